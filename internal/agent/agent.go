@@ -1,0 +1,91 @@
+// Package agent holds the configuration and status files that weft and its
+// agents share.
+package agent
+
+// Paths on a server. With --root DIR an agent finds all of them below DIR.
+const (
+	BinDir     = "/usr/local/lib/weft"      // the agents' executables
+	ConfigPath = "/etc/weft/target.toml"    // of weft-target
+	UnitPath   = "/etc/systemd/system/"     // + Unit
+	SocketPath = "/run/weft/target.sock"    // status of weft-target
+	Unit       = "weft-target.service"      // runs weft-target
+	VolumeDir  = "/var/lib/weft/%s/volumes" // + owner: volumes kept as files
+	TargetBin  = BinDir + "/weft-target"    // executable
+	ProbeBin   = BinDir + "/weft-initiator" // executable
+	ModelName  = "weft"                     // Identify Controller MN
+)
+
+// Target is the configuration of weft-target (TOML).
+type Target struct {
+	Owner      string      `toml:"owner"`
+	Portals    []Portal    `toml:"portal"`
+	Subsystems []Subsystem `toml:"subsystem"`
+}
+
+// A Portal is an address that the target listens on.
+type Portal struct {
+	Transport string `toml:"transport" json:"transport"` // "tcp"
+	Address   string `toml:"address" json:"address"`     // "10.40.1.11:4420"
+}
+
+// A Subsystem is what initiators connect to.
+type Subsystem struct {
+	NQN        string      `toml:"nqn"`
+	Serial     string      `toml:"serial"`      // at most 20 ASCII characters
+	AllowHosts []string    `toml:"allow_hosts"` // host NQNs; nobody else connects
+	Namespaces []Namespace `toml:"namespace"`
+}
+
+// A Namespace is one block device of a subsystem.
+type Namespace struct {
+	ID        uint32 `toml:"id"`
+	UUID      string `toml:"uuid"`
+	Backend   string `toml:"backend"`        // "memory" or "file"
+	Path      string `toml:"path,omitempty"` // of a file backend
+	Size      int64  `toml:"size"`           // in bytes
+	BlockSize int    `toml:"block_size"`     // 512 or 4096
+}
+
+// TargetStatus is what weft-target says about itself (JSON).
+type TargetStatus struct {
+	Version    string            `json:"version"`
+	Binary     string            `json:"binary"` // SHA-256 of the running executable
+	Config     string            `json:"config"` // SHA-256 of the configuration in force
+	PID        int               `json:"pid"`
+	Root       string            `json:"root,omitempty"`
+	Portals    []PortalStatus    `json:"portals"`
+	Subsystems []SubsystemStatus `json:"subsystems"`
+}
+
+// PortalStatus is a portal and where it really listens.
+type PortalStatus struct {
+	Portal
+	Bound string `json:"bound"` // differs from Address with --map
+}
+
+// SubsystemStatus counts what a subsystem has served.
+type SubsystemStatus struct {
+	NQN          string `json:"nqn"`
+	Controllers  int    `json:"controllers"`
+	BytesRead    uint64 `json:"bytes_read"`
+	BytesWritten uint64 `json:"bytes_written"`
+}
+
+// A ProbeResult is what one run of weft-initiator measured (JSON).
+type ProbeResult struct {
+	Transport string `json:"transport"` // "tcp", or "local" for a file or device on the same host
+	Mode      string `json:"mode"`      // "event" or "poll": how the initiator waits
+	Local     string `json:"local"`     // address of this end, as the fabric names it
+	Remote    string `json:"remote"`    // address of the portal, or the path of a local file
+	NQN       string `json:"nqn,omitempty"`
+	NSID      uint32 `json:"nsid,omitempty"`
+	Op        string `json:"op"`      // "read"
+	Size      int    `json:"size"`    // bytes of one operation
+	Depth     int    `json:"depth"`   // queue depth
+	Samples   int    `json:"samples"` // operations measured
+	Errors    int    `json:"errors"`  // operations refused or timed out
+	FirstErr  string `json:"first_error,omitempty"`
+	Bytes     uint64 `json:"bytes"` // moved, warm-up included
+	Elapsed   int64  `json:"elapsed_ns"`
+	Histogram string `json:"histogram"` // latency.Histogram, text form; nanoseconds
+}

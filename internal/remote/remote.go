@@ -1,0 +1,100 @@
+// Package remote runs commands, reads files and replaces files on one
+// machine, near or far.
+package remote
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+)
+
+// A Host is one machine weft can observe and change. Methods may be called
+// concurrently.
+type Host interface {
+	// Name is what the machine is called in messages.
+	Name() string
+
+	// Run runs a command and waits for it. A non-zero exit is *ExitError.
+	// When the context ends, the command and its children are killed.
+	Run(context.Context, Cmd) (Output, error)
+
+	// ReadFile reads a whole file. Its error wraps fs.ErrNotExist when the
+	// file is not there.
+	ReadFile(ctx context.Context, path string) ([]byte, error)
+
+	// WriteFile replaces a file whole or not at all. Missing directories are
+	// made with mode 0755.
+	WriteFile(ctx context.Context, path string, r io.Reader, mode fs.FileMode) error
+}
+
+// A Cmd is an argument vector; Quote is the only function that turns one
+// into a line for a shell.
+type Cmd struct {
+	Args  []string
+	Stdin io.Reader
+	Quiet bool // arguments and output are left out of errors and traces
+}
+
+// Output is what a command wrote.
+type Output struct {
+	Stdout, Stderr []byte
+}
+
+// An ExitError is a command that ran and failed.
+type ExitError struct {
+	Args   []string // nil when the command was Quiet
+	Code   int      // exit status; -1 when killed by a signal
+	Output Output   // empty when the command was Quiet
+}
+
+func (e *ExitError) Error() string {
+	msg := fmt.Sprintf("exit %d", e.Code)
+	if said := strings.TrimSpace(string(e.Output.Stderr)); said != "" {
+		msg += ": " + said
+	}
+	if len(e.Args) > 0 {
+		msg = Quote(e.Args...) + ": " + msg
+	}
+	return msg
+}
+
+// A Step is one action that changes a host: a command to run, or a file to
+// put.
+type Step struct {
+	Args []string // run this, or
+	Put  *File    // replace this file, or
+	Del  string   // remove this file, if it is there
+}
+
+// A File is the whole of a file.
+type File struct {
+	Path    string
+	Mode    fs.FileMode
+	Content []byte
+	Secret  bool // the content is never shown
+}
+
+// String shows the step as people read it in a plan: the command with a
+// leading "$ ", or what is put where.
+func (s Step) String() string {
+	switch {
+	case s.Put != nil:
+		return fmt.Sprintf("put %s (%04o, %d bytes)", s.Put.Path, s.Put.Mode.Perm(), len(s.Put.Content))
+	case s.Del != "":
+		return "remove " + s.Del
+	}
+	return "$ " + Quote(s.Args...)
+}
+
+// A Look is one thing to read on a host: a file, or the output of a command.
+// In File and Args every {if} stands for the network interface that belongs
+// to the PCI address in PCI, resolved on the host in the same pass.
+type Look struct {
+	PCI  string   // "0000:41:00.0", or ""
+	File string   // read this file, or
+	Args []string // run this command; its exit status is part of what is seen
+	Sum  bool     // with File: only its SHA-256, mode and size, not its content
+	Root bool     // needs root
+}

@@ -1,0 +1,381 @@
+// Package inventory reads HCL files into a typed and checked model of a
+// fabric, each part with the source range it came from. It never touches a
+// device.
+package inventory
+
+import (
+	"net/netip"
+	"time"
+
+	"github.com/hashicorp/hcl/v2"
+)
+
+// A Model is everything the files of one directory describe. Lists stand in
+// the order of declaration, instances of for_each in the order of their keys.
+type Model struct {
+	Name  string               // the owner: weft { name = … }
+	Files map[string]*hcl.File // by name, for source snippets
+
+	Connections []*Connection
+	Credentials []*Credential
+	Fabrics     []*Fabric
+	Switches    []*Switch
+	Servers     []*Server
+	Links       []*Link
+	Pools       []*Pool
+	Volumes     []*Volume
+	Targets     []*Target
+	Initiators  []*Initiator
+	Validations []*Validation
+	Rollouts    []*Rollout
+	Checks      []*Check
+	Outputs     []*Output
+}
+
+// Block is what every instance of a block has.
+type Block struct {
+	Addr  string               // switch.leaf-a, server.node["st1"]
+	Range hcl.Range            // of the block's header
+	Attrs map[string]hcl.Range // of its attributes, dotted for nested blocks: "safety.save"
+}
+
+// At is the source range of an attribute, or of the block where it is not set.
+func (b *Block) At(attr string) hcl.Range {
+	if r, ok := b.Attrs[attr]; ok {
+		return r
+	}
+	return b.Range
+}
+
+// A Connection says how devices are reached; what is not set comes from
+// ~/.ssh/config.
+type Connection struct {
+	Block
+	User           string
+	Port           int    // 0: not set
+	Become         string // "" or "sudo"
+	ConnectTimeout time.Duration
+	CommandTimeout time.Duration
+}
+
+// A Credential is a login whose secret is read when connecting.
+type Credential struct {
+	Block
+	User     string
+	Password *Secret // nil: keys only
+}
+
+// A Secret is a value that is computed when it is needed and never shown.
+type Secret struct {
+	From string // how it is read, for messages: env("WEFT_SWITCH_PASSWORD")
+	read func() (string, error)
+}
+
+// Read computes the secret.
+func (s *Secret) Read() (string, error) { return s.read() }
+
+// String never shows the secret.
+func (s *Secret) String() string { return "(sensitive)" }
+
+// GoString never shows the secret.
+func (s *Secret) GoString() string { return s.String() }
+
+// NewSecret returns a secret that is read by calling read.
+func NewSecret(from string, read func() (string, error)) *Secret {
+	return &Secret{From: from, read: read}
+}
+
+// A Fabric is one statement of intent for switches and NICs.
+type Fabric struct {
+	Block
+	Name        string
+	Transport   string // rocev2, infiniband, iwarp or tcp
+	Mode        string // lossless or lossy
+	MTU         int    // of switch ports, at least
+	HostMTU     int
+	Planes      []*Plane
+	Classes     []*TrafficClass
+	PFCWatchdog *PFCWatchdog
+}
+
+// Plane returns the plane of that name, or nil.
+func (f *Fabric) Plane(name string) *Plane {
+	for _, p := range f.Planes {
+		if p.Name == name {
+			return p
+		}
+	}
+	return nil
+}
+
+// A Plane is one independent path: a subnet.
+type Plane struct {
+	Block
+	Name   string
+	Subnet netip.Prefix
+}
+
+// A TrafficClass is one class of traffic; "default" is all other traffic.
+type TrafficClass struct {
+	Block
+	Name      string
+	DSCP      []int
+	Priority  int
+	Bandwidth int // percent; 0 with Strict
+	Strict    bool
+	PFC       bool
+	ECN       *ECN
+	Headroom  *Headroom
+}
+
+// ECN is a marking curve.
+type ECN struct {
+	Min, Max    int64 // bytes
+	Probability int   // percent at Max
+}
+
+// Headroom is buffer kept for what is in flight when a pause is sent, bytes.
+type Headroom struct{ Xoff, Xon, Size int64 }
+
+// PFCWatchdog ends pause storms.
+type PFCWatchdog struct {
+	Block
+	Action  string        // drop or forward
+	Detect  time.Duration // 0: the platform's default
+	Restore time.Duration
+}
+
+// A Switch is one switch.
+type Switch struct {
+	Block
+	Name       string // label: leaf-a
+	OS         string // nxos or comware
+	Host       string // management name or address
+	Serial     string
+	Credential *Credential
+	Connection *Connection // nil: the default one
+	Fabric     *Fabric
+	Plane      string
+	Unmanaged  bool
+	Adopt      bool
+	Safety     Safety
+}
+
+// Safety says how changes of a switch are guarded.
+type Safety struct {
+	ConfirmNone bool          // commit_confirm = "none"
+	Confirm     time.Duration // the switch reverts by itself after this; 0: not set
+	Save        string        // after-soak, now or never
+	Method      string        // commit_method; "": the first that the device has
+}
+
+// A Server is one machine.
+type Server struct {
+	Block
+	Name       string // label and key: node["st1"]
+	OS         string
+	Host       string
+	MachineID  string // "": not checked
+	Labels     map[string]string
+	Connection *Connection // nil: the default one
+	RNICs      []*RNIC
+	FileBlocks []*File
+}
+
+// RNIC returns the server's RDMA NIC of that label, or nil.
+func (s *Server) RNIC(label string) *RNIC {
+	for _, r := range s.RNICs {
+		if r.Name == label {
+			return r
+		}
+	}
+	return nil
+}
+
+// An RNIC is one port of an RDMA NIC.
+type RNIC struct {
+	Block
+	Name    string // label: p0
+	Server  *Server
+	PCI     string       // match.pci, lower case
+	MAC     string       // match.mac, lower case
+	Address netip.Prefix // invalid: none
+	Fabric  *Fabric      // nil: none
+	Plane   *Plane       // the plane whose subnet holds Address; nil: none
+}
+
+// A File is a file that weft keeps on a server.
+type File struct {
+	Block
+	Path    string
+	Content string
+	Mode    uint32
+	Secret  bool // Content derives from a sensitive value and is never shown
+}
+
+// A Link is one declared cable.
+type Link struct {
+	Block
+	From, To LinkEnd
+	Speed    int64 // bit/s; 0: not checked
+}
+
+// A LinkEnd is an RNIC or a switch port; exactly one of the two is set.
+type LinkEnd struct {
+	RNIC   *RNIC
+	Switch *Switch
+	Port   string // of Switch
+}
+
+// A Pool is drives of one server, by stable id.
+type Pool struct {
+	Block
+	Server         *Server
+	Drives         []string // names below /dev/disk/by-id
+	OnExistingData string   // refuse, keep or wipe
+}
+
+// A Volume is a named slice of a pool.
+type Volume struct {
+	Block
+	Name   string // label and key, unique in its pool: fast
+	Pool   *Pool
+	Size   int64 // bytes
+	Mirror []*Pool
+}
+
+// A Target exports subsystems through portals.
+type Target struct {
+	Block
+	Server        *Server // nil with engine external
+	Engine        string  // weft, nvmet or external
+	Transport     []string
+	AllowDegraded bool
+	Portals       []Portal
+	Subsystems    []*Subsystem
+}
+
+// A Portal is an address of a target.
+type Portal struct {
+	RNIC    *RNIC          // nil with engine external
+	Address netip.AddrPort // resolved, also for an RNIC
+	Plane   *Plane         // nil: in no plane
+}
+
+// A Subsystem is what initiators connect to.
+type Subsystem struct {
+	Block
+	Name       string
+	NQN        string
+	Serial     string   // derived from the NQN where it is not set; at most 20 characters
+	AllowHosts []string // host NQNs: those given, else of the initiators that connect
+	Namespaces []*Namespace
+}
+
+// A Namespace is one block device of a subsystem.
+type Namespace struct {
+	Block
+	ID      uint32
+	From    *Volume
+	UUID    string
+	Scratch bool // validation may write here
+	Limits  *Limits
+}
+
+// Limits of a namespace; 0 is none.
+type Limits struct {
+	IOPS      int64
+	Bandwidth int64 // bytes a second
+}
+
+// An Initiator connects a server to targets.
+type Initiator struct {
+	Block
+	Server   *Server
+	Engine   string // kernel or none
+	HostNQN  string // given, or derived from owner and server
+	ProbeNQN string // of weft's own probe on that server
+	Connects []*Connect
+}
+
+// A Connect is one set of connections of an initiator.
+type Connect struct {
+	Block
+	To             []*Target
+	Paths          string // all-planes
+	IOPolicy       string
+	CtrlLossTMO    int // seconds; -1: never
+	ReconnectDelay time.Duration
+	KeepAliveTMO   time.Duration
+}
+
+// A Validation is a set of checks that gates and verify use.
+type Validation struct {
+	Block
+	Name    string
+	Probe   string // nvme-read, or "" for counters only
+	Pairs   string
+	Sizes   []int // bytes
+	Samples int
+	Metrics []*Metric
+}
+
+// A Metric is one limit of a validation.
+type Metric struct {
+	Block
+	Name       string
+	Source     string
+	Size       int // bytes; 0: every size
+	Unit       string
+	Max        float64 // limit; nanoseconds when Duration
+	HasMax     bool
+	Duration   bool // Max was written as a duration
+	Delta      bool
+	Regression float64 // share, 0.1 for "10%"; 0: not judged
+}
+
+// A Rollout is an order of phases.
+type Rollout struct {
+	Block
+	Name           string
+	MaxUnavailable int
+	MaxFailures    int
+	OnFailure      string
+	AcceptNoUndo   bool
+	Phases         []*Phase
+}
+
+// A Phase is one part of a rollout.
+type Phase struct {
+	Block
+	Name      string
+	Select    []string // HCL addresses of instances, in the order of the model
+	Remaining bool     // select = "remaining"
+	Batch     []string
+	Record    []*Validation
+	Gate      []*Validation
+	Soak      time.Duration
+	Approve   string // "", manual or none
+	Window    string
+}
+
+// A Check is evaluated after facts or verify.
+type Check struct {
+	Block
+	Name    string
+	Asserts []Assert
+}
+
+// An Assert is one condition of a check; both expressions may use observed
+// values.
+type Assert struct {
+	Condition, ErrorMessage hcl.Expression
+}
+
+// An Output is shown after facts or verify; it may use observed values.
+type Output struct {
+	Block
+	Name      string
+	Value     hcl.Expression
+	Sensitive bool
+}

@@ -1,0 +1,58 @@
+package plan
+
+import "context"
+
+// A Device reads and changes its resources together: one connection, one
+// pass, one transaction. The engine never calls two methods of one Device at
+// the same time.
+type Device interface {
+	// Open connects and proves that the device is the one that was described.
+	// Any error means that the device is unreachable or the wrong one.
+	Open(context.Context) (Identity, error)
+
+	// Read observes all of the resources in one pass and changes nothing. The
+	// states stand in the order of the resources.
+	Read(context.Context, []Resource) ([]State, error)
+
+	// Begin prepares a transaction for the steps: checkpoint and timed revert,
+	// where the device has them. After an error nothing is left armed.
+	Begin(context.Context, []Step) error
+
+	// Apply carries out one step. It may be called again after a failure. An
+	// error about a refused line is a *RefusedError.
+	Apply(context.Context, Step) error
+
+	// Commit proves the result from a fresh login and makes it stay.
+	Commit(context.Context) error
+
+	// Abort takes back what the transaction did and proves it by reading. It
+	// may be called after a failed Begin, Apply or Commit.
+	Abort(context.Context) error
+}
+
+// Identity is how a device proved that it is itself. Empty fields are not
+// known for that kind of device.
+type Identity struct {
+	Address   string `json:"address,omitempty"`    // what was dialled
+	Serial    string `json:"serial,omitempty"`     // of a switch
+	MachineID string `json:"machine_id,omitempty"` // of a server
+	BootID    string `json:"boot_id,omitempty"`    // warned about, never compared
+	System    string `json:"system,omitempty"`     // operating system and version, for people
+	Method    string `json:"method,omitempty"`     // how changes are committed, for people
+}
+
+// A Step is one resource that the plan changes.
+type Step struct {
+	ID       ID
+	Resource Resource
+	Have     State // as observed when the step was planned
+	Diff     Diff
+}
+
+// A RefusedError is a line that a device did not accept.
+type RefusedError struct {
+	Line  string // what was sent
+	Reply string // what came back
+}
+
+func (e *RefusedError) Error() string { return "refused: " + e.Line + ": " + e.Reply }

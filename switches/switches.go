@@ -1,0 +1,87 @@
+// Package switches reads and changes switches through their command line.
+package switches
+
+import "time"
+
+// A Driver teaches weft one switch OS. It does no I/O.
+type Driver interface {
+	// Dialect says how the OS talks: prompts, paging, errors, transactions.
+	Dialect() Dialect
+
+	// Show lists the commands whose output Parse needs to compare the switch
+	// with want.
+	Show(want Config) []string
+
+	// Parse reads the output of those commands, keyed by command, into what is
+	// configured and observed. It never fails on lines it does not know.
+	Parse(out map[string]string) (Config, error)
+
+	// Render lists the lines that lead from have to want, in the order in
+	// which the switch takes them; none if nothing need change. An error says
+	// what cannot be expressed on this OS. Render(have, want) followed by
+	// Render(want, have) restores what was there.
+	Render(have, want Config) ([]string, error)
+}
+
+// A Config is the part of a switch that weft manages, in no vendor's words.
+// The zero value of a field is "not there", in both directions.
+type Config struct {
+	// Name is the prefix of every object weft creates on the switch:
+	// WEFT-<owner>-<fabric>. In a parsed Config it is the prefix of the
+	// policies that are attached, or "" when none of ours is.
+	Name string
+
+	Classes []Class // by priority; the class "default" is all other traffic
+	Ports   []Port  // only ports that want names, in the order of want
+
+	Foreign []string // observed: policies of somebody else that stand where ours must go
+	Facts   Facts    // observed
+}
+
+// A Class is one traffic class end to end through the switch. Its queue
+// (NX-OS qos-group, Comware local precedence) has the number of its priority.
+type Class struct {
+	Name      string // of the HCL block: "rdma"
+	DSCP      []int  // ascending; empty for "default"
+	Priority  int    // 802.1p priority, PFC class and queue
+	Bandwidth int    // ETS share in percent; 0 with Strict
+	Strict    bool   // strict priority
+	PFC       bool   // lossless
+	ECN       *ECN   // nil: no marking
+}
+
+// ECN is a RED curve that marks.
+type ECN struct {
+	Min, Max    int64 // queue depth in bytes
+	Probability int   // percent at Max
+}
+
+// A Port is one switch port that carries the fabric.
+type Port struct {
+	Name     string // canonical long name: Ethernet1/11, HundredGigE1/0/11
+	MTU      int    // in bytes, at least; a larger one is left alone
+	PFC      bool   // priority flow control forced on for the lossless classes
+	Classify bool   // DSCP classification into the classes is in force on the port
+	// Queueing and marking are per port on Comware and system-wide on NX-OS;
+	// true when the port schedules and marks as Classes says.
+	Queue bool
+	// Exists is observed: the switch has such a port.
+	Exists bool
+}
+
+// Facts are what a switch says about itself.
+type Facts struct {
+	Hostname string
+	Model    string
+	Serial   string
+	Version  string // of the OS
+}
+
+// A Dialect is a switch OS as data.
+type Dialect struct {
+	OS       string        // "nxos", "comware"
+	Platform []byte        // scrapligo platform definition, YAML
+	Refusals []string      // regular expressions: any match in a reply is a refusal
+	Method   string        // how changes are committed, as shown in the plan
+	Confirm  time.Duration // the shortest timed revert the OS takes
+}
