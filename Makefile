@@ -1,0 +1,71 @@
+# weft: make help
+GO       ?= go
+BUILD    := CGO_ENABLED=0 $(GO) build -trimpath
+LDFLAGS  := -ldflags '-s -w'
+HOST     := $(shell $(GO) env GOOS)-$(shell $(GO) env GOARCH)
+PLATFORMS := $(sort linux-amd64 linux-arm64 $(HOST))
+AGENTS   := weft-target weft-initiator
+BUNDLE   := internal/bundle/agents
+SOURCES  := $(shell find cmd internal plan inventory modules switches -name '*.go' -not -name '*_test.go') go.mod go.sum
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+.PHONY: help build demo test race bench fuzz lint cross deps clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: bin/weft ## the agents, then weft with the agents inside: bin/weft
+
+bin/weft: $(SOURCES) $(foreach p,$(PLATFORMS),$(foreach a,$(AGENTS),$(BUNDLE)/$(p)/$(a).gz))
+	$(BUILD) $(LDFLAGS) -o $@ ./cmd/weft
+
+# One agent for one platform, gzipped without a name or a time so that equal
+# sources give equal bundles.
+define agent
+$(BUNDLE)/$(1)/$(2).gz: $(SOURCES)
+	@mkdir -p $(BUNDLE)/$(1)
+	GOOS=$(firstword $(subst -, ,$(1))) GOARCH=$(lastword $(subst -, ,$(1))) $(BUILD) $(LDFLAGS) -o $(BUNDLE)/$(1)/$(2) ./cmd/$(2)
+	gzip -n -9 -f $(BUNDLE)/$(1)/$(2)
+endef
+$(foreach p,$(PLATFORMS),$(foreach a,$(AGENTS),$(eval $(call agent,$(p),$(a)))))
+
+demo: build ## the whole job on the embedded, SIMULATED lab, in under a minute
+	@bin/weft demo
+
+test: build deps lint cross ## everything there is
+	$(GO) test ./...
+	$(MAKE) race
+
+race: ## the tests again with the race detector
+	CGO_ENABLED=1 $(GO) test -race -p 2 $$($(GO) list ./... | grep -v -e /arch$$)
+
+lint: ## gofmt, vet, staticcheck, go mod tidy
+	@test -z "$$(gofmt -l cmd internal plan inventory modules switches)" || { gofmt -l cmd internal plan inventory modules switches; echo "not gofmt'ed"; exit 1; }
+	$(GO) vet ./...
+	$(GO) run $(STATICCHECK) ./...
+	$(GO) mod tidy -diff
+
+cross: ## weft for the laptops people have
+	GOOS=darwin GOARCH=arm64 $(GO) build ./...
+	GOOS=windows GOARCH=amd64 $(GO) build -o /dev/null ./cmd/weft
+
+bench: ## benchmarks
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+FUZZTIME ?= 1m
+fuzz: ## every fuzz target for FUZZTIME (1m) each
+	@set -e; for p in $$($(GO) list ./...); do \
+	  for f in $$($(GO) test -list '^Fuzz' $$p | grep ^Fuzz || true); do \
+	    echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$p; done; done
+
+# What the tests need beside Go: gcc for the race detector, OpenSSH as a peer.
+DEBS := gcc libc6-dev openssh-server openssh-client
+deps:
+	@if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  missing=""; for p in $(DEBS); do dpkg -s $$p >/dev/null 2>&1 || missing="$$missing $$p"; done; \
+	  if [ -n "$$missing" ]; then echo "installing$$missing"; \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null; fi; \
+	else echo "not root on Debian: tests that need gcc (race detector) or sshd (real OpenSSH as a peer) say so; install: $(DEBS)"; fi
+
+clean: ## what make made
+	rm -rf bin $(foreach p,$(PLATFORMS),$(BUNDLE)/$(p))

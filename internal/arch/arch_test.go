@@ -1,0 +1,138 @@
+package arch
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The house. A package may import the packages of weft that stand beside it,
+// and the leaves. A name that ends in /... stands for everything below it.
+// Tests of a package may import what the package may, and what mayTest adds.
+var may = map[string][]string{
+	// Leaves: anybody may import them.
+	"internal/hint":    {},
+	"internal/latency": {},
+
+	// The engine and the language know nothing of devices.
+	"plan":      {},
+	"inventory": {},
+
+	// Machines.
+	"internal/remote":            {},
+	"internal/remote/ssh":        {"internal/remote"},
+	"internal/remote/local":      {"internal/remote"},
+	"internal/remote/remotetest": {"internal/remote"},
+	"switches":                   {"internal/remote"},
+	"internal/agent":             {},
+	"internal/bundle":            {},
+
+	// Where wishes meet machines.
+	"modules": {"plan", "inventory", "switches", "internal/remote", "internal/agent", "internal/bundle"},
+
+	// What people and pipelines see.
+	"internal/prove": {"plan", "inventory", "switches", "internal/remote", "internal/agent"},
+	"internal/view":  {"plan", "internal/prove"},
+
+	// The lab shares no code with the drivers it stands in for.
+	"internal/lab":           {"inventory", "internal/remote/...", "internal/lab/..."},
+	"internal/lab/sshd":      {},
+	"internal/lab/simswitch": {"internal/lab/sshd"},
+	"internal/lab/simserver": {"internal/lab/sshd"},
+
+	// The data path.
+	"internal/nvme/wire":      {},
+	"internal/nvme/backend":   {},
+	"internal/nvme/fabric":    {"internal/nvme/wire"},
+	"internal/nvme/tcp":       {"internal/nvme/fabric", "internal/nvme/wire"},
+	"internal/nvme/target":    {"internal/nvme/fabric", "internal/nvme/backend", "internal/nvme/wire"},
+	"internal/nvme/initiator": {"internal/nvme/fabric", "internal/nvme/wire"},
+	"internal/nvme/nvmetest":  {"internal/nvme/fabric", "internal/nvme/wire"},
+
+	// Programs.
+	"cmd/weft-target":    {"internal/nvme/...", "internal/agent"},
+	"cmd/weft-initiator": {"internal/nvme/...", "internal/agent"},
+	"cmd/weft": {"plan", "inventory", "modules", "switches", "internal/remote/...", "internal/agent", "internal/bundle",
+		"internal/prove", "internal/view", "internal/lab"},
+
+	"internal/arch": {},
+}
+
+// mayTest adds what only tests may import.
+var mayTest = map[string][]string{
+	"internal/remote/ssh":     {"internal/remote/remotetest"},
+	"internal/remote/local":   {"internal/remote/remotetest"},
+	"internal/lab":            {"internal/remote/ssh"},
+	"modules":                 {"internal/remote/remotetest", "internal/lab/..."},
+	"internal/prove":          {"internal/remote/remotetest"},
+	"internal/nvme/tcp":       {"internal/nvme/nvmetest"},
+	"internal/nvme/target":    {"internal/nvme/nvmetest", "internal/nvme/tcp", "internal/nvme/initiator"},
+	"internal/nvme/initiator": {"internal/nvme/nvmetest", "internal/nvme/tcp"},
+	"internal/nvme/nvmetest":  {"internal/nvme/tcp"},
+	"cmd/weft":                {"internal/lab/..."},
+}
+
+var leaves = []string{"internal/hint", "internal/latency"}
+
+type pkg struct {
+	ImportPath   string
+	Imports      []string
+	TestImports  []string
+	XTestImports []string
+}
+
+func TestHouse(t *testing.T) {
+	cmd := exec.Command("go", "list", "-e", "-json=ImportPath,Imports,TestImports,XTestImports", "weft/...")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v\n%s", err, stderr.Bytes())
+	}
+	seen := map[string]bool{}
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p pkg
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		name := strings.TrimPrefix(p.ImportPath, "weft/")
+		seen[name] = true
+		allowed, listed := may[name]
+		if !listed {
+			t.Errorf("%s is not in the house: add it to the map with what it may import", name)
+			continue
+		}
+		check(t, name, "imports", p.Imports, allowed)
+		allowed = append(slices.Clone(allowed), mayTest[name]...)
+		check(t, name, "tests import", p.TestImports, allowed)
+		check(t, name, "tests import", p.XTestImports, allowed)
+	}
+	for name := range may {
+		if !seen[name] {
+			t.Errorf("%s is in the map but not in the house", name)
+		}
+	}
+}
+
+func check(t *testing.T, name, verb string, imports, allowed []string) {
+	t.Helper()
+	for _, path := range imports {
+		imp, ours := strings.CutPrefix(path, "weft/")
+		if !ours || imp == name || slices.Contains(leaves, imp) {
+			continue
+		}
+		if !slices.ContainsFunc(allowed, func(a string) bool {
+			below, all := strings.CutSuffix(a, "...")
+			return a == imp || all && strings.HasPrefix(imp, below)
+		}) {
+			t.Errorf("%s %s %s", name, verb, imp)
+		}
+	}
+}
