@@ -1,0 +1,59 @@
+// Package backend keeps the blocks of namespaces, in memory or in files.
+package backend
+
+import (
+	"errors"
+	"fmt"
+)
+
+// A Backend is a row of blocks of one size, numbered from 0. Its methods may be
+// called concurrently. A read sees every block either before or after a
+// concurrent write, never torn; several blocks of one call may.
+type Backend interface {
+	// ReadBlocks fills p from block lba on; len(p) is a multiple of BlockSize.
+	ReadBlocks(p []byte, lba uint64) error
+	// WriteBlocks stores p from block lba on; len(p) is a multiple of BlockSize.
+	WriteBlocks(p []byte, lba uint64) error
+	// Flush returns when all writes that returned before are as durable as the
+	// backend can make them. Once it has failed it fails for good: what was
+	// lost is not known.
+	Flush() error
+	Size() int64    // in bytes, a multiple of BlockSize
+	BlockSize() int // in bytes
+	Close() error   // waits for calls under way; later ones wrap ErrClosed
+}
+
+// What calls wrap when their caller is at fault.
+var (
+	ErrRange  = errors.New("outside the blocks there are")
+	ErrClosed = errors.New("backend is closed")
+)
+
+// A shape is the size of a backend and of its blocks, in bytes.
+type shape struct {
+	size  int64
+	block int
+}
+
+func (s shape) Size() int64    { return s.size }
+func (s shape) BlockSize() int { return s.block }
+
+func (s shape) validate() error {
+	if s.block < 512 || s.block&(s.block-1) != 0 {
+		return fmt.Errorf("block size %d is not a power of two from 512 on", s.block)
+	}
+	if s.size <= 0 || s.size%int64(s.block) != 0 {
+		return fmt.Errorf("size %d is not a positive multiple of the block size %d", s.size, s.block)
+	}
+	return nil
+}
+
+// offset is where block lba begins, in bytes, if n bytes from there on are
+// whole blocks that exist.
+func (s shape) offset(n int, lba uint64) (int64, error) {
+	blocks := uint64(s.size / int64(s.block))
+	if n%s.block != 0 || lba > blocks || uint64(n/s.block) > blocks-lba {
+		return 0, fmt.Errorf("%d bytes at block %d of %d: %w", n, lba, blocks, ErrRange)
+	}
+	return int64(lba) * int64(s.block), nil
+}

@@ -1,0 +1,216 @@
+package backend
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+const testSize = 1 << 20
+
+// kinds are what the conformance tests run on.
+func kinds(t *testing.T, block int) map[string]Backend {
+	t.Helper()
+	m, err := NewMemory(testSize, block)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := OpenFile(filepath.Join(t.TempDir(), "new", "volume"), testSize, block)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return map[string]Backend{"memory": m, "file": f}
+}
+
+func TestConformance(t *testing.T) {
+	checks := map[string]func(*testing.T, Backend){
+		"shape":       checkShape,
+		"round trip":  checkRoundTrip,
+		"range":       checkRange,
+		"whole block": checkWholeBlocks,
+		"closed":      checkClosed,
+	}
+	for name, check := range checks {
+		for _, block := range []int{512, 4096} {
+			for kind, b := range kinds(t, block) {
+				t.Run(name+"/"+kind, func(t *testing.T) {
+					check(t, b)
+					if err := b.Close(); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+		}
+	}
+}
+
+func checkShape(t *testing.T, b Backend) {
+	if b.Size() != testSize || (b.BlockSize() != 512 && b.BlockSize() != 4096) {
+		t.Errorf("size %d, block size %d", b.Size(), b.BlockSize())
+	}
+	p := bytes.Repeat([]byte{1}, 2*b.BlockSize())
+	if err := b.ReadBlocks(p, 3); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(p, make([]byte, len(p))) {
+		t.Error("a new backend is not zero")
+	}
+}
+
+func checkRoundTrip(t *testing.T, b Backend) {
+	n := b.BlockSize()
+	p := make([]byte, 260<<10/n*n) // over three stripes
+	for i := range p {
+		p[i] = byte(i / n * 7)
+	}
+	last := uint64(int(b.Size())-len(p)) / uint64(n)
+	for _, lba := range []uint64{1, 0, last} {
+		if err := b.WriteBlocks(p, lba); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		got := make([]byte, len(p))
+		if err := b.ReadBlocks(got, lba); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got, p) {
+			t.Errorf("what was written at %d is not read", lba)
+		}
+	}
+	one := make([]byte, n)
+	if err := b.ReadBlocks(one, 2); err != nil || !bytes.Equal(one, p[2*n:3*n]) {
+		t.Errorf("block 2 differs (%v)", err)
+	}
+}
+
+func checkRange(t *testing.T, b Backend) {
+	n := b.BlockSize()
+	blocks := uint64(b.Size()) / uint64(n)
+	for _, c := range []struct {
+		bytes int
+		lba   uint64
+	}{{n, blocks}, {2 * n, blocks - 1}, {n, 1 << 63}, {n, ^uint64(0)}, {n - 1, 0}, {n, ^uint64(0) / uint64(n)}} {
+		if err := b.ReadBlocks(make([]byte, c.bytes), c.lba); !errors.Is(err, ErrRange) {
+			t.Errorf("read of %d at %d: %v", c.bytes, c.lba, err)
+		}
+		if err := b.WriteBlocks(make([]byte, c.bytes), c.lba); !errors.Is(err, ErrRange) {
+			t.Errorf("write of %d at %d: %v", c.bytes, c.lba, err)
+		}
+	}
+}
+
+// checkWholeBlocks reads one block while two writers change it.
+func checkWholeBlocks(t *testing.T, b Backend) {
+	n := b.BlockSize()
+	var writers sync.WaitGroup
+	defer writers.Wait()
+	for w := range 2 {
+		writers.Go(func() {
+			for i := range 200 {
+				p := bytes.Repeat([]byte{byte(i*2 + w)}, 2*n)
+				if err := b.WriteBlocks(p, 8); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	p := make([]byte, n)
+	for range 200 {
+		if err := b.ReadBlocks(p, 9); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(p, bytes.Repeat(p[:1], n)) {
+			t.Fatal("a torn block")
+		}
+	}
+}
+
+func checkClosed(t *testing.T, b Backend) {
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	p := make([]byte, b.BlockSize())
+	if err := b.ReadBlocks(p, 0); !errors.Is(err, ErrClosed) {
+		t.Errorf("read: %v", err)
+	}
+	if err := b.WriteBlocks(p, 0); !errors.Is(err, ErrClosed) {
+		t.Errorf("write: %v", err)
+	}
+}
+
+func TestShapesRefused(t *testing.T) {
+	for _, c := range []struct {
+		size  int64
+		block int
+	}{{0, 512}, {-512, 512}, {1000, 512}, {4096, 0}, {4096, -512}, {4096, 256}, {6144, 1536}} {
+		if _, err := NewMemory(c.size, c.block); err == nil {
+			t.Errorf("memory of %d in blocks of %d", c.size, c.block)
+		}
+		if _, err := OpenFile(filepath.Join(t.TempDir(), "v"), c.size, c.block); err == nil {
+			t.Errorf("file of %d in blocks of %d", c.size, c.block)
+		}
+	}
+	if _, err := NewMemory(2<<40, 4096); err == nil || !strings.Contains(err.Error(), "2048 GiB") {
+		t.Errorf("2 TiB of memory: %v", err)
+	}
+}
+
+func TestFileKeepsWhatItHolds(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "volume")
+	open := func(size int64) (Backend, error) { return OpenFile(path, size, 512) }
+	b, err := open(4096)
+	if err != nil {
+		t.Fatal(err)
+	}
+	block := bytes.Repeat([]byte{0xA5}, 512)
+	if err := b.WriteBlocks(block, 7); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := open(4096); err == nil || !strings.Contains(err.Error(), "another namespace") {
+		t.Errorf("the same file twice: %v", err)
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := open(2048); err == nil || !strings.Contains(err.Error(), "never shrunk") {
+		t.Errorf("a shorter declaration: %v", err)
+	}
+	b, err = open(2 << 40) // grows, sparse
+	if errors.Is(err, fs.ErrInvalid) || err != nil && strings.Contains(err.Error(), "file too large") {
+		t.Skip("this file system has no files of 2 TiB: ", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	got := make([]byte, 512)
+	if err := b.ReadBlocks(got, 7); err != nil || !bytes.Equal(got, block) {
+		t.Errorf("block 7 was lost (%v)", err)
+	}
+	if err := b.WriteBlocks(block, 2<<40/512-1); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestOnlyRegularFiles(t *testing.T) {
+	dir := t.TempDir()
+	if err := CheckFile(filepath.Join(dir, "missing")); err != nil {
+		t.Error(err)
+	}
+	if _, err := OpenFile(dir, 4096, 512); err == nil || !strings.Contains(err.Error(), "no regular file") {
+		t.Errorf("a folder: %v", err)
+	}
+	if _, err := os.Stat(os.DevNull); err != nil || os.DevNull != "/dev/null" {
+		t.Skip("no device to try")
+	}
+	if _, err := OpenFile(os.DevNull, 4096, 512); err == nil || !strings.Contains(err.Error(), "described, not yet managed") {
+		t.Errorf("a device: %v", err)
+	}
+}

@@ -1,0 +1,163 @@
+package backend
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// file keeps blocks in a regular file.
+type file struct {
+	shape
+	locks stripes
+	f     *os.File
+
+	mu     sync.Mutex
+	failed error // of the first Flush that failed
+}
+
+// OpenFile keeps the blocks in a regular file, which belongs to this backend
+// alone until Close. A missing file is created, with its folders, and sparse;
+// a shorter one grows; a longer one is refused, because it is never shrunk.
+// A block device is described, not yet managed.
+func OpenFile(path string, size int64, block int) (Backend, error) {
+	b := &file{shape: shape{size, block}}
+	if err := b.validate(); err != nil {
+		return nil, fmt.Errorf("file backend %s: %w", path, err)
+	}
+	if err := CheckFile(path); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, fmt.Errorf("file backend: %w", err)
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("file backend: %w", err)
+	}
+	b.f = f
+	if err := b.prepare(); err != nil {
+		return nil, errors.Join(fmt.Errorf("file backend %s: %w", path, err), f.Close())
+	}
+	return b, nil
+}
+
+// CheckFile reports what stands at path that OpenFile would refuse; nothing
+// there is fine. It changes nothing.
+func CheckFile(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("file backend: %w", err)
+	}
+	return regular(path, info)
+}
+
+func regular(path string, info fs.FileInfo) error {
+	switch {
+	case info.Mode().IsRegular():
+		return nil
+	case info.Mode()&fs.ModeDevice != 0:
+		return fmt.Errorf("file backend %s is a device: described, not yet managed", path)
+	}
+	return fmt.Errorf("file backend %s is no regular file but %s", path, info.Mode().Type())
+}
+
+// prepare claims the open file and gives it its size, durably.
+func (b *file) prepare() error {
+	if err := claim(b.f); err != nil {
+		return err
+	}
+	info, err := b.f.Stat()
+	if err != nil {
+		return err
+	}
+	if err := regular(b.f.Name(), info); err != nil {
+		return err
+	}
+	switch have := info.Size(); {
+	case have == b.size:
+		return nil
+	case have > b.size:
+		return fmt.Errorf("holds %d bytes, more than the %d declared, and is never shrunk", have, b.size)
+	}
+	if err := b.f.Truncate(b.size); err != nil {
+		return err
+	}
+	if err := b.f.Sync(); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(b.f.Name()))
+}
+
+// syncDir makes the name of a new file durable.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+func (b *file) ReadBlocks(p []byte, lba uint64) error {
+	off, err := b.offset(len(p), lba)
+	if err != nil {
+		return err
+	}
+	return b.locks.each(p, off, false, func(part []byte, off int64) error {
+		n, err := b.f.ReadAt(part, off)
+		if n == len(part) {
+			return nil
+		}
+		if errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF // somebody cut the file
+		}
+		return closed(err)
+	})
+}
+
+func (b *file) WriteBlocks(p []byte, lba uint64) error {
+	off, err := b.offset(len(p), lba)
+	if err != nil {
+		return err
+	}
+	return b.locks.each(p, off, true, func(part []byte, off int64) error {
+		_, err := b.f.WriteAt(part, off)
+		return closed(err)
+	})
+}
+
+func (b *file) Flush() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.failed != nil {
+		return b.failed
+	}
+	err := closed(datasync(b.f))
+	if err != nil && !errors.Is(err, ErrClosed) {
+		b.failed = fmt.Errorf("an earlier flush: %w", err)
+	}
+	return err
+}
+
+func (b *file) Close() error {
+	return b.locks.all(func() error {
+		if err := b.f.Close(); !errors.Is(err, fs.ErrClosed) {
+			return err
+		}
+		return nil
+	})
+}
+
+func closed(err error) error {
+	if errors.Is(err, fs.ErrClosed) {
+		return ErrClosed
+	}
+	return err
+}

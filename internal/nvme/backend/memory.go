@@ -1,0 +1,75 @@
+package backend
+
+import (
+	"fmt"
+)
+
+// MaxMemory is the largest memory backend, in bytes.
+const MaxMemory = 1 << 40
+
+// memory keeps blocks in the memory of this process; they are gone with it.
+type memory struct {
+	shape
+	locks stripes
+	bytes []byte // nil when closed
+}
+
+// NewMemory returns size bytes of zeroes in this process's memory. Pages that
+// were never written take no space where the system supports it.
+func NewMemory(size int64, block int) (Backend, error) {
+	m := &memory{shape: shape{size, block}}
+	if err := m.validate(); err != nil {
+		return nil, fmt.Errorf("memory backend: %w", err)
+	}
+	if size > MaxMemory {
+		return nil, fmt.Errorf("memory backend: %d GiB are more than memory is used for (%d GiB); keep it in a file", size>>30, MaxMemory>>30)
+	}
+	b, err := allocate(int(size))
+	if err != nil {
+		return nil, fmt.Errorf("memory backend: %d bytes: %w", size, err)
+	}
+	m.bytes = b
+	return m, nil
+}
+
+func (m *memory) ReadBlocks(p []byte, lba uint64) error {
+	off, err := m.offset(len(p), lba)
+	if err != nil {
+		return err
+	}
+	return m.locks.each(p, off, false, func(part []byte, off int64) error {
+		if m.bytes == nil {
+			return ErrClosed
+		}
+		copy(part, m.bytes[off:])
+		return nil
+	})
+}
+
+func (m *memory) WriteBlocks(p []byte, lba uint64) error {
+	off, err := m.offset(len(p), lba)
+	if err != nil {
+		return err
+	}
+	return m.locks.each(p, off, true, func(part []byte, off int64) error {
+		if m.bytes == nil {
+			return ErrClosed
+		}
+		copy(m.bytes[off:], part)
+		return nil
+	})
+}
+
+// Flush has nothing to do: memory is no more durable later than now.
+func (m *memory) Flush() error { return nil }
+
+func (m *memory) Close() error {
+	return m.locks.all(func() error {
+		b := m.bytes
+		if b == nil {
+			return nil
+		}
+		m.bytes = nil
+		return free(b)
+	})
+}
