@@ -1,0 +1,183 @@
+package agent
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// good is a configuration with nothing wrong.
+func good() *Target {
+	return &Target{
+		Owner:   "pilot",
+		Portals: []Portal{{"tcp", "10.40.1.11:4420"}, {"tcp", "[fd00::11]:4420"}},
+		Subsystems: []Subsystem{{
+			NQN:        "nqn.2026-11.net.example:pilot:st1",
+			Serial:     "WEFT0123456789ABCDEF",
+			AllowHosts: []string{"nqn.2014-08.org.nvmexpress:uuid:6ba7b810-9dad-11d1-80b4-00c04fd430c8", "nqn.2014-08.org.nvmexpress:uuid:6ba7b810-9dad-11d1-80b4-00c04fd430c8:probe"},
+			Namespaces: []Namespace{
+				{ID: 1, UUID: "6ba7b811-9dad-11d1-80b4-00c04fd430c8", Backend: "file", Path: "/var/lib/weft/pilot/volumes/fast", Size: 2 << 40, BlockSize: 4096},
+				{ID: 2, UUID: "6ba7b812-9dad-11d1-80b4-00c04fd430c8", Backend: "memory", Size: 1 << 30, BlockSize: 512},
+			},
+		}, {
+			NQN: "nqn.2026-11.net.example:pilot:closed", Serial: "2",
+		}},
+	}
+}
+
+func TestMarshalIsStable(t *testing.T) {
+	first, err := good().Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "target.toml")
+	if err := os.WriteFile(path, first, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	back, sum, err := LoadTarget(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := back.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(first) != string(second) {
+		t.Errorf("the text changes when read and written:\n%s\n%s", first, second)
+	}
+	if sum != Sum(first) || len(sum) != 64 {
+		t.Errorf("sum %q", sum)
+	}
+	for _, want := range []string{"[[portal]]", "[[subsystem]]", "[[subsystem.namespace]]", "size = 2199023255552", banner} {
+		if !strings.Contains(string(first), want) {
+			t.Errorf("no %q in\n%s", want, first)
+		}
+	}
+	if strings.Count(string(first), "path =") != 1 {
+		t.Errorf("a memory backend has a path:\n%s", first)
+	}
+}
+
+func TestParseErrorsNameLines(t *testing.T) {
+	for text, want := range map[string]string{
+		"owner = 'a'\ncolour = 'red'\n":                                         `line 2: unknown key "colour"`,
+		"[[subsystem]]\nnqn = 'x'\n[[subsystem.namespace]]\nid = 1\nsise = 3\n": `line 5: unknown key "subsystem.namespace.sise"`,
+		"owner = 'a'\n[[portal]\n":                                              "line 2: ",
+		"owner = 7\n":                                                           "line 1: ",
+	} {
+		if _, err := ParseTarget([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+}
+
+func TestLoadTargetNamesTheFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "none.toml")
+	if _, _, err := LoadTarget(path); err == nil || !strings.Contains(err.Error(), path) {
+		t.Errorf("%v", err)
+	}
+	if err := os.WriteFile(path, []byte("owner = ''"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := LoadTarget(path); err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "no portal") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestValidate(t *testing.T) {
+	if err := good().Validate(); err != nil {
+		t.Fatal(err)
+	}
+	ns := func(t *Target) *Namespace { return &t.Subsystems[0].Namespaces[0] }
+	sub := func(t *Target) *Subsystem { return &t.Subsystems[0] }
+	cases := []struct {
+		want   string
+		change func(*Target)
+	}{
+		{"owner is missing", func(t *Target) { t.Owner = "" }},
+		{"no portal", func(t *Target) { t.Portals = nil }},
+		{"portal tcp 10.40.1.11:4420 is there twice", func(t *Target) { t.Portals = append(t.Portals, t.Portals[0]) }},
+		{"transport rdma is described, not yet managed", func(t *Target) { t.Portals[0].Transport = "rdma" }},
+		{"unknown transport", func(t *Target) { t.Portals[0].Transport = "fc" }},
+		{"is no IP address with a port", func(t *Target) { t.Portals[0].Address = "st1:4420" }},
+		{"no port", func(t *Target) { t.Portals[0].Address = "10.0.0.1:0" }},
+		{"could dial", func(t *Target) { t.Portals[0].Address = "[::]:4420" }},
+		{"is there twice", func(t *Target) { t.Subsystems[1].NQN = t.Subsystems[0].NQN }},
+		{"subsystem 1: \"\" is no NQN", func(t *Target) { sub(t).NQN = "" }},
+		{"discovery service", func(t *Target) { sub(t).NQN = DiscoveryNQN }},
+		{"serial", func(t *Target) { sub(t).Serial = "" }},
+		{"serial", func(t *Target) { sub(t).Serial = "123456789012345678901" }},
+		{"serial", func(t *Target) { sub(t).Serial = "grün" }},
+		{"allow_hosts: ", func(t *Target) { sub(t).AllowHosts = []string{"*"} }},
+		{"twice", func(t *Target) { sub(t).AllowHosts[1] = sub(t).AllowHosts[0] }},
+		{"id is not from 1", func(t *Target) { ns(t).ID = 0 }},
+		{"id is not from 1", func(t *Target) { ns(t).ID = 0xffffffff }},
+		{"namespace 2 is there twice", func(t *Target) { ns(t).ID = 2 }},
+		{"is none", func(t *Target) { ns(t).UUID = "6ba7b8119dad11d180b400c04fd430c8" }},
+		{"is none", func(t *Target) { ns(t).UUID = "00000000-0000-0000-0000-000000000000" }},
+		{"its uuid is that of", func(t *Target) { ns(t).UUID = strings.ToUpper(sub(t).Namespaces[1].UUID) }},
+		{"neither 512 nor 4096", func(t *Target) { ns(t).BlockSize = 0 }},
+		{"multiple of the block size", func(t *Target) { ns(t).Size = 4097 }},
+		{"multiple of the block size", func(t *Target) { ns(t).Size = 0 }},
+		{"unknown backend", func(t *Target) { ns(t).Backend = "null" }},
+		{"not absolute", func(t *Target) { ns(t).Path = "" }},
+		{"described, not yet managed", func(t *Target) { ns(t).Path = "/dev/nvme0n1" }},
+		{"has no path", func(t *Target) { ns(t).Backend = "memory" }},
+		{"its path is that of", func(t *Target) {
+			n := &sub(t).Namespaces[1]
+			n.Backend, n.Path = "file", "/var/lib/weft/pilot/../pilot/volumes/fast"
+		}},
+	}
+	for _, c := range cases {
+		bad := good()
+		c.change(bad)
+		if err := bad.Validate(); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("got %v, want %q", err, c.want)
+		}
+	}
+}
+
+func TestCheckNQN(t *testing.T) {
+	for _, s := range []string{"nqn.2026-11.net.example:a", "nqn.2014-08.org.nvmexpress:uuid:6ba7b810-9dad-11d1-80b4-00c04fd430c8"} {
+		if err := CheckNQN(s); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, s := range []string{"", "iqn.2026-11.net.example:a", "nqn.2026-13.net.example:a", "nqn.2026-11.net.example:", "nqn.2026-11.net.example:a b", "nqn.2026-11.:a",
+		"nqn.2014-08.org.nvmexpress:uuid:none", "nqn.2026-11.net.example:\xff", "nqn.2026-11.net.example:" + strings.Repeat("a", 200)} {
+		if CheckNQN(s) == nil {
+			t.Errorf("%q was accepted", s)
+		}
+	}
+}
+
+func TestUnitText(t *testing.T) {
+	for _, want := range []string{"\nType=notify\n", "\nExecStart=/usr/local/lib/weft/weft-target serve --config /etc/weft/target.toml\n", "\nLimitMEMLOCK=infinity\n"} {
+		if !strings.Contains(UnitText(), want) {
+			t.Errorf("no %q in the unit", want)
+		}
+	}
+}
+
+func FuzzParseTarget(f *testing.F) {
+	text, err := good().Marshal()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(text)
+	f.Add([]byte("[[subsystem]]\n[[subsystem.namespace]]\nid = -1"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		c, err := ParseTarget(b)
+		if err != nil || c.Validate() != nil {
+			return
+		}
+		again, err := c.Marshal()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ParseTarget(again); err != nil {
+			t.Fatalf("its own text is refused: %v\n%s", err, again)
+		}
+	})
+}

@@ -1,0 +1,199 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"path"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+)
+
+// DiscoveryNQN names the discovery service of every target; no subsystem may
+// have it.
+const DiscoveryNQN = "nqn.2014-08.org.nvmexpress.discovery"
+
+const (
+	maxNQN    = 223 // bytes: NVMe Base, NVMe Qualified Names
+	maxSerial = 20
+	maxNSID   = 0xfffffffe // above is the broadcast value
+)
+
+// Validate reports everything in the configuration that weft-target would
+// refuse; nil means it can be served, as far as can be told without looking at
+// files and addresses.
+func (t *Target) Validate() error {
+	v := &findings{paths: map[string]string{}, uuids: map[string]string{}}
+	if t.Owner == "" {
+		v.add("owner is missing")
+	}
+	v.portals(t.Portals)
+	seen := map[string]bool{}
+	for i, s := range t.Subsystems {
+		name := fmt.Sprintf("subsystem %q", s.NQN)
+		if s.NQN == "" {
+			name = fmt.Sprintf("subsystem %d", i+1)
+		}
+		if seen[s.NQN] {
+			v.add("%s is there twice", name)
+		}
+		seen[s.NQN] = true
+		v.subsystem(name, s)
+	}
+	return errors.Join(v.errs...)
+}
+
+// findings collects what is wrong, and what must be unique in the whole file.
+type findings struct {
+	errs  []error
+	paths map[string]string // of file backends, to the namespace that has it
+	uuids map[string]string
+}
+
+func (v *findings) add(format string, args ...any) {
+	v.errs = append(v.errs, fmt.Errorf(format, args...))
+}
+
+func (v *findings) portals(portals []Portal) {
+	if len(portals) == 0 {
+		v.add("no portal: nobody could connect")
+	}
+	seen := map[Portal]bool{}
+	for _, p := range portals {
+		if seen[p] {
+			v.add("portal %s %s is there twice", p.Transport, p.Address)
+		}
+		seen[p] = true
+		switch p.Transport {
+		case "tcp":
+		case "rdma":
+			v.add("portal %s: transport rdma is described, not yet managed", p.Address)
+		default:
+			v.add("portal %s: unknown transport %q; tcp is known", p.Address, p.Transport)
+		}
+		switch a, err := netip.ParseAddrPort(p.Address); {
+		case err != nil:
+			v.add("portal address %q is no IP address with a port, like 10.40.1.11:4420", p.Address)
+		case a.Port() == 0:
+			v.add("portal address %q has no port to connect to", p.Address)
+		case a.Addr().IsUnspecified():
+			v.add("portal address %q is not one that initiators could dial; name each address", p.Address)
+		}
+	}
+}
+
+func (v *findings) subsystem(name string, s Subsystem) {
+	if err := CheckNQN(s.NQN); err != nil {
+		v.add("%s: %w", name, err)
+	}
+	if s.Serial == "" || len(s.Serial) > maxSerial || !printable(s.Serial) || strings.TrimSpace(s.Serial) != s.Serial {
+		v.add("%s: serial %q is not 1 to %d printable ASCII characters", name, s.Serial, maxSerial)
+	}
+	hosts := map[string]bool{}
+	for _, h := range s.AllowHosts {
+		if err := CheckNQN(h); err != nil {
+			v.add("%s: allow_hosts: %w", name, err)
+		}
+		if hosts[h] {
+			v.add("%s: allow_hosts names %s twice", name, h)
+		}
+		hosts[h] = true
+	}
+	ids := map[uint32]bool{}
+	for _, n := range s.Namespaces {
+		name := fmt.Sprintf("%s namespace %d", name, n.ID)
+		if ids[n.ID] {
+			v.add("%s is there twice", name)
+		}
+		ids[n.ID] = true
+		v.namespace(name, n)
+	}
+}
+
+func (v *findings) namespace(name string, n Namespace) {
+	if n.ID == 0 || n.ID > maxNSID {
+		v.add("%s: id is not from 1 to %d", name, uint32(maxNSID))
+	}
+	v.uuid(name, n.UUID)
+	switch {
+	case n.BlockSize != 512 && n.BlockSize != 4096:
+		v.add("%s: block_size %d is neither 512 nor 4096", name, n.BlockSize)
+	case n.Size <= 0 || n.Size%int64(n.BlockSize) != 0:
+		v.add("%s: size %d is not a positive multiple of the block size %d", name, n.Size, n.BlockSize)
+	}
+	switch n.Backend {
+	case "memory":
+		if n.Path != "" {
+			v.add("%s: a memory backend has no path", name)
+		}
+	case "file":
+		v.path(name, n.Path)
+	default:
+		v.add("%s: unknown backend %q; memory and file are known", name, n.Backend)
+	}
+}
+
+func (v *findings) uuid(name, s string) {
+	u, err := uuid.Parse(s)
+	if err != nil || len(s) != 36 || u == uuid.Nil {
+		v.add("%s: uuid %q is none", name, s)
+		return
+	}
+	if other, ok := v.uuids[u.String()]; ok {
+		v.add("%s: its uuid is that of %s", name, other)
+	}
+	v.uuids[u.String()] = name
+}
+
+func (v *findings) path(name, p string) {
+	switch clean := path.Clean(p); {
+	case !path.IsAbs(p):
+		v.add("%s: path %q is not absolute", name, p)
+	case clean == "/dev" || strings.HasPrefix(clean, "/dev/"):
+		v.add("%s: a file backend on the device %s is described, not yet managed", name, p)
+	case v.paths[clean] != "":
+		v.add("%s: its path is that of %s", name, v.paths[clean])
+	default:
+		v.paths[clean] = name
+	}
+}
+
+// nqnForm is a date, a domain in reverse, and a name of the owner's choice.
+var nqnForm = regexp.MustCompile(`^nqn\.[0-9]{4}-(0[1-9]|1[0-2])\.[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?:.+$`)
+
+const uuidNQN = "nqn.2014-08.org.nvmexpress:uuid:"
+
+// CheckNQN reports why s is no NVMe Qualified Name of a host or subsystem:
+// nqn.yyyy-mm.reverse.domain:name, or nqn.2014-08.org.nvmexpress:uuid:UUID.
+func CheckNQN(s string) error {
+	switch {
+	case s == DiscoveryNQN:
+		return errors.New("the NQN of the discovery service is no subsystem's and no host's")
+	case len(s) > maxNQN:
+		return fmt.Errorf("NQN of %d bytes; %d is the most", len(s), maxNQN)
+	case !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f }):
+		return fmt.Errorf("NQN %q has blanks or control characters", s)
+	case !nqnForm.MatchString(s):
+		return fmt.Errorf("%q is no NQN; they look like nqn.2026-11.net.example:name", s)
+	}
+	if id, ok := strings.CutPrefix(s, uuidNQN); ok {
+		// A name may follow the UUID, as in …:uuid:UUID:probe.
+		id, _, _ = strings.Cut(id, ":")
+		if _, err := uuid.Parse(id); err != nil || len(id) != 36 {
+			return fmt.Errorf("%q: %q is no UUID", s, id)
+		}
+	}
+	return nil
+}
+
+func printable(s string) bool {
+	for _, r := range s {
+		if r < ' ' || r > '~' {
+			return false
+		}
+	}
+	return true
+}
