@@ -1,0 +1,61 @@
+package bundle
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"weft/internal/hint"
+)
+
+func packed(t *testing.T, content string) *fstest.MapFile {
+	t.Helper()
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	if _, err := z.Write([]byte(content)); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return &fstest.MapFile{Data: b.Bytes()}
+}
+
+func TestOpen(t *testing.T) {
+	whole := packed(t, "arm")
+	b := newBundle(fstest.MapFS{
+		"agents/linux-amd64/weft-target.gz":   packed(t, "amd"),
+		"agents/linux-arm64/weft-target.gz":   whole,
+		"agents/darwin-arm64/weft-target.gz":  {Data: whole.Data[:len(whole.Data)-9]},
+		"agents/freebsd-arm64/weft-target.gz": {Data: []byte("ELF")},
+	})
+	for arch, want := range map[string]string{"amd64": "amd", "arm64": "arm"} {
+		exe, sum, err := b.Open("linux", arch, "weft-target")
+		digest := sha256.Sum256([]byte(want))
+		if err != nil || string(exe) != want || sum != hex.EncodeToString(digest[:]) {
+			t.Errorf("%s: %q %s %v", arch, exe, sum, err)
+		}
+		again, _, err := b.Open("linux", arch, "weft-target")
+		if err != nil || &again[0] != &exe[0] {
+			t.Errorf("%s was unpacked twice (%v)", arch, err)
+		}
+	}
+	for _, goos := range []string{"darwin", "freebsd"} {
+		if _, _, err := b.Open(goos, "arm64", "weft-target"); err == nil || errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), goos+"/arm64") {
+			t.Errorf("damaged: %v", err)
+		}
+	}
+}
+
+func TestMissingSaysRunMake(t *testing.T) {
+	_, _, err := New().Open("plan9", "mips", "weft-target")
+	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(hint.Of(err), "run make") || !strings.Contains(err.Error(), "plan9/mips") {
+		t.Errorf("%v, hint %q", err, hint.Of(err))
+	}
+}
