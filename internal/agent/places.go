@@ -1,0 +1,87 @@
+package agent
+
+import (
+	"fmt"
+	"net/netip"
+	"path/filepath"
+	"strings"
+)
+
+// Places say where on this machine an agent finds the files and addresses that
+// its configuration and its command line name. The zero value is the machine
+// as it is. A lab gives each agent a folder and loopback ports of its own.
+type Places struct {
+	Root string // folder that stands for "/"; "" is "/" itself
+	Maps Maps   // when there are any, an address without one is refused
+}
+
+// A Map is an address as the fabric names it, and where it really is.
+type Map struct {
+	Logical netip.AddrPort
+	Real    string // host:port; port 0 lets the system choose when listening
+}
+
+// Maps are given one by one on a command line: they are a flag's value.
+type Maps []Map
+
+// Set adds a map in the form that ParseMap reads.
+func (m *Maps) Set(s string) error {
+	one, err := ParseMap(s)
+	if err == nil {
+		*m = append(*m, one)
+	}
+	return err
+}
+
+// String lists the maps.
+func (m *Maps) String() string {
+	var all []string
+	for _, one := range *m {
+		all = append(all, one.Logical.String()+"="+one.Real)
+	}
+	return strings.Join(all, " ")
+}
+
+// Type names the form in help texts.
+func (m *Maps) Type() string { return "LOGICAL=REAL" }
+
+// ParseMap reads LOGICAL=REAL, such as 10.40.1.11:4420=127.0.0.1:0.
+func ParseMap(s string) (Map, error) {
+	logical, to, ok := strings.Cut(s, "=")
+	if !ok {
+		return Map{}, fmt.Errorf("%q is not LOGICAL=REAL, like 10.40.1.11:4420=127.0.0.1:0", s)
+	}
+	from, err := netip.ParseAddrPort(logical)
+	if err != nil {
+		return Map{}, fmt.Errorf("map %q: %q is no address with a port", s, logical)
+	}
+	if _, err := netip.ParseAddrPort(to); err != nil {
+		return Map{}, fmt.Errorf("map %q: %q is no address with a port", s, to)
+	}
+	return Map{from, to}, nil
+}
+
+// Path is where a file is that is named by an absolute path.
+func (p Places) Path(name string) string {
+	if p.Root == "" {
+		return name
+	}
+	return filepath.Join(p.Root, filepath.FromSlash(name))
+}
+
+// Address is where to listen or dial for an address of the fabric.
+func (p Places) Address(logical string) (string, error) {
+	a, err := netip.ParseAddrPort(logical)
+	if err != nil {
+		return "", fmt.Errorf("%q is no address with a port, like 10.40.1.11:4420", logical)
+	}
+	if len(p.Maps) == 0 {
+		return a.String(), nil
+	}
+	for _, m := range p.Maps {
+		if m.Logical == a {
+			return m.Real, nil
+		}
+	}
+	return "", fmt.Errorf("address %s has no --map, and with any --map given only mapped ones are used", logical)
+}
