@@ -1,0 +1,238 @@
+package prove
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"weft/internal/agent"
+	"weft/internal/latency"
+	"weft/internal/remote"
+	"weft/inventory"
+	"weft/plan"
+)
+
+// What is measured where the files do not say.
+const (
+	defaultSize    = 4096
+	defaultSamples = 1000
+	depth          = 1
+)
+
+// A flow is one thing to measure: a server reads from a namespace through a
+// portal, or, without a portal, from the storage behind it on its own server.
+type flow struct {
+	from    *inventory.Server
+	probe   string // NQN of the probe on from
+	target  *inventory.Target
+	sub     *inventory.Subsystem
+	ns      *inventory.Namespace
+	portal  inventory.Portal
+	local   bool
+	size    int
+	samples int
+}
+
+// flows lists initiator × target × plane × size, and for each target the
+// local read of the same storage.
+func flows(m *inventory.Model, validations []*inventory.Validation) []flow {
+	sizes, samples := wanted(validations)
+	var out []flow
+	seen := map[*inventory.Target]bool{}
+	for _, i := range m.Initiators {
+		for _, c := range i.Connects {
+			for _, t := range c.To {
+				if t.Server == nil || len(t.Subsystems) == 0 || len(t.Subsystems[0].Namespaces) == 0 {
+					continue
+				}
+				sub := t.Subsystems[0]
+				base := flow{from: i.Server, probe: i.ProbeNQN, target: t, sub: sub, ns: sub.Namespaces[0], samples: samples}
+				for _, size := range sizes {
+					base.size = size
+					if !seen[t] {
+						local := base
+						local.from, local.local = t.Server, true
+						out = append(out, local)
+					}
+					for _, p := range t.Portals {
+						over := base
+						over.portal = p
+						out = append(out, over)
+					}
+				}
+				seen[t] = true
+			}
+		}
+	}
+	return out
+}
+
+func wanted(validations []*inventory.Validation) (sizes []int, samples int) {
+	for _, v := range validations {
+		if v.Probe != readProbe {
+			continue
+		}
+		samples = max(samples, v.Samples)
+		for _, size := range v.Sizes {
+			if !slices.Contains(sizes, size) {
+				sizes = append(sizes, size)
+			}
+		}
+	}
+	if len(sizes) == 0 {
+		sizes = []int{defaultSize}
+	}
+	if samples == 0 {
+		samples = defaultSamples
+	}
+	return sizes, samples
+}
+
+type run struct {
+	in    Input
+	hosts hosts
+}
+
+// measure runs the flows in rounds; within a round no server carries more
+// than one flow, so that none disturbs another. Rows stand in the order of
+// the flows.
+func (r *run) measure(ctx context.Context, flows []flow) []*Row {
+	rows := make([]*Row, len(flows))
+	for left := indices(len(flows)); len(left) > 0 && ctx.Err() == nil; {
+		var wait []int
+		var wg sync.WaitGroup
+		busy := map[*inventory.Server]bool{}
+		for _, i := range left {
+			f := flows[i]
+			if busy[f.from] || busy[f.target.Server] {
+				wait = append(wait, i)
+				continue
+			}
+			busy[f.from], busy[f.target.Server] = true, true
+			wg.Go(func() {
+				rows[i] = r.row(ctx, f)
+				r.emit(rows[i])
+			})
+		}
+		wg.Wait()
+		left = wait
+	}
+	return rows
+}
+
+func indices(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
+func (r *run) row(ctx context.Context, f flow) *Row {
+	row := &Row{Initiator: f.from.Addr, Target: f.target.Addr, flow: f, Hist: latency.New()}
+	row.Size, row.Depth, row.Op = f.size, depth, "read"
+	row.Transport = "local"
+	if !f.local {
+		row.Transport = "tcp"
+		row.Remote = f.portal.Address.String()
+		if f.portal.Plane != nil {
+			row.Plane = f.portal.Plane.Name
+		}
+		row.Degraded = f.portal.RNIC != nil && f.portal.RNIC.Fabric != nil && f.portal.RNIC.Fabric.Transport != "tcp"
+	}
+	res, err := r.probe(ctx, f)
+	if err != nil {
+		row.Why = err.Error()
+		return row
+	}
+	row.ProbeResult = *res
+	if res.Histogram != "" {
+		if err := row.Hist.UnmarshalText([]byte(res.Histogram)); err != nil {
+			row.Why = "the probe's histogram: " + err.Error()
+			return row
+		}
+	}
+	row.P50, row.P99, row.P999 = row.Hist.Quantile(0.5), row.Hist.Quantile(0.99), row.Hist.Quantile(0.999)
+	return row
+}
+
+// args is the command line of the probe.
+func (r *run) args(f flow) []string {
+	args := []string{agent.ProbeBin, "read", "--json",
+		"--size", strconv.Itoa(f.size), "--depth", strconv.Itoa(depth), "--samples", strconv.Itoa(f.samples)}
+	if f.local {
+		return append(args, "--path", r.in.Volume(f.ns.From))
+	}
+	args = append(args, "--traddr", f.portal.Address.String(), "--nqn", f.sub.NQN, "--hostnqn", f.probe,
+		"--nsid", strconv.FormatUint(uint64(f.ns.ID), 10))
+	if src := source(f); src != "" {
+		args = append(args, "--host-traddr", src)
+	}
+	return args
+}
+
+// source is the initiator's own address in the plane of the portal.
+func source(f flow) string {
+	for _, nic := range f.from.RNICs {
+		if f.portal.Plane != nil && nic.Plane == f.portal.Plane && nic.Address.IsValid() {
+			return nic.Address.Addr().String()
+		}
+	}
+	return ""
+}
+
+// probe runs weft-initiator. Its error means that nothing could be tried; a
+// fabric that refuses is in the result.
+func (r *run) probe(ctx context.Context, f flow) (*agent.ProbeResult, error) {
+	host, err := r.hosts.of(ctx, f.from)
+	if err != nil {
+		return nil, err
+	}
+	out, err := host.Run(ctx, remote.Cmd{Args: r.args(f)})
+	stdout := out.Stdout
+	var exit *remote.ExitError
+	if errors.As(err, &exit) {
+		stdout = exit.Output.Stdout
+	} else if err != nil {
+		return nil, err
+	}
+	var res agent.ProbeResult
+	if json.Unmarshal(stdout, &res) == nil && res.Op != "" {
+		return &res, nil
+	}
+	if exit != nil {
+		return nil, fmt.Errorf("%s did not run: exit %d: %s", agent.ProbeBin, exit.Code, strings.TrimSpace(string(exit.Output.Stderr)))
+	}
+	return nil, fmt.Errorf("%s answered no result: %.200q", agent.ProbeBin, stdout)
+}
+
+func (r *run) status(ctx context.Context, s *inventory.Server) (*agent.TargetStatus, error) {
+	host, err := r.hosts.of(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	out, err := host.Run(ctx, remote.Cmd{Args: []string{agent.TargetBin, "status", "--json"}})
+	if err != nil {
+		return nil, err
+	}
+	var st agent.TargetStatus
+	return &st, json.Unmarshal(out.Stdout, &st)
+}
+
+func (r *run) emit(row *Row) {
+	if r.in.Emit == nil {
+		return
+	}
+	e := plan.Event{Time: time.Now(), Type: plan.EventProbe, Device: row.Initiator,
+		Message: fmt.Sprintf("%s: p99 %v of %d", row.Pair(), row.P99, row.Samples), Data: map[string]any{"probe": row}}
+	if row.Why != "" || row.Errors > 0 {
+		e.Level, e.Message = "error", row.Pair()+": "+row.Why+row.FirstErr
+	}
+	r.in.Emit(e)
+}

@@ -1,0 +1,155 @@
+package prove
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"weft/inventory"
+	"weft/plan"
+)
+
+// judge holds every row against the metrics of a validation.
+func judge(res *Result, v *inventory.Validation) {
+	if v.Probe != readProbe {
+		return
+	}
+	for _, m := range v.Metrics {
+		if !measures(v, m) {
+			continue
+		}
+		for _, row := range res.Rows {
+			if (m.Size == 0 || m.Size == row.Size) && m.HasMax && (len(v.Sizes) == 0 || slices.Contains(v.Sizes, row.Size)) {
+				res.Judgements = append(res.Judgements, one(res, v, m, row))
+			}
+		}
+	}
+	// Whatever a validation limits, reads that fail fail it.
+	if !slices.ContainsFunc(v.Metrics, func(m *inventory.Metric) bool { return m.Name == "errors" && m.HasMax }) {
+		none := &inventory.Metric{Name: "errors", HasMax: true}
+		for _, row := range res.Rows {
+			res.Judgements = append(res.Judgements, one(res, v, none, row))
+		}
+	}
+}
+
+const readProbe = "nvme-read"
+
+// measures says whether a metric can be measured today.
+func measures(v *inventory.Validation, m *inventory.Metric) bool {
+	return v.Probe == readProbe && slices.Contains([]string{"p50", "p99", "p999", "added_p99", "errors"}, m.Name)
+}
+
+// Notes says which metrics are described and not yet measured.
+func Notes(m *inventory.Model) []plan.Note {
+	var out []plan.Note
+	for _, v := range m.Validations {
+		var not []string
+		for _, metric := range v.Metrics {
+			switch {
+			case !measures(v, metric):
+				not = append(not, metric.Name)
+			case metric.Regression != 0:
+				not = append(not, metric.Name+" against a baseline")
+			}
+		}
+		if len(not) > 0 {
+			out = append(out, plan.Note{Range: v.Range, Block: v.Addr, Text: "described, not yet measured: " + strings.Join(not, ", ")})
+		}
+	}
+	return out
+}
+
+func one(res *Result, v *inventory.Validation, m *inventory.Metric, row *Row) Judgement {
+	j := Judgement{Validation: v.Name, Metric: m.Name, Pair: row.Pair(), Size: row.Size, Limit: m.Max, Latency: m.Name != "errors"}
+	switch {
+	case row.Why != "":
+		j.Verdict, j.Why = Inconclusive, row.Why
+		return j
+	case m.Name == "errors":
+		j.Value = float64(row.Errors)
+		if j.Value > m.Max {
+			j.Why = row.FirstErr
+		}
+	case row.Samples < row.flow.samples:
+		// What was tried and refused is a failure of the fabric, not of the
+		// measurement; too few samples alone prove nothing.
+		j.Verdict, j.Why = Inconclusive, fmt.Sprintf("%d of %d samples", row.Samples, row.flow.samples)
+		if row.Errors > 0 {
+			j.Verdict, j.Why = Fail, row.FirstErr
+		}
+		return j
+	case m.Name == "added_p99":
+		local := res.local(row)
+		if local == nil || local.Why != "" || local.Samples < local.flow.samples {
+			j.Verdict, j.Why = Inconclusive, "the local read to compare with could not be measured"
+			if local != nil && local.Why+local.FirstErr != "" {
+				j.Why += ": " + local.Why + local.FirstErr
+			}
+			return j
+		}
+		j.Value = float64(row.P99 - local.P99)
+	default:
+		j.Value = float64(map[string]time.Duration{"p50": row.P50, "p99": row.P99, "p999": row.P999}[m.Name])
+	}
+	j.Verdict = Pass
+	if j.Value > m.Max {
+		j.Verdict = Fail
+	}
+	return j
+}
+
+// local is the read of the same storage on its own server.
+func (res *Result) local(row *Row) *Row {
+	i := slices.IndexFunc(res.Local, func(l *Row) bool { return l.Target == row.Target && l.Size == row.Size })
+	if i < 0 {
+		return nil
+	}
+	return res.Local[i]
+}
+
+// Added is what the fabric adds to the p99 of a local read, if both are known.
+func (res *Result) Added(row *Row) (time.Duration, bool) {
+	local := res.local(row)
+	if local == nil || local.Samples == 0 || row.Samples == 0 {
+		return 0, false
+	}
+	return row.P99 - local.P99, true
+}
+
+// account compares what the probes read with what the targets say they
+// served. Somebody else's reads make it inconclusive, never a pass.
+func account(rows []*Row, before, after map[string]uint64) []Judgement {
+	read := map[string]uint64{}
+	whole := map[string]bool{}
+	var order []*Row
+	for _, row := range rows {
+		nqn := row.flow.sub.NQN
+		if _, seen := whole[nqn]; !seen {
+			whole[nqn] = true
+			order = append(order, row)
+		}
+		read[nqn] += row.Bytes
+		whole[nqn] = whole[nqn] && row.Why == "" && row.Errors == 0
+	}
+	var out []Judgement
+	for _, row := range order {
+		nqn := row.flow.sub.NQN
+		j := Judgement{Validation: "accounting", Metric: "bytes", Pair: row.Target, Limit: float64(read[nqn]), Verdict: Pass}
+		b, okBefore := before[nqn]
+		a, okAfter := after[nqn]
+		j.Value = float64(a - b)
+		switch {
+		case !whole[nqn]:
+			continue // the failed reads are judged already
+		case !okBefore || !okAfter || a < b:
+			j.Verdict, j.Why, j.Value = Inconclusive, "weft-target does not say what it served", 0
+		case a-b != read[nqn]:
+			j.Verdict = Inconclusive
+			j.Why = fmt.Sprintf("the target served %d bytes, the probes read %d: somebody else reads, or a probe did not reach this target", a-b, read[nqn])
+		}
+		out = append(out, j)
+	}
+	return out
+}

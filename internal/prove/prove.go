@@ -1,0 +1,193 @@
+// Package prove measures what a fabric does and judges it against limits. It
+// only reads from namespaces.
+package prove
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"weft/internal/agent"
+	"weft/internal/latency"
+	"weft/internal/remote"
+	"weft/inventory"
+	"weft/plan"
+)
+
+// Verdict is how a measurement was judged.
+type Verdict string
+
+// The verdicts. No data is inconclusive, never a pass.
+const (
+	Pass         Verdict = "pass"
+	Fail         Verdict = "fail"
+	Inconclusive Verdict = "inconclusive"
+)
+
+// A Row is one measured flow.
+type Row struct {
+	Initiator string `json:"initiator"` // HCL address of the server that read
+	Target    string `json:"target"`    // HCL address of the target
+	Plane     string `json:"plane"`     // "" for a local read
+	Degraded  bool   `json:"degraded,omitempty"`
+	agent.ProbeResult
+	P50  time.Duration      `json:"p50_ns"`
+	P99  time.Duration      `json:"p99_ns"`
+	P999 time.Duration      `json:"p999_ns"`
+	Hist *latency.Histogram `json:"-"`
+	Why  string             `json:"why,omitempty"` // it could not be measured
+
+	flow flow
+}
+
+// Pair names the row for people: who reads from whom over which plane.
+func (r *Row) Pair() string {
+	if r.Plane == "" {
+		return r.Initiator + " (local)"
+	}
+	return fmt.Sprintf("%s → %s over plane %s", r.Initiator, r.Target, r.Plane)
+}
+
+// A Judgement is one metric of one row held against its limit.
+type Judgement struct {
+	Validation string  `json:"validation"`
+	Metric     string  `json:"metric"`
+	Pair       string  `json:"pair"`
+	Size       int     `json:"size,omitempty"`
+	Verdict    Verdict `json:"verdict"`
+	Value      float64 `json:"value"` // nanoseconds for latencies
+	Limit      float64 `json:"limit"`
+	Latency    bool    `json:"latency"` // Value and Limit are nanoseconds
+	Why        string  `json:"why,omitempty"`
+}
+
+// A Result is everything one verification has found.
+type Result struct {
+	Rows       []*Row      `json:"rows"`  // over the fabric
+	Local      []*Row      `json:"local"` // the same storage read on its own server
+	Judgements []Judgement `json:"judgements"`
+	NotYet     []plan.Note `json:"not_yet,omitempty"` // metrics that are not measured yet
+	Verdict    Verdict     `json:"verdict"`
+}
+
+// Input is what a verification needs.
+type Input struct {
+	Model *inventory.Model
+	// Names are the validations to run, as validation.NAME or NAME; none: all.
+	Names []string
+	// Host logs in to a server; it is called once for each server.
+	Host func(context.Context, *inventory.Server) (remote.Host, error)
+	// Volume is the path of a volume on its server, for the local read.
+	Volume func(*inventory.Volume) string
+	Emit   plan.Emit // may be nil
+}
+
+// Run measures every initiator × target × plane at every size that the
+// validations ask for, and judges them. Its error is about the request; what
+// the fabric does wrong is in the result.
+func Run(ctx context.Context, in Input) (*Result, error) {
+	validations, err := chosen(in.Model, in.Names)
+	if err != nil {
+		return nil, err
+	}
+	r := &run{in: in, hosts: hosts{dial: in.Host}}
+	flows := flows(in.Model, validations)
+	if len(flows) == 0 {
+		return nil, errors.New("there is nothing to measure: no initiator connects to a target")
+	}
+	before := r.served(ctx, flows)
+	res := &Result{NotYet: Notes(in.Model)}
+	for _, row := range r.measure(ctx, flows) {
+		if row.Plane == "" {
+			res.Local = append(res.Local, row)
+		} else {
+			res.Rows = append(res.Rows, row)
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	for _, v := range validations {
+		judge(res, v)
+	}
+	res.Judgements = append(res.Judgements, account(res.Rows, before, r.served(ctx, flows))...)
+	res.Verdict = overall(res)
+	return res, nil
+}
+
+func chosen(m *inventory.Model, names []string) ([]*inventory.Validation, error) {
+	if len(names) == 0 {
+		return m.Validations, nil
+	}
+	var out []*inventory.Validation
+	for _, name := range names {
+		i := slices.IndexFunc(m.Validations, func(v *inventory.Validation) bool { return v.Name == name || v.Addr == name })
+		if i < 0 {
+			return nil, fmt.Errorf("there is no validation %q", name)
+		}
+		out = append(out, m.Validations[i])
+	}
+	return out, nil
+}
+
+// overall is the worst verdict: a failure outweighs what could not be judged.
+func overall(res *Result) Verdict {
+	worst := Pass
+	if len(res.Judgements) == 0 {
+		worst = Inconclusive
+	}
+	for _, j := range res.Judgements {
+		if j.Verdict == Fail {
+			return Fail
+		}
+		if j.Verdict == Inconclusive {
+			worst = Inconclusive
+		}
+	}
+	return worst
+}
+
+// hosts logs in to each server at most once.
+type hosts struct {
+	dial func(context.Context, *inventory.Server) (remote.Host, error)
+	mu   sync.Mutex
+	once map[*inventory.Server]func() (remote.Host, error)
+}
+
+func (h *hosts) of(ctx context.Context, s *inventory.Server) (remote.Host, error) {
+	h.mu.Lock()
+	if h.once == nil {
+		h.once = map[*inventory.Server]func() (remote.Host, error){}
+	}
+	get, ok := h.once[s]
+	if !ok {
+		get = sync.OnceValues(func() (remote.Host, error) { return h.dial(ctx, s) })
+		h.once[s] = get
+	}
+	h.mu.Unlock()
+	return get()
+}
+
+// served asks every target how many bytes each of its subsystems has read. A
+// target that does not answer is left out.
+func (r *run) served(ctx context.Context, flows []flow) map[string]uint64 {
+	out := map[string]uint64{}
+	asked := map[*inventory.Server]bool{}
+	for _, f := range flows {
+		if asked[f.target.Server] {
+			continue
+		}
+		asked[f.target.Server] = true
+		status, err := r.status(ctx, f.target.Server)
+		if err != nil {
+			continue
+		}
+		for _, sub := range status.Subsystems {
+			out[sub.NQN] = sub.BytesRead
+		}
+	}
+	return out
+}

@@ -1,0 +1,99 @@
+package modules
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/netip"
+
+	"weft/internal/remote"
+	"weft/plan"
+)
+
+// Address keeps one IP address on the network interface of one NIC port, and
+// the interface up. Addresses it did not declare are left alone.
+type Address struct {
+	PCI       string // address of the NIC port: 0000:41:00.0
+	Interface string // observed: the name it has today
+	CIDR      netip.Prefix
+	Present   bool // the interface carries the address
+	Up        bool // the interface is administratively up
+}
+
+func (a *Address) look() remote.Look {
+	return remote.Look{PCI: a.PCI, Args: []string{"ip", "-j", "addr", "show", "dev", "{if}"}}
+}
+
+// Looks implements kind.
+func (a *Address) Looks() []remote.Look { return []remote.Look{a.look()} }
+
+// Parse implements kind.
+func (a *Address) Parse(s remote.Seen) (*Address, error) {
+	name, err := netdev(s, a.PCI)
+	if err != nil {
+		return nil, err
+	}
+	out, err := output(s, a.look())
+	if err != nil {
+		return nil, err
+	}
+	var links []struct {
+		Flags []string `json:"flags"`
+		Addrs []struct {
+			Local netip.Addr `json:"local"`
+			Bits  int        `json:"prefixlen"`
+		} `json:"addr_info"`
+	}
+	if err := json.Unmarshal(out, &links); err != nil {
+		return nil, fmt.Errorf("ip -j addr show dev %s: %w", name, err)
+	}
+	have := &Address{PCI: a.PCI, Interface: name, CIDR: a.CIDR}
+	for _, l := range links {
+		for _, f := range l.Flags {
+			have.Up = have.Up || f == "UP"
+		}
+		for _, x := range l.Addrs {
+			switch {
+			case x.Local != a.CIDR.Addr():
+			case x.Bits == a.CIDR.Bits():
+				have.Present = true
+			default:
+				return nil, fmt.Errorf("%s carries %s/%d: take it off, or declare that prefix length", name, x.Local, x.Bits)
+			}
+		}
+	}
+	return have, nil
+}
+
+// Diff implements kind.
+func (a *Address) Diff(have *Address) []plan.Change {
+	var out []plan.Change
+	if have.Present != a.Present {
+		c := plan.Change{Path: "address", After: a.CIDR.String(), Impact: plan.ImpactTraffic}
+		if have.Present {
+			c.Before, c.After = c.After, c.Before
+		}
+		out = append(out, c)
+	}
+	return append(out, change("up", have.Up, a.Up, plan.ImpactLinkFlap)...)
+}
+
+// Steps implements kind.
+func (a *Address) Steps(have *Address) []remote.Step {
+	name := a.Interface
+	if name == "" {
+		name = have.Interface
+	}
+	var steps []remote.Step
+	if a.Present != have.Present {
+		verb := map[bool]string{true: "add", false: "del"}[a.Present]
+		steps = append(steps, run("ip", "addr", verb, a.CIDR.String(), "dev", name))
+	}
+	if a.Up != have.Up {
+		steps = append(steps, run("ip", "link", "set", "dev", name, map[bool]string{true: "up", false: "down"}[a.Up]))
+	}
+	return steps
+}
+
+// Verify implements kind: the address read back is its proof.
+func (a *Address) Verify(context.Context, remote.Host) error { return nil }

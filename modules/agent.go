@@ -1,0 +1,231 @@
+package modules
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"weft/internal/agent"
+	"weft/internal/bundle"
+	"weft/internal/remote"
+	"weft/plan"
+)
+
+// Agent keeps one of weft's agents on a server: the executable from weft's
+// own bundle, and where the agent is a service its configuration and unit,
+// enabled and running with exactly those.
+type Agent struct {
+	Name   string         // weft-target
+	Bundle *bundle.Bundle // where executables come from; nil when observed
+	Config string         // text of agent.ConfigPath; "" where the agent is no service
+	Unit   string         // text of agent.Unit; "" likewise
+
+	// Observed, and for Binary and Running* also what is wanted.
+	Platform      string // "linux-amd64"
+	Binary        string // SHA-256 of the executable; "" is not installed
+	Enabled       bool
+	Active        bool
+	RunningBinary string // SHA-256 of what the running process was started from
+	RunningConfig string // SHA-256 of the configuration it runs with
+}
+
+func (a *Agent) path() string { return agent.BinDir + "/" + a.Name }
+
+type agentLooks struct{ uname, binary, config, unit, enabled, active, status remote.Look }
+
+func (a *Agent) looks() agentLooks {
+	return agentLooks{
+		uname:   remote.Look{Args: []string{"uname", "-sm"}},
+		binary:  remote.Look{File: a.path(), Sum: true, Root: true},
+		config:  remote.Look{File: agent.ConfigPath, Root: true},
+		unit:    remote.Look{File: agent.UnitPath + agent.Unit, Root: true},
+		enabled: remote.Look{Args: []string{"systemctl", "is-enabled", agent.Unit}},
+		active:  remote.Look{Args: []string{"systemctl", "is-active", agent.Unit}},
+		status:  remote.Look{Args: []string{a.path(), "status", "--json"}, Root: true},
+	}
+}
+
+func (a *Agent) service() bool { return a.Unit != "" }
+
+// Looks implements kind.
+func (a *Agent) Looks() []remote.Look {
+	l := a.looks()
+	if !a.service() {
+		return []remote.Look{l.uname, l.binary}
+	}
+	return []remote.Look{l.uname, l.binary, l.config, l.unit, l.enabled, l.active, l.status}
+}
+
+// Parse implements kind.
+func (a *Agent) Parse(s remote.Seen) (*Agent, error) {
+	l := a.looks()
+	out, err := output(s, l.uname)
+	if err != nil {
+		return nil, err
+	}
+	have := &Agent{Name: a.Name, Platform: platform(string(out))}
+	if _, err := a.executable(have); err != nil {
+		return nil, err
+	}
+	exe, err := file(s, l.binary)
+	if err != nil {
+		return nil, err
+	}
+	have.Binary = exe.Sum // "" when it is not there
+	if !a.service() {
+		return have, nil
+	}
+	for _, f := range []struct {
+		look remote.Look
+		text *string
+	}{{l.config, &have.Config}, {l.unit, &have.Unit}} {
+		got, err := file(s, f.look)
+		if err != nil {
+			return nil, err
+		}
+		*f.text = string(got.Content)
+	}
+	have.Enabled = s.Of(l.enabled).Code == 0
+	have.Active = s.Of(l.active).Code == 0
+	if st := s.Of(l.status); have.Active && st.Code == 0 {
+		var status agent.TargetStatus
+		if err := json.Unmarshal(st.Content, &status); err != nil {
+			return nil, fmt.Errorf("%s status --json: %w", a.path(), err)
+		}
+		have.RunningBinary, have.RunningConfig = status.Binary, status.Config
+	}
+	return have, nil
+}
+
+// platform turns the answer of uname -sm into Go's words.
+func platform(uname string) string {
+	system, machine, _ := strings.Cut(strings.TrimSpace(strings.ToLower(uname)), " ")
+	switch machine {
+	case "x86_64":
+		machine = "amd64"
+	case "aarch64":
+		machine = "arm64"
+	}
+	return system + "-" + machine
+}
+
+type executable struct {
+	content []byte
+	sum     string
+}
+
+// executable is what must be installed on the platform that was observed.
+func (a *Agent) executable(have *Agent) (executable, error) {
+	system, machine, _ := strings.Cut(have.Platform, "-")
+	content, sum, err := a.Bundle.Open(system, machine, a.Name)
+	return executable{content, sum}, err
+}
+
+// Diff implements kind.
+func (a *Agent) Diff(have *Agent) []plan.Change {
+	want := a.Binary
+	if a.Bundle != nil {
+		exe, _ := a.executable(have) // Parse has refused platforms without one
+		want = exe.sum
+	}
+	out := change("binary", short(have.Binary), short(want), plan.ImpactNone)
+	if !a.service() && !have.service() {
+		return out
+	}
+	out = append(out, change("config", short(sum(have.Config)), short(sum(a.Config)), plan.ImpactTraffic)...)
+	out = append(out, change("unit", short(sum(have.Unit)), short(sum(a.Unit)), plan.ImpactNone)...)
+	out = append(out, change("enabled", have.Enabled, a.wants(a.Enabled), plan.ImpactNone)...)
+	out = append(out, change("active", have.Active, a.wants(a.Active), plan.ImpactTraffic)...)
+	if have.Active && a.wants(a.Active) {
+		out = append(out, change("running.binary", short(have.RunningBinary), short(want), plan.ImpactTraffic)...)
+		out = append(out, change("running.config", short(have.RunningConfig), short(sum(a.Config)), plan.ImpactTraffic)...)
+	}
+	return out
+}
+
+// wants is what is wanted of enabled and active: both, unless a is an
+// observation that is to be restored.
+func (a *Agent) wants(observed bool) bool { return a.Bundle != nil || observed }
+
+func sum(text string) string {
+	if text == "" {
+		return ""
+	}
+	s := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(s[:])
+}
+
+func short(sum string) string { return sum[:min(len(sum), 12)] }
+
+// Steps implements kind. The executable that is replaced stays beside the new
+// one as NAME.previous, which is what undo puts back.
+func (a *Agent) Steps(have *Agent) []remote.Step {
+	if a.Bundle == nil {
+		return a.restore(have)
+	}
+	exe, _ := a.executable(have)
+	var steps []remote.Step
+	if have.Binary != exe.sum {
+		if have.Binary != "" {
+			steps = append(steps, run("cp", "-p", a.path(), a.path()+".previous"))
+		}
+		steps = append(steps, put(a.path(), 0o755, exe.content))
+	}
+	if !a.service() {
+		return steps
+	}
+	if have.Config != a.Config {
+		steps = append(steps, put(agent.ConfigPath, 0o600, []byte(a.Config)))
+	}
+	if have.Unit != a.Unit {
+		steps = append(steps, put(agent.UnitPath+agent.Unit, 0o644, []byte(a.Unit)), run("systemctl", "daemon-reload"))
+	}
+	if !have.Enabled {
+		steps = append(steps, run("systemctl", "enable", agent.Unit))
+	}
+	return append(steps, run("systemctl", "restart", agent.Unit))
+}
+
+// restore leads back to what was observed before.
+func (a *Agent) restore(now *Agent) []remote.Step {
+	var steps []remote.Step
+	service := now.service()
+	if service && !a.Active {
+		steps = append(steps, run("systemctl", "stop", agent.Unit))
+	}
+	if service && !a.Enabled {
+		steps = append(steps, run("systemctl", "disable", agent.Unit))
+	}
+	if a.Binary == "" {
+		steps = append(steps, remote.Step{Del: a.path()})
+	} else if exe, err := now.executable(a); err != nil || exe.sum != a.Binary {
+		steps = append(steps, run("mv", "-f", a.path()+".previous", a.path()))
+	}
+	if service {
+		steps = append(steps, putBack(agent.ConfigPath, 0o600, a.Config),
+			putBack(agent.UnitPath+agent.Unit, 0o644, a.Unit), run("systemctl", "daemon-reload"))
+	}
+	if service && a.Active {
+		steps = append(steps, run("systemctl", "restart", agent.Unit))
+	}
+	return steps
+}
+
+func put(path string, mode uint32, content []byte) remote.Step {
+	return remote.Step{Put: &remote.File{Path: path, Mode: fs.FileMode(mode), Content: content}}
+}
+
+func putBack(path string, mode uint32, text string) remote.Step {
+	if text == "" {
+		return remote.Step{Del: path}
+	}
+	return put(path, mode, []byte(text))
+}
+
+// Verify implements kind: the service itself has said which executable and
+// which configuration it runs; commit has read that.
+func (a *Agent) Verify(context.Context, remote.Host) error { return nil }

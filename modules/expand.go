@@ -1,0 +1,298 @@
+package modules
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"weft/internal/agent"
+	"weft/internal/bundle"
+	"weft/inventory"
+	"weft/plan"
+	"weft/switches"
+)
+
+// An Env is what an expansion needs of the world: how devices are reached
+// and where the agents come from. Expand calls none of it.
+type Env struct {
+	Bundle   *bundle.Bundle
+	Host     func(*inventory.Server) DialHost
+	Terminal func(*inventory.Switch) switches.Dial
+}
+
+// A Fleet is a model expanded: every resource, and the devices that carry
+// them.
+type Fleet struct {
+	Items   []plan.Item
+	Notes   []plan.Note // what is described and has no effect yet
+	Devices map[string]plan.Device
+}
+
+// Close ends every login.
+func (f *Fleet) Close() error {
+	var errs []error
+	for _, d := range f.Devices {
+		errs = append(errs, d.(interface{ Close() error }).Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Expand turns a model into resources. It is pure: it touches no device, and
+// the same model gives the same items in the same order. Diagnostics name
+// what the model asks for and weft cannot do yet.
+func Expand(m *inventory.Model, env Env) (*Fleet, hcl.Diagnostics) {
+	x := &expansion{
+		model: m, env: env, fleet: &Fleet{Devices: map[string]plan.Device{}},
+		ports: map[*inventory.RNIC]plan.ID{}, nics: map[*inventory.RNIC][]plan.ID{}, pools: map[*inventory.Server][]plan.ID{},
+	}
+	for _, sw := range m.Switches {
+		x.switches(sw)
+	}
+	for _, s := range m.Servers {
+		x.server(s)
+	}
+	for _, p := range m.Pools {
+		x.pool(p)
+	}
+	x.targets()
+	x.probes()
+	x.notes()
+	return x.fleet, x.diags
+}
+
+type expansion struct {
+	model *inventory.Model
+	env   Env
+	fleet *Fleet
+	diags hcl.Diagnostics
+
+	ports map[*inventory.RNIC]plan.ID     // the switch port a NIC is cabled to
+	nics  map[*inventory.RNIC][]plan.ID   // what must be in force before a NIC is used
+	pools map[*inventory.Server][]plan.ID // of the server
+}
+
+func (x *expansion) add(id plan.ID, r plan.Resource, at hcl.Range, needs ...plan.ID) plan.ID {
+	x.fleet.Items = append(x.fleet.Items, plan.Item{ID: id, Resource: r, Needs: needs, Range: at})
+	return id
+}
+
+// refuse reports what weft cannot do yet and must not skip in silence.
+func (x *expansion) refuse(at hcl.Range, block, what string) {
+	x.diags = append(x.diags, &hcl.Diagnostic{
+		Severity: hcl.DiagError, Subject: at.Ptr(),
+		Summary: "WF-PLAN-001: described, not yet managed",
+		Detail:  fmt.Sprintf("%s: %s", block, what),
+	})
+}
+
+// switches expands one switch: its classes, then its ports.
+func (x *expansion) switches(sw *inventory.Switch) {
+	if sw.Unmanaged || sw.Fabric == nil {
+		return
+	}
+	d := &device{
+		name: sw.Addr, host: sw.Host, serial: sw.Serial, dial: x.env.Terminal(sw),
+		confirm: sw.Safety.Confirm, save: sw.Safety.Save != "never", timeout: timeout(x.model, sw.Connection),
+	}
+	switch {
+	case sw.OS == "nxos":
+		d.driver = switches.NXOS()
+	case sw.OS == "comware":
+		d.driver = switches.Comware()
+	default:
+		x.refuse(sw.At("os"), sw.Addr, fmt.Sprintf("os = %q", sw.OS))
+		return
+	}
+	if sw.Safety.Confirm == 0 && !sw.Safety.ConfirmNone {
+		x.refuse(sw.At("safety"), sw.Addr, `a change without a timed revert must be asked for: set safety { commit_confirm = "5m" }, or "none"`)
+		return
+	}
+	if sw.Safety.Method != "" {
+		x.refuse(sw.At("safety.commit_method"), sw.Addr, "commit_method: the first method that the switch has is used")
+		return
+	}
+	x.fleet.Devices[sw.Addr] = d
+	d.want.Name = fmt.Sprintf("WEFT-%s-%s", x.model.Name, sw.Fabric.Name)
+	for _, c := range sw.Fabric.Classes {
+		d.want.Classes = append(d.want.Classes, class(sw.Fabric, c))
+	}
+	slices.SortStableFunc(d.want.Classes, func(a, b switches.Class) int { return a.Priority - b.Priority })
+	classes := x.add(plan.ID{Device: sw.Addr, Kind: "qos", Name: sw.Fabric.Name}, &qos{d}, sw.Range)
+	for _, l := range x.model.Links {
+		for _, ends := range [][2]inventory.LinkEnd{{l.From, l.To}, {l.To, l.From}} {
+			if ends[0].Switch != sw {
+				continue
+			}
+			p := switches.Port{Name: ends[0].Port, MTU: sw.Fabric.MTU, PFC: lossless(sw.Fabric), Classify: true, Queue: true, Exists: true}
+			d.want.Ports = append(d.want.Ports, p)
+			id := x.add(plan.ID{Device: sw.Addr, Kind: "port", Name: p.Name}, &port{d, p}, l.Range, classes)
+			if nic := ends[1].RNIC; nic != nil {
+				x.ports[nic] = id
+			}
+		}
+	}
+}
+
+func lossless(f *inventory.Fabric) bool {
+	return f.Mode != "lossy" && slices.ContainsFunc(f.Classes, func(c *inventory.TrafficClass) bool { return c.PFC })
+}
+
+func class(f *inventory.Fabric, c *inventory.TrafficClass) switches.Class {
+	out := switches.Class{
+		Name: c.Name, DSCP: slices.Sorted(slices.Values(c.DSCP)), Priority: c.Priority,
+		Bandwidth: c.Bandwidth, Strict: c.Strict, PFC: c.PFC && f.Mode != "lossy",
+	}
+	if c.ECN != nil {
+		out.ECN = &switches.ECN{Min: c.ECN.Min, Max: c.ECN.Max, Probability: c.ECN.Probability}
+	}
+	return out
+}
+
+// server expands one server: its NICs and files.
+func (x *expansion) server(s *inventory.Server) {
+	if s.OS != "linux" {
+		x.refuse(s.At("os"), s.Addr, fmt.Sprintf("os = %q", s.OS))
+		return
+	}
+	d := &server{name: s.Addr, machineID: s.MachineID, dial: x.env.Host(s)}
+	x.fleet.Devices[s.Addr] = d
+	id := func(kind, name string) plan.ID { return plan.ID{Device: s.Addr, Kind: kind, Name: name} }
+	for _, r := range s.RNICs {
+		if r.PCI == "" {
+			x.refuse(r.Range, s.Addr, "rnic "+r.Name+": a NIC is found by match = { pci = … } only")
+			continue
+		}
+		var wired []plan.ID
+		if port, ok := x.ports[r]; ok {
+			wired = append(wired, port)
+		}
+		var ready []plan.ID
+		if r.Fabric != nil {
+			ready = append(ready, x.add(id("mtu", r.Name), on(d, &MTU{PCI: r.PCI, Bytes: r.Fabric.HostMTU}), r.Range, wired...))
+		}
+		if r.Address.IsValid() {
+			want := &Address{PCI: r.PCI, CIDR: r.Address, Present: true, Up: true}
+			ready = append(ready, x.add(id("address", r.Name), on(d, want), r.At("address"), slices.Concat(wired, ready)...))
+		}
+		if r.Fabric != nil && r.Fabric.Transport == "rocev2" {
+			want := &PFC{PCI: r.PCI}
+			for _, c := range r.Fabric.Classes {
+				if c.PFC && r.Fabric.Mode != "lossy" {
+					want.Priorities = append(want.Priorities, c.Priority)
+				}
+			}
+			slices.Sort(want.Priorities)
+			ready = append(ready, x.add(id("pfc", r.Name), on(d, want), r.Range, wired...))
+		}
+		x.nics[r] = ready
+	}
+	for _, f := range s.FileBlocks {
+		x.add(id("file", f.Path), on(d, &File{Path: f.Path, Mode: fs.FileMode(f.Mode), Content: []byte(f.Content), Secret: f.Secret}), f.Range)
+	}
+}
+
+func (x *expansion) pool(p *inventory.Pool) {
+	d, ok := x.fleet.Devices[p.Server.Addr].(*server)
+	if !ok {
+		return
+	}
+	id := plan.ID{Device: p.Server.Addr, Kind: "pool", Name: label(p.Addr)}
+	x.pools[p.Server] = append(x.pools[p.Server], x.add(id, on(d, &Pool{Drives: p.Drives}), p.At("drives")))
+}
+
+// targets expands every server that exports something: one weft-target with
+// all of its portals and subsystems.
+func (x *expansion) targets() {
+	var servers []*inventory.Server
+	of := map[*inventory.Server][]*inventory.Target{}
+	for _, t := range x.model.Targets {
+		if t.Engine != "weft" {
+			x.refuse(t.At("engine"), t.Addr, fmt.Sprintf("engine = %q", t.Engine))
+			continue
+		}
+		if !slices.Contains(t.Transport, "tcp") {
+			x.refuse(t.At("transport"), t.Addr, fmt.Sprintf("transport = %q: only \"tcp\" is there; add it as a second choice (shown as degraded)", t.Transport))
+			continue
+		}
+		if of[t.Server] == nil {
+			servers = append(servers, t.Server)
+		}
+		of[t.Server] = append(of[t.Server], t)
+	}
+	for _, s := range servers {
+		if d, ok := x.fleet.Devices[s.Addr].(*server); ok {
+			x.target(d, s, of[s])
+		}
+	}
+}
+
+func (x *expansion) target(d *server, s *inventory.Server, targets []*inventory.Target) {
+	cfg := &agent.Target{Owner: x.model.Name}
+	needs := slices.Clone(x.pools[s])
+	for _, t := range targets {
+		for _, p := range t.Portals {
+			cfg.Portals = append(cfg.Portals, agent.Portal{Transport: "tcp", Address: p.Address.String()})
+			needs = append(needs, x.nics[p.RNIC]...)
+		}
+		for _, sub := range t.Subsystems {
+			cfg.Subsystems = append(cfg.Subsystems, x.subsystem(sub))
+		}
+	}
+	text, err := cfg.Marshal()
+	if err != nil {
+		x.diags = append(x.diags, &hcl.Diagnostic{
+			Severity: hcl.DiagError, Subject: targets[0].Range.Ptr(),
+			Summary: "WF-PLAN-002: not a configuration weft-target takes", Detail: err.Error(),
+		})
+		return
+	}
+	want := &Agent{Name: "weft-target", Bundle: x.env.Bundle, Config: string(text), Unit: agent.UnitText()}
+	x.add(plan.ID{Device: s.Addr, Kind: "agent", Name: "weft-target"}, on(d, want), targets[0].Range, needs...)
+}
+
+func (x *expansion) subsystem(sub *inventory.Subsystem) agent.Subsystem {
+	out := agent.Subsystem{NQN: sub.NQN, Serial: sub.Serial, AllowHosts: sub.AllowHosts}
+	for _, ns := range sub.Namespaces {
+		out.Namespaces = append(out.Namespaces, agent.Namespace{
+			ID: ns.ID, UUID: ns.UUID, BlockSize: blockSize, Size: ns.From.Size, Backend: "file",
+			Path: VolumePath(x.model.Name, ns.From),
+		})
+	}
+	return out
+}
+
+const blockSize = 512 // of the namespaces of weft-target, bytes
+
+// VolumePath is where a volume is kept while drives are not managed: a sparse
+// file on its server.
+func VolumePath(owner string, v *inventory.Volume) string {
+	return fmt.Sprintf(agent.VolumeDir, owner) + "/" + label(v.Pool.Addr) + "/" + label(v.Addr) + ".img"
+}
+
+// probes puts weft-initiator on every server that measures or is measured.
+func (x *expansion) probes() {
+	seen := map[*inventory.Server]bool{}
+	probe := func(s *inventory.Server, at hcl.Range) {
+		if d, ok := x.fleet.Devices[addr(s)].(*server); ok && !seen[s] {
+			seen[s] = true
+			id := plan.ID{Device: s.Addr, Kind: "agent", Name: "weft-initiator"}
+			x.add(id, on(d, &Agent{Name: "weft-initiator", Bundle: x.env.Bundle}), at)
+		}
+	}
+	for _, i := range x.model.Initiators {
+		probe(i.Server, i.Range)
+	}
+	for _, t := range x.model.Targets {
+		probe(t.Server, t.Range)
+	}
+}
+
+func addr(s *inventory.Server) string {
+	if s == nil {
+		return ""
+	}
+	return s.Addr
+}

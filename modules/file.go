@@ -1,0 +1,85 @@
+package modules
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+
+	"weft/internal/remote"
+	"weft/plan"
+)
+
+// File keeps the whole of one file on a server.
+type File struct {
+	Path    string
+	Mode    fs.FileMode
+	Content []byte // wanted, and observed when it was small enough to keep for undo
+	Secret  bool   // the content is never shown
+}
+
+func (f *File) looks() (content, sum remote.Look) {
+	return remote.Look{File: f.Path, Root: true}, remote.Look{File: f.Path, Sum: true, Root: true}
+}
+
+// Looks implements kind.
+func (f *File) Looks() []remote.Look {
+	content, sum := f.looks()
+	return []remote.Look{content, sum}
+}
+
+// Parse implements kind.
+func (f *File) Parse(s remote.Seen) (*File, error) {
+	look, sum := f.looks()
+	got, err := file(s, look)
+	if err != nil || got.Absent {
+		return nil, err
+	}
+	meta, err := file(s, sum)
+	if err != nil {
+		return nil, err
+	}
+	return &File{Path: f.Path, Mode: meta.Mode.Perm(), Content: got.Content, Secret: f.Secret}, nil
+}
+
+// Diff implements kind.
+func (f *File) Diff(have *File) []plan.Change {
+	switch {
+	case f == nil && have == nil:
+		return nil
+	case have == nil:
+		return []plan.Change{{Path: "content", After: f.digest()}, {Path: "mode", After: mode(f.Mode)}}
+	case f == nil:
+		return []plan.Change{{Path: "content", Before: have.digest()}}
+	}
+	var out []plan.Change
+	if !bytes.Equal(have.Content, f.Content) {
+		out = append(out, plan.Change{Path: "content", Before: have.digest(), After: f.digest()})
+	}
+	return append(out, change("mode", mode(have.Mode), mode(f.Mode), plan.ImpactNone)...)
+}
+
+// digest stands for the content in a plan. No digest of a secret is shown:
+// it could be guessed from one.
+func (f *File) digest() string {
+	if f.Secret {
+		return "(sensitive)"
+	}
+	sum := sha256.Sum256(f.Content)
+	return fmt.Sprintf("%d bytes, sha256 %s", len(f.Content), hex.EncodeToString(sum[:6]))
+}
+
+func mode(m fs.FileMode) string { return fmt.Sprintf("%04o", m.Perm()) }
+
+// Steps implements kind.
+func (f *File) Steps(have *File) []remote.Step {
+	if f == nil {
+		return []remote.Step{{Del: have.Path}}
+	}
+	return []remote.Step{{Put: &remote.File{Path: f.Path, Mode: f.Mode, Content: f.Content, Secret: f.Secret}}}
+}
+
+// Verify implements kind: the content read back is its proof.
+func (f *File) Verify(context.Context, remote.Host) error { return nil }

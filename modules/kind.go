@@ -1,0 +1,131 @@
+// Package modules joins wishes to machines: it expands the model into
+// resources, each one thing on one device, and knows how each kind is read,
+// compared, changed and proven.
+package modules
+
+import (
+	"context"
+	"fmt"
+
+	"weft/internal/remote"
+	"weft/plan"
+)
+
+// A kind is a resource kind on a server: one struct, which is both what is
+// wanted and what was observed. All methods but Verify are pure. The nil
+// pointer is absence: (*T)(nil).Steps(have) removes.
+type kind[T any] interface {
+	*T
+	// Looks lists what must be read to observe the resource; it is batched
+	// with the looks of every other resource of the server.
+	Looks() []remote.Look
+	// Parse makes the observed struct of what was seen; nil is absence. Its
+	// error says why the resource cannot be brought about on this server.
+	Parse(remote.Seen) (*T, error)
+	// Diff lists what differs from have.
+	Diff(have *T) []plan.Change
+	// Steps leads from have to the wanted struct; have.Steps(want) takes it
+	// back.
+	Steps(have *T) []remote.Step
+	// Verify proves the effect on the live server.
+	Verify(context.Context, remote.Host) error
+}
+
+// onServer is what a server device needs of its resources.
+type onServer interface {
+	plan.Resource
+	looks() []remote.Look
+	parse(remote.Seen) plan.State
+	steps(have plan.State) []remote.Step
+	undo(have plan.State) []remote.Step
+	restored(have, now plan.State) error
+}
+
+// resource makes a plan.Resource of a kind.
+type resource[T any, K kind[T]] struct {
+	want K
+	dev  *server
+}
+
+// refused is the state of a resource that cannot be brought about.
+type refused struct{ err error }
+
+func on[T any, K kind[T]](dev *server, want K) plan.Resource {
+	return &resource[T, K]{want: want, dev: dev}
+}
+
+func (r *resource[T, K]) looks() []remote.Look { return r.want.Looks() }
+
+func (r *resource[T, K]) parse(seen remote.Seen) plan.State {
+	have, err := r.want.Parse(seen)
+	switch {
+	case err != nil:
+		return refused{err}
+	case have == nil:
+		return nil
+	}
+	return K(have)
+}
+
+func (r *resource[T, K]) Diff(have plan.State) plan.Diff {
+	if no, ok := have.(refused); ok {
+		return plan.Diff{Err: no.err}
+	}
+	h, _ := have.(K)
+	d := plan.Diff{Changes: r.want.Diff(h)}
+	if len(d.Changes) > 0 {
+		d.Send, d.Undo = show(r.want.Steps(h)), show(h.Steps(r.want))
+	}
+	return d
+}
+
+func (r *resource[T, K]) Verify(ctx context.Context) error {
+	return r.want.Verify(ctx, r.dev.host)
+}
+
+func (r *resource[T, K]) steps(have plan.State) []remote.Step {
+	h, _ := have.(K)
+	return r.want.Steps(h)
+}
+
+func (r *resource[T, K]) undo(have plan.State) []remote.Step {
+	h, _ := have.(K)
+	return h.Steps(r.want)
+}
+
+// restored says whether now is what have was.
+func (r *resource[T, K]) restored(have, now plan.State) error {
+	if no, ok := now.(refused); ok {
+		return no.err
+	}
+	h, _ := have.(K)
+	n, _ := now.(K)
+	if h == nil {
+		if n != nil {
+			return fmt.Errorf("still there")
+		}
+		return nil
+	}
+	for _, c := range h.Diff(n) {
+		return fmt.Errorf("%s is %s, was %s", c.Path, c.Before, c.After)
+	}
+	return nil
+}
+
+func show(steps []remote.Step) []string {
+	lines := make([]string, len(steps))
+	for i, s := range steps {
+		lines[i] = s.String()
+	}
+	return lines
+}
+
+// change is a one-attribute difference, if there is one.
+func change[V comparable](path string, before, after V, impact plan.Impact) []plan.Change {
+	if before == after {
+		return nil
+	}
+	return []plan.Change{{Path: path, Before: fmt.Sprint(before), After: fmt.Sprint(after), Impact: impact}}
+}
+
+func run(args ...string) remote.Step { return remote.Step{Args: args} }

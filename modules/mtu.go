@@ -1,0 +1,63 @@
+package modules
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"weft/internal/remote"
+	"weft/plan"
+)
+
+// MTU keeps the MTU of the network interface of one NIC port.
+type MTU struct {
+	PCI       string // address of the NIC port: 0000:41:00.0
+	Interface string // observed: the name it has today
+	Bytes     int
+}
+
+func (m *MTU) look() remote.Look {
+	return remote.Look{PCI: m.PCI, File: "/sys/class/net/{if}/mtu"}
+}
+
+// Looks implements kind.
+func (m *MTU) Looks() []remote.Look { return []remote.Look{m.look()} }
+
+// Parse implements kind.
+func (m *MTU) Parse(s remote.Seen) (*MTU, error) {
+	name, err := netdev(s, m.PCI)
+	if err != nil {
+		return nil, err
+	}
+	text, err := content(s, m.look())
+	if err != nil {
+		return nil, err
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		return nil, fmt.Errorf("mtu of %s reads %q", name, text)
+	}
+	return &MTU{PCI: m.PCI, Interface: name, Bytes: n}, nil
+}
+
+// Diff implements kind. NICs re-open their queues when the MTU changes, which
+// some do by taking the link down.
+func (m *MTU) Diff(have *MTU) []plan.Change {
+	return change("bytes", have.Bytes, m.Bytes, plan.ImpactLinkFlap)
+}
+
+// Steps implements kind.
+func (m *MTU) Steps(have *MTU) []remote.Step {
+	return []remote.Step{run("ip", "link", "set", "dev", m.nic(have), "mtu", strconv.Itoa(m.Bytes))}
+}
+
+func (m *MTU) nic(have *MTU) string {
+	if m.Interface != "" {
+		return m.Interface
+	}
+	return have.Interface
+}
+
+// Verify implements kind: reading the MTU back is its proof; that large
+// packets pass is proven between servers.
+func (m *MTU) Verify(context.Context, remote.Host) error { return nil }

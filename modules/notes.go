@@ -1,0 +1,111 @@
+package modules
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"weft/inventory"
+	"weft/plan"
+)
+
+// notes says of everything that is described and has no effect yet that it
+// has none. Instances of one block share a note.
+func (x *expansion) notes() {
+	m := x.model
+	for _, f := range m.Fabrics {
+		if f.PFCWatchdog != nil {
+			x.note(f.PFCWatchdog.Range, f.Addr, "pfc_watchdog is described, not yet managed")
+		}
+		x.note(f.Range, f.Addr, "on servers only MTU, addresses and PFC are managed; DSCP map, ETS, ECN and ToS are described, not yet managed")
+	}
+	for _, sw := range m.Switches {
+		if sw.Safety.Save == "after-soak" {
+			x.note(sw.At("safety.save"), sw.Addr, "phases do not soak yet: the configuration is saved as soon as it is proven")
+		}
+	}
+	for _, l := range m.Links {
+		x.note(l.Range, block(l.Addr), "cabling is not yet proven with LLDP")
+	}
+	for _, p := range m.Pools {
+		x.note(p.Range, block(p.Addr), "drives are described, not yet managed: real ones are refused, and volumes are sparse files below /var/lib/weft")
+	}
+	for _, t := range m.Targets {
+		if degraded(t) {
+			x.note(t.At("transport"), block(t.Addr), "DEGRADED: TCP on a RoCE fabric; RDMA is described, not yet managed")
+		}
+		for _, sub := range t.Subsystems {
+			for _, ns := range sub.Namespaces {
+				if ns.Limits != nil {
+					x.note(ns.Range, block(t.Addr), "limits of namespaces are described, not yet kept")
+				}
+			}
+		}
+	}
+	for _, i := range m.Initiators {
+		if i.Engine == "kernel" {
+			x.note(i.Range, block(i.Addr), "kernel connections are described, not yet managed; verify measures with weft-initiator instead")
+		}
+	}
+	for _, r := range m.Rollouts {
+		x.note(r.Range, r.Addr, "phases, gates, soak and approval are described, not yet managed: apply does everything at once")
+	}
+	for _, c := range m.Checks {
+		x.note(c.Range, c.Addr, "observed values are not yet read: the check is not evaluated")
+	}
+	for _, o := range m.Outputs {
+		x.note(o.Range, o.Addr, "observed values are not yet read: the output is not shown")
+	}
+}
+
+func (x *expansion) note(at hcl.Range, block, text string) {
+	n := plan.Note{Range: at, Block: block, Text: text}
+	if !slices.ContainsFunc(x.fleet.Notes, func(o plan.Note) bool { return o.Block == block && o.Text == text }) {
+		x.fleet.Notes = append(x.fleet.Notes, n)
+	}
+}
+
+// degraded says whether a target speaks TCP where RDMA was wanted or could be
+// had.
+func degraded(t *inventory.Target) bool {
+	return slices.ContainsFunc(t.Portals, func(p inventory.Portal) bool {
+		return p.RNIC != nil && p.RNIC.Fabric != nil && p.RNIC.Fabric.Transport != "tcp"
+	})
+}
+
+// block is the address of an instance without its index.
+func block(addr string) string {
+	b, _, _ := strings.Cut(addr, "[")
+	return b
+}
+
+// label is the name of a block, without type and index: flash of
+// pool.flash["st1"].
+func label(addr string) string {
+	_, name, _ := strings.Cut(block(addr), ".")
+	return name
+}
+
+// timeout is how long one command may take on a device of that connection.
+func timeout(m *inventory.Model, c *inventory.Connection) time.Duration {
+	if c == nil {
+		c = Default(m)
+	}
+	if c == nil || c.CommandTimeout == 0 {
+		return time.Minute
+	}
+	return c.CommandTimeout
+}
+
+// Default is the connection that applies where a device names none; nil when
+// none is declared.
+func Default(m *inventory.Model) *inventory.Connection {
+	for _, c := range m.Connections {
+		if c.Addr == "connection.default" {
+			return c
+		}
+	}
+	return nil
+}

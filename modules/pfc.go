@@ -1,0 +1,87 @@
+package modules
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"weft/internal/remote"
+	"weft/plan"
+)
+
+// PFC keeps priority flow control of one NIC port: on for the priorities
+// given, off for all others.
+type PFC struct {
+	PCI        string // address of the NIC port: 0000:41:00.0
+	Interface  string // observed: the name it has today
+	Priorities []int  // ascending
+}
+
+func (p *PFC) look() remote.Look {
+	return remote.Look{PCI: p.PCI, Args: []string{"dcb", "-j", "pfc", "show", "dev", "{if}"}}
+}
+
+// Looks implements kind.
+func (p *PFC) Looks() []remote.Look { return []remote.Look{p.look()} }
+
+// Parse implements kind.
+func (p *PFC) Parse(s remote.Seen) (*PFC, error) {
+	name, err := netdev(s, p.PCI)
+	if err != nil {
+		return nil, err
+	}
+	out, err := output(s, p.look())
+	if err != nil {
+		return nil, err
+	}
+	var got struct {
+		Prio []bool `json:"prio_pfc"`
+	}
+	if err := json.Unmarshal(out, &got); err != nil || len(got.Prio) != 8 {
+		return nil, fmt.Errorf("dcb -j pfc show dev %s answers %q", name, out)
+	}
+	have := &PFC{PCI: p.PCI, Interface: name}
+	for prio, on := range got.Prio {
+		if on {
+			have.Priorities = append(have.Priorities, prio)
+		}
+	}
+	return have, nil
+}
+
+// Diff implements kind. mlx5 takes the link down and up when the set of
+// priorities changes (facts: hosts, 0.1).
+func (p *PFC) Diff(have *PFC) []plan.Change {
+	return change("priorities", have.list(), p.list(), plan.ImpactLinkFlap)
+}
+
+func (p *PFC) list() string {
+	words := make([]string, len(p.Priorities))
+	for i, prio := range p.Priorities {
+		words[i] = strconv.Itoa(prio)
+	}
+	if len(words) == 0 {
+		return "none"
+	}
+	return strings.Join(words, ",")
+}
+
+// Steps implements kind.
+func (p *PFC) Steps(have *PFC) []remote.Step {
+	name := p.Interface
+	if name == "" {
+		name = have.Interface
+	}
+	args := []string{"dcb", "pfc", "set", "dev", name, "prio-pfc", "all:off"}
+	for _, prio := range slices.Sorted(slices.Values(p.Priorities)) {
+		args = append(args, strconv.Itoa(prio)+":on")
+	}
+	return []remote.Step{run(args...)}
+}
+
+// Verify implements kind: the settings read back are its proof here; that
+// pauses are sent and honoured is proven by counters under load.
+func (p *PFC) Verify(context.Context, remote.Host) error { return nil }

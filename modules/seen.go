@@ -1,0 +1,40 @@
+package modules
+
+import (
+	"fmt"
+
+	"weft/internal/hint"
+	"weft/internal/remote"
+)
+
+// netdev is the network interface of a NIC port.
+func netdev(s remote.Seen, pci string) (string, error) {
+	name, ok := s.Interface(pci)
+	if !ok {
+		return "", hint.Wrap(fmt.Errorf("no network interface belongs to PCI address %s", pci),
+			"list them with: ls -d /sys/bus/pci/devices/*/net/*")
+	}
+	return name, nil
+}
+
+// content is the text of a file that must be there, without white space at
+// its ends.
+func content(s remote.Seen, l remote.Look) (string, error) {
+	got := s.Of(l)
+	return got.Text(), got.Err
+}
+
+// file is a file that need not be there.
+func file(s remote.Seen, l remote.Look) (got remote.Sight, err error) {
+	got = s.Of(l)
+	if got.Absent {
+		return got, nil
+	}
+	return got, got.Err
+}
+
+// output is what a command printed; a command that failed is an error.
+func output(s remote.Seen, l remote.Look) ([]byte, error) {
+	got := s.Of(l)
+	return got.Content, got.Err
+}

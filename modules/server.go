@@ -1,0 +1,201 @@
+package modules
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"weft/internal/hint"
+	"weft/internal/remote"
+	"weft/plan"
+)
+
+// DialHost logs in to a server afresh. The returned function ends the login.
+type DialHost func(context.Context) (remote.Host, func() error, error)
+
+// server is a plan.Device: all resources of one Linux server, read in one
+// batch and changed step by step, each step with its undo.
+type server struct {
+	name      string // HCL address
+	machineID string // wanted; "" is not checked
+	dial      DialHost
+
+	host  remote.Host
+	close func() error
+	done  []plan.Step // begun in this transaction, in order
+}
+
+// Open implements plan.Device.
+func (d *server) Open(ctx context.Context) (plan.Identity, error) {
+	if d.host == nil {
+		host, close, err := d.dial(ctx)
+		if err != nil {
+			return plan.Identity{}, err
+		}
+		d.host, d.close = host, close
+	}
+	machineID := remote.Look{File: "/etc/machine-id"}
+	bootID := remote.Look{File: "/proc/sys/kernel/random/boot_id"}
+	uname := remote.Look{Args: []string{"uname", "-srm"}}
+	seen, err := remote.Read(ctx, d.host, []remote.Look{machineID, bootID, uname})
+	if err != nil {
+		return plan.Identity{}, err
+	}
+	id := plan.Identity{Method: "steps, each with its undo"}
+	id.MachineID, _ = content(seen, machineID)
+	id.BootID, _ = content(seen, bootID)
+	if out, err := output(seen, uname); err == nil {
+		id.System = strings.TrimSpace(string(out))
+	}
+	if d.machineID != "" && id.MachineID != d.machineID {
+		return id, hint.Wrap(fmt.Errorf("another machine answers: machine_id is %q, declared %q", id.MachineID, d.machineID),
+			"if the machine was replaced on purpose, change machine_id of %s", d.name)
+	}
+	return id, nil
+}
+
+// Read implements plan.Device.
+func (d *server) Read(ctx context.Context, rs []plan.Resource) ([]plan.State, error) {
+	return read(ctx, d.host, rs)
+}
+
+func read(ctx context.Context, host remote.Host, rs []plan.Resource) ([]plan.State, error) {
+	var looks []remote.Look
+	for _, r := range rs {
+		looks = append(looks, r.(onServer).looks()...)
+	}
+	seen, err := remote.Read(ctx, host, looks)
+	if err != nil {
+		return nil, err
+	}
+	states := make([]plan.State, len(rs))
+	for i, r := range rs {
+		states[i] = r.(onServer).parse(seen)
+	}
+	return states, nil
+}
+
+// Begin implements plan.Device.
+func (d *server) Begin(context.Context, []plan.Step) error {
+	d.done = nil
+	return nil
+}
+
+// Apply implements plan.Device.
+func (d *server) Apply(ctx context.Context, s plan.Step) error {
+	d.done = append(d.done, s)
+	for _, step := range s.Resource.(onServer).steps(s.Have) {
+		if err := do(ctx, d.host, step); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// do carries out one step; what the server answered to a refused one is in
+// the error.
+func do(ctx context.Context, h remote.Host, step remote.Step) error {
+	err := remote.Do(ctx, h, step)
+	var exit *remote.ExitError
+	if errors.As(err, &exit) {
+		return &plan.RefusedError{Line: step.String(), Reply: fmt.Sprintf("exit %d: %s", exit.Code, strings.TrimSpace(string(exit.Output.Stderr)))}
+	}
+	return err
+}
+
+// settle is how long a service may take until it answers as wanted.
+const settle = 30 * time.Second
+
+// Commit implements plan.Device: a fresh login must read every resource of
+// the transaction as wanted.
+func (d *server) Commit(ctx context.Context) error {
+	host, close, err := d.dial(ctx)
+	if err != nil {
+		return fmt.Errorf("fresh login: %w", err)
+	}
+	defer close()
+	return settled(ctx, func() error { return d.converged(ctx, host) })
+}
+
+// settled tries until check passes or the time that a service may take to
+// answer is over.
+func settled(ctx context.Context, check func() error) error {
+	for deadline := time.Now().Add(settle); ; {
+		err := check()
+		if err == nil || ctx.Err() != nil || time.Now().After(deadline) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
+
+func (d *server) converged(ctx context.Context, host remote.Host) error {
+	states, err := read(ctx, host, d.resources())
+	if err != nil {
+		return err
+	}
+	for i, s := range d.done {
+		diff := s.Resource.Diff(states[i])
+		if diff.Err != nil {
+			return fmt.Errorf("%s: %w", s.ID, diff.Err)
+		}
+		for _, c := range diff.Changes {
+			return fmt.Errorf("%s: %s reads %q after the change, wanted %q", s.ID, c.Path, c.Before, c.After)
+		}
+	}
+	return nil
+}
+
+func (d *server) resources() []plan.Resource {
+	rs := make([]plan.Resource, len(d.done))
+	for i, s := range d.done {
+		rs[i] = s.Resource
+	}
+	return rs
+}
+
+// Abort implements plan.Device: the steps are undone in reverse order and the
+// states read again must be what they were.
+func (d *server) Abort(ctx context.Context) error {
+	var errs []error
+	for i := len(d.done) - 1; i >= 0; i-- {
+		s := d.done[i]
+		for _, step := range s.Resource.(onServer).undo(s.Have) {
+			if err := do(ctx, d.host, step); err != nil {
+				errs = append(errs, fmt.Errorf("undo of %s: %w", s.ID, err))
+			}
+		}
+	}
+	// An undo of a step that had not taken effect may fail: what counts is
+	// what the server says now.
+	if err := settled(ctx, func() error { return d.restored(ctx) }); err != nil {
+		return errors.Join(append(errs, err)...)
+	}
+	return nil
+}
+
+func (d *server) restored(ctx context.Context) error {
+	states, err := read(ctx, d.host, d.resources())
+	if err != nil {
+		return err
+	}
+	for i, s := range d.done {
+		if err := s.Resource.(onServer).restored(s.Have, states[i]); err != nil {
+			return fmt.Errorf("%s is not restored: %w", s.ID, err)
+		}
+	}
+	return nil
+}
+
+// Close ends the login.
+func (d *server) Close() error {
+	if d.close == nil {
+		return nil
+	}
+	return d.close()
+}
