@@ -1,0 +1,139 @@
+// Package fabric is the seam between what a command means and what carries it.
+//
+// The host's end of a queue pair is a [Queue]; the target's end calls a
+// [Handler]. A [Transport] makes both. Nothing here is specific to TCP or
+// RDMA, and nothing here blocks or starts goroutines.
+package fabric
+
+import (
+	"context"
+	"time"
+
+	"weft/internal/nvme/wire"
+)
+
+// A Transport dials and listens, and makes memory ready for transfers.
+// Its methods may be called concurrently.
+//
+// Addresses are "host:port" and logical: what the fabric calls them. A
+// transport may map them to other real ones.
+type Transport interface {
+	// Name is the short name of the kind: "tcp", "rdma".
+	Name() string
+
+	// Register makes memory ready for transfers: pinned for RDMA, as it is for
+	// TCP. The memory must stay where it is until the region is closed.
+	Register(b []byte) (Region, error)
+
+	// Dial opens one queue pair, without any command on it: the caller sends
+	// Connect. The context bounds the dialling only.
+	Dial(ctx context.Context, p DialParams) (Queue, error)
+
+	// Listen accepts queue pairs until the listener is closed. The context
+	// bounds the start only. For each queue pair it calls accept, which may be
+	// called concurrently; a nil Handler refuses the connection.
+	Listen(ctx context.Context, p ListenParams, accept func(Conn) Handler) (Listener, error)
+}
+
+// DialParams describe a queue pair to open.
+type DialParams struct {
+	Addr      string        // logical address of the target
+	QID       uint16        // 0 for the admin queue
+	Depth     int           // most commands outstanding; tags are 0..Depth-1
+	InCapsule int           // data bytes that a capsule may hold on an I/O queue: IdentifyController.InCapsule; admin and fabrics commands may always hold 8192 over TCP
+	Timeout   time.Duration // a command without an answer for so long fails the queue; 0 waits for ever
+}
+
+// ListenParams describe a portal to offer.
+type ListenParams struct {
+	Addr        string        // logical address; port 0 takes a free one
+	MaxDepth    int           // most commands outstanding on one queue pair; default 128
+	InCapsule   int           // data bytes accepted in a capsule on I/O queues, to be reported by Identify as IOCCSZ; default 8192 over TCP
+	MaxTransfer int           // largest data of one command in bytes, to be reported by Identify as MDTS; default 1 MiB
+	Timeout     time.Duration // how long a peer may take to introduce itself; default 20 s
+}
+
+// A Listener is an open portal.
+type Listener interface {
+	// Addr is the logical address, with the port that was taken where port 0
+	// was asked for.
+	Addr() string
+
+	// Close stops accepting, ends all connections and returns when every
+	// Handler has been told. Closing twice is no error.
+	Close() error
+}
+
+// A Conn is one queue pair as its target sees it.
+type Conn interface {
+	// Transport is Transport.Name.
+	Transport() string
+
+	// Local is the logical address that the host has reached, never a
+	// wildcard.
+	Local() string
+
+	// Remote is the address of the host.
+	Remote() string
+
+	// Close ends the connection without waiting. It may be called from
+	// anywhere, a Handler included, any number of times. Responses that are
+	// not yet sent may be lost.
+	Close()
+}
+
+// A Queue is the host's end of a queue pair.
+//
+// One goroutine at a time uses Submit, Poll and Wait; Close may be called from
+// any. After an error other than those of Submit that are documented there,
+// the queue is dead: every call returns an error and commands outstanding
+// will not complete.
+type Queue interface {
+	// Submit hands a command over. The tag must be free and below the depth;
+	// it comes back as the completion's CID. Submit sets the id, the flags and
+	// the SGL in cmd; cmd itself may be reused at once. Data moves as
+	// cmd.Direction says: all of buf.Bytes is sent, or is what may be filled.
+	// The bytes belong to the queue until the completion was returned by Poll
+	// or Wait or, when the queue has died, until Close has returned.
+	// buf.Owner is not used.
+	//
+	// Submit never blocks. It may keep what is to be sent until the next Poll
+	// or Wait. A tag out of range or in use is ErrTag and changes nothing.
+	Submit(tag uint16, cmd *wire.Command, buf Buffer) error
+
+	// Poll sends what is waiting and fills done with what has completed. It
+	// never blocks. A completion with success has moved all the data.
+	Poll(done []wire.Completion) (int, error)
+
+	// Wait is Poll that blocks until there is at least one completion, the
+	// timeout of the queue has passed for a command, or the queue has failed.
+	// With nothing outstanding it returns ErrIdle.
+	Wait(done []wire.Completion) (int, error)
+
+	// Close ends the connection and waits until the queue no longer touches
+	// any buffer. Calls in progress return ErrClosed.
+	Close() error
+}
+
+// A Handler is the target's end of a queue pair: what commands mean. The
+// transport makes one for each connection and calls Begin and Execute from one
+// goroutine, so they must not block for long; a backend that may block
+// completes from another goroutine.
+type Handler interface {
+	// Begin judges a command before data of the host is fetched. It returns
+	// how many bytes to fetch, 0 for commands that bring none, or the status
+	// to complete with; then Execute is not called. pull must not be greater
+	// than x.Length().
+	Begin(x *Exchange) (pull int, st wire.Status)
+
+	// Execute performs the command; x.Data holds what was fetched. It must
+	// lead to exactly one x.Complete, now or later, or never if the
+	// connection ends first.
+	Execute(x *Exchange)
+
+	// Disconnected says that the queue pair is gone and why; nil after
+	// Listener.Close or Conn.Close. It is the last call, and comes exactly
+	// once. Exchanges not yet completed may still be pushed to and completed,
+	// to no effect but the release of buffers.
+	Disconnected(err error)
+}
