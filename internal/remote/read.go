@@ -1,0 +1,90 @@
+package remote
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"strings"
+)
+
+// A Looker is a Host that answers looks by itself, without a shell. Read
+// prefers it.
+type Looker interface {
+	Look(context.Context, []Look) (Seen, error)
+}
+
+// Read carries out all of the looks in one round trip. Equal looks are
+// carried out once. The error says that the host could not be asked; what
+// went wrong with a single look stands in its Sight.
+//
+// The host runs one POSIX script, given to "sh -s" on standard input.
+func Read(ctx context.Context, h Host, looks []Look) (Seen, error) {
+	looks = distinct(looks)
+	if len(looks) == 0 {
+		return Seen{}, nil
+	}
+	for _, l := range looks {
+		if err := l.check(); err != nil {
+			return Seen{}, err
+		}
+	}
+	if l, ok := h.(Looker); ok {
+		return l.Look(ctx, looks)
+	}
+	nonce := newNonce()
+	// Quiet: the script is no use in a message, and files may hold secrets.
+	out, err := h.Run(ctx, Cmd{Args: []string{"sh", "-s"}, Stdin: strings.NewReader(Script(nonce, looks)), Quiet: true})
+	if err != nil {
+		return Seen{}, fmt.Errorf("reading %s: %w", h.Name(), err)
+	}
+	seen, err := parse(nonce, looks, out)
+	if err != nil {
+		return Seen{}, fmt.Errorf("reading %s: %w", h.Name(), err)
+	}
+	return seen, nil
+}
+
+// check refuses looks that no script could carry out.
+func (l Look) check() error {
+	switch {
+	case l.File != "" && len(l.Args) > 0:
+		return fmt.Errorf("look at %s: either a file or a command", l)
+	case l.File == "" && len(l.Args) == 0 && l.PCI == "":
+		return fmt.Errorf("look at nothing")
+	case l.File != "" && !strings.HasPrefix(l.File, "/"):
+		return fmt.Errorf("look at %s: not an absolute path", l)
+	case l.Sum && l.File == "":
+		return fmt.Errorf("look at %s: only a file has a sum", l)
+	case strings.ContainsAny(l.PCI, "/\x00") || l.PCI == "..":
+		return fmt.Errorf("look at %s: %q is not a PCI address", l, l.PCI)
+	}
+	all := l.File + strings.Join(l.Args, "")
+	if strings.ContainsRune(all, 0) {
+		return fmt.Errorf("look at %q: a zero byte cannot be passed to a command", all)
+	}
+	if l.PCI == "" && strings.Contains(all, placeholder) {
+		return fmt.Errorf("look at %s: %s needs a PCI address", l, placeholder)
+	}
+	return nil
+}
+
+// distinct drops repeated looks and keeps the order.
+func distinct(looks []Look) []Look {
+	var once []Look
+	known := map[string]bool{}
+	for _, l := range looks {
+		if k := l.key(); !known[k] {
+			known[k] = true
+			once = append(once, l)
+		}
+	}
+	return once
+}
+
+// newNonce returns a word that no file can be expected to hold.
+func newNonce() string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails
+	return "weft-" + hex.EncodeToString(b[:])
+}

@@ -1,0 +1,162 @@
+package remote
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mvdan.cc/sh/v3/interp"
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// shells run a script given on standard input, as "sh -s" does.
+func shells(t *testing.T) map[string]func(script string) Output {
+	found := map[string]func(string) Output{"mvdan": func(script string) Output { return interpret(t, script) }}
+	for _, line := range []string{"dash -s", "bash --posix -s", "busybox sh -s"} {
+		args := strings.Fields(line)
+		path, err := exec.LookPath(args[0])
+		if err != nil {
+			t.Logf("%s is not here: %v", line, err)
+			continue
+		}
+		found[args[0]] = func(script string) Output {
+			var out, errs bytes.Buffer
+			cmd := exec.Command(path, args[1:]...)
+			cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(script), &out, &errs
+			if err := cmd.Run(); err != nil {
+				t.Fatalf("%s: %v\n%s", line, err, errs.String())
+			}
+			return Output{out.Bytes(), errs.Bytes()}
+		}
+	}
+	return found
+}
+
+func interpret(t *testing.T, script string) Output {
+	t.Helper()
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(script), "")
+	if err != nil {
+		t.Fatalf("not plain POSIX: %v\n%s", err, script)
+	}
+	var out, errs bytes.Buffer
+	runner, err := interp.New(interp.StdIO(nil, &out, &errs))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := runner.Run(context.Background(), file); err != nil {
+		t.Fatalf("interpreted: %v\n%s", err, errs.String())
+	}
+	return Output{out.Bytes(), errs.Bytes()}
+}
+
+func TestScriptInEveryShell(t *testing.T) {
+	dir := t.TempDir()
+	binary := "\x00\xff no newline at the end \x80"
+	must(t, os.MkdirAll(filepath.Join(dir, "pci/devices/0000:41:00.0/net/ens1f0"), 0o755))
+	must(t, os.MkdirAll(filepath.Join(dir, "pci/devices/0000:42:00.0"), 0o755))
+	odd := filepath.Join(dir, "it's $HOME `odd`")
+	for path, content := range map[string]string{
+		"mtu-ens1f0": "9000\n", "binary": binary, "empty": "", "lines": "\n\na\n\n",
+	} {
+		must(t, os.WriteFile(filepath.Join(dir, path), []byte(content), 0o640))
+	}
+	must(t, os.WriteFile(odd, []byte("odd"), 0o755))
+	must(t, os.Chmod(odd, fs.ModeSetuid|0o755))
+
+	const nic, bare, gone = "0000:41:00.0", "0000:42:00.0", "0000:43:00.0"
+	looks := []Look{
+		0:  {File: dir + "/binary"},
+		1:  {File: dir + "/empty"},
+		2:  {File: dir + "/lines"},
+		3:  {File: dir + "/none"},
+		4:  {File: dir + "/none/deeper/still"},
+		5:  {File: dir},
+		6:  {File: odd},
+		7:  {File: odd, Sum: true},
+		8:  {File: dir + "/none", Sum: true},
+		9:  {PCI: nic, File: dir + "/mtu-{if}"},
+		10: {PCI: nic, Args: []string{"echo", "-{if}-{if}", "{if}"}},
+		11: {PCI: bare, File: dir + "/mtu-{if}"},
+		12: {PCI: gone, Args: []string{"echo", "{if}"}},
+		13: {PCI: nic},
+		14: {Args: []string{"sh", "-c", "printf out; printf err >&2; exit 3"}},
+		15: {Args: []string{"printf", "%s|", "", " ", "a'b", `"`, "$HOME", "ü\n*", "-n", `\`}},
+		16: {Args: []string{"weft-no-such-command"}},
+		17: {Args: []string{"cat"}}, // must not eat the script
+		18: {Args: []string{"exit", "7"}},
+	}
+	for name, run := range shells(t) {
+		t.Run(name, func(t *testing.T) {
+			nonce := newNonce()
+			out := run(strings.ReplaceAll(Script(nonce, looks), "/sys/bus/pci", dir+"/pci"))
+			out.Stdout = append([]byte("Welcome!\nweft-\n"), out.Stdout...)
+			seen, err := parse(nonce, looks, out)
+			if err != nil {
+				t.Fatalf("%v\n%s", err, out.Stdout)
+			}
+			content := func(i int, want string) {
+				t.Helper()
+				if s := seen.Of(looks[i]); s.Err != nil || string(s.Content) != want {
+					t.Errorf("look %d: got %q, %v; want %q", i, s.Content, s.Err, want)
+				}
+			}
+			absent := func(i int) {
+				t.Helper()
+				if s := seen.Of(looks[i]); !s.Absent || !errors.Is(s.Err, fs.ErrNotExist) {
+					t.Errorf("look %d: got %+v; want absent", i, s)
+				}
+			}
+			content(0, binary)
+			content(1, "")
+			content(2, "\n\na\n\n")
+			absent(3)
+			absent(4)
+			if s := seen.Of(looks[5]); s.Err == nil || s.Absent || errors.Is(s.Err, fs.ErrPermission) {
+				t.Errorf("a directory read as a file: %+v", s)
+			}
+			content(6, "odd")
+			sum := sha256.Sum256([]byte("odd"))
+			if s := seen.Of(looks[7]); s.Sum != hex.EncodeToString(sum[:]) || s.Size != 3 || s.Mode != fs.ModeSetuid|0o755 {
+				t.Errorf("sum: %+v", s)
+			}
+			absent(8)
+			content(9, "9000\n")
+			content(10, "-ens1f0-ens1f0 ens1f0\n")
+			absent(11)
+			absent(12)
+			content(13, "ens1f0")
+			if s := seen.Of(looks[14]); string(s.Content) != "out" || string(s.Stderr) != "err" || s.Code != 3 {
+				t.Errorf("command: %+v", s)
+			}
+			content(15, "| |a'b|\"|$HOME|ü\n*|-n|\\|")
+			if s := seen.Of(looks[16]); s.Code != 127 || s.Err == nil {
+				t.Errorf("unknown command: %+v", s)
+			}
+			content(17, "")
+			if s := seen.Of(looks[18]); s.Code != 7 {
+				t.Errorf("exit: %+v", s)
+			}
+			if name, ok := seen.Interface(nic); !ok || name != "ens1f0" {
+				t.Errorf("interface %q, %t", name, ok)
+			}
+			if name, ok := seen.Interface(gone); ok {
+				t.Errorf("interface %q of a missing device", name)
+			}
+		})
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,29 @@
+package remote
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+)
+
+// Do carries out one step. A command's exit status other than 0 is an
+// *ExitError.
+func Do(ctx context.Context, h Host, s Step) error {
+	switch {
+	case s.Put != nil:
+		if err := h.WriteFile(ctx, s.Put.Path, bytes.NewReader(s.Put.Content), s.Put.Mode); err != nil {
+			return fmt.Errorf("writing %s: %w", s.Put.Path, err)
+		}
+		return nil
+	case s.Del != "":
+		_, err := h.Run(ctx, Cmd{Args: removal(s.Del)})
+		return err
+	case len(s.Args) > 0:
+		_, err := h.Run(ctx, Cmd{Args: s.Args})
+		return err
+	}
+	return fmt.Errorf("a step without a command or a file")
+}
+
+// removal is the command that removes a file, if it is there.
+func removal(path string) []string { return []string{"rm", "-f", "--", path} }
