@@ -7,7 +7,9 @@ import "context"
 // the same time.
 type Device interface {
 	// Open connects and proves that the device is the one that was described.
-	// Any error means that the device is unreachable or the wrong one.
+	// Any error means that the device is unreachable or the wrong one. Open on
+	// an open device proves the identity again and keeps the connection: Make
+	// opens, and Apply opens once more. Whoever made the device closes it.
 	Open(context.Context) (Identity, error)
 
 	// Read observes all of the resources in one pass and changes nothing. The
@@ -15,7 +17,8 @@ type Device interface {
 	Read(context.Context, []Resource) ([]State, error)
 
 	// Begin prepares a transaction for the steps: checkpoint and timed revert,
-	// where the device has them. After an error nothing is left armed.
+	// where the device has them. After an error nothing is left armed; Apply
+	// still calls Abort then, which proves it.
 	Begin(context.Context, []Step) error
 
 	// Apply carries out one step. It may be called again after a failure. An

@@ -106,9 +106,13 @@ func (id *ID) UnmarshalText(b []byte) (err error) {
 // ParseID reads what ID.String writes.
 func ParseID(s string) (ID, error) {
 	// The device's address may hold slashes inside quoted index keys only.
-	quoted := false
+	quoted, escaped := false, false
 	for i, r := range s {
 		switch {
+		case escaped:
+			escaped = false
+		case r == '\\' && quoted:
+			escaped = true
 		case r == '"':
 			quoted = !quoted
 		case r == '/' && !quoted:

@@ -1,0 +1,131 @@
+package plan
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// An execution carries out the steps that are left to do.
+//
+// It cannot deadlock. A step waits only for steps that stand before it in the
+// plan's order, so the first unfinished step of that order never waits. A
+// device that has applied its steps waits, before it commits, for the devices
+// it needs to have applied theirs, which is waiting for steps again; and for
+// those of them to have committed whose last step stands before its own last
+// step, so that waiting for commits follows an order too. A device that fails
+// finishes all its steps as skipped and wakes those who wait for it. Nobody
+// holds a slot while waiting, and rollbacks have slots of their own, so that
+// devices that hang cannot keep others from being put back.
+type execution struct {
+	in      *Input
+	beat    *pulse
+	journal *journal
+	slots   chan struct{} // one token for each device that is being worked on
+	aborts  chan struct{} // one token for each rollback
+	runs    []*deviceRun  // in the order of their first steps
+}
+
+// A stepRun is a step on its way. Its device's goroutine owns it; others read
+// applied after done is closed.
+type stepRun struct {
+	Step
+	device  *deviceRun
+	needs   []*stepRun
+	done    chan struct{} // closed when it was applied or never will be
+	applied bool
+	settled bool // done is closed
+	outcome StepOutcome
+	err     error
+}
+
+func newExecution(in *Input, beat *pulse) *execution {
+	return &execution{
+		in: in, beat: beat,
+		journal: &journal{w: in.Journal, now: in.Now},
+		slots:   make(chan struct{}, in.Parallelism),
+		aborts:  make(chan struct{}, in.Parallelism),
+	}
+}
+
+// schedule gives each device its steps and each step what it needs. Steps with
+// nothing left to do pass their needs on to those who need them.
+func (x *execution) schedule(p *Plan, s *survey, g *graph, live []*finding) {
+	isLive := func(n int) bool { return live[n] != nil }
+	needs := g.contract(isLive)
+	resources := make(map[ID]Resource, len(x.in.Items))
+	for _, item := range x.in.Items {
+		resources[item.ID] = item.Resource
+	}
+	runs := make(map[string]*deviceRun, len(s.devices))
+	steps := make([]*stepRun, len(p.Steps))
+	for n, planned := range p.Steps {
+		if !isLive(n) {
+			continue
+		}
+		run := runs[planned.ID.Device]
+		if run == nil {
+			address := planned.ID.Device
+			run = newDeviceRun(x, address, x.in.Devices[address])
+			runs[address] = run
+			x.runs = append(x.runs, run)
+		}
+		step := &stepRun{
+			Step:    Step{ID: planned.ID, Resource: resources[planned.ID], Have: live[n].have, Diff: live[n].diff},
+			device:  run,
+			done:    make(chan struct{}),
+			outcome: StepSkipped,
+		}
+		for _, m := range needs[n] {
+			step.needs = append(step.needs, steps[m])
+		}
+		steps[n] = step
+		run.steps = append(run.steps, step)
+		run.rank = n
+	}
+	for _, run := range x.runs {
+		run.listNeeds()
+	}
+}
+
+// run works on all devices and returns when all have ended.
+func (x *execution) run(ctx context.Context) {
+	var devices sync.WaitGroup
+	for _, r := range x.runs {
+		devices.Go(func() { r.run(ctx) })
+	}
+	devices.Wait()
+}
+
+// listNeeds lists, for each other device that this one needs, one step that
+// it needs there.
+func (r *deviceRun) listNeeds() {
+	seen := map[*deviceRun]bool{r: true}
+	for _, s := range r.steps {
+		for _, need := range s.needs {
+			if !seen[need.device] {
+				seen[need.device] = true
+				r.needs = append(r.needs, need)
+			}
+		}
+	}
+}
+
+// stopGrace is how long a call to a device may go on after the run was told to
+// stop, and how long putting a device back may take. It is generous: cutting
+// either short leaves a device in a state that nobody has proven.
+const stopGrace = 10 * time.Minute
+
+// outlive returns a context that ends stopGrace after ctx does. cancel must be
+// called.
+func outlive(ctx context.Context) (_ context.Context, cancel func()) {
+	out, end := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		timer := time.AfterFunc(stopGrace, end)
+		context.AfterFunc(out, func() { timer.Stop() })
+	})
+	return out, func() {
+		stop()
+		end()
+	}
+}

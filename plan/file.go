@@ -1,0 +1,179 @@
+package plan
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"weft/internal/hint"
+)
+
+// maxFile is the largest plan file that is read, in bytes: several times the
+// plan of 10,000 servers in which everything changes.
+const maxFile = 1 << 30
+
+// file is a plan as it stands in its file. Its fields hide those of the plan:
+// the ranges of steps, notes and refusals are text, and what is long is last.
+type file struct {
+	Plan
+	Steps    []fileStep                 `json:"steps"`
+	Notes    []fileNote                 `json:"notes,omitempty"`
+	Refusals []fileRefusal              `json:"refusals,omitempty"`
+	Inputs   map[string]json.RawMessage `json:"inputs,omitempty"`
+	Sources  map[string]string          `json:"sources,omitempty"`
+}
+
+type fileStep struct {
+	PlannedStep
+	Range rangeText `json:"range"`
+}
+
+type fileNote struct {
+	Note
+	Range rangeText `json:"range"`
+}
+
+type fileRefusal struct {
+	Refusal
+	Range rangeText `json:"range"`
+}
+
+// rangeText is a range as file:line,col; "" is no range.
+type rangeText hcl.Range
+
+func (r rangeText) MarshalText() ([]byte, error) { return []byte(place(hcl.Range(r))), nil }
+
+func (r *rangeText) UnmarshalText(b []byte) error {
+	*r = rangeText{}
+	s := string(b)
+	if s == "" {
+		return nil
+	}
+	comma := strings.LastIndexByte(s, ',')
+	colon := strings.LastIndexByte(s[:max(comma, 0)], ':')
+	if colon < 0 {
+		return fmt.Errorf("%q is not file:line,col", s)
+	}
+	line, err1 := strconv.ParseUint(s[colon+1:comma], 10, 31)
+	col, err2 := strconv.ParseUint(s[comma+1:], 10, 31)
+	if err1 != nil || err2 != nil {
+		return fmt.Errorf("%q is not file:line,col", s)
+	}
+	at := hcl.Pos{Line: int(line), Column: int(col)}
+	*r = rangeText{Filename: s[:colon], Start: at, End: at}
+	return nil
+}
+
+// Write writes the plan file: indented JSON with what the caller of Make gave
+// and the devices reported, nothing else.
+func (p *Plan) Write(w io.Writer) error {
+	f := file{Plan: *p, Steps: make([]fileStep, 0, len(p.Steps)), Inputs: p.Inputs, Sources: p.Sources}
+	for _, s := range p.Steps {
+		f.Steps = append(f.Steps, fileStep{s, rangeText(s.Range)})
+	}
+	for _, n := range p.Notes {
+		f.Notes = append(f.Notes, fileNote{n, rangeText(n.Range)})
+	}
+	for _, r := range p.Refusals {
+		f.Refusals = append(f.Refusals, fileRefusal{r, rangeText(r.Range)})
+	}
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false) // people read it
+	e.SetIndent("", "  ")
+	if err := e.Encode(f); err != nil {
+		return fmt.Errorf("write plan: %w", err)
+	}
+	return nil
+}
+
+// ReadPlan reads what Write wrote. It refuses other formats, unknown fields,
+// anything after the plan, and steps that do not fit together. Ranges have
+// only file and start.
+func ReadPlan(r io.Reader) (*Plan, error) { return readPlan(r, maxFile) }
+
+func readPlan(r io.Reader, limit int64) (*Plan, error) {
+	text, err := io.ReadAll(io.LimitReader(r, limit+1))
+	if err != nil {
+		return nil, fmt.Errorf("read plan: %w", err)
+	}
+	if int64(len(text)) > limit {
+		return nil, fmt.Errorf("read plan: more than %d bytes", limit)
+	}
+	var f file
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&f); err != nil {
+		// The fields of another format are unknown for that reason.
+		if err := checkFormat(text); err != nil {
+			return nil, err
+		}
+		return nil, fmt.Errorf("read plan: %w", err)
+	}
+	if err := checkFormat(text); err != nil {
+		return nil, err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("read plan: something follows the plan")
+	}
+	p, err := f.plan()
+	if err != nil {
+		return nil, fmt.Errorf("read plan: %w", err)
+	}
+	return p, nil
+}
+
+// checkFormat looks at the format number alone.
+func checkFormat(text []byte) error {
+	var head struct {
+		Format  *int   `json:"format"`
+		Version string `json:"weft_version"`
+	}
+	// Only the first value: what follows it is judged elsewhere.
+	if err := json.NewDecoder(bytes.NewReader(text)).Decode(&head); err != nil || head.Format == nil {
+		return errors.New("read plan: this is not a plan file")
+	}
+	if *head.Format == Format {
+		return nil
+	}
+	err := fmt.Errorf("read plan: the file has format %d, this weft reads format %d", *head.Format, Format)
+	if head.Version != "" {
+		return hint.Wrap(err, "use weft %s, which wrote it, or plan again", head.Version)
+	}
+	return hint.Wrap(err, "use the weft that wrote it, or plan again")
+}
+
+// plan takes the ranges over and checks the whole.
+func (f *file) plan() (*Plan, error) {
+	p := f.Plan
+	p.Inputs, p.Sources = f.Inputs, f.Sources
+	p.Steps = make([]PlannedStep, 0, len(f.Steps))
+	for _, s := range f.Steps {
+		s.PlannedStep.Range = hcl.Range(s.Range)
+		p.Steps = append(p.Steps, s.PlannedStep)
+	}
+	for _, n := range f.Notes {
+		n.Note.Range = hcl.Range(n.Range)
+		p.Notes = append(p.Notes, n.Note)
+	}
+	for _, r := range f.Refusals {
+		r.Refusal.Range = hcl.Range(r.Range)
+		p.Refusals = append(p.Refusals, r.Refusal)
+	}
+	for name, value := range p.Inputs { // undo the file's indentation
+		var b bytes.Buffer
+		if err := json.Compact(&b, value); err != nil {
+			return nil, err
+		}
+		p.Inputs[name] = b.Bytes()
+	}
+	if _, err := p.stepGraph(); err != nil {
+		return nil, err
+	}
+	return &p, nil
+}

@@ -1,0 +1,97 @@
+package plan
+
+import (
+	"context"
+	"fmt"
+)
+
+// Make opens and reads every device in parallel, compares, and orders the
+// difference. It changes nothing.
+//
+// The error is about the items (an ID twice, a need that is not there, a
+// cycle) or about the context. A device that cannot be opened or read is no
+// error: it is in Plan.Unreachable.
+func Make(ctx context.Context, in Input) (*Plan, error) {
+	in = in.withDefaults()
+	beat := startPulse(&in)
+	defer beat.stop()
+	s, err := take(ctx, &in, beat)
+	if err != nil {
+		return nil, err
+	}
+	p := &Plan{
+		Format: Format, Version: in.Version, Owner: in.Owner, Simulated: in.Simulated,
+		Created: in.Now().UTC(), Notes: in.Notes, Sources: in.Sources, Inputs: in.Inputs,
+		Devices: make([]PlannedDevice, 0, len(s.devices)),
+		Steps:   []PlannedStep{},
+	}
+	for _, d := range s.devices {
+		p.Devices = append(p.Devices, d.planned())
+	}
+	isStep := func(i int) bool { return s.found[i] != nil && s.found[i].diff.Err == nil }
+	needs := s.graph.contract(isStep)
+	for _, i := range s.graph.order {
+		f, item := s.found[i], in.Items[i]
+		switch {
+		case f == nil:
+		case f.diff.Err != nil:
+			p.Refusals = append(p.Refusals, newRefusal(item, f.diff.Err))
+		default:
+			p.Steps = append(p.Steps, newPlannedStep(item, f.diff, needs[i], in.Items))
+		}
+	}
+	p.announce(&in)
+	return p, nil
+}
+
+func newPlannedStep(item Item, d Diff, needs []int, items []Item) PlannedStep {
+	s := PlannedStep{ID: item.ID, Range: item.Range, Changes: d.Changes, Send: d.Send, Undo: d.Undo}
+	for _, n := range needs {
+		s.Needs = append(s.Needs, items[n].ID)
+	}
+	return s
+}
+
+// announce emits the plan.
+func (p *Plan) announce(in *Input) {
+	if in.Emit == nil {
+		return
+	}
+	for _, n := range p.Notes {
+		in.emit(Event{Type: EventNote, Message: n.Block + ": " + n.Text,
+			Data: map[string]any{"block": n.Block, "range": place(n.Range)}})
+	}
+	for _, r := range p.Refusals {
+		data := map[string]any{"resource": resourceData(r.ID), "range": place(r.Range), "error": r.Text}
+		if r.Hint != "" {
+			data["hint"] = r.Hint
+		}
+		in.emit(Event{Type: EventDiagnostic, Level: "error", Device: r.ID.Device,
+			Message: r.ID.String() + " cannot be brought about: " + r.Text, Data: data})
+	}
+	for _, s := range p.Steps {
+		data := stepData(s.ID, s.Changes, s.Send)
+		data["undo"], data["needs"], data["range"] = s.Undo, s.Needs, place(s.Range)
+		in.emit(Event{Type: EventPlanned, Device: s.ID.Device,
+			Message: s.ID.String() + " would change", Data: data})
+	}
+	c := p.Counts()
+	in.emit(Event{Type: EventChangeSummary, Message: fmt.Sprintf(
+		"%d resources: %d to change, %d as declared, %d refused, %d unread",
+		c.Resources, c.Changed, c.Converged, c.Refused, c.Unread),
+		Data: map[string]any{"counts": c}})
+}
+
+// stepData describes a step in an event.
+func stepData(id ID, changes []Change, lines []string) map[string]any {
+	return map[string]any{
+		"resource": resourceData(id),
+		"changes":  changes,
+		"impact":   Diff{Changes: changes}.Impact(),
+		"lines":    lines,
+	}
+}
+
+func resourceData(id ID) map[string]any {
+	return map[string]any{"addr": id.String(), "kind": id.Kind}
+}

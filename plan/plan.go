@@ -1,0 +1,207 @@
+package plan
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"weft/internal/hint"
+)
+
+// Input is what Make and Apply work on.
+type Input struct {
+	Owner     string // weft.name: whose resources these are
+	Simulated bool   // the devices are those of the lab
+	Version   string // of the weft that plans
+
+	Items   []Item
+	Devices map[string]Device // by HCL address; those without items are not opened
+	Notes   []Note
+
+	Sources map[string]string          // inventory text by file name, sensitive parts cut out
+	Inputs  map[string]json.RawMessage // resolved variables that are not sensitive
+
+	Parallelism int              // devices worked on at once; 0: 16
+	Emit        Emit             // may be nil
+	Now         func() time.Time // may be nil
+
+	// Journal receives one JSON line before and one after everything Apply
+	// does to a device. If it has a Sync method, as a file has, each line is
+	// synced. May be nil.
+	Journal io.Writer
+
+	heartbeat time.Duration // between signs of life; 0: heartbeatInterval
+}
+
+// defaultParallelism is how many devices are worked on at once.
+const defaultParallelism = 16
+
+func (in Input) withDefaults() Input {
+	if in.Parallelism <= 0 {
+		in.Parallelism = defaultParallelism
+	}
+	if in.Now == nil {
+		in.Now = time.Now
+	}
+	if in.heartbeat <= 0 {
+		in.heartbeat = heartbeatInterval
+	}
+	return in
+}
+
+// emit passes the event on and adds the time.
+func (in *Input) emit(e Event) {
+	if in.Emit == nil {
+		return
+	}
+	e.Time = in.Now()
+	in.Emit(e)
+}
+
+// Format is the number of the plan file's format. Any change of its fields is
+// a new number.
+const Format = 1
+
+// A Plan is the difference between what is declared and what the devices
+// report, in the order in which Apply would carry it out.
+type Plan struct {
+	Format    int       `json:"format"`
+	Version   string    `json:"weft_version"` // of the weft that planned
+	Owner     string    `json:"owner"`
+	Simulated bool      `json:"simulated"`
+	Created   time.Time `json:"created"`
+
+	Devices  []PlannedDevice `json:"devices"` // those with resources, in the order of the items
+	Steps    []PlannedStep   `json:"steps"`   // in execution order
+	Notes    []Note          `json:"notes,omitempty"`
+	Refusals []Refusal       `json:"refusals,omitempty"` // any: Apply refuses the plan
+
+	Sources map[string]string          `json:"sources,omitempty"`
+	Inputs  map[string]json.RawMessage `json:"inputs,omitempty"`
+}
+
+// A PlannedDevice is a device as it was found when the plan was made.
+type PlannedDevice struct {
+	Address  string   `json:"address"` // HCL address
+	Identity Identity `json:"identity"`
+	Items    int      `json:"items"`           // resources on it
+	Error    string   `json:"error,omitempty"` // why it could not be opened or read
+	Hint     string   `json:"hint,omitempty"`  // what to do about that
+}
+
+// A PlannedStep is one resource that the plan changes, with the observed
+// values that it rests on: the Before of each change.
+type PlannedStep struct {
+	ID      ID        `json:"id"`
+	Range   hcl.Range `json:"range"` // a plan file keeps file and start only
+	Changes []Change  `json:"changes"`
+	Send    []string  `json:"send,omitempty"`  // what will be typed, as shown to people
+	Undo    []string  `json:"undo,omitempty"`  // what would take it back; none: cannot be undone
+	Needs   []ID      `json:"needs,omitempty"` // earlier steps that must be applied before
+}
+
+// Impact is the worst impact of the step's changes.
+func (s PlannedStep) Impact() Impact { return Diff{Changes: s.Changes}.Impact() }
+
+// A Refusal is a resource that cannot be brought about on its device.
+type Refusal struct {
+	ID    ID        `json:"id"`
+	Range hcl.Range `json:"range"`
+	Text  string    `json:"text"`
+	Hint  string    `json:"hint,omitempty"`
+}
+
+// Counts is a plan in numbers. Resources is the sum of Changed, Converged,
+// Refused and Unread.
+type Counts struct {
+	Resources int            `json:"resources"`
+	Changed   int            `json:"changed"`
+	Converged int            `json:"converged"`
+	Refused   int            `json:"refused"`
+	Unread    int            `json:"unread"`    // on devices that could not be opened or read
+	ByImpact  map[Impact]int `json:"by_impact"` // changed resources by their worst impact
+}
+
+// Counts counts the plan.
+func (p *Plan) Counts() Counts {
+	c := Counts{Changed: len(p.Steps), Refused: len(p.Refusals), ByImpact: map[Impact]int{}}
+	for _, d := range p.Devices {
+		c.Resources += d.Items
+		if d.Error != "" {
+			c.Unread += d.Items
+		}
+	}
+	for _, s := range p.Steps {
+		c.ByImpact[s.Impact()]++
+	}
+	c.Converged = c.Resources - c.Changed - c.Refused - c.Unread
+	return c
+}
+
+// Empty reports whether every declared resource was read and is as declared.
+func (p *Plan) Empty() bool {
+	return len(p.Steps) == 0 && len(p.Refusals) == 0 && len(p.Unreachable()) == 0
+}
+
+// Unreachable lists the devices that could not be opened or read. Nothing is
+// known about their resources; Apply refuses a plan that has any.
+func (p *Plan) Unreachable() []PlannedDevice {
+	var list []PlannedDevice
+	for _, d := range p.Devices {
+		if d.Error != "" {
+			list = append(list, d)
+		}
+	}
+	return list
+}
+
+// stepGraph checks what holds for every plan that Make made, and a plan file
+// only claims: devices and steps are there once, each step changes something
+// on a listed device and needs earlier steps only. The order is the plan's.
+func (p *Plan) stepGraph() (*graph, error) {
+	devices := make(map[string]bool, len(p.Devices))
+	for _, d := range p.Devices {
+		if devices[d.Address] {
+			return nil, fmt.Errorf("device %s is in the plan twice", d.Address)
+		}
+		devices[d.Address] = true
+	}
+	g := &graph{needs: make([][]int, len(p.Steps)), order: make([]int, len(p.Steps))}
+	at := make(map[ID]int, len(p.Steps))
+	for i, s := range p.Steps {
+		if !devices[s.ID.Device] {
+			return nil, fmt.Errorf("step %s is on a device that the plan does not list", s.ID)
+		}
+		if _, dup := at[s.ID]; dup {
+			return nil, fmt.Errorf("step %s is in the plan twice", s.ID)
+		}
+		if len(s.Changes) == 0 {
+			return nil, fmt.Errorf("step %s changes nothing", s.ID)
+		}
+		for _, id := range s.Needs {
+			n, ok := at[id]
+			if !ok {
+				return nil, fmt.Errorf("step %s needs %s, which is no earlier step", s.ID, id)
+			}
+			g.needs[i] = append(g.needs[i], n)
+		}
+		at[s.ID] = i
+		g.order[i] = i
+	}
+	return g, nil
+}
+
+// place prints where a range starts.
+func place(r hcl.Range) string {
+	if r.Filename == "" && r.Start.Line == 0 && r.Start.Column == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s:%d,%d", r.Filename, r.Start.Line, r.Start.Column)
+}
+
+func newRefusal(item Item, err error) Refusal {
+	return Refusal{ID: item.ID, Range: item.Range, Text: err.Error(), Hint: hint.Of(err)}
+}

@@ -1,0 +1,176 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+)
+
+// A Result is what Apply did.
+type Result struct {
+	Devices []DeviceResult // in the order of the plan
+	err     error
+}
+
+// A DeviceResult is what Apply did to one device.
+type DeviceResult struct {
+	Device  string // HCL address
+	Outcome DeviceOutcome
+	Err     error        // why not everything was brought about on it
+	Steps   []StepResult // in execution order
+}
+
+// DeviceOutcome says what state Apply left a device in.
+type DeviceOutcome string
+
+// The outcomes of a device.
+const (
+	DeviceUnchanged   DeviceOutcome = "unchanged"   // nothing was done to it
+	DeviceChanged     DeviceOutcome = "changed"     // it committed, and keeps the changes
+	DeviceRolledBack  DeviceOutcome = "rolled-back" // it is as it was, and proved it
+	DeviceUnknown     DeviceOutcome = "unknown"     // putting it back is not proven
+	DeviceUnreachable DeviceOutcome = "unreachable" // it could not be opened or read, or is the wrong one
+)
+
+// A StepResult is what Apply did about one step of the plan.
+type StepResult struct {
+	ID      ID
+	Outcome StepOutcome
+	Err     error
+}
+
+// StepOutcome says what became of a step.
+type StepOutcome string
+
+// The outcomes of a step.
+const (
+	StepDone         StepOutcome = "done"          // applied, committed, its effect proven
+	StepAlready      StepOutcome = "already"       // found as wanted; nothing was done
+	StepFailedVerify StepOutcome = "failed-verify" // applied and committed; its effect is not proven
+	StepFailed       StepOutcome = "failed"        // the device did not do it, or the journal not record it
+	StepSkipped      StepOutcome = "skipped"       // not tried
+	StepRolledBack   StepOutcome = "rolled-back"   // applied, then taken back
+	StepUnknown      StepOutcome = "unknown"       // applied; taking it back is not proven
+)
+
+// RunOutcome classifies a whole run.
+type RunOutcome string
+
+// The outcomes of a run, from best to worst.
+const (
+	RunDone           RunOutcome = "done"            // everything is as declared
+	RunNothingChanged RunOutcome = "nothing-changed" // an error before anything was changed
+	RunRolledBack     RunOutcome = "rolled-back"     // an error; all that had changed was put back and proven
+	RunChanged        RunOutcome = "changed"         // an error; devices stay changed or may be
+)
+
+// Outcome classifies the run. It is RunDone exactly when Apply returned no
+// error.
+func (r *Result) Outcome() RunOutcome {
+	if r.err == nil {
+		return RunDone
+	}
+	outcome := RunNothingChanged
+	for _, d := range r.Devices {
+		switch d.Outcome {
+		case DeviceChanged, DeviceUnknown:
+			return RunChanged
+		case DeviceRolledBack:
+			outcome = RunRolledBack
+		}
+	}
+	return outcome
+}
+
+// newResult says that nothing was done.
+func newResult(p *Plan) *Result {
+	r := &Result{Devices: make([]DeviceResult, len(p.Devices))}
+	at := make(map[string]*DeviceResult, len(p.Devices))
+	for i, d := range p.Devices {
+		r.Devices[i] = DeviceResult{Device: d.Address, Outcome: DeviceUnchanged}
+		at[d.Address] = &r.Devices[i]
+	}
+	for _, s := range p.Steps {
+		if d := at[s.ID.Device]; d != nil {
+			d.Steps = append(d.Steps, StepResult{ID: s.ID, Outcome: StepSkipped})
+		}
+	}
+	return r
+}
+
+// end gives the result its error, if there is one.
+func (r *Result) end(err error) (*Result, error) {
+	r.err = err
+	return r, err
+}
+
+// An UnreachableError lists the devices that could not be opened or read.
+// Nothing was changed.
+type UnreachableError struct {
+	Devices []string // HCL addresses
+	Err     error    // of the first
+}
+
+func (e *UnreachableError) Error() string {
+	if len(e.Devices) == 1 {
+		return fmt.Sprintf("%s cannot be reached: %v", e.Devices[0], e.Err)
+	}
+	return fmt.Sprintf("%d devices cannot be reached, the first is %s: %v", len(e.Devices), e.Devices[0], e.Err)
+}
+
+func (e *UnreachableError) Unwrap() error { return e.Err }
+
+// A blockedError is a step that was not tried, or a device that did not
+// commit, because of what it needs.
+type blockedError struct {
+	needs ID
+	why   string
+}
+
+func (e *blockedError) Error() string { return "it needs " + e.needs.String() + ", which " + e.why }
+
+// collect gathers what the runs did and returns the error of the whole.
+func (r *Result) collect(x *execution) error {
+	at := make(map[string]*DeviceResult, len(r.Devices))
+	for i := range r.Devices {
+		at[r.Devices[i].Device] = &r.Devices[i]
+	}
+	for _, run := range x.runs {
+		d := at[run.address]
+		d.Outcome, d.Err = run.outcome, run.err
+		byID := make(map[ID]*stepRun, len(run.steps))
+		for _, s := range run.steps {
+			byID[s.ID] = s
+		}
+		for i := range d.Steps {
+			if s := byID[d.Steps[i].ID]; s != nil {
+				d.Steps[i].Outcome, d.Steps[i].Err = s.outcome, s.err
+			}
+		}
+	}
+	var failed int
+	var first, firstBlocked error
+	for _, d := range r.Devices {
+		if d.Err == nil {
+			continue
+		}
+		failed++
+		// What was only blocked is a consequence: the cause tells more.
+		if blocked := new(*blockedError); errors.As(d.Err, blocked) {
+			firstBlocked = firstOf(firstBlocked, d.Err)
+		} else {
+			first = firstOf(first, d.Err)
+		}
+	}
+	first = firstOf(first, firstBlocked)
+	if failed > 1 {
+		first = fmt.Errorf("%d devices are not as planned, the first: %w", failed, first)
+	}
+	return first
+}
+
+func firstOf(a, b error) error {
+	if a != nil {
+		return a
+	}
+	return b
+}

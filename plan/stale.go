@@ -1,0 +1,134 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"weft/internal/hint"
+)
+
+// A StaleError says that the devices or the declaration are no longer what the
+// plan was made from. Nothing was changed.
+type StaleError struct {
+	Moved []Moved
+}
+
+func (e *StaleError) Error() string {
+	first := e.Moved[0].String()
+	if len(e.Moved) == 1 {
+		return "the plan is stale: " + first
+	}
+	return fmt.Sprintf("the plan is stale in %d places, the first is %s", len(e.Moved), first)
+}
+
+// Moved is one thing that changed under a plan.
+type Moved struct {
+	ID      ID
+	Range   hcl.Range
+	Path    string // the attribute; "" is the whole resource
+	Planned string // what the plan rests on
+	Now     string // what is there instead
+	Why     string // in words
+}
+
+func (m Moved) String() string {
+	if m.Path == "" {
+		return fmt.Sprintf("%s: %s", m.ID, m.Why)
+	}
+	return fmt.Sprintf("%s %s: planned on %q, now %q: %s", m.ID, m.Path, m.Planned, m.Now, m.Why)
+}
+
+// A WrongDeviceError is a device that is not the one the plan was made for.
+type WrongDeviceError struct {
+	Device       string // HCL address
+	What         string // "serial" or "machine id"
+	Planned, Now string
+}
+
+func (e *WrongDeviceError) Error() string {
+	return fmt.Sprintf("%s is another device than the one that was planned for: its %s was %q and is %q",
+		e.Device, e.What, e.Planned, e.Now)
+}
+
+// sameDevice compares what identifies a device. The boot id does not: that
+// changes with every restart.
+func sameDevice(planned PlannedDevice, now Identity) error {
+	if planned.Identity.Serial != now.Serial {
+		return &WrongDeviceError{planned.Address, "serial", planned.Identity.Serial, now.Serial}
+	}
+	if planned.Identity.MachineID != now.MachineID {
+		return &WrongDeviceError{planned.Address, "machine id", planned.Identity.MachineID, now.MachineID}
+	}
+	return nil
+}
+
+// match enforces the stale rule: everything that is not as declared now must
+// be a change of the plan, from the same value, to the same value. Less is
+// allowed, down to nothing. It returns the findings by step of the plan; nil
+// is a step with nothing left to do.
+func (p *Plan) match(in *Input, s *survey) ([]*finding, error) {
+	type declared struct {
+		item int
+		step int // -1: the plan has none
+	}
+	at := make(map[ID]declared, len(in.Items))
+	for i, item := range in.Items {
+		at[item.ID] = declared{i, -1}
+	}
+	live := make([]*finding, len(p.Steps))
+	var moved []Moved
+	for n, step := range p.Steps {
+		d, ok := at[step.ID]
+		if !ok {
+			moved = append(moved, Moved{ID: step.ID, Range: step.Range, Why: "it is no longer declared"})
+			continue
+		}
+		live[n] = s.found[d.item]
+		at[step.ID] = declared{d.item, n}
+	}
+	for _, i := range s.graph.order {
+		f, item := s.found[i], in.Items[i]
+		if f == nil {
+			continue
+		}
+		var planned []Change
+		if n := at[item.ID].step; n >= 0 {
+			planned = p.Steps[n].Changes
+		}
+		for _, m := range movedChanges(planned, f.diff.Changes) {
+			m.ID, m.Range = item.ID, item.Range
+			moved = append(moved, m)
+		}
+	}
+	if moved != nil {
+		return nil, hint.Wrap(&StaleError{moved}, "plan again and look at what would change now")
+	}
+	return live, nil
+}
+
+// movedChanges returns what of the fresh changes the planned ones do not cover.
+func movedChanges(planned, fresh []Change) []Moved {
+	var moved []Moved
+	for _, c := range fresh {
+		n := slices.IndexFunc(planned, func(p Change) bool { return p.Path == c.Path })
+		if n < 0 {
+			moved = append(moved, Moved{Path: c.Path, Planned: c.After, Now: c.Before,
+				Why: "the plan does not change it"})
+			continue
+		}
+		switch p := planned[n]; {
+		case c.After != p.After:
+			moved = append(moved, Moved{Path: c.Path, Planned: p.After, Now: c.After,
+				Why: "another value is wanted"})
+		case c.Before != p.Before && c.Before != p.After:
+			moved = append(moved, Moved{Path: c.Path, Planned: p.Before, Now: c.Before,
+				Why: "it changed on the device"})
+		case c.Impact > p.Impact:
+			moved = append(moved, Moved{Path: c.Path, Planned: p.Impact.String(), Now: c.Impact.String(),
+				Why: "changing it has a worse impact"})
+		}
+	}
+	return moved
+}
