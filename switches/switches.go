@@ -1,7 +1,10 @@
 // Package switches reads and changes switches through their command line.
 package switches
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // A Driver teaches weft one switch OS. It does no I/O.
 type Driver interface {
@@ -13,18 +16,20 @@ type Driver interface {
 	Show(want Config) []string
 
 	// Parse reads the output of those commands, keyed by command, into what is
-	// configured and observed. It never fails on lines it does not know.
+	// configured and observed. It never fails on lines it does not know. The
+	// result holds every port of the switch; Config.For narrows it to a wish.
 	Parse(out map[string]string) (Config, error)
 
 	// Render lists the lines that lead from have to want, in the order in
 	// which the switch takes them; none if nothing need change. An error says
-	// what cannot be expressed on this OS. Render(have, want) followed by
-	// Render(want, have) restores what was there.
+	// what cannot be expressed on this OS, or is a *ForeignError. Render(have,
+	// want) followed by Render(want, have) restores what was there.
 	Render(have, want Config) ([]string, error)
 }
 
 // A Config is the part of a switch that weft manages, in no vendor's words.
-// The zero value of a field is "not there", in both directions.
+// The zero value of a field is "not there", in both directions. A wish with
+// neither Classes nor Ports removes every object that carries its Name.
 type Config struct {
 	// Name is the prefix of every object weft creates on the switch:
 	// WEFT-<owner>-<fabric>. In a parsed Config it is the prefix of the
@@ -32,22 +37,41 @@ type Config struct {
 	Name string
 
 	Classes []Class // by priority; the class "default" is all other traffic
-	Ports   []Port  // only ports that want names, in the order of want
+	// Ports are those that want names, in its order; after For, any others
+	// that carry something named Name follow. Parse lists every port.
+	Ports []Port
 
-	Foreign []string // observed: policies of somebody else that stand where ours must go
-	Facts   Facts    // observed
+	Foreign  []string // observed: policies of somebody else that stand where ours must go
+	Warnings []string // observed: what a reader of the plan must know
+	Facts    Facts    // observed
+
+	// Blocks are observed: the configuration as it stands on the switch where
+	// weft manages it. A Config with Blocks was read from a switch and is
+	// restored to the letter; one without is a wish.
+	Blocks []Block
+	// Maps are observed: the global priority maps of an OS that has them.
+	Maps map[string]map[int]int
+}
+
+// A Block is a piece of configuration on a switch: the headers that lead to
+// it, outermost first, and the lines that stand directly below them.
+type Block struct {
+	Path  []string
+	Lines []string
 }
 
 // A Class is one traffic class end to end through the switch. Its queue
 // (NX-OS qos-group, Comware local precedence) has the number of its priority.
 type Class struct {
-	Name      string // of the HCL block: "rdma"
-	DSCP      []int  // ascending; empty for "default"
-	Priority  int    // 802.1p priority, PFC class and queue
-	Bandwidth int    // ETS share in percent; 0 with Strict
-	Strict    bool   // strict priority
-	PFC       bool   // lossless
-	ECN       *ECN   // nil: no marking
+	// Name is that of the HCL block: "rdma". Where the OS does not keep names
+	// a parsed class that no wish names is called priority-<n>.
+	Name      string
+	DSCP      []int // ascending; empty for "default"
+	Priority  int   // 802.1p priority, PFC class and queue
+	Bandwidth int   // ETS share in percent; 0 with Strict
+	Strict    bool  // strict priority
+	PFC       bool  // lossless
+	ECN       *ECN  // nil: no marking
 }
 
 // ECN is a RED curve that marks.
@@ -59,7 +83,7 @@ type ECN struct {
 // A Port is one switch port that carries the fabric.
 type Port struct {
 	Name     string // canonical long name: Ethernet1/11, HundredGigE1/0/11
-	MTU      int    // in bytes, at least; a larger one is left alone
+	MTU      int    // in bytes, at least; a larger one is left alone; observed 0: the default of the OS
 	PFC      bool   // priority flow control forced on for the lossless classes
 	Classify bool   // DSCP classification into the classes is in force on the port
 	// Queueing and marking are per port on Comware and system-wide on NX-OS;
@@ -67,6 +91,12 @@ type Port struct {
 	Queue bool
 	// Exists is observed: the switch has such a port.
 	Exists bool
+	// Frame is observed: the longest frame the port takes by its own word, in
+	// bytes; 0 where the OS was not asked.
+	Frame int
+	// Classes are observed where queueing is per port: what the port itself
+	// does with each priority (no names, no DSCP).
+	Classes []Class
 }
 
 // Facts are what a switch says about itself.
@@ -75,6 +105,13 @@ type Facts struct {
 	Model    string
 	Serial   string
 	Version  string // of the OS
+
+	// CellBytes is the unit in which the OS counts queue depths, in bytes; 0
+	// where it takes bytes, or where the unit of this model is not known.
+	CellBytes int
+	// CellAssumed says that CellBytes comes from a related model, not from a
+	// document about this one.
+	CellAssumed bool
 }
 
 // A Dialect is a switch OS as data.
@@ -82,6 +119,17 @@ type Dialect struct {
 	OS       string        // "nxos", "comware"
 	Platform []byte        // scrapligo platform definition, YAML
 	Refusals []string      // regular expressions: any match in a reply is a refusal
+	Harmless []string      // regular expressions: output of a configuration line that means nothing
 	Method   string        // how changes are committed, as shown in the plan
 	Confirm  time.Duration // the shortest timed revert the OS takes
+}
+
+// A ForeignError is configuration of somebody else that stands where ours
+// must go. Nothing is rendered over it.
+type ForeignError struct {
+	Lines []string // as they stand, each after the place it stands in
+}
+
+func (e *ForeignError) Error() string {
+	return "configuration that weft did not write is in the way: " + strings.Join(e.Lines, "; ")
 }
