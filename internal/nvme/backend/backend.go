@@ -18,9 +18,17 @@ type Backend interface {
 	// backend can make them. Once it has failed it fails for good: what was
 	// lost is not known.
 	Flush() error
-	Size() int64    // in bytes, a multiple of BlockSize
-	BlockSize() int // in bytes
-	Close() error   // waits for calls under way; later ones wrap ErrClosed
+	// Info never changes.
+	Info() Info
+	// Close waits for calls under way; later ones wrap ErrClosed.
+	Close() error
+}
+
+// Info is what a backend is.
+type Info struct {
+	Size      int64 // in bytes, a multiple of BlockSize
+	BlockSize int   // in bytes
+	MayBlock  bool  // a call may wait for a device
 }
 
 // What calls wrap when their caller is at fault.
@@ -29,31 +37,23 @@ var (
 	ErrClosed = errors.New("backend is closed")
 )
 
-// A shape is the size of a backend and of its blocks, in bytes.
-type shape struct {
-	size  int64
-	block int
-}
-
-func (s shape) Size() int64    { return s.size }
-func (s shape) BlockSize() int { return s.block }
-
-func (s shape) validate() error {
-	if s.block < 512 || s.block&(s.block-1) != 0 {
-		return fmt.Errorf("block size %d is not a power of two from 512 on", s.block)
+// validate reports a shape that no backend has.
+func (s Info) validate() error {
+	if s.BlockSize < 512 || s.BlockSize&(s.BlockSize-1) != 0 {
+		return fmt.Errorf("block size %d is not a power of two from 512 on", s.BlockSize)
 	}
-	if s.size <= 0 || s.size%int64(s.block) != 0 {
-		return fmt.Errorf("size %d is not a positive multiple of the block size %d", s.size, s.block)
+	if s.Size <= 0 || s.Size%int64(s.BlockSize) != 0 {
+		return fmt.Errorf("size %d is not a positive multiple of the block size %d", s.Size, s.BlockSize)
 	}
 	return nil
 }
 
 // offset is where block lba begins, in bytes, if n bytes from there on are
 // whole blocks that exist.
-func (s shape) offset(n int, lba uint64) (int64, error) {
-	blocks := uint64(s.size / int64(s.block))
-	if n%s.block != 0 || lba > blocks || uint64(n/s.block) > blocks-lba {
+func (s Info) offset(n int, lba uint64) (int64, error) {
+	blocks := uint64(s.Size / int64(s.BlockSize))
+	if n%s.BlockSize != 0 || lba > blocks || uint64(n/s.BlockSize) > blocks-lba {
 		return 0, fmt.Errorf("%d bytes at block %d of %d: %w", n, lba, blocks, ErrRange)
 	}
-	return int64(lba) * int64(s.block), nil
+	return int64(lba) * int64(s.BlockSize), nil
 }

@@ -50,10 +50,10 @@ func TestConformance(t *testing.T) {
 }
 
 func checkShape(t *testing.T, b Backend) {
-	if b.Size() != testSize || (b.BlockSize() != 512 && b.BlockSize() != 4096) {
-		t.Errorf("size %d, block size %d", b.Size(), b.BlockSize())
+	if b.Info().Size != testSize || (b.Info().BlockSize != 512 && b.Info().BlockSize != 4096) {
+		t.Errorf("size %d, block size %d", b.Info().Size, b.Info().BlockSize)
 	}
-	p := bytes.Repeat([]byte{1}, 2*b.BlockSize())
+	p := bytes.Repeat([]byte{1}, 2*b.Info().BlockSize)
 	if err := b.ReadBlocks(p, 3); err != nil {
 		t.Fatal(err)
 	}
@@ -63,12 +63,12 @@ func checkShape(t *testing.T, b Backend) {
 }
 
 func checkRoundTrip(t *testing.T, b Backend) {
-	n := b.BlockSize()
+	n := b.Info().BlockSize
 	p := make([]byte, 260<<10/n*n) // over three stripes
 	for i := range p {
 		p[i] = byte(i / n * 7)
 	}
-	last := uint64(int(b.Size())-len(p)) / uint64(n)
+	last := uint64(int(b.Info().Size)-len(p)) / uint64(n)
 	for _, lba := range []uint64{1, 0, last} {
 		if err := b.WriteBlocks(p, lba); err != nil {
 			t.Fatal(err)
@@ -91,8 +91,8 @@ func checkRoundTrip(t *testing.T, b Backend) {
 }
 
 func checkRange(t *testing.T, b Backend) {
-	n := b.BlockSize()
-	blocks := uint64(b.Size()) / uint64(n)
+	n := b.Info().BlockSize
+	blocks := uint64(b.Info().Size) / uint64(n)
 	for _, c := range []struct {
 		bytes int
 		lba   uint64
@@ -108,7 +108,7 @@ func checkRange(t *testing.T, b Backend) {
 
 // checkWholeBlocks reads one block while two writers change it.
 func checkWholeBlocks(t *testing.T, b Backend) {
-	n := b.BlockSize()
+	n := b.Info().BlockSize
 	var writers sync.WaitGroup
 	defer writers.Wait()
 	for w := range 2 {
@@ -136,7 +136,7 @@ func checkClosed(t *testing.T, b Backend) {
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
 	}
-	p := make([]byte, b.BlockSize())
+	p := make([]byte, b.Info().BlockSize)
 	if err := b.ReadBlocks(p, 0); !errors.Is(err, ErrClosed) {
 		t.Errorf("read: %v", err)
 	}

@@ -12,7 +12,7 @@ import (
 
 // file keeps blocks in a regular file.
 type file struct {
-	shape
+	info  Info
 	locks stripes
 	f     *os.File
 
@@ -25,8 +25,8 @@ type file struct {
 // a shorter one grows; a longer one is refused, because it is never shrunk.
 // A block device is described, not yet managed.
 func OpenFile(path string, size int64, block int) (Backend, error) {
-	b := &file{shape: shape{size, block}}
-	if err := b.validate(); err != nil {
+	b := &file{info: Info{Size: size, BlockSize: block, MayBlock: true}}
+	if err := b.info.validate(); err != nil {
 		return nil, fmt.Errorf("file backend %s: %w", path, err)
 	}
 	if err := CheckFile(path); err != nil {
@@ -82,12 +82,12 @@ func (b *file) prepare() error {
 		return err
 	}
 	switch have := info.Size(); {
-	case have == b.size:
+	case have == b.info.Size:
 		return nil
-	case have > b.size:
-		return fmt.Errorf("holds %d bytes, more than the %d declared, and is never shrunk", have, b.size)
+	case have > b.info.Size:
+		return fmt.Errorf("holds %d bytes, more than the %d declared, and is never shrunk", have, b.info.Size)
 	}
-	if err := b.f.Truncate(b.size); err != nil {
+	if err := b.f.Truncate(b.info.Size); err != nil {
 		return err
 	}
 	if err := b.f.Sync(); err != nil {
@@ -106,7 +106,7 @@ func syncDir(dir string) error {
 }
 
 func (b *file) ReadBlocks(p []byte, lba uint64) error {
-	off, err := b.offset(len(p), lba)
+	off, err := b.info.offset(len(p), lba)
 	if err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ func (b *file) ReadBlocks(p []byte, lba uint64) error {
 }
 
 func (b *file) WriteBlocks(p []byte, lba uint64) error {
-	off, err := b.offset(len(p), lba)
+	off, err := b.info.offset(len(p), lba)
 	if err != nil {
 		return err
 	}
@@ -145,6 +145,8 @@ func (b *file) Flush() error {
 	}
 	return err
 }
+
+func (b *file) Info() Info { return b.info }
 
 func (b *file) Close() error {
 	return b.locks.all(func() error {

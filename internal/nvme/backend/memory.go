@@ -1,15 +1,13 @@
 package backend
 
-import (
-	"fmt"
-)
+import "fmt"
 
 // MaxMemory is the largest memory backend, in bytes.
 const MaxMemory = 1 << 40
 
 // memory keeps blocks in the memory of this process; they are gone with it.
 type memory struct {
-	shape
+	info  Info
 	locks stripes
 	bytes []byte // nil when closed
 }
@@ -17,8 +15,8 @@ type memory struct {
 // NewMemory returns size bytes of zeroes in this process's memory. Pages that
 // were never written take no space where the system supports it.
 func NewMemory(size int64, block int) (Backend, error) {
-	m := &memory{shape: shape{size, block}}
-	if err := m.validate(); err != nil {
+	m := &memory{info: Info{Size: size, BlockSize: block}}
+	if err := m.info.validate(); err != nil {
 		return nil, fmt.Errorf("memory backend: %w", err)
 	}
 	if size > MaxMemory {
@@ -33,7 +31,7 @@ func NewMemory(size int64, block int) (Backend, error) {
 }
 
 func (m *memory) ReadBlocks(p []byte, lba uint64) error {
-	off, err := m.offset(len(p), lba)
+	off, err := m.info.offset(len(p), lba)
 	if err != nil {
 		return err
 	}
@@ -47,7 +45,7 @@ func (m *memory) ReadBlocks(p []byte, lba uint64) error {
 }
 
 func (m *memory) WriteBlocks(p []byte, lba uint64) error {
-	off, err := m.offset(len(p), lba)
+	off, err := m.info.offset(len(p), lba)
 	if err != nil {
 		return err
 	}
@@ -62,6 +60,8 @@ func (m *memory) WriteBlocks(p []byte, lba uint64) error {
 
 // Flush has nothing to do: memory is no more durable later than now.
 func (m *memory) Flush() error { return nil }
+
+func (m *memory) Info() Info { return m.info }
 
 func (m *memory) Close() error {
 	return m.locks.all(func() error {
