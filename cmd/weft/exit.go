@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"weft/internal/prove"
+	"weft/plan"
+)
+
+// The exit codes of every command.
+const (
+	exitDone         = 0
+	exitError        = 1
+	exitChanges      = 2
+	exitFailed       = 3
+	exitChanged      = 4
+	exitRolledBack   = 5
+	exitStale        = 6
+	exitUnreachable  = 8
+	exitInconclusive = 9
+	exitUsage        = 64
+	exitInterrupted  = 130
+)
+
+const exitHelp = `Exit codes:
+  0  done
+  1  error, nothing was changed
+  2  changes present (plan --detailed-exitcode)
+  3  validation failed
+  4  devices were changed and restoring is not proven
+  5  rolled back, and proven
+  6  plan stale
+  8  device unreachable, or the wrong device
+  9  inconclusive
+  64 usage
+  130 interrupted`
+
+func exitText(code int) string {
+	switch code {
+	case exitDone:
+		return "done"
+	case exitChanges:
+		return "changes present"
+	case exitFailed:
+		return "validation failed"
+	case exitChanged:
+		return "devices were changed and restoring is not proven"
+	case exitRolledBack:
+		return "rolled back, and proven"
+	case exitStale:
+		return "plan stale"
+	case exitUnreachable:
+		return "device unreachable, or the wrong device"
+	case exitInconclusive:
+		return "inconclusive"
+	case exitUsage:
+		return "usage"
+	case exitInterrupted:
+		return "interrupted"
+	}
+	return "error, nothing was changed"
+}
+
+// A codeError ends the run with a certain exit code.
+type codeError struct {
+	code int
+	err  error
+}
+
+func (e *codeError) Error() string { return e.err.Error() }
+func (e *codeError) Unwrap() error { return e.err }
+
+func usage(err error) error { return &codeError{exitUsage, err} }
+
+// A quietError ends the run with an exit code when all has been said already.
+type quietError struct{ code int }
+
+func (e *quietError) Error() string { return exitText(e.code) }
+
+func exitCode(ctx context.Context, err error) int {
+	var coded *codeError
+	var quiet *quietError
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.As(err, &quiet):
+		return quiet.code
+	case errors.As(err, &coded):
+		return coded.code
+	case ctx.Err() != nil:
+		return exitInterrupted
+	}
+	return exitError
+}
+
+// applied is the exit code of what Apply did.
+func applied(r *plan.Result, err error) int {
+	var stale *plan.StaleError
+	var unreachable *plan.UnreachableError
+	var wrong *plan.WrongDeviceError
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.As(err, &stale):
+		return exitStale
+	}
+	switch r.Outcome() {
+	case plan.RunChanged:
+		return exitChanged
+	case plan.RunRolledBack:
+		return exitRolledBack
+	}
+	if errors.As(err, &unreachable) || errors.As(err, &wrong) {
+		return exitUnreachable
+	}
+	return exitError
+}
+
+// proven is the exit code of a verdict.
+func proven(v prove.Verdict) int {
+	return map[prove.Verdict]int{prove.Pass: exitDone, prove.Fail: exitFailed, prove.Inconclusive: exitInconclusive}[v]
+}

@@ -1,0 +1,170 @@
+// Command weft rolls out RDMA storage fabrics that are described in HCL, and
+// proves that they work.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"weft/internal/hint"
+	"weft/internal/view"
+	"weft/plan"
+)
+
+func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+
+// run is weft as a function: arguments in, exit code out.
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends weft at once
+	a := &app{stdin: stdin, stdout: stdout, stderr: stderr}
+	root := a.root()
+	root.SetArgs(args)
+	err := singleDash(args, root)
+	if err == nil {
+		err = root.ExecuteContext(ctx)
+	}
+	code := exitCode(ctx, err)
+	a.summary(code, err)
+	return code
+}
+
+// An app is one run of the command.
+type app struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+
+	dir         string
+	vars        []string
+	varFiles    []string
+	lab         bool
+	json        bool
+	color       string
+	parallelism int
+
+	started bool // the command has begun: --json events may be written
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "weft",
+		Short: "Rolls out RDMA storage fabrics described in HCL, and proves that they work",
+		Long: `weft reads *.weft.hcl, compares it with what switches and servers report, shows
+what would change, carries it out, and measures what the fabric then does.
+There is no state file: every command reads the devices.
+
+` + exitHelp,
+		SilenceUsage: true, SilenceErrors: true,
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+	}
+	root.SetIn(a.stdin)
+	root.SetOut(a.stdout)
+	root.SetErr(a.stderr)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
+	f := root.PersistentFlags()
+	f.StringVarP(&a.dir, "chdir", "C", ".", "directory with the *.weft.hcl files")
+	f.StringArrayVar(&a.vars, "var", nil, "set a variable: NAME=VALUE (may be repeated)")
+	f.StringArrayVar(&a.varFiles, "var-file", nil, "read variables from a file, relative to --chdir (may be repeated)")
+	f.BoolVar(&a.lab, "lab", false, "talk to the SIMULATED devices of `weft lab up` instead of the real ones")
+	f.BoolVar(&a.json, "json", false, "write events as JSON lines to stdout, ending in run_summary")
+	f.StringVar(&a.color, "color", "auto", "auto, always or never; NO_COLOR is honoured")
+	f.IntVar(&a.parallelism, "parallelism", 16, "devices worked on at once")
+	root.AddCommand(a.validateCmd(), a.planCmd(), a.applyCmd(), a.showCmd(), a.verifyCmd(), a.labCmd(), a.versionCmd())
+	for _, c := range root.Commands() {
+		c.Long = strings.TrimSpace(c.Long) + "\n\n" + exitHelp
+	}
+	return root
+}
+
+// begin opens the stream of events of a command.
+func (a *app) begin(cmd *cobra.Command) {
+	a.started = true
+	if a.json {
+		a.emit(plan.Event{Type: plan.EventVersion, Message: "weft " + version(),
+			Data: map[string]any{"weft": version(), "ui": "1.0", "command": cmd.Name(), "simulated": a.lab}})
+	} else if a.lab {
+		fmt.Fprintln(a.stderr, "SIMULATED: the devices are those of weft's lab")
+	}
+}
+
+// emit shows an event: as JSON on stdout, or as progress on stderr.
+func (a *app) emit(e plan.Event) {
+	if e.Time.IsZero() {
+		e.Time = time.Now()
+	}
+	if a.json {
+		a.jsonView()(e)
+	} else {
+		a.progress()(e)
+	}
+}
+
+func (a *app) jsonView() plan.Emit { return view.JSON(a.stdout) }
+func (a *app) progress() plan.Emit { return view.Progress(a.stderr, a.style(a.stderr)) }
+func (a *app) events() plan.Emit   { return a.emit }
+
+// style dresses text for a stream.
+func (a *app) style(w io.Writer) view.Style {
+	f, ok := w.(*os.File)
+	tty := ok && term.IsTerminal(int(f.Fd())) && os.Getenv("NO_COLOR") == ""
+	return view.Style{Color: a.color == "always" || a.color == "auto" && tty}
+}
+
+// summary reports the end of a run: the error for people, and for machines
+// the last event of the stream.
+func (a *app) summary(code int, err error) {
+	var quiet *quietError
+	if a.json && a.started {
+		e := plan.Event{Time: time.Now(), Type: plan.EventRunSummary, Message: exitText(code), Data: map[string]any{"exit_code": code}}
+		if err != nil {
+			if !errors.As(err, &quiet) {
+				e.Data["error"] = err.Error()
+				if h := hint.Of(err); h != "" {
+					e.Data["hint"] = h
+				}
+			}
+			if code != exitChanges && code != exitDone {
+				e.Level = "error"
+			}
+		}
+		a.jsonView()(e)
+		return
+	}
+	if err == nil || errors.As(err, &quiet) {
+		return
+	}
+	fmt.Fprintf(a.stderr, "error: %v\n", err)
+	if h := hint.Of(err); h != "" {
+		fmt.Fprintf(a.stderr, "  hint: %s\n", h)
+	}
+}
+
+// singleDash answers Terraform's spelling of long flags with weft's.
+func singleDash(args []string, root *cobra.Command) error {
+	for _, arg := range args {
+		if arg == "--" {
+			return nil
+		}
+		name, _, _ := strings.Cut(strings.TrimPrefix(arg, "-"), "=")
+		if !strings.HasPrefix(arg, "-") || strings.HasPrefix(arg, "--") || len(name) < 3 {
+			continue
+		}
+		for _, c := range append(root.Commands(), root) {
+			if c.Flags().Lookup(name) != nil || c.PersistentFlags().Lookup(name) != nil {
+				return usage(fmt.Errorf("%s: did you mean -%s?", arg, arg))
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"weft/internal/bundle"
+	"weft/internal/hint"
+	"weft/internal/prove"
+	"weft/internal/remote"
+	"weft/internal/remote/ssh"
+	"weft/internal/view"
+	"weft/inventory"
+	"weft/modules"
+	"weft/plan"
+	"weft/switches"
+)
+
+// load reads the model and reports what is wrong with it.
+func (a *app) load() (*inventory.Model, error) {
+	return a.loadFrom(os.DirFS(a.dir), nil)
+}
+
+func (a *app) loadFrom(fsys fs.FS, values map[string]json.RawMessage) (*inventory.Model, error) {
+	o := inventory.Options{Vars: a.vars, LookupEnv: os.LookupEnv, Values: values}
+	for _, name := range a.varFiles {
+		path := name
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(a.dir, name)
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, hint.Wrap(fmt.Errorf("--var-file: %w", err), "a relative path is looked up in --chdir (%s)", a.dir)
+		}
+		o.VarFiles = append(o.VarFiles, inventory.VarFile{Name: name, Content: text})
+	}
+	if _, err := fs.Stat(fsys, "."); err != nil {
+		return nil, fmt.Errorf("--chdir %s: %w", a.dir, err)
+	}
+	m, diags := inventory.Load(fsys, o)
+	return m, a.report(m, diags)
+}
+
+// report shows diagnostics; it returns an error when one of them is.
+func (a *app) report(m *inventory.Model, diags hcl.Diagnostics) error {
+	if a.json {
+		for _, d := range diags {
+			a.emit(diagnosticEvent(d))
+		}
+	} else if len(diags) > 0 {
+		w := hcl.NewDiagnosticTextWriter(a.stderr, m.Files, 100, a.style(a.stderr).Color)
+		if err := w.WriteDiagnostics(diags); err != nil {
+			return err
+		}
+	}
+	if diags.HasErrors() {
+		return &quietError{exitError}
+	}
+	return nil
+}
+
+func diagnosticEvent(d *hcl.Diagnostic) plan.Event {
+	e := plan.Event{Type: plan.EventDiagnostic, Level: "error", Message: d.Summary,
+		Data: map[string]any{"summary": d.Summary, "detail": d.Detail}}
+	if d.Severity == hcl.DiagWarning {
+		e.Level = "warn"
+	}
+	if d.Subject != nil {
+		e.Data["range"] = view.Place(*d.Subject)
+	}
+	return e
+}
+
+// A project is a model with its devices within reach.
+type project struct {
+	model  *inventory.Model
+	fleet  *modules.Fleet
+	input  plan.Input
+	dialer *ssh.Dialer
+}
+
+// open expands a model and makes its devices dialable. Nothing is dialled.
+func (a *app) open(m *inventory.Model) (*project, error) {
+	p := &project{model: m}
+	var err error
+	if p.dialer, err = a.dialer(); err != nil {
+		return nil, err
+	}
+	fleet, diags := modules.Expand(m, modules.Env{Bundle: bundle.New(), Host: p.host, Terminal: p.terminal})
+	if err := a.report(m, diags); err != nil {
+		return nil, err
+	}
+	p.fleet = fleet
+	p.input = plan.Input{
+		Owner: m.Name, Simulated: a.lab, Version: version(), Items: fleet.Items, Devices: fleet.Devices,
+		Notes: append(fleet.Notes, prove.Notes(m)...), Inputs: m.Inputs, Sources: map[string]string{},
+		Parallelism: a.parallelism, Emit: a.emit,
+	}
+	for name, text := range m.Sources {
+		p.input.Sources[name] = string(text)
+	}
+	return p, nil
+}
+
+func (a *app) dialer() (*ssh.Dialer, error) {
+	var c ssh.Config
+	if a.lab {
+		c.ConfigFile = filepath.Join(a.dir, ".weft", "lab", "ssh_config")
+		if _, err := os.Stat(c.ConfigFile); errors.Is(err, fs.ErrNotExist) {
+			return nil, &codeError{exitUnreachable, hint.Wrap(errors.New("no lab is up for this directory"),
+				"start one with: weft -C %s lab up --detach", a.dir)}
+		}
+	}
+	return ssh.NewDialer(c), nil
+}
+
+// Close ends every login.
+func (p *project) Close() error {
+	return errors.Join(p.fleet.Close(), p.dialer.Close())
+}
+
+// host says how to log in to a server.
+func (p *project) host(s *inventory.Server) modules.DialHost {
+	return func(ctx context.Context) (remote.Host, func() error, error) {
+		c, err := p.dialer.Dial(ctx, p.target(s.Host, s.Connection))
+		if err != nil {
+			return nil, nil, err
+		}
+		return c.Host(), c.Close, nil
+	}
+}
+
+// terminal says how to log in to a switch.
+func (p *project) terminal(sw *inventory.Switch) switches.Dial {
+	return func(ctx context.Context) (io.ReadWriteCloser, error) {
+		t := p.target(sw.Host, sw.Connection)
+		t.Become = ""
+		if sw.Credential != nil {
+			t.User = sw.Credential.User
+			if sw.Credential.Password != nil {
+				t.Password = sw.Credential.Password.Read
+			}
+		}
+		c, err := p.dialer.Dial(ctx, t)
+		if err != nil {
+			return nil, err
+		}
+		term, err := c.Terminal(ctx, 511, 1000)
+		if err != nil {
+			return nil, errors.Join(err, c.Close())
+		}
+		return login{term, c}, nil
+	}
+}
+
+// A login is a terminal that ends its connection with itself.
+type login struct {
+	io.ReadWriteCloser
+	client io.Closer
+}
+
+func (l login) Close() error { return errors.Join(l.ReadWriteCloser.Close(), l.client.Close()) }
+
+func (p *project) target(host string, c *inventory.Connection) ssh.Target {
+	t := ssh.Target{Name: host}
+	if c == nil {
+		c = modules.Default(p.model)
+	}
+	if c != nil {
+		t.User, t.Port, t.Become = c.User, c.Port, c.Become
+		t.ConnectTimeout, t.CommandTimeout = c.ConnectTimeout, c.CommandTimeout
+	}
+	return t
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"weft/internal/view"
+	"weft/plan"
+)
+
+func (a *app) showCmd() *cobra.Command {
+	var lines bool
+	cmd := &cobra.Command{
+		Use: "show FILE", Short: "Show a saved plan; no network", Args: exactly("FILE"),
+		Long: "show prints a plan that weft plan --out has saved. It needs neither the devices nor the files.",
+		RunE: func(_ *cobra.Command, args []string) error {
+			p, err := readPlan(args[0])
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return p.Write(a.stdout)
+			}
+			what := "Plan of " + p.Owner
+			if p.Simulated {
+				what += " on SIMULATED devices"
+			}
+			fmt.Fprintf(a.stdout, "%s, made %s by weft %s\n\n", what, p.Created.Format("2006-01-02 15:04:05 MST"), p.Version)
+			view.Plan(a.stdout, p, view.Options{Style: a.style(a.stdout), Lines: lines})
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&lines, "show-config", false, "also show the exact lines that would be sent, and their undo")
+	return cmd
+}
+
+func readPlan(path string) (*plan.Plan, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	p, err := plan.ReadPlan(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return p, nil
+}
+
+// exactly demands the named arguments.
+func exactly(names ...string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != len(names) {
+			return usage(fmt.Errorf("usage: weft %s", cmd.Use))
+		}
+		return nil
+	}
+}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"weft/internal/prove"
+	"weft/internal/remote"
+	"weft/internal/view"
+	"weft/inventory"
+	"weft/modules"
+	"weft/plan"
+)
+
+func (a *app) verifyCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "verify [VALIDATION…]", Short: "Measure the fabric and judge it against its limits",
+		Long: `verify reads from every target over every plane from every initiator, prints the
+latencies, and judges them against the limits of the validation blocks. It only
+reads. Without names every validation is run.`,
+		RunE: func(cmd *cobra.Command, names []string) error {
+			a.begin(cmd)
+			m, err := a.load()
+			if err != nil {
+				return err
+			}
+			p, err := a.open(m)
+			if err != nil {
+				return err
+			}
+			defer p.Close()
+			return a.verify(cmd.Context(), p, names)
+		},
+	}
+}
+
+func (a *app) verify(ctx context.Context, p *project, names []string) error {
+	res, err := prove.Run(ctx, prove.Input{
+		Model: p.model, Names: names, Emit: a.emit,
+		Host: func(ctx context.Context, s *inventory.Server) (remote.Host, error) {
+			host, _, err := p.host(s)(ctx) // closed with the dialer
+			return host, err
+		},
+		Volume: func(v *inventory.Volume) string { return modules.VolumePath(p.model.Name, v) },
+	})
+	if err != nil {
+		return err
+	}
+	if a.json {
+		for _, j := range res.Judgements {
+			e := plan.Event{Type: plan.EventVerdict, Message: string(j.Verdict) + " " + j.Metric + " " + j.Pair,
+				Data: map[string]any{"judgement": j}}
+			if j.Verdict == prove.Fail {
+				e.Level = "error"
+			}
+			a.emit(e)
+		}
+	} else {
+		view.Verify(a.stdout, res, a.style(a.stdout))
+	}
+	if res.Verdict != prove.Pass {
+		return &quietError{proven(res.Verdict)}
+	}
+	return nil
+}

@@ -1,0 +1,22 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"weft/internal/agent"
+	"weft/inventory"
+)
+
+func version() string { return inventory.Version }
+
+func (a *app) versionCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
+		Run: func(*cobra.Command, []string) {
+			fmt.Fprintf(a.stdout, "weft %s (%s) %s/%s\n", version(), agent.Version(), runtime.GOOS, runtime.GOARCH)
+		},
+	}
+}

@@ -1,0 +1,180 @@
+package view
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"weft/plan"
+)
+
+// Options say how much of a plan is shown.
+type Options struct {
+	Style
+	Lines bool // also the exact lines that would be sent, and their undo
+}
+
+// Plan shows a plan: devices, then the changes with equal ones folded, worst
+// impact first, then what has no effect yet, then the sum.
+func Plan(w io.Writer, p *plan.Plan, o Options) {
+	planDevices(w, p, o.Style)
+	for _, g := range fold(p.Steps) {
+		g.show(w, o)
+	}
+	refusals(w, p, o.Style)
+	notes(w, p.Notes, o.Style)
+	fmt.Fprintf(w, "\n%s\n", o.dress(bold, Sum(p)))
+}
+
+// Sum is a plan in one line.
+func Sum(p *plan.Plan) string {
+	c := p.Counts()
+	if p.Empty() {
+		return fmt.Sprintf("Nothing to do: %s on %s are as declared.",
+			count(c.Resources, "resource", "resources"), count(len(p.Devices), "device", "devices"))
+	}
+	parts := []string{fmt.Sprintf("%d to change", c.Changed)}
+	for i := plan.ImpactDataLoss; i > plan.ImpactNone; i-- {
+		if n := c.ByImpact[i]; n > 0 {
+			parts[0] += fmt.Sprintf(", %d with impact %s", n, i)
+		}
+	}
+	parts = append(parts, fmt.Sprintf("%d as declared", c.Converged))
+	if c.Refused > 0 {
+		parts = append(parts, fmt.Sprintf("%d refused", c.Refused))
+	}
+	if c.Unread > 0 {
+		parts = append(parts, fmt.Sprintf("%d not read", c.Unread))
+	}
+	return "Plan: " + strings.Join(parts, "; ") + "."
+}
+
+func planDevices(w io.Writer, p *plan.Plan, s Style) {
+	width := 0
+	for _, d := range p.Devices {
+		width = max(width, len(d.Address))
+	}
+	for _, d := range p.Devices {
+		if d.Error != "" {
+			fmt.Fprintf(w, "  %s %s  %s\n", s.dress(red, "✗"), pad(d.Address, width), d.Error)
+			if d.Hint != "" {
+				fmt.Fprintf(w, "    %s  hint: %s\n", pad("", width), d.Hint)
+			}
+			continue
+		}
+		id := d.Identity.System
+		if d.Identity.Serial != "" {
+			id += ", serial " + d.Identity.Serial
+		}
+		fmt.Fprintf(w, "  %s %s  %s %s\n", s.dress(green, "✓"), pad(d.Address, width), id, s.dress(faint, "· "+d.Identity.Method))
+	}
+}
+
+// A group is steps of one kind that change the same things.
+type group struct {
+	kind  string
+	steps []plan.PlannedStep
+}
+
+// fold puts steps with equal changes together, worst impact first; the order
+// of the plan otherwise holds.
+func fold(steps []plan.PlannedStep) []*group {
+	var groups []*group
+	at := map[string]*group{}
+	for _, s := range steps {
+		key := s.ID.Kind + fmt.Sprint(s.Changes)
+		g := at[key]
+		if g == nil {
+			g = &group{kind: s.ID.Kind}
+			at[key] = g
+			groups = append(groups, g)
+		}
+		g.steps = append(g.steps, s)
+	}
+	slices.SortStableFunc(groups, func(a, b *group) int {
+		return int(b.steps[0].Impact()) - int(a.steps[0].Impact())
+	})
+	return groups
+}
+
+func (g *group) show(w io.Writer, o Options) {
+	impact := g.steps[0].Impact()
+	mark := o.dress(yellow, "~")
+	fmt.Fprintf(w, "\n%s %s  %s  %s\n", mark, o.dress(bold, g.kind), g.where(), o.dress(faint, "impact "+impact.String()))
+	width := 0
+	for _, c := range g.steps[0].Changes {
+		width = max(width, len(c.Path))
+	}
+	for _, c := range g.steps[0].Changes {
+		fmt.Fprintf(w, "    %s  %s → %s\n", pad(c.Path, width), orNothing(c.Before), orNothing(c.After))
+	}
+	if !o.Lines {
+		return
+	}
+	for _, s := range g.steps {
+		fmt.Fprintf(w, "    %s\n", o.dress(faint, s.ID.String()+"  "+Place(s.Range)))
+		for _, l := range s.Send {
+			fmt.Fprintf(w, "      %s\n", l)
+		}
+		for _, l := range s.Undo {
+			fmt.Fprintf(w, "      %s\n", o.dress(faint, "undo "+l))
+		}
+	}
+}
+
+// where names the resources of a group: the device once, its names after it.
+func (g *group) where() string {
+	var order []string
+	names := map[string][]string{}
+	for _, s := range g.steps {
+		if names[s.ID.Device] == nil {
+			order = append(order, s.ID.Device)
+		}
+		names[s.ID.Device] = append(names[s.ID.Device], s.ID.Name)
+	}
+	for i, d := range order {
+		order[i] = d + " " + strings.Join(names[d], " ")
+	}
+	text := strings.Join(order, ", ")
+	if len(g.steps) > 1 {
+		text = fmt.Sprintf("%d: %s", len(g.steps), text)
+	}
+	return text
+}
+
+func orNothing(text string) string {
+	if text == "" {
+		return "–"
+	}
+	return text
+}
+
+func refusals(w io.Writer, p *plan.Plan, s Style) {
+	for _, r := range p.Refusals {
+		fmt.Fprintf(w, "\n%s %s cannot be brought about\n  %s  %s\n", s.dress(red, "✗"), r.ID, Place(r.Range), r.Text)
+		if r.Hint != "" {
+			fmt.Fprintf(w, "  hint  %s\n", r.Hint)
+		}
+	}
+}
+
+func notes(w io.Writer, list []plan.Note, s Style) {
+	if len(list) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "\n%s\n", s.dress(bold, "Described, without effect yet"))
+	for _, n := range list {
+		fmt.Fprintf(w, "  %s  %s  %s\n", s.dress(faint, Place(n.Range)), n.Block, n.Text)
+	}
+}
+
+// Place shows where a range starts: file:line.
+func Place(r hcl.Range) string {
+	if r.Filename == "" {
+		return "–"
+	}
+	return fmt.Sprintf("%s:%d", r.Filename, r.Start.Line)
+}

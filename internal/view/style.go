@@ -1,0 +1,82 @@
+// Package view shows people and machines what a run does and what it found.
+package view
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// A Style says how text is dressed. Colour is never the only sign.
+type Style struct{ Color bool }
+
+const (
+	bold   = "1"
+	faint  = "2"
+	red    = "31"
+	green  = "32"
+	yellow = "33"
+	cyan   = "36"
+)
+
+func (s Style) dress(code, text string) string {
+	if !s.Color || text == "" {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
+
+// pad fills text with spaces on the right to a width in characters.
+func pad(text string, width int) string {
+	return text + strings.Repeat(" ", max(0, width-utf8.RuneCountInString(text)))
+}
+
+// padLeft fills text with spaces on the left.
+func padLeft(text string, width int) string {
+	return strings.Repeat(" ", max(0, width-utf8.RuneCountInString(text))) + text
+}
+
+// Duration shows a latency with three significant digits in the unit people
+// compare it in.
+func Duration(d time.Duration) string {
+	switch {
+	case d < 0:
+		return "−" + Duration(-d)
+	case d < time.Microsecond:
+		return fmt.Sprintf("%d ns", d)
+	case d < time.Millisecond:
+		return digits(float64(d)/1e3) + " µs"
+	case d < time.Second:
+		return digits(float64(d)/1e6) + " ms"
+	}
+	return digits(d.Seconds()) + " s"
+}
+
+func digits(v float64) string {
+	switch {
+	case v < 9.995:
+		return fmt.Sprintf("%.2f", v)
+	case v < 99.95:
+		return fmt.Sprintf("%.1f", v)
+	}
+	return fmt.Sprintf("%.0f", v)
+}
+
+// Size shows a block size: 4 KiB, 512 B.
+func Size(n int) string {
+	switch {
+	case n >= 1<<20 && n%(1<<20) == 0:
+		return fmt.Sprintf("%d MiB", n>>20)
+	case n >= 1<<10 && n%(1<<10) == 0:
+		return fmt.Sprintf("%d KiB", n>>10)
+	}
+	return fmt.Sprintf("%d B", n)
+}
+
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}

@@ -1,0 +1,195 @@
+package view
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"weft/internal/latency"
+	"weft/internal/prove"
+)
+
+// bars is the width of a drawn histogram.
+const bars = 24
+
+// Verify shows what a verification has measured and how it was judged.
+func Verify(w io.Writer, r *prove.Result, s Style) {
+	low, high := span(r)
+	var size int
+	for _, row := range bySize(r.Rows) {
+		if row.Size != size {
+			size = row.Size
+			fmt.Fprintf(w, "\n%s reads, queue depth %d\n\n", s.dress(bold, Size(size)), row.Depth)
+			header(w, s, low, high)
+			for _, l := range r.Local {
+				if l.Size == size {
+					line(w, s, r, l, low, high)
+				}
+			}
+		}
+		line(w, s, r, row, low, high)
+	}
+	fmt.Fprintln(w)
+	judgements(w, s, r)
+}
+
+// bySize orders rows by size and keeps their order within one.
+func bySize(rows []*prove.Row) []*prove.Row {
+	var sizes []int
+	of := map[int][]*prove.Row{}
+	for _, row := range rows {
+		if of[row.Size] == nil {
+			sizes = append(sizes, row.Size)
+		}
+		of[row.Size] = append(of[row.Size], row)
+	}
+	var out []*prove.Row
+	for _, size := range sizes {
+		out = append(out, of[size]...)
+	}
+	return out
+}
+
+func span(r *prove.Result) (low, high time.Duration) {
+	for _, rows := range [][]*prove.Row{r.Rows, r.Local} {
+		for _, row := range rows {
+			if row.Hist.Count() > 0 {
+				if low == 0 || row.Hist.Min() < low {
+					low = row.Hist.Min()
+				}
+				high = max(high, row.Hist.Max())
+			}
+		}
+	}
+	return max(low, 1), max(high, 2)
+}
+
+func header(w io.Writer, s Style, low, high time.Duration) {
+	scale := Duration(low)
+	scale += padLeft(Duration(high), bars-len([]rune(scale)))
+	fmt.Fprintln(w, s.dress(faint, fmt.Sprintf("  %s %s %s %s %s %s %s %s  %s",
+		pad("initiator", 31), pad("portal", 26), pad("plane", 6),
+		padLeft("p50", 8), padLeft("p99", 8), padLeft("p99.9", 8), padLeft("added", 8), padLeft("samples", 8), scale)))
+}
+
+func line(w io.Writer, s Style, r *prove.Result, row *prove.Row, low, high time.Duration) {
+	from, to, plane := short(row.Initiator)+" "+row.ProbeResult.Local, short(row.Target)+" "+row.Remote, row.Plane
+	if row.Plane == "" {
+		from, to, plane = short(row.Initiator), "its own storage", "local"
+	}
+	added := "–"
+	if d, ok := r.Added(row); ok && row.Plane != "" {
+		added = Duration(d)
+	}
+	fmt.Fprintf(w, "  %s %s %s ", pad(from, 31), pad(to, 26), pad(plane, 6))
+	if row.Why != "" || row.Samples == 0 {
+		fmt.Fprintln(w, s.dress(red, row.Why+row.FirstErr))
+		return
+	}
+	fmt.Fprintf(w, "%s %s %s %s %s  %s%s\n",
+		padLeft(Duration(row.P50), 8), padLeft(Duration(row.P99), 8), padLeft(Duration(row.P999), 8), padLeft(added, 8),
+		padLeft(fmt.Sprint(row.Samples), 8), s.dress(cyan, spark(row.Hist, low, high)), note(row))
+}
+
+func note(row *prove.Row) string {
+	if row.Degraded {
+		return "  degraded: tcp"
+	}
+	return ""
+}
+
+// spark draws a histogram on a logarithmic scale that all rows share.
+func spark(h *latency.Histogram, low, high time.Duration) string {
+	counts := h.Counts(low, high, bars)
+	var most int64
+	for _, c := range counts {
+		most = max(most, c)
+	}
+	marks := []rune("▁▂▃▄▅▆▇█")
+	var b strings.Builder
+	for _, c := range counts {
+		switch {
+		case c == 0:
+			b.WriteByte(' ')
+		default:
+			b.WriteRune(marks[min(len(marks)-1, int(c*int64(len(marks))/(most+1)))])
+		}
+	}
+	return b.String()
+}
+
+func short(addr string) string {
+	if _, name, ok := strings.Cut(addr, `["`); ok {
+		return strings.TrimSuffix(name, `"]`)
+	}
+	_, name, _ := strings.Cut(addr, ".")
+	return name
+}
+
+// judgements shows one line for each metric, then every row that did not pass.
+func judgements(w io.Writer, s Style, r *prove.Result) {
+	type key struct{ validation, metric string }
+	var order []key
+	of := map[key][]prove.Judgement{}
+	for _, j := range r.Judgements {
+		k := key{j.Validation, j.Metric}
+		if of[k] == nil {
+			order = append(order, k)
+		}
+		of[k] = append(of[k], j)
+	}
+	for _, k := range order {
+		worst, passed := of[k][0], 0
+		for _, j := range of[k] {
+			if j.Value > worst.Value {
+				worst = j
+			}
+			if j.Verdict == prove.Pass {
+				passed++
+			}
+		}
+		fmt.Fprintf(w, "  %s %s  %s  worst %s, limit %s\n", verdict(s, of[k]), pad(k.validation+"."+k.metric, 22),
+			pad(fmt.Sprintf("%d of %d pass", passed, len(of[k])), 16), value(worst, worst.Value), value(worst, worst.Limit))
+		for _, j := range of[k] {
+			if j.Verdict != prove.Pass {
+				fmt.Fprintf(w, "      %s: %s, %s\n", j.Verdict, j.Pair, reason(j))
+			}
+		}
+	}
+	fmt.Fprintf(w, "\n%s\n", s.dress(bold, "verdict: "+string(r.Verdict)))
+}
+
+func verdict(s Style, js []prove.Judgement) string {
+	out := prove.Pass
+	for _, j := range js {
+		if j.Verdict == prove.Fail {
+			return s.dress(red, "✗")
+		}
+		if j.Verdict == prove.Inconclusive {
+			out = prove.Inconclusive
+		}
+	}
+	if out == prove.Inconclusive {
+		return s.dress(yellow, "?")
+	}
+	return s.dress(green, "✓")
+}
+
+func value(j prove.Judgement, v float64) string {
+	if j.Latency {
+		return Duration(time.Duration(v))
+	}
+	return fmt.Sprintf("%.0f", v)
+}
+
+func reason(j prove.Judgement) string {
+	text := value(j, j.Value)
+	if j.Size != 0 {
+		text = Size(j.Size) + " " + text
+	}
+	if j.Why != "" {
+		return text + ": " + j.Why
+	}
+	return text
+}

@@ -1,0 +1,198 @@
+package modules
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+
+	"weft/internal/bundle"
+	"weft/internal/remote"
+	"weft/plan"
+)
+
+var update = flag.Bool("update", false, "rewrite diff, apply and undo of the cases, for a person to review")
+
+// TestKinds runs testdata/KIND/*.txtar: what was declared and what a server
+// answered in, what would be typed out. A look that the case does not answer
+// fails.
+func TestKinds(t *testing.T) {
+	agents := bundle.From(fstest.MapFS{
+		"agents/linux-amd64/weft-target.gz":    {Data: gzipped(t, "a new target")},
+		"agents/linux-amd64/weft-initiator.gz": {Data: gzipped(t, "a new probe")},
+	})
+	kinds := map[string]func(*txtar.Archive) (plan.Resource, error){
+		"mtu":     want[MTU],
+		"address": want[Address],
+		"pfc":     want[PFC],
+		"pool":    want[Pool],
+		"file":    want[File],
+		"agent": func(a *txtar.Archive) (plan.Resource, error) {
+			r, err := want[Agent](a)
+			if err == nil {
+				r.(*resource[Agent, *Agent]).want.Bundle = agents
+			}
+			return r, err
+		},
+	}
+	for name, kind := range kinds {
+		files, _ := filepath.Glob("testdata/" + name + "/*.txtar")
+		if len(files) == 0 {
+			t.Errorf("kind %s has no case", name)
+		}
+		for _, file := range files {
+			t.Run(name+"/"+strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) { runCase(t, file, kind) })
+		}
+	}
+}
+
+func want[T any, K kind[T]](a *txtar.Archive) (plan.Resource, error) {
+	w := K(new(T))
+	d := json.NewDecoder(bytes.NewReader(section(a, "want")))
+	d.DisallowUnknownFields()
+	return on(nil, w), d.Decode(w)
+}
+
+func gzipped(t *testing.T, text string) []byte {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, err := w.Write([]byte(text))
+	if err := errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func section(a *txtar.Archive, name string) []byte {
+	for _, f := range a.Files {
+		if f.Name == name {
+			return f.Data
+		}
+	}
+	return nil
+}
+
+func runCase(t *testing.T, file string, kind func(*txtar.Archive) (plan.Resource, error)) {
+	a, err := txtar.ParseFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(bytes.TrimSpace(section(a, "source"))) == 0 {
+		t.Error("the case names no source: a fact, a transcript, or SYNTHETIC")
+	}
+	r, err := kind(a)
+	if err != nil {
+		t.Fatalf("want: %v", err)
+	}
+	replies := parseReplies(t, section(a, "read"))
+	var answers []remote.Answer
+	for _, look := range r.(onServer).looks() {
+		key := look.String()
+		if look.Sum {
+			key = "sum of " + key
+		}
+		sight, ok := replies[key]
+		if !ok {
+			t.Fatalf("unforeseen look: %s", key)
+		}
+		sight.Interface = replies[look.PCI].Interface
+		answers = append(answers, remote.Answer{Look: look, Sight: sight})
+	}
+	diff := r.Diff(r.(onServer).parse(remote.NewSeen(answers...)))
+	var changes strings.Builder
+	if diff.Err != nil {
+		fmt.Fprintf(&changes, "refused: %v\n", diff.Err)
+	}
+	for _, c := range diff.Changes {
+		fmt.Fprintf(&changes, "~ %s  %s → %s  %s\n", c.Path, c.Before, c.After, c.Impact)
+	}
+	expect(t, a, "diff", changes.String())
+	expect(t, a, "apply", lines(diff.Send))
+	expect(t, a, "undo", lines(diff.Undo))
+	if *update {
+		if err := os.WriteFile(file, txtar.Format(a), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func lines(list []string) string {
+	if len(list) == 0 {
+		return ""
+	}
+	return strings.Join(list, "\n") + "\n"
+}
+
+func expect(t *testing.T, a *txtar.Archive, name, got string) {
+	t.Helper()
+	for i, f := range a.Files {
+		if f.Name != name {
+			continue
+		}
+		if *update {
+			a.Files[i].Data = []byte(got)
+		} else if d := cmp.Diff(string(f.Data), got); d != "" {
+			t.Errorf("%s (-want +got):\n%s", name, d)
+		}
+		return
+	}
+	if *update {
+		a.Files = append(a.Files, txtar.File{Name: name, Data: []byte(got)})
+	} else {
+		t.Errorf("the case has no section %s", name)
+	}
+}
+
+// parseReplies reads what a server answered:
+//
+//	@ 0000:41:00.0 ens1f0     the interface behind a PCI address
+//	< /etc/file               its content follows, up to the next of these lines
+//	< /etc/file 0644 SUM      its mode and SHA-256 instead
+//	! /etc/file               it is not there
+//	$ command                 its output follows
+//	? 3                       exit status of the command above
+func parseReplies(t *testing.T, text []byte) map[string]remote.Sight {
+	replies := map[string]remote.Sight{}
+	var key string
+	for _, line := range strings.SplitAfter(string(text), "\n") {
+		mark, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		words := strings.Fields(rest)
+		switch {
+		case mark == "@" && len(words) == 2:
+			replies[words[0]] = remote.Sight{Interface: words[1]}
+		case mark == "<" && len(words) == 3:
+			mode, err := strconv.ParseUint(words[1], 8, 32)
+			if err != nil {
+				t.Fatalf("read: %q", line)
+			}
+			replies["sum of "+words[0]] = remote.Sight{Mode: os.FileMode(mode), Sum: words[2]}
+		case mark == "<" || mark == "$":
+			key = rest
+			replies[key] = remote.Sight{}
+		case mark == "!":
+			gone := remote.Sight{Absent: true, Err: fmt.Errorf("%s: %w", rest, os.ErrNotExist)}
+			replies[rest], replies["sum of "+rest] = gone, gone
+		case mark == "?":
+			s := replies[key]
+			s.Code, _ = strconv.Atoi(rest)
+			s.Err = &remote.ExitError{Args: strings.Fields(key), Code: s.Code, Output: remote.Output{Stderr: s.Content}}
+			replies[key] = s
+		default:
+			s := replies[key]
+			s.Content = append(s.Content, line...)
+			replies[key] = s
+		}
+	}
+	return replies
+}
