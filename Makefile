@@ -30,7 +30,7 @@ endef
 $(foreach p,$(PLATFORMS),$(foreach a,$(AGENTS),$(eval $(call agent,$(p),$(a)))))
 
 demo: build ## the whole job on the embedded, SIMULATED lab, in under a minute
-	@bin/weft demo
+	@examples/demo.sh bin/weft
 
 test: build deps lint cross ## everything there is
 	$(GO) test ./...

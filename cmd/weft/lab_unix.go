@@ -1,0 +1,151 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"weft/internal/hint"
+	"weft/internal/lab"
+)
+
+func (a *app) labCmd() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "lab", Short: "SIMULATED switches and servers for the files of this directory",
+		Long: `lab runs simulated devices for everything the files describe: switches that parse
+and print their own configuration, and servers on which weft's real agents run.
+They answer SSH on loopback. Nothing leaves this machine, and only --lab uses
+them.`,
+	}
+	cmd.AddCommand(a.labUp(), a.labDown(), a.labEdit(), a.labStop())
+	return cmd
+}
+
+func (a *app) labUp() *cobra.Command {
+	var detach bool
+	cmd := &cobra.Command{
+		Use: "up", Short: "Start the lab", Args: cobra.NoArgs,
+		Long: "up starts the lab and runs it until Ctrl-C, or with --detach in the background until weft lab down.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if detach {
+				return a.detach(cmd.Context())
+			}
+			m, err := a.load()
+			if err != nil {
+				return err
+			}
+			l, err := lab.Start(cmd.Context(), m, lab.Options{Dir: a.dir, Log: a.stderr})
+			if err != nil {
+				return err
+			}
+			a.labIsUp(l.State())
+			return l.Serve(cmd.Context())
+		},
+	}
+	cmd.Flags().BoolVar(&detach, "detach", false, "run in the background")
+	return cmd
+}
+
+func (a *app) labIsUp(s *lab.State) {
+	fmt.Fprintf(a.stdout, "The lab is up: %d SIMULATED devices on loopback. Use it with --lab; stop it with: weft -C %s lab down\n",
+		len(s.Devices), a.dir)
+}
+
+// detach runs the lab in a process of its own and waits until it is up.
+func (a *app) detach(ctx context.Context) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	dir := filepath.Join(a.dir, ".weft", "lab")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	log, err := os.OpenFile(filepath.Join(dir, "lab.log"), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	args := []string{"-C", a.dir}
+	for _, v := range a.vars {
+		args = append(args, "--var", v)
+	}
+	for _, f := range a.varFiles {
+		args = append(args, "--var-file", f)
+	}
+	cmd := exec.Command(self, append(args, "lab", "up")...)
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // it outlives this terminal
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	for {
+		select {
+		case <-ended:
+			text, _ := os.ReadFile(log.Name())
+			return fmt.Errorf("the lab did not start:\n%s", strings.TrimSpace(string(text)))
+		case <-ctx.Done():
+			return errors.Join(ctx.Err(), cmd.Process.Signal(syscall.SIGTERM))
+		case <-time.After(50 * time.Millisecond):
+		}
+		if s, err := lab.Running(a.dir); err == nil && s != nil && s.PID == cmd.Process.Pid {
+			a.labIsUp(s)
+			return nil
+		}
+	}
+}
+
+func (a *app) labDown() *cobra.Command {
+	return &cobra.Command{
+		Use: "down", Short: "Stop the lab and everything it started", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := lab.Down(cmd.Context(), a.dir); err != nil {
+				return err
+			}
+			fmt.Fprintln(a.stdout, "The lab is down.")
+			return nil
+		},
+	}
+}
+
+func (a *app) labEdit() *cobra.Command {
+	return &cobra.Command{
+		Use: "edit HOST LINE…", Short: "Type configuration lines on a simulated switch, as somebody else would by hand",
+		Args: cobra.MinimumNArgs(2),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := lab.Edit(a.dir, args[0], args[1:]...); err != nil {
+				return a.noLab(err)
+			}
+			return nil
+		},
+	}
+}
+
+func (a *app) labStop() *cobra.Command {
+	return &cobra.Command{
+		Use: "fault HOST FAULT", Short: "Make something break on a simulated device",
+		Args: exactly("HOST", "FAULT"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := lab.Fault(a.dir, args[0], args[1]); err != nil {
+				return a.noLab(err)
+			}
+			return nil
+		},
+	}
+}
+
+func (a *app) noLab(err error) error {
+	return hint.Wrap(err, "is the lab up? weft -C %s lab up --detach", a.dir)
+}

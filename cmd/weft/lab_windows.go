@@ -1,0 +1,16 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) labCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "lab", Short: "SIMULATED switches and servers: not on Windows",
+		RunE: func(*cobra.Command, []string) error {
+			return errors.New("the lab runs on Linux, macOS and other Unix systems, not on Windows")
+		},
+	}
+}
