@@ -47,10 +47,35 @@ type DialParams struct {
 // ListenParams describe a portal to offer.
 type ListenParams struct {
 	Addr        string        // logical address; port 0 takes a free one
-	MaxDepth    int           // most commands outstanding on one queue pair; default 128
-	InCapsule   int           // data bytes accepted in a capsule on I/O queues, to be reported by Identify as IOCCSZ; default 8192 over TCP
-	MaxTransfer int           // largest data of one command in bytes, to be reported by Identify as MDTS; default 1 MiB
-	Timeout     time.Duration // how long a peer may take to introduce itself; default 20 s
+	MaxDepth    int           // most commands outstanding on one queue pair; the Handler refuses larger queues (MQES is MaxDepth-1)
+	InCapsule   int           // data bytes accepted in a capsule on I/O queues, a multiple of 16; Identify reports it as IOCCSZ
+	MaxTransfer int           // largest data of one command in bytes; Identify reports it as MDTS
+	Timeout     time.Duration // how long a peer may take until it is connected
+}
+
+// Defaults of ListenParams.
+const (
+	DefaultMaxDepth    = 128
+	DefaultInCapsule   = 8192
+	DefaultMaxTransfer = 1 << 20
+	DefaultTimeout     = 20 * time.Second
+)
+
+// WithDefaults is p with its zero fields, the address excepted, filled in.
+func (p ListenParams) WithDefaults() ListenParams {
+	if p.MaxDepth == 0 {
+		p.MaxDepth = DefaultMaxDepth
+	}
+	if p.InCapsule == 0 {
+		p.InCapsule = DefaultInCapsule
+	}
+	if p.MaxTransfer == 0 {
+		p.MaxTransfer = DefaultMaxTransfer
+	}
+	if p.Timeout == 0 {
+		p.Timeout = DefaultTimeout
+	}
+	return p
 }
 
 // A Listener is an open portal.

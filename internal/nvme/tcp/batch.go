@@ -1,0 +1,111 @@
+package tcp
+
+import (
+	"io"
+
+	"weft/internal/nvme/fabric"
+)
+
+// A batch is bytes to be sent in order: headers and short data in one buffer,
+// long data where it is.
+type batch struct {
+	small  []byte
+	marked int // how much of small is in segs
+	segs   []seg
+	size   int // bytes not yet written
+
+	first int // segment that is next to be written
+}
+
+type seg struct {
+	from, to int // in small, if there is no lent memory
+	lent     fabric.Buffer
+	off      int // written of lent
+}
+
+// mark takes in what was appended to small.
+func (b *batch) mark() {
+	n := len(b.small)
+	if n == b.marked {
+		return
+	}
+	if k := len(b.segs); k > 0 && b.segs[k-1].lent.Bytes == nil {
+		b.segs[k-1].to = n
+	} else {
+		b.segs = append(b.segs, seg{from: b.marked, to: n})
+	}
+	b.size += n - b.marked
+	b.marked = n
+}
+
+// data adds the bytes of a buffer and releases it, now or when it is written.
+func (b *batch) data(buf fabric.Buffer) {
+	if len(buf.Bytes) <= copyMax {
+		b.small = append(b.small, buf.Bytes...)
+		b.mark()
+		buf.Release()
+		return
+	}
+	b.mark()
+	b.segs = append(b.segs, seg{lent: buf})
+	b.size += len(buf.Bytes)
+}
+
+// rest is what of a segment is still to be written.
+func (b *batch) rest(s *seg) []byte {
+	if s.lent.Bytes != nil {
+		return s.lent.Bytes[s.off:]
+	}
+	return b.small[s.from:s.to]
+}
+
+// vector fills v with what is to be written next.
+func (b *batch) vector(v [][]byte) int {
+	n := 0
+	for i := b.first; i < len(b.segs) && n < len(v); i++ {
+		v[n] = b.rest(&b.segs[i])
+		n++
+	}
+	return n
+}
+
+// wrote takes n bytes off the front.
+func (b *batch) wrote(n int) {
+	b.size -= n
+	for n > 0 {
+		s := &b.segs[b.first]
+		k := min(n, len(b.rest(s)))
+		n -= k
+		if s.lent.Bytes == nil {
+			s.from += k
+		} else {
+			s.off += k
+		}
+		if len(b.rest(s)) == 0 {
+			s.lent.Release()
+			b.first++
+		}
+	}
+}
+
+// writeAll writes everything to w, blocking.
+func (b *batch) writeAll(w io.Writer) error {
+	for b.first < len(b.segs) {
+		n, err := w.Write(b.rest(&b.segs[b.first]))
+		b.wrote(n)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// drop releases what was not written and empties the batch.
+func (b *batch) drop() {
+	for i := b.first; i < len(b.segs); i++ {
+		b.segs[i].lent.Release()
+	}
+	clear(b.segs)
+	b.small, b.segs = b.small[:0], b.segs[:0]
+	b.marked, b.size, b.first = 0, 0, 0
+}

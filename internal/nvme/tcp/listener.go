@@ -1,0 +1,97 @@
+package tcp
+
+import (
+	"errors"
+	"net"
+	"sync"
+	"time"
+
+	"weft/internal/nvme/fabric"
+)
+
+// listener is an open portal and its connections.
+type listener struct {
+	nl      net.Listener
+	params  fabric.ListenParams
+	maxData int
+	accept  func(fabric.Conn) fabric.Handler
+	pool    fabric.Pool
+
+	stopping chan struct{}
+	wg       sync.WaitGroup
+
+	mu     sync.Mutex
+	conns  map[*targetConn]struct{} // nil after Close
+	closed error                    // of the socket
+}
+
+func newListener(nl net.Listener, p fabric.ListenParams, maxData int, accept func(fabric.Conn) fabric.Handler) *listener {
+	l := &listener{
+		nl: nl, params: p, maxData: maxData, accept: accept,
+		stopping: make(chan struct{}), conns: map[*targetConn]struct{}{},
+	}
+	l.wg.Add(1)
+	go l.serve()
+	return l
+}
+
+// Addr is the logical address.
+func (l *listener) Addr() string { return logicalAddr(l.params.Addr, l.nl.Addr()) }
+
+func (l *listener) serve() {
+	defer l.wg.Done()
+	const pause = 50 * time.Millisecond // out of descriptors, most likely: try again
+	for {
+		conn, err := l.nl.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil {
+			select {
+			case <-l.stopping:
+				return
+			case <-time.After(pause):
+				continue
+			}
+		}
+		noDelay(conn)
+		l.start(conn)
+	}
+}
+
+// start runs a connection unless the listener is being closed.
+func (l *listener) start(conn net.Conn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.conns == nil {
+		_ = conn.Close()
+		return
+	}
+	c := newTargetConn(l, conn)
+	l.conns[c] = struct{}{}
+	l.wg.Add(1)
+	go func() {
+		defer l.wg.Done()
+		c.serve()
+		l.mu.Lock()
+		delete(l.conns, c)
+		l.mu.Unlock()
+	}()
+}
+
+// Close stops accepting, ends all connections and waits for them.
+func (l *listener) Close() error {
+	l.mu.Lock()
+	if l.conns != nil {
+		close(l.stopping)
+		l.closed = l.nl.Close()
+		for c := range l.conns {
+			c.Close()
+		}
+		l.conns = nil
+	}
+	err := l.closed
+	l.mu.Unlock()
+	l.wg.Wait()
+	return err
+}

@@ -1,0 +1,208 @@
+package tcp
+
+import (
+	"net"
+	"sync"
+	"syscall"
+	"time"
+
+	"weft/internal/nvme/fabric"
+)
+
+const (
+	copyMax  = 8 << 10  // data up to this is copied behind its header
+	heldMost = 64 << 10 // what hold keeps back at most
+)
+
+// An outbox sends what several goroutines have to say on one connection.
+// Whoever flushes writes as much as the socket takes at once; only what it
+// does not take is left to a goroutine that may block. So nobody who reads
+// ever waits for a peer to read.
+type outbox struct {
+	conn    net.Conn
+	raw     syscall.RawConn // nil where the connection cannot be written to without blocking
+	timeout time.Duration   // for a blocked write; 0 is none
+
+	mu   sync.Mutex
+	rest sync.Cond // on mu: busy became false
+	fill *batch    // what is added to
+	send *batch    // what is being written; belongs to whoever set busy
+	busy bool
+	held bool
+	err  error // nothing is sent any more
+
+	kick chan struct{} // wakes the writer, which then owns busy
+	done chan struct{} // the writer has ended
+
+	try   writeTry // owned like send
+	tryFn func(fd uintptr) bool
+}
+
+// writeTry is the call of tryWrite in progress.
+type writeTry struct {
+	block bool
+	again bool
+	err   error
+}
+
+func newOutbox(conn net.Conn, timeout time.Duration) *outbox {
+	o := &outbox{
+		conn: conn, raw: rawOf(conn), timeout: timeout,
+		fill: new(batch), send: new(batch),
+		kick: make(chan struct{}, 1), done: make(chan struct{}),
+	}
+	o.rest.L = &o.mu
+	o.tryFn = o.tryWrite
+	go o.writer()
+	return o
+}
+
+// lock gives the batch to add to; unlock it soon.
+func (o *outbox) lock() *batch {
+	o.mu.Lock()
+	return o.fill
+}
+
+func (o *outbox) unlock() {
+	if o.err != nil {
+		o.fill.drop()
+	}
+	o.mu.Unlock()
+}
+
+// hold makes flush wait for release, so that the answers to several commands
+// leave together.
+func (o *outbox) hold() {
+	o.mu.Lock()
+	o.held = true
+	o.mu.Unlock()
+}
+
+// release ends hold and flushes.
+func (o *outbox) release() {
+	o.mu.Lock()
+	o.held = false
+	o.flushLocked()
+	o.mu.Unlock()
+}
+
+// flush sends what was added, without blocking.
+func (o *outbox) flush() {
+	o.mu.Lock()
+	if !o.held || o.fill.size >= heldMost {
+		o.flushLocked()
+	}
+	o.mu.Unlock()
+}
+
+func (o *outbox) flushLocked() {
+	if o.busy || o.err != nil || o.fill.size == 0 {
+		return
+	}
+	o.busy = true
+	if o.raw != nil && o.pump(false) {
+		o.idle()
+		return
+	}
+	o.kick <- struct{}{}
+}
+
+func (o *outbox) idle() {
+	o.busy = false
+	o.rest.Broadcast()
+}
+
+// pump writes until nothing is left and reports that; without block it stops
+// and reports false when the socket is full. The caller holds mu and has set
+// busy; mu is free while writing.
+func (o *outbox) pump(block bool) bool {
+	for {
+		if o.send.size == 0 {
+			o.send.drop()
+			if o.fill.size == 0 {
+				return true
+			}
+			o.fill, o.send = o.send, o.fill
+		}
+		o.mu.Unlock()
+		again, err := o.write(block)
+		o.mu.Lock()
+		switch {
+		case o.err != nil || err != nil:
+			if o.err == nil {
+				o.err = err
+			}
+			o.send.drop()
+			o.fill.drop()
+			_ = o.conn.Close() // wakes the reader
+			return true
+		case again:
+			return false
+		}
+	}
+}
+
+// write sends of send what it can.
+func (o *outbox) write(block bool) (again bool, err error) {
+	if block && o.timeout > 0 {
+		_ = o.conn.SetWriteDeadline(time.Now().Add(o.timeout))
+		defer o.conn.SetWriteDeadline(time.Time{})
+	}
+	if o.raw == nil {
+		return false, o.send.writeAll(o.conn)
+	}
+	o.try = writeTry{block: block}
+	if err := o.raw.Write(o.tryFn); err != nil {
+		return false, err
+	}
+	return o.try.again, o.try.err
+}
+
+// writer does the blocking part.
+func (o *outbox) writer() {
+	defer close(o.done)
+	for range o.kick {
+		o.mu.Lock()
+		o.pump(true)
+		o.idle()
+		o.mu.Unlock()
+	}
+}
+
+// settle returns when everything added has been sent, or cannot be.
+func (o *outbox) settle() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for o.err == nil && (o.busy || o.fill.size > 0) {
+		if !o.busy {
+			o.flushLocked()
+			continue
+		}
+		o.rest.Wait()
+	}
+}
+
+// stop ends the writer and releases all buffers. The connection must be
+// closed already, else a blocked write is waited for.
+func (o *outbox) stop() {
+	o.mu.Lock()
+	if o.err == nil {
+		o.err = fabric.ErrClosed
+	}
+	for o.busy {
+		o.rest.Wait()
+	}
+	o.fill.drop()
+	o.send.drop()
+	o.rest.Broadcast()
+	close(o.kick)
+	o.mu.Unlock()
+	<-o.done
+}
+
+// failure is why nothing is sent any more; nil while things are well.
+func (o *outbox) failure() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.err
+}

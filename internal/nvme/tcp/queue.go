@@ -1,0 +1,346 @@
+package tcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"weft/internal/nvme/fabric"
+	"weft/internal/nvme/wire"
+)
+
+// introduce sends ICReq and judges the answer. It returns the most bytes that
+// the target takes in one H2CData.
+func introduce(ctx context.Context, conn net.Conn, timeout time.Duration) (int, error) {
+	if timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, timeout)
+		defer cancel()
+	}
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
+
+	req := wire.NewICReq()
+	raw, _ := req.AppendBinary(nil)
+	if _, err := conn.Write(raw); err != nil {
+		return 0, fmt.Errorf("send ICReq: %w", cause(ctx, err))
+	}
+	var resp wire.ICResp
+	if err := readResp(conn, raw, &resp); err != nil {
+		return 0, fmt.Errorf("wait for ICResp: %w", cause(ctx, err))
+	}
+	if err := resp.Validate(); err != nil {
+		return 0, err
+	}
+	if !stop() { // too late: the deadline is set, or about to be
+		return 0, cause(ctx, context.Canceled)
+	}
+	return int(min(resp.MaxH2CData, 1<<30)), nil
+}
+
+// readResp reads exactly one ICResp, or the TermReq that comes in its place.
+func readResp(conn net.Conn, raw []byte, resp *wire.ICResp) error {
+	rx := receiver{buf: raw}
+	h := &icSink{resp: resp}
+	for !h.done {
+		n, err := conn.Read(rx.window())
+		rx.filled(n)
+		if err := rx.drain(h); err != nil {
+			return err
+		}
+		if err != nil && !h.done {
+			return err
+		}
+	}
+	return nil
+}
+
+// icSink takes the first PDU of a connection.
+type icSink struct {
+	resp *wire.ICResp
+	done bool
+}
+
+func (s *icSink) check(h *wire.PDUHeader) error {
+	if h.Type != wire.PDUICResp && h.Type != wire.PDUC2HTermReq || s.done {
+		return breach(wire.FatalSequence, atType, "%v instead of ICResp", h.Type)
+	}
+	return checkSizes(h, h.Type.HeaderLen()+wire.TermReqMax-wire.TermReqSize)
+}
+
+func (s *icSink) header(h *wire.PDUHeader, raw []byte) ([]byte, error) {
+	if h.Type == wire.PDUC2HTermReq {
+		return nil, terminated(raw)
+	}
+	s.done = true
+	return nil, s.resp.UnmarshalBinary(raw)
+}
+
+func (s *icSink) payload() error { return nil }
+
+// terminated is the error that a TermReq stands for.
+func terminated(raw []byte) error {
+	var p wire.TermReq
+	if err := p.UnmarshalBinary(raw); err != nil {
+		return err
+	}
+	return &errTerminated{p.Reason, p.Info}
+}
+
+// cause prefers the reason of a context that has ended over its effect.
+func cause(ctx context.Context, err error) error {
+	if e := context.Cause(ctx); e != nil {
+		return e
+	}
+	return err
+}
+
+// queue is the host's end of a queue pair.
+type queue struct {
+	addr      string
+	conn      net.Conn
+	out       *outbox
+	rx        receiver
+	poller    *poller
+	qid       uint16
+	inCapsule int
+	maxData   int
+	timeout   time.Duration
+
+	start       time.Time
+	armed       time.Duration // when the read deadline was last set
+	slots       []hostSlot
+	outstanding int
+	ready       []wire.Completion // not yet returned
+	answered    bool              // R2Ts were answered and not flushed
+	landing     uint16            // command that data is being read for
+	success     bool              // and which has succeeded then
+	err         error             // the queue is dead
+
+	closed atomic.Bool
+	using  sync.Mutex // held by Submit, Poll and Wait, for Close
+	once   sync.Once
+}
+
+// hostSlot is an outstanding command.
+type hostSlot struct {
+	buf   []byte
+	dir   wire.Direction
+	busy  bool
+	since time.Duration
+	moved int          // bytes received, or asked for by R2T
+	lent  atomic.Int32 // parts of buf that are still being sent
+}
+
+// Release takes back a part of the command's buffer.
+func (s *hostSlot) Release([]byte) { s.lent.Add(-1) }
+
+func newQueue(conn net.Conn, p fabric.DialParams, maxData int) *queue {
+	q := &queue{
+		addr: p.Addr, conn: conn, out: newOutbox(conn, p.Timeout), rx: newReceiver(), poller: newPoller(conn),
+		qid: p.QID, inCapsule: p.InCapsule, maxData: maxData, timeout: p.Timeout,
+		start: time.Now(), slots: make([]hostSlot, p.Depth), ready: make([]wire.Completion, 0, p.Depth),
+	}
+	return q
+}
+
+// Submit queues a command; Poll and Wait send it.
+func (q *queue) Submit(tag uint16, cmd *wire.Command, buf fabric.Buffer) error {
+	q.using.Lock()
+	defer q.using.Unlock()
+	if err := q.alive(); err != nil {
+		return err
+	}
+	if int(tag) >= len(q.slots) || q.slots[tag].busy {
+		return fabric.ErrTag
+	}
+	s := &q.slots[tag]
+	s.buf, s.dir, s.busy, s.moved = buf.Bytes, cmd.Direction(), true, 0
+	s.since = time.Since(q.start)
+	q.outstanding++
+
+	cmd.CID = tag
+	cmd.Flags = cmd.Flags&^0xc0 | wire.FlagsSGL
+	cmd.SGL = wire.SGL{Type: wire.SGLTransport, Length: uint32(len(s.buf))}
+	inside := 0
+	if s.dir == wire.ToController && len(s.buf) <= q.capsule(cmd) {
+		inside = len(s.buf)
+	}
+	if inside > 0 {
+		cmd.SGL.Type = wire.SGLInCapsule
+		s.moved = inside
+	}
+	p := wire.NewCapsuleCmd(cmd, inside)
+	b := q.out.lock()
+	b.small, _ = p.AppendBinary(b.small)
+	b.mark()
+	if inside > 0 {
+		s.lent.Add(1)
+		b.data(fabric.Buffer{Bytes: s.buf, Owner: s})
+	}
+	q.out.unlock()
+	return nil
+}
+
+// capsule is how much data a capsule may hold.
+func (q *queue) capsule(cmd *wire.Command) int {
+	if q.qid == 0 || cmd.Opcode == wire.OpFabrics {
+		return adminCapsule
+	}
+	return q.inCapsule
+}
+
+// Poll takes what has arrived.
+func (q *queue) Poll(done []wire.Completion) (int, error) {
+	q.using.Lock()
+	defer q.using.Unlock()
+	if len(q.ready) == 0 {
+		if err := q.alive(); err != nil {
+			return 0, err
+		}
+		q.out.flush()
+		n, err := q.poller.read(q.rx.window())
+		if n == 0 && err == nil && q.outstanding > 0 {
+			err = q.overdue()
+		}
+		if err := q.received(n, err); err != nil {
+			return 0, err
+		}
+	}
+	return q.take(done), nil
+}
+
+// Wait blocks until something has completed.
+func (q *queue) Wait(done []wire.Completion) (int, error) {
+	q.using.Lock()
+	defer q.using.Unlock()
+	for len(q.ready) == 0 {
+		if err := q.alive(); err != nil {
+			return 0, err
+		}
+		if q.outstanding == 0 {
+			return 0, fabric.ErrIdle
+		}
+		q.out.flush()
+		if err := q.arm(); err != nil {
+			return 0, q.fail(err)
+		}
+		n, err := q.conn.Read(q.rx.window())
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			if err = q.overdue(); err == nil {
+				q.armed = 0
+			}
+		}
+		if err := q.received(n, err); err != nil {
+			return 0, err
+		}
+	}
+	return q.take(done), nil
+}
+
+// arm sets the read deadline, often enough that a command is found overdue
+// soon after its time, and seldom enough to cost nothing.
+func (q *queue) arm() error {
+	if q.timeout <= 0 {
+		if q.armed == 0 { // a poll may have left one behind
+			q.armed = 1
+			return q.conn.SetReadDeadline(time.Time{})
+		}
+		return nil
+	}
+	now := time.Since(q.start)
+	if q.armed != 0 && now-q.armed < q.timeout/4 {
+		return nil
+	}
+	if err := q.overdue(); err != nil {
+		return err
+	}
+	q.armed = now
+	return q.conn.SetReadDeadline(time.Now().Add(q.timeout + q.timeout/4))
+}
+
+// overdue reports the first command that has waited too long.
+func (q *queue) overdue() error {
+	if q.timeout <= 0 {
+		return nil
+	}
+	now := time.Since(q.start)
+	for i := range q.slots {
+		if s := &q.slots[i]; s.busy && now-s.since >= q.timeout {
+			return fmt.Errorf("command %d: %w (%v)", i, fabric.ErrTimeout, q.timeout)
+		}
+	}
+	return nil
+}
+
+// received works on n bytes that were read and on the error that came with
+// them.
+func (q *queue) received(n int, err error) error {
+	if n > 0 {
+		q.rx.filled(n)
+		if e := q.rx.drain(q); e != nil {
+			err = e
+		}
+		if q.answered {
+			q.answered = false
+			q.out.flush()
+		}
+	}
+	if err != nil {
+		return q.fail(err)
+	}
+	return nil
+}
+
+// take returns completions to the caller.
+func (q *queue) take(done []wire.Completion) int {
+	n := copy(done, q.ready)
+	q.ready = q.ready[:copy(q.ready, q.ready[n:])]
+	return n
+}
+
+// alive is why the queue cannot be used, if so.
+func (q *queue) alive() error {
+	if q.closed.Load() {
+		return fmt.Errorf("%s: %w", q.addr, fabric.ErrClosed)
+	}
+	return q.err
+}
+
+// fail makes the queue dead.
+func (q *queue) fail(err error) error {
+	if q.closed.Load() {
+		err = fabric.ErrClosed
+	} else if broken := q.out.failure(); broken != nil && !errors.As(err, new(*fatal)) {
+		err = broken // the write that failed closed the connection
+	}
+	q.err = fmt.Errorf("%s: %w", q.addr, err)
+	if f := (*fatal)(nil); errors.As(err, &f) {
+		p := wire.NewTermReq(wire.PDUH2CTermReq, f.reason, f.info, len(f.header))
+		b := q.out.lock()
+		b.small, _ = p.AppendBinary(b.small)
+		b.small = append(b.small, f.header...)
+		b.mark()
+		q.out.unlock()
+		q.out.flush()
+	}
+	_ = q.conn.Close()
+	return q.err
+}
+
+// Close ends the connection.
+func (q *queue) Close() error {
+	q.once.Do(func() {
+		q.closed.Store(true)
+		_ = q.conn.Close()
+		q.using.Lock() // whoever is inside has seen the connection closed
+		defer q.using.Unlock()
+		q.out.stop()
+	})
+	return nil
+}

@@ -1,0 +1,293 @@
+package tcp
+
+import (
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"weft/internal/nvme/fabric"
+	"weft/internal/nvme/wire"
+)
+
+// adminCapsule is how much data admin and fabrics commands may always carry in
+// their capsule. TCP section 3.3.1.
+const adminCapsule = 8192
+
+// What ends a connection that was told why: how long, and for how many bytes,
+// the peer is listened to so that it can read the reason.
+const (
+	lingerTime  = time.Second
+	lingerBytes = 1 << 20
+)
+
+// targetConn is the target's end of one queue pair. Its reader owns what is
+// not otherwise marked.
+type targetConn struct {
+	l       *listener
+	conn    net.Conn
+	local   string
+	remote  string
+	out     *outbox
+	handler fabric.Handler
+	rx      receiver
+	hangup  atomic.Bool // by Close
+
+	ready     bool // ICReq was answered
+	hostAlign int  // of data in C2HData, in bytes
+	landing   *slot
+
+	mu        sync.Mutex // guards what follows, and state in slots
+	slots     []slot
+	free      []uint16
+	limit     int // of commands outstanding
+	inCapsule int
+	connected bool
+	noFlow    bool
+	qid       uint16
+	sqHead    uint16
+	sqEntries uint16
+	dead      bool
+}
+
+// slot is the place of one outstanding command.
+type slot struct {
+	x     fabric.Exchange
+	state slotState
+	data  fabric.Buffer // memory of x.Data
+	pull  int           // bytes that were asked for
+	got   int           // of them are there
+
+	last     fabric.Buffer // pushed, kept back to be marked as last
+	pushed   int
+	overflow bool // more was pushed than asked for
+}
+
+type slotState uint8
+
+const (
+	slotFree      slotState = iota
+	slotCapsule             // data comes in the capsule
+	slotR2T                 // data was asked for by R2T
+	slotExecuting           // with the handler
+)
+
+var _ fabric.Carrier = (*targetConn)(nil)
+
+func newTargetConn(l *listener, conn net.Conn) *targetConn {
+	return &targetConn{
+		l: l, conn: conn, limit: 1, inCapsule: adminCapsule,
+		local: logicalAddr(l.Addr(), conn.LocalAddr()), remote: conn.RemoteAddr().String(),
+		rx: newReceiver(),
+	}
+}
+
+func (c *targetConn) Transport() string { return "tcp" }
+func (c *targetConn) Local() string     { return c.local }
+func (c *targetConn) Remote() string    { return c.remote }
+
+// Close ends the connection without waiting.
+func (c *targetConn) Close() {
+	c.hangup.Store(true)
+	_ = c.conn.Close()
+}
+
+// serve runs the connection until it ends.
+func (c *targetConn) serve() {
+	_ = c.conn.SetReadDeadline(time.Now().Add(c.l.params.Timeout))
+	c.out = newOutbox(c.conn, 0)
+	if c.handler = c.l.accept(c); c.handler == nil {
+		_ = c.conn.Close()
+		c.out.stop()
+		return
+	}
+	err := c.read()
+	if f := (*fatal)(nil); errors.As(err, &f) {
+		c.terminate(f)
+	}
+	_ = c.conn.Close()
+	if broken := c.out.failure(); broken != nil && !errors.As(err, new(*fatal)) {
+		err = broken // the write that failed closed the connection
+	}
+	c.out.stop()
+	c.bury()
+	if c.hangup.Load() {
+		err = nil
+	}
+	c.handler.Disconnected(err)
+}
+
+// read takes PDUs until the connection ends; it never returns nil.
+func (c *targetConn) read() error {
+	for {
+		n, err := c.conn.Read(c.rx.window())
+		if n > 0 {
+			c.rx.filled(n)
+			c.out.hold()
+			err := c.rx.drain(c)
+			c.out.release()
+			if err != nil {
+				return err
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// terminate tells the host why the connection ends, and gives it a moment to
+// read that: a socket closed over unread data resets the connection.
+func (c *targetConn) terminate(f *fatal) {
+	p := wire.NewTermReq(wire.PDUC2HTermReq, f.reason, f.info, len(f.header))
+	b := c.out.lock()
+	b.small, _ = p.AppendBinary(b.small)
+	b.small = append(b.small, f.header...)
+	b.mark()
+	c.out.unlock()
+	c.out.flush()
+	if tc, ok := c.conn.(*net.TCPConn); ok && c.out.failure() == nil {
+		_ = tc.CloseWrite()
+		_ = tc.SetReadDeadline(time.Now().Add(lingerTime))
+		_, _ = io.CopyN(io.Discard, tc, lingerBytes)
+	}
+}
+
+// bury releases what commands hold that will not complete. Those with the
+// handler keep their data until it completes them.
+func (c *targetConn) bury() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.dead = true
+	for i := range c.slots {
+		s := &c.slots[i]
+		s.last.Release()
+		s.last = fabric.Buffer{}
+		if s.state == slotCapsule || s.state == slotR2T {
+			s.data.Release()
+			s.data = fabric.Buffer{}
+		}
+	}
+}
+
+// Alloc lends memory for data towards the host.
+func (c *targetConn) Alloc(_ *fabric.Exchange, n int) fabric.Buffer { return c.l.pool.Get(n) }
+
+// Push sends what was kept back and keeps back the new: only Complete knows
+// which data is the last.
+func (c *targetConn) Push(x *fabric.Exchange, buf fabric.Buffer) {
+	if len(buf.Bytes) == 0 {
+		buf.Release()
+		return
+	}
+	s := &c.slots[x.Slot()]
+	c.mu.Lock()
+	fits := s.pushed+len(buf.Bytes) <= x.Length() && x.Command.Direction() == wire.ToHost
+	if c.dead || !fits || s.overflow {
+		s.overflow = s.overflow || !fits
+		c.mu.Unlock()
+		buf.Release()
+		return
+	}
+	before, at := s.last, s.pushed-len(s.last.Bytes)
+	s.last = buf
+	s.pushed += len(buf.Bytes)
+	c.mu.Unlock()
+	if before.Bytes != nil {
+		b := c.out.lock()
+		c.putData(b, x.Command.CID, at, before, 0)
+		c.out.unlock()
+		c.out.flush()
+	}
+}
+
+// putData adds one C2HData.
+func (c *targetConn) putData(b *batch, cid uint16, at int, buf fabric.Buffer, flags uint8) {
+	p := wire.NewDataPDU(wire.PDUC2HData, cid, at, len(buf.Bytes))
+	pad := 0
+	if c.hostAlign > 0 {
+		pad = (c.hostAlign - wire.DataHeaderSize%c.hostAlign) % c.hostAlign
+	}
+	p.Flags = flags
+	p.PDO += uint8(pad)
+	p.PLen += uint32(pad)
+	b.small, _ = p.AppendBinary(b.small)
+	for range pad {
+		b.small = append(b.small, 0)
+	}
+	b.mark()
+	b.data(buf)
+}
+
+// Complete sends the last data and the response, or only the one where it says
+// both, and frees the place of the command.
+func (c *targetConn) Complete(x *fabric.Exchange, result uint64, st wire.Status) {
+	s := &c.slots[x.Slot()]
+	c.mu.Lock()
+	if s.state != slotExecuting {
+		c.mu.Unlock()
+		return
+	}
+	if s.overflow && st.Code() == wire.Success {
+		st = wire.SGLInvalidLength.WithDNR()
+	}
+	if st == wire.Success && x.Command.Opcode == wire.OpFabrics && x.Command.FabricsType() == wire.FabricsConnect {
+		c.connect(x.Command.Connect())
+	}
+	cqe := wire.Completion{Result: result, SQHead: wire.SQHeadNoFlow, SQID: c.qid, CID: x.Command.CID, Status: st}
+	if c.sqHead++; c.sqHead >= c.sqEntries {
+		c.sqHead = 0
+	}
+	if !c.noFlow {
+		cqe.SQHead = c.sqHead
+	}
+	last, at, data, noFlow, dead := s.last, s.pushed-len(s.last.Bytes), s.data, c.noFlow, c.dead
+	*s = slot{x: fabric.NewExchange(c, x.Slot())}
+	c.free = append(c.free, uint16(x.Slot()))
+	c.mu.Unlock()
+
+	data.Release()
+	if dead {
+		return
+	}
+	b := c.out.lock()
+	c.putEnd(b, cqe, at, last, noFlow)
+	c.out.unlock()
+	c.out.flush()
+}
+
+// putEnd adds the last PDUs of a command. A host that disabled flow control
+// does not need the response after a read that went well.
+func (c *targetConn) putEnd(b *batch, cqe wire.Completion, at int, last fabric.Buffer, noFlow bool) {
+	switch {
+	case cqe.Status.Code() != wire.Success:
+		last.Release()
+	case last.Bytes != nil && noFlow && cqe.Result == 0 && cqe.Status == wire.Success:
+		c.putData(b, cqe.CID, at, last, wire.PDULast|wire.PDUSuccess)
+		return
+	case last.Bytes != nil:
+		c.putData(b, cqe.CID, at, last, wire.PDULast)
+	}
+	p := wire.NewCapsuleResp(cqe)
+	b.small, _ = p.AppendBinary(b.small)
+	b.mark()
+}
+
+// connect takes over what a Connect that succeeded has agreed. The caller
+// holds mu.
+func (c *targetConn) connect(v wire.ConnectCommand) {
+	if c.connected {
+		return
+	}
+	c.connected = true
+	c.qid = v.QID
+	c.noFlow = v.NoFlow()
+	c.sqEntries = v.SQSize + 1
+	c.limit = min(int(v.SQSize)+1, c.l.params.MaxDepth)
+	if v.QID != 0 {
+		c.inCapsule = max(c.l.params.InCapsule, adminCapsule) // the latter for fabrics commands
+	}
+	_ = c.conn.SetReadDeadline(time.Time{})
+}

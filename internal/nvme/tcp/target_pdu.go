@@ -1,0 +1,237 @@
+package tcp
+
+import (
+	"weft/internal/nvme/fabric"
+	"weft/internal/nvme/wire"
+)
+
+// check judges the common header of a PDU from the host.
+func (c *targetConn) check(h *wire.PDUHeader) error {
+	switch h.Type {
+	case wire.PDUICReq:
+		if c.ready {
+			return breach(wire.FatalSequence, atType, "second ICReq")
+		}
+		return checkSizes(h, wire.ICSize)
+	case wire.PDUH2CTermReq:
+		return checkSizes(h, wire.TermReqMax)
+	case wire.PDUCapsuleCmd, wire.PDUH2CData:
+		if !c.ready {
+			return breach(wire.FatalSequence, atType, "%v before ICReq", h.Type)
+		}
+	default:
+		return breach(wire.FatalHeaderField, atType, "%v from a host", h.Type)
+	}
+	most := wire.DataHeaderSize + c.l.maxData
+	if h.Type == wire.PDUCapsuleCmd {
+		c.mu.Lock()
+		most = wire.CapsuleCmdSize + c.inCapsule
+		c.mu.Unlock()
+	}
+	if err := checkSizes(h, most); err != nil {
+		return err
+	}
+	if want := uint8(h.Type.HeaderLen()); h.PLen > uint32(h.HLen) && h.PDO != want {
+		return breach(wire.FatalHeaderField, atPDO, "%v with data at %d, want %d", h.Type, h.PDO, want)
+	}
+	return nil
+}
+
+// header takes the header of a PDU and says where its data goes.
+func (c *targetConn) header(h *wire.PDUHeader, raw []byte) ([]byte, error) {
+	switch h.Type {
+	case wire.PDUICReq:
+		return nil, c.introduce(raw)
+	case wire.PDUCapsuleCmd:
+		return c.command(raw)
+	case wire.PDUH2CData:
+		return c.hostData(raw)
+	}
+	var p wire.TermReq
+	if err := p.UnmarshalBinary(raw); err != nil {
+		return nil, err
+	}
+	return nil, &errTerminated{p.Reason, p.Info}
+}
+
+// introduce answers ICReq.
+func (c *targetConn) introduce(raw []byte) error {
+	var req wire.ICReq
+	if err := req.UnmarshalBinary(raw); err != nil {
+		return err
+	}
+	switch {
+	case req.PFV != 0:
+		return breach(wire.FatalUnsupported, 8, "ICReq with PDU format version %d", req.PFV)
+	case req.HPDA > 31:
+		return breach(wire.FatalHeaderField, 10, "ICReq with data alignment %d", req.HPDA)
+	}
+	c.ready = true
+	c.hostAlign = (int(req.HPDA) + 1) * 4
+	depth := c.l.params.MaxDepth
+	c.slots = make([]slot, depth)
+	c.free = make([]uint16, depth)
+	for i := range c.slots {
+		c.slots[i].x = fabric.NewExchange(c, i)
+		c.free[i] = uint16(depth - 1 - i)
+	}
+	resp := wire.NewICResp()
+	resp.MaxH2CData = uint32(c.l.maxData)
+	b := c.out.lock()
+	b.small, _ = resp.AppendBinary(b.small)
+	b.mark()
+	c.out.unlock()
+	return nil
+}
+
+// command begins a command.
+func (c *targetConn) command(raw []byte) ([]byte, error) {
+	var p wire.CapsuleCmd
+	if err := p.UnmarshalBinary(raw); err != nil {
+		return nil, err
+	}
+	s, err := c.take()
+	if err != nil {
+		return nil, err
+	}
+	s.x.Command = p.Command
+	inside := int(p.PLen) - wire.CapsuleCmdSize
+	st := checkData(&p.Command, inside)
+	if st == wire.Success {
+		s.pull, st = c.handler.Begin(&s.x)
+	}
+	switch {
+	case st != wire.Success:
+	case s.pull < 0 || s.pull > s.x.Length() || s.pull > 0 && p.Command.Direction() != wire.ToController:
+		st = wire.SGLInvalidLength.WithDNR()
+	case s.pull > c.l.params.MaxTransfer:
+		st = wire.InvalidField.WithDNR()
+	}
+	if st != wire.Success {
+		c.setState(s, slotExecuting)
+		s.x.Complete(0, st)
+		return nil, nil
+	}
+	if s.pull == 0 && inside == 0 {
+		c.execute(s)
+		return nil, nil
+	}
+	if s.pull > 0 {
+		s.data = c.l.pool.Get(s.pull)
+	}
+	if inside > 0 {
+		c.setState(s, slotCapsule)
+		c.landing = s
+		return s.data.Bytes, nil
+	}
+	c.setState(s, slotR2T)
+	r2t := wire.NewR2T(p.Command.CID, uint16(s.x.Slot()), 0, s.pull)
+	b := c.out.lock()
+	b.small, _ = r2t.AppendBinary(b.small)
+	b.mark()
+	c.out.unlock()
+	return nil, nil
+}
+
+// checkData judges how a command describes its data; inside is how much of it
+// came in the capsule.
+func checkData(cmd *wire.Command, inside int) wire.Status {
+	if st := cmd.Validate(); st != wire.Success {
+		return st
+	}
+	if cmd.SGL.Length == 0 {
+		if inside > 0 {
+			return wire.SGLInvalidLength.WithDNR()
+		}
+		return wire.Success
+	}
+	switch cmd.SGL.Type {
+	case wire.SGLInCapsule:
+		switch {
+		case cmd.SGL.Address != 0:
+			return wire.SGLInvalidOffset.WithDNR()
+		case int64(cmd.SGL.Length) != int64(inside):
+			return wire.SGLInvalidLength.WithDNR()
+		}
+	case wire.SGLTransport:
+		if inside > 0 {
+			return wire.SGLInvalidLength.WithDNR()
+		}
+	default:
+		return wire.SGLInvalidType.WithDNR()
+	}
+	return wire.Success
+}
+
+// take finds a place for a command.
+func (c *targetConn) take() (*slot, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.slots)-len(c.free) >= c.limit {
+		return nil, breach(wire.FatalSequence, atType, "more than %d commands outstanding", c.limit)
+	}
+	i := c.free[len(c.free)-1]
+	c.free = c.free[:len(c.free)-1]
+	return &c.slots[i], nil
+}
+
+func (c *targetConn) setState(s *slot, state slotState) {
+	c.mu.Lock()
+	s.state = state
+	c.mu.Unlock()
+}
+
+// execute hands a command over that has its data.
+func (c *targetConn) execute(s *slot) {
+	c.setState(s, slotExecuting)
+	if s.pull > 0 {
+		s.x.Data = s.data.Bytes
+	}
+	c.handler.Execute(&s.x)
+}
+
+// hostData takes the header of an H2CData: it must continue where the last one
+// of the same R2T has ended.
+func (c *targetConn) hostData(raw []byte) ([]byte, error) {
+	var p wire.DataPDU
+	if err := p.UnmarshalBinary(raw); err != nil {
+		return nil, err
+	}
+	if int(p.TTag) >= len(c.slots) || c.slots[p.TTag].stateOf(c) != slotR2T {
+		return nil, breach(wire.FatalHeaderField, atTTag, "H2CData for transfer %d, which was not asked for", p.TTag)
+	}
+	s := &c.slots[p.TTag]
+	n := int64(p.Length)
+	switch {
+	case p.CID != s.x.Command.CID:
+		return nil, breach(wire.FatalHeaderField, atCID, "H2CData of command %d for transfer %d of command %d", p.CID, p.TTag, s.x.Command.CID)
+	case n == 0 || n != int64(p.PLen)-wire.DataHeaderSize:
+		return nil, breach(wire.FatalHeaderField, atLen, "H2CData of %d bytes in a PDU of %d", n, p.PLen)
+	case int64(p.Offset) != int64(s.got):
+		return nil, breach(wire.FatalOutOfRange, atOff, "H2CData at offset %d, want %d", p.Offset, s.got)
+	case n > int64(s.pull-s.got):
+		return nil, breach(wire.FatalOutOfRange, atLen, "H2CData of %d bytes, want at most %d", n, s.pull-s.got)
+	case p.Flags&wire.PDULast != 0 && n != int64(s.pull-s.got):
+		return nil, breach(wire.FatalOutOfRange, atFlags, "last H2CData ends at %d of %d", s.got+int(n), s.pull)
+	}
+	c.landing = s
+	dst := s.data.Bytes[s.got : s.got+int(n)]
+	s.got += int(n)
+	return dst, nil
+}
+
+func (s *slot) stateOf(c *targetConn) slotState {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return s.state
+}
+
+// payload goes on with the command whose data has arrived.
+func (c *targetConn) payload() error {
+	s := c.landing
+	c.landing = nil
+	if s != nil && (s.state == slotCapsule || s.got == s.pull) {
+		c.execute(s)
+	}
+	return nil
+}

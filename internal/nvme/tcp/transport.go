@@ -1,0 +1,125 @@
+// Package tcp carries queue pairs over NVMe/TCP: both ends, on event driven
+// connections.
+//
+// There is no goroutine and no allocation per command. A target has one
+// goroutine per connection that reads, calls the handler and sends; a host's
+// queue reads and sends in its caller's goroutine. On either end a second
+// goroutine sleeps until the peer reads more slowly than it is written to.
+//
+// Digests, TLS and more than one R2T per command are not offered: a host that
+// insists on digests ends the connection after ICResp.
+package tcp
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+
+	"weft/internal/nvme/fabric"
+)
+
+// Transport is NVMe/TCP. The zero Transport dials and listens where the
+// addresses say.
+type Transport struct {
+	// DialAddr opens the connection to a logical address; nil dials it.
+	DialAddr func(ctx context.Context, addr string) (net.Conn, error)
+
+	// ListenAddr opens the socket for a logical address; nil listens on it.
+	ListenAddr func(ctx context.Context, addr string) (net.Listener, error)
+
+	// MaxH2CData is the most bytes that a target of this transport accepts in
+	// one H2CData PDU: a multiple of 4, at least 4096. 0 is 128 KiB.
+	MaxH2CData int
+}
+
+var _ fabric.Transport = (*Transport)(nil)
+
+const defaultMaxH2CData = 128 << 10
+
+// Name is "tcp".
+func (t *Transport) Name() string { return "tcp" }
+
+// Register does nothing: TCP copies.
+func (t *Transport) Register(b []byte) (fabric.Region, error) { return fabric.Plain(b), nil }
+
+// Dial connects and agrees on the protocol.
+func (t *Transport) Dial(ctx context.Context, p fabric.DialParams) (fabric.Queue, error) {
+	if p.Depth < 1 || p.Depth > 1<<16-1 {
+		return nil, fmt.Errorf("%s: queue of depth %d", p.Addr, p.Depth)
+	}
+	dial := t.DialAddr
+	if dial == nil {
+		dial = func(ctx context.Context, addr string) (net.Conn, error) {
+			var d net.Dialer
+			return d.DialContext(ctx, "tcp", addr)
+		}
+	}
+	conn, err := dial(ctx, p.Addr)
+	if err != nil {
+		return nil, fmt.Errorf("connect to %s: %w", p.Addr, err)
+	}
+	noDelay(conn)
+	most, err := introduce(ctx, conn, p.Timeout)
+	if err != nil {
+		_ = conn.Close()
+		return nil, fmt.Errorf("%s: %w", p.Addr, err)
+	}
+	return newQueue(conn, p, most), nil
+}
+
+// Listen opens a portal.
+func (t *Transport) Listen(ctx context.Context, p fabric.ListenParams, accept func(fabric.Conn) fabric.Handler) (fabric.Listener, error) {
+	p = p.WithDefaults()
+	maxData := t.MaxH2CData
+	if maxData == 0 {
+		maxData = defaultMaxH2CData
+	}
+	switch {
+	case maxData < 4096 || maxData%4 != 0:
+		return nil, fmt.Errorf("listen on %s: %d bytes per H2CData, want a multiple of 4, at least 4096", p.Addr, maxData)
+	case p.MaxDepth < 1 || p.MaxDepth > 1<<16-1:
+		return nil, fmt.Errorf("listen on %s: queues of depth %d", p.Addr, p.MaxDepth)
+	case p.InCapsule < 0 || p.InCapsule%16 != 0:
+		return nil, fmt.Errorf("listen on %s: %d bytes of data in a capsule, want a multiple of 16", p.Addr, p.InCapsule)
+	}
+	open := t.ListenAddr
+	if open == nil {
+		open = func(ctx context.Context, addr string) (net.Listener, error) {
+			var lc net.ListenConfig
+			return lc.Listen(ctx, "tcp", addr)
+		}
+	}
+	nl, err := open(ctx, p.Addr)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", p.Addr, err)
+	}
+	return newListener(nl, p, maxData, accept), nil
+}
+
+func noDelay(c net.Conn) {
+	if tc, ok := c.(*net.TCPConn); ok {
+		_ = tc.SetNoDelay(true)
+	}
+}
+
+// logicalAddr is what a connection to the logical address has reached: the
+// address itself, or where that is a wildcard or has port 0, what the socket
+// says.
+func logicalAddr(logical string, real net.Addr) string {
+	host, port, err := net.SplitHostPort(logical)
+	if err != nil {
+		return real.String()
+	}
+	realHost, realPort, err := net.SplitHostPort(real.String())
+	if err != nil {
+		return logical
+	}
+	if host == "" || strings.Trim(host, "0.:") == "" {
+		host = realHost
+	}
+	if port == "0" {
+		port = realPort
+	}
+	return net.JoinHostPort(host, port)
+}
