@@ -1,0 +1,159 @@
+package target
+
+import (
+	"errors"
+	"fmt"
+
+	"weft/internal/nvme/fabric"
+	"weft/internal/nvme/wire"
+)
+
+// Offsets of fields in the Connect command, as refusals report them.
+const (
+	atQID    = 42
+	atSQSize = 44
+)
+
+// A refusal is why a host may not connect: what it is told, and what the log
+// says.
+type refusal struct {
+	status wire.Status
+	result uint64
+	reason error
+}
+
+func (r *refusal) Error() string { return r.reason.Error() }
+
+// badField refuses a field of the Connect command or of its data.
+func badField(offset uint16, inData bool, format string, args ...any) error {
+	return &refusal{wire.ConnectInvalidParam.WithDNR(), wire.ConnectInvalidResult(offset, inData), fmt.Errorf(format, args...)}
+}
+
+func refuse(st wire.Status, format string, args ...any) error {
+	return &refusal{st, 0, fmt.Errorf(format, args...)}
+}
+
+// connect makes the queue part of a controller, or tells the host why not.
+func (q *queue) connect(x *fabric.Exchange) {
+	var data wire.ConnectData
+	cmd := x.Command.Connect()
+	err := data.UnmarshalBinary(x.Data)
+	if err == nil {
+		err = q.join(cmd, &data)
+	}
+	if err == nil {
+		q.t.log.Info("connected", "host", data.HostNQN, "subsystem", data.SubNQN, "controller", q.ctrl.id, "queue", q.qid, "portal", q.conn.Local(), "from", q.conn.Remote())
+		x.Complete(uint64(q.ctrl.id), wire.Success)
+		return
+	}
+	q.t.log.Warn("connection refused", "reason", err, "host", data.HostNQN, "subsystem", data.SubNQN, "portal", q.conn.Local(), "from", q.conn.Remote())
+	var r *refusal
+	if !errors.As(err, &r) {
+		r = &refusal{status: wire.InternalError.WithDNR()}
+	}
+	x.Complete(r.result, r.status)
+}
+
+func (q *queue) join(cmd wire.ConnectCommand, data *wire.ConnectData) error {
+	switch {
+	case q.t.gate.isShut():
+		return refuse(wire.ConnectControllerBusy, "the target is closing")
+	case cmd.RecordFormat != 0:
+		return refuse(wire.ConnectIncompatible.WithDNR(), "record format %d", cmd.RecordFormat)
+	case cmd.SQSize == 0 || cmd.SQSize >= MaxDepth:
+		return badField(atSQSize, false, "queue of %d entries, 2 to %d are possible", int(cmd.SQSize)+1, MaxDepth)
+	}
+	if err := wire.ValidNQN(data.SubNQN); err != nil {
+		return badField(wire.ConnectDataSubNQN, true, "subsystem: %w", err)
+	}
+	if err := wire.ValidNQN(data.HostNQN); err != nil {
+		return badField(wire.ConnectDataHostNQN, true, "host: %w", err)
+	}
+	sub, err := q.t.admit(data)
+	if err != nil {
+		return err
+	}
+	if cmd.QID == 0 {
+		return q.joinAdmin(cmd, data, sub)
+	}
+	return q.joinIO(cmd, data, sub)
+}
+
+// admit returns the subsystem that the host may connect to, nil for discovery,
+// which is open to everybody. A host that is not allowed is told the same
+// whether the subsystem exists or not.
+func (t *Target) admit(data *wire.ConnectData) (*subsystem, error) {
+	if data.SubNQN == wire.DiscoveryNQN {
+		return nil, nil
+	}
+	sub := t.subsystems[data.SubNQN]
+	if sub == nil {
+		return nil, refuse(wire.ConnectInvalidHost.WithDNR(), "there is no such subsystem")
+	}
+	if !sub.allowed[data.HostNQN] {
+		return nil, refuse(wire.ConnectInvalidHost.WithDNR(), "the host is not in allow_hosts")
+	}
+	return sub, nil
+}
+
+func (q *queue) joinAdmin(cmd wire.ConnectCommand, data *wire.ConnectData, sub *subsystem) error {
+	if data.ControllerID != wire.DynamicController {
+		return badField(wire.ConnectDataControllerID, true, "controller %d is asked for, only dynamic ones are given", data.ControllerID)
+	}
+	c := &controller{t: q.t, sub: sub, host: *data, queues: map[uint16]*queue{0: q}}
+	if !q.t.add(c) {
+		return refuse(wire.ConnectControllerBusy, "%d controllers are connected", maxControllers)
+	}
+	q.ctrl, q.qid = c, 0
+	c.watch(cmd.KATO)
+	return nil
+}
+
+func (q *queue) joinIO(cmd wire.ConnectCommand, data *wire.ConnectData, sub *subsystem) error {
+	q.t.mu.Lock()
+	c := q.t.controllers[data.ControllerID]
+	q.t.mu.Unlock()
+	switch {
+	case c == nil || c.sub != sub || c.host.HostNQN != data.HostNQN || c.host.HostID != data.HostID:
+		return badField(wire.ConnectDataControllerID, true, "the host has no controller %d", data.ControllerID)
+	case sub == nil || cmd.QID > maxQueues:
+		return badField(atQID, false, "queue %d is impossible", cmd.QID)
+	case !c.ready.Load():
+		return refuse(wire.CommandSequence.WithDNR(), "controller %d is not enabled", c.id)
+	}
+	if err := c.attach(cmd.QID, q); err != nil {
+		return err
+	}
+	q.ctrl, q.qid = c, cmd.QID
+	return nil
+}
+
+// add gives a controller an id that no other has.
+func (t *Target) add(c *controller) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.controllers) >= maxControllers {
+		return false
+	}
+	for {
+		// 0 is left out because it is easily mistaken for none.
+		if t.lastID++; t.lastID >= maxID {
+			t.lastID = 1
+		}
+		if t.controllers[t.lastID] == nil {
+			break
+		}
+	}
+	c.id = t.lastID
+	t.controllers[c.id] = c
+	return true
+}
+
+// maxID is where the controller ids end that have a meaning of their own.
+const maxID = 0xfff0
+
+func (t *Target) remove(c *controller) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.controllers, c.id)
+}

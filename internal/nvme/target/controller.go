@@ -1,0 +1,212 @@
+package target
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"weft/internal/nvme/fabric"
+	"weft/internal/nvme/wire"
+)
+
+const (
+	kaUnit         = time.Second       // KAS: what keep-alive timeouts are rounded up to
+	discoveryAlive = 120 * time.Second // of a discovery controller that asks for none
+	maxAERs        = 4
+)
+
+// capabilities are the CAP property of every controller.
+var capabilities = wire.CAP{MQES: MaxDepth - 1, CQR: true, TO: 30, CSS: 1}
+
+const version = wire.Version14
+
+// controller is what one host has of one subsystem: an admin queue and the I/O
+// queues that joined it.
+type controller struct {
+	t    *Target
+	sub  *subsystem // nil: discovery
+	host wire.ConnectData
+	id   uint16
+
+	ready  atomic.Bool // enabled, and neither shut down nor ended
+	active atomic.Bool // a command came since the keep-alive timer last looked
+
+	mu     sync.Mutex
+	cc     uint32 // the controller configuration property
+	csts   uint32 // the controller status property
+	queues map[uint16]*queue
+	aers   []*fabric.Exchange // held until there is something to tell
+	events uint32             // which events the host wants
+	alive  time.Duration      // keep-alive timeout; 0: none
+	timer  *time.Timer
+	ended  bool
+}
+
+// seen notes that the host is alive: any command counts.
+func (c *controller) seen() {
+	if !c.active.Load() {
+		c.active.Store(true)
+	}
+}
+
+// watch sets the keep-alive timeout, in milliseconds; 0 is none.
+func (c *controller) watch(kato uint32) {
+	d := (time.Duration(kato)*time.Millisecond + kaUnit - 1) / kaUnit * kaUnit
+	if d == 0 && c.sub == nil {
+		d = discoveryAlive
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.timer != nil {
+		c.timer.Stop()
+		c.timer = nil
+	}
+	if c.alive = d; d > 0 && !c.ended {
+		c.timer = time.AfterFunc(d, c.look)
+	}
+}
+
+// look runs once in a keep-alive timeout and ends the controller when nothing
+// came since it last ran: after one to two timeouts of silence.
+func (c *controller) look() {
+	if !c.active.Swap(false) {
+		c.end("keep-alive timeout")
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.timer != nil && !c.ended {
+		c.timer.Reset(c.alive)
+	}
+}
+
+// attach makes q the queue qid.
+func (c *controller) attach(qid uint16, q *queue) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.ended:
+		return badField(wire.ConnectDataControllerID, true, "controller %d has ended", c.id)
+	case c.queues[qid] != nil:
+		return refuse(wire.CommandSequence.WithDNR(), "queue %d of controller %d is connected already", qid, c.id)
+	}
+	c.queues[qid] = q
+	return nil
+}
+
+// detach is called when the connection of q is gone.
+func (c *controller) detach(q *queue, err error) {
+	if q.qid == 0 {
+		why := "disconnected"
+		if err != nil {
+			why += ": " + err.Error()
+		}
+		c.end(why)
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.queues[q.qid] == q {
+		delete(c.queues, q.qid)
+	}
+}
+
+// end closes all connections of the controller and forgets it.
+func (c *controller) end(why string) {
+	c.mu.Lock()
+	if c.ended {
+		c.mu.Unlock()
+		return
+	}
+	c.ended = true
+	c.ready.Store(false)
+	c.csts |= wire.CSTSFatal
+	c.aers = nil
+	if c.timer != nil {
+		c.timer.Stop()
+	}
+	queues := c.queues
+	c.queues = nil
+	c.mu.Unlock()
+
+	c.t.remove(c)
+	c.t.log.Info("controller ended", "why", why, "controller", c.id, "host", c.host.HostNQN, "subsystem", c.host.SubNQN)
+	for _, q := range queues {
+		q.conn.Close()
+	}
+}
+
+// property performs Property Get and Property Set.
+func (c *controller) property(x *fabric.Exchange) {
+	p := x.Command.Property()
+	if x.Command.CDW10&7 > 1 || p.Wide != (p.Offset == wire.PropCAP) {
+		x.Complete(0, wire.InvalidField.WithDNR())
+		return
+	}
+	if p.Set {
+		x.Complete(0, c.setProperty(p))
+		return
+	}
+	value, st := c.getProperty(p.Offset)
+	x.Complete(value, st)
+}
+
+func (c *controller) getProperty(offset uint32) (uint64, wire.Status) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch offset {
+	case wire.PropCAP:
+		return capabilities.Value(), wire.Success
+	case wire.PropVS:
+		return version, wire.Success
+	case wire.PropCC:
+		return uint64(c.cc), wire.Success
+	case wire.PropCSTS:
+		return uint64(c.csts), wire.Success
+	}
+	return 0, wire.InvalidField.WithDNR()
+}
+
+func (c *controller) setProperty(p wire.PropertyCommand) wire.Status {
+	if p.Offset != wire.PropCC {
+		return wire.InvalidField.WithDNR()
+	}
+	drop := c.configure(uint32(p.Value))
+	for _, q := range drop {
+		q.conn.Close()
+	}
+	return wire.Success
+}
+
+// configure acts on a new controller configuration. It returns the I/O queues
+// that a shutdown or a reset ends.
+func (c *controller) configure(cc uint32) (drop []*queue) {
+	const sizes = 0xff << 16 // of queue entries
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	old := c.cc
+	c.cc = cc
+	switch {
+	case c.ended:
+		return nil
+	case cc&wire.CCShutdownAny != 0:
+		c.csts = c.csts&^(wire.CSTSShutdownMask|wire.CSTSReady) | wire.CSTSShutdownComplete
+	case cc&wire.CCEnable == 0:
+		c.csts = 0
+	case old&wire.CCEnable == 0 && c.sub != nil && cc&sizes != wire.CCIOSQES|wire.CCIOCQES:
+		c.csts = wire.CSTSFatal
+	case old&wire.CCEnable == 0:
+		c.csts = wire.CSTSReady
+	}
+	c.ready.Store(c.csts&wire.CSTSReady != 0)
+	if c.ready.Load() {
+		return nil
+	}
+	for id, q := range c.queues {
+		if id != 0 {
+			drop = append(drop, q)
+			delete(c.queues, id)
+		}
+	}
+	return drop
+}

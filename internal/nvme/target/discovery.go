@@ -1,0 +1,83 @@
+package target
+
+import (
+	"fmt"
+	"net/netip"
+	"strconv"
+
+	"weft/internal/nvme/wire"
+)
+
+// adminEntries is the size of admin queues that discovery recommends, the
+// least that the specification allows.
+const adminEntries = 32
+
+// discoveryLog is the whole log page for a host that came to the address
+// portal: this discovery service, then every portal of each subsystem that the
+// host may connect to. Nothing of the others shows.
+func (t *Target) discoveryLog(host, portal string) ([]byte, error) {
+	here := Portal{Transport: "tcp", Address: portal}
+	for _, p := range t.conf.Portals {
+		if p.Address == portal {
+			here = p
+		}
+	}
+	self, err := t.entry(here, wire.DiscoveryNQN)
+	if err != nil {
+		return nil, err
+	}
+	self.SubType = wire.SubsystemDiscovery
+	self.EFlags = wire.DiscoveryPersistent
+	entries := []wire.DiscoveryEntry{self}
+	for _, s := range t.conf.Subsystems {
+		if !t.subsystems[s.NQN].allowed[host] {
+			continue
+		}
+		for _, p := range t.conf.Portals {
+			e, err := t.entry(p, s.NQN)
+			if err != nil {
+				return nil, err
+			}
+			entries = append(entries, e)
+		}
+	}
+	head := wire.DiscoveryHeader{GenCtr: t.conf.Generation, NumRec: uint64(len(entries))}
+	page, err := head.AppendBinary(nil)
+	for i := range entries {
+		if err == nil {
+			page, err = entries[i].AppendBinary(page)
+		}
+	}
+	return page, err
+}
+
+// entry is the record of a subsystem at a portal.
+func (t *Target) entry(p Portal, nqn string) (wire.DiscoveryEntry, error) {
+	addr, err := netip.ParseAddrPort(p.Address)
+	if err != nil {
+		return wire.DiscoveryEntry{}, fmt.Errorf("portal %q: %w", p.Address, err)
+	}
+	e := wire.DiscoveryEntry{
+		TrType:  wire.TransportTCP,
+		AdrFam:  wire.FamilyIPv4,
+		SubType: wire.SubsystemNVM,
+		Treq:    wire.TreqNoFlow,
+		CntlID:  wire.DynamicController,
+		ASQSize: adminEntries,
+		SvcID:   strconv.Itoa(int(addr.Port())),
+		SubNQN:  nqn,
+		Address: addr.Addr().String(),
+	}
+	if addr.Addr().Is6() {
+		e.AdrFam = wire.FamilyIPv6
+	}
+	if p.Transport == "rdma" {
+		e.TrType = wire.TransportRDMA
+	}
+	for i, q := range t.conf.Portals {
+		if q == p {
+			e.PortID = uint16(i + 1)
+		}
+	}
+	return e, nil
+}

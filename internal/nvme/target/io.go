@@ -1,0 +1,143 @@
+package target
+
+import (
+	"errors"
+	"syscall"
+
+	"weft/internal/nvme/backend"
+	"weft/internal/nvme/fabric"
+	"weft/internal/nvme/wire"
+)
+
+// A job is an I/O command for a worker.
+type job struct {
+	queue *queue
+	x     *fabric.Exchange
+}
+
+// beginIO judges an I/O command and notes its namespace in the exchange.
+func (q *queue) beginIO(x *fabric.Exchange) (pull int, st wire.Status) {
+	cmd := &x.Command
+	if !q.ctrl.ready.Load() {
+		return 0, wire.CommandSequence.WithDNR()
+	}
+	switch cmd.Opcode {
+	case wire.OpRead, wire.OpWrite:
+	case wire.OpFlush:
+		if cmd.NSID == wire.NSIDAll {
+			return 0, wire.Success
+		}
+	default:
+		return 0, wire.InvalidOpcode.WithDNR()
+	}
+	ns := q.ctrl.sub.namespaces[cmd.NSID]
+	if ns == nil {
+		return 0, wire.InvalidNamespace.WithDNR()
+	}
+	x.State = ns
+	if cmd.Opcode == wire.OpFlush {
+		return 0, wire.Success
+	}
+	lba, n := cmd.Blocks()
+	bytes := n * ns.info.BlockSize
+	switch {
+	case bytes > MaxTransfer:
+		return 0, wire.InvalidField.WithDNR()
+	case lba > ns.blocks || uint64(n) > ns.blocks-lba:
+		return 0, wire.LBAOutOfRange.WithDNR()
+	case x.Length() != bytes:
+		return 0, wire.SGLInvalidLength.WithDNR()
+	case cmd.Opcode == wire.OpWrite:
+		return bytes, wire.Success
+	}
+	return 0, wire.Success
+}
+
+// executeIO performs an I/O command here or on a worker.
+func (q *queue) executeIO(x *fabric.Exchange) {
+	if !q.t.gate.enter() {
+		return // draining: the connection ends soon
+	}
+	if ns, one := x.State.(*namespace); one && !ns.info.MayBlock {
+		q.perform(x)
+		return
+	}
+	q.t.work <- job{q, x}
+}
+
+// perform does what an I/O command says and completes it.
+func (q *queue) perform(x *fabric.Exchange) {
+	defer q.t.gate.leave()
+	ns, _ := x.State.(*namespace)
+	switch x.Command.Opcode {
+	case wire.OpRead:
+		q.read(x, ns)
+	case wire.OpWrite:
+		x.Complete(0, q.write(x, ns))
+	default:
+		x.Complete(0, q.flush(ns))
+	}
+}
+
+func (q *queue) read(x *fabric.Exchange, ns *namespace) {
+	lba, n := x.Command.Blocks()
+	if x.Command.FUA() {
+		// What is read must be on the medium before it is shown.
+		if err := ns.Backend.Flush(); err != nil {
+			x.Complete(0, q.failed(err, wire.WriteFault, "flush", ns))
+			return
+		}
+	}
+	b := x.Alloc(n * ns.info.BlockSize)
+	if err := ns.Backend.ReadBlocks(b.Bytes, lba); err != nil {
+		b.Release()
+		x.Complete(0, q.failed(err, wire.UnrecoveredRead, "read", ns))
+		return
+	}
+	q.ctrl.sub.read.Add(uint64(len(b.Bytes)))
+	x.Push(b)
+	x.Complete(0, wire.Success)
+}
+
+func (q *queue) write(x *fabric.Exchange, ns *namespace) wire.Status {
+	lba, _ := x.Command.Blocks()
+	if err := ns.Backend.WriteBlocks(x.Data, lba); err != nil {
+		return q.failed(err, wire.WriteFault, "write", ns)
+	}
+	if x.Command.FUA() {
+		if err := ns.Backend.Flush(); err != nil {
+			return q.failed(err, wire.WriteFault, "flush", ns)
+		}
+	}
+	q.ctrl.sub.written.Add(uint64(len(x.Data)))
+	return wire.Success
+}
+
+// flush makes one namespace durable, or all of them for nil.
+func (q *queue) flush(ns *namespace) wire.Status {
+	if ns != nil {
+		if err := ns.Backend.Flush(); err != nil {
+			return q.failed(err, wire.WriteFault, "flush", ns)
+		}
+		return wire.Success
+	}
+	for _, id := range q.ctrl.sub.ids {
+		if st := q.flush(q.ctrl.sub.namespaces[id]); st != wire.Success {
+			return st
+		}
+	}
+	return wire.Success
+}
+
+// failed is the status that tells the host of a backend's error; otherwise is
+// that of an error without a status of its own.
+func (q *queue) failed(err error, otherwise wire.Status, what string, ns *namespace) wire.Status {
+	q.t.log.Error("backend", "error", err, "doing", what, "subsystem", q.ctrl.sub.NQN, "namespace", ns.ID)
+	switch {
+	case errors.Is(err, backend.ErrRange):
+		return wire.LBAOutOfRange.WithDNR()
+	case errors.Is(err, syscall.ENOSPC):
+		return wire.CapacityExceeded.WithDNR()
+	}
+	return otherwise.WithDNR()
+}

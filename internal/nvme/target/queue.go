@@ -1,0 +1,89 @@
+package target
+
+import (
+	"weft/internal/nvme/fabric"
+	"weft/internal/nvme/wire"
+)
+
+// queue is the target's end of one connection: a queue pair, which belongs to
+// a controller once it has sent Connect.
+type queue struct {
+	t    *Target
+	conn fabric.Conn
+
+	// Set by Connect, on the goroutine of the connection.
+	ctrl *controller
+	qid  uint16
+}
+
+// Begin judges a command.
+func (q *queue) Begin(x *fabric.Exchange) (pull int, st wire.Status) {
+	if st := x.Command.Validate(); st != wire.Success {
+		return 0, st
+	}
+	if q.ctrl == nil {
+		return q.beginUnconnected(x)
+	}
+	q.ctrl.seen()
+	switch {
+	case x.Command.Opcode == wire.OpFabrics:
+		return 0, q.beginFabrics(x)
+	case q.qid == 0:
+		return 0, q.beginAdmin(x)
+	}
+	return q.beginIO(x)
+}
+
+// beginUnconnected lets nothing pass but Connect with its data.
+func (q *queue) beginUnconnected(x *fabric.Exchange) (pull int, st wire.Status) {
+	if x.Command.Opcode != wire.OpFabrics || x.Command.FabricsType() != wire.FabricsConnect {
+		return 0, wire.CommandSequence.WithDNR()
+	}
+	if x.Length() != wire.ConnectDataSize {
+		return 0, wire.SGLInvalidLength.WithDNR()
+	}
+	return wire.ConnectDataSize, wire.Success
+}
+
+func (q *queue) beginFabrics(x *fabric.Exchange) wire.Status {
+	switch x.Command.FabricsType() {
+	case wire.FabricsConnect:
+		return wire.CommandSequence.WithDNR()
+	case wire.FabricsPropertyGet, wire.FabricsPropertySet:
+		if q.qid == 0 {
+			return wire.Success
+		}
+	}
+	return wire.InvalidOpcode.WithDNR()
+}
+
+// Execute performs a command that Begin has let pass.
+func (q *queue) Execute(x *fabric.Exchange) {
+	switch {
+	case q.ctrl == nil:
+		q.connect(x)
+	case x.Command.Opcode == wire.OpFabrics:
+		q.ctrl.property(x)
+	case q.qid == 0:
+		q.ctrl.admin(x)
+	default:
+		q.executeIO(x)
+	}
+}
+
+// Disconnected takes the queue from its controller; the controller ends with
+// its admin queue.
+func (q *queue) Disconnected(err error) {
+	if q.ctrl != nil {
+		q.ctrl.detach(q, err)
+	}
+}
+
+// reply sends data that the host has asked for, which must be as long as the
+// host expects.
+func reply(x *fabric.Exchange, data []byte) {
+	b := x.Alloc(len(data))
+	copy(b.Bytes, data)
+	x.Push(b)
+	x.Complete(0, wire.Success)
+}
