@@ -130,8 +130,9 @@ func (r *deviceRun) begin(ctx context.Context) error {
 	if err != nil {
 		err = fmt.Errorf("begin on %s: %w", r.address, err)
 		r.emitError(EventApplyErrored, err, nil)
+		return err
 	}
-	return err
+	return r.work(ctx) // told to stop meanwhile: before the first change is best
 }
 
 func (r *deviceRun) apply(ctx context.Context, s *stepRun) error {
