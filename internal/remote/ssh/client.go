@@ -1,0 +1,90 @@
+package ssh
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"golang.org/x/crypto/ssh"
+
+	"weft/internal/remote"
+)
+
+// A Client is a machine behind an SSH connection. It is a remote.Host.
+type Client struct {
+	dialer *Dialer
+	link   *link
+	conn   *conn
+	target Target
+	once   sync.Once
+}
+
+func newClient(d *Dialer, l *link, t Target) *Client {
+	return &Client{dialer: d, link: l, conn: l.conn, target: t}
+}
+
+// Name is the target's name.
+func (c *Client) Name() string { return c.target.Name }
+
+// Address is the address and port that was dialled, as it was resolved.
+func (c *Client) Address() string { return c.conn.client.RemoteAddr().String() }
+
+// User is who is logged in.
+func (c *Client) User() string { return c.conn.client.User() }
+
+// Close gives up the client. The connection ends with its last client; what
+// still runs on it then fails.
+func (c *Client) Close() error {
+	c.once.Do(func() { c.dialer.leave(c.link) })
+	return nil
+}
+
+var errLost = errors.New("the connection was lost")
+
+// unreachable is the error of a connection that has ended.
+func (c *Client) unreachable(err error) error {
+	return &remote.UnreachableError{Name: c.Name(), Address: c.Address(), Err: err}
+}
+
+// session opens a session when one of the slots is free. release must be
+// called when the session is over.
+func (c *Client) session(ctx context.Context, slots chan struct{}) (s *ssh.Session, release func(), err error) {
+	select {
+	case slots <- struct{}{}:
+	case <-ctx.Done():
+		return nil, nil, context.Cause(ctx)
+	case <-c.conn.lost:
+		return nil, nil, c.unreachable(errLost)
+	}
+	release = func() { <-slots }
+	type opened struct {
+		session *ssh.Session
+		err     error
+	}
+	answer := make(chan opened, 1)
+	c.conn.work.Go(func() {
+		s, err := c.conn.client.NewSession()
+		answer <- opened{s, err}
+	})
+	select {
+	case o := <-answer:
+		if o.err == nil {
+			return o.session, release, nil
+		}
+		release()
+		if c.conn.dead() {
+			return nil, nil, c.unreachable(errLost)
+		}
+		return nil, nil, c.unreachable(fmt.Errorf("opening a session: %w", o.err))
+	case <-ctx.Done():
+		// The server may still open it; then it is closed at once.
+		c.conn.work.Go(func() {
+			if o := <-answer; o.err == nil {
+				o.session.Close()
+			}
+			release()
+		})
+		return nil, nil, context.Cause(ctx)
+	}
+}

@@ -1,0 +1,216 @@
+package ssh
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// A settings map holds what ssh_config says about one host: values by
+// lower-case keyword. Only IdentityFile and CertificateFile have several.
+type settings map[string][]string
+
+// first is the first value of a keyword, or "".
+func (s settings) first(keyword string) string {
+	if v := s[keyword]; len(v) > 0 {
+		return v[0]
+	}
+	return ""
+}
+
+// add keeps the value unless the keyword has one already: in ssh_config the
+// first value obtained holds.
+func (s settings) add(keyword, value string) {
+	many := keyword == "identityfile" || keyword == "certificatefile"
+	if many && !slices.Contains(s[keyword], value) || len(s[keyword]) == 0 {
+		s[keyword] = append(s[keyword], value)
+	}
+}
+
+// parseEffective reads the output of "ssh -G": one keyword and value in a
+// line, with everything resolved.
+func parseEffective(text string) settings {
+	s := settings{}
+	for line := range strings.Lines(text) {
+		keyword, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if keyword != "" {
+			s.add(strings.ToLower(keyword), strings.TrimSpace(value))
+		}
+	}
+	return s
+}
+
+// A configReader reads the subset of ssh_config that weft understands without
+// an ssh binary: Host with patterns, Match with all, host, originalhost and
+// user, Include, and keywords with one value. Everything else in the language
+// that could change the meaning of a file is an error, never skipped.
+type configReader struct {
+	name string // as given, before HostName
+	user string // as given; "" if not
+
+	// glob returns the names and texts of the files that an Include names.
+	glob func(pattern string) ([]configText, error)
+
+	found settings
+}
+
+type configText struct{ name, text string }
+
+// maxIncludes is how deep files may include files, as in OpenSSH.
+const maxIncludes = 16
+
+// read adds what a file says about the host.
+func (r *configReader) read(file configText, depth int) error {
+	if depth > maxIncludes {
+		return fmt.Errorf("%s: Include goes deeper than %d files", file.name, maxIncludes)
+	}
+	applies, number := true, 0
+	for line := range strings.Lines(file.text) {
+		number++
+		words, err := configWords(line)
+		if err == nil && len(words) > 0 {
+			err = r.line(words, &applies, depth)
+		}
+		if err != nil {
+			return fmt.Errorf("%s:%d: %w", file.name, number, err)
+		}
+	}
+	return nil
+}
+
+// line carries out one line. applies is whether the section it stands in is
+// about the host.
+func (r *configReader) line(words []string, applies *bool, depth int) (err error) {
+	keyword, args := strings.ToLower(words[0]), words[1:]
+	if len(args) == 0 {
+		return fmt.Errorf("%s without a value", words[0])
+	}
+	switch keyword {
+	case "host":
+		*applies = matchList(args, r.name)
+	case "match":
+		*applies, err = r.match(args)
+	case "include":
+		if *applies {
+			return r.include(args, depth)
+		}
+	default:
+		if *applies {
+			r.found.add(keyword, strings.Join(args, " "))
+		}
+	}
+	return err
+}
+
+func (r *configReader) include(patterns []string, depth int) error {
+	for _, pattern := range patterns {
+		files, err := r.glob(pattern)
+		if err != nil {
+			return err
+		}
+		for _, f := range files {
+			if err := r.read(f, depth+1); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// match evaluates the criteria of a Match line.
+func (r *configReader) match(args []string) (bool, error) {
+	for i := 0; i < len(args); i++ {
+		criterion := strings.ToLower(args[i])
+		if criterion == "all" {
+			continue
+		}
+		i++
+		if i == len(args) {
+			return false, fmt.Errorf("Match %s without a pattern", criterion)
+		}
+		var subject string
+		switch criterion {
+		case "host":
+			subject = expandHost(r.found.first("hostname"), r.name)
+		case "originalhost":
+			subject = r.name
+		case "user":
+			if subject = r.user; subject == "" {
+				subject = r.found.first("user")
+			}
+		default:
+			return false, fmt.Errorf("Match %s is not understood without an ssh binary", criterion)
+		}
+		if !matchList(strings.Split(args[i], ","), subject) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// expandHost is the HostName of a host: %h stands for the name as given.
+func expandHost(hostname, name string) string {
+	if hostname == "" {
+		return name
+	}
+	return strings.NewReplacer("%%", "%", "%h", name).Replace(hostname)
+}
+
+// matchList reports whether one of the patterns matches and no negated one
+// does.
+func matchList(patterns []string, s string) bool {
+	matched := false
+	for _, p := range patterns {
+		negated := strings.HasPrefix(p, "!")
+		if !matchPattern(strings.ToLower(strings.TrimPrefix(p, "!")), strings.ToLower(s)) {
+			continue
+		}
+		if negated {
+			return false
+		}
+		matched = true
+	}
+	return matched
+}
+
+// matchPattern matches * and ?; everything else is literal.
+func matchPattern(pattern, s string) bool {
+	escaped := strings.NewReplacer(`\`, `\\`, `[`, `\[`).Replace(pattern)
+	// A slash is no separator here, unlike in path.Match.
+	ok, err := path.Match(strings.ReplaceAll(escaped, "/", "\x00"), strings.ReplaceAll(s, "/", "\x00"))
+	return ok && err == nil
+}
+
+// configWords splits a line into words: "keyword value", "keyword=value",
+// double quotes around words with spaces, # at the start of a word begins a
+// comment.
+func configWords(line string) ([]string, error) {
+	var words []string
+	rest := strings.TrimSpace(line)
+	for rest != "" && rest[0] != '#' {
+		if rest[0] == '"' {
+			word, after, closed := strings.Cut(rest[1:], `"`)
+			if !closed {
+				return nil, fmt.Errorf("a quote is not closed")
+			}
+			words = append(words, word)
+			rest = strings.TrimSpace(after)
+			continue
+		}
+		end := strings.IndexAny(rest, " \t")
+		if eq := strings.IndexByte(rest, '='); len(words) == 0 && eq > 0 && (end < 0 || eq < end) {
+			end = eq
+		}
+		if end < 0 {
+			end = len(rest)
+		}
+		words = append(words, rest[:end])
+		rest = strings.TrimSpace(rest[end:])
+		if len(words) == 1 {
+			// "keyword = value" is allowed, too.
+			rest = strings.TrimSpace(strings.TrimPrefix(rest, "="))
+		}
+	}
+	return words, nil
+}

@@ -1,0 +1,250 @@
+package ssh
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+
+	"weft/internal/hint"
+	"weft/internal/remote"
+)
+
+// connect makes the connection of a link, over its jump hosts. After an error
+// nothing is left open.
+func (d *Dialer) connect(ctx context.Context, t Target, l *link, trail []string) (err error) {
+	r, err := d.resolve(ctx, t)
+	if err != nil {
+		return err
+	}
+	address := net.JoinHostPort(r.host, strconv.Itoa(r.port))
+	gate := d.gate(address)
+	select {
+	case gate <- struct{}{}:
+		defer func() { <-gate }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	timeout := pick(t.ConnectTimeout, r.connectTimeout, defaultConnectTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no answer within %s", timeout))
+	defer cancel()
+	defer func() {
+		if err != nil && l.via != nil {
+			d.leave(l.via)
+		}
+	}()
+	if l.via == nil && len(r.jumps) > 0 {
+		if l.via, err = d.jump(ctx, r.jumps, append(slices.Clone(trail), t.Name)); err != nil {
+			return err
+		}
+	}
+	for attempt := 1; ; attempt++ {
+		c, err := d.attempt(ctx, t, r, l.via, address)
+		if err == nil {
+			d.mu.Lock()
+			l.conn = c
+			d.mu.Unlock()
+			return nil
+		}
+		if ctx.Err() != nil {
+			err = fmt.Errorf("%w (%v)", context.Cause(ctx), err)
+		}
+		if ctx.Err() != nil || !errors.Is(err, errDropped) || attempt == maxAttempts {
+			return wrapConnect(t, address, err)
+		}
+		// A burst of connections makes a server drop some before it says who
+		// it is; the same moment would hit the same crowd again.
+		pause := 100*time.Millisecond<<attempt + rand.N(100*time.Millisecond)
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// errDropped marks connections that ended before anything was proven.
+var errDropped = errors.New("the server hung up before it showed its key")
+
+// attempt connects and logs in once.
+func (d *Dialer) attempt(ctx context.Context, t Target, r route, via *link, address string) (*conn, error) {
+	keys, err := d.keyring(r.knownHosts)
+	if err != nil {
+		return nil, err
+	}
+	var stream net.Conn
+	if via != nil {
+		stream, err = via.conn.client.DialContext(ctx, "tcp", address)
+	} else {
+		stream, err = new(net.Dialer).DialContext(ctx, "tcp", address)
+	}
+	if err != nil {
+		return nil, err
+	}
+	// The handshake does not know contexts.
+	stop := context.AfterFunc(ctx, func() { stream.Close() })
+	defer stop()
+	deadline, _ := ctx.Deadline()
+	l := &login{route: r, password: t.Password, deadline: deadline}
+	defer l.close()
+
+	proven := false
+	var keyErr error
+	config := &ssh.ClientConfig{
+		User:              r.user,
+		Auth:              l.methods(),
+		HostKeyAlgorithms: keys.algorithms(r.lookup()),
+		HostKeyCallback: func(_ string, peer net.Addr, key ssh.PublicKey) error {
+			keyErr = keys.verify(t.Name, address, r.lookup(), peer, key)
+			proven = keyErr == nil
+			return keyErr
+		},
+	}
+	raw, channels, requests, err := ssh.NewClientConn(stream, address, config)
+	switch {
+	case err == nil:
+		return newConn(ssh.NewClient(raw, channels, requests), d.config.KeepAlive), nil
+	case keyErr != nil:
+		err = keyErr
+	case proven:
+		err = l.refused(err)
+	case dropped(err):
+		err = fmt.Errorf("%w: %w", errDropped, err)
+	}
+	stream.Close()
+	return nil, err
+}
+
+// dropped reports whether the peer hung up.
+func dropped(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+}
+
+// refused explains a login that did not work.
+func (l *login) refused(err error) error {
+	said := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "ssh: handshake failed: "), "ssh: ")
+	err = fmt.Errorf("login as %s: %s", l.route.user, said)
+	switch {
+	case len(l.notes) > 0:
+		return hint.Wrap(err, "%s", strings.Join(l.notes, "; "))
+	case l.password == nil:
+		return hint.Wrap(err, "add a public key of yours to authorized_keys of %s there", l.route.user)
+	}
+	return err
+}
+
+// wrapConnect gives the error of a connection its type.
+func wrapConnect(t Target, address string, err error) error {
+	if isTyped(err) {
+		return err
+	}
+	return &remote.UnreachableError{Name: t.Name, Address: address, Err: err}
+}
+
+func isTyped(err error) bool {
+	var unreachable *remote.UnreachableError
+	var key *remote.HostKeyError
+	return errors.As(err, &unreachable) || errors.As(err, &key)
+}
+
+// parseHop reads one hop of ProxyJump: [user@]host[:port], or the same as an
+// ssh:// URL.
+func parseHop(s string) (Target, error) {
+	var t Target
+	rest := strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(s), "ssh://"), "/")
+	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
+		t.User, rest = rest[:at], rest[at+1:]
+	}
+	t.Name = strings.Trim(rest, "[]")
+	if host, port, err := net.SplitHostPort(rest); err == nil {
+		n, err := strconv.Atoi(port)
+		if err != nil || n < 1 || n > 65535 {
+			return t, fmt.Errorf("ssh_config: %q is not a port", port)
+		}
+		t.Name, t.Port = host, n
+	}
+	if t.Name == "" {
+		return t, fmt.Errorf("ssh_config: ProxyJump %q names no host", s)
+	}
+	return t, nil
+}
+
+// pick returns the first of the times that is set.
+func pick(times ...time.Duration) time.Duration {
+	for _, t := range times {
+		if t > 0 {
+			return t
+		}
+	}
+	return 0
+}
+
+// A conn is one connection, logged in.
+type conn struct {
+	client   *ssh.Client
+	sessions chan struct{} // a slot for each open one
+	killers  chan struct{} // slots that are left when all sessions hang
+	lost     chan struct{} // closed when the connection has ended
+	work     sync.WaitGroup
+}
+
+func newConn(client *ssh.Client, keepAlive time.Duration) *conn {
+	c := &conn{
+		client:   client,
+		sessions: make(chan struct{}, maxSessions),
+		killers:  make(chan struct{}, 2),
+		lost:     make(chan struct{}),
+	}
+	c.work.Go(func() {
+		client.Wait()
+		close(c.lost)
+	})
+	c.work.Go(func() { c.keepAlive(keepAlive) })
+	return c
+}
+
+// keepAlive asks a question now and then, and hangs up when no answer comes:
+// a peer that lost power says nothing.
+func (c *conn) keepAlive(every time.Duration) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-c.lost:
+			return
+		case <-tick.C:
+		}
+		silent := time.AfterFunc(2*every, func() { c.client.Close() })
+		// Servers that do not know the request refuse it, which is an answer.
+		_, _, err := c.client.SendRequest("keepalive@openssh.com", true, nil)
+		silent.Stop()
+		if err != nil {
+			c.client.Close()
+		}
+	}
+}
+
+func (c *conn) dead() bool {
+	select {
+	case <-c.lost:
+		return true
+	default:
+		return false
+	}
+}
+
+// close hangs up and waits for all that works on the connection.
+func (c *conn) close() {
+	c.client.Close()
+	c.work.Wait()
+}

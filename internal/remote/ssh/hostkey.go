@@ -1,0 +1,182 @@
+package ssh
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/knownhosts"
+
+	"weft/internal/hint"
+	"weft/internal/remote"
+)
+
+// A keyring is what known_hosts files say.
+type keyring struct {
+	files []string // those that are there
+	lines map[string][][]byte
+	check ssh.HostKeyCallback
+	stamp string // changes when a file does
+}
+
+// keyring returns what the files say, read again only when one has changed.
+func (d *Dialer) keyring(files []string) (*keyring, error) {
+	stamp := ""
+	k := &keyring{lines: map[string][][]byte{}}
+	for _, name := range files {
+		info, err := os.Stat(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		k.files = append(k.files, name)
+		stamp += fmt.Sprintf("%s %d %d\n", name, info.Size(), info.ModTime().UnixNano())
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	id := strings.Join(files, "\n")
+	if old := d.keyrings[id]; old != nil && old.stamp == stamp {
+		return old, nil
+	}
+	k.stamp = stamp
+	for _, name := range k.files {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		k.lines[name] = bytes.Split(text, []byte("\n"))
+	}
+	check, err := knownhosts.New(k.files...)
+	if err != nil {
+		return nil, hint.Wrap(err, "remove or mend that line of known_hosts")
+	}
+	k.check = check
+	d.keyrings[id] = k
+	return k, nil
+}
+
+// known lists what the files hold for an address, host authorities last.
+func (k *keyring) known(address string) (keys, authorities []knownhosts.KnownKey) {
+	var mismatch *knownhosts.KeyError
+	if err := k.check(address, &net.TCPAddr{}, noKey{}); !errors.As(err, &mismatch) {
+		return nil, nil
+	}
+	for _, key := range mismatch.Want {
+		if k.isAuthority(key) {
+			authorities = append(authorities, key)
+		} else {
+			keys = append(keys, key)
+		}
+	}
+	return keys, authorities
+}
+
+func (k *keyring) isAuthority(key knownhosts.KnownKey) bool {
+	lines := k.lines[key.Filename]
+	return key.Line >= 1 && key.Line <= len(lines) && bytes.HasPrefix(bytes.TrimSpace(lines[key.Line-1]), []byte("@cert-authority"))
+}
+
+// algorithms orders the host key algorithms so that the server shows a key of
+// a kind that known_hosts holds, if it has one.
+func (k *keyring) algorithms(address string) []string {
+	keys, authorities := k.known(address)
+	var certificates, plain []string
+	for _, a := range ssh.SupportedAlgorithms().HostKeys {
+		if strings.Contains(a, "-cert-") {
+			certificates = append(certificates, a)
+		} else {
+			plain = append(plain, a)
+		}
+	}
+	var order []string
+	if len(authorities) > 0 {
+		order = certificates
+	}
+	for _, key := range keys {
+		for _, a := range signatures(key.Key.Type()) {
+			if slices.Contains(plain, a) && !slices.Contains(order, a) {
+				order = append(order, a)
+			}
+		}
+	}
+	// The others stay, so that a changed kind of key is told from a server
+	// that shares no algorithm with us.
+	for _, a := range plain {
+		if !slices.Contains(order, a) {
+			order = append(order, a)
+		}
+	}
+	return order
+}
+
+// signatures lists the algorithms that a kind of key can sign with. SHA-1 is
+// not among them.
+func signatures(keyType string) []string {
+	if keyType == ssh.KeyAlgoRSA {
+		return []string{ssh.KeyAlgoRSASHA512, ssh.KeyAlgoRSASHA256}
+	}
+	return []string{keyType}
+}
+
+// verify is the judgement of a key that a server shows. lookup is its name
+// and port in known_hosts.
+func (k *keyring) verify(name, address, lookup string, peer net.Addr, key ssh.PublicKey) error {
+	err := k.check(lookup, peer, key)
+	if err == nil {
+		return nil
+	}
+	e := &remote.HostKeyError{Name: name, Address: address, Type: key.Type(), Got: ssh.FingerprintSHA256(key)}
+	var mismatch *knownhosts.KeyError
+	var revoked *knownhosts.RevokedError
+	switch {
+	case errors.As(err, &mismatch) && len(mismatch.Want) == 0:
+		return hint.Wrap(e, "compare the fingerprint with the machine's own (ssh-keygen -lf on its console), then connect once with: ssh%s %s",
+			portOption(lookup), hostOf(lookup))
+	case errors.As(err, &mismatch):
+		for _, w := range mismatch.Want {
+			e.Want = append(e.Want, fmt.Sprintf("%s %s (%s:%d)", w.Key.Type(), ssh.FingerprintSHA256(w.Key), w.Filename, w.Line))
+		}
+		return hint.Wrap(e, "find out why the key changed before trusting it; if the machine was reinstalled, forget the old key with: ssh-keygen -R %s",
+			remote.Quote(knownhosts.Normalize(lookup)))
+	case errors.As(err, &revoked):
+		e.Revoked = true
+		return hint.Wrap(e, "the key is revoked in %s:%d: do not log in to this machine", revoked.Revoked.Filename, revoked.Revoked.Line)
+	}
+	return &remote.UnreachableError{Name: name, Address: address, Err: fmt.Errorf("host key: %w", err)}
+}
+
+// lookup is the name under which known_hosts holds the keys of a route.
+func (r route) lookup() string {
+	if r.keyAlias != "" {
+		return net.JoinHostPort(strings.ToLower(r.keyAlias), "22")
+	}
+	return net.JoinHostPort(strings.ToLower(r.host), strconv.Itoa(r.port))
+}
+
+func hostOf(address string) string {
+	host, _, _ := net.SplitHostPort(address)
+	return host
+}
+
+func portOption(address string) string {
+	if _, port, _ := net.SplitHostPort(address); port != "22" {
+		return " -p " + port
+	}
+	return ""
+}
+
+// noKey is equal to no key: asked about it, known_hosts says what it holds.
+type noKey struct{}
+
+func (noKey) Type() string                        { return "none" }
+func (noKey) Marshal() []byte                     { return nil }
+func (noKey) Verify([]byte, *ssh.Signature) error { return errors.New("not a key") }

@@ -1,0 +1,228 @@
+package ssh
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+
+	"weft/internal/hint"
+	"weft/internal/remote"
+)
+
+const (
+	maxOutput = 64 << 20         // bytes of each stream of a command
+	killGrace = 10 * time.Second // for a killed command to be gone
+)
+
+// Run implements remote.Host. The command runs in a session of its own, which
+// an SSH server makes a process group.
+//
+// As the user, the argument vector is the whole command line. With Become it
+// is handed to root as
+//
+//	sudo -n -- sh -c 'export WEFT_RUN=…; exec "$@"' sh ARG…
+//
+// where the variable lets a later session find and kill the command and its
+// children: the SSH server, running as the user, may not signal root's
+// processes.
+//
+// When the context ends, the command is sent SIGKILL through the SSH server
+// (OpenSSH 7.9 or later takes that); with Become a second session kills, with
+// grep and kill, every process that carries the variable.
+func (c *Client) Run(ctx context.Context, cmd remote.Cmd) (remote.Output, error) {
+	if len(cmd.Args) == 0 {
+		return remote.Output{}, errors.New("a command without a name")
+	}
+	what := cmd.Args[0]
+	if !cmd.Quiet {
+		what = remote.Quote(cmd.Args...)
+	}
+	limit := pick(c.target.CommandTimeout, defaultCommandTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not done after %s: %w", limit, context.DeadlineExceeded))
+	defer cancel()
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+
+	session, release, err := c.session(ctx, c.conn.sessions)
+	if err != nil {
+		return remote.Output{}, fmt.Errorf("%s: %w", what, err)
+	}
+	defer release()
+	defer session.Close()
+	full := func() { fail(fmt.Errorf("more than %d MiB of output", maxOutput>>20)) }
+	stdout, stderr := &bounded{full: full}, &bounded{full: full}
+	session.Stdin, session.Stdout, session.Stderr = cmd.Stdin, stdout, stderr
+	id := runID()
+	err = c.execute(ctx, session, c.line(cmd.Args, id), id)
+	out := remote.Output{Stdout: stdout.Bytes(), Stderr: stderr.Bytes()}
+	if err == nil {
+		return out, nil
+	}
+	if ctx.Err() != nil {
+		return out, fmt.Errorf("%s: %w", what, err)
+	}
+	return out, c.failed(cmd, what, out, err)
+}
+
+// execute runs a line in a session until it ends or the context does.
+func (c *Client) execute(ctx context.Context, session *ssh.Session, line, id string) error {
+	// Replies that are parsed are wanted in no language but the C locale's;
+	// most servers take LC_*, and the others are none the worse.
+	session.SendRequest("env", false, ssh.Marshal(struct{ Name, Value string }{"LC_ALL", "C"}))
+	ended := make(chan error, 1)
+	c.conn.work.Go(func() {
+		err := session.Start(line)
+		if err == nil {
+			err = session.Wait()
+		}
+		ended <- err
+	})
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	c.kill(session, id)
+	gone := time.NewTimer(killGrace)
+	defer gone.Stop()
+	select {
+	case <-ended:
+		return context.Cause(ctx)
+	case <-c.conn.lost:
+		return context.Cause(ctx)
+	case <-gone.C:
+		return fmt.Errorf("%w; it did not die within %s and may still run", context.Cause(ctx), killGrace)
+	}
+}
+
+// kill ends a command and its children.
+func (c *Client) kill(session *ssh.Session, id string) {
+	session.Signal(ssh.SIGKILL)
+	if c.target.Become == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), killGrace)
+	defer cancel()
+	killer, release, err := c.session(ctx, c.conn.killers)
+	if err != nil {
+		return // execute says what that means
+	}
+	defer release()
+	stop := context.AfterFunc(ctx, func() { killer.Close() })
+	defer stop()
+	defer killer.Close()
+	killer.Run(become(killScript, "sh", id))
+}
+
+// killScript kills the processes whose environment holds $1. It looks more
+// than once: a process may be about to fork.
+const killScript = `for again in 1 2 3; do
+	for e in /proc/[0-9]*/environ; do
+		if grep -q "WEFT_RUN=$1" "$e" 2>/dev/null; then e=${e#/proc/}; kill -9 "${e%/environ}"; fi
+	done
+done 2>/dev/null`
+
+// line is what the server's shell is asked to run.
+func (c *Client) line(args []string, id string) string {
+	if c.target.Become == "" {
+		return remote.Quote(args...)
+	}
+	return become("export WEFT_RUN="+id+`; exec "$@"`, append([]string{"sh"}, args...)...)
+}
+
+// become is a line that runs a script as root.
+func become(script string, args ...string) string {
+	return remote.Quote(append([]string{"sudo", "-n", "--", "sh", "-c", script}, args...)...)
+}
+
+// failed tells a command that failed from one that never ran.
+func (c *Client) failed(cmd remote.Cmd, what string, out remote.Output, err error) error {
+	code := -1
+	var exit *ssh.ExitError
+	var missing *ssh.ExitMissingError
+	switch {
+	case errors.As(err, &exit):
+		if exit.Signal() == "" {
+			code = exit.ExitStatus()
+		}
+	case errors.As(err, &missing) && !c.lostSoon():
+		return fmt.Errorf("%s: ended without an exit status", what)
+	case c.lostSoon():
+		return fmt.Errorf("%s: %w", what, c.unreachable(errLost))
+	default:
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	if refusal := c.sudoRefusal(code, out.Stderr); refusal != nil {
+		return refusal
+	}
+	if cmd.Quiet {
+		return &remote.ExitError{Code: code}
+	}
+	return &remote.ExitError{Args: cmd.Args, Code: code, Output: out}
+}
+
+// lostSoon reports whether the connection has ended, or is about to be found
+// out to have.
+func (c *Client) lostSoon() bool {
+	select {
+	case <-c.conn.lost:
+		return true
+	case <-time.After(time.Second):
+		return false
+	}
+}
+
+// sudoRefusal recognises that sudo, not the command, failed.
+func (c *Client) sudoRefusal(code int, stderr []byte) error {
+	if c.target.Become == "" || code <= 0 {
+		return nil
+	}
+	for line := range strings.Lines(string(stderr)) {
+		line = strings.TrimSpace(line)
+		for _, phrase := range []string{
+			"sudo: a password is required",
+			"sudo: a terminal is required",
+			"sudo: no tty present",
+			"sudo: sorry, you must have a tty",
+			"is not in the sudoers file",
+			"is not allowed to execute",
+			"may not run sudo",
+			"sudo: not found",
+			"sudo: command not found",
+		} {
+			if strings.Contains(line, phrase) {
+				err := &remote.BecomeError{Name: c.Name(), User: c.User(), Reply: line}
+				return hint.Wrap(err, "let %s run sudo without a password there: %s ALL=(root) NOPASSWD: ALL in /etc/sudoers.d/weft", c.User(), c.User())
+			}
+		}
+	}
+	return nil
+}
+
+// runID names one run of a command among all others.
+func runID() string {
+	var b [8]byte
+	rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}
+
+// bounded collects output up to a limit.
+type bounded struct {
+	bytes.Buffer
+	full func() // called when there is more
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if b.Len()+len(p) > maxOutput {
+		b.full()
+		return len(p), nil // the rest is dropped while the command is killed
+	}
+	return b.Buffer.Write(p)
+}
