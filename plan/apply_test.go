@@ -300,7 +300,7 @@ func TestApplyEvents(t *testing.T) {
 	var types []EventType
 	for _, e := range w.events {
 		types = append(types, e.Type)
-		if e.Type == EventApplyErrored && (e.Data["line"] != "mtu 9216" || e.Data["reply"] != "% Invalid command") {
+		if e.Type == EventApplyErrored && (e.Data["range"] != "fake.weft.hcl:1,1" || e.Data["line"] != "mtu 9216" || e.Data["reply"] != "% Invalid command") {
 			t.Errorf("event %+v", e)
 		}
 	}

@@ -310,7 +310,9 @@ func (r *deviceRun) emitError(t EventType, err error, data map[string]any) {
 	r.x.in.emit(Event{Type: t, Level: "error", Device: r.address, Message: err.Error(), Data: all})
 }
 
-func (s *stepRun) data() map[string]any { return stepData(s.ID, s.Diff.Changes, s.Diff.Send) }
+func (s *stepRun) data() map[string]any {
+	return stepData(s.ID, s.place, s.Diff.Changes, s.Diff.Send)
+}
 
 func interrupted(ctx context.Context) error {
 	return fmt.Errorf("interrupted: %w", context.Cause(ctx))

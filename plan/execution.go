@@ -30,6 +30,7 @@ type execution struct {
 // applied after done is closed.
 type stepRun struct {
 	Step
+	place   string // in the HCL
 	device  *deviceRun
 	needs   []*stepRun
 	done    chan struct{} // closed when it was applied or never will be
@@ -72,6 +73,7 @@ func (x *execution) schedule(p *Plan, s *survey, g *graph, live []*finding) {
 		}
 		step := &stepRun{
 			Step:    Step{ID: planned.ID, Resource: resources[planned.ID], Have: live[n].have, Diff: live[n].diff},
+			place:   place(planned.Range),
 			device:  run,
 			done:    make(chan struct{}),
 			outcome: StepSkipped,

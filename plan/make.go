@@ -70,8 +70,8 @@ func (p *Plan) announce(in *Input) {
 			Message: r.ID.String() + " cannot be brought about: " + r.Text, Data: data})
 	}
 	for _, s := range p.Steps {
-		data := stepData(s.ID, s.Changes, s.Send)
-		data["undo"], data["needs"], data["range"] = s.Undo, s.Needs, place(s.Range)
+		data := stepData(s.ID, place(s.Range), s.Changes, s.Send)
+		data["undo"], data["needs"] = s.Undo, s.Needs
 		in.emit(Event{Type: EventPlanned, Device: s.ID.Device,
 			Message: s.ID.String() + " would change", Data: data})
 	}
@@ -83,8 +83,9 @@ func (p *Plan) announce(in *Input) {
 }
 
 // stepData describes a step in an event.
-func stepData(id ID, changes []Change, lines []string) map[string]any {
+func stepData(id ID, place string, changes []Change, lines []string) map[string]any {
 	return map[string]any{
+		"range":    place,
 		"resource": resourceData(id),
 		"changes":  changes,
 		"impact":   Diff{Changes: changes}.Impact(),
