@@ -1,0 +1,230 @@
+//go:build unix
+
+package simserver
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"net/netip"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const (
+	bootMTU     = 1500
+	plainMaxMTU = 1500
+	cardMaxMTU  = 9978
+	loopbackMTU = 65536
+	minMTU      = 68
+)
+
+// An iface is a network interface as it is now.
+type iface struct {
+	Interface
+	index  int
+	mtu    int
+	up     bool
+	addrs  []netip.Prefix
+	pfc    [8]bool
+	delay  int // allowance of PFC, in the unit dcb takes
+	loop   bool
+	maxMTU int
+}
+
+// newInterfaces are the interfaces as they are after boot.
+func (s *Server) newInterfaces() []*iface {
+	lo := &iface{Interface: Interface{Name: "lo", MAC: "00:00:00:00:00:00"}, index: 1, mtu: loopbackMTU, up: true, loop: true,
+		addrs: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/8"), netip.MustParsePrefix("::1/128")}}
+	list := []*iface{lo}
+	var slots []string
+	for n, spec := range s.spec.Interfaces {
+		i := &iface{Interface: spec, index: n + 2, mtu: bootMTU, up: true, maxMTU: cardMaxMTU}
+		if i.Plain {
+			i.maxMTU = plainMaxMTU
+		}
+		if i.Name == "" {
+			i.Name = netdev(i.PCI, &slots)
+		}
+		if i.MAC == "" {
+			sum := sha256.Sum256([]byte("mac " + s.spec.Name + " " + i.PCI))
+			i.MAC = fmt.Sprintf("02:%02x:%02x:%02x:%02x:%02x", sum[0], sum[1], sum[2], sum[3], sum[4])
+		}
+		if i.Speed == 0 {
+			i.Speed = 100e9
+		}
+		if i.Address.IsValid() {
+			i.addrs = []netip.Prefix{i.Address}
+		}
+		list = append(list, i)
+	}
+	return list
+}
+
+// netdev names an interface after its slot: cards count up as they are met.
+func netdev(pci string, slots *[]string) string {
+	card, function, _ := strings.Cut(path.Base(pci), ".")
+	at := slices.Index(*slots, card)
+	if at < 0 {
+		at = len(*slots)
+		*slots = append(*slots, card)
+	}
+	return fmt.Sprintf("ens%df%snp%s", at+1, function, function)
+}
+
+// interfaces is a copy of the interfaces as they are now.
+func (s *Server) interfaces() []iface {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := make([]iface, len(s.ifaces))
+	for n, i := range s.ifaces {
+		list[n] = *i
+		list[n].addrs = slices.Clone(i.addrs)
+	}
+	return list
+}
+
+// iface finds an interface by name.
+func (s *Server) iface(name string) (iface, bool) {
+	for _, i := range s.interfaces() {
+		if i.Name == name {
+			return i, true
+		}
+	}
+	return iface{}, false
+}
+
+// setIface changes an interface; false: there is none of that name.
+func (s *Server) setIface(name string, change func(*iface)) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, i := range s.ifaces {
+		if i.Name == name {
+			change(i)
+			return true
+		}
+	}
+	return false
+}
+
+// operstate is what the kernel calls the state of the link.
+func (i *iface) operstate() string {
+	switch {
+	case !i.up:
+		return "DOWN"
+	case i.loop:
+		return "UNKNOWN"
+	}
+	return "UP"
+}
+
+func (i *iface) flags() []string {
+	flags := []string{"BROADCAST", "MULTICAST"}
+	if i.loop {
+		flags = []string{"LOOPBACK"}
+	}
+	if i.up {
+		flags = append(flags, "UP", "LOWER_UP")
+	}
+	return flags
+}
+
+// render is /sys and /proc as of now.
+func (s *Server) render() rendered {
+	r := rendered{}
+	s.mu.Lock()
+	bootID := s.bootID
+	s.mu.Unlock()
+	r.file("/proc/sys/kernel/random/boot_id", bootID)
+	r.file("/proc/sys/kernel/hostname", s.spec.Name)
+	r.file("/proc/sys/kernel/ostype", s.kernel)
+	r.file("/proc/sys/kernel/osrelease", kernelRelease)
+	r["/dev/null"] = node{mode: deviceMode}
+	r["/dev/zero"] = node{mode: deviceMode}
+	for _, dir := range []string{"/sys/class/net", "/sys/bus/pci/devices", "/sys/kernel"} {
+		r.dir(dir)
+	}
+	for _, i := range s.interfaces() {
+		i.render(r)
+	}
+	return r
+}
+
+func (i *iface) render(r rendered) {
+	base := "/sys/devices/virtual/net/" + i.Name
+	if !i.loop {
+		card := "/sys/devices/pci" + bus(i.PCI) + "/" + i.PCI
+		r.card(card, i)
+		base = card + "/net/" + i.Name
+		r.link(base+"/device", "../../../"+i.PCI)
+	}
+	r.link("/sys/class/net/"+i.Name, "../.."+strings.TrimPrefix(base, "/sys"))
+	carrier, speed, flags, kind := "0", int64(-1), 0x1002, "1"
+	if i.up {
+		carrier, speed, flags = "1", i.Speed/1e6, 0x1003
+	}
+	if i.loop {
+		flags, kind = 0x9, "772"
+	} else {
+		r.file(base+"/speed", strconv.FormatInt(speed, 10))
+		r.file(base+"/duplex", "full")
+		_, function, _ := strings.Cut(i.PCI, ".")
+		r.file(base+"/dev_port", function)
+	}
+	r.file(base+"/address", i.MAC)
+	r.file(base+"/addr_len", "6")
+	r.file(base+"/mtu", strconv.Itoa(i.mtu))
+	r.file(base+"/operstate", strings.ToLower(i.operstate()))
+	r.file(base+"/ifindex", strconv.Itoa(i.index))
+	r.file(base+"/type", kind)
+	r.file(base+"/flags", fmt.Sprintf("%#x", flags))
+	r.file(base+"/carrier", carrier)
+}
+
+// card renders what stands in the folder of a PCI device.
+func (r rendered) card(at string, i *iface) {
+	vendor, device, driver := "0x15b3", "0x1021", "mlx5_core"
+	if i.Plain {
+		vendor, device, driver = "0x8086", "0x1521", "igb"
+	}
+	for name, value := range map[string]string{
+		"vendor": vendor, "device": device, "subsystem_vendor": vendor, "subsystem_device": device,
+		"class": "0x020000", "numa_node": "0",
+		"current_link_speed": "32.0 GT/s PCIe", "max_link_speed": "32.0 GT/s PCIe",
+		"current_link_width": "16", "max_link_width": "16",
+	} {
+		r.file(at+"/"+name, value)
+	}
+	r.dir("/sys/bus/pci/drivers/" + driver)
+	r.link(at+"/driver", "../../../bus/pci/drivers/"+driver)
+	r.link("/sys/bus/pci/devices/"+i.PCI, "../../../"+strings.TrimPrefix(at, "/sys/"))
+}
+
+// bus is the bus of a PCI address: 0000:41:00.0 → 0000:41.
+func bus(pci string) string {
+	if at := strings.LastIndex(pci, ":"); at > 0 {
+		return pci[:at]
+	}
+	return pci
+}
+
+func (r rendered) file(p, line string) {
+	r[p] = node{mode: 0o444, content: line + "\n"}
+	r.dir(path.Dir(p))
+}
+
+func (r rendered) link(p, target string) {
+	r[p] = node{mode: linkMode, content: target}
+	r.dir(path.Dir(p))
+}
+
+// dir makes a directory and those above it.
+func (r rendered) dir(p string) {
+	for ; p != "/"; p = path.Dir(p) {
+		if _, ok := r[p]; ok {
+			return
+		}
+		r[p] = node{mode: dirMode}
+	}
+}

@@ -1,0 +1,380 @@
+//go:build unix
+
+package simserver
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/expand"
+	"mvdan.cc/sh/v3/interp"
+)
+
+// A tool is one simulated command; it returns the exit status.
+type tool struct {
+	run func(*call) int
+	bin string // directory that a search path must have: "bin" or "sbin"; "": a builtin of the shell
+}
+
+// A call is one run of a tool.
+type call struct {
+	*session
+	ctx    context.Context
+	user   user
+	name   string
+	args   []string // without the name
+	dir    string
+	env    expand.Environ
+	in     *os.File
+	stdout io.Writer
+	stderr io.Writer
+}
+
+// exec runs a simulated command for the interpreter.
+func (sh *shell) exec(ctx context.Context, args []string) error {
+	hc := interp.HandlerCtx(ctx)
+	in, _ := hc.Stdin.(*os.File) // as the interpreter promises
+	x := &call{session: sh.session, ctx: ctx, user: sh.user, name: args[0], args: args[1:],
+		dir: hc.Dir, env: hc.Env, stdout: hc.Stdout, stderr: hc.Stderr, in: in}
+	if status := x.dispatch(); status != 0 {
+		return interp.ExitStatus(uint8(status))
+	}
+	return ctx.Err()
+}
+
+// dispatch finds the command and runs it.
+func (x *call) dispatch() int {
+	if name, ok := strings.CutPrefix(x.name, mark); ok {
+		x.name = name
+		if t, ok := builtins()[name]; ok {
+			return t(x)
+		}
+		return x.notSimulated(2)
+	}
+	if !strings.Contains(x.name, "/") {
+		if t, ok := x.search(x.name); ok {
+			return t.run(x)
+		}
+		fmt.Fprintf(x.stderr, "sh: %s: command not found\n", x.name)
+		return 127
+	}
+	full := path.Clean(at(x.dir, x.name))
+	if t, ok := toolAt(full); ok {
+		x.name = path.Base(full)
+		return t.run(x)
+	}
+	p, err := x.view().resolve(full, true)
+	if err == nil {
+		_, err = x.view().Stat(p)
+	}
+	switch {
+	case err != nil:
+		fmt.Fprintf(x.stderr, "sh: %s: %s\n", x.name, strerror(err))
+		return 127
+	case !isBelow(p, agentDir):
+		fmt.Fprintf(x.stderr, "sh: %s: Permission denied: the lab executes files below %s only\n", x.name, agentDir)
+		return 126
+	}
+	return x.agent(p)
+}
+
+// search looks a tool up along the search path.
+func (x *call) search(name string) (tool, bool) {
+	t, ok := tools()[name]
+	if !ok {
+		return tool{}, false
+	}
+	for _, dir := range strings.Split(x.env.Get("PATH").String(), ":") {
+		if holds(dir, t) {
+			return t, true
+		}
+	}
+	return tool{}, false
+}
+
+// toolAt is the tool that stands at an absolute path.
+func toolAt(p string) (tool, bool) {
+	t, ok := tools()[path.Base(p)]
+	return t, ok && holds(path.Dir(p), t)
+}
+
+func holds(dir string, t tool) bool {
+	dir = strings.TrimSuffix(dir, "/")
+	return dir == "/"+t.bin || dir == "/usr/"+t.bin
+}
+
+func (x *call) view() view { return view{x.server.tree, x.user} }
+
+func (x *call) abs(name string) string { return at(x.dir, name) }
+
+// errorf prints a message the way tools do and returns 1.
+func (x *call) errorf(format string, args ...any) int {
+	fmt.Fprintf(x.stderr, x.name+": "+format+"\n", args...)
+	return 1
+}
+
+// notSimulated refuses a call that the real tool might take.
+func (x *call) notSimulated(status int) int {
+	fmt.Fprintf(x.stderr, "%s: not simulated in the lab: %s\n", x.name, strings.Join(append([]string{x.name}, x.args...), " "))
+	return status
+}
+
+// options reads options as getopt does. short is getopt's string ("m:p"),
+// long maps long names to short ones ("mode": 'm'). It has told the user when
+// ok is false.
+func (x *call) options(short string, long map[string]rune) (opts options, rest []string, ok bool) {
+	opts = options{}
+	args := x.args
+	for len(args) > 0 {
+		a := args[0]
+		switch {
+		case a == "--":
+			return opts, append(rest, args[1:]...), true
+		case strings.HasPrefix(a, "--"):
+			name, value, has := strings.Cut(a[2:], "=")
+			r, known := long[name]
+			takes := known && strings.Contains(short, string(r)+":")
+			if !known || has && !takes {
+				return nil, nil, x.badOption(a)
+			}
+			if takes && !has {
+				if len(args) < 2 {
+					return nil, nil, x.badOption(a)
+				}
+				value, args = args[1], args[1:]
+			}
+			opts[r] = append(opts[r], value)
+		case len(a) > 1 && a[0] == '-':
+			n, ok := x.cluster(opts, a[1:], args[1:], short)
+			if !ok {
+				return nil, nil, x.badOption(a)
+			}
+			args = args[n:]
+		default:
+			rest = append(rest, a)
+		}
+		args = args[1:]
+	}
+	return opts, rest, true
+}
+
+// cluster reads short options that stand together; it returns how many of the
+// following arguments it used.
+func (x *call) cluster(opts options, letters string, following []string, short string) (int, bool) {
+	for i, r := range letters {
+		at := strings.IndexRune(short, r)
+		if at < 0 || r == ':' {
+			return 0, false
+		}
+		if !strings.HasPrefix(short[at+1:], ":") {
+			opts[r] = append(opts[r], "")
+			continue
+		}
+		if value := letters[i+1:]; value != "" {
+			opts[r] = append(opts[r], value)
+			return 0, true
+		}
+		if len(following) == 0 {
+			return 0, false
+		}
+		opts[r] = append(opts[r], following[0])
+		return 1, true
+	}
+	return 0, true
+}
+
+func (x *call) badOption(a string) bool {
+	x.errorf("option %q: not simulated in the lab", a)
+	return false
+}
+
+// options are what was given, by letter.
+type options map[rune][]string
+
+func (o options) has(r rune) bool { return len(o[r]) > 0 }
+
+// last is the value of an option, or "".
+func (o options) last(r rune) string {
+	if len(o[r]) == 0 {
+		return ""
+	}
+	return o[r][len(o[r])-1]
+}
+
+// tools is the table of simulated commands.
+func tools() map[string]tool {
+	list := map[string]tool{}
+	for name, run := range map[string]func(*call) int{
+		"basename": basename, "cat": cat, "chmod": chmod, "chown": chown, "cmp": cmp, "cp": cp, "dirname": dirname,
+		"env": env, "head": head, "hostname": hostname, "id": id, "install": install, "ip": ip, "journalctl": journalctl,
+		"ln": ln, "ls": ls, "mkdir": mkdir, "mktemp": mktemp, "mv": mv, "nohup": passOn, "ping": ping,
+		"readlink": readlink, "realpath": realpath, "rm": rm, "rmdir": rmdir, "setsid": passOn, "sh": shTool,
+		"sha256sum": sha256sum, "sleep": sleep, "sort": sortTool, "stat": stat, "sudo": sudo, "sync": syncTool,
+		"systemctl": systemctl, "tail": tail, "tee": tee, "timeout": timeout, "touch": touch, "uname": unameTool,
+		"wc": wc, "whoami": whoami,
+	} {
+		list[name] = tool{run, "bin"}
+	}
+	for _, name := range []string{"echo", "printf", "test", "[", "true", "false", "pwd"} {
+		list[name] = tool{builtin, "bin"}
+	}
+	list["dcb"] = tool{dcb, "sbin"}
+	return list
+}
+
+// builtins answers builtins of the shell that the interpreter must not.
+func builtins() map[string]func(*call) int {
+	return map[string]func(*call) int{"command": command, "type": command, "umask": umask}
+}
+
+// builtin runs a command that the shell has too: "sudo test -e FILE".
+func builtin(x *call) int {
+	sh := x.shell()
+	return sh.run(x.ctx, "sh", quote(append([]string{x.name}, x.args...)...), nil)
+}
+
+// shell is an interpreter that inherits from the call.
+func (x *call) shell() *shell {
+	var env []string
+	x.env.Each(func(name string, v expand.Variable) bool {
+		if v.Exported && v.Kind == expand.String {
+			env = append(env, name+"="+v.Str)
+		}
+		return true
+	})
+	return &shell{session: x.session, user: x.user, dir: x.dir, env: env, in: x.in, out: x.stdout, err: x.stderr}
+}
+
+// command answers "command -v NAME" and "type NAME".
+func command(x *call) int {
+	args := x.args
+	if x.name == "command" {
+		if args[0] != "-v" {
+			return x.notSimulated(2)
+		}
+		args = args[1:]
+	}
+	status := 0
+	for _, name := range args {
+		full := path.Clean(at(x.dir, name))
+		if t, ok := x.search(name); ok {
+			full = "/usr/" + t.bin + "/" + name
+		} else if interp.IsBuiltin(name) {
+			full = name
+		} else if _, ok := toolAt(full); !ok || !strings.Contains(name, "/") {
+			info, err := x.view().Stat(full)
+			if !strings.Contains(name, "/") || err != nil || info.IsDir() || info.Mode().Perm()&0o111 == 0 {
+				status = 127
+				continue
+			}
+		}
+		fmt.Fprintln(x.stdout, full)
+	}
+	return status
+}
+
+func umask(x *call) int {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	switch len(x.args) {
+	case 0:
+		fmt.Fprintf(x.stdout, "%04o\n", x.umask)
+		return 0
+	case 1:
+		mode, err := parseMode(x.args[0])
+		if err != nil {
+			return x.errorf("%v", err)
+		}
+		x.session.umask = mode.Perm()
+		return 0
+	}
+	return x.notSimulated(2)
+}
+
+// create is the mode of a new file.
+func (x *call) create(mode fs.FileMode) fs.FileMode {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return mode &^ x.session.umask
+}
+
+// shTool is sh itself: a script from -c, from a file, or from the input.
+func shTool(x *call) int {
+	args, flags := x.args, []string{}
+	script, name := "", "sh"
+	given := false
+	for !given && len(args) > 0 && strings.HasPrefix(args[0], "-") && args[0] != "-" && args[0] != "--" {
+		switch a := args[0]; a {
+		case "-e", "-u", "-x", "-eu", "-ux", "-ex", "-eux":
+			flags = append(flags, a)
+		case "-c", "-ec", "-euc", "-uc":
+			if len(args) < 2 {
+				return x.errorf("-c requires an argument")
+			}
+			if a != "-c" {
+				flags = append(flags, strings.TrimSuffix(a, "c"))
+			}
+			script, given = args[1], true
+			args = args[1:]
+		case "-s":
+			data, err := io.ReadAll(x.in)
+			if err != nil {
+				return x.errorf("reading the script: %v", err)
+			}
+			script, given = string(data), true
+		default:
+			return x.notSimulated(2)
+		}
+		args = args[1:]
+	}
+	if len(args) > 0 && (args[0] == "--" || args[0] == "-") {
+		args = args[1:]
+	}
+	isInput := slices.Contains(x.args[:len(x.args)-len(args)], "-s")
+	switch {
+	case given && !isInput && len(args) > 0:
+		name, args = args[0], args[1:]
+	case !given && len(args) > 0:
+		data, err := x.view().ReadFile(x.abs(args[0]))
+		if err != nil {
+			fmt.Fprintf(x.stderr, "sh: 0: cannot open %s: %s\n", args[0], strerror(err))
+			return 2
+		}
+		script, name, args = string(data), args[0], args[1:]
+	case !given:
+		data, err := io.ReadAll(x.in)
+		if err != nil {
+			return x.errorf("reading the script: %v", err)
+		}
+		script = string(data)
+	}
+	if len(flags) > 0 {
+		script = "set " + strings.Join(flags, " ") + "\n" + script
+	}
+	return x.shell().run(x.ctx, name, script, args)
+}
+
+// passOn runs what follows: nothing in the lab has a terminal to leave.
+func passOn(x *call) int {
+	args := x.args
+	for len(args) > 0 && x.name == "setsid" && (args[0] == "-w" || args[0] == "--wait") {
+		args = args[1:]
+	}
+	return x.next(args)
+}
+
+// next runs another command with the same surroundings.
+func (x *call) next(args []string) int {
+	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
+		return x.notSimulated(2)
+	}
+	y := *x
+	y.name, y.args = args[0], args[1:]
+	return y.dispatch()
+}

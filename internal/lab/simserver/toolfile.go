@@ -1,0 +1,447 @@
+//go:build unix
+
+package simserver
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+func cat(x *call) int {
+	_, files, ok := x.options("", nil)
+	if !ok {
+		return 1
+	}
+	return x.each(files, func(name string, r io.Reader) error {
+		_, err := io.Copy(x.stdout, r)
+		return err
+	})
+}
+
+// each opens every file in turn, or the input where there is none.
+func (x *call) each(files []string, f func(name string, r io.Reader) error) int {
+	if len(files) == 0 {
+		files = []string{"-"}
+	}
+	status := 0
+	for _, name := range files {
+		var err error
+		if name == "-" {
+			err = f(name, x.in)
+		} else {
+			err = x.with(name, func(r io.Reader) error { return f(name, r) })
+		}
+		if err != nil {
+			status = x.errorf("%s: %s", name, strerror(err))
+		}
+	}
+	return status
+}
+
+func (x *call) with(name string, f func(io.Reader) error) error {
+	file, err := x.view().Open(x.abs(name), os.O_RDONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	return f(file)
+}
+
+func mkdir(x *call) int {
+	opts, dirs, ok := x.options("pm:", map[string]rune{"parents": 'p', "mode": 'm'})
+	if !ok {
+		return 1
+	}
+	mode := x.create(0o777)
+	if opts.has('m') {
+		var err error
+		if mode, err = parseMode(opts.last('m')); err != nil {
+			return x.errorf("%v", err)
+		}
+	}
+	status := 0
+	for _, d := range dirs {
+		err := error(nil)
+		if opts.has('p') {
+			err = x.view().MkdirAll(x.abs(d), mode)
+		} else {
+			err = x.view().Mkdir(x.abs(d), mode)
+		}
+		if err != nil {
+			status = x.errorf("cannot create directory '%s': %s", d, strerror(err))
+		}
+	}
+	return status
+}
+
+// parseMode reads an octal mode, the only form weft writes.
+func parseMode(s string) (fs.FileMode, error) {
+	n, err := strconv.ParseUint(s, 8, 12)
+	if err != nil {
+		return 0, fmt.Errorf("mode '%s': only octal modes are simulated in the lab", s)
+	}
+	return fs.FileMode(n).Perm(), nil
+}
+
+func rmdir(x *call) int {
+	_, dirs, ok := x.options("", nil)
+	if !ok {
+		return 1
+	}
+	status := 0
+	for _, d := range dirs {
+		info, err := x.view().Lstat(x.abs(d))
+		if err == nil && !info.IsDir() {
+			err = &fs.PathError{Op: "rmdir", Path: d, Err: syscall.ENOTDIR}
+		}
+		if err == nil {
+			err = x.view().Remove(x.abs(d))
+		}
+		if err != nil {
+			status = x.errorf("failed to remove '%s': %s", d, strerror(err))
+		}
+	}
+	return status
+}
+
+func rm(x *call) int {
+	opts, files, ok := x.options("fr", map[string]rune{"force": 'f', "recursive": 'r'})
+	if !ok {
+		return 1
+	}
+	status := 0
+	for _, name := range files {
+		info, err := x.view().Lstat(x.abs(name))
+		switch {
+		case err == nil && info.IsDir() && opts.has('r'):
+			err = x.view().RemoveAll(x.abs(name))
+		case err == nil && info.IsDir():
+			err = syscall.EISDIR
+		case err == nil:
+			err = x.view().Remove(x.abs(name))
+		case opts.has('f') && errors.Is(err, fs.ErrNotExist):
+			continue
+		}
+		if err != nil {
+			status = x.errorf("cannot remove '%s': %s", name, strerror(err))
+		}
+	}
+	return status
+}
+
+// into is where something called name lands when it is moved to dst.
+func (x *call) into(dst, name string, never bool) string {
+	info, err := x.view().Stat(x.abs(dst))
+	if err == nil && info.IsDir() && !never {
+		return path.Join(x.abs(dst), path.Base(name))
+	}
+	return x.abs(dst)
+}
+
+func mv(x *call) int {
+	opts, names, ok := x.options("fTn", map[string]rune{"no-target-directory": 'T', "force": 'f'})
+	if !ok || opts.has('n') {
+		return x.notSimulated(1)
+	}
+	if len(names) < 2 {
+		return x.errorf("missing file operand")
+	}
+	dst, status := names[len(names)-1], 0
+	for _, src := range names[:len(names)-1] {
+		if err := x.view().Rename(x.abs(src), x.into(dst, src, opts.has('T'))); err != nil {
+			status = x.errorf("cannot move '%s' to '%s': %s", src, dst, strerror(err))
+		}
+	}
+	return status
+}
+
+func cp(x *call) int {
+	opts, names, ok := x.options("fpT", map[string]rune{"no-target-directory": 'T', "force": 'f', "preserve": 'p'})
+	if !ok {
+		return 1
+	}
+	if len(names) < 2 {
+		return x.errorf("missing file operand")
+	}
+	dst, status := names[len(names)-1], 0
+	for _, src := range names[:len(names)-1] {
+		to := x.into(dst, src, opts.has('T'))
+		info, err := x.view().Stat(x.abs(src))
+		if err == nil {
+			mode := x.create(info.Mode().Perm())
+			if old, err := x.view().Stat(to); err == nil {
+				mode = old.Mode().Perm()
+			}
+			if opts.has('p') {
+				mode = info.Mode().Perm()
+			}
+			err = x.copy(src, to, mode)
+		}
+		if err != nil {
+			status = x.errorf("cannot copy '%s' to '%s': %s", src, dst, strerror(err))
+		}
+	}
+	return status
+}
+
+// copy copies a file in place.
+func (x *call) copy(src, to string, mode fs.FileMode) error {
+	return x.with(src, func(r io.Reader) error {
+		f, err := x.view().Open(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode)
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(f, r)
+		if cerr := f.Close(); err == nil {
+			err = cerr
+		}
+		if err != nil {
+			return err
+		}
+		return x.view().Chmod(to, mode)
+	})
+}
+
+func install(x *call) int {
+	opts, names, ok := x.options("dm:o:g:DT", map[string]rune{"mode": 'm', "directory": 'd', "owner": 'o', "group": 'g'})
+	if !ok || !x.mayOwn(opts.last('o')) || !x.mayOwn(opts.last('g')) {
+		return 1
+	}
+	mode := fs.FileMode(0o755)
+	if opts.has('m') {
+		var err error
+		if mode, err = parseMode(opts.last('m')); err != nil {
+			return x.errorf("%v", err)
+		}
+	}
+	status := 0
+	if opts.has('d') {
+		for _, d := range names {
+			err := x.view().MkdirAll(x.abs(d), mode)
+			if err == nil {
+				err = x.view().Chmod(x.abs(d), mode)
+			}
+			if err != nil {
+				status = x.errorf("cannot create directory '%s': %s", d, strerror(err))
+			}
+		}
+		return status
+	}
+	if len(names) != 2 {
+		return x.notSimulated(1)
+	}
+	to := x.into(names[1], names[0], opts.has('T'))
+	var err error
+	if opts.has('D') {
+		err = x.view().MkdirAll(path.Dir(to), 0o755)
+	}
+	if err == nil {
+		// install unlinks first: a running executable is no obstacle.
+		if rerr := x.view().Remove(to); rerr != nil && !errors.Is(rerr, fs.ErrNotExist) {
+			err = rerr
+		}
+	}
+	if err == nil {
+		err = x.copy(names[0], to, mode)
+	}
+	if err != nil {
+		return x.errorf("cannot create regular file '%s': %s", names[1], strerror(err))
+	}
+	return 0
+}
+
+func chmod(x *call) int {
+	_, args, ok := x.options("", nil)
+	if !ok {
+		return 1
+	}
+	if len(args) < 2 {
+		return x.errorf("missing operand")
+	}
+	mode, err := parseMode(args[0])
+	if err != nil {
+		return x.errorf("%v", err)
+	}
+	status := 0
+	for _, name := range args[1:] {
+		if err := x.view().Chmod(x.abs(name), mode); err != nil {
+			status = x.errorf("cannot access '%s': %s", name, strerror(err))
+		}
+	}
+	return status
+}
+
+// chown accepts what changes nothing: the lab runs as one real user.
+func chown(x *call) int {
+	_, args, ok := x.options("h", nil)
+	if !ok {
+		return 1
+	}
+	if len(args) < 2 {
+		return x.errorf("missing operand")
+	}
+	owner, group, _ := strings.Cut(args[0], ":")
+	if !x.mayOwn(owner) || !x.mayOwn(group) {
+		return 1
+	}
+	status := 0
+	for _, name := range args[1:] {
+		if _, err := x.view().Lstat(x.abs(name)); err != nil {
+			status = x.errorf("cannot access '%s': %s", name, strerror(err))
+		}
+	}
+	return status
+}
+
+// mayOwn reports whether files may be given to a user or group of that name.
+func (x *call) mayOwn(name string) bool {
+	switch {
+	case name == "", name == x.user.name, name == strconv.Itoa(x.user.uid()), x.user.root && name == x.login:
+		return true
+	case x.user.root:
+		x.errorf("owner '%s': not simulated in the lab", name)
+	default:
+		x.errorf("changing ownership to '%s': Operation not permitted", name)
+	}
+	return false
+}
+
+func ln(x *call) int {
+	opts, names, ok := x.options("sfnT", map[string]rune{"symbolic": 's', "force": 'f'})
+	if !ok {
+		return 1
+	}
+	if len(names) != 2 {
+		return x.notSimulated(1)
+	}
+	to := x.into(names[1], names[0], opts.has('n') || opts.has('T'))
+	if opts.has('f') {
+		if err := x.view().Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return x.errorf("cannot remove '%s': %s", names[1], strerror(err))
+		}
+	}
+	var err error
+	if opts.has('s') {
+		err = x.view().Symlink(names[0], to)
+	} else {
+		err = x.view().Link(x.abs(names[0]), to)
+	}
+	if err != nil {
+		return x.errorf("failed to create link '%s': %s", names[1], strerror(err))
+	}
+	return 0
+}
+
+func touch(x *call) int {
+	_, names, ok := x.options("c", nil)
+	if !ok {
+		return 1
+	}
+	status := 0
+	for _, name := range names {
+		f, err := x.view().Open(x.abs(name), os.O_WRONLY|os.O_CREATE, x.create(0o666))
+		if err != nil {
+			status = x.errorf("cannot touch '%s': %s", name, strerror(err))
+			continue
+		}
+		_ = f.Close() // nothing was written
+	}
+	return status
+}
+
+// syncTool makes files durable, as sync FILE does; without a name there is
+// nothing that the lab could add.
+func syncTool(x *call) int {
+	_, names, ok := x.options("df", map[string]rune{"data": 'd', "file-system": 'f'})
+	if !ok {
+		return 1
+	}
+	status := 0
+	for _, name := range names {
+		f, err := x.view().Open(x.abs(name), os.O_RDONLY, 0)
+		if err == nil {
+			err = f.Sync()
+			_ = f.Close() // was only read
+		}
+		if err != nil {
+			status = x.errorf("error syncing '%s': %s", name, strerror(err))
+		}
+	}
+	return status
+}
+
+func mktemp(x *call) int {
+	opts, names, ok := x.options("dp:t", map[string]rune{"directory": 'd', "tmpdir": 'p'})
+	if !ok || len(names) > 1 || opts.has('t') {
+		return x.notSimulated(1)
+	}
+	template := "tmp.XXXXXXXXXX"
+	dir := "/tmp"
+	if len(names) == 1 {
+		template, dir = names[0], x.dir
+	}
+	if opts.has('p') {
+		dir = x.abs(opts.last('p'))
+	}
+	stem := strings.TrimRight(template, "X")
+	if len(template)-len(stem) < 3 {
+		return x.errorf("too few X's in template '%s'", template)
+	}
+	for range 100 {
+		random := make([]byte, len(template))
+		_, _ = rand.Read(random) // never fails
+		name := at(dir, stem+hex.EncodeToString(random)[:len(template)-len(stem)])
+		var err error
+		if opts.has('d') {
+			err = x.view().Mkdir(name, 0o700)
+		} else {
+			var f file
+			if f, err = x.view().Open(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600); err == nil {
+				err = f.Close()
+			}
+		}
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err != nil {
+			return x.errorf("failed to create file via template '%s': %s", template, strerror(err))
+		}
+		fmt.Fprintln(x.stdout, name)
+		return 0
+	}
+	return x.errorf("no free name for template '%s'", template)
+}
+
+func tee(x *call) int {
+	opts, names, ok := x.options("a", nil)
+	if !ok {
+		return 1
+	}
+	flag := os.O_WRONLY | os.O_CREATE | os.O_TRUNC
+	if opts.has('a') {
+		flag = os.O_WRONLY | os.O_CREATE | os.O_APPEND
+	}
+	writers, status := []io.Writer{x.stdout}, 0
+	for _, name := range names {
+		f, err := x.view().Open(x.abs(name), flag, x.create(0o666))
+		if err != nil {
+			status = x.errorf("%s: %s", name, strerror(err))
+			continue
+		}
+		defer f.Close()
+		writers = append(writers, f)
+	}
+	if _, err := io.Copy(io.MultiWriter(writers...), x.in); err != nil {
+		return x.errorf("%v", err)
+	}
+	return status
+}
