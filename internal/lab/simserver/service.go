@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"syscall"
 	"time"
@@ -87,11 +88,7 @@ func (s *Server) daemon(u *unit, svc *service) error {
 		return err
 	}
 	args := svc.start[0]
-	p, err := s.rootView().resolve(args[0], true)
-	if err != nil {
-		return fail(err)
-	}
-	if !isBelow(p, agentDir) {
+	if !isBelow(path.Clean(args[0]), agentDir) {
 		return fail(fmt.Errorf("%s: services outside of %s are not simulated in the lab", args[0], agentDir))
 	}
 	log, err := s.journal(u.name)

@@ -18,8 +18,8 @@ import (
 
 // A tool is one simulated command; it returns the exit status.
 type tool struct {
-	run func(*call) int
-	bin string // directory that a search path must have: "bin" or "sbin"; "": a builtin of the shell
+	run  func(*call) int
+	dirs []string // where it stands; the first is what "command -v" says
 }
 
 // A call is one run of a tool.
@@ -104,10 +104,7 @@ func toolAt(p string) (tool, bool) {
 	return t, ok && holds(path.Dir(p), t)
 }
 
-func holds(dir string, t tool) bool {
-	dir = strings.TrimSuffix(dir, "/")
-	return dir == "/"+t.bin || dir == "/usr/"+t.bin
-}
+func holds(dir string, t tool) bool { return slices.Contains(t.dirs, strings.TrimSuffix(dir, "/")) }
 
 func (x *call) view() view { return view{x.server.tree, x.user} }
 
@@ -209,22 +206,24 @@ func (o options) last(r rune) string {
 
 // tools is the table of simulated commands.
 func tools() map[string]tool {
+	bin, sbin := []string{"/usr/bin", "/bin"}, []string{"/usr/sbin", "/sbin"}
 	list := map[string]tool{}
 	for name, run := range map[string]func(*call) int{
 		"basename": basename, "cat": cat, "chmod": chmod, "chown": chown, "cmp": cmp, "cp": cp, "dirname": dirname,
-		"env": env, "head": head, "hostname": hostname, "id": id, "install": install, "ip": ip, "journalctl": journalctl,
+		"env": env, "head": head, "hostname": hostname, "id": id, "install": install, "journalctl": journalctl,
 		"ln": ln, "ls": ls, "mkdir": mkdir, "mktemp": mktemp, "mv": mv, "nohup": passOn, "ping": ping,
 		"readlink": readlink, "realpath": realpath, "rm": rm, "rmdir": rmdir, "setsid": passOn, "sh": shTool,
 		"sha256sum": sha256sum, "sleep": sleep, "sort": sortTool, "stat": stat, "sudo": sudo, "sync": syncTool,
 		"systemctl": systemctl, "tail": tail, "tee": tee, "timeout": timeout, "touch": touch, "uname": unameTool,
 		"wc": wc, "whoami": whoami,
 	} {
-		list[name] = tool{run, "bin"}
+		list[name] = tool{run, bin}
 	}
 	for _, name := range []string{"echo", "printf", "test", "[", "true", "false", "pwd"} {
-		list[name] = tool{builtin, "bin"}
+		list[name] = tool{builtin, bin}
 	}
-	list["dcb"] = tool{dcb, "sbin"}
+	list["dcb"] = tool{dcb, sbin}
+	list["ip"] = tool{ip, append(bin, sbin...)}
 	return list
 }
 
@@ -264,7 +263,7 @@ func command(x *call) int {
 	for _, name := range args {
 		full := path.Clean(at(x.dir, name))
 		if t, ok := x.search(name); ok {
-			full = "/usr/" + t.bin + "/" + name
+			full = t.dirs[0] + "/" + name
 		} else if interp.IsBuiltin(name) {
 			full = name
 		} else if _, ok := toolAt(full); !ok || !strings.Contains(name, "/") {
