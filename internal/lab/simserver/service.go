@@ -91,6 +91,10 @@ func (s *Server) daemon(u *unit, svc *service) error {
 	if !isBelow(path.Clean(args[0]), agentDir) {
 		return fail(fmt.Errorf("%s: services outside of %s are not simulated in the lab", args[0], agentDir))
 	}
+	p, err := s.rootView().resolve(args[0], true)
+	if err != nil {
+		return fail(err)
+	}
 	log, err := s.journal(u.name)
 	if err != nil {
 		return fail(err)
