@@ -17,7 +17,7 @@ type Driver interface {
 
 	// Parse reads the output of those commands, keyed by command, into what is
 	// configured and observed. It never fails on lines it does not know. The
-	// result holds every port of the switch; Config.For narrows it to a wish.
+	// result holds every port of the switch; Config.For fits it to a wish.
 	Parse(out map[string]string) (Config, error)
 
 	// Render lists the lines that lead from have to want, in the order in
@@ -45,19 +45,10 @@ type Config struct {
 	Warnings []string // observed: what a reader of the plan must know
 	Facts    Facts    // observed
 
-	// Blocks are observed: the configuration as it stands on the switch where
-	// weft manages it. A Config with Blocks was read from a switch and is
-	// restored to the letter; one without is a wish.
-	Blocks []Block
-	// Maps are observed: the global priority maps of an OS that has them.
-	Maps map[string]map[int]int
-}
-
-// A Block is a piece of configuration on a switch: the headers that lead to
-// it, outermost first, and the lines that stand directly below them.
-type Block struct {
-	Path  []string
-	Lines []string
+	// read is what Parse saw, to the letter. The parts of a Config that still
+	// stand as they were read (all classes together with Name; each port) are
+	// restored from it; parts that were changed since are wishes.
+	read *reading
 }
 
 // A Class is one traffic class end to end through the switch. Its queue

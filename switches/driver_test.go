@@ -1,0 +1,206 @@
+package switches
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+)
+
+var update = flag.Bool("update", false, "rewrite the lines and undo sections of testdata")
+
+// TestCases renders every case there and back, and plays both on the printed
+// configuration.
+func TestCases(t *testing.T) {
+	for os, d := range map[string]Driver{"nxos": NXOS(), "comware": Comware()} {
+		files, err := filepath.Glob(filepath.Join("testdata", os, "*.txtar"))
+		if err != nil || len(files) == 0 {
+			t.Fatal("no cases", err)
+		}
+		for _, file := range files {
+			t.Run(os+"/"+strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) { runCase(t, d, file) })
+		}
+	}
+}
+
+func runCase(t *testing.T, d Driver, file string) {
+	ar, err := txtar.ParseFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	section := map[string]string{}
+	for _, f := range ar.Files {
+		section[f.Name] = string(f.Data)
+	}
+	want := parseWish(t, section["want"])
+	out := map[string]string{}
+	for _, cmd := range d.Show(want) {
+		text, ok := section[cmd]
+		if !ok {
+			t.Fatalf("the case has no section %q", cmd)
+		}
+		out[cmd] = text
+	}
+	read := func(out map[string]string) Config {
+		t.Helper()
+		c, err := d.Parse(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c.For(want)
+	}
+	have := read(out)
+	lines, err := d.Render(have, want)
+	var undo []string
+	if err != nil {
+		lines = []string{"error: " + err.Error()}
+	} else if undo, err = d.Render(want, have); err != nil {
+		t.Fatal("undo:", err)
+	}
+	compare(t, file, ar, map[string]string{
+		"lines": block2text(lines), "undo": block2text(undo),
+		"have": showConfig(have, section, "have"), "warnings": showWarnings(have, section),
+	})
+	if err != nil || strings.HasPrefix(strings.Join(lines, ""), "error:") {
+		return
+	}
+	box := newBox(d, out)
+	before := box.print()
+	box.play(t, lines)
+	after := read(box.print())
+	if left, err := d.Render(after, want); err != nil || len(left) > 0 {
+		t.Errorf("not converged: %v\n%s", err, strings.Join(left, "\n"))
+	}
+	for i, w := range want.Ports {
+		p := after.Ports[i]
+		if p.PFC != w.PFC || p.Classify != w.Classify || p.Queue != w.Queue || p.MTU < w.MTU {
+			t.Errorf("port %s reads back as %+v", w.Name, p)
+		}
+	}
+	for _, w := range want.Classes {
+		i := slices.IndexFunc(after.Classes, func(k Class) bool { return k.Name == w.Name })
+		if i < 0 || showClass(after.Classes[i]) != showClass(w) {
+			t.Errorf("class %s reads back as %+v", w.Name, after.Classes)
+		}
+	}
+	if again, err := d.Render(after, after); err != nil || len(again) > 0 {
+		t.Errorf("from itself to itself: %v %q", err, again)
+	}
+	box.play(t, undo)
+	if got := box.print(); !maps.Equal(got, before) {
+		for cmd := range before {
+			if got[cmd] != before[cmd] {
+				t.Errorf("undo does not restore %q:\n%s\nwas:\n%s", cmd, got[cmd], before[cmd])
+			}
+		}
+	}
+}
+
+func block2text(lines []string) string {
+	if len(lines) == 0 {
+		return ""
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+func compare(t *testing.T, file string, ar *txtar.Archive, got map[string]string) {
+	t.Helper()
+	changed := false
+	for i, f := range ar.Files {
+		text, ok := got[f.Name]
+		if !ok || text == string(f.Data) {
+			continue
+		}
+		if *update {
+			ar.Files[i].Data, changed = []byte(text), true
+		} else {
+			t.Errorf("%s:\n%s\nwant:\n%s", f.Name, text, f.Data)
+		}
+	}
+	if changed {
+		if err := os.WriteFile(file, txtar.Format(ar), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// parseWish reads the want section of a case.
+func parseWish(t *testing.T, text string) (c Config) {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		w := strings.Fields(line)
+		if len(w) < 2 {
+			continue
+		}
+		value := map[string]string{}
+		for _, word := range w[2:] {
+			k, v, _ := strings.Cut(word, "=")
+			value[k] = v
+		}
+		has := func(k string) bool { _, ok := value[k]; return ok }
+		num := func(k string) int { n, _ := strconv.Atoi(value[k]); return n }
+		switch w[0] {
+		case "name":
+			c.Name = w[1]
+		case "class":
+			k := Class{Name: w[1], Priority: num("priority"), Bandwidth: num("bandwidth"), Strict: has("strict"), PFC: has("pfc")}
+			if has("dscp") {
+				k.DSCP = parseRanges(value["dscp"], dscpNumber)
+			}
+			if has("ecn") {
+				e := &ECN{}
+				if _, err := fmt.Sscanf(value["ecn"], "%d,%d,%d", &e.Min, &e.Max, &e.Probability); err != nil {
+					t.Fatal(err)
+				}
+				k.ECN = e
+			}
+			c.Classes = append(c.Classes, k)
+		case "port":
+			c.Ports = append(c.Ports, Port{Name: w[1], MTU: num("mtu"), PFC: has("pfc"), Classify: has("classify"), Queue: has("queue")})
+		default:
+			t.Fatalf("unknown line %q", line)
+		}
+	}
+	return c
+}
+
+func showClass(k Class) string {
+	s := fmt.Sprintf("class %s dscp=%s priority=%d bandwidth=%d strict=%v pfc=%v", k.Name, ranges(k.DSCP), k.Priority, k.Bandwidth, k.Strict, k.PFC)
+	if k.ECN != nil {
+		s += fmt.Sprintf(" ecn=%d,%d,%d", k.ECN.Min, k.ECN.Max, k.ECN.Probability)
+	}
+	return s
+}
+
+// showConfig prints what was read, for cases that have that section.
+func showConfig(c Config, section map[string]string, name string) string {
+	if _, ok := section[name]; !ok {
+		return ""
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "name %q\n", c.Name)
+	for _, k := range c.Classes {
+		fmt.Fprintln(&b, showClass(k))
+	}
+	for _, p := range c.Ports {
+		fmt.Fprintf(&b, "port %s exists=%v mtu=%d pfc=%v classify=%v queue=%v\n", p.Name, p.Exists, p.MTU, p.PFC, p.Classify, p.Queue)
+	}
+	for _, f := range c.Foreign {
+		fmt.Fprintln(&b, "foreign", f)
+	}
+	return b.String()
+}
+
+func showWarnings(c Config, section map[string]string) string {
+	if _, ok := section["warnings"]; !ok {
+		return ""
+	}
+	return block2text(c.Warnings)
+}

@@ -1,0 +1,181 @@
+package switches
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// NXOS speaks to Cisco Nexus 9000 switches (NX-OS 10.x, the model of eight
+// queues).
+func NXOS() Driver { return nxos{} }
+
+type nxos struct{}
+
+// What is asked of an NX-OS switch.
+const (
+	nxosVersion = "show version"
+	nxosRunning = "show running-config"
+)
+
+// Dialect implements Driver.
+func (nxos) Dialect() Dialect {
+	return Dialect{
+		OS:       "nxos",
+		Platform: []byte(nxosPlatform),
+		Refusals: []string{
+			`(?m)^% ?\w`,
+			`(?i)(invalid|incomplete|ambiguous).* at '\^' marker`,
+			`(?im)^\s*error:`,
+			`(?i)syntax error`,
+			`(?i)unknown command`,
+			`(?i)no corresponding .+ configured`,
+			`(?i)configuration not allowed`,
+			`(?i)requested config change not allowed`,
+			`(?im)^unable to perform the action`,
+			`(?i)module \d+ returned status`,
+			`(?i)returned error code: \d+`,
+			`(?i)sufficient free entries are not available`,
+			`(?im)^failed\. err=`,
+			`(?i)commit verification failed`,
+			`(?i)permission denied`,
+		},
+		Harmless: []string{
+			`^Enter configuration commands, one per line\. +End with CNTL/Z\.$`,
+		},
+		Method: "two-stage commit: the switch verifies, applies, and reverts by itself unless confirmed (seen on a virtual Nexus, not with QoS lines)",
+		// The help text of the switch: <30-65535> seconds.
+		Confirm: 30 * time.Second,
+	}
+}
+
+// nxosPlatform is ours because the embedded definition of scrapligo cannot
+// leave system qos: its prompt, (config-sys-qos), is excluded there.
+const nxosPlatform = `---
+platform-type: 'weft_nxos'
+default:
+  driver-type: 'network'
+  privilege-levels:
+    exec:
+      name: 'exec'
+      pattern: '(?im)^[\w.\-]{1,63}(\(maint-mode\))?#\s?$'
+      previous-priv:
+      deescalate:
+      escalate:
+      escalate-auth: false
+      escalate-prompt:
+    configuration:
+      name: 'configuration'
+      pattern: '(?im)^[\w.\-]{1,63}(\(maint-mode\))?\(conf(ig)?[\w.\-@/:+]{0,63}\)#\s?$'
+      not-contains:
+        - 'config-tcl'
+      previous-priv: 'exec'
+      deescalate: 'end'
+      escalate: 'configure terminal'
+      escalate-auth: false
+      escalate-prompt:
+  default-desired-privilege-level: 'exec'
+  network-on-open:
+    - operation: 'acquire-priv'
+    - operation: 'driver.send-command'
+      command: 'terminal width 511'
+    - operation: 'driver.send-command'
+      command: 'terminal length 0'
+    - operation: 'driver.send-command'
+      command: 'terminal dont-ask'
+`
+
+// Show implements Driver.
+func (nxos) Show(Config) []string { return []string{nxosVersion, nxosRunning} }
+
+// Headers of the objects that weft creates.
+const (
+	nxosClassMap   = "class-map type qos match-any "
+	nxosClassify   = "policy-map type qos "
+	nxosQueuing    = "policy-map type queuing "
+	nxosNetworkQoS = "policy-map type network-qos "
+	nxosSystem     = "system qos"
+	nxosInterface  = "interface "
+
+	// Roles: what follows the name.
+	nxosIn, nxosOut, nxosNQ = "-in", "-out", "-nq"
+
+	nxosAttachIn  = "service-policy type qos input "
+	nxosAttachOut = "service-policy type queuing output "
+	nxosAttachNQ  = "service-policy type network-qos "
+	nxosOtherwise = "class class-default" // all other traffic
+)
+
+// nxosGrammar is how NX-OS lines replace and undo each other.
+func nxosGrammar() grammar {
+	return grammar{
+		key:    nxosKey,
+		undo:   nxosUndo,
+		remove: nxosRemove,
+		rank:   nxosRank,
+		early: func(have, want string) bool {
+			// Shares of a policy may not exceed 100 percent at any moment.
+			h, isShare := strings.CutPrefix(have, nxosShare)
+			w, same := strings.CutPrefix(want, nxosShare)
+			return isShare && same && atoi(w) < atoi(h)
+		},
+		join:   nxosJoin,
+		indent: "  ",
+	}
+}
+
+const nxosShare = "bandwidth remaining percent "
+
+func nxosKey(line string) string {
+	for _, key := range []string{
+		"set qos-group", "bandwidth remaining percent", "priority level", "random-detect", "mtu",
+		"pause pfc-cos", "priority-flow-control mode",
+		"service-policy type qos input", "service-policy type queuing output", "service-policy type network-qos",
+	} {
+		if strings.HasPrefix(line, key+" ") {
+			return key
+		}
+	}
+	return line
+}
+
+func nxosUndo(line string) string {
+	if strings.HasPrefix(line, "mtu ") {
+		return "no mtu"
+	}
+	return "no " + line
+}
+
+func nxosRemove(header string) string {
+	if header == nxosSystem || strings.HasPrefix(header, nxosInterface) {
+		return ""
+	}
+	return "no " + header
+}
+
+func nxosRank(header string) int {
+	return slices.IndexFunc([]string{nxosClassMap, nxosClassify, nxosQueuing, nxosNetworkQoS, nxosSystem, nxosInterface},
+		func(prefix string) bool { return strings.HasPrefix(header, prefix) })
+}
+
+// nxosJoin writes neighbouring matches as one line.
+func nxosJoin(lines []string) (out []string) {
+	const match = "match dscp "
+	for i := 0; i < len(lines); i++ {
+		no := ""
+		if strings.HasPrefix(lines[i], "no ") {
+			no = "no "
+		}
+		var ns []int
+		for ; i < len(lines) && strings.HasPrefix(lines[i], no+match); i++ {
+			ns = append(ns, atoi(lines[i][len(no+match):]))
+		}
+		if len(ns) == 0 {
+			out = append(out, lines[i])
+			continue
+		}
+		out = append(out, no+match+ranges(ns))
+		i--
+	}
+	return out
+}

@@ -1,0 +1,329 @@
+package switches
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Parse implements Driver.
+func (nxos) Parse(out map[string]string) (Config, error) {
+	var c Config
+	c.Facts = nxosFacts(out[nxosVersion])
+	r := &reading{ports: map[string]Port{}, port: map[string][]block{}}
+	for _, n := range parseTree(out[nxosRunning]) {
+		nxosNode(&c, r, n)
+	}
+	r.global = append(r.global, block{path: []string{nxosSystem}}) // always exists
+	r.global = mergeBlocks(r.global)
+	r.facts, c.read = c.Facts, r
+	c.Name = attachedName(r)
+	c.Classes = nxosClasses(r.global, c.Name)
+	c.Foreign = foreignNames(c, Config{Name: c.Name, Classes: c.Classes})
+	for i, p := range c.Ports {
+		c.Ports[i] = nxosParsePort(p.Name, r.port[p.Name], r.global, c.Name)
+	}
+	return c.seal(), nil
+}
+
+// These are printed by real devices: "NXOS: version 10.2(3) [Feature
+// Release]", "cisco Nexus9000 C9332D-GX2B Chassis", "Processor Board ID
+// FDO26380WD1", "Device name: Spine-12". Older systems say "system:".
+var (
+	nxosVersionLine = regexp.MustCompile(`(?m)^ *(?:NXOS|system): +version (\S+)`)
+	nxosModelLine   = regexp.MustCompile(`(?m)^ *cisco (.+?) *(?:[Cc]hassis\b.*|\(.*)?$`)
+	nxosSerialLine  = regexp.MustCompile(`(?m)^ *Processor Board ID (\S+)`)
+	nxosNameLine    = regexp.MustCompile(`(?m)^ *Device name: (\S+)`)
+)
+
+func nxosFacts(text string) Facts {
+	text = strings.ReplaceAll(text, "\r", "")
+	first := func(re *regexp.Regexp) string {
+		if m := re.FindStringSubmatch(text); m != nil {
+			return m[1]
+		}
+		return ""
+	}
+	return Facts{
+		Hostname: first(nxosNameLine),
+		Model:    first(nxosModelLine),
+		Serial:   first(nxosSerialLine),
+		Version:  first(nxosVersionLine),
+	}
+}
+
+// nxosNode collects one section of the running configuration. Sections stand
+// in any order, and some twice.
+func nxosNode(c *Config, r *reading, n *node) {
+	head := nxosNormal(n.line)
+	switch {
+	case strings.HasPrefix(head, "hostname "), strings.HasPrefix(head, "switchname "):
+		c.Facts.Hostname = head[strings.IndexByte(head, ' ')+1:]
+	case head == nxosSystem:
+		b := block{path: []string{head}}
+		for _, k := range n.kids {
+			line := nxosNormal(k.line)
+			if attachment(line) != "" && (strings.HasPrefix(line, nxosAttachOut) || strings.HasPrefix(line, nxosAttachNQ)) {
+				b.lines = append(b.lines, line)
+			}
+		}
+		r.global = append(r.global, b)
+	case nxosRank(head) >= 0 && objectOf(head) != "":
+		r.global = append(r.global, nxosObject([]string{head}, n.kids)...)
+	case strings.HasPrefix(head, "interface ") && nxosPhysical(head):
+		name := strings.TrimPrefix(head, nxosInterface)
+		if _, twice := r.port[name]; !twice {
+			c.Ports = append(c.Ports, Port{Name: name})
+		}
+		r.port[name] = mergeBlocks(append(r.port[name], nxosInterfaceBlock(head, n.kids)))
+	}
+}
+
+// nxosPhysical reports whether a header opens a port that can carry a fabric.
+func nxosPhysical(header string) bool {
+	name := strings.TrimPrefix(header, nxosInterface)
+	return strings.HasPrefix(name, "Ethernet") || strings.HasPrefix(name, "port-channel")
+}
+
+// nxosNormal writes short and longer forms as the one that we write.
+func nxosNormal(line string) string {
+	word := strings.Fields(line)
+	if len(word) == 0 {
+		return line
+	}
+	switch {
+	case word[0] == "policy-map" && len(word) == 2:
+		word = []string{"policy-map", "type", "qos", word[1]}
+	case word[0] == "class-map" && !slices.Contains(word, "type"):
+		word = append([]string{"class-map", "type", "qos"}, word[1:]...)
+	case word[0] == "class" && len(word) == 4 && word[1] == "type" && word[2] == "qos":
+		word = []string{"class", word[3]}
+	case word[0] == "service-policy" && len(word) >= 3 && word[1] != "type":
+		word = append([]string{"service-policy", "type", "qos"}, word[1:]...)
+	}
+	if word[0] == "service-policy" && word[len(word)-1] == "no-stats" {
+		word = word[:len(word)-1] // added by the switch
+	}
+	return strings.Join(word, " ")
+}
+
+// nxosObject flattens an object of ours with everything in it.
+func nxosObject(path []string, kids []*node) []block {
+	b := block{path: path}
+	var below []block
+	for _, k := range kids {
+		line := nxosNormal(k.line)
+		switch list, isMatch := strings.CutPrefix(line, "match dscp "); {
+		case isMatch:
+			for _, d := range parseRanges(list, dscpNumber) {
+				b.lines = append(b.lines, "match dscp "+strconv.Itoa(d))
+			}
+		case strings.HasPrefix(line, "class "):
+			below = append(below, nxosObject([]string{path[0], line}, k.kids)...)
+		default:
+			b.lines = append(b.lines, line)
+		}
+	}
+	return append([]block{b}, below...)
+}
+
+// nxosInterfaceBlock keeps the lines that weft manages and that are not
+// defaults.
+func nxosInterfaceBlock(head string, kids []*node) block {
+	b := block{path: []string{head}}
+	for _, k := range kids {
+		line := nxosNormal(k.line)
+		switch {
+		case line == "mtu 1500", line == "priority-flow-control mode auto":
+		case strings.HasPrefix(line, "mtu "),
+			strings.HasPrefix(line, "priority-flow-control mode "),
+			strings.HasPrefix(line, nxosAttachIn) && attachment(line) != "",
+			strings.HasPrefix(line, nxosAttachOut) && attachment(line) != "":
+			b.lines = append(b.lines, line)
+		}
+	}
+	return b
+}
+
+// mergeBlocks makes one block of those with the same path.
+func mergeBlocks(bs []block) (out []block) {
+	for _, b := range bs {
+		i := slices.IndexFunc(out, func(o block) bool { return slices.Equal(o.path, b.path) })
+		if i < 0 {
+			out = append(out, b.clone())
+			continue
+		}
+		for _, line := range b.lines {
+			if !slices.Contains(out[i].lines, line) {
+				out[i].lines = append(out[i].lines, line)
+			}
+		}
+	}
+	return out
+}
+
+// attachedName is the prefix of the objects of ours that are attached, of the
+// system before the ports.
+func attachedName(r *reading) string {
+	places := slices.Clone(r.global)
+	for _, name := range sortedPorts(r) {
+		places = append(places, r.port[name]...)
+	}
+	for _, b := range places {
+		for _, line := range b.lines {
+			object := attachment(line)
+			if !strings.HasPrefix(object, objectPrefix) {
+				continue
+			}
+			for _, role := range roles() {
+				if name, ok := strings.CutSuffix(object, role); ok {
+					return name
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// nxosClasses reads what the policies of a name say, as far as they are in
+// force; classification is in force port by port.
+func nxosClasses(bs []block, name string) (out []Class) {
+	if name == "" {
+		return nil
+	}
+	system, _ := findBlock(bs, nxosSystem)
+	queuing := slices.Contains(system.lines, nxosAttachOut+name+nxosOut)
+	network := slices.Contains(system.lines, nxosAttachNQ+name+nxosNQ)
+	for _, b := range bs {
+		if b.head() != nxosClassify+name+nxosIn || len(b.path) < 2 {
+			continue
+		}
+		object := strings.TrimPrefix(b.path[1], "class ")
+		k := Class{Name: strings.TrimPrefix(object, name+"-")}
+		if b.path[1] == nxosOtherwise {
+			k.Name = allOther
+		}
+		for _, line := range b.lines {
+			if n, ok := strings.CutPrefix(line, "set qos-group "); ok {
+				k.Priority = atoi(n)
+			}
+		}
+		match, _ := findBlock(bs, nxosClassMap+object)
+		for _, line := range match.lines {
+			if n, ok := strings.CutPrefix(line, "match dscp "); ok {
+				k.DSCP = append(k.DSCP, atoi(n))
+			}
+		}
+		slices.Sort(k.DSCP)
+		if queuing {
+			q, _ := findBlock(bs, nxosQueuing+name+nxosOut, "class type queuing "+nxosQueue(k.Priority))
+			nxosSchedule(&k, q.lines)
+		}
+		if network {
+			q, _ := findBlock(bs, nxosNetworkQoS+name+nxosNQ, "class type network-qos c-8q-nq"+strconv.Itoa(k.Priority))
+			k.PFC = slices.Contains(q.lines, "pause pfc-cos "+strconv.Itoa(k.Priority))
+		}
+		out = append(out, k)
+	}
+	slices.SortStableFunc(out, byPriority)
+	return out
+}
+
+var nxosRED = regexp.MustCompile(`^random-detect minimum-threshold (\d+) (\w+) maximum-threshold (\d+) (\w+) drop-probability (\d+) weight \d+ (?:\S+ )*ecn$`)
+
+func nxosSchedule(k *Class, lines []string) {
+	for _, line := range lines {
+		if n, ok := strings.CutPrefix(line, nxosShare); ok {
+			k.Bandwidth = atoi(n)
+		}
+		if strings.HasPrefix(line, "priority level ") {
+			k.Strict = true
+		}
+		m := nxosRED.FindStringSubmatch(line)
+		if m == nil {
+			continue
+		}
+		lo, ok := nxosDepth(m[1], m[2])
+		hi, ok2 := nxosDepth(m[3], m[4])
+		if ok && ok2 {
+			k.ECN = &ECN{Min: lo, Max: hi, Probability: atoi(m[5])}
+		}
+	}
+}
+
+// nxosDepth reads a queue depth; one in packets has no length in bytes.
+func nxosDepth(number, unit string) (int64, bool) {
+	n, err := strconv.ParseInt(number, 10, 40)
+	switch {
+	case err != nil:
+	case unit == "bytes":
+		return n, true
+	case unit == "kbytes":
+		return n * 1000, true
+	case unit == "mbytes":
+		return n * 1000_000, true
+	}
+	return 0, false
+}
+
+func nxosParsePort(name string, bs, global []block, prefix string) Port {
+	p := Port{Name: name, Exists: true}
+	system, _ := findBlock(global, nxosSystem)
+	p.Queue = prefix != "" && slices.Contains(system.lines, nxosAttachOut+prefix+nxosOut)
+	for _, b := range bs {
+		for _, line := range b.lines {
+			if n, ok := strings.CutPrefix(line, "mtu "); ok {
+				p.MTU = atoi(n)
+			}
+			if line == nxosPFC || strings.HasPrefix(line, nxosPFC+" ") {
+				p.PFC = true
+			}
+			if prefix != "" && line == nxosAttachIn+prefix+nxosIn {
+				p.Classify = true
+			}
+			if strings.HasPrefix(line, nxosAttachOut) {
+				p.Queue = false // the port's own policy overrides the system's
+			}
+		}
+	}
+	return p
+}
+
+func sortedPorts(r *reading) []string {
+	names := make([]string, 0, len(r.port))
+	for n := range r.port {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// atoi reads a number that may be followed by more; what is none is -1.
+func atoi(s string) int {
+	s, _, _ = strings.Cut(strings.TrimSpace(s), " ")
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		return -1
+	}
+	return n
+}
+
+// dscpNumber reads a DSCP by number or by its standard name.
+func dscpNumber(s string) (int, bool) {
+	s = strings.ToLower(strings.TrimSpace(s))
+	if n, err := strconv.Atoi(s); err == nil {
+		return n, n >= 0 && n < 64
+	}
+	switch {
+	case s == "default":
+		return 0, true
+	case s == "ef":
+		return 46, true
+	case len(s) == 3 && s[:2] == "cs" && s[2] >= '0' && s[2] <= '7':
+		return int(s[2]-'0') * 8, true
+	case len(s) == 4 && s[:2] == "af" && s[2] >= '1' && s[2] <= '4' && s[3] >= '1' && s[3] <= '3':
+		return int(s[2]-'0')*8 + int(s[3]-'0')*2, true
+	}
+	return 0, false
+}

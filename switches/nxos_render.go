@@ -1,0 +1,204 @@
+package switches
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Render implements Driver.
+func (nxos) Render(have, want Config) ([]string, error) {
+	o := rules{
+		grammar: nxosGrammar(),
+		global:  nxosGlobal,
+		port:    nxosPort,
+		settle:  nxosSettle,
+		unowned: func(line string) bool { return strings.HasPrefix(line, "mtu ") },
+		detach:  nxosDetach,
+	}
+	return o.render(have, want)
+}
+
+// nxosDetach takes a network-qos policy off the system before it changes:
+// whether one may be edited while it is in force is not documented.
+func nxosDetach(have, want []block) ([]string, []block) {
+	system, _ := findBlock(have, nxosSystem)
+	at := slices.IndexFunc(system.lines, func(l string) bool { return strings.HasPrefix(l, nxosAttachNQ) })
+	if at < 0 {
+		return nil, have
+	}
+	line := system.lines[at]
+	policy := nxosNetworkQoS + strings.TrimPrefix(line, nxosAttachNQ)
+	below := func(bs []block) (out []string) {
+		for _, b := range bs {
+			if b.head() == policy {
+				out = append(out, strings.Join(append(slices.Clone(b.path), b.lines...), "\n"))
+			}
+		}
+		slices.Sort(out)
+		return out
+	}
+	if was, will := below(have), below(want); len(will) == 0 || slices.Equal(was, will) {
+		return nil, have
+	}
+	have = slices.Clone(have)
+	for i, b := range have {
+		if b.head() == nxosSystem {
+			have[i] = b.clone()
+			have[i].lines = slices.Delete(have[i].lines, at, at+1)
+		}
+	}
+	return []string{nxosSystem, "  " + nxosUndo(line)}, have
+}
+
+// nxosGlobal writes classes as class-maps, the three policies, and their
+// attachment to the system.
+func nxosGlobal(c Config, _ Facts) ([]block, error) {
+	if len(c.Classes) == 0 {
+		return []block{{path: []string{nxosSystem}}}, nil
+	}
+	var out []block
+	classify := nxosClassify + c.Name + nxosIn
+	parents := []block{{path: []string{classify}}}
+	classes := slices.SortedStableFunc(slices.Values(c.Classes), byPriority)
+	other := "set qos-group 0"
+	for _, k := range classes {
+		if k.Name == allOther {
+			continue
+		}
+		object := c.Name + "-" + k.Name
+		match := block{path: []string{nxosClassMap + object}}
+		for _, d := range k.DSCP {
+			match.lines = append(match.lines, fmt.Sprintf("match dscp %d", d))
+		}
+		out = append(out, match)
+		parents = append(parents, block{[]string{classify, "class " + object}, []string{fmt.Sprintf("set qos-group %d", k.Priority)}})
+	}
+	parents = append(parents, block{[]string{classify, nxosOtherwise}, []string{other}})
+	out = append(out, parents...)
+	out = append(out, nxosQueues(c, classes)...)
+	out = append(out, nxosLossless(c, classes)...)
+	return append(out, block{[]string{nxosSystem}, []string{
+		nxosAttachOut + c.Name + nxosOut,
+		nxosAttachNQ + c.Name + nxosNQ,
+	}}), nil
+}
+
+// nxosQueues lists all eight queues: one that is left out keeps what the
+// default policy gives it.
+func nxosQueues(c Config, classes []Class) []block {
+	policy := nxosQueuing + c.Name + nxosOut
+	out := []block{{path: []string{policy}}}
+	level := 0
+	for q := priorities - 1; q >= 0; q-- {
+		b := block{path: []string{policy, "class type queuing " + nxosQueue(q)}}
+		k := Class{}
+		if i := slices.IndexFunc(classes, func(k Class) bool { return k.Priority == q }); i >= 0 {
+			k = classes[i]
+		}
+		if k.Strict {
+			level++
+			b.lines = append(b.lines, fmt.Sprintf("priority level %d", level))
+		} else {
+			b.lines = append(b.lines, fmt.Sprintf(nxosShare+"%d", k.Bandwidth))
+		}
+		if e := k.ECN; e != nil {
+			b.lines = append(b.lines, fmt.Sprintf("random-detect minimum-threshold %s maximum-threshold %s drop-probability %d weight 0 ecn",
+				nxosBytes(e.Min), nxosBytes(e.Max), e.Probability))
+		}
+		out = append(out, b)
+	}
+	return out
+}
+
+func nxosQueue(q int) string {
+	if q == 0 {
+		return "c-out-8q-q-default"
+	}
+	return fmt.Sprintf("c-out-8q-q%d", q)
+}
+
+// nxosBytes writes a depth in kbytes where that is exact.
+func nxosBytes(n int64) string {
+	if n%1000 == 0 {
+		return fmt.Sprintf("%d kbytes", n/1000)
+	}
+	return fmt.Sprintf("%d bytes", n)
+}
+
+// nxosLossless writes the network-qos policy. Its MTU is the largest there
+// is, so that only the MTU of a port limits its frames.
+func nxosLossless(c Config, classes []Class) []block {
+	policy := nxosNetworkQoS + c.Name + nxosNQ
+	out := []block{{path: []string{policy}}}
+	for _, k := range classes {
+		if k.PFC {
+			out = append(out, block{
+				[]string{policy, fmt.Sprintf("class type network-qos c-8q-nq%d", k.Priority)},
+				[]string{nxosLargest, fmt.Sprintf("pause pfc-cos %d", k.Priority)},
+			})
+		}
+	}
+	return append(out, block{[]string{policy, "class type network-qos c-8q-nq-default"}, []string{nxosLargest}})
+}
+
+const nxosLargest = "mtu 9216"
+
+func nxosPort(c Config, p Port, _ Facts) []block {
+	b := block{path: []string{nxosInterface + p.Name}}
+	if p.PFC {
+		b.lines = append(b.lines, nxosPFC)
+	}
+	if p.MTU > 0 {
+		b.lines = append(b.lines, fmt.Sprintf("mtu %d", p.MTU))
+	}
+	if p.Classify {
+		b.lines = append(b.lines, nxosAttachIn+c.Name+nxosIn)
+	}
+	return []block{b}
+}
+
+const nxosPFC = "priority-flow-control mode on"
+
+// nxosSettle leaves alone a larger MTU, and pause that is forced on with more
+// words than ours.
+func nxosSettle(_ *reading, _ int, seen, wish []block) []block {
+	for i, w := range wish {
+		if !strings.HasPrefix(w.head(), nxosInterface) {
+			continue
+		}
+		s, ok := findBlock(seen, w.path...)
+		if !ok {
+			continue
+		}
+		w = w.clone()
+		wished := 0
+		w.lines = slices.DeleteFunc(w.lines, func(l string) bool {
+			if n, ok := strings.CutPrefix(l, "mtu "); ok {
+				wished = atoi(n)
+				return wished <= nxosMTU(s)
+			}
+			return false
+		})
+		for _, l := range s.lines {
+			if n, ok := strings.CutPrefix(l, "mtu "); ok && atoi(n) >= wished {
+				w.lines = append(w.lines, l)
+			}
+			if j := slices.Index(w.lines, nxosPFC); j >= 0 && strings.HasPrefix(l, nxosPFC+" ") {
+				w.lines[j] = l
+			}
+		}
+		wish[i] = w
+	}
+	return wish
+}
+
+// nxosMTU is the MTU of a port, 1500 where nothing is said.
+func nxosMTU(b block) int {
+	for _, l := range b.lines {
+		if n, ok := strings.CutPrefix(l, "mtu "); ok {
+			return atoi(n)
+		}
+	}
+	return 1500
+}

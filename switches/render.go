@@ -1,0 +1,217 @@
+package switches
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// rules are what Render needs to know about one switch OS.
+type rules struct {
+	grammar grammar
+	// global and port write a wish as blocks; Render has checked its classes.
+	global func(c Config, f Facts) ([]block, error)
+	port   func(c Config, p Port, f Facts) []block
+	// settle fits wished blocks to observed ones of the same place, so that
+	// what is good enough is left alone.
+	settle func(observed *reading, frame int, seen, wish []block) []block
+	// unowned reports lines that nobody claims even on a port of somebody else.
+	unowned func(line string) bool
+	// detach lists what must be taken off before attached blocks may change,
+	// and have without it. Nil: nothing.
+	detach func(have, want []block) ([]string, []block)
+}
+
+// render compares two configurations place by place, each read or wished.
+func (o rules) render(have, want Config) ([]string, error) {
+	seen := have.read
+	if seen == nil {
+		seen = want.read
+	}
+	h := side{Config: have, rules: o, seen: seen}
+	w := side{Config: want, rules: o, seen: seen}
+	name := h.prefix()
+	if n := w.prefix(); n != "" {
+		name = n
+	}
+	from, err := h.globals(name)
+	if err != nil {
+		return nil, err
+	}
+	to, err := w.globals(name)
+	if err != nil {
+		return nil, err
+	}
+	var foreign []string
+	if have.observed() && !want.observed() && len(want.Classes) > 0 {
+		foreign = inTheWay(have.read.global, name)
+	}
+	for _, port := range portNames(have, want) {
+		a, b, err := o.ports(h, w, port, name)
+		if err != nil {
+			return nil, err
+		}
+		if p, wished := want.port(port); wished && !want.observedPort(p) && have.read != nil {
+			foreign = append(foreign, o.claimed(a, b, name)...)
+		}
+		from, to = append(from, a...), append(to, b...)
+	}
+	if len(foreign) > 0 {
+		return nil, &ForeignError{Lines: foreign}
+	}
+	var first []string
+	if o.detach != nil {
+		first, from = o.detach(from, to)
+	}
+	return append(first, o.grammar.diff(from, to)...), nil
+}
+
+// A side is one of the two configurations that are compared.
+type side struct {
+	Config
+	rules rules
+	seen  *reading // what either side has read
+}
+
+func (s side) facts() Facts {
+	if s.seen != nil {
+		return s.seen.facts
+	}
+	return s.Facts
+}
+
+// prefix is the name of the wished objects, "" if nothing is wished.
+func (s side) prefix() string {
+	if s.observed() {
+		return ""
+	}
+	return s.Name
+}
+
+// globals are the blocks of s that are no port's. Of what was read, objects
+// that are not of the prefix name, and where they are attached, are none of
+// our business; name "" is all.
+func (s side) globals(name string) ([]block, error) {
+	if s.observed() {
+		var out []block
+		for _, b := range s.read.global {
+			if object := objectOf(b.head()); object != "" && name != "" && owner(object, name, s.read.global) != name {
+				continue
+			}
+			b = b.clone()
+			b.lines = slices.DeleteFunc(b.lines, func(l string) bool {
+				n := attachment(l)
+				return n != "" && name != "" && !ours(n, name)
+			})
+			out = append(out, b)
+		}
+		return out, nil
+	}
+	if err := checkClasses(s.Config); err != nil {
+		return nil, err
+	}
+	out, err := s.rules.global(s.Config, s.facts())
+	if err != nil || s.seen == nil {
+		return out, err
+	}
+	return s.rules.settle(s.seen, 0, s.seen.global, out), nil
+}
+
+// objectOf returns the name that weft gave to the object a header opens, "" if
+// the header opens no named object.
+func objectOf(header string) string {
+	name := header[strings.LastIndexByte(header, ' ')+1:]
+	if strings.HasPrefix(name, objectPrefix) {
+		return name
+	}
+	return ""
+}
+
+const objectPrefix = "WEFT-"
+
+// ports returns the blocks of one port on both sides.
+func (o rules) ports(h, w side, port, name string) (from, to []block, err error) {
+	hp, inHave := h.port(port)
+	wp, inWant := w.port(port)
+	if s := h.read; s != nil && inWant && !w.observedPort(wp) {
+		if _, ok := s.port[port]; !ok {
+			return nil, nil, fmt.Errorf("the switch has no port %s", port)
+		}
+	}
+	switch {
+	case inHave && inWant:
+		return h.portBlocks(hp), w.portBlocks(wp), nil
+	case inHave && h.read != nil:
+		// Nobody wishes anything of the port: only what carries our name goes.
+		from = h.portBlocks(hp)
+		return from, without(from, name), nil
+	case inWant && w.read != nil:
+		to = w.portBlocks(wp)
+		return without(to, name), to, nil
+	case inHave:
+		return h.portBlocks(hp), nil, nil
+	default:
+		return nil, w.portBlocks(wp), nil
+	}
+}
+
+func (s side) portBlocks(p Port) []block {
+	if s.observedPort(p) {
+		return s.read.port[p.Name]
+	}
+	wish := s.rules.port(s.Config, p, s.facts())
+	if s.seen == nil {
+		return wish
+	}
+	return s.rules.settle(s.seen, s.seen.ports[p.Name].Frame, s.seen.port[p.Name], wish)
+}
+
+// without leaves out the lines that attach objects of the prefix name.
+func without(bs []block, name string) (out []block) {
+	for _, b := range bs {
+		b = b.clone()
+		b.lines = slices.DeleteFunc(b.lines, func(l string) bool { return ours(attachment(l), name) })
+		out = append(out, b)
+	}
+	return out
+}
+
+func portNames(have, want Config) (out []string) {
+	for _, p := range slices.Concat(want.Ports, have.Ports) {
+		if !slices.Contains(out, p.Name) {
+			out = append(out, p.Name)
+		}
+	}
+	return out
+}
+
+// inTheWay lists attachments of objects that are not of the prefix name.
+func inTheWay(bs []block, name string) (out []string) {
+	for _, b := range bs {
+		for _, line := range b.lines {
+			if n := attachment(line); n != "" && !ours(n, name) {
+				out = append(out, b.head()+": "+line)
+			}
+		}
+	}
+	return out
+}
+
+// claimed lists what somebody else wants of a port: attachments of others,
+// and, where the port carries nothing of ours, every line that ours would
+// replace or take off.
+func (o rules) claimed(seen, wish []block, name string) []string {
+	out := inTheWay(seen, name)
+	if carries(seen, name) || len(out) > 0 {
+		return out
+	}
+	for _, b := range seen {
+		w, _ := findBlock(wish, b.path...)
+		for _, line := range b.lines {
+			if !slices.Contains(w.lines, line) && !o.unowned(line) {
+				out = append(out, b.head()+": "+line)
+			}
+		}
+	}
+	return out
+}
