@@ -4,6 +4,7 @@
 package inventory
 
 import (
+	"encoding/json"
 	"net/netip"
 	"time"
 
@@ -15,6 +16,14 @@ import (
 type Model struct {
 	Name  string               // the owner: weft { name = … }
 	Files map[string]*hcl.File // by name, for source snippets
+
+	// Inputs are the resolved values of the variables that are not sensitive,
+	// for the plan file.
+	Inputs map[string]json.RawMessage
+
+	// Sources are the texts of the *.weft.hcl files by name, for the plan
+	// file. What may hold a secret is cut out.
+	Sources map[string][]byte
 
 	Connections []*Connection
 	Credentials []*Credential
@@ -30,6 +39,8 @@ type Model struct {
 	Rollouts    []*Rollout
 	Checks      []*Check
 	Outputs     []*Output
+
+	eval *evaluator
 }
 
 // Block is what every instance of a block has.
@@ -37,6 +48,10 @@ type Block struct {
 	Addr  string               // switch.leaf-a, server.node["st1"]
 	Range hcl.Range            // of the block's header
 	Attrs map[string]hcl.Range // of its attributes, dotted for nested blocks: "safety.save"
+
+	DependsOn []string // addresses of instances, from depends_on
+
+	incomplete bool // an attribute could not be evaluated; what needs it is not judged
 }
 
 // At is the source range of an attribute, or of the block where it is not set.

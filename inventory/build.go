@@ -1,0 +1,291 @@
+package inventory
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// A builder turns evaluated objects into the model.
+type builder struct {
+	*evaluator
+	m    *Model
+	made map[*object]any // what an object became: *Server, *RNIC …
+}
+
+// build makes all enabled instances in the order in which they refer to each
+// other. What an attribute refers to is made before.
+func (b *builder) build() {
+	for _, d := range b.decls {
+		b.get(d.instances)
+	}
+	makers := map[string]func(*object){
+		"connection": b.connection,
+		"credential": b.credential,
+		"fabric":     b.fabric,
+		"switch":     b.leaf,
+		"server":     b.server,
+		"link":       b.link,
+		"pool":       b.pool,
+		"volume":     b.volume,
+		"target":     b.target,
+		"initiator":  b.initiator,
+		"validation": b.validation,
+		"rollout":    b.rollout,
+	}
+	byKind := map[string][]*decl{}
+	for _, d := range b.decls {
+		byKind[d.kind] = append(byKind[d.kind], d)
+	}
+	for _, kind := range referable() {
+		for _, d := range byKind[kind] {
+			for _, o := range d.objects {
+				if b.enabled(o) {
+					makers[kind](o)
+				}
+			}
+		}
+	}
+	b.outputsAndChecks()
+}
+
+// enabled reports whether an object takes effect: it and everything that it
+// cannot do without.
+func (e *evaluator) enabled(o *object) bool {
+	if o.state == stateUnknown {
+		o.state = stateEnabled // for the time being: ends a cycle
+		if !e.computeEnabled(o) {
+			o.state = stateDisabled
+		}
+	}
+	return o.state == stateEnabled
+}
+
+func (e *evaluator) computeEnabled(o *object) bool {
+	if o.parent != nil && !e.enabled(o.parent) {
+		return false
+	}
+	if _, ok := o.body.schema.attrs["enabled"]; ok {
+		if v := e.attr(o, "enabled"); v.IsKnown() && !v.IsNull() && v.False() {
+			return false
+		}
+	}
+	for _, name := range o.body.names {
+		t := o.body.schema.attrs[name]
+		if len(t.takes.refs) == 0 || t.takes.many || !t.needed && name != "server" {
+			continue
+		}
+		if needed := e.refOf(o, name); needed != nil && !e.enabled(needed) {
+			return false
+		}
+	}
+	return true
+}
+
+// refOf is the object that an attribute refers to, or nil.
+func (e *evaluator) refOf(o *object, name string) *object {
+	v := e.attr(o, name)
+	if !v.IsKnown() || v.IsNull() {
+		return nil
+	}
+	return v.EncapsulatedValue().(*object)
+}
+
+// block makes what every instance has. It computes all attributes, so that
+// all problems are found.
+func (b *builder) block(o *object) Block {
+	block := Block{Addr: o.addr, Range: o.header, Attrs: o.body.ranges}
+	s := o.body.schema
+	for _, name := range slices.Sorted(maps.Keys(s.attrs)) {
+		spec := s.attrs[name]
+		if spec.raw || spec.secret || spec.observed || name == "for_each" || name == "count" {
+			continue
+		}
+		if !b.attr(o, name).IsKnown() {
+			block.incomplete = true
+		}
+	}
+	if _, ok := s.attrs["depends_on"]; ok {
+		for _, on := range b.references(o, "depends_on") {
+			block.DependsOn = append(block.DependsOn, on.addr)
+		}
+	}
+	for _, c := range o.children {
+		if c.label == "" && !o.body.schema.blocks[c.kind].many && b.block(c).incomplete {
+			block.incomplete = true
+		}
+	}
+	return block
+}
+
+// references returns the enabled objects that an attribute refers to, each
+// once.
+func (b *builder) references(o *object, name string) []*object {
+	v := b.attr(o, name)
+	if !v.IsKnown() || v.IsNull() {
+		return nil
+	}
+	all, _ := flatten(v)
+	var list []*object
+	seen := map[*object]bool{}
+	for _, r := range all {
+		if !seen[r] && b.enabled(r) {
+			seen[r] = true
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// one returns what the object became that an attribute refers to; nil where
+// nothing is referred to or the object is disabled.
+func one[T any](b *builder, o *object, name string) *T {
+	r := b.refOf(o, name)
+	if r == nil {
+		return nil
+	}
+	made, _ := b.made[r].(*T)
+	return made
+}
+
+// many returns what the objects became that an attribute refers to.
+func many[T any](b *builder, o *object, name string) []*T {
+	var list []*T
+	for _, r := range b.references(o, name) {
+		if made, ok := b.made[r].(*T); ok {
+			list = append(list, made)
+		}
+	}
+	return list
+}
+
+// set returns an attribute's value and whether it has one.
+func (b *builder) set(o *object, name string) (cty.Value, bool) {
+	if o == nil {
+		return cty.NilVal, false
+	}
+	v, _ := b.attr(o, name).Unmark()
+	return v, v.IsKnown() && !v.IsNull()
+}
+
+func (b *builder) text(o *object, name string) string {
+	if v, ok := b.set(o, name); ok {
+		return v.AsString()
+	}
+	return ""
+}
+
+func (b *builder) flag(o *object, name string) bool {
+	v, ok := b.set(o, name)
+	return ok && v.True()
+}
+
+func (b *builder) integer(o *object, name string) int {
+	v, ok := b.set(o, name)
+	if !ok {
+		return 0
+	}
+	n, _ := v.AsBigFloat().Int64()
+	return int(n)
+}
+
+func (b *builder) integers(o *object, name string) []int {
+	v, ok := b.set(o, name)
+	if !ok {
+		return nil
+	}
+	var list []int
+	for _, item := range v.AsValueSlice() {
+		n, _ := item.AsBigFloat().Int64()
+		list = append(list, int(n))
+	}
+	return list
+}
+
+func (b *builder) texts(o *object, name string) []string {
+	v, ok := b.set(o, name)
+	if !ok {
+		return nil
+	}
+	var list []string
+	for _, item := range v.AsValueSlice() {
+		if !item.IsNull() {
+			list = append(list, item.AsString())
+		}
+	}
+	return list
+}
+
+func (b *builder) textMap(o *object, name string) map[string]string {
+	v, ok := b.set(o, name)
+	if !ok {
+		return nil
+	}
+	texts := map[string]string{}
+	for key, item := range v.AsValueMap() {
+		if !item.IsNull() {
+			texts[key] = item.AsString()
+		}
+	}
+	return texts
+}
+
+// unitOf reads a text whose syntax was checked with the attribute.
+func unitOf[T any](b *builder, o *object, name string, parse func(string) (T, error)) T {
+	var zero T
+	v, ok := b.set(o, name)
+	if !ok {
+		return zero
+	}
+	t, err := parse(v.AsString())
+	if err != nil {
+		return zero
+	}
+	return t
+}
+
+func (b *builder) outputsAndChecks() {
+	for _, d := range b.outputs {
+		out := &Output{Block: b.block(d.object), Name: d.name, Sensitive: b.flag(d.object, "sensitive")}
+		if a := d.body.attrs["value"]; a != nil {
+			out.Value = b.lazy(a.Expr)
+			v := b.tryOut(out.Value)
+			if v.ContainsMarked() && !out.Sensitive {
+				b.report(within(problem(codeShown, a.NameRange, "a sensitive value is shown here",
+					"output.%s uses a sensitive value. Give it sensitive = true.", d.name), a.NameRange))
+			}
+		}
+		b.m.Outputs = append(b.m.Outputs, out)
+	}
+	for _, d := range b.checks {
+		check := &Check{Block: b.block(d.object), Name: d.name}
+		for _, c := range d.body.blocks {
+			condition, message := c.body.attrs["condition"], c.body.attrs["error_message"]
+			if condition == nil || message == nil {
+				continue
+			}
+			a := Assert{Condition: b.lazy(condition.Expr), ErrorMessage: b.lazy(message.Expr)}
+			b.tryOut(a.Condition)
+			b.tryOut(a.ErrorMessage)
+			check.Asserts = append(check.Asserts, a)
+		}
+		b.m.Checks = append(b.m.Checks, check)
+	}
+}
+
+// tryOut evaluates an expression with observed values that are not known yet,
+// to find what is wrong with its form.
+func (b *builder) tryOut(x hcl.Expression) cty.Value {
+	v, diags := x.Value(b.withObserved(func(string, string) (cty.Value, error) { return cty.DynamicVal, nil }))
+	b.report(coded(codeExpr, diags)...)
+	return v
+}
+
+// withObserved is a scope in which observed attributes have values.
+func (e *evaluator) withObserved(o Observed) *hcl.EvalContext {
+	scope := e.scope.NewChild()
+	scope.Variables = map[string]cty.Value{observedKey: cty.CapsuleVal(observedType, &o)}
+	return scope
+}

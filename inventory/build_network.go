@@ -1,0 +1,191 @@
+package inventory
+
+import (
+	"net/netip"
+	"strconv"
+	"strings"
+)
+
+func (b *builder) connection(o *object) {
+	c := &Connection{
+		Block:          b.block(o),
+		User:           b.text(o, "user"),
+		Port:           b.integer(o, "port"),
+		Become:         b.text(o, "become"),
+		ConnectTimeout: unitOf(b, o, "connect_timeout", parseDuration),
+		CommandTimeout: unitOf(b, o, "command_timeout", parseDuration),
+	}
+	b.made[o] = c
+	b.m.Connections = append(b.m.Connections, c)
+}
+
+func (b *builder) credential(o *object) {
+	c := &Credential{Block: b.block(o), User: b.text(o, "user"), Password: b.secret(o, "password")}
+	b.made[o] = c
+	b.m.Credentials = append(b.m.Credentials, c)
+}
+
+func (b *builder) fabric(o *object) {
+	f := &Fabric{
+		Block:     b.block(o),
+		Name:      o.flatName(),
+		Transport: b.text(o, "transport"),
+		Mode:      b.text(o, "mode"),
+		MTU:       b.integer(o, "mtu"),
+		HostMTU:   b.integer(o, "host_mtu"),
+	}
+	for _, c := range o.all("plane") {
+		f.Planes = append(f.Planes, &Plane{Block: b.block(c), Name: c.label, Subnet: unitOf(b, c, "subnet", netip.ParsePrefix)})
+	}
+	for _, c := range o.all("traffic_class") {
+		f.Classes = append(f.Classes, b.trafficClass(c))
+	}
+	if c := o.child("pfc_watchdog"); c != nil {
+		f.PFCWatchdog = &PFCWatchdog{
+			Block:   b.block(c),
+			Action:  b.text(c, "action"),
+			Detect:  unitOf(b, c, "detect", parseDuration),
+			Restore: unitOf(b, c, "restore", parseDuration),
+		}
+	}
+	b.made[o] = f
+	b.m.Fabrics = append(b.m.Fabrics, f)
+}
+
+func (b *builder) trafficClass(o *object) *TrafficClass {
+	t := &TrafficClass{
+		Block:     b.block(o),
+		Name:      o.label,
+		DSCP:      b.integers(o, "dscp"),
+		Priority:  b.integer(o, "priority"),
+		Bandwidth: b.integer(o, "bandwidth"),
+		Strict:    b.flag(o, "strict"),
+		PFC:       b.flag(o, "pfc"),
+	}
+	if c := o.child("ecn"); c != nil {
+		t.ECN = &ECN{
+			Min:         unitOf(b, c, "min", parseSize),
+			Max:         unitOf(b, c, "max", parseSize),
+			Probability: b.integer(c, "probability"),
+		}
+	}
+	if c := o.child("headroom"); c != nil {
+		t.Headroom = &Headroom{
+			Xoff: unitOf(b, c, "xoff", parseSize),
+			Xon:  unitOf(b, c, "xon", parseSize),
+			Size: unitOf(b, c, "size", parseSize),
+		}
+	}
+	return t
+}
+
+func (b *builder) leaf(o *object) {
+	s := &Switch{
+		Block:      b.block(o),
+		Name:       o.name,
+		OS:         b.text(o, "os"),
+		Host:       b.text(o, "host"),
+		Serial:     b.text(o, "serial"),
+		Credential: one[Credential](b, o, "credential"),
+		Connection: one[Connection](b, o, "connection"),
+		Fabric:     one[Fabric](b, o, "fabric"),
+		Plane:      b.text(o, "plane"),
+		Unmanaged:  b.flag(o, "unmanaged"),
+		Adopt:      b.flag(o, "adopt"),
+		Safety:     Safety{Save: "after-soak"},
+	}
+	if c := o.child("safety"); c != nil {
+		s.Safety = Safety{Save: b.text(c, "save"), Method: b.text(c, "commit_method")}
+		if confirm := b.text(c, "commit_confirm"); confirm == "none" {
+			s.Safety.ConfirmNone = true
+		} else {
+			s.Safety.Confirm = unitOf(b, c, "commit_confirm", parseDuration)
+		}
+	}
+	b.made[o] = s
+	b.m.Switches = append(b.m.Switches, s)
+}
+
+func (b *builder) server(o *object) {
+	s := &Server{
+		Block:      b.block(o),
+		Name:       o.name,
+		OS:         b.text(o, "os"),
+		Host:       b.text(o, "host"),
+		MachineID:  b.text(o, "machine_id"),
+		Labels:     b.textMap(o, "labels"),
+		Connection: one[Connection](b, o, "connection"),
+	}
+	for _, c := range o.all("rnic") {
+		s.RNICs = append(s.RNICs, b.rnic(c, s))
+	}
+	for _, c := range o.all("file") {
+		s.FileBlocks = append(s.FileBlocks, b.file(c))
+	}
+	b.made[o] = s
+	b.m.Servers = append(b.m.Servers, s)
+}
+
+func (b *builder) rnic(o *object, s *Server) *RNIC {
+	match := b.textMap(o, "match")
+	r := &RNIC{
+		Block:   b.block(o),
+		Name:    o.label,
+		Server:  s,
+		PCI:     strings.ToLower(match["pci"]),
+		MAC:     strings.ToLower(match["mac"]),
+		Address: unitOf(b, o, "address", netip.ParsePrefix),
+		Fabric:  one[Fabric](b, o, "fabric"),
+	}
+	if r.Fabric != nil && r.Address.IsValid() {
+		r.Plane = r.Fabric.planeOf(r.Address.Addr())
+	}
+	b.made[o] = r
+	return r
+}
+
+// planeOf returns the first plane whose subnet holds the address, or nil.
+func (f *Fabric) planeOf(a netip.Addr) *Plane {
+	for _, p := range f.Planes {
+		if p.Subnet.IsValid() && p.Subnet.Contains(a) {
+			return p
+		}
+	}
+	return nil
+}
+
+func (b *builder) file(o *object) *File {
+	f := &File{Block: b.block(o), Path: o.label, Content: b.text(o, "content"), Secret: b.attr(o, "content").IsMarked()}
+	// The attribute's check has made sure that these are octal digits.
+	if mode, err := strconv.ParseUint(b.text(o, "mode"), 8, 32); err == nil {
+		f.Mode = uint32(mode)
+	}
+	return f
+}
+
+func (b *builder) link(o *object) {
+	l := &Link{Block: b.block(o), From: b.end(o, "from"), To: b.end(o, "to"), Speed: unitOf(b, o, "speed", parseRate)}
+	b.made[o] = l
+	b.m.Links = append(b.m.Links, l)
+}
+
+func (b *builder) end(o *object, name string) LinkEnd {
+	r := b.refOf(o, name)
+	if r == nil {
+		return LinkEnd{}
+	}
+	if r.kind == "port" {
+		s, _ := b.made[r.parent].(*Switch)
+		return LinkEnd{Switch: s, Port: r.label}
+	}
+	rnic, _ := b.made[r].(*RNIC)
+	return LinkEnd{RNIC: rnic}
+}
+
+// flatName is the label and the key as one word, for names on devices.
+func (o *object) flatName() string {
+	if o.key == "" {
+		return o.label
+	}
+	return o.label + "-" + o.key
+}

@@ -1,0 +1,95 @@
+package inventory
+
+import "github.com/zclconf/go-cty/cty"
+
+func (b *builder) validation(o *object) {
+	v := &Validation{
+		Block:   b.block(o),
+		Name:    o.name,
+		Probe:   b.text(o, "probe"),
+		Pairs:   b.text(o, "pairs"),
+	}
+	if v.Probe != "" {
+		v.Samples = b.integer(o, "samples")
+		for _, text := range b.texts(o, "sizes") {
+			if n, err := parseSize(text); err == nil {
+				v.Sizes = append(v.Sizes, int(n))
+			}
+		}
+	}
+	for _, c := range o.all("metric") {
+		v.Metrics = append(v.Metrics, b.metric(c))
+	}
+	b.made[o] = v
+	b.m.Validations = append(b.m.Validations, v)
+}
+
+func (b *builder) metric(o *object) *Metric {
+	m := &Metric{
+		Block:      b.block(o),
+		Name:       o.label,
+		Source:     b.text(o, "source"),
+		Size:       int(unitOf(b, o, "size", parseSize)),
+		Unit:       b.text(o, "unit"),
+		Delta:      b.flag(o, "delta"),
+		Regression: unitOf(b, o, "regression", parsePercent),
+	}
+	if v, ok := b.set(o, "max"); ok {
+		m.HasMax = true
+		if v.Type() == cty.String {
+			m.Duration = true
+			m.Max = float64(unitOf(b, o, "max", parseDuration))
+		} else {
+			m.Max, _ = v.AsBigFloat().Float64()
+		}
+	}
+	return m
+}
+
+func (b *builder) rollout(o *object) {
+	r := &Rollout{
+		Block:          b.block(o),
+		Name:           o.name,
+		MaxUnavailable: b.integer(o, "max_unavailable"),
+		MaxFailures:    b.integer(o, "max_failures"),
+		OnFailure:      b.text(o, "on_failure"),
+		AcceptNoUndo:   b.flag(o, "accept_no_undo"),
+	}
+	for _, c := range o.all("phase") {
+		r.Phases = append(r.Phases, b.phase(c))
+	}
+	b.made[o] = r
+	b.m.Rollouts = append(b.m.Rollouts, r)
+}
+
+func (b *builder) phase(o *object) *Phase {
+	p := &Phase{
+		Block:   b.block(o),
+		Name:    o.label,
+		Batch:   b.texts(o, "batch"),
+		Record:  many[Validation](b, o, "record"),
+		Gate:    many[Validation](b, o, "gate"),
+		Soak:    unitOf(b, o, "soak", parseDuration),
+		Approve: b.text(o, "approve"),
+		Window:  b.text(o, "window"),
+	}
+	v, ok := b.set(o, "select")
+	if !ok {
+		return p
+	}
+	_, words := flatten(v)
+	for _, w := range words {
+		if w.AsString() != "remaining" {
+			a := o.body.attrs["select"]
+			b.report(within(problem(codeValue, a.Expr.Range(), "not a selection",
+				`select takes references such as switch.leaf-a, or "remaining"; %q is neither.`, w.AsString()), a.SrcRange))
+		}
+		p.Remaining = true
+	}
+	selected := b.references(o, "select")
+	sortObjects(selected)
+	for _, s := range selected {
+		p.Select = append(p.Select, s.addr)
+	}
+	return p
+}

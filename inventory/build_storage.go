@@ -1,0 +1,153 @@
+package inventory
+
+import (
+	"net/netip"
+	"strconv"
+
+	"github.com/zclconf/go-cty/cty"
+)
+
+func (b *builder) pool(o *object) {
+	p := &Pool{
+		Block:          b.block(o),
+		Server:         one[Server](b, o, "server"),
+		Drives:         b.texts(o, "drives"),
+		OnExistingData: b.text(o, "on_existing_data"),
+	}
+	b.made[o] = p
+	b.m.Pools = append(b.m.Pools, p)
+}
+
+func (b *builder) volume(o *object) {
+	v := &Volume{
+		Block:  b.block(o),
+		Name:   o.flatName(),
+		Pool:   one[Pool](b, o, "pool"),
+		Size:   unitOf(b, o, "size", parseSize),
+		Mirror: many[Pool](b, o, "mirror"),
+	}
+	// One volume of each pool needs no key in its name.
+	if pool := b.refOf(o, "pool"); pool != nil && pool.key == o.key {
+		v.Name = o.label
+	}
+	b.made[o] = v
+	b.m.Volumes = append(b.m.Volumes, v)
+}
+
+func (b *builder) target(o *object) {
+	t := &Target{
+		Block:         b.block(o),
+		Server:        one[Server](b, o, "server"),
+		Engine:        b.text(o, "engine"),
+		Transport:     b.texts(o, "transport"),
+		AllowDegraded: b.flag(o, "allow_degraded"),
+		Portals:       b.portals(o),
+	}
+	for _, c := range o.all("subsystem") {
+		t.Subsystems = append(t.Subsystems, b.subsystem(c))
+	}
+	b.made[o] = t
+	b.m.Targets = append(b.m.Targets, t)
+}
+
+// portals resolves NICs and literal addresses.
+func (b *builder) portals(o *object) []Portal {
+	v, ok := b.set(o, "portals")
+	if !ok {
+		return nil
+	}
+	port := uint16(b.integer(o, "port"))
+	_, texts := flatten(v)
+	var portals []Portal
+	for _, r := range b.references(o, "portals") {
+		rnic, _ := b.made[r].(*RNIC)
+		if rnic == nil {
+			continue
+		}
+		portals = append(portals, Portal{RNIC: rnic, Address: netip.AddrPortFrom(rnic.Address.Addr(), port), Plane: rnic.Plane})
+	}
+	for _, t := range texts {
+		if p, ok := b.literalPortal(o, t, port); ok {
+			portals = append(portals, p)
+		}
+	}
+	return portals
+}
+
+// literalPortal reads "10.0.0.1:4420" or "10.0.0.1".
+func (b *builder) literalPortal(o *object, text cty.Value, port uint16) (Portal, bool) {
+	at, err := netip.ParseAddrPort(text.AsString())
+	if err != nil {
+		addr, err := netip.ParseAddr(text.AsString())
+		if err != nil {
+			a := o.body.attrs["portals"]
+			b.report(within(problem(codePortal, a.Expr.Range(), "not an address",
+				`%q is neither an address such as "10.0.0.1" nor one with a port, "10.0.0.1:4420".`, text.AsString()), a.SrcRange))
+			return Portal{}, false
+		}
+		at = netip.AddrPortFrom(addr, port)
+	}
+	p := Portal{Address: at}
+	for _, f := range b.m.Fabrics {
+		if p.Plane = f.planeOf(at.Addr()); p.Plane != nil {
+			break
+		}
+	}
+	return p, true
+}
+
+func (b *builder) subsystem(o *object) *Subsystem {
+	s := &Subsystem{
+		Block:      b.block(o),
+		Name:       o.label,
+		NQN:        b.text(o, "nqn"),
+		Serial:     b.text(o, "serial"),
+		AllowHosts: b.texts(o, "allow_hosts"),
+	}
+	for _, c := range o.all("namespace") {
+		if b.enabled(c) {
+			s.Namespaces = append(s.Namespaces, b.namespace(c))
+		}
+	}
+	return s
+}
+
+func (b *builder) namespace(o *object) *Namespace {
+	n := &Namespace{
+		Block:   b.block(o),
+		From:    one[Volume](b, o, "from"),
+		UUID:    b.text(o, "uuid"),
+		Scratch: b.flag(o, "scratch"),
+	}
+	// What is not a number stays 0, which the rules refuse.
+	if id, err := strconv.ParseUint(o.label, 10, 32); err == nil {
+		n.ID = uint32(id)
+	}
+	if c := o.child("limits"); c != nil {
+		n.Limits = &Limits{IOPS: int64(b.integer(c, "iops")), Bandwidth: unitOf(b, c, "bandwidth", parseBandwidth)}
+	}
+	return n
+}
+
+func (b *builder) initiator(o *object) {
+	i := &Initiator{
+		Block:    b.block(o),
+		Server:   one[Server](b, o, "server"),
+		Engine:   b.text(o, "engine"),
+		HostNQN:  b.text(o, "hostnqn"),
+		ProbeNQN: b.text(o, "probe_nqn"),
+	}
+	for _, c := range o.all("connect") {
+		i.Connects = append(i.Connects, &Connect{
+			Block:          b.block(c),
+			To:             many[Target](b, c, "to"),
+			Paths:          b.text(c, "paths"),
+			IOPolicy:       b.text(c, "iopolicy"),
+			CtrlLossTMO:    b.integer(c, "ctrl_loss_tmo"),
+			ReconnectDelay: unitOf(b, c, "reconnect_delay", parseDuration),
+			KeepAliveTMO:   unitOf(b, c, "keep_alive_tmo", parseDuration),
+		})
+	}
+	b.made[o] = i
+	b.m.Initiators = append(b.m.Initiators, i)
+}

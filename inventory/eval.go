@@ -1,0 +1,244 @@
+package inventory
+
+import (
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+)
+
+// An evaluator computes one attribute of one instance at a time, when it is
+// asked for, and keeps the result. So a target may use an attribute of an
+// initiator that connects to that target.
+//
+// A value that could not be computed is unknown: what went wrong has been
+// reported where it happened, and what depends on it stays silent.
+type evaluator struct {
+	program
+	schemas map[string]*schema
+	fsys    fs.FS
+	env     func(string) (string, bool)
+	scope   *hcl.EvalContext // functions only
+	stack   []*cell          // being computed
+	diags   hcl.Diagnostics
+	seq     int // of the last object
+
+	templates   map[string]*template
+	connecting  *cell                 // finds the connections
+	connections map[*object][]*object // the initiators of each target
+}
+
+// sensitive marks values that are never shown.
+const sensitive = mark("sensitive")
+
+type mark string
+
+func newEvaluator(fsys fs.FS, env func(string) (string, bool)) *evaluator {
+	e := &evaluator{fsys: fsys, env: env, templates: map[string]*template{}}
+	e.program = program{
+		named:     map[string]map[string]*decl{},
+		variables: map[string]*variable{},
+		locals:    map[string]*cell{},
+	}
+	e.connecting = e.newCell("the initiators of all targets", hcl.Range{}, e.connect)
+	e.scope = &hcl.EvalContext{Functions: e.functions()}
+	return e
+}
+
+func (e *evaluator) report(diags ...*hcl.Diagnostic) { e.diags = append(e.diags, diags...) }
+
+// A cell is a value that is computed once.
+type cell struct {
+	name    string
+	at      hcl.Range
+	state   cellState
+	value   cty.Value
+	compute func() cty.Value
+}
+
+type cellState uint8
+
+const (
+	cellIdle cellState = iota
+	cellRunning
+	cellDone
+)
+
+func (e *evaluator) newCell(name string, at hcl.Range, compute func() cty.Value) *cell {
+	return &cell{name: name, at: at, compute: compute}
+}
+
+// get computes the cell. When the cell needs itself, that is reported once and
+// the result is unknown.
+func (e *evaluator) get(c *cell) cty.Value {
+	switch c.state {
+	case cellDone:
+		return c.value
+	case cellRunning:
+		e.reportCycle(c)
+		return cty.DynamicVal
+	}
+	if len(e.stack) > maxChain {
+		e.report(problem(codeTooLarge, c.at, "too many values in a chain",
+			"%s depends on more than %d other values, each on the next.", c.name, maxChain))
+		return cty.DynamicVal
+	}
+	c.state = cellRunning
+	e.stack = append(e.stack, c)
+	c.value = c.compute()
+	e.stack = e.stack[:len(e.stack)-1]
+	c.state = cellDone
+	c.compute = nil
+	return c.value
+}
+
+// maxChain bounds the stack: each link of a chain of values takes some frames.
+const maxChain = 20000
+
+func (e *evaluator) reportCycle(c *cell) {
+	cycle := e.stack[slices.Index(e.stack, c):]
+	var path strings.Builder
+	for _, link := range cycle {
+		fmt.Fprintf(&path, "%s (%s) needs\n", link.name, where(link.at))
+	}
+	path.WriteString(c.name + ".")
+	e.report(problem(codeCycle, c.at, c.name+" needs itself", "%s", path.String()))
+}
+
+// eval computes an expression and reports what is wrong with it. The result is
+// unknown when it cannot be computed.
+func (e *evaluator) eval(x hcl.Expression, scope *hcl.EvalContext) cty.Value {
+	v, diags := x.Value(scope)
+	diags = coded(codeExpr, diags)
+	for _, d := range diags {
+		if d.Context == nil {
+			d.Context = x.Range().Ptr()
+		}
+	}
+	e.report(diags...)
+	if diags.HasErrors() || !v.IsWhollyKnown() {
+		return cty.DynamicVal
+	}
+	return v
+}
+
+// attr computes an attribute of an object, written or not.
+func (e *evaluator) attr(o *object, name string) cty.Value {
+	c := o.cells[name]
+	if c == nil {
+		at := o.header
+		if a := o.body.attrs[name]; a != nil {
+			at = a.SrcRange
+		}
+		c = e.newCell(o.addr+"."+name, at, func() cty.Value { return e.computeAttr(o, name) })
+		if o.cells == nil {
+			o.cells = make(map[string]*cell, len(o.body.names))
+		}
+		o.cells[name] = c
+	}
+	return e.get(c)
+}
+
+func (e *evaluator) computeAttr(o *object, name string) cty.Value {
+	spec := o.body.schema.attrs[name]
+	a := o.body.attrs[name]
+	if a == nil {
+		return e.unset(o, spec)
+	}
+	v := e.eval(a.Expr, o.scope)
+	if !v.IsKnown() {
+		return v
+	}
+	v, marks := v.UnmarkDeep()
+	if len(marks) > 0 && !spec.private {
+		e.report(problem(codeShown, a.SrcRange, "a sensitive value is shown here",
+			"%s stands in plans and reports; it cannot take a sensitive value.", name))
+		return cty.DynamicVal
+	}
+	if v.IsNull() {
+		if spec.needed {
+			e.report(within(problem(codeMissing, a.Expr.Range(), name+" is null", "%s is needed: %s.", name, spec.takes.name), a.SrcRange))
+			return cty.DynamicVal
+		}
+		return e.unset(o, spec)
+	}
+	v, d := spec.takes.accept(v, a.Expr, len(marks) > 0)
+	if d != nil {
+		d.Detail = fmt.Sprintf("%s of %s: %s", name, o.addr, d.Detail)
+		e.report(within(d, a.SrcRange))
+		return cty.DynamicVal
+	}
+	return v.WithMarks(marks)
+}
+
+// unset is the value of an attribute that is not written.
+func (e *evaluator) unset(o *object, spec attr) cty.Value {
+	switch {
+	case spec.derive != nil:
+		return spec.derive(e, o)
+	case spec.unset != cty.NilVal:
+		return spec.unset
+	case spec.needed: // reported with the body
+		return cty.DynamicVal
+	case spec.takes.cty == cty.NilType:
+		return cty.NullVal(refType)
+	}
+	return cty.NullVal(spec.takes.cty)
+}
+
+// accept converts a value to the type and checks it. hidden keeps the value
+// out of messages.
+func (t valueType) accept(v cty.Value, x hcl.Expression, hidden bool) (cty.Value, *hcl.Diagnostic) {
+	if t.cty == cty.NilType {
+		return t.acceptRefs(v, x)
+	}
+	converted, err := convert.Convert(v, t.cty)
+	if err != nil {
+		return v, problem(codeType, x.Range(), "wrong type", "%s is needed, but this is %s.", t.name, describe(v))
+	}
+	// A number that is written out may not be what was meant: "1e3".
+	v = converted
+	if t.cty == cty.String && slices.Contains(t.later, v.AsString()) {
+		return v, later(x.Range(), fmt.Sprintf("%q", v.AsString()))
+	}
+	if t.check == nil {
+		return v, nil
+	}
+	if err := t.check(v); err != nil {
+		msg := err.Error()
+		if hidden {
+			msg = t.name + " is needed"
+		}
+		return v, problem(codeValue, errorRange(x, err), "not "+t.name, "%s.", msg)
+	}
+	return v, nil
+}
+
+// describe names what a value is, without its content.
+func describe(v cty.Value) string {
+	ty := v.Type()
+	switch {
+	case v.IsNull():
+		return "null"
+	case ty == refType && v.IsKnown():
+		return "a reference to " + v.EncapsulatedValue().(*object).addr
+	case ty.IsObjectType():
+		return "an object"
+	case ty.IsTupleType():
+		return "a list"
+	}
+	return "a " + strings.TrimPrefix(ty.FriendlyName(), "a ")
+}
+
+// within gives a problem its surroundings for the snippet.
+func within(d *hcl.Diagnostic, context hcl.Range) *hcl.Diagnostic {
+	d.Context = context.Ptr()
+	return d
+}
+
+// where names a place for use within a sentence.
+func where(r hcl.Range) string { return fmt.Sprintf("%s:%d", r.Filename, r.Start.Line) }

@@ -1,0 +1,72 @@
+package inventory
+
+import (
+	"errors"
+	"maps"
+
+	"github.com/hashicorp/hcl/v2/ext/tryfunc"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+	"github.com/zclconf/go-cty/cty/function/stdlib"
+)
+
+// functions returns all functions of the language.
+func (e *evaluator) functions() map[string]function.Function {
+	all := map[string]function.Function{
+		"try":        tryfunc.TryFunc,
+		"can":        tryfunc.CanFunc,
+		"yamldecode": laterFunction("yamldecode"),
+		"exec":       laterFunction("exec"),
+	}
+	for _, group := range []map[string]function.Function{
+		collectionFunctions(), textFunctions(), numberFunctions(), networkFunctions(), e.readingFunctions(),
+	} {
+		maps.Copy(all, group)
+	}
+	return all
+}
+
+// laterFunction is a function that is described, not yet managed.
+func laterFunction(name string) function.Function {
+	return function.New(&function.Spec{
+		VarParam: &function.Parameter{Name: "args", Type: cty.DynamicPseudoType, AllowNull: true},
+		Type: func([]cty.Value) (cty.Type, error) {
+			return cty.NilType, errors.New(name + ": described, not yet managed (" + string(codeLater) + ")")
+		},
+	})
+}
+
+func numberFunctions() map[string]function.Function {
+	return map[string]function.Function{
+		"abs":      stdlib.AbsoluteFunc,
+		"ceil":     stdlib.CeilFunc,
+		"floor":    stdlib.FloorFunc,
+		"log":      stdlib.LogFunc,
+		"max":      stdlib.MaxFunc,
+		"min":      stdlib.MinFunc,
+		"parseint": stdlib.ParseIntFunc,
+		"pow":      stdlib.PowFunc,
+		"signum":   stdlib.SignumFunc,
+		"sum":      sumFunction(),
+	}
+}
+
+func sumFunction() function.Function {
+	return function.New(&function.Spec{
+		Params: []function.Parameter{{Name: "numbers", Type: cty.List(cty.Number)}},
+		Type:   function.StaticReturnType(cty.Number),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			total := cty.Zero
+			for _, n := range args[0].AsValueSlice() {
+				if n.IsNull() {
+					return cty.NilVal, errors.New("null is not a number")
+				}
+				if !n.IsKnown() {
+					return cty.UnknownVal(cty.Number), nil
+				}
+				total = total.Add(n)
+			}
+			return total, nil
+		},
+	})
+}

@@ -1,0 +1,127 @@
+package inventory
+
+import (
+	"errors"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+	"github.com/zclconf/go-cty/cty/function"
+)
+
+// readingFunctions are those that look outside of the inventory.
+func (e *evaluator) readingFunctions() map[string]function.Function {
+	return map[string]function.Function{
+		"env":          textFunction([]string{"name"}, e.readEnv),
+		"file":         textFunction([]string{"path"}, e.readText),
+		"templatefile": e.templateFunction(),
+	}
+}
+
+func (e *evaluator) readEnv(args []string) (string, error) {
+	text, ok := e.env(args[0])
+	if !ok {
+		return "", fmt.Errorf("the environment variable %s is not set", args[0])
+	}
+	if !utf8.ValidString(text) {
+		return "", fmt.Errorf("the environment variable %s is not UTF-8 text", args[0])
+	}
+	return text, nil
+}
+
+func (e *evaluator) readText(args []string) (string, error) {
+	src, err := readLimited(e.fsys, args[0])
+	if err != nil {
+		return "", err
+	}
+	if !utf8.Valid(src) {
+		return "", fmt.Errorf("%s is not UTF-8 text", args[0])
+	}
+	return string(src), nil
+}
+
+// A template is a file that was parsed for templatefile.
+type template struct {
+	expr hclsyntax.Expression
+	err  error
+}
+
+// template parses a file once.
+func (e *evaluator) template(path string) (hclsyntax.Expression, error) {
+	if t := e.templates[path]; t != nil {
+		return t.expr, t.err
+	}
+	t := &template{}
+	e.templates[path] = t
+	text, err := e.readText([]string{path})
+	if err != nil {
+		t.err = err
+		return nil, t.err
+	}
+	src := []byte(text)
+	if tokens, _ := hclsyntax.LexTemplate(src, path, hcl.InitialPos); nestedTooDeep(tokens) != nil {
+		t.err = fmt.Errorf("%s is nested too deeply", path)
+		return nil, t.err
+	}
+	x, diags := hclsyntax.ParseTemplate(src, path, hcl.InitialPos)
+	if diags.HasErrors() {
+		t.err = fmt.Errorf("%s: %s", diagPlace(diags[0], path), diags[0].Detail)
+		return nil, t.err
+	}
+	t.expr = e.lazyTemplate(x)
+	return t.expr, nil
+}
+
+// templateFunction fills a file with values.
+func (e *evaluator) templateFunction() function.Function {
+	return function.New(&function.Spec{
+		Params: []function.Parameter{{Name: "path", Type: cty.String}, {Name: "variables", Type: cty.DynamicPseudoType}},
+		Type:   function.StaticReturnType(cty.String),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			ty := args[1].Type()
+			if !ty.IsObjectType() && !ty.IsMapType() {
+				return cty.NilVal, function.NewArgErrorf(1, "an object with the template's variables is needed")
+			}
+			x, err := e.template(args[0].AsString())
+			if err != nil {
+				return cty.NilVal, err
+			}
+			v, err := e.fill(x, args[0].AsString(), args[1].AsValueMap())
+			if err != nil {
+				return cty.NilVal, err
+			}
+			return v, nil
+		},
+	})
+}
+
+func (e *evaluator) fill(x hclsyntax.Expression, path string, variables map[string]cty.Value) (cty.Value, error) {
+	functions := make(map[string]function.Function, len(e.scope.Functions))
+	for name, f := range e.scope.Functions {
+		if name != "templatefile" { // a template that fills itself would never end
+			functions[name] = f
+		}
+	}
+	v, diags := x.Value(&hcl.EvalContext{Functions: functions, Variables: variables})
+	if diags.HasErrors() {
+		return cty.NilVal, fmt.Errorf("%s: %s", diagPlace(diags[0], path), diags[0].Detail)
+	}
+	if !v.IsKnown() {
+		return cty.UnknownVal(cty.String), nil
+	}
+	v, err := convert.Convert(v, cty.String)
+	if err != nil || v.IsNull() {
+		return cty.NilVal, errors.New(path + " does not yield a text")
+	}
+	return v, nil
+}
+
+func diagPlace(d *hcl.Diagnostic, path string) string {
+	if d.Subject == nil {
+		return path
+	}
+	return where(*d.Subject)
+}

@@ -1,0 +1,176 @@
+package inventory
+
+import (
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// lazy replaces the parts of an expression that look something up, such as
+// server.node["st1"].host, by ones that ask the evaluator for just that when
+// the expression is computed. HCL's own ones would need every value there is
+// beforehand.
+func (e *evaluator) lazy(x hclsyntax.Expression) hclsyntax.Expression {
+	return (&rewriter{e, true}).expr(x)
+}
+
+// lazyTemplate does the same for a template, which sees its own variables only.
+func (e *evaluator) lazyTemplate(x hclsyntax.Expression) hclsyntax.Expression {
+	return (&rewriter{e, false}).expr(x)
+}
+
+type rewriter struct {
+	e       *evaluator
+	globals bool // var, local and blocks can be looked up
+}
+
+func (r *rewriter) expr(x hclsyntax.Expression) hclsyntax.Expression {
+	switch x := x.(type) {
+	case *hclsyntax.ScopeTraversalExpr:
+		return &scopeExpr{x, r.e, r.globals}
+	case *hclsyntax.RelativeTraversalExpr:
+		x.Source = r.expr(x.Source)
+		return &relativeExpr{x, r.e}
+	case *hclsyntax.IndexExpr:
+		x.Collection, x.Key = r.expr(x.Collection), r.expr(x.Key)
+		return &indexExpr{x, r.e}
+	case *hclsyntax.FunctionCallExpr:
+		r.exprs(x.Args)
+		return &callExpr{x}
+	case *hclsyntax.SplatExpr:
+		x.Source, x.Each = r.expr(x.Source), r.expr(x.Each)
+	case *hclsyntax.ForExpr:
+		x.CollExpr, x.KeyExpr, x.ValExpr, x.CondExpr = r.expr(x.CollExpr), r.expr(x.KeyExpr), r.expr(x.ValExpr), r.expr(x.CondExpr)
+	case *hclsyntax.ConditionalExpr:
+		x.Condition, x.TrueResult, x.FalseResult = r.expr(x.Condition), r.expr(x.TrueResult), r.expr(x.FalseResult)
+	case *hclsyntax.BinaryOpExpr:
+		x.LHS, x.RHS = r.expr(x.LHS), r.expr(x.RHS)
+	case *hclsyntax.UnaryOpExpr:
+		x.Val = r.expr(x.Val)
+	case *hclsyntax.ParenthesesExpr:
+		x.Expression = r.expr(x.Expression)
+	case *hclsyntax.TupleConsExpr:
+		r.exprs(x.Exprs)
+	case *hclsyntax.ObjectConsExpr:
+		for i := range x.Items {
+			x.Items[i].KeyExpr, x.Items[i].ValueExpr = r.expr(x.Items[i].KeyExpr), r.expr(x.Items[i].ValueExpr)
+		}
+	case *hclsyntax.ObjectConsKeyExpr:
+		// A bare word is a key as it stands; HCL looks at its form.
+		if _, bare := x.Wrapped.(*hclsyntax.ScopeTraversalExpr); !bare || x.ForceNonLiteral {
+			x.Wrapped = r.expr(x.Wrapped)
+		}
+	case *hclsyntax.TemplateExpr:
+		r.exprs(x.Parts)
+	case *hclsyntax.TemplateWrapExpr:
+		x.Wrapped = r.expr(x.Wrapped)
+	case *hclsyntax.TemplateJoinExpr:
+		x.Tuple = r.expr(x.Tuple)
+	}
+	return x
+}
+
+func (r *rewriter) exprs(list []hclsyntax.Expression) {
+	for i := range list {
+		list[i] = r.expr(list[i])
+	}
+}
+
+// scopeExpr looks up a name and takes steps from there: local.hosts.
+type scopeExpr struct {
+	*hclsyntax.ScopeTraversalExpr
+	e       *evaluator
+	globals bool
+}
+
+// Variables returns nothing: nothing must be known beforehand.
+func (x *scopeExpr) Variables() []hcl.Traversal { return nil }
+
+// Value looks the name up in the scope first, so that variables of a for
+// expression hide blocks.
+func (x *scopeExpr) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+	root := x.Traversal[0].(hcl.TraverseRoot)
+	if v, ok := inScope(ctx, root.Name); ok {
+		return x.e.steps(ctx, v, x.Traversal[1:])
+	}
+	if !x.globals {
+		return cty.DynamicVal, hcl.Diagnostics{problem(codeReference, root.SrcRange, "no variable "+root.Name, "This template is not given a variable %s.", root.Name)}
+	}
+	v, rest, d := x.e.lookUp(x.Traversal)
+	if d != nil {
+		return cty.DynamicVal, hcl.Diagnostics{within(d, x.SrcRange)}
+	}
+	return x.e.steps(ctx, v, rest)
+}
+
+// relativeExpr takes steps from the result of an expression: f(x).host.
+type relativeExpr struct {
+	*hclsyntax.RelativeTraversalExpr
+	e *evaluator
+}
+
+// Variables returns nothing: nothing must be known beforehand.
+func (x *relativeExpr) Variables() []hcl.Traversal { return nil }
+
+// Value computes the source, then takes the steps.
+func (x *relativeExpr) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+	v, diags := x.Source.Value(ctx)
+	if diags.HasErrors() {
+		return cty.DynamicVal, diags
+	}
+	v, more := x.e.steps(ctx, v, x.Traversal)
+	return v, append(diags, more...)
+}
+
+// indexExpr takes one step with a computed key: server.node[each.key].
+type indexExpr struct {
+	*hclsyntax.IndexExpr
+	e *evaluator
+}
+
+// Variables returns nothing: nothing must be known beforehand.
+func (x *indexExpr) Variables() []hcl.Traversal { return nil }
+
+// Value computes the collection and the key, then takes the step.
+func (x *indexExpr) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+	coll, diags := x.Collection.Value(ctx)
+	key, more := x.Key.Value(ctx)
+	if diags = append(diags, more...); diags.HasErrors() {
+		return cty.DynamicVal, diags
+	}
+	v, more := x.e.index(coll, key, x.BracketRange)
+	for _, d := range more {
+		within(d, x.SrcRange)
+	}
+	return v, append(diags, more...)
+}
+
+// callExpr calls a function and keeps sensitive arguments out of what the
+// function says about them.
+type callExpr struct {
+	*hclsyntax.FunctionCallExpr
+}
+
+// Value calls the function.
+func (x *callExpr) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+	v, diags := x.FunctionCallExpr.Value(ctx)
+	if !diags.HasErrors() {
+		return v, diags
+	}
+	for _, arg := range x.Args {
+		if a, _ := arg.Value(ctx); a.ContainsMarked() {
+			return cty.DynamicVal, hcl.Diagnostics{problem(codeExpr, x.Range(), "error in a function call",
+				"%s() does not take its arguments. They are sensitive, so no more is shown.", x.Name)}
+		}
+	}
+	return v, diags
+}
+
+func inScope(ctx *hcl.EvalContext, name string) (cty.Value, bool) {
+	for ; ctx != nil; ctx = ctx.Parent() {
+		if v, ok := ctx.Variables[name]; ok {
+			return v, true
+		}
+	}
+	return cty.NilVal, false
+}

@@ -1,0 +1,195 @@
+package inventory
+
+import (
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Version is the version of the language, which required_version is compared
+// with.
+const Version = "0.1.0"
+
+// Options are what Load takes from outside of the directory.
+type Options struct {
+	Vars      []string                    // "name=value" from --var, in order
+	VarFiles  []VarFile                   // contents of --var-file, in order
+	LookupEnv func(string) (string, bool) // os.LookupEnv; nil: an empty environment
+}
+
+// A VarFile is a file with values of variables.
+type VarFile struct {
+	Name    string
+	Content []byte
+}
+
+// Load reads every *.weft.hcl file in the root of fsys, evaluates and checks
+// them, and returns what they describe. Values of variables come, from the
+// weakest source to the strongest, from defaults, WEFT_VAR_name, weft.weftvars,
+// *.auto.weftvars, --var-file and --var.
+//
+// All problems of all files are reported at once, each with a Code. The model
+// is never nil, so that diagnostics can be shown with its Files; after an
+// error nothing else in it may be relied upon.
+//
+// Secrets are not read before Secret.Read is called; LookupEnv and fsys must
+// work until then.
+func Load(fsys fs.FS, o Options) (*Model, hcl.Diagnostics) {
+	env := o.LookupEnv
+	if env == nil {
+		env = func(string) (string, bool) { return "", false }
+	}
+	e := newEvaluator(fsys, env)
+	m := &Model{Files: map[string]*hcl.File{}, Sources: map[string][]byte{}, eval: e}
+	files, err := parseDir(fsys, ".weft.hcl")
+	if err != nil {
+		e.report(problem(codeFile, fileStart("."), "cannot read the inventory", "%v.", err))
+		return m, e.finish()
+	}
+	if len(files) == 0 {
+		e.report(problem(codeFile, fileStart("."), "no inventory here", "The directory has no file whose name ends in .weft.hcl."))
+		return m, e.finish()
+	}
+	values := e.valueFiles(o.VarFiles)
+	e.take(m, files)
+	e.collect(files)
+	if e.anySensitive() {
+		// A snippet of such a file might show a secret.
+		for _, f := range values {
+			f.file = nil
+		}
+	}
+	e.take(m, values)
+	if e.diags.HasErrors() && slices.ContainsFunc(slices.Concat(files, values), func(f *sourceFile) bool { return f.diags.HasErrors() }) {
+		// What a broken file would have declared is missing everywhere.
+		return m, e.finish()
+	}
+	e.give(values, o.Vars)
+	e.checkVersion()
+	e.checkSecrets()
+	b := &builder{evaluator: e, m: m, made: map[*object]any{}}
+	b.build()
+	e.finishValues()
+	m.Name = e.ownerName()
+	m.Inputs = e.inputs()
+	e.cutSources(m, files)
+	e.report(check(m)...)
+	return m, e.finish()
+}
+
+// valueFiles reads the files of values, the weakest first.
+func (e *evaluator) valueFiles(given []VarFile) []*sourceFile {
+	files, err := parseDir(e.fsys, ".weftvars")
+	if err != nil {
+		e.report(problem(codeFile, fileStart("."), "cannot read the values", "%v.", err))
+	}
+	files = slices.DeleteFunc(files, func(f *sourceFile) bool {
+		return f.name != "weft.weftvars" && !strings.HasSuffix(f.name, ".auto.weftvars")
+	})
+	slices.SortStableFunc(files, func(a, b *sourceFile) int {
+		return boolOrder(a.name != "weft.weftvars") - boolOrder(b.name != "weft.weftvars")
+	})
+	for _, v := range given {
+		f := &sourceFile{name: v.Name}
+		f.parse(v.Content)
+		files = append(files, f)
+	}
+	return files
+}
+
+func boolOrder(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// take puts files into the model and reports what is wrong with them.
+func (e *evaluator) take(m *Model, files []*sourceFile) {
+	for _, f := range files {
+		if f.file != nil {
+			m.Files[f.name] = f.file
+		}
+		e.report(f.diags...)
+	}
+}
+
+func (e *evaluator) anySensitive() bool {
+	return slices.ContainsFunc(e.order, func(v *variable) bool { return v.sensitive })
+}
+
+// finishValues computes what nothing has asked for, to find what is wrong
+// with it.
+func (e *evaluator) finishValues() {
+	for _, name := range slices.Sorted(maps.Keys(e.locals)) {
+		e.get(e.locals[name])
+	}
+	e.validateVariables()
+	e.get(e.connecting)
+}
+
+func (e *evaluator) ownerName() string {
+	if v := e.owner(); v.IsKnown() && !v.IsNull() {
+		return v.AsString()
+	}
+	return ""
+}
+
+// finish returns all problems, each once, in the order of the files.
+func (e *evaluator) finish() hcl.Diagnostics {
+	type identity struct {
+		subject         hcl.Range
+		summary, detail string
+	}
+	seen := map[identity]bool{}
+	var all hcl.Diagnostics
+	for _, d := range coded(codeExpr, e.diags) {
+		if d.Subject == nil {
+			d.Subject = fileStart(".").Ptr()
+		}
+		if d.Context == nil {
+			d.Context = d.Subject
+		}
+		id := identity{*d.Subject, d.Summary, d.Detail}
+		if !seen[id] {
+			seen[id] = true
+			all = append(all, d)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *hcl.Diagnostic) int {
+		if n := strings.Compare(a.Subject.Filename, b.Subject.Filename); n != 0 {
+			return n
+		}
+		return a.Subject.Start.Byte - b.Subject.Start.Byte
+	})
+	return all
+}
+
+// Evaluate computes an expression of a Check or an Output. Observed attributes
+// come from observed.
+func (m *Model) Evaluate(x hcl.Expression, observed Observed) (cty.Value, hcl.Diagnostics) {
+	v, diags := x.Value(m.eval.withObserved(observed))
+	return v, coded(codeExpr, diags)
+}
+
+// DefaultConnection is connection "default", or one that sets only timeouts
+// where it is not declared.
+func (m *Model) DefaultConnection() *Connection {
+	for _, c := range m.Connections {
+		if c.Addr == "connection.default" {
+			return c
+		}
+	}
+	return &Connection{ConnectTimeout: defaultConnectTimeout, CommandTimeout: defaultCommandTimeout}
+}
+
+// Timeouts of a connection that sets none.
+const (
+	defaultConnectTimeout = 10 * time.Second
+	defaultCommandTimeout = 60 * time.Second
+)

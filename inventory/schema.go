@@ -1,0 +1,111 @@
+package inventory
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/zclconf/go-cty/cty"
+)
+
+// A schema says what the body of one type of block may hold.
+type schema struct {
+	attrs  map[string]attr
+	blocks map[string]nested
+	later  []string // attributes and blocks that are described, not yet managed
+	label  string   // what the one label stands for; "": there is none
+	refers bool     // instances can be referred to as type.label
+}
+
+// An attr is one attribute of a block.
+type attr struct {
+	takes    valueType
+	needed   bool
+	unset    cty.Value // its value where it is not written; NilVal: null
+	derive   derived   // computes the value where it is not written
+	observed bool      // known only after facts or verify; never written
+	computed bool      // always derived, never written
+	raw      bool      // never evaluated here: a type, or what may use observed values
+	secret   bool      // evaluated when it is read, never shown
+	private  bool      // may take sensitive values
+}
+
+// A derived computes the value of an attribute that is not written.
+type derived func(*evaluator, *object) cty.Value
+
+// nested is a type of block within another.
+type nested struct {
+	*schema
+	needed bool // at least one
+	many   bool // more than one without a label
+}
+
+type attrs map[string]attr
+
+type blocks map[string]nested
+
+// need is an attribute that must be written.
+func need(t valueType) attr { return attr{takes: t, needed: true} }
+
+// opt is an attribute that may be written.
+func opt(t valueType) attr { return attr{takes: t} }
+
+// or gives an attribute the value that it has where it is not written.
+func (a attr) or(v cty.Value) attr { a.unset = v; return a }
+
+func (a attr) orText(s string) attr { return a.or(cty.StringVal(s)) }
+
+func (a attr) orNumber(n int64) attr { return a.or(cty.NumberIntVal(n)) }
+
+func (a attr) orDerived(f derived) attr { a.derive = f; return a }
+
+// observed is an attribute that a device reports.
+func observed() attr { return attr{takes: anything(), observed: true} }
+
+// expression is an attribute that is kept as it is written.
+func expression() attr { return attr{takes: anything(), raw: true} }
+
+// resource returns the schema of a block that stands for things on devices:
+// it has the attributes that all of those have.
+func resource(label string, a attrs, b blocks, later ...string) *schema {
+	s := &schema{
+		label:  label,
+		refers: true,
+		blocks: b,
+		later:  append(later, "protect", "ignore_drift", "dynamic"),
+		attrs: attrs{
+			"for_each":   opt(anything()),
+			"count":      opt(anything()),
+			"enabled":    opt(boolean()).or(cty.True),
+			"depends_on": opt(refs(referable()...)),
+		},
+	}
+	maps.Copy(s.attrs, a)
+	return s
+}
+
+// part returns the schema of a block within another.
+func part(label string, a attrs, b blocks, later ...string) *schema {
+	return &schema{label: label, attrs: a, blocks: b, later: append(later, "dynamic")}
+}
+
+// words returns the names that may stand in a body.
+func (s *schema) words() []string {
+	words := slices.Concat(slices.Collect(maps.Keys(s.blocks)), s.later)
+	for name, a := range s.attrs {
+		if a.written() {
+			words = append(words, name)
+		}
+	}
+	return words
+}
+
+// written reports whether the attribute may be written in a file.
+func (a attr) written() bool { return !a.observed && !a.computed }
+
+// referable returns the types of blocks that can be referred to.
+func referable() []string {
+	return []string{
+		"connection", "credential", "fabric", "switch", "server", "link", "pool", "volume",
+		"target", "initiator", "validation", "rollout",
+	}
+}

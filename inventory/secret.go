@@ -1,0 +1,118 @@
+package inventory
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+)
+
+// secret captures a sensitive attribute. Nothing is evaluated before Read.
+func (e *evaluator) secret(o *object, name string) *Secret {
+	a := o.body.attrs[name]
+	if a == nil {
+		return nil
+	}
+	var mu sync.Mutex // functions read files
+	return NewSecret(secretSource(a.Expr), func() (string, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		return e.readSecret(a, o.scope)
+	})
+}
+
+func (e *evaluator) readSecret(a *hclsyntax.Attribute, scope *hcl.EvalContext) (string, error) {
+	at := fmt.Sprintf("%s (%s)", a.Name, where(a.SrcRange))
+	v, diags := a.Expr.Value(scope)
+	if diags.HasErrors() {
+		return "", fmt.Errorf("read %s: %s", at, diags[0].Detail)
+	}
+	v, _ = v.UnmarkDeep()
+	if !v.IsKnown() {
+		return "", fmt.Errorf("read %s: it depends on a value with an error", at)
+	}
+	text, err := convert.Convert(v, cty.String)
+	if err != nil {
+		return "", fmt.Errorf("read %s: it is not a text", at)
+	}
+	if text.IsNull() {
+		return "", fmt.Errorf("read %s: %w", at, errors.New("it is null"))
+	}
+	return text.AsString(), nil
+}
+
+// checkSecrets refuses secrets that stand in the files or in variables whose
+// values are shown.
+func (e *evaluator) checkSecrets() {
+	for _, d := range e.decls {
+		for name, spec := range d.body.schema.attrs {
+			if a := d.body.attrs[name]; spec.secret && a != nil {
+				e.checkSecret(d, a)
+			}
+		}
+	}
+}
+
+// checkSecret points at the block, not the attribute: its line would be shown.
+func (e *evaluator) checkSecret(d *decl, a *hclsyntax.Attribute) {
+	from := sourcesOf(a.Expr)
+	if !from.reads && len(from.variables) == 0 && !from.other {
+		e.report(problem(codeLiteral, d.header, "a literal in a sensitive attribute",
+			"%s (%s) stands in the file. Read it with env(\"NAME\") or file(\"PATH\") instead.", a.Name, where(a.SrcRange)))
+	}
+	for _, name := range from.variables {
+		if v := e.variables[name]; v != nil && !v.sensitive {
+			e.report(problem(codeExposed, d.header, "a secret in a variable that is shown",
+				"%s (%s) uses var.%s, whose value stands in plans. Give that variable sensitive = true.", a.Name, where(a.SrcRange), name))
+		}
+	}
+}
+
+// secretSources is where an expression takes its value from.
+type secretSources struct {
+	reads     bool     // it calls env or file
+	variables []string // it uses
+	other     bool     // it uses something else, such as a local
+}
+
+func sourcesOf(x hclsyntax.Expression) secretSources {
+	var s secretSources
+	// The walk never fails.
+	_ = hclsyntax.VisitAll(x, func(n hclsyntax.Node) hcl.Diagnostics {
+		switch n := n.(type) {
+		case *callExpr:
+			s.reads = s.reads || n.Name == "env" || n.Name == "file" || n.Name == "templatefile"
+		case *scopeExpr:
+			if step, ok := secondName(n.Traversal); ok && n.Traversal.RootName() == "var" {
+				s.variables = append(s.variables, step)
+			} else {
+				s.other = true
+			}
+		}
+		return nil
+	})
+	return s
+}
+
+func secondName(t hcl.Traversal) (string, bool) {
+	if len(t) < 2 {
+		return "", false
+	}
+	step, ok := t[1].(hcl.TraverseAttr)
+	return step.Name, ok
+}
+
+// secretSource names how a secret is read. Only a plain call is quoted:
+// another expression may hold a part of the secret.
+func secretSource(x hclsyntax.Expression) string {
+	if call, ok := x.(*callExpr); ok && (call.Name == "env" || call.Name == "file") && len(call.Args) == 1 {
+		if name, ok := plainText(call.Args[0]); ok {
+			return fmt.Sprintf("%s(%q)", call.Name, name)
+		}
+	}
+	return "the expression at " + where(x.Range())
+}

@@ -1,0 +1,260 @@
+package inventory
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/ext/typeexpr"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+	ctyjson "github.com/zclconf/go-cty/cty/json"
+)
+
+// A variable is an input of the inventory.
+type variable struct {
+	name      string
+	header    hcl.Range
+	body      *body
+	ty        cty.Type
+	typed     bool
+	defaults  *typeexpr.Defaults
+	sensitive bool
+	given     *given // the source that wins; nil: the default
+	cell      *cell
+}
+
+// given is a value for a variable from outside of the inventory.
+type given struct {
+	from string               // as messages call it: --var, weft.weftvars:3
+	expr hclsyntax.Expression // nil: text
+	text string
+}
+
+func (e *evaluator) addVariable(d *declared) {
+	v := &variable{name: d.name, header: d.header, body: d.body, ty: cty.DynamicPseudoType}
+	if a := d.body.attrs["type"]; a != nil {
+		ty, defaults, diags := typeexpr.TypeConstraintWithDefaults(a.Expr)
+		e.report(coded(codeVarType, diags)...)
+		v.ty, v.defaults, v.typed = ty, defaults, true
+	}
+	if a := d.body.attrs["sensitive"]; a != nil {
+		flag, diags := a.Expr.Value(nil)
+		if diags.HasErrors() || flag.Type() != cty.Bool || flag.IsNull() {
+			e.report(problem(codeType, a.Expr.Range(), "not true or false", "sensitive is written as true or false."))
+		}
+		// In doubt it is.
+		v.sensitive = diags.HasErrors() || !flag.RawEquals(cty.False)
+	}
+	v.cell = e.newCell("var."+d.name, d.header, func() cty.Value { return e.computeVariable(v) })
+	e.variables[d.name] = v
+	e.order = append(e.order, v)
+	for _, c := range d.body.blocks {
+		for _, a := range c.body.attrs {
+			a.Expr = e.lazy(a.Expr)
+		}
+	}
+}
+
+// computeVariable converts the value that wins to the variable's type.
+func (e *evaluator) computeVariable(v *variable) cty.Value {
+	value, from, ok := e.rawVariable(v)
+	if !ok {
+		return cty.DynamicVal
+	}
+	if v.defaults != nil && !value.IsNull() {
+		value = v.defaults.Apply(value)
+	}
+	converted, err := convert.Convert(value, v.ty)
+	if err != nil {
+		why := err.Error()
+		if v.sensitive {
+			why = "it is not " + v.ty.FriendlyName()
+		}
+		e.report(problem(codeVarType, v.header, "wrong type of variable "+v.name,
+			"The value that %s gives does not fit the type: %s.", from, why))
+		return cty.DynamicVal
+	}
+	if !converted.IsWhollyKnown() {
+		return cty.DynamicVal
+	}
+	if v.sensitive {
+		return converted.Mark(sensitive)
+	}
+	return converted
+}
+
+// rawVariable returns the value as it is given.
+func (e *evaluator) rawVariable(v *variable) (value cty.Value, from string, ok bool) {
+	switch {
+	case v.given == nil:
+		a := v.body.attrs["default"]
+		if a == nil {
+			e.report(problem(codeVarUnset, v.header, "variable "+v.name+" has no value",
+				"Give it one in weft.weftvars, with --var %s=… or in WEFT_VAR_%s.", v.name, v.name))
+			return value, "", false
+		}
+		value, diags := a.Expr.Value(nil)
+		if diags.HasErrors() {
+			if v.sensitive {
+				diags = hcl.Diagnostics{problem(codeExpr, v.header, "the default of variable "+v.name, "It cannot be computed. It is sensitive, so no more is shown.")}
+			}
+			e.report(coded(codeExpr, diags)...)
+			return value, "", false
+		}
+		return value, "its default", true
+	case v.given.expr == nil:
+		return e.textVariable(v)
+	}
+	value, diags := v.given.expr.Value(nil)
+	if diags.HasErrors() {
+		if v.sensitive {
+			diags = hcl.Diagnostics{problem(codeExpr, v.header, "variable "+v.name, "The value that %s gives cannot be computed. It is sensitive, so no more is shown.", v.given.from)}
+		}
+		e.report(coded(codeExpr, diags)...)
+		return value, "", false
+	}
+	return value, v.given.from, true
+}
+
+// textVariable reads the text of --var or of the environment: a text stands
+// for itself where one is wanted, else it is an expression.
+func (e *evaluator) textVariable(v *variable) (value cty.Value, from string, ok bool) {
+	if v.ty == cty.String || !v.typed {
+		return cty.StringVal(v.given.text), v.given.from, true
+	}
+	refuse := func(why string) (cty.Value, string, bool) {
+		if v.sensitive {
+			why = "it is not an expression"
+		}
+		e.report(problem(codeVarType, v.header, "wrong type of variable "+v.name,
+			"The value that %s gives cannot be read: %s.", v.given.from, strings.TrimSuffix(why, ".")))
+		return cty.DynamicVal, "", false
+	}
+	src := []byte(v.given.text)
+	if len(src) > maxFileSize {
+		return refuse("it is too long")
+	}
+	if d := tooDeep(src, v.given.from); d != nil {
+		return refuse(d.Detail)
+	}
+	x, diags := hclsyntax.ParseExpression(src, v.given.from, hcl.InitialPos)
+	if diags.HasErrors() {
+		return refuse(diags[0].Detail)
+	}
+	if value, diags = x.Value(nil); diags.HasErrors() {
+		return refuse(diags[0].Detail)
+	}
+	return value, v.given.from, true
+}
+
+// give hands the values to the variables, from the weakest source to the
+// strongest: environment, weft.weftvars, *.auto.weftvars, --var-file, --var.
+func (e *evaluator) give(files []*sourceFile, vars []string) {
+	for _, v := range e.order {
+		if text, ok := e.env("WEFT_VAR_" + v.name); ok {
+			v.given = &given{from: "WEFT_VAR_" + v.name, text: text}
+		}
+	}
+	names := slices.Collect(maps.Keys(e.variables))
+	for _, f := range files {
+		e.giveFile(f, names)
+	}
+	for _, pair := range vars {
+		name, text, ok := strings.Cut(pair, "=")
+		v := e.variables[name]
+		switch {
+		case !ok:
+			e.report(problem(codeVarUnknown, fileStart("--var"), "--var needs a value", "Write --var NAME=VALUE."))
+		case v == nil:
+			e.report(problem(codeVarUnknown, fileStart("--var"), "no variable "+fmt.Sprintf("%q", name),
+				"--var %s=… names a variable that is not declared.%s", name, didYouMean(name, names)))
+		default:
+			v.given = &given{from: "--var " + name, text: text}
+		}
+	}
+}
+
+func (e *evaluator) giveFile(f *sourceFile, names []string) {
+	if f.body == nil {
+		return
+	}
+	for _, b := range f.body.Blocks {
+		e.report(problem(codeBlock, b.DefRange(), "a block among values", "A file of values has only lines NAME = VALUE."))
+	}
+	for _, name := range sortedAttributes(f.body) {
+		a := f.body.Attributes[name]
+		v := e.variables[name]
+		if v == nil {
+			e.report(problem(codeVarUnknown, a.NameRange, "no variable "+name,
+				"A variable of this name is not declared.%s", didYouMean(name, names)))
+			continue
+		}
+		v.given = &given{from: where(a.NameRange), expr: a.Expr}
+	}
+}
+
+// validateVariables evaluates the validation blocks.
+func (e *evaluator) validateVariables() {
+	for _, v := range e.order {
+		if !e.get(v.cell).IsKnown() {
+			continue
+		}
+		for _, c := range v.body.blocks {
+			condition, message := c.body.attrs["condition"], c.body.attrs["error_message"]
+			if condition == nil || message == nil {
+				continue
+			}
+			e.validate(v, condition, message)
+		}
+	}
+}
+
+func (e *evaluator) validate(v *variable, condition, message *hclsyntax.Attribute) {
+	holds := e.eval(condition.Expr, e.scope)
+	if !holds.IsKnown() {
+		return
+	}
+	holds, _ = holds.Unmark()
+	holds, err := convert.Convert(holds, cty.Bool)
+	if err != nil || holds.IsNull() {
+		e.report(within(problem(codeType, condition.Expr.Range(), "not a condition", "It must be true or false."), condition.SrcRange))
+		return
+	}
+	if holds.True() {
+		return
+	}
+	why := e.eval(message.Expr, e.scope)
+	if !why.IsKnown() {
+		return
+	}
+	detail := "(the message would show a sensitive value)"
+	if text, err := convert.Convert(why, cty.String); err == nil && !text.IsMarked() && !text.IsNull() {
+		detail = text.AsString()
+	}
+	from := "its default"
+	if v.given != nil {
+		from = v.given.from
+	}
+	e.report(within(problem(codeVarInvalid, condition.Expr.Range(), "variable "+v.name+" is not valid",
+		"%s (The value comes from %s.)", detail, from), condition.SrcRange))
+}
+
+// inputs returns the values of the variables that are not sensitive.
+func (e *evaluator) inputs() map[string]json.RawMessage {
+	inputs := map[string]json.RawMessage{}
+	for _, v := range e.order {
+		value := e.get(v.cell)
+		if v.sensitive || !value.IsKnown() {
+			continue
+		}
+		if text, err := ctyjson.Marshal(value, value.Type()); err == nil {
+			inputs[v.name] = text
+		}
+	}
+	return inputs
+}
