@@ -1,0 +1,256 @@
+package simswitch
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// nxosShows are the commands that only look.
+func nxosShows() []Rule {
+	return []Rule{
+		{View: "exec", Line: "show version", Source: "switches.md 3.5; transcript show_version/genieparser__golden_output_2, shortened", run: nxosVersion},
+		{View: "exec", Line: "show inventory", Source: "SYNTHETIC: the usual layout, no transcript", run: nxosInventory},
+		{View: "exec", Line: "show hostname", Source: "transcript show_hostname",
+			run: func(s *session, _ match) { s.say(s.sw.spec.Hostname) }},
+		{View: "exec", Line: "show clock", Source: "transcript show_clock/ntc-templates__cisco_nxos_show_clock",
+			run: func(s *session, _ match) {
+				s.say(s.sw.clock.Now().UTC().Format("15:04:05.000 UTC Mon Jan 02 2006"))
+			}},
+		{View: "exec", Line: "show running-config", Source: "switches.md 0.7, 2.3; switches-2.md 1.1",
+			run: func(s *session, _ match) {
+				s.heading("show running-config")
+				s.showConfig(nxosPrint(s.sw.running))
+			}},
+		{View: "exec", Line: "show running-config interface <port>", run: nxosShowPort,
+			Source: "transcript show_running-config_interface/github_43493284401_n9kv_10.2.2_empty-vs-edited"},
+		{View: "exec", Line: "show feature", Source: "transcript show_feature/ntc-templates__cisco_nxos_show_feature", run: nxosFeatures},
+		{View: "exec", Line: "show interface priority-flow-control", run: nxosPFC,
+			Source: "switches.md 3.1; transcript show_interface_priority-flow-control/nexus5k_auto-off; counters are zero"},
+		{View: "exec", Line: "show interface status", Source: "transcript show_interface_status/ntc-templates__cisco_nxos_show_interface_status", run: nxosStatus},
+		{View: "exec", Line: "show lldp neighbors", needs: "lldp", run: nxosNeighbours,
+			Source: "transcript show_lldp_neighbors/ntc-templates__cisco_nxos_show_lldp_neighbors"},
+		{View: "exec", Line: "show lldp neighbors detail", needs: "lldp", run: nxosNeighbourDetails,
+			Source: "transcript show_lldp_neighbors_detail/ntc-templates__cisco_nxos_show_lldp_neighbors_detail"},
+	}
+}
+
+// stamp writes a time as in the headings of a configuration.
+func stamp(t time.Time) string { return t.UTC().Format("Mon Jan _2 15:04:05 2006") }
+
+// heading stands before a configuration.
+func (s *session) heading(command string) {
+	s.say("\n!Command: " + command)
+	if s.sw.changed.IsZero() {
+		s.say("!No configuration change since last restart")
+	} else {
+		s.say("!Running configuration last done at: " + stamp(s.sw.changed))
+	}
+	s.say("!Time: " + stamp(s.sw.clock.Now()))
+}
+
+func (s *session) showConfig(lines []string) {
+	s.say("\nversion " + s.sw.spec.Version + " Bios:version 05.47 ")
+	s.say(strings.Join(lines, "\n"))
+	s.say("")
+}
+
+func nxosShowPort(s *session, m match) {
+	port := m.args["port"]
+	k := s.sw.running.kid("interface " + port)
+	if k == nil {
+		s.refuse(fmt.Errorf("%s: %w", port, errNoSuchPort))
+		return
+	}
+	s.heading("show running-config interface " + port)
+	lines := []string{""}
+	k.printed(&lines, "", "  ")
+	s.showConfig(lines)
+}
+
+func nxosVersion(s *session, _ match) {
+	sp, up := s.sw.spec, s.sw.clock.Now().Sub(s.sw.booted)
+	s.say("Cisco Nexus Operating System (NX-OS) Software")
+	s.say("SIMULATED: no such device exists")
+	s.say("\nSoftware\n  BIOS: version 05.47\n  NXOS: version " + sp.Version + " [Maintenance Release]")
+	s.say("  Host NXOS: version " + sp.Version)
+	s.say("  NXOS image file is: bootflash:///nxos64-cs.10.3.4a.M.bin")
+	s.say("\nHardware\n  cisco Nexus9000 " + sp.Model + " Chassis ")
+	s.say("  Intel(R) Xeon(R) CPU  with 24563568 kB of memory.")
+	s.say("  Processor Board ID " + sp.Serial)
+	s.say("  Device name: " + sp.Hostname)
+	s.say("  bootflash:  115805708 kB")
+	minutes := int(up.Minutes())
+	s.say(fmt.Sprintf("\nKernel uptime is %d day(s), %d hour(s), %d minute(s), %d second(s)",
+		minutes/1440, minutes/60%24, minutes%60, int(up.Seconds())%60))
+	s.say("\nLast reset\n  Reason: Unknown\n  System version: \n  Service: \n\nplugin\n  Core Plugin, Ethernet Plugin")
+}
+
+func nxosInventory(s *session, _ match) {
+	sp := s.sw.spec
+	for _, part := range []string{"Chassis", "Slot 1"} {
+		s.say(fmt.Sprintf("NAME: \"%s\",  DESCR: \"Nexus9000 %s Chassis\"", part, sp.Model))
+		s.say(fmt.Sprintf("PID: N9K-%-19s,  VID: V01 ,  SN: %-20s\n", sp.Model, sp.Serial))
+	}
+}
+
+func nxosFeatures(s *session, _ match) {
+	s.say("Feature Name          Instance  State")
+	s.say("--------------------  --------  --------")
+	for _, name := range []string{"bfd", "bgp", "dhcp", "interface-vlan", "lacp", "lldp", "nxapi", "ospf", "scheduler", "scp-server", "sftp-server", "tacacs", "telnet", "vpc"} {
+		state := "disabled"
+		if s.sw.running.kid("feature "+name) != nil || s.sw.running.kid("feature "+name+"+") != nil {
+			state = "enabled"
+		}
+		s.say(fmt.Sprintf("%-23s%-11d%s", name, 1, state))
+	}
+}
+
+// noDrop is the bitmap of the priorities that the attached network-qos policy
+// pauses.
+func noDrop(root *node) int {
+	attached := root.get(place{"system qos", "service-policy type network-qos"})
+	if attached == nil {
+		return 0
+	}
+	policy := root.kid("policy-map type network-qos " + strings.Fields(attached.line)[3])
+	if policy == nil {
+		return 0
+	}
+	bitmap := 0
+	for _, class := range policy.kids {
+		if k := class.kid("pause pfc-cos"); k != nil {
+			for cos := range 8 {
+				if listed(strings.Fields(k.line)[2], cos) {
+					bitmap |= 1 << cos
+				}
+			}
+		}
+	}
+	return bitmap
+}
+
+// listed says whether a list such as 1,3-5 has n.
+func listed(list string, n int) bool {
+	for _, part := range strings.Split(list, ",") {
+		low, high := bounds(part)
+		if high < 0 {
+			low, high = bounds(part + "-" + part)
+		}
+		if low <= n && n <= high {
+			return true
+		}
+	}
+	return false
+}
+
+// nxosPFC: a port in mode auto waits for DCBX, which nobody speaks here.
+func nxosPFC(s *session, _ match) {
+	rule := strings.Repeat("=", 60)
+	s.say(rule)
+	s.say("Port               Mode Oper(VL bmap)  RxPPP      TxPPP")
+	s.say(rule + "\n")
+	bitmap := fmt.Sprintf("(%x)", noDrop(s.sw.running))
+	for _, port := range s.sw.spec.Ports {
+		mode, oper := "Auto", "Off"
+		shown := ""
+		if k := s.sw.running.get(place{"interface " + port, "priority-flow-control mode"}); k != nil {
+			switch strings.Fields(k.line)[2] {
+			case "on":
+				mode, oper, shown = "On", "On", bitmap
+			case "off":
+				mode = "Off"
+			}
+		}
+		s.say(fmt.Sprintf("%-19s%-5s%-5s%-10s%-11d%d", port, mode, oper, shown, 0, 0))
+	}
+}
+
+func nxosStatus(s *session, _ match) {
+	rule := strings.Repeat("-", 80)
+	s.say(rule)
+	s.say("Port          Name               Status    Vlan      Duplex  Speed   Type")
+	s.say(rule)
+	for _, port := range s.sw.spec.Ports {
+		k := s.sw.running.kid("interface " + port)
+		name, vlan := "--", "1"
+		state, duplex, speed := "notconnec", "auto", "auto"
+		if _, up := s.sw.neighbour(port); up {
+			state, duplex, speed = "connected", "full", s.sw.spec.Speed
+		}
+		for _, l := range k.kids {
+			switch {
+			case l.key == "description":
+				name = strings.TrimPrefix(l.line, "description ")
+			case l.key == "switchport access vlan":
+				vlan = strings.TrimPrefix(l.line, "switchport access vlan ")
+			case l.line == "switchport mode trunk":
+				vlan = "trunk"
+			case l.line == "shutdown":
+				state, duplex, speed = "disabled", "auto", "auto"
+			}
+		}
+		s.say(fmt.Sprintf("%-14s%-19s%-10s%-10s%-8s%-8s%s", shortPort(port), clip(name, 18), state, vlan, duplex, speed, "--"))
+	}
+}
+
+func clip(s string, n int) string { return s[:min(n, len(s))] }
+
+// shortPort makes Ethernet1/1 Eth1/1.
+func shortPort(port string) string {
+	if n, ok := strings.CutPrefix(port, "Ethernet"); ok {
+		return "Eth" + n
+	}
+	return port
+}
+
+const lldpCodes = `Capability codes:
+  (R) Router, (B) Bridge, (T) Telephone, (C) DOCSIS Cable Device
+  (W) WLAN Access Point, (P) Repeater, (S) Station, (O) Other`
+
+// heard are the neighbours on ports that exist, in the order of the ports.
+func (sw *Switch) heard() []Neighbour {
+	var all []Neighbour
+	for _, port := range sw.spec.Ports {
+		if n, ok := sw.neighbour(port); ok {
+			all = append(all, n)
+		}
+	}
+	return all
+}
+
+func nxosNeighbours(s *session, _ match) {
+	s.say(lldpCodes)
+	s.say("Device ID            Local Intf      Hold-time  Capability  Port ID  ")
+	heard := s.sw.heard()
+	for _, n := range heard {
+		id := n.SystemName
+		if id == "" {
+			id = n.ChassisID
+		}
+		if len(id) > 20 { // long names stand on a line of their own
+			s.say(id)
+			id = ""
+		}
+		s.say(fmt.Sprintf("%-21s%-16s%-11d%-12s%s", id, shortPort(n.Port), 120, "S", n.PortID))
+	}
+	s.say(fmt.Sprintf("Total entries displayed: %d", len(heard)))
+}
+
+func nxosNeighbourDetails(s *session, _ match) {
+	s.say(lldpCodes)
+	s.say("Device ID            Local Intf      Hold-time  Capability  Port ID  ")
+	heard := s.sw.heard()
+	for n := range slices.Values(heard) {
+		name := n.SystemName
+		if name == "" {
+			name = "not advertised"
+		}
+		s.say("\nChassis id: " + n.ChassisID + "\nPort id: " + n.PortID + "\nLocal Port id: " + shortPort(n.Port))
+		s.say("Port Description: not advertised\nSystem Name: " + name + "\nSystem Description: SIMULATED")
+		s.say("Time remaining: 91 seconds\nSystem Capabilities: S\nEnabled Capabilities: S")
+		s.say("Management Address: not advertised\nVlan ID: not advertised\n")
+	}
+	s.say(fmt.Sprintf("Total entries displayed: %d", len(heard)))
+}
