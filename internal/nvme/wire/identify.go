@@ -212,7 +212,7 @@ func (c *IdentifyController) Validate() error {
 		return fmt.Errorf("identify controller: no support of SGLs")
 	case c.ICDOFF != 0:
 		return fmt.Errorf("identify controller: in-capsule data at offset %d, want 0", c.ICDOFF)
-	case c.CntrlType != ControllerDiscovery && c.IOCCSZ < CommandSize/16:
+	case c.CntrlType == ControllerIO && c.IOCCSZ < CommandSize/16:
 		return fmt.Errorf("identify controller: command capsule of %d bytes, want at least %d", c.IOCCSZ*16, CommandSize)
 	}
 	return nil
