@@ -1,0 +1,158 @@
+package target
+
+import (
+	"testing"
+
+	"weft/internal/nvme/wire"
+)
+
+func TestConnectRefused(t *testing.T) {
+	base := func() wire.ConnectCommand { return wire.ConnectCommand{SQSize: 31} }
+	cases := []struct {
+		name   string
+		cmd    func() wire.ConnectCommand
+		data   []byte
+		want   wire.Status
+		result uint64
+	}{
+		{"format", func() wire.ConnectCommand { c := base(); c.RecordFormat = 1; return c }, connectData(subNQN, hostNQN, 0xffff), wire.ConnectIncompatible, 0},
+		{"queue of one", func() wire.ConnectCommand { c := base(); c.SQSize = 0; return c }, connectData(subNQN, hostNQN, 0xffff), wire.ConnectInvalidParam, 44},
+		{"queue too long", func() wire.ConnectCommand { c := base(); c.SQSize = MaxDepth; return c }, connectData(subNQN, hostNQN, 0xffff), wire.ConnectInvalidParam, 44},
+		{"static controller", base, connectData(subNQN, hostNQN, 1), wire.ConnectInvalidParam, 1<<16 | 16},
+		{"no subsystem named", base, connectData("", hostNQN, 0xffff), wire.ConnectInvalidParam, 1<<16 | 256},
+		{"no host named", base, connectData(subNQN, "", 0xffff), wire.ConnectInvalidParam, 1<<16 | 512},
+		{"stranger", base, connectData(subNQN, stranger, 0xffff), wire.ConnectInvalidHost, 0},
+		{"closed subsystem", base, connectData(otherNQN, hostNQN, 0xffff), wire.ConnectInvalidHost, 0},
+		{"no such subsystem", base, connectData("nqn.2026-11.net.example:none", hostNQN, 0xffff), wire.ConnectInvalidHost, 0},
+		{"I/O queue without controller", func() wire.ConnectCommand { c := base(); c.QID = 1; return c }, connectData(subNQN, hostNQN, 99), wire.ConnectInvalidParam, 1<<16 | 16},
+	}
+	fabrics(t, func(t *testing.T, r *rig) {
+		for _, c := range cases {
+			q := r.dial(c.cmd().QID)
+			if result := r.want(c.want.WithDNR(), q, c.cmd().Command(), c.data); result != c.result {
+				t.Errorf("%s: result %#x, want %#x", c.name, result, c.result)
+			}
+			// Nothing is told to a queue that was refused.
+			r.want(wire.CommandSequence.WithDNR(), q, wire.IdentifyCommand{CNS: wire.CNSController}.Command(), make([]byte, 4096))
+		}
+		if s := r.target.Stats(); s[0].Controllers != 0 || s[1].Controllers != 0 {
+			t.Errorf("refused hosts have controllers: %+v", s)
+		}
+	})
+}
+
+func TestConnectNeedsItsData(t *testing.T) {
+	fabrics(t, func(t *testing.T, r *rig) {
+		q := r.dial(0)
+		r.want(wire.SGLInvalidLength.WithDNR(), q, connectCommand(0, 0), make([]byte, 512))
+		r.want(wire.Success, q, connectCommand(0, 0), connectData(subNQN, hostNQN, 0xffff))
+		r.want(wire.CommandSequence.WithDNR(), q, connectCommand(0, 0), connectData(subNQN, hostNQN, 0xffff))
+	})
+}
+
+func TestIOQueuesJoinTheirOwnController(t *testing.T) {
+	fabrics(t, func(t *testing.T, r *rig) {
+		invalidID, sequence := wire.ConnectInvalidParam.WithDNR(), wire.CommandSequence.WithDNR()
+		_, id := r.admin(subNQN, hostNQN, 0)
+		join := func(want wire.Status, qid uint16, sub, host string, id uint16) {
+			t.Helper()
+			r.want(want, r.dial(qid), connectCommand(qid, 0), connectData(sub, host, id))
+		}
+		join(wire.Success, 1, subNQN, hostNQN, id)
+		join(sequence, 1, subNQN, hostNQN, id) // taken
+		join(wire.Success, maxQueues, subNQN, hostNQN, id)
+		join(invalidID, maxQueues+1, subNQN, hostNQN, id)
+		join(invalidID, 2, wire.DiscoveryNQN, hostNQN, id)
+		join(wire.ConnectInvalidHost.WithDNR(), 2, subNQN, stranger, id)
+
+		_, discovery := r.admin(wire.DiscoveryNQN, hostNQN, 0)
+		join(invalidID, 1, wire.DiscoveryNQN, hostNQN, discovery) // has none
+
+		idle := r.dial(0)
+		disabled := uint16(r.want(wire.Success, idle, connectCommand(0, 0), connectData(subNQN, hostNQN, 0xffff)))
+		join(sequence, 1, subNQN, hostNQN, disabled)
+		if disabled == id {
+			t.Errorf("two controllers are %d", id)
+		}
+		if s := r.target.Stats(); s[0].Controllers != 2 {
+			t.Errorf("%d controllers, want 2", s[0].Controllers)
+		}
+	})
+}
+
+func TestProperties(t *testing.T) {
+	fabrics(t, func(t *testing.T, r *rig) {
+		q := r.dial(0)
+		r.want(wire.Success, q, connectCommand(0, 0), connectData(subNQN, hostNQN, 0xffff))
+		get := func(want wire.Status, offset uint32, wide bool) uint64 {
+			t.Helper()
+			return r.want(want, q, wire.PropertyCommand{Offset: offset, Wide: wide}.Command(), nil)
+		}
+		invalid := wire.InvalidField.WithDNR()
+		if c := wire.CAPOf(get(wire.Success, wire.PropCAP, true)); c.MQES != MaxDepth-1 || c.MPSMIN != 0 || !c.CQR || c.TO == 0 || c.CSS&1 == 0 {
+			t.Errorf("capabilities %+v", c)
+		}
+		get(invalid, wire.PropCAP, false)
+		get(invalid, wire.PropVS, true)
+		get(invalid, 0x3c, false)
+		r.want(invalid, q, wire.PropertyCommand{Set: true, Offset: wire.PropCSTS}.Command(), nil)
+
+		status := func(want uint64) {
+			t.Helper()
+			if got := get(wire.Success, wire.PropCSTS, false); got != want {
+				t.Errorf("status %#x, want %#x", got, want)
+			}
+		}
+		identify := wire.IdentifyCommand{CNS: wire.CNSController}.Command()
+		page := make([]byte, 4096)
+		status(0)
+		r.want(wire.CommandSequence.WithDNR(), q, identify, page)
+		r.want(wire.Success, q, setCC(wire.CCEnable), nil) // without entry sizes
+		status(wire.CSTSFatal)
+		r.want(wire.Success, q, setCC(0), nil)
+		r.want(wire.Success, q, setCC(wire.CCEnable|wire.CCIOSQES|wire.CCIOCQES), nil)
+		status(wire.CSTSReady)
+		r.want(wire.Success, q, identify, page)
+		r.want(wire.Success, q, setCC(wire.CCEnable|wire.CCShutdown|wire.CCIOSQES|wire.CCIOCQES), nil)
+		status(wire.CSTSShutdownComplete)
+		r.want(wire.CommandSequence.WithDNR(), q, identify, page)
+	})
+}
+
+func TestShutdownEndsIOQueues(t *testing.T) {
+	fabrics(t, func(t *testing.T, r *rig) {
+		admin, io := r.both()
+		r.want(wire.Success, admin, setCC(wire.CCEnable|wire.CCShutdown|wire.CCIOSQES|wire.CCIOCQES), nil)
+		r.dead(io)
+		r.want(wire.Success, admin, wire.PropertyCommand{Offset: wire.PropCSTS}.Command(), nil)
+	})
+}
+
+func TestControllerEndsWithItsAdminQueue(t *testing.T) {
+	fabrics(t, func(t *testing.T, r *rig) {
+		admin, io := r.both()
+		if err := admin.Close(); err != nil {
+			t.Fatal(err)
+		}
+		r.dead(io)
+		if s := r.target.Stats(); s[0].Controllers != 0 {
+			t.Errorf("%d controllers are left", s[0].Controllers)
+		}
+	})
+}
+
+func TestKeepAliveTimeout(t *testing.T) {
+	fabrics(t, func(t *testing.T, r *rig) {
+		admin, id := r.admin(subNQN, hostNQN, 1) // rounded up to a second
+		io := r.io(subNQN, hostNQN, id, 1)
+		get := wire.FeatureCommand{FID: wire.FeatureKeepAlive}.Command()
+		if ms := r.want(wire.Success, admin, get, nil); ms != 1000 {
+			t.Errorf("keep-alive timeout of %d ms, want 1000", ms)
+		}
+		r.hangsUp(admin)
+		r.dead(io)
+		if s := r.target.Stats(); s[0].Controllers != 0 {
+			t.Errorf("%d controllers are left", s[0].Controllers)
+		}
+	})
+}

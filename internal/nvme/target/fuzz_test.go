@@ -1,0 +1,117 @@
+package target
+
+import (
+	"sync"
+	"testing"
+
+	"weft/internal/nvme/backend"
+	"weft/internal/nvme/fabric"
+	"weft/internal/nvme/wire"
+)
+
+// paper is a connection on paper: it counts what a handler does.
+type paper struct {
+	mu     sync.Mutex
+	pushed map[*fabric.Exchange]int
+	done   map[*fabric.Exchange][]wire.Status
+}
+
+func (*paper) Transport() string { return "paper" }
+func (*paper) Local() string     { return "127.0.0.1:4420" }
+func (*paper) Remote() string    { return "127.0.0.1:1" }
+func (*paper) Close()            {}
+
+func (*paper) Alloc(_ *fabric.Exchange, n int) fabric.Buffer {
+	return fabric.Buffer{Bytes: make([]byte, n)}
+}
+
+func (p *paper) Push(x *fabric.Exchange, b fabric.Buffer) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.pushed[x] += len(b.Bytes)
+}
+
+func (p *paper) Complete(x *fabric.Exchange, _ uint64, st wire.Status) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.done[x] = append(p.done[x], st)
+}
+
+// run sends one command through a handler as a transport would.
+func (p *paper) run(t *testing.T, h fabric.Handler, raw []byte, data []byte) {
+	x := new(fabric.Exchange)
+	*x = fabric.NewExchange(p, 0)
+	if err := x.Command.UnmarshalBinary(raw); err != nil {
+		t.Fatal(err)
+	}
+	pull, st := h.Begin(x)
+	if st != wire.Success {
+		return
+	}
+	if pull < 0 || pull > x.Length() || pull > 2*MaxTransfer {
+		t.Fatalf("%+v pulls %d of %d", x.Command, pull, x.Length())
+	}
+	x.Data = make([]byte, pull)
+	copy(x.Data, data)
+	h.Execute(x)
+}
+
+// FuzzCommands sends one command after another to an admin and to an I/O
+// queue. Each must be completed once, except held event requests, and a read
+// with success must bring what the host has asked for.
+func FuzzCommands(f *testing.F) {
+	seed := func(cmds ...wire.Command) {
+		var b []byte
+		for _, c := range cmds {
+			c.Flags |= wire.FlagsSGL
+			b, _ = c.AppendBinary(b)
+		}
+		f.Add(b)
+	}
+	with := func(c wire.Command, n uint32) wire.Command { c.SGL.Length = n; return c }
+	seed(with(wire.IdentifyCommand{CNS: 1}.Command(), 4096), with(wire.IdentifyCommand{CNS: 3, NSID: 1}.Command(), 4096))
+	seed(with(blocks(wire.OpWrite, 1, 3, 2), 1024), with(blocks(wire.OpRead, 3, 0, 1), 4096), wire.Command{Opcode: wire.OpFlush, NSID: 1})
+	seed(with(wire.GetLogPageCommand{LID: wire.LogDiscovery, Length: 1024}.Command(), 1024))
+	seed(setCC(0), wire.PropertyCommand{Wide: true}.Command(), with(connectCommand(1, 0), 1024))
+	seed(wire.FeatureCommand{Set: true, FID: wire.FeatureQueues}.Command(), wire.Command{Opcode: wire.OpAsyncEvent})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		b = b[:min(len(b), 16*wire.CommandSize)]
+		m, err := backend.NewMemory(1<<20, 512)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tgt, err := New(Config{Subsystems: []Subsystem{{NQN: subNQN, Serial: "S", AllowHosts: []string{hostNQN}, Namespaces: []Namespace{{ID: 1, Backend: m}}}},
+			Portals: []Portal{{"tcp", "10.40.1.11:4420"}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := &paper{pushed: map[*fabric.Exchange]int{}, done: map[*fabric.Exchange][]wire.Status{}}
+		for _, sub := range []string{subNQN, wire.DiscoveryNQN} {
+			admin, io, fresh := tgt.Accept(p), tgt.Accept(p), tgt.Accept(p)
+			command := func(c wire.Command) []byte { raw, _ := c.AppendBinary(nil); return raw }
+			p.run(t, admin, command(with(connectCommand(0, 0), 1024)), connectData(sub, hostNQN, 0xffff))
+			id := admin.(*queue).ctrl.id
+			p.run(t, admin, command(setCC(wire.CCEnable|wire.CCIOSQES|wire.CCIOCQES)), nil)
+			p.run(t, io, command(with(connectCommand(1, 0), 1024)), connectData(sub, hostNQN, id))
+			for rest := b; len(rest) >= wire.CommandSize; rest = rest[wire.CommandSize:] {
+				for _, h := range []fabric.Handler{admin, io, fresh} {
+					p.run(t, h, rest, rest)
+				}
+			}
+			for _, h := range []fabric.Handler{admin, io, fresh} {
+				h.Disconnected(nil)
+			}
+		}
+		if err := tgt.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for x, st := range p.done {
+			if len(st) != 1 {
+				t.Errorf("%+v was completed %d times", x.Command, len(st))
+			}
+			if st[0] == wire.Success && x.Command.Direction() == wire.ToHost && x.Command.Opcode != wire.OpFabrics && p.pushed[x] != x.Length() {
+				t.Errorf("%+v brought %d bytes, want %d", x.Command, p.pushed[x], x.Length())
+			}
+		}
+	})
+}
