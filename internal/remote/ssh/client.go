@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"golang.org/x/crypto/ssh"
 
@@ -47,9 +48,12 @@ func (c *Client) unreachable(err error) error {
 	return &remote.UnreachableError{Name: c.Name(), Address: c.Address(), Err: err}
 }
 
-// session opens a session when one of the slots is free. release must be
-// called when the session is over.
-func (c *Client) session(ctx context.Context, slots chan struct{}) (s *ssh.Session, release func(), err error) {
+// session opens a session when one of the slots is free. The function that
+// comes with it frees the slot when the session is over.
+func (c *Client) session(ctx context.Context, slots chan struct{}) (*ssh.Session, func(), error) {
+	if ctx.Err() != nil {
+		return nil, nil, context.Cause(ctx)
+	}
 	select {
 	case slots <- struct{}{}:
 	case <-ctx.Done():
@@ -57,14 +61,14 @@ func (c *Client) session(ctx context.Context, slots chan struct{}) (s *ssh.Sessi
 	case <-c.conn.lost:
 		return nil, nil, c.unreachable(errLost)
 	}
-	release = func() { <-slots }
+	release := func() { <-slots }
 	type opened struct {
 		session *ssh.Session
 		err     error
 	}
 	answer := make(chan opened, 1)
 	c.conn.work.Go(func() {
-		s, err := c.conn.client.NewSession()
+		s, err := c.newSession(ctx)
 		answer <- opened{s, err}
 	})
 	select {
@@ -86,5 +90,23 @@ func (c *Client) session(ctx context.Context, slots chan struct{}) (s *ssh.Sessi
 			release()
 		})
 		return nil, nil, context.Cause(ctx)
+	}
+}
+
+// newSession opens a session, patiently: OpenSSH counts a session that has
+// ended until its next turn of housekeeping, and refuses one above
+// MaxSessions even while others are already closed.
+func (c *Client) newSession(ctx context.Context) (*ssh.Session, error) {
+	for pause := 20 * time.Millisecond; ; pause *= 2 {
+		s, err := c.conn.client.NewSession()
+		var refused *ssh.OpenChannelError
+		if !errors.As(err, &refused) || refused.Reason == ssh.Prohibited || pause > 2*time.Second {
+			return s, err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return nil, err
+		}
 	}
 }

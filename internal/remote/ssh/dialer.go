@@ -45,7 +45,7 @@ type Target struct {
 // a margin.
 const (
 	maxUnproven           = 8 // connections per address that are not logged in yet; MaxStartups is 10
-	maxSessions           = 8 // per connection; MaxSessions is 10, and killing needs one
+	maxSessions           = 7 // per connection; MaxSessions is 10, and killing needs up to two
 	maxJumps              = 8
 	maxAttempts           = 5
 	defaultConnectTimeout = 30 * time.Second

@@ -22,20 +22,15 @@ const (
 )
 
 // Run implements remote.Host. The command runs in a session of its own, which
-// an SSH server makes a process group.
+// an SSH server makes a process group, as one of
 //
-// As the user, the argument vector is the whole command line. With Become it
-// is handed to root as
-//
+//	WEFT_RUN=… ARG…
 //	sudo -n -- sh -c 'export WEFT_RUN=…; exec "$@"' sh ARG…
 //
-// where the variable lets a later session find and kill the command and its
-// children: the SSH server, running as the user, may not signal root's
-// processes.
-//
-// When the context ends, the command is sent SIGKILL through the SSH server
-// (OpenSSH 7.9 or later takes that); with Become a second session kills, with
-// grep and kill, every process that carries the variable.
+// When the context ends, the SSH server is asked to send SIGKILL to the
+// group. OpenSSH does so since 7.9, but not to processes of root's. Therefore
+// a second session then kills, with grep and kill, every process that carries
+// the variable.
 func (c *Client) Run(ctx context.Context, cmd remote.Cmd) (remote.Output, error) {
 	if len(cmd.Args) == 0 {
 		return remote.Output{}, errors.New("a command without a name")
@@ -89,25 +84,32 @@ func (c *Client) execute(ctx context.Context, session *ssh.Session, line, id str
 		return err
 	case <-ctx.Done():
 	}
-	c.kill(session, id)
-	gone := time.NewTimer(killGrace)
-	defer gone.Stop()
+	session.Signal(ssh.SIGKILL)
+	if c.target.Become != "" || !within(time.Second, ended) {
+		c.kill(id)
+	}
+	switch {
+	case within(killGrace, ended), c.conn.dead():
+		return context.Cause(ctx)
+	}
+	return fmt.Errorf("%w; it did not die within %s and may still run", context.Cause(ctx), killGrace)
+}
+
+// within reports whether a command ends in time.
+func within(limit time.Duration, ended chan error) bool {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
 	select {
-	case <-ended:
-		return context.Cause(ctx)
-	case <-c.conn.lost:
-		return context.Cause(ctx)
-	case <-gone.C:
-		return fmt.Errorf("%w; it did not die within %s and may still run", context.Cause(ctx), killGrace)
+	case err := <-ended:
+		ended <- err // for whoever asks next
+		return true
+	case <-timer.C:
+		return false
 	}
 }
 
-// kill ends a command and its children.
-func (c *Client) kill(session *ssh.Session, id string) {
-	session.Signal(ssh.SIGKILL)
-	if c.target.Become == "" {
-		return
-	}
+// kill ends a command and its children from another session.
+func (c *Client) kill(id string) {
 	ctx, cancel := context.WithTimeout(context.Background(), killGrace)
 	defer cancel()
 	killer, release, err := c.session(ctx, c.conn.killers)
@@ -118,7 +120,11 @@ func (c *Client) kill(session *ssh.Session, id string) {
 	stop := context.AfterFunc(ctx, func() { killer.Close() })
 	defer stop()
 	defer killer.Close()
-	killer.Run(become(killScript, "sh", id))
+	if c.target.Become == "" {
+		killer.Run(remote.Quote("sh", "-c", killScript, "sh", id))
+	} else {
+		killer.Run(become(killScript, "sh", id))
+	}
 }
 
 // killScript kills the processes whose environment holds $1. It looks more
@@ -132,7 +138,7 @@ done 2>/dev/null`
 // line is what the server's shell is asked to run.
 func (c *Client) line(args []string, id string) string {
 	if c.target.Become == "" {
-		return remote.Quote(args...)
+		return "WEFT_RUN=" + id + " " + remote.Quote(args...)
 	}
 	return become("export WEFT_RUN="+id+`; exec "$@"`, append([]string{"sh"}, args...)...)
 }

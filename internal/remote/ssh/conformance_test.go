@@ -1,0 +1,150 @@
+package ssh
+
+import (
+	"context"
+	"net"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"golang.org/x/crypto/ssh"
+
+	"weft/internal/remote"
+	"weft/internal/remote/remotetest"
+)
+
+func TestConformance(t *testing.T) {
+	f := newFiles(t)
+	key := edKey(t)
+	s := startServer(t, []ssh.Signer{key}, nil)
+	f.know(s.address, key)
+	f.host("server", s.address)
+	c := dial(t, f.dialer(), Target{Name: "server", User: "weft"})
+	remotetest.Run(t, func(*testing.T) remote.Host { return c })
+}
+
+// With sudo the command is in a session that the server's signals do not
+// reach, as when it is root's.
+func TestConformanceBecome(t *testing.T) {
+	if _, err := os.Stat("/proc/self/environ"); err != nil {
+		t.Skipf("commands of root are found through /proc: %v", err)
+	}
+	f := newFiles(t)
+	key := edKey(t)
+	s := startServer(t, []ssh.Signer{key}, func(s *testServer) {
+		s.deaf = true
+		s.env = fakeSudo(t, "[ \"$1 $2\" = '-n --' ] || exit 1\nshift 2\nexec \"$@\"")
+	})
+	f.know(s.address, key)
+	f.host("server", s.address)
+	c := dial(t, f.dialer(), Target{Name: "server", Become: "sudo"})
+	remotetest.Run(t, func(*testing.T) remote.Host { return c })
+}
+
+// fakeSudo is an environment in which sudo is a script.
+func fakeSudo(t *testing.T, script string) []string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "sudo"), []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return []string{"PATH=" + dir + ":" + os.Getenv("PATH")}
+}
+
+// TestConformanceOpenSSH runs the suite against OpenSSH's own server, one
+// process per connection on sockets of ours, so that no port is fixed.
+func TestConformanceOpenSSH(t *testing.T) {
+	sshd, err := exec.LookPath("/usr/sbin/sshd")
+	if err != nil {
+		t.Skipf("OpenSSH's server is not here: %v", err)
+	}
+	me, err := user.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := newFiles(t)
+	key, public := openSSHKeys(t, f)
+	f.write("authorized_keys", string(ssh.MarshalAuthorizedKey(public)))
+	f.write("sshd_config", strings.Join([]string{
+		"HostKey " + f.path("host_key"),
+		"AuthorizedKeysFile " + f.path("authorized_keys"),
+		"StrictModes no", "UsePAM no", "PermitRootLogin yes", "PasswordAuthentication no",
+		"PidFile none", "LogLevel ERROR",
+	}, "\n")+"\n")
+	if me.Uid == "0" {
+		// Where the system's own start script makes it.
+		if err := os.MkdirAll("/run/sshd", 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out, err := exec.Command(sshd, "-t", "-f", f.path("sshd_config")).CombinedOutput(); err != nil {
+		t.Skipf("OpenSSH's server does not start here: %v: %s", err, out)
+	}
+	address := serveInetd(t, sshd, "-i", "-e", "-f", f.path("sshd_config"))
+	f.know(address, key)
+	f.host("server", address)
+	c := dial(t, f.dialer(), Target{Name: "server", User: me.Username})
+	remotetest.Run(t, func(*testing.T) remote.Host { return c })
+}
+
+// serveInetd gives each connection to a process of its own.
+func serveInetd(t *testing.T, args ...string) (address string) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var work sync.WaitGroup
+	work.Go(func() {
+		for {
+			c, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			file, err := c.(*net.TCPConn).File()
+			c.Close()
+			if err != nil {
+				continue
+			}
+			var stderr strings.Builder
+			cmd := exec.Command(args[0], args[1:]...)
+			cmd.Stdin, cmd.Stdout, cmd.Stderr = file, file, &stderr
+			work.Go(func() {
+				if err := cmd.Run(); err != nil {
+					t.Logf("%s: %v: %s", args[0], err, stderr.String())
+				}
+				file.Close()
+			})
+		}
+	})
+	t.Cleanup(func() {
+		listener.Close()
+		work.Wait()
+	})
+	return listener.Addr().String()
+}
+
+// openSSHKeys writes a host key and returns it with the public half of the
+// client's.
+func openSSHKeys(t *testing.T, f *clientFiles) (ssh.Signer, ssh.PublicKey) {
+	t.Helper()
+	hostKey := newEd25519(t)
+	f.writeKey("host_key", hostKey, "")
+	client := newEd25519(t)
+	return signer(t, hostKey), f.writeKey("key", client, "")
+}
+
+// dial connects for the length of a test.
+func dial(t *testing.T, d *Dialer, target Target) *Client {
+	t.Helper()
+	c, err := d.Dial(context.Background(), target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
