@@ -4,10 +4,10 @@ import "github.com/zclconf/go-cty/cty"
 
 func (b *builder) validation(o *object) {
 	v := &Validation{
-		Block:   b.block(o),
-		Name:    o.name,
-		Probe:   b.text(o, "probe"),
-		Pairs:   b.text(o, "pairs"),
+		Block: b.block(o),
+		Name:  o.name,
+		Probe: b.text(o, "probe"),
+		Pairs: b.text(o, "pairs"),
 	}
 	if v.Probe != "" {
 		v.Samples = b.integer(o, "samples")

@@ -20,14 +20,13 @@ import (
 type evaluator struct {
 	program
 	schemas map[string]*schema
-	fsys    fs.FS
-	env     func(string) (string, bool)
+	outside *outside
+	secrets *outside         // what secrets are read from
 	scope   *hcl.EvalContext // functions only
 	stack   []*cell          // being computed
 	diags   hcl.Diagnostics
 	seq     int // of the last object
 
-	templates   map[string]*template
 	connecting  *cell                 // finds the connections
 	connections map[*object][]*object // the initiators of each target
 }
@@ -37,15 +36,16 @@ const sensitive = mark("sensitive")
 
 type mark string
 
-func newEvaluator(fsys fs.FS, env func(string) (string, bool)) *evaluator {
-	e := &evaluator{fsys: fsys, env: env, templates: map[string]*template{}}
+func newEvaluator(fsys, secrets fs.FS, env func(string) (string, bool)) *evaluator {
+	e := &evaluator{}
+	e.outside, e.secrets = e.newOutside(fsys, env), e.newOutside(secrets, env)
 	e.program = program{
 		named:     map[string]map[string]*decl{},
 		variables: map[string]*variable{},
 		locals:    map[string]*cell{},
 	}
 	e.connecting = e.newCell("the initiators of all targets", hcl.Range{}, e.connect)
-	e.scope = &hcl.EvalContext{Functions: e.functions()}
+	e.scope = &hcl.EvalContext{Functions: functions(e.outside)}
 	return e
 }
 

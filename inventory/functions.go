@@ -11,7 +11,7 @@ import (
 )
 
 // functions returns all functions of the language.
-func (e *evaluator) functions() map[string]function.Function {
+func functions(r *outside) map[string]function.Function {
 	all := map[string]function.Function{
 		"try":        tryfunc.TryFunc,
 		"can":        tryfunc.CanFunc,
@@ -19,7 +19,7 @@ func (e *evaluator) functions() map[string]function.Function {
 		"exec":       laterFunction("exec"),
 	}
 	for _, group := range []map[string]function.Function{
-		collectionFunctions(), textFunctions(), numberFunctions(), networkFunctions(), e.readingFunctions(),
+		collectionFunctions(), textFunctions(), numberFunctions(), networkFunctions(), r.functions(),
 	} {
 		maps.Copy(all, group)
 	}

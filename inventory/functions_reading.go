@@ -3,6 +3,8 @@ package inventory
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"path"
 	"unicode/utf8"
 
 	"github.com/hashicorp/hcl/v2"
@@ -12,17 +14,29 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 )
 
-// readingFunctions are those that look outside of the inventory.
-func (e *evaluator) readingFunctions() map[string]function.Function {
+// An outside is what functions see beyond the inventory.
+type outside struct {
+	e         *evaluator
+	fsys      fs.FS
+	env       func(string) (string, bool)
+	templates map[string]*template
+	read      map[string][]byte // every file that was read
+}
+
+func (e *evaluator) newOutside(fsys fs.FS, env func(string) (string, bool)) *outside {
+	return &outside{e: e, fsys: fsys, env: env, templates: map[string]*template{}, read: map[string][]byte{}}
+}
+
+func (r *outside) functions() map[string]function.Function {
 	return map[string]function.Function{
-		"env":          textFunction([]string{"name"}, e.readEnv),
-		"file":         textFunction([]string{"path"}, e.readText),
-		"templatefile": e.templateFunction(),
+		"env":          textFunction([]string{"name"}, r.readEnv),
+		"file":         textFunction([]string{"path"}, r.readText),
+		"templatefile": r.templateFunction(),
 	}
 }
 
-func (e *evaluator) readEnv(args []string) (string, error) {
-	text, ok := e.env(args[0])
+func (r *outside) readEnv(args []string) (string, error) {
+	text, ok := r.env(args[0])
 	if !ok {
 		return "", fmt.Errorf("the environment variable %s is not set", args[0])
 	}
@@ -32,14 +46,19 @@ func (e *evaluator) readEnv(args []string) (string, error) {
 	return text, nil
 }
 
-func (e *evaluator) readText(args []string) (string, error) {
-	src, err := readLimited(e.fsys, args[0])
+func (r *outside) readText(args []string) (string, error) {
+	name := path.Clean(args[0])
+	if src, ok := r.read[name]; ok {
+		return string(src), nil
+	}
+	src, err := readLimited(r.fsys, args[0])
 	if err != nil {
 		return "", err
 	}
 	if !utf8.Valid(src) {
 		return "", fmt.Errorf("%s is not UTF-8 text", args[0])
 	}
+	r.read[name] = src
 	return string(src), nil
 }
 
@@ -50,13 +69,13 @@ type template struct {
 }
 
 // template parses a file once.
-func (e *evaluator) template(path string) (hclsyntax.Expression, error) {
-	if t := e.templates[path]; t != nil {
+func (r *outside) template(path string) (hclsyntax.Expression, error) {
+	if t := r.templates[path]; t != nil {
 		return t.expr, t.err
 	}
 	t := &template{}
-	e.templates[path] = t
-	text, err := e.readText([]string{path})
+	r.templates[path] = t
+	text, err := r.readText([]string{path})
 	if err != nil {
 		t.err = err
 		return nil, t.err
@@ -71,12 +90,12 @@ func (e *evaluator) template(path string) (hclsyntax.Expression, error) {
 		t.err = fmt.Errorf("%s: %s", diagPlace(diags[0], path), diags[0].Detail)
 		return nil, t.err
 	}
-	t.expr = e.lazyTemplate(x)
+	t.expr = r.e.lazyTemplate(x)
 	return t.expr, nil
 }
 
 // templateFunction fills a file with values.
-func (e *evaluator) templateFunction() function.Function {
+func (r *outside) templateFunction() function.Function {
 	return function.New(&function.Spec{
 		Params: []function.Parameter{{Name: "path", Type: cty.String}, {Name: "variables", Type: cty.DynamicPseudoType}},
 		Type:   function.StaticReturnType(cty.String),
@@ -85,11 +104,11 @@ func (e *evaluator) templateFunction() function.Function {
 			if !ty.IsObjectType() && !ty.IsMapType() {
 				return cty.NilVal, function.NewArgErrorf(1, "an object with the template's variables is needed")
 			}
-			x, err := e.template(args[0].AsString())
+			x, err := r.template(args[0].AsString())
 			if err != nil {
 				return cty.NilVal, err
 			}
-			v, err := e.fill(x, args[0].AsString(), args[1].AsValueMap())
+			v, err := r.e.fill(x, args[0].AsString(), args[1].AsValueMap())
 			if err != nil {
 				return cty.NilVal, err
 			}

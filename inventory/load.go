@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"encoding/json"
 	"io/fs"
 	"maps"
 	"slices"
@@ -20,6 +21,13 @@ type Options struct {
 	Vars      []string                    // "name=value" from --var, in order
 	VarFiles  []VarFile                   // contents of --var-file, in order
 	LookupEnv func(string) (string, bool) // os.LookupEnv; nil: an empty environment
+
+	// Values are those of a saved plan: the Inputs of its model. They replace
+	// values from all other sources.
+	Values map[string]json.RawMessage
+
+	// Secrets is where Secret.Read finds files; nil: where Load does.
+	Secrets fs.FS
 }
 
 // A VarFile is a file with values of variables.
@@ -44,7 +52,11 @@ func Load(fsys fs.FS, o Options) (*Model, hcl.Diagnostics) {
 	if env == nil {
 		env = func(string) (string, bool) { return "", false }
 	}
-	e := newEvaluator(fsys, env)
+	secrets := o.Secrets
+	if secrets == nil {
+		secrets = fsys
+	}
+	e := newEvaluator(fsys, secrets, env)
 	m := &Model{Files: map[string]*hcl.File{}, Sources: map[string][]byte{}, eval: e}
 	files, err := parseDir(fsys, ".weft.hcl")
 	if err != nil {
@@ -69,7 +81,7 @@ func Load(fsys fs.FS, o Options) (*Model, hcl.Diagnostics) {
 		// What a broken file would have declared is missing everywhere.
 		return m, e.finish()
 	}
-	e.give(values, o.Vars)
+	e.give(values, o.Vars, o.Values)
 	e.checkVersion()
 	e.checkSecrets()
 	b := &builder{evaluator: e, m: m, made: map[*object]any{}}
@@ -77,14 +89,14 @@ func Load(fsys fs.FS, o Options) (*Model, hcl.Diagnostics) {
 	e.finishValues()
 	m.Name = e.ownerName()
 	m.Inputs = e.inputs()
-	e.cutSources(m, files)
+	e.keepSources(m, files)
 	e.report(check(m)...)
 	return m, e.finish()
 }
 
 // valueFiles reads the files of values, the weakest first.
 func (e *evaluator) valueFiles(given []VarFile) []*sourceFile {
-	files, err := parseDir(e.fsys, ".weftvars")
+	files, err := parseDir(e.outside.fsys, ".weftvars")
 	if err != nil {
 		e.report(problem(codeFile, fileStart("."), "cannot read the values", "%v.", err))
 	}
@@ -138,6 +150,15 @@ func (e *evaluator) ownerName() string {
 		return v.AsString()
 	}
 	return ""
+}
+
+// keepSources copies into the model what Load has read besides values of
+// variables. Secrets are not in there: checkSecrets has made sure.
+func (e *evaluator) keepSources(m *Model, files []*sourceFile) {
+	maps.Copy(m.Sources, e.outside.read)
+	for _, f := range files {
+		m.Sources[f.name] = f.file.Bytes
+	}
 }
 
 // finish returns all problems, each once, in the order of the files.

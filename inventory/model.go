@@ -21,8 +21,9 @@ type Model struct {
 	// for the plan file.
 	Inputs map[string]json.RawMessage
 
-	// Sources are the texts of the *.weft.hcl files by name, for the plan
-	// file. What may hold a secret is cut out.
+	// Sources are the *.weft.hcl files and those that file() and
+	// templatefile() have read, by name, for the plan file: Load finds in them
+	// what it found the first time. They hold no secrets.
 	Sources map[string][]byte
 
 	Connections []*Connection

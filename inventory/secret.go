@@ -27,6 +27,8 @@ func (e *evaluator) secret(o *object, name string) *Secret {
 
 func (e *evaluator) readSecret(a *hclsyntax.Attribute, scope *hcl.EvalContext) (string, error) {
 	at := fmt.Sprintf("%s (%s)", a.Name, where(a.SrcRange))
+	scope = scope.NewChild()
+	scope.Functions = e.secrets.functions()
 	v, diags := a.Expr.Value(scope)
 	if diags.HasErrors() {
 		return "", fmt.Errorf("read %s: %s", at, diags[0].Detail)
@@ -59,43 +61,59 @@ func (e *evaluator) checkSecrets() {
 
 // checkSecret points at the block, not the attribute: its line would be shown.
 func (e *evaluator) checkSecret(d *decl, a *hclsyntax.Attribute) {
-	from := sourcesOf(a.Expr)
-	if !from.reads && len(from.variables) == 0 && !from.other {
+	from := &secretSources{}
+	_ = hclsyntax.Walk(a.Expr, from) // the walker never fails
+	at := where(a.SrcRange)
+	if from.literal || !from.reads && len(from.names) == 0 {
 		e.report(problem(codeLiteral, d.header, "a literal in a sensitive attribute",
-			"%s (%s) stands in the file. Read it with env(\"NAME\") or file(\"PATH\") instead.", a.Name, where(a.SrcRange)))
+			"%s (%s) stands in the file, or a part of it. Read all of it with env(\"NAME\") or file(\"PATH\").", a.Name, at))
 	}
-	for _, name := range from.variables {
+	for _, name := range from.names {
 		if v := e.variables[name]; v != nil && !v.sensitive {
 			e.report(problem(codeExposed, d.header, "a secret in a variable that is shown",
-				"%s (%s) uses var.%s, whose value stands in plans. Give that variable sensitive = true.", a.Name, where(a.SrcRange), name))
+				"%s (%s) uses var.%s, whose value stands in plans. Give that variable sensitive = true.", a.Name, at, name))
 		}
 	}
 }
 
 // secretSources is where an expression takes its value from.
 type secretSources struct {
-	reads     bool     // it calls env or file
-	variables []string // it uses
-	other     bool     // it uses something else, such as a local
+	reads   bool     // it calls env or file
+	literal bool     // it holds a text beside the arguments of those
+	names   []string // the variables it uses, "" for anything else
+	inCall  int      // nodes entered from a call of those
 }
 
-func sourcesOf(x hclsyntax.Expression) secretSources {
-	var s secretSources
-	// The walk never fails.
-	_ = hclsyntax.VisitAll(x, func(n hclsyntax.Node) hcl.Diagnostics {
-		switch n := n.(type) {
-		case *callExpr:
-			s.reads = s.reads || n.Name == "env" || n.Name == "file" || n.Name == "templatefile"
-		case *scopeExpr:
-			if step, ok := secondName(n.Traversal); ok && n.Traversal.RootName() == "var" {
-				s.variables = append(s.variables, step)
-			} else {
-				s.other = true
-			}
-		}
+// Enter looks at one node. What env and file are called with is no secret.
+func (s *secretSources) Enter(n hclsyntax.Node) hcl.Diagnostics {
+	if s.inCall > 0 {
+		s.inCall++
 		return nil
-	})
-	return s
+	}
+	switch n := n.(type) {
+	case *callExpr:
+		if n.Name == "env" || n.Name == "file" || n.Name == "templatefile" {
+			s.reads = true
+			s.inCall = 1
+		}
+	case *scopeExpr:
+		name, _ := secondName(n.Traversal)
+		if n.Traversal.RootName() != "var" {
+			name = ""
+		}
+		s.names = append(s.names, name)
+	case *hclsyntax.LiteralValueExpr:
+		s.literal = s.literal || n.Val.Type() == cty.String && !n.Val.IsNull()
+	}
+	return nil
+}
+
+// Exit leaves one node.
+func (s *secretSources) Exit(hclsyntax.Node) hcl.Diagnostics {
+	if s.inCall > 0 {
+		s.inCall--
+	}
+	return nil
 }
 
 func secondName(t hcl.Traversal) (string, bool) {

@@ -33,6 +33,7 @@ type given struct {
 	from string               // as messages call it: --var, weft.weftvars:3
 	expr hclsyntax.Expression // nil: text
 	text string
+	json bool // text is JSON
 }
 
 func (e *evaluator) addVariable(d *declared) {
@@ -49,6 +50,10 @@ func (e *evaluator) addVariable(d *declared) {
 		}
 		// In doubt it is.
 		v.sensitive = diags.HasErrors() || !flag.RawEquals(cty.False)
+	}
+	if a := d.body.attrs["default"]; a != nil && v.sensitive && !empty(a.Expr) {
+		e.report(problem(codeLiteral, d.header, "the default of a sensitive variable",
+			"It stands in the file (%s). Take it out, or make it null, and give the value in WEFT_VAR_%s.", where(a.SrcRange), d.name))
 	}
 	v.cell = e.newCell("var."+d.name, d.header, func() cty.Value { return e.computeVariable(v) })
 	e.variables[d.name] = v
@@ -124,6 +129,9 @@ func (e *evaluator) rawVariable(v *variable) (value cty.Value, from string, ok b
 // textVariable reads the text of --var or of the environment: a text stands
 // for itself where one is wanted, else it is an expression.
 func (e *evaluator) textVariable(v *variable) (value cty.Value, from string, ok bool) {
+	if v.given.json {
+		return e.savedVariable(v)
+	}
 	if v.ty == cty.String || !v.typed {
 		return cty.StringVal(v.given.text), v.given.from, true
 	}
@@ -152,11 +160,26 @@ func (e *evaluator) textVariable(v *variable) (value cty.Value, from string, ok 
 	return value, v.given.from, true
 }
 
+// savedVariable reads the JSON of a saved plan.
+func (e *evaluator) savedVariable(v *variable) (value cty.Value, from string, ok bool) {
+	ty, err := ctyjson.ImpliedType([]byte(v.given.text))
+	if err == nil {
+		value, err = ctyjson.Unmarshal([]byte(v.given.text), ty)
+	}
+	if err != nil {
+		e.report(problem(codeVarType, v.header, "wrong value of variable "+v.name, "What the saved plan holds cannot be read: %v.", err))
+		return cty.DynamicVal, "", false
+	}
+	return value, v.given.from, true
+}
+
 // give hands the values to the variables, from the weakest source to the
 // strongest: environment, weft.weftvars, *.auto.weftvars, --var-file, --var.
-func (e *evaluator) give(files []*sourceFile, vars []string) {
+// What a saved plan holds replaces them all.
+func (e *evaluator) give(files []*sourceFile, vars []string, saved map[string]json.RawMessage) {
+	defer e.giveSaved(saved)
 	for _, v := range e.order {
-		if text, ok := e.env("WEFT_VAR_" + v.name); ok {
+		if text, ok := e.outside.env("WEFT_VAR_" + v.name); ok {
 			v.given = &given{from: "WEFT_VAR_" + v.name, text: text}
 		}
 	}
@@ -175,6 +198,14 @@ func (e *evaluator) give(files []*sourceFile, vars []string) {
 				"--var %s=… names a variable that is not declared.%s", name, didYouMean(name, names)))
 		default:
 			v.given = &given{from: "--var " + name, text: text}
+		}
+	}
+}
+
+func (e *evaluator) giveSaved(saved map[string]json.RawMessage) {
+	for name, text := range saved {
+		if v := e.variables[name]; v != nil && !v.sensitive {
+			v.given = &given{from: "the saved plan", text: string(text), json: true}
 		}
 	}
 }
@@ -257,4 +288,10 @@ func (e *evaluator) inputs() map[string]json.RawMessage {
 		}
 	}
 	return inputs
+}
+
+// empty reports whether an expression is null or a text without characters.
+func empty(x hclsyntax.Expression) bool {
+	v, diags := x.Value(nil)
+	return !diags.HasErrors() && (v.IsNull() || v.RawEquals(cty.StringVal("")))
 }
