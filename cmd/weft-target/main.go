@@ -13,12 +13,6 @@ import (
 	"weft/internal/hint"
 )
 
-// Exit statuses.
-const (
-	exitError = 1
-	exitUsage = 64
-)
-
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
 // run is the whole program; it returns the exit status.
@@ -37,9 +31,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 	}
 	var f *failure
 	if errors.As(err, &f) {
-		return exitError
+		return agent.ExitError
 	}
-	return exitUsage
+	return agent.ExitUsage
 }
 
 // A failure is an error of a command that was started; what cobra finds before

@@ -89,3 +89,19 @@ type ProbeResult struct {
 	Elapsed   int64  `json:"elapsed_ns"`
 	Histogram string `json:"histogram"` // latency.Histogram, text form; nanoseconds
 }
+
+// A Discovered is one record of a target's discovery log (JSON).
+type Discovered struct {
+	Transport string `json:"transport"` // "tcp" or "rdma"
+	Address   string `json:"address"`   // of the portal, as the fabric names it: "10.40.1.11:4420"
+	NQN       string `json:"nqn"`
+	Kind      string `json:"kind"` // "subsystem", "discovery" (this service) or "referral"
+}
+
+// Exit statuses of the agents, besides 0 for done.
+const (
+	ExitError       = 1   // something went wrong on this machine, or was asked for wrongly
+	ExitFailed      = 3   // a target was tried and did not answer as it should
+	ExitUsage       = 64  // the command line cannot be understood
+	ExitInterrupted = 130 // by SIGINT or SIGTERM, before the work was done
+)

@@ -1,6 +1,8 @@
 package target
 
 import (
+	"errors"
+	"io"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -97,9 +99,9 @@ func (c *controller) attach(qid uint16, q *queue) error {
 // detach is called when the connection of q is gone.
 func (c *controller) detach(q *queue, err error) {
 	if q.qid == 0 {
-		why := "disconnected"
-		if err != nil {
-			why += ": " + err.Error()
+		why := "the host has disconnected"
+		if err != nil && !errors.Is(err, io.EOF) {
+			why = err.Error()
 		}
 		c.end(why)
 		return

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"weft/internal/agent"
+	"weft/internal/nvme/initiator"
+	"weft/internal/nvme/wire"
+)
+
+func discoverCommand(places *agent.Places) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "discover --traddr ADDRESS:PORT --hostnqn NQN",
+		Short: "List what a target offers to a host",
+		Args:  cobra.NoArgs,
+	}
+	h := new(host)
+	h.flags(c)
+	asJSON := c.Flags().Bool("json", false, "print the records as JSON")
+	c.MarkFlagsRequiredTogether("traddr", "hostnqn")
+	c.MarkFlagsOneRequired("traddr")
+	c.RunE = started(func(c *cobra.Command) error {
+		carrier, err := h.transport(*places)
+		if err != nil {
+			return err
+		}
+		ctx, cancel := h.patience(c.Context())
+		defer cancel()
+		log, err := initiator.Discover(ctx, carrier, h.portal, h.nqn)
+		if err != nil {
+			return failed(err)
+		}
+		records := []agent.Discovered{}
+		for _, e := range log {
+			records = append(records, discovered(e))
+		}
+		if *asJSON {
+			return printJSON(c.OutOrStdout(), records)
+		}
+		w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
+		for _, r := range records {
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", r.Transport, r.Address, r.Kind, r.NQN)
+		}
+		return w.Flush()
+	})
+	return c
+}
+
+func discovered(e wire.DiscoveryEntry) agent.Discovered {
+	r := agent.Discovered{Address: net.JoinHostPort(e.Address, e.SvcID), NQN: e.SubNQN}
+	switch e.TrType {
+	case wire.TransportTCP:
+		r.Transport = "tcp"
+	case wire.TransportRDMA:
+		r.Transport = "rdma"
+	default:
+		r.Transport = fmt.Sprintf("type %d", e.TrType)
+	}
+	switch e.SubType {
+	case wire.SubsystemNVM:
+		r.Kind = "subsystem"
+	case wire.SubsystemDiscovery:
+		r.Kind = "discovery"
+	case wire.SubsystemReferral:
+		r.Kind = "referral"
+	default:
+		r.Kind = fmt.Sprintf("kind %d", e.SubType)
+	}
+	return r
+}
+
+func printJSON(out io.Writer, v any) error {
+	e := json.NewEncoder(out)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"sync/atomic"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"weft/internal/agent"
+	"weft/internal/nvme/tcp"
+)
+
+// host is who connects to a portal, and how.
+type host struct {
+	portal  string // logical address of the target
+	nqn     string // the host's own
+	traddr  string // the host's own logical address; "" leaves it to the system
+	connect time.Duration
+
+	local atomic.Pointer[net.TCPAddr] // of the first connection, where it is real
+}
+
+// flags adds what every command that connects needs.
+func (h *host) flags(c *cobra.Command) {
+	f := c.Flags()
+	f.StringVar(&h.portal, "traddr", "", "address and port of the target, like 10.40.1.11:4420")
+	f.StringVar(&h.nqn, "hostnqn", "", "NQN of this host")
+	f.StringVar(&h.traddr, "host-traddr", "", "address of this host to connect from")
+	f.DurationVar(&h.connect, "connect-timeout", 10*time.Second, "how long connecting may take")
+}
+
+// transport dials where places say. The own address is bound unless addresses
+// are mapped: then it is only a name.
+func (h *host) transport(places agent.Places) (*tcp.Transport, error) {
+	if _, err := places.Address(h.portal); err != nil {
+		return nil, err
+	}
+	var dialer net.Dialer
+	if h.traddr != "" {
+		own, err := netip.ParseAddr(h.traddr)
+		if err != nil {
+			return nil, fmt.Errorf("--host-traddr %q is no IP address", h.traddr)
+		}
+		if len(places.Maps) == 0 {
+			dialer.LocalAddr = net.TCPAddrFromAddrPort(netip.AddrPortFrom(own, 0))
+		}
+	}
+	return &tcp.Transport{DialAddr: func(ctx context.Context, logical string) (net.Conn, error) {
+		real, err := places.Address(logical)
+		if err != nil {
+			return nil, err
+		}
+		conn, err := dialer.DialContext(ctx, "tcp", real)
+		if err == nil && len(places.Maps) == 0 {
+			if a, ok := conn.LocalAddr().(*net.TCPAddr); ok {
+				h.local.CompareAndSwap(nil, a)
+			}
+		}
+		return conn, err
+	}}, nil
+}
+
+// own is this end's address as the fabric names it, "" where nothing is known.
+func (h *host) own() string {
+	if a := h.local.Load(); h.traddr == "" && a != nil {
+		return a.IP.String()
+	}
+	return h.traddr
+}
+
+// patience bounds connecting.
+func (h *host) patience(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, h.connect, fmt.Errorf("%s did not answer within %v", h.portal, h.connect))
+}

@@ -1,0 +1,197 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"weft/internal/agent"
+	"weft/internal/latency"
+	"weft/internal/nvme/fabric"
+	"weft/internal/nvme/initiator"
+)
+
+// A probe is what one run reads.
+type probe struct {
+	host
+	path    string
+	nqn     string
+	nsid    uint32
+	size    int
+	depth   int
+	samples int
+	warmup  int
+	timeout time.Duration
+}
+
+func readCommand(places *agent.Places) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "read --traddr ADDRESS:PORT --nqn NQN --hostnqn NQN | read --path FILE",
+		Short: "Measure how long reads take",
+		Long: `Measure how long reads at random places take.
+
+With --traddr the reads go to a namespace of a target. With --path they go to
+a file or device of this machine, through the system's cache as the file
+backend of weft-target reads, one at a time.
+
+When the target cannot be reached or refuses, the result still says so (no
+samples, errors, the first error), and the exit status is 3.`,
+		Args: cobra.NoArgs,
+	}
+	p := new(probe)
+	p.flags(c)
+	f := c.Flags()
+	f.StringVar(&p.path, "path", "", "file or device of this machine")
+	f.StringVar(&p.nqn, "nqn", "", "NQN of the subsystem")
+	f.Uint32Var(&p.nsid, "nsid", 1, "namespace")
+	f.IntVar(&p.size, "size", 4096, "bytes of one read")
+	f.IntVar(&p.depth, "depth", 1, "reads outstanding")
+	f.IntVar(&p.samples, "samples", 1000, "reads to measure")
+	f.IntVar(&p.warmup, "warmup", 100, "reads before those")
+	f.DurationVar(&p.timeout, "timeout", 30*time.Second, "how long one read may take")
+	asJSON := f.Bool("json", false, "print the result as JSON")
+	c.MarkFlagsMutuallyExclusive("path", "traddr")
+	c.MarkFlagsOneRequired("path", "traddr")
+	c.MarkFlagsRequiredTogether("traddr", "nqn", "hostnqn")
+	c.PreRunE = func(*cobra.Command, []string) error { return p.validate() }
+	c.RunE = started(func(c *cobra.Command) error {
+		result, hist, err := p.run(c.Context(), *places)
+		if result == nil {
+			return err
+		}
+		text, textErr := hist.MarshalText()
+		result.Histogram = string(text)
+		show := func() error { return printResult(c.OutOrStdout(), result, hist) }
+		if *asJSON {
+			show = func() error { return printJSON(c.OutOrStdout(), result) }
+		}
+		return errors.Join(err, textErr, show())
+	})
+	return c
+}
+
+func (p *probe) validate() error {
+	switch {
+	case p.size < 1 || p.size > 1<<30:
+		return fmt.Errorf("--size %d is not from 1 to 1 GiB", p.size)
+	case p.depth < 1 || p.depth > initiator.DefaultDepth:
+		return fmt.Errorf("--depth %d is not from 1 to %d", p.depth, initiator.DefaultDepth)
+	case p.path != "" && p.depth != 1:
+		return fmt.Errorf("--depth %d with --path: described, not yet managed", p.depth)
+	case p.samples < 1 || p.warmup < 0:
+		return fmt.Errorf("--samples %d after --warmup %d", p.samples, p.warmup)
+	}
+	return nil
+}
+
+// run measures. There is a result whenever the reads, or at least connecting,
+// were tried; an error beside it says that they did not go well.
+func (p *probe) run(ctx context.Context, places agent.Places) (*agent.ProbeResult, *latency.Histogram, error) {
+	hist := latency.New()
+	result := &agent.ProbeResult{Transport: "tcp", Mode: "event", Op: "read", Size: p.size, Depth: p.depth}
+	if p.path != "" {
+		result.Transport, result.Remote = "local", p.path
+		err := p.readLocal(ctx, places.Path(p.path), result, hist)
+		if err != nil && result.Errors == 0 {
+			return nil, nil, err
+		}
+		return result, hist, err
+	}
+	carrier, err := p.transport(places)
+	if err != nil {
+		return nil, nil, err
+	}
+	result.Remote, result.NQN, result.NSID = p.portal, p.nqn, p.nsid
+	err = p.readTarget(ctx, carrier, result, hist)
+	result.Local = p.own()
+	if f := (*failure)(nil); errors.As(err, &f) && f.status == agent.ExitError {
+		return nil, nil, err
+	}
+	return result, hist, err
+}
+
+// readTarget connects, reads and disconnects.
+func (p *probe) readTarget(ctx context.Context, carrier fabric.Transport, result *agent.ProbeResult, hist *latency.Histogram) error {
+	tried := func(err error) error {
+		if result.Errors++; result.FirstErr == "" {
+			result.FirstErr = err.Error()
+		}
+		return failed(err)
+	}
+	connecting, cancel := p.patience(ctx)
+	defer cancel()
+	c, err := initiator.Connect(connecting, carrier, initiator.Options{
+		Addr: p.portal, SubNQN: p.nqn, HostNQN: p.host.nqn, QueueSize: p.depth, Timeout: p.timeout,
+	})
+	if err != nil {
+		return tried(err)
+	}
+	defer c.Close() // after the reads it is a courtesy
+	ns, ok := find(c.Namespaces(), p.nsid)
+	if !ok {
+		return tried(fmt.Errorf("%s at %s has no namespace %d", p.nqn, p.portal, p.nsid))
+	}
+	q := c.Queues()[0]
+	switch most := q.MaxTransfer(); {
+	case p.size%ns.BlockSize != 0:
+		return &failure{fmt.Errorf("reads of %d bytes; namespace %d has blocks of %d", p.size, p.nsid, ns.BlockSize), agent.ExitError}
+	case most != 0 && p.size > most:
+		return &failure{fmt.Errorf("reads of %d bytes; %s takes at most %d", p.size, p.portal, most), agent.ExitError}
+	}
+	load := initiator.LoadOptions{Namespace: ns, Op: initiator.Read, Size: p.size, Depth: p.depth, Random: true, Seed: rand.Uint64()}
+	load.Samples = p.warmup
+	warm, err := initiator.Load(ctx, q, load, func(time.Duration) {})
+	result.Bytes = warm.Bytes
+	if err == nil {
+		err = warm.First
+	}
+	if err != nil {
+		return tried(fmt.Errorf("warming up: %w", err))
+	}
+	load.Samples, load.Seed = p.samples, load.Seed+1
+	got, err := initiator.Load(ctx, q, load, hist.Record)
+	result.Samples, result.Errors, result.Elapsed = got.Done, got.Failed, int64(got.Elapsed)
+	result.Bytes += got.Bytes
+	switch {
+	case err != nil:
+		return tried(fmt.Errorf("reading %s at %s: %w", p.nqn, p.portal, err))
+	case got.Failed > 0:
+		result.FirstErr = got.First.Error()
+		return failed(fmt.Errorf("reading %s at %s: %d of %d reads failed, the first: %w", p.nqn, p.portal, got.Failed, p.samples, got.First))
+	}
+	return nil
+}
+
+func find(all []initiator.Namespace, id uint32) (initiator.Namespace, bool) {
+	for _, ns := range all {
+		if ns.ID == id {
+			return ns, true
+		}
+	}
+	return initiator.Namespace{}, false
+}
+
+// printResult is the result for people.
+func printResult(out io.Writer, r *agent.ProbeResult, h *latency.Histogram) error {
+	at := r.Remote
+	if r.NQN != "" {
+		at = fmt.Sprintf("%s namespace %d at %s", r.NQN, r.NSID, r.Remote)
+	}
+	if r.Local != "" {
+		at += " from " + r.Local
+	}
+	_, err := fmt.Fprintf(out, "%d B reads, depth %d, %s (%s), %s\n", r.Size, r.Depth, r.Transport, r.Mode, at)
+	if r.Samples > 0 && err == nil {
+		_, err = fmt.Fprintf(out, "samples %d  min %v  mean %v  p50 %v  p99 %v  p99.9 %v  max %v\n",
+			r.Samples, h.Min(), h.Mean(), h.Quantile(0.5), h.Quantile(0.99), h.Quantile(0.999), h.Max())
+	}
+	if r.Errors > 0 && err == nil {
+		_, err = fmt.Fprintf(out, "errors %d, the first: %s\n", r.Errors, r.FirstErr)
+	}
+	return err
+}
