@@ -12,8 +12,9 @@ import (
 	"weft/plan"
 )
 
-// DialHost logs in to a server afresh. The returned function ends the login.
-type DialHost func(context.Context) (remote.Host, func() error, error)
+// DialHost logs in to a server: over a connection that is there already, or
+// afresh. The returned function ends the login.
+type DialHost func(ctx context.Context, fresh bool) (remote.Host, func() error, error)
 
 // server is a plan.Device: all resources of one Linux server, read in one
 // batch and changed step by step, each step with its undo.
@@ -30,7 +31,7 @@ type server struct {
 // Open implements plan.Device.
 func (d *server) Open(ctx context.Context) (plan.Identity, error) {
 	if d.host == nil {
-		host, close, err := d.dial(ctx)
+		host, close, err := d.dial(ctx, false)
 		if err != nil {
 			return plan.Identity{}, err
 		}
@@ -111,7 +112,7 @@ const settle = 30 * time.Second
 // Commit implements plan.Device: a fresh login must read every resource of
 // the transaction as wanted.
 func (d *server) Commit(ctx context.Context) error {
-	host, close, err := d.dial(ctx)
+	host, close, err := d.dial(ctx, true)
 	if err != nil {
 		return fmt.Errorf("fresh login: %w", err)
 	}

@@ -44,15 +44,16 @@ func (d *device) Open(ctx context.Context) (plan.Identity, error) {
 		}
 		d.session = s
 	}
-	have, err := d.read(ctx, d.session)
+	have, err := d.session.Read(ctx, d.want)
 	if err != nil {
 		return plan.Identity{}, err
 	}
 	d.have, d.fresh = have, true
 	id := plan.Identity{
-		Serial: have.Facts.Serial,
-		System: strings.TrimSpace(d.driver.Dialect().OS + " " + have.Facts.Version + " " + have.Facts.Model),
-		Method: d.driver.Dialect().Method,
+		Serial:   have.Facts.Serial,
+		System:   strings.TrimSpace(d.driver.Dialect().OS + " " + have.Facts.Version + " " + have.Facts.Model),
+		Method:   d.driver.Dialect().Method,
+		Warnings: have.Warnings,
 	}
 	if d.confirm == 0 {
 		id.Method = `lines without a timed revert (commit_confirm = "none")`
@@ -64,18 +65,10 @@ func (d *device) Open(ctx context.Context) (plan.Identity, error) {
 	return id, nil
 }
 
-func (d *device) read(ctx context.Context, s *switches.Session) (switches.Config, error) {
-	out, err := s.Show(ctx, d.driver.Show(d.want))
-	if err != nil {
-		return switches.Config{}, err
-	}
-	return d.driver.Parse(out)
-}
-
 // Read implements plan.Device. What Open has just read is not read twice.
 func (d *device) Read(ctx context.Context, rs []plan.Resource) ([]plan.State, error) {
 	if !d.fresh {
-		have, err := d.read(ctx, d.session)
+		have, err := d.session.Read(ctx, d.want)
 		if err != nil {
 			return nil, err
 		}
@@ -114,7 +107,7 @@ func (d *device) Apply(ctx context.Context, s plan.Step) error {
 // Commit implements plan.Device.
 func (d *device) Commit(ctx context.Context) error {
 	err := d.tx.Commit(ctx, func(ctx context.Context, fresh *switches.Session) error {
-		have, err := d.read(ctx, fresh)
+		have, err := fresh.Read(ctx, d.want)
 		if err != nil {
 			return err
 		}
@@ -139,7 +132,7 @@ func (d *device) Abort(ctx context.Context) error {
 			return err
 		}
 	}
-	have, err := d.read(ctx, d.session)
+	have, err := d.session.Read(ctx, d.want)
 	if err != nil {
 		return err
 	}

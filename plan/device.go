@@ -42,6 +42,8 @@ type Identity struct {
 	BootID    string `json:"boot_id,omitempty"`    // warned about, never compared
 	System    string `json:"system,omitempty"`     // operating system and version, for people
 	Method    string `json:"method,omitempty"`     // how changes are committed, for people
+
+	Warnings []string `json:"warnings,omitempty"` // what a reader of the plan must know of this device
 }
 
 // A Step is one resource that the plan changes.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"weft/internal/hint"
 	"weft/internal/view"
@@ -135,3 +136,5 @@ func (a *app) journal() (*os.File, error) {
 	}
 	return os.OpenFile(filepath.Join(dir, "journal.jsonl"), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 }
+
+func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }

@@ -111,8 +111,11 @@ func applied(r *plan.Result, err error) int {
 	case plan.RunRolledBack:
 		return exitRolledBack
 	}
-	if errors.As(err, &unreachable) || errors.As(err, &wrong) {
+	switch {
+	case errors.As(err, &unreachable), errors.As(err, &wrong):
 		return exitUnreachable
+	case errors.Is(err, context.Canceled):
+		return exitInterrupted
 	}
 	return exitError
 }

@@ -123,22 +123,24 @@ func (a *app) dialer() (*ssh.Dialer, error) {
 }
 
 // Close ends every login.
-func (p *project) Close() error {
-	return errors.Join(p.fleet.Close(), p.dialer.Close())
-}
+func (p *project) Close() error { return p.fleet.Close() }
 
 // host says how to log in to a server.
 func (p *project) host(s *inventory.Server) modules.DialHost {
-	return func(ctx context.Context) (remote.Host, func() error, error) {
-		c, err := p.dialer.Dial(ctx, p.target(s.Host, s.Connection))
+	return func(ctx context.Context, fresh bool) (remote.Host, func() error, error) {
+		dial := p.dialer.Dial
+		if fresh {
+			dial = p.dialer.DialNew
+		}
+		c, err := dial(ctx, p.target(s.Host, s.Connection))
 		if err != nil {
 			return nil, nil, err
 		}
-		return c.Host(), c.Close, nil
+		return c, c.Close, nil
 	}
 }
 
-// terminal says how to log in to a switch.
+// terminal says how to log in to a switch, afresh each time.
 func (p *project) terminal(sw *inventory.Switch) switches.Dial {
 	return func(ctx context.Context) (io.ReadWriteCloser, error) {
 		t := p.target(sw.Host, sw.Connection)
@@ -149,7 +151,7 @@ func (p *project) terminal(sw *inventory.Switch) switches.Dial {
 				t.Password = sw.Credential.Password.Read
 			}
 		}
-		c, err := p.dialer.Dial(ctx, t)
+		c, err := p.dialer.DialNew(ctx, t)
 		if err != nil {
 			return nil, err
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -36,10 +37,22 @@ reads. Without names every validation is run.`,
 }
 
 func (a *app) verify(ctx context.Context, p *project, names []string) error {
+	var mu sync.Mutex
+	var logins []func() error
+	defer func() {
+		for _, end := range logins {
+			end()
+		}
+	}()
 	res, err := prove.Run(ctx, prove.Input{
 		Model: p.model, Names: names, Emit: a.emit,
 		Host: func(ctx context.Context, s *inventory.Server) (remote.Host, error) {
-			host, _, err := p.host(s)(ctx) // closed with the dialer
+			host, end, err := p.host(s)(ctx, false)
+			if err == nil {
+				mu.Lock()
+				defer mu.Unlock()
+				logins = append(logins, end)
+			}
 			return host, err
 		},
 		Volume: func(v *inventory.Volume) string { return modules.VolumePath(p.model.Name, v) },

@@ -70,6 +70,9 @@ func planDevices(w io.Writer, p *plan.Plan, s Style) {
 			id += ", serial " + d.Identity.Serial
 		}
 		fmt.Fprintf(w, "  %s %s  %s %s\n", s.dress(green, "✓"), pad(d.Address, width), id, s.dress(faint, "· "+d.Identity.Method))
+		for _, text := range d.Identity.Warnings {
+			fmt.Fprintf(w, "    %s  %s %s\n", pad("", width), s.dress(yellow, "!"), text)
+		}
 	}
 }
 

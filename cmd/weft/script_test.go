@@ -1,0 +1,106 @@
+package main
+
+import (
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"weft/internal/bundle"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"weft": main})
+}
+
+// TestScript runs testdata/script/*.txtar: every behaviour a user can see.
+// Each script has a copy of examples/pilot in $WORK/pilot.
+func TestScript(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the lab does not run on Windows")
+	}
+	if _, _, err := bundle.New().Open(runtime.GOOS, runtime.GOARCH, "weft-target"); err != nil {
+		t.Fatalf("%v: run make before the tests", err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("NO_COLOR", "1")
+			e.Setenv("HOME", e.WorkDir)
+			// Whatever a script leaves behind is stopped with it.
+			e.Defer(func() { stopLabs(e.WorkDir) })
+			return copyFiles(filepath.Join("..", "..", "examples", "pilot"), filepath.Join(e.WorkDir, "pilot"))
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": exits,
+			"sub":   substitute,
+		},
+		RequireExplicitExec: false,
+	})
+}
+
+// exits runs a command and demands its exit code: exits 3 weft verify.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE COMMAND ARG…")
+	}
+	err := ts.Exec(args[1], args[2:]...)
+	code := "0"
+	if exit, ok := err.(*exec.ExitError); ok {
+		code = strings.TrimSpace(strings.TrimPrefix(exit.Error(), "exit status"))
+	} else if err != nil {
+		ts.Fatalf("%v", err)
+	}
+	if code != args[0] {
+		ts.Fatalf("%s exited %s, wanted %s", strings.Join(args[1:], " "), code, args[0])
+	}
+}
+
+// substitute replaces text in a file: sub FILE OLD NEW. OLD must be there.
+func substitute(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: sub FILE OLD NEW")
+	}
+	text := ts.ReadFile(args[0])
+	if !strings.Contains(text, args[1]) {
+		ts.Fatalf("%s does not hold %q", args[0], args[1])
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Replace(text, args[1], args[2], 1)), 0o644))
+}
+
+// stopLabs stops every lab below dir.
+func stopLabs(dir string) {
+	filepath.WalkDir(dir, func(p string, d os.DirEntry, err error) error {
+		if err == nil && d.Name() == "lab.json" {
+			run([]string{"-C", filepath.Dir(filepath.Dir(filepath.Dir(p))), "lab", "down"}, nil, io.Discard, io.Discard)
+		}
+		return nil
+	})
+}
+
+func copyFiles(from, to string) error {
+	if err := os.MkdirAll(to, 0o755); err != nil {
+		return err
+	}
+	for _, pattern := range []string{"*.hcl", "*.weftvars"} {
+		files, err := filepath.Glob(filepath.Join(from, pattern))
+		if err != nil {
+			return err
+		}
+		for _, f := range files {
+			text, err := os.ReadFile(f)
+			if err != nil {
+				return err
+			}
+			if err := os.WriteFile(filepath.Join(to, filepath.Base(f)), text, 0o644); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

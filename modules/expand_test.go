@@ -1,0 +1,159 @@
+package modules
+
+import (
+	"context"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"weft/internal/bundle"
+	"weft/internal/remote"
+	"weft/inventory"
+	"weft/plan"
+	"weft/switches"
+)
+
+func pilot(t *testing.T, files ...string) *inventory.Model {
+	t.Helper()
+	var o inventory.Options
+	for _, f := range files {
+		text, err := os.ReadFile("../examples/pilot/" + f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.VarFiles = append(o.VarFiles, inventory.VarFile{Name: f, Content: text})
+	}
+	m, diags := inventory.Load(os.DirFS("../examples/pilot"), o)
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	return m
+}
+
+// offline is an Env that fails the test when something dials.
+func offline(t *testing.T) Env {
+	return Env{
+		Bundle: bundle.New(),
+		Host: func(*inventory.Server) DialHost {
+			return func(context.Context, bool) (remote.Host, func() error, error) {
+				t.Error("expansion dialled a server")
+				return nil, nil, context.Canceled
+			}
+		},
+		Terminal: func(*inventory.Switch) switches.Dial { return nil },
+	}
+}
+
+func TestExpandPilot(t *testing.T) {
+	fleet, diags := Expand(pilot(t, "lab.weftvars"), offline(t))
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	needs := map[string][]string{}
+	var ids []string
+	for _, it := range fleet.Items {
+		id := it.ID.String()
+		ids = append(ids, id)
+		for _, n := range it.Needs {
+			needs[id] = append(needs[id], n.String())
+		}
+		if fleet.Devices[it.ID.Device] == nil {
+			t.Errorf("%s is on no device", id)
+		}
+		if it.Range.Filename == "" {
+			t.Errorf("%s comes from nowhere", id)
+		}
+	}
+	// 2 switches × (classes + 4 ports), 4 servers × 2 NICs × 3 kinds, 2 pools,
+	// 2 targets, 4 probes.
+	if len(ids) != 2*5+4*2*3+2+2+4 {
+		t.Errorf("%d items:\n%s", len(ids), strings.Join(ids, "\n"))
+	}
+	for id, want := range map[string][]string{
+		`switch.leaf-a/port.Ethernet1/11`:         {`switch.leaf-a/qos.roce`},
+		`server.node["st1"]/mtu.p0`:               {`switch.leaf-a/port.Ethernet1/11`},
+		`server.node["st1"]/mtu.p1`:               {`switch.leaf-b/port.HundredGigE1/0/11`},
+		`server.node["cn2"]/address.p1`:           {`server.node["cn2"]/mtu.p1`},
+		`server.node["st2"]/agent.weft-target`:    {`server.node["st2"]/pool.flash`, `server.node["st2"]/address.p0`, `server.node["st2"]/pfc.p1`},
+		`server.node["cn1"]/agent.weft-initiator`: nil,
+	} {
+		if !slices.Contains(ids, id) {
+			t.Errorf("no item %s", id)
+		}
+		for _, n := range want {
+			if !slices.Contains(needs[id], n) {
+				t.Errorf("%s does not need %s, but %v", id, n, needs[id])
+			}
+		}
+	}
+}
+
+// What is described and has no effect is said, once for each block.
+func TestExpandNotes(t *testing.T) {
+	fleet, _ := Expand(pilot(t, "lab.weftvars"), offline(t))
+	for _, want := range []string{
+		"fabric.roce pfc_watchdog", "link.plane-a cabling", "pool.flash drives", "target.nvme DEGRADED", "target.nvme limits",
+		"initiator.nvme kernel", "rollout.pilot phases", "check.two-planes observed", "output.devices observed",
+	} {
+		n := 0
+		for _, note := range fleet.Notes {
+			if strings.HasPrefix(note.Block+" "+note.Text, want) {
+				n++
+			}
+		}
+		if n != 1 {
+			t.Errorf("%d notes begin with %q:\n%+v", n, want, fleet.Notes)
+		}
+	}
+}
+
+// The plain pilot wants RDMA, which is not there yet: refused by name.
+func TestExpandRefuses(t *testing.T) {
+	_, diags := Expand(pilot(t), offline(t))
+	if len(diags) != 2 || !strings.Contains(diags[0].Detail, `target.nvme["st1"]: transport`) {
+		t.Errorf("diagnostics: %v", diags)
+	}
+	if diags[0].Subject == nil || diags[0].Subject.Filename != "storage.weft.hcl" {
+		t.Errorf("subject: %v", diags[0].Subject)
+	}
+}
+
+func TestExpandIsDeterministic(t *testing.T) {
+	show := func() (out []string) {
+		fleet, _ := Expand(pilot(t, "lab.weftvars"), offline(t))
+		for _, it := range fleet.Items {
+			out = append(out, it.ID.String())
+			if r, ok := it.Resource.(*resource[Agent, *Agent]); ok {
+				out = append(out, r.want.Config)
+			}
+		}
+		return out
+	}
+	if a, b := show(), show(); !slices.Equal(a, b) {
+		t.Errorf("two expansions differ:\n%v\n%v", a, b)
+	}
+}
+
+// A port keeps a larger MTU, and is refused where the switch has none.
+func TestPort(t *testing.T) {
+	d := &device{driver: switches.NXOS(), want: switches.Config{Name: "WEFT-o-f",
+		Classes: []switches.Class{{Name: "default", Bandwidth: 100}},
+		Ports:   []switches.Port{{Name: "Ethernet1/1", MTU: 9000, Classify: true}}}}
+	have, err := d.driver.Parse(map[string]string{"show version": "", "show running-config": "interface Ethernet1/1\n  mtu 9216\n"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	have = have.For(d.want)
+	r := &port{d, d.want.Ports[0]}
+	for _, c := range r.Diff(&have).Changes {
+		if c.Path == "mtu" {
+			t.Errorf("the MTU would be lowered: %+v", c)
+		}
+	}
+	missing := &port{d, switches.Port{Name: "Ethernet1/2"}}
+	if diff := missing.Diff(&have); diff.Err == nil || !strings.Contains(diff.Err.Error(), "no port Ethernet1/2") {
+		t.Errorf("diff of a missing port: %+v", diff)
+	}
+	var _ plan.Resource = missing
+}
