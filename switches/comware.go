@@ -37,7 +37,10 @@ func (comware) Dialect() Dialect {
 		Harmless: []string{
 			`^System View: return to User View with Ctrl\+Z\.$`,
 		},
-		Method: "configuration commit delay: the switch reverts by itself unless committed, together with anybody else's changes meanwhile (documented, never seen on a device)",
+		Running: comwareRunning,
+		Save:    "save force",
+		Saved:   `(?i)saved .*successfully`,
+		Method:  "configuration commit delay: the switch reverts by itself unless committed, together with anybody else's changes meanwhile (documented, never seen on a device)",
 		// The unit is asked from the switch; no manual that names it was found.
 		Confirm: time.Minute,
 	}

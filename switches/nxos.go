@@ -43,7 +43,10 @@ func (nxos) Dialect() Dialect {
 		Harmless: []string{
 			`^Enter configuration commands, one per line\. +End with CNTL/Z\.$`,
 		},
-		Method: "two-stage commit: the switch verifies, applies, and reverts by itself unless confirmed (seen on a virtual Nexus, not with QoS lines)",
+		Running: nxosRunning,
+		Save:    "copy running-config startup-config",
+		Saved:   `(?i)complete|100%`,
+		Method:  "two-stage commit: the switch verifies, applies, and reverts by itself unless confirmed (seen on a virtual Nexus, not with QoS lines)",
 		// The help text of the switch: <30-65535> seconds.
 		Confirm: 30 * time.Second,
 	}

@@ -111,6 +111,9 @@ type Dialect struct {
 	Platform []byte        // scrapligo platform definition, YAML
 	Refusals []string      // regular expressions: any match in a reply is a refusal
 	Harmless []string      // regular expressions: output of a configuration line that means nothing
+	Running  string        // prints the running configuration
+	Save     string        // makes the running configuration the one at start
+	Saved    string        // regular expression of its success
 	Method   string        // how changes are committed, as shown in the plan
 	Confirm  time.Duration // the shortest timed revert the OS takes
 }

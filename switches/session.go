@@ -1,0 +1,296 @@
+package switches
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/scrapli/scrapligo/driver/network"
+	"github.com/scrapli/scrapligo/driver/opoptions"
+	"github.com/scrapli/scrapligo/driver/options"
+	"github.com/scrapli/scrapligo/platform"
+	"github.com/scrapli/scrapligo/util"
+)
+
+// Dial opens an interactive terminal of a fresh, authenticated login. It
+// should be at least 511 columns wide: not every OS has a command for that.
+type Dial func(context.Context) (io.ReadWriteCloser, error)
+
+// A Session is one login on one switch. Its methods are not for concurrent
+// use. When a context ends, the login ends; Show logs in again.
+type Session struct {
+	// Log, if set, receives what is worth knowing while something takes long.
+	Log func(string)
+
+	name    string
+	driver  Driver
+	dialect Dialect
+	dial    Dial
+	timeout time.Duration
+
+	wire     *wire
+	net      *network.Driver
+	prompt   string // as printed last
+	exec     *regexp.Regexp
+	prompts  *regexp.Regexp
+	refusals []*regexp.Regexp
+	harmless []*regexp.Regexp
+}
+
+// A RefusedError is a line that the switch did not accept.
+type RefusedError struct {
+	Line  string // what was sent
+	Reply string // what came back
+}
+
+func (e *RefusedError) Error() string { return "refused: " + e.Line + ": " + e.Reply }
+
+// Open logs in to the switch called name in messages. timeout is how long one
+// command may take; 0 is a minute.
+func Open(ctx context.Context, name string, d Driver, dial Dial, timeout time.Duration) (*Session, error) {
+	if timeout <= 0 {
+		timeout = time.Minute
+	}
+	s := &Session{name: name, driver: d, dialect: d.Dialect(), dial: dial, timeout: timeout}
+	var err error
+	if s.refusals, err = compile(s.dialect.Refusals); err != nil {
+		return nil, err
+	}
+	if s.harmless, err = compile(s.dialect.Harmless); err != nil {
+		return nil, err
+	}
+	if err := s.login(ctx); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func compile(patterns []string) (out []*regexp.Regexp, err error) {
+	for _, p := range patterns {
+		re, err := regexp.Compile(p)
+		if err != nil {
+			return nil, fmt.Errorf("dialect: %w", err)
+		}
+		out = append(out, re)
+	}
+	return out, nil
+}
+
+func (s *Session) login(ctx context.Context) error {
+	conn, err := s.dial(ctx)
+	if err != nil {
+		return err
+	}
+	s.wire = &wire{conn: conn}
+	p, err := platform.NewPlatform(s.dialect.Platform, s.name,
+		options.WithCustomTransport(s.wire),
+		options.WithAuthBypass(),
+		options.WithTimeoutOps(s.timeout),
+		options.WithReadDelay(time.Millisecond),
+		options.WithTermWidth(511),
+	)
+	if err == nil {
+		s.net, err = p.GetNetworkDriver()
+	}
+	if err == nil {
+		s.exec, err = regexp.Compile(s.net.PrivilegeLevels["exec"].Pattern)
+	}
+	if err == nil {
+		s.prompts = s.net.Channel.PromptPattern
+		stop := context.AfterFunc(ctx, func() { s.wire.Close() })
+		err = s.net.Open()
+		stop()
+	}
+	if err != nil {
+		s.Close()
+		return fmt.Errorf("first prompt of %s: %w", s.name, s.explain(ctx, err))
+	}
+	s.prompt = ""
+	return nil
+}
+
+// Close ends the login.
+func (s *Session) Close() error {
+	// The wire first: scrapligo would wait for a Read that is waiting itself.
+	err := s.wire.Close()
+	if s.net != nil {
+		err = errors.Join(err, s.net.Channel.Close())
+	}
+	return err
+}
+
+// Show runs commands that read, one after the other, and returns what each
+// printed. A command that the switch refuses is a *RefusedError.
+func (s *Session) Show(ctx context.Context, commands []string) (map[string]string, error) {
+	if !s.wire.IsAlive() {
+		if err := s.login(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.leave(ctx); err != nil {
+		return nil, err
+	}
+	out := make(map[string]string, len(commands))
+	for _, cmd := range commands {
+		reply, err := s.say(ctx, cmd, s.timeout)
+		if err != nil {
+			return nil, err
+		}
+		// A refusal is short; a long answer may well quote an error.
+		if strings.Count(reply, "\n") < 5 && s.refused(reply) {
+			return nil, &RefusedError{Line: cmd, Reply: reply}
+		}
+		out[cmd] = reply
+	}
+	return out, nil
+}
+
+// Read shows what the driver needs for want, and parses and fits it.
+func (s *Session) Read(ctx context.Context, want Config) (Config, error) {
+	out, err := s.Show(ctx, s.driver.Show(want))
+	if err != nil {
+		return Config{}, err
+	}
+	c, err := s.driver.Parse(out)
+	return c.For(want), err
+}
+
+// leave returns to the mode in which commands are run, if we are elsewhere.
+func (s *Session) leave(ctx context.Context) error {
+	if s.prompt == "" || s.exec.MatchString(s.prompt) {
+		return nil
+	}
+	line := s.net.PrivilegeLevels["configuration"].Deescalate
+	if _, err := s.say(ctx, line, s.timeout); err != nil {
+		return err
+	}
+	if !s.exec.MatchString(s.prompt) {
+		return fmt.Errorf("%s did not leave configuration: the prompt is %q", s.name, s.prompt)
+	}
+	return nil
+}
+
+// question is a switch that waits for a yes or no, which has no prompt.
+var question = regexp.MustCompile(`(?i)(\[y/n[^\]\n]*\]|\(y/n\)(\s*\[[yn]\])?)\s*[:?]?\s*\z`)
+
+// say types one line and returns what came back, without echo, prompts and
+// log lines. A question is answered with no and is a refusal.
+func (s *Session) say(ctx context.Context, line string, wait time.Duration) (string, error) {
+	reply, err := s.exchange(ctx, line, wait)
+	if err == nil && question.MatchString(reply) {
+		asked := s.clean(reply, line)
+		if _, err := s.exchange(ctx, "n", wait); err != nil {
+			return "", err
+		}
+		return "", &RefusedError{Line: line, Reply: asked}
+	}
+	return s.clean(reply, line), err
+}
+
+func (s *Session) exchange(ctx context.Context, line string, wait time.Duration) (string, error) {
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
+	if !s.wire.IsAlive() {
+		return "", fmt.Errorf("%s: the session has ended: %w", s.name, errors.Join(s.wire.end(), io.EOF))
+	}
+	stop := context.AfterFunc(ctx, func() { s.wire.Close() })
+	defer stop()
+	// The generic driver: the network driver would change modes on its own.
+	r, err := s.net.Driver.SendCommand(line,
+		opoptions.WithNoStripPrompt(),
+		opoptions.WithExactMatchInput(),
+		opoptions.WithTimeoutOps(wait),
+		opoptions.WithInterimPromptPattern([]*regexp.Regexp{question}),
+	)
+	if err != nil {
+		s.wire.Close() // what comes now would be taken for the next answer
+		return "", fmt.Errorf("%s: %s: %w", s.name, line, s.explain(ctx, err))
+	}
+	return r.Result, nil
+}
+
+// explain says in our words why scrapligo gave up.
+func (s *Session) explain(ctx context.Context, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, util.ErrTimeoutError):
+		return fmt.Errorf("no prompt within %s: %w", s.timeout, err)
+	case errors.Is(err, util.ErrConnectionError):
+		return fmt.Errorf("the switch ended the session: %w", errors.Join(err, s.wire.end()))
+	}
+	return err
+}
+
+// Log lines that a switch prints between others: "2022 Aug  8 23:57:13 leaf-a
+// %$ VDC-1 %$ %SECURITYD-2-…: …" and "%Jan  1 00:00:00:000 2011 leaf-b SHELL/5/…".
+var syslog = regexp.MustCompile(`^\d{4} \w{3} +\d+ [\d:.]+ \S+ .*%\S+-\d-\S+:|^%\w{3} +\d+ [\d:]+ \d{4} \S+ \S+/\d/`)
+
+// clean drops echo, prompts and log lines, and remembers the last prompt.
+func (s *Session) clean(reply, line string) string {
+	var kept []string
+	for _, l := range strings.Split(reply, "\n") {
+		l = strings.TrimRight(l, " \t")
+		switch bare := strings.TrimSpace(strings.TrimSuffix(l, line)); {
+		case s.prompts.MatchString(l):
+			s.prompt = l
+		case strings.HasSuffix(l, line) && (bare == "" || s.prompts.MatchString(bare)):
+		case syslog.MatchString(l):
+		default:
+			kept = append(kept, l)
+		}
+	}
+	return strings.Trim(strings.Join(kept, "\n"), "\n")
+}
+
+// refused reports whether a reply is known to be a refusal.
+func (s *Session) refused(reply string) bool {
+	return slices.ContainsFunc(s.refusals, func(re *regexp.Regexp) bool { return re.MatchString(reply) })
+}
+
+// objection returns what a switch said against a configuration line: anything
+// that is not known to be harmless, "" if nothing.
+func (s *Session) objection(reply string) string {
+	if s.refused(reply) {
+		return reply
+	}
+	var left []string
+	for _, l := range strings.Split(reply, "\n") {
+		l = strings.TrimSpace(l)
+		if l != "" && !slices.ContainsFunc(s.harmless, func(re *regexp.Regexp) bool { return re.MatchString(l) }) {
+			left = append(left, l)
+		}
+	}
+	return strings.Join(left, "\n")
+}
+
+// Save makes the running configuration the one the switch starts with.
+func (s *Session) Save(ctx context.Context) error {
+	if err := s.leave(ctx); err != nil {
+		return err
+	}
+	line, done := s.dialect.Save, s.dialect.Saved
+	reply, err := s.say(ctx, line, max(s.timeout, slowest))
+	if err != nil {
+		return err
+	}
+	if ok, err := regexp.MatchString(done, reply); err != nil || !ok || s.refused(reply) {
+		return errors.Join(err, &RefusedError{Line: line, Reply: reply})
+	}
+	return nil
+}
+
+// slowest is how long a switch may take to commit or to save.
+const slowest = 3 * time.Minute
+
+func (s *Session) log(format string, args ...any) {
+	if s.Log != nil {
+		s.Log(fmt.Sprintf(format, args...))
+	}
+}

@@ -1,0 +1,248 @@
+package switches
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A Transaction is lines that a switch takes together, guarded by a revert of
+// its own where it has one: begun, sent, proven by a second login, kept.
+type Transaction struct {
+	s       *Session
+	how     procedure
+	confirm time.Duration
+	before  string    // the running configuration, as pin writes it
+	armed   bool      // the switch reverts by itself until told otherwise
+	since   time.Time // when it was armed
+}
+
+// A procedure is how an OS guards lines.
+type procedure interface {
+	// begin gets ready for lines. After an error nothing is left armed.
+	begin(ctx context.Context, t *Transaction) error
+	// apply puts the lines in force, if sending them has not done so yet, with
+	// the revert armed.
+	apply(ctx context.Context, t *Transaction) error
+	// keep disarms the revert.
+	keep(ctx context.Context, t *Transaction) error
+	// back takes everything back.
+	back(ctx context.Context, t *Transaction, undo []string) error
+}
+
+// Begin prepares a transaction that the switch reverts by itself unless it is
+// committed within confirm; 0 configures directly, without any such guard.
+// After an error nothing is left armed.
+func (s *Session) Begin(ctx context.Context, confirm time.Duration) (*Transaction, error) {
+	t := &Transaction{s: s, confirm: confirm}
+	switch {
+	case confirm == 0:
+		t.how = direct{}
+	case confirm < s.dialect.Confirm:
+		return nil, fmt.Errorf("a timed revert after %s: %s takes at least %s", confirm, s.dialect.OS, s.dialect.Confirm)
+	case s.dialect.OS == "nxos":
+		t.how = dualStage{}
+	case s.dialect.OS == "comware":
+		t.how = commitDelay{}
+	default:
+		return nil, fmt.Errorf("%s has no timed revert", s.dialect.OS)
+	}
+	before, err := t.pin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	t.before = before
+	if err := t.how.begin(ctx, t); err != nil {
+		return nil, errors.Join(err, s.leave(context.WithoutCancel(ctx)))
+	}
+	return t, nil
+}
+
+// Send types configuration lines and stops at the first that the switch
+// refuses or says anything unforeseen about, with a *RefusedError.
+func (t *Transaction) Send(ctx context.Context, lines []string) error {
+	for _, line := range lines {
+		line = strings.TrimSpace(line)
+		reply, err := t.s.say(ctx, line, t.s.timeout)
+		if err != nil {
+			return err
+		}
+		if no := t.s.objection(reply); no != "" {
+			return &RefusedError{Line: line, Reply: no}
+		}
+		if t.s.exec.MatchString(t.s.prompt) {
+			return fmt.Errorf("%s left configuration after %q", t.s.name, line)
+		}
+	}
+	return nil
+}
+
+// Commit puts the lines in force with the revert armed, has prove look at the
+// result through a second, fresh login while the first stays open, and only
+// then disarms the revert. It does not save. After an error the revert is
+// still armed, or nothing was applied: call Abort.
+func (t *Transaction) Commit(ctx context.Context, prove func(context.Context, *Session) error) error {
+	if err := t.how.apply(ctx, t); err != nil {
+		return err
+	}
+	if err := t.prove(ctx, prove); err != nil {
+		return fmt.Errorf("proof by a second login: %w", err)
+	}
+	if err := t.how.keep(ctx, t); err != nil {
+		return err
+	}
+	t.armed = false
+	return t.s.leave(ctx)
+}
+
+func (t *Transaction) prove(ctx context.Context, look func(context.Context, *Session) error) error {
+	fresh, err := Open(ctx, t.s.name, t.s.driver, t.s.dial, t.s.timeout)
+	if err != nil {
+		return err
+	}
+	defer fresh.Close()
+	return look(ctx, fresh)
+}
+
+// Abort takes back what the transaction did. undo are lines that lead back;
+// they are used where lines are in force as they are sent, and left aside where
+// the switch takes everything back itself. It returns nil when the running
+// configuration reads as before the transaction and no revert is pending. It
+// may have to wait for the switch to revert by itself, up to the time given to
+// Begin.
+func (t *Transaction) Abort(ctx context.Context, undo []string) error {
+	if err := t.how.back(ctx, t, undo); err != nil {
+		return err
+	}
+	return t.restored(ctx)
+}
+
+// restored compares the running configuration with that before the
+// transaction.
+func (t *Transaction) restored(ctx context.Context) error {
+	now, err := t.pin(ctx)
+	if err != nil {
+		return err
+	}
+	if now == t.before {
+		return nil
+	}
+	was, is := strings.Split(t.before, "\n"), strings.Split(now, "\n")
+	var diff []string
+	for _, l := range was {
+		if !slices.Contains(is, l) {
+			diff = append(diff, "missing: "+l)
+		}
+	}
+	for _, l := range is {
+		if !slices.Contains(was, l) {
+			diff = append(diff, "added: "+l)
+		}
+	}
+	if len(diff) > 5 {
+		diff = append(diff[:5], fmt.Sprintf("and %d more", len(diff)-5))
+	}
+	return fmt.Errorf("%s does not read as before: %s", t.s.name, strings.Join(diff, "; "))
+}
+
+// pin reads the running configuration in a form that does not depend on the
+// order of its sections: each line after the headers that lead to it.
+func (t *Transaction) pin(ctx context.Context) (string, error) {
+	cmd := t.s.dialect.Running
+	out, err := t.s.Show(ctx, []string{cmd})
+	if err != nil {
+		return "", err
+	}
+	lines := map[string]bool{}
+	var walk func(ns []*node, at string)
+	walk = func(ns []*node, at string) {
+		for _, n := range ns {
+			lines[at+n.line] = true
+			walk(n.kids, at+n.line+" / ")
+		}
+	}
+	walk(parseTree(out[cmd]), "")
+	return strings.Join(slices.Sorted(maps.Keys(lines)), "\n"), nil
+}
+
+// arm remembers that the switch will revert by itself.
+func (t *Transaction) arm(by string) {
+	t.armed, t.since = true, time.Now()
+	t.s.wire.forget()
+	t.s.log("%s reverts by itself at %s unless confirmed (%s)", t.s.name, t.since.Add(t.confirm).Format(time.TimeOnly), by)
+}
+
+// margin is what a confirmation may take on its way.
+const margin = 2 * time.Second
+
+// late reports a revert that has fired, or may fire before we are heard.
+func (t *Transaction) late() error {
+	if left := time.Until(t.since.Add(t.confirm)); left < margin {
+		return fmt.Errorf("%s: the timed revert of %s has fired or is about to; not confirmed", t.s.name, t.confirm)
+	}
+	return nil
+}
+
+// outlast waits until the switch has reverted by itself: until it says so, or
+// until its time is up.
+func (t *Transaction) outlast(ctx context.Context, said string) error {
+	end := t.since.Add(t.confirm + margin)
+	t.s.log("%s: waiting until it reverts by itself, at the latest at %s", t.s.name, end.Format(time.TimeOnly))
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for time.Now().Before(end) && (said == "" || !t.s.wire.hears(said)) {
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%s will revert by itself at %s: %w", t.s.name, end.Format(time.TimeOnly), ctx.Err())
+		case <-tick.C:
+		}
+	}
+	t.armed = false
+	return nil
+}
+
+// direct is configuration without a guard: each line is in force at once.
+type direct struct{}
+
+func (direct) begin(ctx context.Context, t *Transaction) error { return t.configure(ctx) }
+
+// configure enters the mode in which lines are in force at once.
+func (t *Transaction) configure(ctx context.Context) error {
+	line := t.s.net.PrivilegeLevels["configuration"].Escalate
+	reply, err := t.s.say(ctx, line, t.s.timeout)
+	if err != nil {
+		return err
+	}
+	if no := t.s.objection(reply); no != "" || t.s.exec.MatchString(t.s.prompt) {
+		return &RefusedError{Line: line, Reply: reply}
+	}
+	return nil
+}
+
+func (direct) apply(ctx context.Context, t *Transaction) error { return t.s.leave(ctx) }
+
+func (direct) keep(context.Context, *Transaction) error { return nil }
+
+func (direct) back(ctx context.Context, t *Transaction, undo []string) error {
+	return t.undo(ctx, undo)
+}
+
+// undo sends lines that lead back, from wherever the session is.
+func (t *Transaction) undo(ctx context.Context, lines []string) error {
+	if !t.s.wire.IsAlive() {
+		if err := t.s.login(ctx); err != nil {
+			return err
+		}
+	}
+	if err := t.s.leave(ctx); err != nil {
+		return err
+	}
+	if err := t.configure(ctx); err != nil {
+		return err
+	}
+	return t.Send(ctx, lines)
+}

@@ -1,0 +1,138 @@
+package switches
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"weft/internal/hint"
+)
+
+// commitDelay is "configuration commit delay" of Comware: the switch goes back
+// to what it was when the command was given, unless "configuration commit"
+// follows in time. Lines are in force as they are sent. There is one timer in
+// the switch, and what others change meanwhile goes too.
+type commitDelay struct{}
+
+const (
+	comwareDelay = "configuration commit delay"
+	comwareKeep  = "configuration commit"
+)
+
+// Help for a number: "  INTEGER<1-65535>  Delay time in minutes".
+var comwareHelp = regexp.MustCompile(`(?i)<(\d+)-(\d+)>(.*)`)
+
+func (commitDelay) begin(ctx context.Context, t *Transaction) error {
+	if err := t.configure(ctx); err != nil {
+		return err
+	}
+	unit, least, most, err := t.askDelay(ctx)
+	if err != nil {
+		return hint.Wrap(err, `without a timed revert that is understood, only commit_confirm = "none" is left`)
+	}
+	n := int((t.confirm + unit - 1) / unit)
+	if n < least || n > most {
+		return fmt.Errorf("a timed revert after %s: %s takes %d to %d times %s", t.confirm, t.s.name, least, most, unit)
+	}
+	t.confirm = time.Duration(n) * unit
+	line := fmt.Sprintf("%s %d", comwareDelay, n)
+	reply, err := t.s.say(ctx, line, t.s.timeout)
+	if err != nil {
+		// Whether it was heard is not known: lines are not sent, and a timer
+		// that did start goes back to what is there now.
+		return err
+	}
+	if t.s.refused(reply) {
+		return &RefusedError{Line: line, Reply: reply}
+	}
+	t.arm(line)
+	if reply != "" {
+		t.s.log("%s: %s", t.s.name, reply)
+	}
+	t.s.log("%s: what others change until then goes too", t.s.name)
+	return nil
+}
+
+// askDelay asks the switch for the unit of its timer, which manuals leave open.
+func (t *Transaction) askDelay(ctx context.Context) (unit time.Duration, least, most int, err error) {
+	line := comwareDelay + " ?"
+	reply, err := t.s.say(ctx, line, t.s.timeout)
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	m := comwareHelp.FindStringSubmatch(reply)
+	if m == nil {
+		return 0, 0, 0, &RefusedError{Line: line, Reply: reply}
+	}
+	switch text := strings.ToLower(m[3]); {
+	case strings.Contains(text, "minute"):
+		unit = time.Minute
+	case strings.Contains(text, "second"):
+		unit = time.Second
+	default:
+		return 0, 0, 0, fmt.Errorf("%s does not tell the unit of its timed revert: %s", t.s.name, strings.TrimSpace(m[0]))
+	}
+	return unit, atoi(m[1]), atoi(m[2]), nil
+}
+
+// apply has nothing to put in force.
+func (commitDelay) apply(context.Context, *Transaction) error { return nil }
+
+func (commitDelay) keep(ctx context.Context, t *Transaction) error {
+	if err := t.late(); err != nil {
+		return err
+	}
+	return t.disarm(ctx)
+}
+
+func (t *Transaction) disarm(ctx context.Context) error {
+	reply, err := t.s.say(ctx, comwareKeep, max(t.s.timeout, slowest))
+	if err != nil {
+		return err
+	}
+	if t.s.refused(reply) {
+		return &RefusedError{Line: comwareKeep, Reply: reply}
+	}
+	t.armed = false
+	return nil
+}
+
+// back sends the lines that lead back and disarms the timer once the switch
+// reads as before. If they do not lead there, the timer does.
+func (c commitDelay) back(ctx context.Context, t *Transaction, undo []string) error {
+	if !t.armed {
+		return t.undo(ctx, undo)
+	}
+	err := c.hurry(ctx, t, undo)
+	if err == nil {
+		return nil
+	}
+	t.s.log("%s: undo did not lead back: %v", t.s.name, err)
+	if late := t.outlast(ctx, ""); late != nil {
+		return errors.Join(err, late)
+	}
+	return t.s.settle(ctx)
+}
+
+// hurry leads back without waiting for the timer.
+func (commitDelay) hurry(ctx context.Context, t *Transaction, undo []string) error {
+	if len(undo) == 0 {
+		return errors.New("no lines that lead back are known")
+	}
+	if err := t.undo(ctx, undo); err != nil {
+		return err
+	}
+	if err := t.restored(ctx); err != nil {
+		return err
+	}
+	if err := t.late(); err != nil {
+		return err
+	}
+	if err := t.configure(ctx); err != nil {
+		return err
+	}
+	return t.disarm(ctx)
+}

@@ -1,0 +1,119 @@
+package switches
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"weft/internal/hint"
+)
+
+// dualStage is NX-OS two-stage commit. Lines are kept aside until "commit
+// confirmed": the switch verifies them all, applies them, and rolls back by
+// itself unless "commit" follows in time.
+type dualStage struct{}
+
+const (
+	nxosDual     = "configure dual-stage"
+	nxosDualMode = "(config-dual-stage"
+
+	// What a switch says, word by word as one printed it.
+	nxosVerified   = "Verification Succeeded"
+	nxosRolledBack = "Configuration committed by rollback"
+	nxosFired      = "Confirm commit Timer expired"
+)
+
+var nxosNotVerified = regexp.MustCompile(`(?im)^failed\. err=|commit verification failed`)
+
+func (dualStage) begin(ctx context.Context, t *Transaction) error {
+	if t.confirm > 65535*time.Second {
+		return fmt.Errorf("a timed revert after %s: nxos takes at most 65535 seconds", t.confirm)
+	}
+	reply, err := t.s.say(ctx, nxosDual, t.s.timeout)
+	var no *RefusedError
+	if err == nil && !strings.Contains(t.s.prompt, nxosDualMode) {
+		err = &RefusedError{Line: nxosDual, Reply: reply}
+	}
+	if errors.As(err, &no) {
+		return hint.Wrap(err, `two-stage commit needs NX-OS 10; commit_confirm = "none" configures without a timed revert`)
+	}
+	return err
+}
+
+func (dualStage) apply(ctx context.Context, t *Transaction) error {
+	// From within an interface or a policy, up to where commit is known.
+	for depth := 0; !strings.Contains(t.s.prompt, nxosDualMode+")"); depth++ {
+		if depth > 4 || t.s.exec.MatchString(t.s.prompt) {
+			return fmt.Errorf("%s is not in two-stage configuration: the prompt is %q", t.s.name, t.s.prompt)
+		}
+		if _, err := t.s.say(ctx, "exit", t.s.timeout); err != nil {
+			return err
+		}
+	}
+	line := fmt.Sprintf("commit confirmed %d", int((t.confirm+time.Second-1)/time.Second))
+	t.arm(line) // from before it is sent: its answer may be lost
+	reply, err := t.s.say(ctx, line, max(t.s.timeout, slowest))
+	if err != nil {
+		return err
+	}
+	t.since = time.Now()
+	if nxosNotVerified.MatchString(reply) || !strings.Contains(reply, nxosVerified) && t.s.refused(reply) {
+		t.armed = false // nothing was applied
+		return &RefusedError{Line: line, Reply: reply}
+	}
+	if !strings.Contains(reply, nxosVerified) || t.s.refused(reply) {
+		return &RefusedError{Line: line, Reply: reply}
+	}
+	return nil
+}
+
+func (dualStage) keep(ctx context.Context, t *Transaction) error {
+	if err := t.late(); err != nil {
+		return err
+	}
+	reply, err := t.s.say(ctx, "commit", max(t.s.timeout, slowest))
+	if err != nil {
+		return err
+	}
+	if t.s.refused(reply) {
+		return &RefusedError{Line: "commit", Reply: reply}
+	}
+	if t.s.wire.hears(nxosFired) || t.s.wire.hears(nxosRolledBack) {
+		return fmt.Errorf("%s has reverted by itself before it was told to keep the changes", t.s.name)
+	}
+	return nil
+}
+
+// back drops lines that were never applied; applied ones it leaves to the
+// timer, the only way back out of a pending confirmation that was ever seen to
+// work.
+func (dualStage) back(ctx context.Context, t *Transaction, _ []string) error {
+	if t.armed {
+		if err := t.outlast(ctx, nxosRolledBack); err != nil {
+			return err
+		}
+		return t.s.settle(ctx)
+	}
+	if !t.s.wire.IsAlive() || t.s.exec.MatchString(t.s.prompt) {
+		return nil // what was kept aside went with the session
+	}
+	reply, err := t.s.say(ctx, "abort", t.s.timeout)
+	if err != nil {
+		return err
+	}
+	if t.s.refused(reply) || !t.s.exec.MatchString(t.s.prompt) {
+		return &RefusedError{Line: "abort", Reply: reply}
+	}
+	return nil
+}
+
+// settle gets back to a prompt after the switch has spoken unasked.
+func (s *Session) settle(ctx context.Context) error {
+	if !s.wire.IsAlive() {
+		return s.login(ctx)
+	}
+	return s.leave(ctx)
+}

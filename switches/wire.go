@@ -1,0 +1,98 @@
+package switches
+
+import (
+	"io"
+	"strings"
+	"sync"
+
+	"github.com/scrapli/scrapligo/transport"
+)
+
+// A wire carries scrapligo over a terminal that is already logged in. It
+// keeps the end of what the switch has said, because a switch also speaks
+// when nobody listens.
+type wire struct {
+	conn io.ReadWriteCloser
+
+	mu     sync.Mutex
+	heard  strings.Builder
+	closed bool
+	err    error // why the terminal ended
+}
+
+// memory is how much of what was heard is kept, in bytes.
+const memory = 1 << 16
+
+// Open implements transport.Implementation: there is nothing left to open.
+func (w *wire) Open(*transport.Args) error { return nil }
+
+// Close ends the terminal, and with it a Read that is waiting.
+func (w *wire) Close() error {
+	w.mu.Lock()
+	was := w.closed
+	w.closed = true
+	w.mu.Unlock()
+	if was {
+		return nil
+	}
+	return w.conn.Close()
+}
+
+// IsAlive implements transport.Implementation.
+func (w *wire) IsAlive() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return !w.closed && w.err == nil
+}
+
+// Read implements transport.Implementation. Every end is io.EOF to scrapligo,
+// which would try again after any other error.
+func (w *wire) Read(n int) ([]byte, error) {
+	b := make([]byte, n)
+	n, err := w.conn.Read(b)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if n > 0 {
+		if w.heard.Len() > memory {
+			tail := w.heard.String()[w.heard.Len()-memory/2:]
+			w.heard.Reset()
+			w.heard.WriteString(tail)
+		}
+		w.heard.Write(b[:n])
+		return b[:n], nil
+	}
+	if err != nil {
+		if w.err == nil {
+			w.err = err
+		}
+		return nil, io.EOF
+	}
+	return nil, nil
+}
+
+// Write implements transport.Implementation.
+func (w *wire) Write(b []byte) error {
+	_, err := w.conn.Write(b)
+	return err
+}
+
+// forget drops what was heard so far.
+func (w *wire) forget() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.heard.Reset()
+}
+
+// hears reports whether the switch has said text since forget.
+func (w *wire) hears(text string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return strings.Contains(w.heard.String(), text)
+}
+
+// end is why the terminal ended, or nil.
+func (w *wire) end() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.err
+}
