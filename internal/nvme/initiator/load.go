@@ -88,6 +88,7 @@ type load struct {
 	blocks  int    // of one command
 	next    uint64 // place, if not at random
 	rng     *rand.PCG
+	cmd     wire.Command
 	slab    []byte
 	started []time.Time // by tag
 	counted []bool      // by tag: not of the warm-up
@@ -170,10 +171,10 @@ func (l *load) run() error {
 func (l *load) more() bool { return l.submitted < l.o.Warmup+l.o.Samples && !l.stop.Load() }
 
 func (l *load) submit(tag uint16) error {
-	cmd := wire.Command{Opcode: uint8(l.o.Op), NSID: l.o.Namespace.ID}
+	l.cmd = wire.Command{Opcode: uint8(l.o.Op), NSID: l.o.Namespace.ID}
 	var buf fabric.Buffer
 	if l.o.Size > 0 {
-		cmd.SetBlocks(l.place()*uint64(l.blocks), l.blocks)
+		l.cmd.SetBlocks(l.place()*uint64(l.blocks), l.blocks)
 		buf.Bytes = l.slab[int(tag)*l.o.Size:][:l.o.Size]
 	}
 	now := time.Now()
@@ -183,7 +184,7 @@ func (l *load) submit(tag uint16) error {
 	l.started[tag] = now
 	l.submitted++
 	l.outstanding++
-	return l.q.Submit(tag, &cmd, buf)
+	return l.q.Submit(tag, &l.cmd, buf)
 }
 
 // place chooses where the next command goes.

@@ -28,10 +28,11 @@ type receiver struct {
 	buf  []byte
 	r, w int // unread part of buf
 
-	dst     []byte // payload still to come
-	skip    int    // payload still to be dropped after that
-	pending bool   // in a payload
-	direct  bool   // the window was dst
+	h       wire.PDUHeader // of the PDU being delivered
+	dst     []byte         // payload still to come
+	skip    int            // payload still to be dropped after that
+	pending bool           // in a payload
+	direct  bool           // the window was dst
 }
 
 func newReceiver() receiver { return receiver{buf: make([]byte, readSize)} }
@@ -92,18 +93,18 @@ func (r *receiver) next(s sink) (bool, error) {
 	if len(have) < wire.PDUHeaderSize {
 		return false, nil
 	}
-	var h wire.PDUHeader
+	h := &r.h // a local one would move to the heap
 	if err := h.UnmarshalBinary(have); err != nil {
 		return false, err
 	}
-	if err := s.check(&h); err != nil {
+	if err := s.check(h); err != nil {
 		return false, withHeader(err, have)
 	}
 	n := int(h.HLen)
 	if len(have) < n {
 		return false, nil
 	}
-	dst, err := s.header(&h, have[:n])
+	dst, err := s.header(h, have[:n])
 	if err != nil {
 		return false, withHeader(err, have[:n])
 	}
