@@ -106,16 +106,14 @@ func (c *targetConn) serve() {
 	err := c.read()
 	if f := (*fatal)(nil); errors.As(err, &f) {
 		c.terminate(f)
-	}
-	_ = c.conn.Close()
-	if broken := c.out.failure(); broken != nil && !errors.As(err, new(*fatal)) {
+	} else if c.hangup.Load() {
+		err = nil
+	} else if broken := c.out.failure(); broken != nil {
 		err = broken // the write that failed closed the connection
 	}
+	_ = c.conn.Close()
 	c.out.stop()
 	c.bury()
-	if c.hangup.Load() {
-		err = nil
-	}
 	c.handler.Disconnected(err)
 }
 
