@@ -63,15 +63,16 @@ const (
 	codeClass      Code = "WF-QOS-007"
 	codeLossless   Code = "WF-QOS-008"
 
-	codeNQN       Code = "WF-NVM-001"
-	codeNQNTwice  Code = "WF-NVM-002"
-	codeSerial    Code = "WF-NVM-003"
-	codeNSID      Code = "WF-NVM-004"
-	codeElsewhere Code = "WF-NVM-005"
-	codeLimits    Code = "WF-NVM-006"
-	codeUUID      Code = "WF-NVM-007"
-	codePortal    Code = "WF-NVM-008"
-	codeTarget    Code = "WF-NVM-009"
+	codeNQN         Code = "WF-NVM-001"
+	codeNQNTwice    Code = "WF-NVM-002"
+	codeSerial      Code = "WF-NVM-003"
+	codeNSID        Code = "WF-NVM-004"
+	codeElsewhere   Code = "WF-NVM-005"
+	codeLimits      Code = "WF-NVM-006"
+	codeUUID        Code = "WF-NVM-007"
+	codePortal      Code = "WF-NVM-008"
+	codeTarget      Code = "WF-NVM-009"
+	codeVolumeTwice Code = "WF-NVM-010"
 
 	codeDrive      Code = "WF-STO-001"
 	codeDriveTwice Code = "WF-STO-002"
@@ -135,6 +136,7 @@ func Codes() []CodeTitle {
 		{codeUUID, "a UUID is not one or used twice"},
 		{codePortal, "a portal is not usable"},
 		{codeTarget, "a target's engine and attributes contradict each other"},
+		{codeVolumeTwice, "two namespaces export the same volume"},
 		{codeDrive, "a drive has no stable name"},
 		{codeDriveTwice, "a drive is used twice"},
 		{codeVolumeName, "two volumes of one pool have the same name"},

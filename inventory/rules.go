@@ -1,8 +1,65 @@
 package inventory
 
-import "github.com/hashicorp/hcl/v2"
+import (
+	"fmt"
+	"regexp"
 
-// check applies the rules over the whole model.
+	"github.com/hashicorp/hcl/v2"
+)
+
+// check applies the rules over the whole model. What could not be evaluated
+// has been reported and is not judged.
 func check(m *Model) hcl.Diagnostics {
+	c := &checker{
+		Model:   m,
+		nqnForm: regexp.MustCompile(`^nqn\.[0-9]{4}-(0[1-9]|1[0-2])\.[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*:[^\s\x00-\x1f\x7f]+$`),
+		serial:  regexp.MustCompile(`^[!-~]([ -~]*[!-~])?$`),
+	}
+	c.planes()
+	c.switches()
+	c.servers()
+	c.links()
+	for _, f := range m.Fabrics {
+		c.classes(f)
+		c.objectNames(f)
+	}
+	c.pools()
+	c.volumes()
+	c.targets()
+	c.subsystems()
+	c.initiators()
+	c.reach()
+	c.validations()
+	c.rollouts()
+	return c.diags
+}
+
+// A checker collects what breaks the rules.
+type checker struct {
+	*Model
+	diags   hcl.Diagnostics
+	nqnForm *regexp.Regexp
+	serial  *regexp.Regexp // printable ASCII without spaces around
+}
+
+// refuse reports a problem with an attribute of a block, or with the block
+// where attr is "".
+func (c *checker) refuse(code Code, b *Block, attr, summary, format string, args ...any) {
+	d := problem(code, b.At(attr), summary, "%s: %s", b.Addr, fmt.Sprintf(format, args...))
+	c.diags = append(c.diags, d)
+}
+
+// A registry finds values that are used twice.
+type registry[K comparable] map[K]*Block
+
+// first returns who has used the key before b, or nil.
+func (r registry[K]) first(key K, b *Block) *Block {
+	if other, ok := r[key]; ok {
+		return other
+	}
+	r[key] = b
 	return nil
 }
+
+// whereBlock names a block and its place for use within a sentence.
+func whereBlock(b *Block) string { return b.Addr + " (" + where(b.Range) + ")" }

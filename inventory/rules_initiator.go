@@ -1,0 +1,140 @@
+package inventory
+
+import "strings"
+
+const (
+	maxNQN       = 223
+	discoveryNQN = "nqn.2014-08.org.nvmexpress.discovery"
+)
+
+// nqnProblem says why a text is not an NQN, or "".
+func (c *checker) nqnProblem(nqn string) string {
+	switch {
+	case len(nqn) > maxNQN:
+		return "it has more than 223 bytes"
+	case nqn == discoveryNQN:
+		return "it is the name of the discovery service"
+	case !c.nqnForm.MatchString(nqn):
+		return "it does not look like nqn.2026-11.net.example:name"
+	}
+	return ""
+}
+
+func (c *checker) nqn(b *Block, attr, nqn string) {
+	if why := c.nqnProblem(nqn); why != "" {
+		c.refuse(codeNQN, b, attr, "not an NQN", "%q is not the name of a host or a subsystem: %s.", nqn, why)
+	}
+}
+
+// initiators checks the names of hosts.
+func (c *checker) initiators() {
+	type owner struct {
+		server    *Server
+		initiator *Initiator
+	}
+	hosts := map[string]owner{}
+	for _, i := range c.Initiators {
+		if i.incomplete {
+			continue
+		}
+		c.nqn(&i.Block, "hostnqn", i.HostNQN)
+		if len(i.HostNQN) <= maxNQN && len(i.ProbeNQN) > maxNQN {
+			c.refuse(codeNQN, &i.Block, "hostnqn", "no room for the probe's NQN", `weft's own probe adds ":probe", which makes more than %d bytes.`, maxNQN)
+		}
+		for _, nqn := range []string{i.HostNQN, i.ProbeNQN} {
+			other, used := hosts[nqn]
+			if used && other.server != i.Server {
+				c.refuse(codeNQNTwice, &i.Block, "hostnqn", "NQN used twice", "%s is the name of %s as well.", nqn, whereBlock(&other.initiator.Block))
+			}
+			if !used {
+				hosts[nqn] = owner{i.Server, i}
+			}
+		}
+	}
+}
+
+// reach checks that every initiator meets its targets on every plane. Each
+// missing end is reported once, however many pairs it breaks.
+func (c *checker) reach() {
+	judged := map[*Target]bool{}
+	for _, i := range c.Initiators {
+		if i.incomplete || i.Server == nil || i.Server.incomplete {
+			continue
+		}
+		planes := map[*Plane]bool{}
+		fabrics := map[*Fabric]bool{}
+		whole := true
+		for _, r := range i.Server.RNICs {
+			whole = whole && !r.incomplete
+			planes[r.Plane] = true
+			fabrics[r.Fabric] = true
+		}
+		if !whole {
+			continue
+		}
+		for _, connect := range i.Connects {
+			said := map[*Fabric]bool{}
+			for _, t := range connect.To {
+				f := c.fabricOf(t)
+				if f == nil {
+					continue // an external target outside of all planes, or already reported
+				}
+				if !judged[t] {
+					judged[t] = true
+					c.everyPlane(t, f)
+				}
+				if said[f] {
+					continue
+				}
+				said[f] = true
+				var missing []string
+				for _, p := range f.Planes {
+					if !planes[p] {
+						missing = append(missing, `"`+p.Name+`"`)
+					}
+				}
+				switch {
+				case !fabrics[f]:
+					c.refuse(codeUnreachable, &connect.Block, "to", "no path to a target", "%s has no NIC in %s, where %s is.", i.Server.Addr, f.Addr, t.Addr)
+				case len(missing) > 0:
+					c.refuse(codeUnreachable, &connect.Block, "to", "not every plane is reached", "%s has no NIC in plane %s of %s, where %s is.",
+						i.Server.Addr, strings.Join(missing, " and "), f.Addr, t.Addr)
+				}
+			}
+		}
+	}
+}
+
+// fabricOf is the fabric of a target's portals; nil where that is not known.
+func (c *checker) fabricOf(t *Target) *Fabric {
+	if t.incomplete {
+		return nil
+	}
+	for _, p := range t.Portals {
+		if p.Plane == nil || p.RNIC != nil && p.RNIC.incomplete {
+			return nil
+		}
+	}
+	for _, p := range t.Portals {
+		for _, f := range c.Fabrics {
+			if f.Plane(p.Plane.Name) == p.Plane {
+				return f
+			}
+		}
+	}
+	return nil
+}
+
+// everyPlane checks that a target has a portal in each plane of its fabric.
+func (c *checker) everyPlane(t *Target, f *Fabric) {
+	for _, plane := range f.Planes {
+		found := false
+		for _, p := range t.Portals {
+			found = found || p.Plane == plane
+		}
+		if !found {
+			c.refuse(codeUnreachable, &t.Block, "portals", "not every plane is reached",
+				"The target has no portal in plane %q of %s, so initiators do not reach it there.", plane.Name, f.Addr)
+		}
+	}
+}

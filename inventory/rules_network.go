@@ -1,0 +1,169 @@
+package inventory
+
+import (
+	"net/netip"
+)
+
+// planes refuses subnets that overlap within a fabric.
+func (c *checker) planes() {
+	for _, f := range c.Fabrics {
+		for i, p := range f.Planes {
+			if p.Subnet.IsValid() && p.Subnet != p.Subnet.Masked() {
+				c.refuse(codeNotHost, &p.Block, "subnet", "not a subnet", "%s is an address in the subnet %s.", p.Subnet, p.Subnet.Masked())
+			}
+			for _, other := range f.Planes[:i] {
+				if p.Subnet.IsValid() && other.Subnet.IsValid() && p.Subnet.Overlaps(other.Subnet) {
+					c.refuse(codeOverlap, &p.Block, "subnet", "planes overlap", "%s overlaps %s of %s.", p.Subnet, other.Subnet, whereBlock(&other.Block))
+				}
+			}
+		}
+	}
+}
+
+// switches refuses planes that do not exist.
+func (c *checker) switches() {
+	for _, s := range c.Switches {
+		switch {
+		case s.incomplete:
+		case s.Fabric == nil && s.Plane != "":
+			c.refuse(codePlane, &s.Block, "plane", "a plane without a fabric", "plane %q belongs to a fabric, and none is set.", s.Plane)
+		case s.Fabric == nil:
+		case s.Plane == "" && !s.Unmanaged:
+			c.refuse(codePlane, &s.Block, "fabric", "no plane", "A switch serves one plane of its fabric: plane is needed.")
+		case s.Plane != "" && s.Fabric.Plane(s.Plane) == nil:
+			var names []string
+			for _, p := range s.Fabric.Planes {
+				names = append(names, p.Name)
+			}
+			c.refuse(codePlane, &s.Block, "plane", "no such plane", "%s has no plane %q.%s", s.Fabric.Addr, s.Plane, didYouMean(s.Plane, names))
+		}
+	}
+}
+
+// servers checks the addresses of NICs and that each NIC can be found.
+func (c *checker) servers() {
+	addresses := registry[netip.Addr]{}
+	macs := registry[string]{}
+	for _, s := range c.Servers {
+		slots := registry[string]{}
+		for _, r := range s.RNICs {
+			if r.incomplete {
+				continue
+			}
+			if r.PCI != "" {
+				if other := slots.first(r.PCI, &r.Block); other != nil {
+					c.refuse(codeMatch, &r.Block, "match", "two NICs in one place", "%s has pci %s as well.", whereBlock(other), r.PCI)
+				}
+			}
+			if r.MAC != "" {
+				if other := macs.first(r.MAC, &r.Block); other != nil {
+					c.refuse(codeMatch, &r.Block, "match", "two NICs with one MAC address", "%s has mac %s as well.", whereBlock(other), r.MAC)
+				}
+			}
+			c.address(r)
+			if r.Address.IsValid() {
+				if other := addresses.first(r.Address.Addr(), &r.Block); other != nil {
+					c.refuse(codeAddrTwice, &r.Block, "address", "address used twice", "%s has %s as well.", whereBlock(other), r.Address.Addr())
+				}
+			}
+		}
+	}
+}
+
+// address checks that a NIC is a host in one plane of its fabric.
+func (c *checker) address(r *RNIC) {
+	switch {
+	case r.Fabric == nil:
+		if r.Address.IsValid() && edge(r.Address) {
+			c.refuse(codeNotHost, &r.Block, "address", "not a host's address", "%s is the network's or the broadcast address.", r.Address)
+		}
+	case !r.Address.IsValid():
+		if r.Fabric.Transport != "infiniband" {
+			c.refuse(codeNoPlane, &r.Block, "fabric", "no address", "The NIC belongs to %s but has no address, so it is in none of its planes.", r.Fabric.Addr)
+		}
+	case r.Plane == nil:
+		c.refuse(codeNoPlane, &r.Block, "address", "address in no plane", "%s lies in no plane of %s: there are %s.", r.Address.Addr(), r.Fabric.Addr, subnets(r.Fabric))
+	default:
+		for _, p := range r.Fabric.Planes {
+			if p != r.Plane && p.Subnet.IsValid() && p.Subnet.Contains(r.Address.Addr()) {
+				c.refuse(codeNoPlane, &r.Block, "address", "address in two planes", "%s lies in %s and in %s.", r.Address.Addr(), r.Plane.Addr, p.Addr)
+			}
+		}
+		if edge(r.Address) || edge(netip.PrefixFrom(r.Address.Addr(), r.Plane.Subnet.Bits())) {
+			c.refuse(codeNotHost, &r.Block, "address", "not a host's address", "%s is the network's or the broadcast address.", r.Address)
+		}
+	}
+}
+
+func subnets(f *Fabric) string {
+	var list []string
+	for _, p := range f.Planes {
+		list = append(list, p.Name+" "+p.Subnet.String())
+	}
+	return orList(list)
+}
+
+// edge reports whether the address is the first or the last of an IPv4
+// network, or the first of an IPv6 one. Networks of two addresses or one have
+// no such.
+func edge(p netip.Prefix) bool {
+	host := p.Addr().BitLen() - p.Bits()
+	if host < 2 {
+		return false
+	}
+	if p.Addr() == p.Masked().Addr() {
+		return true
+	}
+	if !p.Addr().Is4() {
+		return false
+	}
+	a := p.Addr().As4()
+	for i := range host {
+		if a[3-i/8]&(1<<(i%8)) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// links checks that each end has one cable and that no cable joins planes.
+func (c *checker) links() {
+	type port struct {
+		s    *Switch
+		name string
+	}
+	nics, ports := registry[*RNIC]{}, registry[port]{}
+	for _, l := range c.Links {
+		if l.incomplete {
+			continue
+		}
+		for _, e := range []struct {
+			attr string
+			LinkEnd
+		}{{"from", l.From}, {"to", l.To}} {
+			var other *Block
+			what := ""
+			switch {
+			case e.RNIC != nil:
+				other, what = nics.first(e.RNIC, &l.Block), e.RNIC.Addr
+			case e.Switch != nil:
+				other, what = ports.first(port{e.Switch, e.Port}, &l.Block), e.Switch.Addr+" port "+e.Port
+			}
+			if other != nil {
+				c.refuse(codeEndTwice, &l.Block, e.attr, "two links at one end", "%s is an end of %s already.", what, whereBlock(other))
+			}
+		}
+		c.crossed(l, l.From.RNIC, l.To.Switch)
+		c.crossed(l, l.To.RNIC, l.From.Switch)
+	}
+}
+
+func (c *checker) crossed(l *Link, r *RNIC, s *Switch) {
+	if r == nil || s == nil || r.Plane == nil || s.Fabric == nil || s.Plane == "" || r.incomplete || s.incomplete {
+		return
+	}
+	if r.Fabric != s.Fabric || r.Plane.Name != s.Plane {
+		c.refuse(codeCrossed, &l.Block, "", "a link joins two planes", "%s is in %s, but %s serves plane %q of %s.",
+			r.Addr, r.Plane.Addr, s.Addr, s.Plane, s.Fabric.Addr)
+	}
+}

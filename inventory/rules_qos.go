@@ -1,0 +1,110 @@
+package inventory
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// defaultClass is the class of all other traffic.
+const defaultClass = "default"
+
+// classes checks the traffic classes of a fabric.
+func (c *checker) classes(f *Fabric) {
+	dscps, priorities := registry[int]{}, registry[int]{}
+	whole, pfc := true, false
+	for _, t := range f.Classes {
+		if t.incomplete {
+			whole = false
+			continue
+		}
+		pfc = pfc || t.PFC
+		c.class(t)
+		for _, dscp := range t.DSCP {
+			if other := dscps.first(dscp, &t.Block); other != nil {
+				c.refuse(codeDSCP, &t.Block, "dscp", "DSCP used twice", "DSCP %d is one of %s as well.", dscp, whereBlock(other))
+			}
+		}
+		if other := priorities.first(t.Priority, &t.Block); other != nil {
+			c.refuse(codePriority, &t.Block, "priority", "priority used twice", "Priority %d is that of %s as well.", t.Priority, whereBlock(other))
+		}
+		if t.PFC && f.Mode == "lossy" {
+			c.refuse(codeLossless, &t.Block, "pfc", "PFC in a lossy fabric", `pfc = true needs mode = "lossless" in %s.`, f.Addr)
+		}
+	}
+	if !whole {
+		return
+	}
+	c.shares(f)
+	if f.Mode == "lossless" && f.Transport == "rocev2" && !pfc && !f.incomplete {
+		c.refuse(codeLossless, &f.Block, "mode", "lossless without PFC", "No traffic class has pfc = true, so nothing is lossless.")
+	}
+}
+
+// class checks one class by itself.
+func (c *checker) class(t *TrafficClass) {
+	_, hasPriority := t.Attrs["priority"]
+	switch {
+	case t.Name == defaultClass && len(t.DSCP) > 0:
+		c.refuse(codeClass, &t.Block, "dscp", "a DSCP of all other traffic", "The class default is what no other class names; it has no dscp.")
+	case t.Name != defaultClass && len(t.DSCP) == 0:
+		c.refuse(codeClass, &t.Block, "dscp", "no DSCP", "Only the class default can do without dscp.")
+	}
+	if t.Name != defaultClass && !hasPriority {
+		c.refuse(codeClass, &t.Block, "", "no priority", "Only the class default can do without priority.")
+	}
+	switch {
+	case t.Strict && t.Bandwidth > 0:
+		c.refuse(codeShare, &t.Block, "bandwidth", "bandwidth and strict", "A strict class goes before the others and has no share of the bandwidth.")
+	case !t.Strict && t.Bandwidth == 0:
+		c.refuse(codeShare, &t.Block, "", "neither bandwidth nor strict", "Give the class a share of the bandwidth in percent, or strict = true.")
+	}
+	if t.ECN != nil && t.ECN.Min >= t.ECN.Max {
+		c.refuse(codeECN, &t.Block, "ecn.min", "ECN does not rise", "min (%d bytes) must be below max (%d bytes).", t.ECN.Min, t.ECN.Max)
+	}
+}
+
+// shares checks that bandwidths sum to 100; strict classes are apart.
+func (c *checker) shares(f *Fabric) {
+	sum := 0
+	var terms []string
+	var last *TrafficClass
+	for _, t := range f.Classes {
+		if t.Bandwidth > 0 && !t.Strict {
+			sum += t.Bandwidth
+			terms = append(terms, fmt.Sprintf("%s %d", t.Name, t.Bandwidth))
+			last = t
+		}
+	}
+	if last != nil && sum != 100 {
+		c.refuse(codeETS, &last.Block, "bandwidth", "bandwidths do not sum to 100", "%s = %d percent.", strings.Join(terms, " + "), sum)
+	}
+}
+
+// maxObjectName is how long a name of a class or policy may be on the switches.
+const maxObjectName = 31
+
+// objectNames checks the names that classes get on switches.
+func (c *checker) objectNames(f *Fabric) {
+	usable := regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+	if !usable.MatchString(f.Name) {
+		c.refuse(codeObjectName, &f.Block, "", "not a name on switches", "%q has more than A-Z, a-z, 0-9, - and _.", f.Name)
+		return
+	}
+	// Policies end in -in, -nq or -out.
+	if name := fmt.Sprintf("WEFT-%s-%s-out", c.Name, f.Name); len(name) > maxObjectName {
+		c.refuse(codeObjectName, &f.Block, "", "name too long on switches", "%s has %d characters, but a switch takes %d: shorten the name of the owner or the fabric.",
+			name, len(name), maxObjectName)
+		return
+	}
+	for _, t := range f.Classes {
+		name := fmt.Sprintf("WEFT-%s-%s-%s", c.Name, f.Name, t.Name)
+		switch {
+		case !usable.MatchString(t.Name):
+			c.refuse(codeObjectName, &t.Block, "", "not a name on switches", "%q has more than A-Z, a-z, 0-9, - and _.", t.Name)
+		case len(name) > maxObjectName:
+			c.refuse(codeObjectName, &t.Block, "", "name too long on switches", "%s has %d characters, but a switch takes %d: shorten the name of the owner, the fabric or the class.",
+				name, len(name), maxObjectName)
+		}
+	}
+}

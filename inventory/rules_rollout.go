@@ -1,0 +1,81 @@
+package inventory
+
+import "slices"
+
+// probeMetrics are the metrics that a probe measures, all but errors as
+// latencies.
+func probeMetrics() []string { return []string{"p50", "p99", "p999", "added_p99", "errors"} }
+
+func (c *checker) validations() {
+	for _, v := range c.Validations {
+		for _, m := range v.Metrics {
+			if !v.incomplete && !m.incomplete {
+				c.metric(v, m)
+			}
+		}
+	}
+}
+
+// metric checks that a metric can be measured and has something to be judged
+// by.
+func (c *checker) metric(v *Validation, m *Metric) {
+	if !m.HasMax && m.Regression == 0 {
+		c.refuse(codeMetric, &m.Block, "", "no limit", "A metric needs max, or regression against a baseline.")
+	}
+	_, sized := m.Attrs["size"]
+	if m.Source != "" {
+		if sized {
+			c.refuse(codeMetric, &m.Block, "size", "a counter has no size", "size goes with metrics of a probe.")
+		}
+		return
+	}
+	known := slices.Contains(probeMetrics(), m.Name)
+	switch {
+	case !known:
+		c.refuse(codeMetric, &m.Block, "", "an unknown metric", "%q is none of %s and has no source.%s", m.Name, orList(probeMetrics()), didYouMean(m.Name, probeMetrics()))
+	case v.Probe == "":
+		c.refuse(codeMetric, &m.Block, "", "nothing measures this", `%s is measured by a probe: give %s probe = "nvme-read".`, m.Name, v.Addr)
+	case m.HasMax && m.Duration != (m.Name != "errors"):
+		c.refuse(codeMetric, &m.Block, "max", "a limit of another kind", `A latency has a limit such as "30us"; errors are counted.`)
+	case sized && !slices.Contains(v.Sizes, m.Size):
+		c.refuse(codeMetric, &m.Block, "size", "a size that is not measured", "The sizes of %s do not contain it.", v.Addr)
+	}
+}
+
+func (c *checker) rollouts() {
+	for _, r := range c.Rollouts {
+		selected := registry[string]{}
+		var remaining *Phase
+		for _, p := range r.Phases {
+			if p.incomplete {
+				continue
+			}
+			c.phase(p)
+			switch {
+			case p.Remaining && remaining != nil:
+				c.refuse(codeSelect, &p.Block, "select", "nothing remains", "%s has taken all that remains.", whereBlock(&remaining.Block))
+			case p.Remaining:
+				remaining = p
+			case remaining != nil && len(p.Select) > 0:
+				c.refuse(codeSelect, &p.Block, "select", "nothing remains", "%s has taken all that remains; it must be the last phase.", whereBlock(&remaining.Block))
+			}
+			for _, addr := range p.Select {
+				if other := selected.first(addr, &p.Block); other != nil {
+					c.refuse(codeSelect, &p.Block, "select", "selected twice", "%s is part of %s already.", addr, whereBlock(other))
+				}
+			}
+		}
+	}
+}
+
+func (c *checker) phase(p *Phase) {
+	_, selects := p.Attrs["select"]
+	switch {
+	case selects && len(p.Select) == 0 && !p.Remaining:
+		c.refuse(codeSelect, &p.Block, "select", "nothing is selected", "No instance is left of what select refers to.")
+	case !selects && len(p.Record) == 0 && len(p.Gate) == 0:
+		c.refuse(codeSelect, &p.Block, "", "an empty phase", "A phase selects, records or gates.")
+	case !selects && len(p.Batch) > 0:
+		c.refuse(codeSelect, &p.Block, "batch", "batches of nothing", "batch goes with select.")
+	}
+}

@@ -1,0 +1,175 @@
+package inventory
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/google/uuid"
+)
+
+// pools checks that drives have stable names and belong to one pool.
+func (c *checker) pools() {
+	unstable := regexp.MustCompile(`^(/dev/)?(nvme[0-9]+n[0-9]+|sd[a-z]+|vd[a-z]+)$`)
+	type drive struct {
+		s    *Server
+		name string
+	}
+	drives := registry[drive]{}
+	for _, p := range c.Pools {
+		if p.incomplete {
+			continue
+		}
+		if len(p.Drives) == 0 {
+			c.refuse(codeDrive, &p.Block, "drives", "no drives", "A pool has at least one drive.")
+		}
+		for _, name := range p.Drives {
+			switch {
+			case unstable.MatchString(name):
+				c.refuse(codeDrive, &p.Block, "drives", "a name that changes", "%q may be another drive after a reboot; use its name below /dev/disk/by-id.", name)
+			case name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/ \t\n\x00"):
+				c.refuse(codeDrive, &p.Block, "drives", "not the name of a drive", "%q is not a name below /dev/disk/by-id.", name)
+			}
+			if other := drives.first(drive{p.Server, name}, &p.Block); other != nil {
+				c.refuse(codeDriveTwice, &p.Block, "drives", "drive used twice", "%s is a drive of %s already.", name, whereBlock(other))
+			}
+		}
+	}
+}
+
+func (c *checker) volumes() {
+	type place struct {
+		pool *Pool
+		name string
+	}
+	names := registry[place]{}
+	for _, v := range c.Volumes {
+		if v.incomplete {
+			continue
+		}
+		if other := names.first(place{v.Pool, v.Name}, &v.Block); other != nil {
+			c.refuse(codeVolumeName, &v.Block, "pool", "two volumes with one name", "%s is called %q in %s as well.", whereBlock(other), v.Name, v.Pool.Addr)
+		}
+		if v.Size <= 0 {
+			c.refuse(codeValue, &v.Block, "size", "an empty volume", "The size must be more than 0.")
+		}
+	}
+}
+
+// targets checks that the attributes of a target go with its engine.
+func (c *checker) targets() {
+	for _, t := range c.Targets {
+		if t.incomplete {
+			continue
+		}
+		external := t.Engine == "external"
+		switch {
+		case external && t.Server != nil:
+			c.refuse(codeTarget, &t.Block, "server", "an external target on a server", `A target with engine = "external" is not configured by weft and has no server.`)
+		case !external && t.Server == nil:
+			c.refuse(codeTarget, &t.Block, "", "a target without a server", `server is needed, unless engine = "external".`)
+		}
+		if len(t.Portals) == 0 {
+			c.refuse(codePortal, &t.Block, "portals", "no portals", "Without a portal nobody can connect.")
+		}
+		for _, p := range t.Portals {
+			switch {
+			case external && p.RNIC != nil:
+				c.refuse(codePortal, &t.Block, "portals", "a NIC as an external portal", "Write the address of %s as a text.", p.RNIC.Addr)
+			case !external && p.RNIC == nil:
+				c.refuse(codePortal, &t.Block, "portals", "a literal portal", "%s must be a reference to a NIC of the server.", p.Address)
+			case p.RNIC != nil && p.RNIC.Server != t.Server:
+				c.refuse(codePortal, &t.Block, "portals", "a portal elsewhere", "%s is not a NIC of %s.", p.RNIC.Addr, t.Server.name())
+			case p.RNIC != nil && !p.RNIC.Address.IsValid() && !p.RNIC.incomplete:
+				c.refuse(codePortal, &t.Block, "portals", "a portal without an address", "%s has no address.", p.RNIC.Addr)
+			}
+		}
+	}
+}
+
+// name is the server's address; there may be no server.
+func (s *Server) name() string {
+	if s == nil {
+		return "the target's server"
+	}
+	return s.Addr
+}
+
+// subsystems checks names, namespaces and what is used twice.
+func (c *checker) subsystems() {
+	nqns, serials, uuids := registry[string]{}, registry[string]{}, registry[string]{}
+	volumes := registry[*Volume]{}
+	for _, t := range c.Targets {
+		for _, s := range t.Subsystems {
+			c.subsystem(t, s, nqns, serials)
+			ids := registry[uint32]{}
+			for _, n := range s.Namespaces {
+				c.namespace(t, n)
+				if other := ids.first(n.ID, &n.Block); other != nil && n.ID != 0 {
+					c.refuse(codeNSID, &n.Block, "", "namespace id used twice", "%s has the id %d as well.", whereBlock(other), n.ID)
+				}
+				if n.incomplete {
+					continue
+				}
+				if other := uuids.first(strings.ToLower(n.UUID), &n.Block); other != nil {
+					c.refuse(codeUUID, &n.Block, "uuid", "UUID used twice", "%s has %s as well.", whereBlock(other), n.UUID)
+				}
+				if n.From != nil {
+					if other := volumes.first(n.From, &n.Block); other != nil {
+						c.refuse(codeVolumeTwice, &n.Block, "from", "volume exported twice", "%s exports %s as well; two writers would not know of each other.", whereBlock(other), n.From.Addr)
+					}
+				}
+			}
+		}
+	}
+}
+
+func (c *checker) subsystem(t *Target, s *Subsystem, nqns, serials registry[string]) {
+	if s.incomplete {
+		return
+	}
+	c.nqn(&s.Block, "nqn", s.NQN)
+	if other := nqns.first(s.NQN, &s.Block); other != nil {
+		c.refuse(codeNQNTwice, &s.Block, "nqn", "NQN used twice", "%s has %s as well.", whereBlock(other), s.NQN)
+	}
+	for _, host := range s.AllowHosts {
+		if _, given := s.Attrs["allow_hosts"]; given {
+			c.nqn(&s.Block, "allow_hosts", host)
+		}
+	}
+	if t.Engine == "external" {
+		if len(s.Namespaces) > 0 {
+			c.refuse(codeTarget, &s.Namespaces[0].Block, "", "a namespace of an external target", "weft does not configure external targets.")
+		}
+		return
+	}
+	switch {
+	case len(s.Serial) > 20 || !c.serial.MatchString(s.Serial):
+		c.refuse(codeSerial, &s.Block, "serial", "not a serial number", "%q is not 1 to 20 printable ASCII characters without spaces around.", s.Serial)
+	default:
+		if other := serials.first(s.Serial, &s.Block); other != nil {
+			c.refuse(codeSerial, &s.Block, "serial", "serial number used twice", "%s has %s as well.", whereBlock(other), s.Serial)
+		}
+	}
+}
+
+// maxNSID is the highest id of a namespace; the one above means all of them.
+const maxNSID = 0xfffffffe
+
+func (c *checker) namespace(t *Target, n *Namespace) {
+	if n.ID == 0 || n.ID > maxNSID {
+		c.refuse(codeNSID, &n.Block, "", "not a namespace id", "The label is a number from 1 to %d.", uint32(maxNSID))
+	}
+	if n.incomplete {
+		return
+	}
+	if id, err := uuid.Parse(n.UUID); err != nil || id == uuid.Nil || len(n.UUID) != 36 {
+		c.refuse(codeUUID, &n.Block, "uuid", "not a UUID", "%q is not a UUID such as 123e4567-e89b-42d3-a456-426614174000.", n.UUID)
+	}
+	if n.From != nil && n.From.Pool != nil && t.Server != nil && n.From.Pool.Server != t.Server {
+		c.refuse(codeElsewhere, &n.Block, "from", "a volume elsewhere", "%s lies on %s, but the target runs on %s.",
+			n.From.Addr, n.From.Pool.Server.name(), t.Server.Addr)
+	}
+	if n.Limits != nil && t.Engine == "nvmet" {
+		c.refuse(codeLimits, &n.Block, "limits", "limits that nobody keeps", `The kernel's target has no limits: engine = "weft" has.`)
+	}
+}
