@@ -3,6 +3,7 @@ package simswitch
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -34,7 +35,7 @@ func (sw *Switch) apply(root *node, e edit) (*node, error) {
 				continue
 			}
 			_, given, _ := strings.Cut(e.m.line, " ")
-			if e.m.rule.exact && !strings.HasPrefix(k.line+" ", given+" ") {
+			if e.m.rule.exact && !within(given, k.line) {
 				return nil, fmt.Errorf("%s is configured, not %s", k.line, given)
 			}
 			found = true
@@ -45,12 +46,12 @@ func (sw *Switch) apply(root *node, e edit) (*node, error) {
 		}
 	} else {
 		for _, s := range e.m.settings(sw) {
-			if s.line == e.m.expand(e.m.rule.hide) {
+			if s.line == "" || s.line == e.m.expand(e.m.rule.hide) {
 				next = next.without(e.at, s.key)
 				continue
 			}
 			next = next.with(e.at, &node{
-				key: s.key, line: s.line, at: e.m.rule.at, empty: !e.m.rule.quiet,
+				key: s.key, line: s.line, at: e.m.rule.at, empty: !e.m.rule.quiet, view: e.m.rule.enter != "",
 			})
 		}
 	}
@@ -60,15 +61,33 @@ func (sw *Switch) apply(root *node, e edit) (*node, error) {
 	return next, nil
 }
 
+// within says whether the words of short stand in long, in the same order.
+func within(short, long string) bool {
+	words := strings.Fields(long)
+	for _, w := range strings.Fields(short) {
+		i := slices.Index(words, w)
+		if i < 0 {
+			return false
+		}
+		words = words[i+1:]
+	}
+	return true
+}
+
 // load reads a whole configuration text. What the grammar does not know is
-// kept as it stands: a switch carries more than anybody here configures.
+// kept as it stands: a switch carries more than anybody here configures. It
+// keeps its place where the running configuration has it too.
 func (sw *Switch) load(text string) *node {
 	root := &node{empty: true}
-	root.kids = sw.loadLines(readOutline(text), sw.system.top)
+	known := sw.running
+	if known == nil {
+		known = root
+	}
+	root.kids = sw.loadLines(readOutline(text), sw.system.top, known)
 	return root
 }
 
-func (sw *Switch) loadLines(lines []*outline, view string) []*node {
+func (sw *Switch) loadLines(lines []*outline, view string, known *node) []*node {
 	top := &node{}
 	last := 0
 	for _, o := range lines {
@@ -78,13 +97,21 @@ func (sw *Switch) loadLines(lines []*outline, view string) []*node {
 		}
 		n := &node{key: o.line, line: o.line, at: last, empty: true}
 		inner := ""
+		if k := known.kid(o.line); k != nil {
+			n.at = k.at
+		}
 		if m, f := parse(sw.dialect.view[view], o.line); f == nil && m.rule.run == nil && !m.undo {
 			set := m.settings(sw)[0]
 			n.key, n.line, n.at, n.empty = set.key, set.line, m.rule.at, !m.rule.quiet
 			inner = m.rule.enter
-			last = max(last, n.at)
 		}
-		n.kids = sw.loadLines(o.kids, inner)
+		last = max(last, n.at)
+		below := known.kid(n.key)
+		if below == nil {
+			below = &node{}
+		}
+		n.kids = sw.loadLines(o.kids, inner, below)
+		n.view = inner != "" || len(n.kids) > 0
 		top = top.with(nil, n)
 	}
 	return top.kids

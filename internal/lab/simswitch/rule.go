@@ -30,7 +30,7 @@ type Rule struct {
 	run func(*session, match)
 }
 
-// A setting is a line as stored.
+// A setting is a line as stored; an empty line is a default, which is not.
 type setting struct{ key, line string }
 
 // A rule is a Rule made ready for matching.

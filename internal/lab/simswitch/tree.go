@@ -13,6 +13,7 @@ type node struct {
 	line  string // as printed
 	at    int    // where it stands among its siblings, see Rule.at
 	empty bool   // printed even without lines below it
+	view  bool   // a context, not a single line
 	kids  []*node
 }
 
@@ -110,7 +111,11 @@ func readOutline(text string) []*outline {
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, " \t\r\n")
 		body := strings.TrimLeft(line, " ")
-		if body == "" || body[0] == '!' || body[0] == '#' {
+		if strings.HasPrefix(body, "#") { // Comware ends a section with it
+			stack = stack[:1]
+			continue
+		}
+		if body == "" || body[0] == '!' || line == "return" {
 			continue
 		}
 		depth := len(line) - len(body)

@@ -1,0 +1,258 @@
+package simswitch
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// comwareCommands are the lines that are no configuration.
+func comwareCommands() []Rule {
+	return slices.Concat(comwareViews(), comwareReverts(), comwareSaves(), comwareFiles(), comwareDisplays())
+}
+
+func comwareViews() []Rule {
+	const source = "switches.md 4.1"
+	return []Rule{
+		{View: "user", Line: "system-view", Source: source + ", transcript system-view/h3c", run: func(s *session, _ match) {
+			s.say("System View: return to User View with Ctrl+Z.")
+			s.enterTop()
+		}},
+		{View: "any", Line: "quit", Source: source, run: func(s *session, _ match) {
+			if len(s.levels) == 0 {
+				s.done = true
+				return
+			}
+			s.levels = s.levels[:len(s.levels)-1]
+		}},
+		{View: "any", Line: "return", Source: source, run: func(s *session, _ match) { s.levels = nil }},
+		{View: "user", Line: "screen-length disable", Source: source, run: func(s *session, _ match) { s.rows, s.paged = 0, false }},
+		{View: "user", Line: "undo screen-length disable", Source: "SYNTHETIC: the usual negative form",
+			run: func(s *session, _ match) { s.paged = true }},
+		{View: "pipe", Line: "include <text>", Source: "transcript display_current-configuration_include/github_6359964915_s6800-54qf", run: include},
+		{View: "pipe", Line: "exclude <text>", Source: "H3C command references: | { begin | exclude | include }", run: exclude},
+		{View: "pipe", Line: "begin <text>", Source: "H3C command references: | { begin | exclude | include }", run: begin},
+	}
+}
+
+// comwareReverts are the timed revert and the replacement of a configuration.
+func comwareReverts() []Rule {
+	const source = "switches.md 0.4, 4.1; switches-2.md 2.2; H3C configuration file management (catalogue number 4815286319)"
+	return []Rule{
+		{View: "system", Line: "configuration commit delay <delay:1-65535>",
+			Source: source + "; that the unit is minutes and that nothing is printed is SYNTHETIC",
+			tell:   "Delay in minutes until the configuration is rolled back (SYNTHETIC help text)",
+			run: func(s *session, m match) {
+				minutes, _ := strconv.Atoi(m.args["delay"]) // in range, says the pattern
+				s.sw.arm(s, s.sw.running, time.Duration(minutes)*time.Minute, func() func() { return nil })
+			}},
+		{View: "system", Line: "configuration commit", Source: source + "; what it says when nothing is armed is SYNTHETIC",
+			run: func(s *session, _ match) {
+				if s.sw.pending == nil {
+					s.refuse(errors.New("no configuration commit delay is running"))
+					return
+				}
+				s.sw.disarm()
+			}},
+		{View: "system", Line: "configuration replace file <file:name>", Source: "switches-2.md 2.2, transcript configuration_replace_file/h3c_cw7_cmdref_doc_sample",
+			run: replaceConfig},
+		{View: "user", Line: "archive configuration", Source: "switches-2.md 2.2, transcript archive_configuration/h3c_cw7_cmdref_doc_sample", run: archiveConfig},
+		{View: "any", Line: "display archive configuration", Source: "transcript display_archive_configuration/h3c_cw7_cmdref_doc_sample, shortened", run: showArchive},
+	}
+}
+
+func replaceConfig(s *session, m match) {
+	file := m.args["file"]
+	text, ok := s.sw.flash[flashName(file)]
+	if !ok {
+		s.refuse(errNoFile)
+		return
+	}
+	s.out.WriteString("Current configuration will be lost, save current configuration? [Y/N:n]")
+	s.question = func(answer string) {
+		if yes(answer, false) {
+			s.saveStartup()
+		}
+		s.say("Now replacing the current configuration. Please wait...")
+		s.sw.set(s.sw.load(text))
+		s.say("Succeeded in replacing current configuration with the file " + file + ".")
+	}
+}
+
+// archivePlace is where archives go: directory, prefix and how many there are.
+func (sw *Switch) archivePlace() (dir, prefix string, ok bool) {
+	k := sw.running.kid("archive configuration location")
+	if k == nil {
+		return "", "", false
+	}
+	words := strings.Fields(k.line)
+	return flashName(words[3]), words[5], true
+}
+
+func archiveConfig(s *session, _ match) {
+	dir, prefix, ok := s.sw.archivePlace()
+	if !ok {
+		s.refuse(errors.New("no location for archives is configured"))
+		return
+	}
+	s.out.WriteString("Save the running configuration to an archive file. Continue? [Y/N: Y]")
+	s.question = func(answer string) {
+		if !yes(answer, true) {
+			return
+		}
+		name := fmt.Sprintf("%s_%d.cfg", prefix, len(s.sw.archives(dir, prefix))+1)
+		s.sw.flash[strings.Trim(dir+"/"+name, "/")] = s.sw.text()
+		s.say("The archive configuration file " + name + " is saved.")
+	}
+}
+
+func (sw *Switch) archives(dir, prefix string) []string {
+	return slices.DeleteFunc(sw.list(dir), func(name string) bool { return !strings.HasPrefix(name, prefix+"_") })
+}
+
+func showArchive(s *session, _ match) {
+	dir, prefix, ok := s.sw.archivePlace()
+	if !ok {
+		return
+	}
+	s.say("Location: flash:/" + dir + "\nFilename prefix: " + prefix + "\nSaved archive files:\n  No. TimeStamp                  FileName")
+	for i, name := range s.sw.archives(dir, prefix) {
+		s.say(fmt.Sprintf("  %-4d%-27s%s", i+1, s.sw.clock.Now().Format("Mon Jan 02 15:04:05 2006"), name))
+	}
+}
+
+// text is the running configuration as a file.
+func (sw *Switch) text() string { return strings.Join(comwarePrint(sw.running), "\n") + "\n" }
+
+// comwareSaves write the startup configuration. Their texts are those of the
+// transcripts save/h3c_cw7_cmdref_doc_sample and save/h3c_bad_filename.
+func comwareSaves() []Rule {
+	const source = "switches.md 4.1, switches-2.md 2.2, transcript save/h3c_cw7_cmdref_doc_sample"
+	return []Rule{
+		{View: "any", Line: "save force", Source: source, run: func(s *session, _ match) { s.saveStartup() }},
+		{View: "any", Line: "save", Source: source, run: func(s *session, _ match) {
+			s.out.WriteString("The current configuration will be written to the device. Are you sure? [Y/N]:")
+			s.question = func(answer string) {
+				if yes(answer, false) {
+					s.askName()
+				}
+			}
+		}},
+		{View: "any", Line: "save <file:name>", Source: source, run: func(s *session, m match) {
+			name, ok := s.configName(m.args["file"])
+			if !ok {
+				return
+			}
+			s.out.WriteString("The current configuration will be saved to flash:/" + name + ". Continue? [Y/N:y]")
+			s.question = func(answer string) {
+				if yes(answer, true) {
+					s.overwrite(name)
+				}
+			}
+		}},
+	}
+}
+
+const startupFile = "startup.cfg"
+
+func (s *session) saveStartup() {
+	s.sw.startup, s.sw.saved = s.sw.running, s.sw.clock.Now()
+	s.sw.flash[startupFile] = s.sw.text()
+	s.say("Validating file. Please wait....")
+	s.say("Configuration is saved to device successfully.")
+}
+
+func (s *session) askName() {
+	s.out.WriteString("Please input the file name(*.cfg)[flash:/" + startupFile + "]\n(To leave the existing filename unchanged, press the enter key):")
+	s.question = func(answer string) {
+		if answer == "" || flashName(answer) == startupFile {
+			s.saveStartup()
+			return
+		}
+		if name, ok := s.configName(answer); ok {
+			s.sw.flash[name] = s.sw.text()
+			s.saveStartup()
+		}
+	}
+}
+
+// configName wants the name of a configuration file.
+func (s *session) configName(file string) (string, bool) {
+	if !strings.HasSuffix(file, ".cfg") {
+		s.ok = false
+		s.say("The file name is invalid(does not end with .cfg).")
+		return "", false
+	}
+	return flashName(file), true
+}
+
+func (s *session) overwrite(name string) {
+	save := func() {
+		s.sw.flash[name] = s.sw.text()
+		s.say("Now saving current configuration to the device.")
+		s.say("Saving configuration flash:/" + name + ". Please wait...")
+		s.say("Configuration is saved to flash successfully.")
+	}
+	if _, exists := s.sw.flash[name]; !exists {
+		save()
+		return
+	}
+	s.sure(false, "flash:/"+name+" exists, overwrite? [Y/N:y]", true, save)
+}
+
+// comwareFiles are the commands about flash.
+func comwareFiles() []Rule {
+	const source = "H3C Comware 7 file system commands (catalogue number 59139298194); texts of refusals SYNTHETIC"
+	return []Rule{
+		{View: "user", Line: "dir", Source: source, run: func(s *session, _ match) {
+			s.say("Directory of flash:")
+			for i, name := range s.sw.list("") {
+				kind, size := "-rw-", strconv.Itoa(len(s.sw.flash[name]))
+				if strings.HasSuffix(name, "/") {
+					kind, size = "drw-", "-"
+				}
+				s.say(fmt.Sprintf("%4d %s %11s %s   %s", i, kind, size, s.sw.clock.Now().Format("Jan 02 2006 15:04:05"), strings.TrimSuffix(name, "/")))
+			}
+			s.say("\n472972 KB total (472840 KB free)")
+		}},
+		{View: "user", Line: "more <file:name>", Source: source, run: func(s *session, m match) {
+			text, ok := s.sw.flash[flashName(m.args["file"])]
+			if !ok {
+				s.refuse(errNoFile)
+				return
+			}
+			s.out.WriteString(text)
+		}},
+		{View: "user", Line: "mkdir <file:name>", Source: source, run: func(s *session, m match) {
+			name := flashName(m.args["file"])
+			if err := s.sw.makeDir(name); err != nil {
+				s.refuse(err)
+				return
+			}
+			s.say("Creating directory flash:/" + name + "... Done.")
+		}},
+		{View: "user", Line: "rmdir <file:name>", Source: source, run: func(s *session, m match) {
+			name := flashName(m.args["file"])
+			s.sure(false, "Remove directory flash:/"+name+" and the files in the recycle-bin under this directory will be deleted permanently. Continue? [Y/N:y]", true, func() {
+				if err := s.sw.removeDir(name); err != nil {
+					s.refuse(err)
+					return
+				}
+				s.say("Removing directory flash:/" + name + "... Done.")
+			})
+		}},
+		{View: "user", Line: "delete [/unreserved] <file:name>", Source: source, run: func(s *session, m match) {
+			name := flashName(m.args["file"])
+			s.sure(false, "Delete flash:/"+name+"? [Y/N:y]", true, func() {
+				if err := s.sw.removeFile(name); err != nil {
+					s.refuse(err)
+					return
+				}
+				s.say("Deleting file flash:/" + name + "...Done.")
+			})
+		}},
+	}
+}
