@@ -57,7 +57,10 @@ func (s *Session) Begin(ctx context.Context, confirm time.Duration) (*Transactio
 	}
 	t.before = before
 	if err := t.how.begin(ctx, t); err != nil {
-		return nil, errors.Join(err, s.leave(context.WithoutCancel(ctx)))
+		if ctx.Err() == nil && s.wire.IsAlive() {
+			err = errors.Join(err, s.leave(ctx))
+		}
+		return nil, err
 	}
 	return t, nil
 }
