@@ -1,0 +1,233 @@
+//go:build unix
+
+package lab
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+
+	"weft/internal/lab/simserver"
+	"weft/internal/lab/simswitch"
+	"weft/internal/lab/sshd"
+)
+
+// A device is one simulated machine and its SSH server.
+type device struct {
+	name string // the host that the inventory names
+	addr string // HCL address
+	kind string // "server" or "switch"
+	user string // of a switch: who may log in with any password; "": anybody
+
+	server *simserver.Server // or
+	sw     *simswitch.Switch
+
+	hostKey  ssh.PublicKey
+	listener *listener
+}
+
+// serve makes a device answer SSH until running ends.
+func (l *Lab) serve(ctx, running context.Context, d *device) error {
+	signer, err := sshd.NewHostKey()
+	if err != nil {
+		return err
+	}
+	var lc net.ListenConfig
+	ln, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return fmt.Errorf("simulated %s %s: %w", d.kind, d.name, err)
+	}
+	d.hostKey, d.listener = signer.PublicKey(), &listener{Listener: ln, conns: map[net.Conn]struct{}{}}
+	config := sshd.Config{HostKey: signer, AuthorizedKeys: []ssh.PublicKey{l.key.PublicKey()}}
+	var machine sshd.Machine = d.server
+	if d.sw != nil {
+		machine = d.sw
+		config.Password = func(user, _ string) bool { return d.user == "" || user == d.user }
+	}
+	l.serving.Go(func() {
+		if err := sshd.Serve(running, d.listener, config, machine); err != nil {
+			l.log.say("%s no longer answers: %v", d.name, err)
+		}
+	})
+	return nil
+}
+
+func (d *device) close() error {
+	if d.listener != nil {
+		_ = d.listener.Close() // closed by its server already, unless that never ran
+	}
+	if d.sw != nil {
+		d.sw.Close()
+		return nil
+	}
+	return d.server.Close()
+}
+
+// A listener knows its connections, so that they can be cut.
+type listener struct {
+	net.Listener
+	mu     sync.Mutex
+	refuse bool
+	conns  map[net.Conn]struct{}
+}
+
+// Accept implements net.Listener. While connections are refused, each is
+// reset as soon as it is made.
+func (l *listener) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		tracked := &conn{Conn: c, of: l}
+		l.mu.Lock()
+		refuse := l.refuse
+		if !refuse {
+			l.conns[tracked] = struct{}{}
+		}
+		l.mu.Unlock()
+		if !refuse {
+			return tracked, nil
+		}
+		reset(c)
+	}
+}
+
+// setRefuse makes the listener refuse connections, or take them again.
+func (l *listener) setRefuse(on bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.refuse = on
+}
+
+// drop cuts every connection without a word.
+func (l *listener) drop() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for c := range l.conns {
+		reset(c.(*conn).Conn)
+	}
+}
+
+func reset(c net.Conn) {
+	if tcp, ok := c.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0) // best effort: the close is what counts
+	}
+	_ = c.Close()
+}
+
+// A conn takes itself off its listener's list.
+type conn struct {
+	net.Conn
+	of *listener
+}
+
+// Close implements net.Conn.
+func (c *conn) Close() error {
+	c.of.mu.Lock()
+	delete(c.of.conns, c)
+	c.of.mu.Unlock()
+	return c.Conn.Close()
+}
+
+// targetUnit is the service that faults of a target are about.
+const targetUnit = "weft-target.service"
+
+// Faults lists what Fault understands, for help texts.
+func Faults() []string {
+	return []string{
+		"drop            cut the device's connections",
+		"refuse, accept  reset new connections, and take them again",
+		"slow=DURATION   delay every session of a server or line of a switch; slow=0s ends it",
+		"reboot          of a server: what is volatile is lost, enabled services start",
+		"stop-target, start-target  of a server: stop and start weft-target",
+		"no-sudo, sudo   of a server: sudo asks for a password, and no longer",
+		"refuse-line=REGEXP  of a switch: refuse configuration lines that match; empty ends it",
+		"drop-after=N    of a switch: answer N more lines, then cut the connection",
+	}
+}
+
+// fault makes something break, or mends it.
+func (d *device) fault(name string) error {
+	name, value, _ := strings.Cut(name, "=")
+	switch name {
+	case "drop":
+		d.listener.drop()
+		return nil
+	case "refuse", "accept":
+		d.listener.setRefuse(name == "refuse")
+		return nil
+	case "slow":
+		wait, err := time.ParseDuration(value)
+		if err != nil {
+			return fmt.Errorf("slow: %w", err)
+		}
+		if d.sw != nil {
+			d.sw.Slow(wait)
+		} else {
+			d.server.Slow(wait)
+		}
+		return nil
+	}
+	if d.sw != nil {
+		return d.switchFault(name, value)
+	}
+	return d.serverFault(name)
+}
+
+func (d *device) switchFault(name, value string) error {
+	switch name {
+	case "refuse-line":
+		if value == "" {
+			d.sw.Refuse(nil)
+			return nil
+		}
+		lines, err := regexp.Compile(value)
+		if err != nil {
+			return fmt.Errorf("refuse-line: %w", err)
+		}
+		d.sw.Refuse(lines)
+		return nil
+	case "drop-after":
+		n, err := strconv.Atoi(value)
+		if err != nil {
+			return fmt.Errorf("drop-after: %q is not a number of lines", value)
+		}
+		d.sw.DropAfter(n)
+		return nil
+	}
+	return fmt.Errorf("fault %s: not one that a simulated switch has", name)
+}
+
+func (d *device) serverFault(name string) error {
+	switch name {
+	case "no-sudo", "sudo":
+		d.server.NoSudo(name == "no-sudo")
+		return nil
+	case "reboot":
+		d.listener.setRefuse(true)
+		d.listener.drop()
+		d.server.Reboot()
+		d.listener.setRefuse(false)
+		return nil
+	case "stop-target":
+		if !d.server.StopUnit(targetUnit) {
+			return fmt.Errorf("%s has no %s", d.name, targetUnit)
+		}
+		return nil
+	case "start-target":
+		known, err := d.server.StartUnit(targetUnit)
+		if err == nil && !known {
+			err = fmt.Errorf("%s has no %s", d.name, targetUnit)
+		}
+		return err
+	}
+	return fmt.Errorf("fault %s: not one that a simulated server has", name)
+}

@@ -1,0 +1,199 @@
+//go:build unix
+
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+
+	"weft/internal/hint"
+	"weft/internal/lab/simserver"
+	"weft/internal/lab/simswitch"
+	"weft/inventory"
+)
+
+// Options are how a lab is started.
+type Options struct {
+	Dir   string          // the directory of the HCL files
+	Log   io.Writer       // told what happens, a line each; nil: nobody
+	Clock simswitch.Clock // of the switches; nil: the real one
+}
+
+// A Lab is a running twin.
+type Lab struct {
+	place   place
+	log     *logger
+	key     ssh.Signer // of everybody who logs in
+	devices []*device
+	network *simserver.Network
+	control *control
+	state   State
+
+	stop    context.CancelFunc // ends the devices' SSH servers
+	serving sync.WaitGroup
+	quit    chan struct{} // closed when somebody wants the lab down
+	ask     sync.Once
+	down    sync.Once
+	err     error // of going down
+}
+
+// Start builds the twin of a model and makes its devices answer. One lab runs
+// per directory; what a crashed one left behind is taken away first.
+//
+// The lab runs until Stop; ctx is for starting only.
+func Start(ctx context.Context, m *inventory.Model, o Options) (_ *Lab, err error) {
+	l := &Lab{place: newPlace(o.Dir), log: &logger{w: o.Log}, quit: make(chan struct{})}
+	if err := l.place.lock(); err != nil {
+		if running, rerr := Running(o.Dir); rerr == nil && running != nil {
+			err = hint.Wrap(fmt.Errorf("a lab is up for this directory already, since %s (process %d)",
+				running.Started.Format(time.TimeOnly), running.PID), "use it with --lab, or stop it first: weft -C %s lab down", o.Dir)
+		}
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, l.Stop())
+		}
+	}()
+	l.place.reap()
+	if err := l.place.clean(); err != nil {
+		return nil, fmt.Errorf("taking away what a former lab left: %w", err)
+	}
+	private, signer, err := newKey()
+	if err != nil {
+		return nil, err
+	}
+	l.key = signer
+	t, err := newTwin(m)
+	if err != nil {
+		return nil, err
+	}
+	l.network = simserver.NewNetwork()
+	l.network.Way = t.way
+	running, cancel := context.WithCancel(context.Background())
+	l.stop = cancel
+	if err := l.build(ctx, running, t, o.Clock); err != nil {
+		return nil, err
+	}
+	if l.control, err = newControl(l); err != nil {
+		return nil, err
+	}
+	l.state = l.describe()
+	if err := l.place.write(l.state, l.devices, private); err != nil {
+		return nil, fmt.Errorf("writing how to reach the lab: %w", err)
+	}
+	l.log.say("SIMULATED: %d devices answer on loopback", len(l.devices))
+	return l, nil
+}
+
+// build starts every device of the twin.
+func (l *Lab) build(ctx, running context.Context, t *twin, clock simswitch.Clock) error {
+	// The switches first: servers ask for the ways between them.
+	for _, spec := range t.switches {
+		spec.spec.Clock = clock
+		sw := simswitch.New(spec.spec)
+		t.running[spec.name] = sw.RunningConfig
+		d := &device{name: spec.host, addr: spec.addr, kind: "switch", user: spec.user, sw: sw}
+		l.devices = append(l.devices, d)
+		if err := errors.Join(ctx.Err(), l.serve(ctx, running, d)); err != nil {
+			return err
+		}
+	}
+	for _, spec := range t.servers {
+		spec.spec.Root, spec.spec.Journal = l.place.root(spec.spec.Name), l.place.journal(spec.spec.Name)
+		s, err := simserver.New(l.network, spec.spec)
+		if err != nil {
+			return err
+		}
+		d := &device{name: spec.spec.Name, addr: spec.addr, kind: "server", server: s}
+		l.devices = append(l.devices, d)
+		if err := errors.Join(ctx.Err(), l.serve(ctx, running, d)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// State is what the lab says about itself.
+func (l *Lab) State() *State {
+	s := l.state
+	return &s
+}
+
+// Serve waits until ctx ends or somebody asks the lab to go down, then stops
+// it.
+func (l *Lab) Serve(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+	case <-l.quit:
+	}
+	return l.Stop()
+}
+
+// Stop stops everything the lab started, and takes its files away.
+func (l *Lab) Stop() error {
+	l.down.Do(func() { l.err = l.shutdown() })
+	return l.err
+}
+
+func (l *Lab) shutdown() error {
+	var errs []error
+	if l.control != nil {
+		l.control.close()
+	}
+	if l.stop != nil {
+		l.stop()
+	}
+	l.serving.Wait()
+	for _, d := range l.devices {
+		errs = append(errs, d.close())
+	}
+	if l.network != nil {
+		l.network.Close()
+	}
+	errs = append(errs, l.place.clean(), l.place.unlock())
+	l.log.say("the lab is down")
+	return errors.Join(errs...)
+}
+
+// wanted notes that somebody wants the lab down.
+func (l *Lab) wanted() { l.ask.Do(func() { close(l.quit) }) }
+
+func (l *Lab) describe() State {
+	s := State{Warning: Warning, PID: os.Getpid(), Started: time.Now(), Control: l.control.addr(), Token: l.control.token}
+	for _, d := range l.devices {
+		s.Devices = append(s.Devices, Device{Name: d.name, Kind: d.kind, Block: d.addr, Address: d.listener.Addr().String()})
+	}
+	return s
+}
+
+func (l *Lab) find(name string) (*device, error) {
+	for _, d := range l.devices {
+		if d.name == name || d.addr == name {
+			return d, nil
+		}
+	}
+	return nil, fmt.Errorf("the lab has no device %s", name)
+}
+
+// A logger writes lines with the time.
+type logger struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (l *logger) say(format string, args ...any) {
+	if l.w == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	fmt.Fprintf(l.w, time.Now().Format(time.TimeOnly)+" lab: "+format+"\n", args...)
+}

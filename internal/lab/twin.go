@@ -1,0 +1,256 @@
+//go:build unix
+
+package lab
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"net/netip"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"weft/internal/lab/simserver"
+	"weft/internal/lab/simswitch"
+	"weft/inventory"
+)
+
+// A twin is what the devices of a lab are made of.
+type twin struct {
+	servers  []serverSpec
+	switches []switchSpec
+
+	plugs   map[simserver.End]plug   // which switch port an interface is plugged into
+	cables  map[plug]plug            // between switches, both ways
+	os      map[string]string        // of a switch, by name; unmanaged ones are missing
+	running map[string]func() string // the running configuration of a switch, by name
+}
+
+type serverSpec struct {
+	addr string
+	spec simserver.Spec
+}
+
+type switchSpec struct {
+	name, host, addr string
+	user             string
+	spec             simswitch.Spec
+}
+
+// A plug is a port of a switch.
+type plug struct{ sw, port string }
+
+// hostName is what a device may be called in the lab: it names files and an
+// entry of an ssh_config.
+var hostName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:-]*$`)
+
+// newTwin derives the lab's devices from a model.
+func newTwin(m *inventory.Model) (*twin, error) {
+	t := &twin{plugs: map[simserver.End]plug{}, cables: map[plug]plug{}, os: map[string]string{}, running: map[string]func() string{}}
+	cards := map[*inventory.RNIC]simserver.Interface{}
+	for n, s := range m.Servers {
+		if s.OS != "linux" {
+			continue // described, but nothing that the lab could stand in for
+		}
+		t.servers = append(t.servers, newServer(m, s, n, cards))
+	}
+	ends := map[*inventory.Switch]*switchSpec{}
+	for _, sw := range m.Switches {
+		if sw.Unmanaged {
+			continue
+		}
+		t.switches = append(t.switches, newSwitch(sw))
+		t.os[sw.Name] = sw.OS
+	}
+	for i := range t.switches {
+		for _, sw := range m.Switches {
+			if sw.Addr == t.switches[i].addr {
+				ends[sw] = &t.switches[i]
+			}
+		}
+	}
+	for _, link := range m.Links {
+		t.cable(link, link.From, link.To, cards, ends)
+		t.cable(link, link.To, link.From, cards, ends)
+	}
+	for i := range t.switches {
+		t.switches[i].spec.Ports = allPorts(t.switches[i].spec.Ports)
+	}
+	return t, t.check()
+}
+
+// check refuses names that are taken twice or cannot be written down.
+func (t *twin) check() error {
+	seen := map[string]string{}
+	note := func(host, addr string) error {
+		if !hostName.MatchString(host) {
+			return fmt.Errorf("%s: host %q cannot be simulated: it is not a host name", addr, host)
+		}
+		if other, taken := seen[host]; taken {
+			return fmt.Errorf("%s and %s have the same host %s: the lab cannot tell them apart", other, addr, host)
+		}
+		seen[host] = addr
+		return nil
+	}
+	for _, s := range t.servers {
+		if err := note(s.spec.Name, s.addr); err != nil {
+			return err
+		}
+	}
+	for _, s := range t.switches {
+		if err := note(s.host, s.addr); err != nil {
+			return err
+		}
+		if s.spec.OS != "nxos" && s.spec.OS != "comware" {
+			return fmt.Errorf("%s: os %q is not simulated", s.addr, s.spec.OS)
+		}
+	}
+	return nil
+}
+
+// newServer derives a server; n tells it from the others.
+func newServer(m *inventory.Model, s *inventory.Server, n int, cards map[*inventory.RNIC]simserver.Interface) serverSpec {
+	spec := simserver.Spec{Name: s.Host, MachineID: s.MachineID}
+	spec.Interfaces = []simserver.Interface{{Name: "eno1", PCI: "0000:01:00.0", Speed: 1e9, Plain: true, Address: management(n)}}
+	for i, r := range s.RNICs {
+		card := simserver.Interface{PCI: r.PCI, MAC: r.MAC}
+		if card.PCI == "" {
+			card.PCI = fmt.Sprintf("0000:c1:00.%d", i)
+		}
+		if card.MAC == "" {
+			sum := sha256.Sum256([]byte("mac " + s.Host + " " + card.PCI))
+			card.MAC = fmt.Sprintf("02:%02x:%02x:%02x:%02x:%02x", sum[0], sum[1], sum[2], sum[3], sum[4])
+		}
+		for _, l := range m.Links {
+			if (l.From.RNIC == r || l.To.RNIC == r) && l.Speed > 0 {
+				card.Speed = l.Speed
+			}
+		}
+		cards[r] = card
+		spec.Interfaces = append(spec.Interfaces, card)
+	}
+	for _, p := range m.Pools {
+		if p.Server != s {
+			continue
+		}
+		for _, id := range p.Drives {
+			spec.Drives = append(spec.Drives, simserver.Drive{ID: id, Size: driveSize(m, p)})
+		}
+	}
+	for _, target := range m.Targets {
+		if target.Server != s {
+			continue
+		}
+		for _, portal := range target.Portals {
+			spec.Portals = append(spec.Portals, portal.Address)
+		}
+	}
+	return serverSpec{addr: s.Addr, spec: spec}
+}
+
+// management is an address of the block for benchmarks, which nobody routes.
+func management(n int) netip.Prefix {
+	n++
+	return netip.PrefixFrom(netip.AddrFrom4([4]byte{198, 18 + byte(n>>16&1), byte(n >> 8), byte(n)}), 15)
+}
+
+// driveSize is the size of a common drive, or what the pool's volumes need.
+func driveSize(m *inventory.Model, p *inventory.Pool) int64 {
+	const common = 3_840_755_982_336
+	var sum int64
+	for _, v := range m.Volumes {
+		if v.Pool == p {
+			sum += v.Size
+		}
+	}
+	return max(common, sum)
+}
+
+func newSwitch(sw *inventory.Switch) switchSpec {
+	s := switchSpec{name: sw.Name, host: sw.Host, addr: sw.Addr, spec: simswitch.Spec{OS: sw.OS, Hostname: sw.Name, Serial: sw.Serial}}
+	if sw.Credential != nil {
+		s.user = sw.Credential.User
+	}
+	return s
+}
+
+// cable notes one end of a link as the other end sees it.
+func (t *twin) cable(l *inventory.Link, a, b inventory.LinkEnd, cards map[*inventory.RNIC]simserver.Interface, ends map[*inventory.Switch]*switchSpec) {
+	if a.Switch == nil {
+		return
+	}
+	at := plug{a.Switch.Name, portName(a.Switch.OS, a.Port)}
+	neighbour := simswitch.Neighbour{Port: at.port}
+	switch {
+	case b.Switch != nil:
+		far := plug{b.Switch.Name, portName(b.Switch.OS, b.Port)}
+		t.cables[at] = far
+		neighbour.SystemName, neighbour.PortID = far.sw, far.port
+	case b.RNIC != nil:
+		card, simulated := cards[b.RNIC]
+		if !simulated {
+			return
+		}
+		t.plugs[simserver.End{Server: b.RNIC.Server.Host, PCI: card.PCI}] = at
+		neighbour.SystemName, neighbour.PortID = b.RNIC.Server.Host, card.MAC
+	default:
+		return
+	}
+	end, managed := ends[a.Switch]
+	if !managed {
+		return
+	}
+	end.spec.Neighbours = append(end.spec.Neighbours, neighbour)
+	end.spec.Ports = append(end.spec.Ports, at.port)
+	if l.Speed > 0 {
+		end.spec.Speed = fmt.Sprintf("%dG", l.Speed/1e9)
+	}
+}
+
+// commonPorts is how many ports a switch has at least of each kind.
+const commonPorts = 32
+
+// allPorts fills up the ports that cables need to those of a whole switch.
+func allPorts(cabled []string) []string {
+	var all []string
+	seen := map[string]bool{}
+	add := func(port string) {
+		if !seen[port] {
+			seen[port] = true
+			all = append(all, port)
+		}
+	}
+	for _, port := range cabled {
+		at := strings.LastIndex(port, "/") + 1
+		highest, err := strconv.Atoi(port[at:])
+		if err == nil && highest <= 512 {
+			for n := range max(highest, commonPorts) {
+				add(port[:at] + strconv.Itoa(n+1))
+			}
+		}
+		add(port)
+	}
+	return all
+}
+
+// portName is a port as the switch prints it.
+func portName(os, port string) string {
+	at := strings.IndexAny(port, "0123456789")
+	if at <= 0 {
+		return port
+	}
+	kind, number := strings.ToLower(strings.TrimSpace(port[:at])), port[at:]
+	long := map[string]string{"e": "Ethernet", "eth": "Ethernet", "ethernet": "Ethernet"}
+	if os == "comware" {
+		long = map[string]string{"hge": "HundredGigE", "hundredgige": "HundredGigE", "fge": "FortyGigE", "fortygige": "FortyGigE",
+			"xge": "Ten-GigabitEthernet", "ten-gigabitethernet": "Ten-GigabitEthernet",
+			"ge": "GigabitEthernet", "gigabitethernet": "GigabitEthernet"}
+		if rest, ok := strings.CutPrefix(strings.ToLower(port), "twenty-fivegige"); ok {
+			return "Twenty-FiveGigE" + rest
+		}
+	}
+	if name, ok := long[kind]; ok {
+		return name + number
+	}
+	return port
+}
