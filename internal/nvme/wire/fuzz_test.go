@@ -1,0 +1,61 @@
+package wire
+
+import (
+	"reflect"
+	"testing"
+)
+
+// fuzz decodes whatever comes, and demands that what was decoded survives
+// being encoded.
+func fuzz[T any, P interface {
+	*T
+	codec
+}](f *testing.F, size int) {
+	f.Add(make([]byte, size))
+	full := make([]byte, size)
+	for i := range full {
+		full[i] = byte(i*31 + 1)
+	}
+	f.Add(full)
+	for _, v := range vectors {
+		if p, ok := v.value.(P); ok {
+			raw, _ := p.AppendBinary(nil)
+			f.Add(raw)
+		}
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		p := P(new(T))
+		if p.UnmarshalBinary(b) != nil {
+			return
+		}
+		if v, ok := any(p).(interface{ Validate() error }); ok {
+			_ = v.Validate() // must not panic
+		}
+		raw, err := p.AppendBinary(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		back := P(new(T))
+		if err := back.UnmarshalBinary(raw); err != nil || !reflect.DeepEqual(p, back) {
+			t.Fatalf("%+v became %+v, %v", p, back, err)
+		}
+	})
+}
+
+func FuzzCommand(f *testing.F)            { fuzz[Command](f, CommandSize) }
+func FuzzCompletion(f *testing.F)         { fuzz[Completion](f, CompletionSize) }
+func FuzzConnectData(f *testing.F)        { fuzz[ConnectData](f, ConnectDataSize) }
+func FuzzIdentifyController(f *testing.F) { fuzz[IdentifyController](f, IdentifySize) }
+func FuzzIdentifyNamespace(f *testing.F)  { fuzz[IdentifyNamespace](f, IdentifySize) }
+func FuzzNSList(f *testing.F)             { fuzz[NSList](f, IdentifySize) }
+func FuzzNSDescriptors(f *testing.F)      { fuzz[NSDescriptors](f, IdentifySize) }
+func FuzzDiscoveryHeader(f *testing.F)    { fuzz[DiscoveryHeader](f, DiscoveryHeaderSize) }
+func FuzzDiscoveryEntry(f *testing.F)     { fuzz[DiscoveryEntry](f, DiscoveryEntrySize) }
+func FuzzPDUHeader(f *testing.F)          { fuzz[PDUHeader](f, PDUHeaderSize) }
+func FuzzICReq(f *testing.F)              { fuzz[ICReq](f, ICSize) }
+func FuzzICResp(f *testing.F)             { fuzz[ICResp](f, ICSize) }
+func FuzzCapsuleCmd(f *testing.F)         { fuzz[CapsuleCmd](f, CapsuleCmdSize) }
+func FuzzCapsuleResp(f *testing.F)        { fuzz[CapsuleResp](f, CapsuleRespSize) }
+func FuzzDataPDU(f *testing.F)            { fuzz[DataPDU](f, DataHeaderSize) }
+func FuzzR2T(f *testing.F)                { fuzz[R2T](f, R2TSize) }
+func FuzzTermReq(f *testing.F)            { fuzz[TermReq](f, TermReqSize) }
