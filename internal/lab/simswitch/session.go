@@ -136,6 +136,7 @@ func (s *session) do(line string) string {
 		ask(strings.TrimSpace(line))
 		return s.out.String()
 	}
+	line = strings.TrimRight(line, " \t\r\n")
 	body := strings.TrimSpace(line)
 	if body == "" || body[0] == '!' || body[0] == '#' {
 		return ""

@@ -1,0 +1,144 @@
+package simswitch
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// transcript reads a text that a device printed, or a configuration somebody
+// published. They are no part of the repository.
+func transcript(t *testing.T, name string) string {
+	t.Helper()
+	file := filepath.Join("..", "..", "..", "..", "shared", "transcripts", filepath.FromSlash(name))
+	b, err := os.ReadFile(file)
+	if err != nil {
+		if strings.Contains(os.Getenv("WEFT_REQUIRE"), "transcripts") {
+			t.Fatal(err)
+		}
+		t.Skipf("transcript %s is not here: %v", name, err)
+	}
+	return string(b)
+}
+
+// Published configurations are accepted, but for the lines that are known to
+// be refused.
+func TestPublishedConfigurations(t *testing.T) {
+	tests := []struct {
+		os, file string
+		before   []string
+		refused  []string // beginnings of lines
+	}{
+		{os: "nxos", file: "cisco_nxos/CONFIG_EXAMPLES/pareshgupta_roce_enable_v0.60.txt"},
+		{os: "nxos", file: "cisco_nxos/CONFIG_EXAMPLES/azurelocal_tor_qos.txt"},
+		{os: "nxos", file: "cisco_nxos/CONFIG_EXAMPLES/zartbot_n93180fx2_dscp26_cos5.txt", refused: []string{"hardware "}},
+		{os: "nxos", file: "cisco_nxos/CONFIG_EXAMPLES/github_62929086650_netapp-style_rcf_n9364d.txt", refused: []string{"hardware ", "copp "}},
+		{os: "comware", file: "hp_comware/CONFIG_EXAMPLES/fcoe_dcbx_iface.txt"},
+		{os: "comware", file: "hp_comware/CONFIG_EXAMPLES/github_12565337609_pfc_dcbx_interface_lines.txt"},
+		{os: "comware", file: "hp_comware/CONFIG_EXAMPLES/h3c_aidc_template_current-configuration_shape.txt",
+			before: []string{"qos wred queue table 400G-WRED-Template", "quit"}, refused: []string{"buffer ", "password-recovery "}},
+		{os: "comware", file: "hp_comware/CONFIG_EXAMPLES/h3c_400g_ops_interface.txt", refused: []string{"qos wred queue 5 "}},
+	}
+	for _, tt := range tests {
+		t.Run(filepath.Base(tt.file), func(t *testing.T) {
+			s := newSession(wide(tt.os), "test", nil)
+			s.enterTop()
+			for _, l := range tt.before {
+				s.do(l)
+			}
+			for line := range strings.Lines(transcript(t, tt.file)) {
+				line = strings.TrimSpace(line)
+				if line == "#" {
+					s.enterTop() // in a file it ends the section
+				}
+				reply := s.do(line)
+				known := slices.ContainsFunc(tt.refused, func(p string) bool { return strings.HasPrefix(line, p) })
+				if s.ok == known {
+					t.Errorf("%q: accepted %v: %s", line, s.ok, reply)
+				}
+			}
+		})
+	}
+}
+
+// wide is a switch with every port the published configurations name.
+func wide(os string) *Switch {
+	spec := Spec{OS: os, Hostname: "cml", Serial: "S"}
+	for i := 1; i <= 64; i++ {
+		spec.Ports = append(spec.Ports, fmt.Sprintf("Ethernet1/%d", i))
+	}
+	if os == "comware" {
+		spec.Ports = []string{"Ten-GigabitEthernet1/0/1", "Ten-GigabitEthernet1/1/1"}
+		for i := 1; i <= 128; i++ {
+			spec.Ports = append(spec.Ports, fmt.Sprintf("FourHundredGigE1/0/%d", i))
+		}
+	}
+	return New(spec)
+}
+
+// The script that removes what the other script configured leaves nothing of
+// it but the MTU, which it does not touch.
+func TestPublishedRemoval(t *testing.T) {
+	sw := wide("nxos")
+	s := newSession(sw, "test", nil)
+	s.enterTop()
+	before := sw.RunningConfig()
+	for _, part := range []string{"enable", "disable"} {
+		for line := range strings.Lines(transcript(t, "cisco_nxos/CONFIG_EXAMPLES/pareshgupta_roce_"+part+"_v0.60.txt")) {
+			if reply := s.do(line); !s.ok {
+				t.Errorf("%q is refused: %s", line, reply)
+			}
+		}
+	}
+	after := strings.ReplaceAll(sw.RunningConfig(), "  mtu 9216\n", "")
+	if after != before {
+		t.Errorf("left behind:\n%s", after)
+	}
+}
+
+// What an operator typed into a two-stage session is answered in the same words.
+func TestTwoStageTranscript(t *testing.T) {
+	text := transcript(t, "cisco_nxos/configure_dual-stage/github_57988076742_cml_10.x.txt")
+	sw := wide("nxos")
+	s := newSession(sw, "kanai", nil)
+	for _, line := range []string{
+		"configure dual-stage", "int lo 123", "desc hoge", "exit", "show configuration", "commit", "show configuration", "end",
+		"configure dual-stage", "no int lo 123", "commit confirmed 30", "commit", "show configuration",
+		"int lo 125", "desc hoge", "exit", "abort",
+	} {
+		prompt := sw.system.prompt(s)
+		if !strings.Contains(text, strings.TrimSpace(prompt)) {
+			t.Errorf("no prompt %q there", prompt)
+		}
+		reply := s.do(line)
+		if !s.ok {
+			t.Errorf("%q is refused: %s", line, reply)
+		}
+		for said := range strings.Lines(reply) {
+			said, _, _ = strings.Cut(said, "by user")
+			said = strings.TrimSuffix(strings.TrimSpace(said), "1000000001")
+			if !strings.Contains(text, said) {
+				t.Errorf("%s: %q is nowhere there", line, said)
+			}
+		}
+	}
+	hasNot(t, sw.RunningConfig(), "loopback")
+	sw.Close()
+}
+
+// A real configuration is kept as it is, foreign lines and all.
+func TestPublishedRunningConfig(t *testing.T) {
+	text := transcript(t, "cisco_nxos/show_running-config/microsoft_SDN_nexus3132_6.0.2U6_qos_and_ports_excerpt.txt")
+	sw := wide("nxos")
+	printed := strings.Join(sw.system.print(sw.load(text)), "\n") + "\n"
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '!' || line == "system qos" {
+			continue
+		}
+		has(t, printed, line)
+	}
+}
