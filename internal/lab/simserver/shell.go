@@ -106,7 +106,7 @@ const rootPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 // run interprets a script and returns its exit status.
 func (sh *shell) run(ctx context.Context, name, script string, params []string) int {
-	file, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(script), name)
+	file, err := parse(script, name)
 	if err != nil {
 		fmt.Fprintf(sh.err, "sh: Syntax error: %v\n", err)
 		return 2
@@ -126,6 +126,43 @@ func (sh *shell) run(ctx context.Context, name, script string, params []string) 
 	}
 	fmt.Fprintf(sh.err, "sh: %v\n", err)
 	return 1
+}
+
+// parse reads a script as a POSIX shell does. The interpreter needs Bash's
+// reading of "export" and "local", so what passes as POSIX is read again; what
+// only Bash would make of it is refused.
+func parse(script, name string) (*syntax.File, error) {
+	if _, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(script), name); err != nil {
+		return nil, err
+	}
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(script), name)
+	if err != nil {
+		return nil, err
+	}
+	syntax.Walk(file, func(n syntax.Node) bool {
+		if err == nil && onlyBash(n) {
+			err = fmt.Errorf("%s:%s: not in a POSIX shell", name, n.Pos())
+		}
+		return err == nil
+	})
+	return file, err
+}
+
+// onlyBash reports what a POSIX shell reads as something else.
+func onlyBash(n syntax.Node) bool {
+	switch n := n.(type) {
+	case *syntax.TestClause, *syntax.LetClause, *syntax.CoprocClause, *syntax.TimeClause, *syntax.ArithmCmd,
+		*syntax.ArrayExpr, *syntax.ProcSubst, *syntax.ExtGlob:
+		return true
+	case *syntax.ForClause:
+		return n.Select
+	case *syntax.FuncDecl:
+		return n.RsrvWord
+	case *syntax.DeclClause:
+		v := n.Variant.Value
+		return v != "export" && v != "readonly" && v != "local"
+	}
+	return false
 }
 
 // runner is an interpreter whose every door to the real machine is shut.

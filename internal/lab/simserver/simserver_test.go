@@ -37,8 +37,12 @@ func TestCommands(t *testing.T) {
 		{"[ -x /usr/bin/nope ] || echo no; [ -w /etc ] || echo ro; [ -r /etc/hostname ] && echo r", "", result{"no\nro\nr\n", "", 0}},
 		{"timeout 100 true; timeout 0.01 sleep 100", "", result{"", "", 124}},
 		{"env A=b sh -c 'echo $A'; A=c sh -c 'echo $A'", "", result{"b\nc\n", "", 0}},
+		{"export A=1 B; B=2; sh -c 'echo $A$B'; f() { local x=3; echo $x; }; f", "", result{"12\n3\n", "", 0}},
 
 		// What is not there is refused.
+		{"[[ a = a ]]", "", result{"", "sh: Syntax error: sh:1:1: not in a POSIX shell\n", 2}},
+		{"cat <(echo a)", "", result{"", "sh: Syntax error: sh:1:5: `<` must be followed by a word\n", 2}},
+		{"declare -x A=1", "", result{"", "sh: Syntax error: sh:1:1: not in a POSIX shell\n", 2}},
 		{"foo --bar", "", result{"", "sh: foo: command not found\n", 127}},
 		{"curl http://localhost/", "", result{"", "sh: curl: command not found\n", 127}},
 		{"dcb -j pfc show dev lo", "", result{"", "sh: dcb: command not found\n", 127}}, // not in a user's PATH
