@@ -41,8 +41,8 @@ func (b *builder) target(o *object) {
 		Engine:        b.text(o, "engine"),
 		Transport:     b.texts(o, "transport"),
 		AllowDegraded: b.flag(o, "allow_degraded"),
-		Portals:       b.portals(o),
 	}
+	b.portals(o, t)
 	for _, c := range o.all("subsystem") {
 		t.Subsystems = append(t.Subsystems, b.subsystem(c))
 	}
@@ -51,27 +51,26 @@ func (b *builder) target(o *object) {
 }
 
 // portals resolves NICs and literal addresses.
-func (b *builder) portals(o *object) []Portal {
+func (b *builder) portals(o *object, t *Target) {
 	v, ok := b.set(o, "portals")
 	if !ok {
-		return nil
+		return
 	}
 	port := uint16(b.integer(o, "port"))
-	_, texts := flatten(v)
-	var portals []Portal
 	for _, r := range b.references(o, "portals") {
-		rnic, _ := b.made[r].(*RNIC)
-		if rnic == nil {
+		if rnic, ok := b.made[r].(*RNIC); ok {
+			t.Portals = append(t.Portals, Portal{RNIC: rnic, Address: netip.AddrPortFrom(rnic.Address.Addr(), port), Plane: rnic.Plane})
+		}
+	}
+	_, texts := flatten(v)
+	for _, text := range texts {
+		p, ok := b.literalPortal(o, text, port)
+		if !ok {
+			t.incomplete = true
 			continue
 		}
-		portals = append(portals, Portal{RNIC: rnic, Address: netip.AddrPortFrom(rnic.Address.Addr(), port), Plane: rnic.Plane})
+		t.Portals = append(t.Portals, p)
 	}
-	for _, t := range texts {
-		if p, ok := b.literalPortal(o, t, port); ok {
-			portals = append(portals, p)
-		}
-	}
-	return portals
 }
 
 // literalPortal reads "10.0.0.1:4420" or "10.0.0.1".

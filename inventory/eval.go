@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"slices"
@@ -102,11 +103,19 @@ const maxChain = 20000
 func (e *evaluator) reportCycle(c *cell) {
 	cycle := e.stack[slices.Index(e.stack, c):]
 	var path strings.Builder
+	at := hcl.Range{}
 	for _, link := range cycle {
-		fmt.Fprintf(&path, "%s (%s) needs\n", link.name, where(link.at))
+		path.WriteString(link.name)
+		if link.at.Filename != "" { // else it stands for many places
+			fmt.Fprintf(&path, " (%s)", where(link.at))
+			if at.Filename == "" {
+				at = link.at
+			}
+		}
+		path.WriteString(" needs\n")
 	}
 	path.WriteString(c.name + ".")
-	e.report(problem(codeCycle, c.at, c.name+" needs itself", "%s", path.String()))
+	e.report(problem(codeCycle, at, c.name+" needs itself", "%s", path.String()))
 }
 
 // eval computes an expression and reports what is wrong with it. The result is
@@ -213,7 +222,7 @@ func (t valueType) accept(v cty.Value, x hcl.Expression, hidden bool) (cty.Value
 		if hidden {
 			msg = t.name + " is needed"
 		}
-		return v, problem(codeValue, errorRange(x, err), "not "+t.name, "%s.", msg)
+		return v, problem(cmp.Or(t.code, codeValue), errorRange(x, err), "not "+t.name, "%s.", msg)
 	}
 	return v, nil
 }

@@ -127,7 +127,7 @@ func uuidNamespace(name string) (uuid.UUID, error) {
 
 // narrowFormat refuses widths that would fill the memory.
 func narrowFormat(f function.Function) function.Function {
-	wide := regexp.MustCompile(`%[^a-zA-Z%]*[0-9]{4}`)
+	wide := regexp.MustCompile(`%[^a-zA-Z%]*[1-9][0-9]{3}`)
 	return function.New(&function.Spec{
 		Params:   []function.Parameter{{Name: "format", Type: cty.String}},
 		VarParam: &function.Parameter{Name: "args", Type: cty.DynamicPseudoType, AllowNull: true, AllowUnknown: true, AllowDynamicType: true},

@@ -7,7 +7,7 @@ import "github.com/zclconf/go-cty/cty"
 func language() map[string]*schema {
 	return map[string]*schema{
 		"weft": {attrs: attrs{
-			"name":             need(matching("an owner's name of 1 to 20 characters a-z, 0-9 and -", `[a-z0-9-]{1,20}`)),
+			"name":             need(ownerName()),
 			"required_version": opt(text()),
 		}},
 		"variable":   variableSchema(),
@@ -30,6 +30,13 @@ func language() map[string]*schema {
 		"validation": validationSchema(),
 		"rollout":    rolloutSchema(),
 	}
+}
+
+// ownerName stands on everything that weft creates.
+func ownerName() valueType {
+	t := matching("an owner's name of 1 to 20 characters a-z, 0-9 and -", `[a-z0-9-]{1,20}`)
+	t.code = codeOwner
+	return t
 }
 
 // laterBlocks are the blocks that are described, not yet managed.

@@ -77,7 +77,7 @@ func Load(fsys fs.FS, o Options) (*Model, hcl.Diagnostics) {
 		}
 	}
 	e.take(m, values)
-	if e.diags.HasErrors() && slices.ContainsFunc(slices.Concat(files, values), func(f *sourceFile) bool { return f.diags.HasErrors() }) {
+	if broken(files) || broken(values) {
 		// What a broken file would have declared is missing everywhere.
 		return m, e.finish()
 	}

@@ -24,7 +24,7 @@ const (
 type sourceFile struct {
 	name  string
 	file  *hcl.File
-	body  *hclsyntax.Body // nil: not parsed
+	body  *hclsyntax.Body // nil: broken
 	diags hcl.Diagnostics
 }
 
@@ -76,6 +76,10 @@ func (f *sourceFile) parse(src []byte) {
 	f.diags = append(f.diags, coded(codeSyntax, diags)...)
 	if parsed != nil {
 		f.file = parsed
+	}
+	// What the parser makes of a broken file would bring more errors, about
+	// nothing that anybody wrote.
+	if !diags.HasErrors() {
 		f.body, _ = parsed.Body.(*hclsyntax.Body)
 	}
 }
@@ -189,6 +193,11 @@ func (n *nesting) reset() {
 	l := n.here()
 	n.total -= l.operators
 	l.operators = 0
+}
+
+// broken reports whether one of the files could not be parsed.
+func broken(files []*sourceFile) bool {
+	return slices.ContainsFunc(files, func(f *sourceFile) bool { return f.body == nil })
 }
 
 func fileStart(name string) hcl.Range {

@@ -1,22 +1,11 @@
 package inventory
 
 import (
-	"bytes"
 	"os"
 	"slices"
 	"testing"
 	"time"
-
-	"github.com/hashicorp/hcl/v2"
 )
-
-func diagText(m *Model, diags hcl.Diagnostics) string {
-	var b bytes.Buffer
-	if err := hcl.NewDiagnosticTextWriter(&b, m.Files, 100, false).WriteDiagnostics(diags); err != nil {
-		return err.Error()
-	}
-	return b.String()
-}
 
 func pilot(t *testing.T, o Options) *Model {
 	t.Helper()

@@ -57,7 +57,7 @@ func (e *evaluator) collect(files []*sourceFile) {
 			e.declare(schemas, block)
 		}
 	}
-	if e.weft == nil && len(files) > 0 {
+	if e.weft == nil && !broken(files) {
 		e.report(problem(codeMissing, fileStart(files[0].name), "no weft block",
 			`One of the files must name the owner of what weft creates: weft { name = "…" }.`))
 	}

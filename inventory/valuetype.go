@@ -17,6 +17,7 @@ type valueType struct {
 	name  string                // as messages call it: `a duration such as "5m"`
 	cty   cty.Type              // what values are converted to; NilType: references
 	check func(cty.Value) error // of a known value; a *unitError carries a position
+	code  Code                  // of what check refuses; "": codeValue
 	later []string              // words that are described, not yet managed
 	refs  []string              // the types of blocks that a reference may lead to
 	many  bool                  // takes several references
