@@ -1,6 +1,7 @@
 package switches
 
 import (
+	"maps"
 	"slices"
 	"strings"
 )
@@ -188,4 +189,19 @@ func parseTree(text string) []*node {
 		stack = append(stack, level{indent, n})
 	}
 	return root.kids
+}
+
+// flatten writes each line after the headers that lead to it, in an order that
+// does not depend on that of the sections.
+func flatten(ns []*node) []string {
+	lines := map[string]bool{}
+	var walk func(ns []*node, at string)
+	walk = func(ns []*node, at string) {
+		for _, n := range ns {
+			lines[at+n.line] = true
+			walk(n.kids, at+n.line+" / ")
+		}
+	}
+	walk(ns, "")
+	return slices.Sorted(maps.Keys(lines))
 }

@@ -25,7 +25,33 @@ func newBox(d Driver, out map[string]string) *box {
 		b.running, b.unit, b.no = comwareRunning, " ", "undo "
 	}
 	b.root = &node{kids: parseTree(out[b.running])}
+	b.normal(b.root)
 	return b
+}
+
+// normal prints what the configuration means as a switch would.
+func (b *box) normal(n *node) {
+	var kids []*node
+	for _, k := range n.kids {
+		b.normal(k)
+		if b.no == "no " {
+			k.line = nxosNormal(k.line)
+		}
+		if list, ok := strings.CutPrefix(k.line, "match dscp "); ok {
+			for _, d := range parseRanges(list, dscpNumber) {
+				kids = append(kids, &node{line: fmt.Sprint("match dscp ", d)})
+			}
+			continue
+		}
+		if imports := comwareImports(k.line); len(imports) > 0 {
+			for _, l := range imports {
+				kids = append(kids, &node{line: l})
+			}
+			continue
+		}
+		kids = append(kids, k)
+	}
+	n.kids = kids
 }
 
 func (b *box) print() map[string]string {

@@ -3,7 +3,6 @@ package switches
 import (
 	"flag"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -65,7 +64,7 @@ func runCase(t *testing.T, d Driver, file string) {
 		t.Fatal("undo:", err)
 	}
 	compare(t, file, ar, map[string]string{
-		"lines": block2text(lines), "undo": block2text(undo),
+		"lines": text(lines), "undo": text(undo),
 		"have": showConfig(have, section, "have"), "warnings": showWarnings(have, section),
 	})
 	if err != nil || strings.HasPrefix(strings.Join(lines, ""), "error:") {
@@ -94,16 +93,61 @@ func runCase(t *testing.T, d Driver, file string) {
 		t.Errorf("from itself to itself: %v %q", err, again)
 	}
 	box.play(t, undo)
-	if got := box.print(); !maps.Equal(got, before) {
-		for cmd := range before {
-			if got[cmd] != before[cmd] {
-				t.Errorf("undo does not restore %q:\n%s\nwas:\n%s", cmd, got[cmd], before[cmd])
-			}
+	same(t, before, box.print(), d.Dialect().Running)
+
+	// As the engine does it: the classes, then one port after the other.
+	box = newBox(d, out)
+	var back []string
+	step := func(have, want Config) {
+		t.Helper()
+		lines, err := d.Render(have, want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		no, err := d.Render(want, have)
+		if err != nil {
+			t.Fatal(err)
+		}
+		box.play(t, lines)
+		back = append(no, back...)
+	}
+	if len(want.Ports) == 0 {
+		return
+	}
+	part := have
+	part.Name, part.Classes = want.Name, want.Classes
+	step(have, part)
+	for i, w := range want.Ports {
+		port := part
+		port.Ports = slices.Clone(have.Ports)
+		w.MTU, w.Exists = max(w.MTU, have.Ports[i].MTU), true
+		port.Ports[i] = w
+		step(part, port)
+	}
+	pruned := want
+	pruned.Ports = append(slices.Clone(want.Ports), have.Ports[len(want.Ports):]...)
+	if left, err := d.Render(read(box.print()), want); err != nil || len(left) > 0 && len(pruned.Ports) == len(want.Ports) {
+		t.Errorf("not converged part by part: %v\n%s", err, strings.Join(left, "\n"))
+	}
+	box.play(t, back)
+	same(t, before, box.print(), d.Dialect().Running)
+}
+
+// same compares two printed switches, whatever the order of their sections.
+func same(t *testing.T, before, after map[string]string, running string) {
+	t.Helper()
+	for cmd := range before {
+		was, is := before[cmd], after[cmd]
+		if cmd == running {
+			was, is = strings.Join(flatten(parseTree(was)), "\n"), strings.Join(flatten(parseTree(is)), "\n")
+		}
+		if was != is {
+			t.Errorf("undo does not restore %q:\n%s\nwas:\n%s", cmd, is, was)
 		}
 	}
 }
 
-func block2text(lines []string) string {
+func text(lines []string) string {
 	if len(lines) == 0 {
 		return ""
 	}
@@ -202,5 +246,5 @@ func showWarnings(c Config, section map[string]string) string {
 	if _, ok := section["warnings"]; !ok {
 		return ""
 	}
-	return block2text(c.Warnings)
+	return text(c.Warnings)
 }

@@ -32,7 +32,8 @@ func nxosDetach(have, want []block) ([]string, []block) {
 	below := func(bs []block) (out []string) {
 		for _, b := range bs {
 			if b.head() == policy {
-				out = append(out, strings.Join(append(slices.Clone(b.path), b.lines...), "\n"))
+				lines := slices.Sorted(slices.Values(b.lines))
+				out = append(out, strings.Join(append(slices.Clone(b.path), lines...), "\n"))
 			}
 		}
 		slices.Sort(out)

@@ -1,6 +1,7 @@
 package switches
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -30,15 +31,13 @@ func (o rules) render(have, want Config) ([]string, error) {
 	}
 	h := side{Config: have, rules: o, seen: seen}
 	w := side{Config: want, rules: o, seen: seen}
-	name := h.prefix()
-	if n := w.prefix(); n != "" {
-		name = n
-	}
-	from, err := h.globals(name)
+	name := cmp.Or(want.Name, have.Name)
+	scope := cmp.Or(w.prefix(), h.prefix())
+	from, err := h.globals(scope)
 	if err != nil {
 		return nil, err
 	}
-	to, err := w.globals(name)
+	to, err := w.globals(scope)
 	if err != nil {
 		return nil, err
 	}

@@ -372,7 +372,7 @@ interface HundredGigE1/0/11
  qos trust dscp
 #
 `, comwareNothing, "<leaf-b>"))
-		tx.since = time.Now().Add(-tx.confirm) // it has fired
+		tx.since = time.Now().Add(-tx.confirm - margin) // it has fired
 		if err := tx.Abort(t.Context(), undo); err != nil || tx.armed {
 			t.Errorf("abort: %v, armed %v", err, tx.armed)
 		}
@@ -380,7 +380,7 @@ interface HundredGigE1/0/11
 	t.Run("nothing leads back", func(t *testing.T) {
 		other := "<leaf-b> display current-configuration\n#\n sysname leaf-c\n#\n"
 		_, tx := begin(t, join(other, other, "<leaf-b>"))
-		tx.since = time.Now().Add(-tx.confirm)
+		tx.since = time.Now().Add(-tx.confirm - margin)
 		err := tx.Abort(t.Context(), undo)
 		if err == nil || !strings.Contains(err.Error(), "missing: sysname leaf-b") {
 			t.Errorf("abort: %v", err)

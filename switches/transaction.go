@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -160,16 +159,7 @@ func (t *Transaction) pin(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	lines := map[string]bool{}
-	var walk func(ns []*node, at string)
-	walk = func(ns []*node, at string) {
-		for _, n := range ns {
-			lines[at+n.line] = true
-			walk(n.kids, at+n.line+" / ")
-		}
-	}
-	walk(parseTree(out[cmd]), "")
-	return strings.Join(slices.Sorted(maps.Keys(lines)), "\n"), nil
+	return strings.Join(flatten(parseTree(out[cmd])), "\n"), nil
 }
 
 // arm remembers that the switch will revert by itself.
