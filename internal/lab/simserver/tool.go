@@ -322,7 +322,7 @@ func shTool(x *call) int {
 			script, given = args[1], true
 			args = args[1:]
 		case "-s":
-			data, err := io.ReadAll(x.in)
+			data, err := readAll(x.in)
 			if err != nil {
 				return x.errorf("reading the script: %v", err)
 			}
@@ -347,7 +347,7 @@ func shTool(x *call) int {
 		}
 		script, name, args = string(data), args[0], args[1:]
 	case !given:
-		data, err := io.ReadAll(x.in)
+		data, err := readAll(x.in)
 		if err != nil {
 			return x.errorf("reading the script: %v", err)
 		}

@@ -3,6 +3,7 @@
 package simserver
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -36,7 +37,7 @@ func (x *call) each(files []string, f func(name string, r io.Reader) error) int 
 	for _, name := range files {
 		var err error
 		if name == "-" {
-			err = f(name, x.in)
+			err = f(name, x.reader(x.in))
 		} else {
 			err = x.with(name, func(r io.Reader) error { return f(name, r) })
 		}
@@ -53,7 +54,22 @@ func (x *call) with(name string, f func(io.Reader) error) error {
 		return err
 	}
 	defer file.Close()
-	return f(file)
+	return f(x.reader(file))
+}
+
+// reader reads until the session ends: a simulated drive is long.
+func (x *call) reader(r io.Reader) io.Reader { return &cancelled{x.ctx, r} }
+
+type cancelled struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (c *cancelled) Read(p []byte) (int, error) {
+	if c.ctx.Err() != nil {
+		return 0, syscall.EINTR
+	}
+	return c.r.Read(p)
 }
 
 func mkdir(x *call) int {
@@ -440,7 +456,7 @@ func tee(x *call) int {
 		defer f.Close()
 		writers = append(writers, f)
 	}
-	if _, err := io.Copy(io.MultiWriter(writers...), x.in); err != nil {
+	if _, err := io.Copy(io.MultiWriter(writers...), x.reader(x.in)); err != nil {
 		return x.errorf("%v", err)
 	}
 	return status

@@ -3,8 +3,10 @@
 package simserver
 
 import (
+	"bufio"
 	"bytes"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -12,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
 func ls(x *call) int {
@@ -267,7 +270,7 @@ func wc(x *call) int {
 		return 1
 	}
 	return x.each(files, func(name string, r io.Reader) error {
-		data, err := io.ReadAll(r)
+		data, err := readAll(r)
 		if err != nil {
 			return err
 		}
@@ -289,47 +292,88 @@ func wc(x *call) int {
 }
 
 func head(x *call) int {
-	return x.part(func(lines [][]byte, n int) [][]byte { return lines[:min(n, len(lines))] },
-		func(data []byte, n int) []byte { return data[:min(n, len(data))] })
+	opts, count, files, ok := x.partOptions()
+	if !ok {
+		return 1
+	}
+	return x.each(files, func(_ string, r io.Reader) error {
+		if opts.has('c') {
+			_, err := io.Copy(x.stdout, io.LimitReader(r, count))
+			return err
+		}
+		lines := bufio.NewReader(r)
+		for range count {
+			line, err := lines.ReadBytes('\n')
+			if _, werr := x.stdout.Write(line); werr != nil || err != nil {
+				return errors.Join(werr, notEOF(err))
+			}
+		}
+		return nil
+	})
+}
+
+func notEOF(err error) error {
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
 }
 
 func tail(x *call) int {
-	return x.part(func(lines [][]byte, n int) [][]byte { return lines[max(0, len(lines)-n):] },
-		func(data []byte, n int) []byte { return data[max(0, len(data)-n):] })
-}
-
-// part prints a part of each file, by lines or by bytes.
-func (x *call) part(byLine func([][]byte, int) [][]byte, byByte func([]byte, int) []byte) int {
-	if len(x.args) > 0 && len(x.args[0]) > 1 && x.args[0][0] == '-' && strings.Trim(x.args[0][1:], "0123456789") == "" {
-		x.args = append([]string{"-n", x.args[0][1:]}, x.args[1:]...) // "head -1"
-	}
-	opts, files, ok := x.options("n:c:", map[string]rune{"lines": 'n', "bytes": 'c'})
-	if !ok || len(files) > 1 {
-		return x.notSimulated(1)
-	}
-	count := 10
-	for _, letter := range "nc" {
-		if !opts.has(letter) {
-			continue
-		}
-		n, err := strconv.ParseUint(opts.last(letter), 10, 31)
-		if err != nil {
-			return x.notSimulated(1)
-		}
-		count = int(n)
+	opts, count, files, ok := x.partOptions()
+	if !ok {
+		return 1
 	}
 	return x.each(files, func(_ string, r io.Reader) error {
-		data, err := io.ReadAll(r)
+		data, err := readAll(r)
 		if err != nil {
 			return err
 		}
 		if opts.has('c') {
-			_, err = x.stdout.Write(byByte(data, count))
+			_, err = x.stdout.Write(data[max(0, int64(len(data))-count):])
 			return err
 		}
-		_, err = x.stdout.Write(bytes.Join(byLine(splitLines(data), count), nil))
+		lines := splitLines(data)
+		_, err = x.stdout.Write(bytes.Join(lines[max(0, int64(len(lines))-count):], nil))
 		return err
 	})
+}
+
+// partOptions are the options of head and tail.
+func (x *call) partOptions() (opts options, count int64, files []string, ok bool) {
+	if len(x.args) > 0 && len(x.args[0]) > 1 && x.args[0][0] == '-' && strings.Trim(x.args[0][1:], "0123456789") == "" {
+		x.args = append([]string{"-n", x.args[0][1:]}, x.args[1:]...) // "head -1"
+	}
+	opts, files, ok = x.options("n:c:", map[string]rune{"lines": 'n', "bytes": 'c'})
+	if !ok || len(files) > 1 {
+		x.notSimulated(1)
+		return nil, 0, nil, false
+	}
+	count = 10
+	for _, letter := range "nc" {
+		if !opts.has(letter) {
+			continue
+		}
+		n, err := strconv.ParseUint(opts.last(letter), 10, 62)
+		if err != nil {
+			x.notSimulated(1)
+			return nil, 0, nil, false
+		}
+		count = int64(n)
+	}
+	return opts, count, files, true
+}
+
+// longest is how much a tool keeps in memory.
+const longest = 64 << 20
+
+// readAll reads what fits into memory.
+func readAll(r io.Reader) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, longest+1))
+	if err == nil && len(data) > longest {
+		err = syscall.EFBIG
+	}
+	return data, err
 }
 
 // splitLines keeps the line ends.
@@ -348,7 +392,7 @@ func sortTool(x *call) int {
 	}
 	var lines []string
 	status := x.each(files, func(_ string, r io.Reader) error {
-		data, err := io.ReadAll(r)
+		data, err := readAll(r)
 		for _, l := range splitLines(data) {
 			lines = append(lines, strings.TrimSuffix(string(l), "\n"))
 		}
@@ -375,7 +419,7 @@ func cmp(x *call) int {
 	var data [2][]byte
 	i := 0
 	if x.each(files, func(_ string, r io.Reader) (err error) {
-		data[i], err = io.ReadAll(r)
+		data[i], err = readAll(r)
 		i++
 		return err
 	}) != 0 {

@@ -291,7 +291,7 @@ func (v view) ReadFile(name string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	data, err := io.ReadAll(f)
+	data, err := readAll(f)
 	if err != nil {
 		return nil, &fs.PathError{Op: "read", Path: name, Err: cause(err)}
 	}
