@@ -203,11 +203,12 @@ func (r *port) Verify(context.Context) error { return nil }
 
 func (d *device) diff(have, want switches.Config, changes []plan.Change) plan.Diff {
 	out := plan.Diff{Changes: changes}
-	if len(changes) == 0 {
-		return out
-	}
 	if out.Send, out.Err = d.driver.Render(have, want); out.Err == nil {
 		out.Undo, out.Err = d.driver.Render(want, have)
+	}
+	if len(out.Changes) == 0 && len(out.Send) > 0 {
+		// Somebody wrote lines among ours that no attribute speaks of.
+		out.Changes = change("lines", "differ", "as declared", plan.ImpactTraffic)
 	}
 	return out
 }

@@ -39,9 +39,13 @@ func (c Config) observedPort(p Port) bool {
 // seal remembers the state of c as the one that was read.
 func (c Config) seal() Config {
 	r := *c.read
+	for i := range c.Classes {
+		c.Classes[i].read = true
+	}
 	r.name, r.classes, r.ports = c.Name, slices.Clone(c.Classes), map[string]Port{}
-	for _, p := range c.Ports {
-		r.ports[p.Name] = p
+	for i := range c.Ports {
+		c.Ports[i].read = true
+		r.ports[c.Ports[i].Name] = c.Ports[i]
 	}
 	c.read = &r
 	return c

@@ -122,10 +122,26 @@ func nxosObject(path []string, kids []*node) []block {
 		case strings.HasPrefix(line, "class "):
 			below = append(below, nxosObject([]string{path[0], line}, k.kids)...)
 		default:
-			b.lines = append(b.lines, line)
+			b.lines = append(b.lines, nxosDepths(line))
 		}
 	}
 	return append([]block{b}, below...)
+}
+
+var nxosDepthWords = regexp.MustCompile(`(\d+) ([km]?bytes)\b`)
+
+// nxosDepths writes the depths of a curve in the units that we use.
+func nxosDepths(line string) string {
+	if !strings.HasPrefix(line, "random-detect ") {
+		return line
+	}
+	return nxosDepthWords.ReplaceAllStringFunc(line, func(words string) string {
+		number, unit, _ := strings.Cut(words, " ")
+		if n, ok := nxosDepth(number, unit); ok {
+			return nxosBytes(n)
+		}
+		return words
+	})
 }
 
 // nxosInterfaceBlock keeps the lines that weft manages and that are not

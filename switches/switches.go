@@ -45,9 +45,9 @@ type Config struct {
 	Warnings []string // observed: what a reader of the plan must know
 	Facts    Facts    // observed
 
-	// read is what Parse saw, to the letter. The parts of a Config that still
-	// stand as they were read (all classes together with Name; each port) are
-	// restored from it; parts that were changed since are wishes.
+	// read is what Parse saw, to the letter. The parts of a Config that were
+	// read and stand unchanged (all classes together with Name; each port) are
+	// restored from it, whatever they hold; all other parts are wishes.
 	read *reading
 }
 
@@ -63,6 +63,8 @@ type Class struct {
 	Strict    bool  // strict priority
 	PFC       bool  // lossless
 	ECN       *ECN  // nil: no marking
+
+	read bool // it was read from a switch, not wished
 }
 
 // ECN is a RED curve that marks.
@@ -88,6 +90,8 @@ type Port struct {
 	// Classes are observed where queueing is per port: what the port itself
 	// does with each priority (no names, no DSCP).
 	Classes []Class
+
+	read bool // it was read from a switch, not wished
 }
 
 // Facts are what a switch says about itself.
