@@ -43,6 +43,7 @@ func comwareDisplays() []Rule {
 			key := s.levels[1].at[0][0]
 			s.sections(func(k *node) bool { return k.key == key })
 		}},
+		{View: "any", Line: "display interface [<port>]", Source: "transcript display_interface/ntc-templates__hp_comware_display_interface_release_09119P17, shortened", run: comwareInterface},
 		{View: "any", Line: "display interface brief", Source: "transcript display_interface_brief/ntc-templates__hp_comware_display_interface_brief_release_9119P17", run: comwareBrief},
 		{View: "any", Line: "display lldp neighbor-information list", Source: "transcript display_lldp_neighbor-information_list/ntc-templates__hp_comware_display_lldp_neighbor-information_list", run: comwareNeighbours},
 		{View: "any", Line: "display priority-flow-control interface [<port>]", Source: "switches.md 4.3, transcript display_priority-flow-control_interface; counters are zero; layout on S6800 unknown", run: comwarePFC},

@@ -1,0 +1,45 @@
+package simswitch
+
+import (
+	"fmt"
+	"strings"
+)
+
+// jumboDefault is the longest frame of a port in bytes that has no line about
+// it: what the device of the transcript says.
+const jumboDefault = "9664"
+
+// comwareInterface prints what a port says of itself, as far as the simulator
+// knows it: no counters.
+func comwareInterface(s *session, m match) {
+	for _, port := range s.chosen(m) {
+		k := s.sw.running.kid("interface " + port)
+		state, speed := "DOWN", "Unknown-speed mode, Unknown-duplex mode"
+		if _, up := s.sw.neighbour(port); up {
+			state, speed = "UP", s.sw.spec.Speed+"bps-speed mode, full-duplex mode"
+		}
+		frame, text, pvid := jumboDefault, port+" Interface", "1"
+		for _, l := range k.kids {
+			switch {
+			case l.line == "shutdown":
+				state = "Administratively DOWN"
+			case l.line == "undo jumboframe enable":
+				frame = "1536"
+			case l.key == "jumboframe enable":
+				frame = strings.TrimPrefix(l.line, "jumboframe enable ")
+			case l.key == "description":
+				text = strings.TrimPrefix(l.line, "description ")
+			case l.key == "port access vlan":
+				pvid = strings.TrimPrefix(l.line, "port access vlan ")
+			}
+		}
+		s.say(port)
+		s.say("Current state: " + state)
+		s.say("Line protocol state: " + strings.TrimPrefix(state, "Administratively "))
+		s.say("Description: " + text)
+		s.say(speed)
+		s.say("Flow-control is not enabled")
+		s.say("Maximum frame length: " + frame)
+		s.say(fmt.Sprintf("PVID: %s\n", pvid))
+	}
+}
