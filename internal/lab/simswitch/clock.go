@@ -9,17 +9,16 @@ import (
 type Clock interface {
 	Now() time.Time
 	// AfterFunc calls f once d has passed, in a goroutine of its own, unless
-	// stop is called before.
-	AfterFunc(d time.Duration, f func()) (stop func())
+	// stop is called before; stop says whether it was.
+	AfterFunc(d time.Duration, f func()) (stop func() bool)
 }
 
 type realClock struct{}
 
 func (realClock) Now() time.Time { return time.Now() }
 
-func (realClock) AfterFunc(d time.Duration, f func()) func() {
-	t := time.AfterFunc(d, f)
-	return func() { t.Stop() }
+func (realClock) AfterFunc(d time.Duration, f func()) func() bool {
+	return time.AfterFunc(d, f).Stop
 }
 
 // Fast is the real clock with timers that run out speed times sooner.
@@ -29,7 +28,7 @@ type fastClock float64
 
 func (fastClock) Now() time.Time { return time.Now() }
 
-func (c fastClock) AfterFunc(d time.Duration, f func()) func() {
+func (c fastClock) AfterFunc(d time.Duration, f func()) func() bool {
 	return realClock{}.AfterFunc(time.Duration(float64(d)/float64(c)), f)
 }
 
@@ -59,16 +58,18 @@ func (c *ManualClock) Now() time.Time {
 }
 
 // AfterFunc implements [Clock]; f runs inside Advance.
-func (c *ManualClock) AfterFunc(d time.Duration, f func()) func() {
+func (c *ManualClock) AfterFunc(d time.Duration, f func()) func() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	id := c.next
 	c.next++
 	c.timers[id] = manualTimer{c.now.Add(d), f}
-	return func() {
+	return func() bool {
 		c.mu.Lock()
 		defer c.mu.Unlock()
+		_, waiting := c.timers[id]
 		delete(c.timers, id)
+		return waiting
 	}
 }
 

@@ -125,6 +125,9 @@ func comwareNeighbours(s *session, _ match) {
 System Name          Local Interface Chassis ID      Port ID`)
 	for _, n := range s.sw.heard() {
 		s.say(fmt.Sprintf("%-20s %-15s %-15s %s", clip(n.SystemName, 20), shortComware(n.Port), n.ChassisID, n.PortID))
+		if len(n.SystemName) > 20 { // the column wraps: switches.md 4.3
+			s.say(n.SystemName[20:])
+		}
 	}
 }
 

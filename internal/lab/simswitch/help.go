@@ -9,24 +9,16 @@ import (
 // word without a space behind it is taken as a beginning.
 func continuations(rules []*rule, line, number string) []string {
 	toks := tokens(line)
-	begun := ""
+	partial := ""
 	if len(toks) > 0 && !strings.HasSuffix(line, " ") {
-		begun = toks[len(toks)-1].text
+		partial = toks[len(toks)-1].text
 		toks = toks[:len(toks)-1]
 	}
 	texts := make([]string, len(toks))
 	for i, t := range toks {
 		texts[i] = t.text
 	}
-	var live []*thread
-	for _, r := range rules {
-		for _, v := range r.set {
-			live = append(live, &thread{rule: r, v: v})
-		}
-		for _, v := range r.unset {
-			live = append(live, &thread{rule: r, v: v, undo: true})
-		}
-	}
+	live := begun(rules, texts)
 	for i := range toks {
 		next, f := advance(live, texts, i)
 		if f != nil {
@@ -39,11 +31,11 @@ func continuations(rules []*rule, line, number string) []string {
 		switch {
 		case t.at != len(toks):
 		case t.pos == len(t.v.elements):
-			if begun == "" {
+			if partial == "" {
 				all = append(all, "  <CR>\n")
 			}
 		default:
-			all = append(all, t.v.elements[t.pos].help(begun, number, t.rule.tell)...)
+			all = append(all, t.v.elements[t.pos].help(partial, number, t.rule.tell)...)
 		}
 	}
 	return all

@@ -111,15 +111,7 @@ func parse(rules []*rule, line string) (match, *fault) {
 	for i, t := range toks {
 		texts[i] = t.text
 	}
-	var live []*thread
-	for _, r := range rules {
-		for _, v := range r.set {
-			live = append(live, &thread{rule: r, v: v})
-		}
-		for _, v := range r.unset {
-			live = append(live, &thread{rule: r, v: v, undo: true})
-		}
-	}
+	live := begun(rules, texts)
 	for i := range toks {
 		next, f := advance(live, texts, i)
 		if f != nil {
@@ -131,12 +123,42 @@ func parse(rules []*rule, line string) (match, *fault) {
 	return accepted(live, len(toks), len(line))
 }
 
+// begun are the readings that the first word allows; all, without a word.
+func begun(rules []*rule, texts []string) []*thread {
+	var live []*thread
+	start := func(r *rule, variants []variant, undo bool) {
+		for _, v := range variants {
+			if len(texts) == 0 || v.elements[0].mayBe(texts[0]) {
+				live = append(live, &thread{rule: r, v: v, undo: undo})
+			}
+		}
+	}
+	for _, r := range rules {
+		start(r, r.set, false)
+		start(r, r.unset, true)
+	}
+	return live
+}
+
+// mayBe says whether a word could be this keyword, in full or shortened.
+func (e element) mayBe(word string) bool {
+	if e.param != nil {
+		return true
+	}
+	for _, w := range e.words {
+		if len(word) <= len(w) && strings.EqualFold(w[:len(word)], word) {
+			return true
+		}
+	}
+	return false
+}
+
 // advance moves every thread that stands at token i past it.
 func advance(live []*thread, texts []string, i int) ([]*thread, *fault) {
 	var exact, short, params, later []*thread
 	shortened := map[string]bool{}
 	wanted := unrecognized
-	ended := true
+	ended := i > 0
 	for _, t := range live {
 		switch {
 		case t.at > i:

@@ -102,6 +102,9 @@ func (s *session) commit(revert time.Duration) {
 	}
 	sw.arm(s, before, revert, func() func() {
 		id := sw.committed()
+		if s.term == nil {
+			return nil
+		}
 		return func() {
 			s.term.interject("Confirm commit Timer expired, triggering rollback commit\nRollback in progress\n",
 				fmt.Sprintf("\nConfiguration committed by rollback using Commit ID : %d\n", id))

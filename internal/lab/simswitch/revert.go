@@ -8,7 +8,7 @@ type pending struct {
 	by     *session // who may confirm it, where that matters
 	before *node    // what the switch goes back to
 	due    time.Time
-	stop   func()
+	stop   func() bool
 }
 
 // arm starts the timer, or starts it anew: what the switch goes back to stays
@@ -17,11 +17,13 @@ type pending struct {
 func (sw *Switch) arm(by *session, before *node, d time.Duration, expired func() func()) {
 	if sw.pending != nil {
 		before = sw.pending.before
-		sw.pending.stop()
+		sw.disarm()
 	}
 	p := &pending{by: by, before: before, due: sw.clock.Now().Add(d)}
 	sw.pending = p
+	sw.timers.Add(1)
 	p.stop = sw.clock.AfterFunc(d, func() {
+		defer sw.timers.Done()
 		sw.mu.Lock()
 		if sw.pending != p { // confirmed or armed anew at the last moment
 			sw.mu.Unlock()
@@ -39,8 +41,11 @@ func (sw *Switch) arm(by *session, before *node, d time.Duration, expired func()
 
 // disarm keeps the running configuration.
 func (sw *Switch) disarm() {
-	if sw.pending != nil {
-		sw.pending.stop()
-		sw.pending = nil
+	if sw.pending == nil {
+		return
 	}
+	if sw.pending.stop() {
+		sw.timers.Done()
+	}
+	sw.pending = nil
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // A session is one user at the CLI.
@@ -124,6 +125,16 @@ func (s *session) say(line string) {
 	s.out.WriteByte('\n')
 }
 
+// printable makes a space of everything in a line that no keyboard sends.
+func printable(line string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == keyDelete || r == utf8.RuneError {
+			return ' '
+		}
+		return r
+	}, line)
+}
+
 // do runs one line and returns what it prints.
 func (s *session) do(line string) string {
 	s.sw.mu.Lock()
@@ -136,7 +147,7 @@ func (s *session) do(line string) string {
 		ask(strings.TrimSpace(line))
 		return s.out.String()
 	}
-	line = strings.TrimRight(line, " \t\r\n")
+	line = strings.TrimRight(printable(line), " ")
 	body := strings.TrimSpace(line)
 	if body == "" || body[0] == '!' || body[0] == '#' {
 		return ""

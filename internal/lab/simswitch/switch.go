@@ -54,6 +54,7 @@ type Switch struct {
 	dialect *dialect
 	clock   Clock
 	booted  time.Time
+	timers  sync.WaitGroup // that may still fire
 
 	mu      sync.Mutex // guards what follows; held while a command runs
 	running *node
@@ -197,11 +198,13 @@ func (sw *Switch) Slow(d time.Duration) {
 	sw.slow = d
 }
 
-// Close stops what is still timed. The configuration stays as it is.
+// Close stops what is still timed and waits for what is just firing. The
+// configuration stays as it is. Sessions end with their server, not here.
 func (sw *Switch) Close() {
 	sw.mu.Lock()
-	defer sw.mu.Unlock()
 	sw.disarm()
+	sw.mu.Unlock()
+	sw.timers.Wait()
 }
 
 // fate says what befalls the next line.
