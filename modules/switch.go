@@ -40,13 +40,13 @@ func (d *device) Open(ctx context.Context) (plan.Identity, error) {
 	if d.session == nil {
 		s, err := switches.Open(ctx, d.host, d.driver, d.dial, d.timeout)
 		if err != nil {
-			return plan.Identity{}, err
+			return plan.Identity{}, told(err)
 		}
 		d.session = s
 	}
 	have, err := d.session.Read(ctx, d.want)
 	if err != nil {
-		return plan.Identity{}, err
+		return plan.Identity{}, told(err)
 	}
 	d.have, d.fresh = have, true
 	id := plan.Identity{
@@ -70,7 +70,7 @@ func (d *device) Read(ctx context.Context, rs []plan.Resource) ([]plan.State, er
 	if !d.fresh {
 		have, err := d.session.Read(ctx, d.want)
 		if err != nil {
-			return nil, err
+			return nil, told(err)
 		}
 		d.have = have
 	}
@@ -87,7 +87,7 @@ func (d *device) Begin(ctx context.Context, steps []plan.Step) error {
 	d.undo, d.before = nil, d.have
 	tx, err := d.session.Begin(ctx, d.confirm)
 	if err != nil {
-		return err
+		return told(err)
 	}
 	d.tx = tx
 	return nil
@@ -96,12 +96,20 @@ func (d *device) Begin(ctx context.Context, steps []plan.Step) error {
 // Apply implements plan.Device: it sends exactly the lines of the plan.
 func (d *device) Apply(ctx context.Context, s plan.Step) error {
 	d.undo = append(slices.Clone(s.Diff.Undo), d.undo...)
-	err := d.tx.Send(ctx, s.Diff.Send)
+	return told(d.tx.Send(ctx, s.Diff.Send))
+}
+
+// told puts what a switch refused in the engine's words and keeps advice.
+func told(err error) error {
 	var no *switches.RefusedError
-	if errors.As(err, &no) {
-		return &plan.RefusedError{Line: no.Line, Reply: no.Reply}
+	if !errors.As(err, &no) {
+		return err
 	}
-	return err
+	out := error(&plan.RefusedError{Line: no.Line, Reply: no.Reply})
+	if advice := hint.Of(err); advice != "" {
+		return hint.Wrap(out, "%s", advice)
+	}
+	return out
 }
 
 // Commit implements plan.Device.
@@ -117,7 +125,7 @@ func (d *device) Commit(ctx context.Context) error {
 		return nil
 	})
 	if err != nil {
-		return err
+		return told(err)
 	}
 	if d.save {
 		return d.session.Save(ctx)

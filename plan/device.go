@@ -1,6 +1,11 @@
 package plan
 
-import "context"
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // A Device reads and changes its resources together: one connection, one
 // pass, one transaction. The engine never calls two methods of one Device at
@@ -60,4 +65,9 @@ type RefusedError struct {
 	Reply string // what came back
 }
 
-func (e *RefusedError) Error() string { return "refused: " + e.Line + ": " + e.Reply }
+// Error is one line: the reply without the caret that points into the line
+// above it.
+func (e *RefusedError) Error() string {
+	words := slices.DeleteFunc(strings.Fields(e.Reply), func(w string) bool { return w == "^" })
+	return fmt.Sprintf("refused %q: %s", e.Line, strings.Join(words, " "))
+}

@@ -120,12 +120,12 @@ func (a *app) apply(ctx context.Context, p *project, made *plan.Plan) error {
 	begun := time.Now()
 	res, err := plan.Apply(ctx, made, p.input)
 	if !a.json {
-		view.Applied(a.stdout, res, a.style(a.stdout), time.Since(begun))
+		view.Applied(a.stdout, made, res, a.style(a.stdout), time.Since(begun))
 	}
-	if err != nil {
-		return &codeError{applied(res, err), err}
+	if err == nil {
+		return nil
 	}
-	return nil
+	return &codeError{applied(res, err), err}
 }
 
 // journal opens the journal of a new run, readable by its owner only.

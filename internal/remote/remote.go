@@ -80,6 +80,8 @@ type File struct {
 // leading "$ ", or what is put where.
 func (s Step) String() string {
 	switch {
+	case s.Put != nil && s.Put.Secret:
+		return fmt.Sprintf("put %s (%04o, sensitive)", s.Put.Path, s.Put.Mode.Perm())
 	case s.Put != nil:
 		return fmt.Sprintf("put %s (%04o, %d bytes)", s.Put.Path, s.Put.Mode.Perm(), len(s.Put.Content))
 	case s.Del != "":

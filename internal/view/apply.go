@@ -1,15 +1,19 @@
 package view
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"time"
 
+	"weft/internal/hint"
 	"weft/plan"
 )
 
 // Applied shows what became of every device.
-func Applied(w io.Writer, r *plan.Result, s Style, took time.Duration) {
+func Applied(w io.Writer, p *plan.Plan, r *plan.Result, s Style, took time.Duration) {
 	counts := map[plan.DeviceOutcome]int{}
 	for _, d := range r.Devices {
 		counts[d.Outcome]++
@@ -35,12 +39,7 @@ func Applied(w io.Writer, r *plan.Result, s Style, took time.Duration) {
 		}
 		fmt.Fprintln(w)
 		if d.Err != nil {
-			fmt.Fprintf(w, "      %v\n", d.Err)
-		}
-		for _, step := range d.Steps {
-			if step.Err != nil && step.Err != d.Err {
-				fmt.Fprintf(w, "      %s %s: %v\n", step.ID, step.Outcome, step.Err)
-			}
+			failure(w, p, d)
 		}
 	}
 	fmt.Fprintf(w, "\n%s\n", s.dress(bold, fmt.Sprintf("%s in %s: %d changed, %d unchanged, %d rolled back, %d unknown.",
@@ -58,4 +57,32 @@ func outcome(o plan.RunOutcome) string {
 		return "Not applied, everything was put back and proven,"
 	}
 	return "Not applied in full"
+}
+
+// failure shows why a device is not as planned: the step, its line of HCL,
+// what was sent and what came back.
+func failure(w io.Writer, p *plan.Plan, d plan.DeviceResult) {
+	fmt.Fprintf(w, "      %v\n", d.Err)
+	for _, step := range d.Steps {
+		if step.Outcome != plan.StepFailed && step.Outcome != plan.StepFailedVerify {
+			continue
+		}
+		if i := slices.IndexFunc(p.Steps, func(s plan.PlannedStep) bool { return s.ID == step.ID }); i >= 0 {
+			fmt.Fprintf(w, "      declared  %s\n", Place(p.Steps[i].Range))
+		}
+	}
+	var no *plan.RefusedError
+	if errors.As(d.Err, &no) {
+		fmt.Fprintf(w, "      sent      %s\n", no.Line)
+		for i, line := range strings.Split(strings.TrimRight(no.Reply, "\r\n "), "\n") {
+			head := "          "
+			if i == 0 {
+				head = "answered  "
+			}
+			fmt.Fprintf(w, "      %s%s\n", head, strings.TrimRight(line, "\r"))
+		}
+	}
+	if h := hint.Of(d.Err); h != "" {
+		fmt.Fprintf(w, "      hint      %s\n", h)
+	}
 }
