@@ -16,6 +16,7 @@ func comware() *system {
 		defaults: comwareDefaults,
 		initial:  comwareInitial,
 		dialect:  comwareDialect,
+		refusals: comwareRefusals,
 		print:    comwarePrint,
 		check:    comwareCheck,
 		prompt:   comwarePrompt,

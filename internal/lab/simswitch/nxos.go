@@ -16,6 +16,7 @@ func nxos() *system {
 		defaults: nxosDefaults,
 		initial:  nxosInitial,
 		dialect:  nxosDialect,
+		refusals: nxosRefusals,
 		print:    nxosPrint,
 		check:    nxosCheck,
 		prompt:   nxosPrompt,

@@ -100,7 +100,8 @@ func (m match) removes(k *node) bool {
 }
 
 // Grammar lists what a simulated switch with this OS accepts and what each
-// line rests on, in no particular order; nil for an unknown OS.
+// line rests on, then, with the View "refusal", what it says about lines that
+// are not possible; nil for an unknown OS.
 func Grammar(os string) []Rule {
 	sys := systemOf(os)
 	if sys == nil {
@@ -110,5 +111,5 @@ func Grammar(os string) []Rule {
 	for _, r := range sys.dialect().rules {
 		all = append(all, r.Rule)
 	}
-	return all
+	return append(all, sys.refusals()...)
 }

@@ -119,6 +119,7 @@ type system struct {
 	defaults func(Spec) Spec
 	initial  func(Spec) string // configuration of a new switch
 	dialect  func() *dialect
+	refusals func() []Rule
 	print    func(root *node) []string
 	check    func(sw *Switch, old, next *node, e edit) error // judges a configuration
 	prompt   func(*session) string

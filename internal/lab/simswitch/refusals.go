@@ -1,0 +1,37 @@
+package simswitch
+
+// nxosRefusals and comwareRefusals list what a switch says about lines that
+// are well formed and not possible, for the printed grammar: View is
+// "refusal", Line the text.
+
+func nxosRefusals() []Rule {
+	const synthetic = "SYNTHETIC: real texts are not known (switches.md 1.3, switches-2.md 3)"
+	return []Rule{
+		{View: "refusal", Line: "ERROR: undefined class", Source: "switches-2.md 1.2 (N3500)"},
+		{View: "refusal", Line: "ERROR: class-map NAME is in use by POLICY", Source: synthetic},
+		{View: "refusal", Line: "ERROR: policy-map NAME is in use by CONTEXT", Source: synthetic},
+		{View: "refusal", Line: "ERROR: policy-map NAME of type TYPE does not exist", Source: synthetic},
+		{View: "refusal", Line: "ERROR: the bandwidth of POLICY is more than 100 percent", Source: synthetic},
+		{View: "refusal", Line: "ERROR: PORT: the interface does not exist", Source: synthetic},
+		{View: "refusal", Line: "ERROR: LINE is configured, not LINE", Source: synthetic},
+		{View: "refusal", Line: "ERROR: LINE: there is no such thing", Source: synthetic},
+		{View: "refusal", Line: "ERROR: a confirmed commit of another session is waiting for its confirmation", Source: synthetic},
+		{View: "refusal", Line: "Failed. err=REASON, then: commit verification failed",
+			Source: "transcript configure_dual-stage/github_57988076742_cml_10.x; reasons as above"},
+	}
+}
+
+func comwareRefusals() []Rule {
+	const synthetic = "SYNTHETIC: real texts are not known (switches-2.md 3)"
+	return []Rule{
+		{View: "refusal", Line: "ERROR: WRED table NAME is in use by CONTEXT", Source: "switches.md 0.9 that it is refused; text SYNTHETIC"},
+		{View: "refusal", Line: "ERROR: WRED table NAME does not exist", Source: synthetic},
+		{View: "refusal", Line: "ERROR: the high limit must be greater than the low limit",
+			Source: "HPE 5130 HI ACL and QoS command reference (queue) that it must; text SYNTHETIC"},
+		{View: "refusal", Line: "ERROR: CONTEXT: WFQ is not enabled", Source: "switches-2.md 2.3 that it comes first; text SYNTHETIC"},
+		{View: "refusal", Line: "ERROR: CONTEXT: WFQ counts in UNIT", Source: synthetic},
+		{View: "refusal", Line: "ERROR: CONTEXT: PFC is not enabled", Source: "switches.md 4.2 that deadlock detection needs it; text SYNTHETIC"},
+		{View: "refusal", Line: "ERROR: PORT: the interface does not exist", Source: synthetic},
+		{View: "refusal", Line: "ERROR: no configuration commit delay is running", Source: synthetic},
+	}
+}
