@@ -1,0 +1,105 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"weft/internal/agent"
+	"weft/internal/latency"
+)
+
+func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"weft-initiator": main}) }
+
+// TestScripts runs both agents against each other, each as its own process.
+func TestScripts(t *testing.T) {
+	bin := t.TempDir()
+	build := exec.Command("go", "build", "-o", filepath.Join(bin, "weft-target"), "weft/cmd/weft-target")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("building weft-target: %v\n%s", err, out)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("PATH", bin+string(os.PathListSeparator)+e.Getenv("PATH"))
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits":    exits,
+			"ready":    ready,
+			"measured": measured,
+			"served":   served,
+		},
+	})
+}
+
+// exits STATUS PROGRAM ARGS… runs a program and compares its exit status.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) {
+			ts.Fatalf("%v", err)
+		}
+		got = exit.ExitCode()
+	}
+	if got != want {
+		ts.Fatalf("exit status %d, want %d", got, want)
+	}
+}
+
+// ready waits until weft-target below the current folder answers, and sets
+// BOUND to where its first portal listens.
+func ready(ts *testscript.TestScript, neg bool, args []string) {
+	for end := time.Now().Add(time.Minute); ts.Exec("weft-target", "--root", ".", "status", "--json") != nil; {
+		if time.Now().After(end) {
+			ts.Fatalf("weft-target does not answer")
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	ts.Setenv("BOUND", status(ts).Portals[0].Bound)
+}
+
+// status is what the last command has printed.
+func status(ts *testscript.TestScript) (s agent.TargetStatus) {
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &s))
+	return s
+}
+
+// measured SAMPLES ERRORS BYTES compares the result on stdout, whose histogram
+// must hold as many samples.
+func measured(ts *testscript.TestScript, neg bool, args []string) {
+	var r agent.ProbeResult
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &r))
+	h := latency.New()
+	ts.Check(h.UnmarshalText([]byte(r.Histogram)))
+	for i, got := range []int64{int64(r.Samples), int64(r.Errors), int64(r.Bytes)} {
+		if want, err := strconv.ParseInt(args[i], 10, 64); err != nil || got != want {
+			ts.Fatalf("measured %d, want %s (%v)", got, args[i], err)
+		}
+	}
+	if h.Count() != int64(r.Samples) {
+		ts.Fatalf("histogram of %d samples, want %d", h.Count(), r.Samples)
+	}
+	if (r.FirstErr != "") != (r.Errors > 0) || (r.Elapsed > 0) != (r.Samples > 0) || r.Samples > 0 && h.Quantile(0.99) <= 0 {
+		ts.Fatalf("inconsistent result: %+v", r)
+	}
+}
+
+// served BYTES compares what the first subsystem has counted as read.
+func served(ts *testscript.TestScript, neg bool, args []string) {
+	ts.Check(ts.Exec("weft-target", "--root", ".", "status", "--json"))
+	if got := status(ts).Subsystems[0].BytesRead; strconv.FormatUint(got, 10) != args[0] {
+		ts.Fatalf("the target counts %d bytes, want %s", got, args[0])
+	}
+}
