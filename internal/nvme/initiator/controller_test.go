@@ -83,7 +83,7 @@ func TestReadWriteFlush(t *testing.T) {
 		if err := q.Read(ns, 3, in); err != nil || !bytes.Equal(in, out) {
 			t.Fatalf("data changed, or %v", err)
 		}
-		if !bytes.Equal(f.disk.Data[3*512:][:len(out)], out) {
+		if !bytes.Equal(f.disk.Snapshot()[3*512:][:len(out)], out) {
 			t.Error("the data is not where it should be")
 		}
 		err = q.Read(ns, 2047, make([]byte, 1024))

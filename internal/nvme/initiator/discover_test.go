@@ -35,9 +35,11 @@ func TestDiscover(t *testing.T) {
 					t.Errorf("entry %d: %+v", i, e)
 				}
 			}
+			f.mu.Lock()
 			if f.hosts[0].SubNQN != wire.DiscoveryNQN || f.hosts[0].HostNQN != hostNQN {
 				t.Errorf("connected with %+v", f.hosts[0])
 			}
+			f.mu.Unlock()
 		}
 	})
 }

@@ -26,7 +26,7 @@ type Disk struct {
 	Data  []byte
 	Async bool
 
-	mu    sync.RWMutex // of Data, for Async
+	mu    sync.RWMutex // of Data
 	wg    sync.WaitGroup
 	state sync.Mutex
 	open  int
@@ -43,6 +43,13 @@ func (d *Disk) Accept(c fabric.Conn) fabric.Handler {
 
 // Wait waits for what Async has started.
 func (d *Disk) Wait() { d.wg.Wait() }
+
+// Snapshot is a copy of the data between two commands.
+func (d *Disk) Snapshot() []byte {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return append([]byte(nil), d.Data...)
+}
 
 // Open is how many queue pairs are connected, and what Disconnected said about
 // the others.
