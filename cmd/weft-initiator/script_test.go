@@ -3,10 +3,12 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -37,6 +39,7 @@ func TestScripts(t *testing.T) {
 			"ready":    ready,
 			"measured": measured,
 			"served":   served,
+			"flows":    flows,
 		},
 	})
 }
@@ -101,5 +104,36 @@ func served(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(ts.Exec("weft-target", "--root", ".", "status", "--json"))
 	if got := status(ts).Subsystems[0].BytesRead; strconv.FormatUint(got, 10) != args[0] {
 		ts.Fatalf("the target counts %d bytes, want %s", got, args[0])
+	}
+}
+
+// flows BYTES waits until the first subsystem has served as much.
+func flows(ts *testscript.TestScript, neg bool, args []string) {
+	want, err := strconv.ParseUint(args[0], 10, 64)
+	ts.Check(err)
+	for end := time.Now().Add(time.Minute); ; {
+		ts.Check(ts.Exec("weft-target", "--root", ".", "status", "--json"))
+		if status(ts).Subsystems[0].BytesRead >= want {
+			return
+		}
+		if time.Now().After(end) {
+			ts.Fatalf("the target has not served %d bytes", want)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// A target that takes the connection and is silent then is a failed one.
+func TestSilentTarget(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close() // never accepts
+	var out, errs strings.Builder
+	status := run([]string{"read", "--json", "--traddr", l.Addr().String(), "--hostnqn", "nqn.2026-11.net.example:h",
+		"--nqn", "nqn.2026-11.net.example:s", "--connect-timeout", "50ms"}, &out, &errs)
+	if status != agent.ExitFailed || !strings.Contains(errs.String(), "did not answer within 50ms") || !strings.Contains(out.String(), `"errors": 1`) {
+		t.Errorf("status %d\n%s\n%s", status, &out, &errs)
 	}
 }
