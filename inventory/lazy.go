@@ -41,6 +41,7 @@ func (r *rewriter) expr(x hclsyntax.Expression) hclsyntax.Expression {
 		x.Source, x.Each = r.expr(x.Source), r.expr(x.Each)
 	case *hclsyntax.ForExpr:
 		x.CollExpr, x.KeyExpr, x.ValExpr, x.CondExpr = r.expr(x.CollExpr), r.expr(x.KeyExpr), r.expr(x.ValExpr), r.expr(x.CondExpr)
+		return &forExpr{x}
 	case *hclsyntax.ConditionalExpr:
 		x.Condition, x.TrueResult, x.FalseResult = r.expr(x.Condition), r.expr(x.TrueResult), r.expr(x.FalseResult)
 	case *hclsyntax.BinaryOpExpr:
@@ -158,12 +159,41 @@ func (x *callExpr) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 		return v, diags
 	}
 	for _, arg := range x.Args {
-		if a, _ := arg.Value(ctx); a.ContainsMarked() {
+		if usesSensitive(arg, ctx) {
 			return cty.DynamicVal, hcl.Diagnostics{problem(codeExpr, x.Range(), "error in a function call",
 				"%s() does not take its arguments. They are sensitive, so no more is shown.", x.Name)}
 		}
 	}
 	return v, diags
+}
+
+// forExpr builds a list or an object and keeps sensitive keys out of messages.
+type forExpr struct {
+	*hclsyntax.ForExpr
+}
+
+// Value builds the list or the object.
+func (x *forExpr) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+	v, diags := x.ForExpr.Value(ctx)
+	if !diags.HasErrors() || x.KeyExpr == nil || !usesSensitive(x, ctx) {
+		return v, diags
+	}
+	return cty.DynamicVal, hcl.Diagnostics{problem(codeExpr, x.Range(), "error in a for expression",
+		"No object can be made of this, for example because two items have the same key. It uses sensitive values, so no more is shown.")}
+}
+
+// usesSensitive reports whether anything that an expression looks up is
+// sensitive.
+func usesSensitive(x hclsyntax.Node, ctx *hcl.EvalContext) bool {
+	found := false
+	_ = hclsyntax.VisitAll(x, func(n hclsyntax.Node) hcl.Diagnostics {
+		if look, ok := n.(*scopeExpr); ok && !found {
+			v, _ := look.Value(ctx) // the variables of the for expression are not there: they come from its collection
+			found = v.ContainsMarked()
+		}
+		return nil
+	})
+	return found
 }
 
 func inScope(ctx *hcl.EvalContext, name string) (cty.Value, bool) {

@@ -200,3 +200,12 @@ func find(m *Model, diags hcl.Diagnostics, code Code, line string) *hcl.Diagnost
 }
 
 func TestBaseLoads(t *testing.T) { mustLoad(t) }
+
+// memory is a directory with these files.
+func memory(files map[string][]byte) fstest.MapFS {
+	dir := fstest.MapFS{}
+	for name, text := range files {
+		dir[name] = &fstest.MapFile{Data: text}
+	}
+	return dir
+}

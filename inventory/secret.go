@@ -31,7 +31,7 @@ func (e *evaluator) readSecret(a *hclsyntax.Attribute, scope *hcl.EvalContext) (
 	scope.Functions = e.secrets.functions()
 	v, diags := a.Expr.Value(scope)
 	if diags.HasErrors() {
-		return "", fmt.Errorf("read %s: %s", at, diags[0].Detail)
+		return "", fmt.Errorf("read %s: %w", at, quiet(diags[0]))
 	}
 	v, _ = v.UnmarkDeep()
 	if !v.IsKnown() {
@@ -45,6 +45,19 @@ func (e *evaluator) readSecret(a *hclsyntax.Attribute, scope *hcl.EvalContext) (
 		return "", fmt.Errorf("read %s: %w", at, errors.New("it is null"))
 	}
 	return text.AsString(), nil
+}
+
+// quiet is an error without anything of the secret. Only what reads it may
+// say more: its arguments are names.
+func quiet(d *hcl.Diagnostic) error {
+	call, ok := hcl.DiagnosticExtra[hclsyntax.FunctionCallDiagExtra](d)
+	if ok && call.FunctionCallError() != nil && (call.CalledFunctionName() == "env" || call.CalledFunctionName() == "file") {
+		return call.FunctionCallError()
+	}
+	if d.Subject == nil {
+		return errors.New(d.Summary)
+	}
+	return fmt.Errorf("%s at %s", d.Summary, where(*d.Subject))
 }
 
 // checkSecrets refuses secrets that stand in the files or in variables whose
