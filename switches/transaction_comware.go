@@ -57,13 +57,17 @@ func (commitDelay) begin(ctx context.Context, t *Transaction) error {
 }
 
 // askDelay asks the switch for the unit of its timer, which manuals leave open.
+// A question mark is answered before the line ends, perhaps together with the
+// echo, and the line that is left then ends incomplete: what counts is that
+// the help was heard.
 func (t *Transaction) askDelay(ctx context.Context) (unit time.Duration, least, most int, err error) {
 	line := comwareDelay + " ?"
+	t.s.wire.forget()
 	reply, err := t.s.say(ctx, line, t.s.timeout)
 	if err != nil {
 		return 0, 0, 0, err
 	}
-	m := comwareHelp.FindStringSubmatch(reply)
+	m := comwareHelp.FindStringSubmatch(t.s.wire.said())
 	if m == nil {
 		return 0, 0, 0, &RefusedError{Line: line, Reply: reply}
 	}

@@ -83,11 +83,16 @@ func (w *wire) forget() {
 	w.heard.Reset()
 }
 
-// hears reports whether the switch has said text since forget.
-func (w *wire) hears(text string) bool {
+// said is what the switch has said since forget.
+func (w *wire) said() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return strings.Contains(w.heard.String(), text)
+	return w.heard.String()
+}
+
+// hears reports whether the switch has said text since forget.
+func (w *wire) hears(text string) bool {
+	return strings.Contains(w.said(), text)
 }
 
 // end is why the terminal ended, or nil.
