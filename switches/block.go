@@ -26,6 +26,23 @@ func findBlock(bs []block, path ...string) (block, bool) {
 	return bs[i], true
 }
 
+// mergeBlocks makes one block of those with the same path, in which a line
+// replaces earlier ones with its key.
+func mergeBlocks(bs []block, key func(string) string) (out []block) {
+	for _, b := range bs {
+		i := slices.IndexFunc(out, func(o block) bool { return slices.Equal(o.path, b.path) })
+		if i < 0 {
+			i = len(out)
+			out = append(out, block{path: b.path})
+		}
+		for _, line := range b.lines {
+			k := key(line)
+			out[i].lines = append(slices.DeleteFunc(out[i].lines, func(l string) bool { return key(l) == k }), line)
+		}
+	}
+	return out
+}
+
 // A grammar is what the comparison of blocks must know about an OS.
 type grammar struct {
 	key    func(line string) string     // lines of one block with the same key replace each other

@@ -25,7 +25,7 @@ func (comware) Parse(out map[string]string) (Config, error) {
 	for _, header := range []string{comwareMapDSCP, comwareMapDot1p} {
 		r.global = append(r.global, block{path: []string{header}}) // always exist
 	}
-	r.global = mergeBlocks(r.global)
+	r.global = mergeBlocks(r.global, comwareKey)
 	r.facts, c.read = c.Facts, r
 	frames := comwareFrameLengths(out[comwareFrames])
 	for i, p := range c.Ports {
@@ -114,7 +114,7 @@ func comwareNode(c *Config, r *reading, n *node) {
 		if _, twice := r.port[name]; !twice {
 			c.Ports = append(c.Ports, Port{Name: name})
 		}
-		r.port[name] = mergeBlocks(append(r.port[name], b))
+		r.port[name] = mergeBlocks(append(r.port[name], b), comwareKey)
 	}
 }
 
@@ -186,7 +186,7 @@ func comwareFrameLengths(text string) map[string]int {
 	out := map[string]int{}
 	name := ""
 	for line := range strings.Lines(text) {
-		line = strings.TrimRight(line, " \r\n")
+		line = strings.TrimSpace(line)
 		if word, _, _ := strings.Cut(line, " "); word != "" && comwarePhysical(word) &&
 			(line == word || strings.HasPrefix(line, word+" current state:")) {
 			name = word

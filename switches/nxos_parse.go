@@ -16,7 +16,7 @@ func (nxos) Parse(out map[string]string) (Config, error) {
 		nxosNode(&c, r, n)
 	}
 	r.global = append(r.global, block{path: []string{nxosSystem}}) // always exists
-	r.global = mergeBlocks(r.global)
+	r.global = mergeBlocks(r.global, nxosKey)
 	r.facts, c.read = c.Facts, r
 	c.Name = attachedName(r)
 	c.Classes = nxosClasses(r.global, c.Name)
@@ -76,7 +76,7 @@ func nxosNode(c *Config, r *reading, n *node) {
 		if _, twice := r.port[name]; !twice {
 			c.Ports = append(c.Ports, Port{Name: name})
 		}
-		r.port[name] = mergeBlocks(append(r.port[name], nxosInterfaceBlock(head, n.kids)))
+		r.port[name] = mergeBlocks(append(r.port[name], nxosInterfaceBlock(head, n.kids)), nxosKey)
 	}
 }
 
@@ -160,23 +160,6 @@ func nxosInterfaceBlock(head string, kids []*node) block {
 		}
 	}
 	return b
-}
-
-// mergeBlocks makes one block of those with the same path.
-func mergeBlocks(bs []block) (out []block) {
-	for _, b := range bs {
-		i := slices.IndexFunc(out, func(o block) bool { return slices.Equal(o.path, b.path) })
-		if i < 0 {
-			out = append(out, b.clone())
-			continue
-		}
-		for _, line := range b.lines {
-			if !slices.Contains(out[i].lines, line) {
-				out[i].lines = append(out[i].lines, line)
-			}
-		}
-	}
-	return out
 }
 
 // attachedName is the prefix of the objects of ours that are attached, of the

@@ -52,15 +52,15 @@ func open(t *testing.T, d Driver, r *replay) *Session {
 func TestShow(t *testing.T) {
 	r := newReplay(t, join(nxosLogin, `
 leaf-a# show version
-2022 Aug  8 23:57:13 leaf-a %$ VDC-1 %$ %SECURITYD-2-FEATURE_NXAPI_ENABLE: Feature nxapi is being enabled on HTTPS.
+2030 Jan  2 03:04:05 leaf-a %$ VDC-1 %$ %DAEMON-2-SAYS: something else happened.
   NXOS: version 10.4(3) [Feature Release]
   Processor Board ID FDO1
 leaf-a# show running-config
 hostname leaf-a
-S31R28-TOR1# show clock
+renamed# show clock
                  ^
 % Invalid command at '^' marker.
-S31R28-TOR1#
+renamed#
 `))
 	s := open(t, NXOS(), r)
 	out, err := s.Show(t.Context(), NXOS().Show(Config{}))
@@ -146,10 +146,7 @@ leaf-a(config-dual-stage-pmap-c-qos)# exit
 leaf-a(config-dual-stage-pmap-qos)# exit
 leaf-a(config-dual-stage)# commit confirmed 300
 Verification Succeeded.
-
-Proceeding to apply configuration. This might take a while depending on amount of configuration in buffer.
-Please avoid other configuration changes during this time.
-Configuration committed by user 'admin' using Commit ID : 1000000006
+Configuration committed by user 'weft' using Commit ID : 6
 leaf-a(config-dual-stage)# commit
 leaf-a(config-dual-stage)# end
 leaf-a#
@@ -184,7 +181,7 @@ func TestNXOSRefusals(t *testing.T) {
 		"line": {`
 leaf-a(config-dual-stage)# system qos
 leaf-a(config-dual-stage-sys-qos)# service-policy type queuing output X
-Unable to perform the action due to incompatibility:  Module 1 returned status "ACLQOS_ERROR: Invalid Class id : Max class reached"
+Unable to perform the action due to incompatibility:  Module 1 returned status "no room"
 leaf-a(config-dual-stage-sys-qos)# abort
 `, "service-policy type queuing output X"},
 		"unforeseen words": {`
@@ -198,7 +195,7 @@ leaf-a(config-dual-stage)# system qos
 leaf-a(config-dual-stage-sys-qos)# service-policy type queuing output X
 leaf-a(config-dual-stage-sys-qos)# exit
 leaf-a(config-dual-stage)# commit confirmed 60
-Failed. err=bgp instance is already running; Tag is 100
+Failed. err=no such policy
 commit verification failed
 leaf-a(config-dual-stage)# abort
 `, "commit confirmed 60"},
@@ -231,7 +228,7 @@ leaf-a(config-dual-stage)# system qos
 leaf-a(config-dual-stage-sys-qos)# exit
 leaf-a(config-dual-stage)# commit confirmed 60
 Verification Succeeded.
-Configuration committed by user 'admin' using Commit ID : 7
+Configuration committed by user 'weft' using Commit ID : 7
 ` + later + `Confirm commit Timer expired, triggering rollback commit
 `
 	t.Run("unproven", func(t *testing.T) {
