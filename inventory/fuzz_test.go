@@ -1,0 +1,89 @@
+package inventory
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+// FuzzLoad puts arbitrary bytes into a file, alone and beside good ones.
+func FuzzLoad(f *testing.F) {
+	f.Add([]byte(base), []byte("x = 1"))
+	names, err := filepath.Glob("../examples/*/*.weft.hcl")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text, []byte("storage = {}"))
+	}
+	for _, m := range append(append(languageMistakes(), ruleMistakes()...), variableMistakes()...) {
+		text := base
+		for i := 0; i < len(m.edits); i += 2 {
+			text = strings.Replace(text, m.edits[i], m.edits[i+1], 1)
+		}
+		f.Add([]byte(text), []byte(""))
+	}
+	for _, text := range []string{
+		"", "\x00", "\xff\xfe", "\xef\xbb\xbfweft {}", "weft {", "}", "a = <<X\n", `x "${`, "locals { a = a }",
+		"locals {\n a = local.a[local.a]\n}", "locals {\n a = [for server in [null] : server.x]\n}",
+		"server \"x\" {\n for_each = null\n host = each.value\n}",
+		"server \"x\" {\n count = 2\n host = server.x[*].host[5]\n}",
+		"locals {\n a = null[null]\n b = {}.x\n c = []...\n}",
+		"locals {\n a = switch.x.port\n b = switch.x.port[null]\n}\nswitch \"x\" {\n host = local.b\n}",
+	} {
+		f.Add([]byte(text), []byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text, values []byte) {
+		dir := fstest.MapFS{
+			"a.weft.hcl":    {Data: text},
+			"weft.weftvars": {Data: values},
+		}
+		m, diags := Load(dir, Options{})
+		if m == nil {
+			t.Fatal("no model")
+		}
+		for _, d := range diags {
+			if d.Subject == nil || d.Context == nil || CodeOf(d) == "" {
+				t.Errorf("incomplete: %+v", d)
+			}
+		}
+		_ = diagText(m, diags)
+		for _, c := range m.Credentials {
+			if c.Password != nil {
+				_, _ = c.Password.Read() // must not panic; it may well fail
+			}
+		}
+	})
+}
+
+// FuzzUnits feeds arbitrary texts to the parsers of units.
+func FuzzUnits(f *testing.F) {
+	for _, s := range []string{"150KB", "2TiB", "100G", "100Gbit/s", "1GB/s", "30us", "1h30m", "10%", "", "-1s", "9999999999999999999999h", "1.5.5KB", "0", "µs", "1µs", "\xff"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		check := func(n int64, err error) {
+			if err == nil && n < 0 {
+				t.Errorf("%q is %d", s, n)
+			}
+			if u, ok := err.(*unitError); ok && (u.offset < 0 || u.offset > len(s)) {
+				t.Errorf("%q: an error at %d", s, u.offset)
+			}
+		}
+		check(parseSize(s))
+		check(parseBandwidth(s))
+		check(parseRate(s))
+		d, err := parseDuration(s)
+		check(int64(d), err)
+		_, err = parsePercent(s)
+		check(0, err)
+		_, _ = portRange(s)
+		_, _ = satisfies(Version, s)
+	})
+}
