@@ -93,8 +93,6 @@ func (a *app) begin(cmd *cobra.Command) {
 	if a.json {
 		a.emit(plan.Event{Type: plan.EventVersion, Message: "weft " + version(),
 			Data: map[string]any{"weft": version(), "ui": "1.0", "command": cmd.Name(), "simulated": a.lab}})
-	} else if a.lab {
-		fmt.Fprintln(a.stderr, "SIMULATED: the devices are those of weft's lab")
 	}
 }
 

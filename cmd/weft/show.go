@@ -23,11 +23,7 @@ func (a *app) showCmd() *cobra.Command {
 			if a.json {
 				return p.Write(a.stdout)
 			}
-			what := "Plan of " + p.Owner
-			if p.Simulated {
-				what += " on SIMULATED devices"
-			}
-			fmt.Fprintf(a.stdout, "%s, made %s by weft %s\n\n", what, p.Created.Format("2006-01-02 15:04:05 MST"), p.Version)
+			fmt.Fprintf(a.stdout, "Made %s by weft %s.\n", p.Created.Format("2006-01-02 15:04:05 MST"), p.Version)
 			view.Plan(a.stdout, p, view.Options{Style: a.style(a.stdout), Lines: lines})
 			return nil
 		},

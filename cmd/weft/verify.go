@@ -70,6 +70,7 @@ func (a *app) verify(ctx context.Context, p *project, names []string) error {
 			a.emit(e)
 		}
 	} else {
+		view.Heading(a.stdout, a.style(a.stdout), "verify", p.model.Name, a.lab)
 		view.Verify(a.stdout, res, a.style(a.stdout))
 	}
 	if res.Verdict != prove.Pass {

@@ -19,6 +19,7 @@ func Applied(w io.Writer, p *plan.Plan, r *plan.Result, s Style, took time.Durat
 		counts[d.Outcome]++
 	}
 	fmt.Fprintln(w)
+	Heading(w, s, "apply", p.Owner, p.Simulated)
 	for _, d := range r.Devices {
 		mark := s.dress(green, "✓")
 		switch d.Outcome {

@@ -20,6 +20,7 @@ type Options struct {
 // Plan shows a plan: devices, then the changes with equal ones folded, worst
 // impact first, then what has no effect yet, then the sum.
 func Plan(w io.Writer, p *plan.Plan, o Options) {
+	Heading(w, o.Style, "plan", p.Owner, p.Simulated)
 	planDevices(w, p, o.Style)
 	for _, g := range fold(p.Steps) {
 		g.show(w, o)

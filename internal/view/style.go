@@ -3,6 +3,7 @@ package view
 
 import (
 	"fmt"
+	"io"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -72,6 +73,15 @@ func Size(n int) string {
 		return fmt.Sprintf("%d KiB", n>>10)
 	}
 	return fmt.Sprintf("%d B", n)
+}
+
+// Heading says what follows and whether the devices are real.
+func Heading(w io.Writer, s Style, what, owner string, simulated bool) {
+	text := what + " · " + owner
+	if simulated {
+		text += " · SIMULATED devices of weft's lab"
+	}
+	fmt.Fprintf(w, "%s\n\n", s.dress(bold, text))
 }
 
 func count(n int, one, many string) string {

@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,8 +20,11 @@ func Verify(w io.Writer, r *prove.Result, s Style) {
 	var size int
 	for _, row := range bySize(r.Rows) {
 		if row.Size != size {
+			if size != 0 {
+				fmt.Fprintln(w)
+			}
 			size = row.Size
-			fmt.Fprintf(w, "\n%s reads, queue depth %d\n\n", s.dress(bold, Size(size)), row.Depth)
+			fmt.Fprintf(w, "%s reads, queue depth %d\n", s.dress(bold, Size(size)), row.Depth)
 			header(w, s, low, high)
 			for _, l := range r.Local {
 				if l.Size == size {
@@ -31,6 +35,9 @@ func Verify(w io.Writer, r *prove.Result, s Style) {
 		line(w, s, r, row, low, high)
 	}
 	fmt.Fprintln(w)
+	if slices.ContainsFunc(r.Rows, func(row *prove.Row) bool { return row.Degraded }) {
+		fmt.Fprintf(w, "  %s DEGRADED: measured over TCP on a fabric that is declared for RDMA\n", s.dress(yellow, "!"))
+	}
 	judgements(w, s, r)
 }
 
@@ -68,8 +75,8 @@ func span(r *prove.Result) (low, high time.Duration) {
 func header(w io.Writer, s Style, low, high time.Duration) {
 	scale := Duration(low)
 	scale += padLeft(Duration(high), bars-len([]rune(scale)))
-	fmt.Fprintln(w, s.dress(faint, fmt.Sprintf("  %s %s %s %s %s %s %s %s  %s",
-		pad("initiator", 31), pad("portal", 26), pad("plane", 6),
+	fmt.Fprintln(w, s.dress(faint, fmt.Sprintf("  %s %s %s %s %s %s %s %s %s  %s",
+		pad("initiator", 20), pad("portal", 22), pad("plane", 5), pad("over", 9),
 		padLeft("p50", 8), padLeft("p99", 8), padLeft("p99.9", 8), padLeft("added", 8), padLeft("samples", 8), scale)))
 }
 
@@ -82,21 +89,18 @@ func line(w io.Writer, s Style, r *prove.Result, row *prove.Row, low, high time.
 	if d, ok := r.Added(row); ok && row.Plane != "" {
 		added = Duration(d)
 	}
-	fmt.Fprintf(w, "  %s %s %s ", pad(from, 31), pad(to, 26), pad(plane, 6))
+	over := row.Transport
+	if row.Mode != "" && row.Plane != "" {
+		over += " " + row.Mode
+	}
+	fmt.Fprintf(w, "  %s %s %s %s ", pad(from, 20), pad(to, 22), pad(plane, 5), pad(over, 9))
 	if row.Why != "" || row.Samples == 0 {
 		fmt.Fprintln(w, s.dress(red, row.Why+row.FirstErr))
 		return
 	}
-	fmt.Fprintf(w, "%s %s %s %s %s  %s%s\n",
+	fmt.Fprintf(w, "%s %s %s %s %s  %s\n",
 		padLeft(Duration(row.P50), 8), padLeft(Duration(row.P99), 8), padLeft(Duration(row.P999), 8), padLeft(added, 8),
-		padLeft(fmt.Sprint(row.Samples), 8), s.dress(cyan, spark(row.Hist, low, high)), note(row))
-}
-
-func note(row *prove.Row) string {
-	if row.Degraded {
-		return "  degraded: tcp"
-	}
-	return ""
+		padLeft(fmt.Sprint(row.Samples), 8), s.dress(cyan, spark(row.Hist, low, high)))
 }
 
 // spark draws a histogram on a logarithmic scale that all rows share.
@@ -149,7 +153,11 @@ func judgements(w io.Writer, s Style, r *prove.Result) {
 				passed++
 			}
 		}
-		fmt.Fprintf(w, "  %s %s  %s  worst %s, limit %s\n", verdict(s, of[k]), pad(k.validation+"."+k.metric, 22),
+		against := "worst %s, limit %s"
+		if k.metric == "bytes" {
+			against = "served %s, read %s"
+		}
+		fmt.Fprintf(w, "  %s %s  %s  "+against+"\n", verdict(s, of[k]), pad(k.validation+"."+k.metric, 22),
 			pad(fmt.Sprintf("%d of %d pass", passed, len(of[k])), 16), value(worst, worst.Value), value(worst, worst.Limit))
 		for _, j := range of[k] {
 			if j.Verdict != prove.Pass {
@@ -177,8 +185,11 @@ func verdict(s Style, js []prove.Judgement) string {
 }
 
 func value(j prove.Judgement, v float64) string {
-	if j.Latency {
+	switch {
+	case j.Latency:
 		return Duration(time.Duration(v))
+	case j.Metric == "bytes":
+		return fmt.Sprintf("%.1f MB", v/1e6)
 	}
 	return fmt.Sprintf("%.0f", v)
 }
