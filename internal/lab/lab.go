@@ -21,9 +21,8 @@ import (
 
 // Options are how a lab is started.
 type Options struct {
-	Dir   string          // the directory of the HCL files
-	Log   io.Writer       // told what happens, a line each; nil: nobody
-	Clock simswitch.Clock // of the switches; nil: the real one
+	Dir string    // the directory of the HCL files
+	Log io.Writer // told what happens, a line each; nil: nobody
 }
 
 // A Lab is a running twin.
@@ -79,7 +78,7 @@ func Start(ctx context.Context, m *inventory.Model, o Options) (_ *Lab, err erro
 	l.network.Way = t.way
 	running, cancel := context.WithCancel(context.Background())
 	l.stop = cancel
-	if err := l.build(ctx, running, t, o.Clock); err != nil {
+	if err := l.build(ctx, running, t); err != nil {
 		return nil, err
 	}
 	if l.control, err = newControl(l); err != nil {
@@ -94,10 +93,9 @@ func Start(ctx context.Context, m *inventory.Model, o Options) (_ *Lab, err erro
 }
 
 // build starts every device of the twin.
-func (l *Lab) build(ctx, running context.Context, t *twin, clock simswitch.Clock) error {
+func (l *Lab) build(ctx, running context.Context, t *twin) error {
 	// The switches first: servers ask for the ways between them.
 	for _, spec := range t.switches {
-		spec.spec.Clock = clock
 		sw := simswitch.New(spec.spec)
 		t.running[spec.name] = sw.RunningConfig
 		d := &device{name: spec.host, addr: spec.addr, kind: "switch", user: spec.user, sw: sw}

@@ -53,21 +53,31 @@ func ping(x *call) int {
 	if dst.Is6() {
 		packet = size + icmpHeader + ip6Header
 	}
-	fmt.Fprintf(x.stdout, "PING %s (%s) %d(%d) bytes of data.\n", dst, dst, size, packet)
+	return x.echo(dst, r, echoes{count: count, size: size, packet: packet, whole: opts.last('M') == "do"})
+}
+
+// echoes are what a ping sends.
+type echoes struct {
+	count, size, packet int
+	whole               bool // no router or host may cut them
+}
+
+// echo prints what comes back.
+func (x *call) echo(dst netip.Addr, r reach, e echoes) int {
+	fmt.Fprintf(x.stdout, "PING %s (%s) %d(%d) bytes of data.\n", dst, dst, e.size, e.packet)
 	received, errs := 0, 0
-	whole := opts.last('M') == "do"
-	for seq := 1; seq <= count; seq++ {
+	for seq := 1; seq <= e.count; seq++ {
 		switch {
-		case whole && packet > r.localMTU:
+		case e.whole && e.packet > r.localMTU:
 			fmt.Fprintf(x.stderr, "ping: local error: message too long, mtu=%d\n", r.localMTU)
 			errs++
 		case !r.answers:
 			fmt.Fprintf(x.stdout, "From %s icmp_seq=%d Destination Host Unreachable\n", r.source, seq)
 			errs++
-		case whole && r.remoteMTU > 0 && packet > r.remoteMTU:
+		case e.whole && r.remoteMTU > 0 && e.packet > r.remoteMTU:
 			// Nothing comes back: a frame too long for a switch port is lost.
 		default:
-			fmt.Fprintf(x.stdout, "%d bytes from %s: icmp_seq=%d ttl=64 time=0.050 ms\n", size+icmpHeader, dst, seq)
+			fmt.Fprintf(x.stdout, "%d bytes from %s: icmp_seq=%d ttl=64 time=0.050 ms\n", e.size+icmpHeader, dst, seq)
 			received++
 		}
 	}
@@ -76,7 +86,7 @@ func ping(x *call) int {
 		extra = fmt.Sprintf(" +%d errors,", errs)
 	}
 	fmt.Fprintf(x.stdout, "\n--- %s ping statistics ---\n%d packets transmitted, %d received,%s %d%% packet loss, time 0ms\n",
-		dst, count, received, extra, (count-received)*100/count)
+		dst, e.count, received, extra, (e.count-received)*100/e.count)
 	if received > 0 {
 		fmt.Fprint(x.stdout, "rtt min/avg/max/mdev = 0.050/0.050/0.050/0.000 ms\n")
 		return 0

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/netip"
 	"os"
+	"path"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -101,6 +102,14 @@ func TestService(t *testing.T) {
 		t.Errorf("after the kill: %+v", got)
 	}
 	expect(t, s, "systemctl start weft-target && systemctl stop weft-target; systemctl is-active weft-target", result{"inactive\n", "", 3})
+	if known, err := s.StartUnit("weft-target"); !known || err != nil {
+		t.Errorf("starting: %v %v", known, err)
+	}
+	if !s.StopUnit("weft-target") || s.StopUnit("nope") {
+		t.Error("stopping does not know what is there")
+	}
+	expect(t, other, "systemctl is-active weft-target", result{"inactive\n", "", 3})
+	expect(t, s, "systemctl is-active weft-target", result{"inactive\n", "", 3})
 	expect(t, s, "systemctl disable weft-target", result{"", "Removed \"/etc/systemd/system/multi-user.target.wants/weft-target.service\".\n", 0})
 	s.Reboot()
 	expect(t, s, "systemctl is-active weft-target", result{"inactive\n", "", 3})
@@ -183,6 +192,39 @@ func TestAgentIsKilled(t *testing.T) {
 	}
 }
 
+// TestReap ends a target whose lab is gone.
+func TestReap(t *testing.T) {
+	s := target(t, network(t), "st1", "10.1.0.1:4420")
+	Reap(s.Root()) // nothing runs: nothing happens
+	if err := s.rootView().MkdirAll("/run/weft", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.rootView().WriteFile("/run/weft/target.sock", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	Reap(s.Root()) // nobody answers
+	n, err := newNotice()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer n.close()
+	cmd := s.command(agentDir+"/weft-target", []string{"--root", ".", "serve"}, []string{n.env()})
+	if err := s.net.start.start(cmd); err != nil {
+		t.Fatal(err)
+	}
+	<-n.ready(&s.background)
+	Reap(s.Root())
+	if err := cmd.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
+		t.Errorf("the target ended with %v", err)
+	}
+}
+
+// TestBackground sees that nothing outlives its session.
+func TestBackground(t *testing.T) {
+	s := target(t, network(t), "st1", "10.1.0.1:4420")
+	expect(t, s, "sleep 1000 & /usr/local/lib/weft/weft-initiator wait >/dev/null & echo done", result{"done\n", "", 0})
+}
+
 func TestSFTP(t *testing.T) {
 	s := server(t, network(t), spec(t, "st1"))
 	c, err := sftp.NewClient(login(t, s, "weft"))
@@ -257,6 +299,31 @@ func TestSFTP(t *testing.T) {
 	if err := c.Remove("/tmp/b"); err != nil {
 		t.Errorf("remove: %v", err)
 	}
+}
+
+func FuzzResolve(f *testing.F) {
+	s, err := New(NewNetwork(), Spec{Name: "f", Root: filepath.Join(f.TempDir(), "root"), Journal: f.TempDir()})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(func() {
+		_ = s.Close() // the folder goes anyway
+		s.net.Close()
+	})
+	for name, to := range map[string]string{"/tmp/up": "../..", "/tmp/abs": "/etc", "/tmp/loop": "loop", "/tmp/x": "up/../abs/./hostname"} {
+		if err := s.rootView().Symlink(to, name); err != nil {
+			f.Fatal(err)
+		}
+	}
+	for _, name := range []string{"/tmp/up/../../etc", "../x", "/tmp/loop/a", "/tmp/x/", "/sys/class/net/lo/../..", "/dev/null/x", "", "//..//", "/.../..a"} {
+		f.Add(name)
+	}
+	f.Fuzz(func(t *testing.T, name string) {
+		p, err := s.rootView().resolve(name, true)
+		if err == nil && (path.Clean(p) != p || !path.IsAbs(p)) {
+			t.Errorf("%q became %q", name, p)
+		}
+	})
 }
 
 func FuzzParseUnit(f *testing.F) {

@@ -43,6 +43,8 @@ func (s *Server) Exec(ctx context.Context, name, line string, stdin io.Reader, s
 		return 1
 	}
 	defer in.Close()
+	stop := context.AfterFunc(ctx, func() { _ = in.Close() }) // wakes a command that waits for input
+	defer stop()
 	sess := &session{server: s, umask: 0o022, login: name}
 	sh := &shell{session: sess, user: u, dir: u.home(), env: loginEnv(u), out: lock(stdout), err: lock(stderr), in: in}
 	return sh.run(ctx, "sh", line, nil)
@@ -113,7 +115,7 @@ func (sh *shell) run(ctx context.Context, name, script string, params []string) 
 	}
 	r, err := sh.runner(params)
 	if err == nil {
-		err = r.Run(ctx, file)
+		err = sh.interpret(ctx, r, file)
 	}
 	var status interp.ExitStatus
 	switch {
@@ -126,6 +128,28 @@ func (sh *shell) run(ctx context.Context, name, script string, params []string) 
 	}
 	fmt.Fprintf(sh.err, "sh: %v\n", err)
 	return 1
+}
+
+// interpret runs a script. What it left in the background ends with it, unlike
+// on a real machine.
+func (sh *shell) interpret(ctx context.Context, r *interp.Runner, file *syntax.File) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	err := r.Run(ctx, file)
+	cancel()
+	if werr := statement(r, "wait"); werr != nil && !errors.As(werr, new(interp.ExitStatus)) {
+		return werr
+	}
+	return err
+}
+
+// statement runs one line of ours.
+func statement(r *interp.Runner, line string) error {
+	file, err := syntax.NewParser().Parse(strings.NewReader(line), "")
+	if err != nil {
+		return err
+	}
+	return r.Run(context.Background(), file.Stmts[0])
 }
 
 // parse reads a script as a POSIX shell does. The interpreter needs Bash's
@@ -185,22 +209,12 @@ func (sh *shell) runner(params []string) (*interp.Runner, error) {
 	if err != nil {
 		return nil, fmt.Errorf("starting the simulated shell: %w", err)
 	}
-	prelude, err := syntax.NewParser().Parse(strings.NewReader("unset TMPDIR\n"), "")
-	if err != nil {
+	r.Reset()
+	if err := statement(r, "unset TMPDIR"); err != nil {
 		return nil, err
 	}
-	r.Reset()
-	for _, stmt := range prelude.Stmts {
-		if err := r.Run(context.Background(), stmt); err != nil {
-			return nil, err
-		}
-	}
 	if sh.dir != "/" {
-		cd, err := syntax.NewParser().Parse(strings.NewReader("cd "+quote(sh.dir)), "")
-		if err != nil {
-			return nil, err
-		}
-		if err := r.Run(context.Background(), cd.Stmts[0]); err != nil {
+		if err := statement(r, "cd "+quote(sh.dir)); err != nil {
 			return nil, err
 		}
 	}
@@ -257,9 +271,9 @@ func at(dir, name string) string {
 	return dir + "/" + name
 }
 
-func (sh *shell) open(ctx context.Context, name string, flag int, perm os.FileMode) (io.ReadWriteCloser, error) {
+func (sh *shell) open(ctx context.Context, name string, flag int, _ os.FileMode) (io.ReadWriteCloser, error) {
 	sh.mu.Lock()
-	perm = 0o666 &^ sh.umask
+	perm := 0o666 &^ sh.umask
 	sh.mu.Unlock()
 	f, err := sh.view().Open(at(interp.HandlerCtx(ctx).Dir, name), flag, perm)
 	if err != nil {

@@ -3,7 +3,7 @@
 package simserver
 
 import (
-"context"
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"

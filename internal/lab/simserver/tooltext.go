@@ -3,7 +3,7 @@
 package simserver
 
 import (
-"bufio"
+	"bufio"
 	"bytes"
 	"crypto/sha256"
 	"errors"

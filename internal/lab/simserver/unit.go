@@ -60,7 +60,7 @@ func (s *service) set(key, value string) error {
 			s.kind = value
 			return nil
 		}
-		return fmt.Errorf("Type=%s: not simulated in the lab", value)
+		return fmt.Errorf("service with Type=%s: not simulated in the lab", value)
 	case "Service.ExecStart":
 		if value == "" {
 			s.start = nil // an empty assignment resets the list
