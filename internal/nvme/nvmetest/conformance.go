@@ -25,6 +25,8 @@ func Conformance(t *testing.T, newTransport func(t *testing.T) fabric.Transport,
 		"depth 32":                  func(r *rig) { r.depth(32, false) },
 		"depth 128":                 func(r *rig) { r.depth(128, false) },
 		"asynchronous":              func(r *rig) { r.depth(32, true) },
+		"both ways":                 (*rig).bothWays,
+		"lending":                   (*rig).lending,
 		"poll":                      (*rig).poll,
 		"tags":                      (*rig).tags,
 		"timeout":                   (*rig).timeout,
@@ -235,6 +237,33 @@ func (r *rig) bothWays() {
 			}
 		}
 		left -= n
+	}
+}
+
+// lending demands every pushed buffer back, once: after success, after an
+// error, and when the host leaves without reading.
+func (r *rig) lending() {
+	q := r.dial(32, patience)
+	for _, st := range []wire.Status{wire.Success, wire.UnrecoveredRead} {
+		for _, size := range []int{1024, 64 << 10} {
+			c := r.do(q, &wire.Command{Opcode: OpLend, CDW10: uint32(st)}, make([]byte, size))
+			if c.Status != st {
+				r.t.Errorf("%d bytes: %v, want %v", size, c.Status, st)
+			}
+		}
+	}
+	for tag := range uint16(32) {
+		if err := q.Submit(tag, &wire.Command{Opcode: OpLend}, fabric.Buffer{Bytes: make([]byte, 1<<20)}); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+	if _, err := q.Poll(make([]wire.Completion, 32)); err != nil {
+		r.t.Fatal(err)
+	}
+	_ = q.Close()
+	r.gone(1)
+	if n := r.disk.Lent(); n != 0 {
+		r.t.Errorf("%d buffers were not released", n)
 	}
 }
 

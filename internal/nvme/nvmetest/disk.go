@@ -2,6 +2,7 @@ package nvmetest
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"weft/internal/nvme/fabric"
 	"weft/internal/nvme/wire"
@@ -18,6 +19,7 @@ const (
 	OpHangup = 0xc8 // ends the connection
 	OpTooBig = 0xc2 // pushes one byte more than was asked for
 	OpEcho   = 0xcc // completes with CDW11:CDW10 as result
+	OpLend   = 0xc6 // pushes its own zeros in two parts and completes with the status in CDW10
 )
 
 // Disk is memory with what the suite needs of a target: it accepts every
@@ -28,6 +30,7 @@ type Disk struct {
 
 	mu    sync.RWMutex // of Data
 	wg    sync.WaitGroup
+	lent  atomic.Int64 // buffers of OpLend not yet released
 	state sync.Mutex
 	open  int
 	ended []error
@@ -43,6 +46,16 @@ func (d *Disk) Accept(c fabric.Conn) fabric.Handler {
 
 // Wait waits for what Async has started.
 func (d *Disk) Wait() { d.wg.Wait() }
+
+// Release takes back a buffer that OpLend has pushed.
+func (d *Disk) Release(b []byte) {
+	if d.lent.Add(-1) < 0 || len(b) == 0 {
+		panic("a buffer came back twice")
+	}
+}
+
+// Lent is how many buffers of OpLend the transport holds.
+func (d *Disk) Lent() int { return int(d.lent.Load()) }
 
 // Snapshot is a copy of the data between two commands.
 func (d *Disk) Snapshot() []byte {
@@ -76,7 +89,7 @@ func (h *diskQueue) Begin(x *fabric.Exchange) (int, wire.Status) {
 	case wire.OpRead:
 		_, st := h.length(x)
 		return 0, st
-	case wire.OpFlush, OpFail, OpNever, OpHangup, OpTooBig, OpEcho:
+	case wire.OpFlush, OpFail, OpNever, OpHangup, OpTooBig, OpEcho, OpLend:
 		return 0, wire.Success
 	}
 	return 0, wire.InvalidOpcode.WithDNR()
@@ -126,6 +139,14 @@ func (h *diskQueue) perform(x *fabric.Exchange) {
 		return
 	case OpHangup:
 		h.conn.Close()
+		return
+	case OpLend:
+		zeros := make([]byte, x.Length())
+		for _, part := range [][]byte{zeros[:len(zeros)/2], zeros[len(zeros)/2:]} {
+			h.d.lent.Add(1)
+			x.Push(fabric.Buffer{Bytes: part, Owner: h.d})
+		}
+		x.Complete(0, wire.Status(x.Command.CDW10))
 		return
 	case OpTooBig:
 		x.Push(fabric.Buffer{Bytes: make([]byte, x.Length())})

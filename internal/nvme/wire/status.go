@@ -128,11 +128,10 @@ func (s Status) Error() string {
 
 // Name is the status in words, as the specification names it.
 func (s Status) Name() string {
-	if n := genericName(s.Code()); n != "" {
-		return n
-	}
-	if n := specificName(s.Code()); n != "" {
-		return n
+	for _, named := range []func(Status) string{genericName, commandName, mediaName, pathName} {
+		if n := named(s.Code()); n != "" {
+			return n
+		}
 	}
 	return fmt.Sprintf("unnamed status type %d code 0x%02x", s.SCT(), s.SC())
 }
@@ -191,19 +190,11 @@ func genericName(s Status) string {
 		return "command interrupted"
 	case TransientTransport:
 		return "transient transport error"
-	case LBAOutOfRange:
-		return "LBA out of range"
-	case CapacityExceeded:
-		return "capacity exceeded"
-	case NSNotReady:
-		return "namespace not ready"
-	case ReservationConflict:
-		return "reservation conflict"
 	}
 	return ""
 }
 
-func specificName(s Status) string {
+func commandName(s Status) string {
 	switch s {
 	case InvalidQueueID:
 		return "invalid queue identifier"
@@ -237,6 +228,20 @@ func specificName(s Status) string {
 		return "discovery restart"
 	case AuthRequired:
 		return "authentication required"
+	}
+	return ""
+}
+
+func mediaName(s Status) string {
+	switch s {
+	case LBAOutOfRange:
+		return "LBA out of range"
+	case CapacityExceeded:
+		return "capacity exceeded"
+	case NSNotReady:
+		return "namespace not ready"
+	case ReservationConflict:
+		return "reservation conflict"
 	case WriteFault:
 		return "write fault"
 	case UnrecoveredRead:
@@ -253,6 +258,12 @@ func specificName(s Status) string {
 		return "access denied"
 	case Unwritten:
 		return "deallocated or unwritten block"
+	}
+	return ""
+}
+
+func pathName(s Status) string {
+	switch s {
 	case InternalPathError:
 		return "internal path error"
 	case ANAPersistentLoss:
