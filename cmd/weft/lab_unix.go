@@ -136,6 +136,7 @@ func (a *app) labEdit() *cobra.Command {
 func (a *app) labStop() *cobra.Command {
 	return &cobra.Command{
 		Use: "fault HOST FAULT", Short: "Make something break on a simulated device",
+		Long: "fault makes something break on a simulated device, or mends it:\n\n  " + strings.Join(lab.Faults(), "\n  "),
 		Args: exactly("HOST", "FAULT"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := lab.Fault(a.dir, args[0], args[1]); err != nil {

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -11,6 +14,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"weft/internal/agent"
 	"weft/internal/bundle"
 )
 
@@ -37,8 +41,10 @@ func TestScript(t *testing.T) {
 			return copyFiles(filepath.Join("..", "..", "examples", "pilot"), filepath.Join(e.WorkDir, "pilot"))
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits,
-			"sub":   substitute,
+			"exits":               exits,
+			"sub":                 substitute,
+			"swap-host-key":       swapHostKey,
+			"runs-embedded-agent": runsEmbeddedAgent,
 		},
 		RequireExplicitExec: false,
 	})
@@ -71,6 +77,54 @@ func substitute(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("%s does not hold %q", args[0], args[1])
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Replace(text, args[1], args[2], 1)), 0o644))
+}
+
+// swapHostKey gives a machine in known_hosts the key of another one.
+func swapHostKey(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: swap-host-key FILE HOST")
+	}
+	lines := strings.SplitAfter(ts.ReadFile(args[0]), "\n")
+	var other string
+	for _, l := range lines {
+		if f := strings.Fields(l); len(f) == 3 && !strings.Contains(f[0], args[1]) {
+			other = f[2]
+		}
+	}
+	for i, l := range lines {
+		if f := strings.Fields(l); len(f) == 3 && strings.Contains(f[0], args[1]) {
+			lines[i] = f[0] + " " + f[1] + " " + other + "\n"
+		}
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Join(lines, "")), 0o600))
+}
+
+// runsEmbeddedAgent compares the running weft-target of a simulated server
+// with the one inside weft: what it says of itself, and on Linux what the
+// kernel says.
+func runsEmbeddedAgent(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: runs-embedded-agent DIR HOST")
+	}
+	exe, want, err := bundle.New().Open(runtime.GOOS, runtime.GOARCH, "weft-target")
+	ts.Check(err)
+	root := ts.MkAbs(filepath.Join(args[0], ".weft", "lab", "servers", args[1]))
+	cmd := exec.Command(filepath.Join(root, agent.TargetBin), "--root", ".", "status", "--json")
+	cmd.Dir = root
+	out, err := cmd.Output()
+	ts.Check(err)
+	var status agent.TargetStatus
+	ts.Check(json.Unmarshal(out, &status))
+	if status.Binary != want {
+		ts.Fatalf("weft-target says that it is %s, weft holds %s", status.Binary, want)
+	}
+	if runtime.GOOS == "linux" {
+		running, err := os.ReadFile(fmt.Sprintf("/proc/%d/exe", status.PID))
+		ts.Check(err)
+		if !bytes.Equal(running, exe) {
+			ts.Fatalf("process %d does not run the embedded weft-target", status.PID)
+		}
+	}
 }
 
 // stopLabs stops every lab below dir.

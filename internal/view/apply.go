@@ -64,13 +64,8 @@ func outcome(o plan.RunOutcome) string {
 // what was sent and what came back.
 func failure(w io.Writer, p *plan.Plan, d plan.DeviceResult) {
 	fmt.Fprintf(w, "      %v\n", d.Err)
-	for _, step := range d.Steps {
-		if step.Outcome != plan.StepFailed && step.Outcome != plan.StepFailedVerify {
-			continue
-		}
-		if i := slices.IndexFunc(p.Steps, func(s plan.PlannedStep) bool { return s.ID == step.ID }); i >= 0 {
-			fmt.Fprintf(w, "      declared  %s\n", Place(p.Steps[i].Range))
-		}
+	if at, ok := declared(p, d); ok {
+		fmt.Fprintf(w, "      declared  %s\n", at)
 	}
 	var no *plan.RefusedError
 	if errors.As(d.Err, &no) {
@@ -86,4 +81,20 @@ func failure(w io.Writer, p *plan.Plan, d plan.DeviceResult) {
 	if h := hint.Of(d.Err); h != "" {
 		fmt.Fprintf(w, "      hint      %s\n", h)
 	}
+}
+
+// declared is where the step that failed was written; for a failure of the
+// whole device, its first step.
+func declared(p *plan.Plan, d plan.DeviceResult) (string, bool) {
+	if len(d.Steps) == 0 {
+		return "", false
+	}
+	blame := d.Steps[0].ID
+	for _, step := range d.Steps {
+		if step.Outcome == plan.StepFailed || step.Outcome == plan.StepFailedVerify {
+			blame = step.ID
+		}
+	}
+	i := slices.IndexFunc(p.Steps, func(s plan.PlannedStep) bool { return s.ID == blame })
+	return Place(p.Steps[i].Range), true
 }
