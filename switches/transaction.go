@@ -17,7 +17,8 @@ type Transaction struct {
 	confirm time.Duration
 	before  string    // the running configuration, as pin writes it
 	armed   bool      // the switch reverts by itself until told otherwise
-	since   time.Time // when it was armed
+	first   time.Time // when it may revert, at the earliest
+	last    time.Time // when it must have reverted, at the latest
 }
 
 // A procedure is how an OS guards lines.
@@ -162,11 +163,18 @@ func (t *Transaction) pin(ctx context.Context) (string, error) {
 	return strings.Join(flatten(parseTree(out[cmd])), "\n"), nil
 }
 
-// arm remembers that the switch will revert by itself.
-func (t *Transaction) arm(by string) {
-	t.armed, t.since = true, time.Now()
+// arm types the line that starts the timed revert. From before it is typed
+// until the switch has answered the timer may start at any moment.
+func (t *Transaction) arm(ctx context.Context, line string) (string, error) {
 	t.s.wire.forget()
-	t.s.log("%s reverts by itself at %s unless confirmed (%s)", t.s.name, t.since.Add(t.confirm).Format(time.TimeOnly), by)
+	t.armed, t.first = true, time.Now().Add(t.confirm)
+	reply, err := t.s.say(ctx, line, max(t.s.timeout, slowest))
+	t.last = time.Now().Add(t.confirm + margin)
+	if err != nil {
+		return "", err
+	}
+	t.s.log("%s reverts by itself at %s unless confirmed (%s)", t.s.name, t.first.Format(time.TimeOnly), line)
+	return reply, nil
 }
 
 // margin is what a confirmation may take on its way.
@@ -174,7 +182,7 @@ const margin = 2 * time.Second
 
 // late reports a revert that has fired, or may fire before we are heard.
 func (t *Transaction) late() error {
-	if left := time.Until(t.since.Add(t.confirm)); left < margin {
+	if time.Until(t.first) < margin {
 		return fmt.Errorf("%s: the timed revert of %s has fired or is about to; not confirmed", t.s.name, t.confirm)
 	}
 	return nil
@@ -183,14 +191,13 @@ func (t *Transaction) late() error {
 // outlast waits until the switch has reverted by itself: until it says so, or
 // until its time is up.
 func (t *Transaction) outlast(ctx context.Context, said string) error {
-	end := t.since.Add(t.confirm + margin)
-	t.s.log("%s: waiting until it reverts by itself, at the latest at %s", t.s.name, end.Format(time.TimeOnly))
+	t.s.log("%s: waiting until it reverts by itself, at the latest at %s", t.s.name, t.last.Format(time.TimeOnly))
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
-	for time.Now().Before(end) && (said == "" || !t.s.wire.hears(said)) {
+	for time.Now().Before(t.last) && (said == "" || !t.s.wire.hears(said)) {
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%s will revert by itself at %s: %w", t.s.name, end.Format(time.TimeOnly), ctx.Err())
+			return fmt.Errorf("%s will revert by itself at %s: %w", t.s.name, t.last.Format(time.TimeOnly), ctx.Err())
 		case <-tick.C:
 		}
 	}

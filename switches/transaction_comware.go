@@ -39,7 +39,7 @@ func (commitDelay) begin(ctx context.Context, t *Transaction) error {
 	}
 	t.confirm = time.Duration(n) * unit
 	line := fmt.Sprintf("%s %d", comwareDelay, n)
-	reply, err := t.s.say(ctx, line, t.s.timeout)
+	reply, err := t.arm(ctx, line)
 	if err != nil {
 		// Whether it was heard is not known: lines are not sent, and a timer
 		// that did start goes back to what is there now.
@@ -48,7 +48,6 @@ func (commitDelay) begin(ctx context.Context, t *Transaction) error {
 	if t.s.refused(reply) {
 		return &RefusedError{Line: line, Reply: reply}
 	}
-	t.arm(line)
 	if reply != "" {
 		t.s.log("%s: %s", t.s.name, reply)
 	}

@@ -54,12 +54,10 @@ func (dualStage) apply(ctx context.Context, t *Transaction) error {
 		}
 	}
 	line := fmt.Sprintf("commit confirmed %d", int((t.confirm+time.Second-1)/time.Second))
-	t.arm(line) // from before it is sent: its answer may be lost
-	reply, err := t.s.say(ctx, line, max(t.s.timeout, slowest))
+	reply, err := t.arm(ctx, line)
 	if err != nil {
 		return err
 	}
-	t.since = time.Now()
 	if nxosNotVerified.MatchString(reply) || !strings.Contains(reply, nxosVerified) && t.s.refused(reply) {
 		t.armed = false // nothing was applied
 		return &RefusedError{Line: line, Reply: reply}
