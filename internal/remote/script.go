@@ -13,6 +13,9 @@ const placeholder = "{if}"
 // plain POSIX: besides built-ins of the shell it runs cat, and sha256sum and
 // ls where sums are asked for.
 //
+// A file may appear while it is looked at. Whether it is missing is decided by
+// the first test alone; a second one might contradict it.
+//
 // Standard output and standard error carry the same marker lines, so that
 // both can be cut apart without a temporary file on the host.
 const prelude = `
@@ -25,11 +28,7 @@ weft_netdev() {
 		if [ -e "$weft_d" ]; then printf '%s' "${weft_d##*/}"; return; fi
 	done
 }
-weft_why() {
-	if [ -e "$1" ]; then
-		if [ -r "$1" ]; then echo failed; else echo denied; fi
-		return
-	fi
+weft_missing() {
 	weft_p=$1
 	while [ -n "$weft_p" ]; do
 		weft_p=${weft_p%/*}
@@ -40,13 +39,20 @@ weft_why() {
 	done
 	echo absent
 }
+weft_unread() {
+	if [ ! -e "$1" ]; then weft_missing "$1"; elif [ -r "$1" ]; then echo failed; else echo denied; fi
+}
 weft_file() {
 	weft_mark look "$1"
-	if cat "$2"; then weft_mark end "$1" seen; else weft_mark end "$1" "$(weft_why "$2")"; fi
+	if [ ! -e "$2" ]; then weft_mark end "$1" "$(weft_missing "$2")"
+	elif cat "$2"; then weft_mark end "$1" seen
+	else weft_mark end "$1" "$(weft_unread "$2")"; fi
 }
 weft_sum() {
 	weft_mark look "$1"
-	if sha256sum <"$2" && ls -lLdn "$2"; then weft_mark end "$1" seen; else weft_mark end "$1" "$(weft_why "$2")"; fi
+	if [ ! -e "$2" ]; then weft_mark end "$1" "$(weft_missing "$2")"
+	elif sha256sum <"$2" && ls -lLdn "$2"; then weft_mark end "$1" seen
+	else weft_mark end "$1" "$(weft_unread "$2")"; fi
 }
 weft_run() {
 	weft_i=$1

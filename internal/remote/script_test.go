@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"mvdan.cc/sh/v3/interp"
@@ -151,6 +152,35 @@ func TestScriptInEveryShell(t *testing.T) {
 				t.Errorf("interface %q of a missing device", name)
 			}
 		})
+	}
+}
+
+// What may not be read is told from what is not there, also behind a
+// directory that may not be searched.
+func TestScriptDenied(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root can become somebody who may not read a file")
+	}
+	dir, err := os.MkdirTemp("/tmp", "weft-denied-")
+	must(t, err)
+	defer os.RemoveAll(dir)
+	must(t, os.Chmod(dir, 0o755))
+	must(t, os.WriteFile(dir+"/file", nil, 0o600))
+	must(t, os.Mkdir(dir+"/closed", 0o700))
+	looks := []Look{{File: dir + "/file"}, {File: dir + "/file", Sum: true}, {File: dir + "/closed/file"}, {File: dir + "/closed/a/b"}}
+	nonce := newNonce()
+	var out, errs bytes.Buffer
+	cmd := exec.Command("/bin/sh", "-s")
+	cmd.Dir = "/"
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(Script(nonce, looks)), &out, &errs
+	must(t, cmd.Run())
+	seen, err := parse(nonce, looks, Output{out.Bytes(), errs.Bytes()})
+	must(t, err)
+	for _, l := range looks {
+		if s := seen.Of(l); s.Absent || !errors.Is(s.Err, fs.ErrPermission) {
+			t.Errorf("%s: %+v; want it denied", l, s)
+		}
 	}
 }
 

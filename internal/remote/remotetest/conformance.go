@@ -19,7 +19,7 @@ import (
 )
 
 // patience is how long a test waits for what must happen.
-const patience = time.Minute
+const patience = 3 * time.Minute
 
 // Run checks that a Host keeps the promises of remote.Host. newHost is called
 // once per test and may return the same Host each time. The machine needs a
@@ -389,7 +389,7 @@ func (s *suite) do() {
 
 func (s *suite) concurrent() {
 	var all sync.WaitGroup
-	for i := range 24 {
+	for i := range 16 {
 		all.Go(func() {
 			want := fmt.Sprint(i)
 			name := s.dir + "/" + want

@@ -97,6 +97,11 @@ func (r *configReader) line(words []string, applies *bool, depth int) (err error
 		}
 	default:
 		if *applies {
+			if strings.HasSuffix(keyword, "knownhostsfile") {
+				for i, a := range args { // a list, split again by its reader
+					args[i] = `"` + a + `"`
+				}
+			}
 			r.found.add(keyword, strings.Join(args, " "))
 		}
 	}

@@ -74,6 +74,7 @@ func TestConformanceOpenSSH(t *testing.T) {
 		"AuthorizedKeysFile " + f.path("authorized_keys"),
 		"StrictModes no", "UsePAM no", "PermitRootLogin yes", "PasswordAuthentication no",
 		"PidFile none", "LogLevel ERROR",
+		"SetEnv HOME=" + f.dir, // without start-up files of the one who tests
 	}, "\n")+"\n")
 	if me.Uid == "0" {
 		// Where the system's own start script makes it.

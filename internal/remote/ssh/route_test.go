@@ -1,6 +1,8 @@
 package ssh
 
 import (
+	"context"
+	"os/exec"
 	"reflect"
 	"strings"
 	"testing"
@@ -8,6 +10,7 @@ import (
 )
 
 const exampleConfig = `# comment
+Include extra
 Host st1 st2 !st3
   HostName %h.example.net
   Port=2222
@@ -27,7 +30,7 @@ Match originalhost inc host inc.example.net
 	User matched
 Match host 10.*
 	User never
-Include extra
+	Include never
 Match all
 	User everybody
 	Port 2022
@@ -72,6 +75,10 @@ func TestRoute(t *testing.T) {
 			host: "secret.lab", port: 2022, user: "everybody",
 			identities: standard, knownHosts: known, agent: "/env/SSH_AUTH_SOCK",
 		}},
+		{Target{Name: "inc"}, route{
+			host: "inc.example.net", port: 2022, user: "matched",
+			identities: standard, knownHosts: known, agent: "/env/SSH_AUTH_SOCK",
+		}},
 		{Target{Name: "deep"}, route{
 			host: "deep", port: 77, user: "everybody",
 			identities: standard, knownHosts: known, agent: "/env/SSH_AUTH_SOCK",
@@ -95,6 +102,23 @@ func TestRouteOfEffectiveSettings(t *testing.T) {
 	}
 	if r.host != "10.0.0.1" || r.port != 2022 || r.user != "root" || len(r.jumps) != 0 || len(r.identities) != 2 || r.identities[1] != "/h/.ssh/b" || r.knownHosts[1] != "/b" {
 		t.Errorf("got %+v", r)
+	}
+}
+
+// Whatever the user's ssh_config says, the target wins.
+func TestSSHIsAsked(t *testing.T) {
+	if _, err := exec.LookPath("ssh"); err != nil {
+		t.Skipf("no ssh binary: %v", err)
+	}
+	r, err := NewDialer(Config{}).resolve(context.Background(), Target{Name: "weft-test.invalid", User: "u", Port: 2022})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.host == "" || r.user != "u" || r.port != 2022 || len(r.knownHosts) == 0 {
+		t.Errorf("got %+v", r)
+	}
+	if _, err := NewDialer(Config{}).resolve(context.Background(), Target{Name: "-oProxyCommand=true"}); err == nil {
+		t.Error("an option passed for a name")
 	}
 }
 

@@ -56,7 +56,7 @@ func (c *Client) Run(ctx context.Context, cmd remote.Cmd) (remote.Output, error)
 	session.Stdin, session.Stdout, session.Stderr = cmd.Stdin, stdout, stderr
 	id := runID()
 	err = c.execute(ctx, session, c.line(cmd.Args, id), id)
-	out := remote.Output{Stdout: stdout.Bytes(), Stderr: stderr.Bytes()}
+	out := remote.Output{Stdout: stdout.buf.Bytes(), Stderr: stderr.buf.Bytes()}
 	if err == nil {
 		return out, nil
 	}
@@ -219,16 +219,17 @@ func runID() string {
 	return hex.EncodeToString(b[:])
 }
 
-// bounded collects output up to a limit.
+// bounded collects output up to a limit. The buffer is not embedded: its
+// ReadFrom would let io.Copy pass the limit by.
 type bounded struct {
-	bytes.Buffer
+	buf  bytes.Buffer
 	full func() // called when there is more
 }
 
 func (b *bounded) Write(p []byte) (int, error) {
-	if b.Len()+len(p) > maxOutput {
+	if b.buf.Len()+len(p) > maxOutput {
 		b.full()
 		return len(p), nil // the rest is dropped while the command is killed
 	}
-	return b.Buffer.Write(p)
+	return b.buf.Write(p)
 }

@@ -2,6 +2,7 @@ package ssh
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -191,12 +192,15 @@ func (s *testServer) session(ch ssh.Channel, reqs <-chan *ssh.Request) {
 	var cmd *exec.Cmd
 	var running sync.WaitGroup
 	defer running.Wait()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel() // kills what still runs
 	for req := range reqs {
 		ok := true
 		switch req.Type {
 		case "exec":
 			line := string(req.Payload[4:])
-			cmd = exec.Command("/bin/sh", "-c", line)
+			cmd = exec.CommandContext(ctx, "/bin/sh", "-c", line)
+			cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 			cmd.Env = append(os.Environ(), s.env...)
 			cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 			cmd.Stdin, cmd.Stdout, cmd.Stderr = nil, ch, ch.Stderr()
