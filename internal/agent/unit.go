@@ -11,6 +11,7 @@ func UnitText() string {
 		"Description=weft NVMe over Fabrics target",
 		"Wants=network-online.target",
 		"After=network-online.target",
+		"StartLimitIntervalSec=0", // an address that is not there yet is waited for
 		"",
 		"[Service]",
 		"Type=notify",
