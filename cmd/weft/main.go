@@ -110,7 +110,6 @@ func (a *app) emit(e plan.Event) {
 
 func (a *app) jsonView() plan.Emit { return view.JSON(a.stdout) }
 func (a *app) progress() plan.Emit { return view.Progress(a.stderr, a.style(a.stderr)) }
-func (a *app) events() plan.Emit   { return a.emit }
 
 // style dresses text for a stream.
 func (a *app) style(w io.Writer) view.Style {
