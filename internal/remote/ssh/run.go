@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -76,6 +77,9 @@ func (c *Client) execute(ctx context.Context, session *ssh.Session, line, id str
 		err := session.Start(line)
 		if err == nil {
 			err = session.Wait()
+			if errors.Is(err, io.EOF) {
+				err = nil // exited 0 without reading all of its input
+			}
 		}
 		ended <- err
 	})

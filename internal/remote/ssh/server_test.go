@@ -208,10 +208,14 @@ func (s *testServer) session(ch ssh.Channel, reqs <-chan *ssh.Request) {
 			if err == nil {
 				err = cmd.Start()
 			}
-			if ok = err == nil; ok {
-				s.work.Go(func() { io.Copy(in, ch); in.Close() })
-				running.Go(func() { s.finish(ch, cmd) })
+			if err != nil {
+				ok = false
+				break
 			}
+			req.Reply(true, nil) // before the command can end
+			req.WantReply = false
+			s.work.Go(func() { io.Copy(in, ch); in.Close() })
+			running.Go(func() { s.finish(ch, cmd) })
 		case "signal":
 			if cmd != nil && !s.deaf {
 				syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
