@@ -104,19 +104,39 @@ func (l *Lab) build(ctx, running context.Context, t *twin) error {
 			return err
 		}
 	}
-	for _, spec := range t.servers {
-		spec.spec.Root, spec.spec.Journal = l.place.root(spec.spec.Name), l.place.journal(spec.spec.Name)
-		s, err := simserver.New(l.network, spec.spec)
-		if err != nil {
-			return err
-		}
-		d := &device{name: spec.spec.Name, addr: spec.addr, kind: "server", server: s}
-		l.devices = append(l.devices, d)
-		if err := errors.Join(ctx.Err(), l.serve(ctx, running, d)); err != nil {
-			return err
+	return l.buildServers(ctx, running, t.servers)
+}
+
+// makers is how many servers are made at once: making one is waiting for the
+// file system.
+const makers = 8
+
+func (l *Lab) buildServers(ctx, running context.Context, specs []serverSpec) error {
+	made, errs := make([]*device, len(specs)), make([]error, len(specs))
+	var making sync.WaitGroup
+	slots := make(chan struct{}, makers)
+	for n, s := range specs {
+		slots <- struct{}{}
+		making.Go(func() {
+			defer func() { <-slots }()
+			if errs[n] = ctx.Err(); errs[n] != nil {
+				return
+			}
+			s.spec.Root, s.spec.Journal = l.place.root(s.spec.Name), l.place.journal(s.spec.Name)
+			var server *simserver.Server
+			if server, errs[n] = simserver.New(l.network, s.spec); errs[n] == nil {
+				made[n] = &device{name: s.spec.Name, addr: s.addr, kind: "server", server: server}
+				errs[n] = l.serve(ctx, running, made[n])
+			}
+		})
+	}
+	making.Wait()
+	for _, d := range made {
+		if d != nil {
+			l.devices = append(l.devices, d)
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // State is what the lab says about itself.

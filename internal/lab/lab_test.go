@@ -374,7 +374,7 @@ func TestManyDevices(t *testing.T) {
 	}
 	for _, i := range []int{0, 77, 199} {
 		name := fmt.Sprintf("n%d.example.net", i)
-		if got := output(t, dial(t, dir, name), "hostname"); got != name+"\n" {
+		if got := output(t, dial(t, dir, name), "sh", "-c", "hostname 2>/dev/null"); got != name+"\n" {
 			t.Errorf("%s says it is %q", name, got)
 		}
 	}

@@ -22,7 +22,7 @@ import (
 type Spec struct {
 	Name       string // host name
 	Root       string // its file system: a real directory, made if it is missing
-	Journal    string // directory for the output of its services, made if it is missing
+	Journal    string // directory for the output of its services, made when there is some
 	MachineID  string // "": derived from Name
 	Interfaces []Interface
 	Drives     []Drive
@@ -74,10 +74,8 @@ func New(n *Network, spec Spec) (*Server, error) {
 		sum := sha256.Sum256([]byte("machine " + spec.Name))
 		s.spec.MachineID = hex.EncodeToString(sum[:16])
 	}
-	for _, dir := range []string{spec.Root, spec.Journal} {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return nil, fmt.Errorf("making the folder of simulated server %s: %w", spec.Name, err)
-		}
+	if err := os.MkdirAll(spec.Root, 0o700); err != nil {
+		return nil, fmt.Errorf("making the folder of simulated server %s: %w", spec.Name, err)
 	}
 	abs, err := filepath.Abs(spec.Root)
 	if err != nil {
@@ -101,8 +99,11 @@ func New(n *Network, spec Spec) (*Server, error) {
 // install puts the files of a fresh system into the root.
 func (s *Server) install() error {
 	v := view{s.tree, user{"root", true}}
-	for _, dir := range []string{"/etc/systemd/system", "/usr/local/lib", "/usr/local/bin", "/var/lib", "/var/tmp",
-		"/run", "/tmp", "/root", "/home", "/dev/disk/by-id"} {
+	dirs := []string{"/etc/systemd/system", "/usr/local/lib", "/var/lib", "/run", "/tmp", "/dev"}
+	if len(s.spec.Drives) > 0 {
+		dirs = append(dirs, "/dev/disk/by-id")
+	}
+	for _, dir := range dirs {
 		if err := v.MkdirAll(dir, 0o755); err != nil {
 			return err
 		}

@@ -51,6 +51,9 @@ func (s *Server) settle(u *unit, active, result string, status int) {
 
 // journal opens the file that holds the output of a unit.
 func (s *Server) journal(name string) (*os.File, error) {
+	if err := os.MkdirAll(s.spec.Journal, 0o700); err != nil {
+		return nil, err
+	}
 	return os.OpenFile(s.journalPath(name), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 }
 
