@@ -8,6 +8,9 @@ func Quote(args ...string) string {
 	quoted := make([]string, len(args))
 	for i, a := range args {
 		quoted[i] = quote(a)
+		if i == 0 && quoted[i] == a && strings.Contains(a, "=") {
+			quoted[i] = "'" + a + "'" // a command, not an assignment
+		}
 	}
 	return strings.Join(quoted, " ")
 }

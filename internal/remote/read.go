@@ -1,9 +1,11 @@
 package remote
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -35,6 +37,10 @@ func Read(ctx context.Context, h Host, looks []Look) (Seen, error) {
 	nonce := newNonce()
 	// Quiet: the script is no use in a message, and files may hold secrets.
 	out, err := h.Run(ctx, Cmd{Args: []string{"sh", "-s"}, Stdin: strings.NewReader(Script(nonce, looks)), Quiet: true})
+	if said := bytes.TrimSpace(out.Stderr); errors.As(err, new(*ExitError)) && len(said) > 0 {
+		// The script itself exits 0: this is a host without a shell.
+		err = fmt.Errorf("%w: %s", err, said)
+	}
 	if err != nil {
 		return Seen{}, fmt.Errorf("reading %s: %w", h.Name(), err)
 	}

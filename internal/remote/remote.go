@@ -51,6 +51,9 @@ type ExitError struct {
 
 func (e *ExitError) Error() string {
 	msg := fmt.Sprintf("exit %d", e.Code)
+	if e.Code < 0 {
+		msg = "killed by a signal"
+	}
 	if said := strings.TrimSpace(string(e.Output.Stderr)); said != "" {
 		msg += ": " + said
 	}

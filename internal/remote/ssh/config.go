@@ -132,7 +132,7 @@ func (r *configReader) match(args []string) (bool, error) {
 		}
 		i++
 		if i == len(args) {
-			return false, fmt.Errorf("Match %s without a pattern", criterion)
+			return false, fmt.Errorf("a Match %s without a pattern", criterion)
 		}
 		var subject string
 		switch criterion {
@@ -145,7 +145,7 @@ func (r *configReader) match(args []string) (bool, error) {
 				subject = r.found.first("user")
 			}
 		default:
-			return false, fmt.Errorf("Match %s is not understood without an ssh binary", criterion)
+			return false, fmt.Errorf("a Match %s is not understood without an ssh binary", criterion)
 		}
 		if !matchList(strings.Split(args[i], ","), subject) {
 			return false, nil

@@ -56,10 +56,12 @@ func (d *Dialer) connect(ctx context.Context, t Target, l *link, trail []string)
 			d.mu.Unlock()
 			return nil
 		}
-		if ctx.Err() != nil {
-			err = fmt.Errorf("%w (%v)", context.Cause(ctx), err)
-		}
-		if ctx.Err() != nil || !errors.Is(err, errDropped) || attempt == maxAttempts {
+		switch again := errors.Is(err, errDropped); {
+		case ctx.Err() != nil && again:
+			return wrapConnect(t, address, fmt.Errorf("%w: %v", context.Cause(ctx), err))
+		case ctx.Err() != nil:
+			return wrapConnect(t, address, context.Cause(ctx))
+		case !again || attempt == maxAttempts:
 			return wrapConnect(t, address, err)
 		}
 		// A burst of connections makes a server drop some before it says who
@@ -86,6 +88,10 @@ func (d *Dialer) attempt(ctx context.Context, t Target, r route, via *link, addr
 		stream, err = via.conn.client.DialContext(ctx, "tcp", address)
 	} else {
 		stream, err = new(net.Dialer).DialContext(ctx, "tcp", address)
+	}
+	var op *net.OpError
+	if errors.As(err, &op) && op.Op == "dial" {
+		err = op.Err // the address is named elsewhere
 	}
 	if err != nil {
 		return nil, err

@@ -110,7 +110,7 @@ func globber(base string) func(string) ([]configText, error) {
 		}
 		names, err := filepath.Glob(pattern)
 		if err != nil {
-			return nil, fmt.Errorf("Include %s: %w", pattern, err)
+			return nil, fmt.Errorf("including %s: %w", pattern, err)
 		}
 		var files []configText
 		for _, name := range names {
