@@ -98,7 +98,7 @@ func (e *evaluator) get(c *cell) cty.Value {
 }
 
 // maxChain bounds the stack: each link of a chain of values takes some frames.
-const maxChain = 20000
+const maxChain = 1000
 
 func (e *evaluator) reportCycle(c *cell) {
 	cycle := e.stack[slices.Index(e.stack, c):]

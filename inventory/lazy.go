@@ -36,6 +36,11 @@ func (r *rewriter) expr(x hclsyntax.Expression) hclsyntax.Expression {
 		return &indexExpr{x, r.e}
 	case *hclsyntax.FunctionCallExpr:
 		r.exprs(x.Args)
+		for i, arg := range x.Args {
+			if _, text := arg.(*hclsyntax.TemplateExpr); !text {
+				x.Args[i] = &argExpr{arg}
+			}
+		}
 		return &callExpr{x}
 	case *hclsyntax.SplatExpr:
 		x.Source, x.Each = r.expr(x.Source), r.expr(x.Each)
@@ -187,7 +192,7 @@ func (x *forExpr) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 func usesSensitive(x hclsyntax.Node, ctx *hcl.EvalContext) bool {
 	found := false
 	_ = hclsyntax.VisitAll(x, func(n hclsyntax.Node) hcl.Diagnostics {
-		if look, ok := n.(*scopeExpr); ok && !found {
+		if look, ok := bare(n).(*scopeExpr); ok && !found {
 			v, _ := look.Value(ctx) // the variables of the for expression are not there: they come from its collection
 			found = v.ContainsMarked()
 		}

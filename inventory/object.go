@@ -51,7 +51,7 @@ var refType = cty.Capsule("reference", reflect.TypeFor[object]())
 func (o *object) ref() cty.Value { return cty.CapsuleVal(refType, o) }
 
 // maxInstances bounds one block's for_each or count.
-const maxInstances = 200_000
+const maxInstances = 100_000
 
 // expand makes the instances of a block.
 func (e *evaluator) expand(d *decl) cty.Value {

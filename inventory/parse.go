@@ -16,7 +16,7 @@ import (
 
 const (
 	maxFileSize   = 4 << 20 // bytes of one file
-	maxNesting    = 1000    // brackets and operators around one token
+	maxNesting    = 300     // brackets and operators around one token
 	maxNumberText = 64      // characters of a number
 )
 
@@ -121,11 +121,11 @@ func tooDeep(src []byte, name string) *hcl.Diagnostic {
 
 func nestedTooDeep(tokens hclsyntax.Tokens) *hcl.Diagnostic {
 	var nest nesting
-	for _, tok := range tokens {
+	for i, tok := range tokens {
 		if tok.Type == hclsyntax.TokenNumberLit && len(tok.Bytes) > 1 && hugeNumber(string(tok.Bytes)) {
 			return problem(codeTooLarge, tok.Range, "number too large", "A number has at most %d characters and an exponent of at most two digits.", maxNumberText)
 		}
-		if nest.add(tok.Type); nest.total > maxNesting {
+		if nest.add(tok.Type, tokens[min(i+1, len(tokens)-1)]); nest.total > maxNesting {
 			return problem(codeTooLarge, tok.Range, "nested too deeply", "An expression or block is nested more than %d deep here.", maxNesting)
 		}
 	}
@@ -157,18 +157,11 @@ func (n *nesting) here() *level {
 	return &n.levels[len(n.levels)-1]
 }
 
-func (n *nesting) add(t hclsyntax.TokenType) {
+func (n *nesting) add(t hclsyntax.TokenType, next hclsyntax.Token) {
 	switch t {
 	case hclsyntax.TokenOBrace, hclsyntax.TokenOBrack, hclsyntax.TokenOParen,
 		hclsyntax.TokenOQuote, hclsyntax.TokenOHeredoc, hclsyntax.TokenTemplateInterp, hclsyntax.TokenTemplateControl:
-		// a[x][y] nests although its brackets do not, and so does an
-		// if within an if of a template; "${a}${b}" does not.
-		if t != hclsyntax.TokenTemplateInterp {
-			n.here().operators++
-			n.total++
-		}
-		n.levels = append(n.levels, level{lines: t == hclsyntax.TokenOBrace})
-		n.total++
+		n.open(t, string(next.Bytes))
 	case hclsyntax.TokenCBrace, hclsyntax.TokenCBrack, hclsyntax.TokenCParen,
 		hclsyntax.TokenCQuote, hclsyntax.TokenCHeredoc, hclsyntax.TokenTemplateSeqEnd:
 		if len(n.levels) > 0 {
@@ -187,6 +180,21 @@ func (n *nesting) add(t hclsyntax.TokenType) {
 		n.here().operators++
 		n.total++
 	}
+}
+
+// open goes into a bracket. a[x][y] nests although its brackets do not, and so
+// does an if within an if of a template; "${a}${b}" does not.
+func (n *nesting) open(t hclsyntax.TokenType, word string) {
+	deeper := 1
+	switch {
+	case t == hclsyntax.TokenTemplateInterp || t == hclsyntax.TokenTemplateControl && word == "else":
+		deeper = 0
+	case t == hclsyntax.TokenTemplateControl && strings.HasPrefix(word, "end"):
+		deeper = -min(1, n.here().operators)
+	}
+	n.here().operators += deeper
+	n.levels = append(n.levels, level{lines: t == hclsyntax.TokenOBrace})
+	n.total += deeper + 1
 }
 
 func (n *nesting) reset() {

@@ -103,7 +103,7 @@ func (s *secretSources) Enter(n hclsyntax.Node) hcl.Diagnostics {
 		s.inCall++
 		return nil
 	}
-	switch n := n.(type) {
+	switch n := bare(n).(type) {
 	case *callExpr:
 		if n.Name == "env" || n.Name == "file" || n.Name == "templatefile" {
 			s.reads = true
