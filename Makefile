@@ -60,8 +60,9 @@ fuzz: ## every fuzz target for FUZZTIME (1m) each
 	  for f in $$($(GO) test -list '^Fuzz' $$p | grep ^Fuzz || true); do \
 	    echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$p; done; done
 
-# What the tests need beside Go: gcc for the race detector, OpenSSH as a peer.
-DEBS := gcc libc6-dev openssh-server openssh-client
+# What the tests need beside Go: gcc for the race detector; OpenSSH and other
+# shells as peers.
+DEBS := gcc libc6-dev openssh-server openssh-client busybox-static dash
 deps:
 	@if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	  missing=""; for p in $(DEBS); do dpkg -s $$p >/dev/null 2>&1 || missing="$$missing $$p"; done; \

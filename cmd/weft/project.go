@@ -81,6 +81,7 @@ func diagnosticEvent(d *hcl.Diagnostic) plan.Event {
 
 // A project is a model with its devices within reach.
 type project struct {
+	lab    bool
 	model  *inventory.Model
 	fleet  *modules.Fleet
 	input  plan.Input
@@ -89,7 +90,7 @@ type project struct {
 
 // open expands a model and makes its devices dialable. Nothing is dialled.
 func (a *app) open(m *inventory.Model) (*project, error) {
-	p := &project{model: m}
+	p := &project{lab: a.lab, model: m}
 	var err error
 	if p.dialer, err = a.dialer(); err != nil {
 		return nil, err
@@ -179,6 +180,9 @@ func (p *project) target(host string, c *inventory.Connection) ssh.Target {
 	if c != nil {
 		t.User, t.Port, t.Become = c.User, c.Port, c.Become
 		t.ConnectTimeout, t.CommandTimeout = c.ConnectTimeout, c.CommandTimeout
+	}
+	if p.lab {
+		t.Port = 0 // the lab's ports are its own
 	}
 	return t
 }

@@ -1,5 +1,4 @@
-// Package latency measures how long operations take: histograms, quantiles,
-// and values judged against a limit.
+// Package latency measures how long operations take: histograms and quantiles.
 package latency
 
 import (
@@ -134,71 +133,4 @@ func (h *Histogram) Merge(from *Histogram) {
 	}
 	h.h.Merge(from.h)
 	h.min, h.max = low, high
-}
-
-// A Bar is one bar of a drawn histogram: how many samples lie in [From, To).
-// The last bar of a histogram includes its To.
-type Bar struct {
-	From, To time.Duration
-	Count    int64
-}
-
-// Bars returns at most n adjoining bars from Min to Max, each as wide as the
-// others on a logarithmic scale; fewer when Min and Max are so close that the
-// bars would be narrower than a nanosecond, none for an empty histogram.
-func (h *Histogram) Bars(n int) []Bar {
-	if h.Count() == 0 || n <= 0 {
-		return nil
-	}
-	bars := edges(h.min, h.max, n)
-	at := 0
-	for _, b := range h.h.Distribution() {
-		if b.Count == 0 {
-			continue
-		}
-		for v := time.Duration(h.value(b)); at < len(bars)-1 && v >= bars[at].To; {
-			at++
-		}
-		bars[at].Count += b.Count
-	}
-	return bars
-}
-
-// edges returns up to n empty bars that cover [low, high].
-func edges(low, high int64, n int) []Bar {
-	from := time.Duration(low)
-	if low == high {
-		return []Bar{{From: from, To: from}}
-	}
-	base := float64(max(low, 1))
-	ratio := float64(high) / base
-	var bars []Bar
-	for i := 1; i <= n; i++ {
-		to := time.Duration(math.Round(base * math.Pow(ratio, float64(i)/float64(n))))
-		if i == n {
-			to = time.Duration(high)
-		}
-		if to > from {
-			bars = append(bars, Bar{From: from, To: to})
-			from = to
-		}
-	}
-	return bars
-}
-
-// A Judgement is a measured value beside the limit it had to keep.
-type Judgement struct {
-	Value time.Duration `json:"value_ns"`
-	Limit time.Duration `json:"limit_ns"`
-	Pass  bool          `json:"pass"` // Value ≤ Limit
-}
-
-// Judge compares Quantile(q) with a limit. ok is false for an empty histogram:
-// without samples there is nothing to judge, and Pass is false too.
-func (h *Histogram) Judge(q float64, limit time.Duration) (j Judgement, ok bool) {
-	if h.Count() == 0 {
-		return Judgement{Limit: limit}, false
-	}
-	v := h.Quantile(q)
-	return Judgement{Value: v, Limit: limit, Pass: v <= limit}, true
 }

@@ -11,11 +11,8 @@ import (
 
 func TestEmpty(t *testing.T) {
 	h := New()
-	if h.Count() != 0 || h.Min() != 0 || h.Max() != 0 || h.Mean() != 0 || h.Quantile(0.99) != 0 || h.Bars(10) != nil {
+	if h.Count() != 0 || h.Min() != 0 || h.Max() != 0 || h.Mean() != 0 || h.Quantile(0.99) != 0 {
 		t.Error("an empty histogram has values")
-	}
-	if j, ok := h.Judge(0.99, time.Hour); ok || j.Pass {
-		t.Errorf("an empty histogram was judged: %+v", j)
 	}
 }
 
@@ -101,53 +98,6 @@ func TestMerge(t *testing.T) {
 	into.Merge(a)
 	if got, want := text(t, into), text(t, all); got != want {
 		t.Errorf("merged histograms differ from one that saw everything:\n%s\n%s", got, want)
-	}
-}
-
-func TestBars(t *testing.T) {
-	cases := []struct {
-		name    string
-		samples []time.Duration
-		n, want int
-	}{
-		{"one value", []time.Duration{5, 5, 5}, 10, 1},
-		{"closer than the bars", []time.Duration{100, 103}, 10, 3},
-		{"zero", []time.Duration{0, 1, 1000}, 6, 6},
-		{"wide", []time.Duration{time.Microsecond, 7 * time.Microsecond, time.Millisecond, time.Second}, 12, 12},
-		{"one bar", []time.Duration{1, 1000}, 1, 1},
-	}
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			h := New()
-			for _, d := range c.samples {
-				h.Record(d)
-			}
-			bars := h.Bars(c.n)
-			if len(bars) != c.want {
-				t.Fatalf("%d bars, want %d: %v", len(bars), c.want, bars)
-			}
-			sum := int64(0)
-			for i, b := range bars {
-				sum += b.Count
-				if i > 0 && b.From != bars[i-1].To {
-					t.Errorf("bar %d does not adjoin: %v", i, bars)
-				}
-			}
-			if sum != h.Count() || bars[0].From != h.Min() || bars[len(bars)-1].To != h.Max() {
-				t.Errorf("bars %v do not cover %d samples from %v to %v", bars, h.Count(), h.Min(), h.Max())
-			}
-		})
-	}
-}
-
-func TestJudge(t *testing.T) {
-	h := New()
-	h.Record(10 * time.Microsecond)
-	if j, ok := h.Judge(0.99, 10*time.Microsecond); !ok || !j.Pass || j.Value != 10*time.Microsecond {
-		t.Errorf("at the limit: %+v %v", j, ok)
-	}
-	if j, ok := h.Judge(0.99, 9*time.Microsecond); !ok || j.Pass {
-		t.Errorf("above the limit: %+v %v", j, ok)
 	}
 }
 
@@ -243,6 +193,5 @@ func FuzzUnmarshalText(f *testing.F) {
 			t.Fatalf("quantile %v outside %v..%v", q, h.Min(), h.Max())
 		}
 		h.Mean()
-		h.Bars(10)
 	})
 }

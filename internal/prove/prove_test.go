@@ -1,0 +1,260 @@
+package prove
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"weft/internal/agent"
+	"weft/internal/latency"
+	"weft/internal/remote"
+	"weft/inventory"
+)
+
+// A farm is hosts that run no probe but answer as one would.
+type farm struct {
+	mu     sync.Mutex
+	busy   map[string]int // servers with a flow now
+	clash  bool
+	served map[string]uint64 // by target host
+	probes []string
+
+	p99   time.Duration            // of every flow over the fabric
+	fails func(traddr string) bool // flows that are refused
+	lies  bool                     // targets count a byte too many
+}
+
+type farmHost struct {
+	remote.Host
+	farm *farm
+	name string
+}
+
+func (h *farmHost) Name() string { return h.name }
+
+func (h *farmHost) Run(_ context.Context, c remote.Cmd) (remote.Output, error) {
+	f := h.farm
+	flag := func(name string) string {
+		if i := slices.Index(c.Args, name); i >= 0 {
+			return c.Args[i+1]
+		}
+		return ""
+	}
+	if c.Args[0] == agent.TargetBin {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		out, err := json.Marshal(agent.TargetStatus{Subsystems: []agent.SubsystemStatus{{NQN: "nqn:" + h.name, BytesRead: f.served[h.name]}}})
+		return remote.Output{Stdout: out}, err
+	}
+	hist := latency.New()
+	res := agent.ProbeResult{Transport: "tcp", Op: "read", Size: 4096, Depth: 1, Samples: 100, Remote: flag("--traddr"), Bytes: 409600}
+	took := f.p99
+	target := strings.TrimPrefix(flag("--nqn"), "nqn:")
+	if target == "" {
+		res.Transport, took, target = "local", time.Microsecond, h.name
+	}
+	f.begin(h.name, target)
+	defer f.end(h.name, target)
+	if f.fails != nil && f.fails(res.Remote) {
+		res.Samples, res.Errors, res.Bytes, res.FirstErr = 0, 1, 0, "connect to "+res.Remote+": connection refused"
+		out, _ := json.Marshal(res)
+		return remote.Output{}, &remote.ExitError{Code: 3, Output: remote.Output{Stdout: out}}
+	}
+	for range 100 {
+		hist.Record(took)
+	}
+	text, err := hist.MarshalText()
+	res.Histogram = string(text)
+	if res.Transport == "tcp" {
+		f.mu.Lock()
+		f.served[target] += res.Bytes
+		if f.lies {
+			f.served[target]++
+		}
+		f.probes = append(f.probes, h.name+" "+res.Remote+" "+flag("--host-traddr"))
+		f.mu.Unlock()
+	}
+	out, jerr := json.Marshal(res)
+	return remote.Output{Stdout: out}, errors.Join(err, jerr)
+}
+
+func (h *farmHost) ReadFile(context.Context, string) ([]byte, error) { return nil, fs.ErrNotExist }
+func (h *farmHost) WriteFile(context.Context, string, io.Reader, fs.FileMode) error {
+	return errors.New("a proof writes nothing")
+}
+
+func (f *farm) begin(servers ...string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, s := range slices.Compact(slices.Sorted(slices.Values(servers))) {
+		f.busy[s]++
+		f.clash = f.clash || f.busy[s] > 1
+	}
+}
+
+func (f *farm) end(servers ...string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, s := range slices.Compact(slices.Sorted(slices.Values(servers))) {
+		f.busy[s]--
+	}
+}
+
+// model is initiators × targets over two planes with one validation.
+func model(initiators, targets int, max time.Duration) *inventory.Model {
+	a := &inventory.Plane{Name: "a", Subnet: netip.MustParsePrefix("10.0.1.0/24")}
+	b := &inventory.Plane{Name: "b", Subnet: netip.MustParsePrefix("10.0.2.0/24")}
+	server := func(name string, n byte) *inventory.Server {
+		s := &inventory.Server{Block: inventory.Block{Addr: "server." + name}, Name: name, Host: name}
+		for i, p := range []*inventory.Plane{a, b} {
+			s.RNICs = append(s.RNICs, &inventory.RNIC{Server: s, Plane: p,
+				Address: netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, byte(i + 1), n}), 24)})
+		}
+		return s
+	}
+	m := &inventory.Model{Validations: []*inventory.Validation{{
+		Block: inventory.Block{Addr: "validation.latency"}, Name: "latency", Probe: "nvme-read", Sizes: []int{4096}, Samples: 100,
+		Metrics: []*inventory.Metric{{Name: "added_p99", HasMax: true, Duration: true, Max: float64(max), Size: 4096}},
+	}}}
+	for i := range targets {
+		s := server("t"+string(rune('1'+i)), byte(10+i))
+		t := &inventory.Target{Block: inventory.Block{Addr: "target." + s.Name}, Server: s,
+			Subsystems: []*inventory.Subsystem{{NQN: "nqn:" + s.Name, Namespaces: []*inventory.Namespace{{ID: 1, From: &inventory.Volume{}}}}}}
+		for _, nic := range s.RNICs {
+			t.Portals = append(t.Portals, inventory.Portal{RNIC: nic, Plane: nic.Plane, Address: netip.AddrPortFrom(nic.Address.Addr(), 4420)})
+		}
+		m.Targets = append(m.Targets, t)
+	}
+	for i := range initiators {
+		s := server("i"+string(rune('1'+i)), byte(20+i))
+		m.Initiators = append(m.Initiators, &inventory.Initiator{Server: s, ProbeNQN: "nqn:probe", Connects: []*inventory.Connect{{To: m.Targets}}})
+	}
+	return m
+}
+
+func prove(t *testing.T, m *inventory.Model, f *farm, down ...string) *Result {
+	t.Helper()
+	f.busy, f.served = map[string]int{}, map[string]uint64{}
+	res, err := Run(t.Context(), Input{
+		Model:  m,
+		Volume: func(*inventory.Volume) string { return "/volume" },
+		Host: func(_ context.Context, s *inventory.Server) (remote.Host, error) {
+			if slices.Contains(down, s.Name) {
+				return nil, errors.New(s.Name + " is down")
+			}
+			return &farmHost{farm: f, name: s.Name}, nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f.clash {
+		t.Error("two flows disturbed each other on one server")
+	}
+	return res
+}
+
+func verdicts(res *Result, metric string) map[Verdict]int {
+	out := map[Verdict]int{}
+	for _, j := range res.Judgements {
+		if j.Metric == metric {
+			out[j.Verdict]++
+		}
+	}
+	return out
+}
+
+func TestEveryPairOnEveryPlane(t *testing.T) {
+	f := &farm{p99: 50 * time.Microsecond}
+	res := prove(t, model(3, 2, time.Millisecond), f)
+	if len(res.Rows) != 3*2*2 || len(res.Local) != 2 || res.Verdict != Pass {
+		t.Errorf("%d rows, %d local, %s", len(res.Rows), len(res.Local), res.Verdict)
+	}
+	for _, want := range []string{"i1 10.0.1.10:4420 10.0.1.20", "i3 10.0.2.11:4420 10.0.2.22"} {
+		if !slices.Contains(f.probes, want) {
+			t.Errorf("no probe %q in %v", want, f.probes)
+		}
+	}
+	if got := verdicts(res, "bytes"); got[Pass] != 2 {
+		t.Errorf("accounting: %v", got)
+	}
+}
+
+func TestLimitExceeded(t *testing.T) {
+	res := prove(t, model(2, 1, 20*time.Microsecond), &farm{p99: 50 * time.Microsecond})
+	if got := verdicts(res, "added_p99"); res.Verdict != Fail || got[Fail] != 4 {
+		t.Errorf("%s, %v", res.Verdict, got)
+	}
+	// Exactly on the limit is within it.
+	res = prove(t, model(2, 1, 49*time.Microsecond), &farm{p99: 50 * time.Microsecond})
+	if res.Verdict != Pass {
+		t.Errorf("%s, %+v", res.Verdict, res.Judgements)
+	}
+}
+
+// A refused read fails its pair, by name, whatever the limits; others pass.
+func TestRefusedReads(t *testing.T) {
+	f := &farm{p99: time.Microsecond, fails: func(traddr string) bool { return traddr == "10.0.2.10:4420" }}
+	res := prove(t, model(1, 2, time.Second), f)
+	if res.Verdict != Fail {
+		t.Errorf("verdict %s", res.Verdict)
+	}
+	for _, j := range res.Judgements {
+		refused := j.Pair == "server.i1 → target.t1 over plane b"
+		if (j.Verdict == Fail) != refused && j.Metric != "bytes" {
+			t.Errorf("%+v", j)
+		}
+		if refused && !strings.Contains(j.Why, "connection refused") {
+			t.Errorf("no reason: %+v", j)
+		}
+	}
+}
+
+// What cannot be tried proves nothing, and never passes.
+func TestInconclusive(t *testing.T) {
+	res := prove(t, model(2, 1, time.Second), &farm{p99: time.Microsecond}, "i2")
+	got := verdicts(res, "added_p99")
+	if res.Verdict != Inconclusive || got[Pass] != 2 || got[Inconclusive] != 2 {
+		t.Errorf("an initiator is down: %s, %v", res.Verdict, got)
+	}
+	// A target that counts more than was read was read by somebody else.
+	res = prove(t, model(1, 1, time.Second), &farm{p99: time.Microsecond, lies: true})
+	if got := verdicts(res, "bytes"); res.Verdict != Inconclusive || got[Inconclusive] != 1 {
+		t.Errorf("bytes differ: %s, %v", res.Verdict, got)
+	}
+	// Too few samples.
+	m := model(1, 1, time.Second)
+	m.Validations[0].Samples = 101
+	if res := prove(t, m, &farm{p99: time.Microsecond}); res.Verdict != Inconclusive {
+		t.Errorf("too few samples: %s", res.Verdict)
+	}
+}
+
+func TestNames(t *testing.T) {
+	in := Input{Model: model(1, 1, time.Second), Names: []string{"latncy"}}
+	if _, err := Run(t.Context(), in); err == nil || !strings.Contains(err.Error(), "latncy") {
+		t.Errorf("an unknown validation: %v", err)
+	}
+	if _, err := Run(t.Context(), Input{Model: model(0, 1, time.Second)}); err == nil {
+		t.Error("nothing to measure was measured")
+	}
+}
+
+func TestNotes(t *testing.T) {
+	m := model(1, 1, time.Second)
+	m.Validations = append(m.Validations, &inventory.Validation{
+		Block: inventory.Block{Addr: "validation.counters"}, Metrics: []*inventory.Metric{{Name: "rdma_drops"}}})
+	m.Validations[0].Metrics[0].Regression = 0.1
+	notes := Notes(m)
+	if len(notes) != 2 || !strings.Contains(notes[0].Text, "added_p99 against a baseline") || !strings.Contains(notes[1].Text, "rdma_drops") {
+		t.Errorf("%+v", notes)
+	}
+}
