@@ -258,11 +258,19 @@ func classChanges(have, want switches.Config) []plan.Change {
 func portChanges(h, w switches.Port) []plan.Change {
 	onOff := map[bool]string{true: "on", false: "off"}
 	return slices.Concat(
-		change("mtu", h.MTU, w.MTU, plan.ImpactTraffic),
+		change("mtu", frame(h.MTU), frame(w.MTU), plan.ImpactTraffic),
 		change("pfc", onOff[h.PFC], onOff[w.PFC], plan.ImpactTraffic),
 		change("classification", onOff[h.Classify], onOff[w.Classify], plan.ImpactTraffic),
 		change("queueing", onOff[h.Queue], onOff[w.Queue], plan.ImpactTraffic),
 	)
+}
+
+// frame shows an MTU; 0 is what the OS does without being told.
+func frame(mtu int) string {
+	if mtu == 0 {
+		return "default"
+	}
+	return strconv.Itoa(mtu)
 }
 
 func absent(yes bool, text string) string {

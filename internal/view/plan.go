@@ -53,27 +53,45 @@ func Sum(p *plan.Plan) string {
 	return "Plan: " + strings.Join(parts, "; ") + "."
 }
 
+// planDevices shows which devices answered; those that say the same of
+// themselves share a line.
 func planDevices(w io.Writer, p *plan.Plan, s Style) {
-	width := 0
+	var order []string
+	alike := map[string][]plan.PlannedDevice{}
 	for _, d := range p.Devices {
-		width = max(width, len(d.Address))
+		id := d.Identity
+		key := strings.Join(append([]string{d.Error, d.Hint, id.System, id.Serial, id.Method}, id.Warnings...), "\x00")
+		if alike[key] == nil {
+			order = append(order, key)
+		}
+		alike[key] = append(alike[key], d)
 	}
-	for _, d := range p.Devices {
-		if d.Error != "" {
-			fmt.Fprintf(w, "  %s %s  %s\n", s.dress(red, "✗"), pad(d.Address, width), d.Error)
-			if d.Hint != "" {
-				fmt.Fprintf(w, "    %s  hint: %s\n", pad("", width), d.Hint)
-			}
-			continue
+	for _, key := range order {
+		devices := alike[key]
+		names := make([]string, len(devices))
+		for i, d := range devices {
+			names[i] = d.Address
 		}
-		id := d.Identity.System
-		if d.Identity.Serial != "" {
-			id += ", serial " + d.Identity.Serial
+		planDevice(w, devices[0], strings.Join(names, ", "), s)
+	}
+}
+
+func planDevice(w io.Writer, d plan.PlannedDevice, names string, s Style) {
+	if d.Error != "" {
+		fmt.Fprintf(w, "  %s %s  %s\n", s.dress(red, "✗"), names, d.Error)
+		if d.Hint != "" {
+			fmt.Fprintf(w, "      hint: %s\n", d.Hint)
 		}
-		fmt.Fprintf(w, "  %s %s  %s %s\n", s.dress(green, "✓"), pad(d.Address, width), id, s.dress(faint, "· "+d.Identity.Method))
-		for _, text := range d.Identity.Warnings {
-			fmt.Fprintf(w, "    %s  %s %s\n", pad("", width), s.dress(yellow, "!"), text)
-		}
+		return
+	}
+	id := d.Identity.System
+	if d.Identity.Serial != "" {
+		id += ", serial " + d.Identity.Serial
+	}
+	fmt.Fprintf(w, "  %s %s  %s\n", s.dress(green, "✓"), names, id)
+	fmt.Fprintf(w, "      %s\n", s.dress(faint, d.Identity.Method))
+	for _, text := range d.Identity.Warnings {
+		fmt.Fprintf(w, "      %s %s\n", s.dress(yellow, "!"), text)
 	}
 }
 
