@@ -1,0 +1,146 @@
+package modules
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"weft/internal/hint"
+	"weft/plan"
+	"weft/switches"
+)
+
+// qos is the resource of the traffic classes of a switch: classification,
+// queues, lossless classes, ECN and scheduling, and their attachment to the
+// system.
+type qos struct{ dev *device }
+
+// Diff implements plan.Resource.
+func (r *qos) Diff(state plan.State) plan.Diff {
+	have := *state.(*switches.Config)
+	if len(have.Foreign) > 0 {
+		return plan.Diff{Err: hint.Wrap(
+			fmt.Errorf("policies of somebody else stand where the fabric's must go: %s", strings.Join(have.Foreign, ", ")),
+			"take them off by hand; adopt = true is described, not yet managed")}
+	}
+	want := have
+	want.Name, want.Classes = r.dev.want.Name, r.dev.want.Classes
+	return r.dev.diff(have, want, classChanges(have, want))
+}
+
+// Verify implements plan.Resource: the configuration read back by a fresh
+// login is the proof of commit; effects are proven by probes.
+func (r *qos) Verify(context.Context) error { return nil }
+
+// port is the resource of one switch port.
+type port struct {
+	dev  *device
+	want switches.Port
+}
+
+// Diff implements plan.Resource.
+func (r *port) Diff(state plan.State) plan.Diff {
+	have := *state.(*switches.Config)
+	i := slices.IndexFunc(have.Ports, func(p switches.Port) bool { return p.Name == r.want.Name })
+	if i < 0 || !have.Ports[i].Exists {
+		return plan.Diff{Err: fmt.Errorf("the switch has no port %s", r.want.Name)}
+	}
+	// Ports come after the classes, so they are rendered on top of them.
+	have.Name, have.Classes = r.dev.want.Name, r.dev.want.Classes
+	want := have
+	want.Ports = slices.Clone(have.Ports)
+	want.Ports[i] = r.want
+	want.Ports[i].MTU = max(r.want.MTU, have.Ports[i].MTU) // at least
+	return r.dev.diff(have, want, portChanges(have.Ports[i], want.Ports[i]))
+}
+
+// Verify implements plan.Resource.
+func (r *port) Verify(context.Context) error { return nil }
+
+func (d *device) diff(have, want switches.Config, changes []plan.Change) plan.Diff {
+	out := plan.Diff{Changes: changes}
+	if out.Send, out.Err = d.driver.Render(have, want); out.Err == nil {
+		out.Undo, out.Err = d.driver.Render(want, have)
+	}
+	if len(out.Changes) == 0 && len(out.Send) > 0 {
+		// Somebody wrote lines among ours that no attribute speaks of.
+		out.Changes = change("lines", "differ", "as declared", plan.ImpactTraffic)
+	}
+	return out
+}
+
+func classChanges(have, want switches.Config) []plan.Change {
+	out := change("policies", have.Name, want.Name, plan.ImpactTraffic)
+	find := func(c switches.Config, name string) switches.Class {
+		i := slices.IndexFunc(c.Classes, func(x switches.Class) bool { return x.Name == name })
+		if i < 0 {
+			return switches.Class{Priority: -1}
+		}
+		return c.Classes[i]
+	}
+	var names []string
+	for _, c := range slices.Concat(want.Classes, have.Classes) {
+		if !slices.Contains(names, c.Name) {
+			names = append(names, c.Name)
+		}
+	}
+	for _, name := range names {
+		h, w := find(have, name), find(want, name)
+		for _, f := range []struct {
+			path string
+			text func(switches.Class) string
+		}{
+			{"dscp", func(c switches.Class) string { return join(c.DSCP) }},
+			{"priority", func(c switches.Class) string { return absent(c.Priority < 0, strconv.Itoa(c.Priority)) }},
+			{"bandwidth", func(c switches.Class) string { return absent(c.Bandwidth == 0, fmt.Sprintf("%d%%", c.Bandwidth)) }},
+			{"strict", func(c switches.Class) string { return absent(!c.Strict, "on") }},
+			{"pfc", func(c switches.Class) string { return absent(!c.PFC, "lossless") }},
+			{"ecn", func(c switches.Class) string { return ecn(c.ECN) }},
+		} {
+			out = append(out, change("class."+name+"."+f.path, f.text(h), f.text(w), plan.ImpactTraffic)...)
+		}
+	}
+	return out
+}
+
+func portChanges(h, w switches.Port) []plan.Change {
+	onOff := map[bool]string{true: "on", false: "off"}
+	return slices.Concat(
+		change("mtu", frame(h.MTU), frame(w.MTU), plan.ImpactTraffic),
+		change("pfc", onOff[h.PFC], onOff[w.PFC], plan.ImpactTraffic),
+		change("classification", onOff[h.Classify], onOff[w.Classify], plan.ImpactTraffic),
+		change("queueing", onOff[h.Queue], onOff[w.Queue], plan.ImpactTraffic),
+	)
+}
+
+// frame shows an MTU; 0 is what the OS does without being told.
+func frame(mtu int) string {
+	if mtu == 0 {
+		return "default"
+	}
+	return strconv.Itoa(mtu)
+}
+
+func absent(yes bool, text string) string {
+	if yes {
+		return ""
+	}
+	return text
+}
+
+func join(ns []int) string {
+	words := make([]string, len(ns))
+	for i, n := range ns {
+		words[i] = strconv.Itoa(n)
+	}
+	return strings.Join(words, ",")
+}
+
+func ecn(e *switches.ECN) string {
+	if e == nil {
+		return ""
+	}
+	return fmt.Sprintf("%d–%d bytes, %d%%", e.Min, e.Max, e.Probability)
+}
