@@ -14,6 +14,7 @@ type body struct {
 	schema *schema
 	attrs  map[string]*hclsyntax.Attribute // expressions are lazy
 	names  []string                        // of attrs, in the order of the file
+	depths map[string]int                  // of their expressions
 	ranges map[string]hcl.Range            // Block.Attrs
 	blocks []*bodyBlock
 }
@@ -29,7 +30,7 @@ type bodyBlock struct {
 // newBody checks src against its schema and reports everything that does not
 // belong there. what names the block for messages.
 func (e *evaluator) newBody(s *schema, src *hclsyntax.Body, header hcl.Range, what string) *body {
-	b := &body{schema: s, attrs: map[string]*hclsyntax.Attribute{}, ranges: map[string]hcl.Range{}}
+	b := &body{schema: s, attrs: map[string]*hclsyntax.Attribute{}, depths: map[string]int{}, ranges: map[string]hcl.Range{}}
 	for _, a := range src.Attributes {
 		e.addAttr(b, a, what)
 	}
@@ -72,6 +73,7 @@ func (e *evaluator) addAttr(b *body, a *hclsyntax.Attribute, what string) {
 		if !spec.raw {
 			a.Expr = e.lazy(a.Expr)
 		}
+		b.depths[a.Name] = depthOf(a.Expr)
 		b.attrs[a.Name] = a
 		b.names = append(b.names, a.Name)
 		b.ranges[a.Name] = a.SrcRange

@@ -25,6 +25,7 @@ type evaluator struct {
 	secrets *outside         // what secrets are read from
 	scope   *hcl.EvalContext // functions only
 	stack   []*cell          // being computed
+	depth   int              // of the expressions in stack, one within the other
 	diags   hcl.Diagnostics
 	seq     int // of the last object
 
@@ -45,7 +46,7 @@ func newEvaluator(fsys, secrets fs.FS, env func(string) (string, bool)) *evaluat
 		variables: map[string]*variable{},
 		locals:    map[string]*cell{},
 	}
-	e.connecting = e.newCell("the initiators of all targets", hcl.Range{}, e.connect)
+	e.connecting = newCell("the initiators of all targets", hcl.Range{}, 0, e.connect)
 	e.scope = &hcl.EvalContext{Functions: functions(e.outside)}
 	return e
 }
@@ -56,6 +57,7 @@ func (e *evaluator) report(diags ...*hcl.Diagnostic) { e.diags = append(e.diags,
 type cell struct {
 	name    string
 	at      hcl.Range
+	depth   int // of its expression
 	state   cellState
 	value   cty.Value
 	compute func() cty.Value
@@ -69,8 +71,8 @@ const (
 	cellDone
 )
 
-func (e *evaluator) newCell(name string, at hcl.Range, compute func() cty.Value) *cell {
-	return &cell{name: name, at: at, compute: compute}
+func newCell(name string, at hcl.Range, depth int, compute func() cty.Value) *cell {
+	return &cell{name: name, at: at, depth: depth + 1, compute: compute}
 }
 
 // get computes the cell. When the cell needs itself, that is reported once and
@@ -83,22 +85,25 @@ func (e *evaluator) get(c *cell) cty.Value {
 		e.reportCycle(c)
 		return cty.DynamicVal
 	}
-	if len(e.stack) > maxChain {
+	if e.depth > maxDepth {
 		e.report(problem(codeTooLarge, c.at, "too many values in a chain",
-			"%s depends on more than %d other values, each on the next.", c.name, maxChain))
+			"%s is the last of %d values, each of which depends on the next.", c.name, len(e.stack)))
 		return cty.DynamicVal
 	}
 	c.state = cellRunning
+	e.depth += c.depth
 	e.stack = append(e.stack, c)
 	c.value = c.compute()
 	e.stack = e.stack[:len(e.stack)-1]
+	e.depth -= c.depth
 	c.state = cellDone
 	c.compute = nil
 	return c.value
 }
 
-// maxChain bounds the stack: each link of a chain of values takes some frames.
-const maxChain = 1000
+// maxDepth bounds the stack: computing one level of an expression takes some
+// kilobytes of it.
+const maxDepth = 20_000
 
 func (e *evaluator) reportCycle(c *cell) {
 	cycle := e.stack[slices.Index(e.stack, c):]
@@ -143,7 +148,7 @@ func (e *evaluator) attr(o *object, name string) cty.Value {
 		if a := o.body.attrs[name]; a != nil {
 			at = a.SrcRange
 		}
-		c = e.newCell(o.addr+"."+name, at, func() cty.Value { return e.computeAttr(o, name) })
+		c = newCell(o.addr+"."+name, at, o.body.depths[name], func() cty.Value { return e.computeAttr(o, name) })
 		if o.cells == nil {
 			o.cells = make(map[string]*cell, len(o.body.names))
 		}

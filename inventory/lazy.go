@@ -209,3 +209,28 @@ func inScope(ctx *hcl.EvalContext, name string) (cty.Value, bool) {
 	}
 	return cty.NilVal, false
 }
+
+// depthOf is how deep an expression nests.
+func depthOf(x hclsyntax.Node) int {
+	w := &depthWalker{}
+	_ = hclsyntax.Walk(x, w) // the walker never fails
+	return w.deepest
+}
+
+type depthWalker struct{ now, deepest int }
+
+// Enter goes down.
+func (w *depthWalker) Enter(n hclsyntax.Node) hcl.Diagnostics {
+	w.now++
+	w.deepest = max(w.deepest, w.now)
+	if call, ok := bare(n).(*callExpr); ok && call.Name == "templatefile" {
+		w.deepest = max(w.deepest, w.now+maxNesting) // what is in the file is not known yet
+	}
+	return nil
+}
+
+// Exit goes up.
+func (w *depthWalker) Exit(hclsyntax.Node) hcl.Diagnostics {
+	w.now--
+	return nil
+}

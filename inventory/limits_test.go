@@ -83,10 +83,10 @@ func TestDepth(t *testing.T) {
 	}
 	var chain strings.Builder
 	chain.WriteString("locals {\n")
-	for i := range 3000 {
-		fmt.Fprintf(&chain, "  v%d = %slocal.v%d%s\n", i, strings.Repeat("upper(", 100), i+1, strings.Repeat(")", 100))
+	for i := range 1200 {
+		fmt.Fprintf(&chain, "  v%d = %slocal.v%d%s\n", i, strings.Repeat("upper(", 140), i+1, strings.Repeat(")", 140))
 	}
-	chain.WriteString("  v3000 = \"x\"\n}\n")
+	chain.WriteString("  v1200 = \"x\"\n}\n")
 	for name, c := range map[string]struct {
 		text    string
 		refused bool

@@ -157,7 +157,7 @@ func (e *evaluator) addLocal(a *hclsyntax.Attribute) {
 			"local.%s was already declared at %s.", a.Name, where(first.at)))
 		return
 	}
-	e.locals[a.Name] = e.newCell("local."+a.Name, a.SrcRange, func() cty.Value { return e.eval(a.Expr, e.scope) })
+	e.locals[a.Name] = newCell("local."+a.Name, a.SrcRange, depthOf(a.Expr), func() cty.Value { return e.eval(a.Expr, e.scope) })
 }
 
 func (e *evaluator) addDecl(d *decl) {
@@ -167,13 +167,13 @@ func (e *evaluator) addDecl(d *decl) {
 	e.named[d.kind][d.name] = d
 	d.order = len(e.decls)
 	e.decls = append(e.decls, d)
-	at := d.header
+	at, depth := d.header, 0
 	for _, name := range []string{"for_each", "count"} {
 		if a := d.body.attrs[name]; a != nil {
-			at = a.SrcRange
+			at, depth = a.SrcRange, d.body.depths[name]
 		}
 	}
-	d.instances = e.newCell(d.kind+"."+d.name, at, func() cty.Value { return e.expand(d) })
+	d.instances = newCell(d.kind+"."+d.name, at, depth, func() cty.Value { return e.expand(d) })
 }
 
 func sortedAttributes(b *hclsyntax.Body) []string {

@@ -55,7 +55,7 @@ func (e *evaluator) addVariable(d *declared) {
 		e.report(problem(codeLiteral, d.header, "the default of a sensitive variable",
 			"It stands in the file (%s). Take it out, or make it null, and give the value in WEFT_VAR_%s.", where(a.SrcRange), d.name))
 	}
-	v.cell = e.newCell("var."+d.name, d.header, func() cty.Value { return e.computeVariable(v) })
+	v.cell = newCell("var."+d.name, d.header, 0, func() cty.Value { return e.computeVariable(v) })
 	e.variables[d.name] = v
 	e.order = append(e.order, v)
 	for _, c := range d.body.blocks {
