@@ -13,10 +13,8 @@ import (
 // functions returns all functions of the language.
 func functions(r *outside) map[string]function.Function {
 	all := map[string]function.Function{
-		"try":        tryfunc.TryFunc,
-		"can":        tryfunc.CanFunc,
-		"yamldecode": laterFunction("yamldecode"),
-		"exec":       laterFunction("exec"),
+		"try": tryfunc.TryFunc,
+		"can": tryfunc.CanFunc,
 	}
 	for _, group := range []map[string]function.Function{
 		collectionFunctions(), textFunctions(), numberFunctions(), networkFunctions(), r.functions(),
@@ -26,15 +24,8 @@ func functions(r *outside) map[string]function.Function {
 	return all
 }
 
-// laterFunction is a function that is described, not yet managed.
-func laterFunction(name string) function.Function {
-	return function.New(&function.Spec{
-		VarParam: &function.Parameter{Name: "args", Type: cty.DynamicPseudoType, AllowNull: true},
-		Type: func([]cty.Value) (cty.Type, error) {
-			return cty.NilType, errors.New(name + ": described, not yet managed (" + string(codeLater) + ")")
-		},
-	})
-}
+// laterFunctions are described, not yet managed.
+func laterFunctions() []string { return []string{"exec", "yamldecode"} }
 
 func numberFunctions() map[string]function.Function {
 	return map[string]function.Function{

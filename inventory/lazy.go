@@ -1,6 +1,8 @@
 package inventory
 
 import (
+	"slices"
+
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
@@ -159,6 +161,9 @@ type callExpr struct {
 
 // Value calls the function.
 func (x *callExpr) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+	if slices.Contains(laterFunctions(), x.Name) {
+		return cty.DynamicVal, hcl.Diagnostics{later(x.NameRange, x.Name+"()")}
+	}
 	v, diags := x.FunctionCallExpr.Value(ctx)
 	if !diags.HasErrors() {
 		return v, diags

@@ -197,6 +197,20 @@ func TestPod(t *testing.T) {
 	same(t, "allowed hosts", len(m.Targets[3].Subsystems[0].AllowHosts), 600)
 }
 
+// One mistake in a block with many instances is shown a few times.
+func TestOneMistakeInManyInstances(t *testing.T) {
+	m, diags := loadText(strings.Replace(pod(300), `"10.1.0.0/16", each.value`, `"10.3.0.0/16", each.value`, 1), Options{})
+	n := 0
+	for _, d := range diags {
+		if CodeOf(d) == codeNoPlane {
+			n++
+		}
+	}
+	if n != maxAlike || !strings.Contains(diagText(m, diags), "And 297 more like this.") {
+		t.Errorf("%d problems:\n%.3000s", n, diagText(m, diags))
+	}
+}
+
 func BenchmarkLoad(b *testing.B) {
 	for _, n := range []int{1000, 10_000} {
 		text := pod(n)

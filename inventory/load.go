@@ -70,7 +70,7 @@ func Load(fsys fs.FS, o Options) (*Model, hcl.Diagnostics) {
 	values := e.valueFiles(o.VarFiles)
 	e.take(m, files)
 	e.collect(files)
-	if e.anySensitive() {
+	if e.anySensitive() || broken(files) {
 		// A snippet of such a file might show a secret.
 		for _, f := range values {
 			f.file = nil
@@ -159,36 +159,6 @@ func (e *evaluator) keepSources(m *Model, files []*sourceFile) {
 	for _, f := range files {
 		m.Sources[f.name] = f.file.Bytes
 	}
-}
-
-// finish returns all problems, each once, in the order of the files.
-func (e *evaluator) finish() hcl.Diagnostics {
-	type identity struct {
-		subject         hcl.Range
-		summary, detail string
-	}
-	seen := map[identity]bool{}
-	var all hcl.Diagnostics
-	for _, d := range coded(codeExpr, e.diags) {
-		if d.Subject == nil {
-			d.Subject = fileStart(".").Ptr()
-		}
-		if d.Context == nil {
-			d.Context = d.Subject
-		}
-		id := identity{*d.Subject, d.Summary, d.Detail}
-		if !seen[id] {
-			seen[id] = true
-			all = append(all, d)
-		}
-	}
-	slices.SortStableFunc(all, func(a, b *hcl.Diagnostic) int {
-		if n := strings.Compare(a.Subject.Filename, b.Subject.Filename); n != 0 {
-			return n
-		}
-		return a.Subject.Start.Byte - b.Subject.Start.Byte
-	})
-	return all
 }
 
 // Evaluate computes an expression of a Check or an Output. Observed attributes

@@ -65,7 +65,7 @@ func (c *checker) reach() {
 		fabrics := map[*Fabric]bool{}
 		whole := true
 		for _, r := range i.Server.RNICs {
-			whole = whole && !r.incomplete
+			whole = whole && !r.incomplete && (r.Fabric == nil || r.Plane != nil)
 			planes[r.Plane] = true
 			fabrics[r.Fabric] = true
 		}

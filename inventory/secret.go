@@ -3,6 +3,7 @@ package inventory
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/hashicorp/hcl/v2"
@@ -77,6 +78,10 @@ func (e *evaluator) checkSecret(d *decl, a *hclsyntax.Attribute) {
 	from := &secretSources{}
 	_ = hclsyntax.Walk(a.Expr, from) // the walker never fails
 	at := where(a.SrcRange)
+	if from.later != "" {
+		e.report(later(d.header, from.later+"()"))
+		return
+	}
 	if from.literal || !from.reads && len(from.names) == 0 {
 		e.report(problem(codeLiteral, d.header, "a literal in a sensitive attribute",
 			"%s (%s) stands in the file, or a part of it. Read all of it with env(\"NAME\") or file(\"PATH\").", a.Name, at))
@@ -94,6 +99,7 @@ type secretSources struct {
 	reads   bool     // it calls env or file
 	literal bool     // it holds a text beside the arguments of those
 	names   []string // the variables it uses, "" for anything else
+	later   string   // a function it calls that is not yet managed
 	inCall  int      // nodes entered from a call of those
 }
 
@@ -105,6 +111,9 @@ func (s *secretSources) Enter(n hclsyntax.Node) hcl.Diagnostics {
 	}
 	switch n := bare(n).(type) {
 	case *callExpr:
+		if slices.Contains(laterFunctions(), n.Name) {
+			s.later = n.Name
+		}
 		if n.Name == "env" || n.Name == "file" || n.Name == "templatefile" {
 			s.reads = true
 			s.inCall = 1
