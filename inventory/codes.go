@@ -2,7 +2,6 @@ package inventory
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/hashicorp/hcl/v2"
 )
@@ -84,7 +83,7 @@ const (
 
 // Codes returns every code with what it stands for, in the order of the codes.
 func Codes() []CodeTitle {
-	all := []CodeTitle{
+	return []CodeTitle{
 		{codeSyntax, "the file is not valid HCL"},
 		{codeBlock, "a block of this type does not belong here"},
 		{codeAttribute, "an attribute of this name does not belong here"},
@@ -143,7 +142,6 @@ func Codes() []CodeTitle {
 		{codeSelect, "phases select nothing, or something twice"},
 		{codeMetric, "a metric cannot be judged"},
 	}
-	return slices.Clip(all)
 }
 
 // A CodeTitle is a code with what it stands for.
