@@ -23,7 +23,8 @@ func TestMain(m *testing.M) {
 }
 
 // TestScript runs testdata/script/*.txtar: every behaviour a user can see.
-// Each script has a copy of examples/pilot in $WORK/pilot.
+// Each script has a copy of examples/pilot in $WORK/pilot, and the path of
+// examples in $EXAMPLES.
 func TestScript(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the lab does not run on Windows")
@@ -31,14 +32,19 @@ func TestScript(t *testing.T) {
 	if _, _, err := bundle.New().Open(runtime.GOOS, runtime.GOARCH, "weft-target"); err != nil {
 		t.Fatalf("%v: run make before the tests", err)
 	}
+	examples, err := filepath.Abs(filepath.Join("..", "..", "examples"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("NO_COLOR", "1")
 			e.Setenv("HOME", e.WorkDir)
+			e.Setenv("EXAMPLES", examples)
 			// Whatever a script leaves behind is stopped with it.
 			e.Defer(func() { stopLabs(e.WorkDir) })
-			return copyFiles(filepath.Join("..", "..", "examples", "pilot"), filepath.Join(e.WorkDir, "pilot"))
+			return copyFiles(filepath.Join(examples, "pilot"), filepath.Join(e.WorkDir, "pilot"))
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":               exits,

@@ -1,0 +1,290 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/spf13/cobra"
+
+	"weft/internal/hint"
+	"weft/internal/view"
+	"weft/inventory"
+	"weft/plan"
+)
+
+type fmtFlags struct{ check, diff, recursive bool }
+
+func (a *app) fmtCmd() *cobra.Command {
+	var f fmtFlags
+	cmd := &cobra.Command{
+		Use: "fmt [PATH…]", Short: "Put files into the canonical layout; no network",
+		Long: `fmt lays out *.weft.hcl and *.weftvars the way weft's own examples are: only white
+space changes. It prints the names of the files that it changed. A PATH is a file
+or a directory, below --chdir; without one it is --chdir itself; - reads from
+standard input and writes to standard output.
+
+--check changes nothing and exits 1 when a file would change. --diff prints the
+changes instead of the names; in *.weftvars values are shown as …, since they may
+be sensitive. When a file is broken, all that is wrong is said and no file is
+changed. Names that begin with a dot and symbolic links to directories are passed
+over.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 && args[0] == "-" {
+				return a.formatInput(f)
+			}
+			a.begin(cmd)
+			return a.format(cmd.Context(), args, f)
+		},
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return []string{"hcl", "weftvars"}, cobra.ShellCompDirectiveFilterFileExt
+		},
+	}
+	cmd.Flags().BoolVar(&f.check, "check", false, "change nothing; exit 1 when a file would change")
+	cmd.Flags().BoolVar(&f.diff, "diff", false, "show the changes")
+	cmd.Flags().BoolVar(&f.recursive, "recursive", false, "also the directories below")
+	return cmd
+}
+
+// formatInput formats standard input to standard output.
+func (a *app) formatInput(f fmtFlags) error {
+	if a.json {
+		return usage(errors.New("fmt - writes the text itself and has no --json"))
+	}
+	const name = "<stdin>"
+	before, after, diags := inventory.Format(name, a.stdin)
+	if err := a.report(sources(name, before), diags); err != nil {
+		return err
+	}
+	s := source{name: name, before: before, after: after}
+	switch {
+	case f.diff:
+		fmt.Fprint(a.stdout, s.diff(a.style(a.stdout)))
+	case !f.check:
+		fmt.Fprintf(a.stdout, "%s", after)
+	}
+	if f.check && s.changed() {
+		return &quietError{exitError}
+	}
+	return nil
+}
+
+// format formats files: all of them, or none when one is broken.
+func (a *app) format(ctx context.Context, args []string, f fmtFlags) error {
+	walk := walk{dir: a.dir, recursive: f.recursive, seen: map[string]bool{}}
+	if len(args) == 0 {
+		args = []string{"."}
+	}
+	for _, arg := range args {
+		if err := walk.argument(ctx, arg); err != nil {
+			return err
+		}
+	}
+	broken := sources("", nil)
+	var diags hcl.Diagnostics
+	for _, s := range walk.found {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		more, err := s.read()
+		if err != nil {
+			return err
+		}
+		diags = append(diags, more...)
+		if more.HasErrors() && !s.values() { // a snippet might show a secret
+			broken.Files[s.name] = &hcl.File{Bytes: s.before}
+		}
+	}
+	if err := a.report(broken, diags); err != nil {
+		return err
+	}
+	changed := 0
+	for _, s := range walk.found {
+		if !s.changed() {
+			continue
+		}
+		changed++
+		if !f.check {
+			if err := replaceFile(s.path, s.after); err != nil {
+				return fmt.Errorf("write %s: %w", s.name, err)
+			}
+		}
+		a.formatted(s, f)
+	}
+	if f.check && changed > 0 {
+		return &quietError{exitError}
+	}
+	return nil
+}
+
+// formatted says that a file has changed, or would.
+func (a *app) formatted(s *source, f fmtFlags) {
+	switch {
+	case a.json:
+		e := plan.Event{Type: "file", Message: s.name + " has changed", Data: map[string]any{"file": s.name}}
+		if f.check {
+			e.Message = s.name + " would change"
+		}
+		if f.diff {
+			e.Data["diff"] = s.diff(view.Style{})
+		}
+		a.emit(e)
+	case f.diff:
+		fmt.Fprint(a.stdout, s.diff(a.style(a.stdout)))
+	default:
+		fmt.Fprintln(a.stdout, s.name)
+	}
+}
+
+// sources is a model of nothing but one file, for snippets.
+func sources(name string, text []byte) *inventory.Model {
+	return &inventory.Model{Files: map[string]*hcl.File{name: {Bytes: text}}}
+}
+
+// A source is one file to format.
+type source struct {
+	name, path    string // as shown; as opened, free of symbolic links
+	before, after []byte
+}
+
+func (s *source) read() (hcl.Diagnostics, error) {
+	f, err := os.Open(s.path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var diags hcl.Diagnostics
+	s.before, s.after, diags = inventory.Format(s.name, f)
+	if !s.changed() {
+		s.before, s.after = nil, nil // not needed any more
+	}
+	return diags, nil
+}
+
+func (s *source) changed() bool { return string(s.before) != string(s.after) }
+
+// values reports whether this is a file of values, which may be sensitive.
+func (s *source) values() bool {
+	return strings.HasSuffix(s.name, ".weftvars") || strings.HasSuffix(s.path, ".weftvars")
+}
+
+func (s *source) diff(style view.Style) string {
+	before, after := s.before, s.after
+	if s.values() {
+		before, after = inventory.WithoutValues(before), inventory.WithoutValues(after)
+	}
+	return view.LineDiff(style, filepath.ToSlash(s.name), string(before), string(after))
+}
+
+// A walk finds the files to format.
+type walk struct {
+	dir       string // what names are relative to
+	recursive bool
+	seen      map[string]bool // by path
+	found     []*source
+}
+
+func ours(name string) bool {
+	return strings.HasSuffix(name, ".weft.hcl") || strings.HasSuffix(name, ".weftvars")
+}
+
+// argument adds a file, or those of a directory.
+func (w *walk) argument(ctx context.Context, name string) error {
+	if name == "-" {
+		return usage(errors.New("- stands for standard input and is the only argument then"))
+	}
+	name = filepath.Clean(name)
+	info, err := os.Stat(w.path(name))
+	switch {
+	case err != nil:
+		return hint.Wrap(err, "a relative path is looked up in --chdir (%s)", w.dir)
+	case info.IsDir():
+		return w.directory(ctx, name)
+	case !ours(name):
+		return usage(fmt.Errorf("%s is neither a *.weft.hcl nor a *.weftvars file", name))
+	}
+	return w.file(name)
+}
+
+func (w *walk) path(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(w.dir, name)
+}
+
+// directory adds the files of a directory in the order of their names. It
+// does not follow symbolic links to directories, so it ends.
+func (w *walk) directory(ctx context.Context, name string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(w.path(name))
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		inside := filepath.Join(name, e.Name())
+		switch {
+		case strings.HasPrefix(e.Name(), "."): // .weft and .git among them
+		case e.IsDir() && w.recursive:
+			err = w.directory(ctx, inside)
+		case !e.IsDir() && ours(e.Name()):
+			err = w.file(inside)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// file adds a file once, whatever leads to it.
+func (w *walk) file(name string) error {
+	info, err := os.Stat(w.path(name))
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() { // a pipe would be waited for
+		return fmt.Errorf("%s is not a regular file", name)
+	}
+	path, err := filepath.EvalSymlinks(w.path(name))
+	if err != nil {
+		return err
+	}
+	if !w.seen[path] {
+		w.seen[path] = true
+		w.found = append(w.found, &source{name: name, path: path})
+	}
+	return nil
+}
+
+// replaceFile gives a file another content, whole or not at all. Its mode
+// stays.
+func replaceFile(path string, text []byte) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".weft-fmt-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // there only after an error
+	_, err = f.Write(text)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	if err := os.Chmod(f.Name(), info.Mode()&(fs.ModePerm|fs.ModeSetuid|fs.ModeSetgid|fs.ModeSticky)); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
