@@ -18,6 +18,9 @@ import (
 	"weft/plan"
 )
 
+// eventFile is the event of a file that weft wrote, or would write.
+const eventFile plan.EventType = "file"
+
 type fmtFlags struct{ check, diff, recursive bool }
 
 func (a *app) fmtCmd() *cobra.Command {
@@ -126,7 +129,7 @@ func (a *app) format(ctx context.Context, args []string, f fmtFlags) error {
 func (a *app) formatted(s *source, f fmtFlags) {
 	switch {
 	case a.json:
-		e := plan.Event{Type: "file", Message: s.name + " has changed", Data: map[string]any{"file": s.name}}
+		e := plan.Event{Type: eventFile, Message: s.name + " has changed", Data: map[string]any{"file": s.name}}
 		if f.check {
 			e.Message = s.name + " would change"
 		}

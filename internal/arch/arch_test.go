@@ -38,6 +38,7 @@ var may = map[string][]string{
 	// What people and pipelines see.
 	"internal/prove": {"plan", "inventory", "switches", "internal/remote", "internal/agent"},
 	"internal/view":  {"plan", "internal/prove"},
+	"internal/graph": {"inventory"},
 
 	// The lab shares no code with the drivers it stands in for.
 	"internal/lab":           {"inventory", "internal/remote/...", "internal/lab/..."},
@@ -54,11 +55,14 @@ var may = map[string][]string{
 	"internal/nvme/initiator": {"internal/nvme/fabric", "internal/nvme/wire"},
 	"internal/nvme/nvmetest":  {"internal/nvme/fabric", "internal/nvme/wire"},
 
+	// What people start from.
+	"examples": {},
+
 	// Programs.
 	"cmd/weft-target":    {"internal/nvme/...", "internal/agent"},
 	"cmd/weft-initiator": {"internal/nvme/...", "internal/agent"},
 	"cmd/weft": {"plan", "inventory", "modules", "switches", "internal/remote/...", "internal/agent", "internal/bundle",
-		"internal/prove", "internal/view", "internal/lab"},
+		"internal/prove", "internal/view", "internal/graph", "internal/lab", "examples"},
 
 	"internal/arch": {},
 }

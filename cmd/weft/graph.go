@@ -1,0 +1,58 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"weft/internal/graph"
+)
+
+func (a *app) graphCmd() *cobra.Command {
+	var format string
+	cmd := &cobra.Command{
+		Use: "graph", Short: "Show planes, links and paths; no network", Args: cobra.NoArgs,
+		Long: `graph shows what the files join with what: planes with their switches and cables,
+servers with their addresses, and how each initiator reaches its targets on each
+plane. dot is for Graphviz, mermaid for Markdown.
+
+With --json standard output is one object, and events are on standard error.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			out := a.stdout
+			if a.json {
+				a.stdout = a.stderr // where the events go
+			}
+			write, err := graphFormat(format)
+			if err != nil {
+				return err
+			}
+			a.begin(cmd)
+			m, err := a.load()
+			if err != nil {
+				return err
+			}
+			g := graph.Of(m)
+			if a.json {
+				return json.NewEncoder(out).Encode(g)
+			}
+			return write(g, out)
+		},
+	}
+	cmd.Flags().StringVar(&format, "format", "ascii", "ascii, dot or mermaid")
+	completeFlag(cmd, "format", "ascii", "dot", "mermaid")
+	return cmd
+}
+
+func graphFormat(name string) (func(*graph.Graph, io.Writer) error, error) {
+	switch name {
+	case "ascii":
+		return (*graph.Graph).ASCII, nil
+	case "dot":
+		return (*graph.Graph).DOT, nil
+	case "mermaid":
+		return (*graph.Graph).Mermaid, nil
+	}
+	return nil, usage(fmt.Errorf("--format: there are ascii, dot and mermaid, and not %q", name))
+}

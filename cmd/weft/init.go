@@ -1,0 +1,175 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"weft/examples"
+	"weft/internal/hint"
+	"weft/internal/remote"
+	"weft/plan"
+)
+
+// What weft leaves in a directory and nobody should commit.
+const gitignore = ".weft/\n*.weftplan\n"
+
+func (a *app) initCmd() *cobra.Command {
+	var template string
+	cmd := &cobra.Command{
+		Use: "init", Short: "Write the files of an example to start from; no network", Args: cobra.NoArgs,
+		Long: `init writes a complete example into --chdir, which it makes when it is not there,
+with a .gitignore unless there is one. It overwrites nothing: where a file of that
+name or another inventory is in the way, nothing is written.
+
+Templates: ` + strings.Join(examples.Names(), ", "),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			a.begin(cmd)
+			return a.writeTemplate(template)
+		},
+	}
+	cmd.Flags().StringVar(&template, "template", "pilot", "the example to write")
+	completeFlag(cmd, "template", examples.Names()...)
+	return cmd
+}
+
+func (a *app) writeTemplate(template string) error {
+	files, ok := examples.Open(template)
+	if !ok {
+		return usage(hint.Wrap(fmt.Errorf("--template: there is no template %q", template),
+			"there are %s", strings.Join(examples.Names(), ", ")))
+	}
+	texts, err := textsOf(files)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(a.dir, 0o755); err != nil {
+		return fmt.Errorf("--chdir: %w", err)
+	}
+	if err := a.nothingInTheWay(texts); err != nil {
+		return err
+	}
+	_, err = os.Lstat(filepath.Join(a.dir, ".gitignore"))
+	ignored := err == nil
+	if !ignored {
+		texts = append(texts, text{".gitignore", []byte(gitignore)})
+	}
+	if err := writeNew(a.dir, texts); err != nil {
+		return err
+	}
+	a.begun(texts, ignored)
+	return nil
+}
+
+// A text is a file to write.
+type text struct {
+	name    string
+	content []byte
+}
+
+// textsOf lists all files in the order of their names.
+func textsOf(files fs.FS) ([]text, error) {
+	var texts []text
+	err := fs.WalkDir(files, ".", func(p string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		content, err := fs.ReadFile(files, p)
+		texts = append(texts, text{p, content})
+		return err
+	})
+	return texts, err
+}
+
+// nothingInTheWay names every file that would be overwritten, and every one
+// that would become part of the same inventory.
+func (a *app) nothingInTheWay(texts []text) error {
+	entries, err := os.ReadDir(a.dir)
+	if err != nil {
+		return fmt.Errorf("--chdir: %w", err)
+	}
+	var there []string
+	for _, e := range entries {
+		if ours(e.Name()) && !strings.HasPrefix(e.Name(), ".") {
+			there = append(there, e.Name())
+		}
+	}
+	for _, t := range texts {
+		if _, err := os.Lstat(filepath.Join(a.dir, t.name)); err == nil {
+			there = append(there, t.name)
+		}
+	}
+	slices.Sort(there)
+	if there = slices.Compact(there); len(there) == 0 {
+		return nil
+	}
+	return hint.Wrap(fmt.Errorf("%s: %s there already, and nothing was written", strings.Join(there, ", "), isOrAre(len(there))),
+		"choose an empty directory: weft -C DIR init")
+}
+
+func isOrAre(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
+}
+
+// writeNew writes all files or none. It replaces nothing.
+func writeNew(dir string, texts []text) error {
+	for i, t := range texts {
+		err := writeOne(filepath.Join(dir, t.name), t.content)
+		if err == nil {
+			continue
+		}
+		for _, done := range texts[:i] {
+			err = errors.Join(err, os.Remove(filepath.Join(dir, done.name)))
+		}
+		return err
+	}
+	return nil
+}
+
+func writeOne(path string, content []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return errors.Join(err, os.Remove(path))
+	}
+	return nil
+}
+
+// begun says what was written and how to go on.
+func (a *app) begun(texts []text, ignored bool) {
+	if a.json {
+		for _, t := range texts {
+			a.emit(plan.Event{Type: eventFile, Message: "wrote " + t.name, Data: map[string]any{"file": t.name}})
+		}
+		return
+	}
+	fmt.Fprintf(a.stdout, "Wrote into %s:\n", a.dir)
+	for _, t := range texts {
+		fmt.Fprintf(a.stdout, "  %s\n", t.name)
+	}
+	if ignored {
+		fmt.Fprintf(a.stderr, "Your .gitignore stays as it is; it should list %s.\n",
+			strings.Join(strings.Fields(gitignore), " and "))
+	}
+	weft := []string{"weft"}
+	if a.dir != "." {
+		weft = append(weft, "-C", a.dir)
+	}
+	fmt.Fprintf(a.stdout, "\nNext:\n  %s\n  %s\n",
+		remote.Quote(append(slices.Clone(weft), "validate")...), remote.Quote(append(weft, "graph")...))
+}

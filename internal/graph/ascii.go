@@ -1,0 +1,159 @@
+package graph
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+const width = 100 // of a terminal
+
+// ASCII writes the graph as text.
+func (g *Graph) ASCII(w io.Writer) error {
+	t := &text{index: newIndex(g), w: bufio.NewWriter(w)}
+	t.line("%s: %s, %s, %s, %s, %s", clean(g.Owner), count(len(g.Planes), "plane", "planes"),
+		count(len(g.Switches), "switch", "switches"), count(len(g.Servers), "server", "servers"),
+		count(len(g.Links), "link", "links"), count(len(g.Paths), "path", "paths"))
+	for _, p := range g.Planes {
+		t.line("\n%s  %s", p.title(), p.about())
+		t.plane(p.Addr)
+	}
+	if len(t.switches[""]) > 0 || len(t.direct[""]) > 0 {
+		t.line("\nin no plane")
+		t.plane("")
+	}
+	if len(g.Servers) > 0 {
+		t.line("\nservers")
+		t.hosts()
+	}
+	if len(g.Paths) > 0 {
+		t.line("\npaths, initiator to target")
+		t.routes()
+	}
+	return t.w.Flush()
+}
+
+type text struct {
+	*index
+	w *bufio.Writer
+}
+
+func (t *text) line(format string, args ...any) {
+	fmt.Fprintf(t.w, format, args...)
+	t.w.WriteByte('\n')
+}
+
+// plane writes the switches of a plane and what is cabled to them.
+func (t *text) plane(addr string) {
+	for _, s := range t.switches[addr] {
+		t.line("  %s  %s", clean(s.Addr), s.about())
+		var rows [][]string
+		for _, e := range t.ends[s.Addr] {
+			rows = append(rows, []string{clean(e.port), speed(e.link.Speed), e.other.name(), e.other.IP})
+		}
+		t.table("    ", rows)
+	}
+	if direct := t.direct[addr]; len(direct) > 0 {
+		t.line("  without a switch")
+		var rows [][]string
+		for _, l := range direct {
+			rows = append(rows, []string{l.From.name(), l.From.IP, speed(l.Speed), l.To.name(), l.To.IP})
+		}
+		t.table("    ", rows)
+	}
+	if loose := t.loose[addr]; len(loose) > 0 {
+		t.line("  no link declared")
+		var rows [][]string
+		for _, n := range loose {
+			rows = append(rows, []string{clean(n.Addr), n.Address})
+		}
+		t.table("    ", rows)
+	}
+}
+
+// hosts writes each server with its NICs.
+func (t *text) hosts() {
+	indent := 0
+	for _, s := range t.Servers {
+		indent = max(indent, utf8.RuneCountInString(clean(s.Addr)))
+	}
+	indent = min(indent, width/3) + 4
+	for _, s := range t.Servers {
+		line := pad("  "+clean(s.Addr), indent)
+		empty := true
+		for _, n := range s.NICs {
+			part := n.about() + " (" + t.planeName(n.Plane) + ")"
+			if !empty && utf8.RuneCountInString(line)+utf8.RuneCountInString(part) > width {
+				t.line("%s", strings.TrimRight(line, " "))
+				line = strings.Repeat(" ", indent)
+			}
+			line += part + "  "
+			empty = false
+		}
+		t.line("%s", strings.TrimRight(line, " "))
+	}
+}
+
+// routes writes how each initiator reaches each of its targets.
+func (t *text) routes() {
+	unknown := false
+	for _, p := range t.pairs() {
+		t.line("  %s -> %s", clean(p.initiator), clean(p.target))
+		var rows [][]string
+		for _, path := range p.paths {
+			rows = append(rows, []string{t.planeName(path.Plane), strings.Join(hops(path), " -- ")})
+			unknown = unknown || !path.Cabled
+		}
+		t.table("    ", rows)
+	}
+	if unknown {
+		t.line("  ?: no link is declared there")
+	}
+}
+
+// hops are the stations of a path; what no link says is a question mark.
+func hops(p *Path) []string {
+	var list []string
+	if p.From != "" {
+		list = append(list, clean(p.From))
+	}
+	for _, s := range p.Switches {
+		list = append(list, clean(s))
+	}
+	if !p.Cabled {
+		list = append(list, "?")
+	}
+	return append(list, clean(p.To))
+}
+
+// table writes rows in columns.
+func (t *text) table(indent string, rows [][]string) {
+	widths := map[int]int{}
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	for _, row := range rows {
+		line := indent
+		for i, cell := range row {
+			if widths[i] > 0 {
+				line += pad(cell, widths[i]+2)
+			}
+		}
+		t.line("%s", strings.TrimRight(line, " "))
+	}
+}
+
+func pad(s string, width int) string {
+	return s + strings.Repeat(" ", max(0, width-utf8.RuneCountInString(s)))
+}
+
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
