@@ -95,7 +95,7 @@ func (x *expansion) switches(sw *inventory.Switch) {
 	}
 	d := &device{
 		name: sw.Addr, host: sw.Host, serial: sw.Serial, dial: x.env.Terminal(sw),
-		confirm: sw.Safety.Confirm, save: sw.Safety.Save != "never", timeout: timeout(x.model, sw.Connection),
+		confirm: sw.Safety.Confirm, save: sw.Safety.Save != "never", timeout: connection(x.model, sw.Connection).CommandTimeout,
 	}
 	switch {
 	case sw.OS == "nxos":
@@ -134,6 +134,14 @@ func (x *expansion) switches(sw *inventory.Switch) {
 			}
 		}
 	}
+}
+
+// connection is the one a device names, else the default one.
+func connection(m *inventory.Model, c *inventory.Connection) *inventory.Connection {
+	if c == nil {
+		return m.DefaultConnection()
+	}
+	return c
 }
 
 func lossless(f *inventory.Fabric) bool {

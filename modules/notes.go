@@ -3,7 +3,6 @@ package modules
 import (
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/hashicorp/hcl/v2"
 
@@ -86,26 +85,4 @@ func block(addr string) string {
 func label(addr string) string {
 	_, name, _ := strings.Cut(block(addr), ".")
 	return name
-}
-
-// timeout is how long one command may take on a device of that connection.
-func timeout(m *inventory.Model, c *inventory.Connection) time.Duration {
-	if c == nil {
-		c = Default(m)
-	}
-	if c == nil || c.CommandTimeout == 0 {
-		return time.Minute
-	}
-	return c.CommandTimeout
-}
-
-// Default is the connection that applies where a device names none; nil when
-// none is declared.
-func Default(m *inventory.Model) *inventory.Connection {
-	for _, c := range m.Connections {
-		if c.Addr == "connection.default" {
-			return c
-		}
-	}
-	return nil
 }

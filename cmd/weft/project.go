@@ -30,7 +30,7 @@ func (a *app) load() (*inventory.Model, error) {
 }
 
 func (a *app) loadFrom(fsys fs.FS, values map[string]json.RawMessage) (*inventory.Model, error) {
-	o := inventory.Options{Vars: a.vars, LookupEnv: os.LookupEnv, Values: values}
+	o := inventory.Options{Vars: a.vars, LookupEnv: os.LookupEnv, Values: values, Secrets: os.DirFS(a.dir)}
 	for _, name := range a.varFiles {
 		path := name
 		if !filepath.IsAbs(path) {
@@ -173,13 +173,12 @@ type login struct {
 func (l login) Close() error { return errors.Join(l.ReadWriteCloser.Close(), l.client.Close()) }
 
 func (p *project) target(host string, c *inventory.Connection) ssh.Target {
-	t := ssh.Target{Name: host}
 	if c == nil {
-		c = modules.Default(p.model)
+		c = p.model.DefaultConnection()
 	}
-	if c != nil {
-		t.User, t.Port, t.Become = c.User, c.Port, c.Become
-		t.ConnectTimeout, t.CommandTimeout = c.ConnectTimeout, c.CommandTimeout
+	t := ssh.Target{
+		Name: host, User: c.User, Port: c.Port, Become: c.Become,
+		ConnectTimeout: c.ConnectTimeout, CommandTimeout: c.CommandTimeout,
 	}
 	if p.lab {
 		t.Port = 0 // the lab's ports are its own
