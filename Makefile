@@ -58,7 +58,7 @@ FUZZTIME ?= 1m
 fuzz: ## every fuzz target for FUZZTIME (1m) each
 	@set -e; for p in $$($(GO) list ./...); do \
 	  for f in $$($(GO) test -list '^Fuzz' $$p | grep ^Fuzz || true); do \
-	    echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$p; done; done
+	    echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x $$p; done; done
 
 # What the tests need beside Go: gcc for the race detector; OpenSSH and other
 # shells as peers.

@@ -11,7 +11,13 @@ trap 'exit 130' INT TERM
 cp "$src"/*.hcl "$src"/*.weftvars "$dir"
 
 # say shows a command as one would type it in the example's directory.
-say() { printf '\n$ weft %s\n' "$*"; }
+say() {
+	printf '\n$ weft'
+	for word; do
+		case $word in *' '*) printf " '%s'" "$word" ;; *) printf ' %s' "$word" ;; esac
+	done
+	echo
+}
 run() { say "$@"; "$weft" -C "$dir" "$@"; }
 lab() { run --lab --var-file lab.weftvars "$@"; }
 

@@ -98,9 +98,10 @@ func line(w io.Writer, s Style, r *prove.Result, row *prove.Row, low, high time.
 		fmt.Fprintln(w, s.dress(red, row.Why+row.FirstErr))
 		return
 	}
+	drawn := strings.TrimRight(spark(row.Hist, low, high), " ")
 	fmt.Fprintf(w, "%s %s %s %s %s  %s\n",
 		padLeft(Duration(row.P50), 8), padLeft(Duration(row.P99), 8), padLeft(Duration(row.P999), 8), padLeft(added, 8),
-		padLeft(fmt.Sprint(row.Samples), 8), s.dress(cyan, spark(row.Hist, low, high)))
+		padLeft(fmt.Sprint(row.Samples), 8), s.dress(cyan, drawn))
 }
 
 // spark draws a histogram on a logarithmic scale that all rows share.
