@@ -75,25 +75,37 @@ func (t *text) plane(addr string) {
 
 // hosts writes each server with its NICs.
 func (t *text) hosts() {
-	indent := 0
+	names := 0
 	for _, s := range t.Servers {
-		indent = max(indent, utf8.RuneCountInString(clean(s.Addr)))
+		names = max(names, utf8.RuneCountInString(clean(s.Addr)))
 	}
-	indent = min(indent, width/3) + 4
 	for _, s := range t.Servers {
-		line := pad("  "+clean(s.Addr), indent)
-		empty := true
+		var parts []string
 		for _, n := range s.NICs {
-			part := n.about() + " (" + t.planeName(n.Plane) + ")"
-			if !empty && utf8.RuneCountInString(line)+utf8.RuneCountInString(part) > width {
-				t.line("%s", strings.TrimRight(line, " "))
-				line = strings.Repeat(" ", indent)
-			}
-			line += part + "  "
-			empty = false
+			parts = append(parts, n.about()+" ("+t.planeName(n.Plane)+")")
 		}
-		t.line("%s", strings.TrimRight(line, " "))
+		t.wrapped("  "+pad(clean(s.Addr), min(names, width/3))+"  ", parts, "  ", "")
 	}
+}
+
+// wrapped writes parts after a heading, and in more lines below the first
+// part when they are too long for one. glue stands between two parts in a
+// line, lead before one that begins a line.
+func (t *text) wrapped(heading string, parts []string, glue, lead string) {
+	indent := strings.Repeat(" ", utf8.RuneCountInString(heading))
+	line := heading
+	for i, part := range parts {
+		switch {
+		case i == 0:
+			line += part
+		case utf8.RuneCountInString(line+glue+part) > width:
+			t.line("%s", line)
+			line = indent + lead + part
+		default:
+			line += glue + part
+		}
+	}
+	t.line("%s", strings.TrimRight(line, " "))
 }
 
 // routes writes how each initiator reaches each of its targets.
@@ -101,12 +113,14 @@ func (t *text) routes() {
 	unknown := false
 	for _, p := range t.pairs() {
 		t.line("  %s -> %s", clean(p.initiator), clean(p.target))
-		var rows [][]string
+		names := 0
 		for _, path := range p.paths {
-			rows = append(rows, []string{t.planeName(path.Plane), strings.Join(hops(path), " -- ")})
+			names = max(names, utf8.RuneCountInString(t.planeName(path.Plane)))
+		}
+		for _, path := range p.paths {
+			t.wrapped("    "+pad(t.planeName(path.Plane), names)+"  ", hops(path), " -- ", "-- ")
 			unknown = unknown || !path.Cabled
 		}
-		t.table("    ", rows)
 	}
 	if unknown {
 		t.line("  ?: no link is declared there")
