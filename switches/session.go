@@ -1,6 +1,7 @@
 package switches
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -197,7 +198,7 @@ func (s *Session) exchange(ctx context.Context, line string, wait time.Duration)
 		return "", err
 	}
 	if !s.wire.IsAlive() {
-		return "", fmt.Errorf("%s: the session has ended: %w", s.name, errors.Join(s.wire.end(), io.EOF))
+		return "", fmt.Errorf("%s: the session has ended: %w", s.name, cmp.Or(s.wire.end(), io.EOF))
 	}
 	stop := context.AfterFunc(ctx, func() { s.wire.Close() })
 	defer stop()
@@ -223,7 +224,7 @@ func (s *Session) explain(ctx context.Context, err error) error {
 	case errors.Is(err, util.ErrTimeoutError):
 		return fmt.Errorf("no prompt within %s: %w", s.timeout, err)
 	case errors.Is(err, util.ErrConnectionError):
-		return fmt.Errorf("the switch ended the session: %w", errors.Join(err, s.wire.end()))
+		return fmt.Errorf("the switch ended the session: %w", cmp.Or(s.wire.end(), err))
 	}
 	return err
 }

@@ -156,7 +156,8 @@ func (p *project) terminal(sw *inventory.Switch) switches.Dial {
 		if err != nil {
 			return nil, err
 		}
-		term, err := c.Terminal(ctx, 511, 1000)
+		// Ctrl-C must not cut the terminal over which the switch is put back.
+		term, err := c.Terminal(context.WithoutCancel(ctx), 511, 1000)
 		if err != nil {
 			return nil, errors.Join(err, c.Close())
 		}

@@ -83,18 +83,18 @@ func failure(w io.Writer, p *plan.Plan, d plan.DeviceResult) {
 	}
 }
 
-// declared is where the step that failed was written; for a failure of the
-// whole device, its first step.
+// declared is where the step that failed was written; for a line that the
+// whole device refused, its first step. What was only skipped has no place.
 func declared(p *plan.Plan, d plan.DeviceResult) (string, bool) {
-	if len(d.Steps) == 0 {
+	blame := slices.IndexFunc(d.Steps, func(s plan.StepResult) bool {
+		return s.Outcome == plan.StepFailed || s.Outcome == plan.StepFailedVerify
+	})
+	if no := new(*plan.RefusedError); blame < 0 && len(d.Steps) > 0 && errors.As(d.Err, no) {
+		blame = 0
+	}
+	if blame < 0 {
 		return "", false
 	}
-	blame := d.Steps[0].ID
-	for _, step := range d.Steps {
-		if step.Outcome == plan.StepFailed || step.Outcome == plan.StepFailedVerify {
-			blame = step.ID
-		}
-	}
-	i := slices.IndexFunc(p.Steps, func(s plan.PlannedStep) bool { return s.ID == blame })
+	i := slices.IndexFunc(p.Steps, func(s plan.PlannedStep) bool { return s.ID == d.Steps[blame].ID })
 	return Place(p.Steps[i].Range), true
 }

@@ -34,7 +34,7 @@ func Plan(w io.Writer, p *plan.Plan, o Options) {
 func Sum(p *plan.Plan) string {
 	c := p.Counts()
 	if p.Empty() {
-		return fmt.Sprintf("Nothing to do: %s on %s are as declared.",
+		return fmt.Sprintf("Nothing to do: all of %s on %s as declared.",
 			count(c.Resources, "resource", "resources"), count(len(p.Devices), "device", "devices"))
 	}
 	parts := []string{fmt.Sprintf("%d to change", c.Changed)}
