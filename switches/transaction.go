@@ -16,6 +16,7 @@ type Transaction struct {
 	how     procedure
 	confirm time.Duration
 	before  string    // the running configuration, as pin writes it
+	sent    bool      // at least one line was typed
 	armed   bool      // the switch reverts by itself until told otherwise
 	first   time.Time // when it may revert, at the earliest
 	last    time.Time // when it must have reverted, at the latest
@@ -70,6 +71,7 @@ func (s *Session) Begin(ctx context.Context, confirm time.Duration) (*Transactio
 func (t *Transaction) Send(ctx context.Context, lines []string) error {
 	for _, line := range lines {
 		line = strings.TrimSpace(line)
+		t.sent = true
 		reply, err := t.s.say(ctx, line, t.s.timeout)
 		if err != nil {
 			return err

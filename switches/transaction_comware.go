@@ -122,11 +122,13 @@ func (c commitDelay) back(ctx context.Context, t *Transaction, undo []string) er
 
 // hurry leads back without waiting for the timer.
 func (commitDelay) hurry(ctx context.Context, t *Transaction, undo []string) error {
-	if len(undo) == 0 {
-		return errors.New("no lines that lead back are known")
-	}
-	if err := t.undo(ctx, undo); err != nil {
-		return err
+	if t.sent {
+		if len(undo) == 0 {
+			return errors.New("no lines that lead back are known")
+		}
+		if err := t.undo(ctx, undo); err != nil {
+			return err
+		}
 	}
 	if err := t.restored(ctx); err != nil {
 		return err

@@ -258,6 +258,24 @@ interface HundredGigE1/0/11
 	})
 }
 
+// Where nothing was sent, nothing has to be undone or waited for.
+func TestComwareAbortBeforeTheFirstLine(t *testing.T) {
+	r := newReplay(t, join(comwareLogin, comwareNothing, comwareArmed, `
+[leaf-b] return
+`, comwareNothing, `
+<leaf-b> system-view
+[leaf-b] configuration commit
+[leaf-b] return
+`, comwareNothing, "<leaf-b>"))
+	tx, err := open(t, Comware(), r).Begin(t.Context(), 5*time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tx.Abort(t.Context(), nil); err != nil || tx.armed {
+		t.Errorf("abort: %v, armed %v", err, tx.armed)
+	}
+}
+
 func TestComwareUnknownUnit(t *testing.T) {
 	r := newReplay(t, join(comwareLogin, comwareNothing, `
 <leaf-b> system-view
