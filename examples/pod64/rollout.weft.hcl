@@ -1,0 +1,65 @@
+validation "fabric-healthy" {
+  metric "rdma_drops" {
+    source = "switch.port.class.rdma.drops"
+    delta  = true
+    max    = 0 # lossless means none
+  }
+}
+
+validation "latency" {
+  probe   = "nvme-read"
+  sizes   = ["4KiB", "64KiB"]
+  samples = 5000
+
+  metric "p99" {
+    size = "4KiB"
+    max  = "200us"
+  }
+
+  metric "errors" {
+    max = 0
+  }
+}
+
+# One plane after the other, then two servers, then the rest in growing steps.
+rollout "pod" {
+  max_unavailable = 4
+  max_failures    = 1
+
+  phase "baseline" {
+    record = [validation.fabric-healthy, validation.latency]
+  }
+
+  phase "plane-a" {
+    select = [switch.leaf["a"], link.plane-a]
+    gate   = [validation.fabric-healthy]
+    soak   = "1h"
+  }
+
+  phase "plane-b" {
+    select = [switch.leaf["b"], link.plane-b]
+    gate   = [validation.fabric-healthy]
+    soak   = "1h"
+  }
+
+  phase "canary" {
+    select  = [server.node["st01"], server.node["cn01"]]
+    gate    = [validation.fabric-healthy, validation.latency]
+    soak    = "1h"
+    approve = "manual"
+  }
+
+  phase "rest" {
+    select = "remaining"
+    batch  = ["2", "10%", "100%"]
+    gate   = [validation.fabric-healthy, validation.latency]
+    soak   = "30m"
+  }
+}
+
+check "two-planes" {
+  assert {
+    condition     = alltrue([for i in values(initiator.nvme) : i.live_paths >= 8])
+    error_message = "A compute server has fewer than 8 paths: 4 targets on 2 planes."
+  }
+}
