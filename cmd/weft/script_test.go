@@ -51,6 +51,7 @@ func TestScript(t *testing.T) {
 			"sub":                 substitute,
 			"swap-host-key":       swapHostKey,
 			"runs-embedded-agent": runsEmbeddedAgent,
+			"kill-target":         killTarget,
 		},
 		RequireExplicitExec: false,
 	})
@@ -114,13 +115,7 @@ func runsEmbeddedAgent(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	exe, want, err := bundle.New().Open(runtime.GOOS, runtime.GOARCH, "weft-target")
 	ts.Check(err)
-	root := ts.MkAbs(filepath.Join(args[0], ".weft", "lab", "servers", args[1]))
-	cmd := exec.Command(filepath.Join(root, agent.TargetBin), "--root", ".", "status", "--json")
-	cmd.Dir = root
-	out, err := cmd.Output()
-	ts.Check(err)
-	var status agent.TargetStatus
-	ts.Check(json.Unmarshal(out, &status))
+	status := targetStatus(ts, args[0], args[1])
 	if status.Binary != want {
 		ts.Fatalf("weft-target says that it is %s, weft holds %s", status.Binary, want)
 	}
@@ -131,6 +126,28 @@ func runsEmbeddedAgent(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Fatalf("process %d does not run the embedded weft-target", status.PID)
 		}
 	}
+}
+
+// targetStatus asks the weft-target of a simulated server, beside the lab.
+func targetStatus(ts *testscript.TestScript, dir, host string) agent.TargetStatus {
+	root := ts.MkAbs(filepath.Join(dir, ".weft", "lab", "servers", host))
+	cmd := exec.Command(filepath.Join(root, agent.TargetBin), "--root", ".", "status", "--json")
+	cmd.Dir = root
+	out, err := cmd.Output()
+	ts.Check(err)
+	var status agent.TargetStatus
+	ts.Check(json.Unmarshal(out, &status))
+	return status
+}
+
+// killTarget kills the weft-target of a simulated server with SIGKILL.
+func killTarget(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: kill-target DIR HOST")
+	}
+	p, err := os.FindProcess(targetStatus(ts, args[0], args[1]).PID)
+	ts.Check(err)
+	ts.Check(p.Kill())
 }
 
 // stopLabs stops every lab below dir.
