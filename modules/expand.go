@@ -60,6 +60,9 @@ func Expand(m *inventory.Model, env Env) (*Fleet, hcl.Diagnostics) {
 	x.targets()
 	x.probes()
 	x.notes()
+	for _, r := range x.refusals {
+		x.diags = append(x.diags, r.diagnostic())
+	}
 	return x.fleet, x.diags
 }
 
@@ -68,6 +71,8 @@ type expansion struct {
 	env   Env
 	fleet *Fleet
 	diags hcl.Diagnostics
+
+	refusals []refusal
 
 	ports map[*inventory.RNIC]plan.ID     // the switch port a NIC is cabled to
 	nics  map[*inventory.RNIC][]plan.ID   // what must be in force before a NIC is used
@@ -80,12 +85,32 @@ func (x *expansion) add(id plan.ID, r plan.Resource, at hcl.Range, needs ...plan
 }
 
 // refuse reports what weft cannot do yet and must not skip in silence.
+// Instances of one block that are refused for the same reason share a report.
 func (x *expansion) refuse(at hcl.Range, block, what string) {
-	x.diags = append(x.diags, &hcl.Diagnostic{
-		Severity: hcl.DiagError, Subject: at.Ptr(),
-		Summary: "WF-PLAN-001: described, not yet managed",
-		Detail:  fmt.Sprintf("%s: %s", block, what),
-	})
+	for i := range x.refusals {
+		if r := &x.refusals[i]; r.at == at && r.what == what {
+			r.blocks = append(r.blocks, block)
+			return
+		}
+	}
+	x.refusals = append(x.refusals, refusal{at, what, []string{block}})
+}
+
+type refusal struct {
+	at     hcl.Range
+	what   string
+	blocks []string
+}
+
+func (r refusal) diagnostic() *hcl.Diagnostic {
+	who := r.blocks[0]
+	if n := len(r.blocks) - 1; n > 0 {
+		who += fmt.Sprintf(" and %d more", n)
+	}
+	return &hcl.Diagnostic{
+		Severity: hcl.DiagError, Subject: r.at.Ptr(),
+		Summary: "WF-PLAN-001: described, not yet managed", Detail: who + ": " + r.what,
+	}
 }
 
 // switches expands one switch: its classes, then its ports.

@@ -111,7 +111,7 @@ func TestExpandNotes(t *testing.T) {
 // The plain pilot wants RDMA, which is not there yet: refused by name.
 func TestExpandRefuses(t *testing.T) {
 	_, diags := Expand(pilot(t), offline(t))
-	if len(diags) != 2 || !strings.Contains(diags[0].Detail, `target.nvme["st1"]: transport`) {
+	if len(diags) != 1 || !strings.Contains(diags[0].Detail, `target.nvme["st1"] and 1 more: transport`) {
 		t.Errorf("diagnostics: %v", diags)
 	}
 	if diags[0].Subject == nil || diags[0].Subject.Filename != "storage.weft.hcl" {
