@@ -6,7 +6,8 @@ HOST     := $(shell $(GO) env GOOS)-$(shell $(GO) env GOARCH)
 PLATFORMS := $(sort linux-amd64 linux-arm64 $(HOST))
 AGENTS   := weft-target weft-initiator
 BUNDLE   := internal/bundle/agents
-SOURCES  := $(shell find cmd internal plan inventory modules switches -name '*.go' -not -name '*_test.go') go.mod go.sum
+SOURCES  := $(shell find cmd internal plan inventory modules switches examples -name '*.go' -not -name '*_test.go') go.mod go.sum
+EXAMPLES := $(wildcard examples/*/*.weft.hcl examples/*/*.weftvars)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 .PHONY: help build demo test race bench fuzz lint cross deps clean
@@ -16,7 +17,7 @@ help: ## this list
 
 build: bin/weft ## the agents, then weft with the agents inside: bin/weft
 
-bin/weft: $(SOURCES) $(foreach p,$(PLATFORMS),$(foreach a,$(AGENTS),$(BUNDLE)/$(p)/$(a).gz))
+bin/weft: $(SOURCES) $(EXAMPLES) $(foreach p,$(PLATFORMS),$(foreach a,$(AGENTS),$(BUNDLE)/$(p)/$(a).gz))
 	$(BUILD) $(LDFLAGS) -o $@ ./cmd/weft
 
 # One agent for one platform, gzipped without a name or a time so that equal
@@ -42,7 +43,7 @@ race: ## the tests again with the race detector (wants a C compiler)
 	else echo "race detector not run: there is no gcc"; test -z "$$CI"; fi
 
 lint: ## gofmt, vet, staticcheck, go mod tidy
-	@test -z "$$(gofmt -l cmd internal plan inventory modules switches)" || { gofmt -l cmd internal plan inventory modules switches; echo "not gofmt'ed"; exit 1; }
+	@test -z "$$(gofmt -l cmd internal plan inventory modules switches examples)" || { gofmt -l cmd internal plan inventory modules switches examples; echo "not gofmt'ed"; exit 1; }
 	$(GO) vet ./...
 	$(GO) run $(STATICCHECK) ./...
 	$(GO) mod tidy -diff

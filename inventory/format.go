@@ -28,7 +28,7 @@ func Format(name string, r io.Reader) (before, after []byte, diags hcl.Diagnosti
 		return src, nil, f.diags
 	}
 	after = hclwrite.Format(src)
-	if !sameTokens(src, after) {
+	if !bytes.Equal(src, after) && !sameTokens(src, after) {
 		return src, nil, hcl.Diagnostics{problem(codeSyntax, fileStart(name), "cannot lay out "+name,
 			"The canonical layout would change what the file says, so it stays as it is.")}
 	}

@@ -22,7 +22,8 @@ func (a *app) completionCmd(root *cobra.Command) *cobra.Command {
 	}
 	return &cobra.Command{
 		Use: "completion bash|zsh|fish|powershell", Short: "Print what makes a shell complete weft's commands",
-		Long: `completion prints a script for a shell. To use it now and in every shell to come:
+		Long: `completion prints a script for a shell; bash needs its bash-completion package, too.
+To use it now and in every shell to come:
 
   bash        source <(weft completion bash)             # and this line in ~/.bashrc
   zsh         source <(weft completion zsh)              # and this line in ~/.zshrc, after compinit

@@ -7,7 +7,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/spf13/cobra"
@@ -90,16 +92,12 @@ func (a *app) format(ctx context.Context, args []string, f fmtFlags) error {
 	}
 	broken := sources("", nil)
 	var diags hcl.Diagnostics
-	for _, s := range walk.found {
-		if err := ctx.Err(); err != nil {
-			return err
+	for i, more := range walk.read(ctx) {
+		diags = append(diags, more.diags...)
+		if more.err != nil {
+			return more.err
 		}
-		more, err := s.read()
-		if err != nil {
-			return err
-		}
-		diags = append(diags, more...)
-		if more.HasErrors() && !s.values() { // a snippet might show a secret
+		if s := walk.found[i]; more.diags.HasErrors() && !s.values() { // a snippet might show a secret
 			broken.Files[s.name] = &hcl.File{Bytes: s.before}
 		}
 	}
@@ -155,10 +153,16 @@ type source struct {
 	before, after []byte
 }
 
-func (s *source) read() (hcl.Diagnostics, error) {
+// problems are what is wrong with a source, or why it cannot be read.
+type problems struct {
+	diags hcl.Diagnostics
+	err   error
+}
+
+func (s *source) read() problems {
 	f, err := os.Open(s.path)
 	if err != nil {
-		return nil, err
+		return problems{err: err}
 	}
 	defer f.Close()
 	var diags hcl.Diagnostics
@@ -166,7 +170,7 @@ func (s *source) read() (hcl.Diagnostics, error) {
 	if !s.changed() {
 		s.before, s.after = nil, nil // not needed any more
 	}
-	return diags, nil
+	return problems{diags: diags}
 }
 
 func (s *source) changed() bool { return string(s.before) != string(s.after) }
@@ -192,6 +196,25 @@ type walk struct {
 	found     []*source
 }
 
+// read reads all files that were found, several at once.
+func (w *walk) read(ctx context.Context) []problems {
+	all := make([]problems, len(w.found))
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	for i, s := range w.found {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			if all[i].err = ctx.Err(); all[i].err == nil {
+				all[i] = s.read()
+			}
+		})
+	}
+	wg.Wait()
+	return all
+}
+
+// ours reports whether weft reads files of that name.
 func ours(name string) bool {
 	return strings.HasSuffix(name, ".weft.hcl") || strings.HasSuffix(name, ".weftvars")
 }

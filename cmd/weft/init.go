@@ -158,17 +158,19 @@ func (a *app) begun(texts []text, ignored bool) {
 		}
 		return
 	}
-	fmt.Fprintf(a.stdout, "Wrote into %s:\n", a.dir)
+	weft := []string{"weft"}
+	if a.dir == "." {
+		fmt.Fprintln(a.stdout, "Wrote:")
+	} else {
+		fmt.Fprintf(a.stdout, "Wrote into %s:\n", a.dir)
+		weft = append(weft, "-C", a.dir)
+	}
 	for _, t := range texts {
 		fmt.Fprintf(a.stdout, "  %s\n", t.name)
 	}
 	if ignored {
 		fmt.Fprintf(a.stderr, "Your .gitignore stays as it is; it should list %s.\n",
 			strings.Join(strings.Fields(gitignore), " and "))
-	}
-	weft := []string{"weft"}
-	if a.dir != "." {
-		weft = append(weft, "-C", a.dir)
 	}
 	fmt.Fprintf(a.stdout, "\nNext:\n  %s\n  %s\n",
 		remote.Quote(append(slices.Clone(weft), "validate")...), remote.Quote(append(weft, "graph")...))
