@@ -167,7 +167,7 @@ func driveSize(m *inventory.Model, p *inventory.Pool) int64 {
 }
 
 func newSwitch(sw *inventory.Switch) switchSpec {
-	s := switchSpec{name: sw.Name, host: sw.Host, addr: sw.Addr, spec: simswitch.Spec{OS: sw.OS, Hostname: sw.Name, Serial: sw.Serial}}
+	s := switchSpec{name: sw.Name, host: sw.Host, addr: sw.Addr, spec: simswitch.Spec{OS: sw.OS, Hostname: hostname(sw.Host), Serial: sw.Serial}}
 	if sw.Credential != nil {
 		s.user = sw.Credential.User
 	}
@@ -253,4 +253,14 @@ func portName(os, port string) string {
 		return name + number
 	}
 	return port
+}
+
+// hostname is what a switch calls itself: the first label of the name it is
+// managed by, or the whole of an address.
+func hostname(host string) string {
+	if _, err := netip.ParseAddr(host); err == nil {
+		return strings.NewReplacer(".", "-", ":", "-").Replace(host)
+	}
+	name, _, _ := strings.Cut(host, ".")
+	return name
 }
