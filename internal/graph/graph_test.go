@@ -102,7 +102,7 @@ target "own" {
 target "array" {
   engine    = "external"
   transport = ["tcp"]
-  portals   = ["10.0.1.50:4420", "[fd00::50]:4420"]
+  portals   = ["10.0.1.50:4420", "10.0.1.51:4420", "[fd00::50]:4420"]
   subsystem "d" { nqn = "nqn.2026-11.net.example:array" }
 }
 target "far" {
@@ -118,7 +118,7 @@ initiator "i" {
 `
 
 func TestASCII(t *testing.T) {
-	const want = `pod: 2 planes, 3 switches, 3 servers, 5 links, 5 paths
+	const want = `pod: 2 planes, 3 switches, 3 servers, 5 links, 6 paths
 
 plane a of fabric.roce  10.0.1.0/24, tcp, lossy
   switch.leaf["x"]  nxos
@@ -153,6 +153,7 @@ paths, initiator to target
     a of fabric.back  fd00::1 -- [fd00::2]:4420
   initiator.i -> target.array
     a of fabric.roce  10.0.1.1 -- switch.leaf["x"] -- ? -- 10.0.1.50:4420
+    a of fabric.roce  10.0.1.1 -- switch.leaf["x"] -- ? -- 10.0.1.51:4420
     a of fabric.back  fd00::1 -- ? -- [fd00::50]:4420
   initiator.i -> target.far
     no plane  ? -- 192.0.2.1:4420
@@ -180,7 +181,7 @@ func TestForPrograms(t *testing.T) {
 	}
 	for _, want := range []string{
 		`subgraph p1["plane a of fabric.back: fd00::/64, tcp, lossy"]`,
-		`["no link declared"]`, `["target.far"]`, `-.->|"target.far over no plane"|`, `---|"Ethernet1/49 - HGE1/0/1, 400G"|`,
+		`["no link declared"]`, `["target.far"]`, `-.->|"target.array over a of fabric.roce, a of fabric.back"|`, `-.->|"target.far over no plane"|`, `---|"Ethernet1/49 - HGE1/0/1, 400G"|`,
 	} {
 		if !strings.Contains(mermaid, want) {
 			t.Errorf("no %s in\n%s", want, mermaid)

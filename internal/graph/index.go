@@ -2,6 +2,7 @@ package graph
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -20,10 +21,9 @@ type index struct {
 
 // A side is a link as seen from one of its ends.
 type side struct {
-	link      *Link
-	port      string
-	other     End
-	otherPort string // of a switch
+	link  *Link
+	port  string
+	other End
 }
 
 func newIndex(g *Graph) *index {
@@ -122,11 +122,13 @@ func (x *index) pairs() []*pair {
 	return list
 }
 
-// planes names the planes of a pair.
+// planesOf names the planes of a pair, each once.
 func (x *index) planesOf(p *pair) string {
 	var names []string
 	for _, path := range p.paths {
-		names = append(names, x.planeName(path.Plane))
+		if name := x.planeName(path.Plane); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
 	}
 	return strings.Join(names, ", ")
 }
