@@ -20,8 +20,9 @@ var may = map[string][]string{
 	"internal/latency": {},
 
 	// The engine and the language know nothing of devices.
-	"plan":      {},
-	"inventory": {},
+	"plan":                {},
+	"inventory":           {"inventory/catalogue"},
+	"inventory/catalogue": {},
 
 	// Machines.
 	"internal/remote":            {},
@@ -61,7 +62,7 @@ var may = map[string][]string{
 	// Programs.
 	"cmd/weft-target":    {"internal/nvme/...", "internal/agent"},
 	"cmd/weft-initiator": {"internal/nvme/...", "internal/agent"},
-	"cmd/weft": {"plan", "inventory", "modules", "switches", "internal/remote/...", "internal/agent", "internal/bundle",
+	"cmd/weft": {"plan", "inventory", "inventory/catalogue", "modules", "switches", "internal/remote/...", "internal/agent", "internal/bundle",
 		"internal/prove", "internal/view", "internal/graph", "internal/lab", "examples"},
 
 	"internal/arch": {},

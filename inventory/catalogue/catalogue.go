@@ -1,0 +1,165 @@
+// Package catalogue holds what is known about hardware before it is asked:
+// servers, NICs, switches and arrays, each fact with where it was read.
+package catalogue
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// A Fact is one thing known about a device. The zero Fact is not known.
+type Fact[T any] struct {
+	Value  T      `json:"value"`
+	Source string `json:"source"` // the document it was read in; "": nobody wrote it down
+	Known  bool   `json:"-"`
+}
+
+// Proven reports whether the fact has a source. Only a proven fact may refuse
+// what somebody declared; any other may only warn.
+func (f Fact[T]) Proven() bool { return f.Known && f.Source != "" }
+
+// IsZero reports whether the fact is not known, for JSON.
+func (f Fact[T]) IsZero() bool { return !f.Known }
+
+// A Catalogue is all rows, in the order of their files.
+type Catalogue struct {
+	Servers  []*Server   `json:"servers,omitempty"`
+	NICs     []*NIC      `json:"nics,omitempty"`
+	OS       []*SwitchOS `json:"switch_os,omitempty"`
+	Switches []*Switch   `json:"switches,omitempty"`
+	Arrays   []*Array    `json:"arrays,omitempty"`
+}
+
+// A Server is one model of server.
+type Server struct {
+	ID     string `json:"id"`
+	Vendor string `json:"vendor"`
+	Model  string `json:"model"`
+
+	SysVendor Fact[[]string] `json:"sys_vendor,omitzero"` // DMI sys_vendor is one of these
+	Product   Fact[[]string] `json:"product,omitzero"`    // DMI product_name is one of these
+
+	PCIeGeneration Fact[int] `json:"pcie_generation,omitzero"` // the newest that any slot offers
+	PCIeSlots      Fact[int] `json:"pcie_slots,omitzero"`      // at most, with the fullest risers
+	OCPSlots       Fact[int] `json:"ocp_slots,omitzero"`       // OCP 3.0
+}
+
+// A NIC is one family of network adapters that its driver and PCI ids tell apart.
+type NIC struct {
+	ID     string `json:"id"`
+	Vendor string `json:"vendor"`
+	Model  string `json:"model"`
+
+	PCI              Fact[[]string] `json:"pci,omitzero"`               // vendor:device in small hexadecimal; software has none
+	VirtualFunctions Fact[[]string] `json:"virtual_functions,omitzero"` // the same of its virtual functions
+	Driver           Fact[string]   `json:"driver,omitzero"`            // Linux module of the network interface
+	RDMADriver       Fact[string]   `json:"rdma_driver,omitzero"`       // Linux module of the RDMA device
+	Transports       Fact[[]string] `json:"transports,omitzero"`        // rocev2, infiniband, iwarp
+
+	PCIeGeneration Fact[int] `json:"pcie_generation,omitzero"`
+	Speed          Fact[int] `json:"speed,omitzero"`     // of its fastest port, Gbit/s
+	MaxMTU         Fact[int] `json:"max_mtu,omitzero"`   // bytes
+	IOQueues       Fact[int] `json:"io_queues,omitzero"` // I/O queues per connection that are known to work
+}
+
+// A SwitchOS is what holds for every switch of one operating system.
+type SwitchOS struct {
+	ID     string `json:"id"` // the value of switch.os
+	Vendor string `json:"vendor"`
+
+	PortNames     Fact[[]string] `json:"port_names,omitzero"`     // regular expressions, each for a whole name
+	CommitMethods Fact[[]string] `json:"commit_methods,omitzero"` // values of safety.commit_method, the preferred one first
+	Queues        Fact[int]      `json:"queues,omitzero"`         // egress queues of a port
+	MaxMTU        Fact[int]      `json:"max_mtu,omitzero"`        // bytes
+	AvoidPFC      Fact[[]int]    `json:"avoid_pfc,omitzero"`      // priorities the vendor advises against making lossless
+
+	ports *regexp.Regexp
+}
+
+// A Switch is one model of switch. What is not known of it holds as its OS says.
+type Switch struct {
+	ID      string `json:"id"`
+	OS      string `json:"os"`
+	Model   string `json:"model"`
+	Pattern string `json:"pattern"` // regular expression: the name the switch reports for itself has it
+
+	Ports          Fact[map[string]int] `json:"ports,omitzero"`            // how many of each speed in Gbit/s
+	Queues         Fact[int]            `json:"queues,omitzero"`           // egress queues of a port
+	NoDropClasses  Fact[int]            `json:"no_drop_classes,omitzero"`  // lossless classes at once, at most
+	PauseBufferMin Fact[int]            `json:"pause_buffer_min,omitzero"` // bytes of headroom of a class, at least
+	HeadroomCells  Fact[int]            `json:"headroom_cells,omitzero"`   // cells of the headroom pool, by default
+	CellBytes      Fact[int]            `json:"cell_bytes,omitzero"`       // bytes of a buffer cell
+	WREDUnit       Fact[string]         `json:"wred_unit,omitzero"`        // what WRED limits count: cells or packets
+	Releases       Fact[string]         `json:"releases,omitzero"`         // releases of the OS made for it
+
+	model *regexp.Regexp
+}
+
+// An Array is a storage array that initiators connect to as an external target.
+type Array struct {
+	ID     string `json:"id"`
+	Vendor string `json:"vendor"`
+	Model  string `json:"model"`
+
+	Transports Fact[[]string] `json:"transports,omitzero"` // rocev2, infiniband, iwarp, tcp
+	Since      Fact[string]   `json:"since,omitzero"`      // first release that speaks NVMe over Fabrics
+}
+
+// Server returns the row of a server by what DMI says of it, or nil.
+func (c *Catalogue) Server(sysVendor, product string) *Server {
+	return find(c.Servers, func(s *Server) bool {
+		return among(s.SysVendor.Value, sysVendor) && among(s.Product.Value, product)
+	})
+}
+
+// NIC returns the row of an adapter by its PCI ids, "15b3:1017", or nil. A
+// virtual function has the row of its adapter.
+func (c *Catalogue) NIC(pci string) *NIC {
+	return find(c.NICs, func(n *NIC) bool {
+		return among(n.PCI.Value, pci) || among(n.VirtualFunctions.Value, pci)
+	})
+}
+
+// SwitchOS returns the row of a switch operating system, "nxos", or nil.
+func (c *Catalogue) SwitchOS(os string) *SwitchOS {
+	return find(c.OS, func(o *SwitchOS) bool { return o.ID == os })
+}
+
+// Switch returns the row of a switch by its operating system and the model it
+// reports, "N9K-C93180YC-EX", or nil.
+func (c *Catalogue) Switch(os, model string) *Switch {
+	return find(c.Switches, func(s *Switch) bool { return s.OS == os && s.model.MatchString(model) })
+}
+
+// PortName reports whether a name can be that of a port. Where known is false
+// the answer may only warn: the operating system has no row, or none with a
+// source.
+func (c *Catalogue) PortName(os, name string) (ok, known bool) {
+	o := c.SwitchOS(os)
+	if o == nil || !o.PortNames.Known {
+		return false, false
+	}
+	return o.ports.MatchString(name), o.PortNames.Proven()
+}
+
+// Array returns the row of a storage array, or nil.
+func (c *Catalogue) Array(vendor, model string) *Array {
+	return find(c.Arrays, func(a *Array) bool {
+		return strings.EqualFold(a.Vendor, vendor) && strings.EqualFold(a.Model, model)
+	})
+}
+
+func find[R any](rows []*R, match func(*R) bool) *R {
+	if i := slices.IndexFunc(rows, match); i >= 0 {
+		return rows[i]
+	}
+	return nil
+}
+
+// among reports whether one of the names is the word, without regard to case
+// and to the spaces that firmware pads with.
+func among(names []string, word string) bool {
+	word = strings.TrimSpace(word)
+	return slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, word) })
+}
