@@ -81,7 +81,8 @@ There is no state file: every command reads the devices.
 	f.StringVar(&a.color, "color", "auto", "auto, always or never; NO_COLOR is honoured")
 	f.IntVar(&a.parallelism, "parallelism", 16, "devices worked on at once")
 	root.AddCommand(a.validateCmd(), a.planCmd(), a.applyCmd(), a.showCmd(), a.verifyCmd(), a.labCmd(), a.versionCmd(),
-		a.initCmd(), a.fmtCmd(), a.graphCmd(), a.catalogueCmd(), a.completionCmd(root))
+		a.initCmd(), a.fmtCmd(), a.graphCmd(), a.catalogueCmd(), a.completionCmd(root),
+		a.consoleCmd())
 	for _, c := range root.Commands() {
 		c.Long = strings.TrimSpace(c.Long) + "\n\n" + exitHelp
 	}

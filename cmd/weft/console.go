@@ -1,0 +1,156 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/signal"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/spf13/cobra"
+
+	"weft/inventory"
+)
+
+// maxLine is how long one expression may be, in bytes.
+const maxLine = 1 << 20
+
+func (a *app) consoleCmd() *cobra.Command {
+	var expr string
+	cmd := &cobra.Command{
+		Use: "console", Short: "Compute expressions against the files; no network", Args: exactly(),
+		Long: `console computes expressions as attributes in the files would be: functions, var.x,
+local.x and blocks such as server.node["st1"].rnic.p0.address. It prints values in
+HCL syntax, a reference as its address, and never what is sensitive. What devices
+tell, such as live_paths, is not known here. In a directory without *.weft.hcl
+there are functions only.
+
+Without --eval it reads one expression a line from standard input, up to its end
+or the line exit. An error does not stop it; unless somebody is typing, the exit
+code is 1 after one.
+
+With --json standard output has one value in JSON a line, and events are on
+standard error.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c := &console{app: a, out: a.stdout, source: "--eval"}
+			if a.json {
+				a.stdout = a.stderr // where the events go
+			}
+			a.begin(cmd)
+			var err error
+			if c.model, err = a.consoleModel(); err != nil {
+				return err
+			}
+			if cmd.Flags().Changed("eval") {
+				return c.eval([]byte(expr), hcl.InitialPos)
+			}
+			return c.session()
+		},
+	}
+	cmd.Flags().StringVar(&expr, "eval", "", "the one expression to compute")
+	completeFlag(cmd, "eval")
+	return cmd
+}
+
+// consoleModel loads the files. A directory without any has nothing to refer
+// to, and that is no error.
+func (a *app) consoleModel() (*inventory.Model, error) {
+	files, err := fs.Glob(os.DirFS(a.dir), "*.weft.hcl")
+	if err != nil || len(files) > 0 {
+		return a.load()
+	}
+	if _, err := os.Stat(a.dir); err != nil {
+		return nil, fmt.Errorf("--chdir: %w", err)
+	}
+	if !a.json {
+		fmt.Fprintf(a.stderr, "There is no *.weft.hcl in %s: functions only.\n", a.dir)
+	}
+	m, _ := inventory.Load(os.DirFS(a.dir), inventory.Options{LookupEnv: os.LookupEnv}) // it would say the same
+	return m, nil
+}
+
+// A console computes one expression after the other.
+type console struct {
+	*app
+	model  *inventory.Model
+	out    io.Writer
+	source string // what diagnostics call the place expressions come from
+}
+
+// session reads expressions from standard input, one a line.
+func (c *console) session() error {
+	c.source = "standard input"
+	typed := onTerminal(c.stdin) && onTerminal(c.out)
+	prompt := func() {}
+	if typed {
+		prompt = func() { fmt.Fprint(c.out, "> ") }
+		signal.Reset(os.Interrupt) // nothing is to be finished: Ctrl-C ends weft, also while it waits for a line
+	}
+	lines := bufio.NewScanner(c.stdin)
+	lines.Buffer(nil, maxLine)
+	var failed error
+	at := hcl.InitialPos
+	for prompt(); lines.Scan(); prompt() {
+		line := bytes.TrimSpace(lines.Bytes())
+		if string(line) == "exit" {
+			return c.end(failed, typed)
+		}
+		if len(line) > 0 && line[0] != '#' {
+			failed = cmp.Or(c.eval(lines.Bytes(), at), failed)
+		}
+		at.Line++
+		at.Byte++ // see eval
+	}
+	if typed {
+		fmt.Fprintln(c.out) // after the prompt
+	}
+	if err := lines.Err(); err != nil {
+		if errors.Is(err, bufio.ErrTooLong) {
+			err = fmt.Errorf("it is longer than %d MiB", maxLine>>20)
+		}
+		return fmt.Errorf("line %d of standard input: %w", at.Line, err)
+	}
+	return c.end(failed, typed)
+}
+
+// end is how a session ends: whoever typed has seen what failed.
+func (c *console) end(failed error, typed bool) error {
+	if typed {
+		return nil
+	}
+	return failed
+}
+
+// eval computes an expression and prints its value, or what is wrong with it.
+func (c *console) eval(text []byte, at hcl.Pos) error {
+	value, diags := c.model.EvaluateText(text, c.source, at)
+	if len(diags) > 0 {
+		// Lines before this one are not kept; empty ones take their place.
+		text = append(bytes.Repeat([]byte("\n"), at.Byte), text...)
+		c.model.Files[c.source] = &hcl.File{Bytes: text}
+	}
+	if err := c.report(c.model, diags); err != nil {
+		return err
+	}
+	shown := value.HCL()
+	if c.json {
+		text, err := value.MarshalJSON()
+		if err != nil {
+			return err
+		}
+		shown = string(text)
+	}
+	_, err := fmt.Fprintln(c.out, shown)
+	return err
+}
+
+// onTerminal reports whether a stream leads to a person.
+func onTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && isTerminal(f)
+}
