@@ -55,7 +55,7 @@ func (e *evaluator) newBody(s *schema, src *hclsyntax.Body, header hcl.Range, wh
 }
 
 func (e *evaluator) addAttr(b *body, a *hclsyntax.Attribute, what string) {
-	spec, known := b.schema.attrs[a.Name]
+	spec, known := b.schema.attr(a.Name)
 	_, isBlock := b.schema.blocks[a.Name]
 	switch {
 	case slices.Contains(b.schema.later, a.Name):

@@ -18,8 +18,12 @@ type builder struct {
 // build makes all enabled instances in the order in which they refer to each
 // other. What an attribute refers to is made before.
 func (b *builder) build() {
-	for _, d := range b.decls {
+	all := b.contents()
+	for i, d := range all.decls {
 		b.get(d.instances)
+		for _, o := range d.objects {
+			o.order = i
+		}
 	}
 	makers := map[string]func(*object){
 		"connection": b.connection,
@@ -36,7 +40,7 @@ func (b *builder) build() {
 		"rollout":    b.rollout,
 	}
 	byKind := map[string][]*decl{}
-	for _, d := range b.decls {
+	for _, d := range all.decls {
 		byKind[d.kind] = append(byKind[d.kind], d)
 	}
 	for _, kind := range referable() {
@@ -48,7 +52,15 @@ func (b *builder) build() {
 			}
 		}
 	}
-	b.outputsAndChecks()
+	for _, m := range all.modules {
+		if m.call != nil {
+			b.block(m.call)
+		}
+		if m.call == nil || b.enabled(m.call) {
+			b.outputs(m)
+			b.checks(m)
+		}
+	}
 }
 
 // enabled reports whether an object takes effect: it and everything that it
@@ -64,7 +76,7 @@ func (e *evaluator) enabled(o *object) bool {
 }
 
 func (e *evaluator) computeEnabled(o *object) bool {
-	if o.parent != nil && !e.enabled(o.parent) {
+	if o.parent != nil && !e.enabled(o.parent) || o.in.call != nil && !e.enabled(o.in.call) {
 		return false
 	}
 	if _, ok := o.body.schema.attrs["enabled"]; ok {
@@ -73,7 +85,7 @@ func (e *evaluator) computeEnabled(o *object) bool {
 		}
 	}
 	for _, name := range o.body.names {
-		t := o.body.schema.attrs[name]
+		t, _ := o.body.schema.attr(name)
 		if len(t.takes.refs) == 0 || t.takes.many || !t.needed && name != "server" {
 			continue
 		}
@@ -108,9 +120,7 @@ func (b *builder) block(o *object) Block {
 		}
 	}
 	if _, ok := s.attrs["depends_on"]; ok {
-		for _, on := range b.references(o, "depends_on") {
-			block.DependsOn = append(block.DependsOn, on.addr)
-		}
+		block.DependsOn = b.dependsOn(o)
 	}
 	for _, c := range o.children {
 		if c.label == "" && !o.body.schema.blocks[c.kind].many && b.block(c).incomplete {
@@ -118,6 +128,36 @@ func (b *builder) block(o *object) Block {
 		}
 	}
 	return block
+}
+
+// dependsOn lists what an instance and the modules around it depend on. A
+// module stands for everything in it.
+func (b *builder) dependsOn(o *object) []string {
+	var list []string
+	seen := map[string]bool{}
+	add := func(addr string) {
+		if !seen[addr] {
+			seen[addr] = true
+			list = append(list, addr)
+		}
+	}
+	for ; o != nil; o = o.in.call {
+		for _, on := range b.references(o, "depends_on") {
+			if on.inside == nil {
+				add(on.addr)
+				continue
+			}
+			for _, d := range b.contentsOf(on.inside).decls {
+				b.get(d.instances)
+				for _, r := range d.objects {
+					if b.enabled(r) {
+						add(r.addr)
+					}
+				}
+			}
+		}
+	}
+	return list
 }
 
 // references returns the enabled objects that an attribute refers to, each
@@ -246,27 +286,33 @@ func unitOf[T any](b *builder, o *object, name string, parse func(string) (T, er
 	return t
 }
 
-func (b *builder) outputsAndChecks() {
-	for _, d := range b.outputs {
+// outputs makes those of the root and tries out those of modules.
+func (b *builder) outputs(m *module) {
+	for _, d := range m.outputs {
 		out := &Output{Block: b.block(d.object), Name: d.name, Sensitive: b.flag(d.object, "sensitive")}
 		if a := d.body.attrs["value"]; a != nil {
-			out.Value = b.lazy(a.Expr)
+			out.Value = &bound{a.Expr, m.scope}
 			v := b.tryOut(out.Value)
 			if v.ContainsMarked() && !out.Sensitive {
 				b.report(within(problem(codeShown, a.NameRange, "a sensitive value is shown here",
 					"output.%s uses a sensitive value. Give it sensitive = true.", d.name), a.NameRange))
 			}
 		}
-		b.m.Outputs = append(b.m.Outputs, out)
+		if m.call == nil {
+			b.m.Outputs = append(b.m.Outputs, out)
+		}
 	}
-	for _, d := range b.checks {
+}
+
+func (b *builder) checks(m *module) {
+	for _, d := range m.checks {
 		check := &Check{Block: b.block(d.object), Name: d.name}
 		for _, c := range d.body.blocks {
 			condition, message := c.body.attrs["condition"], c.body.attrs["error_message"]
 			if condition == nil || message == nil {
 				continue
 			}
-			a := Assert{Condition: b.lazy(condition.Expr), ErrorMessage: b.lazy(message.Expr)}
+			a := Assert{Condition: &bound{b.lazy(condition.Expr), m.scope}, ErrorMessage: &bound{b.lazy(message.Expr), m.scope}}
 			b.tryOut(a.Condition)
 			b.tryOut(a.ErrorMessage)
 			check.Asserts = append(check.Asserts, a)
@@ -285,7 +331,5 @@ func (b *builder) tryOut(x hcl.Expression) cty.Value {
 
 // withObserved is a scope in which observed attributes have values.
 func (e *evaluator) withObserved(o Observed) *hcl.EvalContext {
-	scope := e.scope.NewChild()
-	scope.Variables = map[string]cty.Value{observedKey: cty.CapsuleVal(observedType, &o)}
-	return scope
+	return observing(e.root.scope, cty.CapsuleVal(observedType, &o))
 }

@@ -81,7 +81,11 @@ func derivedAllowHosts(e *evaluator, o *object) cty.Value {
 // connect finds the initiators of every target.
 func (e *evaluator) connect() cty.Value {
 	connections := map[*object][]*object{}
-	for _, d := range e.decls {
+	all := e.contents()
+	if !all.complete {
+		return cty.DynamicVal
+	}
+	for _, d := range all.decls {
 		if d.kind != "initiator" {
 			continue
 		}
@@ -110,8 +114,8 @@ func (e *evaluator) connect() cty.Value {
 
 // owner is weft.name.
 func (e *evaluator) owner() cty.Value {
-	if e.weft == nil {
+	if e.root.weft == nil {
 		return cty.DynamicVal
 	}
-	return e.attr(e.weft.object, "name")
+	return e.attr(e.root.weft.object, "name")
 }

@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -25,7 +26,6 @@ func languageMistakes() []mistake {
 		{"unknown attribute", []string{`  user     = "admin"`, `  usr = "admin"`}, codeAttribute, `usr =`, `Did you mean "user"?`},
 		{"stray attribute", []string{`weft {`, "hosts = 3\nweft {"}, codeAttribute, `hosts = 3`, "weft.weftvars"},
 		{"observed written", []string{`connect { to`, "live_paths = 2\n  connect { to"}, codeAttribute, `live_paths = 2`, "by itself"},
-		{"module", []string{`weft {`, "module \"x\" {}\nweft {"}, codeLater, `module "x"`, "described, not yet managed"},
 		{"removed", []string{`weft {`, "removed {}\nweft {"}, codeLater, `removed`, "described, not yet managed"},
 		{"sysctl", []string{`file "/etc/motd"`, "sysctl \"vm\" {}\n  file \"/etc/motd\""}, codeLater, `sysctl`, "described, not yet managed"},
 		{"package", []string{`file "/etc/motd"`, "package \"x\" {}\n  file \"/etc/motd\""}, codeLater, `package`, ""},
@@ -75,7 +75,7 @@ func languageMistakes() []mistake {
 		{"cycle", []string{`weft {`, "locals {\n  x = local.y\n  y = local.x\n}\nweft {"}, codeCycle, `x = local.y`, "local.y (main.weft.hcl:"},
 		{"cycle of for_each", []string{`for_each = { a = 21, b = 22 }`, `for_each = { for k, v in server.compute : k => 1 }`}, codeCycle, `for_each`, "server.compute ("},
 		{"cycle of allow_hosts", []string{`connect { to = target.nvme }`, `connect { to = length(target.nvme.subsystem["data"].allow_hosts) > 9 ? target.nvme : target.nvme }`}, codeCycle, `subsystem "data"`, "the initiators of all targets needs"},
-		{"observed", []string{`content = "managed"`, `content = initiator.nvme["a"].live_paths`}, codeObserved, `live_paths`, "An output or a check may use it"},
+		{"observed", []string{`content = "managed"`, `content = initiator.nvme["a"].live_paths`}, codeObserved, `live_paths`, "An output, a check or"},
 		{"deep", []string{`"1TiB"`, strings.Repeat("(", 2000) + `"1TiB"` + strings.Repeat(")", 2000)}, codeTooLarge, `size =`, "nested"},
 		{"long number", []string{`priority  = 3`, `priority  = 1e999999`}, codeTooLarge, `1e999999`, ""},
 		{"for_each of a list", []string{`for_each = { a = 21, b = 22 }`, `for_each = ["a", "b"]`}, codeRepeat, `for_each = ["a"`, "toset"},
@@ -107,7 +107,7 @@ func ruleMistakes() []mistake {
 		{"switch without plane", []string{`  plane  = "a"`, ""}, codePlane, `fabric = fabric.roce`, "plane is needed"},
 		{"switch in no plane", []string{`plane  = "a"`, `plane  = "c"`}, codePlane, `plane  = "c"`, "no plane"},
 		{"planes overlap", []string{`"10.2.0.0/24"`, `"10.1.0.0/16"`}, codeOverlap, `subnet = "10.1.0.0/16"`, "overlaps"},
-		{"crossed", []string{`from  = server.storage.rnic.p0`, `from  = server.storage.rnic.p1`}, codeCrossed, `link "leaf"`, "serves plane"},
+		{"crossed", []string{`from  = server.storage.rnic.p0`, `from  = server.storage.rnic.p1`}, codeCrossed, `link "leaf"`, `switch.leaf.port["Ethernet1/1"] is in fabric.roce.plane.a (main.weft.hcl:`},
 		{"two links", second("link \"other\" {\n  from = server.compute[\"a\"].rnic.p0\n  to = switch.leaf.port[\"Ethernet1/1\"]\n}"), codeEndTwice, `to = switch.leaf.port`, "link.leaf"},
 		{"unreachable initiator", []string{"  rnic \"p1\" {\n    match   = { pci = \"0000:41:00.1\" }\n    address = \"${cidrhost(\"10.2.0.0/24\", each.value)}/24\"\n    fabric  = fabric.roce\n  }\n", ""}, codeUnreachable, `connect { to`, `no NIC in plane "b"`},
 		{"unreachable target", []string{`[server.storage.rnic.p0, server.storage.rnic.p1]`, `[server.storage.rnic.p0]`}, codeUnreachable, `portals`, `no portal in plane "b"`},
@@ -156,8 +156,12 @@ func ruleMistakes() []mistake {
 }
 
 func TestMistakes(t *testing.T) {
-	seen := map[Code]bool{codeFile: true, codeVarUnknown: true} // these take more than one file
-	for _, m := range append(append(languageMistakes(), ruleMistakes()...), variableMistakes()...) {
+	seen := map[Code]bool{
+		codeFile: true, codeVarUnknown: true, // these take more than one file
+		CodeLater: true, CodeAgent: true, // package modules
+	}
+	for _, m := range slices.Concat(languageMistakes(), variableMistakes(), ruleMistakes(),
+		networkMistakes(), qosMistakes(), storageMistakes(), rolloutMistakes()) {
 		seen[m.code] = true
 		t.Run(m.name, func(t *testing.T) {
 			text := edited(t, m.edits...)

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
@@ -19,15 +20,18 @@ import (
 // A value that could not be computed is unknown: what went wrong has been
 // reported where it happened, and what depends on it stays silent.
 type evaluator struct {
-	program
+	root    *module
 	schemas map[string]*schema
 	outside *outside
-	secrets *outside         // what secrets are read from
-	scope   *hcl.EvalContext // functions only
-	stack   []*cell          // being computed
-	depth   int              // of the expressions in stack, one within the other
+	secrets *outside   // what secrets are read from
+	reading sync.Mutex // held while a secret is read
+	stack   []*cell    // being computed
+	depth   int        // of the expressions in stack, one within the other
 	diags   hcl.Diagnostics
 	seq     int // of the last object
+	modules int // that were made
+
+	directories map[string]*directory // by path
 
 	connecting  *cell                 // finds the connections
 	connections map[*object][]*object // the initiators of each target
@@ -39,15 +43,10 @@ const sensitive = mark("sensitive")
 type mark string
 
 func newEvaluator(fsys, secrets fs.FS, env func(string) (string, bool)) *evaluator {
-	e := &evaluator{}
+	e := &evaluator{schemas: language(), directories: map[string]*directory{}}
 	e.outside, e.secrets = e.newOutside(fsys, env), e.newOutside(secrets, env)
-	e.program = program{
-		named:     map[string]map[string]*decl{},
-		variables: map[string]*variable{},
-		locals:    map[string]*cell{},
-	}
 	e.connecting = newCell("the initiators of all targets", hcl.Range{}, 0, e.connect)
-	e.scope = &hcl.EvalContext{Functions: functions(e.outside)}
+	e.root = e.newModule(e.newDirectory("."), nil)
 	return e
 }
 
@@ -158,7 +157,7 @@ func (e *evaluator) attr(o *object, name string) cty.Value {
 }
 
 func (e *evaluator) computeAttr(o *object, name string) cty.Value {
-	spec := o.body.schema.attrs[name]
+	spec, _ := o.body.schema.attr(name)
 	a := o.body.attrs[name]
 	if a == nil {
 		return e.unset(o, spec)

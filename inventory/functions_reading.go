@@ -17,6 +17,7 @@ import (
 // An outside is what functions see beyond the inventory.
 type outside struct {
 	e         *evaluator
+	dir       string // that paths start from
 	fsys      fs.FS
 	env       func(string) (string, bool)
 	templates map[string]*template
@@ -24,7 +25,22 @@ type outside struct {
 }
 
 func (e *evaluator) newOutside(fsys fs.FS, env func(string) (string, bool)) *outside {
-	return &outside{e: e, fsys: fsys, env: env, templates: map[string]*template{}, read: map[string][]byte{}}
+	return &outside{e: e, dir: ".", fsys: fsys, env: env, templates: map[string]*template{}, read: map[string][]byte{}}
+}
+
+// in is the same for functions in the files of another directory.
+func (r *outside) in(dir string) *outside {
+	there := *r
+	there.dir = dir
+	return &there
+}
+
+// path is where a file lies that a function names.
+func (r *outside) path(name string) string {
+	if path.IsAbs(name) {
+		return name // refused when it is read
+	}
+	return path.Join(r.dir, name)
 }
 
 func (r *outside) functions() map[string]function.Function {
@@ -47,11 +63,11 @@ func (r *outside) readEnv(args []string) (string, error) {
 }
 
 func (r *outside) readText(args []string) (string, error) {
-	name := path.Clean(args[0])
+	name := r.path(args[0])
 	if src, ok := r.read[name]; ok {
 		return string(src), nil
 	}
-	src, err := readLimited(r.fsys, args[0])
+	src, err := readLimited(r.fsys, name)
 	if err != nil {
 		return "", err
 	}
@@ -69,13 +85,14 @@ type template struct {
 }
 
 // template parses a file once.
-func (r *outside) template(path string) (hclsyntax.Expression, error) {
+func (r *outside) template(name string) (hclsyntax.Expression, error) {
+	path := r.path(name)
 	if t := r.templates[path]; t != nil {
 		return t.expr, t.err
 	}
 	t := &template{}
 	r.templates[path] = t
-	text, err := r.readText([]string{path})
+	text, err := r.readText([]string{name})
 	if err != nil {
 		t.err = err
 		return nil, t.err
@@ -108,7 +125,7 @@ func (r *outside) templateFunction() function.Function {
 			if err != nil {
 				return cty.NilVal, err
 			}
-			v, err := r.e.fill(x, args[0].AsString(), args[1].AsValueMap())
+			v, err := r.fill(x, r.path(args[0].AsString()), args[1].AsValueMap())
 			if err != nil {
 				return cty.NilVal, err
 			}
@@ -117,9 +134,10 @@ func (r *outside) templateFunction() function.Function {
 	})
 }
 
-func (e *evaluator) fill(x hclsyntax.Expression, path string, variables map[string]cty.Value) (cty.Value, error) {
-	functions := make(map[string]function.Function, len(e.scope.Functions))
-	for name, f := range e.scope.Functions {
+func (r *outside) fill(x hclsyntax.Expression, path string, variables map[string]cty.Value) (cty.Value, error) {
+	all := r.e.directories[r.dir].functions
+	functions := make(map[string]function.Function, len(all))
+	for name, f := range all {
 		if name != "templatefile" { // a template that fills itself would never end
 			functions[name] = f
 		}

@@ -14,6 +14,7 @@ func language() map[string]*schema {
 		"locals":     {}, // takes any attribute
 		"output":     {label: "name", attrs: attrs{"value": {takes: anything(), raw: true, needed: true}, "description": opt(text()), "sensitive": opt(boolean()).or(cty.False)}},
 		"check":      checkSchema(),
+		"module":     moduleSchema(),
 		"connection": connectionSchema(),
 		"credential": resource("name", attrs{
 			"user":     need(text()),
@@ -40,7 +41,18 @@ func ownerName() valueType {
 }
 
 // laterBlocks are the blocks that are described, not yet managed.
-func laterBlocks() []string { return []string{"module", "removed"} }
+func laterBlocks() []string { return []string{"removed"} }
+
+// moduleSchema takes values for the variables of the module as attributes.
+func moduleSchema() *schema {
+	return &schema{label: "name", refers: true, open: true, attrs: attrs{
+		"source":     {takes: text(), raw: true, needed: true},
+		"for_each":   opt(anything()),
+		"count":      opt(anything()),
+		"enabled":    opt(boolean()).or(cty.True),
+		"depends_on": dependencies(),
+	}}
+}
 
 func variableSchema() *schema {
 	return &schema{label: "name",

@@ -104,7 +104,7 @@ func (x *scopeExpr) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	if !x.globals {
 		return cty.DynamicVal, hcl.Diagnostics{problem(codeReference, root.SrcRange, "no variable "+root.Name, "This template is not given a variable %s.", root.Name)}
 	}
-	v, rest, d := x.e.lookUp(x.Traversal)
+	v, rest, d := x.e.moduleOf(ctx).lookUp(x.Traversal)
 	if d != nil {
 		return cty.DynamicVal, hcl.Diagnostics{within(d, x.SrcRange)}
 	}

@@ -36,8 +36,8 @@ type VarFile struct {
 	Content []byte
 }
 
-// Load reads every *.weft.hcl file in the root of fsys, evaluates and checks
-// them, and returns what they describe. Values of variables come, from the
+// Load reads every *.weft.hcl file in the root of fsys and in the directories
+// that module blocks name, evaluates and checks them, and returns what they describe. Values of variables come, from the
 // weakest source to the strongest, from defaults, WEFT_VAR_name, weft.weftvars,
 // *.auto.weftvars, --var-file and --var.
 //
@@ -58,7 +58,7 @@ func Load(fsys fs.FS, o Options) (*Model, hcl.Diagnostics) {
 	}
 	e := newEvaluator(fsys, secrets, env)
 	m := &Model{Files: map[string]*hcl.File{}, Sources: map[string][]byte{}, eval: e}
-	files, err := parseDir(fsys, ".weft.hcl")
+	files, err := parseDir(fsys, ".", ".weft.hcl")
 	if err != nil {
 		e.report(problem(codeFile, fileStart("."), "cannot read the inventory", "%v.", err))
 		return m, e.finish()
@@ -68,8 +68,11 @@ func Load(fsys fs.FS, o Options) (*Model, hcl.Diagnostics) {
 		return m, e.finish()
 	}
 	values := e.valueFiles(o.VarFiles)
+	e.root.from.files = files
+	e.discover(fsys, e.root.from, nil)
+	files = e.sourceFiles()
 	e.take(m, files)
-	e.collect(files)
+	e.root.collect()
 	if e.anySensitive() || broken(files) {
 		// A snippet of such a file might show a secret.
 		for _, f := range values {
@@ -96,7 +99,7 @@ func Load(fsys fs.FS, o Options) (*Model, hcl.Diagnostics) {
 
 // valueFiles reads the files of values, the weakest first.
 func (e *evaluator) valueFiles(given []VarFile) []*sourceFile {
-	files, err := parseDir(e.outside.fsys, ".weftvars")
+	files, err := parseDir(e.outside.fsys, ".", ".weftvars")
 	if err != nil {
 		e.report(problem(codeFile, fileStart("."), "cannot read the values", "%v.", err))
 	}
@@ -121,6 +124,15 @@ func boolOrder(b bool) int {
 	return 0
 }
 
+// sourceFiles are those of all directories.
+func (e *evaluator) sourceFiles() []*sourceFile {
+	var files []*sourceFile
+	for _, path := range slices.Sorted(maps.Keys(e.directories)) {
+		files = append(files, e.directories[path].files...)
+	}
+	return files
+}
+
 // take puts files into the model and reports what is wrong with them.
 func (e *evaluator) take(m *Model, files []*sourceFile) {
 	for _, f := range files {
@@ -132,16 +144,18 @@ func (e *evaluator) take(m *Model, files []*sourceFile) {
 }
 
 func (e *evaluator) anySensitive() bool {
-	return slices.ContainsFunc(e.order, func(v *variable) bool { return v.sensitive })
+	return slices.ContainsFunc(e.root.order, func(v *variable) bool { return v.sensitive })
 }
 
 // finishValues computes what nothing has asked for, to find what is wrong
 // with it.
 func (e *evaluator) finishValues() {
-	for _, name := range slices.Sorted(maps.Keys(e.locals)) {
-		e.get(e.locals[name])
+	for _, m := range e.contents().modules {
+		for _, name := range slices.Sorted(maps.Keys(m.locals)) {
+			e.get(m.locals[name])
+		}
+		e.validateVariables(m)
 	}
-	e.validateVariables()
 	e.get(e.connecting)
 }
 

@@ -12,8 +12,8 @@ import (
 
 // lookUp finds what the first steps of a traversal name: var.x, local.x or
 // the instances of a block. It returns the steps that are left.
-func (e *evaluator) lookUp(t hcl.Traversal) (v cty.Value, rest hcl.Traversal, d *hcl.Diagnostic) {
-	root := t[0].(hcl.TraverseRoot)
+func (m *module) lookUp(t hcl.Traversal) (v cty.Value, rest hcl.Traversal, d *hcl.Diagnostic) {
+	e, root := m.e, t[0].(hcl.TraverseRoot)
 	if s := e.schemas[root.Name]; root.Name != "var" && root.Name != "local" && (s == nil || !s.refers) {
 		return v, nil, e.unknownRoot(root)
 	}
@@ -27,20 +27,20 @@ func (e *evaluator) lookUp(t hcl.Traversal) (v cty.Value, rest hcl.Traversal, d 
 	var names []string
 	switch root.Name {
 	case "var":
-		if found := e.variables[step.Name]; found != nil {
+		if found := m.variables[step.Name]; found != nil {
 			return e.get(found.cell), t[2:], nil
 		}
-		names = slices.Collect(maps.Keys(e.variables))
+		names = slices.Collect(maps.Keys(m.variables))
 	case "local":
-		if found := e.locals[step.Name]; found != nil {
+		if found := m.locals[step.Name]; found != nil {
 			return e.get(found), t[2:], nil
 		}
-		names = slices.Collect(maps.Keys(e.locals))
+		names = slices.Collect(maps.Keys(m.locals))
 	default:
-		if found := e.named[root.Name][step.Name]; found != nil {
+		if found := m.named[root.Name][step.Name]; found != nil {
 			return e.get(found.instances), t[2:], nil
 		}
-		names = slices.Collect(maps.Keys(e.named[root.Name]))
+		names = slices.Collect(maps.Keys(m.named[root.Name]))
 	}
 	return v, nil, problem(codeReference, step.SrcRange, fmt.Sprintf("no %s.%s", root.Name, step.Name),
 		"Nothing of this name is declared.%s", didYouMean(step.Name, names))
@@ -55,7 +55,7 @@ func (e *evaluator) unknownRoot(root hcl.TraverseRoot) *hcl.Diagnostic {
 	}
 	return problem(codeReference, root.SrcRange, "unknown name "+root.Name,
 		"%s is neither a type of block that can be referred to, nor var, local or each.%s A text stands in quotes.",
-		root.Name, didYouMean(root.Name, append(referable(), "var", "local", "each", "count")))
+		root.Name, didYouMean(root.Name, append(referable(), "module", "var", "local", "each", "count")))
 }
 
 // steps takes one step after the other into a value.
@@ -101,8 +101,11 @@ func (e *evaluator) member(ctx *hcl.EvalContext, v cty.Value, name string, rng h
 
 // objectMember is an attribute of an object, or the blocks of one kind in it.
 func (e *evaluator) objectMember(ctx *hcl.EvalContext, o *object, name string, rng hcl.Range) (cty.Value, *hcl.Diagnostic) {
-	if o.kind == "switch" && name == "port" {
+	switch {
+	case o.kind == "switch" && name == "port":
 		return portsOf(o), nil
+	case o.inside != nil:
+		return e.outputOf(ctx, o, name, rng)
 	}
 	if _, ok := o.body.schema.blocks[name]; ok {
 		return o.nested(name), nil
@@ -120,7 +123,7 @@ func (e *evaluator) objectMember(ctx *hcl.EvalContext, o *object, name string, r
 	hook, ok := inScope(ctx, observedKey)
 	if !ok {
 		return cty.NilVal, problem(codeObserved, rng, name+" is observed",
-			"%s.%s is known after facts or verify only. An output or a check may use it.", o.addr, name)
+			"%s.%s is known after facts or verify only. An output, a check or the limit of a metric may use it.", o.addr, name)
 	}
 	v, err := (*hook.EncapsulatedValue().(*Observed))(o.addr, name)
 	if err != nil {

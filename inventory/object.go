@@ -28,6 +28,8 @@ type object struct {
 	body   *body
 	scope  *hcl.EvalContext
 	parent *object
+	in     *module // that declares it
+	inside *module // of a module block
 	cells  map[string]*cell
 
 	children []*object
@@ -65,12 +67,15 @@ func (e *evaluator) expand(d *decl) cty.Value {
 	case count != nil:
 		return e.expandCount(d, count)
 	}
-	o := e.newObject(d, d.name, "", e.scope)
+	o := e.newObject(d, d.name, "", d.in.scope)
+	if o == nil {
+		return cty.DynamicVal
+	}
 	return o.ref()
 }
 
 func (e *evaluator) expandEach(d *decl, a *hclsyntax.Attribute) cty.Value {
-	v := e.repeatValue(a)
+	v := e.repeatValue(a, d.in.scope)
 	if !v.IsKnown() {
 		return v
 	}
@@ -99,9 +104,12 @@ func (e *evaluator) expandEach(d *decl, a *hclsyntax.Attribute) cty.Value {
 				"A key of for_each is not empty and has only printable characters other than quotes and backslashes."))
 			return cty.DynamicVal
 		}
-		scope := e.scope.NewChild()
+		scope := d.in.scope.NewChild()
 		scope.Variables = map[string]cty.Value{"each": cty.ObjectVal(map[string]cty.Value{"key": k, "value": item})}
 		o := e.newObject(d, d.name+"["+strconv.Quote(k.AsString())+"]", k.AsString(), scope)
+		if o == nil {
+			return cty.DynamicVal
+		}
 		instances[o.key] = o.ref()
 	}
 	if len(instances) == 0 {
@@ -111,7 +119,7 @@ func (e *evaluator) expandEach(d *decl, a *hclsyntax.Attribute) cty.Value {
 }
 
 func (e *evaluator) expandCount(d *decl, a *hclsyntax.Attribute) cty.Value {
-	v := e.repeatValue(a)
+	v := e.repeatValue(a, d.in.scope)
 	if !v.IsKnown() {
 		return v
 	}
@@ -123,9 +131,12 @@ func (e *evaluator) expandCount(d *decl, a *hclsyntax.Attribute) cty.Value {
 	n, _ := v.AsBigFloat().Int64()
 	var instances []cty.Value
 	for i := range n {
-		scope := e.scope.NewChild()
+		scope := d.in.scope.NewChild()
 		scope.Variables = map[string]cty.Value{"count": cty.ObjectVal(map[string]cty.Value{"index": cty.NumberIntVal(i)})}
 		o := e.newObject(d, fmt.Sprintf("%s[%d]", d.name, i), strconv.FormatInt(i, 10), scope)
+		if o == nil {
+			return cty.DynamicVal
+		}
 		instances = append(instances, o.ref())
 	}
 	if n == 0 {
@@ -135,8 +146,8 @@ func (e *evaluator) expandCount(d *decl, a *hclsyntax.Attribute) cty.Value {
 }
 
 // repeatValue computes for_each or count, whose value is shown in addresses.
-func (e *evaluator) repeatValue(a *hclsyntax.Attribute) cty.Value {
-	v := e.eval(a.Expr, e.scope)
+func (e *evaluator) repeatValue(a *hclsyntax.Attribute, scope *hcl.EvalContext) cty.Value {
+	v := e.eval(a.Expr, scope)
 	if v.IsKnown() && v.ContainsMarked() {
 		e.report(problem(codeShown, a.Expr.Range(), "a sensitive value is shown here",
 			"The keys and the number of instances stand in plans; they cannot come from a sensitive value."))
@@ -151,11 +162,16 @@ func goodKey(k string) bool {
 	})
 }
 
+// newObject makes one instance of a block; nil where it is a module that cannot
+// be made.
 func (e *evaluator) newObject(d *decl, name, key string, scope *hcl.EvalContext) *object {
 	e.seq++
 	o := &object{
-		kind: d.kind, name: name, label: d.name, key: key, addr: d.kind + "." + name, order: d.order, seq: e.seq,
+		kind: d.kind, name: name, label: d.name, key: key, addr: d.in.prefix + d.kind + "." + name, in: d.in, seq: e.seq,
 		header: d.header, body: d.body, scope: scope,
+	}
+	if d.kind == "module" && !e.enter(d, o) {
+		return nil
 	}
 	e.addChildren(o)
 	d.objects = append(d.objects, o)
@@ -169,7 +185,7 @@ func (e *evaluator) addChildren(o *object) {
 		e.seq++
 		c := &object{
 			kind: b.kind, name: b.label, label: b.label, seq: e.seq,
-			header: b.header, body: b.body, scope: o.scope, parent: o,
+			header: b.header, body: b.body, scope: o.scope, parent: o, in: o.in,
 		}
 		c.addr = o.addr + "." + b.kind
 		switch {
@@ -251,7 +267,7 @@ func (o *object) port(name string) *object {
 	}
 	p := &object{
 		kind: "port", name: name, label: name, addr: o.addr + ".port[" + strconv.Quote(name) + "]",
-		header: o.header, body: &body{schema: &schema{}}, scope: o.scope, parent: o,
+		header: o.header, body: &body{schema: &schema{}}, scope: o.scope, parent: o, in: o.in,
 	}
 	if o.ports == nil {
 		o.ports = map[string]*object{}

@@ -28,17 +28,17 @@ type sourceFile struct {
 	diags hcl.Diagnostics
 }
 
-// parseDir reads and parses the files in the root of fsys whose names end in
-// suffix, in the order of their names.
-func parseDir(fsys fs.FS, suffix string) ([]*sourceFile, error) {
-	entries, err := fs.ReadDir(fsys, ".")
+// parseDir reads and parses the files in one directory of fsys whose names end
+// in suffix, in the order of their names.
+func parseDir(fsys fs.FS, dir, suffix string) ([]*sourceFile, error) {
+	entries, err := fs.ReadDir(fsys, dir)
 	if err != nil {
 		return nil, fmt.Errorf("read the directory: %w", err)
 	}
 	var files []*sourceFile
 	for _, entry := range entries {
 		if strings.HasSuffix(entry.Name(), suffix) && !strings.HasPrefix(entry.Name(), ".") {
-			files = append(files, &sourceFile{name: entry.Name()})
+			files = append(files, &sourceFile{name: path.Join(dir, entry.Name())})
 		}
 	}
 	slices.SortFunc(files, func(a, b *sourceFile) int { return strings.Compare(a.name, b.name) })

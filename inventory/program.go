@@ -13,11 +13,12 @@ import (
 // A decl is a block that can be referred to, with its instances.
 type decl struct {
 	kind, name string
+	in         *module
 	header     hcl.Range
 	body       *body
-	instances  *cell // its instances as a value: one reference, a list or a map of them
+	instances  *cell      // its instances as a value: one reference, a list or a map of them
+	from       *directory // of a module block: what it stands for; nil: reported
 	objects    []*object
-	order      int // of declaration
 }
 
 // A declared is a block of the files that no other refers to.
@@ -26,9 +27,10 @@ type declared struct {
 	header hcl.Range
 	body   *body
 	object *object
+	value  *cell // of an output
 }
 
-// A program is everything that the files declare.
+// A program is everything that the files of one directory declare.
 type program struct {
 	weft      *declared
 	decls     []*decl
@@ -41,39 +43,42 @@ type program struct {
 }
 
 // collect declares what the files hold and reports what does not belong there.
-func (e *evaluator) collect(files []*sourceFile) {
-	schemas := language()
-	e.schemas = schemas
-	for _, f := range files {
+func (m *module) collect() {
+	for _, f := range m.from.files {
 		if f.body == nil {
 			continue
 		}
 		for _, name := range sortedAttributes(f.body) {
 			a := f.body.Attributes[name]
-			e.report(problem(codeAttribute, a.NameRange, "attribute outside of a block",
+			m.e.report(problem(codeAttribute, a.NameRange, "attribute outside of a block",
 				"%s stands alone; a file consists of blocks. Values of variables belong in weft.weftvars.", name))
 		}
 		for _, block := range f.body.Blocks {
-			e.declare(schemas, block)
+			m.declare(block)
 		}
 	}
-	if e.weft == nil && !broken(files) {
-		e.report(problem(codeMissing, fileStart(files[0].name), "no weft block",
+	if m.call == nil && m.weft == nil && !broken(m.from.files) {
+		m.e.report(problem(codeMissing, fileStart(m.from.files[0].name), "no weft block",
 			`One of the files must name the owner of what weft creates: weft { name = "…" }.`))
 	}
 }
 
-func (e *evaluator) declare(schemas map[string]*schema, block *hclsyntax.Block) {
-	s, known := schemas[block.Type]
+func (m *module) declare(block *hclsyntax.Block) {
+	e := m.e
+	s, known := e.schemas[block.Type]
 	header := block.DefRange()
 	switch {
 	case slices.Contains(laterBlocks(), block.Type):
 		e.report(later(header, block.Type))
 		return
 	case !known:
-		words := slices.Concat(slices.Collect(maps.Keys(schemas)), laterBlocks())
+		words := slices.Concat(slices.Collect(maps.Keys(e.schemas)), laterBlocks())
 		e.report(problem(codeBlock, header, "no block "+block.Type,
 			"%s is not a word that belongs here.%s", block.Type, didYouMean(block.Type, words)))
+		return
+	case block.Type == "weft" && m.call != nil:
+		e.report(problem(codeBlock, header, "weft in a module",
+			"What a module creates belongs to the owner that the files beside the module block name."))
 		return
 	case !e.checkLabels(block, s.label):
 		return
@@ -87,31 +92,46 @@ func (e *evaluator) declare(schemas map[string]*schema, block *hclsyntax.Block) 
 			return
 		}
 	}
-	if first, ok := e.first(block.Type, name); ok && block.Type != "locals" {
+	if first, ok := m.first(block.Type, name); ok && block.Type != "locals" {
 		e.report(problem(codeTwice, header, "a second "+blockName(block.Type, name),
 			"%s was already declared at %s.", blockName(block.Type, name), where(first)))
 		return
 	}
-	e.add(block, name, e.newBody(s, block.Body, header, blockName(block.Type, name)))
+	m.add(block, name, m.from.body(e, s, block))
+}
+
+// body returns the inside of a block, checked once for all modules that come
+// from the directory.
+func (d *directory) body(e *evaluator, s *schema, block *hclsyntax.Block) *body {
+	if b := d.bodies[block]; b != nil {
+		return b
+	}
+	name := ""
+	if len(block.Labels) > 0 {
+		name = block.Labels[0]
+	}
+	b := e.newBody(s, block.Body, block.DefRange(), blockName(block.Type, name))
+	d.bodies[block] = b
+	return b
 }
 
 // first returns where a block of that type and name was declared.
-func (e *evaluator) first(kind, name string) (hcl.Range, bool) {
+func (m *module) first(kind, name string) (hcl.Range, bool) {
 	switch kind {
 	case "weft":
-		if e.weft != nil {
-			return e.weft.header, true
+		if m.weft != nil {
+			return m.weft.header, true
 		}
 	case "variable":
-		if v := e.variables[name]; v != nil {
+		if v := m.variables[name]; v != nil {
 			return v.header, true
 		}
 	case "output":
-		return firstOf(e.outputs, name)
+		return firstOf(m.outputs, name)
 	case "check":
-		return firstOf(e.checks, name)
+		return firstOf(m.checks, name)
 	default:
-		if d := e.named[kind][name]; d != nil {
+		if d := m.named[kind][name]; d != nil {
 			return d.header, true
 		}
 	}
@@ -127,53 +147,52 @@ func firstOf(list []*declared, name string) (hcl.Range, bool) {
 	return hcl.Range{}, false
 }
 
-func (e *evaluator) add(block *hclsyntax.Block, name string, b *body) {
+func (m *module) add(block *hclsyntax.Block, name string, b *body) {
 	d := &declared{name: name, header: block.DefRange(), body: b}
 	d.object = &object{
-		kind: block.Type, name: name, addr: strings.TrimSuffix(block.Type+"."+name, "."),
-		header: d.header, body: b, scope: e.scope,
+		kind: block.Type, name: name, addr: m.prefix + strings.TrimSuffix(block.Type+"."+name, "."),
+		header: d.header, body: b, scope: m.scope, in: m,
 	}
 	switch block.Type {
 	case "weft":
-		e.weft = d
+		m.weft = d
 	case "variable":
-		e.addVariable(d)
+		m.addVariable(d)
 	case "locals":
 		for _, n := range b.names {
-			e.addLocal(b.attrs[n])
+			m.addLocal(b.attrs[n])
 		}
 	case "output":
-		e.outputs = append(e.outputs, d)
+		m.addOutput(d)
 	case "check":
-		e.checks = append(e.checks, d)
+		m.checks = append(m.checks, d)
 	default:
-		e.addDecl(&decl{kind: block.Type, name: name, header: d.header, body: b})
+		m.addDecl(&decl{kind: block.Type, name: name, in: m, header: d.header, body: b, from: m.from.calls[block]})
 	}
 }
 
-func (e *evaluator) addLocal(a *hclsyntax.Attribute) {
-	if first := e.locals[a.Name]; first != nil {
-		e.report(problem(codeTwice, a.NameRange, "a second local "+a.Name,
+func (m *module) addLocal(a *hclsyntax.Attribute) {
+	if first := m.locals[a.Name]; first != nil {
+		m.e.report(problem(codeTwice, a.NameRange, "a second local "+a.Name,
 			"local.%s was already declared at %s.", a.Name, where(first.at)))
 		return
 	}
-	e.locals[a.Name] = newCell("local."+a.Name, a.SrcRange, depthOf(a.Expr), func() cty.Value { return e.eval(a.Expr, e.scope) })
+	m.locals[a.Name] = newCell(m.prefix+"local."+a.Name, a.SrcRange, depthOf(a.Expr), func() cty.Value { return m.e.eval(a.Expr, m.scope) })
 }
 
-func (e *evaluator) addDecl(d *decl) {
-	if e.named[d.kind] == nil {
-		e.named[d.kind] = map[string]*decl{}
+func (m *module) addDecl(d *decl) {
+	if m.named[d.kind] == nil {
+		m.named[d.kind] = map[string]*decl{}
 	}
-	e.named[d.kind][d.name] = d
-	d.order = len(e.decls)
-	e.decls = append(e.decls, d)
+	m.named[d.kind][d.name] = d
+	m.decls = append(m.decls, d)
 	at, depth := d.header, 0
 	for _, name := range []string{"for_each", "count"} {
 		if a := d.body.attrs[name]; a != nil {
 			at, depth = a.SrcRange, d.body.depths[name]
 		}
 	}
-	d.instances = newCell(d.kind+"."+d.name, at, depth, func() cty.Value { return e.expand(d) })
+	d.instances = newCell(m.prefix+d.kind+"."+d.name, at, depth, func() cty.Value { return m.e.expand(d) })
 }
 
 func sortedAttributes(b *hclsyntax.Body) []string {

@@ -14,6 +14,7 @@ type schema struct {
 	later  []string // attributes and blocks that are described, not yet managed
 	label  string   // what the one label stands for; "": there is none
 	refers bool     // instances can be referred to as type.label
+	open   bool     // takes any other attribute, too
 }
 
 // An attr is one attribute of a block.
@@ -76,7 +77,7 @@ func resource(label string, a attrs, b blocks, later ...string) *schema {
 			"for_each":   opt(anything()),
 			"count":      opt(anything()),
 			"enabled":    opt(boolean()).or(cty.True),
-			"depends_on": opt(refs(referable()...)),
+			"depends_on": dependencies(),
 		},
 	}
 	maps.Copy(s.attrs, a)
@@ -87,6 +88,18 @@ func resource(label string, a attrs, b blocks, later ...string) *schema {
 func part(label string, a attrs, b blocks, later ...string) *schema {
 	return &schema{label: label, attrs: a, blocks: b, later: append(later, "dynamic")}
 }
+
+// attr returns what the schema says about an attribute.
+func (s *schema) attr(name string) (attr, bool) {
+	a, known := s.attrs[name]
+	if !known && s.open {
+		return attr{takes: anything(), private: true}, true
+	}
+	return a, known
+}
+
+// dependencies are what must be there before.
+func dependencies() attr { return opt(refs(append(referable(), "module")...)) }
 
 // words returns the names that may stand in a body.
 func (s *schema) words() []string {

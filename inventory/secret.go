@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -18,18 +17,15 @@ func (e *evaluator) secret(o *object, name string) *Secret {
 	if a == nil {
 		return nil
 	}
-	var mu sync.Mutex // functions read files
 	return NewSecret(secretSource(a.Expr), func() (string, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		return e.readSecret(a, o.scope)
+		e.reading.Lock()
+		defer e.reading.Unlock()
+		return e.readSecret(a, o.in.from.secretScope(o.scope))
 	})
 }
 
 func (e *evaluator) readSecret(a *hclsyntax.Attribute, scope *hcl.EvalContext) (string, error) {
 	at := fmt.Sprintf("%s (%s)", a.Name, where(a.SrcRange))
-	scope = scope.NewChild()
-	scope.Functions = e.secrets.functions()
 	v, diags := a.Expr.Value(scope)
 	if diags.HasErrors() {
 		return "", fmt.Errorf("read %s: %w", at, quiet(diags[0]))
@@ -64,31 +60,42 @@ func quiet(d *hcl.Diagnostic) error {
 // checkSecrets refuses secrets that stand in the files or in variables whose
 // values are shown.
 func (e *evaluator) checkSecrets() {
-	for _, d := range e.decls {
+	all := e.contents()
+	for _, d := range all.decls {
 		for name, spec := range d.body.schema.attrs {
 			if a := d.body.attrs[name]; spec.secret && a != nil {
-				e.checkSecret(d, a)
+				e.checkSecret(d.in, d.header, a)
+			}
+		}
+	}
+	for _, m := range all.modules {
+		for _, v := range m.order {
+			if v.sensitive && v.given != nil && v.given.input != nil {
+				e.checkSecret(m.call.in, m.call.header, v.given.input)
 			}
 		}
 	}
 }
 
 // checkSecret points at the block, not the attribute: its line would be shown.
-func (e *evaluator) checkSecret(d *decl, a *hclsyntax.Attribute) {
+func (e *evaluator) checkSecret(in *module, header hcl.Range, a *hclsyntax.Attribute) {
+	if x, ok := a.Expr.(*hclsyntax.LiteralValueExpr); ok && x.Val.IsNull() {
+		return
+	}
 	from := &secretSources{}
 	_ = hclsyntax.Walk(a.Expr, from) // the walker never fails
 	at := where(a.SrcRange)
 	if from.later != "" {
-		e.report(later(d.header, from.later+"()"))
+		e.report(later(header, from.later+"()"))
 		return
 	}
 	if from.literal || !from.reads && len(from.names) == 0 {
-		e.report(problem(codeLiteral, d.header, "a literal in a sensitive attribute",
+		e.report(problem(codeLiteral, header, "a literal in a sensitive attribute",
 			"%s (%s) stands in the file, or a part of it. Read all of it with env(\"NAME\") or file(\"PATH\").", a.Name, at))
 	}
 	for _, name := range from.names {
-		if v := e.variables[name]; v != nil && !v.sensitive {
-			e.report(problem(codeExposed, d.header, "a secret in a variable that is shown",
+		if v := in.variables[name]; v != nil && !v.sensitive {
+			e.report(problem(codeExposed, header, "a secret in a variable that is shown",
 				"%s (%s) uses var.%s, whose value stands in plans. Give that variable sensitive = true.", a.Name, at, name))
 		}
 	}

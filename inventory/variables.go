@@ -18,6 +18,7 @@ import (
 // A variable is an input of the inventory.
 type variable struct {
 	name      string
+	in        *module
 	header    hcl.Range
 	body      *body
 	ty        cty.Type
@@ -34,10 +35,14 @@ type given struct {
 	expr hclsyntax.Expression // nil: text
 	text string
 	json bool // text is JSON
+
+	input *hclsyntax.Attribute // of a module block; nil: the above
+	call  *object              // the instance of that block
 }
 
-func (e *evaluator) addVariable(d *declared) {
-	v := &variable{name: d.name, header: d.header, body: d.body, ty: cty.DynamicPseudoType}
+func (m *module) addVariable(d *declared) {
+	e := m.e
+	v := &variable{name: d.name, in: m, header: d.header, body: d.body, ty: cty.DynamicPseudoType}
 	if a := d.body.attrs["type"]; a != nil {
 		ty, defaults, diags := typeexpr.TypeConstraintWithDefaults(a.Expr)
 		e.report(coded(codeVarType, diags)...)
@@ -55,9 +60,9 @@ func (e *evaluator) addVariable(d *declared) {
 		e.report(problem(codeLiteral, d.header, "the default of a sensitive variable",
 			"It stands in the file (%s). Take it out, or make it null, and give the value in WEFT_VAR_%s.", where(a.SrcRange), d.name))
 	}
-	v.cell = newCell("var."+d.name, d.header, 0, func() cty.Value { return e.computeVariable(v) })
-	e.variables[d.name] = v
-	e.order = append(e.order, v)
+	v.cell = newCell(m.prefix+"var."+d.name, d.header, 0, func() cty.Value { return e.computeVariable(v) })
+	m.variables[d.name] = v
+	m.order = append(m.order, v)
 	for _, c := range d.body.blocks {
 		for _, a := range c.body.attrs {
 			a.Expr = e.lazy(a.Expr)
@@ -71,13 +76,17 @@ func (e *evaluator) computeVariable(v *variable) cty.Value {
 	if !ok {
 		return cty.DynamicVal
 	}
+	value, marks := value.UnmarkDeep()
+	if v.sensitive {
+		marks = cty.NewValueMarks(sensitive)
+	}
 	if v.defaults != nil && !value.IsNull() {
 		value = v.defaults.Apply(value)
 	}
 	converted, err := convert.Convert(value, v.ty)
 	if err != nil {
 		why := err.Error()
-		if v.sensitive {
+		if len(marks) > 0 {
 			why = "it is not " + v.ty.FriendlyName()
 		}
 		e.report(problem(codeVarType, v.header, "wrong type of variable "+v.name,
@@ -87,10 +96,7 @@ func (e *evaluator) computeVariable(v *variable) cty.Value {
 	if !converted.IsWhollyKnown() {
 		return cty.DynamicVal
 	}
-	if v.sensitive {
-		return converted.Mark(sensitive)
-	}
-	return converted
+	return converted.WithMarks(marks)
 }
 
 // rawVariable returns the value as it is given.
@@ -98,6 +104,11 @@ func (e *evaluator) rawVariable(v *variable) (value cty.Value, from string, ok b
 	switch {
 	case v.given == nil:
 		a := v.body.attrs["default"]
+		if call := v.in.call; a == nil && call != nil {
+			e.report(problem(codeVarUnset, call.header, blockName("module", call.label)+" lacks "+v.name,
+				"The variable %s (%s) has no default.", v.name, where(v.header)))
+			return value, "", false
+		}
 		if a == nil {
 			e.report(problem(codeVarUnset, v.header, "variable "+v.name+" has no value",
 				"Give it one in weft.weftvars, with --var %s=… or in WEFT_VAR_%s.", v.name, v.name))
@@ -112,6 +123,8 @@ func (e *evaluator) rawVariable(v *variable) (value cty.Value, from string, ok b
 			return value, "", false
 		}
 		return value, "its default", true
+	case v.given.input != nil:
+		return e.inputVariable(v)
 	case v.given.expr == nil:
 		return e.textVariable(v)
 	}
@@ -124,6 +137,22 @@ func (e *evaluator) rawVariable(v *variable) (value cty.Value, from string, ok b
 		return value, "", false
 	}
 	return value, v.given.from, true
+}
+
+// inputVariable computes the value that a module block gives. A sensitive one
+// is read as secrets are: it never gets into what a plan keeps.
+func (e *evaluator) inputVariable(v *variable) (value cty.Value, from string, ok bool) {
+	g := v.given
+	if !v.sensitive {
+		value = e.attr(g.call, g.input.Name)
+		return value, g.from, value.IsKnown()
+	}
+	value, diags := g.input.Expr.Value(g.call.in.from.secretScope(g.call.scope))
+	if diags.HasErrors() {
+		e.report(problem(codeExpr, v.header, "variable "+v.name, "The value that %s gives cannot be computed. It is sensitive, so no more is shown.", g.from))
+		return value, "", false
+	}
+	return value, g.from, value.IsWhollyKnown()
 }
 
 // textVariable reads the text of --var or of the environment: a text stands
@@ -178,18 +207,18 @@ func (e *evaluator) savedVariable(v *variable) (value cty.Value, from string, ok
 // What a saved plan holds replaces them all.
 func (e *evaluator) give(files []*sourceFile, vars []string, saved map[string]json.RawMessage) {
 	defer e.giveSaved(saved)
-	for _, v := range e.order {
+	for _, v := range e.root.order {
 		if text, ok := e.outside.env("WEFT_VAR_" + v.name); ok {
 			v.given = &given{from: "WEFT_VAR_" + v.name, text: text}
 		}
 	}
-	names := slices.Collect(maps.Keys(e.variables))
+	names := slices.Collect(maps.Keys(e.root.variables))
 	for _, f := range files {
 		e.giveFile(f, names)
 	}
 	for _, pair := range vars {
 		name, text, ok := strings.Cut(pair, "=")
-		v := e.variables[name]
+		v := e.root.variables[name]
 		switch {
 		case !ok:
 			e.report(problem(codeVarUnknown, fileStart("--var"), "--var needs a value", "Write --var NAME=VALUE."))
@@ -204,7 +233,7 @@ func (e *evaluator) give(files []*sourceFile, vars []string, saved map[string]js
 
 func (e *evaluator) giveSaved(saved map[string]json.RawMessage) {
 	for name, text := range saved {
-		if v := e.variables[name]; v != nil && !v.sensitive {
+		if v := e.root.variables[name]; v != nil && !v.sensitive {
 			v.given = &given{from: "the saved plan", text: string(text), json: true}
 		}
 	}
@@ -219,7 +248,7 @@ func (e *evaluator) giveFile(f *sourceFile, names []string) {
 	}
 	for _, name := range sortedAttributes(f.body) {
 		a := f.body.Attributes[name]
-		v := e.variables[name]
+		v := e.root.variables[name]
 		if v == nil {
 			e.report(problem(codeVarUnknown, a.NameRange, "no variable "+name,
 				"A variable of this name is not declared.%s", didYouMean(name, names)))
@@ -229,9 +258,13 @@ func (e *evaluator) giveFile(f *sourceFile, names []string) {
 	}
 }
 
-// validateVariables evaluates the validation blocks.
-func (e *evaluator) validateVariables() {
-	for _, v := range e.order {
+// validateVariables evaluates the validation blocks. A secret that only devices
+// need is not read for nothing.
+func (e *evaluator) validateVariables(m *module) {
+	for _, v := range m.order {
+		if v.sensitive && v.given != nil && v.given.input != nil && len(v.body.blocks) == 0 {
+			continue
+		}
 		if !e.get(v.cell).IsKnown() {
 			continue
 		}
@@ -246,7 +279,7 @@ func (e *evaluator) validateVariables() {
 }
 
 func (e *evaluator) validate(v *variable, condition, message *hclsyntax.Attribute) {
-	holds := e.eval(condition.Expr, e.scope)
+	holds := e.eval(condition.Expr, v.in.scope)
 	if !holds.IsKnown() {
 		return
 	}
@@ -259,7 +292,7 @@ func (e *evaluator) validate(v *variable, condition, message *hclsyntax.Attribut
 	if holds.True() {
 		return
 	}
-	why := e.eval(message.Expr, e.scope)
+	why := e.eval(message.Expr, v.in.scope)
 	if !why.IsKnown() {
 		return
 	}
@@ -278,7 +311,7 @@ func (e *evaluator) validate(v *variable, condition, message *hclsyntax.Attribut
 // inputs returns the values of the variables that are not sensitive.
 func (e *evaluator) inputs() map[string]json.RawMessage {
 	inputs := map[string]json.RawMessage{}
-	for _, v := range e.order {
+	for _, v := range e.root.order {
 		value := e.get(v.cell)
 		if v.sensitive || !value.IsKnown() {
 			continue

@@ -8,14 +8,14 @@ import (
 
 // checkVersion compares required_version with Version.
 func (e *evaluator) checkVersion() {
-	if e.weft == nil {
+	if e.root.weft == nil {
 		return
 	}
-	want := e.attr(e.weft.object, "required_version")
+	want := e.attr(e.root.weft.object, "required_version")
 	if !want.IsKnown() || want.IsNull() {
 		return
 	}
-	a := e.weft.body.attrs["required_version"]
+	a := e.root.weft.body.attrs["required_version"]
 	switch ok, err := satisfies(Version, want.AsString()); {
 	case err != nil:
 		e.report(within(problem(codeVersion, a.Expr.Range(), "not a version constraint", "%v.", err), a.SrcRange))
