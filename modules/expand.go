@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"time"
 
 	"github.com/hashicorp/hcl/v2"
 
@@ -190,7 +191,7 @@ func (x *expansion) server(s *inventory.Server) {
 		x.refuse(s.At("os"), s.Addr, fmt.Sprintf("os = %q", s.OS))
 		return
 	}
-	d := &server{name: s.Addr, machineID: s.MachineID, dial: x.env.Host(s)}
+	d := &server{name: s.Addr, machineID: s.MachineID, dial: x.env.Host(s), patience: 30 * time.Second}
 	x.fleet.Devices[s.Addr] = d
 	id := func(kind, name string) plan.ID { return plan.ID{Device: s.Addr, Kind: kind, Name: name} }
 	for _, r := range s.RNICs {

@@ -22,6 +22,7 @@ type server struct {
 	name      string // HCL address
 	machineID string // wanted; "" is not checked
 	dial      DialHost
+	patience  time.Duration // how long services may take until they answer as wanted
 
 	host  remote.Host
 	close func() error
@@ -106,9 +107,6 @@ func do(ctx context.Context, h remote.Host, step remote.Step) error {
 	return err
 }
 
-// settle is how long a service may take until it answers as wanted.
-const settle = 30 * time.Second
-
 // Commit implements plan.Device: a fresh login must read every resource of
 // the transaction as wanted.
 func (d *server) Commit(ctx context.Context) error {
@@ -117,13 +115,12 @@ func (d *server) Commit(ctx context.Context) error {
 		return fmt.Errorf("fresh login: %w", err)
 	}
 	defer close()
-	return settled(ctx, func() error { return d.converged(ctx, host) })
+	return d.settled(ctx, func() error { return d.converged(ctx, host) })
 }
 
-// settled tries until check passes or the time that a service may take to
-// answer is over.
-func settled(ctx context.Context, check func() error) error {
-	for deadline := time.Now().Add(settle); ; {
+// settled tries until check passes or patience is at its end.
+func (d *server) settled(ctx context.Context, check func() error) error {
+	for deadline := time.Now().Add(d.patience); ; {
 		err := check()
 		if err == nil || ctx.Err() != nil || time.Now().After(deadline) {
 			return err
@@ -174,7 +171,7 @@ func (d *server) Abort(ctx context.Context) error {
 	}
 	// An undo of a step that had not taken effect may fail: what counts is
 	// what the server says now.
-	if err := settled(ctx, func() error { return d.restored(ctx) }); err != nil {
+	if err := d.settled(ctx, func() error { return d.restored(ctx) }); err != nil {
 		return errors.Join(append(errs, err)...)
 	}
 	return nil
