@@ -39,6 +39,7 @@ const (
 	codeLiteral Code = "WF-SEC-001"
 	codeExposed Code = "WF-SEC-002"
 	codeShown   Code = "WF-SEC-003"
+	codeLogin   Code = "WF-SEC-004"
 )
 
 // What can be wrong with what the text describes.
@@ -52,6 +53,13 @@ const (
 	codeEndTwice    Code = "WF-NET-007"
 	codeUnreachable Code = "WF-NET-008"
 	codeMatch       Code = "WF-NET-009"
+	codeSpeed       Code = "WF-NET-010"
+	codeUneven      Code = "WF-NET-011"
+	codeOneSwitch   Code = "WF-NET-012"
+	codeNoFabric    Code = "WF-NET-013"
+	codeMTU         Code = "WF-NET-014"
+	codeSmallMTU    Code = "WF-NET-015"
+	codeDeviceTwice Code = "WF-NET-016"
 
 	codeDSCP       Code = "WF-QOS-001"
 	codePriority   Code = "WF-QOS-002"
@@ -61,6 +69,9 @@ const (
 	codeObjectName Code = "WF-QOS-006"
 	codeClass      Code = "WF-QOS-007"
 	codeLossless   Code = "WF-QOS-008"
+	codeReserved   Code = "WF-QOS-009"
+	codeHeadroom   Code = "WF-QOS-010"
+	codeInfiniBand Code = "WF-QOS-011"
 
 	codeNQN         Code = "WF-NVM-001"
 	codeNQNTwice    Code = "WF-NVM-002"
@@ -72,13 +83,30 @@ const (
 	codePortal      Code = "WF-NVM-008"
 	codeTarget      Code = "WF-NVM-009"
 	codeVolumeTwice Code = "WF-NVM-010"
+	codeTransport   Code = "WF-NVM-011"
+	codeNothing     Code = "WF-NVM-012"
 
 	codeDrive      Code = "WF-STO-001"
 	codeDriveTwice Code = "WF-STO-002"
 	codeVolumeName Code = "WF-STO-003"
+	codeMirror     Code = "WF-STO-004"
 
 	codeSelect Code = "WF-ROL-001"
-	codeMetric Code = "WF-VAL-001"
+	codeOrder  Code = "WF-ROL-002"
+	codeNoGate Code = "WF-ROL-003"
+
+	codeMetric     Code = "WF-VAL-001"
+	codeNoBaseline Code = "WF-VAL-002"
+
+	codeDuration Code = "WF-TIM-001"
+)
+
+// What only the expansion into resources finds.
+const (
+	// CodeLater is what the language describes and no kind manages yet.
+	CodeLater Code = "WF-PLAN-001"
+	// CodeAgent is a configuration that an agent would not take.
+	CodeAgent Code = "WF-PLAN-002"
 )
 
 // Codes returns every code with what it stands for, in the order of the codes.
@@ -109,6 +137,7 @@ func Codes() []CodeTitle {
 		{codeLiteral, "a literal in a sensitive attribute"},
 		{codeExposed, "a sensitive attribute reads a variable that is not sensitive"},
 		{codeShown, "a sensitive value in an attribute that is shown"},
+		{codeLogin, "nothing says how to log in to a switch"},
 		{codeNoPlane, "an address lies in no plane of its fabric, or in several"},
 		{codeAddrTwice, "an address is used twice"},
 		{codeNotHost, "an address is the network's or the broadcast address"},
@@ -118,6 +147,13 @@ func Codes() []CodeTitle {
 		{codeEndTwice, "a port or NIC has two links"},
 		{codeUnreachable, "an initiator does not reach a target on every plane"},
 		{codeMatch, "a NIC cannot be told from others"},
+		{codeSpeed, "a link is faster than its port"},
+		{codeUneven, "the planes of a host differ in speed"},
+		{codeOneSwitch, "both planes of a host lead to one switch"},
+		{codeNoFabric, "a managed switch serves no fabric"},
+		{codeMTU, "the switches' MTU leaves no room for the hosts' packets"},
+		{codeSmallMTU, "the hosts' MTU makes RoCE packets small"},
+		{codeDeviceTwice, "two devices are one and the same"},
 		{codeDSCP, "a DSCP stands for two classes"},
 		{codePriority, "a priority stands for two classes"},
 		{codeETS, "bandwidths do not sum to 100 percent"},
@@ -126,6 +162,9 @@ func Codes() []CodeTitle {
 		{codeObjectName, "a name derived from the owner is too long for a switch"},
 		{codeClass, "a traffic class cannot be told from others"},
 		{codeLossless, "lossless mode and PFC contradict each other"},
+		{codeReserved, "a priority that should not be lossless"},
+		{codeHeadroom, "headroom that does not fit PFC or ECN"},
+		{codeInfiniBand, "Ethernet settings on an InfiniBand fabric"},
 		{codeNQN, "a name is not an NQN"},
 		{codeNQNTwice, "an NQN is used twice"},
 		{codeSerial, "a serial number is not usable or used twice"},
@@ -136,11 +175,20 @@ func Codes() []CodeTitle {
 		{codePortal, "a portal is not usable"},
 		{codeTarget, "a target's engine and attributes contradict each other"},
 		{codeVolumeTwice, "two namespaces export the same volume"},
+		{codeTransport, "a target's transport does not run on its fabric"},
+		{codeNothing, "a target has nothing to export"},
 		{codeDrive, "a drive has no stable name"},
 		{codeDriveTwice, "a drive is used twice"},
 		{codeVolumeName, "two volumes of one pool have the same name"},
+		{codeMirror, "a mirror does not protect"},
 		{codeSelect, "phases select nothing, or something twice"},
+		{codeOrder, "something depends on what a later phase brings"},
+		{codeNoGate, "a gate or a record names no validation"},
 		{codeMetric, "a metric cannot be judged"},
+		{codeNoBaseline, "a metric is judged by a baseline alone"},
+		{codeDuration, "a duration is out of range"},
+		{CodeLater, "described, not yet managed"},
+		{CodeAgent, "not a configuration weft-target takes"},
 	}
 }
 

@@ -130,7 +130,7 @@ server "many" {
 // pod is an inventory of n servers that connect to four targets.
 func pod(n int) string {
 	var b strings.Builder
-	b.WriteString("weft { name = \"pod\" }\nlocals {\n  hosts = {\n")
+	b.WriteString("weft { name = \"pod\" }\nconnection \"default\" { user = \"root\" }\nlocals {\n  hosts = {\n")
 	for i := range n {
 		fmt.Fprintf(&b, "    h%05d = %d\n", i, i+10)
 	}
@@ -171,6 +171,11 @@ link "b" {
   for_each = local.hosts
   from     = server.node[each.key].rnic.p1
   to       = switch.leaf["b"].port["Ethernet1/${each.value}"]
+}
+pool "flash" {
+  for_each = toset(["h00000", "h00001", "h00002", "h00003"])
+  server   = server.node[each.key]
+  drives   = ["nvme-eui.01"]
 }
 target "nvme" {
   for_each  = toset(["h00000", "h00001", "h00002", "h00003"])

@@ -16,21 +16,27 @@ func check(m *Model) hcl.Diagnostics {
 		serial:  regexp.MustCompile(`^[!-~]([ -~]*[!-~])?$`),
 	}
 	c.planes()
+	c.devices()
 	c.switches()
 	c.servers()
 	c.links()
+	c.hosts()
 	for _, f := range m.Fabrics {
+		c.mtu(f)
 		c.classes(f)
 		c.objectNames(f)
 	}
+	c.reserved()
 	c.pools()
 	c.volumes()
 	c.targets()
+	c.transports()
 	c.subsystems()
 	c.initiators()
 	c.reach()
 	c.validations()
 	c.rollouts()
+	c.durations()
 	return c.diags
 }
 
@@ -40,6 +46,8 @@ type checker struct {
 	diags   hcl.Diagnostics
 	nqnForm *regexp.Regexp
 	serial  *regexp.Regexp // printable ASCII without spaces around
+
+	fallback *Connection // the default connection, once asked for
 }
 
 // refuse reports a problem with an attribute of a block, or with the block
@@ -47,6 +55,12 @@ type checker struct {
 func (c *checker) refuse(code Code, b *Block, attr, summary, format string, args ...any) {
 	d := problem(code, b.At(attr), summary, "%s: %s", b.Addr, fmt.Sprintf(format, args...))
 	c.diags = append(c.diags, d)
+}
+
+// warn reports what is allowed, but seldom meant.
+func (c *checker) warn(code Code, b *Block, attr, summary, format string, args ...any) {
+	c.refuse(code, b, attr, summary, format, args...)
+	c.diags[len(c.diags)-1].Severity = hcl.DiagWarning
 }
 
 // A registry finds values that are used twice.

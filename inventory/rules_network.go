@@ -1,21 +1,40 @@
 package inventory
 
 import (
+	"cmp"
 	"net/netip"
+	"slices"
 )
 
-// planes refuses subnets that overlap within a fabric.
+// planes refuses subnets that overlap within a fabric. In the order of their
+// first addresses a subnet can only overlap the widest before it.
 func (c *checker) planes() {
 	for _, f := range c.Fabrics {
+		sorted := make([]*Plane, 0, len(f.Planes))
+		place := map[*Plane]int{}
 		for i, p := range f.Planes {
-			if p.Subnet.IsValid() && p.Subnet != p.Subnet.Masked() {
+			if !p.Subnet.IsValid() {
+				continue
+			}
+			if p.Subnet != p.Subnet.Masked() {
 				c.refuse(codeNotHost, &p.Block, "subnet", "not a subnet", "%s is an address in the subnet %s.", p.Subnet, p.Subnet.Masked())
 			}
-			for _, other := range f.Planes[:i] {
-				if p.Subnet.IsValid() && other.Subnet.IsValid() && p.Subnet.Overlaps(other.Subnet) {
-					c.refuse(codeOverlap, &p.Block, "subnet", "planes overlap", "%s overlaps %s of %s.", p.Subnet, other.Subnet, whereBlock(&other.Block))
-				}
+			sorted, place[p] = append(sorted, p), i
+		}
+		slices.SortStableFunc(sorted, func(a, b *Plane) int {
+			return cmp.Or(a.Subnet.Masked().Addr().Compare(b.Subnet.Masked().Addr()), a.Subnet.Bits()-b.Subnet.Bits())
+		})
+		var wide *Plane
+		for _, p := range sorted {
+			if wide == nil || !wide.Subnet.Overlaps(p.Subnet) {
+				wide = p
+				continue
 			}
+			first, second := wide, p
+			if place[second] < place[first] {
+				first, second = second, first
+			}
+			c.refuse(codeOverlap, &second.Block, "subnet", "planes overlap", "%s overlaps %s of %s.", second.Subnet, first.Subnet, whereBlock(&first.Block))
 		}
 	}
 }
@@ -27,6 +46,8 @@ func (c *checker) switches() {
 		case s.incomplete:
 		case s.Fabric == nil && s.Plane != "":
 			c.refuse(codePlane, &s.Block, "plane", "a plane without a fabric", "plane %q belongs to a fabric, and none is set.", s.Plane)
+		case s.Fabric == nil && !s.Unmanaged:
+			c.warn(codeNoFabric, &s.Block, "", "a switch without a fabric", "Nothing will be configured on it: set the fabric and the plane it serves, or unmanaged = true.")
 		case s.Fabric == nil:
 		case s.Plane == "" && !s.Unmanaged:
 			c.refuse(codePlane, &s.Block, "fabric", "no plane", "A switch serves one plane of its fabric: plane is needed.")
@@ -124,46 +145,4 @@ func edge(p netip.Prefix) bool {
 		}
 	}
 	return true
-}
-
-// links checks that each end has one cable and that no cable joins planes.
-func (c *checker) links() {
-	type port struct {
-		s    *Switch
-		name string
-	}
-	nics, ports := registry[*RNIC]{}, registry[port]{}
-	for _, l := range c.Links {
-		if l.incomplete {
-			continue
-		}
-		for _, e := range []struct {
-			attr string
-			LinkEnd
-		}{{"from", l.From}, {"to", l.To}} {
-			var other *Block
-			what := ""
-			switch {
-			case e.RNIC != nil:
-				other, what = nics.first(e.RNIC, &l.Block), e.RNIC.Addr
-			case e.Switch != nil:
-				other, what = ports.first(port{e.Switch, e.Port}, &l.Block), e.Switch.Addr+" port "+e.Port
-			}
-			if other != nil {
-				c.refuse(codeEndTwice, &l.Block, e.attr, "two links at one end", "%s is an end of %s already.", what, whereBlock(other))
-			}
-		}
-		c.crossed(l, l.From.RNIC, l.To.Switch)
-		c.crossed(l, l.To.RNIC, l.From.Switch)
-	}
-}
-
-func (c *checker) crossed(l *Link, r *RNIC, s *Switch) {
-	if r == nil || s == nil || r.Plane == nil || s.Fabric == nil || s.Plane == "" || r.incomplete || s.incomplete {
-		return
-	}
-	if r.Fabric != s.Fabric || r.Plane.Name != s.Plane {
-		c.refuse(codeCrossed, &l.Block, "", "a link joins two planes", "%s is in %s, but %s serves plane %q of %s.",
-			r.Addr, r.Plane.Addr, s.Addr, s.Plane, s.Fabric.Addr)
-	}
 }

@@ -36,6 +36,9 @@ func (c *checker) classes(f *Fabric) {
 		return
 	}
 	c.shares(f)
+	if f.Transport == "infiniband" {
+		c.infiniBand(f)
+	}
 	if f.Mode == "lossless" && f.Transport == "rocev2" && !pfc && !f.incomplete {
 		c.refuse(codeLossless, &f.Block, "mode", "lossless without PFC", "No traffic class has pfc = true, so nothing is lossless.")
 	}
@@ -59,8 +62,70 @@ func (c *checker) class(t *TrafficClass) {
 	case !t.Strict && t.Bandwidth == 0:
 		c.refuse(codeShare, &t.Block, "", "neither bandwidth nor strict", "Give the class a share of the bandwidth in percent, or strict = true.")
 	}
+	c.headroom(t)
 	if t.ECN != nil && t.ECN.Min >= t.ECN.Max {
 		c.refuse(codeECN, &t.Block, "ecn.min", "ECN does not rise", "min (%d bytes) must be below max (%d bytes).", t.ECN.Min, t.ECN.Max)
+	}
+}
+
+// headroom checks the order of thresholds: a pause ends below where it
+// starts, within the buffer, and ECN marks before it.
+func (c *checker) headroom(t *TrafficClass) {
+	h := t.Headroom
+	switch {
+	case h == nil:
+		return
+	case !t.PFC:
+		c.refuse(codeHeadroom, &t.Block, "headroom", "headroom without PFC", "Headroom holds what arrives after a pause was sent; without pfc = true none is.")
+	case h.Xon >= h.Xoff:
+		c.refuse(codeHeadroom, &t.Block, "headroom.xon", "a pause that does not end", "xon (%d bytes) must be below xoff (%d bytes, %s).", h.Xon, h.Xoff, where(t.At("headroom.xoff")))
+	case h.Xoff > h.Size:
+		c.refuse(codeHeadroom, &t.Block, "headroom.xoff", "a pause too late", "xoff (%d bytes) must lie within size (%d bytes, %s).", h.Xoff, h.Size, where(t.At("headroom.size")))
+	case t.ECN != nil && t.ECN.Max >= h.Xoff:
+		c.warn(codeHeadroom, &t.Block, "ecn.max", "PFC before ECN", "ECN marks fully at %d bytes, but PFC pauses at %d already (xoff, %s); senders are then stopped before they slow down (H3C RDMA Technical Reference: the upper ECN limit lies below the PFC trigger).",
+			t.ECN.Max, h.Xoff, where(t.At("headroom.xoff")))
+	}
+}
+
+// infiniBand refuses what only Ethernet has.
+func (c *checker) infiniBand(f *Fabric) {
+	if len(f.Classes) > 0 {
+		c.refuse(codeInfiniBand, &f.Classes[0].Block, "", "traffic classes on InfiniBand", "%s has no Ethernet priorities: its subnet manager decides on service levels.", f.Addr)
+	}
+	for _, s := range c.Switches {
+		if s.Fabric == f && !s.Unmanaged && !s.incomplete {
+			c.refuse(codeInfiniBand, &s.Block, "fabric", "an Ethernet switch on InfiniBand", "%s is an InfiniBand fabric (%s), which %s does not speak.", f.Addr, where(f.At("transport")), s.OS)
+		}
+	}
+}
+
+// reserved checks which priorities are lossless on the switches of a fabric.
+// Each class is reported once for an operating system.
+func (c *checker) reserved() {
+	type served struct {
+		f  *Fabric
+		os string
+	}
+	seen := map[served]bool{}
+	for _, s := range c.Switches {
+		if s.incomplete || s.Unmanaged || s.Fabric == nil || seen[served{s.Fabric, s.OS}] {
+			continue
+		}
+		seen[served{s.Fabric, s.OS}] = true
+		for _, t := range s.Fabric.Classes {
+			if !t.PFC || t.incomplete {
+				continue
+			}
+			switch {
+			case t.Priority == 0 && s.OS == "nxos":
+				c.refuse(codeReserved, &t.Block, "priority", "priority 0 is not lossless", "%s has classes for the priorities 1 to 7 alone, c-8q-nq1 to c-8q-nq7 (Cisco Nexus 9000 QoS configurations).", whereBlock(&s.Block))
+			case t.Priority == 0:
+				c.refuse(codeReserved, &t.Block, "priority", "priority 0 is not lossless", "Unmarked traffic has priority 0, and %s shall have no PFC on it (H3C Comware 7 PFC command reference).", whereBlock(&s.Block))
+			case t.Priority >= 6 && s.OS == "comware":
+				c.warn(codeReserved, &t.Block, "priority", "a reserved priority", "Priority %d carries protocols of %s, IRF among them: its vendor advises against PFC on 0, 6 and 7 (H3C Comware 7 PFC command reference).",
+					t.Priority, whereBlock(&s.Block))
+			}
+		}
 	}
 }
 

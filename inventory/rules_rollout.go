@@ -22,6 +22,9 @@ func (c *checker) metric(v *Validation, m *Metric) {
 	if !m.HasMax && m.Regression == 0 {
 		c.refuse(codeMetric, &m.Block, "", "no limit", "A metric needs max, or regression against a baseline.")
 	}
+	if !m.HasMax && m.Regression != 0 {
+		c.warn(codeNoBaseline, &m.Block, "regression", "no limit without a baseline", "The first run has no baseline to compare with, so a gate on it stays inconclusive; max judges that one too.")
+	}
 	_, sized := m.Attrs["size"]
 	if m.Source != "" {
 		if sized {
@@ -65,10 +68,82 @@ func (c *checker) rollouts() {
 				}
 			}
 		}
+		c.order(r, remaining)
 	}
 }
 
+// order refuses what depends on a later phase of the same rollout: it would
+// be carried out before what it needs.
+func (c *checker) order(r *Rollout, remaining *Phase) {
+	number := map[string]int{}
+	for i, p := range r.Phases {
+		for _, addr := range p.Select {
+			if _, twice := number[addr]; !twice {
+				number[addr] = i
+			}
+		}
+	}
+	for _, b := range c.dependents() {
+		mine, ok := number[b.Addr]
+		if !ok {
+			continue // of the remaining ones, which are last, or of none
+		}
+		for _, on := range b.DependsOn {
+			later, selected := r.Phases[mine], false
+			if n, ok := number[on]; ok {
+				later, selected = r.Phases[n], n > mine
+			} else if remaining != nil {
+				later, selected = remaining, true
+			}
+			if selected {
+				c.refuse(codeOrder, b, "depends_on", "depends on a later phase", "%s is part of phase %q (%s), but %s comes only with phase %q (%s).",
+					b.Addr, r.Phases[mine].Name, where(r.Phases[mine].At("select")), on, later.Name, where(later.At("select")))
+			}
+		}
+	}
+}
+
+// dependents are the blocks with depends_on that phases may select.
+func (c *checker) dependents() []*Block {
+	var list []*Block
+	add := func(b *Block) {
+		if len(b.DependsOn) > 0 && !b.incomplete {
+			list = append(list, b)
+		}
+	}
+	for _, x := range c.Switches {
+		add(&x.Block)
+	}
+	for _, x := range c.Servers {
+		add(&x.Block)
+	}
+	for _, x := range c.Links {
+		add(&x.Block)
+	}
+	for _, x := range c.Pools {
+		add(&x.Block)
+	}
+	for _, x := range c.Volumes {
+		add(&x.Block)
+	}
+	for _, x := range c.Targets {
+		add(&x.Block)
+	}
+	for _, x := range c.Initiators {
+		add(&x.Block)
+	}
+	return list
+}
+
 func (c *checker) phase(p *Phase) {
+	for _, list := range []struct {
+		attr  string
+		names int
+	}{{"gate", len(p.Gate)}, {"record", len(p.Record)}} {
+		if _, written := p.Attrs[list.attr]; written && list.names == 0 {
+			c.refuse(codeNoGate, &p.Block, list.attr, "names no validation", "%s is written, but no validation is left in it, so nothing would be judged.", list.attr)
+		}
+	}
 	_, selects := p.Attrs["select"]
 	switch {
 	case selects && len(p.Select) == 0 && !p.Remaining:

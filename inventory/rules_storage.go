@@ -49,8 +49,22 @@ func (c *checker) volumes() {
 		if other := names.first(place{v.Pool, v.Name}, &v.Block); other != nil {
 			c.refuse(codeVolumeName, &v.Block, "pool", "two volumes with one name", "%s is called %q in %s as well.", whereBlock(other), v.Name, v.Pool.Addr)
 		}
+		c.mirror(v)
 		if v.Size <= 0 {
 			c.refuse(codeValue, &v.Block, "size", "an empty volume", "The size must be more than 0.")
+		}
+	}
+}
+
+// mirror checks that a copy does not share the fate of what it copies.
+func (c *checker) mirror(v *Volume) {
+	for _, p := range v.Mirror {
+		switch {
+		case v.Pool == nil || p.incomplete || v.Pool.incomplete:
+		case p == v.Pool:
+			c.refuse(codeMirror, &v.Block, "mirror", "a mirror of itself", "%s holds the volume already: a second copy there is lost with the first.", whereBlock(&p.Block))
+		case p.Server != nil && p.Server == v.Pool.Server:
+			c.warn(codeMirror, &v.Block, "mirror", "a mirror on the same server", "%s lies on %s as %s does: it survives a drive, not the server.", whereBlock(&p.Block), p.Server.Addr, v.Pool.Addr)
 		}
 	}
 }
@@ -169,7 +183,11 @@ func (c *checker) namespace(t *Target, n *Namespace) {
 		c.refuse(codeElsewhere, &n.Block, "from", "a volume elsewhere", "%s lies on %s, but the target runs on %s.",
 			n.From.Addr, n.From.Pool.Server.name(), t.Server.Addr)
 	}
-	if n.Limits != nil && t.Engine == "nvmet" {
-		c.refuse(codeLimits, &n.Block, "limits", "limits that nobody keeps", `The kernel's target has no limits: engine = "weft" has.`)
+	switch {
+	case n.Limits == nil:
+	case t.Engine == "nvmet":
+		c.refuse(codeLimits, &n.Block, "limits", "limits that nobody keeps", `The kernel's target has no limits: engine = "weft" has (%s has engine = "nvmet", %s).`, t.Addr, where(t.At("engine")))
+	case t.Engine == "external":
+		c.refuse(codeLimits, &n.Block, "limits", "limits that nobody keeps", `weft does not configure an external target: set its limits on the array (%s has engine = "external", %s).`, t.Addr, where(t.At("engine")))
 	}
 }
