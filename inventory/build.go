@@ -61,6 +61,7 @@ func (b *builder) build() {
 			b.checks(m)
 		}
 	}
+	b.removed(all)
 }
 
 // enabled reports whether an object takes effect: it and everything that it
@@ -122,6 +123,8 @@ func (b *builder) block(o *object) Block {
 	if _, ok := s.attrs["depends_on"]; ok {
 		block.DependsOn = b.dependsOn(o)
 	}
+	block.Protect = b.flag(o, "protect")
+	block.IgnoreDrift = b.ignoreDrift(o)
 	for _, c := range o.children {
 		if c.label == "" && !o.body.schema.blocks[c.kind].many && b.block(c).incomplete {
 			block.incomplete = true
@@ -218,6 +221,9 @@ func (b *builder) text(o *object, name string) string {
 }
 
 func (b *builder) flag(o *object, name string) bool {
+	if _, known := o.body.schema.attrs[name]; !known {
+		return false
+	}
 	v, ok := b.set(o, name)
 	return ok && v.True()
 }

@@ -226,7 +226,7 @@ func (t valueType) accept(v cty.Value, x hcl.Expression, hidden bool) (cty.Value
 		if hidden {
 			msg = t.name + " is needed"
 		}
-		return v, problem(cmp.Or(t.code, codeValue), errorRange(x, err), "not "+t.name, "%s.", msg)
+		return v, problem(cmp.Or(t.code, codeValue), errorRange(x, err), "not "+t.name, "%s", sentence(msg))
 	}
 	return v, nil
 }
@@ -255,3 +255,11 @@ func within(d *hcl.Diagnostic, context hcl.Range) *hcl.Diagnostic {
 
 // where names a place for use within a sentence.
 func where(r hcl.Range) string { return fmt.Sprintf("%s:%d", r.Filename, r.Start.Line) }
+
+// sentence ends a text as a sentence does.
+func sentence(text string) string {
+	if strings.HasSuffix(text, "?") {
+		return text
+	}
+	return text + "."
+}

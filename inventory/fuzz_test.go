@@ -3,6 +3,7 @@ package inventory
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -22,7 +23,7 @@ func FuzzLoad(f *testing.F) {
 		}
 		f.Add(text, []byte("storage = {}"))
 	}
-	for _, m := range append(append(languageMistakes(), ruleMistakes()...), variableMistakes()...) {
+	for _, m := range slices.Concat(languageMistakes(), ruleMistakes(), variableMistakes(), blockMistakes()) {
 		text := base
 		for i := 0; i < len(m.edits); i += 2 {
 			text = strings.Replace(text, m.edits[i], m.edits[i+1], 1)

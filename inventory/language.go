@@ -15,6 +15,7 @@ func language() map[string]*schema {
 		"output":     {label: "name", attrs: attrs{"value": {takes: anything(), raw: true, needed: true}, "description": opt(text()), "sensitive": opt(boolean()).or(cty.False)}},
 		"check":      checkSchema(),
 		"module":     moduleSchema(),
+		"removed":    removedSchema(),
 		"connection": connectionSchema(),
 		"credential": resource("name", attrs{
 			"user":     need(text()),
@@ -39,9 +40,6 @@ func ownerName() valueType {
 	t.code = codeOwner
 	return t
 }
-
-// laterBlocks are the blocks that are described, not yet managed.
-func laterBlocks() []string { return []string{"removed"} }
 
 // moduleSchema takes values for the variables of the module as attributes.
 func moduleSchema() *schema {

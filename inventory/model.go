@@ -40,6 +40,7 @@ type Model struct {
 	Rollouts    []*Rollout
 	Checks      []*Check
 	Outputs     []*Output
+	Removed     []*Removed
 
 	eval *evaluator
 }
@@ -50,7 +51,9 @@ type Block struct {
 	Range hcl.Range            // of the block's header
 	Attrs map[string]hcl.Range // of its attributes, dotted for nested blocks: "safety.save"
 
-	DependsOn []string // addresses of instances, from depends_on
+	DependsOn   []string // addresses of instances, from depends_on
+	Protect     bool     // nothing of it may be destroyed
+	IgnoreDrift []string // attributes and nested blocks that others may change: host, safety.save
 
 	incomplete bool // an attribute could not be evaluated; what needs it is not judged
 }
@@ -386,6 +389,13 @@ type Check struct {
 // values.
 type Assert struct {
 	Condition, ErrorMessage hcl.Expression
+}
+
+// A Removed says what becomes of something that is not declared any more.
+type Removed struct {
+	Block
+	From string // address of a block, all of its instances or a module
+	Mode string // prune: what weft created goes; forget: it stays, and is weft's no more
 }
 
 // An Output is shown after facts or verify; it may use observed values.

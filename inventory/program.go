@@ -40,6 +40,7 @@ type program struct {
 	locals    map[string]*cell
 	outputs   []*declared
 	checks    []*declared
+	removed   []*declared
 }
 
 // collect declares what the files hold and reports what does not belong there.
@@ -68,13 +69,9 @@ func (m *module) declare(block *hclsyntax.Block) {
 	s, known := e.schemas[block.Type]
 	header := block.DefRange()
 	switch {
-	case slices.Contains(laterBlocks(), block.Type):
-		e.report(later(header, block.Type))
-		return
 	case !known:
-		words := slices.Concat(slices.Collect(maps.Keys(e.schemas)), laterBlocks())
 		e.report(problem(codeBlock, header, "no block "+block.Type,
-			"%s is not a word that belongs here.%s", block.Type, didYouMean(block.Type, words)))
+			"%s is not a word that belongs here.%s", block.Type, didYouMean(block.Type, slices.Collect(maps.Keys(e.schemas)))))
 		return
 	case block.Type == "weft" && m.call != nil:
 		e.report(problem(codeBlock, header, "weft in a module",
@@ -166,6 +163,8 @@ func (m *module) add(block *hclsyntax.Block, name string, b *body) {
 		m.addOutput(d)
 	case "check":
 		m.checks = append(m.checks, d)
+	case "removed":
+		m.removed = append(m.removed, d)
 	default:
 		m.addDecl(&decl{kind: block.Type, name: name, in: m, header: d.header, body: b, from: m.from.calls[block]})
 	}

@@ -72,12 +72,14 @@ func resource(label string, a attrs, b blocks, later ...string) *schema {
 		label:  label,
 		refers: true,
 		blocks: b,
-		later:  append(later, "protect", "ignore_drift", "dynamic"),
+		later:  append(later, "dynamic"),
 		attrs: attrs{
-			"for_each":   opt(anything()),
-			"count":      opt(anything()),
-			"enabled":    opt(boolean()).or(cty.True),
-			"depends_on": dependencies(),
+			"for_each":     opt(anything()),
+			"count":        opt(anything()),
+			"enabled":      opt(boolean()).or(cty.True),
+			"depends_on":   dependencies(),
+			"protect":      opt(boolean()).or(cty.False),
+			"ignore_drift": expression(),
 		},
 	}
 	maps.Copy(s.attrs, a)

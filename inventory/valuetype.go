@@ -118,7 +118,10 @@ func checkWord(word string, words []string) error {
 	if slices.Contains(words, word) {
 		return nil
 	}
-	return fmt.Errorf("%q is not one of %s.%s", word, quotedList(words), strings.TrimSuffix(didYouMean(word, words), "."))
+	if hint := didYouMean(word, words); hint != "" {
+		return fmt.Errorf("%q is not one of %s.%s", word, quotedList(words), hint)
+	}
+	return fmt.Errorf("%q is not one of %s", word, quotedList(words))
 }
 
 // measured is a text with a unit that parse reads.

@@ -61,6 +61,7 @@ func Expand(m *inventory.Model, env Env) (*Fleet, hcl.Diagnostics) {
 	x.targets()
 	x.probes()
 	x.notes()
+	x.later()
 	for _, r := range x.refusals {
 		x.diags = append(x.diags, r.diagnostic())
 	}

@@ -1,0 +1,78 @@
+package inventory
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+)
+
+// ignoreDrift reads ignore_drift: names of attributes and of blocks, those of
+// nested blocks with dots, such as safety.save or traffic_class.rdma.dscp.
+func (b *builder) ignoreDrift(o *object) []string {
+	a := o.body.attrs["ignore_drift"]
+	if a == nil {
+		return nil
+	}
+	items, diags := hcl.ExprList(a.Expr)
+	if diags.HasErrors() {
+		b.report(problem(codeType, a.SrcRange, "not a list of attributes", "ignore_drift is written as a list of names: [host, safety.save]."))
+		return nil
+	}
+	var list []string
+	for _, x := range items {
+		path, d := driftPath(o.body.schema, x)
+		switch {
+		case d != nil:
+			b.report(within(d, a.SrcRange))
+		case slices.Contains(list, path):
+			b.report(within(problem(codeTwice, x.Range(), "named twice", "%s stands in the list already.", path), a.SrcRange))
+		default:
+			list = append(list, path)
+		}
+	}
+	return list
+}
+
+func driftPath(s *schema, x hcl.Expression) (string, *hcl.Diagnostic) {
+	var steps []string
+	if text, ok := plainText(x); ok {
+		steps = strings.Split(text, ".")
+	} else {
+		t, diags := hcl.AbsTraversalForExpr(x)
+		if diags.HasErrors() {
+			return "", problem(codeType, x.Range(), "not the name of an attribute", "An attribute is named as it is written in the block, with dots for nested blocks: safety.save.")
+		}
+		for _, step := range t {
+			name := stepName(step)
+			if index, ok := step.(hcl.TraverseIndex); ok {
+				name = strings.Trim(indexText(index.Key), `["]`)
+			}
+			steps = append(steps, name)
+		}
+	}
+	path := strings.Join(steps, ".")
+	for len(steps) > 0 {
+		name := steps[0]
+		steps = steps[1:]
+		if nested, ok := s.blocks[name]; ok {
+			if nested.label != "" && len(steps) > 0 {
+				steps = steps[1:]
+			}
+			s = nested.schema
+			continue
+		}
+		if spec, ok := s.attrs[name]; !ok || !spec.written() || spec.secret || slices.Contains(metaWords(), name) {
+			return "", problem(codeAttribute, x.Range(), "no attribute "+name, "%s is not an attribute that can drift.%s", path, didYouMean(name, s.words()))
+		}
+		if len(steps) > 0 {
+			return "", problem(codeAttribute, x.Range(), "no attribute "+path, "%s is an attribute; nothing follows it.", name)
+		}
+	}
+	return path, nil
+}
+
+// metaWords are the attributes that say how a block is treated.
+func metaWords() []string {
+	return []string{"for_each", "count", "enabled", "depends_on", "protect", "ignore_drift"}
+}

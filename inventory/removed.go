@@ -1,0 +1,120 @@
+package inventory
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+)
+
+func removedSchema() *schema {
+	return &schema{attrs: attrs{
+		"from": {takes: anything(), raw: true, needed: true},
+		"mode": need(oneOf("prune", "forget")),
+	}}
+}
+
+// removable are the types of blocks of which something may be left on devices.
+func removable() []string {
+	return []string{"module", "fabric", "switch", "server", "link", "pool", "volume", "target", "initiator"}
+}
+
+// removed makes the removed blocks, whose addresses must not be declared.
+func (b *builder) removed(all contents) {
+	declared := map[string]hcl.Range{}
+	for _, m := range all.modules {
+		for _, d := range m.decls {
+			declared[m.prefix+d.kind+"."+d.name] = d.header
+			for _, o := range d.objects {
+				declared[o.addr] = d.header
+			}
+		}
+	}
+	seen := map[string]hcl.Range{}
+	for _, m := range all.modules {
+		for _, d := range m.removed {
+			r := &Removed{Block: b.block(d.object), Mode: b.text(d.object, "mode")}
+			b.m.Removed = append(b.m.Removed, r)
+			a := d.body.attrs["from"]
+			if a == nil {
+				continue
+			}
+			from, problem := address(a.Expr)
+			if problem == nil {
+				r.From = m.prefix + from
+				problem = notGone(a.Expr.Range(), r.From, declared, seen)
+				seen[r.From] = d.header
+			}
+			if problem != nil {
+				b.report(within(problem, a.SrcRange))
+			}
+		}
+	}
+}
+
+func notGone(at hcl.Range, from string, declared, seen map[string]hcl.Range) *hcl.Diagnostic {
+	if other, ok := declared[from]; ok {
+		return problem(codeTwice, at, from+" is declared",
+			"%s stands at %s. A removed block is for what is not declared any more; enabled = false prunes what is.", from, where(other))
+	}
+	if other, ok := seen[from]; ok {
+		return problem(codeTwice, at, "a second removed block for "+from, "The first one stands at %s.", where(other))
+	}
+	return nil
+}
+
+// address reads the address of a block or of an instance as it is written:
+// module.x.server.node["st1"].
+func address(x hcl.Expression) (string, *hcl.Diagnostic) {
+	t, diags := hcl.AbsTraversalForExpr(x)
+	if diags.HasErrors() {
+		return "", problem(codeReference, x.Range(), "not an address",
+			`An address is written out, without quotes and functions, as in server.node["st1"].`)
+	}
+	var text []string
+	for len(t) > 0 {
+		kind := stepName(t[0])
+		if !slices.Contains(removable(), kind) {
+			return "", problem(codeReference, t[0].SourceRange(), "not a type of block",
+				"%q leaves nothing on devices.%s An address starts with %s.", kind, didYouMean(kind, removable()), orList(removable()))
+		}
+		if len(t) < 2 || stepName(t[1]) == "" {
+			return "", problem(codeReference, x.Range(), "not an address", "A name must follow %s, %s.….", kind, kind)
+		}
+		part := kind + "." + stepName(t[1])
+		t = t[2:]
+		if len(t) > 0 {
+			if index, ok := t[0].(hcl.TraverseIndex); ok {
+				part += indexText(index.Key)
+				t = t[1:]
+			}
+		}
+		text = append(text, part)
+		if kind != "module" && len(t) > 0 {
+			return "", problem(codeReference, t.SourceRange(), "only a part", "%s is removed as a whole.", strings.Join(text, "."))
+		}
+	}
+	return strings.Join(text, "."), nil
+}
+
+// stepName is the name in a step; "" for an index.
+func stepName(s hcl.Traverser) string {
+	switch s := s.(type) {
+	case hcl.TraverseRoot:
+		return s.Name
+	case hcl.TraverseAttr:
+		return s.Name
+	}
+	return ""
+}
+
+// indexText is the key of an instance as addresses show it.
+func indexText(key cty.Value) string {
+	if key.Type() == cty.String {
+		return "[" + strconv.Quote(key.AsString()) + "]"
+	}
+	return fmt.Sprintf("[%s]", key.AsBigFloat().Text('f', -1))
+}

@@ -1,0 +1,50 @@
+package modules
+
+import (
+	"weft/inventory"
+)
+
+// later refuses what the language describes and nothing keeps yet.
+func (x *expansion) later() {
+	for _, r := range x.model.Removed {
+		x.refuse(r.At("from"), r.Addr, "from = "+r.From)
+	}
+	for _, b := range blocks(x.model) {
+		if b.Protect {
+			x.refuse(b.At("protect"), b.Addr, "protect = true")
+		}
+		if len(b.IgnoreDrift) > 0 {
+			x.refuse(b.At("ignore_drift"), b.Addr, "ignore_drift")
+		}
+	}
+}
+
+// blocks are those that stand for something on devices.
+func blocks(m *inventory.Model) []*inventory.Block {
+	var list []*inventory.Block
+	for _, b := range m.Fabrics {
+		list = append(list, &b.Block)
+	}
+	for _, b := range m.Switches {
+		list = append(list, &b.Block)
+	}
+	for _, b := range m.Servers {
+		list = append(list, &b.Block)
+	}
+	for _, b := range m.Links {
+		list = append(list, &b.Block)
+	}
+	for _, b := range m.Pools {
+		list = append(list, &b.Block)
+	}
+	for _, b := range m.Volumes {
+		list = append(list, &b.Block)
+	}
+	for _, b := range m.Targets {
+		list = append(list, &b.Block)
+	}
+	for _, b := range m.Initiators {
+		list = append(list, &b.Block)
+	}
+	return list
+}
