@@ -68,7 +68,7 @@ func variableSchema() *schema {
 }
 
 func checkSchema() *schema {
-	return &schema{label: "name", blocks: blocks{"assert": {needed: true, many: true, schema: &schema{attrs: attrs{
+	return &schema{label: "name", attrs: attrs{}, blocks: blocks{"assert": {needed: true, many: true, schema: &schema{attrs: attrs{
 		"condition":     {takes: anything(), raw: true, needed: true},
 		"error_message": {takes: anything(), raw: true, needed: true},
 	}}}}}

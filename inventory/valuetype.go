@@ -18,6 +18,7 @@ type valueType struct {
 	cty   cty.Type              // what values are converted to; NilType: references
 	check func(cty.Value) error // of a known value; a *unitError carries a position
 	code  Code                  // of what check refuses; "": codeValue
+	words []string              // all that it may be, or all that the items of a list may be; nil: not only words
 	later []string              // words that are described, not yet managed
 	refs  []string              // the types of blocks that a reference may lead to
 	many  bool                  // takes several references
@@ -79,7 +80,7 @@ func checkInteger(v cty.Value, low, high int64) error {
 
 // oneOf is one of some words.
 func oneOf(words ...string) valueType {
-	return valueType{name: "one of " + quotedList(words), cty: cty.String, check: func(v cty.Value) error {
+	return valueType{name: "one of " + quotedList(words), cty: cty.String, words: words, check: func(v cty.Value) error {
 		return checkWord(v.AsString(), words)
 	}}
 }
@@ -92,7 +93,7 @@ func (t valueType) orLater(words ...string) valueType {
 
 // wordList is a list of some words, each at most once.
 func wordList(words ...string) valueType {
-	return valueType{name: "a list of " + quotedList(words), cty: cty.List(cty.String), check: func(v cty.Value) error {
+	return valueType{name: "a list of " + quotedList(words), cty: cty.List(cty.String), words: words, check: func(v cty.Value) error {
 		var seen []string
 		for _, item := range v.AsValueSlice() {
 			if item.IsNull() {

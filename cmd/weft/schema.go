@@ -1,0 +1,188 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"weft/internal/hint"
+	"weft/inventory"
+)
+
+func (a *app) schemaCmd() *cobra.Command {
+	blocks := slices.Sorted(maps.Keys(inventory.Describe().Blocks))
+	return &cobra.Command{
+		Use: "schema [BLOCK…]", Short: "Show every word of the language; no network",
+		Long: `schema shows which blocks there are, what each takes, what is needed and what
+holds where nothing is written, and which functions expressions can call: all of
+it, or the blocks that are named. It is made of what files are checked against.
+
+A ! follows what is needed; = gives the value that holds where none is written,
+(derived) when it follows from other attributes, (observed) when devices tell it.
+For the blocks that are named it also says what each attribute is for.
+
+With --json it is one object, for editors and generators.`,
+		ValidArgs: blocks,
+		RunE: func(_ *cobra.Command, args []string) error {
+			l := inventory.Describe()
+			if err := onlyBlocks(l, args); err != nil {
+				return err
+			}
+			if a.json {
+				e := json.NewEncoder(a.stdout)
+				e.SetEscapeHTML(false)
+				e.SetIndent("", "  ")
+				return e.Encode(l)
+			}
+			p := &schemaPrinter{w: a.stdout, explain: len(args) > 0}
+			p.language(l)
+			return p.err
+		},
+	}
+}
+
+// onlyBlocks takes out what was not asked for, where anything was.
+func onlyBlocks(l *inventory.Language, asked []string) error {
+	if len(asked) == 0 {
+		return nil
+	}
+	for _, name := range asked {
+		if l.Blocks[name] == nil {
+			return usage(hint.Wrap(fmt.Errorf("there is no block %q", name), "there are %s",
+				strings.Join(slices.Sorted(maps.Keys(l.Blocks)), ", ")))
+		}
+	}
+	maps.DeleteFunc(l.Blocks, func(name string, _ *inventory.BlockType) bool { return !slices.Contains(asked, name) })
+	l.Functions = nil // they belong to no block
+	return nil
+}
+
+// A schemaPrinter writes the language as a tree.
+type schemaPrinter struct {
+	w       io.Writer
+	explain bool // what each attribute is for
+	err     error
+}
+
+func (p *schemaPrinter) print(format string, args ...any) {
+	if p.err == nil {
+		_, p.err = fmt.Fprintf(p.w, format, args...)
+	}
+}
+
+func (p *schemaPrinter) language(l *inventory.Language) {
+	for i, name := range slices.Sorted(maps.Keys(l.Blocks)) {
+		if i > 0 {
+			p.print("\n")
+		}
+		p.block("", name, l.Blocks[name])
+	}
+	if len(l.Functions) > 0 {
+		p.print("\nfunctions\n")
+	}
+	for _, name := range slices.Sorted(maps.Keys(l.Functions)) {
+		if f := l.Functions[name]; f.Later {
+			p.print("    %s: described, not yet managed\n", name)
+		} else {
+			p.print("    %s(%s)\n", name, parameters(f))
+		}
+	}
+}
+
+// block prints a block, its attributes in columns, and the blocks within it.
+func (p *schemaPrinter) block(indent, name string, b *inventory.BlockType) {
+	header := name
+	switch {
+	case b.Label != "":
+		header += ` "` + strings.ToUpper(b.Label) + `"`
+	case b.Several:
+		header += " (several)"
+	}
+	p.print("%s%s", indent, needed(b.Required, header))
+	if b.Description != "" {
+		p.print("  # %s", b.Description)
+	}
+	p.print("\n")
+	indent += "    "
+	p.attributes(indent, b)
+	if b.Open {
+		p.print("%sany other name = any value\n", indent)
+	}
+	for _, inner := range slices.Sorted(maps.Keys(b.Blocks)) {
+		p.block(indent, inner, b.Blocks[inner])
+	}
+}
+
+func (p *schemaPrinter) attributes(indent string, b *inventory.BlockType) {
+	names := slices.Sorted(maps.Keys(b.Attributes))
+	width := 0
+	for _, name := range names {
+		width = max(width, len(assignment(name, b.Attributes[name])))
+	}
+	for _, name := range names {
+		a := b.Attributes[name]
+		p.print("%s%-*s  %s\n", indent, width, assignment(name, a), takes(a))
+		if p.explain && a.Description != "" {
+			p.print("%s%-*s  # %s\n", indent, width, "", a.Description)
+		}
+	}
+}
+
+// needed marks what must be written.
+func needed(required bool, name string) string {
+	if required {
+		return name + "!"
+	}
+	return name
+}
+
+// assignment is an attribute with the value that it has where none is
+// written.
+func assignment(name string, a *inventory.Attribute) string {
+	switch {
+	case a.Observed:
+		return name + " = (observed)"
+	case a.Derived:
+		return name + " = (derived)"
+	case a.Default != nil:
+		return name + " = " + string(a.Default)
+	}
+	return needed(a.Required, name)
+}
+
+// manyTypes is how many types of blocks are named that an attribute may refer
+// to; JSON has them all.
+const manyTypes = 8
+
+func takes(a *inventory.Attribute) string {
+	text := a.Takes
+	if len(a.RefersTo) > manyTypes {
+		text = "references to blocks"
+	}
+	if a.ReadOnly {
+		text += ", cannot be written"
+	}
+	if a.Sensitive {
+		text += ", sensitive"
+	}
+	if len(a.LaterValues) > 0 {
+		text += "; not yet managed: " + strings.Join(a.LaterValues, ", ")
+	}
+	return text
+}
+
+func parameters(f *inventory.Function) string {
+	var names []string
+	for _, p := range f.Parameters {
+		if p.Several {
+			p.Name += "…"
+		}
+		names = append(names, p.Name)
+	}
+	return strings.Join(names, ", ")
+}
