@@ -10,6 +10,14 @@ import (
 // didYouMean returns ` Did you mean "server"?` when one of the candidates is
 // near the word, else "".
 func didYouMean(word string, candidates []string) string {
+	if best := nearest(word, candidates); best != "" {
+		return fmt.Sprintf(" Did you mean %q?", best)
+	}
+	return ""
+}
+
+// nearest returns the candidate that a word was probably meant to be, or "".
+func nearest(word string, candidates []string) string {
 	best, bestDistance := "", 3
 	if len(word) <= 3 {
 		bestDistance = 2
@@ -19,8 +27,5 @@ func didYouMean(word string, candidates []string) string {
 			best, bestDistance = c, d
 		}
 	}
-	if best == "" {
-		return ""
-	}
-	return fmt.Sprintf(" Did you mean %q?", best)
+	return best
 }

@@ -82,7 +82,7 @@ There is no state file: every command reads the devices.
 	f.IntVar(&a.parallelism, "parallelism", 16, "devices worked on at once")
 	root.AddCommand(a.validateCmd(), a.planCmd(), a.applyCmd(), a.showCmd(), a.verifyCmd(), a.labCmd(), a.versionCmd(),
 		a.initCmd(), a.fmtCmd(), a.graphCmd(), a.catalogueCmd(), a.completionCmd(root),
-		a.consoleCmd(), a.schemaCmd())
+		a.consoleCmd(), a.schemaCmd(), a.explainCmd())
 	for _, c := range root.Commands() {
 		c.Long = strings.TrimSpace(c.Long) + "\n\n" + exitHelp
 	}

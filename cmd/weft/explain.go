@@ -1,0 +1,80 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"weft/internal/hint"
+	"weft/inventory"
+)
+
+// An explanation is a code as --json shows it.
+type explanation struct {
+	Code  inventory.Code `json:"code"`
+	Title string         `json:"title"`
+	Text  string         `json:"text,omitempty"`
+}
+
+func (a *app) explainCmd() *cobra.Command {
+	c := &cobra.Command{
+		Use: "explain [CODE]", Short: "Explain a code such as WF-NET-001; no network",
+		Long: `explain prints the page of a code: what the problem is, why it matters and how
+to mend it. Without a code it lists them all.`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usage(fmt.Errorf("usage: weft explain [CODE]"))
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return a.listCodes()
+			}
+			return a.explain(args[0])
+		},
+	}
+	for _, code := range inventory.Codes() {
+		c.ValidArgs = append(c.ValidArgs, fmt.Sprintf("%s\t%s", code.Code, code.Title))
+	}
+	return c
+}
+
+func (a *app) listCodes() error {
+	if !a.json {
+		for _, c := range inventory.Codes() {
+			fmt.Fprintf(a.stdout, "%-11s  %s\n", c.Code, c.Title)
+		}
+		return nil
+	}
+	var all []explanation
+	for _, c := range inventory.Codes() {
+		all = append(all, explanation{Code: c.Code, Title: c.Title})
+	}
+	return a.encode(all)
+}
+
+func (a *app) explain(code string) error {
+	title, text, ok := inventory.Explain(code)
+	if !ok {
+		err := fmt.Errorf("there is no code %q", code)
+		if near := inventory.NearCode(code); near != "" {
+			return hint.Wrap(err, "did you mean %s?", near)
+		}
+		return hint.Wrap(err, "weft explain lists all codes")
+	}
+	if a.json {
+		return a.encode(explanation{inventory.Code(code), title, text})
+	}
+	fmt.Fprintf(a.stdout, "%s: %s\n\n%s", code, title, text)
+	return nil
+}
+
+// encode writes one JSON document for people and machines.
+func (a *app) encode(v any) error {
+	e := json.NewEncoder(a.stdout)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
