@@ -49,7 +49,107 @@ func TestProtectAndIgnoreDrift(t *testing.T) {
 	sameList(t, "with labels", m.Fabrics[0].IgnoreDrift, []string{"traffic_class.rdma.dscp", "traffic_class.cnp.ecn.min", "pfc_watchdog"})
 }
 
+func TestServerBlocks(t *testing.T) {
+	m := mustLoad(t, `  file "/etc/motd"`, `  sysctl "net.core.rmem_max" { value = 4194304 }
+  kernel_module "nvme-rdma" { options = { register_always = "Y" } }
+  package "nvme-cli" { version = "2.4+really2.4-1" }
+  package "tuned" { state = "absent" }
+  service "irqbalance" { enabled = false }
+  command "mst" {
+    run    = ["mst", "start", each.key]
+    unless = ["mst", "status"]
+    undo   = ["mst", "stop"]
+  }
+  command "touch" {
+    run     = ["touch", "/etc/weft"]
+    creates = "/etc/weft"
+  }
+  file "/etc/motd"`)
+	s := m.Servers[2]
+	same(t, "sysctl", s.Sysctls[0].Key+" = "+s.Sysctls[0].Value, "net.core.rmem_max = 4194304")
+	same(t, "address", s.Sysctls[0].Addr, `server.compute["b"].sysctl["net.core.rmem_max"]`)
+	same(t, "module", s.KernelModules[0].Options["register_always"], "Y")
+	same(t, "package", s.Packages[0].Version, "2.4+really2.4-1")
+	same(t, "absent", s.Packages[1].Absent, true)
+	same(t, "enabled", s.Services[0].Enabled, false)
+	same(t, "running", s.Services[0].Running, true)
+	sameList(t, "run", s.Commands[0].Run, []string{"mst", "start", "b"})
+	sameList(t, "unless", s.Commands[0].Unless, []string{"mst", "status"})
+	sameList(t, "undo", s.Commands[0].Undo, []string{"mst", "stop"})
+	same(t, "creates", s.Commands[1].Creates, "/etc/weft")
+}
+
+func TestDynamic(t *testing.T) {
+	m := mustLoad(t, `  file "/etc/motd" { content = "managed" }`, `  dynamic "file" {
+    for_each = { one = each.key, two = server.storage.host }
+    labels   = ["/etc/${file.key}"]
+    content { content = "${each.key}: ${file.value}" }
+  }
+  file "/etc/motd" { content = "managed" }
+  dynamic "sysctl" {
+    for_each = each.key == "a" ? ["x.y", "x.z"] : []
+    iterator = key
+    labels   = [key.value]
+    content { value = key.key }
+  }`,
+		`    ecn {
+      min         = "150KB"
+      max         = "1500KB"
+      probability = 5
+    }
+`, `    dynamic "ecn" {
+      for_each = toset(["150KB"])
+      content {
+        min         = ecn.key
+        max         = "1500KB"
+        probability = 5
+      }
+    }
+`,
+		`connect { to = target.nvme }`, `dynamic "connect" {
+    for_each = [target.nvme]
+    content { to = connect.value }
+  }`)
+	s := m.Servers[1]
+	same(t, "files", len(s.FileBlocks), 3)
+	same(t, "path", s.FileBlocks[1].Path, "/etc/two")
+	same(t, "content", s.FileBlocks[1].Content, "a: storage.example.net")
+	same(t, "address", s.FileBlocks[0].Addr, `server.compute["a"].file["/etc/one"]`)
+	same(t, "order", s.FileBlocks[2].Path, "/etc/motd")
+	same(t, "sysctls", len(s.Sysctls), 2)
+	same(t, "iterator", s.Sysctls[1].Key+s.Sysctls[1].Value, "x.z1")
+	same(t, "sysctls of b", len(m.Servers[2].Sysctls), 0)
+	same(t, "ECN", m.Fabrics[0].Classes[0].ECN.Min, 150_000)
+	same(t, "connected", m.Initiators[0].Connects[0].To[0], m.Targets[0])
+	same(t, "allowed hosts", len(m.Targets[0].Subsystems[0].AllowHosts), 4)
+}
+
+// What a dynamic block makes can be referred to.
+func TestReferencesToDynamic(t *testing.T) {
+	m := mustLoad(t, `  rnic "p1" {
+    match   = { pci = "0000:41:00.1" }
+    address = "10.2.0.11/24"
+    fabric  = fabric.roce
+  }
+`, `  dynamic "rnic" {
+    for_each = { p1 = 1 }
+    labels   = [rnic.key]
+    content {
+      match   = { pci = "0000:41:00.${rnic.value}" }
+      address = "10.2.0.11/24"
+      fabric  = fabric.roce
+    }
+  }
+`)
+	same(t, "NICs", len(m.Servers[0].RNICs), 2)
+	same(t, "portal", m.Targets[0].Portals[1].RNIC, m.Servers[0].RNICs[1])
+	same(t, "address", m.Servers[0].RNICs[1].Addr, "server.storage.rnic.p1")
+}
+
 func blockMistakes() []mistake {
+	file := func(text string) []string {
+		return []string{`file "/etc/motd" { content = "managed" }`, text + "\n  file \"/etc/motd\" { content = \"managed\" }"}
+	}
 	removed := func(from string) []string {
 		return []string{`weft {`, "removed {\n  from = " + from + "\n  mode = \"prune\"\n}\nweft {"}
 	}
@@ -68,6 +168,36 @@ func blockMistakes() []mistake {
 		{"removed type", removed(`swtch.x`), codeReference, `from = swtch.x`, `Did you mean "switch"?`},
 		{"removed part", removed(`server.x.rnic.p0`), codeReference, `from = server.x.rnic.p0`, "as a whole"},
 		{"removed alone", removed(`server`), codeReference, `from = server`, "name must follow"},
+
+		{"sysctl key", file(`sysctl "--all" { value = 1 }`), codeLabels, `sysctl "--all"`, "a key of sysctl"},
+		{"sysctl value", file(`sysctl "vm.x" {}`), codeMissing, `sysctl "vm.x"`, "lacks value"},
+		{"sysctl lines", file(`sysctl "vm.x" { value = "1\n2" }`), codeValue, `sysctl "vm.x"`, "one line"},
+		{"package state", file(`package "x" { state = "latest" }`), codeValue, `state = "latest"`, `"present" or "absent"`},
+		{"package name", file(`package "-y" {}`), codeLabels, `package "-y"`, "the name of a package"},
+		{"service", file(`service "x" { enabled = "maybe" }`), codeType, `enabled = "maybe"`, "true or false"},
+		{"module options", file(`kernel_module "x" { options = "a=b" }`), codeType, `options =`, "a map of texts"},
+		{"command as text", file("command \"x\" {\n    run = \"ls\"\n    creates = \"/x\"\n  }"), codeType, `run = "ls"`, `["modprobe", "nvmet"]`},
+		{"command always", file(`command "x" { run = ["ls"] }`), codeMissing, `command "x"`, "creates or unless"},
+		{"command with both", file("command \"x\" {\n    run = [\"ls\"]\n    creates = \"/x\"\n    unless = [\"true\"]\n  }"), codeAttribute, `unless =`, "one of the two"},
+		{"command of nothing", file("command \"x\" {\n    run = []\n    creates = \"/x\"\n  }"), codeValue, `run = []`, "the list is empty"},
+		{"relative path", file("command \"x\" {\n    run = [\"ls\"]\n    creates = \"x\"\n  }"), codeValue, `creates = "x"`, "an absolute path"},
+
+		{"dynamic of nothing", file("dynamic \"fiel\" {\n    for_each = []\n    content {}\n  }"), codeBlock, `dynamic "fiel"`, `Did you mean "file"?`},
+		{"dynamic without label", file("dynamic {\n    for_each = []\n    content {}\n  }"), codeLabels, `dynamic {`, "lacks its type"},
+		{"dynamic without for_each", file("dynamic \"file\" {\n    labels = []\n    content { content = \"\" }\n  }"), codeMissing, `dynamic "file"`, "for_each"},
+		{"dynamic without labels", file("dynamic \"file\" {\n    for_each = []\n    content { content = \"\" }\n  }"), codeMissing, `dynamic "file"`, "labels"},
+		{"dynamic without content", file("dynamic \"file\" {\n    for_each = []\n    labels = []\n  }"), codeMissing, `dynamic "file"`, "content"},
+		{"dynamic of a text", file("dynamic \"file\" {\n    for_each = \"x\"\n    labels = []\n    content { content = \"\" }\n  }"), codeRepeat, `for_each = "x"`, "a list, a set or a map"},
+		{"dynamic labels", file("dynamic \"file\" {\n    for_each = [1]\n    labels = [\"a\", \"b\"]\n    content { content = \"\" }\n  }"), codeLabels, `labels =`, "one text"},
+		{"dynamic twice", file("dynamic \"file\" {\n    for_each = [1, 2]\n    labels = [\"/a\"]\n    content { content = \"\" }\n  }"), codeTwice, `dynamic "file"`, `file "/a" was already made in server.compute["a"]`},
+		{"dynamic and written", file("dynamic \"file\" {\n    for_each = [1]\n    labels = [\"/etc/motd\"]\n    content { content = \"\" }\n  }"), codeTwice, `file "/etc/motd"`, "already"},
+		{"dynamic label", file("dynamic \"package\" {\n    for_each = [1]\n    labels = [\"-y\"]\n    content {}\n  }"), codeLabels, `labels = ["-y"]`, "the name of a package"},
+		{"dynamic iterator", file("dynamic \"file\" {\n    for_each = []\n    iterator = \"x\"\n    labels = []\n    content { content = \"\" }\n  }"), codeExpr, `iterator =`, "without quotes"},
+		{"dynamic content typo", file("dynamic \"file\" {\n    for_each = []\n    labels = []\n    content { contnt = \"\" }\n  }"), codeAttribute, `contnt`, `Did you mean "content"?`},
+		{"dynamic value typo", file("dynamic \"file\" {\n    for_each = [1]\n    labels = [\"/x\"]\n    content { content = fil.value }\n  }"), codeReference, `fil.value`, "unknown name"},
+		{"dynamic cycle", file("dynamic \"file\" {\n    for_each = server.compute[each.key].file\n    labels = [\"/x\"]\n    content { content = \"\" }\n  }"), codeCycle, `for_each = server.compute`, "dynamic.file (main.weft.hcl:"},
+		{"dynamic makes none", []string{`metric "p99" { max = "30us" }`, "dynamic \"metric\" {\n    for_each = []\n    labels = [\"x\"]\n    content {}\n  }"}, codeMissing, `validation "latency"`, "dynamic makes none"},
+		{"dynamic in a link", []string{`speed = "100G"`, "dynamic \"x\" {}"}, codeBlock, `dynamic "x"`, "no block dynamic"},
 
 		{"protect", []string{`pool = pool.flash`, "protect = \"yes\"\n  pool = pool.flash"}, codeType, `protect = "yes"`, "true or false"},
 		{"drift typo", drift(`[siez]`), codeAttribute, `[siez]`, `Did you mean "size"?`},

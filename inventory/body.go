@@ -17,6 +17,8 @@ type body struct {
 	depths map[string]int                  // of their expressions
 	ranges map[string]hcl.Range            // Block.Attrs
 	blocks []*bodyBlock
+
+	dynamic bool // one of blocks is
 }
 
 // A bodyBlock is a block within a body.
@@ -25,6 +27,9 @@ type bodyBlock struct {
 	label  string
 	header hcl.Range
 	body   *body
+
+	dynamic  *body  // of a dynamic block; body is its content
+	iterator string // the name of its key and value
 }
 
 // newBody checks src against its schema and reports everything that does not
@@ -40,12 +45,12 @@ func (e *evaluator) newBody(s *schema, src *hclsyntax.Body, header hcl.Range, wh
 	for _, block := range src.Blocks {
 		e.addBlock(b, block, what)
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.attrs)) {
+	for _, name := range sortedNames(s.attrs) {
 		if s.attrs[name].needed && b.attrs[name] == nil {
 			e.report(problem(codeMissing, header, what+" lacks "+name, "The attribute %s is needed: %s.", name, s.attrs[name].takes.name))
 		}
 	}
-	for _, kind := range slices.Sorted(maps.Keys(s.blocks)) {
+	for _, kind := range sortedNames(s.blocks) {
 		found := slices.ContainsFunc(b.blocks, func(c *bodyBlock) bool { return c.kind == kind })
 		if s.blocks[kind].needed && !found {
 			e.report(problem(codeMissing, header, what+" lacks "+kind, "At least one block %s is needed.", kind))
@@ -58,8 +63,6 @@ func (e *evaluator) addAttr(b *body, a *hclsyntax.Attribute, what string) {
 	spec, known := b.schema.attr(a.Name)
 	_, isBlock := b.schema.blocks[a.Name]
 	switch {
-	case slices.Contains(b.schema.later, a.Name):
-		e.report(later(a.NameRange, a.Name))
 	case isBlock:
 		e.report(problem(codeAttribute, a.NameRange, a.Name+" is a block",
 			"In %s, %s is a block: write %s { … } without an equals sign.", what, a.Name, a.Name))
@@ -84,8 +87,8 @@ func (e *evaluator) addBlock(b *body, block *hclsyntax.Block, what string) {
 	_, isAttr := b.schema.attrs[block.Type]
 	spec, known := b.schema.blocks[block.Type]
 	switch {
-	case slices.Contains(b.schema.later, block.Type):
-		e.report(later(block.DefRange(), block.Type))
+	case block.Type == "dynamic" && len(b.schema.blocks) > 0:
+		e.addDynamic(b, block, what)
 		return
 	case isAttr:
 		e.report(problem(codeBlock, block.DefRange(), block.Type+" is an attribute",
@@ -102,9 +105,13 @@ func (e *evaluator) addBlock(b *body, block *hclsyntax.Block, what string) {
 	child := &bodyBlock{kind: block.Type, header: block.DefRange()}
 	if spec.label != "" {
 		child.label = block.Labels[0]
+		if d := spec.checkLabel(child.label, block.LabelRanges[0]); d != nil {
+			e.report(d)
+			return
+		}
 	}
 	for _, other := range b.blocks {
-		if other.kind == child.kind && other.label == child.label && !spec.many {
+		if other.kind == child.kind && other.label == child.label && !spec.many && other.dynamic == nil {
 			e.report(problem(codeTwice, child.header, "a second "+blockName(child.kind, child.label),
 				"%s was already written at %s.", blockName(child.kind, child.label), where(other.header)))
 			return
@@ -113,12 +120,19 @@ func (e *evaluator) addBlock(b *body, block *hclsyntax.Block, what string) {
 	child.body = e.newBody(spec.schema, block.Body, child.header, blockName(child.kind, child.label))
 	b.blocks = append(b.blocks, child)
 	if spec.label == "" && !spec.many {
-		b.ranges[child.kind] = child.header
-		for name, rng := range child.body.ranges {
-			b.ranges[child.kind+"."+name] = rng
-		}
+		b.addRanges(child.kind, child.header, child.body)
 	}
 }
+
+// addRanges makes the places in a nested block known by dotted names.
+func (b *body) addRanges(kind string, header hcl.Range, child *body) {
+	b.ranges[kind] = header
+	for name, rng := range child.ranges {
+		b.ranges[kind+"."+name] = rng
+	}
+}
+
+func sortedNames[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 // checkLabels reports whether the block has the labels that it needs.
 func (e *evaluator) checkLabels(block *hclsyntax.Block, label string) bool {

@@ -125,7 +125,10 @@ func (b *builder) block(o *object) Block {
 	}
 	block.Protect = b.flag(o, "protect")
 	block.IgnoreDrift = b.ignoreDrift(o)
-	for _, c := range o.children {
+	if !b.checkDynamic(o) {
+		block.incomplete = true
+	}
+	for _, c := range o.within() {
 		if c.label == "" && !o.body.schema.blocks[c.kind].many && b.block(c).incomplete {
 			block.incomplete = true
 		}

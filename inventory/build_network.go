@@ -119,9 +119,7 @@ func (b *builder) server(o *object) {
 	for _, c := range o.all("rnic") {
 		s.RNICs = append(s.RNICs, b.rnic(c, s))
 	}
-	for _, c := range o.all("file") {
-		s.FileBlocks = append(s.FileBlocks, b.file(c))
-	}
+	b.serverBlocks(o, s)
 	b.made[o] = s
 	b.m.Servers = append(b.m.Servers, s)
 }

@@ -133,23 +133,19 @@ func switchSchema() *schema {
 }
 
 func serverSchema() *schema {
+	inside := serverBlocks()
+	inside["rnic"] = nested{schema: part("name", attrs{
+		"match":   need(hardware()),
+		"address": opt(prefix()),
+		"fabric":  opt(ref("fabric")),
+	}, nil)}
 	return resource("name", attrs{
 		"os":         opt(oneOf("linux").orLater("esxi", "windows")).orText("linux"),
 		"host":       need(text()),
 		"machine_id": opt(matching("a machine id of 32 characters 0-9 and a-f", `[0-9a-f]{32}`)),
 		"labels":     opt(textMap()),
 		"connection": opt(ref("connection")),
-	}, blocks{
-		"rnic": {schema: part("name", attrs{
-			"match":   need(hardware()),
-			"address": opt(prefix()),
-			"fabric":  opt(ref("fabric")),
-		}, nil)},
-		"file": {schema: part("path", attrs{
-			"content": {takes: text(), needed: true, private: true},
-			"mode":    opt(matching(`a mode such as "0644"`, `0?[0-7]{3,4}`)).orText("0644"),
-		}, nil)},
-	}, "sysctl", "kernel_module", "package", "service", "command")
+	}, inside)
 }
 
 func poolSchema() *schema {

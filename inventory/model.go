@@ -199,6 +199,12 @@ type Server struct {
 	Connection *Connection // nil: the default one
 	RNICs      []*RNIC
 	FileBlocks []*File
+
+	Sysctls       []*Sysctl
+	KernelModules []*KernelModule
+	Packages      []*Package
+	Services      []*Service
+	Commands      []*Command
 }
 
 // RNIC returns the server's RDMA NIC of that label, or nil.
@@ -230,6 +236,46 @@ type File struct {
 	Content string
 	Mode    uint32
 	Secret  bool // Content derives from a sensitive value and is never shown
+}
+
+// A Sysctl is a kernel parameter of a server.
+type Sysctl struct {
+	Block
+	Key, Value string // net.core.rmem_max, 4194304
+}
+
+// A KernelModule is loaded, now and at boot.
+type KernelModule struct {
+	Block
+	Name    string
+	Options map[string]string // parameters of the module
+}
+
+// A Package is installed, or absent.
+type Package struct {
+	Block
+	Name    string
+	Version string // "": any
+	Absent  bool
+}
+
+// A Service is a unit of the service manager.
+type Service struct {
+	Block
+	Name    string
+	Enabled bool // starts at boot
+	Running bool
+}
+
+// A Command is run where it has not done its work. Exactly one of Creates and
+// Unless says whether it has.
+type Command struct {
+	Block
+	Name    string
+	Run     []string // an argument vector, like Unless and Undo
+	Creates string   // a file that is there afterwards
+	Unless  []string // succeeds where nothing is left to do
+	Undo    []string // empty: the command cannot be undone
 }
 
 // A Link is one declared cable.

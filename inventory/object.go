@@ -33,6 +33,7 @@ type object struct {
 	cells  map[string]*cell
 
 	children []*object
+	repeat   *repeat              // of what stands for the blocks of a dynamic one
 	values   map[string]cty.Value // children by kind, as values
 	ports    map[string]*object   // of a switch: those that were referred to
 	state    objectState
@@ -182,6 +183,10 @@ func (e *evaluator) newObject(d *decl, name, key string, scope *hcl.EvalContext)
 func (e *evaluator) addChildren(o *object) {
 	index := map[string]int{}
 	for _, b := range o.body.blocks {
+		if b.dynamic != nil {
+			o.children = append(o.children, e.newRepeat(o, b))
+			continue
+		}
 		e.seq++
 		c := &object{
 			kind: b.kind, name: b.label, label: b.label, seq: e.seq,
@@ -189,10 +194,8 @@ func (e *evaluator) addChildren(o *object) {
 		}
 		c.addr = o.addr + "." + b.kind
 		switch {
-		case b.label != "" && hclsyntax.ValidIdentifier(b.label):
-			c.addr += "." + b.label
 		case b.label != "":
-			c.addr += "[" + strconv.Quote(b.label) + "]"
+			c.addr += labelStep(b.label)
 		case o.body.schema.blocks[b.kind].many && index[b.kind] > 0:
 			c.addr += fmt.Sprintf("[%d]", index[b.kind])
 		}
@@ -204,10 +207,8 @@ func (e *evaluator) addChildren(o *object) {
 
 // child returns the only block of that kind within the object, or nil.
 func (o *object) child(kind string) *object {
-	for _, c := range o.children {
-		if c.kind == kind {
-			return c
-		}
+	if list := o.all(kind); len(list) > 0 {
+		return list[0]
 	}
 	return nil
 }
@@ -217,7 +218,7 @@ func (o *object) all(kind string) []*object {
 	var list []*object
 	for _, c := range o.children {
 		if c.kind == kind {
-			list = append(list, c)
+			list = append(list, c.made()...)
 		}
 	}
 	return list

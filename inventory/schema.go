@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -11,10 +12,10 @@ import (
 type schema struct {
 	attrs  map[string]attr
 	blocks map[string]nested
-	later  []string // attributes and blocks that are described, not yet managed
-	label  string   // what the one label stands for; "": there is none
-	refers bool     // instances can be referred to as type.label
-	open   bool     // takes any other attribute, too
+	label  string     // what the one label stands for; "": there is none
+	names  *valueType // what the label must be; nil: any text
+	refers bool       // instances can be referred to as type.label
+	open   bool       // takes any other attribute, too
 }
 
 // An attr is one attribute of a block.
@@ -67,12 +68,11 @@ func expression() attr { return attr{takes: anything(), raw: true} }
 
 // resource returns the schema of a block that stands for things on devices:
 // it has the attributes that all of those have.
-func resource(label string, a attrs, b blocks, later ...string) *schema {
+func resource(label string, a attrs, b blocks) *schema {
 	s := &schema{
 		label:  label,
 		refers: true,
 		blocks: b,
-		later:  append(later, "dynamic"),
 		attrs: attrs{
 			"for_each":     opt(anything()),
 			"count":        opt(anything()),
@@ -87,8 +87,8 @@ func resource(label string, a attrs, b blocks, later ...string) *schema {
 }
 
 // part returns the schema of a block within another.
-func part(label string, a attrs, b blocks, later ...string) *schema {
-	return &schema{label: label, attrs: a, blocks: b, later: append(later, "dynamic")}
+func part(label string, a attrs, b blocks) *schema {
+	return &schema{label: label, attrs: a, blocks: b}
 }
 
 // attr returns what the schema says about an attribute.
@@ -103,9 +103,27 @@ func (s *schema) attr(name string) (attr, bool) {
 // dependencies are what must be there before.
 func dependencies() attr { return opt(refs(append(referable(), "module")...)) }
 
+// named says what the label of a block must be.
+func (s *schema) named(what, pattern string) *schema {
+	t := matching(what, pattern)
+	s.names = &t
+	return s
+}
+
+// checkLabel refuses a label that is not what the schema asks for.
+func (s *schema) checkLabel(label string, at hcl.Range) *hcl.Diagnostic {
+	if s.names != nil && s.names.check(cty.StringVal(label)) != nil {
+		return problem(codeLabels, at, "not "+s.names.name, "%q is not %s.", label, s.names.name)
+	}
+	return nil
+}
+
 // words returns the names that may stand in a body.
 func (s *schema) words() []string {
-	words := slices.Concat(slices.Collect(maps.Keys(s.blocks)), s.later)
+	words := slices.Collect(maps.Keys(s.blocks))
+	if len(words) > 0 {
+		words = append(words, "dynamic")
+	}
 	for name, a := range s.attrs {
 		if a.written() {
 			words = append(words, name)

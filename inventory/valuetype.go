@@ -125,6 +125,21 @@ func checkWord(word string, words []string) error {
 	return fmt.Errorf("%q is not one of %s", word, quotedList(words))
 }
 
+// argumentVector is a command with its arguments, which no shell reads.
+func argumentVector() valueType {
+	return valueType{name: `a list of a command and its arguments such as ["modprobe", "nvmet"]`, cty: cty.List(cty.String), check: func(v cty.Value) error {
+		for i, item := range v.AsValueSlice() {
+			if item.IsNull() || strings.ContainsRune(item.AsString(), 0) || i == 0 && item.AsString() == "" {
+				return errors.New("each item is a text, and the first one names the command")
+			}
+		}
+		if v.LengthInt() == 0 {
+			return errors.New("the list is empty")
+		}
+		return nil
+	}}
+}
+
 // measured is a text with a unit that parse reads.
 func measured[T any](name string, parse func(string) (T, error)) valueType {
 	return valueType{name: name, cty: cty.String, check: parsed(parse)}

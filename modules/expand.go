@@ -224,6 +224,7 @@ func (x *expansion) server(s *inventory.Server) {
 		}
 		x.nics[r] = ready
 	}
+	x.laterParts(s)
 	for _, f := range s.FileBlocks {
 		x.add(id("file", f.Path), on(d, &File{Path: f.Path, Mode: fs.FileMode(f.Mode), Content: []byte(f.Content), Secret: f.Secret}), f.Range)
 	}

@@ -1,6 +1,7 @@
 package modules
 
 import (
+	"net/url"
 	"slices"
 	"strings"
 
@@ -76,13 +77,37 @@ func degraded(t *inventory.Target) bool {
 
 // block is the address of an instance without its index.
 func block(addr string) string {
-	b, _, _ := strings.Cut(addr, "[")
-	return b
+	_, rest := modulePath(addr)
+	b, _, _ := strings.Cut(rest, "[")
+	return strings.TrimSuffix(addr, rest) + b
 }
 
 // label is the name of a block, without type and index: flash of
-// pool.flash["st1"].
+// pool.flash["st1"], and x[k].flash of module.x["k"].pool.flash. It is a name
+// for a file.
 func label(addr string) string {
-	_, name, _ := strings.Cut(block(addr), ".")
-	return name
+	in, rest := modulePath(addr)
+	b, _, _ := strings.Cut(rest, "[")
+	_, name, _ := strings.Cut(b, ".")
+	return strings.Join(append(in, name), ".")
+}
+
+// modulePath takes the modules off an address: those that it names, with their
+// keys, and what is left.
+func modulePath(addr string) (in []string, rest string) {
+	for strings.HasPrefix(addr, "module.") {
+		addr = strings.TrimPrefix(addr, "module.")
+		name := addr[:strings.IndexAny(addr, ".[")]
+		addr = addr[len(name):]
+		if key, found := strings.CutPrefix(addr, `["`); found {
+			key, addr, _ = strings.Cut(key, `"]`) // no key contains quotes
+			name += "[" + url.PathEscape(key) + "]"
+		} else if key, found := strings.CutPrefix(addr, "["); found {
+			key, addr, _ = strings.Cut(key, "]")
+			name += "[" + key + "]"
+		}
+		in = append(in, name)
+		addr = strings.TrimPrefix(addr, ".")
+	}
+	return in, addr
 }
