@@ -86,9 +86,10 @@ volume "data" {
 }
 
 target "nvme" {
-  server  = server.storage
-  engine  = "weft"
-  portals = values(server.storage.rnic) # all NICs of the server
+  server    = server.storage
+  engine    = "weft"
+  transport = ["rdma", "tcp"]             # in order of preference; TCP here counts as degraded
+  portals   = values(server.storage.rnic) # all NICs of the server
 
   subsystem "data" {
     nqn = "nqn.2026-11.net.example:two-hosts"
