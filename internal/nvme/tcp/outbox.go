@@ -86,6 +86,13 @@ func (o *outbox) release() {
 	o.mu.Unlock()
 }
 
+// waiting is how many bytes were added of which none is being sent yet.
+func (o *outbox) waiting() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.fill.size
+}
+
 // flush sends what was added, without blocking.
 func (o *outbox) flush() {
 	o.mu.Lock()

@@ -16,6 +16,9 @@ import (
 // their capsule. TCP section 3.3.1.
 const adminCapsule = 8192
 
+// answerMost is more than what the PDUs of one answer hold besides its data.
+const answerMost = 512
+
 // What ends a connection that was told why: how long, and for how many bytes,
 // the peer is listened to so that it can read the reason.
 const (

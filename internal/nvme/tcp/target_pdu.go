@@ -165,8 +165,14 @@ func checkData(cmd *wire.Command, inside int) wire.Status {
 
 // take finds a place for a command.
 func (c *targetConn) take() (*slot, error) {
+	unsent := c.out.waiting()
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	// A host has room for so many commands until it has their answers. One that
+	// goes on without reading them would fill this side's memory.
+	if most := c.limit * (c.l.params.MaxTransfer + answerMost); unsent > most {
+		return nil, breach(wire.FatalLimitExceeded, atType, "%d bytes of answers are not read, %d commands have at most %d", unsent, c.limit, most)
+	}
 	if len(c.slots)-len(c.free) >= c.limit {
 		return nil, breach(wire.FatalSequence, atType, "more than %d commands outstanding", c.limit)
 	}

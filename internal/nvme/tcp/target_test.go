@@ -3,6 +3,7 @@ package tcp_test
 import (
 	"bytes"
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -117,6 +118,36 @@ func TestDataAlignment(t *testing.T) {
 			if r := p.response(); r.CID != 3 || r.Status != wire.Success {
 				t.Errorf("%+v", r)
 			}
+		}
+	}
+}
+
+// TestDeafHost sends commands and never reads an answer: answers must not pile
+// up without end.
+func TestDeafHost(t *testing.T) {
+	const size, commands = 64 << 10, 2000
+	disk := &nvmetest.Disk{Data: make([]byte, 1<<20)}
+	l, err := new(tcp.Transport).Listen(context.Background(), fabric.ListenParams{Addr: "127.0.0.1:0", MaxTransfer: size}, disk.Accept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	p := dialPeer(t, l.Addr())
+	p.connect()
+	read := wire.Command{Opcode: wire.OpRead, SGL: wire.SGL{Type: wire.SGLTransport, Length: size}}
+	read.SetBlocks(0, size/nvmetest.BlockSize)
+	for range commands {
+		p.send(capsule(read, 0, nil))
+	}
+	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		if open, ended := disk.Open(); open == 0 {
+			if len(ended) != 1 || ended[0] == nil || !strings.Contains(ended[0].Error(), "answers are not read") {
+				t.Errorf("ended with %v", ended)
+			}
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%d commands of %d bytes were answered, and none of it read", commands, size)
 		}
 	}
 }
