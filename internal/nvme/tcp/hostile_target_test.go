@@ -112,6 +112,7 @@ func TestHostileTargets(t *testing.T) {
 		{"response to nothing", wire.OpRead, func(wire.Command) []byte { return respond(wire.Completion{CID: 5}) }, "command 5"},
 		{"response beyond the queue", wire.OpRead, func(wire.Command) []byte { return respond(wire.Completion{CID: 0xffff}) }, "command 65535"},
 		{"success without data", wire.OpRead, func(c wire.Command) []byte { return respond(wire.Completion{CID: c.CID}) }, "0 of 4096"},
+		{"success without fetching the data", wire.OpWrite, func(c wire.Command) []byte { return respond(wire.Completion{CID: c.CID}) }, "0 of 4096"},
 		{"success with less data", wire.OpRead, func(c wire.Command) []byte {
 			return append(toHost(c.CID, 0, 2048, wire.PDULast), respond(wire.Completion{CID: c.CID})...)
 		}, "2048 of 4096"},

@@ -132,7 +132,7 @@ func (q *queue) complete(c wire.Completion) error {
 	if err != nil {
 		return err
 	}
-	if s.dir == wire.ToHost && c.Status.Code() == wire.Success && s.moved < len(s.buf) {
+	if s.dir != wire.NoData && c.Status.Code() == wire.Success && s.moved < len(s.buf) {
 		return fmt.Errorf("command %d completed with %d of %d bytes", c.CID, s.moved, len(s.buf))
 	}
 	if s.lent.Load() != 0 { // the caller may reuse the buffer: wait until its last byte was sent
