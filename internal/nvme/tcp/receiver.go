@@ -3,7 +3,8 @@ package tcp
 import "weft/internal/nvme/wire"
 
 const (
-	readSize   = 64 << 10 // of the buffer that PDUs are taken from
+	readSize   = 64 << 10 // of the buffer that PDUs are taken from, once it was full
+	readFirst  = 2 << 10  // of it before: connections that say little cost little
 	readDirect = 16 << 10 // payload still missing that is worth a read of its own
 )
 
@@ -35,7 +36,7 @@ type receiver struct {
 	direct  bool           // the window was dst
 }
 
-func newReceiver() receiver { return receiver{buf: make([]byte, readSize)} }
+func newReceiver() receiver { return receiver{buf: make([]byte, readFirst)} }
 
 // window is where the next read should go; never empty after drain.
 func (r *receiver) window() []byte {
@@ -57,8 +58,10 @@ func (r *receiver) window() []byte {
 func (r *receiver) filled(n int) {
 	if r.direct {
 		r.dst = r.dst[n:]
-	} else {
-		r.w += n
+		return
+	}
+	if r.w += n; r.w == readFirst && len(r.buf) == readFirst {
+		r.buf = append(make([]byte, 0, readSize), r.buf...)[:readSize]
 	}
 }
 

@@ -68,13 +68,7 @@ func (c *targetConn) introduce(raw []byte) error {
 	}
 	c.ready = true
 	c.hostAlign = (int(req.HPDA) + 1) * 4
-	depth := c.l.params.MaxDepth
-	c.slots = make([]slot, depth)
-	c.free = make([]uint16, depth)
-	for i := range c.slots {
-		c.slots[i].x = fabric.NewExchange(c, i)
-		c.free[i] = uint16(depth - 1 - i)
-	}
+	c.places(1)
 	resp := wire.NewICResp()
 	resp.MaxH2CData = uint32(c.l.maxData)
 	b := c.out.lock()
@@ -163,6 +157,16 @@ func checkData(cmd *wire.Command, inside int) wire.Status {
 	return wire.Success
 }
 
+// places makes room for n commands at once. None may be outstanding.
+func (c *targetConn) places(n int) {
+	c.slots = make([]slot, n)
+	c.free = make([]uint16, n)
+	for i := range c.slots {
+		c.slots[i].x = fabric.NewExchange(c, i)
+		c.free[i] = uint16(n - 1 - i)
+	}
+}
+
 // take finds a place for a command.
 func (c *targetConn) take() (*slot, error) {
 	unsent := c.out.waiting()
@@ -172,6 +176,9 @@ func (c *targetConn) take() (*slot, error) {
 	// goes on without reading them would fill this side's memory.
 	if most := c.limit * (c.l.params.MaxTransfer + answerMost); unsent > most {
 		return nil, breach(wire.FatalLimitExceeded, atType, "%d bytes of answers are not read, %d commands have at most %d", unsent, c.limit, most)
+	}
+	if c.connected && len(c.slots) < c.limit {
+		c.places(c.limit) // Connect, the only command so far, has completed
 	}
 	if len(c.slots)-len(c.free) >= c.limit {
 		return nil, breach(wire.FatalSequence, atType, "more than %d commands outstanding", c.limit)

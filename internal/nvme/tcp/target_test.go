@@ -3,6 +3,7 @@ package tcp_test
 import (
 	"bytes"
 	"context"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -149,5 +150,25 @@ func TestDeafHost(t *testing.T) {
 		if time.Now().After(end) {
 			t.Fatalf("%d commands of %d bytes were answered, and none of it read", commands, size)
 		}
+	}
+}
+
+// TestIdleConnectionsAreCheap opens connections that stop after ICReq, as
+// anybody can.
+func TestIdleConnectionsAreCheap(t *testing.T) {
+	const connections, each = 200, 32 << 10
+	addr := listenDisk(t, fabric.ListenParams{})
+	heap := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before := heap()
+	for range connections {
+		dialPeer(t, addr).introduce()
+	}
+	if after := heap(); after > before+connections*each {
+		t.Errorf("%d connections take %d KiB each", connections, (after-before)/connections>>10)
 	}
 }
