@@ -60,6 +60,7 @@ const (
 	codeMTU         Code = "WF-NET-014"
 	codeSmallMTU    Code = "WF-NET-015"
 	codeDeviceTwice Code = "WF-NET-016"
+	codePortName    Code = "WF-NET-017"
 
 	codeDSCP       Code = "WF-QOS-001"
 	codePriority   Code = "WF-QOS-002"
@@ -72,6 +73,7 @@ const (
 	codeReserved   Code = "WF-QOS-009"
 	codeHeadroom   Code = "WF-QOS-010"
 	codeInfiniBand Code = "WF-QOS-011"
+	codeNoDrop     Code = "WF-QOS-012"
 
 	codeNQN         Code = "WF-NVM-001"
 	codeNQNTwice    Code = "WF-NVM-002"
@@ -154,6 +156,7 @@ func Codes() []CodeTitle {
 		{codeMTU, "the switches' MTU leaves no room for the hosts' packets"},
 		{codeSmallMTU, "the hosts' MTU makes RoCE packets small"},
 		{codeDeviceTwice, "two devices are one and the same"},
+		{codePortName, "a port has a name that its switch does not use"},
 		{codeDSCP, "a DSCP stands for two classes"},
 		{codePriority, "a priority stands for two classes"},
 		{codeETS, "bandwidths do not sum to 100 percent"},
@@ -165,6 +168,7 @@ func Codes() []CodeTitle {
 		{codeReserved, "a priority that should not be lossless"},
 		{codeHeadroom, "headroom that does not fit PFC or ECN"},
 		{codeInfiniBand, "Ethernet settings on an InfiniBand fabric"},
+		{codeNoDrop, "more lossless classes than a switch is known to have"},
 		{codeNQN, "a name is not an NQN"},
 		{codeNQNTwice, "an NQN is used twice"},
 		{codeSerial, "a serial number is not usable or used twice"},

@@ -5,6 +5,8 @@ import (
 	"regexp"
 
 	"github.com/hashicorp/hcl/v2"
+
+	"weft/inventory/catalogue"
 )
 
 // check applies the rules over the whole model. What could not be evaluated
@@ -26,7 +28,7 @@ func check(m *Model) hcl.Diagnostics {
 		c.classes(f)
 		c.objectNames(f)
 	}
-	c.reserved()
+	c.platforms(catalogue.Load)
 	c.pools()
 	c.volumes()
 	c.targets()

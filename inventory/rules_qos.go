@@ -99,36 +99,6 @@ func (c *checker) infiniBand(f *Fabric) {
 	}
 }
 
-// reserved checks which priorities are lossless on the switches of a fabric.
-// Each class is reported once for an operating system.
-func (c *checker) reserved() {
-	type served struct {
-		f  *Fabric
-		os string
-	}
-	seen := map[served]bool{}
-	for _, s := range c.Switches {
-		if s.incomplete || s.Unmanaged || s.Fabric == nil || seen[served{s.Fabric, s.OS}] {
-			continue
-		}
-		seen[served{s.Fabric, s.OS}] = true
-		for _, t := range s.Fabric.Classes {
-			if !t.PFC || t.incomplete {
-				continue
-			}
-			switch {
-			case t.Priority == 0 && s.OS == "nxos":
-				c.refuse(codeReserved, &t.Block, "priority", "priority 0 is not lossless", "%s has classes for the priorities 1 to 7 alone, c-8q-nq1 to c-8q-nq7 (Cisco Nexus 9000 QoS configurations).", whereBlock(&s.Block))
-			case t.Priority == 0:
-				c.refuse(codeReserved, &t.Block, "priority", "priority 0 is not lossless", "Unmarked traffic has priority 0, and %s shall have no PFC on it (H3C Comware 7 PFC command reference).", whereBlock(&s.Block))
-			case t.Priority >= 6 && s.OS == "comware":
-				c.warn(codeReserved, &t.Block, "priority", "a reserved priority", "Priority %d carries protocols of %s, IRF among them: its vendor advises against PFC on 0, 6 and 7 (H3C Comware 7 PFC command reference).",
-					t.Priority, whereBlock(&s.Block))
-			}
-		}
-	}
-}
-
 // shares checks that bandwidths sum to 100; strict classes are apart.
 func (c *checker) shares(f *Fabric) {
 	sum := 0

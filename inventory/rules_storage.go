@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"net/netip"
 	"regexp"
 	"strings"
 
@@ -71,6 +72,7 @@ func (c *checker) mirror(v *Volume) {
 
 // targets checks that the attributes of a target go with its engine.
 func (c *checker) targets() {
+	portals := registry[netip.AddrPort]{}
 	for _, t := range c.Targets {
 		if t.incomplete {
 			continue
@@ -86,6 +88,11 @@ func (c *checker) targets() {
 			c.refuse(codePortal, &t.Block, "portals", "no portals", "Without a portal nobody can connect.")
 		}
 		for _, p := range t.Portals {
+			if !external && p.Address.IsValid() {
+				if other := portals.first(p.Address, &t.Block); other != nil {
+					c.refuse(codePortal, &t.Block, "portals", "portal used twice", "%s is a portal of %s as well; give one of the two another port.", p.Address, whereBlock(other))
+				}
+			}
 			switch {
 			case external && p.RNIC != nil:
 				c.refuse(codePortal, &t.Block, "portals", "a NIC as an external portal", "Write the address of %s as a text.", p.RNIC.Addr)
@@ -145,9 +152,14 @@ func (c *checker) subsystem(t *Target, s *Subsystem, nqns, serials registry[stri
 	if other := nqns.first(s.NQN, &s.Block); other != nil {
 		c.refuse(codeNQNTwice, &s.Block, "nqn", "NQN used twice", "%s has %s as well.", whereBlock(other), s.NQN)
 	}
-	for _, host := range s.AllowHosts {
-		if _, given := s.Attrs["allow_hosts"]; given {
+	if _, given := s.Attrs["allow_hosts"]; given {
+		hosts := map[string]bool{}
+		for _, host := range s.AllowHosts {
 			c.nqn(&s.Block, "allow_hosts", host)
+			if hosts[host] {
+				c.refuse(codeNQNTwice, &s.Block, "allow_hosts", "NQN used twice", "%s stands in the list twice.", host)
+			}
+			hosts[host] = true
 		}
 	}
 	if t.Engine == "external" {

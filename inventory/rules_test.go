@@ -1,9 +1,13 @@
 package inventory
 
 import (
+	"cmp"
+	"strings"
 	"testing"
 
 	"github.com/hashicorp/hcl/v2"
+
+	"weft/inventory/catalogue"
 )
 
 // more puts text before the rollout of base.
@@ -70,6 +74,7 @@ func networkMistakes() []mistake {
 rollout "all"`}, codeDeviceTwice, `# again`, "switch.leaf (main.weft.hcl:"},
 		{"server host twice", []string{`"${each.key}.example.net"`, `"compute.example.net"`}, codeDeviceTwice, `host     = "compute.example.net"`, `server.compute["a"] (main.weft.hcl:`},
 		{"machine id twice", []string{`host     = "${each.key}.example.net"`, "host     = \"${each.key}.example.net\"\n  machine_id = \"0123456789abcdef0123456789abcdef\""}, codeDeviceTwice, `machine_id`, "cloned"},
+		{"short port name", []string{`port["Ethernet1/1"]`, `port["Eth1/1"]`}, codePortName, `port["Eth1/1"]`, `as in "Ethernet1/1"`},
 		{"no login", []string{`connection "default" { user = "root" }`, ""}, codeLogin, `switch "leaf"`, "~/.ssh/config"},
 	}
 }
@@ -81,7 +86,9 @@ func qosMistakes() []mistake {
 	return []mistake{
 		{"PFC on 0 of NX-OS", []string{`priority  = 3`, `priority  = 0 # best effort`}, codeReserved, `# best effort`, "switch.leaf (main.weft.hcl:"},
 		{"PFC on 0 of Comware", []string{`"nxos"`, `"comware"`, `priority  = 3`, `priority  = 0 # best effort`}, codeReserved, `# best effort`, "H3C Comware 7 PFC command reference"},
-		{"PFC on 7 of Comware", append(more(comware), `priority  = 3`, `priority  = 7`), codeReserved, `priority  = 7`, "advises against PFC on 0, 6 and 7"},
+		{"PFC on 7 of Comware", append(more(comware), `priority  = 3`, `priority  = 7`), codeReserved, `priority  = 7`, "against PFC on 0, 6 and 7 (H3C"},
+		{"two lossless classes", []string{`    strict   = true`, "    strict   = true\n    pfc = true"}, codeNoDrop, `pfc = true`, "2 lossless classes, and the catalogue does not know"},
+		{"MTU beyond the switch", []string{`transport = "rocev2"`, "transport = \"rocev2\"\n  mtu = 9600"}, codeMTU, `mtu = 9600`, "switch.leaf (main.weft.hcl:"},
 		{"pause without end", headroom("60KB", "60KB", "100KB"), codeHeadroom, `xon = "60KB"`, "must be below xoff (60000 bytes, main.weft.hcl:"},
 		{"pause too late", headroom("160KB", "60KB", "100KB"), codeHeadroom, `xoff = "160KB"`, "within size (100000 bytes, main.weft.hcl:"},
 		{"PFC before ECN", headroom("160KB", "60KB", "200KB"), codeHeadroom, `max         = "1500KB"`, "PFC pauses at 160000 already"},
@@ -111,6 +118,12 @@ func storageMistakes() []mistake {
     }
   }
 }`), codeLimits, `limits { iops = 5 }`, "on the array"},
+		{"portal twice", more(`target "two" {
+  server  = server.storage
+  portals = [server.storage.rnic.p0, server.storage.rnic.p1] # again
+  subsystem "x" { nqn = "nqn.2026-11.net.example:x" }
+}`), codePortal, `# again`, "10.1.0.11:4420 is a portal of target.nvme (main.weft.hcl:"},
+		{"allowed twice", []string{`nqn = "nqn.2026-11.net.example:data"`, "nqn = \"nqn.2026-11.net.example:data\"\n    allow_hosts = [\"nqn.2026-11.net.example:h\", \"nqn.2026-11.net.example:h\"]"}, codeNQNTwice, `allow_hosts`, "in the list twice"},
 		{"mirror of itself", []string{`size = "1TiB"`, "size = \"1TiB\"\n  mirror = [pool.flash]"}, codeMirror, `mirror = [pool.flash]`, "pool.flash (main.weft.hcl:"},
 		{"mirror beside", append(more(`pool "more" {
   server = server.storage
@@ -161,5 +174,27 @@ func TestRulesStaySilent(t *testing.T) {
 		"a faster port than its link": more(comware + "link \"c\" {\n  from = server.compute[\"a\"].rnic.p0\n  to = switch.h3c.port[\"HundredGigE1/0/1\"]\n  speed = \"25G\"\n}"),
 	} {
 		t.Run(name, func(t *testing.T) { mustLoad(t, edits...) })
+	}
+}
+
+// TestFactsWithoutSourceWarn checks that only a fact with a source refuses.
+func TestFactsWithoutSourceWarn(t *testing.T) {
+	m := mustLoad(t)
+	m.Fabrics[0].Classes[1].PFC = true
+	for _, source := range []string{"", "a manual"} {
+		c := &checker{Model: m}
+		c.platforms(func() (*catalogue.Catalogue, error) {
+			return &catalogue.Catalogue{
+				OS:       []*catalogue.SwitchOS{{ID: "nxos", MaxMTU: catalogue.Fact[int]{Value: 9000, Source: source, Known: true}}},
+				Switches: []*catalogue.Switch{{OS: "nxos", NoDropClasses: catalogue.Fact[int]{Value: 1, Source: source, Known: true}}},
+			}, nil
+		})
+		same(t, "problems", len(c.diags), 2)
+		for _, d := range c.diags {
+			same(t, "refused with source "+source, d.Severity == hcl.DiagError, source != "")
+			if !strings.Contains(d.Detail, cmp.Or(source, "no source")) {
+				t.Errorf("%q does not name its source", d.Detail)
+			}
+		}
 	}
 }
