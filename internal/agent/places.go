@@ -3,6 +3,7 @@ package agent
 import (
 	"fmt"
 	"net/netip"
+	"path"
 	"path/filepath"
 	"strings"
 )
@@ -27,10 +28,16 @@ type Maps []Map
 // Set adds a map in the form that ParseMap reads.
 func (m *Maps) Set(s string) error {
 	one, err := ParseMap(s)
-	if err == nil {
-		*m = append(*m, one)
+	if err != nil {
+		return err
 	}
-	return err
+	for _, other := range *m {
+		if other.Logical == one.Logical && other.Real != one.Real {
+			return fmt.Errorf("map %q: %s is at %s already", s, one.Logical, other.Real)
+		}
+	}
+	*m = append(*m, one)
+	return nil
 }
 
 // String lists the maps.
@@ -61,12 +68,13 @@ func ParseMap(s string) (Map, error) {
 	return Map{from, to}, nil
 }
 
-// Path is where a file is that is named by an absolute path.
+// Path is where a file is that is named by an absolute path. As below "/", no
+// ".." leads out of the root.
 func (p Places) Path(name string) string {
 	if p.Root == "" {
 		return name
 	}
-	return filepath.Join(p.Root, filepath.FromSlash(name))
+	return filepath.Join(p.Root, filepath.FromSlash(path.Clean("/"+name)))
 }
 
 // Address is where to listen or dial for an address of the fabric.

@@ -15,6 +15,11 @@ func TestPlaces(t *testing.T) {
 	if got := lab.Path(SocketPath); got != "run/weft/target.sock" {
 		t.Errorf("socket at %s", got)
 	}
+	for _, name := range []string{"/../etc/weft/x", "/a/../../../etc/weft/x", "../etc/weft/x"} {
+		if got := lab.Path(name); got != "etc/weft/x" {
+			t.Errorf("%s is outside of the root: %s", name, got)
+		}
+	}
 	if got := (Places{}).Path(SocketPath); got != SocketPath {
 		t.Errorf("socket at %s", got)
 	}
@@ -35,6 +40,12 @@ func TestPlaces(t *testing.T) {
 	}
 	if flag.String() != lab.Maps.String() || flag.Set("x") == nil || len(flag) != 2 {
 		t.Errorf("maps are %s", &flag)
+	}
+	if err := flag.Set("10.40.1.11:4420=127.0.0.1:0"); err != nil {
+		t.Errorf("the same map twice: %v", err)
+	}
+	if err := flag.Set("10.40.1.11:4420=127.0.0.1:7"); err == nil {
+		t.Error("one address is at two places")
 	}
 	for _, s := range []string{"", "10.40.1.11:4420", "10.40.1.11=127.0.0.1:0", "10.40.1.11:4420=localhost:0", "a=b=c"} {
 		if _, err := ParseMap(s); err == nil {
