@@ -29,6 +29,13 @@ func badField(offset uint16, inData bool, format string, args ...any) error {
 	return &refusal{wire.ConnectInvalidParam.WithDNR(), wire.ConnectInvalidResult(offset, inData), fmt.Errorf(format, args...)}
 }
 
+// noController refuses an I/O queue whose controller is gone, as after a restart
+// of the target. The host may try again: with do not retry it would give up its
+// paths for good instead of beginning anew with an admin queue.
+func noController(id uint16) error {
+	return &refusal{wire.ConnectInvalidParam, wire.ConnectInvalidResult(wire.ConnectDataControllerID, true), fmt.Errorf("the host has no controller %d", id)}
+}
+
 func refuse(st wire.Status, format string, args ...any) error {
 	return &refusal{st, 0, fmt.Errorf(format, args...)}
 }
@@ -102,7 +109,7 @@ func (q *queue) joinAdmin(cmd wire.ConnectCommand, data *wire.ConnectData, sub *
 	}
 	c := &controller{t: q.t, sub: sub, host: *data, queues: map[uint16]*queue{0: q}}
 	if !q.t.add(c) {
-		return refuse(wire.ConnectControllerBusy, "%d controllers are connected", maxControllers)
+		return refuse(wire.ConnectControllerBusy, "too many controllers are connected")
 	}
 	q.ctrl, q.qid = c, 0
 	c.watch(cmd.KATO)
@@ -115,7 +122,7 @@ func (q *queue) joinIO(cmd wire.ConnectCommand, data *wire.ConnectData, sub *sub
 	q.t.mu.Unlock()
 	switch {
 	case c == nil || c.sub != sub || c.host.HostNQN != data.HostNQN || c.host.HostID != data.HostID:
-		return badField(wire.ConnectDataControllerID, true, "the host has no controller %d", data.ControllerID)
+		return noController(data.ControllerID)
 	case sub == nil || cmd.QID > maxQueues:
 		return badField(atQID, false, "queue %d is impossible", cmd.QID)
 	case !c.ready.Load():
@@ -128,12 +135,15 @@ func (q *queue) joinIO(cmd wire.ConnectCommand, data *wire.ConnectData, sub *sub
 	return nil
 }
 
-// add gives a controller an id that no other has.
+// add gives a controller an id that no other has, unless there are too many.
 func (t *Target) add(c *controller) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.controllers) >= maxControllers {
+	if len(t.controllers) >= maxControllers || c.sub == nil && t.discovering >= maxDiscovery {
 		return false
+	}
+	if c.sub == nil {
+		t.discovering++
 	}
 	for {
 		// 0 is left out because it is easily mistaken for none.
@@ -155,5 +165,10 @@ const maxID = 0xfff0
 func (t *Target) remove(c *controller) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.controllers, c.id)
+	if t.controllers[c.id] == c {
+		delete(t.controllers, c.id)
+		if c.sub == nil {
+			t.discovering--
+		}
+	}
 }

@@ -26,10 +26,17 @@ func TestConnectRefused(t *testing.T) {
 		{"no such subsystem", base, connectData("nqn.2026-11.net.example:none", hostNQN, 0xffff), wire.ConnectInvalidHost, 0},
 		{"I/O queue without controller", func() wire.ConnectCommand { c := base(); c.QID = 1; return c }, connectData(subNQN, hostNQN, 99), wire.ConnectInvalidParam, 1<<16 | 16},
 	}
+	// A target that was restarted does not know the controllers of before: a
+	// host that was told not to retry would never come back.
+	again := map[string]bool{"I/O queue without controller": true}
 	fabrics(t, func(t *testing.T, r *rig) {
 		for _, c := range cases {
 			q := r.dial(c.cmd().QID)
-			if result := r.want(c.want.WithDNR(), q, c.cmd().Command(), c.data); result != c.result {
+			want := c.want.WithDNR()
+			if again[c.name] {
+				want = c.want
+			}
+			if result := r.want(want, q, c.cmd().Command(), c.data); result != c.result {
 				t.Errorf("%s: result %#x, want %#x", c.name, result, c.result)
 			}
 			// Nothing is told to a queue that was refused.
@@ -62,7 +69,7 @@ func TestIOQueuesJoinTheirOwnController(t *testing.T) {
 		join(sequence, 1, subNQN, hostNQN, id) // taken
 		join(wire.Success, maxQueues, subNQN, hostNQN, id)
 		join(invalidID, maxQueues+1, subNQN, hostNQN, id)
-		join(invalidID, 2, wire.DiscoveryNQN, hostNQN, id)
+		join(wire.ConnectInvalidParam, 2, wire.DiscoveryNQN, hostNQN, id)
 		join(wire.ConnectInvalidHost.WithDNR(), 2, subNQN, stranger, id)
 
 		_, discovery := r.admin(wire.DiscoveryNQN, hostNQN, 0)
@@ -155,4 +162,35 @@ func TestKeepAliveTimeout(t *testing.T) {
 			t.Errorf("%d controllers are left", s[0].Controllers)
 		}
 	})
+}
+
+// Discovery is open to everybody: its controllers must not take the places of
+// those that do I/O.
+func TestDiscoveryLeavesRoom(t *testing.T) {
+	tgt, err := New(config(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []*controller
+	for range maxDiscovery {
+		c := &controller{t: tgt}
+		if !tgt.add(c) {
+			t.Fatalf("only %d controllers", len(all))
+		}
+		all = append(all, c)
+	}
+	if tgt.add(&controller{t: tgt}) {
+		t.Errorf("more than %d controllers of discovery", maxDiscovery)
+	}
+	if !tgt.add(&controller{t: tgt, sub: tgt.subsystems[subNQN]}) {
+		t.Error("no room for a controller that does I/O")
+	}
+	tgt.remove(all[0])
+	tgt.remove(all[0])
+	if !tgt.add(all[0]) || tgt.add(&controller{t: tgt}) {
+		t.Errorf("not one place more after one has ended")
+	}
+	if err := tgt.Close(); err != nil {
+		t.Error(err)
+	}
 }

@@ -88,7 +88,7 @@ func (c *controller) attach(qid uint16, q *queue) error {
 	defer c.mu.Unlock()
 	switch {
 	case c.ended:
-		return badField(wire.ConnectDataControllerID, true, "controller %d has ended", c.id)
+		return noController(c.id)
 	case c.queues[qid] != nil:
 		return refuse(wire.CommandSequence.WithDNR(), "queue %d of controller %d is connected already", qid, c.id)
 	}

@@ -33,6 +33,7 @@ const (
 const (
 	maxQueues      = 128  // I/O queue pairs of a controller
 	maxControllers = 4096 // of a target
+	maxDiscovery   = 1024 // of those; anybody may have them, so they must leave room
 	model          = "weft"
 	workers        = 32 // for backends that may block
 )
@@ -78,6 +79,7 @@ type Target struct {
 
 	mu          sync.Mutex
 	controllers map[uint16]*controller
+	discovering int // controllers of discovery
 	lastID      uint16
 }
 
