@@ -64,7 +64,6 @@ func TestEvaluateTextRefuses(t *testing.T) {
 		`initiator.nvme["cn1"].live_paths`: "WF-LANG-013",
 		`credential.switch.password`:       "WF-SEC-003",
 		`nothing(1)`:                       "WF-LANG-008",
-		`exec("date")`:                     "described, not yet managed",
 		`cidrhost("10.0.0.0/33", 1)`:       "is not a subnet",
 		strings.Repeat("(", 5000):          "WF-LANG-014",
 		strings.Repeat("[", 400) + "1":     "WF-LANG-014",

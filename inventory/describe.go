@@ -30,6 +30,7 @@ type BlockType struct {
 	Attributes  map[string]*Attribute `json:"attributes,omitempty"`
 	Dynamic     bool                  `json:"dynamic,omitempty"` // its blocks may come from dynamic blocks
 	Blocks      map[string]*BlockType `json:"blocks,omitempty"`
+	Later       bool                  `json:"not_yet_managed,omitempty"` // plan refuses it
 }
 
 // An Attribute is what one attribute takes, or gives.
@@ -44,16 +45,16 @@ type Attribute struct {
 	Observed       bool            `json:"observed,omitempty"`  // devices tell it: for outputs and checks only
 	Sensitive      bool            `json:"sensitive,omitempty"` // never shown, and read when it is needed
 	TakesSensitive bool            `json:"takes_sensitive,omitempty"`
-	Values         []string        `json:"values,omitempty"` // all there are
-	LaterValues    []string        `json:"values_not_yet_managed,omitempty"`
-	RefersTo       []string        `json:"refers_to,omitempty"` // types of blocks
+	Values         []string        `json:"values,omitempty"`                 // all there are
+	LaterValues    []string        `json:"values_not_yet_managed,omitempty"` // refused, at the latest by plan
+	RefersTo       []string        `json:"refers_to,omitempty"`              // types of blocks
+	Later          bool            `json:"not_yet_managed,omitempty"`        // plan refuses it
 }
 
 // A Function can be called in expressions.
 type Function struct {
 	Description string      `json:"description,omitempty"`
 	Parameters  []Parameter `json:"parameters,omitempty"`
-	Later       bool        `json:"not_yet_managed,omitempty"`
 }
 
 // A Parameter is what a function takes in one place.
@@ -65,7 +66,10 @@ type Parameter struct {
 
 // Describe returns the language.
 func Describe() *Language {
-	d := describer{descriptions()}
+	d := describer{words: descriptions(), later: map[string]bool{}}
+	for _, path := range unmanaged() {
+		d.later[path] = true
+	}
 	l := &Language{Format: 1, Version: Version, Blocks: map[string]*BlockType{}, Functions: map[string]*Function{}}
 	for name, s := range language() {
 		b := d.block(name, nested{schema: s})
@@ -76,14 +80,12 @@ func Describe() *Language {
 	for name, f := range functions((&evaluator{}).newOutside(nil, nil)) {
 		l.Functions[name] = describeFunction(f)
 	}
-	for _, name := range laterFunctions() {
-		l.Functions[name] = &Function{Later: true}
-	}
 	return l
 }
 
 type describer struct {
 	words map[string]string // by path: fabric.plane.subnet
+	later map[string]bool   // by path, too
 }
 
 func (d describer) block(path string, n nested) *BlockType {
@@ -95,15 +97,16 @@ func (d describer) block(path string, n nested) *BlockType {
 		Referable:   n.refers,
 		Open:        n.open || n.attrs == nil,
 		Dynamic:     slices.Contains(n.words(), "dynamic"),
+		Later:       d.later[path],
 		Attributes:  map[string]*Attribute{},
 		Blocks:      map[string]*BlockType{},
 	}
 	for name, a := range n.attrs {
-		b.Attributes[name] = describeAttr(a)
-		b.Attributes[name].Description = d.words[path+"."+name]
-		if common, ok := d.words["*."+name]; ok && n.refers {
-			b.Attributes[name].Description = common
+		at := path + "." + name
+		if common := "*." + name; n.refers && d.words[common] != "" {
+			at = common
 		}
+		b.Attributes[name] = d.attribute(at, a)
 	}
 	for name, inner := range n.blocks {
 		b.Blocks[name] = d.block(path+"."+name, inner)
@@ -111,9 +114,10 @@ func (d describer) block(path string, n nested) *BlockType {
 	return b
 }
 
-func describeAttr(a attr) *Attribute {
+func (d describer) attribute(path string, a attr) *Attribute {
 	t := a.takes
 	described := &Attribute{
+		Description:    d.words[path],
 		Type:           typeName(t.cty),
 		Takes:          t.name,
 		Required:       a.needed,
@@ -123,8 +127,14 @@ func describeAttr(a attr) *Attribute {
 		Sensitive:      a.secret,
 		TakesSensitive: a.private,
 		Values:         t.words,
-		LaterValues:    t.later,
+		LaterValues:    slices.Clone(t.later),
 		RefersTo:       t.refs,
+		Later:          d.later[path],
+	}
+	for _, word := range t.words {
+		if d.later[path+"="+word] {
+			described.LaterValues = append(described.LaterValues, word)
+		}
 	}
 	switch {
 	case t.cty == cty.NilType && t.many:

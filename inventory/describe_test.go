@@ -29,6 +29,8 @@ func TestDescribe(t *testing.T) {
 	sameList(t, "portals", target.Attributes["portals"].RefersTo, []string{"rnic"})
 	same(t, "serial", target.Blocks["subsystem"].Attributes["serial"].Derived, true)
 
+	same(t, "engines", len(target.Attributes["engine"].Values), 3)
+	same(t, "protect", target.Attributes["protect"].Later, true)
 	same(t, "password", l.Blocks["credential"].Attributes["password"].Sensitive, true)
 	paths := l.Blocks["initiator"].Attributes["live_paths"]
 	same(t, "observed", paths.Observed && paths.ReadOnly && !paths.Derived, true)
@@ -41,9 +43,6 @@ func TestDescribe(t *testing.T) {
 	same(t, "first parameter", l.Functions["cidrhost"].Parameters[0], Parameter{Name: "subnet", Type: "string"})
 	same(t, "last parameter", l.Functions["max"].Parameters[0].Several, true)
 	same(t, "any", l.Functions["try"].Parameters[0].Type, "any")
-	for _, name := range laterFunctions() {
-		same(t, name, l.Functions[name].Later, true)
-	}
 }
 
 func TestDescribeIsTheSameEachTime(t *testing.T) {
@@ -73,6 +72,11 @@ func TestDescriptionsAreOfSomething(t *testing.T) {
 	}
 	for name, b := range Describe().Blocks {
 		add(name, b)
+	}
+	for _, path := range unmanaged() {
+		if path, _, _ = strings.Cut(path, "="); !paths[path] {
+			t.Errorf("%s is not managed, and there is no such word", path)
+		}
 	}
 	for path, text := range descriptions() {
 		if !paths[path] {
@@ -109,7 +113,7 @@ func TestExamplesAreDescribed(t *testing.T) {
 				continue // types are written like calls of functions
 			}
 			for _, x := range callsIn(b.Body) {
-				if f := l.Functions[x.Name]; f == nil || f.Later {
+				if f := l.Functions[x.Name]; f == nil {
 					t.Errorf("%s: the function %s is not described", x.Range(), x.Name)
 				}
 			}

@@ -14,6 +14,16 @@ func descriptions() map[string]string {
 	return all
 }
 
+// unmanaged are the words that files may hold although nothing acts on them
+// yet: plan refuses them. A value of an attribute follows =.
+func unmanaged() []string {
+	return []string{
+		"*.protect", "*.ignore_drift", "removed",
+		"server.sysctl", "server.kernel_module", "server.package", "server.service", "server.command",
+		"switch.safety.commit_method", "target.engine=nvmet", "target.engine=external",
+	}
+}
+
 func languageDescriptions() map[string]string {
 	return map[string]string{
 		"*.for_each":     "One instance for each key of a map or item of a set; each.key and each.value tell them apart.",
@@ -95,6 +105,22 @@ func deviceDescriptions() map[string]string {
 		"server.file":         "A file that is kept as it is written here.",
 		"server.file.content": "All of the file.",
 		"server.file.mode":    "Its permissions, octal.",
+
+		"server.sysctl":                "A setting of the kernel.",
+		"server.sysctl.value":          "The value, as sysctl prints it.",
+		"server.kernel_module":         "A module of the kernel that is loaded, now and when the server starts.",
+		"server.kernel_module.options": "Its parameters.",
+		"server.package":               "A package of the system.",
+		"server.package.version":       "The version; else any.",
+		"server.package.state":         "Whether it is there.",
+		"server.service":               "A unit of systemd.",
+		"server.service.enabled":       "Whether it starts with the server.",
+		"server.service.running":       "Whether it runs.",
+		"server.command":               "A command that runs where it has not done its work yet.",
+		"server.command.run":           "The command with its arguments; no shell reads it.",
+		"server.command.creates":       "The file that it creates: it does not run where that is there.",
+		"server.command.unless":        "A command that succeeds where nothing is left to do.",
+		"server.command.undo":          "What takes it back.",
 
 		"link":       "One cable, which is proven with LLDP.",
 		"link.from":  "One end: a NIC, server.NAME.rnic.NAME, or a port, switch.NAME.port[\"PORT\"].",

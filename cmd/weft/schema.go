@@ -86,11 +86,7 @@ func (p *schemaPrinter) language(l *inventory.Language) {
 		p.print("\nfunctions\n")
 	}
 	for _, name := range slices.Sorted(maps.Keys(l.Functions)) {
-		if f := l.Functions[name]; f.Later {
-			p.print("    %s: described, not yet managed\n", name)
-		} else {
-			p.print("    %s(%s)\n", name, parameters(f))
-		}
+		p.print("    %s(%s)\n", name, parameters(l.Functions[name]))
 	}
 }
 
@@ -103,11 +99,14 @@ func (p *schemaPrinter) block(indent, name string, b *inventory.BlockType) {
 	case b.Several:
 		header += " (several)"
 	}
-	p.print("%s%s", indent, needed(b.Required, header))
-	if b.Description != "" {
-		p.print("  # %s", b.Description)
+	comment := b.Description
+	if b.Later {
+		comment = strings.TrimSpace(comment + " Described, not yet managed.")
 	}
-	p.print("\n")
+	if header = needed(b.Required, header); comment != "" {
+		header += "  # " + comment
+	}
+	p.print("%s%s\n", indent, header)
 	indent += "    "
 	p.attributes(indent, b)
 	if b.Open {
@@ -170,7 +169,10 @@ func takes(a *inventory.Attribute) string {
 	if a.Sensitive {
 		text += ", sensitive"
 	}
-	if len(a.LaterValues) > 0 {
+	switch {
+	case a.Later:
+		text += "; described, not yet managed"
+	case len(a.LaterValues) > 0:
 		text += "; not yet managed: " + strings.Join(a.LaterValues, ", ")
 	}
 	return text
