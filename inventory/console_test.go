@@ -63,6 +63,7 @@ func TestEvaluateTextRefuses(t *testing.T) {
 		`each.key`:                         "each without for_each",
 		`initiator.nvme["cn1"].live_paths`: "WF-LANG-013",
 		`credential.switch.password`:       "WF-SEC-003",
+		`exec("touch", "x")`:               "exec()", // it does not run here
 		`nothing(1)`:                       "WF-LANG-008",
 		`cidrhost("10.0.0.0/33", 1)`:       "is not a subnet",
 		strings.Repeat("(", 5000):          "WF-LANG-014",
