@@ -55,6 +55,30 @@ func TestEveryCodeHasAPage(t *testing.T) {
 	}
 }
 
+// TestRightIsRight checks that what pages advise is HCL in weft's own layout.
+func TestRightIsRight(t *testing.T) {
+	for _, c := range Codes() {
+		_, text, _ := Explain(string(c.Code))
+		_, right, _ := strings.Cut(text, "Right:\n")
+		var lines []string
+		for _, line := range strings.Split(right, "\n") {
+			if line, ok := strings.CutPrefix(line, "    "); ok && !strings.HasPrefix(line, "weft -") && !strings.HasPrefix(line, "weft plan") {
+				lines = append(lines, line)
+			} else if ok || line == "" {
+				lines = append(lines, "")
+			} else {
+				t.Errorf("%s: %q comes after the last example", c.Code, line)
+			}
+		}
+		before, after, diags := Format("page", strings.NewReader(strings.Join(lines, "\n")))
+		if diags.HasErrors() {
+			t.Errorf("%s: %v", c.Code, diags)
+		} else if string(before) != string(after) {
+			t.Errorf("%s is not in canonical layout:\n%s", c.Code, after)
+		}
+	}
+}
+
 // TestNoCodeIsUnknown reads the sources of weft and of its tests: a code that
 // stands there can be explained.
 func TestNoCodeIsUnknown(t *testing.T) {

@@ -38,6 +38,7 @@ func check(m *Model) hcl.Diagnostics {
 	c.reach()
 	c.validations()
 	c.rollouts()
+	c.cycles()
 	c.durations()
 	return c.diags
 }

@@ -9,13 +9,10 @@ func (c *checker) devices() {
 	}
 	hosts, serials, machines := registry[place]{}, registry[string]{}, registry[string]{}
 	for _, s := range c.Switches {
-		if s.incomplete {
+		if s.incomplete || s.Unmanaged {
 			continue
 		}
 		conn := c.connectionOf(s.Connection)
-		if s.Unmanaged {
-			continue
-		}
 		if other := hosts.first(place{s.Host, conn.Port}, &s.Block); other != nil {
 			c.refuse(codeDeviceTwice, &s.Block, "host", "one host for two devices", "%s is reached at %s as well.", whereBlock(other), s.Host)
 		}

@@ -95,10 +95,10 @@ func (c *checker) reach() {
 				}
 				switch {
 				case !fabrics[f]:
-					c.refuse(codeUnreachable, &connect.Block, "to", "no path to a target", "%s has no NIC in %s, where %s is.", i.Server.Addr, f.Addr, t.Addr)
+					c.refuse(codeUnreachable, &connect.Block, "to", "no path to a target", "%s has no NIC in %s, where %s is.", whereBlock(&i.Server.Block), f.Addr, whereBlock(&t.Block))
 				case len(missing) > 0:
 					c.refuse(codeUnreachable, &connect.Block, "to", "not every plane is reached", "%s has no NIC in plane %s of %s, where %s is.",
-						i.Server.Addr, strings.Join(missing, " and "), f.Addr, t.Addr)
+						whereBlock(&i.Server.Block), strings.Join(missing, " and "), f.Addr, whereBlock(&t.Block))
 				}
 			}
 		}
@@ -134,7 +134,7 @@ func (c *checker) everyPlane(t *Target, f *Fabric) {
 		}
 		if !found {
 			c.refuse(codeUnreachable, &t.Block, "portals", "not every plane is reached",
-				"The target has no portal in plane %q of %s, so initiators do not reach it there.", plane.Name, f.Addr)
+				"The target has no portal in plane %q of %s, so initiators do not reach it there.", plane.Name, whereBlock(&f.Block))
 		}
 	}
 }

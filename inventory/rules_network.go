@@ -56,7 +56,7 @@ func (c *checker) switches() {
 			for _, p := range s.Fabric.Planes {
 				names = append(names, p.Name)
 			}
-			c.refuse(codePlane, &s.Block, "plane", "no such plane", "%s has no plane %q.%s", s.Fabric.Addr, s.Plane, didYouMean(s.Plane, names))
+			c.refuse(codePlane, &s.Block, "plane", "no such plane", "%s has no plane %q.%s", whereBlock(&s.Fabric.Block), s.Plane, didYouMean(s.Plane, names))
 		}
 	}
 }
@@ -100,14 +100,14 @@ func (c *checker) address(r *RNIC) {
 		}
 	case !r.Address.IsValid():
 		if r.Fabric.Transport != "infiniband" {
-			c.refuse(codeNoPlane, &r.Block, "fabric", "no address", "The NIC belongs to %s but has no address, so it is in none of its planes.", r.Fabric.Addr)
+			c.refuse(codeNoPlane, &r.Block, "fabric", "no address", "The NIC belongs to %s but has no address, so it is in none of its planes.", whereBlock(&r.Fabric.Block))
 		}
 	case r.Plane == nil:
-		c.refuse(codeNoPlane, &r.Block, "address", "address in no plane", "%s lies in no plane of %s: there are %s.", r.Address.Addr(), r.Fabric.Addr, subnets(r.Fabric))
+		c.refuse(codeNoPlane, &r.Block, "address", "address in no plane", "%s lies in no plane of %s: there are %s.", r.Address.Addr(), whereBlock(&r.Fabric.Block), subnets(r.Fabric))
 	default:
 		for _, p := range r.Fabric.Planes {
 			if p != r.Plane && p.Subnet.IsValid() && p.Subnet.Contains(r.Address.Addr()) {
-				c.refuse(codeNoPlane, &r.Block, "address", "address in two planes", "%s lies in %s and in %s.", r.Address.Addr(), r.Plane.Addr, p.Addr)
+				c.refuse(codeNoPlane, &r.Block, "address", "address in two planes", "%s lies in %s and in %s.", r.Address.Addr(), whereBlock(&r.Plane.Block), whereBlock(&p.Block))
 			}
 		}
 		if edge(r.Address) || edge(netip.PrefixFrom(r.Address.Addr(), r.Plane.Subnet.Bits())) {

@@ -29,7 +29,7 @@ func (c *checker) classes(f *Fabric) {
 			c.refuse(codePriority, &t.Block, "priority", "priority used twice", "Priority %d is that of %s as well.", t.Priority, whereBlock(other))
 		}
 		if t.PFC && f.Mode == "lossy" {
-			c.refuse(codeLossless, &t.Block, "pfc", "PFC in a lossy fabric", `pfc = true needs mode = "lossless" in %s.`, f.Addr)
+			c.refuse(codeLossless, &t.Block, "pfc", "PFC in a lossy fabric", `pfc = true needs mode = "lossless" in %s, which has "lossy" (%s).`, f.Addr, where(f.At("mode")))
 		}
 	}
 	if !whole {
@@ -64,7 +64,7 @@ func (c *checker) class(t *TrafficClass) {
 	}
 	c.headroom(t)
 	if t.ECN != nil && t.ECN.Min >= t.ECN.Max {
-		c.refuse(codeECN, &t.Block, "ecn.min", "ECN does not rise", "min (%d bytes) must be below max (%d bytes).", t.ECN.Min, t.ECN.Max)
+		c.refuse(codeECN, &t.Block, "ecn.min", "ECN does not rise", "min (%d bytes) must be below max (%d bytes, %s).", t.ECN.Min, t.ECN.Max, where(t.At("ecn.max")))
 	}
 }
 

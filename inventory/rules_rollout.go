@@ -103,38 +103,6 @@ func (c *checker) order(r *Rollout, remaining *Phase) {
 	}
 }
 
-// dependents are the blocks with depends_on that phases may select.
-func (c *checker) dependents() []*Block {
-	var list []*Block
-	add := func(b *Block) {
-		if len(b.DependsOn) > 0 && !b.incomplete {
-			list = append(list, b)
-		}
-	}
-	for _, x := range c.Switches {
-		add(&x.Block)
-	}
-	for _, x := range c.Servers {
-		add(&x.Block)
-	}
-	for _, x := range c.Links {
-		add(&x.Block)
-	}
-	for _, x := range c.Pools {
-		add(&x.Block)
-	}
-	for _, x := range c.Volumes {
-		add(&x.Block)
-	}
-	for _, x := range c.Targets {
-		add(&x.Block)
-	}
-	for _, x := range c.Initiators {
-		add(&x.Block)
-	}
-	return list
-}
-
 func (c *checker) phase(p *Phase) {
 	for _, list := range []struct {
 		attr  string

@@ -99,9 +99,9 @@ func (c *checker) targets() {
 			case !external && p.RNIC == nil:
 				c.refuse(codePortal, &t.Block, "portals", "a literal portal", "%s must be a reference to a NIC of the server.", p.Address)
 			case p.RNIC != nil && p.RNIC.Server != t.Server:
-				c.refuse(codePortal, &t.Block, "portals", "a portal elsewhere", "%s is not a NIC of %s.", p.RNIC.Addr, t.Server.name())
+				c.refuse(codePortal, &t.Block, "portals", "a portal elsewhere", "%s is not a NIC of %s.", whereBlock(&p.RNIC.Block), t.Server.name())
 			case p.RNIC != nil && !p.RNIC.Address.IsValid() && !p.RNIC.incomplete:
-				c.refuse(codePortal, &t.Block, "portals", "a portal without an address", "%s has no address.", p.RNIC.Addr)
+				c.refuse(codePortal, &t.Block, "portals", "a portal without an address", "%s has no address.", whereBlock(&p.RNIC.Block))
 			}
 		}
 	}
@@ -193,7 +193,7 @@ func (c *checker) namespace(t *Target, n *Namespace) {
 	}
 	if n.From != nil && n.From.Pool != nil && t.Server != nil && n.From.Pool.Server != t.Server {
 		c.refuse(codeElsewhere, &n.Block, "from", "a volume elsewhere", "%s lies on %s, but the target runs on %s.",
-			n.From.Addr, n.From.Pool.Server.name(), t.Server.Addr)
+			whereBlock(&n.From.Block), n.From.Pool.Server.name(), t.Server.Addr)
 	}
 	switch {
 	case n.Limits == nil:

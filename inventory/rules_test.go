@@ -136,6 +136,9 @@ func rolloutMistakes() []mistake {
 	return []mistake{
 		{"later phase", []string{`  plane  = "a"`, "  plane  = \"a\"\n  depends_on = [pool.flash]"}, codeOrder, `depends_on`, `but pool.flash comes only with phase "rest" (main.weft.hcl:`},
 		{"later phase by name", []string{`  plane  = "a"`, "  plane  = \"a\"\n  depends_on = [pool.flash]", `phase "rest"`, "phase \"storage\" { select = pool.flash }\n  phase \"rest\""}, codeOrder, `depends_on`, `phase "storage"`},
+		{"circle", []string{`  plane  = "a"`, "  plane  = \"a\"\n  depends_on = [pool.flash]", `size = "1TiB"`, "size = \"1TiB\"\n  depends_on = [switch.leaf]", `drives =`, "depends_on = [volume.fast]\n  drives ="},
+			codeCycle, `depends_on = [pool.flash]`, "), pool.flash (main.weft.hcl:"},
+		{"waits for itself", []string{`host     = "${each.key}.example.net"`, "host     = \"${each.key}.example.net\"\n  depends_on = [server.compute]"}, codeCycle, `depends_on`, `and that one for server.compute["a"]`},
 		{"gate without validations", []string{`gate   = [validation.latency]`, `gate   = []`}, codeNoGate, `gate   = []`, "nothing would be judged"},
 		{"record without validations", []string{`gate   = [validation.latency]`, `record = []`}, codeNoGate, `record = []`, "nothing would be judged"},
 		{"no baseline", []string{`metric "p99" { max = "30us" }`, `metric "p99" { regression = "10%" }`}, codeNoBaseline, `regression`, "inconclusive"},
