@@ -16,6 +16,7 @@ type body struct {
 	names  []string                        // of attrs, in the order of the file
 	depths map[string]int                  // of their expressions
 	ranges map[string]hcl.Range            // Block.Attrs
+	execs  map[string]hcl.Range            // calls of exec in values for a module's variables
 	blocks []*bodyBlock
 
 	dynamic bool // one of blocks is
@@ -36,6 +37,9 @@ type bodyBlock struct {
 // belong there. what names the block for messages.
 func (e *evaluator) newBody(s *schema, src *hclsyntax.Body, header hcl.Range, what string) *body {
 	b := &body{schema: s, attrs: map[string]*hclsyntax.Attribute{}, depths: map[string]int{}, ranges: map[string]hcl.Range{}}
+	if s.open {
+		b.execs = map[string]hcl.Range{}
+	}
 	for _, a := range src.Attributes {
 		e.addAttr(b, a, what)
 	}
@@ -76,7 +80,17 @@ func (e *evaluator) addAttr(b *body, a *hclsyntax.Attribute, what string) {
 		if !spec.raw {
 			a.Expr = e.lazy(a.Expr)
 		}
-		b.depths[a.Name] = depthOf(a.Expr)
+		w := &depthWalker{}
+		_ = hclsyntax.Walk(a.Expr, w) // the walker never fails
+		b.depths[a.Name] = w.deepest
+		_, own := b.schema.attrs[a.Name]
+		switch {
+		case w.exec == nil || spec.secret:
+		case b.schema.open && !own:
+			b.execs[a.Name] = *w.exec // it depends on the variable
+		default:
+			e.report(within(misplacedExec(*w.exec), a.SrcRange))
+		}
 		b.attrs[a.Name] = a
 		b.names = append(b.names, a.Name)
 		b.ranges[a.Name] = a.SrcRange

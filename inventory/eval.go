@@ -20,16 +20,17 @@ import (
 // A value that could not be computed is unknown: what went wrong has been
 // reported where it happened, and what depends on it stays silent.
 type evaluator struct {
-	root    *module
-	schemas map[string]*schema
-	outside *outside
-	secrets *outside   // what secrets are read from
-	reading sync.Mutex // held while a secret is read
-	stack   []*cell    // being computed
-	depth   int        // of the expressions in stack, one within the other
-	diags   hcl.Diagnostics
-	seq     int // of the last object
-	modules int // that were made
+	root     *module
+	schemas  map[string]*schema
+	outside  *outside
+	secrets  *outside   // what secrets are read from
+	reading  sync.Mutex // held while a secret is read
+	inSecret bool       // one is being read: commands may run
+	stack    []*cell    // being computed
+	depth    int        // of the expressions in stack, one within the other
+	diags    hcl.Diagnostics
+	seq      int // of the last object
+	modules  int // that were made
 
 	directories map[string]*directory // by path
 

@@ -24,9 +24,6 @@ func functions(r *outside) map[string]function.Function {
 	return all
 }
 
-// laterFunctions are described, not yet managed.
-func laterFunctions() []string { return []string{"exec", "yamldecode"} }
-
 func numberFunctions() map[string]function.Function {
 	return map[string]function.Function{
 		"abs":      stdlib.AbsoluteFunc,

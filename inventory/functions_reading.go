@@ -45,6 +45,7 @@ func (r *outside) path(name string) string {
 
 func (r *outside) functions() map[string]function.Function {
 	return map[string]function.Function{
+		"exec":         r.execFunction(),
 		"env":          textFunction([]string{"name"}, r.readEnv),
 		"file":         textFunction([]string{"path"}, r.readText),
 		"templatefile": r.templateFunction(),
@@ -138,7 +139,7 @@ func (r *outside) fill(x hclsyntax.Expression, path string, variables map[string
 	all := r.e.directories[r.dir].functions
 	functions := make(map[string]function.Function, len(all))
 	for name, f := range all {
-		if name != "templatefile" { // a template that fills itself would never end
+		if name != "templatefile" && name != "exec" { // a template that fills itself would never end
 			functions[name] = f
 		}
 	}

@@ -41,6 +41,7 @@ func textFunctions() map[string]function.Function {
 		"trimsuffix": stdlib.TrimSuffixFunc,
 		"upper":      stdlib.UpperFunc,
 		"uuidv5":     uuidFunction(),
+		"yamldecode": yamlFunction(),
 	}
 }
 

@@ -1,8 +1,6 @@
 package inventory
 
 import (
-	"slices"
-
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
@@ -161,9 +159,6 @@ type callExpr struct {
 
 // Value calls the function.
 func (x *callExpr) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
-	if slices.Contains(laterFunctions(), x.Name) {
-		return cty.DynamicVal, hcl.Diagnostics{later(x.NameRange, x.Name+"()")}
-	}
 	v, diags := x.FunctionCallExpr.Value(ctx)
 	if !diags.HasErrors() {
 		return v, diags
@@ -222,16 +217,34 @@ func depthOf(x hclsyntax.Node) int {
 	return w.deepest
 }
 
-type depthWalker struct{ now, deepest int }
+type depthWalker struct {
+	now, deepest int
+	exec         *hcl.Range // where exec is called
+}
 
 // Enter goes down.
 func (w *depthWalker) Enter(n hclsyntax.Node) hcl.Diagnostics {
 	w.now++
 	w.deepest = max(w.deepest, w.now)
-	if call, ok := bare(n).(*callExpr); ok && call.Name == "templatefile" {
+	name, at := called(n)
+	switch name {
+	case "templatefile":
 		w.deepest = max(w.deepest, w.now+maxNesting) // what is in the file is not known yet
+	case "exec":
+		w.exec = &at
 	}
 	return nil
+}
+
+// called is the function that a node calls, if it does.
+func called(n hclsyntax.Node) (name string, at hcl.Range) {
+	switch n := bare(n).(type) {
+	case *callExpr:
+		return n.Name, n.NameRange
+	case *hclsyntax.FunctionCallExpr:
+		return n.Name, n.NameRange
+	}
+	return "", at
 }
 
 // Exit goes up.

@@ -188,7 +188,8 @@ func (e *evaluator) enter(d *decl, o *object) bool {
 			continue
 		}
 		v.given = &given{from: where(a.SrcRange), input: a, call: o}
-		if false {
+		if exec, ok := d.body.execs[name]; ok && !v.sensitive {
+			e.report(within(misplacedExec(exec), a.SrcRange))
 		}
 	}
 	return true

@@ -3,7 +3,6 @@ package inventory
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -20,6 +19,8 @@ func (e *evaluator) secret(o *object, name string) *Secret {
 	return NewSecret(secretSource(a.Expr), func() (string, error) {
 		e.reading.Lock()
 		defer e.reading.Unlock()
+		e.inSecret = true
+		defer func() { e.inSecret = false }()
 		return e.readSecret(a, o.in.from.secretScope(o.scope))
 	})
 }
@@ -48,7 +49,7 @@ func (e *evaluator) readSecret(a *hclsyntax.Attribute, scope *hcl.EvalContext) (
 // say more: its arguments are names.
 func quiet(d *hcl.Diagnostic) error {
 	call, ok := hcl.DiagnosticExtra[hclsyntax.FunctionCallDiagExtra](d)
-	if ok && call.FunctionCallError() != nil && (call.CalledFunctionName() == "env" || call.CalledFunctionName() == "file") {
+	if ok && call.FunctionCallError() != nil && readsSecrets(call.CalledFunctionName()) {
 		return call.FunctionCallError()
 	}
 	if d.Subject == nil {
@@ -85,13 +86,9 @@ func (e *evaluator) checkSecret(in *module, header hcl.Range, a *hclsyntax.Attri
 	from := &secretSources{}
 	_ = hclsyntax.Walk(a.Expr, from) // the walker never fails
 	at := where(a.SrcRange)
-	if from.later != "" {
-		e.report(later(header, from.later+"()"))
-		return
-	}
 	if from.literal || !from.reads && len(from.names) == 0 {
 		e.report(problem(codeLiteral, header, "a literal in a sensitive attribute",
-			"%s (%s) stands in the file, or a part of it. Read all of it with env(\"NAME\") or file(\"PATH\").", a.Name, at))
+			"%s (%s) stands in the file, or a part of it. Read all of it with env(\"NAME\"), file(\"PATH\") or exec(\"COMMAND\", …).", a.Name, at))
 	}
 	for _, name := range from.names {
 		if v := in.variables[name]; v != nil && !v.sensitive {
@@ -103,14 +100,14 @@ func (e *evaluator) checkSecret(in *module, header hcl.Range, a *hclsyntax.Attri
 
 // secretSources is where an expression takes its value from.
 type secretSources struct {
-	reads   bool     // it calls env or file
+	reads   bool     // it calls env, file or exec
 	literal bool     // it holds a text beside the arguments of those
 	names   []string // the variables it uses, "" for anything else
-	later   string   // a function it calls that is not yet managed
 	inCall  int      // nodes entered from a call of those
 }
 
-// Enter looks at one node. What env and file are called with is no secret.
+// Enter looks at one node. What env, file and exec are called with is no
+// secret.
 func (s *secretSources) Enter(n hclsyntax.Node) hcl.Diagnostics {
 	if s.inCall > 0 {
 		s.inCall++
@@ -118,10 +115,7 @@ func (s *secretSources) Enter(n hclsyntax.Node) hcl.Diagnostics {
 	}
 	switch n := bare(n).(type) {
 	case *callExpr:
-		if slices.Contains(laterFunctions(), n.Name) {
-			s.later = n.Name
-		}
-		if n.Name == "env" || n.Name == "file" || n.Name == "templatefile" {
+		if readsSecrets(n.Name) || n.Name == "templatefile" {
 			s.reads = true
 			s.inCall = 1
 		}
@@ -156,9 +150,13 @@ func secondName(t hcl.Traversal) (string, bool) {
 // secretSource names how a secret is read. Only a plain call is quoted:
 // another expression may hold a part of the secret.
 func secretSource(x hclsyntax.Expression) string {
-	if call, ok := x.(*callExpr); ok && (call.Name == "env" || call.Name == "file") && len(call.Args) == 1 {
-		if name, ok := plainText(call.Args[0]); ok {
+	if call, ok := x.(*callExpr); ok && readsSecrets(call.Name) && len(call.Args) > 0 {
+		name, ok := plainText(call.Args[0])
+		switch {
+		case ok && len(call.Args) == 1:
 			return fmt.Sprintf("%s(%q)", call.Name, name)
+		case ok:
+			return fmt.Sprintf("%s(%q, …)", call.Name, name)
 		}
 	}
 	return "the expression at " + where(x.Range())

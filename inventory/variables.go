@@ -147,6 +147,10 @@ func (e *evaluator) inputVariable(v *variable) (value cty.Value, from string, ok
 		value = e.attr(g.call, g.input.Name)
 		return value, g.from, value.IsKnown()
 	}
+	if exec, ok := g.call.body.execs[g.input.Name]; ok && !e.inSecret {
+		e.report(within(misplacedExec(exec), g.input.SrcRange))
+		return value, "", false
+	}
 	value, diags := g.input.Expr.Value(g.call.in.from.secretScope(g.call.scope))
 	if diags.HasErrors() {
 		e.report(problem(codeExpr, v.header, "variable "+v.name, "The value that %s gives cannot be computed. It is sensitive, so no more is shown.", g.from))
