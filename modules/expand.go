@@ -111,7 +111,7 @@ func (r refusal) diagnostic() *hcl.Diagnostic {
 	}
 	return &hcl.Diagnostic{
 		Severity: hcl.DiagError, Subject: r.at.Ptr(),
-		Summary: "WF-PLAN-001: described, not yet managed", Detail: who + ": " + r.what,
+		Summary: string(inventory.CodeLater) + ": described, not yet managed", Extra: inventory.CodeLater, Detail: who + ": " + r.what,
 	}
 }
 
@@ -281,7 +281,7 @@ func (x *expansion) target(d *server, s *inventory.Server, targets []*inventory.
 	if err != nil {
 		x.diags = append(x.diags, &hcl.Diagnostic{
 			Severity: hcl.DiagError, Subject: targets[0].Range.Ptr(),
-			Summary: "WF-PLAN-002: not a configuration weft-target takes", Detail: err.Error(),
+			Summary: string(inventory.CodeAgent) + ": not a configuration weft-target takes", Extra: inventory.CodeAgent, Detail: err.Error(),
 		})
 		return
 	}
