@@ -153,7 +153,6 @@ func (c *Controller) fail(err error) {
 	first := c.err == nil
 	if first {
 		c.err = fmt.Errorf("%s at %s: %w", c.opts.SubNQN, c.opts.Addr, err)
-		close(c.done)
 	}
 	c.mu.Unlock()
 	if !first {
@@ -163,6 +162,7 @@ func (c *Controller) fail(err error) {
 	for _, q := range c.Queues() {
 		_ = q.q.Close()
 	}
+	close(c.done) // last: who sees it does no more I/O
 }
 
 // Done is closed when the controller is lost or closed.
