@@ -212,17 +212,7 @@ func (x *expansion) server(s *inventory.Server) {
 			want := &Address{PCI: r.PCI, CIDR: r.Address, Present: true, Up: true}
 			ready = append(ready, x.add(id("address", r.Name), on(d, want), r.At("address"), slices.Concat(wired, ready)...))
 		}
-		if r.Fabric != nil && r.Fabric.Transport == "rocev2" {
-			want := &PFC{PCI: r.PCI}
-			for _, c := range r.Fabric.Classes {
-				if c.PFC && r.Fabric.Mode != "lossy" {
-					want.Priorities = append(want.Priorities, c.Priority)
-				}
-			}
-			slices.Sort(want.Priorities)
-			ready = append(ready, x.add(id("pfc", r.Name), on(d, want), r.Range, wired...))
-		}
-		x.nics[r] = ready
+		x.nics[r] = append(ready, x.nicQoS(d, r, wired)...)
 	}
 	x.laterParts(s)
 	for _, f := range s.FileBlocks {

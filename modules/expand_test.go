@@ -65,9 +65,9 @@ func TestExpandPilot(t *testing.T) {
 			t.Errorf("%s comes from nowhere", id)
 		}
 	}
-	// 2 switches × (classes + 4 ports), 4 servers × 2 NICs × 3 kinds, 2 pools,
+	// 2 switches × (classes + 4 ports), 4 servers × 2 NICs × 5 kinds, 2 pools,
 	// 2 targets, 4 probes.
-	if len(ids) != 2*5+4*2*3+2+2+4 {
+	if len(ids) != 2*5+4*2*5+2+2+4 {
 		t.Errorf("%d items:\n%s", len(ids), strings.Join(ids, "\n"))
 	}
 	for id, want := range map[string][]string{
@@ -75,6 +75,9 @@ func TestExpandPilot(t *testing.T) {
 		`server.node["st1"]/mtu.p0`:               {`switch.leaf-a/port.Ethernet1/11`},
 		`server.node["st1"]/mtu.p1`:               {`switch.leaf-b/port.HundredGigE1/0/11`},
 		`server.node["cn2"]/address.p1`:           {`server.node["cn2"]/mtu.p1`},
+		`server.node["cn1"]/ets.p0`:               {`switch.leaf-a/port.Ethernet1/21`},
+		`server.node["cn1"]/dscp.p0`:              {`switch.leaf-a/port.Ethernet1/21`, `server.node["cn1"]/ets.p0`},
+		`server.node["cn1"]/pfc.p0`:               {`switch.leaf-a/port.Ethernet1/21`, `server.node["cn1"]/dscp.p0`},
 		`server.node["st2"]/agent.weft-target`:    {`server.node["st2"]/pool.flash`, `server.node["st2"]/address.p0`, `server.node["st2"]/pfc.p1`},
 		`server.node["cn1"]/agent.weft-initiator`: nil,
 	} {

@@ -35,6 +35,8 @@ func TestKinds(t *testing.T) {
 	kinds := map[string]func(*txtar.Archive) (plan.Resource, error){
 		"mtu":     want[MTU],
 		"address": want[Address],
+		"ets":     want[ETS],
+		"dscp":    want[DSCP],
 		"pfc":     want[PFC],
 		"pool":    want[Pool],
 		"file":    want[File],

@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// dcb is a part of iproute2's dcb, as of iproute2 6.1: showing, and setting
-// priority flow control. Transmission selection, the DSCP map and the owner of
-// DCBX are shown as they are after boot; setting them is not simulated.
+// dcb is a part of iproute2's dcb, as of iproute2 6.1, on a card as of mlx5:
+// priority flow control, transmission selection and the DSCP map. The owner of
+// DCBX is shown as it is after boot; setting it is not simulated.
 func dcb(x *call) int {
 	c := &dcbCall{call: x}
 	args := x.args
@@ -22,6 +22,7 @@ func dcb(x *call) int {
 		case "-s", "--statistics":
 			c.statistics = true
 		case "-N", "--Numeric":
+			c.numeric = true
 		default:
 			return x.notSimulated(1)
 		}
@@ -40,13 +41,17 @@ func dcb(x *call) int {
 		return c.show(object, name)
 	case object == "pfc" && verb == "set":
 		return c.setPFC(name, args)
+	case object == "ets" && verb == "set":
+		return c.setETS(name, args)
+	case object == "app" && (verb == "add" || verb == "del" || verb == "replace"):
+		return c.setApp(verb, name, args)
 	}
 	return x.notSimulated(1)
 }
 
 type dcbCall struct {
 	*call
-	json, statistics bool
+	json, statistics, numeric bool
 }
 
 func (c *dcbCall) show(object, name string) int {
@@ -62,9 +67,9 @@ func (c *dcbCall) show(object, name string) int {
 	case "pfc":
 		return c.showPFC(&i)
 	case "ets":
-		return c.print(etsAtBoot(), "")
+		return c.print(i.ets, i.ets.text())
 	case "app":
-		return c.print(struct{}{}, "")
+		return c.showApp(&i)
 	case "dcbx":
 		return c.print(dcbxJSON{true, true}, "host ieee \n")
 	}
@@ -82,12 +87,9 @@ func (i *iface) noDCB(exists bool) string {
 	return ""
 }
 
-// print prints an object; the text form is "" where the lab has none.
+// print prints an object.
 func (c *dcbCall) print(v any, text string) int {
 	if !c.json {
-		if text == "" && v != any(struct{}{}) {
-			return c.notSimulated(1)
-		}
 		fmt.Fprint(c.stdout, text)
 		return 0
 	}
@@ -200,31 +202,6 @@ func mapPFC(pfc *[8]bool, s string) string {
 	}
 	pfc[n] = value == "on"
 	return ""
-}
-
-type etsJSON struct {
-	Willing    bool      `json:"willing"`
-	Cap        int       `json:"ets_cap"`
-	CBS        bool      `json:"cbs"`
-	TCBW       [8]int    `json:"tc_bw"`
-	PGBW       [8]int    `json:"pg_bw"`
-	TCTSA      [8]string `json:"tc_tsa"`
-	PrioTC     [8]int    `json:"prio_tc"`
-	RecoTCBW   [8]int    `json:"reco_tc_bw"`
-	RecoTCTSA  [8]string `json:"reco_tc_tsa"`
-	RecoPrioTC [8]int    `json:"reco_prio_tc"`
-}
-
-// etsAtBoot is what a fresh card answers.
-func etsAtBoot() etsJSON {
-	return etsJSON{Cap: 8, TCTSA: all("vendor"), PrioTC: [8]int{1, 0, 2, 3, 4, 5, 6, 7}, RecoTCTSA: all("strict")}
-}
-
-func all(s string) (list [8]string) {
-	for n := range list {
-		list[n] = s
-	}
-	return list
 }
 
 // dcbxJSON says who owns DCBX: at boot the host.

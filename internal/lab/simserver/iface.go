@@ -5,6 +5,7 @@ package simserver
 import (
 	"crypto/sha256"
 	"fmt"
+	"maps"
 	"net/netip"
 	"path"
 	"slices"
@@ -29,6 +30,8 @@ type iface struct {
 	addrs  []netip.Prefix
 	pfc    [8]bool
 	delay  int // allowance of PFC, in the unit dcb takes
+	ets    etsState
+	dscp   map[int]int // priority of a DSCP
 	loop   bool
 	maxMTU int
 }
@@ -40,7 +43,7 @@ func (s *Server) newInterfaces() []*iface {
 	list := []*iface{lo}
 	var slots []string
 	for n, spec := range s.spec.Interfaces {
-		i := &iface{Interface: spec, index: n + 2, mtu: bootMTU, up: true, maxMTU: cardMaxMTU}
+		i := &iface{Interface: spec, index: n + 2, mtu: bootMTU, up: true, maxMTU: cardMaxMTU, ets: etsAtBoot()}
 		if i.Plain {
 			i.maxMTU = plainMaxMTU
 		}
@@ -81,6 +84,7 @@ func (s *Server) interfaces() []iface {
 	for n, i := range s.ifaces {
 		list[n] = *i
 		list[n].addrs = slices.Clone(i.addrs)
+		list[n].dscp = maps.Clone(i.dscp)
 	}
 	return list
 }

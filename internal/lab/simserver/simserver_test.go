@@ -127,13 +127,6 @@ func TestInterfaces(t *testing.T) {
 			`"valid_life_time":4294967295,"preferred_life_time":4294967295}]}]` + "\n", "", 0}},
 		{"ip route", result{"", "ip: not simulated in the lab: ip route\n", 255}},
 		{"ip link set dev " + dev + " txqueuelen 5", result{"", "ip: not simulated in the lab: ip link set dev " + dev + " txqueuelen 5\n", 255}},
-		{"dcb pfc set dev " + dev + " prio-pfc all:off 3:on", result{}},
-		{"dcb -j pfc show dev " + dev, result{`{"pfc_cap":8,"macsec_bypass":false,"delay":0,"prio_pfc":[false,false,false,true,false,false,false,false]}` + "\n\n", "", 0}},
-		{"dcb pfc show dev " + dev, result{"pfc-cap 8 macsec-bypass off delay 0 \nprio-pfc 0:off 1:off 2:off 3:on 4:off 5:off 6:off 7:off \n", "", 0}},
-		{"dcb pfc set dev eno1 prio-pfc 3:on", result{"", "Attribute read: Operation not supported\n", 1}},
-		{"dcb -j pfc show dev nope", result{"\n", "Attribute read: No such device\n", 1}},
-		{"dcb -j app show dev " + dev, result{"{}\n\n", "", 0}},
-		{"dcb ets set dev " + dev + " willing off", result{"", "dcb: not simulated in the lab: dcb ets set dev " + dev + " willing off\n", 1}},
 	} {
 		if got := run(t, c, test.line, ""); got != test.want {
 			t.Errorf("%s\n got %+v\nwant %+v", test.line, got, test.want)
@@ -144,8 +137,8 @@ func TestInterfaces(t *testing.T) {
 	}
 	boot := local(t, s, "root", "cat /proc/sys/kernel/random/boot_id").out
 	s.Reboot()
-	got := local(t, s, "root", "cat /sys/class/net/"+dev+"/mtu; ip -j -4 addr show dev "+dev+" | wc -c; dcb pfc show dev "+dev+" | tail -n 1")
-	if !strings.HasPrefix(got.out, "1500\n") || !strings.Contains(got.out, "3:off") || strings.Contains(got.out, "10.40") {
+	got := local(t, s, "root", "cat /sys/class/net/"+dev+"/mtu; ip -j -4 addr show dev "+dev+" | wc -c")
+	if !strings.HasPrefix(got.out, "1500\n") || strings.Contains(got.out, "10.40") {
 		t.Errorf("after a reboot: %+v", got)
 	}
 	if again := local(t, s, "root", "cat /proc/sys/kernel/random/boot_id").out; again == boot || len(again) != 37 {

@@ -1,0 +1,37 @@
+package modules
+
+import (
+	"slices"
+
+	"weft/inventory"
+	"weft/plan"
+)
+
+// nicQoS expands what the classes of a RoCE v2 fabric ask of a NIC port, in
+// the order in which it is safe to change: shares, then who belongs to them,
+// then who may be paused. It follows the switch port, which wired names.
+func (x *expansion) nicQoS(d *server, r *inventory.RNIC, wired []plan.ID) []plan.ID {
+	f := r.Fabric
+	if f == nil || f.Transport != "rocev2" {
+		return nil
+	}
+	var ids []plan.ID
+	add := func(kind string, want plan.Resource) {
+		ids = append(ids, x.add(plan.ID{Device: d.name, Kind: kind, Name: r.Name}, want, r.Range, slices.Concat(wired, ids)...))
+	}
+	if len(f.Classes) > 0 {
+		add("ets", on(d, newETS(r.PCI, f.Classes)))
+	}
+	if dscp := newDSCP(r.PCI, f.Classes); len(dscp.Map) > 0 {
+		add("dscp", on(d, dscp))
+	}
+	pfc := &PFC{PCI: r.PCI}
+	for _, c := range f.Classes {
+		if c.PFC && f.Mode != "lossy" {
+			pfc.Priorities = append(pfc.Priorities, c.Priority)
+		}
+	}
+	slices.Sort(pfc.Priorities)
+	add("pfc", on(d, pfc))
+	return ids
+}
