@@ -3,6 +3,8 @@ package inventory
 import (
 	"strings"
 	"testing"
+
+	"github.com/zclconf/go-cty/cty"
 )
 
 func TestRemoved(t *testing.T) {
@@ -146,6 +148,78 @@ func TestReferencesToDynamic(t *testing.T) {
 	same(t, "address", m.Servers[0].RNICs[1].Addr, "server.storage.rnic.p1")
 }
 
+func TestSelectByLabel(t *testing.T) {
+	m := mustLoad(t,
+		`  host = "storage.example.net"`, "  host = \"storage.example.net\"\n  labels = { role = \"storage\", row = 1 }",
+		`  for_each = { a = 21, b = 22 }
+`, "  for_each = { a = 21, b = 22 }\n  labels = { role = \"compute-${each.key}\" }\n",
+		`select = [switch.leaf]`, `select = ["@role=compute-*", switch.leaf, "@row=1", server.compute["b"]]`)
+	sameList(t, "selected", m.Rollouts[0].Phases[0].Select, []string{"switch.leaf", "server.storage", `server.compute["a"]`, `server.compute["b"]`})
+}
+
+// The limit of a metric may use what devices report; it stays an expression.
+func TestObservedLimit(t *testing.T) {
+	m := mustLoad(t, `max = "30us"`, `max = initiator.nvme["a"].live_paths * 10`)
+	l := m.Validations[0].Metrics[0]
+	same(t, "has a limit", l.HasMax, true)
+	v, diags := m.Evaluate(l.Limit, func(addr, attr string) (cty.Value, error) {
+		same(t, "asked for", addr+"."+attr, `initiator.nvme["a"].live_paths`)
+		return cty.NumberIntVal(2), nil
+	})
+	if diags.HasErrors() || !v.RawEquals(cty.NumberIntVal(20)) {
+		t.Errorf("%#v %v", v, diags)
+	}
+	if m := mustLoad(t); m.Validations[0].Metrics[0].Limit != nil {
+		t.Error("a plain limit is an expression")
+	}
+}
+
+// for_each, count and what they give take these forms.
+func TestRepeating(t *testing.T) {
+	m := mustLoad(t, `weft {`, `locals { n = 2 }
+connection "set" {
+  for_each = toset(["x", "y"])
+  user     = "${each.key}${each.value}"
+}
+connection "object" {
+  for_each = { x = { user = "u", port = 1 }, y = { user = "v", port = 2 } }
+  user     = each.value.user
+  port     = each.value.port
+}
+connection "counted" {
+  count   = local.n * 1
+  user    = "u${count.index + 1}"
+  enabled = count.index == 0
+}
+connection "none" {
+  count = 0
+  user  = "x"
+}
+connection "text" {
+  count = "1"
+  user  = join("+", connection.counted[*].user)
+}
+connection "pairs" {
+  for_each = { for k, c in connection.object : upper(k) => c.port if c.port > 1 }
+  user     = "${each.key}${each.value}${length(connection.none)}"
+}
+weft {`)
+	var all []string
+	for _, c := range m.Connections {
+		all = append(all, c.Addr+" "+c.User)
+	}
+	sameList(t, "connections", all, []string{
+		`connection.set["x"] xx`, `connection.set["y"] yy`, `connection.object["x"] u`, `connection.object["y"] v`,
+		`connection.counted[0] u1`, `connection.text[0] u1+u2`, `connection.pairs["Y"] Y20`, "connection.default root",
+	})
+}
+
+func TestDependsOnForms(t *testing.T) {
+	m := mustLoad(t, `pool = pool.flash`, `depends_on = [values(server.compute)[0], server.compute["a"], initiator.nvme, fabric.roce]
+  pool = pool.flash`)
+	sameList(t, "dependencies", m.Volumes[0].DependsOn, []string{`server.compute["a"]`, `initiator.nvme["a"]`, `initiator.nvme["b"]`, "fabric.roce"})
+}
+
 func blockMistakes() []mistake {
 	file := func(text string) []string {
 		return []string{`file "/etc/motd" { content = "managed" }`, text + "\n  file \"/etc/motd\" { content = \"managed\" }"}
@@ -198,6 +272,32 @@ func blockMistakes() []mistake {
 		{"dynamic cycle", file("dynamic \"file\" {\n    for_each = server.compute[each.key].file\n    labels = [\"/x\"]\n    content { content = \"\" }\n  }"), codeCycle, `for_each = server.compute`, "dynamic.file (main.weft.hcl:"},
 		{"dynamic makes none", []string{`metric "p99" { max = "30us" }`, "dynamic \"metric\" {\n    for_each = []\n    labels = [\"x\"]\n    content {}\n  }"}, codeMissing, `validation "latency"`, "dynamic makes none"},
 		{"dynamic in a link", []string{`speed = "100G"`, "dynamic \"x\" {}"}, codeBlock, `dynamic "x"`, "no block dynamic"},
+
+		{"label of nobody", []string{`select = [switch.leaf]`, `select = ["@role=storage"]`}, codeSelect, `select = ["@role`, "No server has a label role"},
+		{"label typo", []string{`  host = "storage.example.net"`, "  host = \"s\"\n  labels = { role = \"storage\" }", `select = [switch.leaf]`, `select = ["@role=storge"]`}, codeSelect, `select = ["@role`, `Did you mean "storage"?`},
+		{"label without value", []string{`select = [switch.leaf]`, `select = ["@role"]`}, codeValue, `select = ["@role"]`, `"@KEY=VALUE"`},
+		{"bad pattern", []string{`select = [switch.leaf]`, `select = ["@role=[a"]`}, codeValue, `select = ["@role=[a"]`, `"@KEY=VALUE"`},
+		{"neither", []string{`select = [switch.leaf]`, `select = ["switch.leaf"]`}, codeValue, `select = ["switch.leaf"]`, "labels such as"},
+
+		{"observed in a validation", []string{`probe = "nvme-read"`, "probe = \"nvme-read\"\n  samples = initiator.nvme[\"a\"].live_paths"}, codeObserved, `samples =`, "the limit of a metric may use it"},
+		{"typo beside an observed value", []string{`max = "30us"`, `max = initiator.nvme["a"].live_paths + local.x`}, codeReference, `max =`, "no local.x"},
+		{"limit of a list", []string{`max = "30us"`, `max = [1]`}, codeValue, `max = [1]`, "a number or a duration"},
+
+		{"count of a text", []string{`pool "flash" {`, "pool \"flash\" {\n  count = \"many\""}, codeRepeat, `count = "many"`, "a whole number"},
+		{"count below zero", []string{`pool "flash" {`, "pool \"flash\" {\n  count = -1"}, codeRepeat, `count = -1`, "between 0 and"},
+		{"count null", []string{`pool "flash" {`, "pool \"flash\" {\n  count = null"}, codeRepeat, `count = null`, "a whole number"},
+		{"for_each null", []string{`for_each = { a = 21, b = 22 }`, `for_each = null`}, codeRepeat, `for_each = null`, "a map or a set"},
+		{"for_each of numbers", []string{`for_each = { a = 21, b = 22 }`, `for_each = toset([1])`}, codeRepeat, `for_each = toset`, "a set of texts"},
+		{"for_each with an empty key", []string{`for_each = { a = 21, b = 22 }`, `for_each = { "" = 1 }`}, codeRepeat, `for_each`, "not empty"},
+		{"count.index without count", []string{`user = "root"`, `user = "${count.index}"`}, codeReference, `count.index`, "count without count"},
+		{"each in count", []string{`pool "flash" {`, "pool \"flash\" {\n  count = 1\n  protect = each.key == \"\""}, codeReference, `each.key`, "each without for_each"},
+		{"count.indx", []string{`pool "flash" {`, "pool \"flash\" {\n  count = 1\n  protect = count.indx == 0"}, codeReference, `count.indx`, `Did you mean "index"?`},
+		{"own count", []string{`pool "flash" {`, "pool \"flash\" {\n  count = length(pool.flash)"}, codeCycle, `count = length`, "pool.flash needs itself"},
+		{"dependency as text", []string{`pool = pool.flash`, "depends_on = [\"pool.flash\"]\n  pool = pool.flash"}, codeType, `depends_on`, "without quotes"},
+		{"dependency on a value", []string{`pool = pool.flash`, "depends_on = [pool.flash.drives]\n  pool = pool.flash"}, codeType, `depends_on`, "not a reference"},
+		{"dependency on a part", []string{`pool = pool.flash`, "depends_on = [server.storage.rnic.p0]\n  pool = pool.flash"}, codeType, `depends_on`, "is a rnic"},
+
+		{"verbs", []string{`probe = "nvme-read"`, `probe = "verbs"`}, codeLater, `probe = "verbs"`, "described, not yet managed"},
 
 		{"protect", []string{`pool = pool.flash`, "protect = \"yes\"\n  pool = pool.flash"}, codeType, `protect = "yes"`, "true or false"},
 		{"drift typo", drift(`[siez]`), codeAttribute, `[siez]`, `Did you mean "size"?`},

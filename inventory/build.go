@@ -13,6 +13,8 @@ type builder struct {
 	*evaluator
 	m    *Model
 	made map[*object]any // what an object became: *Server, *RNIC …
+
+	servers []*object // that were made
 }
 
 // build makes all enabled instances in the order in which they refer to each

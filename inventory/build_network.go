@@ -121,6 +121,7 @@ func (b *builder) server(o *object) {
 	}
 	b.serverBlocks(o, s)
 	b.made[o] = s
+	b.servers = append(b.servers, o)
 	b.m.Servers = append(b.m.Servers, s)
 }
 

@@ -1,7 +1,5 @@
 package inventory
 
-import "github.com/zclconf/go-cty/cty"
-
 func (b *builder) validation(o *object) {
 	v := &Validation{
 		Block: b.block(o),
@@ -34,15 +32,7 @@ func (b *builder) metric(o *object) *Metric {
 		Delta:      b.flag(o, "delta"),
 		Regression: unitOf(b, o, "regression", parsePercent),
 	}
-	if v, ok := b.set(o, "max"); ok {
-		m.HasMax = true
-		if v.Type() == cty.String {
-			m.Duration = true
-			m.Max = float64(unitOf(b, o, "max", parseDuration))
-		} else {
-			m.Max, _ = v.AsBigFloat().Float64()
-		}
-	}
+	b.limitOf(o, m)
 	return m
 }
 
@@ -73,23 +63,6 @@ func (b *builder) phase(o *object) *Phase {
 		Approve: b.text(o, "approve"),
 		Window:  b.text(o, "window"),
 	}
-	v, ok := b.set(o, "select")
-	if !ok {
-		return p
-	}
-	_, words := flatten(v)
-	for _, w := range words {
-		if w.AsString() != "remaining" {
-			a := o.body.attrs["select"]
-			b.report(within(problem(codeValue, a.Expr.Range(), "not a selection",
-				`select takes references such as switch.leaf-a, or "remaining"; %q is neither.`, w.AsString()), a.SrcRange))
-		}
-		p.Remaining = true
-	}
-	selected := b.references(o, "select")
-	sortObjects(selected)
-	for _, s := range selected {
-		p.Select = append(p.Select, s.addr)
-	}
+	b.selects(o, p)
 	return p
 }

@@ -163,6 +163,9 @@ func (e *evaluator) computeAttr(o *object, name string) cty.Value {
 	if a == nil {
 		return e.unset(o, spec)
 	}
+	if spec.late && e.usesObserved(a.Expr, o.scope) {
+		return cty.NullVal(spec.takes.cty)
+	}
 	v := e.eval(a.Expr, o.scope)
 	if !v.IsKnown() {
 		return v
@@ -219,7 +222,7 @@ func (t valueType) accept(v cty.Value, x hcl.Expression, hidden bool) (cty.Value
 	if t.cty == cty.String && slices.Contains(t.later, v.AsString()) {
 		return v, later(x.Range(), fmt.Sprintf("%q", v.AsString()))
 	}
-	if t.check == nil {
+	if t.check == nil || v.IsNull() {
 		return v, nil
 	}
 	if err := t.check(v); err != nil {

@@ -396,7 +396,8 @@ type Metric struct {
 	HasMax     bool
 	Duration   bool // Max was written as a duration
 	Delta      bool
-	Regression float64 // share, 0.1 for "10%"; 0: not judged
+	Limit      hcl.Expression // max where it uses observed values: Model.Evaluate gives it; nil: Max holds
+	Regression float64        // share, 0.1 for "10%"; 0: not judged
 }
 
 // A Rollout is an order of phases.

@@ -38,7 +38,7 @@ func (c *checker) metric(v *Validation, m *Metric) {
 		c.refuse(codeMetric, &m.Block, "", "an unknown metric", "%q is none of %s and has no source.%s", m.Name, orList(probeMetrics()), didYouMean(m.Name, probeMetrics()))
 	case v.Probe == "":
 		c.refuse(codeMetric, &m.Block, "", "nothing measures this", `%s is measured by a probe: give %s probe = "nvme-read".`, m.Name, v.Addr)
-	case m.HasMax && m.Duration != (m.Name != "errors"):
+	case m.HasMax && m.Limit == nil && m.Duration != (m.Name != "errors"):
 		c.refuse(codeMetric, &m.Block, "max", "a limit of another kind", `A latency has a limit such as "30us"; errors are counted.`)
 	case sized && !slices.Contains(v.Sizes, m.Size):
 		c.refuse(codeMetric, &m.Block, "size", "a size that is not measured", "The sizes of %s do not contain it.", v.Addr)
@@ -83,6 +83,9 @@ func (c *checker) order(r *Rollout, remaining *Phase) {
 			}
 		}
 	}
+	if remaining != nil && !c.anyOther(number) {
+		c.warn(codeSelect, &remaining.Block, "select", "nothing remains", "The other phases of %s select everything there is.", whereBlock(&r.Block))
+	}
 	for _, b := range c.dependents() {
 		mine, ok := number[b.Addr]
 		if !ok {
@@ -101,6 +104,22 @@ func (c *checker) order(r *Rollout, remaining *Phase) {
 			}
 		}
 	}
+}
+
+// anyOther reports whether there is something to roll out that no phase
+// selects by its name.
+func (c *checker) anyOther(selected map[string]int) bool {
+	free := func(b *Block) bool {
+		_, ok := selected[b.Addr]
+		return !ok
+	}
+	return slices.ContainsFunc(c.Switches, func(x *Switch) bool { return !x.Unmanaged && free(&x.Block) }) ||
+		slices.ContainsFunc(c.Servers, func(x *Server) bool { return free(&x.Block) }) ||
+		slices.ContainsFunc(c.Links, func(x *Link) bool { return free(&x.Block) }) ||
+		slices.ContainsFunc(c.Pools, func(x *Pool) bool { return free(&x.Block) }) ||
+		slices.ContainsFunc(c.Volumes, func(x *Volume) bool { return free(&x.Block) }) ||
+		slices.ContainsFunc(c.Targets, func(x *Target) bool { return free(&x.Block) }) ||
+		slices.ContainsFunc(c.Initiators, func(x *Initiator) bool { return free(&x.Block) })
 }
 
 func (c *checker) phase(p *Phase) {

@@ -26,6 +26,7 @@ type attr struct {
 	derive   derived   // computes the value where it is not written
 	observed bool      // known only after facts or verify; never written
 	computed bool      // always derived, never written
+	late     bool      // may use observed values; then it has no value here
 	raw      bool      // never evaluated here: a type, or what may use observed values
 	secret   bool      // evaluated when it is read, never shown
 	private  bool      // may take sensitive values

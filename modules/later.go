@@ -11,6 +11,13 @@ func (x *expansion) later() {
 	for _, r := range x.model.Removed {
 		x.refuse(r.At("from"), r.Addr, "from = "+r.From)
 	}
+	for _, v := range x.model.Validations {
+		for _, m := range v.Metrics {
+			if m.Limit != nil {
+				x.refuse(m.At("max"), v.Addr, "metric "+m.Name+": a limit made of observed values")
+			}
+		}
+	}
 	for _, b := range blocks(x.model) {
 		if b.Protect {
 			x.refuse(b.At("protect"), b.Addr, "protect = true")
