@@ -3,6 +3,7 @@ package main
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"net"
 	"os"
 	"testing"
@@ -43,5 +44,32 @@ func TestOwnSum(t *testing.T) {
 	want := sha256.Sum256(b)
 	if got, err := ownSum(); err != nil || got != hex.EncodeToString(want[:]) {
 		t.Errorf("%s %v", got, err)
+	}
+}
+
+// A target that ends while it is asked is no target without a status.
+func TestCutStatus(t *testing.T) {
+	t.Chdir(t.TempDir()) // paths of sockets must be short
+	const socket = "status.sock"
+	for _, answer := range []string{"", "{\n  \"version\": \"1\","} {
+		l, err := net.Listen("unix", socket)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answered := make(chan error, 1)
+		go func() {
+			conn, err := l.Accept()
+			if err == nil {
+				_, err = conn.Write([]byte(answer))
+				err = errors.Join(err, conn.Close())
+			}
+			answered <- err
+		}()
+		if text, err := askStatus(socket); err == nil {
+			t.Errorf("%q is a status", text)
+		}
+		if err := errors.Join(<-answered, l.Close()); err != nil {
+			t.Error(err)
+		}
 	}
 }

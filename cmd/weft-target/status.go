@@ -64,6 +64,9 @@ func askStatus(socket string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("asking weft-target: %w", err)
 	}
+	if !json.Valid(text) {
+		return nil, fmt.Errorf("asking weft-target: its answer ends after %d bytes", len(text))
+	}
 	return text, nil
 }
 
