@@ -124,6 +124,7 @@ func storageMistakes() []mistake {
   subsystem "x" { nqn = "nqn.2026-11.net.example:x" }
 }`), codePortal, `# again`, "10.1.0.11:4420 is a portal of target.nvme (main.weft.hcl:"},
 		{"allowed twice", []string{`nqn = "nqn.2026-11.net.example:data"`, "nqn = \"nqn.2026-11.net.example:data\"\n    allow_hosts = [\"nqn.2026-11.net.example:h\", \"nqn.2026-11.net.example:h\"]"}, codeNQNTwice, `allow_hosts`, "in the list twice"},
+		{"empty volume", []string{`size = "1TiB"`, `size = "0B"`}, codeValue, `size = "0B"`, "more than 0"},
 		{"mirror of itself", []string{`size = "1TiB"`, "size = \"1TiB\"\n  mirror = [pool.flash]"}, codeMirror, `mirror = [pool.flash]`, "pool.flash (main.weft.hcl:"},
 		{"mirror beside", append(more(`pool "more" {
   server = server.storage
@@ -139,6 +140,7 @@ func rolloutMistakes() []mistake {
 		{"circle", []string{`  plane  = "a"`, "  plane  = \"a\"\n  depends_on = [pool.flash]", `size = "1TiB"`, "size = \"1TiB\"\n  depends_on = [switch.leaf]", `drives =`, "depends_on = [volume.fast]\n  drives ="},
 			codeCycle, `depends_on = [pool.flash]`, "), pool.flash (main.weft.hcl:"},
 		{"waits for itself", []string{`host     = "${each.key}.example.net"`, "host     = \"${each.key}.example.net\"\n  depends_on = [server.compute]"}, codeCycle, `depends_on`, `and that one for server.compute["a"]`},
+		{"nothing remains", []string{`select = [switch.leaf]`, `select = [switch.leaf, server.storage, server.compute, link.leaf, pool.flash, volume.fast, target.nvme, initiator.nvme]`}, codeSelect, `phase "rest"`, "everything there is"},
 		{"gate without validations", []string{`gate   = [validation.latency]`, `gate   = []`}, codeNoGate, `gate   = []`, "nothing would be judged"},
 		{"record without validations", []string{`gate   = [validation.latency]`, `record = []`}, codeNoGate, `record = []`, "nothing would be judged"},
 		{"no baseline", []string{`metric "p99" { max = "30us" }`, `metric "p99" { regression = "10%" }`}, codeNoBaseline, `regression`, "inconclusive"},
