@@ -35,6 +35,7 @@ func TestDCB(t *testing.T) {
 		{"dcb ets set dev " + dev + " tc-bw 0:101", result{"", "In TC:BW mapping, BW is expected to be 0..100\nInvalid tc-bw mapping 0\n", 1}},
 		{"dcb ets set dev " + dev + " tc-bw 0:x", result{"", "Invalid tc-bw mapping 0\n", 1}},
 		{"dcb ets set dev " + dev + " reco-tc-bw 0:1", result{"", "dcb: not simulated in the lab: dcb ets set dev " + dev + " reco-tc-bw 0:1\n", 1}},
+		{"dcb ets set dev " + dev + " willing off prio-tc 0:1 1:0 2:2 3:3 4:4 5:5 6:6 7:7 tc-tsa all:vendor tc-bw all:0", result{}}, // as after boot
 		{"dcb ets set dev eno1 willing off", result{"", "Attribute read: Operation not supported\n", 1}},
 
 		{"dcb -j app show dev " + dev, result{"{}\n\n", "", 0}},
