@@ -1,7 +1,9 @@
 package ssh
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"net"
 	"os"
 	"os/exec"
@@ -66,6 +68,12 @@ func TestConformanceOpenSSH(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for name, subsystem := range map[string]string{"sftp": "Subsystem sftp internal-sftp", "no sftp": ""} {
+		t.Run(name, func(t *testing.T) { conformOpenSSH(t, sshd, me, subsystem) })
+	}
+}
+
+func conformOpenSSH(t *testing.T, sshd string, me *user.User, subsystem string) {
 	f := newFiles(t)
 	key, public := openSSHKeys(t, f)
 	f.write("authorized_keys", string(ssh.MarshalAuthorizedKey(public)))
@@ -73,7 +81,7 @@ func TestConformanceOpenSSH(t *testing.T) {
 		"HostKey " + f.path("host_key"),
 		"AuthorizedKeysFile " + f.path("authorized_keys"),
 		"StrictModes no", "UsePAM no", "PermitRootLogin yes", "PasswordAuthentication no",
-		"PidFile none", "LogLevel ERROR",
+		"PidFile none", "LogLevel ERROR", subsystem,
 		"SetEnv HOME=" + f.dir, // without start-up files of the one who tests
 	}, "\n")+"\n")
 	if me.Uid == "0" {
@@ -90,6 +98,25 @@ func TestConformanceOpenSSH(t *testing.T) {
 	f.host("server", address)
 	c := dial(t, f.dialer(), Target{Name: "server", User: me.Username})
 	remotetest.Run(t, func(*testing.T) remote.Host { return c })
+
+	large := bytes.Repeat([]byte("weft"), sftpFrom)
+	switch path, err := c.upload(t.Context(), large); {
+	case subsystem == "":
+		if !errors.Is(err, errNoSFTP) {
+			t.Errorf("an upload without SFTP: %v", err)
+		}
+	case err != nil:
+		t.Error(err)
+	default:
+		defer os.Remove(path)
+		info, err := os.Stat(path)
+		if err != nil || info.Mode() != 0o600 || info.Size() != int64(len(large)) {
+			t.Errorf("uploaded: %v, %v", info, err)
+		}
+		if err := c.WriteFile(t.Context(), f.path("large"), bytes.NewReader(large), 0o600); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 // serveInetd gives each connection to a process of its own.

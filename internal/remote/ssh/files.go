@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"weft/internal/hint"
@@ -26,8 +27,9 @@ func (c *Client) ReadFile(ctx context.Context, path string) ([]byte, error) {
 	return s.Content, s.Err
 }
 
-// putScript replaces $1 by standard input with mode $2, if its SHA-256 is $3,
-// by way of the temporary $4 beside it. The sum matters: to the shell, a
+// putScript replaces $1 with mode $2 by the file $5, which it removes, or where
+// that is "" by standard input, if its SHA-256 is $3, by way of the temporary
+// $4 beside it. The sum matters: to the shell, a
 // connection that breaks looks like the end of the input. Besides built-ins
 // it runs mkdir, cat, sha256sum, chmod, sync, mv and rm.
 //
@@ -35,25 +37,28 @@ func (c *Client) ReadFile(ctx context.Context, path string) ([]byte, error) {
 // upload private, matters on a real machine; an interpreter that has neither
 // noclobber nor a umask is a simulated one.
 const putScript = `set -C 2>/dev/null || :
-fail() { rm -f -- "$tmp"; echo "$1" >&2; exit 1; }
-tmp=$4
-if [ -d "$1" ]; then echo "it is a directory" >&2; exit 1; fi
+clear() { rm -f -- "$tmp"; [ -z "$from" ] || rm -f -- "$from"; }
+fail() { clear; echo "$1" >&2; exit 1; }
+tmp=$4 from=$5
+if [ -d "$1" ]; then fail "it is a directory"; fi
 umask 022 2>/dev/null || :
-mkdir -p -- "${1%/*}/" || exit 1
+mkdir -p -- "${1%/*}/" || { clear; exit 1; }
 umask 077 2>/dev/null || :
-cat >"$tmp" || fail "the upload was not stored"
+if [ -n "$from" ]; then cat -- "$from"; else cat; fi >"$tmp" || fail "the upload was not stored"
 sum=$(sha256sum <"$tmp") || fail "the upload has no sum"
 [ "${sum%% *}" = "$3" ] || fail "the upload did not arrive whole"
 chmod "$2" "$tmp" || fail "the mode was not set"
 sync "$tmp" 2>/dev/null || sync
 mv -f -- "$tmp" "$1" || fail "the upload was not put in place"
+clear
 sync "${1%/*}/" 2>/dev/null || sync
 `
 
 // WriteFile implements remote.Host. The path must be absolute. The content is
 // uploaded to a private temporary beside the target, compared with its
 // SHA-256, synced to disk and renamed: one round trip, with and without
-// Become, and no SFTP needed. A symbolic link is replaced, not followed.
+// Become. What is large goes ahead by SFTP, where the server has that. A
+// symbolic link is replaced, not followed.
 func (c *Client) WriteFile(ctx context.Context, path string, r io.Reader, mode fs.FileMode) error {
 	if !strings.HasPrefix(path, "/") || strings.HasSuffix(path, "/") {
 		return fmt.Errorf("%q is not the absolute path of a file", path)
@@ -65,10 +70,20 @@ func (c *Client) WriteFile(ctx context.Context, path string, r io.Reader, mode f
 	}
 	sum := sha256.Sum256(content)
 	temporary := path[:strings.LastIndexByte(path, '/')+1] + ".weft-" + runID()
+	var uploaded string
+	var stdin io.Reader = bytes.NewReader(content)
+	if len(content) >= sftpFrom {
+		switch uploaded, err = c.upload(ctx, content); {
+		case err == nil:
+			stdin = nil
+		case !errors.Is(err, errNoSFTP):
+			return err
+		}
+	}
 	// Quiet: the script is no use in a message.
 	out, err := c.Run(ctx, remote.Cmd{
-		Args:  []string{"sh", "-c", putScript, "sh", path, fmt.Sprintf("%04o", mode.Perm()), hex.EncodeToString(sum[:]), temporary},
-		Stdin: bytes.NewReader(content),
+		Args:  []string{"sh", "-c", putScript, "sh", path, fmt.Sprintf("%04o", mode.Perm()), hex.EncodeToString(sum[:]), temporary, uploaded},
+		Stdin: stdin,
 		Quiet: true,
 	})
 	if err == nil {
@@ -76,7 +91,7 @@ func (c *Client) WriteFile(ctx context.Context, path string, r io.Reader, mode f
 	}
 	var exit *remote.ExitError
 	if !errors.As(err, &exit) {
-		c.forget(ctx, temporary)
+		c.forget(ctx, temporary, uploaded)
 		return err
 	}
 	said := strings.TrimSpace(string(out.Stderr))
@@ -93,12 +108,12 @@ func (c *Client) WriteFile(ctx context.Context, path string, r io.Reader, mode f
 	return errors.New(said)
 }
 
-// forget removes the temporary of an upload that was killed.
-func (c *Client) forget(ctx context.Context, temporary string) {
+// forget removes what an upload that was killed has left.
+func (c *Client) forget(ctx context.Context, left ...string) {
 	if c.conn.dead() {
 		return // the script has seen its input end, and has removed it
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), killGrace)
 	defer cancel()
-	c.Run(ctx, remote.Cmd{Args: []string{"rm", "-f", "--", temporary}, Quiet: true})
+	c.Run(ctx, remote.Cmd{Args: append([]string{"rm", "-f", "--"}, slices.DeleteFunc(left, func(p string) bool { return p == "" })...), Quiet: true})
 }
