@@ -142,8 +142,11 @@ func (b *builder) block(o *object) Block {
 // module stands for everything in it.
 func (b *builder) dependsOn(o *object) []string {
 	var list []string
-	seen := map[string]bool{}
+	var seen map[string]bool
 	add := func(addr string) {
+		if seen == nil {
+			seen = map[string]bool{}
+		}
 		if !seen[addr] {
 			seen[addr] = true
 			list = append(list, addr)
