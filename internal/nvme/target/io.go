@@ -68,6 +68,12 @@ func (q *queue) executeIO(x *fabric.Exchange) {
 // perform does what an I/O command says and completes it.
 func (q *queue) perform(x *fabric.Exchange) {
 	defer q.t.gate.leave()
+	if !q.ctrl.ready.Load() {
+		// It waited for data or a worker while the controller ended. The host
+		// may have written anew elsewhere, which must not be undone.
+		x.Complete(0, wire.AbortedSQDeletion)
+		return
+	}
 	ns, _ := x.State.(*namespace)
 	switch x.Command.Opcode {
 	case wire.OpRead:

@@ -199,3 +199,42 @@ func TestDrainFinishesWhatIsUnderWay(t *testing.T) {
 		t.Errorf("the read under way: %d %+v %v", n, done[0], err)
 	}
 }
+
+// A write that was begun but not yet performed when its controller ended is
+// never performed: the host may be writing the same blocks over another path.
+func TestWritesEndWithTheirController(t *testing.T) {
+	tgt, err := New(config(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &paper{pushed: map[*fabric.Exchange]int{}, done: map[*fabric.Exchange][]wire.Status{}}
+	send := func(h fabric.Handler, c wire.Command, data []byte) {
+		c.Flags, c.SGL.Length = wire.FlagsSGL, uint32(len(data))
+		raw, _ := c.AppendBinary(nil)
+		p.run(t, h, raw, data)
+	}
+	admin, io := tgt.Accept(p).(*queue), tgt.Accept(p).(*queue)
+	send(admin, connectCommand(0, 0), connectData(subNQN, hostNQN, wire.DynamicController))
+	send(admin, setCC(wire.CCEnable|wire.CCIOSQES|wire.CCIOCQES), nil)
+	send(io, connectCommand(1, 0), connectData(subNQN, hostNQN, admin.ctrl.id))
+
+	x := fabric.NewExchange(p, 0)
+	x.Command = blocks(wire.OpWrite, 1, 0, 1)
+	x.Command.Flags, x.Command.SGL.Length = wire.FlagsSGL, 512
+	if pull, st := io.Begin(&x); pull != 512 || st != wire.Success {
+		t.Fatal(pull, st)
+	}
+	admin.Disconnected(nil)
+	x.Data = bytes.Repeat([]byte{1}, 512)
+	io.Execute(&x)
+	if st := p.done[&x]; len(st) != 1 || st[0] != wire.AbortedSQDeletion {
+		t.Errorf("completed with %v", st)
+	}
+	got := make([]byte, 512)
+	if err := tgt.subsystems[subNQN].namespaces[1].Backend.ReadBlocks(got, 0); err != nil || got[0] != 0 {
+		t.Errorf("the block begins with %d, %v", got[0], err)
+	}
+	if err := tgt.Close(); err != nil {
+		t.Error(err)
+	}
+}
