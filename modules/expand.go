@@ -47,7 +47,7 @@ func (f *Fleet) Close() error {
 func Expand(m *inventory.Model, env Env) (*Fleet, hcl.Diagnostics) {
 	x := &expansion{
 		model: m, env: env, fleet: &Fleet{Devices: map[string]plan.Device{}},
-		ports: map[*inventory.RNIC]plan.ID{}, nics: map[*inventory.RNIC][]plan.ID{}, pools: map[*inventory.Server][]plan.ID{},
+		refused: map[reason]int{}, ports: map[*inventory.RNIC]plan.ID{}, nics: map[*inventory.RNIC][]plan.ID{}, pools: map[*inventory.Server][]plan.ID{},
 	}
 	for _, sw := range m.Switches {
 		x.switches(sw)
@@ -75,6 +75,7 @@ type expansion struct {
 	diags hcl.Diagnostics
 
 	refusals []refusal
+	refused  map[reason]int // where in refusals
 
 	ports map[*inventory.RNIC]plan.ID     // the switch port a NIC is cabled to
 	nics  map[*inventory.RNIC][]plan.ID   // what must be in force before a NIC is used
@@ -89,18 +90,23 @@ func (x *expansion) add(id plan.ID, r plan.Resource, at hcl.Range, needs ...plan
 // refuse reports what weft cannot do yet and must not skip in silence.
 // Instances of one block that are refused for the same reason share a report.
 func (x *expansion) refuse(at hcl.Range, block, what string) {
-	for i := range x.refusals {
-		if r := &x.refusals[i]; r.at == at && r.what == what {
-			r.blocks = append(r.blocks, block)
-			return
-		}
+	key := reason{at, what}
+	i, seen := x.refused[key]
+	if !seen {
+		i = len(x.refusals)
+		x.refused[key] = i
+		x.refusals = append(x.refusals, refusal{reason: key})
 	}
-	x.refusals = append(x.refusals, refusal{at, what, []string{block}})
+	x.refusals[i].blocks = append(x.refusals[i].blocks, block)
+}
+
+type reason struct {
+	at   hcl.Range
+	what string
 }
 
 type refusal struct {
-	at     hcl.Range
-	what   string
+	reason
 	blocks []string
 }
 
@@ -136,6 +142,9 @@ func (x *expansion) switches(sw *inventory.Switch) {
 	if sw.Safety.Confirm == 0 && !sw.Safety.ConfirmNone {
 		x.refuse(sw.At("safety"), sw.Addr, `a change without a timed revert must be asked for: set safety { commit_confirm = "5m" }, or "none"`)
 		return
+	}
+	if sw.Adopt {
+		x.refuse(sw.At("adopt"), sw.Addr, "adopt: policies of somebody else are never taken over")
 	}
 	if sw.Safety.Method != "" {
 		x.refuse(sw.At("safety.commit_method"), sw.Addr, "commit_method: the first method that the switch has is used")

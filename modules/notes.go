@@ -34,7 +34,7 @@ func (x *expansion) notes() {
 	}
 	for _, t := range m.Targets {
 		if degraded(t) {
-			x.note(t.At("transport"), block(t.Addr), "DEGRADED: TCP on a RoCE fabric; RDMA is described, not yet managed")
+			x.note(t.At("transport"), block(t.Addr), "DEGRADED: TCP on a fabric declared for RDMA, which is described, not yet managed")
 		}
 		for _, sub := range t.Subsystems {
 			for _, ns := range sub.Namespaces {

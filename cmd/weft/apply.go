@@ -23,7 +23,7 @@ import (
 func (a *app) applyCmd() *cobra.Command {
 	var approve bool
 	cmd := &cobra.Command{
-		Use: "apply [FILE]", Short: "Carry out a plan", Args: cobra.MaximumNArgs(1),
+		Use: "apply [FILE]", Short: "Carry out a plan", Args: counted(cobra.MaximumNArgs(1)),
 		Long: `apply carries out a saved plan, or makes one and asks. It does what the plan says
 or less, never more: when a device has moved since the plan was made, nothing is
 changed. A device that fails is put back as it was.`,

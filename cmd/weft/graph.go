@@ -13,7 +13,7 @@ import (
 func (a *app) graphCmd() *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
-		Use: "graph", Short: "Show planes, links and paths; no network", Args: cobra.NoArgs,
+		Use: "graph", Short: "Show planes, links and paths; no network", Args: exactly(),
 		Long: `graph shows what the files join with what: planes with their switches and cables,
 servers with their addresses, and how each initiator reaches its targets on each
 plane. dot is for Graphviz, mermaid for Markdown.

@@ -23,7 +23,7 @@ const gitignore = ".weft/\n*.weftplan\n"
 func (a *app) initCmd() *cobra.Command {
 	var template string
 	cmd := &cobra.Command{
-		Use: "init", Short: "Write the files of an example to start from; no network", Args: cobra.NoArgs,
+		Use: "init", Short: "Write the files of an example to start from; no network", Args: exactly(),
 		Long: `init writes a complete example into --chdir, which it makes when it is not there,
 with a .gitignore unless there is one. It overwrites nothing: where a file of that
 name or another inventory is in the way, nothing is written.

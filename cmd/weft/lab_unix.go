@@ -34,7 +34,7 @@ them.`,
 func (a *app) labUp() *cobra.Command {
 	var detach bool
 	cmd := &cobra.Command{
-		Use: "up", Short: "Start the lab", Args: cobra.NoArgs,
+		Use: "up", Short: "Start the lab", Args: exactly(),
 		Long: "up starts the lab and runs it until Ctrl-C, or with --detach in the background until weft lab down.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if detach {
@@ -109,7 +109,7 @@ func (a *app) detach(ctx context.Context) error {
 
 func (a *app) labDown() *cobra.Command {
 	return &cobra.Command{
-		Use: "down", Short: "Stop the lab and everything it started", Args: cobra.NoArgs,
+		Use: "down", Short: "Stop the lab and everything it started", Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := lab.Down(cmd.Context(), a.dir); err != nil {
 				return err
@@ -123,7 +123,7 @@ func (a *app) labDown() *cobra.Command {
 func (a *app) labEdit() *cobra.Command {
 	return &cobra.Command{
 		Use: "edit HOST LINE…", Short: "Type configuration lines on a simulated switch, as somebody else would by hand",
-		Args: cobra.MinimumNArgs(2),
+		Args: counted(cobra.MinimumNArgs(2)),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := lab.Edit(a.dir, args[0], args[1:]...); err != nil {
 				return a.noLab(err)

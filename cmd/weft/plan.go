@@ -20,7 +20,7 @@ type planFlags struct {
 func (a *app) planCmd() *cobra.Command {
 	var f planFlags
 	cmd := &cobra.Command{
-		Use: "plan", Short: "Read every device and show what would change", Args: cobra.NoArgs,
+		Use: "plan", Short: "Read every device and show what would change", Args: exactly(),
 		Long: "plan reads every device, compares it with the files and shows the difference.\nIt changes nothing.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a.begin(cmd)

@@ -45,6 +45,16 @@ func readPlan(path string) (*plan.Plan, error) {
 	return p, nil
 }
 
+// counted makes a wrong number of arguments a matter of usage.
+func counted(rule cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := rule(cmd, args); err != nil {
+			return usage(err)
+		}
+		return nil
+	}
+}
+
 // exactly demands the named arguments.
 func exactly(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {

@@ -8,7 +8,7 @@ import (
 
 func (a *app) validateCmd() *cobra.Command {
 	return &cobra.Command{
-		Use: "validate", Short: "Check the files; no network", Args: cobra.NoArgs,
+		Use: "validate", Short: "Check the files; no network", Args: exactly(),
 		Long: "validate reads and checks all files and reports everything that is wrong at once.\nIt touches no device.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a.begin(cmd)

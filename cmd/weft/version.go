@@ -14,7 +14,7 @@ func version() string { return inventory.Version }
 
 func (a *app) versionCmd() *cobra.Command {
 	return &cobra.Command{
-		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
+		Use: "version", Short: "Print the version", Args: exactly(),
 		Run: func(*cobra.Command, []string) {
 			fmt.Fprintf(a.stdout, "weft %s (%s) %s/%s\n", version(), agent.Version(), runtime.GOOS, runtime.GOARCH)
 		},
