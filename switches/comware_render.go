@@ -50,10 +50,7 @@ func comwareGlobal(c Config, f Facts) ([]block, error) {
 		}
 		table.lines = append(table.lines, lines...)
 	}
-	if len(table.lines) > 0 {
-		out = append(out, table)
-	}
-	return out, nil
+	return append(out, table), nil // without lines: see comwareSettle
 }
 
 func priorityOf(classes []Class, dscp int) int {
@@ -121,11 +118,19 @@ func comwarePort(c Config, p Port, _ Facts) []block {
 
 // comwareSettle leaves out what is in force without a line: map entries by
 // default, and a frame length that is enough. Maps that nobody wishes anything
-// of stay as they are.
+// of stay as they are. So does a WRED table that is of no use any more: classes
+// change before ports do, and the switch refuses to remove a table that a port
+// still applies. A table that nobody applies does nothing.
 func comwareSettle(r *reading, frame int, seen, wish []block) []block {
 	out := make([]block, 0, len(wish))
 	for _, w := range wish {
-		s, _ := findBlock(seen, w.path...)
+		s, there := findBlock(seen, w.path...)
+		if strings.HasPrefix(w.head(), comwareTable) && len(w.lines) == 0 {
+			if there {
+				out = append(out, s)
+			}
+			continue
+		}
 		if table, isMap := r.maps[w.head()]; isMap {
 			w = settleMap(table, s, w)
 		} else {

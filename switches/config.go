@@ -144,6 +144,7 @@ func (c *Config) fitPerPort(want Config) {
 		}
 		x := from[j]
 		h.Bandwidth, h.Strict, h.PFC, h.ECN = x.Bandwidth, x.Strict, x.PFC, x.ECN
+		fitClass(h, want, c.Facts)
 	}
 }
 

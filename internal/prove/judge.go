@@ -36,6 +36,19 @@ func judge(res *Result, v *inventory.Validation) {
 
 const readProbe = "nvme-read"
 
+func reads(v *inventory.Validation) bool { return v.Probe == readProbe }
+
+// unjudged makes validations that were asked for by name, and of which nothing
+// can be measured yet, inconclusive: they have not passed.
+func unjudged(res *Result, validations []*inventory.Validation) {
+	for _, v := range validations {
+		if !slices.ContainsFunc(res.Judgements, func(j Judgement) bool { return j.Validation == v.Name }) {
+			res.Judgements = append(res.Judgements, Judgement{Validation: v.Name, Metric: "all", Pair: v.Addr,
+				Verdict: Inconclusive, Why: "its metrics are described, not yet measured"})
+		}
+	}
+}
+
 // measures says whether a metric can be measured today.
 func measures(v *inventory.Validation, m *inventory.Metric) bool {
 	return v.Probe == readProbe && slices.Contains([]string{"p50", "p99", "p999", "added_p99", "errors"}, m.Name)
@@ -66,6 +79,9 @@ func one(res *Result, v *inventory.Validation, m *inventory.Metric, row *Row) Ju
 	switch {
 	case row.Why != "":
 		j.Verdict, j.Why = Inconclusive, row.Why
+		return j
+	case m.Name == "errors" && row.Errors == 0 && row.Samples < row.flow.samples:
+		j.Verdict, j.Why = Inconclusive, fmt.Sprintf("%d of %d samples", row.Samples, row.flow.samples)
 		return j
 	case m.Name == "errors":
 		j.Value = float64(row.Errors)

@@ -45,8 +45,11 @@ type Row struct {
 
 // Pair names the row for people: who reads from whom over which plane.
 func (r *Row) Pair() string {
-	if r.Plane == "" {
+	switch {
+	case r.flow.local:
 		return r.Initiator + " (local)"
+	case r.Plane == "":
+		return fmt.Sprintf("%s → %s at %s", r.Initiator, r.Target, r.Remote)
 	}
 	return fmt.Sprintf("%s → %s over plane %s", r.Initiator, r.Target, r.Plane)
 }
@@ -100,18 +103,26 @@ func Run(ctx context.Context, in Input) (*Result, error) {
 	}
 	before := r.served(ctx, flows)
 	res := &Result{NotYet: Notes(in.Model)}
-	for _, row := range r.measure(ctx, flows) {
-		if row.Plane == "" {
+	rows := r.measure(ctx, flows)
+	if err := ctx.Err(); err != nil {
+		return nil, err // rows that were not measured are nil
+	}
+	for _, row := range rows {
+		if row.flow.local {
 			res.Local = append(res.Local, row)
 		} else {
 			res.Rows = append(res.Rows, row)
 		}
 	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
 	for _, v := range validations {
 		judge(res, v)
+	}
+	if !slices.ContainsFunc(validations, reads) {
+		// Nobody limits anything that is measured: reads that fail, fail.
+		judge(res, &inventory.Validation{Name: "reads", Probe: readProbe})
+	}
+	if len(in.Names) > 0 {
+		unjudged(res, validations)
 	}
 	res.Judgements = append(res.Judgements, account(res.Rows, before, r.served(ctx, flows))...)
 	res.Verdict = overall(res)
