@@ -137,7 +137,7 @@ func (a *Agent) Diff(have *Agent) []plan.Change {
 		return out
 	}
 	out = append(out, change("config", short(sum(have.Config)), short(sum(a.Config)), plan.ImpactTraffic)...)
-	out = append(out, change("unit", short(sum(have.Unit)), short(sum(a.Unit)), plan.ImpactNone)...)
+	out = append(out, change("unit", short(sum(have.Unit)), short(sum(a.Unit)), plan.ImpactTraffic)...) // it restarts
 	out = append(out, change("enabled", have.Enabled, a.wants(a.Enabled), plan.ImpactNone)...)
 	out = append(out, change("active", have.Active, a.wants(a.Active), plan.ImpactTraffic)...)
 	if have.Active && a.wants(a.Active) {
@@ -186,6 +186,10 @@ func (a *Agent) Steps(have *Agent) []remote.Step {
 	}
 	if !have.Enabled {
 		steps = append(steps, run("systemctl", "enable", agent.Unit))
+	}
+	if have.Binary == exe.sum && have.Config == a.Config && have.Unit == a.Unit &&
+		have.Active && have.RunningBinary == exe.sum && have.RunningConfig == sum(a.Config) {
+		return steps // it serves as wanted: connections are not dropped for nothing
 	}
 	return append(steps, run("systemctl", "restart", agent.Unit))
 }

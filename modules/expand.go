@@ -234,7 +234,7 @@ func (x *expansion) pool(p *inventory.Pool) {
 	if !ok {
 		return
 	}
-	id := plan.ID{Device: p.Server.Addr, Kind: "pool", Name: label(p.Addr)}
+	id := plan.ID{Device: p.Server.Addr, Kind: "pool", Name: instance(p.Addr, p.Server.Addr)}
 	x.pools[p.Server] = append(x.pools[p.Server], x.add(id, on(d, &Pool{Drives: p.Drives}), p.At("drives")))
 }
 
@@ -304,7 +304,7 @@ const blockSize = 512 // of the namespaces of weft-target, bytes
 // VolumePath is where a volume is kept while drives are not managed: a sparse
 // file on its server.
 func VolumePath(owner string, v *inventory.Volume) string {
-	return fmt.Sprintf(agent.VolumeDir, owner) + "/" + label(v.Pool.Addr) + "/" + label(v.Addr) + ".img"
+	return fmt.Sprintf(agent.VolumeDir, owner) + "/" + instance(v.Pool.Addr, v.Pool.Server.Addr) + "/" + instance(v.Addr, v.Pool.Addr) + ".img"
 }
 
 // probes puts weft-initiator on every server that measures or is measured.

@@ -22,6 +22,10 @@ func (x *expansion) notes() {
 		x.note(f.Range, f.Addr, "on servers ECN, ToS, buffers and the owner of DCBX are described, not yet managed")
 	}
 	for _, sw := range m.Switches {
+		if sw.OS == "comware" && sw.Fabric != nil && !sw.Unmanaged &&
+			!slices.ContainsFunc(sw.Fabric.Classes, func(c *inventory.TrafficClass) bool { return c.ECN != nil }) {
+			x.note(sw.Range, sw.Addr, "no class has ecn, whose table is all that carries weft's name on a Comware port: what is on its ports is nobody's, and later changes there are refused")
+		}
 		if sw.Safety.Save == "after-soak" {
 			x.note(sw.At("safety.save"), sw.Addr, "phases do not soak yet: the configuration is saved as soon as it is proven")
 		}
@@ -90,6 +94,23 @@ func label(addr string) string {
 	b, _, _ := strings.Cut(rest, "[")
 	_, name, _ := strings.Cut(b, ".")
 	return strings.Join(append(in, name), ".")
+}
+
+// instance is the label of a block with its key, unless that is the key of
+// what it belongs to: instances that share a server stay apart.
+func instance(addr, of string) string {
+	k := key(addr)
+	if k == "" || k == key(of) {
+		return label(addr)
+	}
+	return label(addr) + "-" + url.PathEscape(k)
+}
+
+// key is the index of an instance: st1 of pool.flash["st1"].
+func key(addr string) string {
+	_, rest := modulePath(addr)
+	_, index, _ := strings.Cut(rest, "[")
+	return strings.Trim(index, `"]`)
 }
 
 // modulePath takes the modules off an address: those that it names, with their

@@ -64,6 +64,9 @@ func (d *device) diff(have, want switches.Config, changes []plan.Change) plan.Di
 	if out.Send, out.Err = d.driver.Render(have, want); out.Err == nil {
 		out.Undo, out.Err = d.driver.Render(want, have)
 	}
+	if len(out.Send) == 0 && len(out.Changes) == 1 && out.Changes[0].Path == policies {
+		out.Changes = nil // an OS on which nothing that is wished has a name
+	}
 	if len(out.Changes) == 0 && len(out.Send) > 0 {
 		// Somebody wrote lines among ours that no attribute speaks of.
 		out.Changes = change("lines", "differ", "as declared", plan.ImpactTraffic)
@@ -71,8 +74,10 @@ func (d *device) diff(have, want switches.Config, changes []plan.Change) plan.Di
 	return out
 }
 
+const policies = "policies" // the change of whose policies are in force
+
 func classChanges(have, want switches.Config) []plan.Change {
-	out := change("policies", have.Name, want.Name, plan.ImpactTraffic)
+	out := change(policies, have.Name, want.Name, plan.ImpactTraffic)
 	find := func(c switches.Config, name string) switches.Class {
 		i := slices.IndexFunc(c.Classes, func(x switches.Class) bool { return x.Name == name })
 		if i < 0 {

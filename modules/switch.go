@@ -52,7 +52,7 @@ func (d *device) Open(ctx context.Context) (plan.Identity, error) {
 		Serial:   have.Facts.Serial,
 		System:   strings.TrimSpace(d.driver.Dialect().OS + " " + have.Facts.Version + " " + have.Facts.Model),
 		Method:   d.driver.Dialect().Method,
-		Warnings: have.Warnings,
+		Warnings: append(have.Warnings, d.left(have)...),
 	}
 	if d.confirm == 0 {
 		id.Method = `lines without a timed revert (commit_confirm = "none")`
@@ -62,6 +62,23 @@ func (d *device) Open(ctx context.Context) (plan.Identity, error) {
 			"if the switch was replaced on purpose, change serial of %s", d.name)
 	}
 	return id, nil
+}
+
+// unwished says whether the switch has a port of ours that is no longer
+// declared.
+func (d *device) unwished(p switches.Port) bool {
+	return !slices.ContainsFunc(d.want.Ports, func(w switches.Port) bool { return w.Name == p.Name })
+}
+
+// left reports ports that carry what weft wrote and that nobody declares any
+// more. They stay as they are.
+func (d *device) left(have switches.Config) (out []string) {
+	for _, p := range have.Ports {
+		if d.unwished(p) {
+			out = append(out, fmt.Sprintf("port %s carries what weft wrote and is no longer linked: it stays so; taking it off is described, not yet managed", p.Name))
+		}
+	}
+	return out
 }
 
 // Read implements plan.Device. What Open has just read is not read twice.
@@ -118,6 +135,7 @@ func (d *device) Commit(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		have.Ports = slices.DeleteFunc(have.Ports, d.unwished)
 		if left, err := d.driver.Render(have, d.want); err != nil || len(left) > 0 {
 			return errors.Join(err, fmt.Errorf("the switch does not read back as planned; left: %s", strings.Join(left, "; ")))
 		}
