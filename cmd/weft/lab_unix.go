@@ -26,6 +26,7 @@ func (a *app) labCmd() *cobra.Command {
 and print their own configuration, and servers on which weft's real agents run.
 They answer SSH on loopback. Nothing leaves this machine, and only --lab uses
 them.`,
+		Args: exactly(), RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(a.labUp(), a.labDown(), a.labEdit(), a.labStop())
 	return cmd

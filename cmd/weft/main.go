@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -35,6 +36,9 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if err == nil {
 		err = root.ExecuteContext(ctx)
 	}
+	if err != nil && !a.accepted && exitCode(ctx, err) == exitError {
+		err = usage(err) // cobra's own: an unknown command, too many arguments
+	}
 	code := exitCode(ctx, err)
 	a.summary(code, err)
 	return code
@@ -53,7 +57,8 @@ type app struct {
 	color       string
 	parallelism int
 
-	started bool // the command has begun: --json events may be written
+	accepted bool // the command line was understood
+	started  bool // the command has begun: --json events may be written
 }
 
 func (a *app) root() *cobra.Command {
@@ -66,6 +71,13 @@ There is no state file: every command reads the devices.
 
 ` + exitHelp,
 		SilenceUsage: true, SilenceErrors: true,
+		PersistentPreRunE: func(*cobra.Command, []string) error {
+			if !slices.Contains([]string{"auto", "always", "never"}, a.color) {
+				return fmt.Errorf("--color: there are auto, always and never, and not %q", a.color)
+			}
+			a.accepted = true
+			return nil
+		},
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
 	root.SetIn(a.stdin)
@@ -76,7 +88,7 @@ There is no state file: every command reads the devices.
 	f.StringVarP(&a.dir, "chdir", "C", ".", "directory with the *.weft.hcl files")
 	f.StringArrayVar(&a.vars, "var", nil, "set a variable: NAME=VALUE (may be repeated)")
 	f.StringArrayVar(&a.varFiles, "var-file", nil, "read variables from a file, relative to --chdir (may be repeated)")
-	f.BoolVar(&a.lab, "lab", false, "talk to the SIMULATED devices of `weft lab up` instead of the real ones")
+	f.BoolVar(&a.lab, "lab", false, "talk to the SIMULATED devices of weft lab up instead of the real ones")
 	f.BoolVar(&a.json, "json", false, "write events as JSON lines to stdout, ending in run_summary")
 	f.StringVar(&a.color, "color", "auto", "auto, always or never; NO_COLOR is honoured")
 	f.IntVar(&a.parallelism, "parallelism", 16, "devices worked on at once")
@@ -124,7 +136,7 @@ func (a *app) style(w io.Writer) view.Style {
 // the last event of the stream.
 func (a *app) summary(code int, err error) {
 	var quiet *quietError
-	if a.json && a.started {
+	if a.json && (a.started || code != exitDone) {
 		e := plan.Event{Time: time.Now(), Type: plan.EventRunSummary, Message: exitText(code), Data: map[string]any{"exit_code": code}}
 		if err != nil {
 			if !errors.As(err, &quiet) {
