@@ -82,7 +82,7 @@ func (b *builder) trafficClass(o *object) *TrafficClass {
 func (b *builder) leaf(o *object) {
 	s := &Switch{
 		Block:      b.block(o),
-		Name:       o.name,
+		Name:       o.fullName(),
 		OS:         b.text(o, "os"),
 		Host:       b.text(o, "host"),
 		Serial:     b.text(o, "serial"),
@@ -109,7 +109,7 @@ func (b *builder) leaf(o *object) {
 func (b *builder) server(o *object) {
 	s := &Server{
 		Block:      b.block(o),
-		Name:       o.name,
+		Name:       o.fullName(),
 		OS:         b.text(o, "os"),
 		Host:       b.text(o, "host"),
 		MachineID:  b.text(o, "machine_id"),
@@ -180,6 +180,9 @@ func (b *builder) end(o *object, name string) LinkEnd {
 	rnic, _ := b.made[r].(*RNIC)
 	return LinkEnd{RNIC: rnic}
 }
+
+// fullName is the name of an instance, with the modules that it is in.
+func (o *object) fullName() string { return o.in.prefix + o.name }
 
 // flatName is the label and the key as one word, for names on devices.
 func (o *object) flatName() string {

@@ -3,7 +3,7 @@ package inventory
 func (b *builder) validation(o *object) {
 	v := &Validation{
 		Block: b.block(o),
-		Name:  o.name,
+		Name:  o.fullName(),
 		Probe: b.text(o, "probe"),
 		Pairs: b.text(o, "pairs"),
 	}
@@ -39,7 +39,7 @@ func (b *builder) metric(o *object) *Metric {
 func (b *builder) rollout(o *object) {
 	r := &Rollout{
 		Block:          b.block(o),
-		Name:           o.name,
+		Name:           o.fullName(),
 		MaxUnavailable: b.integer(o, "max_unavailable"),
 		MaxFailures:    b.integer(o, "max_failures"),
 		OnFailure:      b.text(o, "on_failure"),

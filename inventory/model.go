@@ -167,7 +167,7 @@ type PFCWatchdog struct {
 // A Switch is one switch.
 type Switch struct {
 	Block
-	Name       string // label: leaf-a
+	Name       string // label: leaf-a, in a module module.x.leaf-a
 	OS         string // nxos or comware
 	Host       string // management name or address
 	Serial     string
@@ -191,7 +191,7 @@ type Safety struct {
 // A Server is one machine.
 type Server struct {
 	Block
-	Name       string // label and key: node["st1"]
+	Name       string // label and key: node["st1"], in a module module.x.node["st1"]
 	OS         string
 	Host       string
 	MachineID  string // "": not checked

@@ -88,6 +88,7 @@ rollout "modules" {
 		t.Fatal(diagText(m, diags))
 	}
 	same(t, "address", m.Servers[3].Addr, `module.st["one"].server.node["x"]`)
+	same(t, "name", m.Servers[3].Name, `module.st["one"].node["x"]`)
 	same(t, "part", m.Servers[3].RNICs[0].Addr, `module.st["one"].server.node["x"].rnic.p0`)
 	same(t, "host", m.Servers[4].Host, "st-two-x")
 	same(t, "NIC", m.Servers[5].RNICs[0].Address.String(), "10.1.0.103/24")
