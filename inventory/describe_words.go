@@ -20,7 +20,7 @@ func unmanaged() []string {
 	return []string{
 		"*.protect", "*.ignore_drift", "removed",
 		"server.sysctl", "server.kernel_module", "server.package", "server.service", "server.command",
-		"switch.safety.commit_method", "target.engine=nvmet", "target.engine=external",
+		"switch.adopt", "switch.safety.commit_method", "target.engine=nvmet", "target.engine=external",
 	}
 }
 

@@ -230,7 +230,7 @@ func rolloutSchema() *schema {
 		"accept_no_undo":  opt(boolean()).or(cty.False),
 	}, blocks{
 		"phase": {needed: true, schema: part("name", attrs{
-			"select":  opt(refsOr(`"remaining" or a label such as "@role=storage"`, "switch", "server", "link", "pool", "volume", "target", "initiator")),
+			"select":  opt(refsOr(`"remaining" or "@label=value"`, "switch", "server", "link", "pool", "volume", "target", "initiator")),
 			"batch":   opt(listMatching(`a number of devices or a percentage such as "100%"`, `[1-9][0-9]{0,5}|(100|[1-9][0-9]?)%`)),
 			"record":  opt(refs("validation")),
 			"gate":    opt(refs("validation")),
