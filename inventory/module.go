@@ -262,7 +262,7 @@ func (e *evaluator) outputOf(ctx *hcl.EvalContext, o *object, name string, rng h
 	if d.value == nil {
 		return cty.DynamicVal, nil // reported
 	}
-	v := cty.DynamicVal
+	var v cty.Value
 	if hook, ok := inScope(ctx, observedKey); ok {
 		var diags hcl.Diagnostics
 		if v, diags = d.body.attrs["value"].Expr.Value(observing(m.scope, hook)); diags.HasErrors() {

@@ -1,0 +1,88 @@
+package inventory
+
+import (
+	"net/netip"
+	"time"
+)
+
+// A Pool is drives of one server, by stable id.
+type Pool struct {
+	Block
+	Server         *Server
+	Drives         []string // names below /dev/disk/by-id
+	OnExistingData string   // refuse, keep or wipe
+}
+
+// A Volume is a named slice of a pool.
+type Volume struct {
+	Block
+	Name   string // label and key, unique in its pool: fast
+	Pool   *Pool
+	Size   int64 // bytes
+	Mirror []*Pool
+}
+
+// A Target exports subsystems through portals.
+type Target struct {
+	Block
+	Server        *Server // nil with engine external
+	Engine        string  // weft, nvmet or external
+	Transport     []string
+	AllowDegraded bool
+	Portals       []Portal
+	Subsystems    []*Subsystem
+}
+
+// A Portal is an address of a target.
+type Portal struct {
+	RNIC    *RNIC          // nil with engine external
+	Address netip.AddrPort // resolved, also for an RNIC
+	Plane   *Plane         // nil: in no plane
+}
+
+// A Subsystem is what initiators connect to.
+type Subsystem struct {
+	Block
+	Name       string
+	NQN        string
+	Serial     string   // derived from the NQN where it is not set; at most 20 characters
+	AllowHosts []string // host NQNs: those given, else of the initiators that connect
+	Namespaces []*Namespace
+}
+
+// A Namespace is one block device of a subsystem.
+type Namespace struct {
+	Block
+	ID      uint32
+	From    *Volume
+	UUID    string
+	Scratch bool // validation may write here
+	Limits  *Limits
+}
+
+// Limits of a namespace; 0 is none.
+type Limits struct {
+	IOPS      int64
+	Bandwidth int64 // bytes a second
+}
+
+// An Initiator connects a server to targets.
+type Initiator struct {
+	Block
+	Server   *Server
+	Engine   string // kernel or none
+	HostNQN  string // given, or derived from owner and server
+	ProbeNQN string // of weft's own probe on that server
+	Connects []*Connect
+}
+
+// A Connect is one set of connections of an initiator.
+type Connect struct {
+	Block
+	To             []*Target
+	Paths          string // all-planes
+	IOPolicy       string
+	CtrlLossTMO    int // seconds; -1: never
+	ReconnectDelay time.Duration
+	KeepAliveTMO   time.Duration
+}
