@@ -93,11 +93,11 @@ func (p *Plan) match(in *Input, s *survey) ([]*finding, error) {
 		if f == nil {
 			continue
 		}
-		var planned []Change
+		var planned PlannedStep
 		if n := at[item.ID].step; n >= 0 {
-			planned = p.Steps[n].Changes
+			planned = p.Steps[n]
 		}
-		for _, m := range movedChanges(planned, f.diff.Changes) {
+		for _, m := range movedStep(planned, f.diff) {
 			m.ID, m.Range = item.ID, item.Range
 			moved = append(moved, m)
 		}
@@ -106,6 +106,16 @@ func (p *Plan) match(in *Input, s *survey) ([]*finding, error) {
 		return nil, hint.Wrap(&StaleError{moved}, "plan again and look at what would change now")
 	}
 	return live, nil
+}
+
+// movedStep returns what of a fresh difference the planned step does not
+// cover: changes, and where they are the same the lines that bring them about.
+func movedStep(planned PlannedStep, fresh Diff) []Moved {
+	moved := movedChanges(planned.Changes, fresh.Changes)
+	if moved == nil && slices.Equal(planned.Changes, fresh.Changes) && !slices.Equal(planned.Send, fresh.Send) {
+		moved = []Moved{{Why: "other lines would be sent than the plan shows"}}
+	}
+	return moved
 }
 
 // movedChanges returns what of the fresh changes the planned ones do not cover.

@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -59,6 +60,9 @@ type app struct {
 
 	accepted bool // the command line was understood
 	started  bool // the command has begun: --json events may be written
+
+	once sync.Once // where events go is known when the first is shown
+	sink plan.Emit
 }
 
 func (a *app) root() *cobra.Command {
@@ -115,15 +119,15 @@ func (a *app) emit(e plan.Event) {
 	if e.Time.IsZero() {
 		e.Time = time.Now()
 	}
-	if a.json {
-		a.jsonView()(e)
-	} else {
-		a.progress()(e)
-	}
+	a.once.Do(func() {
+		if a.json {
+			a.sink = view.JSON(a.stdout)
+		} else {
+			a.sink = view.Progress(a.stderr, a.style(a.stderr))
+		}
+	})
+	a.sink(e)
 }
-
-func (a *app) jsonView() plan.Emit { return view.JSON(a.stdout) }
-func (a *app) progress() plan.Emit { return view.Progress(a.stderr, a.style(a.stderr)) }
 
 // style dresses text for a stream.
 func (a *app) style(w io.Writer) view.Style {
@@ -137,7 +141,7 @@ func (a *app) style(w io.Writer) view.Style {
 func (a *app) summary(code int, err error) {
 	var quiet *quietError
 	if a.json && (a.started || code != exitDone) {
-		e := plan.Event{Time: time.Now(), Type: plan.EventRunSummary, Message: exitText(code), Data: map[string]any{"exit_code": code}}
+		e := plan.Event{Type: plan.EventRunSummary, Message: exitText(code), Data: map[string]any{"exit_code": code}}
 		if err != nil {
 			if !errors.As(err, &quiet) {
 				e.Data["error"] = err.Error()
@@ -149,7 +153,7 @@ func (a *app) summary(code int, err error) {
 				e.Level = "error"
 			}
 		}
-		a.jsonView()(e)
+		a.emit(e)
 		return
 	}
 	if err == nil || errors.As(err, &quiet) {
