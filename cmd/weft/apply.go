@@ -111,6 +111,11 @@ func (a *app) applyFile(ctx context.Context, path string) error {
 }
 
 func (a *app) apply(ctx context.Context, p *project, made *plan.Plan) error {
+	held, err := a.hold()
+	if err != nil {
+		return err
+	}
+	defer held.Close()
 	journal, err := a.journal()
 	if err != nil {
 		return err
@@ -126,6 +131,27 @@ func (a *app) apply(ctx context.Context, p *project, made *plan.Plan) error {
 		return nil
 	}
 	return &codeError{applied(res, err), err}
+}
+
+// hold keeps a second apply of this directory out. Leases on the devices,
+// which would keep out those of other directories, are not there yet.
+func (a *app) hold() (*os.File, error) {
+	if err := os.MkdirAll(filepath.Join(a.dir, ".weft"), 0o700); err != nil {
+		return nil, fmt.Errorf("lock: %w", err)
+	}
+	f, err := os.OpenFile(filepath.Join(a.dir, ".weft", "apply.lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("lock: %w", err)
+	}
+	switch held, err := holdFile(f); {
+	case err != nil:
+		f.Close()
+		return nil, fmt.Errorf("lock %s: %w", f.Name(), err)
+	case !held:
+		f.Close()
+		return nil, &codeError{exitHeld, errors.New("another weft apply is at work in this directory")}
+	}
+	return f, nil
 }
 
 // journal opens the journal of a new run, readable by its owner only.

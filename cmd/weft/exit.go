@@ -17,6 +17,7 @@ const (
 	exitChanged      = 4
 	exitRolledBack   = 5
 	exitStale        = 6
+	exitHeld         = 7
 	exitUnreachable  = 8
 	exitInconclusive = 9
 	exitUsage        = 64
@@ -31,6 +32,7 @@ const exitHelp = `Exit codes:
   4  devices were changed and restoring is not proven
   5  rolled back, and proven
   6  plan stale
+  7  another apply is at work
   8  device unreachable, or the wrong device
   9  inconclusive
   64 usage
@@ -50,6 +52,8 @@ func exitText(code int) string {
 		return "rolled back, and proven"
 	case exitStale:
 		return "plan stale"
+	case exitHeld:
+		return "another apply is at work"
 	case exitUnreachable:
 		return "device unreachable, or the wrong device"
 	case exitInconclusive:
