@@ -131,13 +131,15 @@ func (c *channel) kill(signal string) {
 	if !c.started {
 		return
 	}
-	c.cancel(fmt.Errorf("signal %s from the client", signal))
+	// The client hears of the signal first: a command that is cancelled may
+	// end with a status of its own at once.
 	c.end("exit-signal", ssh.Marshal(struct {
 		Name       string
 		CoreDumped bool
 		Message    string
 		Language   string
 	}{Name: signal}))
+	c.cancel(fmt.Errorf("signal %s from the client", signal))
 }
 
 // end tells the client, once, how the command ended.
