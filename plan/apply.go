@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"weft/internal/hint"
 )
@@ -23,6 +25,7 @@ import (
 // is done and proven.
 func Apply(ctx context.Context, p *Plan, in Input) (*Result, error) {
 	in = in.withDefaults()
+	in.Destroy, in.SkipUnreachable, in.Select = p.Destroy, p.Skip, p.Select
 	res := newResult(p)
 	steps, err := p.applicable(&in)
 	if err != nil {
@@ -37,10 +40,10 @@ func Apply(ctx context.Context, p *Plan, in Input) (*Result, error) {
 	if err := p.sameDevices(&in, s, res); err != nil {
 		return res.end(err)
 	}
-	if err := refused(&in, s); err != nil {
+	if err := refused(s); err != nil {
 		return res.end(err)
 	}
-	live, err := p.match(&in, s)
+	live, err := p.match(s)
 	if err != nil {
 		return res.end(err)
 	}
@@ -74,7 +77,7 @@ func (p *Plan) applicable(in *Input) (*graph, error) {
 		return nil, fmt.Errorf("the plan was made for %s and would be applied to %s",
 			where[p.Simulated], where[in.Simulated])
 	}
-	if list := p.Unreachable(); len(list) > 0 {
+	if list := p.Unreachable(); len(list) > 0 && !p.Skip {
 		e := &UnreachableError{Err: hint.Wrap(errors.New(list[0].Error), "plan again when it can be reached")}
 		for _, d := range list {
 			e.Devices = append(e.Devices, d.Address)
@@ -84,7 +87,25 @@ func (p *Plan) applicable(in *Input) (*graph, error) {
 	if len(p.Refusals) > 0 {
 		return nil, refusalError(len(p.Refusals), p.Refusals[0])
 	}
+	if err := p.destroys(in.AllowDestroy); err != nil {
+		return nil, err
+	}
 	return p.stepGraph()
+}
+
+// destroys refuses a loss of data that nobody has allowed by name.
+func (p *Plan) destroys(allowed []string) error {
+	var list []string
+	for _, s := range p.Steps {
+		if s.Impact() == ImpactDataLoss && !slices.Contains(allowed, s.ID.String()) {
+			list = append(list, s.ID.String())
+		}
+	}
+	if list == nil {
+		return nil
+	}
+	return hint.Wrap(fmt.Errorf("data would be lost on %s", strings.Join(list, ", ")),
+		"allow it by name: --allow-destroy='%s'", strings.Join(list, "' --allow-destroy='"))
 }
 
 func refusalError(n int, first Refusal) error {
@@ -136,7 +157,7 @@ func (p *Plan) sameDevices(in *Input, s *survey, res *Result) error {
 	if wrong != nil {
 		return wrong
 	}
-	if unreachable.Err != nil {
+	if unreachable.Err != nil && !in.SkipUnreachable {
 		return &unreachable
 	}
 	return nil
@@ -148,11 +169,11 @@ func (e *UnreachableError) add(d *surveyed) {
 }
 
 // refused reports resources that cannot be brought about as things are now.
-func refused(in *Input, s *survey) error {
-	var list []Refusal
+func refused(s *survey) error {
+	list := slices.Clone(s.refusals)
 	for _, i := range s.graph.order {
 		if f := s.found[i]; f != nil && f.diff.Err != nil {
-			list = append(list, newRefusal(in.Items[i], f.diff.Err))
+			list = append(list, newRefusal(s.items[i], f.diff.Err))
 		}
 	}
 	if len(list) == 0 {

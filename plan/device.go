@@ -57,6 +57,10 @@ type Step struct {
 	Resource Resource
 	Have     State // as observed when the step was planned
 	Diff     Diff
+	Needs    []ID   // what it rests on
+	Place    string // where it is declared, file:line,column
+	Protect  bool   // never taken back
+	Prune    bool   // takes back what is no longer declared
 }
 
 // A RefusedError is a line that a device did not accept.

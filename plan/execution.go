@@ -54,9 +54,9 @@ func newExecution(in *Input, beat *pulse) *execution {
 func (x *execution) schedule(p *Plan, s *survey, g *graph, live []*finding) {
 	isLive := func(n int) bool { return live[n] != nil }
 	needs := g.contract(isLive)
-	resources := make(map[ID]Resource, len(x.in.Items))
-	for _, item := range x.in.Items {
-		resources[item.ID] = item.Resource
+	items := make(map[ID]Item, len(s.items))
+	for _, item := range s.items {
+		items[item.ID] = item
 	}
 	runs := make(map[string]*deviceRun, len(s.devices))
 	steps := make([]*stepRun, len(p.Steps))
@@ -71,8 +71,10 @@ func (x *execution) schedule(p *Plan, s *survey, g *graph, live []*finding) {
 			runs[address] = run
 			x.runs = append(x.runs, run)
 		}
+		item := items[planned.ID]
 		step := &stepRun{
-			Step:    Step{ID: planned.ID, Resource: resources[planned.ID], Have: live[n].have, Diff: live[n].diff},
+			Step: Step{ID: planned.ID, Resource: item.Resource, Have: live[n].have, Diff: live[n].diff,
+				Needs: item.Needs, Place: place(item.Range), Protect: item.Protect, Prune: item.Prunes()},
 			place:   place(planned.Range),
 			device:  run,
 			done:    make(chan struct{}),

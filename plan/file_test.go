@@ -48,7 +48,7 @@ func TestPlanFileReadsWell(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"{\n  \"format\": 1,\n",
+		"{\n  \"format\": 2,\n",
 		`"range": "hosts.weft.hcl:9,1"`,
 		`"id": "server.node[\"st1\"]/mtu.p0"`,
 		`"impact": "link-flap"`,
@@ -77,9 +77,9 @@ func TestReadPlanRefuses(t *testing.T) {
 		{"no JSON", "hello", "not a plan file", ""},
 		{"other JSON", "[]", "not a plan file", ""},
 		{"no format", `{"steps": []}`, "not a plan file", ""},
-		{"a later format", edit(`"format": 1`, `"format": 7, "colour": "red"`),
-			"the file has format 7, this weft reads format 1", "use weft v0.1.0"},
-		{"a later format that looks alike", edit(`"format": 1`, `"format": 2`), "has format 2", "or plan again"},
+		{"a later format", edit(`"format": 2`, `"format": 7, "colour": "red"`),
+			"the file has format 7, this weft reads format 2", "use weft v0.1.0"},
+		{"a later format that looks alike", edit(`"format": 2`, `"format": 3`), "has format 3", "or plan again"},
 		{"an unknown field", edit(`"owner"`, `"colour": "red", "owner"`), "colour", ""},
 		{"something after it", good + "{}", "something follows the plan", ""},
 		{"garbage after it", good + "x", "something follows the plan", ""},
@@ -115,8 +115,8 @@ func FuzzReadPlan(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(b.Bytes())
-	f.Add([]byte(`{"format":1,"devices":[{"address":"a"}],"steps":[{"id":"a/b.c","range":":1,2","changes":[{}]}]}`))
-	f.Add([]byte(`{"format":1,"inputs":{"a":null,"b": [ 1 ]}}`))
+	f.Add([]byte(`{"format":2,"devices":[{"address":"a"}],"steps":[{"id":"a/b.c","range":":1,2","changes":[{}]}]}`))
+	f.Add([]byte(`{"format":2,"inputs":{"a":null,"b": [ 1 ]}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		p, err := ReadPlan(bytes.NewReader(text))
 		if err != nil {

@@ -21,6 +21,8 @@ func Make(ctx context.Context, in Input) (*Plan, error) {
 	}
 	p := &Plan{
 		Format: Format, Version: in.Version, Owner: in.Owner, Simulated: in.Simulated,
+		Destroy: in.Destroy, Skip: in.SkipUnreachable, Select: in.Select,
+		Refusals: s.refusals, Left: s.left,
 		Created: in.Now().UTC(), Notes: in.Notes, Sources: in.Sources, Inputs: in.Inputs,
 		Devices: make([]PlannedDevice, 0, len(s.devices)),
 		Steps:   []PlannedStep{},
@@ -31,21 +33,22 @@ func Make(ctx context.Context, in Input) (*Plan, error) {
 	isStep := func(i int) bool { return s.found[i] != nil && s.found[i].diff.Err == nil }
 	needs := s.graph.contract(isStep)
 	for _, i := range s.graph.order {
-		f, item := s.found[i], in.Items[i]
+		f, item := s.found[i], s.items[i]
 		switch {
 		case f == nil:
 		case f.diff.Err != nil:
 			p.Refusals = append(p.Refusals, newRefusal(item, f.diff.Err))
 		default:
-			p.Steps = append(p.Steps, newPlannedStep(item, f.diff, needs[i], in.Items))
+			p.Steps = append(p.Steps, newPlannedStep(item, f, needs[i], s.items))
 		}
 	}
 	p.announce(&in)
 	return p, nil
 }
 
-func newPlannedStep(item Item, d Diff, needs []int, items []Item) PlannedStep {
-	s := PlannedStep{ID: item.ID, Range: item.Range, Changes: d.Changes, Send: d.Send, Undo: d.Undo}
+func newPlannedStep(item Item, f *finding, needs []int, items []Item) PlannedStep {
+	s := PlannedStep{ID: item.ID, Range: item.Range, Changes: f.diff.Changes, Send: f.diff.Send, Undo: f.diff.Undo,
+		Prune: item.Prunes(), Drift: f.drift}
 	for _, n := range needs {
 		s.Needs = append(s.Needs, items[n].ID)
 	}
@@ -71,7 +74,7 @@ func (p *Plan) announce(in *Input) {
 	}
 	for _, s := range p.Steps {
 		data := stepData(s.ID, place(s.Range), s.Changes, s.Send)
-		data["undo"], data["needs"] = s.Undo, s.Needs
+		data["undo"], data["needs"], data["prune"], data["drift"] = s.Undo, s.Needs, s.Prune, s.Drift
 		in.emit(Event{Type: EventPlanned, Device: s.ID.Device,
 			Message: s.ID.String() + " would change", Data: data})
 	}

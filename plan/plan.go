@@ -24,6 +24,14 @@ type Input struct {
 	Sources map[string]string          // inventory text by file name, sensitive parts cut out
 	Inputs  map[string]json.RawMessage // resolved variables that are not sensitive
 
+	Roster          []Member                     // all devices of the owner; nil: no roster is kept
+	Removed         []Removed                    // what becomes of devices that ledgers still list
+	Recall          func(Member) (Device, error) // makes a device of one that is not declared any more
+	Select          Selection                    // of Make; Apply takes that of the plan
+	Destroy         bool                         // take back everything that ledgers hold; Apply: as the plan
+	SkipUnreachable bool                         // leave out devices that cannot be reached; Apply: as the plan
+	AllowDestroy    []string                     // resources (device/kind.name) and devices whose data may be lost
+
 	Parallelism int              // devices worked on at once; 0: 16
 	Emit        Emit             // may be nil
 	Now         func() time.Time // may be nil
@@ -63,7 +71,7 @@ func (in *Input) emit(e Event) {
 
 // Format is the number of the plan file's format. Any change of its fields is
 // a new number.
-const Format = 1
+const Format = 2
 
 // A Plan is the difference between what is declared and what the devices
 // report, in the order in which Apply would carry it out.
@@ -72,12 +80,16 @@ type Plan struct {
 	Version   string    `json:"weft_version"` // of the weft that planned
 	Owner     string    `json:"owner"`
 	Simulated bool      `json:"simulated"`
+	Destroy   bool      `json:"destroy,omitempty"`
+	Skip      bool      `json:"skip_unreachable,omitempty"`
+	Select    Selection `json:"select,omitzero"`
 	Created   time.Time `json:"created"`
 
 	Devices  []PlannedDevice `json:"devices"` // those with resources, in the order of the items
 	Steps    []PlannedStep   `json:"steps"`   // in execution order
 	Notes    []Note          `json:"notes,omitempty"`
 	Refusals []Refusal       `json:"refusals,omitempty"` // any: Apply refuses the plan
+	Left     []LeftAlone     `json:"left_alone,omitempty"`
 
 	Sources map[string]string          `json:"sources,omitempty"`
 	Inputs  map[string]json.RawMessage `json:"inputs,omitempty"`
@@ -87,9 +99,10 @@ type Plan struct {
 type PlannedDevice struct {
 	Address  string   `json:"address"` // HCL address
 	Identity Identity `json:"identity"`
-	Items    int      `json:"items"`           // resources on it
-	Error    string   `json:"error,omitempty"` // why it could not be opened or read
-	Hint     string   `json:"hint,omitempty"`  // what to do about that
+	Items    int      `json:"items"`             // resources on it
+	Removed  bool     `json:"removed,omitempty"` // no longer declared: it is taken back
+	Error    string   `json:"error,omitempty"`   // why it could not be opened or read
+	Hint     string   `json:"hint,omitempty"`    // what to do about that
 }
 
 // A PlannedStep is one resource that the plan changes, with the observed
@@ -101,6 +114,16 @@ type PlannedStep struct {
 	Send    []string  `json:"send,omitempty"`  // what will be typed, as shown to people
 	Undo    []string  `json:"undo,omitempty"`  // what would take it back; none: cannot be undone
 	Needs   []ID      `json:"needs,omitempty"` // earlier steps that must be applied before
+	Prune   bool      `json:"prune,omitempty"` // no longer declared: taken back
+	Drift   bool      `json:"drift,omitempty"` // somebody changed it since weft applied the same
+}
+
+// LeftAlone is something that weft does not touch although it is not as it
+// should be.
+type LeftAlone struct {
+	Device string `json:"device"`
+	ID     ID     `json:"id,omitzero"` // of one resource; none: about the device
+	Text   string `json:"text"`
 }
 
 // Impact is the worst impact of the step's changes.

@@ -31,6 +31,7 @@ type Diff struct {
 	Send    []string `json:"send,omitempty"` // what will be typed, as shown to people
 	Undo    []string `json:"undo,omitempty"` // what would take it back; none with Changes: cannot be undone
 	Err     error    `json:"-"`              // why the resource cannot be brought about here; refuses the plan
+	Left    string   `json:"-"`              // why nothing is done about it although it is not as wanted: somebody changed it since
 }
 
 // Empty reports whether the resource is converged.
@@ -132,7 +133,14 @@ type Item struct {
 	Resource Resource
 	Needs    []ID      // must be converged before this one is touched
 	Range    hcl.Range // the block it was written in
+	Protect  bool      // never taken back
+
+	prune *Entry // of the ledger, which this takes back
+	last  bool   // after everything else
 }
+
+// Prunes reports whether the item takes back what is no longer declared.
+func (i Item) Prunes() bool { return i.prune != nil }
 
 // A Note says what a block describes but weft does not do yet, or anything
 // else a reader of the plan must know.

@@ -68,13 +68,13 @@ func sameDevice(planned PlannedDevice, now Identity) error {
 // be a change of the plan, from the same value, to the same value. Less is
 // allowed, down to nothing. It returns the findings by step of the plan; nil
 // is a step with nothing left to do.
-func (p *Plan) match(in *Input, s *survey) ([]*finding, error) {
+func (p *Plan) match(s *survey) ([]*finding, error) {
 	type declared struct {
 		item int
 		step int // -1: the plan has none
 	}
-	at := make(map[ID]declared, len(in.Items))
-	for i, item := range in.Items {
+	at := make(map[ID]declared, len(s.items))
+	for i, item := range s.items {
 		at[item.ID] = declared{i, -1}
 	}
 	live := make([]*finding, len(p.Steps))
@@ -89,7 +89,7 @@ func (p *Plan) match(in *Input, s *survey) ([]*finding, error) {
 		at[step.ID] = declared{d.item, n}
 	}
 	for _, i := range s.graph.order {
-		f, item := s.found[i], in.Items[i]
+		f, item := s.found[i], s.items[i]
 		if f == nil {
 			continue
 		}

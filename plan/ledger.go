@@ -1,0 +1,217 @@
+package plan
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"weft/internal/hint"
+)
+
+// A Keeper is a Device that remembers, on itself, what weft did to it: its
+// ledger. What the ledger holds and the files no longer declare is taken back.
+type Keeper interface {
+	Device
+
+	// Kept is what the device remembered when it was last opened. It does no
+	// I/O.
+	Kept() Kept
+
+	// Restore returns the resource that leads from what an entry says was
+	// applied back to what was there before. Its Diff refuses nothing: what
+	// somebody changed since is left alone, see Diff.Left.
+	Restore(Entry) (Resource, error)
+
+	// Wanted is a resource of this device as an entry would keep it.
+	Wanted(Resource) json.RawMessage
+
+	// Belongs returns the resource that keeps the roster on the device. Of a
+	// nil roster it is the one that removes the ledger.
+	Belongs(roster []Member) Resource
+}
+
+// Kept is what a ledger says.
+type Kept struct {
+	Roster  []Member          // the devices of the owner, as last told to this one
+	Entries []Entry           // in the order in which they came about
+	Foreign map[string]string // by kind.name: what belongs to another owner, and to whom
+}
+
+// A Member is one device of an owner.
+type Member struct {
+	Device     string `json:"device"` // HCL address
+	Kind       string `json:"kind"`   // server or switch
+	Host       string `json:"host"`   // what is dialled
+	Connection string `json:"connection,omitempty"`
+}
+
+// An Entry is one resource in a ledger. It holds states, never commands.
+type Entry struct {
+	Kind    string          `json:"kind"`
+	Name    string          `json:"name"`
+	State   EntryState      `json:"state"`
+	Former  json.RawMessage `json:"former,omitempty"`  // what was there before weft; none: nothing
+	Applied json.RawMessage `json:"applied,omitempty"` // what weft made of it
+	Needs   []ID            `json:"needs,omitempty"`   // what it rests on
+	Place   string          `json:"place,omitempty"`   // where it was declared
+	Protect bool            `json:"protect,omitempty"` // never taken back
+}
+
+// Key is kind.name.
+func (e Entry) Key() string { return e.Kind + "." + e.Name }
+
+// EntryState says how sure a ledger is of an entry.
+type EntryState string
+
+// The states of an entry.
+const (
+	EntryCreating EntryState = "creating" // was about to be applied; may not have been
+	EntryCreated  EntryState = "created"  // applied and proven
+	EntryAdopted  EntryState = "adopted"  // found as wanted: weft never takes it back
+)
+
+// ledgerKind is the kind of the resource that keeps a roster.
+const ledgerKind = "ledger"
+
+// Removed says what becomes of devices that are not declared any more.
+type Removed struct {
+	From   string // HCL address of a device, of all its instances, or of a module
+	Forget bool   // leave it as it is; otherwise everything of ours is taken back
+	Range  hcl.Range
+}
+
+// covers reports whether an address is that of the block, one of its
+// instances, or inside of it.
+func covers(block, address string) bool {
+	rest, ok := strings.CutPrefix(address, block)
+	return ok && (rest == "" || rest[0] == '[' || rest[0] == '.')
+}
+
+func (in *Input) removed(device string) *Removed {
+	for i, r := range in.Removed {
+		if covers(r.From, device) {
+			return &in.Removed[i]
+		}
+	}
+	return nil
+}
+
+// ownership is what the ledgers say beside what is declared.
+type ownership struct {
+	declared map[ID]bool
+	members  map[string]bool // devices that are declared
+}
+
+func newOwnership(in *Input) *ownership {
+	o := &ownership{declared: make(map[ID]bool, len(in.Items)), members: make(map[string]bool, len(in.Roster))}
+	if in.Destroy {
+		return o
+	}
+	for _, item := range in.Items {
+		o.declared[item.ID] = true
+	}
+	for _, m := range in.Roster {
+		o.members[m.Device] = true
+	}
+	return o
+}
+
+// orphans returns the items that take back what the device's ledger holds and
+// nobody declares, the latest first.
+func (o *ownership) orphans(address string, k Keeper) ([]Item, error) {
+	var items []Item
+	entries := k.Kept().Entries
+	for i := len(entries) - 1; i >= 0; i-- {
+		e := entries[i]
+		id := ID{address, e.Kind, e.Name}
+		if e.State == EntryAdopted || o.declared[id] {
+			continue
+		}
+		r, err := k.Restore(e)
+		if err != nil {
+			return nil, fmt.Errorf("the ledger's entry %s: %w", e.Key(), err)
+		}
+		items = append(items, Item{ID: id, Resource: r, prune: &entries[i]})
+	}
+	return items, nil
+}
+
+// foreign refuses what belongs to another owner.
+func foreign(kept Kept, id ID) error {
+	owner, ok := kept.Foreign[id.Kind+"."+id.Name]
+	if !ok {
+		return nil
+	}
+	return hint.Wrap(fmt.Errorf("it belongs to the owner %q, whose ledger is on the device", owner),
+		"declare it in one place only: take it out here, or there and apply")
+}
+
+// lost lists the devices that some ledger knows and nobody declares.
+func (s *survey) lost(in *Input, o *ownership) (refusals []Refusal, recall []Member) {
+	seen := map[string]bool{}
+	for _, d := range s.devices {
+		k, ok := d.device.(Keeper)
+		if !ok || d.err != nil {
+			continue
+		}
+		for _, m := range k.Kept().Roster {
+			if seen[m.Device] || o.members[m.Device] || in.Destroy && in.Devices[m.Device] != nil {
+				continue
+			}
+			seen[m.Device] = true
+			switch r := in.removed(m.Device); {
+			case r == nil:
+				refusals = append(refusals, lostRefusal(m, d.address))
+			case !r.Forget && m.Kind == "server":
+				recall = append(recall, m)
+			case !r.Forget:
+				refusals = append(refusals, Refusal{ID: ID{m.Device, ledgerKind, "roster"}, Range: r.Range,
+					Text: "taking back what was done to a whole " + m.Kind + " is described, not yet managed",
+					Hint: `mode = "forget" leaves it as it is`})
+			}
+		}
+	}
+	return refusals, recall
+}
+
+func lostRefusal(m Member, from string) Refusal {
+	return Refusal{
+		ID:   ID{m.Device, ledgerKind, "roster"},
+		Text: fmt.Sprintf("the device (%s) is not declared any more, and %s still lists it as one of this owner's", m.Host, from),
+		Hint: fmt.Sprintf(`write  removed {  from = %s  mode = "prune"  }  to take back what weft did to it, or mode = "forget" to leave it as it is`, m.Device),
+	}
+}
+
+// linkPrunes orders what is taken back: after everything that rested on it.
+func linkPrunes(items []Item, devices []*surveyed) {
+	at := make(map[ID]int)
+	all := make(map[ID]bool, len(items))
+	for i, item := range items {
+		all[item.ID] = true
+		if item.prune != nil {
+			at[item.ID] = i
+		}
+	}
+	if len(at) == 0 {
+		return
+	}
+	for _, d := range devices {
+		k, ok := d.device.(Keeper)
+		if !ok || d.err != nil {
+			continue
+		}
+		for _, e := range k.Kept().Entries {
+			id := ID{d.address, e.Kind, e.Name}
+			if !all[id] {
+				continue
+			}
+			for _, need := range e.Needs {
+				if n, ok := at[need]; ok && need != id {
+					items[n].Needs = append(items[n].Needs, id)
+				}
+			}
+		}
+	}
+}
