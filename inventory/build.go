@@ -50,6 +50,9 @@ func (b *builder) build() {
 			for _, o := range d.objects {
 				if b.enabled(o) {
 					makers[kind](o)
+				} else if kind == "switch" || kind == "server" {
+					// What weft did to a device that is switched off is taken back.
+					b.m.Removed = append(b.m.Removed, &Removed{Block: b.block(o), From: o.addr, Mode: "prune"})
 				}
 			}
 		}

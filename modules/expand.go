@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"time"
 
 	"github.com/hashicorp/hcl/v2"
 
@@ -19,6 +18,7 @@ import (
 // An Env is what an expansion needs of the world: how devices are reached
 // and where the agents come from. Expand calls none of it.
 type Env struct {
+	Holder   Holder // who applies, for leases
 	Bundle   *bundle.Bundle
 	Host     func(*inventory.Server) DialHost
 	Terminal func(*inventory.Switch) switches.Dial
@@ -30,6 +30,10 @@ type Fleet struct {
 	Items   []plan.Item
 	Notes   []plan.Note // what is described and has no effect yet
 	Devices map[string]plan.Device
+
+	Roster  []plan.Member                          // all devices of the owner
+	Removed []plan.Removed                         // what becomes of devices that are not declared any more
+	Recall  func(plan.Member) (plan.Device, error) // makes a device of one of those
 }
 
 // Close ends every login.
@@ -61,6 +65,7 @@ func Expand(m *inventory.Model, env Env) (*Fleet, hcl.Diagnostics) {
 	x.targets()
 	x.probes()
 	x.notes()
+	x.roster()
 	x.later()
 	for _, r := range x.refusals {
 		x.diags = append(x.diags, r.diagnostic())
@@ -83,6 +88,9 @@ type expansion struct {
 }
 
 func (x *expansion) add(id plan.ID, r plan.Resource, at hcl.Range, needs ...plan.ID) plan.ID {
+	if n, ok := r.(interface{ named(plan.ID) }); ok {
+		n.named(id)
+	}
 	x.fleet.Items = append(x.fleet.Items, plan.Item{ID: id, Resource: r, Needs: needs, Range: at})
 	return id
 }
@@ -201,7 +209,7 @@ func (x *expansion) server(s *inventory.Server) {
 		x.refuse(s.At("os"), s.Addr, fmt.Sprintf("os = %q", s.OS))
 		return
 	}
-	d := &server{name: s.Addr, machineID: s.MachineID, dial: x.env.Host(s), patience: 30 * time.Second}
+	d := x.newServer(s)
 	x.fleet.Devices[s.Addr] = d
 	id := func(kind, name string) plan.ID { return plan.ID{Device: s.Addr, Kind: kind, Name: name} }
 	for _, r := range s.RNICs {

@@ -5,6 +5,7 @@ package modules
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	"weft/internal/remote"
@@ -39,12 +40,21 @@ type onServer interface {
 	steps(have plan.State) []remote.Step
 	undo(have plan.State) []remote.Step
 	restored(have, now plan.State) error
+	applied(have plan.State) json.RawMessage  // what a ledger keeps of the outcome
+	formerly(have plan.State) json.RawMessage // and of what was there before; nil: nothing
+}
+
+// A goal is a kind whose outcome says more than what is wanted: Goal is what
+// will be observed once the steps from have are done.
+type goal[T any] interface {
+	Goal(have *T) *T
 }
 
 // resource makes a plan.Resource of a kind.
 type resource[T any, K kind[T]] struct {
 	want K
 	dev  *server
+	id   plan.ID
 }
 
 // refused is the state of a resource that cannot be brought about.
@@ -93,8 +103,48 @@ func (r *resource[T, K]) undo(have plan.State) []remote.Step {
 	return h.Steps(r.want)
 }
 
+func (r *resource[T, K]) named(id plan.ID) { r.id = id }
+
+func (r *resource[T, K]) applied(have plan.State) json.RawMessage {
+	want := r.want
+	if g, ok := any(want).(goal[T]); ok {
+		h, _ := have.(K)
+		want = g.Goal(h)
+	}
+	return encode(want)
+}
+
+func (r *resource[T, K]) formerly(have plan.State) json.RawMessage {
+	h, _ := have.(K)
+	return encode(h)
+}
+
+// adopted is the entry of a resource that was found as wanted.
+func (r *resource[T, K]) adopted(have plan.State) (plan.Entry, bool) {
+	if r.id.Kind == "" || !r.Diff(have).Empty() {
+		return plan.Entry{}, false
+	}
+	return plan.Entry{Kind: r.id.Kind, Name: r.id.Name, State: plan.EntryAdopted}, true
+}
+
+// encode is a state as a ledger keeps it.
+func encode[T any](state *T) json.RawMessage {
+	if state == nil {
+		return nil
+	}
+	raw, err := json.Marshal(state)
+	if err != nil {
+		panic(err) // states are plain structs; a test encodes one of each kind
+	}
+	return raw
+}
+
 // restored says whether now is what have was.
 func (r *resource[T, K]) restored(have, now plan.State) error {
+	return sameState[T, K](have, now)
+}
+
+func sameState[T any, K kind[T]](have, now plan.State) error {
 	if no, ok := now.(refused); ok {
 		return no.err
 	}

@@ -2,6 +2,7 @@ package modules
 
 import (
 	"fmt"
+	"strings"
 
 	"weft/inventory"
 )
@@ -9,7 +10,9 @@ import (
 // later refuses what the language describes and nothing keeps yet.
 func (x *expansion) later() {
 	for _, r := range x.model.Removed {
-		x.refuse(r.At("from"), r.Addr, "from = "+r.From)
+		if r.Mode == "forget" && !devices(r.From) {
+			x.refuse(r.At("mode"), r.Addr, `mode = "forget" for less than a device`)
+		}
 	}
 	for _, v := range x.model.Validations {
 		for _, m := range v.Metrics {
@@ -78,4 +81,10 @@ func blocks(m *inventory.Model) []*inventory.Block {
 		list = append(list, &b.Block)
 	}
 	return list
+}
+
+// devices reports whether an address is that of devices, or of a module.
+func devices(address string) bool {
+	_, rest := modulePath(address + ".")
+	return rest == "" || strings.HasPrefix(rest, "server.") || strings.HasPrefix(rest, "switch.")
 }

@@ -41,7 +41,6 @@ server "s" {
 		all = append(all, line+" | "+d.Summary+" | "+d.Detail)
 	}
 	for _, want := range []string{
-		`from = switch.old | WF-PLAN-001: described, not yet managed | removed: from = switch.old`,
 		`protect      = true | WF-PLAN-001: described, not yet managed | server.s: protect = true`,
 		`ignore_drift = [host] | WF-PLAN-001: described, not yet managed | server.s: ignore_drift`,
 		`server.s: sysctl "net.core.rmem_max"`, `server.s: kernel_module "nvmet"`, `server.s: package "nvme-cli"`,
@@ -51,7 +50,7 @@ server "s" {
 			t.Errorf("%q is not in\n%s", want, strings.Join(all, "\n"))
 		}
 	}
-	if len(diags) != 8 {
+	if len(diags) != 7 {
 		t.Errorf("%d problems:\n%s", len(diags), strings.Join(all, "\n"))
 	}
 }

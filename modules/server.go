@@ -1,6 +1,7 @@
 package modules
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -24,9 +25,24 @@ type server struct {
 	dial      DialHost
 	patience  time.Duration // how long services may take until they answer as wanted
 
-	host  remote.Host
-	close func() error
-	done  []plan.Step // begun in this transaction, in order
+	owner  string // whose ledger is kept; "": none is, nor is a lease taken
+	holder Holder
+
+	host    remote.Host
+	close   func() error
+	ledgers ledgers       // as read by Open, or written since
+	seen    []observation // by the last Read
+	lease   *lease
+	before  ledger      // before the transaction
+	leaves  bool        // the transaction removes the ledger
+	planned []plan.Step // of the transaction
+	done    []plan.Step // begun in this transaction, in order
+}
+
+// An observation is a resource with what was read of it.
+type observation struct {
+	resource plan.Resource
+	state    plan.State
 }
 
 // Open implements plan.Device.
@@ -41,7 +57,12 @@ func (d *server) Open(ctx context.Context) (plan.Identity, error) {
 	machineID := remote.Look{File: "/etc/machine-id"}
 	bootID := remote.Look{File: "/proc/sys/kernel/random/boot_id"}
 	uname := remote.Look{Args: []string{"uname", "-srm"}}
-	seen, err := remote.Read(ctx, d.host, []remote.Look{machineID, bootID, uname})
+	kept := ledgersLook()
+	looks := []remote.Look{machineID, bootID, uname}
+	if d.owner != "" {
+		looks = append(looks, kept)
+	}
+	seen, err := remote.Read(ctx, d.host, looks)
 	if err != nil {
 		return plan.Identity{}, err
 	}
@@ -50,6 +71,16 @@ func (d *server) Open(ctx context.Context) (plan.Identity, error) {
 	id.BootID, _ = content(seen, bootID)
 	if out, err := output(seen, uname); err == nil {
 		id.System = strings.TrimSpace(string(out))
+	}
+	if d.owner != "" {
+		text, err := output(seen, kept)
+		if err != nil {
+			return id, fmt.Errorf("read the ledgers in %s: %w", ledgerDir, err)
+		}
+		d.ledgers = parseLedgers(d.owner, text)
+		if d.ledgers.warning != "" {
+			id.Warnings = append(id.Warnings, d.ledgers.warning)
+		}
 	}
 	if d.machineID != "" && id.MachineID != d.machineID {
 		return id, hint.Wrap(fmt.Errorf("another machine answers: machine_id is %q, declared %q", id.MachineID, d.machineID),
@@ -60,7 +91,12 @@ func (d *server) Open(ctx context.Context) (plan.Identity, error) {
 
 // Read implements plan.Device.
 func (d *server) Read(ctx context.Context, rs []plan.Resource) ([]plan.State, error) {
-	return read(ctx, d.host, rs)
+	states, err := read(ctx, d.host, rs)
+	d.seen = d.seen[:0]
+	for i := range states {
+		d.seen = append(d.seen, observation{rs[i], states[i]})
+	}
+	return states, err
 }
 
 func read(ctx context.Context, host remote.Host, rs []plan.Resource) ([]plan.State, error) {
@@ -79,9 +115,26 @@ func read(ctx context.Context, host remote.Host, rs []plan.Resource) ([]plan.Sta
 	return states, nil
 }
 
-// Begin implements plan.Device.
-func (d *server) Begin(context.Context, []plan.Step) error {
-	d.done = nil
+// Begin implements plan.Device: nobody else may change the server until the
+// transaction ends, and the ledger knows what is about to be done.
+func (d *server) Begin(ctx context.Context, steps []plan.Step) error {
+	d.done, d.planned = nil, steps
+	if d.owner == "" {
+		return nil
+	}
+	now, err := d.take(ctx)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(now, d.ledgers.raw) {
+		return errors.Join(errMoved, d.release(ctx))
+	}
+	d.before = d.ledgers.own
+	intent := d.before.next(steps)
+	d.leaves, intent.gone = intent.gone, false // it goes when the rest has
+	if err := d.write(ctx, intent, d.host); err != nil {
+		return errors.Join(err, d.release(ctx))
+	}
 	return nil
 }
 
@@ -115,7 +168,17 @@ func (d *server) Commit(ctx context.Context) error {
 		return fmt.Errorf("fresh login: %w", err)
 	}
 	defer close()
-	return d.settled(ctx, func() error { return d.converged(ctx, host) })
+	if err := d.settled(ctx, func() error { return d.converged(ctx, host) }); err != nil || d.owner == "" {
+		return err
+	}
+	proven := d.ledgers.own.done(d.planned, d.seen)
+	proven.gone = d.leaves
+	if err := d.write(ctx, proven, host); err != nil {
+		return err
+	}
+	// The changes stay whatever becomes of the lease, which ends by itself.
+	_ = d.release(ctx)
+	return nil
 }
 
 // settled tries until check passes or patience is at its end.
@@ -174,7 +237,17 @@ func (d *server) Abort(ctx context.Context) error {
 	if err := d.settled(ctx, func() error { return d.restored(ctx) }); err != nil {
 		return errors.Join(append(errs, err)...)
 	}
-	return nil
+	return d.forget(ctx)
+}
+
+// forget puts the ledger back to what it was before the transaction.
+func (d *server) forget(ctx context.Context) error {
+	if d.lease == nil { // nothing was begun
+		return nil
+	}
+	d.before.gone = d.before.Serial == 0 // there was none
+	d.before.Serial = d.ledgers.own.Serial + 1
+	return errors.Join(d.write(ctx, d.before, d.host), d.release(ctx))
 }
 
 func (d *server) restored(ctx context.Context) error {
@@ -192,6 +265,9 @@ func (d *server) restored(ctx context.Context) error {
 
 // Close ends the login.
 func (d *server) Close() error {
+	if d.lease != nil {
+		d.lease.stop()
+	}
 	if d.close == nil {
 		return nil
 	}

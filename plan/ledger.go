@@ -24,8 +24,9 @@ type Keeper interface {
 	// somebody changed since is left alone, see Diff.Left.
 	Restore(Entry) (Resource, error)
 
-	// Wanted is a resource of this device as an entry would keep it.
-	Wanted(Resource) json.RawMessage
+	// Drifted reports whether what was observed is not what the entry says was
+	// applied.
+	Drifted(Entry, State) bool
 
 	// Belongs returns the resource that keeps the roster on the device. Of a
 	// nil roster it is the one that removes the ledger.

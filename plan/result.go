@@ -3,6 +3,7 @@ package plan
 import (
 	"errors"
 	"fmt"
+	"time"
 )
 
 // A Result is what Apply did.
@@ -173,4 +174,15 @@ func firstOf(a, b error) error {
 		return a
 	}
 	return b
+}
+
+// A HeldError is a device that another weft is changing.
+type HeldError struct {
+	Device string        // HCL address
+	Holder string        // who, for people
+	Left   time.Duration // until the lease ends by itself, unless it is renewed
+}
+
+func (e *HeldError) Error() string {
+	return fmt.Sprintf("%s is held by %s for another %s at least", e.Device, e.Holder, e.Left.Round(time.Second))
 }

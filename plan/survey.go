@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -268,7 +267,7 @@ func (d *surveyed) compare(s *survey, states []State) (changed int) {
 		}
 		f := &finding{have: states[n], diff: diff}
 		if e, ok := entries[item.ID.Kind+"."+item.ID.Name]; ok && item.prune == nil && e.State != EntryAdopted {
-			f.drift = bytes.Equal(e.Applied, k.Wanted(item.Resource))
+			f.drift = k.Drifted(e, states[n])
 		}
 		d.found[n] = f
 		changed++

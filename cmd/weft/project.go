@@ -95,7 +95,7 @@ func (a *app) open(m *inventory.Model) (*project, error) {
 	if p.dialer, err = a.dialer(); err != nil {
 		return nil, err
 	}
-	fleet, diags := modules.Expand(m, modules.Env{Bundle: bundle.New(), Host: p.host, Terminal: p.terminal})
+	fleet, diags := modules.Expand(m, modules.Env{Bundle: bundle.New(), Holder: holder(), Host: p.host, Terminal: p.terminal})
 	if err := a.report(m, diags); err != nil {
 		return nil, err
 	}
@@ -103,6 +103,7 @@ func (a *app) open(m *inventory.Model) (*project, error) {
 	p.input = plan.Input{
 		Owner: m.Name, Simulated: a.lab, Version: version(), Items: fleet.Items, Devices: fleet.Devices,
 		Notes: append(fleet.Notes, prove.Notes(m)...), Inputs: m.Inputs, Sources: map[string]string{},
+		Roster: fleet.Roster, Removed: fleet.Removed, Recall: fleet.Recall,
 		Parallelism: a.parallelism, Emit: a.emit,
 	}
 	for name, text := range m.Sources {

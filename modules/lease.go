@@ -1,0 +1,173 @@
+package modules
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"weft/internal/hint"
+	"weft/internal/remote"
+	"weft/plan"
+)
+
+// A Holder says who holds a lease on a server. Alive reports whether the weft
+// that a lease names still runs; nil: only the lease's end tells.
+type Holder struct {
+	Who     string            `json:"who"`     // user@host, for people
+	Machine string            `json:"machine"` // machine id of where weft runs
+	PID     int               `json:"pid"`
+	Started string            `json:"started"` // of the process, as its system tells it
+	Alive   func(Holder) bool `json:"-"`
+}
+
+// leaseDir is on a file system that a restart empties.
+const leaseDir = "/run/weft"
+
+// A lease lasts leaseTime unless it is renewed, which happens every
+// leaseRenewal. The time is that since the server's start: its clock may jump.
+const (
+	leaseTime    = 5 * time.Minute
+	leaseRenewal = time.Minute
+)
+
+// lease keeps every other weft from changing a server, until it is released
+// or not renewed any more.
+type lease struct {
+	text  string // of the holder file: no two are the same
+	end   context.CancelFunc
+	ended sync.WaitGroup
+}
+
+// leaseFile is what the holder file holds.
+type leaseFile struct {
+	Holder
+	Owner string `json:"owner"`
+	Nonce string `json:"nonce"`
+}
+
+// takeScript takes the lease $1 for $2 seconds, in place of the one that says
+// $3, and prints the file $4.
+const takeScript = `d=` + leaseDir + `; l=$d/lease; mkdir -p "$d" || exit 1
+read -r up rest </proc/uptime; up=${up%%.*}
+if [ -n "$3" ] && [ "$(cat "$l/holder" 2>/dev/null)" = "$3" ]; then rm -rf -- "$l"; fi
+if mkdir "$l" 2>/dev/null; then printf '%s\n' "$1" >"$l/holder" && echo $((up+$2)) >"$l/until" || exit 1; echo taken
+else until=$(cat "$l/until" 2>/dev/null); echo held "$up" "${until:-never}"; cat "$l/holder" 2>/dev/null; echo; exit 0; fi
+if [ -f "$4" ]; then cat "$4"; fi`
+
+const renewScript = `l=` + leaseDir + `/lease; read -r up rest </proc/uptime; up=${up%%.*}
+if [ "$(cat "$l/holder" 2>/dev/null)" = "$1" ]; then echo $((up+$2)) >"$l/until"; else echo lost; fi`
+
+const releaseScript = `l=` + leaseDir + `/lease; if [ "$(cat "$l/holder" 2>/dev/null)" = "$1" ]; then rm -rf -- "$l"; fi`
+
+func script(text string, args ...string) remote.Cmd {
+	return remote.Cmd{Args: append([]string{"sh", "-c", text, "sh"}, args...)}
+}
+
+// take takes the lease and returns the ledger as it is now.
+func (d *server) take(ctx context.Context) (ledger []byte, err error) {
+	me := leaseFile{Holder: d.holder, Owner: d.owner, Nonce: rand.Text()}
+	raw, err := json.Marshal(me)
+	if err != nil {
+		return nil, err
+	}
+	dead := ""
+	for {
+		out, err := d.host.Run(ctx, script(takeScript, string(raw), strconv.Itoa(int(leaseTime.Seconds())), dead, ledgerPath(d.owner)))
+		if err != nil {
+			return nil, fmt.Errorf("take the lease %s/lease: %w", leaseDir, err)
+		}
+		first, rest, _ := strings.Cut(string(out.Stdout), "\n")
+		if first == "taken" {
+			d.keep(string(raw))
+			return []byte(rest), nil
+		}
+		holder, left, err := d.heldBy(first, strings.TrimSpace(rest))
+		if err != nil {
+			return nil, err
+		}
+		if dead != "" || left > 0 && !holder.dead(d.holder) {
+			return nil, d.heldError(holder, left)
+		}
+		dead = strings.TrimSpace(rest)
+	}
+}
+
+// heldBy reads the answer about somebody else's lease.
+func (d *server) heldBy(line, holder string) (leaseFile, time.Duration, error) {
+	f := strings.Fields(line)
+	var who leaseFile
+	if len(f) != 3 || f[0] != "held" {
+		return who, 0, fmt.Errorf("take the lease %s/lease: the server answers %q", leaseDir, line)
+	}
+	_ = json.Unmarshal([]byte(holder), &who) // whoever it is
+	up, err1 := strconv.Atoi(f[1])
+	until, err2 := strconv.Atoi(f[2])
+	if err1 != nil || err2 != nil { // it is just being taken
+		return who, leaseTime, nil
+	}
+	// No lease ends later than a fresh one: the figure would be none of ours.
+	return who, min(time.Duration(until-up)*time.Second, leaseTime), nil
+}
+
+// dead reports whether the holder is known to be gone: it ran on this machine.
+func (l leaseFile) dead(me Holder) bool {
+	return me.Alive != nil && l.Machine != "" && l.Machine == me.Machine && !me.Alive(l.Holder)
+}
+
+func (d *server) heldError(l leaseFile, left time.Duration) error {
+	who := l.Who
+	if who == "" {
+		who = "somebody unknown"
+	} else {
+		who += fmt.Sprintf(" (process %d, owner %s)", l.PID, l.Owner)
+	}
+	return hint.Wrap(&plan.HeldError{Device: d.name, Holder: who, Left: left},
+		"wait until it is done; if that weft is gone, the lease ends by itself, or: weft unlock '%s'", d.name)
+}
+
+// keep renews the lease until release.
+func (d *server) keep(text string) {
+	ctx, cancel := context.WithCancel(context.Background())
+	l := &lease{text: text, end: cancel}
+	host := d.host
+	l.ended.Go(func() {
+		tick := time.NewTicker(leaseRenewal)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				// A renewal that fails ends the lease early, which the next
+				// step will meet as a lost connection.
+				_, _ = host.Run(ctx, script(renewScript, text, strconv.Itoa(int(leaseTime.Seconds()))))
+			}
+		}
+	})
+	d.lease = l
+}
+
+// stop ends renewing.
+func (l *lease) stop() {
+	l.end()
+	l.ended.Wait()
+}
+
+// release gives the lease back.
+func (d *server) release(ctx context.Context) error {
+	if d.lease == nil {
+		return nil
+	}
+	d.lease.stop()
+	_, err := d.host.Run(ctx, script(releaseScript, d.lease.text))
+	d.lease = nil
+	if err != nil {
+		return fmt.Errorf("release the lease %s/lease: %w", leaseDir, err)
+	}
+	return nil
+}

@@ -1,0 +1,273 @@
+package modules
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"weft/internal/remote"
+	"weft/plan"
+)
+
+// ledgerDir holds one folder per owner.
+const ledgerDir = "/var/lib/weft"
+
+func ledgerPath(owner string) string { return ledgerDir + "/" + owner + "/ledger.json" }
+
+// ledgerFormat is the number of the ledger's format.
+const ledgerFormat = 1
+
+// A ledger is what a server remembers of what weft did to it for one owner.
+// It is readable by root only: states may hold what files held.
+type ledger struct {
+	Format  int           `json:"format"`
+	Owner   string        `json:"owner"`
+	Serial  int           `json:"serial"` // counts writes
+	Roster  []plan.Member `json:"roster"`
+	Entries []plan.Entry  `json:"entries"`
+
+	gone bool // it is to be removed; what is left alone is nobody's
+}
+
+// ledgersLook reads the ledgers of all owners at once: each after a line with
+// its path and size.
+func ledgersLook() remote.Look {
+	return remote.Look{Root: true, Args: []string{"sh", "-c",
+		`for f in ` + ledgerDir + `/*/ledger.json; do if [ -f "$f" ]; then s=$(wc -c <"$f"); echo "$f" $s; cat "$f"; echo; fi; done`}}
+}
+
+// ledgers is what a server remembers.
+type ledgers struct {
+	own     ledger
+	raw     []byte // of own, as it stands; nil: there is none
+	foreign map[string]string
+	warning string
+}
+
+// parseLedgers reads what ledgersLook printed. A ledger that cannot be read
+// owns nothing, and the warning says so.
+func parseLedgers(owner string, text []byte) ledgers {
+	l := ledgers{own: ledger{Format: ledgerFormat, Owner: owner}, foreign: map[string]string{}}
+	for len(text) > 0 {
+		line, rest, _ := bytes.Cut(text, []byte("\n"))
+		path, size, _ := strings.Cut(string(line), " ")
+		n, err := strconv.Atoi(strings.TrimSpace(size))
+		if err != nil || n < 0 || n > len(rest) {
+			l.warning = fmt.Sprintf("the ledgers in %s cannot be read: %.80q", ledgerDir, line)
+			return l
+		}
+		l.add(owner, path, rest[:n])
+		text = bytes.TrimPrefix(rest[n:], []byte("\n"))
+	}
+	return l
+}
+
+func (l *ledgers) add(owner, path string, raw []byte) {
+	var one ledger
+	err := json.Unmarshal(raw, &one)
+	mine := path == ledgerPath(owner)
+	switch {
+	case err == nil && one.Format != ledgerFormat:
+		err = fmt.Errorf("it has format %d, this weft knows %d", one.Format, ledgerFormat)
+	case err == nil && mine && one.Owner != owner:
+		err = fmt.Errorf("it is that of owner %q", one.Owner)
+	}
+	if mine {
+		l.raw = raw
+	}
+	switch {
+	case err != nil:
+		l.warning = fmt.Sprintf("the ledger %s cannot be used and owns nothing: %v; what weft did here before is not known", path, err)
+	case mine:
+		l.own = one
+	default:
+		for _, e := range one.Entries {
+			if e.State != plan.EntryAdopted {
+				l.foreign[e.Key()] = one.Owner
+			}
+		}
+	}
+}
+
+// Kept implements plan.Keeper.
+func (d *server) Kept() plan.Kept {
+	return plan.Kept{Roster: d.ledgers.own.Roster, Entries: d.ledgers.own.Entries, Foreign: d.ledgers.foreign}
+}
+
+// Restore implements plan.Keeper.
+func (d *server) Restore(e plan.Entry) (plan.Resource, error) {
+	restore, ok := kinds()[e.Kind]
+	if !ok {
+		return nil, fmt.Errorf("this weft knows no kind %q", e.Kind)
+	}
+	return restore(d, e)
+}
+
+// Drifted implements plan.Keeper.
+func (d *server) Drifted(e plan.Entry, have plan.State) bool {
+	r, err := d.Restore(e)
+	return err == nil && r.(interface{ moved(plan.State) bool }).moved(have)
+}
+
+// Belongs implements plan.Keeper.
+func (d *server) Belongs(roster []plan.Member) plan.Resource { return &belongs{d, roster} }
+
+// belongs keeps the roster in the ledger of a server.
+type belongs struct {
+	dev  *server
+	want []plan.Member // nil: the ledger itself goes
+}
+
+// Diff implements plan.Resource.
+func (b *belongs) Diff(plan.State) plan.Diff {
+	path := ledgerPath(b.dev.owner)
+	have := b.dev.ledgers.own.Roster
+	if b.want == nil {
+		if b.dev.ledgers.raw == nil {
+			return plan.Diff{}
+		}
+		return plan.Diff{Changes: []plan.Change{{Path: "ledger", Before: "kept"}}, Send: []string{"remove " + path}}
+	}
+	gone, came := missing(have, b.want), missing(b.want, have)
+	if gone == "" && came == "" {
+		return plan.Diff{}
+	}
+	return plan.Diff{
+		Changes: []plan.Change{{Path: "devices", Before: gone, After: came}},
+		Send:    []string{"put " + path + " (0600)"}, Undo: []string{"put " + path + " (0600)"},
+	}
+}
+
+// missing names what of list is not in other.
+func missing(list, other []plan.Member) string {
+	var names []string
+	for _, m := range list {
+		if !slices.Contains(other, m) {
+			names = append(names, m.Device)
+		}
+	}
+	if len(names) > 4 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:3], ", "), len(names)-3)
+	}
+	return strings.Join(names, ", ")
+}
+
+// Verify implements plan.Resource.
+func (b *belongs) Verify(context.Context) error { return nil }
+
+func (b *belongs) looks() []remote.Look               { return nil }
+func (b *belongs) parse(remote.Seen) plan.State       { return nil }
+func (b *belongs) steps(plan.State) []remote.Step     { return nil } // the ledger is written by the transaction
+func (b *belongs) undo(plan.State) []remote.Step      { return nil }
+func (b *belongs) restored(_, _ plan.State) error     { return nil }
+func (b *belongs) applied(plan.State) json.RawMessage { return nil }
+func (b *belongs) formerly(plan.State) json.RawMessage {
+	return nil
+}
+
+// next returns the ledger as it is to be while the steps are carried out: with
+// an intent for each. done turns intents into facts.
+func (l ledger) next(steps []plan.Step) ledger {
+	n := l
+	n.Serial++
+	n.Entries = slices.Clone(l.Entries)
+	for _, s := range steps {
+		if b, ok := s.Resource.(*belongs); ok {
+			n.Roster, n.gone = b.want, b.want == nil
+			continue
+		}
+		r := s.Resource.(onServer)
+		key := s.ID.Kind + "." + s.ID.Name
+		at := slices.IndexFunc(n.Entries, func(e plan.Entry) bool { return e.Key() == key })
+		if s.Prune {
+			continue // the entry stays until it is done
+		}
+		e := plan.Entry{Kind: s.ID.Kind, Name: s.ID.Name, Former: r.formerly(s.Have)}
+		if at >= 0 && n.Entries[at].State != plan.EntryAdopted {
+			e.Former = n.Entries[at].Former // before weft ever came
+		}
+		e.State, e.Applied, e.Needs, e.Place, e.Protect = plan.EntryCreating, r.applied(s.Have), s.Needs, s.Place, s.Protect
+		if at >= 0 {
+			n.Entries[at] = e
+		} else {
+			n.Entries = append(n.Entries, e)
+		}
+	}
+	return n
+}
+
+// done is the ledger after the steps are proven: what was taken back is gone,
+// also what was found gone, and what is as wanted without weft is marked as
+// adopted.
+func (l ledger) done(steps []plan.Step, seen []observation) ledger {
+	n := l
+	n.Serial++
+	n.Entries = slices.Clone(l.Entries)
+	drop := func(key string) {
+		n.Entries = slices.DeleteFunc(n.Entries, func(e plan.Entry) bool { return e.Key() == key })
+	}
+	for _, s := range steps {
+		key := s.ID.Kind + "." + s.ID.Name
+		if s.Prune {
+			drop(key)
+			continue
+		}
+		for i := range n.Entries {
+			if n.Entries[i].Key() == key {
+				n.Entries[i].State = plan.EntryCreated
+			}
+		}
+	}
+	for _, o := range seen {
+		switch r := o.resource.(type) {
+		case interface {
+			gone(plan.State) (string, bool)
+		}:
+			if key, ok := r.gone(o.state); ok {
+				drop(key)
+			}
+		case interface {
+			adopted(plan.State) (plan.Entry, bool)
+		}:
+			e, ok := r.adopted(o.state)
+			if ok && !slices.ContainsFunc(n.Entries, func(o plan.Entry) bool { return o.Key() == e.Key() }) {
+				n.Entries = append(n.Entries, e)
+			}
+		}
+	}
+	return n
+}
+
+// write replaces the ledger on the server, whole and synced.
+func (d *server) write(ctx context.Context, l ledger, host remote.Host) error {
+	path := ledgerPath(d.owner)
+	if l.gone {
+		_, err := host.Run(ctx, remote.Cmd{Args: []string{"sh", "-c", `rm -f -- "$1" && { rmdir -- "${1%/*}" 2>/dev/null || true; }`, "sh", path}})
+		if err != nil {
+			return fmt.Errorf("remove the ledger %s: %w", path, err)
+		}
+		d.ledgers.own, d.ledgers.raw = ledger{Format: ledgerFormat, Owner: d.owner}, nil
+		return nil
+	}
+	raw, err := json.Marshal(l)
+	if err != nil {
+		return fmt.Errorf("write the ledger %s: %w", path, err)
+	}
+	_, err = host.Run(ctx, remote.Cmd{Args: []string{"sh", "-c", ledgerScript, "sh", path}, Stdin: bytes.NewReader(raw), Quiet: true})
+	if err != nil {
+		return fmt.Errorf("write the ledger %s: %w", path, err)
+	}
+	d.ledgers.own, d.ledgers.raw = l, raw
+	return nil
+}
+
+// ledgerScript replaces a file by what stands on standard input. A full disk
+// leaves the old one.
+const ledgerScript = `set -e; umask 077; mkdir -p -- "${1%/*}"; cat >"$1.new"; sync "$1.new" 2>/dev/null || sync; mv -f -- "$1.new" "$1"`
+
+var errMoved = errors.New("the ledger on the device changed since it was read: another weft was at work")

@@ -1,0 +1,133 @@
+package modules
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"weft/internal/remote"
+	"weft/plan"
+)
+
+// A restorer makes the resource that takes an entry of a ledger back.
+type restorer func(*server, plan.Entry) (plan.Resource, error)
+
+// kinds are all the kinds that ledgers may name.
+func kinds() map[string]restorer {
+	return map[string]restorer{
+		"mtu":     restorable[MTU],
+		"address": restorable[Address],
+		"pfc":     restorable[PFC],
+		"ets":     restorable[ETS],
+		"dscp":    restorable[DSCP],
+		"file":    restorable[File],
+		"pool":    restorable[Pool],
+		"agent":   restorable[Agent],
+	}
+}
+
+func restorable[T any, K kind[T]](dev *server, e plan.Entry) (plan.Resource, error) {
+	r := &restoration[T, K]{dev: dev, key: e.Key(), half: e.State == plan.EntryCreating}
+	if e.Applied == nil {
+		return nil, fmt.Errorf("it does not say what was applied")
+	}
+	if err := json.Unmarshal(e.Applied, &r.last); err != nil {
+		return nil, fmt.Errorf("what was applied: %w", err)
+	}
+	if e.Former != nil {
+		if err := json.Unmarshal(e.Former, &r.former); err != nil {
+			return nil, fmt.Errorf("what was there before: %w", err)
+		}
+	}
+	return r, nil
+}
+
+// restoration leads a resource back to what was there before weft came. It
+// touches only what is still as weft left it.
+type restoration[T any, K kind[T]] struct {
+	dev    *server
+	key    string
+	last   K    // what weft made of it
+	former K    // nil: there was nothing
+	half   bool // weft may have been cut off while making it
+}
+
+func (r *restoration[T, K]) looks() []remote.Look { return r.last.Looks() }
+
+func (r *restoration[T, K]) parse(seen remote.Seen) plan.State {
+	return (&resource[T, K]{want: r.last}).parse(seen)
+}
+
+// Diff implements plan.Resource.
+func (r *restoration[T, K]) Diff(have plan.State) plan.Diff {
+	if no, ok := have.(refused); ok {
+		return plan.Diff{Left: "it cannot be taken back: " + no.err.Error()}
+	}
+	h, _ := have.(K)
+	if h == nil && r.former == nil {
+		return plan.Diff{}
+	}
+	d := plan.Diff{Changes: r.former.Diff(h)}
+	if len(d.Changes) == 0 {
+		return plan.Diff{}
+	}
+	if r.moved(have) {
+		return plan.Diff{Left: "somebody changed it since weft applied it: it is not taken back"}
+	}
+	steps := r.former.Steps(h)
+	if len(steps) == 0 {
+		return plan.Diff{Left: "it cannot be taken back: nothing leads to what was there before"}
+	}
+	d.Send, d.Undo = show(steps), show(h.Steps(r.former))
+	return d
+}
+
+// moved reports whether somebody changed the resource since. What was cut off
+// half way may also be, in part, what it was before.
+func (r *restoration[T, K]) moved(have plan.State) bool {
+	h, ok := have.(K)
+	if !ok || h == nil {
+		return !r.half || r.former != nil
+	}
+	since := r.last.Diff(h)
+	if !r.half || len(since) == 0 {
+		return len(since) > 0
+	}
+	if r.former == nil {
+		return true
+	}
+	was := map[string]bool{}
+	for _, c := range r.former.Diff(h) {
+		was[c.Path] = true // differs from what was there before, too
+	}
+	for _, c := range since {
+		if was[c.Path] {
+			return true
+		}
+	}
+	return false
+}
+
+// gone reports whether nothing of it is there any more.
+func (r *restoration[T, K]) gone(have plan.State) (key string, ok bool) {
+	d := r.Diff(have)
+	return r.key, d.Empty() && d.Left == ""
+}
+
+// Verify implements plan.Resource: commit has read that it is gone.
+func (r *restoration[T, K]) Verify(context.Context) error { return nil }
+
+func (r *restoration[T, K]) steps(have plan.State) []remote.Step {
+	h, _ := have.(K)
+	return r.former.Steps(h)
+}
+
+func (r *restoration[T, K]) undo(have plan.State) []remote.Step {
+	h, _ := have.(K)
+	return h.Steps(r.former)
+}
+
+func (r *restoration[T, K]) restored(have, now plan.State) error { return sameState[T, K](have, now) }
+
+func (r *restoration[T, K]) applied(plan.State) json.RawMessage  { return encode[T](r.last) }
+func (r *restoration[T, K]) formerly(plan.State) json.RawMessage { return encode[T](r.former) }

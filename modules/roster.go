@@ -1,0 +1,59 @@
+package modules
+
+import (
+	"fmt"
+	"time"
+
+	"weft/internal/hint"
+	"weft/inventory"
+	"weft/plan"
+)
+
+// patience is how long services may take until they answer as wanted.
+const patience = 30 * time.Second
+
+func (x *expansion) newServer(s *inventory.Server) *server {
+	return &server{
+		name: s.Addr, machineID: s.MachineID, dial: x.env.Host(s), patience: patience,
+		owner: x.model.Name, holder: x.env.Holder,
+	}
+}
+
+// roster lists the devices of the owner, which every ledger holds, and says
+// what becomes of those that only ledgers know.
+func (x *expansion) roster() {
+	name := func(c *inventory.Connection) string {
+		if c == nil {
+			return ""
+		}
+		return c.Addr
+	}
+	x.fleet.Roster = []plan.Member{}
+	for _, s := range x.model.Switches {
+		if !s.Unmanaged {
+			x.fleet.Roster = append(x.fleet.Roster, plan.Member{Device: s.Addr, Kind: "switch", Host: s.Host, Connection: name(s.Connection)})
+		}
+	}
+	for _, s := range x.model.Servers {
+		x.fleet.Roster = append(x.fleet.Roster, plan.Member{Device: s.Addr, Kind: "server", Host: s.Host, Connection: name(s.Connection)})
+	}
+	for _, r := range x.model.Removed {
+		x.fleet.Removed = append(x.fleet.Removed, plan.Removed{From: r.From, Forget: r.Mode == "forget", Range: r.Range})
+	}
+	x.fleet.Recall = x.recall
+}
+
+// recall makes a device of a server that stands in ledgers only.
+func (x *expansion) recall(m plan.Member) (plan.Device, error) {
+	s := &inventory.Server{Block: inventory.Block{Addr: m.Device}, OS: "linux", Host: m.Host}
+	for _, c := range x.model.Connections {
+		if c.Addr == m.Connection {
+			s.Connection = c
+		}
+	}
+	if m.Connection != "" && s.Connection == nil {
+		return nil, hint.Wrap(fmt.Errorf("it was reached by %s, which is not declared", m.Connection),
+			"put that connection block back until the device is taken back")
+	}
+	return x.newServer(s), nil
+}
