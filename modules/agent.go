@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"strings"
@@ -20,9 +21,11 @@ import (
 // enabled and running with exactly those.
 type Agent struct {
 	Name   string         // weft-target
-	Bundle *bundle.Bundle // where executables come from; nil when observed
+	Bundle *bundle.Bundle `json:"-"` // where executables come from; nil when observed
 	Config string         // text of agent.ConfigPath; "" where the agent is no service
 	Unit   string         // text of agent.Unit; "" likewise
+
+	source *bundle.Bundle // where a restoration finds what its undo installs
 
 	// Observed, and for Binary and Running* also what is wanted.
 	Platform      string // "linux-amd64"
@@ -67,9 +70,14 @@ func (a *Agent) Parse(s remote.Seen) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	have := &Agent{Name: a.Name, Platform: platform(string(out))}
-	if _, err := a.executable(have); err != nil {
-		return nil, err
+	have := &Agent{Name: a.Name, Platform: platform(string(out)), source: a.source}
+	if a.Bundle != nil {
+		have.source = a.Bundle
+	}
+	if a.Bundle != nil {
+		if _, err := a.executable(have); err != nil {
+			return nil, err
+		}
 	}
 	exe, err := file(s, l.binary)
 	if err != nil {
@@ -118,11 +126,32 @@ type executable struct {
 	sum     string
 }
 
+// from implements sourced.
+func (a *Agent) from(b *bundle.Bundle) { a.source = b }
+
 // executable is what must be installed on the platform that was observed.
 func (a *Agent) executable(have *Agent) (executable, error) {
+	from := a.Bundle
+	if from == nil {
+		from = a.source
+	}
+	if from == nil {
+		return executable{}, errors.New("it was observed, and no bundle of weft goes with it")
+	}
 	system, machine, _ := strings.Cut(have.Platform, "-")
-	content, sum, err := a.Bundle.Open(system, machine, a.Name)
+	content, sum, err := from.Open(system, machine, a.Name)
 	return executable{content, sum}, err
+}
+
+// Goal implements goal: what weft installs says which bytes it will be.
+func (a *Agent) Goal(have *Agent) *Agent {
+	exe, _ := a.executable(have) // Parse has refused platforms without one
+	g := *a
+	g.Bundle, g.Platform, g.Binary = nil, have.Platform, exe.sum
+	if a.service() {
+		g.Enabled, g.Active, g.RunningBinary, g.RunningConfig = true, true, exe.sum, sum(a.Config)
+	}
+	return &g
 }
 
 // Diff implements kind.
@@ -197,21 +226,33 @@ func (a *Agent) Steps(have *Agent) []remote.Step {
 // restore leads back to what was observed before.
 func (a *Agent) restore(now *Agent) []remote.Step {
 	var steps []remote.Step
-	service := now.service()
+	service := now.service() || a.service()
 	if service && !a.Active {
 		steps = append(steps, run("systemctl", "stop", agent.Unit))
 	}
 	if service && !a.Enabled {
 		steps = append(steps, run("systemctl", "disable", agent.Unit))
 	}
-	if a.Binary == "" {
+	ours, err := a.executable(a)
+	installed := now.Binary
+	if now.Bundle != nil {
+		installed = ours.sum
+	}
+	switch {
+	case a.Binary == installed:
+	case a.Binary == "":
 		steps = append(steps, remote.Step{Del: a.path()})
-	} else if exe, err := now.executable(a); err != nil || exe.sum != a.Binary {
+	case err == nil && ours.sum == a.Binary:
+		steps = append(steps, put(a.path(), 0o755, ours.content))
+	default:
 		steps = append(steps, run("mv", "-f", a.path()+".previous", a.path()))
 	}
 	if service {
 		steps = append(steps, putBack(agent.ConfigPath, 0o600, a.Config),
 			putBack(agent.UnitPath+agent.Unit, 0o644, a.Unit), run("systemctl", "daemon-reload"))
+	}
+	if service && a.Enabled && !now.wants(now.Enabled) {
+		steps = append(steps, run("systemctl", "enable", agent.Unit))
 	}
 	if service && a.Active {
 		steps = append(steps, run("systemctl", "restart", agent.Unit))

@@ -97,36 +97,13 @@ func (d *server) take(ctx context.Context) (ledger []byte, err error) {
 	}
 }
 
-// heldBy reads the answer about somebody else's lease.
-func (d *server) heldBy(line, holder string) (leaseFile, time.Duration, error) {
-	f := strings.Fields(line)
-	var who leaseFile
-	if len(f) != 3 || f[0] != "held" {
-		return who, 0, fmt.Errorf("take the lease %s/lease: the server answers %q", leaseDir, line)
-	}
-	_ = json.Unmarshal([]byte(holder), &who) // whoever it is
-	up, err1 := strconv.Atoi(f[1])
-	until, err2 := strconv.Atoi(f[2])
-	if err1 != nil || err2 != nil { // it is just being taken
-		return who, leaseTime, nil
-	}
-	// No lease ends later than a fresh one: the figure would be none of ours.
-	return who, min(time.Duration(until-up)*time.Second, leaseTime), nil
-}
-
 // dead reports whether the holder is known to be gone: it ran on this machine.
 func (l leaseFile) dead(me Holder) bool {
 	return me.Alive != nil && l.Machine != "" && l.Machine == me.Machine && !me.Alive(l.Holder)
 }
 
 func (d *server) heldError(l leaseFile, left time.Duration) error {
-	who := l.Who
-	if who == "" {
-		who = "somebody unknown"
-	} else {
-		who += fmt.Sprintf(" (process %d, owner %s)", l.PID, l.Owner)
-	}
-	return hint.Wrap(&plan.HeldError{Device: d.name, Holder: who, Left: left},
+	return hint.Wrap(&plan.HeldError{Device: d.name, Holder: l.describe(), Left: left},
 		"wait until it is done; if that weft is gone, the lease ends by itself, or: weft unlock '%s'", d.name)
 }
 

@@ -128,7 +128,7 @@ func (b *belongs) Diff(plan.State) plan.Diff {
 	path := ledgerPath(b.dev.owner)
 	have := b.dev.ledgers.own.Roster
 	if b.want == nil {
-		if b.dev.ledgers.raw == nil {
+		if b.dev.ledgers.raw == nil || b.dev.leaves {
 			return plan.Diff{}
 		}
 		return plan.Diff{Changes: []plan.Change{{Path: "ledger", Before: "kept"}}, Send: []string{"remove " + path}}

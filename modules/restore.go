@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"weft/internal/bundle"
 	"weft/internal/remote"
 	"weft/plan"
 )
@@ -26,6 +27,9 @@ func kinds() map[string]restorer {
 	}
 }
 
+// sourced is a kind that needs weft's bundle to put back what it took away.
+type sourced interface{ from(*bundle.Bundle) }
+
 func restorable[T any, K kind[T]](dev *server, e plan.Entry) (plan.Resource, error) {
 	r := &restoration[T, K]{dev: dev, key: e.Key(), half: e.State == plan.EntryCreating}
 	if e.Applied == nil {
@@ -33,6 +37,9 @@ func restorable[T any, K kind[T]](dev *server, e plan.Entry) (plan.Resource, err
 	}
 	if err := json.Unmarshal(e.Applied, &r.last); err != nil {
 		return nil, fmt.Errorf("what was applied: %w", err)
+	}
+	if s, ok := any(r.last).(sourced); ok {
+		s.from(dev.bundle)
 	}
 	if e.Former != nil {
 		if err := json.Unmarshal(e.Former, &r.former); err != nil {

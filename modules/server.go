@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"weft/internal/bundle"
 	"weft/internal/hint"
 	"weft/internal/remote"
 	"weft/plan"
@@ -27,6 +28,7 @@ type server struct {
 
 	owner  string // whose ledger is kept; "": none is, nor is a lease taken
 	holder Holder
+	bundle *bundle.Bundle // what undoing the removal of an agent installs
 
 	host    remote.Host
 	close   func() error
@@ -245,7 +247,7 @@ func (d *server) forget(ctx context.Context) error {
 	if d.lease == nil { // nothing was begun
 		return nil
 	}
-	d.before.gone = d.before.Serial == 0 // there was none
+	d.leaves, d.before.gone = false, d.before.Serial == 0 // there was none
 	d.before.Serial = d.ledgers.own.Serial + 1
 	return errors.Join(d.write(ctx, d.before, d.host), d.release(ctx))
 }

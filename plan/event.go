@@ -39,6 +39,7 @@ const (
 	EventRollback      EventType = "rollback"       // a device was put back, or could not be
 	EventProbe         EventType = "probe_result"   // one measured pair
 	EventVerdict       EventType = "verdict"        // the judgement of a validation
+	EventLease         EventType = "lease"          // who holds a device
 	EventHeartbeat     EventType = "heartbeat"      // still alive
 	EventRunSummary    EventType = "run_summary"    // last of a stream
 )

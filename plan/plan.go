@@ -138,19 +138,31 @@ type Refusal struct {
 }
 
 // Counts is a plan in numbers. Resources is the sum of Changed, Converged,
-// Refused and Unread.
+// Refused, Left and Unread.
 type Counts struct {
 	Resources int            `json:"resources"`
 	Changed   int            `json:"changed"`
+	Pruned    int            `json:"pruned"` // of Changed: no longer declared, taken back
 	Converged int            `json:"converged"`
 	Refused   int            `json:"refused"`
+	Left      int            `json:"left"`      // not as they should be, and left alone
 	Unread    int            `json:"unread"`    // on devices that could not be opened or read
 	ByImpact  map[Impact]int `json:"by_impact"` // changed resources by their worst impact
 }
 
 // Counts counts the plan.
 func (p *Plan) Counts() Counts {
-	c := Counts{Changed: len(p.Steps), Refused: len(p.Refusals), ByImpact: map[Impact]int{}}
+	c := Counts{Changed: len(p.Steps), ByImpact: map[Impact]int{}}
+	for _, r := range p.Refusals {
+		if r.ID.Kind != ledgerKind { // else it is about a device
+			c.Refused++
+		}
+	}
+	for _, l := range p.Left {
+		if l.ID.Kind != "" {
+			c.Left++
+		}
+	}
 	for _, d := range p.Devices {
 		c.Resources += d.Items
 		if d.Error != "" {
@@ -159,8 +171,11 @@ func (p *Plan) Counts() Counts {
 	}
 	for _, s := range p.Steps {
 		c.ByImpact[s.Impact()]++
+		if s.Prune {
+			c.Pruned++
+		}
 	}
-	c.Converged = c.Resources - c.Changed - c.Refused - c.Unread
+	c.Converged = c.Resources - c.Changed - c.Refused - c.Left - c.Unread
 	return c
 }
 

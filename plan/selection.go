@@ -1,22 +1,31 @@
 package plan
 
+import "slices"
+
 // A Selection narrows a plan to a part of the items. The zero value is all.
 // An address in it is that of a device, of a block with all of its instances,
 // of a module, or device/kind.name of one resource.
 type Selection struct {
 	Target  []string `json:"target,omitempty"`  // only these, and what they need
 	Exclude []string `json:"exclude,omitempty"` // not these, nor what needs them
+	Only    []ID     `json:"only,omitempty"`    // these and nothing else
 }
 
-func (s Selection) narrow() bool { return len(s.Target)+len(s.Exclude) > 0 }
+func (s Selection) narrow() bool { return len(s.Target)+len(s.Exclude)+len(s.Only) > 0 }
 
 // picks reports whether the resource is selected by its own name.
 func (s Selection) picks(id ID) bool {
+	if s.Only != nil {
+		return slices.Contains(s.Only, id)
+	}
 	return (len(s.Target) == 0 || names(s.Target, id)) && !names(s.Exclude, id)
 }
 
 // device reports whether a whole device is selected.
 func (s Selection) device(address string) bool {
+	if s.Only != nil {
+		return slices.ContainsFunc(s.Only, func(id ID) bool { return id.Device == address })
+	}
 	for _, t := range s.Exclude {
 		if covers(t, address) {
 			return false
@@ -46,6 +55,12 @@ func (in *Input) chosen() []bool {
 	if !in.Select.narrow() {
 		for i := range chosen {
 			chosen[i] = true
+		}
+		return chosen
+	}
+	if in.Select.Only != nil {
+		for i, item := range in.Items {
+			chosen[i] = slices.Contains(in.Select.Only, item.ID)
 		}
 		return chosen
 	}

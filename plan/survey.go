@@ -225,8 +225,17 @@ func (s *survey) addKept(in *Input, own *ownership, d *surveyed) error {
 		roster.Resource = k.Belongs(nil)
 		roster.last = true
 	default:
-		roster.Resource = k.Belongs(in.Roster)
-		roster.last = slices.ContainsFunc(k.Kept().Roster, func(m Member) bool { return !own.members[m.Device] })
+		want := slices.Clone(in.Roster)
+		for _, m := range k.Kept().Roster {
+			switch {
+			case own.members[m.Device]:
+			case in.removed(m.Device) != nil:
+				roster.last = true // to be forgotten when it is done
+			default:
+				want = append(want, m) // until somebody says what becomes of it
+			}
+		}
+		roster.Resource = k.Belongs(want)
 	}
 	if roster.last {
 		d.items = slices.Concat(orphans, d.items, []Item{roster})
@@ -301,12 +310,24 @@ func (s *survey) join(in *Input) error {
 		}
 	}
 	for _, item := range in.Items { // in the order of the input, not of the devices
-		if _, ok := mine[item.ID]; ok {
+		if m, ok := mine[item.ID]; ok && m.prune == nil {
 			middle = append(middle, item)
 		}
 	}
+	// The devices that are removed lose their ledgers before others forget them.
+	slices.SortStableFunc(last, func(a, b Item) int {
+		switch {
+		case s.removed(a) == s.removed(b):
+			return 0
+		case s.removed(a):
+			return -1
+		}
+		return 1
+	})
 	for i := range last {
-		last[i].Needs = s.takenBack()
+		if !s.removed(last[i]) {
+			last[i].Needs = s.takenBack()
+		}
 	}
 	s.items = slices.Concat(first, middle, last)
 	if in.Select.narrow() {
@@ -337,13 +358,18 @@ func (s *survey) join(in *Input) error {
 	return nil
 }
 
-// takenBack lists what is taken back on devices that are removed: a ledger
-// forgets a device only after that.
+// removed reports whether an item is on a device that is removed.
+func (s *survey) removed(item Item) bool {
+	return slices.ContainsFunc(s.devices, func(d *surveyed) bool { return d.removed && d.address == item.ID.Device })
+}
+
+// takenBack lists what is done on devices that are removed: a ledger forgets a
+// device only after that.
 func (s *survey) takenBack() []ID {
 	var ids []ID
 	for _, d := range s.devices {
 		for _, item := range d.items {
-			if d.removed && item.prune != nil {
+			if d.removed {
 				ids = append(ids, item.ID)
 			}
 		}

@@ -22,6 +22,7 @@ import (
 
 func (a *app) applyCmd() *cobra.Command {
 	var approve bool
+	var f planFlags
 	cmd := &cobra.Command{
 		Use: "apply [FILE]", Short: "Carry out a plan", Args: counted(cobra.MaximumNArgs(1)),
 		Long: `apply carries out a saved plan, or makes one and asks. It does what the plan says
@@ -30,14 +31,14 @@ changed. A device that fails is put back as it was.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			a.begin(cmd)
 			if len(args) == 1 {
-				return a.applyFile(cmd.Context(), args[0])
+				return a.applyFile(cmd.Context(), args[0], f)
 			}
-			p, made, err := a.plan(cmd.Context())
+			p, made, err := a.plan(cmd.Context(), f)
 			if err != nil {
 				return err
 			}
 			defer p.Close()
-			if err := a.planned(made, planFlags{}); err != nil || len(made.Steps) == 0 {
+			if err := a.planned(made, f); err != nil || len(made.Steps) == 0 {
 				return err
 			}
 			if err := a.allowed(p.model); err != nil {
@@ -50,6 +51,9 @@ changed. A device that fails is put back as it was.`,
 		},
 	}
 	cmd.Flags().BoolVar(&approve, "auto-approve", false, "do not ask")
+	f.scope(cmd)
+	cmd.Flags().BoolVar(&f.destroy, "destroy", false, "take back everything that weft did")
+	cmd.Flags().StringArrayVar(&f.allowDestroy, "allow-destroy", nil, "allow this resource (device/kind.name) to lose data; may be repeated")
 	return cmd
 }
 
@@ -80,9 +84,15 @@ func (a *app) ask(approve bool) error {
 }
 
 // applyFile carries out a saved plan on the inventory text saved with it.
-func (a *app) applyFile(ctx context.Context, path string) error {
+func (a *app) applyFile(ctx context.Context, path string, f planFlags) error {
 	saved, err := readPlan(path)
 	if err != nil {
+		return err
+	}
+	if len(f.target)+len(f.exclude) > 0 || f.destroy || f.unreachable == "skip" {
+		return usage(errors.New("a saved plan says what is done: --target, --exclude, --destroy and --unreachable do not go with it"))
+	}
+	if err := f.allowed(saved); err != nil {
 		return err
 	}
 	if saved.Simulated != a.lab {
@@ -107,6 +117,7 @@ func (a *app) applyFile(ctx context.Context, path string) error {
 		return err
 	}
 	defer p.Close()
+	p.input.AllowDestroy = f.allowDestroy
 	return a.apply(ctx, p, saved)
 }
 
@@ -133,8 +144,8 @@ func (a *app) apply(ctx context.Context, p *project, made *plan.Plan) error {
 	return &codeError{applied(res, err), err}
 }
 
-// hold keeps a second apply of this directory out. Leases on the devices,
-// which would keep out those of other directories, are not there yet.
+// hold keeps a second apply of this directory out before it reads anything.
+// Those of other directories are kept out by the leases on the devices.
 func (a *app) hold() (*os.File, error) {
 	if err := os.MkdirAll(filepath.Join(a.dir, ".weft"), 0o700); err != nil {
 		return nil, fmt.Errorf("lock: %w", err)

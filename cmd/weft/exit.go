@@ -27,12 +27,12 @@ const (
 const exitHelp = `Exit codes:
   0  done
   1  error, nothing was changed
-  2  changes present (plan --detailed-exitcode)
+  2  changes present (plan --detailed-exitcode, drift)
   3  validation failed
   4  devices were changed and restoring is not proven
   5  rolled back, and proven
   6  plan stale
-  7  another apply is at work
+  7  another apply is at work (its lease: weft unlock)
   8  device unreachable, or the wrong device
   9  inconclusive
   64 usage
@@ -103,6 +103,7 @@ func applied(r *plan.Result, err error) int {
 	var stale *plan.StaleError
 	var unreachable *plan.UnreachableError
 	var wrong *plan.WrongDeviceError
+	var held *plan.HeldError
 	switch {
 	case err == nil:
 		return exitDone
@@ -118,6 +119,8 @@ func applied(r *plan.Result, err error) int {
 	switch {
 	case errors.As(err, &unreachable), errors.As(err, &wrong):
 		return exitUnreachable
+	case errors.As(err, &held):
+		return exitHeld
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted
 	}

@@ -2,29 +2,88 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"weft/internal/hint"
 	"weft/internal/view"
 	"weft/plan"
 )
 
+// planFlags say which plan is made, and how it is shown.
 type planFlags struct {
 	out      string
 	detailed bool
-	lines    bool
+	show     view.Options
+
+	target, exclude []string
+	destroy         bool
+	maxImpact       string
+	unreachable     string
+	allowDestroy    []string
+}
+
+// scope adds the flags that plan, apply and drift share.
+func (f *planFlags) scope(cmd *cobra.Command) {
+	s := cmd.Flags()
+	s.StringArrayVar(&f.target, "target", nil, "only this device, block or resource (device/kind.name), with what it needs; may be repeated")
+	s.StringArrayVar(&f.exclude, "exclude", nil, "not this device, block or resource, nor what needs it; may be repeated")
+	s.StringVar(&f.unreachable, "unreachable", "fail", "fail, or skip: go on without devices that cannot be reached, and what needs them")
+	s.StringVar(&f.maxImpact, "max-impact", "", "refuse a plan with a worse impact: none, traffic, link-flap, reboot or data-loss")
+	s.BoolVar(&f.show.Lines, "show-config", false, "also show the exact lines that would be sent, and their undo")
+	s.BoolVar(&f.show.Concise, "concise", false, "leave out devices that answered, and what is described without effect")
+}
+
+// narrow applies the flags to what a plan is made of.
+func (f *planFlags) narrow(in *plan.Input) error {
+	in.Select = plan.Selection{Target: f.target, Exclude: f.exclude}
+	in.Destroy, in.AllowDestroy = f.destroy, f.allowDestroy
+	switch f.unreachable {
+	case "", "fail":
+	case "skip":
+		in.SkipUnreachable = true
+	default:
+		return usage(fmt.Errorf("--unreachable: there are fail and skip, and not %q", f.unreachable))
+	}
+	if _, err := f.impact(); err != nil {
+		return err
+	}
+	if f.destroy && len(f.target)+len(f.exclude) > 0 {
+		return usage(errors.New("--destroy takes back everything: --target and --exclude do not go with it"))
+	}
+	if list := in.Unmatched(); len(list) > 0 {
+		return usage(hint.Wrap(fmt.Errorf("%s: nothing is declared at that address", strings.Join(list, ", ")),
+			"addresses are those that weft plan prints, such as server.node[\"st1\"] or server.node[\"st1\"]/mtu.p0"))
+	}
+	return nil
+}
+
+// impact is the worst impact that is allowed.
+func (f *planFlags) impact() (worst plan.Impact, err error) {
+	if f.maxImpact == "" {
+		return plan.ImpactDataLoss, nil
+	}
+	if err := worst.UnmarshalText([]byte(f.maxImpact)); err != nil {
+		return 0, usage(fmt.Errorf("--max-impact: %w", err))
+	}
+	return worst, nil
 }
 
 func (a *app) planCmd() *cobra.Command {
 	var f planFlags
 	cmd := &cobra.Command{
 		Use: "plan", Short: "Read every device and show what would change", Args: exactly(),
-		Long: "plan reads every device, compares it with the files and shows the difference.\nIt changes nothing.",
+		Long: `plan reads every device, compares it with the files and shows the difference.
+It changes nothing. What weft did before and the files no longer declare is
+taken back: only what weft itself created or changed, and only as long as
+nobody else has changed it since.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a.begin(cmd)
-			p, made, err := a.plan(cmd.Context())
+			p, made, err := a.plan(cmd.Context(), f)
 			if err != nil {
 				return err
 			}
@@ -32,14 +91,15 @@ func (a *app) planCmd() *cobra.Command {
 			return a.planned(made, f)
 		},
 	}
+	f.scope(cmd)
 	cmd.Flags().StringVar(&f.out, "out", "", "save the plan to a file for weft apply and weft show")
 	cmd.Flags().BoolVar(&f.detailed, "detailed-exitcode", false, "exit 2 when there are changes")
-	cmd.Flags().BoolVar(&f.lines, "show-config", false, "also show the exact lines that would be sent, and their undo")
+	cmd.Flags().BoolVar(&f.destroy, "destroy", false, "plan to take back everything that weft did")
 	return cmd
 }
 
 // plan loads, opens and plans. The project is open when there is no error.
-func (a *app) plan(ctx context.Context) (*project, *plan.Plan, error) {
+func (a *app) plan(ctx context.Context, f planFlags) (*project, *plan.Plan, error) {
 	m, err := a.load()
 	if err != nil {
 		return nil, nil, err
@@ -48,10 +108,13 @@ func (a *app) plan(ctx context.Context) (*project, *plan.Plan, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	made, err := plan.Make(ctx, p.input)
+	err = f.narrow(&p.input)
+	var made *plan.Plan
+	if err == nil {
+		made, err = plan.Make(ctx, p.input)
+	}
 	if err != nil {
-		p.Close()
-		return nil, nil, err
+		return nil, nil, errors.Join(err, p.Close())
 	}
 	return p, made, nil
 }
@@ -59,22 +122,47 @@ func (a *app) plan(ctx context.Context) (*project, *plan.Plan, error) {
 // planned shows and saves a plan and says how the command ends.
 func (a *app) planned(p *plan.Plan, f planFlags) error {
 	if !a.json {
-		view.Plan(a.stdout, p, view.Options{Style: a.style(a.stdout), Lines: f.lines})
+		f.show.Style = a.style(a.stdout)
+		view.Plan(a.stdout, p, f.show)
 	}
 	if f.out != "" {
 		if err := save(p, f.out); err != nil {
 			return err
 		}
 	}
+	if err := f.allowed(p); err != nil {
+		return err
+	}
 	switch {
-	case len(p.Unreachable()) > 0:
+	case len(p.Unreachable()) > 0 && !p.Skip:
 		return &quietError{exitUnreachable}
 	case len(p.Refusals) > 0:
 		return &quietError{exitError}
 	case f.detailed && len(p.Steps) > 0:
 		return &quietError{exitChanges}
+	case f.detailed && len(p.Unreachable()) > 0:
+		return &quietError{exitUnreachable}
 	}
 	return nil
+}
+
+// allowed refuses a plan with a worse impact than --max-impact.
+func (f *planFlags) allowed(p *plan.Plan) error {
+	worst, err := f.impact()
+	if err != nil {
+		return err
+	}
+	var over []string
+	for _, s := range p.Steps {
+		if s.Impact() > worst {
+			over = append(over, fmt.Sprintf("%s (%s)", s.ID, s.Impact()))
+		}
+	}
+	if over == nil {
+		return nil
+	}
+	return hint.Wrap(fmt.Errorf("%d steps have a worse impact than %s, the first is %s", len(over), worst, over[0]),
+		"leave them out with --exclude, or allow more with --max-impact")
 }
 
 // save writes a plan file whole or not at all, for its owner only.

@@ -14,30 +14,60 @@ import (
 // Options say how much of a plan is shown.
 type Options struct {
 	Style
-	Lines bool // also the exact lines that would be sent, and their undo
+	Lines   bool // also the exact lines that would be sent, and their undo
+	Concise bool // neither devices that answered nor what has no effect
 }
 
 // Plan shows a plan: devices, then the changes with equal ones folded, worst
 // impact first, then what has no effect yet, then the sum.
 func Plan(w io.Writer, p *plan.Plan, o Options) {
 	Heading(w, o.Style, "plan", p.Owner, p.Simulated)
-	planDevices(w, p, o.Style)
+	planDevices(w, p, o)
 	for _, g := range fold(p.Steps) {
 		g.show(w, o)
 	}
 	refusals(w, p, o.Style)
-	notes(w, p.Notes, o.Style)
+	leftAlone(w, p.Left, o.Style)
+	if !o.Concise {
+		notes(w, p.Notes, o.Style)
+	}
 	fmt.Fprintf(w, "\n%s\n", o.dress(bold, Sum(p)))
+}
+
+// Drift shows the part of a plan that sets right what somebody changed, and
+// says how much else there is to do.
+func Drift(w io.Writer, p *plan.Plan, pending int, o Options) {
+	Heading(w, o.Style, "drift", p.Owner, p.Simulated)
+	planDevices(w, p, o)
+	for _, g := range fold(p.Steps) {
+		g.show(w, o)
+	}
+	leftAlone(w, p.Left, o.Style)
+	sum := fmt.Sprintf("Drift: %s changed since weft applied it.", count(len(p.Steps), "resource was", "resources were"))
+	if len(p.Steps) == 0 && len(p.Unreachable()) == 0 {
+		sum = "No drift: what weft applied is as it was applied."
+	}
+	if pending > 0 {
+		sum += fmt.Sprintf(" %s declared and not applied yet: see weft plan.", count(pending, "change is", "changes are"))
+	}
+	fmt.Fprintf(w, "\n%s\n", o.dress(bold, sum))
 }
 
 // Sum is a plan in one line.
 func Sum(p *plan.Plan) string {
 	c := p.Counts()
 	if p.Empty() {
-		return fmt.Sprintf("Nothing to do: all of %s on %s as declared.",
-			count(c.Resources, "resource", "resources"), count(len(p.Devices), "device", "devices"))
+		text := fmt.Sprintf("Nothing to do: all of %s on %s as declared",
+			count(c.Resources-c.Left, "resource", "resources"), count(len(p.Devices), "device", "devices"))
+		if c.Left > 0 {
+			text += fmt.Sprintf("; %d left alone", c.Left)
+		}
+		return text + "."
 	}
-	parts := []string{fmt.Sprintf("%d to change", c.Changed)}
+	parts := []string{fmt.Sprintf("%d to change", c.Changed-c.Pruned)}
+	if c.Pruned > 0 {
+		parts[0] += fmt.Sprintf(", %d to take back", c.Pruned)
+	}
 	for i := plan.ImpactDataLoss; i > plan.ImpactNone; i-- {
 		if n := c.ByImpact[i]; n > 0 {
 			parts[0] += fmt.Sprintf(", %d with impact %s", n, i)
@@ -47,6 +77,9 @@ func Sum(p *plan.Plan) string {
 	if c.Refused > 0 {
 		parts = append(parts, fmt.Sprintf("%d refused", c.Refused))
 	}
+	if c.Left > 0 {
+		parts = append(parts, fmt.Sprintf("%d left alone", c.Left))
+	}
 	if c.Unread > 0 {
 		parts = append(parts, fmt.Sprintf("%d not read", c.Unread))
 	}
@@ -55,7 +88,7 @@ func Sum(p *plan.Plan) string {
 
 // planDevices shows which devices answered; those that say the same of
 // themselves share a line.
-func planDevices(w io.Writer, p *plan.Plan, s Style) {
+func planDevices(w io.Writer, p *plan.Plan, o Options) {
 	var order []string
 	alike := map[string][]plan.PlannedDevice{}
 	for _, d := range p.Devices {
@@ -72,7 +105,9 @@ func planDevices(w io.Writer, p *plan.Plan, s Style) {
 		for i, d := range devices {
 			names[i] = d.Address
 		}
-		planDevice(w, devices[0], strings.Join(names, ", "), s)
+		if d := devices[0]; !o.Concise || d.Error != "" || len(d.Identity.Warnings) > 0 {
+			planDevice(w, d, few(names), o.Style)
+		}
 	}
 }
 
@@ -95,6 +130,15 @@ func planDevice(w io.Writer, d plan.PlannedDevice, names string, s Style) {
 	}
 }
 
+// few lists names, and of a large number only the first.
+func few(names []string) string {
+	const most = 12
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}
+
 // A group is steps of one kind that change the same things.
 type group struct {
 	kind  string
@@ -107,7 +151,7 @@ func fold(steps []plan.PlannedStep) []*group {
 	var groups []*group
 	at := map[string]*group{}
 	for _, s := range steps {
-		key := s.ID.Kind + fmt.Sprint(s.Changes)
+		key := fmt.Sprint(s.ID.Kind, s.Prune, s.Changes)
 		g := at[key]
 		if g == nil {
 			g = &group{kind: s.ID.Kind}
@@ -124,7 +168,14 @@ func fold(steps []plan.PlannedStep) []*group {
 
 func (g *group) show(w io.Writer, o Options) {
 	impact := g.steps[0].Impact()
+	if g.kind == "ledger" {
+		g.ledger(w, o)
+		return
+	}
 	mark := o.dress(yellow, "~")
+	if g.steps[0].Prune {
+		mark = o.dress(red, "-") + " no longer declared:"
+	}
 	fmt.Fprintf(w, "\n%s %s  %s  %s\n", mark, o.dress(bold, g.kind), g.where(), o.dress(faint, "impact "+impact.String()))
 	width := 0
 	for _, c := range g.steps[0].Changes {
@@ -147,6 +198,25 @@ func (g *group) show(w io.Writer, o Options) {
 	}
 }
 
+// ledger shows in one line what devices learn about which devices there are.
+func (g *group) ledger(w io.Writer, o Options) {
+	devices := count(len(g.steps), "server", "servers")
+	for _, c := range g.steps[0].Changes {
+		text := devices + " will remember which devices are ours"
+		switch {
+		case c.Path != "devices":
+			text = "what weft did is forgotten on " + devices
+		case c.Before != "" && c.After != "":
+			text = fmt.Sprintf("%s will remember %s instead of %s as ours", devices, c.After, c.Before)
+		case c.Before != "":
+			text = fmt.Sprintf("%s will forget %s", devices, c.Before)
+		case c.After != "":
+			text = fmt.Sprintf("%s will remember as ours: %s", devices, c.After)
+		}
+		fmt.Fprintf(w, "\n%s %s  %s  %s\n", o.dress(yellow, "~"), o.dress(bold, "ledger"), text, o.dress(faint, "impact none"))
+	}
+}
+
 // where names the resources of a group: the device once, its names after it.
 func (g *group) where() string {
 	var order []string
@@ -160,7 +230,7 @@ func (g *group) where() string {
 	for i, d := range order {
 		order[i] = d + " " + strings.Join(names[d], " ")
 	}
-	text := strings.Join(order, ", ")
+	text := few(order)
 	if len(g.steps) > 1 {
 		text = fmt.Sprintf("%d: %s", len(g.steps), text)
 	}
@@ -180,6 +250,20 @@ func refusals(w io.Writer, p *plan.Plan, s Style) {
 		if r.Hint != "" {
 			fmt.Fprintf(w, "  hint  %s\n", r.Hint)
 		}
+	}
+}
+
+func leftAlone(w io.Writer, list []plan.LeftAlone, s Style) {
+	if len(list) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "\n%s\n", s.dress(bold, "Left alone"))
+	for _, l := range list {
+		name := l.Device
+		if l.ID.Kind != "" {
+			name = l.ID.String()
+		}
+		fmt.Fprintf(w, "  %s  %s\n", name, l.Text)
 	}
 }
 

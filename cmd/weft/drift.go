@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"weft/internal/view"
+	"weft/plan"
+)
+
+func (a *app) driftCmd() *cobra.Command {
+	var f planFlags
+	cmd := &cobra.Command{
+		Use: "drift", Short: "Show what somebody changed since weft applied it", Args: exactly(),
+		Long: `drift compares what weft applied, which every server remembers in its ledger,
+with what is there now. What the files declare and nobody has applied yet is no
+drift: weft plan shows that. It changes nothing, and exits 2 when there is any.
+--out saves the plan that sets right what has drifted, and nothing else.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			a.begin(cmd)
+			return a.drift(cmd.Context(), f)
+		},
+	}
+	f.scope(cmd)
+	cmd.Flags().StringVar(&f.out, "out", "", "save the plan that sets it right, for weft apply")
+	return cmd
+}
+
+func (a *app) drift(ctx context.Context, f planFlags) error {
+	p, made, err := a.plan(ctx, f)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	pending := 0
+	if pending, err = made.OnlyDrift(); err != nil {
+		return err
+	}
+	if !a.json {
+		f.show.Style = a.style(a.stdout)
+		view.Drift(a.stdout, made, pending, f.show)
+	}
+	if f.out != "" && len(made.Steps) > 0 {
+		if err := save(made, f.out); err != nil {
+			return err
+		}
+	}
+	switch {
+	case len(made.Unreachable()) > 0 && !made.Skip:
+		return &quietError{exitUnreachable}
+	case len(made.Steps) > 0:
+		a.emit(plan.Event{Type: plan.EventDiagnostic, Level: "warn", Message: fmt.Sprintf("%d resources have drifted", len(made.Steps)),
+			Data: map[string]any{"drifted": len(made.Steps)}})
+		return &quietError{exitChanges}
+	}
+	return nil
+}

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"weft/internal/hint"
+	"weft/modules"
+	"weft/plan"
+)
+
+func (a *app) unlockCmd() *cobra.Command {
+	var force bool
+	cmd := &cobra.Command{
+		Use: "unlock [DEVICE...]", Short: "Show who holds servers, and with --force let them go",
+		Long: `unlock shows the leases on servers: an apply holds each server that it changes, so
+that no second one changes it at the same time. A lease of a weft that died ends
+by itself within five minutes. --force ends the leases on the named servers now:
+be sure that their holder is gone.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			a.begin(cmd)
+			if force && len(args) == 0 {
+				return usage(errors.New("--force: name the devices, such as server.node[\"st1\"]"))
+			}
+			return a.unlock(cmd.Context(), args, force)
+		},
+	}
+	cmd.Flags().BoolVar(&force, "force", false, "end the leases on the named devices")
+	return cmd
+}
+
+func (a *app) unlock(ctx context.Context, names []string, force bool) error {
+	m, err := a.load()
+	if err != nil {
+		return err
+	}
+	p, err := a.open(m)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	if len(names) == 0 {
+		names = slices.Sorted(maps.Keys(p.fleet.Devices))
+	}
+	var failed []error
+	for _, name := range names {
+		dev := p.fleet.Devices[name]
+		if dev == nil {
+			return usage(hint.Wrap(fmt.Errorf("%s is no device of these files", name), "weft plan prints their names"))
+		}
+		if err := a.unlockOne(ctx, name, dev, force); err != nil {
+			failed = append(failed, fmt.Errorf("%s: %w", name, err))
+		}
+	}
+	if failed != nil {
+		return &codeError{exitUnreachable, errors.Join(failed...)}
+	}
+	return nil
+}
+
+func (a *app) unlockOne(ctx context.Context, name string, dev plan.Device, force bool) error {
+	l, err := modules.ReadLease(ctx, dev)
+	if err != nil {
+		return err
+	}
+	text := "is held by nobody"
+	if l != nil {
+		text = fmt.Sprintf("is held by %s; the lease ends in %s unless it is renewed", l.Holder, max(l.Left, 0).Round(time.Second))
+		if l.Left <= 0 {
+			text = fmt.Sprintf("was held by %s; the lease has ended", l.Holder)
+		}
+	}
+	if l != nil && force {
+		if err := modules.BreakLease(ctx, dev, l); err != nil {
+			return err
+		}
+		text = fmt.Sprintf("is free: it was held by %s", l.Holder)
+	}
+	if a.json {
+		a.emit(plan.Event{Type: plan.EventLease, Device: name, Message: name + " " + text, Data: map[string]any{"lease": l}})
+		return nil
+	}
+	_, err = fmt.Fprintln(a.stdout, name, text)
+	return err
+}

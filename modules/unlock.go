@@ -1,0 +1,88 @@
+package modules
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"weft/plan"
+)
+
+// A Lease is one that a server shows.
+type Lease struct {
+	Holder string        `json:"holder"` // who, for people
+	Owner  string        `json:"owner"`
+	Left   time.Duration `json:"left_ns"` // until it ends by itself; not positive: it has
+	text   string
+}
+
+const showScript = `l=` + leaseDir + `/lease; [ -d "$l" ] || exit 0
+read -r up rest </proc/uptime; echo held "${up%%.*}" "$(cat "$l/until" 2>/dev/null || echo never)"; cat "$l/holder" 2>/dev/null; echo`
+
+const breakScript = `l=` + leaseDir + `/lease; if [ "$(cat "$l/holder" 2>/dev/null)" = "$1" ]; then rm -rf -- "$l"; else echo moved; fi`
+
+// ReadLease opens a device and says who holds it; nil: nobody, or it is of a
+// sort that has no leases.
+func ReadLease(ctx context.Context, dev plan.Device) (*Lease, error) {
+	d, ok := dev.(*server)
+	if !ok {
+		return nil, nil
+	}
+	if _, err := d.Open(ctx); err != nil {
+		return nil, err
+	}
+	out, err := d.host.Run(ctx, script(showScript))
+	if err != nil {
+		return nil, fmt.Errorf("read the lease %s/lease: %w", leaseDir, err)
+	}
+	if len(out.Stdout) == 0 {
+		return nil, nil
+	}
+	first, rest, _ := strings.Cut(string(out.Stdout), "\n")
+	text := strings.TrimSpace(rest)
+	who, left, err := d.heldBy(strings.Replace(first, "never", "-", 1), text)
+	if err != nil {
+		return nil, err
+	}
+	return &Lease{Holder: who.describe(), Owner: who.Owner, Left: left, text: text}, nil
+}
+
+// BreakLease takes a lease away from its holder, if it is still that one.
+func BreakLease(ctx context.Context, dev plan.Device, l *Lease) error {
+	out, err := dev.(*server).host.Run(ctx, script(breakScript, l.text))
+	if err == nil && len(out.Stdout) > 0 {
+		err = fmt.Errorf("it has another holder by now")
+	}
+	if err != nil {
+		return fmt.Errorf("break the lease %s/lease: %w", leaseDir, err)
+	}
+	return nil
+}
+
+// heldBy reads the answer about somebody's lease.
+func (d *server) heldBy(line, holder string) (leaseFile, time.Duration, error) {
+	f := strings.Fields(line)
+	var who leaseFile
+	if len(f) != 3 || f[0] != "held" {
+		return who, 0, fmt.Errorf("take the lease %s/lease: the server answers %q", leaseDir, line)
+	}
+	_ = json.Unmarshal([]byte(holder), &who) // whoever it is
+	up, err1 := strconv.Atoi(f[1])
+	until, err2 := strconv.Atoi(f[2])
+	if err1 != nil || err2 != nil { // it is just being taken
+		return who, leaseTime, nil
+	}
+	// No lease ends later than a fresh one: the figure would be none of ours.
+	return who, min(time.Duration(until-up)*time.Second, leaseTime), nil
+}
+
+// describe names the holder for people.
+func (l leaseFile) describe() string {
+	if l.Who == "" {
+		return "somebody unknown"
+	}
+	return fmt.Sprintf("%s (process %d, owner %s)", l.Who, l.PID, l.Owner)
+}
