@@ -53,7 +53,7 @@ type leaseFile struct {
 // takeScript takes the lease $1 for $2 seconds, in place of the one that says
 // $3, and prints the file $4.
 const takeScript = `d=` + leaseDir + `; l=$d/lease; mkdir -p "$d" || exit 1
-read -r up rest </proc/uptime; up=${up%%.*}
+read -r up rest </proc/uptime || exit 1; up=${up%%.*}
 if [ -n "$3" ] && [ "$(cat "$l/holder" 2>/dev/null)" = "$3" ]; then rm -rf -- "$l"; fi
 if mkdir "$l" 2>/dev/null; then printf '%s\n' "$1" >"$l/holder" && echo $((up+$2)) >"$l/until" || exit 1; echo taken
 else until=$(cat "$l/until" 2>/dev/null); echo held "$up" "${until:-never}"; cat "$l/holder" 2>/dev/null; echo; exit 0; fi

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 const (
@@ -138,8 +139,9 @@ func (i *iface) flags() []string {
 func (s *Server) render() rendered {
 	r := rendered{}
 	s.mu.Lock()
-	bootID := s.bootID
+	bootID, up := s.bootID, time.Since(s.booted).Seconds()
 	s.mu.Unlock()
+	r.file("/proc/uptime", fmt.Sprintf("%.2f %.2f", up, up)) // proc(5): since the boot, and idle
 	r.file("/proc/sys/kernel/random/boot_id", bootID)
 	r.file("/proc/sys/kernel/hostname", s.spec.Name)
 	r.file("/proc/sys/kernel/ostype", s.kernel)

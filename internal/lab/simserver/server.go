@@ -59,6 +59,7 @@ type Server struct {
 
 	mu       sync.Mutex
 	bootID   string
+	booted   time.Time
 	ifaces   []*iface // the loopback first
 	units    map[string]*unit
 	password bool // sudo asks for a password
@@ -145,6 +146,7 @@ func (s *Server) boot() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.bootID = strings.Join([]string{h[:8], h[8:12], h[12:16], h[16:20], h[20:]}, "-")
+	s.booted = time.Now()
 	s.ifaces = s.newInterfaces()
 }
 
