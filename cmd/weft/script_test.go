@@ -49,12 +49,33 @@ func TestScript(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":               exits,
 			"sub":                 substitute,
+			"without":             without,
 			"swap-host-key":       swapHostKey,
 			"runs-embedded-agent": runsEmbeddedAgent,
 			"kill-target":         killTarget,
 		},
 		RequireExplicitExec: false,
 	})
+}
+
+// without takes top-level blocks out of a file: without FILE 'server "a"'...
+func without(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: without FILE HEADER...")
+	}
+	text := ts.ReadFile(args[0])
+	for _, header := range args[1:] {
+		from := strings.Index(text, "\n"+header+" {\n")
+		if from < 0 {
+			ts.Fatalf("%s has no %s", args[0], header)
+		}
+		size := strings.Index(text[from:], "\n}\n")
+		if size < 0 {
+			ts.Fatalf("%s: %s does not end", args[0], header)
+		}
+		text = text[:from+1] + text[from+size+len("\n}\n"):]
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o600))
 }
 
 // exits runs a command and demands its exit code: exits 3 weft verify.
@@ -83,7 +104,7 @@ func substitute(ts *testscript.TestScript, neg bool, args []string) {
 	if !strings.Contains(text, args[1]) {
 		ts.Fatalf("%s does not hold %q", args[0], args[1])
 	}
-	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Replace(text, args[1], args[2], 1)), 0o644))
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Replace(text, args[1], strings.ReplaceAll(args[2], `\n`, "\n"), 1)), 0o644))
 }
 
 // swapHostKey gives a machine in known_hosts the key of another one.
