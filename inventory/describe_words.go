@@ -18,7 +18,7 @@ func descriptions() map[string]string {
 // yet: plan refuses them. A value of an attribute follows =.
 func unmanaged() []string {
 	return []string{
-		"*.protect", "*.ignore_drift", "removed",
+		"*.protect", "*.ignore_drift",
 		"server.sysctl", "server.kernel_module", "server.package", "server.service", "server.command",
 		"switch.adopt", "switch.safety.commit_method", "target.engine=nvmet", "target.engine=external",
 	}

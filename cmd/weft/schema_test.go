@@ -16,7 +16,6 @@ func notYet() map[string]string {
 	return map[string]string{
 		"*.protect":              `protect = true`,
 		"*.ignore_drift":         `ignore_drift = [host]`,
-		"removed":                "\nremoved {\n from = switch.gone\n mode = \"forget\"\n}",
 		"server.sysctl":          `sysctl "vm.swappiness" { value = "1" }`,
 		"server.kernel_module":   `kernel_module "nvmet" {}`,
 		"server.package":         `package "nvme-cli" {}`,
