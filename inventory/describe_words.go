@@ -19,7 +19,6 @@ func descriptions() map[string]string {
 func unmanaged() []string {
 	return []string{
 		"*.protect", "*.ignore_drift",
-		"server.sysctl", "server.kernel_module", "server.package", "server.service", "server.command",
 		"switch.adopt", "switch.safety.commit_method", "target.engine=nvmet", "target.engine=external",
 	}
 }

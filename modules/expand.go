@@ -3,7 +3,6 @@ package modules
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 
 	"github.com/hashicorp/hcl/v2"
@@ -231,10 +230,7 @@ func (x *expansion) server(s *inventory.Server) {
 		}
 		x.nics[r] = append(ready, x.nicQoS(d, r, wired)...)
 	}
-	x.laterParts(s)
-	for _, f := range s.FileBlocks {
-		x.add(id("file", f.Path), on(d, &File{Path: f.Path, Mode: fs.FileMode(f.Mode), Content: []byte(f.Content), Secret: f.Secret}), f.Range)
-	}
+	x.generic(d, s)
 }
 
 func (x *expansion) pool(p *inventory.Pool) {

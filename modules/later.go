@@ -1,7 +1,6 @@
 package modules
 
 import (
-	"fmt"
 	"strings"
 
 	"weft/inventory"
@@ -28,28 +27,6 @@ func (x *expansion) later() {
 		if len(b.IgnoreDrift) > 0 {
 			x.refuse(b.At("ignore_drift"), b.Addr, "ignore_drift")
 		}
-	}
-}
-
-// laterParts refuses the blocks in a server of which no kind takes care yet.
-func (x *expansion) laterParts(s *inventory.Server) {
-	part := func(b *inventory.Block, kind, name string) {
-		x.refuse(b.Range, s.Addr, fmt.Sprintf("%s %q", kind, name))
-	}
-	for _, p := range s.Sysctls {
-		part(&p.Block, "sysctl", p.Key)
-	}
-	for _, p := range s.KernelModules {
-		part(&p.Block, "kernel_module", p.Name)
-	}
-	for _, p := range s.Packages {
-		part(&p.Block, "package", p.Name)
-	}
-	for _, p := range s.Services {
-		part(&p.Block, "service", p.Name)
-	}
-	for _, p := range s.Commands {
-		part(&p.Block, "command", p.Name)
 	}
 }
 

@@ -24,6 +24,12 @@ func kinds() map[string]restorer {
 		"file":    restorable[File],
 		"pool":    restorable[Pool],
 		"agent":   restorable[Agent],
+
+		"sysctl":        restorable[Sysctl],
+		"kernel_module": restorable[KernelModule],
+		"package":       restorable[Package],
+		"service":       restorable[Service],
+		"command":       restorable[Command],
 	}
 }
 

@@ -16,11 +16,6 @@ func notYet() map[string]string {
 	return map[string]string{
 		"*.protect":              `protect = true`,
 		"*.ignore_drift":         `ignore_drift = [host]`,
-		"server.sysctl":          `sysctl "vm.swappiness" { value = "1" }`,
-		"server.kernel_module":   `kernel_module "nvmet" {}`,
-		"server.package":         `package "nvme-cli" {}`,
-		"server.service":         `service "chronyd" {}`,
-		"server.command":         "command \"c\" {\n run = [\"true\"]\n creates = \"/x\"\n}",
 		"server.os=esxi":         `os = "esxi"`,
 		"server.os=windows":      `os = "windows"`,
 		"target.engine=nvmet":    "\ntarget \"t\" {\n engine = \"nvmet\"\n transport = [\"tcp\"]\n server = server.s\n portals = [server.s.rnic.p0]\n subsystem \"s\" { nqn = \"nqn.2026-11.net.example:s\" }\n}",

@@ -63,6 +63,7 @@ func (s *Server) Reboot() {
 		}
 	}
 	s.boot()
+	s.bootSoftware()
 	s.mu.Lock()
 	s.units = map[string]*unit{}
 	s.mu.Unlock()

@@ -140,6 +140,7 @@ func (s *Server) render() rendered {
 	r := rendered{}
 	s.mu.Lock()
 	bootID, up := s.bootID, time.Since(s.booted).Seconds()
+	s.renderSoftware(r)
 	s.mu.Unlock()
 	r.file("/proc/uptime", fmt.Sprintf("%.2f %.2f", up, up)) // proc(5): since the boot, and idle
 	r.file("/proc/sys/kernel/random/boot_id", bootID)

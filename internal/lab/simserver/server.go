@@ -62,6 +62,7 @@ type Server struct {
 	booted   time.Time
 	ifaces   []*iface // the loopback first
 	units    map[string]*unit
+	software software
 	password bool // sudo asks for a password
 	slow     time.Duration
 	closed   bool
@@ -89,6 +90,7 @@ func New(n *Network, spec Spec) (*Server, error) {
 	}
 	s.tree = &tree{root: root, render: s.render}
 	s.boot()
+	s.bootSoftware()
 	if err := s.install(); err != nil {
 		_ = root.Close()
 		return nil, fmt.Errorf("making the files of simulated server %s: %w", spec.Name, err)

@@ -215,7 +215,7 @@ func tools() map[string]tool {
 		"readlink": readlink, "realpath": realpath, "rm": rm, "rmdir": rmdir, "setsid": passOn, "sh": shTool,
 		"sha256sum": sha256sum, "sleep": sleep, "sort": sortTool, "stat": stat, "sudo": sudo, "sync": syncTool,
 		"systemctl": systemctl, "tail": tail, "tee": tee, "timeout": timeout, "touch": touch, "uname": unameTool,
-		"wc": wc, "whoami": whoami,
+		"wc": wc, "whoami": whoami, "apt-get": aptGet, "dpkg": dpkg, "dpkg-query": dpkgQuery, "grep": grep,
 	} {
 		list[name] = tool{run, bin}
 	}
@@ -223,6 +223,8 @@ func tools() map[string]tool {
 		list[name] = tool{builtin, bin}
 	}
 	list["dcb"] = tool{dcb, sbin}
+	list["sysctl"] = tool{sysctl, sbin}
+	list["modprobe"] = tool{modprobe, sbin}
 	list["ip"] = tool{ip, append(bin, sbin...)}
 	return list
 }

@@ -1,0 +1,324 @@
+//go:build unix
+
+package simserver
+
+import (
+	"bufio"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// software is what a simulated server has beside its NICs: parameters and
+// modules of its kernel, which a reboot forgets, and packages.
+type software struct {
+	sysctls  map[string]string            // by path below /proc/sys
+	modules  map[string]map[string]string // those loaded, with their parameters
+	packages map[string]string            // version by name
+}
+
+// bootSysctls are the parameters that the simulated kernel has, with the
+// values of a fresh Debian 13: sysctl -a in one.
+func bootSysctls() map[string]string {
+	return map[string]string{
+		"net/core/rmem_max": "212992", "net/core/wmem_max": "212992", "net/core/netdev_max_backlog": "1000",
+		"net/ipv4/tcp_rmem": "4096\t131072\t6291456", "net/ipv4/tcp_wmem": "4096\t16384\t4194304",
+		"net/ipv4/conf/all/arp_ignore": "0", "net/ipv4/conf/all/arp_announce": "0", "net/ipv4/conf/all/rp_filter": "0",
+		"vm/swappiness": "60", "vm/nr_hugepages": "0", "kernel/numa_balancing": "0",
+	}
+}
+
+// modulesOfKernel are those that can be loaded, with their parameters' values
+// when none is given.
+func modulesOfKernel() map[string]map[string]string {
+	return map[string]map[string]string{
+		"nvmet": {}, "nvmet_tcp": {}, "nvmet_rdma": {}, "nvme_fabrics": {}, "nvme_tcp": {}, "nvme_rdma": {},
+		"nvme_core": {"multipath": "Y", "max_retries": "5"}, "rdma_rxe": {}, "siw": {}, "8021q": {},
+		"bonding": {"max_bonds": "1", "mode": ""},
+	}
+}
+
+// repository are the packages that can be had, with their versions; the
+// second word is a unit that the package brings.
+func repository() map[string][2]string {
+	return map[string][2]string{
+		"nvme-cli": {"2.13-2", ""}, "rdma-core": {"56.1-1", ""}, "ethtool": {"1:6.14.2-1", ""}, "fio": {"3.39-1", ""},
+		"chrony": {"4.6.1-3", "chrony.service"}, "irqbalance": {"1.9.4-1", "irqbalance.service"},
+	}
+}
+
+// bootSoftware forgets what a reboot forgets, and does what the files in /etc
+// ask for at boot.
+func (s *Server) bootSoftware() {
+	v := s.rootView()
+	w := software{sysctls: bootSysctls(), modules: map[string]map[string]string{}, packages: s.software.packages}
+	if w.packages == nil {
+		w.packages = map[string]string{"rdma-core": repository()["rdma-core"][0]}
+	}
+	s.mu.Lock()
+	s.software = w
+	s.mu.Unlock()
+	for _, line := range confLines(v, "/etc/modules-load.d") {
+		_ = s.loadModule(line) // one that is not there is left out, as at a real boot
+	}
+	for _, line := range confLines(v, "/etc/sysctl.d") {
+		if k, value, ok := strings.Cut(line, "="); ok {
+			k = sysctlPath(strings.TrimSpace(k))
+			s.mu.Lock()
+			if _, known := s.software.sysctls[k]; known {
+				s.software.sysctls[k] = strings.TrimSpace(value)
+			}
+			s.mu.Unlock()
+		}
+	}
+}
+
+// confLines are the lines of the files *.conf in a directory, in the order of
+// their names, without comments.
+func confLines(v view, dir string) []string {
+	var lines []string
+	infos, err := v.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	slices.SortFunc(infos, func(a, b fs.FileInfo) int { return strings.Compare(a.Name(), b.Name()) })
+	for _, i := range infos {
+		if path.Ext(i.Name()) != ".conf" {
+			continue
+		}
+		text, err := v.ReadFile(dir + "/" + i.Name())
+		if err != nil {
+			continue
+		}
+		for in := bufio.NewScanner(strings.NewReader(string(text))); in.Scan(); {
+			if line := strings.TrimSpace(in.Text()); line != "" && !strings.HasPrefix(line, "#") {
+				lines = append(lines, line)
+			}
+		}
+	}
+	return lines
+}
+
+// loadModule loads a module with the options in /etc/modprobe.d. The caller
+// holds nothing.
+func (s *Server) loadModule(name string) error {
+	folder := strings.ReplaceAll(name, "-", "_")
+	params, ok := modulesOfKernel()[folder]
+	if !ok {
+		return fmt.Errorf("FATAL: Module %s not found in directory /lib/modules/%s", name, kernelRelease)
+	}
+	for _, line := range confLines(s.rootView(), "/etc/modprobe.d") {
+		f := strings.Fields(line)
+		if len(f) < 3 || f[0] != "options" || strings.ReplaceAll(f[1], "-", "_") != folder {
+			continue
+		}
+		for _, o := range f[2:] {
+			k, value, _ := strings.Cut(o, "=")
+			if _, known := params[k]; known {
+				params[k] = value
+			}
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.software.modules[folder] == nil {
+		s.software.modules[folder] = params
+	}
+	return nil
+}
+
+// renderSoftware shows the kernel's part. The caller holds s.mu.
+func (s *Server) renderSoftware(r rendered) {
+	for k, value := range s.software.sysctls {
+		r.file("/proc/sys/"+k, value)
+	}
+	r.dir("/sys/module")
+	for name, params := range s.software.modules {
+		r.dir("/sys/module/" + name)
+		for k, value := range params {
+			r.file("/sys/module/"+name+"/parameters/"+k, value)
+		}
+	}
+}
+
+// sysctlPath is where a parameter stands below /proc/sys; sysctl(8): the first
+// separator tells which one is meant.
+func sysctlPath(key string) string {
+	if i := strings.IndexAny(key, "./"); i >= 0 && key[i] == '.' {
+		return strings.NewReplacer(".", "/", "/", ".").Replace(key)
+	}
+	return key
+}
+
+// sysctl is a part of procps's: sysctl [-n] KEY, sysctl [-q] -w KEY=VALUE.
+func sysctl(x *call) int {
+	opts, args, ok := x.options("nqw", map[string]rune{"values": 'n', "quiet": 'q', "write": 'w'})
+	if !ok || len(args) != 1 {
+		return x.notSimulated(1)
+	}
+	key, value, sets := strings.Cut(args[0], "=")
+	at := sysctlPath(key)
+	s := x.server
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now, known := s.software.sysctls[at]
+	switch {
+	case !known:
+		fmt.Fprintf(x.stderr, "sysctl: cannot stat /proc/sys/%s: No such file or directory\n", at)
+		return 1
+	case sets && !x.user.root:
+		fmt.Fprintf(x.stderr, "sysctl: permission denied on key \"%s\"\n", key)
+		return 1
+	case sets && strings.TrimFunc(value, func(r rune) bool { return r >= '0' && r <= '9' || r == ' ' || r == '\t' }) != "":
+		fmt.Fprintf(x.stderr, "sysctl: setting key \"%s\": Invalid argument\n", key)
+		return 1
+	case sets:
+		s.software.sysctls[at] = strings.Join(strings.Fields(value), "\t")
+		now = value
+	}
+	switch {
+	case opts.has('q') && sets:
+	case opts.has('n'):
+		fmt.Fprintln(x.stdout, now)
+	default:
+		fmt.Fprintf(x.stdout, "%s = %s\n", key, now)
+	}
+	return 0
+}
+
+// modprobe is a part of kmod's: modprobe [-r] NAME.
+func modprobe(x *call) int {
+	opts, args, ok := x.options("rq", map[string]rune{"remove": 'r', "quiet": 'q'})
+	if !ok || len(args) != 1 {
+		return x.notSimulated(1)
+	}
+	if !x.user.root {
+		return x.errorf("ERROR: could not insert '%s': Operation not permitted", args[0])
+	}
+	if !opts.has('r') {
+		if err := x.server.loadModule(args[0]); err != nil {
+			return x.errorf("%v", err)
+		}
+		return 0
+	}
+	s := x.server
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	folder := strings.ReplaceAll(args[0], "-", "_")
+	if _, known := modulesOfKernel()[folder]; !known {
+		return x.errorf("FATAL: Module %s not found.", args[0])
+	}
+	for other := range s.software.modules { // nvmet_tcp holds nvmet
+		if strings.HasPrefix(other, folder+"_") {
+			return x.errorf("FATAL: Module %s is in use.", folder)
+		}
+	}
+	delete(s.software.modules, folder)
+	return 0
+}
+
+// dpkgQuery answers dpkg-query -W -f FORMAT NAME for the format that shows
+// state and version.
+func dpkgQuery(x *call) int {
+	opts, args, ok := x.options("Wf:", map[string]rune{"show": 'W', "showformat": 'f'})
+	if !ok || !opts.has('W') || len(args) != 1 || opts.last('f') != `${db:Status-Status} ${Version}\n` {
+		return x.notSimulated(2)
+	}
+	x.server.mu.Lock()
+	version, ok := x.server.software.packages[args[0]]
+	x.server.mu.Unlock()
+	if !ok {
+		return x.errorf("no packages found matching %s", args[0])
+	}
+	fmt.Fprintf(x.stdout, "installed %s\n", version)
+	return 0
+}
+
+// aptGet is a part of apt's: apt-get … install NAME[=VERSION].
+func aptGet(x *call) int {
+	opts, args, ok := x.options("qyo:", map[string]rune{"no-install-recommends": 'R', "no-remove": 'M', "allow-downgrades": 'D', "option": 'o', "quiet": 'q', "yes": 'y'})
+	if !ok || len(args) != 2 || args[0] != "install" || !opts.has('y') {
+		return x.notSimulated(100)
+	}
+	if !x.user.root {
+		fmt.Fprintln(x.stderr, "E: Could not open lock file /var/lib/dpkg/lock-frontend - open (13: Permission denied)")
+		return 100
+	}
+	name, version, pinned := strings.Cut(args[1], "=")
+	has, known := repository()[name]
+	switch {
+	case !known:
+		fmt.Fprintf(x.stderr, "E: Unable to locate package %s\n", name)
+		return 100
+	case pinned && version != has[0]:
+		fmt.Fprintf(x.stderr, "E: Version '%s' for '%s' was not found\n", version, name)
+		return 100
+	}
+	return x.unpack(name, has)
+}
+
+func (x *call) unpack(name string, has [2]string) int {
+	s := x.server
+	if has[1] != "" {
+		unit := "[Unit]\nDescription=" + name + " (SIMULATED)\n[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=/bin/true\n[Install]\nWantedBy=multi-user.target\n"
+		if err := s.rootView().WriteFile(unitDir+"/"+has[1], []byte(unit), 0o644); err != nil {
+			fmt.Fprintf(x.stderr, "dpkg: error processing archive %s: %s\n", name, strerror(err))
+			return 100
+		}
+		s.daemonReload()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.software.packages = maps.Clone(s.software.packages)
+	s.software.packages[name] = has[0]
+	return 0
+}
+
+// dpkg is a part of dpkg's: dpkg --remove NAME.
+func dpkg(x *call) int {
+	opts, args, ok := x.options("r", map[string]rune{"remove": 'r'})
+	if !ok || !opts.has('r') || len(args) != 1 {
+		return x.notSimulated(2)
+	}
+	if !x.user.root {
+		return x.errorf("error: requested operation requires superuser privilege")
+	}
+	s := x.server
+	s.mu.Lock()
+	delete(s.software.packages, args[0])
+	s.mu.Unlock()
+	if unit := repository()[args[0]][1]; unit != "" {
+		_ = s.rootView().Remove(unitDir + "/" + unit) // removed by hand before
+		s.daemonReload()
+	}
+	return 0
+}
+
+// grep is a part of grep's: grep -qs PATTERN FILE.
+func grep(x *call) int {
+	opts, args, ok := x.options("qs", map[string]rune{"quiet": 'q', "no-messages": 's'})
+	if !ok || !opts.has('q') || len(args) != 2 {
+		return x.notSimulated(2)
+	}
+	pattern, err := regexp.CompilePOSIX(args[0])
+	if err != nil {
+		return x.notSimulated(2)
+	}
+	text, err := x.view().ReadFile(x.abs(args[1]))
+	if err != nil {
+		if !opts.has('s') {
+			x.errorf("%s: %s", args[1], strerror(err))
+		}
+		return 2
+	}
+	for line := range strings.Lines(string(text)) {
+		if pattern.MatchString(strings.TrimSuffix(line, "\n")) {
+			return 0
+		}
+	}
+	return 1
+}

@@ -1,0 +1,53 @@
+package modules
+
+import (
+	"context"
+
+	"weft/internal/remote"
+	"weft/plan"
+)
+
+// Command runs one command where it has not done its work.
+type Command struct {
+	Run     []string // an argument vector; no shell reads it
+	Creates string   // a file that is there afterwards, or
+	Unless  []string // a command that succeeds then
+	Undo    []string `json:",omitempty"` // takes it back; none: it cannot be taken back
+	Done    bool
+}
+
+func (c *Command) look() remote.Look {
+	if c.Creates != "" {
+		return remote.Look{Args: []string{"test", "-e", c.Creates}, Root: true}
+	}
+	return remote.Look{Args: c.Unless, Root: true}
+}
+
+// Looks implements kind.
+func (c *Command) Looks() []remote.Look { return []remote.Look{c.look()} }
+
+// Parse implements kind.
+func (c *Command) Parse(s remote.Seen) (*Command, error) {
+	have := *c
+	have.Done = s.Of(c.look()).Code == 0
+	return &have, nil
+}
+
+// Diff implements kind.
+func (c *Command) Diff(have *Command) []plan.Change {
+	return change("done", have.Done, c.Done, plan.ImpactNone)
+}
+
+// Steps implements kind.
+func (c *Command) Steps(have *Command) []remote.Step {
+	switch {
+	case c.Done && !have.Done:
+		return []remote.Step{run(c.Run...)}
+	case have.Done && !c.Done && len(c.Undo) > 0:
+		return []remote.Step{run(c.Undo...)}
+	}
+	return nil
+}
+
+// Verify implements kind: the file, or the other command, is its proof.
+func (c *Command) Verify(context.Context, remote.Host) error { return nil }

@@ -1,0 +1,154 @@
+package modules
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"weft/internal/remote"
+	"weft/plan"
+)
+
+// KernelModule keeps one module of the kernel loaded, now and after a restart,
+// with its parameters.
+type KernelModule struct {
+	Name    string
+	Options map[string]string // parameters as they are in force
+	Loaded  bool              // or built into the kernel
+
+	Load string // text of the file that loads it at boot; "" is no such file of weft's
+	Conf string // text of the file with its parameters; "" likewise
+}
+
+func newKernelModule(name string, options map[string]string) *KernelModule {
+	m := &KernelModule{Name: name, Options: options, Loaded: true, Load: name + "\n"}
+	if len(options) > 0 {
+		m.Conf = "options " + name
+		for _, k := range slices.Sorted(maps.Keys(options)) {
+			m.Conf += " " + k + "=" + options[k]
+		}
+		m.Conf += "\n"
+	}
+	return m
+}
+
+// folder is what the kernel calls the module: it knows no dashes.
+func (m *KernelModule) folder() string {
+	return "/sys/module/" + strings.ReplaceAll(m.Name, "-", "_")
+}
+
+// isLoaded succeeds for a module that is loaded or built in.
+const isLoaded = `test -d "$1" || grep -qs "/$2[.]ko" "/lib/modules/$(uname -r)/modules.builtin"`
+
+type moduleLooks struct {
+	loaded, load, conf remote.Look
+	options            map[string]remote.Look
+}
+
+func (m *KernelModule) looks() moduleLooks {
+	l := moduleLooks{
+		loaded:  remote.Look{Args: []string{"sh", "-c", isLoaded, "sh", m.folder(), m.Name}},
+		load:    remote.Look{File: "/etc/modules-load.d/weft-" + m.Name + ".conf"},
+		conf:    remote.Look{File: "/etc/modprobe.d/weft-" + m.Name + ".conf"},
+		options: map[string]remote.Look{},
+	}
+	for k := range m.Options {
+		l.options[k] = remote.Look{File: m.folder() + "/parameters/" + k, Root: true}
+	}
+	return l
+}
+
+// Looks implements kind.
+func (m *KernelModule) Looks() []remote.Look {
+	l := m.looks()
+	looks := []remote.Look{l.loaded, l.load, l.conf}
+	for _, k := range slices.Sorted(maps.Keys(l.options)) {
+		looks = append(looks, l.options[k])
+	}
+	return looks
+}
+
+// Parse implements kind.
+func (m *KernelModule) Parse(s remote.Seen) (*KernelModule, error) {
+	l := m.looks()
+	have := &KernelModule{Name: m.Name, Loaded: s.Of(l.loaded).Code == 0}
+	for _, f := range []struct {
+		look remote.Look
+		text *string
+	}{{l.load, &have.Load}, {l.conf, &have.Conf}} {
+		got, err := file(s, f.look)
+		if err != nil {
+			return nil, err
+		}
+		*f.text = string(got.Content)
+	}
+	for k, look := range l.options {
+		if got := s.Of(look); got.Err == nil { // some parameters cannot be read
+			if have.Options == nil {
+				have.Options = map[string]string{}
+			}
+			have.Options[k] = got.Text()
+		}
+	}
+	return have, nil
+}
+
+// Diff implements kind.
+func (m *KernelModule) Diff(have *KernelModule) []plan.Change {
+	out := change("loaded", have.Loaded, m.Loaded, plan.ImpactNone)
+	for _, k := range m.stale(have) {
+		out = append(out, plan.Change{Path: "options." + k, Before: have.Options[k], After: m.Options[k], Impact: plan.ImpactTraffic})
+	}
+	out = append(out, change("boot", strings.TrimSpace(have.Load), strings.TrimSpace(m.Load), plan.ImpactNone)...)
+	return append(out, change("options", strings.TrimSpace(have.Conf), strings.TrimSpace(m.Conf), plan.ImpactNone)...)
+}
+
+// stale lists the parameters that are in force with another value.
+func (m *KernelModule) stale(have *KernelModule) []string {
+	if !m.Loaded || !have.Loaded {
+		return nil
+	}
+	var list []string
+	for _, k := range slices.Sorted(maps.Keys(m.Options)) {
+		if is, known := have.Options[k]; known && truth(is) != truth(m.Options[k]) {
+			list = append(list, k)
+		}
+	}
+	return list
+}
+
+// truth makes one spelling of the kernel's for a truth value.
+func truth(value string) string {
+	switch value {
+	case "Y", "y":
+		return "1"
+	case "N", "n":
+		return "0"
+	}
+	return value
+}
+
+// Steps implements kind. A module whose parameters are to change is loaded
+// again; one that is in use refuses that.
+func (m *KernelModule) Steps(have *KernelModule) []remote.Step {
+	l := m.looks()
+	var steps []remote.Step
+	if m.Conf != have.Conf {
+		steps = append(steps, putBack(l.conf.File, 0o644, m.Conf))
+	}
+	if m.Load != have.Load {
+		steps = append(steps, putBack(l.load.File, 0o644, m.Load))
+	}
+	again := len(m.stale(have)) > 0
+	if have.Loaded && (again || !m.Loaded) {
+		steps = append(steps, run("modprobe", "-r", m.Name))
+	}
+	if m.Loaded && (again || !have.Loaded) {
+		steps = append(steps, run("modprobe", m.Name))
+	}
+	return steps
+}
+
+// Verify implements kind: the kernel has said that it is loaded.
+func (m *KernelModule) Verify(context.Context, remote.Host) error { return nil }

@@ -1,0 +1,114 @@
+package modules
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"weft/internal/hint"
+	"weft/internal/remote"
+	"weft/plan"
+)
+
+// Package keeps one package of the system installed, or absent.
+type Package struct {
+	Name      string
+	Installed string // version; "" is absent; wanted: "*" is any
+	Tool      string `json:",omitempty"` // observed: apt or dnf
+}
+
+// anyVersion is wanted where no version is named.
+const anyVersion = "*"
+
+func newPackage(name, version string, absent bool) *Package {
+	p := &Package{Name: name, Installed: version}
+	switch {
+	case absent:
+		p.Installed = ""
+	case version == "":
+		p.Installed = anyVersion
+	}
+	return p
+}
+
+// queryPackage names the package tool, then the package's state and version.
+const queryPackage = `if command -v apt-get >/dev/null; then echo apt; dpkg-query -W -f '${db:Status-Status} ${Version}\n' -- "$1" 2>/dev/null
+elif command -v dnf >/dev/null; then echo dnf; rpm -q --qf 'installed %{VERSION}-%{RELEASE}\n' -- "$1" 2>/dev/null | grep '^installed '; fi; true`
+
+func (p *Package) look() remote.Look {
+	return remote.Look{Args: []string{"sh", "-c", queryPackage, "sh", p.Name}}
+}
+
+// Looks implements kind.
+func (p *Package) Looks() []remote.Look { return []remote.Look{p.look()} }
+
+// Parse implements kind.
+func (p *Package) Parse(s remote.Seen) (*Package, error) {
+	out, err := output(s, p.look())
+	if err != nil {
+		return nil, err
+	}
+	tool, answer, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
+	if tool != "apt" && tool != "dnf" {
+		return nil, hint.Wrap(fmt.Errorf("the server has neither apt-get nor dnf"),
+			"other package tools are described, not yet managed: use a command block with unless")
+	}
+	have := &Package{Name: p.Name, Tool: tool}
+	for line := range strings.Lines(answer) { // one per architecture
+		if f := strings.Fields(line); len(f) == 2 && f[0] == "installed" {
+			have.Installed = f[1]
+		}
+	}
+	return have, nil
+}
+
+// Diff implements kind.
+func (p *Package) Diff(have *Package) []plan.Change {
+	if p.Installed == anyVersion && have.Installed != "" || p.is(have.Installed) {
+		return nil
+	}
+	after := p.Installed
+	if after == anyVersion {
+		after = "any version"
+	}
+	return []plan.Change{{Path: "version", Before: have.Installed, After: after}}
+}
+
+// is reports whether a version is the wanted one. That of rpm may be named
+// without its release.
+func (p *Package) is(version string) bool {
+	return version == p.Installed || p.Installed != "" && strings.HasPrefix(version, p.Installed+"-")
+}
+
+// Steps implements kind. Nothing else is removed on the way: what would need
+// that fails.
+func (p *Package) Steps(have *Package) []remote.Step {
+	tool := have.Tool
+	if tool == "" {
+		tool = p.Tool
+	}
+	switch {
+	case len(p.Diff(have)) == 0:
+		return nil
+	case p.Installed == "" && tool == "apt":
+		return []remote.Step{run("dpkg", "--remove", p.Name)}
+	case p.Installed == "":
+		return []remote.Step{run("rpm", "-e", p.Name)}
+	case tool == "apt":
+		return []remote.Step{run(append([]string{"env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-q", "-y",
+			"-o", "DPkg::Lock::Timeout=60", "-o", "Dpkg::Options::=--force-confold",
+			"--no-install-recommends", "--no-remove", "--allow-downgrades", "install"}, p.named("="))...)}
+	}
+	return []remote.Step{run("dnf", "-q", "-y", "install", p.named("-"))}
+}
+
+// named is the package with its version, as the tool wants it.
+func (p *Package) named(sep string) string {
+	if p.Installed == anyVersion {
+		return p.Name
+	}
+	return p.Name + sep + p.Installed
+}
+
+// Verify implements kind: the tool has said which version is there.
+func (p *Package) Verify(context.Context, remote.Host) error { return nil }

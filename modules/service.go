@@ -1,0 +1,103 @@
+package modules
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"weft/internal/hint"
+	"weft/internal/remote"
+	"weft/plan"
+)
+
+// Service keeps one unit of systemd enabled or not, and running or not.
+type Service struct {
+	Unit    string // with its suffix: chrony.service
+	Enabled bool   // starts at boot
+	Running bool
+
+	Later bool `json:",omitempty"` // it may come with something that is applied before
+}
+
+func newService(name string, enabled, running bool) *Service {
+	if !strings.Contains(name, ".") {
+		name += ".service"
+	}
+	return &Service{Unit: name, Enabled: enabled, Running: running}
+}
+
+func (s *Service) look() remote.Look {
+	return remote.Look{Args: []string{"systemctl", "show", "-p", "LoadState,ActiveState,UnitFileState", s.Unit}}
+}
+
+// Looks implements kind.
+func (s *Service) Looks() []remote.Look { return []remote.Look{s.look()} }
+
+// Parse implements kind.
+func (s *Service) Parse(seen remote.Seen) (*Service, error) {
+	got := seen.Of(s.look())
+	if got.Code == 127 {
+		return nil, hint.Wrap(fmt.Errorf("the server has no systemctl"), "services of other systems are described, not yet managed")
+	}
+	if got.Err != nil {
+		return nil, got.Err
+	}
+	is := map[string]string{}
+	for line := range strings.Lines(string(got.Content)) {
+		k, v, _ := strings.Cut(strings.TrimSpace(line), "=")
+		is[k] = v
+	}
+	have := &Service{Unit: s.Unit}
+	switch is["ActiveState"] {
+	case "active", "reloading", "activating", "refreshing":
+		have.Running = true
+	}
+	switch is["UnitFileState"] {
+	case "enabled", "enabled-runtime":
+		have.Enabled = true
+	case "static", "alias", "indirect", "generated", "transient":
+		if s.Enabled { // something else starts it
+			have.Enabled = true
+		}
+	}
+	switch load := is["LoadState"]; {
+	case load == "not-found" && s.Later:
+		return have, nil
+	case load == "not-found":
+		return nil, hint.Wrap(fmt.Errorf("there is no unit %s", s.Unit), "list them with: systemctl list-unit-files")
+	case load == "masked" && (s.Enabled || s.Running):
+		return nil, hint.Wrap(fmt.Errorf("%s is masked: somebody forbade to start it", s.Unit), "if that was not on purpose: systemctl unmask %s", s.Unit)
+	case load == "bad-setting" || load == "error":
+		return nil, hint.Wrap(fmt.Errorf("systemd cannot load %s: %s", s.Unit, load), "see: systemctl status %s", s.Unit)
+	}
+	return have, nil
+}
+
+// Diff implements kind.
+func (s *Service) Diff(have *Service) []plan.Change {
+	impact := plan.ImpactNone
+	if have.Running && !s.Running {
+		impact = plan.ImpactTraffic // whatever it served
+	}
+	return append(change("enabled", have.Enabled, s.Enabled, plan.ImpactNone),
+		change("running", have.Running, s.Running, impact)...)
+}
+
+// Steps implements kind.
+func (s *Service) Steps(have *Service) []remote.Step {
+	var steps []remote.Step
+	verb := func(now, wanted bool, on, off string) {
+		switch {
+		case wanted && !now:
+			steps = append(steps, run("systemctl", on, s.Unit))
+		case now && !wanted:
+			steps = append(steps, run("systemctl", off, s.Unit))
+		}
+	}
+	verb(have.Enabled, s.Enabled, "enable", "disable")
+	verb(have.Running, s.Running, "start", "stop")
+	return steps
+}
+
+// Verify implements kind: systemd has said that it runs.
+func (s *Service) Verify(context.Context, remote.Host) error { return nil }

@@ -1,0 +1,89 @@
+package modules
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"weft/internal/hint"
+	"weft/internal/remote"
+	"weft/plan"
+)
+
+// Sysctl keeps one parameter of the kernel, now and after a restart.
+type Sysctl struct {
+	Key   string // net.core.rmem_max
+	Value string // fields apart by one space
+	Boot  string // text of the file that sets it at boot; "" is no such file of weft's
+
+	Later bool `json:",omitempty"` // it may come with something that is applied before
+}
+
+func newSysctl(key, value string) *Sysctl {
+	value = strings.Join(strings.Fields(value), " ")
+	return &Sysctl{Key: key, Value: value, Boot: key + " = " + value + "\n"}
+}
+
+// live is where the kernel shows the parameter. As sysctl(8) does it, the
+// first of dot and slash to appear separates the parts.
+func (s *Sysctl) live() string {
+	path := s.Key
+	if i := strings.IndexAny(s.Key, "./"); i >= 0 && s.Key[i] == '.' {
+		path = strings.NewReplacer(".", "/", "/", ".").Replace(s.Key)
+	}
+	return "/proc/sys/" + path
+}
+
+// file is read at boot after those of the distribution.
+func (s *Sysctl) file() string {
+	return "/etc/sysctl.d/90-weft-" + strings.ReplaceAll(s.Key, "/", "-") + ".conf"
+}
+
+func (s *Sysctl) looks() (live, boot remote.Look) {
+	return remote.Look{File: s.live(), Root: true}, remote.Look{File: s.file()}
+}
+
+// Looks implements kind.
+func (s *Sysctl) Looks() []remote.Look {
+	live, boot := s.looks()
+	return []remote.Look{live, boot}
+}
+
+// Parse implements kind.
+func (s *Sysctl) Parse(seen remote.Seen) (*Sysctl, error) {
+	live, boot := s.looks()
+	now := seen.Of(live)
+	if now.Absent && !s.Later {
+		return nil, hint.Wrap(fmt.Errorf("the kernel has no parameter %s", s.Key),
+			"see what there is: sysctl -a; some come with a kernel module, which a kernel_module block loads")
+	}
+	if now.Err != nil && !now.Absent {
+		return nil, now.Err
+	}
+	kept, err := file(seen, boot)
+	if err != nil {
+		return nil, err
+	}
+	return &Sysctl{Key: s.Key, Value: strings.Join(strings.Fields(now.Text()), " "), Boot: string(kept.Content)}, nil
+}
+
+// Diff implements kind.
+func (s *Sysctl) Diff(have *Sysctl) []plan.Change {
+	return append(change("value", have.Value, s.Value, plan.ImpactNone),
+		change("boot", strings.TrimSpace(have.Boot), strings.TrimSpace(s.Boot), plan.ImpactNone)...)
+}
+
+// Steps implements kind.
+func (s *Sysctl) Steps(have *Sysctl) []remote.Step {
+	var steps []remote.Step
+	if s.Value != have.Value && s.Value != "" {
+		steps = append(steps, run("sysctl", "-q", "-w", s.Key+"="+s.Value))
+	}
+	if s.Boot != have.Boot {
+		steps = append(steps, putBack(s.file(), 0o644, s.Boot))
+	}
+	return steps
+}
+
+// Verify implements kind: the value read back is its proof.
+func (s *Sysctl) Verify(context.Context, remote.Host) error { return nil }
