@@ -40,6 +40,12 @@ func TestKinds(t *testing.T) {
 		"pfc":     want[PFC],
 		"pool":    want[Pool],
 		"file":    want[File],
+
+		"sysctl":        want[Sysctl],
+		"kernel_module": want[KernelModule],
+		"package":       want[Package],
+		"service":       want[Service],
+		"command":       want[Command],
 		"agent": func(a *txtar.Archive) (plan.Resource, error) {
 			r, err := want[Agent](a)
 			if err == nil {

@@ -32,8 +32,8 @@ func newPackage(name, version string, absent bool) *Package {
 }
 
 // queryPackage names the package tool, then the package's state and version.
-const queryPackage = `if command -v apt-get >/dev/null; then echo apt; dpkg-query -W -f '${db:Status-Status} ${Version}\n' -- "$1" 2>/dev/null
-elif command -v dnf >/dev/null; then echo dnf; rpm -q --qf 'installed %{VERSION}-%{RELEASE}\n' -- "$1" 2>/dev/null | grep '^installed '; fi; true`
+const queryPackage = `if command -v apt-get >/dev/null; then echo apt; dpkg-query -W -f '${db:Status-Status} ${Version}\n' -- "$1" 2>/dev/null; ` +
+	`elif command -v dnf >/dev/null; then echo dnf; rpm -q --qf 'installed %{VERSION}-%{RELEASE}\n' -- "$1" 2>/dev/null; fi; true`
 
 func (p *Package) look() remote.Look {
 	return remote.Look{Args: []string{"sh", "-c", queryPackage, "sh", p.Name}}
