@@ -37,6 +37,7 @@ type world struct {
 	counts  map[string]int // calls by their text
 	fault   func(call string, nth int) error
 	events  []Event
+	dead    bool // the weft that calls was killed
 }
 
 func newWorld() *world {
