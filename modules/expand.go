@@ -210,6 +210,7 @@ func (x *expansion) server(s *inventory.Server) {
 	}
 	d := x.newServer(s)
 	x.fleet.Devices[s.Addr] = d
+	since := len(x.fleet.Items)
 	id := func(kind, name string) plan.ID { return plan.ID{Device: s.Addr, Kind: kind, Name: name} }
 	for _, r := range s.RNICs {
 		if r.PCI == "" {
@@ -231,6 +232,7 @@ func (x *expansion) server(s *inventory.Server) {
 		x.nics[r] = append(ready, x.nicQoS(d, r, wired)...)
 	}
 	x.generic(d, s)
+	x.boot(d, s, since)
 }
 
 func (x *expansion) pool(p *inventory.Pool) {

@@ -40,6 +40,7 @@ func TestKinds(t *testing.T) {
 		"pfc":     want[PFC],
 		"pool":    want[Pool],
 		"file":    want[File],
+		"boot":    want[Boot],
 
 		"sysctl":        want[Sysctl],
 		"kernel_module": want[KernelModule],
@@ -70,6 +71,33 @@ func want[T any, K kind[T]](a *txtar.Archive) (plan.Resource, error) {
 	d := json.NewDecoder(bytes.NewReader(section(a, "want")))
 	d.DisallowUnknownFields()
 	return on(nil, w), d.Decode(w)
+}
+
+// What a ledger keeps of a state is all of it, and no kind falls over absence.
+func TestStatesInLedgers(t *testing.T) {
+	for kind := range kinds() {
+		files, _ := filepath.Glob("testdata/" + kind + "/*.txtar")
+		for _, file := range files {
+			a, err := txtar.ParseFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			raw := section(a, "want")
+			r, err := kinds()[kind](&server{}, plan.Entry{Kind: kind, Name: "x", Applied: raw, Former: raw})
+			if err != nil {
+				t.Errorf("%s: %v", file, err)
+				continue
+			}
+			restoring := r.(onServer)
+			again := restoring.applied(nil)
+			r, err = kinds()[kind](&server{}, plan.Entry{Kind: kind, Name: "x", Applied: again, Former: again})
+			if err != nil {
+				t.Errorf("%s: %v", file, err)
+			} else if twice := r.(onServer).applied(nil); !bytes.Equal(again, twice) {
+				t.Errorf("%s: %s becomes %s", file, again, twice)
+			}
+		}
+	}
 }
 
 func gzipped(t *testing.T, text string) []byte {

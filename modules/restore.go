@@ -24,6 +24,7 @@ func kinds() map[string]restorer {
 		"file":    restorable[File],
 		"pool":    restorable[Pool],
 		"agent":   restorable[Agent],
+		"boot":    restorable[Boot],
 
 		"sysctl":        restorable[Sysctl],
 		"kernel_module": restorable[KernelModule],

@@ -1,0 +1,247 @@
+package modules
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"weft/internal/hint"
+	"weft/internal/remote"
+	"weft/inventory"
+	"weft/plan"
+)
+
+// Boot keeps the script, and the unit that runs it at boot, that bring about
+// again what a restart of the server loses.
+type Boot struct {
+	Owner   string
+	Script  string // "" is none
+	Unit    string // "" is none
+	Enabled bool
+}
+
+// volatile is a kind whose state a restart loses: Boot is the lines of a
+// script that bring it about again, and may run at any time. The interface of
+// a PCI address is written as $(nic ADDRESS).
+type volatile interface{ Boot() []string }
+
+// newBoot makes the script of the lines.
+func newBoot(owner string, lines []string) *Boot {
+	b := &Boot{Owner: owner, Enabled: true}
+	nics, lines := nameNICs(lines)
+	b.Script = fmt.Sprintf(bootScript, owner) + strings.Join(append(nics, lines...), "\n") + "\nexit $status\n"
+	b.Unit = fmt.Sprintf(bootUnit, owner, b.script())
+	return b
+}
+
+// nameNICs looks each NIC up once: one that is gone is waited for once.
+func nameNICs(lines []string) (nics, named []string) {
+	names := map[string]string{}
+	for _, line := range lines {
+		named = append(named, nicCall.ReplaceAllStringFunc(line, func(call string) string {
+			if names[call] == "" {
+				names[call] = fmt.Sprintf("nic%d", len(names))
+				nics = append(nics, names[call]+"="+call+" || status=1")
+			}
+			return "${" + names[call] + "}"
+		}))
+	}
+	return nics, named
+}
+
+var nicCall = regexp.MustCompile(`\$\(nic [0-9A-Fa-f:.]+\)`)
+
+const bootScript = `#!/bin/sh
+# Written by weft for %q: the next apply replaces what is changed here.
+# It restores what a restart loses, and may run at any time.
+status=0
+
+# nic prints the network interface of a PCI device, which it waits for.
+nic() {
+	left=30
+	while :; do
+		for n in "/sys/bus/pci/devices/$1/net/"*; do
+			if [ -e "$n" ]; then echo "${n##*/}"; return 0; fi
+		done
+		left=$((left - 1))
+		if [ $left -le 0 ]; then echo "PCI device $1 has no network interface" >&2; return 1; fi
+		sleep 1
+	done
+}
+
+# do_ goes on with the rest when one command fails, and says so.
+do_() {
+	"$@" || { echo "failed: $*" >&2; status=1; }
+}
+
+`
+
+const bootUnit = `# Written by weft: the next apply replaces what is changed here.
+[Unit]
+Description=weft restores what a restart loses, for %s
+After=network.target
+Before=network-online.target weft-target.service
+
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+ExecStart=/bin/sh %s
+TimeoutStartSec=300s
+
+[Install]
+WantedBy=multi-user.target
+`
+
+func (b *Boot) script() string { return "/usr/local/lib/weft/" + b.Owner + "/restore.sh" }
+func (b *Boot) unit() string   { return "weft-restore-" + b.Owner + ".service" }
+func (b *Boot) file() string   { return "/etc/systemd/system/" + b.unit() }
+
+type bootLooks struct{ script, unit, enabled remote.Look }
+
+func (b *Boot) looks() bootLooks {
+	return bootLooks{
+		script:  remote.Look{File: b.script(), Root: true},
+		unit:    remote.Look{File: b.file()},
+		enabled: remote.Look{Args: []string{"systemctl", "is-enabled", b.unit()}},
+	}
+}
+
+// Looks implements kind.
+func (b *Boot) Looks() []remote.Look {
+	l := b.looks()
+	return []remote.Look{l.script, l.unit, l.enabled}
+}
+
+// Parse implements kind.
+func (b *Boot) Parse(s remote.Seen) (*Boot, error) {
+	l := b.looks()
+	have := &Boot{Owner: b.Owner}
+	enabled := s.Of(l.enabled)
+	if enabled.Code == 127 {
+		return nil, hint.Wrap(fmt.Errorf("the server has no systemctl: what a restart loses could not be restored"),
+			"other service managers are described, not yet managed")
+	}
+	have.Enabled = enabled.Code == 0
+	for _, f := range []struct {
+		look remote.Look
+		text *string
+	}{{l.script, &have.Script}, {l.unit, &have.Unit}} {
+		got, err := file(s, f.look)
+		if err != nil {
+			return nil, err
+		}
+		*f.text = string(got.Content)
+	}
+	return have, nil
+}
+
+// Diff implements kind.
+func (b *Boot) Diff(have *Boot) []plan.Change {
+	out := change("script", short(sum(have.Script)), short(sum(b.Script)), plan.ImpactNone)
+	out = append(out, change("unit", short(sum(have.Unit)), short(sum(b.Unit)), plan.ImpactNone)...)
+	return append(out, change("enabled", have.Enabled, b.Enabled, plan.ImpactNone)...)
+}
+
+// Steps implements kind. Nothing is started: all of it is in force already.
+func (b *Boot) Steps(have *Boot) []remote.Step {
+	var steps []remote.Step
+	if have.Enabled && !b.Enabled {
+		steps = append(steps, run("systemctl", "disable", b.unit()))
+	}
+	if b.Script != have.Script {
+		steps = append(steps, putBack(b.script(), 0o755, b.Script))
+	}
+	if b.Unit != have.Unit {
+		steps = append(steps, putBack(b.file(), 0o644, b.Unit), run("systemctl", "daemon-reload"))
+	}
+	if b.Enabled && !have.Enabled {
+		steps = append(steps, run("systemctl", "enable", b.unit()))
+	}
+	return steps
+}
+
+// Verify implements kind: only a restart would prove more.
+func (b *Boot) Verify(context.Context, remote.Host) error { return nil }
+
+// boot gives a server the unit that restores what its items since lose.
+func (x *expansion) boot(d *server, s *inventory.Server, since int) {
+	var lines []string
+	var needs []plan.ID
+	for _, item := range x.fleet.Items[since:] {
+		if item.ID.Device != s.Addr {
+			continue
+		}
+		r, ok := item.Resource.(interface{ boot() []string })
+		if !ok {
+			continue
+		}
+		if l := r.boot(); len(l) > 0 {
+			lines = append(lines, l...)
+			needs = append(needs, item.ID)
+		}
+	}
+	if len(lines) > 0 {
+		x.add(plan.ID{Device: s.Addr, Kind: "boot", Name: "restore"}, on(d, newBoot(x.model.Name, lines)), s.Range, needs...)
+	}
+}
+
+func (r *resource[T, K]) boot() []string {
+	if v, ok := any(r.want).(volatile); ok {
+		return v.Boot()
+	}
+	return nil
+}
+
+// onNIC writes the command of a boot script that sets something of a NIC port.
+func onNIC(pci string, before, after []string) string {
+	line := "do_ " + remote.Quote(before...) + ` "$(nic ` + remote.Quote(pci) + `)"`
+	if len(after) > 0 {
+		line += " " + remote.Quote(after...)
+	}
+	return line
+}
+
+// Boot implements volatile.
+func (m *MTU) Boot() []string {
+	return []string{onNIC(m.PCI, []string{"ip", "link", "set", "dev"}, []string{"mtu", fmt.Sprint(m.Bytes)})}
+}
+
+// Boot implements volatile.
+func (a *Address) Boot() []string {
+	var lines []string
+	if a.Present {
+		lines = append(lines, onNIC(a.PCI, []string{"ip", "addr", "replace", a.CIDR.String(), "dev"}, nil))
+	}
+	if a.Up {
+		lines = append(lines, onNIC(a.PCI, []string{"ip", "link", "set", "dev"}, []string{"up"}))
+	}
+	return lines
+}
+
+// Boot implements volatile.
+func (p *PFC) Boot() []string { return dcbLines(p.PCI, p.Steps(&PFC{Interface: anyNIC})) }
+
+// Boot implements volatile.
+func (e *ETS) Boot() []string { return dcbLines(e.PCI, e.Steps(&ETS{Interface: anyNIC})) }
+
+// Boot implements volatile. An entry that is there already cannot be added.
+func (d *DSCP) Boot() []string {
+	var lines []string
+	for _, line := range dcbLines(d.PCI, d.Steps(&DSCP{Interface: anyNIC})) {
+		gone := strings.Replace(strings.TrimPrefix(line, "do_ "), "app add", "app del", 1)
+		lines = append(lines, gone+" 2>/dev/null", line)
+	}
+	return lines
+}
+
+// anyNIC stands for an interface in steps that become lines of a boot script.
+const anyNIC = "weft-nic"
+
+func dcbLines(pci string, steps []remote.Step) []string {
+	var lines []string
+	for _, s := range steps {
+		lines = append(lines, "do_ "+strings.Replace(remote.Quote(s.Args...), anyNIC, `"$(nic `+remote.Quote(pci)+`)"`, 1))
+	}
+	return lines
+}
