@@ -163,15 +163,20 @@ func (x *expansion) switches(sw *inventory.Switch) {
 		d.want.Classes = append(d.want.Classes, class(sw.Fabric, c))
 	}
 	slices.SortStableFunc(d.want.Classes, func(a, b switches.Class) int { return a.Priority - b.Priority })
-	classes := x.add(plan.ID{Device: sw.Addr, Kind: "qos", Name: sw.Fabric.Name}, &qos{d}, sw.Range)
+	// Without classes nothing is to be told apart: only the MTU of ports is kept.
+	classed := len(sw.Fabric.Classes) > 0
+	var classes []plan.ID
+	if classed {
+		classes = append(classes, x.add(plan.ID{Device: sw.Addr, Kind: "qos", Name: sw.Fabric.Name}, &qos{d}, sw.Range))
+	}
 	for _, l := range x.model.Links {
 		for _, ends := range [][2]inventory.LinkEnd{{l.From, l.To}, {l.To, l.From}} {
 			if ends[0].Switch != sw {
 				continue
 			}
-			p := switches.Port{Name: ends[0].Port, MTU: sw.Fabric.MTU, PFC: lossless(sw.Fabric), Classify: true, Queue: true, Exists: true}
+			p := switches.Port{Name: ends[0].Port, MTU: sw.Fabric.MTU, PFC: lossless(sw.Fabric), Classify: classed, Queue: classed, Exists: true}
 			d.want.Ports = append(d.want.Ports, p)
-			id := x.add(plan.ID{Device: sw.Addr, Kind: "port", Name: p.Name}, &port{d, p}, l.Range, classes)
+			id := x.add(plan.ID{Device: sw.Addr, Kind: "port", Name: p.Name}, &port{d, p}, l.Range, classes...)
 			if nic := ends[1].RNIC; nic != nil {
 				x.ports[nic] = id
 			}

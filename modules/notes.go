@@ -22,7 +22,7 @@ func (x *expansion) notes() {
 		x.note(f.Range, f.Addr, "on servers ECN, ToS, buffers and the owner of DCBX are described, not yet managed")
 	}
 	for _, sw := range m.Switches {
-		if sw.OS == "comware" && sw.Fabric != nil && !sw.Unmanaged &&
+		if sw.OS == "comware" && sw.Fabric != nil && !sw.Unmanaged && len(sw.Fabric.Classes) > 0 &&
 			!slices.ContainsFunc(sw.Fabric.Classes, func(c *inventory.TrafficClass) bool { return c.ECN != nil }) {
 			x.note(sw.Range, sw.Addr, "no class has ecn, whose table is all that carries weft's name on a Comware port: what is on its ports is nobody's, and later changes there are refused")
 		}

@@ -145,13 +145,16 @@ type group struct {
 	steps []plan.PlannedStep
 }
 
-// fold puts steps with equal changes together, worst impact first; the order
-// of the plan otherwise holds.
+// fold puts steps that change the same attributes together, worst impact
+// first; the order of the plan otherwise holds.
 func fold(steps []plan.PlannedStep) []*group {
 	var groups []*group
 	at := map[string]*group{}
 	for _, s := range steps {
-		key := fmt.Sprint(s.ID.Kind, s.Prune, s.Changes)
+		key := fmt.Sprint(s.ID.Kind, s.Prune, s.Impact())
+		for _, c := range s.Changes {
+			key += "\x00" + c.Path
+		}
 		g := at[key]
 		if g == nil {
 			g = &group{kind: s.ID.Kind}
@@ -177,13 +180,7 @@ func (g *group) show(w io.Writer, o Options) {
 		mark = o.dress(red, "-") + " no longer declared:"
 	}
 	fmt.Fprintf(w, "\n%s %s  %s  %s\n", mark, o.dress(bold, g.kind), g.where(), o.dress(faint, "impact "+impact.String()))
-	width := 0
-	for _, c := range g.steps[0].Changes {
-		width = max(width, len(c.Path))
-	}
-	for _, c := range g.steps[0].Changes {
-		fmt.Fprintf(w, "    %s  %s → %s\n", pad(c.Path, width), orNothing(c.Before), orNothing(c.After))
-	}
+	g.changes(w, o)
 	if !o.Lines {
 		return
 	}
@@ -196,6 +193,50 @@ func (g *group) show(w io.Writer, o Options) {
 			fmt.Fprintf(w, "      %s\n", o.dress(faint, "undo "+l))
 		}
 	}
+}
+
+// changes shows what changes: once what is the same for all steps, step by
+// step what is not.
+func (g *group) changes(w io.Writer, o Options) {
+	width := 0
+	for _, c := range g.steps[0].Changes {
+		width = max(width, len(c.Path))
+	}
+	for n, c := range g.steps[0].Changes {
+		if g.same(n) {
+			fmt.Fprintf(w, "    %s  %s → %s\n", pad(c.Path, width), orNothing(c.Before), orNothing(c.After))
+			continue
+		}
+		if len(g.steps[0].Changes) > 1 && !o.Lines && len(g.steps) > mostShown {
+			fmt.Fprintf(w, "    %s  another on each; see --show-config\n", pad(c.Path, width))
+			continue
+		}
+		wide := 0
+		for _, s := range g.steps {
+			wide = max(wide, len(s.ID.Device)+1+len(s.ID.Name))
+		}
+		for i, s := range g.steps {
+			if i == mostShown && !o.Lines && len(g.steps) > mostShown+1 {
+				fmt.Fprintf(w, "    %s  and %d more; see --show-config\n", pad("", width), len(g.steps)-i)
+				break
+			}
+			c := s.Changes[n]
+			fmt.Fprintf(w, "    %s  %s  %s → %s\n", pad(c.Path, width), pad(s.ID.Device+" "+s.ID.Name, wide), orNothing(c.Before), orNothing(c.After))
+		}
+	}
+}
+
+// mostShown is how many steps of a group are shown one by one.
+const mostShown = 16
+
+// same reports whether the nth change is the same in all steps.
+func (g *group) same(n int) bool {
+	for _, s := range g.steps[1:] {
+		if s.Changes[n] != g.steps[0].Changes[n] {
+			return false
+		}
+	}
+	return true
 }
 
 // ledger shows in one line what devices learn about which devices there are.
