@@ -123,12 +123,17 @@ type belongs struct {
 	want []plan.Member // nil: the ledger itself goes
 }
 
+// bookkeeping is what the transaction does by itself.
+type bookkeeping interface{ bookkeeping() }
+
+func (b *belongs) bookkeeping() {}
+
 // Diff implements plan.Resource.
 func (b *belongs) Diff(plan.State) plan.Diff {
 	path := ledgerPath(b.dev.owner)
 	have := b.dev.ledgers.own.Roster
 	if b.want == nil {
-		if b.dev.ledgers.raw == nil || b.dev.leaves {
+		if b.dev.ledgers.raw == nil {
 			return plan.Diff{}
 		}
 		return plan.Diff{Changes: []plan.Change{{Path: "ledger", Before: "kept"}}, Send: []string{"remove " + path}}
@@ -179,6 +184,9 @@ func (l ledger) next(steps []plan.Step) ledger {
 	for _, s := range steps {
 		if b, ok := s.Resource.(*belongs); ok {
 			n.Roster, n.gone = b.want, b.want == nil
+			continue
+		}
+		if _, ok := s.Resource.(*unproven); ok {
 			continue
 		}
 		r := s.Resource.(onServer)

@@ -35,10 +35,14 @@ type server struct {
 	ledgers ledgers       // as read by Open, or written since
 	seen    []observation // by the last Read
 	lease   *lease
-	before  ledger      // before the transaction
-	leaves  bool        // the transaction removes the ledger
-	planned []plan.Step // of the transaction
-	done    []plan.Step // begun in this transaction, in order
+
+	armed       bool        // the dead-man of this owner is
+	armedHere   bool        // by this transaction, and by none before
+	othersArmed []string    // owners
+	before      ledger      // before the transaction
+	leaves      bool        // the transaction removes the ledger
+	planned     []plan.Step // of the transaction
+	done        []plan.Step // begun in this transaction, in order
 }
 
 // An observation is a resource with what was read of it.
@@ -62,7 +66,7 @@ func (d *server) Open(ctx context.Context) (plan.Identity, error) {
 	kept := ledgersLook()
 	looks := []remote.Look{machineID, bootID, uname}
 	if d.owner != "" {
-		looks = append(looks, kept)
+		looks = append(looks, kept, armedLook())
 	}
 	seen, err := remote.Read(ctx, d.host, looks)
 	if err != nil {
@@ -80,6 +84,13 @@ func (d *server) Open(ctx context.Context) (plan.Identity, error) {
 			return id, fmt.Errorf("read the ledgers in %s: %w", ledgerDir, err)
 		}
 		d.ledgers = parseLedgers(d.owner, text)
+		if text, err = output(seen, armedLook()); err != nil {
+			return id, fmt.Errorf("look for armed reverts in %s: %w", leaseDir, err)
+		}
+		d.armed, d.othersArmed = parseArmed(d.owner, text)
+		if d.armed {
+			id.Warnings = append(id.Warnings, fmt.Sprintf("an apply that did not end left a timer: what it changed is taken back within %s, unless apply proves it", revertAfter))
+		}
 		if d.ledgers.warning != "" {
 			id.Warnings = append(id.Warnings, d.ledgers.warning)
 		}
@@ -120,7 +131,7 @@ func read(ctx context.Context, host remote.Host, rs []plan.Resource) ([]plan.Sta
 // Begin implements plan.Device: nobody else may change the server until the
 // transaction ends, and the ledger knows what is about to be done.
 func (d *server) Begin(ctx context.Context, steps []plan.Step) error {
-	d.done, d.planned = nil, steps
+	d.done, d.planned, d.armedHere = nil, steps, false
 	if d.owner == "" {
 		return nil
 	}
@@ -137,7 +148,7 @@ func (d *server) Begin(ctx context.Context, steps []plan.Step) error {
 	if err := d.write(ctx, intent, d.host); err != nil {
 		return errors.Join(err, d.release(ctx))
 	}
-	return nil
+	return d.arm(ctx, steps)
 }
 
 // Apply implements plan.Device.
@@ -173,6 +184,9 @@ func (d *server) Commit(ctx context.Context) error {
 	if err := d.settled(ctx, func() error { return d.converged(ctx, host) }); err != nil || d.owner == "" {
 		return err
 	}
+	if err := d.disarm(ctx, host); err != nil {
+		return err
+	}
 	proven := d.ledgers.own.done(d.planned, d.seen)
 	proven.gone = d.leaves
 	if err := d.write(ctx, proven, host); err != nil {
@@ -203,6 +217,9 @@ func (d *server) converged(ctx context.Context, host remote.Host) error {
 		return err
 	}
 	for i, s := range d.done {
+		if _, ok := s.Resource.(bookkeeping); ok {
+			continue // done by the transaction itself, after this
+		}
 		diff := s.Resource.Diff(states[i])
 		if diff.Err != nil {
 			return fmt.Errorf("%s: %w", s.ID, diff.Err)
@@ -246,6 +263,11 @@ func (d *server) Abort(ctx context.Context) error {
 func (d *server) forget(ctx context.Context) error {
 	if d.lease == nil { // nothing was begun
 		return nil
+	}
+	if d.armedHere {
+		if err := d.disarm(ctx, d.host); err != nil {
+			return err
+		}
 	}
 	d.leaves, d.before.gone = false, d.before.Serial == 0 // there was none
 	d.before.Serial = d.ledgers.own.Serial + 1

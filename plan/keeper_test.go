@@ -60,6 +60,10 @@ func (d *fakeKeeper) Belongs(roster []Member) Resource {
 	return &fakeResource{device: d.fakeDevice, id: ID{d.address, ledgerKind, "roster"}, value: strings.Join(names, " ")}
 }
 
+func (d *fakeKeeper) Pending() Resource {
+	return &fakeResource{device: d.fakeDevice, id: ID{d.address, ledgerKind, "revert"}}
+}
+
 func (d *fakeKeeper) Open(ctx context.Context) (Identity, error) {
 	d.before, d.steps = nil, nil // a new login knows of no transaction
 	return d.fakeDevice.Open(ctx)
@@ -97,7 +101,7 @@ func (d *fakeKeeper) Apply(ctx context.Context, s Step) error {
 		return err
 	}
 	err := d.fakeDevice.Apply(ctx, s)
-	if err == nil && s.ID.Kind == ledgerKind {
+	if err == nil && s.ID.Kind == ledgerKind && s.ID.Name == "roster" {
 		d.kept.Roster = nil
 		for name := range strings.FieldsSeq(s.Resource.(*fakeResource).value) {
 			d.kept.Roster = append(d.kept.Roster, Member{Device: name, Kind: "server"})
@@ -118,7 +122,7 @@ func (d *fakeKeeper) Commit(ctx context.Context) error {
 		switch {
 		case s.Prune:
 			d.kept.Entries = slices.DeleteFunc(d.kept.Entries, func(e Entry) bool { return e.Key() == key })
-		case s.ID.Kind == ledgerKind && s.Resource.(*fakeResource).value == "":
+		case s.ID.Name == "roster" && s.Resource.(*fakeResource).value == "":
 			d.kept.Entries = nil // what is left of it was found as it was before
 		}
 	}

@@ -28,6 +28,10 @@ type Keeper interface {
 	// applied.
 	Drifted(Entry, State) bool
 
+	// Pending returns the resource that proves and keeps what a run that died
+	// left to be taken back by the device itself; converged where there is none.
+	Pending() Resource
+
 	// Belongs returns the resource that keeps the roster on the device. Of a
 	// nil roster it is the one that removes the ledger.
 	Belongs(roster []Member) Resource

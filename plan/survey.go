@@ -213,6 +213,9 @@ func (s *survey) addKept(in *Input, own *ownership, d *surveyed) error {
 	if err != nil {
 		return err
 	}
+	if r := k.Pending(); !r.Diff(nil).Empty() {
+		d.items = append(d.items, Item{ID: ID{d.address, ledgerKind, "revert"}, Resource: r})
+	}
 	if in.Select.narrow() {
 		orphans = slices.DeleteFunc(orphans, func(i Item) bool { return !in.Select.picks(i.ID) })
 	}

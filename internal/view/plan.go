@@ -245,6 +245,8 @@ func (g *group) ledger(w io.Writer, o Options) {
 	for _, c := range g.steps[0].Changes {
 		text := devices + " will remember which devices are ours"
 		switch {
+		case c.Path == "revert":
+			text = "what an apply that did not end changed is proven and kept on " + devices
 		case c.Path != "devices":
 			text = "what weft did is forgotten on " + devices
 		case c.Before != "" && c.After != "":

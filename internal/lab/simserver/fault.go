@@ -48,6 +48,7 @@ func (s *Server) StartUnit(name string) (bool, error) {
 // control, /run and /tmp), and starts the enabled services. Sessions are the
 // business of who serves them.
 func (s *Server) Reboot() {
+	s.stopTimers()
 	s.stopAll()
 	s.jobs.Lock()
 	defer s.jobs.Unlock()

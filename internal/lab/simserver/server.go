@@ -63,6 +63,7 @@ type Server struct {
 	ifaces   []*iface // the loopback first
 	units    map[string]*unit
 	software software
+	timers   map[string]*timer
 	password bool // sudo asks for a password
 	slow     time.Duration
 	closed   bool
@@ -70,7 +71,7 @@ type Server struct {
 
 // New makes a server that is up and stands in the network.
 func New(n *Network, spec Spec) (*Server, error) {
-	s := &Server{spec: spec, net: n, units: map[string]*unit{}, password: spec.Password}
+	s := &Server{spec: spec, net: n, units: map[string]*unit{}, timers: map[string]*timer{}, password: spec.Password}
 	s.kernel, s.arch = uname()
 	if s.spec.MachineID == "" {
 		sum := sha256.Sum256([]byte("machine " + spec.Name))
@@ -200,6 +201,7 @@ func (s *Server) Close() error {
 	s.closed = true
 	s.mu.Unlock()
 	s.net.leave(s)
+	s.stopTimers()
 	s.stopAll()
 	s.background.Wait()
 	return s.tree.root.Close()

@@ -23,6 +23,9 @@ func systemctl(x *call) int {
 		return x.notSimulated(1)
 	}
 	c := &systemctlCall{call: x, opts: opts, verb: rest[0]}
+	if len(rest) == 2 && strings.HasSuffix(rest[1], ".timer") {
+		return x.aboutTimer(rest[0], rest[1], opts.has('q'))
+	}
 	for _, name := range rest[1:] {
 		c.units = append(c.units, unitName(name))
 	}

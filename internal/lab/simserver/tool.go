@@ -214,7 +214,7 @@ func tools() map[string]tool {
 		"ln": ln, "ls": ls, "mkdir": mkdir, "mktemp": mktemp, "mv": mv, "nohup": passOn, "ping": ping,
 		"readlink": readlink, "realpath": realpath, "rm": rm, "rmdir": rmdir, "setsid": passOn, "sh": shTool,
 		"sha256sum": sha256sum, "sleep": sleep, "sort": sortTool, "stat": stat, "sudo": sudo, "sync": syncTool,
-		"systemctl": systemctl, "tail": tail, "tee": tee, "timeout": timeout, "touch": touch, "uname": unameTool,
+		"systemctl": systemctl, "systemd-run": systemdRun, "tail": tail, "tee": tee, "timeout": timeout, "touch": touch, "uname": unameTool,
 		"wc": wc, "whoami": whoami, "apt-get": aptGet, "dpkg": dpkg, "dpkg-query": dpkgQuery, "grep": grep,
 	} {
 		list[name] = tool{run, bin}

@@ -1,0 +1,145 @@
+package modules
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"weft/internal/hint"
+	"weft/internal/remote"
+	"weft/plan"
+)
+
+// The dead-man: before a transaction touches what could cut a server off, or
+// stop its traffic, a timer on the server is armed that takes it back. It is
+// disarmed when a fresh login has proven the result. A weft that dies, or loses
+// the server, leaves it to the timer.
+
+// revertAfter is how long the timer waits. A transaction that takes longer
+// finds its changes taken back, and fails.
+const revertAfter = 10 * time.Minute
+
+// risky is a kind that the dead-man covers.
+type risky interface{ Risky() bool }
+
+// Risky implements risky.
+func (m *MTU) Risky() bool { return true }
+
+// Risky implements risky.
+func (a *Address) Risky() bool { return true }
+
+// Risky implements risky.
+func (p *PFC) Risky() bool { return true }
+
+// Risky implements risky.
+func (e *ETS) Risky() bool { return true }
+
+// Risky implements risky.
+func (d *DSCP) Risky() bool { return true }
+
+func (r *resource[T, K]) risky() bool { _, ok := any(r.want).(risky); return ok }
+
+func (r *restoration[T, K]) risky() bool { _, ok := any(r.last).(risky); return ok }
+
+func revertUnit(owner string) string   { return "weft-revert-" + owner }
+func revertScript(owner string) string { return leaseDir + "/revert-" + owner + ".sh" }
+
+// armedLook names the owners whose dead-man is armed on the server.
+func armedLook() remote.Look {
+	return remote.Look{Root: true, Args: []string{"sh", "-c",
+		`for f in ` + leaseDir + `/revert-*.sh; do if [ -f "$f" ]; then f=${f##*/revert-}; echo "${f%.sh}"; fi; done`}}
+}
+
+// parseArmed tells ours from others'.
+func parseArmed(owner string, text []byte) (ours bool, others []string) {
+	names := strings.Fields(string(text))
+	return slices.Contains(names, owner), slices.DeleteFunc(names, func(n string) bool { return n == owner })
+}
+
+// revertLines is a script that takes the risky ones of the steps back, the last
+// first; nil: there are none.
+func revertLines(steps []plan.Step) []string {
+	var lines []string
+	for _, s := range slices.Backward(steps) {
+		if r, ok := s.Resource.(interface{ risky() bool }); !ok || !r.risky() {
+			continue
+		}
+		for _, undo := range s.Resource.(onServer).undo(s.Have) {
+			if len(undo.Args) > 0 {
+				lines = append(lines, remote.Quote(undo.Args...))
+			}
+		}
+	}
+	return lines
+}
+
+// armScript puts standard input, and after it what is armed already, into the
+// script $1, and starts the timer $2 that runs it in $3 seconds.
+const armScript = `set -e; umask 077; mkdir -p "${1%/*}"; cat >"$1.new"
+if [ -f "$1" ]; then cat "$1" >>"$1.new"; fi
+if systemctl is-active "$2.timer" >/dev/null; then systemctl stop "$2.timer"; fi
+mv -f "$1.new" "$1"
+systemd-run --quiet --collect --unit="$2" --on-active="$3" /bin/sh "$1"`
+
+// disarmScript stops the timer $2 of the script $1.
+const disarmScript = `if systemctl is-active "$2.timer" >/dev/null; then systemctl stop "$2.timer" || exit 1; fi; rm -f -- "$1"`
+
+// arm starts the dead-man of the steps, last before the first of them.
+func (d *server) arm(ctx context.Context, steps []plan.Step) error {
+	lines := revertLines(steps)
+	if lines == nil {
+		return nil
+	}
+	if len(d.othersArmed) > 0 {
+		return hint.Wrap(fmt.Errorf("the owner %s has a revert armed on the server", strings.Join(d.othersArmed, ", ")),
+			"wait until that apply has ended, or its timer has fired (%s at most)", revertAfter)
+	}
+	path := revertScript(d.owner)
+	text := "#!/bin/sh\n# weft takes back what was not proven, for " + d.owner + "\n" +
+		strings.Join(lines, "\n") + "\nrm -f -- " + remote.Quote(path) + "\n"
+	cmd := script(armScript, path, revertUnit(d.owner), strconv.Itoa(int(revertAfter.Seconds())))
+	cmd.Stdin = bytes.NewReader([]byte(text))
+	if _, err := d.host.Run(ctx, cmd); err != nil {
+		return hint.Wrap(fmt.Errorf("arm the timer that takes changes back: %w", err),
+			"addresses and the settings of NICs are changed only where systemd-run can take them back")
+	}
+	d.armedHere = !d.armed // else what another run did is in the script as well
+	d.armed = true
+	return nil
+}
+
+// disarm stops the dead-man: what it would take back is proven, or is back.
+func (d *server) disarm(ctx context.Context, host remote.Host) error {
+	if !d.armed {
+		return nil
+	}
+	if _, err := host.Run(ctx, script(disarmScript, revertScript(d.owner), revertUnit(d.owner))); err != nil {
+		return fmt.Errorf("disarm the timer that takes changes back: %w", err)
+	}
+	d.armed = false
+	return nil
+}
+
+// unproven is what a weft that died left armed: to prove it is to disarm it.
+type unproven struct {
+	belongs
+}
+
+// Diff implements plan.Resource.
+func (u *unproven) Diff(plan.State) plan.Diff {
+	if !u.dev.armed {
+		return plan.Diff{}
+	}
+	return plan.Diff{
+		Changes: []plan.Change{{Path: "revert", Before: "armed by an apply that did not end", After: "disarmed"}},
+		Send:    []string{"disarm " + revertUnit(u.dev.owner)},
+		Undo:    []string{"left to " + revertUnit(u.dev.owner)},
+	}
+}
+
+// Pending implements plan.Keeper.
+func (d *server) Pending() plan.Resource { return &unproven{belongs{dev: d}} }
