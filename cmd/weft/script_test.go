@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
@@ -50,6 +51,7 @@ func TestScript(t *testing.T) {
 			"exits":               exits,
 			"sub":                 substitute,
 			"without":             without,
+			"killed-when":         killedWhen,
 			"swap-host-key":       swapHostKey,
 			"runs-embedded-agent": runsEmbeddedAgent,
 			"kill-target":         killTarget,
@@ -76,6 +78,37 @@ func without(ts *testscript.TestScript, neg bool, args []string) {
 		text = text[:from+1] + text[from+size+len("\n}\n"):]
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o600))
+}
+
+// killedWhen runs a command and kills it, without a chance to tidy up, when a
+// line that it writes to stderr holds the text.
+func killedWhen(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: killed-when TEXT COMMAND...")
+	}
+	path, err := exec.LookPath(args[1])
+	ts.Check(err)
+	cmd := exec.Command(path, args[2:]...)
+	cmd.Dir = ts.MkAbs(".")
+	for _, name := range []string{"HOME", "PATH", "NO_COLOR", "TMPDIR", "WORK"} {
+		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
+	}
+	stderr, err := cmd.StderrPipe()
+	ts.Check(err)
+	ts.Check(cmd.Start())
+	found := false
+	for in := bufio.NewScanner(stderr); in.Scan(); {
+		ts.Logf("%s", in.Text())
+		if strings.Contains(in.Text(), args[0]) {
+			found = true
+			break
+		}
+	}
+	_ = cmd.Process.Kill() // it may have ended
+	_ = cmd.Wait()
+	if !found {
+		ts.Fatalf("%s never said %q", args[1], args[0])
+	}
 }
 
 // exits runs a command and demands its exit code: exits 3 weft verify.

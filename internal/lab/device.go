@@ -147,6 +147,7 @@ func Faults() []string {
 		"refuse, accept  reset new connections, and take them again",
 		"slow=DURATION   delay every session of a server or line of a switch; slow=0s ends it",
 		"reboot          of a server: what is volatile is lost, enabled services start",
+		"timers          of a server: whatever its timers are to run later runs now",
 		"stop-target, start-target  of a server: stop and start weft-target",
 		"no-sudo, sudo   of a server: sudo asks for a password, and no longer",
 		"refuse-line=REGEXP  of a switch: refuse configuration lines that match; empty ends it",
@@ -216,6 +217,9 @@ func (d *device) serverFault(name string) error {
 		d.listener.drop()
 		d.server.Reboot()
 		d.listener.setRefuse(false)
+		return nil
+	case "timers":
+		d.server.FireTimers()
 		return nil
 	case "stop-target":
 		if !d.server.StopUnit(targetUnit) {

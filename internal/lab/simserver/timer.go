@@ -5,6 +5,7 @@ package simserver
 import (
 	"fmt"
 	"io"
+	"maps"
 	"strings"
 	"time"
 )
@@ -29,7 +30,7 @@ func systemdRun(x *call) int {
 		fmt.Fprintf(x.stderr, "Failed to start transient timer unit: Unit %s was already loaded or has a fragment file.\n", name)
 		return 1
 	}
-	s.timers[name] = &timer{stop: time.AfterFunc(after, func() { s.fire(name, args) }).Stop}
+	s.timers[name] = &timer{args: args, stop: time.AfterFunc(after, func() { s.fire(name, args) }).Stop}
 	if !opts.has('q') {
 		fmt.Fprintf(x.stderr, "Running timer as unit: %s\n", name)
 	}
@@ -38,6 +39,7 @@ func systemdRun(x *call) int {
 
 // A timer runs a command when it is due.
 type timer struct {
+	args []string
 	stop func() bool
 }
 
@@ -55,6 +57,18 @@ func (s *Server) fire(name string, args []string) {
 	}
 	defer s.background.Done()
 	s.asRoot(args, io.Discard)
+}
+
+// FireTimers runs now what timers are to run later.
+func (s *Server) FireTimers() {
+	s.mu.Lock()
+	all := maps.Clone(s.timers)
+	s.mu.Unlock()
+	for name, t := range all {
+		if t.stop() {
+			s.fire(name, t.args)
+		}
+	}
 }
 
 // stopTimers forgets every timer: a reboot does, and the end.
