@@ -1,6 +1,7 @@
 package modules
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -14,7 +15,7 @@ import (
 // the interface up. Addresses it did not declare are left alone.
 type Address struct {
 	PCI       string // address of the NIC port: 0000:41:00.0
-	Interface string // observed: the name it has today
+	Interface string `json:"-"` // observed: the name it has today
 	CIDR      netip.Prefix
 	Present   bool // the interface carries the address
 	Up        bool // the interface is administratively up
@@ -65,8 +66,16 @@ func (a *Address) Parse(s remote.Seen) (*Address, error) {
 	return have, nil
 }
 
+// absent is the interface without the address, up or down as it is.
+func (a *Address) absent() *Address {
+	return &Address{PCI: a.PCI, Interface: a.Interface, CIDR: a.CIDR, Up: a.Up}
+}
+
 // Diff implements kind.
 func (a *Address) Diff(have *Address) []plan.Change {
+	if a, have = either(a, have, (*Address).absent); a == nil {
+		return nil
+	}
 	var out []plan.Change
 	if have.Present != a.Present {
 		c := plan.Change{Path: "address", After: a.CIDR.String(), Impact: plan.ImpactTraffic}
@@ -80,10 +89,10 @@ func (a *Address) Diff(have *Address) []plan.Change {
 
 // Steps implements kind.
 func (a *Address) Steps(have *Address) []remote.Step {
-	name := a.Interface
-	if name == "" {
-		name = have.Interface
+	if a, have = either(a, have, (*Address).absent); a == nil {
+		return nil
 	}
+	name := cmp.Or(a.Interface, have.Interface)
 	var steps []remote.Step
 	if a.Present != have.Present {
 		verb := map[bool]string{true: "add", false: "del"}[a.Present]

@@ -154,8 +154,14 @@ func (a *Agent) Goal(have *Agent) *Agent {
 	return &g
 }
 
+// absent is the server without it.
+func (a *Agent) absent() *Agent { return &Agent{Name: a.Name, Platform: a.Platform, source: a.source} }
+
 // Diff implements kind.
 func (a *Agent) Diff(have *Agent) []plan.Change {
+	if a, have = either(a, have, (*Agent).absent); a == nil {
+		return nil
+	}
 	want := a.Binary
 	if a.Bundle != nil {
 		exe, _ := a.executable(have) // Parse has refused platforms without one
@@ -193,6 +199,9 @@ func short(sum string) string { return sum[:min(len(sum), 12)] }
 // Steps implements kind. The executable that is replaced stays beside the new
 // one as NAME.previous, which is what undo puts back.
 func (a *Agent) Steps(have *Agent) []remote.Step {
+	if a, have = either(a, have, (*Agent).absent); a == nil {
+		return nil
+	}
 	if a.Bundle == nil {
 		return a.restore(have)
 	}
@@ -241,7 +250,7 @@ func (a *Agent) restore(now *Agent) []remote.Step {
 	switch {
 	case a.Binary == installed:
 	case a.Binary == "":
-		steps = append(steps, remote.Step{Del: a.path()})
+		steps = append(steps, remote.Step{Del: a.path()}, remote.Step{Del: a.path() + ".previous"})
 	case err == nil && ours.sum == a.Binary:
 		steps = append(steps, put(a.path(), 0o755, ours.content))
 	default:

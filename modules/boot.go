@@ -136,8 +136,13 @@ func (b *Boot) Parse(s remote.Seen) (*Boot, error) {
 	return have, nil
 }
 
+func (b *Boot) absent() *Boot { return &Boot{Owner: b.Owner} }
+
 // Diff implements kind.
 func (b *Boot) Diff(have *Boot) []plan.Change {
+	if b, have = either(b, have, (*Boot).absent); b == nil {
+		return nil
+	}
 	out := change("script", short(sum(have.Script)), short(sum(b.Script)), plan.ImpactNone)
 	out = append(out, change("unit", short(sum(have.Unit)), short(sum(b.Unit)), plan.ImpactNone)...)
 	return append(out, change("enabled", have.Enabled, b.Enabled, plan.ImpactNone)...)
@@ -145,6 +150,9 @@ func (b *Boot) Diff(have *Boot) []plan.Change {
 
 // Steps implements kind. Nothing is started: all of it is in force already.
 func (b *Boot) Steps(have *Boot) []remote.Step {
+	if b, have = either(b, have, (*Boot).absent); b == nil {
+		return nil
+	}
 	var steps []remote.Step
 	if have.Enabled && !b.Enabled {
 		steps = append(steps, run("systemctl", "disable", b.unit()))

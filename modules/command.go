@@ -33,13 +33,26 @@ func (c *Command) Parse(s remote.Seen) (*Command, error) {
 	return &have, nil
 }
 
+// absent is the command before it has done its work.
+func (c *Command) absent() *Command {
+	before := *c
+	before.Done = false
+	return &before
+}
+
 // Diff implements kind.
 func (c *Command) Diff(have *Command) []plan.Change {
+	if c, have = either(c, have, (*Command).absent); c == nil {
+		return nil
+	}
 	return change("done", have.Done, c.Done, plan.ImpactNone)
 }
 
 // Steps implements kind.
 func (c *Command) Steps(have *Command) []remote.Step {
+	if c, have = either(c, have, (*Command).absent); c == nil {
+		return nil
+	}
 	switch {
 	case c.Done && !have.Done:
 		return []remote.Step{run(c.Run...)}

@@ -18,7 +18,7 @@ import (
 // What other DSCPs are mapped to is left alone.
 type DSCP struct {
 	PCI       string // address of the NIC port: 0000:41:00.0
-	Interface string // observed: the name it has today
+	Interface string `json:"-"` // observed: the name it has today
 	Map       []Marking
 }
 
@@ -96,8 +96,9 @@ func (d *DSCP) priorities(dscp int) string {
 	return strings.Join(list, ",")
 }
 
-// Diff implements kind.
+// Diff implements kind. Absence is a port that maps none of them.
 func (d *DSCP) Diff(have *DSCP) []plan.Change {
+	d, have = some(d), some(have)
 	all := slices.Concat(d.Map, have.Map)
 	sortMarkings(all)
 	var out []plan.Change
@@ -112,10 +113,8 @@ func (d *DSCP) Diff(have *DSCP) []plan.Change {
 // Steps implements kind. DSCPs that are not mapped yet come first: mlx5 trusts
 // DSCP while there is any entry, so that it need not stop in between.
 func (d *DSCP) Steps(have *DSCP) []remote.Step {
-	name := d.Interface
-	if name == "" {
-		name = have.Interface
-	}
+	d, have = some(d), some(have)
+	name := cmp.Or(d.Interface, have.Interface)
 	var fresh, stale, moved []Marking
 	for _, m := range d.Map {
 		switch {

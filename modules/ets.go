@@ -1,6 +1,7 @@
 package modules
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -18,7 +19,7 @@ import (
 // share.
 type ETS struct {
 	PCI       string // address of the NIC port: 0000:41:00.0
-	Interface string // observed: the name it has today
+	Interface string `json:"-"` // observed: the name it has today
 	Willing   bool   // the port takes settings from the switch
 	PrioTC    [8]int // the traffic class of each priority
 	TSA       [8]string
@@ -93,6 +94,10 @@ func (e *ETS) Parse(s remote.Seen) (*ETS, error) {
 
 // Diff implements kind.
 func (e *ETS) Diff(have *ETS) []plan.Change {
+	if e == nil { // a port always has some setting
+		return nil
+	}
+	have = some(have)
 	return slices.Concat(
 		change("willing", have.willing(), e.willing(), plan.ImpactTraffic),
 		change("prio-tc", mapping(have.PrioTC), mapping(e.PrioTC), plan.ImpactTraffic),
@@ -118,9 +123,8 @@ func (e *ETS) shares() [8]int {
 // Steps implements kind: one command, because dcb refuses what does not sum to
 // 100 in between, and all of it, because a fresh mlx5 begins with "vendor".
 func (e *ETS) Steps(have *ETS) []remote.Step {
-	name := e.Interface
-	if name == "" {
-		name = have.Interface
+	if e == nil {
+		return nil
 	}
 	share, total := e.shares(), 0
 	for _, n := range e.Share {
@@ -129,7 +133,7 @@ func (e *ETS) Steps(have *ETS) []remote.Step {
 	if total == 100 {
 		share = e.Share // found so: dcb counts what strict classes have as well
 	}
-	args := []string{"dcb", "ets", "set", "dev", name, "willing", e.willing()}
+	args := []string{"dcb", "ets", "set", "dev", cmp.Or(e.Interface, some(have).Interface), "willing", e.willing()}
 	args = append(append(args, "prio-tc"), strings.Fields(mapping(e.PrioTC))...)
 	args = append(append(args, "tc-tsa"), strings.Fields(mapping(e.TSA))...)
 	args = append(append(args, "tc-bw"), strings.Fields(mapping(share))...)

@@ -75,7 +75,10 @@ func mode(m fs.FileMode) string { return fmt.Sprintf("%04o", m.Perm()) }
 
 // Steps implements kind.
 func (f *File) Steps(have *File) []remote.Step {
-	if f == nil {
+	switch {
+	case f == nil && have == nil:
+		return nil
+	case f == nil:
 		return []remote.Step{{Del: have.Path}}
 	}
 	return []remote.Step{{Put: &remote.File{Path: f.Path, Mode: f.Mode, Content: f.Content, Secret: f.Secret}}}

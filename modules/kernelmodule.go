@@ -94,8 +94,14 @@ func (m *KernelModule) Parse(s remote.Seen) (*KernelModule, error) {
 	return have, nil
 }
 
+// absent is the kernel without it. What is built in stays.
+func (m *KernelModule) absent() *KernelModule { return &KernelModule{Name: m.Name} }
+
 // Diff implements kind.
 func (m *KernelModule) Diff(have *KernelModule) []plan.Change {
+	if m, have = either(m, have, (*KernelModule).absent); m == nil {
+		return nil
+	}
 	out := change("loaded", have.Loaded, m.Loaded, plan.ImpactNone)
 	for _, k := range m.stale(have) {
 		out = append(out, plan.Change{Path: "options." + k, Before: have.Options[k], After: m.Options[k], Impact: plan.ImpactTraffic})
@@ -132,6 +138,9 @@ func truth(value string) string {
 // Steps implements kind. A module whose parameters are to change is loaded
 // again; one that is in use refuses that.
 func (m *KernelModule) Steps(have *KernelModule) []remote.Step {
+	if m, have = either(m, have, (*KernelModule).absent); m == nil {
+		return nil
+	}
 	l := m.looks()
 	var steps []remote.Step
 	if m.Conf != have.Conf {

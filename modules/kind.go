@@ -170,6 +170,26 @@ func show(steps []remote.Step) []string {
 	return lines
 }
 
+// either gives the one of two states that is nil what its absence looks like;
+// when both are nil it gives nothing.
+func either[T any](want, have *T, absent func(*T) *T) (*T, *T) {
+	switch {
+	case want == nil && have != nil:
+		want = absent(have)
+	case want != nil && have == nil:
+		have = absent(want)
+	}
+	return want, have
+}
+
+// some is a state, or the zero one of what was not observed.
+func some[T any](state *T) *T {
+	if state == nil {
+		return new(T)
+	}
+	return state
+}
+
 // change is a one-attribute difference, if there is one.
 func change[V comparable](path string, before, after V, impact plan.Impact) []plan.Change {
 	if before == after {

@@ -131,21 +131,7 @@ func runCase(t *testing.T, file string, kind func(*txtar.Archive) (plan.Resource
 	if err != nil {
 		t.Fatalf("want: %v", err)
 	}
-	replies := parseReplies(t, section(a, "read"))
-	var answers []remote.Answer
-	for _, look := range r.(onServer).looks() {
-		key := look.String()
-		if look.Sum {
-			key = "sum of " + key
-		}
-		sight, ok := replies[key]
-		if !ok {
-			t.Fatalf("unforeseen look: %s", key)
-		}
-		sight.Interface = replies[look.PCI].Interface
-		answers = append(answers, remote.Answer{Look: look, Sight: sight})
-	}
-	diff := r.Diff(r.(onServer).parse(remote.NewSeen(answers...)))
+	diff := r.Diff(r.(onServer).parse(observe(t, a, r.(onServer).looks())))
 	var changes strings.Builder
 	if diff.Err != nil {
 		fmt.Fprintf(&changes, "refused: %v\n", diff.Err)
@@ -161,6 +147,26 @@ func runCase(t *testing.T, file string, kind func(*txtar.Archive) (plan.Resource
 			t.Fatal(err)
 		}
 	}
+}
+
+// observe gives the looks what the case says that the server answered.
+func observe(t *testing.T, a *txtar.Archive, looks []remote.Look) remote.Seen {
+	t.Helper()
+	replies := parseReplies(t, section(a, "read"))
+	var answers []remote.Answer
+	for _, look := range looks {
+		key := look.String()
+		if look.Sum {
+			key = "sum of " + key
+		}
+		sight, ok := replies[key]
+		if !ok {
+			t.Fatalf("unforeseen look: %s", key)
+		}
+		sight.Interface = replies[look.PCI].Interface
+		answers = append(answers, remote.Answer{Look: look, Sight: sight})
+	}
+	return remote.NewSeen(answers...)
 }
 
 func lines(list []string) string {

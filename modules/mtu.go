@@ -1,6 +1,7 @@
 package modules
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -12,7 +13,7 @@ import (
 // MTU keeps the MTU of the network interface of one NIC port.
 type MTU struct {
 	PCI       string // address of the NIC port: 0000:41:00.0
-	Interface string // observed: the name it has today
+	Interface string `json:"-"` // observed: the name it has today
 	Bytes     int
 }
 
@@ -43,19 +44,19 @@ func (m *MTU) Parse(s remote.Seen) (*MTU, error) {
 // Diff implements kind. NICs re-open their queues when the MTU changes, which
 // some do by taking the link down.
 func (m *MTU) Diff(have *MTU) []plan.Change {
+	if m == nil { // an interface always has one
+		return nil
+	}
+	have = some(have)
 	return change("bytes", have.Bytes, m.Bytes, plan.ImpactLinkFlap)
 }
 
 // Steps implements kind.
 func (m *MTU) Steps(have *MTU) []remote.Step {
-	return []remote.Step{run("ip", "link", "set", "dev", m.nic(have), "mtu", strconv.Itoa(m.Bytes))}
-}
-
-func (m *MTU) nic(have *MTU) string {
-	if m.Interface != "" {
-		return m.Interface
+	if m == nil {
+		return nil
 	}
-	return have.Interface
+	return []remote.Step{run("ip", "link", "set", "dev", cmp.Or(m.Interface, some(have).Interface), "mtu", strconv.Itoa(m.Bytes))}
 }
 
 // Verify implements kind: reading the MTU back is its proof; that large

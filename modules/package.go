@@ -1,6 +1,7 @@
 package modules
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -62,8 +63,13 @@ func (p *Package) Parse(s remote.Seen) (*Package, error) {
 	return have, nil
 }
 
+func (p *Package) absent() *Package { return &Package{Name: p.Name, Tool: p.Tool} }
+
 // Diff implements kind.
 func (p *Package) Diff(have *Package) []plan.Change {
+	if p, have = either(p, have, (*Package).absent); p == nil {
+		return nil
+	}
 	if p.Installed == anyVersion && have.Installed != "" || p.is(have.Installed) {
 		return nil
 	}
@@ -83,10 +89,10 @@ func (p *Package) is(version string) bool {
 // Steps implements kind. Nothing else is removed on the way: what would need
 // that fails.
 func (p *Package) Steps(have *Package) []remote.Step {
-	tool := have.Tool
-	if tool == "" {
-		tool = p.Tool
+	if p, have = either(p, have, (*Package).absent); p == nil {
+		return nil
 	}
+	tool := cmp.Or(have.Tool, p.Tool)
 	switch {
 	case len(p.Diff(have)) == 0:
 		return nil

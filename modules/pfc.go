@@ -1,6 +1,7 @@
 package modules
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -16,7 +17,7 @@ import (
 // given, off for all others.
 type PFC struct {
 	PCI        string // address of the NIC port: 0000:41:00.0
-	Interface  string // observed: the name it has today
+	Interface  string `json:"-"` // observed: the name it has today
 	Priorities []int  // ascending
 }
 
@@ -55,7 +56,10 @@ func (p *PFC) Parse(s remote.Seen) (*PFC, error) {
 // Diff implements kind. mlx5 takes the link down and up when the set of
 // priorities changes (facts: hosts, 0.1).
 func (p *PFC) Diff(have *PFC) []plan.Change {
-	return change("priorities", have.list(), p.list(), plan.ImpactLinkFlap)
+	if p == nil { // a port always has some setting
+		return nil
+	}
+	return change("priorities", some(have).list(), p.list(), plan.ImpactLinkFlap)
 }
 
 func (p *PFC) list() string {
@@ -71,11 +75,10 @@ func (p *PFC) list() string {
 
 // Steps implements kind.
 func (p *PFC) Steps(have *PFC) []remote.Step {
-	name := p.Interface
-	if name == "" {
-		name = have.Interface
+	if p == nil {
+		return nil
 	}
-	args := []string{"dcb", "pfc", "set", "dev", name, "prio-pfc", "all:off"}
+	args := []string{"dcb", "pfc", "set", "dev", cmp.Or(p.Interface, some(have).Interface), "prio-pfc", "all:off"}
 	for _, prio := range slices.Sorted(slices.Values(p.Priorities)) {
 		args = append(args, strconv.Itoa(prio)+":on")
 	}

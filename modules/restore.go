@@ -16,26 +16,35 @@ type restorer func(*server, plan.Entry) (plan.Resource, error)
 // kinds are all the kinds that ledgers may name.
 func kinds() map[string]restorer {
 	return map[string]restorer{
-		"mtu":     restorable[MTU],
+		"mtu":     lasting[MTU],
 		"address": restorable[Address],
-		"pfc":     restorable[PFC],
-		"ets":     restorable[ETS],
+		"pfc":     lasting[PFC],
+		"ets":     lasting[ETS],
 		"dscp":    restorable[DSCP],
 		"file":    restorable[File],
 		"pool":    restorable[Pool],
 		"agent":   restorable[Agent],
 		"boot":    restorable[Boot],
 
-		"sysctl":        restorable[Sysctl],
+		"sysctl":        lasting[Sysctl],
 		"kernel_module": restorable[KernelModule],
 		"package":       restorable[Package],
-		"service":       restorable[Service],
+		"service":       lasting[Service],
 		"command":       restorable[Command],
 	}
 }
 
 // sourced is a kind that needs weft's bundle to put back what it took away.
 type sourced interface{ from(*bundle.Bundle) }
+
+// lasting is a kind whose thing is always there: it can be given its former
+// state only, never be removed.
+func lasting[T any, K kind[T]](dev *server, e plan.Entry) (plan.Resource, error) {
+	if e.Former == nil || string(e.Former) == "null" {
+		return nil, fmt.Errorf("it does not say what was there before")
+	}
+	return restorable[T, K](dev, e)
+}
 
 func restorable[T any, K kind[T]](dev *server, e plan.Entry) (plan.Resource, error) {
 	r := &restoration[T, K]{dev: dev, key: e.Key(), half: e.State == plan.EntryCreating}

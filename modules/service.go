@@ -75,6 +75,10 @@ func (s *Service) Parse(seen remote.Seen) (*Service, error) {
 
 // Diff implements kind.
 func (s *Service) Diff(have *Service) []plan.Change {
+	if s == nil { // a unit is always in some state
+		return nil
+	}
+	have = some(have)
 	impact := plan.ImpactNone
 	if have.Running && !s.Running {
 		impact = plan.ImpactTraffic // whatever it served
@@ -85,6 +89,10 @@ func (s *Service) Diff(have *Service) []plan.Change {
 
 // Steps implements kind.
 func (s *Service) Steps(have *Service) []remote.Step {
+	if s == nil {
+		return nil
+	}
+	have = some(have)
 	var steps []remote.Step
 	verb := func(now, wanted bool, on, off string) {
 		switch {

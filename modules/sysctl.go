@@ -69,12 +69,20 @@ func (s *Sysctl) Parse(seen remote.Seen) (*Sysctl, error) {
 
 // Diff implements kind.
 func (s *Sysctl) Diff(have *Sysctl) []plan.Change {
+	if s == nil { // the kernel always has a value
+		return nil
+	}
+	have = some(have)
 	return append(change("value", have.Value, s.Value, plan.ImpactNone),
 		change("boot", strings.TrimSpace(have.Boot), strings.TrimSpace(s.Boot), plan.ImpactNone)...)
 }
 
 // Steps implements kind.
 func (s *Sysctl) Steps(have *Sysctl) []remote.Step {
+	if s == nil {
+		return nil
+	}
+	have = some(have)
 	var steps []remote.Step
 	if s.Value != have.Value && s.Value != "" {
 		steps = append(steps, run("sysctl", "-q", "-w", s.Key+"="+s.Value))

@@ -1,0 +1,124 @@
+package modules
+
+import (
+	"encoding/json"
+	"maps"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+)
+
+// lives are the kinds that ledgers may name, each with what must hold for it.
+func lives() map[string]func(*testing.T, *txtar.Archive) {
+	return map[string]func(*testing.T, *txtar.Archive){
+		"mtu": life[MTU], "address": life[Address], "pfc": life[PFC], "ets": life[ETS], "dscp": life[DSCP],
+		"file": life[File], "pool": life[Pool], "agent": life[Agent], "boot": life[Boot],
+		"sysctl": life[Sysctl], "kernel_module": life[KernelModule], "package": life[Package],
+		"service": life[Service], "command": life[Command],
+	}
+}
+
+// Every kind bears absence on both sides, and what is read of a ledger leads
+// where what was observed would.
+func TestStatesLive(t *testing.T) {
+	for kind := range kinds() {
+		if lives()[kind] == nil {
+			t.Errorf("kind %s is not tested", kind)
+		}
+	}
+	for _, kind := range slices.Sorted(maps.Keys(lives())) {
+		files, _ := filepath.Glob("testdata/" + kind + "/*.txtar")
+		for _, file := range files {
+			t.Run(kind+"/"+filepath.Base(file), func(t *testing.T) {
+				a, err := txtar.ParseFile(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				lives()[kind](t, a)
+			})
+		}
+	}
+}
+
+func life[T any, K kind[T]](t *testing.T, a *txtar.Archive) {
+	want := K(new(T))
+	if err := json.Unmarshal(section(a, "want"), want); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(K(nil).Diff(nil)) + len(K(nil).Steps(nil)); n != 0 {
+		t.Errorf("from nothing to nothing: %d changes and steps", n)
+	}
+	want.Diff(nil)
+	want.Steps(nil)
+	have, err := want.Parse(observe(t, a, want.Looks()))
+	if err != nil {
+		return // refused: nothing becomes of it
+	}
+	left(t, K(nil), K(have))
+	if have == nil {
+		return
+	}
+	kept := K(new(T))
+	if err := json.Unmarshal(encode(have), kept); err != nil {
+		t.Fatal(err)
+	}
+	if d := kept.Diff(have); len(d) > 0 {
+		t.Errorf("what is kept of the observation differs from it: %v", d)
+	}
+	if got, was := show(kept.Steps(have)), show(K(have).Steps(have)); !slices.Equal(got, was) {
+		t.Errorf("what is kept of the observation leads to %q, it itself to %q", got, was)
+	}
+	left(t, kept, want)
+}
+
+// left checks that steps lead to a state exactly where something differs, or
+// nothing can lead there.
+func left[T any, K kind[T]](t *testing.T, want, have K) {
+	t.Helper()
+	changes, steps := want.Diff(have), want.Steps(have)
+	if len(changes) > 0 && len(steps) == 0 {
+		if c, ok := any(have).(*Command); ok && len(c.Undo) == 0 {
+			return
+		}
+		t.Errorf("%v, and no step", changes)
+	}
+}
+
+// The name that an interface had when a ledger was written says nothing about
+// the port that bears it today.
+func TestLedgersForgetInterfaces(t *testing.T) {
+	raw := json.RawMessage(`{"PCI": "0000:41:00.0", "Interface": "old0", "Bytes": 1500}`)
+	var former MTU
+	if err := json.Unmarshal(raw, &former); err != nil {
+		t.Fatal(err)
+	}
+	steps := show(former.Steps(&MTU{PCI: former.PCI, Interface: "new0", Bytes: 9000}))
+	if want := []string{"$ ip link set dev new0 mtu 1500"}; !slices.Equal(steps, want) {
+		t.Errorf("%q, want %q", steps, want)
+	}
+}
+
+// An agent that goes leaves nothing of weft's.
+func TestAgentGoes(t *testing.T) {
+	have := &Agent{Name: "weft-target", Config: "c", Unit: "u", Binary: "b", Enabled: true, Active: true}
+	want := []string{
+		"$ systemctl stop weft-target.service", "$ systemctl disable weft-target.service",
+		"remove /usr/local/lib/weft/weft-target", "remove /usr/local/lib/weft/weft-target.previous",
+		"remove /etc/weft/target.toml", "remove /etc/systemd/system/weft-target.service", "$ systemctl daemon-reload",
+	}
+	if got := show((*Agent)(nil).Steps(have)); !slices.Equal(got, want) {
+		t.Errorf("%q\nwant %q", got, want)
+	}
+}
+
+func TestAddressGoes(t *testing.T) {
+	have := &Address{PCI: "0000:41:00.0", Interface: "ens1f0", Present: true, Up: true}
+	if err := json.Unmarshal([]byte(`"10.0.0.1/24"`), &have.CIDR); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := show((*Address)(nil).Steps(have)), []string{"$ ip addr del 10.0.0.1/24 dev ens1f0"}; !slices.Equal(got, want) {
+		t.Errorf("%q\nwant %q", got, want)
+	}
+}
