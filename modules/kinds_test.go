@@ -32,12 +32,15 @@ func TestKinds(t *testing.T) {
 		"agents/linux-amd64/weft-target.gz":    {Data: gzipped(t, "a new target")},
 		"agents/linux-amd64/weft-initiator.gz": {Data: gzipped(t, "a new probe")},
 	})
+	all := kinds()
 	kinds := map[string]func(*txtar.Archive) (plan.Resource, error){
 		"mtu":     want[MTU],
 		"address": want[Address],
 		"ets":     want[ETS],
 		"dscp":    want[DSCP],
 		"pfc":     want[PFC],
+		"dcbx":    want[DCBX],
+		"pause":   want[Pause],
 		"pool":    want[Pool],
 		"file":    want[File],
 		"boot":    want[Boot],
@@ -56,6 +59,9 @@ func TestKinds(t *testing.T) {
 		},
 	}
 	for name, kind := range kinds {
+		if all[name] == nil {
+			t.Errorf("kind %s cannot be taken back: no restorer knows it", name)
+		}
 		files, _ := filepath.Glob("testdata/" + name + "/*.txtar")
 		if len(files) == 0 {
 			t.Errorf("kind %s has no case", name)

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"weft/internal/hint"
 	"weft/internal/remote"
 	"weft/plan"
 )
@@ -103,7 +104,7 @@ func (d *server) Kept() plan.Kept {
 func (d *server) Restore(e plan.Entry) (plan.Resource, error) {
 	restore, ok := kinds()[e.Kind]
 	if !ok {
-		return nil, fmt.Errorf("this weft knows no kind %q", e.Kind)
+		return nil, hint.Wrap(fmt.Errorf("this weft knows no kind %q", e.Kind), "a later weft wrote it: use that one")
 	}
 	return restore(d, e)
 }

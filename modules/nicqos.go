@@ -2,14 +2,15 @@ package modules
 
 import (
 	"slices"
+	"strings"
 
 	"weft/inventory"
 	"weft/plan"
 )
 
 // nicQoS expands what the classes of a RoCE v2 fabric ask of a NIC port, in
-// the order in which it is safe to change: shares, then who belongs to them,
-// then who may be paused. It follows the switch port, which wired names.
+// the order in which it is safe to change: who decides, then shares, then who
+// belongs to them, then who may be paused. It follows the switch port, which wired names.
 func (x *expansion) nicQoS(d *server, r *inventory.RNIC, wired []plan.ID) []plan.ID {
 	f := r.Fabric
 	if f == nil || f.Transport != "rocev2" {
@@ -19,7 +20,13 @@ func (x *expansion) nicQoS(d *server, r *inventory.RNIC, wired []plan.ID) []plan
 	add := func(kind string, want plan.Resource) {
 		ids = append(ids, x.add(plan.ID{Device: d.name, Kind: kind, Name: r.Name}, want, r.Range, slices.Concat(wired, ids)...))
 	}
+	if f.Mode != "lossy" {
+		add("pause", on(d, &Pause{PCI: r.PCI}))
+	}
 	if len(f.Classes) > 0 {
+		dcbx := newDCBX(r.PCI)
+		dcbx.Later = stopsLLDPAD(r.Server)
+		add("dcbx", on(d, dcbx))
 		add("ets", on(d, newETS(r.PCI, f.Classes)))
 	}
 	if dscp := newDSCP(r.PCI, f.Classes); len(dscp.Map) > 0 {
@@ -34,4 +41,12 @@ func (x *expansion) nicQoS(d *server, r *inventory.RNIC, wired []plan.ID) []plan
 	slices.Sort(pfc.Priorities)
 	add("pfc", on(d, pfc))
 	return ids
+}
+
+// stopsLLDPAD reports whether the server's own blocks stop the daemon that
+// would overwrite what is set on NICs.
+func stopsLLDPAD(s *inventory.Server) bool {
+	return slices.ContainsFunc(s.Services, func(u *inventory.Service) bool {
+		return strings.TrimSuffix(u.Name, ".service") == "lldpad" && !u.Running
+	})
 }

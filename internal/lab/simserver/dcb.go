@@ -5,13 +5,13 @@ package simserver
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
 
 // dcb is a part of iproute2's dcb, as of iproute2 6.1, on a card as of mlx5:
-// priority flow control, transmission selection and the DSCP map. The owner of
-// DCBX is shown as it is after boot; setting it is not simulated.
+// priority flow control, transmission selection, the DSCP map and who owns DCBX.
 func dcb(x *call) int {
 	c := &dcbCall{call: x}
 	args := x.args
@@ -39,6 +39,8 @@ func dcb(x *call) int {
 	switch {
 	case verb == "show" && len(args) == 0:
 		return c.show(object, name)
+	case object == "dcbx" && verb == "set":
+		return c.setDCBX(name, args)
 	case object == "pfc" && verb == "set":
 		return c.setPFC(name, args)
 	case object == "ets" && verb == "set":
@@ -208,4 +210,23 @@ func mapPFC(pfc *[8]bool, s string) string {
 type dcbxJSON struct {
 	Host bool `json:"host"`
 	IEEE bool `json:"ieee"`
+}
+
+// setDCBX leaves DCBX to the host; the other modes are refused as mlx5 does: transcripts/hosts/dcb.errors.txt in the shared folder.
+func (c *dcbCall) setDCBX(name string, modes []string) int {
+	i, ok := c.server.iface(name)
+	if why := i.noDCB(ok); why != "" {
+		fmt.Fprintf(c.stderr, "Attribute write: %s\n", why)
+		return 1
+	}
+	slices.Sort(modes)
+	if !slices.Equal(modes, []string{"host", "ieee"}) {
+		fmt.Fprintln(c.stderr, "Attribute write: Unknown error -1")
+		return 1
+	}
+	if !c.user.root {
+		fmt.Fprintln(c.stderr, "Attribute write: Operation not permitted")
+		return 1
+	}
+	return 0 // as it is after boot
 }

@@ -35,6 +35,8 @@ type iface struct {
 	dscp   map[int]int // priority of a DSCP
 	loop   bool
 	maxMTU int
+
+	pause [3]bool // global: autonegotiated, received, sent
 }
 
 // newInterfaces are the interfaces as they are after boot.
@@ -44,7 +46,7 @@ func (s *Server) newInterfaces() []*iface {
 	list := []*iface{lo}
 	var slots []string
 	for n, spec := range s.spec.Interfaces {
-		i := &iface{Interface: spec, index: n + 2, mtu: bootMTU, up: true, maxMTU: cardMaxMTU, ets: etsAtBoot()}
+		i := &iface{Interface: spec, index: n + 2, mtu: bootMTU, up: true, maxMTU: cardMaxMTU, ets: etsAtBoot(), pause: [3]bool{false, true, true}}
 		if i.Plain {
 			i.maxMTU = plainMaxMTU
 		}

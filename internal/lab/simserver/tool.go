@@ -223,6 +223,7 @@ func tools() map[string]tool {
 		list[name] = tool{builtin, bin}
 	}
 	list["dcb"] = tool{dcb, sbin}
+	list["ethtool"] = tool{ethtool, sbin}
 	list["sysctl"] = tool{sysctl, sbin}
 	list["modprobe"] = tool{modprobe, sbin}
 	list["ip"] = tool{ip, append(bin, sbin...)}

@@ -1,0 +1,50 @@
+//go:build unix
+
+package simserver
+
+import (
+	"fmt"
+	"slices"
+)
+
+// ethtool is a part of ethtool's: -a and -A, global pause. As mlx5 does it, the
+// card comes up with pause in both directions and no autonegotiation of it.
+func ethtool(x *call) int {
+	if len(x.args) < 2 {
+		return x.notSimulated(1)
+	}
+	verb, name, args := x.args[0], x.args[1], x.args[2:]
+	i, ok := x.server.iface(name)
+	switch {
+	case verb != "-a" && verb != "-A" || verb == "-a" && len(args) > 0:
+		return x.notSimulated(1)
+	case !ok:
+		fmt.Fprintln(x.stderr, "netlink error: no device matches name (offset 24)\nnetlink error: No such device")
+		return 76
+	case i.loop || i.Plain:
+		fmt.Fprintln(x.stderr, "netlink error: Operation not supported")
+		return 76
+	case verb == "-a":
+		fmt.Fprintf(x.stdout, "Pause parameters for %s:\nAutonegotiate:\t%s\nRX:\t\t%s\nTX:\t\t%s\n\n",
+			name, onOff(i.pause[0]), onOff(i.pause[1]), onOff(i.pause[2]))
+		return 0
+	case !x.user.root:
+		fmt.Fprintln(x.stderr, "netlink error: Operation not permitted")
+		return 1
+	}
+	set := i.pause
+	for n := 0; n < len(args); n += 2 {
+		which := slices.Index([]string{"autoneg", "rx", "tx"}, args[n])
+		if which < 0 || n+1 == len(args) || args[n+1] != "on" && args[n+1] != "off" {
+			fmt.Fprintf(x.stderr, "ethtool (%s): unknown parameter '%s'\n", verb, args[n])
+			return 22
+		}
+		set[which] = args[n+1] == "on"
+	}
+	if set == i.pause {
+		fmt.Fprintln(x.stderr, "rx unmodified, ignoring\ntx unmodified, ignoring\nno pause parameters changed, aborting")
+		return 78
+	}
+	x.server.setIface(name, func(i *iface) { i.pause = set })
+	return 0
+}

@@ -1,0 +1,94 @@
+package modules
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"weft/internal/hint"
+	"weft/internal/remote"
+	"weft/plan"
+)
+
+// DCBX keeps who decides on the data center bridging of a NIC port: the host,
+// with what weft sets, or the firmware with what a switch tells it.
+type DCBX struct {
+	PCI       string   // address of the NIC port: 0000:41:00.0
+	Interface string   // observed: the name it has today
+	Modes     []string // host, ieee, cee, lld_managed, static; sorted
+
+	Later bool `json:",omitempty"` // a daemon that owns it is stopped before
+}
+
+func newDCBX(pci string) *DCBX { return &DCBX{PCI: pci, Modes: []string{"host", "ieee"}} }
+
+func (d *DCBX) looks() (mode, lldpad remote.Look) {
+	return remote.Look{PCI: d.PCI, Args: []string{"dcb", "-j", "dcbx", "show", "dev", "{if}"}},
+		remote.Look{Args: []string{"systemctl", "is-active", "lldpad.service"}}
+}
+
+// Looks implements kind.
+func (d *DCBX) Looks() []remote.Look {
+	mode, lldpad := d.looks()
+	return []remote.Look{mode, lldpad}
+}
+
+// Parse implements kind. A driver that has no say in DCBX leaves it to nobody.
+func (d *DCBX) Parse(s remote.Seen) (*DCBX, error) {
+	name, err := netdev(s, d.PCI)
+	if err != nil {
+		return nil, err
+	}
+	mode, lldpad := d.looks()
+	if s.Of(lldpad).Code == 0 && !d.Later {
+		return nil, hint.Wrap(fmt.Errorf("lldpad runs and would overwrite what is set on %s", name),
+			`stop it with: service "lldpad" { enabled = false  running = false }`)
+	}
+	got := s.Of(mode)
+	if got.Err != nil && strings.Contains(string(got.Stderr)+string(got.Content), "Operation not supported") {
+		return &DCBX{PCI: d.PCI, Interface: name, Modes: d.Modes}, nil
+	}
+	if got.Err != nil {
+		return nil, got.Err
+	}
+	var set map[string]bool
+	if err := json.Unmarshal(got.Content, &set); err != nil {
+		return nil, fmt.Errorf("dcb -j dcbx show dev %s answers %q", name, got.Content)
+	}
+	maps.DeleteFunc(set, func(_ string, on bool) bool { return !on })
+	return &DCBX{PCI: d.PCI, Interface: name, Modes: slices.Sorted(maps.Keys(set))}, nil
+}
+
+// Diff implements kind. The firmware lets go, or takes over, at once.
+func (d *DCBX) Diff(have *DCBX) []plan.Change {
+	return change("owner", strings.Join(have.Modes, " "), strings.Join(d.Modes, " "), plan.ImpactTraffic)
+}
+
+// Steps implements kind. dcb cannot set nothing: what was in nobody's hands
+// before cannot be given back.
+func (d *DCBX) Steps(have *DCBX) []remote.Step {
+	if len(d.Modes) == 0 || slices.Equal(d.Modes, have.Modes) {
+		return nil
+	}
+	name := d.Interface
+	if name == "" {
+		name = have.Interface
+	}
+	args := []string{"dcb", "dcbx", "set", "dev", name}
+	for _, m := range d.Modes {
+		args = append(args, strings.ReplaceAll(m, "_", "-"))
+	}
+	return []remote.Step{run(args...)}
+}
+
+// Boot implements volatile.
+func (d *DCBX) Boot() []string { return dcbLines(d.PCI, d.Steps(&DCBX{Interface: anyNIC})) }
+
+// Risky implements risky.
+func (d *DCBX) Risky() bool { return true }
+
+// Verify implements kind: the mode read back is its proof.
+func (d *DCBX) Verify(context.Context, remote.Host) error { return nil }
