@@ -17,7 +17,7 @@ import (
 // with what weft sets, or the firmware with what a switch tells it.
 type DCBX struct {
 	PCI       string   // address of the NIC port: 0000:41:00.0
-	Interface string   // observed: the name it has today
+	Interface string   `json:"-"` // observed: the name it has today
 	Modes     []string // host, ieee, cee, lld_managed, static; sorted
 
 	Later bool `json:",omitempty"` // a daemon that owns it is stopped before

@@ -15,7 +15,7 @@ import (
 // excludes pause by priority.
 type Pause struct {
 	PCI       string // address of the NIC port: 0000:41:00.0
-	Interface string // observed: the name it has today
+	Interface string `json:"-"` // observed: the name it has today
 	RX, TX    bool
 	Autoneg   bool // what the peer wants may turn it on again
 }

@@ -19,6 +19,8 @@ func kinds() map[string]restorer {
 		"mtu":     lasting[MTU],
 		"address": restorable[Address],
 		"pfc":     lasting[PFC],
+		"dcbx":    lasting[DCBX],
+		"pause":   lasting[Pause],
 		"ets":     lasting[ETS],
 		"dscp":    restorable[DSCP],
 		"file":    restorable[File],
