@@ -64,12 +64,20 @@ func (d *DCBX) Parse(s remote.Seen) (*DCBX, error) {
 
 // Diff implements kind. The firmware lets go, or takes over, at once.
 func (d *DCBX) Diff(have *DCBX) []plan.Change {
+	if d == nil { // a port always has some setting
+		return nil
+	}
+	have = some(have)
 	return change("owner", strings.Join(have.Modes, " "), strings.Join(d.Modes, " "), plan.ImpactTraffic)
 }
 
 // Steps implements kind. dcb cannot set nothing: what was in nobody's hands
 // before cannot be given back.
 func (d *DCBX) Steps(have *DCBX) []remote.Step {
+	if d == nil {
+		return nil
+	}
+	have = some(have)
 	if len(d.Modes) == 0 || slices.Equal(d.Modes, have.Modes) {
 		return nil
 	}

@@ -68,6 +68,10 @@ func (p *Pause) Parse(s remote.Seen) (*Pause, error) {
 
 // Diff implements kind.
 func (p *Pause) Diff(have *Pause) []plan.Change {
+	if p == nil { // a port always has some setting
+		return nil
+	}
+	have = some(have)
 	return append(append(change("rx", have.RX, p.RX, plan.ImpactLinkFlap),
 		change("tx", have.TX, p.TX, plan.ImpactLinkFlap)...),
 		change("autoneg", have.Autoneg, p.Autoneg, plan.ImpactLinkFlap)...)
@@ -76,6 +80,10 @@ func (p *Pause) Diff(have *Pause) []plan.Change {
 // Steps implements kind. Only what differs is named: some drivers refuse the
 // rest.
 func (p *Pause) Steps(have *Pause) []remote.Step {
+	if p == nil {
+		return nil
+	}
+	have = some(have)
 	name := p.Interface
 	if name == "" {
 		name = have.Interface
