@@ -60,7 +60,7 @@ func (a *Agent) Looks() []remote.Look {
 	if !a.service() {
 		return []remote.Look{l.uname, l.binary}
 	}
-	return []remote.Look{l.uname, l.binary, l.config, l.unit, l.enabled, l.active, l.status}
+	return []remote.Look{systemdLook(), l.uname, l.binary, l.config, l.unit, l.enabled, l.active, l.status}
 }
 
 // Parse implements kind.
@@ -86,6 +86,9 @@ func (a *Agent) Parse(s remote.Seen) (*Agent, error) {
 	have.Binary = exe.Sum // "" when it is not there
 	if !a.service() {
 		return have, nil
+	}
+	if err := systemd(s); err != nil {
+		return nil, err
 	}
 	for _, f := range []struct {
 		look remote.Look
@@ -278,6 +281,14 @@ func putBack(path string, mode uint32, text string) remote.Step {
 		return remote.Step{Del: path}
 	}
 	return put(path, mode, []byte(text))
+}
+
+// Why implements witness.
+func (a *Agent) Why() []string {
+	if !a.service() {
+		return nil
+	}
+	return statusOf(agent.Unit)
 }
 
 // Verify implements kind: the service itself has said which executable and

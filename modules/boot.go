@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"strings"
 
-	"weft/internal/hint"
 	"weft/internal/remote"
 	"weft/inventory"
 	"weft/plan"
@@ -110,19 +109,16 @@ func (b *Boot) looks() bootLooks {
 // Looks implements kind.
 func (b *Boot) Looks() []remote.Look {
 	l := b.looks()
-	return []remote.Look{l.script, l.unit, l.enabled}
+	return []remote.Look{systemdLook(), l.script, l.unit, l.enabled}
 }
 
 // Parse implements kind.
 func (b *Boot) Parse(s remote.Seen) (*Boot, error) {
 	l := b.looks()
-	have := &Boot{Owner: b.Owner}
-	enabled := s.Of(l.enabled)
-	if enabled.Code == 127 {
-		return nil, hint.Wrap(fmt.Errorf("the server has no systemctl: what a restart loses could not be restored"),
-			"other service managers are described, not yet managed")
+	if err := systemd(s); err != nil {
+		return nil, fmt.Errorf("what a restart loses could not be restored: %w", err)
 	}
-	have.Enabled = enabled.Code == 0
+	have := &Boot{Owner: b.Owner, Enabled: s.Of(l.enabled).Code == 0}
 	for _, f := range []struct {
 		look remote.Look
 		text *string

@@ -29,7 +29,7 @@ func (c *Command) Looks() []remote.Look { return []remote.Look{c.look()} }
 // Parse implements kind.
 func (c *Command) Parse(s remote.Seen) (*Command, error) {
 	have := *c
-	have.Done = s.Of(c.look()).Code == 0
+	have.Done = s.Of(c.look()).Err == nil
 	return &have, nil
 }
 
@@ -60,6 +60,17 @@ func (c *Command) Steps(have *Command) []remote.Step {
 		return []remote.Step{run(c.Undo...)}
 	}
 	return nil
+}
+
+// Advice implements adviser.
+func (c *Command) Advice(reply string) string {
+	switch {
+	case reply != "" || !c.Done:
+		return ""
+	case c.Creates != "":
+		return "it ran, and " + c.Creates + " is not there"
+	}
+	return "it ran, and what unless says still fails: " + remote.Quote(c.Unless...)
 }
 
 // Verify implements kind: the file, or the other command, is its proof.

@@ -2,10 +2,12 @@ package modules
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
+	"weft/internal/hint"
 	"weft/internal/remote"
 	"weft/plan"
 )
@@ -16,6 +18,7 @@ type KernelModule struct {
 	Name    string
 	Options map[string]string // parameters as they are in force
 	Loaded  bool              // or built into the kernel
+	Builtin bool              `json:",omitempty"` // observed: the latter, which no command changes
 
 	Load string // text of the file that loads it at boot; "" is no such file of weft's
 	Conf string // text of the file with its parameters; "" likewise
@@ -33,13 +36,16 @@ func newKernelModule(name string, options map[string]string) *KernelModule {
 	return m
 }
 
-// folder is what the kernel calls the module: it knows no dashes.
-func (m *KernelModule) folder() string {
-	return "/sys/module/" + strings.ReplaceAll(m.Name, "-", "_")
-}
+// name is what the kernel calls the module: it knows no dashes.
+func (m *KernelModule) name() string { return strings.ReplaceAll(m.Name, "-", "_") }
 
-// isLoaded succeeds for a module that is loaded or built in.
-const isLoaded = `test -d "$1" || grep -qs "/$2[.]ko" "/lib/modules/$(uname -r)/modules.builtin"`
+func (m *KernelModule) folder() string { return "/sys/module/" + m.name() }
+
+// whereIs tells a module that is loaded from one that is built in: only the
+// former has a state, and of the latter those without parameters are in a list
+// alone. Names of files have dashes or underscores.
+const whereIs = `if test -e "$1/initstate"; then echo loaded; ` +
+	`elif test -d "$1" || grep -qs "/$2[.]ko" "/lib/modules/$(uname -r)/modules.builtin"; then echo built in; fi`
 
 type moduleLooks struct {
 	loaded, load, conf remote.Look
@@ -48,7 +54,7 @@ type moduleLooks struct {
 
 func (m *KernelModule) looks() moduleLooks {
 	l := moduleLooks{
-		loaded:  remote.Look{Args: []string{"sh", "-c", isLoaded, "sh", m.folder(), m.Name}},
+		loaded:  remote.Look{Args: []string{"sh", "-c", whereIs, "sh", m.folder(), strings.ReplaceAll(m.name(), "_", "[-_]")}},
 		load:    remote.Look{File: "/etc/modules-load.d/weft-" + m.Name + ".conf"},
 		conf:    remote.Look{File: "/etc/modprobe.d/weft-" + m.Name + ".conf"},
 		options: map[string]remote.Look{},
@@ -72,7 +78,11 @@ func (m *KernelModule) Looks() []remote.Look {
 // Parse implements kind.
 func (m *KernelModule) Parse(s remote.Seen) (*KernelModule, error) {
 	l := m.looks()
-	have := &KernelModule{Name: m.Name, Loaded: s.Of(l.loaded).Code == 0}
+	where := s.Of(l.loaded)
+	if where.Err != nil {
+		return nil, where.Err
+	}
+	have := &KernelModule{Name: m.Name, Loaded: where.Text() != "", Builtin: where.Text() == "built in"}
 	for _, f := range []struct {
 		look remote.Look
 		text *string
@@ -91,11 +101,17 @@ func (m *KernelModule) Parse(s remote.Seen) (*KernelModule, error) {
 			have.Options[k] = got.Text()
 		}
 	}
+	if k := m.stale(have); have.Builtin && len(k) > 0 {
+		return nil, hint.Wrap(fmt.Errorf("%s is built into the kernel with %s=%s", m.Name, k[0], have.Options[k[0]]),
+			"its parameters come from the kernel's command line: %s.%s=%s", m.name(), k[0], m.Options[k[0]])
+	}
 	return have, nil
 }
 
 // absent is the kernel without it. What is built in stays.
-func (m *KernelModule) absent() *KernelModule { return &KernelModule{Name: m.Name} }
+func (m *KernelModule) absent() *KernelModule {
+	return &KernelModule{Name: m.Name, Loaded: m.Builtin, Builtin: m.Builtin}
+}
 
 // Diff implements kind.
 func (m *KernelModule) Diff(have *KernelModule) []plan.Change {
@@ -157,6 +173,21 @@ func (m *KernelModule) Steps(have *KernelModule) []remote.Step {
 		steps = append(steps, run("modprobe", m.Name))
 	}
 	return steps
+}
+
+// Advice implements adviser.
+func (m *KernelModule) Advice(reply string) string {
+	switch {
+	case strings.Contains(reply, "in use"):
+		return "what holds it is in the last column of lsmod: stop that and apply again"
+	case strings.Contains(reply, "not found"):
+		return "the running kernel has no such module: a package may bring it (linux-modules-extra, kernel-modules-extra), or the server waits for a restart into a newer kernel"
+	case strings.Contains(reply, "Unknown parameter"), strings.Contains(reply, "Invalid argument"):
+		return "see what it takes: modinfo -p " + m.Name
+	case reply == "" && m.Loaded && len(m.Options) > 0:
+		return "the module did not take a parameter: see modinfo -p " + m.Name + " and the files in /etc/modprobe.d"
+	}
+	return ""
 }
 
 // Verify implements kind: the kernel has said that it is loaded.

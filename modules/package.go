@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"weft/internal/hint"
@@ -34,7 +35,7 @@ func newPackage(name, version string, absent bool) *Package {
 
 // queryPackage names the package tool, then the package's state and version.
 const queryPackage = `if command -v apt-get >/dev/null; then echo apt; dpkg-query -W -f '${db:Status-Status} ${Version}\n' -- "$1" 2>/dev/null; ` +
-	`elif command -v dnf >/dev/null; then echo dnf; rpm -q --qf 'installed %{VERSION}-%{RELEASE}\n' -- "$1" 2>/dev/null; fi; true`
+	`elif command -v dnf >/dev/null; then echo dnf; rpm -q --qf 'installed %|EPOCH?{%{EPOCH}:}|%{VERSION}-%{RELEASE}\n' -- "$1" 2>/dev/null; fi; true`
 
 func (p *Package) look() remote.Look {
 	return remote.Look{Args: []string{"sh", "-c", queryPackage, "sh", p.Name}}
@@ -70,7 +71,7 @@ func (p *Package) Diff(have *Package) []plan.Change {
 	if p, have = either(p, have, (*Package).absent); p == nil {
 		return nil
 	}
-	if p.Installed == anyVersion && have.Installed != "" || p.is(have.Installed) {
+	if p.Installed == anyVersion && have.Installed != "" || p.is(have) {
 		return nil
 	}
 	after := p.Installed
@@ -80,10 +81,20 @@ func (p *Package) Diff(have *Package) []plan.Change {
 	return []plan.Change{{Path: "version", Before: have.Installed, After: after}}
 }
 
-// is reports whether a version is the wanted one. That of rpm may be named
-// without its release.
-func (p *Package) is(version string) bool {
-	return version == p.Installed || p.Installed != "" && strings.HasPrefix(version, p.Installed+"-")
+// is reports whether the wanted version is there. That of rpm may be named
+// without its epoch, its release or both.
+func (p *Package) is(have *Package) bool {
+	switch {
+	case have.Installed == p.Installed:
+		return true
+	case have.Installed == "" || p.Installed == "" || have.Tool != "dnf":
+		return false
+	}
+	version := have.Installed
+	if epoch, rest, ok := strings.Cut(version, ":"); ok && !strings.HasPrefix(p.Installed, epoch+":") {
+		version = rest
+	}
+	return version == p.Installed || strings.HasPrefix(version, p.Installed+"-")
 }
 
 // Steps implements kind. Nothing else is removed on the way: what would need
@@ -114,6 +125,28 @@ func (p *Package) named(sep string) string {
 		return p.Name
 	}
 	return p.Name + sep + p.Installed
+}
+
+// Advice implements adviser.
+func (p *Package) Advice(reply string) string {
+	has := func(words ...string) bool {
+		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(reply, w) })
+	}
+	switch {
+	case has("/var/lib/dpkg/lock", "frontend lock", "/var/lib/apt/lists/lock", "waiting for process"):
+		return "another package tool is at work on the server: apply again when it has ended"
+	case has("dpkg was interrupted"):
+		return "an earlier installation broke off: run dpkg --configure -a on the server"
+	case has("Held packages", "held broken packages", "on hold"):
+		return "somebody holds packages (apt-mark showhold): apt-mark unhold NAME lets them change"
+	case has("remove is disabled"):
+		return "it conflicts with packages that are there: weft removes nothing that no block asks for"
+	case has("Unable to locate package", "was not found", "No match for argument", "Unable to find a match"):
+		return "the server's package lists do not know it: apt-get update or dnf makecache refreshes them, apt-cache policy or dnf list shows what there is"
+	case has("depends on", "is needed by"):
+		return "other packages need it: they have to go first"
+	}
+	return ""
 }
 
 // Verify implements kind: the tool has said which version is there.

@@ -2,6 +2,7 @@ package modules
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -156,7 +157,7 @@ func (d *server) Apply(ctx context.Context, s plan.Step) error {
 	d.done = append(d.done, s)
 	for _, step := range s.Resource.(onServer).steps(s.Have) {
 		if err := do(ctx, d.host, step); err != nil {
-			return err
+			return explained(ctx, d.host, s.Resource, err)
 		}
 	}
 	return nil
@@ -168,9 +169,14 @@ func do(ctx context.Context, h remote.Host, step remote.Step) error {
 	err := remote.Do(ctx, h, step)
 	var exit *remote.ExitError
 	if errors.As(err, &exit) {
-		return &plan.RefusedError{Line: step.String(), Reply: fmt.Sprintf("exit %d: %s", exit.Code, strings.TrimSpace(string(exit.Output.Stderr)))}
+		return &plan.RefusedError{Line: step.String(), Reply: fmt.Sprintf("exit %d: %s", exit.Code, said(exit.Output))}
 	}
 	return err
+}
+
+// said is what a command complained of; some tools do so on standard output.
+func said(out remote.Output) string {
+	return cmp.Or(strings.TrimSpace(string(out.Stderr)), strings.TrimSpace(string(out.Stdout)))
 }
 
 // Commit implements plan.Device: a fresh login must read every resource of
@@ -182,7 +188,7 @@ func (d *server) Commit(ctx context.Context) error {
 	}
 	defer close()
 	if err := d.settled(ctx, func() error { return d.converged(ctx, host) }); err != nil || d.owner == "" {
-		return err
+		return converging(ctx, host, err)
 	}
 	if err := d.disarm(ctx, host); err != nil {
 		return err
@@ -225,7 +231,8 @@ func (d *server) converged(ctx context.Context, host remote.Host) error {
 			return fmt.Errorf("%s: %w", s.ID, diff.Err)
 		}
 		for _, c := range diff.Changes {
-			return fmt.Errorf("%s: %s reads %q after the change, wanted %q", s.ID, c.Path, c.Before, c.After)
+			err := fmt.Errorf("%s: %s reads %q after the change, wanted %q", s.ID, c.Path, c.Before, c.After)
+			return &unmet{s.Resource, err}
 		}
 	}
 	return nil

@@ -27,30 +27,30 @@ func newService(name string, enabled, running bool) *Service {
 }
 
 func (s *Service) look() remote.Look {
-	return remote.Look{Args: []string{"systemctl", "show", "-p", "LoadState,ActiveState,UnitFileState", s.Unit}}
+	return remote.Look{Args: []string{"systemctl", "show", "-p", "LoadState,ActiveState,SubState,UnitFileState", s.Unit}}
 }
 
 // Looks implements kind.
-func (s *Service) Looks() []remote.Look { return []remote.Look{s.look()} }
+func (s *Service) Looks() []remote.Look { return []remote.Look{systemdLook(), s.look()} }
 
 // Parse implements kind.
 func (s *Service) Parse(seen remote.Seen) (*Service, error) {
-	got := seen.Of(s.look())
-	if got.Code == 127 {
-		return nil, hint.Wrap(fmt.Errorf("the server has no systemctl"), "services of other systems are described, not yet managed")
+	if err := systemd(seen); err != nil {
+		return nil, err
 	}
-	if got.Err != nil {
-		return nil, got.Err
+	out, err := output(seen, s.look())
+	if err != nil {
+		return nil, err
 	}
 	is := map[string]string{}
-	for line := range strings.Lines(string(got.Content)) {
+	for line := range strings.Lines(string(out)) {
 		k, v, _ := strings.Cut(strings.TrimSpace(line), "=")
 		is[k] = v
 	}
 	have := &Service{Unit: s.Unit}
 	switch is["ActiveState"] {
 	case "active", "reloading", "activating", "refreshing":
-		have.Running = true
+		have.Running = is["SubState"] != "auto-restart" // it keeps failing
 	}
 	switch is["UnitFileState"] {
 	case "enabled", "enabled-runtime":
@@ -105,6 +105,14 @@ func (s *Service) Steps(have *Service) []remote.Step {
 	verb(have.Enabled, s.Enabled, "enable", "disable")
 	verb(have.Running, s.Running, "start", "stop")
 	return steps
+}
+
+// Why implements witness.
+func (s *Service) Why() []string { return statusOf(s.Unit) }
+
+// Advice implements adviser.
+func (s *Service) Advice(string) string {
+	return "more is in its journal: journalctl -u " + s.Unit
 }
 
 // Verify implements kind: systemd has said that it runs.

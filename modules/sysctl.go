@@ -34,9 +34,10 @@ func (s *Sysctl) live() string {
 	return "/proc/sys/" + path
 }
 
-// file is read at boot after those of the distribution.
+// file is read at boot after those of the distribution, of which the last is
+// 99-sysctl.conf.
 func (s *Sysctl) file() string {
-	return "/etc/sysctl.d/90-weft-" + strings.ReplaceAll(s.Key, "/", "-") + ".conf"
+	return "/etc/sysctl.d/99-weft-" + strings.ReplaceAll(s.Key, "/", "-") + ".conf"
 }
 
 func (s *Sysctl) looks() (live, boot remote.Look) {
@@ -91,6 +92,19 @@ func (s *Sysctl) Steps(have *Sysctl) []remote.Step {
 		steps = append(steps, putBack(s.file(), 0o644, s.Boot))
 	}
 	return steps
+}
+
+// Advice implements adviser.
+func (s *Sysctl) Advice(reply string) string {
+	switch {
+	case reply == "":
+		return "the kernel keeps another value than it was given: it may be rounded, or bounded by another parameter"
+	case strings.Contains(reply, "Invalid argument"):
+		return "the kernel does not take that value for " + s.Key
+	case strings.Contains(reply, "Read-only file system"), strings.Contains(reply, "permission denied"):
+		return "in a container this parameter is set on its host"
+	}
+	return ""
 }
 
 // Verify implements kind: the value read back is its proof.

@@ -55,6 +55,7 @@ func repository() map[string][2]string {
 // ask for at boot.
 func (s *Server) bootSoftware() {
 	v := s.rootView()
+	_ = v.MkdirAll("/run/systemd/system", 0o755) // so that systemd is found running; install reports a root that takes no files
 	w := software{sysctls: bootSysctls(), modules: map[string]map[string]string{}, packages: s.software.packages}
 	if w.packages == nil {
 		w.packages = map[string]string{"rdma-core": repository()["rdma-core"][0]}
@@ -138,7 +139,7 @@ func (s *Server) renderSoftware(r rendered) {
 	}
 	r.dir("/sys/module")
 	for name, params := range s.software.modules {
-		r.dir("/sys/module/" + name)
+		r.file("/sys/module/"+name+"/initstate", "live")
 		for k, value := range params {
 			r.file("/sys/module/"+name+"/parameters/"+k, value)
 		}

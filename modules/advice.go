@@ -1,0 +1,87 @@
+package modules
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"weft/internal/hint"
+	"weft/internal/remote"
+	"weft/plan"
+)
+
+// An adviser is a kind that knows what to do about a failure. The reply is
+// what the server answered to a step, "" when all steps were taken and it is
+// still not as wanted; the advice "" is none.
+type adviser interface{ Advice(reply string) string }
+
+// A witness is a kind of whose failure a command of the server tells more.
+//
+// Why is that command, nil: there is none.
+type witness interface{ Why() []string }
+
+// A statement is an error and, beside it, what the server says about it.
+type statement struct {
+	err  error
+	said *plan.RefusedError
+}
+
+func (s *statement) Error() string   { return s.err.Error() }
+func (s *statement) Unwrap() []error { return []error{s.err, s.said} }
+
+func (r *resource[T, K]) subject() any    { return r.want }
+func (r *restoration[T, K]) subject() any { return r.last }
+
+// explained adds to the failure of a resource what its kind knows, and what
+// the server tells of it.
+func explained(ctx context.Context, h remote.Host, r plan.Resource, err error) error {
+	kind := r.(interface{ subject() any }).subject()
+	var no *plan.RefusedError
+	refused := errors.As(err, &no)
+	if err == nil || !refused && errors.As(err, new(*remote.UnreachableError)) {
+		return err
+	}
+	if w, ok := kind.(witness); ok && w.Why() != nil {
+		said := hear(ctx, h, w.Why())
+		switch {
+		case said == "":
+		case refused:
+			err = &plan.RefusedError{Line: no.Line, Reply: no.Reply + "\n" + said}
+		default:
+			err = &statement{err, &plan.RefusedError{Line: "$ " + remote.Quote(w.Why()...), Reply: said}}
+		}
+	}
+	if a, ok := kind.(adviser); ok {
+		reply := ""
+		if refused {
+			reply = no.Reply
+		}
+		if advice := a.Advice(reply); advice != "" {
+			err = hint.Wrap(err, "%s", advice)
+		}
+	}
+	return err
+}
+
+// hear is what a command prints, whatever its exit status: that of a unit
+// which has failed is not 0.
+func hear(ctx context.Context, h remote.Host, args []string) string {
+	out, _ := h.Run(ctx, remote.Cmd{Args: args})
+	return strings.TrimSpace(string(out.Stdout))
+}
+
+// unmet is a resource that is not as wanted though its steps were taken.
+type unmet struct {
+	resource plan.Resource
+	error
+}
+
+func (u *unmet) Unwrap() error { return u.error }
+
+// converging explains the error of what did not come about.
+func converging(ctx context.Context, h remote.Host, err error) error {
+	if u := new(unmet); errors.As(err, &u) {
+		return explained(ctx, h, u.resource, err)
+	}
+	return err
+}
