@@ -73,7 +73,7 @@ func (d *server) Open(ctx context.Context) (plan.Identity, error) {
 	if err != nil {
 		return plan.Identity{}, err
 	}
-	id := plan.Identity{Method: "steps, each with its undo"}
+	id := plan.Identity{Method: "steps, each with its undo; a timer takes changes of NICs back unless they are proven"}
 	id.MachineID, _ = content(seen, machineID)
 	id.BootID, _ = content(seen, bootID)
 	if out, err := output(seen, uname); err == nil {
