@@ -55,7 +55,36 @@ type configReader struct {
 	found settings
 }
 
-type configText struct{ name, text string }
+// A configText is one file. Files are read for every host of a fleet: lines
+// are split once.
+type configText struct {
+	name  string
+	lines []configLine
+}
+
+// A configLine is one line in words; the keyword, which is the first, in lower
+// case, and so the patterns of a Host line.
+type configLine struct {
+	words []string
+	err   error
+}
+
+func newConfigText(name, text string) configText {
+	c := configText{name: name}
+	for line := range strings.Lines(text) {
+		words, err := configWords(line)
+		if len(words) > 0 {
+			words[0] = strings.ToLower(words[0])
+			if words[0] == "host" {
+				for i, w := range words {
+					words[i] = strings.ToLower(w)
+				}
+			}
+		}
+		c.lines = append(c.lines, configLine{words, err})
+	}
+	return c
+}
 
 // maxIncludes is how deep files may include files, as in OpenSSH.
 const maxIncludes = 16
@@ -65,15 +94,14 @@ func (r *configReader) read(file configText, depth int) error {
 	if depth > maxIncludes {
 		return fmt.Errorf("%s: Include goes deeper than %d files", file.name, maxIncludes)
 	}
-	applies, number := true, 0
-	for line := range strings.Lines(file.text) {
-		number++
-		words, err := configWords(line)
-		if err == nil && len(words) > 0 {
-			err = r.line(words, &applies, depth)
+	applies := true
+	for n, line := range file.lines {
+		err := line.err
+		if err == nil && len(line.words) > 0 {
+			err = r.line(line.words, &applies, depth)
 		}
 		if err != nil {
-			return fmt.Errorf("%s:%d: %w", file.name, number, err)
+			return fmt.Errorf("%s:%d: %w", file.name, n+1, err)
 		}
 	}
 	return nil
@@ -82,7 +110,7 @@ func (r *configReader) read(file configText, depth int) error {
 // line carries out one line. applies is whether the section it stands in is
 // about the host.
 func (r *configReader) line(words []string, applies *bool, depth int) (err error) {
-	keyword, args := strings.ToLower(words[0]), words[1:]
+	keyword, args := words[0], words[1:]
 	if len(args) == 0 {
 		return fmt.Errorf("%s without a value", words[0])
 	}
@@ -98,6 +126,7 @@ func (r *configReader) line(words []string, applies *bool, depth int) (err error
 	default:
 		if *applies {
 			if strings.HasSuffix(keyword, "knownhostsfile") {
+				args = slices.Clone(args)
 				for i, a := range args { // a list, split again by its reader
 					args[i] = `"` + a + `"`
 				}
@@ -166,9 +195,10 @@ func expandHost(hostname, name string) string {
 // does.
 func matchList(patterns []string, s string) bool {
 	matched := false
+	s = strings.ToLower(s)
 	for _, p := range patterns {
 		negated := strings.HasPrefix(p, "!")
-		if !matchPattern(strings.ToLower(strings.TrimPrefix(p, "!")), strings.ToLower(s)) {
+		if !matchPattern(strings.ToLower(strings.TrimPrefix(p, "!")), s) {
 			continue
 		}
 		if negated {
@@ -181,6 +211,9 @@ func matchList(patterns []string, s string) bool {
 
 // matchPattern matches * and ?; everything else is literal.
 func matchPattern(pattern, s string) bool {
+	if !strings.ContainsAny(pattern, "*?") {
+		return pattern == s
+	}
 	escaped := strings.NewReplacer(`\`, `\\`, `[`, `\[`).Replace(pattern)
 	// A slash is no separator here, unlike in path.Match.
 	ok, err := path.Match(strings.ReplaceAll(escaped, "/", "\x00"), strings.ReplaceAll(s, "/", "\x00"))

@@ -73,6 +73,7 @@ type Dialer struct {
 	links    map[linkKey]*link
 	gates    map[string]chan struct{} // by address
 	keyrings map[string]*keyring      // by files
+	texts    map[string]configText    // of configuration files, by name
 }
 
 // NewDialer returns a Dialer without connections.
@@ -85,6 +86,7 @@ func NewDialer(c Config) *Dialer {
 		links:    map[linkKey]*link{},
 		gates:    map[string]chan struct{}{},
 		keyrings: map[string]*keyring{},
+		texts:    map[string]configText{},
 	}
 }
 

@@ -64,16 +64,16 @@ func (d *Dialer) settings(ctx context.Context, t Target) (settings, error) {
 		base = filepath.Join(home, ".ssh")
 		files = []string{filepath.Join(base, "config"), "/etc/ssh/ssh_config"}
 	}
-	r := &configReader{name: t.Name, user: t.User, glob: globber(base), found: settings{}}
+	r := &configReader{name: t.Name, user: t.User, glob: d.globber(base), found: settings{}}
 	for _, name := range files {
-		text, err := os.ReadFile(name)
+		text, err := d.text(name)
 		if errors.Is(err, fs.ErrNotExist) && d.config.ConfigFile == "" {
 			continue
 		}
 		if err != nil {
 			return nil, err
 		}
-		if err := r.read(configText{name, string(text)}, 0); err != nil {
+		if err := r.read(text, 0); err != nil {
 			return nil, err
 		}
 	}
@@ -100,7 +100,7 @@ func askSSH(ctx context.Context, ssh string, t Target) (settings, error) {
 }
 
 // globber finds the files of an Include below base.
-func globber(base string) func(string) ([]configText, error) {
+func (d *Dialer) globber(base string) func(string) ([]configText, error) {
 	return func(pattern string) ([]configText, error) {
 		if home, err := os.UserHomeDir(); err == nil && strings.HasPrefix(pattern, "~/") {
 			pattern = filepath.Join(home, pattern[2:])
@@ -114,14 +114,29 @@ func globber(base string) func(string) ([]configText, error) {
 		}
 		var files []configText
 		for _, name := range names {
-			text, err := os.ReadFile(name)
+			text, err := d.text(name)
 			if err != nil {
 				return nil, err
 			}
-			files = append(files, configText{name, string(text)})
+			files = append(files, text)
 		}
 		return files, nil
 	}
+}
+
+// text reads a configuration file once.
+func (d *Dialer) text(name string) (configText, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if text, ok := d.texts[name]; ok {
+		return text, nil
+	}
+	raw, err := os.ReadFile(name)
+	if err != nil {
+		return configText{}, err
+	}
+	d.texts[name] = newConfigText(name, string(raw))
+	return d.texts[name], nil
 }
 
 // makeRoute is the route that the settings describe. It is pure.

@@ -39,9 +39,9 @@ Match all
 func readConfig(t *testing.T, name string) settings {
 	t.Helper()
 	r := &configReader{name: name, found: settings{}, glob: func(pattern string) ([]configText, error) {
-		return []configText{{pattern, "Host inc\n  HostName inc.example.net\nHost deep\n  Port 77\n"}}, nil
+		return []configText{newConfigText(pattern, "Host inc\n  HostName inc.example.net\nHost deep\n  Port 77\n")}, nil
 	}}
-	if err := r.read(configText{"config", exampleConfig}, 0); err != nil {
+	if err := r.read(newConfigText("config", exampleConfig), 0); err != nil {
 		t.Fatal(err)
 	}
 	return r.found
@@ -136,7 +136,7 @@ func TestConfigRefusals(t *testing.T) {
 		"Host *\n ConnectTimeout = -2 \n":   "not a time",
 		"Host other\n Port 1\nMatch user\n": "without a pattern",
 	} {
-		self := configText{"c", text}
+		self := newConfigText("c", text)
 		r := &configReader{name: "x", found: settings{}, glob: func(string) ([]configText, error) { return []configText{self}, nil }}
 		err := r.read(self, 0)
 		if err == nil {
@@ -177,9 +177,9 @@ func FuzzConfig(f *testing.F) {
 	f.Add("Include x\n", "x")
 	f.Fuzz(func(t *testing.T, text, name string) {
 		r := &configReader{name: name, found: settings{}, glob: func(string) ([]configText, error) {
-			return []configText{{"x", "Host *\nUser u\n"}}, nil
+			return []configText{newConfigText("x", "Host *\nUser u\n")}, nil
 		}}
-		if err := r.read(configText{"config", text}, 0); err != nil {
+		if err := r.read(newConfigText("config", text), 0); err != nil {
 			return
 		}
 		got, err := makeRoute(Target{Name: name, User: "fixed", Port: 4}, r.found, "/h", "u", func(string) string { return "" })
