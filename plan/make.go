@@ -72,6 +72,14 @@ func (p *Plan) announce(in *Input) {
 		in.emit(Event{Type: EventDiagnostic, Level: "error", Device: r.ID.Device,
 			Message: r.ID.String() + " cannot be brought about: " + r.Text, Data: data})
 	}
+	for _, l := range p.Left {
+		data := map[string]any{"left_alone": l.Text}
+		name := l.Device
+		if l.ID != (ID{}) {
+			data["resource"], name = resourceData(l.ID), l.ID.String()
+		}
+		in.emit(Event{Type: EventDiagnostic, Level: "warn", Device: l.Device, Message: name + " is left alone: " + l.Text, Data: data})
+	}
 	for _, s := range p.Steps {
 		data := stepData(s.ID, place(s.Range), s.Changes, s.Send)
 		data["undo"], data["needs"], data["prune"], data["drift"] = s.Undo, s.Needs, s.Prune, s.Drift
