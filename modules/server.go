@@ -247,13 +247,22 @@ func (d *server) resources() []plan.Resource {
 }
 
 // Abort implements plan.Device: the steps are undone in reverse order and the
-// states read again must be what they were.
+// states read again must be what they were. A connection that was lost is made
+// again.
 func (d *server) Abort(ctx context.Context) error {
 	var errs []error
+	again := false
 	for i := len(d.done) - 1; i >= 0; i-- {
 		s := d.done[i]
 		for _, step := range s.Resource.(onServer).undo(s.Have) {
-			if err := do(ctx, d.host, step); err != nil {
+			err := do(ctx, d.host, step)
+			if err != nil && !again && !errors.As(err, new(*plan.RefusedError)) {
+				again = true
+				if err = d.redial(ctx); err == nil {
+					err = do(ctx, d.host, step)
+				}
+			}
+			if err != nil {
 				errs = append(errs, fmt.Errorf("undo of %s: %w", s.ID, err))
 			}
 		}
@@ -261,9 +270,24 @@ func (d *server) Abort(ctx context.Context) error {
 	// An undo of a step that had not taken effect may fail: what counts is
 	// what the server says now.
 	if err := d.settled(ctx, func() error { return d.restored(ctx) }); err != nil {
-		return errors.Join(append(errs, err)...)
+		err = errors.Join(append(errs, err)...)
+		if d.armed {
+			err = hint.Wrap(err, "the server takes changes of its NICs back by itself within %s; plan again after that", revertAfter)
+		}
+		return err
 	}
 	return d.forget(ctx)
+}
+
+// redial replaces the login.
+func (d *server) redial(ctx context.Context) error {
+	host, close, err := d.dial(ctx, true)
+	if err != nil {
+		return fmt.Errorf("log in again: %w", err)
+	}
+	old := d.close
+	d.host, d.close = host, func() error { return errors.Join(close(), old()) }
+	return nil
 }
 
 // forget puts the ledger back to what it was before the transaction.
