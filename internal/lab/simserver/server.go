@@ -103,7 +103,7 @@ func New(n *Network, spec Spec) (*Server, error) {
 // install puts the files of a fresh system into the root.
 func (s *Server) install() error {
 	v := view{s.tree, user{"root", true}}
-	dirs := []string{"/etc/systemd/system", "/usr/local/lib", "/var/lib", "/run", "/tmp", "/dev"}
+	dirs := []string{"/etc/systemd/system", "/usr/local/lib", "/var/lib", "/run", "/tmp", "/dev", "/lib/modules/" + kernelRelease}
 	if len(s.spec.Drives) > 0 {
 		dirs = append(dirs, "/dev/disk/by-id")
 	}
@@ -115,6 +115,7 @@ func (s *Server) install() error {
 	for path, content := range map[string]string{
 		"/etc/machine-id": s.spec.MachineID + "\n",
 		"/etc/hostname":   s.spec.Name + "\n",
+		"/lib/modules/" + kernelRelease + "/modules.builtin": builtinList(),
 		"/etc/os-release": "PRETTY_NAME=\"weft lab (SIMULATED)\"\nNAME=\"weft lab\"\nID=weft-lab\nID_LIKE=debian\nVERSION_ID=\"0\"\n",
 	} {
 		if err := v.WriteFile(path, []byte(content), 0o644); err != nil {

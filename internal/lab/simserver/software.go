@@ -19,6 +19,8 @@ type software struct {
 	sysctls  map[string]string            // by path below /proc/sys
 	modules  map[string]map[string]string // those loaded, with their parameters
 	packages map[string]string            // version by name
+	held     map[string]bool              // packages that somebody holds
+	locked   bool                         // another package tool is at work
 }
 
 // bootSysctls are the parameters that the simulated kernel has, with the
@@ -42,6 +44,21 @@ func modulesOfKernel() map[string]map[string]string {
 	}
 }
 
+// builtinModules are those that are part of the simulated kernel, with their
+// parameters. Those without are in a list only.
+func builtinModules() map[string]map[string]string {
+	return map[string]map[string]string{"tcp_cubic": {"beta": "717"}, "ext4": {}}
+}
+
+// builtinList is the text of the file that lists them.
+func builtinList() string {
+	var list strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(builtinModules())) {
+		fmt.Fprintf(&list, "kernel/%s.ko\n", name)
+	}
+	return list.String()
+}
+
 // repository are the packages that can be had, with their versions; the
 // second word is a unit that the package brings.
 func repository() map[string][2]string {
@@ -56,8 +73,9 @@ func repository() map[string][2]string {
 func (s *Server) bootSoftware() {
 	v := s.rootView()
 	_ = v.MkdirAll("/run/systemd/system", 0o755) // so that systemd is found running; install reports a root that takes no files
-	w := software{sysctls: bootSysctls(), modules: map[string]map[string]string{}, packages: s.software.packages}
+	w := software{sysctls: bootSysctls(), modules: map[string]map[string]string{}, packages: s.software.packages, held: s.software.held}
 	if w.packages == nil {
+		w.held = map[string]bool{}
 		w.packages = map[string]string{"rdma-core": repository()["rdma-core"][0]}
 	}
 	s.mu.Lock()
@@ -108,6 +126,9 @@ func confLines(v view, dir string) []string {
 // holds nothing.
 func (s *Server) loadModule(name string) error {
 	folder := strings.ReplaceAll(name, "-", "_")
+	if builtinModules()[folder] != nil {
+		return nil
+	}
 	params, ok := modulesOfKernel()[folder]
 	if !ok {
 		return fmt.Errorf("FATAL: Module %s not found in directory /lib/modules/%s", name, kernelRelease)
@@ -138,6 +159,11 @@ func (s *Server) renderSoftware(r rendered) {
 		r.file("/proc/sys/"+k, value)
 	}
 	r.dir("/sys/module")
+	for name, params := range builtinModules() {
+		for k, value := range params {
+			r.file("/sys/module/"+name+"/parameters/"+k, value)
+		}
+	}
 	for name, params := range s.software.modules {
 		r.file("/sys/module/"+name+"/initstate", "live")
 		for k, value := range params {
@@ -187,114 +213,6 @@ func sysctl(x *call) int {
 		fmt.Fprintln(x.stdout, now)
 	default:
 		fmt.Fprintf(x.stdout, "%s = %s\n", key, now)
-	}
-	return 0
-}
-
-// modprobe is a part of kmod's: modprobe [-r] NAME.
-func modprobe(x *call) int {
-	opts, args, ok := x.options("rq", map[string]rune{"remove": 'r', "quiet": 'q'})
-	if !ok || len(args) != 1 {
-		return x.notSimulated(1)
-	}
-	if !x.user.root {
-		return x.errorf("ERROR: could not insert '%s': Operation not permitted", args[0])
-	}
-	if !opts.has('r') {
-		if err := x.server.loadModule(args[0]); err != nil {
-			return x.errorf("%v", err)
-		}
-		return 0
-	}
-	s := x.server
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	folder := strings.ReplaceAll(args[0], "-", "_")
-	if _, known := modulesOfKernel()[folder]; !known {
-		return x.errorf("FATAL: Module %s not found.", args[0])
-	}
-	for other := range s.software.modules { // nvmet_tcp holds nvmet
-		if strings.HasPrefix(other, folder+"_") {
-			return x.errorf("FATAL: Module %s is in use.", folder)
-		}
-	}
-	delete(s.software.modules, folder)
-	return 0
-}
-
-// dpkgQuery answers dpkg-query -W -f FORMAT NAME for the format that shows
-// state and version.
-func dpkgQuery(x *call) int {
-	opts, args, ok := x.options("Wf:", map[string]rune{"show": 'W', "showformat": 'f'})
-	if !ok || !opts.has('W') || len(args) != 1 || opts.last('f') != `${db:Status-Status} ${Version}\n` {
-		return x.notSimulated(2)
-	}
-	x.server.mu.Lock()
-	version, ok := x.server.software.packages[args[0]]
-	x.server.mu.Unlock()
-	if !ok {
-		return x.errorf("no packages found matching %s", args[0])
-	}
-	fmt.Fprintf(x.stdout, "installed %s\n", version)
-	return 0
-}
-
-// aptGet is a part of apt's: apt-get … install NAME[=VERSION].
-func aptGet(x *call) int {
-	opts, args, ok := x.options("qyo:", map[string]rune{"no-install-recommends": 'R', "no-remove": 'M', "allow-downgrades": 'D', "option": 'o', "quiet": 'q', "yes": 'y'})
-	if !ok || len(args) != 2 || args[0] != "install" || !opts.has('y') {
-		return x.notSimulated(100)
-	}
-	if !x.user.root {
-		fmt.Fprintln(x.stderr, "E: Could not open lock file /var/lib/dpkg/lock-frontend - open (13: Permission denied)")
-		return 100
-	}
-	name, version, pinned := strings.Cut(args[1], "=")
-	has, known := repository()[name]
-	switch {
-	case !known:
-		fmt.Fprintf(x.stderr, "E: Unable to locate package %s\n", name)
-		return 100
-	case pinned && version != has[0]:
-		fmt.Fprintf(x.stderr, "E: Version '%s' for '%s' was not found\n", version, name)
-		return 100
-	}
-	return x.unpack(name, has)
-}
-
-func (x *call) unpack(name string, has [2]string) int {
-	s := x.server
-	if has[1] != "" {
-		unit := "[Unit]\nDescription=" + name + " (SIMULATED)\n[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=/bin/true\n[Install]\nWantedBy=multi-user.target\n"
-		if err := s.rootView().WriteFile(unitDir+"/"+has[1], []byte(unit), 0o644); err != nil {
-			fmt.Fprintf(x.stderr, "dpkg: error processing archive %s: %s\n", name, strerror(err))
-			return 100
-		}
-		s.daemonReload()
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.software.packages = maps.Clone(s.software.packages)
-	s.software.packages[name] = has[0]
-	return 0
-}
-
-// dpkg is a part of dpkg's: dpkg --remove NAME.
-func dpkg(x *call) int {
-	opts, args, ok := x.options("r", map[string]rune{"remove": 'r'})
-	if !ok || !opts.has('r') || len(args) != 1 {
-		return x.notSimulated(2)
-	}
-	if !x.user.root {
-		return x.errorf("error: requested operation requires superuser privilege")
-	}
-	s := x.server
-	s.mu.Lock()
-	delete(s.software.packages, args[0])
-	s.mu.Unlock()
-	if unit := repository()[args[0]][1]; unit != "" {
-		_ = s.rootView().Remove(unitDir + "/" + unit) // removed by hand before
-		s.daemonReload()
 	}
 	return 0
 }

@@ -87,7 +87,7 @@ func (x *call) dispatch() int {
 // search looks a tool up along the search path.
 func (x *call) search(name string) (tool, bool) {
 	t, ok := tools()[name]
-	if !ok {
+	if !ok || !x.server.bears(name) {
 		return tool{}, false
 	}
 	for _, dir := range strings.Split(x.env.Get("PATH").String(), ":") {
@@ -216,6 +216,7 @@ func tools() map[string]tool {
 		"sha256sum": sha256sum, "sleep": sleep, "sort": sortTool, "stat": stat, "sudo": sudo, "sync": syncTool,
 		"systemctl": systemctl, "systemd-run": systemdRun, "tail": tail, "tee": tee, "timeout": timeout, "touch": touch, "uname": unameTool,
 		"wc": wc, "whoami": whoami, "apt-get": aptGet, "dpkg": dpkg, "dpkg-query": dpkgQuery, "grep": grep,
+		"apt-mark": aptMark, "dnf": dnf, "rpm": rpm,
 	} {
 		list[name] = tool{run, bin}
 	}
@@ -226,6 +227,8 @@ func tools() map[string]tool {
 	list["ethtool"] = tool{ethtool, sbin}
 	list["sysctl"] = tool{sysctl, sbin}
 	list["modprobe"] = tool{modprobe, sbin}
+	list["rmmod"] = tool{rmmod, sbin}
+	list["lsmod"] = tool{lsmod, append(sbin, bin...)}
 	list["ip"] = tool{ip, append(bin, sbin...)}
 	return list
 }
