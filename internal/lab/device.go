@@ -149,6 +149,7 @@ func Faults() []string {
 		"reboot          of a server: what is volatile is lost, enabled services start",
 		"timers          of a server: whatever its timers are to run later runs now",
 		"stop-target, start-target  of a server: stop and start weft-target",
+		"lock-packages, unlock-packages  of a server: another package tool is at work, and has ended",
 		"no-sudo, sudo   of a server: sudo asks for a password, and no longer",
 		"refuse-line=REGEXP  of a switch: refuse configuration lines that match; empty ends it",
 		"drop-after=N    of a switch: answer N more lines, then cut the connection",
@@ -211,6 +212,9 @@ func (d *device) serverFault(name string) error {
 	switch name {
 	case "no-sudo", "sudo":
 		d.server.NoSudo(name == "no-sudo")
+		return nil
+	case "lock-packages", "unlock-packages":
+		d.server.LockPackages(name == "lock-packages")
 		return nil
 	case "reboot":
 		d.listener.setRefuse(true)
