@@ -42,6 +42,11 @@ type DialParams struct {
 	Depth     int           // most commands outstanding; tags are 0..Depth-1
 	InCapsule int           // data bytes that a capsule may hold on an I/O queue: IdentifyController.InCapsule; admin and fabrics commands may always hold 8192 over TCP
 	Timeout   time.Duration // a command without an answer for so long fails the queue; 0 waits for ever
+
+	// Checksums of TCP, of what arrives and what leaves. Other transports have
+	// their own and disregard these.
+	HeaderDigest bool
+	DataDigest   bool
 }
 
 // ListenParams describe a portal to offer.

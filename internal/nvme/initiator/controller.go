@@ -110,6 +110,7 @@ func (c *Controller) setUp(ctx context.Context, tr fabric.Transport, capability 
 func (c *Controller) openQueue(ctx context.Context, tr fabric.Transport, qid uint16, depth int) (*Queue, error) {
 	fq, err := tr.Dial(ctx, fabric.DialParams{
 		Addr: c.opts.Addr, QID: qid, Depth: depth, InCapsule: c.identity.InCapsule(), Timeout: c.opts.Timeout,
+		HeaderDigest: c.opts.HeaderDigest, DataDigest: c.opts.DataDigest,
 	})
 	if err != nil {
 		return nil, err

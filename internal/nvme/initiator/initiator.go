@@ -34,6 +34,9 @@ type Options struct {
 	Queues    int           // I/O queues wished for; the controller may grant fewer; 0 is 1
 	QueueSize int           // commands outstanding on each; the controller may grant fewer; 0 is DefaultDepth
 	Timeout   time.Duration // for the answer to one command; 0 is DefaultTimeout
+
+	HeaderDigest bool // checksums of TCP on all queues, of headers
+	DataDigest   bool // and of data
 }
 
 func (o Options) withDefaults() Options {

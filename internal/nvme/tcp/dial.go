@@ -11,7 +11,7 @@ import (
 
 // introduce sends ICReq and judges the answer. It returns the most bytes that
 // the target takes in one H2CData.
-func introduce(ctx context.Context, conn net.Conn, timeout time.Duration) (int, error) {
+func introduce(ctx context.Context, conn net.Conn, timeout time.Duration, want digests) (int, error) {
 	if timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, timeout)
@@ -21,6 +21,7 @@ func introduce(ctx context.Context, conn net.Conn, timeout time.Duration) (int, 
 	defer stop()
 
 	req := wire.NewICReq()
+	req.Digest = want.field()
 	raw, _ := req.AppendBinary(nil)
 	if _, err := conn.Write(raw); err != nil {
 		return 0, fmt.Errorf("send ICReq: %w", cause(ctx, err))
@@ -29,6 +30,10 @@ func introduce(ctx context.Context, conn net.Conn, timeout time.Duration) (int, 
 	if err := readResp(conn, raw, &resp); err != nil {
 		return 0, fmt.Errorf("wait for ICResp: %w", cause(ctx, err))
 	}
+	if got := digestsOf(resp.Digest); got != want {
+		return 0, fmt.Errorf("ICResp: digests %v, want %v; ask for those that the target has enabled", got, want)
+	}
+	resp.Digest &^= req.Digest // what remains was not asked for
 	if err := resp.Validate(); err != nil {
 		return 0, err
 	}
@@ -65,7 +70,7 @@ func (s *icSink) check(h *wire.PDUHeader) error {
 	if h.Type != wire.PDUICResp && h.Type != wire.PDUC2HTermReq || s.done {
 		return breach(wire.FatalSequence, atType, "%v instead of ICResp", h.Type)
 	}
-	return checkSizes(h, h.Type.HeaderLen()+wire.TermReqMax-wire.TermReqSize)
+	return checkSizes(h, h.Type.HeaderLen()+wire.TermReqMax-wire.TermReqSize, digests{})
 }
 
 func (s *icSink) header(h *wire.PDUHeader, raw []byte) ([]byte, error) {
@@ -76,7 +81,7 @@ func (s *icSink) header(h *wire.PDUHeader, raw []byte) ([]byte, error) {
 	return nil, s.resp.UnmarshalBinary(raw)
 }
 
-func (s *icSink) payload() error { return nil }
+func (s *icSink) payload(bool) error { return nil }
 
 // terminated is the error that a TermReq stands for.
 func terminated(raw []byte) error {

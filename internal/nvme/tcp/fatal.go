@@ -55,21 +55,43 @@ const (
 	atLen   = 16
 )
 
-// checkSizes judges what is common to all PDUs: a known header length, no
-// digest flags, and a total length between the header's and max.
-func checkSizes(h *wire.PDUHeader, most int) error {
+// checkSizes judges what is common to all PDUs: a known header length, the
+// flags of the digests that were agreed, and a total length between the
+// header's and most, digests apart.
+func checkSizes(h *wire.PDUHeader, most int, d digests) error {
 	want := h.Type.HeaderLen()
+	behind := d.behind(h.Type)
 	switch {
 	case want == 0:
 		return breach(wire.FatalHeaderField, atType, "%v", h.Type)
 	case int(h.HLen) != want:
 		return breach(wire.FatalHeaderField, atHLen, "%v with a header of %d bytes, want %d", h.Type, h.HLen, want)
-	case h.Flags&(wire.PDUHeaderDigest|wire.PDUDataDigest) != 0:
-		return breach(wire.FatalHeaderField, atFlags, "%v with digests that were not agreed", h.Type)
-	case h.PLen < uint32(want):
-		return breach(wire.FatalHeaderField, atPLen, "%v of %d bytes, want at least %d", h.Type, h.PLen, want)
-	case h.PLen > uint32(most):
+	case (h.Flags&wire.PDUHeaderDigest != 0) != (behind > 0):
+		return breach(wire.FatalHeaderField, atFlags, "%v whose header digest is not as agreed", h.Type)
+	case h.PLen < uint32(want+behind):
+		return breach(wire.FatalHeaderField, atPLen, "%v of %d bytes, want at least %d", h.Type, h.PLen, want+behind)
+	}
+	return checkDataDigest(h, want+behind, most+behind, d)
+}
+
+// checkDataDigest judges the data digest of a PDU whose header takes head
+// bytes. PDUs without data may be flagged: there are peers that do.
+func checkDataDigest(h *wire.PDUHeader, head, most int, d digests) error {
+	flagged, agreed := h.Flags&wire.PDUDataDigest != 0, d.data
+	switch h.Type {
+	case wire.PDUICReq, wire.PDUICResp, wire.PDUH2CTermReq, wire.PDUC2HTermReq:
+		agreed = false
+	}
+	if int64(h.PLen) > int64(head) && agreed {
+		most += digestSize
+	}
+	switch {
+	case flagged && !agreed || int64(h.PLen) > int64(head) && flagged != agreed:
+		return breach(wire.FatalHeaderField, atFlags, "%v whose data digest is not as agreed", h.Type)
+	case int64(h.PLen) > int64(most):
 		return breach(wire.FatalHeaderField, atPLen, "%v of %d bytes, want at most %d", h.Type, h.PLen, most)
+	case int64(h.PLen) > int64(head) && flagged && int64(h.PLen) <= int64(head+digestSize):
+		return breach(wire.FatalHeaderField, atPLen, "%v of %d bytes has no data for its data digest", h.Type, h.PLen)
 	}
 	return nil
 }

@@ -67,6 +67,8 @@ func FuzzTarget(f *testing.F) {
 	f.Add(uint8(2), capsule(flush, 0, nil))
 	f.Add(uint8(2), append(capsule(write, 0, nil), data(wire.R2T{Length: 512}, nil)...))
 	f.Add(uint8(2), capsule(write, 512, nil))
+	f.Add(uint8(5), dressed(capsule(write, 512, nil), 0))
+	f.Add(uint8(5), dressed(capsule(write, 512, nil), 'd'))
 	for _, h := range []wire.PDUType{wire.PDUH2CTermReq, wire.PDUH2CData, wire.PDUR2T} {
 		f.Add(uint8(2), []byte{byte(h), 0, 24, 24, 24, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0})
 	}
@@ -86,8 +88,12 @@ func FuzzTarget(f *testing.F) {
 			defer close(heard)
 			_, _ = io.Copy(io.Discard, conn)
 		}()
+		asked, connect := icReq(nil), connect
+		if stage%6 > 2 {
+			asked, connect = icReq(func(r *wire.ICReq) { r.Digest = 3 }), dressed(connect, 0)
+		}
 		if stage%3 > 0 {
-			_, _ = conn.Write(icReq(nil))
+			_, _ = conn.Write(asked)
 		}
 		if stage%3 > 1 {
 			_, _ = conn.Write(connect)

@@ -47,18 +47,20 @@ type hostSlot struct {
 	busy  bool
 	since time.Duration
 	moved int          // bytes received, or asked for by R2T
+	torn  bool         // some of them are not what their digest says
 	lent  atomic.Int32 // parts of buf that are still being sent
 }
 
 // Release takes back a part of the command's buffer.
 func (s *hostSlot) Release([]byte) { s.lent.Add(-1) }
 
-func newQueue(conn net.Conn, p fabric.DialParams, maxData int) *queue {
+func newQueue(conn net.Conn, p fabric.DialParams, maxData int, agreed digests) *queue {
 	q := &queue{
 		addr: p.Addr, conn: conn, out: newOutbox(conn, p.Timeout), rx: newReceiver(), poller: newPoller(conn),
 		qid: p.QID, inCapsule: p.InCapsule, maxData: maxData, timeout: p.Timeout,
 		start: time.Now(), slots: make([]hostSlot, p.Depth), ready: make([]wire.Completion, 0, p.Depth),
 	}
+	q.rx.digests = agreed
 	return q
 }
 
@@ -73,7 +75,7 @@ func (q *queue) Submit(tag uint16, cmd *wire.Command, buf fabric.Buffer) error {
 		return fabric.ErrTag
 	}
 	s := &q.slots[tag]
-	s.buf, s.dir, s.busy, s.moved = buf.Bytes, cmd.Direction(), true, 0
+	s.buf, s.dir, s.busy, s.moved, s.torn = buf.Bytes, cmd.Direction(), true, 0, false
 	s.since = time.Since(q.start)
 	q.outstanding++
 
@@ -89,12 +91,14 @@ func (q *queue) Submit(tag uint16, cmd *wire.Command, buf fabric.Buffer) error {
 		s.moved = inside
 	}
 	p := wire.NewCapsuleCmd(cmd, inside)
+	q.rx.digests.dress(&p.PDUHeader, inside > 0)
 	b := q.out.lock()
+	from := len(b.small)
 	b.small, _ = p.AppendBinary(b.small)
-	b.mark()
+	b.seal(from, q.rx.digests)
 	if inside > 0 {
 		s.lent.Add(1)
-		b.data(fabric.Buffer{Bytes: s.buf, Owner: s})
+		b.payload(fabric.Buffer{Bytes: s.buf, Owner: s}, q.rx.digests)
 	}
 	q.out.unlock()
 	return nil

@@ -22,11 +22,11 @@ func (q *queue) check(h *wire.PDUHeader) error {
 	default:
 		return breach(wire.FatalHeaderField, atType, "%v from a target", h.Type)
 	}
-	if err := checkSizes(h, most); err != nil {
+	if err := checkSizes(h, most, q.rx.digests); err != nil {
 		return err
 	}
-	if h.Type == wire.PDUC2HData && h.PDO != wire.DataHeaderSize {
-		return breach(wire.FatalHeaderField, atPDO, "%v with data at %d, want %d", h.Type, h.PDO, wire.DataHeaderSize)
+	if at := wire.DataHeaderSize + q.rx.digests.behind(h.Type); h.Type == wire.PDUC2HData && int(h.PDO) != at {
+		return breach(wire.FatalHeaderField, atPDO, "%v with data at %d, want %d", h.Type, h.PDO, at)
 	}
 	return nil
 }
@@ -35,7 +35,7 @@ func (q *queue) check(h *wire.PDUHeader) error {
 func (q *queue) header(h *wire.PDUHeader, raw []byte) ([]byte, error) {
 	switch h.Type {
 	case wire.PDUC2HData:
-		return q.targetData(raw)
+		return q.targetData(h, raw)
 	case wire.PDUCapsuleResp:
 		var p wire.CapsuleResp
 		if err := p.UnmarshalBinary(raw); err != nil {
@@ -58,7 +58,7 @@ func (q *queue) slot(cid uint16, what wire.PDUType) (*hostSlot, error) {
 
 // targetData takes the header of a C2HData: it must continue where the last
 // one has ended.
-func (q *queue) targetData(raw []byte) ([]byte, error) {
+func (q *queue) targetData(h *wire.PDUHeader, raw []byte) ([]byte, error) {
 	var p wire.DataPDU
 	if err := p.UnmarshalBinary(raw); err != nil {
 		return nil, err
@@ -69,7 +69,7 @@ func (q *queue) targetData(raw []byte) ([]byte, error) {
 	}
 	n := int64(p.Length)
 	switch {
-	case n == 0 || n != int64(p.PLen)-wire.DataHeaderSize:
+	case n == 0 || n != int64(q.rx.digests.dataLen(h)):
 		return nil, breach(wire.FatalHeaderField, atLen, "C2HData of %d bytes in a PDU of %d", n, p.PLen)
 	case s.dir != wire.ToHost:
 		return nil, breach(wire.FatalOutOfRange, atCID, "C2HData for command %d, which reads nothing", p.CID)
@@ -84,8 +84,12 @@ func (q *queue) targetData(raw []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// payload completes a command whose data said that it is all.
-func (q *queue) payload() error {
+// payload completes a command whose data said that it is all. Data that is not
+// what its digest says fails the command, not the connection.
+func (q *queue) payload(intact bool) error {
+	if !intact && q.rx.h.Type == wire.PDUC2HData {
+		q.slots[q.landing].torn = true
+	}
 	if !q.success {
 		return nil
 	}
@@ -115,10 +119,12 @@ func (q *queue) answer(raw []byte) error {
 		if n -= int64(k); n == 0 {
 			d.Flags = wire.PDULast
 		}
+		q.rx.digests.dress(&d.PDUHeader, true)
+		from := len(b.small)
 		b.small, _ = d.AppendBinary(b.small)
-		b.mark()
+		b.seal(from, q.rx.digests)
 		s.lent.Add(1)
-		b.data(fabric.Buffer{Bytes: s.buf[s.moved : s.moved+k], Owner: s})
+		b.payload(fabric.Buffer{Bytes: s.buf[s.moved : s.moved+k], Owner: s}, q.rx.digests)
 		s.moved += k
 	}
 	q.out.unlock()
@@ -134,6 +140,9 @@ func (q *queue) complete(c wire.Completion) error {
 	}
 	if s.dir != wire.NoData && c.Status.Code() == wire.Success && s.moved < len(s.buf) {
 		return fmt.Errorf("command %d completed with %d of %d bytes", c.CID, s.moved, len(s.buf))
+	}
+	if s.torn && c.Status.Code() == wire.Success {
+		c.Status = wire.TransientTransport
 	}
 	if s.lent.Load() != 0 { // the caller may reuse the buffer: wait until its last byte was sent
 		q.out.settle()

@@ -1,6 +1,11 @@
 package tcp
 
-import "weft/internal/nvme/wire"
+import (
+	"encoding/binary"
+	"hash/crc32"
+
+	"weft/internal/nvme/wire"
+)
 
 const (
 	readSize   = 64 << 10 // of the buffer that PDUs are taken from, once it was full
@@ -12,15 +17,16 @@ const (
 type sink interface {
 	// check judges a common header before anything else of the PDU is waited
 	// for. It returns nil only if HLen is the true length of the header, at
-	// least that of the common header, and PLen not less.
+	// least that of the common header, the flags name the digests that are
+	// there, and PLen holds all of that.
 	check(h *wire.PDUHeader) error
 
 	// header takes a whole header. The payload goes to dst, and what is longer
 	// than dst is dropped.
 	header(h *wire.PDUHeader, raw []byte) (dst []byte, err error)
 
-	// payload says that dst is full.
-	payload() error
+	// payload says that dst is full, and whether it is what its digest says.
+	payload(intact bool) error
 }
 
 // A receiver puts PDUs together from what is read. It does not read itself:
@@ -34,9 +40,16 @@ type receiver struct {
 	skip    int            // payload still to be dropped after that
 	pending bool           // in a payload
 	direct  bool           // the window was dst
+
+	digests digests // agreed
+	summed  bool    // the payload has a digest
+	sum     uint32  // of the payload so far
+	trailer []byte  // its digest, as far as it is there
 }
 
-func newReceiver() receiver { return receiver{buf: make([]byte, readFirst)} }
+func newReceiver() receiver {
+	return receiver{buf: make([]byte, readFirst), trailer: make([]byte, 0, digestSize)}
+}
 
 // window is where the next read should go; never empty after drain.
 func (r *receiver) window() []byte {
@@ -57,6 +70,7 @@ func (r *receiver) window() []byte {
 // filled says that n bytes were read into the window.
 func (r *receiver) filled(n int) {
 	if r.direct {
+		r.add(r.dst[:n])
 		r.dst = r.dst[n:]
 		return
 	}
@@ -69,17 +83,11 @@ func (r *receiver) filled(n int) {
 func (r *receiver) drain(s sink) error {
 	for {
 		if r.pending {
-			n := copy(r.dst, r.buf[r.r:r.w])
-			r.dst = r.dst[n:]
-			r.r += n
-			n = min(r.skip, r.w-r.r)
-			r.skip -= n
-			r.r += n
-			if len(r.dst)+r.skip > 0 {
+			if !r.fill() {
 				return nil
 			}
 			r.pending, r.dst = false, nil
-			if err := s.payload(); err != nil {
+			if err := s.payload(r.intact()); err != nil {
 				return err
 			}
 		}
@@ -88,6 +96,40 @@ func (r *receiver) drain(s sink) error {
 			return err
 		}
 	}
+}
+
+// fill moves what is there of the payload and reports whether that is all.
+func (r *receiver) fill() bool {
+	n := copy(r.dst, r.buf[r.r:r.w])
+	r.add(r.dst[:n])
+	r.dst = r.dst[n:]
+	r.r += n
+	n = min(r.skip, r.w-r.r)
+	r.add(r.buf[r.r : r.r+n])
+	r.skip -= n
+	r.r += n
+	if len(r.dst)+r.skip > 0 {
+		return false
+	}
+	if !r.summed {
+		return true
+	}
+	n = min(digestSize-len(r.trailer), r.w-r.r)
+	r.trailer = append(r.trailer, r.buf[r.r:r.r+n]...)
+	r.r += n
+	return len(r.trailer) == digestSize
+}
+
+// add takes a part of the payload into its digest.
+func (r *receiver) add(part []byte) {
+	if r.summed {
+		r.sum = crc32.Update(r.sum, castagnoli, part)
+	}
+}
+
+// intact reports whether the payload is what its digest says.
+func (r *receiver) intact() bool {
+	return !r.summed || binary.LittleEndian.Uint32(r.trailer) == r.sum
 }
 
 // next delivers one header, if it is there.
@@ -104,16 +146,27 @@ func (r *receiver) next(s sink) (bool, error) {
 		return false, withHeader(err, have)
 	}
 	n := int(h.HLen)
-	if len(have) < n {
+	whole := n + r.digests.behind(h.Type)
+	if len(have) < whole {
 		return false, nil
+	}
+	if whole > n {
+		said := binary.LittleEndian.Uint32(have[n:])
+		if sum := crc32.Checksum(have[:n], castagnoli); sum != said {
+			return false, withHeader(breach(wire.FatalHeaderDigest, said, "%v with header digest 0x%08x, want 0x%08x", h.Type, said, sum), have[:n])
+		}
 	}
 	dst, err := s.header(h, have[:n])
 	if err != nil {
 		return false, withHeader(err, have[:n])
 	}
-	r.r += n
-	if rest := int(h.PLen) - n; rest > 0 {
-		r.pending, r.dst, r.skip = true, dst, rest-len(dst)
+	r.r += whole
+	if int(h.PLen) > whole {
+		r.pending, r.dst, r.skip = true, dst, int(h.PLen)-whole-len(dst)
+		r.summed, r.sum, r.trailer = h.Flags&wire.PDUDataDigest != 0, 0, r.trailer[:0]
+		if r.summed {
+			r.skip -= digestSize
+		}
 	}
 	return true, nil
 }

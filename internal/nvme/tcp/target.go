@@ -63,6 +63,7 @@ type slot struct {
 	pull  int           // bytes that were asked for
 	got   int           // of them are there
 
+	torn     bool          // some of it is not what its digest says
 	last     fabric.Buffer // pushed, kept back to be marked as last
 	pushed   int
 	overflow bool // more was pushed than asked for
@@ -207,19 +208,22 @@ func (c *targetConn) Push(x *fabric.Exchange, buf fabric.Buffer) {
 // putData adds one C2HData.
 func (c *targetConn) putData(b *batch, cid uint16, at int, buf fabric.Buffer, flags uint8) {
 	p := wire.NewDataPDU(wire.PDUC2HData, cid, at, len(buf.Bytes))
+	p.Flags = flags
+	c.rx.digests.dress(&p.PDUHeader, true)
 	pad := 0
 	if c.hostAlign > 0 {
-		pad = (c.hostAlign - wire.DataHeaderSize%c.hostAlign) % c.hostAlign
+		pad = (c.hostAlign - int(p.PDO)%c.hostAlign) % c.hostAlign
 	}
-	p.Flags = flags
 	p.PDO += uint8(pad)
 	p.PLen += uint32(pad)
+	from := len(b.small)
 	b.small, _ = p.AppendBinary(b.small)
+	b.seal(from, c.rx.digests)
 	for range pad {
 		b.small = append(b.small, 0)
 	}
 	b.mark()
-	b.data(buf)
+	b.payload(buf, c.rx.digests)
 }
 
 // Complete sends the last data and the response, or only the one where it says
@@ -272,8 +276,10 @@ func (c *targetConn) putEnd(b *batch, cqe wire.Completion, at int, last fabric.B
 		c.putData(b, cqe.CID, at, last, wire.PDULast)
 	}
 	p := wire.NewCapsuleResp(cqe)
+	c.rx.digests.dress(&p.PDUHeader, false)
+	from := len(b.small)
 	b.small, _ = p.AppendBinary(b.small)
-	b.mark()
+	b.seal(from, c.rx.digests)
 }
 
 // connect takes over what a Connect that succeeded has agreed. The caller

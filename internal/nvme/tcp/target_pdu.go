@@ -12,9 +12,9 @@ func (c *targetConn) check(h *wire.PDUHeader) error {
 		if c.ready {
 			return breach(wire.FatalSequence, atType, "second ICReq")
 		}
-		return checkSizes(h, wire.ICSize)
+		return checkSizes(h, wire.ICSize, digests{})
 	case wire.PDUH2CTermReq:
-		return checkSizes(h, wire.TermReqMax)
+		return checkSizes(h, wire.TermReqMax, digests{})
 	case wire.PDUCapsuleCmd, wire.PDUH2CData:
 		if !c.ready {
 			return breach(wire.FatalSequence, atType, "%v before ICReq", h.Type)
@@ -28,10 +28,10 @@ func (c *targetConn) check(h *wire.PDUHeader) error {
 		most = wire.CapsuleCmdSize + c.inCapsule
 		c.mu.Unlock()
 	}
-	if err := checkSizes(h, most); err != nil {
+	if err := checkSizes(h, most, c.rx.digests); err != nil {
 		return err
 	}
-	if want := uint8(h.Type.HeaderLen()); h.PLen > uint32(h.HLen) && h.PDO != want {
+	if want := h.Type.HeaderLen() + c.rx.digests.behind(h.Type); int64(h.PLen) > int64(want) && int(h.PDO) != want {
 		return breach(wire.FatalHeaderField, atPDO, "%v with data at %d, want %d", h.Type, h.PDO, want)
 	}
 	return nil
@@ -43,9 +43,9 @@ func (c *targetConn) header(h *wire.PDUHeader, raw []byte) ([]byte, error) {
 	case wire.PDUICReq:
 		return nil, c.introduce(raw)
 	case wire.PDUCapsuleCmd:
-		return c.command(raw)
+		return c.command(h, raw)
 	case wire.PDUH2CData:
-		return c.hostData(raw)
+		return c.hostData(h, raw)
 	}
 	var p wire.TermReq
 	if err := p.UnmarshalBinary(raw); err != nil {
@@ -71,6 +71,8 @@ func (c *targetConn) introduce(raw []byte) error {
 	c.places(1)
 	resp := wire.NewICResp()
 	resp.MaxH2CData = uint32(c.l.maxData)
+	c.rx.digests = digestsOf(req.Digest)
+	resp.Digest = c.rx.digests.field()
 	b := c.out.lock()
 	b.small, _ = resp.AppendBinary(b.small)
 	b.mark()
@@ -79,7 +81,7 @@ func (c *targetConn) introduce(raw []byte) error {
 }
 
 // command begins a command.
-func (c *targetConn) command(raw []byte) ([]byte, error) {
+func (c *targetConn) command(h *wire.PDUHeader, raw []byte) ([]byte, error) {
 	var p wire.CapsuleCmd
 	if err := p.UnmarshalBinary(raw); err != nil {
 		return nil, err
@@ -89,7 +91,7 @@ func (c *targetConn) command(raw []byte) ([]byte, error) {
 		return nil, err
 	}
 	s.x.Command = p.Command
-	inside := int(p.PLen) - wire.CapsuleCmdSize
+	inside := c.rx.digests.dataLen(h)
 	st := checkData(&p.Command, inside)
 	if st == wire.Success {
 		s.pull, st = c.handler.Begin(&s.x)
@@ -120,9 +122,11 @@ func (c *targetConn) command(raw []byte) ([]byte, error) {
 	}
 	c.setState(s, slotR2T)
 	r2t := wire.NewR2T(p.Command.CID, uint16(s.x.Slot()), 0, s.pull)
+	c.rx.digests.dress(&r2t.PDUHeader, false)
 	b := c.out.lock()
+	from := len(b.small)
 	b.small, _ = r2t.AppendBinary(b.small)
-	b.mark()
+	b.seal(from, c.rx.digests)
 	c.out.unlock()
 	return nil, nil
 }
@@ -205,7 +209,7 @@ func (c *targetConn) execute(s *slot) {
 
 // hostData takes the header of an H2CData: it must continue where the last one
 // of the same R2T has ended.
-func (c *targetConn) hostData(raw []byte) ([]byte, error) {
+func (c *targetConn) hostData(h *wire.PDUHeader, raw []byte) ([]byte, error) {
 	var p wire.DataPDU
 	if err := p.UnmarshalBinary(raw); err != nil {
 		return nil, err
@@ -218,7 +222,7 @@ func (c *targetConn) hostData(raw []byte) ([]byte, error) {
 	switch {
 	case p.CID != s.x.Command.CID:
 		return nil, breach(wire.FatalHeaderField, atCID, "H2CData of command %d for transfer %d of command %d", p.CID, p.TTag, s.x.Command.CID)
-	case n == 0 || n != int64(p.PLen)-wire.DataHeaderSize:
+	case n == 0 || n != int64(c.rx.digests.dataLen(h)):
 		return nil, breach(wire.FatalHeaderField, atLen, "H2CData of %d bytes in a PDU of %d", n, p.PLen)
 	case int64(p.Offset) != int64(s.got):
 		return nil, breach(wire.FatalOutOfRange, atOff, "H2CData at offset %d, want %d", p.Offset, s.got)
@@ -239,12 +243,23 @@ func (s *slot) stateOf(c *targetConn) slotState {
 	return s.state
 }
 
-// payload goes on with the command whose data has arrived.
-func (c *targetConn) payload() error {
+// payload goes on with the command whose data has arrived. Data that is not
+// what its digest says fails the command, not the connection.
+func (c *targetConn) payload(intact bool) error {
 	s := c.landing
 	c.landing = nil
-	if s != nil && (s.state == slotCapsule || s.got == s.pull) {
-		c.execute(s)
+	if s == nil {
+		return nil
 	}
+	s.torn = s.torn || !intact
+	if s.state != slotCapsule && s.got < s.pull {
+		return nil
+	}
+	if s.torn {
+		c.setState(s, slotExecuting)
+		s.x.Complete(0, wire.TransientTransport)
+		return nil
+	}
+	c.execute(s)
 	return nil
 }

@@ -6,8 +6,8 @@
 // queue reads and sends in its caller's goroutine. On either end a second
 // goroutine sleeps until the peer reads more slowly than it is written to.
 //
-// Digests, TLS and more than one R2T per command are not offered: a host that
-// insists on digests ends the connection after ICResp.
+// A target takes the digests that the host asks for. TLS and more than one R2T
+// per command are not offered.
 package tcp
 
 import (
@@ -60,12 +60,13 @@ func (t *Transport) Dial(ctx context.Context, p fabric.DialParams) (fabric.Queue
 		return nil, fmt.Errorf("connect to %s: %w", p.Addr, err)
 	}
 	noDelay(conn)
-	most, err := introduce(ctx, conn, p.Timeout)
+	agreed := digests{header: p.HeaderDigest, data: p.DataDigest}
+	most, err := introduce(ctx, conn, p.Timeout, agreed)
 	if err != nil {
 		_ = conn.Close()
 		return nil, fmt.Errorf("%s: %w", p.Addr, err)
 	}
-	return newQueue(conn, p, most), nil
+	return newQueue(conn, p, most, agreed), nil
 }
 
 // Listen opens a portal.
