@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -78,6 +79,12 @@ type view struct {
 	user user
 }
 
+// still is the view with /sys and /proc as they are when they are first looked
+// at: to render them once for every part of a path would cost a lot.
+func (v view) still() view {
+	return view{&tree{root: v.root, render: sync.OnceValue(v.render)}, v.user}
+}
+
 const maxLinks = 40 // as Linux: then ELOOP
 
 // resolve makes an absolute path without symbolic links in it. The last
@@ -86,6 +93,7 @@ func (v view) resolve(name string, follow bool) (string, error) {
 	if name == "" {
 		return "", &fs.PathError{Op: "open", Path: name, Err: syscall.ENOENT}
 	}
+	v = v.still()
 	rest := strings.Split(name, "/")
 	mustBeDir := strings.HasSuffix(name, "/")
 	at := "/"
@@ -195,6 +203,7 @@ func (v view) Stat(name string) (fs.FileInfo, error) { return v.stat(name, true)
 func (v view) Lstat(name string) (fs.FileInfo, error) { return v.stat(name, false) }
 
 func (v view) stat(name string, follow bool) (fs.FileInfo, error) {
+	v = v.still()
 	p, err := v.resolve(name, follow)
 	if err != nil {
 		return nil, err
@@ -236,6 +245,7 @@ func (v view) Open(name string, flag int, perm fs.FileMode) (file, error) {
 	fail := func(err error) (file, error) {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: cause(err)}
 	}
+	v = v.still()
 	follow := flag&os.O_EXCL == 0 || flag&os.O_CREATE == 0
 	p, err := v.resolve(name, follow)
 	if err != nil {
@@ -275,7 +285,7 @@ func (v view) may(p string, info fs.FileInfo, write, read bool) bool {
 		return true
 	}
 	if isRendered(p) {
-		return !write // the lab's /sys and /proc are only read
+		return !write && (v.user.root || info.Mode().Perm()&0o4 != 0) // the lab's /sys and /proc are only read
 	}
 	if v.user.owns(p) {
 		return true

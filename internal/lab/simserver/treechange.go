@@ -14,6 +14,7 @@ import (
 
 // ReadDir lists a directory, by name.
 func (v view) ReadDir(name string) ([]fs.FileInfo, error) {
+	v = v.still()
 	p, err := v.resolve(name, true)
 	if err != nil {
 		return nil, err
