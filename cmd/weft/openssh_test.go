@@ -1,0 +1,284 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/knownhosts"
+)
+
+// TestOpenSSH runs testdata/openssh/*.txtar: weft as people run it, against
+// OpenSSH's own server with the limits it has by default. There are two
+// machines, s and t; see sshRig.
+//
+// In every *.hcl, @S@ and @T@ are directories on them, and so are $S and $T in
+// scripts. Below each, full is a full disk and ro cannot be written.
+func TestOpenSSH(t *testing.T) {
+	needSSHD(t)
+	keepKernel(t, "/proc/sys/kernel/printk_ratelimit_burst")
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/openssh",
+		Setup: func(e *testscript.Env) error {
+			rig, err := newSSHRig(e.WorkDir)
+			if err != nil {
+				return err
+			}
+			e.Defer(rig.stop)
+			for _, name := range []string{"s", "t"} {
+				m, err := rig.start(name)
+				if err != nil {
+					return err
+				}
+				e.Setenv(strings.ToUpper(name), m.dir)
+				if err := fill(e.WorkDir, "@"+strings.ToUpper(name)+"@", m.dir); err != nil {
+					return err
+				}
+			}
+			e.Setenv("NO_COLOR", "1")
+			e.Setenv("HOME", rig.home)
+			e.Setenv("PATH", rig.bin+":"+e.Getenv("PATH"))
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits":         exits,
+			"sub":           substitute,
+			"without":       without,
+			"killed-when":   killedWhen,
+			"swap-host-key": swapHostKey,
+		},
+	})
+}
+
+// keepKernel puts back what a script that fails may leave behind.
+func keepKernel(t *testing.T, path string) {
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Skipf("the kernel lacks what scripts change: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := os.WriteFile(path, before, 0o644); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// fill replaces a placeholder in all inventories below a directory.
+func fill(dir, placeholder, text string) error {
+	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".hcl") {
+			return err
+		}
+		old, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(path, bytes.ReplaceAll(old, []byte(placeholder), []byte(text)), 0o644)
+	})
+}
+
+// needSSHD skips, or fails where WEFT_REQUIRE holds openssh, what cannot run
+// here.
+func needSSHD(t testing.TB) {
+	t.Helper()
+	skip := t.Skipf
+	if slices.Contains(strings.Split(os.Getenv("WEFT_REQUIRE"), ","), "openssh") {
+		skip = t.Fatalf
+	}
+	if os.Getuid() != 0 {
+		skip("OpenSSH's server changes users and namespaces: run as root")
+	}
+	for _, name := range []string{sshdPath, "ssh", "unshare"} {
+		if _, err := exec.LookPath(name); err != nil {
+			skip("%v: install openssh-server, openssh-client and util-linux", err)
+		}
+	}
+	if out, err := exec.Command("unshare", "--mount", "--pid", "--fork", "true").CombinedOutput(); err != nil {
+		skip("no namespaces, and this machine is not to be touched: %v: %s", err, out)
+	}
+}
+
+const sshdPath = "/usr/sbin/sshd"
+
+// An sshRig is a client's home, and machines that it can log in to as root. Each
+// is an OpenSSH server in namespaces of its own: what is kept outside of the
+// test's directory is kept in memory and goes with it, and so does every
+// process. The kernel is that of this machine.
+type sshRig struct {
+	home string // with .ssh
+	bin  string // with an ssh that reads home's config
+	dir  string
+
+	config, known strings.Builder
+	stops         []func()
+}
+
+// An sshMachine is one server.
+type sshMachine struct {
+	address string
+	dir     string // its home; below it full is a full disk, and ro cannot be written
+}
+
+func newSSHRig(dir string) (*sshRig, error) {
+	r := &sshRig{home: filepath.Join(dir, "home"), bin: filepath.Join(dir, "bin"), dir: dir}
+	// Where machineScript mounts.
+	for _, d := range []string{r.bin, filepath.Join(r.home, ".ssh"), "/var/lib/weft", "/run/weft", "/run/sshd"} {
+		if err := os.MkdirAll(d, 0o755); err != nil {
+			return nil, err
+		}
+	}
+	key, err := writeKey(r.file("id_ed25519"))
+	if err != nil {
+		return nil, err
+	}
+	client, err := exec.LookPath("ssh")
+	if err != nil {
+		return nil, err
+	}
+	return r, errors.Join(
+		os.WriteFile(filepath.Join(dir, "authorized_keys"), ssh.MarshalAuthorizedKey(key), 0o600),
+		// To ssh the home directory is that of the password file.
+		os.WriteFile(filepath.Join(r.bin, "ssh"), []byte("#!/bin/sh\nexec "+client+" -F "+r.file("config")+" \"$@\"\n"), 0o755))
+}
+
+// file is a file of the client's ssh.
+func (r *sshRig) file(name string) string { return filepath.Join(r.home, ".ssh", name) }
+
+// stop stops all machines.
+func (r *sshRig) stop() {
+	for _, stop := range r.stops {
+		stop()
+	}
+}
+
+// start starts a machine that is known by all of the names.
+func (r *sshRig) start(names ...string) (*sshMachine, error) {
+	m := &sshMachine{dir: filepath.Join(r.dir, names[0])}
+	for _, d := range []string{"etc", "full", "ro"} {
+		if err := os.MkdirAll(filepath.Join(m.dir, d), 0o755); err != nil {
+			return nil, err
+		}
+	}
+	key, err := writeKey(filepath.Join(m.dir, "etc", "host_key"))
+	if err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(filepath.Join(m.dir, "etc", "machine-id"), fmt.Appendf(nil, "%x\n", sha256.Sum256([]byte(names[0])))[:33], 0o644); err != nil {
+		return nil, err
+	}
+	// OpenSSH takes no port 0: the kernel is asked for a free one. Somebody
+	// may be faster.
+	for range 5 {
+		if err = r.serve(m); err == nil {
+			return m, r.describe(m, key, names)
+		}
+	}
+	return nil, err
+}
+
+// machineScript turns the namespaces into the machine of directory $1, and
+// runs the rest in it.
+const machineScript = `set -e
+for d in /var/lib/weft /run/weft /etc/sysctl.d /run/sshd; do mount -t tmpfs -o mode=0755 tmpfs "$d"; done
+mount --bind "$1/etc/machine-id" /etc/machine-id
+mount -t tmpfs -o size=64k tmpfs "$1/full"; head -c 1m /dev/zero >"$1/full/filler" 2>/dev/null || true
+mount -t tmpfs tmpfs "$1/ro"; echo before >"$1/ro/file"; mount -o remount,ro "$1/ro"
+shift; exec "$@"`
+
+// serve starts a machine's server on a free port and waits until it listens.
+func (r *sshRig) serve(m *sshMachine) error {
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	m.address = free.Addr().String()
+	free.Close()
+	etc := filepath.Join(m.dir, "etc")
+	config := strings.Join([]string{
+		"ListenAddress " + m.address,
+		"HostKey " + filepath.Join(etc, "host_key"),
+		"AuthorizedKeysFile " + filepath.Join(r.dir, "authorized_keys"),
+		"StrictModes no", "UsePAM no", "PermitRootLogin yes", "PasswordAuthentication no", "PidFile none",
+		"AcceptEnv LANG LC_*", "Subsystem sftp internal-sftp", // as Debian has it
+		"SetEnv HOME=" + m.dir, // without start-up files of root's
+	}, "\n") + "\n"
+	if err := os.WriteFile(filepath.Join(etc, "sshd_config"), []byte(config), 0o600); err != nil {
+		return err
+	}
+	log, err := os.Create(filepath.Join(etc, "sshd.log"))
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	cmd := exec.Command("unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc",
+		"sh", "-c", machineScript, "sh", m.dir, sshdPath, "-D", "-e", "-f", filepath.Join(etc, "sshd_config"))
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	ended := make(chan struct{})
+	go func() { cmd.Wait(); close(ended) }()
+	for {
+		c, err := net.Dial("tcp", m.address)
+		if err == nil {
+			r.stops = append(r.stops, func() { cmd.Process.Kill(); <-ended })
+			return c.Close()
+		}
+		select {
+		case <-ended:
+			text, _ := os.ReadFile(log.Name())
+			return fmt.Errorf("OpenSSH's server did not start: %s", bytes.TrimSpace(text))
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// describe writes what the client needs to find and to trust a machine.
+func (r *sshRig) describe(m *sshMachine, key ssh.PublicKey, names []string) error {
+	_, port, err := net.SplitHostPort(m.address)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		fmt.Fprintf(&r.config, "Host %s\n  HostName 127.0.0.1\n  Port %s\n  HostKeyAlias %s\n", name, port, name)
+		fmt.Fprintln(&r.known, knownhosts.Line([]string{name}, key))
+	}
+	everywhere := fmt.Sprintf("Host *\n  User root\n  UserKnownHostsFile %s\n  GlobalKnownHostsFile none\n  IdentityFile %s\n  IdentityAgent none\n",
+		r.file("known_hosts"), r.file("id_ed25519"))
+	return errors.Join(
+		os.WriteFile(r.file("config"), []byte(r.config.String()+everywhere), 0o600),
+		os.WriteFile(r.file("known_hosts"), []byte(r.known.String()), 0o600))
+}
+
+// writeKey makes a key, writes its private half and returns the public one.
+func writeKey(path string) (ssh.PublicKey, error) {
+	public, private, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	block, err := ssh.MarshalPrivateKey(private, "")
+	if err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
+		return nil, err
+	}
+	return ssh.NewPublicKey(public)
+}
