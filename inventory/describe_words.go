@@ -18,7 +18,6 @@ func descriptions() map[string]string {
 // yet: plan refuses them. A value of an attribute follows =.
 func unmanaged() []string {
 	return []string{
-		"*.protect", "*.ignore_drift",
 		"switch.adopt", "switch.safety.commit_method", "target.engine=nvmet", "target.engine=external",
 	}
 }
@@ -28,8 +27,8 @@ func languageDescriptions() map[string]string {
 		"*.for_each":     "One instance for each key of a map or item of a set; each.key and each.value tell them apart.",
 		"*.count":        "That many instances; count.index tells them apart.",
 		"*.enabled":      "false takes the block out, and with it what cannot do without it.",
-		"*.protect":      "true: what this stands for is never removed.",
-		"*.ignore_drift": "What others may change on devices.",
+		"*.protect":      "true: what this stands for is never taken back, nor changed at the cost of data.",
+		"*.ignore_drift": "What others may change on devices, such as [sysctl, rnic.p0.address] of a server or [host_mtu] of a fabric: it stays as they left it until it is declared otherwise.",
 		"*.depends_on":   "What must be in force before.",
 
 		"weft":                  "The inventory itself; exactly one.",

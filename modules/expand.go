@@ -63,6 +63,7 @@ func Expand(m *inventory.Model, env Env) (*Fleet, hcl.Diagnostics) {
 	}
 	x.targets()
 	x.probes()
+	x.treat()
 	x.notes()
 	x.roster()
 	x.later()

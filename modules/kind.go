@@ -124,7 +124,7 @@ func (r *resource[T, K]) adopted(have plan.State) (plan.Entry, bool) {
 	if r.id.Kind == "" || !r.Diff(have).Empty() {
 		return plan.Entry{}, false
 	}
-	return plan.Entry{Kind: r.id.Kind, Name: r.id.Name, State: plan.EntryAdopted}, true
+	return plan.Entry{Kind: r.id.Kind, Name: r.id.Name, State: plan.EntryAdopted, Applied: r.applied(have)}, true
 }
 
 // encode is a state as a ledger keeps it.

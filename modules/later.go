@@ -2,8 +2,6 @@ package modules
 
 import (
 	"strings"
-
-	"weft/inventory"
 )
 
 // later refuses what the language describes and nothing keeps yet.
@@ -20,44 +18,6 @@ func (x *expansion) later() {
 			}
 		}
 	}
-	for _, b := range blocks(x.model) {
-		if b.Protect {
-			x.refuse(b.At("protect"), b.Addr, "protect = true")
-		}
-		if len(b.IgnoreDrift) > 0 {
-			x.refuse(b.At("ignore_drift"), b.Addr, "ignore_drift")
-		}
-	}
-}
-
-// blocks are those that stand for something on devices.
-func blocks(m *inventory.Model) []*inventory.Block {
-	var list []*inventory.Block
-	for _, b := range m.Fabrics {
-		list = append(list, &b.Block)
-	}
-	for _, b := range m.Switches {
-		list = append(list, &b.Block)
-	}
-	for _, b := range m.Servers {
-		list = append(list, &b.Block)
-	}
-	for _, b := range m.Links {
-		list = append(list, &b.Block)
-	}
-	for _, b := range m.Pools {
-		list = append(list, &b.Block)
-	}
-	for _, b := range m.Volumes {
-		list = append(list, &b.Block)
-	}
-	for _, b := range m.Targets {
-		list = append(list, &b.Block)
-	}
-	for _, b := range m.Initiators {
-		list = append(list, &b.Block)
-	}
-	return list
 }
 
 // devices reports whether an address is that of devices, or of a module.

@@ -18,7 +18,6 @@ removed {
 }
 server "s" {
   host         = "s"
-  protect      = true
   ignore_drift = [host]
 }
 `
@@ -33,14 +32,13 @@ server "s" {
 		all = append(all, line+" | "+d.Summary+" | "+d.Detail)
 	}
 	for _, want := range []string{
-		`protect      = true | WF-PLAN-001: described, not yet managed | server.s: protect = true`,
-		`ignore_drift = [host] | WF-PLAN-001: described, not yet managed | server.s: ignore_drift`,
+		`ignore_drift = [host] | WF-PLAN-001: described, not yet managed | server.s: ignore_drift of host`,
 	} {
 		if !strings.Contains(strings.Join(all, "\n"), want) {
 			t.Errorf("%q is not in\n%s", want, strings.Join(all, "\n"))
 		}
 	}
-	if len(diags) != 2 {
+	if len(diags) != 1 {
 		t.Errorf("%d problems:\n%s", len(diags), strings.Join(all, "\n"))
 	}
 }

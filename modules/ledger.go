@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -115,13 +116,21 @@ func (d *server) Drifted(e plan.Entry, have plan.State) bool {
 	return err == nil && r.(interface{ moved(plan.State) bool }).moved(have)
 }
 
+// Unchanged implements plan.Keeper.
+func (d *server) Unchanged(e plan.Entry, r plan.Resource) bool {
+	return bytes.Equal(e.Applied, r.(onServer).applied(nil))
+}
+
 // Belongs implements plan.Keeper.
-func (d *server) Belongs(roster []plan.Member) plan.Resource { return &belongs{d, roster} }
+func (d *server) Belongs(roster []plan.Member, protect map[string]bool) plan.Resource {
+	return &belongs{d, roster, protect}
+}
 
 // belongs keeps the roster in the ledger of a server.
 type belongs struct {
-	dev  *server
-	want []plan.Member // nil: the ledger itself goes
+	dev     *server
+	want    []plan.Member   // nil: the ledger itself goes
+	protect map[string]bool // by the keys of entries: those where it changes
 }
 
 // bookkeeping is what the transaction does by itself.
@@ -139,14 +148,25 @@ func (b *belongs) Diff(plan.State) plan.Diff {
 		}
 		return plan.Diff{Changes: []plan.Change{{Path: "ledger", Before: "kept"}}, Send: []string{"remove " + path}}
 	}
-	gone, came := missing(have, b.want), missing(b.want, have)
-	if gone == "" && came == "" {
-		return plan.Diff{}
+	var d plan.Diff
+	if gone, came := missing(have, b.want), missing(b.want, have); gone != "" || came != "" {
+		d.Changes = append(d.Changes, plan.Change{Path: "devices", Before: gone, After: came})
 	}
-	return plan.Diff{
-		Changes: []plan.Change{{Path: "devices", Before: gone, After: came}},
-		Send:    []string{"put " + path + " (0600)"}, Undo: []string{"put " + path + " (0600)"},
+	if len(b.protect) > 0 {
+		var free, safe []string
+		for _, key := range slices.Sorted(maps.Keys(b.protect)) {
+			if b.protect[key] {
+				safe = append(safe, key)
+			} else {
+				free = append(free, key)
+			}
+		}
+		d.Changes = append(d.Changes, plan.Change{Path: "protected", Before: few(free), After: few(safe)})
 	}
+	if len(d.Changes) > 0 {
+		d.Send, d.Undo = []string{"put " + path + " (0600)"}, []string{"put " + path + " (0600)"}
+	}
+	return d
 }
 
 // missing names what of list is not in other.
@@ -157,6 +177,10 @@ func missing(list, other []plan.Member) string {
 			names = append(names, m.Device)
 		}
 	}
+	return few(names)
+}
+
+func few(names []string) string {
 	if len(names) > 4 {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:3], ", "), len(names)-3)
 	}
@@ -185,6 +209,11 @@ func (l ledger) next(steps []plan.Step) ledger {
 	for _, s := range steps {
 		if b, ok := s.Resource.(*belongs); ok {
 			n.Roster, n.gone = b.want, b.want == nil
+			for i, e := range n.Entries {
+				if protect, ok := b.protect[e.Key()]; ok {
+					n.Entries[i].Protect = protect
+				}
+			}
 			continue
 		}
 		if _, ok := s.Resource.(*unproven); ok {
@@ -193,8 +222,11 @@ func (l ledger) next(steps []plan.Step) ledger {
 		r := s.Resource.(onServer)
 		key := s.ID.Kind + "." + s.ID.Name
 		at := slices.IndexFunc(n.Entries, func(e plan.Entry) bool { return e.Key() == key })
-		if s.Prune {
+		switch {
+		case s.Prune:
 			continue // the entry stays until it is done
+		case at >= 0 && n.Entries[at].State == plan.EntryAdopted && bytes.Equal(n.Entries[at].Applied, r.applied(s.Have)):
+			continue // somebody changed what was found as wanted: putting that back makes it none of ours
 		}
 		e := plan.Entry{Kind: s.ID.Kind, Name: s.ID.Name, Former: r.formerly(s.Have)}
 		if at >= 0 && n.Entries[at].State != plan.EntryAdopted {

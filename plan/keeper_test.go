@@ -49,9 +49,13 @@ func (d *fakeKeeper) Drifted(e Entry, have State) bool {
 	return !ok || string(e.Applied) != quoted(*v)
 }
 
+func (d *fakeKeeper) Unchanged(e Entry, r Resource) bool {
+	return string(e.Applied) == quoted(r.(*fakeResource).value)
+}
+
 func quoted(s string) string { return fmt.Sprintf("%q", s) }
 
-func (d *fakeKeeper) Belongs(roster []Member) Resource {
+func (d *fakeKeeper) Belongs(roster []Member, _ map[string]bool) Resource {
 	var names []string
 	for _, m := range roster {
 		names = append(names, m.Device)

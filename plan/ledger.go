@@ -25,16 +25,21 @@ type Keeper interface {
 	Restore(Entry) (Resource, error)
 
 	// Drifted reports whether what was observed is not what the entry says was
-	// applied.
+	// applied, or found as wanted.
 	Drifted(Entry, State) bool
+
+	// Unchanged reports whether the resource still wants what the entry says
+	// was applied.
+	Unchanged(Entry, Resource) bool
 
 	// Pending returns the resource that proves and keeps what a run that died
 	// left to be taken back by the device itself; converged where there is none.
 	Pending() Resource
 
-	// Belongs returns the resource that keeps the roster on the device. Of a
-	// nil roster it is the one that removes the ledger.
-	Belongs(roster []Member) Resource
+	// Belongs returns the resource that keeps the roster on the device, and
+	// which entries are protected where that changes, by key. Of a nil roster
+	// it is the one that removes the ledger.
+	Belongs(roster []Member, protect map[string]bool) Resource
 }
 
 // Kept is what a ledger says.
@@ -141,6 +146,24 @@ func (o *ownership) orphans(address string, k Keeper) ([]Item, error) {
 		items = append(items, Item{ID: id, Resource: r, prune: &entries[i]})
 	}
 	return items, nil
+}
+
+// protects lists the entries whose protection is not as declared.
+func protects(items []Item, kept Kept) map[string]bool {
+	want := make(map[string]bool, len(items))
+	for _, item := range items {
+		want[item.ID.Kind+"."+item.ID.Name] = item.Protect
+	}
+	var changed map[string]bool
+	for _, e := range kept.Entries {
+		if protect, ok := want[e.Key()]; ok && protect != e.Protect && e.State != EntryAdopted {
+			if changed == nil {
+				changed = map[string]bool{}
+			}
+			changed[e.Key()] = protect
+		}
+	}
+	return changed
 }
 
 // foreign refuses what belongs to another owner.

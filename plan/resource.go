@@ -133,7 +133,9 @@ type Item struct {
 	Resource Resource
 	Needs    []ID      // must be converged before this one is touched
 	Range    hcl.Range // the block it was written in
-	Protect  bool      // never taken back
+	Protect  bool      // never taken back, nor changed at the cost of data
+
+	IgnoreDrift bool // what somebody else made of it stays, until the declaration changes
 
 	prune *Entry // of the ledger, which this takes back
 	last  bool   // after everything else

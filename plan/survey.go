@@ -35,13 +35,6 @@ type surveyed struct {
 	err      error
 }
 
-// A finding is an item that is not as declared.
-type finding struct {
-	have  State
-	diff  Diff
-	drift bool
-}
-
 // take opens and reads every device, and compares. Its error is about the
 // input or about the context; devices carry their own.
 func take(ctx context.Context, in *Input, beat *pulse) (*survey, error) {
@@ -225,7 +218,7 @@ func (s *survey) addKept(in *Input, own *ownership, d *surveyed) error {
 		d.items = append(orphans, d.items...)
 		return nil
 	case in.Destroy || d.removed:
-		roster.Resource = k.Belongs(nil)
+		roster.Resource = k.Belongs(nil, nil)
 		roster.last = true
 	default:
 		want := slices.Clone(in.Roster)
@@ -238,7 +231,7 @@ func (s *survey) addKept(in *Input, own *ownership, d *surveyed) error {
 				want = append(want, m) // until somebody says what becomes of it
 			}
 		}
-		roster.Resource = k.Belongs(want)
+		roster.Resource = k.Belongs(want, protects(d.items, k.Kept()))
 	}
 	if roster.last {
 		d.items = slices.Concat(orphans, d.items, []Item{roster})
@@ -246,45 +239,6 @@ func (s *survey) addKept(in *Input, own *ownership, d *surveyed) error {
 		d.items = slices.Concat([]Item{roster}, orphans, d.items)
 	}
 	return nil
-}
-
-// compare finds the items that are not as declared.
-func (d *surveyed) compare(s *survey, states []State) (changed int) {
-	var kept Kept
-	entries := map[string]Entry{}
-	k, keeps := d.device.(Keeper)
-	if keeps {
-		kept = k.Kept()
-		for _, e := range kept.Entries {
-			entries[e.Key()] = e
-		}
-	}
-	d.found = make([]*finding, len(d.items))
-	for n, item := range d.items {
-		diff := item.Resource.Diff(states[n])
-		if diff.Left != "" {
-			s.leave(LeftAlone{Device: d.address, ID: item.ID, Text: diff.Left})
-			continue
-		}
-		if item.prune == nil {
-			if err := foreign(kept, item.ID); err != nil {
-				diff = Diff{Err: err}
-			}
-		} else if item.prune.Protect && !diff.Empty() {
-			diff = Diff{Err: hint.Wrap(errors.New("it is protected, and nobody declares it any more"),
-				"put the block back; to let it go, apply once with protect = false")}
-		}
-		if diff.Empty() {
-			continue
-		}
-		f := &finding{have: states[n], diff: diff}
-		if e, ok := entries[item.ID.Kind+"."+item.ID.Name]; ok && item.prune == nil && e.State != EntryAdopted {
-			f.drift = k.Drifted(e, states[n])
-		}
-		d.found[n] = f
-		changed++
-	}
-	return changed
 }
 
 func (s *survey) leave(l LeftAlone) {

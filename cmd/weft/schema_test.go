@@ -14,8 +14,6 @@ import (
 // what stands within a server, or beside all else where it begins a block.
 func notYet() map[string]string {
 	return map[string]string{
-		"*.protect":              `protect = true`,
-		"*.ignore_drift":         `ignore_drift = [host]`,
 		"server.os=esxi":         `os = "esxi"`,
 		"server.os=windows":      `os = "windows"`,
 		"target.engine=nvmet":    "\ntarget \"t\" {\n engine = \"nvmet\"\n transport = [\"tcp\"]\n server = server.s\n portals = [server.s.rnic.p0]\n subsystem \"s\" { nqn = \"nqn.2026-11.net.example:s\" }\n}",

@@ -247,6 +247,8 @@ func (g *group) ledger(w io.Writer, o Options) {
 		switch {
 		case c.Path == "revert":
 			text = "what an apply that did not end changed is proven and kept on " + devices
+		case c.Path == "protected":
+			text = protection(c) + " on " + devices
 		case c.Path != "devices":
 			text = "what weft did is forgotten on " + devices
 		case c.Before != "" && c.After != "":
@@ -258,6 +260,18 @@ func (g *group) ledger(w io.Writer, o Options) {
 		}
 		fmt.Fprintf(w, "\n%s %s  %s  %s\n", o.dress(yellow, "~"), o.dress(bold, "ledger"), text, o.dress(faint, "impact none"))
 	}
+}
+
+// protection says what may be taken back from now on, and what may not.
+func protection(c plan.Change) string {
+	var text []string
+	if c.After != "" {
+		text = append(text, "protected: "+c.After)
+	}
+	if c.Before != "" {
+		text = append(text, "no longer protected: "+c.Before)
+	}
+	return strings.Join(text, "; ")
 }
 
 // where names the resources of a group: the device once, its names after it.

@@ -1,0 +1,171 @@
+package modules
+
+import (
+	"slices"
+	"strings"
+
+	"weft/inventory"
+	"weft/plan"
+)
+
+// treat marks what blocks with protect or ignore_drift stand for. It comes
+// after everything is expanded.
+func (x *expansion) treat() {
+	protect, ignore := scopes{}, scopes{}
+	for _, b := range x.treated() {
+		if b.Protect {
+			protect.add(b.whole)
+		}
+		for _, path := range b.IgnoreDrift {
+			if part := b.part(path); len(part) > 0 {
+				ignore.add(part)
+			} else {
+				x.refuse(b.At("ignore_drift"), b.Addr, "ignore_drift of "+path)
+			}
+		}
+	}
+	if len(protect)+len(ignore) == 0 {
+		return
+	}
+	for i := range x.fleet.Items {
+		item := &x.fleet.Items[i]
+		item.Protect, item.IgnoreDrift = protect.hold(item.ID), ignore.hold(item.ID)
+	}
+}
+
+// scopes are resources: those with that ID, and where the name or the kind of
+// one is empty all of its device that have the rest.
+type scopes map[plan.ID]bool
+
+func (s scopes) add(ids []plan.ID) {
+	for _, id := range ids {
+		s[id] = true
+	}
+}
+
+func (s scopes) hold(id plan.ID) bool {
+	return s[id] || s[plan.ID{Device: id.Device, Kind: id.Kind}] || s[plan.ID{Device: id.Device}]
+}
+
+// A treated block stands for resources, as a whole and in parts that can be
+// told from the rest of it.
+type treated struct {
+	*inventory.Block
+	whole []plan.ID
+	part  func(path string) []plan.ID // none: it is no resource of its own
+}
+
+func (x *expansion) treated() []treated {
+	m := x.model
+	var list []treated
+	none := func(string) []plan.ID { return nil }
+	add := func(b *inventory.Block, part func(string) []plan.ID, whole ...plan.ID) {
+		list = append(list, treated{b, whole, part})
+	}
+	agent := func(s *inventory.Server, name string) plan.ID {
+		return plan.ID{Device: addr(s), Kind: "agent", Name: name}
+	}
+	for _, f := range m.Fabrics {
+		add(&f.Block, x.partOfFabric(f), x.nicsOf(f)...)
+	}
+	for _, s := range m.Switches {
+		add(&s.Block, none, plan.ID{Device: s.Addr})
+	}
+	for _, s := range m.Servers {
+		add(&s.Block, partOfServer(s), plan.ID{Device: s.Addr})
+	}
+	for _, l := range m.Links {
+		add(&l.Block, none, x.ports[l.From.RNIC], x.ports[l.To.RNIC])
+	}
+	for _, p := range m.Pools {
+		add(&p.Block, none, plan.ID{Device: addr(p.Server), Kind: "pool", Name: instance(p.Addr, addr(p.Server))})
+	}
+	for _, v := range m.Volumes {
+		add(&v.Block, none, agent(v.Pool.Server, "weft-target"))
+	}
+	for _, t := range m.Targets {
+		add(&t.Block, none, agent(t.Server, "weft-target"))
+	}
+	for _, i := range m.Initiators {
+		add(&i.Block, none, agent(i.Server, "weft-initiator"))
+	}
+	return list
+}
+
+// nicsOf are the resources that a fabric asks of NICs, but for their
+// addresses.
+func (x *expansion) nicsOf(f *inventory.Fabric) []plan.ID {
+	var ids []plan.ID
+	for _, s := range x.model.Servers {
+		for _, r := range s.RNICs {
+			if r.Fabric == f {
+				ids = append(ids, x.nics[r]...)
+			}
+		}
+	}
+	return ids
+}
+
+// partOfFabric knows host_mtu. What else a fabric says is said to switches
+// too, which remember nothing that could tell drift from a change of mind.
+func (x *expansion) partOfFabric(f *inventory.Fabric) func(string) []plan.ID {
+	return func(path string) []plan.ID {
+		if path != "host_mtu" {
+			return nil
+		}
+		var ids []plan.ID
+		for _, id := range x.nicsOf(f) {
+			if id.Kind == "mtu" {
+				ids = append(ids, id)
+			}
+		}
+		return ids
+	}
+}
+
+// partOfServer knows the address of a NIC, and the small blocks: all of a kind
+// or one of them.
+func partOfServer(s *inventory.Server) func(string) []plan.ID {
+	return func(path string) []plan.ID {
+		kind, name, _ := strings.Cut(path, ".")
+		switch kind {
+		case "rnic":
+			if nic, attr, _ := strings.Cut(name, "."); attr == "address" {
+				return []plan.ID{{Device: s.Addr, Kind: "address", Name: nic}}
+			}
+			return nil
+		case "service":
+			if name != "" {
+				name = newService(name, false, false).Unit
+			}
+		case "sysctl":
+			name = strings.TrimSuffix(name, ".value")
+		case "file", "kernel_module", "package", "command":
+		default:
+			return nil
+		}
+		if name != "" && !declares(s, kind, name) {
+			return nil
+		}
+		return []plan.ID{{Device: s.Addr, Kind: kind, Name: name}}
+	}
+}
+
+// declares reports whether a server has that block: a longer path names an
+// attribute, which is no resource of its own.
+func declares(s *inventory.Server, kind, name string) bool {
+	is := func(have string) bool { return have == name }
+	switch kind {
+	case "file":
+		return slices.ContainsFunc(s.FileBlocks, func(b *inventory.File) bool { return is(b.Path) })
+	case "sysctl":
+		return slices.ContainsFunc(s.Sysctls, func(b *inventory.Sysctl) bool { return is(b.Key) })
+	case "kernel_module":
+		return slices.ContainsFunc(s.KernelModules, func(b *inventory.KernelModule) bool { return is(b.Name) })
+	case "package":
+		return slices.ContainsFunc(s.Packages, func(b *inventory.Package) bool { return is(b.Name) })
+	case "service":
+		return slices.ContainsFunc(s.Services, func(b *inventory.Service) bool { return is(newService(b.Name, false, false).Unit) })
+	}
+	return slices.ContainsFunc(s.Commands, func(b *inventory.Command) bool { return is(b.Name) })
+}

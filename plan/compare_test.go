@@ -1,0 +1,61 @@
+package plan
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// What protect and ignore_drift forbid, and what they leave possible.
+func TestTreatment(t *testing.T) {
+	for _, test := range []struct {
+		name            string
+		protect, ignore bool
+		live, applied   string // of v.x, which is wanted to be 2
+		impact          Impact
+		steps           int
+		refused, left   string
+	}{
+		{name: "drift is set right", live: "9", applied: "2", steps: 1},
+		{name: "drift is left", ignore: true, live: "9", applied: "2", left: "value is 9, declared 2"},
+		{name: "what is gone has drifted, too", ignore: true, applied: "2", left: "value is absent, declared 2"},
+		{name: "another wish is no drift", ignore: true, live: "1", applied: "1", steps: 1},
+		{name: "nor is it with drift beside", ignore: true, live: "9", applied: "1", steps: 1},
+		{name: "data goes", live: "1", applied: "1", impact: ImpactDataLoss, steps: 1},
+		{name: "data stays", protect: true, live: "1", applied: "1", impact: ImpactDataLoss, refused: "would lose data"},
+		{name: "protected, harmless", protect: true, live: "1", applied: "1", impact: ImpactTraffic, steps: 1},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			w := newWorld()
+			w.want("a/v.x", "2").impact = test.impact
+			w.items[0].Protect, w.items[0].IgnoreDrift = test.protect, test.ignore
+			w.device("a").values["v.x"] = test.live
+			w.keep()
+			w.devices["a"].(*fakeKeeper).kept.Entries = []Entry{
+				{Kind: "v", Name: "x", State: EntryCreated, Applied: json.RawMessage(quoted(test.applied))},
+			}
+			p := mustMake(t, within(t), w.input())
+			if len(p.Steps) != test.steps {
+				t.Errorf("steps: %+v", p.Steps)
+			}
+			if got := texts(p.Refusals); !strings.Contains(got, test.refused) || (got == "") != (test.refused == "") {
+				t.Errorf("refused: %q, want %q", got, test.refused)
+			}
+			var left string
+			for _, l := range p.Left {
+				left += l.Text
+			}
+			if !strings.Contains(left, test.left) || (left == "") != (test.left == "") {
+				t.Errorf("left alone: %q, want %q", left, test.left)
+			}
+		})
+	}
+}
+
+func texts(refusals []Refusal) string {
+	var list []string
+	for _, r := range refusals {
+		list = append(list, r.Text)
+	}
+	return strings.Join(list, "; ")
+}
