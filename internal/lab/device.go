@@ -151,6 +151,7 @@ func Faults() []string {
 		"stop-target, start-target  of a server: stop and start weft-target",
 		"lock-packages, unlock-packages  of a server: another package tool is at work, and has ended",
 		"no-sudo, sudo   of a server: sudo asks for a password, and no longer",
+		"narrow, wide    of a server: its cards run with half of their PCIe lanes, and with all",
 		"refuse-line=REGEXP  of a switch: refuse configuration lines that match; empty ends it",
 		"drop-after=N    of a switch: answer N more lines, then cut the connection",
 	}
@@ -212,6 +213,9 @@ func (d *device) serverFault(name string) error {
 	switch name {
 	case "no-sudo", "sudo":
 		d.server.NoSudo(name == "no-sudo")
+		return nil
+	case "narrow", "wide":
+		d.server.Narrow(name == "narrow")
 		return nil
 	case "lock-packages", "unlock-packages":
 		d.server.LockPackages(name == "lock-packages")

@@ -126,6 +126,9 @@ func newServer(m *inventory.Model, s *inventory.Server, n int, cards map[*invent
 				card.Speed = l.Speed
 			}
 		}
+		if r.Fabric != nil {
+			card.Fabric = r.Fabric.Transport
+		}
 		cards[r] = card
 		spec.Interfaces = append(spec.Interfaces, card)
 	}

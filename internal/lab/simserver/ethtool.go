@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// ethtool is a part of ethtool's: -a and -A, global pause. As mlx5 does it, the
-// card comes up with pause in both directions and no autonegotiation of it.
+// ethtool is a part of ethtool's: -i, who drives the card, and -a and -A, global
+// pause. As mlx5 does it, the card comes up with pause in both directions and no autonegotiation of it.
 func ethtool(x *call) int {
 	if len(x.args) < 2 {
 		return x.notSimulated(1)
@@ -16,11 +16,19 @@ func ethtool(x *call) int {
 	verb, name, args := x.args[0], x.args[1], x.args[2:]
 	i, ok := x.server.iface(name)
 	switch {
-	case verb != "-a" && verb != "-A" || verb == "-a" && len(args) > 0:
+	case !slices.Contains([]string{"-i", "-a", "-A"}, verb) || verb != "-A" && len(args) > 0:
 		return x.notSimulated(1)
 	case !ok:
 		fmt.Fprintln(x.stderr, "netlink error: no device matches name (offset 24)\nnetlink error: No such device")
 		return 76
+	case verb == "-i" && i.loop:
+		fmt.Fprintln(x.stderr, "Cannot get driver information: Operation not supported")
+		return 71
+	case verb == "-i":
+		card := i.kind()
+		fmt.Fprintf(x.stdout, "driver: %s\nversion: %s\nfirmware-version: %s\nexpansion-rom-version: \nbus-info: %s\n",
+			card.driver, kernelRelease, card.firmware, i.PCI)
+		return 0
 	case i.loop || i.Plain:
 		fmt.Fprintln(x.stderr, "netlink error: Operation not supported")
 		return 76

@@ -37,6 +37,8 @@ type iface struct {
 	maxMTU int
 
 	pause [3]bool // global: autonegotiated, received, sent
+
+	narrow bool // PCIe trained to half of the lanes
 }
 
 // newInterfaces are the interfaces as they are after boot.
@@ -154,6 +156,7 @@ func (s *Server) render() rendered {
 	for _, dir := range []string{"/sys/class/net", "/sys/bus/pci/devices", "/sys/kernel"} {
 		r.dir(dir)
 	}
+	s.renderMachine(r)
 	for _, i := range s.interfaces() {
 		i.render(r)
 	}
@@ -189,25 +192,6 @@ func (i *iface) render(r rendered) {
 	r.file(base+"/type", kind)
 	r.file(base+"/flags", fmt.Sprintf("%#x", flags))
 	r.file(base+"/carrier", carrier)
-}
-
-// card renders what stands in the folder of a PCI device.
-func (r rendered) card(at string, i *iface) {
-	vendor, device, driver := "0x15b3", "0x1021", "mlx5_core"
-	if i.Plain {
-		vendor, device, driver = "0x8086", "0x1521", "igb"
-	}
-	for name, value := range map[string]string{
-		"vendor": vendor, "device": device, "subsystem_vendor": vendor, "subsystem_device": device,
-		"class": "0x020000", "numa_node": "0",
-		"current_link_speed": "32.0 GT/s PCIe", "max_link_speed": "32.0 GT/s PCIe",
-		"current_link_width": "16", "max_link_width": "16",
-	} {
-		r.file(at+"/"+name, value)
-	}
-	r.dir("/sys/bus/pci/drivers/" + driver)
-	r.link(at+"/driver", "../../../bus/pci/drivers/"+driver)
-	r.link("/sys/bus/pci/devices/"+i.PCI, "../../../"+strings.TrimPrefix(at, "/sys/"))
 }
 
 // bus is the bus of a PCI address: 0000:41:00.0 → 0000:41.

@@ -37,7 +37,8 @@ type Interface struct {
 	MAC     string // "": derived from the server's name and PCI
 	Speed   int64  // bit/s; 0: 100 Gbit/s
 	Address netip.Prefix
-	Plain   bool // a plain management port: no data center bridging, MTU at most 1500
+	Plain   bool   // a plain management port: no data center bridging, MTU at most 1500
+	Fabric  string // transport of the fabric the card is made for: rocev2, infiniband or iwarp; others: as rocev2
 }
 
 // A Drive is a block device, simulated by a sparse file.

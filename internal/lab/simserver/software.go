@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -215,29 +214,4 @@ func sysctl(x *call) int {
 		fmt.Fprintf(x.stdout, "%s = %s\n", key, now)
 	}
 	return 0
-}
-
-// grep is a part of grep's: grep -qs PATTERN FILE.
-func grep(x *call) int {
-	opts, args, ok := x.options("qs", map[string]rune{"quiet": 'q', "no-messages": 's'})
-	if !ok || !opts.has('q') || len(args) != 2 {
-		return x.notSimulated(2)
-	}
-	pattern, err := regexp.CompilePOSIX(args[0])
-	if err != nil {
-		return x.notSimulated(2)
-	}
-	text, err := x.view().ReadFile(x.abs(args[1]))
-	if err != nil {
-		if !opts.has('s') {
-			x.errorf("%s: %s", args[1], strerror(err))
-		}
-		return 2
-	}
-	for line := range strings.Lines(string(text)) {
-		if pattern.MatchString(strings.TrimSuffix(line, "\n")) {
-			return 0
-		}
-	}
-	return 1
 }

@@ -1,0 +1,71 @@
+//go:build unix
+
+package simserver
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// grep is a part of grep's: grep [-qsH] [-m NUM] PATTERN FILE…, with -e PATTERN
+// once or more often instead of the first word. It sees /sys and /proc as of
+// one moment.
+func grep(x *call) int {
+	opts, args, ok := x.options("qsHm:e:", map[string]rune{"quiet": 'q', "no-messages": 's', "with-filename": 'H', "regexp": 'e', "max-count": 'm'})
+	if !ok {
+		return x.notSimulated(2)
+	}
+	words := opts['e']
+	if words == nil && len(args) > 0 {
+		words, args = args[:1], args[1:]
+	}
+	if len(words) == 0 || len(args) == 0 || !opts.has('q') && !opts.has('H') {
+		return x.notSimulated(2)
+	}
+	var patterns []*regexp.Regexp
+	for _, w := range words {
+		p, err := regexp.CompilePOSIX(w)
+		if err != nil {
+			return x.notSimulated(2)
+		}
+		patterns = append(patterns, p)
+	}
+	most := -1
+	if opts.has('m') {
+		n, err := strconv.Atoi(opts.last('m'))
+		if err != nil || n < 1 {
+			return x.notSimulated(2)
+		}
+		most = n
+	}
+	v, status := x.view().still(), 1
+	for _, name := range args {
+		text, err := v.ReadFile(x.abs(name))
+		if err != nil {
+			if !opts.has('s') {
+				x.errorf("%s: %s", name, strerror(err))
+			}
+			status = 2
+			continue
+		}
+		found := 0
+		for line := range strings.Lines(string(text)) {
+			line = strings.TrimSuffix(line, "\n")
+			if found == most || !slices.ContainsFunc(patterns, func(p *regexp.Regexp) bool { return p.MatchString(line) }) {
+				continue
+			}
+			if opts.has('q') {
+				return 0
+			}
+			found++
+			fmt.Fprintf(x.stdout, "%s:%s\n", name, line)
+		}
+		if found > 0 && status == 1 {
+			status = 0
+		}
+	}
+	return status
+}
