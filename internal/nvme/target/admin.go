@@ -60,23 +60,12 @@ func (c *controller) admin(x *fabric.Exchange) {
 	}
 }
 
-// holdAER keeps the request until there is an event, which is never as long as
-// a configuration is served unchanged.
-func (c *controller) holdAER(x *fabric.Exchange) {
-	c.mu.Lock()
-	hold := len(c.aers) < maxAERs
-	if hold && !c.ended {
-		c.aers = append(c.aers, x)
-	}
-	c.mu.Unlock()
-	if !hold {
-		x.Complete(0, wire.AERLimitExceeded.WithDNR())
-	}
-}
-
 func (c *controller) setFeature(f wire.FeatureCommand) (result uint32, st wire.Status) {
-	if f.Save {
+	switch {
+	case f.Save:
 		return 0, wire.FeatureNotSaveable.WithDNR()
+	case f.NSID != 0 && f.NSID != wire.NSIDAll && changeable(f.FID):
+		return 0, wire.FeatureNotNSSpecific.WithDNR()
 	}
 	switch f.FID {
 	case wire.FeatureQueues:
@@ -93,7 +82,7 @@ func (c *controller) setFeature(f wire.FeatureCommand) (result uint32, st wire.S
 	case wire.FeatureAsyncEvents:
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.events = f.Value
+		c.enabled = f.Value
 		return 0, wire.Success
 	case wire.FeatureHostID:
 		return 0, wire.CommandSequence.WithDNR() // it came with Connect
@@ -103,68 +92,60 @@ func (c *controller) setFeature(f wire.FeatureCommand) (result uint32, st wire.S
 	return 0, wire.InvalidField.WithDNR()
 }
 
-func (c *controller) getFeature(x *fabric.Exchange) {
-	f := x.Command.Feature()
-	if f.Sel != 0 {
-		x.Complete(0, wire.InvalidField.WithDNR())
-		return
-	}
-	c.mu.Lock()
-	alive, events := c.alive, c.events
-	c.mu.Unlock()
-	switch f.FID {
-	case wire.FeatureKeepAlive:
-		x.Complete(uint64(alive/time.Millisecond), wire.Success)
-		return
-	case wire.FeatureAsyncEvents:
-		x.Complete(uint64(events), wire.Success)
-		return
-	case wire.FeatureQueues:
-		if c.sub != nil {
-			x.Complete(uint64(wire.QueueCounts{Submission: maxQueues, Completion: maxQueues}.Value()), wire.Success)
-			return
-		}
-	case wire.FeatureWriteCache:
-		if c.sub != nil {
-			x.Complete(1, wire.Success)
-			return
-		}
-	case wire.FeatureHostID:
-		if x.Command.CDW11&1 != 0 { // the extended form, the only one over fabrics
-			reply(x, c.host.HostID[:])
-			return
-		}
-	}
-	x.Complete(0, wire.InvalidField.WithDNR())
+// changeable says whether hosts can set a feature.
+func changeable(fid uint8) bool {
+	return fid == wire.FeatureQueues || fid == wire.FeatureKeepAlive || fid == wire.FeatureAsyncEvents
 }
 
-func (c *controller) getLogPage(x *fabric.Exchange) {
-	log := x.Command.GetLogPage()
-	switch {
-	case c.sub != nil || log.LID != wire.LogDiscovery:
-		x.Complete(0, wire.InvalidLogPage.WithDNR())
-		return
-	case log.Index || log.Offset%4 != 0:
-		x.Complete(0, wire.InvalidField.WithDNR())
+// What Get Features is asked for. Base section 5.15.
+const (
+	selectCurrent   = 0
+	selectDefault   = 1
+	selectSupported = 3
+)
+
+// getFeature performs Get Features.
+func (c *controller) getFeature(x *fabric.Exchange) {
+	f := x.Command.Feature()
+	if f.FID == wire.FeatureHostID {
+		// The extended form is the only one over fabrics.
+		if f.Sel == selectCurrent && f.Value&1 != 0 {
+			reply(x, c.host.HostID[:])
+		} else {
+			x.Complete(0, wire.InvalidField.WithDNR())
+		}
 		return
 	}
 	c.mu.Lock()
-	portal := ""
-	if q := c.queues[0]; q != nil {
-		portal = q.conn.Local()
-	}
+	alive, events := c.alive, c.enabled
 	c.mu.Unlock()
-	page, err := c.t.discoveryLog(c.host.HostNQN, portal)
+	var current, initial uint32
 	switch {
-	case err != nil:
-		c.t.log.Error("discovery log", "error", err)
-		x.Complete(0, wire.InternalError.WithDNR())
-		return
-	case log.Offset > uint64(len(page)):
+	case f.FID == wire.FeatureKeepAlive:
+		current = uint32(alive / time.Millisecond)
+	case f.FID == wire.FeatureAsyncEvents:
+		current = events
+	case f.FID == wire.FeatureQueues && c.sub != nil:
+		current = wire.QueueCounts{Submission: maxQueues, Completion: maxQueues}.Value()
+		initial = current
+	case f.FID == wire.FeatureWriteCache && c.sub != nil:
+		current, initial = 1, 1
+	default:
 		x.Complete(0, wire.InvalidField.WithDNR())
 		return
 	}
-	part := make([]byte, log.Length) // zeroes beyond the end of the log
-	copy(part, page[log.Offset:])
-	reply(x, part)
+	switch f.Sel {
+	case selectCurrent:
+		x.Complete(uint64(current), wire.Success)
+	case selectDefault:
+		x.Complete(uint64(initial), wire.Success)
+	case selectSupported:
+		can := uint64(0)
+		if changeable(f.FID) {
+			can = 1 << 2
+		}
+		x.Complete(can, wire.Success)
+	default:
+		x.Complete(0, wire.InvalidField.WithDNR()) // nothing is saved
+	}
 }

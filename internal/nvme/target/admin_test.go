@@ -21,7 +21,7 @@ func TestIdentifyController(t *testing.T) {
 			t.Error(err)
 		}
 		// What the Linux host insists on.
-		if c.CNTLID != id || c.SubNQN != subNQN || c.KAS == 0 || c.MAXCMD == 0 || c.IOCCSZ < 4 || c.IORCSZ < 1 || c.CMIC&2 == 0 || c.NN != 3 {
+		if c.CNTLID != id || c.SubNQN != subNQN || c.KAS == 0 || c.MAXCMD == 0 || c.IOCCSZ < 4 || c.IORCSZ < 1 || c.CMIC&2 == 0 || c.NN != maxNamespaces || c.MNAN == 0 || c.MNAN > c.NN {
 			t.Errorf("%+v", c)
 		}
 		if c.MN != "weft" || c.SN != "WEFT01" || c.FR != "1.0" || c.MaxTransfer() != MaxTransfer || c.InCapsule() != InCapsule || c.VWC&1 == 0 || c.ONCS != 0 {
@@ -73,7 +73,7 @@ func TestIdentifyNamespaces(t *testing.T) {
 			t.Error("namespace 2 is not blank")
 		}
 		get(noNS, wire.CNSNSDescriptors, 2, 0)
-		for _, nsid := range []uint32{0, 4, wire.NSIDAll} {
+		for _, nsid := range []uint32{0, maxNamespaces + 1, wire.NSIDAll} {
 			get(noNS, wire.CNSNamespace, nsid, 0)
 		}
 		get(wire.Success, wire.CNSCtrlIO, 0, 0)
@@ -118,7 +118,13 @@ func TestFeatures(t *testing.T) {
 		set(invalid, wire.FeaturePower, 0)
 		get(invalid, wire.FeatureTemperature)
 		r.want(wire.FeatureNotSaveable.WithDNR(), q, wire.FeatureCommand{Set: true, FID: wire.FeatureAsyncEvents, Save: true}.Command(), nil)
-		r.want(invalid, q, wire.FeatureCommand{FID: wire.FeatureKeepAlive, Sel: 3}.Command(), nil)
+		for sel, want := range map[uint8]uint64{1: 0, 3: 4} {
+			if got := r.want(wire.Success, q, wire.FeatureCommand{FID: wire.FeatureKeepAlive, Sel: sel}.Command(), nil); got != want {
+				t.Errorf("select %d of keep-alive is %d, want %d", sel, got, want)
+			}
+		}
+		r.want(invalid, q, wire.FeatureCommand{FID: wire.FeatureKeepAlive, Sel: 2}.Command(), nil)
+		r.want(wire.FeatureNotNSSpecific.WithDNR(), q, wire.FeatureCommand{Set: true, FID: wire.FeatureAsyncEvents, NSID: 1}.Command(), nil)
 		id := make([]byte, 16)
 		r.want(wire.Success, q, wire.FeatureCommand{FID: wire.FeatureHostID, Value: 1}.Command(), id)
 		if id[0] != 42 {
@@ -138,7 +144,7 @@ func TestOtherAdminCommands(t *testing.T) {
 		for _, op := range []uint8{wire.OpNSManagement, wire.OpNSAttachment, wire.OpFirmwareCommit, 0x80, 0xc0} {
 			r.want(wire.InvalidOpcode.WithDNR(), q, wire.Command{Opcode: op}, nil)
 		}
-		for _, lid := range []uint8{wire.LogError, wire.LogSmart, wire.LogANA, wire.LogDiscovery, 0xca} {
+		for _, lid := range []uint8{wire.LogDiscovery, 0x06, 0xca} {
 			r.want(wire.InvalidLogPage.WithDNR(), q, wire.GetLogPageCommand{LID: lid, Length: 512}.Command(), make([]byte, 512))
 		}
 		r.want(wire.SGLInvalidLength.WithDNR(), q, wire.GetLogPageCommand{LID: wire.LogSmart, Length: 512}.Command(), make([]byte, 256))

@@ -80,6 +80,9 @@ func (q *queue) join(cmd wire.ConnectCommand, data *wire.ConnectData) error {
 	if err != nil {
 		return err
 	}
+	q.t.mu.Lock()
+	q.portal = q.t.portalAt(q.conn.Local())
+	q.t.mu.Unlock()
 	if cmd.QID == 0 {
 		return q.joinAdmin(cmd, data, sub)
 	}
@@ -93,12 +96,18 @@ func (t *Target) admit(data *wire.ConnectData) (*subsystem, error) {
 	if data.SubNQN == wire.DiscoveryNQN {
 		return nil, nil
 	}
+	t.mu.Lock()
 	sub := t.subsystems[data.SubNQN]
-	if sub == nil {
-		return nil, refuse(wire.ConnectInvalidHost.WithDNR(), "there is no such subsystem")
+	t.mu.Unlock()
+	no := wire.ConnectInvalidHost.WithDNR()
+	if t.loading.Load() {
+		no = wire.ConnectControllerBusy // the configuration that is being read may know it
 	}
-	if !sub.allowed[data.HostNQN] {
-		return nil, refuse(wire.ConnectInvalidHost.WithDNR(), "the host is not in allow_hosts")
+	if sub == nil {
+		return nil, refuse(no, "there is no such subsystem")
+	}
+	if !sub.now.Load().allowed[data.HostNQN] {
+		return nil, refuse(no, "the host is not in allow_hosts")
 	}
 	return sub, nil
 }
@@ -107,9 +116,9 @@ func (q *queue) joinAdmin(cmd wire.ConnectCommand, data *wire.ConnectData, sub *
 	if data.ControllerID != wire.DynamicController {
 		return badField(wire.ConnectDataControllerID, true, "controller %d is asked for, only dynamic ones are given", data.ControllerID)
 	}
-	c := &controller{t: q.t, sub: sub, host: *data, queues: map[uint16]*queue{0: q}}
-	if !q.t.add(c) {
-		return refuse(wire.ConnectControllerBusy, "too many controllers are connected")
+	c := &controller{t: q.t, sub: sub, portal: q.portal, host: *data, queues: map[uint16]*queue{0: q}}
+	if err := q.t.add(c); err != nil {
+		return err
 	}
 	q.ctrl, q.qid = c, 0
 	c.watch(cmd.KATO)
@@ -135,12 +144,16 @@ func (q *queue) joinIO(cmd wire.ConnectCommand, data *wire.ConnectData, sub *sub
 	return nil
 }
 
-// add gives a controller an id that no other has, unless there are too many.
-func (t *Target) add(c *controller) bool {
+// add gives a controller an id that no other has. It refuses when there are too
+// many, and when a reload has come in between that has no place for it.
+func (t *Target) add(c *controller) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.controllers) >= maxControllers || c.sub == nil && t.discovering >= maxDiscovery {
-		return false
+	switch {
+	case len(t.controllers) >= maxControllers || c.sub == nil && t.discovering >= maxDiscovery:
+		return refuse(wire.ConnectControllerBusy, "too many controllers are connected")
+	case c.sub != nil && (t.subsystems[c.sub.nqn] != c.sub || !c.sub.now.Load().allowed[c.host.HostNQN]):
+		return refuse(wire.ConnectControllerBusy, "the configuration has just changed")
 	}
 	if c.sub == nil {
 		t.discovering++
@@ -156,7 +169,7 @@ func (t *Target) add(c *controller) bool {
 	}
 	c.id = t.lastID
 	t.controllers[c.id] = c
-	return true
+	return nil
 }
 
 // maxID is where the controller ids end that have a meaning of their own.

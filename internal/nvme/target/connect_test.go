@@ -174,20 +174,20 @@ func TestDiscoveryLeavesRoom(t *testing.T) {
 	var all []*controller
 	for range maxDiscovery {
 		c := &controller{t: tgt}
-		if !tgt.add(c) {
-			t.Fatalf("only %d controllers", len(all))
+		if err := tgt.add(c); err != nil {
+			t.Fatalf("only %d controllers: %v", len(all), err)
 		}
 		all = append(all, c)
 	}
-	if tgt.add(&controller{t: tgt}) {
+	if tgt.add(&controller{t: tgt}) == nil {
 		t.Errorf("more than %d controllers of discovery", maxDiscovery)
 	}
-	if !tgt.add(&controller{t: tgt, sub: tgt.subsystems[subNQN]}) {
+	if tgt.add(&controller{t: tgt, sub: tgt.subsystems[subNQN], host: wire.ConnectData{HostNQN: hostNQN}}) != nil {
 		t.Error("no room for a controller that does I/O")
 	}
 	tgt.remove(all[0])
 	tgt.remove(all[0])
-	if !tgt.add(all[0]) || tgt.add(&controller{t: tgt}) {
+	if tgt.add(all[0]) != nil || tgt.add(&controller{t: tgt}) == nil {
 		t.Errorf("not one place more after one has ended")
 	}
 	if err := tgt.Close(); err != nil {

@@ -14,7 +14,6 @@ import (
 const (
 	kaUnit         = time.Second       // KAS: what keep-alive timeouts are rounded up to
 	discoveryAlive = 120 * time.Second // of a discovery controller that asks for none
-	maxAERs        = 4
 )
 
 // capabilities are the CAP property of every controller.
@@ -25,10 +24,11 @@ const version = wire.Version14
 // controller is what one host has of one subsystem: an admin queue and the I/O
 // queues that joined it.
 type controller struct {
-	t    *Target
-	sub  *subsystem // nil: discovery
-	host wire.ConnectData
-	id   uint16
+	t      *Target
+	sub    *subsystem // nil: discovery
+	portal *portal    // where its admin queue is
+	host   wire.ConnectData
+	id     uint16
 
 	ready  atomic.Bool // enabled, and neither shut down nor ended
 	active atomic.Bool // a command came since the keep-alive timer last looked
@@ -37,11 +37,10 @@ type controller struct {
 	cc     uint32 // the controller configuration property
 	csts   uint32 // the controller status property
 	queues map[uint16]*queue
-	aers   []*fabric.Exchange // held until there is something to tell
-	events uint32             // which events the host wants
-	alive  time.Duration      // keep-alive timeout; 0: none
+	alive  time.Duration // keep-alive timeout; 0: none
 	timer  *time.Timer
 	ended  bool
+	notices
 }
 
 // seen notes that the host is alive: any command counts.
@@ -123,7 +122,7 @@ func (c *controller) end(why string) {
 	c.ended = true
 	c.ready.Store(false)
 	c.csts |= wire.CSTSFatal
-	c.aers = nil
+	c.forget()
 	if c.timer != nil {
 		c.timer.Stop()
 	}
@@ -173,7 +172,10 @@ func (c *controller) setProperty(p wire.PropertyCommand) wire.Status {
 	if p.Offset != wire.PropCC {
 		return wire.InvalidField.WithDNR()
 	}
-	drop := c.configure(uint32(p.Value))
+	drop, held := c.configure(uint32(p.Value))
+	for _, x := range held {
+		x.Complete(0, wire.AbortRequested.WithDNR())
+	}
 	for _, q := range drop {
 		q.conn.Close()
 	}
@@ -181,8 +183,8 @@ func (c *controller) setProperty(p wire.PropertyCommand) wire.Status {
 }
 
 // configure acts on a new controller configuration. It returns the I/O queues
-// that a shutdown or a reset ends.
-func (c *controller) configure(cc uint32) (drop []*queue) {
+// and the event requests that a shutdown or a reset ends.
+func (c *controller) configure(cc uint32) (drop []*queue, held []*fabric.Exchange) {
 	const sizes = 0xff << 16 // of queue entries
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -190,7 +192,7 @@ func (c *controller) configure(cc uint32) (drop []*queue) {
 	c.cc = cc
 	switch {
 	case c.ended:
-		return nil
+		return nil, nil
 	case cc&wire.CCShutdownAny != 0:
 		c.csts = c.csts&^(wire.CSTSShutdownMask|wire.CSTSReady) | wire.CSTSShutdownComplete
 	case cc&wire.CCEnable == 0:
@@ -202,7 +204,7 @@ func (c *controller) configure(cc uint32) (drop []*queue) {
 	}
 	c.ready.Store(c.csts&wire.CSTSReady != 0)
 	if c.ready.Load() {
-		return nil
+		return nil, nil
 	}
 	for id, q := range c.queues {
 		if id != 0 {
@@ -210,5 +212,5 @@ func (c *controller) configure(cc uint32) (drop []*queue) {
 			delete(c.queues, id)
 		}
 	}
-	return drop
+	return drop, c.forget()
 }

@@ -3,6 +3,7 @@ package target
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strconv"
 
 	"weft/internal/nvme/wire"
@@ -16,32 +17,35 @@ const adminEntries = 32
 // portal: this discovery service, then every portal of each subsystem that the
 // host may connect to. Nothing of the others shows.
 func (t *Target) discoveryLog(host, portal string) ([]byte, error) {
+	t.mu.Lock()
+	conf, generation := t.conf, t.generation
+	t.mu.Unlock()
 	here := Portal{Transport: "tcp", Address: portal}
-	for _, p := range t.conf.Portals {
+	for _, p := range conf.Portals {
 		if p.Address == portal {
 			here = p
 		}
 	}
-	self, err := t.entry(here, wire.DiscoveryNQN)
+	self, err := conf.entry(here, wire.DiscoveryNQN)
 	if err != nil {
 		return nil, err
 	}
 	self.SubType = wire.SubsystemDiscovery
 	self.EFlags = wire.DiscoveryPersistent
 	entries := []wire.DiscoveryEntry{self}
-	for _, s := range t.conf.Subsystems {
-		if !t.subsystems[s.NQN].allowed[host] {
+	for _, s := range conf.Subsystems {
+		if !slices.Contains(s.AllowHosts, host) {
 			continue
 		}
-		for _, p := range t.conf.Portals {
-			e, err := t.entry(p, s.NQN)
+		for _, p := range conf.Portals {
+			e, err := conf.entry(p, s.NQN)
 			if err != nil {
 				return nil, err
 			}
 			entries = append(entries, e)
 		}
 	}
-	head := wire.DiscoveryHeader{GenCtr: t.conf.Generation, NumRec: uint64(len(entries))}
+	head := wire.DiscoveryHeader{GenCtr: generation, NumRec: uint64(len(entries))}
 	page, err := head.AppendBinary(nil)
 	for i := range entries {
 		if err == nil {
@@ -52,7 +56,7 @@ func (t *Target) discoveryLog(host, portal string) ([]byte, error) {
 }
 
 // entry is the record of a subsystem at a portal.
-func (t *Target) entry(p Portal, nqn string) (wire.DiscoveryEntry, error) {
+func (c *Config) entry(p Portal, nqn string) (wire.DiscoveryEntry, error) {
 	addr, err := netip.ParseAddrPort(p.Address)
 	if err != nil {
 		return wire.DiscoveryEntry{}, fmt.Errorf("portal %q: %w", p.Address, err)
@@ -74,7 +78,7 @@ func (t *Target) entry(p Portal, nqn string) (wire.DiscoveryEntry, error) {
 	if p.Transport == "rdma" {
 		e.TrType = wire.TransportRDMA
 	}
-	for i, q := range t.conf.Portals {
+	for i, q := range c.Portals {
 		if q == p {
 			e.PortID = uint16(i + 1)
 		}

@@ -2,6 +2,7 @@ package target
 
 import (
 	"encoding"
+	"encoding/binary"
 	"math/bits"
 
 	"weft/internal/nvme/fabric"
@@ -31,19 +32,23 @@ func (c *controller) identity(id wire.IdentifyCommand) (encoding.BinaryAppender,
 	if c.sub == nil {
 		return nil, wire.InvalidField.WithDNR() // discovery has nothing else
 	}
+	l := c.sub.now.Load()
 	switch id.CNS {
-	case wire.CNSActiveNS:
-		if id.NSID >= wire.NSIDAll-1 {
+	case wire.CNSActiveNS, wire.CNSActiveNSIO:
+		switch {
+		case id.NSID >= wire.NSIDAll-1:
 			return nil, wire.InvalidNamespace.WithDNR()
+		case id.CNS == wire.CNSActiveNSIO && id.CSI != 0:
+			return nil, wire.InvalidField.WithDNR()
 		}
-		return c.sub.active(id.NSID), wire.Success
+		return l.active(id.NSID), wire.Success
 	case wire.CNSCtrlIO:
 		if id.CSI != 0 {
 			return nil, wire.InvalidField.WithDNR()
 		}
 		return blank{}, wire.Success // no limits besides MDTS
 	case wire.CNSNamespace, wire.CNSNSDescriptors, wire.CNSIOCommandSet, wire.CNSNSIndependent:
-		return c.sub.namespaceIdentity(id)
+		return l.namespaceIdentity(id)
 	}
 	return nil, wire.InvalidField.WithDNR()
 }
@@ -52,7 +57,7 @@ func (c *controller) identity(id wire.IdentifyCommand) (encoding.BinaryAppender,
 func (c *controller) self() *wire.IdentifyController {
 	id := &wire.IdentifyController{
 		MN:        model,
-		FR:        c.t.conf.Firmware,
+		FR:        c.t.firmware(),
 		MDTS:      uint8(bits.Len(MaxTransfer/4096) - 1),
 		CNTLID:    c.id,
 		VER:       version,
@@ -75,20 +80,39 @@ func (c *controller) self() *wire.IdentifyController {
 		id.SN = model
 		id.CntrlType = wire.ControllerDiscovery
 		id.LPA = 1 << 2 // log pages with offsets
+		id.OAES = wire.NoticeDiscovery
 		return id
 	}
-	id.SN = c.sub.Serial
-	id.SubNQN = c.sub.NQN
-	id.CMIC = 1<<0 | 1<<1 // many ports, many controllers
-	id.NN = c.sub.lastNSID()
+	l := c.sub.now.Load()
+	id.SN = l.Serial
+	id.SubNQN = l.NQN
+	id.CMIC = 1<<0 | 1<<1 | 1<<3 // many ports, many controllers, asymmetric access
+	id.LPA = 1<<0 | 1<<1 | 1<<2  // health of namespaces, effects, offsets
+	id.OAES = wire.NoticeNamespaces | wire.NoticeANA
+	id.ANATT = anaTransition
+	id.ANACAP = 1<<0 | 1<<1 | 1<<2 | 1<<3 | 1<<4 // every state
+	id.ANAGRPMAX = MaxGroups
+	id.NANAGRPID = MaxGroups
+	id.NN = l.highest()
+	id.MNAN = maxNamespaces
 	id.VWC = 1 | 3<<1 // a cache to flush; one namespace or all
 	return id
 }
 
+// anaTransition is how many seconds hosts wait in the state of change.
+const anaTransition = 10
+
+// firmware is the revision that hosts see.
+func (t *Target) firmware() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.conf.Firmware
+}
+
 // active lists the ids of namespaces above one, as many as there is room for.
-func (s *subsystem) active(above uint32) wire.NSList {
+func (l *layout) active(above uint32) wire.NSList {
 	var list wire.NSList
-	for _, id := range s.ids {
+	for _, id := range l.ids {
 		if id > above && len(list) < wire.MaxNSList {
 			list = append(list, id)
 		}
@@ -98,10 +122,10 @@ func (s *subsystem) active(above uint32) wire.NSList {
 
 // namespaceIdentity is what Identify says about one namespace. One that could
 // exist but does not is blank where the specification has it so.
-func (s *subsystem) namespaceIdentity(id wire.IdentifyCommand) (encoding.BinaryAppender, wire.Status) {
-	ns := s.namespaces[id.NSID]
+func (l *layout) namespaceIdentity(id wire.IdentifyCommand) (encoding.BinaryAppender, wire.Status) {
+	ns := l.namespaces[id.NSID]
 	if ns == nil {
-		if id.CNS == wire.CNSNSDescriptors || id.NSID == 0 || id.NSID > s.lastNSID() {
+		if id.CNS == wire.CNSNSDescriptors || id.NSID == 0 || id.NSID > l.highest() {
 			return nil, wire.InvalidNamespace.WithDNR()
 		}
 		return blank{}, wire.Success
@@ -112,7 +136,7 @@ func (s *subsystem) namespaceIdentity(id wire.IdentifyCommand) (encoding.BinaryA
 	case wire.CNSNSDescriptors:
 		return &wire.NSDescriptors{UUID: ns.UUID}, wire.Success
 	case wire.CNSNSIndependent:
-		return independent{}, wire.Success
+		return independent{ns}, wire.Success
 	}
 	if id.CSI != 0 {
 		return nil, wire.InvalidField.WithDNR()
@@ -126,13 +150,20 @@ func (n *namespace) self() *wire.IdentifyNamespace {
 		NCAP: n.blocks,
 		NUSE: n.blocks,
 		NMIC: shared,
+
+		ANAGRPID: n.Group,
+	}
+	if n.ReadOnly {
+		id.NSATTR = writeProtected
 	}
 	id.LBAF[0].LBADS = uint8(bits.TrailingZeros(uint(n.info.BlockSize)))
 	return id
 }
 
-// shared in NMIC: many controllers may have the namespace.
-const shared = 1
+const (
+	shared         = 1 // in NMIC: many controllers may have the namespace
+	writeProtected = 1 // in NSATTR
+)
 
 // blank is an Identify page of zeroes.
 type blank struct{}
@@ -141,13 +172,17 @@ func (blank) AppendBinary(b []byte) ([]byte, error) {
 	return append(b, make([]byte, wire.IdentifySize)...), nil
 }
 
-// independent is what is common to namespaces of all command sets: shared, and
-// ready. Base section 5.17.2.8.
-type independent struct{}
+// independent is what is common to namespaces of all command sets.
+// Base section 5.17.2.8.
+type independent struct{ *namespace }
 
-func (independent) AppendBinary(b []byte) ([]byte, error) {
+func (n independent) AppendBinary(b []byte) ([]byte, error) {
 	page := make([]byte, wire.IdentifySize)
 	page[1] = shared // NMIC
-	page[14] = 1     // NSTAT: ready
+	binary.LittleEndian.PutUint32(page[4:], n.Group)
+	if n.ReadOnly {
+		page[8] = writeProtected // NSATTR
+	}
+	page[14] = 1 // NSTAT: ready
 	return append(b, page...), nil
 }

@@ -30,9 +30,12 @@ func (q *queue) beginIO(x *fabric.Exchange) (pull int, st wire.Status) {
 	default:
 		return 0, wire.InvalidOpcode.WithDNR()
 	}
-	ns := q.ctrl.sub.namespaces[cmd.NSID]
+	ns := q.ctrl.sub.now.Load().namespaces[cmd.NSID]
 	if ns == nil {
 		return 0, wire.InvalidNamespace.WithDNR()
+	}
+	if st := q.portal.reach(ns.Group); st != wire.Success {
+		return 0, st
 	}
 	x.State = ns
 	if cmd.Opcode == wire.OpFlush {
@@ -47,6 +50,8 @@ func (q *queue) beginIO(x *fabric.Exchange) (pull int, st wire.Status) {
 		return 0, wire.LBAOutOfRange.WithDNR()
 	case x.Length() != bytes:
 		return 0, wire.SGLInvalidLength.WithDNR()
+	case cmd.Opcode == wire.OpWrite && ns.ReadOnly:
+		return 0, wire.NSWriteProtected.WithDNR()
 	case cmd.Opcode == wire.OpWrite:
 		return bytes, wire.Success
 	}
@@ -100,7 +105,8 @@ func (q *queue) read(x *fabric.Exchange, ns *namespace) {
 		x.Complete(0, q.failed(err, wire.UnrecoveredRead, "read", ns))
 		return
 	}
-	q.ctrl.sub.read.Add(uint64(len(b.Bytes)))
+	ns.count.reads.Add(1)
+	ns.count.bytesRead.Add(uint64(len(b.Bytes)))
 	x.Push(b)
 	x.Complete(0, wire.Success)
 }
@@ -115,7 +121,8 @@ func (q *queue) write(x *fabric.Exchange, ns *namespace) wire.Status {
 			return q.failed(err, wire.WriteFault, "flush", ns)
 		}
 	}
-	q.ctrl.sub.written.Add(uint64(len(x.Data)))
+	ns.count.writes.Add(1)
+	ns.count.bytesWritten.Add(uint64(len(x.Data)))
 	return wire.Success
 }
 
@@ -125,10 +132,12 @@ func (q *queue) flush(ns *namespace) wire.Status {
 		if err := ns.Backend.Flush(); err != nil {
 			return q.failed(err, wire.WriteFault, "flush", ns)
 		}
+		ns.count.others.Add(1)
 		return wire.Success
 	}
-	for _, id := range q.ctrl.sub.ids {
-		if st := q.flush(q.ctrl.sub.namespaces[id]); st != wire.Success {
+	l := q.ctrl.sub.now.Load()
+	for _, id := range l.ids {
+		if st := q.flush(l.namespaces[id]); st != wire.Success {
 			return st
 		}
 	}
@@ -138,8 +147,11 @@ func (q *queue) flush(ns *namespace) wire.Status {
 // failed is the status that tells the host of a backend's error; otherwise is
 // that of an error without a status of its own.
 func (q *queue) failed(err error, otherwise wire.Status, what string, ns *namespace) wire.Status {
-	q.t.log.Error("backend", "error", err, "doing", what, "subsystem", q.ctrl.sub.NQN, "namespace", ns.ID)
+	q.t.log.Error("backend", "error", err, "doing", what, "subsystem", q.ctrl.sub.nqn, "namespace", ns.ID)
+	ns.count.errors.Add(1)
 	switch {
+	case errors.Is(err, backend.ErrClosed):
+		return wire.InvalidNamespace.WithDNR() // a reload has taken it away
 	case errors.Is(err, backend.ErrRange):
 		return wire.LBAOutOfRange.WithDNR()
 	case errors.Is(err, syscall.ENOSPC):

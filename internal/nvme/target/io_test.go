@@ -231,7 +231,7 @@ func TestWritesEndWithTheirController(t *testing.T) {
 		t.Errorf("completed with %v", st)
 	}
 	got := make([]byte, 512)
-	if err := tgt.subsystems[subNQN].namespaces[1].Backend.ReadBlocks(got, 0); err != nil || got[0] != 0 {
+	if err := tgt.subsystems[subNQN].now.Load().namespaces[1].Backend.ReadBlocks(got, 0); err != nil || got[0] != 0 {
 		t.Errorf("the block begins with %d, %v", got[0], err)
 	}
 	if err := tgt.Close(); err != nil {

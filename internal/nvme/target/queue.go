@@ -12,8 +12,9 @@ type queue struct {
 	conn fabric.Conn
 
 	// Set by Connect, on the goroutine of the connection.
-	ctrl *controller
-	qid  uint16
+	ctrl   *controller
+	portal *portal
+	qid    uint16
 }
 
 // Begin judges a command.

@@ -14,9 +14,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"weft/internal/nvme/backend"
 	"weft/internal/nvme/fabric"
@@ -25,15 +27,17 @@ import (
 
 // Limits that a target reports to hosts; its listeners must keep to them.
 const (
-	MaxDepth    = 128       // commands outstanding on one queue pair
+	MaxDepth    = 1024      // commands outstanding on one queue pair
 	MaxTransfer = 128 << 10 // bytes of one command
 	InCapsule   = 8 << 10   // bytes of data in a command capsule
+	MaxGroups   = 128       // groups of namespaces, numbered from 1
 )
 
 const (
 	maxQueues      = 128  // I/O queue pairs of a controller
 	maxControllers = 4096 // of a target
 	maxDiscovery   = 1024 // of those; anybody may have them, so they must leave room
+	maxNamespaces  = 1024 // of a subsystem
 	model          = "weft"
 	workers        = 32 // for backends that may block
 )
@@ -42,8 +46,9 @@ const (
 type Config struct {
 	Subsystems []Subsystem
 	Portals    []Portal     // what discovery names
+	Access     []Access     // of groups of namespaces; what is not named is optimized
 	Firmware   string       // revision, at most 8 characters
-	Generation uint64       // of the discovery log: higher whenever the rest has changed
+	Generation uint64       // of the discovery log at the start; Reload counts on from there
 	Log        *slog.Logger // nil: silence
 }
 
@@ -51,6 +56,13 @@ type Config struct {
 type Portal struct {
 	Transport string // "tcp" or "rdma"
 	Address   string // "10.40.1.11:4420"
+}
+
+// Access is how well a group of namespaces can be reached at a portal.
+type Access struct {
+	Portal string // address
+	Group  uint32
+	State  wire.ANAState
 }
 
 // A Subsystem is what hosts connect to.
@@ -63,65 +75,52 @@ type Subsystem struct {
 
 // A Namespace is a backend that hosts see as a block device.
 type Namespace struct {
-	ID      uint32 // 1 to 0xfffffffe
-	UUID    [16]byte
-	Backend backend.Backend
+	ID       uint32 // 1 to 0xfffffffe
+	UUID     [16]byte
+	Backend  backend.Backend
+	Group    uint32 // of asymmetric access, 1 to MaxGroups; 0 is 1
+	ReadOnly bool   // hosts cannot change it
 }
 
 // A Target serves subsystems. Its methods may be called concurrently.
 type Target struct {
-	conf       Config
-	log        *slog.Logger
-	subsystems map[string]*subsystem
-	gate       gate
-	work       chan job
-	workers    sync.WaitGroup
+	log     *slog.Logger
+	gate    gate
+	work    chan job
+	workers sync.WaitGroup
+	started time.Time
+	loading atomic.Bool // a new configuration is being read
+
+	reload sync.Mutex // one at a time
 
 	mu          sync.Mutex
+	conf        Config // what is served now
+	subsystems  map[string]*subsystem
+	portals     map[string]*portal
+	generation  uint64
 	controllers map[uint16]*controller
 	discovering int // controllers of discovery
 	lastID      uint16
 }
 
-// subsystem is a Subsystem at work.
-type subsystem struct {
-	Subsystem
-	allowed    map[string]bool
-	namespaces map[uint32]*namespace
-	ids        []uint32 // of the namespaces, ascending
-	read       atomic.Uint64
-	written    atomic.Uint64
-}
-
-// namespace is a Namespace at work.
-type namespace struct {
-	Namespace
-	info   backend.Info
-	blocks uint64
-}
-
 // New returns a target that is ready to serve. The backends belong to it until
-// Close.
+// Close, or until a Reload that no longer has them.
 func New(c Config) (*Target, error) {
 	t := &Target{
-		conf: c, log: c.Log,
-		subsystems:  map[string]*subsystem{},
+		log: c.Log, started: time.Now(),
 		work:        make(chan job),
 		controllers: map[uint16]*controller{},
+		portals:     map[string]*portal{},
+		generation:  c.Generation,
 	}
 	if t.log == nil {
 		t.log = slog.New(slog.DiscardHandler)
 	}
-	for _, s := range c.Subsystems {
-		if t.subsystems[s.NQN] != nil || s.NQN == wire.DiscoveryNQN {
-			return nil, fmt.Errorf("subsystem %q is there twice", s.NQN)
-		}
-		sub, err := newSubsystem(s)
-		if err != nil {
-			return nil, fmt.Errorf("subsystem %q: %w", s.NQN, err)
-		}
-		t.subsystems[s.NQN] = sub
+	next, err := t.prepare(c)
+	if err != nil {
+		return nil, err
 	}
+	t.install(next)
 	for range workers {
 		t.workers.Go(func() {
 			for j := range t.work {
@@ -132,60 +131,8 @@ func New(c Config) (*Target, error) {
 	return t, nil
 }
 
-func newSubsystem(s Subsystem) (*subsystem, error) {
-	if err := wire.ValidNQN(s.NQN); err != nil {
-		return nil, err
-	}
-	sub := &subsystem{Subsystem: s, allowed: map[string]bool{}, namespaces: map[uint32]*namespace{}}
-	for _, h := range s.AllowHosts {
-		sub.allowed[h] = true
-	}
-	for _, n := range s.Namespaces {
-		if n.ID == 0 || n.ID == wire.NSIDAll || sub.namespaces[n.ID] != nil {
-			return nil, fmt.Errorf("namespace id %d is impossible or there twice", n.ID)
-		}
-		info := n.Backend.Info()
-		sub.namespaces[n.ID] = &namespace{n, info, uint64(info.Size / int64(info.BlockSize))}
-		sub.ids = append(sub.ids, n.ID)
-	}
-	slices.Sort(sub.ids)
-	return sub, nil
-}
-
-// lastNSID is the highest namespace id, 0 without namespaces.
-func (s *subsystem) lastNSID() uint32 {
-	if len(s.ids) == 0 {
-		return 0
-	}
-	return s.ids[len(s.ids)-1]
-}
-
 // Accept is for Transport.Listen: the handler of a new connection.
 func (t *Target) Accept(c fabric.Conn) fabric.Handler { return &queue{t: t, conn: c} }
-
-// Stat counts what a subsystem has served.
-type Stat struct {
-	NQN          string
-	Controllers  int // connected now
-	BytesRead    uint64
-	BytesWritten uint64
-}
-
-// Stats returns the counts of the subsystems in the order of Config.
-func (t *Target) Stats() []Stat {
-	connected := map[*subsystem]int{}
-	t.mu.Lock()
-	for _, c := range t.controllers {
-		connected[c.sub]++
-	}
-	t.mu.Unlock()
-	var all []Stat
-	for _, s := range t.conf.Subsystems {
-		sub := t.subsystems[s.NQN]
-		all = append(all, Stat{s.NQN, connected[sub], sub.read.Load(), sub.written.Load()})
-	}
-	return all
-}
 
 // Drain finishes the I/O commands under way and begins no more: what arrives
 // from now on stays without an answer, and no host can connect. Close the
@@ -203,13 +150,9 @@ func (t *Target) Drain(ctx context.Context) error {
 // All listeners must have been closed.
 func (t *Target) Close() error {
 	<-t.gate.shut()
-	t.mu.Lock()
-	var left []*controller
-	for _, c := range t.controllers {
-		left = append(left, c)
-	}
-	t.mu.Unlock()
-	for _, c := range left {
+	t.reload.Lock()
+	defer t.reload.Unlock()
+	for _, c := range t.connected() {
 		c.end("the target is closing")
 	}
 	close(t.work)
@@ -217,12 +160,24 @@ func (t *Target) Close() error {
 	var errs []error
 	for _, s := range t.conf.Subsystems {
 		for _, n := range s.Namespaces {
-			if err := errors.Join(n.Backend.Flush(), n.Backend.Close()); err != nil {
-				errs = append(errs, fmt.Errorf("closing namespace %d of %s: %w", n.ID, s.NQN, err))
-			}
+			errs = append(errs, closeBackend(s.NQN, n))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// connected are the controllers there are now.
+func (t *Target) connected() []*controller {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Collect(maps.Values(t.controllers))
+}
+
+func closeBackend(nqn string, n Namespace) error {
+	if err := errors.Join(n.Backend.Flush(), n.Backend.Close()); err != nil {
+		return fmt.Errorf("closing namespace %d of %s: %w", n.ID, nqn, err)
+	}
+	return nil
 }
 
 // A gate counts what is under way and can be shut for good.

@@ -8,6 +8,7 @@ const (
 	CNSNSDescriptors = 0x03
 	CNSIOCommandSet  = 0x05 // namespace, command set specific
 	CNSCtrlIO        = 0x06 // controller, command set specific
+	CNSActiveNSIO    = 0x07 // as CNSActiveNS, of one command set
 	CNSNSIndependent = 0x08
 )
 

@@ -51,6 +51,12 @@ func FuzzNSList(f *testing.F)             { fuzz[NSList](f, IdentifySize) }
 func FuzzNSDescriptors(f *testing.F)      { fuzz[NSDescriptors](f, IdentifySize) }
 func FuzzDiscoveryHeader(f *testing.F)    { fuzz[DiscoveryHeader](f, DiscoveryHeaderSize) }
 func FuzzDiscoveryEntry(f *testing.F)     { fuzz[DiscoveryEntry](f, DiscoveryEntrySize) }
+func FuzzANALog(f *testing.F)             { fuzz[ANALog](f, 88) }
+func FuzzSmartLog(f *testing.F)           { fuzz[SmartLog](f, SmartLogSize) }
+func FuzzFirmwareLog(f *testing.F)        { fuzz[FirmwareLog](f, FirmwareLogSize) }
+func FuzzEffectsLog(f *testing.F)         { fuzz[EffectsLog](f, EffectsLogSize) }
+func FuzzSupportedLogs(f *testing.F)      { fuzz[SupportedLogs](f, SupportedLogsSize) }
+func FuzzDSMRange(f *testing.F)           { fuzz[DSMRange](f, DSMRangeSize) }
 func FuzzPDUHeader(f *testing.F)          { fuzz[PDUHeader](f, PDUHeaderSize) }
 func FuzzICReq(f *testing.F)              { fuzz[ICReq](f, ICSize) }
 func FuzzICResp(f *testing.F)             { fuzz[ICResp](f, ICSize) }
