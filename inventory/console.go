@@ -121,7 +121,7 @@ func writeObject(b *bytes.Buffer, v cty.Value, depth int) {
 	for it := v.ElementIterator(); it.Next(); {
 		key, item := it.Element()
 		b.WriteString(indent(depth + 1))
-		if name := key.AsString(); hclsyntax.ValidIdentifier(name) {
+		if name := key.AsString(); isName(name) {
 			b.WriteString(name)
 		} else {
 			writeHCL(b, key, depth)

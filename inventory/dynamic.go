@@ -141,7 +141,7 @@ func (e *evaluator) dynamicLabel(s *schema, a *hclsyntax.Attribute, scope *hcl.E
 
 // labelStep is how an address names a block by its label.
 func labelStep(label string) string {
-	if hclsyntax.ValidIdentifier(label) {
+	if isName(label) {
 		return "." + label
 	}
 	return "[" + strconv.Quote(label) + "]"

@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"io/fs"
@@ -115,6 +116,9 @@ func readLimited(fsys fs.FS, name string) ([]byte, error) {
 // tooDeep refuses what would take the recursive parser more stack than there
 // is, and numbers that would fill the memory once written out.
 func tooDeep(src []byte, name string) *hcl.Diagnostic {
+	if shallow(src) {
+		return nil
+	}
 	tokens, _ := hclsyntax.LexConfig(src, name, hcl.InitialPos)
 	return nestedTooDeep(tokens)
 }
@@ -125,7 +129,11 @@ func nestedTooDeep(tokens hclsyntax.Tokens) *hcl.Diagnostic {
 		if tok.Type == hclsyntax.TokenNumberLit && len(tok.Bytes) > 1 && hugeNumber(string(tok.Bytes)) {
 			return problem(codeTooLarge, tok.Range, "number too large", "A number has at most %d characters and an exponent of at most two digits.", maxNumberText)
 		}
-		if nest.add(tok.Type, tokens[min(i+1, len(tokens)-1)]); nest.total > maxNesting {
+		kind := tok.Type
+		if kind == hclsyntax.TokenComment && bytes.HasSuffix(tok.Bytes, []byte("\n")) {
+			kind = hclsyntax.TokenNewline // the comment takes the end of its line
+		}
+		if nest.add(kind, tokens[min(i+1, len(tokens)-1)]); nest.total > maxNesting {
 			return problem(codeTooLarge, tok.Range, "nested too deeply", "An expression or block is nested more than %d deep here.", maxNesting)
 		}
 	}

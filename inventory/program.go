@@ -83,7 +83,7 @@ func (m *module) declare(block *hclsyntax.Block) {
 	name := ""
 	if s.label != "" {
 		name = block.Labels[0]
-		if !hclsyntax.ValidIdentifier(name) {
+		if !isName(name) {
 			e.report(problem(codeLabels, block.LabelRanges[0], "not a name",
 				"%q cannot be referred to: a name starts with a letter and has only letters, digits, - and _.", name))
 			return
