@@ -1,11 +1,18 @@
 package inventory
 
-import "github.com/hashicorp/hcl/v2/hclsyntax"
+import (
+	"unicode/utf8"
+
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+)
 
 // shallow reports whether a file surely nests little and has no long numbers,
 // so that the lexer need not run a second time to find out. It knows what most
 // files consist of; whatever else there is leaves the question open.
 func shallow(src []byte) bool {
+	if !utf8.Valid(src) {
+		return false
+	}
 	s := shallowScan{src: src}
 	for s.at < len(src) {
 		known := false

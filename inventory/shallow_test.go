@@ -68,7 +68,7 @@ func lexed(text string) hclsyntax.Tokens {
 func FuzzShallow(f *testing.F) {
 	for _, text := range []string{
 		base, "a = [(((\n", "a = \"${\"${b}\"}\"", "a = 1 # b\r\n", "a = \"$${b}\"", "a = <<X\n${\nX\n", "a = 1e99999", "a...", "/* \" */ b = {}", "a = \"\\\"{\"",
-		strings.Repeat("a[", 200), strings.Repeat("{\n", 160) + strings.Repeat("}\n", 160), strings.Repeat("-", 310),
+		strings.Repeat("a[", 200), strings.Repeat("{\n", 160) + strings.Repeat("}\n", 160), strings.Repeat("-", 310), "\"" + strings.Repeat("\xff", 310) + "\"",
 	} {
 		f.Add(text)
 	}
