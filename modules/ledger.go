@@ -299,16 +299,13 @@ func (d *server) write(ctx context.Context, l ledger, host remote.Host) error {
 	if err != nil {
 		return fmt.Errorf("write the ledger %s: %w", path, err)
 	}
-	_, err = host.Run(ctx, remote.Cmd{Args: []string{"sh", "-c", ledgerScript, "sh", path}, Stdin: bytes.NewReader(raw), Quiet: true})
-	if err != nil {
+	// Whole or not at all: a connection that breaks, or a full disk, leaves the
+	// old one.
+	if err := host.WriteFile(ctx, path, bytes.NewReader(raw), 0o600); err != nil {
 		return fmt.Errorf("write the ledger %s: %w", path, err)
 	}
 	d.ledgers.own, d.ledgers.raw = l, raw
 	return nil
 }
-
-// ledgerScript replaces a file by what stands on standard input. A full disk
-// leaves the old one.
-const ledgerScript = `set -e; umask 077; mkdir -p -- "${1%/*}"; cat >"$1.new"; sync "$1.new" 2>/dev/null || sync; mv -f -- "$1.new" "$1"`
 
 var errMoved = errors.New("the ledger on the device changed since it was read: another weft was at work")

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"crypto/ed25519"
 	"crypto/rand"
-	"crypto/sha256"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -29,7 +28,7 @@ import (
 // OpenSSH's own server with the limits it has by default. There are two
 // machines, s and t; see sshRig.
 //
-// In every *.hcl, @S@ and @T@ are directories on them, and so are $S and $T in
+// In every file, @S@ and @T@ are their home directories, and so are $S and $T in
 // scripts. Below each, full is a full disk and ro cannot be written.
 func TestOpenSSH(t *testing.T) {
 	needSSHD(t)
@@ -37,6 +36,9 @@ func TestOpenSSH(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/openssh",
 		Setup: func(e *testscript.Env) error {
+			if err := fill(e.WorkDir, "@S@", filepath.Join(e.WorkDir, "s"), "@T@", filepath.Join(e.WorkDir, "t")); err != nil {
+				return err
+			}
 			rig, err := newSSHRig(e.WorkDir)
 			if err != nil {
 				return err
@@ -48,9 +50,6 @@ func TestOpenSSH(t *testing.T) {
 					return err
 				}
 				e.Setenv(strings.ToUpper(name), m.dir)
-				if err := fill(e.WorkDir, "@"+strings.ToUpper(name)+"@", m.dir); err != nil {
-					return err
-				}
 			}
 			e.Setenv("NO_COLOR", "1")
 			e.Setenv("HOME", rig.home)
@@ -80,17 +79,18 @@ func keepKernel(t *testing.T, path string) {
 	})
 }
 
-// fill replaces a placeholder in all inventories below a directory.
-func fill(dir, placeholder, text string) error {
+// fill replaces placeholders in all files below a directory.
+func fill(dir string, oldnew ...string) error {
+	r := strings.NewReplacer(oldnew...)
 	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !strings.HasSuffix(path, ".hcl") {
+		if err != nil || d.IsDir() {
 			return err
 		}
-		old, err := os.ReadFile(path)
+		text, err := os.ReadFile(path)
 		if err != nil {
 			return err
 		}
-		return os.WriteFile(path, bytes.ReplaceAll(old, []byte(placeholder), []byte(text)), 0o644)
+		return os.WriteFile(path, []byte(r.Replace(string(text))), 0o644)
 	})
 }
 
@@ -180,7 +180,9 @@ func (r *sshRig) start(names ...string) (*sshMachine, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := os.WriteFile(filepath.Join(m.dir, "etc", "machine-id"), fmt.Appendf(nil, "%x\n", sha256.Sum256([]byte(names[0])))[:33], 0o644); err != nil {
+	id := make([]byte, 16)
+	rand.Read(id) // never fails
+	if err := os.WriteFile(filepath.Join(m.dir, "etc", "machine-id"), fmt.Appendf(nil, "%x\n", id), 0o644); err != nil {
 		return nil, err
 	}
 	// OpenSSH takes no port 0: the kernel is asked for a free one. Somebody

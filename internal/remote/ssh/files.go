@@ -94,18 +94,37 @@ func (c *Client) WriteFile(ctx context.Context, path string, r io.Reader, mode f
 		c.forget(ctx, temporary, uploaded)
 		return err
 	}
-	said := strings.TrimSpace(string(out.Stderr))
-	if said == "" {
-		said = exit.Error()
-	}
-	if strings.Contains(said, "Permission denied") {
+	said := reason(string(out.Stderr))
+	switch {
+	case said == "":
+		return exit
+	case strings.Contains(said, "Permission denied"):
 		err = fmt.Errorf("%w: %s", fs.ErrPermission, said)
 		if c.target.Become == "" {
 			err = hint.Wrap(err, `if only root may write it, set become = "sudo" in the connection`)
 		}
 		return err
+	case strings.Contains(said, "No space left on device"), strings.Contains(said, "Disk quota exceeded"):
+		return hint.Wrap(errors.New(said), "what was there is untouched; make room on the file system of %s", path)
+	case strings.Contains(said, "Read-only file system"):
+		return hint.Wrap(errors.New(said), "find out whether it is meant to be read-only: after errors of its disk, Linux makes a file system so by itself")
 	}
 	return errors.New(said)
+}
+
+// reason is what putScript and its tools said, in one line: what did not work,
+// and then why.
+func reason(stderr string) string {
+	var lines []string
+	for line := range strings.Lines(stderr) {
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	if n := len(lines); n > 1 {
+		lines = append(lines[n-1:], lines[:n-1]...)
+	}
+	return strings.Join(lines, ": ")
 }
 
 // forget removes what an upload that was killed has left.
