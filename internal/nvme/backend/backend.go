@@ -14,6 +14,9 @@ type Backend interface {
 	ReadBlocks(p []byte, lba uint64) error
 	// WriteBlocks stores p from block lba on; len(p) is a multiple of BlockSize.
 	WriteBlocks(p []byte, lba uint64) error
+	// ZeroBlocks makes n blocks from block lba on read as zeroes. With free it
+	// gives their space back where it can.
+	ZeroBlocks(lba, n uint64, free bool) error
 	// Flush returns when all writes that returned before are as durable as the
 	// backend can make them. Once it has failed it fails for good: what was
 	// lost is not known.
@@ -56,4 +59,14 @@ func (s Info) offset(n int, lba uint64) (int64, error) {
 		return 0, fmt.Errorf("%d bytes at block %d of %d: %w", n, lba, blocks, ErrRange)
 	}
 	return int64(lba) * int64(s.BlockSize), nil
+}
+
+// span is where n blocks from block lba on begin and how long they are, in
+// bytes, if they exist.
+func (s Info) span(lba, n uint64) (off, length int64, err error) {
+	blocks := uint64(s.Size / int64(s.BlockSize))
+	if lba > blocks || n > blocks-lba {
+		return 0, 0, fmt.Errorf("%d blocks at block %d of %d: %w", n, lba, blocks, ErrRange)
+	}
+	return int64(lba) * int64(s.BlockSize), int64(n) * int64(s.BlockSize), nil
 }

@@ -33,6 +33,7 @@ func TestConformance(t *testing.T) {
 		"round trip":  checkRoundTrip,
 		"range":       checkRange,
 		"whole block": checkWholeBlocks,
+		"zeroes":      checkZeroes,
 		"closed":      checkClosed,
 	}
 	for name, check := range checks {
@@ -132,6 +133,61 @@ func checkWholeBlocks(t *testing.T, b Backend) {
 	}
 }
 
+// checkZeroes zeroes parts that begin and end within stripes, and everything.
+func checkZeroes(t *testing.T, b Backend) {
+	n := uint64(b.Info().BlockSize)
+	blocks := uint64(b.Info().Size) / n
+	ones := bytes.Repeat([]byte{1}, int(b.Info().Size))
+	for _, free := range []bool{false, true} {
+		for _, c := range [][2]uint64{{0, 0}, {3, 1}, {1, 300 << 10 / n}, {128 << 10 / n, 256 << 10 / n}, {blocks - 1, 1}, {0, blocks}} {
+			if err := b.WriteBlocks(ones, 0); err != nil {
+				t.Fatal(err)
+			}
+			if err := b.ZeroBlocks(c[0], c[1], free); err != nil {
+				t.Fatal(err)
+			}
+			want := bytes.Clone(ones)
+			clear(want[c[0]*n : (c[0]+c[1])*n])
+			got := make([]byte, len(ones))
+			if err := b.ReadBlocks(got, 0); err != nil || !bytes.Equal(got, want) {
+				t.Errorf("%d blocks zeroed at %d, free %v: other content (%v)", c[1], c[0], free, err)
+			}
+		}
+		for _, c := range [][2]uint64{{blocks, 1}, {0, blocks + 1}, {1, ^uint64(0)}, {^uint64(0), 1}, {1 << 63, 1 << 63}} {
+			if err := b.ZeroBlocks(c[0], c[1], free); !errors.Is(err, ErrRange) {
+				t.Errorf("%d blocks zeroed at %d: %v", c[1], c[0], err)
+			}
+		}
+	}
+}
+
+// A span over most locks is one part.
+func TestZeroesOfManyStripes(t *testing.T) {
+	const size = 32 << 20
+	for _, free := range []bool{false, true} {
+		b, err := NewMemory(size, 4096)
+		if err != nil {
+			t.Fatal(err)
+		}
+		block := bytes.Repeat([]byte{1}, 4096)
+		for _, lba := range []uint64{0, 1, 4000, size/4096 - 1} {
+			if err := b.WriteBlocks(block, lba); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := b.ZeroBlocks(1, size/4096-1, free); err != nil {
+			t.Fatal(err)
+		}
+		all := make([]byte, size)
+		if err := b.ReadBlocks(all, 0); err != nil || bytes.Count(all, []byte{1}) != 4096 {
+			t.Errorf("free %v: %d bytes are left, %v", free, bytes.Count(all, []byte{1}), err)
+		}
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func checkClosed(t *testing.T, b Backend) {
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
@@ -142,6 +198,12 @@ func checkClosed(t *testing.T, b Backend) {
 	}
 	if err := b.WriteBlocks(p, 0); !errors.Is(err, ErrClosed) {
 		t.Errorf("write: %v", err)
+	}
+	if err := b.Flush(); b.Info().MayBlock && !errors.Is(err, ErrClosed) {
+		t.Errorf("flush: %v", err)
+	}
+	if err := b.ZeroBlocks(0, 1, true); !errors.Is(err, ErrClosed) {
+		t.Errorf("zero: %v", err)
 	}
 }
 

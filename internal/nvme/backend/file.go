@@ -133,6 +133,35 @@ func (b *file) WriteBlocks(p []byte, lba uint64) error {
 	})
 }
 
+func (b *file) ZeroBlocks(lba, n uint64, free bool) error {
+	off, length, err := b.info.span(lba, n)
+	if err != nil {
+		return err
+	}
+	return b.locks.span(off, length, func(off, n int64) error {
+		if n == 0 {
+			return nil
+		}
+		if done, err := zeroFile(b.f, off, n, free); done || err != nil {
+			return closed(err)
+		}
+		return closed(writeZeroes(b.f, off, n))
+	})
+}
+
+// writeZeroes is for files that cannot be zeroed in another way.
+func writeZeroes(f io.WriterAt, off, n int64) error {
+	zeroes := make([]byte, min(n, stripeBytes))
+	for n > 0 {
+		part := zeroes[:min(n, int64(len(zeroes)))]
+		if _, err := f.WriteAt(part, off); err != nil {
+			return err
+		}
+		off, n = off+int64(len(part)), n-int64(len(part))
+	}
+	return nil
+}
+
 func (b *file) Flush() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

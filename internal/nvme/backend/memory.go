@@ -58,6 +58,24 @@ func (m *memory) WriteBlocks(p []byte, lba uint64) error {
 	})
 }
 
+func (m *memory) ZeroBlocks(lba, n uint64, free bool) error {
+	off, length, err := m.info.span(lba, n)
+	if err != nil {
+		return err
+	}
+	return m.locks.span(off, length, func(off, n int64) error {
+		if m.bytes == nil {
+			return ErrClosed
+		}
+		part := m.bytes[off : off+n]
+		if free && off%stripeBytes == 0 && n%stripeBytes == 0 { // whole pages
+			return zeroPages(part)
+		}
+		clear(part)
+		return nil
+	})
+}
+
 // Flush has nothing to do: memory is no more durable later than now.
 func (m *memory) Flush() error { return nil }
 

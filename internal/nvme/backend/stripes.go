@@ -44,3 +44,19 @@ func (s *stripes) all(do func() error) error {
 	}
 	return do()
 }
+
+// span calls do for the parts of n bytes from byte off on, as a writer. Parts
+// are stripes; so long a span that it needs most locks is one part under all.
+func (s *stripes) span(off, n int64, do func(off, n int64) error) error {
+	if n > stripeCount/2*stripeBytes {
+		return s.all(func() error { return do(off, n) })
+	}
+	for n > 0 {
+		part := min(n, stripeBytes-off%stripeBytes)
+		if err := s.one(nil, off, true, func(_ []byte, off int64) error { return do(off, part) }); err != nil {
+			return err
+		}
+		off, n = off+part, n-part
+	}
+	return nil
+}

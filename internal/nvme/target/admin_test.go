@@ -24,7 +24,7 @@ func TestIdentifyController(t *testing.T) {
 		if c.CNTLID != id || c.SubNQN != subNQN || c.KAS == 0 || c.MAXCMD == 0 || c.IOCCSZ < 4 || c.IORCSZ < 1 || c.CMIC&2 == 0 || c.NN != maxNamespaces || c.MNAN == 0 || c.MNAN > c.NN {
 			t.Errorf("%+v", c)
 		}
-		if c.MN != "weft" || c.SN != "WEFT01" || c.FR != "1.0" || c.MaxTransfer() != MaxTransfer || c.InCapsule() != InCapsule || c.VWC&1 == 0 || c.ONCS != 0 {
+		if c.MN != "weft" || c.SN != "WEFT01" || c.FR != "1.0" || c.MaxTransfer() != MaxTransfer || c.InCapsule() != InCapsule || c.VWC&1 == 0 || c.ONCS != 0x0d {
 			t.Errorf("%+v", c)
 		}
 	})

@@ -71,6 +71,8 @@ func FuzzCommands(f *testing.F) {
 	with := func(c wire.Command, n uint32) wire.Command { c.SGL.Length = n; return c }
 	seed(with(wire.IdentifyCommand{CNS: 1}.Command(), 4096), with(wire.IdentifyCommand{CNS: 3, NSID: 1}.Command(), 4096))
 	seed(with(blocks(wire.OpWrite, 1, 3, 2), 1024), with(blocks(wire.OpRead, 3, 0, 1), 4096), wire.Command{Opcode: wire.OpFlush, NSID: 1})
+	seed(with(blocks(wire.OpCompare, 1, 3, 1), 512), blocks(wire.OpWriteZeroes, 1, 0, 16), with(wire.DSMCommand{NSID: 1, Ranges: 2, Deallocate: true}.Command(), 32))
+	seed(with(wire.GetLogPageCommand{LID: wire.LogANA, Length: 1024}.Command(), 1024), with(wire.GetLogPageCommand{LID: wire.LogSmart, Length: 512, NSID: 1}.Command(), 512))
 	seed(with(wire.GetLogPageCommand{LID: wire.LogDiscovery, Length: 1024}.Command(), 1024))
 	seed(setCC(0), wire.PropertyCommand{Wide: true}.Command(), with(connectCommand(1, 0), 1024))
 	seed(wire.FeatureCommand{Set: true, FID: wire.FeatureQueues}.Command(), wire.Command{Opcode: wire.OpAsyncEvent})

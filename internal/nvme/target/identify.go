@@ -95,7 +95,8 @@ func (c *controller) self() *wire.IdentifyController {
 	id.NANAGRPID = MaxGroups
 	id.NN = l.highest()
 	id.MNAN = maxNamespaces
-	id.VWC = 1 | 3<<1 // a cache to flush; one namespace or all
+	id.ONCS = 1<<0 | 1<<2 | 1<<3 // Compare, Dataset Management, Write Zeroes
+	id.VWC = 1 | 3<<1            // a cache to flush; one namespace or all
 	return id
 }
 
@@ -151,6 +152,7 @@ func (n *namespace) self() *wire.IdentifyNamespace {
 		NUSE: n.blocks,
 		NMIC: shared,
 
+		DLFEAT:   deallocatedZero,
 		ANAGRPID: n.Group,
 	}
 	if n.ReadOnly {
@@ -163,6 +165,10 @@ func (n *namespace) self() *wire.IdentifyNamespace {
 const (
 	shared         = 1 // in NMIC: many controllers may have the namespace
 	writeProtected = 1 // in NSATTR
+
+	// In DLFEAT: deallocated blocks read as zeroes, and Write Zeroes may
+	// deallocate.
+	deallocatedZero = 1 | 1<<3
 )
 
 // blank is an Identify page of zeroes.

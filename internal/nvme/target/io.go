@@ -22,7 +22,7 @@ func (q *queue) beginIO(x *fabric.Exchange) (pull int, st wire.Status) {
 		return 0, wire.CommandSequence.WithDNR()
 	}
 	switch cmd.Opcode {
-	case wire.OpRead, wire.OpWrite:
+	case wire.OpRead, wire.OpWrite, wire.OpCompare, wire.OpWriteZeroes, wire.OpDSM:
 	case wire.OpFlush:
 		if cmd.NSID == wire.NSIDAll {
 			return 0, wire.Success
@@ -38,32 +38,45 @@ func (q *queue) beginIO(x *fabric.Exchange) (pull int, st wire.Status) {
 		return 0, st
 	}
 	x.State = ns
-	if cmd.Opcode == wire.OpFlush {
+	switch cmd.Opcode {
+	case wire.OpFlush:
 		return 0, wire.Success
+	case wire.OpDSM:
+		return ns.beginDSM(x)
 	}
-	lba, n := cmd.Blocks()
-	bytes := n * ns.info.BlockSize
+	return ns.beginBlocks(x)
+}
+
+// beginBlocks judges a command on one range of blocks.
+func (n *namespace) beginBlocks(x *fabric.Exchange) (pull int, st wire.Status) {
+	lba, count := x.Command.Blocks()
+	op, bytes := x.Command.Opcode, count*n.info.BlockSize
+	if op == wire.OpWriteZeroes {
+		bytes = 0
+	}
 	switch {
 	case bytes > MaxTransfer:
 		return 0, wire.InvalidField.WithDNR()
-	case lba > ns.blocks || uint64(n) > ns.blocks-lba:
+	case lba > n.blocks || uint64(count) > n.blocks-lba:
 		return 0, wire.LBAOutOfRange.WithDNR()
 	case x.Length() != bytes:
 		return 0, wire.SGLInvalidLength.WithDNR()
-	case cmd.Opcode == wire.OpWrite && ns.ReadOnly:
+	case op == wire.OpRead:
+		return 0, wire.Success
+	case n.ReadOnly && op != wire.OpCompare:
 		return 0, wire.NSWriteProtected.WithDNR()
-	case cmd.Opcode == wire.OpWrite:
-		return bytes, wire.Success
 	}
-	return 0, wire.Success
+	return bytes, wire.Success
 }
 
-// executeIO performs an I/O command here or on a worker.
+// executeIO performs an I/O command here or on a worker, who also does what may
+// take long on memory.
 func (q *queue) executeIO(x *fabric.Exchange) {
 	if !q.t.gate.enter() {
 		return // draining: the connection ends soon
 	}
-	if ns, one := x.State.(*namespace); one && !ns.info.MayBlock {
+	op := x.Command.Opcode
+	if ns, one := x.State.(*namespace); one && !ns.info.MayBlock && op != wire.OpWriteZeroes && op != wire.OpDSM {
 		q.perform(x)
 		return
 	}
@@ -85,6 +98,12 @@ func (q *queue) perform(x *fabric.Exchange) {
 		q.read(x, ns)
 	case wire.OpWrite:
 		x.Complete(0, q.write(x, ns))
+	case wire.OpCompare:
+		x.Complete(0, q.compare(x, ns))
+	case wire.OpWriteZeroes:
+		x.Complete(0, q.writeZeroes(x, ns))
+	case wire.OpDSM:
+		x.Complete(0, q.manage(x, ns))
 	default:
 		x.Complete(0, q.flush(ns))
 	}

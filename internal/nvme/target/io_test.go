@@ -57,7 +57,7 @@ func TestIORefused(t *testing.T) {
 	fabrics(t, func(t *testing.T, r *rig) {
 		_, q := r.both()
 		b := make([]byte, 2*MaxTransfer)
-		for _, op := range []uint8{wire.OpRead, wire.OpWrite} {
+		for _, op := range []uint8{wire.OpRead, wire.OpWrite, wire.OpCompare} {
 			for _, c := range []struct {
 				want wire.Status
 				cmd  wire.Command
@@ -79,7 +79,7 @@ func TestIORefused(t *testing.T) {
 				r.want(c.want.WithDNR(), q, c.cmd, b[:c.n])
 			}
 		}
-		for _, op := range []uint8{wire.OpCompare, wire.OpWriteZeroes, wire.OpDSM, 0x04, 0x0d, 0x80, wire.OpIdentify} {
+		for _, op := range []uint8{0x04, 0x0c, 0x0d, 0x80, wire.OpIdentify} {
 			r.want(wire.InvalidOpcode.WithDNR(), q, wire.Command{Opcode: op, NSID: 1}, nil)
 		}
 		r.want(wire.InvalidNamespace.WithDNR(), q, wire.Command{Opcode: wire.OpFlush, NSID: 7}, nil)
@@ -115,8 +115,9 @@ func (b *broken) ReadBlocks(p []byte, lba uint64) error {
 	return errors.Join(b.err, b.Backend.ReadBlocks(p, lba))
 }
 
-func (b *broken) WriteBlocks([]byte, uint64) error { return b.err }
-func (b *broken) Flush() error                     { return b.err }
+func (b *broken) WriteBlocks([]byte, uint64) error          { return b.err }
+func (b *broken) ZeroBlocks(lba, n uint64, free bool) error { return b.err }
+func (b *broken) Flush() error                              { return b.err }
 
 func brokenRig(t *testing.T, b *broken) *rig {
 	t.Helper()
@@ -150,6 +151,9 @@ func TestBackendErrors(t *testing.T) {
 		b.err = c.err
 		r.want(c.read.WithDNR(), q, blocks(wire.OpRead, 1, 0, 1), data)
 		r.want(c.write.WithDNR(), q, blocks(wire.OpWrite, 1, 0, 1), data)
+		r.want(c.read.WithDNR(), q, blocks(wire.OpCompare, 1, 0, 1), data)
+		r.want(c.write.WithDNR(), q, blocks(wire.OpWriteZeroes, 1, 0, 1), nil)
+		r.want(c.write.WithDNR(), q, wire.DSMCommand{NSID: 1, Ranges: 1, Deallocate: true}.Command(), make([]byte, 16))
 		r.want(c.flush.WithDNR(), q, wire.Command{Opcode: wire.OpFlush, NSID: 1}, nil)
 		r.want(c.flush.WithDNR(), q, wire.Command{Opcode: wire.OpFlush, NSID: wire.NSIDAll}, nil)
 	}

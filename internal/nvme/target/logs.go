@@ -123,9 +123,11 @@ func effects() *wire.EffectsLog {
 	for _, op := range []uint8{wire.OpGetLogPage, wire.OpIdentify, wire.OpAbort, wire.OpSetFeatures, wire.OpGetFeatures, wire.OpAsyncEvent, wire.OpKeepAlive} {
 		e.Admin[op] = wire.EffectSupported
 	}
-	for _, op := range []uint8{wire.OpFlush, wire.OpRead} {
+	for _, op := range []uint8{wire.OpFlush, wire.OpRead, wire.OpCompare} {
 		e.IO[op] = wire.EffectSupported
 	}
-	e.IO[wire.OpWrite] = wire.EffectSupported | wire.EffectContent
+	for _, op := range []uint8{wire.OpWrite, wire.OpWriteZeroes, wire.OpDSM} {
+		e.IO[op] = wire.EffectSupported | wire.EffectContent
+	}
 	return &e
 }
