@@ -34,7 +34,7 @@ var may = map[string][]string{
 	"internal/bundle":            {},
 
 	// Where wishes meet machines.
-	"modules": {"plan", "inventory", "switches", "internal/remote", "internal/agent", "internal/bundle"},
+	"modules": {"plan", "inventory", "inventory/catalogue", "switches", "internal/remote", "internal/agent", "internal/bundle"},
 
 	// What people and pipelines see.
 	"internal/prove": {"plan", "inventory", "switches", "internal/remote", "internal/agent"},
@@ -51,7 +51,9 @@ var may = map[string][]string{
 	"internal/nvme/wire":      {},
 	"internal/nvme/backend":   {},
 	"internal/nvme/fabric":    {"internal/nvme/wire"},
-	"internal/nvme/tcp":       {"internal/nvme/fabric", "internal/nvme/wire"},
+	"internal/nvme/rawsock":   {},
+	"internal/nvme/pingpong":  {"internal/nvme/rawsock"},
+	"internal/nvme/tcp":       {"internal/nvme/fabric", "internal/nvme/wire", "internal/nvme/rawsock"},
 	"internal/nvme/target":    {"internal/nvme/fabric", "internal/nvme/backend", "internal/nvme/wire"},
 	"internal/nvme/initiator": {"internal/nvme/fabric", "internal/nvme/wire"},
 	"internal/nvme/nvmetest":  {"internal/nvme/fabric", "internal/nvme/wire"},

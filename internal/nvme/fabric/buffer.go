@@ -10,6 +10,10 @@ type Buffer struct {
 	Bytes  []byte
 	Region Region   // what the bytes are part of, where the transport needs it
 	Owner  Releaser // is told when a transport no longer needs the bytes; may be nil
+
+	// Shared says that others wait to write to the bytes until they are
+	// released: a transport copies what it cannot send at once.
+	Shared bool
 }
 
 // A Releaser takes back memory that was lent to a transport. Release is called

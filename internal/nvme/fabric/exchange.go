@@ -13,12 +13,13 @@ type Exchange struct {
 	slot    int
 }
 
-// Carrier is what a transport does for its exchanges. Push and Complete may be
+// Carrier is what a transport does for its exchanges. Its methods may be
 // called from any goroutine, for one exchange not concurrently.
 type Carrier interface {
 	Alloc(x *Exchange, n int) Buffer
 	Push(x *Exchange, b Buffer)
 	Complete(x *Exchange, result uint64, st wire.Status)
+	Settle(x *Exchange)
 }
 
 // NewExchange is for transports: an exchange that c carries. Slot is the
@@ -42,6 +43,11 @@ func (x *Exchange) Alloc(n int) Buffer { return x.carrier.Alloc(x, n) }
 // returns or after Complete; the owner must not block. More than Length
 // bytes are not sent: the command then completes with wire.SGLInvalidLength.
 func (x *Exchange) Push(b Buffer) { x.carrier.Push(x, b) }
+
+// Settle releases all Shared buffers that were pushed on the connection of x,
+// by sending or copying them. Who is about to wait for a lock that Shared
+// buffers hold calls it first.
+func (x *Exchange) Settle() { x.carrier.Settle(x) }
 
 // Complete ends the command. Where the status is not success the host
 // disregards what was pushed. x and x.Data must not be used afterwards.

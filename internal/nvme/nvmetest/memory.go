@@ -218,6 +218,9 @@ func (m memCarrier) Push(x *fabric.Exchange, b fabric.Buffer) {
 	m.cmd.pushed += len(b.Bytes)
 }
 
+// Settle has nothing to do: Push releases.
+func (m memCarrier) Settle(*fabric.Exchange) {}
+
 func (m memCarrier) Complete(x *fabric.Exchange, result uint64, st wire.Status) {
 	if m.cmd.over && st.Code() == wire.Success {
 		st = wire.SGLInvalidLength.WithDNR()

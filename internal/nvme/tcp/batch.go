@@ -9,6 +9,7 @@ import (
 // A batch is bytes to be sent in order: headers and short data in one buffer,
 // long data where it is.
 type batch struct {
+	most   int // longest data that is copied into small
 	small  []byte
 	marked int // how much of small is in segs
 	segs   []seg
@@ -40,7 +41,7 @@ func (b *batch) mark() {
 
 // data adds the bytes of a buffer and releases it, now or when it is written.
 func (b *batch) data(buf fabric.Buffer) {
-	if len(buf.Bytes) <= copyMax {
+	if len(buf.Bytes) <= b.most {
 		b.small = append(b.small, buf.Bytes...)
 		b.mark()
 		buf.Release()
@@ -98,6 +99,19 @@ func (b *batch) writeAll(w io.Writer) error {
 		}
 	}
 	return nil
+}
+
+// own copies what is shared into memory of the pool, so that those who wait
+// for it need not wait for the peer.
+func (b *batch) own(pool *fabric.Pool) {
+	for i := b.first; i < len(b.segs); i++ {
+		if s := &b.segs[i]; s.lent.Shared {
+			copied := pool.Get(len(s.lent.Bytes) - s.off)
+			copy(copied.Bytes, s.lent.Bytes[s.off:])
+			s.lent.Release()
+			s.lent, s.off = copied, 0
+		}
+	}
 }
 
 // drop releases what was not written and empties the batch.

@@ -16,6 +16,7 @@ type listener struct {
 	maxData int
 	accept  func(fabric.Conn) fabric.Handler
 	pool    fabric.Pool
+	pollers *Pollers // nil: event driven
 
 	stopping chan struct{}
 	wg       sync.WaitGroup
@@ -25,9 +26,9 @@ type listener struct {
 	closed error                    // of the socket
 }
 
-func newListener(nl net.Listener, p fabric.ListenParams, maxData int, accept func(fabric.Conn) fabric.Handler) *listener {
+func newListener(nl net.Listener, p fabric.ListenParams, maxData int, pollers *Pollers, accept func(fabric.Conn) fabric.Handler) *listener {
 	l := &listener{
-		nl: nl, params: p, maxData: maxData, accept: accept,
+		nl: nl, params: p, maxData: maxData, pollers: pollers, accept: accept,
 		stopping: make(chan struct{}), conns: map[*targetConn]struct{}{},
 	}
 	l.wg.Add(1)
@@ -70,13 +71,22 @@ func (l *listener) start(conn net.Conn) {
 	c := newTargetConn(l, conn)
 	l.conns[c] = struct{}{}
 	l.wg.Add(1)
+	if l.pollers != nil {
+		l.pollers.serve(c)
+		return
+	}
 	go func() {
-		defer l.wg.Done()
 		c.serve()
-		l.mu.Lock()
-		delete(l.conns, c)
-		l.mu.Unlock()
+		l.ended(c)
 	}()
+}
+
+// ended says that a connection is over and its handler has been told.
+func (l *listener) ended(c *targetConn) {
+	l.mu.Lock()
+	delete(l.conns, c)
+	l.mu.Unlock()
+	l.wg.Done()
 }
 
 // Close stops accepting, ends all connections and waits for them.

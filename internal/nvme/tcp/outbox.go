@@ -3,25 +3,30 @@ package tcp
 import (
 	"net"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
 	"weft/internal/nvme/fabric"
+	"weft/internal/nvme/rawsock"
 )
 
 const (
-	copyMax  = 8 << 10  // data up to this is copied behind its header
-	heldMost = 64 << 10 // what hold keeps back at most
+	copyMax     = 8 << 10  // data up to this is copied behind its header
+	copyMaxPoll = 1 << 10  // the same where one call sends many pieces
+	heldMost    = 64 << 10 // what hold keeps back at most
 )
 
 // An outbox sends what several goroutines have to say on one connection.
 // Whoever flushes writes as much as the socket takes at once; only what it
 // does not take is left to a goroutine that may block. So nobody who reads
-// ever waits for a peer to read.
+// ever waits for a peer to read. On a polled socket only the poller sends, and
+// there is no other goroutine: see push.
 type outbox struct {
 	conn    net.Conn
 	raw     syscall.RawConn // nil where the connection cannot be written to without blocking
 	timeout time.Duration   // for a blocked write; 0 is none
+	pool    *fabric.Pool    // for copies of what is shared; nil where nothing is
 
 	mu   sync.Mutex
 	rest sync.Cond // on mu: busy became false
@@ -36,6 +41,11 @@ type outbox struct {
 
 	try   writeTry // owned like send
 	tryFn func(fd uintptr) bool
+
+	sock   *rawsock.Socket // polled
+	wake   func()          // tells the poller to push; nil if it always does
+	unsent atomic.Bool     // there is something to push
+	vec    [rawsock.MaxVector][]byte
 }
 
 // writeTry is the call of tryWrite in progress.
@@ -45,10 +55,10 @@ type writeTry struct {
 	err   error
 }
 
-func newOutbox(conn net.Conn, timeout time.Duration) *outbox {
+func newOutbox(conn net.Conn, timeout time.Duration, pool *fabric.Pool) *outbox {
 	o := &outbox{
-		conn: conn, raw: rawOf(conn), timeout: timeout,
-		fill: new(batch), send: new(batch),
+		conn: conn, raw: rawOf(conn), timeout: timeout, pool: pool,
+		fill: &batch{most: copyMax}, send: &batch{most: copyMax},
 		kick: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 	o.rest.L = &o.mu
@@ -93,17 +103,25 @@ func (o *outbox) waiting() int {
 	return o.fill.size
 }
 
-// flush sends what was added, without blocking.
+// flush sends what was added, without blocking, or has the poller do it.
 func (o *outbox) flush() {
 	o.mu.Lock()
-	if !o.held || o.fill.size >= heldMost {
+	if !o.held || o.fill.size >= heldMost && o.sock == nil {
 		o.flushLocked()
 	}
 	o.mu.Unlock()
 }
 
 func (o *outbox) flushLocked() {
-	if o.busy || o.err != nil || o.fill.size == 0 {
+	switch {
+	case o.err != nil || o.fill.size == 0:
+		return
+	case o.sock != nil:
+		if !o.unsent.Swap(true) && o.wake != nil {
+			o.wake()
+		}
+		return
+	case o.busy:
 		return
 	}
 	o.busy = true
@@ -111,7 +129,25 @@ func (o *outbox) flushLocked() {
 		o.idle()
 		return
 	}
+	o.ownShared(o.send)
 	o.kick <- struct{}{}
+}
+
+// ownShared copies what is shared in a batch that is going to wait.
+func (o *outbox) ownShared(b *batch) {
+	if o.pool != nil {
+		b.own(o.pool)
+	}
+}
+
+// share gives back everything shared that was added, sent or not.
+func (o *outbox) share() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.sock == nil {
+		o.flushLocked()
+	}
+	o.ownShared(o.fill)
 }
 
 func (o *outbox) idle() {
@@ -124,29 +160,44 @@ func (o *outbox) idle() {
 // busy; mu is free while writing.
 func (o *outbox) pump(block bool) bool {
 	for {
-		if o.send.size == 0 {
-			o.send.drop()
-			if o.fill.size == 0 {
-				return true
-			}
-			o.fill, o.send = o.send, o.fill
+		if !o.next() {
+			return true
+		}
+		if block {
+			o.ownShared(o.send)
 		}
 		o.mu.Unlock()
 		again, err := o.write(block)
 		o.mu.Lock()
 		switch {
 		case o.err != nil || err != nil:
-			if o.err == nil {
-				o.err = err
-			}
-			o.send.drop()
-			o.fill.drop()
+			o.broken(err)
 			_ = o.conn.Close() // wakes the reader
 			return true
 		case again:
 			return false
 		}
 	}
+}
+
+// next makes what is to be sent next the batch to send, and reports whether
+// there is any.
+func (o *outbox) next() bool {
+	if o.send.size > 0 {
+		return true
+	}
+	o.send.drop()
+	o.fill, o.send = o.send, o.fill
+	return o.send.size > 0
+}
+
+// broken ends sending; the first error stays.
+func (o *outbox) broken(err error) {
+	if o.err == nil {
+		o.err = err
+	}
+	o.send.drop()
+	o.fill.drop()
 }
 
 // write sends of send what it can.
@@ -202,9 +253,13 @@ func (o *outbox) stop() {
 	o.fill.drop()
 	o.send.drop()
 	o.rest.Broadcast()
-	close(o.kick)
+	if o.kick != nil {
+		close(o.kick)
+	}
 	o.mu.Unlock()
-	<-o.done
+	if o.done != nil {
+		<-o.done
+	}
 }
 
 // failure is why nothing is sent any more; nil while things are well.

@@ -10,13 +10,15 @@ import (
 	"time"
 
 	"weft/internal/nvme/fabric"
+	"weft/internal/nvme/rawsock"
 	"weft/internal/nvme/wire"
 )
 
 // queue is the host's end of a queue pair.
 type queue struct {
 	addr      string
-	conn      net.Conn
+	conn      net.Conn        // nil if polled
+	sock      *rawsock.Socket // nil if event driven
 	out       *outbox
 	rx        receiver
 	poller    *poller
@@ -26,6 +28,8 @@ type queue struct {
 	timeout   time.Duration
 
 	start       time.Time
+	now         time.Duration // since start, as of late
+	turns       int           // how often it was polled
 	armed       time.Duration // when the read deadline was last set
 	slots       []hostSlot
 	outstanding int
@@ -56,7 +60,7 @@ func (s *hostSlot) Release([]byte) { s.lent.Add(-1) }
 
 func newQueue(conn net.Conn, p fabric.DialParams, maxData int, agreed digests) *queue {
 	q := &queue{
-		addr: p.Addr, conn: conn, out: newOutbox(conn, p.Timeout), rx: newReceiver(), poller: newPoller(conn),
+		addr: p.Addr, conn: conn, out: newOutbox(conn, p.Timeout, nil), rx: newReceiver(), poller: newPoller(conn),
 		qid: p.QID, inCapsule: p.InCapsule, maxData: maxData, timeout: p.Timeout,
 		start: time.Now(), slots: make([]hostSlot, p.Depth), ready: make([]wire.Completion, 0, p.Depth),
 	}
@@ -76,7 +80,10 @@ func (q *queue) Submit(tag uint16, cmd *wire.Command, buf fabric.Buffer) error {
 	}
 	s := &q.slots[tag]
 	s.buf, s.dir, s.busy, s.moved, s.torn = buf.Bytes, cmd.Direction(), true, 0, false
-	s.since = time.Since(q.start)
+	if q.sock == nil || q.outstanding == 0 {
+		q.now = time.Since(q.start)
+	}
+	s.since = q.now
 	q.outstanding++
 
 	cmd.CID = tag
@@ -100,6 +107,9 @@ func (q *queue) Submit(tag uint16, cmd *wire.Command, buf fabric.Buffer) error {
 		s.lent.Add(1)
 		b.payload(fabric.Buffer{Bytes: s.buf, Owner: s}, q.rx.digests)
 	}
+	if q.sock != nil {
+		q.out.unsent.Store(true)
+	}
 	q.out.unlock()
 	return nil
 }
@@ -119,6 +129,10 @@ func (q *queue) Poll(done []wire.Completion) (int, error) {
 	if len(q.ready) == 0 {
 		if err := q.alive(); err != nil {
 			return 0, err
+		}
+		if q.sock != nil {
+			err := q.turn()
+			return q.take(done), err
 		}
 		q.out.flush()
 		n, err := q.poller.read(q.rx.window())
@@ -142,6 +156,12 @@ func (q *queue) Wait(done []wire.Completion) (int, error) {
 		}
 		if q.outstanding == 0 {
 			return 0, fabric.ErrIdle
+		}
+		if q.sock != nil {
+			if err := q.turn(); err != nil {
+				return 0, err
+			}
+			continue
 		}
 		q.out.flush()
 		if err := q.arm(); err != nil {
@@ -246,6 +266,11 @@ func (q *queue) fail(err error) error {
 		q.out.unlock()
 		q.out.flush()
 	}
+	if q.sock != nil {
+		_, _ = q.out.push()
+		_ = q.sock.Hangup()
+		return q.err
+	}
 	_ = q.conn.Close()
 	return q.err
 }
@@ -254,9 +279,14 @@ func (q *queue) fail(err error) error {
 func (q *queue) Close() error {
 	q.once.Do(func() {
 		q.closed.Store(true)
-		_ = q.conn.Close()
+		if q.sock == nil {
+			_ = q.conn.Close()
+		}
 		q.using.Lock() // whoever is inside has seen the connection closed
 		defer q.using.Unlock()
+		if q.sock != nil {
+			_ = q.sock.Close()
+		}
 		q.out.stop()
 	})
 	return nil

@@ -128,6 +128,7 @@ func (q *queue) answer(raw []byte) error {
 		s.moved += k
 	}
 	q.out.unlock()
+	q.out.unsent.Store(true)
 	q.answered = true
 	return nil
 }
@@ -145,7 +146,14 @@ func (q *queue) complete(c wire.Completion) error {
 		c.Status = wire.TransientTransport
 	}
 	if s.lent.Load() != 0 { // the caller may reuse the buffer: wait until its last byte was sent
-		q.out.settle()
+		if q.sock != nil {
+			q.out.drained(q.timeout)
+		} else {
+			q.out.settle()
+		}
+		if s.lent.Load() != 0 {
+			return fmt.Errorf("command %d completed, and its data cannot be sent", c.CID)
+		}
 	}
 	s.buf, s.busy = nil, false
 	q.outstanding--

@@ -11,6 +11,7 @@ const (
 	readSize   = 64 << 10 // of the buffer that PDUs are taken from, once it was full
 	readFirst  = 2 << 10  // of it before: connections that say little cost little
 	readDirect = 16 << 10 // payload still missing that is worth a read of its own
+	readVector = 1 << 10  // the same where one read fills two places
 )
 
 // A sink is what PDUs are delivered to.
@@ -40,6 +41,7 @@ type receiver struct {
 	skip    int            // payload still to be dropped after that
 	pending bool           // in a payload
 	direct  bool           // the window was dst
+	least   int            // payload still missing that is worth a read of its own
 
 	digests digests // agreed
 	summed  bool    // the payload has a digest
@@ -48,7 +50,7 @@ type receiver struct {
 }
 
 func newReceiver() receiver {
-	return receiver{buf: make([]byte, readFirst), trailer: make([]byte, 0, digestSize)}
+	return receiver{buf: make([]byte, readFirst), trailer: make([]byte, 0, digestSize), least: readDirect}
 }
 
 // window is where the next read should go; never empty after drain.
@@ -56,7 +58,7 @@ func (r *receiver) window() []byte {
 	if r.r == r.w {
 		r.r, r.w = 0, 0
 	}
-	r.direct = r.w == 0 && len(r.dst) >= readDirect
+	r.direct = r.w == 0 && len(r.dst) >= r.least && r.least > 0
 	if r.direct {
 		return r.dst
 	}
@@ -67,12 +69,23 @@ func (r *receiver) window() []byte {
 	return r.buf[r.w:]
 }
 
+// windows is window, and where more may go in the same read, which is told to
+// filled as if the one continued the other.
+func (r *receiver) windows() (first, second []byte) {
+	first = r.window()
+	if r.direct {
+		second = r.buf
+	}
+	return first, second
+}
+
 // filled says that n bytes were read into the window.
 func (r *receiver) filled(n int) {
 	if r.direct {
-		r.add(r.dst[:n])
-		r.dst = r.dst[n:]
-		return
+		k := min(n, len(r.dst))
+		r.add(r.dst[:k])
+		r.dst = r.dst[k:]
+		n -= k
 	}
 	if r.w += n; r.w == readFirst && len(r.buf) == readFirst {
 		r.buf = append(make([]byte, 0, readSize), r.buf...)[:readSize]

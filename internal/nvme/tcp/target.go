@@ -30,7 +30,8 @@ const (
 // not otherwise marked.
 type targetConn struct {
 	l       *listener
-	conn    net.Conn
+	conn    net.Conn // nil if polled
+	polled  *polled  // nil if event driven
 	local   string
 	remote  string
 	out     *outbox
@@ -95,13 +96,17 @@ func (c *targetConn) Remote() string    { return c.remote }
 // Close ends the connection without waiting.
 func (c *targetConn) Close() {
 	c.hangup.Store(true)
+	if c.polled != nil {
+		c.polled.loop.attend()
+		return
+	}
 	_ = c.conn.Close()
 }
 
 // serve runs the connection until it ends.
 func (c *targetConn) serve() {
 	_ = c.conn.SetReadDeadline(time.Now().Add(c.l.params.Timeout))
-	c.out = newOutbox(c.conn, 0)
+	c.out = newOutbox(c.conn, 0, &c.l.pool)
 	if c.handler = c.l.accept(c); c.handler == nil {
 		_ = c.conn.Close()
 		c.out.stop()
@@ -109,7 +114,9 @@ func (c *targetConn) serve() {
 	}
 	err := c.read()
 	if f := (*fatal)(nil); errors.As(err, &f) {
-		c.terminate(f)
+		c.sayWhy(f)
+		c.out.flush()
+		c.linger()
 	} else if c.hangup.Load() {
 		err = nil
 	} else if broken := c.out.failure(); broken != nil {
@@ -140,16 +147,19 @@ func (c *targetConn) read() error {
 	}
 }
 
-// terminate tells the host why the connection ends, and gives it a moment to
-// read that: a socket closed over unread data resets the connection.
-func (c *targetConn) terminate(f *fatal) {
+// sayWhy adds what tells the host why the connection ends.
+func (c *targetConn) sayWhy(f *fatal) {
 	p := wire.NewTermReq(wire.PDUC2HTermReq, f.reason, f.info, len(f.header))
 	b := c.out.lock()
 	b.small, _ = p.AppendBinary(b.small)
 	b.small = append(b.small, f.header...)
 	b.mark()
 	c.out.unlock()
-	c.out.flush()
+}
+
+// linger gives the host a moment to read why the connection ends: a socket
+// closed over unread data resets the connection.
+func (c *targetConn) linger() {
 	if tc, ok := c.conn.(*net.TCPConn); ok && c.out.failure() == nil {
 		_ = tc.CloseWrite()
 		_ = tc.SetReadDeadline(time.Now().Add(lingerTime))
@@ -296,5 +306,22 @@ func (c *targetConn) connect(v wire.ConnectCommand) {
 	if v.QID != 0 {
 		c.inCapsule = max(c.l.params.InCapsule, adminCapsule) // the latter for fabrics commands
 	}
-	_ = c.conn.SetReadDeadline(time.Time{})
+	if c.conn != nil {
+		_ = c.conn.SetReadDeadline(time.Time{})
+	}
+}
+
+// Settle gives back what is shared of everything that was pushed.
+func (c *targetConn) Settle(*fabric.Exchange) {
+	c.mu.Lock()
+	for i := range c.slots {
+		if s := &c.slots[i]; s.last.Shared {
+			copied := c.l.pool.Get(len(s.last.Bytes))
+			copy(copied.Bytes, s.last.Bytes)
+			s.last.Release()
+			s.last = copied
+		}
+	}
+	c.mu.Unlock()
+	c.out.share()
 }

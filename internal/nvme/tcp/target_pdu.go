@@ -174,6 +174,10 @@ func (c *targetConn) places(n int) {
 // take finds a place for a command.
 func (c *targetConn) take() (*slot, error) {
 	unsent := c.out.waiting()
+	if c.polled != nil && unsent >= heldMost {
+		_, _ = c.out.push() // its error ends the connection at the end of the turn
+		unsent = c.out.waiting()
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	// A host has room for so many commands until it has their answers. One that

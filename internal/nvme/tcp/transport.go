@@ -6,6 +6,9 @@
 // queue reads and sends in its caller's goroutine. On either end a second
 // goroutine sleeps until the peer reads more slowly than it is written to.
 //
+// With Pollers a target, and with Poll a host, polls its sockets instead: on
+// threads of their own, without the scheduler, many commands in one call.
+//
 // A target takes the digests that the host asks for. TLS and more than one R2T
 // per command are not offered.
 package tcp
@@ -17,6 +20,7 @@ import (
 	"strings"
 
 	"weft/internal/nvme/fabric"
+	"weft/internal/nvme/rawsock"
 )
 
 // Transport is NVMe/TCP. The zero Transport dials and listens where the
@@ -31,6 +35,15 @@ type Transport struct {
 	// MaxH2CData is the most bytes that a target of this transport accepts in
 	// one H2CData PDU: a multiple of 4, at least 4096. 0 is 128 KiB.
 	MaxH2CData int
+
+	// Poll has the I/O queues that are dialled read and send without ever
+	// blocking: their Wait spins. Whoever waits should own its thread (see
+	// rawsock.Own). Admin queues stay event driven. Linux only.
+	Poll bool
+
+	// Pollers serve the connections of listeners; nil is event driven. They
+	// belong to the caller.
+	Pollers *Pollers
 }
 
 var _ fabric.Transport = (*Transport)(nil)
@@ -66,7 +79,15 @@ func (t *Transport) Dial(ctx context.Context, p fabric.DialParams) (fabric.Queue
 		_ = conn.Close()
 		return nil, fmt.Errorf("%s: %w", p.Addr, err)
 	}
-	return newQueue(conn, p, most, agreed), nil
+	if !t.Poll || p.QID == 0 {
+		return newQueue(conn, p, most, agreed), nil
+	}
+	sock, err := rawsock.Detach(conn)
+	if err != nil {
+		_ = conn.Close()
+		return nil, fmt.Errorf("%s: %w", p.Addr, err)
+	}
+	return newPolledQueue(sock, p, most, agreed), nil
 }
 
 // Listen opens a portal.
@@ -95,7 +116,7 @@ func (t *Transport) Listen(ctx context.Context, p fabric.ListenParams, accept fu
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", p.Addr, err)
 	}
-	return newListener(nl, p, maxData, accept), nil
+	return newListener(nl, p, maxData, t.Pollers, accept), nil
 }
 
 func noDelay(c net.Conn) {

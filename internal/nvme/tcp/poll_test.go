@@ -1,0 +1,44 @@
+//go:build linux
+
+package tcp_test
+
+import (
+	"runtime"
+	"testing"
+
+	"weft/internal/nvme/fabric"
+	"weft/internal/nvme/nvmetest"
+	"weft/internal/nvme/tcp"
+)
+
+// pollers are threads that end with the test, after its listeners.
+func pollers(t testing.TB) *tcp.Pollers {
+	t.Helper()
+	if before := runtime.GOMAXPROCS(0); before < 3 {
+		runtime.GOMAXPROCS(3)
+		t.Cleanup(func() { runtime.GOMAXPROCS(before) })
+	}
+	p, err := tcp.NewPollers(tcp.PollerOptions{Threads: 2, Empty: 16})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	return p
+}
+
+func TestConformancePolled(t *testing.T) {
+	for name, header := range map[string]bool{"plain": false, "digests": true} {
+		t.Run(name, func(t *testing.T) {
+			nvmetest.Conformance(t, func(t *testing.T) fabric.Transport {
+				tr := &tcp.Transport{Poll: true, Pollers: pollers(t)}
+				return withDigests{tr, header, header}
+			}, "127.0.0.1:0")
+		})
+	}
+	t.Run("host only", func(t *testing.T) {
+		nvmetest.Conformance(t, func(*testing.T) fabric.Transport { return &tcp.Transport{Poll: true} }, "127.0.0.1:0")
+	})
+	t.Run("target only", func(t *testing.T) {
+		nvmetest.Conformance(t, func(t *testing.T) fabric.Transport { return &tcp.Transport{Pollers: pollers(t)} }, "127.0.0.1:0")
+	})
+}
