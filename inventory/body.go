@@ -3,6 +3,7 @@ package inventory
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -13,9 +14,8 @@ import (
 type body struct {
 	schema *schema
 	attrs  map[string]*hclsyntax.Attribute // expressions are lazy
-	names  []string                        // of attrs, in the order of the file
-	depths map[string]int                  // of their expressions
-	ranges map[string]hcl.Range            // Block.Attrs
+	names  []string                        // of attrs, sorted
+	depths map[string]int                  // of their expressions where they are more than usualDepth
 	execs  map[string]hcl.Range            // calls of exec in values for a module's variables
 	blocks []*bodyBlock
 
@@ -28,6 +28,7 @@ type bodyBlock struct {
 	label  string
 	header hcl.Range
 	body   *body
+	place  int // among the blocks of this type without a label; 0: the first
 
 	dynamic  *body  // of a dynamic block; body is its content
 	iterator string // the name of its key and value
@@ -36,34 +37,34 @@ type bodyBlock struct {
 // newBody checks src against its schema and reports everything that does not
 // belong there. what names the block for messages.
 func (e *evaluator) newBody(s *schema, src *hclsyntax.Body, header hcl.Range, what string) *body {
-	b := &body{schema: s, attrs: map[string]*hclsyntax.Attribute{}, depths: map[string]int{}, ranges: map[string]hcl.Range{}}
-	if s.open {
-		b.execs = map[string]hcl.Range{}
+	b := &body{schema: s, attrs: src.Attributes, names: make([]string, 0, len(src.Attributes))}
+	for name, a := range src.Attributes {
+		if e.takeAttr(b, a, what) {
+			b.names = append(b.names, name)
+		} else {
+			delete(src.Attributes, name)
+		}
 	}
-	for _, a := range src.Attributes {
-		e.addAttr(b, a, what)
-	}
-	slices.SortFunc(b.names, func(x, y string) int {
-		return b.attrs[x].SrcRange.Start.Byte - b.attrs[y].SrcRange.Start.Byte
-	})
+	slices.Sort(b.names)
 	for _, block := range src.Blocks {
 		e.addBlock(b, block, what)
 	}
-	for _, name := range sortedNames(s.attrs) {
-		if s.attrs[name].needed && b.attrs[name] == nil {
+	for _, name := range s.needed {
+		if b.attrs[name] == nil {
 			e.report(problem(codeMissing, header, what+" lacks "+name, "The attribute %s is needed: %s.", name, s.attrs[name].takes.name))
 		}
 	}
-	for _, kind := range sortedNames(s.blocks) {
-		found := slices.ContainsFunc(b.blocks, func(c *bodyBlock) bool { return c.kind == kind })
-		if s.blocks[kind].needed && !found {
+	for _, kind := range s.neededBlocks {
+		if !slices.ContainsFunc(b.blocks, func(c *bodyBlock) bool { return c.kind == kind }) {
 			e.report(problem(codeMissing, header, what+" lacks "+kind, "At least one block %s is needed.", kind))
 		}
 	}
 	return b
 }
 
-func (e *evaluator) addAttr(b *body, a *hclsyntax.Attribute, what string) {
+// takeAttr reports whether an attribute belongs into the body, and prepares its
+// expression.
+func (e *evaluator) takeAttr(b *body, a *hclsyntax.Attribute, what string) bool {
 	spec, known := b.schema.attr(a.Name)
 	_, isBlock := b.schema.blocks[a.Name]
 	switch {
@@ -80,22 +81,48 @@ func (e *evaluator) addAttr(b *body, a *hclsyntax.Attribute, what string) {
 		if !spec.raw {
 			a.Expr = e.lazy(a.Expr)
 		}
-		w := &depthWalker{}
-		_ = hclsyntax.Walk(a.Expr, w) // the walker never fails
-		b.depths[a.Name] = w.deepest
-		_, own := b.schema.attrs[a.Name]
-		switch {
-		case w.exec == nil || spec.secret:
-		case b.schema.open && !own:
-			b.execs[a.Name] = *w.exec // it depends on the variable
-		default:
-			e.report(within(misplacedExec(*w.exec), a.SrcRange))
+		e.measure(b, a, spec)
+		return true
+	}
+	return false
+}
+
+// usualDepth is that of most expressions.
+const usualDepth = 3
+
+// measure finds out how deep an expression nests and whether it runs commands.
+func (e *evaluator) measure(b *body, a *hclsyntax.Attribute, spec attr) {
+	switch x := a.Expr.(type) {
+	case *scopeExpr, *hclsyntax.LiteralValueExpr:
+		return
+	case *hclsyntax.TemplateExpr:
+		if x.IsStringLiteral() {
+			return
 		}
-		b.attrs[a.Name] = a
-		b.names = append(b.names, a.Name)
-		b.ranges[a.Name] = a.SrcRange
+	}
+	w := &depthWalker{}
+	_ = hclsyntax.Walk(a.Expr, w) // the walker never fails
+	if w.deepest > usualDepth {
+		if b.depths == nil {
+			b.depths = map[string]int{}
+		}
+		b.depths[a.Name] = w.deepest
+	}
+	_, own := b.schema.attrs[a.Name]
+	switch {
+	case w.exec == nil || spec.secret:
+	case b.schema.open && !own:
+		if b.execs == nil {
+			b.execs = map[string]hcl.Range{}
+		}
+		b.execs[a.Name] = *w.exec // it depends on the variable
+	default:
+		e.report(within(misplacedExec(*w.exec), a.SrcRange))
 	}
 }
+
+// depth is how deep the expression of an attribute nests, at most.
+func (b *body) depth(name string) int { return max(b.depths[name], usualDepth) }
 
 func (e *evaluator) addBlock(b *body, block *hclsyntax.Block, what string) {
 	_, isAttr := b.schema.attrs[block.Type]
@@ -125,7 +152,11 @@ func (e *evaluator) addBlock(b *body, block *hclsyntax.Block, what string) {
 		}
 	}
 	for _, other := range b.blocks {
-		if other.kind == child.kind && other.label == child.label && !spec.many && other.dynamic == nil {
+		switch {
+		case other.kind != child.kind || other.label != child.label || other.dynamic != nil:
+		case spec.many:
+			child.place++
+		default:
 			e.report(problem(codeTwice, child.header, "a second "+blockName(child.kind, child.label),
 				"%s was already written at %s.", blockName(child.kind, child.label), where(other.header)))
 			return
@@ -133,17 +164,26 @@ func (e *evaluator) addBlock(b *body, block *hclsyntax.Block, what string) {
 	}
 	child.body = e.newBody(spec.schema, block.Body, child.header, blockName(child.kind, child.label))
 	b.blocks = append(b.blocks, child)
-	if spec.label == "" && !spec.many {
-		b.addRanges(child.kind, child.header, child.body)
-	}
 }
 
-// addRanges makes the places in a nested block known by dotted names.
-func (b *body) addRanges(kind string, header hcl.Range, child *body) {
-	b.ranges[kind] = header
-	for name, rng := range child.ranges {
-		b.ranges[kind+"."+name] = rng
+// find returns where an attribute or a block without a label is written, those
+// in such blocks by dotted names: safety.save.
+func (b *body) find(path string) (hcl.Range, bool) {
+	if a := b.attrs[path]; a != nil {
+		return a.SrcRange, true
 	}
+	kind, rest, deeper := strings.Cut(path, ".")
+	if spec, ok := b.schema.blocks[kind]; !ok || spec.label != "" || spec.many {
+		return hcl.Range{}, false
+	}
+	for _, c := range b.blocks {
+		if c.kind == kind && deeper {
+			return c.body.find(rest)
+		} else if c.kind == kind {
+			return c.header, true
+		}
+	}
+	return hcl.Range{}, false
 }
 
 func sortedNames[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,9 +1,6 @@
 package inventory
 
 import (
-	"maps"
-	"slices"
-
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -11,8 +8,7 @@ import (
 // A builder turns evaluated objects into the model.
 type builder struct {
 	*evaluator
-	m    *Model
-	made map[*object]any // what an object became: *Server, *RNIC …
+	m *Model
 
 	servers []*object // that were made
 }
@@ -22,7 +18,7 @@ type builder struct {
 func (b *builder) build() {
 	all := b.contents()
 	for i, d := range all.decls {
-		b.get(d.instances)
+		b.get(&d.instances)
 		for _, o := range d.objects {
 			o.order = i
 		}
@@ -90,11 +86,7 @@ func (e *evaluator) computeEnabled(o *object) bool {
 			return false
 		}
 	}
-	for _, name := range o.body.names {
-		t, _ := o.body.schema.attr(name)
-		if len(t.takes.refs) == 0 || t.takes.many || !t.needed && name != "server" {
-			continue
-		}
+	for _, name := range o.body.schema.depends {
 		if needed := e.refOf(o, name); needed != nil && !e.enabled(needed) {
 			return false
 		}
@@ -114,13 +106,9 @@ func (e *evaluator) refOf(o *object, name string) *object {
 // block makes what every instance has. It computes all attributes, so that
 // all problems are found.
 func (b *builder) block(o *object) Block {
-	block := Block{Addr: o.addr, Range: o.header, Attrs: o.body.ranges}
+	block := Block{Addr: o.addr, Range: o.header, body: o.body}
 	s := o.body.schema
-	for _, name := range slices.Sorted(maps.Keys(s.attrs)) {
-		spec := s.attrs[name]
-		if spec.raw || spec.secret || spec.observed || name == "for_each" || name == "count" {
-			continue
-		}
+	for _, name := range s.evaluated {
 		if !b.attr(o, name).IsKnown() {
 			block.incomplete = true
 		}
@@ -162,7 +150,7 @@ func (b *builder) dependsOn(o *object) []string {
 				continue
 			}
 			for _, d := range b.contentsOf(on.inside).decls {
-				b.get(d.instances)
+				b.get(&d.instances)
 				for _, r := range d.objects {
 					if b.enabled(r) {
 						add(r.addr)
@@ -200,7 +188,7 @@ func one[T any](b *builder, o *object, name string) *T {
 	if r == nil {
 		return nil
 	}
-	made, _ := b.made[r].(*T)
+	made, _ := r.became.(*T)
 	return made
 }
 
@@ -208,7 +196,7 @@ func one[T any](b *builder, o *object, name string) *T {
 func many[T any](b *builder, o *object, name string) []*T {
 	var list []*T
 	for _, r := range b.references(o, name) {
-		if made, ok := b.made[r].(*T); ok {
+		if made, ok := r.became.(*T); ok {
 			list = append(list, made)
 		}
 	}

@@ -15,13 +15,13 @@ func (b *builder) connection(o *object) {
 		ConnectTimeout: unitOf(b, o, "connect_timeout", parseDuration),
 		CommandTimeout: unitOf(b, o, "command_timeout", parseDuration),
 	}
-	b.made[o] = c
+	o.became = c
 	b.m.Connections = append(b.m.Connections, c)
 }
 
 func (b *builder) credential(o *object) {
 	c := &Credential{Block: b.block(o), User: b.text(o, "user"), Password: b.secret(o, "password")}
-	b.made[o] = c
+	o.became = c
 	b.m.Credentials = append(b.m.Credentials, c)
 }
 
@@ -48,7 +48,7 @@ func (b *builder) fabric(o *object) {
 			Restore: unitOf(b, c, "restore", parseDuration),
 		}
 	}
-	b.made[o] = f
+	o.became = f
 	b.m.Fabrics = append(b.m.Fabrics, f)
 }
 
@@ -102,7 +102,7 @@ func (b *builder) leaf(o *object) {
 			s.Safety.Confirm = unitOf(b, c, "commit_confirm", parseDuration)
 		}
 	}
-	b.made[o] = s
+	o.became = s
 	b.m.Switches = append(b.m.Switches, s)
 }
 
@@ -120,7 +120,7 @@ func (b *builder) server(o *object) {
 		s.RNICs = append(s.RNICs, b.rnic(c, s))
 	}
 	b.serverBlocks(o, s)
-	b.made[o] = s
+	o.became = s
 	b.servers = append(b.servers, o)
 	b.m.Servers = append(b.m.Servers, s)
 }
@@ -139,7 +139,7 @@ func (b *builder) rnic(o *object, s *Server) *RNIC {
 	if r.Fabric != nil && r.Address.IsValid() {
 		r.Plane = r.Fabric.planeOf(r.Address.Addr())
 	}
-	b.made[o] = r
+	o.became = r
 	return r
 }
 
@@ -164,7 +164,7 @@ func (b *builder) file(o *object) *File {
 
 func (b *builder) link(o *object) {
 	l := &Link{Block: b.block(o), From: b.end(o, "from"), To: b.end(o, "to"), Speed: unitOf(b, o, "speed", parseRate)}
-	b.made[o] = l
+	o.became = l
 	b.m.Links = append(b.m.Links, l)
 }
 
@@ -174,10 +174,10 @@ func (b *builder) end(o *object, name string) LinkEnd {
 		return LinkEnd{}
 	}
 	if r.kind == "port" {
-		s, _ := b.made[r.parent].(*Switch)
+		s, _ := r.parent.became.(*Switch)
 		return LinkEnd{Switch: s, Port: r.label}
 	}
-	rnic, _ := b.made[r].(*RNIC)
+	rnic, _ := r.became.(*RNIC)
 	return LinkEnd{RNIC: rnic}
 }
 

@@ -18,7 +18,7 @@ func (b *builder) validation(o *object) {
 	for _, c := range o.all("metric") {
 		v.Metrics = append(v.Metrics, b.metric(c))
 	}
-	b.made[o] = v
+	o.became = v
 	b.m.Validations = append(b.m.Validations, v)
 }
 
@@ -48,7 +48,7 @@ func (b *builder) rollout(o *object) {
 	for _, c := range o.all("phase") {
 		r.Phases = append(r.Phases, b.phase(c))
 	}
-	b.made[o] = r
+	o.became = r
 	b.m.Rollouts = append(b.m.Rollouts, r)
 }
 

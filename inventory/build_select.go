@@ -56,7 +56,7 @@ func (b *builder) selectWord(p *Phase, word string, at hcl.Range) ([]*object, *h
 	var found []*object
 	values := map[string]bool{}
 	for _, s := range b.servers {
-		label, ok := b.made[s].(*Server).Labels[key]
+		label, ok := s.became.(*Server).Labels[key]
 		if !ok {
 			continue
 		}

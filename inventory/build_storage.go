@@ -14,7 +14,7 @@ func (b *builder) pool(o *object) {
 		Drives:         b.texts(o, "drives"),
 		OnExistingData: b.text(o, "on_existing_data"),
 	}
-	b.made[o] = p
+	o.became = p
 	b.m.Pools = append(b.m.Pools, p)
 }
 
@@ -30,7 +30,7 @@ func (b *builder) volume(o *object) {
 	if pool := b.refOf(o, "pool"); pool != nil && pool.key == o.key {
 		v.Name = o.label
 	}
-	b.made[o] = v
+	o.became = v
 	b.m.Volumes = append(b.m.Volumes, v)
 }
 
@@ -46,7 +46,7 @@ func (b *builder) target(o *object) {
 	for _, c := range o.all("subsystem") {
 		t.Subsystems = append(t.Subsystems, b.subsystem(c))
 	}
-	b.made[o] = t
+	o.became = t
 	b.m.Targets = append(b.m.Targets, t)
 }
 
@@ -58,7 +58,7 @@ func (b *builder) portals(o *object, t *Target) {
 	}
 	port := uint16(b.integer(o, "port"))
 	for _, r := range b.references(o, "portals") {
-		if rnic, ok := b.made[r].(*RNIC); ok {
+		if rnic, ok := r.became.(*RNIC); ok {
 			t.Portals = append(t.Portals, Portal{RNIC: rnic, Address: netip.AddrPortFrom(rnic.Address.Addr(), port), Plane: rnic.Plane})
 		}
 	}
@@ -147,6 +147,6 @@ func (b *builder) initiator(o *object) {
 			KeepAliveTMO:   unitOf(b, c, "keep_alive_tmo", parseDuration),
 		})
 	}
-	b.made[o] = i
+	o.became = i
 	b.m.Initiators = append(b.m.Initiators, i)
 }

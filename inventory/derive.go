@@ -89,7 +89,7 @@ func (e *evaluator) connect() cty.Value {
 		if d.kind != "initiator" {
 			continue
 		}
-		if !e.get(d.instances).IsKnown() {
+		if !e.get(&d.instances).IsKnown() {
 			return cty.DynamicVal
 		}
 		for _, o := range d.objects {

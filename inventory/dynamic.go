@@ -24,7 +24,9 @@ func dynamicSchema(of *schema) *schema {
 	if of.label != "" {
 		a["labels"] = attr{takes: textList(), needed: true}
 	}
-	return &schema{label: "type of block", attrs: a, blocks: blocks{"content": {schema: &content, needed: true}}}
+	s := &schema{label: "type of block", attrs: a, blocks: blocks{"content": {schema: &content, needed: true}}}
+	s.prepare()
+	return s
 }
 
 // addDynamic checks a dynamic block.
@@ -54,9 +56,6 @@ func (e *evaluator) addDynamic(b *body, block *hclsyntax.Block, what string) {
 	content := d.blocks[i]
 	b.blocks = append(b.blocks, &bodyBlock{kind: kind, header: block.DefRange(), body: content.body, dynamic: d, iterator: iterator})
 	b.dynamic = true
-	if spec.label == "" && !spec.many {
-		b.addRanges(kind, block.DefRange(), content.body)
-	}
 }
 
 // newRepeat makes what stands for the blocks of a dynamic block in o.
@@ -65,7 +64,7 @@ func (e *evaluator) newRepeat(o *object, b *bodyBlock) *object {
 	r := &repeat{}
 	addr := o.addr + ".dynamic." + b.kind
 	c := &object{kind: b.kind, addr: addr, header: b.header, body: b.body, scope: o.scope, parent: o, in: o.in, repeat: r}
-	r.cell = newCell(addr, forEach.SrcRange, b.dynamic.depths["for_each"], func() cty.Value {
+	r.cell = newCell(addr, forEach.SrcRange, b.dynamic.depth("for_each"), func() cty.Value {
 		objects, ok := e.expandDynamic(o, b, forEach)
 		if !ok {
 			return cty.DynamicVal

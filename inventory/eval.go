@@ -53,14 +53,21 @@ func newEvaluator(fsys, secrets fs.FS, env func(string) (string, bool)) *evaluat
 
 func (e *evaluator) report(diags ...*hcl.Diagnostic) { e.diags = append(e.diags, diags...) }
 
-// A cell is a value that is computed once.
+// A cell is a value that is computed once: an attribute of an object or
+// something else.
 type cell struct {
-	name    string
-	at      hcl.Range
-	depth   int // of its expression
-	state   cellState
-	value   cty.Value
-	compute func() cty.Value
+	of    source
+	attr  string // of an object
+	state cellState
+	value cty.Value
+}
+
+// A source computes what a cell holds. attr says which of its values.
+type source interface {
+	cellName(attr string) string
+	cellRange(attr string) hcl.Range
+	cellDepth(attr string) int // of the expression
+	compute(e *evaluator, attr string) cty.Value
 }
 
 type cellState uint8
@@ -72,8 +79,24 @@ const (
 )
 
 func newCell(name string, at hcl.Range, depth int, compute func() cty.Value) *cell {
-	return &cell{name: name, at: at, depth: depth + 1, compute: compute}
+	return &cell{of: &computed{name, at, depth, compute}}
 }
+
+// computed is a source of one value.
+type computed struct {
+	name   string
+	at     hcl.Range
+	depth  int
+	result func() cty.Value
+}
+
+func (c *computed) cellName(string) string               { return c.name }
+func (c *computed) cellRange(string) hcl.Range           { return c.at }
+func (c *computed) cellDepth(string) int                 { return c.depth }
+func (c *computed) compute(*evaluator, string) cty.Value { return c.result() }
+
+func (c *cell) name() string  { return c.of.cellName(c.attr) }
+func (c *cell) at() hcl.Range { return c.of.cellRange(c.attr) }
 
 // get computes the cell. When the cell needs itself, that is reported once and
 // the result is unknown.
@@ -86,18 +109,18 @@ func (e *evaluator) get(c *cell) cty.Value {
 		return cty.DynamicVal
 	}
 	if e.depth > maxDepth {
-		e.report(problem(codeTooLarge, c.at, "too many values in a chain",
-			"%s is the last of %d values, each of which depends on the next.", c.name, len(e.stack)))
+		e.report(problem(codeTooLarge, c.at(), "too many values in a chain",
+			"%s is the last of %d values, each of which depends on the next.", c.name(), len(e.stack)))
 		return cty.DynamicVal
 	}
 	c.state = cellRunning
-	e.depth += c.depth
+	depth := c.of.cellDepth(c.attr) + 1
+	e.depth += depth
 	e.stack = append(e.stack, c)
-	c.value = c.compute()
+	c.value = c.of.compute(e, c.attr)
 	e.stack = e.stack[:len(e.stack)-1]
-	e.depth -= c.depth
+	e.depth -= depth
 	c.state = cellDone
-	c.compute = nil
 	return c.value
 }
 
@@ -110,17 +133,17 @@ func (e *evaluator) reportCycle(c *cell) {
 	var path strings.Builder
 	at := hcl.Range{}
 	for _, link := range cycle {
-		path.WriteString(link.name)
-		if link.at.Filename != "" { // else it stands for many places
-			fmt.Fprintf(&path, " (%s)", where(link.at))
+		path.WriteString(link.name())
+		if there := link.at(); there.Filename != "" { // else it stands for many places
+			fmt.Fprintf(&path, " (%s)", where(there))
 			if at.Filename == "" {
-				at = link.at
+				at = there
 			}
 		}
 		path.WriteString(" needs\n")
 	}
-	path.WriteString(c.name + ".")
-	e.report(problem(codeCycle, at, c.name+" needs itself", "%s", path.String()))
+	path.WriteString(c.name() + ".")
+	e.report(problem(codeCycle, at, c.name()+" needs itself", "%s", path.String()))
 }
 
 // eval computes an expression and reports what is wrong with it. The result is
@@ -142,26 +165,38 @@ func (e *evaluator) eval(x hcl.Expression, scope *hcl.EvalContext) cty.Value {
 
 // attr computes an attribute of an object, written or not.
 func (e *evaluator) attr(o *object, name string) cty.Value {
-	c := o.cells[name]
-	if c == nil {
-		at := o.header
-		if a := o.body.attrs[name]; a != nil {
-			at = a.SrcRange
+	place, written := slices.BinarySearch(o.body.names, name)
+	if !written {
+		s := o.body.schema
+		if v, ok := s.constants[name]; ok {
+			return v
 		}
-		c = newCell(o.addr+"."+name, at, o.body.depths[name], func() cty.Value { return e.computeAttr(o, name) })
-		if o.cells == nil {
-			o.cells = make(map[string]*cell, len(o.body.names))
-		}
-		o.cells[name] = c
+		place = len(o.body.names) + slices.Index(s.derived, name)
 	}
+	if o.cells == nil {
+		o.cells = make([]cell, len(o.body.names)+len(o.body.schema.derived))
+	}
+	c := &o.cells[place]
+	c.of, c.attr = o, name
 	return e.get(c)
 }
 
-func (e *evaluator) computeAttr(o *object, name string) cty.Value {
-	spec, _ := o.body.schema.attr(name)
-	a := o.body.attrs[name]
+func (o *object) cellName(attr string) string { return o.addr + "." + attr }
+
+func (o *object) cellRange(attr string) hcl.Range {
+	if a := o.body.attrs[attr]; a != nil {
+		return a.SrcRange
+	}
+	return o.header
+}
+
+func (o *object) cellDepth(attr string) int { return o.body.depth(attr) }
+
+func (o *object) compute(e *evaluator, attr string) cty.Value {
+	spec, _ := o.body.schema.attr(attr)
+	a := o.body.attrs[attr]
 	if a == nil {
-		return e.unset(o, spec)
+		return spec.derive(e, o)
 	}
 	if spec.late && e.usesObserved(a.Expr, o.scope) {
 		return cty.NullVal(spec.takes.cty)
@@ -170,41 +205,39 @@ func (e *evaluator) computeAttr(o *object, name string) cty.Value {
 	if !v.IsKnown() {
 		return v
 	}
-	v, marks := v.UnmarkDeep()
+	var marks cty.ValueMarks
+	if v.ContainsMarked() {
+		v, marks = v.UnmarkDeep()
+	}
 	if len(marks) > 0 && !spec.private {
 		e.report(problem(codeShown, a.SrcRange, "a sensitive value is shown here",
-			"%s stands in plans and reports; it cannot take a sensitive value.", name))
+			"%s stands in plans and reports; it cannot take a sensitive value.", attr))
 		return cty.DynamicVal
 	}
 	if v.IsNull() {
-		if spec.needed {
-			e.report(within(problem(codeMissing, a.Expr.Range(), name+" is null", "%s is needed: %s.", name, spec.takes.name), a.SrcRange))
-			return cty.DynamicVal
-		}
-		return e.unset(o, spec)
+		return e.null(o, attr, spec)
 	}
 	v, d := spec.takes.accept(v, a.Expr, len(marks) > 0)
 	if d != nil {
-		d.Detail = fmt.Sprintf("%s of %s: %s", name, o.addr, d.Detail)
+		d.Detail = fmt.Sprintf("%s of %s: %s", attr, o.addr, d.Detail)
 		e.report(within(d, a.SrcRange))
 		return cty.DynamicVal
 	}
 	return v.WithMarks(marks)
 }
 
-// unset is the value of an attribute that is not written.
-func (e *evaluator) unset(o *object, spec attr) cty.Value {
+// null is the value of an attribute that is written as null, which is as if it
+// were not written.
+func (e *evaluator) null(o *object, name string, spec attr) cty.Value {
 	switch {
+	case spec.needed:
+		a := o.body.attrs[name]
+		e.report(within(problem(codeMissing, a.Expr.Range(), name+" is null", "%s is needed: %s.", name, spec.takes.name), a.SrcRange))
+		return cty.DynamicVal
 	case spec.derive != nil:
 		return spec.derive(e, o)
-	case spec.unset != cty.NilVal:
-		return spec.unset
-	case spec.needed: // reported with the body
-		return cty.DynamicVal
-	case spec.takes.cty == cty.NilType:
-		return cty.NullVal(refType)
 	}
-	return cty.NullVal(spec.takes.cty)
+	return spec.constant()
 }
 
 // accept converts a value to the type and checks it. hidden keeps the value

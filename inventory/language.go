@@ -5,7 +5,7 @@ import "github.com/zclconf/go-cty/cty"
 // language returns the schemas of all blocks that may stand in a file: the
 // words of the language and nothing else.
 func language() map[string]*schema {
-	return map[string]*schema{
+	words := map[string]*schema{
 		"weft": {attrs: attrs{
 			"name":             need(ownerName()),
 			"required_version": opt(text()),
@@ -32,6 +32,10 @@ func language() map[string]*schema {
 		"validation": validationSchema(),
 		"rollout":    rolloutSchema(),
 	}
+	for _, s := range words {
+		s.prepare()
+	}
+	return words
 }
 
 // ownerName stands on everything that weft creates.

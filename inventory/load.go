@@ -87,7 +87,7 @@ func Load(fsys fs.FS, o Options) (*Model, hcl.Diagnostics) {
 	e.give(values, o.Vars, o.Values)
 	e.checkVersion()
 	e.checkSecrets()
-	b := &builder{evaluator: e, m: m, made: map[*object]any{}}
+	b := &builder{evaluator: e, m: m}
 	b.build()
 	e.finishValues()
 	m.Name = e.ownerName()

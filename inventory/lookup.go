@@ -38,7 +38,7 @@ func (m *module) lookUp(t hcl.Traversal) (v cty.Value, rest hcl.Traversal, d *hc
 		names = slices.Collect(maps.Keys(m.locals))
 	default:
 		if found := m.named[root.Name][step.Name]; found != nil {
-			return e.get(found.instances), t[2:], nil
+			return e.get(&found.instances), t[2:], nil
 		}
 		names = slices.Collect(maps.Keys(m.named[root.Name]))
 	}

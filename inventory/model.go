@@ -47,23 +47,35 @@ type Model struct {
 
 // Block is what every instance of a block has.
 type Block struct {
-	Addr  string               // switch.leaf-a, server.node["st1"]
-	Range hcl.Range            // of the block's header
-	Attrs map[string]hcl.Range // of its attributes, dotted for nested blocks: "safety.save"
+	Addr  string    // switch.leaf-a, server.node["st1"]
+	Range hcl.Range // of the block's header
 
 	DependsOn   []string // addresses of instances, from depends_on
 	Protect     bool     // nothing of it may be destroyed
 	IgnoreDrift []string // attributes and nested blocks that others may change: host, safety.save
 
-	incomplete bool // an attribute could not be evaluated; what needs it is not judged
+	body       *body // as it is written; nil: not known
+	incomplete bool  // an attribute could not be evaluated; what needs it is not judged
 }
 
 // At is the source range of an attribute, or of the block where it is not set.
+// Those of nested blocks have dotted names: "safety.save".
 func (b *Block) At(attr string) hcl.Range {
-	if r, ok := b.Attrs[attr]; ok {
-		return r
+	if b.body != nil {
+		if at, ok := b.body.find(attr); ok {
+			return at
+		}
 	}
 	return b.Range
+}
+
+// writes reports whether an attribute or a nested block is written.
+func (b *Block) writes(attr string) bool {
+	if b.body == nil {
+		return false
+	}
+	_, ok := b.body.find(attr)
+	return ok
 }
 
 // A Connection says how devices are reached; what is not set comes from

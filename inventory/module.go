@@ -215,7 +215,7 @@ func (e *evaluator) contentsOf(top *module) contents {
 				all.decls = append(all.decls, d)
 				continue
 			}
-			if !e.get(d.instances).IsKnown() {
+			if !e.get(&d.instances).IsKnown() {
 				all.complete = false
 				continue
 			}
@@ -235,7 +235,7 @@ func (m *module) addOutput(d *declared) {
 		return
 	}
 	a.Expr = m.e.lazy(a.Expr)
-	d.value = newCell(m.prefix+"output."+d.name, a.SrcRange, d.body.depths["value"], func() cty.Value { return m.e.eval(a.Expr, m.scope) })
+	d.value = newCell(m.prefix+"output."+d.name, a.SrcRange, d.body.depth("value"), func() cty.Value { return m.e.eval(a.Expr, m.scope) })
 }
 
 // secretScope is a scope in which secrets are read.

@@ -30,13 +30,14 @@ type object struct {
 	parent *object
 	in     *module // that declares it
 	inside *module // of a module block
-	cells  map[string]*cell
+	cells  []cell  // of the written attributes and of the derived ones
 
 	children []*object
 	repeat   *repeat              // of what stands for the blocks of a dynamic one
 	values   map[string]cty.Value // children by kind, as values
 	ports    map[string]*object   // of a switch: those that were referred to
 	state    objectState
+	became   any // what it became in the model: *Server, *RNIC …
 }
 
 // objectState says whether an object takes effect.
@@ -181,7 +182,9 @@ func (e *evaluator) newObject(d *decl, name, key string, scope *hcl.EvalContext)
 
 // addChildren makes the blocks within an object objects, too.
 func (e *evaluator) addChildren(o *object) {
-	index := map[string]int{}
+	if len(o.body.blocks) > 0 {
+		o.children = make([]*object, 0, len(o.body.blocks))
+	}
 	for _, b := range o.body.blocks {
 		if b.dynamic != nil {
 			o.children = append(o.children, e.newRepeat(o, b))
@@ -192,14 +195,14 @@ func (e *evaluator) addChildren(o *object) {
 			kind: b.kind, name: b.label, label: b.label, seq: e.seq,
 			header: b.header, body: b.body, scope: o.scope, parent: o, in: o.in,
 		}
-		c.addr = o.addr + "." + b.kind
-		switch {
+		switch n := b.place; {
 		case b.label != "":
-			c.addr += labelStep(b.label)
-		case o.body.schema.blocks[b.kind].many && index[b.kind] > 0:
-			c.addr += fmt.Sprintf("[%d]", index[b.kind])
+			c.addr = o.addr + "." + b.kind + labelStep(b.label)
+		case n > 0:
+			c.addr = o.addr + "." + b.kind + "[" + strconv.Itoa(n) + "]"
+		default:
+			c.addr = o.addr + "." + b.kind
 		}
-		index[b.kind]++
 		e.addChildren(c)
 		o.children = append(o.children, c)
 	}

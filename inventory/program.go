@@ -16,7 +16,7 @@ type decl struct {
 	in         *module
 	header     hcl.Range
 	body       *body
-	instances  *cell      // its instances as a value: one reference, a list or a map of them
+	instances  cell       // its instances as a value: one reference, a list or a map of them
 	from       *directory // of a module block: what it stands for; nil: reported
 	objects    []*object
 }
@@ -173,7 +173,7 @@ func (m *module) add(block *hclsyntax.Block, name string, b *body) {
 func (m *module) addLocal(a *hclsyntax.Attribute) {
 	if first := m.locals[a.Name]; first != nil {
 		m.e.report(problem(codeTwice, a.NameRange, "a second local "+a.Name,
-			"local.%s was already declared at %s.", a.Name, where(first.at)))
+			"local.%s was already declared at %s.", a.Name, where(first.at())))
 		return
 	}
 	m.locals[a.Name] = newCell(m.prefix+"local."+a.Name, a.SrcRange, depthOf(a.Expr), func() cty.Value { return m.e.eval(a.Expr, m.scope) })
@@ -185,13 +185,33 @@ func (m *module) addDecl(d *decl) {
 	}
 	m.named[d.kind][d.name] = d
 	m.decls = append(m.decls, d)
-	at, depth := d.header, 0
-	for _, name := range []string{"for_each", "count"} {
-		if a := d.body.attrs[name]; a != nil {
-			at, depth = a.SrcRange, d.body.depths[name]
-		}
+	d.instances.of = d
+}
+
+func (d *decl) cellName(string) string { return d.in.prefix + d.kind + "." + d.name }
+
+func (d *decl) cellRange(string) hcl.Range {
+	if a := d.repeats(); a != nil {
+		return a.SrcRange
 	}
-	d.instances = newCell(m.prefix+d.kind+"."+d.name, at, depth, func() cty.Value { return m.e.expand(d) })
+	return d.header
+}
+
+func (d *decl) cellDepth(string) int {
+	if a := d.repeats(); a != nil {
+		return d.body.depth(a.Name)
+	}
+	return 0
+}
+
+func (d *decl) compute(e *evaluator, _ string) cty.Value { return e.expand(d) }
+
+// repeats is the attribute that says which instances there are, or nil.
+func (d *decl) repeats() *hclsyntax.Attribute {
+	if a := d.body.attrs["for_each"]; a != nil {
+		return a
+	}
+	return d.body.attrs["count"]
 }
 
 func sortedAttributes(b *hclsyntax.Body) []string {

@@ -69,7 +69,7 @@ func (c *checker) connection(x *Connect) {
 
 // positive refuses a duration of 0 that is written.
 func (c *checker) positive(b *Block, attr string, d time.Duration) {
-	if _, written := b.Attrs[attr]; written && d <= 0 && !b.incomplete {
+	if written := b.writes(attr); written && d <= 0 && !b.incomplete {
 		c.refuse(codeDuration, b, attr, "out of range", "%s must be more than 0.", attr)
 	}
 }

@@ -32,7 +32,7 @@ func (c *checker) mtu(f *Fabric) {
 
 // mtuAttr is the attribute to blame: the one that is written.
 func mtuAttr(f *Fabric) string {
-	if _, ok := f.Attrs["host_mtu"]; ok {
+	if ok := f.writes("host_mtu"); ok {
 		return "host_mtu"
 	}
 	return "mtu"

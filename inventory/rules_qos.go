@@ -46,7 +46,7 @@ func (c *checker) classes(f *Fabric) {
 
 // class checks one class by itself.
 func (c *checker) class(t *TrafficClass) {
-	_, hasPriority := t.Attrs["priority"]
+	hasPriority := t.writes("priority")
 	switch {
 	case t.Name == defaultClass && len(t.DSCP) > 0:
 		c.refuse(codeClass, &t.Block, "dscp", "a DSCP of all other traffic", "The class default is what no other class names; it has no dscp.")

@@ -25,7 +25,7 @@ func (c *checker) metric(v *Validation, m *Metric) {
 	if !m.HasMax && m.Regression != 0 {
 		c.warn(codeNoBaseline, &m.Block, "regression", "no limit without a baseline", "The first run has no baseline to compare with, so a gate on it stays inconclusive; max judges that one too.")
 	}
-	_, sized := m.Attrs["size"]
+	sized := m.writes("size")
 	if m.Source != "" {
 		if sized {
 			c.refuse(codeMetric, &m.Block, "size", "a counter has no size", "size goes with metrics of a probe.")
@@ -127,11 +127,11 @@ func (c *checker) phase(p *Phase) {
 		attr  string
 		names int
 	}{{"gate", len(p.Gate)}, {"record", len(p.Record)}} {
-		if _, written := p.Attrs[list.attr]; written && list.names == 0 {
+		if written := p.writes(list.attr); written && list.names == 0 {
 			c.refuse(codeNoGate, &p.Block, list.attr, "names no validation", "%s is written, but no validation is left in it, so nothing would be judged.", list.attr)
 		}
 	}
-	_, selects := p.Attrs["select"]
+	selects := p.writes("select")
 	switch {
 	case selects && len(p.Select) == 0 && !p.Remaining:
 		c.refuse(codeSelect, &p.Block, "select", "nothing is selected", "No instance is left of what select refers to.")

@@ -152,7 +152,7 @@ func (c *checker) subsystem(t *Target, s *Subsystem, nqns, serials registry[stri
 	if other := nqns.first(s.NQN, &s.Block); other != nil {
 		c.refuse(codeNQNTwice, &s.Block, "nqn", "NQN used twice", "%s has %s as well.", whereBlock(other), s.NQN)
 	}
-	if _, given := s.Attrs["allow_hosts"]; given {
+	if given := s.writes("allow_hosts"); given {
 		hosts := map[string]bool{}
 		for _, host := range s.AllowHosts {
 			c.nqn(&s.Block, "allow_hosts", host)

@@ -16,6 +16,47 @@ type schema struct {
 	names  *valueType // what the label must be; nil: any text
 	refers bool       // instances can be referred to as type.label
 	open   bool       // takes any other attribute, too
+
+	lists
+}
+
+// lists are what follows from the attributes and blocks of a schema, and is
+// asked for again and again.
+type lists struct {
+	constants    map[string]cty.Value // of attributes that are not written, where they are not derived
+	derived      []string             // attributes that may be derived
+	evaluated    []string             // attributes that are computed for every instance
+	depends      []string             // attributes without whose blocks an instance is disabled
+	needed       []string             // attributes
+	neededBlocks []string
+}
+
+// prepare makes the lists of a schema and of those within it.
+func (s *schema) prepare() {
+	s.lists = lists{constants: map[string]cty.Value{}}
+	for _, name := range sortedNames(s.attrs) {
+		a := s.attrs[name]
+		if a.derive != nil {
+			s.derived = append(s.derived, name)
+		} else {
+			s.constants[name] = a.constant()
+		}
+		if !(a.raw || a.secret || a.observed || name == "for_each" || name == "count") {
+			s.evaluated = append(s.evaluated, name)
+		}
+		if len(a.takes.refs) > 0 && !a.takes.many && (a.needed || name == "server") {
+			s.depends = append(s.depends, name)
+		}
+		if a.needed {
+			s.needed = append(s.needed, name)
+		}
+	}
+	for _, kind := range sortedNames(s.blocks) {
+		s.blocks[kind].prepare()
+		if s.blocks[kind].needed {
+			s.neededBlocks = append(s.neededBlocks, kind)
+		}
+	}
 }
 
 // An attr is one attribute of a block.
@@ -85,6 +126,20 @@ func resource(label string, a attrs, b blocks) *schema {
 	}
 	maps.Copy(s.attrs, a)
 	return s
+}
+
+// constant is the value of an attribute that is not written and follows from
+// no other.
+func (a attr) constant() cty.Value {
+	switch {
+	case a.unset != cty.NilVal:
+		return a.unset
+	case a.needed: // reported with the body
+		return cty.DynamicVal
+	case a.takes.cty == cty.NilType:
+		return cty.NullVal(refType)
+	}
+	return cty.NullVal(a.takes.cty)
 }
 
 // part returns the schema of a block within another.

@@ -134,20 +134,22 @@ func (s *shallowScan) code() bool {
 // word takes a name or a short number.
 func (s *shallowScan) word() bool {
 	start := s.at
+	if digit(s.src[start]) {
+		return s.number()
+	}
 	for s.at < len(s.src) && (letter(s.src[s.at]) || digit(s.src[s.at]) || s.src[s.at] == '-') {
 		s.at++
 	}
-	return s.at > start && (letter(s.src[start]) || s.number(s.src[start:s.at]))
+	return s.at > start
 }
 
-// number refuses what a long number or one with an exponent consists of.
-func (s *shallowScan) number(text []byte) bool {
-	for _, c := range text {
-		if !digit(c) {
-			return false
-		}
+// number refuses long numbers and whatever may have an exponent.
+func (s *shallowScan) number() bool {
+	start := s.at
+	for s.at < len(s.src) && (digit(s.src[s.at]) || s.src[s.at] == '.') {
+		s.at++
 	}
-	return len(text) < maxNumberText/2
+	return s.at-start <= maxNumberText && (s.at == len(s.src) || !letter(s.src[s.at]))
 }
 
 // comment takes all that is left of the line but its end.
