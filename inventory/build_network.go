@@ -135,6 +135,8 @@ func (b *builder) rnic(o *object, s *Server) *RNIC {
 		MAC:     strings.ToLower(match["mac"]),
 		Address: unitOf(b, o, "address", netip.ParsePrefix),
 		Fabric:  one[Fabric](b, o, "fabric"),
+
+		Software: b.flag(o, "software"),
 	}
 	if r.Fabric != nil && r.Address.IsValid() {
 		r.Plane = r.Fabric.planeOf(r.Address.Addr())

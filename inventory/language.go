@@ -139,9 +139,10 @@ func switchSchema() *schema {
 func serverSchema() *schema {
 	inside := serverBlocks()
 	inside["rnic"] = nested{schema: part("name", attrs{
-		"match":   need(hardware()),
-		"address": opt(prefix()),
-		"fabric":  opt(ref("fabric")),
+		"match":    need(hardware()),
+		"address":  opt(prefix()),
+		"fabric":   opt(ref("fabric")),
+		"software": opt(boolean()).or(cty.False),
 	}, nil)}
 	return resource("name", attrs{
 		"os":         opt(oneOf("linux").orLater("esxi", "windows")).orText("linux"),

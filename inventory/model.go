@@ -239,6 +239,8 @@ type RNIC struct {
 	Address netip.Prefix // invalid: none
 	Fabric  *Fabric      // nil: none
 	Plane   *Plane       // the plane whose subnet holds Address; nil: none
+
+	Software bool // RDMA is done in software where the card has none
 }
 
 // A File is a file that weft keeps on a server.

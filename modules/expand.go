@@ -235,6 +235,7 @@ func (x *expansion) server(s *inventory.Server) {
 			want := &Address{PCI: r.PCI, CIDR: r.Address, Present: true, Up: true}
 			ready = append(ready, x.add(id("address", r.Name), on(d, want), r.At("address"), slices.Concat(wired, ready)...))
 		}
+		ready = append(ready, x.rdma(d, r, slices.Concat(wired, ready))...)
 		x.nics[r] = append(ready, x.nicQoS(d, r, wired)...)
 	}
 	x.generic(d, s)

@@ -50,6 +50,10 @@ type goal[T any] interface {
 	Goal(have *T) *T
 }
 
+// A limited kind observes more than it can set: Left is what of an observed
+// state is not as it should be and is left to people, "" nothing.
+type limited interface{ Left() string }
+
 // resource makes a plan.Resource of a kind.
 type resource[T any, K kind[T]] struct {
 	want K
@@ -85,6 +89,8 @@ func (r *resource[T, K]) Diff(have plan.State) plan.Diff {
 	d := plan.Diff{Changes: r.want.Diff(h)}
 	if len(d.Changes) > 0 {
 		d.Send, d.Undo = show(r.want.Steps(h)), show(h.Steps(r.want))
+	} else if l, ok := any(h).(limited); ok && h != nil {
+		d.Left = l.Left()
 	}
 	return d
 }

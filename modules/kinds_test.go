@@ -45,6 +45,8 @@ func TestKinds(t *testing.T) {
 		"file":    want[File],
 		"boot":    want[Boot],
 
+		"rdma_link": want[RDMALink],
+
 		"sysctl":        want[Sysctl],
 		"kernel_module": want[KernelModule],
 		"package":       want[Package],
@@ -141,6 +143,9 @@ func runCase(t *testing.T, file string, kind func(*txtar.Archive) (plan.Resource
 	var changes strings.Builder
 	if diff.Err != nil {
 		fmt.Fprintf(&changes, "refused: %v\n", diff.Err)
+	}
+	if diff.Left != "" {
+		fmt.Fprintf(&changes, "left: %s\n", diff.Left)
 	}
 	for _, c := range diff.Changes {
 		fmt.Fprintf(&changes, "~ %s  %s → %s  %s\n", c.Path, c.Before, c.After, c.Impact)

@@ -18,15 +18,18 @@ func kinds() map[string]restorer {
 	return map[string]restorer{
 		"mtu":     lasting[MTU],
 		"address": restorable[Address],
-		"pfc":     lasting[PFC],
-		"dcbx":    lasting[DCBX],
-		"pause":   lasting[Pause],
-		"ets":     lasting[ETS],
-		"dscp":    restorable[DSCP],
-		"file":    restorable[File],
-		"pool":    restorable[Pool],
-		"agent":   restorable[Agent],
-		"boot":    restorable[Boot],
+
+		"rdma_link": restorable[RDMALink],
+
+		"pfc":   lasting[PFC],
+		"dcbx":  lasting[DCBX],
+		"pause": lasting[Pause],
+		"ets":   lasting[ETS],
+		"dscp":  restorable[DSCP],
+		"file":  restorable[File],
+		"pool":  restorable[Pool],
+		"agent": restorable[Agent],
+		"boot":  restorable[Boot],
 
 		"sysctl":        lasting[Sysctl],
 		"kernel_module": restorable[KernelModule],

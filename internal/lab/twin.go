@@ -113,7 +113,7 @@ func newServer(m *inventory.Model, s *inventory.Server, n int, cards map[*invent
 	spec := simserver.Spec{Name: s.Host, MachineID: s.MachineID}
 	spec.Interfaces = []simserver.Interface{{Name: "eno1", PCI: "0000:01:00.0", Speed: 1e9, Plain: true, Address: management(n)}}
 	for i, r := range s.RNICs {
-		card := simserver.Interface{PCI: r.PCI, MAC: r.MAC}
+		card := simserver.Interface{PCI: r.PCI, MAC: r.MAC, NoRDMA: r.Software}
 		if card.PCI == "" {
 			card.PCI = fmt.Sprintf("0000:c1:00.%d", i)
 		}

@@ -26,6 +26,8 @@ func (i *iface) kind() card {
 	switch {
 	case i.Plain:
 		return card{vendor: "0x8086", device: "0x1521", driver: "igb", firmware: "1.63, 0x800009fa", pcie: "5.0 GT/s PCIe", lanes: 4}
+	case i.NoRDMA:
+		return card{vendor: "0x8086", device: "0x10fb", driver: "ixgbe", firmware: "0x800003df", pcie: "5.0 GT/s PCIe", lanes: 8}
 	case i.Fabric == "iwarp":
 		return card{vendor: "0x1425", device: "0x640d", driver: "cxgb4", firmware: "1.27.5.0", pcie: "8.0 GT/s PCIe", lanes: 16,
 			rdma: "iw", node: "4: RNIC", layer: "Ethernet", hca: "T6"}
@@ -84,7 +86,7 @@ func (r rendered) card(at string, i *iface) {
 	r.dir("/sys/bus/pci/drivers/" + c.driver)
 	r.link(at+"/driver", "../../../bus/pci/drivers/"+c.driver)
 	r.link("/sys/bus/pci/devices/"+i.PCI, "../../../"+strings.TrimPrefix(at, "/sys/"))
-	if c.rdma != "" {
+	if c.rdma != "" && !i.unbound {
 		r.rdma(at, i, c)
 	}
 }

@@ -38,7 +38,8 @@ type iface struct {
 
 	pause [3]bool // global: autonegotiated, received, sent
 
-	narrow bool // PCIe trained to half of the lanes
+	narrow  bool // PCIe trained to half of the lanes
+	unbound bool // the module of its RDMA device is not loaded
 }
 
 // newInterfaces are the interfaces as they are after boot.
@@ -88,6 +89,7 @@ func (s *Server) interfaces() []iface {
 	list := make([]iface, len(s.ifaces))
 	for n, i := range s.ifaces {
 		list[n] = *i
+		list[n].unbound = s.software.modules[i.rdmaModule()] == nil
 		list[n].addrs = slices.Clone(i.addrs)
 		list[n].dscp = maps.Clone(i.dscp)
 	}
@@ -160,6 +162,7 @@ func (s *Server) render() rendered {
 	for _, i := range s.interfaces() {
 		i.render(r)
 	}
+	s.renderSoftRDMA(r)
 	return r
 }
 

@@ -39,6 +39,7 @@ type Interface struct {
 	Address netip.Prefix
 	Plain   bool   // a plain management port: no data center bridging, MTU at most 1500
 	Fabric  string // transport of the fabric the card is made for: rocev2, infiniband or iwarp; others: as rocev2
+	NoRDMA  bool   // the card has no RDMA, but all else
 }
 
 // A Drive is a block device, simulated by a sparse file.
@@ -62,6 +63,7 @@ type Server struct {
 	bootID   string
 	booted   time.Time
 	ifaces   []*iface // the loopback first
+	softRDMA []rdmaDevice
 	units    map[string]*unit
 	software software
 	timers   map[string]*timer
@@ -153,6 +155,7 @@ func (s *Server) boot() {
 	s.bootID = strings.Join([]string{h[:8], h[8:12], h[12:16], h[16:20], h[20:]}, "-")
 	s.booted = time.Now()
 	s.ifaces = s.newInterfaces()
+	s.softRDMA = nil
 }
 
 // uname is the system and the machine of the real host: agents are built for

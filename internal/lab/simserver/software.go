@@ -39,6 +39,7 @@ func modulesOfKernel() map[string]map[string]string {
 	return map[string]map[string]string{
 		"nvmet": {}, "nvmet_tcp": {}, "nvmet_rdma": {}, "nvme_fabrics": {}, "nvme_tcp": {}, "nvme_rdma": {},
 		"nvme_core": {"multipath": "Y", "max_retries": "5"}, "rdma_rxe": {}, "siw": {}, "8021q": {},
+		"ib_core": {}, "rdma_cm": {}, "mlx5_ib": {}, "iw_cxgb4": {},
 		"bonding": {"max_bonds": "1", "mode": ""},
 	}
 }
@@ -78,6 +79,9 @@ func (s *Server) bootSoftware() {
 		w.packages = map[string]string{"rdma-core": repository()["rdma-core"][0]}
 	}
 	s.mu.Lock()
+	for _, module := range s.rdmaModules() {
+		w.modules[module] = map[string]string{}
+	}
 	s.software = w
 	s.mu.Unlock()
 	for _, line := range confLines(v, "/etc/modules-load.d") {

@@ -12,7 +12,8 @@ func TestKernelModules(t *testing.T) {
 		want result
 	}{
 		{"modprobe nvmet-tcp && modprobe nvmet; lsmod", result{"Module                  Size  Used by\n" +
-			"nvmet                  16384  1 nvmet_tcp\nnvmet_tcp              16384  0\n", "", 0}},
+			"ib_core                16384  0\nmlx5_ib                16384  0\n" +
+			"nvmet                  16384  1 nvmet_tcp\nnvmet_tcp              16384  0\nrdma_cm                16384  0\n", "", 0}},
 		{"modprobe -r nvmet", result{"", "modprobe: FATAL: Module nvmet is in use.\n", 1}},
 		{"rmmod nvmet", result{"", "rmmod: ERROR: Module nvmet is in use by: nvmet_tcp\n", 1}},
 		{"rmmod nvmet-tcp && modprobe -r nvmet; rmmod nvmet", result{"", "rmmod: ERROR: Module nvmet is not currently loaded\n", 1}},

@@ -224,6 +224,7 @@ func tools() map[string]tool {
 		list[name] = tool{builtin, bin}
 	}
 	list["dcb"] = tool{dcb, sbin}
+	list["rdma"] = tool{rdma, append(bin, sbin...)}
 	list["ethtool"] = tool{ethtool, sbin}
 	list["sysctl"] = tool{sysctl, sbin}
 	list["modprobe"] = tool{modprobe, sbin}

@@ -1,0 +1,59 @@
+//go:build unix
+
+package simserver
+
+import (
+	"strings"
+	"testing"
+)
+
+// The devices of cards and those in software come, go and follow their
+// interfaces.
+func TestRDMALinks(t *testing.T) {
+	sp := spec(t, "s")
+	sp.Interfaces[2].NoRDMA = true
+	s := server(t, network(t), sp)
+	card := "link rocep65s0f0/1 state ACTIVE physical_state LINK_UP netdev ens1f0np0 \n"
+	soft := "link rxe_p1/1 state ACTIVE physical_state LINK_UP netdev ens1f1np1 \n"
+	for _, c := range []struct {
+		line string
+		want result
+	}{
+		{"rdma link show", result{card, "", 0}},
+		{"rdma -j link show", result{`[{"ifindex":0,"ifname":"rocep65s0f0","port":1,"state":"ACTIVE","physical_state":"LINK_UP","netdev":"ens1f0np0","netdev_index":3}]` + "\n", "", 0}},
+		{"ls /sys/bus/pci/devices/0000:41:00.0/infiniband /sys/class/infiniband", result{"/sys/bus/pci/devices/0000:41:00.0/infiniband:\nrocep65s0f0\n\n/sys/class/infiniband:\nrocep65s0f0\n", "", 0}},
+		{"readlink /sys/class/net/ens1f1np1/device/driver", result{"../../../bus/pci/drivers/ixgbe\n", "", 0}},
+		{"ip link set dev ens1f0np0 down && rdma link show", result{"link rocep65s0f0/1 state DOWN physical_state DISABLED netdev ens1f0np0 \n", "", 0}},
+		{"ip link set dev ens1f0np0 up && rdma link add rxe_p1 type rxe netdev ens1f1np1 && rdma link show", result{card + soft, "", 0}},
+		{"rdma link add rxe_p1 type rxe netdev ens1f0np0", result{"", "error: File exists\n", 1}},
+		{"rdma link add other type rxe netdev ens1f1np1", result{"", "error: File exists\n", 1}},
+		{"rdma link add other type efa netdev ens1f1np1", result{"", "error: Invalid argument\n", 1}},
+		{"rdma link add other type siw netdev nope", result{"", "error: No such device\n", 1}},
+		{"rdma link delete rocep65s0f0", result{"", "error: Operation not supported\n", 1}},
+		{"rdma link delete nope", result{"", "Wrong device name\n", 1}},
+		{"rdma link delete rxe_p1 && rdma link show", result{card, "", 0}},
+		{"modprobe -r mlx5_ib && rdma -j link show", result{"[]\n", "", 0}},
+		{"rdma statistic show", result{"", "rdma: not simulated in the lab: rdma statistic show\n", 1}},
+	} {
+		expect(t, s, c.line, c.want)
+	}
+	if got := local(t, s, "weft", "/usr/bin/rdma link add a type rxe netdev ens1f1np1"); got.status != 1 || got.err != "error: Operation not permitted\n" {
+		t.Errorf("without root: %+v", got)
+	}
+	expect(t, s, "rdma link add rxe_p1 type rxe netdev ens1f1np1", result{})
+	s.Reboot()
+	expect(t, s, "rdma link show", result{card, "", 0})
+}
+
+// Each kind of card brings its own kind of device.
+func TestRDMACards(t *testing.T) {
+	sp := spec(t, "s")
+	sp.Interfaces[1].Fabric, sp.Interfaces[2].Fabric = "iwarp", "infiniband"
+	s := server(t, network(t), sp)
+	expect(t, s, "rdma link show", result{"link iwp65s0f0/1 state ACTIVE physical_state LINK_UP netdev ens1f0np0 \n" +
+		"link ibp65s0f1/1 subnet_prefix fe80:0000:0000:0000 lid 17 sm_lid 1 lmc 0 state ACTIVE physical_state LINK_UP \n", "", 0})
+	got := local(t, s, "root", "rdma dev show")
+	if !strings.HasPrefix(got.out, "0: iwp65s0f0: node_type rnic fw ") || !strings.Contains(got.out, "\n1: ibp65s0f1: node_type ca fw ") {
+		t.Errorf("rdma dev show: %+v", got)
+	}
+}

@@ -1,0 +1,33 @@
+package modules
+
+import (
+	"slices"
+
+	"weft/inventory"
+	"weft/plan"
+)
+
+// rdma expands what an RDMA fabric asks of a NIC port beside its queues, each
+// after what the port needs before.
+func (x *expansion) rdma(d *server, r *inventory.RNIC, before []plan.ID) []plan.ID {
+	f := r.Fabric
+	switch {
+	case f == nil:
+		return nil
+	case r.Software && (f.Transport == "tcp" || f.Transport == "infiniband"):
+		x.refuse(r.At("software"), r.Server.Addr, "rnic "+r.Name+": RDMA in software for transport \""+f.Transport+"\"")
+		return nil
+	case f.Transport == "tcp":
+		return nil
+	}
+	var ids []plan.ID
+	add := func(kind string, want plan.Resource) {
+		ids = append(ids, x.add(plan.ID{Device: d.name, Kind: kind, Name: r.Name}, want, r.Range, slices.Concat(before, ids)...))
+	}
+	link := newRDMALink(r.PCI, f.Transport, r.Name, r.Software)
+	for _, m := range r.Server.KernelModules {
+		link.Modules = append(link.Modules, m.Name)
+	}
+	add("rdma_link", on(d, link))
+	return ids
+}

@@ -1,0 +1,212 @@
+package modules
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"weft/internal/hint"
+	"weft/internal/remote"
+	"weft/plan"
+)
+
+// RDMALink keeps an RDMA device on one NIC port: that of the card, which must
+// be there, or one in software, which is made where there is none.
+type RDMALink struct {
+	PCI       string // address of the NIC port: 0000:41:00.0
+	Interface string `json:"-"` // observed: the name it has today
+	Transport string // rocev2, iwarp or infiniband
+	Type      string `json:",omitempty"` // of one that weft makes: rxe or siw; "" is the card's own, or somebody else's
+	Name      string `json:",omitempty"` // of one that weft makes
+	Present   bool
+	Driver    string `json:"-"` // observed: of the network interface
+
+	Modules []string `json:",omitempty"` // that the server's own blocks load: one may bring the card's own
+
+	trouble string // observed: why it carries nothing
+}
+
+// newRDMALink is the device that a fabric's transport asks of a port; label
+// names it where it is made in software.
+func newRDMALink(pci, transport, label string, software bool) *RDMALink {
+	r := &RDMALink{PCI: pci, Transport: transport, Present: true}
+	if software {
+		r.Type = map[string]string{"rocev2": "rxe", "iwarp": "siw"}[transport]
+		r.Name = r.Type + "_" + label
+	}
+	return r
+}
+
+// Looks implements kind.
+func (r *RDMALink) Looks() []remote.Look {
+	ports, nodes := rdmaLooks()
+	return []remote.Look{ports, nodes, bearersLook(r.PCI), driverLook(r.PCI)}
+}
+
+// Parse implements kind. A port that speaks another protocol than its fabric,
+// or a card without RDMA, is refused.
+func (r *RDMALink) Parse(s remote.Seen) (*RDMALink, error) {
+	name, err := netdev(s, r.PCI)
+	if err != nil {
+		return nil, err
+	}
+	port, err := rdmaPortOf(s, r.PCI, name)
+	if err != nil {
+		return nil, err
+	}
+	have := &RDMALink{PCI: r.PCI, Interface: name, Transport: r.Transport, Driver: driver(s, r.PCI)}
+	switch {
+	case port != nil && port.protocol != r.Transport:
+		return nil, r.otherProtocol(have, port)
+	case port != nil:
+		have.Present, have.trouble = true, port.trouble()
+		if port.Device == r.Name {
+			have.Type, have.Name = r.Type, r.Name
+		}
+	case r.Type == "" && !slices.Contains(r.Modules, rdmaDriver(have.Driver)):
+		return nil, r.missing(have)
+	}
+	return have, nil
+}
+
+// missing says what a port without an RDMA device lacks.
+func (r *RDMALink) missing(have *RDMALink) error {
+	err := fmt.Errorf("%s (driver %s) has no RDMA device, which transport %q needs", have.Interface, cmp.Or(have.Driver, "unknown"), r.Transport)
+	module := rdmaDriver(have.Driver)
+	switch {
+	case module != "":
+		return hint.Wrap(err, `its RDMA driver is %s: load it with kernel_module "%s" {}; if that is loaded, see dmesg and the card's firmware`, module, module)
+	case r.Transport == "infiniband":
+		return hint.Wrap(err, "see what there is: rdma link show; ls /sys/class/infiniband")
+	}
+	return hint.Wrap(err, "weft knows no RDMA driver for it; to have RDMA in software, for tests, write software = true in the rnic")
+}
+
+func (r *RDMALink) otherProtocol(have *RDMALink, port *rdmaPort) error {
+	err := fmt.Errorf("%s of %s speaks %s, the fabric has transport %q", port.Device, have.Interface, cmp.Or(port.protocol, "a protocol that weft does not know"), r.Transport)
+	on, off := "enable_roce", "enable_iwarp"
+	if r.Transport == "iwarp" {
+		on, off = off, on
+	}
+	param := "devlink dev param set pci/" + r.PCI + " name %s value %t cmode runtime"
+	switch have.Driver {
+	case "ice":
+		return hint.Wrap(err, "irdma does one of the two: "+param+", then "+param, off, false, on, true)
+	case "mlx5_core":
+		return hint.Wrap(err, "a port is InfiniBand or Ethernet by its firmware: mlxconfig -d %s query LINK_TYPE_P1", r.PCI)
+	}
+	return hint.Wrap(err, "see what the card can do: rdma dev show; or change transport of the fabric")
+}
+
+// trouble is why a port carries nothing; "": it does.
+func (p *rdmaPort) trouble() string {
+	switch {
+	case p.State == "ACTIVE":
+		return ""
+	case p.State == "INIT" && p.protocol == "infiniband":
+		return fmt.Sprintf("%s/%d is in state INIT: no subnet manager has set it up; see sminfo, and whether opensm runs", p.Device, p.Port)
+	}
+	return fmt.Sprintf("%s/%d is in state %s (%s): see the cable, the port at its other end and ip link", p.Device, p.Port, p.State, p.Physical)
+}
+
+// Left implements limited: no command makes a link active.
+func (r *RDMALink) Left() string { return r.trouble }
+
+func (r *RDMALink) text() string {
+	switch {
+	case !r.Present:
+		return "none"
+	case r.Type == "":
+		return "of the card"
+	}
+	return r.Name + " (" + r.Type + ", in software)"
+}
+
+// Diff implements kind. Only what weft makes is ever taken away.
+func (r *RDMALink) Diff(have *RDMALink) []plan.Change {
+	r, have = some(r), some(have)
+	if r.Present == have.Present || !r.Present && have.Type == "" {
+		return nil
+	}
+	impact := plan.ImpactNone
+	if have.Present {
+		impact = plan.ImpactTraffic
+	}
+	return change("device", have.text(), r.text(), impact)
+}
+
+// Steps implements kind.
+func (r *RDMALink) Steps(have *RDMALink) []remote.Step {
+	if len(r.Diff(have)) == 0 {
+		return nil
+	}
+	r, have = some(r), some(have)
+	switch {
+	case !r.Present:
+		return []remote.Step{run("rdma", "link", "delete", have.Name)}
+	case r.Type == "" && rdmaDriver(have.Driver) == "":
+		return nil
+	case r.Type == "":
+		return []remote.Step{run("modprobe", rdmaDriver(have.Driver))}
+	}
+	return []remote.Step{
+		run("modprobe", r.module()),
+		run("rdma", "link", "add", r.Name, "type", r.Type, "netdev", cmp.Or(r.Interface, have.Interface)),
+	}
+}
+
+// module brings a type of devices in software.
+func (r *RDMALink) module() string {
+	return map[string]string{"rxe": "rdma_rxe", "siw": "siw"}[r.Type]
+}
+
+// Boot implements volatile. A port takes one device in software.
+func (r *RDMALink) Boot() []string {
+	if r.Type == "" {
+		return nil
+	}
+	nic := "$(nic " + remote.Quote(r.PCI) + ")"
+	return []string{
+		"do_ modprobe " + r.module(),
+		fmt.Sprintf(`case "$(rdma link show)" in *" netdev %s "*) ;; *) do_ rdma link add %s type %s netdev "%s" ;; esac`,
+			nic, remote.Quote(r.Name), r.Type, nic),
+	}
+}
+
+// Advice implements adviser.
+func (r *RDMALink) Advice(reply string) string {
+	switch {
+	case strings.Contains(reply, "not found in directory"):
+		return "the running kernel has no RDMA in software: a package may bring it (linux-modules-extra, kernel-modules-extra)"
+	case strings.Contains(reply, "File exists"):
+		return "another RDMA device has that name or that interface: rdma link show"
+	}
+	return ""
+}
+
+const linkPatience = 10 * time.Second // until a new device is active
+
+// Verify implements kind: the port is active.
+func (r *RDMALink) Verify(ctx context.Context, h remote.Host) error {
+	for deadline := time.Now().Add(linkPatience); ; {
+		seen, err := remote.Read(ctx, h, r.Looks())
+		if err != nil {
+			return err
+		}
+		have, err := r.Parse(seen)
+		if err == nil && have.trouble != "" {
+			err = fmt.Errorf("%s", have.trouble)
+		}
+		if err == nil || time.Now().After(deadline) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(500 * time.Millisecond):
+		}
+	}
+}
