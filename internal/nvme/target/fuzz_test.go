@@ -31,6 +31,8 @@ func (p *paper) Push(x *fabric.Exchange, b fabric.Buffer) {
 	p.pushed[x] += len(b.Bytes)
 }
 
+func (*paper) Settle(*fabric.Exchange) {}
+
 func (p *paper) Complete(x *fabric.Exchange, _ uint64, st wire.Status) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -69,18 +69,28 @@ func (n *namespace) beginBlocks(x *fabric.Exchange) (pull int, st wire.Status) {
 	return bytes, wire.Success
 }
 
-// executeIO performs an I/O command here or on a worker, who also does what may
-// take long on memory.
+// executeIO performs an I/O command, now or when the limits of its namespace
+// allow it.
 func (q *queue) executeIO(x *fabric.Exchange) {
 	if !q.t.gate.enter() {
 		return // draining: the connection ends soon
 	}
-	op := x.Command.Opcode
-	if ns, one := x.State.(*namespace); one && !ns.info.MayBlock && op != wire.OpWriteZeroes && op != wire.OpDSM {
-		q.perform(x)
+	j := job{q, x}
+	if ns, one := x.State.(*namespace); one && ns.limit != nil && !ns.admit(j) {
 		return
 	}
-	q.t.work <- job{q, x}
+	q.t.dispatch(j)
+}
+
+// dispatch performs an I/O command here or on a worker, who also does what may
+// take long on memory.
+func (t *Target) dispatch(j job) {
+	op := j.x.Command.Opcode
+	if ns, one := j.x.State.(*namespace); one && !ns.info.MayBlock && op != wire.OpWriteZeroes && op != wire.OpDSM {
+		j.queue.perform(j.x)
+		return
+	}
+	t.work <- j
 }
 
 // perform does what an I/O command says and completes it.

@@ -75,8 +75,18 @@ func (q *queue) Execute(x *fabric.Exchange) {
 // Disconnected takes the queue from its controller; the controller ends with
 // its admin queue.
 func (q *queue) Disconnected(err error) {
-	if q.ctrl != nil {
-		q.ctrl.detach(q, err)
+	if q.ctrl == nil {
+		return
+	}
+	q.ctrl.detach(q, err)
+	if q.ctrl.sub == nil {
+		return
+	}
+	for _, l := range q.ctrl.sub.now.Load().limiters() {
+		for _, j := range l.drop(q) {
+			j.x.Complete(0, wire.AbortedSQDeletion)
+			q.t.gate.leave()
+		}
 	}
 }
 

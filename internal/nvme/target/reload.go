@@ -92,7 +92,9 @@ func (t *Target) install(n *next) (moved map[*portal]bool) {
 		if sub == nil {
 			sub = &subsystem{nqn: nqn}
 		}
-		old := sub.now.Swap(l)
+		old := sub.now.Load()
+		t.setLimits(l, old)
+		sub.now.Store(l)
 		if old != nil {
 			for id, was := range old.namespaces {
 				if now := l.namespaces[id]; now == nil || now.count != was.count {
@@ -101,6 +103,11 @@ func (t *Target) install(n *next) (moved map[*portal]bool) {
 			}
 		}
 		subsystems[nqn] = sub
+	}
+	for nqn, sub := range t.subsystems {
+		if subsystems[nqn] == nil {
+			t.setLimits(&layout{}, sub.now.Load())
+		}
 	}
 	if t.subsystems != nil && !sameOffer(t.conf, n.conf) {
 		t.generation++

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"weft/internal/nvme/backend"
 	"weft/internal/nvme/wire"
@@ -31,6 +32,7 @@ type namespace struct {
 	info   backend.Info
 	blocks uint64
 	count  *counters
+	limit  *limiter // nil without limits
 }
 
 // counters count what a namespace has served.
@@ -142,6 +144,8 @@ type NamespaceStat struct {
 	BytesRead    uint64
 	BytesWritten uint64
 	Errors       uint64 // of the backend
+	Throttled    uint64 // commands that limits have delayed
+	ThrottleTime time.Duration
 }
 
 // stat reads the counters.
@@ -170,6 +174,9 @@ func (t *Target) Stats() []Stat {
 		}
 		for _, id := range l.ids {
 			n := l.namespaces[id].count.stat(id)
+			if limit := l.namespaces[id].limit; limit != nil {
+				n.Throttled, n.ThrottleTime = limit.throttled()
+			}
 			stat.BytesRead += n.BytesRead
 			stat.BytesWritten += n.BytesWritten
 			stat.Namespaces = append(stat.Namespaces, n)

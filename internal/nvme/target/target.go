@@ -80,6 +80,7 @@ type Namespace struct {
 	Backend  backend.Backend
 	Group    uint32 // of asymmetric access, 1 to MaxGroups; 0 is 1
 	ReadOnly bool   // hosts cannot change it
+	Limits   Limits
 }
 
 // A Target serves subsystems. Its methods may be called concurrently.
@@ -138,18 +139,29 @@ func (t *Target) Accept(c fabric.Conn) fabric.Handler { return &queue{t: t, conn
 // from now on stays without an answer, and no host can connect. Close the
 // listeners next, so that hosts go on elsewhere. The error is the context's.
 func (t *Target) Drain(ctx context.Context) error {
+	shut := t.shut()
 	select {
-	case <-t.gate.shut():
+	case <-shut:
 		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("finishing commands under way: %w", ctx.Err())
 	}
 }
 
+// shut lets no more commands begin, and those that limits delay go at once. The
+// channel is closed when all have ended.
+func (t *Target) shut() <-chan struct{} {
+	shut := t.gate.shut()
+	for _, l := range t.limiters() {
+		l.set(Limits{})
+	}
+	return shut
+}
+
 // Close finishes the commands under way, and flushes and closes the backends.
 // All listeners must have been closed.
 func (t *Target) Close() error {
-	<-t.gate.shut()
+	<-t.shut()
 	t.reload.Lock()
 	defer t.reload.Unlock()
 	for _, c := range t.connected() {
