@@ -30,7 +30,7 @@ func (s *statement) Error() string   { return s.err.Error() }
 func (s *statement) Unwrap() []error { return []error{s.err, s.said} }
 
 func (r *resource[T, K]) subject() any    { return r.want }
-func (r *restoration[T, K]) subject() any { return r.last }
+func (r *restoration[T, K]) subject() any { return r.basis() }
 
 // explained adds to the failure of a resource what its kind knows, and what
 // the server tells of it.

@@ -32,6 +32,7 @@ type ledger struct {
 	Serial  int           `json:"serial"` // counts writes
 	Roster  []plan.Member `json:"roster"`
 	Entries []plan.Entry  `json:"entries"`
+	Pruned  []plan.Entry  `json:"pruned,omitempty"` // what the last run took back
 
 	gone bool // it is to be removed; what is left alone is nobody's
 }
@@ -223,10 +224,12 @@ func (l ledger) next(steps []plan.Step) ledger {
 		key := s.ID.Kind + "." + s.ID.Name
 		at := slices.IndexFunc(n.Entries, func(e plan.Entry) bool { return e.Key() == key })
 		switch {
-		case s.Prune:
+		case s.Prune || s.Reverse:
 			continue // the entry stays until it is done
 		case at >= 0 && n.Entries[at].State == plan.EntryAdopted && bytes.Equal(n.Entries[at].Applied, r.applied(s.Have)):
-			continue // somebody changed what was found as wanted: putting that back makes it none of ours
+			// Somebody changed what was found as wanted: putting that back makes it none of ours.
+			n.Entries[at] = within(s, n.Entries[at], n.Entries[at:at+1])
+			continue
 		}
 		e := plan.Entry{Kind: s.ID.Kind, Name: s.ID.Name, Former: r.formerly(s.Have)}
 		if at >= 0 && n.Entries[at].State != plan.EntryAdopted {
@@ -234,12 +237,32 @@ func (l ledger) next(steps []plan.Step) ledger {
 		}
 		e.State, e.Applied, e.Needs, e.Place, e.Protect = plan.EntryCreating, r.applied(s.Have), s.Needs, s.Place, s.Protect
 		if at >= 0 {
-			n.Entries[at] = e
+			n.Entries[at] = within(s, e, n.Entries[at:at+1])
 		} else {
-			n.Entries = append(n.Entries, e)
+			n.Entries = append(n.Entries, within(s, e, nil))
 		}
 	}
 	return n
+}
+
+// within is an entry with what taking the run back needs: what the run found
+// when it first came to it.
+func within(s plan.Step, e plan.Entry, was []plan.Entry) plan.Entry {
+	if s.Run == "" {
+		return e
+	}
+	e.Run, e.Before, e.Prior = s.Run, s.Resource.(onServer).formerly(s.Have), nil
+	if len(was) == 0 {
+		return e
+	}
+	if was[0].Run == s.Run {
+		e.Before, e.Prior = was[0].Before, was[0].Prior
+		return e
+	}
+	prior := was[0]
+	prior.Run, prior.Before, prior.Prior = "", nil, nil
+	e.Prior = &prior
+	return e
 }
 
 // done is the ledger after the steps are proven: what was taken back is gone,
@@ -249,12 +272,18 @@ func (l ledger) done(steps []plan.Step, seen []observation) ledger {
 	n := l
 	n.Serial++
 	n.Entries = slices.Clone(l.Entries)
+	n.Pruned = slices.DeleteFunc(slices.Clone(l.Pruned), func(e plan.Entry) bool { return len(steps) > 0 && e.Run != steps[0].Run })
 	drop := func(key string) {
 		n.Entries = slices.DeleteFunc(n.Entries, func(e plan.Entry) bool { return e.Key() == key })
 	}
 	for _, s := range steps {
 		key := s.ID.Kind + "." + s.ID.Name
-		if s.Prune {
+		switch {
+		case s.Reverse:
+			n.reversed(key, s.Run)
+			continue
+		case s.Prune:
+			n.pruned(key, s)
 			drop(key)
 			continue
 		}

@@ -12,7 +12,9 @@ import (
 // after everything is expanded.
 func (x *expansion) treat() {
 	protect, ignore := scopes{}, scopes{}
-	for _, b := range x.treated() {
+	blocks := x.treated()
+	x.place(blocks)
+	for _, b := range blocks {
 		if b.Protect {
 			protect.add(b.whole)
 		}
@@ -30,6 +32,35 @@ func (x *expansion) treat() {
 	for i := range x.fleet.Items {
 		item := &x.fleet.Items[i]
 		item.Protect, item.IgnoreDrift = protect.hold(item.ID), ignore.hold(item.ID)
+	}
+}
+
+// place says of every item which blocks it is a part of, and in which plane.
+func (x *expansion) place(blocks []treated) {
+	of := map[plan.ID][]string{}
+	for _, b := range blocks {
+		for _, id := range b.whole {
+			of[id] = append(of[id], b.Addr)
+		}
+	}
+	planes := map[plan.ID]string{}
+	for _, sw := range x.model.Switches {
+		planes[plan.ID{Device: sw.Addr}] = sw.Plane
+	}
+	for nic, ids := range x.nics {
+		if nic.Plane == nil {
+			continue
+		}
+		for _, id := range ids {
+			planes[id] = nic.Plane.Name
+		}
+	}
+	for i := range x.fleet.Items {
+		item := &x.fleet.Items[i]
+		item.Blocks = append(of[item.ID], item.ID.Device)
+		if item.Plane = planes[item.ID]; item.Plane == "" {
+			item.Plane = planes[plan.ID{Device: item.ID.Device}]
+		}
 	}
 }
 
@@ -75,7 +106,7 @@ func (x *expansion) treated() []treated {
 		add(&s.Block, partOfServer(s), plan.ID{Device: s.Addr})
 	}
 	for _, l := range m.Links {
-		add(&l.Block, none, x.ports[l.From.RNIC], x.ports[l.To.RNIC])
+		add(&l.Block, none, x.partsOfLink(l)...)
 	}
 	for _, p := range m.Pools {
 		add(&p.Block, none, plan.ID{Device: addr(p.Server), Kind: "pool", Name: instance(p.Addr, addr(p.Server))})
@@ -90,6 +121,21 @@ func (x *expansion) treated() []treated {
 		add(&i.Block, none, agent(i.Server, "weft-initiator"))
 	}
 	return list
+}
+
+// partsOfLink are the settings of the NICs at its ends, and of their ports.
+func (x *expansion) partsOfLink(l *inventory.Link) []plan.ID {
+	var ids []plan.ID
+	for _, nic := range []*inventory.RNIC{l.From.RNIC, l.To.RNIC} {
+		if nic == nil {
+			continue
+		}
+		if port, ok := x.ports[nic]; ok {
+			ids = append(ids, port)
+		}
+		ids = append(ids, x.nics[nic]...)
+	}
+	return ids
 }
 
 // nicsOf are the resources that a fabric asks of NICs, but for their

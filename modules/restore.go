@@ -53,18 +53,22 @@ func lasting[T any, K kind[T]](dev *server, e plan.Entry) (plan.Resource, error)
 
 func restorable[T any, K kind[T]](dev *server, e plan.Entry) (plan.Resource, error) {
 	r := &restoration[T, K]{dev: dev, key: e.Key(), half: e.State == plan.EntryCreating}
-	if e.Applied == nil {
+	if e.Applied == nil && e.Former == nil {
 		return nil, fmt.Errorf("it does not say what was applied")
 	}
-	if err := json.Unmarshal(e.Applied, &r.last); err != nil {
-		return nil, fmt.Errorf("what was applied: %w", err)
-	}
-	if s, ok := any(r.last).(sourced); ok {
-		s.from(dev.bundle)
+	if e.Applied != nil {
+		if err := json.Unmarshal(e.Applied, &r.last); err != nil {
+			return nil, fmt.Errorf("what was applied: %w", err)
+		}
 	}
 	if e.Former != nil {
 		if err := json.Unmarshal(e.Former, &r.former); err != nil {
 			return nil, fmt.Errorf("what was there before: %w", err)
+		}
+	}
+	for _, state := range []K{r.last, r.former} {
+		if s, ok := any(state).(sourced); ok && state != nil {
+			s.from(dev.bundle)
 		}
 	}
 	return r, nil
@@ -75,15 +79,23 @@ func restorable[T any, K kind[T]](dev *server, e plan.Entry) (plan.Resource, err
 type restoration[T any, K kind[T]] struct {
 	dev    *server
 	key    string
-	last   K    // what weft made of it
+	last   K    // what weft made of it; nil: it was removed
 	former K    // nil: there was nothing
 	half   bool // weft may have been cut off while making it
 }
 
-func (r *restoration[T, K]) looks() []remote.Look { return r.last.Looks() }
+// basis is a state that says what to look at.
+func (r *restoration[T, K]) basis() K {
+	if r.last == nil {
+		return r.former
+	}
+	return r.last
+}
+
+func (r *restoration[T, K]) looks() []remote.Look { return r.basis().Looks() }
 
 func (r *restoration[T, K]) parse(seen remote.Seen) plan.State {
-	return (&resource[T, K]{want: r.last}).parse(seen)
+	return (&resource[T, K]{want: r.basis()}).parse(seen)
 }
 
 // Diff implements plan.Resource.
@@ -113,8 +125,11 @@ func (r *restoration[T, K]) Diff(have plan.State) plan.Diff {
 // moved reports whether somebody changed the resource since. What was cut off
 // half way may also be, in part, what it was before.
 func (r *restoration[T, K]) moved(have plan.State) bool {
-	h, ok := have.(K)
-	if !ok || h == nil {
+	h, _ := have.(K)
+	switch {
+	case r.last == nil:
+		return h != nil
+	case h == nil:
 		return !r.half || r.former != nil
 	}
 	since := r.last.Diff(h)

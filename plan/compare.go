@@ -41,7 +41,7 @@ func (d *surveyed) compare(s *survey, states []State) (changed int) {
 			continue
 		}
 		f := &finding{have: states[n], diff: diff}
-		if e, ok := entries[item.ID.Kind+"."+item.ID.Name]; ok && item.prune == nil {
+		if e, ok := entries[item.ID.Kind+"."+item.ID.Name]; ok && item.prune == nil && !item.reverse {
 			f.drift = k.Drifted(e, states[n])
 			if f.drift && item.IgnoreDrift && diff.Err == nil && k.Unchanged(e, item.Resource) {
 				s.leave(LeftAlone{Device: d.address, ID: item.ID, Text: "somebody changed it, which ignore_drift allows: " + turned(diff)})

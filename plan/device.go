@@ -61,6 +61,8 @@ type Step struct {
 	Place    string // where it is declared, file:line,column
 	Protect  bool   // never taken back
 	Prune    bool   // takes back what is no longer declared
+	Reverse  bool   // takes back what the run did
+	Run      string // that carries it out, or did
 }
 
 // A RefusedError is a line that a device did not accept.

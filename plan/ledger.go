@@ -67,6 +67,10 @@ type Entry struct {
 	Needs   []ID            `json:"needs,omitempty"`   // what it rests on
 	Place   string          `json:"place,omitempty"`   // where it was declared
 	Protect bool            `json:"protect,omitempty"` // never taken back
+
+	Run    string          `json:"run,omitempty"`    // the last one that touched it
+	Before json.RawMessage `json:"before,omitempty"` // what that found; none: nothing
+	Prior  *Entry          `json:"prior,omitempty"`  // the entry as that found it; nil: there was none
 }
 
 // Key is kind.name.

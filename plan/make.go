@@ -27,6 +27,9 @@ func Make(ctx context.Context, in Input) (*Plan, error) {
 		Devices: make([]PlannedDevice, 0, len(s.devices)),
 		Steps:   []PlannedStep{},
 	}
+	if in.Reverse != nil {
+		p.Reverse = in.Reverse.Run
+	}
 	for _, d := range s.devices {
 		p.Devices = append(p.Devices, d.planned())
 	}
@@ -48,7 +51,7 @@ func Make(ctx context.Context, in Input) (*Plan, error) {
 
 func newPlannedStep(item Item, f *finding, needs []int, items []Item) PlannedStep {
 	s := PlannedStep{ID: item.ID, Range: item.Range, Changes: f.diff.Changes, Send: f.diff.Send, Undo: f.diff.Undo,
-		Prune: item.Prunes(), Drift: f.drift}
+		Prune: item.Prunes(), Drift: f.drift, Plane: item.Plane}
 	for _, n := range needs {
 		s.Needs = append(s.Needs, items[n].ID)
 	}

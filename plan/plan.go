@@ -32,6 +32,9 @@ type Input struct {
 	SkipUnreachable bool                         // leave out devices that cannot be reached; Apply: as the plan
 	AllowDestroy    []string                     // resources (device/kind.name) and devices whose data may be lost
 
+	Run     string    // by which ledgers and journals call what Apply does; "": nothing of it can be reversed
+	Reverse *Reversal // instead of everything else: take back what a run did; Apply: as Make
+
 	Parallelism int              // devices worked on at once; 0: 16
 	Emit        Emit             // may be nil
 	Now         func() time.Time // may be nil
@@ -71,7 +74,7 @@ func (in *Input) emit(e Event) {
 
 // Format is the number of the plan file's format. Any change of its fields is
 // a new number.
-const Format = 2
+const Format = 3
 
 // A Plan is the difference between what is declared and what the devices
 // report, in the order in which Apply would carry it out.
@@ -81,6 +84,7 @@ type Plan struct {
 	Owner     string    `json:"owner"`
 	Simulated bool      `json:"simulated"`
 	Destroy   bool      `json:"destroy,omitempty"`
+	Reverse   string    `json:"reverse,omitempty"` // the run that it takes back
 	Skip      bool      `json:"skip_unreachable,omitempty"`
 	Select    Selection `json:"select,omitzero"`
 	Created   time.Time `json:"created"`
@@ -116,6 +120,8 @@ type PlannedStep struct {
 	Needs   []ID      `json:"needs,omitempty"` // earlier steps that must be applied before
 	Prune   bool      `json:"prune,omitempty"` // no longer declared: taken back
 	Drift   bool      `json:"drift,omitempty"` // somebody changed it since weft applied the same
+	Phase   string    `json:"phase,omitempty"` // of a rollout
+	Plane   string    `json:"plane,omitempty"` // whose traffic it may disturb
 }
 
 // LeftAlone is something that weft does not touch although it is not as it

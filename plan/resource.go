@@ -137,8 +137,12 @@ type Item struct {
 
 	IgnoreDrift bool // what somebody else made of it stays, until the declaration changes
 
-	prune *Entry // of the ledger, which this takes back
-	last  bool   // after everything else
+	Blocks []string // HCL addresses of what it is a part of, the most specific first, the device last
+	Plane  string   // whose traffic changing it may disturb; "" is none, or all
+
+	prune   *Entry // of the ledger, which this takes back
+	last    bool   // after everything else
+	reverse bool   // takes back what a run did
 }
 
 // Prunes reports whether the item takes back what is no longer declared.

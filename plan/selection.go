@@ -11,7 +11,7 @@ type Selection struct {
 	Only    []ID     `json:"only,omitempty"`    // these and nothing else
 }
 
-func (s Selection) narrow() bool { return len(s.Target)+len(s.Exclude)+len(s.Only) > 0 }
+func (s Selection) narrow() bool { return len(s.Target)+len(s.Exclude) > 0 || s.Only != nil }
 
 // picks reports whether the resource is selected by its own name.
 func (s Selection) picks(id ID) bool {
@@ -59,8 +59,12 @@ func (in *Input) chosen() []bool {
 		return chosen
 	}
 	if in.Select.Only != nil {
+		only := make(map[ID]bool, len(in.Select.Only))
+		for _, id := range in.Select.Only {
+			only[id] = true
+		}
 		for i, item := range in.Items {
-			chosen[i] = slices.Contains(in.Select.Only, item.ID)
+			chosen[i] = only[item.ID]
 		}
 		return chosen
 	}

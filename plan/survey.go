@@ -49,7 +49,7 @@ func take(ctx context.Context, in *Input, beat *pulse) (*survey, error) {
 	if err := s.visitAll(ctx, in, beat, own, s.devices); err != nil {
 		return nil, err
 	}
-	if !in.Select.narrow() {
+	if in.Reverse == nil && (!in.Select.narrow() || in.Select.Only != nil) {
 		if err := s.recall(ctx, in, beat, own); err != nil {
 			return nil, err
 		}
@@ -60,6 +60,10 @@ func take(ctx context.Context, in *Input, beat *pulse) (*survey, error) {
 // recall visits the devices that a removed block names.
 func (s *survey) recall(ctx context.Context, in *Input, beat *pulse, own *ownership) error {
 	refusals, members := s.lost(in, own)
+	if in.Select.narrow() {
+		refusals = nil
+		members = slices.DeleteFunc(members, func(m Member) bool { return !in.Select.device(m.Device) })
+	}
 	s.refusals = append(s.refusals, refusals...)
 	var wave []*surveyed
 	for _, m := range members {
@@ -136,6 +140,12 @@ func (s *survey) group(in *Input) error {
 		}
 		return d
 	}
+	if in.Reverse != nil {
+		for _, step := range in.Reverse.Steps {
+			add(step.ID.Device)
+		}
+		return errors.Join(errs...)
+	}
 	chosen := in.chosen()
 	for i, item := range in.Items {
 		if chosen[i] {
@@ -195,6 +205,9 @@ func (s *survey) visit(ctx context.Context, in *Input, beat *pulse, own *ownersh
 // addKept adds what the device's ledger asks for: to take back what no one
 // declares, first, and the roster.
 func (s *survey) addKept(in *Input, own *ownership, d *surveyed) error {
+	if in.Reverse != nil {
+		return s.reverse(in.Reverse, d)
+	}
 	k, ok := d.device.(Keeper)
 	if !ok {
 		if in.Destroy {
@@ -209,12 +222,13 @@ func (s *survey) addKept(in *Input, own *ownership, d *surveyed) error {
 	if r := k.Pending(); !r.Diff(nil).Empty() {
 		d.items = append(d.items, Item{ID: ID{d.address, ledgerKind, "revert"}, Resource: r})
 	}
+	roster := Item{ID: ID{d.address, ledgerKind, "roster"}}
+	whole := !in.Select.narrow() || slices.Contains(in.Select.Only, roster.ID)
 	if in.Select.narrow() {
 		orphans = slices.DeleteFunc(orphans, func(i Item) bool { return !in.Select.picks(i.ID) })
 	}
-	roster := Item{ID: ID{d.address, ledgerKind, "roster"}}
 	switch {
-	case in.Select.narrow() || in.Roster == nil:
+	case !whole || in.Roster == nil:
 		d.items = append(orphans, d.items...)
 		return nil
 	case in.Destroy || d.removed:
@@ -261,7 +275,7 @@ func (s *survey) join(in *Input) error {
 			switch {
 			case item.last:
 				last = append(last, item)
-			case item.prune != nil || item.ID.Kind == ledgerKind:
+			case item.prune != nil || item.reverse || item.ID.Kind == ledgerKind:
 				first = append(first, item)
 			}
 		}
@@ -291,6 +305,7 @@ func (s *survey) join(in *Input) error {
 		keepNeeds(s.items)
 	}
 	linkPrunes(s.items, s.devices)
+	in.Reverse.link(s.items)
 	g, err := newGraph(s.items)
 	if err != nil { // ledgers of different times may contradict each other
 		for i := range s.items {

@@ -1,0 +1,66 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+)
+
+// A Reversal is steps that a run carried out and kept, to be taken back.
+type Reversal struct {
+	Run   string
+	Steps []PlannedStep // in the order in which they were carried out
+}
+
+// A Reverser is a Device that can take back what an earlier run did to it.
+type Reverser interface {
+	Device
+
+	// Reverse returns the resource that leads from what the step of that run
+	// made of it back to what was there before the step. Its Diff leaves alone
+	// what somebody changed since, see Diff.Left. Called after Open, it does no
+	// I/O. Its error says why nothing is known to go back to.
+	Reverse(run string, s PlannedStep) (Resource, error)
+}
+
+// reverse gives the device the items that take its steps back, the latest
+// first. What devices remember of each other stays.
+func (s *survey) reverse(r *Reversal, d *surveyed) error {
+	for i := len(r.Steps) - 1; i >= 0; i-- {
+		step := r.Steps[i]
+		if step.ID.Device != d.address || step.ID.Kind == ledgerKind {
+			continue
+		}
+		reverser, ok := d.device.(Reverser)
+		if !ok {
+			return fmt.Errorf("%s cannot take back what a run did", d.address)
+		}
+		resource, err := reverser.Reverse(r.Run, step)
+		if err != nil {
+			s.leave(LeftAlone{Device: d.address, ID: step.ID, Text: "it is not taken back: " + err.Error()})
+			continue
+		}
+		d.items = append(d.items, Item{ID: step.ID, Resource: resource, Range: step.Range, Plane: step.Plane, reverse: true})
+	}
+	return nil
+}
+
+// link orders what is taken back: after everything that rested on it.
+func (r *Reversal) link(items []Item) {
+	if r == nil {
+		return
+	}
+	at := make(map[ID]int, len(items))
+	for i, item := range items {
+		at[item.ID] = i
+	}
+	for _, step := range r.Steps {
+		if _, ok := at[step.ID]; !ok {
+			continue
+		}
+		for _, need := range step.Needs {
+			if i, ok := at[need]; ok && !slices.Contains(items[i].Needs, step.ID) {
+				items[i].Needs = append(items[i].Needs, step.ID)
+			}
+		}
+	}
+}
