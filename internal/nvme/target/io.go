@@ -86,9 +86,13 @@ func (q *queue) executeIO(x *fabric.Exchange) {
 // take long on memory.
 func (t *Target) dispatch(j job) {
 	op := j.x.Command.Opcode
-	if ns, one := j.x.State.(*namespace); one && !ns.info.MayBlock && op != wire.OpWriteZeroes && op != wire.OpDSM {
+	ns, one := j.x.State.(*namespace)
+	if one && !ns.info.MayBlock && op != wire.OpWriteZeroes && op != wire.OpDSM {
 		j.queue.perform(j.x)
 		return
+	}
+	if one {
+		ns.settle(j.x)
 	}
 	t.work <- j
 }
@@ -109,6 +113,7 @@ func (q *queue) perform(x *fabric.Exchange) {
 	case wire.OpWrite:
 		x.Complete(0, q.write(x, ns))
 	case wire.OpCompare:
+		ns.settle(x)
 		x.Complete(0, q.compare(x, ns))
 	case wire.OpWriteZeroes:
 		x.Complete(0, q.writeZeroes(x, ns))
@@ -128,11 +133,15 @@ func (q *queue) read(x *fabric.Exchange, ns *namespace) {
 			return
 		}
 	}
-	b := x.Alloc(n * ns.info.BlockSize)
-	if err := ns.Backend.ReadBlocks(b.Bytes, lba); err != nil {
-		b.Release()
-		x.Complete(0, q.failed(err, wire.UnrecoveredRead, "read", ns))
-		return
+	b, lent := ns.borrow(lba, n*ns.info.BlockSize)
+	if !lent {
+		ns.settle(x)
+		b = x.Alloc(n * ns.info.BlockSize)
+		if err := ns.Backend.ReadBlocks(b.Bytes, lba); err != nil {
+			b.Release()
+			x.Complete(0, q.failed(err, wire.UnrecoveredRead, "read", ns))
+			return
+		}
 	}
 	ns.count.reads.Add(1)
 	ns.count.bytesRead.Add(uint64(len(b.Bytes)))
@@ -142,7 +151,7 @@ func (q *queue) read(x *fabric.Exchange, ns *namespace) {
 
 func (q *queue) write(x *fabric.Exchange, ns *namespace) wire.Status {
 	lba, _ := x.Command.Blocks()
-	if err := ns.Backend.WriteBlocks(x.Data, lba); err != nil {
+	if err := ns.store(x, lba); err != nil {
 		return q.failed(err, wire.WriteFault, "write", ns)
 	}
 	if x.Command.FUA() {
