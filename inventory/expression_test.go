@@ -57,6 +57,8 @@ func TestExpressions(t *testing.T) {
 		{`try(server.compute["zz"].host, "none")`, "none"},
 		{`can(server.compute["zz"]) ? "there" : "not there"`, "not there"},
 		{"<<-EOT\n    ${server.storage.host}\n  EOT", "storage.example.net\n"},
+		{`"${-7}:${1e3}:${0.5}:${10 / 4}:${9223372036854775808}"`, "-7:1000:0.5:2.5:9223372036854775808"},
+		{`"%{ for i in [1, 2] }${i};%{ endfor }"`, "1;2;"},
 		// functions
 		{`uuidv5("dns", "fast.st1.pilot.example.net")`, "2d484ed8-f84b-5648-97f5-3fd34015dfa1"},
 		{`cidrhost("10.40.1.0/24", -2)`, "10.40.1.254"},

@@ -68,6 +68,11 @@ func (r *rewriter) expr(x hclsyntax.Expression) hclsyntax.Expression {
 		}
 	case *hclsyntax.TemplateExpr:
 		r.exprs(x.Parts)
+		for i, part := range x.Parts {
+			if _, text := part.(*hclsyntax.LiteralValueExpr); !text {
+				x.Parts[i] = &partExpr{part}
+			}
+		}
 	case *hclsyntax.TemplateWrapExpr:
 		x.Wrapped = r.expr(x.Wrapped)
 	case *hclsyntax.TemplateJoinExpr:
