@@ -10,6 +10,7 @@ import (
 	"weft/internal/agent"
 	"weft/internal/bundle"
 	"weft/inventory"
+	"weft/inventory/catalogue"
 	"weft/plan"
 	"weft/switches"
 )
@@ -85,6 +86,9 @@ type expansion struct {
 	ports map[*inventory.RNIC]plan.ID     // the switch port a NIC is cabled to
 	nics  map[*inventory.RNIC][]plan.ID   // what must be in force before a NIC is used
 	pools map[*inventory.Server][]plan.ID // of the server
+
+	cables map[*inventory.RNIC]*inventory.Link // nil until it is asked for, as is known
+	known  *catalogue.Catalogue
 }
 
 func (x *expansion) add(id plan.ID, r plan.Resource, at hcl.Range, needs ...plan.ID) plan.ID {
@@ -216,6 +220,7 @@ func (x *expansion) server(s *inventory.Server) {
 	}
 	d := x.newServer(s)
 	x.fleet.Devices[s.Addr] = d
+	x.expect(d, s)
 	since := len(x.fleet.Items)
 	id := func(kind, name string) plan.ID { return plan.ID{Device: s.Addr, Kind: kind, Name: name} }
 	for _, r := range s.RNICs {

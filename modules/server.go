@@ -12,6 +12,7 @@ import (
 	"weft/internal/bundle"
 	"weft/internal/hint"
 	"weft/internal/remote"
+	"weft/inventory/catalogue"
 	"weft/plan"
 )
 
@@ -30,6 +31,11 @@ type server struct {
 	owner  string // whose ledger is kept; "": none is, nor is a lease taken
 	holder Holder
 	bundle *bundle.Bundle // what undoing the removal of an agent installs
+
+	expected []expectation        // NICs that facts are compared with
+	known    *catalogue.Catalogue // and what is known of them
+	facts    *ServerFacts         // nil: not read yet
+	findings []Finding            // of the facts
 
 	host    remote.Host
 	close   func() error
@@ -69,6 +75,10 @@ func (d *server) Open(ctx context.Context) (plan.Identity, error) {
 	if d.owner != "" {
 		looks = append(looks, kept, armedLook())
 	}
+	unknown := d.facts == nil && len(d.expected) > 0
+	if unknown {
+		looks = append(looks, d.factsLook())
+	}
 	seen, err := remote.Read(ctx, d.host, looks)
 	if err != nil {
 		return plan.Identity{}, err
@@ -96,6 +106,11 @@ func (d *server) Open(ctx context.Context) (plan.Identity, error) {
 			id.Warnings = append(id.Warnings, d.ledgers.warning)
 		}
 	}
+	if unknown {
+		// Facts that cannot be read hold nothing up: ReadFacts says why.
+		_ = d.learn(seen)
+	}
+	id.Warnings = append(id.Warnings, d.warnings()...)
 	if d.machineID != "" && id.MachineID != d.machineID {
 		return id, hint.Wrap(fmt.Errorf("another machine answers: machine_id is %q, declared %q", id.MachineID, d.machineID),
 			"if the machine was replaced on purpose, change machine_id of %s", d.name)
@@ -106,6 +121,7 @@ func (d *server) Open(ctx context.Context) (plan.Identity, error) {
 // Read implements plan.Device.
 func (d *server) Read(ctx context.Context, rs []plan.Resource) ([]plan.State, error) {
 	states, err := read(ctx, d.host, rs)
+	d.forbid(rs, states)
 	d.seen = d.seen[:0]
 	for i := range states {
 		d.seen = append(d.seen, observation{rs[i], states[i]})

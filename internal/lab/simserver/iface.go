@@ -175,14 +175,17 @@ func (i *iface) render(r rendered) {
 		r.link(base+"/device", "../../../"+i.PCI)
 	}
 	r.link("/sys/class/net/"+i.Name, "../.."+strings.TrimPrefix(base, "/sys"))
-	carrier, speed, flags, kind := "0", int64(-1), 0x1002, "1"
+	flags, kind := 0x1002, "1"
 	if i.up {
-		carrier, speed, flags = "1", i.Speed/1e6, 0x1003
+		flags = 0x1003
+		r.file(base+"/carrier", "1") // of an interface that is off none can be read
 	}
 	if i.loop {
 		flags, kind = 0x9, "772"
 	} else {
-		r.file(base+"/speed", strconv.FormatInt(speed, 10))
+		if i.up {
+			r.file(base+"/speed", strconv.FormatInt(i.Speed/1e6, 10))
+		}
 		r.file(base+"/duplex", "full")
 		_, function, _ := strings.Cut(i.PCI, ".")
 		r.file(base+"/dev_port", function)
@@ -194,7 +197,6 @@ func (i *iface) render(r rendered) {
 	r.file(base+"/ifindex", strconv.Itoa(i.index))
 	r.file(base+"/type", kind)
 	r.file(base+"/flags", fmt.Sprintf("%#x", flags))
-	r.file(base+"/carrier", carrier)
 }
 
 // bus is the bus of a PCI address: 0000:41:00.0 → 0000:41.
