@@ -22,6 +22,11 @@ type Env struct {
 	Bundle   *bundle.Bundle
 	Host     func(*inventory.Server) DialHost
 	Terminal func(*inventory.Switch) switches.Dial
+
+	// Settle makes switches wait, when they are opened, until they have taken
+	// back what an apply that died left unproven.
+	Settle bool
+	Say    func(device, text string) // what is worth knowing meanwhile; may be nil
 }
 
 // A Fleet is a model expanded: every resource, and the devices that carry
@@ -138,10 +143,7 @@ func (x *expansion) switches(sw *inventory.Switch) {
 	if sw.Unmanaged || sw.Fabric == nil {
 		return
 	}
-	d := &device{
-		name: sw.Addr, host: sw.Host, serial: sw.Serial, dial: x.env.Terminal(sw),
-		confirm: sw.Safety.Confirm, save: sw.Safety.Save != "never", timeout: connection(x.model, sw.Connection).CommandTimeout,
-	}
+	d := x.newSwitch(sw)
 	switch {
 	case sw.OS == "nxos":
 		d.driver = switches.NXOS()

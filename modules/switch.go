@@ -25,12 +25,16 @@ type device struct {
 	confirm time.Duration // 0: without a timed revert, as declared
 	save    bool
 	timeout time.Duration
+	owner   string
+	holder  Holder
+	settle  bool         // Open waits for what a dead apply left to be taken back
+	say     func(string) // what is worth knowing while something takes long; may be nil
 
 	session *switches.Session
 	have    switches.Config // as read last
+	marks   switches.Marks  // what weft has left beside the configuration, as read last
 	fresh   bool            // Open has just read it and nobody has used it yet
 	tx      *switches.Transaction
-	undo    []string // what takes back the steps of the transaction, last first
 	before  switches.Config
 }
 
@@ -41,7 +45,12 @@ func (d *device) Open(ctx context.Context) (plan.Identity, error) {
 		if err != nil {
 			return plan.Identity{}, told(err)
 		}
+		s.Log = d.say
 		d.session = s
+	}
+	notes, err := d.heed(ctx)
+	if err != nil {
+		return plan.Identity{}, told(err)
 	}
 	have, err := d.session.Read(ctx, d.want)
 	if err != nil {
@@ -52,7 +61,7 @@ func (d *device) Open(ctx context.Context) (plan.Identity, error) {
 		Serial:   have.Facts.Serial,
 		System:   strings.TrimSpace(d.driver.Dialect().OS + " " + have.Facts.Version + " " + have.Facts.Model),
 		Method:   d.driver.Dialect().Method,
-		Warnings: append(have.Warnings, d.left(have)...),
+		Warnings: slices.Concat(notes, have.Warnings, d.left(have)),
 	}
 	if d.confirm == 0 {
 		id.Method = `lines without a timed revert (commit_confirm = "none")`
@@ -100,10 +109,14 @@ func (d *device) Read(ctx context.Context, rs []plan.Resource) ([]plan.State, er
 
 // Begin implements plan.Device.
 func (d *device) Begin(ctx context.Context, steps []plan.Step) error {
-	d.undo, d.before = nil, d.have
-	tx, err := d.session.Begin(ctx, d.confirm)
+	d.tx, d.before = nil, d.have
+	lines := 0
+	for _, s := range steps {
+		lines += len(s.Diff.Send)
+	}
+	tx, err := d.session.Begin(ctx, d.guard(lines))
 	if err != nil {
-		return told(err)
+		return d.held(told(err))
 	}
 	d.tx = tx
 	return nil
@@ -111,7 +124,6 @@ func (d *device) Begin(ctx context.Context, steps []plan.Step) error {
 
 // Apply implements plan.Device: it sends exactly the lines of the plan.
 func (d *device) Apply(ctx context.Context, s plan.Step) error {
-	d.undo = append(slices.Clone(s.Diff.Undo), d.undo...)
 	return told(d.tx.Send(ctx, s.Diff.Send))
 }
 
@@ -153,8 +165,8 @@ func (d *device) Commit(ctx context.Context) error {
 // Abort implements plan.Device.
 func (d *device) Abort(ctx context.Context) error {
 	if d.tx != nil {
-		if err := d.tx.Abort(ctx, d.undo); err != nil {
-			return err
+		if err := d.tx.Abort(ctx, d.back); err != nil {
+			return told(err)
 		}
 	}
 	have, err := d.session.Read(ctx, d.want)
@@ -170,6 +182,20 @@ func (d *device) Abort(ctx context.Context) error {
 	}
 	return nil
 }
+
+// back says what leads from what the switch reads now to what it read before:
+// lines that were never sent need no undo, and might be refused.
+func (d *device) back(ctx context.Context) ([]string, error) {
+	now, err := d.session.Read(ctx, d.want)
+	if err != nil {
+		return nil, err
+	}
+	return d.driver.Render(now, d.before)
+}
+
+// Grace is how long putting the switch back may take: it may have to wait
+// until the switch does so by itself.
+func (d *device) Grace() time.Duration { return d.confirm + 5*time.Minute }
 
 // Close ends the session.
 func (d *device) Close() error {

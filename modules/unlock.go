@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"weft/plan"
+	"weft/switches"
 )
 
 // A Lease is one that a server shows.
@@ -17,6 +18,7 @@ type Lease struct {
 	Owner  string        `json:"owner"`
 	Left   time.Duration `json:"left_ns"` // until it ends by itself; not positive: it has
 	text   string
+	hold   *switches.Hold // of a switch
 }
 
 const showScript = `l=` + leaseDir + `/lease; [ -d "$l" ] || exit 0
@@ -24,13 +26,12 @@ read -r up rest </proc/uptime; echo held "${up%%.*}" "$(cat "$l/until" 2>/dev/nu
 
 const breakScript = `l=` + leaseDir + `/lease; if [ "$(cat "$l/holder" 2>/dev/null)" = "$1" ]; then rm -rf -- "$l"; else echo moved; fi`
 
-// ReadLease opens a device and says who holds it; nil: nobody, or it is of a
-// sort that has no leases.
+// ReadLease opens a device and says who holds it; nil: nobody.
 func ReadLease(ctx context.Context, dev plan.Device) (*Lease, error) {
-	d, ok := dev.(*server)
-	if !ok {
-		return nil, nil
+	if sw, ok := dev.(*device); ok {
+		return sw.lease(ctx)
 	}
+	d := dev.(*server)
 	if _, err := d.Open(ctx); err != nil {
 		return nil, err
 	}
@@ -52,6 +53,9 @@ func ReadLease(ctx context.Context, dev plan.Device) (*Lease, error) {
 
 // BreakLease takes a lease away from its holder, if it is still that one.
 func BreakLease(ctx context.Context, dev plan.Device, l *Lease) error {
+	if sw, ok := dev.(*device); ok {
+		return sw.session.BreakLease(ctx, *l.hold)
+	}
 	out, err := dev.(*server).host.Run(ctx, script(breakScript, l.text))
 	if err == nil && len(out.Stdout) > 0 {
 		err = fmt.Errorf("it has another holder by now")

@@ -34,7 +34,8 @@ type Device interface {
 	Commit(context.Context) error
 
 	// Abort takes back what the transaction did and proves it by reading. It
-	// may be called after a failed Begin, Apply or Commit.
+	// may be called after a failed Begin, Apply or Commit. It has ten minutes,
+	// or longer if the device has a method Grace() time.Duration that says so.
 	Abort(context.Context) error
 }
 

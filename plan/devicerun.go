@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+	"time"
 )
 
 // A deviceRun is the transaction on one device. Its own goroutine runs it and
@@ -192,7 +193,7 @@ func (r *deviceRun) putBack(ctx context.Context, cause error) {
 	r.x.aborts <- struct{}{}
 	defer func() { <-r.x.aborts }()
 	defer r.x.beat.begin(r.address, "putting back")()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGrace)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.grace())
 	defer cancel()
 
 	_ = r.x.journal.write(record{Device: r.address, Do: "abort", State: journalStart})
@@ -218,6 +219,14 @@ func (r *deviceRun) putBack(ctx context.Context, cause error) {
 			s.outcome = taken
 		}
 	}
+}
+
+// grace is how long putting the device back may take.
+func (r *deviceRun) grace() time.Duration {
+	if d, ok := r.device.(interface{ Grace() time.Duration }); ok {
+		return max(stopGrace, d.Grace())
+	}
+	return stopGrace
 }
 
 // verify proves the effects. What is not proven stays: taking back committed

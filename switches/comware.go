@@ -33,6 +33,7 @@ func (comware) Dialect() Dialect {
 			`(?i)permission denied`,
 			`(?i)cannot be directly modified`,
 			`(?i)not supported on`,
+			`(?i)not enough (free )?space|no space`,
 		},
 		Harmless: []string{
 			`^System View: return to User View with Ctrl\+Z\.$`,
@@ -43,6 +44,11 @@ func (comware) Dialect() Dialect {
 		Method:  "configuration commit delay: the switch reverts by itself unless committed, together with anybody else's changes meanwhile (documented, never seen on a device)",
 		// The unit is asked from the switch; no manual that names it was found.
 		Confirm: time.Minute,
+		Files: Files{
+			List: "dir", Make: "mkdir %s", Remove: "rmdir %s",
+			Copy: "save %s", Copied: `(?i)saved .*successfully`,
+			Print: "more %s", Clock: "display clock",
+		},
 	}
 }
 

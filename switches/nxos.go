@@ -39,6 +39,7 @@ func (nxos) Dialect() Dialect {
 			`(?im)^failed\. err=`,
 			`(?i)commit verification failed`,
 			`(?i)permission denied`,
+			`(?i)no space left`,
 		},
 		Harmless: []string{
 			`^Enter configuration commands, one per line\. +End with CNTL/Z\.$`,
@@ -49,6 +50,11 @@ func (nxos) Dialect() Dialect {
 		Method:  "two-stage commit: the switch verifies, applies, and reverts by itself unless confirmed (seen on a virtual Nexus, not with QoS lines)",
 		// The help text of the switch: <30-65535> seconds.
 		Confirm: 30 * time.Second,
+		Files: Files{
+			List: "dir bootflash:", Make: "mkdir bootflash:%s", Remove: "rmdir bootflash:%s",
+			Copy: "copy running-config bootflash:%s", Copied: `(?i)copy complete`,
+			Print: "show file bootflash:%s", Clock: "show clock",
+		},
 	}
 }
 

@@ -120,6 +120,19 @@ type Dialect struct {
 	Saved    string        // regular expression of its success
 	Method   string        // how changes are committed, as shown in the plan
 	Confirm  time.Duration // the shortest timed revert the OS takes
+	Files    Files
+}
+
+// Files are the commands about the file system of a switch; %s is a name on
+// it.
+type Files struct {
+	List   string // prints the names in its root, each at the end of a line
+	Make   string // makes a directory; one that is there is refused
+	Remove string // removes an empty directory
+	Copy   string // writes the running configuration to a file
+	Copied string // regular expression of its success
+	Print  string // prints a file
+	Clock  string // prints the time of the switch
 }
 
 // A ForeignError is configuration of somebody else that stands where ours

@@ -14,13 +14,25 @@ import (
 type Transaction struct {
 	s       *Session
 	how     procedure
+	guard   Guard
 	confirm time.Duration
 	before  string    // the running configuration, as pin writes it
 	sent    bool      // at least one line was typed
 	armed   bool      // the switch reverts by itself until told otherwise
 	first   time.Time // when it may revert, at the earliest
 	last    time.Time // when it must have reverted, at the latest
+
+	least     time.Duration // the shortest timed revert of this switch, where it has told
+	leastLine string        // that arms it
+
+	pace     time.Duration // what a line takes, about
+	leased   bool
+	held     string // name of the directory that says who holds the lease
+	markName string // of that which says that a timed revert runs
 }
+
+// An Undo returns lines that lead back from what is there now.
+type Undo func(context.Context) ([]string, error)
 
 // A procedure is how an OS guards lines.
 type procedure interface {
@@ -32,19 +44,19 @@ type procedure interface {
 	// keep disarms the revert.
 	keep(ctx context.Context, t *Transaction) error
 	// back takes everything back.
-	back(ctx context.Context, t *Transaction, undo []string) error
+	back(ctx context.Context, t *Transaction, undo Undo) error
 }
 
 // Begin prepares a transaction that the switch reverts by itself unless it is
-// committed within confirm; 0 configures directly, without any such guard.
-// After an error nothing is left armed.
-func (s *Session) Begin(ctx context.Context, confirm time.Duration) (*Transaction, error) {
-	t := &Transaction{s: s, confirm: confirm}
+// committed in time: it takes the lease, keeps what is there before the first
+// line ever, and gets ready for lines. After an error nothing is left armed.
+func (s *Session) Begin(ctx context.Context, g Guard) (*Transaction, error) {
+	t := &Transaction{s: s, guard: g, confirm: g.Confirm}
 	switch {
-	case confirm == 0:
+	case g.Confirm == 0:
 		t.how = direct{}
-	case confirm < s.dialect.Confirm:
-		return nil, fmt.Errorf("a timed revert after %s: %s takes at least %s", confirm, s.dialect.OS, s.dialect.Confirm)
+	case g.Confirm < s.dialect.Confirm:
+		return nil, fmt.Errorf("a timed revert after %s: %s takes at least %s", g.Confirm, s.dialect.OS, s.dialect.Confirm)
 	case s.dialect.OS == "nxos":
 		t.how = dualStage{}
 	case s.dialect.OS == "comware":
@@ -52,18 +64,20 @@ func (s *Session) Begin(ctx context.Context, confirm time.Duration) (*Transactio
 	default:
 		return nil, fmt.Errorf("%s has no timed revert", s.dialect.OS)
 	}
-	before, err := t.pin(ctx)
-	if err != nil {
-		return nil, err
+	err := t.hold(ctx)
+	if err == nil {
+		t.before, err = s.pin(ctx)
 	}
-	t.before = before
-	if err := t.how.begin(ctx, t); err != nil {
-		if ctx.Err() == nil && s.wire.IsAlive() {
-			err = errors.Join(err, s.leave(ctx))
-		}
-		return nil, err
+	if err == nil {
+		err = t.how.begin(ctx, t)
 	}
-	return t, nil
+	if err == nil {
+		return t, nil
+	}
+	if ctx.Err() == nil && s.wire.IsAlive() {
+		err = errors.Join(err, t.release(ctx))
+	}
+	return nil, err
 }
 
 // Send types configuration lines and stops at the first that the switch
@@ -101,7 +115,23 @@ func (t *Transaction) Commit(ctx context.Context, prove func(context.Context, *S
 		return err
 	}
 	t.armed = false
-	return t.s.leave(ctx)
+	if err := t.s.leave(ctx); err != nil {
+		return err
+	}
+	t.remember(ctx)
+	return nil
+}
+
+// remember keeps a copy of what is proven and releases the lease. The changes
+// are there to stay: what cannot be written here is only said.
+func (t *Transaction) remember(ctx context.Context) {
+	if t.guard.Owner == "" {
+		return
+	}
+	err := t.s.copyRunning(ctx, leftFile(t.guard.Owner))
+	if err = errors.Join(err, t.release(ctx)); err != nil {
+		t.s.log("%s: the changes are proven and stay, but not all that weft keeps on the switch could be written: %v", t.s.name, err)
+	}
 }
 
 func (t *Transaction) prove(ctx context.Context, look func(context.Context, *Session) error) error {
@@ -113,23 +143,29 @@ func (t *Transaction) prove(ctx context.Context, look func(context.Context, *Ses
 	return look(ctx, fresh)
 }
 
-// Abort takes back what the transaction did. undo are lines that lead back;
+// Abort takes back what the transaction did. undo gives lines that lead back;
 // they are used where lines are in force as they are sent, and left aside where
 // the switch takes everything back itself. It returns nil when the running
 // configuration reads as before the transaction and no revert is pending. It
 // may have to wait for the switch to revert by itself, up to the time given to
 // Begin.
-func (t *Transaction) Abort(ctx context.Context, undo []string) error {
+func (t *Transaction) Abort(ctx context.Context, undo Undo) error {
 	if err := t.how.back(ctx, t, undo); err != nil {
 		return err
 	}
-	return t.restored(ctx)
+	if err := t.restored(ctx); err != nil {
+		return err
+	}
+	if err := t.release(ctx); err != nil {
+		t.s.log("%s: it reads as before; its lease could not be released: %v", t.s.name, err)
+	}
+	return nil
 }
 
 // restored compares the running configuration with that before the
 // transaction.
 func (t *Transaction) restored(ctx context.Context) error {
-	now, err := t.pin(ctx)
+	now, err := t.s.pin(ctx)
 	if err != nil {
 		return err
 	}
@@ -156,9 +192,9 @@ func (t *Transaction) restored(ctx context.Context) error {
 
 // pin reads the running configuration in a form that does not depend on the
 // order of its sections: each line after the headers that lead to it.
-func (t *Transaction) pin(ctx context.Context) (string, error) {
-	cmd := t.s.dialect.Running
-	out, err := t.s.Show(ctx, []string{cmd})
+func (s *Session) pin(ctx context.Context) (string, error) {
+	cmd := s.dialect.Running
+	out, err := s.Show(ctx, []string{cmd})
 	if err != nil {
 		return "", err
 	}
@@ -229,18 +265,17 @@ func (direct) apply(ctx context.Context, t *Transaction) error { return t.s.leav
 
 func (direct) keep(context.Context, *Transaction) error { return nil }
 
-func (direct) back(ctx context.Context, t *Transaction, undo []string) error {
+func (direct) back(ctx context.Context, t *Transaction, undo Undo) error {
 	return t.undo(ctx, undo)
 }
 
 // undo sends lines that lead back, from wherever the session is.
-func (t *Transaction) undo(ctx context.Context, lines []string) error {
-	if !t.s.wire.IsAlive() {
-		if err := t.s.login(ctx); err != nil {
-			return err
-		}
+func (t *Transaction) undo(ctx context.Context, undo Undo) error {
+	lines, err := undo(ctx)
+	if err != nil || len(lines) == 0 {
+		return err
 	}
-	if err := t.s.leave(ctx); err != nil {
+	if err := t.s.settle(ctx); err != nil {
 		return err
 	}
 	if err := t.configure(ctx); err != nil {

@@ -25,7 +25,7 @@ const (
 // Help for a number: "  INTEGER<1-65535>  Delay time in minutes".
 var comwareHelp = regexp.MustCompile(`(?i)<(\d+)-(\d+)>(.*)`)
 
-func (commitDelay) begin(ctx context.Context, t *Transaction) error {
+func (c commitDelay) begin(ctx context.Context, t *Transaction) error {
 	if err := t.configure(ctx); err != nil {
 		return err
 	}
@@ -37,7 +37,21 @@ func (commitDelay) begin(ctx context.Context, t *Transaction) error {
 	if n < least || n > most {
 		return fmt.Errorf("a timed revert after %s: %s takes %d to %d times %s", t.confirm, t.s.name, least, most, unit)
 	}
-	t.confirm = time.Duration(n) * unit
+	t.confirm, t.least, t.leastLine = time.Duration(n)*unit, time.Duration(least)*unit, fmt.Sprintf("%s %d", comwareDelay, least)
+	if err := t.enough(); err != nil {
+		return err
+	}
+	if t.guard.Owner != "" {
+		if err := t.s.leave(ctx); err != nil {
+			return err
+		}
+		if err := t.mark(ctx, t.s); err != nil {
+			return err
+		}
+		if err := t.configure(ctx); err != nil {
+			return err
+		}
+	}
 	line := fmt.Sprintf("%s %d", comwareDelay, n)
 	reply, err := t.arm(ctx, line)
 	if err != nil {
@@ -104,9 +118,13 @@ func (t *Transaction) disarm(ctx context.Context) error {
 }
 
 // back sends the lines that lead back and disarms the timer once the switch
-// reads as before. If they do not lead there, the timer does.
-func (c commitDelay) back(ctx context.Context, t *Transaction, undo []string) error {
+// reads as before. If they do not lead there, the timer does, which is set to
+// run out as soon as the switch can.
+func (c commitDelay) back(ctx context.Context, t *Transaction, undo Undo) error {
 	if !t.armed {
+		if !t.sent {
+			return nil
+		}
 		return t.undo(ctx, undo)
 	}
 	err := c.hurry(ctx, t, undo)
@@ -114,18 +132,41 @@ func (c commitDelay) back(ctx context.Context, t *Transaction, undo []string) er
 		return nil
 	}
 	t.s.log("%s: undo did not lead back: %v", t.s.name, err)
+	if late := t.shorten(ctx); late != nil {
+		t.s.log("%s: the timer could not be shortened: %v", t.s.name, late)
+	}
 	if late := t.outlast(ctx, ""); late != nil {
 		return errors.Join(err, late)
 	}
 	return t.s.settle(ctx)
 }
 
+// shorten arms the timer again, with the least that the switch takes: what it
+// goes back to stays that of the first time.
+func (t *Transaction) shorten(ctx context.Context) error {
+	if time.Until(t.first) <= t.least {
+		return nil
+	}
+	if err := t.s.settle(ctx); err != nil {
+		return err
+	}
+	if err := t.configure(ctx); err != nil {
+		return err
+	}
+	reply, err := t.s.say(ctx, t.leastLine, t.s.timeout)
+	if err != nil {
+		return err
+	}
+	if t.s.refused(reply) {
+		return &RefusedError{Line: t.leastLine, Reply: reply}
+	}
+	t.first, t.last = time.Now().Add(t.least), time.Now().Add(t.least+margin)
+	return nil
+}
+
 // hurry leads back without waiting for the timer.
-func (commitDelay) hurry(ctx context.Context, t *Transaction, undo []string) error {
+func (commitDelay) hurry(ctx context.Context, t *Transaction, undo Undo) error {
 	if t.sent {
-		if len(undo) == 0 {
-			return errors.New("no lines that lead back are known")
-		}
 		if err := t.undo(ctx, undo); err != nil {
 			return err
 		}

@@ -53,6 +53,9 @@ func (dualStage) apply(ctx context.Context, t *Transaction) error {
 			return err
 		}
 	}
+	if err := t.markAside(ctx); err != nil {
+		return err
+	}
 	line := fmt.Sprintf("commit confirmed %d", int((t.confirm+time.Second-1)/time.Second))
 	reply, err := t.arm(ctx, line)
 	if err != nil {
@@ -66,6 +69,20 @@ func (dualStage) apply(ctx context.Context, t *Transaction) error {
 		return &RefusedError{Line: line, Reply: reply}
 	}
 	return nil
+}
+
+// markAside marks through a login of its own: what is kept aside in this one
+// would go if it left its mode.
+func (t *Transaction) markAside(ctx context.Context) error {
+	if t.guard.Owner == "" {
+		return nil
+	}
+	aside, err := Open(ctx, t.s.name, t.s.driver, t.s.dial, t.s.timeout)
+	if err != nil {
+		return fmt.Errorf("a second login: %w", err)
+	}
+	defer aside.Close()
+	return t.mark(ctx, aside)
 }
 
 func (dualStage) keep(ctx context.Context, t *Transaction) error {
@@ -88,7 +105,7 @@ func (dualStage) keep(ctx context.Context, t *Transaction) error {
 // back drops lines that were never applied; applied ones it leaves to the
 // timer, the only way back out of a pending confirmation that was ever seen to
 // work.
-func (dualStage) back(ctx context.Context, t *Transaction, _ []string) error {
+func (dualStage) back(ctx context.Context, t *Transaction, _ Undo) error {
 	if t.armed {
 		if err := t.outlast(ctx, nxosRolledBack); err != nil {
 			return err

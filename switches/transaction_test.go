@@ -25,7 +25,7 @@ leaf-a(config-dual-stage)# end
 leaf-a#
 `), join(nxosLogin, "leaf-a# show version\nproof\nleaf-a#"))
 	s := open(t, NXOS(), r)
-	tx, err := s.Begin(t.Context(), 5*time.Minute)
+	tx, err := s.Begin(t.Context(), Guard{Confirm: 5 * time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ leaf-a(config-dual-stage)# abort
 		t.Run(name, func(t *testing.T) {
 			r := newReplay(t, join(nxosLogin, nxosNothing, "leaf-a# configure dual-stage", c.script, nxosNothing, "leaf-a#"))
 			s := open(t, NXOS(), r)
-			tx, err := s.Begin(t.Context(), time.Minute)
+			tx, err := s.Begin(t.Context(), Guard{Confirm: time.Minute})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -88,7 +88,7 @@ leaf-a(config-dual-stage)# abort
 			if !errors.As(err, &no) || no.Line != c.line || no.Reply == "" {
 				t.Fatalf("refused: %v", err)
 			}
-			if err := tx.Abort(t.Context(), []string{"never sent"}); err != nil {
+			if err := tx.Abort(t.Context(), fixed("never sent")); err != nil {
 				t.Errorf("abort: %v", err)
 			}
 		})
@@ -108,7 +108,7 @@ Configuration committed by user 'weft' using Commit ID : 7
 		r := newReplay(t, join(nxosLogin, nxosNothing, "leaf-a# configure dual-stage", applied+later+"Configuration committed by rollback using Commit ID : 8",
 			"leaf-a(config-dual-stage)# end", nxosNothing, "leaf-a#"), join(nxosLogin, "leaf-a#"))
 		s := open(t, NXOS(), r)
-		tx, err := s.Begin(t.Context(), time.Minute)
+		tx, err := s.Begin(t.Context(), Guard{Confirm: time.Minute})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -119,7 +119,7 @@ Configuration committed by user 'weft' using Commit ID : 7
 		if err := tx.Commit(t.Context(), func(context.Context, *Session) error { return bad }); !errors.Is(err, bad) {
 			t.Fatalf("commit: %v", err)
 		}
-		if err := tx.Abort(t.Context(), nil); err != nil {
+		if err := tx.Abort(t.Context(), fixed()); err != nil {
 			t.Errorf("abort: %v", err)
 		}
 	})
@@ -127,7 +127,7 @@ Configuration committed by user 'weft' using Commit ID : 7
 		r := newReplay(t, join(nxosLogin, nxosNothing, "leaf-a# configure dual-stage", applied,
 			"leaf-a(config-dual-stage)# commit\nleaf-a(config-dual-stage)#"), join(nxosLogin, "leaf-a#"))
 		s := open(t, NXOS(), r)
-		tx, err := s.Begin(t.Context(), time.Minute)
+		tx, err := s.Begin(t.Context(), Guard{Confirm: time.Minute})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -145,10 +145,10 @@ func TestBeginRefused(t *testing.T) {
 	r := newReplay(t, join(nxosLogin, nxosNothing, "leaf-a# configure dual-stage\n                 ^\n% Invalid command at '^' marker.\nleaf-a#"))
 	s := open(t, NXOS(), r)
 	var no *RefusedError
-	if _, err := s.Begin(t.Context(), time.Minute); !errors.As(err, &no) {
+	if _, err := s.Begin(t.Context(), Guard{Confirm: time.Minute}); !errors.As(err, &no) {
 		t.Errorf("begin: %v", err)
 	}
-	if _, err := s.Begin(t.Context(), time.Second); err == nil {
+	if _, err := s.Begin(t.Context(), Guard{Confirm: time.Second}); err == nil {
 		t.Error("a revert after one second was accepted")
 	}
 }
@@ -172,7 +172,7 @@ func TestComwareTransaction(t *testing.T) {
 <leaf-b>
 `), join(comwareLogin, "<leaf-b> display version\nproof\n<leaf-b>"))
 	s := open(t, Comware(), r)
-	tx, err := s.Begin(t.Context(), 5*time.Minute)
+	tx, err := s.Begin(t.Context(), Guard{Confirm: 5 * time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +209,7 @@ System View: return to User View with Ctrl+Z.
 	begin := func(t *testing.T, after string) (*Session, *Transaction) {
 		r := newReplay(t, join(comwareLogin, comwareNothing, comwareArmed, refused, after))
 		s := open(t, Comware(), r)
-		tx, err := s.Begin(t.Context(), 5*time.Minute)
+		tx, err := s.Begin(t.Context(), Guard{Confirm: 5 * time.Minute})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -228,7 +228,7 @@ System View: return to User View with Ctrl+Z.
 [leaf-b] configuration commit
 [leaf-b] return
 `, comwareNothing, "<leaf-b>"))
-		if err := tx.Abort(t.Context(), undo); err != nil || tx.armed {
+		if err := tx.Abort(t.Context(), fixed(undo...)); err != nil || tx.armed {
 			t.Errorf("abort: %v, armed %v", err, tx.armed)
 		}
 	})
@@ -243,7 +243,7 @@ interface HundredGigE1/0/11
 #
 `, comwareNothing, "<leaf-b>"))
 		tx.first, tx.last = time.Time{}, time.Time{} // it has fired
-		if err := tx.Abort(t.Context(), undo); err != nil || tx.armed {
+		if err := tx.Abort(t.Context(), fixed(undo...)); err != nil || tx.armed {
 			t.Errorf("abort: %v, armed %v", err, tx.armed)
 		}
 	})
@@ -251,7 +251,7 @@ interface HundredGigE1/0/11
 		other := "<leaf-b> display current-configuration\n#\n sysname leaf-c\n#\n"
 		_, tx := begin(t, join(other, other, "<leaf-b>"))
 		tx.first, tx.last = time.Time{}, time.Time{}
-		err := tx.Abort(t.Context(), undo)
+		err := tx.Abort(t.Context(), fixed(undo...))
 		if err == nil || !strings.Contains(err.Error(), "missing: sysname leaf-b") {
 			t.Errorf("abort: %v", err)
 		}
@@ -267,11 +267,11 @@ func TestComwareAbortBeforeTheFirstLine(t *testing.T) {
 [leaf-b] configuration commit
 [leaf-b] return
 `, comwareNothing, "<leaf-b>"))
-	tx, err := open(t, Comware(), r).Begin(t.Context(), 5*time.Minute)
+	tx, err := open(t, Comware(), r).Begin(t.Context(), Guard{Confirm: 5 * time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := tx.Abort(t.Context(), nil); err != nil || tx.armed {
+	if err := tx.Abort(t.Context(), fixed()); err != nil || tx.armed {
 		t.Errorf("abort: %v, armed %v", err, tx.armed)
 	}
 }
@@ -287,7 +287,7 @@ System View: return to User View with Ctrl+Z.
 <leaf-b>
 `))
 	s := open(t, Comware(), r)
-	if _, err := s.Begin(t.Context(), 5*time.Minute); err == nil || !strings.Contains(err.Error(), "unit") {
+	if _, err := s.Begin(t.Context(), Guard{Confirm: 5 * time.Minute}); err == nil || !strings.Contains(err.Error(), "unit") {
 		t.Errorf("begin: %v", err)
 	}
 }
@@ -301,7 +301,7 @@ leaf-a(config-sys-qos)# end
 leaf-a#
 `), join(nxosLogin, "leaf-a#"))
 	s := open(t, NXOS(), r)
-	tx, err := s.Begin(t.Context(), 0)
+	tx, err := s.Begin(t.Context(), Guard{Confirm: 0})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -311,4 +311,8 @@ leaf-a#
 	if err := tx.Commit(t.Context(), func(context.Context, *Session) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
+}
+
+func fixed(lines ...string) Undo {
+	return func(context.Context) ([]string, error) { return lines, nil }
 }

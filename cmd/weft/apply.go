@@ -30,6 +30,7 @@ or less, never more: when a device has moved since the plan was made, nothing is
 changed. A device that fails is put back as it was.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			a.begin(cmd)
+			a.settle = true
 			if len(args) == 1 {
 				return a.applyFile(cmd.Context(), args[0], f)
 			}

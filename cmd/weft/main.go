@@ -60,6 +60,7 @@ type app struct {
 
 	accepted bool // the command line was understood
 	started  bool // the command has begun: --json events may be written
+	settle   bool // the command waits for timed reverts that a dead apply left on switches
 
 	once sync.Once // where events go is known when the first is shown
 	sink plan.Emit

@@ -95,7 +95,8 @@ func (a *app) open(m *inventory.Model) (*project, error) {
 	if p.dialer, err = a.dialer(); err != nil {
 		return nil, err
 	}
-	fleet, diags := modules.Expand(m, modules.Env{Bundle: bundle.New(), Holder: holder(), Host: p.host, Terminal: p.terminal})
+	fleet, diags := modules.Expand(m, modules.Env{Bundle: bundle.New(), Holder: holder(), Host: p.host, Terminal: p.terminal,
+		Settle: a.settle, Say: a.says})
 	if err := a.report(m, diags); err != nil {
 		return nil, err
 	}
@@ -110,6 +111,11 @@ func (a *app) open(m *inventory.Model) (*project, error) {
 		p.input.Sources[name] = string(text)
 	}
 	return p, nil
+}
+
+// says shows what a device has to say while something takes long.
+func (a *app) says(device, text string) {
+	a.emit(plan.Event{Type: plan.EventHeartbeat, Device: device, Message: text})
 }
 
 func (a *app) dialer() (*ssh.Dialer, error) {

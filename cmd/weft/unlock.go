@@ -18,11 +18,12 @@ import (
 func (a *app) unlockCmd() *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
-		Use: "unlock [DEVICE...]", Short: "Show who holds servers, and with --force let them go",
-		Long: `unlock shows the leases on servers: an apply holds each server that it changes, so
+		Use: "unlock [DEVICE...]", Short: "Show who holds devices, and with --force let them go",
+		Long: `unlock shows the leases on devices: an apply holds each device that it changes, so
 that no second one changes it at the same time. A lease of a weft that died ends
-by itself within five minutes. --force ends the leases on the named servers now:
-be sure that their holder is gone.`,
+by itself, on servers within five minutes, on switches within half an hour or
+three times their commit_confirm. --force ends the leases on the named devices
+now: be sure that their holder is gone.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			a.begin(cmd)
 			if force && len(args) == 0 {

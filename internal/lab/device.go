@@ -154,6 +154,7 @@ func Faults() []string {
 		"narrow, wide    of a server: its cards run with half of their PCIe lanes, and with all",
 		"refuse-line=REGEXP  of a switch: refuse configuration lines that match; empty ends it",
 		"drop-after=N    of a switch: answer N more lines, then cut the connection",
+		"pass=DURATION   of a switch: time passes at once, and what its timers are to do then happens",
 	}
 }
 
@@ -204,6 +205,13 @@ func (d *device) switchFault(name, value string) error {
 			return fmt.Errorf("drop-after: %q is not a number of lines", value)
 		}
 		d.sw.DropAfter(n)
+		return nil
+	case "pass":
+		time, err := time.ParseDuration(value)
+		if err != nil {
+			return fmt.Errorf("pass: %w", err)
+		}
+		d.sw.Pass(time)
 		return nil
 	}
 	return fmt.Errorf("fault %s: not one that a simulated switch has", name)

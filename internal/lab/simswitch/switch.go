@@ -52,7 +52,7 @@ type Switch struct {
 	spec    Spec
 	system  *system
 	dialect *dialect
-	clock   Clock
+	clock   *passingClock
 	booted  time.Time
 	timers  sync.WaitGroup // that may still fire
 
@@ -87,7 +87,7 @@ func New(spec Spec) *Switch {
 		spec.Speed = "100G"
 	}
 	sw := &Switch{
-		spec: spec, system: sys, dialect: sys.dialect(), clock: spec.Clock,
+		spec: spec, system: sys, dialect: sys.dialect(), clock: newPassingClock(spec.Clock),
 		booted: spec.Clock.Now().Add(-uptime), flash: make(map[string]string),
 	}
 	sw.running = sw.load(sys.initial(spec))
@@ -198,6 +198,10 @@ func (sw *Switch) Slow(d time.Duration) {
 	defer sw.mu.Unlock()
 	sw.slow = d
 }
+
+// Pass lets time pass for the switch: its clock jumps ahead, and timers that
+// are due by then run before Pass returns.
+func (sw *Switch) Pass(d time.Duration) { sw.clock.pass(d) }
 
 // Close stops what is still timed and waits for what is just firing. The
 // configuration stays as it is. Sessions end with their server, not here.

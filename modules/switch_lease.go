@@ -1,0 +1,149 @@
+package modules
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"weft/internal/hint"
+	"weft/inventory"
+	"weft/plan"
+	"weft/switches"
+)
+
+func (x *expansion) newSwitch(sw *inventory.Switch) *device {
+	d := &device{
+		name: sw.Addr, host: sw.Host, serial: sw.Serial, dial: x.env.Terminal(sw),
+		confirm: sw.Safety.Confirm, save: sw.Safety.Save != "never", timeout: connection(x.model, sw.Connection).CommandTimeout,
+		owner: x.model.Name, holder: x.env.Holder, settle: x.env.Settle,
+	}
+	if x.env.Say != nil {
+		d.say = func(text string) { x.env.Say(sw.Addr, text) }
+	}
+	return d
+}
+
+// guard is how a transaction of so many lines is kept from harm.
+func (d *device) guard(lines int) switches.Guard {
+	return switches.Guard{
+		Confirm: d.confirm, Owner: d.owner, Who: d.holder.onSwitch(), Lines: lines,
+		Gone: func(h switches.Hold) bool { return d.holder.gone(h.Who) },
+	}
+}
+
+// onSwitch is the holder in a name on a switch, which takes few characters.
+func (h Holder) onSwitch() string {
+	sum := sha256.Sum256([]byte(h.Machine))
+	return fmt.Sprintf("%d_%s_%x_%s", h.PID, h.Started, sum[:5], strings.ReplaceAll(h.Who, "@", "_at_"))
+}
+
+// gone reports whether the holder that a switch names is known to be gone: it
+// ran on this machine.
+func (h Holder) gone(who string) bool {
+	w := strings.SplitN(who, "_", 4)
+	if len(w) != 4 || h.Alive == nil {
+		return false
+	}
+	pid, err := strconv.Atoi(w[0])
+	there := Holder{PID: pid, Started: w[1]}
+	sum := sha256.Sum256([]byte(h.Machine))
+	return err == nil && w[2] == fmt.Sprintf("%x", sum[:5]) && !h.Alive(there)
+}
+
+// holderText is a holder on a switch for people.
+func holderText(who string) string {
+	w := strings.SplitN(who, "_", 4)
+	if len(w) != 4 {
+		return who
+	}
+	return strings.ReplaceAll(w[3], "_at_", "@") + ", process " + w[0]
+}
+
+// heed looks at what weft has left on the switch, and says what a reader of
+// the plan must know of it.
+func (d *device) heed(ctx context.Context) (notes []string, err error) {
+	m, err := d.session.Marks(ctx)
+	var no *switches.RefusedError
+	if errors.As(err, &no) {
+		return []string{"whether a timed revert runs cannot be seen: the switch refuses " + strconv.Quote(no.Line)}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if d.settle && d.abandoned(m) {
+		if err := d.session.Await(ctx, d.owner); err != nil {
+			return nil, err
+		}
+		if m, err = d.session.Marks(ctx); err != nil {
+			return nil, err
+		}
+	}
+	d.marks = m
+	running := m.Running()
+	for _, a := range running {
+		notes = append(notes, fmt.Sprintf("a timed revert of owner %s (%s) is armed: unless that apply proves its changes, the switch takes them back at %s by its clock, in %s; what is planned here rests on what stands until then",
+			a.Owner, holderText(a.Who), a.Due.Format(time.TimeOnly), a.Due.Sub(m.Now).Round(time.Second)))
+	}
+	for _, a := range m.Armed {
+		if a.Owner != d.owner || len(running) > 0 {
+			continue
+		}
+		now, err := d.session.Fingerprint(ctx)
+		if err != nil {
+			return nil, err
+		}
+		text := fmt.Sprintf("an apply that ended without a proof (%s) left a timed revert, due at %s by the switch's clock: ", holderText(a.Who), a.Due.Format(time.DateTime))
+		if now == a.Before {
+			text += "it has fired, the switch reads as before that apply"
+		} else {
+			text += "the switch does not read as before that apply, so somebody has changed it since, or it was not taken back"
+		}
+		notes = append(notes, text)
+	}
+	return notes, nil
+}
+
+// abandoned reports whether a timed revert of this owner runs that nobody will
+// stop.
+func (d *device) abandoned(m switches.Marks) bool {
+	for _, a := range m.Running() {
+		if a.Owner == d.owner && (m.Hold == nil || d.holder.gone(a.Who) || !m.Now.Before(m.Hold.Until)) {
+			return true
+		}
+	}
+	return false
+}
+
+// held puts a switch that somebody else holds in the engine's words.
+func (d *device) held(err error) error {
+	var by *switches.HeldError
+	if !errors.As(err, &by) {
+		return err
+	}
+	out := &plan.HeldError{Device: d.name, Left: by.Left()}
+	if by.Armed != nil {
+		out.Holder = fmt.Sprintf("a timed revert of owner %s (%s)", by.Armed.Owner, holderText(by.Armed.Who))
+		return hint.Wrap(out, "wait until it has fired, or that apply has ended, and plan again")
+	}
+	out.Holder = holderText(by.Hold.Who)
+	if by.Hold.Owner != "" {
+		out.Holder += " (owner " + by.Hold.Owner + ")"
+	}
+	return hint.Wrap(out, "wait until it is done; if that weft is gone, the lease ends by itself, or: weft unlock '%s'", d.name)
+}
+
+// lease is the lease on the switch; nil: nobody has it.
+func (d *device) lease(ctx context.Context) (*Lease, error) {
+	if _, err := d.Open(ctx); err != nil {
+		return nil, err
+	}
+	m := d.marks
+	if m.Hold == nil {
+		return nil, nil
+	}
+	return &Lease{Holder: holderText(m.Hold.Who), Owner: m.Hold.Owner, Left: m.Hold.Until.Sub(m.Now), hold: m.Hold}, nil
+}

@@ -1,0 +1,224 @@
+package switches
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"time"
+
+	"weft/internal/hint"
+)
+
+// A Guard says how a transaction is kept from harm.
+type Guard struct {
+	// Confirm is when the switch reverts by itself unless the transaction has
+	// been committed; 0: no such guard, lines are in force directly.
+	Confirm time.Duration
+
+	// Owner and Who are written on the switch for as long as the transaction
+	// lasts. Without an Owner nothing is written, and nobody else is heeded.
+	Owner, Who string
+
+	// Gone reports whether the holder of a lease is known to be gone. May be
+	// nil.
+	Gone func(Hold) bool
+
+	// Lines is about how many lines will be sent.
+	Lines int
+}
+
+// leaseTime is how long a lease lasts; it is not renewed.
+const leaseTime = 30 * time.Minute
+
+// unsafe are the characters that names on a switch do without.
+var unsafe = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
+
+// who is the holder as it stands in names.
+func (g Guard) who() string {
+	s := unsafe.ReplaceAllString(g.Who, "-")
+	return s[:min(len(s), 60)]
+}
+
+// hold takes the lease, in place of one that has ended or whose holder is
+// gone.
+func (t *Transaction) hold(ctx context.Context) error {
+	if t.guard.Owner == "" {
+		return nil
+	}
+	m, err := t.s.Marks(ctx)
+	if err == nil && m.Now.IsZero() {
+		m.Now, err = t.s.clock(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	for _, a := range m.Running() {
+		return &HeldError{Armed: &a, Now: m.Now}
+	}
+	if h := m.Hold; h != nil {
+		ended := h.Owner != "" && !m.Now.Before(h.Until)
+		if !ended && (t.guard.Gone == nil || !t.guard.Gone(*h)) {
+			return &HeldError{Hold: h, Now: m.Now}
+		}
+		if err := t.s.breakLease(ctx, m); err != nil {
+			return fmt.Errorf("end the lease of %s, which is gone: %w", h.Who, err)
+		}
+	}
+	for _, a := range m.Armed {
+		if a.Owner == t.guard.Owner { // it has fired
+			if err := t.s.rmdir(ctx, a.name); err != nil {
+				return fmt.Errorf("remove the mark of a revert that has fired: %w", err)
+			}
+		}
+	}
+	lasts := max(leaseTime, 3*t.confirm)
+	t.held = fmt.Sprintf("%s%d.%s.%s", markHeld, m.Now.Add(lasts).Unix(), t.guard.Owner, t.guard.who())
+	if err := t.s.mkdir(ctx, t.held); err != nil {
+		t.held = ""
+		return hint.Wrap(fmt.Errorf("take the lease: %w", err),
+			"weft needs the right to make directories on the file system of the switch, and room for them")
+	}
+	begun := time.Now()
+	if err := t.s.mkdir(ctx, markLease); err != nil {
+		held := t.held
+		t.held = ""
+		return errors.Join(fmt.Errorf("take the lease: %w", err), t.s.rmdir(ctx, held))
+	}
+	t.leased, t.pace = true, time.Since(begun)
+	return t.keepBase(ctx, m)
+}
+
+// keepBase copies what is there before the owner's first line ever.
+func (t *Transaction) keepBase(ctx context.Context, m Marks) error {
+	file := baseFile(t.guard.Owner)
+	if m.Base(t.guard.Owner) {
+		return nil
+	}
+	err := t.s.copyRunning(ctx, file)
+	if err == nil {
+		if m, err = t.s.Marks(ctx); err == nil && !m.Base(t.guard.Owner) {
+			err = errors.New("the switch says that it was written, and does not list it")
+		}
+	}
+	if err != nil {
+		return hint.Wrap(fmt.Errorf("keep a copy of the configuration in %s before the first change: %w", file, err),
+			"nothing is changed without that copy, which says what was there before weft; is there room on the file system?")
+	}
+	t.s.log("%s: what was there before weft is kept in %s", t.s.name, file)
+	return nil
+}
+
+// enough refuses work that would take more than half of the time that the
+// switch waits.
+func (t *Transaction) enough() error {
+	work := time.Duration(t.guard.Lines) * t.pace
+	if work <= t.confirm/2 {
+		return nil
+	}
+	return hint.Wrap(fmt.Errorf("%d lines at %s each take about %s, more than half of the %s after which the switch reverts by itself",
+		t.guard.Lines, t.pace.Round(time.Millisecond), work.Round(time.Second), t.confirm),
+		"a longer commit_confirm gives the switch time")
+}
+
+// mark writes on the switch that a timed revert is about to run; through s,
+// which must not be configuring.
+func (t *Transaction) mark(ctx context.Context, s *Session) error {
+	if t.guard.Owner == "" {
+		return nil
+	}
+	now, err := s.clock(ctx)
+	if err != nil {
+		return err
+	}
+	t.markName = fmt.Sprintf("%s%d.%s.%s.%s", markArmed, now.Add(t.confirm).Unix(), fingerprint(t.before), t.guard.Owner, t.guard.who())
+	if err := s.mkdir(ctx, t.markName); err != nil {
+		t.markName = ""
+		return fmt.Errorf("mark that a timed revert will run: %w", err)
+	}
+	return nil
+}
+
+// release takes back what the transaction has written beside the
+// configuration. What is left is no harm: a lease ends by itself, and a mark
+// whose time has passed says what has happened.
+func (t *Transaction) release(ctx context.Context) error {
+	if t.guard.Owner == "" {
+		return nil
+	}
+	if !t.s.wire.IsAlive() {
+		if err := t.s.login(ctx); err != nil {
+			return err
+		}
+	}
+	if err := t.s.leave(ctx); err != nil {
+		return err
+	}
+	for _, name := range []*string{&t.markName, &t.held} {
+		if *name == "" {
+			continue
+		}
+		if err := t.s.rmdir(ctx, *name); err != nil {
+			return err
+		}
+		*name = ""
+	}
+	if !t.leased {
+		return nil
+	}
+	t.leased = false
+	return t.s.rmdir(ctx, markLease)
+}
+
+// BreakLease ends the lease that somebody holds, if it is still that one.
+func (s *Session) BreakLease(ctx context.Context, h Hold) error {
+	m, err := s.Marks(ctx)
+	if err != nil {
+		return err
+	}
+	if m.Hold == nil || *m.Hold != h {
+		return errors.New("it has another holder by now")
+	}
+	return s.breakLease(ctx, m)
+}
+
+func (s *Session) breakLease(ctx context.Context, m Marks) error {
+	for _, name := range m.holds {
+		if err := s.rmdir(ctx, name); err != nil {
+			return err
+		}
+	}
+	return s.rmdir(ctx, markLease)
+}
+
+// Await waits until no timed revert of the owner runs any more, by the clock
+// of the switch.
+func (s *Session) Await(ctx context.Context, owner string) error {
+	said := false
+	for {
+		m, err := s.Marks(ctx)
+		if err != nil {
+			return err
+		}
+		mine := slices.DeleteFunc(m.Running(), func(a Armed) bool { return a.Owner != owner })
+		if len(mine) == 0 {
+			return nil
+		}
+		due := mine[0].Due
+		if !said {
+			s.log("%s takes back at %s, in %s, what an apply that ended without a proof has changed: waiting for that",
+				s.name, due.Format(time.TimeOnly), due.Sub(m.Now).Round(time.Second))
+			said = true
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%s reverts by itself at %s: %w", s.name, due.Format(time.TimeOnly), ctx.Err())
+		case <-time.After(min(awaitPause, max(due.Add(margin).Sub(m.Now), 100*time.Millisecond))):
+		}
+	}
+}
+
+// awaitPause is how often a switch is asked for its time while it is about to
+// revert: somebody may set its clock.
+const awaitPause = 2 * time.Second

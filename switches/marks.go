@@ -1,0 +1,275 @@
+package switches
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A switch remembers for weft in the names of empty directories: a name is
+// made at once or not at all, no command has to be trusted with its content,
+// and one listing shows them all. Times are those of the switch's own clock.
+//
+//	weft-lease                              somebody changes the switch
+//	weft-held.UNTIL.OWNER.WHO               who, and until when
+//	weft-armed.DUE.BEFORE.OWNER.WHO         a timed revert runs until DUE and leads to BEFORE
+//	weft-OWNER-base.cfg                     the configuration before the first line ever
+//	weft-OWNER-left.cfg                     the configuration as it was proven last
+const (
+	markLease = "weft-lease"
+	markHeld  = "weft-held."
+	markArmed = "weft-armed."
+)
+
+func baseFile(owner string) string { return "weft-" + owner + "-base.cfg" }
+func leftFile(owner string) string { return "weft-" + owner + "-left.cfg" }
+
+// Marks are what weft has left on the file system of a switch.
+type Marks struct {
+	Now   time.Time // by the clock of the switch; zero where nothing needs it
+	Hold  *Hold     // who changes the switch now
+	Armed []Armed   // timed reverts, also those whose time has passed
+	files []string  // what the listing shows
+	holds []string  // names of directories that say who holds
+}
+
+// A Hold is the lease of one who changes the switch. It is advisory.
+type Hold struct {
+	Owner string    // "" where that is not known
+	Who   string    // as its Guard said
+	Until time.Time // by the clock of the switch
+}
+
+// Armed is a timed revert that a transaction has started.
+type Armed struct {
+	Owner string
+	Who   string    // as its Guard said
+	Due   time.Time // by the clock of the switch
+	// Before identifies the running configuration that it leads back to.
+	Before string
+
+	name string
+}
+
+// Base reports whether the configuration before an owner's first line is kept.
+func (m Marks) Base(owner string) bool { return slices.Contains(m.files, baseFile(owner)) }
+
+// Owners lists those whose first line was preceded by a copy of what was there.
+func (m Marks) Owners() (out []string) {
+	for _, f := range m.files {
+		name, ok := strings.CutSuffix(f, "-base.cfg")
+		if name, mine := strings.CutPrefix(name, "weft-"); ok && mine {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// Running lists the reverts that have not fired yet, as far as time tells.
+func (m Marks) Running() (out []Armed) {
+	for _, a := range m.Armed {
+		if m.Now.Before(a.Due.Add(margin)) {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// A HeldError is a switch that somebody else changes, or that is about to
+// take back what somebody changed.
+type HeldError struct {
+	Hold  *Hold  // or
+	Armed *Armed // a timed revert that runs
+	Now   time.Time
+}
+
+func (e *HeldError) Error() string {
+	if e.Armed != nil {
+		return fmt.Sprintf("a timed revert of owner %s (%s) runs until %s", e.Armed.Owner, e.Armed.Who, e.Armed.Due.Format(time.TimeOnly))
+	}
+	return fmt.Sprintf("the lease %s is held by %s", markLease, e.Hold.Who)
+}
+
+// Left is how long it lasts at most.
+func (e *HeldError) Left() time.Duration {
+	if e.Armed != nil {
+		return e.Armed.Due.Add(margin).Sub(e.Now)
+	}
+	return max(0, e.Hold.Until.Sub(e.Now))
+}
+
+// Marks lists what weft has left on the switch.
+func (s *Session) Marks(ctx context.Context) (Marks, error) {
+	cmd := s.dialect.Files.List
+	out, err := s.Show(ctx, []string{cmd})
+	if err != nil {
+		return Marks{}, err
+	}
+	m := parseMarks(out[cmd])
+	if m.Hold == nil && len(m.Armed) == 0 {
+		return m, nil
+	}
+	m.Now, err = s.clock(ctx)
+	return m, err
+}
+
+// parseMarks reads the listing of a file system: a name is the last word of
+// its line.
+func parseMarks(text string) (m Marks) {
+	lease := false
+	var hold *Hold
+	for line := range strings.Lines(text) {
+		w := strings.Fields(line)
+		if len(w) == 0 {
+			continue
+		}
+		name := strings.TrimSuffix(w[len(w)-1], "/")
+		m.files = append(m.files, name)
+		rest, isHeld := strings.CutPrefix(name, markHeld)
+		if isHeld {
+			m.holds = append(m.holds, name)
+		}
+		p := strings.SplitN(rest, ".", 3)
+		if isHeld && len(p) == 3 {
+			if h := (Hold{Owner: p[1], Who: p[2], Until: seconds(p[0])}); hold == nil || hold.Until.Before(h.Until) {
+				hold = &h
+			}
+		}
+		rest, isArmed := strings.CutPrefix(name, markArmed)
+		if p := strings.SplitN(rest, ".", 4); isArmed && len(p) == 4 {
+			m.Armed = append(m.Armed, Armed{Due: seconds(p[0]), Before: p[1], Owner: p[2], Who: p[3], name: name})
+		}
+		lease = lease || name == markLease
+	}
+	if lease {
+		m.Hold = hold
+		if hold == nil {
+			m.Hold = &Hold{Who: "somebody unknown"}
+		}
+	}
+	return m
+}
+
+func seconds(s string) time.Time {
+	n, _ := strconv.ParseInt(s, 10, 64) // what is no number has passed
+	return time.Unix(n, 0).UTC()
+}
+
+// "18:57:38.347 UTC Mon Oct 19 2015", "10:09:00 UTC Fri 03/16/2015". What the
+// zone is called does not matter: times of one switch are compared.
+var clockLine = regexp.MustCompile(`(\d{1,2}:\d{2}:\d{2})(?:\.\d+)? \S+ \w{3} (\w{3} +\d{1,2} \d{4}|\d{2}/\d{2}/\d{4})`)
+
+func (s *Session) clock(ctx context.Context) (time.Time, error) {
+	cmd := s.dialect.Files.Clock
+	out, err := s.Show(ctx, []string{cmd})
+	if err != nil {
+		return time.Time{}, err
+	}
+	return parseClock(out[cmd])
+}
+
+func parseClock(text string) (time.Time, error) {
+	m := clockLine.FindStringSubmatch(text)
+	if m == nil {
+		return time.Time{}, fmt.Errorf("the switch does not tell its time: %q", strings.TrimSpace(text))
+	}
+	layout := "15:04:05 Jan 2 2006"
+	if strings.Contains(m[2], "/") {
+		layout = "15:04:05 01/02/2006"
+	}
+	t, err := time.Parse(layout, m[1]+" "+strings.Join(strings.Fields(m[2]), " "))
+	if err != nil {
+		return time.Time{}, fmt.Errorf("the switch does not tell its time: %w", err)
+	}
+	return t, nil
+}
+
+// fingerprint identifies a configuration as pin writes it.
+func fingerprint(pinned string) string {
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(pinned)))[:12]
+}
+
+// Fingerprint identifies the running configuration: its lines, whatever their
+// order. It is what Armed.Before is compared with.
+func (s *Session) Fingerprint(ctx context.Context) (string, error) {
+	p, err := s.pin(ctx)
+	return fingerprint(p), err
+}
+
+// mkdir makes a directory; one that is there is an error.
+func (s *Session) mkdir(ctx context.Context, name string) error {
+	line := fmt.Sprintf(s.dialect.Files.Make, name)
+	reply, err := s.say(ctx, line, s.timeout)
+	if err != nil {
+		return err
+	}
+	if s.refused(reply) {
+		return &RefusedError{Line: line, Reply: reply}
+	}
+	return nil
+}
+
+// rmdir removes an empty directory; the switch may ask whether it is meant.
+func (s *Session) rmdir(ctx context.Context, name string) error {
+	_, err := s.agree(ctx, fmt.Sprintf(s.dialect.Files.Remove, name))
+	return err
+}
+
+// agree types a line that the switch may ask about, and says yes.
+func (s *Session) agree(ctx context.Context, line string) (string, error) {
+	reply, err := s.exchange(ctx, line, max(s.timeout, slowest))
+	text := s.clean(reply, line)
+	for n := 0; err == nil && n < 3 && question.MatchString(reply); n++ {
+		reply, err = s.exchange(ctx, "y", max(s.timeout, slowest))
+		text += "\n" + s.clean(reply, "y")
+	}
+	switch {
+	case err != nil:
+		return "", err
+	case s.refused(text) || question.MatchString(reply):
+		return "", &RefusedError{Line: line, Reply: text}
+	}
+	return text, nil
+}
+
+// copyRunning writes the running configuration to a file on the switch.
+func (s *Session) copyRunning(ctx context.Context, name string) error {
+	line := fmt.Sprintf(s.dialect.Files.Copy, name)
+	reply, err := s.agree(ctx, line)
+	if err != nil {
+		return err
+	}
+	if ok, err := regexp.MatchString(s.dialect.Files.Copied, reply); err != nil || !ok {
+		return errors.Join(err, &RefusedError{Line: line, Reply: reply})
+	}
+	return nil
+}
+
+// Base reads what the switch kept for an owner: the configuration before its
+// first line, and that which was proven last. Either is nil where there is
+// none.
+func (s *Session) Base(ctx context.Context, owner string, m Marks) (base, left *Config, err error) {
+	read := func(file string) (*Config, error) {
+		if !slices.Contains(m.files, file) {
+			return nil, nil
+		}
+		cmd := fmt.Sprintf(s.dialect.Files.Print, file)
+		out, err := s.Show(ctx, []string{cmd})
+		if err != nil {
+			return nil, err
+		}
+		c, err := s.driver.Parse(map[string]string{s.dialect.Running: out[cmd]})
+		return &c, err
+	}
+	if base, err = read(baseFile(owner)); err != nil {
+		return nil, nil, err
+	}
+	left, err = read(leftFile(owner))
+	return base, left, err
+}

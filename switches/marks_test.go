@@ -1,0 +1,142 @@
+package switches
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+const listing = `
+       4096    Jun 25 04:57:33 2026  .rpmstore/
+ 1979826176    Nov 21 07:30:00 2026  nxos64-cs.10.3.4a.M.bin
+       4096    Nov 21 07:30:00 2026  weft-armed.1795246500.0123456789ab.o.42_7_aa_me
+       4096    Nov 21 07:30:00 2026  weft-held.1795248000.o.42_7_aa_me/
+       4096    Nov 21 07:30:00 2026  weft-lease/
+        812    Nov 21 07:30:00 2026  weft-o-base.cfg
+
+Usage for bootflash://sup-local
+ 7007772672 bytes used
+`
+
+func TestMarks(t *testing.T) {
+	m := parseMarks(listing)
+	if m.Hold == nil || m.Hold.Owner != "o" || m.Hold.Who != "42_7_aa_me" || m.Hold.Until.Unix() != 1795248000 {
+		t.Errorf("hold: %+v", m.Hold)
+	}
+	if len(m.Armed) != 1 || m.Armed[0].Before != "0123456789ab" || m.Armed[0].Owner != "o" || m.Armed[0].Due.Unix() != 1795246500 {
+		t.Errorf("armed: %+v", m.Armed)
+	}
+	if !m.Base("o") || m.Base("p") || !slices.Equal(m.Owners(), []string{"o"}) {
+		t.Errorf("bases of %v", m.Owners())
+	}
+	for after, want := range map[time.Duration]int{-time.Second: 1, margin - time.Second: 1, margin: 0, time.Hour: 0} {
+		m.Now = m.Armed[0].Due.Add(after)
+		if got := len(m.Running()); got != want {
+			t.Errorf("%s after it was due: %d run, want %d", after, got, want)
+		}
+	}
+	if m := parseMarks("  1 drw-   - Jan 01 2026 10:00:00 weft-lease\n"); m.Hold == nil || m.Hold.Owner != "" {
+		t.Errorf("a lease without its holder: %+v", m.Hold)
+	}
+}
+
+// The lines were printed by devices.
+func TestClock(t *testing.T) {
+	for text, want := range map[string]string{
+		"18:57:38.347 UTC Mon Oct 19 2015":                                    "2015-10-19 18:57:38",
+		"10:09:00 UTC Fri 03/16/2015":                                         "2015-03-16 10:09:00",
+		"15:10:00 Z5 Fri 03/16/2015\nTime Zone : Z5 add 05:00:00":             "2015-03-16 15:10:00",
+		".07:03:04.001 CET Sat Nov  1 2026\nTime source is NTP":               "2026-11-01 07:03:04",
+		"Warning: No NTP peer\n23:59:59.999 EST Thu Dec 31 2026\nTime source": "2026-12-31 23:59:59",
+	} {
+		if got, err := parseClock(text); err != nil || got.Format(time.DateTime) != want {
+			t.Errorf("%q: %s, %v", text, got, err)
+		}
+	}
+	if _, err := parseClock("soon"); err == nil {
+		t.Error("no time was read as a time")
+	}
+}
+
+const leased = `
+leaf-a# dir bootflash:
+       4096    Nov 21 07:30:00 2026  old/
+leaf-a# show clock
+07:30:00.000 UTC Sat Nov 21 2026
+leaf-a# mkdir bootflash:weft-held.1795248000.o.me
+leaf-a# mkdir bootflash:weft-lease
+leaf-a# copy running-config bootflash:weft-o-base.cfg
+`
+
+// Without a copy of what was there nothing is changed.
+func TestNoRoomForTheBase(t *testing.T) {
+	for name, reply := range map[string]string{
+		"refused": "No space left on device\nCopy complete.\nleaf-a# rmdir bootflash:weft-held.1795248000.o.me\nleaf-a# rmdir bootflash:weft-lease\nleaf-a#",
+		"not there": "Copy complete.\nleaf-a# dir bootflash:\n4096 Nov 21 2026 old/\n" +
+			"leaf-a# rmdir bootflash:weft-held.1795248000.o.me\nleaf-a# rmdir bootflash:weft-lease\nleaf-a#",
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newReplay(t, join(nxosLogin, leased, reply))
+			_, err := open(t, NXOS(), r).Begin(t.Context(), Guard{Confirm: time.Minute, Owner: "o", Who: "me"})
+			if err == nil || !strings.Contains(err.Error(), "before the first change") {
+				t.Errorf("begin: %v", err)
+			}
+			if slices.Contains(r.sent, nxosDual) {
+				t.Error("configuration was entered")
+			}
+		})
+	}
+}
+
+// A switch that is held is left alone.
+func TestHeld(t *testing.T) {
+	r := newReplay(t, join(nxosLogin, "leaf-a# dir bootflash:"+listing+"leaf-a# show clock\n07:30:00.000 UTC Sat Nov 21 2026\nleaf-a#"))
+	_, err := open(t, NXOS(), r).Begin(t.Context(), Guard{Confirm: time.Minute, Owner: "p", Who: "me"})
+	var held *HeldError
+	if !errors.As(err, &held) || held.Armed == nil || held.Left() != 5*time.Minute+margin {
+		t.Errorf("begin: %v", err)
+	}
+}
+
+// Work that would outlast the timer is not begun.
+func TestEnough(t *testing.T) {
+	tx := &Transaction{confirm: time.Minute, pace: time.Second, guard: Guard{Lines: 30}}
+	if err := tx.enough(); err != nil {
+		t.Error(err)
+	}
+	tx.guard.Lines = 31
+	if err := tx.enough(); err == nil || !strings.Contains(err.Error(), "more than half of the 1m0s") {
+		t.Errorf("31 lines: %v", err)
+	}
+}
+
+// A timer that has to lead back is set to run out as soon as the switch can.
+func TestComwareShortensTheTimer(t *testing.T) {
+	r := newReplay(t, join(comwareLogin, comwareNothing, comwareArmed, `
+[leaf-b] qos trust dscp
+[leaf-b] return
+<leaf-b> system-view
+[leaf-b] configuration commit delay 1
+[leaf-b] return
+`, comwareNothing, "<leaf-b>"))
+	tx, err := open(t, Comware(), r).Begin(t.Context(), Guard{Confirm: 5 * time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tx.Send(t.Context(), []string{"qos trust dscp"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := tx.shorten(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if left := time.Until(tx.last); left > time.Minute+margin {
+		t.Errorf("it still takes %s", left)
+	}
+	tx.first, tx.last = time.Time{}, time.Time{} // it has fired
+	if err := tx.how.(commitDelay).back(t.Context(), tx, func(context.Context) ([]string, error) { return nil, errors.New("the switch cannot be read") }); err != nil {
+		t.Error(err)
+	}
+}
