@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
-	"time"
 )
 
 func TestDirectories(t *testing.T) {
@@ -213,20 +212,5 @@ func TestOneMistakeInManyInstances(t *testing.T) {
 	}
 	if n != maxAlike || !strings.Contains(diagText(m, diags), "And 297 more like this.") {
 		t.Errorf("%d problems:\n%.3000s", n, diagText(m, diags))
-	}
-}
-
-func BenchmarkLoad(b *testing.B) {
-	for _, n := range []int{1000, 10_000} {
-		text := pod(n)
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			for b.Loop() {
-				start := time.Now()
-				if m, diags := loadText(text, Options{}); len(diags) > 0 {
-					b.Fatalf("%.2000s", diagText(m, diags))
-				}
-				b.ReportMetric(float64(time.Since(start).Microseconds())/float64(n), "µs/server")
-			}
-		})
 	}
 }

@@ -143,7 +143,10 @@ var observedType = cty.Capsule("observed", reflect.TypeFor[Observed]())
 
 // portsOf stands for all ports of a switch, of which nobody has the list.
 func portsOf(o *object) cty.Value {
-	return (&object{kind: "ports", addr: o.addr + ".port", body: &body{schema: &schema{}}, parent: o}).ref()
+	if o.anyPort == cty.NilVal {
+		o.anyPort = (&object{kind: "ports", addr: o.addr + ".port", body: &body{schema: &schema{}}, parent: o}).ref()
+	}
+	return o.anyPort
 }
 
 // index takes the step [key].

@@ -32,6 +32,7 @@ type object struct {
 	inside *module // of a module block
 	cells  []cell  // of the written attributes and of the derived ones
 
+	anyPort  cty.Value // of a switch: what stands for all its ports
 	children []*object
 	repeat   *repeat              // of what stands for the blocks of a dynamic one
 	values   map[string]cty.Value // children by kind, as values

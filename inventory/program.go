@@ -145,6 +145,10 @@ func firstOf(list []*declared, name string) (hcl.Range, bool) {
 }
 
 func (m *module) add(block *hclsyntax.Block, name string, b *body) {
+	if m.e.schemas[block.Type].refers {
+		m.addDecl(&decl{kind: block.Type, name: name, in: m, header: block.DefRange(), body: b, from: m.from.calls[block]})
+		return
+	}
 	d := &declared{name: name, header: block.DefRange(), body: b}
 	d.object = &object{
 		kind: block.Type, name: name, addr: m.prefix + strings.TrimSuffix(block.Type+"."+name, "."),
@@ -165,8 +169,6 @@ func (m *module) add(block *hclsyntax.Block, name string, b *body) {
 		m.checks = append(m.checks, d)
 	case "removed":
 		m.removed = append(m.removed, d)
-	default:
-		m.addDecl(&decl{kind: block.Type, name: name, in: m, header: d.header, body: b, from: m.from.calls[block]})
 	}
 }
 

@@ -24,6 +24,9 @@ func removable() []string {
 
 // removed makes the removed blocks, whose addresses must not be declared.
 func (b *builder) removed(all contents) {
+	if !slices.ContainsFunc(all.modules, func(m *module) bool { return len(m.removed) > 0 }) {
+		return
+	}
 	declared := map[string]hcl.Range{}
 	for _, m := range all.modules {
 		for _, d := range m.decls {
