@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"weft/internal/remote"
@@ -28,8 +29,12 @@ type volatile interface{ Boot() []string }
 // newBoot makes the script of the lines.
 func newBoot(owner string, lines []string) *Boot {
 	b := &Boot{Owner: owner, Enabled: true}
+	functions := fmt.Sprintf(bootScript, owner)
+	if slices.ContainsFunc(lines, func(l string) bool { return strings.Contains(l, "$(rdma_of ") }) {
+		functions += bootRDMA
+	}
 	nics, lines := nameNICs(lines)
-	b.Script = fmt.Sprintf(bootScript, owner) + strings.Join(append(nics, lines...), "\n") + "\nexit $status\n"
+	b.Script = functions + strings.Join(append(nics, lines...), "\n") + "\nexit $status\n"
 	b.Unit = fmt.Sprintf(bootUnit, owner, b.script())
 	return b
 }
@@ -72,6 +77,23 @@ nic() {
 # do_ goes on with the rest when one command fails, and says so.
 do_() {
 	"$@" || { echo "failed: $*" >&2; status=1; }
+}
+
+`
+
+// bootRDMA is for scripts that need it.
+const bootRDMA = `# rdma_of prints the RDMA device of a network interface, which it waits for.
+rdma_of() {
+	left=30
+	while :; do
+		found=$(rdma link show | while read -r what port rest; do
+			case " $rest " in *" netdev $1 "*) echo "${port%/*}" ;; esac
+		done | head -n 1)
+		if [ -n "$found" ]; then echo "$found"; return 0; fi
+		left=$((left - 1))
+		if [ $left -le 0 ]; then echo "$1 has no RDMA device" >&2; return 1; fi
+		sleep 1
+	done
 }
 
 `

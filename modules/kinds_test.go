@@ -46,6 +46,7 @@ func TestKinds(t *testing.T) {
 		"boot":    want[Boot],
 
 		"rdma_link": want[RDMALink],
+		"roce":      want[RoCE],
 
 		"sysctl":        want[Sysctl],
 		"kernel_module": want[KernelModule],

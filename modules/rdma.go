@@ -47,6 +47,12 @@ func driver(s remote.Seen, pci string) string {
 	return ""
 }
 
+// rdmaPortLooks are what rdmaPortOf and driver need.
+func rdmaPortLooks(pci string) []remote.Look {
+	ports, nodes := rdmaLooks()
+	return []remote.Look{ports, nodes, bearersLook(pci), driverLook(pci)}
+}
+
 // rdmaPortOf finds the RDMA port of a NIC port; nil: it has none.
 func rdmaPortOf(s remote.Seen, pci, netdev string) (*rdmaPort, error) {
 	ports, err := rdmaPorts(s)
@@ -137,4 +143,18 @@ func rdmaDriver(netdriver string) string {
 // are written in place: none can take their place.
 func set(file, value string) remote.Step {
 	return run("sh", "-c", `echo "$1" >"$2"`, "sh", value, file)
+}
+
+// anyRDMA stands for the RDMA device of a NIC port in steps that become lines
+// of a boot script.
+const anyRDMA = "weft-rdma"
+
+// onRDMA are lines of a boot script that set something of the RDMA device of a
+// NIC port, once it is there. Every place of anyRDMA becomes its name.
+func onRDMA(pci string, lines []string) []string {
+	out := []string{`if rdma=$(rdma_of "$(nic ` + remote.Quote(pci) + `)"); then`}
+	for _, l := range lines {
+		out = append(out, "\t"+strings.ReplaceAll(l, anyRDMA, `"$rdma"`))
+	}
+	return append(out, "else status=1; fi")
 }

@@ -42,8 +42,7 @@ func newRDMALink(pci, transport, label string, software bool) *RDMALink {
 
 // Looks implements kind.
 func (r *RDMALink) Looks() []remote.Look {
-	ports, nodes := rdmaLooks()
-	return []remote.Look{ports, nodes, bearersLook(r.PCI), driverLook(r.PCI)}
+	return rdmaPortLooks(r.PCI)
 }
 
 // Parse implements kind. A port that speaks another protocol than its fabric,

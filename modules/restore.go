@@ -20,6 +20,7 @@ func kinds() map[string]restorer {
 		"address": restorable[Address],
 
 		"rdma_link": restorable[RDMALink],
+		"roce":      lasting[RoCE],
 
 		"pfc":   lasting[PFC],
 		"dcbx":  lasting[DCBX],

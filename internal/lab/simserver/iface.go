@@ -163,6 +163,7 @@ func (s *Server) render() rendered {
 		i.render(r)
 	}
 	s.renderSoftRDMA(r)
+	s.renderConfig(r)
 	return r
 }
 

@@ -230,6 +230,9 @@ func (x *call) deleteRDMA(name string) int {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.softRDMA = slices.DeleteFunc(s.softRDMA, func(d rdmaDevice) bool { return d.name == name })
+		if cm := s.cm[name]; cm != nil { // its directory stays, for one of the same name
+			*cm = cmDevice{shown: cm.shown, mode: "RoCE v2"}
+		}
 		return 0
 	}
 	fmt.Fprintln(x.stderr, "Wrong device name")

@@ -57,3 +57,37 @@ func TestRDMACards(t *testing.T) {
 		t.Errorf("rdma dev show: %+v", got)
 	}
 }
+
+// configfs shows what the connection manager keeps once somebody has made the
+// directory; the values outlive it.
+func TestConnectionManager(t *testing.T) {
+	s := server(t, network(t), spec(t, "s"))
+	const dir = "/sys/kernel/config/rdma_cm/rocep65s0f0"
+	for _, c := range []struct {
+		line string
+		want result
+	}{
+		{"ls /sys/kernel/config/rdma_cm", result{}},
+		{"mkdir " + dir + " && cat " + dir + "/ports/1/default_roce_mode " + dir + "/ports/1/default_roce_tos", result{"RoCE v2\n0\n", "", 0}},
+		{"mkdir " + dir, result{"", "mkdir: cannot create directory '" + dir + "': File exists\n", 1}},
+		{"mkdir -p " + dir, result{}},
+		{"mkdir /sys/kernel/config/rdma_cm/nope", result{"", "mkdir: cannot create directory '/sys/kernel/config/rdma_cm/nope': No such device\n", 1}},
+		{"mkdir /sys/kernel/nope", result{"", "mkdir: cannot create directory '/sys/kernel/nope': Operation not permitted\n", 1}},
+		{"echo 104 >" + dir + "/ports/1/default_roce_tos; echo IB/RoCE v1 >" + dir + "/ports/1/default_roce_mode; rmdir " + dir, result{}},
+		{"ls /sys/kernel/config/rdma_cm; mkdir " + dir + "; cat " + dir + "/ports/1/default_roce_mode " + dir + "/ports/1/default_roce_tos", result{"IB/RoCE v1\n104\n", "", 0}},
+		{"rmdir " + dir + "/ports", result{"", "rmdir: failed to remove '" + dir + "/ports': Operation not permitted\n", 1}},
+		{"modprobe -r mlx5_ib; echo 0 2>/dev/null >" + dir + "/ports/1/default_roce_tos; modprobe mlx5_ib; cat " + dir + "/ports/1/default_roce_tos", result{"104\n", "", 0}},
+	} {
+		expect(t, s, c.line, c.want)
+	}
+	for _, line := range []string{"echo 256 >" + dir + "/ports/1/default_roce_tos", "echo v3 >" + dir + "/ports/1/default_roce_mode", "echo x >/sys/class/net/ens1f0np0/mtu"} {
+		if got := local(t, s, "root", line); got.status == 0 {
+			t.Errorf("%s: %+v", line, got)
+		}
+	}
+	if got := local(t, s, "weft", "echo 0 >"+dir+"/ports/1/default_roce_tos"); got.status == 0 {
+		t.Errorf("without root: %+v", got)
+	}
+	s.Reboot()
+	expect(t, s, "ls /sys/kernel/config/rdma_cm; mkdir "+dir+"; cat "+dir+"/ports/1/default_roce_tos", result{"0\n", "", 0})
+}

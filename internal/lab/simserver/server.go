@@ -64,6 +64,7 @@ type Server struct {
 	booted   time.Time
 	ifaces   []*iface // the loopback first
 	softRDMA []rdmaDevice
+	cm       map[string]*cmDevice // by name of the RDMA device
 	units    map[string]*unit
 	software software
 	timers   map[string]*timer
@@ -92,7 +93,7 @@ func New(n *Network, spec Spec) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("simulated server %s: %w", spec.Name, err)
 	}
-	s.tree = &tree{root: root, render: s.render}
+	s.tree = &tree{root: root, render: s.render, mkdir: s.configMkdir, rmdir: s.configRmdir}
 	s.boot()
 	s.bootSoftware()
 	if err := s.install(); err != nil {
@@ -155,7 +156,7 @@ func (s *Server) boot() {
 	s.bootID = strings.Join([]string{h[:8], h[8:12], h[12:16], h[16:20], h[20:]}, "-")
 	s.booted = time.Now()
 	s.ifaces = s.newInterfaces()
-	s.softRDMA = nil
+	s.softRDMA, s.cm = nil, map[string]*cmDevice{}
 }
 
 // uname is the system and the machine of the real host: agents are built for

@@ -240,7 +240,7 @@ const mark = "\x00"
 // become simulated tools.
 func (sh *shell) call(_ context.Context, args []string) ([]string, error) {
 	switch args[0] {
-	case "kill", "umask", "ulimit", "type", "hash", "source", ".", "builtin", "help", "times", "getopts":
+	case "echo", "kill", "umask", "ulimit", "type", "hash", "source", ".", "builtin", "help", "times", "getopts":
 		if args[0] == "getopts" {
 			return args, nil
 		}

@@ -236,7 +236,7 @@ func tools() map[string]tool {
 
 // builtins answers builtins of the shell that the interpreter must not.
 func builtins() map[string]func(*call) int {
-	return map[string]func(*call) int{"command": command, "type": command, "umask": umask}
+	return map[string]func(*call) int{"command": command, "echo": echo, "type": command, "umask": umask}
 }
 
 // builtin runs a command that the shell has too: "sudo test -e FILE".

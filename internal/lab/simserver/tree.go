@@ -21,15 +21,19 @@ import (
 type tree struct {
 	root   *os.Root
 	render func() rendered // what stands above the directory, as of now
+
+	mkdir, rmdir func(p string) error // of a rendered directory: where configfs takes them
 }
 
-// rendered is a read-only tree by absolute path.
+// rendered is a tree by absolute path. It is only read, but for its attributes.
 type rendered map[string]node
 
 // A node is one file, directory or symbolic link of a rendered tree.
 type node struct {
 	mode    fs.FileMode
 	content string // of a file; the target of a symbolic link
+
+	set func(value string) error // takes what root writes; nil: nothing may be written
 }
 
 // A user is who asks. Root may do everything; others may read what the mode
@@ -82,7 +86,9 @@ type view struct {
 // still is the view with /sys and /proc as they are when they are first looked
 // at: to render them once for every part of a path would cost a lot.
 func (v view) still() view {
-	return view{&tree{root: v.root, render: sync.OnceValue(v.render)}, v.user}
+	t := *v.tree
+	t.render = sync.OnceValue(v.render)
+	return view{&t, v.user}
 }
 
 const maxLinks = 40 // as Linux: then ELOOP
@@ -270,6 +276,9 @@ func (v view) Open(name string, flag int, perm fs.FileMode) (file, error) {
 			return device{zero: p == "/dev/zero"}, nil
 		}
 		n := v.render()[p]
+		if writes {
+			return &attribute{set: n.set, info: nodeInfo{path.Base(p), n}}, nil
+		}
 		return &text{Reader: strings.NewReader(n.content), info: nodeInfo{path.Base(p), n}}, nil
 	}
 	f, err := v.root.OpenFile(below(p), flag, perm)
@@ -285,7 +294,10 @@ func (v view) may(p string, info fs.FileInfo, write, read bool) bool {
 		return true
 	}
 	if isRendered(p) {
-		return !write && (v.user.root || info.Mode().Perm()&0o4 != 0) // the lab's /sys and /proc are only read
+		if write && v.render()[p].set == nil {
+			return false
+		}
+		return v.user.root || !write && info.Mode().Perm()&0o4 != 0
 	}
 	if v.user.owns(p) {
 		return true

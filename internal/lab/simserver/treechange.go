@@ -80,6 +80,9 @@ func typed(op, name string, err error) error {
 
 // Mkdir makes one directory with exactly this mode.
 func (v view) Mkdir(name string, mode fs.FileMode) error {
+	if p, err := v.resolve(name, false); err == nil && isRendered(p) && v.user.root {
+		return typed("mkdir", name, v.mkdir(p))
+	}
 	p, err := v.change("mkdir", name, false)
 	if err != nil {
 		return err
@@ -115,6 +118,9 @@ func (v view) MkdirAll(name string, mode fs.FileMode) error {
 
 // Remove removes a file, a link or an empty directory.
 func (v view) Remove(name string) error {
+	if p, err := v.resolve(name, false); err == nil && isRendered(p) && v.user.root {
+		return typed("remove", name, v.rmdir(p))
+	}
 	p, err := v.change("remove", name, false)
 	if err != nil {
 		return err

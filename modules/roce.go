@@ -1,0 +1,217 @@
+package modules
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"weft/internal/hint"
+	"weft/internal/remote"
+	"weft/inventory"
+	"weft/plan"
+)
+
+// RoCE keeps what the connection manager of the kernel gives to connections of
+// one NIC port that do not choose themselves: the mode of RoCE, and the ToS.
+//
+// The kernel shows both in a directory of configfs, which somebody has to make.
+// A plan makes none: what they are is then unknown, and apply writes down what
+// it finds before it changes anything.
+type RoCE struct {
+	PCI       string // address of the NIC port: 0000:41:00.0
+	Interface string `json:"-"` // observed: the name it has today
+	Device    string `json:"-"` // observed: the RDMA device
+	Known     bool   // the directory is there
+	Mode      string // RoCE v2, IB/RoCE v1
+	ToS       int    // 0–255; -1 is whichever it is
+
+	Software string `json:",omitempty"` // the device that is made before, where there is none
+	Port     int    `json:"-"`          // observed: of the device
+}
+
+func newRoCE(pci string, tos int) *RoCE {
+	return &RoCE{PCI: pci, Known: true, Mode: "RoCE v2", ToS: tos}
+}
+
+const cmDir = "/sys/kernel/config/rdma_cm"
+
+// cmLook prints the values of all ports whose directories are there.
+func cmLook() remote.Look {
+	return remote.Look{Args: []string{"sh", "-c", `cd ` + cmDir + ` 2>/dev/null || exit 0; ` +
+		`for f in */ports/*/default_roce_*; do if [ -e "$f" ]; then echo "$f $(cat "$f")"; fi; done`}}
+}
+
+// Looks implements kind.
+func (r *RoCE) Looks() []remote.Look {
+	return append(rdmaPortLooks(r.PCI), cmLook())
+}
+
+// Parse implements kind.
+func (r *RoCE) Parse(s remote.Seen) (*RoCE, error) {
+	name, err := netdev(s, r.PCI)
+	if err != nil {
+		return nil, err
+	}
+	port, err := rdmaPortOf(s, r.PCI, name)
+	if err != nil {
+		return nil, err
+	}
+	have := &RoCE{PCI: r.PCI, Interface: name, ToS: -1, Port: 1}
+	switch {
+	case port != nil:
+		have.Device, have.Port = port.Device, port.Port
+	case r.Software != "":
+		have.Device = r.Software
+	default:
+		return nil, hint.Wrap(fmt.Errorf("%s has no RDMA device yet whose connections could get a ToS", name),
+			"where rdma_link can bring it about, apply that first: weft apply --target SERVER/rdma_link.NAME")
+	}
+	text, err := output(s, cmLook())
+	if err != nil {
+		return nil, err
+	}
+	return have, have.read(string(text))
+}
+
+// read takes the values of the port out of what cmLook prints.
+func (r *RoCE) read(text string) error {
+	dir := fmt.Sprintf("%s/ports/%d/default_roce_", r.Device, r.Port)
+	for line := range strings.Lines(text) {
+		file, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		switch file {
+		case dir + "mode":
+			r.Known, r.Mode = true, value
+		case dir + "tos":
+			n, err := strconv.ParseUint(value, 10, 8)
+			if err != nil {
+				return fmt.Errorf("the default ToS of %s is %q", r.Device, value)
+			}
+			r.ToS = int(n)
+		}
+	}
+	return nil
+}
+
+const unknown = "unknown until apply"
+
+// Diff implements kind. New connections get the values, those there are keep
+// theirs.
+func (r *RoCE) Diff(have *RoCE) []plan.Change {
+	if r == nil { // a device always has some values
+		return nil
+	}
+	have = some(have)
+	switch {
+	case !r.Known && !have.Known:
+		return nil
+	case !r.Known:
+		return []plan.Change{{Path: "mode", Before: have.Mode, After: "as it was found", Impact: plan.ImpactNone},
+			{Path: "tos", Before: have.tos(), After: "as it was found", Impact: plan.ImpactNone}}
+	case !have.Known && r.ToS < 0:
+		return change("mode", unknown, r.Mode, plan.ImpactNone)
+	case !have.Known:
+		return append(change("mode", unknown, r.Mode, plan.ImpactNone), change("tos", unknown, r.tos(), plan.ImpactNone)...)
+	}
+	out := change("mode", have.Mode, r.Mode, plan.ImpactNone)
+	if r.ToS >= 0 {
+		out = append(out, change("tos", have.tos(), r.tos(), plan.ImpactNone)...)
+	}
+	return out
+}
+
+// tos says which DSCP it stands for, as people know that.
+func (r *RoCE) tos() string {
+	if r.ToS < 0 {
+		return "none"
+	}
+	return fmt.Sprintf("%d (DSCP %d)", r.ToS, r.ToS>>2)
+}
+
+// keepRoCE writes the values of the port $1 down in $2, unless they are.
+const keepRoCE = `umask 077; if ! [ -e "$2" ]; then mkdir -p "${2%/*}" && cat "$1"/default_roce_mode "$1"/default_roce_tos >"$2"; fi`
+
+// backRoCE gives the port $1 the values back that were written down in $2. A
+// restart forgets both.
+const backRoCE = `if [ -r "$2" ]; then { read -r mode && read -r tos; } <"$2"; ` +
+	`echo "$mode" >"$1"/default_roce_mode; echo "$tos" >"$1"/default_roce_tos; rm -f -- "$2"; fi`
+
+func (r *RoCE) dir() string  { return cmDir + "/" + r.Device }
+func (r *RoCE) port() string { return fmt.Sprintf("%s/ports/%d", r.dir(), max(1, r.Port)) }
+func (r *RoCE) kept() string { return leaseDir + "/roce-" + r.Device }
+
+// Steps implements kind.
+func (r *RoCE) Steps(have *RoCE) []remote.Step {
+	if len(r.Diff(have)) == 0 {
+		return nil
+	}
+	have = some(have)
+	at := &RoCE{Device: cmp.Or(have.Device, r.Device, r.Software), Port: max(have.Port, r.Port)}
+	if !r.Known {
+		return []remote.Step{run("sh", "-c", backRoCE, "sh", at.port(), at.kept()), run("rmdir", at.dir())}
+	}
+	var steps []remote.Step
+	if !have.Known {
+		steps = append(steps, run("modprobe", "rdma_cm"), run("mkdir", "-p", at.dir()), run("sh", "-c", keepRoCE, "sh", at.port(), at.kept()))
+	}
+	if r.Mode != have.Mode {
+		steps = append(steps, set(at.port()+"/default_roce_mode", r.Mode))
+	}
+	if r.ToS >= 0 && r.ToS != have.ToS {
+		steps = append(steps, set(at.port()+"/default_roce_tos", strconv.Itoa(r.ToS)))
+	}
+	return steps
+}
+
+// Advice implements adviser.
+func (r *RoCE) Advice(reply string) string {
+	switch {
+	case strings.Contains(reply, "No such device"):
+		return "the RDMA device went away, or has another name now: rdma link show; plan again"
+	case strings.Contains(reply, "Invalid argument"):
+		return "the device does not do RoCE v2; see its firmware"
+	case strings.Contains(reply, "default_roce_tos"):
+		return "the kernel keeps no default ToS: it does since 4.11"
+	}
+	return ""
+}
+
+// Boot implements volatile.
+func (r *RoCE) Boot() []string {
+	at := &RoCE{Device: anyRDMA}
+	var lines []string
+	for _, s := range r.Steps(at) {
+		lines = append(lines, "do_ "+remote.Quote(s.Args...))
+	}
+	return onRDMA(r.PCI, lines)
+}
+
+// Verify implements kind: the values read back are its proof here; that packets
+// bear the DSCP is proven by counters under load.
+func (r *RoCE) Verify(context.Context, remote.Host) error { return nil }
+
+// defaultToS is that of the class that storage belongs to: the lossless one,
+// else the one with ECN, else the one that has a share. -1: there is none, or
+// more than one. The card sets the bits of ECN itself.
+func defaultToS(classes []*inventory.TrafficClass) int {
+	for _, is := range []func(*inventory.TrafficClass) bool{
+		func(c *inventory.TrafficClass) bool { return c.PFC },
+		func(c *inventory.TrafficClass) bool { return c.ECN != nil },
+		func(c *inventory.TrafficClass) bool { return !c.Strict },
+	} {
+		var found []*inventory.TrafficClass
+		for _, c := range classes {
+			if len(c.DSCP) > 0 && is(c) {
+				found = append(found, c)
+			}
+		}
+		if len(found) > 0 {
+			if len(found) > 1 {
+				return -1
+			}
+			return found[0].DSCP[0] << 2
+		}
+	}
+	return -1
+}
