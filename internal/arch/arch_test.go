@@ -54,8 +54,9 @@ var may = map[string][]string{
 	"internal/nvme/rawsock":   {},
 	"internal/nvme/pingpong":  {"internal/nvme/rawsock"},
 	"internal/nvme/tcp":       {"internal/nvme/fabric", "internal/nvme/wire", "internal/nvme/rawsock"},
-	"internal/nvme/target":    {"internal/nvme/fabric", "internal/nvme/backend", "internal/nvme/wire"},
-	"internal/nvme/initiator": {"internal/nvme/fabric", "internal/nvme/wire"},
+	"internal/nvme/dhchap":    {"internal/nvme/wire"},
+	"internal/nvme/target":    {"internal/nvme/fabric", "internal/nvme/backend", "internal/nvme/dhchap", "internal/nvme/wire"},
+	"internal/nvme/initiator": {"internal/nvme/fabric", "internal/nvme/dhchap", "internal/nvme/wire"},
 	"internal/nvme/nvmetest":  {"internal/nvme/fabric", "internal/nvme/wire"},
 
 	// What people start from.

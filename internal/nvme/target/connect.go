@@ -49,10 +49,15 @@ func (q *queue) connect(x *fabric.Exchange) {
 		err = q.join(cmd, &data)
 	}
 	if err == nil {
+		result := uint64(q.ctrl.id)
+		if q.ctrl.sub != nil {
+			result |= q.require(q.ctrl.sub.now.Load(), data.HostNQN)
+		}
 		q.t.log.Info("connected", "host", data.HostNQN, "subsystem", data.SubNQN, "controller", q.ctrl.id, "queue", q.qid, "portal", q.conn.Local(), "from", q.conn.Remote())
-		x.Complete(uint64(q.ctrl.id), wire.Success)
+		x.Complete(result, wire.Success)
 		return
 	}
+	q.t.refused.connect.Add(1)
 	q.t.log.Warn("connection refused", "reason", err, "host", data.HostNQN, "subsystem", data.SubNQN, "portal", q.conn.Local(), "from", q.conn.Remote())
 	var r *refusal
 	if !errors.As(err, &r) {

@@ -71,6 +71,7 @@ func (c *controller) watch(kato uint32) {
 // came since it last ran: after one to two timeouts of silence.
 func (c *controller) look() {
 	if !c.active.Swap(false) {
+		c.t.refused.silent.Add(1)
 		c.end("keep-alive timeout")
 		return
 	}

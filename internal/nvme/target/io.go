@@ -97,6 +97,15 @@ func (t *Target) dispatch(j job) {
 	t.work <- j
 }
 
+// work is what a worker does.
+func (q *queue) work(x *fabric.Exchange) {
+	if x.Command.Opcode == wire.OpFabrics {
+		q.converse(x)
+		return
+	}
+	q.perform(x)
+}
+
 // perform does what an I/O command says and completes it.
 func (q *queue) perform(x *fabric.Exchange) {
 	defer q.t.gate.leave()

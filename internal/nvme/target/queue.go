@@ -15,6 +15,7 @@ type queue struct {
 	ctrl   *controller
 	portal *portal
 	qid    uint16
+	auth   gatekeeper
 }
 
 // Begin judges a command.
@@ -28,7 +29,9 @@ func (q *queue) Begin(x *fabric.Exchange) (pull int, st wire.Status) {
 	q.ctrl.seen()
 	switch {
 	case x.Command.Opcode == wire.OpFabrics:
-		return 0, q.beginFabrics(x)
+		return q.beginFabrics(x)
+	case q.auth.closed.Load():
+		return 0, wire.AuthRequired.WithDNR()
 	case q.qid == 0:
 		return 0, q.beginAdmin(x)
 	}
@@ -46,16 +49,21 @@ func (q *queue) beginUnconnected(x *fabric.Exchange) (pull int, st wire.Status) 
 	return wire.ConnectDataSize, wire.Success
 }
 
-func (q *queue) beginFabrics(x *fabric.Exchange) wire.Status {
+func (q *queue) beginFabrics(x *fabric.Exchange) (pull int, st wire.Status) {
 	switch x.Command.FabricsType() {
+	case wire.FabricsAuthSend, wire.FabricsAuthReceive:
+		return q.beginAuth(x)
 	case wire.FabricsConnect:
-		return wire.CommandSequence.WithDNR()
+		return 0, wire.CommandSequence.WithDNR()
 	case wire.FabricsPropertyGet, wire.FabricsPropertySet:
+		if q.auth.closed.Load() {
+			return 0, wire.AuthRequired.WithDNR()
+		}
 		if q.qid == 0 {
-			return wire.Success
+			return 0, wire.Success
 		}
 	}
-	return wire.InvalidOpcode.WithDNR()
+	return 0, wire.InvalidOpcode.WithDNR()
 }
 
 // Execute performs a command that Begin has let pass.
@@ -64,7 +72,7 @@ func (q *queue) Execute(x *fabric.Exchange) {
 	case q.ctrl == nil:
 		q.connect(x)
 	case x.Command.Opcode == wire.OpFabrics:
-		q.ctrl.property(x)
+		q.executeFabrics(x)
 	case q.qid == 0:
 		q.ctrl.admin(x)
 	default:
@@ -72,9 +80,19 @@ func (q *queue) Execute(x *fabric.Exchange) {
 	}
 }
 
+func (q *queue) executeFabrics(x *fabric.Exchange) {
+	switch x.Command.FabricsType() {
+	case wire.FabricsAuthSend, wire.FabricsAuthReceive:
+		q.authenticate(x)
+	default:
+		q.ctrl.property(x)
+	}
+}
+
 // Disconnected takes the queue from its controller; the controller ends with
 // its admin queue.
 func (q *queue) Disconnected(err error) {
+	q.auth.stop()
 	if q.ctrl == nil {
 		return
 	}

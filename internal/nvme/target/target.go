@@ -71,6 +71,7 @@ type Subsystem struct {
 	Serial     string   // at most 20 characters
 	AllowHosts []string // host NQNs; nobody else connects
 	Namespaces []Namespace
+	Keys       map[string]Keys // by host NQN; hosts without need not authenticate
 }
 
 // A Namespace is a backend that hosts see as a block device.
@@ -91,6 +92,9 @@ type Target struct {
 	workers sync.WaitGroup
 	started time.Time
 	loading atomic.Bool // a new configuration is being read
+	refused struct {    // since the start
+		connect, auth, silent atomic.Uint64
+	}
 
 	reload sync.Mutex // one at a time
 
@@ -125,7 +129,7 @@ func New(c Config) (*Target, error) {
 	for range workers {
 		t.workers.Go(func() {
 			for j := range t.work {
-				j.queue.perform(j.x)
+				j.queue.work(j.x)
 			}
 		})
 	}

@@ -57,6 +57,12 @@ func FuzzFirmwareLog(f *testing.F)        { fuzz[FirmwareLog](f, FirmwareLogSize
 func FuzzEffectsLog(f *testing.F)         { fuzz[EffectsLog](f, EffectsLogSize) }
 func FuzzSupportedLogs(f *testing.F)      { fuzz[SupportedLogs](f, SupportedLogsSize) }
 func FuzzDSMRange(f *testing.F)           { fuzz[DSMRange](f, DSMRangeSize) }
+func FuzzAuthNegotiate(f *testing.F)      { fuzz[AuthNegotiate](f, AuthNegotiateSize) }
+func FuzzAuthChallenge(f *testing.F)      { fuzz[AuthChallenge](f, AuthChallengeSize+64) }
+func FuzzAuthReply(f *testing.F)          { fuzz[AuthReply](f, AuthReplySize+128) }
+func FuzzAuthSuccess1(f *testing.F)       { fuzz[AuthSuccess1](f, AuthSuccess1Size+64) }
+func FuzzAuthSuccess2(f *testing.F)       { fuzz[AuthSuccess2](f, AuthSuccess2Size) }
+func FuzzAuthFailure(f *testing.F)        { fuzz[AuthFailure](f, AuthFailureSize) }
 func FuzzPDUHeader(f *testing.F)          { fuzz[PDUHeader](f, PDUHeaderSize) }
 func FuzzICReq(f *testing.F)              { fuzz[ICReq](f, ICSize) }
 func FuzzICResp(f *testing.F)             { fuzz[ICResp](f, ICSize) }

@@ -1,0 +1,135 @@
+package target
+
+import (
+	"crypto/rand"
+	"errors"
+	"testing"
+
+	"weft/internal/nvme/dhchap"
+	"weft/internal/nvme/fabric"
+	"weft/internal/nvme/wire"
+)
+
+// keys are fresh secrets for both ends.
+func keys(t *testing.T) Keys {
+	t.Helper()
+	var k Keys
+	for _, s := range []*dhchap.Secret{&k.Host, &k.Sub} {
+		var err error
+		if *s, err = dhchap.NewSecret(dhchap.SHA256, rand.Reader); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return k
+}
+
+// prove authenticates a queue as its host would.
+func (r *rig) prove(q fabric.Queue, p dhchap.Peer) error {
+	r.Helper()
+	p.HostNQN, p.SubNQN, p.Random = hostNQN, subNQN, rand.Reader
+	return dhchap.NewHost(p, 1).Run(func(cmd wire.Command, data []byte) error {
+		return r.do(q, cmd, data).Status.Err()
+	})
+}
+
+// guarded is a configuration that wants hostNQN to authenticate.
+func (r *rig) guarded(k Keys) {
+	r.Helper()
+	c := r.another()
+	c.Subsystems[0].Keys = map[string]Keys{hostNQN: k}
+	r.reload(c)
+}
+
+func TestAuthentication(t *testing.T) {
+	fabrics(t, func(t *testing.T, r *rig) {
+		k := keys(t)
+		r.guarded(k)
+		for _, p := range []dhchap.Peer{{Host: k.Host}, {Host: k.Host, Sub: k.Sub}, {Host: k.Host, Groups: []dhchap.Group{dhchap.Null}}} {
+			admin := r.dial(0)
+			result := r.want(wire.Success, admin, connectCommand(0, 0), connectData(subNQN, hostNQN, 0xffff))
+			if result&^0xffff != wire.ConnectAuthRequired {
+				t.Fatalf("result %#x does not ask for authentication", result)
+			}
+			id := uint16(result)
+			required := wire.AuthRequired.WithDNR()
+			enable := setCC(wire.CCEnable | wire.CCIOSQES | wire.CCIOCQES)
+			r.want(required, admin, enable, nil)
+			r.want(required, admin, wire.PropertyCommand{Offset: wire.PropVS}.Command(), nil)
+			r.want(required, admin, wire.IdentifyCommand{CNS: wire.CNSController}.Command(), make([]byte, 4096))
+			if err := r.prove(admin, p); err != nil {
+				t.Fatal(err)
+			}
+			r.want(wire.Success, admin, enable, nil)
+
+			io := r.dial(1)
+			r.want(wire.Success, io, connectCommand(1, 0), connectData(subNQN, hostNQN, id))
+			r.want(required, io, blocks(wire.OpRead, 1, 0, 1), make([]byte, 512))
+			if err := r.prove(io, p); err != nil {
+				t.Fatal(err)
+			}
+			r.want(wire.Success, io, blocks(wire.OpRead, 1, 0, 1), make([]byte, 512))
+			// Once more on the same queue, and I/O goes on.
+			if err := r.prove(io, p); err != nil {
+				t.Fatal(err)
+			}
+			r.want(wire.Success, io, blocks(wire.OpRead, 1, 0, 1), make([]byte, 512))
+		}
+	})
+}
+
+func TestAuthenticationRefused(t *testing.T) {
+	fabrics(t, func(t *testing.T, r *rig) {
+		k, other := keys(t), keys(t)
+		k.Groups = []dhchap.Group{dhchap.FFDHE2048}
+		r.guarded(k)
+		for name, p := range map[string]dhchap.Peer{
+			"wrong secret":     {Host: other.Host},
+			"wrong subsystem":  {Host: k.Host, Sub: other.Sub},
+			"without exchange": {Host: k.Host, Groups: []dhchap.Group{dhchap.Null}},
+		} {
+			q := r.dial(0)
+			r.want(wire.Success, q, connectCommand(0, 0), connectData(subNQN, hostNQN, 0xffff))
+			if err := r.prove(q, p); err == nil {
+				t.Errorf("%s: authenticated", name)
+			}
+			r.want(wire.AuthRequired.WithDNR(), q, setCC(wire.CCEnable|wire.CCIOSQES|wire.CCIOCQES), nil)
+			if err := r.prove(q, dhchap.Peer{Host: k.Host}); err == nil {
+				t.Errorf("%s: authenticated afterwards", name)
+			}
+		}
+		if n := r.target.refused.auth.Load(); n < 3 {
+			t.Errorf("%d failures were counted", n)
+		}
+	})
+}
+
+func TestAuthCommands(t *testing.T) {
+	fabrics(t, func(t *testing.T, r *rig) {
+		r.guarded(keys(t))
+		q := r.dial(0)
+		r.want(wire.Success, q, connectCommand(0, 0), connectData(subNQN, hostNQN, 0xffff))
+		auth := func(receive bool, n uint32) wire.AuthCommand {
+			return wire.AuthCommand{Receive: receive, SPSP: wire.AuthSpecific, Protocol: wire.AuthProtocol, Length: n}
+		}
+		for _, receive := range []bool{false, true} {
+			invalid := wire.InvalidField.WithDNR()
+			r.want(invalid, q, auth(receive, 0).Command(), nil)
+			r.want(invalid, q, auth(receive, wire.MaxAuthMessage+1).Command(), make([]byte, wire.MaxAuthMessage+1))
+			r.want(wire.SGLInvalidLength.WithDNR(), q, auth(receive, 64).Command(), make([]byte, 32))
+			bad := auth(receive, 64)
+			bad.Protocol = 1
+			r.want(invalid, q, bad.Command(), make([]byte, 64))
+			bad = auth(receive, 64)
+			bad.SPSP = 2
+			r.want(invalid, q, bad.Command(), make([]byte, 64))
+		}
+		// The failure is fetched once what was sent makes no sense.
+		r.want(wire.Success, q, auth(false, 64).Command(), make([]byte, 64))
+		b := make([]byte, 64)
+		r.want(wire.Success, q, auth(true, 64).Command(), b)
+		var f wire.AuthFailure
+		if err := f.UnmarshalBinary(b); err != nil || f.ID != wire.AuthFailure1ID || !errors.Is(f.Why, wire.AuthBadPayload) {
+			t.Errorf("%+v %v", f, err)
+		}
+	})
+}
