@@ -300,6 +300,13 @@ func blockMistakes() []mistake {
 		{"verbs", []string{`probe = "nvme-read"`, `probe = "verbs"`}, codeLater, `probe = "verbs"`, "described, not yet managed"},
 
 		{"protect", []string{`pool = pool.flash`, "protect = \"yes\"\n  pool = pool.flash"}, codeType, `protect = "yes"`, "true or false"},
+		{"protected connection", []string{`{ user = "root" }`, "{\n  user = \"root\"\n  protect = true\n}"}, codeAttribute, `protect = true`, "leaves nothing there"},
+		{"protected credential", []string{`  user     = "admin"`, "  user     = \"admin\"\n  protect = true"}, codeAttribute, `protect = true`, `credential "switch" has no attribute protect`},
+		{"drift of a validation", []string{`probe = "nvme-read"`, "probe = \"nvme-read\"\n  ignore_drift = [probe]"}, codeAttribute, `ignore_drift`, "leaves nothing there"},
+		{"protected rollout", []string{`rollout "all" {`, "rollout \"all\" {\n  protect = false"}, codeAttribute, `protect = false`, "leaves nothing there"},
+		{"protected NIC", []string{`rnic "p0" {`, "rnic \"p0\" {\n    protect = true"}, codeAttribute, `protect = true`, "leaves nothing there"},
+		{"protected spine", more("switch \"spine\" {\n  unmanaged = true\n  protect = true\n}\n"), codeAttribute, `protect = true`, "switch.spine has no attribute protect"},
+		{"protected array", more("target \"array\" {\n  engine = \"external\"\n  ignore_drift = [portals]\n  portals = [\"10.1.0.50\"]\n  subsystem \"x\" { nqn = \"nqn.2026-11.net.example:x\" }\n}\n"), codeAttribute, `ignore_drift`, "leaves nothing there"},
 		{"drift typo", drift(`[siez]`), codeAttribute, `[siez]`, `Did you mean "size"?`},
 		{"drift of how", drift(`[count]`), codeAttribute, `[count]`, "can drift"},
 		{"drift list", drift(`size`), codeType, `ignore_drift = size`, "list of names"},

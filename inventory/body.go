@@ -74,6 +74,8 @@ func (e *evaluator) takeAttr(b *body, a *hclsyntax.Attribute, what string) bool 
 	case known && !spec.written():
 		e.report(problem(codeAttribute, a.NameRange, a.Name+" cannot be set",
 			"weft finds out %s by itself.", a.Name))
+	case !known && b.schema.attrs != nil && keeps(a.Name):
+		e.report(keepsNothing(a, what))
 	case !known && b.schema.attrs != nil:
 		e.report(problem(codeAttribute, a.NameRange, what+" has no attribute "+a.Name,
 			"%s is not a word that belongs here.%s", a.Name, didYouMean(a.Name, b.schema.words())))

@@ -102,8 +102,23 @@ func (b *builder) leaf(o *object) {
 			s.Safety.Confirm = unitOf(b, c, "commit_confirm", parseDuration)
 		}
 	}
+	if s.Unmanaged {
+		b.untouched(o)
+	} else {
+		b.needsManaged(o, "os", `"nxos" or "comware"`)
+		b.needsManaged(o, "host", "the name or the address at which it is managed")
+	}
 	o.became = s
 	b.m.Switches = append(b.m.Switches, s)
+}
+
+// needsManaged reports that a switch which weft changes lacks an attribute.
+func (b *builder) needsManaged(o *object, name, what string) {
+	if v := b.attr(o, name); v.IsKnown() && v.IsNull() {
+		b.report(problem(codeMissing, o.header, o.addr+" lacks "+name,
+			"weft configures this switch and needs its %s: %s. One that it shall not touch, as all on InfiniBand, says unmanaged = true and needs neither os nor host.",
+			name, what))
+	}
 }
 
 func (b *builder) server(o *object) {

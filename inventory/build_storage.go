@@ -42,6 +42,9 @@ func (b *builder) target(o *object) {
 		Transport:     b.texts(o, "transport"),
 		AllowDegraded: b.flag(o, "allow_degraded"),
 	}
+	if t.Engine == "external" {
+		b.untouched(o)
+	}
 	b.portals(o, t)
 	for _, c := range o.all("subsystem") {
 		t.Subsystems = append(t.Subsystems, b.subsystem(c))

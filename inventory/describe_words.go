@@ -76,8 +76,8 @@ func deviceDescriptions() map[string]string {
 		"credential.password":        `Its password, read from outside: env("NAME") or file("PATH").`,
 
 		"switch":                       "One switch.",
-		"switch.os":                    "What it runs.",
-		"switch.host":                  "Its management name or address.",
+		"switch.os":                    "What it runs; needed unless it is unmanaged.",
+		"switch.host":                  "Its management name or address; needed unless it is unmanaged.",
 		"switch.serial":                "Its serial number: another box that answers is refused.",
 		"switch.credential":            "How to log in.",
 		"switch.connection":            "How it is reached, where that is not connection.default.",

@@ -33,6 +33,8 @@ func languageMistakes() []mistake {
 		{"label not wanted", []string{`limits {`, `limits "x" {`}, codeLabels, `limits "x"`, "takes no label"},
 		{"label not a name", []string{`volume "fast"`, `volume "1/2"`}, codeLabels, `volume "1/2"`, "not a name"},
 		{"attribute missing", []string{`  drives = ["nvme-eui.01"]`, ""}, codeMissing, `pool "flash"`, "drives"},
+		{"switch without os", []string{`  os     = "nxos"`, ""}, codeMissing, `switch "leaf"`, `its os: "nxos" or "comware". One that it shall not touch`},
+		{"switch without host", []string{`  host   = "leaf.example.net"`, "  unmanaged = 1 > 2"}, codeMissing, `switch "leaf"`, "switch.leaf lacks host"},
 		{"attribute null", []string{`drives = ["nvme-eui.01"]`, `drives = null`}, codeMissing, `drives = null`, "is null"},
 		{"block missing", []string{`metric "p99" { max = "30us" }`, ""}, codeMissing, `validation "latency"`, "metric"},
 		{"no weft", []string{`weft { name = "pod" }`, ""}, codeMissing, "", "no weft block"},

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
 // ignoreDrift reads ignore_drift: names of attributes and of blocks, those of
@@ -75,4 +76,24 @@ func driftPath(s *schema, x hcl.Expression) (string, *hcl.Diagnostic) {
 // metaWords are the attributes that say how a block is treated.
 func metaWords() []string {
 	return []string{"for_each", "count", "enabled", "depends_on", "protect", "ignore_drift"}
+}
+
+// keeps reports whether an attribute says what becomes of things on devices.
+func keeps(attr string) bool { return attr == "protect" || attr == "ignore_drift" }
+
+// keepsNothing refuses such an attribute where nothing is on devices.
+func keepsNothing(a *hclsyntax.Attribute, what string) *hcl.Diagnostic {
+	return within(problem(codeAttribute, a.NameRange, what+" has no attribute "+a.Name,
+		"%s is about what weft does to devices, and this leaves nothing there of its own. It belongs to a fabric, switch, server, link, pool, volume, target or initiator that weft manages.",
+		a.Name), a.SrcRange)
+}
+
+// untouched refuses attributes about what weft does to something that it does
+// not touch.
+func (b *builder) untouched(o *object) {
+	for _, name := range []string{"protect", "ignore_drift"} {
+		if a := o.body.attrs[name]; a != nil {
+			b.report(keepsNothing(a, o.addr))
+		}
+	}
 }

@@ -36,7 +36,7 @@ func TestExamples(t *testing.T) {
 	want := map[string]counts{
 		"pilot":               {2, 4, 8, 2, 2},
 		"pod64":               {2, 64, 128, 16, 48},
-		"infiniband":          {0, 3, 0, 1, 2},
+		"infiniband":          {2, 3, 6, 1, 2},
 		"iwarp":               {2, 4, 8, 2, 2},
 		"tcp-only":            {2, 3, 6, 1, 2},
 		"rack-external-array": {2, 8, 16, 1, 8},

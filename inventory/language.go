@@ -17,7 +17,7 @@ func language() map[string]*schema {
 		"module":     moduleSchema(),
 		"removed":    removedSchema(),
 		"connection": connectionSchema(),
-		"credential": resource("name", attrs{
+		"credential": referred("name", attrs{
 			"user":     need(text()),
 			"password": {takes: text(), secret: true},
 		}, nil),
@@ -79,7 +79,7 @@ func checkSchema() *schema {
 }
 
 func connectionSchema() *schema {
-	return resource("name", attrs{
+	return referred("name", attrs{
 		"user":            opt(text()),
 		"port":            opt(integer(1, 65535)),
 		"become":          opt(oneOf("sudo")),
@@ -118,8 +118,8 @@ func fabricSchema() *schema {
 
 func switchSchema() *schema {
 	return resource("name", attrs{
-		"os":         need(oneOf("nxos", "comware")),
-		"host":       need(text()),
+		"os":         opt(oneOf("nxos", "comware")), // needed unless unmanaged, like host
+		"host":       opt(text()),
 		"serial":     opt(text()),
 		"credential": opt(ref("credential")),
 		"connection": opt(ref("connection")),
@@ -210,7 +210,7 @@ func initiatorSchema() *schema {
 }
 
 func validationSchema() *schema {
-	return resource("name", attrs{
+	return referred("name", attrs{
 		"probe":   opt(oneOf("nvme-read").orLater("verbs", "socket")),
 		"pairs":   opt(oneOf("all")).orText("all"),
 		"sizes":   opt(sizeList()).or(cty.ListVal([]cty.Value{cty.StringVal("4KiB")})),
@@ -228,7 +228,7 @@ func validationSchema() *schema {
 }
 
 func rolloutSchema() *schema {
-	return resource("name", attrs{
+	return referred("name", attrs{
 		"max_unavailable": opt(integer(1, 1e6)).orNumber(1),
 		"max_failures":    opt(integer(0, 1e6)).orNumber(0),
 		"on_failure":      opt(oneOf("pause", "rollback-phase", "rollback-all")).orText("rollback-phase"),

@@ -180,8 +180,8 @@ type PFCWatchdog struct {
 type Switch struct {
 	Block
 	Name       string // label: leaf-a, in a module module.x.leaf-a
-	OS         string // nxos or comware
-	Host       string // management name or address
+	OS         string // nxos or comware; "": not said of an unmanaged one
+	Host       string // management name or address; "" as OS
 	Serial     string
 	Credential *Credential
 	Connection *Connection // nil: the default one

@@ -111,17 +111,24 @@ func expression() attr { return attr{takes: anything(), raw: true} }
 // resource returns the schema of a block that stands for things on devices:
 // it has the attributes that all of those have.
 func resource(label string, a attrs, b blocks) *schema {
+	s := referred(label, a, b)
+	s.attrs["protect"] = opt(boolean()).or(cty.False)
+	s.attrs["ignore_drift"] = expression()
+	return s
+}
+
+// referred returns the schema of a block that others can refer to, but that
+// leaves nothing on devices.
+func referred(label string, a attrs, b blocks) *schema {
 	s := &schema{
 		label:  label,
 		refers: true,
 		blocks: b,
 		attrs: attrs{
-			"for_each":     opt(anything()),
-			"count":        opt(anything()),
-			"enabled":      opt(boolean()).or(cty.True),
-			"depends_on":   dependencies(),
-			"protect":      opt(boolean()).or(cty.False),
-			"ignore_drift": expression(),
+			"for_each":   opt(anything()),
+			"count":      opt(anything()),
+			"enabled":    opt(boolean()).or(cty.True),
+			"depends_on": dependencies(),
 		},
 	}
 	maps.Copy(s.attrs, a)

@@ -31,8 +31,16 @@ variable "servers" {
   default     = { st1 = 11, cn1 = 21, cn2 = 22 }
 }
 
-# The switches are not declared: there is nothing on them that weft manages,
-# and without a port at the other end there is no link to declare either.
+# One switch for each plane. There is nothing on them that weft manages, so it
+# need not know what they run or how to log in; declared, they belong to the
+# paths and to the cables.
+switch "ib" {
+  for_each  = { a = "a", b = "b" }
+  unmanaged = true
+  fabric    = fabric.ib
+  plane     = each.value
+}
+
 server "node" {
   for_each = var.servers
   host     = "${each.key}.mgmt.example.net"
@@ -48,6 +56,23 @@ server "node" {
     address = "${cidrhost("10.50.2.0/24", each.value)}/24"
     fabric  = fabric.ib
   }
+}
+
+# Ports are called as on the front of the switch, and taken in the order of names.
+locals {
+  ports = { for i, name in sort(keys(var.servers)) : name => i + 1 }
+}
+
+link "a" {
+  for_each = var.servers
+  from     = server.node[each.key].rnic.ib0
+  to       = switch.ib["a"].port[tostring(local.ports[each.key])]
+}
+
+link "b" {
+  for_each = var.servers
+  from     = server.node[each.key].rnic.ib1
+  to       = switch.ib["b"].port[tostring(local.ports[each.key])]
 }
 
 pool "flash" {

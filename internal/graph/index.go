@@ -83,7 +83,7 @@ func (p *Plane) about() string { return clean(p.Subnet + ", " + p.Transport + ",
 // about says what kind of switch it is.
 func (s *Switch) about() string {
 	if s.Unmanaged {
-		return s.OS + ", unmanaged"
+		return strings.TrimPrefix(s.OS+", unmanaged", ", ")
 	}
 	return s.OS
 }
