@@ -27,6 +27,7 @@ func NewMemory(size int64, block int) (Backend, error) {
 		return nil, fmt.Errorf("memory backend: %d bytes: %w", size, err)
 	}
 	m.bytes = b
+	largePages(b)
 	return m, nil
 }
 

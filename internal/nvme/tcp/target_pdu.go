@@ -112,10 +112,10 @@ func (c *targetConn) command(h *wire.PDUHeader, raw []byte) ([]byte, error) {
 		c.execute(s)
 		return nil, nil
 	}
-	if s.pull > 0 {
-		s.data = c.l.pool.Get(s.pull)
-	}
 	if inside > 0 {
+		if s.pull > 0 {
+			s.data = c.l.pool.Get(s.pull)
+		}
 		c.setState(s, slotCapsule)
 		c.landing = s
 		return s.data.Bytes, nil
@@ -236,6 +236,9 @@ func (c *targetConn) hostData(h *wire.PDUHeader, raw []byte) ([]byte, error) {
 		return nil, breach(wire.FatalOutOfRange, atFlags, "last H2CData ends at %d of %d", s.got+int(n), s.pull)
 	}
 	c.landing = s
+	if s.got == 0 { // not before: memory that was just used is still in the cache
+		s.data = c.l.pool.Get(s.pull)
+	}
 	dst := s.data.Bytes[s.got : s.got+int(n)]
 	s.got += int(n)
 	return dst, nil
