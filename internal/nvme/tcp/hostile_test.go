@@ -295,9 +295,10 @@ func (p *peer) end() *wire.TermReq {
 	return nil
 }
 
-func TestHostileHosts(t *testing.T) {
+func TestHostileHosts(t *testing.T) { hostileHosts(t, new(tcp.Transport)) }
+
+func hostileHosts(t *testing.T, tr *tcp.Transport) {
 	disk := &nvmetest.Disk{Data: make([]byte, 1<<20)}
-	tr := new(tcp.Transport)
 	l, err := tr.Listen(context.Background(), fabric.ListenParams{Addr: "127.0.0.1:0"}, disk.Accept)
 	if err != nil {
 		t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"weft/internal/nvme/fabric"
@@ -16,7 +17,9 @@ type listener struct {
 	maxData int
 	accept  func(fabric.Conn) fabric.Handler
 	pool    fabric.Pool
-	pollers *Pollers // nil: event driven
+
+	spinning atomic.Int32 // event driven connections that are not blocked yet
+	pollers  *Pollers     // nil: event driven
 
 	stopping chan struct{}
 	wg       sync.WaitGroup

@@ -42,3 +42,29 @@ func TestConformancePolled(t *testing.T) {
 		nvmetest.Conformance(t, func(t *testing.T) fabric.Transport { return &tcp.Transport{Pollers: pollers(t)} }, "127.0.0.1:0")
 	})
 }
+
+// TestPollersAreBounded: one processor is left for everything else.
+func TestPollersAreBounded(t *testing.T) {
+	most := runtime.GOMAXPROCS(0) - 1
+	for _, o := range []tcp.PollerOptions{{Threads: most + 1}, {Threads: -1}, {Threads: max(most, 1), CPUs: []int{1000}}, {Empty: -1}} {
+		if p, err := tcp.NewPollers(o); err == nil {
+			p.Close()
+			t.Errorf("%+v were started", o)
+		}
+	}
+	if most < 1 {
+		return
+	}
+	p, err := tcp.NewPollers(tcp.PollerOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Close()
+}
+
+// TestBadHostsPolled: what hostile and silent hosts meet is the same.
+func TestBadHostsPolled(t *testing.T) {
+	tr := &tcp.Transport{Pollers: pollers(t)}
+	t.Run("hostile", func(t *testing.T) { hostileHosts(t, tr) })
+	t.Run("silent", func(t *testing.T) { silentHosts(t, tr) })
+}

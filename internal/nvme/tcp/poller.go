@@ -40,13 +40,18 @@ func (p *poller) read(b []byte) (int, error) {
 		}
 		return n, err
 	}
-	p.buf = b
-	err := p.raw.Read(p.fn)
+	n, err := p.look(b)
 	if errors.Is(err, os.ErrDeadlineExceeded) { // left over from a blocking read
 		_ = p.conn.SetReadDeadline(time.Time{})
-		err = p.raw.Read(p.fn)
+		n, err = p.look(b)
 	}
-	if err != nil {
+	return n, err
+}
+
+// look is read on a socket, for which a deadline counts.
+func (p *poller) look(b []byte) (int, error) {
+	p.buf = b
+	if err := p.raw.Read(p.fn); err != nil {
 		return 0, err
 	}
 	return p.n, p.err

@@ -22,6 +22,7 @@ type queue struct {
 	out       *outbox
 	rx        receiver
 	poller    *poller
+	spin      *spinner
 	qid       uint16
 	inCapsule int
 	maxData   int
@@ -65,6 +66,7 @@ func newQueue(conn net.Conn, p fabric.DialParams, maxData int, agreed digests) *
 		start: time.Now(), slots: make([]hostSlot, p.Depth), ready: make([]wire.Completion, 0, p.Depth),
 	}
 	q.rx.digests = agreed
+	q.spin = newSpinner(q.poller, nil)
 	return q
 }
 
@@ -167,7 +169,10 @@ func (q *queue) Wait(done []wire.Completion) (int, error) {
 		if err := q.arm(); err != nil {
 			return 0, q.fail(err)
 		}
-		n, err := q.conn.Read(q.rx.window())
+		n, err := q.spin.read(q.rx.window())
+		if n == 0 && err == nil {
+			n, err = q.conn.Read(q.rx.window())
+		}
 		if errors.Is(err, os.ErrDeadlineExceeded) {
 			if err = q.overdue(); err == nil {
 				q.armed = 0

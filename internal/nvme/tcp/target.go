@@ -130,8 +130,12 @@ func (c *targetConn) serve() {
 
 // read takes PDUs until the connection ends; it never returns nil.
 func (c *targetConn) read() error {
+	spin := newSpinner(newPoller(c.conn), &c.l.spinning)
 	for {
-		n, err := c.conn.Read(c.rx.window())
+		n, err := spin.read(c.rx.window())
+		if n == 0 && err == nil {
+			n, err = c.conn.Read(c.rx.window())
+		}
 		if n > 0 {
 			c.rx.filled(n)
 			c.out.hold()

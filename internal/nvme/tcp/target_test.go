@@ -51,9 +51,14 @@ func TestDataDescriptions(t *testing.T) {
 
 func listenDisk(t *testing.T, params fabric.ListenParams) string {
 	t.Helper()
+	return listenDiskOn(t, new(tcp.Transport), params)
+}
+
+func listenDiskOn(t *testing.T, tr *tcp.Transport, params fabric.ListenParams) string {
+	t.Helper()
 	disk := &nvmetest.Disk{Data: make([]byte, 1<<20)}
 	params.Addr = "127.0.0.1:0"
-	l, err := new(tcp.Transport).Listen(context.Background(), params, disk.Accept)
+	l, err := tr.Listen(context.Background(), params, disk.Accept)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,8 +67,10 @@ func listenDisk(t *testing.T, params fabric.ListenParams) string {
 }
 
 // TestSilentHosts are ended after the timeout, before and after ICReq.
-func TestSilentHosts(t *testing.T) {
-	addr := listenDisk(t, fabric.ListenParams{Timeout: 50 * time.Millisecond})
+func TestSilentHosts(t *testing.T) { silentHosts(t, new(tcp.Transport)) }
+
+func silentHosts(t *testing.T, tr *tcp.Transport) {
+	addr := listenDiskOn(t, tr, fabric.ListenParams{Timeout: 50 * time.Millisecond})
 	mute, idle := dialPeer(t, addr), dialPeer(t, addr)
 	idle.introduce()
 	for _, p := range []*peer{mute, idle} {

@@ -1,4 +1,4 @@
-//go:build linux
+//go:build linux && !race
 
 package tcp
 
@@ -251,4 +251,19 @@ func rawTurns(b *testing.B, there, back, depth int) {
 		}
 	}
 	b.ReportMetric(float64(threadTime()-before)/float64(b.N), "cpu-ns/op")
+}
+
+// TestTurnsDoNotAllocate counts both ends.
+func TestTurnsDoNotAllocate(t *testing.T) {
+	for _, agreed := range []digests{{}, {true, true}} {
+		for _, op := range []uint8{wire.OpRead, wire.OpWrite} {
+			p := newPair(t, 32, agreed)
+			const n = 2000
+			p.run(t, op, 4096, 32, n)
+			// Some are run's own, and the collector empties pools now and then.
+			if got := testing.AllocsPerRun(3, func() { p.run(t, op, 4096, 32, n) }); got > n/50 {
+				t.Errorf("opcode %d, digests %v: %v allocations for %d commands", op, agreed, got, n)
+			}
+		}
+	}
 }
