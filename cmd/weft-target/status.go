@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"text/tabwriter"
@@ -72,7 +73,10 @@ func askStatus(socket string) ([]byte, error) {
 
 func printStatus(out io.Writer, s agent.TargetStatus) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "version\t%s\npid\t%d\nbinary\t%s\nconfiguration\t%s\n", s.Version, s.PID, s.Binary, s.Config)
+	fmt.Fprintf(w, "version\t%s\npid\t%d, since %s\nbinary\t%s\nconfiguration\t%s\n", s.Version, s.PID, s.Started.Format(time.RFC3339), s.Binary, s.Config)
+	if s.ReloadError != "" {
+		fmt.Fprintf(w, "last reload\trefused: %s\n", strings.ReplaceAll(s.ReloadError, "\n", "; "))
+	}
 	if s.Root != "" {
 		fmt.Fprintf(w, "root\t%s\n", s.Root)
 	}
@@ -85,8 +89,35 @@ func printStatus(out io.Writer, s agent.TargetStatus) error {
 	}
 	for _, u := range s.Subsystems {
 		fmt.Fprintf(w, "subsystem\t%s\tcontrollers %d\tread %d B\twritten %d B\n", u.NQN, u.Controllers, u.BytesRead, u.BytesWritten)
+		for _, n := range u.Namespaces {
+			printNamespace(w, n)
+		}
+	}
+	for _, c := range s.Controllers {
+		fmt.Fprintf(w, "controller\t%d of %s\thost %s\tat %s from %s\tI/O queues %d\n", c.ID, c.Subsystem, c.Host, c.Portal, c.From, c.IOQueues)
+	}
+	if r := s.Refused; r != (agent.RefusedStatus{}) {
+		fmt.Fprintf(w, "refused\tconnects %d\tauthentications %d\tkeep-alive timeouts %d\n", r.Connects, r.Authentications, r.KeepAlives)
 	}
 	return w.Flush()
+}
+
+func printNamespace(w io.Writer, n agent.NamespaceStatus) {
+	fmt.Fprintf(w, "namespace\t%d %s", n.ID, n.Backend)
+	if n.Path != "" {
+		fmt.Fprintf(w, " %s", n.Path)
+	}
+	fmt.Fprintf(w, ", %d B in blocks of %d\treads %d\twrites %d\tothers %d\terrors %d", n.Size, n.BlockSize, n.Reads, n.Writes, n.Others, n.Errors)
+	if n.ReadOnly {
+		fmt.Fprint(w, "\tread only")
+	}
+	if n.IOPS > 0 || n.Bandwidth > 0 {
+		fmt.Fprintf(w, "\tlimits %d IOPS, %d B/s: %d delayed", n.IOPS, n.Bandwidth, n.Throttled)
+	}
+	if m := n.Mirror; m != nil {
+		fmt.Fprintf(w, "\tmirror %s, %d B behind", strings.Join(m.Legs, " and "), m.Behind)
+	}
+	fmt.Fprintln(w)
 }
 
 // A statusServer answers every connection on a unix socket with the status.

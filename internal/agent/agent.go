@@ -18,7 +18,9 @@ const (
 // Target is the configuration of weft-target (TOML).
 type Target struct {
 	Owner      string      `toml:"owner"`
+	Metrics    string      `toml:"metrics,omitempty"` // where Prometheus reads: "127.0.0.1:9420"; nowhere where empty
 	Portals    []Portal    `toml:"portal"`
+	Access     []Access    `toml:"ana,omitempty"`
 	Subsystems []Subsystem `toml:"subsystem"`
 }
 
@@ -28,47 +30,47 @@ type Portal struct {
 	Address   string `toml:"address" json:"address"`     // "10.40.1.11:4420"
 }
 
+// Access is how well a group of namespaces can be reached at a portal.
+type Access struct {
+	Portal string `toml:"portal"` // address
+	Group  uint32 `toml:"group"`  // 1 to 128
+	State  string `toml:"state"`  // see AccessStates
+}
+
 // A Subsystem is what initiators connect to.
 type Subsystem struct {
 	NQN        string      `toml:"nqn"`
 	Serial     string      `toml:"serial"`      // at most 20 ASCII characters
 	AllowHosts []string    `toml:"allow_hosts"` // host NQNs; nobody else connects
+	Auth       []Auth      `toml:"auth,omitempty"`
 	Namespaces []Namespace `toml:"namespace"`
+}
+
+// Auth is how one host authenticates, by DH-HMAC-CHAP. Each key is a secret of
+// the form DHHC-1:HH:BASE64:, here or in a file of its own.
+type Auth struct {
+	Host             string   `toml:"host"`
+	Key              string   `toml:"key,omitempty"`
+	KeyFile          string   `toml:"key_file,omitempty"`
+	SubsystemKey     string   `toml:"subsystem_key,omitempty"` // that the subsystem proves to the host
+	SubsystemKeyFile string   `toml:"subsystem_key_file,omitempty"`
+	Hashes           []string `toml:"hashes,omitempty"`    // "sha256", "sha384", "sha512"
+	DHGroups         []string `toml:"dh_groups,omitempty"` // "null", "ffdhe2048" and up to "ffdhe8192"
 }
 
 // A Namespace is one block device of a subsystem.
 type Namespace struct {
-	ID        uint32 `toml:"id"`
-	UUID      string `toml:"uuid"`
-	Backend   string `toml:"backend"`        // "memory" or "file"
-	Path      string `toml:"path,omitempty"` // of a file backend
-	Size      int64  `toml:"size"`           // in bytes
-	BlockSize int    `toml:"block_size"`     // 512 or 4096
-}
-
-// TargetStatus is what weft-target says about itself (JSON).
-type TargetStatus struct {
-	Version    string            `json:"version"`
-	Binary     string            `json:"binary"` // SHA-256 of the running executable
-	Config     string            `json:"config"` // SHA-256 of the configuration in force
-	PID        int               `json:"pid"`
-	Root       string            `json:"root,omitempty"`
-	Portals    []PortalStatus    `json:"portals"`
-	Subsystems []SubsystemStatus `json:"subsystems"`
-}
-
-// PortalStatus is a portal and where it really listens.
-type PortalStatus struct {
-	Portal
-	Bound string `json:"bound"` // differs from Address with --map
-}
-
-// SubsystemStatus counts what a subsystem has served.
-type SubsystemStatus struct {
-	NQN          string `json:"nqn"`
-	Controllers  int    `json:"controllers"`
-	BytesRead    uint64 `json:"bytes_read"`
-	BytesWritten uint64 `json:"bytes_written"`
+	ID        uint32   `toml:"id"`
+	UUID      string   `toml:"uuid"`
+	Backend   string   `toml:"backend"`          // "memory", "file", "device", "null" or "mirror"
+	Path      string   `toml:"path,omitempty"`   // of a file or device
+	Mirror    []string `toml:"mirror,omitempty"` // of a mirror: the paths of two files or devices
+	Size      int64    `toml:"size"`             // in bytes; 0: all of a device
+	BlockSize int      `toml:"block_size"`       // 512 or 4096
+	ANAGroup  uint32   `toml:"ana_group,omitempty"`
+	ReadOnly  bool     `toml:"read_only,omitempty"`
+	IOPS      uint64   `toml:"iops,omitempty"`      // most commands in a second
+	Bandwidth uint64   `toml:"bandwidth,omitempty"` // most bytes in a second
 }
 
 // A ProbeResult is what one run of weft-initiator measured (JSON).

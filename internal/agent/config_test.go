@@ -120,9 +120,38 @@ func TestValidate(t *testing.T) {
 		{"neither 512 nor 4096", func(t *Target) { ns(t).BlockSize = 0 }},
 		{"multiple of the block size", func(t *Target) { ns(t).Size = 4097 }},
 		{"multiple of the block size", func(t *Target) { ns(t).Size = 0 }},
-		{"unknown backend", func(t *Target) { ns(t).Backend = "null" }},
+		{"unknown backend", func(t *Target) { ns(t).Backend = "tape" }},
+		{"has no path", func(t *Target) { ns(t).Backend = "null" }},
+		{"two in mirror", func(t *Target) { ns(t).Backend = "mirror" }},
+		{"two in mirror", func(t *Target) {
+			n := ns(t)
+			n.Backend, n.Path, n.Mirror = "mirror", "", []string{"/a"}
+		}},
+		{"its path is that of", func(t *Target) {
+			n := ns(t)
+			n.Backend, n.Path, n.Mirror = "mirror", "", []string{"/a", "/dev/../a"}
+		}},
+		{"mirror is for", func(t *Target) { ns(t).Mirror = []string{"/a", "/b"} }},
+		{"ana_group 129", func(t *Target) { ns(t).ANAGroup = 129 }},
+		{"no portal \"10.9.9.9:1\"", func(t *Target) { t.Access = []Access{{"10.9.9.9:1", 1, "optimized"}} }},
+		{"group 0", func(t *Target) { t.Access = []Access{{t.Portals[0].Address, 0, "optimized"}} }},
+		{"unknown state", func(t *Target) { t.Access = []Access{{t.Portals[0].Address, 1, "fine"}} }},
+		{"group 1 is there twice", func(t *Target) {
+			t.Access = []Access{{t.Portals[0].Address, 1, "optimized"}, {t.Portals[0].Address, 1, "change"}}
+		}},
+		{"metrics", func(t *Target) { t.Metrics = "localhost:9420" }},
+		{"does not name this host", func(t *Target) { sub(t).Auth = []Auth{{Host: "nqn.x", Key: "k"}} }},
+		{"is there twice", func(t *Target) {
+			a := Auth{Host: sub(t).AllowHosts[0], Key: "k"}
+			sub(t).Auth = []Auth{a, a}
+		}},
+		{"either key or key_file", func(t *Target) { sub(t).Auth = []Auth{{Host: sub(t).AllowHosts[0]}} }},
+		{"either subsystem_key or", func(t *Target) {
+			sub(t).Auth = []Auth{{Host: sub(t).AllowHosts[0], Key: "k", SubsystemKey: "k", SubsystemKeyFile: "/f"}}
+		}},
+		{"key_file \"f\" is not absolute", func(t *Target) { sub(t).Auth = []Auth{{Host: sub(t).AllowHosts[0], KeyFile: "f"}} }},
 		{"not absolute", func(t *Target) { ns(t).Path = "" }},
-		{"described, not yet managed", func(t *Target) { ns(t).Path = "/dev/nvme0n1" }},
+		{"backend = \"device\"", func(t *Target) { ns(t).Path = "/dev/nvme0n1" }},
 		{"has no path", func(t *Target) { ns(t).Backend = "memory" }},
 		{"its path is that of", func(t *Target) {
 			n := &sub(t).Namespaces[1]

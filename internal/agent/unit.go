@@ -16,6 +16,7 @@ func UnitText() string {
 		"[Service]",
 		"Type=notify",
 		"ExecStart=" + TargetBin + " serve --config " + ConfigPath,
+		"ExecReload=/bin/kill -HUP $MAINPID",
 		"Restart=on-failure",
 		"RestartSec=2s",
 		"RestartPreventExitStatus=64",

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"path"
 	"regexp"
 	"strings"
 	"unicode/utf8"
@@ -17,9 +16,11 @@ import (
 const DiscoveryNQN = "nqn.2014-08.org.nvmexpress.discovery"
 
 const (
-	maxNQN    = 223 // bytes: NVMe Base, NVMe Qualified Names
-	maxSerial = 20
-	maxNSID   = 0xfffffffe // above is the broadcast value
+	maxNQN        = 223 // bytes: NVMe Base, NVMe Qualified Names
+	maxSerial     = 20
+	maxNSID       = 0xfffffffe // above is the broadcast value
+	maxGroup      = 128        // of asymmetric access
+	maxNamespaces = 1024       // of a subsystem
 )
 
 // Validate reports everything in the configuration that weft-target would
@@ -31,6 +32,8 @@ func (t *Target) Validate() error {
 		v.add("owner is missing")
 	}
 	v.portals(t.Portals)
+	v.access(t)
+	v.metrics(t.Metrics)
 	seen := map[string]bool{}
 	for i, s := range t.Subsystems {
 		name := fmt.Sprintf("subsystem %q", s.NQN)
@@ -82,82 +85,6 @@ func (v *findings) portals(portals []Portal) {
 		case a.Addr().IsUnspecified():
 			v.add("portal address %q is not one that initiators could dial; name each address", p.Address)
 		}
-	}
-}
-
-func (v *findings) subsystem(name string, s Subsystem) {
-	if err := CheckNQN(s.NQN); err != nil {
-		v.add("%s: %w", name, err)
-	}
-	if s.Serial == "" || len(s.Serial) > maxSerial || !printable(s.Serial) || strings.TrimSpace(s.Serial) != s.Serial {
-		v.add("%s: serial %q is not 1 to %d printable ASCII characters", name, s.Serial, maxSerial)
-	}
-	hosts := map[string]bool{}
-	for _, h := range s.AllowHosts {
-		if err := CheckNQN(h); err != nil {
-			v.add("%s: allow_hosts: %w", name, err)
-		}
-		if hosts[h] {
-			v.add("%s: allow_hosts names %s twice", name, h)
-		}
-		hosts[h] = true
-	}
-	ids := map[uint32]bool{}
-	for _, n := range s.Namespaces {
-		name := fmt.Sprintf("%s namespace %d", name, n.ID)
-		if ids[n.ID] {
-			v.add("%s is there twice", name)
-		}
-		ids[n.ID] = true
-		v.namespace(name, n)
-	}
-}
-
-func (v *findings) namespace(name string, n Namespace) {
-	if n.ID == 0 || n.ID > maxNSID {
-		v.add("%s: id is not from 1 to %d", name, uint32(maxNSID))
-	}
-	v.uuid(name, n.UUID)
-	switch {
-	case n.BlockSize != 512 && n.BlockSize != 4096:
-		v.add("%s: block_size %d is neither 512 nor 4096", name, n.BlockSize)
-	case n.Size <= 0 || n.Size%int64(n.BlockSize) != 0:
-		v.add("%s: size %d is not a positive multiple of the block size %d", name, n.Size, n.BlockSize)
-	}
-	switch n.Backend {
-	case "memory":
-		if n.Path != "" {
-			v.add("%s: a memory backend has no path", name)
-		}
-	case "file":
-		v.path(name, n.Path)
-	default:
-		v.add("%s: unknown backend %q; memory and file are known", name, n.Backend)
-	}
-}
-
-func (v *findings) uuid(name, s string) {
-	u, err := uuid.Parse(s)
-	if err != nil || len(s) != 36 || u == uuid.Nil {
-		v.add("%s: uuid %q is none", name, s)
-		return
-	}
-	if other, ok := v.uuids[u.String()]; ok {
-		v.add("%s: its uuid is that of %s", name, other)
-	}
-	v.uuids[u.String()] = name
-}
-
-func (v *findings) path(name, p string) {
-	switch clean := path.Clean(p); {
-	case !path.IsAbs(p):
-		v.add("%s: path %q is not absolute", name, p)
-	case clean == "/dev" || strings.HasPrefix(clean, "/dev/"):
-		v.add("%s: a file backend on the device %s is described, not yet managed", name, p)
-	case v.paths[clean] != "":
-		v.add("%s: its path is that of %s", name, v.paths[clean])
-	default:
-		v.paths[clean] = name
 	}
 }
 

@@ -68,6 +68,9 @@ func TestAuthentication(t *testing.T) {
 				t.Fatal(err)
 			}
 			r.want(wire.Success, io, blocks(wire.OpRead, 1, 0, 1), make([]byte, 512))
+			if s := r.target.Controllers(); len(s) == 0 || s[len(s)-1].ID != id || !s[len(s)-1].Authenticated || s[len(s)-1].IOQueues != 1 || s[len(s)-1].Host != hostNQN {
+				t.Errorf("%+v", s)
+			}
 			// Once more on the same queue, and I/O goes on.
 			if err := r.prove(io, p); err != nil {
 				t.Fatal(err)
@@ -97,8 +100,13 @@ func TestAuthenticationRefused(t *testing.T) {
 				t.Errorf("%s: authenticated afterwards", name)
 			}
 		}
-		if n := r.target.refused.auth.Load(); n < 3 {
-			t.Errorf("%d failures were counted", n)
+		if n := r.target.Refused(); n.Authentications < 3 {
+			t.Errorf("%+v", n)
+		}
+		for _, s := range r.target.Controllers() {
+			if s.Authenticated {
+				t.Errorf("%+v", s)
+			}
 		}
 	})
 }

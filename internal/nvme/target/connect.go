@@ -122,6 +122,9 @@ func (q *queue) joinAdmin(cmd wire.ConnectCommand, data *wire.ConnectData, sub *
 		return badField(wire.ConnectDataControllerID, true, "controller %d is asked for, only dynamic ones are given", data.ControllerID)
 	}
 	c := &controller{t: q.t, sub: sub, portal: q.portal, host: *data, queues: map[uint16]*queue{0: q}}
+	if sub != nil {
+		_, c.guarded = sub.now.Load().Keys[data.HostNQN]
+	}
 	if err := q.t.add(c); err != nil {
 		return err
 	}

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"weft/internal/agent"
+	"weft/internal/nvme/backend"
+	"weft/internal/nvme/dhchap"
+	"weft/internal/nvme/target"
+	"weft/internal/nvme/wire"
+)
+
+// loaded is a configuration that was read and found good.
+type loaded struct {
+	conf *agent.Target
+	sum  string
+	keys map[string]map[string]target.Keys // by subsystem and host
+	ids  map[string]uuid.UUID              // by their text
+}
+
+// load reads a configuration and finds what can be found without changing
+// anything: unmapped addresses, secrets that are none, and devices or folders
+// where files should be.
+func load(places agent.Places, path string) (*loaded, error) {
+	conf, sum, err := agent.LoadTarget(path)
+	if err != nil {
+		return nil, err
+	}
+	l := &loaded{conf: conf, sum: sum, keys: map[string]map[string]target.Keys{}, ids: map[string]uuid.UUID{}}
+	var errs []error
+	for _, p := range conf.Portals {
+		_, err := places.Address(p.Address)
+		errs = append(errs, err)
+	}
+	for _, s := range conf.Subsystems {
+		for _, a := range s.Auth {
+			if err := l.key(places, s.NQN, a); err != nil {
+				errs = append(errs, fmt.Errorf("subsystem %q: auth of %s: %w", s.NQN, a.Host, err))
+			}
+		}
+		for _, n := range s.Namespaces {
+			if err := l.namespace(places, n); err != nil {
+				errs = append(errs, fmt.Errorf("subsystem %q namespace %d: %w", s.NQN, n.ID, err))
+			}
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return l, nil
+}
+
+func (l *loaded) namespace(places agent.Places, n agent.Namespace) (err error) {
+	if l.ids[n.UUID], err = uuid.Parse(n.UUID); err != nil {
+		return err
+	}
+	if n.Backend == "file" {
+		return backend.CheckFile(places.Path(n.Path))
+	}
+	return nil
+}
+
+// key reads the secrets of one host.
+func (l *loaded) key(places agent.Places, nqn string, a agent.Auth) (err error) {
+	var k target.Keys
+	if k.Host, err = secret(places, a.Key, a.KeyFile); err != nil {
+		return fmt.Errorf("key: %w", err)
+	}
+	if a.SubsystemKey != "" || a.SubsystemKeyFile != "" {
+		if k.Sub, err = secret(places, a.SubsystemKey, a.SubsystemKeyFile); err != nil {
+			return fmt.Errorf("subsystem_key: %w", err)
+		}
+	}
+	for _, s := range a.Hashes {
+		h, err := dhchap.ParseHash(s)
+		if err != nil {
+			return err
+		}
+		k.Hashes = append(k.Hashes, h)
+	}
+	for _, s := range a.DHGroups {
+		g, err := dhchap.ParseGroup(s)
+		if err != nil {
+			return err
+		}
+		k.Groups = append(k.Groups, g)
+	}
+	if l.keys[nqn] == nil {
+		l.keys[nqn] = map[string]target.Keys{}
+	}
+	l.keys[nqn][a.Host] = k
+	return nil
+}
+
+func secret(places agent.Places, text, file string) (dhchap.Secret, error) {
+	if file != "" {
+		b, err := os.ReadFile(places.Path(file))
+		if err != nil {
+			return dhchap.Secret{}, err // names the path
+		}
+		text = string(b)
+	}
+	return dhchap.ParseSecret(text)
+}
+
+// configuration is what the target is to serve, with backends that are open.
+func (l *loaded) configuration(open stores) target.Config {
+	var c target.Config
+	for _, p := range l.conf.Portals {
+		c.Portals = append(c.Portals, target.Portal{Transport: p.Transport, Address: p.Address})
+	}
+	for _, a := range l.conf.Access {
+		c.Access = append(c.Access, target.Access{Portal: a.Portal, Group: a.Group, State: state(a.State)})
+	}
+	for _, s := range l.conf.Subsystems {
+		sub := target.Subsystem{NQN: s.NQN, Serial: s.Serial, AllowHosts: s.AllowHosts, Keys: l.keys[s.NQN]}
+		for _, n := range s.Namespaces {
+			sub.Namespaces = append(sub.Namespaces, target.Namespace{
+				ID: n.ID, UUID: l.ids[n.UUID], Backend: open[sourceOf(n)], Group: n.ANAGroup, ReadOnly: n.ReadOnly,
+				Limits: target.Limits{IOPS: n.IOPS, Bandwidth: n.Bandwidth},
+			})
+		}
+		c.Subsystems = append(c.Subsystems, sub)
+	}
+	return c
+}
+
+// state is the state of access that agent.AccessStates names.
+func state(name string) wire.ANAState {
+	states := []wire.ANAState{wire.ANAOptimized, wire.ANANonOptimized, wire.ANAUnreachable, wire.ANALost, wire.ANAChanging}
+	return states[slices.Index(agent.AccessStates(), name)]
+}

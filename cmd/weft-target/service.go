@@ -1,0 +1,224 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"weft/internal/agent"
+	"weft/internal/nvme/fabric"
+	"weft/internal/nvme/target"
+	"weft/internal/nvme/tcp"
+)
+
+// A service is a target that is being served.
+type service struct {
+	log     *slog.Logger
+	places  agent.Places
+	options options
+	pollers *tcp.Pollers // nil: event driven
+	socket  *statusServer
+	metrics *metricsServer // nil: nowhere
+
+	// target is nil only in start. What follows changes with a reload, under mu;
+	// reloads come one after the other.
+	target  *target.Target
+	mu      sync.Mutex
+	conf    *agent.Target
+	stores  stores
+	portals []portal
+	status  agent.TargetStatus // what is not asked from the target
+}
+
+type portal struct {
+	agent.PortalStatus
+	fabric.Listener
+}
+
+// start opens everything or nothing: the backends first, then all portals, so
+// that a host which reaches one finds everything there. Then the status
+// socket, so that who reads a status knows the target is ready.
+func start(ctx context.Context, places agent.Places, o options, log *slog.Logger) (*service, error) {
+	l, err := load(places, places.Path(o.config))
+	if err != nil {
+		return nil, err
+	}
+	binary, err := ownSum()
+	if err != nil {
+		return nil, err
+	}
+	socket := places.Path(agent.SocketPath)
+	if err := nobodyOn(socket); err != nil {
+		return nil, err
+	}
+	s := &service{log: log, places: places, options: o, conf: l.conf, status: agent.TargetStatus{
+		Version: agent.Version(), Binary: binary, Config: l.sum, PID: os.Getpid(), Root: places.Root, Started: time.Now().UTC(),
+	}}
+	if err := s.open(ctx, l); err != nil {
+		return nil, errors.Join(err, s.stop())
+	}
+	if s.socket, err = serveStatus(socket, s.now, log); err != nil {
+		return nil, errors.Join(err, s.stop())
+	}
+	log.Info("serving", "subsystems", len(l.conf.Subsystems), "configuration", l.sum, "status", socket)
+	return s, nil
+}
+
+// open makes the target and its portals.
+func (s *service) open(ctx context.Context, l *loaded) (err error) {
+	if s.options.poll > 0 {
+		if s.pollers, err = tcp.NewPollers(tcp.PollerOptions{Threads: s.options.poll}); err != nil {
+			return err
+		}
+	}
+	all, fresh, err := stores(nil).open(l.conf, s.places)
+	if err != nil {
+		return err
+	}
+	s.stores = all
+	c := l.configuration(all)
+	c.Firmware, c.Generation, c.Log = firmware, uint64(time.Now().Unix()), s.log
+	if s.target, err = target.New(c); err != nil {
+		return errors.Join(err, fresh.close())
+	}
+	if s.portals, err = s.listen(ctx, l.conf.Portals); err != nil {
+		return err
+	}
+	s.metrics, err = serveMetrics(s.places, l.conf.Metrics, s.writeMetrics, s.log)
+	return err
+}
+
+// firmware is the revision that hosts see, in at most 8 characters.
+const firmware = "1"
+
+// listen opens portals where places say they are: all or none.
+func (s *service) listen(ctx context.Context, want []agent.Portal) (open []portal, err error) {
+	for _, p := range want {
+		bound := ""
+		carrier := &tcp.Transport{Pollers: s.pollers, ListenAddr: func(ctx context.Context, logical string) (net.Listener, error) {
+			real, err := s.places.Address(logical)
+			if err != nil {
+				return nil, err
+			}
+			var lc net.ListenConfig
+			l, err := lc.Listen(ctx, "tcp", real)
+			if err == nil {
+				bound = l.Addr().String()
+			}
+			return l, err
+		}}
+		l, err := carrier.Listen(ctx, fabric.ListenParams{
+			Addr: p.Address, MaxDepth: target.MaxDepth, InCapsule: target.InCapsule, MaxTransfer: target.MaxTransfer,
+		}, s.target.Accept)
+		if err != nil {
+			return nil, errors.Join(err, closePortals(open))
+		}
+		open = append(open, portal{agent.PortalStatus{Portal: p, Bound: bound}, l})
+		s.log.Info("listening", "portal", p.Address, "bound", bound)
+	}
+	return open, nil
+}
+
+func closePortals(all []portal) error {
+	var errs []error
+	for _, p := range all {
+		errs = append(errs, p.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// reload reads the configuration again. With an error everything is as before.
+func (s *service) reload(ctx context.Context) error {
+	s.log.Info("reading the configuration again")
+	s.target.Hold()
+	err := s.change(ctx)
+	s.target.Resume()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.status.Reloads++
+	s.status.ReloadError = ""
+	if err != nil {
+		s.status.ReloadError = err.Error()
+	}
+	return err
+}
+
+// change opens what is new, has the target serve the new configuration, and
+// closes what is no longer there.
+func (s *service) change(ctx context.Context) error {
+	l, err := load(s.places, s.places.Path(s.options.config))
+	if err != nil {
+		return err
+	}
+	if l.conf.Metrics != s.conf.Metrics {
+		return fmt.Errorf("metrics moves from %q to %q, which needs a restart", s.conf.Metrics, l.conf.Metrics)
+	}
+	all, fresh, err := s.stores.open(l.conf, s.places)
+	if err != nil {
+		return err
+	}
+	kept, gone, added := sortPortals(s.portals, l.conf.Portals)
+	// Who comes to a new portal now is asked to come again.
+	opened, err := s.listen(ctx, added)
+	if err != nil {
+		return errors.Join(err, fresh.close())
+	}
+	if err := s.target.Reload(l.configuration(all)); err != nil {
+		return errors.Join(err, closePortals(opened), fresh.close())
+	}
+	if err := closePortals(gone); err != nil {
+		s.log.Error("closing portals", "error", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.conf, s.stores, s.portals, s.status.Config = l.conf, all, append(kept, opened...), l.sum
+	s.log.Info("serving", "subsystems", len(l.conf.Subsystems), "configuration", l.sum)
+	return nil
+}
+
+// sortPortals says which portals stay, which go and which are new.
+func sortPortals(have []portal, want []agent.Portal) (kept, gone []portal, added []agent.Portal) {
+	for _, p := range have {
+		if slices.Contains(want, p.Portal) {
+			kept = append(kept, p)
+		} else {
+			gone = append(gone, p)
+		}
+	}
+	for _, p := range want {
+		if !slices.ContainsFunc(have, func(h portal) bool { return h.Portal == p }) {
+			added = append(added, p)
+		}
+	}
+	return kept, gone, added
+}
+
+// stop drains, closes what is open, and returns when all of it has ended.
+func (s *service) stop() error {
+	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
+	defer cancel()
+	var errs []error
+	if s.target != nil {
+		errs = append(errs, s.target.Drain(ctx))
+	}
+	errs = append(errs, closePortals(s.portals))
+	if s.pollers != nil {
+		s.pollers.Close()
+	}
+	if s.socket != nil {
+		errs = append(errs, s.socket.Close())
+	}
+	if s.metrics != nil {
+		errs = append(errs, s.metrics.Close())
+	}
+	if s.target != nil {
+		errs = append(errs, s.target.Close())
+	}
+	return errors.Join(errs...)
+}

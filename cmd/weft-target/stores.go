@@ -1,0 +1,94 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"weft/internal/agent"
+	"weft/internal/nvme/backend"
+)
+
+// A source is what the configuration says of a backend: two namespaces with
+// the same one have the same blocks.
+type source struct {
+	kind  string
+	path  string // or the UUID where there is none
+	other string // of a mirror, the second path
+	size  int64
+	block int
+}
+
+func sourceOf(n agent.Namespace) source {
+	s := source{kind: n.Backend, path: n.Path, size: n.Size, block: n.BlockSize}
+	switch n.Backend {
+	case "memory", "null":
+		s.path = n.UUID
+	case "mirror":
+		s.path, s.other = n.Mirror[0], n.Mirror[1]
+	}
+	return s
+}
+
+// stores are the backends that are open.
+type stores map[source]backend.Backend
+
+// open returns the backends of a configuration: those that are open already,
+// and fresh ones. With an error nothing was opened.
+func (have stores) open(conf *agent.Target, places agent.Places) (all, fresh stores, err error) {
+	all, fresh = stores{}, stores{}
+	for _, s := range conf.Subsystems {
+		for _, n := range s.Namespaces {
+			if err := have.get(n, places, all, fresh); err != nil {
+				err = fmt.Errorf("subsystem %q namespace %d: %w", s.NQN, n.ID, err)
+				return nil, nil, errors.Join(err, fresh.close())
+			}
+		}
+	}
+	return all, fresh, nil
+}
+
+func (have stores) get(n agent.Namespace, places agent.Places, all, fresh stores) error {
+	want := sourceOf(n)
+	b := have[want]
+	if b == nil {
+		if err := have.changed(want); err != nil {
+			return err
+		}
+		var err error
+		if b, err = openStore(n, places); err != nil {
+			return err
+		}
+		fresh[want] = b
+	}
+	all[want] = b
+	return nil
+}
+
+// changed refuses to open blocks a second time that are served in another
+// shape: hosts would see them change under their feet.
+func (have stores) changed(want source) error {
+	for s := range have {
+		if s.path == want.path || s.other != "" && s.other == want.path || want.other != "" && (want.other == s.path || want.other == s.other) {
+			return fmt.Errorf("%s is served as %s of %d bytes in blocks of %d; another shape needs a restart", want.path, s.kind, s.size, s.block)
+		}
+	}
+	return nil
+}
+
+func (have stores) close() error {
+	var errs []error
+	for _, b := range have {
+		errs = append(errs, b.Close())
+	}
+	return errors.Join(errs...)
+}
+
+func openStore(n agent.Namespace, places agent.Places) (backend.Backend, error) {
+	switch n.Backend {
+	case "memory":
+		return backend.NewMemory(n.Size, n.BlockSize)
+	case "null":
+		return backend.NewNull(n.Size, n.BlockSize)
+	}
+	return backend.OpenFile(places.Path(n.Path), n.Size, n.BlockSize)
+}

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"weft/internal/agent"
+	"weft/internal/nvme/target"
+)
+
+// now is the status.
+func (s *service) now() agent.TargetStatus {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	status := s.status
+	status.Generation = s.target.Generation()
+	status.Metrics = s.metrics.address()
+	status.Portals = []agent.PortalStatus{}
+	for _, p := range s.portals {
+		status.Portals = append(status.Portals, p.PortalStatus)
+	}
+	served := map[string]target.Stat{}
+	for _, t := range s.target.Stats() {
+		served[t.NQN] = t
+	}
+	status.Subsystems = []agent.SubsystemStatus{}
+	for _, sub := range s.conf.Subsystems {
+		status.Subsystems = append(status.Subsystems, s.subsystem(sub, served[sub.NQN]))
+	}
+	status.Controllers = []agent.ControllerStatus{}
+	for _, c := range s.target.Controllers() {
+		status.Controllers = append(status.Controllers, agent.ControllerStatus(c))
+	}
+	status.Refused = agent.RefusedStatus(s.target.Refused())
+	return status
+}
+
+func (s *service) subsystem(conf agent.Subsystem, t target.Stat) agent.SubsystemStatus {
+	out := agent.SubsystemStatus{
+		NQN: conf.NQN, Controllers: t.Controllers, BytesRead: t.BytesRead, BytesWritten: t.BytesWritten,
+		Namespaces: []agent.NamespaceStatus{},
+	}
+	counts := map[uint32]target.NamespaceStat{}
+	for _, n := range t.Namespaces {
+		counts[n.ID] = n
+	}
+	for _, n := range conf.Namespaces {
+		c := counts[n.ID]
+		out.Namespaces = append(out.Namespaces, agent.NamespaceStatus{
+			ID: n.ID, UUID: n.UUID, Backend: n.Backend, Path: n.Path, BlockSize: n.BlockSize,
+			Size: s.stores[sourceOf(n)].Info().Size, ANAGroup: max(n.ANAGroup, 1), ReadOnly: n.ReadOnly,
+			IOPS: n.IOPS, Bandwidth: n.Bandwidth,
+			Reads: c.Reads, Writes: c.Writes, Others: c.Others, BytesRead: c.BytesRead, BytesWritten: c.BytesWritten,
+			Errors: c.Errors, Throttled: c.Throttled, ThrottleTime: c.ThrottleTime,
+		})
+	}
+	return out
+}
