@@ -48,9 +48,15 @@ func (c *Client) unreachable(err error) error {
 	return &remote.UnreachableError{Name: c.Name(), Address: c.Address(), Err: err}
 }
 
+// A session is one channel of a connection, for one command or subsystem.
+type session struct {
+	ssh.Channel
+	requests <-chan *ssh.Request // must be read
+}
+
 // session opens a session when one of the slots is free. The function that
 // comes with it frees the slot when the session is over.
-func (c *Client) session(ctx context.Context, slots chan struct{}) (*ssh.Session, func(), error) {
+func (c *Client) session(ctx context.Context, slots chan struct{}) (*session, func(), error) {
 	if ctx.Err() != nil {
 		return nil, nil, context.Cause(ctx)
 	}
@@ -63,7 +69,7 @@ func (c *Client) session(ctx context.Context, slots chan struct{}) (*ssh.Session
 	}
 	release := func() { <-slots }
 	type opened struct {
-		session *ssh.Session
+		session *session
 		err     error
 	}
 	answer := make(chan opened, 1)
@@ -86,6 +92,7 @@ func (c *Client) session(ctx context.Context, slots chan struct{}) (*ssh.Session
 		c.conn.work.Go(func() {
 			if o := <-answer; o.err == nil {
 				o.session.Close()
+				o.session.discard()
 			}
 			release()
 		})
@@ -93,15 +100,21 @@ func (c *Client) session(ctx context.Context, slots chan struct{}) (*ssh.Session
 	}
 }
 
+// discard refuses what the server asks for until the session has ended.
+func (s *session) discard() { ssh.DiscardRequests(s.requests) }
+
 // newSession opens a session, patiently: OpenSSH counts a session that has
 // ended until its next turn of housekeeping, and refuses one above
 // MaxSessions even while others are already closed.
-func (c *Client) newSession(ctx context.Context) (*ssh.Session, error) {
+func (c *Client) newSession(ctx context.Context) (*session, error) {
 	for pause := 20 * time.Millisecond; ; pause *= 2 {
-		s, err := c.conn.client.NewSession()
+		ch, requests, err := c.conn.client.OpenChannel("session", nil)
+		if err == nil {
+			return &session{ch, requests}, nil
+		}
 		var refused *ssh.OpenChannelError
 		if !errors.As(err, &refused) || refused.Reason == ssh.Prohibited || pause > 2*time.Second {
-			return s, err
+			return nil, err
 		}
 		select {
 		case <-time.After(pause):

@@ -15,6 +15,7 @@ import (
 
 	"weft/internal/hint"
 	"weft/internal/remote"
+	"weft/internal/remote/remotetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -153,9 +154,7 @@ func TestLostConnection(t *testing.T) {
 		_, err := c.Run(context.Background(), remote.Cmd{Args: []string{"sleep", "1000"}})
 		ended <- err
 	}()
-	for s.open.value() == 0 {
-		time.Sleep(10 * time.Millisecond)
-	}
+	s.open.wait(1)
 	s.hangUp()
 	var unreachable *remote.UnreachableError
 	if err := <-ended; !errors.As(err, &unreachable) {
@@ -173,15 +172,15 @@ func TestLostConnection(t *testing.T) {
 // A peer that stops answering is noticed, though its connection stays open.
 func TestKeepAlive(t *testing.T) {
 	f := newFiles(t)
-	s, _ := reach(t, f, nil)
-	relay := newRelay(t, s.address)
-	key := strings.Fields(string(must(t, f, "known_hosts")))
-	f.write("known_hosts", knownLine(relay.address, key))
-	f.host("relayed", relay.address)
+	key := edKey(t)
+	s := startServer(t, []ssh.Signer{key}, nil)
+	f.know("server:22", key)
+	relay := remotetest.NewRelay(t, s.address)
+	f.host("relayed", relay.Address, "HostKeyAlias server")
 	d := f.dialer()
 	d.config.KeepAlive = 20 * time.Millisecond
 	c := dial(t, d, Target{Name: "relayed"})
-	relay.freeze()
+	relay.Freeze()
 	_, err := c.Run(context.Background(), remote.Cmd{Args: []string{"true"}})
 	var unreachable *remote.UnreachableError
 	if !errors.As(err, &unreachable) {
@@ -250,6 +249,8 @@ func TestSudoRefuses(t *testing.T) {
 		"sudo: a password is required",
 		"weft is not in the sudoers file.  This incident will be reported.",
 		"sudo: sorry, you must have a tty to run sudo",
+		"sh: 1: sudo: not found",
+		"bash: line 1: sudo: command not found",
 	} {
 		_, d := reach(t, newFiles(t), func(s *testServer) { s.env = fakeSudo(t, "echo "+remote.Quote(said)+" >&2; exit 1") })
 		c := dial(t, d, Target{Name: "server", User: "weft", Become: "sudo"})

@@ -151,7 +151,11 @@ func (k *keyring) verify(name, address, lookup string, peer net.Addr, key ssh.Pu
 		e.Revoked = true
 		return hint.Wrap(e, "the key is revoked in %s:%d: do not log in to this machine", revoked.Revoked.Filename, revoked.Revoked.Line)
 	}
-	return &remote.UnreachableError{Name: name, Address: address, Err: fmt.Errorf("host key: %w", err)}
+	err = fmt.Errorf("host key: %w", err)
+	if strings.Contains(err.Error(), "expired") || strings.Contains(err.Error(), "not yet valid") {
+		err = hint.Wrap(err, "compare the clock of this machine with the time for which its certificate is valid (ssh-keygen -L)")
+	}
+	return &remote.UnreachableError{Name: name, Address: address, Err: err}
 }
 
 // lookup is the name under which known_hosts holds the keys of a route.

@@ -1,7 +1,6 @@
 package ssh
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -25,8 +24,10 @@ const (
 // Run implements remote.Host. The command runs in a session of its own, which
 // an SSH server makes a process group, as one of
 //
-//	WEFT_RUN=… ARG…
-//	sudo -n -- sh -c 'export WEFT_RUN=…; exec "$@"' sh ARG…
+//	echo MARK; WEFT_RUN=… ARG…
+//	echo MARK; sudo -n -- sh -c 'export WEFT_RUN=…; exec "$@"' sh ARG…
+//
+// What is before the mark is what a start-up file of the user's shell prints.
 //
 // When the context ends, the SSH server is asked to send SIGKILL to the
 // group. OpenSSH does so since 7.9, but not to processes of root's. Therefore
@@ -54,10 +55,9 @@ func (c *Client) Run(ctx context.Context, cmd remote.Cmd) (remote.Output, error)
 	defer session.Close()
 	full := func() { fail(fmt.Errorf("more than %d MiB of output", maxOutput>>20)) }
 	stdout, stderr := &bounded{full: full}, &bounded{full: full}
-	session.Stdin, session.Stdout, session.Stderr = cmd.Stdin, stdout, stderr
 	id := runID()
-	err = c.execute(ctx, session, c.line(cmd.Args, id), id)
-	out := remote.Output{Stdout: stdout.buf.Bytes(), Stderr: stderr.buf.Bytes()}
+	err = c.execute(ctx, &process{session: session, stdin: cmd.Stdin, stdout: stdout, stderr: stderr}, cmd.Args, id)
+	out := remote.Output{Stdout: stdout.after(mark(id) + "\n"), Stderr: stderr.buf.Bytes()}
 	if err == nil {
 		return out, nil
 	}
@@ -67,28 +67,16 @@ func (c *Client) Run(ctx context.Context, cmd remote.Cmd) (remote.Output, error)
 	return out, c.failed(cmd, what, out, err)
 }
 
-// execute runs a line in a session until it ends or the context does.
-func (c *Client) execute(ctx context.Context, session *ssh.Session, line, id string) error {
-	// Replies that are parsed are wanted in no language but the C locale's;
-	// most servers take LC_*, and the others are none the worse.
-	session.SendRequest("env", false, ssh.Marshal(struct{ Name, Value string }{"LC_ALL", "C"}))
+// execute runs a command until it ends or the context does.
+func (c *Client) execute(ctx context.Context, p *process, args []string, id string) error {
 	ended := make(chan error, 1)
-	c.conn.work.Go(func() {
-		err := session.Start(line)
-		if err == nil {
-			err = session.Wait()
-			if errors.Is(err, io.EOF) {
-				err = nil // exited 0 without reading all of its input
-			}
-		}
-		ended <- err
-	})
+	c.conn.work.Go(func() { ended <- p.run(c.line(args, id)) })
 	select {
 	case err := <-ended:
 		return err
 	case <-ctx.Done():
 	}
-	session.Signal(ssh.SIGKILL)
+	p.session.signal(ssh.SIGKILL)
 	if c.target.Become != "" || !within(time.Second, ended) {
 		c.kill(id)
 	}
@@ -124,11 +112,12 @@ func (c *Client) kill(id string) {
 	stop := context.AfterFunc(ctx, func() { killer.Close() })
 	defer stop()
 	defer killer.Close()
-	if c.target.Become == "" {
-		killer.Run(remote.Quote("sh", "-c", killScript, "sh", id))
-	} else {
-		killer.Run(become(killScript, "sh", id))
+	line := remote.Quote("sh", "-c", killScript, "sh", id)
+	if c.target.Become != "" {
+		line = become(killScript, "sh", id)
 	}
+	p := &process{session: killer, stdout: io.Discard, stderr: io.Discard}
+	_ = p.run(line) // whether the command has ended is seen there
 }
 
 // killScript kills the processes whose environment holds $1. It looks more
@@ -141,11 +130,15 @@ done 2>/dev/null`
 
 // line is what the server's shell is asked to run.
 func (c *Client) line(args []string, id string) string {
+	begin := "echo " + mark(id) + "; "
 	if c.target.Become == "" {
-		return "WEFT_RUN=" + id + " " + remote.Quote(args...)
+		return begin + "WEFT_RUN=" + id + " " + remote.Quote(args...)
 	}
-	return become("export WEFT_RUN="+id+`; exec "$@"`, append([]string{"sh"}, args...)...)
+	return begin + become("export WEFT_RUN="+id+`; exec "$@"`, append([]string{"sh"}, args...)...)
 }
+
+// mark is what a command's output begins after.
+func mark(id string) string { return "weft-run-" + id }
 
 // become is a line that runs a script as root.
 func become(script string, args ...string) string {
@@ -155,15 +148,14 @@ func become(script string, args ...string) string {
 // failed tells a command that failed from one that never ran.
 func (c *Client) failed(cmd remote.Cmd, what string, out remote.Output, err error) error {
 	code := -1
-	var exit *ssh.ExitError
-	var missing *ssh.ExitMissingError
+	var exit *exitError
 	switch {
 	case errors.As(err, &exit):
-		if exit.Signal() == "" {
-			code = exit.ExitStatus()
+		if !exit.signal {
+			code = exit.code
 		}
-	case errors.As(err, &missing) && !c.lostSoon():
-		return fmt.Errorf("%s: ended without an exit status", what)
+	case errors.Is(err, errRefused), errors.Is(err, errNoStatus) && !c.lostSoon():
+		return fmt.Errorf("%s: %w", what, err)
 	case c.lostSoon():
 		return fmt.Errorf("%s: %w", what, c.unreachable(errLost))
 	default:
@@ -221,19 +213,4 @@ func runID() string {
 	var b [8]byte
 	rand.Read(b[:]) // never fails
 	return hex.EncodeToString(b[:])
-}
-
-// bounded collects output up to a limit. The buffer is not embedded: its
-// ReadFrom would let io.Copy pass the limit by.
-type bounded struct {
-	buf  bytes.Buffer
-	full func() // called when there is more
-}
-
-func (b *bounded) Write(p []byte) (int, error) {
-	if b.buf.Len()+len(p) > maxOutput {
-		b.full()
-		return len(p), nil // the rest is dropped while the command is killed
-	}
-	return b.buf.Write(p)
 }

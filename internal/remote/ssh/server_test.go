@@ -2,6 +2,7 @@ package ssh
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/knownhosts"
@@ -29,6 +31,9 @@ type testServer struct {
 	listener net.Listener
 	env      []string // beside our own
 	deaf     bool     // takes no signals, as when the process is root's
+	shell    string   // "": /bin/sh
+	noExec   bool     // the first command of a session is refused
+	patient  bool     // commands outlive their connection, as OpenSSH's do
 
 	dropFirst   atomic.Int32 // connections to hang up on at once
 	connections atomic.Int32
@@ -58,6 +63,13 @@ func (g *gauge) value() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.now
+}
+
+// wait waits until the gauge has a value.
+func (g *gauge) wait(want int) {
+	for g.value() != want {
+		time.Sleep(10 * time.Millisecond)
+	}
 }
 
 func (g *gauge) highest() int {
@@ -190,16 +202,24 @@ func (s *testServer) session(ch ssh.Channel, reqs <-chan *ssh.Request) {
 	defer s.open.add(-1)
 	defer ch.Close()
 	var cmd *exec.Cmd
+	refuse := s.noExec
 	var running sync.WaitGroup
 	defer running.Wait()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel() // kills what still runs
+	if s.patient {
+		defer running.Wait()
+	}
 	for req := range reqs {
 		ok := true
 		switch req.Type {
 		case "exec":
+			if cmd != nil || refuse {
+				ok, refuse = false, false
+				break
+			}
 			line := string(req.Payload[4:])
-			cmd = exec.CommandContext(ctx, "/bin/sh", "-c", line)
+			cmd = exec.CommandContext(ctx, cmp.Or(s.shell, "/bin/sh"), "-c", line)
 			cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 			cmd.Env = append(os.Environ(), s.env...)
 			cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}

@@ -19,6 +19,7 @@ func (c *Client) Terminal(ctx context.Context, width, height int) (io.ReadWriteC
 	if err != nil {
 		return nil, fmt.Errorf("opening a terminal: %w", err)
 	}
+	c.conn.work.Go(session.discard)
 	t := &terminal{session: session, release: release}
 	stop := context.AfterFunc(ctx, func() { session.Close() })
 	if err := t.start(width, height); err != nil {
@@ -42,30 +43,44 @@ func (c *Client) lostOr(err error) error {
 }
 
 type terminal struct {
-	session *ssh.Session
-	input   io.WriteCloser
-	output  io.Reader
+	session *session
 	stop    func() bool
 	release func()
 	once    sync.Once
 }
 
-func (t *terminal) start(width, height int) (err error) {
-	if t.input, err = t.session.StdinPipe(); err != nil {
-		return err
+func (t *terminal) start(width, height int) error {
+	modes := ssh.Marshal(struct {
+		Echo    byte
+		On      uint32
+		In      byte
+		InRate  uint32
+		Out     byte
+		OutRate uint32
+		End     byte
+	}{ssh.ECHO, 1, ssh.TTY_OP_ISPEED, 115200, ssh.TTY_OP_OSPEED, 115200, 0})
+	pty := ssh.Marshal(struct {
+		Term                         string
+		Columns, Rows, Width, Height uint32
+		Modes                        string
+	}{"vt100", uint32(width), uint32(height), uint32(width) * 8, uint32(height) * 8, string(modes)})
+	for _, request := range []struct {
+		name    string
+		payload []byte
+	}{{"pty-req", pty}, {"shell", nil}} {
+		ok, err := t.session.SendRequest(request.name, true, request.payload)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return fmt.Errorf("the server refuses %s", request.name)
+		}
 	}
-	if t.output, err = t.session.StdoutPipe(); err != nil {
-		return err
-	}
-	modes := ssh.TerminalModes{ssh.ECHO: 1, ssh.TTY_OP_ISPEED: 115200, ssh.TTY_OP_OSPEED: 115200}
-	if err := t.session.RequestPty("vt100", height, width, modes); err != nil {
-		return err
-	}
-	return t.session.Shell()
+	return nil
 }
 
-func (t *terminal) Read(p []byte) (int, error)  { return t.output.Read(p) }
-func (t *terminal) Write(p []byte) (int, error) { return t.input.Write(p) }
+func (t *terminal) Read(p []byte) (int, error)  { return t.session.Read(p) }
+func (t *terminal) Write(p []byte) (int, error) { return t.session.Write(p) }
 
 func (t *terminal) Close() error {
 	var err error

@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/pkg/sftp"
+	"golang.org/x/crypto/ssh"
 )
 
 // sftpFrom is the size in bytes from which a file is uploaded by SFTP. A
@@ -29,21 +30,15 @@ func (c *Client) upload(ctx context.Context, content []byte) (path string, err e
 	defer session.Close()
 	stop := context.AfterFunc(ctx, func() { session.Close() })
 	defer stop()
-	in, err := session.StdinPipe()
-	if err != nil {
-		return "", err
-	}
-	out, err := session.StdoutPipe()
-	if err != nil {
-		return "", err
-	}
-	if err := session.RequestSubsystem("sftp"); err != nil {
-		if c.conn.dead() {
-			return "", c.unreachable(errLost)
-		}
+	c.conn.work.Go(session.discard)
+	ok, err := session.SendRequest("subsystem", true, ssh.Marshal(struct{ Name string }{"sftp"}))
+	switch {
+	case err != nil:
+		return "", c.lostOr(err)
+	case !ok:
 		return "", errNoSFTP
 	}
-	files, err := sftp.NewClientPipe(out, in)
+	files, err := sftp.NewClientPipe(session, session)
 	if err != nil {
 		return "", c.lostOr(fmt.Errorf("%w: %w", errNoSFTP, err)) // granted, but nothing answers
 	}
