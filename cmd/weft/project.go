@@ -86,6 +86,7 @@ type project struct {
 	fleet  *modules.Fleet
 	input  plan.Input
 	dialer *ssh.Dialer
+	adjust func(*ssh.Target) // of servers; may be nil
 }
 
 // open expands a model and makes its devices dialable. Nothing is dialled.
@@ -140,7 +141,11 @@ func (p *project) host(s *inventory.Server) modules.DialHost {
 		if fresh {
 			dial = p.dialer.DialNew
 		}
-		c, err := dial(ctx, p.target(s.Host, s.Connection))
+		t := p.target(s.Host, s.Connection)
+		if p.adjust != nil {
+			p.adjust(&t)
+		}
+		c, err := dial(ctx, t)
 		if err != nil {
 			return nil, nil, err
 		}

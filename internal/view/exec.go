@@ -1,0 +1,60 @@
+package view
+
+import (
+	"fmt"
+	"io"
+)
+
+// A Ran is a command on one device, and what came of it.
+type Ran struct {
+	Device         string
+	Code           int // exit status
+	Stdout, Stderr []byte
+	Error          string // why it did not run to its end; "": it did
+	Hint           string // "": none
+}
+
+// ok reports whether the command did what it was asked to.
+func (r Ran) ok() bool { return r.Error == "" && r.Code == 0 }
+
+// Exec shows what a command printed, once for all devices on which it printed
+// the same, and the count of how it ended.
+func Exec(w io.Writer, list []Ran, s Style) {
+	key := func(r Ran) string {
+		return fmt.Sprintf("%d\x00%s\x00%s\x00%s\x00%s", r.Code, r.Error, r.Hint, r.Stdout, r.Stderr)
+	}
+	good, bad, lost := 0, 0, 0
+	for _, group := range alike(list, key) {
+		r := group.of[0]
+		who := names(group.of, func(r Ran) string { return r.Device })
+		if len(group.of) > 1 {
+			who = fmt.Sprintf("%d: %s", len(group.of), who)
+		}
+		switch {
+		case r.ok():
+			good += len(group.of)
+			fmt.Fprintf(w, "%s %s\n", s.dress(green, "✓"), s.dress(bold, who))
+		case r.Error != "":
+			lost += len(group.of)
+			fmt.Fprintf(w, "%s %s  %s\n", s.dress(red, "✗"), s.dress(bold, who), r.Error)
+		default:
+			bad += len(group.of)
+			fmt.Fprintf(w, "%s %s  exit %d\n", s.dress(red, "✗"), s.dress(bold, who), r.Code)
+		}
+		for _, line := range Printable(r.Stdout) {
+			fmt.Fprintf(w, "    %s\n", line)
+		}
+		for _, line := range Printable(r.Stderr) {
+			fmt.Fprintf(w, "  %s %s\n", s.dress(yellow, "!"), line)
+		}
+		adviceLine(w, r.Hint)
+	}
+	sum := fmt.Sprintf("%s: %d done", count(len(list), "device", "devices"), good)
+	if bad > 0 {
+		sum += fmt.Sprintf(", %d with another exit status", bad)
+	}
+	if lost > 0 {
+		sum += fmt.Sprintf(", %d not run to the end", lost)
+	}
+	fmt.Fprintf(w, "\n%s\n", s.dress(bold, sum+"."))
+}
