@@ -38,5 +38,8 @@ func (x *expansion) rdma(d *server, r *inventory.RNIC, before []plan.ID) []plan.
 	}
 	cm.Software = link.Name
 	add("roce", on(d, cm))
+	if ecn := newECN(r.PCI, f); ecn != nil {
+		add("ecn", on(d, ecn))
+	}
 	return ids
 }

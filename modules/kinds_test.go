@@ -47,6 +47,7 @@ func TestKinds(t *testing.T) {
 
 		"rdma_link": want[RDMALink],
 		"roce":      want[RoCE],
+		"ecn":       want[ECN],
 
 		"sysctl":        want[Sysctl],
 		"kernel_module": want[KernelModule],

@@ -19,7 +19,7 @@ func (x *expansion) notes() {
 		if f.PFCWatchdog != nil {
 			x.note(f.PFCWatchdog.Range, f.Addr, "pfc_watchdog is described, not yet managed")
 		}
-		x.note(f.Range, f.Addr, "on servers ECN and buffers are described, not yet managed")
+		x.note(f.Range, f.Addr, "on servers buffers are described, not yet managed")
 	}
 	for _, sw := range m.Switches {
 		if sw.OS == "comware" && sw.Fabric != nil && !sw.Unmanaged && len(sw.Fabric.Classes) > 0 &&

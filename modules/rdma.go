@@ -139,12 +139,6 @@ func rdmaDriver(netdriver string) string {
 	}[netdriver]
 }
 
-// set is the step that gives an attribute of the kernel's a value. Such files
-// are written in place: none can take their place.
-func set(file, value string) remote.Step {
-	return run("sh", "-c", `echo "$1" >"$2"`, "sh", value, file)
-}
-
 // anyRDMA stands for the RDMA device of a NIC port in steps that become lines
 // of a boot script.
 const anyRDMA = "weft-rdma"

@@ -21,6 +21,7 @@ func kinds() map[string]restorer {
 
 		"rdma_link": restorable[RDMALink],
 		"roce":      lasting[RoCE],
+		"ecn":       lasting[ECN],
 
 		"pfc":   lasting[PFC],
 		"dcbx":  lasting[DCBX],

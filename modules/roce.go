@@ -129,17 +129,8 @@ func (r *RoCE) tos() string {
 	return fmt.Sprintf("%d (DSCP %d)", r.ToS, r.ToS>>2)
 }
 
-// keepRoCE writes the values of the port $1 down in $2, unless they are.
-const keepRoCE = `umask 077; if ! [ -e "$2" ]; then mkdir -p "${2%/*}" && cat "$1"/default_roce_mode "$1"/default_roce_tos >"$2"; fi`
-
-// backRoCE gives the port $1 the values back that were written down in $2. A
-// restart forgets both.
-const backRoCE = `if [ -r "$2" ]; then { read -r mode && read -r tos; } <"$2"; ` +
-	`echo "$mode" >"$1"/default_roce_mode; echo "$tos" >"$1"/default_roce_tos; rm -f -- "$2"; fi`
-
 func (r *RoCE) dir() string  { return cmDir + "/" + r.Device }
 func (r *RoCE) port() string { return fmt.Sprintf("%s/ports/%d", r.dir(), max(1, r.Port)) }
-func (r *RoCE) kept() string { return leaseDir + "/roce-" + r.Device }
 
 // Steps implements kind.
 func (r *RoCE) Steps(have *RoCE) []remote.Step {
@@ -149,11 +140,12 @@ func (r *RoCE) Steps(have *RoCE) []remote.Step {
 	have = some(have)
 	at := &RoCE{Device: cmp.Or(have.Device, r.Device, r.Software), Port: max(have.Port, r.Port)}
 	if !r.Known {
-		return []remote.Step{run("sh", "-c", backRoCE, "sh", at.port(), at.kept()), run("rmdir", at.dir())}
+		return []remote.Step{restoreValues(at.port(), keptFile("roce", at.Device)), run("rmdir", at.dir())}
 	}
 	var steps []remote.Step
 	if !have.Known {
-		steps = append(steps, run("modprobe", "rdma_cm"), run("mkdir", "-p", at.dir()), run("sh", "-c", keepRoCE, "sh", at.port(), at.kept()))
+		steps = append(steps, run("modprobe", "rdma_cm"), run("mkdir", "-p", at.dir()),
+			keepValues(at.port(), keptFile("roce", at.Device), "default_roce_mode", "default_roce_tos"))
 	}
 	if r.Mode != have.Mode {
 		steps = append(steps, set(at.port()+"/default_roce_mode", r.Mode))
@@ -191,10 +183,10 @@ func (r *RoCE) Boot() []string {
 // bear the DSCP is proven by counters under load.
 func (r *RoCE) Verify(context.Context, remote.Host) error { return nil }
 
-// defaultToS is that of the class that storage belongs to: the lossless one,
-// else the one with ECN, else the one that has a share. -1: there is none, or
-// more than one. The card sets the bits of ECN itself.
-func defaultToS(classes []*inventory.TrafficClass) int {
+// storageClass is the class that storage belongs to: the lossless one, else the
+// one with ECN, else the one that has a share. nil: there is none, or more than
+// one.
+func storageClass(classes []*inventory.TrafficClass) *inventory.TrafficClass {
 	for _, is := range []func(*inventory.TrafficClass) bool{
 		func(c *inventory.TrafficClass) bool { return c.PFC },
 		func(c *inventory.TrafficClass) bool { return c.ECN != nil },
@@ -206,12 +198,21 @@ func defaultToS(classes []*inventory.TrafficClass) int {
 				found = append(found, c)
 			}
 		}
-		if len(found) > 0 {
-			if len(found) > 1 {
-				return -1
-			}
-			return found[0].DSCP[0] << 2
+		if len(found) > 1 {
+			return nil
 		}
+		if len(found) == 1 {
+			return found[0]
+		}
+	}
+	return nil
+}
+
+// defaultToS is that of the class that storage belongs to; -1: there is none.
+// The card sets the bits of ECN itself.
+func defaultToS(classes []*inventory.TrafficClass) int {
+	if c := storageClass(classes); c != nil {
+		return c.DSCP[0] << 2
 	}
 	return -1
 }

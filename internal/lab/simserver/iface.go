@@ -37,6 +37,7 @@ type iface struct {
 	maxMTU int
 
 	pause [3]bool // global: autonegotiated, received, sent
+	ecn   ecnState
 
 	narrow  bool // PCIe trained to half of the lanes
 	unbound bool // the module of its RDMA device is not loaded
@@ -49,7 +50,7 @@ func (s *Server) newInterfaces() []*iface {
 	list := []*iface{lo}
 	var slots []string
 	for n, spec := range s.spec.Interfaces {
-		i := &iface{Interface: spec, index: n + 2, mtu: bootMTU, up: true, maxMTU: cardMaxMTU, ets: etsAtBoot(), pause: [3]bool{false, true, true}}
+		i := &iface{Interface: spec, index: n + 2, mtu: bootMTU, up: true, maxMTU: cardMaxMTU, ets: etsAtBoot(), pause: [3]bool{false, true, true}, ecn: ecnAtBoot()}
 		if i.Plain {
 			i.maxMTU = plainMaxMTU
 		}
@@ -161,6 +162,7 @@ func (s *Server) render() rendered {
 	s.renderMachine(r)
 	for _, i := range s.interfaces() {
 		i.render(r)
+		s.renderECN(r, &i)
 	}
 	s.renderSoftRDMA(r)
 	s.renderConfig(r)

@@ -91,3 +91,23 @@ func TestConnectionManager(t *testing.T) {
 	s.Reboot()
 	expect(t, s, "ls /sys/kernel/config/rdma_cm; mkdir "+dir+"; cat "+dir+"/ports/1/default_roce_tos", result{"0\n", "", 0})
 }
+
+// Congestion control stands in sysfs, as with MLNX_OFED, and is on at boot.
+func TestECN(t *testing.T) {
+	s := server(t, network(t), spec(t, "s"))
+	const dir = "/sys/class/net/ens1f0np0/ecn"
+	for _, c := range []struct {
+		line string
+		want result
+	}{
+		{"cd " + dir + "; cat roce_np/enable/3 roce_rp/enable/7 roce_np/cnp_dscp roce_np/cnp_802p_prio", result{"1\n1\n48\n6\n", "", 0}},
+		{"cd " + dir + "; echo 0 >roce_rp/enable/3; echo 46 >roce_np/cnp_dscp; cat roce_np/enable/3 roce_rp/enable/3 roce_np/cnp_dscp", result{"1\n0\n46\n", "", 0}},
+		{"cd " + dir + "; echo 2 >roce_rp/enable/3", result{"", "echo: write error: Invalid argument\n", 1}},
+		{"cd " + dir + "; echo 64 >roce_np/cnp_dscp", result{"", "echo: write error: Invalid argument\n", 1}},
+		{"ls /sys/class/net/eno1/ecn", result{"", "ls: cannot access '/sys/class/net/eno1/ecn': No such file or directory\n", 2}},
+	} {
+		expect(t, s, c.line, c.want)
+	}
+	s.Reboot()
+	expect(t, s, "cat "+dir+"/roce_rp/enable/3", result{"1\n", "", 0})
+}
