@@ -97,7 +97,7 @@ const connectAuth = 3 << 17
 // open dials and connects an admin queue and enables the controller.
 func open(ctx context.Context, tr fabric.Transport, o Options) (a *admin, capability wire.CAP, err error) {
 	q, err := tr.Dial(ctx, fabric.DialParams{
-		Addr: o.Addr, Depth: adminDepth, Timeout: o.Timeout, HeaderDigest: o.HeaderDigest, DataDigest: o.DataDigest,
+		Addr: o.Addr, Depth: adminDepth, Timeout: o.adminTimeout(), HeaderDigest: o.HeaderDigest, DataDigest: o.DataDigest,
 	})
 	if err != nil {
 		return nil, capability, err

@@ -59,6 +59,15 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
+// adminTimeout is how long an admin command may take: a target that is silent
+// for longer than the keep alive timeout is lost.
+func (o Options) adminTimeout() time.Duration {
+	if o.KATO == 0 {
+		return o.Timeout
+	}
+	return min(o.Timeout, max(o.KATO, DefaultKATO))
+}
+
 func (o Options) validate() error {
 	if err := wire.ValidNQN(o.SubNQN); err != nil {
 		return fmt.Errorf("subsystem: %w", err)

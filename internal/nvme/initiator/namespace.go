@@ -16,6 +16,7 @@ type Namespace struct {
 	NGUID     [16]byte
 	EUI64     [8]byte
 	UUID      [16]byte // zero if it has none
+	ANAGroup  uint32   // of asymmetric access; 0 if the controller has none
 }
 
 // Size is the capacity in bytes.
@@ -66,7 +67,7 @@ func (c *Controller) namespace(id uint32, raw []byte) (ns Namespace, err error) 
 	if err := idns.Validate(); err != nil {
 		return ns, err
 	}
-	ns = Namespace{ID: id, BlockSize: idns.BlockSize(), Blocks: idns.NSZE, NGUID: idns.NGUID, EUI64: idns.EUI64}
+	ns = Namespace{ID: id, BlockSize: idns.BlockSize(), Blocks: idns.NSZE, NGUID: idns.NGUID, EUI64: idns.EUI64, ANAGroup: idns.ANAGRPID}
 
 	_, err = c.admin.do(wire.IdentifyCommand{CNS: wire.CNSNSDescriptors, NSID: id}.Command(), raw)
 	if errors.As(err, new(wire.Status)) {
