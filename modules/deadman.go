@@ -1,7 +1,6 @@
 package modules
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -77,9 +76,10 @@ func revertLines(steps []plan.Step) []string {
 	return lines
 }
 
-// armScript puts standard input, and after it what is armed already, into the
-// script $1, and starts the timer $2 that runs it in $3 seconds.
-const armScript = `set -e; umask 077; mkdir -p "${1%/*}"; cat >"$1.new"
+// armScript puts the text $4, and after it what is armed already, into the
+// script $1, and starts the timer $2 that runs it in $3 seconds. The text is no
+// standard input: that of a lost connection would be half of it, or nothing.
+const armScript = `set -e; umask 077; mkdir -p "${1%/*}"; printf '%s' "$4" >"$1.new"
 if [ -f "$1" ]; then cat "$1" >>"$1.new"; fi
 if systemctl is-active "$2.timer" >/dev/null; then systemctl stop "$2.timer"; fi
 mv -f "$1.new" "$1"
@@ -101,8 +101,7 @@ func (d *server) arm(ctx context.Context, steps []plan.Step) error {
 	path := revertScript(d.owner)
 	text := "#!/bin/sh\n# weft takes back what was not proven, for " + d.owner + "\n" +
 		strings.Join(lines, "\n") + "\nrm -f -- " + remote.Quote(path) + "\n"
-	cmd := script(armScript, path, revertUnit(d.owner), strconv.Itoa(int(revertAfter.Seconds())))
-	cmd.Stdin = bytes.NewReader([]byte(text))
+	cmd := script(armScript, path, revertUnit(d.owner), strconv.Itoa(int(revertAfter.Seconds())), text)
 	if _, err := d.host.Run(ctx, cmd); err != nil {
 		return hint.Wrap(fmt.Errorf("arm the timer that takes changes back: %w", err),
 			"addresses and the settings of NICs are changed only where systemd-run can take them back")

@@ -27,6 +27,7 @@ type server struct {
 	machineID string // wanted; "" is not checked
 	dial      DialHost
 	patience  time.Duration // how long services may take until they answer as wanted
+	absence   time.Duration // how long a server that is being put back may be away
 
 	owner  string // whose ledger is kept; "": none is, nor is a lease taken
 	holder Holder
@@ -260,78 +261,6 @@ func (d *server) resources() []plan.Resource {
 		rs[i] = s.Resource
 	}
 	return rs
-}
-
-// Abort implements plan.Device: the steps are undone in reverse order and the
-// states read again must be what they were. A connection that was lost is made
-// again.
-func (d *server) Abort(ctx context.Context) error {
-	var errs []error
-	again := false
-	for i := len(d.done) - 1; i >= 0; i-- {
-		s := d.done[i]
-		for _, step := range s.Resource.(onServer).undo(s.Have) {
-			err := do(ctx, d.host, step)
-			if err != nil && !again && !errors.As(err, new(*plan.RefusedError)) {
-				again = true
-				if err = d.redial(ctx); err == nil {
-					err = do(ctx, d.host, step)
-				}
-			}
-			if err != nil {
-				errs = append(errs, fmt.Errorf("undo of %s: %w", s.ID, err))
-			}
-		}
-	}
-	// An undo of a step that had not taken effect may fail: what counts is
-	// what the server says now.
-	if err := d.settled(ctx, func() error { return d.restored(ctx) }); err != nil {
-		err = errors.Join(append(errs, err)...)
-		if d.armed {
-			err = hint.Wrap(err, "the server takes changes of its NICs back by itself within %s; plan again after that", revertAfter)
-		}
-		return err
-	}
-	return d.forget(ctx)
-}
-
-// redial replaces the login.
-func (d *server) redial(ctx context.Context) error {
-	host, close, err := d.dial(ctx, true)
-	if err != nil {
-		return fmt.Errorf("log in again: %w", err)
-	}
-	old := d.close
-	d.host, d.close = host, func() error { return errors.Join(close(), old()) }
-	return nil
-}
-
-// forget puts the ledger back to what it was before the transaction.
-func (d *server) forget(ctx context.Context) error {
-	if d.lease == nil { // nothing was begun
-		return nil
-	}
-	if d.armedHere {
-		if err := d.disarm(ctx, d.host); err != nil {
-			return err
-		}
-	}
-	d.leaves, d.before.gone = false, d.before.Serial == 0 // there was none
-	d.before.Serial = d.ledgers.own.Serial + 1
-	return errors.Join(d.write(ctx, d.before, d.host), d.release(ctx))
-}
-
-func (d *server) restored(ctx context.Context) error {
-	states, err := read(ctx, d.host, d.resources())
-	if err != nil {
-		return err
-	}
-	for i, s := range d.done {
-		if err := s.Resource.(onServer).restored(s.Have, states[i]); err != nil {
-			return fmt.Errorf("%s is not restored: %w", s.ID, err)
-		}
-	}
-	return nil
 }
 
 // Close ends the login.

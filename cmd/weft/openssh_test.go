@@ -44,6 +44,7 @@ func TestOpenSSH(t *testing.T) {
 				return err
 			}
 			e.Defer(rig.stop)
+			e.Values[sshRigKey{}] = rig
 			for _, name := range []string{"s", "t"} {
 				m, err := rig.start(name)
 				if err != nil {
@@ -62,9 +63,18 @@ func TestOpenSSH(t *testing.T) {
 			"without":       without,
 			"killed-when":   killedWhen,
 			"swap-host-key": swapHostKey,
+			"restart": func(ts *testscript.TestScript, neg bool, args []string) {
+				if neg || len(args) != 1 {
+					ts.Fatalf("usage: restart MACHINE")
+				}
+				ts.Check(ts.Value(sshRigKey{}).(*sshRig).restart(args[0]))
+			},
 		},
 	})
 }
+
+// sshRigKey is where a script keeps its rig.
+type sshRigKey struct{}
 
 // keepKernel puts back what a script that fails may leave behind.
 func keepKernel(t *testing.T, path string) {
@@ -118,22 +128,23 @@ func needSSHD(t testing.TB) {
 const sshdPath = "/usr/sbin/sshd"
 
 // An sshRig is a client's home, and machines that it can log in to as root. Each
-// is an OpenSSH server in namespaces of its own: what is kept outside of the
-// test's directory is kept in memory and goes with it, and so does every
-// process. The kernel is that of this machine.
+// is an OpenSSH server in namespaces of its own, with which all of its processes
+// end: what it keeps is below the test's directory, and what a restart empties
+// is in memory. The kernel is that of this machine.
 type sshRig struct {
 	home string // with .ssh
 	bin  string // with an ssh that reads home's config
 	dir  string
 
 	config, known strings.Builder
-	stops         []func()
+	machines      []*sshMachine
 }
 
 // An sshMachine is one server.
 type sshMachine struct {
 	address string
 	dir     string // its home; below it full is a full disk, and ro cannot be written
+	stop    func() // pulls the plug
 }
 
 func newSSHRig(dir string) (*sshRig, error) {
@@ -163,15 +174,26 @@ func (r *sshRig) file(name string) string { return filepath.Join(r.home, ".ssh",
 
 // stop stops all machines.
 func (r *sshRig) stop() {
-	for _, stop := range r.stops {
-		stop()
+	for _, m := range r.machines {
+		m.stop()
 	}
+}
+
+// restart pulls the plug of a machine and starts it again.
+func (r *sshRig) restart(name string) error {
+	for _, m := range r.machines {
+		if filepath.Base(m.dir) == name {
+			m.stop()
+			return r.serve(m)
+		}
+	}
+	return fmt.Errorf("there is no machine %s", name)
 }
 
 // start starts a machine that is known by all of the names.
 func (r *sshRig) start(names ...string) (*sshMachine, error) {
-	m := &sshMachine{dir: filepath.Join(r.dir, names[0])}
-	for _, d := range []string{"etc", "full", "ro"} {
+	m := &sshMachine{dir: filepath.Join(r.dir, names[0]), stop: func() {}}
+	for _, d := range []string{"etc", "etc/sysctl.d", "lib", "full", "ro"} {
 		if err := os.MkdirAll(filepath.Join(m.dir, d), 0o755); err != nil {
 			return nil, err
 		}
@@ -188,7 +210,14 @@ func (r *sshRig) start(names ...string) (*sshMachine, error) {
 	// OpenSSH takes no port 0: the kernel is asked for a free one. Somebody
 	// may be faster.
 	for range 5 {
+		free, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, err
+		}
+		m.address = free.Addr().String()
+		free.Close()
 		if err = r.serve(m); err == nil {
+			r.machines = append(r.machines, m)
 			return m, r.describe(m, key, names)
 		}
 	}
@@ -198,20 +227,16 @@ func (r *sshRig) start(names ...string) (*sshMachine, error) {
 // machineScript turns the namespaces into the machine of directory $1, and
 // runs the rest in it.
 const machineScript = `set -e
-for d in /var/lib/weft /run/weft /etc/sysctl.d /run/sshd; do mount -t tmpfs -o mode=0755 tmpfs "$d"; done
+for d in /run/weft /run/sshd; do mount -t tmpfs -o mode=0755 tmpfs "$d"; done
+mount --bind "$1/lib" /var/lib/weft
+mount --bind "$1/etc/sysctl.d" /etc/sysctl.d
 mount --bind "$1/etc/machine-id" /etc/machine-id
 mount -t tmpfs -o size=64k tmpfs "$1/full"; head -c 1m /dev/zero >"$1/full/filler" 2>/dev/null || true
 mount -t tmpfs tmpfs "$1/ro"; echo before >"$1/ro/file"; mount -o remount,ro "$1/ro"
 shift; exec "$@"`
 
-// serve starts a machine's server on a free port and waits until it listens.
+// serve starts a machine's server and waits until it listens.
 func (r *sshRig) serve(m *sshMachine) error {
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	m.address = free.Addr().String()
-	free.Close()
 	etc := filepath.Join(m.dir, "etc")
 	config := strings.Join([]string{
 		"ListenAddress " + m.address,
@@ -240,7 +265,7 @@ func (r *sshRig) serve(m *sshMachine) error {
 	for {
 		c, err := net.Dial("tcp", m.address)
 		if err == nil {
-			r.stops = append(r.stops, func() { cmd.Process.Kill(); <-ended })
+			m.stop = func() { cmd.Process.Kill(); <-ended }
 			return c.Close()
 		}
 		select {
