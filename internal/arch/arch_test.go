@@ -21,6 +21,7 @@ var may = map[string][]string{
 
 	// The engine and the language know nothing of devices.
 	"plan":                {},
+	"plan/rollout":        {"plan"},
 	"inventory":           {"inventory/catalogue"},
 	"inventory/catalogue": {},
 
@@ -38,12 +39,13 @@ var may = map[string][]string{
 
 	// What people and pipelines see.
 	"internal/prove": {"plan", "inventory", "switches", "internal/remote", "internal/agent"},
-	"internal/view":  {"plan", "internal/prove"},
+	"internal/view":  {"plan", "plan/rollout", "internal/prove"},
 	"internal/graph": {"inventory"},
 
 	// The lab shares no code with the drivers it stands in for.
 	"internal/lab":           {"inventory", "internal/remote/...", "internal/lab/..."},
 	"internal/lab/sshd":      {},
+	"internal/lab/guest":     {},
 	"internal/lab/simswitch": {"internal/lab/sshd"},
 	"internal/lab/simserver": {"internal/lab/sshd"},
 
@@ -57,6 +59,7 @@ var may = map[string][]string{
 	"internal/nvme/dhchap":    {"internal/nvme/wire"},
 	"internal/nvme/target":    {"internal/nvme/fabric", "internal/nvme/backend", "internal/nvme/dhchap", "internal/nvme/wire"},
 	"internal/nvme/initiator": {"internal/nvme/fabric", "internal/nvme/dhchap", "internal/nvme/wire"},
+	"internal/nvme/load":      {"internal/nvme/initiator", "internal/nvme/fabric", "internal/nvme/wire", "internal/nvme/rawsock"},
 	"internal/nvme/nvmetest":  {"internal/nvme/fabric", "internal/nvme/wire"},
 
 	// What people start from.
@@ -65,7 +68,7 @@ var may = map[string][]string{
 	// Programs.
 	"cmd/weft-target":    {"internal/nvme/...", "internal/agent"},
 	"cmd/weft-initiator": {"internal/nvme/...", "internal/agent"},
-	"cmd/weft": {"plan", "inventory", "inventory/catalogue", "modules", "switches", "internal/remote/...", "internal/agent", "internal/bundle",
+	"cmd/weft": {"plan", "plan/rollout", "inventory", "inventory/catalogue", "modules", "switches", "internal/remote/...", "internal/agent", "internal/bundle",
 		"internal/prove", "internal/view", "internal/graph", "internal/lab", "examples"},
 
 	"internal/arch": {},

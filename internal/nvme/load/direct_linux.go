@@ -1,0 +1,5 @@
+package load
+
+import "syscall"
+
+const directFlag = syscall.O_DIRECT

@@ -1,0 +1,5 @@
+//go:build !linux
+
+package load
+
+const directFlag = 0
