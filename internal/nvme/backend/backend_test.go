@@ -272,7 +272,7 @@ func TestOnlyRegularFiles(t *testing.T) {
 	if _, err := os.Stat(os.DevNull); err != nil || os.DevNull != "/dev/null" {
 		t.Skip("no device to try")
 	}
-	if _, err := OpenFile(os.DevNull, 4096, 512); err == nil || !strings.Contains(err.Error(), "described, not yet managed") {
+	if _, err := OpenFile(os.DevNull, 4096, 512); err == nil || !strings.Contains(err.Error(), "serve it as one") {
 		t.Errorf("a device: %v", err)
 	}
 }

@@ -10,11 +10,13 @@ import (
 	"sync"
 )
 
-// file keeps blocks in a regular file.
+// file keeps blocks in a regular file, or on a block device.
 type file struct {
 	info  Info
 	locks stripes
 	f     *os.File
+	align int // of memory and offsets that f takes, 0 for any
+	spare sync.Pool
 
 	mu     sync.Mutex
 	failed error // of the first Flush that failed
@@ -23,7 +25,6 @@ type file struct {
 // OpenFile keeps the blocks in a regular file, which belongs to this backend
 // alone until Close. A missing file is created, with its folders, and sparse;
 // a shorter one grows; a longer one is refused, because it is never shrunk.
-// A block device is described, not yet managed.
 func OpenFile(path string, size int64, block int) (Backend, error) {
 	b := &file{info: Info{Size: size, BlockSize: block, MayBlock: true}}
 	if err := b.info.validate(); err != nil {
@@ -64,7 +65,7 @@ func regular(path string, info fs.FileInfo) error {
 	case info.Mode().IsRegular():
 		return nil
 	case info.Mode()&fs.ModeDevice != 0:
-		return fmt.Errorf("file backend %s is a device: described, not yet managed", path)
+		return fmt.Errorf("file backend %s is a device: serve it as one", path)
 	}
 	return fmt.Errorf("file backend %s is no regular file but %s", path, info.Mode().Type())
 }
@@ -111,7 +112,7 @@ func (b *file) ReadBlocks(p []byte, lba uint64) error {
 		return err
 	}
 	return b.locks.each(p, off, false, func(part []byte, off int64) error {
-		n, err := b.f.ReadAt(part, off)
+		n, err := b.readAt(part, off)
 		if n == len(part) {
 			return nil
 		}
@@ -128,7 +129,7 @@ func (b *file) WriteBlocks(p []byte, lba uint64) error {
 		return err
 	}
 	return b.locks.each(p, off, true, func(part []byte, off int64) error {
-		_, err := b.f.WriteAt(part, off)
+		_, err := b.writeAt(part, off)
 		return closed(err)
 	})
 }
@@ -145,16 +146,16 @@ func (b *file) ZeroBlocks(lba, n uint64, free bool) error {
 		if done, err := zeroFile(b.f, off, n, free); done || err != nil {
 			return closed(err)
 		}
-		return closed(writeZeroes(b.f, off, n))
+		return closed(b.writeZeroes(off, n))
 	})
 }
 
 // writeZeroes is for files that cannot be zeroed in another way.
-func writeZeroes(f io.WriterAt, off, n int64) error {
+func (b *file) writeZeroes(off, n int64) error {
 	zeroes := make([]byte, min(n, stripeBytes))
 	for n > 0 {
 		part := zeroes[:min(n, int64(len(zeroes)))]
-		if _, err := f.WriteAt(part, off); err != nil {
+		if _, err := b.writeAt(part, off); err != nil {
 			return err
 		}
 		off, n = off+int64(len(part)), n-int64(len(part))

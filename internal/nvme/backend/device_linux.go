@@ -1,0 +1,57 @@
+package backend
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// OpenDevice keeps the blocks on a block device, which belongs to this backend
+// alone until Close: one that is mounted or otherwise in use is refused. Reads
+// and writes go to the device itself, past the page cache. Size 0 is all of it.
+func OpenDevice(path string, size int64, block int) (Backend, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|unix.O_DIRECT|unix.O_EXCL, 0)
+	switch {
+	case errors.Is(err, unix.EBUSY):
+		return nil, fmt.Errorf("device backend %s: it is mounted, or part of something else (see: lsblk)", path)
+	case err != nil:
+		return nil, fmt.Errorf("device backend: %w", err)
+	}
+	b := &file{info: Info{Size: size, BlockSize: block, MayBlock: true}, f: f}
+	if err := b.measure(); err != nil {
+		return nil, errors.Join(fmt.Errorf("device backend %s: %w", path, err), f.Close())
+	}
+	return b, nil
+}
+
+// measure asks the device for its shape and compares.
+func (b *file) measure() error {
+	info, err := b.f.Stat()
+	if err != nil {
+		return err
+	}
+	if info.Mode()&os.ModeDevice == 0 || info.Mode()&os.ModeCharDevice != 0 {
+		return fmt.Errorf("it is no block device but %s", info.Mode().Type())
+	}
+	var have int64
+	err = control(b.f, func(fd int) (err error) {
+		if b.align, err = unix.IoctlGetInt(fd, unix.BLKSSZGET); err != nil {
+			return os.NewSyscallError("BLKSSZGET", err)
+		}
+		have, err = unix.Seek(fd, 0, unix.SEEK_END)
+		return os.NewSyscallError("lseek", err)
+	})
+	switch {
+	case err != nil:
+		return err
+	case b.info.BlockSize%max(b.align, 1) != 0:
+		return fmt.Errorf("its own blocks are of %d bytes, it cannot be served in blocks of %d", b.align, b.info.BlockSize)
+	case b.info.Size > have:
+		return fmt.Errorf("it holds %d bytes, fewer than the %d declared", have, b.info.Size)
+	case b.info.Size == 0:
+		b.info.Size = have / int64(b.info.BlockSize) * int64(b.info.BlockSize)
+	}
+	return b.info.validate()
+}
