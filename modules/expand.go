@@ -245,6 +245,7 @@ func (x *expansion) server(s *inventory.Server) {
 		ready = append(ready, x.rdma(d, r, slices.Concat(wired, ready))...)
 		x.nics[r] = append(ready, x.nicQoS(d, r, wired)...)
 	}
+	x.memlock(d, s)
 	x.generic(d, s)
 	x.boot(d, s, since)
 }

@@ -65,9 +65,9 @@ func TestExpandPilot(t *testing.T) {
 			t.Errorf("%s comes from nowhere", id)
 		}
 	}
-	// 2 switches × (classes + 4 ports), 4 servers × 2 NICs × 10 kinds, 2 pools,
+	// 2 switches × (classes + 4 ports), 4 servers × 2 NICs × 10 kinds, 4 files of limits, 2 pools,
 	// 2 targets, 4 probes, 4 boot units.
-	if len(ids) != 2*5+4*2*10+2+2+4+4 {
+	if len(ids) != 2*5+4*2*10+4+2+2+4+4 {
 		t.Errorf("%d items:\n%s", len(ids), strings.Join(ids, "\n"))
 	}
 	for id, want := range map[string][]string{

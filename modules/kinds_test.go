@@ -48,6 +48,7 @@ func TestKinds(t *testing.T) {
 		"rdma_link": want[RDMALink],
 		"roce":      want[RoCE],
 		"ecn":       want[ECN],
+		"memlock":   want[Memlock],
 
 		"sysctl":        want[Sysctl],
 		"kernel_module": want[KernelModule],

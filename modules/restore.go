@@ -22,6 +22,7 @@ func kinds() map[string]restorer {
 		"rdma_link": restorable[RDMALink],
 		"roce":      lasting[RoCE],
 		"ecn":       lasting[ECN],
+		"memlock":   restorable[Memlock],
 
 		"pfc":   lasting[PFC],
 		"dcbx":  lasting[DCBX],

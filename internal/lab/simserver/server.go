@@ -107,7 +107,7 @@ func New(n *Network, spec Spec) (*Server, error) {
 // install puts the files of a fresh system into the root.
 func (s *Server) install() error {
 	v := view{s.tree, user{"root", true}}
-	dirs := []string{"/etc/systemd/system", "/usr/local/lib", "/var/lib", "/run", "/tmp", "/dev", "/lib/modules/" + kernelRelease}
+	dirs := []string{"/etc/systemd/system", "/etc/security/limits.d", "/usr/local/lib", "/var/lib", "/run", "/tmp", "/dev", "/lib/modules/" + kernelRelease}
 	if len(s.spec.Drives) > 0 {
 		dirs = append(dirs, "/dev/disk/by-id")
 	}

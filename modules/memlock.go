@@ -1,0 +1,120 @@
+package modules
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"weft/internal/hint"
+	"weft/internal/remote"
+	"weft/inventory"
+	"weft/plan"
+)
+
+// Memlock keeps a file that lets RDMA programs of some users lock the memory
+// that they register. Services have a limit of their own, which weft's units
+// set; the kernel's NVMe knows none.
+type Memlock struct {
+	Owner string
+	Text  string // of the file; "" is none
+}
+
+// userName is one that the file takes for a user: @ begins a group, and * is
+// everybody.
+var userName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
+
+// newMemlock lifts the limit for root and for the user that weft logs in as,
+// where that is declared.
+func newMemlock(owner, user string) *Memlock {
+	users := []string{"root"}
+	if user != "root" && userName.MatchString(user) {
+		users = append(users, user)
+	}
+	text := "# Written by weft: the next apply replaces what is changed here.\n# RDMA programs of these users may lock what memory they register.\n"
+	for _, u := range users {
+		text += u + " - memlock unlimited\n"
+	}
+	return &Memlock{Owner: owner, Text: text}
+}
+
+// file is read, at a login, after most others: of two lines for a user the
+// later one counts.
+func (m *Memlock) file() string { return "/etc/security/limits.d/99-weft-" + m.Owner + ".conf" }
+
+func (m *Memlock) looks() (limits, pam remote.Look) {
+	return remote.Look{File: m.file()}, remote.Look{Args: []string{"test", "-d", "/etc/security"}}
+}
+
+// Looks implements kind.
+func (m *Memlock) Looks() []remote.Look {
+	limits, pam := m.looks()
+	return []remote.Look{limits, pam}
+}
+
+// Parse implements kind.
+func (m *Memlock) Parse(s remote.Seen) (*Memlock, error) {
+	limits, pam := m.looks()
+	if s.Of(pam).Err != nil {
+		return nil, hint.Wrap(fmt.Errorf("the server has no /etc/security: its logins take no limits from PAM"),
+			"the package that brings it is libpam-modules, or pam where packages are rpm")
+	}
+	got, err := file(s, limits)
+	if err != nil || got.Absent {
+		return nil, err
+	}
+	return &Memlock{Owner: m.Owner, Text: string(got.Content)}, nil
+}
+
+// users are those whose limit a file lifts, as people see it.
+func (m *Memlock) users() string {
+	var list []string
+	for line := range strings.Lines(m.Text) {
+		if f := strings.Fields(line); len(f) == 4 && f[0] != "#" && f[2] == "memlock" {
+			list = append(list, f[0]+" "+f[3])
+		}
+	}
+	if len(list) == 0 {
+		return "none"
+	}
+	return strings.Join(list, ", ")
+}
+
+// Diff implements kind. Logins that are there keep their limits.
+func (m *Memlock) Diff(have *Memlock) []plan.Change {
+	m, have = some(m), some(have)
+	out := change("memlock", have.users(), m.users(), plan.ImpactNone)
+	if len(out) == 0 {
+		out = change("file", short(sum(have.Text)), short(sum(m.Text)), plan.ImpactNone)
+	}
+	return out
+}
+
+// Steps implements kind.
+func (m *Memlock) Steps(have *Memlock) []remote.Step {
+	if len(m.Diff(have)) == 0 {
+		return nil
+	}
+	m, have = some(m), some(have)
+	if m.Owner == "" {
+		m = &Memlock{Owner: have.Owner}
+	}
+	return []remote.Step{putBack(m.file(), 0o644, m.Text)}
+}
+
+// Verify implements kind: the file read back is its proof, logins from now on
+// have the limit.
+func (m *Memlock) Verify(context.Context, remote.Host) error { return nil }
+
+// memlock expands what programs on a server with RDMA need.
+func (x *expansion) memlock(d *server, s *inventory.Server) {
+	rdma := func(r *inventory.RNIC) bool { return r.Fabric != nil && r.Fabric.Transport != "tcp" }
+	if i := slices.IndexFunc(s.RNICs, rdma); i >= 0 {
+		user := ""
+		if c := connection(x.model, s.Connection); c != nil {
+			user = c.User
+		}
+		x.add(plan.ID{Device: s.Addr, Kind: "memlock", Name: "rdma"}, on(d, newMemlock(x.model.Name, user)), s.RNICs[i].Range)
+	}
+}
