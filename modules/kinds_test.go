@@ -49,6 +49,7 @@ func TestKinds(t *testing.T) {
 		"roce":      want[RoCE],
 		"ecn":       want[ECN],
 		"memlock":   want[Memlock],
+		"buffers":   want[Buffers],
 
 		"sysctl":        want[Sysctl],
 		"kernel_module": want[KernelModule],

@@ -40,6 +40,9 @@ func (x *expansion) nicQoS(d *server, r *inventory.RNIC, wired []plan.ID) []plan
 	}
 	slices.Sort(pfc.Priorities)
 	add("pfc", on(d, pfc))
+	if b := newBuffers(r.PCI, f.Classes); b != nil {
+		add("buffers", on(d, b))
+	}
 	return ids
 }
 

@@ -19,7 +19,11 @@ func (x *expansion) notes() {
 		if f.PFCWatchdog != nil {
 			x.note(f.PFCWatchdog.Range, f.Addr, "pfc_watchdog is described, not yet managed")
 		}
-		x.note(f.Range, f.Addr, "on servers buffers are described, not yet managed")
+		for _, c := range f.Classes {
+			if c.Headroom != nil {
+				x.note(c.At("headroom"), f.Addr, "NICs get the size of headroom, and their drivers choose when to pause; xoff, xon, and headroom of switches are described, not yet managed")
+			}
+		}
 	}
 	for _, sw := range m.Switches {
 		if sw.OS == "comware" && sw.Fabric != nil && !sw.Unmanaged && len(sw.Fabric.Classes) > 0 &&

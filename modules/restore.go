@@ -23,6 +23,7 @@ func kinds() map[string]restorer {
 		"roce":      lasting[RoCE],
 		"ecn":       lasting[ECN],
 		"memlock":   restorable[Memlock],
+		"buffers":   lasting[Buffers],
 
 		"pfc":   lasting[PFC],
 		"dcbx":  lasting[DCBX],

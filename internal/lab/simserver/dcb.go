@@ -11,7 +11,8 @@ import (
 )
 
 // dcb is a part of iproute2's dcb, as of iproute2 6.1, on a card as of mlx5:
-// priority flow control, transmission selection, the DSCP map and who owns DCBX.
+// priority flow control, transmission selection, the DSCP map, receive buffers
+// and who owns DCBX.
 func dcb(x *call) int {
 	c := &dcbCall{call: x}
 	args := x.args
@@ -45,6 +46,8 @@ func dcb(x *call) int {
 		return c.setPFC(name, args)
 	case object == "ets" && verb == "set":
 		return c.setETS(name, args)
+	case object == "buffer" && verb == "set":
+		return c.setBuffer(name, args)
 	case object == "app" && (verb == "add" || verb == "del" || verb == "replace"):
 		return c.setApp(verb, name, args)
 	}
@@ -72,6 +75,8 @@ func (c *dcbCall) show(object, name string) int {
 		return c.print(i.ets, i.ets.text())
 	case "app":
 		return c.showApp(&i)
+	case "buffer":
+		return c.print(i.buffers.shown(), i.buffers.text())
 	case "dcbx":
 		return c.print(dcbxJSON{true, true}, "host ieee \n")
 	}

@@ -38,6 +38,15 @@ func TestDCB(t *testing.T) {
 		{"dcb ets set dev " + dev + " willing off prio-tc 0:1 1:0 2:2 3:3 4:4 5:5 6:6 7:7 tc-tsa all:vendor tc-bw all:0", result{}}, // as after boot
 		{"dcb ets set dev eno1 willing off", result{"", "Attribute read: Operation not supported\n", 1}},
 
+		{"dcb -j buffer show dev " + dev, result{`{"prio_buffer":[0,0,0,0,0,0,0,0],"buffer_size":[262016,0,0,0,0,0,0,0],"total_size":262016}` + "\n\n", "", 0}},
+		{"dcb buffer set dev " + dev + " prio-buffer all:0 3:1 buffer-size all:0 0:130944 1:131072", result{}},
+		{"dcb buffer show dev " + dev, result{"prio-buffer 0:0 1:0 2:0 3:1 4:0 5:0 6:0 7:0 \nbuffer-size 0:130944b 1:128Kb 2:0b 3:0b 4:0b 5:0b 6:0b 7:0b \ntotal-size 262016b \n", "", 0}},
+		{"dcb buffer set dev " + dev + " buffer-size 1:131200", result{"", "Attribute write: Invalid argument\n", 1}}, // more than there is
+		{"dcb buffer set dev " + dev + " buffer-size 1:4096", result{"", "Attribute write: Cannot allocate memory\n", 1}},
+		{"dcb buffer set dev " + dev + " prio-buffer 3:8", result{"", "In PRIO:BUFFER mapping, BUFFER is expected to be 0..7\nInvalid prio-buffer mapping 3\n", 1}},
+		{"dcb buffer set dev " + dev + " buffer-size 1:100000; dcb -j buffer show dev " + dev + " | head -n 1", result{`{"prio_buffer":[0,0,0,1,0,0,0,0],"buffer_size":[130944,99968,0,0,0,0,0,0],"total_size":262016}` + "\n", "", 0}}, // in cells
+		{"dcb buffer set dev eno1 buffer-size 0:1", result{"", "Attribute read: Operation not supported\n", 1}},
+
 		{"dcb -j app show dev " + dev, result{"{}\n\n", "", 0}},
 		{"dcb app add dev " + dev + " dscp-prio 48:6 26:4", result{}},
 		{"dcb app add dev " + dev + " dscp-prio 26:3", result{}}, // takes the place of 26:4
@@ -97,7 +106,8 @@ func TestDCBTranscripts(t *testing.T) {
 		}
 	}
 	compare("dcb-6.1.default.txt", "dcb pfc show dev eth0", "dcb -s -j pfc show dev eth0",
-		"dcb ets show dev eth0", "dcb -s -j ets show dev eth0", "dcb app show dev eth0", "dcb -s -j app show dev eth0")
+		"dcb ets show dev eth0", "dcb -s -j ets show dev eth0", "dcb app show dev eth0", "dcb -s -j app show dev eth0",
+		"dcb buffer show dev eth0", "dcb -s -j buffer show dev eth0")
 
 	for _, line := range []string{
 		"dcb pfc set dev " + dev + " delay 7 prio-pfc 3:on",

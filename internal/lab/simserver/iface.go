@@ -39,6 +39,8 @@ type iface struct {
 	pause [3]bool // global: autonegotiated, received, sent
 	ecn   ecnState
 
+	buffers buffers
+
 	narrow  bool // PCIe trained to half of the lanes
 	unbound bool // the module of its RDMA device is not loaded
 }
@@ -50,7 +52,7 @@ func (s *Server) newInterfaces() []*iface {
 	list := []*iface{lo}
 	var slots []string
 	for n, spec := range s.spec.Interfaces {
-		i := &iface{Interface: spec, index: n + 2, mtu: bootMTU, up: true, maxMTU: cardMaxMTU, ets: etsAtBoot(), pause: [3]bool{false, true, true}, ecn: ecnAtBoot()}
+		i := &iface{Interface: spec, index: n + 2, mtu: bootMTU, up: true, maxMTU: cardMaxMTU, ets: etsAtBoot(), pause: [3]bool{false, true, true}, ecn: ecnAtBoot(), buffers: buffersAtBoot()}
 		if i.Plain {
 			i.maxMTU = plainMaxMTU
 		}
