@@ -118,9 +118,14 @@ func (x *expansion) expect(d *server, s *inventory.Server) {
 	}
 }
 
-// factsLook reads the facts of the server and its declared NICs.
+// factsLook reads the facts of the server and its declared NICs: all of them, or
+// those that something is compared with.
 func (d *server) factsLook() remote.Look {
-	args := []string{"sh", "-c", factsScript, "sh"}
+	what := "nics"
+	if d.curious {
+		what = "all"
+	}
+	args := []string{"sh", "-c", factsScript, "sh", what}
 	for _, e := range d.expected {
 		args = append(args, e.rnic.PCI)
 	}
@@ -188,10 +193,11 @@ func (d *server) forbid(rs []plan.Resource, states []plan.State) {
 func ReadFacts(ctx context.Context, dev plan.Device) (*Facts, error) {
 	switch d := dev.(type) {
 	case *server:
+		d.curious, d.facts = true, nil
 		if _, err := d.Open(ctx); err != nil {
 			return nil, err
 		}
-		if d.facts == nil { // nobody needed them yet
+		if d.facts == nil { // nothing is compared with them, or they could not be read
 			seen, err := remote.Read(ctx, d.host, []remote.Look{d.factsLook()})
 			if err == nil {
 				err = d.learn(seen)

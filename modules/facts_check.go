@@ -50,9 +50,11 @@ func check(e expectation, s *ServerFacts, have NICFacts, known *catalogue.Catalo
 	return c.out
 }
 
+// add notes a finding. Only where a fabric rests on the NIC is there anything to
+// refuse.
 func (c *checker) add(refuses bool, at hcl.Range, advice, format string, args ...any) {
 	c.out = append(c.out, Finding{RNIC: c.want.Name, Place: fmt.Sprintf("%s:%d", at.Filename, at.Start.Line), Text: fmt.Sprintf(format, args...),
-		Hint: advice, Refuses: refuses, pci: c.want.PCI})
+		Hint: advice, Refuses: refuses && c.want.Fabric != nil, pci: c.want.PCI})
 }
 
 func (c *checker) warn(at hcl.Range, format string, args ...any) {

@@ -7,22 +7,28 @@ import (
 	"strings"
 )
 
-// factsScript prints what a server is, and what stands behind the PCI addresses
-// in $@. One grep prints all the files, each line after its path; what is not
-// there, or may not be read, is left out. Only the firmware of a NIC without
-// RDMA device needs a tool: the line before its output says whose it is.
-const factsScript = `i=/sys/class/dmi/id; k=/sys/devices/system; n=; r="/sys/devices/virtual/infiniband/*"
-for b; do d=/sys/bus/pci/devices/$b; r="$r $d/infiniband/*"
+// factsScript prints what stands behind the PCI addresses in $2 and on, and the
+// model of the server; with "all" in $1 also what nothing is compared with. One
+// grep prints all the files, each line after its path; what is not there, or may
+// not be read, is left out. Only the firmware of a NIC without RDMA device needs
+// a tool: the line before its output says whose it is.
+const factsScript = `all=$1; shift; i=/sys/class/dmi/id; n="$i/sys_vendor $i/product_name"; v="/sys/devices/virtual/infiniband/*"
+if [ "$all" = all ]; then k=/sys/devices/system
+n="$n $i/product_serial $i/bios_version /proc/sys/kernel/osrelease $k/cpu/online $k/node/online"; fi
+for b; do d=/sys/bus/pci/devices/$b; v="$v $d/infiniband/*"
 n="$n $d/uevent $d/vendor $d/device $d/subsystem_vendor $d/subsystem_device $d/numa_node"
 n="$n $d/current_link_speed $d/current_link_width $d/max_link_speed $d/max_link_width"
-for f in $d/net $d/virtio*/net; do n="$n $f/*/address $f/*/mtu $f/*/operstate $f/*/carrier $f/*/speed"; done
+for f in $d/net/* $d/virtio*/net/*; do n="$n $f/address $f/mtu $f/operstate $f/carrier $f/speed"; done
 done
-set -f; for f in $r; do n="$n $f/fw_ver $f/node_type $f/ports/*/state $f/ports/*/rate $f/ports/*/link_layer"; done; set +f
-grep -sH "" $i/sys_vendor $i/product_name $i/product_serial $i/bios_version /proc/sys/kernel/osrelease $k/cpu/online $k/node/online /sys/class/infiniband/*/ports/*/gid_attrs/ndevs/0 $n
+for r in $v; do n="$n $r/fw_ver $r/node_type"
+for f in $r/ports/*; do n="$n $f/state $f/rate $f/link_layer"; done
+done
+grep -sH "" $n /sys/class/infiniband/*/ports/*/gid_attrs/ndevs/0
+if [ "$all" != all ]; then exit 0; fi
 grep -sHm1 -e "^PRETTY_NAME=" -e "^MemTotal:" -e "^model name" /etc/os-release /proc/meminfo /proc/cpuinfo
 for b; do d=/sys/bus/pci/devices/$b
-for r in "$d"/infiniband/*/fw_ver; do if [ -e "$r" ]; then continue 2; fi; done
-for r in "$d"/net/* "$d"/virtio*/net/*; do if [ -e "$r" ]; then echo "ethtool $b"; ethtool -i "${r##*/}" 2>/dev/null; break; fi; done
+for r in $d/infiniband/*/fw_ver; do if [ -e "$r" ]; then continue 2; fi; done
+for f in $d/net/* $d/virtio*/net/*; do if [ -e "$f" ]; then echo "ethtool $b"; ethtool -i "${f##*/}" 2>/dev/null; break; fi; done
 done
 exit 0`
 

@@ -35,6 +35,7 @@ type server struct {
 
 	expected []expectation        // NICs that facts are compared with
 	known    *catalogue.Catalogue // and what is known of them
+	curious  bool                 // all facts are asked for
 	facts    *ServerFacts         // nil: not read yet
 	findings []Finding            // of the facts
 

@@ -71,8 +71,8 @@ func (s *Server) cmOf(device string) *cmDevice {
 // directories were made.
 func (s *Server) renderConfig(r rendered) {
 	r.dir(configDir)
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.mu.RLock()
+	defer s.mu.RUnlock()
 	if s.software.modules["rdma_cm"] == nil {
 		return
 	}

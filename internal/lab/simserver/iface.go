@@ -87,8 +87,8 @@ func netdev(pci string, slots *[]string) string {
 
 // interfaces is a copy of the interfaces as they are now.
 func (s *Server) interfaces() []iface {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.mu.RLock()
+	defer s.mu.RUnlock()
 	list := make([]iface, len(s.ifaces))
 	for n, i := range s.ifaces {
 		list[n] = *i
@@ -144,14 +144,29 @@ func (i *iface) flags() []string {
 	return flags
 }
 
-// render is /sys and /proc as of now.
+// render is /sys and /proc as of now. Nobody may change it.
 func (s *Server) render() rendered {
+	changes := s.mu.changes.Load()
+	if d := s.drawn.Load(); d != nil && d.changes == changes {
+		return d.rendered
+	}
+	d := &drawing{changes, s.draw()}
+	s.drawn.Store(d)
+	return d.rendered
+}
+
+// draw renders afresh. It must not lock what changes: that would be a change.
+func (s *Server) draw() rendered {
 	r := rendered{}
-	s.mu.Lock()
-	bootID, up := s.bootID, time.Since(s.booted).Seconds()
+	s.mu.RLock()
+	bootID, booted := s.bootID, s.booted
 	s.renderSoftware(r)
-	s.mu.Unlock()
-	r.file("/proc/uptime", fmt.Sprintf("%.2f %.2f", up, up)) // proc(5): since the boot, and idle
+	s.mu.RUnlock()
+	r.dir("/proc")
+	r["/proc/uptime"] = node{mode: 0o444, live: func() string {
+		up := time.Since(booted).Seconds()
+		return fmt.Sprintf("%.2f %.2f\n", up, up) // proc(5): since the boot, and idle
+	}}
 	r.file("/proc/sys/kernel/random/boot_id", bootID)
 	r.file("/proc/sys/kernel/hostname", s.spec.Name)
 	r.file("/proc/sys/kernel/ostype", s.kernel)
@@ -168,7 +183,24 @@ func (s *Server) render() rendered {
 	}
 	s.renderSoftRDMA(r)
 	s.renderConfig(r)
+	r.list()
 	return r
+}
+
+// list tells every directory what is in it.
+func (r rendered) list() {
+	kids := map[string][]string{}
+	for p := range r {
+		kids[path.Dir(p)] = append(kids[path.Dir(p)], path.Base(p))
+	}
+	for dir, names := range kids {
+		n, ok := r[dir]
+		if !ok { // one that is real
+			n.mode = dirMode
+		}
+		n.kids = names
+		r[dir] = n
+	}
 }
 
 func (i *iface) render(r rendered) {

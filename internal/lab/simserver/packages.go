@@ -178,8 +178,8 @@ func (s *Server) LockPackages(on bool) {
 }
 
 func (s *Server) packagesLocked() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.mu.RLock()
+	defer s.mu.RUnlock()
 	return s.software.locked
 }
 

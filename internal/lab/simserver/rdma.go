@@ -47,9 +47,16 @@ func (s *Server) rdmaModules() []string {
 
 // rdmaDevices are the devices of all modules that are loaded.
 func (s *Server) rdmaDevices() []rdmaDevice {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.softRDMA = slices.DeleteFunc(s.softRDMA, func(d rdmaDevice) bool { return s.software.modules[d.module] == nil })
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	gone := func(d rdmaDevice) bool { return s.software.modules[d.module] == nil }
+	if slices.ContainsFunc(s.softRDMA, gone) {
+		s.mu.RUnlock()
+		s.mu.Lock()
+		s.softRDMA = slices.DeleteFunc(s.softRDMA, gone)
+		s.mu.Unlock()
+		s.mu.RLock()
+	}
 	var list []rdmaDevice
 	for _, i := range s.ifaces {
 		module := i.rdmaModule()

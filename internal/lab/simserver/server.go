@@ -15,6 +15,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -59,7 +60,9 @@ type Server struct {
 	background sync.WaitGroup // copies input of sessions, watches services
 	jobs       sync.Mutex     // held while services are started and stopped
 
-	mu       sync.Mutex
+	drawn atomic.Pointer[drawing]
+
+	mu       stateMutex
 	bootID   string
 	booted   time.Time
 	ifaces   []*iface // the loopback first
@@ -71,6 +74,25 @@ type Server struct {
 	password bool // sudo asks for a password
 	slow     time.Duration
 	closed   bool
+}
+
+// A stateMutex guards the state of a server, and counts how often that may have
+// changed: what was rendered of it holds until then.
+type stateMutex struct {
+	sync.RWMutex
+	changes atomic.Uint64
+}
+
+// Lock locks the state for a change.
+func (m *stateMutex) Lock() {
+	m.RWMutex.Lock()
+	m.changes.Add(1)
+}
+
+// A drawing is what was rendered of a state.
+type drawing struct {
+	changes uint64 // as counted before
+	rendered
 }
 
 // New makes a server that is up and stands in the network.

@@ -23,9 +23,9 @@ import (
 // Exec runs one command line as a login of that user does and returns its exit
 // status.
 func (s *Server) Exec(ctx context.Context, name, line string, stdin io.Reader, stdout, stderr io.Writer) int {
-	s.mu.Lock()
+	s.mu.RLock()
 	slow, closed := s.slow, s.closed
-	s.mu.Unlock()
+	s.mu.RUnlock()
 	if closed {
 		return 255
 	}

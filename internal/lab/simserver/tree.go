@@ -31,9 +31,11 @@ type rendered map[string]node
 // A node is one file, directory or symbolic link of a rendered tree.
 type node struct {
 	mode    fs.FileMode
-	content string // of a file; the target of a symbolic link
+	content string   // of a file; the target of a symbolic link
+	kids    []string // of a directory: the names of what is in it
 
-	set func(value string) error // takes what root writes; nil: nothing may be written
+	live func() string            // in place of content: what is another at every look
+	set  func(value string) error // takes what root writes; nil: nothing may be written
 }
 
 // A user is who asks. Root may do everything; others may read what the mode
@@ -278,6 +280,9 @@ func (v view) Open(name string, flag int, perm fs.FileMode) (file, error) {
 		n := v.render()[p]
 		if writes {
 			return &attribute{set: n.set, info: nodeInfo{path.Base(p), n}}, nil
+		}
+		if n.live != nil {
+			n.content = n.live()
 		}
 		return &text{Reader: strings.NewReader(n.content), info: nodeInfo{path.Base(p), n}}, nil
 	}

@@ -38,10 +38,9 @@ func (v view) ReadDir(name string) ([]fs.FileInfo, error) {
 
 func (t *tree) list(p string) ([]fs.FileInfo, error) {
 	var list []fs.FileInfo
-	for at, n := range t.render() {
-		if at != "/" && path.Dir(at) == p {
-			list = append(list, nodeInfo{path.Base(at), n})
-		}
+	r := t.render()
+	for _, name := range r[p].kids {
+		list = append(list, nodeInfo{name, r[path.Join(p, name)]})
 	}
 	if isRendered(p) {
 		return list, nil
