@@ -59,10 +59,13 @@ func (l *loaded) namespace(places agent.Places, n agent.Namespace) (err error) {
 	if l.ids[n.UUID], err = uuid.Parse(n.UUID); err != nil {
 		return err
 	}
-	if n.Backend == "file" {
-		return backend.CheckFile(places.Path(n.Path))
+	var errs []error
+	for _, p := range append([]string{n.Path}, n.Mirror...) {
+		if p != "" && n.Backend != "device" && !agent.IsDevice(p) {
+			errs = append(errs, backend.CheckFile(places.Path(p)))
+		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // key reads the secrets of one host.

@@ -77,7 +77,7 @@ func (s *service) open(ctx context.Context, l *loaded) (err error) {
 			return err
 		}
 	}
-	all, fresh, err := stores(nil).open(l.conf, s.places)
+	all, fresh, err := stores(nil).open(l.conf, s.places, s.log)
 	if err != nil {
 		return err
 	}
@@ -159,7 +159,7 @@ func (s *service) change(ctx context.Context) error {
 	if l.conf.Metrics != s.conf.Metrics {
 		return fmt.Errorf("metrics moves from %q to %q, which needs a restart", s.conf.Metrics, l.conf.Metrics)
 	}
-	all, fresh, err := s.stores.open(l.conf, s.places)
+	all, fresh, err := s.stores.open(l.conf, s.places, s.log)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"weft/internal/agent"
 	"weft/internal/nvme/backend"
@@ -32,13 +33,21 @@ func sourceOf(n agent.Namespace) source {
 // stores are the backends that are open.
 type stores map[source]backend.Backend
 
+// An opener opens backends.
+type opener struct {
+	places agent.Places
+	owner  string
+	log    *slog.Logger
+}
+
 // open returns the backends of a configuration: those that are open already,
 // and fresh ones. With an error nothing was opened.
-func (have stores) open(conf *agent.Target, places agent.Places) (all, fresh stores, err error) {
+func (have stores) open(conf *agent.Target, places agent.Places, log *slog.Logger) (all, fresh stores, err error) {
 	all, fresh = stores{}, stores{}
+	o := opener{places, conf.Owner, log}
 	for _, s := range conf.Subsystems {
 		for _, n := range s.Namespaces {
-			if err := have.get(n, places, all, fresh); err != nil {
+			if err := have.get(n, o, all, fresh); err != nil {
 				err = fmt.Errorf("subsystem %q namespace %d: %w", s.NQN, n.ID, err)
 				return nil, nil, errors.Join(err, fresh.close())
 			}
@@ -47,7 +56,7 @@ func (have stores) open(conf *agent.Target, places agent.Places) (all, fresh sto
 	return all, fresh, nil
 }
 
-func (have stores) get(n agent.Namespace, places agent.Places, all, fresh stores) error {
+func (have stores) get(n agent.Namespace, o opener, all, fresh stores) error {
 	want := sourceOf(n)
 	b := have[want]
 	if b == nil {
@@ -55,7 +64,7 @@ func (have stores) get(n agent.Namespace, places agent.Places, all, fresh stores
 			return err
 		}
 		var err error
-		if b, err = openStore(n, places); err != nil {
+		if b, err = o.open(n); err != nil {
 			return err
 		}
 		fresh[want] = b
@@ -83,12 +92,36 @@ func (have stores) close() error {
 	return errors.Join(errs...)
 }
 
-func openStore(n agent.Namespace, places agent.Places) (backend.Backend, error) {
+// open opens the blocks of a namespace.
+func (o opener) open(n agent.Namespace) (backend.Backend, error) {
 	switch n.Backend {
 	case "memory":
 		return backend.NewMemory(n.Size, n.BlockSize)
 	case "null":
 		return backend.NewNull(n.Size, n.BlockSize)
+	case "mirror":
+		return o.mirror(n)
+	case "device":
+		return backend.OpenDevice(o.places.Path(n.Path), n.Size, n.BlockSize)
 	}
-	return backend.OpenFile(places.Path(n.Path), n.Size, n.BlockSize)
+	return backend.OpenFile(o.places.Path(n.Path), n.Size, n.BlockSize)
+}
+
+// mirror opens both halves. What is known of them is kept under a name that
+// comes from their paths: it is about these halves, whoever serves them.
+func (o opener) mirror(n agent.Namespace) (backend.Backend, error) {
+	name := agent.Sum([]byte(n.Mirror[0] + "\n" + n.Mirror[1]))[:16]
+	m := backend.MirrorOptions{
+		State: o.places.Path(fmt.Sprintf(agent.MirrorState, o.owner, name)),
+		Log:   func(text string) { o.log.Warn(text) },
+	}
+	for i, p := range n.Mirror {
+		m.Legs[i] = backend.Leg{Name: p, Open: func() (backend.Backend, error) {
+			if agent.IsDevice(p) {
+				return backend.OpenDevice(o.places.Path(p), n.Size, n.BlockSize)
+			}
+			return backend.OpenFile(o.places.Path(p), n.Size, n.BlockSize)
+		}}
+	}
+	return backend.OpenMirror(m)
 }

@@ -1,7 +1,11 @@
 package main
 
 import (
+	"cmp"
+	"strings"
+
 	"weft/internal/agent"
+	"weft/internal/nvme/backend"
 	"weft/internal/nvme/target"
 )
 
@@ -44,12 +48,30 @@ func (s *service) subsystem(conf agent.Subsystem, t target.Stat) agent.Subsystem
 	for _, n := range conf.Namespaces {
 		c := counts[n.ID]
 		out.Namespaces = append(out.Namespaces, agent.NamespaceStatus{
-			ID: n.ID, UUID: n.UUID, Backend: n.Backend, Path: n.Path, BlockSize: n.BlockSize,
+			ID: n.ID, UUID: n.UUID, Backend: n.Backend, Path: cmp.Or(n.Path, strings.Join(n.Mirror, " and ")), BlockSize: n.BlockSize,
 			Size: s.stores[sourceOf(n)].Info().Size, ANAGroup: max(n.ANAGroup, 1), ReadOnly: n.ReadOnly,
 			IOPS: n.IOPS, Bandwidth: n.Bandwidth,
 			Reads: c.Reads, Writes: c.Writes, Others: c.Others, BytesRead: c.BytesRead, BytesWritten: c.BytesWritten,
 			Errors: c.Errors, Throttled: c.Throttled, ThrottleTime: c.ThrottleTime,
+			Mirror: mirror(s.stores[sourceOf(n)]),
 		})
+	}
+	return out
+}
+
+// mirror is how the halves of a mirror are; nil of other backends.
+func mirror(b backend.Backend) *agent.MirrorStatus {
+	m, ok := b.(*backend.Mirror)
+	if !ok {
+		return nil
+	}
+	s := m.Status()
+	out := &agent.MirrorStatus{Behind: s.Behind}
+	for _, l := range s.Legs {
+		out.Legs = append(out.Legs, string(l))
+	}
+	if s.Err != nil {
+		out.Error = s.Err.Error()
 	}
 	return out
 }

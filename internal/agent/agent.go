@@ -4,15 +4,16 @@ package agent
 
 // Paths on a server. With --root DIR an agent finds all of them below DIR.
 const (
-	BinDir     = "/usr/local/lib/weft"      // the agents' executables
-	ConfigPath = "/etc/weft/target.toml"    // of weft-target
-	UnitPath   = "/etc/systemd/system/"     // + Unit
-	SocketPath = "/run/weft/target.sock"    // status of weft-target
-	Unit       = "weft-target.service"      // runs weft-target
-	VolumeDir  = "/var/lib/weft/%s/volumes" // + owner: volumes kept as files
-	TargetBin  = BinDir + "/weft-target"    // executable
-	ProbeBin   = BinDir + "/weft-initiator" // executable
-	ModelName  = "weft"                     // Identify Controller MN
+	BinDir      = "/usr/local/lib/weft"              // the agents' executables
+	ConfigPath  = "/etc/weft/target.toml"            // of weft-target
+	UnitPath    = "/etc/systemd/system/"             // + Unit
+	SocketPath  = "/run/weft/target.sock"            // status of weft-target
+	Unit        = "weft-target.service"              // runs weft-target
+	VolumeDir   = "/var/lib/weft/%s/volumes"         // + owner: volumes kept as files
+	MirrorState = "/var/lib/weft/%s/mirrors/%s.json" // + owner, name: which half of a mirror is up to date
+	TargetBin   = BinDir + "/weft-target"            // executable
+	ProbeBin    = BinDir + "/weft-initiator"         // executable
+	ModelName   = "weft"                             // Identify Controller MN
 )
 
 // Target is the configuration of weft-target (TOML).

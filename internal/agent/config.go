@@ -18,8 +18,13 @@ const banner = "# Written by weft: the next apply replaces what is changed here.
 // Marshal returns the configuration as the text that weft writes: equal
 // configurations give equal text, so that texts can be compared.
 func (t *Target) Marshal() ([]byte, error) {
+	text, err := t.Encode()
+	return append([]byte(banner), text...), err
+}
+
+// Encode is Marshal for configurations that weft does not own.
+func (t *Target) Encode() ([]byte, error) {
 	var b bytes.Buffer
-	b.WriteString(banner)
 	if err := toml.NewEncoder(&b).Encode(t); err != nil {
 		return nil, fmt.Errorf("writing the configuration of weft-target: %w", err)
 	}
