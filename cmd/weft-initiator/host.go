@@ -39,6 +39,11 @@ func (h *host) transport(places agent.Places) (*tcp.Transport, error) {
 	if _, err := places.Address(h.portal); err != nil {
 		return nil, err
 	}
+	return h.carrier(places)
+}
+
+// carrier is transport for any portal.
+func (h *host) carrier(places agent.Places) (*tcp.Transport, error) {
 	var dialer net.Dialer
 	if h.traddr != "" {
 		own, err := netip.ParseAddr(h.traddr)

@@ -1,5 +1,5 @@
-// Command weft-initiator measures targets of NVMe over Fabrics from a host. It
-// only reads.
+// Command weft-initiator measures and proves targets of NVMe over Fabrics from a
+// host. It writes only what it was told by name that it may overwrite.
 package main
 
 import (
@@ -72,9 +72,10 @@ func commands() *cobra.Command {
 	places := new(agent.Places)
 	root := &cobra.Command{
 		Use:   "weft-initiator",
-		Short: "Measure targets of NVMe over Fabrics; only reads",
-		Long: `weft-initiator measures targets of NVMe over Fabrics from a host. It only
-reads: no command of it changes what a target holds.
+		Short: "Measure and prove targets of NVMe over Fabrics",
+		Long: `weft-initiator measures and proves targets of NVMe over Fabrics from a host.
+Only run and verify can change what a target holds, and only where
+--i-will-overwrite names it.
 
 Exit status: 0 done, 1 error on this machine or in what was asked for, 3 the
 target was tried and did not answer as it should, 64 usage, 130 interrupted.`,
@@ -89,7 +90,8 @@ target was tried and did not answer as it should, 64 usage, 130 interrupted.`,
 	flags := root.PersistentFlags()
 	flags.StringVar(&places.Root, "root", "", "folder that stands for / in every path")
 	flags.Var(&places.Maps, "map", "connect to REAL where LOGICAL is named (repeatable; an address without a map is then refused)")
-	root.AddCommand(discoverCommand(places), readCommand(places), versionCommand())
+	root.AddCommand(discoverCommand(places), checkCommand(places), readCommand(places), runCommand(places),
+		verifyCommand(places), probeCommand(places), versionCommand())
 	return root
 }
 

@@ -40,6 +40,7 @@ func TestScripts(t *testing.T) {
 			"measured": measured,
 			"served":   served,
 			"flows":    flows,
+			"blank":    blank,
 		},
 	})
 }
@@ -136,4 +137,11 @@ func TestSilentTarget(t *testing.T) {
 	if status != agent.ExitFailed || !strings.Contains(errs.String(), "did not answer within 50ms") || !strings.Contains(out.String(), `"errors": 1`) {
 		t.Errorf("status %d\n%s\n%s", status, &out, &errs)
 	}
+}
+
+// blank NAME SIZE makes a file of zeros.
+func blank(ts *testscript.TestScript, neg bool, args []string) {
+	n, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), make([]byte, n), 0o600))
 }

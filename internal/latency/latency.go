@@ -134,3 +134,17 @@ func (h *Histogram) Merge(from *Histogram) {
 	h.h.Merge(from.h)
 	h.min, h.max = low, high
 }
+
+// StdDev is the standard deviation, 0 for an empty histogram. Buckets count
+// with their middle.
+func (h *Histogram) StdDev() time.Duration {
+	if h.Count() == 0 {
+		return 0
+	}
+	mean, sum := float64(h.Mean()), 0.0
+	for _, b := range h.h.Distribution() {
+		d := (float64(b.From)+float64(b.To))/2 - mean
+		sum += float64(b.Count) * d * d
+	}
+	return time.Duration(math.Round(math.Sqrt(sum / float64(h.Count()))))
+}

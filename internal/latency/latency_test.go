@@ -195,3 +195,16 @@ func FuzzUnmarshalText(f *testing.F) {
 		h.Mean()
 	})
 }
+
+func TestStdDev(t *testing.T) {
+	h := New()
+	if h.StdDev() != 0 {
+		t.Error("an empty histogram deviates")
+	}
+	for _, d := range []time.Duration{2, 4, 4, 4, 5, 5, 7, 9} { // mean 5, deviation 2
+		h.Record(d * time.Microsecond)
+	}
+	if got := h.StdDev(); got < 1990 || got > 2010 {
+		t.Errorf("%v, want 2µs", got)
+	}
+}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"runtime"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"weft/internal/agent"
+	"weft/internal/latency"
+	"weft/internal/nvme/pingpong"
+)
+
+// A probing is a ping-pong as the command line says it.
+type probing struct {
+	host
+	shape         pingpong.Shape
+	listen        string
+	request       size
+	reply         size
+	runtime, ramp time.Duration
+	cpu           int
+	json          bool
+}
+
+func probeCommand(places *agent.Places) *cobra.Command {
+	p := new(probing)
+	c := &cobra.Command{
+		Use:   "probe --listen ADDRESS:PORT | probe --traddr ADDRESS:PORT",
+		Short: "Measure what the wire does without NVMe: a ping-pong over TCP",
+		Long: `Measure round trips of plain TCP between two machines: one listens, the other
+sends requests and waits for replies of the sizes given. The sizes of a 4 KiB
+read are the default. What a target adds to these figures is its own.
+
+Latencies are of whole round trips; as perftest does for sends, t_typical is
+half of the median.`,
+		Args: cobra.NoArgs,
+	}
+	f := c.Flags()
+	f.StringVar(&p.listen, "listen", "", "answer at this address until interrupted; port 0 takes a free one and prints it")
+	f.StringVar(&p.portal, "traddr", "", "address and port of the end that listens")
+	f.StringVar(&p.traddr, "host-traddr", "", "address of this host to connect from")
+	f.DurationVar(&p.connect, "connect-timeout", 10*time.Second, "how long connecting may take")
+	p.request, p.reply = 72, 4120
+	f.Var(&p.request, "request", "bytes of a request")
+	f.Var(&p.reply, "reply", "bytes of a reply")
+	f.IntVar(&p.shape.Depth, "iodepth", 1, "requests outstanding; more than 1 needs --poll")
+	f.BoolVar(&p.shape.Poll, "poll", false, "both ends poll, else both block (Linux)")
+	f.IntVar(&p.cpu, "poll-cpu", -1, "with --poll, or with --listen: the processor to poll on")
+	f.DurationVar(&p.runtime, "runtime", 2*time.Second, "how long to measure")
+	f.DurationVar(&p.ramp, "ramp-time", 200*time.Millisecond, "how long to run before that")
+	f.BoolVar(&p.json, "json", false, "print the result as JSON")
+	c.MarkFlagsMutuallyExclusive("listen", "traddr")
+	c.MarkFlagsOneRequired("listen", "traddr")
+	c.RunE = started(func(c *cobra.Command) error {
+		if p.listen != "" {
+			return p.serve(c, *places)
+		}
+		return p.measure(c, *places)
+	})
+	return c
+}
+
+// serve answers until the context ends.
+func (p *probing) serve(c *cobra.Command, places agent.Places) error {
+	real, err := places.Address(p.listen)
+	if err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", real)
+	if err != nil {
+		return fmt.Errorf("listen on %s: %w", p.listen, err)
+	}
+	fmt.Fprintln(c.OutOrStdout(), "listening on", l.Addr())
+	return pingpong.Serve(c.Context(), l, p.cpu, func(err error) { fmt.Fprintln(c.ErrOrStderr(), err) })
+}
+
+// A probed is the result as JSON.
+type probed struct {
+	Remote  string        `json:"remote"`
+	Mode    string        `json:"mode"` // "event" or "poll"
+	Request int           `json:"request_bytes"`
+	Reply   int           `json:"reply_bytes"`
+	Depth   int           `json:"iodepth"`
+	Rate    float64       `json:"iops"`         // round trips per second
+	Typical float64       `json:"t_typical_us"` // half of the median
+	Lat     reportLatency `json:"lat_ns"`
+}
+
+func (p *probing) measure(c *cobra.Command, places agent.Places) error {
+	p.shape.Request, p.shape.Reply = int(p.request), int(p.reply)
+	if err := p.shape.Validate(); err != nil {
+		return err
+	}
+	if p.shape.Poll && runtime.GOMAXPROCS(0) < 2 {
+		return errors.New("--poll needs a second processor")
+	}
+	carrier, err := p.transport(places)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := p.patience(c.Context())
+	conn, err := carrier.DialAddr(ctx, p.portal)
+	cancel()
+	if err != nil {
+		return failed(fmt.Errorf("connect to %s: %w", p.portal, err))
+	}
+	r, err := p.apart(c.Context(), conn)
+	if err != nil {
+		return failed(fmt.Errorf("ping-pong with %s: %w", p.portal, err))
+	}
+	out := probed{
+		Remote: p.portal, Mode: "event", Request: p.shape.Request, Reply: p.shape.Reply, Depth: p.shape.Depth,
+		Typical: float64(r.Latency.Quantile(0.5)) / 2e3, Lat: newLatency(r.Latency),
+	}
+	if s := r.Elapsed.Seconds(); s > 0 {
+		out.Rate = float64(r.Done) / s
+	}
+	if p.shape.Poll {
+		out.Mode = "poll"
+	}
+	if p.json {
+		return printJSON(c.OutOrStdout(), out)
+	}
+	_, err = fmt.Fprintf(c.OutOrStdout(), "%d B to and %d B fro, depth %d, %s, %s: %.0f round trips per second\n%s", out.Request, out.Reply, out.Depth, out.Mode, out.Remote, out.Rate, spread(r.Latency))
+	return err
+}
+
+// apart measures on a goroutine that may keep its thread.
+func (p *probing) apart(ctx context.Context, conn net.Conn) (r pingpong.Result, err error) {
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		r, err = pingpong.Measure(ctx, conn, p.shape, p.ramp, p.runtime, p.cpu)
+	}()
+	<-over
+	return r, err
+}
+
+func spread(h *latency.Histogram) string {
+	return fmt.Sprintf("min %v  mean %v  p50 %v  p99 %v  p99.9 %v  max %v\n", h.Min(), h.Mean(), h.Quantile(0.5), h.Quantile(0.99), h.Quantile(0.999), h.Max())
+}

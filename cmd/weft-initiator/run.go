@@ -1,0 +1,177 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"weft/internal/agent"
+	"weft/internal/nvme/load"
+)
+
+// job is a load as the command line says it.
+type job struct {
+	device
+	places    *agent.Places
+	rw        string
+	mix       int
+	bs        size
+	depth     int
+	jobs      int
+	runtime   time.Duration
+	count     int64
+	ramp      time.Duration
+	rate      float64
+	fsync     int
+	span      size
+	seed      uint64
+	overwrite string
+	json      bool
+	verify    bool
+}
+
+func (j *job) loadFlags(c *cobra.Command, depth int) {
+	j.device.flags(c)
+	f := c.Flags()
+	j.bs = 4096
+	f.Var(&j.bs, "bs", "bytes of one command, like 4k")
+	f.IntVar(&j.depth, "iodepth", depth, "commands outstanding in each job")
+	f.IntVar(&j.jobs, "numjobs", 1, "jobs, each with an I/O queue and a part of the span of its own")
+	f.Int64Var(&j.count, "number-ios", 0, "end after so many commands; 0: after --runtime")
+	f.Float64Var(&j.rate, "rate-iops", 0, "commands per second of all jobs; 0: as many as go")
+	f.IntVar(&j.fsync, "fsync", 0, "a flush after so many writes of a job; 0: none")
+	f.Var(&j.span, "size", "bytes from the beginning that are used; 0: all")
+	f.Uint64Var(&j.seed, "randseed", 0, "of random numbers; 0 takes one at random")
+	f.StringVar(&j.overwrite, "i-will-overwrite", "", "NQN/NSID, or the path with --path: what a load that writes may destroy")
+	f.BoolVar(&j.json, "json", false, "print the result as JSON, with fio's names where the meaning is fio's")
+}
+
+func runCommand(places *agent.Places) *cobra.Command {
+	j := &job{places: places}
+	c := &cobra.Command{
+		Use:   "run --traddr ADDRESS:PORT --nqn NQN --hostnqn NQN | run --path FILE",
+		Short: "Put a namespace or a local device under load and measure it",
+		Long: `Put a namespace, or a file or block device of this machine, under load and
+measure it. Options that fio has too mean what they mean there.
+
+Paths that are lost are connected again, and commands wait meanwhile or go over
+another path; what the load has lived through is in the result.
+
+A load that writes DESTROYS what is there. It is refused unless
+--i-will-overwrite names exactly what it is going to overwrite.
+
+The result says how it was measured: "event" blocks for what comes, so it
+includes how long this machine takes to wake up; "poll" does not, and keeps one
+processor busy for each job.`,
+		Args: cobra.NoArgs,
+	}
+	j.loadFlags(c, 1)
+	f := c.Flags()
+	f.StringVar(&j.rw, "rw", string(load.RandRead), "one of "+strings.Join(load.Patterns(), ", "))
+	f.IntVar(&j.mix, "rwmixread", 50, "percent of reads in a mixed load")
+	f.DurationVar(&j.runtime, "runtime", 10*time.Second, "how long to measure")
+	f.DurationVar(&j.ramp, "ramp-time", time.Second, "how long to run before that")
+	c.RunE = started(func(c *cobra.Command) error { return j.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr()) })
+	return c
+}
+
+func verifyCommand(places *agent.Places) *cobra.Command {
+	j := &job{places: places, verify: true, rw: string(load.RandMix)}
+	c := &cobra.Command{
+		Use:   "verify --traddr ADDRESS:PORT --nqn NQN --hostnqn NQN --i-will-overwrite NQN/NSID",
+		Short: "Prove that a namespace or a local device keeps what is written",
+		Long: `Write blocks that say what they are, at random, while reading others back, and
+at the end read all of them. Every block carries its address, the number of the
+write and a checksum, so that writes that were lost, blocks that are stale,
+torn or misplaced, and other corruption are told apart.
+
+DESTROYS what is there, up to --size. Exit status 0 says that every block that
+was read was what it must be; the paths may have been lost meanwhile any number
+of times.`,
+		Args: cobra.NoArgs,
+	}
+	j.loadFlags(c, 32)
+	f := c.Flags()
+	f.IntVar(&j.mix, "rwmixread", 50, "percent of reads")
+	f.DurationVar(&j.runtime, "runtime", time.Minute, "how long to write and read, beside filling and reading back")
+	c.RunE = started(func(c *cobra.Command) error { return j.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr()) })
+	return c
+}
+
+// verifyMost is how much is verified where --size does not say.
+const verifyMost = 1 << 30
+
+func (j *job) run(ctx context.Context, out, told io.Writer) error {
+	writes := load.Pattern(j.rw).Writes()
+	if writes {
+		if err := j.allowed(j.overwrite); err != nil {
+			return err
+		}
+	}
+	if j.jobs < 1 || j.depth < 1 || j.depth > 1023 {
+		return fmt.Errorf("--numjobs %d and --iodepth %d: want at least 1, and a depth of at most 1023", j.jobs, j.depth)
+	}
+	if j.seed == 0 {
+		j.seed = rand.Uint64()
+	}
+	if j.count > 0 {
+		j.runtime = 0
+	}
+	d, err := j.open(ctx, *j.places, j.jobs, j.depth, writes, told)
+	if err != nil {
+		return err
+	}
+	if j.verify && j.span == 0 {
+		j.span = size(min(d.capacity, verifyMost))
+	}
+	o := load.Options{
+		Pattern: load.Pattern(j.rw), ReadShare: j.mix, Size: int(j.bs), Depth: j.depth,
+		Time: j.runtime, Count: j.count, Warmup: j.ramp, Rate: j.rate, FlushEach: j.fsync,
+		Span: uint64(j.span), Seed: j.seed, BlockSize: d.block, Capacity: d.capacity,
+		Verify: j.verify, Spin: j.poll, CPUs: j.cpus,
+	}
+	result, err := j.measure(ctx, d, o)
+	if result == nil {
+		return errors.Join(err, d.close())
+	}
+	text := newReport(j, d, result)
+	show := func() error { return text.print(out) }
+	if j.json {
+		show = func() error { return printJSON(out, text) }
+	}
+	return errors.Join(j.verdict(result, err), show(), d.close())
+}
+
+// measure runs the load. There is a result if it began.
+func (j *job) measure(ctx context.Context, d *opened, o load.Options) (*load.Result, error) {
+	if d.remote != nil {
+		if most := d.remote.MaxTransfer(); most != 0 && o.Size > most {
+			return nil, fmt.Errorf("--bs %d: %s takes at most %d", o.Size, j.nqn, most)
+		}
+	}
+	if err := o.Validate(j.jobs); err != nil {
+		return nil, err
+	}
+	result, err := load.Run(ctx, d.lanes, o)
+	return &result, err
+}
+
+// verdict is the error that a result is, if so.
+func (j *job) verdict(r *load.Result, err error) error {
+	refused := r.Read.Failed + r.Write.Failed + r.Flush.Failed
+	switch bad := r.Check.Bad(); {
+	case bad > 0:
+		return failed(fmt.Errorf("%s does not keep what is written: %d of %d blocks are bad, the first: %s", j.name(), bad, r.Check.Blocks, r.Check.First))
+	case err != nil:
+		return failed(fmt.Errorf("load on %s: %w", j.name(), err))
+	case r.First != nil:
+		return failed(fmt.Errorf("load on %s: %d commands failed, the first: %w", j.name(), refused, r.First))
+	}
+	return nil
+}
