@@ -21,6 +21,7 @@ const drainTime = 10 * time.Second
 type options struct {
 	config string
 	poll   int // pollers; 0 is event driven
+	cpus   []int
 }
 
 func serveCommand(places *agent.Places) *cobra.Command {
@@ -39,6 +40,7 @@ SIGTERM and SIGINT finish the commands under way and end with status 0.`,
 	}
 	o := new(options)
 	c.Flags().StringVar(&o.config, "config", agent.ConfigPath, "configuration, below --root")
+	c.Flags().IntSliceVar(&o.cpus, "poll-cpus", nil, "with --poll: processors that the threads are kept on, in turn")
 	c.Flags().IntVar(&o.poll, "poll", 0, "poll the network with so many threads, each of which keeps a processor busy (Linux); 0 waits for events")
 	c.RunE = started(func(c *cobra.Command) error {
 		log := slog.New(slog.NewTextHandler(c.ErrOrStderr(), nil))

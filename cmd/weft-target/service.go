@@ -73,7 +73,7 @@ func start(ctx context.Context, places agent.Places, o options, log *slog.Logger
 // open makes the target and its portals.
 func (s *service) open(ctx context.Context, l *loaded) (err error) {
 	if s.options.poll > 0 {
-		if s.pollers, err = tcp.NewPollers(tcp.PollerOptions{Threads: s.options.poll}); err != nil {
+		if s.pollers, err = tcp.NewPollers(tcp.PollerOptions{Threads: s.options.poll, CPUs: s.options.cpus}); err != nil {
 			return err
 		}
 	}
