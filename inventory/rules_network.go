@@ -44,6 +44,7 @@ func (c *checker) switches() {
 	for _, s := range c.Switches {
 		switch {
 		case s.incomplete:
+		case s.Fabric == nil && s.writes("fabric"): // it is switched off: what weft did for it is taken back
 		case s.Fabric == nil && s.Plane != "":
 			c.refuse(codePlane, &s.Block, "plane", "a plane without a fabric", "plane %q belongs to a fabric, and none is set.", s.Plane)
 		case s.Fabric == nil && !s.Unmanaged:

@@ -140,32 +140,31 @@ func (r refusal) diagnostic() *hcl.Diagnostic {
 
 // switches expands one switch: its classes, then its ports.
 func (x *expansion) switches(sw *inventory.Switch) {
-	if sw.Unmanaged || sw.Fabric == nil {
+	if sw.Unmanaged {
 		return
 	}
 	d := x.newSwitch(sw)
-	switch {
-	case sw.OS == "nxos":
-		d.driver = switches.NXOS()
-	case sw.OS == "comware":
-		d.driver = switches.Comware()
-	default:
+	if d.driver = driverOf(sw.OS); d.driver == nil {
 		x.refuse(sw.At("os"), sw.Addr, fmt.Sprintf("os = %q", sw.OS))
+		return
+	}
+	if sw.Fabric == nil { // looked at all the same: what weft did to it is taken back
+		if d.confirm == 0 && !sw.Safety.ConfirmNone {
+			d.confirm = usualConfirm
+		}
+		x.fleet.Devices[sw.Addr] = d
 		return
 	}
 	if sw.Safety.Confirm == 0 && !sw.Safety.ConfirmNone {
 		x.refuse(sw.At("safety"), sw.Addr, `a change without a timed revert must be asked for: set safety { commit_confirm = "5m" }, or "none"`)
 		return
 	}
-	if sw.Adopt {
-		x.refuse(sw.At("adopt"), sw.Addr, "adopt: policies of somebody else are never taken over")
-	}
 	if sw.Safety.Method != "" {
 		x.refuse(sw.At("safety.commit_method"), sw.Addr, "commit_method: the first method that the switch has is used")
 		return
 	}
 	x.fleet.Devices[sw.Addr] = d
-	d.want.Name = fmt.Sprintf("WEFT-%s-%s", x.model.Name, sw.Fabric.Name)
+	d.want.Name = objectName(x.model.Name, sw.Fabric.Name)
 	for _, c := range sw.Fabric.Classes {
 		d.want.Classes = append(d.want.Classes, class(sw.Fabric, c))
 	}

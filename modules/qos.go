@@ -23,16 +23,21 @@ func (r *qos) Diff(state plan.State) plan.Diff {
 	if len(have.Foreign) > 0 {
 		return plan.Diff{Err: hint.Wrap(
 			fmt.Errorf("policies of somebody else stand where the fabric's must go: %s", strings.Join(have.Foreign, ", ")),
-			"take them off by hand; adopt = true is described, not yet managed")}
+			"take them off by hand, or set adopt = true on the switch: then ours take their place, and what stood there comes back when weft leaves%s", r.dev.otherWeft(have.Foreign))}
 	}
-	want := have
-	want.Name, want.Classes = r.dev.want.Name, r.dev.want.Classes
+	want := r.dev.wish(have)
 	return r.dev.diff(have, want, classChanges(have, want))
 }
 
 // Verify implements plan.Resource: the configuration read back by a fresh
 // login is the proof of commit; effects are proven by probes.
 func (r *qos) Verify(context.Context) error { return nil }
+
+// wish is what was read with the classes that are wished.
+func (d *device) wish(have switches.Config) switches.Config {
+	have.Name, have.Classes, have.Owner, have.Adopt = d.want.Name, d.want.Classes, d.want.Owner, d.want.Adopt
+	return have
+}
 
 // port is the resource of one switch port.
 type port struct {
@@ -48,7 +53,7 @@ func (r *port) Diff(state plan.State) plan.Diff {
 		return plan.Diff{Err: fmt.Errorf("the switch has no port %s", r.want.Name)}
 	}
 	// Ports come after the classes, so they are rendered on top of them.
-	have.Name, have.Classes = r.dev.want.Name, r.dev.want.Classes
+	have = r.dev.wish(have)
 	want := have
 	want.Ports = slices.Clone(have.Ports)
 	want.Ports[i] = r.want
@@ -148,4 +153,16 @@ func ecn(e *switches.ECN) string {
 		return ""
 	}
 	return fmt.Sprintf("%d–%d bytes, %d%%", e.Min, e.Max, e.Probability)
+}
+
+// otherWeft says what to do about policies that carry the name of another
+// owner.
+func (d *device) otherWeft(foreign []string) string {
+	for _, line := range foreign {
+		if strings.Contains(line, " WEFT-") {
+			return "; they are of weft under another owner: was weft { name } changed from " + strings.Join(d.want.Owner.Others, " or ") +
+				"? Then put it back, plan --destroy there, and apply with the new one"
+		}
+	}
+	return ""
 }

@@ -31,7 +31,11 @@ func (x *expansion) roster() {
 	x.fleet.Roster = []plan.Member{}
 	for _, s := range x.model.Switches {
 		if !s.Unmanaged {
-			x.fleet.Roster = append(x.fleet.Roster, plan.Member{Device: s.Addr, Kind: "switch", Host: s.Host, Connection: name(s.Connection)})
+			m := plan.Member{Device: s.Addr, Kind: "switch", Host: s.Host, Connection: name(s.Connection), OS: s.OS}
+			if s.Credential != nil {
+				m.Credential = s.Credential.Addr
+			}
+			x.fleet.Roster = append(x.fleet.Roster, m)
 		}
 	}
 	for _, s := range x.model.Servers {
@@ -43,8 +47,11 @@ func (x *expansion) roster() {
 	x.fleet.Recall = x.recall
 }
 
-// recall makes a device of a server that stands in ledgers only.
+// recall makes a device of one that stands in ledgers only.
 func (x *expansion) recall(m plan.Member) (plan.Device, error) {
+	if m.Kind == "switch" {
+		return x.recallSwitch(m)
+	}
 	s := &inventory.Server{Block: inventory.Block{Addr: m.Device}, OS: "linux", Host: m.Host}
 	for _, c := range x.model.Connections {
 		if c.Addr == m.Connection {

@@ -36,6 +36,11 @@ type device struct {
 	fresh   bool            // Open has just read it and nobody has used it yet
 	tx      *switches.Transaction
 	before  switches.Config
+	steps   []plan.Step // of the transaction
+
+	owns    switches.Owned  // what carries the owner's name, as read last
+	relics  switches.Relics // what the switch has kept for it; read where something is to be given back
+	leaving bool            // everything is given back
 }
 
 // Open implements plan.Device.
@@ -52,16 +57,21 @@ func (d *device) Open(ctx context.Context) (plan.Identity, error) {
 	if err != nil {
 		return plan.Identity{}, told(err)
 	}
+	d.want.Owner.Others = slices.DeleteFunc(d.marks.Owners(), func(o string) bool { return o == d.owner })
 	have, err := d.session.Read(ctx, d.want)
 	if err != nil {
 		return plan.Identity{}, told(err)
 	}
 	d.have, d.fresh = have, true
+	kept, err := d.owned(ctx)
+	if err != nil {
+		return plan.Identity{}, told(err)
+	}
 	id := plan.Identity{
 		Serial:   have.Facts.Serial,
 		System:   strings.TrimSpace(d.driver.Dialect().OS + " " + have.Facts.Version + " " + have.Facts.Model),
 		Method:   d.driver.Dialect().Method,
-		Warnings: slices.Concat(notes, have.Warnings, d.left(have)),
+		Warnings: slices.Concat(notes, have.Warnings, kept),
 	}
 	if d.confirm == 0 {
 		id.Method = `lines without a timed revert (commit_confirm = "none")`
@@ -79,17 +89,6 @@ func (d *device) unwished(p switches.Port) bool {
 	return !slices.ContainsFunc(d.want.Ports, func(w switches.Port) bool { return w.Name == p.Name })
 }
 
-// left reports ports that carry what weft wrote and that nobody declares any
-// more. They stay as they are.
-func (d *device) left(have switches.Config) (out []string) {
-	for _, p := range have.Ports {
-		if d.unwished(p) {
-			out = append(out, fmt.Sprintf("port %s carries what weft wrote and is no longer linked: it stays so; taking it off is described, not yet managed", p.Name))
-		}
-	}
-	return out
-}
-
 // Read implements plan.Device. What Open has just read is not read twice.
 func (d *device) Read(ctx context.Context, rs []plan.Resource) ([]plan.State, error) {
 	if !d.fresh {
@@ -100,6 +99,11 @@ func (d *device) Read(ctx context.Context, rs []plan.Resource) ([]plan.State, er
 		d.have = have
 	}
 	d.fresh = false
+	if slices.ContainsFunc(rs, func(r plan.Resource) bool { _, ok := r.(*giveBack); return ok }) {
+		if err := d.recollect(ctx); err != nil {
+			return nil, told(err)
+		}
+	}
 	states := make([]plan.State, len(rs))
 	for i := range rs {
 		states[i] = &d.have
@@ -109,10 +113,12 @@ func (d *device) Read(ctx context.Context, rs []plan.Resource) ([]plan.State, er
 
 // Begin implements plan.Device.
 func (d *device) Begin(ctx context.Context, steps []plan.Step) error {
-	d.tx, d.before = nil, d.have
+	d.tx, d.before, d.steps = nil, d.have, steps
 	lines := 0
 	for _, s := range steps {
-		lines += len(s.Diff.Send)
+		if _, ok := s.Resource.(*relics); !ok {
+			lines += len(s.Diff.Send)
+		}
 	}
 	tx, err := d.session.Begin(ctx, d.guard(lines))
 	if err != nil {
@@ -124,6 +130,9 @@ func (d *device) Begin(ctx context.Context, steps []plan.Step) error {
 
 // Apply implements plan.Device: it sends exactly the lines of the plan.
 func (d *device) Apply(ctx context.Context, s plan.Step) error {
+	if _, ok := s.Resource.(*relics); ok {
+		return nil // the last thing of all, see Commit
+	}
 	return told(d.tx.Send(ctx, s.Diff.Send))
 }
 
@@ -148,12 +157,15 @@ func (d *device) Commit(ctx context.Context) error {
 			return err
 		}
 		have.Ports = slices.DeleteFunc(have.Ports, d.unwished)
-		if left, err := d.driver.Render(have, d.want); err != nil || len(left) > 0 {
+		if left, err := d.render(have); err != nil || len(left) > 0 {
 			return errors.Join(err, fmt.Errorf("the switch does not read back as planned; left: %s", strings.Join(left, "; ")))
 		}
-		return nil
+		return d.given(have)
 	})
 	if err != nil {
+		return told(err)
+	}
+	if err := d.forget(ctx); err != nil {
 		return told(err)
 	}
 	if d.save {
@@ -169,11 +181,7 @@ func (d *device) Abort(ctx context.Context) error {
 			return told(err)
 		}
 	}
-	have, err := d.session.Read(ctx, d.want)
-	if err != nil {
-		return err
-	}
-	left, err := d.driver.Render(have, d.before)
+	left, err := d.back(ctx)
 	if err != nil {
 		return err
 	}
@@ -190,7 +198,22 @@ func (d *device) back(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return d.driver.Render(now, d.before)
+	var ports []string
+	for _, s := range d.steps {
+		if s.ID.Kind == "port" {
+			ports = append(ports, s.ID.Name)
+		}
+	}
+	return switches.Back(d.driver, now, d.before, d.want.Owner, ports), nil
+}
+
+// render lists what is left to do. A switch from which everything is taken has
+// no wish.
+func (d *device) render(have switches.Config) ([]string, error) {
+	if d.leaving {
+		return nil, nil
+	}
+	return d.driver.Render(have, d.want)
 }
 
 // Grace is how long putting the switch back may take: it may have to wait

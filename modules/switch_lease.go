@@ -21,6 +21,7 @@ func (x *expansion) newSwitch(sw *inventory.Switch) *device {
 		confirm: sw.Safety.Confirm, save: sw.Safety.Save != "never", timeout: connection(x.model, sw.Connection).CommandTimeout,
 		owner: x.model.Name, holder: x.env.Holder, settle: x.env.Settle,
 	}
+	d.want.Owner, d.want.Adopt = switches.Owner{Name: x.model.Name}, sw.Adopt
 	if x.env.Say != nil {
 		d.say = func(text string) { x.env.Say(sw.Addr, text) }
 	}

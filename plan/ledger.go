@@ -55,6 +55,10 @@ type Member struct {
 	Kind       string `json:"kind"`   // server or switch
 	Host       string `json:"host"`   // what is dialled
 	Connection string `json:"connection,omitempty"`
+
+	// Of a switch: what speaks to it, and as whom.
+	OS         string `json:"os,omitempty"`
+	Credential string `json:"credential,omitempty"`
 }
 
 // An Entry is one resource in a ledger. It holds states, never commands.
@@ -196,12 +200,8 @@ func (s *survey) lost(in *Input, o *ownership) (refusals []Refusal, recall []Mem
 			switch r := in.removed(m.Device); {
 			case r == nil:
 				refusals = append(refusals, lostRefusal(m, d.address))
-			case !r.Forget && m.Kind == "server":
-				recall = append(recall, m)
 			case !r.Forget:
-				refusals = append(refusals, Refusal{ID: ID{m.Device, ledgerKind, "roster"}, Range: r.Range,
-					Text: "taking back what was done to a whole " + m.Kind + " is described, not yet managed",
-					Hint: `mode = "forget" leaves it as it is`})
+				recall = append(recall, m)
 			}
 		}
 	}

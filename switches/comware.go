@@ -47,7 +47,7 @@ func (comware) Dialect() Dialect {
 		Files: Files{
 			List: "dir", Make: "mkdir %s", Remove: "rmdir %s",
 			Copy: "save %s", Copied: `(?i)saved .*successfully`,
-			Print: "more %s", Clock: "display clock",
+			Print: "more %s", Delete: "delete /unreserved %s", Clock: "display clock",
 		},
 	}
 }

@@ -7,8 +7,10 @@ import (
 )
 
 // Render implements Driver.
-func (comware) Render(have, want Config) ([]string, error) {
-	o := rules{
+func (d comware) Render(have, want Config) ([]string, error) { return d.rules().render(have, want) }
+
+func (comware) rules() rules {
+	return rules{
 		grammar: comwareGrammar(),
 		global:  comwareGlobal,
 		port:    comwarePort,
@@ -17,7 +19,6 @@ func (comware) Render(have, want Config) ([]string, error) {
 			return strings.HasPrefix(line, "jumboframe ") || strings.HasPrefix(line, "import ")
 		},
 	}
-	return o.render(have, want)
 }
 
 // comwareGlobal writes the maps that lead a DSCP to the queue of its class,

@@ -76,7 +76,7 @@ func (c Config) For(want Config) Config {
 		have.Ports = append(have.Ports, p)
 	}
 	for _, p := range c.Ports {
-		if _, wanted := want.port(p.Name); !wanted && want.Name != "" && carries(c.read.port[p.Name], want.Name) {
+		if _, wanted := want.port(p.Name); !wanted && carries(c.read.port[p.Name], want) {
 			have.Ports = append(have.Ports, p)
 		}
 	}
@@ -250,11 +250,37 @@ func owner(object, name string, bs []block) string {
 	return best
 }
 
-// carries reports whether the blocks attach something of the prefix name.
-func carries(bs []block, name string) bool {
+// mine reports whether an object belongs to whoever wishes c: it is of its
+// name, or of another name of its owner.
+func (c Config) mine(object string) bool {
+	if ours(object, c.Name) {
+		return true
+	}
+	return c.Owner.owns(object)
+}
+
+// An Owner is one of those whose objects may be on a switch.
+type Owner struct {
+	Name string // as written on the switch; "" is nobody
+	// Others are the other owners that are known there. Where names may be of
+	// either, as with "a" and "a-b", they are taken to be of the other.
+	Others []string
+}
+
+func (o Owner) owns(object string) bool {
+	if o.Name == "" || !strings.HasPrefix(object, objectPrefix+o.Name+"-") {
+		return false
+	}
+	return !slices.ContainsFunc(o.Others, func(other string) bool {
+		return len(other) > len(o.Name) && strings.HasPrefix(object, objectPrefix+other+"-")
+	})
+}
+
+// carries reports whether the blocks attach something of who wishes want.
+func carries(bs []block, want Config) bool {
 	for _, b := range bs {
 		for _, line := range b.lines {
-			if ours(attachment(line), name) {
+			if n := attachment(line); n != "" && want.mine(n) {
 				return true
 			}
 		}
@@ -264,13 +290,13 @@ func carries(bs []block, name string) bool {
 
 // foreignNames lists attachments of others where want needs the place.
 func foreignNames(have, want Config) (out []string) {
-	if want.Name == "" {
+	if want.Name == "" || want.Adopt {
 		return nil
 	}
 	list := func(place string, bs []block) {
 		for _, b := range bs {
 			for _, line := range b.lines {
-				if n := attachment(line); n != "" && !ours(n, want.Name) {
+				if n := attachment(line); n != "" && !want.mine(n) {
 					out = append(out, place+": "+line)
 				}
 			}

@@ -273,3 +273,34 @@ func (s *Session) Base(ctx context.Context, owner string, m Marks) (base, left *
 	left, err = read(leftFile(owner))
 	return base, left, err
 }
+
+// Forgetting lists what Forget types.
+func (s *Session) Forgetting(owner string, m Marks) (out []string) {
+	for _, file := range []string{leftFile(owner), baseFile(owner)} {
+		if slices.Contains(m.files, file) {
+			out = append(out, fmt.Sprintf(s.dialect.Files.Delete, file))
+		}
+	}
+	return out
+}
+
+// Forget deletes what the switch keeps for an owner, and proves that it is
+// gone.
+func (s *Session) Forget(ctx context.Context, owner string) error {
+	m, err := s.Marks(ctx)
+	if err != nil {
+		return err
+	}
+	for _, line := range s.Forgetting(owner, m) {
+		if _, err := s.agree(ctx, line); err != nil {
+			return err
+		}
+	}
+	if m, err = s.Marks(ctx); err != nil {
+		return err
+	}
+	if left := s.Forgetting(owner, m); len(left) > 0 {
+		return fmt.Errorf("still there after: %s", strings.Join(left, "; "))
+	}
+	return nil
+}

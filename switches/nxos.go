@@ -53,7 +53,7 @@ func (nxos) Dialect() Dialect {
 		Files: Files{
 			List: "dir bootflash:", Make: "mkdir bootflash:%s", Remove: "rmdir bootflash:%s",
 			Copy: "copy running-config bootflash:%s", Copied: `(?i)copy complete`,
-			Print: "show file bootflash:%s", Clock: "show clock",
+			Print: "show file bootflash:%s", Delete: "delete bootflash:%s no-prompt", Clock: "show clock",
 		},
 	}
 }

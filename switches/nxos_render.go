@@ -7,8 +7,10 @@ import (
 )
 
 // Render implements Driver.
-func (nxos) Render(have, want Config) ([]string, error) {
-	o := rules{
+func (d nxos) Render(have, want Config) ([]string, error) { return d.rules().render(have, want) }
+
+func (nxos) rules() rules {
+	return rules{
 		grammar: nxosGrammar(),
 		global:  nxosGlobal,
 		port:    nxosPort,
@@ -16,7 +18,6 @@ func (nxos) Render(have, want Config) ([]string, error) {
 		unowned: func(line string) bool { return strings.HasPrefix(line, "mtu ") },
 		detach:  nxosDetach,
 	}
-	return o.render(have, want)
 }
 
 // nxosDetach takes a network-qos policy off the system before it changes:

@@ -29,8 +29,11 @@ func (o rules) render(have, want Config) ([]string, error) {
 	if seen == nil {
 		seen = want.read
 	}
-	h := side{Config: have, rules: o, seen: seen}
-	w := side{Config: want, rules: o, seen: seen}
+	h := side{Config: have, rules: o, seen: seen, other: want}
+	w := side{Config: want, rules: o, seen: seen, other: have}
+	if !want.observed() && want.Name == "" && len(want.Ports) == 0 {
+		return nil, nil // a wish for nothing, under no name, is about nothing
+	}
 	name := cmp.Or(want.Name, have.Name)
 	scope := cmp.Or(w.prefix(), h.prefix())
 	from, err := h.globals(scope)
@@ -43,7 +46,7 @@ func (o rules) render(have, want Config) ([]string, error) {
 	}
 	var foreign []string
 	if have.observed() && !want.observed() && len(want.Classes) > 0 {
-		foreign = inTheWay(have.read.global, name)
+		foreign = inTheWay(have.read.global, want)
 	}
 	for _, port := range portNames(have, want) {
 		a, b, err := o.ports(h, w, port, name)
@@ -51,11 +54,11 @@ func (o rules) render(have, want Config) ([]string, error) {
 			return nil, err
 		}
 		if p, wished := want.port(port); wished && !want.observedPort(p) && have.read != nil {
-			foreign = append(foreign, o.claimed(a, b, name)...)
+			foreign = append(foreign, o.claimed(a, b, want)...)
 		}
 		from, to = append(from, a...), append(to, b...)
 	}
-	if len(foreign) > 0 {
+	if len(foreign) > 0 && !want.Adopt {
 		return nil, &ForeignError{Lines: foreign}
 	}
 	var first []string
@@ -70,6 +73,7 @@ type side struct {
 	Config
 	rules rules
 	seen  *reading // what either side has read
+	other Config
 }
 
 func (s side) facts() Facts {
@@ -100,7 +104,7 @@ func (s side) globals(name string) ([]block, error) {
 			b = b.clone()
 			b.lines = slices.DeleteFunc(b.lines, func(l string) bool {
 				n := attachment(l)
-				return n != "" && name != "" && !ours(n, name)
+				return n != "" && name != "" && !ours(n, name) && !s.keeps(n)
 			})
 			out = append(out, b)
 		}
@@ -115,6 +119,10 @@ func (s side) globals(name string) ([]block, error) {
 	}
 	return s.rules.settle(s.seen, 0, s.seen.global, out), nil
 }
+
+// keeps reports whether what attaches an object is ours to replace, and to put
+// back.
+func (s side) keeps(object string) bool { return s.other.Adopt || s.other.mine(object) }
 
 // objectOf returns the name that weft gave to the object a header opens, "" if
 // the header opens no named object.
@@ -184,11 +192,11 @@ func portNames(have, want Config) (out []string) {
 	return out
 }
 
-// inTheWay lists attachments of objects that are not of the prefix name.
-func inTheWay(bs []block, name string) (out []string) {
+// inTheWay lists attachments of objects that are not of who wishes want.
+func inTheWay(bs []block, want Config) (out []string) {
 	for _, b := range bs {
 		for _, line := range b.lines {
-			if n := attachment(line); n != "" && !ours(n, name) {
+			if n := attachment(line); n != "" && !want.mine(n) {
 				out = append(out, b.head()+": "+line)
 			}
 		}
@@ -199,9 +207,9 @@ func inTheWay(bs []block, name string) (out []string) {
 // claimed lists what somebody else wants of a port: attachments of others,
 // and, where the port carries nothing of ours, every line that ours would
 // replace or take off.
-func (o rules) claimed(seen, wish []block, name string) []string {
-	out := inTheWay(seen, name)
-	if carries(seen, name) || len(out) > 0 {
+func (o rules) claimed(seen, wish []block, want Config) []string {
+	out := inTheWay(seen, want)
+	if carries(seen, want) || len(out) > 0 {
 		return out
 	}
 	for _, b := range seen {

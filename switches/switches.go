@@ -41,6 +41,9 @@ type Config struct {
 	// that carry something named Name follow. Parse lists every port.
 	Ports []Port
 
+	Owner Owner // wished: whose the wish is; what it had under other names is its own
+	Adopt bool  // wished: what somebody else has in the way is replaced
+
 	Foreign  []string // observed: policies of somebody else that stand where ours must go
 	Warnings []string // observed: what a reader of the plan must know
 	Facts    Facts    // observed
@@ -132,6 +135,7 @@ type Files struct {
 	Copy   string // writes the running configuration to a file
 	Copied string // regular expression of its success
 	Print  string // prints a file
+	Delete string // deletes a file
 	Clock  string // prints the time of the switch
 }
 

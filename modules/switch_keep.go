@@ -1,0 +1,265 @@
+package modules
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"weft/internal/hint"
+	"weft/inventory"
+	"weft/plan"
+	"weft/switches"
+)
+
+// A switch keeps no ledger: what weft owns on it carries the owner's name, and
+// what was there before is in a copy of the configuration that the switch made
+// of itself before the first line. What nobody declares is led back to that
+// copy, as far as it still reads as weft left it.
+
+// usualConfirm is the timed revert of a switch that nobody declares a safety of.
+const usualConfirm = 5 * time.Minute
+
+// owned finds what is ours, reads what was there before where something is to
+// be given back, and says what will stay.
+func (d *device) owned(ctx context.Context) (notes []string, err error) {
+	d.owns, d.relics = d.have.Owned(d.want.Owner), switches.Relics{}
+	gone := slices.DeleteFunc(d.entries(), d.declared)
+	if len(gone) == 0 {
+		return nil, nil
+	}
+	if err := d.recollect(ctx); err != nil {
+		return nil, err
+	}
+	if d.relics.Base == nil {
+		notes = append(notes, "the copy of what was there before weft is not on the switch: only what carries weft's name can be taken back")
+	}
+	return notes, nil
+}
+
+// recollect reads what the switch has kept of the time before.
+func (d *device) recollect(ctx context.Context) (err error) {
+	if d.relics != (switches.Relics{}) {
+		return nil
+	}
+	d.relics.Base, d.relics.Left, err = d.session.Base(ctx, d.owner, d.marks)
+	return err
+}
+
+// declared reports whether the files still speak of what an entry stands for.
+func (d *device) declared(e plan.Entry) bool {
+	if e.Kind == "qos" {
+		return len(d.want.Classes) > 0 && d.fabric(d.want.Name) == e.Name
+	}
+	return slices.ContainsFunc(d.want.Ports, func(p switches.Port) bool { return p.Name == e.Name })
+}
+
+// fabric is the name of the fabric in that of objects.
+func (d *device) fabric(name string) string { return strings.TrimPrefix(name, objectName(d.owner, "")) }
+
+func objectName(owner, fabric string) string { return "WEFT-" + owner + "-" + fabric }
+
+// entries is the ledger as the switch itself shows it: what ports carry rests
+// on the classes of that name, and those that are wished on those they replace.
+func (d *device) entries() []plan.Entry {
+	id := func(name string) plan.ID { return plan.ID{Device: d.name, Kind: "qos", Name: d.fabric(name)} }
+	var out []plan.Entry
+	var old []plan.ID
+	for _, name := range d.owns.Names {
+		out = append(out, plan.Entry{Kind: "qos", Name: d.fabric(name), State: plan.EntryCreated})
+		if name != d.want.Name {
+			old = append(old, id(name))
+		}
+	}
+	if len(old) > 0 && len(d.want.Classes) > 0 {
+		key := d.fabric(d.want.Name)
+		out = slices.DeleteFunc(out, func(e plan.Entry) bool { return e.Name == key })
+		out = append(out, plan.Entry{Kind: "qos", Name: key, State: plan.EntryCreated, Needs: old})
+	}
+	for _, port := range slices.Sorted(keysOf(d.owns.Ports)) {
+		out = append(out, plan.Entry{Kind: "port", Name: port, State: plan.EntryCreated, Needs: []plan.ID{id(d.owns.Ports[port])}})
+	}
+	return out
+}
+
+func keysOf(m map[string]string) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for k := range m {
+			if !yield(k) {
+				return
+			}
+		}
+	}
+}
+
+// Kept implements plan.Keeper. Rosters are in the ledgers of servers.
+func (d *device) Kept() plan.Kept { return plan.Kept{Entries: d.entries()} }
+
+// Restore implements plan.Keeper.
+func (d *device) Restore(e plan.Entry) (plan.Resource, error) {
+	if e.Kind != "qos" && e.Kind != "port" {
+		return nil, fmt.Errorf("a switch has no kind %q", e.Kind)
+	}
+	return &giveBack{dev: d, kind: e.Kind, name: e.Name}, nil
+}
+
+// Drifted implements plan.Keeper: no state of what was applied is kept that
+// could tell drift from a change of mind.
+func (d *device) Drifted(plan.Entry, plan.State) bool { return false }
+
+// Unchanged implements plan.Keeper.
+func (d *device) Unchanged(plan.Entry, plan.Resource) bool { return false }
+
+// Pending implements plan.Keeper: a switch that waits for a proof reverts by
+// itself, see heed.
+func (d *device) Pending() plan.Resource { return nothing{} }
+
+// Belongs implements plan.Keeper.
+func (d *device) Belongs(roster []plan.Member, _ map[string]bool) plan.Resource {
+	if roster == nil {
+		d.leaving = true
+		return &relics{d}
+	}
+	return nothing{}
+}
+
+// nothing is a resource that is always as wanted.
+type nothing struct{}
+
+// Diff implements plan.Resource.
+func (nothing) Diff(plan.State) plan.Diff { return plan.Diff{} }
+
+// Verify implements plan.Resource.
+func (nothing) Verify(context.Context) error { return nil }
+
+// giveBack leads the classes of a fabric, or a port, back to what was there
+// before weft.
+type giveBack struct {
+	dev        *device
+	kind, name string
+}
+
+func (r *giveBack) back(have switches.Config) switches.Return {
+	d := r.dev
+	if r.kind == "port" {
+		return switches.GiveBackPort(d.driver, have, d.relics, d.want.Owner, r.name)
+	}
+	return switches.GiveBack(d.driver, have, d.relics, objectName(d.owner, r.name), !d.leaving && len(d.want.Classes) > 0)
+}
+
+// Diff implements plan.Resource.
+func (r *giveBack) Diff(state plan.State) plan.Diff {
+	b := r.back(*state.(*switches.Config))
+	d := plan.Diff{Send: b.Send, Undo: b.Undo}
+	for _, c := range b.Changes {
+		path := c.Key
+		if r.kind != "port" && c.Place != "" {
+			path = c.Place + " / " + c.Key
+		}
+		d.Changes = append(d.Changes, plan.Change{Path: path, Before: value(c.Before, c.Key), After: value(c.After, c.Key), Impact: plan.ImpactTraffic})
+	}
+	if len(d.Changes) == 0 && len(b.Kept) > 0 {
+		d.Left = strings.Join(b.Kept, "; ")
+	}
+	for i, line := range b.Kept {
+		d.Changes = append(d.Changes, plan.Change{Path: fmt.Sprintf("stays.%d", i+1), Before: line, After: line})
+	}
+	return d
+}
+
+// value is a line without its key, for people; a line that is nothing but its
+// key is on.
+func value(line, key string) string {
+	if line == "" {
+		return ""
+	}
+	if rest := strings.TrimSpace(strings.TrimPrefix(line, key)); rest != "" {
+		return rest
+	}
+	return "on"
+}
+
+// Verify implements plan.Resource.
+func (r *giveBack) Verify(context.Context) error { return nil }
+
+// given proves that what was taken back is gone.
+func (d *device) given(have switches.Config) error {
+	for _, s := range d.steps {
+		r, ok := s.Resource.(*giveBack)
+		if !ok {
+			continue
+		}
+		if left := r.back(have).Send; len(left) > 0 {
+			return fmt.Errorf("%s is not taken back; left: %s", s.ID, strings.Join(left, "; "))
+		}
+	}
+	return nil
+}
+
+// relics are the copies that the switch keeps for the owner, which go last.
+type relics struct{ dev *device }
+
+// Diff implements plan.Resource.
+func (r *relics) Diff(plan.State) plan.Diff {
+	var d plan.Diff
+	for _, line := range r.dev.session.Forgetting(r.dev.owner, r.dev.marks) {
+		d.Send = append(d.Send, line)
+	}
+	if len(d.Send) > 0 {
+		d.Changes = []plan.Change{{Path: "copies of the configuration", Before: "kept"}}
+	}
+	return d
+}
+
+// Verify implements plan.Resource.
+func (r *relics) Verify(context.Context) error { return nil }
+
+// forget removes the copies, once all the rest is proven.
+func (d *device) forget(ctx context.Context) error {
+	if !slices.ContainsFunc(d.steps, func(s plan.Step) bool { _, ok := s.Resource.(*relics); return ok }) {
+		return nil
+	}
+	if err := d.session.Forget(ctx, d.owner); err != nil {
+		return hint.Wrap(errors.Join(errors.New("the configuration is as it was before weft; its copies stay on the switch"), err),
+			"apply again, or delete weft-%s-*.cfg by hand", d.owner)
+	}
+	return nil
+}
+
+// recallSwitch makes a device of a switch that stands in ledgers only.
+func (x *expansion) recallSwitch(m plan.Member) (plan.Device, error) {
+	sw := &inventory.Switch{Block: inventory.Block{Addr: m.Device}, OS: m.OS, Host: m.Host}
+	for _, c := range x.model.Connections {
+		if c.Addr == m.Connection {
+			sw.Connection = c
+		}
+	}
+	for _, c := range x.model.Credentials {
+		if c.Addr == m.Credential {
+			sw.Credential = c
+		}
+	}
+	if m.Connection != "" && sw.Connection == nil || m.Credential != "" && sw.Credential == nil {
+		return nil, hint.Wrap(fmt.Errorf("it was reached by %s, which is not declared", strings.TrimSpace(m.Connection+" "+m.Credential)),
+			"put that block back until the device is taken back")
+	}
+	d := x.newSwitch(sw)
+	d.driver, d.confirm, d.save = driverOf(m.OS), usualConfirm, true
+	if d.driver == nil {
+		return nil, fmt.Errorf("the ledgers say that its OS is %q, which weft does not speak to", m.OS)
+	}
+	return d, nil
+}
+
+// driverOf is nil for an OS that weft does not speak to.
+func driverOf(os string) switches.Driver {
+	switch os {
+	case "nxos":
+		return switches.NXOS()
+	case "comware":
+		return switches.Comware()
+	}
+	return nil
+}
