@@ -1,0 +1,146 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+)
+
+const restartConfig = `owner = 'pilot'
+[[portal]]
+transport = 'tcp'
+address = '10.40.1.11:4420'
+[[subsystem]]
+nqn = 'nqn.2026-11.net.example:pilot:st1'
+serial = 'WEFT01'
+allow_hosts = ['nqn.2026-11.net.example:pilot:h1']
+[[subsystem.namespace]]
+id = 1
+uuid = '6ba7b811-9dad-11d1-80b4-00c04fd430c8'
+backend = 'file'
+path = '/var/lib/weft/pilot/volumes/fast'
+size = 16777216
+block_size = 4096
+`
+
+// A targetProcess is a weft-target that can be killed and started again on the
+// same port.
+type targetProcess struct {
+	t    *testing.T
+	bin  string
+	root string
+	port string
+	args []string
+	cmd  *exec.Cmd
+	said bytes.Buffer
+}
+
+func newTargetProcess(t *testing.T, args ...string) *targetProcess {
+	t.Helper()
+	p := &targetProcess{t: t, bin: filepath.Join(t.TempDir(), "weft-target"), root: t.TempDir(), args: args}
+	if out, err := exec.Command("go", "build", "-o", p.bin, "weft/cmd/weft-target").CombinedOutput(); err != nil {
+		t.Fatalf("building weft-target: %v\n%s", err, out)
+	}
+	conf := filepath.Join(p.root, "etc/weft")
+	if err := os.MkdirAll(conf, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(conf, "target.toml"), []byte(restartConfig), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0") // a port that is free now
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.port = l.Addr().String()
+	_ = l.Close()
+	return p
+}
+
+// start starts it and waits until it serves.
+func (p *targetProcess) start() error {
+	p.cmd = exec.Command(p.bin, append([]string{"--root", p.root, "--map", "10.40.1.11:4420=" + p.port, "serve"}, p.args...)...)
+	p.cmd.Stderr = &p.said
+	if err := p.cmd.Start(); err != nil {
+		return err
+	}
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		if exec.Command(p.bin, "--root", p.root, "status").Run() == nil {
+			return nil
+		}
+	}
+	p.kill()
+	return fmt.Errorf("weft-target does not serve: %s", p.said.String())
+}
+
+// kill ends it without a chance to finish anything.
+func (p *targetProcess) kill() {
+	_ = p.cmd.Process.Kill()
+	_ = p.cmd.Wait()
+}
+
+// TestVerifyOverRestarts is the proof that nothing acknowledged is lost or torn
+// when the target is killed in the middle, again and again.
+func TestVerifyOverRestarts(t *testing.T) {
+	const restarts = 3
+	for name, c := range map[string]struct{ target, initiator []string }{
+		"event": {nil, nil},
+		"poll":  {[]string{"--poll", "1"}, []string{"--poll", "--hdr-digest", "--data-digest"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if name == "poll" && !canPoll() {
+				t.Skip("polling needs Linux and two processors")
+			}
+			p := newTargetProcess(t, c.target...)
+			if err := p.start(); err != nil {
+				t.Fatal(err)
+			}
+			defer func() { p.kill() }()
+			args := append([]string{
+				"--map", "10.40.1.11:4420=" + p.port, "verify", "--json", "--traddr", "10.40.1.11:4420", "--hostnqn", "nqn.2026-11.net.example:pilot:h1",
+				"--nqn", "nqn.2026-11.net.example:pilot:st1", "--bs", "8k", "--iodepth", "32", "--runtime", "3s", "--fsync", "100",
+				"--i-will-overwrite", "nqn.2026-11.net.example:pilot:st1/1",
+			}, c.initiator...)
+			var out, errs bytes.Buffer
+			status := make(chan int, 1)
+			var wg sync.WaitGroup
+			wg.Go(func() { status <- run(args, &out, &errs) })
+			for i := range restarts {
+				time.Sleep(500 * time.Millisecond) // the load goes on meanwhile
+				p.kill()
+				if err := p.start(); err != nil {
+					t.Fatalf("restart %d: %v", i, err)
+				}
+			}
+			wg.Wait()
+			if s := <-status; s != 0 {
+				t.Fatalf("exit status %d\n%s\n%s", s, errs.String(), out.String())
+			}
+			var r report
+			if err := json.Unmarshal(out.Bytes(), &r); err != nil {
+				t.Fatal(err)
+			}
+			v := r.Weft.Verified
+			if v == nil || v.Bad != 0 || v.Blocks < 4096 || r.Jobs[0].Error != 0 {
+				t.Errorf("%+v", v)
+			}
+			if r.Weft.Lost == 0 || r.Weft.Reconnected == 0 || r.Jobs[0].Write.Total == 0 {
+				t.Errorf("the target was not lost: %+v", r.Weft)
+			}
+			t.Logf("%d reads, %d writes, %d blocks; lost %d times, connected again %d times, %d commands sent again",
+				r.Jobs[0].Read.Total, r.Jobs[0].Write.Total, v.Blocks, r.Weft.Lost, r.Weft.Reconnected, r.Weft.Retried)
+		})
+	}
+}
+
+func canPoll() bool {
+	return runtime.GOOS == "linux" && runtime.GOMAXPROCS(0) > 1
+}
