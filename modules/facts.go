@@ -211,7 +211,11 @@ func ReadFacts(ctx context.Context, dev plan.Device) (*Facts, error) {
 		if _, err := d.Open(ctx); err != nil {
 			return nil, err
 		}
-		return &Facts{Switch: d.facts()}, nil
+		f, err := d.facts(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("read the neighbours of %s: %w", d.name, err)
+		}
+		return &Facts{Switch: f}, nil
 	}
 	return nil, fmt.Errorf("%T tells no facts", dev)
 }

@@ -17,12 +17,13 @@ import (
 func (a *app) factsCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "facts [SELECTOR...]", Short: "Ask devices what they are, and compare that with the files",
-		Long: `facts asks switches and servers for their model, serial and software, and servers
-for their declared NICs: card, PCIe lanes, NUMA node, driver, firmware, link and
-RDMA device. What speaks against the files or the catalogue stands below; plan
-says the same. Only what a source in the catalogue proves is refused (✗), by
-plan; all else is a warning (!), and so are lanes that do not run. It changes
-nothing.
+		Long: `facts asks switches and servers for their model, serial and software, switches
+for whom they hear with LLDP, and servers for their declared NICs: card, PCIe
+lanes, NUMA node, driver, firmware, link and RDMA device. It changes nothing.
+
+What speaks against the files stands below. plan says the same: what a source in
+the catalogue proves to be impossible is refused there (✗), all else is a warning
+(!), such as a card that runs with half of its lanes.
 
 ` + selectorHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -86,6 +87,7 @@ func (a *app) showFacts(owner string, list []told) {
 	switches := view.Table{Head: []string{"SWITCH", "OS", "VERSION", "MODEL", "SERIAL", "NAME"}}
 	servers := view.Table{Head: []string{"SERVER", "MODEL", "SERIAL", "SYSTEM", "KERNEL", "CPUS", "NODES", "MEMORY", "CPU"}}
 	nics := view.Table{Head: []string{"NIC", "CARD", "PCI", "PCIE", "NODE", "DRIVER", "FIRMWARE", "INTERFACE", "LINK", "MTU", "RDMA"}}
+	cables := view.Table{Head: []string{"PORT", "HEARS", "ITS PORT", "CHASSIS"}}
 	var remarks []view.Remark
 	var lost []view.Lost
 	for _, t := range list {
@@ -95,6 +97,9 @@ func (a *app) showFacts(owner string, list []told) {
 		}
 		if f := t.facts.Switch; f != nil {
 			switches.Rows = append(switches.Rows, []string{t.device, f.OS, f.Version, f.Model, f.Serial, f.Hostname})
+			for _, n := range f.Neighbours {
+				cables.Rows = append(cables.Rows, []string{t.device + " " + n.Port, n.System, n.PortID, n.Chassis})
+			}
 		}
 		if f := t.facts.Server; f != nil {
 			servers.Rows = append(servers.Rows, []string{t.device, strings.TrimSpace(f.Vendor + " " + f.Model), f.Serial, f.System, f.Kernel,
@@ -109,7 +114,7 @@ func (a *app) showFacts(owner string, list []told) {
 	}
 	s := a.style(a.stdout)
 	view.Heading(a.stdout, s, "facts", owner, a.lab)
-	view.Facts(a.stdout, []view.Table{switches, servers, nics}, remarks, lost, s)
+	view.Facts(a.stdout, []view.Table{switches, cables, servers, nics}, remarks, lost, s)
 }
 
 // nicRow shows a port of a NIC; what is not known is empty.

@@ -46,6 +46,7 @@ func comwareDisplays() []Rule {
 		{View: "any", Line: "display interface [<port>]", Source: "transcript display_interface/ntc-templates__hp_comware_display_interface_release_09119P17, shortened", run: comwareInterface},
 		{View: "any", Line: "display interface brief", Source: "transcript display_interface_brief/ntc-templates__hp_comware_display_interface_brief_release_9119P17", run: comwareBrief},
 		{View: "any", Line: "display lldp neighbor-information list", Source: "transcript display_lldp_neighbor-information_list/ntc-templates__hp_comware_display_lldp_neighbor-information_list", run: comwareNeighbours},
+		{View: "any", Line: "display lldp neighbor-information verbose", Source: "transcript display_lldp_neighbor-information_verbose/ntc-templates__hp_comware_display_lldp_neighbor-information_verbose, shortened", run: comwareNeighbourDetails},
 		{View: "any", Line: "display priority-flow-control interface [<port>]", Source: "switches.md 4.3, transcript display_priority-flow-control_interface; counters are zero; layout on S6800 unknown", run: comwarePFC},
 		{View: "any", Line: "display qos map-table [{table:dscp-dot1p|dscp-lp|dot1p-lp}]", Source: "transcript display_qos_map-table/h3c_cw7_cmdref_doc_sample", run: comwareMapTables},
 		{View: "any", Line: "display qos trust interface [<port>]", Source: "transcript display_qos_trust_interface/h3c_cw7_cmdref_doc_sample_one-priority", run: comwareTrust},
@@ -128,6 +129,19 @@ System Name          Local Interface Chassis ID      Port ID`)
 		if len(n.SystemName) > 20 { // the column wraps: switches.md 4.3
 			s.say(n.SystemName[20:])
 		}
+	}
+}
+
+func comwareNeighbourDetails(s *session, _ match) {
+	if s.sw.running.kid("lldp global enable") == nil {
+		return
+	}
+	for i, n := range s.sw.heard() {
+		s.say(fmt.Sprintf("LLDP neighbor-information of port %d[%s]:\nLLDP agent nearest-bridge:", i+1, n.Port))
+		s.say(" LLDP neighbor index : 1\n Update time         : 0 days, 0 hours, 1 minutes, 1 seconds")
+		s.say(" Chassis type        : MAC address\n Chassis ID          : " + n.ChassisID)
+		s.say(" Port ID type        : MAC address\n Port ID             : " + n.PortID)
+		s.say(" Time to live        : 120\n System name         : " + n.SystemName + "\n System description  : SIMULATED\n")
 	}
 }
 

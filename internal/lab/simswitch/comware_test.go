@@ -84,6 +84,7 @@ func TestComware(t *testing.T) {
 	has(t, c.run("display qos wred table", "<leaf-b>"), "3     6000  12000 5      6000  12000 5      6000  12000 5      0         Y\n", "4     100   1000  10     ")
 	has(t, c.run("display interface brief", "<leaf-b>"), "HGE1/0/1             UP   100G(a)   F(a)   A    40   server port 1\n")
 	has(t, c.run("display lldp neighbor-information list", "<leaf-b>"), "st1                  HGE1/0/1        0200-0000-0001  0200-0000-0001\n")
+	has(t, c.run("display lldp neighbor-information verbose", "<leaf-b>"), "of port 1[HundredGigE1/0/1]:\n", " Port ID             : 0200-0000-0001\n", " System name         : st1\n")
 	has(t, c.run("display version", "<leaf-b>"), "H3C Comware Software, Version 7.1.070, Release 2612P06\n", "H3C S6800-54QF uptime is ")
 	has(t, c.run("display device manuinfo", "<leaf-b>"), "DEVICE_SERIAL_NUMBER : 210200A00000000001\n")
 	has(t, c.run("display current-configuration | include wred apply", "<leaf-b>"), " qos wred apply WEFT-rdma\n")
