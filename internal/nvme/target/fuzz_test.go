@@ -27,11 +27,12 @@ func (*paper) Alloc(_ *fabric.Exchange, n int) fabric.Buffer {
 
 func (p *paper) Push(x *fabric.Exchange, b fabric.Buffer) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	p.pushed[x] += len(b.Bytes)
+	p.mu.Unlock()
+	b.Release()
 }
 
-func (*paper) Settle(*fabric.Exchange) {}
+func (*paper) Settle(*fabric.Exchange) {} // nothing stays borrowed
 
 func (p *paper) Complete(x *fabric.Exchange, _ uint64, st wire.Status) {
 	p.mu.Lock()
@@ -78,44 +79,78 @@ func FuzzCommands(f *testing.F) {
 	seed(with(wire.GetLogPageCommand{LID: wire.LogDiscovery, Length: 1024}.Command(), 1024))
 	seed(setCC(0), wire.PropertyCommand{Wide: true}.Command(), with(connectCommand(1, 0), 1024))
 	seed(wire.FeatureCommand{Set: true, FID: wire.FeatureQueues}.Command(), wire.Command{Opcode: wire.OpAsyncEvent})
-	f.Fuzz(func(t *testing.T, b []byte) {
-		b = b[:min(len(b), 16*wire.CommandSize)]
-		m, err := backend.NewMemory(1<<20, 512)
-		if err != nil {
-			t.Fatal(err)
-		}
-		tgt, err := New(Config{Subsystems: []Subsystem{{NQN: subNQN, Serial: "S", AllowHosts: []string{hostNQN}, Namespaces: []Namespace{{ID: 1, Backend: m}}}},
-			Portals: []Portal{{"tcp", "10.40.1.11:4420"}}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		p := &paper{pushed: map[*fabric.Exchange]int{}, done: map[*fabric.Exchange][]wire.Status{}}
-		for _, sub := range []string{subNQN, wire.DiscoveryNQN} {
-			admin, io, fresh := tgt.Accept(p), tgt.Accept(p), tgt.Accept(p)
-			command := func(c wire.Command) []byte { raw, _ := c.AppendBinary(nil); return raw }
-			p.run(t, admin, command(with(connectCommand(0, 0), 1024)), connectData(sub, hostNQN, 0xffff))
-			id := admin.(*queue).ctrl.id
-			p.run(t, admin, command(setCC(wire.CCEnable|wire.CCIOSQES|wire.CCIOCQES)), nil)
-			p.run(t, io, command(with(connectCommand(1, 0), 1024)), connectData(sub, hostNQN, id))
-			for rest := b; len(rest) >= wire.CommandSize; rest = rest[wire.CommandSize:] {
-				for _, h := range []fabric.Handler{admin, io, fresh} {
-					p.run(t, h, rest, rest)
-				}
-			}
-			for _, h := range []fabric.Handler{admin, io, fresh} {
-				h.Disconnected(nil)
-			}
-		}
-		if err := tgt.Close(); err != nil {
-			t.Fatal(err)
-		}
-		for x, st := range p.done {
-			if len(st) != 1 {
-				t.Errorf("%+v was completed %d times", x.Command, len(st))
-			}
-			if st[0] == wire.Success && x.Command.Direction() == wire.ToHost && x.Command.Opcode != wire.OpFabrics && p.pushed[x] != x.Length() {
-				t.Errorf("%+v brought %d bytes, want %d", x.Command, p.pushed[x], x.Length())
-			}
-		}
+	seed(with(wire.AuthCommand{SPSP: wire.AuthSpecific, Protocol: wire.AuthProtocol, Length: 72}.Command(), 72), with(wire.AuthCommand{Receive: true, SPSP: wire.AuthSpecific, Protocol: wire.AuthProtocol, Length: 4096}.Command(), 4096))
+	seed(with(blocks(wire.OpRead, 1, 0, 8), 4096), with(blocks(wire.OpWrite, 1, 0, 8), 4096), with(blocks(wire.OpRead, 3, 0, 1), 512), with(blocks(wire.OpWrite, 2, 0, 1), 512))
+	f.Fuzz(fuzzCommands)
+}
+
+// fuzzTarget has namespaces of several kinds, and a subsystem whose host must
+// authenticate.
+func fuzzTarget(t *testing.T) *Target {
+	t.Helper()
+	m, err := backend.NewMemory(1<<20, 512)
+	if err != nil {
+		t.Fatal(err)
+	}
+	limited, err := backend.NewMemory(1<<20, 512)
+	if err != nil {
+		t.Fatal(err)
+	}
+	none, err := backend.NewNull(1<<30, 512)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tgt, err := New(Config{
+		Subsystems: []Subsystem{
+			{NQN: subNQN, Serial: "S", AllowHosts: []string{hostNQN}, Namespaces: []Namespace{
+				{ID: 1, Backend: m}, {ID: 2, Backend: none, ReadOnly: true, Group: 2}, {ID: 3, Backend: limited, Limits: Limits{IOPS: 1 << 30}}}},
+			{NQN: otherNQN, Serial: "O", AllowHosts: []string{hostNQN}, Keys: map[string]Keys{hostNQN: keys(t)}},
+		},
+		Portals: []Portal{{"tcp", "10.40.1.11:4420"}},
 	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tgt
+}
+
+func fuzzCommands(t *testing.T, b []byte) {
+	b = b[:min(len(b), 16*wire.CommandSize)]
+	tgt := fuzzTarget(t)
+	p := &paper{pushed: map[*fabric.Exchange]int{}, done: map[*fabric.Exchange][]wire.Status{}}
+	command := func(c wire.Command) []byte { raw, _ := c.AppendBinary(nil); return raw }
+	connect := func(qid uint16) []byte {
+		c := connectCommand(qid, 0)
+		c.SGL.Length = wire.ConnectDataSize
+		return command(c)
+	}
+	for _, sub := range []string{subNQN, wire.DiscoveryNQN, otherNQN} {
+		admin, io, fresh := tgt.Accept(p), tgt.Accept(p), tgt.Accept(p)
+		p.run(t, admin, connect(0), connectData(sub, hostNQN, 0xffff))
+		id := admin.(*queue).ctrl.id
+		p.run(t, admin, command(setCC(wire.CCEnable|wire.CCIOSQES|wire.CCIOCQES)), nil)
+		p.run(t, io, connect(1), connectData(sub, hostNQN, id))
+		for rest := b; len(rest) >= wire.CommandSize; rest = rest[wire.CommandSize:] {
+			for _, h := range []fabric.Handler{admin, io, fresh} {
+				p.run(t, h, rest, rest)
+			}
+		}
+		if sub == otherNQN && admin.(*queue).ctrl.ready.Load() {
+			t.Error("a controller is ready whose host has not authenticated")
+		}
+		for _, h := range []fabric.Handler{admin, io, fresh} {
+			h.Disconnected(nil)
+		}
+	}
+	if err := tgt.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for x, st := range p.done {
+		if len(st) != 1 {
+			t.Errorf("%+v was completed %d times", x.Command, len(st))
+		}
+		if st[0] == wire.Success && x.Command.Direction() == wire.ToHost && x.Command.Opcode != wire.OpFabrics && p.pushed[x] != x.Length() {
+			t.Errorf("%+v brought %d bytes, want %d", x.Command, p.pushed[x], x.Length())
+		}
+	}
 }
