@@ -34,7 +34,6 @@ block_size = 4096
 // A targetProcess is a weft-target that can be killed and started again on the
 // same port.
 type targetProcess struct {
-	t    *testing.T
 	bin  string
 	root string
 	port string
@@ -43,17 +42,24 @@ type targetProcess struct {
 	said bytes.Buffer
 }
 
-func newTargetProcess(t *testing.T, args ...string) *targetProcess {
+// buildAgent builds an agent and returns where it is.
+func buildAgent(t testing.TB, name string) string {
 	t.Helper()
-	p := &targetProcess{t: t, bin: filepath.Join(t.TempDir(), "weft-target"), root: t.TempDir(), args: args}
-	if out, err := exec.Command("go", "build", "-o", p.bin, "weft/cmd/weft-target").CombinedOutput(); err != nil {
-		t.Fatalf("building weft-target: %v\n%s", err, out)
+	bin := filepath.Join(t.TempDir(), name)
+	if out, err := exec.Command("go", "build", "-o", bin, "weft/cmd/"+name).CombinedOutput(); err != nil {
+		t.Fatalf("building %s: %v\n%s", name, err, out)
 	}
+	return bin
+}
+
+func newTargetProcess(t testing.TB, bin, config string, args ...string) *targetProcess {
+	t.Helper()
+	p := &targetProcess{bin: bin, root: t.TempDir(), args: args}
 	conf := filepath.Join(p.root, "etc/weft")
 	if err := os.MkdirAll(conf, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(conf, "target.toml"), []byte(restartConfig), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(conf, "target.toml"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0") // a port that is free now
@@ -91,6 +97,7 @@ func (p *targetProcess) kill() {
 // when the target is killed in the middle, again and again.
 func TestVerifyOverRestarts(t *testing.T) {
 	const restarts = 3
+	bin := buildAgent(t, "weft-target")
 	for name, c := range map[string]struct{ target, initiator []string }{
 		"event": {nil, nil},
 		"poll":  {[]string{"--poll", "1"}, []string{"--poll", "--hdr-digest", "--data-digest"}},
@@ -99,7 +106,7 @@ func TestVerifyOverRestarts(t *testing.T) {
 			if name == "poll" && !canPoll() {
 				t.Skip("polling needs Linux and two processors")
 			}
-			p := newTargetProcess(t, c.target...)
+			p := newTargetProcess(t, bin, restartConfig, c.target...)
 			if err := p.start(); err != nil {
 				t.Fatal(err)
 			}
