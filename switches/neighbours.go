@@ -78,14 +78,17 @@ func nxosParseNeighbours(text string) []Neighbour {
 var comwarePortLine = regexp.MustCompile(`^LLDP neighbor-information of port \d+ ?\[([^\]]+)\]:?$`)
 
 // comwareParseNeighbours reads, for each port, records that begin with their
-// index.
+// index. What is heard with CDP stands between, in the same words.
 func comwareParseNeighbours(text string) []Neighbour {
 	var list []Neighbour
 	port := ""
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, " \r\n")
-		if m := comwarePortLine.FindStringSubmatch(line); m != nil {
-			port = m[1]
+		if strings.Contains(line, "neighbor-information of port") {
+			port = ""
+			if m := comwarePortLine.FindStringSubmatch(line); m != nil {
+				port = m[1]
+			}
 			continue
 		}
 		key, value, ok := strings.Cut(line, ":")
@@ -94,7 +97,7 @@ func comwareParseNeighbours(text string) []Neighbour {
 		}
 		value = strings.TrimSpace(value)
 		switch key = strings.ToLower(strings.TrimSpace(key)); {
-		case key == "lldp neighbor index":
+		case strings.HasSuffix(key, " neighbor index"):
 			list = append(list, Neighbour{Port: port})
 		case len(list) == 0:
 		case key == "chassis id":

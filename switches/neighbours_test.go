@@ -29,6 +29,7 @@ func TestComwareNeighbours(t *testing.T) {
 		" Chassis ID          : 0200-0000-0001\n Port ID             : b8ce-f60a-0b0c\n System name         : st1.example.net\r\n" +
 		" System description  : Linux\n                       Port ID : no\n DCBX Control info:\n  Port ID : no\n" +
 		" LLDP neighbor index : 2\n Chassis ID : 0200-0000-0002\n\n" +
+		"CDP neighbor-information of port 1[HundredGigE1/0/11]:\n CDP neighbor index : 3\n Chassis ID : phone\n Port ID : Port 1\n" +
 		"LLDP neighbor-information of port 2[Ten-GigabitEthernet1/0/0/2]:\nLLDP agent nearest-bridge:\n LLDP neighbor index : 1\n Port ID : p2\n"
 	want := []Neighbour{
 		{Port: "HundredGigE1/0/11", System: "st1.example.net", PortID: "b8ce-f60a-0b0c", Chassis: "0200-0000-0001"},
