@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -24,28 +25,40 @@ func (a *app) labCmd() *cobra.Command {
 		Use: "lab", Short: "SIMULATED switches and servers for the files of this directory",
 		Long: `lab runs simulated devices for everything the files describe: switches that parse
 and print their own configuration, and servers on which weft's real agents run.
+With --real the servers are virtual machines with real kernels instead.
 They answer SSH on loopback. Nothing leaves this machine, and only --lab uses
 them.`,
 		Args: exactly(), RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.labUp(), a.labDown(), a.labEdit(), a.labStop())
+	cmd.AddCommand(a.labUp(), a.labStatus(), a.labSSH(), a.labDown(), a.labEdit(), a.labStop())
 	return cmd
 }
 
 func (a *app) labUp() *cobra.Command {
-	var detach bool
+	var detach, real bool
 	cmd := &cobra.Command{
 		Use: "up", Short: "Start the lab", Args: exactly(),
-		Long: "up starts the lab and runs it until Ctrl-C, or with --detach in the background until weft lab down.",
+		Long: `up starts the lab and runs it until Ctrl-C, or with --detach in the background until weft lab down.
+
+With --real every Linux server is a Debian guest under QEMU, with its cards at
+their PCI addresses and each plane a hub between them; switches stay simulated,
+and no frame passes them. The data centre bridging of the cards is a STAND-IN
+that keeps settings. That needs Linux, root, QEMU and debootstrap; the first
+time the image is built, which takes some minutes.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if real {
+				if err := lab.Real(); err != nil {
+					return err
+				}
+			}
 			if detach {
-				return a.detach(cmd.Context())
+				return a.detach(cmd.Context(), real)
 			}
 			m, err := a.load()
 			if err != nil {
 				return err
 			}
-			l, err := lab.Start(cmd.Context(), m, lab.Options{Dir: a.dir, Log: a.stderr})
+			l, err := lab.Start(cmd.Context(), m, lab.Options{Dir: a.dir, Log: a.stderr, Real: real})
 			if err != nil {
 				return err
 			}
@@ -54,16 +67,17 @@ func (a *app) labUp() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&detach, "detach", false, "run in the background")
+	cmd.Flags().BoolVar(&real, "real", false, "servers are guests with real kernels")
 	return cmd
 }
 
 func (a *app) labIsUp(s *lab.State) {
-	fmt.Fprintf(a.stdout, "The lab is up: %d SIMULATED devices on loopback. Use it with --lab; stop it with: weft -C %s lab down\n",
-		len(s.Devices), a.dir)
+	fmt.Fprintf(a.stdout, "The lab is up: %s on loopback. Use it with --lab; stop it with: weft -C %s lab down\n",
+		s.Describe(), a.dir)
 }
 
 // detach runs the lab in a process of its own and waits until it is up.
-func (a *app) detach(ctx context.Context) error {
+func (a *app) detach(ctx context.Context, real bool) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
@@ -84,7 +98,12 @@ func (a *app) detach(ctx context.Context) error {
 	for _, f := range a.varFiles {
 		args = append(args, "--var-file", f)
 	}
-	cmd := exec.Command(self, append(args, "lab", "up")...)
+	args = append(args, "lab", "up")
+	if real {
+		args = append(args, "--real")
+		fmt.Fprintf(a.stderr, "Guests are booting, which takes minutes; what happens is written to %s\n", log.Name())
+	}
+	cmd := exec.Command(self, args...)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // it outlives this terminal
 	if err := cmd.Start(); err != nil {
@@ -105,6 +124,58 @@ func (a *app) detach(ctx context.Context) error {
 			a.labIsUp(s)
 			return nil
 		}
+	}
+}
+
+func (a *app) labStatus() *cobra.Command {
+	return &cobra.Command{
+		Use: "status", Short: "Show the devices of the lab, and what passed the planes of guests", Args: exactly(),
+		RunE: func(*cobra.Command, []string) error {
+			devices, err := lab.Status(a.dir)
+			if err != nil {
+				return a.noLab(err)
+			}
+			w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+			for _, d := range devices {
+				state := "runs"
+				if !d.Running {
+					state = "has ended"
+				}
+				kind := "SIMULATED " + d.Kind
+				if d.Kind == "guest" {
+					kind = "guest, real kernel"
+				}
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", d.Name, kind, d.Address, state)
+				for _, t := range d.Traffic {
+					c := t.Counts
+					fmt.Fprintf(w, "  %s\t%d frames out, %d in, %d lost\t\t\n", t.Plane, c.In, c.Out, c.Lost)
+				}
+			}
+			return w.Flush()
+		},
+	}
+}
+
+func (a *app) labSSH() *cobra.Command {
+	return &cobra.Command{
+		Use: "ssh HOST [COMMAND…]", Short: "Log in to a server of the lab as root, with the ssh of this machine",
+		Args: counted(cobra.MinimumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := lab.Running(a.dir)
+			if err != nil {
+				return err
+			}
+			if s == nil {
+				return a.noLab(errors.New("no lab is up for this directory"))
+			}
+			ssh := exec.CommandContext(cmd.Context(), "ssh",
+				append([]string{"-F", filepath.Join(a.dir, ".weft", "lab", "ssh_config"), "-l", "root"}, args...)...)
+			ssh.Stdin, ssh.Stdout, ssh.Stderr = a.stdin, a.stdout, a.stderr
+			if err := ssh.Run(); err != nil {
+				return fmt.Errorf("ssh %s: %w", args[0], err)
+			}
+			return nil
+		},
 	}
 }
 
@@ -137,7 +208,8 @@ func (a *app) labEdit() *cobra.Command {
 func (a *app) labStop() *cobra.Command {
 	return &cobra.Command{
 		Use: "fault HOST FAULT", Short: "Make something break on a simulated device",
-		Long: "fault makes something break on a simulated device, or mends it:\n\n  " + strings.Join(lab.Faults(), "\n  "),
+		Long: "fault makes something break on a simulated device, or mends it:\n\n  " + strings.Join(lab.Faults(), "\n  ") +
+			"\n\nOn a guest with a real kernel:\n\n  " + strings.Join(lab.GuestFaults(), "\n  "),
 		Args: exactly("HOST", "FAULT"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := lab.Fault(a.dir, args[0], args[1]); err != nil {

@@ -36,7 +36,7 @@ type State struct {
 // Device is one simulated device.
 type Device struct {
 	Name    string `json:"name"`    // its host in the inventory
-	Kind    string `json:"kind"`    // "server" or "switch"
+	Kind    string `json:"kind"`    // "server", "switch" or "guest"
 	Block   string `json:"block"`   // HCL address
 	Address string `json:"address"` // where it answers SSH
 }
@@ -44,19 +44,20 @@ type Device struct {
 // A request is one line of JSON to a running lab; so is the reply.
 type request struct {
 	Token  string   `json:"token"`
-	Op     string   `json:"op"` // ping, down, edit or fault
+	Op     string   `json:"op"` // ping, down, status, edit or fault
 	Device string   `json:"device,omitempty"`
 	Lines  []string `json:"lines,omitempty"`
 	Fault  string   `json:"fault,omitempty"`
 }
 
 type reply struct {
-	PID   int    `json:"pid"`
-	Error string `json:"error,omitempty"`
+	PID    int            `json:"pid"`
+	Error  string         `json:"error,omitempty"`
+	Status []DeviceStatus `json:"status,omitempty"`
 }
 
 const (
-	askTimeout = 2 * time.Minute // of a request: a reboot starts services
+	askTimeout = 15 * time.Minute // of a request: a guest restarts on a busy machine
 	maxRequest = 1 << 20
 )
 
@@ -122,7 +123,9 @@ func (c *control) answer(conn net.Conn) {
 		return // not one of ours
 	}
 	r := reply{PID: os.Getpid()}
-	if err := c.do(req); err != nil {
+	if req.Op == "status" {
+		r.Status = c.lab.status()
+	} else if err := c.do(req); err != nil {
 		r.Error = err.Error()
 	}
 	_ = json.NewEncoder(conn).Encode(r) // whoever asked may be gone
@@ -208,12 +211,9 @@ func Fault(dir, device, name string) error {
 
 // demand sends a request to the lab of a directory.
 func demand(dir string, req request) error {
-	s, err := newPlace(dir).read()
+	s, err := newPlace(dir).running(dir)
 	if err != nil {
 		return err
-	}
-	if s == nil {
-		return hint.Wrap(errors.New("no lab is up for this directory"), "start one with: weft -C %s lab up --detach", dir)
 	}
 	r, err := s.ask(context.Background(), req)
 	if err != nil {
@@ -223,6 +223,15 @@ func demand(dir string, req request) error {
 		return errors.New(r.Error)
 	}
 	return nil
+}
+
+// running reads about a lab that should be up.
+func (p place) running(dir string) (*State, error) {
+	s, err := p.read()
+	if err == nil && s == nil {
+		err = hint.Wrap(errors.New("no lab is up for this directory"), "start one with: weft -C %s lab up --detach", dir)
+	}
+	return s, err
 }
 
 // ask sends one request. Nothing but loopback is dialled, whatever the file

@@ -23,11 +23,12 @@ import (
 type device struct {
 	name string // the host that the inventory names
 	addr string // HCL address
-	kind string // "server" or "switch"
+	kind string // "server", "switch" or "guest"
 	user string // of a switch: who may log in with any password; "": anybody
 
 	server *simserver.Server // or
-	sw     *simswitch.Switch
+	sw     *simswitch.Switch // or
+	guest  machine
 
 	hostKey  ssh.PublicKey
 	listener *listener
@@ -59,7 +60,18 @@ func (l *Lab) serve(ctx, running context.Context, d *device) error {
 	return nil
 }
 
+// address is where a device answers SSH.
+func (d *device) address() string {
+	if d.guest != nil {
+		return d.guest.Address()
+	}
+	return d.listener.Addr().String()
+}
+
 func (d *device) close() error {
+	if d.guest != nil {
+		return nil // they end together
+	}
 	if d.listener != nil {
 		_ = d.listener.Close() // closed by its server already, unless that never ran
 	}
@@ -161,6 +173,9 @@ func Faults() []string {
 // fault makes something break, or mends it.
 func (d *device) fault(name string) error {
 	name, value, _ := strings.Cut(name, "=")
+	if d.guest != nil {
+		return d.guestFault(name, value)
+	}
 	switch name {
 	case "drop":
 		d.listener.drop()

@@ -21,8 +21,9 @@ import (
 
 // Options are how a lab is started.
 type Options struct {
-	Dir string    // the directory of the HCL files
-	Log io.Writer // told what happens, a line each; nil: nobody
+	Dir  string    // the directory of the HCL files
+	Log  io.Writer // told what happens, a line each; nil: nobody
+	Real bool      // servers are guests with real kernels; switches are simulated
 }
 
 // A Lab is a running twin.
@@ -31,6 +32,7 @@ type Lab struct {
 	log     *logger
 	key     ssh.Signer // of everybody who logs in
 	devices []*device
+	guests  io.Closer // ends the guests; nil: there are none
 	network *simserver.Network
 	control *control
 	state   State
@@ -81,6 +83,13 @@ func Start(ctx context.Context, m *inventory.Model, o Options) (_ *Lab, err erro
 	if err := l.build(ctx, running, t); err != nil {
 		return nil, err
 	}
+	servers := l.buildServers
+	if o.Real {
+		servers = func(ctx, _ context.Context, _ []serverSpec) error { return l.boot(ctx, m, t) }
+	}
+	if err := servers(ctx, running, t.servers); err != nil {
+		return nil, err
+	}
 	if l.control, err = newControl(l); err != nil {
 		return nil, err
 	}
@@ -88,11 +97,11 @@ func Start(ctx context.Context, m *inventory.Model, o Options) (_ *Lab, err erro
 	if err := l.place.write(l.state, l.devices, private); err != nil {
 		return nil, fmt.Errorf("writing how to reach the lab: %w", err)
 	}
-	l.log.say("SIMULATED: %d devices answer on loopback", len(l.devices))
+	l.log.say("%s; they answer on loopback", l.state.Describe())
 	return l, nil
 }
 
-// build starts every device of the twin.
+// build starts the switches of the twin.
 func (l *Lab) build(ctx, running context.Context, t *twin) error {
 	// The switches first: servers ask for the ways between them.
 	for _, spec := range t.switches {
@@ -104,7 +113,7 @@ func (l *Lab) build(ctx, running context.Context, t *twin) error {
 			return err
 		}
 	}
-	return l.buildServers(ctx, running, t.servers)
+	return nil
 }
 
 // makers is how many servers are made at once: making one is waiting for the
@@ -173,6 +182,9 @@ func (l *Lab) shutdown() error {
 	for _, d := range l.devices {
 		errs = append(errs, d.close())
 	}
+	if l.guests != nil {
+		errs = append(errs, l.guests.Close())
+	}
 	if l.network != nil {
 		l.network.Close()
 	}
@@ -187,7 +199,7 @@ func (l *Lab) wanted() { l.ask.Do(func() { close(l.quit) }) }
 func (l *Lab) describe() State {
 	s := State{Warning: Warning, PID: os.Getpid(), Started: time.Now(), Control: l.control.addr(), Token: l.control.token}
 	for _, d := range l.devices {
-		s.Devices = append(s.Devices, Device{Name: d.name, Kind: d.kind, Block: d.addr, Address: d.listener.Addr().String()})
+		s.Devices = append(s.Devices, Device{Name: d.name, Kind: d.kind, Block: d.addr, Address: d.address()})
 	}
 	return s
 }

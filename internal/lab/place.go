@@ -152,7 +152,7 @@ func (p place) sshConfig(devices []*device) (string, error) {
 	var b strings.Builder
 	b.WriteString("# " + Warning + "\n")
 	for _, d := range devices {
-		_, port, _ := strings.Cut(d.listener.Addr().String(), ":")
+		_, port, _ := strings.Cut(d.address(), ":")
 		fmt.Fprintf(&b, "Host %s\n  Port %s\n  HostKeyAlias %s\n", d.name, port, d.name)
 	}
 	fmt.Fprintf(&b, "Host *\n  HostName 127.0.0.1\n  Port 1\n  IdentityFile %s\n  IdentitiesOnly yes\n  IdentityAgent none\n"+

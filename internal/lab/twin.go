@@ -28,6 +28,7 @@ type twin struct {
 
 type serverSpec struct {
 	addr string
+	of   *inventory.Server
 	spec simserver.Spec
 }
 
@@ -148,7 +149,7 @@ func newServer(m *inventory.Model, s *inventory.Server, n int, cards map[*invent
 			spec.Portals = append(spec.Portals, portal.Address)
 		}
 	}
-	return serverSpec{addr: s.Addr, spec: spec}
+	return serverSpec{addr: s.Addr, of: s, spec: spec}
 }
 
 // management is an address of the block for benchmarks, which nobody routes.

@@ -1,0 +1,159 @@
+//go:build linux
+
+package guest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+)
+
+const (
+	loginTimeout = 30 * time.Second // of one attempt: key exchange is slow under emulation
+	loginPause   = time.Second
+)
+
+// Wait waits until SSH works in the guest, or the guest ends.
+func (g *Guest) Wait(ctx context.Context) error {
+	for {
+		err := g.try(ctx)
+		if err == nil {
+			return nil
+		}
+		g.mu.Lock()
+		proc := g.proc
+		g.mu.Unlock()
+		if proc.ended() {
+			return proc.complaint()
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("waiting for SSH: %w (last: %w)", ctx.Err(), err)
+		case <-proc.done:
+			return proc.complaint()
+		case <-time.After(loginPause):
+		}
+	}
+}
+
+// try logs in and does nothing.
+func (g *Guest) try(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*loginTimeout)
+	defer cancel()
+	_, err := g.Run(ctx, "true")
+	return err
+}
+
+// bootID tells one start of a machine from the next.
+const bootID = "cat /proc/sys/kernel/random/boot_id"
+
+// Reboot makes the guest start again in good order and waits until it has.
+func (g *Guest) Reboot(ctx context.Context) error {
+	before, err := g.Run(ctx, bootID)
+	if err != nil {
+		return err
+	}
+	if _, err := g.Run(ctx, "systemctl reboot"); err != nil {
+		var exit *ssh.ExitError
+		if errors.As(err, &exit) {
+			return err
+		} // else it went faster than its answer
+	}
+	for {
+		g.forgetClient() // it may lead to the guest that goes down
+		if err := g.Wait(ctx); err != nil {
+			return err
+		}
+		after, err := g.Run(ctx, bootID)
+		if err == nil && after != before {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("guest %s does not start again: %w", g.spec.Name, ctx.Err())
+		case <-time.After(loginPause):
+		}
+	}
+}
+
+// Run runs a script in the guest's shell as root and returns what it wrote to
+// its output; what it wrote elsewhere is in the error.
+func (g *Guest) Run(ctx context.Context, script string) (string, error) {
+	client, err := g.login(ctx)
+	if err != nil {
+		return "", err
+	}
+	session, err := client.NewSession()
+	if err != nil { // the guest was restarted
+		g.forgetClient()
+		if client, err = g.login(ctx); err != nil {
+			return "", err
+		}
+		if session, err = client.NewSession(); err != nil {
+			return "", fmt.Errorf("guest %s: %w", g.spec.Name, err)
+		}
+	}
+	defer session.Close()
+	stop := context.AfterFunc(ctx, g.forgetClient) // ends the session
+	defer stop()
+	var stdout, stderr bytes.Buffer
+	session.Stdout, session.Stderr, session.Stdin = &stdout, &stderr, strings.NewReader(script)
+	if err := session.Run("/bin/sh -eu -s"); err != nil {
+		var exit *ssh.ExitError
+		if !errors.As(err, &exit) {
+			g.forgetClient()
+		}
+		return stdout.String(), fmt.Errorf("guest %s: %w\n%s\n%s%s", g.spec.Name, errors.Join(err, ctx.Err()), script, stdout.String(), stderr.String())
+	}
+	return stdout.String(), nil
+}
+
+// login returns the connection to the guest, and makes one if there is none.
+func (g *Guest) login(ctx context.Context) (*ssh.Client, error) {
+	g.mu.Lock()
+	client := g.client
+	g.mu.Unlock()
+	if client != nil {
+		return client, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, loginTimeout)
+	defer cancel()
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "tcp", g.Address())
+	if err != nil {
+		return nil, fmt.Errorf("guest %s: %w", g.spec.Name, err)
+	}
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	defer stop()
+	c, chans, reqs, err := ssh.NewClientConn(conn, g.Address(), &ssh.ClientConfig{
+		User: "root", Auth: []ssh.AuthMethod{ssh.PublicKeys(g.lab.o.Key)}, HostKeyCallback: ssh.FixedHostKey(g.HostKey()),
+	})
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("guest %s: %w", g.spec.Name, err), ctx.Err())
+	}
+	if !stop() { // cut while it was being made
+		return nil, errors.Join(ctx.Err(), c.Close())
+	}
+	client = ssh.NewClient(c, chans, reqs)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.client = client
+	return client, nil
+}
+
+// forgetClient ends the connection to the guest, if there is one.
+func (g *Guest) forgetClient() {
+	g.mu.Lock()
+	client := g.client
+	g.client = nil
+	g.mu.Unlock()
+	if client != nil {
+		_ = client.Close() // the guest may be gone
+	}
+}

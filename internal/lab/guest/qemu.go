@@ -1,0 +1,81 @@
+//go:build linux
+
+package guest
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// kernelLine is what guests' kernels are told. It names what costs time under
+// emulation and is of no use there.
+const kernelLine = "console=ttyS0 root=/dev/vda rw net.ifnames=0 mitigations=off loglevel=5 panic=10 " +
+	"audit=0 apparmor=0 raid=noautodetect cryptomgr.notests no_timer_check nokaslr systemd.show_status=1"
+
+// arguments are QEMU's for one guest. console is the file for its first serial
+// line, drives are the files of its drives; the cards' sockets are the file
+// descriptors from 3 upwards, in order.
+func (s Spec) arguments(image *Image, accel, initrd, console string, drives []string) ([]string, error) {
+	args := append(machine(accel),
+		"-name", "weft-lab-"+s.Name,
+		"-smp", strconv.Itoa(smp), "-m", strconv.Itoa(s.Memory),
+		"-kernel", image.Kernel, "-initrd", initrd, "-append", kernelLine,
+		"-serial", "file:"+escape(console),
+		"-qmp", "stdio",
+		"-device", fmt.Sprintf("virtio-rng-pci,addr=%02x.0", rngSlot),
+		"-drive", "file="+escape(image.Disk)+",format=raw,if=none,id=disk,snapshot=on,cache=unsafe",
+		"-device", fmt.Sprintf("virtio-blk-pci,drive=disk,addr=%02x.0", diskSlot),
+		"-netdev", "user,id=management,restrict=on,hostfwd=tcp:127.0.0.1:0-:22",
+		"-device", fmt.Sprintf("virtio-net-pci,netdev=management,mac=52:54:00:00:00:01,romfile=,addr=%02x.0", managementSlot),
+	)
+	for n, file := range drives {
+		args = append(args,
+			"-drive", fmt.Sprintf("file=%s,format=raw,if=none,id=drive%d,cache=unsafe,discard=unmap", escape(file), n),
+			"-device", fmt.Sprintf("virtio-blk-pci,drive=drive%d,serial=%s,addr=%02x.%d,multifunction=on", n, driveSerial(n), drivesSlot+n/8, n%8))
+	}
+	var buses []int
+	at := make([]pciAddress, len(s.NICs))
+	for i, n := range s.NICs {
+		var err error
+		if at[i], err = parsePCI(n.PCI); err != nil {
+			return nil, err
+		}
+		buses = append(buses, at[i].bus)
+	}
+	more, names, err := bridges(buses)
+	if err != nil {
+		return nil, err
+	}
+	args = append(args, more...)
+	for i, n := range s.NICs {
+		args = append(args,
+			"-netdev", fmt.Sprintf("stream,id=plane%d,addr.type=fd,addr.str=%d", i, firstSocket+i),
+			"-device", fmt.Sprintf("virtio-net-pci,id=nic%d,netdev=plane%d,mac=%s,romfile=,bus=%s,addr=%02x.%d,multifunction=on",
+				i, i, n.MAC, names[at[i].bus], at[i].slot, at[i].function))
+	}
+	return args, nil
+}
+
+// firstSocket is the number under which a child gets its first extra file.
+const firstSocket = 3
+
+// machine is the hardware that all guests share.
+func machine(accel string) []string {
+	args := []string{"-nodefaults", "-no-user-config", "-display", "none", "-machine", "pc"}
+	if accel == "kvm" {
+		return append(args, "-accel", "kvm", "-cpu", "host")
+	}
+	return append(args, "-accel", "tcg,thread=multi", "-cpu", "max")
+}
+
+// escape writes a file name into a list of options, where a comma is written
+// twice.
+func escape(name string) string {
+	var out []byte
+	for _, c := range []byte(name) {
+		if out = append(out, c); c == ',' {
+			out = append(out, c)
+		}
+	}
+	return string(out)
+}

@@ -1,0 +1,38 @@
+package lab
+
+import (
+	"context"
+	"errors"
+
+	"weft/internal/hint"
+	"weft/internal/lab/guest"
+	"weft/inventory"
+)
+
+// boot starts a guest for every Linux server of a model.
+func (l *Lab) boot(ctx context.Context, m *inventory.Model, t *twin) error {
+	specs, err := guestSpecs(m, t)
+	if err != nil {
+		return err
+	}
+	if len(specs) == 0 {
+		return hint.Wrap(errors.New("there is no Linux server that could be a guest"), "start the lab without --real")
+	}
+	image, err := guest.Build(ctx, l.log.w)
+	if err != nil {
+		return err
+	}
+	running, err := guest.Start(ctx, specs, guest.Options{Image: image, Key: l.key, Logs: l.place.file("log"), Log: l.log.w})
+	if err != nil {
+		return err
+	}
+	l.guests = running
+	for n, g := range running.Guests() {
+		l.devices = append(l.devices, &device{name: g.Name(), addr: t.servers[n].addr, kind: "guest", hostKey: g.HostKey(), guest: g})
+	}
+	return nil
+}
+
+// Real says why guests with real kernels cannot run on this machine; nil: they
+// can.
+func Real() error { return guest.Missing() }
