@@ -83,12 +83,6 @@ func (d *device) Open(ctx context.Context) (plan.Identity, error) {
 	return id, nil
 }
 
-// unwished says whether the switch has a port of ours that is no longer
-// declared.
-func (d *device) unwished(p switches.Port) bool {
-	return !slices.ContainsFunc(d.want.Ports, func(w switches.Port) bool { return w.Name == p.Name })
-}
-
 // Read implements plan.Device. What Open has just read is not read twice.
 func (d *device) Read(ctx context.Context, rs []plan.Resource) ([]plan.State, error) {
 	if !d.fresh {
@@ -116,7 +110,7 @@ func (d *device) Begin(ctx context.Context, steps []plan.Step) error {
 	d.tx, d.before, d.steps = nil, d.have, steps
 	lines := 0
 	for _, s := range steps {
-		if _, ok := s.Resource.(*relics); !ok {
+		if !isRelics(s) {
 			lines += len(s.Diff.Send)
 		}
 	}
@@ -130,7 +124,7 @@ func (d *device) Begin(ctx context.Context, steps []plan.Step) error {
 
 // Apply implements plan.Device: it sends exactly the lines of the plan.
 func (d *device) Apply(ctx context.Context, s plan.Step) error {
-	if _, ok := s.Resource.(*relics); ok {
+	if isRelics(s) {
 		return nil // the last thing of all, see Commit
 	}
 	return told(d.tx.Send(ctx, s.Diff.Send))
@@ -156,11 +150,12 @@ func (d *device) Commit(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		have.Ports = slices.DeleteFunc(have.Ports, d.unwished)
-		if left, err := d.render(have); err != nil || len(left) > 0 {
-			return errors.Join(err, fmt.Errorf("the switch does not read back as planned; left: %s", strings.Join(left, "; ")))
+		for _, s := range d.steps {
+			if left := s.Resource.Diff(&have); !isRelics(s) && (left.Err != nil || len(left.Send) > 0) {
+				return errors.Join(left.Err, fmt.Errorf("%s does not read back as planned; left: %s", s.ID, strings.Join(left.Send, "; ")))
+			}
 		}
-		return d.given(have)
+		return nil
 	})
 	if err != nil {
 		return told(err)
@@ -205,15 +200,6 @@ func (d *device) back(ctx context.Context) ([]string, error) {
 		}
 	}
 	return switches.Back(d.driver, now, d.before, d.want.Owner, ports), nil
-}
-
-// render lists what is left to do. A switch from which everything is taken has
-// no wish.
-func (d *device) render(have switches.Config) ([]string, error) {
-	if d.leaving {
-		return nil, nil
-	}
-	return d.driver.Render(have, d.want)
 }
 
 // Grace is how long putting the switch back may take: it may have to wait

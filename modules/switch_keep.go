@@ -160,8 +160,8 @@ func (r *giveBack) Diff(state plan.State) plan.Diff {
 		}
 		d.Changes = append(d.Changes, plan.Change{Path: path, Before: value(c.Before, c.Key), After: value(c.After, c.Key), Impact: plan.ImpactTraffic})
 	}
-	if len(d.Changes) == 0 && len(b.Kept) > 0 {
-		d.Left = strings.Join(b.Kept, "; ")
+	if len(d.Changes) == 0 {
+		return plan.Diff{Left: strings.Join(b.Kept, "; ")}
 	}
 	for i, line := range b.Kept {
 		d.Changes = append(d.Changes, plan.Change{Path: fmt.Sprintf("stays.%d", i+1), Before: line, After: line})
@@ -184,22 +184,13 @@ func value(line, key string) string {
 // Verify implements plan.Resource.
 func (r *giveBack) Verify(context.Context) error { return nil }
 
-// given proves that what was taken back is gone.
-func (d *device) given(have switches.Config) error {
-	for _, s := range d.steps {
-		r, ok := s.Resource.(*giveBack)
-		if !ok {
-			continue
-		}
-		if left := r.back(have).Send; len(left) > 0 {
-			return fmt.Errorf("%s is not taken back; left: %s", s.ID, strings.Join(left, "; "))
-		}
-	}
-	return nil
-}
-
 // relics are the copies that the switch keeps for the owner, which go last.
 type relics struct{ dev *device }
+
+func isRelics(s plan.Step) bool {
+	_, ok := s.Resource.(*relics)
+	return ok
+}
 
 // Diff implements plan.Resource.
 func (r *relics) Diff(plan.State) plan.Diff {
@@ -218,7 +209,7 @@ func (r *relics) Verify(context.Context) error { return nil }
 
 // forget removes the copies, once all the rest is proven.
 func (d *device) forget(ctx context.Context) error {
-	if !slices.ContainsFunc(d.steps, func(s plan.Step) bool { _, ok := s.Resource.(*relics); return ok }) {
+	if !slices.ContainsFunc(d.steps, isRelics) {
 		return nil
 	}
 	if err := d.session.Forget(ctx, d.owner); err != nil {

@@ -26,7 +26,6 @@ func (comware) Parse(out map[string]string) (Config, error) {
 		r.global = append(r.global, block{path: []string{header}}) // always exist
 	}
 	r.global = mergeBlocks(r.global, comwareKey)
-	r.facts, c.read = c.Facts, r
 	frames := comwareFrameLengths(out[comwareFrames])
 	for i, p := range c.Ports {
 		c.Ports[i] = comwareParsePort(p.Name, r, c.Facts)
@@ -40,6 +39,7 @@ func (comware) Parse(out map[string]string) (Config, error) {
 		}
 	}
 	c.Classes = comwareClasses(r)
+	r.facts, c.read = c.Facts, r
 	c.fitPerPort(Config{})
 	return c.seal(), nil
 }

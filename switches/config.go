@@ -121,9 +121,13 @@ func fitPort(p, w Port, want Config, f Facts) Port {
 }
 
 // fitPerPort fills in what classes do where the OS says so port by port: as
-// wished if one of the ports does that, else as the first of them does.
+// wished if one of the ports does that, else as the first of them does. Without
+// a port nothing is done otherwise than wished.
 func (c *Config) fitPerPort(want Config) {
 	var from []Class
+	if c.read.maps != nil && len(c.Ports) == 0 {
+		from = want.Classes
+	}
 	for _, p := range c.Ports {
 		if p.Classes == nil {
 			continue
