@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"sync"
+	"syscall"
 
 	"weft/internal/nvme/rawsock"
 )
@@ -29,11 +30,17 @@ func Serve(ctx context.Context, l net.Listener, cpu int, told func(error)) error
 			return fmt.Errorf("accept: %w", err)
 		}
 		wg.Go(func() {
-			if err := serve(ctx, c, cpu); err != nil && !errors.Is(err, io.EOF) && ctx.Err() == nil {
+			if err := serve(ctx, c, cpu); err != nil && !left(err) && ctx.Err() == nil {
 				told(fmt.Errorf("%s: %w", c.RemoteAddr(), err))
 			}
 		})
 	}
+}
+
+// left reports whether a client has hung up, as all do in the end: with replies
+// on the way that it did not wait for.
+func left(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
 // serve answers one client until it leaves.
