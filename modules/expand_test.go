@@ -97,7 +97,7 @@ func TestExpandNotes(t *testing.T) {
 	fleet, _ := Expand(pilot(t, "lab.weftvars"), offline(t))
 	for _, want := range []string{
 		"fabric.roce pfc_watchdog", "link.plane-a cabling", "pool.flash drives", "target.nvme DEGRADED", "target.nvme limits",
-		"initiator.nvme kernel", "rollout.pilot phases", "check.two-planes observed", "output.devices observed",
+		"initiator.nvme kernel", "check.two-planes observed", "output.devices observed",
 	} {
 		n := 0
 		for _, note := range fleet.Notes {

@@ -57,9 +57,6 @@ func (x *expansion) notes() {
 			x.note(i.Range, block(i.Addr), "kernel connections are described, not yet managed; verify measures with weft-initiator instead")
 		}
 	}
-	for _, r := range m.Rollouts {
-		x.note(r.Range, r.Addr, "phases, gates, soak and approval are described, not yet managed: apply does everything at once")
-	}
 	for _, c := range m.Checks {
 		x.note(c.Range, c.Addr, "observed values are not yet read: the check is not evaluated")
 	}

@@ -1,7 +1,6 @@
 package modules
 
 import (
-	"errors"
 	"slices"
 
 	"weft/plan"
@@ -11,7 +10,7 @@ import (
 func (d *server) Reverse(run string, s plan.PlannedStep) (plan.Resource, error) {
 	e, ok := d.ledgers.own.ofRun(s.ID.Kind+"."+s.ID.Name, run)
 	if !ok {
-		return nil, errors.New("the ledger does not list it under that run: another run has touched it since")
+		return nil, plan.ErrUntouched
 	}
 	e.Former = e.Before
 	if e.State == plan.EntryAdopted {

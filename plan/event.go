@@ -37,6 +37,8 @@ const (
 	EventApplyErrored  EventType = "apply_errored"  // a step failed
 	EventCommit        EventType = "commit"         // a device proved and kept its changes
 	EventRollback      EventType = "rollback"       // a device was put back, or could not be
+	EventPhase         EventType = "phase"          // a phase of a rollout begins, passes or is taken back
+	EventGate          EventType = "gate_verdict"   // a gate was judged
 	EventProbe         EventType = "probe_result"   // one measured pair
 	EventVerdict       EventType = "verdict"        // the judgement of a validation
 	EventLease         EventType = "lease"          // who holds a device

@@ -61,11 +61,11 @@ func (d *fakeKeeper) Belongs(roster []Member, _ map[string]bool) Resource {
 		names = append(names, m.Device)
 	}
 	slices.Sort(names)
-	return &fakeResource{device: d.fakeDevice, id: ID{d.address, ledgerKind, "roster"}, value: strings.Join(names, " ")}
+	return &fakeResource{device: d.fakeDevice, id: ID{d.address, LedgerKind, "roster"}, value: strings.Join(names, " ")}
 }
 
 func (d *fakeKeeper) Pending() Resource {
-	return &fakeResource{device: d.fakeDevice, id: ID{d.address, ledgerKind, "revert"}}
+	return &fakeResource{device: d.fakeDevice, id: ID{d.address, LedgerKind, "revert"}}
 }
 
 func (d *fakeKeeper) Open(ctx context.Context) (Identity, error) {
@@ -83,7 +83,7 @@ func (d *fakeKeeper) Begin(ctx context.Context, steps []Step) error {
 	d.steps, d.was = steps, d.kept
 	d.kept.Entries = slices.Clone(d.kept.Entries)
 	for _, s := range steps {
-		if s.ID.Kind == ledgerKind || s.Prune {
+		if s.ID.Kind == LedgerKind || s.Prune {
 			continue
 		}
 		at := slices.IndexFunc(d.kept.Entries, func(e Entry) bool { return e.Key() == s.Resource.(*fakeResource).key() })
@@ -105,7 +105,7 @@ func (d *fakeKeeper) Apply(ctx context.Context, s Step) error {
 		return err
 	}
 	err := d.fakeDevice.Apply(ctx, s)
-	if err == nil && s.ID.Kind == ledgerKind && s.ID.Name == "roster" {
+	if err == nil && s.ID.Kind == LedgerKind && s.ID.Name == "roster" {
 		d.kept.Roster = nil
 		for name := range strings.FieldsSeq(s.Resource.(*fakeResource).value) {
 			d.kept.Roster = append(d.kept.Roster, Member{Device: name, Kind: "server"})

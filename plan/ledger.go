@@ -90,8 +90,9 @@ const (
 	EntryAdopted  EntryState = "adopted"  // found as wanted: weft never takes it back
 )
 
-// ledgerKind is the kind of the resource that keeps a roster.
-const ledgerKind = "ledger"
+// LedgerKind is the kind of the resources that keep the books of a device: what
+// weft writes about itself.
+const LedgerKind = "ledger"
 
 // Removed says what becomes of devices that are not declared any more.
 type Removed struct {
@@ -210,7 +211,7 @@ func (s *survey) lost(in *Input, o *ownership) (refusals []Refusal, recall []Mem
 
 func lostRefusal(m Member, from string) Refusal {
 	return Refusal{
-		ID:   ID{m.Device, ledgerKind, "roster"},
+		ID:   ID{m.Device, LedgerKind, "roster"},
 		Text: fmt.Sprintf("the device (%s) is not declared any more, and %s still lists it as one of this owner's", m.Host, from),
 		Hint: fmt.Sprintf(`write  removed {  from = %s  mode = "prune"  }  to take back what weft did to it, or mode = "forget" to leave it as it is`, m.Device),
 	}

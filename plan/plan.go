@@ -57,6 +57,9 @@ func (in Input) withDefaults() Input {
 	if in.Now == nil {
 		in.Now = time.Now
 	}
+	if in.Reverse != nil {
+		in.Items = nil
+	}
 	if in.heartbeat <= 0 {
 		in.heartbeat = heartbeatInterval
 	}
@@ -160,7 +163,7 @@ type Counts struct {
 func (p *Plan) Counts() Counts {
 	c := Counts{Changed: len(p.Steps), ByImpact: map[Impact]int{}}
 	for _, r := range p.Refusals {
-		if r.ID.Kind != ledgerKind { // else it is about a device
+		if r.ID.Kind != LedgerKind { // else it is about a device
 			c.Refused++
 		}
 	}

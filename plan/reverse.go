@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 )
@@ -18,16 +19,19 @@ type Reverser interface {
 	// Reverse returns the resource that leads from what the step of that run
 	// made of it back to what was there before the step. Its Diff leaves alone
 	// what somebody changed since, see Diff.Left. Called after Open, it does no
-	// I/O. Its error says why nothing is known to go back to.
+	// I/O. Its error is ErrUntouched, or says why nothing is known to go back to.
 	Reverse(run string, s PlannedStep) (Resource, error)
 }
+
+// ErrUntouched says that a run has not changed a resource after all.
+var ErrUntouched = errors.New("the run has not touched it, or another one has since")
 
 // reverse gives the device the items that take its steps back, the latest
 // first. What devices remember of each other stays.
 func (s *survey) reverse(r *Reversal, d *surveyed) error {
 	for i := len(r.Steps) - 1; i >= 0; i-- {
 		step := r.Steps[i]
-		if step.ID.Device != d.address || step.ID.Kind == ledgerKind {
+		if step.ID.Device != d.address || step.ID.Kind == LedgerKind {
 			continue
 		}
 		reverser, ok := d.device.(Reverser)
@@ -35,6 +39,9 @@ func (s *survey) reverse(r *Reversal, d *surveyed) error {
 			return fmt.Errorf("%s cannot take back what a run did", d.address)
 		}
 		resource, err := reverser.Reverse(r.Run, step)
+		if errors.Is(err, ErrUntouched) {
+			continue
+		}
 		if err != nil {
 			s.leave(LeftAlone{Device: d.address, ID: step.ID, Text: "it is not taken back: " + err.Error()})
 			continue

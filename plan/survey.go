@@ -88,7 +88,7 @@ func (s *survey) recall(ctx context.Context, in *Input, beat *pulse, own *owners
 	}
 	for _, d := range wave {
 		if other := machines[d.identity.MachineID]; other != "" {
-			s.refusals = append(s.refusals, Refusal{ID: ID{d.address, ledgerKind, "roster"}, Range: in.removed(d.address).Range,
+			s.refusals = append(s.refusals, Refusal{ID: ID{d.address, LedgerKind, "roster"}, Range: in.removed(d.address).Range,
 				Text: "it is the machine that is declared as " + other,
 				Hint: `if the block was only renamed, write mode = "forget"`})
 			d.items, d.found = nil, nil
@@ -220,9 +220,9 @@ func (s *survey) addKept(in *Input, own *ownership, d *surveyed) error {
 		return err
 	}
 	if r := k.Pending(); !r.Diff(nil).Empty() {
-		d.items = append(d.items, Item{ID: ID{d.address, ledgerKind, "revert"}, Resource: r})
+		d.items = append(d.items, Item{ID: ID{d.address, LedgerKind, "revert"}, Resource: r})
 	}
-	roster := Item{ID: ID{d.address, ledgerKind, "roster"}}
+	roster := Item{ID: ID{d.address, LedgerKind, "roster"}}
 	whole := !in.Select.narrow() || slices.Contains(in.Select.Only, roster.ID)
 	if in.Select.narrow() {
 		orphans = slices.DeleteFunc(orphans, func(i Item) bool { return !in.Select.picks(i.ID) })
@@ -275,7 +275,7 @@ func (s *survey) join(in *Input) error {
 			switch {
 			case item.last:
 				last = append(last, item)
-			case item.prune != nil || item.reverse || item.ID.Kind == ledgerKind:
+			case item.prune != nil || item.reverse || item.ID.Kind == LedgerKind:
 				first = append(first, item)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing/fstest"
 	"time"
@@ -16,12 +17,13 @@ import (
 
 	"weft/internal/hint"
 	"weft/internal/view"
-	"weft/inventory"
 	"weft/plan"
+	"weft/plan/rollout"
 )
 
 func (a *app) applyCmd() *cobra.Command {
 	var approve bool
+	var how staging
 	var f planFlags
 	cmd := &cobra.Command{
 		Use: "apply [FILE]", Short: "Carry out a plan", Args: counted(cobra.MaximumNArgs(1)),
@@ -32,7 +34,10 @@ changed. A device that fails is put back as it was.`,
 			a.begin(cmd)
 			a.settle = true
 			if len(args) == 1 {
-				return a.applyFile(cmd.Context(), args[0], f)
+				return a.applyFile(cmd.Context(), args[0], f, how)
+			}
+			if dir, r, err := a.unfinished(); err != nil || r != nil {
+				return a.unfinishedBusiness(cmd.Context(), dir, r, err, f, how)
 			}
 			p, made, err := a.plan(cmd.Context(), f)
 			if err != nil {
@@ -42,31 +47,92 @@ changed. A device that fails is put back as it was.`,
 			if err := a.planned(made, f); err != nil || len(made.Steps) == 0 {
 				return err
 			}
-			if err := a.allowed(p.model); err != nil {
-				return err
-			}
 			if err := a.ask(approve); err != nil {
 				return err
 			}
-			return a.apply(cmd.Context(), p, made)
+			return a.carryOut(cmd.Context(), p, made, how)
 		},
 	}
 	cmd.Flags().BoolVar(&approve, "auto-approve", false, "do not ask")
 	f.scope(cmd)
 	cmd.Flags().BoolVar(&f.destroy, "destroy", false, "take back everything that weft did")
+	acceptFlag(cmd, &how.accept)
+	cmd.Flags().StringVar(&how.phase, "phase", "", "carry out this phase of the rollout only, with its gate")
 	cmd.Flags().StringArrayVar(&f.allowDestroy, "allow-destroy", nil, "allow this resource (device/kind.name) to lose data; may be repeated")
 	return cmd
 }
 
-// allowed refuses what would go past declared gates: phases are not managed
-// yet, and apply would do everything at once.
-func (a *app) allowed(m *inventory.Model) error {
-	if a.lab || len(m.Rollouts) == 0 {
-		return nil
+// staging is how a rollout goes.
+type staging struct {
+	phase  string   // only this one
+	accept []string // what may stay without a verdict
+}
+
+// carryOut applies a plan: at once, or phase by phase where a rollout says how.
+func (a *app) carryOut(ctx context.Context, p *project, made *plan.Plan, how staging) error {
+	spec, err := specOf(p.model)
+	if err != nil {
+		return err
 	}
-	return hint.Wrap(fmt.Errorf("%s: phases, gates and approval are described, not yet managed; apply would do everything at once (%s)",
-		m.Rollouts[0].Addr, view.Place(m.Rollouts[0].Range)),
-		"take the rollout block out to do everything at once, or rehearse with --lab")
+	if spec == nil || made.Destroy {
+		if how.phase != "" || how.accept != nil {
+			return usage(errors.New("--phase and --accept: the files declare no rollout"))
+		}
+		return a.apply(ctx, p, made)
+	}
+	if phase := how.phase; phase != "" {
+		if !slices.ContainsFunc(spec.Phases, func(x rollout.Phase) bool { return x.Name == phase }) {
+			return usage(fmt.Errorf("--phase: %s has no phase %q", spec.Name, phase))
+		}
+		if err := earlier(spec, made, phase); err != nil {
+			return err
+		}
+		made = made.Part(func(s plan.PlannedStep) bool { return s.Phase == phase })
+		spec.Phases = slices.DeleteFunc(spec.Phases, func(x rollout.Phase) bool { return x.Name != phase })
+	}
+	s, err := a.stage(p, spec, made)
+	if err == nil {
+		err = s.accept(how.accept)
+	}
+	if err != nil {
+		return err
+	}
+	return s.advance(ctx, false)
+}
+
+// earlier refuses a phase while one before it has something left to do.
+func earlier(spec *rollout.Spec, made *plan.Plan, phase string) error {
+	for _, before := range spec.Phases {
+		if before.Name == phase {
+			return nil
+		}
+		if slices.ContainsFunc(made.Steps, func(s plan.PlannedStep) bool { return s.Phase == before.Name }) {
+			return hint.Wrap(fmt.Errorf("phase %q comes before %q and is not done", before.Name, phase), "carry it out first: weft apply --phase %s", before.Name)
+		}
+	}
+	return nil
+}
+
+// unfinishedBusiness goes on with a rollout that was cut off; one that waits
+// is not overtaken by another.
+func (a *app) unfinishedBusiness(ctx context.Context, dir string, r *rollout.Run, err error, f planFlags, how staging) error {
+	if err != nil {
+		return err
+	}
+	s, err := a.resume(dir, r)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if r.State != rollout.Running || f.destroy || len(f.target)+len(f.exclude) > 0 || how.phase != "" {
+		return hint.Wrap(&codeError{exitWaiting, fmt.Errorf("the %s of %s is %s: %s", s.spec.Name, r.Begun.Format("2006-01-02 15:04 MST"), r.State, r.Why)},
+			"see weft rollout status; go on with weft rollout promote or resume, or end it with weft rollout rollback or abort")
+	}
+	if err := s.accept(how.accept); err != nil {
+		return err
+	}
+	a.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: s.spec.Name + " was cut off: it goes on with the plan that was approved " + r.Begun.Format("2006-01-02 15:04 MST")})
+	return s.advance(ctx, false)
 }
 
 func (a *app) ask(approve bool) error {
@@ -85,7 +151,7 @@ func (a *app) ask(approve bool) error {
 }
 
 // applyFile carries out a saved plan on the inventory text saved with it.
-func (a *app) applyFile(ctx context.Context, path string, f planFlags) error {
+func (a *app) applyFile(ctx context.Context, path string, f planFlags, how staging) error {
 	saved, err := readPlan(path)
 	if err != nil {
 		return err
@@ -102,24 +168,26 @@ func (a *app) applyFile(ctx context.Context, path string, f planFlags) error {
 	if len(a.vars)+len(a.varFiles) > 0 {
 		return usage(errors.New("a saved plan holds its variables: --var and --var-file do not go with it"))
 	}
+	p, err := a.openSaved(saved)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	p.input.AllowDestroy = f.allowDestroy
+	return a.carryOut(ctx, p, saved, how)
+}
+
+// openSaved opens the inventory that is saved with a plan.
+func (a *app) openSaved(saved *plan.Plan) (*project, error) {
 	fsys := fstest.MapFS{}
 	for name, text := range saved.Sources {
 		fsys[name] = &fstest.MapFile{Data: []byte(text), Mode: 0o600}
 	}
 	m, err := a.loadFrom(fsys, saved.Inputs)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := a.allowed(m); err != nil {
-		return err
-	}
-	p, err := a.open(m)
-	if err != nil {
-		return err
-	}
-	defer p.Close()
-	p.input.AllowDestroy = f.allowDestroy
-	return a.apply(ctx, p, saved)
+	return a.open(m)
 }
 
 func (a *app) apply(ctx context.Context, p *project, made *plan.Plan) error {

@@ -20,6 +20,7 @@ const (
 	exitHeld         = 7
 	exitUnreachable  = 8
 	exitInconclusive = 9
+	exitWaiting      = 10
 	exitUsage        = 64
 	exitInterrupted  = 130
 )
@@ -28,13 +29,14 @@ const exitHelp = `Exit codes:
   0  done
   1  error, nothing was changed
   2  changes present (plan --detailed-exitcode, drift)
-  3  validation failed
+  3  validation or gate failed
   4  devices were changed and restoring is not proven
   5  rolled back, and proven
   6  plan stale
   7  another apply is at work (its lease: weft unlock)
   8  device unreachable, or the wrong device
   9  inconclusive
+  10 waiting: for approval, a soak, a window or weft rollout resume
   64 usage
   130 interrupted`
 
@@ -58,6 +60,8 @@ func exitText(code int) string {
 		return "device unreachable, or the wrong device"
 	case exitInconclusive:
 		return "inconclusive"
+	case exitWaiting:
+		return "waiting"
 	case exitUsage:
 		return "usage"
 	case exitInterrupted:

@@ -113,6 +113,9 @@ func (a *app) plan(ctx context.Context, f planFlags) (*project, *plan.Plan, erro
 	if err == nil {
 		made, err = plan.Make(ctx, p.input)
 	}
+	if err == nil {
+		err = phased(p, made)
+	}
 	if err != nil {
 		return nil, nil, errors.Join(err, p.Close())
 	}

@@ -36,7 +36,9 @@ reads. Without names every validation is run.`,
 	}
 }
 
-func (a *app) verify(ctx context.Context, p *project, names []string) error {
+// measure runs validations; without names all of them. there leaves out pairs
+// without agents, where it is given.
+func (a *app) measure(ctx context.Context, p *project, names []string, there func(*inventory.Server, *inventory.Target) bool) (*prove.Result, error) {
 	var mu sync.Mutex
 	var logins []func() error
 	defer func() {
@@ -44,8 +46,8 @@ func (a *app) verify(ctx context.Context, p *project, names []string) error {
 			end()
 		}
 	}()
-	res, err := prove.Run(ctx, prove.Input{
-		Model: p.model, Names: names, Emit: a.emit,
+	return prove.Run(ctx, prove.Input{
+		Model: p.model, Names: names, There: there, Emit: a.emit,
 		Host: func(ctx context.Context, s *inventory.Server) (remote.Host, error) {
 			host, end, err := p.host(s)(ctx, false)
 			if err == nil {
@@ -57,6 +59,10 @@ func (a *app) verify(ctx context.Context, p *project, names []string) error {
 		},
 		Volume: func(v *inventory.Volume) string { return modules.VolumePath(p.model.Name, v) },
 	})
+}
+
+func (a *app) verify(ctx context.Context, p *project, names []string) error {
+	res, err := a.measure(ctx, p, names, nil)
 	if err != nil {
 		return err
 	}

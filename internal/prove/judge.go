@@ -38,13 +38,19 @@ const readProbe = "nvme-read"
 
 func reads(v *inventory.Validation) bool { return v.Probe == readProbe }
 
-// unjudged makes validations that were asked for by name, and of which nothing
-// can be measured yet, inconclusive: they have not passed.
+// unjudged makes what was asked for by name and cannot be measured yet
+// inconclusive: it has not passed.
 func unjudged(res *Result, validations []*inventory.Validation) {
 	for _, v := range validations {
+		for _, m := range v.Metrics {
+			if !measures(v, m) {
+				res.Judgements = append(res.Judgements, Judgement{Validation: v.Name, Metric: m.Name, Pair: v.Addr,
+					Verdict: Inconclusive, Why: "described, not yet measured"})
+			}
+		}
 		if !slices.ContainsFunc(res.Judgements, func(j Judgement) bool { return j.Validation == v.Name }) {
 			res.Judgements = append(res.Judgements, Judgement{Validation: v.Name, Metric: "all", Pair: v.Addr,
-				Verdict: Inconclusive, Why: "its metrics are described, not yet measured"})
+				Verdict: Inconclusive, Why: "there is nothing in it to judge"})
 		}
 	}
 }

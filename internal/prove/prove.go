@@ -81,6 +81,9 @@ type Input struct {
 	Model *inventory.Model
 	// Names are the validations to run, as validation.NAME or NAME; none: all.
 	Names []string
+	// There says whether the agents of both ends are deployed: a pair without
+	// them is not measured. nil: they all are.
+	There func(from *inventory.Server, to *inventory.Target) bool
 	// Host logs in to a server; it is called once for each server.
 	Host func(context.Context, *inventory.Server) (remote.Host, error)
 	// Volume is the path of a volume on its server, for the local read.
@@ -97,8 +100,10 @@ func Run(ctx context.Context, in Input) (*Result, error) {
 		return nil, err
 	}
 	r := &run{in: in, hosts: hosts{dial: in.Host}}
-	flows := flows(in.Model, validations)
-	if len(flows) == 0 {
+	flows := slices.DeleteFunc(flows(in.Model, validations), func(f flow) bool { return in.There != nil && !in.There(f.from, f.target) })
+	if len(in.Names) > 0 && !slices.ContainsFunc(validations, reads) {
+		flows = nil // nothing of what was asked for needs a probe
+	} else if len(flows) == 0 {
 		return nil, errors.New("there is nothing to measure: no initiator connects to a target")
 	}
 	before := r.served(ctx, flows)
@@ -117,7 +122,7 @@ func Run(ctx context.Context, in Input) (*Result, error) {
 	for _, v := range validations {
 		judge(res, v)
 	}
-	if !slices.ContainsFunc(validations, reads) {
+	if flows != nil && !slices.ContainsFunc(validations, reads) {
 		// Nobody limits anything that is measured: reads that fail, fail.
 		judge(res, &inventory.Validation{Name: "reads", Probe: readProbe})
 	}

@@ -47,6 +47,8 @@ func (s Style) mark(e plan.Event) (string, bool) {
 	switch e.Type {
 	case plan.EventApplyComplete, plan.EventCommit:
 		return s.dress(green, "✓"), true
+	case plan.EventGate, plan.EventPhase:
+		return s.dress(bold, "▸"), true
 	case plan.EventRollback:
 		return s.dress(yellow, "↩"), true
 	case plan.EventHeartbeat:

@@ -23,8 +23,13 @@ type Options struct {
 func Plan(w io.Writer, p *plan.Plan, o Options) {
 	Heading(w, o.Style, "plan", p.Owner, p.Simulated)
 	planDevices(w, p, o)
-	for _, g := range fold(p.Steps) {
-		g.show(w, o)
+	for _, part := range byPhase(p.Steps) {
+		if part[0].Phase != "" {
+			fmt.Fprintf(w, "\n%s %s\n", o.dress(bold, "phase "+part[0].Phase), o.dress(faint, count(len(part), "step", "steps")))
+		}
+		for _, g := range fold(part) {
+			g.show(w, o)
+		}
 	}
 	refusals(w, p, o.Style)
 	leftAlone(w, p.Left, o.Style)
@@ -137,6 +142,23 @@ func few(names []string) string {
 		return strings.Join(names, ", ")
 	}
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}
+
+// byPhase divides steps by the phases of a rollout, in the order of the plan;
+// without one they are all of one part.
+func byPhase(steps []plan.PlannedStep) [][]plan.PlannedStep {
+	at := map[string]int{}
+	var parts [][]plan.PlannedStep
+	for _, s := range steps {
+		i, ok := at[s.Phase]
+		if !ok {
+			i = len(parts)
+			at[s.Phase] = i
+			parts = append(parts, nil)
+		}
+		parts[i] = append(parts[i], s)
+	}
+	return parts
 }
 
 // A group is steps of one kind that change the same things.

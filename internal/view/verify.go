@@ -200,7 +200,10 @@ func reason(j prove.Judgement) string {
 	if j.Size != 0 {
 		text = Size(j.Size) + " " + text
 	}
-	if j.Why != "" {
+	switch {
+	case j.Why != "" && j.Value == 0:
+		return j.Why
+	case j.Why != "":
 		return text + ": " + j.Why
 	}
 	return text

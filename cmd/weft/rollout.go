@@ -1,0 +1,185 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"weft/internal/hint"
+	"weft/internal/view"
+	"weft/plan"
+	"weft/plan/rollout"
+)
+
+func (a *app) rolloutCmd() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "rollout", Short: "Go on with a rollout, hold it, or take it back", Args: exactly(),
+		Long: `rollout works on the latest rollout that weft apply began in this directory: it goes
+on with the plan that was approved then, phase after phase. What it keeps is in
+.weft/runs; keep that folder between the runs of a pipeline.`,
+	}
+	var phase string
+	var accept []string
+	verb := func(use, short string, args cobra.PositionalArgs, run func(context.Context, []string) error) *cobra.Command {
+		c := &cobra.Command{Use: use, Short: short, Args: args, Long: short + ".", RunE: func(cmd *cobra.Command, args []string) error {
+			a.begin(cmd)
+			return run(cmd.Context(), args)
+		}}
+		cmd.AddCommand(c)
+		return c
+	}
+	verb("status", "Show how far the rollout has come", exactly(), func(context.Context, []string) error { return a.rolloutStatus() })
+	step := verb("step", "Go on until one gate is passed, then exit; 10 means: come again", exactly(), func(ctx context.Context, _ []string) error {
+		return a.onRun(accept, func(s *staged) error { return s.advance(ctx, true) })
+	})
+	promote := verb("promote [PHASE]", "Approve the phase that waits for somebody, and go on", counted(cobra.MaximumNArgs(1)), func(ctx context.Context, args []string) error {
+		return a.onRun(accept, func(s *staged) error {
+			name := ""
+			if len(args) > 0 {
+				name = args[0]
+			}
+			if err := s.run.Approve(name, who(), time.Now()); err != nil {
+				return err
+			}
+			return s.advance(ctx, false)
+		})
+	})
+	verb("pause", "Hold the rollout before it touches anything more", exactly(), func(context.Context, []string) error { return a.rolloutPause() })
+	resume := verb("resume", "Go on with a rollout that is held", exactly(), func(ctx context.Context, _ []string) error {
+		return a.onRun(accept, func(s *staged) error {
+			if err := os.Remove(filepath.Join(s.dir, pauseFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
+				return err
+			}
+			s.run.State = rollout.Running
+			return s.advance(ctx, false)
+		})
+	})
+	verb("abort", "End the rollout and leave the devices as they are", exactly(), func(ctx context.Context, _ []string) error {
+		return a.onRun(accept, func(s *staged) error {
+			s.run.State, s.run.Why = rollout.Aborted, "aborted by "+who()
+			return s.at(ctx, func(rollout.Engine) error { return s.save(s.run) })
+		})
+	})
+	back := verb("rollback", "Take back what the rollout did, and prove it", exactly(), func(ctx context.Context, _ []string) error {
+		dir, r, err := a.latest()
+		if err != nil {
+			return err
+		}
+		if r == nil {
+			return a.noRun()
+		}
+		s, err := a.resume(dir, r)
+		if err != nil {
+			return err
+		}
+		defer s.Close()
+		err = s.rollback(ctx, phase)
+		if err != nil && s.run.State == rollout.RolledBack {
+			return nil // as it was asked for
+		}
+		return err
+	})
+	back.Flags().StringVar(&phase, "phase", "", "only this phase")
+	for _, c := range []*cobra.Command{step, promote, resume} {
+		acceptFlag(c, &accept)
+	}
+	return cmd
+}
+
+func runEvent(r *rollout.Run) plan.Event {
+	return plan.Event{Type: plan.EventPhase, Message: fmt.Sprintf("%s is %s", r.Rollout, r.State), Data: map[string]any{"run": r}}
+}
+
+func (a *app) noRun() error {
+	return hint.Wrap(errors.New("no rollout is on its way in this directory"), "weft apply begins one")
+}
+
+// acceptFlag is how somebody decides not to wait for a verdict.
+func acceptFlag(cmd *cobra.Command, names *[]string) {
+	cmd.Flags().StringArrayVar(names, "accept", nil, "go on although this validation, or VALIDATION.METRIC, cannot be judged: it is kept with your name; what fails still fails; may be repeated")
+}
+
+// onRun does something with the rollout that is on its way.
+func (a *app) onRun(accept []string, do func(*staged) error) error {
+	dir, r, err := a.unfinished()
+	if err != nil {
+		return err
+	}
+	if r == nil {
+		return a.noRun()
+	}
+	s, err := a.resume(dir, r)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if err := s.accept(accept); err != nil {
+		return err
+	}
+	return do(s)
+}
+
+func (a *app) rolloutStatus() error {
+	dir, r, err := a.latest()
+	if err != nil {
+		return err
+	}
+	if r == nil {
+		return a.noRun()
+	}
+	made, err := readPlan(filepath.Join(dir, planFile))
+	if err != nil {
+		return err
+	}
+	if a.json {
+		a.emit(runEvent(r))
+	} else {
+		view.Rollout(a.stdout, r, made, a.style(a.stdout))
+	}
+	switch {
+	case r.State == rollout.Passed || r.State == rollout.Aborted:
+		return nil
+	case r.State == rollout.RolledBack:
+		return &quietError{exitRolledBack}
+	}
+	return &quietError{exitWaiting}
+}
+
+// rolloutPause asks a rollout that may be running elsewhere to stop.
+func (a *app) rolloutPause() error {
+	dir, r, err := a.unfinished()
+	if err != nil {
+		return err
+	}
+	if r == nil {
+		return a.noRun()
+	}
+	if err := os.WriteFile(filepath.Join(dir, pauseFile), []byte(who()+"\n"), 0o600); err != nil {
+		return fmt.Errorf("pause: %w", err)
+	}
+	if !a.json {
+		fmt.Fprintf(a.stdout, "%s is held before it touches anything more. Go on with: weft rollout resume\n", r.Rollout)
+	}
+	return nil
+}
+
+// who is the person or pipeline that gives an order, for the record.
+func who() string {
+	if name := os.Getenv("GITLAB_USER_LOGIN"); name != "" {
+		return name
+	}
+	if name := os.Getenv("GITHUB_ACTOR"); name != "" {
+		return name
+	}
+	u, err := user.Current()
+	if err != nil {
+		return "somebody"
+	}
+	return u.Username
+}

@@ -1,0 +1,384 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"weft/internal/hint"
+	"weft/internal/prove"
+	"weft/internal/view"
+	"weft/inventory"
+	"weft/plan"
+	"weft/plan/rollout"
+)
+
+// A staged plan is one that a rollout carries out, with what is kept of it
+// between the runs of weft: the plan that was approved, how far it has come,
+// and a journal.
+type staged struct {
+	*project
+	app  *app
+	spec *rollout.Spec
+	plan *plan.Plan
+	run  *rollout.Run
+	dir  string
+
+	resumed bool // somebody else has begun it
+}
+
+// What a run is kept in.
+const (
+	runFile   = "rollout.json"
+	planFile  = "plan.weftplan"
+	pauseFile = "pause"
+)
+
+func (a *app) runs() string { return filepath.Join(a.dir, ".weft", "runs") }
+
+// specOf is the rollout of a model; nil: it has none.
+func specOf(m *inventory.Model) (*rollout.Spec, error) {
+	if len(m.Rollouts) == 0 {
+		return nil, nil
+	}
+	if len(m.Rollouts) > 1 {
+		return nil, fmt.Errorf("%s and %s: more than one rollout at a time is described, not yet managed (%s)",
+			m.Rollouts[0].Addr, m.Rollouts[1].Addr, view.Place(m.Rollouts[1].Range))
+	}
+	r := m.Rollouts[0]
+	s := &rollout.Spec{
+		Name: r.Addr, Range: r.Range, MaxUnavailable: r.MaxUnavailable, MaxFailures: r.MaxFailures,
+		OnFailure: r.OnFailure, AcceptNoUndo: r.AcceptNoUndo,
+	}
+	for _, p := range r.Phases {
+		phase := rollout.Phase{
+			Name: p.Name, Range: p.Range, Select: p.Select, Remaining: p.Remaining, Batch: p.Batch,
+			Record: addresses(p.Record), Gate: addresses(p.Gate), Soak: p.Soak, Approve: p.Approve == "manual",
+		}
+		if p.Window != "" {
+			return nil, fmt.Errorf("%s: a window is described, not yet managed (%s)", r.Addr, view.Place(p.At("window")))
+		}
+		s.Phases = append(s.Phases, phase)
+	}
+	return s, nil
+}
+
+func addresses(list []*inventory.Validation) []string {
+	var out []string
+	for _, v := range list {
+		out = append(out, v.Addr)
+	}
+	return out
+}
+
+// phased gives the steps of a plan their phases, where there is a rollout.
+func phased(p *project, made *plan.Plan) error {
+	spec, err := specOf(p.model)
+	if err != nil || spec == nil || made.Destroy {
+		return err
+	}
+	for _, id := range spec.Assign(made, p.input.Items) {
+		made.Left = append(made.Left, plan.LeftAlone{Device: id.Device, ID: id, Text: "no phase of " + spec.Name + " selects it"})
+	}
+	made.Steps = slices.DeleteFunc(made.Steps, func(s plan.PlannedStep) bool { return s.Phase == "" })
+	return nil
+}
+
+// stage begins a rollout of a plan.
+func (a *app) stage(p *project, spec *rollout.Spec, made *plan.Plan) (*staged, error) {
+	if list := spec.Irreversible(made); list != nil {
+		return nil, hint.Wrap(fmt.Errorf("%s could not be taken back if a gate failed, which %s asks for (%s)", list[0], spec.Name, view.Place(spec.Range)),
+			`write accept_no_undo = true, or on_failure = "pause"`)
+	}
+	now := time.Now()
+	s := &staged{project: p, app: a, spec: spec, plan: made, dir: filepath.Join(a.runs(), now.UTC().Format("20060102T150405.000000000Z"))}
+	s.run = rollout.NewRun(filepath.Base(s.dir), spec, made, now)
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return nil, fmt.Errorf("keep the run: %w", err)
+	}
+	if err := save(made, filepath.Join(s.dir, planFile)); err != nil {
+		return nil, err
+	}
+	return s, s.save(s.run)
+}
+
+// unfinished finds the latest run of a rollout that is not over; "": there is
+// none.
+func (a *app) unfinished() (dir string, r *rollout.Run, err error) {
+	dir, r, err = a.latest()
+	if r == nil || r.State.Over() {
+		return "", nil, err
+	}
+	return dir, r, nil
+}
+
+// latest finds the latest run of a rollout; "": there is none.
+func (a *app) latest() (dir string, r *rollout.Run, err error) {
+	names, err := filepath.Glob(filepath.Join(a.runs(), "*", runFile))
+	if err != nil || len(names) == 0 {
+		return "", nil, err
+	}
+	slices.Sort(names)
+	for _, name := range slices.Backward(names) {
+		raw, err := os.ReadFile(name)
+		if err == nil {
+			r, err = rollout.Read(raw)
+		}
+		if err != nil {
+			return "", nil, hint.Wrap(fmt.Errorf("%s: %w", name, err), "look at the devices with weft plan, and move that folder away")
+		}
+		if r.Simulated == a.lab {
+			return filepath.Dir(name), r, nil
+		}
+	}
+	return "", nil, nil
+}
+
+// resume opens a run again, with the files as they were when it was approved.
+func (a *app) resume(dir string, r *rollout.Run) (*staged, error) {
+	saved, err := readPlan(filepath.Join(dir, planFile))
+	if err != nil {
+		return nil, err
+	}
+	a.settle = true
+	p, err := a.openSaved(saved)
+	if err != nil {
+		return nil, err
+	}
+	spec, err := specOf(p.model)
+	if spec != nil { // a run of one phase only
+		spec.Phases = slices.DeleteFunc(spec.Phases, func(x rollout.Phase) bool { return !r.Has(x.Name) })
+	}
+	if err == nil && (spec == nil || !r.Fits(spec)) {
+		err = fmt.Errorf("the run %s is not one of a rollout that its own plan describes", r.ID)
+	}
+	if err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
+	return &staged{project: p, app: a, spec: spec, plan: saved, run: r, dir: dir, resumed: true}, nil
+}
+
+// save replaces the record of how far the run has come, whole and synced.
+func (s *staged) save(r *rollout.Run) error {
+	raw, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return fmt.Errorf("keep the run: %w", err)
+	}
+	path := filepath.Join(s.dir, runFile)
+	f, err := os.OpenFile(path+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return fmt.Errorf("keep the run: %w", err)
+	}
+	_, err = f.Write(append(raw, '\n'))
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return fmt.Errorf("keep the run: %w", err)
+	}
+	return os.Rename(path+".new", path)
+}
+
+// advance goes on with the rollout, until it must stop or, with one, has
+// passed one gate.
+func (s *staged) advance(ctx context.Context, one bool) error {
+	return s.at(ctx, func(e rollout.Engine) error {
+		return rollout.Advance(ctx, e, s.spec, s.plan, s.run, one)
+	})
+}
+
+// rollback takes back what the run did, or one of its phases.
+func (s *staged) rollback(ctx context.Context, phase string) error {
+	return s.at(ctx, func(e rollout.Engine) error { return rollout.Rollback(ctx, e, s.run, phase) })
+}
+
+// at works on the run while nobody else of this directory does, and shows how
+// far it has come.
+func (s *staged) at(ctx context.Context, do func(rollout.Engine) error) error {
+	held, err := s.app.hold()
+	if err != nil {
+		return err
+	}
+	defer held.Close()
+	journal, err := os.OpenFile(filepath.Join(s.dir, "journal.jsonl"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return fmt.Errorf("journal: %w", err)
+	}
+	defer journal.Close()
+	s.input.Journal, s.input.Run = journal, s.run.ID
+	if s.resumed {
+		if err := s.settle(ctx); err != nil {
+			return &codeError{applied(&plan.Result{}, err), err}
+		}
+	}
+	err = do(s.engine())
+	if !s.app.json {
+		view.Rollout(s.app.stdout, s.run, s.plan, s.app.style(s.app.stdout))
+	}
+	stop := new(rollout.Stop)
+	switch {
+	case err == nil:
+		return nil
+	case !s.app.json && errors.As(err, &stop): // what it says stands in the last line
+		if h := hint.Of(err); h != "" {
+			fmt.Fprintf(s.app.stderr, "  hint: %s\n", h)
+		}
+		return &quietError{stopped(err)}
+	}
+	return &codeError{stopped(err), err}
+}
+
+// settle proves and keeps what a weft that was killed in this run has left to
+// be taken back by servers themselves; the run goes on from there.
+func (s *staged) settle(ctx context.Context) error {
+	in := s.input
+	in.Select.Only = []plan.ID{}
+	for _, d := range s.plan.Devices {
+		in.Select.Only = append(in.Select.Only, plan.ID{Device: d.Address, Kind: plan.LedgerKind, Name: "revert"})
+	}
+	made, err := plan.Make(ctx, in)
+	if err != nil || len(made.Steps) == 0 {
+		return err
+	}
+	_, err = plan.Apply(ctx, made, in)
+	return err
+}
+
+func (s *staged) engine() rollout.Engine {
+	return rollout.Engine{
+		Apply:   s.apply,
+		Reverse: s.reverse,
+		Judge:   s.judge,
+		Save:    s.save,
+		Held: func() bool {
+			_, err := os.Stat(filepath.Join(s.dir, pauseFile))
+			return !errors.Is(err, fs.ErrNotExist)
+		},
+		Emit: s.app.emit, Now: time.Now, Sleep: sleep,
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return fmt.Errorf("interrupted: %w", context.Cause(ctx))
+	case <-time.After(d):
+		return nil
+	}
+}
+
+func (s *staged) apply(ctx context.Context, part *plan.Plan, unavailable int) (*plan.Result, error) {
+	in := s.input
+	if unavailable > 0 {
+		in.Parallelism = min(in.Parallelism, unavailable)
+	}
+	begun := time.Now()
+	res, err := plan.Apply(ctx, part, in)
+	if err != nil && !s.app.json {
+		view.Applied(s.app.stdout, part, res, s.app.style(s.app.stdout), time.Since(begun))
+	}
+	return res, err
+}
+
+// reverse takes steps of this run back. What somebody changed since is left
+// alone, and then it is not all as it was.
+func (s *staged) reverse(ctx context.Context, steps []plan.PlannedStep) (*plan.Result, error) {
+	in := s.input
+	in.Select, in.Reverse = plan.Selection{}, &plan.Reversal{Run: s.run.ID, Steps: steps}
+	made, err := plan.Make(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	res, err := plan.Apply(ctx, made, in)
+	if err == nil && len(made.Left) > 0 {
+		var list []string
+		for _, l := range made.Left {
+			list = append(list, fmt.Sprintf("%s: %s", l.ID, l.Text))
+		}
+		err = errors.New(strings.Join(list, "; "))
+	}
+	return res, err
+}
+
+// judge is the verdict of validations, less what somebody has accepted to go
+// without a verdict.
+func (s *staged) judge(ctx context.Context, validations []string) (rollout.Verdict, string, error) {
+	res, err := s.app.measure(ctx, s.project, validations, s.there)
+	if err != nil {
+		return rollout.Inconclusive, "", err
+	}
+	verdict, why, judged, accepted := prove.Pass, "", 0, []string{}
+	for _, j := range res.Judgements {
+		switch {
+		case j.Verdict == prove.Inconclusive && s.run.Accepts(j.Validation, j.Metric):
+			if what := j.Validation + "." + j.Metric; !slices.Contains(accepted, what) {
+				accepted = append(accepted, what)
+			}
+			continue
+		case j.Verdict == prove.Fail && verdict != prove.Fail, j.Verdict == prove.Inconclusive && verdict == prove.Pass:
+			verdict, why = j.Verdict, view.Judged(j)
+		}
+		judged++
+	}
+	if judged == 0 && len(accepted) == 0 {
+		verdict, why = prove.Inconclusive, "there is nothing that could be judged"
+	}
+	if verdict == prove.Pass && len(accepted) > 0 {
+		why = strings.TrimPrefix(why+"; not judged, which was accepted: "+strings.Join(accepted, ", "), "; ")
+	}
+	return rollout.Verdict(verdict), why, nil
+}
+
+// there reports whether the run has left nothing to do about the agents of a
+// pair: those of later phases are not judged before.
+func (s *staged) there(from *inventory.Server, to *inventory.Target) bool {
+	for _, id := range []plan.ID{
+		{Device: from.Addr, Kind: "agent", Name: "weft-initiator"},
+		{Device: to.Server.Addr, Kind: "agent", Name: "weft-initiator"}, // measures what the storage itself takes
+		{Device: to.Server.Addr, Kind: "agent", Name: "weft-target"},
+	} {
+		if slices.ContainsFunc(s.plan.Steps, func(step plan.PlannedStep) bool { return step.ID == id }) && !s.run.HasDone(id) {
+			return false
+		}
+	}
+	return true
+}
+
+// accept notes what may stay without a verdict.
+func (s *staged) accept(names []string) error {
+	for _, name := range names {
+		name = strings.TrimPrefix(name, "validation.")
+		validation, metric, _ := strings.Cut(name, ".")
+		i := slices.IndexFunc(s.model.Validations, func(v *inventory.Validation) bool { return v.Name == validation })
+		if i < 0 || metric != "" && metric != "all" && !slices.ContainsFunc(s.model.Validations[i].Metrics, func(m *inventory.Metric) bool { return m.Name == metric }) {
+			return usage(fmt.Errorf("--accept %s: no such validation, or VALIDATION.METRIC", name))
+		}
+		s.run.Accepted = append(s.run.Accepted, rollout.Acceptance{What: name, By: who(), Time: time.Now().UTC()})
+	}
+	return nil
+}
+
+// stopped is the exit code of a rollout that does not go on.
+func stopped(err error) int {
+	var stop *rollout.Stop
+	if !errors.As(err, &stop) {
+		return applied(&plan.Result{}, err)
+	}
+	switch {
+	case stop.State == rollout.RolledBack:
+		return exitRolledBack
+	case stop.State == rollout.Waiting:
+		return exitWaiting
+	case stop.State == rollout.Paused && stop.Verdict == rollout.Inconclusive:
+		return exitInconclusive
+	case stop.State == rollout.Paused:
+		return exitWaiting
+	case stop.Verdict == rollout.Fail && stop.Err == nil:
+		return exitFailed
+	}
+	return exitChanged
+}

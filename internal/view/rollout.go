@@ -1,0 +1,108 @@
+package view
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"weft/internal/prove"
+	"weft/plan"
+	"weft/plan/rollout"
+)
+
+// Rollout shows how far a rollout has come: its phases, what each has carried
+// out, and the last verdict of its gate.
+func Rollout(w io.Writer, r *rollout.Run, p *plan.Plan, s Style) {
+	fmt.Fprintln(w)
+	Heading(w, s, "rollout", p.Owner, r.Simulated)
+	for _, phase := range r.Phases {
+		all := 0
+		for _, step := range p.Steps {
+			if step.Phase == phase.Name {
+				all++
+			}
+		}
+		fmt.Fprintf(w, "  %s %s %s", s.phase(phase.State), pad(phase.Name, 16), pad(string(phase.State), 12))
+		if all > 0 {
+			fmt.Fprintf(w, " %d of %s", len(phase.Steps), count(all, "step", "steps"))
+		}
+		fmt.Fprintln(w)
+		if phase.Approved != "" {
+			fmt.Fprintf(w, "      approved by %s\n", phase.Approved)
+		}
+		samples(w, phase.Verdicts, s)
+	}
+	fmt.Fprintf(w, "\n%s\n", s.dress(bold, state(r)))
+}
+
+// samples shows the verdicts of a phase, those that repeat as one.
+func samples(w io.Writer, list []rollout.Sample, s Style) {
+	for i := 0; i < len(list); {
+		v, n := list[i], 0
+		for ; i < len(list) && list[i].Verdict == v.Verdict && list[i].Recorded == v.Recorded && list[i].Why == v.Why; i++ {
+			n++
+		}
+		text := string(v.Verdict)
+		if v.Recorded {
+			text = "recorded: " + text
+		}
+		fmt.Fprintf(w, "      %s %s %s", s.verdict(v), text, s.dress(faint, strings.Join(v.Validations, ", ")))
+		if n > 1 {
+			fmt.Fprintf(w, ", %d times", n)
+		}
+		if v.Why != "" {
+			fmt.Fprintf(w, ": %s", v.Why)
+		}
+		fmt.Fprintln(w)
+	}
+}
+
+func (s Style) verdict(v rollout.Sample) string {
+	switch {
+	case v.Verdict == rollout.Pass:
+		return s.dress(green, "✓")
+	case v.Recorded:
+		return s.dress(faint, "·")
+	case v.Verdict == rollout.Fail:
+		return s.dress(red, "✗")
+	}
+	return s.dress(yellow, "?")
+}
+
+func (s Style) phase(state rollout.State) string {
+	switch state {
+	case rollout.Passed:
+		return s.dress(green, "✓")
+	case rollout.RolledBack:
+		return s.dress(yellow, "↩")
+	case rollout.Failed, rollout.Reversing:
+		return s.dress(red, "✗")
+	case rollout.Pending:
+		return s.dress(faint, "·")
+	}
+	return s.dress(yellow, "…")
+}
+
+// state is a run in one line.
+func state(r *rollout.Run) string {
+	switch r.State {
+	case rollout.Passed:
+		return "Rolled out: every phase is applied and proven."
+	case rollout.RolledBack:
+		return "Rolled back and proven: " + r.Why + "."
+	case rollout.Aborted:
+		return "Ended, " + r.Why + ": devices stay as they are."
+	case rollout.Running:
+		return "Not at its end: go on with weft rollout step."
+	}
+	return strings.ToUpper(string(r.State[:1])) + string(r.State[1:]) + ": " + r.Why + "."
+}
+
+// Judged is one judgement in a line.
+func Judged(j prove.Judgement) string {
+	text := fmt.Sprintf("%s.%s of %s: %s", j.Validation, j.Metric, j.Pair, reason(j))
+	if j.Value > j.Limit {
+		text += ", limit " + value(j, j.Limit)
+	}
+	return text
+}

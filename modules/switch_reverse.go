@@ -1,0 +1,57 @@
+package modules
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"weft/plan"
+	"weft/switches"
+)
+
+// Reverse implements plan.Reverser: a switch keeps no states, but the plan kept
+// the lines that take the step back.
+func (d *device) Reverse(_ string, s plan.PlannedStep) (plan.Resource, error) {
+	was := reversed{step: s}
+	switch s.ID.Kind {
+	case "qos":
+		was.applied = &qos{d}
+	case "port":
+		i := slices.IndexFunc(d.want.Ports, func(p switches.Port) bool { return p.Name == s.ID.Name })
+		if i < 0 {
+			return nil, errors.New("the port is not linked any more")
+		}
+		was.applied = &port{d, d.want.Ports[i]}
+	default:
+		return nil, errors.New("nothing is known of how it was")
+	}
+	return &was, nil
+}
+
+// reversed is a resource of a switch as it was before a step.
+type reversed struct {
+	applied plan.Resource // what the step brought about
+	step    plan.PlannedStep
+}
+
+// Diff implements plan.Resource: from what the step brought about to what was
+// there before it, and nothing else.
+func (r *reversed) Diff(state plan.State) plan.Diff {
+	now := r.applied.Diff(state)
+	switch {
+	case now.Err != nil:
+		return plan.Diff{Left: "it is not taken back: " + now.Err.Error()}
+	case slices.Equal(now.Changes, r.step.Changes):
+		return plan.Diff{}
+	case len(now.Changes) > 0:
+		return plan.Diff{Left: "somebody changed it since weft applied it: it is not taken back"}
+	}
+	back := plan.Diff{Send: r.step.Undo, Undo: r.step.Send}
+	for _, c := range r.step.Changes {
+		back.Changes = append(back.Changes, plan.Change{Path: c.Path, Before: c.After, After: c.Before, Impact: c.Impact})
+	}
+	return back
+}
+
+// Verify implements plan.Resource.
+func (r *reversed) Verify(context.Context) error { return nil }

@@ -1,0 +1,256 @@
+package rollout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"weft/internal/hint"
+	"weft/plan"
+)
+
+// An Engine does what a rollout decides.
+type Engine struct {
+	Apply   func(ctx context.Context, part *plan.Plan, unavailable int) (*plan.Result, error)
+	Reverse func(context.Context, []plan.PlannedStep) (*plan.Result, error)
+	Judge   func(ctx context.Context, validations []string) (Verdict, string, error)
+	Save    func(*Run) error // synced when it returns
+	Held    func() bool      // somebody asked for a pause
+	Emit    plan.Emit
+	Now     func() time.Time
+	Sleep   func(context.Context, time.Duration) error
+}
+
+// A Stop is why a rollout does not go on by itself.
+type Stop struct {
+	State   State   // of the run
+	Verdict Verdict // of the gate that stopped it, if one did
+	Phase   string
+	Why     string
+	Err     error // of what failed, if something did
+}
+
+func (s *Stop) Error() string {
+	if s.Phase == "" {
+		return s.Why
+	}
+	return fmt.Sprintf("phase %q: %s", s.Phase, s.Why)
+}
+
+func (s *Stop) Unwrap() error { return s.Err }
+
+// Advance goes on until the rollout is done or must stop, or, with one, until
+// one gate is passed. Its error is a *Stop, or says what kept it from being
+// carried out at all.
+//
+// The plan is the one that was approved, with its phases: a run that goes on
+// does what is left of it.
+func Advance(ctx context.Context, e Engine, s *Spec, p *plan.Plan, r *Run, one bool) error {
+	a := &advance{Engine: e, spec: s, plan: p, run: r, one: one}
+	if r.State == Paused {
+		return &Stop{State: Paused, Why: "the rollout is paused: " + r.Why}
+	}
+	if half := slices.DeleteFunc(phases(r), func(p *PhaseRun) bool { return p.State != Reversing }); len(half) > 0 {
+		return a.takeBack(ctx, half, &Stop{Phase: half[0].Name, Why: r.Why})
+	}
+	r.State, r.Why = Running, ""
+	for i := range s.Phases {
+		gated, err := a.phase(ctx, &s.Phases[i], &r.Phases[i])
+		if err != nil {
+			return err
+		}
+		if r.Phases[i].State != Passed || gated && one && i+1 < len(s.Phases) {
+			return a.Save(r)
+		}
+	}
+	r.State = Passed
+	return a.Save(r)
+}
+
+type advance struct {
+	Engine
+	spec *Spec
+	run  *Run
+	one  bool
+	plan *plan.Plan
+}
+
+// phase brings a phase to its end. gated says that a gate was passed in it
+// just now.
+func (a *advance) phase(ctx context.Context, p *Phase, pr *PhaseRun) (gated bool, err error) {
+	if pr.State == Passed {
+		return false, nil
+	}
+	if pr.State == Gating || pr.State == Soaking { // what was applied is not proven yet
+		if err := a.prove(ctx, p, pr); err != nil {
+			return false, err
+		}
+		if gated = true; a.one && len(a.left(p, pr)) > 0 {
+			return true, a.Save(a.run)
+		}
+	}
+	steps := a.left(p, pr)
+	measures := len(p.Select) == 0 && !p.Remaining
+	if len(steps) > 0 || measures {
+		if err := a.mayBegin(p, pr); err != nil {
+			return gated, err
+		}
+		a.emit(p, plan.EventPhase, fmt.Sprintf("begins, with %d steps", len(steps)))
+	}
+	if err := a.record(ctx, p, pr); err != nil {
+		return gated, err
+	}
+	all := batches(steps, p.Batch)
+	if measures && !gated {
+		all = [][]plan.PlannedStep{nil} // there is only a gate
+	}
+	for i, batch := range all {
+		if err := a.batch(ctx, p, pr, batch); err != nil {
+			return gated, err
+		}
+		if err := a.prove(ctx, p, pr); err != nil {
+			return gated, err
+		}
+		if gated = gated || len(p.Gate) > 0 || p.Soak > 0; gated && a.one && i+1 < len(all) {
+			return true, a.Save(a.run)
+		}
+	}
+	pr.State = Passed
+	a.emit(p, plan.EventPhase, "has passed")
+	return gated, a.Save(a.run)
+}
+
+// left are the steps of a phase that are still to be done.
+func (a *advance) left(p *Phase, pr *PhaseRun) []plan.PlannedStep {
+	done := ids(pr.Steps)
+	return slices.DeleteFunc(a.spec.steps(a.plan, p.Name), func(s plan.PlannedStep) bool { return done[s.ID] })
+}
+
+// mayBegin stops before a phase that somebody must approve, or whose time has
+// not come.
+func (a *advance) mayBegin(p *Phase, pr *PhaseRun) error {
+	if err := a.hold(p); err != nil {
+		return err
+	}
+	if p.Approve && pr.Approved == "" {
+		return a.stop(pr, Waiting, &Stop{Phase: p.Name, Why: "it waits for approval"},
+			"look at it with weft rollout status, then: weft rollout promote")
+	}
+	if p.Window == nil {
+		return nil
+	}
+	if opens := p.Window(a.Now()); opens.After(a.Now()) {
+		return a.stop(pr, Waiting, &Stop{Phase: p.Name, Why: "its window opens at " + opens.Format(time.RFC3339)},
+			"run weft rollout step again then")
+	}
+	return nil
+}
+
+// hold stops where somebody asked for a pause.
+func (a *advance) hold(p *Phase) error {
+	if a.Held == nil || !a.Held() {
+		return nil
+	}
+	a.run.State, a.run.Why = Paused, "somebody asked for it"
+	return errors.Join(a.Save(a.run), hint.Wrap(&Stop{State: Paused, Phase: p.Name, Why: "paused before it went on"}, "go on with: weft rollout resume"))
+}
+
+// stop saves why the run stands still.
+func (a *advance) stop(pr *PhaseRun, state State, s *Stop, advice string) error {
+	pr.State, a.run.State, a.run.Why = state, state, s.Error()
+	s.State = state
+	if err := a.Save(a.run); err != nil {
+		return err
+	}
+	return hint.Wrap(s, "%s", advice)
+}
+
+// batch carries steps out, one plane after the other.
+func (a *advance) batch(ctx context.Context, p *Phase, pr *PhaseRun, steps []plan.PlannedStep) error {
+	for _, wave := range waves(steps) {
+		if err := a.hold(p); err != nil {
+			return err
+		}
+		pr.State, pr.Begun = Running, wave
+		if err := a.Save(a.run); err != nil { // before anything is touched
+			return err
+		}
+		unavailable := 0
+		if disturbs(wave) {
+			unavailable = a.spec.MaxUnavailable
+		}
+		chosen := ids(wave)
+		res, err := a.Apply(ctx, a.plan.Part(func(s plan.PlannedStep) bool { return chosen[s.ID] }), unavailable)
+		pr.Steps, pr.Begun = append(pr.Steps, carriedOut(wave, res)...), nil
+		failed := 0
+		for _, d := range res.Devices {
+			if d.Err != nil {
+				failed++
+			}
+		}
+		switch {
+		case err == nil:
+		case ctx.Err() != nil || !touched(res):
+			return errors.Join(err, a.Save(a.run)) // what is left is for another time
+		case failed > 0 && failed <= a.spec.MaxFailures:
+			a.emit(p, plan.EventPhase, fmt.Sprintf("goes on without %d devices: %v", failed, err))
+		default:
+			return a.failed(ctx, p, pr, &Stop{Phase: p.Name, Why: "not everything could be brought about: " + err.Error(), Err: err})
+		}
+	}
+	pr.State = Gating
+	return a.Save(a.run)
+}
+
+// touched reports whether a device was worked on at all.
+func touched(res *plan.Result) bool {
+	return slices.ContainsFunc(res.Devices, func(d plan.DeviceResult) bool {
+		return d.Outcome != plan.DeviceUnchanged && d.Outcome != plan.DeviceUnreachable
+	})
+}
+
+// carriedOut are the steps that have taken effect, or may have: also those of
+// a run that was cut off and could not tell.
+func carriedOut(steps []plan.PlannedStep, res *plan.Result) []plan.PlannedStep {
+	outcome := map[plan.ID]plan.StepOutcome{}
+	for _, d := range res.Devices {
+		for _, s := range d.Steps {
+			outcome[s.ID] = s.Outcome
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(steps), func(s plan.PlannedStep) bool {
+		switch outcome[s.ID] {
+		case plan.StepDone, plan.StepAlready, plan.StepFailedVerify, plan.StepUnknown:
+			return false
+		}
+		return true
+	})
+}
+
+// record measures what is to be kept for comparison. It stops nothing.
+func (a *advance) record(ctx context.Context, p *Phase, pr *PhaseRun) error {
+	if len(p.Record) == 0 || slices.ContainsFunc(pr.Verdicts, func(v Sample) bool { return v.Recorded }) {
+		return nil
+	}
+	verdict, why, err := a.Judge(ctx, p.Record)
+	if ctx.Err() != nil {
+		return err
+	}
+	if err != nil {
+		verdict, why = Inconclusive, err.Error()
+	}
+	pr.Verdicts = append(pr.Verdicts, Sample{Time: a.Now().UTC(), Validations: p.Record, Verdict: verdict, Why: why, Recorded: true})
+	a.emit(p, plan.EventGate, strings.TrimSuffix(fmt.Sprintf("recorded %s: %s", strings.Join(p.Record, ", "), why), ": "))
+	return a.Save(a.run)
+}
+
+func (a *advance) emit(p *Phase, what plan.EventType, text string) {
+	if a.Emit == nil {
+		return
+	}
+	a.Emit(plan.Event{Time: a.Now(), Type: what, Message: fmt.Sprintf("phase %q %s", p.Name, text),
+		Data: map[string]any{"phase": p.Name, "run": a.run.ID}})
+}

@@ -1,0 +1,458 @@
+package rollout
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"weft/plan"
+)
+
+func step(id, plane string, impact plan.Impact, needs ...string) plan.PlannedStep {
+	at := func(text string) plan.ID {
+		id, err := plan.ParseID(text)
+		if err != nil {
+			panic(err)
+		}
+		return id
+	}
+	s := plan.PlannedStep{ID: at(id), Plane: plane, Changes: []plan.Change{{Path: "v", After: "1", Impact: impact}}, Undo: []string{"undo"}}
+	for _, n := range needs {
+		s.Needs = append(s.Needs, at(n))
+	}
+	return s
+}
+
+func names(steps []plan.PlannedStep) string {
+	var list []string
+	for _, s := range steps {
+		list = append(list, s.ID.String())
+	}
+	return strings.Join(list, " ")
+}
+
+func item(id string, blocks ...string) plan.Item {
+	parsed, _ := plan.ParseID(id)
+	return plan.Item{ID: parsed, Blocks: append(blocks, parsed.Device)}
+}
+
+func TestAssign(t *testing.T) {
+	spec := &Spec{Phases: []Phase{
+		{Name: "record", Record: []string{"v"}},
+		{Name: "leaf", Select: []string{"sw", "link"}},
+		{Name: "pair", Select: []string{"a"}},
+		{Name: "rest", Remaining: true},
+	}}
+	p := &plan.Plan{Steps: []plan.PlannedStep{
+		step("a/ledger.roster", "", 0),
+		step("sw/port.1", "", 0),
+		step("a/mtu.p0", "", 0, "sw/port.1"),
+		step("b/mtu.p0", "", 0),
+		step("a/agent.t", "", 0, "b/mtu.p0"),
+		step("b/ledger.roster", "", 0),
+		step("gone/file.x", "", 0),
+	}}
+	none := spec.Assign(p, []plan.Item{
+		item("sw/port.1", "link"), item("a/mtu.p0", "link"), item("b/mtu.p0"), item("a/agent.t", "target"),
+	})
+	var got []string
+	for _, s := range p.Steps {
+		got = append(got, s.ID.String()+"="+s.Phase)
+	}
+	want := "a/ledger.roster=leaf sw/port.1=leaf a/mtu.p0=leaf b/mtu.p0=rest a/agent.t=rest b/ledger.roster=rest gone/file.x=rest"
+	if strings.Join(got, " ") != want || none != nil {
+		t.Errorf("%v, none %v, want %s", got, none, want)
+	}
+
+	spec.Phases = spec.Phases[:3]
+	none = spec.Assign(p, []plan.Item{item("sw/port.1", "link"), item("a/mtu.p0", "link"), item("b/mtu.p0")})
+	if len(none) != 1 || none[0].String() != "b/mtu.p0" {
+		t.Errorf("in no phase: %v", none)
+	}
+	if list := spec.Irreversible(p); list != nil {
+		t.Errorf("irreversible: %v", list)
+	}
+	p.Steps[2].Undo, spec.OnFailure = nil, RollbackPhase
+	if list := spec.Irreversible(p); len(list) != 1 || list[0] != p.Steps[2].ID {
+		t.Errorf("irreversible: %v", list)
+	}
+}
+
+func TestBatches(t *testing.T) {
+	steps := []plan.PlannedStep{
+		step("a/v.1", "", 0), step("b/v.1", "", 0), step("c/v.1", "", 0), step("d/v.1", "", 0, "c/v.1"), step("a/v.2", "", 0, "d/v.1"),
+	}
+	for _, test := range []struct {
+		sizes []string
+		want  string
+	}{
+		{nil, "a/v.1 b/v.1 c/v.1 d/v.1 a/v.2"},
+		{[]string{"1", "100%"}, "a/v.1; b/v.1 c/v.1 d/v.1 a/v.2"},
+		{[]string{"50%"}, "a/v.1 b/v.1; c/v.1 d/v.1 a/v.2"},
+		{[]string{"1"}, "a/v.1; b/v.1; c/v.1; d/v.1 a/v.2"},
+		{[]string{"9"}, "a/v.1 b/v.1 c/v.1 d/v.1 a/v.2"},
+	} {
+		var got []string
+		for _, b := range batches(steps, test.sizes) {
+			got = append(got, names(b))
+		}
+		if strings.Join(got, "; ") != test.want {
+			t.Errorf("%v: %v, want %s", test.sizes, got, test.want)
+		}
+	}
+	if got := batches(nil, []string{"1"}); len(got) != 0 {
+		t.Errorf("of nothing: %v", got)
+	}
+}
+
+// Never are both planes disturbed at once.
+func TestWaves(t *testing.T) {
+	steps := []plan.PlannedStep{
+		step("a/file.x", "", plan.ImpactNone),
+		step("a/mtu.p1", "b", plan.ImpactLinkFlap),
+		step("a/mtu.p0", "a", plan.ImpactLinkFlap),
+		step("a/agent.t", "", plan.ImpactTraffic, "a/mtu.p1", "a/mtu.p0"),
+	}
+	var got []string
+	for _, w := range waves(steps) {
+		got = append(got, names(w))
+	}
+	if want := "a/file.x a/mtu.p0; a/mtu.p1 a/agent.t"; strings.Join(got, "; ") != want {
+		t.Errorf("%v, want %s", got, want)
+	}
+	if got := waves(steps[:2]); len(got) != 1 {
+		t.Errorf("one plane: %v", got)
+	}
+}
+
+// A stage is devices that a rollout changes, and gates that judge it.
+type stage struct {
+	spec  *Spec
+	plan  *plan.Plan
+	run   *Run
+	saved []byte
+	now   time.Time
+
+	done    map[plan.ID]bool
+	log     []string
+	verdict func(gate string) Verdict
+	apply   func(plan.ID) error
+	killed  func() bool // before anything is saved
+	held    bool
+}
+
+var errKilled = errors.New("weft was killed")
+
+func newStage(spec *Spec, steps ...plan.PlannedStep) *stage {
+	s := &stage{spec: spec, plan: &plan.Plan{Steps: steps}, done: map[plan.ID]bool{}, now: time.Unix(0, 0)}
+	s.run = NewRun("r1", spec, s.plan, s.now)
+	return s
+}
+
+func (s *stage) engine() Engine {
+	return Engine{
+		Apply: func(_ context.Context, part *plan.Plan, unavailable int) (*plan.Result, error) {
+			res := &plan.Result{}
+			var failed error
+			for _, st := range part.Steps {
+				out := plan.DeviceResult{Device: st.ID.Device, Outcome: plan.DeviceChanged}
+				result := plan.StepResult{ID: st.ID, Outcome: plan.StepDone}
+				if err := s.refuses(st.ID); err != nil {
+					failed = err
+					out.Outcome, out.Err, result.Outcome = plan.DeviceRolledBack, err, plan.StepRolledBack
+				} else {
+					s.done[st.ID] = true
+					s.log = append(s.log, st.ID.String())
+				}
+				out.Steps = append(out.Steps, result)
+				res.Devices = append(res.Devices, out)
+			}
+			return res, failed
+		},
+		Reverse: func(_ context.Context, steps []plan.PlannedStep) (*plan.Result, error) {
+			for _, st := range steps {
+				delete(s.done, st.ID)
+				s.log = append(s.log, "undo "+st.ID.String())
+			}
+			return &plan.Result{}, nil
+		},
+		Judge: func(_ context.Context, gate []string) (Verdict, string, error) {
+			v := Pass
+			if s.verdict != nil {
+				v = s.verdict(gate[0])
+			}
+			s.log = append(s.log, fmt.Sprintf("%s %s", gate[0], v))
+			return v, "because", nil
+		},
+		Save: func(r *Run) error {
+			if s.killed != nil && s.killed() {
+				return errKilled
+			}
+			var err error
+			s.saved, err = json.Marshal(r)
+			return err
+		},
+		Held:  func() bool { return s.held },
+		Now:   func() time.Time { return s.now },
+		Sleep: func(_ context.Context, d time.Duration) error { s.now = s.now.Add(d); return nil },
+	}
+}
+
+func (s *stage) refuses(id plan.ID) error {
+	if s.apply == nil {
+		return nil
+	}
+	return s.apply(id)
+}
+
+func (s *stage) advance(t *testing.T, one bool) error {
+	t.Helper()
+	return Advance(t.Context(), s.engine(), s.spec, s.plan, s.run, one)
+}
+
+func twoPhases() (*Spec, []plan.PlannedStep) {
+	a, b := step("a/v.x", "", plan.ImpactTraffic), step("b/v.x", "", plan.ImpactTraffic)
+	a.Phase, b.Phase = "one", "two"
+	return &Spec{Name: "r", OnFailure: RollbackPhase, Phases: []Phase{
+		{Name: "base", Record: []string{"base"}},
+		{Name: "one", Select: []string{"a"}, Gate: []string{"g1"}},
+		{Name: "two", Select: []string{"b"}, Gate: []string{"g2"}},
+	}}, []plan.PlannedStep{a, b}
+}
+
+func TestAdvance(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		setup func(*stage)
+		state State
+		log   string
+	}{
+		{"all passes", func(*stage) {}, Passed, "base pass, a/v.x, g1 pass, b/v.x, g2 pass"},
+		{"what is recorded stops nothing", func(s *stage) {
+			s.verdict = func(g string) Verdict { return map[string]Verdict{"base": Fail, "g1": Pass, "g2": Pass}[g] }
+		}, Passed, "base fail, a/v.x, g1 pass, b/v.x, g2 pass"},
+		{"a gate fails: its phase is taken back", func(s *stage) {
+			s.verdict = func(g string) Verdict { return map[string]Verdict{"g1": Pass, "g2": Fail}[g] }
+		}, RolledBack, "base , a/v.x, g1 pass, b/v.x, g2 fail, undo b/v.x"},
+		{"a gate fails: everything is taken back", func(s *stage) {
+			s.spec.OnFailure = RollbackAll
+			s.verdict = func(g string) Verdict { return map[string]Verdict{"g1": Pass, "g2": Fail}[g] }
+		}, RolledBack, "base , a/v.x, g1 pass, b/v.x, g2 fail, undo a/v.x, undo b/v.x"},
+		{"a gate fails: it stays", func(s *stage) {
+			s.spec.OnFailure = Pause
+			s.verdict = func(g string) Verdict { return Fail }
+		}, Paused, "base fail, a/v.x, g1 fail"},
+		{"a gate that cannot be judged never promotes", func(s *stage) {
+			s.verdict = func(g string) Verdict { return Inconclusive }
+		}, Paused, "base inconclusive, a/v.x, g1 inconclusive"},
+		{"nor does a verdict nobody knows", func(s *stage) {
+			s.verdict = func(g string) Verdict { return "" }
+		}, Paused, "base , a/v.x, g1 "},
+		{"a device fails", func(s *stage) {
+			s.apply = func(id plan.ID) error {
+				if id.Device == "b" {
+					return errors.New("b does not")
+				}
+				return nil
+			}
+		}, RolledBack, "base pass, a/v.x, g1 pass"},
+		{"a device may fail", func(s *stage) {
+			s.spec.MaxFailures = 1
+			s.apply = func(id plan.ID) error {
+				if id.Device == "a" {
+					return errors.New("a does not")
+				}
+				return nil
+			}
+		}, Passed, "base pass, g1 pass, b/v.x, g2 pass"},
+		{"somebody must approve", func(s *stage) { s.spec.Phases[2].Approve = true }, Waiting, "base pass, a/v.x, g1 pass"},
+		{"the window is shut", func(s *stage) {
+			s.spec.Phases[1].Window = func(t time.Time) time.Time { return t.Add(time.Hour) }
+		}, Waiting, "base pass"},
+		{"somebody asked for a pause", func(s *stage) { s.held = true }, Paused, ""},
+		{"a soak is watched", func(s *stage) { s.spec.Phases[1].Soak = 10 * time.Second }, Passed,
+			"base pass, a/v.x, g1 pass, g1 pass, g1 pass, g1 pass, g1 pass, b/v.x, g2 pass"},
+		{"a soak fails", func(s *stage) {
+			s.spec.Phases[1].Soak = 10 * time.Second
+			n := 0
+			s.verdict = func(g string) Verdict {
+				if n++; n > 3 {
+					return Fail
+				}
+				return Pass
+			}
+		}, RolledBack, "base pass, a/v.x, g1 pass, g1 pass, g1 fail, undo a/v.x"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			spec, steps := twoPhases()
+			s := newStage(spec, steps...)
+			test.setup(s)
+			err := s.advance(t, false)
+			if got := strings.Join(s.log, ", "); got != test.log || s.run.State != test.state {
+				t.Errorf("%s: %s\nwant %s: %s", s.run.State, got, test.state, test.log)
+			}
+			if stop := new(*Stop); (err == nil) != (test.state == Passed) || err != nil && !errors.As(err, stop) {
+				t.Errorf("error %T %v", err, err)
+			}
+		})
+	}
+}
+
+func TestApproveAndResume(t *testing.T) {
+	spec, steps := twoPhases()
+	spec.Phases[2].Approve = true
+	s := newStage(spec, steps...)
+	_ = s.advance(t, false)
+	if err := s.run.Approve("one", "ann", s.now); err == nil {
+		t.Error("a phase that has passed was approved")
+	}
+	if err := s.run.Approve("", "ann", s.now); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.advance(t, false); err != nil || s.run.State != Passed || !strings.HasPrefix(s.run.Phases[2].Approved, "ann at") {
+		t.Errorf("%v %+v", err, s.run)
+	}
+
+	// What was paused goes through its gate again before anything else.
+	spec, steps = twoPhases()
+	spec.OnFailure = Pause
+	s = newStage(spec, steps...)
+	bad := Fail
+	s.verdict = func(string) Verdict { return bad }
+	_ = s.advance(t, false)
+	if err := s.advance(t, false); err == nil || s.run.State != Paused {
+		t.Errorf("a paused run went on: %v", err)
+	}
+	s.run.State, bad = Running, Pass
+	if err := s.advance(t, false); err != nil || !strings.HasSuffix(strings.Join(s.log, ", "), "g1 fail, g1 pass, b/v.x, g2 pass") {
+		t.Errorf("%v %v", err, s.log)
+	}
+}
+
+func TestStep(t *testing.T) {
+	spec, steps := twoPhases()
+	spec.Phases[1].Soak = time.Hour
+	s := newStage(spec, steps...)
+	var states []State
+	for range 10 {
+		err := s.advance(t, true)
+		states = append(states, s.run.State)
+		if err == nil && s.run.State == Passed {
+			break
+		}
+		s.now = s.now.Add(40 * time.Minute)
+	}
+	if want := []State{Waiting, Waiting, Running, Passed}; !slices.Equal(states, want) {
+		t.Errorf("%v, want %v\n%v", states, want, s.log)
+	}
+}
+
+func TestRollback(t *testing.T) {
+	spec, steps := twoPhases()
+	s := newStage(spec, steps...)
+	if err := s.advance(t, false); err != nil {
+		t.Fatal(err)
+	}
+	stop := new(Stop)
+	if err := Rollback(t.Context(), s.engine(), s.run, "two"); !errors.As(err, &stop) || stop.State != RolledBack || len(s.done) != 1 {
+		t.Errorf("%v %v", err, s.done)
+	}
+	if err := Rollback(t.Context(), s.engine(), s.run, ""); !errors.As(err, &stop) || len(s.done) != 0 {
+		t.Errorf("%v %v", err, s.done)
+	}
+	if err := Rollback(t.Context(), s.engine(), s.run, "three"); err == nil || errors.As(err, &stop) && stop.State == RolledBack {
+		t.Errorf("a phase that is not there: %v", err)
+	}
+}
+
+// Wherever weft is killed, and whatever gates say: nothing of a phase is
+// touched before the gate of the one before it has passed, resuming finishes,
+// and what is taken back leaves nothing.
+func TestProperties(t *testing.T) {
+	for seed := range uint64(500) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		spec := &Spec{Name: "r", OnFailure: []string{Pause, RollbackPhase, RollbackAll}[rng.IntN(3)]}
+		var steps []plan.PlannedStep
+		for k := range 1 + rng.IntN(4) {
+			name := fmt.Sprint("p", k)
+			phase := Phase{Name: name, Select: []string{name}, Gate: []string{name}, Batch: [][]string{nil, {"1"}, {"50%"}}[rng.IntN(3)]}
+			phase.Soak = time.Duration(rng.IntN(2)) * 5 * time.Second
+			spec.Phases = append(spec.Phases, phase)
+			for d := range 1 + rng.IntN(3) {
+				st := step(fmt.Sprintf("%s-%d/v.x", name, d), []string{"", "a", "b"}[rng.IntN(3)], plan.Impact(rng.IntN(3)))
+				st.Phase = name
+				steps = append(steps, st)
+			}
+		}
+		s := newStage(spec, steps...)
+		s.killed = func() bool { return rng.IntN(8) == 0 }
+		s.verdict = func(string) Verdict {
+			return []Verdict{Pass, Pass, Pass, Pass, Pass, Pass, Fail, Inconclusive}[rng.IntN(8)]
+		}
+		for range 200 {
+			err := s.advance(t, rng.IntN(2) == 0)
+			if errors.Is(err, errKilled) {
+				if s.saved == nil {
+					s.run = NewRun("r1", spec, s.plan, s.now)
+					continue
+				}
+				if s.run, err = Read(s.saved); err != nil {
+					t.Fatal(err)
+				}
+				continue
+			}
+			if s.run.State == Paused {
+				s.run.State = Running
+			}
+			s.now = s.now.Add(time.Second)
+			if s.run.State.Over() {
+				break
+			}
+		}
+		checkOrder(t, seed, s)
+		switch s.run.State {
+		case Passed:
+			if len(s.done) != len(steps) {
+				t.Errorf("seed %d: passed, and %d of %d steps are done\n%v", seed, len(s.done), len(steps), s.log)
+			}
+		case RolledBack:
+			for _, st := range steps {
+				i := slices.IndexFunc(s.run.Phases, func(p PhaseRun) bool { return p.Name == st.Phase })
+				if s.done[st.ID] != (s.run.Phases[i].State == Passed) {
+					t.Errorf("seed %d: %s is done: %t, its phase %s", seed, st.ID, s.done[st.ID], s.run.Phases[i].State)
+				}
+			}
+		default:
+			t.Errorf("seed %d: it ends %s: %s", seed, s.run.State, s.run.Why)
+		}
+	}
+}
+
+// checkOrder reads the log: the last word on a phase is a pass before the next
+// one is touched.
+func checkOrder(t *testing.T, seed uint64, s *stage) {
+	t.Helper()
+	proven := map[string]bool{}
+	for _, line := range s.log {
+		if name, verdict, ok := strings.Cut(line, " "); ok && strings.HasPrefix(name, "p") {
+			proven[name] = verdict == string(Pass)
+			continue
+		}
+		if strings.HasPrefix(line, "undo ") {
+			continue
+		}
+		phase, _, _ := strings.Cut(line, "-")
+		i := slices.IndexFunc(s.spec.Phases, func(p Phase) bool { return p.Name == phase })
+		proven[phase] = false
+		if i > 0 && !proven[s.spec.Phases[i-1].Name] {
+			t.Errorf("seed %d: %s although %s was not proven\n%v", seed, line, s.spec.Phases[i-1].Name, s.log)
+			return
+		}
+	}
+}

@@ -1,0 +1,169 @@
+package rollout
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"weft/plan"
+)
+
+// Format is the number of a run's format.
+const Format = 1
+
+// A Run is how far a rollout has come. It is kept beside the journal, holds no
+// secrets, and is written before and after everything that is done: whoever
+// was killed goes on from it.
+type Run struct {
+	Format    int        `json:"format"`
+	ID        string     `json:"id"`
+	Rollout   string     `json:"rollout"`
+	Owner     string     `json:"owner"`
+	Simulated bool       `json:"simulated"`
+	Begun     time.Time  `json:"begun"`
+	State     State      `json:"state"`
+	Why       string     `json:"why,omitempty"` // it stands still
+	Phases    []PhaseRun `json:"phases"`
+
+	// Accepted is what somebody has decided not to wait for where it cannot be
+	// judged: a validation, or VALIDATION.METRIC. What fails, fails.
+	Accepted []Acceptance `json:"accepted,omitempty"`
+}
+
+// An Acceptance is such a decision.
+type Acceptance struct {
+	What string    `json:"what"`
+	By   string    `json:"by"`
+	Time time.Time `json:"time"`
+}
+
+// Accepts reports whether a metric of a validation may stay without verdict.
+func (r *Run) Accepts(validation, metric string) bool {
+	return slices.ContainsFunc(r.Accepted, func(a Acceptance) bool {
+		return a.What == validation || a.What == validation+"."+metric
+	})
+}
+
+// State is that of a run or of a phase.
+type State string
+
+// The states of runs and phases.
+const (
+	Pending    State = "pending"     // not begun
+	Running    State = "running"     // or cut off
+	Gating     State = "gating"      // applied, not yet proven
+	Soaking    State = "soaking"     // proven, and watched until its time has come
+	Waiting    State = "waiting"     // for somebody, for a window or for the soak
+	Paused     State = "paused"      // until somebody resumes it
+	Passed     State = "passed"      // proven; of a run: done
+	Failed     State = "failed"      // and left as it is
+	Reversing  State = "reversing"   // being taken back, or cut off while it was
+	RolledBack State = "rolled-back" // and proven to be as before
+	Aborted    State = "aborted"     // by somebody; left as it is
+)
+
+// Over reports whether nothing follows.
+func (s State) Over() bool {
+	return s == Passed || s == RolledBack || s == Aborted || s == Failed
+}
+
+// A PhaseRun is how far a phase has come.
+type PhaseRun struct {
+	Name     string             `json:"name"`
+	State    State              `json:"state"`
+	Approved string             `json:"approved,omitempty"` // by whom and when
+	Until    time.Time          `json:"soak_until,omitzero"`
+	Steps    []plan.PlannedStep `json:"steps,omitempty"` // carried out, in that order
+	Begun    []plan.PlannedStep `json:"begun,omitempty"` // being carried out, or cut off
+	Verdicts []Sample           `json:"verdicts,omitempty"`
+}
+
+// A Sample is one judgement of a gate.
+type Sample struct {
+	Time        time.Time `json:"time"`
+	Validations []string  `json:"validations"`
+	Verdict     Verdict   `json:"verdict"`
+	Why         string    `json:"why,omitempty"`
+	Recorded    bool      `json:"recorded,omitempty"` // measured only: it stops nothing
+}
+
+// A Verdict is the judgement of a gate. Only a pass lets a rollout go on.
+type Verdict string
+
+// The verdicts.
+const (
+	Pass         Verdict = "pass"
+	Fail         Verdict = "fail"
+	Inconclusive Verdict = "inconclusive"
+)
+
+// NewRun is a run of which nothing has begun.
+func NewRun(id string, s *Spec, p *plan.Plan, now time.Time) *Run {
+	r := &Run{Format: Format, ID: id, Rollout: s.Name, Owner: p.Owner, Simulated: p.Simulated, Begun: now.UTC(), State: Running}
+	for _, phase := range s.Phases {
+		r.Phases = append(r.Phases, PhaseRun{Name: phase.Name, State: Pending})
+	}
+	return r
+}
+
+// Read is the inverse of json.Marshal; it refuses what it does not know.
+func Read(raw []byte) (*Run, error) {
+	var r Run
+	if err := json.Unmarshal(raw, &r); err != nil {
+		return nil, fmt.Errorf("it is not a run: %w", err)
+	}
+	if r.Format != Format {
+		return nil, fmt.Errorf("it has format %d, this weft knows %d", r.Format, Format)
+	}
+	return &r, nil
+}
+
+// Has reports whether the run has a phase of that name.
+func (r *Run) Has(phase string) bool {
+	return slices.ContainsFunc(r.Phases, func(p PhaseRun) bool { return p.Name == phase })
+}
+
+// Fits reports whether a run is one of that rollout as it is declared now.
+func (r *Run) Fits(s *Spec) bool {
+	if r.Rollout != s.Name || len(r.Phases) != len(s.Phases) {
+		return false
+	}
+	for i, phase := range s.Phases {
+		if r.Phases[i].Name != phase.Name {
+			return false
+		}
+	}
+	return true
+}
+
+// Approve lets a phase that waits for somebody begin.
+func (r *Run) Approve(phase, who string, now time.Time) error {
+	for i := range r.Phases {
+		p := &r.Phases[i]
+		switch {
+		case phase != "" && p.Name != phase, phase == "" && p.State != Waiting:
+			continue
+		case p.State != Waiting:
+			return fmt.Errorf("phase %q waits for nobody: it is %s", p.Name, p.State)
+		}
+		p.Approved = fmt.Sprintf("%s at %s", who, now.UTC().Format(time.RFC3339))
+		p.State, r.State, r.Why = Pending, Running, ""
+		return nil
+	}
+	if phase != "" {
+		return fmt.Errorf("there is no phase %q", phase)
+	}
+	return fmt.Errorf("no phase waits for anybody; the run is %s", r.State)
+}
+
+// HasDone reports whether the run has carried a step out.
+func (r *Run) HasDone(id plan.ID) bool {
+	return slices.ContainsFunc(r.Phases, func(p PhaseRun) bool {
+		return slices.ContainsFunc(p.Steps, func(s plan.PlannedStep) bool { return s.ID == id })
+	})
+}
+
+// touched are the steps that have been carried out, or may have been, in that
+// order.
+func (p *PhaseRun) touched() []plan.PlannedStep { return slices.Concat(p.Steps, p.Begun) }
