@@ -195,9 +195,7 @@ func isRelics(s plan.Step) bool {
 // Diff implements plan.Resource.
 func (r *relics) Diff(plan.State) plan.Diff {
 	var d plan.Diff
-	for _, line := range r.dev.session.Forgetting(r.dev.owner, r.dev.marks) {
-		d.Send = append(d.Send, line)
-	}
+	d.Send = append(d.Send, r.dev.session.Forgetting(r.dev.owner, r.dev.marks)...)
 	if len(d.Send) > 0 {
 		d.Changes = []plan.Change{{Path: "copies of the configuration", Before: "kept"}}
 	}

@@ -18,7 +18,6 @@ import (
 type disk struct {
 	name   string
 	size   int64
-	mu     sync.Mutex
 	stable Backend // flushed, or what it falls back to
 	broken atomic.Bool
 	opens  atomic.Int32

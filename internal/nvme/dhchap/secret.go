@@ -105,12 +105,12 @@ const (
 func ParseSecret(s string) (Secret, error) {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(s), prefix)
 	if !ok {
-		return Secret{}, errors.New("secret does not begin with " + prefix)
+		return Secret{}, fmt.Errorf("secret does not begin with %q", prefix)
 	}
 	number, rest, ok := strings.Cut(rest, ":")
 	text, ended := strings.CutSuffix(rest, ":")
 	if !ok || !ended || len(number) != 2 {
-		return Secret{}, errors.New("secret is not of the form DHHC-1:HH:BASE64:")
+		return Secret{}, errors.New("secret is not of the form \"DHHC-1:HH:BASE64:\"")
 	}
 	n, err := strconv.ParseUint(number, 16, 8)
 	if err != nil || n > uint64(SHA512) {
