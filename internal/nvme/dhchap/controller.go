@@ -64,6 +64,14 @@ type Controller struct {
 // NewController begins with nothing authenticated.
 func NewController(p Peer) *Controller { return &Controller{peer: p.withDefaults()} }
 
+// Renew says who authenticates from the next negotiation on: secrets can change
+// while a queue lives. One that is under way ends as it began.
+func (c *Controller) Renew(p Peer) {
+	if c.step == toNegotiate || c.step == over {
+		c.peer = p.withDefaults()
+	}
+}
+
 // Authenticated says that the host has proved its secret, and is content with
 // what the controller has proved where it asked.
 func (c *Controller) Authenticated() bool { return c.valid && c.step == over }

@@ -10,8 +10,24 @@ import (
 	"weft/internal/nvme/wire"
 )
 
-// authTime is how long a host may take to authenticate a queue.
-const authTime = 2 * time.Minute
+const (
+	// authTime is how long a host may take to authenticate a queue.
+	authTime = 30 * time.Second
+
+	// lastWord is how long a host that was authenticated and then failed to do it
+	// again may take to fetch why: its commands fail already, so the sooner it
+	// begins anew the better.
+	lastWord = time.Second
+
+	// maxUnproven is how many controllers may wait for that: whoever knows the
+	// name of a host can have them, so they must leave room for others.
+	maxUnproven = 256
+
+	// Large groups take a processor a while, and strangers can ask for them: few
+	// are worked on at once, and not many wait.
+	provers    = 2
+	proofQueue = 64
+)
 
 // Keys are the secrets of one host at one subsystem.
 type Keys struct {
@@ -28,27 +44,45 @@ type gatekeeper struct {
 	closed atomic.Bool        // not yet authenticated, or no longer
 	busy   atomic.Bool        // a message is being worked on
 	timer  *time.Timer        // ends the connection of a host that takes too long
+	counts atomic.Bool        // as one of unproven
 }
 
-// require makes a queue ask for authentication where its host has keys. It
+// require makes a queue ask for authentication where its controller has keys. It
 // returns what the result of Connect says about it.
-func (q *queue) require(l *layout, host string) (result uint64) {
-	keys, has := l.Keys[host]
-	if !has {
+func (q *queue) require() (result uint64) {
+	if q.ctrl.keys.Load() == nil {
 		return 0
 	}
-	q.auth.chap = dhchap.NewController(dhchap.Peer{
-		HostNQN: host, SubNQN: l.NQN, Host: keys.Host, Sub: keys.Sub,
-		Hashes: keys.Hashes, Groups: keys.Groups, Random: rand.Reader,
-	})
+	q.auth.chap = dhchap.NewController(q.peer())
 	q.auth.closed.Store(true)
+	if q.qid == 0 {
+		q.auth.counts.Store(true)
+	}
 	q.auth.timer = time.AfterFunc(authTime, func() {
 		if q.auth.closed.Load() {
-			q.t.log.Warn("no authentication in time", "host", host, "subsystem", l.NQN, "queue", q.qid, "from", q.conn.Remote())
+			q.t.log.Warn("no authentication in time", "host", q.ctrl.host.HostNQN, "subsystem", q.ctrl.host.SubNQN, "queue", q.qid, "from", q.conn.Remote())
 			q.conn.Close()
 		}
 	})
 	return wire.ConnectAuthRequired
+}
+
+// peer says who authenticates to whom. A controller keeps the keys that it was
+// connected with until its host authenticates the admin queue anew, which is how
+// new keys come to both ends without a connection lost: first here, then there.
+// I/O queues go by the keys of their controller. A host that has no keys any more
+// must still prove those of its controller.
+func (q *queue) peer() dhchap.Peer {
+	if q.qid == 0 {
+		if keys, has := q.ctrl.sub.now.Load().Keys[q.ctrl.host.HostNQN]; has {
+			q.ctrl.keys.Store(&keys)
+		}
+	}
+	keys := q.ctrl.keys.Load()
+	return dhchap.Peer{
+		HostNQN: q.ctrl.host.HostNQN, SubNQN: q.ctrl.host.SubNQN, Host: keys.Host, Sub: keys.Sub,
+		Hashes: keys.Hashes, Groups: keys.Groups, Random: rand.Reader,
+	}
 }
 
 // beginAuth judges Authentication Send and Authentication Receive.
@@ -69,8 +103,8 @@ func (q *queue) beginAuth(x *fabric.Exchange) (pull int, st wire.Status) {
 	return int(auth.Length), wire.Success
 }
 
-// authenticate hands a message over, or fetches one. Large groups take a while,
-// so a worker does it; hosts send one message after the other.
+// authenticate hands a message over, or fetches one. A prover does the work;
+// hosts send one message after the other.
 func (q *queue) authenticate(x *fabric.Exchange) {
 	if !q.auth.busy.CompareAndSwap(false, true) {
 		x.Complete(0, wire.CommandSequence.WithDNR())
@@ -79,13 +113,20 @@ func (q *queue) authenticate(x *fabric.Exchange) {
 	if !q.t.gate.enter() {
 		return // draining: the connection ends soon
 	}
-	q.t.work <- job{q, x}
+	select {
+	case q.t.proofs <- job{q, x}:
+	default:
+		q.auth.busy.Store(false)
+		q.t.gate.leave()
+		x.Complete(0, wire.CommandInterrupted) // too many at once: come again
+	}
 }
 
 // converse does the work of authenticate.
 func (q *queue) converse(x *fabric.Exchange) {
 	defer q.t.gate.leave()
 	if !x.Command.Auth().Receive {
+		q.auth.chap.Renew(q.peer())
 		err := q.auth.chap.Send(x.Data)
 		q.admitted(err)
 		x.Complete(0, wire.Success) // what is wrong is told by the next message
@@ -117,20 +158,27 @@ func (q *queue) unheard(st wire.Status) wire.Status {
 func (q *queue) admitted(err error) {
 	was := q.auth.closed.Load()
 	q.auth.closed.Store(was && !q.auth.chap.Authenticated() || q.auth.chap.Failed() != nil)
-	switch now := q.auth.closed.Load(); {
+	now := q.auth.closed.Load()
+	if !was && now {
+		q.auth.timer.Reset(lastWord)
+	}
+	switch {
 	case err != nil:
 		q.t.refused.auth.Add(1)
 		q.t.log.Warn("authentication failed", "reason", err, "host", q.ctrl.host.HostNQN, "subsystem", q.ctrl.host.SubNQN, "queue", q.qid, "from", q.conn.Remote())
 	case was && !now:
-		q.auth.timer.Stop()
+		q.settleAuth()
 		q.t.log.Info("authenticated", "host", q.ctrl.host.HostNQN, "subsystem", q.ctrl.host.SubNQN, "queue", q.qid)
 	}
 	q.auth.busy.Store(false)
 }
 
-// stop ends the wait for authentication.
-func (g *gatekeeper) stop() {
-	if g.timer != nil {
-		g.timer.Stop()
+// settleAuth ends the wait for authentication.
+func (q *queue) settleAuth() {
+	if q.auth.timer != nil {
+		q.auth.timer.Stop()
+	}
+	if q.auth.counts.CompareAndSwap(true, false) {
+		q.t.unproven.Add(-1)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"testing"
+	"time"
 
 	"weft/internal/nvme/dhchap"
 	"weft/internal/nvme/fabric"
@@ -80,6 +81,60 @@ func TestAuthentication(t *testing.T) {
 	})
 }
 
+// New keys are for new associations, and for those whose hosts authenticate their
+// admin queue anew; until then I/O queues go by the keys of their controller.
+func TestReloadedKeys(t *testing.T) {
+	fabrics(t, func(t *testing.T, r *rig) {
+		old, fresh := keys(t), keys(t)
+		_, open := r.admin(subNQN, hostNQN, 0)
+		r.guarded(old)
+		read := blocks(wire.OpRead, 1, 0, 1)
+		r.want(wire.Success, r.io(subNQN, hostNQN, open, 1), read, make([]byte, 512))
+
+		admin := r.dial(0)
+		id := uint16(r.want(wire.Success, admin, connectCommand(0, 0), connectData(subNQN, hostNQN, 0xffff)))
+		if err := r.prove(admin, dhchap.Peer{Host: old.Host}); err != nil {
+			t.Fatal(err)
+		}
+		r.want(wire.Success, admin, setCC(wire.CCEnable|wire.CCIOSQES|wire.CCIOCQES), nil)
+		io := func(qid uint16, k Keys) fabric.Queue {
+			t.Helper()
+			q := r.io(subNQN, hostNQN, id, qid)
+			if err := r.prove(q, dhchap.Peer{Host: k.Host}); err != nil {
+				t.Fatal(err)
+			}
+			r.want(wire.Success, q, read, make([]byte, 512))
+			return q
+		}
+		first := io(1, old)
+		r.guarded(fresh)
+		io(2, old)
+		for _, q := range []fabric.Queue{admin, first} {
+			if err := r.prove(q, dhchap.Peer{Host: fresh.Host}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.want(wire.Success, first, read, make([]byte, 512))
+		io(3, fresh)
+
+		// Who fails to do it again may begin anew.
+		if err := r.prove(first, dhchap.Peer{Host: old.Host}); err == nil {
+			t.Error("authenticated with the old key")
+		}
+		r.dead(first)
+		r.want(wire.Success, admin, wire.Command{Opcode: wire.OpKeepAlive}, nil)
+
+		// Keys that are taken away still hold for the controller.
+		c := r.another()
+		c.Subsystems[0].Keys = nil
+		r.reload(c)
+		io(4, fresh)
+		if err := r.prove(admin, dhchap.Peer{Host: fresh.Host}); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func TestAuthenticationRefused(t *testing.T) {
 	fabrics(t, func(t *testing.T, r *rig) {
 		k, other := keys(t), keys(t)
@@ -138,6 +193,33 @@ func TestAuthCommands(t *testing.T) {
 		var f wire.AuthFailure
 		if err := f.UnmarshalBinary(b); err != nil || f.ID != wire.AuthFailure1ID || !errors.Is(f.Why, wire.AuthBadPayload) {
 			t.Errorf("%+v %v", f, err)
+		}
+	})
+}
+
+// Who does not authenticate takes no more places than there are for that, and
+// gives them back.
+func TestUnprovenHosts(t *testing.T) {
+	fabrics(t, func(t *testing.T, r *rig) {
+		r.guarded(keys(t))
+		var all []fabric.Queue
+		for range maxUnproven {
+			q := r.dial(0)
+			if st := r.do(q, connectCommand(0, 0), connectData(subNQN, hostNQN, 0xffff)).Status; st != wire.Success {
+				t.Fatalf("host %d: %v", len(all), st)
+			}
+			all = append(all, q)
+		}
+		r.want(wire.ConnectControllerBusy, r.dial(0), connectCommand(0, 0), connectData(subNQN, hostNQN, 0xffff))
+		for _, q := range all[1:] {
+			if err := q.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		for deadline := time.Now().Add(patience); r.target.unproven.Load() != 1; time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("%d hosts have yet to authenticate, want 1", r.target.unproven.Load())
+			}
 		}
 	})
 }

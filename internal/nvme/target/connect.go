@@ -49,10 +49,7 @@ func (q *queue) connect(x *fabric.Exchange) {
 		err = q.join(cmd, &data)
 	}
 	if err == nil {
-		result := uint64(q.ctrl.id)
-		if q.ctrl.sub != nil {
-			result |= q.require(q.ctrl.sub.now.Load(), data.HostNQN)
-		}
+		result := uint64(q.ctrl.id) | q.require()
 		q.t.log.Info("connected", "host", data.HostNQN, "subsystem", data.SubNQN, "controller", q.ctrl.id, "queue", q.qid, "portal", q.conn.Local(), "from", q.conn.Remote())
 		x.Complete(result, wire.Success)
 		return
@@ -123,9 +120,19 @@ func (q *queue) joinAdmin(cmd wire.ConnectCommand, data *wire.ConnectData, sub *
 	}
 	c := &controller{t: q.t, sub: sub, portal: q.portal, host: *data, queues: map[uint16]*queue{0: q}}
 	if sub != nil {
-		_, c.guarded = sub.now.Load().Keys[data.HostNQN]
+		if keys, has := sub.now.Load().Keys[data.HostNQN]; has {
+			c.keys.Store(&keys)
+		}
+	}
+	guarded := c.keys.Load() != nil
+	if guarded && q.t.unproven.Add(1) > maxUnproven {
+		q.t.unproven.Add(-1)
+		return refuse(wire.ConnectControllerBusy, "too many hosts have yet to authenticate")
 	}
 	if err := q.t.add(c); err != nil {
+		if guarded {
+			q.t.unproven.Add(-1)
+		}
 		return err
 	}
 	q.ctrl, q.qid = c, 0

@@ -30,7 +30,7 @@ type controller struct {
 	host   wire.ConnectData
 	id     uint16
 
-	guarded bool // its host must authenticate; set by the first Connect
+	keys atomic.Pointer[Keys] // that its host must prove; nil: none, now and later
 
 	ready  atomic.Bool // enabled, and neither shut down nor ended
 	active atomic.Bool // a command came since the keep-alive timer last looked

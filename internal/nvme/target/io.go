@@ -97,15 +97,6 @@ func (t *Target) dispatch(j job) {
 	t.work <- j
 }
 
-// work is what a worker does.
-func (q *queue) work(x *fabric.Exchange) {
-	if x.Command.Opcode == wire.OpFabrics {
-		q.converse(x)
-		return
-	}
-	q.perform(x)
-}
-
 // perform does what an I/O command says and completes it.
 func (q *queue) perform(x *fabric.Exchange) {
 	defer q.t.gate.leave()
@@ -184,8 +175,13 @@ func (q *queue) flush(ns *namespace) wire.Status {
 	}
 	l := q.ctrl.sub.now.Load()
 	for _, id := range l.ids {
-		if st := q.flush(l.namespaces[id]); st != wire.Success {
-			return st
+		err := l.namespaces[id].Backend.Flush()
+		switch {
+		case errors.Is(err, backend.ErrClosed): // a reload has just taken it away, flushed
+		case err != nil:
+			return q.failed(err, wire.WriteFault, "flush", l.namespaces[id])
+		default:
+			l.namespaces[id].count.others.Add(1)
 		}
 	}
 	return wire.Success

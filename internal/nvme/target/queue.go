@@ -92,7 +92,7 @@ func (q *queue) executeFabrics(x *fabric.Exchange) {
 // Disconnected takes the queue from its controller; the controller ends with
 // its admin queue.
 func (q *queue) Disconnected(err error) {
-	q.auth.stop()
+	q.settleAuth()
 	if q.ctrl == nil {
 		return
 	}

@@ -86,13 +86,15 @@ type Namespace struct {
 
 // A Target serves subsystems. Its methods may be called concurrently.
 type Target struct {
-	log     *slog.Logger
-	gate    gate
-	work    chan job
-	workers sync.WaitGroup
-	started time.Time
-	loading atomic.Bool // a new configuration is being read
-	refused struct {    // since the start
+	log      *slog.Logger
+	gate     gate
+	work     chan job
+	proofs   chan job // messages of authentication
+	workers  sync.WaitGroup
+	started  time.Time
+	loading  atomic.Bool  // a new configuration is being read
+	unproven atomic.Int32 // controllers whose host has yet to authenticate
+	refused  struct {     // since the start
 		connect, auth, silent atomic.Uint64
 	}
 
@@ -114,6 +116,7 @@ func New(c Config) (*Target, error) {
 	t := &Target{
 		log: c.Log, started: time.Now(),
 		work:        make(chan job),
+		proofs:      make(chan job, proofQueue),
 		controllers: map[uint16]*controller{},
 		portals:     map[string]*portal{},
 		generation:  c.Generation,
@@ -129,7 +132,14 @@ func New(c Config) (*Target, error) {
 	for range workers {
 		t.workers.Go(func() {
 			for j := range t.work {
-				j.queue.work(j.x)
+				j.queue.perform(j.x)
+			}
+		})
+	}
+	for range provers {
+		t.workers.Go(func() {
+			for j := range t.proofs {
+				j.queue.converse(j.x)
 			}
 		})
 	}
@@ -172,6 +182,7 @@ func (t *Target) Close() error {
 		c.end("the target is closing")
 	}
 	close(t.work)
+	close(t.proofs)
 	t.workers.Wait()
 	var errs []error
 	for _, s := range t.conf.Subsystems {

@@ -44,7 +44,7 @@ func (c *controller) stat() ControllerStat {
 			continue
 		}
 		s.From = q.conn.Remote()
-		s.Authenticated = c.guarded && !q.auth.closed.Load()
+		s.Authenticated = c.keys.Load() != nil && !q.auth.closed.Load()
 	}
 	return s
 }
