@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"weft/internal/agent"
+	"weft/internal/nvme/fabric"
 	"weft/internal/nvme/initiator"
 	"weft/internal/nvme/wire"
 )
@@ -64,6 +65,12 @@ func (d *device) check(ctx context.Context, places agent.Places, out io.Writer, 
 	if err != nil {
 		return err
 	}
+	o := initiator.Options{
+		SubNQN: d.nqn, HostNQN: d.host.nqn, KATO: d.kato, Timeout: d.timeout, HeaderDigest: d.header, DataDigest: d.data,
+	}
+	if err := d.host.secrets.into(places, &o); err != nil {
+		return err
+	}
 	var all []checked
 	var errs []error
 	for _, p := range d.portals {
@@ -71,8 +78,8 @@ func (d *device) check(ctx context.Context, places agent.Places, out io.Writer, 
 			return err
 		}
 		one := checked{Remote: p}
-		d.host.portal = p
-		if err := d.checkPath(ctx, initiator.Portal{Addr: p, Transport: carrier}, &one); err != nil {
+		d.host.portal, o.Addr = p, p
+		if err := d.checkPath(ctx, carrier, o, &one); err != nil {
 			one.Error = err.Error()
 			errs = append(errs, err)
 		}
@@ -101,21 +108,19 @@ func showChecked(out io.Writer, all []checked, asJSON bool) error {
 }
 
 // checkPath connects and reads.
-func (d *device) checkPath(ctx context.Context, p initiator.Portal, into *checked) error {
+func (d *device) checkPath(ctx context.Context, carrier fabric.Transport, o initiator.Options, into *checked) error {
 	connecting, cancel := d.host.patience(ctx)
 	defer cancel()
-	c, err := initiator.Connect(connecting, p.Transport, initiator.Options{
-		Addr: p.Addr, SubNQN: d.nqn, HostNQN: d.host.nqn, KATO: d.kato, Timeout: d.timeout, HeaderDigest: d.header, DataDigest: d.data,
-	})
+	c, err := initiator.Connect(connecting, carrier, o)
 	if err != nil {
-		return err
+		return unproven(err)
 	}
 	defer c.Close() // after the reads it is a courtesy
 	id := c.Identity()
 	into.Controller, into.Model, into.Serial, into.Firmware = c.ID(), id.MN, id.SN, id.FR
 	ns, ok := find(c.Namespaces(), d.nsid)
 	if !ok {
-		return fmt.Errorf("%s at %s has no namespace %d", d.nqn, p.Addr, d.nsid)
+		return fmt.Errorf("%s at %s has no namespace %d", d.nqn, o.Addr, d.nsid)
 	}
 	into.ns, into.Blocks, into.BlockSize = ns, ns.Blocks, ns.BlockSize
 	state, err := c.ANAState(ns)

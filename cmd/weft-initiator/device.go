@@ -43,6 +43,7 @@ func (d *device) flags(c *cobra.Command) {
 	f.StringVar(&d.host.nqn, "hostnqn", "", "NQN of this host")
 	f.StringVar(&d.host.traddr, "host-traddr", "", "address of this host to connect from")
 	f.DurationVar(&d.host.connect, "connect-timeout", 10*time.Second, "how long connecting may take")
+	d.host.secrets.flags(f)
 	f.StringVar(&d.nqn, "nqn", "", "NQN of the subsystem")
 	f.Uint32Var(&d.nsid, "nsid", 1, "namespace")
 	f.StringVar(&d.path, "path", "", "file or block device of this machine instead of a target")
@@ -113,6 +114,9 @@ func (d *device) open(ctx context.Context, places agent.Places, jobs, depth int,
 		NSID: d.nsid, Patience: d.patience, Spin: d.poll,
 		Told: func(s string) { fmt.Fprintln(told, s) },
 	}
+	if err := d.host.secrets.into(places, &o.Options); err != nil {
+		return nil, err
+	}
 	if d.patience == 0 {
 		o.Patience = -1
 	}
@@ -134,7 +138,7 @@ func (d *device) open(ctx context.Context, places agent.Places, jobs, depth int,
 	defer cancel()
 	dev, err := initiator.OpenDevice(connecting, o)
 	if err != nil {
-		return nil, failed(err)
+		return nil, failed(unproven(err))
 	}
 	ns := dev.Namespace()
 	all := &opened{block: ns.BlockSize, capacity: ns.Size(), remote: dev, close: dev.Close}

@@ -20,6 +20,7 @@ type host struct {
 	nqn     string // the host's own
 	traddr  string // the host's own logical address; "" leaves it to the system
 	connect time.Duration
+	secrets secrets
 
 	local atomic.Pointer[net.TCPAddr] // of the first connection, where it is real
 }

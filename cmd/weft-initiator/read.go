@@ -45,6 +45,7 @@ samples, errors, the first error), and the exit status is 3.`,
 	}
 	p := new(probe)
 	p.flags(c)
+	p.secrets.flags(c.Flags())
 	f := c.Flags()
 	f.StringVar(&p.path, "path", "", "file or device of this machine")
 	f.StringVar(&p.nqn, "nqn", "", "NQN of the subsystem")
@@ -107,7 +108,11 @@ func (p *probe) run(ctx context.Context, places agent.Places) (*agent.ProbeResul
 		return nil, nil, err
 	}
 	result.Remote, result.NQN, result.NSID = p.portal, p.nqn, p.nsid
-	err = p.readTarget(ctx, carrier, result, hist)
+	o := initiator.Options{Addr: p.portal, SubNQN: p.nqn, HostNQN: p.host.nqn, QueueSize: p.depth, Timeout: p.timeout}
+	if err := p.secrets.into(places, &o); err != nil {
+		return nil, nil, err
+	}
+	err = p.readTarget(ctx, carrier, o, result, hist)
 	result.Local = p.own()
 	if f := (*failure)(nil); errors.As(err, &f) && f.status == agent.ExitError {
 		return nil, nil, err
@@ -116,7 +121,7 @@ func (p *probe) run(ctx context.Context, places agent.Places) (*agent.ProbeResul
 }
 
 // readTarget connects, reads and disconnects.
-func (p *probe) readTarget(ctx context.Context, carrier fabric.Transport, result *agent.ProbeResult, hist *latency.Histogram) error {
+func (p *probe) readTarget(ctx context.Context, carrier fabric.Transport, o initiator.Options, result *agent.ProbeResult, hist *latency.Histogram) error {
 	tried := func(err error) error {
 		if result.Errors++; result.FirstErr == "" {
 			result.FirstErr = err.Error()
@@ -125,11 +130,9 @@ func (p *probe) readTarget(ctx context.Context, carrier fabric.Transport, result
 	}
 	connecting, cancel := p.patience(ctx)
 	defer cancel()
-	c, err := initiator.Connect(connecting, carrier, initiator.Options{
-		Addr: p.portal, SubNQN: p.nqn, HostNQN: p.host.nqn, QueueSize: p.depth, Timeout: p.timeout,
-	})
+	c, err := initiator.Connect(connecting, carrier, o)
 	if err != nil {
-		return tried(err)
+		return tried(unproven(err))
 	}
 	defer c.Close() // after the reads it is a courtesy
 	ns, ok := find(c.Namespaces(), p.nsid)

@@ -91,9 +91,6 @@ func connect(q fabric.Queue, o Options, v wire.ConnectCommand, cntlid uint16) (u
 	return c.Result, c.Status.Err()
 }
 
-// Bits of the result of Connect that ask for authentication.
-const connectAuth = 3 << 17
-
 // open dials and connects an admin queue and enables the controller.
 func open(ctx context.Context, tr fabric.Transport, o Options) (a *admin, capability wire.CAP, err error) {
 	q, err := tr.Dial(ctx, fabric.DialParams{
@@ -116,8 +113,8 @@ func open(ctx context.Context, tr fabric.Transport, o Options) (a *admin, capabi
 	if err != nil {
 		return nil, capability, fmt.Errorf("connect command: %w", err)
 	}
-	if result&connectAuth != 0 {
-		return nil, capability, fmt.Errorf("the target asks for authentication: described, not yet managed")
+	if err := o.prove(q, 0, result); err != nil {
+		return nil, capability, err
 	}
 	a = &admin{q: q, id: uint16(result)}
 	capability, err = a.enable(ctx)

@@ -116,13 +116,18 @@ func (c *Controller) openQueue(ctx context.Context, tr fabric.Transport, qid uin
 		return nil, err
 	}
 	stop := context.AfterFunc(ctx, func() { _ = fq.Close() })
-	_, err = connect(fq, c.opts, wire.ConnectCommand{QID: qid, SQSize: uint16(depth)}, c.admin.id)
+	result, err := connect(fq, c.opts, wire.ConnectCommand{QID: qid, SQSize: uint16(depth)}, c.admin.id)
+	if err != nil {
+		err = fmt.Errorf("connect command: %w", err)
+	} else {
+		err = c.opts.prove(fq, qid, result)
+	}
 	if !stop() && err == nil {
 		err = context.Cause(ctx)
 	}
 	if err != nil {
 		_ = fq.Close()
-		return nil, fmt.Errorf("connect command: %w", err)
+		return nil, err
 	}
 	return &Queue{q: fq, addr: c.opts.Addr, depth: depth, most: c.identity.MaxTransfer()}, nil
 }

@@ -6,10 +6,12 @@ package initiator
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
+	"weft/internal/nvme/dhchap"
 	"weft/internal/nvme/wire"
 )
 
@@ -34,6 +36,11 @@ type Options struct {
 	Queues    int           // I/O queues wished for; the controller may grant fewer; 0 is 1
 	QueueSize int           // commands outstanding on each; the controller may grant fewer; 0 is DefaultDepth
 	Timeout   time.Duration // for the answer to one command; 0 is DefaultTimeout
+
+	// What the host proves to have where the target asks for it (DH-HMAC-CHAP),
+	// and what the target must prove then; both may be empty.
+	Secret    dhchap.Secret
+	SubSecret dhchap.Secret
 
 	HeaderDigest bool // checksums of TCP on all queues, of headers
 	DataDigest   bool // and of data
@@ -82,6 +89,8 @@ func (o Options) validate() error {
 		return fmt.Errorf("queues of %d commands", o.QueueSize)
 	case o.KATO.Milliseconds() > 1<<32-1:
 		return fmt.Errorf("keep alive timeout of %v", o.KATO)
+	case o.Secret.Empty() && !o.SubSecret.Empty():
+		return errors.New("a secret that the target is to prove, and none of this host")
 	}
 	return nil
 }

@@ -3,9 +3,11 @@ package target
 import (
 	"bytes"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
+	"weft/internal/nvme/dhchap"
 	"weft/internal/nvme/initiator"
 	"weft/internal/nvme/wire"
 )
@@ -59,6 +61,49 @@ func TestWithInitiator(t *testing.T) {
 		}
 		if _, err := r.connect(stranger); !errors.Is(err, wire.ConnectInvalidHost) {
 			t.Errorf("a stranger connects: %v", err)
+		}
+	})
+}
+
+// TestInitiatorAuthenticates: every queue proves the host's secret, and where
+// the host wants it the target's.
+func TestInitiatorAuthenticates(t *testing.T) {
+	fabrics(t, func(t *testing.T, r *rig) {
+		k, other := keys(t), keys(t)
+		connect := func(host, sub dhchap.Secret) error {
+			c, err := initiator.Connect(t.Context(), r.carrier, initiator.Options{
+				Addr: r.portal.Addr(), SubNQN: subNQN, HostNQN: hostNQN, KATO: time.Minute, Queues: 2, Timeout: patience, Secret: host, SubSecret: sub,
+			})
+			if err != nil {
+				return err
+			}
+			ns := c.Namespaces()[0]
+			return errors.Join(c.Queues()[1].Read(ns, 0, make([]byte, ns.BlockSize)), c.Close())
+		}
+		none := dhchap.Secret{}
+		if err := connect(k.Host, none); err != nil {
+			t.Errorf("a target that asks for nothing: %v", err)
+		}
+		if err := connect(k.Host, k.Sub); err == nil || !strings.Contains(err.Error(), "offers no authentication") {
+			t.Errorf("a target that does not say who it is: %v", err)
+		}
+		r.guarded(k)
+		for _, sub := range []dhchap.Secret{none, k.Sub} {
+			if err := connect(k.Host, sub); err != nil {
+				t.Error(err)
+			}
+		}
+		if err := connect(none, none); !errors.Is(err, initiator.ErrNoSecret) {
+			t.Errorf("without a secret: %v", err)
+		}
+		if err := connect(other.Host, none); !errors.Is(err, wire.AuthFailed) {
+			t.Errorf("with another secret: %v", err)
+		}
+		if err := connect(k.Host, other.Sub); !errors.Is(err, wire.AuthFailed) {
+			t.Errorf("with another secret of the target: %v", err)
+		}
+		if err := connect(none, k.Sub); err == nil {
+			t.Error("only the target was to prove something")
 		}
 	})
 }

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/pflag"
+
+	"weft/internal/agent"
+	"weft/internal/hint"
+	"weft/internal/nvme/dhchap"
+	"weft/internal/nvme/initiator"
+)
+
+// secrets are files with the keys for authentication. The keys themselves are
+// never on the command line, where everybody on this machine could read them.
+type secrets struct{ host, sub string }
+
+func (s *secrets) flags(f *pflag.FlagSet) {
+	f.StringVar(&s.host, "dhchap-secret-file", "", "file with this host's key, where the target asks for it (weft-target key makes one)")
+	f.StringVar(&s.sub, "dhchap-ctrl-secret-file", "", "file with the key that the target has to prove")
+}
+
+// into reads the keys.
+func (s *secrets) into(places agent.Places, o *initiator.Options) (err error) {
+	if o.Secret, err = readSecret(places, s.host); err != nil {
+		return fmt.Errorf("--dhchap-secret-file: %w", err)
+	}
+	if o.SubSecret, err = readSecret(places, s.sub); err != nil {
+		return fmt.Errorf("--dhchap-ctrl-secret-file: %w", err)
+	}
+	return nil
+}
+
+func readSecret(places agent.Places, path string) (dhchap.Secret, error) {
+	if path == "" {
+		return dhchap.Secret{}, nil
+	}
+	text, err := os.ReadFile(places.Path(path))
+	if err != nil {
+		return dhchap.Secret{}, err // names the path
+	}
+	s, err := dhchap.ParseSecret(string(text))
+	if err != nil {
+		return s, fmt.Errorf("%s: %w", path, err)
+	}
+	return s, nil
+}
+
+// unproven says what helps where the target does not let this host in.
+func unproven(err error) error {
+	if errors.Is(err, initiator.ErrNoSecret) {
+		return hint.Wrap(err, "write the key that the target has for this host to a file, and name it: --dhchap-secret-file FILE")
+	}
+	return err
+}
