@@ -28,6 +28,8 @@ func comware() *system {
 		complain: comwareComplain,
 		refused:  func(s *session, err error) { s.say("ERROR: " + err.Error()) },
 		leave:    func(s *session) { s.levels = nil },
+		classify: comwareClassify,
+		lossless: comwareLossless,
 	}
 }
 

@@ -47,7 +47,8 @@ func comwareDisplays() []Rule {
 		{View: "any", Line: "display interface brief", Source: "transcript display_interface_brief/ntc-templates__hp_comware_display_interface_brief_release_9119P17", run: comwareBrief},
 		{View: "any", Line: "display lldp neighbor-information list", Source: "transcript display_lldp_neighbor-information_list/ntc-templates__hp_comware_display_lldp_neighbor-information_list", run: comwareNeighbours},
 		{View: "any", Line: "display lldp neighbor-information verbose", Source: "transcript display_lldp_neighbor-information_verbose/ntc-templates__hp_comware_display_lldp_neighbor-information_verbose, shortened", run: comwareNeighbourDetails},
-		{View: "any", Line: "display priority-flow-control interface [<port>]", Source: "switches.md 4.3, transcript display_priority-flow-control_interface; counters are zero; layout on S6800 unknown", run: comwarePFC},
+		{View: "any", Line: "display priority-flow-control interface [<port>]", Source: "switches.md 4.3, transcript display_priority-flow-control_interface; layout on S6800 unknown", run: comwarePFC},
+		{View: "any", Line: "display qos queue-statistics interface <port> outbound", Source: "switches-2.md 2.3, transcript display_qos_queue-statistics_interface_outbound/h3c_cw7_cmdref_doc_sample", run: comwareQueues},
 		{View: "any", Line: "display qos map-table [{table:dscp-dot1p|dscp-lp|dot1p-lp}]", Source: "transcript display_qos_map-table/h3c_cw7_cmdref_doc_sample", run: comwareMapTables},
 		{View: "any", Line: "display qos trust interface [<port>]", Source: "transcript display_qos_trust_interface/h3c_cw7_cmdref_doc_sample_one-priority", run: comwareTrust},
 		{View: "any", Line: "display qos wred table [name <name>]", Source: "transcript display_qos_wred_table/h3c_cw7_cmdref_doc_sample", run: comwareWREDTables},
@@ -172,7 +173,11 @@ func comwarePFC(s *session, m match) {
 		}
 		for prio := range 8 {
 			if list != "" && listed(list, prio) || list == "" && prio == 0 {
-				s.say(fmt.Sprintf(row, shortComware(port), admin, oper, list, strconv.Itoa(prio), "0", "0", "0", "0"))
+				var p pfcCounts
+				if c := s.sw.counted[port]; c != nil {
+					p = c.pfc[prio]
+				}
+				s.say(fmt.Sprintf(row, shortComware(port), admin, oper, list, strconv.Itoa(prio), strconv.FormatUint(p.received, 10), strconv.FormatUint(p.sent, 10), "0", "0"))
 			}
 		}
 	}

@@ -29,6 +29,8 @@ func nxos() *system {
 		leave: func(s *session) {
 			s.levels, s.staged = nil, false
 		},
+		classify: nxosClassify,
+		lossless: nxosLossless,
 	}
 }
 

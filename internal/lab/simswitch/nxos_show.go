@@ -27,7 +27,11 @@ func nxosShows() []Rule {
 			Source: "transcript show_running-config_interface/github_43493284401_n9kv_10.2.2_empty-vs-edited"},
 		{View: "exec", Line: "show feature", Source: "transcript show_feature/ntc-templates__cisco_nxos_show_feature", run: nxosFeatures},
 		{View: "exec", Line: "show interface priority-flow-control", run: nxosPFC,
-			Source: "switches.md 3.1; transcript show_interface_priority-flow-control/nexus5k_auto-off; counters are zero"},
+			Source: "switches.md 3.1; transcript show_interface_priority-flow-control/nexus5k_auto-off"},
+		{View: "exec", Line: "show queuing interface <port>", run: nxosQueueCounts,
+			Source: "switches.md 3.2; transcript show_queuing_interface/zartbot_n93180fx2_2021, put together from its two halves"},
+		{View: "exec", Line: "show queuing pfc-queue interface <port> detail", run: nxosWatchdog,
+			Source: "switches.md 3.4; layout and the word Disabled SYNTHETIC: show_queuing_pfc-queue_detail/SYNTHETIC_otel_contrib_test"},
 		{View: "exec", Line: "show interface status", Source: "transcript show_interface_status/ntc-templates__cisco_nxos_show_interface_status", run: nxosStatus},
 		{View: "exec", Line: "show lldp neighbors", needs: "lldp", run: nxosNeighbours,
 			Source: "transcript show_lldp_neighbors/ntc-templates__cisco_nxos_show_lldp_neighbors"},
@@ -163,7 +167,13 @@ func nxosPFC(s *session, _ match) {
 				mode = "Off"
 			}
 		}
-		s.say(fmt.Sprintf("%-19s%-5s%-5s%-10s%-11d%d", port, mode, oper, shown, 0, 0))
+		var sum pfcCounts
+		if c := s.sw.counted[port]; c != nil {
+			for _, p := range c.pfc {
+				sum.received, sum.sent = sum.received+p.received, sum.sent+p.sent
+			}
+		}
+		s.say(fmt.Sprintf("%-19s%-5s%-5s%-10s%-11d%d", port, mode, oper, shown, sum.received, sum.sent))
 	}
 }
 

@@ -64,7 +64,8 @@ type Switch struct {
 	flash   map[string]string // files by name; directories end in "/"
 	points  []checkpoint
 	commits []commit
-	pending *pending // a change that reverts by itself
+	pending *pending           // a change that reverts by itself
+	counted map[string]*counts // by port
 	refuse  *regexp.Regexp
 	drop    int // lines until the connection is cut; 0: never
 	slow    time.Duration
@@ -128,6 +129,9 @@ type system struct {
 	complain func(s *session, f *fault, line string)
 	refused  func(s *session, err error)
 	leave    func(*session) // Ctrl-Z
+
+	classify func(root *node, port string, dscp int) class
+	lossless func(root *node, port string, c class) bool // PFC is on and pauses it
 }
 
 // Spec is what the switch was made from, with the defaults filled in.
