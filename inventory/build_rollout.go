@@ -61,7 +61,7 @@ func (b *builder) phase(o *object) *Phase {
 		Gate:    many[Validation](b, o, "gate"),
 		Soak:    unitOf(b, o, "soak", parseDuration),
 		Approve: b.text(o, "approve"),
-		Window:  b.text(o, "window"),
+		Window:  unitOf(b, o, "window", parseWindow),
 	}
 	b.selects(o, p)
 	return p

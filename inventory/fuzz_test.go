@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 )
 
 // FuzzLoad puts arbitrary bytes into a file, alone and beside good ones.
@@ -69,7 +70,7 @@ func FuzzLoad(f *testing.F) {
 
 // FuzzUnits feeds arbitrary texts to the parsers of units.
 func FuzzUnits(f *testing.F) {
-	for _, s := range []string{"150KB", "2TiB", "100G", "100Gbit/s", "1GB/s", "30us", "1h30m", "10%", "", "-1s", "9999999999999999999999h", "1.5.5KB", "0", "µs", "1µs", "\xff"} {
+	for _, s := range []string{"150KB", "2TiB", "100G", "100Gbit/s", "1GB/s", "30us", "1h30m", "10%", "", "-1s", "9999999999999999999999h", "1.5.5KB", "0", "µs", "1µs", "\xff", "Sat,Sun 22:00-04:00 Europe/Berlin", "00:00-24:00 UTC"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -86,6 +87,12 @@ func FuzzUnits(f *testing.F) {
 		check(parseRate(s))
 		d, err := parseDuration(s)
 		check(int64(d), err)
+		if w, err := parseWindow(s); err == nil {
+			now := time.Date(2026, 3, 29, 0, 30, 0, 0, time.UTC)
+			if next := w.Next(now); next.Before(now) || next.After(now.AddDate(0, 0, 9)) {
+				t.Errorf("%q begins next at %s", s, next)
+			}
+		}
 		_, err = parsePercent(s)
 		check(0, err)
 		_, _ = portRange(s)

@@ -241,7 +241,7 @@ func rolloutSchema() *schema {
 			"gate":    opt(refs("validation")),
 			"soak":    opt(duration()),
 			"approve": opt(oneOf("manual", "none")),
-			"window":  opt(text()),
+			"window":  opt(window()),
 		}, nil)},
 	})
 }

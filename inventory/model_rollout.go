@@ -54,7 +54,7 @@ type Phase struct {
 	Gate      []*Validation
 	Soak      time.Duration
 	Approve   string // "", manual or none
-	Window    string
+	Window    Window // when it may begin
 }
 
 // A Check is evaluated after facts or verify.

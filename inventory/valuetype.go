@@ -159,6 +159,10 @@ func duration() valueType { return measured(`a duration such as "30us" or "5m"`,
 
 func percent() valueType { return measured(`a percentage such as "10%"`, parsePercent) }
 
+func window() valueType {
+	return measured(`a window such as "Sat,Sun 22:00-04:00 Europe/Berlin"`, parseWindow)
+}
+
 // durationOr is a duration or one of some words.
 func durationOr(words ...string) valueType {
 	t := duration()

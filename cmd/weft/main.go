@@ -14,6 +14,7 @@ import (
 	"sync"
 	"syscall"
 	"time"
+	_ "time/tzdata" // a window means its zone also where the machine knows none
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"

@@ -62,8 +62,8 @@ func specOf(m *inventory.Model) (*rollout.Spec, error) {
 			Name: p.Name, Range: p.Range, Select: p.Select, Remaining: p.Remaining, Batch: p.Batch,
 			Record: addresses(p.Record), Gate: addresses(p.Gate), Soak: p.Soak, Approve: p.Approve == "manual",
 		}
-		if p.Window != "" {
-			return nil, fmt.Errorf("%s: a window is described, not yet managed (%s)", r.Addr, view.Place(p.At("window")))
+		if !p.Window.IsZero() {
+			phase.Window = p.Window.Next
 		}
 		s.Phases = append(s.Phases, phase)
 	}
