@@ -43,6 +43,7 @@ func (d *device) flags(c *cobra.Command) {
 	f.StringVar(&d.host.nqn, "hostnqn", "", "NQN of this host")
 	f.StringVar(&d.host.traddr, "host-traddr", "", "address of this host to connect from")
 	f.DurationVar(&d.host.connect, "connect-timeout", 10*time.Second, "how long connecting may take")
+	f.Uint8Var(&d.host.tos, "tos", 0, tosHelp)
 	d.host.secrets.flags(f)
 	f.StringVar(&d.nqn, "nqn", "", "NQN of the subsystem")
 	f.Uint32Var(&d.nsid, "nsid", 1, "namespace")

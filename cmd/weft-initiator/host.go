@@ -19,11 +19,14 @@ type host struct {
 	portal  string // logical address of the target
 	nqn     string // the host's own
 	traddr  string // the host's own logical address; "" leaves it to the system
+	tos     uint8
 	connect time.Duration
 	secrets secrets
 
 	local atomic.Pointer[net.TCPAddr] // of the first connection, where it is real
 }
+
+const tosHelp = "type of service of what is sent (IPv6: traffic class), DSCP × 4; 0: the system's"
 
 // flags adds what every command that connects needs.
 func (h *host) flags(c *cobra.Command) {
@@ -31,6 +34,7 @@ func (h *host) flags(c *cobra.Command) {
 	f.StringVar(&h.portal, "traddr", "", "address and port of the target, like 10.40.1.11:4420")
 	f.StringVar(&h.nqn, "hostnqn", "", "NQN of this host")
 	f.StringVar(&h.traddr, "host-traddr", "", "address of this host to connect from")
+	f.Uint8Var(&h.tos, "tos", 0, tosHelp)
 	f.DurationVar(&h.connect, "connect-timeout", 10*time.Second, "how long connecting may take")
 }
 
@@ -55,7 +59,7 @@ func (h *host) carrier(places agent.Places) (*tcp.Transport, error) {
 			dialer.LocalAddr = net.TCPAddrFromAddrPort(netip.AddrPortFrom(own, 0))
 		}
 	}
-	return &tcp.Transport{DialAddr: func(ctx context.Context, logical string) (net.Conn, error) {
+	return &tcp.Transport{ToS: h.tos, DialAddr: func(ctx context.Context, logical string) (net.Conn, error) {
 		real, err := places.Address(logical)
 		if err != nil {
 			return nil, err

@@ -87,7 +87,7 @@ func (s *service) open(ctx context.Context, l *loaded) (err error) {
 	if s.target, err = target.New(c); err != nil {
 		return errors.Join(err, fresh.close())
 	}
-	if s.portals, err = s.listen(ctx, l.conf.Portals); err != nil {
+	if s.portals, err = s.listen(ctx, l.conf.ToS, l.conf.Portals); err != nil {
 		return err
 	}
 	s.metrics, err = serveMetrics(s.places, l.conf.Metrics, s.writeMetrics, s.log)
@@ -98,10 +98,10 @@ func (s *service) open(ctx context.Context, l *loaded) (err error) {
 const firmware = "1"
 
 // listen opens portals where places say they are: all or none.
-func (s *service) listen(ctx context.Context, want []agent.Portal) (open []portal, err error) {
+func (s *service) listen(ctx context.Context, tos uint8, want []agent.Portal) (open []portal, err error) {
 	for _, p := range want {
 		bound := ""
-		carrier := &tcp.Transport{Pollers: s.pollers, ListenAddr: func(ctx context.Context, logical string) (net.Listener, error) {
+		carrier := &tcp.Transport{Pollers: s.pollers, ToS: tos, ListenAddr: func(ctx context.Context, logical string) (net.Listener, error) {
 			real, err := s.places.Address(logical)
 			if err != nil {
 				return nil, err
@@ -159,13 +159,16 @@ func (s *service) change(ctx context.Context) error {
 	if l.conf.Metrics != s.conf.Metrics {
 		return fmt.Errorf("metrics moves from %q to %q, which needs a restart", s.conf.Metrics, l.conf.Metrics)
 	}
+	if l.conf.ToS != s.conf.ToS {
+		return fmt.Errorf("tos changes from %d to %d, which needs a restart", s.conf.ToS, l.conf.ToS)
+	}
 	all, fresh, err := s.stores.open(l.conf, s.places, s.log)
 	if err != nil {
 		return err
 	}
 	kept, gone, added := sortPortals(s.portals, l.conf.Portals)
 	// Who comes to a new portal now is asked to come again.
-	opened, err := s.listen(ctx, added)
+	opened, err := s.listen(ctx, l.conf.ToS, added)
 	if err != nil {
 		return errors.Join(err, fresh.close())
 	}

@@ -20,6 +20,7 @@ const (
 type Target struct {
 	Owner      string      `toml:"owner"`
 	Metrics    string      `toml:"metrics,omitempty"` // where Prometheus reads: "127.0.0.1:9420"; nowhere where empty
+	ToS        uint8       `toml:"tos,omitempty"`     // type of service of what is sent: DSCP × 4; 0: the system's
 	Portals    []Portal    `toml:"portal"`
 	Access     []Access    `toml:"ana,omitempty"`
 	Subsystems []Subsystem `toml:"subsystem"`

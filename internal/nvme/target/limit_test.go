@@ -132,14 +132,14 @@ func TestLimitedCommandsEnd(t *testing.T) {
 		c.Subsystems[0].Namespaces[0].Limits = Limits{IOPS: 1}
 		r.reload(c)
 		limit := r.target.limiters()[0]
-		waits := func(n int) {
+		waits := func(n int) (have int) {
 			t.Helper()
 			for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
 				limit.mu.Lock()
-				have := len(limit.waiting)
+				have = len(limit.waiting)
 				limit.mu.Unlock()
 				if have == n || n > 0 && have > n {
-					return
+					return have
 				}
 				if time.Now().After(deadline) {
 					t.Fatalf("%d commands wait, want %d", have, n)
@@ -166,13 +166,13 @@ func TestLimitedCommandsEnd(t *testing.T) {
 		}
 		waits(0)
 		submit(second)
-		waits(10)
+		least := waits(10) // the rest may come too late
 		if err := r.target.Drain(t.Context()); err != nil {
 			t.Error(err)
 		}
 		waits(0)
-		if n := r.target.Stats()[0].Namespaces[0]; n.Reads < 30 {
-			t.Errorf("%+v", n)
+		if n := r.target.Stats()[0].Namespaces[0]; n.Reads < uint64(least) {
+			t.Errorf("%+v, %d commands were waiting", n, least)
 		}
 	})
 }

@@ -15,6 +15,7 @@ type listener struct {
 	nl      net.Listener
 	params  fabric.ListenParams
 	maxData int
+	tos     uint8
 	accept  func(fabric.Conn) fabric.Handler
 	pool    fabric.Pool
 
@@ -29,9 +30,9 @@ type listener struct {
 	closed error                    // of the socket
 }
 
-func newListener(nl net.Listener, p fabric.ListenParams, maxData int, pollers *Pollers, accept func(fabric.Conn) fabric.Handler) *listener {
+func newListener(nl net.Listener, p fabric.ListenParams, maxData int, t *Transport, accept func(fabric.Conn) fabric.Handler) *listener {
 	l := &listener{
-		nl: nl, params: p, maxData: maxData, pollers: pollers, accept: accept,
+		nl: nl, params: p, maxData: maxData, tos: t.ToS, pollers: t.Pollers, accept: accept,
 		stopping: make(chan struct{}), conns: map[*targetConn]struct{}{},
 	}
 	l.wg.Add(1)
@@ -59,6 +60,7 @@ func (l *listener) serve() {
 			}
 		}
 		noDelay(conn)
+		_ = setToS(conn, l.tos) // the listener has taken it
 		l.start(conn)
 	}
 }

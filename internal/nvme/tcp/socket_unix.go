@@ -3,6 +3,7 @@
 package tcp
 
 import (
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -22,6 +23,34 @@ func rawOf(c net.Conn) syscall.RawConn {
 		return nil
 	}
 	return raw
+}
+
+// setToS sets the type of service of a socket: both kinds of it where IPv4 comes
+// through a socket of IPv6.
+func setToS(socket any, tos uint8) error {
+	if tos == 0 {
+		return nil
+	}
+	sc, ok := socket.(syscall.Conn)
+	if !ok {
+		return fmt.Errorf("set the type of service of a %T: it has no socket", socket)
+	}
+	raw, err := sc.SyscallConn()
+	if err != nil {
+		return fmt.Errorf("set the type of service: %w", err)
+	}
+	var four, six error
+	err = raw.Control(func(fd uintptr) {
+		four = unix.SetsockoptInt(int(fd), unix.IPPROTO_IP, unix.IP_TOS, int(tos))
+		six = unix.SetsockoptInt(int(fd), unix.IPPROTO_IPV6, unix.IPV6_TCLASS, int(tos))
+	})
+	if err == nil && four != nil && six != nil {
+		err = four
+	}
+	if err != nil {
+		return fmt.Errorf("set the type of service to %d: %w", tos, err)
+	}
+	return nil
 }
 
 // tryWrite writes the batch until it is empty or the socket is full; then it

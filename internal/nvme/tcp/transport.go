@@ -36,6 +36,10 @@ type Transport struct {
 	// one H2CData PDU: a multiple of 4, at least 4096. 0 is 128 KiB.
 	MaxH2CData int
 
+	// ToS is the type of service (or IPv6 traffic class) of what is sent, the DSCP
+	// in its upper six bits; 0 leaves it to the system. Unix only.
+	ToS uint8
+
 	// Poll has the I/O queues that are dialled read and send without ever
 	// blocking: their Wait spins. Whoever waits should own its thread (see
 	// rawsock.Own). Admin queues stay event driven. Linux only.
@@ -73,6 +77,10 @@ func (t *Transport) Dial(ctx context.Context, p fabric.DialParams) (fabric.Queue
 		return nil, fmt.Errorf("connect to %s: %w", p.Addr, err)
 	}
 	noDelay(conn)
+	if err := setToS(conn, t.ToS); err != nil {
+		_ = conn.Close()
+		return nil, fmt.Errorf("%s: %w", p.Addr, err)
+	}
 	agreed := digests{header: p.HeaderDigest, data: p.DataDigest}
 	most, err := introduce(ctx, conn, p.Timeout, agreed)
 	if err != nil {
@@ -116,7 +124,11 @@ func (t *Transport) Listen(ctx context.Context, p fabric.ListenParams, accept fu
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", p.Addr, err)
 	}
-	return newListener(nl, p, maxData, t.Pollers, accept), nil
+	if err := setToS(nl, t.ToS); err != nil { // the answer to SYN goes with it, too
+		_ = nl.Close()
+		return nil, fmt.Errorf("listen on %s: %w", p.Addr, err)
+	}
+	return newListener(nl, p, maxData, t, accept), nil
 }
 
 func noDelay(c net.Conn) {
