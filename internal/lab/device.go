@@ -26,8 +26,9 @@ type device struct {
 	kind string // "server", "switch" or "guest"
 	user string // of a switch: who may log in with any password; "": anybody
 
-	server *simserver.Server // or
-	sw     *simswitch.Switch // or
+	server *simserver.Server                              // or
+	sw     *simswitch.Switch                              // or
+	pause  func(port string, priority int, frames uint64) // whoever is plugged into a port of sw
 	guest  machine
 
 	hostKey  ssh.PublicKey
@@ -164,6 +165,7 @@ func Faults() []string {
 		"lock-packages, unlock-packages  of a server: another package tool is at work, and has ended",
 		"no-sudo, sudo   of a server: sudo asks for a password, and no longer",
 		"narrow, wide    of a server: its cards run with half of their PCIe lanes, and with all",
+		"overrun=PORT:DSCP:PACKETS  of a switch: so many packets come in there faster than they can leave",
 		"refuse-line=REGEXP  of a switch: refuse configuration lines that match; empty ends it",
 		"drop-after=N    of a switch: answer N more lines, then cut the connection",
 		"pass=DURATION   of a switch: time passes at once, and what its timers are to do then happens",
@@ -203,6 +205,8 @@ func (d *device) fault(name string) error {
 
 func (d *device) switchFault(name, value string) error {
 	switch name {
+	case "overrun":
+		return d.overrun(value)
 	case "refuse-line":
 		if value == "" {
 			d.sw.Refuse(nil)

@@ -77,7 +77,7 @@ func Start(ctx context.Context, m *inventory.Model, o Options) (_ *Lab, err erro
 		return nil, err
 	}
 	l.network = simserver.NewNetwork()
-	l.network.Way = t.way
+	l.network.Way, l.network.Moved = t.way, t.moved
 	running, cancel := context.WithCancel(context.Background())
 	l.stop = cancel
 	if err := l.build(ctx, running, t); err != nil {
@@ -106,8 +106,9 @@ func (l *Lab) build(ctx, running context.Context, t *twin) error {
 	// The switches first: servers ask for the ways between them.
 	for _, spec := range t.switches {
 		sw := simswitch.New(spec.spec)
-		t.running[spec.name] = sw.RunningConfig
+		t.running[spec.name], t.forward[spec.name] = sw.RunningConfig, sw.Forward
 		d := &device{name: spec.host, addr: spec.addr, kind: "switch", user: spec.user, sw: sw}
+		d.pause = func(port string, priority int, frames uint64) { l.pause(t, plug{spec.name, port}, priority, frames) }
 		l.devices = append(l.devices, d)
 		if err := errors.Join(ctx.Err(), l.serve(ctx, running, d)); err != nil {
 			return err

@@ -24,6 +24,7 @@ type twin struct {
 	cables  map[plug]plug            // between switches, both ways
 	os      map[string]string        // of a switch, by name; unmanaged ones are missing
 	running map[string]func() string // the running configuration of a switch, by name
+	forward map[string]forward       // what counts on a switch, by name
 }
 
 type serverSpec struct {
@@ -47,7 +48,7 @@ var hostName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:-]*$`)
 
 // newTwin derives the lab's devices from a model.
 func newTwin(m *inventory.Model) (*twin, error) {
-	t := &twin{plugs: map[simserver.End]plug{}, cables: map[plug]plug{}, os: map[string]string{}, running: map[string]func() string{}}
+	t := &twin{plugs: map[simserver.End]plug{}, cables: map[plug]plug{}, os: map[string]string{}, running: map[string]func() string{}, forward: map[string]forward{}}
 	cards := map[*inventory.RNIC]simserver.Interface{}
 	for n, s := range m.Servers {
 		if s.OS != "linux" {

@@ -3,6 +3,9 @@
 package lab
 
 import (
+	"cmp"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -28,22 +31,61 @@ func (t *twin) way(from, to simserver.End) (mtu int, ok bool) {
 		return noLimit, true
 	}
 	texts := map[string]string{}
-	mtu = min(t.portMTU(texts, a), t.portMTU(texts, b))
-	// Breadth first over the cables between switches.
-	best := map[string]int{a.sw: noLimit}
+	mtu = noLimit
+	hops := t.hops(a, b)
+	for _, h := range hops {
+		mtu = min(mtu, t.portMTU(texts, plug{h.sw, h.in}), t.portMTU(texts, plug{h.sw, h.out}))
+	}
+	return mtu, hops != nil
+}
+
+// A hop is a switch on a way, and the ports in and out.
+type hop struct{ sw, in, out string }
+
+// hops are the switches from one port to another, breadth first over the cables
+// between them; nil: no way leads there.
+func (t *twin) hops(a, b plug) []hop {
+	ways := map[string][]hop{a.sw: {{sw: a.sw, in: a.port}}}
 	for queue := []string{a.sw}; len(queue) > 0; queue = queue[1:] {
+		way := ways[queue[0]]
+		last := len(way) - 1
 		if queue[0] == b.sw {
-			return min(mtu, best[b.sw]), true
+			way[last].out = b.port
+			return way
 		}
-		for near, far := range t.cables {
-			if _, seen := best[far.sw]; near.sw != queue[0] || seen {
+		for _, near := range slices.SortedFunc(maps.Keys(t.cables), byName) {
+			far := t.cables[near]
+			if _, seen := ways[far.sw]; near.sw != queue[0] || seen {
 				continue
 			}
-			best[far.sw] = min(best[near.sw], t.portMTU(texts, near), t.portMTU(texts, far))
+			next := append(slices.Clone(way), hop{sw: far.sw, in: far.port})
+			next[last].out = near.port
+			ways[far.sw] = next
 			queue = append(queue, far.sw)
 		}
 	}
-	return 0, false
+	return nil
+}
+
+func byName(a, b plug) int { return cmp.Or(cmp.Compare(a.sw, b.sw), cmp.Compare(a.port, b.port)) }
+
+// forward counts packets of a DSCP from one port of a switch to another.
+type forward func(in, out string, dscp int, packets, bytes uint64)
+
+// moved counts what agents have moved on every managed switch on its way, there
+// and back.
+func (t *twin) moved(m simserver.Transfer) {
+	a, cabledA := t.plugs[m.From]
+	b, cabledB := t.plugs[m.To]
+	if !cabledA || !cabledB {
+		return
+	}
+	for _, h := range t.hops(a, b) {
+		if count := t.forward[h.sw]; count != nil {
+			count(h.in, h.out, m.DSCP, m.Commands, m.There)
+			count(h.out, h.in, m.DSCP, m.Data, m.Back)
+		}
+	}
 }
 
 // portMTU reads the MTU of a port from the switch's running configuration,

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// ethtool is a part of ethtool's: -i, who drives the card, and -a and -A, global
-// pause. As mlx5 does it, the card comes up with pause in both directions and no autonegotiation of it.
+// ethtool is a part of ethtool's: -i, who drives the card, -S, what it has
+// counted, and -a and -A, global pause. As mlx5 does it, the card comes up with pause in both directions and no autonegotiation of it.
 func ethtool(x *call) int {
 	if len(x.args) < 2 {
 		return x.notSimulated(1)
@@ -16,7 +16,7 @@ func ethtool(x *call) int {
 	verb, name, args := x.args[0], x.args[1], x.args[2:]
 	i, ok := x.server.iface(name)
 	switch {
-	case !slices.Contains([]string{"-i", "-a", "-A"}, verb) || verb != "-A" && len(args) > 0:
+	case !slices.Contains([]string{"-i", "-S", "-a", "-A"}, verb) || verb != "-A" && len(args) > 0:
 		return x.notSimulated(1)
 	case !ok:
 		fmt.Fprintln(x.stderr, "netlink error: no device matches name (offset 24)\nnetlink error: No such device")
@@ -29,6 +29,11 @@ func ethtool(x *call) int {
 		fmt.Fprintf(x.stdout, "driver: %s\nversion: %s\nfirmware-version: %s\nexpansion-rom-version: \nbus-info: %s\n",
 			card.driver, kernelRelease, card.firmware, i.PCI)
 		return 0
+	case verb == "-S" && (i.loop || i.Plain):
+		fmt.Fprintln(x.stderr, "no stats available")
+		return 94
+	case verb == "-S":
+		return x.statistics(&i)
 	case i.loop || i.Plain:
 		fmt.Fprintln(x.stderr, "netlink error: Operation not supported")
 		return 76

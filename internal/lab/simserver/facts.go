@@ -110,6 +110,11 @@ func (r rendered) rdma(at string, i *iface, c card) {
 	} {
 		r.file(dev+"/"+file, value)
 	}
+	if c.driver == "mlx5_core" {
+		for _, name := range hardware() {
+			r.file(dev+"/ports/1/hw_counters/"+name, "0")
+		}
+	}
 }
 
 // rdmaName names a device after its PCI address, 0000:c1:00.0 → rocep193s0f0.

@@ -41,6 +41,8 @@ type iface struct {
 
 	buffers buffers
 
+	counted nicCounts
+
 	narrow  bool // PCIe trained to half of the lanes
 	unbound bool // the module of its RDMA device is not loaded
 }

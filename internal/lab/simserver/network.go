@@ -16,6 +16,10 @@ type Network struct {
 	// every frame. It is set before the first server is made.
 	Way func(from, to End) (mtu int, ok bool)
 
+	// Moved is told what an agent has moved, when it has ended. It is set before
+	// the first server is made; nil: nobody wants to know.
+	Moved func(Transfer)
+
 	start *starter
 
 	mu      sync.Mutex

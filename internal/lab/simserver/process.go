@@ -184,7 +184,9 @@ func (x *call) agent(p string) int {
 			args = append(args, "--map", m)
 		}
 	}
-	status, err := x.server.run(x.ctx, p, append(args, x.args...), x.stdout, x.stderr)
+	out := &listener{Writer: x.stdout}
+	status, err := x.server.run(x.ctx, p, append(args, x.args...), out, x.stderr)
+	x.server.moved(out.heard.Bytes())
 	if err != nil {
 		fmt.Fprintf(x.stderr, "sh: %s: cannot execute binary file: %s\n", x.name, strerror(err))
 	}
