@@ -1,0 +1,114 @@
+package switches
+
+import (
+	"errors"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+var (
+	comwareQueueLine = regexp.MustCompile(`^Queue ([0-7])$`)
+	comwareCounted   = regexp.MustCompile(`^(Forwarded|Dropped): (\d+) packets, (\d+) bytes$`)
+)
+
+// comwareQueueCounts reads what left a port, queue by queue:
+//
+//	Queue 3
+//	 Forwarded: 120 packets, 480000 bytes
+//	 Dropped: 0 packets, 0 bytes
+func comwareQueueCounts(text, port string) ([]Count, error) {
+	head, _, _ := strings.Cut(text, "\n")
+	if !strings.EqualFold(strings.TrimSpace(head), "Interface: "+port) {
+		return nil, errors.New("the answer is not about " + port)
+	}
+	var out []Count
+	queue := AllPriorities
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if m := comwareQueueLine.FindStringSubmatch(line); m != nil {
+			queue, _ = strconv.Atoi(m[1]) // one digit
+			continue
+		}
+		m := comwareCounted.FindStringSubmatch(line)
+		if m == nil || queue < 0 {
+			continue
+		}
+		packets, err := strconv.ParseUint(m[2], 10, 64)
+		if err != nil {
+			return nil, err
+		}
+		bytes, err := strconv.ParseUint(m[3], 10, 64)
+		if err != nil {
+			return nil, err
+		}
+		if m[1] == "Dropped" {
+			out = append(out, Count{Port: port, Priority: queue, Name: Drops, Value: packets})
+			continue
+		}
+		out = append(out, Count{Port: port, Priority: queue, Name: TxPackets, Value: packets}, Count{Port: port, Priority: queue, Name: TxBytes, Value: bytes})
+	}
+	return out, nil
+}
+
+// comwarePFCCounts reads the pauses of a port from a table whose list of
+// priorities may be empty: columns are found by their headings, which stand
+// above the left edge of what is in them.
+//
+//	Interface   AdminMode  OperMode  Dot1pList   Prio  Recv  Send  Inpps  Outpps
+//	HGE1/0/1    Enabled    Enabled   3           3     18    0     0      0
+func comwarePFCCounts(text, port string) ([]Count, error) {
+	var out []Count
+	var at []int
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, " \r\n")
+		if strings.HasPrefix(line, "Interface ") {
+			if slices.Equal(strings.Fields(line), []string{"Interface", "AdminMode", "OperMode", "Dot1pList", "Prio", "Recv", "Send", "Inpps", "Outpps"}) {
+				for _, word := range []string{"Prio", "Recv", "Send", "Inpps"} {
+					at = append(at, strings.Index(line, word))
+				}
+			}
+			continue
+		}
+		if at == nil || len(line) <= at[3] {
+			continue
+		}
+		var n [3]uint64
+		var err error
+		for i := range n {
+			var e error
+			if line[at[i]-1] != ' ' { // a column that moved
+				e = strconv.ErrSyntax
+			} else {
+				n[i], e = strconv.ParseUint(strings.TrimRight(line[at[i]:at[i+1]], " "), 10, 64)
+			}
+			err = errors.Join(err, e)
+		}
+		if err != nil || n[0] > 7 {
+			continue // a rule, or another layout
+		}
+		priority := int(n[0])
+		out = append(out, Count{Port: port, Priority: priority, Name: PFCRx, Value: n[1]}, Count{Port: port, Priority: priority, Name: PFCTx, Value: n[2]})
+	}
+	return out, nil
+}
+
+// comwareDeadlockCounts reads from the configuration of a port whether it
+// looks for deadlocks at all. How often it has found one, no documented display
+// says.
+func comwareDeadlockCounts(text, port string) ([]Count, error) {
+	found, detects := false, false
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		found = found || strings.EqualFold(line, "interface "+port)
+		detects = detects || strings.HasPrefix(line, "priority-flow-control deadlock")
+	}
+	switch {
+	case !found:
+		return nil, errors.New("the answer is not about " + port)
+	case detects:
+		return nil, errors.New("PFC deadlock detection is on there, and no display that is documented counts what it finds")
+	}
+	return []Count{{Port: port, Priority: AllPriorities, Name: WatchdogEvents, Note: "no PFC deadlock detection is on there"}}, nil
+}
