@@ -10,7 +10,7 @@ SOURCES  := $(shell find cmd internal plan inventory modules switches examples -
 EXAMPLES := $(wildcard examples/*/*.weft.hcl examples/*/*.weftvars)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help build demo test race bench fuzz lint cross deps clean
+.PHONY: help build demo test race lab bench fuzz lint cross deps labdeps clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,12 +34,21 @@ demo: build ## the whole job on the embedded, SIMULATED lab, in under a minute
 	@examples/demo.sh bin/weft
 
 test: build deps lint cross ## everything there is
-	$(GO) test ./...
+	WEFT_LAB=later $(GO) test ./...
 	$(MAKE) race
+	$(if $(or $(LAB_DEMANDED),$(if $(CI),,$(LAB_CAN))),$(MAKE) lab,@echo "guests with real kernels not run: make lab")
+
+# Guests want the machine for themselves, so they come last ("later" for the
+# tests before) and one test at a time. make test includes them where this
+# machine can run them already; in CI only where WEFT_REQUIRE demands them.
+LAB_DEMANDED = $(findstring lab,$(WEFT_REQUIRE))
+LAB_CAN = $(shell test "$$(id -u)" = 0 && command -v qemu-system-x86_64 >/dev/null && command -v debootstrap >/dev/null && echo yes)
+lab: build labdeps ## weft against real kernels in guests: root, QEMU, Debian mirror
+	WEFT_LAB=1 $(GO) test -count=1 -p 1 -timeout 90m -v -run '^TestGuests$$|^TestReal$$' ./internal/lab/guest ./cmd/weft
 
 race: ## the tests again with the race detector (wants a C compiler)
 	@if command -v gcc >/dev/null; then \
-	  echo "go test -race"; CGO_ENABLED=1 $(GO) test -race -p 2 $$($(GO) list ./... | grep -v '/arch$$'); \
+	  echo "go test -race"; WEFT_LAB=later CGO_ENABLED=1 $(GO) test -race -p 2 $$($(GO) list ./... | grep -v '/arch$$'); \
 	else echo "race detector not run: there is no gcc"; test -z "$$CI"; fi
 
 lint: ## gofmt, vet, staticcheck, go mod tidy
@@ -65,11 +74,21 @@ fuzz: ## every fuzz target for FUZZTIME (1m) each
 # shells as peers.
 DEBS := gcc libc6-dev openssh-server openssh-client busybox-static dash
 deps:
+	$(call install,$(DEBS),not root on Debian: tests that need gcc (race detector) or sshd (real OpenSSH as a peer) say so)
+
+# What guests with real kernels need on this machine.
+LABDEBS := debootstrap wget e2fsprogs qemu-system-x86 seabios openssh-client
+labdeps:
+	$(call install,$(LABDEBS),not root on Debian: guests with real kernels say what they miss)
+
+# install some packages, or say why not and which would help
+define install
 	@if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	  missing=""; for p in $(DEBS); do dpkg -s $$p >/dev/null 2>&1 || missing="$$missing $$p"; done; \
+	  missing=""; for p in $(1); do dpkg -s $$p >/dev/null 2>&1 || missing="$$missing $$p"; done; \
 	  if [ -n "$$missing" ]; then echo "installing$$missing"; \
 	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null; fi; \
-	else echo "not root on Debian: tests that need gcc (race detector) or sshd (real OpenSSH as a peer) say so; install: $(DEBS)"; fi
+	else echo "$(2); install: $(1)"; fi
+endef
 
 clean: ## what make made
 	rm -rf bin $(foreach p,$(PLATFORMS),$(BUNDLE)/$(p))

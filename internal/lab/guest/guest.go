@@ -251,7 +251,12 @@ func (g *Guest) ConsoleTail(n int) string {
 	if err != nil {
 		return fmt.Sprintf("(no console: %v)", err)
 	}
-	lines := strings.FieldsFunc(unwanted.ReplaceAllString(string(text), ""), func(r rune) bool { return r == '\n' })
+	return LastLines(text, n)
+}
+
+// LastLines is the end of what a console has shown, fit for a report.
+func LastLines(console []byte, n int) string {
+	lines := strings.FieldsFunc(unwanted.ReplaceAllString(string(console), ""), func(r rune) bool { return r == '\n' })
 	lines = slices.DeleteFunc(lines, waiting.MatchString)
 	if lines == nil {
 		return "  | (the console is empty)"

@@ -30,6 +30,12 @@ var recipe embed.FS
 // diskSize is how large a guest's disk is; the file is sparse.
 const diskSize = 6 << 30
 
+// mkfs makes the file system of a disk. Its journal lets a guest whose button
+// is pressed start again without a check.
+func mkfs(root, disk string) []string {
+	return []string{"mkfs.ext4", "-q", "-J", "size=16", "-d", root, disk}
+}
+
 // buildTimeout is how long building an image may take at most.
 const buildTimeout = 30 * time.Minute
 
@@ -62,7 +68,7 @@ func key() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("reading the recipe: %w", err)
 	}
-	fmt.Fprintf(sum, "%s %d", Suite, diskSize)
+	fmt.Fprintf(sum, "%s %d %q", Suite, diskSize, mkfs("", ""))
 	return hex.EncodeToString(sum.Sum(nil))[:16], nil
 }
 
@@ -122,10 +128,10 @@ func build(ctx context.Context, dir string, p *progress) error {
 	if err != nil {
 		return err
 	}
-	part := dir + ".part"
-	if err := os.RemoveAll(part); err != nil {
-		return fmt.Errorf("taking away a half-built image: %w", err)
+	if err := forgetParts(filepath.Dir(dir)); err != nil {
+		return err
 	}
+	part := dir + ".part"
 	defer os.RemoveAll(part) // nothing is left of it when all went well
 	if err := os.MkdirAll(part, 0o700); err != nil {
 		return err
@@ -148,7 +154,7 @@ func build(ctx context.Context, dir string, p *progress) error {
 	if err := sparse(disk, diskSize); err != nil {
 		return err
 	}
-	if err := step(ctx, part, "", "mkfs.ext4", "-q", "-O", "^has_journal", "-d", root, disk); err != nil {
+	if err := step(ctx, part, "", mkfs(root, disk)...); err != nil {
 		return err
 	}
 	for name, at := range map[string]string{"kernel": "boot/lab.kernel", "initrd": "boot/lab.initrd"} {
@@ -177,15 +183,15 @@ func sparse(name string, size int64) error {
 
 // step runs one program of the recipe apart from everything else, below a
 // root where one is given. Its last lines are in the error.
-func step(ctx context.Context, dir, root, name string, args ...string) error {
-	path := name
+func step(ctx context.Context, dir, root string, args ...string) error {
+	path := args[0]
 	if root == "" {
 		var err error
-		if path, err = find(name); err != nil {
+		if path, err = find(path); err != nil {
 			return err
 		}
 	}
-	cmd := exec.CommandContext(ctx, path, args...)
+	cmd := exec.CommandContext(ctx, path, args[1:]...)
 	cmd.Dir = dir
 	cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root", "LC_ALL=C"}
 	for _, scheme := range []string{"http", "https"} {
@@ -201,13 +207,28 @@ func step(ctx context.Context, dir, root, name string, args ...string) error {
 		if ctx.Err() != nil {
 			err = ctx.Err()
 		}
-		return fmt.Errorf("%s %s: %w\n%s", name, strings.Join(args, " "), err, tail(out.String(), 15))
+		return fmt.Errorf("%s: %w\n%s", strings.Join(args, " "), err, tail(out.String(), 15))
+	}
+	return nil
+}
+
+// forgetParts takes away what builds left that never ended: nobody builds but
+// who holds the lock.
+func forgetParts(cache string) error {
+	parts, err := filepath.Glob(filepath.Join(cache, "image-*.part"))
+	if err != nil {
+		return err
+	}
+	for _, part := range parts {
+		if err := os.RemoveAll(part); err != nil {
+			return fmt.Errorf("taking away a half-built image: %w", err)
+		}
 	}
 	return nil
 }
 
 // forget takes away images of recipes that are no more: all but the newest
-// three, and whatever was never finished.
+// three.
 func forget(cache, current string) error {
 	dirs, err := filepath.Glob(filepath.Join(cache, "image-*"))
 	if err != nil {
@@ -222,7 +243,7 @@ func forget(cache, current string) error {
 	slices.SortFunc(dirs, func(a, b string) int { return age(b).Compare(age(a)) })
 	kept := 0
 	for _, dir := range dirs {
-		if dir == current || !strings.HasSuffix(dir, ".part") && kept < 2 {
+		if dir == current || kept < 2 {
 			kept++
 			continue
 		}

@@ -46,7 +46,7 @@ func Missing() error {
 	if debs != nil {
 		advice = "on Debian, as root: apt-get install " + strings.Join(debs, " ")
 	}
-	return hint.Wrap(fmt.Errorf("guests with real kernels cannot run here: missing %s", strings.Join(lacks, ", ")), "%s", advice)
+	return hint.Wrap(unavailable{fmt.Errorf("guests with real kernels cannot run here: missing %s", strings.Join(lacks, ", "))}, "%s", advice)
 }
 
 // find looks a program up where root's programs are, too.
@@ -79,6 +79,16 @@ func apart() *syscall.SysProcAttr {
 		Pdeathsig:    syscall.SIGKILL,
 	}
 }
+
+// unavailable is why this machine cannot run guests at present, which is
+// nobody's fault.
+type unavailable struct{ error }
+
+func (u unavailable) Unwrap() error { return u.error }
+
+// Unavailable says whether an error means that this machine cannot run guests
+// at present: something is missing here, or no mirror of Debian answers.
+func Unavailable(err error) bool { return errors.As(err, new(unavailable)) }
 
 // errNoImage says that an image could not be made.
 var errNoImage = errors.New("no image for guests")

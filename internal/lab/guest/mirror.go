@@ -46,7 +46,7 @@ func mirror(ctx context.Context, etc string) (string, error) {
 	if errs == nil {
 		errs = append(errs, fmt.Errorf("%s/apt names no archive", etc))
 	}
-	return "", hint.Wrap(fmt.Errorf("no mirror of Debian %s among the sources of apt: %w", Suite, errors.Join(errs...)),
+	return "", hint.Wrap(unavailable{fmt.Errorf("no mirror of Debian %s among the sources of apt: %w", Suite, errors.Join(errs...))},
 		"name a reachable Debian mirror in /etc/apt/sources.list")
 }
 

@@ -25,9 +25,11 @@ apt-get -q -y -o Acquire::Retries=3 --no-install-recommends install $(cat /recip
 # A repository of its own: guests reach no mirror, and packages must be
 # installable in them all the same.
 mkdir -p /srv/apt
-cd /srv/apt
+apt-get clean
 # shellcheck disable=SC2046
-apt-get -q -o Acquire::Retries=3 -o APT::Sandbox::User=root download $(cat /recipe/installable)
+apt-get -q -y -o Acquire::Retries=3 --no-install-recommends --download-only install $(cat /recipe/installable)
+mv /var/cache/apt/archives/*.deb /srv/apt/
+cd /srv/apt
 for deb in *.deb; do
 	dpkg-deb -f "$deb"
 	printf 'Filename: ./%s\nSize: %s\nSHA256: %s\n\n' "$deb" "$(stat -c %s "$deb")" "$(sha256sum "$deb" | cut -d' ' -f1)"

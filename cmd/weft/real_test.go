@@ -1,0 +1,194 @@
+//go:build linux
+
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"weft/internal/hint"
+	"weft/internal/lab"
+	"weft/internal/lab/guest"
+)
+
+// TestReal runs testdata/real/*.txtar, one after the other: weft against
+// servers that are guests with real kernels. make lab runs it; WEFT_REQUIRE=lab
+// turns a skip into a failure. WEFT_REAL=NAME,NAME picks scripts.
+func TestReal(t *testing.T) {
+	imageForReal(t)
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	examples, err := filepath.Abs(filepath.Join("..", "..", "examples"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	scripts, err := filepath.Glob("testdata/real/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, script := range scripts {
+		r := &realRun{name: strings.TrimSuffix(filepath.Base(script), ".txtar")}
+		if only := os.Getenv("WEFT_REAL"); only != "" && !slices.Contains(strings.Split(only, ","), r.name) {
+			continue
+		}
+		testscript.Run(t, testscript.Params{
+			Files: []string{script}, // alone: those of one run are run side by side
+			Setup: func(e *testscript.Env) error {
+				e.Setenv("NO_COLOR", "1")
+				e.Setenv("HOME", e.WorkDir)
+				e.Setenv("XDG_CACHE_HOME", cache) // where the image is
+				e.Setenv("EXAMPLES", examples)
+				r.begun = time.Now()
+				e.Defer(func() { r.end(e) })
+				return nil
+			},
+			Cmds: map[string]func(*testscript.TestScript, bool, []string){
+				"exits": exits, "sub": substitute, "without": without, "guests-up": r.up, "part": r.part,
+			},
+		})
+	}
+}
+
+// imageForReal skips a test unless guests are asked for and can run here, and
+// builds their image where there is none. Where they are demanded it fails
+// instead.
+func imageForReal(t *testing.T) {
+	demanded := slices.Contains(strings.Split(os.Getenv("WEFT_REQUIRE"), ","), "lab")
+	if when := os.Getenv("WEFT_LAB"); when == "later" || when == "" && !demanded {
+		t.Skip("guests with real kernels run by make lab")
+	}
+	err := guest.Missing()
+	if err == nil {
+		var image *guest.Image
+		if image, err = guest.Build(t.Context(), os.Stderr); err == nil && image.Built > 0 {
+			tookMinutes("image", image.Built)
+		}
+	}
+	switch {
+	case err == nil:
+	case demanded || !guest.Unavailable(err):
+		t.Fatalf("%v\nhint: %s", err, hint.Of(err))
+	default:
+		t.Skipf("%v (%s)", err, hint.Of(err))
+	}
+}
+
+// tookMinutes says how long a part of the lab took, also while a test runs that
+// prints nothing until it has ended.
+func tookMinutes(part string, took time.Duration) {
+	fmt.Fprintf(os.Stderr, "lab: %-28s %5.1f min\n", part, took.Minutes())
+}
+
+// A realRun is one script with its guests.
+type realRun struct {
+	name  string
+	begun time.Time // of the present part
+	now   string    // the present part
+	lab   *exec.Cmd
+	ended chan error // of lab
+}
+
+// up is the command guests-up: weft lab up --real for the current directory.
+// The lab dies with this process, whatever happens to it.
+func (r *realRun) up(ts *testscript.TestScript, neg bool, args []string) {
+	if neg {
+		ts.Fatalf("usage: guests-up [FLAG…]")
+	}
+	path, err := exec.LookPath("weft")
+	ts.Check(err)
+	dir := ts.MkAbs(".")
+	r.lab = exec.Command(path, append(args, "lab", "up", "--real")...)
+	r.lab.Dir = dir
+	for _, name := range []string{"HOME", "PATH", "NO_COLOR", "TMPDIR", "WORK", "XDG_CACHE_HOME"} {
+		r.lab.Env = append(r.lab.Env, name+"="+ts.Getenv(name))
+	}
+	r.lab.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	said, err := r.lab.StderrPipe()
+	ts.Check(err)
+	began := time.Now()
+	started := make(chan error, 1)
+	r.ended = make(chan error, 1)
+	go func() { // it dies with its thread, so that is kept
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		if err := r.lab.Start(); err != nil {
+			started <- err
+			return
+		}
+		started <- nil
+		for in := bufio.NewScanner(said); in.Scan(); {
+			fmt.Fprintln(os.Stderr, in.Text())
+		}
+		r.ended <- r.lab.Wait()
+	}()
+	ts.Check(<-started)
+	for {
+		if s, err := lab.Running(dir); err == nil && s != nil {
+			break
+		}
+		select {
+		case err := <-r.ended:
+			r.ended <- err
+			ts.Fatalf("the guests did not start: %v", err)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	tookMinutes(r.name+": boot", time.Since(began))
+	r.begun = time.Now()
+}
+
+// part is the command that names what comes next: part NAME.
+func (r *realRun) part(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: part NAME")
+	}
+	r.note()
+	r.now = args[0]
+}
+
+func (r *realRun) note() {
+	if r.now != "" {
+		tookMinutes(r.name+": "+r.now, time.Since(r.begun))
+	}
+	r.begun = time.Now()
+}
+
+// end ends the guests, and shows the last lines of their consoles where
+// something failed.
+func (r *realRun) end(e *testscript.Env) {
+	r.note()
+	if t, ok := e.T().(interface{ Failed() bool }); ok && t.Failed() {
+		showConsoles(e)
+	}
+	stopLabs(e.WorkDir)
+	if r.ended != nil {
+		<-r.ended
+	}
+}
+
+func showConsoles(e *testscript.Env) {
+	_ = filepath.WalkDir(e.WorkDir, func(path string, d os.DirEntry, err error) error {
+		if err == nil && strings.HasSuffix(path, ".console") {
+			if f, err := os.Open(path); err == nil {
+				defer f.Close()
+				text, _ := io.ReadAll(f)
+				e.T().Log(filepath.Base(path) + ":\n" + guest.LastLines(text, 30))
+			}
+		}
+		return nil
+	})
+}
