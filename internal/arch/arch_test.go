@@ -60,7 +60,10 @@ var may = map[string][]string{
 	"internal/nvme/target":    {"internal/nvme/fabric", "internal/nvme/backend", "internal/nvme/dhchap", "internal/nvme/wire"},
 	"internal/nvme/initiator": {"internal/nvme/fabric", "internal/nvme/dhchap", "internal/nvme/wire"},
 	"internal/nvme/load":      {"internal/nvme/initiator", "internal/nvme/fabric", "internal/nvme/wire", "internal/nvme/rawsock"},
-	"internal/nvme/nvmetest":  {"internal/nvme/fabric", "internal/nvme/wire"},
+	"internal/nvme/nvmetest":  {"internal/nvme/fabric", "internal/nvme/backend", "internal/nvme/wire"},
+
+	// Its libraries are loaded at run time, and only here.
+	"internal/nvme/rdma/verbs": {},
 
 	// What people start from.
 	"examples": {},
@@ -85,6 +88,7 @@ var mayTest = map[string][]string{
 	"internal/nvme/target":    {"internal/nvme/nvmetest", "internal/nvme/tcp", "internal/nvme/initiator"},
 	"internal/nvme/initiator": {"internal/nvme/nvmetest", "internal/nvme/tcp"},
 	"internal/nvme/nvmetest":  {"internal/nvme/tcp"},
+	"internal/nvme/load":      {"internal/nvme/nvmetest", "internal/nvme/target", "internal/nvme/tcp"},
 	"cmd/weft":                {"internal/lab/..."},
 }
 

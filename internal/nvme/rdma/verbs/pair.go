@@ -1,0 +1,226 @@
+//go:build linux && (amd64 || arm64)
+
+package verbs
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// How many works or completions go over in one call.
+const (
+	postBatch = 64
+	doneBatch = 64
+)
+
+// pair is the queue pair of a link, and its one completion queue.
+type pair struct {
+	k       *link
+	events  uintptr // ibv_comp_channel
+	cq, qp  uintptr
+	inline  int
+	postOne uintptr // functions of the device
+	takeOne uintptr
+	poll    uintptr
+	notify  uintptr
+
+	// Arguments of calls that every command makes: such a slice is otherwise
+	// allocated for each call.
+	sendArgs, recvArgs, pollArgs, armArgs []uintptr
+
+	sending sync.Mutex
+	sends   []byte // for the works of one call, and the place of the one that failed
+	recvs   []byte // the same
+	dones   []byte // for completions
+}
+
+// Open makes the queues.
+func (k *link) Open(q Queue) (Pair, error) {
+	d, l := k.d, k.l
+	limits := d.limits
+	if most := max(q.Sends, q.Receives); limits.Works > 0 && most > limits.Works || limits.Dones > 0 && q.Sends+q.Receives > limits.Dones {
+		return nil, fmt.Errorf("a queue pair of %d and %d works is more than %s can do", q.Sends, q.Receives, limits.Device)
+	}
+	p := &pair{
+		k: k, sends: stable(postBatch*sendStride + 8), recvs: stable(postBatch*recvStride + 8), dones: stable(doneBatch*doneSize + 16),
+		postOne: word(d.ctx, opPostSend), takeOne: word(d.ctx, opPostRecv), poll: word(d.ctx, opPollCQ), notify: word(d.ctx, opNotifyCQ),
+	}
+	var err error
+	if p.events, err = l.pointer(l.ibv.Ibv_create_comp_channel, d.ctx); err != nil {
+		return nil, fmt.Errorf("completion channel on %s: %w", limits.Device, err)
+	}
+	if err = k.c.watch(int(half(p.events, channelFD)), wokeDone); err != nil {
+		return nil, errors.Join(err, p.destroy())
+	}
+	if p.cq, err = l.pointer(l.ibv.Ibv_create_cq, d.ctx, uintptr(q.Sends+q.Receives), 0, p.events, 0); err != nil {
+		return nil, errors.Join(fmt.Errorf("completion queue of %d on %s: %w", q.Sends+q.Receives, limits.Device, err), p.destroy())
+	}
+	if err = p.create(q); err != nil {
+		return nil, errors.Join(err, p.destroy())
+	}
+	k.mu.Lock()
+	k.pair = p
+	k.mu.Unlock()
+	return p, nil
+}
+
+// create makes the queue pair, without room for inline data if there is none.
+func (p *pair) create(q Queue) error {
+	k, d := p.k, p.k.d
+	init := stable(initSize)
+	var err error
+	for _, inline := range []int{q.Inline, 0} {
+		q.Inline = inline
+		d.initQP(init, p.cq, q)
+		err = k.l.zero(k.l.cm.Rdma_create_qp, k.id, d.pd, address(init))
+		if err == nil || !errors.Is(err, syscall.EINVAL) {
+			break
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("queue pair of %d and %d works on %s: %w", q.Sends, q.Receives, d.limits.Device, err)
+	}
+	p.inline = int(le.Uint32(init[initInline:]))
+	p.qp = word(k.id, idQP)
+	p.sendArgs = []uintptr{p.qp, address(p.sends), address(p.sends) + postBatch*sendStride}
+	p.recvArgs = []uintptr{p.qp, address(p.recvs), address(p.recvs) + postBatch*recvStride}
+	p.pollArgs = []uintptr{p.cq, 0, address(p.dones)}
+	p.armArgs = []uintptr{p.cq, 0}
+	if err := d.checkQP(p.qp, p.cq); err != nil {
+		call(k.l.cm.Rdma_destroy_qp, k.id)
+		return err
+	}
+	return nil
+}
+
+// destroy is for what is left when the queue pair is gone.
+func (p *pair) destroy() error {
+	var errs []error
+	if p.cq != 0 {
+		errs = append(errs, code(p.k.l.ibv.Ibv_destroy_cq, p.cq))
+	}
+	errs = append(errs, code(p.k.l.ibv.Ibv_destroy_comp_channel, p.events))
+	return errors.Join(errs...)
+}
+
+// Send posts works.
+func (p *pair) Send(works []Work) error {
+	p.sending.Lock()
+	defer p.sending.Unlock()
+	for len(works) > 0 {
+		n := min(len(works), postBatch)
+		for i := range works[:n] {
+			if w := &works[i]; w.Flags&Inline != 0 && int(w.Local.Len) > p.inline {
+				w.Flags &^= Inline
+			}
+		}
+		putSend(p.sends, uint64(address(p.sends)), works[:n])
+		if err := code(p.postOne, p.sendArgs...); err != nil {
+			return fmt.Errorf("post to %s: %w", p.k.d.limits.Device, err)
+		}
+		works = works[n:]
+	}
+	return nil
+}
+
+// Receive posts memory.
+func (p *pair) Receive(works []Work) error {
+	for len(works) > 0 {
+		n := min(len(works), postBatch)
+		putReceive(p.recvs, uint64(address(p.recvs)), works[:n])
+		if err := code(p.takeOne, p.recvArgs...); err != nil {
+			return fmt.Errorf("post to %s: %w", p.k.d.limits.Device, err)
+		}
+		works = works[n:]
+	}
+	return nil
+}
+
+var errPoll = errors.New("the completion queue is broken")
+
+// Poll fetches completions.
+func (p *pair) Poll(done []Done) (int, error) {
+	most := min(len(done), doneBatch)
+	p.pollArgs[1] = uintptr(most)
+	n := int(int32(call(p.poll, p.pollArgs...)))
+	if n < 0 || n > most {
+		return 0, fmt.Errorf("poll %s: %w", p.k.d.limits.Device, errPoll)
+	}
+	for i := range done[:n] {
+		done[i].get(p.dones[i*doneSize:])
+	}
+	return n, nil
+}
+
+// Arm asks for an event.
+func (p *pair) Arm() error {
+	if err := code(p.notify, p.armArgs...); err != nil {
+		return fmt.Errorf("arm the completion queue: %w", err)
+	}
+	return nil
+}
+
+// Wait waits for completions and events.
+func (p *pair) Wait(deadline time.Time) error {
+	if err := p.k.happened(); err != nil {
+		return err
+	}
+	if !deadline.IsZero() && !time.Now().Before(deadline) {
+		if p.k.c.interrupted.Load() {
+			return ErrInterrupted
+		}
+		return os.ErrDeadlineExceeded
+	}
+	var failed error
+	err := p.k.c.wait(deadline, func(epoll uintptr) (woken bool) {
+		woken, failed = p.look(epoll)
+		return woken || failed != nil
+	})
+	return errors.Join(err, failed)
+}
+
+// look takes what has woken the waiter.
+func (p *pair) look(epoll uintptr) (bool, error) {
+	var events [2]unix.EpollEvent
+	n, err := unix.EpollWait(int(epoll), events[:], 0)
+	if err != nil {
+		if errors.Is(err, syscall.EINTR) {
+			err = nil
+		}
+		return false, err
+	}
+	woken := false
+	for _, e := range events[:n] {
+		if e.Fd == wokeCM {
+			if err := p.k.happened(); err != nil {
+				return false, err
+			}
+			continue
+		}
+		woken = p.takeEvents() || woken
+	}
+	return woken, nil
+}
+
+// takeEvents empties the completion channel.
+func (p *pair) takeEvents() (any bool) {
+	l := p.k.l
+	for range 16 {
+		at := address(p.dones) + doneBatch*doneSize
+		if r, _ := l.try(l.ibv.Ibv_get_cq_event, p.events, at, at+8); int32(r) != 0 {
+			return any
+		}
+		call(l.ibv.Ibv_ack_cq_events, p.cq, 1)
+		any = true
+	}
+	return any
+}
+
+// Interrupt ends Wait.
+func (p *pair) Interrupt() { p.k.c.interrupt() }
