@@ -30,7 +30,7 @@ func TestDescribe(t *testing.T) {
 	same(t, "serial", target.Blocks["subsystem"].Attributes["serial"].Derived, true)
 
 	same(t, "engines", len(target.Attributes["engine"].Values), 3)
-	same(t, "adopt", l.Blocks["switch"].Attributes["adopt"].Later, true)
+	same(t, "ways to commit", l.Blocks["switch"].Blocks["safety"].Attributes["commit_method"].Later, true)
 	same(t, "password", l.Blocks["credential"].Attributes["password"].Sensitive, true)
 	paths := l.Blocks["initiator"].Attributes["live_paths"]
 	same(t, "observed", paths.Observed && paths.ReadOnly && !paths.Derived, true)

@@ -23,7 +23,8 @@ type device struct {
 	dial    switches.Dial
 	want    switches.Config
 	confirm time.Duration // 0: without a timed revert, as declared
-	save    bool
+	save    bool          // as declared
+	later   bool          // not by Commit
 	timeout time.Duration
 	owner   string
 	holder  Holder
@@ -163,10 +164,24 @@ func (d *device) Commit(ctx context.Context) error {
 	if err := d.forget(ctx); err != nil {
 		return told(err)
 	}
-	if d.save {
-		return d.session.Save(ctx)
+	if !d.save || d.later {
+		return nil
 	}
-	return nil
+	return told(d.session.Save(ctx))
+}
+
+// SaveLater implements plan.Saver.
+func (d *device) SaveLater() { d.later = true }
+
+// Save implements plan.Saver.
+func (d *device) Save(ctx context.Context) error {
+	if !d.save {
+		return nil
+	}
+	if _, err := d.Open(ctx); err != nil { // a soak is long: whoever answers has to prove who it is
+		return err
+	}
+	return told(d.session.Save(ctx))
 }
 
 // Abort implements plan.Device.

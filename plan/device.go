@@ -39,6 +39,15 @@ type Device interface {
 	Abort(context.Context) error
 }
 
+// A Saver is a device that comes back from a restart without the changes that
+// nobody has saved. Commit saves them, unless SaveLater was called before.
+type Saver interface {
+	Device
+	SaveLater()
+	// Save saves all that the device does now. The device need not be open.
+	Save(context.Context) error
+}
+
 // Identity is how a device proved that it is itself. Empty fields are not
 // known for that kind of device.
 type Identity struct {

@@ -5,15 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"weft/internal/hint"
-	"weft/internal/prove"
 	"weft/internal/view"
 	"weft/inventory"
 	"weft/plan"
@@ -215,6 +212,11 @@ func (s *staged) at(ctx context.Context, do func(rollout.Engine) error) error {
 			return &codeError{applied(&plan.Result{}, err), err}
 		}
 	}
+	for _, d := range s.input.Devices {
+		if sw, ok := d.(plan.Saver); ok {
+			sw.SaveLater()
+		}
+	}
 	err = do(s.engine())
 	if !s.app.json {
 		view.Rollout(s.app.stdout, s.run, s.plan, s.app.style(s.app.stdout))
@@ -246,139 +248,4 @@ func (s *staged) settle(ctx context.Context) error {
 	}
 	_, err = plan.Apply(ctx, made, in)
 	return err
-}
-
-func (s *staged) engine() rollout.Engine {
-	return rollout.Engine{
-		Apply:   s.apply,
-		Reverse: s.reverse,
-		Judge:   s.judge,
-		Save:    s.save,
-		Held: func() bool {
-			_, err := os.Stat(filepath.Join(s.dir, pauseFile))
-			return !errors.Is(err, fs.ErrNotExist)
-		},
-		Emit: s.app.emit, Now: time.Now, Sleep: sleep,
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return fmt.Errorf("interrupted: %w", context.Cause(ctx))
-	case <-time.After(d):
-		return nil
-	}
-}
-
-func (s *staged) apply(ctx context.Context, part *plan.Plan, unavailable int) (*plan.Result, error) {
-	in := s.input
-	if unavailable > 0 {
-		in.Parallelism = min(in.Parallelism, unavailable)
-	}
-	begun := time.Now()
-	res, err := plan.Apply(ctx, part, in)
-	if err != nil && !s.app.json {
-		view.Applied(s.app.stdout, part, res, s.app.style(s.app.stdout), time.Since(begun))
-	}
-	return res, err
-}
-
-// reverse takes steps of this run back. What somebody changed since is left
-// alone, and then it is not all as it was.
-func (s *staged) reverse(ctx context.Context, steps []plan.PlannedStep) (*plan.Result, error) {
-	in := s.input
-	in.Select, in.Reverse = plan.Selection{}, &plan.Reversal{Run: s.run.ID, Steps: steps}
-	made, err := plan.Make(ctx, in)
-	if err != nil {
-		return nil, err
-	}
-	res, err := plan.Apply(ctx, made, in)
-	if err == nil && len(made.Left) > 0 {
-		var list []string
-		for _, l := range made.Left {
-			list = append(list, fmt.Sprintf("%s: %s", l.ID, l.Text))
-		}
-		err = errors.New(strings.Join(list, "; "))
-	}
-	return res, err
-}
-
-// judge is the verdict of validations, less what somebody has accepted to go
-// without a verdict.
-func (s *staged) judge(ctx context.Context, validations []string) (rollout.Verdict, string, error) {
-	res, err := s.app.measure(ctx, s.project, validations, s.there)
-	if err != nil {
-		return rollout.Inconclusive, "", err
-	}
-	verdict, why, judged, accepted := prove.Pass, "", 0, []string{}
-	for _, j := range res.Judgements {
-		switch {
-		case j.Verdict == prove.Inconclusive && s.run.Accepts(j.Validation, j.Metric):
-			if what := j.Validation + "." + j.Metric; !slices.Contains(accepted, what) {
-				accepted = append(accepted, what)
-			}
-			continue
-		case j.Verdict == prove.Fail && verdict != prove.Fail, j.Verdict == prove.Inconclusive && verdict == prove.Pass:
-			verdict, why = j.Verdict, view.Judged(j)
-		}
-		judged++
-	}
-	if judged == 0 && len(accepted) == 0 {
-		verdict, why = prove.Inconclusive, "there is nothing that could be judged"
-	}
-	if verdict == prove.Pass && len(accepted) > 0 {
-		why = strings.TrimPrefix(why+"; not judged, which was accepted: "+strings.Join(accepted, ", "), "; ")
-	}
-	return rollout.Verdict(verdict), why, nil
-}
-
-// there reports whether the run has left nothing to do about the agents of a
-// pair: those of later phases are not judged before.
-func (s *staged) there(from *inventory.Server, to *inventory.Target) bool {
-	for _, id := range []plan.ID{
-		{Device: from.Addr, Kind: "agent", Name: "weft-initiator"},
-		{Device: to.Server.Addr, Kind: "agent", Name: "weft-initiator"}, // measures what the storage itself takes
-		{Device: to.Server.Addr, Kind: "agent", Name: "weft-target"},
-	} {
-		if slices.ContainsFunc(s.plan.Steps, func(step plan.PlannedStep) bool { return step.ID == id }) && !s.run.HasDone(id) {
-			return false
-		}
-	}
-	return true
-}
-
-// accept notes what may stay without a verdict.
-func (s *staged) accept(names []string) error {
-	for _, name := range names {
-		name = strings.TrimPrefix(name, "validation.")
-		validation, metric, _ := strings.Cut(name, ".")
-		i := slices.IndexFunc(s.model.Validations, func(v *inventory.Validation) bool { return v.Name == validation })
-		if i < 0 || metric != "" && metric != "all" && !slices.ContainsFunc(s.model.Validations[i].Metrics, func(m *inventory.Metric) bool { return m.Name == metric }) {
-			return usage(fmt.Errorf("--accept %s: no such validation, or VALIDATION.METRIC", name))
-		}
-		s.run.Accepted = append(s.run.Accepted, rollout.Acceptance{What: name, By: who(), Time: time.Now().UTC()})
-	}
-	return nil
-}
-
-// stopped is the exit code of a rollout that does not go on.
-func stopped(err error) int {
-	var stop *rollout.Stop
-	if !errors.As(err, &stop) {
-		return applied(&plan.Result{}, err)
-	}
-	switch {
-	case stop.State == rollout.RolledBack:
-		return exitRolledBack
-	case stop.State == rollout.Waiting:
-		return exitWaiting
-	case stop.State == rollout.Paused && stop.Verdict == rollout.Inconclusive:
-		return exitInconclusive
-	case stop.State == rollout.Paused:
-		return exitWaiting
-	case stop.Verdict == rollout.Fail && stop.Err == nil:
-		return exitFailed
-	}
-	return exitChanged
 }

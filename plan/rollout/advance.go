@@ -17,8 +17,9 @@ type Engine struct {
 	Apply   func(ctx context.Context, part *plan.Plan, unavailable int) (*plan.Result, error)
 	Reverse func(context.Context, []plan.PlannedStep) (*plan.Result, error)
 	Judge   func(ctx context.Context, validations []string) (Verdict, string, error)
-	Save    func(*Run) error // synced when it returns
-	Held    func() bool      // somebody asked for a pause
+	Keep    func(ctx context.Context, devices []string) error // their changes stay over a restart; may be asked again
+	Save    func(*Run) error                                  // synced when it returns
+	Held    func() bool                                       // somebody asked for a pause
 	Emit    plan.Emit
 	Now     func() time.Time
 	Sleep   func(context.Context, time.Duration) error
@@ -118,9 +119,24 @@ func (a *advance) phase(ctx context.Context, p *Phase, pr *PhaseRun) (gated bool
 			return true, a.Save(a.run)
 		}
 	}
+	if err := a.keep(ctx, pr.Steps); err != nil {
+		return gated, a.stop(pr, Paused, &Stop{Phase: p.Name, Why: "it is proven, but a restart of a switch would undo it: " + err.Error(), Err: err},
+			"mend that, then: weft rollout resume")
+	}
 	pr.State = Passed
 	a.emit(p, plan.EventPhase, "has passed")
 	return gated, a.Save(a.run)
+}
+
+// keep makes what was done to devices stay over a restart: until a phase has
+// passed, a switch that restarts comes back as it was.
+func (a *advance) keep(ctx context.Context, steps []plan.PlannedStep) error {
+	var devices []string
+	for _, s := range steps {
+		devices = append(devices, s.ID.Device)
+	}
+	slices.Sort(devices)
+	return a.Keep(ctx, slices.Compact(devices))
 }
 
 // left are the steps of a phase that are still to be done.

@@ -158,6 +158,9 @@ func (a *advance) takeBack(ctx context.Context, list []*PhaseRun, s *Stop) error
 	if len(steps) > 0 {
 		_, err = a.Reverse(ctx, steps)
 	}
+	if err == nil {
+		err = a.keep(ctx, steps)
+	}
 	if err != nil {
 		s.State, s.Err = Failed, err
 		s.Why += "; and it could not be taken back in full: " + err.Error()

@@ -145,12 +145,14 @@ type stage struct {
 	apply   func(plan.ID) error
 	killed  func() bool // before anything is saved
 	held    bool
+	keep    error
+	kept    map[string]bool // devices whose changes stay over a restart
 }
 
 var errKilled = errors.New("weft was killed")
 
 func newStage(spec *Spec, steps ...plan.PlannedStep) *stage {
-	s := &stage{spec: spec, plan: &plan.Plan{Steps: steps}, done: map[plan.ID]bool{}, now: time.Unix(0, 0)}
+	s := &stage{spec: spec, plan: &plan.Plan{Steps: steps}, done: map[plan.ID]bool{}, kept: map[string]bool{}, now: time.Unix(0, 0)}
 	s.run = NewRun("r1", spec, s.plan, s.now)
 	return s
 }
@@ -189,6 +191,12 @@ func (s *stage) engine() Engine {
 			}
 			s.log = append(s.log, fmt.Sprintf("%s %s", gate[0], v))
 			return v, "because", nil
+		},
+		Keep: func(_ context.Context, devices []string) error {
+			for _, d := range devices {
+				s.kept[d] = true
+			}
+			return s.keep
 		},
 		Save: func(r *Run) error {
 			if s.killed != nil && s.killed() {
@@ -301,6 +309,32 @@ func TestAdvance(t *testing.T) {
 				t.Errorf("error %T %v", err, err)
 			}
 		})
+	}
+}
+
+// What a phase changed stays over a restart once its gate has let it through,
+// and no earlier.
+func TestKeep(t *testing.T) {
+	spec, steps := twoPhases()
+	s := newStage(spec, steps...)
+	s.keep = errors.New("the flash is full")
+	s.verdict = func(gate string) Verdict {
+		if s.kept["a"] != (gate == "g2") || s.kept["b"] {
+			t.Errorf("at %s devices are kept: %v", gate, s.kept)
+		}
+		clear(s.kept)
+		return Pass
+	}
+	if err := s.advance(t, false); err == nil || !strings.Contains(err.Error(), "flash is full") || s.run.State != Paused {
+		t.Fatalf("%s: %v", s.run.State, err)
+	}
+	s.keep, s.run.State = nil, Running
+	clear(s.kept)
+	if err := s.advance(t, false); err != nil || !s.kept["b"] {
+		t.Errorf("%v, %v", err, s.kept)
+	}
+	if got := strings.Join(s.log, ", "); got != "base pass, a/v.x, g1 pass, b/v.x, g2 pass" {
+		t.Error(got)
 	}
 }
 
