@@ -1,9 +1,6 @@
 package inventory
 
 import (
-	"math/big"
-	"strconv"
-
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
@@ -14,6 +11,7 @@ import (
 // made a list before.
 type argExpr struct {
 	hclsyntax.Expression
+	of int // arguments
 }
 
 const (
@@ -21,35 +19,18 @@ const (
 	maxTuple  = 5000 // of items of different types
 )
 
-// bare is the expression that an argument or a part of a template consists of,
-// or the node itself.
+// bare is the expression that an argument, a part of a template or an item of a
+// for expression consists of, or the node itself.
 func bare(n hclsyntax.Node) hclsyntax.Node {
 	switch n := n.(type) {
 	case *argExpr:
 		return n.Expression
 	case *partExpr:
 		return n.Expression
+	case *itemExpr:
+		return n.Expression
 	}
 	return n
-}
-
-// partExpr is what a template has in ${ }. It writes whole numbers out: HCL
-// takes many microseconds for each, as it looks for the shortest text of 512
-// bits.
-type partExpr struct {
-	hclsyntax.Expression
-}
-
-// Value computes the part.
-func (x *partExpr) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
-	v, diags := x.Expression.Value(ctx)
-	if v.Type() != cty.Number || v.IsMarked() || !v.IsKnown() || v.IsNull() {
-		return v, diags
-	}
-	if n, exact := v.AsBigFloat().Int64(); exact == big.Exact {
-		return cty.StringVal(strconv.FormatInt(n, 10)), diags
-	}
-	return v, diags
 }
 
 // Variables returns nothing: nothing must be known beforehand.
@@ -60,6 +41,9 @@ func (x *argExpr) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	v, diags := x.Expression.Value(ctx)
 	if diags.HasErrors() || !v.IsKnown() || v.IsNull() {
 		return v, diags
+	}
+	if tooHeavy(v, x.of) {
+		return cty.DynamicVal, hcl.Diagnostics{heavy(x.Range(), "argument too large")}
 	}
 	plain, marks := v.Unmark()
 	ty := plain.Type()

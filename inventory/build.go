@@ -329,6 +329,7 @@ func (b *builder) checks(m *module) {
 // tryOut evaluates an expression with observed values that are not known yet,
 // to find what is wrong with its form.
 func (b *builder) tryOut(x hcl.Expression) cty.Value {
+	b.spent = weight{}
 	v, diags := x.Value(b.withObserved(func(string, string) (cty.Value, error) { return cty.DynamicVal, nil }))
 	b.report(coded(codeExpr, diags)...)
 	return v

@@ -29,6 +29,7 @@ func (m *Model) EvaluateText(src []byte, name string, start hcl.Pos) (Result, hc
 	}
 	e := m.eval
 	known := len(e.diags)
+	e.spent = weight{}
 	v, diags := e.lazy(x).Value(e.withObserved(notHere))
 	// What is asked for the first time may be wrong itself: attributes of
 	// blocks that are not enabled, for example.

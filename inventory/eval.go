@@ -28,6 +28,8 @@ type evaluator struct {
 	inSecret bool       // one is being read: commands may run
 	stack    []*cell    // being computed
 	depth    int        // of the expressions in stack, one within the other
+	spent    weight     // by the loops and templates of the last in stack
+	tooMuch  *hcl.Diagnostic
 	diags    hcl.Diagnostics
 	seq      int // of the last object
 	modules  int // that were made
@@ -117,7 +119,10 @@ func (e *evaluator) get(c *cell) cty.Value {
 	depth := c.of.cellDepth(c.attr) + 1
 	e.depth += depth
 	e.stack = append(e.stack, c)
+	spent := e.spent
+	e.spent = weight{}
 	c.value = c.of.compute(e, c.attr)
+	e.spent = spent
 	e.stack = e.stack[:len(e.stack)-1]
 	e.depth -= depth
 	c.state = cellDone
@@ -157,7 +162,14 @@ func (e *evaluator) eval(x hcl.Expression, scope *hcl.EvalContext) cty.Value {
 		}
 	}
 	e.report(diags...)
-	if diags.HasErrors() || !v.IsWhollyKnown() {
+	if diags.HasErrors() {
+		return cty.DynamicVal
+	}
+	if tooHeavy(v, 1) {
+		e.report(heavy(x.Range(), "value too large"))
+		return cty.DynamicVal
+	}
+	if !v.IsWhollyKnown() {
 		return cty.DynamicVal
 	}
 	return v

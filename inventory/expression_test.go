@@ -93,6 +93,12 @@ func TestExpressions(t *testing.T) {
 		{`trimspace("  x ")`, "x"},
 		{`tostring(tonumber("12"))`, "12"},
 		{`join("", setunion(["a"], ["b"]))`, "ab"},
+		{`join(" ", [for p in setproduct(["a", "b"], ["x", "y"]) : join("", p)])`, "ax ay bx by"},
+		{`join("", setsymmetricdifference(["a", "b"], ["b", "c"]))`, "ac"},
+		{`int(7.9)`, "7"},
+		{`formatdate("YYYY-MM-DD", timeadd("2026-11-20T23:30:00Z", "1h"))`, "2026-11-21"},
+		{`join(",", formatlist("%s-%d", ["a", "b"], [1, 2]))`, "a-1,b-2"},
+		{`indent(2, "a\nb")`, "a\n  b"},
 		{`sha256("x") == sha256("x") ? "y" : "n"`, "y"},
 	} {
 		if got := textOf(t, c.expr, files); got != c.want {

@@ -29,6 +29,7 @@ func numberFunctions() map[string]function.Function {
 		"abs":      stdlib.AbsoluteFunc,
 		"ceil":     stdlib.CeilFunc,
 		"floor":    stdlib.FloorFunc,
+		"int":      stdlib.IntFunc,
 		"log":      stdlib.LogFunc,
 		"max":      stdlib.MaxFunc,
 		"min":      stdlib.MinFunc,

@@ -17,23 +17,25 @@ import (
 func textFunctions() map[string]function.Function {
 	return map[string]function.Function{
 		"chomp":      stdlib.ChompFunc,
-		"csvdecode":  stdlib.CSVDecodeFunc,
+		"csvdecode":  bounded(stdlib.CSVDecodeFunc, partsLength),
 		"endswith":   affixFunction("suffix", strings.HasSuffix),
 		"format":     narrowFormat(stdlib.FormatFunc),
+		"formatdate": stdlib.FormatDateFunc,
 		"formatlist": narrowFormat(stdlib.FormatListFunc),
-		"indent":     stdlib.IndentFunc,
-		"join":       stdlib.JoinFunc,
-		"jsondecode": stdlib.JSONDecodeFunc,
+		"indent":     bounded(stdlib.IndentFunc, indentLength),
+		"join":       bounded(stdlib.JoinFunc, joinLength),
+		"jsondecode": bounded(stdlib.JSONDecodeFunc, partsLength),
 		"jsonencode": stdlib.JSONEncodeFunc,
 		"lower":      stdlib.LowerFunc,
 		"regex":      stdlib.RegexFunc,
-		"regexall":   stdlib.RegexAllFunc,
+		"regexall":   bounded(stdlib.RegexAllFunc, partsLength),
 		"replace":    replaceFunction(),
 		"sha256":     hashFunction(),
-		"split":      stdlib.SplitFunc,
+		"split":      bounded(stdlib.SplitFunc, partsLength),
 		"startswith": affixFunction("prefix", strings.HasPrefix),
 		"strrev":     stdlib.ReverseFunc,
 		"substr":     stdlib.SubstrFunc,
+		"timeadd":    stdlib.TimeAddFunc,
 		"title":      stdlib.TitleFunc,
 		"trim":       stdlib.TrimFunc,
 		"trimprefix": stdlib.TrimPrefixFunc,
@@ -80,11 +82,18 @@ func replaceFunction() function.Function {
 	return textFunction([]string{"text", "what", "by"}, func(args []string) (string, error) {
 		text, what, by := args[0], args[1], args[2]
 		if len(what) < 2 || !strings.HasPrefix(what, "/") || !strings.HasSuffix(what, "/") {
+			if strings.Count(text, what)*len(by) > maxText {
+				return "", tooLong()
+			}
 			return strings.ReplaceAll(text, what, by), nil
 		}
 		re, err := regexp.Compile(what[1 : len(what)-1])
 		if err != nil {
 			return "", fmt.Errorf("the pattern cannot be read: %w", err)
+		}
+		// Each $ may stand for all that was found.
+		if n := len(re.FindAllStringIndex(text, -1)); n*len(by)+strings.Count(by, "$")*len(text) > maxText {
+			return "", tooLong()
 		}
 		return re.ReplaceAllString(text, by), nil
 	})
@@ -135,6 +144,9 @@ func narrowFormat(f function.Function) function.Function {
 		Type: func(args []cty.Value) (cty.Type, error) {
 			if args[0].IsKnown() && !args[0].IsNull() && wide.MatchString(args[0].AsString()) {
 				return cty.NilType, function.NewArgErrorf(0, "a width has at most three digits")
+			}
+			if formatLength(args) > maxText {
+				return cty.NilType, tooLong()
 			}
 			return f.ReturnTypeForValues(args)
 		},

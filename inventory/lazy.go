@@ -38,7 +38,7 @@ func (r *rewriter) expr(x hclsyntax.Expression) hclsyntax.Expression {
 		r.exprs(x.Args)
 		for i, arg := range x.Args {
 			if _, text := arg.(*hclsyntax.TemplateExpr); !text {
-				x.Args[i] = &argExpr{arg}
+				x.Args[i] = &argExpr{arg, len(x.Args)}
 			}
 		}
 		return &callExpr{x}
@@ -46,7 +46,11 @@ func (r *rewriter) expr(x hclsyntax.Expression) hclsyntax.Expression {
 		x.Source, x.Each = r.expr(x.Source), r.expr(x.Each)
 	case *hclsyntax.ForExpr:
 		x.CollExpr, x.KeyExpr, x.ValExpr, x.CondExpr = r.expr(x.CollExpr), r.expr(x.KeyExpr), r.expr(x.ValExpr), r.expr(x.CondExpr)
-		return &forExpr{x}
+		if x.KeyExpr != nil {
+			x.KeyExpr = &itemExpr{x.KeyExpr, r.e}
+		}
+		x.ValExpr = &itemExpr{x.ValExpr, r.e}
+		return &forExpr{x, r.e}
 	case *hclsyntax.ConditionalExpr:
 		x.Condition, x.TrueResult, x.FalseResult = r.expr(x.Condition), r.expr(x.TrueResult), r.expr(x.FalseResult)
 	case *hclsyntax.BinaryOpExpr:
@@ -70,7 +74,7 @@ func (r *rewriter) expr(x hclsyntax.Expression) hclsyntax.Expression {
 		r.exprs(x.Parts)
 		for i, part := range x.Parts {
 			if _, text := part.(*hclsyntax.LiteralValueExpr); !text {
-				x.Parts[i] = &partExpr{part}
+				x.Parts[i] = &partExpr{part, r.e}
 			}
 		}
 	case *hclsyntax.TemplateWrapExpr:
@@ -180,10 +184,14 @@ func (x *callExpr) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 // forExpr builds a list or an object and keeps sensitive keys out of messages.
 type forExpr struct {
 	*hclsyntax.ForExpr
+	e *evaluator
 }
 
 // Value builds the list or the object.
 func (x *forExpr) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+	if x.e.spent.over() {
+		return cty.DynamicVal, hcl.Diagnostics{x.e.overspent(x.ValExpr.Range())}
+	}
 	v, diags := x.ForExpr.Value(ctx)
 	if !diags.HasErrors() || x.KeyExpr == nil || !usesSensitive(x, ctx) {
 		return v, diags

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -123,6 +124,58 @@ server "many" {
 `, Options{})
 	if find(m, diags, codeTooLarge, "for_each") == nil {
 		t.Errorf("%.2000s", diagText(m, diags))
+	}
+}
+
+// A few lines that stand for more than any memory holds are refused with
+// their place, and what it takes to find out stays small.
+func TestBombs(t *testing.T) {
+	doubled := func(first, format string) string {
+		var b strings.Builder
+		b.WriteString("locals {\n  v0 = " + first + "\n")
+		for i := range 60 {
+			fmt.Fprintf(&b, "  v%d = "+format+"\n", i+1, i, i)
+		}
+		return b.String() + "}\n"
+	}
+	const lists = "locals {\n  r = range(1000)\n  t = join(\"\", [for a in local.r : \"0123456789012345678901234567890123456789\"])\n  x = "
+	local := func(x string) string { return lists + x + "\n}\n" }
+	for name, c := range map[string]struct{ text, says string }{
+		"doubled text":    {doubled(`"lol"`, `"${local.v%d}${local.v%d}"`), "more than 1000000 items"},
+		"doubled list":    {doubled(`["lol"]`, `[local.v%d, local.v%d]`), "more than 1000000 items"},
+		"doubled object":  {doubled(`{}`, `{ a = local.v%d, b = local.v%d }`), "more than 1000000 items"},
+		"doubled number":  {doubled(`10`, `local.v%d * local.v%d`), "of more than 1000 digits"},
+		"loops":           {local(`[for a in local.r : [for b in local.r : [for c in local.r : [for d in local.r : [for e in local.r : 1]]]]]`), "more than 1000000 items"},
+		"loops of texts":  {local(`length([for a in local.r : [for b in local.r : local.t]])`), "32 MiB of text"},
+		"template loops":  {local(`"%{ for a in local.r }%{ for b in local.r }${local.t}%{ endfor }%{ endfor }"`), "32 MiB of text"},
+		"replace":         {local(`replace(local.t, "0", local.t)`), "32 MiB of text"},
+		"replace pattern": {local(`replace(local.t, "/(.*)/", join("", [for a in local.r : "$1"]))`), "32 MiB of text"},
+		"format":          {local(`format(join("", [for a in local.r : "%[1]s"]), local.t)`), "32 MiB of text"},
+		"join":            {local(`join(local.t, local.r)`), "32 MiB of text"},
+		"indent":          {local(`indent(1000000, join("\n", local.r))`), "32 MiB of text"},
+		"product":         {local(`setproduct(local.r, local.r, local.r)`), "1000000 items"},
+		"split":           {local(`split("", "${local.t}${join("", [for i in range(105) : local.t])}")`), "1000000 items"},
+		"argument":        {local(`jsonencode([for i in range(900) : local.t])`), "32 MiB of text"},
+		"million nested":  {"server \"s\" {\n  for_each = toset(flatten([for a in range(1000) : [for b in range(1000) : \"${a}-${b}\"]]))\n  host = each.key\n}\n", "more than 1000000 items"},
+		"million merged":  {"server \"s\" {\n  for_each = merge([for a in range(990) : { for b in range(990) : \"${a}-${b}\" => 1 }]...)\n  host = each.key\n}\n", "more than 1000000 items"},
+		"million range":   {"server \"s\" {\n  for_each = toset([for i in range(1000000) : tostring(i)])\n  host = each.key\n}\n", "more than 1024 values"},
+		"million count":   {"server \"s\" {\n  count = 1000000\n  host = \"h${count.index}\"\n}\n", "between 0 and 100000"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			m, diags := loadText(base+c.text, Options{})
+			runtime.ReadMemStats(&after)
+			if text := strings.Join(strings.Fields(diagText(m, diags)), " "); !strings.Contains(text, c.says) || len(text) > 5000 {
+				t.Errorf("%q is not in\n%.2000s", c.says, text)
+			}
+			// All that was taken, also what was given back at once.
+			if mb := (after.TotalAlloc - before.TotalAlloc) >> 20; mb > 2000 {
+				t.Errorf("%d MB were taken", mb)
+			} else {
+				t.Logf("%d MB were taken", mb)
+			}
+		})
 	}
 }
 

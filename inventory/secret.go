@@ -19,7 +19,7 @@ func (e *evaluator) secret(o *object, name string) *Secret {
 	return NewSecret(secretSource(a.Expr), func() (string, error) {
 		e.reading.Lock()
 		defer e.reading.Unlock()
-		e.inSecret = true
+		e.inSecret, e.spent = true, weight{}
 		defer func() { e.inSecret = false }()
 		return e.readSecret(a, o.in.from.secretScope(o.scope))
 	})
