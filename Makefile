@@ -34,7 +34,7 @@ demo: build ## the whole job on the embedded, SIMULATED lab, in under a minute
 	@examples/demo.sh bin/weft
 
 test: build deps lint cross ## everything there is
-	WEFT_LAB=later $(GO) test ./...
+	WEFT_LAB=later $(GO) test -timeout 30m ./...
 	$(MAKE) race
 	$(if $(or $(LAB_DEMANDED),$(if $(CI),,$(LAB_CAN))),$(MAKE) lab,@echo "guests with real kernels not run: make lab")
 
@@ -48,7 +48,7 @@ lab: build labdeps ## weft against real kernels in guests: root, QEMU, Debian mi
 
 race: ## the tests again with the race detector (wants a C compiler)
 	@if command -v gcc >/dev/null; then \
-	  echo "go test -race"; WEFT_LAB=later CGO_ENABLED=1 $(GO) test -race -p 2 $$($(GO) list ./... | grep -v '/arch$$'); \
+	  echo "go test -race"; WEFT_LAB=later CGO_ENABLED=1 $(GO) test -race -timeout 30m -p 2 $$($(GO) list ./... | grep -v '/arch$$'); \
 	else echo "race detector not run: there is no gcc"; test -z "$$CI"; fi
 
 lint: ## gofmt, vet, staticcheck, go mod tidy
