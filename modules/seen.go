@@ -12,7 +12,7 @@ func netdev(s remote.Seen, pci string) (string, error) {
 	name, ok := s.Interface(pci)
 	if !ok {
 		return "", hint.Wrap(fmt.Errorf("no network interface belongs to PCI address %s", pci),
-			"list them with: ls -d /sys/bus/pci/devices/*/net/*")
+			"list them with: ls -l /sys/class/net")
 	}
 	return name, nil
 }

@@ -24,7 +24,7 @@ weft_mark() {
 	printf '\n%s %s\n' "$weft_nonce" "$*" >&2
 }
 weft_netdev() {
-	for weft_d in "/sys/bus/pci/devices/$1/net"/*; do
+	for weft_d in "/sys/bus/pci/devices/$1/net"/* "/sys/bus/pci/devices/$1"/virtio*/net/*; do
 		if [ -e "$weft_d" ]; then printf '%s' "${weft_d##*/}"; return; fi
 	done
 }

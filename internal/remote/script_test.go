@@ -65,6 +65,7 @@ func TestScriptInEveryShell(t *testing.T) {
 	binary := "\x00\xff no newline at the end \x80"
 	must(t, os.MkdirAll(filepath.Join(dir, "pci/devices/0000:41:00.0/net/ens1f0"), 0o755))
 	must(t, os.MkdirAll(filepath.Join(dir, "pci/devices/0000:42:00.0"), 0o755))
+	must(t, os.MkdirAll(filepath.Join(dir, "pci/devices/0000:44:00.0/virtio3/net/eth1"), 0o755)) // as in a virtual machine
 	odd := filepath.Join(dir, "it's $HOME `odd`")
 	for path, content := range map[string]string{
 		"mtu-ens1f0": "9000\n", "binary": binary, "empty": "", "lines": "\n\na\n\n",
@@ -74,7 +75,7 @@ func TestScriptInEveryShell(t *testing.T) {
 	must(t, os.WriteFile(odd, []byte("odd"), 0o755))
 	must(t, os.Chmod(odd, fs.ModeSetuid|0o755))
 
-	const nic, bare, gone = "0000:41:00.0", "0000:42:00.0", "0000:43:00.0"
+	const nic, bare, gone, virtual = "0000:41:00.0", "0000:42:00.0", "0000:43:00.0", "0000:44:00.0"
 	looks := []Look{
 		0:  {File: dir + "/binary"},
 		1:  {File: dir + "/empty"},
@@ -95,6 +96,7 @@ func TestScriptInEveryShell(t *testing.T) {
 		16: {Args: []string{"weft-no-such-command"}},
 		17: {Args: []string{"cat"}}, // must not eat the script
 		18: {Args: []string{"exit", "7"}},
+		19: {PCI: virtual, Args: []string{"echo", "{if}"}},
 	}
 	for name, run := range shells(t) {
 		t.Run(name, func(t *testing.T) {
@@ -147,6 +149,7 @@ func TestScriptInEveryShell(t *testing.T) {
 			if s := seen.Of(looks[18]); s.Code != 7 {
 				t.Errorf("exit: %+v", s)
 			}
+			content(19, "eth1\n")
 			if name, ok := seen.Interface(nic); !ok || name != "ens1f0" {
 				t.Errorf("interface %q, %t", name, ok)
 			}
