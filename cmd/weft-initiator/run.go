@@ -34,6 +34,7 @@ type job struct {
 	overwrite string
 	json      bool
 	verify    bool
+	power     bool // the target may lose what was not flushed
 }
 
 func (j *job) loadFlags(c *cobra.Command, depth int) {
@@ -93,13 +94,18 @@ torn or misplaced, and other corruption are told apart.
 
 DESTROYS what is there, up to --size. Exit status 0 says that every block that
 was read was what it must be; the paths may have been lost meanwhile any number
-of times.`,
+of times.
+
+A target that is killed keeps what it has acknowledged. One whose machine loses
+power may lose what was not flushed: with --power-loss, which wants --fsync,
+what has to be there after a path was lost is what was flushed before.`,
 		Args: cobra.NoArgs,
 	}
 	j.loadFlags(c, 32)
 	f := c.Flags()
 	f.IntVar(&j.mix, "rwmixread", 50, "percent of reads")
 	f.DurationVar(&j.runtime, "runtime", time.Minute, "how long to write and read, beside filling and reading back")
+	f.BoolVar(&j.power, "power-loss", false, "when a path is lost, what was not flushed may be lost with it")
 	c.RunE = started(func(c *cobra.Command) error { return j.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr()) })
 	return c
 }
@@ -134,7 +140,7 @@ func (j *job) run(ctx context.Context, out, told io.Writer) error {
 		Pattern: load.Pattern(j.rw), ReadShare: j.mix, Size: int(j.bs), Depth: j.depth,
 		Time: j.runtime, Count: j.count, Warmup: j.ramp, Rate: j.rate, FlushEach: j.fsync,
 		Span: uint64(j.span), Seed: j.seed, BlockSize: d.block, Capacity: d.capacity,
-		Verify: j.verify, Spin: j.poll, CPUs: j.cpus,
+		Verify: j.verify, PowerLoss: j.power, Spin: j.poll, CPUs: j.cpus,
 	}
 	result, err := j.measure(ctx, d, o)
 	if result == nil {

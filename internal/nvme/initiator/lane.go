@@ -34,6 +34,7 @@ type Lane struct {
 	waiting    []int         // slots that have no path
 	under      int           // commands not over
 	turn       int           // of round robin
+	losses     int           // paths that were lost
 	spare      []wire.Completion
 	ready      []Done
 }
@@ -74,6 +75,9 @@ func (d *Device) Lane() (*Lane, error) {
 
 // Depth is how many commands may be outstanding.
 func (l *Lane) Depth() int { return len(l.commands) }
+
+// Losses counts how often this lane has lost a path.
+func (l *Lane) Losses() int { return l.losses }
 
 // Submit hands over a read, a write or a flush (by opcode) under a slot that is
 // free. The buffer belongs to the lane until Wait has returned the slot.
@@ -129,6 +133,7 @@ func (l *Lane) down(i int) {
 		}
 	}
 	lp.q, lp.under = nil, 0
+	l.losses++
 }
 
 // broken is what a queue's error leads to.

@@ -85,7 +85,7 @@ func (j *job) load() error {
 			continue
 		}
 		block := len(j.free) == 0 || j.r.o.Rate == 0 || !j.more(now)
-		n, err := j.lane.Wait(j.done, block)
+		n, err := j.wait(block)
 		if err != nil {
 			return err
 		}
@@ -100,6 +100,23 @@ func (j *job) load() error {
 				return err
 			}
 		}
+		j.settle()
+	}
+}
+
+// wait waits for commands that are over. What is known of the device is then as
+// of before them; settle brings it up to date when they have been looked at.
+func (j *job) wait(block bool) (int, error) {
+	n, err := j.lane.Wait(j.done, block)
+	if j.checks != nil {
+		j.checks.lookForLoss()
+	}
+	return n, err
+}
+
+func (j *job) settle() {
+	if j.checks != nil {
+		j.checks.settle()
 	}
 }
 
@@ -134,6 +151,9 @@ func (j *job) submit(now time.Time) error {
 	}
 	j.under++
 	if s.op == wire.OpFlush {
+		if j.checks != nil {
+			j.checks.flushed.begin(j.checks, i)
+		}
 		return j.lane.Submit(i, s.op, 0, 0, nil)
 	}
 	s.place = j.place()
@@ -199,7 +219,11 @@ func (j *job) completed(d initiator.Done, now time.Time) error {
 	s := &j.slots[d.Slot]
 	j.under--
 	j.free = append(j.free, d.Slot)
-	if j.checks != nil && s.op != wire.OpFlush {
+	switch {
+	case j.checks == nil:
+	case s.op == wire.OpFlush:
+		j.checks.flushed.end(d.Slot, d.Err)
+	default:
 		j.checks.end(j, s, d.Err)
 	}
 	if !s.counted {

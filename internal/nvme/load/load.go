@@ -29,6 +29,15 @@ type Lane interface {
 	Wait(done []initiator.Done, block bool) (int, error)
 }
 
+// Lossy is what lanes can say whose other end may restart.
+type Lossy interface {
+	Lane
+
+	// Losses counts how often a path was lost. A completion that Wait returned
+	// before it was counted may be of before the loss or after it.
+	Losses() int
+}
+
 // Pattern is which operations there are and where they go, as fio names them.
 type Pattern string
 
@@ -70,8 +79,13 @@ type Options struct {
 	Capacity  uint64 // of the device, bytes
 
 	Verify bool // every block is checked; see verify.go
-	Spin   bool // each job has a thread of its own and never sleeps
-	CPUs   []int
+
+	// PowerLoss has Verify allow for a device that loses what was not flushed
+	// whenever a path is lost. Lanes must then say when (see Lossy).
+	PowerLoss bool
+
+	Spin bool // each job has a thread of its own and never sleeps
+	CPUs []int
 }
 
 func (o Options) withDefaults() Options {
@@ -97,6 +111,8 @@ func (o Options) Validate(jobs int) error {
 		return errors.New("neither a time nor a count ends the load")
 	case o.Time < 0 || o.Count < 0 || o.Warmup < 0 || o.Rate < 0 || o.FlushEach < 0:
 		return errors.New("a negative time, count, rate or flush interval")
+	case o.PowerLoss && (!o.Verify || o.FlushEach == 0):
+		return errors.New("only a load that is verified and has flushes can survive the loss of what was not flushed")
 	case o.Span/uint64(o.Size) < uint64(jobs*o.Depth):
 		return fmt.Errorf("%d bytes have room for %d commands of %d bytes, want %d: one for each that is outstanding", o.Span, o.Span/uint64(o.Size), o.Size, jobs*o.Depth)
 	}

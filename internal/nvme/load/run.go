@@ -23,6 +23,9 @@ func Run(ctx context.Context, lanes []Lane, o Options) (Result, error) {
 		if l.Depth() < o.Depth {
 			return Result{}, fmt.Errorf("depth %d, the device takes %d", o.Depth, l.Depth())
 		}
+		if _, ok := l.(Lossy); o.PowerLoss && !ok {
+			return Result{}, errors.New("the device does not say when it may have lost what was not flushed")
+		}
 	}
 	r := &run{o: o, jobs: len(lanes)}
 	stop := context.AfterFunc(ctx, func() { r.stop.Store(true) })

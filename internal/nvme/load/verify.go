@@ -142,13 +142,19 @@ type checks struct {
 	acked []uint32 // generation
 	last  []uint32 // sent
 	seen  []bool   // acked was read
+
+	flushed flushed
 }
 
 func newChecks(j *job) *checks {
-	return &checks{
+	k := &checks{
 		run:  j.r.o.Seed,
 		busy: make([]bool, j.places), acked: make([]uint32, j.places), last: make([]uint32, j.places), seen: make([]bool, j.places),
 	}
+	if j.r.o.PowerLoss {
+		k.flushed = newFlushed(j.lane.(Lossy), j.places)
+	}
+	return k
 }
 
 // begin prepares a command that is about to be sent.
@@ -222,7 +228,7 @@ func (j *job) sweep(op uint8) error {
 		if j.under == 0 {
 			return nil // stopped
 		}
-		n, err := j.lane.Wait(j.done, true)
+		n, err := j.wait(true)
 		if err != nil {
 			return err
 		}
@@ -235,6 +241,7 @@ func (j *job) sweep(op uint8) error {
 				j.result.of(op).Failed++
 			}
 		}
+		j.settle()
 	}
 	return nil
 }

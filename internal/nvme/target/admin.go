@@ -32,7 +32,7 @@ func (q *queue) beginAdmin(x *fabric.Exchange) wire.Status {
 	}
 	switch {
 	case !q.ctrl.ready.Load():
-		return wire.CommandSequence.WithDNR()
+		return q.ctrl.unready()
 	case x.Length() != want:
 		return wire.SGLInvalidLength.WithDNR()
 	}

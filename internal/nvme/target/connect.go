@@ -150,7 +150,7 @@ func (q *queue) joinIO(cmd wire.ConnectCommand, data *wire.ConnectData, sub *sub
 	case sub == nil || cmd.QID > maxQueues:
 		return badField(atQID, false, "queue %d is impossible", cmd.QID)
 	case !c.ready.Load():
-		return refuse(wire.CommandSequence.WithDNR(), "controller %d is not enabled", c.id)
+		return refuse(c.unready(), "controller %d is not enabled", c.id)
 	}
 	if err := c.attach(cmd.QID, q); err != nil {
 		return err

@@ -84,6 +84,17 @@ func (c *controller) look() {
 	}
 }
 
+// unready is the answer to a command while ready is false. One that comes while
+// the controller ends is not the host's fault: it goes on with another.
+func (c *controller) unready() wire.Status {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ended {
+		return wire.AbortedSQDeletion
+	}
+	return wire.CommandSequence.WithDNR()
+}
+
 // attach makes q the queue qid.
 func (c *controller) attach(qid uint16, q *queue) error {
 	c.mu.Lock()

@@ -154,3 +154,39 @@ func fuzzCommands(t *testing.T, b []byte) {
 		}
 	}
 }
+
+// A command that comes while its controller ends is not refused for good: the
+// host sends it again to the next controller.
+func TestCommandsAtTheEnd(t *testing.T) {
+	tgt := fuzzTarget(t)
+	p := &paper{pushed: map[*fabric.Exchange]int{}, done: map[*fabric.Exchange][]wire.Status{}}
+	run := func(h fabric.Handler, c wire.Command, length uint32, data []byte) {
+		t.Helper()
+		c.SGL.Length = length
+		raw, _ := c.AppendBinary(nil)
+		p.run(t, h, raw, data)
+	}
+	admin, io := tgt.Accept(p), tgt.Accept(p)
+	run(admin, connectCommand(0, 0), wire.ConnectDataSize, connectData(subNQN, hostNQN, 0xffff))
+	run(admin, setCC(wire.CCEnable|wire.CCIOSQES|wire.CCIOCQES), 0, nil)
+	run(io, connectCommand(1, 0), wire.ConnectDataSize, connectData(subNQN, hostNQN, admin.(*queue).ctrl.id))
+	read := func() wire.Status {
+		x := new(fabric.Exchange)
+		*x = fabric.NewExchange(p, 0)
+		x.Command = blocks(wire.OpRead, 1, 0, 1)
+		x.Command.Flags, x.Command.SGL.Length = wire.FlagsSGL, 512
+		_, st := io.Begin(x)
+		return st
+	}
+	if st := read(); st != wire.Success {
+		t.Fatal(st)
+	}
+	admin.Disconnected(nil)
+	if st := read(); st != wire.AbortedSQDeletion {
+		t.Errorf("after the end of the admin queue: %v", st)
+	}
+	io.Disconnected(nil)
+	if err := tgt.Close(); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -19,7 +19,7 @@ type job struct {
 func (q *queue) beginIO(x *fabric.Exchange) (pull int, st wire.Status) {
 	cmd := &x.Command
 	if !q.ctrl.ready.Load() {
-		return 0, wire.CommandSequence.WithDNR()
+		return 0, q.ctrl.unready()
 	}
 	switch cmd.Opcode {
 	case wire.OpRead, wire.OpWrite, wire.OpCompare, wire.OpWriteZeroes, wire.OpDSM:
