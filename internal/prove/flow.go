@@ -171,14 +171,14 @@ func (r *run) args(f flow) []string {
 	}
 	args = append(args, "--traddr", f.portal.Address.String(), "--nqn", f.sub.NQN, "--hostnqn", f.probe,
 		"--nsid", strconv.FormatUint(uint64(f.ns.ID), 10))
-	if src := source(f); src != "" {
+	if src := ownAddress(f); src != "" {
 		args = append(args, "--host-traddr", src)
 	}
 	return args
 }
 
-// source is the initiator's own address in the plane of the portal.
-func source(f flow) string {
+// ownAddress is the initiator's own address in the plane of the portal.
+func ownAddress(f flow) string {
 	for _, nic := range f.from.RNICs {
 		if f.portal.Plane != nil && nic.Plane == f.portal.Plane && nic.Address.IsValid() {
 			return nic.Address.Addr().String()

@@ -43,7 +43,7 @@ func reads(v *inventory.Validation) bool { return v.Probe == readProbe }
 func unjudged(res *Result, validations []*inventory.Validation) {
 	for _, v := range validations {
 		for _, m := range v.Metrics {
-			if !measures(v, m) {
+			if !measures(v, m) && !counted(m) {
 				res.Judgements = append(res.Judgements, Judgement{Validation: v.Name, Metric: m.Name, Pair: v.Addr,
 					Verdict: Inconclusive, Why: "described, not yet measured"})
 			}
@@ -57,7 +57,7 @@ func unjudged(res *Result, validations []*inventory.Validation) {
 
 // measures says whether a metric can be measured today.
 func measures(v *inventory.Validation, m *inventory.Metric) bool {
-	return v.Probe == readProbe && slices.Contains([]string{"p50", "p99", "p999", "added_p99", "errors"}, m.Name)
+	return v.Probe == readProbe && !counted(m) && slices.Contains([]string{"p50", "p99", "p999", "added_p99", "errors"}, m.Name)
 }
 
 // Notes says which metrics are described and not yet measured.
@@ -67,6 +67,10 @@ func Notes(m *inventory.Model) []plan.Note {
 		var not []string
 		for _, metric := range v.Metrics {
 			switch {
+			case counted(metric):
+				if _, err := parseSource(metric.Source); err != nil {
+					not = append(not, metric.Name+" ("+err.Error()+")")
+				}
 			case !measures(v, metric):
 				not = append(not, metric.Name)
 			case metric.Regression != 0:

@@ -15,6 +15,7 @@ import (
 	"weft/internal/remote"
 	"weft/inventory"
 	"weft/plan"
+	"weft/switches"
 )
 
 // Verdict is how a measurement was judged.
@@ -65,6 +66,11 @@ type Judgement struct {
 	Limit      float64 `json:"limit"`
 	Latency    bool    `json:"latency"` // Value and Limit are nanoseconds
 	Why        string  `json:"why,omitempty"`
+
+	Counted bool          `json:"counted,omitempty"` // Value is of a counter; Pair names its place
+	Unit    string        `json:"unit,omitempty"`    // ratio: share of Over; "": a count
+	Over    time.Duration `json:"over_ns,omitempty"` // between the readings
+	Note    string        `json:"note,omitempty"`    // what else a reader must know
 }
 
 // A Result is everything one verification has found.
@@ -72,6 +78,8 @@ type Result struct {
 	Rows       []*Row      `json:"rows"`  // over the fabric
 	Local      []*Row      `json:"local"` // the same storage read on its own server
 	Judgements []Judgement `json:"judgements"`
+	Before     *Reading    `json:"before,omitempty"` // what devices had counted; nil: not asked
+	After      *Reading    `json:"after,omitempty"`
 	NotYet     []plan.Note `json:"not_yet,omitempty"` // metrics that are not measured yet
 	Verdict    Verdict     `json:"verdict"`
 }
@@ -89,6 +97,16 @@ type Input struct {
 	// Volume is the path of a volume on its server, for the local read.
 	Volume func(*inventory.Volume) string
 	Emit   plan.Emit // may be nil
+
+	// Switch asks a switch what it has counted on ports. nil: none is asked.
+	Switch func(ctx context.Context, sw *inventory.Switch, ports []string) (*switches.Counted, error)
+	// Ready says whether a port of a switch or a NIC of a server is rolled out:
+	// one that is not is not judged. nil: they all are.
+	Ready func(device, port string) bool
+	// Since is a former reading to count from; nil: one is made first.
+	Since *Reading
+	// Window is the least time to count for; 0: a second.
+	Window time.Duration
 }
 
 // Run measures every initiator × target × plane at every size that the
@@ -103,12 +121,22 @@ func Run(ctx context.Context, in Input) (*Result, error) {
 	flows := slices.DeleteFunc(flows(in.Model, validations), func(f flow) bool { return in.There != nil && !in.There(f.from, f.target) })
 	if len(in.Names) > 0 && !slices.ContainsFunc(validations, reads) {
 		flows = nil // nothing of what was asked for needs a probe
-	} else if len(flows) == 0 {
+	} else if len(flows) == 0 && !slices.ContainsFunc(validations, counts) {
 		return nil, errors.New("there is nothing to measure: no initiator connects to a target")
 	}
 	before := r.served(ctx, flows)
 	res := &Result{NotYet: Notes(in.Model)}
+	counting := slices.ContainsFunc(validations, counts)
+	if res.Before = in.Since; counting && in.Since == nil {
+		res.Before = r.read(ctx)
+	}
 	rows := r.measure(ctx, flows)
+	if counting {
+		if err := r.dwell(ctx, res.Before); err != nil {
+			return nil, err
+		}
+		res.After = r.read(ctx)
+	}
 	if err := ctx.Err(); err != nil {
 		return nil, err // rows that were not measured are nil
 	}
@@ -121,6 +149,7 @@ func Run(ctx context.Context, in Input) (*Result, error) {
 	}
 	for _, v := range validations {
 		judge(res, v)
+		r.judgeCounters(res, v)
 	}
 	if flows != nil && !slices.ContainsFunc(validations, reads) {
 		// Nobody limits anything that is measured: reads that fail, fail.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -34,7 +35,9 @@ func Verify(w io.Writer, r *prove.Result, s Style) {
 		}
 		line(w, s, r, row, low, high)
 	}
-	fmt.Fprintln(w)
+	if len(r.Rows) > 0 {
+		fmt.Fprintln(w)
+	}
 	if slices.ContainsFunc(r.Rows, func(row *prove.Row) bool { return row.Degraded }) {
 		fmt.Fprintf(w, "  %s DEGRADED: measured over TCP on a fabric that is declared for RDMA\n", s.dress(yellow, "!"))
 	}
@@ -155,11 +158,14 @@ func judgements(w io.Writer, s Style, r *prove.Result) {
 			}
 		}
 		against := "worst %s, limit %s"
-		if k.metric == "bytes" {
+		if k.metric == "bytes" && !worst.Counted {
 			against = "served %s, read %s"
 		}
 		fmt.Fprintf(w, "  %s %s  %s  "+against+"\n", verdict(s, of[k]), pad(k.validation+"."+k.metric, 22),
 			pad(fmt.Sprintf("%d of %d pass", passed, len(of[k])), 16), value(worst, worst.Value), value(worst, worst.Limit))
+		if slices.ContainsFunc(of[k], func(j prove.Judgement) bool { return j.Note != "" }) {
+			fmt.Fprintf(w, "      %s\n", s.dress(faint, beside(of[k])))
+		}
 		for _, j := range of[k] {
 			if j.Verdict != prove.Pass {
 				fmt.Fprintf(w, "      %s: %s, %s\n", j.Verdict, j.Pair, reason(j))
@@ -167,6 +173,25 @@ func judgements(w io.Writer, s Style, r *prove.Result) {
 		}
 	}
 	fmt.Fprintf(w, "\n%s\n", s.dress(bold, "verdict: "+string(r.Verdict)))
+}
+
+// beside says what stands beside counts, and at how many places.
+func beside(js []prove.Judgement) string {
+	var order []string
+	many := map[string]int{}
+	for _, j := range js {
+		if j.Note == "" {
+			continue
+		}
+		if many[j.Note] == 0 {
+			order = append(order, j.Note)
+		}
+		many[j.Note]++
+	}
+	for i, note := range order {
+		order[i] = fmt.Sprintf("%s (%s)", note, count(many[note], "place", "places"))
+	}
+	return strings.Join(order, "; ")
 }
 
 func verdict(s Style, js []prove.Judgement) string {
@@ -189,6 +214,10 @@ func value(j prove.Judgement, v float64) string {
 	switch {
 	case j.Latency:
 		return Duration(time.Duration(v))
+	case j.Counted && j.Unit == "ratio":
+		return strconv.FormatFloat(v*100, 'g', 3, 64) + " %"
+	case j.Counted:
+		return fmt.Sprintf("%.0f", v)
 	case j.Metric == "bytes":
 		return fmt.Sprintf("%.1f MB", v/1e6)
 	}

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"weft/internal/prove"
+	"weft/plan"
+	"weft/plan/rollout"
+)
+
+// What a run keeps of what its gates have measured.
+const (
+	measuredDir  = "measured"      // the latest result of each phase
+	countersFile = "counters.json" // the last reading: a soak counts on from it
+	soakFile     = "soak.jsonl"    // every sample, in a line
+)
+
+// measured measures for a gate or a record of the run, as far as it has come:
+// what is not rolled out yet is left out. While a phase soaks, counters are
+// counted on from the sample before.
+func (s *staged) measured(ctx context.Context, validations []string) (*prove.Result, error) {
+	of := scope{there: s.there, ready: s.ready}
+	phase := s.current()
+	if phase != nil && phase.State == rollout.Soaking {
+		of.since = s.former()
+	}
+	res, err := s.app.measureIn(ctx, s.project, validations, of)
+	if err != nil || phase == nil {
+		return res, err
+	}
+	return res, s.keep(phase, validations, res)
+}
+
+// current is the phase that the run is in; nil: none is left.
+func (s *staged) current() *rollout.PhaseRun {
+	i := slices.IndexFunc(s.run.Phases, func(p rollout.PhaseRun) bool { return p.State != rollout.Passed })
+	if i < 0 {
+		return nil
+	}
+	return &s.run.Phases[i]
+}
+
+// ready reports whether the run has left nothing to do about a port of a switch
+// or a NIC of a server.
+func (s *staged) ready(device, port string) bool {
+	return !slices.ContainsFunc(s.plan.Steps, func(step plan.PlannedStep) bool {
+		return step.ID.Device == device && (step.ID.Name == port || step.ID.Kind == "qos") && !s.run.HasDone(step.ID)
+	})
+}
+
+// former is the last reading of this run; nil: there is none that can be used.
+func (s *staged) former() *prove.Reading {
+	raw, err := os.ReadFile(filepath.Join(s.dir, countersFile))
+	r := new(prove.Reading)
+	if err != nil || json.Unmarshal(raw, r) != nil || len(r.Samples) == 0 {
+		return nil // a fresh one is made
+	}
+	return r
+}
+
+// A kept result is what a phase has measured last.
+type kept struct {
+	Phase       string        `json:"phase"`
+	Validations []string      `json:"validations"`
+	Time        time.Time     `json:"time"`
+	Recorded    bool          `json:"recorded,omitempty"` // measured before the phase began, to compare with
+	Result      *prove.Result `json:"result"`
+}
+
+// keep keeps a result for the report, and the reading for the next sample.
+func (s *staged) keep(phase *rollout.PhaseRun, validations []string, res *prove.Result) error {
+	k := kept{Phase: phase.Name, Validations: validations, Time: time.Now().UTC(), Result: res,
+		Recorded: phase.State != rollout.Gating && phase.State != rollout.Soaking}
+	name := phase.Name
+	if k.Recorded {
+		name += ".record"
+	}
+	if err := os.MkdirAll(filepath.Join(s.dir, measuredDir), 0o700); err != nil {
+		return fmt.Errorf("keep what was measured: %w", err)
+	}
+	err := writeJSON(filepath.Join(s.dir, measuredDir, name+".json"), k)
+	if err == nil && res.After != nil {
+		err = writeJSON(filepath.Join(s.dir, countersFile), res.After)
+	}
+	if err == nil {
+		err = appendJSON(filepath.Join(s.dir, soakFile), soakSample(k))
+	}
+	return err
+}
+
+// A soakLine is one sample of a phase in short: of each metric the worst value.
+type soakLine struct {
+	Phase    string             `json:"phase"`
+	Time     time.Time          `json:"time"`
+	Recorded bool               `json:"recorded,omitempty"`
+	Verdict  prove.Verdict      `json:"verdict"`
+	Worst    map[string]float64 `json:"worst"` // by VALIDATION.METRIC
+}
+
+func soakSample(k kept) soakLine {
+	line := soakLine{Phase: k.Phase, Time: k.Time, Recorded: k.Recorded, Verdict: k.Result.Verdict, Worst: map[string]float64{}}
+	for _, j := range k.Result.Judgements {
+		if j.Verdict == prove.Inconclusive {
+			continue
+		}
+		name := j.Validation + "." + j.Metric
+		if v, seen := line.Worst[name]; !seen || j.Value > v {
+			line.Worst[name] = j.Value
+		}
+	}
+	return line
+}
+
+// writeJSON replaces a file, whole.
+func writeJSON(path string, v any) error {
+	raw, err := json.Marshal(v)
+	if err == nil {
+		err = os.WriteFile(path+".new", append(raw, '\n'), 0o600)
+	}
+	if err == nil {
+		err = os.Rename(path+".new", path)
+	}
+	if err != nil {
+		return fmt.Errorf("keep what was measured: %w", err)
+	}
+	return nil
+}
+
+// appendJSON adds a line to a file.
+func appendJSON(path string, v any) error {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("keep what was measured: %w", err)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return fmt.Errorf("keep what was measured: %w", err)
+	}
+	_, err = f.Write(append(raw, '\n'))
+	return errors.Join(err, f.Close())
+}
+
+// readJSON reads what writeJSON has written; a file that is not there is none.
+func readJSON(path string, v any) (there bool, err error) {
+	raw, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(raw, v)
+	}
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", path, err)
+	}
+	return true, nil
+}

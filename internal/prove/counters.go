@@ -1,0 +1,227 @@
+package prove
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"weft/inventory"
+	"weft/switches"
+)
+
+// A source is what a metric counts: switch.port.class.rdma.drops.
+type source struct {
+	device string // switch or server
+	class  string // of the fabric; "": of the whole port
+	name   string
+}
+
+// sourceNames are what can be counted, by where; CLASS stands for the name of a
+// traffic class.
+func sourceNames() map[string][]string {
+	return map[string][]string{
+		"switch.port.class.CLASS": {switches.Drops, switches.TxPackets, switches.TxBytes, switches.PFCRx, switches.PFCTx},
+		"switch.port":             {switches.WatchdogEvents, switches.IngressDrops},
+		"server.rnic.class.CLASS": {drops, rxBytes, txBytes, pfcRx, pfcTx, rxPause, txPause},
+		"server.rnic":             {drops, outOfBuffer, outOfOrder, retransmits, cnpSent, cnpHandled, ecnMarked},
+	}
+}
+
+// parseSource reads a source; its error lists what there is.
+func parseSource(text string) (source, error) {
+	words := strings.Split(text, ".")
+	if len(words) >= 3 && (words[0] == "switch" && words[1] == "port" || words[0] == "server" && words[1] == "rnic") {
+		s, key, rest := source{device: words[0]}, words[0]+"."+words[1], words[2:]
+		if rest[0] == "class" && len(rest) > 2 {
+			s.class, key, rest = rest[1], key+".class.CLASS", rest[2:]
+		}
+		s.name = strings.Join(rest, ".")
+		known := sourceNames()[key]
+		if slices.Contains(known, s.name) {
+			return s, nil
+		}
+		return s, fmt.Errorf("%s counts no %q; it counts %s", key, s.name, strings.Join(known, ", "))
+	}
+	return source{}, fmt.Errorf("%q is no source: there are switch.port[.class.CLASS].NAME and server.rnic[.class.CLASS].NAME", text)
+}
+
+// counted reports whether a metric is taken from counters.
+func counted(m *inventory.Metric) bool { return m.Source != "" }
+
+// counts reports whether a validation looks at counters.
+func counts(v *inventory.Validation) bool { return slices.ContainsFunc(v.Metrics, counted) }
+
+// A countPlace is one place where a source counts.
+type countPlace struct {
+	Counter
+	class *inventory.TrafficClass // nil: the whole port
+}
+
+// String names the place for people.
+func (p countPlace) String() string {
+	text := p.Device + " " + p.Port
+	if p.class != nil {
+		text += fmt.Sprintf(" priority %d (%s)", p.Priority, p.class.Name)
+	}
+	return text
+}
+
+// of lists where a source counts: at every cabled port of a managed switch or
+// every NIC whose fabric has the class.
+func (s source) of(m *inventory.Model) []countPlace {
+	var out []countPlace
+	add := func(f *inventory.Fabric, device, port string) {
+		p := countPlace{Counter{device, port, AllPriorities, s.name}, nil}
+		if s.class != "" {
+			i := slices.IndexFunc(f.Classes, func(c *inventory.TrafficClass) bool { return c.Name == s.class })
+			if i < 0 {
+				return
+			}
+			p.class, p.Priority = f.Classes[i], f.Classes[i].Priority
+		}
+		out = append(out, p)
+	}
+	where := cabled(m)
+	if s.device == "switch" {
+		for _, sw := range m.Switches {
+			for _, port := range where.switches[sw] {
+				add(sw.Fabric, sw.Addr, port)
+			}
+		}
+		return out
+	}
+	for _, server := range m.Servers {
+		for _, r := range where.servers[server] {
+			add(r.Fabric, server.Addr, r.Name)
+		}
+	}
+	return out
+}
+
+// judgeCounters holds what was counted between two readings against the metrics
+// of a validation that have a source.
+func (r *run) judgeCounters(res *Result, v *inventory.Validation) {
+	for _, m := range v.Metrics {
+		if !counted(m) {
+			continue
+		}
+		inconclusive := func(why string) {
+			res.Judgements = append(res.Judgements, Judgement{Validation: v.Name, Metric: m.Name, Pair: v.Addr, Limit: m.Max, Verdict: Inconclusive, Why: why})
+		}
+		s, err := parseSource(m.Source)
+		if err == nil && !m.HasMax {
+			err = errors.New("a counter against a baseline is described, not yet measured")
+		}
+		if err != nil {
+			inconclusive(err.Error())
+			continue
+		}
+		list := s.of(r.in.Model)
+		if len(list) == 0 {
+			inconclusive("nothing that is managed counts " + m.Source)
+			continue
+		}
+		if r.in.Ready != nil {
+			list = slices.DeleteFunc(list, func(p countPlace) bool { return !r.in.Ready(p.Device, p.Port) })
+			if len(list) == 0 {
+				inconclusive("no place where " + m.Source + " is counted is rolled out yet")
+				continue
+			}
+		}
+		for _, p := range list {
+			j := Judgement{Validation: v.Name, Metric: m.Name, Pair: p.String(), Limit: m.Max, Counted: true, Unit: m.Unit}
+			j.judge(res, m, p)
+			res.Judgements = append(res.Judgements, j)
+		}
+	}
+}
+
+// judge fills in what a counter says.
+func (j *Judgement) judge(res *Result, m *inventory.Metric, p countPlace) {
+	j.Verdict = Inconclusive
+	after, ok, why := res.After.find(p.Counter)
+	if !ok {
+		j.Why = why
+		return
+	}
+	j.Note = after.Note
+	if !m.Delta && m.Unit != "ratio" {
+		j.Value = float64(after.Value)
+		j.settle()
+		return
+	}
+	before, ok, why := res.Before.find(p.Counter)
+	switch {
+	case !ok:
+		j.Why = "before: " + why
+		return
+	case after.Value < before.Value:
+		j.Why = fmt.Sprintf("it went back from %d to %d: somebody cleared it, or the device restarted", before.Value, after.Value)
+		return
+	case before.Note != after.Note:
+		j.Why = "what is counted there has changed meanwhile"
+		return
+	}
+	grown, took := after.Value-before.Value, after.Time.Sub(before.Time)
+	j.Over = took
+	if m.Unit == "ratio" {
+		if took < time.Millisecond {
+			j.Why = "the two readings are too close to one another"
+			return
+		}
+		j.Value = float64(grown) / float64(took.Microseconds())
+		j.settle()
+		return
+	}
+	j.Value = float64(grown)
+	if p.class != nil && p.class.PFC && p.Name == switches.Drops && grown == 0 {
+		// A packet that was dropped before its class was known may have been of
+		// this one.
+		in := Counter{p.Device, p.Port, AllPriorities, switches.IngressDrops}
+		a, okA, _ := res.After.find(in)
+		b, okB, _ := res.Before.find(in)
+		if okA && okB && a.Value > b.Value {
+			j.Why = fmt.Sprintf("%d packets were dropped on the way in, and the switch does not say of which class", a.Value-b.Value)
+			return
+		}
+	}
+	j.settle()
+}
+
+// settle holds the value against the limit.
+func (j *Judgement) settle() {
+	if j.Verdict = Pass; j.Value > j.Limit {
+		j.Verdict = Fail
+	}
+}
+
+// shortest is the least time between two readings.
+const shortest = time.Second
+
+// dwell waits until so much has passed since a reading that a second one says
+// something.
+func (r *run) dwell(ctx context.Context, since *Reading) error {
+	least := r.in.Window
+	if least == 0 {
+		least = shortest
+	}
+	var last time.Time
+	for _, s := range since.Samples {
+		if s.Time.After(last) {
+			last = s.Time
+		}
+	}
+	left := least - time.Since(last)
+	if len(since.Samples) == 0 || left <= 0 {
+		return nil
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(left):
+		return nil
+	}
+}

@@ -1,0 +1,158 @@
+package prove
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"weft/internal/hint"
+	"weft/inventory"
+	"weft/switches"
+)
+
+// A Counter is something that a switch port or a NIC counts, in the words of
+// package switches for both.
+type Counter struct {
+	Device   string `json:"device"`   // HCL address
+	Port     string `json:"port"`     // of a switch, or the name of the rnic block
+	Priority int    `json:"priority"` // 802.1p; switches.AllPriorities
+	Name     string `json:"name"`
+}
+
+// A Sample is what a counter stood at.
+type Sample struct {
+	Counter
+	Time  time.Time `json:"time"`
+	Value uint64    `json:"value"`
+	Line  string    `json:"line"`           // what was typed to see it
+	Note  string    `json:"note,omitempty"` // what else a reader must know
+}
+
+// A Missing is a counter that could not be read, and why.
+type Missing struct {
+	Device string `json:"device"`
+	Port   string `json:"port,omitempty"` // "": none of the device
+	Name   string `json:"name,omitempty"` // "": none of the port
+	Why    string `json:"why"`
+}
+
+// A Reading is what switches and NICs had counted at one time.
+type Reading struct {
+	Samples []Sample  `json:"samples"`
+	Missing []Missing `json:"missing,omitempty"`
+}
+
+// find is the sample of a counter, or what kept it from being read.
+func (r *Reading) find(c Counter) (s Sample, ok bool, why string) {
+	if r == nil {
+		return Sample{}, false, "no device was asked"
+	}
+	if i := slices.IndexFunc(r.Samples, func(s Sample) bool { return s.Counter == c }); i >= 0 {
+		return r.Samples[i], true, ""
+	}
+	for _, m := range r.Missing {
+		if m.Device == c.Device && (m.Port == "" || m.Port == c.Port) && (m.Name == "" || m.Name == c.Name) {
+			return Sample{}, false, m.Why
+		}
+	}
+	return Sample{}, false, "the device does not say"
+}
+
+// places are the ports and NICs whose counters a reading asks for.
+type places struct {
+	switches map[*inventory.Switch][]string
+	servers  map[*inventory.Server][]*inventory.RNIC
+}
+
+// cabled are the ports of managed switches that links name, and the NICs of a
+// fabric.
+func cabled(m *inventory.Model) places {
+	p := places{map[*inventory.Switch][]string{}, map[*inventory.Server][]*inventory.RNIC{}}
+	for _, l := range m.Links {
+		for _, end := range []inventory.LinkEnd{l.From, l.To} {
+			if sw := end.Switch; sw != nil && !sw.Unmanaged && sw.Fabric != nil && !slices.Contains(p.switches[sw], end.Port) {
+				p.switches[sw] = append(p.switches[sw], end.Port)
+			}
+		}
+	}
+	for _, s := range m.Servers {
+		for _, r := range s.RNICs {
+			if r.Fabric != nil {
+				p.servers[s] = append(p.servers[s], r)
+			}
+		}
+	}
+	return p
+}
+
+// atOnce is how many devices are asked at once for what they have counted.
+const atOnce = 16
+
+// read asks all devices what they have counted. A device that does not answer
+// is missing, and no error.
+func (r *run) read(ctx context.Context) *Reading {
+	out := &Reading{}
+	p := cabled(r.in.Model)
+	var mu sync.Mutex
+	var asking sync.WaitGroup
+	slots := make(chan struct{}, atOnce)
+	ask := func(device string, read func() ([]Sample, []Missing, error)) {
+		slots <- struct{}{}
+		asking.Go(func() {
+			defer func() { <-slots }()
+			samples, missing, err := read()
+			if err != nil {
+				why := err.Error()
+				if h := hint.Of(err); h != "" {
+					why += " (" + h + ")"
+				}
+				missing = append(missing, Missing{Device: device, Why: why})
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			out.Samples, out.Missing = append(out.Samples, samples...), append(out.Missing, missing...)
+		})
+	}
+	for _, sw := range r.in.Model.Switches {
+		if ports := p.switches[sw]; ports != nil {
+			ask(sw.Addr, func() ([]Sample, []Missing, error) { return r.readSwitch(ctx, sw, ports) })
+		}
+	}
+	for _, s := range r.in.Model.Servers {
+		if nics := p.servers[s]; nics != nil {
+			ask(s.Addr, func() ([]Sample, []Missing, error) { return r.readServer(ctx, s, nics) })
+		}
+	}
+	asking.Wait()
+	slices.SortStableFunc(out.Samples, func(a, b Sample) int {
+		if c := strings.Compare(a.Device, b.Device); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Port, b.Port)
+	})
+	return out
+}
+
+func (r *run) readSwitch(ctx context.Context, sw *inventory.Switch, ports []string) (samples []Sample, missing []Missing, err error) {
+	if r.in.Switch == nil {
+		return nil, nil, errors.New("switches are not asked")
+	}
+	counted, err := r.in.Switch(ctx, sw, ports)
+	if err != nil {
+		return nil, nil, err
+	}
+	now := time.Now()
+	for _, c := range counted.Counts {
+		samples = append(samples, Sample{Counter{sw.Addr, c.Port, c.Priority, c.Name}, now, c.Value, c.Line, c.Note})
+	}
+	for _, g := range counted.Gaps {
+		missing = append(missing, Missing{sw.Addr, g.Port, g.Name, g.Why})
+	}
+	return samples, missing, nil
+}
+
+// AllPriorities stands in a Counter that is of no priority.
+const AllPriorities = switches.AllPriorities
