@@ -24,7 +24,7 @@ func (s *staged) engine() rollout.Engine {
 		Apply:   s.apply,
 		Reverse: s.reverse,
 		Judge:   s.judge,
-		Keep:    s.keep,
+		Keep:    s.persist,
 		Save:    s.save,
 		Held: func() bool {
 			_, err := os.Stat(filepath.Join(s.dir, pauseFile))
@@ -105,8 +105,8 @@ func (s *staged) judge(ctx context.Context, validations []string) (rollout.Verdi
 	return rollout.Verdict(verdict), why, nil
 }
 
-// keep saves what switches do now. What is said names all that would not.
-func (s *staged) keep(ctx context.Context, devices []string) error {
+// persist saves what switches do now. What is said names all that would not.
+func (s *staged) persist(ctx context.Context, devices []string) error {
 	errs := make([]error, len(devices))
 	turn := make(chan struct{}, max(s.input.Parallelism, 1))
 	var all sync.WaitGroup
