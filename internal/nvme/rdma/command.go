@@ -1,0 +1,149 @@
+package rdma
+
+import (
+	"errors"
+	"fmt"
+
+	"weft/internal/nvme/rdma/verbs"
+	"weft/internal/nvme/wire"
+)
+
+// completed takes what the hardware has done.
+func (c *conn) completed(d *verbs.Done) error {
+	i := int(d.ID & workIndex)
+	if err := d.Err(); err != nil {
+		return c.lost(d, err)
+	}
+	switch d.ID &^ workIndex {
+	case workCommand:
+		return c.command(i, d.Bytes)
+	case workRead:
+		c.execute(&c.slots[i], c.slots[i].in.bytes[:c.slots[i].pull])
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	release(&c.replies[i])
+	c.free = append(c.free, uint32(i))
+	if len(c.waiting) > 0 {
+		next := c.waiting[0]
+		c.waiting = c.waiting[:copy(c.waiting, c.waiting[1:])]
+		c.answer(next)
+	}
+	return nil
+}
+
+// lost is what a work that failed says of the connection. What is only flushed
+// has its reason elsewhere.
+func (c *conn) lost(d *verbs.Done, err error) error {
+	if d.Status == verbs.Flushed {
+		if why := c.pair.Wait(past()); errors.Is(why, verbs.ErrDisconnected) || errors.Is(why, verbs.ErrRemoved) {
+			return why
+		}
+		return err
+	}
+	switch d.ID &^ workIndex {
+	case workCommand:
+		return fmt.Errorf("receive a command: %w", err)
+	case workRead:
+		return fmt.Errorf("read the data of command %d: %w", c.slots[d.ID&workIndex].x.Command.CID, err)
+	}
+	return fmt.Errorf("send a response: %w", err)
+}
+
+// command begins a command that has arrived in a slot.
+func (c *conn) command(i, n int) error {
+	if n < wire.CommandSize {
+		return fmt.Errorf("command of %d bytes, want at least %d", n, wire.CommandSize)
+	}
+	s := &c.slots[i]
+	capsule := c.capsules[i*c.stride:][:n]
+	if err := s.x.Command.UnmarshalBinary(capsule); err != nil {
+		return err
+	}
+	cmd := &s.x.Command
+	st := checkData(cmd, n-wire.CommandSize)
+	pull := 0
+	if st == wire.Success {
+		pull, st = c.handler.Begin(&s.x)
+	}
+	switch {
+	case st != wire.Success:
+	case pull < 0 || pull > s.x.Length() || pull > 0 && cmd.Direction() != wire.ToController:
+		st = wire.SGLInvalidLength.WithDNR()
+	case pull > c.l.params.MaxTransfer:
+		st = wire.InvalidField.WithDNR()
+	}
+	if st == wire.Success && pull > 0 && cmd.SGL.Type != wire.SGLInCapsule {
+		if st = c.read(i, pull); st == wire.Success {
+			return nil
+		}
+	}
+	if st != wire.Success {
+		c.setState(s, slotExecuting)
+		s.x.Complete(0, st)
+		return nil
+	}
+	var data []byte
+	if pull > 0 {
+		data = capsule[wire.CommandSize+int(cmd.SGL.Address):][:pull]
+	}
+	c.execute(s, data)
+	return nil
+}
+
+// checkData judges how a command describes its data; inside is how much came
+// with it.
+func checkData(cmd *wire.Command, inside int) wire.Status {
+	if st := cmd.Validate(); st != wire.Success {
+		return st
+	}
+	if cmd.SGL.Length == 0 {
+		return wire.Success
+	}
+	switch cmd.SGL.Type {
+	case wire.SGLInCapsule:
+		switch {
+		case cmd.Direction() != wire.ToController:
+			return wire.SGLInvalidType.WithDNR()
+		case cmd.SGL.Address > uint64(inside):
+			return wire.SGLInvalidOffset.WithDNR()
+		case uint64(cmd.SGL.Length) > uint64(inside)-cmd.SGL.Address:
+			return wire.SGLInvalidLength.WithDNR()
+		}
+	case wire.SGLKeyed, wire.SGLKeyedInvalidate:
+	default:
+		return wire.SGLInvalidType.WithDNR()
+	}
+	return wire.Success
+}
+
+// read fetches the data of a command from the host.
+func (c *conn) read(i, n int) wire.Status {
+	in, err := c.pool.get(n)
+	if err != nil {
+		return wire.InternalError // another time there may be memory
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := &c.slots[i]
+	s.state, s.in, s.pull = slotReading, in, n
+	c.sends = append(c.sends, verbs.Work{
+		ID: workRead | uint64(i), Op: verbs.OpRead, Flags: verbs.Signaled, Local: in.piece(n),
+		Remote: s.x.Command.SGL.Address, Key: s.x.Command.SGL.Key,
+	})
+	return wire.Success
+}
+
+func (c *conn) setState(s *slot, state slotState) {
+	c.mu.Lock()
+	s.state = state
+	c.mu.Unlock()
+}
+
+// execute hands a command over that has its data.
+func (c *conn) execute(s *slot, data []byte) {
+	c.setState(s, slotExecuting)
+	s.x.Data = data
+	c.handler.Execute(&s.x)
+}

@@ -1,0 +1,336 @@
+package rdma
+
+import (
+	"errors"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"weft/internal/nvme/fabric"
+	"weft/internal/nvme/rdma/verbs"
+	"weft/internal/nvme/wire"
+)
+
+// adminCapsule is how much data a capsule on an admin queue may hold here. Hosts
+// need none there; some send what they connect with.
+const adminCapsule = 4096
+
+// conn is the target's end of one queue pair. Its goroutine owns what is not
+// otherwise marked.
+//
+// Each capsule that can be received has a slot. It is posted again right before
+// the response to its command: a host that has the response may send the next.
+type conn struct {
+	l       *listener
+	link    verbs.Link
+	pool    *pool
+	local   string
+	remote  string
+	handler fabric.Handler
+	hangup  atomic.Bool // by Close
+	issues  int         // RDMA reads in progress, at most
+	depth   int         // slots, and replies
+	stride  int         // bytes of a capsule
+
+	capsules   []byte // commands are received into
+	capsuleMem *verbs.Memory
+	answers    []byte // responses, one for each reply
+	answerMem  *verbs.Memory
+	done       [batch]verbs.Done
+	spin       spinner
+
+	mu        sync.Mutex // guards what follows, and state in slots
+	pair      verbs.Pair // nil before the connection is made
+	slots     []slot
+	replies   []*chunk // data of responses under way, by reply
+	free      []uint32 // replies that are not under way
+	waiting   []answer // that no reply is free for
+	recvs     []verbs.Work
+	sends     []verbs.Work
+	held      bool // what is to be sent is posted at the end of the batch
+	connected bool
+	noFlow    bool
+	qid       uint16
+	sqHead    uint16
+	sqEntries uint16
+	fault     error // of posting
+	dead      bool
+}
+
+// slot is the place of one command.
+type slot struct {
+	x     fabric.Exchange
+	state slotState
+	in    *chunk // memory of x.Data, where it was not in the capsule
+	pull  int    // bytes of it
+
+	out      *chunk // data to the host
+	pushed   int
+	overflow bool // more was pushed than asked for
+	broken   bool // there was no memory for it
+}
+
+type slotState uint8
+
+const (
+	slotFree      slotState = iota // a capsule may be received
+	slotReading                    // data is on its way
+	slotExecuting                  // with the handler
+)
+
+var (
+	_ fabric.Carrier = (*conn)(nil)
+	_ fabric.Conn    = (*conn)(nil)
+)
+
+func newConn(l *listener, link verbs.Link) *conn {
+	local, remote := link.Ends()
+	return &conn{l: l, link: link, local: logicalAddr(l.Addr(), local), remote: remote.String()}
+}
+
+func (c *conn) Transport() string { return "rdma" }
+func (c *conn) Local() string     { return c.local }
+func (c *conn) Remote() string    { return c.remote }
+
+// Close ends the connection without waiting.
+func (c *conn) Close() {
+	c.hangup.Store(true)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.pair != nil {
+		c.pair.Interrupt()
+	}
+}
+
+// serve runs the connection from the host's offer to its end.
+func (c *conn) serve(hello verbs.Hello) {
+	if st := c.judge(hello); st != 0 {
+		c.refuse(st)
+		return
+	}
+	if c.handler = c.l.accept(c); c.handler == nil {
+		c.refuse(wire.RDMANoResources)
+		return
+	}
+	err := c.open()
+	if err != nil {
+		c.refuse(wire.RDMANoResources)
+	} else {
+		acc := wire.RDMAAccept{CRQSize: uint16(c.depth)}
+		private, _ := acc.AppendBinary(nil)
+		if err = c.link.Answer(verbs.Hello{Private: private, Issues: c.issues}, true); err == nil {
+			err = c.run()
+		}
+	}
+	if c.hangup.Load() {
+		err = nil
+	}
+	if fault := c.bury(); errors.Is(err, verbs.ErrInterrupted) {
+		err = fault
+	}
+	c.handler.Disconnected(err)
+}
+
+// judge reads what the host says of itself; 0 accepts it.
+func (c *conn) judge(hello verbs.Hello) wire.RDMAStatus {
+	var req wire.RDMARequest
+	limits := c.link.Domain().Limits()
+	c.issues = min(hello.Issues, limits.Issues)
+	c.depth = 0
+	if req.UnmarshalBinary(hello.Private) != nil {
+		return wire.RDMAInvalidLength
+	}
+	c.depth = int(req.HSQSize) + 1
+	c.stride = wire.CommandSize + max(c.l.params.InCapsule, adminCapsule)
+	switch {
+	case req.Format != 0:
+		return wire.RDMAInvalidFormat
+	case req.HSQSize == 0 || c.depth > c.l.params.MaxDepth+1 || limits.Works > 0 && c.sendRoom() > limits.Works:
+		return wire.RDMAInvalidHSQSize
+	case req.HRQSize == 0:
+		return wire.RDMAInvalidHRQSize
+	case c.issues == 0:
+		return wire.RDMAInvalidIRD // nothing could be read from it
+	}
+	return 0
+}
+
+// sendRoom is how many works may be under way: a read for each slot, and for
+// each reply a write and a send.
+func (c *conn) sendRoom() int { return 3*c.depth + 1 }
+
+// refuse tells the host why.
+func (c *conn) refuse(st wire.RDMAStatus) {
+	rej := wire.RDMAReject{Status: st}
+	private, _ := rej.AppendBinary(nil)
+	_ = c.link.Answer(verbs.Hello{Private: private}, false) // it learns it one way or the other
+	if c.handler == nil {
+		_ = c.link.Close() // nothing depends on it
+	}
+}
+
+// open makes the queues and their memory, and posts all receives.
+func (c *conn) open() error {
+	pair, err := c.link.Open(verbs.Queue{Sends: c.sendRoom(), Receives: c.depth, Inline: wire.CompletionSize})
+	if err != nil {
+		return err
+	}
+	d := c.link.Domain()
+	c.pool = c.l.pool(d)
+	c.capsules = make([]byte, c.depth*c.stride)
+	if c.capsuleMem, err = d.Register(c.capsules, verbs.LocalWrite); err != nil {
+		return err
+	}
+	c.answers = make([]byte, c.depth*wire.CompletionSize)
+	if c.answerMem, err = d.Register(c.answers, verbs.LocalWrite); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.pair = pair
+	c.slots = make([]slot, c.depth)
+	c.replies = make([]*chunk, c.depth)
+	c.recvs = make([]verbs.Work, 0, c.depth)
+	c.sends = make([]verbs.Work, 0, c.sendRoom())
+	for i := range c.slots {
+		c.slots[i].x = fabric.NewExchange(c, i)
+		c.free = append(c.free, uint32(c.depth-1-i))
+		c.receive(i)
+	}
+	return c.post()
+}
+
+// receive has a slot take one more capsule. The caller holds mu.
+func (c *conn) receive(i int) {
+	c.recvs = append(c.recvs, verbs.Work{ID: workCommand | uint64(i), Local: verbs.Piece{
+		Addr: c.capsuleMem.Addr + uint64(i*c.stride), Len: uint32(c.stride), Key: c.capsuleMem.Local,
+	}})
+}
+
+// post hands over what is waiting: first the room for new commands, then the
+// responses that allow hosts to send them. The caller holds mu.
+func (c *conn) post() error {
+	if len(c.recvs) > 0 {
+		err := c.pair.Receive(c.recvs)
+		c.recvs = c.recvs[:0]
+		if err != nil {
+			return err
+		}
+	}
+	if len(c.sends) == 0 {
+		return nil
+	}
+	err := c.pair.Send(c.sends)
+	c.sends = c.sends[:0]
+	return err
+}
+
+// run serves until the connection ends; it never returns nil.
+func (c *conn) run() error {
+	deadline := time.Now().Add(c.l.params.Timeout)
+	for armed := false; ; {
+		if c.hangup.Load() {
+			return verbs.ErrInterrupted
+		}
+		n, err := c.turn()
+		if err != nil {
+			return err
+		}
+		if n > 0 || !armed && c.spin.again() {
+			c.spin.found(n > 0)
+			continue
+		}
+		if !armed {
+			if err := c.pair.Arm(); err != nil {
+				return err
+			}
+			armed = true
+			continue
+		}
+		armed = false
+		if c.isConnected() {
+			deadline = time.Time{}
+		}
+		if err := c.pair.Wait(deadline); err != nil {
+			if errors.Is(err, os.ErrDeadlineExceeded) && c.isConnected() {
+				continue
+			}
+			return err
+		}
+	}
+}
+
+func (c *conn) isConnected() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.connected
+}
+
+// turn takes what has completed, and posts at its end what that has led to.
+func (c *conn) turn() (int, error) {
+	n, err := c.pair.Poll(c.done[:])
+	if n == 0 || err != nil {
+		return 0, err
+	}
+	c.mu.Lock()
+	c.held = true
+	c.mu.Unlock()
+	for i := range c.done[:n] {
+		if err = c.completed(&c.done[i]); err != nil {
+			break
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.held = false
+	if err == nil {
+		err = c.fault
+	}
+	if err == nil {
+		err = c.post()
+	}
+	return n, err
+}
+
+// bury ends the connection and then, when nothing touches it any more, takes
+// all memory back. Commands with the handler keep their data until it
+// completes them. It returns what went wrong while posting.
+func (c *conn) bury() error {
+	c.mu.Lock()
+	c.dead = true
+	c.mu.Unlock()
+	_ = c.link.Close() // what it complains of is over
+	for _, m := range []*verbs.Memory{c.capsuleMem, c.answerMem} {
+		if m != nil {
+			_ = m.Close()
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i := range c.slots {
+		s := &c.slots[i]
+		s.dropOut()
+		if s.state == slotReading {
+			s.dropIn()
+		}
+	}
+	for i := range c.replies {
+		release(&c.replies[i])
+	}
+	for i := range c.waiting {
+		release(&c.waiting[i].out)
+	}
+	return c.fault
+}
+
+// release gives a chunk back, if there is one.
+func release(c **chunk) {
+	if *c != nil {
+		(*c).Release(nil)
+		*c = nil
+	}
+}
+
+func (s *slot) dropIn()  { release(&s.in) }
+func (s *slot) dropOut() { release(&s.out) }

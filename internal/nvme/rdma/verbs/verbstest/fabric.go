@@ -1,0 +1,200 @@
+// Package verbstest is RDMA in memory: what package verbs offers, without
+// hardware, for tests of who uses it. It is stricter than hardware: works that
+// are too many, keys that are not good and memory that is taken back too early
+// do not pass.
+package verbstest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"sync"
+	"unsafe"
+
+	"weft/internal/nvme/rdma/verbs"
+)
+
+// A Fabric joins everything in this process that uses it. The zero Fabric is
+// ready; it must not be copied.
+type Fabric struct {
+	Limit   verbs.Limits // of its one device; zero fields are generous
+	MemLock int          // bytes that may be registered at a time; 0: any
+
+	mu        sync.Mutex
+	acceptors map[netip.AddrPort]*acceptor
+	regions   map[uint32]*region
+	pairs     map[*pair]bool
+	bytes     int // registered
+	next      uint32
+}
+
+var _ verbs.Provider = (*Fabric)(nil)
+
+// region is registered memory.
+type region struct {
+	mem    []byte
+	access verbs.Access
+}
+
+const firstPort = 20000
+
+// Registered is how many regions there are now.
+func (f *Fabric) Registered() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.regions)
+}
+
+// Links is how many connections have queues now.
+func (f *Fabric) Links() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.pairs)
+}
+
+// Devices is one device.
+func (f *Fabric) Devices() ([]verbs.Device, error) {
+	return []verbs.Device{{Name: f.Limits().Device, Ports: []verbs.Port{{Number: 1, State: verbs.PortActive, Ethernet: true, MTU: 4096}}}}, nil
+}
+
+// Limits are those of the device.
+func (f *Fabric) Limits() verbs.Limits {
+	l := verbs.Limits{Device: "memory", Works: 1 << 14, Dones: 1 << 16, Reads: 16, Issues: 16}
+	if f.Limit != (verbs.Limits{}) {
+		l = f.Limit
+	}
+	return l
+}
+
+// Register makes memory known.
+func (f *Fabric) Register(b []byte, a verbs.Access) (*verbs.Memory, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case len(b) == 0:
+		return nil, errors.New("register no memory at all")
+	case a&verbs.RemoteWrite != 0 && a&verbs.LocalWrite == 0:
+		return nil, errors.New("remote write without local write")
+	case f.MemLock > 0 && f.bytes+len(b) > f.MemLock:
+		return nil, fmt.Errorf("register %d bytes: cannot allocate memory", len(b))
+	}
+	if f.regions == nil {
+		f.regions = map[uint32]*region{}
+	}
+	f.next++
+	key := f.next<<8 | 0x5a
+	r := &region{mem: b, access: a}
+	f.regions[key] = r
+	f.bytes += len(b)
+	return verbs.NewMemory(addr(b), key, key, func() error {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if f.regions[key] != r {
+			return errors.New("memory was taken back twice")
+		}
+		for p := range f.pairs {
+			for _, w := range p.recvs {
+				if w.Local.Key == key && !p.broken {
+					return errors.New("memory is taken back that something may be received into")
+				}
+			}
+		}
+		delete(f.regions, key)
+		f.bytes -= len(b)
+		return nil
+	}), nil
+}
+
+func addr(b []byte) uint64 { return uint64(uintptr(unsafe.Pointer(unsafe.SliceData(b)))) }
+
+// find is the memory that an address, a length and a key name.
+func (f *Fabric) find(at uint64, n, key uint32, need verbs.Access) ([]byte, bool) {
+	r := f.regions[key]
+	if r == nil || r.access&need != need {
+		return nil, false
+	}
+	from := at - addr(r.mem)
+	if at < addr(r.mem) || from > uint64(len(r.mem)) || uint64(n) > uint64(len(r.mem))-from {
+		return nil, false
+	}
+	return r.mem[from : from+uint64(n)], true
+}
+
+// Listen takes an address.
+func (f *Fabric) Listen(at netip.AddrPort) (verbs.Acceptor, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.acceptors == nil {
+		f.acceptors = map[netip.AddrPort]*acceptor{}
+	}
+	if at.Port() == 0 {
+		f.next++
+		at = netip.AddrPortFrom(at.Addr(), uint16(firstPort+f.next))
+	}
+	if f.acceptors[at] != nil {
+		return nil, errors.New("address already in use")
+	}
+	a := &acceptor{f: f, at: at, come: make(chan *link, 64), gone: make(chan struct{})}
+	f.acceptors[at] = a
+	return a, nil
+}
+
+// Resolve always finds the device.
+func (f *Fabric) Resolve(ctx context.Context, r verbs.Route) (verbs.Link, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.next++
+	from := r.From
+	if !from.IsValid() {
+		from = r.To.Addr()
+	}
+	return &link{f: f, local: netip.AddrPortFrom(from, uint16(firstPort+f.next)), remote: r.To, answer: make(chan reply, 1)}, nil
+}
+
+// acceptor is an address that is listened on.
+type acceptor struct {
+	f    *Fabric
+	at   netip.AddrPort
+	come chan *link
+	gone chan struct{}
+	once sync.Once
+}
+
+func (a *acceptor) Addr() netip.AddrPort { return a.at }
+
+func (a *acceptor) Accept() (verbs.Link, verbs.Hello, error) {
+	select {
+	case <-a.gone:
+		return nil, verbs.Hello{}, net.ErrClosed
+	default:
+	}
+	select {
+	case <-a.gone:
+		return nil, verbs.Hello{}, net.ErrClosed
+	case k := <-a.come:
+		return k, k.hello, nil
+	}
+}
+
+func (a *acceptor) Close() error {
+	a.once.Do(func() {
+		close(a.gone)
+		a.f.mu.Lock()
+		delete(a.f.acceptors, a.at)
+		a.f.mu.Unlock()
+		for {
+			select {
+			case k := <-a.come:
+				k.other.answer <- reply{err: &verbs.RefusedError{Reason: 8}}
+			default:
+				return
+			}
+		}
+	})
+	return nil
+}

@@ -1,0 +1,110 @@
+package verbstest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+
+	"weft/internal/nvme/rdma/verbs"
+)
+
+// link is one end of a connection.
+type link struct {
+	f             *Fabric
+	local, remote netip.AddrPort
+	hello         verbs.Hello // of the peer
+	answer        chan reply  // to Connect
+
+	// Under f.mu.
+	pair   *pair
+	other  *link // nil before Connect
+	closed bool
+}
+
+// reply is what a peer answers.
+type reply struct {
+	hello verbs.Hello
+	err   error
+}
+
+func (k *link) Domain() verbs.Domain                   { return k.f }
+func (k *link) Ends() (local, remote netip.AddrPort)   { return k.local, k.remote }
+func seen(h verbs.Hello) verbs.Hello                   { h.Reads, h.Issues = h.Issues, h.Reads; return padded(h) }
+func (k *link) Open(q verbs.Queue) (verbs.Pair, error) { return newPair(k, q) }
+
+// padded makes private data longer, as InfiniBand does.
+func padded(h verbs.Hello) verbs.Hello {
+	h.Private = append(append([]byte(nil), h.Private...), make([]byte, max(0, 56-len(h.Private)))...)
+	return h
+}
+
+func (k *link) Connect(ctx context.Context, h verbs.Hello) (verbs.Hello, error) {
+	f := k.f
+	f.mu.Lock()
+	a := f.acceptors[k.remote]
+	if a == nil {
+		f.mu.Unlock()
+		return verbs.Hello{}, &verbs.RefusedError{Reason: 8}
+	}
+	peer := &link{f: f, local: k.remote, remote: k.local, hello: seen(h), other: k}
+	k.other = peer
+	select {
+	case a.come <- peer:
+	default:
+		f.mu.Unlock()
+		return verbs.Hello{}, &verbs.RefusedError{Reason: 1}
+	}
+	f.mu.Unlock()
+	select {
+	case r := <-k.answer:
+		return r.hello, r.err
+	case <-ctx.Done():
+		return verbs.Hello{}, context.Cause(ctx)
+	}
+}
+
+func (k *link) Answer(h verbs.Hello, accept bool) error {
+	if !accept {
+		k.other.answer <- reply{err: &verbs.RefusedError{Reason: 28, Private: h.Private}}
+		return nil
+	}
+	k.f.mu.Lock()
+	defer k.f.mu.Unlock()
+	if k.pair == nil || k.other.closed {
+		return errors.New("accept a connection: invalid argument")
+	}
+	k.pair.peer, k.other.pair.peer = k.other.pair, k.pair
+	k.other.answer <- reply{hello: seen(h)}
+	return nil
+}
+
+func (k *link) Close() error {
+	f := k.f
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if k.closed {
+		return nil
+	}
+	k.closed = true
+	if k.pair == nil {
+		return nil
+	}
+	k.pair.fail()
+	delete(f.pairs, k.pair)
+	k.pair.recvs = nil
+	if o := k.pair.peer; o != nil {
+		o.fail()
+		o.left = true
+		o.wake()
+	}
+	return nil
+}
+
+// check reports queues that the device cannot have.
+func (f *Fabric) check(q verbs.Queue) error {
+	if l := f.Limits(); q.Sends > l.Works || q.Receives > l.Works || q.Sends+q.Receives > l.Dones {
+		return fmt.Errorf("a queue pair of %d and %d works is more than %s can do", q.Sends, q.Receives, l.Device)
+	}
+	return nil
+}
