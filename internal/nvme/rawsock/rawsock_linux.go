@@ -141,8 +141,16 @@ func Own(cpu int) error {
 	return nil
 }
 
-// Yield lets another thread have the processor, if one waits for it.
-func Yield() { _, _, _ = syscall.RawSyscall(syscall.SYS_SCHED_YIELD, 0, 0, 0) }
+// Yield lets another thread have the processor, if one waits for it. Where only
+// one may run Go at a time that is not enough: who is waited for may be a
+// goroutine that has no thread.
+func Yield() {
+	if runtime.GOMAXPROCS(0) == 1 {
+		runtime.Gosched()
+		return
+	}
+	_, _, _ = syscall.RawSyscall(syscall.SYS_SCHED_YIELD, 0, 0, 0)
+}
 
 // A Watch tells of many sockets which of them have something to read.
 type Watch struct {
