@@ -3,6 +3,7 @@ package tcp
 import (
 	"errors"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,8 +28,14 @@ type listener struct {
 
 	mu     sync.Mutex
 	conns  map[*targetConn]struct{} // nil after Close
+	newest []*targetConn            // in the order of their arrival: all that have yet to connect, and some others
 	closed error                    // of the socket
 }
+
+// maxWaiting is how many connections may be there on which no host has connected
+// yet. Strangers can open any number: more push out those that have waited
+// longest, so that a host that gets on with it is let in.
+const maxWaiting = 1024
 
 func newListener(nl net.Listener, p fabric.ListenParams, maxData int, t *Transport, accept func(fabric.Conn) fabric.Handler) *listener {
 	l := &listener{
@@ -75,6 +82,7 @@ func (l *listener) start(conn net.Conn) {
 	}
 	c := newTargetConn(l, conn)
 	l.conns[c] = struct{}{}
+	l.pushOut(c)
 	l.wg.Add(1)
 	if l.pollers != nil {
 		l.pollers.serve(c)
@@ -84,6 +92,23 @@ func (l *listener) start(conn net.Conn) {
 		c.serve()
 		l.ended(c)
 	}()
+}
+
+// pushOut makes room for a new connection among those that wait. The caller
+// holds mu.
+func (l *listener) pushOut(c *targetConn) {
+	l.newest = append(l.newest, c)
+	if len(l.newest) <= maxWaiting {
+		return
+	}
+	l.newest = slices.DeleteFunc(l.newest, func(c *targetConn) bool {
+		_, there := l.conns[c]
+		return !there || c.isConnected()
+	})
+	if len(l.newest) > maxWaiting {
+		l.newest[0].Close()
+		l.newest = slices.Delete(l.newest, 0, 1)
+	}
 }
 
 // ended says that a connection is over and its handler has been told.

@@ -101,13 +101,8 @@ func (p *polled) fail(err error) (now bool) {
 // late reports whether the host has had its time, to connect or to hear why
 // the connection ends.
 func (p *polled) late(now time.Time) bool {
-	if p.why == nil {
-		p.c.mu.Lock()
-		connected := p.c.connected
-		p.c.mu.Unlock()
-		if connected {
-			return false
-		}
+	if p.why == nil && p.c.isConnected() {
+		return false
 	}
 	return now.After(p.deadline)
 }

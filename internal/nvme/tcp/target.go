@@ -315,6 +315,13 @@ func (c *targetConn) connect(v wire.ConnectCommand) {
 	}
 }
 
+// isConnected reports whether a Connect has succeeded here.
+func (c *targetConn) isConnected() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.connected
+}
+
 // Settle gives back what is shared of everything that was pushed.
 func (c *targetConn) Settle(*fabric.Exchange) {
 	c.mu.Lock()
