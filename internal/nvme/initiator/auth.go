@@ -14,7 +14,7 @@ import (
 var ErrNoSecret = errors.New("the target asks this host to authenticate (DH-HMAC-CHAP), and there is no secret for it")
 
 // connectTLS is the bit of the result of Connect that asks for a secure channel.
-// Fabrics section 3.3, figure of the Connect response.
+// Base section 6.3.
 const connectTLS = 1 << 18
 
 // prove authenticates a queue where the result of its Connect asks for it. A host
