@@ -143,7 +143,7 @@ func (im *importer) convert(text []byte) (out []byte, notes []string, err error)
 }
 
 func (im *importer) port(to *agent.Target, p nvmetPort, all []nvmetSubsystem) {
-	if p.Addr.Type != "tcp" {
+	if p.Addr.Type != "tcp" && p.Addr.Type != "rdma" {
 		im.refuse("port %d: transport %q is described, not yet managed; take the port out", p.ID, p.Addr.Type)
 		return
 	}
@@ -160,7 +160,7 @@ func (im *importer) port(to *agent.Target, p nvmetPort, all []nvmetSubsystem) {
 		im.note("port %d: referrals to other discovery services are not taken over", p.ID)
 	}
 	address := net.JoinHostPort(p.Addr.Address, p.Addr.Service)
-	to.Portals = append(to.Portals, agent.Portal{Transport: "tcp", Address: address})
+	to.Portals = append(to.Portals, agent.Portal{Transport: p.Addr.Type, Address: address})
 	for _, g := range p.Groups {
 		if g.ANA.State != "" && g.ANA.State != "optimized" {
 			to.Access = append(to.Access, agent.Access{Portal: address, Group: g.ID, State: g.ANA.State})

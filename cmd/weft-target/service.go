@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"os"
 	"slices"
 	"sync"
@@ -23,6 +22,7 @@ type service struct {
 	places  agent.Places
 	options options
 	pollers *tcp.Pollers // nil: event driven
+	rdma    rdmaLoader
 	socket  *statusServer
 	metrics *metricsServer // nil: nowhere
 
@@ -33,7 +33,8 @@ type service struct {
 	conf    *agent.Target
 	stores  stores
 	portals []portal
-	status  agent.TargetStatus // what is not asked from the target
+	missing []agent.PortalStatus // that cannot be here
+	status  agent.TargetStatus   // what is not asked from the target
 }
 
 type portal struct {
@@ -77,6 +78,9 @@ func (s *service) open(ctx context.Context, l *loaded) (err error) {
 			return err
 		}
 	}
+	if s.missing, err = s.sortOut(l.conf); err != nil {
+		return err
+	}
 	all, fresh, err := stores(nil).open(l.conf, s.places, s.log)
 	if err != nil {
 		return err
@@ -96,34 +100,6 @@ func (s *service) open(ctx context.Context, l *loaded) (err error) {
 
 // firmware is the revision that hosts see, in at most 8 characters.
 const firmware = "1"
-
-// listen opens portals where places say they are: all or none.
-func (s *service) listen(ctx context.Context, tos uint8, want []agent.Portal) (open []portal, err error) {
-	for _, p := range want {
-		bound := ""
-		carrier := &tcp.Transport{Pollers: s.pollers, ToS: tos, ListenAddr: func(ctx context.Context, logical string) (net.Listener, error) {
-			real, err := s.places.Address(logical)
-			if err != nil {
-				return nil, err
-			}
-			var lc net.ListenConfig
-			l, err := lc.Listen(ctx, "tcp", real)
-			if err == nil {
-				bound = l.Addr().String()
-			}
-			return l, err
-		}}
-		l, err := carrier.Listen(ctx, fabric.ListenParams{
-			Addr: p.Address, MaxDepth: target.MaxDepth, InCapsule: target.InCapsule, MaxTransfer: target.MaxTransfer,
-		}, s.target.Accept)
-		if err != nil {
-			return nil, errors.Join(err, closePortals(open))
-		}
-		open = append(open, portal{agent.PortalStatus{Portal: p, Bound: bound}, l})
-		s.log.Info("listening", "portal", p.Address, "bound", bound)
-	}
-	return open, nil
-}
 
 func closePortals(all []portal) error {
 	var errs []error
@@ -162,6 +138,10 @@ func (s *service) change(ctx context.Context) error {
 	if l.conf.ToS != s.conf.ToS {
 		return fmt.Errorf("tos changes from %d to %d, which needs a restart", s.conf.ToS, l.conf.ToS)
 	}
+	missing, err := s.sortOut(l.conf)
+	if err != nil {
+		return err
+	}
 	all, fresh, err := s.stores.open(l.conf, s.places, s.log)
 	if err != nil {
 		return err
@@ -180,7 +160,7 @@ func (s *service) change(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.conf, s.stores, s.portals, s.status.Config = l.conf, all, append(kept, opened...), l.sum
+	s.conf, s.stores, s.portals, s.missing, s.status.Config = l.conf, all, append(kept, opened...), missing, l.sum
 	s.log.Info("serving", "subsystems", len(l.conf.Subsystems), "configuration", l.sum)
 	return nil
 }

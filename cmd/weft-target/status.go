@@ -82,8 +82,11 @@ func printStatus(out io.Writer, s agent.TargetStatus) error {
 	}
 	for _, p := range s.Portals {
 		fmt.Fprintf(w, "portal\t%s %s", p.Transport, p.Address)
-		if p.Bound != p.Address {
+		if p.Bound != p.Address && p.Error == "" {
 			fmt.Fprintf(w, " (really %s)", p.Bound)
+		}
+		if p.Error != "" {
+			fmt.Fprintf(w, "\tnot open: %s", p.Error)
 		}
 		fmt.Fprintln(w)
 	}

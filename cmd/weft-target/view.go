@@ -20,6 +20,7 @@ func (s *service) now() agent.TargetStatus {
 	for _, p := range s.portals {
 		status.Portals = append(status.Portals, p.PortalStatus)
 	}
+	status.Portals = append(status.Portals, s.missing...)
 	served := map[string]target.Stat{}
 	for _, t := range s.target.Stats() {
 		served[t.NQN] = t

@@ -28,7 +28,7 @@ type Target struct {
 
 // A Portal is an address that the target listens on.
 type Portal struct {
-	Transport string `toml:"transport" json:"transport"` // "tcp"
+	Transport string `toml:"transport" json:"transport"` // "tcp" or "rdma"
 	Address   string `toml:"address" json:"address"`     // "10.40.1.11:4420"
 }
 

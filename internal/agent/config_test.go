@@ -98,8 +98,11 @@ func TestValidate(t *testing.T) {
 		{"owner is missing", func(t *Target) { t.Owner = "" }},
 		{"no portal", func(t *Target) { t.Portals = nil }},
 		{"portal tcp 10.40.1.11:4420 is there twice", func(t *Target) { t.Portals = append(t.Portals, t.Portals[0]) }},
-		{"transport rdma is described, not yet managed", func(t *Target) { t.Portals[0].Transport = "rdma" }},
 		{"unknown transport", func(t *Target) { t.Portals[0].Transport = "fc" }},
+		{"portal rdma 10.40.1.11:4420 is there twice", func(t *Target) {
+			t.Portals[0].Transport = "rdma"
+			t.Portals = append(t.Portals, t.Portals[0])
+		}},
 		{"is no IP address with a port", func(t *Target) { t.Portals[0].Address = "st1:4420" }},
 		{"no port", func(t *Target) { t.Portals[0].Address = "10.0.0.1:0" }},
 		{"could dial", func(t *Target) { t.Portals[0].Address = "[::]:4420" }},

@@ -23,7 +23,8 @@ type TargetStatus struct {
 // PortalStatus is a portal and where it really listens.
 type PortalStatus struct {
 	Portal
-	Bound string `json:"bound"` // differs from Address with --map
+	Bound string `json:"bound"`           // differs from Address with --map
+	Error string `json:"error,omitempty"` // why it is not open; hosts find what else there is
 }
 
 // SubsystemStatus counts what a subsystem has served.

@@ -71,11 +71,9 @@ func (v *findings) portals(portals []Portal) {
 		}
 		seen[p] = true
 		switch p.Transport {
-		case "tcp":
-		case "rdma":
-			v.add("portal %s: transport rdma is described, not yet managed", p.Address)
+		case "tcp", "rdma":
 		default:
-			v.add("portal %s: unknown transport %q; tcp is known", p.Address, p.Transport)
+			v.add("portal %s: unknown transport %q; tcp and rdma are known", p.Address, p.Transport)
 		}
 		switch a, err := netip.ParseAddrPort(p.Address); {
 		case err != nil:

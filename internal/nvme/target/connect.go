@@ -118,7 +118,7 @@ func (q *queue) joinAdmin(cmd wire.ConnectCommand, data *wire.ConnectData, sub *
 	if data.ControllerID != wire.DynamicController {
 		return badField(wire.ConnectDataControllerID, true, "controller %d is asked for, only dynamic ones are given", data.ControllerID)
 	}
-	c := &controller{t: q.t, sub: sub, portal: q.portal, host: *data, queues: map[uint16]*queue{0: q}}
+	c := &controller{t: q.t, sub: sub, portal: q.portal, transport: q.conn.Transport(), host: *data, queues: map[uint16]*queue{0: q}}
 	if sub != nil {
 		if keys, has := sub.now.Load().Keys[data.HostNQN]; has {
 			c.keys.Store(&keys)

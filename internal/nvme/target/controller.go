@@ -30,6 +30,8 @@ type controller struct {
 	host   wire.ConnectData
 	id     uint16
 
+	transport string // of its admin queue
+
 	keys atomic.Pointer[Keys] // that its host must prove; nil: none, now and later
 
 	ready  atomic.Bool // enabled, and neither shut down nor ended

@@ -13,19 +13,12 @@ import (
 // least that the specification allows.
 const adminEntries = 32
 
-// discoveryLog is the whole log page for a host that came to the address
-// portal: this discovery service, then every portal of each subsystem that the
+// discoveryLog is the whole log page for a host that came to a portal: this discovery service, then every portal of each subsystem that the
 // host may connect to. Nothing of the others shows.
-func (t *Target) discoveryLog(host, portal string) ([]byte, error) {
+func (t *Target) discoveryLog(host string, here Portal) ([]byte, error) {
 	t.mu.Lock()
 	conf, generation := t.conf, t.generation
 	t.mu.Unlock()
-	here := Portal{Transport: "tcp", Address: portal}
-	for _, p := range conf.Portals {
-		if p.Address == portal {
-			here = p
-		}
-	}
 	self, err := conf.entry(here, wire.DiscoveryNQN)
 	if err != nil {
 		return nil, err
@@ -77,6 +70,7 @@ func (c *Config) entry(p Portal, nqn string) (wire.DiscoveryEntry, error) {
 	}
 	if p.Transport == "rdma" {
 		e.TrType = wire.TransportRDMA
+		e.TSAS = wire.TSASOverRDMA()
 	}
 	for i, q := range c.Portals {
 		if q == p {

@@ -76,6 +76,9 @@ func (c *controller) self() *wire.IdentifyController {
 		IORCSZ:    wire.CompletionSize / 16,
 		MSDBD:     1,
 	}
+	if c.transport == "rdma" {
+		id.SGLS |= 1 << 2 // keyed
+	}
 	if c.sub == nil {
 		id.SN = model
 		id.CntrlType = wire.ControllerDiscovery

@@ -80,6 +80,14 @@ const (
 // may be disabled.
 const TreqNoFlow = 1 << 2
 
+// TSASOverRDMA is DiscoveryEntry.TSAS of RDMA: connected queue pairs, of no
+// particular provider, made with the RDMA connection manager.
+// RDMA section 3.4, Transport Specific Address Subtype.
+func TSASOverRDMA() (b [256]byte) {
+	b[0], b[1], b[2] = 1, 1, 1
+	return b
+}
+
 // DiscoveryEntry is one record of the discovery log page.
 // Base section 5.16.1.23, Discovery Log Page Entry.
 type DiscoveryEntry struct {
