@@ -91,7 +91,7 @@ var mayTest = map[string][]string{
 	"internal/nvme/target":    {"internal/nvme/nvmetest", "internal/nvme/tcp", "internal/nvme/initiator"},
 	"internal/nvme/initiator": {"internal/nvme/nvmetest", "internal/nvme/tcp"},
 	"internal/nvme/nvmetest":  {"internal/nvme/tcp"},
-	"internal/nvme/load":      {"internal/nvme/nvmetest", "internal/nvme/target", "internal/nvme/tcp"},
+	"internal/nvme/load":      {"internal/nvme/nvmetest", "internal/nvme/target", "internal/nvme/backend", "internal/nvme/tcp"},
 	"cmd/weft":                {"internal/lab/..."},
 }
 

@@ -2,11 +2,14 @@ package load_test
 
 import (
 	"context"
+	"fmt"
 	"net"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
 
+	"weft/internal/nvme/backend"
 	"weft/internal/nvme/fabric"
 	"weft/internal/nvme/initiator"
 	"weft/internal/nvme/load"
@@ -24,7 +27,8 @@ const (
 // A machine is a target whose power can be cut.
 type machine struct {
 	*testing.T
-	disk   *nvmetest.Lossy
+	disks  []*nvmetest.Lossy
+	open   func() (backend.Backend, error) // what it serves
 	target *target.Target
 	portal fabric.Listener
 
@@ -32,12 +36,15 @@ type machine struct {
 	addr string // where it is now, "" while the power is off
 }
 
-// boot serves the disk.
+// boot serves what is on the disks.
 func (m *machine) boot() {
 	m.Helper()
-	var err error
+	b, err := m.open()
+	if err != nil {
+		m.Fatal(err)
+	}
 	m.target, err = target.New(target.Config{Subsystems: []target.Subsystem{{
-		NQN: subNQN, Serial: "WEFT01", AllowHosts: []string{hostNQN}, Namespaces: []target.Namespace{{ID: 1, UUID: [16]byte{1}, Backend: m.disk}},
+		NQN: subNQN, Serial: "WEFT01", AllowHosts: []string{hostNQN}, Namespaces: []target.Namespace{{ID: 1, UUID: [16]byte{1}, Backend: b}},
 	}}})
 	if err != nil {
 		m.Fatal(err)
@@ -57,17 +64,21 @@ func (m *machine) at(addr string) {
 	m.addr = addr
 }
 
-// crash cuts the power: no answer leaves the machine any more, and what the disk
-// has not flushed may be lost.
+// crash cuts the power: no answer leaves the machine any more, and what the disks
+// have not flushed may be lost.
 func (m *machine) crash() (lost int) {
 	m.Helper()
 	m.at("")
 	if err := m.portal.Close(); err != nil {
 		m.Error(err)
 	}
-	lost = m.disk.Cut()
+	for _, d := range m.disks {
+		lost += d.Cut()
+	}
 	_ = m.target.Close() // finds the power off
-	m.disk.Restore()
+	for _, d := range m.disks {
+		d.Restore()
+	}
 	return lost
 }
 
@@ -81,10 +92,14 @@ func (m *machine) dial(ctx context.Context, _ string) (net.Conn, error) {
 }
 
 // survive verifies while the power is cut again and again.
-func survive(t *testing.T, disk *nvmetest.Lossy, cuts int) load.Result {
+func survive(m *machine) load.Check {
+	t := m.T
 	t.Helper()
-	const each = 1500 // blocks written between cuts
-	m := &machine{T: t, disk: disk}
+	const (
+		cuts = 5
+		each = 1500 // blocks written between them
+	)
+	disk := m.disks[0]
 	m.boot()
 	d, err := initiator.OpenDevice(t.Context(), initiator.DeviceOptions{
 		Options: initiator.Options{SubNQN: subNQN, HostNQN: hostNQN, QueueSize: 32},
@@ -131,22 +146,50 @@ func survive(t *testing.T, disk *nvmetest.Lossy, cuts int) load.Result {
 	}
 	t.Logf("%d writes, %d flushes, %d blocks read; power cut %d times, %d blocks lost that were not flushed: %+v",
 		result.Write.Done, result.Flush.Done, result.Check.Blocks, cuts, lost, result.Check)
-	return result
+	return result.Check
+}
+
+const diskSize, diskBlock = 4 << 20, 4096
+
+// single is a machine with one disk.
+func single(t *testing.T, forgets bool) *machine {
+	d := nvmetest.NewLossy(diskSize, diskBlock)
+	d.Forgets = forgets
+	return &machine{T: t, disks: []*nvmetest.Lossy{d}, open: func() (backend.Backend, error) { return d, nil }}
+}
+
+// mirrored is one with two, of which the second may be bad.
+func mirrored(t *testing.T, forgets bool) *machine {
+	m := &machine{T: t, disks: []*nvmetest.Lossy{nvmetest.NewLossy(diskSize, diskBlock), nvmetest.NewLossy(diskSize, diskBlock)}}
+	m.disks[1].Forgets = forgets
+	o := backend.MirrorOptions{State: filepath.Join(t.TempDir(), "state")}
+	for i, d := range m.disks {
+		o.Legs[i] = backend.Leg{Name: fmt.Sprint("disk ", i), Open: func() (backend.Backend, error) { return d, nil }}
+	}
+	m.open = func() (backend.Backend, error) { return backend.OpenMirror(o) }
+	return m
 }
 
 // TestPowerLoss: what was acknowledged and flushed is there after a power cut.
 func TestPowerLoss(t *testing.T) {
-	if c := survive(t, nvmetest.NewLossy(4<<20, 4096), 5).Check; c.Bad() != 0 || c.Blocks < 1024 {
-		t.Errorf("%+v", c)
+	for name, m := range map[string]func(*testing.T) *machine{
+		"disk":   func(t *testing.T) *machine { return single(t, false) },
+		"mirror": func(t *testing.T) *machine { return mirrored(t, false) },
+		// After a crash the second half is brought up to date from the first.
+		"mirror with a bad half": func(t *testing.T) *machine { return mirrored(t, true) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			if c := survive(m(t)); c.Bad() != 0 || c.Blocks < diskSize/diskBlock {
+				t.Errorf("%+v", c)
+			}
+		})
 	}
 }
 
 // TestPowerLossIsNoticed is the test of the test: a disk that does not flush is
 // found out.
 func TestPowerLossIsNoticed(t *testing.T) {
-	disk := nvmetest.NewLossy(4<<20, 4096)
-	disk.Forgets = true
-	if c := survive(t, disk, 5).Check; c.Lost+c.Stale == 0 {
+	if c := survive(single(t, true)); c.Lost+c.Stale == 0 {
 		t.Errorf("flushes that do nothing were not noticed: %+v", c)
 	}
 }
