@@ -19,8 +19,8 @@ const (
 	maxTuple  = 5000 // of items of different types
 )
 
-// bare is the expression that an argument, a part of a template or an item of a
-// for expression consists of, or the node itself.
+// bare is the expression that an argument, a part of a template or a part of
+// a for expression consists of, or the node itself.
 func bare(n hclsyntax.Node) hclsyntax.Node {
 	switch n := n.(type) {
 	case *argExpr:
@@ -28,6 +28,8 @@ func bare(n hclsyntax.Node) hclsyntax.Node {
 	case *partExpr:
 		return n.Expression
 	case *itemExpr:
+		return n.Expression
+	case *turnExpr:
 		return n.Expression
 	}
 	return n

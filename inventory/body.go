@@ -46,8 +46,9 @@ func (e *evaluator) newBody(s *schema, src *hclsyntax.Body, header hcl.Range, wh
 		}
 	}
 	slices.Sort(b.names)
+	last := make(map[[2]string]*bodyBlock, min(len(src.Blocks), 8))
 	for _, block := range src.Blocks {
-		e.addBlock(b, block, what)
+		e.addBlock(b, block, what, last)
 	}
 	for _, name := range s.needed {
 		if b.attrs[name] == nil {
@@ -126,7 +127,9 @@ func (e *evaluator) measure(b *body, a *hclsyntax.Attribute, spec attr) {
 // depth is how deep the expression of an attribute nests, at most.
 func (b *body) depth(name string) int { return max(b.depths[name], usualDepth) }
 
-func (e *evaluator) addBlock(b *body, block *hclsyntax.Block, what string) {
+// addBlock takes a block into the body. last has the last block of each kind
+// and label before it.
+func (e *evaluator) addBlock(b *body, block *hclsyntax.Block, what string, last map[[2]string]*bodyBlock) {
 	_, isAttr := b.schema.attrs[block.Type]
 	spec, known := b.schema.blocks[block.Type]
 	switch {
@@ -153,17 +156,17 @@ func (e *evaluator) addBlock(b *body, block *hclsyntax.Block, what string) {
 			return
 		}
 	}
-	for _, other := range b.blocks {
-		switch {
-		case other.kind != child.kind || other.label != child.label || other.dynamic != nil:
-		case spec.many:
-			child.place++
-		default:
-			e.report(problem(codeTwice, child.header, "a second "+blockName(child.kind, child.label),
-				"%s was already written at %s.", blockName(child.kind, child.label), where(other.header)))
-			return
-		}
+	id := [2]string{child.kind, child.label}
+	switch other := last[id]; {
+	case other == nil:
+	case spec.many:
+		child.place = other.place + 1
+	default:
+		e.report(problem(codeTwice, child.header, "a second "+blockName(child.kind, child.label),
+			"%s was already written at %s.", blockName(child.kind, child.label), where(other.header)))
+		return
 	}
+	last[id] = child
 	child.body = e.newBody(spec.schema, block.Body, child.header, blockName(child.kind, child.label))
 	b.blocks = append(b.blocks, child)
 }

@@ -69,7 +69,7 @@ func (b *builder) selectWord(p *Phase, word string, at hcl.Range) ([]*object, *h
 		return found, nil
 	}
 	return nil, problem(codeSelect, at, "nothing is selected", "No server has a label %s that is %s.%s", key, pattern,
-		didYouMean(pattern, slices.Collect(maps.Keys(values))))
+		b.didYouMean(pattern, maps.Keys(values)))
 }
 
 // limitOf is the limit of a metric: a number, a duration, or an expression

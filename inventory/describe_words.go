@@ -18,7 +18,7 @@ func descriptions() map[string]string {
 // yet: plan refuses them. A value of an attribute follows =.
 func unmanaged() []string {
 	return []string{
-		"switch.safety.commit_method", "target.engine=nvmet", "target.engine=external",
+		"switch.safety.commit_method", "pool.on_existing_data=wipe",
 	}
 }
 

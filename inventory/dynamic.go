@@ -114,6 +114,9 @@ func (e *evaluator) expandDynamic(o *object, b *bodyBlock, forEach *hclsyntax.At
 			c.addr += "[" + strconv.Itoa(len(objects)) + "]"
 		}
 		e.addChildren(c)
+		if e.overfull(b.header) {
+			return nil, false
+		}
 		objects = append(objects, c)
 	}
 	return objects, true

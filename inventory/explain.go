@@ -34,5 +34,5 @@ func NearCode(word string) Code {
 	for _, c := range Codes() {
 		codes = append(codes, string(c.Code))
 	}
-	return Code(nearest(strings.ToUpper(word), codes))
+	return Code(nearest(strings.ToUpper(word), slices.Values(codes)))
 }

@@ -50,6 +50,9 @@ func (r *rewriter) expr(x hclsyntax.Expression) hclsyntax.Expression {
 			x.KeyExpr = &itemExpr{x.KeyExpr, r.e}
 		}
 		x.ValExpr = &itemExpr{x.ValExpr, r.e}
+		if x.CondExpr != nil {
+			x.CondExpr = &turnExpr{x.CondExpr, r.e}
+		}
 		return &forExpr{x, r.e}
 	case *hclsyntax.ConditionalExpr:
 		x.Condition, x.TrueResult, x.FalseResult = r.expr(x.Condition), r.expr(x.TrueResult), r.expr(x.FalseResult)
@@ -168,6 +171,11 @@ type callExpr struct {
 
 // Value calls the function.
 func (x *callExpr) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+	if isQuick(x.Name) && !x.ExpandFinal {
+		if v, ok := x.quickly(ctx); ok {
+			return v, nil
+		}
+	}
 	v, diags := x.FunctionCallExpr.Value(ctx)
 	if !diags.HasErrors() {
 		return v, diags
@@ -181,6 +189,23 @@ func (x *callExpr) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return v, diags
 }
 
+// quickly calls the function where that needs no look at everything in its
+// arguments.
+func (x *callExpr) quickly(ctx *hcl.EvalContext) (cty.Value, bool) {
+	args := make([]cty.Value, len(x.Args))
+	for i, arg := range x.Args {
+		if wrapped, ok := arg.(*argExpr); ok {
+			arg = wrapped.Expression
+		}
+		v, diags := arg.Value(ctx)
+		if diags.HasErrors() {
+			return cty.NilVal, false
+		}
+		args[i] = v
+	}
+	return quick(x.Name, args)
+}
+
 // forExpr builds a list or an object and keeps sensitive keys out of messages.
 type forExpr struct {
 	*hclsyntax.ForExpr
@@ -189,8 +214,11 @@ type forExpr struct {
 
 // Value builds the list or the object.
 func (x *forExpr) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
-	if x.e.spent.over() {
+	switch {
+	case x.e.spent.over():
 		return cty.DynamicVal, hcl.Diagnostics{x.e.overspent(x.ValExpr.Range())}
+	case x.e.turns > maxTurns:
+		return cty.DynamicVal, hcl.Diagnostics{x.e.dizzy(x.Range())}
 	}
 	v, diags := x.ForExpr.Value(ctx)
 	if !diags.HasErrors() || x.KeyExpr == nil || !usesSensitive(x, ctx) {

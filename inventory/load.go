@@ -111,7 +111,11 @@ func (e *evaluator) valueFiles(given []VarFile) []*sourceFile {
 	})
 	for _, v := range given {
 		f := &sourceFile{name: v.Name}
-		f.parse(v.Content)
+		if len(v.Content) > maxFileSize {
+			f.diags = hcl.Diagnostics{problem(codeFile, fileStart(f.name), "cannot read "+f.name, "It is larger than %d MiB.", maxFileSize>>20)}
+		} else {
+			f.parse(v.Content)
+		}
 		files = append(files, f)
 	}
 	return files

@@ -2,9 +2,9 @@ package inventory
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"reflect"
-	"slices"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
@@ -24,26 +24,26 @@ func (m *module) lookUp(t hcl.Traversal) (v cty.Value, rest hcl.Traversal, d *hc
 	if !ok {
 		return v, nil, problem(codeReference, t[1].SourceRange(), "not a name", "The name after %s is written as it is: %s.….", root.Name, root.Name)
 	}
-	var names []string
+	var names iter.Seq[string]
 	switch root.Name {
 	case "var":
 		if found := m.variables[step.Name]; found != nil {
 			return e.get(found.cell), t[2:], nil
 		}
-		names = slices.Collect(maps.Keys(m.variables))
+		names = maps.Keys(m.variables)
 	case "local":
 		if found := m.locals[step.Name]; found != nil {
 			return e.get(found), t[2:], nil
 		}
-		names = slices.Collect(maps.Keys(m.locals))
+		names = maps.Keys(m.locals)
 	default:
 		if found := m.named[root.Name][step.Name]; found != nil {
 			return e.get(&found.instances), t[2:], nil
 		}
-		names = slices.Collect(maps.Keys(m.named[root.Name]))
+		names = maps.Keys(m.named[root.Name])
 	}
 	return v, nil, problem(codeReference, step.SrcRange, fmt.Sprintf("no %s.%s", root.Name, step.Name),
-		"Nothing of this name is declared.%s", didYouMean(step.Name, names))
+		"Nothing of this name is declared.%s", e.didYouMean(step.Name, names))
 }
 
 func (e *evaluator) unknownRoot(root hcl.TraverseRoot) *hcl.Diagnostic {
@@ -93,7 +93,7 @@ func (e *evaluator) member(ctx *hcl.EvalContext, v cty.Value, name string, rng h
 		}
 		return cty.DynamicVal, nil
 	}
-	if d := missing(bare, name, rng); d != nil {
+	if d := e.missing(bare, name, rng); d != nil {
 		return cty.DynamicVal, hcl.Diagnostics{d}
 	}
 	return hcl.GetAttr(v, name, rng.Ptr())
@@ -163,7 +163,7 @@ func (e *evaluator) index(v, key cty.Value, rng hcl.Range) (cty.Value, hcl.Diagn
 		return v.WithMarks(marks), nil
 	}
 	if name, _ := key.Unmark(); name.Type() == cty.String && name.IsKnown() && !name.IsNull() && !key.IsMarked() {
-		if d := missing(bare, name.AsString(), rng); d != nil {
+		if d := e.missing(bare, name.AsString(), rng); d != nil {
 			return cty.DynamicVal, hcl.Diagnostics{d}
 		}
 	}
@@ -186,25 +186,28 @@ func indexReference(v, key cty.Value, rng hcl.Range) (cty.Value, *hcl.Diagnostic
 
 // missing says that a map or an object has nothing of that name, with the
 // nearest name there is. It returns nil where that is not so, or not known.
-func missing(v cty.Value, name string, rng hcl.Range) *hcl.Diagnostic {
+func (e *evaluator) missing(v cty.Value, name string, rng hcl.Range) *hcl.Diagnostic {
 	ty := v.Type()
 	if !v.IsKnown() || v.IsNull() {
 		return nil
 	}
-	var names []string
+	var names iter.Seq[string]
 	switch {
 	case ty.IsObjectType():
 		if ty.HasAttribute(name) {
 			return nil
 		}
-		names = slices.Collect(maps.Keys(ty.AttributeTypes()))
+		names = maps.Keys(ty.AttributeTypes())
 	case ty.IsMapType():
 		if v.HasIndex(cty.StringVal(name)).True() {
 			return nil
 		}
-		for it := v.ElementIterator(); it.Next() && len(names) < 1000; {
-			k, _ := it.Element()
-			names = append(names, k.AsString())
+		names = func(yield func(string) bool) {
+			for it := v.ElementIterator(); it.Next(); {
+				if k, _ := it.Element(); !yield(k.AsString()) {
+					return
+				}
+			}
 		}
 	default:
 		return nil
@@ -212,7 +215,7 @@ func missing(v cty.Value, name string, rng hcl.Range) *hcl.Diagnostic {
 	what := "This value has"
 	if ty.IsMapType() && ty.ElementType() == refType {
 		what = "There is"
-		if v.LengthInt() > 0 {
+		if v.LengthInt() > 0 && e.guesses <= maxGuesses {
 			_, first := firstElement(v)
 			o := first.EncapsulatedValue().(*object)
 			what = fmt.Sprintf("%s.%s has", o.kind, o.label)
@@ -221,7 +224,7 @@ func missing(v cty.Value, name string, rng hcl.Range) *hcl.Diagnostic {
 			}
 		}
 	}
-	return problem(codeReference, rng, "no "+fmt.Sprintf("%q", name), "%s no %q.%s", what, name, didYouMean(name, names))
+	return problem(codeReference, rng, "no "+fmt.Sprintf("%q", name), "%s no %q.%s", what, name, e.didYouMean(name, names))
 }
 
 func firstElement(v cty.Value) (key, item cty.Value) {

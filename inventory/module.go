@@ -50,6 +50,7 @@ func (e *evaluator) newModule(from *directory, call *object) *module {
 	m.named = map[string]map[string]*decl{}
 	m.variables = map[string]*variable{}
 	m.locals = map[string]*cell{}
+	m.listed = map[[2]string]*declared{}
 	if call != nil {
 		m.prefix = call.addr + "."
 	}
@@ -184,7 +185,7 @@ func (e *evaluator) enter(d *decl, o *object) bool {
 		v := m.variables[name]
 		if v == nil {
 			e.report(problem(codeVarUnknown, a.NameRange, "no variable "+name,
-				"The module in %s declares no variable of this name.%s", d.from.path, didYouMean(name, slices.Collect(maps.Keys(m.variables)))))
+				"The module in %s declares no variable of this name.%s", d.from.path, e.didYouMean(name, maps.Keys(m.variables))))
 			continue
 		}
 		v.given = &given{from: where(a.SrcRange), input: a, call: o}
@@ -249,16 +250,18 @@ func (d *directory) secretScope(scope *hcl.EvalContext) *hcl.EvalContext {
 // with those.
 func (e *evaluator) outputOf(ctx *hcl.EvalContext, o *object, name string, rng hcl.Range) (cty.Value, *hcl.Diagnostic) {
 	m := o.inside
-	i := slices.IndexFunc(m.outputs, func(d *declared) bool { return d.name == name })
-	if i < 0 {
-		var names []string
-		for _, d := range m.outputs {
-			names = append(names, d.name)
+	d := m.listed[[2]string{"output", name}]
+	if d == nil {
+		names := func(yield func(string) bool) {
+			for _, d := range m.outputs {
+				if !yield(d.name) {
+					return
+				}
+			}
 		}
 		return cty.NilVal, problem(codeReference, rng, o.addr+" has no output "+name,
-			"Of a module only its outputs can be used.%s", didYouMean(name, names))
+			"Of a module only its outputs can be used.%s", e.didYouMean(name, names))
 	}
-	d := m.outputs[i]
 	if d.value == nil {
 		return cty.DynamicVal, nil // reported
 	}

@@ -177,8 +177,23 @@ func (e *evaluator) newObject(d *decl, name, key string, scope *hcl.EvalContext)
 		return nil
 	}
 	e.addChildren(o)
+	if e.overfull(d.header) {
+		return nil
+	}
 	d.objects = append(d.objects, o)
 	return o
+}
+
+// maxObjects bounds all instances and the blocks within them together.
+const maxObjects = 1_000_000
+
+// overfull reports whether there are more objects than there may be.
+func (e *evaluator) overfull(at hcl.Range) bool {
+	if e.seq > maxObjects && !e.full {
+		e.full = true
+		e.report(problem(codeTooLarge, at, "too many instances", "All blocks with all their instances and what is in them are more than %d.", maxObjects))
+	}
+	return e.full
 }
 
 // addChildren makes the blocks within an object objects, too.
@@ -187,6 +202,9 @@ func (e *evaluator) addChildren(o *object) {
 		o.children = make([]*object, 0, len(o.body.blocks))
 	}
 	for _, b := range o.body.blocks {
+		if e.seq > maxObjects {
+			return // newObject says so
+		}
 		if b.dynamic != nil {
 			o.children = append(o.children, e.newRepeat(o, b))
 			continue

@@ -40,6 +40,7 @@ type program struct {
 	locals    map[string]*cell
 	outputs   []*declared
 	checks    []*declared
+	listed    map[[2]string]*declared // outputs and checks by kind and name
 	removed   []*declared
 }
 
@@ -123,21 +124,12 @@ func (m *module) first(kind, name string) (hcl.Range, bool) {
 		if v := m.variables[name]; v != nil {
 			return v.header, true
 		}
-	case "output":
-		return firstOf(m.outputs, name)
-	case "check":
-		return firstOf(m.checks, name)
-	default:
-		if d := m.named[kind][name]; d != nil {
+	case "output", "check":
+		if d := m.listed[[2]string{kind, name}]; d != nil {
 			return d.header, true
 		}
-	}
-	return hcl.Range{}, false
-}
-
-func firstOf(list []*declared, name string) (hcl.Range, bool) {
-	for _, d := range list {
-		if d.name == name {
+	default:
+		if d := m.named[kind][name]; d != nil {
 			return d.header, true
 		}
 	}
@@ -164,8 +156,10 @@ func (m *module) add(block *hclsyntax.Block, name string, b *body) {
 			m.addLocal(b.attrs[n])
 		}
 	case "output":
+		m.listed[[2]string{"output", name}] = d
 		m.addOutput(d)
 	case "check":
+		m.listed[[2]string{"check", name}] = d
 		m.checks = append(m.checks, d)
 	case "removed":
 		m.removed = append(m.removed, d)

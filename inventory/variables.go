@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -216,9 +215,8 @@ func (e *evaluator) give(files []*sourceFile, vars []string, saved map[string]js
 			v.given = &given{from: "WEFT_VAR_" + v.name, text: text}
 		}
 	}
-	names := slices.Collect(maps.Keys(e.root.variables))
 	for _, f := range files {
-		e.giveFile(f, names)
+		e.giveFile(f)
 	}
 	for _, pair := range vars {
 		name, text, ok := strings.Cut(pair, "=")
@@ -228,7 +226,7 @@ func (e *evaluator) give(files []*sourceFile, vars []string, saved map[string]js
 			e.report(problem(codeVarUnknown, fileStart("--var"), "--var needs a value", "Write --var NAME=VALUE."))
 		case v == nil:
 			e.report(problem(codeVarUnknown, fileStart("--var"), "no variable "+fmt.Sprintf("%q", name),
-				"--var %s=… names a variable that is not declared.%s", name, didYouMean(name, names)))
+				"--var %s=… names a variable that is not declared.%s", name, e.didYouMean(name, maps.Keys(e.root.variables))))
 		default:
 			v.given = &given{from: "--var " + name, text: text}
 		}
@@ -243,7 +241,7 @@ func (e *evaluator) giveSaved(saved map[string]json.RawMessage) {
 	}
 }
 
-func (e *evaluator) giveFile(f *sourceFile, names []string) {
+func (e *evaluator) giveFile(f *sourceFile) {
 	if f.body == nil {
 		return
 	}
@@ -255,7 +253,7 @@ func (e *evaluator) giveFile(f *sourceFile, names []string) {
 		v := e.root.variables[name]
 		if v == nil {
 			e.report(problem(codeVarUnknown, a.NameRange, "no variable "+name,
-				"A variable of this name is not declared.%s", didYouMean(name, names)))
+				"A variable of this name is not declared.%s", e.didYouMean(name, maps.Keys(e.root.variables))))
 			continue
 		}
 		v.given = &given{from: where(a.NameRange), expr: a.Expr}

@@ -14,8 +14,9 @@ import (
 // lines can stand for more than any memory holds.
 const (
 	maxItems  = 1_000_000
-	maxText   = 32 << 20 // bytes
-	maxDigits = 1000     // of a number that is written out
+	maxText   = 32 << 20   // bytes
+	maxDigits = 1000       // of a number that is written out
+	maxTurns  = 20_000_000 // of all loops together
 )
 
 // A weight is what values hold: all of it, as often as it stands there.
@@ -85,11 +86,39 @@ type itemExpr struct {
 
 // Value computes the key or the value of one item.
 func (x *itemExpr) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+	if x.e.turns++; x.e.turns > maxTurns {
+		return cty.DynamicVal, hcl.Diagnostics{x.e.dizzy(x.Range())}
+	}
 	v, diags := x.Expression.Value(ctx)
 	if diags.HasErrors() {
 		return v, diags
 	}
 	return x.e.spend(v, x.Range())
+}
+
+// turnExpr is the condition of a for expression.
+type turnExpr struct {
+	hclsyntax.Expression
+	e *evaluator
+}
+
+// Value decides about one item.
+func (x *turnExpr) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+	if x.e.turns++; x.e.turns > maxTurns {
+		return cty.DynamicVal, hcl.Diagnostics{x.e.dizzy(x.Range())}
+	}
+	return x.Expression.Value(ctx)
+}
+
+// dizzy is one problem for all loops: the first that turned too often may be
+// as innocent as any.
+func (e *evaluator) dizzy(at hcl.Range) *hcl.Diagnostic {
+	if e.dizzied == nil {
+		e.dizzied = problem(codeTooLarge, at, "too many turns of loops",
+			"All loops of the inventory together take more than %d turns. "+
+				"A loop over a whole list for each of many instances does: make a map of the list in a local once, { for x in … : x.name => x }, and take [each.key] of it.", maxTurns)
+	}
+	return e.dizzied
 }
 
 // partExpr is what a template has in ${ }. It writes whole numbers out: HCL

@@ -9,7 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"os/signal"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/spf13/cobra"
@@ -41,6 +40,7 @@ standard error.`,
 			if a.json {
 				a.stdout = a.stderr // where the events go
 			}
+			endAtOnce()
 			a.begin(cmd)
 			var err error
 			if c.model, err = a.consoleModel(); err != nil {
@@ -89,7 +89,6 @@ func (c *console) session() error {
 	prompt := func() {}
 	if typed {
 		prompt = func() { fmt.Fprint(c.out, "> ") }
-		signal.Reset(os.Interrupt) // nothing is to be finished: Ctrl-C ends weft, also while it waits for a line
 	}
 	lines := bufio.NewScanner(c.stdin)
 	lines.Buffer(nil, maxLine)

@@ -28,6 +28,7 @@ With --json standard output is one object, and events are on standard error.`,
 			if err != nil {
 				return err
 			}
+			endAtOnce()
 			a.begin(cmd)
 			m, err := a.load()
 			if err != nil {

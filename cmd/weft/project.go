@@ -56,8 +56,7 @@ func (a *app) report(m *inventory.Model, diags hcl.Diagnostics) error {
 			a.emit(diagnosticEvent(d))
 		}
 	} else if len(diags) > 0 {
-		w := hcl.NewDiagnosticTextWriter(a.stderr, m.Files, 100, a.style(a.stderr).Color)
-		if err := w.WriteDiagnostics(diags); err != nil {
+		if err := view.Diagnostics(a.stderr, a.style(a.stderr), m.Files, diags); err != nil {
 			return err
 		}
 	}
@@ -122,7 +121,7 @@ func (a *app) says(device, text string) {
 func (a *app) dialer() (*ssh.Dialer, error) {
 	var c ssh.Config
 	if a.lab {
-		c.ConfigFile = filepath.Join(a.dir, ".weft", "lab", "ssh_config")
+		c.ConfigFile = filepath.Join(a.place(), ".weft", "lab", "ssh_config")
 		if _, err := os.Stat(c.ConfigFile); errors.Is(err, fs.ErrNotExist) {
 			return nil, &codeError{exitUnreachable, hint.Wrap(errors.New("no lab is up for this directory"),
 				"start one with: weft -C %s lab up --detach", a.dir)}

@@ -2,15 +2,22 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
 
 	"github.com/spf13/cobra"
 )
+
+// endAtOnce lets signals end weft: there is nothing to finish or to put back.
+func endAtOnce() { signal.Reset(os.Interrupt, syscall.SIGTERM) }
 
 func (a *app) validateCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "validate", Short: "Check the files; no network", Args: exactly(),
 		Long: "validate reads and checks all files and reports everything that is wrong at once.\nIt touches no device.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			endAtOnce()
 			a.begin(cmd)
 			m, err := a.load()
 			if err != nil {

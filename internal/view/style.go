@@ -19,6 +19,8 @@ const (
 	green  = "32"
 	yellow = "33"
 	cyan   = "36"
+
+	underlined = "1;4"
 )
 
 func (s Style) dress(code, text string) string {
