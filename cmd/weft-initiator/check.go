@@ -61,7 +61,7 @@ type checked struct {
 }
 
 func (d *device) check(ctx context.Context, places agent.Places, out io.Writer, asJSON bool) error {
-	carrier, err := d.host.carrier(places)
+	carrier, err := d.host.over(places, false)
 	if err != nil {
 		return err
 	}

@@ -42,6 +42,7 @@ func (d *device) flags(c *cobra.Command) {
 	f.StringArrayVar(&d.portals, "traddr", nil, "address and port of the target, like 10.40.1.11:4420 (repeat it for more paths)")
 	f.StringVar(&d.host.nqn, "hostnqn", "", "NQN of this host")
 	f.StringVar(&d.host.traddr, "host-traddr", "", "address of this host to connect from")
+	d.host.by.flags(c)
 	f.DurationVar(&d.host.connect, "connect-timeout", 10*time.Second, "how long connecting may take")
 	f.Uint8Var(&d.host.tos, "tos", 0, tosHelp)
 	d.host.secrets.flags(f)
@@ -102,11 +103,10 @@ func (d *device) open(ctx context.Context, places agent.Places, jobs, depth int,
 	if most := runtime.GOMAXPROCS(0) - 1; d.poll && jobs > most {
 		return nil, fmt.Errorf("--poll with %d jobs needs %d processors, there are %d", jobs, jobs+1, most+1)
 	}
-	carrier, err := d.host.carrier(places)
+	carrier, err := d.host.over(places, d.poll)
 	if err != nil {
 		return nil, err
 	}
-	carrier.Poll = d.poll
 	o := initiator.DeviceOptions{
 		Options: initiator.Options{
 			SubNQN: d.nqn, HostNQN: d.host.nqn, KATO: d.kato, Queues: jobs, QueueSize: depth, Timeout: d.timeout,

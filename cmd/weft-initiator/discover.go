@@ -26,7 +26,10 @@ func discoverCommand(places *agent.Places) *cobra.Command {
 	c.MarkFlagsRequiredTogether("traddr", "hostnqn")
 	c.MarkFlagsOneRequired("traddr")
 	c.RunE = started(func(c *cobra.Command) error {
-		carrier, err := h.transport(*places)
+		if _, err := places.Address(h.portal); err != nil {
+			return err
+		}
+		carrier, err := h.over(*places, false)
 		if err != nil {
 			return err
 		}

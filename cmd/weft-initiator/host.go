@@ -22,6 +22,7 @@ type host struct {
 	tos     uint8
 	connect time.Duration
 	secrets secrets
+	by      carriage
 
 	local atomic.Pointer[net.TCPAddr] // of the first connection, where it is real
 }
@@ -35,6 +36,7 @@ func (h *host) flags(c *cobra.Command) {
 	f.StringVar(&h.nqn, "hostnqn", "", "NQN of this host")
 	f.StringVar(&h.traddr, "host-traddr", "", "address of this host to connect from")
 	f.Uint8Var(&h.tos, "tos", 0, tosHelp)
+	h.by.flags(c)
 	f.DurationVar(&h.connect, "connect-timeout", 10*time.Second, "how long connecting may take")
 }
 

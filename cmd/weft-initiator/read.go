@@ -103,7 +103,10 @@ func (p *probe) run(ctx context.Context, places agent.Places) (*agent.ProbeResul
 		}
 		return result, hist, err
 	}
-	carrier, err := p.transport(places)
+	if _, err := places.Address(p.portal); err != nil {
+		return nil, nil, err
+	}
+	carrier, err := p.over(places, false)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -114,6 +117,7 @@ func (p *probe) run(ctx context.Context, places agent.Places) (*agent.ProbeResul
 	}
 	err = p.readTarget(ctx, carrier, o, result, hist)
 	result.Local = p.own()
+	result.Transport, result.Degraded = p.by.result()
 	if f := (*failure)(nil); errors.As(err, &f) && f.status == agent.ExitError {
 		return nil, nil, err
 	}
@@ -189,6 +193,9 @@ func printResult(out io.Writer, r *agent.ProbeResult, h *latency.Histogram) erro
 		at += " from " + r.Local
 	}
 	_, err := fmt.Fprintf(out, "%d B reads, depth %d, %s (%s), %s\n", r.Size, r.Depth, r.Transport, r.Mode, at)
+	if r.Degraded != "" && err == nil {
+		_, err = fmt.Fprintf(out, "DEGRADED: %s\n", r.Degraded)
+	}
 	if r.Samples > 0 && err == nil {
 		_, err = fmt.Fprintf(out, "samples %d  min %v  mean %v  p50 %v  p99 %v  p99.9 %v  max %v\n",
 			r.Samples, h.Min(), h.Mean(), h.Quantile(0.5), h.Quantile(0.99), h.Quantile(0.999), h.Max())

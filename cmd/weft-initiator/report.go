@@ -59,7 +59,8 @@ type reportLatency struct {
 
 type reportWeft struct {
 	Mode        string       `json:"mode"`      // "event" or "poll"
-	Transport   string       `json:"transport"` // "tcp" or "local"
+	Transport   string       `json:"transport"` // "tcp", "rdma" or "local"
+	Degraded    string       `json:"degraded,omitempty"`
 	Device      string       `json:"device"`
 	Remote      []string     `json:"remote,omitempty"`
 	Local       string       `json:"local,omitempty"`
@@ -145,6 +146,7 @@ func newReport(j *job, d *opened, r *load.Result) *report {
 	if d.remote == nil {
 		out.Weft.Transport = "local"
 	} else {
+		out.Weft.Transport, out.Weft.Degraded = j.host.by.result()
 		s := d.remote.Stats()
 		out.Weft.Lost, out.Weft.Reconnected, out.Weft.Retried = s.Lost, s.Reconnected, s.Retried
 	}
@@ -159,6 +161,9 @@ func (r *report) print(out io.Writer) error {
 	job := &r.Jobs[0]
 	w := &lines{out: out}
 	w.line("%s %s, %s bytes, depth %s, %s jobs on %s (%s, %s)", job.Name, job.Options["rw"], job.Options["bs"], job.Options["iodepth"], job.Options["numjobs"], r.Weft.Device, r.Weft.Transport, r.Weft.Mode)
+	if r.Weft.Degraded != "" {
+		w.line("DEGRADED: %s", r.Weft.Degraded)
+	}
 	for _, op := range []struct {
 		name string
 		*reportOp

@@ -77,10 +77,11 @@ type Namespace struct {
 
 // A ProbeResult is what one run of weft-initiator measured (JSON).
 type ProbeResult struct {
-	Transport string `json:"transport"` // "tcp", or "local" for a file or device on the same host
-	Mode      string `json:"mode"`      // "event" or "poll": how the initiator waits
-	Local     string `json:"local"`     // address of this end, as the fabric names it
-	Remote    string `json:"remote"`    // address of the portal, or the path of a local file
+	Transport string `json:"transport"`          // "tcp" or "rdma", or "local" for a file or device on the same host
+	Degraded  string `json:"degraded,omitempty"` // why it is not the transport that was preferred
+	Mode      string `json:"mode"`               // "event" or "poll": how the initiator waits
+	Local     string `json:"local"`              // address of this end, as the fabric names it
+	Remote    string `json:"remote"`             // address of the portal, or the path of a local file
 	NQN       string `json:"nqn,omitempty"`
 	NSID      uint32 `json:"nsid,omitempty"`
 	Op        string `json:"op"`      // "read"

@@ -36,6 +36,10 @@ func (t *Transport) Dial(ctx context.Context, p fabric.DialParams) (fabric.Queue
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s over RDMA: %w", p.Addr, err)
 	}
+	if t.Reached != nil {
+		local, _ := link.Ends()
+		t.Reached(local)
+	}
 	return q, nil
 }
 

@@ -31,6 +31,10 @@ type Transport struct {
 	From netip.Addr // to dial from; the zero Addr leaves it to the system
 	ToS  uint8      // type of service of connections that are dialled; DSCP × 4
 
+	// Reached is told the own address of every connection that is dialled; it
+	// may be nil.
+	Reached func(local netip.AddrPort)
+
 	// Poll has the I/O queues that are dialled look for completions without
 	// ever blocking: their Wait spins. Whoever waits should own its thread.
 	// Admin queues stay event driven.

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"weft/internal/agent"
+	"weft/internal/nvme/fabric"
+	"weft/internal/nvme/rdma"
+	"weft/internal/nvme/rdma/verbs"
+	"weft/internal/nvme/tcp"
+)
+
+// carriage is what NVMe goes over: the transports in their order of preference,
+// and what has come of it.
+type carriage struct {
+	want []string
+	told func(string) // of what people should know at once
+
+	mu       sync.Mutex
+	used     string // by the newest admin queue
+	degraded string // why it was not the first choice
+}
+
+// flags adds the choice.
+func (o *carriage) flags(c *cobra.Command) {
+	c.Flags().StringSliceVar(&o.want, "transport", []string{"tcp"}, "rdma, tcp, or rdma,tcp: RDMA where it can be had, else TCP, which is then said to be degraded")
+	o.told = func(s string) { fmt.Fprintln(c.ErrOrStderr(), s) }
+}
+
+// result is which transport was used, and why it was not the first choice.
+func (o *carriage) result() (used, degraded string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.used == "" {
+		return o.want[0], ""
+	}
+	return o.used, o.degraded
+}
+
+func (o *carriage) note(used, degraded string) {
+	o.mu.Lock()
+	news := degraded != "" && degraded != o.degraded
+	o.used, o.degraded = used, degraded
+	o.mu.Unlock()
+	if news {
+		o.told("degraded: " + used + " instead of " + o.want[0] + ": " + degraded)
+	}
+}
+
+// over is the transport for any portal.
+func (h *host) over(places agent.Places, poll bool) (fabric.Transport, error) {
+	t, err := h.carrier(places)
+	if err != nil {
+		return nil, err
+	}
+	t.Poll = poll
+	switch want := strings.Join(h.by.want, ","); want {
+	case "tcp":
+		return t, nil
+	case "rdma", "rdma,tcp":
+	default:
+		return nil, fmt.Errorf("--transport %q is not rdma, tcp or rdma,tcp", want)
+	}
+	v, err := verbs.Load()
+	both := slices.Contains(h.by.want, "tcp")
+	switch {
+	case err == nil:
+	case !both:
+		return nil, err
+	default:
+		h.by.note("tcp", err.Error())
+		return t, nil
+	}
+	r := &rdma.Transport{Verbs: v, Address: places.Address, ToS: h.tos, Poll: poll, Reached: h.reached(places)}
+	if h.traddr != "" && len(places.Maps) == 0 {
+		r.From = netip.MustParseAddr(h.traddr) // carrier has checked it
+	}
+	if !both {
+		h.by.note("rdma", "")
+		return r, nil
+	}
+	return &preference{rdma: r, tcp: t, by: &h.by, chosen: map[string]fabric.Transport{}}, nil
+}
+
+// reached notes the own address.
+func (h *host) reached(places agent.Places) func(netip.AddrPort) {
+	return func(local netip.AddrPort) {
+		if len(places.Maps) == 0 {
+			h.local.CompareAndSwap(nil, net.TCPAddrFromAddrPort(local))
+		}
+	}
+}
+
+// preference is RDMA where a portal offers it, else TCP. Every admin queue
+// tries again; I/O queues follow it.
+type preference struct {
+	rdma *rdma.Transport
+	tcp  *tcp.Transport
+	by   *carriage
+
+	mu     sync.Mutex
+	chosen map[string]fabric.Transport // by address
+}
+
+var _ fabric.Transport = (*preference)(nil)
+
+// Name is that of the transport in use.
+func (p *preference) Name() string {
+	used, _ := p.by.result()
+	return used
+}
+
+// Register is for both.
+func (p *preference) Register(b []byte) (fabric.Region, error) { return p.rdma.Register(b) }
+
+// Listen is for targets.
+func (p *preference) Listen(context.Context, fabric.ListenParams, func(fabric.Conn) fabric.Handler) (fabric.Listener, error) {
+	return nil, errors.ErrUnsupported
+}
+
+// Dial chooses.
+func (p *preference) Dial(ctx context.Context, d fabric.DialParams) (fabric.Queue, error) {
+	if d.QID != 0 {
+		p.mu.Lock()
+		t := p.chosen[d.Addr]
+		p.mu.Unlock()
+		return t.Dial(ctx, d)
+	}
+	q, err := p.rdma.Dial(ctx, d)
+	if err == nil {
+		p.choose(d.Addr, p.rdma, "")
+		return q, nil
+	}
+	if ctx.Err() != nil {
+		return nil, err
+	}
+	q, second := p.tcp.Dial(ctx, d)
+	if second != nil {
+		return nil, errors.Join(err, second)
+	}
+	p.choose(d.Addr, p.tcp, err.Error())
+	return q, nil
+}
+
+func (p *preference) choose(addr string, t fabric.Transport, degraded string) {
+	p.mu.Lock()
+	p.chosen[addr] = t
+	p.mu.Unlock()
+	p.by.note(t.Name(), degraded)
+}
