@@ -34,7 +34,7 @@ func TestExample(t *testing.T) {
 
 func TestMetrics(t *testing.T) {
 	status := agent.TargetStatus{
-		Started: time.Unix(1700000000, 0), Reloads: 3, ReloadError: "no", Generation: 9,
+		Started: time.Unix(1700000000, 0), Reloads: 3, ReloadError: "no", Generation: 9, UserTime: 2500 * time.Millisecond,
 		Refused:     agent.RefusedStatus{Connects: 1, Authentications: 2, KeepAlives: 3},
 		Controllers: []agent.ControllerStatus{{Subsystem: "nqn.a", IOQueues: 4}, {Subsystem: "nqn.a", IOQueues: 2}},
 		Subsystems: []agent.SubsystemStatus{{NQN: "nqn.a", Controllers: 2, Namespaces: []agent.NamespaceStatus{
@@ -53,7 +53,7 @@ func TestMetrics(t *testing.T) {
 	}()
 	text := get(t, "http://"+m.address()+"/metrics")
 	for _, want := range []string{
-		"start_time_seconds 1700000000", "reloads_total 3", "reload_failed 1", "discovery_generation 9",
+		"start_time_seconds 1700000000", "reloads_total 3", "reload_failed 1", `cpu_seconds_total{mode="user"} 2.500000`, `cpu_seconds_total{mode="system"} 0.000000`, "discovery_generation 9",
 		"connects_refused_total 1", "authentications_failed_total 2", "keep_alive_timeouts_total 3",
 		`controllers{subsystem="nqn.a"} 2`, `io_queues{subsystem="nqn.a"} 6`, `controllers{subsystem="nqn.\"b\\"} 0`,
 		`commands_total{subsystem="nqn.a",nsid="1",op="read"} 5`, `commands_total{subsystem="nqn.a",nsid="1",op="write"} 6`,

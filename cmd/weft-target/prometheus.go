@@ -26,6 +26,10 @@ func writeMetrics(out io.Writer, s agent.TargetStatus) error {
 	}
 	one("start_time_seconds", "gauge", "When the target was started.", s.Started.Unix())
 	one("reloads_total", "counter", "Reloads of the configuration.", s.Reloads)
+	cpu := metric{"cpu_seconds_total", "counter", "Processor time of the target."}
+	cpu.head(w)
+	fmt.Fprintf(w, "weft_target_cpu_seconds_total{mode=\"user\"} %.6f\n", s.UserTime.Seconds())
+	fmt.Fprintf(w, "weft_target_cpu_seconds_total{mode=\"system\"} %.6f\n", s.SystemTime.Seconds())
 	failed := 0
 	if s.ReloadError != "" {
 		failed = 1

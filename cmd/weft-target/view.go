@@ -14,6 +14,7 @@ func (s *service) now() agent.TargetStatus {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	status := s.status
+	status.UserTime, status.SystemTime = processorTime()
 	status.Generation = s.target.Generation()
 	status.Metrics = s.metrics.address()
 	status.Portals = []agent.PortalStatus{}

@@ -10,6 +10,8 @@ type TargetStatus struct {
 	PID         int                `json:"pid"`
 	Root        string             `json:"root,omitempty"`
 	Started     time.Time          `json:"started"`
+	UserTime    time.Duration      `json:"cpu_user_ns"` // processor time since the start
+	SystemTime  time.Duration      `json:"cpu_system_ns"`
 	Reloads     int                `json:"reloads"`                // of the configuration, also those that failed
 	ReloadError string             `json:"reload_error,omitempty"` // of the last one
 	Generation  uint64             `json:"discovery_generation"`

@@ -1,0 +1,19 @@
+//go:build unix
+
+package main
+
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// processorTime is what this process has used so far; nothing where the system
+// does not say.
+func processorTime() (user, system time.Duration) {
+	var r unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &r) != nil {
+		return 0, 0
+	}
+	return time.Duration(r.Utime.Nano()), time.Duration(r.Stime.Nano())
+}
