@@ -80,6 +80,9 @@ func (a *app) carryOut(ctx context.Context, p *project, made *plan.Plan, how sta
 		}
 		return a.apply(ctx, p, made)
 	}
+	if a.rehearsal != nil {
+		a.rehearsal.ease(spec)
+	}
 	if phase := how.phase; phase != "" {
 		if !slices.ContainsFunc(spec.Phases, func(x rollout.Phase) bool { return x.Name == phase }) {
 			return usage(fmt.Errorf("--phase: %s has no phase %q", spec.Name, phase))
@@ -216,10 +219,10 @@ func (a *app) apply(ctx context.Context, p *project, made *plan.Plan) error {
 // hold keeps a second apply of this directory out before it reads anything.
 // Those of other directories are kept out by the leases on the devices.
 func (a *app) hold() (*os.File, error) {
-	if err := os.MkdirAll(filepath.Join(a.dir, ".weft"), 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Join(a.place(), ".weft"), 0o700); err != nil {
 		return nil, fmt.Errorf("lock: %w", err)
 	}
-	f, err := os.OpenFile(filepath.Join(a.dir, ".weft", "apply.lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	f, err := os.OpenFile(filepath.Join(a.place(), ".weft", "apply.lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("lock: %w", err)
 	}
@@ -236,7 +239,7 @@ func (a *app) hold() (*os.File, error) {
 
 // journal opens the journal of a new run, readable by its owner only.
 func (a *app) journal() (*os.File, error) {
-	dir := filepath.Join(a.dir, ".weft", "runs", time.Now().UTC().Format("20060102T150405.000000000Z"))
+	dir := filepath.Join(a.runs(), time.Now().UTC().Format("20060102T150405.000000000Z"))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
 	}

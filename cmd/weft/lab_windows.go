@@ -14,3 +14,12 @@ func (a *app) labCmd() *cobra.Command {
 		},
 	}
 }
+
+func (a *app) rehearseCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "rehearse", Short: "Carry everything out on a twin first: not on Windows",
+		RunE: func(*cobra.Command, []string) error {
+			return errors.New("rehearsals run on Linux, macOS and other Unix systems, not on Windows")
+		},
+	}
+}

@@ -59,12 +59,23 @@ type app struct {
 	color       string
 	parallelism int
 
+	twin      string     // directory of the lab of a rehearsal
+	rehearsal *rehearsal // nil: it is none
+
 	accepted bool // the command line was understood
 	started  bool // the command has begun: --json events may be written
 	settle   bool // the command waits for timed reverts that a dead apply left on switches
 
 	once sync.Once // where events go is known when the first is shown
 	sink plan.Emit
+}
+
+// place is the directory that holds .weft.
+func (a *app) place() string {
+	if a.twin != "" {
+		return a.twin
+	}
+	return a.dir
 }
 
 func (a *app) root() *cobra.Command {
@@ -98,7 +109,7 @@ There is no state file: every command reads the devices.
 	f.BoolVar(&a.json, "json", false, "write events as JSON lines to stdout, ending in run_summary")
 	f.StringVar(&a.color, "color", "auto", "auto, always or never; NO_COLOR is honoured")
 	f.IntVar(&a.parallelism, "parallelism", 16, "devices worked on at once")
-	root.AddCommand(a.validateCmd(), a.planCmd(), a.applyCmd(), a.showCmd(), a.rolloutCmd(), a.driftCmd(), a.factsCmd(), a.execCmd(), a.unlockCmd(), a.verifyCmd(), a.labCmd(), a.versionCmd(),
+	root.AddCommand(a.validateCmd(), a.planCmd(), a.applyCmd(), a.showCmd(), a.rolloutCmd(), a.driftCmd(), a.factsCmd(), a.execCmd(), a.unlockCmd(), a.verifyCmd(), a.rehearseCmd(), a.labCmd(), a.versionCmd(),
 		a.initCmd(), a.fmtCmd(), a.graphCmd(), a.catalogueCmd(), a.completionCmd(root),
 		a.consoleCmd(), a.schemaCmd(), a.explainCmd())
 	for _, c := range root.Commands() {

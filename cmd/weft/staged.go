@@ -38,7 +38,7 @@ const (
 	pauseFile = "pause"
 )
 
-func (a *app) runs() string { return filepath.Join(a.dir, ".weft", "runs") }
+func (a *app) runs() string { return filepath.Join(a.place(), ".weft", "runs") }
 
 // specOf is the rollout of a model; nil: it has none.
 func specOf(m *inventory.Model) (*rollout.Spec, error) {

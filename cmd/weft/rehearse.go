@@ -1,0 +1,38 @@
+package main
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"weft/internal/prove"
+	"weft/plan/rollout"
+)
+
+// A rehearsal is a rollout on a twin.
+type rehearsal struct {
+	spared map[string]bool // metrics without a verdict, which it went on without
+}
+
+// ease leaves out of a rollout what only takes time.
+func (r *rehearsal) ease(s *rollout.Spec) {
+	for i := range s.Phases {
+		p := &s.Phases[i]
+		p.Approve, p.Window, p.Soak = false, nil, min(p.Soak, time.Second)
+	}
+}
+
+// spares reports whether a rehearsal goes on without a verdict: on how long
+// something took, or on what a twin cannot count.
+func (r *rehearsal) spares(j prove.Judgement) bool {
+	if j.Verdict == prove.Pass || j.Verdict == prove.Fail && !j.Latency {
+		return false
+	}
+	if j.Metric != "all" { // of a validation that has nothing to measure yet
+		r.spared[j.Validation+"."+j.Metric] = true
+	}
+	return true
+}
+
+// unjudged are the metrics that were spared.
+func (r *rehearsal) unjudged() []string { return slices.Sorted(maps.Keys(r.spared)) }

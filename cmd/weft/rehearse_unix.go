@@ -1,0 +1,141 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"weft/internal/hint"
+	"weft/internal/lab"
+	"weft/internal/view"
+	"weft/inventory"
+	"weft/plan"
+)
+
+func (a *app) rehearseCmd() *cobra.Command {
+	var real bool
+	cmd := &cobra.Command{
+		Use: "rehearse", Short: "Carry everything out on a twin of the devices first", Args: exactly(),
+		Long: `rehearse starts a twin of every device that the files describe, in its factory
+state, and does there what weft apply would do: the plan, each phase with its
+gate, and a second plan, which must be empty. Then everything is taken back, and
+nothing of weft may be left. No real device is spoken to.
+
+The devices are SIMULATED; with --real the servers are guests with real kernels.
+Nobody is asked for approval, soaks are short, windows are open, and limits on
+time and throughput are not judged: a twin shows that it works, not how fast.
+What it cannot show is said at the end.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if real {
+				if err := lab.Real(); err != nil {
+					return err
+				}
+			}
+			a.lab = true
+			a.begin(cmd)
+			m, err := a.load()
+			if err != nil {
+				return err
+			}
+			return a.onTwin(cmd.Context(), m, real)
+		},
+	}
+	cmd.Flags().BoolVar(&real, "real", false, "servers are guests with real kernels")
+	return cmd
+}
+
+// onTwin rehearses on a lab of its own, in a directory of its own, which stays
+// where something went wrong.
+func (a *app) onTwin(ctx context.Context, m *inventory.Model, real bool) (err error) {
+	base := filepath.Join(a.dir, ".weft")
+	if err := os.MkdirAll(base, 0o700); err != nil {
+		return fmt.Errorf("rehearse: %w", err)
+	}
+	dir, err := os.MkdirTemp(base, "rehearsal-")
+	if err != nil {
+		return fmt.Errorf("rehearse: %w", err)
+	}
+	a.note("starts the twin")
+	twin, err := lab.Start(ctx, m, lab.Options{Dir: dir, Log: io.Discard, Real: real})
+	if err != nil {
+		return errors.Join(err, os.RemoveAll(dir))
+	}
+	defer func() {
+		if stopped := twin.Stop(); err == nil {
+			err = errors.Join(stopped, os.RemoveAll(dir))
+			return
+		}
+		fmt.Fprintf(a.stderr, "  what happened is kept in %s\n", filepath.Join(dir, ".weft", "runs"))
+	}()
+	a.twin, a.rehearsal = dir, &rehearsal{spared: map[string]bool{}}
+	if err := a.perform(ctx); err != nil {
+		return err
+	}
+	if !a.json {
+		view.Rehearsed(a.stdout, a.style(a.stdout), twin.State().Describe(), a.rehearsal.unjudged(), real)
+	}
+	return nil
+}
+
+// perform does everything there is to a rollout: there, again, and back.
+func (a *app) perform(ctx context.Context) error {
+	if err := a.scene(ctx, planFlags{}, "does what the files say"); err != nil {
+		return err
+	}
+	for _, again := range []struct {
+		flags planFlags
+		note  string
+		wrong string
+	}{
+		{planFlags{}, "plans again", "the second plan is not empty: what was applied does not read back as the files say"},
+		{planFlags{destroy: true}, "takes everything back", ""},
+		{planFlags{destroy: true}, "looks whether anything is left", "something of weft is left after everything was taken back"},
+	} {
+		if again.wrong == "" {
+			if err := a.scene(ctx, again.flags, again.note); err != nil {
+				return err
+			}
+			continue
+		}
+		a.note(again.note)
+		p, made, err := a.plan(ctx, again.flags)
+		if err != nil {
+			return err
+		}
+		if len(made.Steps) > 0 {
+			err = errors.Join(a.planned(made, again.flags), hint.Wrap(&codeError{exitFailed, errors.New(again.wrong)},
+				"no real device was touched; the steps above say what differs"))
+		}
+		if err = errors.Join(err, p.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// scene plans and applies.
+func (a *app) scene(ctx context.Context, f planFlags, note string) error {
+	a.note(note)
+	a.settle = true
+	p, made, err := a.plan(ctx, f)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	f.show.Concise = true
+	if err := a.planned(made, f); err != nil {
+		return err
+	}
+	return a.carryOut(ctx, p, made, staging{})
+}
+
+func (a *app) note(text string) {
+	a.emit(plan.Event{Type: plan.EventNote, Message: "the rehearsal " + text})
+}

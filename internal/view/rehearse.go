@@ -1,0 +1,39 @@
+package view
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Rehearsed says what a rehearsal has shown, and what it cannot show. twin is
+// on what it went; unjudged are metrics without a verdict.
+func Rehearsed(w io.Writer, s Style, twin string, unjudged []string, real bool) {
+	fmt.Fprintf(w, "\n%s\n\n", s.dress(bold, "Rehearsed on "+twin+"."))
+	for _, shown := range []string{
+		"every phase was applied, and its gate let it through",
+		"the second plan was empty",
+		"everything was taken back, and nothing of weft was left",
+	} {
+		fmt.Fprintf(w, "  %s %s\n", s.dress(green, "✓"), shown)
+	}
+	fmt.Fprintf(w, "\nNot shown by a twin\n")
+	if len(unjudged) > 0 {
+		fmt.Fprintf(w, "  · %s: no verdict here\n", strings.Join(unjudged, ", "))
+	}
+	for _, hidden := range append(kernels(real),
+		"what is on the devices today: the twin began in factory state",
+		"real switches: their capacity, their version's own behaviour, how long they take",
+		"cables, optics, firmware, and every figure of latency and throughput",
+		"approvals, windows and soaks, which were not waited for") {
+		fmt.Fprintf(w, "  · %s\n", hidden)
+	}
+	fmt.Fprintf(w, "\nThe real devices are next: weft plan\n")
+}
+
+func kernels(real bool) []string {
+	if real {
+		return nil
+	}
+	return []string{"real kernels, drivers and RDMA: the servers were SIMULATED, and the agents spoke TCP"}
+}
