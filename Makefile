@@ -61,8 +61,9 @@ cross: ## weft for the laptops people have
 	GOOS=darwin GOARCH=arm64 $(GO) build ./...
 	GOOS=windows GOARCH=amd64 $(GO) build -o /dev/null ./cmd/weft
 
-bench: ## benchmarks
-	$(GO) test -run '^$$' -bench . -benchmem ./...
+bench: ## benchmarks; last, as a table, both agents against a ping-pong
+	$(GO) test -run '^$$' -bench . -skip '^BenchmarkAgents$$' -benchmem ./...
+	$(GO) test -run '^$$' -bench '^BenchmarkAgents$$' -timeout 30m ./cmd/weft-initiator
 
 FUZZTIME ?= 1m
 fuzz: ## every fuzz target for FUZZTIME (1m) each
