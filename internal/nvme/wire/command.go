@@ -33,7 +33,7 @@ const (
 )
 
 // Descriptor types of an SGL: type in bits 7:4, subtype in bits 3:0.
-// Base section 4.1.2.1, SGL Descriptors.
+// Base section 4.1.2.
 const (
 	SGLInCapsule       = 0x01 // data block, subtype offset: the data is in the capsule
 	SGLTransport       = 0x5a // transport data block: the transport moves the data
@@ -48,7 +48,7 @@ const FlagsSGL = 0x40
 // NSIDAll in Command.NSID means all namespaces.
 const NSIDAll = 0xffffffff
 
-// SGL is one scatter gather list descriptor. Base section 4.1.2.1.
+// SGL is one scatter gather list descriptor. Base section 4.1.2.
 type SGL struct {
 	Address uint64 // or the offset in the capsule
 	Length  uint32 // bytes; 24 bits in keyed descriptors
