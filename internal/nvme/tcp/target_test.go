@@ -66,20 +66,6 @@ func listenDiskOn(t *testing.T, tr *tcp.Transport, params fabric.ListenParams) s
 	return l.Addr()
 }
 
-// TestSilentHosts are ended after the timeout, before and after ICReq.
-func TestSilentHosts(t *testing.T) { silentHosts(t, new(tcp.Transport)) }
-
-func silentHosts(t *testing.T, tr *tcp.Transport) {
-	addr := listenDiskOn(t, tr, fabric.ListenParams{Timeout: 50 * time.Millisecond})
-	mute, idle := dialPeer(t, addr), dialPeer(t, addr)
-	idle.introduce()
-	for _, p := range []*peer{mute, idle} {
-		if term := p.end(); term != nil {
-			t.Errorf("answered with %v", term.Reason)
-		}
-	}
-}
-
 // TestByteByByte sends a whole conversation in pieces of one byte.
 func TestByteByByte(t *testing.T) {
 	p := dialPeer(t, listenDisk(t, fabric.ListenParams{}))

@@ -1,0 +1,97 @@
+package tcp_test
+
+import (
+	"errors"
+	"io"
+	"os"
+	"testing"
+	"time"
+
+	"weft/internal/nvme/fabric"
+	"weft/internal/nvme/nvmetest"
+	"weft/internal/nvme/tcp"
+	"weft/internal/nvme/wire"
+)
+
+// TestStrangersPushOutStrangers: any number of connections on which nobody
+// connects cost a bounded number of them, not those of hosts.
+func TestStrangersPushOutStrangers(t *testing.T) { strangers(t, new(tcp.Transport)) }
+
+func strangers(t *testing.T, tr *tcp.Transport) {
+	const most, more = 1024, 200
+	disk := &nvmetest.Disk{Data: make([]byte, 1<<20)}
+	l, err := tr.Listen(t.Context(), fabric.ListenParams{Addr: "127.0.0.1:0", Timeout: patience}, disk.Accept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	host := func() fabric.Queue {
+		q, err := tr.Dial(t.Context(), fabric.DialParams{Addr: l.Addr(), QID: 1, Depth: 2, Timeout: patience})
+		if err != nil {
+			t.Fatal(err)
+		}
+		connect := wire.ConnectCommand{QID: 1, SQSize: 2}.Command()
+		if c, err := fabric.Do(q, &connect, make([]byte, wire.ConnectDataSize)); err != nil || c.Status != wire.Success {
+			t.Fatal(c.Status, err)
+		}
+		return q
+	}
+	works := func(q fabric.Queue) {
+		t.Helper()
+		if c, err := fabric.Do(q, &wire.Command{Opcode: wire.OpFlush}, nil); err != nil || c.Status != wire.Success {
+			t.Error(c.Status, err)
+		}
+	}
+	first := host()
+	defer first.Close()
+	var all []*peer
+	for i := range most + more {
+		p := dialPeer(t, l.Addr())
+		switch i % 3 { // some say nothing, some a little
+		case 1:
+			p.introduce()
+		case 2:
+			p.send(icReq(nil)[:7])
+		}
+		all = append(all, p)
+	}
+	works(first)
+	last := host()
+	defer last.Close()
+	works(last)
+	for _, p := range all[:more] {
+		if _, err := io.Copy(io.Discard, p.conn); errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Fatal("an early stranger is still there")
+		}
+	}
+	if open, _ := disk.Open(); open > most+3 {
+		t.Errorf("%d connections are open", open)
+	}
+}
+
+// TestSilentHosts: they are ended after the timeout, before and after ICReq, and
+// those that are almost silent, too.
+func TestSilentHosts(t *testing.T) { silentHosts(t, new(tcp.Transport)) }
+
+func silentHosts(t *testing.T, tr *tcp.Transport) {
+	addr := listenDiskOn(t, tr, fabric.ListenParams{Timeout: 50 * time.Millisecond})
+	mute, idle, slow := dialPeer(t, addr), dialPeer(t, addr), dialPeer(t, addr)
+	idle.introduce()
+	gone := make(chan struct{})
+	go func() { // one byte now and then does not keep a connection
+		defer close(gone)
+		for _, b := range icReq(nil) {
+			if _, err := slow.conn.Write([]byte{b}); err != nil {
+				return
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+		t.Error("a host that says one byte after the other is still there")
+	}()
+	for _, p := range []*peer{mute, idle} {
+		if term := p.end(); term != nil {
+			t.Errorf("answered with %v", term.Reason)
+		}
+	}
+	<-gone
+}
