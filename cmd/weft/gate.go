@@ -27,7 +27,11 @@ const (
 // what is not rolled out yet is left out. While a phase soaks, counters are
 // counted on from the sample before.
 func (s *staged) measured(ctx context.Context, validations []string) (*prove.Result, error) {
-	of := scope{there: s.there, ready: s.ready}
+	base, err := s.app.baseline("")
+	if err != nil {
+		return nil, err
+	}
+	of := scope{there: s.there, ready: s.ready, baseline: base}
 	phase := s.current()
 	if phase != nil && phase.State == rollout.Soaking {
 		of.since = s.former()
@@ -71,20 +75,21 @@ type kept struct {
 	Phase       string        `json:"phase"`
 	Validations []string      `json:"validations"`
 	Time        time.Time     `json:"time"`
+	Simulated   bool          `json:"simulated"`
 	Recorded    bool          `json:"recorded,omitempty"` // measured before the phase began, to compare with
 	Result      *prove.Result `json:"result"`
 }
 
 // keep keeps a result for the report, and the reading for the next sample.
 func (s *staged) keep(phase *rollout.PhaseRun, validations []string, res *prove.Result) error {
-	k := kept{Phase: phase.Name, Validations: validations, Time: time.Now().UTC(), Result: res,
+	k := kept{Phase: phase.Name, Validations: validations, Time: time.Now().UTC(), Simulated: s.run.Simulated, Result: res,
 		Recorded: phase.State != rollout.Gating && phase.State != rollout.Soaking}
 	name := phase.Name
 	if k.Recorded {
 		name += ".record"
-	}
-	if err := os.MkdirAll(filepath.Join(s.dir, measuredDir), 0o700); err != nil {
-		return fmt.Errorf("keep what was measured: %w", err)
+		if _, err := s.app.record("", res); err != nil {
+			return err
+		}
 	}
 	err := writeJSON(filepath.Join(s.dir, measuredDir, name+".json"), k)
 	if err == nil && res.After != nil {
@@ -122,6 +127,9 @@ func soakSample(k kept) soakLine {
 // writeJSON replaces a file, whole.
 func writeJSON(path string, v any) error {
 	raw, err := json.Marshal(v)
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(path), 0o700)
+	}
 	if err == nil {
 		err = os.WriteFile(path+".new", append(raw, '\n'), 0o600)
 	}

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -15,27 +17,70 @@ import (
 	"weft/switches"
 )
 
+// A verification is how verify goes.
+type verification struct {
+	baseline   string // file to compare with; "": that of this directory
+	save       string // file to keep what was measured in
+	throughput bool
+	schedule   bool
+}
+
 func (a *app) verifyCmd() *cobra.Command {
-	return &cobra.Command{
+	var how verification
+	cmd := &cobra.Command{
 		Use: "verify [VALIDATION…]", Short: "Measure the fabric and judge it against its limits",
 		Long: `verify reads from every target over every plane from every initiator, prints the
 latencies, and judges them against the limits of the validation blocks. What
 switch ports and NICs count is read before and after, and judged by how it has
-grown. It only reads. Without names every validation is run.`,
+grown. It only reads. Without names every validation is run.
+
+A metric with regression is compared with what was measured before: what the
+record phases of rollouts and --save-baseline keep in .weft/baseline.json, or the
+file of --baseline. It fails only where it is worse beyond what the number of
+samples leaves open.
+
+No server carries two measured flows at a time; --schedule shows in which rounds
+everything would be measured, without asking anybody.`,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			a.begin(cmd)
 			m, err := a.load()
 			if err != nil {
 				return err
 			}
+			if how.schedule {
+				return a.schedule(m, names)
+			}
 			p, err := a.open(m)
 			if err != nil {
 				return err
 			}
 			defer p.Close()
-			return a.verify(cmd.Context(), p, names)
+			return a.verify(cmd.Context(), p, names, how)
 		},
 	}
+	f := cmd.Flags()
+	f.StringVar(&how.baseline, "baseline", "", "compare with this file instead of .weft/baseline.json")
+	f.StringVar(&how.save, "save-baseline", "", "keep what was measured in this file, to compare with later")
+	f.Lookup("save-baseline").NoOptDefVal = defaultBaseline
+	f.BoolVar(&how.throughput, "throughput", false, "also measure how much goes over every pair and plane, and what that costs")
+	f.BoolVar(&how.schedule, "schedule", false, "show what would be measured at the same time")
+	return cmd
+}
+
+// schedule shows the rounds of a measurement.
+func (a *app) schedule(m *inventory.Model, names []string) error {
+	rounds, err := prove.Schedule(m, names)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		for n, r := range rounds {
+			a.emit(plan.Event{Type: plan.EventNote, Message: fmt.Sprintf("round %d: %d flows", n+1, len(r)), Data: map[string]any{"round": n + 1, "flows": r}})
+		}
+		return nil
+	}
+	view.Schedule(a.stdout, rounds, a.style(a.stdout))
+	return nil
 }
 
 // A scope is what a measurement is about, where that is not everything.
@@ -43,6 +88,9 @@ type scope struct {
 	there func(*inventory.Server, *inventory.Target) bool // pairs whose agents are deployed; nil: all
 	ready func(device, port string) bool                  // ports and NICs that are rolled out; nil: all
 	since *prove.Reading                                  // to count from; nil: from now
+
+	baseline   *prove.Baseline // nil: there is none
+	throughput bool
 }
 
 // measureIn runs validations; without names all of them.
@@ -56,6 +104,7 @@ func (a *app) measureIn(ctx context.Context, p *project, names []string, of scop
 	}()
 	return prove.Run(ctx, prove.Input{
 		Model: p.model, Names: names, There: of.there, Ready: of.ready, Since: of.since, Emit: a.emit,
+		Baseline: of.baseline, Throughput: of.throughput,
 		Host: func(ctx context.Context, s *inventory.Server) (remote.Host, error) {
 			host, end, err := p.host(s)(ctx, false)
 			if err == nil {
@@ -72,10 +121,22 @@ func (a *app) measureIn(ctx context.Context, p *project, names []string, of scop
 	})
 }
 
-func (a *app) verify(ctx context.Context, p *project, names []string) error {
-	res, err := a.measureIn(ctx, p, names, scope{})
+func (a *app) verify(ctx context.Context, p *project, names []string, how verification) error {
+	base, err := a.baseline(how.baseline)
 	if err != nil {
 		return err
+	}
+	res, err := a.measureIn(ctx, p, names, scope{baseline: base, throughput: how.throughput})
+	if err != nil {
+		return err
+	}
+	if err := writeJSON(a.lastVerify(), kept{Validations: names, Time: time.Now().UTC(), Simulated: a.lab, Result: res}); err != nil {
+		a.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: "nothing is kept for weft report: " + err.Error()})
+	}
+	if how.save != "" {
+		if _, err := a.record(how.save, res); err != nil {
+			return err
+		}
 	}
 	if a.json {
 		for _, j := range res.Judgements {

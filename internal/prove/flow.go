@@ -25,6 +25,9 @@ const (
 	depth          = 1
 )
 
+// localTransport is what a row says of a read on the server of the storage.
+const localTransport = "local"
+
 // A flow is one thing to measure: a server reads from a namespace through a
 // portal, or, without a portal, from the storage behind it on its own server.
 type flow struct {
@@ -99,52 +102,36 @@ type run struct {
 	hosts hosts
 }
 
-// measure runs the flows in rounds; within a round no server carries more
-// than one flow, so that none disturbs another. Rows stand in the order of
-// the flows.
+// measure runs the flows round by round. Rows stand in the order of the flows.
 func (r *run) measure(ctx context.Context, flows []flow) []*Row {
 	rows := make([]*Row, len(flows))
-	for left := indices(len(flows)); len(left) > 0 && ctx.Err() == nil; {
-		var wait []int
+	for _, round := range rounds(flows) {
+		if ctx.Err() != nil {
+			break
+		}
 		var wg sync.WaitGroup
-		busy := map[*inventory.Server]bool{}
-		for _, i := range left {
-			f := flows[i]
-			if busy[f.from] || busy[f.target.Server] {
-				wait = append(wait, i)
-				continue
-			}
-			busy[f.from], busy[f.target.Server] = true, true
+		for _, i := range round {
 			wg.Go(func() {
-				rows[i] = r.row(ctx, f)
+				rows[i] = r.row(ctx, flows[i])
 				r.emit(rows[i])
 			})
 		}
 		wg.Wait()
-		left = wait
 	}
 	return rows
 }
 
-func indices(n int) []int {
-	out := make([]int, n)
-	for i := range out {
-		out[i] = i
-	}
-	return out
-}
-
 func (r *run) row(ctx context.Context, f flow) *Row {
-	row := &Row{Initiator: f.from.Addr, Target: f.target.Addr, flow: f, Hist: latency.New()}
+	row := &Row{Initiator: f.from.Addr, Target: f.target.Addr, flow: f, Hist: latency.New(), Wanted: f.samples}
 	row.Size, row.Depth, row.Op = f.size, depth, "read"
-	row.Transport = "local"
+	row.Transport = localTransport
 	if !f.local {
 		row.Transport = "tcp"
 		row.Remote = f.portal.Address.String()
 		if f.portal.Plane != nil {
 			row.Plane = f.portal.Plane.Name
 		}
-		row.Degraded = f.portal.RNIC != nil && f.portal.RNIC.Fabric != nil && f.portal.RNIC.Fabric.Transport != "tcp"
+		row.Degraded = f.degraded()
 	}
 	res, err := r.probe(ctx, f)
 	if err != nil {
@@ -160,6 +147,12 @@ func (r *run) row(ctx context.Context, f flow) *Row {
 	}
 	row.P50, row.P99, row.P999 = row.Hist.Quantile(0.5), row.Hist.Quantile(0.99), row.Hist.Quantile(0.999)
 	return row
+}
+
+// degraded reports whether the fabric of the portal is made for something
+// better than what is measured.
+func (f flow) degraded() bool {
+	return f.portal.RNIC != nil && f.portal.RNIC.Fabric != nil && f.portal.RNIC.Fabric.Transport != "tcp"
 }
 
 // args is the command line of the probe.

@@ -11,7 +11,7 @@ import (
 )
 
 // judge holds every row against the metrics of a validation.
-func judge(res *Result, v *inventory.Validation) {
+func judge(res *Result, v *inventory.Validation, base *Baseline) {
 	if v.Probe != readProbe {
 		return
 	}
@@ -20,8 +20,19 @@ func judge(res *Result, v *inventory.Validation) {
 			continue
 		}
 		for _, row := range res.Rows {
-			if (m.Size == 0 || m.Size == row.Size) && m.HasMax && (len(v.Sizes) == 0 || slices.Contains(v.Sizes, row.Size)) {
-				res.Judgements = append(res.Judgements, one(res, v, m, row))
+			if m.Size != 0 && m.Size != row.Size || len(v.Sizes) > 0 && !slices.Contains(v.Sizes, row.Size) {
+				continue
+			}
+			known := base.of(row) != nil
+			if m.HasMax {
+				j := one(res, v, m, row)
+				if m.Regression != 0 && !known {
+					j.Note = "no baseline to compare with: judged by max alone"
+				}
+				res.Judgements = append(res.Judgements, j)
+			}
+			if m.Regression != 0 && (known || !m.HasMax) {
+				res.Judgements = append(res.Judgements, regress(res, base, v, m, row))
 			}
 		}
 	}
@@ -73,8 +84,6 @@ func Notes(m *inventory.Model) []plan.Note {
 				}
 			case !measures(v, metric):
 				not = append(not, metric.Name)
-			case metric.Regression != 0:
-				not = append(not, metric.Name+" against a baseline")
 			}
 		}
 		if len(not) > 0 {
@@ -90,25 +99,25 @@ func one(res *Result, v *inventory.Validation, m *inventory.Metric, row *Row) Ju
 	case row.Why != "":
 		j.Verdict, j.Why = Inconclusive, row.Why
 		return j
-	case m.Name == "errors" && row.Errors == 0 && row.Samples < row.flow.samples:
-		j.Verdict, j.Why = Inconclusive, fmt.Sprintf("%d of %d samples", row.Samples, row.flow.samples)
+	case m.Name == "errors" && row.Errors == 0 && row.Samples < row.Wanted:
+		j.Verdict, j.Why = Inconclusive, fmt.Sprintf("%d of %d samples", row.Samples, row.Wanted)
 		return j
 	case m.Name == "errors":
 		j.Value = float64(row.Errors)
 		if j.Value > m.Max {
 			j.Why = row.FirstErr
 		}
-	case row.Samples < row.flow.samples:
+	case row.Samples < row.Wanted:
 		// What was tried and refused is a failure of the fabric, not of the
 		// measurement; too few samples alone prove nothing.
-		j.Verdict, j.Why = Inconclusive, fmt.Sprintf("%d of %d samples", row.Samples, row.flow.samples)
+		j.Verdict, j.Why = Inconclusive, fmt.Sprintf("%d of %d samples", row.Samples, row.Wanted)
 		if row.Errors > 0 {
 			j.Verdict, j.Why = Fail, row.FirstErr
 		}
 		return j
 	case m.Name == "added_p99":
 		local := res.local(row)
-		if local == nil || local.Why != "" || local.Samples < local.flow.samples {
+		if local == nil || local.Why != "" || local.Samples < local.Wanted {
 			j.Verdict, j.Why = Inconclusive, "the local read to compare with could not be measured"
 			if local != nil && local.Why+local.FirstErr != "" {
 				j.Why += ": " + local.Why + local.FirstErr

@@ -41,13 +41,31 @@ type Row struct {
 	Hist *latency.Histogram `json:"-"`
 	Why  string             `json:"why,omitempty"` // it could not be measured
 
+	Wanted int `json:"wanted"` // samples
+
 	flow flow
+}
+
+// whole reports whether everything that was wanted was measured.
+func (r *Row) whole() bool {
+	return r.Why == "" && r.Errors == 0 && r.Samples >= r.Wanted && r.Samples > 0
+}
+
+// lacks says what a row that is not whole lacks.
+func (r *Row) lacks() string {
+	switch {
+	case r.Why != "":
+		return r.Why
+	case r.Errors > 0:
+		return r.FirstErr
+	}
+	return fmt.Sprintf("%d of %d samples", r.Samples, r.Wanted)
 }
 
 // Pair names the row for people: who reads from whom over which plane.
 func (r *Row) Pair() string {
 	switch {
-	case r.flow.local:
+	case r.Transport == localTransport:
 		return r.Initiator + " (local)"
 	case r.Plane == "":
 		return fmt.Sprintf("%s → %s at %s", r.Initiator, r.Target, r.Remote)
@@ -70,18 +88,20 @@ type Judgement struct {
 	Counted bool          `json:"counted,omitempty"` // Value is of a counter; Pair names its place
 	Unit    string        `json:"unit,omitempty"`    // ratio: share of Over; "": a count
 	Over    time.Duration `json:"over_ns,omitempty"` // between the readings
+	Against time.Time     `json:"against,omitzero"`  // Limit comes from a baseline of that time
 	Note    string        `json:"note,omitempty"`    // what else a reader must know
 }
 
 // A Result is everything one verification has found.
 type Result struct {
-	Rows       []*Row      `json:"rows"`  // over the fabric
-	Local      []*Row      `json:"local"` // the same storage read on its own server
-	Judgements []Judgement `json:"judgements"`
-	Before     *Reading    `json:"before,omitempty"` // what devices had counted; nil: not asked
-	After      *Reading    `json:"after,omitempty"`
-	NotYet     []plan.Note `json:"not_yet,omitempty"` // metrics that are not measured yet
-	Verdict    Verdict     `json:"verdict"`
+	Rows       []*Row        `json:"rows"`  // over the fabric
+	Local      []*Row        `json:"local"` // the same storage read on its own server
+	Judgements []Judgement   `json:"judgements"`
+	Throughput []*Throughput `json:"throughput,omitempty"` // where it was asked for
+	Before     *Reading      `json:"before,omitempty"`     // what devices had counted; nil: not asked
+	After      *Reading      `json:"after,omitempty"`
+	NotYet     []plan.Note   `json:"not_yet,omitempty"` // metrics that are not measured yet
+	Verdict    Verdict       `json:"verdict"`
 }
 
 // Input is what a verification needs.
@@ -105,6 +125,10 @@ type Input struct {
 	Ready func(device, port string) bool
 	// Since is a former reading to count from; nil: one is made first.
 	Since *Reading
+	// Baseline is what to compare with where metrics ask for it. nil: there is none.
+	Baseline *Baseline
+	// Throughput also measures how much goes over every pair and plane.
+	Throughput bool
 	// Window is the least time to count for; 0: a second.
 	Window time.Duration
 }
@@ -148,17 +172,20 @@ func Run(ctx context.Context, in Input) (*Result, error) {
 		}
 	}
 	for _, v := range validations {
-		judge(res, v)
+		judge(res, v, in.Baseline)
 		r.judgeCounters(res, v)
 	}
 	if flows != nil && !slices.ContainsFunc(validations, reads) {
 		// Nobody limits anything that is measured: reads that fail, fail.
-		judge(res, &inventory.Validation{Name: "reads", Probe: readProbe})
+		judge(res, &inventory.Validation{Name: "reads", Probe: readProbe}, nil)
 	}
 	if len(in.Names) > 0 {
 		unjudged(res, validations)
 	}
 	res.Judgements = append(res.Judgements, account(res.Rows, before, r.served(ctx, flows))...)
+	if in.Throughput {
+		res.Throughput = r.throughput(ctx, flows)
+	}
 	res.Verdict = overall(res)
 	return res, nil
 }

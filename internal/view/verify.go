@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -41,7 +42,38 @@ func Verify(w io.Writer, r *prove.Result, s Style) {
 	if slices.ContainsFunc(r.Rows, func(row *prove.Row) bool { return row.Degraded }) {
 		fmt.Fprintf(w, "  %s DEGRADED: measured over TCP on a fabric that is declared for RDMA\n", s.dress(yellow, "!"))
 	}
+	throughputs(w, s, r)
 	judgements(w, s, r)
+}
+
+// throughputs shows what goes over each pair and plane, and what that costs.
+func throughputs(w io.Writer, s Style, r *prove.Result) {
+	for i, t := range r.Throughput {
+		if i == 0 {
+			fmt.Fprintf(w, "%s reads, queue depth %d, as fast as they go\n", s.dress(bold, Size(t.Size)), t.Depth)
+			fmt.Fprintln(w, s.dress(faint, fmt.Sprintf("  %s %s %s %s %s %s %s",
+				pad("initiator", 20), pad("target", 22), pad("plane", 5), pad("over", 9), padLeft("Gbit/s", 8), padLeft("IOPS", 8), padLeft("CPU µs/Gbit", 12))))
+		}
+		plane, over := t.Plane, t.Transport
+		if t.Transport == "local" {
+			plane = "local"
+		} else if t.Mode != "" {
+			over += " " + t.Mode
+		}
+		fmt.Fprintf(w, "  %s %s %s %s ", pad(short(t.Initiator), 20), pad(short(t.Target), 22), pad(plane, 5), pad(over, 9))
+		if t.Why != "" {
+			fmt.Fprintln(w, s.dress(red, t.Why))
+			continue
+		}
+		fmt.Fprintf(w, "%s %s %s", padLeft(fmt.Sprintf("%.3g", t.BitsPerSec/1e9), 8), padLeft(fmt.Sprintf("%.0f", t.IOPS), 8), padLeft(fmt.Sprintf("%.0f", t.CPUPerGbit), 12))
+		if t.Errors > 0 {
+			fmt.Fprint(w, "  ", s.dress(red, count(t.Errors, "error", "errors")))
+		}
+		fmt.Fprintln(w)
+	}
+	if len(r.Throughput) > 0 {
+		fmt.Fprintln(w)
+	}
 }
 
 // bySize orders rows by size and keeps their order within one.
@@ -137,11 +169,14 @@ func short(addr string) string {
 
 // judgements shows one line for each metric, then every row that did not pass.
 func judgements(w io.Writer, s Style, r *prove.Result) {
-	type key struct{ validation, metric string }
+	type key struct {
+		validation, metric string
+		base               bool
+	}
 	var order []key
 	of := map[key][]prove.Judgement{}
 	for _, j := range r.Judgements {
-		k := key{j.Validation, j.Metric}
+		k := key{j.Validation, j.Metric, !j.Against.IsZero()}
 		if of[k] == nil {
 			order = append(order, k)
 		}
@@ -158,6 +193,10 @@ func judgements(w io.Writer, s Style, r *prove.Result) {
 			}
 		}
 		against := "worst %s, limit %s"
+		if k.base {
+			worst = furthest(of[k])
+			against += " by the baseline of " + worst.Against.Local().Format("2006-01-02 15:04")
+		}
 		if k.metric == "bytes" && !worst.Counted {
 			against = "served %s, read %s"
 		}
@@ -173,6 +212,11 @@ func judgements(w io.Writer, s Style, r *prove.Result) {
 		}
 	}
 	fmt.Fprintf(w, "\n%s\n", s.dress(bold, "verdict: "+string(r.Verdict)))
+}
+
+// furthest is what lies furthest over its own limit.
+func furthest(js []prove.Judgement) prove.Judgement {
+	return slices.MaxFunc(js, func(a, b prove.Judgement) int { return cmp.Compare(a.Value-a.Limit, b.Value-b.Limit) })
 }
 
 // beside says what stands beside counts, and at how many places.

@@ -1,0 +1,163 @@
+package prove
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"weft/internal/latency"
+	"weft/inventory"
+)
+
+// BaselineFormat is the number of a baseline's format.
+const BaselineFormat = 1
+
+// A Baseline is what was measured once, to compare with later.
+type Baseline struct {
+	Format    int     `json:"format"`
+	Simulated bool    `json:"simulated"` // by the lab: says nothing about a real fabric
+	Entries   []Entry `json:"entries"`
+}
+
+// An Entry is one flow of a baseline.
+type Entry struct {
+	Initiator string    `json:"initiator"`
+	Target    string    `json:"target"`
+	Plane     string    `json:"plane,omitempty"`
+	Transport string    `json:"transport"`
+	Size      int       `json:"size"`
+	Time      time.Time `json:"time"`
+	Histogram string    `json:"histogram"`
+
+	hist *latency.Histogram
+}
+
+// Check refuses a baseline that cannot be compared with.
+func (b *Baseline) Check(simulated bool) error {
+	switch {
+	case b.Format != BaselineFormat:
+		return fmt.Errorf("a baseline of format %d; this weft knows %d", b.Format, BaselineFormat)
+	case b.Simulated != simulated:
+		return fmt.Errorf("a baseline of simulated=%t does not go with simulated=%t", b.Simulated, simulated)
+	}
+	for i := range b.Entries {
+		e := &b.Entries[i]
+		e.hist = latency.New()
+		if err := e.hist.UnmarshalText([]byte(e.Histogram)); err != nil {
+			return fmt.Errorf("the baseline of %s to %s: %w", e.Initiator, e.Target, err)
+		}
+	}
+	return nil
+}
+
+// Record takes the rows of a result that were measured whole into the baseline,
+// in place of what it had of the same flows. It says how many those were.
+func (b *Baseline) Record(res *Result, now time.Time) int {
+	n := 0
+	for _, row := range slices.Concat(res.Local, res.Rows) {
+		if row.Why != "" || row.Errors > 0 || row.Samples == 0 || row.Samples < row.Wanted {
+			continue
+		}
+		e := Entry{row.Initiator, row.Target, row.Plane, row.Transport, row.Size, now, row.Histogram, row.Hist}
+		if i := slices.IndexFunc(b.Entries, e.same); i >= 0 {
+			b.Entries[i] = e
+		} else {
+			b.Entries = append(b.Entries, e)
+		}
+		n++
+	}
+	return n
+}
+
+func (e Entry) same(o Entry) bool {
+	return e.Initiator == o.Initiator && e.Target == o.Target && e.Plane == o.Plane && e.Transport == o.Transport && e.Size == o.Size
+}
+
+// of is what the baseline has of a row's flow.
+func (b *Baseline) of(row *Row) *Entry {
+	if b == nil || row == nil {
+		return nil
+	}
+	i := slices.IndexFunc(b.Entries, Entry{Initiator: row.Initiator, Target: row.Target, Plane: row.Plane, Transport: row.Transport, Size: row.Size}.same)
+	if i < 0 || b.Entries[i].hist == nil {
+		return nil
+	}
+	return &b.Entries[i]
+}
+
+// An estimate is a quantile of what was measured, and between what it lies with
+// 95 % of confidence, by the order of the samples alone.
+type estimate struct{ value, low, high float64 }
+
+func quantile(h *latency.Histogram, q float64) estimate {
+	const z = 1.96
+	d := z * math.Sqrt(q*(1-q)/float64(max(h.Count(), 1)))
+	return estimate{float64(h.Quantile(q)), float64(h.Quantile(q - d)), float64(h.Quantile(min(q+d, 1)))}
+}
+
+// less is what is left of an estimate without another one.
+func (e estimate) less(o estimate) estimate {
+	return estimate{e.value - o.value, e.low - o.high, e.high - o.low}
+}
+
+// estimated is a metric of a row, and of the local read to compare it with
+// where the metric wants that.
+func estimated(metric string, hist, local *latency.Histogram) (estimate, bool) {
+	switch metric {
+	case "p50":
+		return quantile(hist, 0.5), true
+	case "p99":
+		return quantile(hist, 0.99), true
+	case "p999":
+		return quantile(hist, 0.999), true
+	case "added_p99":
+		if local == nil {
+			return estimate{}, false
+		}
+		return quantile(hist, 0.99).less(quantile(local, 0.99)), true
+	}
+	return estimate{}, false
+}
+
+// regress holds a row against the baseline. It fails only what is worse beyond
+// what the number of samples leaves open.
+func regress(res *Result, base *Baseline, v *inventory.Validation, m *inventory.Metric, row *Row) Judgement {
+	j := Judgement{Validation: v.Name, Metric: m.Name, Pair: row.Pair(), Size: row.Size, Latency: true, Verdict: Inconclusive}
+	then := base.of(row)
+	local := res.local(row)
+	var localHist, localThen *latency.Histogram
+	if local != nil && local.whole() {
+		localHist = local.Hist
+	}
+	if e := base.of(local); e != nil {
+		localThen = e.hist
+	}
+	switch {
+	case then == nil:
+		j.Why = "there is no baseline of it"
+		return j
+	case !row.whole():
+		j.Why = row.lacks()
+		return j
+	}
+	j.Against = then.Time
+	now, okNow := estimated(m.Name, row.Hist, localHist)
+	was, okThen := estimated(m.Name, then.hist, localThen)
+	if !okNow || !okThen {
+		j.Why = "the local read to compare with is not known, now or in the baseline"
+		return j
+	}
+	worse := func(x float64) float64 { return x + m.Regression*math.Abs(x) }
+	j.Value, j.Limit = now.value, worse(was.value)
+	switch {
+	case now.value <= j.Limit:
+		j.Verdict = Pass
+	case now.low > worse(was.high):
+		j.Verdict = Fail
+		j.Why = fmt.Sprintf("it was %v, and may grow by %.4g %%", time.Duration(was.value), m.Regression*100)
+	default:
+		j.Why = fmt.Sprintf("it was %v; %d samples, and %d then, do not tell whether it is worse", time.Duration(was.value), row.Samples, then.hist.Count())
+	}
+	return j
+}

@@ -1,0 +1,83 @@
+package prove
+
+import (
+	"slices"
+
+	"weft/inventory"
+)
+
+// A Round is what is measured at the same time.
+type Round []string
+
+// Schedule says in which rounds everything would be measured, without asking
+// anybody.
+func Schedule(m *inventory.Model, names []string) ([]Round, error) {
+	validations, err := chosen(m, names)
+	if err != nil {
+		return nil, err
+	}
+	all := flows(m, validations)
+	var out []Round
+	for _, round := range rounds(all) {
+		var r Round
+		for _, i := range round {
+			r = append(r, all[i].String())
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+// rounds divides flows so that within a round no server, and so no NIC, carries
+// more than one. Each flow comes in the first round in which both of its ends
+// are free: with every initiator reading from every target there are at most
+// twice as many rounds as the busiest server has flows.
+func rounds(all []flow) [][]int {
+	var out [][]int
+	var busy []map[*inventory.Server]bool
+	free := func(round int, f flow) bool { return !busy[round][f.from] && !busy[round][f.target.Server] }
+	first := map[*inventory.Server]int{} // round before which a server is never free
+	for i, f := range all {
+		n := max(first[f.from], first[f.target.Server])
+		for n < len(out) && !free(n, f) {
+			n++
+		}
+		if n == len(out) {
+			out, busy = append(out, nil), append(busy, map[*inventory.Server]bool{})
+		}
+		out[n] = append(out[n], i)
+		for _, s := range []*inventory.Server{f.from, f.target.Server} {
+			busy[n][s] = true
+			for first[s] < len(out) && busy[first[s]][s] {
+				first[s]++
+			}
+		}
+	}
+	return out
+}
+
+// String names a flow for people.
+func (f flow) String() string {
+	row := &Row{Initiator: f.from.Addr, Target: f.target.Addr}
+	if f.local {
+		row.Transport = localTransport
+	}
+	if f.portal.Plane != nil {
+		row.Plane = f.portal.Plane.Name
+	}
+	row.Remote = f.portal.Address.String()
+	return row.Pair()
+}
+
+// busiest is how many flows the server has that has most.
+func busiest(all []flow) int {
+	n := map[*inventory.Server]int{}
+	most := 0
+	for _, f := range all {
+		for _, s := range slices.Compact([]*inventory.Server{f.from, f.target.Server}) {
+			n[s]++
+			most = max(most, n[s])
+		}
+	}
+	return most
+}

@@ -1,0 +1,132 @@
+package prove
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"weft/internal/agent"
+	"weft/internal/remote"
+)
+
+// A Throughput is what one flow moves with many reads under way, and what that
+// costs.
+type Throughput struct {
+	Initiator  string  `json:"initiator"`
+	Target     string  `json:"target"`
+	Plane      string  `json:"plane"`
+	Transport  string  `json:"transport"`
+	Mode       string  `json:"mode"`
+	Size       int     `json:"size"` // bytes of one read
+	Depth      int     `json:"depth"`
+	BitsPerSec float64 `json:"bits_per_second"`
+	IOPS       float64 `json:"iops"`
+	CPUPerGbit float64 `json:"cpu_us_per_gbit"` // processor time of the initiator for a gigabit, microseconds
+	Errors     int     `json:"errors"`
+	Why        string  `json:"why,omitempty"` // it could not be measured
+	Degraded   bool    `json:"degraded,omitempty"`
+}
+
+// How throughput is measured.
+const (
+	throughputSize  = 64 << 10
+	throughputDepth = 16
+	throughputTime  = time.Second
+	throughputRamp  = 200 * time.Millisecond
+)
+
+// throughput reads as fast as goes over every pair and plane, and from the
+// storage itself, in the same rounds as the latencies: no NIC carries two flows.
+func (r *run) throughput(ctx context.Context, all []flow) []*Throughput {
+	var list []flow
+	seen := map[string]bool{}
+	for _, f := range all {
+		f.size = throughputSize
+		if key := f.String(); !seen[key] {
+			seen[key] = true
+			list = append(list, f)
+		}
+	}
+	out := make([]*Throughput, len(list))
+	for _, round := range rounds(list) {
+		var wg sync.WaitGroup
+		for _, i := range round {
+			wg.Go(func() { out[i] = r.load(ctx, list[i]) })
+		}
+		wg.Wait()
+	}
+	return out
+}
+
+// load runs one flow.
+func (r *run) load(ctx context.Context, f flow) *Throughput {
+	t := &Throughput{Initiator: f.from.Addr, Target: f.target.Addr, Size: throughputSize, Depth: throughputDepth, Transport: localTransport}
+	if f.portal.Plane != nil {
+		t.Plane = f.portal.Plane.Name
+	}
+	args := []string{agent.ProbeBin, "run", "--json", "--rw", "randread", "--bs", strconv.Itoa(throughputSize), "--iodepth", strconv.Itoa(throughputDepth),
+		"--runtime", throughputTime.String(), "--ramp-time", throughputRamp.String()}
+	if f.local {
+		args = append(args, "--path", r.in.Volume(f.ns.From))
+	} else {
+		t.Transport, t.Degraded = "tcp", f.degraded()
+		args = append(args, "--traddr", f.portal.Address.String(), "--nqn", f.sub.NQN, "--hostnqn", f.probe, "--nsid", strconv.FormatUint(uint64(f.ns.ID), 10),
+			"--reconnect-for", "0s")
+		if own := ownAddress(f); own != "" {
+			args = append(args, "--host-traddr", own)
+		}
+	}
+	host, err := r.hosts.of(ctx, f.from)
+	if err != nil {
+		t.Why = err.Error()
+		return t
+	}
+	out, err := host.Run(ctx, remote.Cmd{Args: args})
+	stdout := out.Stdout
+	var exit *remote.ExitError
+	if errors.As(err, &exit) {
+		stdout = exit.Output.Stdout
+	} else if err != nil {
+		t.Why = err.Error()
+		return t
+	}
+	if why := t.take(stdout); why != "" {
+		t.Why = why
+		if exit != nil {
+			t.Why = fmt.Sprintf("%s did not run: exit %d: %s", agent.ProbeBin, exit.Code, strings.TrimSpace(string(exit.Output.Stderr)))
+		}
+	}
+	return t
+}
+
+// take reads what weft-initiator prints; why is empty when it is a result.
+func (t *Throughput) take(text []byte) (why string) {
+	var r struct {
+		Jobs []struct {
+			Error int `json:"error"`
+			Read  struct {
+				BW    float64 `json:"bw_bytes"`
+				IOPS  float64 `json:"iops"`
+				Total int64   `json:"total_ios"`
+			} `json:"read"`
+		} `json:"jobs"`
+		Weft struct {
+			Mode string  `json:"mode"`
+			CPU  float64 `json:"cpu_us_per_gbit"`
+		} `json:"weft"`
+	}
+	if json.Unmarshal(text, &r) != nil || len(r.Jobs) != 1 {
+		return fmt.Sprintf("%s answered no result: %.200q", agent.ProbeBin, text)
+	}
+	job := r.Jobs[0]
+	t.Mode, t.BitsPerSec, t.IOPS, t.CPUPerGbit, t.Errors = r.Weft.Mode, job.Read.BW*8, job.Read.IOPS, r.Weft.CPU, job.Error
+	if job.Read.Total == 0 {
+		return "not a single read ended"
+	}
+	return ""
+}
