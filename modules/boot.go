@@ -1,6 +1,7 @@
 package modules
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"regexp"
@@ -16,6 +17,7 @@ import (
 // again what a restart of the server loses.
 type Boot struct {
 	Owner   string
+	Part    string `json:",omitempty"` // "": what NICs lose, early; bootStorage: what is exported and connected, late
 	Script  string // "" is none
 	Unit    string // "" is none
 	Enabled bool
@@ -27,15 +29,22 @@ type Boot struct {
 type volatile interface{ Boot() []string }
 
 // newBoot makes the script of the lines.
-func newBoot(owner string, lines []string) *Boot {
-	b := &Boot{Owner: owner, Enabled: true}
+func newBoot(owner, part string, lines []string) *Boot {
+	b := &Boot{Owner: owner, Part: part, Enabled: true}
 	functions := fmt.Sprintf(bootScript, owner)
+	if slices.ContainsFunc(lines, func(l string) bool { return strings.Contains(l, "dir_ ") }) {
+		functions += bootNVMeT
+	}
 	if slices.ContainsFunc(lines, func(l string) bool { return strings.Contains(l, "$(rdma_of ") }) {
 		functions += bootRDMA
 	}
 	nics, lines := nameNICs(lines)
 	b.Script = functions + strings.Join(append(nics, lines...), "\n") + "\nexit $status\n"
-	b.Unit = fmt.Sprintf(bootUnit, owner, b.script())
+	unit := bootUnit
+	if part == bootStorage {
+		unit = storageUnit
+	}
+	b.Unit = fmt.Sprintf(unit, owner, b.script())
 	return b
 }
 
@@ -114,8 +123,35 @@ TimeoutStartSec=300s
 WantedBy=multi-user.target
 `
 
-func (b *Boot) script() string { return "/usr/local/lib/weft/" + b.Owner + "/restore.sh" }
-func (b *Boot) unit() string   { return "weft-restore-" + b.Owner + ".service" }
+// storageUnit is tried again until all of it is there: what it connects to may
+// start later than the server does.
+const storageUnit = `# Written by weft: the next apply replaces what is changed here.
+[Unit]
+Description=weft restores what is exported and connected, for %[1]s
+Wants=network-online.target
+After=weft-restore-%[1]s.service network-online.target systemd-modules-load.service sys-kernel-config.mount lvm2-monitor.service rdma-hw.target
+StartLimitIntervalSec=0
+
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+ExecStart=/bin/sh %[2]s
+TimeoutStartSec=300s
+Restart=on-failure
+RestartSec=10s
+
+[Install]
+WantedBy=multi-user.target
+`
+
+// bootStorage is the part that comes when the network and the drives are there.
+const bootStorage = "storage"
+
+// name is that of the part.
+func (b *Boot) name() string { return cmp.Or(b.Part, "restore") }
+
+func (b *Boot) script() string { return "/usr/local/lib/weft/" + b.Owner + "/" + b.name() + ".sh" }
+func (b *Boot) unit() string   { return "weft-" + b.name() + "-" + b.Owner + ".service" }
 func (b *Boot) file() string   { return "/etc/systemd/system/" + b.unit() }
 
 type bootLooks struct{ script, unit, enabled remote.Look }
@@ -140,7 +176,7 @@ func (b *Boot) Parse(s remote.Seen) (*Boot, error) {
 	if err := systemd(s); err != nil {
 		return nil, fmt.Errorf("what a restart loses could not be restored: %w", err)
 	}
-	have := &Boot{Owner: b.Owner, Enabled: s.Of(l.enabled).Code == 0}
+	have := &Boot{Owner: b.Owner, Part: b.Part, Enabled: s.Of(l.enabled).Code == 0}
 	for _, f := range []struct {
 		look remote.Look
 		text *string
@@ -154,7 +190,7 @@ func (b *Boot) Parse(s remote.Seen) (*Boot, error) {
 	return have, nil
 }
 
-func (b *Boot) absent() *Boot { return &Boot{Owner: b.Owner} }
+func (b *Boot) absent() *Boot { return &Boot{Owner: b.Owner, Part: b.Part} }
 
 // Diff implements kind.
 func (b *Boot) Diff(have *Boot) []plan.Change {
@@ -190,14 +226,11 @@ func (b *Boot) Steps(have *Boot) []remote.Step {
 // Verify implements kind: only a restart would prove more.
 func (b *Boot) Verify(context.Context, remote.Host) error { return nil }
 
-// boot gives a server the unit that restores what its items since lose.
-func (x *expansion) boot(d *server, s *inventory.Server, since int) {
+// boot gives a server the unit that restores what its items lose.
+func (x *expansion) boot(d *server, s *inventory.Server, part string, items []plan.Item) {
 	var lines []string
 	var needs []plan.ID
-	for _, item := range x.fleet.Items[since:] {
-		if item.ID.Device != s.Addr {
-			continue
-		}
+	for _, item := range items {
 		r, ok := item.Resource.(interface{ boot() []string })
 		if !ok {
 			continue
@@ -208,7 +241,8 @@ func (x *expansion) boot(d *server, s *inventory.Server, since int) {
 		}
 	}
 	if len(lines) > 0 {
-		x.add(plan.ID{Device: s.Addr, Kind: "boot", Name: "restore"}, on(d, newBoot(x.model.Name, lines)), s.Range, needs...)
+		want := newBoot(x.model.Name, part, lines)
+		x.add(plan.ID{Device: s.Addr, Kind: "boot", Name: want.name()}, on(d, want), s.Range, needs...)
 	}
 }
 

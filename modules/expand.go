@@ -57,6 +57,7 @@ func Expand(m *inventory.Model, env Env) (*Fleet, hcl.Diagnostics) {
 	x := &expansion{
 		model: m, env: env, fleet: &Fleet{Devices: map[string]plan.Device{}},
 		refused: map[reason]int{}, ports: map[*inventory.RNIC]plan.ID{}, nics: map[*inventory.RNIC][]plan.ID{}, pools: map[*inventory.Server][]plan.ID{},
+		stands: map[*inventory.Block][]plan.ID{}, exports: map[export]plan.ID{},
 	}
 	for _, sw := range m.Switches {
 		x.switches(sw)
@@ -64,11 +65,7 @@ func Expand(m *inventory.Model, env Env) (*Fleet, hcl.Diagnostics) {
 	for _, s := range m.Servers {
 		x.server(s)
 	}
-	for _, p := range m.Pools {
-		x.pool(p)
-	}
-	x.targets()
-	x.probes()
+	x.storage()
 	x.treat()
 	x.notes()
 	x.roster()
@@ -91,6 +88,10 @@ type expansion struct {
 	ports map[*inventory.RNIC]plan.ID     // the switch port a NIC is cabled to
 	nics  map[*inventory.RNIC][]plan.ID   // what must be in force before a NIC is used
 	pools map[*inventory.Server][]plan.ID // of the server
+
+	lvm     map[*inventory.Pool]bool       // those whose drives are managed
+	stands  map[*inventory.Block][]plan.ID // what a block of storage stands for
+	exports map[export]plan.ID             // by what a connection leads to
 
 	cables map[*inventory.RNIC]*inventory.Link // nil until it is asked for, as is known
 	known  *catalogue.Catalogue
@@ -246,26 +247,16 @@ func (x *expansion) server(s *inventory.Server) {
 	}
 	x.memlock(d, s)
 	x.generic(d, s)
-	x.boot(d, s, since)
+	x.boot(d, s, "", x.fleet.Items[since:])
 }
 
-func (x *expansion) pool(p *inventory.Pool) {
-	d, ok := x.fleet.Devices[p.Server.Addr].(*server)
-	if !ok {
-		return
-	}
-	id := plan.ID{Device: p.Server.Addr, Kind: "pool", Name: instance(p.Addr, p.Server.Addr)}
-	x.pools[p.Server] = append(x.pools[p.Server], x.add(id, on(d, &Pool{Drives: p.Drives}), p.At("drives")))
-}
-
-// targets expands every server that exports something: one weft-target with
-// all of its portals and subsystems.
+// targets expands every server that exports something with weft's own target:
+// one weft-target with all of its portals and subsystems.
 func (x *expansion) targets() {
 	var servers []*inventory.Server
 	of := map[*inventory.Server][]*inventory.Target{}
 	for _, t := range x.model.Targets {
 		if t.Engine != "weft" {
-			x.refuse(t.At("engine"), t.Addr, fmt.Sprintf("engine = %q", t.Engine))
 			continue
 		}
 		if !slices.Contains(t.Transport, "tcp") {
@@ -305,7 +296,13 @@ func (x *expansion) target(d *server, s *inventory.Server, targets []*inventory.
 		return
 	}
 	want := &Agent{Name: "weft-target", Bundle: x.env.Bundle, Config: string(text), Unit: agent.UnitText()}
-	x.add(plan.ID{Device: s.Addr, Kind: "agent", Name: "weft-target"}, on(d, want), targets[0].Range, needs...)
+	id := x.add(plan.ID{Device: s.Addr, Kind: "agent", Name: "weft-target"}, on(d, want), targets[0].Range, needs...)
+	for _, t := range targets {
+		x.stand(&t.Block, id)
+		for _, p := range t.Portals {
+			x.exports[export{t, "tcp", p.Address}] = id
+		}
+	}
 }
 
 func (x *expansion) subsystem(sub *inventory.Subsystem) agent.Subsystem {

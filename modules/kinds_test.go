@@ -51,6 +51,12 @@ func TestKinds(t *testing.T) {
 		"memlock":   want[Memlock],
 		"buffers":   want[Buffers],
 
+		"volume_group":    want[VolumeGroup],
+		"volume":          want[Volume],
+		"nvmet_host":      want[NVMeTHost],
+		"nvmet_subsystem": want[NVMeTSubsystem],
+		"nvmet_port":      want[NVMeTPort],
+
 		"sysctl":        want[Sysctl],
 		"kernel_module": want[KernelModule],
 		"package":       want[Package],

@@ -38,11 +38,18 @@ func (x *expansion) notes() {
 		x.note(l.Range, block(l.Addr), "cabling is not yet proven with LLDP")
 	}
 	for _, p := range m.Pools {
+		if x.lvm[p] {
+			continue
+		}
 		x.note(p.Range, block(p.Addr), "drives are described, not yet managed: real ones are refused, and volumes are sparse files below /var/lib/weft")
 	}
 	for _, t := range m.Targets {
 		if degraded(t) {
-			x.note(t.At("transport"), block(t.Addr), "DEGRADED: TCP on a fabric declared for RDMA, which is described, not yet managed")
+			text := "DEGRADED: TCP on a fabric declared for RDMA"
+			if t.Engine == "weft" {
+				text += ", which is described, not yet managed"
+			}
+			x.note(t.At("transport"), block(t.Addr), text)
 		}
 		for _, sub := range t.Subsystems {
 			for _, ns := range sub.Namespaces {
@@ -75,6 +82,9 @@ func (x *expansion) note(at hcl.Range, block, text string) {
 // degraded says whether a target speaks TCP where RDMA was wanted or could be
 // had.
 func degraded(t *inventory.Target) bool {
+	if t.Engine != "weft" && (len(t.Transport) == 0 || t.Transport[0] == "rdma") {
+		return false
+	}
 	return slices.ContainsFunc(t.Portals, func(p inventory.Portal) bool {
 		return p.RNIC != nil && p.RNIC.Fabric != nil && p.RNIC.Fabric.Transport != "tcp"
 	})

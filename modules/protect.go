@@ -109,16 +109,20 @@ func (x *expansion) treated() []treated {
 		add(&l.Block, none, x.partsOfLink(l)...)
 	}
 	for _, p := range m.Pools {
-		add(&p.Block, none, plan.ID{Device: addr(p.Server), Kind: "pool", Name: instance(p.Addr, addr(p.Server))})
+		add(&p.Block, none, x.stands[&p.Block]...)
 	}
 	for _, v := range m.Volumes {
-		add(&v.Block, none, agent(v.Pool.Server, "weft-target"))
+		if whole := x.stands[&v.Block]; len(whole) > 0 {
+			add(&v.Block, none, whole...)
+		} else {
+			add(&v.Block, none, agent(v.Pool.Server, "weft-target"))
+		}
 	}
 	for _, t := range m.Targets {
-		add(&t.Block, none, agent(t.Server, "weft-target"))
+		add(&t.Block, none, x.stands[&t.Block]...)
 	}
 	for _, i := range m.Initiators {
-		add(&i.Block, none, agent(i.Server, "weft-initiator"))
+		add(&i.Block, none, append(x.stands[&i.Block], agent(i.Server, "weft-initiator"))...)
 	}
 	return list
 }

@@ -35,6 +35,12 @@ func kinds() map[string]restorer {
 		"agent": restorable[Agent],
 		"boot":  restorable[Boot],
 
+		"volume_group":    restorable[VolumeGroup],
+		"volume":          restorable[Volume],
+		"nvmet_host":      restorable[NVMeTHost],
+		"nvmet_subsystem": restorable[NVMeTSubsystem],
+		"nvmet_port":      restorable[NVMeTPort],
+
 		"sysctl":        lasting[Sysctl],
 		"kernel_module": restorable[KernelModule],
 		"package":       restorable[Package],
@@ -42,6 +48,10 @@ func kinds() map[string]restorer {
 		"command":       restorable[Command],
 	}
 }
+
+// A keeper is a kind whose thing may stay although nobody declares it any more:
+// Keeps says of one that was observed why, "" it does not.
+type keeper interface{ Keeps() string }
 
 // sourced is a kind that needs weft's bundle to put back what it took away.
 type sourced interface{ from(*bundle.Bundle) }
@@ -117,6 +127,9 @@ func (r *restoration[T, K]) Diff(have plan.State) plan.Diff {
 	}
 	if r.moved(have) {
 		return plan.Diff{Left: "somebody changed it since weft applied it: it is not taken back"}
+	}
+	if k, ok := any(h).(keeper); ok && k.Keeps() != "" {
+		return plan.Diff{Left: "it is not taken back: " + k.Keeps()}
 	}
 	steps := r.former.Steps(h)
 	if len(steps) == 0 {

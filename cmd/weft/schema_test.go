@@ -14,10 +14,9 @@ import (
 // what stands within a server, or beside all else where it begins a block.
 func notYet() map[string]string {
 	return map[string]string{
-		"server.os=esxi":         `os = "esxi"`,
-		"server.os=windows":      `os = "windows"`,
-		"target.engine=nvmet":    "\ntarget \"t\" {\n engine = \"nvmet\"\n transport = [\"tcp\"]\n server = server.s\n portals = [server.s.rnic.p0]\n subsystem \"s\" { nqn = \"nqn.2026-11.net.example:s\" }\n}",
-		"target.engine=external": "\ntarget \"t\" {\n engine = \"external\"\n transport = [\"tcp\"]\n portals = [\"10.9.0.1\"]\n subsystem \"s\" { nqn = \"nqn.2026-11.net.example:s\" }\n}",
+		"server.os=esxi":             `os = "esxi"`,
+		"server.os=windows":          `os = "windows"`,
+		"pool.on_existing_data=wipe": "\npool \"p\" {\n server = server.s\n drives = [\"nvme-eui.01\"]\n on_existing_data = \"wipe\"\n}",
 		"switch.safety.commit_method": "\nswitch \"w\" {\n os = \"nxos\"\n host = \"w.example.net\"\n fabric = fabric.f\n plane = \"a\"\n" +
 			" safety {\n commit_confirm = \"5m\"\n commit_method = \"replace\"\n }\n}",
 		"validation.probe=verbs":  "\nvalidation \"v\" {\n probe = \"verbs\"\n metric \"p99\" { max = \"1s\" }\n}",

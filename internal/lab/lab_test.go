@@ -98,7 +98,7 @@ func TestServers(t *testing.T) {
 	if got := output(t, h, "hostname"); got != "n0.example.net\n" {
 		t.Errorf("hostname %q", got)
 	}
-	if got := output(t, h, "stat", "-c", "%s", "/dev/disk/by-id/nvme-eui.1"); got != fmt.Sprintln(5<<40) {
+	if got := output(t, h, "stat", "-c", "%s", "/dev/disk/by-id/nvme-eui.1"); got != fmt.Sprintln(5<<40+5<<34) {
 		t.Errorf("size of the drive: %q", got)
 	}
 	content := strings.Repeat("0123456789", 100_000)

@@ -168,7 +168,7 @@ func driveSize(m *inventory.Model, p *inventory.Pool) int64 {
 			sum += v.Size
 		}
 	}
-	return max(common, sum)
+	return max(common, sum+sum/64) // lvm2 keeps some of each drive
 }
 
 func newSwitch(sw *inventory.Switch) switchSpec {

@@ -73,6 +73,7 @@ func (s *Server) renderConfig(r rendered) {
 	r.dir(configDir)
 	s.mu.RLock()
 	defer s.mu.RUnlock()
+	s.renderNVMeT(r)
 	if s.software.modules["rdma_cm"] == nil {
 		return
 	}
@@ -121,6 +122,9 @@ func (s *Server) configMkdir(p string) error {
 	if _, there := s.render()[path.Dir(p)]; !there {
 		return syscall.ENOENT
 	}
+	if isBelow(p, nvmetDir) {
+		return s.nvmetMkdir(p)
+	}
 	if path.Dir(p) != cmDir {
 		return syscall.EPERM
 	}
@@ -138,6 +142,8 @@ func (s *Server) configRmdir(p string) error {
 	switch _, there := s.render()[p]; {
 	case !there:
 		return syscall.ENOENT
+	case isBelow(p, nvmetDir):
+		return s.nvmetRemove(p)
 	case path.Dir(p) != cmDir:
 		return syscall.EPERM
 	}
@@ -145,4 +151,19 @@ func (s *Server) configRmdir(p string) error {
 	defer s.mu.Unlock()
 	s.cm[path.Base(p)].shown = false
 	return nil
+}
+
+// configLink makes a link in configfs; target is the path that it leads to.
+func (s *Server) configLink(target, p string) error {
+	drawn := s.render()
+	if _, there := drawn[p]; there {
+		return syscall.EEXIST
+	}
+	if _, there := drawn[path.Dir(p)]; !there {
+		return syscall.ENOENT
+	}
+	if !isBelow(p, nvmetDir) {
+		return syscall.EPERM
+	}
+	return s.nvmetLink(target, p)
 }

@@ -185,6 +185,7 @@ func (s *Server) draw() rendered {
 	}
 	s.renderSoftRDMA(r)
 	s.renderConfig(r)
+	s.renderBlocks(r)
 	r.list()
 	return r
 }

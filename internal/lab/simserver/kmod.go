@@ -44,6 +44,9 @@ func modprobe(x *call) int {
 // caller holds s.mu.
 func (s *Server) holders(folder string) []string {
 	var list []string
+	if folder == "nvmet" && len(s.nvmet.hosts)+len(s.nvmet.subsystems)+len(s.nvmet.ports) > 0 {
+		list = append(list, "configfs") // which lsmod counts and does not name
+	}
 	for other := range s.software.modules {
 		if strings.HasPrefix(other, folder+"_") {
 			list = append(list, other)

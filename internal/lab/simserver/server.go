@@ -68,6 +68,9 @@ type Server struct {
 	ifaces   []*iface // the loopback first
 	softRDMA []rdmaDevice
 	cm       map[string]*cmDevice // by name of the RDMA device
+	nvmet    *nvmet
+	groups   map[string]*volumeGroup
+	mounts   [][2]string // a device, and where it is mounted
 	units    map[string]*unit
 	software software
 	timers   map[string]*timer
@@ -97,7 +100,7 @@ type drawing struct {
 
 // New makes a server that is up and stands in the network.
 func New(n *Network, spec Spec) (*Server, error) {
-	s := &Server{spec: spec, net: n, units: map[string]*unit{}, timers: map[string]*timer{}, password: spec.Password}
+	s := &Server{spec: spec, net: n, units: map[string]*unit{}, timers: map[string]*timer{}, groups: map[string]*volumeGroup{}, password: spec.Password}
 	s.kernel, s.arch = uname()
 	if s.spec.MachineID == "" {
 		sum := sha256.Sum256([]byte("machine " + spec.Name))
@@ -115,7 +118,7 @@ func New(n *Network, spec Spec) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("simulated server %s: %w", spec.Name, err)
 	}
-	s.tree = &tree{root: root, render: s.render, mkdir: s.configMkdir, rmdir: s.configRmdir}
+	s.tree = &tree{root: root, render: s.render, mkdir: s.configMkdir, rmdir: s.configRmdir, symlink: s.configLink}
 	s.boot()
 	s.bootSoftware()
 	if err := s.install(); err != nil {
@@ -178,7 +181,7 @@ func (s *Server) boot() {
 	s.bootID = strings.Join([]string{h[:8], h[8:12], h[12:16], h[16:20], h[20:]}, "-")
 	s.booted = time.Now()
 	s.ifaces = s.newInterfaces()
-	s.softRDMA, s.cm = nil, map[string]*cmDevice{}
+	s.softRDMA, s.cm, s.nvmet, s.mounts = nil, map[string]*cmDevice{}, newNVMeT(), nil
 }
 
 // uname is the system and the machine of the real host: agents are built for

@@ -148,12 +148,26 @@ func (s *Server) loadModule(name string) error {
 			}
 		}
 	}
+	for _, other := range neededModules()[folder] {
+		if err := s.loadModule(other); err != nil {
+			return err
+		}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.software.modules[folder] == nil {
 		s.software.modules[folder] = params
 	}
 	return nil
+}
+
+// neededModules are those that come with another.
+func neededModules() map[string][]string {
+	return map[string][]string{
+		"nvmet_tcp": {"nvmet"}, "nvmet_rdma": {"nvmet", "rdma_cm"},
+		"nvme_tcp": {"nvme_fabrics"}, "nvme_rdma": {"nvme_fabrics", "rdma_cm"}, "nvme_fabrics": {"nvme_core"},
+		"rdma_cm": {"ib_core"},
+	}
 }
 
 // renderSoftware shows the kernel's part. The caller holds s.mu.

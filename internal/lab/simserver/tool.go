@@ -223,6 +223,14 @@ func tools() map[string]tool {
 	for _, name := range []string{"echo", "printf", "test", "[", "true", "false", "pwd"} {
 		list[name] = tool{builtin, bin}
 	}
+	for name, run := range map[string]func(*call) int{
+		"pvs": lvmReport, "vgs": lvmReport, "lvs": lvmReport, "pvremove": lvmGroups,
+		"vgcreate": lvmGroups, "vgextend": lvmGroups, "vgreduce": lvmGroups, "vgremove": lvmGroups,
+		"lvcreate": lvmVolumes, "lvremove": lvmVolumes, "lvextend": lvmVolumes, "blkid": blkid,
+	} {
+		list[name] = tool{run, sbin}
+	}
+	list["dd"], list["mount"], list["umount"] = tool{dd, bin}, tool{mount, bin}, tool{umount, bin}
 	list["dcb"] = tool{dcb, sbin}
 	list["rdma"] = tool{rdma, append(bin, sbin...)}
 	list["ethtool"] = tool{ethtool, sbin}

@@ -332,10 +332,24 @@ func tee(x *call) int {
 			continue
 		}
 		defer f.Close()
-		writers = append(writers, f)
+		writers = append(writers, labelled{f, name})
 	}
 	if _, err := io.Copy(io.MultiWriter(writers...), x.reader(x.in)); err != nil {
 		return x.errorf("%v", err)
 	}
 	return status
+}
+
+// labelled is a writer whose errors say where it writes to.
+type labelled struct {
+	io.Writer
+	name string
+}
+
+func (n labelled) Write(p []byte) (int, error) {
+	size, err := n.Writer.Write(p)
+	if err != nil {
+		err = fmt.Errorf("%s: %s", n.name, strerror(err))
+	}
+	return size, err
 }

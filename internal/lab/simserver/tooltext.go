@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -194,9 +195,12 @@ func sortTool(x *call) int {
 }
 
 func cmp(x *call) int {
-	opts, files, ok := x.options("s", map[string]rune{"silent": 's', "quiet": 's'})
+	opts, files, ok := x.options("sn:i:", map[string]rune{"silent": 's', "quiet": 's', "bytes": 'n', "ignore-initial": 'i'})
 	if !ok || len(files) != 2 {
 		return x.notSimulated(2)
+	}
+	if opts.has('n') {
+		return x.cmpPart(files, opts)
 	}
 	var data [2][]byte
 	i := 0
@@ -212,6 +216,44 @@ func cmp(x *call) int {
 	}
 	if !opts.has('s') {
 		fmt.Fprintf(x.stdout, "%s %s differ\n", files[0], files[1])
+	}
+	return 1
+}
+
+// cmpPart compares a part of two files, none of which need be small.
+func (x *call) cmpPart(files []string, opts options) int {
+	n, err := strconv.ParseInt(opts.last('n'), 10, 32)
+	if err != nil {
+		return x.notSimulated(2)
+	}
+	skips := []string{"0", "0"}
+	if opts.has('i') {
+		if skips = strings.Split(opts.last('i'), ":"); len(skips) != 2 {
+			return x.notSimulated(2)
+		}
+	}
+	var data [2][]byte
+	for i, name := range files {
+		at, err := strconv.ParseInt(skips[i], 10, 64)
+		if err != nil {
+			return x.notSimulated(2)
+		}
+		f, err := x.view().Open(x.abs(name), os.O_RDONLY, 0)
+		if err != nil {
+			x.errorf("%s: %s", name, strerror(err))
+			return 2
+		}
+		data[i] = make([]byte, n)
+		size, err := f.ReadAt(data[i], at)
+		_ = f.Close() // nothing was written
+		if err != nil && !errors.Is(err, io.EOF) {
+			x.errorf("%s: %s", name, strerror(err))
+			return 2
+		}
+		data[i] = data[i][:size]
+	}
+	if bytes.Equal(data[0], data[1]) {
+		return 0
 	}
 	return 1
 }

@@ -22,7 +22,8 @@ type tree struct {
 	root   *os.Root
 	render func() rendered // what stands above the directory, as of now
 
-	mkdir, rmdir func(p string) error // of a rendered directory: where configfs takes them
+	mkdir, rmdir func(p string) error         // of a rendered directory: where configfs takes them
+	symlink      func(target, p string) error // likewise; target is a whole path
 }
 
 // rendered is a tree by absolute path. It is only read, but for its attributes.
@@ -188,7 +189,11 @@ func isRendered(p string) bool {
 // lstat describes a resolved path.
 func (t *tree) lstat(p string) (fs.FileInfo, error) {
 	if !isRendered(p) {
-		return t.root.Lstat(below(p))
+		info, err := t.root.Lstat(below(p))
+		if err == nil && isBelow(p, "/dev") && info.Mode().IsRegular() {
+			info = blockInfo{info}
+		}
+		return info, err
 	}
 	n, ok := t.render()[p]
 	if !ok {

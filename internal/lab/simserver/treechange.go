@@ -157,6 +157,12 @@ func (v view) Rename(from, to string) error {
 
 // Symlink makes a symbolic link. Where it leads is resolved inside the tree.
 func (v view) Symlink(target, name string) error {
+	if p, err := v.resolve(name, false); err == nil && isRendered(p) && v.user.root {
+		if !path.IsAbs(target) {
+			target = path.Join(path.Dir(p), target)
+		}
+		return typed("symlink", name, v.symlink(target, p))
+	}
 	p, err := v.change("symlink", name, false)
 	if err != nil {
 		return err

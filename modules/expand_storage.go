@@ -1,0 +1,202 @@
+package modules
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"weft/inventory"
+	"weft/plan"
+)
+
+// storage expands what servers keep, export and connect to, and the units that
+// bring it back after a restart.
+func (x *expansion) storage() {
+	since := len(x.fleet.Items)
+	x.lvm = x.drivePools()
+	for _, p := range x.model.Pools {
+		x.pool(p)
+	}
+	for _, v := range x.model.Volumes {
+		x.volume(v)
+	}
+	x.targets()
+	x.nvmetTargets()
+	x.probes()
+	of := map[string][]plan.Item{}
+	for _, item := range x.fleet.Items[since:] {
+		of[item.ID.Device] = append(of[item.ID.Device], item)
+	}
+	for _, s := range x.model.Servers {
+		if d, ok := x.fleet.Devices[s.Addr].(*server); ok {
+			x.boot(d, s, bootStorage, of[s.Addr])
+		}
+	}
+}
+
+// drivePools are the pools whose drives are managed: those that the kernel's
+// target exports from.
+func (x *expansion) drivePools() map[*inventory.Pool]bool {
+	pools := map[*inventory.Pool]bool{}
+	each := func(engine string, do func(*inventory.Namespace)) {
+		for _, t := range x.model.Targets {
+			for _, sub := range t.Subsystems {
+				for _, ns := range sub.Namespaces {
+					if t.Engine == engine && ns.From != nil {
+						do(ns)
+					}
+				}
+			}
+		}
+	}
+	each("nvmet", func(ns *inventory.Namespace) { pools[ns.From.Pool] = true })
+	each("weft", func(ns *inventory.Namespace) {
+		if pools[ns.From.Pool] {
+			x.refuse(ns.At("from"), ns.From.Pool.Addr, `one pool for a target with engine = "weft" and one with engine = "nvmet"`)
+		}
+	})
+	return pools
+}
+
+// stand notes what a block stands for.
+func (x *expansion) stand(b *inventory.Block, ids ...plan.ID) {
+	x.stands[b] = append(x.stands[b], ids...)
+}
+
+func (x *expansion) pool(p *inventory.Pool) {
+	d, ok := x.fleet.Devices[p.Server.Addr].(*server)
+	if !ok {
+		return
+	}
+	name := instance(p.Addr, p.Server.Addr)
+	if p.OnExistingData == "wipe" {
+		x.refuse(p.At("on_existing_data"), p.Addr, `on_existing_data = "wipe"`)
+		return
+	}
+	if !x.lvm[p] {
+		id := x.add(plan.ID{Device: p.Server.Addr, Kind: "pool", Name: name}, on(d, &Pool{Drives: p.Drives}), p.At("drives"))
+		x.pools[p.Server] = append(x.pools[p.Server], id)
+		x.stand(&p.Block, id)
+		return
+	}
+	want := &VolumeGroup{Name: groupName(x.model.Name, name), Owner: x.model.Name, Drives: p.Drives,
+		Keep: p.OnExistingData == "keep", Later: installs(p.Server, "lvm2")}
+	x.stand(&p.Block, x.add(plan.ID{Device: p.Server.Addr, Kind: "volume_group", Name: name}, on(d, want), p.At("drives"), x.packages(p.Server)...))
+}
+
+// installs reports whether a server's own blocks bring a package.
+func installs(s *inventory.Server, name string) bool {
+	return slices.ContainsFunc(s.Packages, func(p *inventory.Package) bool { return p.Name == name && !p.Absent })
+}
+
+// packages are those that the server's own blocks bring.
+func (x *expansion) packages(s *inventory.Server) []plan.ID {
+	var ids []plan.ID
+	for _, p := range s.Packages {
+		ids = append(ids, plan.ID{Device: s.Addr, Kind: "package", Name: p.Name})
+	}
+	return ids
+}
+
+func (x *expansion) volume(v *inventory.Volume) {
+	if v.Pool == nil || !x.lvm[v.Pool] {
+		return
+	}
+	d, ok := x.fleet.Devices[v.Pool.Server.Addr].(*server)
+	if !ok {
+		return
+	}
+	if len(v.Mirror) > 0 {
+		x.refuse(v.At("mirror"), v.Addr, `mirror, of a volume that a target with engine = "nvmet" exports`)
+		return
+	}
+	want := x.logical(v)
+	want.Keep, want.Later = v.Pool.OnExistingData == "keep", installs(v.Pool.Server, "lvm2")
+	id := plan.ID{Device: v.Pool.Server.Addr, Kind: "volume", Name: instance(v.Pool.Addr, v.Pool.Server.Addr) + "." + instance(v.Addr, v.Pool.Addr)}
+	x.stand(&v.Block, x.add(id, on(d, want), v.Range, x.stands[&v.Pool.Block]...))
+}
+
+// logical is the volume of lvm2 that a volume is.
+func (x *expansion) logical(v *inventory.Volume) *Volume {
+	return &Volume{Group: groupName(x.model.Name, instance(v.Pool.Addr, v.Pool.Server.Addr)), Name: lvmName(instance(v.Addr, v.Pool.Addr)),
+		Owner: x.model.Name, Bytes: extents(v.Size)}
+}
+
+// nvmetTargets expands the targets of kernels: hosts, subsystems, then ports.
+func (x *expansion) nvmetTargets() {
+	hosts := map[plan.ID]bool{}
+	for _, t := range x.model.Targets {
+		d, ok := x.fleet.Devices[addr(t.Server)].(*server)
+		if t.Engine != "nvmet" || !ok {
+			continue
+		}
+		var nqns []string
+		var subsystems []plan.ID
+		for _, sub := range t.Subsystems {
+			nqns = append(nqns, sub.NQN)
+			subsystems = append(subsystems, x.nvmetSubsystem(d, t, sub, hosts))
+		}
+		for _, transport := range x.transports(t) {
+			for _, p := range t.Portals {
+				want := newNVMeTPort(x.model.Name, transport, p.Address, nqns)
+				id := plan.ID{Device: d.name, Kind: "nvmet_port", Name: want.name()}
+				id = x.add(id, on(d, want), t.Range, slices.Concat(x.nics[p.RNIC], subsystems)...)
+				x.stand(&t.Block, id)
+				x.exports[export{t, transport, p.Address}] = id
+			}
+		}
+	}
+}
+
+// An export is a target at one of its addresses.
+type export struct {
+	target    *inventory.Target
+	transport string
+	address   netip.AddrPort
+}
+
+func (x *expansion) nvmetSubsystem(d *server, t *inventory.Target, sub *inventory.Subsystem, hosts map[plan.ID]bool) plan.ID {
+	var needs []plan.ID
+	for _, nqn := range sub.AllowHosts {
+		id := plan.ID{Device: d.name, Kind: "nvmet_host", Name: nqn}
+		if !hosts[id] {
+			hosts[id] = true
+			x.add(id, on(d, &NVMeTHost{NQN: nqn}), sub.Range)
+		}
+		x.stand(&t.Block, id)
+		needs = append(needs, id)
+	}
+	want := newNVMeTSubsystem(sub.NQN, sub.Serial, sub.AllowHosts)
+	for _, ns := range sub.Namespaces {
+		if ns.From == nil {
+			continue
+		}
+		want.Namespaces[ns.ID] = newNVMeTNamespace(x.logical(ns.From).path(), ns.UUID)
+		needs = append(needs, x.stands[&ns.From.Block]...)
+	}
+	id := x.add(plan.ID{Device: d.name, Kind: "nvmet_subsystem", Name: sub.NQN}, on(d, want), sub.Range, needs...)
+	x.stand(&t.Block, id)
+	return id
+}
+
+// transports are those that a kernel's target offers: what its fabric can
+// carry, in the declared order. RDMA of iWARP is TCP, and takes its port.
+func (x *expansion) transports(t *inventory.Target) []string {
+	var list []string
+	for _, transport := range t.Transport {
+		rdma := slices.ContainsFunc(t.Portals, func(p inventory.Portal) bool {
+			return p.RNIC != nil && p.RNIC.Fabric != nil && p.RNIC.Fabric.Transport != "tcp"
+		})
+		iwarp := slices.ContainsFunc(t.Portals, func(p inventory.Portal) bool {
+			return p.RNIC != nil && p.RNIC.Fabric != nil && p.RNIC.Fabric.Transport == "iwarp"
+		})
+		if transport == "rdma" && !rdma || iwarp && len(list) > 0 {
+			continue
+		}
+		list = append(list, transport)
+	}
+	if len(list) == 0 {
+		x.refuse(t.At("transport"), t.Addr, fmt.Sprintf("transport = %q on a fabric that carries none of them", t.Transport))
+	}
+	return list
+}

@@ -1,0 +1,115 @@
+package modules
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"weft/internal/hint"
+	"weft/internal/remote"
+	"weft/plan"
+)
+
+// Volume keeps one volume of a group of lvm2. It grows and never shrinks.
+type Volume struct {
+	Group string
+	Name  string
+	Owner string
+	Bytes int64 // a multiple of the group's extents
+
+	Keep  bool  `json:"-"` // a volume of that name that weft did not make is taken over as it is
+	Later bool  `json:"-"` // the server's own blocks install lvm2
+	more  int64 // observed: bytes beyond those that are wanted
+}
+
+// path is that of its block device.
+func (v *Volume) path() string { return "/dev/" + v.Group + "/" + v.Name }
+
+// Looks implements kind.
+func (v *Volume) Looks() []remote.Look { return []remote.Look{lvsLook()} }
+
+// Parse implements kind.
+func (v *Volume) Parse(s remote.Seen) (*Volume, error) {
+	if v.Later && s.Of(lvsLook()).Code == 127 {
+		return nil, nil
+	}
+	rows, err := lvmRows(s, lvsLook())
+	if err != nil {
+		return nil, err
+	}
+	for _, row := range rows {
+		if row["vg_name"] != v.Group || row["lv_name"] != v.Name {
+			continue
+		}
+		if !tagged(row["lv_tags"], v.Owner) && !v.Keep {
+			return nil, hint.Wrap(fmt.Errorf("%s has a volume %s that weft did not make", v.Group, v.Name),
+				`call the one in the files something else, or, to use this one as it is, write on_existing_data = "keep" in the pool`)
+		}
+		have := &Volume{Group: v.Group, Name: v.Name, Owner: v.Owner}
+		have.Bytes, err = lvmBytes(row["lv_size"])
+		have.more = have.Bytes - v.Bytes
+		return have, err
+	}
+	return nil, nil
+}
+
+// Left implements limited: a volume never shrinks by itself.
+func (v *Volume) Left() string {
+	if v.more <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("it has %d bytes more than declared: shrinking it would cost data", v.more)
+}
+
+// Diff implements kind. A volume that is larger than wanted is as wanted.
+func (v *Volume) Diff(have *Volume) []plan.Change {
+	switch {
+	case v == nil && have == nil:
+		return nil
+	case have == nil:
+		return []plan.Change{{Path: "size", After: fmt.Sprint(v.Bytes)}}
+	case v == nil:
+		return []plan.Change{{Path: "size", Before: fmt.Sprint(have.Bytes), Impact: plan.ImpactDataLoss}}
+	case have.Bytes < v.Bytes:
+		return change("size", have.Bytes, v.Bytes, plan.ImpactNone)
+	}
+	return nil
+}
+
+// revalidate tells the kernel's target, if it exports the device $1, that it
+// has grown.
+const revalidate = `for n in ` + nvmetDir + `/subsystems/*/namespaces/*; do if [ -e "$n/device_path" ]; then read -r p <"$n/device_path"; ` +
+	`if [ "$p" = "$1" ]; then echo 1 >"$n/revalidate_size"; fi; fi; done`
+
+// Steps implements kind. What an earlier volume left in the same place is
+// wiped as far as it could be taken for a file system.
+func (v *Volume) Steps(have *Volume) []remote.Step {
+	if len(v.Diff(have)) == 0 {
+		return nil
+	}
+	switch {
+	case have == nil:
+		return []remote.Step{run("lvcreate", "--yes", "--wipesignatures", "y", "--zero", "y", "--addtag", lvmTag(v.Owner),
+			"--size", fmt.Sprintf("%db", v.Bytes), "--name", v.Name, v.Group)}
+	case v == nil:
+		return []remote.Step{run("lvremove", "--yes", have.Group+"/"+have.Name)}
+	}
+	return []remote.Step{
+		run("lvextend", "--size", fmt.Sprintf("%db", v.Bytes), v.Group+"/"+v.Name),
+		run("sh", "-c", revalidate, "sh", v.path()),
+	}
+}
+
+// Advice implements adviser.
+func (v *Volume) Advice(reply string) string {
+	switch {
+	case strings.Contains(reply, "insufficient free space"), strings.Contains(reply, "free extents"):
+		return "the pool is full: vgs " + v.Group + "; give it another drive, or declare smaller volumes"
+	case strings.Contains(reply, "in use"), strings.Contains(reply, "open"):
+		return "something has it open: lsblk " + v.path()
+	}
+	return ""
+}
+
+// Verify implements kind: the size that lvm2 reports is its proof.
+func (v *Volume) Verify(context.Context, remote.Host) error { return nil }
