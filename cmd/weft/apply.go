@@ -205,6 +205,7 @@ func (a *app) apply(ctx context.Context, p *project, made *plan.Plan) error {
 	}
 	defer journal.Close()
 	p.input.Journal = journal
+	defer a.farewell(ctx)()
 	begun := time.Now()
 	res, err := plan.Apply(ctx, made, p.input)
 	if !a.json {
@@ -214,6 +215,15 @@ func (a *app) apply(ctx context.Context, p *project, made *plan.Plan) error {
 		return nil
 	}
 	return &codeError{applied(res, err), err}
+}
+
+// farewell says what becomes of devices when somebody presses Ctrl-C while they
+// are being changed. The function that it returns ends that.
+func (a *app) farewell(ctx context.Context) (end func() bool) {
+	return context.AfterFunc(ctx, func() {
+		a.emit(plan.Event{Type: plan.EventNote, Level: "warn",
+			Message: "interrupted: devices that are being changed are put back first; a second Ctrl-C leaves that to their own timers, whose times are said above"})
+	})
 }
 
 // hold keeps a second apply of this directory out before it reads anything.

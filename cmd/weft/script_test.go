@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -52,6 +53,7 @@ func TestScript(t *testing.T) {
 			"sub":                 substitute,
 			"without":             without,
 			"killed-when":         killedWhen,
+			"interrupted-when":    interruptedWhen,
 			"swap-host-key":       swapHostKey,
 			"runs-embedded-agent": runsEmbeddedAgent,
 			"kill-target":         killTarget,
@@ -86,9 +88,27 @@ func killedWhen(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: killed-when TEXT COMMAND...")
 	}
-	path, err := exec.LookPath(args[1])
+	signalled(ts, os.Kill, args[0], args[1:])
+}
+
+// interruptedWhen runs a command, presses Ctrl-C when a line that it writes to
+// stderr holds the text, and demands its exit code: interrupted-when 5 TEXT weft
+// apply.
+func interruptedWhen(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 3 {
+		ts.Fatalf("usage: interrupted-when CODE TEXT COMMAND...")
+	}
+	if code := signalled(ts, os.Interrupt, args[1], args[2:]); strconv.Itoa(code) != args[0] {
+		ts.Fatalf("it exited %d, wanted %s", code, args[0])
+	}
+}
+
+// signalled runs a command, sends it a signal when a line of its stderr holds
+// the text, and returns its exit code.
+func signalled(ts *testscript.TestScript, sig os.Signal, text string, args []string) int {
+	path, err := exec.LookPath(args[0])
 	ts.Check(err)
-	cmd := exec.Command(path, args[2:]...)
+	cmd := exec.Command(path, args[1:]...)
 	cmd.Dir = ts.MkAbs(".")
 	for _, name := range []string{"HOME", "PATH", "NO_COLOR", "TMPDIR", "WORK"} {
 		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
@@ -99,16 +119,16 @@ func killedWhen(ts *testscript.TestScript, neg bool, args []string) {
 	found := false
 	for in := bufio.NewScanner(stderr); in.Scan(); {
 		ts.Logf("%s", in.Text())
-		if strings.Contains(in.Text(), args[0]) {
+		if !found && strings.Contains(in.Text(), text) {
 			found = true
-			break
+			_ = cmd.Process.Signal(sig) // it may have ended
 		}
 	}
-	_ = cmd.Process.Kill() // it may have ended
 	_ = cmd.Wait()
 	if !found {
-		ts.Fatalf("%s never said %q", args[1], args[0])
+		ts.Fatalf("%s never said %q", args[0], text)
 	}
+	return cmd.ProcessState.ExitCode()
 }
 
 // exits runs a command and demands its exit code: exits 3 weft verify.

@@ -217,6 +217,7 @@ func (s *staged) at(ctx context.Context, do func(rollout.Engine) error) error {
 			sw.SaveLater()
 		}
 	}
+	defer s.app.farewell(ctx)()
 	err = do(s.engine())
 	if !s.app.json {
 		view.Rollout(s.app.stdout, s.run, s.plan, s.app.style(s.app.stdout))
