@@ -79,7 +79,7 @@ func (e *evaluator) takeAttr(b *body, a *hclsyntax.Attribute, what string) bool 
 		e.report(keepsNothing(a, what))
 	case !known && b.schema.attrs != nil:
 		e.report(problem(codeAttribute, a.NameRange, what+" has no attribute "+a.Name,
-			"%s is not a word that belongs here.%s", a.Name, didYouMean(a.Name, b.schema.words())))
+			"%s is not a word that belongs here.%s", a.Name, e.didYouMean(a.Name, slices.Values(b.schema.words()))))
 	default:
 		if !spec.raw {
 			a.Expr = e.lazy(a.Expr)
@@ -142,7 +142,7 @@ func (e *evaluator) addBlock(b *body, block *hclsyntax.Block, what string, last 
 		return
 	case !known:
 		e.report(problem(codeBlock, block.DefRange(), what+" has no block "+block.Type,
-			"%s is not a word that belongs here.%s", block.Type, didYouMean(block.Type, b.schema.words())))
+			"%s is not a word that belongs here.%s", block.Type, e.didYouMean(block.Type, slices.Values(b.schema.words()))))
 		return
 	}
 	if !e.checkLabels(block, spec.label) {

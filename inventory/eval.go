@@ -35,6 +35,8 @@ type evaluator struct {
 	dizzied  *hcl.Diagnostic
 	full     bool // there are more objects than there may be
 	diags    hcl.Diagnostics
+	errors   int // that were reported, also those that are not kept
+	warnings int
 	seq      int // of the last object
 	modules  int // that were made
 
@@ -57,7 +59,20 @@ func newEvaluator(fsys, secrets fs.FS, env func(string) (string, bool)) *evaluat
 	return e
 }
 
-func (e *evaluator) report(diags ...*hcl.Diagnostic) { e.diags = append(e.diags, diags...) }
+// maxKept bounds the errors, and apart from them the warnings, that are kept.
+const maxKept = 50_000
+
+func (e *evaluator) report(diags ...*hcl.Diagnostic) {
+	for _, d := range diags {
+		n := &e.errors
+		if d.Severity != hcl.DiagError {
+			n = &e.warnings
+		}
+		if *n++; *n <= maxKept {
+			e.diags = append(e.diags, d)
+		}
+	}
+}
 
 // A cell is a value that is computed once: an attribute of an object or
 // something else.

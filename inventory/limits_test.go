@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -159,6 +160,7 @@ func TestBombs(t *testing.T) {
 		"million nested":  {"server \"s\" {\n  for_each = toset(flatten([for a in range(1000) : [for b in range(1000) : \"${a}-${b}\"]]))\n  host = each.key\n}\n", "more than 1000000 items"},
 		"million merged":  {"server \"s\" {\n  for_each = merge([for a in range(990) : { for b in range(990) : \"${a}-${b}\" => 1 }]...)\n  host = each.key\n}\n", "more than 1000000 items"},
 		"million range":   {"server \"s\" {\n  for_each = toset([for i in range(1000000) : tostring(i)])\n  host = each.key\n}\n", "more than 1024 values"},
+		"many instances":  {strings.Join([]string{fullBlock("a"), fullBlock("b"), fullBlock("c"), fullBlock("d"), fullBlock("e"), fullBlock("f")}, ""), "are more than 500000"},
 		"million count":   {"server \"s\" {\n  count = 1000000\n  host = \"h${count.index}\"\n}\n", "between 0 and 100000"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -176,6 +178,63 @@ func TestBombs(t *testing.T) {
 				t.Logf("%d MB were taken", mb)
 			}
 		})
+	}
+}
+
+// fullBlock is a block with as many instances as there may be.
+func fullBlock(name string) string {
+	return "connection \"" + name + "\" {\n  count = 100000\n  user = \"root\"\n}\n"
+}
+
+// Thousands of mistakes and thousands of blocks in one are not looked for in
+// each other; the time limit of the tests would tell.
+func TestThousands(t *testing.T) {
+	var b strings.Builder
+	for i := range 20_000 {
+		fmt.Fprintf(&b, "locals { l%d = local.m%d }\noutput \"o%d\" { value = 1 }\n", i, i, i)
+	}
+	b.WriteString("server \"s\" {\n  host = \"h\"\n")
+	for i := range 20_000 {
+		fmt.Fprintf(&b, "  sysctl \"net.x%d\" { value = \"1\" }\n", i)
+	}
+	b.WriteString("}\n")
+	_, diags := loadText(base+b.String(), Options{})
+	same(t, "problems", len(diags), 20_000)
+}
+
+// What is asked of a whole map or list for each instance is found at once; what
+// has not the usual form is left to the function.
+func TestQuickFunctions(t *testing.T) {
+	const head = "locals {\n  m = { a = 1, b = 2 }\n  t = tomap({ a = \"x\" })\n  l = [\"a\", \"b\"]\n}\n"
+	for _, c := range []struct{ expr, want string }{
+		{`lookup(local.m, "a", 7)`, "1"},
+		{`lookup(local.m, "c", 7)`, "7"},
+		{`lookup(local.t, "a", "y")`, "x"},
+		{`lookup(local.t, "c", 5)`, "5"},
+		{`contains(local.l, "b")`, "true"},
+		{`contains(local.l, "c")`, "false"},
+		{`contains([1, 2], 2)`, "true"},
+		{`contains(toset(local.l), "a")`, "true"},
+		{`length(local.m)`, "2"},
+		{`length(local.l)`, "2"},
+		{`length(local.t)`, "1"},
+		{`length(toset(["a", "a"]))`, "1"},
+		{`length("äö")`, "2"},
+	} {
+		m, diags := loadText(base+head+"output \"x\" { value = tostring("+c.expr+") }\n", Options{})
+		if len(diags) > 0 {
+			t.Fatalf("%s: %s", c.expr, diagText(m, diags))
+		}
+		i := slices.IndexFunc(m.Outputs, func(o *Output) bool { return o.Name == "x" })
+		v, diags := m.Evaluate(m.Outputs[i].Value, nil)
+		if len(diags) > 0 || v.AsString() != c.want {
+			t.Errorf("%s is %#v, want %s", c.expr, v, c.want)
+		}
+	}
+	for _, expr := range []string{`lookup("a", "b", "c")`, `lookup(local.m)`, `contains("a", "b")`, `length(1)`} {
+		if _, diags := loadText(base+head+"locals { x = "+expr+" }\n", Options{}); !diags.HasErrors() {
+			t.Errorf("%s is no error", expr)
+		}
 	}
 }
 

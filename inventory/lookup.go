@@ -5,6 +5,7 @@ import (
 	"iter"
 	"maps"
 	"reflect"
+	"slices"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
@@ -114,7 +115,7 @@ func (e *evaluator) objectMember(ctx *hcl.EvalContext, o *object, name string, r
 	switch {
 	case !ok || name == "for_each" || name == "count":
 		return cty.NilVal, problem(codeReference, rng, fmt.Sprintf("%s has no %s", o.addr, name),
-			"A %s has no attribute or block of this name.%s", o.kind, didYouMean(name, o.body.schema.words()))
+			"A %s has no attribute or block of this name.%s", o.kind, e.didYouMean(name, slices.Values(o.body.schema.words())))
 	case spec.secret:
 		return cty.NilVal, problem(codeShown, rng, name+" is sensitive", "It is read when connecting and cannot be used elsewhere.")
 	case !spec.observed:

@@ -185,7 +185,7 @@ func (e *evaluator) newObject(d *decl, name, key string, scope *hcl.EvalContext)
 }
 
 // maxObjects bounds all instances and the blocks within them together.
-const maxObjects = 1_000_000
+const maxObjects = 500_000
 
 // overfull reports whether there are more objects than there may be.
 func (e *evaluator) overfull(at hcl.Range) bool {

@@ -19,6 +19,7 @@ const (
 	maxFileSize   = 4 << 20 // bytes of one file
 	maxNesting    = 300     // brackets and operators around one token
 	maxNumberText = 64      // characters of a number
+	maxSyntax     = 1000    // problems of one file that are kept: the parser finds another one behind each
 )
 
 // sourceFile is one file as read and parsed.
@@ -74,7 +75,7 @@ func (f *sourceFile) parse(src []byte) {
 		return
 	}
 	parsed, diags := hclsyntax.ParseConfig(src, f.name, hcl.InitialPos)
-	f.diags = append(f.diags, coded(codeSyntax, diags)...)
+	f.diags = append(f.diags, coded(codeSyntax, diags[:min(len(diags), maxSyntax)])...)
 	if parsed != nil {
 		f.file = parsed
 	}

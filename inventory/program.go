@@ -72,7 +72,7 @@ func (m *module) declare(block *hclsyntax.Block) {
 	switch {
 	case !known:
 		e.report(problem(codeBlock, header, "no block "+block.Type,
-			"%s is not a word that belongs here.%s", block.Type, didYouMean(block.Type, slices.Collect(maps.Keys(e.schemas)))))
+			"%s is not a word that belongs here.%s", block.Type, e.didYouMean(block.Type, maps.Keys(e.schemas))))
 		return
 	case block.Type == "weft" && m.call != nil:
 		e.report(problem(codeBlock, header, "weft in a module",

@@ -10,7 +10,7 @@ import (
 
 // maxGuesses is how many names are compared with misspelt ones at most, so that
 // thousands of mistakes in a large inventory are soon reported.
-const maxGuesses = 2_000_000
+const maxGuesses = 1_000_000
 
 // didYouMean returns ` Did you mean "server"?` when one of the candidates is
 // near the word, else "".
@@ -21,7 +21,7 @@ func didYouMean(word string, candidates []string) string {
 	return ""
 }
 
-// didYouMean is for names that somebody chose: there may be many of them.
+// didYouMean is for mistakes of which there may be many, among many names.
 func (e *evaluator) didYouMean(word string, candidates iter.Seq[string]) string {
 	var few []string
 	if e.guesses > maxGuesses {
