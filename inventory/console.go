@@ -28,13 +28,13 @@ func (m *Model) EvaluateText(src []byte, name string, start hcl.Pos) (Result, hc
 		return Result{}, coded(codeSyntax, diags)
 	}
 	e := m.eval
-	known := len(e.diags)
-	e.spent = weight{}
+	known, errs, warnings := len(e.diags), e.errors, e.warnings
+	e.afresh()
 	v, diags := e.lazy(x).Value(e.withObserved(notHere))
 	// What is asked for the first time may be wrong itself: attributes of
 	// blocks that are not enabled, for example.
 	diags = append(diags, e.diags[known:]...)
-	e.diags = e.diags[:known]
+	e.diags, e.errors, e.warnings = e.diags[:known], errs, warnings
 	if !diags.HasErrors() && !v.IsWhollyKnown() {
 		diags = append(diags, problem(codeExpr, x.Range(), "no value", "This depends on something with an error that was shown before."))
 	}

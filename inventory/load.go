@@ -182,7 +182,7 @@ func (e *evaluator) keepSources(m *Model, files []*sourceFile) {
 // Evaluate computes an expression of a Check or an Output. Observed attributes
 // come from observed.
 func (m *Model) Evaluate(x hcl.Expression, observed Observed) (cty.Value, hcl.Diagnostics) {
-	m.eval.spent = weight{}
+	m.eval.afresh()
 	v, diags := x.Value(m.eval.withObserved(observed))
 	return v, coded(codeExpr, diags)
 }

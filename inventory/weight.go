@@ -96,6 +96,9 @@ func (x *itemExpr) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return x.e.spend(v, x.Range())
 }
 
+// afresh counts from nothing: what follows is asked for by itself.
+func (e *evaluator) afresh() { e.spent, e.turns, e.dizzied, e.tooMuch = weight{}, 0, nil, nil }
+
 // turnExpr is the condition of a for expression.
 type turnExpr struct {
 	hclsyntax.Expression
