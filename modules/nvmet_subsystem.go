@@ -34,8 +34,6 @@ type NVMeTNamespace struct {
 	Enabled bool
 }
 
-const noNGUID = "00000000-0000-0000-0000-000000000000"
-
 // newNVMeTSubsystem is a subsystem that those hosts alone may connect to.
 func newNVMeTSubsystem(nqn, serial string, hosts []string) *NVMeTSubsystem {
 	return &NVMeTSubsystem{NQN: nqn, Serial: serial, Model: nvmetMark, Hosts: slices.Sorted(slices.Values(hosts)), Namespaces: map[uint32]NVMeTNamespace{}}

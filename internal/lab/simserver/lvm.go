@@ -149,36 +149,39 @@ func lvmReport(x *call) int {
 	return 0
 }
 
-// drives checks that devices are free to be taken.
-func (x *call) freeDrives(names []string) error {
+// freeDrives is what lvm2 says against taking devices; "": they are free.
+func (x *call) freeDrives(names []string) string {
 	for _, d := range names {
 		info, err := x.view().Stat(d)
 		switch {
 		case err != nil:
-			return fmt.Errorf("No device found for %s.", d)
+			return "No device found for " + d + "."
 		case info.Mode()&fs.ModeDevice == 0:
-			return fmt.Errorf("Cannot use %s: device is not a block device", d)
+			return fmt.Sprintf("Cannot use %s: device is not a block device", d)
 		}
 		if g := x.server.groupOf(d); g != "" {
-			return fmt.Errorf("Physical volume '%s' is already in volume group '%s'", d, g)
+			return fmt.Sprintf("Physical volume '%s' is already in volume group '%s'", d, g)
 		}
 		if signature, _ := x.signature(d); signature != "" {
-			return fmt.Errorf("WARNING: %s signature detected on %s. Wipe it? [y/n]: [n]\n  Aborted wiping of %s.", signature, d, signature)
+			return fmt.Sprintf("WARNING: %s signature detected on %s. Wipe it? [y/n]: [n]\n  Aborted wiping of %s.", signature, d, signature)
 		}
 	}
-	return nil
+	return ""
 }
 
-// groups are the tools that change groups.
+// lvmGroups are the tools that change groups.
 func lvmGroups(x *call) int {
 	if !x.user.root {
 		return x.errorf("Can't run without root: Permission denied")
 	}
-	opts, args, ok := x.options("", nil)
-	var tag string
+	short, long := "", map[string]rune(nil)
 	if x.name == "vgcreate" {
-		opts, args, ok = x.options("s:T:", map[string]rune{"physicalextentsize": 's', "addtag": 'T'})
-		tag, ok = opts.last('T'), ok && (!opts.has('s') || opts.last('s') == "4m")
+		short, long = "s:T:", map[string]rune{"physicalextentsize": 's', "addtag": 'T'}
+	}
+	opts, args, ok := x.options(short, long)
+	tag := opts.last('T')
+	if opts.has('s') && opts.last('s') != "4m" {
+		ok = false
 	}
 	if !ok || len(args) == 0 {
 		return x.notSimulated(3)
@@ -196,15 +199,15 @@ func lvmGroups(x *call) int {
 		if g != nil {
 			return fail("A volume group called %s already exists.", args[0])
 		}
-		if err := x.freeDrives(args[1:]); err != nil {
-			return fail("%v", err)
+		if no := x.freeDrives(args[1:]); no != "" {
+			return fail("%s", no)
 		}
 		s.groups[args[0]] = &volumeGroup{tags: []string{tag}, drives: slices.Clone(args[1:]), volumes: map[string]*logicalVolume{}}
 		fmt.Fprintf(x.stdout, "  Volume group \"%s\" successfully created\n", args[0])
 		return s.mark(x, args[1:])
 	case "vgextend":
-		if err := x.freeDrives(args[1:]); err != nil {
-			return fail("%v", err)
+		if no := x.freeDrives(args[1:]); no != "" {
+			return fail("%s", no)
 		}
 		g.drives = append(g.drives, args[1:]...)
 		return s.mark(x, args[1:])
