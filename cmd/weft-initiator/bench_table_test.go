@@ -1,3 +1,5 @@
+//go:build linux
+
 package main
 
 import (
@@ -14,7 +16,7 @@ type benchTable struct {
 	rows []string
 }
 
-func (t *benchTable) add(row benchRow, rate, p50, p99, p999, raw99, ratio, faster, host, target float64) {
+func (t *benchTable) add(row benchRow, rate, p50, p99, p999, raw99, ratio, faster, host, target, others float64) {
 	moved := fmt.Sprintf("%.1f k/s", rate/1e3)
 	if size := max(row.there, row.back); size > 64<<10 {
 		moved = fmt.Sprintf("%.0f MiB/s", rate*128/1024)
@@ -23,8 +25,8 @@ func (t *benchTable) add(row benchRow, rate, p50, p99, p999, raw99, ratio, faste
 	if row.bar > 0 {
 		bar = fmt.Sprintf("≥ %.2f", row.bar)
 	}
-	t.rows = append(t.rows, fmt.Sprintf("| %s | %s | %.1f | %.1f | %.1f | %.1f | %.2f | %.2f | %s | %.0f + %.0f %% |",
-		strings.ReplaceAll(row.name, "/", " "), moved, p50, p99, p999, raw99, ratio, faster, bar, target, host))
+	t.rows = append(t.rows, fmt.Sprintf("| %s | %s | %.1f | %.1f | %.1f | %.1f | %.2f | %.2f | %s | %.0f + %.0f %% | %.0f %% |",
+		strings.ReplaceAll(row.name, "/", " "), moved, p50, p99, p999, raw99, ratio, faster, bar, target, host, others))
 }
 
 // print prints nothing unless all rows are there.
@@ -33,8 +35,8 @@ func (t *benchTable) print(out io.Writer) {
 		return
 	}
 	fmt.Fprintf(out, "\n%s; load average %s before, %s after\n\n", machineName(), t.load[0], t.load[1])
-	fmt.Fprintln(out, "| load | reached | p50 µs | p99 µs | p99.9 µs | raw p99 µs | of raw, by rate | by p50 | wanted | CPU target + host |")
-	fmt.Fprintln(out, "|---|---|---|---|---|---|---|---|---|---|")
+	fmt.Fprintln(out, "| load | reached | p50 µs | p99 µs | p99.9 µs | raw p99 µs | of raw, by rate | by p50 | wanted | CPU target + host | others |")
+	fmt.Fprintln(out, "|---|---|---|---|---|---|---|---|---|---|---|")
 	fmt.Fprintln(out, strings.Join(t.rows, "\n"))
 }
 
