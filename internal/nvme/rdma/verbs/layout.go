@@ -152,10 +152,9 @@ func putSend(b []byte, at uint64, works []Work) {
 		le.PutUint32(p[32:], uint32(w.Flags))
 		if w.Op == OpSendInvalidate {
 			le.PutUint32(p[36:], w.Key)
-		} else {
-			le.PutUint64(p[40:], w.Remote)
-			le.PutUint32(p[48:], w.Key)
 		}
+		le.PutUint64(p[40:], w.Remote)
+		le.PutUint32(p[48:], w.Key) // where Soft-iWARP looks, too, for the key to invalidate
 		putPiece(p[sendSize:], w.Local)
 	}
 }

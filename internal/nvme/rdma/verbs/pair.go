@@ -116,7 +116,8 @@ func (p *pair) Send(works []Work) error {
 	for len(works) > 0 {
 		n := min(len(works), postBatch)
 		for i := range works[:n] {
-			if w := &works[i]; w.Flags&Inline != 0 && int(w.Local.Len) > p.inline {
+			w := &works[i]
+			if int(w.Local.Len) > p.inline || w.Op == OpSendInvalidate && p.k.d.limits.IWARP { // Soft-iWARP cannot do both
 				w.Flags &^= Inline
 			}
 		}
