@@ -191,7 +191,7 @@ func (c *checker) namespace(t *Target, n *Namespace) {
 	if id, err := uuid.Parse(n.UUID); err != nil || id == uuid.Nil || len(n.UUID) != 36 {
 		c.refuse(codeUUID, &n.Block, "uuid", "not a UUID", "%q is not a UUID such as 123e4567-e89b-42d3-a456-426614174000.", n.UUID)
 	}
-	if n.From != nil && n.From.Pool != nil && t.Server != nil && n.From.Pool.Server != t.Server {
+	if n.From != nil && n.From.Pool != nil && t.Server != nil && n.From.Pool.Server != nil && n.From.Pool.Server != t.Server {
 		c.refuse(codeElsewhere, &n.Block, "from", "a volume elsewhere", "%s lies on %s, but the target runs on %s.",
 			whereBlock(&n.From.Block), n.From.Pool.Server.name(), t.Server.Addr)
 	}
