@@ -72,8 +72,8 @@ fuzz: ## every fuzz target for FUZZTIME (1m) each
 	    echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x $$p; done; done
 
 # What the tests need beside Go: gcc for the race detector; OpenSSH and other
-# shells as peers.
-DEBS := gcc libc6-dev openssh-server openssh-client busybox-static dash
+# shells as peers; a browser that opens the report.
+DEBS := gcc libc6-dev openssh-server openssh-client busybox-static dash chromium
 deps:
 	$(call install,$(DEBS),not root on Debian: tests that need gcc (race detector) or sshd (real OpenSSH as a peer) say so)
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"weft/internal/prove"
+	"weft/internal/report"
 	"weft/plan"
 	"weft/plan/rollout"
 )
@@ -101,17 +102,9 @@ func (s *staged) keep(phase *rollout.PhaseRun, validations []string, res *prove.
 	return err
 }
 
-// A soakLine is one sample of a phase in short: of each metric the worst value.
-type soakLine struct {
-	Phase    string             `json:"phase"`
-	Time     time.Time          `json:"time"`
-	Recorded bool               `json:"recorded,omitempty"`
-	Verdict  prove.Verdict      `json:"verdict"`
-	Worst    map[string]float64 `json:"worst"` // by VALIDATION.METRIC
-}
-
-func soakSample(k kept) soakLine {
-	line := soakLine{Phase: k.Phase, Time: k.Time, Recorded: k.Recorded, Verdict: k.Result.Verdict, Worst: map[string]float64{}}
+// soakSample is a result in short: of each metric the worst value.
+func soakSample(k kept) report.Sample {
+	line := report.Sample{Phase: k.Phase, Time: k.Time, Recorded: k.Recorded, Verdict: k.Result.Verdict, Worst: map[string]float64{}}
 	for _, j := range k.Result.Judgements {
 		if j.Verdict == prove.Inconclusive {
 			continue

@@ -38,9 +38,10 @@ var may = map[string][]string{
 	"modules": {"plan", "inventory", "inventory/catalogue", "switches", "internal/remote", "internal/agent", "internal/bundle"},
 
 	// What people and pipelines see.
-	"internal/prove": {"plan", "inventory", "switches", "internal/remote", "internal/agent"},
-	"internal/view":  {"plan", "plan/rollout", "internal/prove"},
-	"internal/graph": {"inventory"},
+	"internal/prove":  {"plan", "inventory", "switches", "internal/remote", "internal/agent"},
+	"internal/view":   {"plan", "plan/rollout", "internal/prove"},
+	"internal/report": {"plan", "plan/rollout", "internal/prove", "internal/view"},
+	"internal/graph":  {"inventory"},
 
 	// The lab shares no code with the drivers it stands in for.
 	"internal/lab":           {"inventory", "internal/remote/...", "internal/lab/..."},
@@ -74,7 +75,7 @@ var may = map[string][]string{
 	"cmd/weft-target":    {"internal/nvme/...", "internal/agent"},
 	"cmd/weft-initiator": {"internal/nvme/...", "internal/agent"},
 	"cmd/weft": {"plan", "plan/rollout", "inventory", "inventory/catalogue", "modules", "switches", "internal/remote/...", "internal/agent", "internal/bundle",
-		"internal/prove", "internal/view", "internal/graph", "internal/lab", "examples"},
+		"internal/prove", "internal/view", "internal/report", "internal/graph", "internal/lab", "examples"},
 
 	"internal/arch": {},
 }

@@ -102,7 +102,7 @@ func state(r *rollout.Run) string {
 func Judged(j prove.Judgement) string {
 	text := fmt.Sprintf("%s.%s of %s: %s", j.Validation, j.Metric, j.Pair, reason(j))
 	if j.Value > j.Limit {
-		text += ", limit " + value(j, j.Limit)
+		text += ", limit " + Value(j, j.Limit)
 	}
 	return text
 }

@@ -201,7 +201,7 @@ func judgements(w io.Writer, s Style, r *prove.Result) {
 			against = "served %s, read %s"
 		}
 		fmt.Fprintf(w, "  %s %s  %s  "+against+"\n", verdict(s, of[k]), pad(k.validation+"."+k.metric, 22),
-			pad(fmt.Sprintf("%d of %d pass", passed, len(of[k])), 16), value(worst, worst.Value), value(worst, worst.Limit))
+			pad(fmt.Sprintf("%d of %d pass", passed, len(of[k])), 16), Value(worst, worst.Value), Value(worst, worst.Limit))
 		if slices.ContainsFunc(of[k], func(j prove.Judgement) bool { return j.Note != "" }) {
 			fmt.Fprintf(w, "      %s\n", s.dress(faint, beside(of[k])))
 		}
@@ -254,7 +254,8 @@ func verdict(s Style, js []prove.Judgement) string {
 	return s.dress(green, "✓")
 }
 
-func value(j prove.Judgement, v float64) string {
+// Value is a value of a judgement for people.
+func Value(j prove.Judgement, v float64) string {
 	switch {
 	case j.Latency:
 		return Duration(time.Duration(v))
@@ -269,7 +270,7 @@ func value(j prove.Judgement, v float64) string {
 }
 
 func reason(j prove.Judgement) string {
-	text := value(j, j.Value)
+	text := Value(j, j.Value)
 	if j.Size != 0 {
 		text = Size(j.Size) + " " + text
 	}

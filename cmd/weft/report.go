@@ -1,0 +1,180 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"weft/internal/hint"
+	"weft/internal/report"
+	"weft/internal/view"
+	"weft/inventory"
+	"weft/plan"
+	"weft/plan/rollout"
+)
+
+func (a *app) reportCmd() *cobra.Command {
+	var out []string
+	cmd := &cobra.Command{
+		Use: "report [RUN]", Short: "Write what a rollout did and what was measured", Args: counted(cobra.MaximumNArgs(1)),
+		Long: `report tells the latest rollout of this directory, or the RUN of that name in
+.weft/runs, and the last weft verify: phases and verdicts, latencies, pairs, before
+and after, thresholds with where they come from, and the plan. It asks no device.
+
+--out FILE writes it as its name says, and may be repeated: .html is one page that
+loads nothing, .md Markdown, .xml JUnit, .json everything. Without --out it is
+Markdown on stdout. With --lab it is about what was done in the lab, and says so.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			a.begin(cmd)
+			r, err := a.tell(args)
+			if err != nil {
+				return err
+			}
+			if len(out) == 0 && !a.json {
+				return r.Markdown(a.stdout)
+			}
+			for _, name := range out {
+				if err := a.writeReport(r, name); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringArrayVarP(&out, "out", "o", nil, "write to this file: .html, .md, .xml or .json; may be repeated")
+	return cmd
+}
+
+// writeReport writes the face that the name of a file asks for.
+func (a *app) writeReport(r *report.Report, name string) error {
+	faces := map[string]func(io.Writer) error{".html": r.HTML, ".md": r.Markdown, ".xml": r.JUnit, ".json": r.JSON}
+	face := faces[strings.ToLower(filepath.Ext(name))]
+	if face == nil {
+		return usage(fmt.Errorf("--out %s: the name of a report ends in .html, .md, .xml or .json", name))
+	}
+	var b bytes.Buffer
+	if err := face(&b); err != nil {
+		return err
+	}
+	path := name
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(a.dir, path)
+	}
+	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	a.emit(plan.Event{Type: plan.EventNote, Message: "wrote " + name, Data: map[string]any{"file": name, "bytes": b.Len(), "verdict": r.Verdict}})
+	return nil
+}
+
+// tell puts a report together from what is kept in the directory.
+func (a *app) tell(args []string) (*report.Report, error) {
+	m, err := a.load()
+	if err != nil {
+		return nil, err
+	}
+	r := &report.Report{Weft: version(), Owner: m.Name, Simulated: a.lab, Made: time.Now().UTC(), Thresholds: thresholds(m)}
+	dir, run, err := a.reported(args)
+	if err != nil {
+		return nil, err
+	}
+	if run != nil {
+		r.Run = run
+		if err := tellRun(r, dir); err != nil {
+			return nil, err
+		}
+	}
+	var last kept
+	there, err := readJSON(a.lastVerify(), &last)
+	if err != nil {
+		return nil, err
+	}
+	if there && last.Simulated == a.lab && last.Result != nil {
+		r.Measured = append(r.Measured, report.Measured{Validations: last.Validations, Time: last.Time, Result: last.Result})
+	}
+	if r.Run == nil && len(r.Measured) == 0 {
+		return nil, hint.Wrap(errors.New("there is nothing to report: no rollout and no verification of this directory is kept"),
+			"measure first: weft verify; what was done in the lab is told with --lab")
+	}
+	r.Finish()
+	return r, nil
+}
+
+// reported is the run that is told: the one that is named, or the latest.
+func (a *app) reported(args []string) (dir string, run *rollout.Run, err error) {
+	if len(args) == 0 {
+		return a.latest()
+	}
+	dir = filepath.Join(a.runs(), filepath.Base(args[0]))
+	raw, err := os.ReadFile(filepath.Join(dir, runFile))
+	if err == nil {
+		run, err = rollout.Read(raw)
+	}
+	switch {
+	case err != nil:
+		return "", nil, fmt.Errorf("the run %s: %w", args[0], err)
+	case run.Simulated != a.lab:
+		return "", nil, usage(fmt.Errorf("the run %s was made with --lab=%t", args[0], run.Simulated))
+	}
+	return dir, run, nil
+}
+
+// tellRun adds what is kept of a run.
+func tellRun(r *report.Report, dir string) error {
+	p, err := readPlan(filepath.Join(dir, planFile))
+	if err != nil {
+		return err
+	}
+	r.Plan = report.Of(p)
+	files, err := filepath.Glob(filepath.Join(dir, measuredDir, "*.json"))
+	if err != nil {
+		return err
+	}
+	for _, name := range files {
+		var k kept
+		if _, err := readJSON(name, &k); err != nil {
+			return err
+		}
+		if k.Result != nil {
+			r.Measured = append(r.Measured, report.Measured{Phase: k.Phase, Recorded: k.Recorded, Validations: k.Validations, Time: k.Time, Result: k.Result})
+		}
+	}
+	f, err := os.Open(filepath.Join(dir, soakFile))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	in := bufio.NewScanner(f)
+	in.Buffer(nil, 1<<20)
+	for in.Scan() {
+		var s report.Sample
+		if json.Unmarshal(in.Bytes(), &s) == nil { // the last line of a weft that was killed may be cut off
+			r.Soak = append(r.Soak, s)
+		}
+	}
+	return in.Err()
+}
+
+// thresholds are the limits that the files set, with their places.
+func thresholds(m *inventory.Model) []report.Threshold {
+	var out []report.Threshold
+	for _, v := range m.Validations {
+		for _, x := range v.Metrics {
+			out = append(out, report.Threshold{Validation: v.Name, Metric: x.Name, Size: x.Size, Source: x.Source, Unit: x.Unit, HasMax: x.HasMax, Max: x.Max,
+				Duration: x.Duration, Regression: x.Regression, Place: view.Place(x.Range)})
+		}
+	}
+	return out
+}

@@ -1,0 +1,161 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"weft/internal/prove"
+	"weft/internal/view"
+)
+
+// cell makes text fit for a cell of a table.
+func cell(s string) string {
+	return strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;", "`", "'").Replace(s)
+}
+
+func mark(v prove.Verdict) string {
+	return map[prove.Verdict]string{prove.Pass: "✓ pass", prove.Fail: "✗ fail", prove.Inconclusive: "? inconclusive"}[v]
+}
+
+// Markdown writes the report for a pull request or a ticket.
+func (r *Report) Markdown(w io.Writer) error {
+	p := &printer{w: w}
+	p.line("# weft report: %s", r.Owner)
+	p.line("")
+	if r.Simulated {
+		p.line("**SIMULATED**: measured on weft's lab. It shows function, not speed.")
+		p.line("")
+	}
+	p.line("Verdict of the last measurement: **%s** · made %s by weft %s", mark(r.Verdict), r.Made.UTC().Format(stamp), cell(r.Weft))
+	r.markdownRun(p)
+	for _, m := range r.Measured {
+		p.line("\n## %s\n", m.Title())
+		p.line("%s, measured %s\n", mark(m.Result.Verdict), m.Time.UTC().Format(stamp))
+		markdownResult(p, m.Result)
+	}
+	if len(r.Thresholds) > 0 {
+		p.line("\n## Thresholds\n\n| metric | what is measured | limit | from |\n|---|---|---|---|")
+		for _, t := range r.Thresholds {
+			p.line("| %s.%s | %s | %s | %s |", cell(t.Validation), cell(t.Metric), cell(t.what()), cell(t.limit()), cell(t.Place))
+		}
+	}
+	if r.Plan != nil {
+		p.line("\n## Plan\n\nOf %s: %d steps on %d devices.\n\n| phase | resource | changes | impact |\n|---|---|---|---|",
+			r.Plan.Created.UTC().Format(stamp), len(r.Plan.Steps), r.Plan.Devices)
+		for _, s := range r.Plan.Steps {
+			p.line("| %s | %s | %d | %s |", cell(s.Phase), cell(s.ID.String()), len(s.Changes), impact(s))
+		}
+	}
+	return p.err
+}
+
+func (r *Report) markdownRun(p *printer) {
+	if r.Run == nil {
+		return
+	}
+	p.line("\n## Rollout\n\n%s, %s. %s\n", cell(r.Run.Rollout), r.Run.State, cell(r.Run.Why))
+	p.line("| phase | state | steps | gate |\n|---|---|---|---|")
+	for _, ph := range r.Run.Phases {
+		gate := "–"
+		if n := len(ph.Verdicts); n > 0 {
+			gate = string(ph.Verdicts[n-1].Verdict)
+			if ph.Verdicts[n-1].Recorded {
+				gate = "recorded: " + gate
+			}
+			if n > 1 {
+				gate += fmt.Sprintf(" (%d times looked at)", n)
+			}
+		}
+		p.line("| %s | %s | %d | %s |", cell(ph.Name), ph.State, len(ph.Steps), gate)
+	}
+	for _, a := range r.Run.Accepted {
+		p.line("\nNot judged, which %s accepted %s: %s", cell(a.By), a.Time.UTC().Format(stamp), cell(a.What))
+	}
+}
+
+func markdownResult(p *printer, res *prove.Result) {
+	p.line("| | metric | places | worst | limit |\n|---|---|---|---|---|")
+	for _, l := range lines(res) {
+		p.line("| %s | %s | %d of %d pass | %s | %s |", mark(l.Verdict), cell(l.Name()), l.Passed, l.All, cell(l.Worst), cell(l.Limit))
+	}
+	for _, l := range lines(res) {
+		for _, note := range l.Notes {
+			p.line("\n%s: %s", cell(l.Name()), cell(note))
+		}
+		for _, j := range l.Bad {
+			p.line("\n- %s: %s", j.Verdict, cell(view.Judged(j)))
+		}
+	}
+	if len(res.Rows) == 0 {
+		return
+	}
+	p.line("\n| initiator | target | plane | over | size | p50 | p99 | p99.9 | samples |\n|---|---|---|---|---|---|---|---|---|")
+	for _, row := range append(append([]*prove.Row{}, res.Local...), res.Rows...) {
+		if !known(row) {
+			p.line("| %s | %s | %s | %s | %s | %s | | | %d |", cell(row.Initiator), cell(row.Target), plane(row), over(row), view.Size(row.Size), cell(row.Why+row.FirstErr), row.Samples)
+			continue
+		}
+		p.line("| %s | %s | %s | %s | %s | %s | %s | %s | %d |", cell(row.Initiator), cell(row.Target), plane(row), over(row), view.Size(row.Size),
+			view.Duration(row.P50), view.Duration(row.P99), view.Duration(row.P999), row.Samples)
+	}
+	for i, t := range res.Throughput {
+		if i == 0 {
+			p.line("\n| initiator | target | plane | over | Gbit/s | IOPS | CPU µs per Gbit |\n|---|---|---|---|---|---|---|")
+		}
+		if t.Why != "" {
+			p.line("| %s | %s | %s | %s | %s | | |", cell(t.Initiator), cell(t.Target), t.Plane, t.Transport, cell(t.Why))
+			continue
+		}
+		p.line("| %s | %s | %s | %s | %.3g | %.0f | %.0f |", cell(t.Initiator), cell(t.Target), t.Plane, t.Transport, t.BitsPerSec/1e9, t.IOPS, t.CPUPerGbit)
+	}
+}
+
+// known reports whether a row has figures.
+func known(row *prove.Row) bool { return row.Why == "" && row.Samples > 0 }
+
+func plane(row *prove.Row) string {
+	if row.Plane == "" {
+		return "–"
+	}
+	return row.Plane
+}
+
+// over is what carried a row.
+func over(row *prove.Row) string {
+	text := row.Transport
+	if row.Mode != "" && row.Transport != "local" {
+		text += " " + row.Mode
+	}
+	if row.Degraded {
+		text += " (degraded)"
+	}
+	return text
+}
+
+// what a threshold is about.
+func (t Threshold) what() string {
+	switch {
+	case t.Source != "":
+		return t.Source
+	case t.Size > 0:
+		return view.Size(t.Size) + " reads"
+	}
+	return "reads of every size"
+}
+
+// A printer keeps the first error.
+type printer struct {
+	w   io.Writer
+	err error
+}
+
+func (p *printer) line(format string, args ...any) {
+	if p.err == nil {
+		_, p.err = fmt.Fprintf(p.w, format+"\n", args...)
+	}
+}
+
+// seconds is a duration as JUnit has it.
+func seconds(d time.Duration) string { return fmt.Sprintf("%.6f", d.Seconds()) }

@@ -1,0 +1,154 @@
+package report
+
+import (
+	_ "embed" // of the page
+	"fmt"
+	"html/template"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"weft/internal/prove"
+	"weft/internal/view"
+	"weft/plan"
+)
+
+//go:embed page.html
+var pageText string
+
+// A page is what the HTML shows.
+type page struct {
+	*Report
+	Curves    []sized
+	Legend    []string
+	Heat      []heatMap
+	Before    *Measured
+	After     *Measured
+	Changes   []change
+	Bars      template.HTML
+	Timelines []titled
+	Latest    *Measured
+	Steps     []stepsOf
+}
+
+type sized struct {
+	Size    string
+	Picture template.HTML
+	Groups  []group
+}
+
+type heatMap struct {
+	Title   string
+	Picture template.HTML
+	Worst   []*prove.Row // those that took longest, in words
+}
+
+type titled struct {
+	Title   string
+	Picture template.HTML
+}
+
+// stepsOf are the steps of a phase.
+type stepsOf struct {
+	Phase string
+	Steps []plan.PlannedStep
+}
+
+// HTML writes the report as one page that loads nothing and runs nothing.
+func (r *Report) HTML(w io.Writer) error {
+	t, err := template.New("page").Funcs(template.FuncMap{
+		"mark": mark, "lines": lines, "judged": view.Judged, "duration": view.Duration, "size": view.Size, "plane": plane, "over": over,
+		"known": known, "impact": impact, "limit": Threshold.limit, "what": Threshold.what, "join": strings.Join, "short": short,
+		"gbit":   func(bits float64) string { return fmt.Sprintf("%.3g", bits/1e9) },
+		"time":   func(m Measured) string { return m.Time.UTC().Format(stamp) },
+		"rows":   func(res *prove.Result) []*prove.Row { return slices.Concat(res.Local, res.Rows) },
+		"series": func(i int) int { return i % series },
+	}).Parse(pageText)
+	if err != nil {
+		return err
+	}
+	p := page{Report: r, Latest: r.last()}
+	if err := p.draw(); err != nil {
+		return err
+	}
+	return t.Execute(w, p)
+}
+
+// draw makes the pictures of what there is.
+func (p *page) draw() error {
+	if p.Latest != nil {
+		groups, err := grouped(p.Latest.Result)
+		if err != nil {
+			return err
+		}
+		for _, g := range groups {
+			if n := len(p.Curves); n == 0 || p.Curves[n-1].Size != view.Size(g.Size) {
+				p.Curves = append(p.Curves, sized{Size: view.Size(g.Size)})
+			}
+			last := &p.Curves[len(p.Curves)-1]
+			last.Groups = append(last.Groups, g)
+		}
+		for i := range p.Curves {
+			p.Curves[i].Picture = curves(p.Curves[i].Groups, "latency of "+p.Curves[i].Size+" reads")
+		}
+		for _, g := range grids(p.Latest.Result) {
+			p.Heat = append(p.Heat, heatMap{g.Title, heat(g), worst(g)})
+		}
+		if p.Before = p.first(); p.Before != nil {
+			p.After = p.Latest
+			before, err := grouped(p.Before.Result)
+			if err != nil {
+				return err
+			}
+			p.Changes = changes(before, groups)
+			p.Bars = bars(p.Changes)
+		}
+	}
+	metrics := map[string]bool{}
+	for _, s := range p.Soak {
+		for name := range s.Worst {
+			metrics[name] = true
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(metrics)) {
+		if picture := timeline(p.Soak, name); picture != "" {
+			p.Timelines = append(p.Timelines, titled{name, picture})
+		}
+	}
+	if p.Plan != nil {
+		for _, s := range p.Plan.Steps {
+			if n := len(p.Steps); n == 0 || p.Steps[n-1].Phase != s.Phase {
+				p.Steps = append(p.Steps, stepsOf{Phase: s.Phase})
+			}
+			last := &p.Steps[len(p.Steps)-1]
+			last.Steps = append(last.Steps, s)
+		}
+	}
+	return nil
+}
+
+// worst are the pairs of a grid that failed or took longest, ten at most.
+func worst(g grid) []*prove.Row {
+	var all []*prove.Row
+	for _, line := range g.Cells {
+		for _, row := range line {
+			if row != nil {
+				all = append(all, row)
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *prove.Row) int {
+		if ka, kb := known(a) && a.Errors == 0, known(b) && b.Errors == 0; ka != kb {
+			if kb {
+				return -1
+			}
+			return 1
+		}
+		return int(b.P99 - a.P99)
+	})
+	return all[:min(len(all), 10)]
+}
+
+// impact is the worst of what a step does to traffic.
+func impact(s plan.PlannedStep) string { return s.Impact().String() }

@@ -1,0 +1,215 @@
+// Package report writes what a rollout did and what was measured, for a change
+// board: as JSON, Markdown, JUnit and one HTML file that needs nothing else.
+package report
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"weft/internal/prove"
+	"weft/internal/view"
+	"weft/plan"
+	"weft/plan/rollout"
+)
+
+// Format is the number of the format of the JSON.
+const Format = 1
+
+// A Report is everything that is told, whatever its face.
+type Report struct {
+	Format    int       `json:"format"`
+	Weft      string    `json:"weft"`
+	Owner     string    `json:"owner"`
+	Simulated bool      `json:"simulated"` // by the lab: function, not speed
+	Made      time.Time `json:"made"`
+
+	Verdict    prove.Verdict `json:"verdict"` // of the last measurement
+	Run        *rollout.Run  `json:"run,omitempty"`
+	Plan       *Plan         `json:"plan,omitempty"`
+	Measured   []Measured    `json:"measured"` // in the order of time
+	Soak       []Sample      `json:"soak,omitempty"`
+	Thresholds []Threshold   `json:"thresholds,omitempty"`
+}
+
+// A Plan is the part of a plan that a report tells.
+type Plan struct {
+	Created time.Time          `json:"created"`
+	Devices int                `json:"devices"`
+	Steps   []plan.PlannedStep `json:"steps"`
+	Notes   []plan.Note        `json:"notes,omitempty"`
+	Left    []plan.LeftAlone   `json:"left_alone,omitempty"`
+}
+
+// Of takes what a report tells of a plan.
+func Of(p *plan.Plan) *Plan {
+	return &Plan{Created: p.Created, Devices: len(p.Devices), Steps: p.Steps, Notes: p.Notes, Left: p.Left}
+}
+
+// Measured is one measurement: of a phase, or of weft verify.
+type Measured struct {
+	Phase       string        `json:"phase,omitempty"` // "": weft verify
+	Recorded    bool          `json:"recorded,omitempty"`
+	Validations []string      `json:"validations,omitempty"`
+	Time        time.Time     `json:"time"`
+	Result      *prove.Result `json:"result"`
+}
+
+// Title names a measurement for people.
+func (m Measured) Title() string {
+	switch {
+	case m.Phase == "":
+		return "weft verify"
+	case m.Recorded:
+		return "phase " + m.Phase + ", before it began"
+	}
+	return "gate of phase " + m.Phase
+}
+
+// A Sample is one look at a phase that soaks: of each metric the worst value.
+type Sample struct {
+	Phase    string             `json:"phase"`
+	Time     time.Time          `json:"time"`
+	Recorded bool               `json:"recorded,omitempty"`
+	Verdict  prove.Verdict      `json:"verdict"`
+	Worst    map[string]float64 `json:"worst"` // by VALIDATION.METRIC
+}
+
+// A Threshold is a limit and where it comes from.
+type Threshold struct {
+	Validation string  `json:"validation"`
+	Metric     string  `json:"metric"`
+	Size       int     `json:"size,omitempty"`   // bytes
+	Source     string  `json:"source,omitempty"` // of a counter
+	Unit       string  `json:"unit,omitempty"`
+	HasMax     bool    `json:"has_max"`
+	Max        float64 `json:"max"` // nanoseconds where Duration
+	Duration   bool    `json:"duration,omitempty"`
+	Regression float64 `json:"regression,omitempty"` // share
+	Place      string  `json:"place"`                // file:line
+}
+
+// limit is the threshold for people.
+func (t Threshold) limit() string {
+	var parts []string
+	switch {
+	case t.HasMax && t.Duration:
+		parts = append(parts, "at most "+view.Duration(time.Duration(t.Max)))
+	case t.HasMax && t.Unit == "ratio":
+		parts = append(parts, fmt.Sprintf("at most %.3g %%", t.Max*100))
+	case t.HasMax:
+		parts = append(parts, fmt.Sprintf("at most %.0f", t.Max))
+	}
+	if t.Regression != 0 {
+		parts = append(parts, fmt.Sprintf("at most %.4g %% over the baseline", t.Regression*100))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Finish orders what was measured and draws the verdict. It must be called before
+// any face is written.
+func (r *Report) Finish() {
+	r.Format = Format
+	slices.SortStableFunc(r.Measured, func(a, b Measured) int { return a.Time.Compare(b.Time) })
+	slices.SortStableFunc(r.Soak, func(a, b Sample) int { return a.Time.Compare(b.Time) })
+	r.Verdict = prove.Inconclusive
+	for _, m := range r.Measured {
+		if !m.Recorded {
+			r.Verdict = m.Result.Verdict
+		}
+	}
+}
+
+// last is the latest measurement that has rows; nil: none has.
+func (r *Report) last() *Measured {
+	for i := range slices.Backward(r.Measured) {
+		if m := &r.Measured[i]; len(m.Result.Rows) > 0 {
+			return m
+		}
+	}
+	return nil
+}
+
+// first is the earliest measurement that has rows and is not the last one; nil:
+// there is nothing to compare with.
+func (r *Report) first() *Measured {
+	last := r.last()
+	for i := range r.Measured {
+		if m := &r.Measured[i]; m != last && len(m.Result.Rows) > 0 {
+			return m
+		}
+	}
+	return nil
+}
+
+// JSON writes the report as JSON.
+func (r *Report) JSON(w io.Writer) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(r)
+}
+
+// A line is one metric of a validation over all its places.
+type line struct {
+	Validation, Metric string
+	Verdict            prove.Verdict
+	Passed, All        int
+	Worst, Limit       string
+	Notes              []string
+	Bad                []prove.Judgement
+}
+
+// Name is that of the metric with its validation.
+func (l line) Name() string { return l.Validation + "." + l.Metric }
+
+// lines are the judgements of a result, a line for each metric.
+func lines(res *prove.Result) []line {
+	type key struct {
+		validation, metric string
+		base               bool
+	}
+	var order []key
+	of := map[key][]prove.Judgement{}
+	for _, j := range res.Judgements {
+		k := key{j.Validation, j.Metric, !j.Against.IsZero()}
+		if of[k] == nil {
+			order = append(order, k)
+		}
+		of[k] = append(of[k], j)
+	}
+	var out []line
+	for _, k := range order {
+		l := line{Validation: k.validation, Metric: k.metric, Verdict: prove.Pass, All: len(of[k])}
+		worst := slices.MaxFunc(of[k], func(a, b prove.Judgement) int { return cmp.Compare(a.Value-a.Limit, b.Value-b.Limit) })
+		l.Worst, l.Limit = view.Value(worst, worst.Value), view.Value(worst, worst.Limit)
+		if k.base {
+			l.Limit += " by the baseline of " + worst.Against.UTC().Format(stamp)
+		}
+		for _, j := range of[k] {
+			if j.Note != "" && !slices.Contains(l.Notes, j.Note) {
+				l.Notes = append(l.Notes, j.Note)
+			}
+			switch {
+			case j.Verdict == prove.Pass:
+				l.Passed++
+				continue
+			case j.Verdict == prove.Fail:
+				l.Verdict = prove.Fail
+			case l.Verdict == prove.Pass:
+				l.Verdict = prove.Inconclusive
+			}
+			l.Bad = append(l.Bad, j)
+		}
+		if l.Passed == 0 && l.Verdict == prove.Inconclusive {
+			l.Worst = "not known"
+		}
+		out = append(out, l)
+	}
+	return out
+}
+
+const stamp = "2006-01-02 15:04:05 MST"

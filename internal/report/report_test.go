@@ -1,0 +1,259 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"weft/internal/latency"
+	"weft/internal/prove"
+	"weft/plan"
+	"weft/plan/rollout"
+)
+
+var begun = time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
+
+// row is one flow of samples around a latency.
+func row(initiator, target, plane, transport string, size int, around time.Duration, n int) *prove.Row {
+	r := &prove.Row{Initiator: initiator, Target: target, Plane: plane, Wanted: n}
+	r.Transport, r.Mode, r.Size, r.Samples, r.Depth, r.Op = transport, "event", size, n, 1, "read"
+	h := latency.New()
+	rng := rand.New(rand.NewPCG(uint64(around), uint64(n)))
+	for range n {
+		h.Record(around + time.Duration(rng.ExpFloat64()*float64(around)/4))
+	}
+	text, _ := h.MarshalText()
+	r.Histogram = string(text)
+	r.P50, r.P99, r.P999 = h.Quantile(0.5), h.Quantile(0.99), h.Quantile(0.999)
+	return r
+}
+
+// measured is initiators × targets over two planes.
+func measured(initiators, targets int, around time.Duration, samples int) *prove.Result {
+	res := &prove.Result{Verdict: prove.Fail}
+	for t := range targets {
+		res.Local = append(res.Local, row(fmt.Sprintf(`server.node["st%d"]`, t), fmt.Sprintf(`target.nvme["st%d"]`, t), "", "local", 4096, around/10, samples))
+		for i := range initiators {
+			for _, plane := range []string{"a", "b"} {
+				res.Rows = append(res.Rows, row(fmt.Sprintf(`server.node["cn%d"]`, i), fmt.Sprintf(`target.nvme["st%d"]`, t), plane, "tcp", 4096, around+time.Duration(i+t)*time.Microsecond, samples))
+			}
+		}
+	}
+	if len(res.Rows) > 4 {
+		res.Rows[1].Errors, res.Rows[1].FirstErr = 3, `connection refused <by "somebody"> & others`
+		res.Rows[2].Why, res.Rows[2].Samples = "the server is down", 0
+	}
+	res.Judgements = []prove.Judgement{
+		{Validation: "latency", Metric: "added_p99", Pair: `server.node["cn0"] → target.nvme["st0"] over plane a`, Size: 4096, Verdict: prove.Pass, Value: 2e4, Limit: 3e4, Latency: true},
+		{Validation: "latency", Metric: "added_p99", Pair: "another <pair> | with a bar", Size: 4096, Verdict: prove.Fail, Value: 9e4, Limit: 3e4, Latency: true, Why: "it was 1µs"},
+		{Validation: "healthy", Metric: "drops", Pair: "switch.leaf-a Ethernet1/1 priority 3 (rdma)", Verdict: prove.Inconclusive, Why: "refused", Counted: true},
+		{Validation: "healthy", Metric: "paused", Pair: "server.a p0", Verdict: prove.Pass, Value: 0.0001, Limit: 0.001, Counted: true, Unit: "ratio", Note: "a note"},
+	}
+	res.Throughput = []*prove.Throughput{{Initiator: "server.a", Target: "target.b", Plane: "a", Transport: "tcp", BitsPerSec: 9.4e9, IOPS: 18000, CPUPerGbit: 60000},
+		{Initiator: "server.c", Target: "target.b", Plane: "a", Transport: "tcp", Why: "it did not run"}}
+	return res
+}
+
+func sample() *Report {
+	r := &Report{Weft: "test", Owner: "pilot <x>", Simulated: true, Made: begun.Add(time.Hour),
+		Run: &rollout.Run{ID: "r1", Rollout: "rollout.pilot", State: rollout.Paused, Why: "a gate | failed", Begun: begun,
+			Phases:   []rollout.PhaseRun{{Name: "plane-a", State: rollout.Passed, Approved: "ann", Verdicts: []rollout.Sample{{Time: begun, Verdict: rollout.Pass}}}, {Name: "rest", State: rollout.Gating}},
+			Accepted: []rollout.Acceptance{{What: "healthy.drops", By: "ann", Time: begun}}},
+		Plan: &Plan{Created: begun, Devices: 2, Steps: []plan.PlannedStep{{ID: plan.ID{Device: "switch.leaf-a", Kind: "port", Name: "Ethernet1/1"}, Phase: "plane-a",
+			Changes: []plan.Change{{Path: "pfc", Before: "off", After: "on", Impact: plan.ImpactTraffic}}, Send: []string{"interface Ethernet1/1", "priority-flow-control mode on"}, Undo: []string{"no it <"}}}},
+		Thresholds: []Threshold{{Validation: "latency", Metric: "added_p99", Size: 4096, HasMax: true, Max: 3e4, Duration: true, Regression: 0.1, Place: "rollout.weft.hcl:24"},
+			{Validation: "healthy", Metric: "paused", Source: "server.rnic.class.rdma.rx_pause_duration", Unit: "ratio", HasMax: true, Max: 0.001, Place: "rollout.weft.hcl:9"}},
+		Measured: []Measured{{Phase: "plane-a", Time: begun.Add(time.Minute), Result: measured(3, 2, 60*time.Microsecond, 500)},
+			{Phase: "baseline", Recorded: true, Time: begun, Result: measured(3, 2, 50*time.Microsecond, 500)}},
+	}
+	for n := range 5 {
+		verdict := prove.Pass
+		if n == 3 {
+			verdict = prove.Fail
+		}
+		r.Soak = append(r.Soak, Sample{Phase: "plane-a", Time: begun.Add(time.Duration(n) * time.Second), Verdict: verdict, Worst: map[string]float64{"healthy.drops": float64(n)}})
+	}
+	return r
+}
+
+func write(t *testing.T, face func(io.Writer) error) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := face(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func finished(t *testing.T, r *Report) *Report {
+	t.Helper()
+	r.Finish()
+	return r
+}
+
+func TestFaces(t *testing.T) {
+	r := finished(t, sample())
+	if r.Verdict != prove.Fail || !r.Measured[0].Recorded {
+		t.Errorf("verdict %s, first %s", r.Verdict, r.Measured[0].Title())
+	}
+	again := new(Report)
+	if err := json.Unmarshal([]byte(write(t, r.JSON)), again); err != nil || again.Format != Format || len(again.Measured) != 2 || len(again.Measured[0].Result.Rows) != 12 || again.Run.ID != "r1" {
+		t.Errorf("%v %+v", err, again)
+	}
+	md := write(t, r.Markdown)
+	for _, want := range []string{"**SIMULATED**", "✗ fail", "| ✗ fail | latency.added_p99 | 1 of 2 pass | 90.0 µs | 30.0 µs |", "? inconclusive", `another &lt;pair> \| with a bar`,
+		"| latency.added_p99 | 4 KiB reads | at most 30.0 µs, at most 10 % over the baseline | rollout.weft.hcl:24 |", "| plane-a | switch.leaf-a/port.Ethernet1/1 | 1 | traffic |", "9.4 | 18000 | 60000"} {
+		if !strings.Contains(md, want) {
+			t.Errorf("no %q in\n%s", want, md)
+		}
+	}
+	var suites junitSuites
+	if err := xml.Unmarshal([]byte(write(t, r.JUnit)), &suites); err != nil || suites.Tests != 8 || suites.Fails != 1 || suites.Errors != 1 {
+		t.Errorf("%v %+v", err, suites)
+	}
+	for _, s := range suites.Suites {
+		for _, c := range s.Cases {
+			if c.Failed != nil && !strings.Contains(c.Failed.Message, "limit 30.0 µs") {
+				t.Errorf("%+v", c.Failed)
+			}
+		}
+	}
+}
+
+// strict reads a page as XML, which is stricter than HTML, and collects what it
+// might load or run.
+func strict(t *testing.T, text string) (elements map[string]int) {
+	t.Helper()
+	d := xml.NewDecoder(strings.NewReader(text))
+	elements = map[string]int{}
+	for {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			return elements
+		}
+		if err != nil {
+			t.Fatalf("the page is not well formed: %v", err)
+		}
+		e, ok := token.(xml.StartElement)
+		if !ok {
+			continue
+		}
+		elements[e.Name.Local]++
+		for _, a := range e.Attr {
+			name := a.Name.Local
+			if name == "src" || name == "href" && !strings.HasPrefix(a.Value, "data:") || strings.HasPrefix(name, "on") || strings.Contains(a.Value, "url(") {
+				t.Errorf("%s loads or runs something: %s=%q", e.Name.Local, name, a.Value)
+			}
+		}
+	}
+}
+
+func TestHTML(t *testing.T) {
+	text := write(t, finished(t, sample()).HTML)
+	elements := strict(t, text)
+	if elements["script"]+elements["img"]+elements["iframe"] > 0 || strings.Contains(text, "@import") || strings.Contains(text, "url(") {
+		t.Error("the page loads or runs something")
+	}
+	if elements["svg"] < 6 {
+		t.Errorf("%d pictures", elements["svg"])
+	}
+	for _, want := range []string{"prefers-color-scheme: dark", "@media print", "SIMULATED", "pilot &lt;x&gt;", "rollout.weft.hcl:24", "priority-flow-control mode on", "p99 before and after",
+		"healthy.drops over time", "Not judged, which ann accepted", "connection refused &lt;by", "the server is down", "at most 10 % over the baseline", "60000"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in the page", want)
+		}
+	}
+	if strings.Contains(text, "ZgotmplZ") || strings.Contains(text, "%!") {
+		t.Error("the template refused something")
+	}
+}
+
+// An empty report is a page, too, and has passed nothing.
+func TestNothingMeasured(t *testing.T) {
+	r := finished(t, &Report{Owner: "x"})
+	if r.Verdict != prove.Inconclusive {
+		t.Errorf("verdict %s", r.Verdict)
+	}
+	strict(t, write(t, r.HTML))
+	write(t, r.Markdown)
+	write(t, r.JUnit)
+	bad := &Report{Measured: []Measured{{Result: &prove.Result{Rows: []*prove.Row{{Plane: "a"}}}}}}
+	bad.Measured[0].Result.Rows[0].Samples, bad.Measured[0].Result.Rows[0].Histogram = 1, "?"
+	if finished(t, bad).HTML(io.Discard) == nil {
+		t.Error("a histogram that cannot be read was drawn")
+	}
+}
+
+// 4096 pairs are a page of less than 5 MB.
+func TestManyPairs(t *testing.T) {
+	res, one := &prove.Result{}, row("", "", "", "tcp", 4096, 60*time.Microsecond, 20)
+	for n := range 64 * 64 {
+		r := *one
+		r.Initiator, r.Target, r.Plane = fmt.Sprintf(`server.node["cn%d"]`, n/64), fmt.Sprintf(`target.nvme["st%d"]`, n%64/2), string(rune('a'+n%2))
+		r.P99 += time.Duration(n)
+		res.Rows = append(res.Rows, &r)
+	}
+	r := &Report{Owner: "pod", Made: begun, Measured: []Measured{{Time: begun, Result: res}}}
+	text := write(t, finished(t, r).HTML)
+	if strict(t, text); len(text) > 5<<20 || strings.Count(text, "<tr>") < 4096 {
+		t.Errorf("%d bytes, %d rows", len(text), strings.Count(text, "<tr>"))
+	}
+	t.Logf("%d rows are %d bytes", len(r.Measured[0].Result.Rows), len(text))
+}
+
+// A browser opens the page without network: it requests nothing, complains of
+// nothing and paints something in both schemes.
+func TestBrowser(t *testing.T) {
+	browser := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			browser = path
+			break
+		}
+	}
+	if browser == "" {
+		t.Skip("no chromium: its part is not run")
+	}
+	dir := t.TempDir()
+	page := filepath.Join(dir, "report.html")
+	if err := os.WriteFile(page, []byte(write(t, finished(t, sample()).HTML)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	paint := func(name string, flags ...string) []byte {
+		picture := filepath.Join(dir, name)
+		args := append([]string{"--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking", "--no-first-run",
+			"--user-data-dir=" + filepath.Join(dir, "profile-"+name), "--enable-logging=stderr", "--window-size=1000,1400",
+			"--host-resolver-rules=MAP * ~NOTFOUND", "--screenshot=" + picture}, flags...)
+		cmd := exec.Command(browser, append(args, "file://"+page)...)
+		cmd.Env = append(os.Environ(), "HOME="+dir)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", browser, err, out)
+		}
+		for line := range strings.Lines(string(out)) {
+			if strings.Contains(line, ":CONSOLE") || strings.Contains(line, "ERR_") {
+				t.Errorf("the browser says: %s", line)
+			}
+		}
+		data, err := os.ReadFile(picture)
+		if err != nil || len(data) < 10_000 {
+			t.Fatalf("a blank picture: %d bytes, %v", len(data), err)
+		}
+		return data
+	}
+	light := paint("light.png")
+	dark := paint("dark.png", "--blink-settings=preferredColorScheme=0")
+	if bytes.Equal(light, dark) {
+		t.Error("the page looks the same in both schemes")
+	}
+}
