@@ -20,6 +20,8 @@ func (c *conn) completed(d *verbs.Done) error {
 	case workRead:
 		c.execute(&c.slots[i], c.slots[i].in.bytes[:c.slots[i].pull])
 		return nil
+	case workWrite:
+		return nil // the response is still to come
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -48,7 +50,7 @@ func (c *conn) lost(d *verbs.Done, err error) error {
 	case workRead:
 		return fmt.Errorf("read the data of command %d: %w", c.slots[d.ID&workIndex].x.Command.CID, err)
 	}
-	return fmt.Errorf("send a response: %w", err)
+	return fmt.Errorf("send data or a response: %w", err)
 }
 
 // command begins a command that has arrived in a slot.

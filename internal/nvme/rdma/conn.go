@@ -22,16 +22,17 @@ const adminCapsule = 4096
 // Each capsule that can be received has a slot. It is posted again right before
 // the response to its command: a host that has the response may send the next.
 type conn struct {
-	l       *listener
-	link    verbs.Link
-	pool    *pool
-	local   string
-	remote  string
-	handler fabric.Handler
-	hangup  atomic.Bool // by Close
-	issues  int         // RDMA reads in progress, at most
-	depth   int         // slots, and replies
-	stride  int         // bytes of a capsule
+	l          *listener
+	link       verbs.Link
+	pool       *pool
+	local      string
+	remote     string
+	handler    fabric.Handler
+	hangup     atomic.Bool // by Close
+	issues     int         // RDMA reads in progress, at most
+	writeFlags verbs.Flags // of writes, whose end the response after them tells
+	depth      int         // slots, and replies
+	stride     int         // bytes of a capsule
 
 	capsules   []byte // commands are received into
 	capsuleMem *verbs.Memory
@@ -136,6 +137,11 @@ func (c *conn) serve(hello verbs.Hello) {
 func (c *conn) judge(hello verbs.Hello) wire.RDMAStatus {
 	var req wire.RDMARequest
 	limits := c.link.Domain().Limits()
+	if limits.IWARP {
+		// Soft-iWARP gives TCP the memory itself where nobody waits for the
+		// completion, and TCP sends it when it likes.
+		c.writeFlags = verbs.Signaled
+	}
 	c.issues = min(hello.Issues, limits.Issues)
 	c.depth = 0
 	if req.UnmarshalBinary(hello.Private) != nil {

@@ -72,6 +72,7 @@ const (
 	workCommand // of a target
 	workRead
 	workReply
+	workWrite // of the data before a reply
 	workIndex = 1<<32 - 1
 )
 

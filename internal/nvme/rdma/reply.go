@@ -140,7 +140,7 @@ func (c *conn) answer(a answer) {
 	c.receive(a.slot)
 	if a.out != nil {
 		c.replies[i] = a.out
-		c.sends = append(c.sends, verbs.Work{ID: workReply | uint64(i), Op: verbs.OpWrite, Local: a.out.piece(a.bytes), Remote: a.remote, Key: a.key})
+		c.sends = append(c.sends, verbs.Work{ID: workWrite | uint64(i), Op: verbs.OpWrite, Flags: c.writeFlags, Local: a.out.piece(a.bytes), Remote: a.remote, Key: a.key})
 	}
 	at := int(i) * wire.CompletionSize
 	_, _ = a.cqe.AppendBinary(c.answers[at:at:cap(c.answers)])

@@ -161,6 +161,9 @@ func (p *pair) perform(w verbs.Work) verbs.Status {
 	}
 	switch w.Op {
 	case verbs.OpWrite, verbs.OpRead:
+		if p.f.Limits().IWARP && w.Flags&verbs.Signaled == 0 {
+			return verbs.LocalProtect // with Soft-iWARP one does not know when the memory is free
+		}
 		need := verbs.RemoteWrite
 		if w.Op == verbs.OpRead {
 			need = verbs.RemoteRead
