@@ -140,6 +140,39 @@ func TestHouse(t *testing.T) {
 	}
 }
 
+// TestDynamic: what loads libraries at run time makes a program dynamic; that
+// is for the agents only, and for one package.
+func TestDynamic(t *testing.T) {
+	const loader, place = "github.com/ebitengine/purego", "weft/internal/nvme/rdma/verbs"
+	deps := func(of string) []string {
+		cmd := exec.Command("go", "list", "-deps", of)
+		cmd.Env = append(cmd.Environ(), "GOOS=linux", "GOARCH=amd64", "CGO_ENABLED=0")
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("go list -deps %s: %v", of, err)
+		}
+		return strings.Fields(string(out))
+	}
+	if slices.Contains(deps("weft/cmd/weft"), loader) {
+		t.Errorf("cmd/weft links %s", loader)
+	}
+	for _, agent := range []string{"weft/cmd/weft-target", "weft/cmd/weft-initiator"} {
+		if all := deps(agent); !slices.Contains(all, loader) || !slices.Contains(all, place) {
+			t.Errorf("%s cannot load libraries", agent)
+		}
+	}
+	out, err := exec.Command("go", "list", "-e", "-f", "{{.ImportPath}} {{join .Imports \" \"}}", "weft/...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(out)) {
+		f := strings.Fields(line)
+		if slices.Contains(f[1:], loader) && f[0] != place {
+			t.Errorf("%s imports %s", f[0], loader)
+		}
+	}
+}
+
 func check(t *testing.T, name, verb string, imports, allowed []string) {
 	t.Helper()
 	for _, path := range imports {
