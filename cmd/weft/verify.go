@@ -32,7 +32,11 @@ func (a *app) verifyCmd() *cobra.Command {
 		Long: `verify reads from every target over every plane from every initiator, prints the
 latencies, and judges them against the limits of the validation blocks. What
 switch ports and NICs count is read before and after, and judged by how it has
-grown. It only reads. Without names every validation is run.
+grown. It only reads. Without names every validation is run, and the way of
+packets is proven for every pair and plane: that they arrive whole at their full
+length, that the NIC marks them as the class that carries storage, and that the
+switch puts them into the queue of that class. What fails is placed: at a NIC, a
+port or a switch, or undecided between some.
 
 A metric with regression is compared with what was measured before: what the
 record phases of rollouts and --save-baseline keep in .weft/baseline.json, or the
@@ -91,6 +95,7 @@ type scope struct {
 
 	baseline   *prove.Baseline // nil: there is none
 	throughput bool
+	path       bool // prove the way of packets, too
 }
 
 // measureIn runs validations; without names all of them.
@@ -104,7 +109,7 @@ func (a *app) measureIn(ctx context.Context, p *project, names []string, of scop
 	}()
 	return prove.Run(ctx, prove.Input{
 		Model: p.model, Names: names, There: of.there, Ready: of.ready, Since: of.since, Emit: a.emit,
-		Baseline: of.baseline, Throughput: of.throughput,
+		Baseline: of.baseline, Throughput: of.throughput, Path: of.path,
 		Host: func(ctx context.Context, s *inventory.Server) (remote.Host, error) {
 			host, end, err := p.host(s)(ctx, false)
 			if err == nil {
@@ -126,7 +131,7 @@ func (a *app) verify(ctx context.Context, p *project, names []string, how verifi
 	if err != nil {
 		return err
 	}
-	res, err := a.measureIn(ctx, p, names, scope{baseline: base, throughput: how.throughput})
+	res, err := a.measureIn(ctx, p, names, scope{baseline: base, throughput: how.throughput, path: len(names) == 0})
 	if err != nil {
 		return err
 	}

@@ -90,6 +90,7 @@ type Judgement struct {
 	Over    time.Duration `json:"over_ns,omitempty"` // between the readings
 	Against time.Time     `json:"against,omitzero"`  // Limit comes from a baseline of that time
 	Note    string        `json:"note,omitempty"`    // what else a reader must know
+	Where   string        `json:"where,omitempty"`   // of a failure: at a place, or undecided between some
 }
 
 // A Result is everything one verification has found.
@@ -127,6 +128,9 @@ type Input struct {
 	Since *Reading
 	// Baseline is what to compare with where metrics ask for it. nil: there is none.
 	Baseline *Baseline
+	// Path also proves the way of packets: that they are marked, put into the
+	// right queues, and arrive whole at their full length.
+	Path bool
 	// Throughput also measures how much goes over every pair and plane.
 	Throughput bool
 	// Window is the least time to count for; 0: a second.
@@ -150,7 +154,7 @@ func Run(ctx context.Context, in Input) (*Result, error) {
 	}
 	before := r.served(ctx, flows)
 	res := &Result{NotYet: Notes(in.Model)}
-	counting := slices.ContainsFunc(validations, counts)
+	counting := in.Path || slices.ContainsFunc(validations, counts)
 	if res.Before = in.Since; counting && in.Since == nil {
 		res.Before = r.read(ctx)
 	}
@@ -185,6 +189,12 @@ func Run(ctx context.Context, in Input) (*Result, error) {
 	res.Judgements = append(res.Judgements, account(res.Rows, before, r.served(ctx, flows))...)
 	if in.Throughput {
 		res.Throughput = r.throughput(ctx, flows)
+	}
+	ways := legs(in.Model, in.There)
+	place(res, ways)
+	if in.Path {
+		res.Judgements = append(res.Judgements, r.jumbo(ctx, ways)...)
+		res.Judgements = append(res.Judgements, r.classified(res, ways)...)
 	}
 	res.Verdict = overall(res)
 	return res, nil

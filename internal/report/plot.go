@@ -31,8 +31,8 @@ func (c *canvas) text(x, y float64, class, text string) {
 
 // picture wraps the elements; label says what the picture shows.
 func (c *canvas) picture(width, height float64, label string) template.HTML {
-	return template.HTML(fmt.Sprintf(`<svg viewBox="0 0 %.0f %.0f" role="img" aria-label="%s">%s</svg>`, //nolint:gosec // every text in it is escaped
-		width, height, html.EscapeString(label), c.String()))
+	return template.HTML(fmt.Sprintf(`<svg width="%.0f" viewBox="0 0 %.0f %.0f" role="img" aria-label="%s">%s</svg>`, // every text in it is escaped
+		width, width, height, html.EscapeString(label), c.String()))
 }
 
 // logarithmic maps [low, high] to [0, 1].

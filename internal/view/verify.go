@@ -275,10 +275,13 @@ func reason(j prove.Judgement) string {
 		text = Size(j.Size) + " " + text
 	}
 	switch {
-	case j.Why != "" && j.Value == 0:
-		return j.Why
+	case j.Why != "" && (j.Value == 0 || j.Where != ""):
+		text = j.Why
 	case j.Why != "":
-		return text + ": " + j.Why
+		text += ": " + j.Why
+	}
+	if j.Where != "" {
+		text += "; the fault is " + j.Where
 	}
 	return text
 }

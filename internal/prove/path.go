@@ -1,0 +1,371 @@
+package prove
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"weft/internal/remote"
+	"weft/inventory"
+	"weft/switches"
+)
+
+// pathName is what judgements about the way of packets stand under.
+const pathName = "path"
+
+// A leg is one pair over one plane, with what lies between.
+type leg struct {
+	from, to *inventory.RNIC
+	portal   inventory.Portal
+	target   *inventory.Target
+	parts    []string // NICs and switch ports, in their order
+	label    string
+}
+
+// legs are the pairs of a model over the planes that both ends have.
+func legs(m *inventory.Model, there func(*inventory.Server, *inventory.Target) bool) []leg {
+	port := map[*inventory.RNIC]inventory.LinkEnd{}
+	for _, l := range m.Links {
+		for _, e := range [][2]inventory.LinkEnd{{l.From, l.To}, {l.To, l.From}} {
+			if e[0].RNIC != nil && e[1].Switch != nil {
+				port[e[0].RNIC] = e[1]
+			}
+		}
+	}
+	var out []leg
+	for _, i := range m.Initiators {
+		for _, c := range i.Connects {
+			for _, t := range c.To {
+				if t.Server == nil || there != nil && !there(i.Server, t) {
+					continue
+				}
+				for _, p := range t.Portals {
+					if from := inPlane(i.Server, p.Plane); from != nil && p.RNIC != nil {
+						row := &Row{Initiator: i.Server.Addr, Target: t.Addr, Plane: p.Plane.Name}
+						l := leg{from: from, to: p.RNIC, portal: p, target: t, label: row.Pair()}
+						l.parts = append(l.parts, portOf(from))
+						for _, end := range []*inventory.RNIC{from, p.RNIC} {
+							if e, ok := port[end]; ok {
+								l.parts = append(l.parts, e.Switch.Addr+" "+e.Port)
+							}
+						}
+						l.parts = append(l.parts, portOf(p.RNIC))
+						out = append(out, l)
+					}
+				}
+			}
+		}
+	}
+	return out
+}
+
+func portOf(r *inventory.RNIC) string { return r.Server.Addr + " " + r.Name }
+
+// inPlane is the NIC that a server has in a plane; nil: none.
+func inPlane(s *inventory.Server, p *inventory.Plane) *inventory.RNIC {
+	i := slices.IndexFunc(s.RNICs, func(r *inventory.RNIC) bool { return p != nil && r.Plane == p && r.Address.IsValid() })
+	if i < 0 {
+		return nil
+	}
+	return s.RNICs[i]
+}
+
+// locate says where something is wrong that some ways have and others have not:
+// what all of the bad ones share and none of the good ones touches.
+func locate(bad, good [][]string) string {
+	if len(bad) == 0 {
+		return ""
+	}
+	shared := slices.Clone(bad[0])
+	for _, way := range bad[1:] {
+		shared = slices.DeleteFunc(shared, func(part string) bool { return !slices.Contains(way, part) })
+	}
+	for _, way := range good {
+		shared = slices.DeleteFunc(shared, func(part string) bool { return slices.Contains(way, part) })
+	}
+	switch len(shared) {
+	case 0:
+		return "in more than one place"
+	case 1:
+		return "at " + shared[0]
+	}
+	return "undecided between " + strings.Join(shared[:len(shared)-1], ", ") + " and " + shared[len(shared)-1]
+}
+
+// jumbo proves for every pair and plane that packets as long as the NICs may
+// send them arrive whole, and says where they do not.
+func (r *run) jumbo(ctx context.Context, all []leg) []Judgement {
+	out := make([]Judgement, len(all))
+	var asking sync.WaitGroup
+	slots := make(chan struct{}, atOnce)
+	for i, l := range all {
+		slots <- struct{}{}
+		asking.Go(func() {
+			defer func() { <-slots }()
+			out[i] = r.ping(ctx, l)
+		})
+	}
+	asking.Wait()
+	planes := map[*inventory.Plane][2][][]string{} // ways that fail, and ways that pass
+	for i, l := range all {
+		ways := planes[l.portal.Plane]
+		switch out[i].Verdict {
+		case Fail:
+			ways[0] = append(ways[0], l.parts)
+		case Pass:
+			ways[1] = append(ways[1], l.parts)
+		}
+		planes[l.portal.Plane] = ways
+	}
+	for i, l := range all {
+		if out[i].Verdict == Fail {
+			ways := planes[l.portal.Plane]
+			out[i].Where = locate(ways[0], ways[1])
+		}
+	}
+	return out
+}
+
+// ipHeader is what an IPv4 packet has before the data of a ping, and ip6Header
+// what an IPv6 packet has.
+const ipHeader, ip6Header = 28, 48
+
+// ping sends the longest packet that need not be taken apart, and where that
+// does not arrive a short one.
+func (r *run) ping(ctx context.Context, l leg) Judgement {
+	mtu := 1500
+	if l.from.Fabric != nil && l.from.Fabric.HostMTU > 0 {
+		mtu = l.from.Fabric.HostMTU
+	}
+	j := Judgement{Validation: pathName, Metric: "jumbo", Pair: l.label, Counted: true, Verdict: Inconclusive, Note: fmt.Sprintf("packets of %d bytes that nobody takes apart", mtu)}
+	host, err := r.hosts.of(ctx, l.from.Server)
+	if err != nil {
+		j.Why = err.Error()
+		return j
+	}
+	to, header := l.portal.Address.Addr(), ipHeader
+	if to.Is6() {
+		header = ip6Header
+	}
+	try := func(size int) (arrived bool, said string, err error) {
+		out, err := host.Run(ctx, remote.Cmd{Args: []string{"ping", "-c", "2", "-W", "2", "-M", "do", "-s", strconv.Itoa(size), "-I", l.from.Address.Addr().String(), to.String()}})
+		var exit *remote.ExitError
+		if errors.As(err, &exit) && (exit.Code == 1 || exit.Code == 2) && exit.Code != 127 {
+			return false, lastLine(string(exit.Output.Stdout) + "\n" + string(exit.Output.Stderr)), nil
+		}
+		return err == nil, lastLine(string(out.Stdout)), err
+	}
+	arrived, said, err := try(mtu - header)
+	switch {
+	case err != nil:
+		j.Why = "ping: " + err.Error()
+		return j
+	case arrived:
+		j.Verdict = Pass
+		return j
+	}
+	short, _, err := try(56)
+	switch {
+	case err != nil:
+		j.Why = "ping: " + err.Error()
+	case short:
+		j.Verdict, j.Value, j.Why = Fail, 1, fmt.Sprintf("short packets arrive, those of %d bytes do not: %s", mtu, said)
+	default:
+		j.Verdict, j.Value, j.Why = Fail, 1, "nothing arrives, of any length: "+said
+	}
+	return j
+}
+
+// lastLine is the last line of a text that says something.
+func lastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	for _, line := range lines {
+		if strings.Contains(line, "too long") || strings.Contains(line, "needed") || strings.Contains(line, "rror") {
+			return strings.TrimSpace(line)
+		}
+	}
+	for _, line := range slices.Backward(lines) {
+		if strings.TrimSpace(line) != "" && !strings.HasPrefix(line, "rtt") {
+			return strings.TrimSpace(line)
+		}
+	}
+	return "no answer"
+}
+
+// classified proves for what was measured that NICs marked it as the class of
+// the fabric that carries storage, and that every switch on its way put it into
+// the queue of that class. It goes by what ports and NICs have counted.
+func (r *run) classified(res *Result, all []leg) []Judgement {
+	var out []Judgement
+	for _, l := range all {
+		class := carries(l.from.Fabric)
+		if class == nil {
+			continue
+		}
+		if _, ok := moved(res, l); !ok {
+			continue // it is judged already why nothing was read
+		}
+		// Ports and NICs count all pairs that they are on the way of.
+		back := together(res, all, func(o leg) bool { return o.to == l.to })
+		sent, why := res.grown(Counter{l.to.Server.Addr, l.to.Name, class.Priority, txBytes})
+		j := Judgement{Validation: pathName, Metric: "marked", Pair: l.label, Counted: true, Note: "as " + class.Name + ", DSCP " + dscps(class), Verdict: Inconclusive}
+		if why != "" {
+			j.Why = l.parts[len(l.parts)-1] + ": " + why
+			out = append(out, j)
+			continue
+		}
+		marked := sent >= back
+		switch {
+		case marked:
+			j.Verdict = Pass
+		case degraded(res, l):
+			j.Why = "it was measured over TCP, which nobody marks as the class for RDMA"
+		default:
+			j.Verdict, j.Value, j.Where = Fail, 1, "at "+l.parts[len(l.parts)-1]
+			j.Why = fmt.Sprintf("the NIC sent %d bytes of priority %d, and %d were read", sent, class.Priority, back)
+		}
+		out = append(out, j)
+		if marked {
+			out = append(out, r.queued(res, l, class, together(res, all, func(o leg) bool { return o.from == l.from })))
+		}
+	}
+	return out
+}
+
+// queued judges the switch port where what was read leaves for the initiator.
+func (r *run) queued(res *Result, l leg, class *inventory.TrafficClass, back uint64) Judgement {
+	j := Judgement{Validation: pathName, Metric: "classified", Pair: l.label, Counted: true, Note: fmt.Sprintf("as %s, queue %d", class.Name, class.Priority), Verdict: Inconclusive}
+	if len(l.parts) < 3 {
+		j.Why = "no cable of its initiator is declared"
+		return j
+	}
+	device, port, _ := strings.Cut(l.parts[1], " ")
+	got, why := res.grown(Counter{device, port, class.Priority, switches.TxBytes})
+	switch {
+	case why != "":
+		j.Why = l.parts[1] + ": " + why
+	case got >= back:
+		j.Verdict = Pass
+	default:
+		j.Verdict, j.Value, j.Where = Fail, 1, "at "+device
+		j.Why = fmt.Sprintf("it was marked, but %d of %d bytes left %s in queue %d", got, back, l.parts[1], class.Priority)
+		for q := range 8 {
+			if n, why := res.grown(Counter{device, port, q, switches.TxBytes}); q != class.Priority && why == "" && n >= back {
+				j.Why += fmt.Sprintf("; queue %d carried %d", q, n)
+			}
+		}
+	}
+	return j
+}
+
+// carries is the class that carries storage: the lossless one, or the only one
+// that marks; nil: the fabric has none.
+func carries(f *inventory.Fabric) *inventory.TrafficClass {
+	if f == nil {
+		return nil
+	}
+	i := slices.IndexFunc(f.Classes, func(c *inventory.TrafficClass) bool { return c.PFC && len(c.DSCP) > 0 })
+	if i < 0 {
+		return nil
+	}
+	return f.Classes[i]
+}
+
+func dscps(c *inventory.TrafficClass) string {
+	var words []string
+	for _, d := range c.DSCP {
+		words = append(words, strconv.Itoa(d))
+	}
+	return strings.Join(words, ", ")
+}
+
+// moved is how much was read over a leg; ok is false where a read failed.
+func moved(res *Result, l leg) (sum uint64, ok bool) {
+	for _, row := range res.Rows {
+		if row.Initiator != l.from.Server.Addr || row.Target != l.target.Addr || row.Plane != l.portal.Plane.Name {
+			continue
+		}
+		if row.Why != "" || row.Errors > 0 {
+			return 0, false
+		}
+		sum += row.Bytes
+	}
+	return sum, sum > 0
+}
+
+// together is how much was read over the legs that are chosen.
+func together(res *Result, all []leg, chosen func(leg) bool) (sum uint64) {
+	for _, l := range all {
+		if chosen(l) {
+			n, _ := moved(res, l)
+			sum += n
+		}
+	}
+	return sum
+}
+
+func degraded(res *Result, l leg) bool {
+	return slices.ContainsFunc(res.Rows, func(row *Row) bool {
+		return row.Initiator == l.from.Server.Addr && row.Target == l.target.Addr && row.Plane == l.portal.Plane.Name && row.Degraded
+	})
+}
+
+// grown is by how much a counter has grown; why says what keeps that from being
+// known.
+func (res *Result) grown(c Counter) (n uint64, why string) {
+	a, okA, whyA := res.After.find(c)
+	b, okB, whyB := res.Before.find(c)
+	switch {
+	case !okA:
+		return 0, whyA
+	case !okB:
+		return 0, "before: " + whyB
+	case a.Value < b.Value:
+		return 0, "its counter went back"
+	}
+	return a.Value - b.Value, ""
+}
+
+// place says of reads that failed where the fault is, as far as the pairs that
+// were read without tell.
+func place(res *Result, all []leg) {
+	way := func(row *Row) *leg {
+		i := slices.IndexFunc(all, func(l leg) bool {
+			return row.Initiator == l.from.Server.Addr && row.Target == l.target.Addr && row.Plane == l.portal.Plane.Name
+		})
+		if i < 0 {
+			return nil
+		}
+		return &all[i]
+	}
+	type ways struct{ bad, good [][]string }
+	planes := map[string]ways{}
+	for _, row := range res.Rows {
+		l := way(row)
+		if l == nil || row.Why != "" {
+			continue
+		}
+		w := planes[row.Plane]
+		if parts := append(slices.Clone(l.parts), row.Target); row.Errors > 0 {
+			w.bad = append(w.bad, parts)
+		} else if row.whole() {
+			w.good = append(w.good, parts)
+		}
+		planes[row.Plane] = w
+	}
+	for i := range res.Judgements {
+		j := &res.Judgements[i]
+		if j.Metric != "errors" || j.Verdict != Fail {
+			continue
+		}
+		for _, row := range res.Rows {
+			if row.Pair() == j.Pair && way(row) != nil {
+				j.Where = locate(planes[row.Plane].bad, planes[row.Plane].good)
+			}
+		}
+	}
+}
