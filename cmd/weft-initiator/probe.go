@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -25,19 +26,24 @@ type probing struct {
 	runtime, ramp time.Duration
 	cpu           int
 	json          bool
+	verbs         verbing
 }
 
 func probeCommand(places *agent.Places) *cobra.Command {
 	p := new(probing)
 	c := &cobra.Command{
 		Use:   "probe --listen ADDRESS:PORT | probe --traddr ADDRESS:PORT",
-		Short: "Measure what the wire does without NVMe: a ping-pong over TCP",
+		Short: "Measure what the wire does without NVMe: a ping-pong over TCP, or RDMA",
 		Long: `Measure round trips of plain TCP between two machines: one listens, the other
 sends requests and waits for replies of the sizes given. The sizes of a 4 KiB
 read are the default. What a target adds to these figures is its own.
 
 Latencies are of whole round trips; as perftest does for sends, t_typical is
-half of the median.`,
+half of the median.
+
+With --transport rdma, sends, writes or reads of RDMA are measured instead, with
+the meanings and columns of perftest: latency is half of a round trip, of reads
+all of it. Both ends poll.`,
 		Args: cobra.NoArgs,
 	}
 	f := c.Flags()
@@ -45,6 +51,9 @@ half of the median.`,
 	f.StringVar(&p.portal, "traddr", "", "address and port of the end that listens")
 	f.StringVar(&p.traddr, "host-traddr", "", "address of this host to connect from")
 	f.DurationVar(&p.connect, "connect-timeout", 10*time.Second, "how long connecting may take")
+	f.Uint8Var(&p.tos, "tos", 0, tosHelp)
+	p.by.flags(c)
+	p.verbs.flags(c)
 	p.request, p.reply = 72, 4120
 	f.Var(&p.request, "request", "bytes of a request")
 	f.Var(&p.reply, "reply", "bytes of a reply")
@@ -57,7 +66,14 @@ half of the median.`,
 	c.MarkFlagsMutuallyExclusive("listen", "traddr")
 	c.MarkFlagsOneRequired("listen", "traddr")
 	c.RunE = started(func(c *cobra.Command) error {
-		if p.listen != "" {
+		switch over := strings.Join(p.by.want, ","); {
+		case over == "rdma" && p.listen != "":
+			return p.serveRDMA(c, *places)
+		case over == "rdma":
+			return p.measureRDMA(c, *places)
+		case over != "tcp":
+			return fmt.Errorf("--transport %q is neither tcp nor rdma: a probe measures one of them", over)
+		case p.listen != "":
 			return p.serve(c, *places)
 		}
 		return p.measure(c, *places)

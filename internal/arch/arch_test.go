@@ -66,6 +66,7 @@ var may = map[string][]string{
 	// Its libraries are loaded at run time, and only here.
 	"internal/nvme/rdma/verbs":           {},
 	"internal/nvme/rdma/verbs/verbstest": {"internal/nvme/rdma/verbs"},
+	"internal/nvme/rdma/perf":            {"internal/nvme/rdma/verbs", "internal/nvme/rawsock"},
 	"internal/nvme/rdma":                 {"internal/nvme/rdma/verbs", "internal/nvme/fabric", "internal/nvme/wire", "internal/nvme/rawsock"},
 
 	// What people start from.
@@ -88,6 +89,7 @@ var mayTest = map[string][]string{
 	"modules":                 {"internal/remote/remotetest", "internal/lab/..."},
 	"internal/prove":          {"internal/remote/remotetest"},
 	"internal/nvme/tcp":       {"internal/nvme/nvmetest"},
+	"internal/nvme/rdma/perf": {"internal/nvme/rdma/verbs/verbstest"},
 	"internal/nvme/rdma":      {"internal/nvme/nvmetest", "internal/nvme/rdma/verbs/verbstest"},
 	"internal/nvme/target":    {"internal/nvme/nvmetest", "internal/nvme/tcp", "internal/nvme/initiator"},
 	"internal/nvme/initiator": {"internal/nvme/nvmetest", "internal/nvme/tcp"},

@@ -1,0 +1,175 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"weft/internal/agent"
+	"weft/internal/nvme/rawsock"
+	"weft/internal/nvme/rdma/perf"
+	"weft/internal/nvme/rdma/verbs"
+)
+
+// verbing is what probe measures over RDMA.
+type verbing struct {
+	op   string
+	bw   bool
+	size size
+	all  bool
+}
+
+func (b *verbing) flags(c *cobra.Command) {
+	f := c.Flags()
+	var ops []string
+	for _, op := range perf.Ops() {
+		ops = append(ops, string(op))
+	}
+	f.StringVar(&b.op, "op", string(perf.Send), "over RDMA: "+strings.Join(ops, ", ")+", as perftest's ib_send_lat and so on")
+	f.BoolVar(&b.bw, "bw", false, "over RDMA: bandwidth with --iodepth messages under way, as perftest's ib_send_bw and so on, instead of latency")
+	b.size = 64
+	f.Var(&b.size, "size", "over RDMA: bytes of a message")
+	f.BoolVar(&b.all, "all", false, "over RDMA: all sizes, powers of two from 2 bytes to 8 MiB")
+}
+
+// shapes are the measurements in their order.
+func (b *verbing) shapes(depth int) []perf.Shape {
+	one := perf.Shape{Op: perf.Op(b.op), Bandwidth: b.bw, Size: int(b.size), Depth: depth}
+	if !b.all {
+		return []perf.Shape{one}
+	}
+	var all []perf.Shape
+	for one.Size = 2; one.Size <= perf.MaxSize; one.Size *= 2 {
+		all = append(all, one)
+	}
+	return all
+}
+
+// serveRDMA answers until the context ends.
+func (p *probing) serveRDMA(c *cobra.Command, places agent.Places) error {
+	at, err := addrPort(places, p.listen)
+	if err != nil {
+		return err
+	}
+	v, err := verbs.Load()
+	if err != nil {
+		return err
+	}
+	a, err := v.Listen(at)
+	if err != nil {
+		return fmt.Errorf("listen on %s over RDMA: %w", p.listen, err)
+	}
+	fmt.Fprintln(c.OutOrStdout(), "listening on", a.Addr(), "over RDMA")
+	return perf.Serve(c.Context(), a, func(err error) { fmt.Fprintln(c.ErrOrStderr(), err) })
+}
+
+func addrPort(places agent.Places, logical string) (netip.AddrPort, error) {
+	real, err := places.Address(logical)
+	if err != nil {
+		return netip.AddrPort{}, err
+	}
+	a, err := netip.ParseAddrPort(real)
+	if err != nil {
+		return a, fmt.Errorf("%q is no IP address with a port", real)
+	}
+	return a, nil
+}
+
+// A verbed is one measurement as JSON, with perftest's meanings.
+type verbed struct {
+	Test       string  `json:"test"` // perftest's program
+	Remote     string  `json:"remote"`
+	Bytes      int     `json:"bytes"`
+	Depth      int     `json:"tx_depth"`
+	Iterations int64   `json:"iterations"`
+	Rate       float64 `json:"msg_per_s"`
+	Average    float64 `json:"bw_average_mib_s,omitempty"`
+
+	Lat *reportLatency `json:"lat_ns,omitempty"` // half of a round trip, of reads all of it
+}
+
+// measureRDMA measures, one size after the other.
+func (p *probing) measureRDMA(c *cobra.Command, places agent.Places) error {
+	to, err := addrPort(places, p.portal)
+	if err != nil {
+		return err
+	}
+	route := verbs.Route{To: to, ToS: p.tos}
+	if p.traddr != "" && len(places.Maps) == 0 {
+		if route.From, err = netip.ParseAddr(p.traddr); err != nil {
+			return fmt.Errorf("--host-traddr %q is no IP address", p.traddr)
+		}
+	}
+	shapes := p.verbs.shapes(p.shape.Depth)
+	for _, s := range shapes {
+		if err := s.Validate(); err != nil {
+			return err
+		}
+	}
+	v, err := verbs.Load()
+	if err != nil {
+		return err
+	}
+	var all []verbed
+	for _, s := range shapes {
+		r, err := p.apartRDMA(c.Context(), v, route, s)
+		if err != nil {
+			return failed(err)
+		}
+		one := verbed{Test: s.Name(), Remote: p.portal, Bytes: s.Size, Depth: s.Depth, Iterations: r.Done, Rate: r.Rate()}
+		if s.Bandwidth {
+			one.Average = one.Rate * float64(s.Size) / (1 << 20)
+		} else {
+			lat := newLatency(r.Latency)
+			one.Lat = &lat
+		}
+		all = append(all, one)
+	}
+	if p.json {
+		return printJSON(c.OutOrStdout(), all)
+	}
+	return printVerbed(c.OutOrStdout(), all)
+}
+
+// apartRDMA measures on a thread of its own.
+func (p *probing) apartRDMA(ctx context.Context, v verbs.Provider, to verbs.Route, s perf.Shape) (r *perf.Result, err error) {
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		if err = rawsock.Own(p.cpu); err != nil && !errors.Is(err, rawsock.ErrUnsupported) {
+			return
+		}
+		r, err = perf.Measure(ctx, v, to, s, p.ramp, p.runtime)
+	}()
+	<-over
+	return r, err
+}
+
+// printVerbed has perftest's columns.
+func printVerbed(out io.Writer, all []verbed) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, all[0].Test, "with", all[0].Remote)
+	if all[0].Lat == nil {
+		fmt.Fprintln(w, "#bytes\t#iterations\tBW average[MiB/sec]\tMsgRate[Mpps]\t")
+	} else {
+		fmt.Fprintln(w, "#bytes\t#iterations\tt_min[usec]\tt_max[usec]\tt_typical[usec]\tt_avg[usec]\tt_stdev[usec]\t99% percentile[usec]\t99.9% percentile[usec]\t")
+	}
+	us := func(ns float64) string { return fmt.Sprintf("%.2f", ns/float64(time.Microsecond)) }
+	for _, v := range all {
+		if v.Lat == nil {
+			fmt.Fprintf(w, "%d\t%d\t%.2f\t%.6f\t\n", v.Bytes, v.Iterations, v.Average, v.Rate/1e6)
+			continue
+		}
+		p := func(q string) string { return us(float64(v.Lat.Percentile[q])) }
+		fmt.Fprintf(w, "%d\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", v.Bytes, v.Iterations, us(float64(v.Lat.Min)), us(float64(v.Lat.Max)),
+			p("50.000000"), us(v.Lat.Mean), us(v.Lat.StdDev), p("99.000000"), p("99.900000"))
+	}
+	return w.Flush()
+}

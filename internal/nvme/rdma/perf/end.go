@@ -1,0 +1,179 @@
+package perf
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+	"unsafe"
+
+	"weft/internal/nvme/rawsock"
+	"weft/internal/nvme/rdma/verbs"
+)
+
+// end is one end of a connection, with memory: what is sent from, and where
+// something arrives.
+type end struct {
+	ctx  context.Context
+	s    Shape
+	link verbs.Link
+	pair verbs.Pair
+	mem  []byte
+	mr   *verbs.Memory
+	peer memory
+
+	done   [64]verbs.Done
+	works  [1]verbs.Work
+	turns  int
+	sent   int // of ours that have completed
+	landed int // of the peer's that were received
+}
+
+const line = 64 // bytes that nothing else shares
+
+// arrive is where something arrives: so that its last byte is the last of a
+// word, which is looked at.
+func (e *end) arrive() int {
+	half := (e.s.Size + 2*line - 1) / line * line
+	return half + line - e.s.Size%4
+}
+
+// newEnd makes queues and memory. The link is the end's.
+func newEnd(ctx context.Context, link verbs.Link, s Shape) (*end, error) {
+	e := &end{ctx: ctx, s: s, link: link}
+	e.mem = make([]byte, e.arrive()+s.Size+line)
+	var err error
+	if e.pair, err = link.Open(s.room()); err == nil {
+		e.mr, err = link.Domain().Register(e.mem, verbs.LocalWrite|verbs.RemoteRead|verbs.RemoteWrite)
+	}
+	for range e.s.room().Receives {
+		if err == nil && s.Op == Send {
+			err = e.receive()
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, e.close())
+	}
+	return e, nil
+}
+
+func (e *end) close() error {
+	err := e.link.Close()
+	if e.mr != nil {
+		err = errors.Join(err, e.mr.Close())
+	}
+	return err
+}
+
+// own is the memory that the peer may use.
+func (e *end) own() memory { return memory{e.mr.Addr + uint64(e.arrive()), e.mr.Remote} }
+
+func (e *end) piece(at int) verbs.Piece {
+	return verbs.Piece{Addr: e.mr.Addr + uint64(at), Len: uint32(e.s.Size), Key: e.mr.Local}
+}
+
+const receiving = 1 << 32 // in the id of a work
+
+func (e *end) receive() error {
+	return e.pair.Receive([]verbs.Work{{ID: receiving, Local: e.piece(e.arrive())}})
+}
+
+// post begins one operation.
+func (e *end) post() error {
+	w := &e.works[0]
+	*w = verbs.Work{Op: verbs.OpSend, Flags: verbs.Signaled, Local: e.piece(0)}
+	switch e.s.Op {
+	case Write:
+		w.Op, w.Remote, w.Key = verbs.OpWrite, e.peer.addr, e.peer.key
+	case Read:
+		w.Op, w.Remote, w.Key = verbs.OpRead, e.peer.addr, e.peer.key
+		w.Local = e.piece(e.arrive())
+	}
+	if e.s.Size <= verbs.MaxInline && e.s.Op != Read {
+		w.Flags |= verbs.Inline
+	}
+	return e.pair.Send(e.works[:])
+}
+
+// look takes what has completed.
+func (e *end) look() error {
+	n, err := e.pair.Poll(e.done[:])
+	if err != nil {
+		return err
+	}
+	for i := range e.done[:n] {
+		d := &e.done[i]
+		if err := d.Err(); err != nil {
+			return e.why(err)
+		}
+		if d.ID != receiving {
+			e.sent++
+			continue
+		}
+		if d.Bytes != e.s.Size {
+			return fmt.Errorf("%d bytes were received, want %d", d.Bytes, e.s.Size)
+		}
+		e.landed++
+		if err := e.receive(); err != nil {
+			return err
+		}
+	}
+	return e.alive(n)
+}
+
+// lookEvery is how many looks without anything lie between looks at the
+// connection.
+const lookEvery = 1024
+
+// alive looks once in a while whether to go on.
+func (e *end) alive(n int) error {
+	if n > 0 {
+		return nil
+	}
+	if e.turns++; e.turns%lookEvery != 0 {
+		return nil
+	}
+	rawsock.Yield()
+	if e.ctx.Err() != nil {
+		return context.Cause(e.ctx)
+	}
+	if err := e.pair.Wait(time.Unix(1, 0)); !errors.Is(err, os.ErrDeadlineExceeded) {
+		return err
+	}
+	return nil
+}
+
+// why prefers the end of the connection over its effect.
+func (e *end) why(err error) error {
+	if w := e.pair.Wait(time.Unix(1, 0)); !errors.Is(w, os.ErrDeadlineExceeded) && w != nil {
+		return w
+	}
+	return err
+}
+
+// until looks until something is so.
+func (e *end) until(done func() bool) error {
+	for !done() {
+		if err := e.look(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mark has the last byte of what is sent tell n, and written waits for one from
+// the peer that does.
+func (e *end) mark(n int) { e.mem[e.s.Size-1] = byte(n) }
+
+func (e *end) written(n int) error {
+	last := e.mem[e.arrive()+e.s.Size-4:]
+	return e.until(func() bool { return lastByte(unsafe.SliceData(last)) == byte(n) })
+}
+
+// lastByte is the highest byte of the word at p, which the hardware writes to
+// behind the back of Go: it is read anew each time.
+//
+//go:noinline
+//go:norace
+func lastByte(p *byte) byte { return byte(*(*uint32)(unsafe.Pointer(p)) >> 24) }

@@ -1,0 +1,90 @@
+package perf
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+
+	"weft/internal/nvme/rawsock"
+	"weft/internal/nvme/rdma/verbs"
+)
+
+// Serve answers who measures until ctx ends, and closes a. Each connection
+// keeps a processor busy while it lasts. told gets what goes wrong on
+// connections; it may be called concurrently.
+func Serve(ctx context.Context, a verbs.Acceptor, told func(error)) error {
+	stop := context.AfterFunc(ctx, func() { _ = a.Close() })
+	defer stop()
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	for {
+		link, hello, err := a.Accept()
+		switch {
+		case errors.Is(err, net.ErrClosed):
+			return nil
+		case err != nil:
+			return errors.Join(err, a.Close())
+		}
+		wg.Go(func() {
+			if err := answer(ctx, link, hello); err != nil && !errors.Is(err, verbs.ErrDisconnected) && ctx.Err() == nil {
+				_, from := link.Ends()
+				told(fmt.Errorf("%s: %w", from, err))
+			}
+		})
+	}
+}
+
+// answer serves one connection.
+func answer(ctx context.Context, link verbs.Link, hello verbs.Hello) (err error) {
+	s, peer, err := readHello(hello.Private)
+	if err != nil {
+		return errors.Join(err, link.Answer(verbs.Hello{}, false), link.Close())
+	}
+	e, err := newEnd(ctx, link, s)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, e.close()) }()
+	e.peer = peer
+	limits := link.Domain().Limits()
+	if err := link.Answer(verbs.Hello{Private: e.own().bytes(), Reads: min(hello.Reads, limits.Reads), Issues: min(hello.Issues, limits.Issues)}, true); err != nil {
+		return err
+	}
+	over := make(chan error, 1)
+	go func() { // whose thread is its own, and goes with it
+		if err := rawsock.Own(-1); err != nil && !errors.Is(err, rawsock.ErrUnsupported) {
+			over <- err
+			return
+		}
+		over <- e.echo()
+	}()
+	return <-over
+}
+
+// echo does what the other end waits for, until it leaves.
+func (e *end) echo() error {
+	never := func() bool { return false }
+	if e.s.Bandwidth || e.s.Op == Read {
+		return e.until(never)
+	}
+	for n := 1; ; n++ {
+		var err error
+		if e.s.Op == Send {
+			err = e.until(func() bool { return e.landed >= n })
+		} else {
+			err = e.written(n)
+		}
+		if err != nil {
+			return err
+		}
+		e.mark(n)
+		if err := e.post(); err != nil {
+			return err
+		}
+		if err := e.until(func() bool { return e.sent >= n }); err != nil {
+			return err
+		}
+	}
+}
