@@ -250,7 +250,7 @@ func (q *queue) turn() error {
 		return q.fail(err)
 	}
 	if q.turns%lookEvery == 0 {
-		if err := q.pair.Wait(past()); !errors.Is(err, os.ErrDeadlineExceeded) {
+		if err := q.pair.Wait(past()); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
 			return q.fail(err)
 		}
 		rawsock.Yield()
