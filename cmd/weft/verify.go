@@ -3,13 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"weft/internal/prove"
-	"weft/internal/remote"
 	"weft/internal/view"
 	"weft/inventory"
 	"weft/modules"
@@ -62,6 +60,7 @@ everything would be measured, without asking anybody.`,
 			return a.verify(cmd.Context(), p, names, how)
 		},
 	}
+	cmd.AddCommand(a.cablingCmd())
 	f := cmd.Flags()
 	f.StringVar(&how.baseline, "baseline", "", "compare with this file instead of .weft/baseline.json")
 	f.StringVar(&how.save, "save-baseline", "", "keep what was measured in this file, to compare with later")
@@ -100,25 +99,12 @@ type scope struct {
 
 // measureIn runs validations; without names all of them.
 func (a *app) measureIn(ctx context.Context, p *project, names []string, of scope) (*prove.Result, error) {
-	var mu sync.Mutex
-	var logins []func() error
-	defer func() {
-		for _, end := range logins {
-			end()
-		}
-	}()
+	hosts := &logins{project: p}
+	defer hosts.end()
 	return prove.Run(ctx, prove.Input{
 		Model: p.model, Names: names, There: of.there, Ready: of.ready, Since: of.since, Emit: a.emit,
 		Baseline: of.baseline, Throughput: of.throughput, Path: of.path,
-		Host: func(ctx context.Context, s *inventory.Server) (remote.Host, error) {
-			host, end, err := p.host(s)(ctx, false)
-			if err == nil {
-				mu.Lock()
-				defer mu.Unlock()
-				logins = append(logins, end)
-			}
-			return host, err
-		},
+		Host: hosts.host,
 		Switch: func(ctx context.Context, sw *inventory.Switch, ports []string) (*switches.Counted, error) {
 			return modules.ReadCounters(ctx, p.fleet.Devices[sw.Addr], ports)
 		},

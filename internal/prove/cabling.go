@@ -1,0 +1,283 @@
+package prove
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"weft/internal/remote"
+	"weft/inventory"
+	"weft/switches"
+)
+
+// CablingInput is what a proof of the cabling needs.
+type CablingInput struct {
+	Model *inventory.Model
+	// Host logs in to a server; it is called once for each server.
+	Host func(context.Context, *inventory.Server) (remote.Host, error)
+	// Heard is whom a switch hears with LLDP.
+	Heard func(context.Context, *inventory.Switch) ([]switches.Neighbour, error)
+}
+
+// A Cable is one end of a declared link at a switch, and what was found there.
+type Cable struct {
+	Link    string  `json:"link"`   // HCL address
+	Switch  string  `json:"switch"` // HCL address
+	Port    string  `json:"port"`
+	Wants   string  `json:"wants"`           // who is declared to be there
+	Hears   string  `json:"hears,omitempty"` // who is
+	Verdict Verdict `json:"verdict"`
+	Why     string  `json:"why,omitempty"`
+}
+
+// A Cabling is what a proof of the cabling has found.
+type Cabling struct {
+	Cables  []Cable  `json:"cables"`
+	Swaps   []string `json:"swaps,omitempty"` // what would mend it
+	Verdict Verdict  `json:"verdict"`
+}
+
+// A plugged is who may be at the other end of a cable: a NIC by its MAC
+// address, or a port of a switch by the names of both.
+type plugged struct {
+	label string
+	mac   string
+	host  string // what a switch calls itself
+	port  string
+}
+
+// Cables compares whom switches hear on their ports with the links that are
+// declared.
+func Cables(ctx context.Context, in CablingInput) (*Cabling, error) {
+	macs, lost := in.addresses(ctx)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	who := everybody(in.Model, macs)
+	out := &Cabling{Verdict: Pass}
+	found := map[string]string{} // who was found, by switch and port
+	wanted := map[string]string{}
+	heard, failed := in.listen(ctx)
+	for _, l := range in.Model.Links {
+		for _, ends := range [][2]inventory.LinkEnd{{l.From, l.To}, {l.To, l.From}} {
+			at, other := ends[0], ends[1]
+			if at.Switch == nil || at.Switch.Unmanaged {
+				continue
+			}
+			c := Cable{Link: l.Addr, Switch: at.Switch.Addr, Port: at.Port, Wants: end(other)}
+			c.judge(heard[at.Switch], failed[at.Switch], who, lost[other.RNIC])
+			place := at.Switch.Addr + " " + at.Port
+			if wanted[place] = c.Wants; c.Hears != "" {
+				found[place] = c.Hears
+			}
+			out.Cables = append(out.Cables, c)
+		}
+	}
+	if len(out.Cables) == 0 {
+		return nil, fmt.Errorf("there is nothing to prove: no link to a managed switch is declared")
+	}
+	out.Swaps = swaps(out.Cables, wanted, found)
+	for _, c := range out.Cables {
+		if c.Verdict == Fail || c.Verdict == Inconclusive && out.Verdict == Pass {
+			out.Verdict = c.Verdict
+		}
+	}
+	return out, nil
+}
+
+// end names an end of a link for people.
+func end(e inventory.LinkEnd) string {
+	if e.RNIC != nil {
+		return portOf(e.RNIC)
+	}
+	return e.Switch.Addr + " " + e.Port
+}
+
+// judge compares who is heard on a port with who is wanted there.
+func (c *Cable) judge(heard []switches.Neighbour, err error, who []plugged, unknown string) {
+	c.Verdict = Inconclusive
+	if err != nil {
+		c.Why = err.Error()
+		return
+	}
+	var on []switches.Neighbour
+	for _, n := range heard {
+		if strings.EqualFold(n.Port, c.Port) {
+			on = append(on, n)
+		}
+	}
+	if len(on) == 0 {
+		c.Why = "nobody is heard there: there is no cable, or its other end does not speak LLDP"
+		return
+	}
+	var names []string
+	for _, n := range on {
+		i := slices.IndexFunc(who, func(p plugged) bool { return p.is(n) })
+		if i < 0 {
+			names = append(names, strings.TrimSpace(n.System+" "+n.PortID))
+			continue
+		}
+		names = append(names, who[i].label)
+	}
+	c.Hears = strings.Join(names, " and ")
+	switch {
+	case slices.Contains(names, c.Wants):
+		c.Verdict = Pass
+	case unknown != "" && !slices.ContainsFunc(who, func(p plugged) bool { return p.label == c.Hears }):
+		c.Why = "whose this is cannot be told: " + unknown
+	default:
+		c.Verdict, c.Why = Fail, "another end is plugged in there"
+	}
+}
+
+// is reports whether a neighbour is the one that is meant.
+func (p plugged) is(n switches.Neighbour) bool {
+	if p.mac != "" {
+		return plainMAC(n.PortID) == p.mac
+	}
+	system, _, _ := strings.Cut(n.System, ".")
+	return p.host != "" && strings.EqualFold(system, p.host) && strings.EqualFold(n.PortID, p.port)
+}
+
+// plainMAC is a MAC address without what vendors put between its digits; "": it
+// is none.
+func plainMAC(s string) string {
+	s = strings.ToLower(strings.NewReplacer(":", "", "-", "", ".", "").Replace(strings.TrimSpace(s)))
+	if len(s) != 12 || strings.Trim(s, "0123456789abcdef") != "" {
+		return ""
+	}
+	return s
+}
+
+// everybody lists who may be plugged in somewhere.
+func everybody(m *inventory.Model, macs map[*inventory.RNIC]string) []plugged {
+	var out []plugged
+	for _, s := range m.Servers {
+		for _, r := range s.RNICs {
+			if mac := macs[r]; mac != "" {
+				out = append(out, plugged{label: portOf(r), mac: mac})
+			}
+		}
+	}
+	for _, l := range m.Links {
+		for _, e := range []inventory.LinkEnd{l.From, l.To} {
+			if e.Switch != nil {
+				name, _, _ := strings.Cut(e.Switch.Host, ".")
+				if name == "" {
+					name = e.Switch.Name
+				}
+				out = append(out, plugged{label: e.Switch.Addr + " " + e.Port, host: name, port: e.Port})
+			}
+		}
+	}
+	return out
+}
+
+// addressScript prints the MAC address of each PCI address.
+const addressScript = `for pci; do for n in /sys/bus/pci/devices/"$pci"/net/*; do if [ -e "$n/address" ]; then echo "$pci $(cat "$n/address")"; fi; done; done`
+
+// addresses asks servers for the MAC addresses of their NICs; lost says why one
+// is not known.
+func (in CablingInput) addresses(ctx context.Context) (macs, lost map[*inventory.RNIC]string) {
+	macs, lost = map[*inventory.RNIC]string{}, map[*inventory.RNIC]string{}
+	var mu sync.Mutex
+	var asking sync.WaitGroup
+	slots := make(chan struct{}, atOnce)
+	for _, s := range in.Model.Servers {
+		slots <- struct{}{}
+		asking.Go(func() {
+			defer func() { <-slots }()
+			text, err := in.addressesOf(ctx, s)
+			mu.Lock()
+			defer mu.Unlock()
+			for _, r := range s.RNICs {
+				switch {
+				case r.MAC != "":
+					macs[r] = plainMAC(r.MAC)
+				case err != nil:
+					lost[r] = s.Addr + ": " + err.Error()
+				default:
+					for line := range strings.Lines(text) {
+						if pci, mac, ok := strings.Cut(strings.TrimSpace(line), " "); ok && pci == r.PCI {
+							macs[r] = plainMAC(mac)
+						}
+					}
+					if macs[r] == "" {
+						lost[r] = s.Addr + " has no interface at " + r.PCI
+					}
+				}
+			}
+		})
+	}
+	asking.Wait()
+	return macs, lost
+}
+
+func (in CablingInput) addressesOf(ctx context.Context, s *inventory.Server) (string, error) {
+	args := []string{"sh", "-c", addressScript, "sh"}
+	for _, r := range s.RNICs {
+		if r.MAC == "" && r.PCI != "" {
+			args = append(args, r.PCI)
+		}
+	}
+	if len(args) == 4 {
+		return "", nil
+	}
+	host, err := in.Host(ctx, s)
+	if err != nil {
+		return "", err
+	}
+	out, err := host.Run(ctx, remote.Cmd{Args: args})
+	return string(out.Stdout), err
+}
+
+// listen asks every managed switch whom it hears.
+func (in CablingInput) listen(ctx context.Context) (heard map[*inventory.Switch][]switches.Neighbour, failed map[*inventory.Switch]error) {
+	heard, failed = map[*inventory.Switch][]switches.Neighbour{}, map[*inventory.Switch]error{}
+	var mu sync.Mutex
+	var asking sync.WaitGroup
+	slots := make(chan struct{}, atOnce)
+	for _, sw := range in.Model.Switches {
+		if sw.Unmanaged {
+			continue
+		}
+		slots <- struct{}{}
+		asking.Go(func() {
+			defer func() { <-slots }()
+			list, err := in.Heard(ctx, sw)
+			mu.Lock()
+			defer mu.Unlock()
+			heard[sw], failed[sw] = list, err
+		})
+	}
+	asking.Wait()
+	return heard, failed
+}
+
+// swaps says which plugs would have to change places, as far as who is wanted
+// at a place was found at another.
+func swaps(cables []Cable, wanted, found map[string]string) []string {
+	at := map[string]string{} // place, by who was found there
+	for place, who := range found {
+		at[who] = place
+	}
+	var out []string
+	done := map[string]bool{}
+	for _, c := range cables {
+		place := c.Switch + " " + c.Port
+		other := at[c.Wants]
+		if c.Verdict != Fail || done[place] || other == "" || other == place {
+			continue
+		}
+		done[place] = true
+		if wanted[other] == c.Hears {
+			done[other] = true
+			out = append(out, fmt.Sprintf("swap the plugs at %s and %s", place, other))
+			continue
+		}
+		out = append(out, fmt.Sprintf("move the plug of %s from %s to %s", c.Wants, other, place))
+	}
+	return out
+}
