@@ -72,7 +72,7 @@ func (a *app) writeReport(r *report.Report, name string) error {
 	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
 		return fmt.Errorf("write the report: %w", err)
 	}
-	a.emit(plan.Event{Type: plan.EventNote, Message: "wrote " + name, Data: map[string]any{"file": name, "bytes": b.Len(), "verdict": r.Verdict}})
+	a.emit(plan.Event{Type: plan.EventHeartbeat, Message: "wrote " + name, Data: map[string]any{"file": name, "bytes": b.Len(), "verdict": r.Verdict}})
 	return nil
 }
 

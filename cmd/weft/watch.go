@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"weft/internal/prove"
+	"weft/internal/view"
+	"weft/inventory"
+	"weft/plan"
+)
+
+// A watching is how watch goes.
+type watching struct {
+	interval   time.Duration
+	count      int
+	prometheus string
+}
+
+func (a *app) watchCmd() *cobra.Command {
+	var how watching
+	cmd := &cobra.Command{
+		Use: "watch [VALIDATION…]", Short: "Look at the fabric again and again",
+		Long: `watch judges validations again and again, each time by how counters have grown since
+the look before, until it is interrupted or after --count looks. Without names these
+are all validations that count something; one with a probe is probed at every look.
+
+With --prometheus it also answers /metrics there, with every counter, and each metric
+with its worst value and verdict. The exit code is that of the last look.`,
+		RunE: func(cmd *cobra.Command, names []string) error {
+			a.begin(cmd)
+			if how.interval < time.Second {
+				return usage(errors.New("--interval is at least 1s"))
+			}
+			m, err := a.load()
+			if err != nil {
+				return err
+			}
+			if len(names) == 0 {
+				names = countingNames(m)
+			}
+			if len(names) == 0 {
+				return errors.New("there is nothing to watch: no validation has a metric with a source")
+			}
+			p, err := a.open(m)
+			if err != nil {
+				return err
+			}
+			defer p.Close()
+			return a.watch(cmd.Context(), p, names, how)
+		},
+	}
+	f := cmd.Flags()
+	f.DurationVar(&how.interval, "interval", 10*time.Second, "between two looks")
+	f.IntVar(&how.count, "count", 0, "end after so many looks; 0: when interrupted")
+	f.StringVar(&how.prometheus, "prometheus", "", "answer Prometheus at this address, like 127.0.0.1:9421; port 0 takes a free one")
+	return cmd
+}
+
+// countingNames are the validations that only count.
+func countingNames(m *inventory.Model) []string {
+	var names []string
+	for _, v := range m.Validations {
+		if v.Probe == "" && slices.ContainsFunc(v.Metrics, func(x *inventory.Metric) bool { return x.Source != "" }) {
+			names = append(names, v.Addr)
+		}
+	}
+	return names
+}
+
+func (a *app) watch(ctx context.Context, p *project, names []string, how watching) error {
+	var page atomic.Pointer[[]byte]
+	if how.prometheus != "" {
+		stop, err := a.answer(how.prometheus, &page)
+		if err != nil {
+			return err
+		}
+		defer stop()
+	}
+	f, terminal := a.stdout.(*os.File)
+	terminal = terminal && isTerminal(f)
+	var since *prove.Reading
+	var last *prove.Result
+	for n := 1; ; n++ {
+		res, err := a.measureIn(ctx, p, names, scope{since: since})
+		if ctx.Err() != nil {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		since, last = res.After, res
+		text := prometheus(p.model.Name, res)
+		page.Store(&text)
+		if a.json {
+			a.emit(plan.Event{Type: plan.EventVerdict, Message: string(res.Verdict), Data: map[string]any{"judgements": res.Judgements}})
+		} else {
+			view.Watch(a.stdout, res, time.Now(), a.style(a.stdout), terminal)
+		}
+		if how.count > 0 && n >= how.count || sleep(ctx, how.interval) != nil {
+			break
+		}
+	}
+	switch {
+	case last == nil:
+		return context.Cause(ctx)
+	case last.Verdict != prove.Pass:
+		return &quietError{proven(last.Verdict)}
+	}
+	return nil
+}
+
+// answer serves what page holds until stop is called.
+func (a *app) answer(addr string, page *atomic.Pointer[[]byte]) (stop func(), err error) {
+	ln, err := net.Listen("tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("--prometheus: %w", err)
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
+		text := page.Load()
+		if text == nil {
+			http.Error(w, "the first look is under way", http.StatusServiceUnavailable)
+			return
+		}
+		w.Header().Set("Content-Type", "text/plain; version=0.0.4")
+		_, _ = w.Write(*text) // who asked may be gone
+	})
+	s := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = s.Serve(ln) // until stop closes it
+	}()
+	a.emit(plan.Event{Type: plan.EventHeartbeat, Message: "answering Prometheus at http://" + ln.Addr().String() + "/metrics"})
+	return func() {
+		_ = s.Close()
+		<-done
+	}, nil
+}

@@ -1,0 +1,20 @@
+package view
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"weft/internal/prove"
+)
+
+// Watch shows one look at the fabric; with wipe it takes the place of the one
+// before.
+func Watch(w io.Writer, r *prove.Result, at time.Time, s Style, wipe bool) {
+	if wipe {
+		fmt.Fprint(w, "\x1b[H\x1b[2J")
+	}
+	fmt.Fprintf(w, "%s\n", s.dress(bold, at.Format(time.TimeOnly)))
+	judgements(w, s, r)
+	fmt.Fprintln(w)
+}
