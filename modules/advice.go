@@ -41,6 +41,9 @@ func explained(ctx context.Context, h remote.Host, r plan.Resource, err error) e
 	if err == nil || !refused && errors.As(err, new(*remote.UnreachableError)) {
 		return err
 	}
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		return hint.Wrap(err, "it was ended: what needs longer gets it from command_timeout in the server's connection")
+	}
 	if w, ok := kind.(witness); ok && w.Why() != nil {
 		said := hear(ctx, h, w.Why())
 		switch {

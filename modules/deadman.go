@@ -81,12 +81,13 @@ func revertLines(steps []plan.Step) []string {
 // standard input: that of a lost connection would be half of it, or nothing.
 const armScript = `set -e; umask 077; mkdir -p "${1%/*}"; printf '%s' "$4" >"$1.new"
 if [ -f "$1" ]; then cat "$1" >>"$1.new"; fi
-if systemctl is-active "$2.timer" >/dev/null; then systemctl stop "$2.timer"; fi
+if systemctl is-active "$2.timer" >/dev/null; then systemctl stop "$2.timer" || ! systemctl is-active "$2.timer" >/dev/null; fi
 mv -f "$1.new" "$1"
 systemd-run --quiet --collect --unit="$2" --on-active="$3" /bin/sh "$1"`
 
-// disarmScript stops the timer $2 of the script $1.
-const disarmScript = `if systemctl is-active "$2.timer" >/dev/null; then systemctl stop "$2.timer" || exit 1; fi; rm -f -- "$1"`
+// disarmScript stops the timer $2 of the script $1. One that fires at that very
+// moment cannot be stopped any more, and need not be.
+const disarmScript = `if systemctl is-active "$2.timer" >/dev/null; then systemctl stop "$2.timer" || ! systemctl is-active "$2.timer" >/dev/null || exit 1; fi; rm -f -- "$1"`
 
 // arm starts the dead-man of the steps, last before the first of them.
 func (d *server) arm(ctx context.Context, steps []plan.Step) error {

@@ -21,7 +21,8 @@ type machine interface {
 	Running() bool
 	Reboot(ctx context.Context) error
 	Reset() error
-	Wait(ctx context.Context) error
+	Settle(ctx context.Context) error
+	Kill()
 	Cut(plane string, on bool) error
 	Traffic() []guest.Traffic
 }
@@ -82,7 +83,10 @@ func (d *device) guestFault(name, value string) error {
 		if err := d.guest.Reset(); err != nil {
 			return err
 		}
-		return d.guest.Wait(ctx)
+		return d.guest.Settle(ctx)
+	case "kill":
+		d.guest.Kill()
+		return nil
 	case "cut", "mend":
 		return d.guest.Cut(value, name == "cut")
 	}
@@ -92,8 +96,9 @@ func (d *device) guestFault(name, value string) error {
 // GuestFaults lists what Fault understands for guests, for help texts.
 func GuestFaults() []string {
 	return []string{
-		"reboot          restart it in good order, and wait until it answers",
-		"reset           press its button, and wait until it answers",
+		"reboot          restart it in good order, and wait until it has started",
+		"reset           press its button, and wait until it has started",
+		"kill            end it for good, as if it had burned",
 		"cut=PLANE, mend=PLANE  lose every frame to and from a plane (FABRIC.PLANE), and no longer",
 	}
 }

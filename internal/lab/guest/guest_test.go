@@ -108,6 +108,7 @@ func TestGuests(t *testing.T) {
 		{"nvme-tcp", func(t *testing.T, l *Lab, one, two *Guest) { testNVMe(t, one, two, "tcp") }},
 		{"nvme-rdma", func(t *testing.T, l *Lab, one, two *Guest) { testNVMe(t, one, two, "rdma") }},
 		{"iwarp", testIWARP},
+		{"never boots", testNeverBoots},
 		{"reset", testReset},
 	} {
 		begun := time.Now()

@@ -53,7 +53,18 @@ func (g *Guest) try(ctx context.Context) error {
 // bootID tells one start of a machine from the next.
 const bootID = "cat /proc/sys/kernel/random/boot_id"
 
-// Reboot makes the guest start again in good order and waits until it has.
+// Settle waits until systemd has started everything that starts at boot, well
+// or not.
+func (g *Guest) Settle(ctx context.Context) error {
+	if err := g.Wait(ctx); err != nil {
+		return err
+	}
+	_, err := g.Run(ctx, "systemctl is-system-running --wait >/dev/null || :")
+	return err
+}
+
+// Reboot makes the guest start again in good order and waits until it has,
+// with everything that starts at boot.
 func (g *Guest) Reboot(ctx context.Context) error {
 	before, err := g.Run(ctx, bootID)
 	if err != nil {
@@ -72,7 +83,7 @@ func (g *Guest) Reboot(ctx context.Context) error {
 		}
 		after, err := g.Run(ctx, bootID)
 		if err == nil && after != before {
-			return nil
+			return g.Settle(ctx)
 		}
 		select {
 		case <-ctx.Done():
