@@ -145,6 +145,7 @@ func (b *builder) initiator(o *object) {
 			To:             many[Target](b, c, "to"),
 			Paths:          b.text(c, "paths"),
 			IOPolicy:       b.text(c, "iopolicy"),
+			IOQueues:       b.integer(c, "io_queues"),
 			CtrlLossTMO:    b.integer(c, "ctrl_loss_tmo"),
 			ReconnectDelay: unitOf(b, c, "reconnect_delay", parseDuration),
 			KeepAliveTMO:   unitOf(b, c, "keep_alive_tmo", parseDuration),

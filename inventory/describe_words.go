@@ -199,6 +199,7 @@ func storageDescriptions() map[string]string {
 		"initiator.connect.to":              "The targets; a name without a key means all of its instances.",
 		"initiator.connect.paths":           "Which paths are used.",
 		"initiator.connect.iopolicy":        "How I/O is spread over the paths.",
+		"initiator.connect.io_queues":       "Queues of I/O for each path, else as many as the kernel chooses.",
 		"initiator.connect.ctrl_loss_tmo":   "Seconds until a lost path is given up; -1: never.",
 		"initiator.connect.reconnect_delay": "Time between two attempts.",
 		"initiator.connect.keep_alive_tmo":  "Silence after which a path counts as lost.",

@@ -202,6 +202,7 @@ func initiatorSchema() *schema {
 			"to":              need(refs("target")),
 			"paths":           opt(oneOf("all-planes")).orText("all-planes"),
 			"iopolicy":        opt(oneOf("queue-depth", "round-robin", "numa")).orText("round-robin"),
+			"io_queues":       opt(integer(1, 1024)),
 			"ctrl_loss_tmo":   opt(integer(-1, 86400)).orNumber(600),
 			"reconnect_delay": opt(duration()).orText("10s"),
 			"keep_alive_tmo":  opt(duration()).orText("5s"),

@@ -82,6 +82,7 @@ type Connect struct {
 	To             []*Target
 	Paths          string // all-planes
 	IOPolicy       string
+	IOQueues       int // of each path; 0: the kernel chooses
 	CtrlLossTMO    int // seconds; -1: never
 	ReconnectDelay time.Duration
 	KeepAliveTMO   time.Duration

@@ -22,6 +22,7 @@ func (x *expansion) storage() {
 	}
 	x.targets()
 	x.nvmetTargets()
+	x.connections()
 	x.probes()
 	of := map[string][]plan.Item{}
 	for _, item := range x.fleet.Items[since:] {
@@ -130,6 +131,10 @@ func (x *expansion) nvmetTargets() {
 		if t.Engine != "nvmet" || !ok {
 			continue
 		}
+		if len(x.transports(t)) == 0 {
+			x.refuse(t.At("transport"), t.Addr, fmt.Sprintf("transport = %q on a fabric that carries none of them", t.Transport))
+			continue
+		}
 		var nqns []string
 		var subsystems []plan.ID
 		for _, sub := range t.Subsystems {
@@ -194,9 +199,6 @@ func (x *expansion) transports(t *inventory.Target) []string {
 			continue
 		}
 		list = append(list, transport)
-	}
-	if len(list) == 0 {
-		x.refuse(t.At("transport"), t.Addr, fmt.Sprintf("transport = %q on a fabric that carries none of them", t.Transport))
 	}
 	return list
 }

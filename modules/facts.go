@@ -184,7 +184,7 @@ func (d *server) forbid(rs []plan.Resource, states []plan.State) {
 			}
 		}
 		if errs != nil {
-			states[i] = refused{errors.Join(errs...)}
+			states[i] = refused{err: errors.Join(errs...)}
 		}
 	}
 }

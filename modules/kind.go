@@ -62,7 +62,10 @@ type resource[T any, K kind[T]] struct {
 }
 
 // refused is the state of a resource that cannot be brought about.
-type refused struct{ err error }
+type refused struct {
+	err  error
+	firm bool // also where it is taken back: nothing else may go on
+}
 
 func on[T any, K kind[T]](dev *server, want K) plan.Resource {
 	return &resource[T, K]{want: want, dev: dev}
@@ -74,7 +77,7 @@ func (r *resource[T, K]) parse(seen remote.Seen) plan.State {
 	have, err := r.want.Parse(seen)
 	switch {
 	case err != nil:
-		return refused{err}
+		return refused{err: err}
 	case have == nil:
 		return nil
 	}

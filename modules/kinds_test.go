@@ -56,6 +56,7 @@ func TestKinds(t *testing.T) {
 		"nvmet_host":      want[NVMeTHost],
 		"nvmet_subsystem": want[NVMeTSubsystem],
 		"nvmet_port":      want[NVMeTPort],
+		"nvme_connection": want[NVMeConnection],
 
 		"sysctl":        want[Sysctl],
 		"kernel_module": want[KernelModule],

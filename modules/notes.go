@@ -59,11 +59,6 @@ func (x *expansion) notes() {
 			}
 		}
 	}
-	for _, i := range m.Initiators {
-		if i.Engine == "kernel" {
-			x.note(i.Range, block(i.Addr), "kernel connections are described, not yet managed; verify measures with weft-initiator instead")
-		}
-	}
 	for _, c := range m.Checks {
 		x.note(c.Range, c.Addr, "observed values are not yet read: the check is not evaluated")
 	}

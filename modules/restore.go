@@ -40,6 +40,7 @@ func kinds() map[string]restorer {
 		"nvmet_host":      restorable[NVMeTHost],
 		"nvmet_subsystem": restorable[NVMeTSubsystem],
 		"nvmet_port":      restorable[NVMeTPort],
+		"nvme_connection": restorable[NVMeConnection],
 
 		"sysctl":        lasting[Sysctl],
 		"kernel_module": restorable[KernelModule],
@@ -115,6 +116,9 @@ func (r *restoration[T, K]) parse(seen remote.Seen) plan.State {
 // Diff implements plan.Resource.
 func (r *restoration[T, K]) Diff(have plan.State) plan.Diff {
 	if no, ok := have.(refused); ok {
+		if no.firm {
+			return plan.Diff{Err: no.err}
+		}
 		return plan.Diff{Left: "it cannot be taken back: " + no.err.Error()}
 	}
 	h, _ := have.(K)

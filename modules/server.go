@@ -124,6 +124,7 @@ func (d *server) Open(ctx context.Context) (plan.Identity, error) {
 func (d *server) Read(ctx context.Context, rs []plan.Resource) ([]plan.State, error) {
 	states, err := read(ctx, d.host, rs)
 	d.forbid(rs, states)
+	d.hold(rs, states)
 	d.seen = d.seen[:0]
 	for i := range states {
 		d.seen = append(d.seen, observation{rs[i], states[i]})

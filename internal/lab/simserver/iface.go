@@ -186,6 +186,7 @@ func (s *Server) draw() rendered {
 	s.renderSoftRDMA(r)
 	s.renderConfig(r)
 	s.renderBlocks(r)
+	s.renderNVMe(r)
 	r.list()
 	return r
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -47,40 +46,6 @@ func (s *Server) free(g *volumeGroup) int64 {
 		n -= v.size
 	}
 	return n
-}
-
-// blockInfo is a file below /dev, which is a block device.
-type blockInfo struct{ fs.FileInfo }
-
-func (b blockInfo) Mode() fs.FileMode { return b.FileInfo.Mode()&^fs.ModeType | fs.ModeDevice }
-
-// renderBlocks shows drives and volumes in /sys.
-func (s *Server) renderBlocks(r rendered) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	r.dir("/sys/class/block")
-	holders := map[string]string{}
-	for name, g := range s.groups {
-		for _, d := range g.drives {
-			for volume := range g.volumes {
-				holders[path.Base(d)] = strings.ReplaceAll(name, "-", "--") + "-" + volume
-			}
-		}
-	}
-	for _, d := range s.spec.Drives {
-		dir := "/sys/class/block/" + d.ID
-		r.file(dir+"/size", strconv.FormatInt(d.Size/512, 10))
-		r.dir(dir + "/holders")
-		if h := holders[d.ID]; h != "" {
-			r.dir(dir + "/holders/" + h)
-		}
-	}
-	var mounts strings.Builder
-	for _, m := range s.mounts {
-		fmt.Fprintf(&mounts, "%s %s ext4 rw,relatime 0 0\n", m[0], m[1])
-	}
-	r["/proc/self/mounts"] = node{mode: 0o444, content: mounts.String()}
-	r["/proc/swaps"] = node{mode: 0o444, content: "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n"}
 }
 
 // groupOf is the group that a drive is in, by path. The caller holds s.mu.
@@ -285,34 +250,46 @@ func lvmVolumes(x *call) int {
 	if g == nil {
 		return fail("Volume group \"%s\" not found", group)
 	}
-	v, device := g.volumes[name], "/dev/"+group+"/"+name
-	switch {
-	case x.name == "lvcreate" && v != nil:
-		return fail("Logical Volume \"%s\" already exists in volume group \"%s\"", name, group)
-	case x.name == "lvcreate" && size > s.free(g):
-		return fail("Volume group \"%s\" has insufficient free space (%d extents): %d required.", group, s.free(g)/lvmExtent, size/lvmExtent)
-	case x.name != "lvcreate" && v == nil:
-		return fail("Failed to find logical volume \"%s/%s\"", group, name)
-	case x.name == "lvremove" && s.exported(device):
-		return fail("Logical volume %s/%s in use.", group, name)
-	case x.name == "lvremove" && !opts.has('y'):
-		return fail("Do you really want to remove active logical volume %s/%s? [y/n]: [n]", group, name)
-	case x.name == "lvremove":
+	if no := s.volumeRefusal(x.name, group, name, size, opts.has('y')); no != "" {
+		return fail("%s", no)
+	}
+	device := "/dev/" + group + "/" + name
+	if x.name == "lvremove" {
 		delete(g.volumes, name)
 		if err := x.view().Remove(device); err != nil {
 			return fail("%v", err)
 		}
 		return 0
-	case x.name == "lvextend" && size-v.size > s.free(g):
-		return fail("Insufficient free space: %d extents needed, but only %d available", (size-v.size)/lvmExtent, s.free(g)/lvmExtent)
-	case x.name == "lvextend" && size <= v.size:
-		return fail("New size given (%d extents) not larger than existing size (%d extents)", size/lvmExtent, v.size/lvmExtent)
-	case x.name == "lvcreate":
-		v = &logicalVolume{tags: opts['T']}
-		g.volumes[name] = v
 	}
-	v.size = size
+	if x.name == "lvcreate" {
+		g.volumes[name] = &logicalVolume{tags: opts['T']}
+	}
+	g.volumes[name].size = size
 	return x.shape(device, size)
+}
+
+// volumeRefusal is what lvm2 says against a change of a volume; "": nothing.
+// The caller holds s.mu.
+func (s *Server) volumeRefusal(tool, group, name string, size int64, yes bool) string {
+	g := s.groups[group]
+	v := g.volumes[name]
+	switch {
+	case tool == "lvcreate" && v != nil:
+		return fmt.Sprintf("Logical Volume \"%s\" already exists in volume group \"%s\"", name, group)
+	case tool == "lvcreate" && size > s.free(g):
+		return fmt.Sprintf("Volume group \"%s\" has insufficient free space (%d extents): %d required.", group, s.free(g)/lvmExtent, size/lvmExtent)
+	case tool != "lvcreate" && v == nil:
+		return fmt.Sprintf("Failed to find logical volume \"%s/%s\"", group, name)
+	case tool == "lvremove" && s.exported("/dev/"+group+"/"+name):
+		return fmt.Sprintf("Logical volume %s/%s in use.", group, name)
+	case tool == "lvremove" && !yes:
+		return fmt.Sprintf("Do you really want to remove active logical volume %s/%s? [y/n]: [n]", group, name)
+	case tool == "lvextend" && size-v.size > s.free(g):
+		return fmt.Sprintf("Insufficient free space: %d extents needed, but only %d available", (size-v.size)/lvmExtent, s.free(g)/lvmExtent)
+	case tool == "lvextend" && size <= v.size:
+		return fmt.Sprintf("New size given (%d extents) not larger than existing size (%d extents)", size/lvmExtent, v.size/lvmExtent)
+	}
+	return ""
 }
 
 // shape makes the file of a volume, or gives it another size.
@@ -342,91 +319,4 @@ func (s *Server) exported(device string) bool {
 		}
 	}
 	return false
-}
-
-// signature is what blkid finds on a device.
-func (x *call) signature(device string) (kind string, err error) {
-	f, err := x.view().Open(device, os.O_RDONLY, 0)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	head := make([]byte, 2048)
-	if _, err := f.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) {
-		return "", err
-	}
-	switch {
-	case string(head[512:520]) == "LABELONE":
-		return "LVM2_member", nil
-	case head[1080] == 0x53 && head[1081] == 0xef:
-		return "ext4", nil
-	}
-	return "", nil
-}
-
-// blkid is a part of util-linux's: blkid -p -o export DEVICE.
-func blkid(x *call) int {
-	opts, args, ok := x.options("po:", nil)
-	if !ok || len(args) != 1 || opts.last('o') != "export" || !opts.has('p') {
-		return x.notSimulated(4)
-	}
-	kind, err := x.signature(x.abs(args[0]))
-	switch {
-	case err != nil:
-		return x.errorf("error: %s: %s", args[0], strerror(err))
-	case kind == "":
-		return 2
-	}
-	fmt.Fprintf(x.stdout, "DEVNAME=%s\nTYPE=%s\n", args[0], kind)
-	return 0
-}
-
-// dd is a part of coreutils': the beginning of a device is filled with zeroes.
-func dd(x *call) int {
-	var to string
-	for _, a := range x.args {
-		if device, ok := strings.CutPrefix(a, "of="); ok {
-			to = device
-		} else if !slices.Contains([]string{"if=/dev/zero", "bs=1M", "count=1", "conv=notrunc,fsync"}, a) {
-			return x.notSimulated(1)
-		}
-	}
-	if to == "" || len(x.args) != 5 {
-		return x.notSimulated(1)
-	}
-	if err := x.overwrite(x.abs(to), make([]byte, 1<<20)); err != nil {
-		return x.errorf("failed to open '%s': %s", to, strerror(err))
-	}
-	return 0
-}
-
-// mount and umount know devices and directories, and nothing is in them: they
-// are there so that devices can be in use.
-func mount(x *call) int {
-	if len(x.args) != 2 || !x.user.root {
-		return x.notSimulated(32)
-	}
-	if info, err := x.view().Stat(x.args[0]); err != nil || info.Mode()&fs.ModeDevice == 0 {
-		fmt.Fprintf(x.stderr, "mount: %s: special device %s does not exist.\n", x.args[1], x.args[0])
-		return 32
-	}
-	x.server.mu.Lock()
-	defer x.server.mu.Unlock()
-	x.server.mounts = append(x.server.mounts, [2]string{x.args[0], x.args[1]})
-	return 0
-}
-
-func umount(x *call) int {
-	if len(x.args) != 1 || !x.user.root {
-		return x.notSimulated(32)
-	}
-	x.server.mu.Lock()
-	defer x.server.mu.Unlock()
-	left := slices.DeleteFunc(slices.Clone(x.server.mounts), func(m [2]string) bool { return m[0] == x.args[0] || m[1] == x.args[0] })
-	if len(left) == len(x.server.mounts) {
-		fmt.Fprintf(x.stderr, "umount: %s: not mounted.\n", x.args[0])
-		return 32
-	}
-	x.server.mounts = left
-	return 0
 }

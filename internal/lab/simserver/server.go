@@ -69,6 +69,10 @@ type Server struct {
 	softRDMA []rdmaDevice
 	cm       map[string]*cmDevice // by name of the RDMA device
 	nvmet    *nvmet
+
+	controllers []*controller
+	policies    map[string]string // of I/O, by subsystem of the host
+
 	groups   map[string]*volumeGroup
 	mounts   [][2]string // a device, and where it is mounted
 	units    map[string]*unit
@@ -182,6 +186,7 @@ func (s *Server) boot() {
 	s.booted = time.Now()
 	s.ifaces = s.newInterfaces()
 	s.softRDMA, s.cm, s.nvmet, s.mounts = nil, map[string]*cmDevice{}, newNVMeT(), nil
+	s.controllers, s.policies = nil, map[string]string{}
 }
 
 // uname is the system and the machine of the real host: agents are built for

@@ -230,6 +230,7 @@ func tools() map[string]tool {
 	} {
 		list[name] = tool{run, sbin}
 	}
+	list["find"] = tool{find, bin}
 	list["dd"], list["mount"], list["umount"] = tool{dd, bin}, tool{mount, bin}, tool{umount, bin}
 	list["dcb"] = tool{dcb, sbin}
 	list["rdma"] = tool{rdma, append(bin, sbin...)}

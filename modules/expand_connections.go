@@ -1,0 +1,100 @@
+package modules
+
+import (
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"weft/inventory"
+	"weft/plan"
+)
+
+// connections expands what kernels connect to: one connection for each
+// subsystem and each path, that is each portal of the target that a NIC of the
+// initiator shares a plane with.
+func (x *expansion) connections() {
+	for _, i := range x.model.Initiators {
+		d, ok := x.fleet.Devices[addr(i.Server)].(*server)
+		if i.Engine != "kernel" || !ok {
+			continue
+		}
+		for _, c := range i.Connects {
+			for _, t := range c.To {
+				x.connect(d, i, c, t)
+			}
+		}
+	}
+}
+
+func (x *expansion) connect(d *server, i *inventory.Initiator, c *inventory.Connect, t *inventory.Target) {
+	transport, ok := x.carried(t)
+	if !ok {
+		return // the target is refused
+	}
+	for _, p := range t.Portals {
+		nic := nicFor(i.Server, p)
+		if nic == nil && t.Server != nil && p.Plane != nil {
+			continue // a plane that the initiator has no part in
+		}
+		for _, sub := range t.Subsystems {
+			want := &NVMeConnection{
+				NQN: sub.NQN, Transport: transport, Address: p.Address, HostNQN: i.HostNQN, HostID: hostID(i.HostNQN),
+				KeepAlive: seconds(c.KeepAliveTMO), ReconnectDelay: seconds(c.ReconnectDelay), CtrlLoss: c.CtrlLossTMO, Queues: c.IOQueues, ToS: -1, IOPolicy: c.IOPolicy,
+			}
+			var needs []plan.ID
+			if nic != nil {
+				want.From = nic.Address.Addr()
+				if nic.Fabric != nil {
+					want.ToS = defaultToS(nic.Fabric.Classes)
+				}
+				needs = slices.Clone(x.nics[nic])
+			}
+			if id, ok := x.exports[export{t, transport, p.Address}]; ok {
+				needs = append(needs, id)
+			}
+			name := instance(t.Addr, i.Server.Addr) + "." + sub.Name + "@" + p.Address.String()
+			x.stand(&i.Block, x.add(plan.ID{Device: d.name, Kind: "nvme_connection", Name: name}, on(d, want), c.Range, needs...))
+		}
+	}
+}
+
+// carried is the transport that a kernel connects with: the first one declared
+// that the target is there with.
+func (x *expansion) carried(t *inventory.Target) (string, bool) {
+	if t.Engine == "weft" {
+		return "tcp", slices.Contains(t.Transport, "tcp") // all that weft-target is deployed with
+	}
+	if t.Engine == "external" {
+		return t.Transport[0], true
+	}
+	list := x.transports(t)
+	if len(list) == 0 {
+		return "", false
+	}
+	return list[0], true
+}
+
+// nicFor is the NIC of a server from which a path to a portal begins.
+func nicFor(s *inventory.Server, p inventory.Portal) *inventory.RNIC {
+	for _, r := range s.RNICs {
+		if r.Address.IsValid() && (p.Plane != nil && r.Plane == p.Plane || r.Address.Masked().Contains(p.Address.Addr())) {
+			return r
+		}
+	}
+	return nil
+}
+
+var uuidNQN = regexp.MustCompile(`^nqn\.2014-08\.org\.nvmexpress:uuid:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$`)
+
+// hostID is the identifier that goes with a host NQN: kernels want one for
+// each.
+func hostID(nqn string) string {
+	if m := uuidNQN.FindStringSubmatch(nqn); m != nil {
+		return m[1]
+	}
+	return uuid.NewSHA1(uuid.NameSpaceURL, []byte(nqn)).String()
+}
+
+func seconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }

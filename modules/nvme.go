@@ -1,0 +1,137 @@
+package modules
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"weft/internal/remote"
+)
+
+// nvmeScript prints the connections of the kernel, straight from sysfs, which
+// is the same whatever tools are installed: a line "nvme NAME" for each, lines
+// with its attributes, the policy of its subsystem, and "disk NAME" for each
+// block device that is reached through it with a line "user" for each thing
+// that is built on it, mounted, or swap.
+const nvmeScript = `for c in /sys/class/nvme/nvme*; do if [ -e "$c/subsysnqn" ]; then echo "nvme ${c##*/}"; ` +
+	`for a in transport address subsysnqn hostnqn hostid state queue_count kato ctrl_loss_tmo reconnect_delay; do if [ -e "$c/$a" ]; then read -r v <"$c/$a"; echo "$a $v"; fi; done; ` +
+	`for s in /sys/class/nvme-subsystem/*; do if [ -e "$s/${c##*/}" ]; then if [ -e "$s/iopolicy" ]; then read -r v <"$s/iopolicy"; echo "iopolicy $v"; fi; ` +
+	`for b in "$s"/nvme*n* "$c"/nvme*n*; do n=${b##*/}; case $n in nvme*c*n*) continue;; esac; if [ -e "/sys/block/$n" ]; then echo "disk $n"; ` + diskUsers +
+	`fi; done; fi; done; fi; done`
+
+// diskUsers prints what uses the disk $n, in lines that begin with "user".
+const diskUsers = `for h in "/sys/block/$n/holders/"* "/sys/block/$n/$n"p*/holders/*; do if [ -e "$h" ]; then d=${h##*/}; ` +
+	`if [ -e "/sys/block/$d/dm/name" ]; then read -r d <"/sys/block/$d/dm/name"; fi; echo "user $d is built on /dev/$n"; fi; done; ` +
+	`while read -r what where rest; do case $what in "/dev/$n"|"/dev/$n"p[0-9]*) echo "user $what is mounted on $where";; esac; done </proc/self/mounts; ` +
+	`while read -r what rest; do case $what in "/dev/$n"|"/dev/$n"p[0-9]*) echo "user $what is swap";; esac; done </proc/swaps; `
+
+func nvmeLook() remote.Look { return remote.Look{Args: []string{"sh", "-c", nvmeScript}, Root: true} }
+
+// A controller is one connection as the kernel shows it.
+type controller struct {
+	name      string // nvme0
+	values    map[string]string
+	policy    string
+	disks     []string // nvme0n1
+	users     []string // of the disks, in words
+	address   netip.AddrPort
+	from      netip.Addr // where it was told to begin; not valid: anywhere
+	keep      int        // seconds
+	loss      int        // seconds; -1: never
+	reconnect int        // seconds
+	queues    int        // of I/O
+}
+
+// parseNVMe reads what nvmeScript printed.
+func parseNVMe(s remote.Seen) ([]*controller, error) {
+	out, err := output(s, nvmeLook())
+	if err != nil {
+		return nil, fmt.Errorf("read the connections in /sys/class/nvme: %w", err)
+	}
+	var list []*controller
+	for line := range strings.Lines(string(out)) {
+		word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if word == "nvme" {
+			list = append(list, &controller{name: rest, values: map[string]string{}})
+			continue
+		}
+		if len(list) == 0 {
+			return nil, fmt.Errorf("read the connections in /sys/class/nvme: %.80q is not understood", line)
+		}
+		c := list[len(list)-1]
+		switch word {
+		case "iopolicy":
+			c.policy = rest
+		case "disk":
+			c.disks = append(c.disks, rest)
+		case "user":
+			if !slices.Contains(c.users, rest) {
+				c.users = append(c.users, rest)
+			}
+		default:
+			c.values[word] = rest
+		}
+	}
+	for _, c := range list {
+		c.read()
+	}
+	return list, nil
+}
+
+// read takes the values apart that are not as they are kept.
+func (c *controller) read() {
+	var addr, service string
+	// The form of old kernels has spaces.
+	for _, part := range strings.FieldsFunc(c.values["address"], func(r rune) bool { return r == ',' || r == ' ' }) {
+		k, v, _ := strings.Cut(part, "=")
+		switch k {
+		case "traddr":
+			addr = v
+		case "trsvcid":
+			service = v
+		case "host_traddr":
+			c.from, _ = netip.ParseAddr(v)
+		}
+	}
+	a, err := netip.ParseAddr(addr)
+	if port, err2 := strconv.ParseUint(service, 10, 16); err == nil && err2 == nil {
+		c.address = netip.AddrPortFrom(a, uint16(port))
+	}
+	number := func(name string) int {
+		if c.values[name] == "off" {
+			return -1
+		}
+		n, err := strconv.Atoi(c.values[name])
+		if err != nil {
+			return 0 // a kernel that does not show it
+		}
+		return n
+	}
+	c.queues = number("queue_count") - 1 // one is for administration
+	c.keep, c.loss, c.reconnect = number("kato"), number("ctrl_loss_tmo"), number("reconnect_delay")
+}
+
+// bootNVMe is the function of boot scripts that makes a connection which is
+// not there: the kernel says so itself.
+const bootNVMe = `# connect_ connects with the options $1 unless the kernel has that connection.
+connect_() {
+	said=$(printf %s "$1" | tee /dev/nvme-fabrics 2>&1 >/dev/null) && return 0
+	case $said in
+	*already*) ;;
+	*) echo "failed: connect $1: $said" >&2; status=1 ;;
+	esac
+}
+
+# policy_ sets how I/O is spread over the paths of the subsystem $1.
+policy_() {
+	for s in /sys/class/nvme-subsystem/*; do
+		[ -e "$s/iopolicy" ] || continue
+		read -r nqn <"$s/subsysnqn"
+		read -r is <"$s/iopolicy"
+		if [ "$nqn" = "$1" ] && [ "$is" != "$2" ]; then printf %s "$2" | tee "$s/iopolicy" >/dev/null || status=1; fi
+	done
+}
+
+`

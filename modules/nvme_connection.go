@@ -1,0 +1,268 @@
+package modules
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/netip"
+	"strings"
+	"time"
+
+	"weft/internal/hint"
+	"weft/internal/remote"
+	"weft/plan"
+)
+
+// NVMeConnection keeps one connection of the kernel to a subsystem, over one
+// path. The kernel itself is told and asked; nvme-cli shows what comes of it,
+// and neither it nor its files are needed.
+type NVMeConnection struct {
+	NQN       string
+	Transport string // rdma or tcp
+	Address   netip.AddrPort
+	From      netip.Addr // of the NIC that the path begins at; not valid: any
+	HostNQN   string
+	HostID    string
+
+	KeepAlive      int // seconds
+	ReconnectDelay int // seconds
+	CtrlLoss       int // seconds; -1: never
+	Queues         int // of I/O; 0: the kernel chooses
+	ToS            int // of its packets; -1: as it is
+	IOPolicy       string
+
+	Device string `json:"-"` // observed: nvme0
+	state  string
+	disks  []string
+	users  []string // of its disks
+	paths  int      // that are live and lead to them
+}
+
+// Looks implements kind.
+func (n *NVMeConnection) Looks() []remote.Look { return []remote.Look{nvmeLook()} }
+
+// Parse implements kind.
+func (n *NVMeConnection) Parse(s remote.Seen) (*NVMeConnection, error) {
+	all, err := parseNVMe(s)
+	if err != nil {
+		return nil, err
+	}
+	var mine *controller
+	live := 0
+	for _, c := range all {
+		if c.values["subsysnqn"] != n.NQN || c.values["hostnqn"] != n.HostNQN {
+			continue
+		}
+		if c.values["state"] == "live" {
+			live++
+		}
+		// A connection that begins anywhere keeps the kernel from making ours.
+		if c.values["transport"] == n.Transport && c.address == n.Address && (!c.from.IsValid() || !n.From.IsValid() || c.from == n.From) {
+			mine = c
+		}
+	}
+	if mine == nil {
+		return nil, nil
+	}
+	have := &NVMeConnection{
+		NQN: n.NQN, Transport: n.Transport, Address: n.Address, From: n.From, HostNQN: n.HostNQN, HostID: mine.values["hostid"],
+		KeepAlive: mine.keep, ReconnectDelay: mine.reconnect, CtrlLoss: mine.loss, Queues: n.Queues, ToS: n.ToS, IOPolicy: mine.policy,
+		Device: mine.name, state: mine.values["state"], disks: mine.disks, users: mine.users,
+	}
+	// The target, or the number of processors, may allow fewer.
+	if n.Queues > 0 && mine.queues > n.Queues {
+		have.Queues = mine.queues
+	}
+	have.paths = live
+	if n.again(have) && live <= 1 && len(have.users) > 0 {
+		return nil, hint.Wrap(fmt.Errorf("it has to connect again, and its disk is in use: %s", strings.Join(have.users, "; ")),
+			"no other path is live: stop what uses the disk, or leave keep_alive_tmo (%d s) and the number of queues as they are", have.KeepAlive)
+	}
+	return have, nil
+}
+
+// again reports whether only a new connection brings the wanted state about.
+func (n *NVMeConnection) again(have *NVMeConnection) bool {
+	keep := have.KeepAlive != n.KeepAlive && have.KeepAlive > 0 // kernels before 5.17 do not show it
+	return keep || have.Queues > n.Queues
+}
+
+// loss is how long a path that is lost is kept: the kernel counts attempts.
+func (n *NVMeConnection) loss() int {
+	if n.CtrlLoss < 0 || n.ReconnectDelay == 0 {
+		return n.CtrlLoss
+	}
+	return (n.CtrlLoss + n.ReconnectDelay - 1) / n.ReconnectDelay * n.ReconnectDelay
+}
+
+// Left implements limited: a path that is down comes back by itself or not.
+func (n *NVMeConnection) Left() string {
+	if n.state == "live" {
+		return ""
+	}
+	return fmt.Sprintf("%s is in state %s: the kernel tries %s again every %d s; see dmesg", n.Device, n.state, n.Address, n.ReconnectDelay)
+}
+
+// Diff implements kind.
+func (n *NVMeConnection) Diff(have *NVMeConnection) []plan.Change {
+	switch {
+	case n == nil && have == nil:
+		return nil
+	case have == nil:
+		return []plan.Change{{Path: "connected", Before: "false", After: "true"}}
+	case n == nil:
+		return []plan.Change{{Path: "connected", Before: "true", After: "false", Impact: plan.ImpactTraffic}}
+	}
+	var out []plan.Change
+	if n.again(have) {
+		out = change("keep_alive_tmo", have.KeepAlive, n.KeepAlive, plan.ImpactTraffic)
+		out = append(out, change("io_queues", have.Queues, n.Queues, plan.ImpactTraffic)...)
+	}
+	out = append(out, change("reconnect_delay", have.ReconnectDelay, n.ReconnectDelay, plan.ImpactNone)...)
+	out = append(out, change("ctrl_loss_tmo", have.loss(), n.loss(), plan.ImpactNone)...)
+	if have.IOPolicy != "" && n.IOPolicy != "" { // a kernel without multipath has none
+		out = append(out, change("iopolicy", have.IOPolicy, n.IOPolicy, plan.ImpactNone)...)
+	}
+	return out
+}
+
+// Steps implements kind.
+func (n *NVMeConnection) Steps(have *NVMeConnection) []remote.Step {
+	switch {
+	case n == nil && have == nil:
+		return nil
+	case n == nil:
+		return []remote.Step{have.disconnect()}
+	case have == nil:
+		return n.connect()
+	case n.again(have):
+		return append([]remote.Step{have.disconnect()}, n.connect()...)
+	}
+	var steps []remote.Step
+	dir := "/sys/class/nvme/" + cmp.Or(have.Device, n.Device)
+	if n.ReconnectDelay != have.ReconnectDelay {
+		steps = append(steps, write(dir, attr{"reconnect_delay", fmt.Sprint(n.ReconnectDelay)}))
+	}
+	if n.loss() != have.loss() {
+		steps = append(steps, write(dir, attr{"ctrl_loss_tmo", fmt.Sprint(n.CtrlLoss)}))
+	}
+	if n.IOPolicy != have.IOPolicy && n.IOPolicy != "" && have.IOPolicy != "" {
+		steps = append(steps, n.spread())
+	}
+	return steps
+}
+
+// options are what the kernel is told.
+func (n *NVMeConnection) options() string {
+	o := []string{
+		"transport=" + n.Transport, "traddr=" + n.Address.Addr().String(), fmt.Sprintf("trsvcid=%d", n.Address.Port()),
+		"nqn=" + n.NQN, "hostnqn=" + n.HostNQN, "hostid=" + n.HostID,
+	}
+	if n.From.IsValid() {
+		o = append(o, "host_traddr="+n.From.String())
+	}
+	o = append(o, fmt.Sprintf("keep_alive_tmo=%d", n.KeepAlive), fmt.Sprintf("reconnect_delay=%d", n.ReconnectDelay), fmt.Sprintf("ctrl_loss_tmo=%d", n.CtrlLoss))
+	if n.Queues > 0 {
+		o = append(o, fmt.Sprintf("nr_io_queues=%d", n.Queues))
+	}
+	if n.ToS >= 0 {
+		o = append(o, fmt.Sprintf("tos=%d", n.ToS))
+	}
+	return strings.Join(o, ",")
+}
+
+func (n *NVMeConnection) connect() []remote.Step {
+	steps := []remote.Step{
+		run("modprobe", "nvme-"+n.Transport),
+		run("sh", "-c", `printf %s "$1" | tee /dev/nvme-fabrics >/dev/null`, "sh", n.options()),
+	}
+	if n.IOPolicy != "" {
+		steps = append(steps, n.spread())
+	}
+	return steps
+}
+
+// spreadScript gives the subsystem $1 the policy $2, where the kernel has any.
+const spreadScript = `for s in /sys/class/nvme-subsystem/*; do if [ -e "$s/iopolicy" ]; then read -r v <"$s/subsysnqn"; ` +
+	`if [ "$v" = "$1" ]; then printf %s "$2" | tee "$s/iopolicy" >/dev/null || exit 1; fi; fi; done`
+
+func (n *NVMeConnection) spread() remote.Step {
+	return run("sh", "-c", spreadScript, "sh", n.NQN, n.IOPolicy)
+}
+
+// disconnectScript ends the connection $1 to the subsystem $2 unless it is the
+// last live one and something uses its disks: what is built on them, is mounted
+// or swap, or has them open. udev, which looks at every disk that comes or goes,
+// does not count.
+const disconnectScript = `c=/sys/class/nvme/$1; read -r v 2>/dev/null <"$c/subsysnqn"; if [ "$v" != "$2" ]; then echo "$1 is not connected to $2" >&2; exit 1; fi; ` +
+	`for s in /sys/class/nvme-subsystem/*; do if [ -e "$s/$1" ]; then ` +
+	`for o in "$s"/nvme*; do if [ "${o##*/}" != "$1" ] && [ -e "$o/state" ]; then read -r v <"$o/state"; if [ "$v" = live ]; then other=1; fi; fi; done; ` +
+	`for b in "$s"/nvme*n* "$c"/nvme*n*; do n=${b##*/}; case $n in nvme*c*n*) continue;; esac; if [ -e "/sys/block/$n" ] && [ -z "$other" ]; then ` +
+	`u=$(` + diskUsers + `find /proc/[0-9]*/fd -lname "/dev/$n" -o -lname "/dev/${n}p[0-9]*" 2>/dev/null | while IFS=/ read -r e p pid rest; do ` +
+	`read -r name 2>/dev/null <"/proc/$pid/comm"; case $name in *udev*) continue;; esac; echo "user $name (process $pid) has /dev/$n open"; done); ` +
+	`if [ -n "$u" ]; then printf '%s\n' "$u" | while read -r w text; do echo "$text"; done >&2; exit 1; fi; fi; done; fi; done; ` +
+	`printf 1 | tee "$c/delete_controller" >/dev/null`
+
+func (n *NVMeConnection) disconnect() remote.Step {
+	return run("sh", "-c", disconnectScript, "sh", n.Device, n.NQN)
+}
+
+// Boot implements volatile.
+func (n *NVMeConnection) Boot() []string {
+	lines := []string{"do_ modprobe nvme-" + n.Transport, "connect_ " + remote.Quote(n.options())}
+	if n.IOPolicy != "" {
+		lines = append(lines, "policy_ "+remote.Quote(n.NQN, n.IOPolicy))
+	}
+	return lines
+}
+
+// Advice implements adviser.
+func (n *NVMeConnection) Advice(reply string) string {
+	at := n.Address.String()
+	switch {
+	case strings.Contains(reply, "mounted"), strings.Contains(reply, "is built on"), strings.Contains(reply, "open"), strings.Contains(reply, "is swap"):
+		return "stop what uses the disk and apply again; nothing was disconnected under it"
+	case strings.Contains(reply, "iopolicy: Invalid argument"):
+		return "kernels before 6.11 do not know queue-depth: write iopolicy = \"round-robin\""
+	case strings.Contains(reply, "Connection refused"), strings.Contains(reply, "Connection reset"):
+		return "nothing listens on " + at + " with " + n.Transport + ": see the target's port"
+	case strings.Contains(reply, "timed out"), strings.Contains(reply, "No route"), strings.Contains(reply, "unreachable"):
+		return at + " does not answer: ping -I " + n.From.String() + " " + n.Address.Addr().String()
+	case strings.Contains(reply, "Input/output error"):
+		return "the target refused: dmesg says why; it must have " + n.NQN + " and allow " + n.HostNQN
+	case strings.Contains(reply, "No such device"):
+		return "the NIC with " + n.From.String() + " has no RDMA device, or the kernel no nvme-" + n.Transport + ": rdma link show; dmesg"
+	case strings.Contains(reply, "already in progress"):
+		return "the kernel has that connection already, from another address: nvme list-subsys"
+	case strings.Contains(reply, "Invalid argument"):
+		return "dmesg says which option it was; another connection with the same host id and another host NQN is refused, too"
+	}
+	return ""
+}
+
+const connectPatience = 20 * time.Second // until a connection is live
+
+// Verify implements kind: the path is live.
+func (n *NVMeConnection) Verify(ctx context.Context, h remote.Host) error {
+	for deadline := time.Now().Add(connectPatience); ; {
+		seen, err := remote.Read(ctx, h, n.Looks())
+		if err != nil {
+			return err
+		}
+		have, err := n.Parse(seen)
+		switch {
+		case err == nil && have == nil:
+			err = fmt.Errorf("the kernel has no connection to %s at %s", n.NQN, n.Address)
+		case err == nil && have.Left() != "":
+			err = fmt.Errorf("%s", have.Left())
+		}
+		if err == nil || time.Now().After(deadline) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(500 * time.Millisecond):
+		}
+	}
+}
