@@ -30,12 +30,9 @@ func (x *expansion) notes() {
 			!slices.ContainsFunc(sw.Fabric.Classes, func(c *inventory.TrafficClass) bool { return c.ECN != nil }) {
 			x.note(sw.Range, sw.Addr, "no class has ecn, whose table is all that carries weft's name on a Comware port: what is on its ports is nobody's, and later changes there are refused")
 		}
-		if sw.Safety.Save == "after-soak" {
-			x.note(sw.At("safety.save"), sw.Addr, "phases do not soak yet: the configuration is saved as soon as it is proven")
-		}
 	}
 	for _, l := range m.Links {
-		x.note(l.Range, block(l.Addr), "cabling is not yet proven with LLDP")
+		x.note(l.Range, block(l.Addr), "cabling is proven by weft verify cabling, not yet before every write")
 	}
 	for _, p := range m.Pools {
 		if x.lvm[p] {
