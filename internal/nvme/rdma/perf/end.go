@@ -122,19 +122,26 @@ func (e *end) look() error {
 	return e.alive(n)
 }
 
-// lookEvery is how many looks without anything lie between looks at the
+// How many looks without anything lie between offers of the processor to
+// others, who may be the ones that move the data, and between looks at the
 // connection.
-const lookEvery = 1024
+const (
+	yieldEvery = 64
+	lookEvery  = 1024
+)
 
 // alive looks once in a while whether to go on.
 func (e *end) alive(n int) error {
 	if n > 0 {
 		return nil
 	}
-	if e.turns++; e.turns%lookEvery != 0 {
+	e.turns++
+	if e.turns%yieldEvery == 0 {
+		rawsock.Yield()
+	}
+	if e.turns%lookEvery != 0 {
 		return nil
 	}
-	rawsock.Yield()
 	if e.ctx.Err() != nil {
 		return context.Cause(e.ctx)
 	}
