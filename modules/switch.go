@@ -24,6 +24,7 @@ type device struct {
 	want    switches.Config
 	confirm time.Duration // 0: without a timed revert, as declared
 	save    bool          // as declared
+	soaks   bool          // saved after the soak, where there is one
 	later   bool          // not by Commit
 	timeout time.Duration
 	owner   string
@@ -171,7 +172,7 @@ func (d *device) Commit(ctx context.Context) error {
 }
 
 // SaveLater implements plan.Saver.
-func (d *device) SaveLater() { d.later = true }
+func (d *device) SaveLater() { d.later = d.soaks }
 
 // Save implements plan.Saver.
 func (d *device) Save(ctx context.Context) error {
