@@ -23,9 +23,9 @@ func (t *Transport) Dial(ctx context.Context, p fabric.DialParams) (fabric.Queue
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", p.Addr, err)
 	}
-	if p.Timeout > 0 {
+	if p.Timeout > 0 { // and not less than what the connection manager may need
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, p.Timeout, fabric.ErrTimeout)
+		ctx, cancel = context.WithTimeoutCause(ctx, max(p.Timeout, fabric.DefaultTimeout), fabric.ErrTimeout)
 		defer cancel()
 	}
 	link, err := t.Verbs.Resolve(ctx, verbs.Route{To: to, From: t.From, ToS: t.ToS})

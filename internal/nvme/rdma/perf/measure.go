@@ -70,7 +70,8 @@ type meter struct {
 	warm, end, begin time.Time
 }
 
-// took records one message and reports whether time is left.
+// took records one message and reports whether to go on: while time is left,
+// and until there is something to report.
 func (m *meter) took(start, now time.Time, d time.Duration) bool {
 	if start.After(m.warm) {
 		if m.begin.IsZero() {
@@ -82,7 +83,7 @@ func (m *meter) took(start, now time.Time, d time.Duration) bool {
 		m.result.Done++
 		m.result.Elapsed = now.Sub(m.begin)
 	}
-	return now.Before(m.end)
+	return now.Before(m.end) || m.result.Done == 0
 }
 
 // bounce measures latency.
