@@ -214,7 +214,8 @@ dcb pfc set dev eth1 prio-pfc all:off 3:on
 
 // nvmet exports a memory disk by the kernel's own target, through configfs.
 const nvmet = `
-modprobe -a nvmet-tcp nvmet-rdma null_blk
+modprobe null_blk nr_devices=0 # the ones made by itself forget what is written
+modprobe -a nvmet-tcp nvmet-rdma
 s=/sys/kernel/config/nvmet/subsystems/nqn.2026-11.net.example:lab
 if [ ! -d $s ]; then
 	mkdir -p /sys/kernel/config/nullb/lab
@@ -222,7 +223,7 @@ if [ ! -d $s ]; then
 	echo 64 >size; echo 4096 >blocksize; echo 1 >memory_backed; echo 1 >power
 	mkdir $s $s/namespaces/1
 	echo 1 >$s/attr_allow_any_host
-	echo -n /dev/$(ls /sys/block | grep nullb | tail -1) >$s/namespaces/1/device_path
+	echo -n /dev/$(ls /sys/block | grep -x -e 'nullb.*' -e lab) >$s/namespaces/1/device_path
 	echo 1 >$s/namespaces/1/enable
 fi
 p=/sys/kernel/config/nvmet/ports/$PORT
