@@ -54,6 +54,10 @@ func kinds() map[string]restorer {
 // Keeps says of one that was observed why, "" it does not.
 type keeper interface{ Keeps() string }
 
+// An outlaster is a kind whose thing stays when the run that made it is taken
+// back.
+type outlaster interface{ outlasts() }
+
 // sourced is a kind that needs weft's bundle to put back what it took away.
 type sourced interface{ from(*bundle.Bundle) }
 
@@ -97,7 +101,11 @@ type restoration[T any, K kind[T]] struct {
 	last   K    // what weft made of it; nil: it was removed
 	former K    // nil: there was nothing
 	half   bool // weft may have been cut off while making it
+	back   bool // a run is taken back, not a declaration
 }
+
+// reverses says that a run is taken back. What may hold data since then stays.
+func (r *restoration[T, K]) reverses() { r.back = true }
 
 // basis is a state that says what to look at.
 func (r *restoration[T, K]) basis() K {
@@ -131,6 +139,9 @@ func (r *restoration[T, K]) Diff(have plan.State) plan.Diff {
 	}
 	if r.moved(have) {
 		return plan.Diff{Left: "somebody changed it since weft applied it: it is not taken back"}
+	}
+	if r.stays() {
+		return plan.Diff{}
 	}
 	if k, ok := any(h).(keeper); ok && k.Keeps() != "" {
 		return plan.Diff{Left: "it is not taken back: " + k.Keeps()}
@@ -172,10 +183,16 @@ func (r *restoration[T, K]) moved(have plan.State) bool {
 	return false
 }
 
+// stays reports whether it is there after a rollback as before.
+func (r *restoration[T, K]) stays() bool {
+	_, ok := any(r.last).(outlaster)
+	return ok && r.back && r.former == nil
+}
+
 // gone reports whether nothing of it is there any more.
 func (r *restoration[T, K]) gone(have plan.State) (key string, ok bool) {
 	d := r.Diff(have)
-	return r.key, d.Empty() && d.Left == ""
+	return r.key, d.Empty() && d.Left == "" && !r.stays()
 }
 
 // Verify implements plan.Resource: commit has read that it is gone.

@@ -16,7 +16,11 @@ func (d *server) Reverse(run string, s plan.PlannedStep) (plan.Resource, error) 
 	if e.State == plan.EntryAdopted {
 		e.State = plan.EntryCreated
 	}
-	return d.Restore(e)
+	r, err := d.Restore(e)
+	if back, ok := r.(interface{ reverses() }); ok {
+		back.reverses()
+	}
+	return r, err
 }
 
 func (l ledger) ofRun(key, run string) (plan.Entry, bool) {

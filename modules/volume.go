@@ -100,6 +100,9 @@ func (v *Volume) Steps(have *Volume) []remote.Step {
 	}
 }
 
+// outlasts implements outlaster: somebody may have written to it.
+func (v *Volume) outlasts() {}
+
 // Advice implements adviser.
 func (v *Volume) Advice(reply string) string {
 	switch {

@@ -201,6 +201,9 @@ func release(drives []string) []remote.Step {
 	return steps
 }
 
+// outlasts implements outlaster: it holds volumes.
+func (g *VolumeGroup) outlasts() {}
+
 // Advice implements adviser.
 func (g *VolumeGroup) Advice(reply string) string {
 	switch {
