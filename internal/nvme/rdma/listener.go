@@ -3,6 +3,7 @@ package rdma
 import (
 	"errors"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -21,6 +22,7 @@ type listener struct {
 
 	mu     sync.Mutex
 	conns  map[*conn]struct{} // nil after Close
+	newest []*conn            // in the order of their arrival: all that have yet to connect, and some others
 	pools  map[verbs.Domain]*pool
 	once   sync.Once
 	closed error
@@ -68,12 +70,35 @@ func (l *listener) start(link verbs.Link, hello verbs.Hello) {
 	}
 	c := newConn(l, link)
 	l.conns[c] = struct{}{}
+	l.pushOut(c)
 	l.wg.Go(func() {
 		c.serve(hello)
 		l.mu.Lock()
 		delete(l.conns, c)
 		l.mu.Unlock()
 	})
+}
+
+// maxWaiting is how many connections may be there on which no host has connected
+// yet. Each holds memory that the hardware keeps in place. More push out those
+// that have waited longest, so that a host that gets on with it is let in.
+const maxWaiting = 256
+
+// pushOut makes room for a new connection among those that wait. The caller
+// holds mu.
+func (l *listener) pushOut(c *conn) {
+	l.newest = append(l.newest, c)
+	if len(l.newest) <= maxWaiting {
+		return
+	}
+	l.newest = slices.DeleteFunc(l.newest, func(c *conn) bool {
+		_, there := l.conns[c]
+		return !there || c.isConnected()
+	})
+	if len(l.newest) > maxWaiting {
+		l.newest[0].Close()
+		l.newest = slices.Delete(l.newest, 0, 1)
+	}
 }
 
 // pool is that of a device.

@@ -1,0 +1,116 @@
+package rdma_test
+
+import (
+	"testing"
+	"time"
+
+	"weft/internal/nvme/fabric"
+	"weft/internal/nvme/rdma/verbs/verbstest"
+	"weft/internal/nvme/wire"
+)
+
+// TestLittleMemory: where not all can be registered, commands fail that need
+// it, another time they may not, and nothing is left behind.
+func TestLittleMemory(t *testing.T) {
+	f := &verbstest.Fabric{MemLock: 3 << 20}
+	tr := memory(t, f)
+	addr, _ := served(t, f, fabric.ListenParams{})
+	dial := func(depth int) (fabric.Queue, error) {
+		return tr.Dial(t.Context(), fabric.DialParams{Addr: addr, QID: 1, Depth: depth, InCapsule: 4096, Timeout: patience})
+	}
+	if q, err := dial(127); err == nil {
+		_ = q.Close()
+		// A queue of this depth needs half a MiB here and a MiB there.
+	}
+	q, err := dial(8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer q.Close()
+	f.MemLock = 1
+	cmd := &wire.Command{Opcode: wire.OpRead, CDW12: 15}
+	if _, err := fabric.Do(q, cmd, make([]byte, 8192)); err == nil {
+		t.Error("a command without memory was sent")
+	}
+	f.MemLock = 0
+	h, err := offer(t, f, addr, goodRequest(), 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.MemLock = 1
+	for _, op := range []uint8{wire.OpRead, wire.OpWrite} {
+		h.command(&wire.Command{Opcode: op, SGL: wire.SGL{Type: wire.SGLKeyed, Address: h.mr.Addr + atData, Length: 512, Key: h.mr.Remote}})
+		if c := h.answer(); c == nil || c.Status.Code() != wire.InternalError || c.Status.DNR() {
+			t.Errorf("opcode %d without memory: %+v", op, c)
+		}
+	}
+	f.MemLock = 0
+	h.command(&wire.Command{Opcode: wire.OpRead, SGL: wire.SGL{Type: wire.SGLKeyed, Address: h.mr.Addr + atData, Length: 512, Key: h.mr.Remote}})
+	if c := h.answer(); c == nil || c.Status != wire.Success {
+		t.Errorf("with memory again: %+v", c)
+	}
+}
+
+// TestFlood: a host that sends more commands than it has announced waits in the
+// network, and all of them are answered.
+func TestFlood(t *testing.T) {
+	f := new(verbstest.Fabric)
+	memory(t, f)
+	addr, disk := served(t, f, fabric.ListenParams{})
+	disk.Async = true
+	h, err := offer(t, f, addr, goodRequest(), 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const flood = 30 // and the host has announced 9, and has room for 32
+	for i := range flood {
+		h.command(&wire.Command{Opcode: wire.OpFlush, CID: uint16(i)})
+	}
+	seen := map[uint16]bool{}
+	for range flood {
+		c := h.answer()
+		if c == nil {
+			t.Fatal("the connection has ended")
+		}
+		seen[c.CID] = true
+	}
+	if len(seen) != flood {
+		t.Errorf("%d commands were answered, want %d", len(seen), flood)
+	}
+	disk.Wait()
+}
+
+// TestStrangers: hosts that never connect push each other out, and nobody else.
+func TestStrangers(t *testing.T) {
+	const most, more = 256, 20
+	f := new(verbstest.Fabric)
+	memory(t, f)
+	addr, disk := served(t, f, fabric.ListenParams{})
+	connect := wire.ConnectCommand{QID: 1, SQSize: 8}.Command()
+	connect.SGL = wire.SGL{Type: wire.SGLInCapsule, Length: wire.ConnectDataSize}
+	var first *rawHost
+	for i := range most + more + 1 {
+		h, err := offer(t, f, addr, goodRequest(), 4)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			first = h
+			h.command(&connect, make([]byte, wire.ConnectDataSize)...)
+			if c := h.answer(); c == nil || c.Status != wire.Success {
+				t.Fatalf("connect: %+v", c)
+			}
+		}
+	}
+	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		if open, ended := disk.Open(); open == most+1 && len(ended) == more {
+			break
+		} else if time.Now().After(deadline) {
+			t.Fatalf("%d queue pairs are open, %d have ended", open, len(ended))
+		}
+	}
+	first.command(&wire.Command{Opcode: wire.OpFlush})
+	if c := first.answer(); c == nil || c.Status != wire.Success {
+		t.Errorf("the host that has connected: %+v", c)
+	}
+}
