@@ -29,8 +29,6 @@ type Entry struct {
 	Size      int       `json:"size"`
 	Time      time.Time `json:"time"`
 	Histogram string    `json:"histogram"`
-
-	hist *latency.Histogram
 }
 
 // Check refuses a baseline that cannot be compared with.
@@ -41,10 +39,8 @@ func (b *Baseline) Check(simulated bool) error {
 	case b.Simulated != simulated:
 		return fmt.Errorf("a baseline of simulated=%t does not go with simulated=%t", b.Simulated, simulated)
 	}
-	for i := range b.Entries {
-		e := &b.Entries[i]
-		e.hist = latency.New()
-		if err := e.hist.UnmarshalText([]byte(e.Histogram)); err != nil {
+	for _, e := range b.Entries {
+		if err := latency.New().UnmarshalText([]byte(e.Histogram)); err != nil {
 			return fmt.Errorf("the baseline of %s to %s: %w", e.Initiator, e.Target, err)
 		}
 	}
@@ -59,7 +55,7 @@ func (b *Baseline) Record(res *Result, now time.Time) int {
 		if row.Why != "" || row.Errors > 0 || row.Samples == 0 || row.Samples < row.Wanted {
 			continue
 		}
-		e := Entry{row.Initiator, row.Target, row.Plane, row.Transport, row.Size, now, row.Histogram, row.Hist}
+		e := Entry{row.Initiator, row.Target, row.Plane, row.Transport, row.Size, now, row.Histogram}
 		if i := slices.IndexFunc(b.Entries, e.same); i >= 0 {
 			b.Entries[i] = e
 		} else {
@@ -80,7 +76,7 @@ func (b *Baseline) of(row *Row) *Entry {
 		return nil
 	}
 	i := slices.IndexFunc(b.Entries, Entry{Initiator: row.Initiator, Target: row.Target, Plane: row.Plane, Transport: row.Transport, Size: row.Size}.same)
-	if i < 0 || b.Entries[i].hist == nil {
+	if i < 0 {
 		return nil
 	}
 	return &b.Entries[i]
@@ -128,10 +124,10 @@ func regress(res *Result, base *Baseline, v *inventory.Validation, m *inventory.
 	local := res.local(row)
 	var localHist, localThen *latency.Histogram
 	if local != nil && local.whole() {
-		localHist = local.Hist
+		localHist = local.Latencies()
 	}
 	if e := base.of(local); e != nil {
-		localThen = e.hist
+		localThen = decoded(e.Histogram)
 	}
 	switch {
 	case then == nil:
@@ -142,8 +138,9 @@ func regress(res *Result, base *Baseline, v *inventory.Validation, m *inventory.
 		return j
 	}
 	j.Against = then.Time
-	now, okNow := estimated(m.Name, row.Hist, localHist)
-	was, okThen := estimated(m.Name, then.hist, localThen)
+	before := decoded(then.Histogram)
+	now, okNow := estimated(m.Name, row.Latencies(), localHist)
+	was, okThen := estimated(m.Name, before, localThen)
 	if !okNow || !okThen {
 		j.Why = "the local read to compare with is not known, now or in the baseline"
 		return j
@@ -157,7 +154,7 @@ func regress(res *Result, base *Baseline, v *inventory.Validation, m *inventory.
 		j.Verdict = Fail
 		j.Why = fmt.Sprintf("it was %v, and may grow by %.4g %%", time.Duration(was.value), m.Regression*100)
 	default:
-		j.Why = fmt.Sprintf("it was %v; %d samples, and %d then, do not tell whether it is worse", time.Duration(was.value), row.Samples, then.hist.Count())
+		j.Why = fmt.Sprintf("it was %v; %d samples, and %d then, do not tell whether it is worse", time.Duration(was.value), row.Samples, before.Count())
 	}
 	return j
 }

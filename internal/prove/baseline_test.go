@@ -14,15 +14,16 @@ import (
 
 // measuredRow is a row of n samples around a latency.
 func measuredRow(transport, plane string, around time.Duration, n int, seed uint64) *Row {
-	r := &Row{Initiator: "server.i1", Target: "target.t1", Plane: plane, Hist: latency.New(), Wanted: n}
+	r := &Row{Initiator: "server.i1", Target: "target.t1", Plane: plane, Wanted: n}
+	h := latency.New()
 	r.Transport, r.Size, r.Samples = transport, 4096, n
 	rng := rand.New(rand.NewPCG(seed, 1))
 	for range n {
-		r.Hist.Record(around + time.Duration(rng.ExpFloat64()*float64(around)/10))
+		h.Record(around + time.Duration(rng.ExpFloat64()*float64(around)/10))
 	}
-	text, _ := r.Hist.MarshalText()
+	text, _ := h.MarshalText()
 	r.Histogram = string(text)
-	r.P99 = r.Hist.Quantile(0.99)
+	r.P99 = h.Quantile(0.99)
 	return r
 }
 

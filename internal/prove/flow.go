@@ -122,7 +122,7 @@ func (r *run) measure(ctx context.Context, flows []flow) []*Row {
 }
 
 func (r *run) row(ctx context.Context, f flow) *Row {
-	row := &Row{Initiator: f.from.Addr, Target: f.target.Addr, flow: f, Hist: latency.New(), Wanted: f.samples}
+	row := &Row{Initiator: f.from.Addr, Target: f.target.Addr, flow: f, Wanted: f.samples}
 	row.Size, row.Depth, row.Op = f.size, depth, "read"
 	row.Transport = localTransport
 	if !f.local {
@@ -139,13 +139,16 @@ func (r *run) row(ctx context.Context, f flow) *Row {
 		return row
 	}
 	row.ProbeResult = *res
-	if res.Histogram != "" {
-		if err := row.Hist.UnmarshalText([]byte(res.Histogram)); err != nil {
-			row.Why = "the probe's histogram: " + err.Error()
-			return row
-		}
+	row.Degraded = row.Degraded && res.Transport == "tcp"
+	if res.Histogram == "" {
+		return row
 	}
-	row.P50, row.P99, row.P999 = row.Hist.Quantile(0.5), row.Hist.Quantile(0.99), row.Hist.Quantile(0.999)
+	h := latency.New()
+	if err := h.UnmarshalText([]byte(res.Histogram)); err != nil {
+		row.Why = "the probe's histogram: " + err.Error()
+		return row
+	}
+	row.P50, row.P99, row.P999 = h.Quantile(0.5), h.Quantile(0.99), h.Quantile(0.999)
 	return row
 }
 

@@ -35,15 +35,27 @@ type Row struct {
 	Plane     string `json:"plane"`     // "" for a local read
 	Degraded  bool   `json:"degraded,omitempty"`
 	agent.ProbeResult
-	P50  time.Duration      `json:"p50_ns"`
-	P99  time.Duration      `json:"p99_ns"`
-	P999 time.Duration      `json:"p999_ns"`
-	Hist *latency.Histogram `json:"-"`
-	Why  string             `json:"why,omitempty"` // it could not be measured
+	P50  time.Duration `json:"p50_ns"`
+	P99  time.Duration `json:"p99_ns"`
+	P999 time.Duration `json:"p999_ns"`
+	Why  string        `json:"why,omitempty"` // it could not be measured
 
 	Wanted int `json:"wanted"` // samples
 
 	flow flow
+}
+
+// Latencies are what was measured: afresh each time, for each takes a lot of
+// memory and there may be thousands of rows.
+func (r *Row) Latencies() *latency.Histogram { return decoded(r.Histogram) }
+
+// decoded is the histogram of a text; one that cannot be read is empty.
+func decoded(text string) *latency.Histogram {
+	h := latency.New()
+	if h.UnmarshalText([]byte(text)) != nil {
+		return latency.New()
+	}
+	return h
 }
 
 // whole reports whether everything that was wanted was measured.

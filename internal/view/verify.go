@@ -96,11 +96,11 @@ func bySize(rows []*prove.Row) []*prove.Row {
 func span(r *prove.Result) (low, high time.Duration) {
 	for _, rows := range [][]*prove.Row{r.Rows, r.Local} {
 		for _, row := range rows {
-			if row.Hist.Count() > 0 {
-				if low == 0 || row.Hist.Min() < low {
-					low = row.Hist.Min()
+			if h := row.Latencies(); h.Count() > 0 {
+				if low == 0 || h.Min() < low {
+					low = h.Min()
 				}
-				high = max(high, row.Hist.Max())
+				high = max(high, h.Max())
 			}
 		}
 	}
@@ -133,7 +133,7 @@ func line(w io.Writer, s Style, r *prove.Result, row *prove.Row, low, high time.
 		fmt.Fprintln(w, s.dress(red, row.Why+row.FirstErr))
 		return
 	}
-	drawn := strings.TrimRight(spark(row.Hist, low, high), " ")
+	drawn := strings.TrimRight(spark(row.Latencies(), low, high), " ")
 	fmt.Fprintf(w, "%s %s %s %s %s  %s\n",
 		padLeft(Duration(row.P50), 8), padLeft(Duration(row.P99), 8), padLeft(Duration(row.P999), 8), padLeft(added, 8),
 		padLeft(fmt.Sprint(row.Samples), 8), s.dress(cyan, drawn))

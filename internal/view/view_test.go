@@ -96,12 +96,15 @@ func TestAppliedShowsWhatCameBack(t *testing.T) {
 
 func TestVerify(t *testing.T) {
 	row := func(from, plane string, d time.Duration) *prove.Row {
-		r := &prove.Row{Initiator: from, Target: `target.nvme["st1"]`, Plane: plane, Hist: latency.New()}
+		r := &prove.Row{Initiator: from, Target: `target.nvme["st1"]`, Plane: plane}
+		h := latency.New()
 		r.Size, r.Depth, r.Transport, r.Mode, r.Remote = 4096, 1, "tcp", "event", "10.0.0.1:4420"
 		for i := range 100 {
-			r.Hist.Record(d + time.Duration(i)*d/10)
+			h.Record(d + time.Duration(i)*d/10)
 		}
-		r.Samples, r.P50, r.P99, r.P999 = 100, r.Hist.Quantile(.5), r.Hist.Quantile(.99), r.Hist.Quantile(.999)
+		r.Samples, r.P50, r.P99, r.P999 = 100, h.Quantile(.5), h.Quantile(.99), h.Quantile(.999)
+		text, _ := h.MarshalText()
+		r.Histogram = string(text)
 		return r
 	}
 	down := row(`server.node["cn2"]`, "b", time.Microsecond)
