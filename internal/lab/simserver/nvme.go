@@ -4,6 +4,7 @@ package simserver
 
 import (
 	"fmt"
+	"io/fs"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -99,7 +100,7 @@ func (s *Server) renderController(r rendered, c *controller) {
 		r.dir(sub + "/" + disk)
 		r.file("/sys/block/"+disk+"/size", sectors)
 		r.dir("/sys/block/" + disk + "/holders")
-		r["/dev/"+disk] = node{mode: 0o600 | deviceMode}
+		r["/dev/"+disk] = node{mode: fs.ModeDevice | 0o600}
 	}
 }
 
