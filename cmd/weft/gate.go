@@ -32,7 +32,7 @@ func (s *staged) measured(ctx context.Context, validations []string) (*prove.Res
 	if err != nil {
 		return nil, err
 	}
-	of := scope{there: s.there, ready: s.ready, baseline: base}
+	of := scope{there: s.there, ready: s.ready, baseline: base, classes: true}
 	phase := s.current()
 	if phase != nil && phase.State == rollout.Soaking {
 		of.since = s.former()

@@ -95,6 +95,7 @@ type scope struct {
 	baseline   *prove.Baseline // nil: there is none
 	throughput bool
 	path       bool // prove the way of packets, too
+	classes    bool // and only what their marks and queues tell
 }
 
 // measureIn runs validations; without names all of them.
@@ -103,7 +104,7 @@ func (a *app) measureIn(ctx context.Context, p *project, names []string, of scop
 	defer hosts.end()
 	return prove.Run(ctx, prove.Input{
 		Model: p.model, Names: names, There: of.there, Ready: of.ready, Since: of.since, Emit: a.emit,
-		Baseline: of.baseline, Throughput: of.throughput, Path: of.path,
+		Baseline: of.baseline, Throughput: of.throughput, Path: of.path, Classes: of.classes,
 		Host: hosts.host,
 		Switch: func(ctx context.Context, sw *inventory.Switch, ports []string) (*switches.Counted, error) {
 			return modules.ReadCounters(ctx, p.fleet.Devices[sw.Addr], ports)

@@ -143,6 +143,9 @@ type Input struct {
 	// Path also proves the way of packets: that they are marked, put into the
 	// right queues, and arrive whole at their full length.
 	Path bool
+	// Classes proves only the marks and queues of what is measured anyway, and
+	// judges what that tells: where it tells nothing, nobody has asked.
+	Classes bool
 	// Throughput also measures how much goes over every pair and plane.
 	Throughput bool
 	// Window is the least time to count for; 0: a second.
@@ -166,7 +169,7 @@ func Run(ctx context.Context, in Input) (*Result, error) {
 	}
 	before := r.served(ctx, flows)
 	res := &Result{NotYet: Notes(in.Model)}
-	counting := in.Path || slices.ContainsFunc(validations, counts)
+	counting := in.Path || in.Classes && len(flows) > 0 || slices.ContainsFunc(validations, counts)
 	if res.Before = in.Since; counting && in.Since == nil {
 		res.Before = r.read(ctx)
 	}
@@ -207,6 +210,9 @@ func Run(ctx context.Context, in Input) (*Result, error) {
 	if in.Path {
 		res.Judgements = append(res.Judgements, r.jumbo(ctx, ways)...)
 		res.Judgements = append(res.Judgements, r.classified(res, ways)...)
+	}
+	if in.Classes && !in.Path && res.After != nil {
+		res.Judgements = append(res.Judgements, slices.DeleteFunc(r.classified(res, ways), func(j Judgement) bool { return j.Verdict == Inconclusive })...)
 	}
 	res.Verdict = overall(res)
 	return res, nil
