@@ -5,38 +5,51 @@
 set -eu
 weft=$(cd "$(dirname "${1:-bin/weft}")" && pwd)/$(basename "${1:-bin/weft}")
 src=$(cd "$(dirname "$0")/pilot" && pwd)
+report=$(dirname "$weft")/demo.html
 dir=$(mktemp -d "${TMPDIR:-/tmp}/weft-demo.XXXXXX")
 trap '"$weft" -C "$dir" lab down >/dev/null 2>&1 || true; rm -rf "$dir"' EXIT
 trap 'exit 130' INT TERM
 cp "$src"/*.hcl "$src"/*.weftvars "$dir"
+cd "$dir"
 
-# say shows a command as one would type it in the example's directory.
-say() {
+# run shows a command as one would type it in the example's directory, and runs
+# it.
+run() {
 	printf '\n$ weft'
 	for word; do
 		case $word in *' '*) printf " '%s'" "$word" ;; *) printf ' %s' "$word" ;; esac
 	done
 	echo
+	"$weft" "$@"
 }
-run() { say "$@"; "$weft" -C "$dir" "$@"; }
 lab() { run --lab --var-file lab.weftvars "$@"; }
 
-# Exits 2 when there are changes, as it should both times it is asked to.
-changes() {
+# expect runs weft and wants that exit code.
+expect() {
+	want=$1
+	shift
 	code=0
-	lab plan --detailed-exitcode || code=$?
-	[ "$code" = "$1" ] || { echo "demo: plan exited $code, expected $1" >&2; exit 1; }
+	lab "$@" || code=$?
+	[ "$code" = "$want" ] || { echo "demo: weft $1 exited $code, expected $want" >&2; exit 1; }
 }
 
 run validate
 run lab up --detach
-changes 2
-lab apply --auto-approve
-changes 0
+expect 2 plan --detailed-exitcode --out p.weftplan
+run --lab apply p.weftplan
+expect 0 plan --detailed-exitcode --concise
 lab verify
 
 echo
-echo "# Somebody takes PFC off a port of the Comware leaf by hand:"
-run lab edit leaf-b.mgmt.example.net "interface HundredGigE1/0/11" "undo priority-flow-control"
-changes 2
+echo "# Somebody gives DSCP 26 another priority on the Comware leaf, by hand:"
+run lab edit leaf-b.mgmt.example.net "qos map-table dscp-dot1p" "import 26 export 0"
+expect 2 drift
+expect 3 verify
+lab apply --auto-approve --concise
+expect 0 plan --detailed-exitcode --concise
+run --lab report --out report.html
+cp report.html "$report"
 run lab down
+
+echo
+echo "The report of all this: $report"

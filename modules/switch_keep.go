@@ -105,9 +105,10 @@ func (d *device) Restore(e plan.Entry) (plan.Resource, error) {
 	return &giveBack{dev: d, kind: e.Kind, name: e.Name}, nil
 }
 
-// Drifted implements plan.Keeper: no state of what was applied is kept that
-// could tell drift from a change of mind.
-func (d *device) Drifted(plan.Entry, plan.State) bool { return false }
+// Drifted implements plan.Keeper. What carries weft's name and is not as the
+// files say has drifted: no state of what was applied is kept that could tell
+// that from a change of mind.
+func (d *device) Drifted(plan.Entry, plan.State) bool { return true }
 
 // Unchanged implements plan.Keeper.
 func (d *device) Unchanged(plan.Entry, plan.Resource) bool { return false }

@@ -47,7 +47,8 @@ type meter struct {
 	begin     time.Time
 }
 
-// took records a round trip and reports whether time is left.
+// took records a round trip and reports whether to go on: while time is left,
+// and until there is something to report.
 func (m *meter) took(start, now time.Time) bool {
 	if start.After(m.warm) {
 		if m.begin.IsZero() {
@@ -57,7 +58,7 @@ func (m *meter) took(start, now time.Time) bool {
 		m.result.Done++
 		m.result.Elapsed = now.Sub(m.begin)
 	}
-	return now.Before(m.end)
+	return now.Before(m.end) || m.result.Done == 0
 }
 
 func (m *meter) run(ctx context.Context, c net.Conn, s Shape, cpu int) error {
