@@ -78,8 +78,10 @@ fuzz: ## every fuzz target for FUZZTIME (1m) each
 	    echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x $$p; done; done
 
 # What the tests need beside Go: gcc for the race detector; OpenSSH and other
-# shells as peers; a browser that opens the report.
-DEBS := gcc libc6-dev openssh-server openssh-client busybox-static dash chromium
+# shells as peers; a browser that opens the report; clients that drive switches
+# (290 MB, most of it Ansible's collections).
+DEBS := gcc libc6-dev openssh-server openssh-client busybox-static dash chromium \
+        python3-netmiko python3-paramiko ansible
 deps:
 	$(call install,$(DEBS),not root on Debian: tests that need gcc (race detector) or sshd (real OpenSSH as a peer) say so)
 

@@ -11,6 +11,7 @@ func comware() *system {
 	return &system{
 		top:      "system",
 		more:     "---- More ----",
+		screen:   24, // H3C login management command reference: the default of screen-length
 		enter:    "\r\n",
 		number:   "INTEGER",
 		defaults: comwareDefaults,

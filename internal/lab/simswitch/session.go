@@ -108,6 +108,9 @@ func (s *session) fare(ctx context.Context) bool {
 // height is the number of rows of a page.
 func (s *session) height() int {
 	if s.paged {
+		if most := s.sw.system.screen; most > 0 {
+			return min(most, s.term.rows())
+		}
 		return s.term.rows()
 	}
 	return s.rows

@@ -115,6 +115,7 @@ func systemOf(os string) *system {
 type system struct {
 	top      string // view of the first level of a configuration
 	more     string // what stands at the end of a full screen
+	screen   int    // most rows of a page; 0: as many as the terminal has
 	enter    string // what is echoed for the Enter key
 	number   string // what help writes before a range of numbers
 	defaults func(Spec) Spec

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -140,5 +141,46 @@ func TestPublishedRunningConfig(t *testing.T) {
 			continue
 		}
 		has(t, printed, line)
+	}
+}
+
+var (
+	citedTranscript = regexp.MustCompile(`transcript ([\w+-][\w.+-]*(?:/[\w.+-]+)?)`)
+	citedFacts      = regexp.MustCompile(`(switches(?:-2)?\.md) (\d+\.\d+(?:, \d+\.\d+)*)`)
+	citedElse       = regexp.MustCompile(`SYNTHETIC|public listing |(?:H3C|HPE|Cisco) .*(?:reference|guide|management|system commands)`)
+)
+
+// Every line cites something, and what it cites is there: a transcript, a
+// section of the facts.
+func TestSourcesExist(t *testing.T) {
+	transcript(t, "SOURCES.md")
+	shared := filepath.Join("..", "..", "..", "..", "shared")
+	for _, os := range []string{"nxos", "comware"} {
+		for _, r := range Grammar(os) {
+			cites := len(citedElse.FindAllString(r.Source, -1))
+			for _, m := range citedTranscript.FindAllStringSubmatch(r.Source, -1) {
+				cites++
+				pattern := filepath.Join(shared, "transcripts", "*", filepath.FromSlash(strings.TrimSuffix(m[1], ".")))
+				plain, _ := filepath.Glob(pattern)
+				text, _ := filepath.Glob(pattern + ".txt")
+				if len(plain)+len(text) == 0 {
+					t.Errorf("%s %s cites transcript %s, which is not there", os, r.Line, m[1])
+				}
+			}
+			for _, m := range citedFacts.FindAllStringSubmatch(r.Source, -1) {
+				cites++
+				facts := transcript(t, "../facts/"+m[1])
+				for _, section := range strings.Split(m[2], ", ") {
+					list, item, _ := strings.Cut(section, ".")
+					if !strings.Contains(facts, "\n### "+section+" ") &&
+						(!strings.Contains(facts, "\n## "+list+". ") || !strings.Contains(facts, "\n"+item+". ")) {
+						t.Errorf("%s %s cites %s %s, which is not there", os, r.Line, m[1], section)
+					}
+				}
+			}
+			if cites == 0 {
+				t.Errorf("%s %s: %q cites nothing that is known", os, r.Line, r.Source)
+			}
+		}
 	}
 }
