@@ -30,7 +30,7 @@ They answer SSH on loopback. Nothing leaves this machine, and only --lab uses
 them.`,
 		Args: exactly(), RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.labUp(), a.labStatus(), a.labSSH(), a.labDown(), a.labEdit(), a.labStop())
+	cmd.AddCommand(a.labUp(), a.labStatus(), a.labSSH(), a.labDown(), a.labEdit(), a.labStop(), a.labGrammar())
 	return cmd
 }
 

@@ -1,0 +1,90 @@
+//go:build unix
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"weft/internal/lab"
+)
+
+func (a *app) labGrammar() *cobra.Command {
+	return &cobra.Command{
+		Use: "grammar [OS]", Short: "Show every line that simulated switches accept, with its source; no lab needed",
+		Long: `grammar prints the lines that simulated switches accept, where each is typed, the
+form that takes it back, and what it rests on: a transcript of a device, a
+manual, or a section of the facts that were gathered for them. A source that
+says SYNTHETIC was in that part never seen on a device. All else is refused as
+a device would refuse it; what is said then stands under the view "refusal".
+
+In a line {a|b} is a choice, [a] may be left out, and <0-7> is a value.`,
+		ValidArgs: lab.SwitchOSes(),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 || len(args) == 1 && !slices.Contains(lab.SwitchOSes(), args[0]) {
+				return usage(fmt.Errorf("usage: weft lab grammar [%s]", strings.Join(lab.SwitchOSes(), "|")))
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				args = lab.SwitchOSes()
+			}
+			var all []lab.GrammarLine
+			for _, os := range args {
+				lines, err := lab.Grammar(os)
+				if err != nil {
+					return err
+				}
+				all = append(all, lines...)
+			}
+			if a.json {
+				e := json.NewEncoder(a.stdout)
+				e.SetEscapeHTML(false)
+				e.SetIndent("", "  ")
+				return e.Encode(all)
+			}
+			return printGrammar(a.stdout, all)
+		},
+	}
+}
+
+// printGrammar prints a table, then how much of it was never seen.
+func printGrammar(out io.Writer, all []lab.GrammarLine) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "OS\tVIEW\tLINE\tTAKEN BACK BY\tSOURCE")
+	unseen := 0
+	for _, l := range all {
+		if !l.Seen {
+			unseen++
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", l.OS, l.View, l.Line, negated(l), l.Source)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "\n%d lines; of %d a part is SYNTHETIC: never seen on a device\n", len(all), unseen)
+	return nil
+}
+
+// negated writes the negative forms as they are typed.
+func negated(l lab.GrammarLine) string {
+	if l.Undo == "" {
+		return "-"
+	}
+	word := "no "
+	if l.OS == "comware" {
+		word = "undo "
+	}
+	forms := strings.Split(l.Undo, ";")
+	for i, f := range forms {
+		forms[i] = word + strings.TrimSpace(f)
+	}
+	return strings.Join(forms, "; ")
+}
