@@ -16,7 +16,8 @@ type Service struct {
 	Enabled bool   // starts at boot
 	Running bool
 
-	Later bool `json:",omitempty"` // it may come with something that is applied before
+	Later  bool `json:",omitempty"` // it may come with something that is applied before
+	Coming bool `json:",omitempty"` // observed: it is not there yet, and what it comes with may start it
 }
 
 func newService(name string, enabled, running bool) *Service {
@@ -62,6 +63,7 @@ func (s *Service) Parse(seen remote.Seen) (*Service, error) {
 	}
 	switch load := is["LoadState"]; {
 	case load == "not-found" && s.Later:
+		have.Coming = true
 		return have, nil
 	case load == "not-found":
 		return nil, hint.Wrap(fmt.Errorf("there is no unit %s", s.Unit), "list them with: systemctl list-unit-files")
@@ -79,6 +81,10 @@ func (s *Service) Diff(have *Service) []plan.Change {
 		return nil
 	}
 	have = some(have)
+	if s.comes(have) {
+		return append(change("enabled", unknown, fmt.Sprint(s.Enabled), plan.ImpactNone),
+			change("running", unknown, fmt.Sprint(s.Running), plan.ImpactNone)...)
+	}
 	impact := plan.ImpactNone
 	if have.Running && !s.Running {
 		impact = plan.ImpactTraffic // whatever it served
@@ -86,6 +92,9 @@ func (s *Service) Diff(have *Service) []plan.Change {
 	return append(change("enabled", have.Enabled, s.Enabled, plan.ImpactNone),
 		change("running", have.Running, s.Running, impact)...)
 }
+
+// comes says whether the unit is to appear between the look and the step.
+func (s *Service) comes(have *Service) bool { return have.Coming && !s.Coming }
 
 // Steps implements kind.
 func (s *Service) Steps(have *Service) []remote.Step {
@@ -96,9 +105,9 @@ func (s *Service) Steps(have *Service) []remote.Step {
 	var steps []remote.Step
 	verb := func(now, wanted bool, on, off string) {
 		switch {
-		case wanted && !now:
+		case wanted && (!now || s.comes(have)):
 			steps = append(steps, run("systemctl", on, s.Unit))
-		case now && !wanted:
+		case !wanted && (now || s.comes(have)):
 			steps = append(steps, run("systemctl", off, s.Unit))
 		}
 	}
