@@ -57,7 +57,7 @@ type reply struct {
 }
 
 const (
-	askTimeout = 15 * time.Minute // of a request: a guest restarts on a busy machine
+	askTimeout = 25 * time.Minute // of a request: a guest restarts on a busy machine, and then once more
 	maxRequest = 1 << 20
 )
 

@@ -20,8 +20,7 @@ type machine interface {
 	HostKey() ssh.PublicKey
 	Running() bool
 	Reboot(ctx context.Context) error
-	Reset() error
-	Settle(ctx context.Context) error
+	Reset(ctx context.Context) error
 	Kill()
 	Cut(plane string, on bool) error
 	Traffic() []guest.Traffic
@@ -80,10 +79,7 @@ func (d *device) guestFault(name, value string) error {
 	case "reboot":
 		return d.guest.Reboot(ctx)
 	case "reset":
-		if err := d.guest.Reset(); err != nil {
-			return err
-		}
-		return d.guest.Settle(ctx)
+		return d.guest.Reset(ctx)
 	case "kill":
 		d.guest.Kill()
 		return nil

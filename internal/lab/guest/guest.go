@@ -89,7 +89,7 @@ func (g *Guest) tryBoot(ctx context.Context) error {
 	if err := g.launch(); err != nil {
 		return err
 	}
-	return g.Wait(ctx)
+	return g.started(ctx, "")
 }
 
 // launch starts QEMU and learns where SSH is.
@@ -210,17 +210,6 @@ func (g *Guest) Carrier(n int, up bool) error {
 	return err
 }
 
-// Reset is what pressing the button does: the guest starts again from what is
-// on its disk, which is everything it ever wrote.
-func (g *Guest) Reset() error {
-	g.mu.Lock()
-	proc := g.proc
-	g.mu.Unlock()
-	g.forgetClient()
-	_, err := proc.monitor.do("system_reset", nil)
-	return err
-}
-
 // Kill ends the guest's QEMU and waits for it. What the guest wrote is lost.
 func (g *Guest) Kill() {
 	g.forgetClient()
@@ -232,7 +221,8 @@ func (g *Guest) Kill() {
 	}
 }
 
-// Restart ends the guest's QEMU and boots it from the clean image.
+// Restart ends the guest's QEMU and boots it from the clean image. Its address
+// is another one then.
 func (g *Guest) Restart(ctx context.Context) error {
 	g.Kill()
 	return g.boot(ctx)

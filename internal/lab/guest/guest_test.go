@@ -4,6 +4,7 @@ package guest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -277,13 +278,9 @@ func testReset(t *testing.T, _ *Lab, one, two *Guest) {
 	for _, g := range []*Guest{one, two} {
 		run(t, g, "echo kept >/var/lib/kept; sync; echo gone >/run/gone")
 	}
-	if err := one.Reset(); err != nil {
-		t.Fatal(err)
-	}
-	if err := two.Reboot(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if err := one.Wait(ctx); err != nil {
+	again := make(chan error, 1)
+	go func() { again <- one.Reset(ctx) }()
+	if err := errors.Join(two.Reboot(ctx), <-again); err != nil {
 		t.Fatal(err)
 	}
 	for _, g := range []*Guest{one, two} {

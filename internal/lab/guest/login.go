@@ -19,83 +19,11 @@ const (
 	loginPause   = time.Second
 )
 
-// Wait waits until SSH works in the guest, or the guest ends.
-func (g *Guest) Wait(ctx context.Context) error {
-	for {
-		err := g.try(ctx)
-		if err == nil {
-			return nil
-		}
-		g.mu.Lock()
-		proc := g.proc
-		g.mu.Unlock()
-		if proc.ended() {
-			return proc.complaint()
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("waiting for SSH: %w (last: %w)", ctx.Err(), err)
-		case <-proc.done:
-			return proc.complaint()
-		case <-time.After(loginPause):
-		}
-	}
-}
-
-// try logs in and does nothing.
-func (g *Guest) try(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, 2*loginTimeout)
-	defer cancel()
-	_, err := g.Run(ctx, "true")
-	return err
-}
-
-// bootID tells one start of a machine from the next.
-const bootID = "cat /proc/sys/kernel/random/boot_id"
-
-// Settle waits until systemd has started everything that starts at boot, well
-// or not.
-func (g *Guest) Settle(ctx context.Context) error {
-	if err := g.Wait(ctx); err != nil {
-		return err
-	}
-	_, err := g.Run(ctx, "systemctl is-system-running --wait >/dev/null || :")
-	return err
-}
-
-// Reboot makes the guest start again in good order and waits until it has,
-// with everything that starts at boot.
-func (g *Guest) Reboot(ctx context.Context) error {
-	before, err := g.Run(ctx, bootID)
-	if err != nil {
-		return err
-	}
-	if _, err := g.Run(ctx, "systemctl reboot"); err != nil {
-		var exit *ssh.ExitError
-		if errors.As(err, &exit) {
-			return err
-		} // else it went faster than its answer
-	}
-	for {
-		g.forgetClient() // it may lead to the guest that goes down
-		if err := g.Wait(ctx); err != nil {
-			return err
-		}
-		after, err := g.Run(ctx, bootID)
-		if err == nil && after != before {
-			return g.Settle(ctx)
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("guest %s does not start again: %w", g.spec.Name, ctx.Err())
-		case <-time.After(loginPause):
-		}
-	}
-}
-
 // Run runs a script in the guest's shell as root and returns what it wrote to
 // its output; what it wrote elsewhere is in the error.
 func (g *Guest) Run(ctx context.Context, script string) (string, error) {
+	stop := context.AfterFunc(ctx, g.forgetClient) // ends the session, and waiting for one
+	defer stop()
 	client, err := g.login(ctx)
 	if err != nil {
 		return "", err
@@ -111,8 +39,6 @@ func (g *Guest) Run(ctx context.Context, script string) (string, error) {
 		}
 	}
 	defer session.Close()
-	stop := context.AfterFunc(ctx, g.forgetClient) // ends the session
-	defer stop()
 	var stdout, stderr bytes.Buffer
 	session.Stdout, session.Stderr, session.Stdin = &stdout, &stderr, strings.NewReader(script)
 	if err := session.Run("/bin/sh -eu -s"); err != nil {
