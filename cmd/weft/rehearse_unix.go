@@ -79,7 +79,11 @@ func (a *app) onTwin(ctx context.Context, m *inventory.Model, real bool) (err er
 		return err
 	}
 	if !a.json {
-		view.Rehearsed(a.stdout, a.style(a.stdout), twin.State().Describe(), a.rehearsal.unjudged(), real)
+		applied := "everything was applied"
+		if len(m.Rollouts) > 0 {
+			applied = "every phase was applied, and no gate stopped it"
+		}
+		view.Rehearsed(a.stdout, a.style(a.stdout), twin.State().Describe(), applied, a.rehearsal.unjudged(), real)
 	}
 	return nil
 }
@@ -89,35 +93,29 @@ func (a *app) perform(ctx context.Context) error {
 	if err := a.scene(ctx, planFlags{}, "does what the files say"); err != nil {
 		return err
 	}
-	for _, again := range []struct {
-		flags planFlags
-		note  string
-		wrong string
-	}{
-		{planFlags{}, "plans again", "the second plan is not empty: what was applied does not read back as the files say"},
-		{planFlags{destroy: true}, "takes everything back", ""},
-		{planFlags{destroy: true}, "looks whether anything is left", "something of weft is left after everything was taken back"},
-	} {
-		if again.wrong == "" {
-			if err := a.scene(ctx, again.flags, again.note); err != nil {
-				return err
-			}
-			continue
-		}
-		a.note(again.note)
-		p, made, err := a.plan(ctx, again.flags)
-		if err != nil {
-			return err
-		}
-		if len(made.Steps) > 0 {
-			err = errors.Join(a.planned(made, again.flags), hint.Wrap(&codeError{exitFailed, errors.New(again.wrong)},
-				"no real device was touched; the steps above say what differs"))
-		}
-		if err = errors.Join(err, p.Close()); err != nil {
-			return err
-		}
+	if err := a.nothing(ctx, planFlags{}, "plans again",
+		"the second plan is not empty: what was applied does not read back as the files say"); err != nil {
+		return err
 	}
-	return nil
+	if err := a.scene(ctx, planFlags{destroy: true}, "takes everything back"); err != nil {
+		return err
+	}
+	return a.nothing(ctx, planFlags{destroy: true}, "looks whether anything is left",
+		"something of weft is left after everything was taken back")
+}
+
+// nothing plans, and fails with what is wrong where there is anything to do.
+func (a *app) nothing(ctx context.Context, f planFlags, note, wrong string) error {
+	a.note(note)
+	p, made, err := a.plan(ctx, f)
+	if err != nil {
+		return err
+	}
+	if len(made.Steps) > 0 {
+		err = errors.Join(a.planned(made, f), hint.Wrap(&codeError{exitFailed, errors.New(wrong)},
+			"no real device was touched; the steps above say what differs"))
+	}
+	return errors.Join(err, p.Close())
 }
 
 // scene plans and applies.

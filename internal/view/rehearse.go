@@ -7,11 +7,11 @@ import (
 )
 
 // Rehearsed says what a rehearsal has shown, and what it cannot show. twin is
-// on what it went; unjudged are metrics without a verdict.
-func Rehearsed(w io.Writer, s Style, twin string, unjudged []string, real bool) {
+// on what it went; applied says what was; unjudged are metrics without a verdict.
+func Rehearsed(w io.Writer, s Style, twin, applied string, unjudged []string, real bool) {
 	fmt.Fprintf(w, "\n%s\n\n", s.dress(bold, "Rehearsed on "+twin+"."))
 	for _, shown := range []string{
-		"every phase was applied, and its gate let it through",
+		applied,
 		"the second plan was empty",
 		"everything was taken back, and nothing of weft was left",
 	} {
