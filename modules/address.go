@@ -30,11 +30,7 @@ func (a *Address) Looks() []remote.Look { return []remote.Look{a.look()} }
 
 // Parse implements kind.
 func (a *Address) Parse(s remote.Seen) (*Address, error) {
-	name, err := netdev(s, a.PCI)
-	if err != nil {
-		return nil, err
-	}
-	out, err := output(s, a.look())
+	name, out, err := outputOn(s, a.PCI, a.look())
 	if err != nil {
 		return nil, err
 	}

@@ -54,11 +54,7 @@ func (d *DSCP) Looks() []remote.Look { return []remote.Look{d.look()} }
 
 // Parse implements kind. It keeps the DSCPs that are declared only.
 func (d *DSCP) Parse(s remote.Seen) (*DSCP, error) {
-	name, err := netdev(s, d.PCI)
-	if err != nil {
-		return nil, err
-	}
-	out, err := output(s, d.look())
+	name, out, err := outputOn(s, d.PCI, d.look())
 	if err != nil {
 		return nil, err
 	}

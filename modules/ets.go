@@ -61,11 +61,7 @@ func (e *ETS) Looks() []remote.Look { return []remote.Look{e.look()} }
 // Parse implements kind. A port that has too few traffic classes, or whose
 // settings could not be put back, is refused.
 func (e *ETS) Parse(s remote.Seen) (*ETS, error) {
-	name, err := netdev(s, e.PCI)
-	if err != nil {
-		return nil, err
-	}
-	out, err := output(s, e.look())
+	name, out, err := outputOn(s, e.PCI, e.look())
 	if err != nil {
 		return nil, err
 	}

@@ -30,11 +30,7 @@ func (p *PFC) Looks() []remote.Look { return []remote.Look{p.look()} }
 
 // Parse implements kind.
 func (p *PFC) Parse(s remote.Seen) (*PFC, error) {
-	name, err := netdev(s, p.PCI)
-	if err != nil {
-		return nil, err
-	}
-	out, err := output(s, p.look())
+	name, out, err := outputOn(s, p.PCI, p.look())
 	if err != nil {
 		return nil, err
 	}

@@ -33,6 +33,15 @@ func file(s remote.Seen, l remote.Look) (got remote.Sight, err error) {
 	return got, got.Err
 }
 
+// outputOn is the network interface of a NIC port, and what a command about it
+// printed.
+func outputOn(s remote.Seen, pci string, l remote.Look) (name string, out []byte, err error) {
+	if name, err = netdev(s, pci); err == nil {
+		out, err = output(s, l)
+	}
+	return name, out, err
+}
+
 // output is what a command printed; a command that failed is an error.
 func output(s remote.Seen, l remote.Look) ([]byte, error) {
 	got := s.Of(l)
