@@ -106,7 +106,7 @@ func (d *server) forget(ctx context.Context) error {
 }
 
 func (d *server) restored(ctx context.Context) error {
-	states, err := read(ctx, d.host, d.resources())
+	states, _, err := read(ctx, d.host, d.resources())
 	if err != nil {
 		return err
 	}

@@ -112,7 +112,10 @@ func (r *resource[T, K]) undo(have plan.State) []remote.Step {
 	return h.Steps(r.want)
 }
 
-func (r *resource[T, K]) named(id plan.ID) { r.id = id }
+func (r *resource[T, K]) named(id plan.ID) {
+	r.id = id
+	r.dev.things.declare(id, r.want)
+}
 
 func (r *resource[T, K]) applied(have plan.State) json.RawMessage {
 	want := r.want

@@ -54,7 +54,8 @@ type ledgers struct {
 
 // parseLedgers reads what ledgersLook printed. A ledger that cannot be read
 // owns nothing, and the warning says so.
-func parseLedgers(owner string, text []byte) ledgers {
+// name says what an entry of another owner would be called here.
+func parseLedgers(owner string, text []byte, name func(plan.Entry) string) ledgers {
 	l := ledgers{own: ledger{Format: ledgerFormat, Owner: owner}, foreign: map[string]string{}}
 	for len(text) > 0 {
 		line, rest, _ := bytes.Cut(text, []byte("\n"))
@@ -64,13 +65,13 @@ func parseLedgers(owner string, text []byte) ledgers {
 			l.warning = fmt.Sprintf("the ledgers in %s cannot be read: %.80q", ledgerDir, line)
 			return l
 		}
-		l.add(owner, path, rest[:n])
+		l.add(owner, path, rest[:n], name)
 		text = bytes.TrimPrefix(rest[n:], []byte("\n"))
 	}
 	return l
 }
 
-func (l *ledgers) add(owner, path string, raw []byte) {
+func (l *ledgers) add(owner, path string, raw []byte, name func(plan.Entry) string) {
 	var one ledger
 	err := json.Unmarshal(raw, &one)
 	mine := path == ledgerPath(owner)
@@ -91,7 +92,7 @@ func (l *ledgers) add(owner, path string, raw []byte) {
 	default:
 		for _, e := range one.Entries {
 			if e.State != plan.EntryAdopted {
-				l.foreign[e.Key()] = one.Owner
+				l.foreign[e.Kind+"."+name(e)] = one.Owner
 			}
 		}
 	}

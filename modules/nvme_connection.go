@@ -47,20 +47,7 @@ func (n *NVMeConnection) Parse(s remote.Seen) (*NVMeConnection, error) {
 	if err != nil {
 		return nil, err
 	}
-	var mine *controller
-	live := 0
-	for _, c := range all {
-		if c.values["subsysnqn"] != n.NQN || c.values["hostnqn"] != n.HostNQN {
-			continue
-		}
-		if c.values["state"] == "live" {
-			live++
-		}
-		// A connection that begins anywhere keeps the kernel from making ours.
-		if c.values["transport"] == n.Transport && c.address == n.Address && (!c.from.IsValid() || !n.From.IsValid() || c.from == n.From) {
-			mine = c
-		}
-	}
+	mine, live := n.find(all)
 	if mine == nil {
 		return nil, nil
 	}
@@ -79,6 +66,24 @@ func (n *NVMeConnection) Parse(s remote.Seen) (*NVMeConnection, error) {
 			"no other path is live: stop what uses the disk, or leave keep_alive_tmo (%d s) and the number of queues as they are", have.KeepAlive)
 	}
 	return have, nil
+}
+
+// find is the connection among all, nil if it is not there, and how many are
+// live that lead to the same subsystem.
+func (n *NVMeConnection) find(all []*controller) (mine *controller, live int) {
+	for _, c := range all {
+		if c.values["subsysnqn"] != n.NQN || c.values["hostnqn"] != n.HostNQN {
+			continue
+		}
+		if c.values["state"] == "live" {
+			live++
+		}
+		// A connection that begins anywhere keeps the kernel from making ours.
+		if c.values["transport"] == n.Transport && c.address == n.Address && (!c.from.IsValid() || !n.From.IsValid() || c.from == n.From) {
+			mine = c
+		}
+	}
+	return mine, live
 }
 
 // again reports whether only a new connection brings the wanted state about.

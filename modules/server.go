@@ -31,6 +31,7 @@ type server struct {
 
 	owner  string // whose ledger is kept; "": none is, nor is a lease taken
 	holder Holder
+	things things
 	bundle *bundle.Bundle // what undoing the removal of an agent installs
 
 	expected []expectation        // NICs that facts are compared with
@@ -41,8 +42,9 @@ type server struct {
 
 	host    remote.Host
 	close   func() error
-	ledgers ledgers       // as read by Open, or written since
-	seen    []observation // by the last Read
+	ledgers ledgers             // as read by Open, or written since
+	seen    []observation       // by the last Read
+	beside  map[string][]string // seen by the last Read, and not weft's business
 	lease   *lease
 
 	armed       bool        // the dead-man of this owner is
@@ -96,7 +98,8 @@ func (d *server) Open(ctx context.Context) (plan.Identity, error) {
 		if err != nil {
 			return id, fmt.Errorf("read the ledgers in %s: %w", ledgerDir, err)
 		}
-		d.ledgers = parseLedgers(d.owner, text)
+		d.ledgers = parseLedgers(d.owner, text, d.nameToday)
+		d.rename(&d.ledgers.own)
 		if text, err = output(seen, armedLook()); err != nil {
 			return id, fmt.Errorf("look for armed reverts in %s: %w", leaseDir, err)
 		}
@@ -122,7 +125,8 @@ func (d *server) Open(ctx context.Context) (plan.Identity, error) {
 
 // Read implements plan.Device.
 func (d *server) Read(ctx context.Context, rs []plan.Resource) ([]plan.State, error) {
-	states, err := read(ctx, d.host, rs)
+	states, all, err := read(ctx, d.host, rs)
+	d.beside = beside(rs, all, d.ledgers.foreign)
 	d.forbid(rs, states)
 	d.hold(rs, states)
 	d.seen = d.seen[:0]
@@ -132,20 +136,20 @@ func (d *server) Read(ctx context.Context, rs []plan.Resource) ([]plan.State, er
 	return states, err
 }
 
-func read(ctx context.Context, host remote.Host, rs []plan.Resource) ([]plan.State, error) {
+func read(ctx context.Context, host remote.Host, rs []plan.Resource) ([]plan.State, remote.Seen, error) {
 	var looks []remote.Look
 	for _, r := range rs {
 		looks = append(looks, r.(onServer).looks()...)
 	}
 	seen, err := remote.Read(ctx, host, looks)
 	if err != nil {
-		return nil, err
+		return nil, remote.Seen{}, err
 	}
 	states := make([]plan.State, len(rs))
 	for i, r := range rs {
 		states[i] = r.(onServer).parse(seen)
 	}
-	return states, nil
+	return states, seen, nil
 }
 
 // Begin implements plan.Device: nobody else may change the server until the
@@ -237,7 +241,7 @@ func (d *server) settled(ctx context.Context, check func() error) error {
 }
 
 func (d *server) converged(ctx context.Context, host remote.Host) error {
-	states, err := read(ctx, host, d.resources())
+	states, _, err := read(ctx, host, d.resources())
 	if err != nil {
 		return err
 	}

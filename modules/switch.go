@@ -107,6 +107,9 @@ func (d *device) Read(ctx context.Context, rs []plan.Resource) ([]plan.State, er
 	return states, nil
 }
 
+// Unmanaged implements plan.Onlooker.
+func (d *device) Unmanaged() map[string][]string { return d.have.Beside(d.want) }
+
 // Begin implements plan.Device.
 func (d *device) Begin(ctx context.Context, steps []plan.Step) error {
 	d.tx, d.before, d.steps = nil, d.have, steps

@@ -48,6 +48,15 @@ type Saver interface {
 	Save(context.Context) error
 }
 
+// An Onlooker is a device that cannot read what is declared without seeing
+// others of the kinds that weft keeps.
+type Onlooker interface {
+	Device
+	// Unmanaged names, by kind, what the last Read saw that is neither declared
+	// nor this owner's. It does no I/O.
+	Unmanaged() map[string][]string
+}
+
 // Identity is how a device proved that it is itself. Empty fields are not
 // known for that kind of device.
 type Identity struct {

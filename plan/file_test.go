@@ -18,7 +18,8 @@ func samplePlan() *Plan {
 		Format: Format, Version: "v0.1.0", Owner: "pilot", Simulated: true,
 		Created: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC),
 		Devices: []PlannedDevice{
-			{Address: mtu.Device, Identity: Identity{Address: "127.0.0.1:2201", MachineID: "abc"}, Items: 4},
+			{Address: mtu.Device, Identity: Identity{Address: "127.0.0.1:2201", MachineID: "abc"}, Items: 4,
+				Unmanaged: map[string][]string{"address": {"ens1f0 192.0.2.7/24"}}},
 			{Address: "switch.leaf-a", Items: 2, Error: "no route to host", Hint: "is it plugged in?"},
 		},
 		Steps: []PlannedStep{
@@ -48,7 +49,7 @@ func TestPlanFileReadsWell(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"{\n  \"format\": 3,\n",
+		"{\n  \"format\": 4,\n",
 		`"range": "hosts.weft.hcl:9,1"`,
 		`"id": "server.node[\"st1\"]/mtu.p0"`,
 		`"impact": "link-flap"`,
@@ -77,9 +78,9 @@ func TestReadPlanRefuses(t *testing.T) {
 		{"no JSON", "hello", "not a plan file", ""},
 		{"other JSON", "[]", "not a plan file", ""},
 		{"no format", `{"steps": []}`, "not a plan file", ""},
-		{"a later format", edit(`"format": 3`, `"format": 7, "colour": "red"`),
-			"the file has format 7, this weft reads format 3", "use weft v0.1.0"},
-		{"a later format that looks alike", edit(`"format": 3`, `"format": 4`), "has format 4", "or plan again"},
+		{"a later format", edit(`"format": 4`, `"format": 7, "colour": "red"`),
+			"the file has format 7, this weft reads format 4", "use weft v0.1.0"},
+		{"a later format that looks alike", edit(`"format": 4`, `"format": 5`), "has format 5", "or plan again"},
 		{"an unknown field", edit(`"owner"`, `"colour": "red", "owner"`), "colour", ""},
 		{"something after it", good + "{}", "something follows the plan", ""},
 		{"garbage after it", good + "x", "something follows the plan", ""},

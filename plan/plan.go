@@ -77,7 +77,7 @@ func (in *Input) emit(e Event) {
 
 // Format is the number of the plan file's format. Any change of its fields is
 // a new number.
-const Format = 3
+const Format = 4
 
 // A Plan is the difference between what is declared and what the devices
 // report, in the order in which Apply would carry it out.
@@ -110,6 +110,8 @@ type PlannedDevice struct {
 	Removed  bool     `json:"removed,omitempty"` // no longer declared: it is taken back
 	Error    string   `json:"error,omitempty"`   // why it could not be opened or read
 	Hint     string   `json:"hint,omitempty"`    // what to do about that
+
+	Unmanaged map[string][]string `json:"unmanaged,omitempty"` // what was seen beside the resources and stays, by kind
 }
 
 // A PlannedStep is one resource that the plan changes, with the observed
@@ -154,9 +156,10 @@ type Counts struct {
 	Pruned    int            `json:"pruned"` // of Changed: no longer declared, taken back
 	Converged int            `json:"converged"`
 	Refused   int            `json:"refused"`
-	Left      int            `json:"left"`      // not as they should be, and left alone
-	Unread    int            `json:"unread"`    // on devices that could not be opened or read
-	ByImpact  map[Impact]int `json:"by_impact"` // changed resources by their worst impact
+	Left      int            `json:"left"`                // not as they should be, and left alone
+	Unread    int            `json:"unread"`              // on devices that could not be opened or read
+	ByImpact  map[Impact]int `json:"by_impact"`           // changed resources by their worst impact
+	Unmanaged map[string]int `json:"unmanaged,omitempty"` // objects that are nobody's here, seen on the devices and left alone, by kind
 }
 
 // Counts counts the plan.
@@ -176,6 +179,12 @@ func (p *Plan) Counts() Counts {
 		c.Resources += d.Items
 		if d.Error != "" {
 			c.Unread += d.Items
+		}
+		for kind, names := range d.Unmanaged {
+			if c.Unmanaged == nil {
+				c.Unmanaged = map[string]int{}
+			}
+			c.Unmanaged[kind] += len(names)
 		}
 	}
 	for _, s := range p.Steps {

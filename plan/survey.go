@@ -32,6 +32,7 @@ type surveyed struct {
 	items    []Item
 	found    []*finding // by item
 	identity Identity
+	beside   map[string][]string // what was seen and is not managed, by kind
 	err      error
 }
 
@@ -195,6 +196,11 @@ func (s *survey) visit(ctx context.Context, in *Input, beat *pulse, own *ownersh
 		d.err = err
 		d.report(in, fmt.Sprintf("%s cannot be read", d.address))
 		return
+	}
+	// Where a part of what is declared was read, the rest of it would seem to be
+	// nobody's.
+	if o, ok := d.device.(Onlooker); ok && !in.Select.narrow() && in.Reverse == nil {
+		d.beside = o.Unmanaged()
 	}
 	changed := d.compare(s, states)
 	in.emit(Event{Type: EventRead, Device: d.address,
@@ -379,7 +385,7 @@ func (d *surveyed) report(in *Input, what string) {
 
 // planned is the device as a plan keeps it.
 func (d *surveyed) planned() PlannedDevice {
-	p := PlannedDevice{Address: d.address, Identity: d.identity, Items: len(d.items), Removed: d.removed}
+	p := PlannedDevice{Address: d.address, Identity: d.identity, Items: len(d.items), Removed: d.removed, Unmanaged: d.beside}
 	if d.err != nil {
 		p.Error, p.Hint = d.err.Error(), hint.Of(d.err)
 	}

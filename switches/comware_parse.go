@@ -103,6 +103,9 @@ func comwareNode(c *Config, r *reading, n *node) {
 			b.lines = append(b.lines, k.line)
 		}
 		r.global = append(r.global, b)
+	case strings.HasPrefix(n.line, comwareTable), strings.HasPrefix(n.line, "traffic classifier "),
+		strings.HasPrefix(n.line, "traffic behavior "), strings.HasPrefix(n.line, "qos policy "):
+		r.others = append(r.others, n.line)
 	case strings.HasPrefix(n.line, comwareIface) && comwarePhysical(n.line):
 		name := strings.ReplaceAll(strings.TrimPrefix(n.line, comwareIface), " ", "")
 		b := block{path: []string{comwareIface + name}}

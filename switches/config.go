@@ -20,6 +20,7 @@ type reading struct {
 	port    map[string][]block // by port
 	maps    map[string]map[int]int
 	facts   Facts
+	others  []string // headers of objects that carry no name of weft's
 }
 
 // observed reports whether classes and name still stand as they were read.

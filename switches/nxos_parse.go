@@ -71,6 +71,8 @@ func nxosNode(c *Config, r *reading, n *node) {
 		r.global = append(r.global, b)
 	case nxosRank(head) >= 0 && objectOf(head) != "":
 		r.global = append(r.global, nxosObject([]string{head}, n.kids)...)
+	case strings.HasPrefix(head, "class-map "), strings.HasPrefix(head, "policy-map "):
+		r.others = append(r.others, head)
 	case strings.HasPrefix(head, "interface ") && nxosPhysical(head):
 		name := strings.TrimPrefix(head, nxosInterface)
 		if _, twice := r.port[name]; !twice {

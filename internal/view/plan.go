@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -33,6 +34,9 @@ func Plan(w io.Writer, p *plan.Plan, o Options) {
 	}
 	refusals(w, p, o.Style)
 	leftAlone(w, p.Left, o.Style)
+	if o.Lines {
+		onlooking(w, p, o.Style)
+	}
 	if !o.Concise {
 		notes(w, p.Notes, o.Style)
 	}
@@ -67,7 +71,7 @@ func Sum(p *plan.Plan) string {
 		if c.Left > 0 {
 			text += fmt.Sprintf("; %d left alone", c.Left)
 		}
-		return text + "."
+		return text + unmanaged(c) + "."
 	}
 	parts := []string{fmt.Sprintf("%d to change", c.Changed-c.Pruned)}
 	if c.Pruned > 0 {
@@ -88,7 +92,31 @@ func Sum(p *plan.Plan) string {
 	if c.Unread > 0 {
 		parts = append(parts, fmt.Sprintf("%d not read", c.Unread))
 	}
-	return "Plan: " + strings.Join(parts, "; ") + "."
+	return "Plan: " + strings.Join(parts, "; ") + unmanaged(c) + "."
+}
+
+// unmanaged says how much else is on the devices.
+func unmanaged(c plan.Counts) string {
+	sum, kinds := 0, []string{}
+	for _, kind := range slices.Sorted(maps.Keys(c.Unmanaged)) {
+		sum += c.Unmanaged[kind]
+		kinds = append(kinds, fmt.Sprintf("%d %s", c.Unmanaged[kind], kind))
+	}
+	if sum == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %s left alone (%s)", count(sum, "unmanaged object", "unmanaged objects"), strings.Join(kinds, ", "))
+}
+
+// onlooking names what else is on each device.
+func onlooking(w io.Writer, p *plan.Plan, s Style) {
+	for _, d := range p.Devices {
+		for _, kind := range slices.Sorted(maps.Keys(d.Unmanaged)) {
+			for _, name := range d.Unmanaged[kind] {
+				fmt.Fprintf(w, "  %s\n", s.dress(faint, fmt.Sprintf("unmanaged  %s  %s  %s", d.Address, kind, name)))
+			}
+		}
+	}
 }
 
 // planDevices shows which devices answered; those that say the same of

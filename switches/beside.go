@@ -1,0 +1,41 @@
+package switches
+
+import (
+	"slices"
+	"strings"
+)
+
+// Beside lists the objects for quality of service that were read and are not
+// of who wishes want: the names by what they are. System defaults that the
+// configuration does not show are not among them.
+func (c Config) Beside(want Config) map[string][]string {
+	if c.read == nil {
+		return nil
+	}
+	heads := slices.Clone(c.read.others)
+	for _, b := range c.read.global {
+		if object := objectOf(b.head()); len(b.path) == 1 && object != "" && !want.mine(object) {
+			heads = append(heads, b.head())
+		}
+	}
+	slices.Sort(heads)
+	var out map[string][]string
+	for _, head := range slices.Compact(heads) {
+		kind, name := kindOf(head)
+		if out == nil {
+			out = map[string][]string{}
+		}
+		out[kind] = append(out[kind], name)
+	}
+	return out
+}
+
+// kindOf divides a header into what it opens, and which.
+func kindOf(head string) (kind, name string) {
+	for _, kind := range []string{"class-map", "policy-map", "traffic classifier", "traffic behavior", "qos policy", "qos wred queue table"} {
+		if name, ok := strings.CutPrefix(head, kind+" "); ok {
+			return kind, name
+		}
+	}
+	return head, ""
+}
