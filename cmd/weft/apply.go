@@ -139,16 +139,22 @@ func (a *app) unfinishedBusiness(ctx context.Context, dir string, r *rollout.Run
 }
 
 func (a *app) ask(approve bool) error {
+	return a.confirm(approve, "Apply this plan?", "not applied", "pass --auto-approve, or apply a saved plan")
+}
+
+// confirm asks whoever sits at the terminal. otherwise says what has not
+// happened where the answer is no, advice what to do where nobody is asked.
+func (a *app) confirm(approve bool, question, otherwise, advice string) error {
 	if approve {
 		return nil
 	}
 	if f, ok := a.stdin.(*os.File); !ok || a.json || !isTerminal(f) {
-		return usage(hint.Wrap(errors.New("there is nobody to ask"), "pass --auto-approve, or apply a saved plan"))
+		return usage(hint.Wrap(errors.New("there is nobody to ask"), "%s", advice))
 	}
-	fmt.Fprint(a.stderr, "\nApply this plan? Only \"yes\" is taken: ")
+	fmt.Fprintf(a.stderr, "\n%s Only \"yes\" is taken: ", question)
 	answer, _ := bufio.NewReader(a.stdin).ReadString('\n')
 	if strings.TrimSpace(answer) != "yes" {
-		return errors.New("not applied: the answer was not yes")
+		return errors.New(otherwise + ": the answer was not yes")
 	}
 	return nil
 }

@@ -60,7 +60,7 @@ everything would be measured, without asking anybody.`,
 			return a.verify(cmd.Context(), p, names, how)
 		},
 	}
-	cmd.AddCommand(a.cablingCmd())
+	cmd.AddCommand(a.cablingCmd(), a.rebootCmd())
 	f := cmd.Flags()
 	f.StringVar(&how.baseline, "baseline", "", "compare with this file instead of .weft/baseline.json")
 	f.StringVar(&how.save, "save-baseline", "", "keep what was measured in this file, to compare with later")

@@ -133,6 +133,9 @@ func (l *Lab) buildServers(ctx, running context.Context, specs []serverSpec) err
 				return
 			}
 			s.spec.Root, s.spec.Journal = l.place.root(s.spec.Name), l.place.journal(s.spec.Name)
+			s.spec.Restart = func() { // asked for in a session, which ends with it
+				l.serving.Go(func() { _ = made[n].serverFault("reboot") }) // a fault that servers have
+			}
 			var server *simserver.Server
 			if server, errs[n] = simserver.New(l.network, s.spec); errs[n] == nil {
 				made[n] = &device{name: s.spec.Name, addr: s.addr, kind: "server", server: server}

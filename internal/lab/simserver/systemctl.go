@@ -15,8 +15,8 @@ import (
 // systemctl is a part of systemd's.
 func systemctl(x *call) int {
 	opts, rest, ok := x.options("p:qn:l", map[string]rune{"property": 'p', "now": 'N', "value": 'V', "quiet": 'q',
-		"no-pager": 'P', "no-block": 'B', "full": 'l', "lines": 'n', "no-ask-password": 'A', "system": 'S'})
-	if !ok || opts.has('B') {
+		"no-pager": 'P', "no-block": 'B', "full": 'l', "lines": 'n', "no-ask-password": 'A', "system": 'S', "wait": 'W'})
+	if !ok || opts.has('B') || opts.has('W') && (len(rest) == 0 || rest[0] != "is-system-running") {
 		return x.notSimulated(1)
 	}
 	if len(rest) == 0 {
@@ -34,6 +34,8 @@ func systemctl(x *call) int {
 		return c.look()
 	case "daemon-reload", "start", "stop", "restart", "try-restart", "reload", "enable", "disable", "reset-failed":
 		return c.change()
+	case "reboot", "is-system-running":
+		return c.whole()
 	}
 	return x.notSimulated(1)
 }

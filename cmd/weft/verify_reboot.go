@@ -1,0 +1,211 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"weft/internal/hint"
+	"weft/internal/remote"
+	"weft/inventory"
+	"weft/modules"
+	"weft/plan"
+)
+
+// A restarting is how verify reboot goes.
+type restarting struct {
+	approve bool
+	timeout time.Duration // of everything that comes after the restart
+}
+
+func (a *app) rebootCmd() *cobra.Command {
+	var how restarting
+	cmd := &cobra.Command{
+		Use: "reboot SERVER...", Short: "Restart servers, and prove that everything comes back by itself",
+		Long: `reboot restarts the named servers, all at the same time, after it has asked. It
+waits until each has started again, with all that starts at boot, and then plans
+until nothing is left to do: every setting, target and connection of the whole
+fabric has come back by itself. What is not as declared before the restart would
+prove nothing, and is refused.
+
+` + selectorHelp + `
+
+It exits 0 when everything is back, 3 when something is not, with the plan that
+would bring it back, and 8 when a server does not start again.`,
+		RunE: func(cmd *cobra.Command, names []string) error {
+			if len(names) == 0 {
+				return usage(errors.New("name the servers to restart: weft verify reboot SERVER"))
+			}
+			a.begin(cmd)
+			return a.reboot(cmd.Context(), names, how)
+		},
+	}
+	cmd.Flags().BoolVar(&how.approve, "auto-approve", false, "do not ask")
+	cmd.Flags().DurationVar(&how.timeout, "timeout", 20*time.Minute, "how long the servers, and what they carry, may take to come back")
+	return cmd
+}
+
+func (a *app) reboot(ctx context.Context, names []string, how restarting) error {
+	p, made, err := a.plan(ctx, planFlags{})
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	servers, err := p.choose(names)
+	if err != nil {
+		return err
+	}
+	for _, sw := range p.model.Switches {
+		if slices.Contains(servers, sw.Addr) {
+			return usage(fmt.Errorf("%s is no server: switches are not restarted", sw.Addr))
+		}
+	}
+	if !converged(made) {
+		if err := a.planned(made, planFlags{detailed: true}); exitCode(ctx, err) != exitChanges {
+			return err
+		}
+		return hint.Wrap(errors.New("not restarted: not everything is as declared, so that nothing would be proven"), "carry the plan out first: weft apply")
+	}
+	question := "Restart " + strings.Join(servers, ", ") + "? Whatever runs there ends."
+	if err := a.confirm(how.approve, question, "not restarted", "pass --auto-approve"); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, how.timeout)
+	defer cancel()
+	begun := time.Now()
+	errs := make([]error, len(servers))
+	a.each(ctx, servers, "restarting", func(ctx context.Context, i int, server string) {
+		if errs[i] = a.restart(ctx, p, server); errs[i] == nil {
+			a.notes(server, fmt.Sprintf("has started again after %s", time.Since(begun).Round(time.Second)))
+		}
+	})
+	if err := errors.Join(errs...); err != nil {
+		return &codeError{exitUnreachable, err}
+	}
+	return a.comesBack(ctx, p.model, servers, begun)
+}
+
+// converged reports whether everything was seen and is as declared.
+func converged(made *plan.Plan) bool {
+	return len(made.Steps)+len(made.Refusals)+len(made.Unreachable()) == 0
+}
+
+const (
+	rebootPause = 2 * time.Second // between looks at a server that starts, and plans of one that has
+	rebootLook  = time.Minute     // of one look: a connection to what goes down may never end
+)
+
+// restart restarts one server and waits until it has started again, with
+// everything that starts at boot.
+func (a *app) restart(ctx context.Context, p *project, server string) error {
+	dev := p.fleet.Devices[server]
+	before, err := dev.Open(ctx)
+	if err != nil {
+		return fmt.Errorf("%s: %w", server, err)
+	}
+	a.notes(server, "is restarted: systemctl reboot")
+	asked, cancel := context.WithTimeout(ctx, rebootLook)
+	defer cancel()
+	_, err = modules.Run(asked, dev, remote.Cmd{Args: []string{"systemctl", "reboot"}}, true)
+	if errors.As(err, new(*remote.ExitError)) || errors.As(err, new(*plan.HeldError)) {
+		return fmt.Errorf("%s is not restarted: %w", server, err)
+	}
+	for { // the connection may have ended before the answer came
+		last := a.startedAgain(ctx, p.model, server, before)
+		if last == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return hint.Wrap(fmt.Errorf("%s does not start again: %w", server, errors.Join(context.Cause(ctx), last)), "look at its console")
+		case <-time.After(rebootPause):
+		}
+	}
+}
+
+// startedAgain looks once whether a server has started since, and then waits
+// until systemd has carried out what starts at boot.
+func (a *app) startedAgain(ctx context.Context, m *inventory.Model, server string, before plan.Identity) error {
+	q, err := a.reach(m) // nothing is left of the connections of before
+	if err != nil {
+		return err
+	}
+	defer q.Close()
+	look, cancel := context.WithTimeout(ctx, rebootLook)
+	defer cancel()
+	dev := q.fleet.Devices[server]
+	now, err := dev.Open(look)
+	switch {
+	case err != nil:
+		return err
+	case now.BootID == before.BootID:
+		return errors.New("it has not gone down yet")
+	case now.MachineID != before.MachineID:
+		return fmt.Errorf("another machine answers in its place: %s instead of %s", now.MachineID, before.MachineID)
+	}
+	out, err := modules.Run(ctx, dev, remote.Cmd{Args: []string{"systemctl", "is-system-running", "--wait"}, Quiet: true}, false)
+	if errors.As(err, new(*remote.ExitError)) {
+		a.notes(server, "has started, and systemd says: "+strings.TrimSpace(string(out.Stdout))+"; see systemctl --failed there")
+		return nil
+	}
+	return err
+}
+
+// notes says what becomes of a server.
+func (a *app) notes(server, text string) { a.says(server, server+" "+text) }
+
+// comesBack plans until nothing is left to do.
+func (a *app) comesBack(ctx context.Context, m *inventory.Model, servers []string, begun time.Time) error {
+	var last *plan.Plan
+	for {
+		made, err := a.planAfresh(ctx, m)
+		if err == nil {
+			last = made
+		}
+		if err == nil && converged(made) {
+			return a.isBack(made, strings.Join(servers, ", "), time.Since(begun))
+		}
+		select {
+		case <-time.After(rebootPause):
+			continue
+		case <-ctx.Done():
+		}
+		if last == nil {
+			return fmt.Errorf("waiting until everything is back: %w", errors.Join(context.Cause(ctx), err))
+		}
+		if err := a.planned(last, planFlags{}); err != nil {
+			return err
+		}
+		return &codeError{exitFailed, errors.New("not everything came back by itself")}
+	}
+}
+
+// planAfresh plans over connections of its own.
+func (a *app) planAfresh(ctx context.Context, m *inventory.Model) (*plan.Plan, error) {
+	p, err := a.open(m)
+	if err != nil {
+		return nil, err
+	}
+	defer p.Close()
+	return plan.Make(ctx, p.input)
+}
+
+func (a *app) isBack(made *plan.Plan, servers string, took time.Duration) error {
+	resources := 0
+	for _, d := range made.Devices {
+		resources += d.Items
+	}
+	text := fmt.Sprintf("%s started again, and after %s everything is as declared, by itself: %d settings, targets and connections.",
+		servers, took.Round(time.Second), resources)
+	if a.json {
+		a.emit(plan.Event{Type: plan.EventNote, Message: text})
+		return nil
+	}
+	_, err := fmt.Fprintln(a.stdout, text)
+	return err
+}
