@@ -176,7 +176,7 @@ func everybody(m *inventory.Model, macs map[*inventory.RNIC]string) []plugged {
 }
 
 // addressScript prints the MAC address of each PCI address.
-const addressScript = `for pci; do for n in /sys/bus/pci/devices/"$pci"/net/*; do if [ -e "$n/address" ]; then echo "$pci $(cat "$n/address")"; fi; done; done`
+const addressScript = `for pci; do for n in /sys/bus/pci/devices/"$pci"/net/* /sys/bus/pci/devices/"$pci"/virtio*/net/*; do if [ -e "$n/address" ]; then echo "$pci $(cat "$n/address")"; fi; done; done`
 
 // addresses asks servers for the MAC addresses of their NICs; lost says why one
 // is not known.

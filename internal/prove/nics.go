@@ -18,7 +18,7 @@ for pci; do
   echo "nic $pci"
   d=/sys/bus/pci/devices/$pci
   l=$(readlink "$d/driver") && echo "driver ${l##*/}"
-  for n in "$d"/net/*; do
+  for n in "$d"/net/* "$d"/virtio*/net/*; do
     if [ ! -e "$n" ]; then continue; fi
     n=${n##*/}
     ethtool -S "$n" 2>&1 || echo "ethtool failed"
