@@ -27,7 +27,9 @@ import (
 // servers that are guests with real kernels. make lab runs it; WEFT_REQUIRE=lab
 // turns a skip into a failure. WEFT_REAL=NAME,NAME picks scripts.
 func TestReal(t *testing.T) {
-	imageForReal(t)
+	took := &minutes{}
+	t.Cleanup(took.table)
+	imageForReal(t, took)
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		t.Fatal(err)
@@ -41,24 +43,28 @@ func TestReal(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, script := range scripts {
-		r := &realRun{name: strings.TrimSuffix(filepath.Base(script), ".txtar")}
+		r := &realRun{name: strings.TrimSuffix(filepath.Base(script), ".txtar"), minutes: took}
 		if only := os.Getenv("WEFT_REAL"); only != "" && !slices.Contains(strings.Split(only, ","), r.name) {
 			continue
 		}
-		testscript.Run(t, testscript.Params{
-			Files: []string{script}, // alone: those of one run are run side by side
-			Setup: func(e *testscript.Env) error {
-				e.Setenv("NO_COLOR", "1")
-				e.Setenv("HOME", e.WorkDir)
-				e.Setenv("XDG_CACHE_HOME", cache) // where the image is
-				e.Setenv("EXAMPLES", examples)
-				r.begun = time.Now()
-				e.Defer(func() { r.end(e) })
-				return nil
-			},
-			Cmds: map[string]func(*testscript.TestScript, bool, []string){
-				"exits": exits, "sub": substitute, "without": without, "guests-up": r.up, "part": r.part,
-			},
+		// A test of its own, which waits for its script: scripts of one test are run
+		// side by side, and two guests are enough for this machine.
+		t.Run(r.name, func(t *testing.T) {
+			testscript.Run(t, testscript.Params{
+				Files: []string{script},
+				Setup: func(e *testscript.Env) error {
+					e.Setenv("NO_COLOR", "1")
+					e.Setenv("HOME", e.WorkDir)
+					e.Setenv("XDG_CACHE_HOME", cache) // where the image is
+					e.Setenv("EXAMPLES", examples)
+					r.begun = time.Now()
+					e.Defer(func() { r.end(e) })
+					return nil
+				},
+				Cmds: map[string]func(*testscript.TestScript, bool, []string){
+					"exits": exits, "sub": substitute, "without": without, "guests-up": r.up, "part": r.part,
+				},
+			})
 		})
 	}
 }
@@ -66,7 +72,7 @@ func TestReal(t *testing.T) {
 // imageForReal skips a test unless guests are asked for and can run here, and
 // builds their image where there is none. Where they are demanded it fails
 // instead.
-func imageForReal(t *testing.T) {
+func imageForReal(t *testing.T, took *minutes) {
 	demanded := slices.Contains(strings.Split(os.Getenv("WEFT_REQUIRE"), ","), "lab")
 	if when := os.Getenv("WEFT_LAB"); when == "later" || when == "" && !demanded {
 		t.Skip("guests with real kernels run by make lab")
@@ -75,7 +81,7 @@ func imageForReal(t *testing.T) {
 	if err == nil {
 		var image *guest.Image
 		if image, err = guest.Build(t.Context(), os.Stderr); err == nil && image.Built > 0 {
-			tookMinutes("image", image.Built)
+			took.note("image", "", image.Built)
 		}
 	}
 	switch {
@@ -87,19 +93,33 @@ func imageForReal(t *testing.T) {
 	}
 }
 
-// tookMinutes says how long a part of the lab took, also while a test runs that
-// prints nothing until it has ended.
-func tookMinutes(part string, took time.Duration) {
-	fmt.Fprintf(os.Stderr, "lab: %-28s %5.1f min\n", part, took.Minutes())
+// minutes are how long the parts of the lab took.
+type minutes struct{ rows []string }
+
+// note notes a part and says it at once: a test that runs prints nothing until
+// it has ended.
+func (m *minutes) note(script, part string, took time.Duration) {
+	row := fmt.Sprintf("lab: %-8s %-28s %5.1f min", script, part, took.Minutes())
+	m.rows = append(m.rows, row)
+	fmt.Fprintln(os.Stderr, row)
+}
+
+// table prints all that was noted, when nothing comes in between any more.
+func (m *minutes) table() {
+	if m.rows != nil {
+		fmt.Fprintln(os.Stderr, "\nlab: minutes per part\n"+strings.Join(m.rows, "\n"))
+	}
 }
 
 // A realRun is one script with its guests.
 type realRun struct {
-	name  string
-	begun time.Time // of the present part
-	now   string    // the present part
-	lab   *exec.Cmd
-	ended chan error // of lab
+	name    string
+	minutes *minutes
+	first   time.Time // when the guests began to boot
+	begun   time.Time // of the present part
+	now     string    // the present part
+	lab     *exec.Cmd
+	ended   chan error // of lab
 }
 
 // up is the command guests-up: weft lab up --real for the current directory.
@@ -147,8 +167,8 @@ func (r *realRun) up(ts *testscript.TestScript, neg bool, args []string) {
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
-	tookMinutes(r.name+": boot", time.Since(began))
-	r.begun = time.Now()
+	r.minutes.note(r.name, "boot", time.Since(began))
+	r.begun, r.first = time.Now(), began
 }
 
 // part is the command that names what comes next: part NAME.
@@ -162,7 +182,7 @@ func (r *realRun) part(ts *testscript.TestScript, neg bool, args []string) {
 
 func (r *realRun) note() {
 	if r.now != "" {
-		tookMinutes(r.name+": "+r.now, time.Since(r.begun))
+		r.minutes.note(r.name, r.now, time.Since(r.begun))
 	}
 	r.begun = time.Now()
 }
@@ -171,6 +191,9 @@ func (r *realRun) note() {
 // something failed.
 func (r *realRun) end(e *testscript.Env) {
 	r.note()
+	if !r.first.IsZero() {
+		r.minutes.note(r.name, "in all", time.Since(r.first))
+	}
 	if t, ok := e.T().(interface{ Failed() bool }); ok && t.Failed() {
 		showConsoles(e)
 	}
