@@ -56,7 +56,7 @@ func (f *Fleet) Close() error {
 func Expand(m *inventory.Model, env Env) (*Fleet, hcl.Diagnostics) {
 	x := &expansion{
 		model: m, env: env, fleet: &Fleet{Devices: map[string]plan.Device{}},
-		refused: map[reason]int{}, ports: map[*inventory.RNIC]plan.ID{}, nics: map[*inventory.RNIC][]plan.ID{}, pools: map[*inventory.Server][]plan.ID{},
+		refused: map[reason]int{}, ports: map[*inventory.RNIC]plan.ID{}, nics: map[*inventory.RNIC][]plan.ID{},
 		stands: map[*inventory.Block][]plan.ID{}, exports: map[export]plan.ID{},
 	}
 	for _, sw := range m.Switches {
@@ -85,11 +85,9 @@ type expansion struct {
 	refusals []refusal
 	refused  map[reason]int // where in refusals
 
-	ports map[*inventory.RNIC]plan.ID     // the switch port a NIC is cabled to
-	nics  map[*inventory.RNIC][]plan.ID   // what must be in force before a NIC is used
-	pools map[*inventory.Server][]plan.ID // of the server
+	ports map[*inventory.RNIC]plan.ID   // the switch port a NIC is cabled to
+	nics  map[*inventory.RNIC][]plan.ID // what must be in force before a NIC is used
 
-	lvm     map[*inventory.Pool]bool       // those whose drives are managed
 	stands  map[*inventory.Block][]plan.ID // what a block of storage stands for
 	exports map[export]plan.ID             // by what a connection leads to
 
@@ -277,7 +275,7 @@ func (x *expansion) targets() {
 
 func (x *expansion) target(d *server, s *inventory.Server, targets []*inventory.Target) {
 	cfg := &agent.Target{Owner: x.model.Name}
-	needs := slices.Clone(x.pools[s])
+	var needs []plan.ID
 	for _, t := range targets {
 		for _, p := range t.Portals {
 			cfg.Portals = append(cfg.Portals, agent.Portal{Transport: "tcp", Address: p.Address.String()})
@@ -285,6 +283,9 @@ func (x *expansion) target(d *server, s *inventory.Server, targets []*inventory.
 		}
 		for _, sub := range t.Subsystems {
 			cfg.Subsystems = append(cfg.Subsystems, x.subsystem(sub))
+			for _, ns := range sub.Namespaces {
+				needs = append(needs, x.stands[&ns.From.Block]...)
+			}
 		}
 	}
 	text, err := cfg.Marshal()
@@ -308,21 +309,21 @@ func (x *expansion) target(d *server, s *inventory.Server, targets []*inventory.
 func (x *expansion) subsystem(sub *inventory.Subsystem) agent.Subsystem {
 	out := agent.Subsystem{NQN: sub.NQN, Serial: sub.Serial, AllowHosts: sub.AllowHosts}
 	for _, ns := range sub.Namespaces {
-		out.Namespaces = append(out.Namespaces, agent.Namespace{
-			ID: ns.ID, UUID: ns.UUID, BlockSize: blockSize, Size: ns.From.Size, Backend: "file",
-			Path: VolumePath(x.model.Name, ns.From),
-		})
+		one := agent.Namespace{ID: ns.ID, UUID: ns.UUID, BlockSize: blockSize, Size: extents(ns.From.Size), Backend: "device"}
+		if len(ns.From.Mirror) > 0 {
+			one.Backend = "mirror"
+			for _, half := range halves(x.model.Name, ns.From) {
+				one.Mirror = append(one.Mirror, half.volume.path())
+			}
+		} else {
+			one.Path = VolumePath(x.model.Name, ns.From)
+		}
+		out.Namespaces = append(out.Namespaces, one)
 	}
 	return out
 }
 
 const blockSize = 512 // of the namespaces of weft-target, bytes
-
-// VolumePath is where a volume is kept while drives are not managed: a sparse
-// file on its server.
-func VolumePath(owner string, v *inventory.Volume) string {
-	return fmt.Sprintf(agent.VolumeDir, owner) + "/" + instance(v.Pool.Addr, v.Pool.Server.Addr) + "/" + instance(v.Addr, v.Pool.Addr) + ".img"
-}
 
 // probes puts weft-initiator on every server that measures or is measured.
 func (x *expansion) probes() {

@@ -13,7 +13,6 @@ import (
 // bring it back after a restart.
 func (x *expansion) storage() {
 	since := len(x.fleet.Items)
-	x.lvm = x.drivePools()
 	for _, p := range x.model.Pools {
 		x.pool(p)
 	}
@@ -35,30 +34,6 @@ func (x *expansion) storage() {
 	}
 }
 
-// drivePools are the pools whose drives are managed: those that the kernel's
-// target exports from.
-func (x *expansion) drivePools() map[*inventory.Pool]bool {
-	pools := map[*inventory.Pool]bool{}
-	each := func(engine string, do func(*inventory.Namespace)) {
-		for _, t := range x.model.Targets {
-			for _, sub := range t.Subsystems {
-				for _, ns := range sub.Namespaces {
-					if t.Engine == engine && ns.From != nil {
-						do(ns)
-					}
-				}
-			}
-		}
-	}
-	each("nvmet", func(ns *inventory.Namespace) { pools[ns.From.Pool] = true })
-	each("weft", func(ns *inventory.Namespace) {
-		if pools[ns.From.Pool] {
-			x.refuse(ns.At("from"), ns.From.Pool.Addr, `one pool for a target with engine = "weft" and one with engine = "nvmet"`)
-		}
-	})
-	return pools
-}
-
 // stand notes what a block stands for.
 func (x *expansion) stand(b *inventory.Block, ids ...plan.ID) {
 	x.stands[b] = append(x.stands[b], ids...)
@@ -72,12 +47,6 @@ func (x *expansion) pool(p *inventory.Pool) {
 	name := instance(p.Addr, p.Server.Addr)
 	if p.OnExistingData == "wipe" {
 		x.refuse(p.At("on_existing_data"), p.Addr, `on_existing_data = "wipe"`)
-		return
-	}
-	if !x.lvm[p] {
-		id := x.add(plan.ID{Device: p.Server.Addr, Kind: "pool", Name: name}, on(d, &Pool{Drives: p.Drives}), p.At("drives"))
-		x.pools[p.Server] = append(x.pools[p.Server], id)
-		x.stand(&p.Block, id)
 		return
 	}
 	want := &VolumeGroup{Name: groupName(x.model.Name, name), Owner: x.model.Name, Drives: p.Drives,
@@ -99,29 +68,50 @@ func (x *expansion) packages(s *inventory.Server) []plan.ID {
 	return ids
 }
 
+// volume expands a volume and its copy, if it has one.
 func (x *expansion) volume(v *inventory.Volume) {
-	if v.Pool == nil || !x.lvm[v.Pool] {
+	if v.Pool == nil {
 		return
 	}
 	d, ok := x.fleet.Devices[v.Pool.Server.Addr].(*server)
 	if !ok {
 		return
 	}
-	if len(v.Mirror) > 0 {
-		x.refuse(v.At("mirror"), v.Addr, `mirror, of a volume that a target with engine = "nvmet" exports`)
+	if len(v.Mirror) > 1 || len(v.Mirror) == 1 && v.Mirror[0].Server != v.Pool.Server {
+		x.refuse(v.At("mirror"), v.Addr, "mirror, other than in one more pool of the same server")
 		return
 	}
-	want := x.logical(v)
-	want.Keep, want.Later = v.Pool.OnExistingData == "keep", installs(v.Pool.Server, "lvm2")
-	id := plan.ID{Device: v.Pool.Server.Addr, Kind: "volume", Name: instance(v.Pool.Addr, v.Pool.Server.Addr) + "." + instance(v.Addr, v.Pool.Addr)}
-	x.stand(&v.Block, x.add(id, on(d, want), v.Range, x.stands[&v.Pool.Block]...))
+	for _, half := range halves(x.model.Name, v) {
+		want := half.volume
+		want.Keep, want.Later = half.pool.OnExistingData == "keep", installs(v.Pool.Server, "lvm2")
+		id := plan.ID{Device: d.name, Kind: "volume", Name: instance(half.pool.Addr, d.name) + "." + half.name}
+		x.stand(&v.Block, x.add(id, on(d, want), v.Range, x.stands[&half.pool.Block]...))
+	}
 }
 
-// logical is the volume of lvm2 that a volume is.
-func (x *expansion) logical(v *inventory.Volume) *Volume {
-	return &Volume{Group: groupName(x.model.Name, instance(v.Pool.Addr, v.Pool.Server.Addr)), Name: lvmName(instance(v.Addr, v.Pool.Addr)),
-		Owner: x.model.Name, Bytes: extents(v.Size)}
+// A half is where a volume is kept: once, or, of a mirror, twice.
+type half struct {
+	pool   *inventory.Pool
+	name   string
+	volume *Volume
 }
+
+func halves(owner string, v *inventory.Volume) []half {
+	var list []half
+	name := instance(v.Addr, v.Pool.Addr)
+	for n, p := range append([]*inventory.Pool{v.Pool}, v.Mirror...) {
+		if n == 1 {
+			name += "-mirror"
+		}
+		list = append(list, half{p, name, &Volume{Group: groupName(owner, instance(p.Addr, p.Server.Addr)), Name: lvmName(name),
+			Owner: owner, Bytes: extents(v.Size)}})
+	}
+	return list
+}
+
+// VolumePath is the device of a volume on its server; of a mirror, of its
+// first half.
+func VolumePath(owner string, v *inventory.Volume) string { return halves(owner, v)[0].volume.path() }
 
 // nvmetTargets expands the targets of kernels: hosts, subsystems, then ports.
 func (x *expansion) nvmetTargets() {
@@ -176,7 +166,10 @@ func (x *expansion) nvmetSubsystem(d *server, t *inventory.Target, sub *inventor
 		if ns.From == nil {
 			continue
 		}
-		want.Namespaces[ns.ID] = newNVMeTNamespace(x.logical(ns.From).path(), ns.UUID)
+		if len(ns.From.Mirror) > 0 {
+			x.refuse(ns.From.At("mirror"), ns.From.Addr, `mirror, of a volume that a target with engine = "nvmet" exports`)
+		}
+		want.Namespaces[ns.ID] = newNVMeTNamespace(VolumePath(x.model.Name, ns.From), ns.UUID)
 		needs = append(needs, x.stands[&ns.From.Block]...)
 	}
 	id := x.add(plan.ID{Device: d.name, Kind: "nvmet_subsystem", Name: sub.NQN}, on(d, want), sub.Range, needs...)

@@ -65,9 +65,10 @@ func TestExpandPilot(t *testing.T) {
 			t.Errorf("%s comes from nowhere", id)
 		}
 	}
-	// 2 switches × (classes + 4 ports), 4 servers × 2 NICs × 10 kinds, 4 files of limits, 2 pools,
+	// 2 switches × (classes + 4 ports), 4 servers × 2 NICs × 10 kinds, 4 files of limits,
+	// 2 pools with 2 volumes each,
 	// 2 targets, 2 hosts × 2 targets × 2 planes of connections, 4 probes, 4 + 2 boot units.
-	if len(ids) != 2*5+4*2*10+4+2+2+8+4+6 {
+	if len(ids) != 2*5+4*2*10+4+2*3+2+8+4+6 {
 		t.Errorf("%d items:\n%s", len(ids), strings.Join(ids, "\n"))
 	}
 	for id, want := range map[string][]string{
@@ -78,7 +79,7 @@ func TestExpandPilot(t *testing.T) {
 		`server.node["cn1"]/ets.p0`:                                        {`switch.leaf-a/port.Ethernet1/21`},
 		`server.node["cn1"]/dscp.p0`:                                       {`switch.leaf-a/port.Ethernet1/21`, `server.node["cn1"]/ets.p0`},
 		`server.node["cn1"]/pfc.p0`:                                        {`switch.leaf-a/port.Ethernet1/21`, `server.node["cn1"]/dscp.p0`},
-		`server.node["st2"]/agent.weft-target`:                             {`server.node["st2"]/pool.flash`, `server.node["st2"]/address.p0`, `server.node["st2"]/pfc.p1`},
+		`server.node["st2"]/agent.weft-target`:                             {`server.node["st2"]/volume.flash.fast`, `server.node["st2"]/address.p0`, `server.node["st2"]/pfc.p1`},
 		`server.node["cn1"]/agent.weft-initiator`:                          nil,
 		`server.node["cn1"]/nvme_connection.nvme-st2.data@10.40.2.12:4420`: {`server.node["cn1"]/address.p1`, `server.node["st2"]/agent.weft-target`},
 	} {
@@ -97,7 +98,7 @@ func TestExpandPilot(t *testing.T) {
 func TestExpandNotes(t *testing.T) {
 	fleet, _ := Expand(pilot(t, "lab.weftvars"), offline(t))
 	for _, want := range []string{
-		"fabric.roce pfc_watchdog", "link.plane-a cabling", "pool.flash drives", "target.nvme DEGRADED", "target.nvme limits",
+		"fabric.roce pfc_watchdog", "link.plane-a cabling", "target.nvme DEGRADED", "target.nvme limits",
 		"check.two-planes observed", "output.devices observed",
 	} {
 		n := 0

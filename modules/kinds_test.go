@@ -41,7 +41,6 @@ func TestKinds(t *testing.T) {
 		"pfc":     want[PFC],
 		"dcbx":    want[DCBX],
 		"pause":   want[Pause],
-		"pool":    want[Pool],
 		"file":    want[File],
 		"boot":    want[Boot],
 

@@ -34,12 +34,6 @@ func (x *expansion) notes() {
 	for _, l := range m.Links {
 		x.note(l.Range, block(l.Addr), "cabling is proven by weft verify cabling, not yet before every write")
 	}
-	for _, p := range m.Pools {
-		if x.lvm[p] {
-			continue
-		}
-		x.note(p.Range, block(p.Addr), "drives are described, not yet managed: real ones are refused, and volumes are sparse files below /var/lib/weft")
-	}
 	for _, t := range m.Targets {
 		if degraded(t) {
 			text := "DEGRADED: TCP on a fabric declared for RDMA"

@@ -31,7 +31,6 @@ func kinds() map[string]restorer {
 		"ets":   lasting[ETS],
 		"dscp":  restorable[DSCP],
 		"file":  restorable[File],
-		"pool":  restorable[Pool],
 		"agent": restorable[Agent],
 		"boot":  restorable[Boot],
 

@@ -35,6 +35,8 @@ const driveScript = `[ -e "$1" ] || exit 3; d=$(readlink -f "$1"); [ -b "$d" ] |
 	`read -r sectors <"/sys/class/block/$n/size"; ` +
 	`for at in 0 $(((sectors / 2048 - 1) * 1048576)); do cmp -s -n 1048576 -i "$at:0" "$d" /dev/zero || echo "data $at"; done`
 
+func drivePath(id string) string { return "/dev/disk/by-id/" + id }
+
 func driveLook(id string) remote.Look {
 	return remote.Look{Root: true, Args: []string{"sh", "-c", driveScript, "sh", drivePath(id)}}
 }

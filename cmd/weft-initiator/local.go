@@ -3,32 +3,33 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"time"
 
 	"weft/internal/agent"
 	"weft/internal/latency"
+	"weft/internal/nvme/load"
 )
 
 // readLocal measures reads of a file or device, one at a time, at random
-// multiples of their size. Reads that fail are counted in the result.
+// multiples of their size; of a device past the system's cache, as a target
+// reads it. Reads that fail are counted in the result.
 func (p *probe) readLocal(ctx context.Context, path string, result *agent.ProbeResult, hist *latency.Histogram) error {
-	f, err := os.Open(path)
+	info, err := os.Stat(path)
 	if err != nil {
 		return err // names the path
 	}
-	defer f.Close()
-	end, err := f.Seek(0, io.SeekEnd) // says the size of devices too
+	f, err := load.OpenLocal(path, int(p.size), false, info.Mode()&os.ModeDevice != 0)
 	if err != nil {
-		return fmt.Errorf("finding the size: %w", err)
+		return err
 	}
-	places := end / int64(p.size)
+	defer f.Close()
+	places := int64(f.Capacity()) / int64(p.size)
 	if places == 0 {
-		return fmt.Errorf("%s has %d bytes, less than one read of %d", path, end, p.size)
+		return fmt.Errorf("%s has %d bytes, less than one read of %d", path, f.Capacity(), p.size)
 	}
-	buf := make([]byte, p.size)
+	buf := load.Aligned(int(p.size))
 	var begin time.Time
 	for i := range p.warmup + p.samples {
 		if ctx.Err() != nil {

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 
 	"weft/internal/agent"
 	"weft/internal/nvme/backend"
@@ -101,10 +103,24 @@ func (o opener) open(n agent.Namespace) (backend.Backend, error) {
 		return backend.NewNull(n.Size, n.BlockSize)
 	case "mirror":
 		return o.mirror(n)
-	case "device":
-		return backend.OpenDevice(o.places.Path(n.Path), n.Size, n.BlockSize)
 	}
-	return backend.OpenFile(o.places.Path(n.Path), n.Size, n.BlockSize)
+	return o.blocks(n.Path, n)
+}
+
+// blocks opens a file or a device. In a folder that stands for "/" there are no
+// devices: a file is in the place of one.
+func (o opener) blocks(path string, n agent.Namespace) (backend.Backend, error) {
+	if !agent.IsDevice(path) {
+		return backend.OpenFile(o.places.Path(path), n.Size, n.BlockSize)
+	}
+	if o.places.Root == "" {
+		return backend.OpenDevice(path, n.Size, n.BlockSize)
+	}
+	info, err := os.Stat(o.places.Path(path))
+	if err != nil {
+		return nil, fmt.Errorf("device backend, which a file stands for below --root: %w", err)
+	}
+	return backend.OpenFile(o.places.Path(path), cmp.Or(n.Size, info.Size()), n.BlockSize)
 }
 
 // mirror opens both halves. What is known of them is kept under a name that
@@ -116,12 +132,7 @@ func (o opener) mirror(n agent.Namespace) (backend.Backend, error) {
 		Log:   func(text string) { o.log.Warn(text) },
 	}
 	for i, p := range n.Mirror {
-		m.Legs[i] = backend.Leg{Name: p, Open: func() (backend.Backend, error) {
-			if agent.IsDevice(p) {
-				return backend.OpenDevice(o.places.Path(p), n.Size, n.BlockSize)
-			}
-			return backend.OpenFile(o.places.Path(p), n.Size, n.BlockSize)
-		}}
+		m.Legs[i] = backend.Leg{Name: p, Open: func() (backend.Backend, error) { return o.blocks(p, n) }}
 	}
 	return backend.OpenMirror(m)
 }

@@ -9,7 +9,6 @@ const (
 	UnitPath    = "/etc/systemd/system/"             // + Unit
 	SocketPath  = "/run/weft/target.sock"            // status of weft-target
 	Unit        = "weft-target.service"              // runs weft-target
-	VolumeDir   = "/var/lib/weft/%s/volumes"         // + owner: volumes kept as files
 	MirrorState = "/var/lib/weft/%s/mirrors/%s.json" // + owner, name: which half of a mirror is up to date
 	TargetBin   = BinDir + "/weft-target"            // executable
 	ProbeBin    = BinDir + "/weft-initiator"         // executable

@@ -52,7 +52,7 @@ func newJob(r *run, lane Lane, index, jobs int) *job {
 		result: newResult(),
 		left:   r.o.Count*int64(index+1)/int64(jobs) - r.o.Count*int64(index)/int64(jobs),
 	}
-	slab := aligned(r.o.Depth * r.o.Size)
+	slab := Aligned(r.o.Depth * r.o.Size)
 	for i := range j.slots {
 		j.slots[i].buf = slab[i*r.o.Size:][:r.o.Size:r.o.Size]
 		j.free = append(j.free, i)

@@ -12,8 +12,8 @@ import (
 	"weft/internal/nvme/wire"
 )
 
-// aligned is memory that direct I/O takes.
-func aligned(n int) []byte {
+// Aligned is memory that direct I/O takes.
+func Aligned(n int) []byte {
 	const page = 4096
 	b := make([]byte, n+page)
 	skip := (page - int(uintptr(unsafe.Pointer(&b[0]))%page)) % page
@@ -51,6 +51,10 @@ func OpenLocal(path string, block int, write, direct bool) (*Local, error) {
 	}
 	return &Local{f: f, direct: direct, block: block, size: uint64(end) / uint64(block) * uint64(block)}, nil
 }
+
+// ReadAt reads from a place in the file; where that goes past the system's
+// cache, into memory of Aligned.
+func (l *Local) ReadAt(p []byte, at int64) (int, error) { return l.f.ReadAt(p, at) }
 
 // Capacity is the size in bytes, in whole blocks.
 func (l *Local) Capacity() uint64 { return l.size }
