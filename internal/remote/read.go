@@ -16,11 +16,19 @@ type Looker interface {
 	Look(context.Context, []Look) (Seen, error)
 }
 
+// A Scripter is a Host that runs a POSIX script in fewer round trips than Run
+// does. The script may be seen by others on the host, as arguments are. Errors
+// are those of a Quiet command.
+type Scripter interface {
+	Script(ctx context.Context, text string) (Output, error)
+}
+
 // Read carries out all of the looks in one round trip. Equal looks are
 // carried out once. The error says that the host could not be asked; what
 // went wrong with a single look stands in its Sight.
 //
-// The host runs one POSIX script, given to "sh -s" on standard input.
+// The host runs one POSIX script, given to "sh -s" on standard input unless it
+// is a Scripter.
 func Read(ctx context.Context, h Host, looks []Look) (Seen, error) {
 	looks = distinct(looks)
 	if len(looks) == 0 {
@@ -36,7 +44,7 @@ func Read(ctx context.Context, h Host, looks []Look) (Seen, error) {
 	}
 	nonce := newNonce()
 	// Quiet: the script is no use in a message, and files may hold secrets.
-	out, err := h.Run(ctx, Cmd{Args: []string{"sh", "-s"}, Stdin: strings.NewReader(Script(nonce, looks)), Quiet: true})
+	out, err := runScript(ctx, h, Script(nonce, looks))
 	if said := bytes.TrimSpace(out.Stderr); errors.As(err, new(*ExitError)) && len(said) > 0 {
 		// The script itself exits 0: this is a host without a shell.
 		err = fmt.Errorf("%w: %s", err, said)
@@ -49,6 +57,13 @@ func Read(ctx context.Context, h Host, looks []Look) (Seen, error) {
 		return Seen{}, fmt.Errorf("reading %s: %w", h.Name(), err)
 	}
 	return seen, nil
+}
+
+func runScript(ctx context.Context, h Host, text string) (Output, error) {
+	if s, ok := h.(Scripter); ok {
+		return s.Script(ctx, text)
+	}
+	return h.Run(ctx, Cmd{Args: []string{"sh", "-s"}, Stdin: strings.NewReader(text), Quiet: true})
 }
 
 // check refuses looks that no script could carry out.

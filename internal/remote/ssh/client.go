@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/crypto/ssh"
@@ -19,6 +20,7 @@ type Client struct {
 	conn   *conn
 	target Target
 	once   sync.Once
+	short  atomic.Bool // the server takes short lines only
 }
 
 func newClient(d *Dialer, l *link, t Target) *Client {

@@ -116,6 +116,30 @@ func TestCommandsRefused(t *testing.T) {
 	}
 }
 
+// What a server does not take as one line is sent to it, also at once the next
+// time; what no line may hold is never tried as one.
+func TestShortLines(t *testing.T) {
+	for _, longest := range []int{0, 500} {
+		_, d := reach(t, newFiles(t), func(s *testServer) { s.longest = longest })
+		c := dial(t, d, Target{Name: "server"})
+		for text, want := range map[string]string{
+			"printf '%s\\n' \"it's\" '\\x' 100% '!!'\n":            "it's\n\\x\n100%\n!!\n",
+			strings.Repeat("# a line\n", 100) + "echo long\n":      "long\n",
+			strings.Repeat("# a line\n", 20_000) + "echo longer\n": "longer\n",
+		} {
+			for range 2 {
+				out, err := c.Script(t.Context(), text)
+				if err != nil || string(out.Stdout) != want {
+					t.Errorf("lines of %d bytes, a script of %d: %q, %v; want %q", longest, len(text), out.Stdout, err, want)
+				}
+			}
+		}
+		if c.short.Load() != (longest > 0) {
+			t.Errorf("lines of %d bytes: noted as short lines only: %t", longest, c.short.Load())
+		}
+	}
+}
+
 // A connection of which one half is closed is lost, not waited for.
 func TestHalfClosed(t *testing.T) {
 	s, relay, c := relayed(t, nil)

@@ -19,6 +19,7 @@ import (
 const (
 	maxOutput = 64 << 20         // bytes of each stream of a command
 	killGrace = 10 * time.Second // for a killed command to be gone
+	maxLine   = 96 << 10         // bytes that start a command: Linux takes 128 KiB
 )
 
 // Run implements remote.Host. The command runs in a session of its own, which
@@ -37,6 +38,28 @@ func (c *Client) Run(ctx context.Context, cmd remote.Cmd) (remote.Output, error)
 	if len(cmd.Args) == 0 {
 		return remote.Output{}, errors.New("a command without a name")
 	}
+	return c.run(ctx, cmd, func(id string) string { return c.line(cmd.Args, id) })
+}
+
+// Script implements remote.Scripter. OpenSSH grants a command its input only
+// when it runs: to send the script in the line that starts it saves a round
+// trip. One that is long, and one for a server that takes short lines only,
+// goes the long way.
+func (c *Client) Script(ctx context.Context, text string) (remote.Output, error) {
+	cmd := remote.Cmd{Args: []string{"sh", "-s"}, Quiet: true}
+	if feed := "printf %s " + remote.Quote(text) + " | "; len(feed) <= maxLine && !c.short.Load() {
+		out, err := c.run(ctx, cmd, func(id string) string { return c.fed(feed, cmd.Args, id) })
+		if !errors.Is(err, errRefused) {
+			return out, err
+		}
+		c.short.Store(true)
+	}
+	cmd.Stdin = strings.NewReader(text)
+	return c.Run(ctx, cmd)
+}
+
+// run runs a command whose line is made of the run's name.
+func (c *Client) run(ctx context.Context, cmd remote.Cmd, line func(id string) string) (remote.Output, error) {
 	what := cmd.Args[0]
 	if !cmd.Quiet {
 		what = remote.Quote(cmd.Args...)
@@ -56,7 +79,7 @@ func (c *Client) Run(ctx context.Context, cmd remote.Cmd) (remote.Output, error)
 	full := func() { fail(fmt.Errorf("more than %d MiB of output", maxOutput>>20)) }
 	stdout, stderr := &bounded{full: full}, &bounded{full: full}
 	id := runID()
-	err = c.execute(ctx, &process{session: session, stdin: cmd.Stdin, stdout: stdout, stderr: stderr}, cmd.Args, id)
+	err = c.execute(ctx, &process{session: session, stdin: cmd.Stdin, stdout: stdout, stderr: stderr}, line(id), id)
 	out := remote.Output{Stdout: stdout.after(mark(id) + "\n"), Stderr: stderr.buf.Bytes()}
 	if err == nil {
 		return out, nil
@@ -67,10 +90,10 @@ func (c *Client) Run(ctx context.Context, cmd remote.Cmd) (remote.Output, error)
 	return out, c.failed(cmd, what, out, err)
 }
 
-// execute runs a command until it ends or the context does.
-func (c *Client) execute(ctx context.Context, p *process, args []string, id string) error {
+// execute runs a line until it ends or the context does.
+func (c *Client) execute(ctx context.Context, p *process, line, id string) error {
 	ended := make(chan error, 1)
-	c.conn.work.Go(func() { ended <- p.run(c.line(args, id)) })
+	c.conn.work.Go(func() { ended <- p.run(line) })
 	select {
 	case err := <-ended:
 		return err
@@ -129,8 +152,12 @@ const killScript = `for again in 1 2 3; do
 done 2>/dev/null`
 
 // line is what the server's shell is asked to run.
-func (c *Client) line(args []string, id string) string {
-	begin := "echo " + mark(id) + "; "
+func (c *Client) line(args []string, id string) string { return c.fed("", args, id) }
+
+// fed is a line in which the command reads what feed, which ends in a pipe,
+// writes.
+func (c *Client) fed(feed string, args []string, id string) string {
+	begin := "echo " + mark(id) + "; " + feed
 	if c.target.Become == "" {
 		return begin + "WEFT_RUN=" + id + " " + remote.Quote(args...)
 	}

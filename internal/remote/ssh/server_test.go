@@ -33,6 +33,7 @@ type testServer struct {
 	deaf     bool     // takes no signals, as when the process is root's
 	shell    string   // "": /bin/sh
 	noExec   bool     // the first command of a session is refused
+	longest  int      // bytes of a line; longer ones are refused; 0: any
 	patient  bool     // commands outlive their connection, as OpenSSH's do
 
 	dropFirst   atomic.Int32 // connections to hang up on at once
@@ -214,11 +215,11 @@ func (s *testServer) session(ch ssh.Channel, reqs <-chan *ssh.Request) {
 		ok := true
 		switch req.Type {
 		case "exec":
-			if cmd != nil || refuse {
+			line := string(req.Payload[4:])
+			if refuse = refuse || cmd == nil && s.longest > 0 && len(line) > s.longest; cmd != nil || refuse {
 				ok, refuse = false, false
 				break
 			}
-			line := string(req.Payload[4:])
 			cmd = exec.CommandContext(ctx, cmp.Or(s.shell, "/bin/sh"), "-c", line)
 			cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 			cmd.Env = append(os.Environ(), s.env...)
