@@ -40,8 +40,9 @@ type server struct {
 	facts    *ServerFacts         // nil: not read yet
 	findings []Finding            // of the facts
 
-	host    remote.Host
+	host    remote.Host // nil: not connected, or at rest
 	close   func() error
+	answers string              // the machine id of who answered Open last
 	ledgers ledgers             // as read by Open, or written since
 	seen    []observation       // by the last Read
 	beside  map[string][]string // seen by the last Read, and not weft's business
@@ -90,6 +91,7 @@ func (d *server) Open(ctx context.Context) (plan.Identity, error) {
 	id := plan.Identity{Method: "steps, each with its undo; a timer takes changes of NICs back unless they are proven"}
 	id.MachineID, _ = content(seen, machineID)
 	id.BootID, _ = content(seen, bootID)
+	d.answers = id.MachineID
 	if out, err := output(seen, uname); err == nil {
 		id.System = strings.TrimSpace(string(out))
 	}
@@ -152,10 +154,41 @@ func read(ctx context.Context, host remote.Host, rs []plan.Resource) ([]plan.Sta
 	return states, seen, nil
 }
 
+// Rest implements plan.Rester.
+func (d *server) Rest() error {
+	if d.host == nil {
+		return nil
+	}
+	hangUp := d.close
+	d.host, d.close = nil, nil
+	return hangUp()
+}
+
+// wake connects again after a rest. Nothing may have happened in between.
+func (d *server) wake(ctx context.Context) error {
+	if d.host != nil {
+		return nil
+	}
+	machine, ledger := d.answers, d.ledgers.raw
+	id, err := d.Open(ctx)
+	switch {
+	case err != nil:
+		return err
+	case id.MachineID != machine:
+		return fmt.Errorf("another machine answers than before: its machine id is %q, and was %q", id.MachineID, machine)
+	case !bytes.Equal(ledger, d.ledgers.raw):
+		return errMoved
+	}
+	return nil
+}
+
 // Begin implements plan.Device: nobody else may change the server until the
 // transaction ends, and the ledger knows what is about to be done.
 func (d *server) Begin(ctx context.Context, steps []plan.Step) error {
 	d.done, d.planned, d.armedHere = nil, steps, false
+	if err := d.wake(ctx); err != nil {
+		return err
+	}
 	if d.owner == "" {
 		return nil
 	}

@@ -135,3 +135,36 @@ func TestServerIsTheOneDeclared(t *testing.T) {
 		t.Errorf("%+v, %v", id, err)
 	}
 }
+
+// A server that rests is found again by Begin, if it is the one that was read.
+func TestServerRests(t *testing.T) {
+	for name, machineID := range map[string]string{"the same": "abc\n", "another": "def\n"} {
+		r := machine(t)
+		d := replayed(r)
+		dials := 0
+		dial := d.dial
+		d.dial = func(ctx context.Context, fresh bool) (remote.Host, func() error, error) {
+			dials++
+			return dial(ctx, fresh)
+		}
+		if _, err := d.Open(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if err := d.Rest(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.Files["/etc/machine-id"] = machineID
+		err := d.Begin(t.Context(), nil)
+		switch {
+		case name == "the same" && (err != nil || dials != 2):
+			t.Errorf("%v after %d logins", err, dials)
+		case name == "another" && (err == nil || !strings.Contains(err.Error(), "another machine")):
+			t.Errorf("another machine was taken for the one that was read: %v", err)
+		}
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -48,6 +48,17 @@ type Saver interface {
 	Save(context.Context) error
 }
 
+// A Rester is a device that need not stay connected: Rest gives up what it holds
+// open until the next Open or Begin. Of large fleets all devices rest that
+// nothing is done to.
+type Rester interface {
+	Device
+	Rest() error
+}
+
+// crowd is from how many devices on a fleet is large.
+const crowd = 128
+
 // An Onlooker is a device that cannot read what is declared without seeing
 // others of the kinds that weft keeps.
 type Onlooker interface {

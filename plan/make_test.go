@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -168,5 +169,30 @@ func TestHeartbeat(t *testing.T) {
 	if len(seen) != 3 || !strings.HasPrefix(seen[0], "still busy with 1: slow connecting (") ||
 		!strings.HasPrefix(seen[2], "still busy with 1: slow changing v.x (") {
 		t.Errorf("heartbeats %q", seen)
+	}
+}
+
+// A restful device counts how often it is told that it may rest.
+type restful struct {
+	Device
+	rests *atomic.Int32
+}
+
+func (r restful) Rest() error { r.rests.Add(1); return nil }
+
+// Connections to a large fleet are not all held at once; those to a small one
+// are kept for what comes next.
+func TestLargeFleetsRest(t *testing.T) {
+	for n, want := range map[int]int32{crowd - 1: 0, crowd: crowd} {
+		in, rests := benchInput(n, n, true), new(atomic.Int32)
+		for address, d := range in.Devices {
+			in.Devices[address] = restful{d, rests}
+		}
+		if p, err := Make(within(t), in); err != nil || !p.Empty() {
+			t.Fatal(err)
+		}
+		if got := rests.Load(); got != want {
+			t.Errorf("%d devices: %d were told to rest, want %d", n, got, want)
+		}
 	}
 }

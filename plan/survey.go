@@ -107,6 +107,9 @@ func (s *survey) visitAll(ctx context.Context, in *Input, beat *pulse, own *owne
 		workers.Go(func() {
 			for d := range queue {
 				s.visit(ctx, in, beat, own, d)
+				if r, ok := d.device.(Rester); ok && len(in.Devices) >= crowd {
+					_ = r.Rest() // a connection that does not end well has ended
+				}
 			}
 		})
 	}
