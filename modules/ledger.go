@@ -171,20 +171,41 @@ func (b *belongs) Diff(plan.State) plan.Diff {
 	return d
 }
 
-// missing names what of list is not in other.
+// missing names what of list is not in other. Rosters are as long as the fleet,
+// and each device has one: mostly they are equal, or differ in one place.
 func missing(list, other []plan.Member) string {
+	for len(list) > 0 && len(other) > 0 && list[0] == other[0] {
+		list, other = list[1:], other[1:]
+	}
+	for len(list) > 0 && len(other) > 0 && list[len(list)-1] == other[len(other)-1] {
+		list, other = list[:len(list)-1], other[:len(other)-1]
+	}
+	there := make(map[plan.Member]bool, len(other))
+	for _, m := range other {
+		there[m] = true
+	}
 	var names []string
+	count := 0
 	for _, m := range list {
-		if !slices.Contains(other, m) {
+		if there[m] {
+			continue
+		}
+		if count++; count <= mostNamed {
 			names = append(names, m.Device)
 		}
 	}
-	return few(names)
+	return someOf(names, count)
 }
 
-func few(names []string) string {
-	if len(names) > 4 {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:3], ", "), len(names)-3)
+// mostNamed is how many names are listed in full.
+const mostNamed = 4
+
+func few(names []string) string { return someOf(names, len(names)) }
+
+// someOf lists names, which are the first of that many.
+func someOf(names []string, count int) string {
+	if count > mostNamed {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:mostNamed-1], ", "), count-mostNamed+1)
 	}
 	return strings.Join(names, ", ")
 }

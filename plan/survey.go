@@ -244,7 +244,7 @@ func (s *survey) addKept(in *Input, own *ownership, d *surveyed) error {
 		roster.Resource = k.Belongs(nil, nil)
 		roster.last = true
 	default:
-		want := slices.Clone(in.Roster)
+		want := slices.Clip(in.Roster) // shared: it is as long as the fleet, and there is one for each device
 		for _, m := range k.Kept().Roster {
 			switch {
 			case own.members[m.Device]:
