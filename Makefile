@@ -68,7 +68,7 @@ cross: ## weft for the laptops people have
 	GOOS=windows GOARCH=amd64 $(GO) build -o /dev/null ./cmd/weft
 
 bench: ## benchmarks; last, as a table, both agents against a ping-pong
-	$(GO) test -run '^$$' -bench . -skip '^BenchmarkAgents$$' -benchmem ./...
+	$(GO) test -run '^$$' -bench . -skip '^BenchmarkAgents$$' -benchmem -timeout 60m ./...
 	$(GO) test -run '^$$' -bench '^BenchmarkAgents$$' -timeout 30m ./cmd/weft-initiator
 
 FUZZTIME ?= 1m

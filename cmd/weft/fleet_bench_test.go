@@ -249,7 +249,9 @@ func BenchmarkPlanOpenSSH(b *testing.B) {
 	b.ReportMetric(check.Seconds()/float64(len(peer))/(took.Seconds()/float64(len(f.names))), "x-ansible")
 }
 
-func median(list []time.Duration) time.Duration { return slices.Sorted(slices.Values(list))[len(list)/2] }
+func median(list []time.Duration) time.Duration {
+	return slices.Sorted(slices.Values(list))[len(list)/2]
+}
 
 // load is the load average of the last minute, with which a time is to be read.
 func load() string {
@@ -304,7 +306,7 @@ func TestPlanRoundTrips(t *testing.T) {
 		f := newFleet(t, names(1), resources)
 		relay := f.relayed(t)
 		least := -1
-		for range 6 {
+		for range 12 {
 			relay.CountTrips()
 			f.logins(t)
 			bare := relay.Trips() - 1 // of which one is the command
