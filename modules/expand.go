@@ -165,8 +165,16 @@ func (x *expansion) switches(sw *inventory.Switch) {
 	x.fleet.Devices[sw.Addr] = d
 	d.want.Name = objectName(x.model.Name, sw.Fabric.Name)
 	for _, c := range sw.Fabric.Classes {
-		d.want.Classes = append(d.want.Classes, class(sw.Fabric, c))
+		k := class(sw.Fabric, c)
+		if !d.driver.Dialect().Headroom {
+			k.Headroom = nil
+		}
+		d.want.Classes = append(d.want.Classes, k)
 	}
+	if dog := sw.Fabric.PFCWatchdog; dog != nil && lossless(sw.Fabric) && d.driver.Dialect().Watchdog {
+		d.want.Watchdog = dog.Action
+	}
+	buffers := slices.ContainsFunc(d.want.Classes, func(k switches.Class) bool { return k.Headroom != nil })
 	slices.SortStableFunc(d.want.Classes, func(a, b switches.Class) int { return a.Priority - b.Priority })
 	// Without classes nothing is to be told apart: only the MTU of ports is kept.
 	classed := len(sw.Fabric.Classes) > 0
@@ -179,7 +187,8 @@ func (x *expansion) switches(sw *inventory.Switch) {
 			if ends[0].Switch != sw {
 				continue
 			}
-			p := switches.Port{Name: ends[0].Port, MTU: sw.Fabric.MTU, PFC: lossless(sw.Fabric), Classify: classed, Queue: classed, Exists: true}
+			p := switches.Port{Name: ends[0].Port, MTU: sw.Fabric.MTU, PFC: lossless(sw.Fabric), Classify: classed, Queue: classed, Exists: true,
+				Watchdog: d.want.Watchdog != "", Headroom: buffers}
 			d.want.Ports = append(d.want.Ports, p)
 			id := x.add(plan.ID{Device: sw.Addr, Kind: "port", Name: p.Name}, &port{d, p}, l.Range, classes...)
 			if nic := ends[1].RNIC; nic != nil {
@@ -208,6 +217,9 @@ func class(f *inventory.Fabric, c *inventory.TrafficClass) switches.Class {
 	}
 	if c.ECN != nil {
 		out.ECN = &switches.ECN{Min: c.ECN.Min, Max: c.ECN.Max, Probability: c.ECN.Probability}
+	}
+	if h := c.Headroom; h != nil && out.PFC {
+		out.Headroom = &switches.Headroom{Size: h.Size, Xoff: h.Xoff, Xon: h.Xon}
 	}
 	return out
 }

@@ -98,7 +98,7 @@ func TestExpandPilot(t *testing.T) {
 func TestExpandNotes(t *testing.T) {
 	fleet, _ := Expand(pilot(t, "lab.weftvars"), offline(t))
 	for _, want := range []string{
-		"fabric.roce pfc_watchdog", "link.plane-a cabling", "target.nvme DEGRADED", "target.nvme limits",
+		"switch.leaf-b pfc_watchdog", "target.nvme DEGRADED", "target.nvme limits",
 		"check.two-planes observed", "output.devices observed",
 	} {
 		n := 0

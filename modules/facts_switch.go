@@ -2,7 +2,9 @@ package modules
 
 import (
 	"context"
+	"fmt"
 
+	"weft/plan"
 	"weft/switches"
 )
 
@@ -16,6 +18,20 @@ type SwitchFacts struct {
 	Neighbours []switches.Neighbour `json:"neighbours,omitempty"` // heard with LLDP
 }
 
+// Heard asks a switch whom it hears with LLDP now.
+func Heard(ctx context.Context, dev plan.Device) ([]switches.Neighbour, error) {
+	d, ok := dev.(*device)
+	if !ok {
+		return nil, fmt.Errorf("%T is no switch", dev)
+	}
+	if d.session == nil {
+		if _, err := d.Open(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return d.session.Neighbours(ctx)
+}
+
 // facts are those of the last reading, and who is heard now.
 func (d *device) facts(ctx context.Context) (*SwitchFacts, error) {
 	heard, err := d.session.Neighbours(ctx)
@@ -24,4 +40,18 @@ func (d *device) facts(ctx context.Context) (*SwitchFacts, error) {
 	}
 	f := d.have.Facts
 	return &SwitchFacts{OS: d.driver.Dialect().OS, Version: f.Version, Model: f.Model, Serial: f.Serial, Hostname: f.Hostname, Neighbours: heard}, nil
+}
+
+// Record asks a switch everything that weft reads of it and writes that as a
+// test case without secrets; secrets are those that the caller knows.
+func Record(ctx context.Context, dev plan.Device, secrets ...string) (string, error) {
+	d, ok := dev.(*device)
+	if !ok {
+		return "", fmt.Errorf("%T is no switch", dev)
+	}
+	if _, err := d.Open(ctx); err != nil {
+		return "", err
+	}
+	text, err := d.session.Record(ctx, d.want, secrets...)
+	return text, told(err)
 }

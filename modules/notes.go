@@ -16,23 +16,18 @@ import (
 func (x *expansion) notes() {
 	m := x.model
 	for _, f := range m.Fabrics {
-		if f.PFCWatchdog != nil {
-			x.note(f.PFCWatchdog.Range, f.Addr, "pfc_watchdog is described, not yet managed")
-		}
 		for _, c := range f.Classes {
 			if c.Headroom != nil {
-				x.note(c.At("headroom"), f.Addr, "NICs get the size of headroom, and their drivers choose when to pause; xoff, xon, and headroom of switches are described, not yet managed")
+				x.note(c.At("headroom"), f.Addr, "NICs get the size of headroom, and their drivers choose when to pause: xoff and xon of NICs are described, not yet managed")
 			}
 		}
 	}
 	for _, sw := range m.Switches {
+		x.pauses(sw)
 		if sw.OS == "comware" && sw.Fabric != nil && !sw.Unmanaged && len(sw.Fabric.Classes) > 0 &&
 			!slices.ContainsFunc(sw.Fabric.Classes, func(c *inventory.TrafficClass) bool { return c.ECN != nil }) {
 			x.note(sw.Range, sw.Addr, "no class has ecn, whose table is all that carries weft's name on a Comware port: what is on its ports is nobody's, and later changes there are refused")
 		}
-	}
-	for _, l := range m.Links {
-		x.note(l.Range, block(l.Addr), "cabling is proven by weft verify cabling, not yet before every write")
 	}
 	for _, t := range m.Targets {
 		if degraded(t) {
@@ -55,6 +50,26 @@ func (x *expansion) notes() {
 	}
 	for _, o := range m.Outputs {
 		x.note(o.Range, o.Addr, "observed values are not yet read: the output is not shown")
+	}
+}
+
+// pauses says what of the guards of lossless classes a switch does not get.
+func (x *expansion) pauses(sw *inventory.Switch) {
+	d := driverOf(sw.OS)
+	if d == nil || sw.Fabric == nil || sw.Unmanaged || !lossless(sw.Fabric) {
+		return
+	}
+	switch dog := sw.Fabric.PFCWatchdog; {
+	case dog == nil:
+	case !d.Dialect().Watchdog:
+		x.note(dog.Range, sw.Addr, "pfc_watchdog is described, not yet managed on "+sw.OS+": deadlock detection there starts with an interval whose unit no manual tells")
+	case dog.Detect != 0 || dog.Restore != 0:
+		x.note(dog.Range, sw.Addr, "detect and restore of pfc_watchdog are described, not yet managed on "+sw.OS+": no command for them is documented, and the switch's own intervals hold")
+	}
+	for _, c := range sw.Fabric.Classes {
+		if c.Headroom != nil && !d.Dialect().Headroom {
+			x.note(c.At("headroom"), sw.Addr, "headroom is described, not yet managed on "+sw.OS+": how its thresholds add up, and on many models their unit, is not documented")
+		}
 	}
 }
 

@@ -36,6 +36,7 @@ func (r *qos) Verify(context.Context) error { return nil }
 // wish is what was read with the classes that are wished.
 func (d *device) wish(have switches.Config) switches.Config {
 	have.Name, have.Classes, have.Owner, have.Adopt = d.want.Name, d.want.Classes, d.want.Owner, d.want.Adopt
+	have.Watchdog = d.want.Watchdog
 	return have
 }
 
@@ -53,12 +54,14 @@ func (r *port) Diff(state plan.State) plan.Diff {
 		return plan.Diff{Err: fmt.Errorf("the switch has no port %s", r.want.Name)}
 	}
 	// Ports come after the classes, so they are rendered on top of them.
+	// The others stand as they are on both sides.
+	now := have.Ports[i]
 	have = r.dev.wish(have)
-	want := have
-	want.Ports = slices.Clone(have.Ports)
-	want.Ports[i] = r.want
-	want.Ports[i].MTU = max(r.want.MTU, have.Ports[i].MTU) // at least
-	return r.dev.diff(have, want, portChanges(have.Ports[i], want.Ports[i]))
+	have.Ports = []switches.Port{now}
+	want, wished := have, r.want
+	wished.MTU = max(wished.MTU, now.MTU) // at least
+	want.Ports = []switches.Port{wished}
+	return r.dev.diff(have, want, portChanges(now, wished))
 }
 
 // Verify implements plan.Resource.
@@ -83,6 +86,7 @@ const policies = "policies" // the change of whose policies are in force
 
 func classChanges(have, want switches.Config) []plan.Change {
 	out := change(policies, have.Name, want.Name, plan.ImpactTraffic)
+	out = append(out, change("pfc_watchdog", have.Watchdog, want.Watchdog, plan.ImpactTraffic)...)
 	find := func(c switches.Config, name string) switches.Class {
 		i := slices.IndexFunc(c.Classes, func(x switches.Class) bool { return x.Name == name })
 		if i < 0 {
@@ -108,6 +112,7 @@ func classChanges(have, want switches.Config) []plan.Change {
 			{"strict", func(c switches.Class) string { return absent(!c.Strict, "on") }},
 			{"pfc", func(c switches.Class) string { return absent(!c.PFC, "lossless") }},
 			{"ecn", func(c switches.Class) string { return ecn(c.ECN) }},
+			{"headroom", func(c switches.Class) string { return headroom(c.Headroom) }},
 		} {
 			out = append(out, change("class."+name+"."+f.path, f.text(h), f.text(w), plan.ImpactTraffic)...)
 		}
@@ -122,6 +127,8 @@ func portChanges(h, w switches.Port) []plan.Change {
 		change("pfc", onOff[h.PFC], onOff[w.PFC], plan.ImpactTraffic),
 		change("classification", onOff[h.Classify], onOff[w.Classify], plan.ImpactTraffic),
 		change("queueing", onOff[h.Queue], onOff[w.Queue], plan.ImpactTraffic),
+		change("pfc_watchdog", onOff[h.Watchdog], onOff[w.Watchdog], plan.ImpactTraffic),
+		change("headroom", onOff[h.Headroom], onOff[w.Headroom], plan.ImpactTraffic),
 	)
 }
 
@@ -153,6 +160,13 @@ func ecn(e *switches.ECN) string {
 		return ""
 	}
 	return fmt.Sprintf("%d–%d bytes, %d%%", e.Min, e.Max, e.Probability)
+}
+
+func headroom(h *switches.Headroom) string {
+	if h == nil {
+		return ""
+	}
+	return fmt.Sprintf("%d bytes, pause at %d, until %d", h.Size, h.Xoff, h.Xon)
 }
 
 // otherWeft says what to do about policies that carry the name of another

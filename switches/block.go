@@ -7,14 +7,20 @@ import (
 )
 
 // A block is the lines that stand directly below a header, which has a path:
-// the headers that lead to it, outermost first. A header without lines is a
-// block too, and so is every header above another.
+// the headers that lead to it, outermost first; none for lines of the system.
+// A header without lines is a block too, and so is every header above another.
 type block struct {
 	path  []string
 	lines []string
 }
 
-func (b block) head() string { return b.path[0] }
+// head is the outermost header; "" for lines that stand below none.
+func (b block) head() string {
+	if len(b.path) == 0 {
+		return ""
+	}
+	return b.path[0]
+}
 
 func (b block) clone() block { return block{b.path, slices.Clone(b.lines)} }
 
@@ -62,6 +68,10 @@ func (g grammar) diff(have, want []block) []string {
 	s := script{grammar: g}
 	for _, h := range slices.Backward(have) {
 		w, stays := findBlock(want, h.path...)
+		if len(h.path) == 0 {
+			s.add(nil, g.down(h, w)...)
+			continue
+		}
 		parent, last := h.path[:len(h.path)-1], h.path[len(h.path)-1]
 		if len(parent) > 0 {
 			if _, ok := findBlock(want, parent...); !ok {
@@ -76,7 +86,7 @@ func (g grammar) diff(have, want []block) []string {
 	}
 	for _, w := range want {
 		h, was := findBlock(have, w.path...)
-		if !was && g.remove(w.path[len(w.path)-1]) != "" {
+		if !was && len(w.path) > 0 && g.remove(w.path[len(w.path)-1]) != "" {
 			s.enter(w.path)
 		}
 		s.add(w.path, g.up(h, w)...)

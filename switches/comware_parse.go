@@ -124,7 +124,7 @@ func comwareNode(c *Config, r *reading, n *node) {
 // comwarePhysical reports whether a header opens an Ethernet port.
 func comwarePhysical(header string) bool {
 	name := strings.TrimPrefix(header, comwareIface)
-	return (strings.Contains(name, "GigE") || strings.Contains(name, "GigabitEthernet")) &&
+	return !strings.HasPrefix(name, "range ") && (strings.Contains(name, "GigE") || strings.Contains(name, "GigabitEthernet")) &&
 		!strings.HasPrefix(name, "M-")
 }
 

@@ -15,6 +15,7 @@ import (
 type reading struct {
 	name    string
 	classes []Class
+	dog     string // Watchdog
 	ports   map[string]Port
 	global  []block            // all but the ports
 	port    map[string][]block // by port
@@ -25,7 +26,7 @@ type reading struct {
 
 // observed reports whether classes and name still stand as they were read.
 func (c Config) observed() bool {
-	return c.read != nil && c.Name == c.read.name && reflect.DeepEqual(c.Classes, c.read.classes)
+	return c.read != nil && c.Name == c.read.name && c.Watchdog == c.read.dog && reflect.DeepEqual(c.Classes, c.read.classes)
 }
 
 // observedPort reports whether the port still stands as it was read.
@@ -43,7 +44,7 @@ func (c Config) seal() Config {
 	for i := range c.Classes {
 		c.Classes[i].read = true
 	}
-	r.name, r.classes, r.ports = c.Name, slices.Clone(c.Classes), map[string]Port{}
+	r.name, r.dog, r.classes, r.ports = c.Name, c.Watchdog, slices.Clone(c.Classes), map[string]Port{}
 	for i := range c.Ports {
 		c.Ports[i].read = true
 		r.ports[c.Ports[i].Name] = c.Ports[i]
@@ -82,6 +83,9 @@ func (c Config) For(want Config) Config {
 		}
 	}
 	have.Warnings = slices.Clone(c.Warnings)
+	if want.Watchdog == "" {
+		have.Watchdog = "" // nobody's business
+	}
 	for i := range have.Classes {
 		fitClass(&have.Classes[i], want, c.Facts)
 	}
@@ -230,7 +234,7 @@ func ours(object, name string) bool {
 }
 
 // roles are what follows a name in the names of objects that are attached.
-func roles() []string { return []string{nxosIn, nxosOut, nxosNQ} }
+func roles() []string { return []string{nxosIn, nxosOut, nxosNQ, nxosHR} }
 
 // owner returns the prefix that an object belongs to: the longest of those
 // whose policies are there, and of name itself.
@@ -262,6 +266,12 @@ func (c Config) mine(object string) bool {
 		return true
 	}
 	return c.Owner.owns(object)
+}
+
+// needs reports whether c has something to put in the place of a line that
+// attaches an object.
+func (c Config) needs(line string) bool {
+	return !strings.HasPrefix(line, nxosAttachHR) || slices.ContainsFunc(c.Ports, func(p Port) bool { return p.Headroom })
 }
 
 // An Owner is one of those whose objects may be on a switch.
@@ -301,7 +311,7 @@ func foreignNames(have, want Config) (out []string) {
 	list := func(place string, bs []block) {
 		for _, b := range bs {
 			for _, line := range b.lines {
-				if n := attachment(line); n != "" && !want.mine(n) {
+				if n := attachment(line); n != "" && !want.mine(n) && want.needs(line) {
 					out = append(out, place+": "+line)
 				}
 			}
@@ -355,6 +365,9 @@ func checkClasses(c Config) error {
 		}
 		if e := k.ECN; e != nil && (e.Min <= 0 || e.Max < e.Min || e.Probability < 1 || e.Probability > 100) {
 			fail("class %s: ecn needs 0 < min <= max and a probability of 1 to 100 percent", k.Name)
+		}
+		if h := k.Headroom; h != nil && (!k.PFC || h.Xon <= 0 || h.Xoff <= h.Xon || h.Size < h.Xoff) {
+			fail("class %s: headroom needs pfc and 0 < xon < xoff <= size", k.Name)
 		}
 		sum += k.Bandwidth
 	}

@@ -93,9 +93,12 @@ func readsBack(t *testing.T, after, want Config) {
 	t.Helper()
 	for i, w := range want.Ports {
 		p := after.Ports[i]
-		if p.PFC != w.PFC || p.Classify != w.Classify || p.Queue != w.Queue || p.MTU < w.MTU {
+		if p.PFC != w.PFC || p.Classify != w.Classify || p.Queue != w.Queue || p.MTU < w.MTU || p.Watchdog != w.Watchdog || p.Headroom != w.Headroom {
 			t.Errorf("port %s reads back as %+v", w.Name, p)
 		}
+	}
+	if want.Watchdog != "" && after.Watchdog != want.Watchdog {
+		t.Errorf("the watchdog reads back as %q", after.Watchdog)
 	}
 	for _, w := range want.Classes {
 		i := slices.IndexFunc(after.Classes, func(k Class) bool { return k.Name == w.Name })
@@ -126,7 +129,7 @@ func partByPart(t *testing.T, d Driver, have, want Config, out map[string]string
 		back = append(no, back...)
 	}
 	part := have
-	part.Name, part.Classes = want.Name, want.Classes
+	part.Name, part.Classes, part.Watchdog = want.Name, want.Classes, want.Watchdog
 	step(have, part)
 	for i, w := range want.Ports {
 		port := part
@@ -209,6 +212,8 @@ func parseWish(t *testing.T, text string) (c Config) {
 		switch w[0] {
 		case "name":
 			c.Name = w[1]
+		case "watchdog":
+			c.Watchdog = w[1]
 		case "class":
 			k := Class{Name: w[1], Priority: num("priority"), Bandwidth: num("bandwidth"), Strict: has("strict"), PFC: has("pfc")}
 			if has("dscp") {
@@ -221,9 +226,16 @@ func parseWish(t *testing.T, text string) (c Config) {
 				}
 				k.ECN = e
 			}
+			if has("headroom") {
+				k.Headroom = &Headroom{}
+				if _, err := fmt.Sscanf(value["headroom"], "%d,%d,%d", &k.Headroom.Size, &k.Headroom.Xoff, &k.Headroom.Xon); err != nil {
+					t.Fatal(err)
+				}
+			}
 			c.Classes = append(c.Classes, k)
 		case "port":
-			c.Ports = append(c.Ports, Port{Name: w[1], MTU: num("mtu"), PFC: has("pfc"), Classify: has("classify"), Queue: has("queue")})
+			c.Ports = append(c.Ports, Port{Name: w[1], MTU: num("mtu"), PFC: has("pfc"), Classify: has("classify"), Queue: has("queue"),
+				Watchdog: has("watchdog"), Headroom: has("headroom")})
 		default:
 			t.Fatalf("unknown line %q", line)
 		}
@@ -235,6 +247,9 @@ func showClass(k Class) string {
 	s := fmt.Sprintf("class %s dscp=%s priority=%d bandwidth=%d strict=%v pfc=%v", k.Name, ranges(k.DSCP), k.Priority, k.Bandwidth, k.Strict, k.PFC)
 	if k.ECN != nil {
 		s += fmt.Sprintf(" ecn=%d,%d,%d", k.ECN.Min, k.ECN.Max, k.ECN.Probability)
+	}
+	if h := k.Headroom; h != nil {
+		s += fmt.Sprintf(" headroom=%d,%d,%d", h.Size, h.Xoff, h.Xon)
 	}
 	return s
 }
@@ -250,7 +265,14 @@ func showConfig(c Config, section map[string]string, name string) string {
 		fmt.Fprintln(&b, showClass(k))
 	}
 	for _, p := range c.Ports {
-		fmt.Fprintf(&b, "port %s exists=%v mtu=%d pfc=%v classify=%v queue=%v\n", p.Name, p.Exists, p.MTU, p.PFC, p.Classify, p.Queue)
+		fmt.Fprintf(&b, "port %s exists=%v mtu=%d pfc=%v classify=%v queue=%v", p.Name, p.Exists, p.MTU, p.PFC, p.Classify, p.Queue)
+		if p.Watchdog {
+			b.WriteString(" watchdog")
+		}
+		if p.Headroom {
+			b.WriteString(" headroom")
+		}
+		b.WriteString("\n")
 	}
 	for _, f := range c.Foreign {
 		fmt.Fprintln(&b, "foreign", f)

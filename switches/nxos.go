@@ -49,7 +49,8 @@ func (nxos) Dialect() Dialect {
 		Saved:   `(?i)complete|100%`,
 		Method:  "two-stage commit: the switch verifies, applies, and reverts by itself unless confirmed (seen on a virtual Nexus, not with QoS lines)",
 		// The help text of the switch: <30-65535> seconds.
-		Confirm: 30 * time.Second,
+		Confirm:  30 * time.Second,
+		Watchdog: true, Headroom: true,
 		Files: Files{
 			List: "dir bootflash:", Make: "mkdir bootflash:%s", Remove: "rmdir bootflash:%s",
 			Copy: "copy running-config bootflash:%s", Copied: `(?i)copy complete`,
@@ -107,11 +108,12 @@ const (
 	nxosInterface  = "interface "
 
 	// Roles: what follows the name.
-	nxosIn, nxosOut, nxosNQ = "-in", "-out", "-nq"
+	nxosIn, nxosOut, nxosNQ, nxosHR = "-in", "-out", "-nq", "-hr"
 
 	nxosAttachIn  = "service-policy type qos input "
 	nxosAttachOut = "service-policy type queuing output "
 	nxosAttachNQ  = "service-policy type network-qos "
+	nxosAttachHR  = "service-policy type queuing input "
 	nxosOtherwise = "class class-default" // all other traffic
 )
 
@@ -138,8 +140,9 @@ const nxosShare = "bandwidth remaining percent "
 func nxosKey(line string) string {
 	for _, key := range []string{
 		"set qos-group", "bandwidth remaining percent", "priority level", "random-detect", "mtu",
-		"pause pfc-cos", "priority-flow-control mode",
-		"service-policy type qos input", "service-policy type queuing output", "service-policy type network-qos",
+		"pause pfc-cos", "pause buffer-size", "priority-flow-control mode", "priority-flow-control watch-dog-interval",
+		"service-policy type qos input", "service-policy type queuing output", "service-policy type queuing input",
+		"service-policy type network-qos",
 	} {
 		if strings.HasPrefix(line, key+" ") {
 			return key

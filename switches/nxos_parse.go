@@ -1,6 +1,7 @@
 package switches
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -20,9 +21,17 @@ func (nxos) Parse(out map[string]string) (Config, error) {
 	r.facts, c.read = c.Facts, r
 	c.Name = attachedName(r)
 	c.Classes = nxosClasses(r.global, c.Name)
+	if dog, ok := findBlock(r.global); ok && slices.Contains(dog.lines, nxosWatchdog) {
+		c.Watchdog = "drop"
+	}
 	c.Foreign = foreignNames(c, Config{Name: c.Name, Classes: c.Classes})
+	buffers := false
 	for i, p := range c.Ports {
 		c.Ports[i] = nxosParsePort(p.Name, r.port[p.Name], r.global, c.Name)
+		buffers = buffers || c.Ports[i].Headroom
+	}
+	if buffers { // in force on some port
+		nxosHeadroom(c.Classes, r.global, c.Name)
 	}
 	return c.seal(), nil
 }
@@ -60,6 +69,8 @@ func nxosNode(c *Config, r *reading, n *node) {
 	switch {
 	case strings.HasPrefix(head, "hostname "), strings.HasPrefix(head, "switchname "):
 		c.Facts.Hostname = head[strings.IndexByte(head, ' ')+1:]
+	case head == nxosWatchdog:
+		r.global = append(r.global, block{lines: []string{head}})
 	case head == nxosSystem:
 		b := block{path: []string{head}}
 		for _, k := range n.kids {
@@ -154,8 +165,9 @@ func nxosInterfaceBlock(head string, kids []*node) block {
 		line := nxosNormal(k.line)
 		switch {
 		case line == "mtu 1500", line == "priority-flow-control mode auto":
-		case strings.HasPrefix(line, "mtu "),
+		case strings.HasPrefix(line, "mtu "), line == nxosWatchdog,
 			strings.HasPrefix(line, "priority-flow-control mode "),
+			strings.HasPrefix(line, nxosAttachHR) && attachment(line) != "",
 			strings.HasPrefix(line, nxosAttachIn) && attachment(line) != "",
 			strings.HasPrefix(line, nxosAttachOut) && attachment(line) != "":
 			b.lines = append(b.lines, line)
@@ -231,6 +243,19 @@ func nxosClasses(bs []block, name string) (out []Class) {
 	return out
 }
 
+// nxosHeadroom reads the ingress buffers of classes.
+func nxosHeadroom(classes []Class, bs []block, name string) {
+	for i, k := range classes {
+		b, _ := findBlock(bs, nxosQueuing+name+nxosHR, "class type queuing c-in-q"+strconv.Itoa(k.Priority))
+		for _, line := range b.lines {
+			h := Headroom{}
+			if n, _ := fmt.Sscanf(line, nxosBuffer, &h.Size, &h.Xoff, &h.Xon); n == 3 {
+				classes[i].Headroom = &h
+			}
+		}
+	}
+}
+
 var nxosRED = regexp.MustCompile(`^random-detect minimum-threshold (\d+) (\w+) maximum-threshold (\d+) (\w+) drop-probability (\d+) weight \d+ (?:\S+ )*ecn$`)
 
 func nxosSchedule(k *Class, lines []string) {
@@ -280,8 +305,12 @@ func nxosParsePort(name string, bs, global []block, prefix string) Port {
 			if line == nxosPFC || strings.HasPrefix(line, nxosPFC+" ") {
 				p.PFC = true
 			}
+			p.Watchdog = p.Watchdog || line == nxosWatchdog
 			if prefix != "" && line == nxosAttachIn+prefix+nxosIn {
 				p.Classify = true
+			}
+			if prefix != "" && line == nxosAttachHR+prefix+nxosHR {
+				p.Headroom = true
 			}
 			if strings.HasPrefix(line, nxosAttachOut) {
 				p.Queue = false // the port's own policy overrides the system's

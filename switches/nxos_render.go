@@ -59,7 +59,10 @@ func nxosGlobal(c Config, _ Facts) ([]block, error) {
 	if len(c.Classes) == 0 {
 		return []block{{path: []string{nxosSystem}}}, nil
 	}
-	var out []block
+	out, err := nxosGuards(c)
+	if err != nil {
+		return nil, err
+	}
 	classify := nxosClassify + c.Name + nxosIn
 	parents := []block{{path: []string{classify}}}
 	classes := slices.SortedStableFunc(slices.Values(c.Classes), byPriority)
@@ -85,6 +88,44 @@ func nxosGlobal(c Config, _ Facts) ([]block, error) {
 		nxosAttachNQ + c.Name + nxosNQ,
 	}}), nil
 }
+
+// nxosGuards writes what guards lossless classes: the watchdog of the system,
+// and the ingress buffers that ports attach.
+func nxosGuards(c Config) (out []block, err error) {
+	switch c.Watchdog {
+	case "":
+	case "drop":
+		out = append(out, block{lines: []string{nxosWatchdog}})
+	default:
+		return nil, fmt.Errorf("pfc_watchdog: action = %q cannot be set, because this switch drops what a queue holds that stays paused", c.Watchdog)
+	}
+	policy := nxosQueuing + c.Name + nxosHR
+	for _, k := range slices.SortedStableFunc(slices.Values(c.Classes), byPriority) {
+		h := k.Headroom
+		if h == nil {
+			continue
+		}
+		if h.Size < nxosBufferMin || h.Size > nxosBufferMax {
+			return nil, fmt.Errorf("class %s: headroom size of %d bytes is not in %d to %d", k.Name, h.Size, nxosBufferMin, nxosBufferMax)
+		}
+		if _, begun := findBlock(out, policy); !begun {
+			out = append(out, block{path: []string{policy}})
+		}
+		out = append(out, block{
+			[]string{policy, fmt.Sprintf("class type queuing c-in-q%d", k.Priority)},
+			[]string{fmt.Sprintf(nxosBuffer, h.Size, h.Xoff, h.Xon)},
+		})
+	}
+	return out, nil
+}
+
+const (
+	nxosWatchdog = "priority-flow-control watch-dog-interval on"
+	nxosBuffer   = "pause buffer-size %d pause-threshold %d resume-threshold %d" // bytes
+
+	// What the model of the switch's own API takes.
+	nxosBufferMin, nxosBufferMax = 5000, 268435456
+)
 
 // nxosQueues lists all eight queues: one that is left out keeps what the
 // default policy gives it.
@@ -151,20 +192,29 @@ func nxosPort(c Config, p Port, _ Facts) []block {
 	if p.PFC {
 		b.lines = append(b.lines, nxosPFC)
 	}
+	if p.Watchdog {
+		b.lines = append(b.lines, nxosWatchdog)
+	}
 	if p.MTU > 0 {
 		b.lines = append(b.lines, fmt.Sprintf("mtu %d", p.MTU))
 	}
 	if p.Classify {
 		b.lines = append(b.lines, nxosAttachIn+c.Name+nxosIn)
 	}
+	if p.Headroom {
+		b.lines = append(b.lines, nxosAttachHR+c.Name+nxosHR)
+	}
 	return []block{b}
 }
 
 const nxosPFC = "priority-flow-control mode on"
 
-// nxosSettle leaves alone a larger MTU, and pause that is forced on with more
-// words than ours.
+// nxosSettle leaves alone a larger MTU, pause that is forced on with more words
+// than ours, and what nobody wishes anything of: a watchdog of the system,
+// ingress buffers of somebody else, and our own that are of no use any more:
+// classes change before ports do, which still attach them.
 func nxosSettle(_ *reading, _ int, seen, wish []block) []block {
+	wish = nxosLeave(seen, wish)
 	for i, w := range wish {
 		if !strings.HasPrefix(w.head(), nxosInterface) {
 			continue
@@ -182,7 +232,11 @@ func nxosSettle(_ *reading, _ int, seen, wish []block) []block {
 			}
 			return false
 		})
+		buffers := slices.ContainsFunc(w.lines, func(l string) bool { return strings.HasPrefix(l, nxosAttachHR) })
 		for _, l := range s.lines {
+			if name, ok := strings.CutPrefix(l, nxosAttachHR); ok && !buffers && !strings.HasPrefix(name, objectPrefix) {
+				w.lines = append(w.lines, l)
+			}
 			if n, ok := strings.CutPrefix(l, "mtu "); ok && atoi(n) >= wished {
 				w.lines = append(w.lines, l)
 			}
@@ -193,6 +247,18 @@ func nxosSettle(_ *reading, _ int, seen, wish []block) []block {
 		wish[i] = w
 	}
 	return wish
+}
+
+// nxosLeave adds to what is wished the blocks that stay without being wished.
+func nxosLeave(seen, wish []block) []block {
+	var stay []block
+	for _, s := range seen {
+		outer := s.path[:min(1, len(s.path))]
+		if _, wished := findBlock(wish, outer...); !wished && (len(outer) == 0 || strings.HasSuffix(outer[0], nxosHR)) {
+			stay = append(stay, s)
+		}
+	}
+	return append(wish, stay...)
 }
 
 // nxosMTU is the MTU of a port, 1500 where nothing is said.

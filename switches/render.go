@@ -196,7 +196,7 @@ func portNames(have, want Config) (out []string) {
 func inTheWay(bs []block, want Config) (out []string) {
 	for _, b := range bs {
 		for _, line := range b.lines {
-			if n := attachment(line); n != "" && !want.mine(n) {
+			if n := attachment(line); n != "" && !want.mine(n) && want.needs(line) {
 				out = append(out, b.head()+": "+line)
 			}
 		}

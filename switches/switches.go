@@ -41,6 +41,10 @@ type Config struct {
 	// that carry something named Name follow. Parse lists every port.
 	Ports []Port
 
+	// Watchdog is what happens to the packets of a queue that stays paused,
+	// "drop" or "forward"; "" leaves the system's watchdog as it is.
+	Watchdog string
+
 	Owner Owner // wished: whose the wish is; what it had under other names is its own
 	Adopt bool  // wished: what somebody else has in the way is replaced
 
@@ -60,12 +64,13 @@ type Class struct {
 	// Name is that of the HCL block: "rdma". Where the OS does not keep names
 	// a parsed class that no wish names is called priority-<n>.
 	Name      string
-	DSCP      []int // ascending; empty for "default"
-	Priority  int   // 802.1p priority, PFC class and queue
-	Bandwidth int   // ETS share in percent; 0 with Strict
-	Strict    bool  // strict priority
-	PFC       bool  // lossless
-	ECN       *ECN  // nil: no marking
+	DSCP      []int     // ascending; empty for "default"
+	Priority  int       // 802.1p priority, PFC class and queue
+	Bandwidth int       // ETS share in percent; 0 with Strict
+	Strict    bool      // strict priority
+	PFC       bool      // lossless
+	ECN       *ECN      // nil: no marking
+	Headroom  *Headroom // nil: what the switch gives a lossless class by itself
 
 	read bool // it was read from a switch, not wished
 }
@@ -74,6 +79,13 @@ type Class struct {
 type ECN struct {
 	Min, Max    int64 // queue depth in bytes
 	Probability int   // percent at Max
+}
+
+// Headroom is the ingress buffer of a lossless class on each port, in bytes.
+type Headroom struct {
+	Size int64
+	Xoff int64 // a pause is sent when so much is filled
+	Xon  int64 // and ends when no more than this is
 }
 
 // A Port is one switch port that carries the fabric.
@@ -85,6 +97,10 @@ type Port struct {
 	// Queueing and marking are per port on Comware and system-wide on NX-OS;
 	// true when the port schedules and marks as Classes says.
 	Queue bool
+	// Watchdog says that the port watches for queues that stay paused.
+	Watchdog bool
+	// Headroom says that the port has the ingress buffers that Classes have.
+	Headroom bool
 	// Exists is observed: the switch has such a port.
 	Exists bool
 	// Frame is observed: the longest frame the port takes by its own word, in
@@ -123,6 +139,8 @@ type Dialect struct {
 	Saved    string        // regular expression of its success
 	Method   string        // how changes are committed, as shown in the plan
 	Confirm  time.Duration // the shortest timed revert the OS takes
+	Watchdog bool          // Config.Watchdog can be set there
+	Headroom bool          // Class.Headroom can be set there
 	Files    Files
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // transcript reads what a real device printed. The collection is not part of
@@ -33,6 +34,7 @@ func TestTranscriptsNXOSVersion(t *testing.T) {
 		"ntc-templates__cisco_nxos_show_version.txt":  {Hostname: "N9K1", Model: "Nexus9000 C9396PX", Serial: "SAL1819S6LU", Version: "6.1(2)I3(1)"},
 		"ntc-templates__cisco_nxos_show_version1.txt": {Hostname: "Leaf-101", Model: "N9K-C9396PX", Serial: "SAL1909A8CT", Version: "14.0(1h)"},
 		"ntc-templates__cisco_nxos_show_version2.txt": {Hostname: "IEDP02-N5K-SW01", Model: "Nexus 5596", Serial: "FOC17153X08", Version: "7.1(4)N1(1)"},
+		"ntc-templates__cisco_nxos_show_version3.txt": {Hostname: "DC2TESTSW01-55", Model: "Nexus5548", Serial: "FOC171737PL", Version: "5.2(1)N1(4)"},
 		"ntc-templates__cisco_nxos_show_version4.txt": {Hostname: "obttestw02", Model: "Nexus9000 C9372PX", Serial: "SAL2211QQWS", Version: "7.0(3)I4(3)"},
 		"ntc-templates__cisco_nxos_show_version7.txt": {Hostname: "N3K-LAB-19", Model: "Nexus3000 C3232C", Serial: "FOC21261DQD", Version: "9.3(15)"},
 	} {
@@ -60,7 +62,7 @@ func TestTranscriptsNXOSRunning(t *testing.T) {
 		host    string
 		port    Port
 		foreign []string
-		objects int // with foreign headers and empty bodies, none of them ours
+		dog     string // the watchdog of the system
 	}{
 		{
 			file: "show_running-config/microsoft_SDN_nexus3132_6.0.2U6_qos_and_ports_excerpt.txt", host: "TOR1",
@@ -92,6 +94,22 @@ func TestTranscriptsNXOSRunning(t *testing.T) {
 			foreign: []string{"Ethernet1/21: service-policy type qos input AZS_SERVICES"},
 		},
 		{
+			file: "show_running-config/batfish__nxos_class_map.txt", host: "nxos_class_map",
+			port: Port{Name: "Ethernet1/1"},
+		},
+		{
+			file: "show_running-config_interface/github_43493284401_n9kv_10.2.2_empty-vs-edited.txt",
+			port: Port{Name: "Ethernet1/1", Exists: true},
+		},
+		{
+			file: "show_running-config_interface/github_53215664192_9.3.1.txt",
+			port: Port{Name: "Ethernet1/8", Exists: true},
+		},
+		{
+			file: "CONFIG_EXAMPLES/github_62929086650_netapp-style_rcf_n9364d.txt", dog: "drop",
+			port: Port{Name: "Ethernet1/63", Exists: true},
+		},
+		{
 			file: "CONFIG_EXAMPLES/azurelocal_tor_qos.txt",
 			port: Port{Name: "Ethernet1/17", Exists: true, PFC: true, MTU: 9216},
 			foreign: []string{
@@ -105,6 +123,9 @@ func TestTranscriptsNXOSRunning(t *testing.T) {
 			got, err := NXOS().Parse(map[string]string{nxosRunning: transcript(t, "cisco_nxos/"+c.file)})
 			if err != nil {
 				t.Fatal(err)
+			}
+			if got.Watchdog != c.dog {
+				t.Errorf("watchdog %q, want %q", got.Watchdog, c.dog)
 			}
 			got = got.For(wishFor(c.port.Name))
 			if got.Facts.Hostname != c.host {
@@ -169,10 +190,16 @@ func TestTranscriptsNXOSRefusals(t *testing.T) {
 func TestTranscriptsComwareFacts(t *testing.T) {
 	version := transcript(t, "hp_comware/display_version/github_6359964915_s6800-54qf_R2609H09.txt")
 	for name, serial := range map[string]string{
-		"ntc-templates__hp_comware_display_device_manuinfo.txt":                "11111111111111110000",
-		"ntc-templates__hp_comware_display_device_manuinfo_productNumber.txt":  "CN12A123B1",
-		"ntc-templates__hp_comware_display_device_manuinfo_no-slot-type.txt":   "219801A2X08218E0000M",
-		"ntc-templates__hp_comware_display_device_manuinfo_cw5_product-id.txt": "CN2ABC123W11Y",
+		"ntc-templates__hp_comware_display_device_manuinfo.txt":                           "11111111111111110000",
+		"ntc-templates__hp_comware_display_device_manuinfo1.txt":                          "11111111111111110000",
+		"ntc-templates__hp_comware_display_device_manuinfo2.txt":                          "11111111111111111111",
+		"ntc-templates__hp_comware_display_device_manuinfo3.txt":                          "11111111111111110000",
+		"ntc-templates__hp_comware_display_device_manuinfo_5200.txt":                      "xxxx",
+		"ntc-templates__hp_comware_display_device_manuinfo_cw5_only-new-chassis.txt":      "21023LMAOPOPB113000172",
+		"ntc-templates__hp_comware_display_device_manuinfo_failed-display-null-power.txt": "CN12AB12AB",
+		"ntc-templates__hp_comware_display_device_manuinfo_productNumber.txt":             "CN12A123B1",
+		"ntc-templates__hp_comware_display_device_manuinfo_no-slot-type.txt":              "219801A2X08218E0000M",
+		"ntc-templates__hp_comware_display_device_manuinfo_cw5_product-id.txt":            "CN2ABC123W11Y",
 	} {
 		c, err := Comware().Parse(map[string]string{comwareVersion: version, comwareManu: transcript(t, "hp_comware/display_device_manuinfo/"+name)})
 		want := Facts{Model: "S6800-54QF", Version: "7.1.070, Release 2609", Serial: serial, CellBytes: 208, CellAssumed: true}
@@ -218,15 +245,54 @@ func TestTranscriptsComwareMaps(t *testing.T) {
 }
 
 func TestTranscriptsComwareFrames(t *testing.T) {
-	for name, want := range map[string]map[string]int{
-		"ntc-templates__hp_comware_display_interface_known_unicast.txt": {"GigabitEthernet11/0/57": 9416},
-		"genieparser__golden_output1.txt":                               {"GigabitEthernet3/8/0/48": 9216},
+	for name, want := range map[string]struct {
+		ports  int // that say how long a frame may be
+		frames map[string]int
+	}{
+		"genieparser__golden_output.txt":                                   {1, map[string]int{"GigabitEthernet3/8/0/38": 9216}},
+		"genieparser__golden_output1.txt":                                  {1, map[string]int{"GigabitEthernet3/8/0/48": 9216}},
+		"ntc-templates__hp_comware_display_interface.txt":                  {2, map[string]int{"GigabitEthernet1/1/0/31": 9216, "Ten-GigabitEthernet1/0/1": 9216}},
+		"ntc-templates__hp_comware_display_interface2.txt":                 {1, map[string]int{"FortyGigE1/0/49": 10000}},
+		"ntc-templates__hp_comware_display_interface6.txt":                 {1, map[string]int{"Ten-GigabitEthernet1/1/1": 12288}},
+		"ntc-templates__hp_comware_display_interface7.txt":                 {1, map[string]int{"GigabitEthernet1/1/0/48": 1536}},
+		"ntc-templates__hp_comware_display_interface_known_unicast.txt":    {1, map[string]int{"GigabitEthernet11/0/57": 9416}},
+		"ntc-templates__hp_comware_display_interface_release_09119P17.txt": {12, map[string]int{"GigabitEthernet0/0/0": 9664, "GigabitEthernet0/0/3": 9664}},
+		"ntc-templates__hp_comware_display_interface_stp-down_jumbo.txt":   {2, map[string]int{"GigabitEthernet11/0/17": 1536, "GigabitEthernet12/0/17": 1518}},
+		"ntc-templates__hp_comware_display_interface_tagged-vlan-none.txt": {1, map[string]int{"FortyGigE7/0/49": 10000}},
+		// Logical interfaces, the management port, and ports of firewalls, which do not say it.
+		"genieparser__golden_output2.txt":                                 {},
+		"ntc-templates__hp_comware_display_interface1.txt":                {},
+		"ntc-templates__hp_comware_display_interface3.txt":                {},
+		"ntc-templates__hp_comware_display_interface4.txt":                {},
+		"ntc-templates__hp_comware_display_interface5.txt":                {},
+		"ntc-templates__hp_comware_display_interface8.txt":                {},
+		"ntc-templates__hp_comware_display_interface_dhcp.txt":            {},
+		"ntc-templates__hp_comware_display_interface_mgmt.txt":            {},
+		"ntc-templates__hp_comware_display_interface_release_0615P16.txt": {},
 	} {
 		got := comwareFrameLengths(transcript(t, "hp_comware/display_interface/"+name))
-		for port, frame := range want {
+		if len(got) != want.ports {
+			t.Errorf("%s: %d ports, want %d: %v", name, len(got), want.ports, got)
+		}
+		for port, frame := range want.frames {
 			if got[port] != frame {
 				t.Errorf("%s: %s takes %d, want %d", name, port, got[port], frame)
 			}
+		}
+	}
+}
+
+func TestTranscriptsClocks(t *testing.T) {
+	for file, want := range map[string]string{
+		"cisco_nxos/show_clock/ntc-templates__cisco_nxos_show_clock.txt":         "2015-10-19 18:57:38",
+		"hp_comware/display_clock/ntc-templates__hp_comware_display_clock.txt":   "2011-01-08 19:35:31",
+		"hp_comware/display_clock/ntc-templates__hp_comware_display_clock_1.txt": "2015-03-16 10:09:00",
+		"hp_comware/display_clock/ntc-templates__hp_comware_display_clock_2.txt": "2015-03-16 15:10:00",
+		"hp_comware/display_clock/ntc-templates__hp_comware_display_clock_3.txt": "2015-03-16 15:11:00",
+	} {
+		got, err := parseClock(transcript(t, file))
+		if err != nil || got.Format(time.DateTime) != want {
+			t.Errorf("%s: %s (%v), want %s", file, got, err, want)
 		}
 	}
 }
