@@ -74,6 +74,9 @@ func (a *app) carryOut(ctx context.Context, p *project, made *plan.Plan, how sta
 	if err != nil {
 		return err
 	}
+	if err := a.plugged(ctx, p, made); err != nil {
+		return err
+	}
 	if spec == nil || made.Destroy {
 		if how.phase != "" || how.accept != nil {
 			return usage(errors.New("--phase and --accept: the files declare no rollout"))

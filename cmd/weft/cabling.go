@@ -38,18 +38,7 @@ wrong plugs it says what to swap. A port where nobody is heard proves nothing.`,
 }
 
 func (a *app) cabling(ctx context.Context, p *project) error {
-	hosts := &logins{project: p}
-	defer hosts.end()
-	res, err := prove.Cables(ctx, prove.CablingInput{
-		Model: p.model, Host: hosts.host,
-		Heard: func(ctx context.Context, sw *inventory.Switch) ([]switches.Neighbour, error) {
-			facts, err := modules.ReadFacts(ctx, p.fleet.Devices[sw.Addr])
-			if err != nil {
-				return nil, err
-			}
-			return facts.Switch.Neighbours, nil
-		},
-	})
+	res, err := cables(ctx, p, nil)
 	if err != nil {
 		return err
 	}
@@ -72,6 +61,19 @@ func (a *app) cabling(ctx context.Context, p *project) error {
 		return &quietError{proven(res.Verdict)}
 	}
 	return nil
+}
+
+// cables compares what switches hear with the links: those that only allows,
+// all where it is nil.
+func cables(ctx context.Context, p *project, only func(*inventory.Switch) bool) (*prove.Cabling, error) {
+	hosts := &logins{project: p}
+	defer hosts.end()
+	return prove.Cables(ctx, prove.CablingInput{
+		Model: p.model, Host: hosts.host, Only: only,
+		Heard: func(ctx context.Context, sw *inventory.Switch) ([]switches.Neighbour, error) {
+			return modules.Heard(ctx, p.fleet.Devices[sw.Addr])
+		},
+	})
 }
 
 // logins are the logins of a measurement on servers, which end with it.

@@ -19,15 +19,22 @@ type CablingInput struct {
 	Host func(context.Context, *inventory.Server) (remote.Host, error)
 	// Heard is whom a switch hears with LLDP.
 	Heard func(context.Context, *inventory.Switch) ([]switches.Neighbour, error)
+	// Only says which switches are asked, and the servers linked to them; nil:
+	// all of them.
+	Only func(*inventory.Switch) bool
 }
 
 // A Cable is one end of a declared link at a switch, and what was found there.
 type Cable struct {
-	Link    string  `json:"link"`   // HCL address
-	Switch  string  `json:"switch"` // HCL address
-	Port    string  `json:"port"`
-	Wants   string  `json:"wants"`           // who is declared to be there
-	Hears   string  `json:"hears,omitempty"` // who is
+	Link   string `json:"link"`   // HCL address
+	Switch string `json:"switch"` // HCL address
+	Port   string `json:"port"`
+	Wants  string `json:"wants"`           // who is declared to be there
+	Hears  string `json:"hears,omitempty"` // who is
+	// Stranger says that who is heard is nobody who is declared: another device,
+	// or one that LLDP calls by another name.
+	Stranger bool `json:"stranger,omitempty"`
+
 	Verdict Verdict `json:"verdict"`
 	Why     string  `json:"why,omitempty"`
 }
@@ -63,7 +70,7 @@ func Cables(ctx context.Context, in CablingInput) (*Cabling, error) {
 	for _, l := range in.Model.Links {
 		for _, ends := range [][2]inventory.LinkEnd{{l.From, l.To}, {l.To, l.From}} {
 			at, other := ends[0], ends[1]
-			if at.Switch == nil || at.Switch.Unmanaged {
+			if !in.asks(at.Switch) {
 				continue
 			}
 			c := Cable{Link: l.Addr, Switch: at.Switch.Addr, Port: at.Port, Wants: end(other)}
@@ -85,6 +92,23 @@ func Cables(ctx context.Context, in CablingInput) (*Cabling, error) {
 		}
 	}
 	return out, nil
+}
+
+// asks reports whether a switch is asked.
+func (in CablingInput) asks(sw *inventory.Switch) bool {
+	return sw != nil && !sw.Unmanaged && (in.Only == nil || in.Only(sw))
+}
+
+// linked reports whether a server has a cable to a switch that is asked.
+func (in CablingInput) linked(s *inventory.Server) bool {
+	return slices.ContainsFunc(in.Model.Links, func(l *inventory.Link) bool {
+		for _, e := range [][2]inventory.LinkEnd{{l.From, l.To}, {l.To, l.From}} {
+			if e[0].RNIC != nil && e[0].RNIC.Server == s && in.asks(e[1].Switch) {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // end names an end of a link for people.
@@ -122,10 +146,11 @@ func (c *Cable) judge(heard []switches.Neighbour, err error, who []plugged, unkn
 		names = append(names, who[i].label)
 	}
 	c.Hears = strings.Join(names, " and ")
+	c.Stranger = !slices.ContainsFunc(who, func(p plugged) bool { return slices.Contains(names, p.label) })
 	switch {
 	case slices.Contains(names, c.Wants):
 		c.Verdict = Pass
-	case unknown != "" && !slices.ContainsFunc(who, func(p plugged) bool { return p.label == c.Hears }):
+	case unknown != "" && c.Stranger:
 		c.Why = "whose this is cannot be told: " + unknown
 	default:
 		c.Verdict, c.Why = Fail, "another end is plugged in there"
@@ -186,6 +211,9 @@ func (in CablingInput) addresses(ctx context.Context) (macs, lost map[*inventory
 	var asking sync.WaitGroup
 	slots := make(chan struct{}, atOnce)
 	for _, s := range in.Model.Servers {
+		if in.Only != nil && !in.linked(s) {
+			continue
+		}
 		slots <- struct{}{}
 		asking.Go(func() {
 			defer func() { <-slots }()
@@ -240,7 +268,7 @@ func (in CablingInput) listen(ctx context.Context) (heard map[*inventory.Switch]
 	var asking sync.WaitGroup
 	slots := make(chan struct{}, atOnce)
 	for _, sw := range in.Model.Switches {
-		if sw.Unmanaged {
+		if !in.asks(sw) {
 			continue
 		}
 		slots <- struct{}{}
