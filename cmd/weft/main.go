@@ -109,7 +109,7 @@ There is no state file: every command reads the devices.
 	f.BoolVar(&a.json, "json", false, "write events as JSON lines to stdout, ending in run_summary")
 	f.StringVar(&a.color, "color", "auto", "auto, always or never; NO_COLOR is honoured")
 	f.IntVar(&a.parallelism, "parallelism", 16, "devices worked on at once")
-	root.AddCommand(a.validateCmd(), a.planCmd(), a.applyCmd(), a.showCmd(), a.rolloutCmd(), a.driftCmd(), a.factsCmd(), a.execCmd(), a.unlockCmd(), a.verifyCmd(), a.watchCmd(), a.reportCmd(), a.rehearseCmd(), a.labCmd(), a.versionCmd(),
+	root.AddCommand(a.validateCmd(), a.planCmd(), a.applyCmd(), a.showCmd(), a.rolloutCmd(), a.driftCmd(), a.factsCmd(), a.recordCmd(), a.execCmd(), a.unlockCmd(), a.verifyCmd(), a.watchCmd(), a.reportCmd(), a.rehearseCmd(), a.labCmd(), a.versionCmd(),
 		a.initCmd(), a.fmtCmd(), a.graphCmd(), a.catalogueCmd(), a.completionCmd(root),
 		a.consoleCmd(), a.schemaCmd(), a.explainCmd())
 	for _, c := range root.Commands() {

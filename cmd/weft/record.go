@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"weft/internal/hint"
+	"weft/inventory"
+	"weft/modules"
+)
+
+func (a *app) recordCmd() *cobra.Command {
+	var file string
+	cmd := &cobra.Command{
+		Use: "record SWITCH", Short: "Write what a switch says as a test case, without secrets",
+		Long: `record asks a switch everything that weft reads of it, takes the secrets out, and
+writes a case (txtar) for switches/testdata: what the switch printed, what the
+files wish, and the lines that weft would send. It changes nothing.
+
+Taken out are passwords, communities, keys and hashes in the forms that NX-OS and
+Comware print, and the password that weft logs in with. Names, addresses, serial
+numbers and descriptions stay: read the case before you give it away.
+
+` + selectorHelp,
+		Args: exactly("SWITCH"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			a.begin(cmd)
+			return a.recordSwitch(cmd.Context(), args[0], file)
+		},
+	}
+	cmd.Flags().StringVarP(&file, "out", "o", "", "write to this file, which must not exist, instead of to stdout")
+	return cmd
+}
+
+func (a *app) recordSwitch(ctx context.Context, selector, file string) error {
+	m, err := a.load()
+	if err != nil {
+		return err
+	}
+	p, err := a.reach(m)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	devices, err := p.choose([]string{selector})
+	if err != nil {
+		return err
+	}
+	var sw *inventory.Switch
+	for _, s := range m.Switches {
+		if len(devices) == 1 && s.Addr == devices[0] {
+			sw = s
+		}
+	}
+	if sw == nil {
+		return usage(fmt.Errorf("record takes one switch, and %s stands for %s", selector, few(devices, ", ")))
+	}
+	var secrets []string
+	if c := sw.Credential; c != nil && c.Password != nil && !a.lab {
+		secret, err := c.Password.Read()
+		if err != nil {
+			return fmt.Errorf("read the password of %s, which is to be taken out: %w", sw.Addr, err)
+		}
+		secrets = append(secrets, secret)
+	}
+	text, err := modules.Record(ctx, p.fleet.Devices[sw.Addr], secrets...)
+	if err != nil {
+		return fmt.Errorf("%s: %w", sw.Addr, err)
+	}
+	if file == "" {
+		_, err = fmt.Fprint(a.stdout, text)
+		return err
+	}
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return hint.Wrap(fmt.Errorf("record: %w", err), "name a new file with -o")
+	}
+	if _, err := f.WriteString(text); err != nil {
+		f.Close()
+		return fmt.Errorf("record: %w", err)
+	}
+	return f.Close()
+}

@@ -1,0 +1,122 @@
+package switches
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// Record shows what weft reads of a switch and writes it as a case of the tests
+// of this package: the output of each command, the wish, and the lines that
+// weft would send. Secrets are taken out, see [Redact]; those given are known
+// to the caller. It changes nothing on the switch.
+func (s *Session) Record(ctx context.Context, want Config, secrets ...string) (string, error) {
+	commands := s.driver.Show(want)
+	if s.dialect.OS == "comware" {
+		commands = append(commands, comwareNeighbours)
+	} else {
+		commands = append(commands, nxosNeighbours)
+	}
+	out := map[string]string{}
+	for _, line := range commands {
+		reply, err := s.Show(ctx, []string{line})
+		var no *RefusedError
+		switch {
+		case errors.As(err, &no):
+			out[line] = no.Reply + "\n"
+		case err != nil:
+			return "", err
+		default:
+			out[line] = reply[line]
+		}
+	}
+	return recorded(s.driver, commands, out, want, secrets)
+}
+
+// recorded writes a case from what a switch answered. Lines are those that the
+// redacted answers lead to: the case must hold without its secrets.
+func recorded(d Driver, commands []string, out map[string]string, want Config, secrets []string) (string, error) {
+	clean := make(map[string]string, len(out))
+	for line, text := range out {
+		clean[line] = sectionText(Redact(text, secrets...))
+	}
+	c, err := d.Parse(clean)
+	if err != nil {
+		return "", fmt.Errorf("read back what is left without secrets: %w", err)
+	}
+	have := c.For(want)
+	var b strings.Builder
+	fmt.Fprintf(&b, "A %s %s with %s, as weft recorded it, without secrets: say here what is special about it.\n\n",
+		d.Dialect().OS, have.Facts.Model, have.Facts.Version)
+	b.WriteString("-- source --\nRECORDED from a device by weft record: say here whose, and that it may be published\n")
+	for _, line := range commands {
+		fmt.Fprintf(&b, "-- %s --\n%s", line, clean[line])
+	}
+	b.WriteString("-- want --\n" + Redact(wishText(want), secrets...))
+	lines, err := d.Render(have, want)
+	if err != nil {
+		return b.String() + "-- lines --\n" + sectionText("error: "+err.Error()), nil
+	}
+	undo, err := d.Render(want, have)
+	if err != nil {
+		return "", fmt.Errorf("undo: %w", err)
+	}
+	fmt.Fprintf(&b, "-- lines --\n%s-- undo --\n%s", sectionText(strings.Join(lines, "\n")), sectionText(strings.Join(undo, "\n")))
+	return b.String(), nil
+}
+
+var sectionMark = regexp.MustCompile(`(?m)^-- .* --$`)
+
+// sectionText makes text a section: it ends with a line end, and no line of it
+// looks like the beginning of another.
+func sectionText(text string) string {
+	text = strings.ReplaceAll(text, "\r", "")
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	return sectionMark.ReplaceAllStringFunc(text, func(l string) string { return " " + l })
+}
+
+// wishText writes a wish as the want section of a case.
+func wishText(c Config) string {
+	var b strings.Builder
+	if c.Name != "" {
+		fmt.Fprintln(&b, "name", c.Name)
+	}
+	if c.Watchdog != "" {
+		fmt.Fprintln(&b, "watchdog", c.Watchdog)
+	}
+	flag := func(on bool, word string) {
+		if on {
+			b.WriteString(" " + word)
+		}
+	}
+	for _, k := range c.Classes {
+		fmt.Fprintf(&b, "class %s", k.Name)
+		flag(len(k.DSCP) > 0, "dscp="+ranges(k.DSCP))
+		fmt.Fprintf(&b, " priority=%d", k.Priority)
+		flag(k.Bandwidth > 0, fmt.Sprintf("bandwidth=%d", k.Bandwidth))
+		flag(k.Strict, "strict")
+		flag(k.PFC, "pfc")
+		if e := k.ECN; e != nil {
+			fmt.Fprintf(&b, " ecn=%d,%d,%d", e.Min, e.Max, e.Probability)
+		}
+		if h := k.Headroom; h != nil {
+			fmt.Fprintf(&b, " headroom=%d,%d,%d", h.Size, h.Xoff, h.Xon)
+		}
+		b.WriteByte('\n')
+	}
+	for _, p := range c.Ports {
+		fmt.Fprintf(&b, "port %s", p.Name)
+		flag(p.MTU > 0, fmt.Sprintf("mtu=%d", p.MTU))
+		flag(p.PFC, "pfc")
+		flag(p.Classify, "classify")
+		flag(p.Queue, "queue")
+		flag(p.Watchdog, "watchdog")
+		flag(p.Headroom, "headroom")
+		b.WriteByte('\n')
+	}
+	return b.String()
+}

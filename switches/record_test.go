@@ -1,0 +1,69 @@
+package switches
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+)
+
+// What is recorded of a switch is a case that holds, and holds no secret.
+func TestRecorded(t *testing.T) {
+	for os, d := range map[string]Driver{"nxos": NXOS(), "comware": Comware()} {
+		files, err := filepath.Glob(filepath.Join("testdata", os, "*.txtar"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			t.Run(os+"/"+filepath.Base(file), func(t *testing.T) { testRecorded(t, os, d, file) })
+		}
+	}
+}
+
+func testRecorded(t *testing.T, system string, d Driver, file string) {
+	ar, err := txtar.ParseFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	section := map[string]string{}
+	for _, f := range ar.Files {
+		section[f.Name] = string(f.Data)
+	}
+	want := parseWish(t, section["want"])
+	out := map[string]string{}
+	for _, line := range d.Show(want) {
+		out[line] = section[line]
+	}
+	running := d.Dialect().Running
+	secret := map[string]string{
+		"nxos":    "snmp-server community S1lence group network-operator\nsnmp-server host 192.0.2.1 traps version 2c S1lence\nbanner motd ^login Kn0wn^\n-- not a section --\n",
+		"comware": " snmp-agent community read S1lence\n#\n header motd login Kn0wn\n-- not a section --\n#\n",
+	}[system]
+	out[running] = secret + out[running]
+	text, err := recorded(d, d.Show(want), out, want, []string{"Kn0wn"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(text, "S1lence") || strings.Contains(text, "Kn0wn") {
+		t.Error("a secret is in the case")
+	}
+	again := txtar.Parse([]byte(text))
+	for _, f := range again.Files {
+		if f.Name == "want" && !reflect.DeepEqual(parseWish(t, string(f.Data)), want) {
+			t.Errorf("the wish reads back as\n%s", f.Data)
+		}
+		if is := string(f.Data); (f.Name == "lines" || f.Name == "undo") && section[f.Name] != is {
+			t.Errorf("%s:\n%s\nwant:\n%s", f.Name, is, section[f.Name])
+		}
+	}
+	copied := filepath.Join(t.TempDir(), "recorded.txtar")
+	if err := os.WriteFile(copied, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if !*update {
+		runCase(t, d, copied)
+	}
+}

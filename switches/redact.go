@@ -1,0 +1,216 @@
+package switches
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// redacted stands where a secret was.
+const redacted = "REDACTED"
+
+// Redact takes secrets out of what a switch printed: passwords, SNMP
+// communities, keys and hashes in the forms in which NX-OS and Comware write
+// them, and known, which are secrets that the caller has. In a line about a
+// secret every word goes that is not known to be harmless there, so that a form
+// nobody thought of loses too much, not too little. Names, addresses and serial
+// numbers stay.
+func Redact(text string, known ...string) string {
+	r := redactor{found: map[string]bool{}}
+	for _, k := range known {
+		if k != "" {
+			r.found[k] = true
+			text = strings.ReplaceAll(text, k, redacted)
+		}
+	}
+	var out []string
+	for line := range strings.Lines(text) {
+		out = append(out, r.line(line))
+	}
+	for i, line := range out { // the same value may stand elsewhere without a word that tells
+		out[i] = r.again(line)
+	}
+	return strings.Join(out, "")
+}
+
+// A redactor goes through the lines of one text.
+type redactor struct {
+	found map[string]bool // values that were taken out
+	until *regexp.Regexp  // in a block of keys: what ends it
+}
+
+var (
+	keyBegins = regexp.MustCompile(`(?i)-----BEGIN |public-key-code begin|^\s*(?:certificate|key)-?(?:data|string)? begin\b`)
+	keyEnds   = regexp.MustCompile(`(?i)-----END |public-key-code end|\bend\b`)
+	hashed    = regexp.MustCompile(`\$[0-9A-Za-z]{1,4}\$[^\s"']+`)
+	inURL     = regexp.MustCompile(`(://[^\s:/@]+:)\S+@`)
+	longHex   = regexp.MustCompile(`\b(?:0x)?[0-9a-fA-F]{24,}\b`)
+	publicKey = regexp.MustCompile(`\b((?:ssh|ecdsa|sk)-[\w@.-]+) +[A-Za-z0-9+/=]{16,}.*`)
+	piece     = regexp.MustCompile(`\s+|"[^"]*"|'[^']*'|[^\s"']+|["']`)
+)
+
+// line takes the secrets out of one line.
+func (r *redactor) line(line string) string {
+	body := strings.TrimRight(line, "\r\n")
+	end := line[len(body):]
+	if r.until != nil {
+		if r.until.MatchString(body) {
+			r.until = nil
+			return line
+		}
+		return redacted + end
+	}
+	if keyBegins.MatchString(body) {
+		r.until = keyEnds
+		return line
+	}
+	body = r.replace(hashed, body)
+	body = inURL.ReplaceAllString(body, "${1}"+redacted+"@")
+	body = publicKey.ReplaceAllString(body, "$1 "+redacted)
+	body = r.replace(longHex, body)
+	return r.words(body) + end
+}
+
+func (r *redactor) replace(re *regexp.Regexp, s string) string {
+	return re.ReplaceAllStringFunc(s, func(v string) string {
+		r.found[v] = true
+		return redacted
+	})
+}
+
+// words takes out what follows a word that announces a secret.
+func (r *redactor) words(line string) string {
+	parts := piece.FindAllString(line, -1)
+	at := announces(line, parts)
+	if at < 0 {
+		return line
+	}
+	fresh := true // the word of the secret itself has not come yet
+	last := at
+	announced := at // by this one
+	for i := at + 1; i < len(parts); i++ {
+		if strings.TrimSpace(parts[i]) == "" {
+			continue
+		}
+		word := strings.ToLower(parts[i])
+		switch {
+		case secretWord(word) && !fresh:
+			fresh, announced = true, i
+		case fresh && qualifier(word), !fresh && harmless(word):
+		case fresh && last == announced && noSecret(word):
+			return strings.Join(parts, "")
+		default:
+			r.take(parts, i)
+			fresh = false
+		}
+		last = i
+	}
+	if fresh && last > announced && !settled(parts, announced, last) { // it looked like a qualifier and was the secret
+		r.take(parts, last)
+	}
+	return strings.Join(parts, "")
+}
+
+func (r *redactor) take(parts []string, i int) {
+	if v := strings.Trim(parts[i], `"'`); v != redacted && v != "" {
+		r.found[v] = true
+	}
+	parts[i] = redacted
+}
+
+// announces is the place of the first word after which a secret comes, -1 for
+// a line without one.
+func announces(line string, parts []string) int {
+	low := strings.ToLower(strings.TrimSpace(line))
+	trap := strings.HasPrefix(low, "snmp-server host ")
+	for i, p := range parts {
+		p = strings.ToLower(p)
+		if secretWord(p) || trap && p == "version" {
+			return i
+		}
+	}
+	return -1
+}
+
+// settled reports whether a line whose secret did not come says something
+// about secrets and holds none: "authentication-mode scheme".
+func settled(parts []string, at, last int) bool {
+	word := strings.ToLower(parts[at])
+	value := strings.ToLower(parts[last])
+	return word == "authentication-mode" && slices.Contains([]string{"scheme", "none", "password"}, value)
+}
+
+// noSecret reports whether a word right behind one that announces a secret
+// says that there is none: "key chain", "password strength-check".
+func noSecret(w string) bool {
+	return slices.Contains([]string{"chain", "strength-check", "encryption", "recovery"}, w)
+}
+
+// secretWord reports whether a secret follows a word.
+func secretWord(w string) bool {
+	w = strings.Trim(w, ",:")
+	switch w {
+	case "password", "passwd", "passphrase", "pass-phrase", "passcode", "secret", "community", "community-name", "securityname", "sshkey",
+		"key", "key-string", "key-octet-string", "authentication-key", "message-digest-key", "pre-shared-key", "ckn", "cak", "auth", "priv",
+		"authentication-mode", "privacy-mode", "login-password", "auth-password", "priv-password", "md5-key", "token", "credential":
+		return true
+	}
+	for _, end := range []string{"-password", "-secret", "-key-string", "-passphrase"} {
+		if strings.HasSuffix(w, end) {
+			return true
+		}
+	}
+	return false
+}
+
+// qualifier reports whether a word may stand between the word that announces a
+// secret and the secret.
+func qualifier(w string) bool {
+	switch w {
+	case "0", "3", "5", "6", "7", "8", "9", "cipher", "simple", "hash", "irreversible-cipher", "encrypted", "clear", "text", "plain", "string",
+		"md5", "sha", "sha1", "sha224", "sha256", "sha384", "sha512", "sha-224", "sha-256", "sha-384", "sha-512", "hmac-md5", "hmac-sha1", "hmac-sha-256",
+		"des", "des56", "3des", "aes", "aes128", "aes192", "aes256", "aes-128", "aes-192", "aes-256",
+		"read", "write", "authentication", "accounting", "authorization", "role", "level", "1", "2c",
+		"v1", "v2c", "v3", "noauth", "network-admin", "network-operator", "scheme", "none", "rsa", "dsa":
+		return true
+	}
+	return false
+}
+
+// harmless reports whether a word behind a secret holds none.
+func harmless(w string) bool {
+	switch w {
+	case "role", "network-admin", "network-operator", "level-15", "vdc-admin", "vdc-operator", "priv-15",
+		"group", "ro", "rw", "acl", "use-acl", "use-ipv4acl", "use-ipv6acl", "mib-view", "view", "engineid", "udp-port", "auth-port", "acct-port", "port", "timeout", "retransmit",
+		"single-connection", "localizedkey", "localizedv2key", "v1", "v2c", "v3", "traps", "informs", "version", "vpn-instance", "use-vrf", "management":
+		return true
+	}
+	return false
+}
+
+// again takes out values that were found elsewhere.
+func (r *redactor) again(line string) string {
+	if len(r.found) == 0 {
+		return line
+	}
+	parts := piece.FindAllString(line, -1)
+	for i, p := range parts {
+		if v := strings.Trim(p, `"'`); r.found[v] && tellsApart(strings.ToLower(v)) {
+			parts[i] = redacted
+		}
+	}
+	line = strings.Join(parts, "")
+	for v := range r.found {
+		if len(v) >= 12 {
+			line = strings.ReplaceAll(line, v, redacted)
+		}
+	}
+	return line
+}
+
+// tellsApart reports whether a value can be recognised where no word announces
+// it: short numbers and words of the language stand for other things, too.
+func tellsApart(v string) bool {
+	number := strings.Trim(v, "0123456789") == ""
+	return len(v) > 3 && (!number || len(v) > 7) && !harmless(v) && !qualifier(v) && !secretWord(v)
+}
