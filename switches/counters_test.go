@@ -64,6 +64,20 @@ func TestTranscriptsComwareCounters(t *testing.T) {
 	}
 }
 
+// Rows whose columns moved, and a page's wrapped ones, are not counted: whose
+// numbers they are cannot be told.
+func TestTranscriptsComwarePFC(t *testing.T) {
+	for name, port := range map[string]string{
+		"SYNTHETIC_fault_injector_200GE.txt":      "TwoHundredGigE1/0/4",
+		"h3c_s6550x_s9825_doc_sample_WRAPPED.txt": "Twenty-FiveGigE1/0/1",
+	} {
+		text := transcript(t, "hp_comware/display_priority-flow-control_interface/"+name)
+		if counts, err := comwarePFCCounts(text, port); err != nil || len(counts) > 0 {
+			t.Errorf("%s: %+v %v", name, counts, err)
+		}
+	}
+}
+
 // What is in no layout that is known is not counted, and not zero.
 func TestCountersOfUnknownLayouts(t *testing.T) {
 	const watchdog = "Ethernet1/1 Interface PFC watchdog: [Enabled]\n| QOS GROUP 3 [Active] PFC [YES] PFC-COS [3]\n"

@@ -1,0 +1,123 @@
+package switches
+
+import (
+	"slices"
+	"strings"
+)
+
+// attachment returns the name of the object that a line attaches, or "".
+func attachment(line string) string {
+	for _, prefix := range []string{"service-policy ", "qos wred apply "} {
+		if strings.HasPrefix(line, prefix) {
+			name := line[strings.LastIndexByte(line, ' ')+1:]
+			if !strings.HasPrefix(name, "default-") { // what the OS itself attaches
+				return name
+			}
+		}
+	}
+	return ""
+}
+
+// ours reports whether an object that is attached belongs to the prefix name.
+func ours(object, name string) bool {
+	if name == "" {
+		return false
+	}
+	role, ok := strings.CutPrefix(object, name)
+	return ok && (role == "" || slices.Contains(roles(), role))
+}
+
+// roles are what follows a name in the names of objects that are attached.
+func roles() []string { return []string{nxosIn, nxosOut, nxosNQ, nxosHR} }
+
+// owner returns the prefix that an object belongs to: the longest of those
+// whose policies are there, and of name itself.
+func owner(object, name string, bs []block) string {
+	best := ""
+	try := func(prefix string) {
+		if len(prefix) > len(best) && (object == prefix || strings.HasPrefix(object, prefix+"-")) {
+			best = prefix
+		}
+	}
+	try(name)
+	for _, b := range bs {
+		if !strings.HasPrefix(b.head(), "policy-map ") {
+			continue
+		}
+		for _, role := range roles() {
+			if prefix, ok := strings.CutSuffix(objectOf(b.head()), role); ok {
+				try(prefix)
+			}
+		}
+	}
+	return best
+}
+
+// mine reports whether an object belongs to whoever wishes c: it is of its
+// name, or of another name of its owner.
+func (c Config) mine(object string) bool {
+	if ours(object, c.Name) {
+		return true
+	}
+	return c.Owner.owns(object)
+}
+
+// needs reports whether c has something to put in the place of a line that
+// attaches an object.
+func (c Config) needs(line string) bool {
+	return !strings.HasPrefix(line, nxosAttachHR) || slices.ContainsFunc(c.Ports, func(p Port) bool { return p.Headroom })
+}
+
+// An Owner is one of those whose objects may be on a switch.
+type Owner struct {
+	Name string // as written on the switch; "" is nobody
+	// Others are the other owners that are known there. Where names may be of
+	// either, as with "a" and "a-b", they are taken to be of the other.
+	Others []string
+}
+
+func (o Owner) owns(object string) bool {
+	if o.Name == "" || !strings.HasPrefix(object, objectPrefix+o.Name+"-") {
+		return false
+	}
+	return !slices.ContainsFunc(o.Others, func(other string) bool {
+		return len(other) > len(o.Name) && strings.HasPrefix(object, objectPrefix+other+"-")
+	})
+}
+
+// carries reports whether the blocks attach something of who wishes want.
+func carries(bs []block, want Config) bool {
+	for _, b := range bs {
+		for _, line := range b.lines {
+			if n := attachment(line); n != "" && want.mine(n) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// foreignNames lists attachments of others where want needs the place.
+func foreignNames(have, want Config) (out []string) {
+	if want.Name == "" || want.Adopt {
+		return nil
+	}
+	list := func(place string, bs []block) {
+		for _, b := range bs {
+			for _, line := range b.lines {
+				if n := attachment(line); n != "" && !want.mine(n) && want.needs(line) {
+					out = append(out, place+": "+line)
+				}
+			}
+		}
+	}
+	if len(want.Classes) > 0 {
+		for _, b := range have.read.global {
+			list(b.head(), []block{b})
+		}
+	}
+	for _, w := range want.Ports {
+		list(w.Name, have.read.port[w.Name])
+	}
+	return out
+}
