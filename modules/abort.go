@@ -43,7 +43,9 @@ func (d *server) Abort(ctx context.Context) error {
 		}
 		return err
 	}
-	return d.forget(ctx)
+	err = d.forget(ctx)
+	d.letGo(ctx)
+	return err
 }
 
 // An abortion puts a server back over the connection that there is, or over one

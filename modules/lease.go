@@ -79,6 +79,7 @@ func (d *server) take(ctx context.Context) (ledger []byte, err error) {
 	for {
 		out, err := d.host.Run(ctx, script(takeScript, string(raw), strconv.Itoa(int(leaseTime.Seconds())), dead, ledgerPath(d.owner)))
 		if err != nil {
+			d.stray = string(raw)
 			return nil, fmt.Errorf("take the lease %s/lease: %w", leaseDir, err)
 		}
 		first, rest, _ := strings.Cut(string(out.Stdout), "\n")
@@ -135,6 +136,23 @@ func (l *lease) stop() {
 	l.ended.Wait()
 }
 
+// letGo gives back a lease that was taken, or not given back, over a connection
+// that was lost at that very moment: others would wait for its end. That end
+// comes also where this fails.
+func (d *server) letGo(ctx context.Context) {
+	if d.stray == "" {
+		return
+	}
+	host, hangUp, err := d.dial(ctx, true)
+	if err != nil {
+		return
+	}
+	defer hangUp()
+	if _, err := host.Run(ctx, script(releaseScript, d.stray)); err == nil {
+		d.stray = ""
+	}
+}
+
 // release gives the lease back.
 func (d *server) release(ctx context.Context) error {
 	if d.lease == nil {
@@ -142,8 +160,10 @@ func (d *server) release(ctx context.Context) error {
 	}
 	d.lease.stop()
 	_, err := d.host.Run(ctx, script(releaseScript, d.lease.text))
+	text := d.lease.text
 	d.lease = nil
 	if err != nil {
+		d.stray = text
 		return fmt.Errorf("release the lease %s/lease: %w", leaseDir, err)
 	}
 	return nil

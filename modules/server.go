@@ -47,6 +47,7 @@ type server struct {
 	seen    []observation       // by the last Read
 	beside  map[string][]string // seen by the last Read, and not weft's business
 	lease   *lease
+	stray   string // a lease that the server may hold for us although it never said so; see letGo
 
 	armed       bool        // the dead-man of this owner is
 	armedHere   bool        // by this transaction, and by none before
@@ -128,6 +129,9 @@ func (d *server) Open(ctx context.Context) (plan.Identity, error) {
 // Read implements plan.Device.
 func (d *server) Read(ctx context.Context, rs []plan.Resource) ([]plan.State, error) {
 	states, all, err := read(ctx, d.host, rs)
+	if err != nil {
+		return nil, err
+	}
 	d.beside = beside(rs, all, d.ledgers.foreign)
 	d.forbid(rs, states)
 	d.hold(rs, states)
@@ -135,7 +139,7 @@ func (d *server) Read(ctx context.Context, rs []plan.Resource) ([]plan.State, er
 	for i := range states {
 		d.seen = append(d.seen, observation{rs[i], states[i]})
 	}
-	return states, err
+	return states, nil
 }
 
 func read(ctx context.Context, host remote.Host, rs []plan.Resource) ([]plan.State, remote.Seen, error) {

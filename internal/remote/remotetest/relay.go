@@ -22,6 +22,7 @@ type Relay struct {
 	frozen bool
 	cut    bool // no connection lives
 	left   int  // bytes from clients until the cut; -1: there is none
+	once   bool // the cut is mended at once
 	passed int  // bytes from clients
 	trips  int
 	count  bool
@@ -61,6 +62,10 @@ func (r *Relay) Freeze() { r.set(func() { r.frozen = true }) }
 // CutAfter ends all connections, and lets no other live, when clients have
 // sent that many more bytes.
 func (r *Relay) CutAfter(n int) { r.set(func() { r.left = n }) }
+
+// BreakAfter ends all connections when clients have sent that many more bytes,
+// once: later ones live.
+func (r *Relay) BreakAfter(n int) { r.set(func() { r.left, r.once = n, true }) }
 
 // Cut ends all connections and lets no other live, until Mend.
 func (r *Relay) Cut() {
@@ -178,7 +183,7 @@ func (r *Relay) fromClient(n int) int {
 	over := false
 	r.set(func() {
 		if over = r.left >= 0 && n > r.left; over {
-			n = r.left
+			n, r.left = r.left, -1 // what else comes is lost, and cuts no second time
 		}
 		if r.left >= 0 {
 			r.left -= n
@@ -187,7 +192,13 @@ func (r *Relay) fromClient(n int) int {
 	})
 	if over {
 		// What was allowed to pass arrives; nothing more does.
-		time.AfterFunc(quiet, r.Cut)
+		time.AfterFunc(quiet, func() {
+			once := false
+			r.set(func() { once, r.once = r.once, false })
+			if r.Cut(); once {
+				r.Mend()
+			}
+		})
 		r.Freeze()
 	}
 	return n
