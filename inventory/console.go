@@ -53,6 +53,9 @@ func notHere(string, string) (cty.Value, error) {
 // hidden, and a reference is the address of what it leads to.
 type Result struct{ value cty.Value }
 
+// Shown is a value that Evaluate gave, as it may be shown.
+func Shown(v cty.Value) Result { return Result{v} }
+
 const hidden = "(sensitive)"
 
 // oneLine is how long a list may be that stands in one line.

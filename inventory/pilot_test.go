@@ -165,7 +165,7 @@ func TestPilotInTheLab(t *testing.T) {
 	m := loadPilot(t, Options{VarFiles: []VarFile{labVars(t)}})
 	same(t, "limit", time.Duration(m.Validations[1].Metrics[0].Max), 250*time.Millisecond)
 	same(t, "samples", m.Validations[1].Samples, 500)
-	sameList(t, "transport", m.Targets[1].Transport, []string{"tcp"})
+	sameList(t, "transport", m.Targets[1].Transport, []string{"rdma", "tcp"})
 	same(t, "soak", m.Rollouts[0].Phases[1].Soak, 2*time.Second)
 	same(t, "connect", m.DefaultConnection().ConnectTimeout, time.Minute)
 	same(t, "command", m.DefaultConnection().CommandTimeout, 10*time.Minute)

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"weft/internal/agent"
@@ -34,6 +35,8 @@ type Agent struct {
 	Active        bool
 	RunningBinary string // SHA-256 of what the running process was started from
 	RunningConfig string // SHA-256 of the configuration it runs with
+
+	closed []agent.PortalStatus // portals that the running process could not open
 }
 
 func (a *Agent) path() string { return agent.BinDir + "/" + a.Name }
@@ -108,6 +111,7 @@ func (a *Agent) Parse(s remote.Seen) (*Agent, error) {
 			return nil, fmt.Errorf("%s status --json: %w", a.path(), err)
 		}
 		have.RunningBinary, have.RunningConfig = status.Binary, status.Config
+		have.closed = slices.DeleteFunc(status.Portals, func(p agent.PortalStatus) bool { return p.Error == "" })
 	}
 	return have, nil
 }
@@ -281,6 +285,14 @@ func putBack(path string, mode uint32, text string) remote.Step {
 		return remote.Step{Del: path}
 	}
 	return put(path, mode, []byte(text))
+}
+
+// Left implements limited: a weft-target without RDMA serves what it can.
+func (a *Agent) Left() string {
+	if len(a.closed) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("DEGRADED: %d portals of %s are not open: %s", len(a.closed), strings.ToUpper(a.closed[0].Transport), a.closed[0].Error)
 }
 
 // Why implements witness.

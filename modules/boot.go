@@ -35,7 +35,7 @@ func newBoot(owner, part string, lines []string) *Boot {
 	if slices.ContainsFunc(lines, func(l string) bool { return strings.Contains(l, "dir_ ") }) {
 		functions += bootNVMeT
 	}
-	if slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, "connect_ ") }) {
+	if slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, "connect_ ") || strings.HasPrefix(l, "either_ ") }) {
 		functions += bootNVMe
 	}
 	if slices.ContainsFunc(lines, func(l string) bool { return strings.Contains(l, "$(rdma_of ") }) {

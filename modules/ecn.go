@@ -51,7 +51,7 @@ func newECN(pci string, f *inventory.Fabric) *ECN {
 	if len(e.Priorities) == 0 {
 		return nil
 	}
-	if c := storageClass(f.Classes); c != nil {
+	if c := f.StorageClass(); c != nil {
 		e.Storage = &Marking{c.DSCP[0], c.Priority}
 	}
 	slices.Sort(e.Priorities)

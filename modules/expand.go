@@ -7,7 +7,6 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
-	"weft/internal/agent"
 	"weft/internal/bundle"
 	"weft/inventory"
 	"weft/inventory/catalogue"
@@ -259,83 +258,6 @@ func (x *expansion) server(s *inventory.Server) {
 	x.generic(d, s)
 	x.boot(d, s, "", x.fleet.Items[since:])
 }
-
-// targets expands every server that exports something with weft's own target:
-// one weft-target with all of its portals and subsystems.
-func (x *expansion) targets() {
-	var servers []*inventory.Server
-	of := map[*inventory.Server][]*inventory.Target{}
-	for _, t := range x.model.Targets {
-		if t.Engine != "weft" {
-			continue
-		}
-		if !slices.Contains(t.Transport, "tcp") {
-			x.refuse(t.At("transport"), t.Addr, fmt.Sprintf("transport = %q: only \"tcp\" is there; add it as a second choice (shown as degraded)", t.Transport))
-			continue
-		}
-		if of[t.Server] == nil {
-			servers = append(servers, t.Server)
-		}
-		of[t.Server] = append(of[t.Server], t)
-	}
-	for _, s := range servers {
-		if d, ok := x.fleet.Devices[s.Addr].(*server); ok {
-			x.target(d, s, of[s])
-		}
-	}
-}
-
-func (x *expansion) target(d *server, s *inventory.Server, targets []*inventory.Target) {
-	cfg := &agent.Target{Owner: x.model.Name}
-	var needs []plan.ID
-	for _, t := range targets {
-		for _, p := range t.Portals {
-			cfg.Portals = append(cfg.Portals, agent.Portal{Transport: "tcp", Address: p.Address.String()})
-			needs = append(needs, x.nics[p.RNIC]...)
-		}
-		for _, sub := range t.Subsystems {
-			cfg.Subsystems = append(cfg.Subsystems, x.subsystem(sub))
-			for _, ns := range sub.Namespaces {
-				needs = append(needs, x.stands[&ns.From.Block]...)
-			}
-		}
-	}
-	text, err := cfg.Marshal()
-	if err != nil {
-		x.diags = append(x.diags, &hcl.Diagnostic{
-			Severity: hcl.DiagError, Subject: targets[0].Range.Ptr(),
-			Summary: string(inventory.CodeAgent) + ": not a configuration weft-target takes", Extra: inventory.CodeAgent, Detail: err.Error(),
-		})
-		return
-	}
-	want := &Agent{Name: "weft-target", Bundle: x.env.Bundle, Config: string(text), Unit: agent.UnitText()}
-	id := x.add(plan.ID{Device: s.Addr, Kind: "agent", Name: "weft-target"}, on(d, want), targets[0].Range, needs...)
-	for _, t := range targets {
-		x.stand(&t.Block, id)
-		for _, p := range t.Portals {
-			x.exports[export{t, "tcp", p.Address}] = id
-		}
-	}
-}
-
-func (x *expansion) subsystem(sub *inventory.Subsystem) agent.Subsystem {
-	out := agent.Subsystem{NQN: sub.NQN, Serial: sub.Serial, AllowHosts: sub.AllowHosts}
-	for _, ns := range sub.Namespaces {
-		one := agent.Namespace{ID: ns.ID, UUID: ns.UUID, BlockSize: blockSize, Size: extents(ns.From.Size), Backend: "device"}
-		if len(ns.From.Mirror) > 0 {
-			one.Backend = "mirror"
-			for _, half := range halves(x.model.Name, ns.From) {
-				one.Mirror = append(one.Mirror, half.volume.path())
-			}
-		} else {
-			one.Path = VolumePath(x.model.Name, ns.From)
-		}
-		out.Namespaces = append(out.Namespaces, one)
-	}
-	return out
-}
-
-const blockSize = 512 // of the namespaces of weft-target, bytes
 
 // probes puts weft-initiator on every server that measures or is measured.
 func (x *expansion) probes() {

@@ -29,30 +29,32 @@ func (x *expansion) connections() {
 }
 
 func (x *expansion) connect(d *server, i *inventory.Initiator, c *inventory.Connect, t *inventory.Target) {
-	transport, ok := x.carried(t)
-	if !ok {
-		return // the target is refused
-	}
 	for _, p := range t.Portals {
 		nic := nicFor(i.Server, p)
 		if nic == nil && t.Server != nil && p.Plane != nil {
 			continue // a plane that the initiator has no part in
 		}
+		transport, instead, ok := x.carried(t, p)
+		if !ok {
+			return // the target is refused
+		}
 		for _, sub := range t.Subsystems {
 			want := &NVMeConnection{
-				NQN: sub.NQN, Transport: transport, Address: p.Address, HostNQN: i.HostNQN, HostID: hostID(i.HostNQN),
+				NQN: sub.NQN, Transport: transport, Instead: instead, Address: p.Address, HostNQN: i.HostNQN, HostID: hostID(i.HostNQN),
 				KeepAlive: seconds(c.KeepAliveTMO), ReconnectDelay: seconds(c.ReconnectDelay), CtrlLoss: c.CtrlLossTMO, Queues: c.IOQueues, ToS: -1, IOPolicy: c.IOPolicy,
 			}
 			var needs []plan.ID
 			if nic != nil {
 				want.From = nic.Address.Addr()
 				if nic.Fabric != nil {
-					want.ToS = defaultToS(nic.Fabric.Classes)
+					want.ToS = defaultToS(nic.Fabric)
 				}
 				needs = slices.Clone(x.nics[nic])
 			}
-			if id, ok := x.exports[export{t, transport, p.Address}]; ok {
-				needs = append(needs, id)
+			for _, by := range []string{transport, instead} {
+				if id, ok := x.exports[export{t, by, p.Address}]; ok && !slices.Contains(needs, id) {
+					needs = append(needs, id)
+				}
 			}
 			name := instance(t.Addr, i.Server.Addr) + "." + sub.Name + "@" + p.Address.String()
 			x.stand(&i.Block, x.add(plan.ID{Device: d.name, Kind: "nvme_connection", Name: name}, on(d, want), c.Range, needs...))
@@ -61,19 +63,27 @@ func (x *expansion) connect(d *server, i *inventory.Initiator, c *inventory.Conn
 }
 
 // carried is the transport that a kernel connects with: the first one declared
-// that the target is there with.
-func (x *expansion) carried(t *inventory.Target) (string, bool) {
-	if t.Engine == "weft" {
-		return "tcp", slices.Contains(t.Transport, "tcp") // all that weft-target is deployed with
+// that the target is there with, and what does where RDMA does not connect.
+func (x *expansion) carried(t *inventory.Target, p inventory.Portal) (first, instead string, ok bool) {
+	list := offers(t, p)
+	if t.Engine == "nvmet" {
+		list = x.transports(t)
 	}
-	if t.Engine == "external" {
-		return t.Transport[0], true
-	}
-	list := x.transports(t)
 	if len(list) == 0 {
-		return "", false
+		return "", "", false
 	}
-	return list[0], true
+	if list[0] == "rdma" && slices.Contains(list, "tcp") {
+		instead = "tcp"
+	}
+	return list[0], instead, true
+}
+
+// offers are the transports of a target at one of its portals, in the declared
+// order: those that the fabric there can carry.
+func offers(t *inventory.Target, p inventory.Portal) []string {
+	return slices.DeleteFunc(slices.Clone(t.Transport), func(transport string) bool {
+		return transport == "rdma" && p.RNIC != nil && p.RNIC.Fabric != nil && p.RNIC.Fabric.Transport == "tcp"
+	})
 }
 
 // nicFor is the NIC of a server from which a path to a portal begins.

@@ -32,7 +32,7 @@ func (x *expansion) rdma(d *server, r *inventory.RNIC, before []plan.ID) []plan.
 	if f.Transport != "rocev2" {
 		return ids
 	}
-	cm := newRoCE(r.PCI, defaultToS(f.Classes))
+	cm := newRoCE(r.PCI, defaultToS(f))
 	if cm.ToS < 0 && slices.ContainsFunc(f.Classes, func(c *inventory.TrafficClass) bool { return len(c.DSCP) > 0 }) {
 		x.note(f.Range, f.Addr, "more than one class could be that of storage: the ToS that connections have by default stays as it is")
 	}

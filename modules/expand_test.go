@@ -2,11 +2,13 @@ package modules
 
 import (
 	"context"
+	"net/netip"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 
+	"weft/internal/agent"
 	"weft/internal/bundle"
 	"weft/internal/remote"
 	"weft/inventory"
@@ -98,8 +100,7 @@ func TestExpandPilot(t *testing.T) {
 func TestExpandNotes(t *testing.T) {
 	fleet, _ := Expand(pilot(t, "lab.weftvars"), offline(t))
 	for _, want := range []string{
-		"switch.leaf-b pfc_watchdog", "target.nvme DEGRADED", "target.nvme limits",
-		"check.two-planes observed", "output.devices observed",
+		"switch.leaf-b pfc_watchdog", "target.nvme where RDMA cannot be had",
 	} {
 		n := 0
 		for _, note := range fleet.Notes {
@@ -113,14 +114,71 @@ func TestExpandNotes(t *testing.T) {
 	}
 }
 
-// The plain pilot wants RDMA, which is not there yet: refused by name.
-func TestExpandRefuses(t *testing.T) {
-	_, diags := Expand(pilot(t), offline(t))
-	if len(diags) != 1 || !strings.Contains(diags[0].Detail, `target.nvme["st1"] and 1 more: transport`) {
-		t.Errorf("diagnostics: %v", diags)
+// Transports, marks and limits go to the agents' configuration in the order that
+// the files give them.
+func TestExpandTarget(t *testing.T) {
+	for _, test := range []struct {
+		name      string
+		files     []string
+		portals   []agent.Portal
+		transport string // of kernels
+		instead   string
+	}{
+		{"the plain pilot wants RDMA", nil, []agent.Portal{
+			{Transport: "rdma", Address: "10.40.1.11:4420"}, {Transport: "rdma", Address: "10.40.2.11:4420"}}, "rdma", ""},
+		{"in the lab TCP does", []string{"lab.weftvars"}, []agent.Portal{
+			{Transport: "rdma", Address: "10.40.1.11:4420"}, {Transport: "tcp", Address: "10.40.1.11:4420"},
+			{Transport: "rdma", Address: "10.40.2.11:4420"}, {Transport: "tcp", Address: "10.40.2.11:4420"}}, "rdma", "tcp"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			fleet, diags := Expand(pilot(t, test.files...), offline(t))
+			if diags.HasErrors() {
+				t.Fatal(diags)
+			}
+			for _, it := range fleet.Items {
+				switch r := it.Resource.(type) {
+				case *resource[Agent, *Agent]:
+					if it.ID.Device != `server.node["st1"]` || r.want.Config == "" {
+						continue
+					}
+					cfg, err := agent.ParseTarget([]byte(r.want.Config))
+					if err != nil {
+						t.Fatal(err)
+					}
+					if !slices.Equal(cfg.Portals, test.portals) || cfg.ToS != 104 {
+						t.Errorf("portals %v, ToS %d", cfg.Portals, cfg.ToS)
+					}
+					if ns := cfg.Subsystems[0].Namespaces[1]; ns.IOPS != 50000 || ns.Bandwidth != 1e9 {
+						t.Errorf("limits of namespace 2: %+v", ns)
+					}
+				case *resource[NVMeConnection, *NVMeConnection]:
+					if r.want.Transport != test.transport || r.want.Instead != test.instead || r.want.ToS != 104 {
+						t.Errorf("%s: %+v", it.ID, r.want)
+					}
+				}
+			}
+		})
 	}
-	if diags[0].Subject == nil || diags[0].Subject.Filename != "storage.weft.hcl" {
-		t.Errorf("subject: %v", diags[0].Subject)
+}
+
+// RDMA of iWARP takes the port of TCP, which is there only instead of it; a
+// fabric of TCP carries no RDMA.
+func TestOffers(t *testing.T) {
+	at := inventory.Portal{RNIC: &inventory.RNIC{Fabric: &inventory.Fabric{}}, Address: netip.MustParseAddrPort("10.0.0.1:4420")}
+	for _, test := range []struct {
+		fabric string
+		want   []string
+		opens  []agent.Portal
+	}{
+		{"iwarp", []string{"rdma", "tcp"}, []agent.Portal{{Transport: "rdma", Address: "10.0.0.1:4420"}, {Transport: "tcp", Address: "10.0.0.1:4420", Instead: true}}},
+		{"iwarp", []string{"tcp", "rdma"}, []agent.Portal{{Transport: "tcp", Address: "10.0.0.1:4420"}}},
+		{"infiniband", []string{"rdma"}, []agent.Portal{{Transport: "rdma", Address: "10.0.0.1:4420"}}},
+		{"tcp", []string{"rdma", "tcp"}, []agent.Portal{{Transport: "tcp", Address: "10.0.0.1:4420"}}},
+	} {
+		at.RNIC.Fabric.Transport = test.fabric
+		if got := portals(&inventory.Target{Transport: test.want}, at); !slices.Equal(got, test.opens) {
+			t.Errorf("%v on %s: %+v", test.want, test.fabric, got)
+		}
 	}
 }
 

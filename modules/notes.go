@@ -30,26 +30,9 @@ func (x *expansion) notes() {
 		}
 	}
 	for _, t := range m.Targets {
-		if degraded(t) {
-			text := "DEGRADED: TCP on a fabric declared for RDMA"
-			if t.Engine == "weft" {
-				text += ", which is described, not yet managed"
-			}
+		if text := degraded(t); text != "" {
 			x.note(t.At("transport"), block(t.Addr), text)
 		}
-		for _, sub := range t.Subsystems {
-			for _, ns := range sub.Namespaces {
-				if ns.Limits != nil {
-					x.note(ns.Range, block(t.Addr), "limits of namespaces are described, not yet kept")
-				}
-			}
-		}
-	}
-	for _, c := range m.Checks {
-		x.note(c.Range, c.Addr, "observed values are not yet read: the check is not evaluated")
-	}
-	for _, o := range m.Outputs {
-		x.note(o.Range, o.Addr, "observed values are not yet read: the output is not shown")
 	}
 }
 
@@ -80,15 +63,21 @@ func (x *expansion) note(at hcl.Range, block, text string) {
 	}
 }
 
-// degraded says whether a target speaks TCP where RDMA was wanted or could be
-// had.
-func degraded(t *inventory.Target) bool {
-	if t.Engine != "weft" && (len(t.Transport) == 0 || t.Transport[0] == "rdma") {
-		return false
-	}
-	return slices.ContainsFunc(t.Portals, func(p inventory.Portal) bool {
+// degraded says how a target speaks TCP on a fabric that could carry RDMA; "":
+// it does not.
+func degraded(t *inventory.Target) string {
+	if !slices.Contains(t.Transport, "tcp") || !slices.ContainsFunc(t.Portals, func(p inventory.Portal) bool {
 		return p.RNIC != nil && p.RNIC.Fabric != nil && p.RNIC.Fabric.Transport != "tcp"
-	})
+	}) {
+		return ""
+	}
+	switch {
+	case t.Transport[0] == "tcp":
+		return "DEGRADED: TCP on a fabric declared for RDMA, as transport asks for"
+	case t.Engine == "weft":
+		return "where RDMA cannot be had it is TCP, which the plan, verify and the report then show as DEGRADED, with the reason"
+	}
+	return ""
 }
 
 // block is the address of an instance without its index.

@@ -124,6 +124,21 @@ connect_() {
 	esac
 }
 
+# either_ connects to the subsystem $1 at the address $2 unless that is so: with
+# the options $3 for RDMA or, where that does not work, with $4 for TCP.
+either_() {
+	for c in /sys/class/nvme/nvme*; do
+		[ -e "$c/subsysnqn" ] && [ -e "$c/address" ] || continue
+		read -r nqn <"$c/subsysnqn"
+		read -r at <"$c/address"
+		case "$nqn $at," in "$1 $2,"*) return ;; esac
+	done
+	if modprobe nvme-rdma 2>/dev/null && printf %s "$3" | tee /dev/nvme-fabrics >/dev/null 2>&1; then return; fi
+	echo "degraded: $2 is connected over TCP, RDMA did not connect" >&2
+	do_ modprobe nvme-tcp
+	connect_ "$4"
+}
+
 # policy_ sets how I/O is spread over the paths of the subsystem $1.
 policy_() {
 	for s in /sys/class/nvme-subsystem/*; do

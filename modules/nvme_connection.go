@@ -3,6 +3,7 @@ package modules
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -19,6 +20,7 @@ import (
 type NVMeConnection struct {
 	NQN       string
 	Transport string // rdma or tcp
+	Instead   string `json:",omitempty"` // tcp: what it is connected over where RDMA does not connect
 	Address   netip.AddrPort
 	From      netip.Addr // of the NIC that the path begins at; not valid: any
 	HostNQN   string
@@ -52,7 +54,7 @@ func (n *NVMeConnection) Parse(s remote.Seen) (*NVMeConnection, error) {
 		return nil, nil
 	}
 	have := &NVMeConnection{
-		NQN: n.NQN, Transport: n.Transport, Address: n.Address, From: n.From, HostNQN: n.HostNQN, HostID: mine.values["hostid"],
+		NQN: n.NQN, Transport: mine.values["transport"], Instead: n.Instead, Address: n.Address, From: n.From, HostNQN: n.HostNQN, HostID: mine.values["hostid"],
 		KeepAlive: mine.keep, ReconnectDelay: mine.reconnect, CtrlLoss: mine.loss, Queues: n.Queues, ToS: n.ToS, IOPolicy: mine.policy,
 		Device: mine.name, state: mine.values["state"], disks: mine.disks, users: mine.users,
 	}
@@ -79,7 +81,13 @@ func (n *NVMeConnection) find(all []*controller) (mine *controller, live int) {
 			live++
 		}
 		// A connection that begins anywhere keeps the kernel from making ours.
-		if c.values["transport"] == n.Transport && c.address == n.Address && (!c.from.IsValid() || !n.From.IsValid() || c.from == n.From) {
+		if c.address != n.Address || c.from.IsValid() && n.From.IsValid() && c.from != n.From {
+			continue
+		}
+		switch by := c.values["transport"]; {
+		case by == n.Transport:
+			mine = c
+		case by == n.Instead && (mine == nil || mine.values["transport"] != n.Transport):
 			mine = c
 		}
 	}
@@ -100,8 +108,17 @@ func (n *NVMeConnection) loss() int {
 	return (n.CtrlLoss + n.ReconnectDelay - 1) / n.ReconnectDelay * n.ReconnectDelay
 }
 
-// Left implements limited: a path that is down comes back by itself or not.
+// Left implements limited: a path that is down comes back by itself or not, and
+// one over TCP goes on where RDMA was wanted.
 func (n *NVMeConnection) Left() string {
+	if text := n.down(); text != "" || n.Transport != n.Instead {
+		return text
+	}
+	return "DEGRADED: connected over TCP, RDMA did not connect; disconnect it by hand, and the next apply tries RDMA first"
+}
+
+// down says how a path is down; "": it is live.
+func (n *NVMeConnection) down() string {
 	if n.state == "live" {
 		return ""
 	}
@@ -157,10 +174,10 @@ func (n *NVMeConnection) Steps(have *NVMeConnection) []remote.Step {
 	return steps
 }
 
-// options are what the kernel is told.
-func (n *NVMeConnection) options() string {
+// options are what the kernel is told to connect over a transport.
+func (n *NVMeConnection) options(transport string) string {
 	o := []string{
-		"transport=" + n.Transport, "traddr=" + n.Address.Addr().String(), fmt.Sprintf("trsvcid=%d", n.Address.Port()),
+		"transport=" + transport, "traddr=" + n.Address.Addr().String(), fmt.Sprintf("trsvcid=%d", n.Address.Port()),
 		"nqn=" + n.NQN, "hostnqn=" + n.HostNQN, "hostid=" + n.HostID,
 	}
 	if n.From.IsValid() {
@@ -179,13 +196,24 @@ func (n *NVMeConnection) options() string {
 func (n *NVMeConnection) connect() []remote.Step {
 	steps := []remote.Step{
 		run("modprobe", "nvme-"+n.Transport),
-		run("sh", "-c", `printf %s "$1" | tee /dev/nvme-fabrics >/dev/null`, "sh", n.options()),
+		run("sh", "-c", `printf %s "$1" | tee /dev/nvme-fabrics >/dev/null`, "sh", n.options(n.Transport)),
+	}
+	if n.eitherWay() {
+		steps = []remote.Step{run("sh", "-c", eitherScript, "sh", n.options(n.Transport), n.options(n.Instead))}
 	}
 	if n.IOPolicy != "" {
 		steps = append(steps, n.spread())
 	}
 	return steps
 }
+
+// eitherWay reports whether another transport does where the first does not.
+func (n *NVMeConnection) eitherWay() bool { return n.Instead != "" && n.Instead != n.Transport }
+
+// eitherScript connects with the options $1 for RDMA or, where that does not
+// work, with $2 for TCP.
+const eitherScript = `{ modprobe nvme-rdma && printf %s "$1" | tee /dev/nvme-fabrics >/dev/null; } || ` +
+	`{ echo "degraded: RDMA did not connect, TCP instead" >&2; modprobe nvme-tcp && printf %s "$2" | tee /dev/nvme-fabrics >/dev/null; }`
 
 // spreadScript gives the subsystem $1 the policy $2, where the kernel has any.
 const spreadScript = `for s in /sys/class/nvme-subsystem/*; do if [ -e "$s/iopolicy" ]; then read -r v <"$s/subsysnqn"; ` +
@@ -214,7 +242,11 @@ func (n *NVMeConnection) disconnect() remote.Step {
 
 // Boot implements volatile.
 func (n *NVMeConnection) Boot() []string {
-	lines := []string{"do_ modprobe nvme-" + n.Transport, "connect_ " + remote.Quote(n.options())}
+	lines := []string{"do_ modprobe nvme-" + n.Transport, "connect_ " + remote.Quote(n.options(n.Transport))}
+	if n.eitherWay() {
+		at := fmt.Sprintf("traddr=%s,trsvcid=%d", n.Address.Addr(), n.Address.Port())
+		lines = []string{"either_ " + remote.Quote(n.NQN, at, n.options(n.Transport), n.options(n.Instead))}
+	}
 	if n.IOPolicy != "" {
 		lines = append(lines, "policy_ "+remote.Quote(n.NQN, n.IOPolicy))
 	}
@@ -258,8 +290,8 @@ func (n *NVMeConnection) Verify(ctx context.Context, h remote.Host) error {
 		switch {
 		case err == nil && have == nil:
 			err = fmt.Errorf("the kernel has no connection to %s at %s", n.NQN, n.Address)
-		case err == nil && have.Left() != "":
-			err = fmt.Errorf("%s", have.Left())
+		case err == nil && have.down() != "":
+			err = errors.New(have.down())
 		}
 		if err == nil || time.Now().After(deadline) {
 			return err

@@ -183,35 +183,10 @@ func (r *RoCE) Boot() []string {
 // bear the DSCP is proven by counters under load.
 func (r *RoCE) Verify(context.Context, remote.Host) error { return nil }
 
-// storageClass is the class that storage belongs to: the lossless one, else the
-// one with ECN, else the one that has a share. nil: there is none, or more than
-// one.
-func storageClass(classes []*inventory.TrafficClass) *inventory.TrafficClass {
-	for _, is := range []func(*inventory.TrafficClass) bool{
-		func(c *inventory.TrafficClass) bool { return c.PFC },
-		func(c *inventory.TrafficClass) bool { return c.ECN != nil },
-		func(c *inventory.TrafficClass) bool { return !c.Strict },
-	} {
-		var found []*inventory.TrafficClass
-		for _, c := range classes {
-			if len(c.DSCP) > 0 && is(c) {
-				found = append(found, c)
-			}
-		}
-		if len(found) > 1 {
-			return nil
-		}
-		if len(found) == 1 {
-			return found[0]
-		}
-	}
-	return nil
-}
-
 // defaultToS is that of the class that storage belongs to; -1: there is none.
 // The card sets the bits of ECN itself.
-func defaultToS(classes []*inventory.TrafficClass) int {
-	if c := storageClass(classes); c != nil {
+func defaultToS(f *inventory.Fabric) int {
+	if c := f.StorageClass(); c != nil {
 		return c.DSCP[0] << 2
 	}
 	return -1

@@ -41,6 +41,7 @@ const (
 	EventGate          EventType = "gate_verdict"   // a gate was judged
 	EventProbe         EventType = "probe_result"   // one measured pair
 	EventVerdict       EventType = "verdict"        // the judgement of a validation
+	EventOutput        EventType = "output"         // an output block, computed
 	EventLease         EventType = "lease"          // who holds a device
 	EventHeartbeat     EventType = "heartbeat"      // still alive
 	EventRunSummary    EventType = "run_summary"    // last of a stream

@@ -45,6 +45,8 @@ that not all lead to the same blocks.`,
 // A checked is what was found at the end of a path.
 type checked struct {
 	Remote     string `json:"remote"`
+	Transport  string `json:"transport,omitempty"`
+	Degraded   string `json:"degraded,omitempty"` // why it is not the first choice
 	Error      string `json:"error,omitempty"`
 	Controller uint16 `json:"controller,omitempty"`
 	Model      string `json:"model,omitempty"`
@@ -102,7 +104,11 @@ func showChecked(out io.Writer, all []checked, asJSON bool) error {
 			fmt.Fprintf(w, "%s\tfailed\t%s\n", c.Remote, c.Error)
 			continue
 		}
-		fmt.Fprintf(w, "%s\tanswers\t%s %s %s, controller %d, %d blocks of %d, %s, depth %d\n", c.Remote, c.Model, c.Serial, c.Firmware, c.Controller, c.Blocks, c.BlockSize, c.Access, c.Depth)
+		fmt.Fprintf(w, "%s\tanswers over %s\t%s %s %s, controller %d, %d blocks of %d, %s, depth %d", c.Remote, c.Transport, c.Model, c.Serial, c.Firmware, c.Controller, c.Blocks, c.BlockSize, c.Access, c.Depth)
+		if c.Degraded != "" {
+			fmt.Fprintf(w, "\tDEGRADED: %s", c.Degraded)
+		}
+		fmt.Fprintln(w)
 	}
 	return w.Flush()
 }
@@ -116,6 +122,7 @@ func (d *device) checkPath(ctx context.Context, carrier fabric.Transport, o init
 		return unproven(err)
 	}
 	defer c.Close() // after the reads it is a courtesy
+	into.Transport, into.Degraded = d.host.by.result()
 	id := c.Identity()
 	into.Controller, into.Model, into.Serial, into.Firmware = c.ID(), id.MN, id.SN, id.FR
 	ns, ok := find(c.Namespaces(), d.nsid)

@@ -70,7 +70,7 @@ func (h *host) over(places agent.Places, poll bool) (fabric.Transport, error) {
 	default:
 		return nil, fmt.Errorf("--transport %q is not rdma, tcp or rdma,tcp", want)
 	}
-	v, err := verbs.Load()
+	v, err := loadVerbs(places)
 	both := slices.Contains(h.by.want, "tcp")
 	switch {
 	case err == nil:
@@ -80,8 +80,8 @@ func (h *host) over(places agent.Places, poll bool) (fabric.Transport, error) {
 		h.by.note("tcp", err.Error())
 		return t, nil
 	}
-	r := &rdma.Transport{Verbs: v, Address: places.Address, ToS: h.tos, Poll: poll, Reached: h.reached(places)}
-	if h.traddr != "" && len(places.Maps) == 0 {
+	r := &rdma.Transport{Verbs: v, Address: places.Address, ToS: h.tos, Poll: poll, Reached: h.reached()}
+	if h.traddr != "" {
 		r.From = netip.MustParseAddr(h.traddr) // carrier has checked it
 	}
 	if !both {
@@ -91,13 +91,17 @@ func (h *host) over(places agent.Places, poll bool) (fabric.Transport, error) {
 	return &preference{rdma: r, tcp: t, by: &h.by, chosen: map[string]fabric.Transport{}}, nil
 }
 
-// reached notes the own address.
-func (h *host) reached(places agent.Places) func(netip.AddrPort) {
-	return func(local netip.AddrPort) {
-		if len(places.Maps) == 0 {
-			h.local.CompareAndSwap(nil, net.TCPAddrFromAddrPort(local))
-		}
+// loadVerbs loads RDMA where places leave any.
+func loadVerbs(places agent.Places) (verbs.Provider, error) {
+	if err := places.RDMA(); err != nil {
+		return nil, err
 	}
+	return verbs.Load()
+}
+
+// reached notes the own address.
+func (h *host) reached() func(netip.AddrPort) {
+	return func(local netip.AddrPort) { h.local.CompareAndSwap(nil, net.TCPAddrFromAddrPort(local)) }
 }
 
 // preference is RDMA where a portal offers it, else TCP. Every admin queue

@@ -24,7 +24,10 @@ type rdmaLoader struct {
 	v  verbs.Provider
 }
 
-func (r *rdmaLoader) load() (verbs.Provider, error) {
+func (r *rdmaLoader) load(places agent.Places) (verbs.Provider, error) {
+	if err := places.RDMA(); err != nil {
+		return nil, err
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.v != nil {
@@ -41,11 +44,10 @@ func (r *rdmaLoader) load() (verbs.Provider, error) {
 // have: those of RDMA, where there is none. That is said in one line, and the
 // others serve. Without others it is an error.
 func (s *service) sortOut(conf *agent.Target) (missing []agent.PortalStatus, err error) {
-	isRDMA := func(p agent.Portal) bool { return p.Transport == "rdma" }
 	if !slices.ContainsFunc(conf.Portals, isRDMA) {
 		return nil, nil
 	}
-	_, why := s.rdma.load()
+	_, why := s.rdma.load(s.places)
 	if why == nil {
 		return nil, nil
 	}
@@ -65,23 +67,58 @@ func (s *service) sortOut(conf *agent.Target) (missing []agent.PortalStatus, err
 	return missing, nil
 }
 
-// listen opens portals where places say they are: all or none.
-func (s *service) listen(ctx context.Context, tos uint8, want []agent.Portal) (open []portal, err error) {
-	for _, p := range want {
-		carrier, bound, err := s.carrier(p, tos)
-		if err != nil {
-			return nil, errors.Join(err, closePortals(open))
-		}
-		l, err := carrier.Listen(ctx, fabric.ListenParams{
-			Addr: p.Address, MaxDepth: target.MaxDepth, InCapsule: target.InCapsule, MaxTransfer: target.MaxTransfer,
-		}, s.target.Accept)
-		if err != nil {
-			return nil, errors.Join(err, closePortals(open))
-		}
-		open = append(open, portal{agent.PortalStatus{Portal: p, Bound: *bound}, l})
-		s.log.Info("listening", "portal", p.Address, "transport", p.Transport, "bound", *bound)
+func isRDMA(p agent.Portal) bool { return p.Transport == "rdma" }
+
+// listen opens portals where places say they are: all or none, but for those of
+// RDMA that cannot be opened at an address where TCP serves instead.
+func (s *service) listen(ctx context.Context, tos uint8, want []agent.Portal, beside []portal) (open []portal, missing []agent.PortalStatus, err error) {
+	served := func(address string) bool {
+		return slices.ContainsFunc(slices.Concat(beside, open), func(p portal) bool { return isRDMA(p.Portal) && p.Address == address })
 	}
-	return open, nil
+	for _, p := range slices.SortedStableFunc(slices.Values(want), rdmaFirst) {
+		if p.Instead && served(p.Address) {
+			continue
+		}
+		one, err := s.listenAt(ctx, tos, p)
+		switch {
+		case err == nil:
+			open = append(open, one)
+			s.log.Info("listening", "portal", p.Address, "transport", p.Transport, "bound", one.Bound)
+		case isRDMA(p) && ctx.Err() == nil && slices.ContainsFunc(want, func(o agent.Portal) bool { return !isRDMA(o) && o.Address == p.Address }):
+			missing = append(missing, agent.PortalStatus{Portal: p, Error: err.Error()})
+			s.log.Warn("degraded: a portal of RDMA stays closed", "portal", p.Address, "why", err, "hint", hint.Of(err))
+		default:
+			return nil, nil, errors.Join(err, closePortals(open))
+		}
+	}
+	return open, missing, nil
+}
+
+func rdmaFirst(a, b agent.Portal) int {
+	rank := map[bool]int{true: 0, false: 1}
+	return rank[isRDMA(a)] - rank[isRDMA(b)]
+}
+
+// listenAt opens one portal.
+func (s *service) listenAt(ctx context.Context, tos uint8, p agent.Portal) (portal, error) {
+	carrier, bound, err := s.carrier(p, tos)
+	if err != nil {
+		return portal{}, err
+	}
+	l, err := carrier.Listen(ctx, fabric.ListenParams{
+		Addr: p.Address, MaxDepth: target.MaxDepth, InCapsule: target.InCapsule, MaxTransfer: target.MaxTransfer,
+	}, s.target.Accept)
+	if err != nil {
+		return portal{}, err
+	}
+	return portal{agent.PortalStatus{Portal: p, Bound: *bound}, l}, nil
+}
+
+// present are the portals of a configuration that are there.
+func present(all []agent.Portal, open []portal) []agent.Portal {
+	return slices.DeleteFunc(slices.Clone(all), func(p agent.Portal) bool {
+		return !slices.ContainsFunc(open, func(o portal) bool { return o.Portal == p })
+	})
 }
 
 // carrier is the transport of a portal, and where it says, once it listens, at
@@ -89,7 +126,7 @@ func (s *service) listen(ctx context.Context, tos uint8, want []agent.Portal) (o
 func (s *service) carrier(p agent.Portal, tos uint8) (fabric.Transport, *string, error) {
 	bound := new(string)
 	if p.Transport == "rdma" {
-		v, err := s.rdma.load()
+		v, err := s.rdma.load(s.places)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os/exec"
 	"strconv"
 	"syscall"
@@ -13,7 +12,6 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"weft/internal/agent"
-	"weft/internal/nvme/rdma/verbs"
 )
 
 func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"weft-target": main}) }
@@ -22,13 +20,6 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
-		Condition: func(cond string) (bool, error) {
-			if cond != "rdma" {
-				return false, fmt.Errorf("unknown condition %q", cond)
-			}
-			_, err := verbs.Load()
-			return err == nil, nil
-		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":  exits,
 			"ready":  ready,

@@ -91,8 +91,16 @@ func (s *service) open(ctx context.Context, l *loaded) (err error) {
 	if s.target, err = target.New(c); err != nil {
 		return errors.Join(err, fresh.close())
 	}
-	if s.portals, err = s.listen(ctx, l.conf.ToS, l.conf.Portals); err != nil {
+	open, missing, err := s.listen(ctx, l.conf.ToS, l.conf.Portals, nil)
+	if err != nil {
 		return err
+	}
+	s.portals, s.missing = open, append(s.missing, missing...)
+	if there := present(l.conf.Portals, open); len(there) < len(l.conf.Portals) { // hosts are told of what is there
+		l.conf.Portals = there
+		if err := s.target.Reload(l.configuration(all)); err != nil {
+			return err
+		}
 	}
 	s.metrics, err = serveMetrics(s.places, l.conf.Metrics, s.writeMetrics, s.log)
 	return err
@@ -148,10 +156,11 @@ func (s *service) change(ctx context.Context) error {
 	}
 	kept, gone, added := sortPortals(s.portals, l.conf.Portals)
 	// Who comes to a new portal now is asked to come again.
-	opened, err := s.listen(ctx, l.conf.ToS, added)
+	opened, closed, err := s.listen(ctx, l.conf.ToS, added, kept)
 	if err != nil {
 		return errors.Join(err, fresh.close())
 	}
+	l.conf.Portals = present(l.conf.Portals, slices.Concat(kept, opened))
 	if err := s.target.Reload(l.configuration(all)); err != nil {
 		return errors.Join(err, closePortals(opened), fresh.close())
 	}
@@ -160,7 +169,7 @@ func (s *service) change(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.conf, s.stores, s.portals, s.missing, s.status.Config = l.conf, all, append(kept, opened...), missing, l.sum
+	s.conf, s.stores, s.portals, s.missing, s.status.Config = l.conf, all, append(kept, opened...), append(missing, closed...), l.sum
 	s.log.Info("serving", "subsystems", len(l.conf.Subsystems), "configuration", l.sum)
 	return nil
 }

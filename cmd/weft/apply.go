@@ -220,10 +220,13 @@ func (a *app) apply(ctx context.Context, p *project, made *plan.Plan) error {
 	if !a.json {
 		view.Applied(a.stdout, made, res, a.style(a.stdout), time.Since(begun))
 	}
-	if err == nil {
-		return nil
+	switch {
+	case err != nil:
+		return &codeError{applied(res, err), err}
+	case made.Destroy || partial(made):
+		return nil // what is there now is not all that the files describe
 	}
-	return &codeError{applied(res, err), err}
+	return a.conclude(ctx, p, "")
 }
 
 // farewell says what becomes of devices when somebody presses Ctrl-C while they

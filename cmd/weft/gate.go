@@ -78,6 +78,7 @@ type kept struct {
 	Time        time.Time     `json:"time"`
 	Simulated   bool          `json:"simulated"`
 	Recorded    bool          `json:"recorded,omitempty"` // measured before the phase began, to compare with
+	After       bool          `json:"after,omitempty"`    // concluded when all was applied
 	Result      *prove.Result `json:"result"`
 }
 

@@ -145,7 +145,7 @@ func tellRun(r *report.Report, dir string) error {
 			return err
 		}
 		if k.Result != nil {
-			r.Measured = append(r.Measured, report.Measured{Phase: k.Phase, Recorded: k.Recorded, Validations: k.Validations, Time: k.Time, Result: k.Result})
+			r.Measured = append(r.Measured, report.Measured{Phase: k.Phase, Recorded: k.Recorded, After: k.After, Validations: k.Validations, Time: k.Time, Result: k.Result})
 		}
 	}
 	f, err := os.Open(filepath.Join(dir, soakFile))

@@ -183,9 +183,13 @@ func (s *staged) save(r *rollout.Run) error {
 // advance goes on with the rollout, until it must stop or, with one, has
 // passed one gate.
 func (s *staged) advance(ctx context.Context, one bool) error {
-	return s.at(ctx, func(e rollout.Engine) error {
+	err := s.at(ctx, func(e rollout.Engine) error {
 		return rollout.Advance(ctx, e, s.spec, s.plan, s.run, one)
 	})
+	if err != nil || s.run.State != rollout.Passed || len(s.run.Phases) < len(s.model.Rollouts[0].Phases) || partial(s.plan) {
+		return err
+	}
+	return s.app.conclude(ctx, s.project, s.dir)
 }
 
 // rollback takes back what the run did, or one of its phases.

@@ -30,7 +30,8 @@ func (a *app) verifyCmd() *cobra.Command {
 		Long: `verify reads from every target over every plane from every initiator, prints the
 latencies, and judges them against the limits of the validation blocks. What
 switch ports and NICs count is read before and after, and judged by how it has
-grown. It only reads. Without names every validation is run, and the way of
+grown. It only reads. check and output blocks are computed with what the servers'
+kernels have connected. Without names every validation is run, and the way of
 packets is proven for every pair and plane: that they arrive whole at their full
 length, that the NIC marks them as the class that carries storage, and that the
 switch puts them into the queue of that class. What fails is placed: at a NIC, a
@@ -95,6 +96,7 @@ type scope struct {
 	baseline   *prove.Baseline // nil: there is none
 	throughput bool
 	path       bool // prove the way of packets, too
+	conclude   bool // judge checks and compute outputs
 	classes    bool // and only what their marks and queues tell
 }
 
@@ -102,7 +104,7 @@ type scope struct {
 func (a *app) measureIn(ctx context.Context, p *project, names []string, of scope) (*prove.Result, error) {
 	hosts := &logins{project: p}
 	defer hosts.end()
-	return prove.Run(ctx, prove.Input{
+	in := prove.Input{
 		Model: p.model, Names: names, There: of.there, Ready: of.ready, Since: of.since, Emit: a.emit,
 		Baseline: of.baseline, Throughput: of.throughput, Path: of.path, Classes: of.classes,
 		Host: hosts.host,
@@ -110,7 +112,11 @@ func (a *app) measureIn(ctx context.Context, p *project, names []string, of scop
 			return modules.ReadCounters(ctx, p.fleet.Devices[sw.Addr], ports)
 		},
 		Volume: func(v *inventory.Volume) string { return modules.VolumePath(p.model.Name, v) },
-	})
+	}
+	if of.conclude {
+		in.Attached = attached
+	}
+	return prove.Run(ctx, in)
 }
 
 func (a *app) verify(ctx context.Context, p *project, names []string, how verification) error {
@@ -118,7 +124,7 @@ func (a *app) verify(ctx context.Context, p *project, names []string, how verifi
 	if err != nil {
 		return err
 	}
-	res, err := a.measureIn(ctx, p, names, scope{baseline: base, throughput: how.throughput, path: len(names) == 0})
+	res, err := a.measureIn(ctx, p, names, scope{baseline: base, throughput: how.throughput, path: len(names) == 0, conclude: len(names) == 0})
 	if err != nil {
 		return err
 	}
@@ -139,6 +145,7 @@ func (a *app) verify(ctx context.Context, p *project, names []string, how verifi
 			}
 			a.emit(e)
 		}
+		a.emitConclusions(res.Checks, res.Outputs)
 	} else {
 		view.Heading(a.stdout, a.style(a.stdout), "verify", p.model.Name, a.lab)
 		view.Verify(a.stdout, res, a.style(a.stdout))

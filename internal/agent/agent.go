@@ -27,8 +27,9 @@ type Target struct {
 
 // A Portal is an address that the target listens on.
 type Portal struct {
-	Transport string `toml:"transport" json:"transport"` // "tcp" or "rdma"
-	Address   string `toml:"address" json:"address"`     // "10.40.1.11:4420"
+	Transport string `toml:"transport" json:"transport"`                 // "tcp" or "rdma"
+	Address   string `toml:"address" json:"address"`                     // "10.40.1.11:4420"
+	Instead   bool   `toml:"instead,omitempty" json:"instead,omitempty"` // only where the RDMA portal of this address cannot be opened
 }
 
 // Access is how well a group of namespaces can be reached at a portal.

@@ -11,7 +11,7 @@ import (
 func good() *Target {
 	return &Target{
 		Owner:   "pilot",
-		Portals: []Portal{{"tcp", "10.40.1.11:4420"}, {"tcp", "[fd00::11]:4420"}},
+		Portals: []Portal{{Transport: "tcp", Address: "10.40.1.11:4420"}, {Transport: "tcp", Address: "[fd00::11]:4420"}},
 		Subsystems: []Subsystem{{
 			NQN:        "nqn.2026-11.net.example:pilot:st1",
 			Serial:     "WEFT0123456789ABCDEF",
@@ -103,6 +103,12 @@ func TestValidate(t *testing.T) {
 			t.Portals[0].Transport = "rdma"
 			t.Portals = append(t.Portals, t.Portals[0])
 		}},
+		{"portal tcp 10.40.1.11:4420 is there twice", func(t *Target) {
+			rdma, instead := t.Portals[0], t.Portals[0]
+			rdma.Transport, instead.Instead = "rdma", true
+			t.Portals = append(t.Portals, rdma, instead)
+		}},
+		{"portal tcp 10.40.1.11:4420: there is no portal of RDMA", func(t *Target) { t.Portals[0].Instead = true }},
 		{"is no IP address with a port", func(t *Target) { t.Portals[0].Address = "st1:4420" }},
 		{"no port", func(t *Target) { t.Portals[0].Address = "10.0.0.1:0" }},
 		{"could dial", func(t *Target) { t.Portals[0].Address = "[::]:4420" }},

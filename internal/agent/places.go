@@ -1,11 +1,14 @@
 package agent
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"path"
 	"path/filepath"
 	"strings"
+
+	"weft/internal/hint"
 )
 
 // Places say where on this machine an agent finds the files and addresses that
@@ -66,6 +69,16 @@ func ParseMap(s string) (Map, error) {
 		return Map{}, fmt.Errorf("map %q: %q is no address with a port", s, to)
 	}
 	return Map{from, to}, nil
+}
+
+// RDMA says why there is none at these places: an address that is mapped is a
+// port of TCP on loopback.
+func (p Places) RDMA() error {
+	if len(p.Maps) == 0 {
+		return nil
+	}
+	return hint.Wrap(errors.New("addresses are mapped, as in weft's lab: there is no RDMA"),
+		"RDMA wants a NIC, or a real kernel with Soft-RoCE or Soft-iWARP: weft lab up --real")
 }
 
 // Path is where a file is that is named by an absolute path. As below "/", no

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -66,6 +67,11 @@ func (v *findings) portals(portals []Portal) {
 	}
 	seen := map[Portal]bool{}
 	for _, p := range portals {
+		rdma := Portal{Transport: "rdma", Address: p.Address}
+		if p.Instead && (p.Transport == "rdma" || !slices.Contains(portals, rdma)) {
+			v.add("portal %s %s: there is no portal of RDMA at this address that it could stand in for", p.Transport, p.Address)
+		}
+		p.Instead = false
 		if seen[p] {
 			v.add("portal %s %s is there twice", p.Transport, p.Address)
 		}

@@ -126,12 +126,11 @@ func (r *run) row(ctx context.Context, f flow) *Row {
 	row.Size, row.Depth, row.Op = f.size, depth, "read"
 	row.Transport = localTransport
 	if !f.local {
-		row.Transport = "tcp"
+		row.Transport = f.transports()[0]
 		row.Remote = f.portal.Address.String()
 		if f.portal.Plane != nil {
 			row.Plane = f.portal.Plane.Name
 		}
-		row.Degraded = f.degraded()
 	}
 	res, err := r.probe(ctx, f)
 	if err != nil {
@@ -139,7 +138,7 @@ func (r *run) row(ctx context.Context, f flow) *Row {
 		return row
 	}
 	row.ProbeResult = *res
-	row.Degraded = row.Degraded && res.Transport == "tcp"
+	row.Degraded, row.ProbeResult.Degraded = f.degraded(res.Transport, res.Degraded)
 	if res.Histogram == "" {
 		return row
 	}
@@ -152,10 +151,52 @@ func (r *run) row(ctx context.Context, f flow) *Row {
 	return row
 }
 
-// degraded reports whether the fabric of the portal is made for something
-// better than what is measured.
-func (f flow) degraded() bool {
-	return f.portal.RNIC != nil && f.portal.RNIC.Fabric != nil && f.portal.RNIC.Fabric.Transport != "tcp"
+// fabric is that of the portal; nil: it is in none.
+func (f flow) fabric() *inventory.Fabric {
+	if f.portal.RNIC == nil {
+		return nil
+	}
+	return f.portal.RNIC.Fabric
+}
+
+// transports are what the target offers at the portal, in the order of
+// preference: RDMA runs only where the fabric carries it.
+func (f flow) transports() []string {
+	list := slices.DeleteFunc(slices.Clone(f.target.Transport), func(t string) bool {
+		return t == "rdma" && f.fabric() != nil && f.fabric().Transport == "tcp"
+	})
+	if len(list) == 0 {
+		return []string{"tcp"}
+	}
+	return list
+}
+
+// degraded reports whether the fabric of the portal, or its target, is made for
+// something better than what was measured, and why that was not to be had.
+func (f flow) degraded(transport, why string) (bool, string) {
+	rdma := f.transports()[0] == "rdma" || f.fabric() != nil && f.fabric().Transport != "tcp"
+	switch {
+	case f.local || transport != "tcp" || !rdma:
+		return false, ""
+	case f.transports()[0] == "tcp":
+		return true, "the files ask for TCP"
+	}
+	return true, why
+}
+
+// over is the part of the command line that says what a probe goes over, and
+// how its packets are marked.
+func (f flow) over() []string {
+	args := []string{"--transport", strings.Join(f.transports(), ",")}
+	if f.transports()[0] == "tcp" {
+		args = []string{"--transport", "tcp"} // nothing comes after what is always there
+	}
+	if fabric := f.fabric(); fabric != nil {
+		if class := fabric.StorageClass(); class != nil {
+			args = append(args, "--tos", strconv.Itoa(class.DSCP[0]<<2))
+		}
+	}
+	return args
 }
 
 // args is the command line of the probe.
@@ -167,6 +208,7 @@ func (r *run) args(f flow) []string {
 	}
 	args = append(args, "--traddr", f.portal.Address.String(), "--nqn", f.sub.NQN, "--hostnqn", f.probe,
 		"--nsid", strconv.FormatUint(uint64(f.ns.ID), 10))
+	args = append(args, f.over()...)
 	if src := ownAddress(f); src != "" {
 		args = append(args, "--host-traddr", src)
 	}

@@ -24,12 +24,15 @@ type leg struct {
 	target   *inventory.Target
 	parts    []string // NICs and switch ports, in their order
 	label    string
+	direct   bool // a cable joins the two NICs: no switch is between them
 }
 
 // legs are the pairs of a model over the planes that both ends have.
 func legs(m *inventory.Model, there func(*inventory.Server, *inventory.Target) bool) []leg {
 	port := map[*inventory.RNIC]inventory.LinkEnd{}
+	joined := map[*inventory.RNIC]*inventory.RNIC{}
 	for _, l := range m.Links {
+		joined[l.From.RNIC], joined[l.To.RNIC] = l.To.RNIC, l.From.RNIC
 		for _, e := range [][2]inventory.LinkEnd{{l.From, l.To}, {l.To, l.From}} {
 			if e[0].RNIC != nil && e[1].Switch != nil {
 				port[e[0].RNIC] = e[1]
@@ -46,7 +49,7 @@ func legs(m *inventory.Model, there func(*inventory.Server, *inventory.Target) b
 				for _, p := range t.Portals {
 					if from := inPlane(i.Server, p.Plane); from != nil && p.RNIC != nil {
 						row := &Row{Initiator: i.Server.Addr, Target: t.Addr, Plane: p.Plane.Name}
-						l := leg{from: from, to: p.RNIC, portal: p, target: t, label: row.Pair()}
+						l := leg{from: from, to: p.RNIC, portal: p, target: t, label: row.Pair(), direct: joined[from] == p.RNIC}
 						l.parts = append(l.parts, portOf(from))
 						for _, end := range []*inventory.RNIC{from, p.RNIC} {
 							if e, ok := port[end]; ok {
@@ -223,13 +226,13 @@ func (r *run) classified(res *Result, all []leg) []Judgement {
 		case marked:
 			j.Verdict = Pass
 		case degraded(res, l):
-			j.Why = "it was measured over TCP, which nobody marks as the class for RDMA"
+			j.Why = "it was measured over TCP, and the NIC sent less of priority " + strconv.Itoa(class.Priority) + " than was read"
 		default:
 			j.Verdict, j.Value, j.Where = Fail, 1, "at "+l.parts[len(l.parts)-1]
 			j.Why = fmt.Sprintf("the NIC sent %d bytes of priority %d, and %d were read", sent, class.Priority, back)
 		}
 		out = append(out, j)
-		if marked {
+		if marked && !l.direct {
 			out = append(out, r.queued(res, l, class, together(res, all, func(o leg) bool { return o.from == l.from })))
 		}
 	}

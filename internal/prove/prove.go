@@ -113,6 +113,8 @@ type Result struct {
 	Throughput []*Throughput `json:"throughput,omitempty"` // where it was asked for
 	Before     *Reading      `json:"before,omitempty"`     // what devices had counted; nil: not asked
 	After      *Reading      `json:"after,omitempty"`
+	Checks     []Check       `json:"checks,omitempty"`
+	Outputs    []Output      `json:"outputs,omitempty"`
 	NotYet     []plan.Note   `json:"not_yet,omitempty"` // metrics that are not measured yet
 	Verdict    Verdict       `json:"verdict"`
 }
@@ -148,6 +150,9 @@ type Input struct {
 	Classes bool
 	// Throughput also measures how much goes over every pair and plane.
 	Throughput bool
+	// Attached asks a server what its kernel has of an initiator, for checks and
+	// outputs; nil: they are not judged.
+	Attached func(context.Context, remote.Host, *inventory.Initiator) (*Attached, error)
 	// Window is the least time to count for; 0: a second.
 	Window time.Duration
 }
@@ -214,6 +219,9 @@ func Run(ctx context.Context, in Input) (*Result, error) {
 	if in.Classes && !in.Path && res.After != nil {
 		res.Judgements = append(res.Judgements, slices.DeleteFunc(r.classified(res, ways), func(j Judgement) bool { return j.Verdict == Inconclusive })...)
 	}
+	if in.Attached != nil {
+		res.Checks, res.Outputs = r.conclude(ctx)
+	}
 	res.Verdict = overall(res)
 	return res, nil
 }
@@ -239,11 +247,29 @@ func overall(res *Result) Verdict {
 	if len(res.Judgements) == 0 {
 		worst = Inconclusive
 	}
+	verdicts := []Verdict{Checked(res.Checks)}
 	for _, j := range res.Judgements {
-		if j.Verdict == Fail {
+		verdicts = append(verdicts, j.Verdict)
+	}
+	for _, v := range verdicts {
+		if v == Fail {
 			return Fail
 		}
-		if j.Verdict == Inconclusive {
+		if v == Inconclusive {
+			worst = Inconclusive
+		}
+	}
+	return worst
+}
+
+// Checked is the worst verdict of checks.
+func Checked(checks []Check) Verdict {
+	worst := Pass
+	for _, c := range checks {
+		if c.Verdict == Fail {
+			return Fail
+		}
+		if c.Verdict == Inconclusive {
 			worst = Inconclusive
 		}
 	}

@@ -30,6 +30,7 @@ type Throughput struct {
 	Errors     int     `json:"errors"`
 	Why        string  `json:"why,omitempty"` // it could not be measured
 	Degraded   bool    `json:"degraded,omitempty"`
+	Instead    string  `json:"degraded_why,omitempty"`
 }
 
 // How throughput is measured.
@@ -74,9 +75,10 @@ func (r *run) load(ctx context.Context, f flow) *Throughput {
 	if f.local {
 		args = append(args, "--path", r.in.Volume(f.ns.From))
 	} else {
-		t.Transport, t.Degraded = "tcp", f.degraded()
+		t.Transport = f.transports()[0]
 		args = append(args, "--traddr", f.portal.Address.String(), "--nqn", f.sub.NQN, "--hostnqn", f.probe, "--nsid", strconv.FormatUint(uint64(f.ns.ID), 10),
 			"--reconnect-for", "0s")
+		args = append(args, f.over()...)
 		if own := ownAddress(f); own != "" {
 			args = append(args, "--host-traddr", own)
 		}
@@ -95,7 +97,9 @@ func (r *run) load(ctx context.Context, f flow) *Throughput {
 		t.Why = err.Error()
 		return t
 	}
-	if why := t.take(stdout); why != "" {
+	why := t.take(stdout)
+	t.Degraded, t.Instead = f.degraded(t.Transport, t.Instead)
+	if why != "" {
 		t.Why = why
 		if exit != nil {
 			t.Why = fmt.Sprintf("%s did not run: exit %d: %s", agent.ProbeBin, exit.Code, strings.TrimSpace(string(exit.Output.Stderr)))
@@ -116,14 +120,17 @@ func (t *Throughput) take(text []byte) (why string) {
 			} `json:"read"`
 		} `json:"jobs"`
 		Weft struct {
-			Mode string  `json:"mode"`
-			CPU  float64 `json:"cpu_us_per_gbit"`
+			Mode      string  `json:"mode"`
+			Transport string  `json:"transport"`
+			Degraded  string  `json:"degraded"`
+			CPU       float64 `json:"cpu_us_per_gbit"`
 		} `json:"weft"`
 	}
 	if json.Unmarshal(text, &r) != nil || len(r.Jobs) != 1 {
 		return fmt.Sprintf("%s answered no result: %.200q", agent.ProbeBin, text)
 	}
 	job := r.Jobs[0]
+	t.Transport, t.Instead = r.Weft.Transport, r.Weft.Degraded
 	t.Mode, t.BitsPerSec, t.IOPS, t.CPUPerGbit, t.Errors = r.Weft.Mode, job.Read.BW*8, job.Read.IOPS, r.Weft.CPU, job.Error
 	if job.Read.Total == 0 {
 		return "not a single read ended"

@@ -71,6 +71,18 @@ func (r *Report) JUnit(w io.Writer) error {
 			}
 			s.Cases = append(s.Cases, c)
 		}
+		for _, check := range m.Result.Checks {
+			c := junitCase{Class: "check", Name: check.Name, Time: "0"}
+			switch text := (&junitText{Message: check.Why, Type: string(check.Verdict)}); check.Verdict {
+			case prove.Fail:
+				c.Failed = text
+				s.Fails++
+			case prove.Inconclusive:
+				c.Error = text
+				s.Errors++
+			}
+			s.Cases = append(s.Cases, c)
+		}
 		s.Tests = len(s.Cases)
 		all.Tests, all.Fails, all.Errors = all.Tests+s.Tests, all.Fails+s.Fails, all.Errors+s.Errors
 		all.Suites = append(all.Suites, s)

@@ -76,6 +76,20 @@ func (r *Report) markdownRun(p *printer) {
 }
 
 func markdownResult(p *printer, res *prove.Result) {
+	for _, c := range res.Checks {
+		text := ""
+		if c.Why != "" {
+			text = ": " + c.Why
+		}
+		p.line("- %s %s%s", mark(c.Verdict), cell(c.Name), cell(text))
+	}
+	for _, o := range res.Outputs {
+		p.line("- output %s = %s", cell(o.Name), cell(told(o)))
+	}
+	if len(res.Judgements) == 0 {
+		return
+	}
+	p.line("")
 	p.line("| | metric | places | worst | limit |\n|---|---|---|---|---|")
 	for _, l := range lines(res) {
 		p.line("| %s | %s | %d of %d pass | %s | %s |", mark(l.Verdict), cell(l.Name()), l.Passed, l.All, cell(l.Worst), cell(l.Limit))
@@ -87,6 +101,9 @@ func markdownResult(p *printer, res *prove.Result) {
 		for _, j := range l.Bad {
 			p.line("\n- %s: %s", j.Verdict, cell(view.Judged(j)))
 		}
+	}
+	for _, text := range view.Degraded(res) {
+		p.line("\n**%s**", cell(text))
 	}
 	if len(res.Rows) == 0 {
 		return
@@ -110,6 +127,17 @@ func markdownResult(p *printer, res *prove.Result) {
 		}
 		p.line("| %s | %s | %s | %s | %.3g | %.0f | %.0f |", cell(t.Initiator), cell(t.Target), t.Plane, t.Transport, t.BitsPerSec/1e9, t.IOPS, t.CPUPerGbit)
 	}
+}
+
+// told is the value of an output in one line, or why there is none.
+func told(o prove.Output) string {
+	switch {
+	case o.Why != "":
+		return "not known: " + o.Why
+	case o.Sensitive:
+		return "(sensitive)"
+	}
+	return string(o.Value)
 }
 
 // known reports whether a row has figures.

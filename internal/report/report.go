@@ -54,6 +54,7 @@ func Of(p *plan.Plan) *Plan {
 type Measured struct {
 	Phase       string        `json:"phase,omitempty"` // "": weft verify
 	Recorded    bool          `json:"recorded,omitempty"`
+	After       bool          `json:"after,omitempty"` // checks and outputs only, when all was applied
 	Validations []string      `json:"validations,omitempty"`
 	Time        time.Time     `json:"time"`
 	Result      *prove.Result `json:"result"`
@@ -62,6 +63,8 @@ type Measured struct {
 // Title names a measurement for people.
 func (m Measured) Title() string {
 	switch {
+	case m.After:
+		return "after the last phase"
 	case m.Phase == "":
 		return "weft verify"
 	case m.Recorded:

@@ -42,7 +42,7 @@ func (s Style) mark(e plan.Event) (string, bool) {
 	case e.Level == "error":
 		return s.dress(red, "✗"), e.Type != plan.EventDiagnostic && e.Type != plan.EventRunSummary
 	case e.Level == "warn":
-		return s.dress(yellow, "!"), true
+		return s.dress(yellow, "!"), e.Data["left_alone"] == nil // the plan shows that
 	}
 	switch e.Type {
 	case plan.EventApplyComplete, plan.EventCommit:

@@ -365,13 +365,37 @@ func leftAlone(w io.Writer, list []plan.LeftAlone, s Style) {
 		return
 	}
 	fmt.Fprintf(w, "\n%s\n", s.dress(bold, "Left alone"))
-	for _, l := range list {
-		name := l.Device
-		if l.ID.Kind != "" {
-			name = l.ID.String()
-		}
-		fmt.Fprintf(w, "  %s  %s\n", name, l.Text)
+	for len(list) > 0 {
+		first := list[0]
+		same := func(l plan.LeftAlone) bool { return l.Text == first.Text && l.ID.Kind == first.ID.Kind }
+		fmt.Fprintf(w, "  %s  %s\n", leftNames(list, same), first.Text)
+		list = slices.DeleteFunc(slices.Clone(list), same)
 	}
+}
+
+// fewLeft is how many resources that are left alone are named one by one.
+const fewLeft = 2
+
+// leftNames names the resources of one kind that are left alone for one reason.
+func leftNames(list []plan.LeftAlone, same func(plan.LeftAlone) bool) string {
+	var names, devices []string
+	for _, l := range list {
+		if !same(l) {
+			continue
+		}
+		if !slices.Contains(devices, l.Device) {
+			devices = append(devices, l.Device)
+		}
+		if l.ID.Kind == "" {
+			names = append(names, l.Device)
+		} else {
+			names = append(names, l.ID.String())
+		}
+	}
+	if kind := list[0].ID.Kind; len(names) > fewLeft && kind != "" {
+		return fmt.Sprintf("%d %s of %s", len(names), kind, strings.Join(devices, ", "))
+	}
+	return strings.Join(names, ", ")
 }
 
 func notes(w io.Writer, list []plan.Note, s Style) {

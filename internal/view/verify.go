@@ -39,11 +39,79 @@ func Verify(w io.Writer, r *prove.Result, s Style) {
 	if len(r.Rows) > 0 {
 		fmt.Fprintln(w)
 	}
-	if slices.ContainsFunc(r.Rows, func(row *prove.Row) bool { return row.Degraded }) {
-		fmt.Fprintf(w, "  %s DEGRADED: measured over TCP on a fabric that is declared for RDMA\n", s.dress(yellow, "!"))
+	for _, text := range Degraded(r) {
+		fmt.Fprintf(w, "  %s %s\n", s.dress(yellow, "!"), text)
 	}
 	throughputs(w, s, r)
 	judgements(w, s, r)
+	checks(w, s, r.Checks)
+	fmt.Fprintf(w, "\n%s\n", s.dress(bold, "verdict: "+string(r.Verdict)))
+	outputs(w, s, r.Outputs)
+}
+
+// Conclusions shows checks and outputs that were computed with what devices
+// say.
+func Conclusions(w io.Writer, list []prove.Check, values []prove.Output, s Style) {
+	if len(list) > 0 {
+		fmt.Fprintln(w)
+	}
+	checks(w, s, list)
+	outputs(w, s, values)
+}
+
+func checks(w io.Writer, s Style, list []prove.Check) {
+	for _, c := range list {
+		fmt.Fprintf(w, "  %s %s\n", verdict(s, []prove.Judgement{{Verdict: c.Verdict}}), c.Name)
+		if c.Why != "" {
+			fmt.Fprintf(w, "      %s: %s (%s)\n", c.Verdict, c.Why, c.Place)
+		}
+	}
+}
+
+func outputs(w io.Writer, s Style, list []prove.Output) {
+	if len(list) > 0 {
+		fmt.Fprintf(w, "\n%s\n", s.dress(bold, "Outputs"))
+	}
+	for _, o := range list {
+		text := o.Text
+		switch {
+		case o.Why != "":
+			text = s.dress(yellow, "not known") + ": " + o.Why
+		case o.Sensitive:
+			text = "(sensitive)"
+		}
+		fmt.Fprintf(w, "  %s = %s\n", o.Name, strings.ReplaceAll(text, "\n", "\n  "))
+	}
+}
+
+// Degraded says which measurements went over TCP where RDMA was to be expected,
+// and why: a line for each reason.
+func Degraded(r *prove.Result) []string {
+	var order []string
+	many := map[string]int{}
+	note := func(degraded bool, why string) {
+		if !degraded {
+			return
+		}
+		if many[why] == 0 {
+			order = append(order, why)
+		}
+		many[why]++
+	}
+	for _, row := range r.Rows {
+		note(row.Degraded, row.ProbeResult.Degraded)
+	}
+	for _, t := range r.Throughput {
+		note(t.Degraded, t.Instead)
+	}
+	for i, why := range order {
+		text := fmt.Sprintf("DEGRADED: %d of %d measured over TCP on a fabric that is declared for RDMA", many[why], len(r.Rows)+len(r.Throughput))
+		if why != "" {
+			text += ": " + why
+		}
+		order[i] = text
+	}
+	return order
 }
 
 // throughputs shows what goes over each pair and plane, and what that costs.
@@ -211,7 +279,6 @@ func judgements(w io.Writer, s Style, r *prove.Result) {
 			}
 		}
 	}
-	fmt.Fprintf(w, "\n%s\n", s.dress(bold, "verdict: "+string(r.Verdict)))
 }
 
 // furthest is what lies furthest over its own limit.

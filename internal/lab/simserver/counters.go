@@ -25,7 +25,7 @@ type nicCounts struct {
 // A Transfer is what an agent has moved between two interfaces.
 type Transfer struct {
 	From, To       End // the initiator's, the target's
-	DSCP           int // that the initiator's card marks connections with
+	DSCP           int // that the agent asks for, else what the initiator's card marks connections with
 	There, Back    uint64
 	Commands, Data uint64 // packets there and back
 }
@@ -38,7 +38,7 @@ const (
 )
 
 // moved notes what a read of weft-initiator says that it has moved.
-func (s *Server) moved(printed []byte) {
+func (s *Server) moved(args []string, printed []byte) {
 	var r struct {
 		Op, Local, Remote string
 		Size              int
@@ -53,10 +53,25 @@ func (s *Server) moved(printed []byte) {
 	}
 	for _, other := range s.net.all() {
 		if to, ok := other.holder(host(r.Remote)); ok {
-			s.transfer(from, other, to, r.Bytes, uint64(r.Size))
+			dscp := s.marks(from)
+			if tos, asked := asksToS(args); asked {
+				dscp = tos >> 2
+			}
+			s.transfer(from, other, to, dscp, r.Bytes, uint64(r.Size))
 			return
 		}
 	}
+}
+
+// asksToS is the type of service that an agent was told to mark with.
+func asksToS(args []string) (tos int, asked bool) {
+	for i, a := range args[:max(len(args)-1, 0)] {
+		if a == "--tos" {
+			n, err := strconv.Atoi(args[i+1])
+			return n, err == nil && n != 0
+		}
+	}
+	return 0, false
 }
 
 // host is the address of an address with or without a port.
@@ -80,8 +95,8 @@ func (s *Server) holder(a netip.Addr) (iface, bool) {
 	return iface{}, false
 }
 
-func (s *Server) transfer(from iface, other *Server, to iface, read, size uint64) {
-	t := Transfer{From: End{s.spec.Name, from.PCI}, To: End{other.spec.Name, to.PCI}, DSCP: s.marks(from),
+func (s *Server) transfer(from iface, other *Server, to iface, dscp int, read, size uint64) {
+	t := Transfer{From: End{s.spec.Name, from.PCI}, To: End{other.spec.Name, to.PCI}, DSCP: dscp,
 		Commands: (read + size - 1) / size, Data: (read + roceMTU - 1) / roceMTU, Back: read}
 	t.There = t.Commands * commandBytes
 	s.count(from, t.DSCP, t.Data, t.Back, t.Commands, t.There)

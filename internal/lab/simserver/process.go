@@ -186,7 +186,7 @@ func (x *call) agent(p string) int {
 	}
 	out := &listener{Writer: x.stdout}
 	status, err := x.server.run(x.ctx, p, append(args, x.args...), out, x.stderr)
-	x.server.moved(out.heard.Bytes())
+	x.server.moved(x.args, out.heard.Bytes())
 	if err != nil {
 		fmt.Fprintf(x.stderr, "sh: %s: cannot execute binary file: %s\n", x.name, strerror(err))
 	}

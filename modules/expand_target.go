@@ -1,0 +1,124 @@
+package modules
+
+import (
+	"github.com/hashicorp/hcl/v2"
+
+	"weft/internal/agent"
+	"weft/inventory"
+	"weft/plan"
+)
+
+// targets expands every server that exports something with weft's own target:
+// one weft-target with all of its portals and subsystems.
+func (x *expansion) targets() {
+	var servers []*inventory.Server
+	of := map[*inventory.Server][]*inventory.Target{}
+	for _, t := range x.model.Targets {
+		if t.Engine != "weft" {
+			continue
+		}
+		if of[t.Server] == nil {
+			servers = append(servers, t.Server)
+		}
+		of[t.Server] = append(of[t.Server], t)
+	}
+	for _, s := range servers {
+		if d, ok := x.fleet.Devices[s.Addr].(*server); ok {
+			x.target(d, s, of[s])
+		}
+	}
+}
+
+func (x *expansion) target(d *server, s *inventory.Server, targets []*inventory.Target) {
+	cfg := &agent.Target{Owner: x.model.Name}
+	var needs []plan.ID
+	cfg.ToS = x.targetToS(targets)
+	for _, t := range targets {
+		for _, p := range t.Portals {
+			cfg.Portals = append(cfg.Portals, portals(t, p)...)
+			needs = append(needs, x.nics[p.RNIC]...)
+		}
+		for _, sub := range t.Subsystems {
+			cfg.Subsystems = append(cfg.Subsystems, x.subsystem(sub))
+			for _, ns := range sub.Namespaces {
+				needs = append(needs, x.stands[&ns.From.Block]...)
+			}
+		}
+	}
+	text, err := cfg.Marshal()
+	if err != nil {
+		x.diags = append(x.diags, &hcl.Diagnostic{
+			Severity: hcl.DiagError, Subject: targets[0].Range.Ptr(),
+			Summary: string(inventory.CodeAgent) + ": not a configuration weft-target takes", Extra: inventory.CodeAgent, Detail: err.Error(),
+		})
+		return
+	}
+	want := &Agent{Name: "weft-target", Bundle: x.env.Bundle, Config: string(text), Unit: agent.UnitText()}
+	id := x.add(plan.ID{Device: s.Addr, Kind: "agent", Name: "weft-target"}, on(d, want), targets[0].Range, needs...)
+	for _, t := range targets {
+		x.stand(&t.Block, id)
+		for _, p := range t.Portals {
+			for _, transport := range offers(t, p) {
+				x.exports[export{t, transport, p.Address}] = id
+			}
+		}
+	}
+}
+
+// portals are those that weft-target opens at one address. RDMA of iWARP is TCP
+// and takes its port, so that TCP is there only instead of it.
+func portals(t *inventory.Target, p inventory.Portal) []agent.Portal {
+	iwarp := p.RNIC != nil && p.RNIC.Fabric != nil && p.RNIC.Fabric.Transport == "iwarp"
+	var list []agent.Portal
+	for i, transport := range offers(t, p) {
+		if iwarp && i > 0 && transport == "rdma" {
+			continue
+		}
+		list = append(list, agent.Portal{Transport: transport, Address: p.Address.String(), Instead: iwarp && i > 0})
+	}
+	return list
+}
+
+// targetToS is what a weft-target marks with: the DSCP of the class that
+// carries storage. It has one for all of its portals.
+func (x *expansion) targetToS(targets []*inventory.Target) uint8 {
+	tos := -1
+	for _, t := range targets {
+		for _, p := range t.Portals {
+			if p.RNIC == nil || p.RNIC.Fabric == nil {
+				continue
+			}
+			switch is := defaultToS(p.RNIC.Fabric); {
+			case is < 0 || is == tos:
+			case tos < 0:
+				tos = is
+			default:
+				x.note(t.At("portals"), block(t.Addr), "its portals are in fabrics that mark storage differently: weft-target marks as the system does")
+				return 0
+			}
+		}
+	}
+	return uint8(max(tos, 0)) // a DSCP has six bits
+}
+
+func (x *expansion) subsystem(sub *inventory.Subsystem) agent.Subsystem {
+	out := agent.Subsystem{NQN: sub.NQN, Serial: sub.Serial, AllowHosts: sub.AllowHosts}
+	for _, ns := range sub.Namespaces {
+		one := agent.Namespace{ID: ns.ID, UUID: ns.UUID, BlockSize: blockSize, Size: extents(ns.From.Size), Backend: "device"}
+		if len(ns.From.Mirror) > 0 {
+			one.Backend = "mirror"
+			for _, half := range halves(x.model.Name, ns.From) {
+				one.Mirror = append(one.Mirror, half.volume.path())
+			}
+		} else {
+			one.Path = VolumePath(x.model.Name, ns.From)
+		}
+		if ns.Limits != nil {
+			one.IOPS, one.Bandwidth = uint64(ns.Limits.IOPS), uint64(ns.Limits.Bandwidth)
+		}
+		out.Namespaces = append(out.Namespaces, one)
+	}
+	return out
+}
+
+const blockSize = 512 // of the namespaces of weft-target, bytes

@@ -1,0 +1,64 @@
+package modules
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"weft/internal/remote"
+	"weft/inventory"
+)
+
+// Paths are what a server's kernel has of the connections of an initiator.
+type Paths struct {
+	Live    map[string]int // live paths, by the NQN of each subsystem it connects to
+	Devices []string       // block devices that they lead to: nvme0n1
+}
+
+// ReadPaths asks a server what its kernel has connected for an initiator. It
+// changes nothing.
+func ReadPaths(ctx context.Context, h remote.Host, i *inventory.Initiator) (*Paths, error) {
+	if i.Engine != "kernel" {
+		return nil, fmt.Errorf("with engine = %q its kernel connects to nothing", i.Engine)
+	}
+	seen, err := remote.Read(ctx, h, []remote.Look{nvmeLook()})
+	if err != nil {
+		return nil, err
+	}
+	all, err := parseNVMe(seen)
+	if err != nil {
+		return nil, err
+	}
+	p := &Paths{Live: map[string]int{}}
+	for _, c := range i.Connects {
+		for _, t := range c.To {
+			for _, sub := range t.Subsystems {
+				p.Live[sub.NQN] = 0
+			}
+		}
+	}
+	for _, c := range all {
+		nqn := c.values["subsysnqn"]
+		if _, ours := p.Live[nqn]; !ours || c.values["hostnqn"] != i.HostNQN {
+			continue
+		}
+		if c.values["state"] == "live" {
+			p.Live[nqn]++
+		}
+		p.Devices = append(p.Devices, c.disks...)
+	}
+	slices.Sort(p.Devices)
+	p.Devices = slices.Compact(p.Devices)
+	return p, nil
+}
+
+// Fewest is how many live paths lead to the subsystem that has fewest.
+func (p *Paths) Fewest() int {
+	fewest := -1
+	for _, n := range p.Live {
+		if fewest < 0 || n < fewest {
+			fewest = n
+		}
+	}
+	return max(fewest, 0)
+}
