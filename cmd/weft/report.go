@@ -93,13 +93,15 @@ func (a *app) tell(args []string) (*report.Report, error) {
 			return nil, err
 		}
 	}
-	var last kept
-	there, err := readJSON(a.lastVerify(), &last)
-	if err != nil {
-		return nil, err
-	}
-	if there && last.Simulated == a.lab && last.Result != nil {
-		r.Measured = append(r.Measured, report.Measured{Validations: last.Validations, Time: last.Time, Result: last.Result})
+	for _, name := range []string{a.lastVerify(), a.lastFailover()} {
+		var last kept
+		there, err := readJSON(name, &last)
+		if err != nil {
+			return nil, err
+		}
+		if there && last.Simulated == a.lab && last.Result != nil {
+			r.Measured = append(r.Measured, report.Measured{Validations: last.Validations, Failover: name == a.lastFailover(), Time: last.Time, Result: last.Result})
+		}
 	}
 	if r.Run == nil && len(r.Measured) == 0 {
 		return nil, hint.Wrap(errors.New("there is nothing to report: no rollout and no verification of this directory is kept"),

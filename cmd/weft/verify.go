@@ -61,7 +61,7 @@ everything would be measured, without asking anybody.`,
 			return a.verify(cmd.Context(), p, names, how)
 		},
 	}
-	cmd.AddCommand(a.cablingCmd(), a.rebootCmd())
+	cmd.AddCommand(a.cablingCmd(), a.failoverCmd(), a.rebootCmd())
 	f := cmd.Flags()
 	f.StringVar(&how.baseline, "baseline", "", "compare with this file instead of .weft/baseline.json")
 	f.StringVar(&how.save, "save-baseline", "", "keep what was measured in this file, to compare with later")
@@ -137,14 +137,7 @@ func (a *app) verify(ctx context.Context, p *project, names []string, how verifi
 		}
 	}
 	if a.json {
-		for _, j := range res.Judgements {
-			e := plan.Event{Type: plan.EventVerdict, Message: string(j.Verdict) + " " + j.Metric + " " + j.Pair,
-				Data: map[string]any{"judgement": j}}
-			if j.Verdict == prove.Fail {
-				e.Level = "error"
-			}
-			a.emit(e)
-		}
+		a.emitJudgements(res.Judgements)
 		a.emitConclusions(res.Checks, res.Outputs)
 	} else {
 		view.Heading(a.stdout, a.style(a.stdout), "verify", p.model.Name, a.lab)
@@ -154,4 +147,15 @@ func (a *app) verify(ctx context.Context, p *project, names []string, how verifi
 		return &quietError{proven(res.Verdict)}
 	}
 	return nil
+}
+
+func (a *app) emitJudgements(list []prove.Judgement) {
+	for _, j := range list {
+		e := plan.Event{Type: plan.EventVerdict, Message: string(j.Verdict) + " " + j.Metric + " " + j.Pair,
+			Data: map[string]any{"judgement": j}}
+		if j.Verdict == prove.Fail {
+			e.Level = "error"
+		}
+		a.emit(e)
+	}
 }

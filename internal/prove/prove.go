@@ -276,6 +276,12 @@ func Checked(checks []Check) Verdict {
 	return worst
 }
 
+// Add takes in the judgements of another result.
+func (res *Result) Add(other *Result) {
+	res.Judgements = append(res.Judgements, other.Judgements...)
+	res.Verdict = overall(res)
+}
+
 // hosts logs in to each server at most once.
 type hosts struct {
 	dial func(context.Context, *inventory.Server) (remote.Host, error)

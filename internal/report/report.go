@@ -54,7 +54,8 @@ func Of(p *plan.Plan) *Plan {
 type Measured struct {
 	Phase       string        `json:"phase,omitempty"` // "": weft verify
 	Recorded    bool          `json:"recorded,omitempty"`
-	After       bool          `json:"after,omitempty"` // checks and outputs only, when all was applied
+	After       bool          `json:"after,omitempty"`    // checks and outputs only, when all was applied
+	Failover    bool          `json:"failover,omitempty"` // one plane was cut
 	Validations []string      `json:"validations,omitempty"`
 	Time        time.Time     `json:"time"`
 	Result      *prove.Result `json:"result"`
@@ -65,6 +66,8 @@ func (m Measured) Title() string {
 	switch {
 	case m.After:
 		return "after the last phase"
+	case m.Failover:
+		return "weft verify failover"
 	case m.Phase == "":
 		return "weft verify"
 	case m.Recorded:

@@ -45,8 +45,12 @@ func Verify(w io.Writer, r *prove.Result, s Style) {
 	throughputs(w, s, r)
 	judgements(w, s, r)
 	checks(w, s, r.Checks)
-	fmt.Fprintf(w, "\n%s\n", s.dress(bold, "verdict: "+string(r.Verdict)))
+	concluded(w, s, r)
 	outputs(w, s, r.Outputs)
+}
+
+func concluded(w io.Writer, s Style, r *prove.Result) {
+	fmt.Fprintf(w, "\n%s\n", s.dress(bold, "verdict: "+string(r.Verdict)))
 }
 
 // Conclusions shows checks and outputs that were computed with what devices

@@ -16,5 +16,6 @@ func Watch(w io.Writer, r *prove.Result, at time.Time, s Style, wipe bool) {
 	}
 	fmt.Fprintf(w, "%s\n", s.dress(bold, at.Format(time.TimeOnly)))
 	judgements(w, s, r)
+	concluded(w, s, r)
 	fmt.Fprintln(w)
 }

@@ -180,7 +180,16 @@ func (x *call) agent(p string) int {
 	args := []string{"--root", "."}
 	if !isTarget(p) {
 		// A target that is asked for its status needs no map of others.
-		for _, m := range x.server.net.portals(x.ctx) {
+		maps := x.server.net.portals(x.ctx)
+		if multipath(x.args) {
+			r, err := x.server.newRelays(x.ctx, maps)
+			if err != nil {
+				return x.errorf("relays of the lab: %v", err)
+			}
+			defer r.close()
+			maps = r.maps
+		}
+		for _, m := range maps {
 			args = append(args, "--map", m)
 		}
 	}

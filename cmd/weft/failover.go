@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"weft/internal/hint"
+	"weft/internal/prove"
+	"weft/internal/remote"
+	"weft/internal/view"
+	"weft/inventory"
+	"weft/modules"
+	"weft/plan"
+)
+
+func (a *app) failoverCmd() *cobra.Command {
+	var allowed []string
+	cmd := &cobra.Command{
+		Use: "failover", Short: "Cut one plane of an initiator, and measure for how long I/O stands still", Args: exactly(),
+		Long: `failover takes the link of a NIC of an initiator's server down while weft's own
+probe reads over all planes, brings it back, and judges the longest that a read
+took: at most the keep-alive and one try to connect again.
+
+It DISTURBS what runs on that server: the kernel's own connections lose that path,
+too. So it cuts only what --allow-cut names, and nothing where fewer than two paths
+of the kernel are live. A timer on the server, armed before, brings the link back
+whatever becomes of weft. Without --allow-cut it lists what could be cut.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			a.begin(cmd)
+			m, err := a.load()
+			if err != nil {
+				return err
+			}
+			cuts, err := chosenCuts(m, allowed)
+			if err != nil {
+				return err
+			}
+			p, err := a.open(m)
+			if err != nil {
+				return err
+			}
+			defer p.Close()
+			return a.failover(cmd.Context(), p, cuts)
+		},
+	}
+	cmd.Flags().StringArrayVar(&allowed, "allow-cut", nil, "take down the link of this NIC: SERVER/NIC, as the list shows it; may be repeated")
+	return cmd
+}
+
+// chosenCuts are the cuts that are allowed by name.
+func chosenCuts(m *inventory.Model, allowed []string) ([]prove.Cut, error) {
+	all := prove.Cuts(m)
+	var names []string
+	for _, c := range all {
+		names = append(names, cutName(c))
+	}
+	switch {
+	case len(all) == 0:
+		return nil, errors.New("there is nothing to cut: no initiator reaches a target with engine = \"weft\" over two planes")
+	case len(allowed) == 0:
+		return nil, usage(hint.Wrap(errors.New("nothing is cut that is not named"),
+			"it takes the link of a NIC down for some seconds: --allow-cut '%s'; there are %s", names[0], strings.Join(names, ", ")))
+	}
+	var cuts []prove.Cut
+	for _, name := range allowed {
+		i := slices.Index(names, name)
+		if i < 0 {
+			return nil, usage(fmt.Errorf("--allow-cut %s: there are %s", name, strings.Join(names, ", ")))
+		}
+		cuts = append(cuts, all[i])
+	}
+	return cuts, nil
+}
+
+// cutName is how a NIC is named on the command line.
+func cutName(c prove.Cut) string { return c.NIC.Server.Addr + "/" + c.NIC.Name }
+
+// failover cuts one after the other, and nothing more after a link that did not
+// come back.
+func (a *app) failover(ctx context.Context, p *project, cuts []prove.Cut) error {
+	held, err := a.hold()
+	if err != nil {
+		return err
+	}
+	defer held.Close()
+	hosts := &logins{project: p}
+	defer hosts.end()
+	in := prove.FailoverInput{
+		Input: prove.Input{Model: p.model, Host: hosts.host, Attached: attached},
+		Cut: func(ctx context.Context, h remote.Host, nic *inventory.RNIC, after time.Duration) (func(context.Context) error, error) {
+			a.emit(plan.Event{Type: plan.EventHeartbeat, Device: nic.Server.Addr, Message: fmt.Sprintf("%s/%s goes down; its server brings it back within %v by itself", nic.Server.Addr, nic.Name, after)})
+			return modules.CutLink(ctx, h, p.model.Name, nic, after)
+		},
+	}
+	all := &prove.Result{Verdict: prove.Pass}
+	for _, c := range cuts {
+		res, err := prove.Failover(ctx, in, c)
+		if res != nil {
+			all.Add(res)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := writeJSON(a.lastFailover(), kept{Validations: []string{"failover"}, Time: time.Now().UTC(), Simulated: a.lab, Result: all}); err != nil {
+		a.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: "nothing is kept for weft report: " + err.Error()})
+	}
+	if a.json {
+		a.emitJudgements(all.Judgements)
+	} else {
+		view.Heading(a.stdout, a.style(a.stdout), "failover", p.model.Name, a.lab)
+		view.Verify(a.stdout, all, a.style(a.stdout))
+	}
+	if all.Verdict != prove.Pass {
+		return &quietError{proven(all.Verdict)}
+	}
+	return nil
+}
+
+// lastFailover is where the last failover is kept, for the report.
+func (a *app) lastFailover() string { return filepath.Join(a.dir, ".weft", "failover.json") }
