@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"weft/internal/prove"
@@ -41,6 +42,9 @@ func (s *staged) measured(ctx context.Context, validations []string) (*prove.Res
 	if err != nil || phase == nil {
 		return res, err
 	}
+	if phase.State == rollout.Gating || phase.State == rollout.Soaking {
+		res.Add(&prove.Result{Judgements: s.asApplied(ctx)})
+	}
 	return res, s.keep(phase, validations, res)
 }
 
@@ -60,6 +64,48 @@ func (s *staged) ready(device, port string) bool {
 		return step.ID.Device == device && (step.ID.Name == port || step.ID.Kind == "qos") && !s.run.HasDone(step.ID)
 	})
 }
+
+// asApplied judges whether what the run has made of switches and NICs is still
+// there: somebody may have changed it by hand since. It says nothing where it is.
+func (s *staged) asApplied(ctx context.Context) []prove.Judgement {
+	in := s.input
+	in.Emit, in.Select.Only = nil, []plan.ID{}
+	for _, step := range s.plan.Steps {
+		if !slices.Contains(measuredKinds(), step.ID.Kind) && s.run.HasDone(step.ID) && !step.Prune {
+			in.Select.Only = append(in.Select.Only, step.ID)
+		}
+	}
+	if len(in.Select.Only) == 0 {
+		return nil
+	}
+	made, err := plan.Make(ctx, in)
+	if err != nil {
+		return []prove.Judgement{{Validation: asAppliedName, Metric: "configuration", Pair: s.spec.Name, Counted: true, Verdict: prove.Inconclusive, Why: err.Error()}}
+	}
+	var out []prove.Judgement
+	for _, d := range made.Unreachable() {
+		out = append(out, prove.Judgement{Validation: asAppliedName, Metric: "configuration", Pair: d.Address, Counted: true, Verdict: prove.Inconclusive, Why: d.Error})
+	}
+	for _, step := range made.Steps {
+		if !slices.Contains(in.Select.Only, step.ID) {
+			continue
+		}
+		var what []string
+		for _, c := range step.Changes {
+			what = append(what, c.Path+" is "+c.Before+", was set to "+c.After)
+		}
+		out = append(out, prove.Judgement{Validation: asAppliedName, Metric: "configuration", Pair: step.ID.String(), Counted: true, Value: 1,
+			Verdict: prove.Fail, Why: "somebody has changed it since: " + strings.Join(what, "; "), Where: "at " + step.ID.String()})
+	}
+	return out
+}
+
+// asAppliedName is what judgements about what a run has set stand under.
+const asAppliedName = "as-applied"
+
+// measuredKinds are those that what is measured tells more about than their
+// configuration.
+func measuredKinds() []string { return []string{"agent", "nvme_connection", "boot"} }
 
 // former is the last reading of this run; nil: there is none that can be used.
 func (s *staged) former() *prove.Reading {

@@ -26,7 +26,8 @@ type Throughput struct {
 	Depth      int     `json:"depth"`
 	BitsPerSec float64 `json:"bits_per_second"`
 	IOPS       float64 `json:"iops"`
-	CPUPerGbit float64 `json:"cpu_us_per_gbit"` // processor time of the initiator for a gigabit, microseconds
+	CPUPerGbit float64 `json:"cpu_us_per_gbit"`                  // processor time of the initiator for a gigabit, microseconds
+	TargetCPU  float64 `json:"target_cpu_us_per_gbit,omitempty"` // and of weft-target; 0: it is not known
 	Errors     int     `json:"errors"`
 	Why        string  `json:"why,omitempty"` // it could not be measured
 	Degraded   bool    `json:"degraded,omitempty"`
@@ -88,7 +89,9 @@ func (r *run) load(ctx context.Context, f flow) *Throughput {
 		t.Why = err.Error()
 		return t
 	}
+	before := r.spent(ctx, f)
 	out, err := host.Run(ctx, remote.Cmd{Args: args})
+	t.TargetCPU = costs(before, r.spent(ctx, f))
 	stdout := out.Stdout
 	var exit *remote.ExitError
 	if errors.As(err, &exit) {
@@ -106,6 +109,38 @@ func (r *run) load(ctx context.Context, f flow) *Throughput {
 		}
 	}
 	return t
+}
+
+// A spending is what a weft-target has used and served since it started.
+type spending struct {
+	pid  int
+	cpu  time.Duration
+	read uint64 // bytes, of all subsystems
+}
+
+// spent asks the target of a flow; nil: there is none, or it does not say.
+func (r *run) spent(ctx context.Context, f flow) *spending {
+	if f.local || f.target.Engine != "weft" {
+		return nil
+	}
+	st, err := r.status(ctx, f.target.Server)
+	if err != nil {
+		return nil
+	}
+	s := &spending{pid: st.PID, cpu: st.UserTime + st.SystemTime}
+	for _, sub := range st.Subsystems {
+		s.read += sub.BytesRead
+	}
+	return s
+}
+
+// costs is the processor time of a target for a gigabit in microseconds; 0: it
+// is not known. While a flow is measured its target serves no other one.
+func costs(before, after *spending) float64 {
+	if before == nil || after == nil || before.pid != after.pid || after.read <= before.read {
+		return 0
+	}
+	return float64((after.cpu - before.cpu).Microseconds()) / (float64(after.read-before.read) * 8 / 1e9)
 }
 
 // take reads what weft-initiator prints; why is empty when it is a result.

@@ -119,13 +119,13 @@ func markdownResult(p *printer, res *prove.Result) {
 	}
 	for i, t := range res.Throughput {
 		if i == 0 {
-			p.line("\n| initiator | target | plane | over | Gbit/s | IOPS | CPU µs per Gbit |\n|---|---|---|---|---|---|---|")
+			p.line("\n| initiator | target | plane | over | Gbit/s | IOPS | CPU µs per Gbit | of the target |\n|---|---|---|---|---|---|---|---|")
 		}
 		if t.Why != "" {
-			p.line("| %s | %s | %s | %s | %s | | |", cell(t.Initiator), cell(t.Target), t.Plane, t.Transport, cell(t.Why))
+			p.line("| %s | %s | %s | %s | %s | | | |", cell(t.Initiator), cell(t.Target), t.Plane, t.Transport, cell(t.Why))
 			continue
 		}
-		p.line("| %s | %s | %s | %s | %.3g | %.0f | %.0f |", cell(t.Initiator), cell(t.Target), t.Plane, t.Transport, t.BitsPerSec/1e9, t.IOPS, t.CPUPerGbit)
+		p.line("| %s | %s | %s | %s | %.3g | %.0f | %.0f | %s |", cell(t.Initiator), cell(t.Target), t.Plane, t.Transport, t.BitsPerSec/1e9, t.IOPS, t.CPUPerGbit, targetCPU(t))
 	}
 }
 
@@ -138,6 +138,14 @@ func told(o prove.Output) string {
 		return "(sensitive)"
 	}
 	return string(o.Value)
+}
+
+// targetCPU is what a gigabit costs the target, where that is known.
+func targetCPU(t *prove.Throughput) string {
+	if t.TargetCPU == 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%.0f", t.TargetCPU)
 }
 
 // known reports whether a row has figures.

@@ -123,8 +123,9 @@ func throughputs(w io.Writer, s Style, r *prove.Result) {
 	for i, t := range r.Throughput {
 		if i == 0 {
 			fmt.Fprintf(w, "%s reads, queue depth %d, as fast as they go\n", s.dress(bold, Size(t.Size)), t.Depth)
-			fmt.Fprintln(w, s.dress(faint, fmt.Sprintf("  %s %s %s %s %s %s %s",
-				pad("initiator", 20), pad("target", 22), pad("plane", 5), pad("over", 9), padLeft("Gbit/s", 8), padLeft("IOPS", 8), padLeft("CPU µs/Gbit", 12))))
+			fmt.Fprintln(w, s.dress(faint, fmt.Sprintf("  %s %s %s %s %s %s %s %s",
+				pad("initiator", 20), pad("target", 22), pad("plane", 5), pad("over", 9), padLeft("Gbit/s", 8), padLeft("IOPS", 8),
+				padLeft("CPU µs/Gbit", 12), padLeft("of the target", 13))))
 		}
 		plane, over := t.Plane, t.Transport
 		if t.Transport == "local" {
@@ -138,6 +139,11 @@ func throughputs(w io.Writer, s Style, r *prove.Result) {
 			continue
 		}
 		fmt.Fprintf(w, "%s %s %s", padLeft(fmt.Sprintf("%.3g", t.BitsPerSec/1e9), 8), padLeft(fmt.Sprintf("%.0f", t.IOPS), 8), padLeft(fmt.Sprintf("%.0f", t.CPUPerGbit), 12))
+		target := "–"
+		if t.TargetCPU > 0 {
+			target = fmt.Sprintf("%.0f", t.TargetCPU)
+		}
+		fmt.Fprint(w, " ", padLeft(target, 13))
 		if t.Errors > 0 {
 			fmt.Fprint(w, "  ", s.dress(red, count(t.Errors, "error", "errors")))
 		}
