@@ -25,11 +25,15 @@ type Guest struct {
 	spec    Spec
 	hostKey ssh.Signer
 	initrd  string   // file
+	disk    string   // file: a copy of the image's
 	drives  []string // files
 	console string   // file
 
+	following sync.WaitGroup // follow
+
 	mu     sync.Mutex
 	proc   *process // the last QEMU; nil: none was started
+	ended  bool     // for good: QEMU is not started again
 	ports  []*Port  // of its cards, in order
 	port   int      // of SSH on 127.0.0.1
 	client *ssh.Client
@@ -41,7 +45,7 @@ func newGuest(l *Lab, s Spec) (*Guest, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &Guest{lab: l, spec: s, hostKey: signer, initrd: l.dir.file(s.Name, "initrd"), console: l.dir.file(s.Name, "console")}
+	g := &Guest{lab: l, spec: s, hostKey: signer, initrd: l.dir.file(s.Name, "initrd"), disk: l.dir.file(s.Name, "disk"), console: l.dir.file(s.Name, "console")}
 	if l.o.Logs != "" {
 		g.console = filepath.Join(l.o.Logs, s.Name+".console")
 	}
@@ -63,7 +67,7 @@ func newGuest(l *Lab, s Spec) (*Guest, error) {
 	return g, nil
 }
 
-// boot starts QEMU and waits for SSH, twice if need be.
+// boot starts QEMU on a clean disk and waits for SSH, twice if need be.
 func (g *Guest) boot(ctx context.Context) error {
 	begun := time.Now()
 	var errs []error
@@ -71,6 +75,7 @@ func (g *Guest) boot(ctx context.Context) error {
 		err := g.tryBoot(ctx)
 		if err == nil {
 			g.lab.say("%s is up after %.0f s (%s)", g.spec.Name, time.Since(begun).Seconds(), g.lab.accel)
+			g.following.Go(g.follow)
 			return nil
 		}
 		errs = append(errs, fmt.Errorf("guest %s does not boot: %w\n%s", g.spec.Name, err, g.ConsoleTail(20)))
@@ -86,6 +91,12 @@ func (g *Guest) boot(ctx context.Context) error {
 func (g *Guest) tryBoot(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, g.lab.o.Timeout)
 	defer cancel()
+	if err := copySparse(g.lab.o.Image.Disk, g.disk); err != nil {
+		return fmt.Errorf("a disk: %w", err)
+	}
+	g.mu.Lock()
+	g.ended = false
+	g.mu.Unlock()
 	if err := g.launch(); err != nil {
 		return err
 	}
@@ -108,7 +119,7 @@ func (g *Guest) launch() error {
 		}
 		ours, theirs = append(ours, near), append(theirs, far)
 	}
-	args, err := g.spec.arguments(g.lab.o.Image, g.lab.accel, g.initrd, g.console, g.drives)
+	args, err := g.spec.arguments(g.lab.o.Image, g.lab.accel, g.files(), g.port)
 	if err != nil {
 		return err
 	}
@@ -117,6 +128,9 @@ func (g *Guest) launch() error {
 		p, err := g.lab.planes[n.Plane].Plug(g.spec.Name, ours[i])
 		if err != nil {
 			return err
+		}
+		if i < len(g.ports) {
+			p.follows(g.ports[i])
 		}
 		ports = append(ports, p)
 	}
@@ -129,7 +143,12 @@ func (g *Guest) launch() error {
 	}
 	g.mu.Lock()
 	g.proc, g.ports = proc, ports
+	ended := g.ended
 	g.mu.Unlock()
+	if ended { // meanwhile
+		proc.kill()
+		return nil
+	}
 	usernet, err := proc.monitor.human("info usernet")
 	if err != nil {
 		return errors.Join(err, proc.complaint())
@@ -139,6 +158,34 @@ func (g *Guest) launch() error {
 	g.port = port
 	g.mu.Unlock()
 	return err
+}
+
+// follow starts QEMU again, on the same disk, whenever it ends without being
+// told to: guests that restart end theirs. One that goes on would be no good: it
+// keeps what it has translated of the former kernel, and writing the next one
+// over that takes it many times as long as a boot.
+func (g *Guest) follow() {
+	for {
+		g.mu.Lock()
+		proc := g.proc
+		g.mu.Unlock()
+		<-proc.done
+		g.mu.Lock()
+		ended := g.ended
+		g.mu.Unlock()
+		if ended {
+			return
+		}
+		if err := g.launch(); err != nil {
+			g.lab.say("%s is not started again: %v", g.spec.Name, err)
+			return
+		}
+	}
+}
+
+// files are those that a guest's QEMU opens.
+func (g *Guest) files() files {
+	return files{initrd: g.initrd, console: g.console, disk: g.disk, drives: g.drives}
 }
 
 // Name is the guest's host name.
@@ -210,19 +257,20 @@ func (g *Guest) Carrier(n int, up bool) error {
 	return err
 }
 
-// Kill ends the guest's QEMU and waits for it. What the guest wrote is lost.
+// Kill ends the guest's QEMU for good and waits for it.
 func (g *Guest) Kill() {
 	g.forgetClient()
 	g.mu.Lock()
+	g.ended = true
 	proc := g.proc
 	g.mu.Unlock()
 	if proc != nil {
 		proc.kill()
 	}
+	g.following.Wait()
 }
 
-// Restart ends the guest's QEMU and boots it from the clean image. Its address
-// is another one then.
+// Restart ends the guest's QEMU and boots it from a clean disk.
 func (g *Guest) Restart(ctx context.Context) error {
 	g.Kill()
 	return g.boot(ctx)

@@ -168,6 +168,13 @@ func (p *Port) Cut(on bool) {
 	p.cut = on
 }
 
+// follows makes the port as cut as a former one of the same plane.
+func (p *Port) follows(former *Port) {
+	p.hub.mu.Lock()
+	defer p.hub.mu.Unlock()
+	p.cut = former.cut
+}
+
 // Counts is what the port has seen so far.
 func (p *Port) Counts() Counts {
 	p.hub.mu.Lock()

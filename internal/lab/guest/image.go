@@ -181,6 +181,18 @@ func sparse(name string, size int64) error {
 	return errors.Join(f.Truncate(size), f.Close())
 }
 
+// copySparse copies a file whose holes take no room, as new.
+func copySparse(from, to string) error {
+	if err := os.RemoveAll(to); err != nil {
+		return err
+	}
+	out, err := exec.Command("cp", "--sparse=always", "--reflink=auto", "--no-preserve=mode", "--", from, to).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("copying %s: %w: %s", from, err, strings.TrimSpace(string(out)))
+	}
+	return nil
+}
+
 // step runs one program of the recipe apart from everything else, below a
 // root where one is given. Its last lines are in the error.
 func step(ctx context.Context, dir, root string, args ...string) error {

@@ -15,23 +15,31 @@ const kernelLine = "console=ttyS0 root=/dev/vda rw net.ifnames=0 mitigations=off
 	"tsc=reliable init_on_alloc=0 rcupdate.rcu_expedited=1 nowatchdog " +
 	"audit=0 apparmor=0 raid=noautodetect cryptomgr.notests no_timer_check nokaslr systemd.show_status=1"
 
-// arguments are QEMU's for one guest. console is the file for its first serial
-// line, drives are the files of its drives; the cards' sockets are the file
-// descriptors from 3 upwards, in order.
-func (s Spec) arguments(image *Image, accel, initrd, console string, drives []string) ([]string, error) {
+// files are the names of those that belong to one guest.
+type files struct {
+	initrd  string
+	console string // of its first serial line
+	disk    string
+	drives  []string
+}
+
+// arguments are QEMU's for one guest, which ends with every start of the guest.
+// SSH is at a port of 127.0.0.1, 0: one that is free; the cards' sockets are the
+// file descriptors from 3 upwards, in order.
+func (s Spec) arguments(image *Image, accel string, of files, port int) ([]string, error) {
 	args := append(machine(accel),
 		"-name", "weft-lab-"+s.Name,
 		"-smp", strconv.Itoa(smp), "-m", strconv.Itoa(s.Memory),
-		"-kernel", image.Kernel, "-initrd", initrd, "-append", kernelLine,
-		"-serial", "file:"+escape(console),
+		"-kernel", image.Kernel, "-initrd", of.initrd, "-append", kernelLine, "-action", "reboot=shutdown",
+		"-chardev", "file,id=console,append=on,path="+escape(of.console), "-serial", "chardev:console",
 		"-qmp", "stdio",
 		"-device", fmt.Sprintf("virtio-rng-pci,addr=%02x.0", rngSlot),
-		"-drive", "file="+escape(image.Disk)+",format=raw,if=none,id=disk,snapshot=on,cache=unsafe",
+		"-drive", "file="+escape(of.disk)+",format=raw,if=none,id=disk,cache=unsafe",
 		"-device", fmt.Sprintf("virtio-blk-pci,drive=disk,addr=%02x.0", diskSlot),
-		"-netdev", "user,id=management,restrict=on,hostfwd=tcp:127.0.0.1:0-:22",
+		"-netdev", fmt.Sprintf("user,id=management,restrict=on,hostfwd=tcp:127.0.0.1:%d-:22", port),
 		"-device", fmt.Sprintf("virtio-net-pci,netdev=management,mac=52:54:00:00:00:01,romfile=,addr=%02x.0", managementSlot),
 	)
-	for n, file := range drives {
+	for n, file := range of.drives {
 		args = append(args,
 			"-drive", fmt.Sprintf("file=%s,format=raw,if=none,id=drive%d,cache=unsafe,discard=unmap", escape(file), n),
 			"-device", fmt.Sprintf("virtio-blk-pci,drive=drive%d,serial=%s,addr=%02x.%d,multifunction=on", n, driveSerial(n), drivesSlot+n/8, n%8))

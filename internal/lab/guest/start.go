@@ -25,7 +25,11 @@ const howFar = "cat /proc/sys/kernel/random/boot_id\ntimeout 45 systemctl is-sys
 // Reboot makes the guest start again in good order and waits until it has,
 // with everything that starts at boot. What it wrote to its disks stays.
 func (g *Guest) Reboot(ctx context.Context) error {
-	return g.again(ctx, func(ctx context.Context) error {
+	before, _, err := g.look(ctx)
+	if err != nil {
+		return fmt.Errorf("before it starts again: %w", err)
+	}
+	return g.again(ctx, before, func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 		defer cancel()
 		_, err := g.Run(ctx, "systemctl reboot")
@@ -39,32 +43,35 @@ func (g *Guest) Reboot(ctx context.Context) error {
 // Reset is what pressing the button does: the guest starts again from what is
 // on its disk, which is everything it ever wrote. It waits as Reboot does.
 func (g *Guest) Reset(ctx context.Context) error {
-	return g.again(ctx, func(context.Context) error { return g.press() })
+	before, _, err := g.look(ctx)
+	if err != nil {
+		before = "none that answered" // which is why somebody presses it
+	}
+	return g.again(ctx, before, func(context.Context) error { return g.press() })
 }
 
-// press presses the button.
+// press presses the button: QEMU ends, and is started again.
 func (g *Guest) press() error {
 	g.mu.Lock()
-	proc := g.proc
+	proc, ended := g.proc, g.ended
 	g.mu.Unlock()
+	if ended {
+		return fmt.Errorf("guest %s has ended", g.spec.Name)
+	}
 	g.forgetClient()
-	_, err := proc.monitor.do("system_reset", nil)
-	return err
+	proc.kill()
+	return nil
 }
 
 // again makes a running guest start anew and waits until it has. Where that
 // never ends the button is pressed, once.
-func (g *Guest) again(ctx context.Context, restart func(context.Context) error) error {
-	before, _, err := g.look(ctx)
-	if err != nil {
-		return fmt.Errorf("before it starts again: %w", err)
-	}
+func (g *Guest) again(ctx context.Context, before string, restart func(context.Context) error) error {
 	if err := restart(ctx); err != nil {
 		return err
 	}
 	begun := time.Now()
-	err = g.startedInTime(ctx, before)
-	if err != nil && ctx.Err() == nil && g.Running() {
+	err := g.startedInTime(ctx, before)
+	if err != nil && ctx.Err() == nil {
 		g.lab.say("%v; its button is pressed", err)
 		if err := g.press(); err != nil {
 			return err
@@ -103,13 +110,16 @@ func (g *Guest) started(ctx context.Context, before string) error {
 			return nil
 		}
 		g.mu.Lock()
-		proc := g.proc
+		proc, ended := g.proc, g.ended
 		g.mu.Unlock()
+		if before == "" || ended { // nobody starts it again
+			if err := proc.complaint(); err != nil {
+				return err
+			}
+		}
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("%w (last: %w)", ctx.Err(), err)
-		case <-proc.done:
-			return proc.complaint()
 		case <-time.After(loginPause):
 		}
 	}
