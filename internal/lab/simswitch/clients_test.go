@@ -22,7 +22,10 @@ import (
 // where WEFT_REQUIRE holds clients that is a failure.
 func needClient(t *testing.T, probe []string, pkg string) {
 	t.Helper()
-	out, err := exec.Command(probe[0], probe[1:]...).CombinedOutput()
+	cmd := exec.Command(probe[0], probe[1:]...)
+	home := t.TempDir()
+	cmd.Env = append(os.Environ(), "HOME="+home, "ANSIBLE_HOME="+home, "PYTHONDONTWRITEBYTECODE=1")
+	out, err := cmd.CombinedOutput()
 	if err == nil {
 		return
 	}
