@@ -173,7 +173,7 @@ func storageDescriptions() map[string]string {
 		"target.server":                               "Where it runs; none for external ones.",
 		"target.engine":                               "What answers: weft's own target, the kernel's, or something that weft does not configure.",
 		"target.transport":                            "Transports in order of preference.",
-		"target.allow_degraded":                       "true: TCP alone may be asked for on InfiniBand, too; it is degraded all the same.",
+		"target.allow_degraded":                       "true: gates let TCP through where RDMA is preferred and not to be had, and TCP alone may be asked for on InfiniBand; it is shown as degraded all the same.",
 		"target.portals":                              "The NICs it listens on, or addresses of an external one.",
 		"target.port":                                 "The port it listens on.",
 		"target.subsystem":                            "What initiators connect to.",
