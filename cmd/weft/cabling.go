@@ -23,11 +23,7 @@ name, and compares that with the NICs and switches that are declared there. For
 wrong plugs it says what to swap. A port where nobody is heard proves nothing.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a.begin(cmd)
-			m, err := a.load()
-			if err != nil {
-				return err
-			}
-			p, err := a.reach(m)
+			p, err := a.visit()
 			if err != nil {
 				return err
 			}

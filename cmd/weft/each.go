@@ -16,6 +16,15 @@ import (
 	"weft/plan"
 )
 
+// visit loads the files and reaches their devices.
+func (a *app) visit() (*project, error) {
+	m, err := a.load()
+	if err != nil {
+		return nil, err
+	}
+	return a.reach(m)
+}
+
 // reach makes the devices of a model dialable for what changes none of them:
 // what is described and not managed yet does not matter to it.
 func (a *app) reach(m *inventory.Model) (*project, error) {

@@ -63,11 +63,7 @@ last of these that is true.`,
 const eventExec plan.EventType = "exec_result"
 
 func (a *app) exec(ctx context.Context, selectors, words []string, f execFlags) error {
-	m, err := a.load()
-	if err != nil {
-		return err
-	}
-	p, err := a.reach(m)
+	p, err := a.visit()
 	if err != nil {
 		return err
 	}
@@ -103,7 +99,7 @@ func (a *app) exec(ctx context.Context, selectors, words []string, f execFlags) 
 	if ctx.Err() != nil {
 		return fmt.Errorf("interrupted while the command ran: %w", context.Cause(ctx))
 	}
-	return a.executed(m.Name, list)
+	return a.executed(p.model.Name, list)
 }
 
 // asRoot are the servers whose connection logs in as root.

@@ -45,11 +45,7 @@ type told struct {
 }
 
 func (a *app) facts(ctx context.Context, selectors []string) error {
-	m, err := a.load()
-	if err != nil {
-		return err
-	}
-	p, err := a.reach(m)
+	p, err := a.visit()
 	if err != nil {
 		return err
 	}
@@ -73,7 +69,7 @@ func (a *app) facts(ctx context.Context, selectors []string) error {
 		return fmt.Errorf("interrupted while reading devices: %w", context.Cause(ctx))
 	}
 	if !a.json {
-		a.showFacts(m.Name, list)
+		a.showFacts(p.model.Name, list)
 	}
 	for _, t := range list {
 		if t.err != nil {

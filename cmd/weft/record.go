@@ -36,11 +36,7 @@ numbers and descriptions stay: read the case before you give it away.
 }
 
 func (a *app) recordSwitch(ctx context.Context, selector, file string) error {
-	m, err := a.load()
-	if err != nil {
-		return err
-	}
-	p, err := a.reach(m)
+	p, err := a.visit()
 	if err != nil {
 		return err
 	}
@@ -50,7 +46,7 @@ func (a *app) recordSwitch(ctx context.Context, selector, file string) error {
 		return err
 	}
 	var sw *inventory.Switch
-	for _, s := range m.Switches {
+	for _, s := range p.model.Switches {
 		if len(devices) == 1 && s.Addr == devices[0] {
 			sw = s
 		}
