@@ -105,6 +105,10 @@ type Judgement struct {
 	Where   string        `json:"where,omitempty"`   // of a failure: at a place, or undecided between some
 }
 
+// Measured reports whether Value and Limit say something. What holds or does not
+// hold, such as the way of packets, has a verdict and a reason only.
+func (j Judgement) Measured() bool { return j.Validation != pathName }
+
 // A Result is everything one verification has found.
 type Result struct {
 	Rows       []*Row        `json:"rows"`  // over the fabric

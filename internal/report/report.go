@@ -191,7 +191,9 @@ func lines(res *prove.Result) []line {
 	for _, k := range order {
 		l := line{Validation: k.validation, Metric: k.metric, Verdict: prove.Pass, All: len(of[k])}
 		worst := slices.MaxFunc(of[k], func(a, b prove.Judgement) int { return cmp.Compare(a.Value-a.Limit, b.Value-b.Limit) })
-		l.Worst, l.Limit = view.Value(worst, worst.Value), view.Value(worst, worst.Limit)
+		if worst.Measured() {
+			l.Worst, l.Limit = view.Value(worst, worst.Value), view.Value(worst, worst.Limit)
+		}
 		if k.base {
 			l.Limit += " by the baseline of " + worst.Against.UTC().Format(stamp)
 		}
@@ -210,7 +212,7 @@ func lines(res *prove.Result) []line {
 			}
 			l.Bad = append(l.Bad, j)
 		}
-		if l.Passed == 0 && l.Verdict == prove.Inconclusive {
+		if l.Worst != "" && l.Passed == 0 && l.Verdict == prove.Inconclusive {
 			l.Worst = "not known"
 		}
 		out = append(out, l)

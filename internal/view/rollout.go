@@ -101,7 +101,7 @@ func state(r *rollout.Run) string {
 // Judged is one judgement in a line.
 func Judged(j prove.Judgement) string {
 	text := fmt.Sprintf("%s.%s of %s: %s", j.Validation, j.Metric, j.Pair, reason(j))
-	if j.Value > j.Limit {
+	if j.Measured() && j.Value > j.Limit {
 		text += ", limit " + Value(j, j.Limit)
 	}
 	return text

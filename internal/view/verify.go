@@ -278,8 +278,12 @@ func judgements(w io.Writer, s Style, r *prove.Result) {
 		if k.metric == "bytes" && !worst.Counted {
 			against = "served %s, read %s"
 		}
-		fmt.Fprintf(w, "  %s %s  %s  "+against+"\n", verdict(s, of[k]), pad(k.validation+"."+k.metric, 22),
-			pad(fmt.Sprintf("%d of %d pass", passed, len(of[k])), 16), Value(worst, worst.Value), Value(worst, worst.Limit))
+		said := ""
+		if worst.Measured() {
+			said = fmt.Sprintf("  "+against, Value(worst, worst.Value), Value(worst, worst.Limit))
+		}
+		fmt.Fprintln(w, strings.TrimRight(fmt.Sprintf("  %s %s  %s%s", verdict(s, of[k]), pad(k.validation+"."+k.metric, 22),
+			pad(fmt.Sprintf("%d of %d pass", passed, len(of[k])), 16), said), " "))
 		if slices.ContainsFunc(of[k], func(j prove.Judgement) bool { return j.Note != "" }) {
 			fmt.Fprintf(w, "      %s\n", s.dress(faint, beside(of[k])))
 		}
@@ -352,7 +356,7 @@ func reason(j prove.Judgement) string {
 		text = Size(j.Size) + " " + text
 	}
 	switch {
-	case j.Why != "" && (j.Value == 0 || j.Where != ""):
+	case j.Why != "" && (j.Value == 0 || j.Where != "" || !j.Measured()):
 		text = j.Why
 	case j.Why != "":
 		text += ": " + j.Why
