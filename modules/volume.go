@@ -58,7 +58,7 @@ func (v *Volume) Left() string {
 	if v.more <= 0 {
 		return ""
 	}
-	return fmt.Sprintf("it has %d bytes more than declared: shrinking it would cost data", v.more)
+	return fmt.Sprintf("it has %s more than declared: shrinking it would cost data", exactly(v.more))
 }
 
 // Diff implements kind. A volume that is larger than wanted is as wanted.
@@ -67,13 +67,28 @@ func (v *Volume) Diff(have *Volume) []plan.Change {
 	case v == nil && have == nil:
 		return nil
 	case have == nil:
-		return []plan.Change{{Path: "size", After: fmt.Sprint(v.Bytes)}}
+		return []plan.Change{{Path: "size", After: exactly(v.Bytes)}}
 	case v == nil:
-		return []plan.Change{{Path: "size", Before: fmt.Sprint(have.Bytes), Impact: plan.ImpactDataLoss}}
+		return []plan.Change{{Path: "size", Before: exactly(have.Bytes), Impact: plan.ImpactDataLoss}}
 	case have.Bytes < v.Bytes:
-		return change("size", have.Bytes, v.Bytes, plan.ImpactNone)
+		return change("size", exactly(have.Bytes), exactly(v.Bytes), plan.ImpactNone)
 	}
 	return nil
+}
+
+// exactly writes bytes as files do, in the unit that gives the shortest exact
+// number.
+func exactly(bytes int64) string {
+	best := fmt.Sprintf("%dB", bytes)
+	for _, u := range []struct {
+		name string
+		size int64
+	}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}} {
+		if text := fmt.Sprintf("%d%s", bytes/u.size, u.name); bytes%u.size == 0 && bytes != 0 && len(text) < len(best) {
+			best = text
+		}
+	}
+	return best
 }
 
 // revalidate tells the kernel's target, if it exports the device $1, that it
