@@ -88,6 +88,21 @@ func (t *twin) moved(m simserver.Transfer) {
 	}
 }
 
+// frame counts one that guests have sent on every managed switch on its way: the
+// switches between guests are simulated, what they count is real.
+func (t *twin) frame(from, to simserver.End, dscp, bytes int) {
+	a, cabledA := t.plugs[from]
+	b, cabledB := t.plugs[to]
+	if !cabledA || !cabledB {
+		return
+	}
+	for _, h := range t.hops(a, b) {
+		if count := t.forward[h.sw]; count != nil {
+			count(h.in, h.out, dscp, 1, uint64(bytes))
+		}
+	}
+}
+
 // portMTU reads the MTU of a port from the switch's running configuration,
 // which texts keeps.
 func (t *twin) portMTU(texts map[string]string, p plug) int {

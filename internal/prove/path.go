@@ -218,7 +218,7 @@ func (r *run) classified(res *Result, all []leg) []Judgement {
 		j := Judgement{Validation: pathName, Metric: "marked", Pair: l.label, Counted: true, Note: "as " + class.Name + ", DSCP " + dscps(class), Verdict: Inconclusive}
 		if why != "" {
 			j.Why = l.parts[len(l.parts)-1] + ": " + why
-			out = append(out, j)
+			out = append(out, r.markedUnseen(res, all, l, class, j)...)
 			continue
 		}
 		marked := sent >= back
@@ -233,10 +233,35 @@ func (r *run) classified(res *Result, all []leg) []Judgement {
 		}
 		out = append(out, j)
 		if marked && !l.direct {
-			out = append(out, r.queued(res, l, class, together(res, all, func(o leg) bool { return o.from == l.from })))
+			q := r.queued(res, l, class, together(res, all, func(o leg) bool { return o.from == l.from }))
+			if q.Verdict == Fail {
+				q.Why = "it was marked, but " + q.Why
+			}
+			out = append(out, q)
 		}
 	}
 	return out
+}
+
+// markedUnseen judges a leg whose NIC does not count by priority. What the
+// switch has found in the queue of the class was marked, too; what it has not is
+// wrong at one of the two.
+func (r *run) markedUnseen(res *Result, all []leg, l leg, class *inventory.TrafficClass, j Judgement) []Judgement {
+	if l.direct {
+		return []Judgement{j}
+	}
+	q := r.queued(res, l, class, together(res, all, func(o leg) bool { return o.from == l.from }))
+	switch {
+	case q.Verdict == Pass:
+		j.Verdict, j.Note = Pass, j.Note+"; the NIC does not count that, the switch has found the mark"
+	case q.Verdict == Fail && degraded(res, l):
+		q.Verdict, q.Where = Inconclusive, ""
+		q.Why = "it was measured over TCP, and whether it was marked is not known; " + q.Why
+	case q.Verdict == Fail:
+		q.Where = "undecided between " + l.parts[len(l.parts)-1] + " and " + strings.TrimPrefix(q.Where, "at ")
+		q.Why = "not marked, or not classified: " + q.Why
+	}
+	return []Judgement{j, q}
 }
 
 // queued judges the switch port where what was read leaves for the initiator.
@@ -255,7 +280,7 @@ func (r *run) queued(res *Result, l leg, class *inventory.TrafficClass, back uin
 		j.Verdict = Pass
 	default:
 		j.Verdict, j.Value, j.Where = Fail, 1, "at "+device
-		j.Why = fmt.Sprintf("it was marked, but %d of %d bytes left %s in queue %d", got, back, l.parts[1], class.Priority)
+		j.Why = fmt.Sprintf("%d of %d bytes left %s in queue %d", got, back, l.parts[1], class.Priority)
 		for q := range 8 {
 			if n, why := res.grown(Counter{device, port, q, switches.TxBytes}); q != class.Priority && why == "" && n >= back {
 				j.Why += fmt.Sprintf("; queue %d carried %d", q, n)

@@ -173,4 +173,27 @@ func TestClassified(t *testing.T) {
 	if got := verdictsOf(judged(true, unmarked)); got["marked inconclusive"] != 4 {
 		t.Errorf("over TCP: %v", got)
 	}
+
+	// NICs that do not count by priority: the switch tells.
+	silent := func(c *Counter, _ *uint64) {
+		if strings.HasPrefix(c.Device, "server.") {
+			c.Name = "something else"
+		}
+	}
+	if got := verdictsOf(judged(false, silent)); got["marked pass"] != 8 || got["classified pass"] != 8 {
+		t.Errorf("only the switches count: %v", got)
+	}
+	lost := func(c *Counter, n *uint64) {
+		if silent(c, n); c.Device == "switch.b" {
+			*n = 1
+		}
+	}
+	js = judged(false, lost)
+	i = slices.IndexFunc(js, func(j Judgement) bool { return j.Verdict == Fail })
+	if got := verdictsOf(js); got["classified fail"] != 4 || got["marked inconclusive"] != 4 || js[i].Where != "undecided between server.t1 p1 and switch.b" {
+		t.Errorf("not marked, or not classified: %v %+v", got, js[i])
+	}
+	if got := verdictsOf(judged(true, lost)); got["classified inconclusive"] != 4 || got["classified fail"] != 0 {
+		t.Errorf("not known whether it was marked: %v", got)
+	}
 }

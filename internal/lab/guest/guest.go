@@ -125,7 +125,7 @@ func (g *Guest) launch() error {
 	}
 	var ports []*Port
 	for i, n := range g.spec.NICs {
-		p, err := g.lab.planes[n.Plane].Plug(g.spec.Name, ours[i])
+		p, err := g.lab.planes[n.Plane].Plug(Card{g.spec.Name, n.PCI, n.MAC}, ours[i])
 		if err != nil {
 			return err
 		}

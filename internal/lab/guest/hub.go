@@ -25,6 +25,7 @@ const (
 // most significant first, then the frame.
 type Hub struct {
 	name    string
+	watch   func(Passage) // told of what has passed; nil: nobody wants to know
 	working sync.WaitGroup
 
 	mu     sync.Mutex
@@ -35,7 +36,7 @@ type Hub struct {
 
 // A Port is where one card is plugged into a hub.
 type Port struct {
-	name string
+	card Card
 	hub  *Hub
 	conn net.Conn
 	out  chan parcel
@@ -72,8 +73,8 @@ func (h *Hub) Name() string { return h.name }
 
 // Plug connects a card. The hub owns the connection from now on; the port is
 // there until the connection ends or the hub is closed.
-func (h *Hub) Plug(name string, conn net.Conn) (*Port, error) {
-	p := &Port{name: name, hub: h, conn: conn, out: make(chan parcel, queued), gone: make(chan struct{})}
+func (h *Hub) Plug(card Card, conn net.Conn) (*Port, error) {
+	p := &Port{card: card, hub: h, conn: conn, out: make(chan parcel, queued), gone: make(chan struct{})}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {
@@ -115,8 +116,9 @@ func (h *Hub) Close() error {
 	return errors.Join(errs...)
 }
 
-// spread gives a frame to every port but the one it came from.
-func (h *Hub) spread(from *Port, frame []byte) {
+// spread gives a frame to every port but the one it came from, and returns the
+// ports that it is meant for where somebody wants to know.
+func (h *Hub) spread(from *Port, frame []byte) (reached []*Port) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	size := uint64(len(frame) - lengthSize)
@@ -124,7 +126,7 @@ func (h *Hub) spread(from *Port, frame []byte) {
 	from.counts.InBytes += size
 	if from.cut {
 		from.counts.Lost++
-		return
+		return nil
 	}
 	due := time.Time{}
 	if h.delay > 0 {
@@ -142,10 +144,14 @@ func (h *Hub) spread(from *Port, frame []byte) {
 		case p.out <- parcel{frame, due}:
 			p.counts.Out++
 			p.counts.OutBytes += size
+			if h.watch != nil && p.card.takes(frame[lengthSize:]) {
+				reached = append(reached, p)
+			}
 		default:
 			p.counts.Lost++
 		}
 	}
+	return reached
 }
 
 // unplug forgets a port whose connection has ended.
@@ -191,7 +197,9 @@ func (p *Port) receive() {
 		if err != nil {
 			return // the guest has ended, or what it sends makes no sense
 		}
-		p.hub.spread(p, frame)
+		for _, to := range p.hub.spread(p, frame) {
+			p.hub.watch(Passage{From: p.card, To: to.card, DSCP: dscp(frame[lengthSize:]), Bytes: len(frame) - lengthSize})
+		}
 	}
 }
 

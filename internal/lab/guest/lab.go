@@ -25,6 +25,10 @@ type Options struct {
 	Log     io.Writer     // told what happens, a line each; nil: nobody
 	AtOnce  int           // how many guests boot at the same time; 0: two
 	Timeout time.Duration // of one boot; 0: long enough for a busy machine
+
+	// Passed is told of every frame that one guest gets from another, from any
+	// thread; it must not wait. nil: nobody wants to know.
+	Passed func(Passage)
 }
 
 const (
@@ -109,6 +113,7 @@ func (l *Lab) prepare(specs []Spec) error {
 		for _, n := range s.NICs {
 			if l.planes[n.Plane] == nil {
 				l.planes[n.Plane] = NewHub(n.Plane)
+				l.planes[n.Plane].watch = l.o.Passed
 			}
 		}
 		g, err := newGuest(l, s)

@@ -114,7 +114,7 @@ func ends(t *testing.T, h *Hub, n int) (far []net.Conn, ports []*Port) {
 	t.Helper()
 	for range n {
 		near, other := net.Pipe()
-		p, err := h.Plug("guest", near)
+		p, err := h.Plug(Card{Guest: "guest"}, near)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -179,7 +179,7 @@ func TestHub(t *testing.T) {
 		t.Error(err)
 	}
 	near, _ := net.Pipe()
-	if _, err := h.Plug("late", near); !errors.Is(err, net.ErrClosed) {
+	if _, err := h.Plug(Card{Guest: "late"}, near); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("plugged into a closed hub: %v", err)
 	}
 }
