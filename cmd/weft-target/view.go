@@ -19,7 +19,11 @@ func (s *service) now() agent.TargetStatus {
 	status.Metrics = s.metrics.address()
 	status.Portals = []agent.PortalStatus{}
 	for _, p := range s.portals {
-		status.Portals = append(status.Portals, p.PortalStatus)
+		is := p.PortalStatus
+		if l, ok := p.Listener.(interface{ Gone() error }); ok && l.Gone() != nil {
+			is.Error = l.Gone().Error()
+		}
+		status.Portals = append(status.Portals, is)
 	}
 	status.Portals = append(status.Portals, s.missing...)
 	served := map[string]target.Stat{}

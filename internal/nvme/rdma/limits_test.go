@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"weft/internal/nvme/fabric"
+	"weft/internal/nvme/nvmetest"
 	"weft/internal/nvme/rdma/verbs/verbstest"
 	"weft/internal/nvme/wire"
 )
@@ -112,5 +113,51 @@ func TestStrangers(t *testing.T) {
 	first.command(&wire.Command{Opcode: wire.OpFlush})
 	if c := first.answer(); c == nil || c.Status != wire.Success {
 		t.Errorf("the host that has connected: %+v", c)
+	}
+}
+
+// TestRemoved: a listener outlives its device. Nobody connects while there is
+// none, and it says so; with another one they do.
+func TestRemoved(t *testing.T) {
+	f := new(verbstest.Fabric)
+	tr := memory(t, f)
+	l, err := tr.Listen(t.Context(), fabric.ListenParams{Addr: "10.0.0.1:0"}, (&nvmetest.Disk{Data: make([]byte, 1<<20)}).Accept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	is := l.(interface{ Gone() error })
+	until := func(gone bool) {
+		t.Helper()
+		for end := time.Now().Add(patience); (is.Gone() != nil) != gone; time.Sleep(time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("gone: %v", is.Gone())
+			}
+		}
+	}
+	dial := func() error {
+		q, err := tr.Dial(t.Context(), fabric.DialParams{Addr: l.Addr(), QID: 1, Depth: 8, InCapsule: 4096, Timeout: patience})
+		if err == nil {
+			err = q.Close()
+		}
+		return err
+	}
+	if err := dial(); err != nil {
+		t.Fatal(err)
+	}
+	f.Remove(true)
+	until(true)
+	if err := dial(); err == nil {
+		t.Error("connected without a device")
+	}
+	f.Remove(false)
+	until(false)
+	if err := dial(); err != nil {
+		t.Error(err)
+	}
+	f.Remove(true)
+	until(true)
+	if err := l.Close(); err != nil {
+		t.Error(err)
 	}
 }

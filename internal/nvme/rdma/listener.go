@@ -3,6 +3,7 @@ package rdma
 import (
 	"errors"
 	"net"
+	"net/netip"
 	"slices"
 	"sync"
 	"time"
@@ -13,7 +14,8 @@ import (
 
 // listener is an open portal and its connections.
 type listener struct {
-	a      verbs.Acceptor
+	at     netip.AddrPort
+	listen func(netip.AddrPort) (verbs.Acceptor, error)
 	params fabric.ListenParams
 	accept func(fabric.Conn) fabric.Handler
 
@@ -21,6 +23,8 @@ type listener struct {
 	wg       sync.WaitGroup
 
 	mu     sync.Mutex
+	a      verbs.Acceptor
+	gone   error              // why nobody can connect now; nil: they can
 	conns  map[*conn]struct{} // nil after Close
 	newest []*conn            // in the order of their arrival: all that have yet to connect, and some others
 	pools  map[verbs.Domain]*pool
@@ -28,25 +32,38 @@ type listener struct {
 	closed error
 }
 
-func newListener(a verbs.Acceptor, p fabric.ListenParams, accept func(fabric.Conn) fabric.Handler) *listener {
+func newListener(v verbs.Provider, a verbs.Acceptor, p fabric.ListenParams, accept func(fabric.Conn) fabric.Handler) *listener {
 	l := &listener{
-		a: a, params: p, accept: accept, stopping: make(chan struct{}),
+		at: a.Addr(), listen: v.Listen, a: a, params: p, accept: accept, stopping: make(chan struct{}),
 		conns: map[*conn]struct{}{}, pools: map[verbs.Domain]*pool{},
 	}
-	l.wg.Go(l.serve)
+	l.wg.Go(func() { l.serve(a) })
 	return l
 }
 
 // Addr is the logical address.
-func (l *listener) Addr() string { return logicalAddr(l.params.Addr, l.a.Addr()) }
+func (l *listener) Addr() string { return logicalAddr(l.params.Addr, l.at) }
 
-func (l *listener) serve() {
+// Gone is why nobody can connect now; nil: they can. A device that was removed
+// takes its listeners along; another one with the address is waited for.
+func (l *listener) Gone() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.gone
+}
+
+func (l *listener) serve(a verbs.Acceptor) {
 	const pause = 50 * time.Millisecond // out of something, most likely: try again
 	for {
-		link, hello, err := l.a.Accept()
+		link, hello, err := a.Accept()
 		switch {
 		case errors.Is(err, net.ErrClosed):
 			return
+		case errors.Is(err, verbs.ErrRemoved):
+			if a = l.again(a, err); a == nil {
+				return
+			}
+			continue
 		case err == nil:
 			l.start(link, hello)
 			continue
@@ -55,6 +72,36 @@ func (l *listener) serve() {
 		case <-l.stopping:
 			return
 		case <-time.After(pause):
+		}
+	}
+}
+
+// again listens anew once there is a device with the address; nil: the listener
+// is being closed.
+func (l *listener) again(a verbs.Acceptor, why error) verbs.Acceptor {
+	const pause = time.Second
+	_ = a.Close() // it is of no use any more
+	for {
+		l.mu.Lock()
+		l.gone = why
+		l.mu.Unlock()
+		select {
+		case <-l.stopping:
+			return nil
+		case <-time.After(pause):
+		}
+		if a, why = l.listen(l.at); why != nil {
+			continue
+		}
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		select {
+		case <-l.stopping: // it is the former one that Close has closed
+			_ = a.Close() // nobody has connected
+			return nil
+		default:
+			l.a, l.gone = a, nil
+			return a
 		}
 	}
 }
@@ -116,7 +163,10 @@ func (l *listener) pool(d verbs.Domain) *pool {
 func (l *listener) Close() error {
 	l.once.Do(func() {
 		close(l.stopping)
-		errs := []error{l.a.Close()}
+		l.mu.Lock()
+		a := l.a
+		l.mu.Unlock()
+		errs := []error{a.Close()}
 		l.mu.Lock()
 		for c := range l.conns {
 			c.Close()

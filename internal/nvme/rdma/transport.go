@@ -90,7 +90,7 @@ func (t *Transport) Listen(ctx context.Context, p fabric.ListenParams, accept fu
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s over RDMA: %w", p.Addr, err)
 	}
-	return newListener(a, p, accept), nil
+	return newListener(t.Verbs, a, p, accept), nil
 }
 
 // maxKeyed is the largest length in a keyed descriptor.

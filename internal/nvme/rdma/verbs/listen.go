@@ -97,6 +97,8 @@ func (a *acceptor) Accept() (Link, Hello, error) {
 			return nil, Hello{}, net.ErrClosed
 		case err != nil:
 			return nil, Hello{}, err
+		case e.kind == cmDeviceRemoval:
+			return nil, Hello{}, ErrRemoved
 		case e.kind != cmConnectRequest:
 			continue // the address has moved to another device, or back: the kernel sees to it
 		}

@@ -43,7 +43,8 @@ type Route struct {
 // An Acceptor is an address that is listened on.
 type Acceptor interface {
 	// Accept waits for a peer that wants to connect. The Link is for Open and
-	// Answer. After Close the error wraps net.ErrClosed.
+	// Answer. After Close the error wraps net.ErrClosed; ErrRemoved says that
+	// nobody can come any more.
 	Accept() (Link, Hello, error)
 
 	// Addr is the address with the port that was taken.
@@ -126,7 +127,7 @@ type Pair interface {
 // allows it.
 const MaxInline = 64
 
-// Errors of Wait, besides those of the system.
+// Errors of Wait and Accept, besides those of the system.
 var (
 	ErrDisconnected = errors.New("the peer has disconnected")
 	ErrRemoved      = errors.New("the RDMA device was removed")

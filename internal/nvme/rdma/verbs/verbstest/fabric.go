@@ -24,6 +24,7 @@ type Fabric struct {
 
 	mu        sync.Mutex
 	acceptors map[netip.AddrPort]*acceptor
+	removed   bool // the device, by Remove
 	regions   map[uint32]*region
 	pairs     map[*pair]bool
 	bytes     int // registered
@@ -52,6 +53,19 @@ func (f *Fabric) Links() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return len(f.pairs)
+}
+
+// Remove takes the device away, with all that listens on it, or puts it back.
+// Connections stay.
+func (f *Fabric) Remove(gone bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.removed = gone
+	for _, a := range f.acceptors {
+		if gone {
+			a.lost.Do(func() { close(a.removed) })
+		}
+	}
 }
 
 // Devices is one device.
@@ -133,10 +147,13 @@ func (f *Fabric) Listen(at netip.AddrPort) (verbs.Acceptor, error) {
 		f.next++
 		at = netip.AddrPortFrom(at.Addr(), uint16(firstPort+f.next))
 	}
-	if f.acceptors[at] != nil {
+	switch {
+	case f.acceptors[at] != nil:
 		return nil, errors.New("address already in use")
+	case f.removed:
+		return nil, errors.New("the interface with the address has no RDMA device")
 	}
-	a := &acceptor{f: f, at: at, come: make(chan *link, 64), gone: make(chan struct{})}
+	a := &acceptor{f: f, at: at, come: make(chan *link, 64), gone: make(chan struct{}), removed: make(chan struct{})}
 	f.acceptors[at] = a
 	return a, nil
 }
@@ -163,6 +180,9 @@ type acceptor struct {
 	come chan *link
 	gone chan struct{}
 	once sync.Once
+
+	removed chan struct{} // closed with the device
+	lost    sync.Once
 }
 
 func (a *acceptor) Addr() netip.AddrPort { return a.at }
@@ -176,6 +196,8 @@ func (a *acceptor) Accept() (verbs.Link, verbs.Hello, error) {
 	select {
 	case <-a.gone:
 		return nil, verbs.Hello{}, net.ErrClosed
+	case <-a.removed:
+		return nil, verbs.Hello{}, verbs.ErrRemoved
 	case k := <-a.come:
 		return k, k.hello, nil
 	}
