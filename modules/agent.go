@@ -229,8 +229,8 @@ func (a *Agent) Steps(have *Agent) []remote.Step {
 	if have.Unit != a.Unit {
 		steps = append(steps, put(agent.UnitPath+agent.Unit, 0o644, []byte(a.Unit)), run("systemctl", "daemon-reload"))
 	}
-	if !have.Enabled {
-		steps = append(steps, run("systemctl", "enable", agent.Unit))
+	if !have.Enabled { // links need no other look at all units
+		steps = append(steps, run("systemctl", "enable", "--no-reload", agent.Unit))
 	}
 	if have.Binary == exe.sum && have.Config == a.Config && have.Unit == a.Unit &&
 		have.Active && have.RunningBinary == exe.sum && have.RunningConfig == sum(a.Config) {
@@ -268,7 +268,7 @@ func (a *Agent) restore(now *Agent) []remote.Step {
 			putBack(agent.UnitPath+agent.Unit, 0o644, a.Unit), run("systemctl", "daemon-reload"))
 	}
 	if service && a.Enabled && !now.wants(now.Enabled) {
-		steps = append(steps, run("systemctl", "enable", agent.Unit))
+		steps = append(steps, run("systemctl", "enable", "--no-reload", agent.Unit))
 	}
 	if service && a.Active {
 		steps = append(steps, run("systemctl", "restart", agent.Unit))

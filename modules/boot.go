@@ -220,8 +220,8 @@ func (b *Boot) Steps(have *Boot) []remote.Step {
 	if b.Unit != have.Unit {
 		steps = append(steps, putBack(b.file(), 0o644, b.Unit), run("systemctl", "daemon-reload"))
 	}
-	if b.Enabled && !have.Enabled {
-		steps = append(steps, run("systemctl", "enable", b.unit()))
+	if b.Enabled && !have.Enabled { // links need no other look at all units
+		steps = append(steps, run("systemctl", "enable", "--no-reload", b.unit()))
 	}
 	return steps
 }

@@ -15,7 +15,7 @@ import (
 // systemctl is a part of systemd's.
 func systemctl(x *call) int {
 	opts, rest, ok := x.options("p:qn:l", map[string]rune{"property": 'p', "now": 'N', "value": 'V', "quiet": 'q',
-		"no-pager": 'P', "no-block": 'B', "full": 'l', "lines": 'n', "no-ask-password": 'A', "system": 'S', "wait": 'W'})
+		"no-pager": 'P', "no-block": 'B', "full": 'l', "lines": 'n', "no-ask-password": 'A', "no-reload": 'R', "system": 'S', "wait": 'W'})
 	if !ok || opts.has('B') || opts.has('W') && (len(rest) == 0 || rest[0] != "is-system-running") {
 		return x.notSimulated(1)
 	}
