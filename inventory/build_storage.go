@@ -41,6 +41,9 @@ func (b *builder) target(o *object) {
 		Engine:        b.text(o, "engine"),
 		Transport:     b.texts(o, "transport"),
 		AllowDegraded: b.flag(o, "allow_degraded"),
+		CtrlKey:       b.secret(o, "dhchap_ctrl_key"),
+		Hash:          b.text(o, "dhchap_hash"),
+		DHGroup:       b.text(o, "dhchap_dhgroup"),
 	}
 	if t.Engine == "external" {
 		b.untouched(o)
@@ -138,6 +141,7 @@ func (b *builder) initiator(o *object) {
 		Engine:   b.text(o, "engine"),
 		HostNQN:  b.text(o, "hostnqn"),
 		ProbeNQN: b.text(o, "probe_nqn"),
+		Key:      b.secret(o, "dhchap_key"),
 	}
 	for _, c := range o.all("connect") {
 		i.Connects = append(i.Connects, &Connect{

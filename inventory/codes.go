@@ -87,6 +87,7 @@ const (
 	codeVolumeTwice Code = "WF-NVM-010"
 	codeTransport   Code = "WF-NVM-011"
 	codeNothing     Code = "WF-NVM-012"
+	codeCHAP        Code = "WF-NVM-013"
 
 	codeDrive      Code = "WF-STO-001"
 	codeDriveTwice Code = "WF-STO-002"
@@ -181,6 +182,7 @@ func Codes() []CodeTitle {
 		{codeVolumeTwice, "two namespaces export the same volume"},
 		{codeTransport, "a target's transport does not run on its fabric"},
 		{codeNothing, "a target has nothing to export"},
+		{codeCHAP, "what authenticates whom contradicts itself"},
 		{codeDrive, "a drive has no stable name"},
 		{codeDriveTwice, "a drive is used twice"},
 		{codeVolumeName, "two volumes of one pool have the same name"},

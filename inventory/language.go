@@ -169,6 +169,10 @@ func targetSchema() *schema {
 		"allow_degraded": opt(boolean()).or(cty.False),
 		"portals":        need(refsOr(`an address such as "10.0.0.1:4420"`, "rnic")),
 		"port":           opt(integer(1, 65535)).orNumber(4420),
+
+		"dhchap_ctrl_key": {takes: text(), secret: true},
+		"dhchap_hash":     opt(oneOf("sha256", "sha384", "sha512")),
+		"dhchap_dhgroup":  opt(oneOf("null", "ffdhe2048", "ffdhe3072", "ffdhe4096", "ffdhe6144", "ffdhe8192")),
 	}, blocks{
 		"subsystem": {needed: true, schema: part("name", attrs{
 			"nqn":         need(text()),
@@ -195,6 +199,7 @@ func initiatorSchema() *schema {
 		"engine":     opt(oneOf("kernel", "none")).orText("kernel"),
 		"hostnqn":    opt(text()).orDerived(derivedHostNQN),
 		"probe_nqn":  {takes: text(), derive: derivedProbeNQN, computed: true},
+		"dhchap_key": {takes: text(), secret: true},
 		"live_paths": observed(),
 		"devices":    observed(),
 	}, blocks{

@@ -31,6 +31,11 @@ type Target struct {
 	AllowDegraded bool
 	Portals       []Portal
 	Subsystems    []*Subsystem
+
+	// DH-HMAC-CHAP, of hosts that have a key.
+	CtrlKey *Secret // that the target proves to them; nil: it proves nothing
+	Hash    string  // "" is what the engine chooses
+	DHGroup string  // "" is what the engine chooses
 }
 
 // A Portal is an address of a target.
@@ -70,9 +75,10 @@ type Limits struct {
 type Initiator struct {
 	Block
 	Server   *Server
-	Engine   string // kernel or none
-	HostNQN  string // given, or derived from owner and server
-	ProbeNQN string // of weft's own probe on that server
+	Engine   string  // kernel or none
+	HostNQN  string  // given, or derived from owner and server
+	ProbeNQN string  // of weft's own probe on that server
+	Key      *Secret // that it proves to targets with DH-HMAC-CHAP, under both names; nil: it proves nothing
 	Connects []*Connect
 }
 

@@ -35,6 +35,7 @@ func check(m *Model) hcl.Diagnostics {
 	c.transports()
 	c.subsystems()
 	c.initiators()
+	c.authentication()
 	c.reach()
 	c.validations()
 	c.rollouts()

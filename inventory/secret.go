@@ -13,7 +13,7 @@ import (
 // secret captures a sensitive attribute. Nothing is evaluated before Read.
 func (e *evaluator) secret(o *object, name string) *Secret {
 	a := o.body.attrs[name]
-	if a == nil {
+	if a == nil || isNull(a.Expr) {
 		return nil
 	}
 	return NewSecret(secretSource(a.Expr), func() (string, error) {
@@ -80,7 +80,7 @@ func (e *evaluator) checkSecrets() {
 
 // checkSecret points at the block, not the attribute: its line would be shown.
 func (e *evaluator) checkSecret(in *module, header hcl.Range, a *hclsyntax.Attribute) {
-	if x, ok := a.Expr.(*hclsyntax.LiteralValueExpr); ok && x.Val.IsNull() {
+	if isNull(a.Expr) {
 		return
 	}
 	from := &secretSources{}
@@ -96,6 +96,11 @@ func (e *evaluator) checkSecret(in *module, header hcl.Range, a *hclsyntax.Attri
 				"%s (%s) uses var.%s, whose value stands in plans. Give that variable sensitive = true.", a.Name, at, name))
 		}
 	}
+}
+
+func isNull(x hclsyntax.Expression) bool {
+	literal, ok := x.(*hclsyntax.LiteralValueExpr)
+	return ok && literal.Val.IsNull()
 }
 
 // secretSources is where an expression takes its value from.

@@ -56,6 +56,7 @@ func (x *expansion) connect(d *server, i *inventory.Initiator, c *inventory.Conn
 					needs = append(needs, id)
 				}
 			}
+			needs = append(needs, x.proves(d, want, i, t)...)
 			name := instance(t.Addr, i.Server.Addr) + "." + sub.Name + "@" + p.Address.String()
 			x.stand(&i.Block, x.add(plan.ID{Device: d.name, Kind: "nvme_connection", Name: name}, on(d, want), c.Range, needs...))
 		}

@@ -23,6 +23,7 @@ func (x *expansion) storage() {
 	x.nvmetTargets()
 	x.connections()
 	x.probes()
+	x.probeKeys()
 	of := map[string][]plan.Item{}
 	for _, item := range x.fleet.Items[since:] {
 		of[item.ID.Device] = append(of[item.ID.Device], item)
@@ -159,7 +160,7 @@ func (x *expansion) nvmetSubsystem(d *server, t *inventory.Target, sub *inventor
 			x.add(id, on(d, &NVMeTHost{NQN: nqn}), sub.Range)
 		}
 		x.stand(&t.Block, id)
-		needs = append(needs, id)
+		needs = append(append(needs, id), x.nvmetAuth(d, t, sub, nqn, id)...)
 	}
 	want := newNVMeTSubsystem(sub.NQN, sub.Serial, sub.AllowHosts)
 	for _, ns := range sub.Namespaces {

@@ -39,7 +39,11 @@ func (x *expansion) target(d *server, s *inventory.Server, targets []*inventory.
 			needs = append(needs, x.nics[p.RNIC]...)
 		}
 		for _, sub := range t.Subsystems {
-			cfg.Subsystems = append(cfg.Subsystems, x.subsystem(sub))
+			one := x.subsystem(sub)
+			auth, keys := x.auth(d, t, sub)
+			one.Auth = auth
+			cfg.Subsystems = append(cfg.Subsystems, one)
+			needs = append(needs, keys...)
 			for _, ns := range sub.Namespaces {
 				needs = append(needs, x.stands[&ns.From.Block]...)
 			}

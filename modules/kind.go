@@ -74,6 +74,9 @@ func on[T any, K kind[T]](dev *server, want K) plan.Resource {
 func (r *resource[T, K]) looks() []remote.Look { return r.want.Looks() }
 
 func (r *resource[T, K]) parse(seen remote.Seen) plan.State {
+	if err := confide(r.want); err != nil {
+		return refused{err: err}
+	}
 	have, err := r.want.Parse(seen)
 	switch {
 	case err != nil:

@@ -16,7 +16,7 @@ import (
 // block device that is reached through it with a line "user" for each thing
 // that is built on it, mounted, or swap.
 const nvmeScript = `for c in /sys/class/nvme/nvme*; do if [ -e "$c/subsysnqn" ]; then echo "nvme ${c##*/}"; ` +
-	`for a in transport address subsysnqn hostnqn hostid state queue_count kato ctrl_loss_tmo reconnect_delay; do if [ -e "$c/$a" ]; then read -r v <"$c/$a"; echo "$a $v"; fi; done; ` +
+	`for a in transport address subsysnqn hostnqn hostid state queue_count kato ctrl_loss_tmo reconnect_delay dhchap_secret dhchap_ctrl_secret; do if [ -e "$c/$a" ]; then read -r v <"$c/$a"; echo "$a $v"; fi; done; ` +
 	`for s in /sys/class/nvme-subsystem/*; do if [ -e "$s/${c##*/}" ]; then if [ -e "$s/iopolicy" ]; then read -r v <"$s/iopolicy"; echo "iopolicy $v"; fi; ` +
 	`for b in "$s"/nvme*n* "$c"/nvme*n*; do n=${b##*/}; case $n in nvme*c*n*) continue;; esac; if [ -e "/sys/block/$n" ]; then echo "disk $n"; ` + diskUsers +
 	`fi; done; fi; done; fi; done`
@@ -80,6 +80,14 @@ func parseNVMe(s remote.Seen) ([]*controller, error) {
 	return list, nil
 }
 
+// key is what an attribute shows of a key.
+func (c *controller) key(name string) []byte {
+	if v := c.values[name]; v != "" && v != "none" {
+		return []byte(v)
+	}
+	return nil
+}
+
 // read takes the values apart that are not as they are kept.
 func (c *controller) read() {
 	var addr, service string
@@ -115,9 +123,17 @@ func (c *controller) read() {
 
 // bootNVMe is the function of boot scripts that makes a connection which is
 // not there: the kernel says so itself.
-const bootNVMe = `# connect_ connects with the options $1 unless the kernel has that connection.
+const bootNVMe = `# keys_ prints the options with the keys in the files $1 and $2, if they are
+# named.
+keys_() {
+	if [ -n "$1" ] && read -r key <"$1"; then printf %s ",dhchap_secret=$key"; fi
+	if [ -n "$2" ] && read -r key <"$2"; then printf %s ",dhchap_ctrl_secret=$key"; fi
+}
+
+# connect_ connects with the options $1, and the keys in the files $2 and $3 if
+# there are any, unless the kernel has that connection.
 connect_() {
-	said=$(printf %s "$1" | tee /dev/nvme-fabrics 2>&1 >/dev/null) && return 0
+	said=$(printf %s "$1$(keys_ "$2" "$3")" | tee /dev/nvme-fabrics 2>&1 >/dev/null) && return 0
 	case $said in
 	*already*) ;;
 	*) echo "failed: connect $1: $said" >&2; status=1 ;;
@@ -125,7 +141,8 @@ connect_() {
 }
 
 # either_ connects to the subsystem $1 at the address $2 unless that is so: with
-# the options $3 for RDMA or, where that does not work, with $4 for TCP.
+# the options $3 for RDMA or, where that does not work, with $4 for TCP, and the
+# keys in the files $5 and $6.
 either_() {
 	for c in /sys/class/nvme/nvme*; do
 		[ -e "$c/subsysnqn" ] && [ -e "$c/address" ] || continue
@@ -133,10 +150,10 @@ either_() {
 		read -r at <"$c/address"
 		case "$nqn $at," in "$1 $2,"*) return ;; esac
 	done
-	if modprobe nvme-rdma 2>/dev/null && printf %s "$3" | tee /dev/nvme-fabrics >/dev/null 2>&1; then return; fi
+	if modprobe nvme-rdma 2>/dev/null && printf %s "$3$(keys_ "$5" "$6")" | tee /dev/nvme-fabrics >/dev/null 2>&1; then return; fi
 	echo "degraded: $2 is connected over TCP, RDMA did not connect" >&2
 	do_ modprobe nvme-tcp
-	connect_ "$4"
+	connect_ "$4" "$5" "$6"
 }
 
 # policy_ sets how I/O is spread over the paths of the subsystem $1.

@@ -1,6 +1,7 @@
 package modules
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -32,6 +33,11 @@ type NVMeConnection struct {
 	Queues         int // of I/O; 0: the kernel chooses
 	ToS            int // of its packets; -1: as it is
 	IOPolicy       string
+	Key            []byte `json:",omitempty"` // of DH-HMAC-CHAP, that the host proves; empty: whatever it has
+	CtrlKey        []byte `json:",omitempty"` // that the target has to prove
+
+	source, ctrlSource   *chapKey
+	keyFile, ctrlKeyFile string // where boot scripts find the keys
 
 	Device string `json:"-"` // observed: nvme0
 	state  string
@@ -55,6 +61,7 @@ func (n *NVMeConnection) Parse(s remote.Seen) (*NVMeConnection, error) {
 	}
 	have := &NVMeConnection{
 		NQN: n.NQN, Transport: mine.values["transport"], Instead: n.Instead, Address: n.Address, From: n.From, HostNQN: n.HostNQN, HostID: mine.values["hostid"],
+		Key: mine.key("dhchap_secret"), CtrlKey: mine.key("dhchap_ctrl_secret"),
 		KeepAlive: mine.keep, ReconnectDelay: mine.reconnect, CtrlLoss: mine.loss, Queues: n.Queues, ToS: n.ToS, IOPolicy: mine.policy,
 		Device: mine.name, state: mine.values["state"], disks: mine.disks, users: mine.users,
 	}
@@ -63,9 +70,12 @@ func (n *NVMeConnection) Parse(s remote.Seen) (*NVMeConnection, error) {
 		have.Queues = mine.queues
 	}
 	have.paths = live
+	if _, shown := mine.values["dhchap_secret"]; len(n.Key) > 0 && !shown {
+		return nil, errNoAuth
+	}
 	if n.again(have) && live <= 1 && len(have.users) > 0 {
 		return nil, hint.Wrap(fmt.Errorf("it has to connect again, and its disk is in use: %s", strings.Join(have.users, "; ")),
-			"no other path is live: stop what uses the disk, or leave keep_alive_tmo (%d s) and the number of queues as they are", have.KeepAlive)
+			"no other path is live: stop what uses the disk, or leave keep_alive_tmo (%d s), the number of queues and whether there are keys as they are", have.KeepAlive)
 	}
 	return have, nil
 }
@@ -97,8 +107,39 @@ func (n *NVMeConnection) find(all []*controller) (mine *controller, live int) {
 // again reports whether only a new connection brings the wanted state about.
 func (n *NVMeConnection) again(have *NVMeConnection) bool {
 	keep := have.KeepAlive != n.KeepAlive && have.KeepAlive > 0 // kernels before 5.17 do not show it
-	return keep || have.Queues > n.Queues
+	return keep || have.Queues > n.Queues || n.firstKey(have)
 }
+
+// firstKey reports whether a key is wanted where the kernel takes none: one that
+// a connection was made with can be changed, no other.
+func (n *NVMeConnection) firstKey(have *NVMeConnection) bool {
+	return len(n.Key) > 0 && len(have.Key) == 0 || len(n.CtrlKey) > 0 && len(have.CtrlKey) == 0
+}
+
+// keys are the options with the keys, which are told apart from the others.
+func (n *NVMeConnection) keys() []byte {
+	var o []byte
+	if len(n.Key) > 0 {
+		o = fmt.Appendf(o, ",dhchap_secret=%s", n.Key)
+	}
+	if len(n.CtrlKey) > 0 {
+		o = fmt.Appendf(o, ",dhchap_ctrl_secret=%s", n.CtrlKey)
+	}
+	return o
+}
+
+func (n *NVMeConnection) reveal() (err error) {
+	if n.source == nil {
+		return nil
+	}
+	if n.Key, err = n.source.read(); err != nil {
+		return err
+	}
+	n.CtrlKey, err = n.ctrlSource.read()
+	return err
+}
+
+var errNoAuth = hint.Wrap(errors.New("the kernel of this server does not authenticate itself to targets"), "it wants a kernel from 6.0 on with CONFIG_NVME_HOST_AUTH, or CONFIG_NVME_AUTH before 6.7")
 
 // loss is how long a path that is lost is kept: the kernel counts attempts.
 func (n *NVMeConnection) loss() int {
@@ -140,6 +181,16 @@ func (n *NVMeConnection) Diff(have *NVMeConnection) []plan.Change {
 		out = change("keep_alive_tmo", have.KeepAlive, n.KeepAlive, plan.ImpactTraffic)
 		out = append(out, change("io_queues", have.Queues, n.Queues, plan.ImpactTraffic)...)
 	}
+	impact := plan.ImpactNone
+	if n.firstKey(have) {
+		impact = plan.ImpactTraffic
+	}
+	if len(n.Key) > 0 {
+		out = append(out, changeKey("dhchap_key", have.Key, n.Key, impact)...)
+	}
+	if len(n.CtrlKey) > 0 {
+		out = append(out, changeKey("dhchap_ctrl_key", have.CtrlKey, n.CtrlKey, impact)...)
+	}
 	out = append(out, change("reconnect_delay", have.ReconnectDelay, n.ReconnectDelay, plan.ImpactNone)...)
 	out = append(out, change("ctrl_loss_tmo", have.loss(), n.loss(), plan.ImpactNone)...)
 	if have.IOPolicy != "" && n.IOPolicy != "" { // a kernel without multipath has none
@@ -162,6 +213,12 @@ func (n *NVMeConnection) Steps(have *NVMeConnection) []remote.Step {
 	}
 	var steps []remote.Step
 	dir := "/sys/class/nvme/" + cmp.Or(have.Device, n.Device)
+	if len(n.CtrlKey) > 0 && !bytes.Equal(n.CtrlKey, have.CtrlKey) {
+		steps = append(steps, tell(dir+"/dhchap_ctrl_secret", n.CtrlKey))
+	}
+	if len(n.Key) > 0 && !bytes.Equal(n.Key, have.Key) {
+		steps = append(steps, tell(dir+"/dhchap_secret", n.Key))
+	}
 	if n.ReconnectDelay != have.ReconnectDelay {
 		steps = append(steps, write(dir, attr{"reconnect_delay", fmt.Sprint(n.ReconnectDelay)}))
 	}
@@ -196,15 +253,28 @@ func (n *NVMeConnection) options(transport string) string {
 func (n *NVMeConnection) connect() []remote.Step {
 	steps := []remote.Step{
 		run("modprobe", "nvme-"+n.Transport),
-		run("sh", "-c", `printf %s "$1" | tee /dev/nvme-fabrics >/dev/null`, "sh", n.options(n.Transport)),
+		n.withKeys(run("sh", "-c", `printf %s "$1" | tee /dev/nvme-fabrics >/dev/null`, "sh", n.options(n.Transport)),
+			run("sh", "-c", `read -r k; printf %s "$1$k" | tee /dev/nvme-fabrics >/dev/null`, "sh", n.options(n.Transport))),
 	}
 	if n.eitherWay() {
-		steps = []remote.Step{run("sh", "-c", eitherScript, "sh", n.options(n.Transport), n.options(n.Instead))}
+		steps = []remote.Step{n.withKeys(run("sh", "-c", eitherScript, "sh", n.options(n.Transport), n.options(n.Instead)),
+			run("sh", "-c", "read -r k; "+strings.NewReplacer("$1", "$1$k", "$2", "$2$k").Replace(eitherScript), "sh", n.options(n.Transport), n.options(n.Instead)))}
 	}
 	if n.IOPolicy != "" {
 		steps = append(steps, n.spread())
 	}
 	return steps
+}
+
+// withKeys is one step, or where there are keys another, which reads their
+// options: they are in no argument.
+func (n *NVMeConnection) withKeys(plain, keyed remote.Step) remote.Step {
+	keys := n.keys()
+	if keys == nil {
+		return plain
+	}
+	keyed.Secret = append(keys, '\n')
+	return keyed
 }
 
 // eitherWay reports whether another transport does where the first does not.
@@ -242,10 +312,14 @@ func (n *NVMeConnection) disconnect() remote.Step {
 
 // Boot implements volatile.
 func (n *NVMeConnection) Boot() []string {
-	lines := []string{"do_ modprobe nvme-" + n.Transport, "connect_ " + remote.Quote(n.options(n.Transport))}
+	var files []string
+	if n.keyFile != "" {
+		files = []string{n.keyFile, n.ctrlKeyFile}
+	}
+	lines := []string{"do_ modprobe nvme-" + n.Transport, "connect_ " + remote.Quote(append([]string{n.options(n.Transport)}, files...)...)}
 	if n.eitherWay() {
 		at := fmt.Sprintf("traddr=%s,trsvcid=%d", n.Address.Addr(), n.Address.Port())
-		lines = []string{"either_ " + remote.Quote(n.NQN, at, n.options(n.Transport), n.options(n.Instead))}
+		lines = []string{"either_ " + remote.Quote(append([]string{n.NQN, at, n.options(n.Transport), n.options(n.Instead)}, files...)...)}
 	}
 	if n.IOPolicy != "" {
 		lines = append(lines, "policy_ "+remote.Quote(n.NQN, n.IOPolicy))
@@ -261,6 +335,13 @@ func (n *NVMeConnection) Advice(reply string) string {
 		return "stop what uses the disk and apply again; nothing was disconnected under it"
 	case strings.Contains(reply, "iopolicy: Invalid argument"):
 		return "kernels before 6.11 do not know queue-depth: write iopolicy = \"round-robin\""
+	case strings.Contains(reply, "Required key not available"):
+		return "the target asks this host to authenticate: give the initiator its dhchap_key"
+	case strings.Contains(reply, "Key was rejected"):
+		return "one end did not prove the key that the other has: dhchap_key must be the one that the target has for " + n.HostNQN +
+			", and dhchap_ctrl_key the one that the target proves; dmesg says which"
+	case strings.Contains(reply, "Connection refused") && len(n.Key) > 0:
+		return "nothing listens on " + at + " with " + n.Transport + ", or, with kernels before 6.10, a key was rejected: dmesg says which"
 	case strings.Contains(reply, "Connection refused"), strings.Contains(reply, "Connection reset"):
 		return "nothing listens on " + at + " with " + n.Transport + ": see the target's port"
 	case strings.Contains(reply, "timed out"), strings.Contains(reply, "No route"), strings.Contains(reply, "unreachable"):

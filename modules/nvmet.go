@@ -125,6 +125,14 @@ dir_() { [ -d "$1" ] || do_ mkdir "$1"; }
 # link_ makes a link that is not there.
 link_() { [ -L "$2" ] || do_ ln -s "$1" "$2"; }
 
+# key_ gives the attribute $2 of a host the key in the file $1. A host that is
+# to have a key is not let in without it: it is not known then.
+key_() {
+	read -r key 2>/dev/null <"$1" && printf %s "$key" | tee "$2" >/dev/null && return
+	echo "failed: $2 has no key from $1" >&2; status=1
+	rmdir "${2%/*}" 2>/dev/null
+}
+
 # block_ waits for a block device.
 block_() {
 	left=60

@@ -37,6 +37,8 @@ func kinds() map[string]restorer {
 		"volume_group":    restorable[VolumeGroup],
 		"volume":          restorable[Volume],
 		"nvmet_host":      restorable[NVMeTHost],
+		"nvmet_auth":      restorable[NVMeTAuth],
+		"dhchap_key":      restorable[DHCHAPKey],
 		"nvmet_subsystem": restorable[NVMeTSubsystem],
 		"nvmet_port":      restorable[NVMeTPort],
 		"nvme_connection": restorable[NVMeConnection],

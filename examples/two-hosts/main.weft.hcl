@@ -90,6 +90,7 @@ target "nvme" {
   engine    = "weft"
   transport = ["rdma", "tcp"]             # in order of preference; TCP here counts as degraded
   portals   = values(server.storage.rnic) # all NICs of the server
+  # dhchap_ctrl_key = env("STORAGE_KEY") # and the target proves to it that it is the one
 
   subsystem "data" {
     nqn = "nqn.2026-11.net.example:two-hosts"
@@ -100,6 +101,7 @@ target "nvme" {
 
 initiator "client" {
   server = server.client
+  # dhchap_key = env("CLIENT_KEY") # DH-HMAC-CHAP: its name alone does not let it in
 
   connect {
     to = target.nvme

@@ -106,3 +106,9 @@ func (p Places) Address(logical string) (string, error) {
 	}
 	return "", fmt.Errorf("address %s has no --map, and with any --map given only mapped ones are used", logical)
 }
+
+// KeyFile is the file, readable by root only, in which weft keeps the key that
+// a host or a subsystem proves to have, by its NQN.
+func KeyFile(owner, nqn string) string {
+	return "/etc/weft/" + owner + "/dhchap/" + strings.ReplaceAll(nqn, "/", "%2F") + ".key"
+}

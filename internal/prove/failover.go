@@ -221,7 +221,7 @@ func (r *run) multipathArgs(c Cut, runtime time.Duration) []string {
 			args = append(args, "--traddr", p.Address.String())
 		}
 	}
-	return append(args, f.over()...)
+	return append(append(args, f.over()...), keyFiles(r.in.Model.Name, c.Initiator, c.Target)...)
 }
 
 // A loadEnd is how a load ended.

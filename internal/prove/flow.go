@@ -40,6 +40,7 @@ type flow struct {
 	local   bool
 	size    int
 	samples int
+	keys    []string // files with what both ends prove, as the probe is told
 }
 
 // flows lists initiator × target × plane × size, and for each target the
@@ -55,7 +56,7 @@ func flows(m *inventory.Model, validations []*inventory.Validation) []flow {
 					continue
 				}
 				sub := t.Subsystems[0]
-				base := flow{from: i.Server, probe: i.ProbeNQN, target: t, sub: sub, ns: sub.Namespaces[0], samples: samples}
+				base := flow{from: i.Server, probe: i.ProbeNQN, target: t, sub: sub, ns: sub.Namespaces[0], samples: samples, keys: keyFiles(m.Name, i, t)}
 				for _, size := range sizes {
 					base.size = size
 					if !seen[t] {
@@ -184,6 +185,19 @@ func (f flow) degraded(transport, why string) (bool, string) {
 	return true, why
 }
 
+// keyFiles is the part of a probe's command line that names the files on its
+// server with the keys of both ends.
+func keyFiles(owner string, i *inventory.Initiator, t *inventory.Target) []string {
+	if i.Key == nil {
+		return nil
+	}
+	args := []string{"--dhchap-secret-file", agent.KeyFile(owner, i.HostNQN)}
+	if t.CtrlKey != nil {
+		args = append(args, "--dhchap-ctrl-secret-file", agent.KeyFile(owner, t.Subsystems[0].NQN))
+	}
+	return args
+}
+
 // over is the part of the command line that says what a probe goes over, and
 // how its packets are marked.
 func (f flow) over() []string {
@@ -208,7 +222,7 @@ func (r *run) args(f flow) []string {
 	}
 	args = append(args, "--traddr", f.portal.Address.String(), "--nqn", f.sub.NQN, "--hostnqn", f.probe,
 		"--nsid", strconv.FormatUint(uint64(f.ns.ID), 10))
-	args = append(args, f.over()...)
+	args = append(append(args, f.over()...), f.keys...)
 	if src := ownAddress(f); src != "" {
 		args = append(args, "--host-traddr", src)
 	}

@@ -79,7 +79,7 @@ func (r *run) load(ctx context.Context, f flow) *Throughput {
 		t.Transport = f.transports()[0]
 		args = append(args, "--traddr", f.portal.Address.String(), "--nqn", f.sub.NQN, "--hostnqn", f.probe, "--nsid", strconv.FormatUint(uint64(f.ns.ID), 10),
 			"--reconnect-for", "0s")
-		args = append(args, f.over()...)
+		args = append(append(args, f.over()...), f.keys...)
 		if own := ownAddress(f); own != "" {
 			args = append(args, "--host-traddr", own)
 		}

@@ -66,9 +66,10 @@ func (e *ExitError) Error() string {
 // A Step is one action that changes a host: a command to run, or a file to
 // put.
 type Step struct {
-	Args []string // run this, or
-	Put  *File    // replace this file, or
-	Del  string   // remove this file, if it is there
+	Args   []string // run this, or
+	Put    *File    // replace this file, or
+	Del    string   // remove this file, if it is there
+	Secret []byte   // with Args: what the command reads, which is never shown
 }
 
 // A File is the whole of a file.
@@ -89,6 +90,8 @@ func (s Step) String() string {
 		return fmt.Sprintf("put %s (%04o, %d bytes)", s.Put.Path, s.Put.Mode.Perm(), len(s.Put.Content))
 	case s.Del != "":
 		return "remove " + s.Del
+	case s.Secret != nil:
+		return "$ " + Quote(s.Args...) + " < (sensitive)"
 	}
 	return "$ " + Quote(s.Args...)
 }

@@ -19,7 +19,11 @@ func Do(ctx context.Context, h Host, s Step) error {
 		_, err := h.Run(ctx, Cmd{Args: removal(s.Del)})
 		return err
 	case len(s.Args) > 0:
-		_, err := h.Run(ctx, Cmd{Args: s.Args})
+		cmd := Cmd{Args: s.Args}
+		if s.Secret != nil {
+			cmd.Stdin = bytes.NewReader(s.Secret)
+		}
+		_, err := h.Run(ctx, cmd)
 		return err
 	}
 	return fmt.Errorf("a step without a command or a file")

@@ -18,6 +18,7 @@ type controller struct {
 	name, subsystem string // nvme0, nvme-subsys0
 	options         map[string]string
 	namespaces      map[string]string // sizes in sectors, by id
+	met             string            // the start of the target that it has authenticated to
 }
 
 const fabricsFile = "/dev/nvme-fabrics"
@@ -28,6 +29,7 @@ func nvmeOptions() map[string]string {
 	return map[string]string{
 		"transport": "", "traddr": "", "trsvcid": "4420", "nqn": "", "hostnqn": "", "hostid": "", "host_traddr": "",
 		"keep_alive_tmo": "5", "reconnect_delay": "10", "ctrl_loss_tmo": "600", "nr_io_queues": "64", "queue_size": "128", "tos": "0",
+		"dhchap_secret": "", "dhchap_ctrl_secret": "",
 	}
 }
 
@@ -62,10 +64,10 @@ func (s *Server) renderController(r rendered, c *controller) {
 		r.file(dir+"/"+name, value)
 	}
 	r[dir+"/state"] = node{mode: 0o444, live: func() string {
-		if _, err := s.served(c); err != nil {
-			return "connecting\n"
+		if s.live(c) {
+			return "live\n"
 		}
-		return "live\n"
+		return "connecting\n"
 	}}
 	number := func(name string) func(string) error {
 		return func(v string) error {
@@ -85,6 +87,7 @@ func (s *Server) renderController(r rendered, c *controller) {
 		s.controllers = slices.DeleteFunc(s.controllers, func(k *controller) bool { return k == c })
 		return nil
 	})
+	s.renderSecrets(r, dir, c)
 	sub := "/sys/class/nvme-subsystem/" + c.subsystem
 	r.file(sub+"/subsysnqn", o["nqn"])
 	r.link(sub+"/"+c.name, "../../nvme/"+c.name)
@@ -139,6 +142,11 @@ func (s *Server) connect(line string) error {
 	if o["transport"] == "" || o["traddr"] == "" || o["nqn"] == "" {
 		return syscall.EINVAL
 	}
+	for _, name := range []string{"dhchap_secret", "dhchap_ctrl_secret"} {
+		if o[name] != "" && !isSecret(o[name]) {
+			return syscall.EINVAL
+		}
+	}
 	s.mu.RLock()
 	loaded := s.software.modules["nvme_"+o["transport"]] != nil
 	taken := slices.Clone(s.controllers)
@@ -162,6 +170,10 @@ func (s *Server) connect(line string) error {
 	if err != nil {
 		return err
 	}
+	if err := to.proof(o).met(o); err != nil {
+		return err
+	}
+	c.met = to.start()
 	to.greet(c)
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -82,7 +82,7 @@ func (s *Server) nvmetValue(r rendered, p, value string, set func(string) error)
 }
 
 func setKey(key *string, v string) error {
-	if !strings.HasPrefix(v, "DHHC-1:") {
+	if !isSecret(v) {
 		return syscall.EINVAL
 	}
 	*key = v

@@ -1,0 +1,87 @@
+package inventory
+
+import (
+	"cmp"
+	"strings"
+)
+
+// authentication checks that what hosts and targets prove to each other goes
+// together. Whether keys are any is seen when they are read.
+func (c *checker) authentication() {
+	with, without := map[*Target][]*Initiator{}, map[*Target][]*Initiator{}
+	for _, i := range c.Initiators {
+		for _, connect := range i.Connects {
+			for _, t := range connect.To {
+				if i.Key != nil {
+					with[t] = append(with[t], i)
+				} else {
+					without[t] = append(without[t], i)
+				}
+			}
+		}
+	}
+	kernels := map[*Server]*Target{}
+	for _, t := range c.Targets {
+		if t.incomplete {
+			continue
+		}
+		c.asked(t, with[t], without[t])
+		if t.Engine != "nvmet" {
+			continue
+		}
+		if first := kernels[t.Server]; first == nil {
+			kernels[t.Server] = t
+		} else {
+			c.oneKernel(first, t)
+		}
+	}
+}
+
+// asked checks what one target asks of hosts.
+func (c *checker) asked(t *Target, with, without []*Initiator) {
+	attr := ""
+	switch {
+	case t.Hash != "":
+		attr = "dhchap_hash"
+	case t.DHGroup != "":
+		attr = "dhchap_dhgroup"
+	}
+	switch {
+	case t.Engine == "external" && attr != "":
+		c.refuse(codeCHAP, &t.Block, attr, "authentication that weft does not set up", `weft does not configure an external target: set %s on the array.`, attr)
+	case t.CtrlKey != nil && len(without) > 0:
+		c.refuse(codeCHAP, &t.Block, "dhchap_ctrl_key", "a target that proves itself to nobody",
+			"%s connects without dhchap_key: a host asks for proof only where it gives one.", whereBlock(&without[0].Block))
+	case attr != "" && len(with) == 0 && len(without) > 0:
+		c.refuse(codeCHAP, &t.Block, attr, "authentication without keys", "No initiator that connects has dhchap_key, so nobody authenticates.")
+	case len(with) > 0 && len(without) > 0:
+		c.warn(codeCHAP, &without[0].Block, "", "a name without a key", "It connects to %s by name only, and %s has a key: whoever takes this name needs none.",
+			whereBlock(&t.Block), whereBlock(&with[0].Block))
+	}
+}
+
+// oneKernel checks two targets of one kernel, which knows a host once.
+func (c *checker) oneKernel(first, t *Target) {
+	var differ []string
+	if from(first.CtrlKey) != from(t.CtrlKey) {
+		differ = append(differ, "dhchap_ctrl_key")
+	}
+	if first.Hash != t.Hash {
+		differ = append(differ, "dhchap_hash")
+	}
+	if first.DHGroup != t.DHGroup {
+		differ = append(differ, "dhchap_dhgroup")
+	}
+	if len(differ) > 0 {
+		c.refuse(codeCHAP, &t.Block, cmp.Or(differ...), "two ways to authenticate in one kernel",
+			`%s on the same server says otherwise about %s: the kernel's target has one of each for a host.`, whereBlock(&first.Block), strings.Join(differ, " and "))
+	}
+}
+
+// from is where a secret comes from; "": there is none.
+func from(s *Secret) string {
+	if s == nil {
+		return ""
+	}
+	return s.From
+}

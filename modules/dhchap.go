@@ -1,0 +1,81 @@
+package modules
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"sync"
+
+	"weft/internal/hint"
+	"weft/internal/nvme/dhchap"
+	"weft/internal/remote"
+	"weft/inventory"
+	"weft/plan"
+)
+
+// A chapKey is a key of DH-HMAC-CHAP as it is declared: it is read once, when
+// the first server is looked at that has to do with it. nil is none.
+type chapKey struct {
+	from *inventory.Secret
+	once sync.Once
+	text []byte // DHHC-1:HH:BASE64:
+	err  error
+}
+
+// read computes the key. Its error shows nothing of it.
+func (k *chapKey) read() ([]byte, error) {
+	if k == nil {
+		return nil, nil
+	}
+	k.once.Do(func() {
+		text, err := k.from.Read()
+		if err != nil {
+			k.err = err
+			return
+		}
+		if _, err := dhchap.ParseSecret(text); err != nil {
+			k.err = hint.Wrap(fmt.Errorf("%s is not a key of DH-HMAC-CHAP: %w", k.from.From, err),
+				"weft-target key, or nvme gen-dhchap-key, makes one: DHHC-1:HH:BASE64:, all of it on one line")
+			return
+		}
+		k.text = []byte(strings.TrimSpace(text))
+	})
+	return k.text, k.err
+}
+
+// A confidant is a kind that is told secrets: reveal reads them into what is
+// wanted, before it is compared.
+type confidant interface{ reveal() error }
+
+// confide is an error where what is wanted needs a secret that cannot be had.
+func confide(want any) error {
+	if c, ok := want.(confidant); ok {
+		return c.reveal()
+	}
+	return nil
+}
+
+const hidden = "(sensitive)" // stands for a key, whatever it is
+
+// changeKey is the difference of two keys, if there is one: neither they nor
+// anything that could be compared with them is shown.
+func changeKey(path string, have, want []byte, impact plan.Impact) []plan.Change {
+	if bytes.Equal(have, want) {
+		return nil
+	}
+	c := plan.Change{Path: path, Impact: impact}
+	switch {
+	case len(have) == 0:
+		c.After = hidden
+	case len(want) == 0:
+		c.Before = hidden
+	default:
+		c.Before, c.After = hidden, hidden+" differs"
+	}
+	return []plan.Change{c}
+}
+
+// tell gives an attribute of the kernel's a secret, which is in no argument.
+func tell(file string, secret []byte) remote.Step {
+	return remote.Step{Args: []string{"sh", "-c", `tee "$1" >/dev/null`, "sh", file}, Secret: secret}
+}

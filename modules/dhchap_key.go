@@ -1,0 +1,94 @@
+package modules
+
+import (
+	"bytes"
+	"context"
+	"io/fs"
+
+	"weft/internal/agent"
+	"weft/internal/remote"
+	"weft/plan"
+)
+
+// DHCHAPKey keeps a key in a file that only root can read: weft-target, weft's
+// probe and what restores connections at boot read it there.
+type DHCHAPKey struct {
+	Path   string
+	Mode   fs.FileMode
+	Key    []byte // what the file holds, without white space at its ends
+	Target bool   `json:",omitempty"` // weft-target reads it, too
+
+	source *chapKey
+	served bool // observed: weft-target runs
+}
+
+// keyMode is that of files with keys.
+const keyMode = 0o600
+
+func (k *DHCHAPKey) reveal() (err error) {
+	if k.source != nil {
+		k.Key, err = k.source.read()
+	}
+	return err
+}
+
+func (k *DHCHAPKey) looks() (content, mode, active remote.Look) {
+	return remote.Look{File: k.Path, Root: true}, remote.Look{File: k.Path, Sum: true, Root: true},
+		remote.Look{Args: []string{"systemctl", "is-active", agent.Unit}}
+}
+
+// Looks implements kind.
+func (k *DHCHAPKey) Looks() []remote.Look {
+	content, mode, active := k.looks()
+	if !k.Target {
+		return []remote.Look{content, mode}
+	}
+	return []remote.Look{content, mode, active}
+}
+
+// Parse implements kind.
+func (k *DHCHAPKey) Parse(s remote.Seen) (*DHCHAPKey, error) {
+	look, sum, active := k.looks()
+	got, err := file(s, look)
+	if err != nil || got.Absent {
+		return nil, err
+	}
+	meta, err := file(s, sum)
+	if err != nil {
+		return nil, err
+	}
+	return &DHCHAPKey{Path: k.Path, Mode: meta.Mode.Perm(), Key: bytes.TrimSpace(got.Content), Target: k.Target,
+		served: k.Target && s.Of(active).Code == 0}, nil
+}
+
+// Diff implements kind.
+func (k *DHCHAPKey) Diff(have *DHCHAPKey) []plan.Change {
+	switch {
+	case k == nil && have == nil:
+		return nil
+	case have == nil:
+		return append(changeKey("dhchap_key", nil, k.Key, plan.ImpactNone), plan.Change{Path: "mode", After: mode(k.Mode)})
+	case k == nil:
+		return []plan.Change{{Path: "dhchap_key", Before: hidden}}
+	}
+	return append(changeKey("dhchap_key", have.Key, k.Key, plan.ImpactNone), change("mode", mode(have.Mode), mode(k.Mode), plan.ImpactNone)...)
+}
+
+// Steps implements kind. Hosts that are connected stay so: a new key is asked
+// for when they come again.
+func (k *DHCHAPKey) Steps(have *DHCHAPKey) []remote.Step {
+	switch {
+	case k == nil && have == nil:
+		return nil
+	case k == nil:
+		return []remote.Step{{Del: have.Path}}
+	}
+	steps := []remote.Step{{Put: &remote.File{Path: k.Path, Mode: k.Mode, Content: append(bytes.Clone(k.Key), '\n'), Secret: true}}}
+	if have != nil && (k.served || have.served) && !bytes.Equal(k.Key, have.Key) {
+		steps = append(steps, run(agent.TargetBin, "reload"))
+	}
+	return steps
+}
+
+// Verify implements kind: the file that was read back is its proof.
+func (k *DHCHAPKey) Verify(context.Context, remote.Host) error { return nil }

@@ -1,0 +1,138 @@
+package modules
+
+import (
+	"slices"
+
+	"weft/internal/agent"
+	"weft/inventory"
+	"weft/plan"
+)
+
+// chap is what the expansion knows of authentication.
+type chap struct {
+	keys  map[*inventory.Secret]*chapKey
+	files map[plan.ID]bool
+	hosts map[*inventory.Target]map[string]*inventory.Initiator // with a key, by the names that they connect with
+}
+
+// chapHosts are the initiators with keys that connect to targets, by the names
+// of the kernel's connections and of the probe's.
+func chapHosts(m *inventory.Model) map[*inventory.Target]map[string]*inventory.Initiator {
+	hosts := map[*inventory.Target]map[string]*inventory.Initiator{}
+	for _, i := range m.Initiators {
+		if i.Key == nil {
+			continue
+		}
+		for _, c := range i.Connects {
+			for _, t := range c.To {
+				if hosts[t] == nil {
+					hosts[t] = map[string]*inventory.Initiator{}
+				}
+				hosts[t][i.HostNQN], hosts[t][i.ProbeNQN] = i, i
+			}
+		}
+	}
+	return hosts
+}
+
+// key is a secret that is read once, wherever it goes.
+func (x *expansion) key(s *inventory.Secret) *chapKey {
+	if s == nil {
+		return nil
+	}
+	if x.chap.keys[s] == nil {
+		x.chap.keys[s] = &chapKey{from: s}
+	}
+	return x.chap.keys[s]
+}
+
+// keyFile keeps a key on a server, in the file of the NQN that it is proven
+// for. It returns the path, "" where there is no key.
+func (x *expansion) keyFile(d *server, s *inventory.Secret, nqn string, b *inventory.Block) (path string, needs []plan.ID) {
+	if s == nil {
+		return "", nil
+	}
+	path = agent.KeyFile(x.model.Name, nqn)
+	id := plan.ID{Device: d.name, Kind: "dhchap_key", Name: nqn}
+	if !x.chap.files[id] {
+		x.chap.files[id] = true
+		serves := slices.ContainsFunc(x.model.Targets, func(t *inventory.Target) bool { return t.Engine == "weft" && addr(t.Server) == d.name })
+		x.add(id, on(d, &DHCHAPKey{Path: path, Mode: keyMode, Target: serves, source: x.key(s)}), b.Range)
+	}
+	x.stand(b, id)
+	return path, []plan.ID{id}
+}
+
+// probeKeys keeps the keys where weft's probe finds them.
+func (x *expansion) probeKeys() {
+	for _, i := range x.model.Initiators {
+		d, ok := x.fleet.Devices[addr(i.Server)].(*server)
+		if !ok || i.Key == nil {
+			continue
+		}
+		x.keyFile(d, i.Key, i.HostNQN, &i.Block)
+		for _, c := range i.Connects {
+			for _, t := range c.To {
+				for _, sub := range t.Subsystems {
+					x.keyFile(d, t.CtrlKey, sub.NQN, &i.Block)
+				}
+			}
+		}
+	}
+}
+
+// auth is what weft-target asks of the hosts of a subsystem.
+func (x *expansion) auth(d *server, t *inventory.Target, sub *inventory.Subsystem) (list []agent.Auth, needs []plan.ID) {
+	for _, nqn := range sub.AllowHosts {
+		i := x.chap.hosts[t][nqn]
+		if i == nil {
+			continue
+		}
+		file, by := x.keyFile(d, i.Key, i.HostNQN, &t.Block)
+		own, too := x.keyFile(d, t.CtrlKey, sub.NQN, &t.Block)
+		needs = append(append(needs, by...), too...)
+		list = append(list, agent.Auth{Host: nqn, KeyFile: file, SubsystemKeyFile: own, Hashes: only(t.Hash), DHGroups: only(t.DHGroup)})
+	}
+	return list, needs
+}
+
+// only is a list of one, or of none.
+func only(word string) []string {
+	if word == "" {
+		return nil
+	}
+	return []string{word}
+}
+
+// nvmetAuth is what a kernel's target asks of a host.
+func (x *expansion) nvmetAuth(d *server, t *inventory.Target, sub *inventory.Subsystem, nqn string, host plan.ID) []plan.ID {
+	i := x.chap.hosts[t][nqn]
+	if i == nil {
+		return nil
+	}
+	id := plan.ID{Device: d.name, Kind: "nvmet_auth", Name: nqn}
+	if !x.chap.files[id] {
+		x.chap.files[id] = true
+		want := &NVMeTAuth{NQN: nqn, Hash: t.Hash, DHGroup: t.DHGroup, source: x.key(i.Key), ctrlSource: x.key(t.CtrlKey)}
+		needs := []plan.ID{host}
+		var by []plan.ID
+		want.keyFile, by = x.keyFile(d, i.Key, i.HostNQN, &t.Block)
+		needs = append(needs, by...)
+		want.ctrlKeyFile, by = x.keyFile(d, t.CtrlKey, sub.NQN, &t.Block)
+		x.add(id, on(d, want), i.Range, append(needs, by...)...)
+	}
+	x.stand(&t.Block, id)
+	return []plan.ID{id}
+}
+
+// proves gives a connection the keys of its two ends.
+func (x *expansion) proves(d *server, want *NVMeConnection, i *inventory.Initiator, t *inventory.Target) (needs []plan.ID) {
+	if i.Key == nil {
+		return nil
+	}
+	var by []plan.ID
+	want.source, want.ctrlSource = x.key(i.Key), x.key(t.CtrlKey)
+	want.keyFile, needs = x.keyFile(d, i.Key, i.HostNQN, &i.Block)
+	want.ctrlKeyFile, by = x.keyFile(d, t.CtrlKey, want.NQN, &i.Block)
+	return append(needs, by...)
+}

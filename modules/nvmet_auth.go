@@ -1,0 +1,182 @@
+package modules
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+
+	"weft/internal/hint"
+	"weft/internal/remote"
+	"weft/plan"
+)
+
+// NVMeTAuth keeps what the kernel's target asks of a host before it lets it in,
+// by DH-HMAC-CHAP. Absent, it asks nothing.
+type NVMeTAuth struct {
+	NQN     string
+	Key     []byte // that the host proves
+	CtrlKey []byte `json:",omitempty"` // that the target proves to it; empty: nothing
+	Hash    string `json:",omitempty"` // sha256, sha384, sha512; "" as the kernel has it
+	DHGroup string `json:",omitempty"` // null, ffdhe2048 and so on; "" as the kernel has it
+
+	source, ctrlSource   *chapKey
+	keyFile, ctrlKeyFile string // where boot scripts find the keys
+}
+
+func (n *NVMeTAuth) reveal() (err error) {
+	if n.source == nil {
+		return nil
+	}
+	if n.Key, err = n.source.read(); err != nil {
+		return err
+	}
+	n.CtrlKey, err = n.ctrlSource.read()
+	return err
+}
+
+func (n *NVMeTAuth) dir() string { return (&NVMeTHost{NQN: n.NQN}).dir() }
+
+type authLooks struct{ key, ctrlKey, hash, group remote.Look }
+
+func (n *NVMeTAuth) looks() authLooks {
+	in := func(name string) remote.Look { return remote.Look{File: n.dir() + "/" + name, Root: true} }
+	return authLooks{in("dhchap_key"), in("dhchap_ctrl_key"), in("dhchap_hash"), in("dhchap_dhgroup")}
+}
+
+// Looks implements kind.
+func (n *NVMeTAuth) Looks() []remote.Look {
+	l := n.looks()
+	return []remote.Look{nvmetLook(), l.key, l.ctrlKey, l.hash, l.group}
+}
+
+// Parse implements kind.
+func (n *NVMeTAuth) Parse(s remote.Seen) (*NVMeTAuth, error) {
+	t, err := parseNVMeT(s)
+	if err != nil || t["hosts/"+n.NQN] == "" {
+		return nil, err
+	}
+	have := &NVMeTAuth{NQN: n.NQN}
+	l := n.looks()
+	for _, a := range []struct {
+		look remote.Look
+		set  func(text []byte)
+	}{
+		{l.key, func(text []byte) { have.Key = text }},
+		{l.ctrlKey, func(text []byte) { have.CtrlKey = text }},
+		{l.hash, func(text []byte) { have.Hash = strings.TrimSuffix(strings.TrimPrefix(string(text), "hmac("), ")") }},
+		{l.group, func(text []byte) { have.DHGroup = string(text) }},
+	} {
+		got, err := file(s, a.look)
+		if err != nil {
+			return nil, err
+		}
+		if got.Absent {
+			return nil, hint.Wrap(fmt.Errorf("the kernel's target of this server does not authenticate hosts: there is no %s", a.look.File),
+				"it wants a kernel with CONFIG_NVME_TARGET_AUTH; engine = \"weft\" does without")
+		}
+		if text := bytes.TrimSpace(got.Content); string(text) != "(null)" {
+			a.set(text)
+		}
+	}
+	if len(have.Key)+len(have.CtrlKey) == 0 {
+		return nil, nil
+	}
+	return have, nil
+}
+
+// Diff implements kind.
+func (n *NVMeTAuth) Diff(have *NVMeTAuth) []plan.Change {
+	is, want := some(have), some(n)
+	out := changeKey("dhchap_key", is.Key, want.Key, plan.ImpactNone)
+	out = append(out, changeKey("dhchap_ctrl_key", is.CtrlKey, want.CtrlKey, plan.ImpactNone)...)
+	if want.Hash != "" {
+		out = append(out, change("dhchap_hash", is.Hash, want.Hash, plan.ImpactNone)...)
+	}
+	if want.DHGroup != "" {
+		out = append(out, change("dhchap_dhgroup", is.DHGroup, want.DHGroup, plan.ImpactNone)...)
+	}
+	return out
+}
+
+// forgetScript makes the directory of the host $2 in $1 anew, since the kernel
+// cannot be told to forget a key; who allows the host does so again, once it has
+// the key that it is to keep, which stands in the input. Hosts that are connected
+// stay so.
+const forgetScript = `cd "$1" || exit 1; l=; for a in subsystems/*/allowed_hosts/"$2"; do if [ -L "$a" ]; then l="$l $a"; rm "$a" || exit 1; fi; done; ` +
+	`rmdir "hosts/$2" && mkdir "hosts/$2" || exit 1; if [ "$3" = keep ]; then tee "hosts/$2/dhchap_key" >/dev/null || exit 1; fi; ` +
+	`for a in $l; do ln -s "$1/hosts/$2" "$a" || exit 1; done`
+
+// forget leaves the host with a key, or with none.
+func (n *NVMeTAuth) forget(key []byte) remote.Step {
+	if len(key) == 0 {
+		return run("sh", "-c", forgetScript, "sh", nvmetDir, n.NQN)
+	}
+	return remote.Step{Args: []string{"sh", "-c", forgetScript, "sh", nvmetDir, n.NQN, "keep"}, Secret: key}
+}
+
+// Steps implements kind. The host's own key comes last: from then on the rest
+// is asked for.
+func (n *NVMeTAuth) Steps(have *NVMeTAuth) []remote.Step {
+	is, want := some(have), some(n)
+	var steps []remote.Step
+	if len(is.Key) > 0 && len(want.Key) == 0 || len(is.CtrlKey) > 0 && len(want.CtrlKey) == 0 {
+		steps = append(steps, is.forget(want.Key))
+		is = &NVMeTAuth{Key: want.Key}
+	}
+	if n == nil {
+		return steps
+	}
+	if want.Hash != "" && want.Hash != is.Hash {
+		steps = append(steps, write(n.dir(), attr{"dhchap_hash", "hmac(" + want.Hash + ")"}))
+	}
+	if want.DHGroup != "" && want.DHGroup != is.DHGroup {
+		steps = append(steps, write(n.dir(), attr{"dhchap_dhgroup", want.DHGroup}))
+	}
+	if len(want.CtrlKey) > 0 && !bytes.Equal(is.CtrlKey, want.CtrlKey) {
+		steps = append(steps, tell(n.dir()+"/dhchap_ctrl_key", want.CtrlKey))
+	}
+	if len(want.Key) > 0 && !bytes.Equal(is.Key, want.Key) {
+		steps = append(steps, tell(n.dir()+"/dhchap_key", want.Key))
+	}
+	return steps
+}
+
+// bootKey is the line of a boot script that gives an attribute the key in a
+// file.
+func bootKey(file, attribute string) string { return "key_ " + remote.Quote(file, attribute) }
+
+// Boot implements volatile.
+func (n *NVMeTAuth) Boot() []string {
+	var values []attr
+	if n.Hash != "" {
+		values = append(values, attr{"dhchap_hash", "hmac(" + n.Hash + ")"})
+	}
+	if n.DHGroup != "" {
+		values = append(values, attr{"dhchap_dhgroup", n.DHGroup})
+	}
+	var lines []string
+	if len(values) > 0 {
+		lines = append(lines, bootSet(n.dir(), values...))
+	}
+	if n.ctrlKeyFile != "" {
+		lines = append(lines, bootKey(n.ctrlKeyFile, n.dir()+"/dhchap_ctrl_key"))
+	}
+	return append(lines, bootKey(n.keyFile, n.dir()+"/dhchap_key"))
+}
+
+// Advice implements adviser.
+func (n *NVMeTAuth) Advice(reply string) string {
+	switch {
+	case strings.Contains(reply, "Permission denied"), strings.Contains(reply, "No such file or directory"):
+		return "the kernel's target has no authentication: it wants CONFIG_NVME_TARGET_AUTH"
+	case strings.Contains(reply, "not supported"), strings.Contains(reply, "524"):
+		return "the kernel lacks the hash or the group: modprobe dh_generic; dmesg"
+	case strings.Contains(reply, "busy"):
+		return "something else than weft's subsystems holds the host: ls " + nvmetDir + "/subsystems/*/allowed_hosts"
+	}
+	return ""
+}
+
+// Verify implements kind: what the kernel says of itself has been read back.
+func (n *NVMeTAuth) Verify(context.Context, remote.Host) error { return nil }
