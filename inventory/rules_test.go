@@ -102,6 +102,8 @@ func storageMistakes() []mistake {
 	return []mistake{
 		{"RDMA on a TCP fabric", []string{`transport = "rocev2"`, `transport = "tcp"`, `["tcp"]`, `["rdma"]`}, codeTransport, `transport = ["rdma"]`, `fabric.roce has transport = "tcp" (main.weft.hcl:`},
 		{"TCP on InfiniBand", []string{`transport = "rocev2"`, `transport = "infiniband"`}, codeTransport, `transport = ["tcp"]`, "IPoIB"},
+		{"nobody asks for proof", []string{`transport = ["tcp"]`, "transport = [\"tcp\"]\n  dhchap_ctrl_key = env(\"K\") # proof"}, codeCHAP, `# proof`, "without dhchap_key"},
+		{"nobody has a key", []string{`transport = ["tcp"]`, "transport = [\"tcp\"]\n  dhchap_hash = \"sha512\""}, codeCHAP, `dhchap_hash`, "nobody authenticates"},
 		{"no drives", more(`target "idle" {
   server  = server.compute["a"] # no pool
   portals = [server.compute["a"].rnic.p0, server.compute["a"].rnic.p1]

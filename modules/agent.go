@@ -36,6 +36,7 @@ type Agent struct {
 	RunningBinary string // SHA-256 of what the running process was started from
 	RunningConfig string // SHA-256 of the configuration it runs with
 
+	stale  bool                 // it asks hosts for other keys than those in its files
 	closed []agent.PortalStatus // portals that the running process could not open
 }
 
@@ -111,6 +112,7 @@ func (a *Agent) Parse(s remote.Seen) (*Agent, error) {
 			return nil, fmt.Errorf("%s status --json: %w", a.path(), err)
 		}
 		have.RunningBinary, have.RunningConfig = status.Binary, status.Config
+		have.stale = status.KeysChanged
 		have.closed = slices.DeleteFunc(status.Portals, func(p agent.PortalStatus) bool { return p.Error == "" })
 	}
 	return have, nil
@@ -178,13 +180,20 @@ func (a *Agent) Diff(have *Agent) []plan.Change {
 	if !a.service() && !have.service() {
 		return out
 	}
-	out = append(out, change("config", short(sum(have.Config)), short(sum(a.Config)), plan.ImpactTraffic)...)
+	impact := plan.ImpactTraffic // it restarts
+	if have.runs(a.Unit, want) && have.reloads(a.Config, true) {
+		impact = plan.ImpactNone
+	}
+	out = append(out, change("config", short(sum(have.Config)), short(sum(a.Config)), impact)...)
 	out = append(out, change("unit", short(sum(have.Unit)), short(sum(a.Unit)), plan.ImpactTraffic)...) // it restarts
 	out = append(out, change("enabled", have.Enabled, a.wants(a.Enabled), plan.ImpactNone)...)
 	out = append(out, change("active", have.Active, a.wants(a.Active), plan.ImpactTraffic)...)
 	if have.Active && a.wants(a.Active) {
 		out = append(out, change("running.binary", short(have.RunningBinary), short(want), plan.ImpactTraffic)...)
-		out = append(out, change("running.config", short(have.RunningConfig), short(sum(a.Config)), plan.ImpactTraffic)...)
+		if have.stale {
+			out = append(out, plan.Change{Path: "running.keys", Before: "of before", After: "as in the files"})
+		}
+		out = append(out, change("running.config", short(have.RunningConfig), short(sum(a.Config)), impact)...)
 	}
 	return out
 }
@@ -232,9 +241,12 @@ func (a *Agent) Steps(have *Agent) []remote.Step {
 	if !have.Enabled { // links need no other look at all units
 		steps = append(steps, run("systemctl", "enable", "--no-reload", agent.Unit))
 	}
-	if have.Binary == exe.sum && have.Config == a.Config && have.Unit == a.Unit &&
-		have.Active && have.RunningBinary == exe.sum && have.RunningConfig == sum(a.Config) {
-		return steps // it serves as wanted: connections are not dropped for nothing
+	switch {
+	case !have.runs(a.Unit, exe.sum):
+	case have.Config == a.Config && have.RunningConfig == sum(a.Config) && !have.stale:
+		return steps // it serves as wanted
+	case have.reloads(a.Config, false):
+		return append(steps, run(a.path(), "reload")) // hosts stay connected
 	}
 	return append(steps, run("systemctl", "restart", agent.Unit))
 }
@@ -270,7 +282,11 @@ func (a *Agent) restore(now *Agent) []remote.Step {
 	if service && a.Enabled && !now.wants(now.Enabled) {
 		steps = append(steps, run("systemctl", "enable", "--no-reload", agent.Unit))
 	}
-	if service && a.Active {
+	switch {
+	case !service || !a.Active:
+	case a.Binary == installed && a.RunningBinary == installed && now.Unit == a.Unit && now.reloads(a.Config, false):
+		steps = append(steps, run(a.path(), "reload"))
+	default:
 		steps = append(steps, run("systemctl", "restart", agent.Unit))
 	}
 	return steps

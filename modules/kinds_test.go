@@ -53,6 +53,8 @@ func TestKinds(t *testing.T) {
 		"volume_group":    want[VolumeGroup],
 		"volume":          want[Volume],
 		"nvmet_host":      want[NVMeTHost],
+		"nvmet_auth":      want[NVMeTAuth],
+		"dhchap_key":      want[DHCHAPKey],
 		"nvmet_subsystem": want[NVMeTSubsystem],
 		"nvmet_port":      want[NVMeTPort],
 		"nvme_connection": want[NVMeConnection],

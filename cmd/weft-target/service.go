@@ -31,6 +31,7 @@ type service struct {
 	target  *target.Target
 	mu      sync.Mutex
 	conf    *agent.Target
+	keys    map[string]map[string]target.Keys // by subsystem and host
 	stores  stores
 	portals []portal
 	missing []agent.PortalStatus // that cannot be here
@@ -58,7 +59,7 @@ func start(ctx context.Context, places agent.Places, o options, log *slog.Logger
 	if err := nobodyOn(socket); err != nil {
 		return nil, err
 	}
-	s := &service{log: log, places: places, options: o, conf: l.conf, status: agent.TargetStatus{
+	s := &service{log: log, places: places, options: o, conf: l.conf, keys: l.keys, status: agent.TargetStatus{
 		Version: agent.Version(), Binary: binary, Config: l.sum, PID: os.Getpid(), Root: places.Root, Started: time.Now().UTC(),
 	}}
 	if err := s.open(ctx, l); err != nil {
@@ -169,7 +170,7 @@ func (s *service) change(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.conf, s.stores, s.portals, s.missing, s.status.Config = l.conf, all, append(kept, opened...), append(missing, closed...), l.sum
+	s.conf, s.keys, s.stores, s.portals, s.missing, s.status.Config = l.conf, l.keys, all, append(kept, opened...), append(missing, closed...), l.sum
 	s.log.Info("serving", "subsystems", len(l.conf.Subsystems), "configuration", l.sum)
 	return nil
 }

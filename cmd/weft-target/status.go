@@ -77,6 +77,9 @@ func printStatus(out io.Writer, s agent.TargetStatus) error {
 	if s.ReloadError != "" {
 		fmt.Fprintf(w, "last reload\trefused: %s\n", strings.ReplaceAll(s.ReloadError, "\n", "; "))
 	}
+	if s.KeysChanged {
+		fmt.Fprintln(w, "keys\tthe files hold others than hosts are asked for: weft-target reload")
+	}
 	if s.Root != "" {
 		fmt.Fprintf(w, "root\t%s\n", s.Root)
 	}

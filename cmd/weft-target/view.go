@@ -17,6 +17,7 @@ func (s *service) now() agent.TargetStatus {
 	status.UserTime, status.SystemTime = processorTime()
 	status.Generation = s.target.Generation()
 	status.Metrics = s.metrics.address()
+	status.KeysChanged = s.keysChanged()
 	status.Portals = []agent.PortalStatus{}
 	for _, p := range s.portals {
 		is := p.PortalStatus
@@ -40,6 +41,27 @@ func (s *service) now() agent.TargetStatus {
 	}
 	status.Refused = agent.RefusedStatus(s.target.Refused())
 	return status
+}
+
+// keysChanged reports whether the files with keys hold others than those that
+// hosts are asked for; the caller holds s.mu.
+func (s *service) keysChanged() bool {
+	for _, sub := range s.conf.Subsystems {
+		for _, a := range sub.Auth {
+			is := s.keys[sub.NQN][a.Host]
+			host, err := secret(s.places, a.Key, a.KeyFile)
+			if err != nil || !host.Equal(is.Host) {
+				return true
+			}
+			if a.SubsystemKey == "" && a.SubsystemKeyFile == "" {
+				continue
+			}
+			if own, err := secret(s.places, a.SubsystemKey, a.SubsystemKeyFile); err != nil || !own.Equal(is.Sub) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (s *service) subsystem(conf agent.Subsystem, t target.Stat) agent.SubsystemStatus {

@@ -14,6 +14,7 @@ type TargetStatus struct {
 	SystemTime  time.Duration      `json:"cpu_system_ns"`
 	Reloads     int                `json:"reloads"`                // of the configuration, also those that failed
 	ReloadError string             `json:"reload_error,omitempty"` // of the last one
+	KeysChanged bool               `json:"keys_changed,omitempty"` // files hold other keys than those that are asked for: a reload is due
 	Generation  uint64             `json:"discovery_generation"`
 	Metrics     string             `json:"metrics,omitempty"` // where Prometheus reads
 	Portals     []PortalStatus     `json:"portals"`

@@ -156,6 +156,9 @@ func (s Secret) String() string { return prefix + "(hidden)" }
 // GoString hides the key, too.
 func (s Secret) GoString() string { return s.String() }
 
+// Equal says whether both prove the same.
+func (s Secret) Equal(other Secret) bool { return s.hash == other.hash && hmac.Equal(s.key, other.key) }
+
 // Empty says that this is the zero Secret.
 func (s Secret) Empty() bool { return len(s.key) == 0 }
 
