@@ -3,7 +3,6 @@
 package simserver
 
 import (
-	"errors"
 	"path"
 	"slices"
 	"strings"
@@ -12,10 +11,14 @@ import (
 
 // How the kernel says that a host or a target did not authenticate. Errno has
 // them on Linux only.
-var (
-	errNoKey       = errors.New("required key not available")
-	errKeyRejected = errors.New("key was rejected by service")
+const (
+	errNoKey       = keyError("required key not available")
+	errKeyRejected = keyError("key was rejected by service")
 )
+
+type keyError string
+
+func (e keyError) Error() string { return string(e) }
 
 // A proof is what a target asks of a host: DH-HMAC-CHAP is not simulated, the
 // keys of both ends are compared.

@@ -163,7 +163,10 @@ func cause(err error) error {
 	if errors.As(err, &no) {
 		return no
 	}
+	var key keyError
 	switch {
+	case errors.As(err, &key):
+		return key
 	case errors.Is(err, fs.ErrNotExist):
 		return syscall.ENOENT
 	case errors.Is(err, fs.ErrExist):
