@@ -166,12 +166,16 @@ func (d *device) Commit(ctx context.Context) error {
 		return told(err)
 	}
 	if err := d.forget(ctx); err != nil {
-		return told(err)
+		return &plan.KeptError{Err: told(err)}
 	}
 	if !d.save || d.later {
 		return nil
 	}
-	return told(d.session.Save(ctx))
+	if err := told(d.session.Save(ctx)); err != nil {
+		return &plan.KeptError{Err: hint.Wrap(fmt.Errorf("it runs as planned, which is proven, and starts with what it started with before: %w", err),
+			"save by hand, or make room and apply again")}
+	}
+	return nil
 }
 
 // SaveLater implements plan.Saver.

@@ -30,7 +30,8 @@ type Device interface {
 	// error about a refused line is a *RefusedError.
 	Apply(context.Context, Step) error
 
-	// Commit proves the result from a fresh login and makes it stay.
+	// Commit proves the result from a fresh login and makes it stay. A
+	// *KeptError says that it stays, and what else was not done.
 	Commit(context.Context) error
 
 	// Abort takes back what the transaction did and proves it by reading. It
@@ -94,6 +95,15 @@ type Step struct {
 	Reverse  bool   // takes back what the run did
 	Run      string // that carries it out, or did
 }
+
+// A KeptError is what a device did not do after it had proven the changes, which
+// it keeps.
+type KeptError struct{ Err error }
+
+func (e *KeptError) Error() string { return "the changes are proven and stay: " + e.Err.Error() }
+
+// Unwrap returns what was not done.
+func (e *KeptError) Unwrap() error { return e.Err }
 
 // A RefusedError is a line that a device did not accept.
 type RefusedError struct {

@@ -164,7 +164,7 @@ func (r *deviceRun) commit(ctx context.Context) error {
 	committed := false
 	err := r.call(ctx, "committing", record{Do: "commit"}, func(ctx context.Context) error {
 		err := r.device.Commit(ctx)
-		committed = err == nil
+		committed = err == nil || errors.As(err, new(*KeptError))
 		return err
 	})
 	if err != nil {
@@ -173,7 +173,7 @@ func (r *deviceRun) commit(ctx context.Context) error {
 		if !committed {
 			return err
 		}
-		r.err = err // the journal failed afterwards; the changes are there to stay
+		r.err = err // something failed afterwards; the changes are there to stay
 		return nil
 	}
 	r.x.in.emit(Event{Type: EventCommit, Device: r.address,

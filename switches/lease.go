@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"regexp"
 	"slices"
 	"time"
@@ -75,16 +76,19 @@ func (t *Transaction) hold(ctx context.Context) error {
 	}
 	lasts := max(leaseTime, 3*t.confirm)
 	t.held = fmt.Sprintf("%s%d.%s.%s", markHeld, m.Now.Add(lasts).Unix(), t.guard.Owner, t.guard.who())
+	var no *RefusedError
 	if err := t.s.mkdir(ctx, t.held); err != nil {
-		t.held = ""
+		if errors.As(err, &no) {
+			t.held = ""
+		}
 		return hint.Wrap(fmt.Errorf("take the lease: %w", err),
 			"weft needs the right to make directories on the file system of the switch, and room for them")
 	}
 	begun := time.Now()
+	t.claimed = true
 	if err := t.s.mkdir(ctx, markLease); err != nil {
-		held := t.held
-		t.held = ""
-		return errors.Join(fmt.Errorf("take the lease: %w", err), t.s.rmdir(ctx, held))
+		t.claimed = !errors.As(err, &no)
+		return fmt.Errorf("take the lease: %w", err)
 	}
 	t.leased, t.pace = true, time.Since(begun)
 	return t.keepBase(ctx, m)
@@ -96,17 +100,40 @@ func (t *Transaction) keepBase(ctx context.Context, m Marks) error {
 	if m.Base(t.guard.Owner) {
 		return nil
 	}
+	t.based = true
 	err := t.s.copyRunning(ctx, file)
 	if err == nil {
-		if m, err = t.s.Marks(ctx); err == nil && !m.Base(t.guard.Owner) {
-			err = errors.New("the switch says that it was written, and does not list it")
-		}
+		err = t.s.whole(ctx, file)
 	}
 	if err != nil {
 		return hint.Wrap(fmt.Errorf("keep a copy of the configuration in %s before the first change: %w", file, err),
 			"nothing is changed without that copy, which says what was there before weft; is there room on the file system?")
 	}
+	t.based = false
 	t.s.log("%s: what was there before weft is kept in %s", t.s.name, file)
+	return nil
+}
+
+// whole compares a copy of the running configuration with it, as far as weft
+// reads it: one that was cut short would later be taken for what was there
+// before.
+func (s *Session) whole(ctx context.Context, file string) error {
+	cmd := fmt.Sprintf(s.dialect.Files.Print, file)
+	out, err := s.Show(ctx, []string{cmd, s.dialect.Running})
+	if err != nil {
+		return err
+	}
+	kept, err := s.driver.Parse(map[string]string{s.dialect.Running: out[cmd]})
+	if err != nil {
+		return err
+	}
+	now, err := s.driver.Parse(map[string]string{s.dialect.Running: out[s.dialect.Running]})
+	if err != nil {
+		return err
+	}
+	if !reflect.DeepEqual(kept.read.global, now.read.global) || !reflect.DeepEqual(kept.read.port, now.read.port) {
+		return errors.New("the switch says that it was written, and it does not read as the running configuration")
+	}
 	return nil
 }
 
@@ -132,9 +159,12 @@ func (t *Transaction) mark(ctx context.Context, s *Session) error {
 	if err != nil {
 		return err
 	}
+	t.ahead = time.Until(now)
 	t.markName = fmt.Sprintf("%s%d.%s.%s.%s", markArmed, now.Add(t.confirm).Unix(), fingerprint(t.before), t.guard.Owner, t.guard.who())
 	if err := s.mkdir(ctx, t.markName); err != nil {
-		t.markName = ""
+		if errors.As(err, new(*RefusedError)) {
+			t.markName = ""
+		}
 		return fmt.Errorf("mark that a timed revert will run: %w", err)
 	}
 	return nil
@@ -147,28 +177,35 @@ func (t *Transaction) release(ctx context.Context) error {
 	if t.guard.Owner == "" {
 		return nil
 	}
-	if !t.s.wire.IsAlive() {
-		if err := t.s.login(ctx); err != nil {
-			return err
-		}
-	}
-	if err := t.s.leave(ctx); err != nil {
+	return t.s.again(ctx, func() error { return t.letGo(ctx) })
+}
+
+// letGo removes of all that only what is still there: the answer about some of
+// it may have been lost. The lease goes before the name of its holder, so that
+// nobody finds one without the other.
+func (t *Transaction) letGo(ctx context.Context) error {
+	m, err := t.s.listing(ctx)
+	if err != nil {
 		return err
 	}
-	for _, name := range []*string{&t.markName, &t.held} {
-		if *name == "" {
-			continue
-		}
-		if err := t.s.rmdir(ctx, *name); err != nil {
+	if t.based && m.Base(t.guard.Owner) {
+		if _, err := t.s.agree(ctx, fmt.Sprintf(t.s.dialect.Files.Delete, baseFile(t.guard.Owner))); err != nil {
 			return err
 		}
-		*name = ""
 	}
-	if !t.leased {
-		return nil
+	names := []string{t.markName, t.held}
+	if t.leased || t.claimed && len(m.holds) == 1 && m.holds[0] == t.held {
+		names = []string{t.markName, markLease, t.held}
 	}
-	t.leased = false
-	return t.s.rmdir(ctx, markLease)
+	for _, name := range names {
+		if name != "" && slices.Contains(m.files, name) {
+			if err := t.s.rmdir(ctx, name); err != nil {
+				return err
+			}
+		}
+	}
+	t.markName, t.held, t.leased, t.claimed, t.based = "", "", false, false, false
+	return nil
 }
 
 // BreakLease ends the lease that somebody holds, if it is still that one.

@@ -106,17 +106,19 @@ func (e *HeldError) Left() time.Duration {
 
 // Marks lists what weft has left on the switch.
 func (s *Session) Marks(ctx context.Context) (Marks, error) {
-	cmd := s.dialect.Files.List
-	out, err := s.Show(ctx, []string{cmd})
-	if err != nil {
-		return Marks{}, err
-	}
-	m := parseMarks(out[cmd])
-	if m.Hold == nil && len(m.Armed) == 0 {
-		return m, nil
+	m, err := s.listing(ctx)
+	if err != nil || m.Hold == nil && len(m.Armed) == 0 {
+		return m, err
 	}
 	m.Now, err = s.clock(ctx)
 	return m, err
+}
+
+// listing are the marks without the time.
+func (s *Session) listing(ctx context.Context) (Marks, error) {
+	cmd := s.dialect.Files.List
+	out, err := s.Show(ctx, []string{cmd})
+	return parseMarks(out[cmd]), err
 }
 
 // parseMarks reads the listing of a file system: a name is the last word of

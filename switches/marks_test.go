@@ -73,10 +73,13 @@ leaf-a# copy running-config bootflash:weft-o-base.cfg
 
 // Without a copy of what was there nothing is changed.
 func TestNoRoomForTheBase(t *testing.T) {
+	const held, gone = "leaf-a# dir bootflash:\n4096 Nov 21 2026 old/\n4096 Nov 21 2026 weft-held.1795248000.o.me/\n4096 Nov 21 2026 weft-lease/\n",
+		"leaf-a# rmdir bootflash:weft-lease\nleaf-a# rmdir bootflash:weft-held.1795248000.o.me\nleaf-a#"
 	for name, reply := range map[string]string{
-		"refused": "No space left on device\nCopy complete.\nleaf-a# rmdir bootflash:weft-held.1795248000.o.me\nleaf-a# rmdir bootflash:weft-lease\nleaf-a#",
-		"not there": "Copy complete.\nleaf-a# dir bootflash:\n4096 Nov 21 2026 old/\n" +
-			"leaf-a# rmdir bootflash:weft-held.1795248000.o.me\nleaf-a# rmdir bootflash:weft-lease\nleaf-a#",
+		"refused":   "No space left on device\nCopy complete.\n" + held + gone,
+		"not there": "Copy complete.\nleaf-a# show file bootflash:weft-o-base.cfg\nNo such file or directory\nleaf-a# show running-config\nhostname leaf-a\ninterface Ethernet1/1\n" + held + gone,
+		"cut short": "Copy complete.\nleaf-a# show file bootflash:weft-o-base.cfg\nhostname leaf-a\n" + nxosNothing + held + "1 Nov 21 2026 weft-o-base.cfg\n" +
+			"leaf-a# delete bootflash:weft-o-base.cfg no-prompt\n" + gone,
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newReplay(t, join(nxosLogin, leased, reply))

@@ -271,11 +271,28 @@ func (s *Session) objection(reply string) string {
 	return strings.Join(left, "\n")
 }
 
-// Save makes the running configuration the one the switch starts with.
-func (s *Session) Save(ctx context.Context) error {
-	if err := s.leave(ctx); err != nil {
+// again does what may be done twice, through another login if this one is lost
+// under it.
+func (s *Session) again(ctx context.Context, do func() error) error {
+	err := s.settle(ctx)
+	if err == nil {
+		err = do()
+	}
+	if err == nil || s.wire.IsAlive() || ctx.Err() != nil || errors.As(err, new(*RefusedError)) {
 		return err
 	}
+	if late := s.login(ctx); late != nil {
+		return errors.Join(err, late)
+	}
+	return do()
+}
+
+// Save makes the running configuration the one the switch starts with.
+func (s *Session) Save(ctx context.Context) error {
+	return s.again(ctx, func() error { return s.save(ctx) })
+}
+
+func (s *Session) save(ctx context.Context) error {
 	line, done := s.dialect.Save, s.dialect.Saved
 	reply, err := s.say(ctx, line, max(s.timeout, slowest))
 	if err != nil {

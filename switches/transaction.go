@@ -22,13 +22,17 @@ type Transaction struct {
 	first   time.Time // when it may revert, at the earliest
 	last    time.Time // when it must have reverted, at the latest
 
+	ahead time.Duration // of the clock of the switch; known once markName is
+
 	least     time.Duration // the shortest timed revert of this switch, where it has told
 	leastLine string        // that arms it
 
 	pace     time.Duration // what a line takes, about
-	leased   bool
-	held     string // name of the directory that says who holds the lease
-	markName string // of that which says that a timed revert runs
+	claimed  bool          // the lease was asked for, and may be ours without our knowing
+	leased   bool          // it is ours
+	based    bool          // the copy of what was there before was begun, and not proven yet
+	held     string        // name of the directory that says who holds the lease
+	markName string        // of that which says that a timed revert runs
 }
 
 // An Undo returns lines that lead back from what is there now.
@@ -74,7 +78,7 @@ func (s *Session) Begin(ctx context.Context, g Guard) (*Transaction, error) {
 	if err == nil {
 		return t, nil
 	}
-	if ctx.Err() == nil && s.wire.IsAlive() {
+	if ctx.Err() == nil && t.held != "" {
 		err = errors.Join(err, t.release(ctx))
 	}
 	return nil, err
@@ -112,13 +116,28 @@ func (t *Transaction) Commit(ctx context.Context, prove func(context.Context, *S
 		return fmt.Errorf("proof by a second login: %w", err)
 	}
 	if err := t.how.keep(ctx, t); err != nil {
-		return err
+		if t.s.wire.IsAlive() || ctx.Err() != nil {
+			return err
+		}
+		if err := t.unheard(ctx, prove, err); err != nil {
+			return err
+		}
 	}
 	t.armed = false
-	if err := t.s.leave(ctx); err != nil {
-		return err
-	}
 	t.remember(ctx)
+	return nil
+}
+
+// unheard finds out whether a switch whose answer was lost has been told to
+// keep the changes: what it reads when the time of its revert is over tells.
+func (t *Transaction) unheard(ctx context.Context, prove func(context.Context, *Session) error, lost error) error {
+	if err := t.outlast(ctx, ""); err != nil {
+		return errors.Join(lost, err)
+	}
+	if err := t.prove(ctx, prove); err != nil {
+		return fmt.Errorf("%w; once the time of its revert was over: %w", lost, err)
+	}
+	t.s.log("%s: its answer was lost (%v), but it has kept the changes: a new login proves it", t.s.name, lost)
 	return nil
 }
 
@@ -128,7 +147,7 @@ func (t *Transaction) remember(ctx context.Context) {
 	if t.guard.Owner == "" {
 		return
 	}
-	err := t.s.copyRunning(ctx, leftFile(t.guard.Owner))
+	err := t.s.again(ctx, func() error { return t.s.copyRunning(ctx, leftFile(t.guard.Owner)) })
 	if err = errors.Join(err, t.release(ctx)); err != nil {
 		t.s.log("%s: the changes are proven and stay, but not all that weft keeps on the switch could be written: %v", t.s.name, err)
 	}
@@ -226,13 +245,22 @@ func (t *Transaction) late() error {
 	return nil
 }
 
-// outlast waits until the switch has reverted by itself: until it says so, or
-// until its time is up.
+// outlast waits until the switch has reverted by itself: until it says so,
+// until its time is up, or, where nobody would hear it say so, until its own
+// clock shows that.
 func (t *Transaction) outlast(ctx context.Context, said string) error {
 	t.s.log("%s: waiting until it reverts by itself, at the latest at %s", t.s.name, t.last.Format(time.TimeOnly))
+	listens := said != "" && t.s.wire.IsAlive()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
+	asked := time.Time{}
 	for time.Now().Before(t.last) && (said == "" || !t.s.wire.hears(said)) {
+		if !listens && time.Since(asked) > awaitPause {
+			if t.passed(ctx) {
+				break
+			}
+			asked = time.Now()
+		}
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("%s will revert by itself at %s: %w", t.s.name, t.last.Format(time.TimeOnly), ctx.Err())
@@ -241,6 +269,16 @@ func (t *Transaction) outlast(ctx context.Context, said string) error {
 	}
 	t.armed = false
 	return nil
+}
+
+// passed reports whether the time of the revert is over by the clock of the
+// switch. A switch that cannot be asked may yet be waiting.
+func (t *Transaction) passed(ctx context.Context) bool {
+	if t.markName == "" || t.s.settle(ctx) != nil {
+		return false
+	}
+	now, err := t.s.clock(ctx)
+	return err == nil && !now.Before(t.last.Add(t.ahead))
 }
 
 // direct is configuration without a guard: each line is in force at once.

@@ -55,9 +55,7 @@ func (c commitDelay) begin(ctx context.Context, t *Transaction) error {
 	line := fmt.Sprintf("%s %d", comwareDelay, n)
 	reply, err := t.arm(ctx, line)
 	if err != nil {
-		// Whether it was heard is not known: lines are not sent, and a timer
-		// that did start goes back to what is there now.
-		return err
+		return t.calm(ctx, err)
 	}
 	if t.s.refused(reply) {
 		return &RefusedError{Line: line, Reply: reply}
@@ -67,6 +65,23 @@ func (c commitDelay) begin(ctx context.Context, t *Transaction) error {
 	}
 	t.s.log("%s: what others change until then goes too", t.s.name)
 	return nil
+}
+
+// calm stops a timer that may have started without our hearing of it. No line
+// was sent yet: what it would go back to is what is there.
+func (t *Transaction) calm(ctx context.Context, lost error) error {
+	err := t.s.settle(ctx)
+	if err == nil {
+		err = t.configure(ctx)
+	}
+	if err == nil {
+		_, err = t.s.say(ctx, comwareKeep, t.s.timeout) // refused where none runs
+	}
+	if err != nil {
+		return fmt.Errorf("%w; a timer may run, which by %s leads back to what is there now: %w", lost, t.last.Format(time.TimeOnly), err)
+	}
+	t.armed = false
+	return lost
 }
 
 // askDelay asks the switch for the unit of its timer, which manuals leave open.

@@ -1,0 +1,78 @@
+package modules
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"weft/plan"
+)
+
+// atOnce is how many switches are tried at the same time: most of the time they
+// wait for each other's answers.
+const atOnce = 8
+
+// Wherever the session is lost under an apply, whatever line was typed last, the
+// switch reads as before or as planned, weft says which, and the next apply does
+// the rest.
+func TestSwitchCutAfterEachLine(t *testing.T) {
+	eachOS(t, func(t *testing.T, os string) {
+		before, planned, lines := reference(t, os)
+		if len(lines) < 60 {
+			t.Fatalf("only %d lines are typed", len(lines))
+		}
+		kept := 0
+		var mu sync.Mutex
+		each(len(lines), func(n int) {
+			l := newLeaf(t, os)
+			l.fate = at(l, n+1, cut)
+			_, res, err := l.run()
+			l.did = fmt.Sprintf("cut after line %d: %s", n+1, lines[n])
+			outcome := l.ends(before, planned, res, err)
+			if !configures(lines[n]) || n%4 == 0 { // the others leave behind the same
+				l.converges(planned)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if outcome == plan.DeviceChanged {
+				kept++
+			}
+		})
+		if kept == 0 || kept > len(lines)/3 {
+			t.Errorf("%d of %d runs kept what was planned", kept, len(lines))
+		}
+	})
+}
+
+// configures reports whether a line is one of the fabric's own.
+func configures(line string) bool {
+	word, _, _ := strings.Cut(line, " ")
+	return slices.Contains([]string{"class-map", "policy-map", "class", "match", "set", "bandwidth", "random-detect", "pause", "priority",
+		"service-policy", "interface", "mtu", "exit", "qos", "queue", "import", "quit", "jumboframe", "priority-flow-control"}, word)
+}
+
+// at is a fate that comes with the n-th line.
+func at(l *leaf, n int, is fate) func(string) fate {
+	return func(string) fate {
+		if l.count() == n {
+			return is
+		}
+		return spared
+	}
+}
+
+// each does something n times, several at once.
+func each(n int, do func(int)) {
+	var all sync.WaitGroup
+	slots := make(chan struct{}, atOnce)
+	for i := range n {
+		slots <- struct{}{}
+		all.Go(func() {
+			defer func() { <-slots }()
+			do(i)
+		})
+	}
+	all.Wait()
+}

@@ -1,0 +1,353 @@
+package modules
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"weft/internal/bundle"
+	"weft/internal/lab/simswitch"
+	"weft/inventory"
+	"weft/plan"
+	"weft/switches"
+)
+
+// leafText is a fabric of which one switch is managed: one of its ports leads to
+// a spine that is not.
+const leafText = `
+weft { name = "o" }
+connection "default" { command_timeout = "60s" }
+fabric "roce" {
+  transport = "rocev2"
+  plane "a" { subnet = "10.40.0.0/16" }
+  traffic_class "rdma" {
+    dscp      = [26]
+    priority  = 3
+    bandwidth = 50
+    pfc       = true
+    ecn {
+      min         = "150KB"
+      max         = "1500KB"
+      probability = 5
+    }
+  }
+  traffic_class "cnp" {
+    dscp     = [48]
+    priority = 6
+    strict   = true
+  }
+  traffic_class "default" { bandwidth = 50 }
+}
+credential "switch" { user = "netops" }
+switch "leaf" {
+  os         = "%[1]s"
+  host       = "leaf.example.net"
+  serial     = "FDO1"
+  credential = credential.switch
+  fabric     = fabric.roce
+  plane      = "a"
+  safety { commit_confirm = "5m" }
+}
+switch "spine" {
+  unmanaged = true
+  fabric    = fabric.roce
+  plane     = "a"
+}
+link "up" {
+  from = switch.leaf.port["%[2]s3"]
+  to   = switch.spine.port["Ethernet1/1"]
+}
+`
+
+// A leaf is a simulated switch on which plans are made and carried out as weft
+// does it, over a terminal that can be made to fail.
+type leaf struct {
+	t     *testing.T
+	sw    *simswitch.Switch
+	text  string            // the files
+	adapt func(*plan.Input) // of every run; may be nil
+	ports string            // what the names of its ports begin with
+	// fate is asked about every line that is typed, before its end is: what it
+	// returns befalls the terminal.
+	fate func(line string) fate
+	did  string // what was done to it, for messages
+
+	mu      sync.Mutex
+	typed   int    // lines, over all logins
+	said    string // what a reader is told meanwhile
+	serving sync.WaitGroup
+}
+
+// A fate is what becomes of a terminal at one line.
+type fate int
+
+const (
+	spared fate = iota
+	cut         // it is cut once the switch has the line: the answer is not heard
+	mute        // nothing comes back any more, for as long as somebody waits
+)
+
+// eachOS runs a test for each switch OS.
+func eachOS(t *testing.T, test func(t *testing.T, os string)) {
+	for _, os := range []string{"nxos", "comware"} {
+		t.Run(os, func(t *testing.T) {
+			t.Parallel()
+			test(t, os)
+		})
+	}
+}
+
+func newLeaf(t *testing.T, os string) *leaf {
+	t.Helper()
+	l := &leaf{t: t, ports: map[string]string{"nxos": "Ethernet1/", "comware": "HundredGigE1/0/"}[os]}
+	l.text = fmt.Sprintf(leafText, os, l.ports)
+	spec := simswitch.Spec{OS: os, Hostname: "leaf", Serial: "FDO1"}
+	for n := range 4 {
+		spec.Ports = append(spec.Ports, fmt.Sprint(l.ports, n+1))
+	}
+	l.sw = simswitch.New(spec)
+	t.Cleanup(l.serving.Wait)
+	t.Cleanup(l.sw.Close)
+	return l
+}
+
+// edit is somebody at the console.
+func (l *leaf) edit(lines ...string) {
+	l.t.Helper()
+	if err := l.sw.Edit(lines...); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// run plans, and carries the plan out if there is nothing against it.
+func (l *leaf) run() (*plan.Plan, *plan.Result, error) {
+	m, diags := inventory.Load(fstest.MapFS{"a.weft.hcl": {Data: []byte(l.text)}}, inventory.Options{})
+	if diags.HasErrors() {
+		panic(diags)
+	}
+	fleet, diags := Expand(m, Env{
+		Bundle: bundle.New(), Holder: Holder{Who: "test@here", Machine: "m", PID: 1, Started: "1", Alive: func(Holder) bool { return true }},
+		Terminal: func(*inventory.Switch) switches.Dial { return l.dial },
+		Settle:   true, Say: l.hear,
+	})
+	if diags.HasErrors() {
+		panic(diags)
+	}
+	defer fleet.Close()
+	in := plan.Input{Owner: m.Name, Items: fleet.Items, Devices: fleet.Devices}
+	if l.adapt != nil {
+		l.adapt(&in)
+	}
+	p, err := plan.Make(l.t.Context(), in)
+	if err != nil {
+		panic(err)
+	}
+	res, err := plan.Apply(l.t.Context(), p, in)
+	return p, res, err
+}
+
+// hear is told what happens meanwhile. Whoever waits for a timed revert is
+// spared the wait: the time passes for the switch.
+func (l *leaf) hear(_, text string) {
+	l.mu.Lock()
+	l.said += text + "\n"
+	l.mu.Unlock()
+	if strings.Contains(text, "waiting until it reverts by itself") || strings.Contains(text, awaits) {
+		l.sw.Pass(time.Hour)
+	}
+}
+
+// awaits is what a run says that finds a revert which nobody will stop.
+const awaits = "waiting for that"
+
+func (l *leaf) dial(context.Context) (io.ReadWriteCloser, error) {
+	in, typed := io.Pipe()
+	out := &printed{}
+	out.more.L = &out.mu
+	l.serving.Go(func() {
+		l.sw.Shell(context.Background(), "netops", struct {
+			io.Reader
+			io.Writer
+		}{in, out})
+		in.Close()
+		out.end()
+	})
+	return &tapped{leaf: l, typed: typed, printed: out}, nil
+}
+
+// A tapped terminal meets its fate at the end of some line.
+type tapped struct {
+	*printed
+	leaf  *leaf
+	typed *io.PipeWriter
+	line  bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (c *tapped) Write(b []byte) (int, error) {
+	for chunk := range bytes.Lines(b) {
+		text, whole := bytes.CutSuffix(chunk, []byte("\n"))
+		c.line.Write(text)
+		if _, err := c.typed.Write(text); err != nil || !whole {
+			if err != nil {
+				return 0, err
+			}
+			continue
+		}
+		line := strings.TrimSpace(c.line.String())
+		c.line.Reset()
+		met := c.leaf.meets(line)
+		c.silence(met == mute)
+		if _, err := c.typed.Write([]byte("\n")); err != nil {
+			return 0, err
+		}
+		if met == cut {
+			c.Close()
+		}
+	}
+	return len(b), nil
+}
+
+// Close implements io.Closer.
+func (c *tapped) Close() error {
+	c.end()
+	return c.typed.Close()
+}
+
+// A printed text is what the switch has printed and nobody has read yet.
+type printed struct {
+	mu    sync.Mutex
+	more  sync.Cond
+	text  []byte
+	mute  bool // what is printed is lost
+	ended bool
+}
+
+// Write implements io.Writer.
+func (p *printed) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ended {
+		return 0, io.ErrClosedPipe
+	}
+	if !p.mute {
+		p.text = append(p.text, b...)
+		p.more.Signal()
+	}
+	return len(b), nil
+}
+
+// Read implements io.Reader.
+func (p *printed) Read(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for len(p.text) == 0 && !p.ended {
+		p.more.Wait()
+	}
+	if p.ended {
+		return 0, io.EOF
+	}
+	n := copy(b, p.text)
+	p.text = p.text[n:]
+	return n, nil
+}
+
+func (p *printed) silence(on bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.mute = p.mute || on
+}
+
+func (p *printed) end() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ended = true
+	p.more.Broadcast()
+}
+
+func (l *leaf) meets(line string) fate {
+	if line == "" {
+		return spared
+	}
+	l.mu.Lock()
+	l.typed++
+	l.mu.Unlock()
+	if l.fate == nil {
+		return spared
+	}
+	return l.fate(line)
+}
+
+// count is how many lines have been typed.
+func (l *leaf) count() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.typed
+}
+
+// heard is what a reader was told.
+func (l *leaf) heard() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.said
+}
+
+// ends demands that the switch reads as planned where weft says so, and as
+// before where it says that, with nothing left to fire; and returns what it said.
+func (l *leaf) ends(before, planned string, res *plan.Result, err error) plan.DeviceOutcome {
+	l.t.Helper()
+	now := l.sw.RunningConfig()
+	outcome := res.Devices[0].Outcome
+	switch {
+	case outcome == plan.DeviceChanged && now == planned:
+	case (outcome == plan.DeviceRolledBack || outcome == plan.DeviceUnchanged || outcome == plan.DeviceUnreachable) && now == before:
+		if err == nil {
+			l.t.Errorf("%s: %s without an error", l.did, outcome)
+		}
+	default:
+		l.t.Errorf("%s: %s: %v; the switch reads as planned: %v, as before: %v\n%s", l.did, outcome, err, now == planned, now == before, l.heard())
+	}
+	if left, armed := l.sw.Armed(); armed {
+		l.t.Errorf("%s: %s, and a revert is armed for another %s", l.did, outcome, left)
+	}
+	return outcome
+}
+
+// converges demands that the next run, with nothing in its way, does all that
+// is left.
+func (l *leaf) converges(planned string) {
+	l.t.Helper()
+	l.fate = nil
+	if _, _, err := l.run(); err != nil {
+		l.t.Errorf("%s: the next run: %v\n%s", l.did, err, l.heard())
+		return
+	}
+	if strings.Contains(l.heard(), awaits) {
+		l.t.Errorf("%s: the next run waits for a revert that is not armed\n%s", l.did, l.heard())
+	}
+	if now := l.sw.RunningConfig(); now != planned {
+		l.t.Errorf("%s: the next run leads to\n%s", l.did, now)
+	}
+}
+
+// reference is what a switch reads before and after an apply in which nothing
+// goes wrong, and the lines that were typed for it.
+func reference(t *testing.T, os string) (before, planned string, lines []string) {
+	t.Helper()
+	l := newLeaf(t, os)
+	before = l.sw.RunningConfig()
+	l.fate = func(line string) fate {
+		lines = append(lines, line)
+		return spared
+	}
+	if _, _, err := l.run(); err != nil {
+		t.Fatal(err)
+	}
+	return before, l.sw.RunningConfig(), lines
+}
