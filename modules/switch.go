@@ -142,6 +142,9 @@ func told(err error) error {
 		return err
 	}
 	out := error(&plan.RefusedError{Line: no.Line, Reply: no.Reply})
+	if before, ok := strings.CutSuffix(err.Error(), no.Error()); ok && before != "" {
+		out = fmt.Errorf("%s%w", before, out) // what was attempted
+	}
 	if advice := hint.Of(err); advice != "" {
 		return hint.Wrap(out, "%s", advice)
 	}

@@ -77,6 +77,7 @@ type leaf struct {
 	// returns befalls the terminal.
 	fate func(line string) fate
 	did  string // what was done to it, for messages
+	met  bool   // it has met its fate
 
 	mu      sync.Mutex
 	typed   int    // lines, over all logins
@@ -179,6 +180,30 @@ func (l *leaf) dial(context.Context) (io.ReadWriteCloser, error) {
 		out.end()
 	})
 	return &tapped{leaf: l, typed: typed, printed: out}, nil
+}
+
+// login is somebody else, who types lines on a Nexus and stays.
+func (l *leaf) login(lines ...string) io.Closer {
+	l.t.Helper()
+	c, err := l.dial(l.t.Context())
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	l.t.Cleanup(func() { c.Close() })
+	b := make([]byte, 4096)
+	for _, line := range append([]string{""}, lines...) {
+		if _, err := io.WriteString(c, line+"\n"); err != nil {
+			l.t.Fatal(err)
+		}
+		for text := ""; !strings.HasSuffix(text, "# ") || !strings.Contains(text, line+"\r"); {
+			n, err := c.Read(b)
+			if err != nil {
+				l.t.Fatal(err)
+			}
+			text += string(b[:n])
+		}
+	}
+	return c
 }
 
 // A tapped terminal meets its fate at the end of some line.

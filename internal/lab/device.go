@@ -159,7 +159,7 @@ func Faults() []string {
 		"drop            cut the device's connections",
 		"refuse, accept  reset new connections, and take them again",
 		"slow=DURATION   delay every session of a server or line of a switch; slow=0s ends it",
-		"reboot          of a server: what is volatile is lost, enabled services start",
+		"reboot          of a server: what is volatile is lost, enabled services start; of a switch: it starts with what was saved",
 		"timers          of a server: whatever its timers are to run later runs now",
 		"stop-target, start-target  of a server: stop and start weft-target",
 		"lock-packages, unlock-packages  of a server: another package tool is at work, and has ended",
@@ -167,6 +167,8 @@ func Faults() []string {
 		"narrow, wide    of a server: its cards run with half of their PCIe lanes, and with all",
 		"overrun=PORT:DSCP:PACKETS  of a switch: so many packets come in there faster than they can leave",
 		"refuse-line=REGEXP  of a switch: refuse configuration lines that match; empty ends it",
+		"deny=REGEXP     of a switch: answer lines that match as those of somebody who may not type them; empty ends it",
+		"full, room      of a switch: its file system has no room left, and has again",
 		"drop-after=N    of a switch: answer N more lines, then cut the connection",
 		"pass=DURATION   of a switch: time passes at once, and what its timers are to do then happens",
 	}
@@ -207,16 +209,26 @@ func (d *device) switchFault(name, value string) error {
 	switch name {
 	case "overrun":
 		return d.overrun(value)
-	case "refuse-line":
+	case "refuse-line", "deny":
+		set := map[string]func(*regexp.Regexp){"refuse-line": d.sw.Refuse, "deny": d.sw.Deny}[name]
 		if value == "" {
-			d.sw.Refuse(nil)
+			set(nil)
 			return nil
 		}
 		lines, err := regexp.Compile(value)
 		if err != nil {
-			return fmt.Errorf("refuse-line: %w", err)
+			return fmt.Errorf("%s: %w", name, err)
 		}
-		d.sw.Refuse(lines)
+		set(lines)
+		return nil
+	case "full", "room":
+		d.sw.Fill(name == "full")
+		return nil
+	case "reboot":
+		d.listener.setRefuse(true)
+		d.listener.drop()
+		d.sw.Reboot()
+		d.listener.setRefuse(false)
 		return nil
 	case "drop-after":
 		n, err := strconv.Atoi(value)

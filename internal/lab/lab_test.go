@@ -226,7 +226,7 @@ func TestFaults(t *testing.T) {
 	if err := Edit(dir, "leaf-a.example.net", "interface Ethernet1/1", "mtu 9216"); err == nil {
 		t.Error("the switch took a line that it was told to refuse")
 	}
-	for _, bad := range [][2]string{{name, "stop-target"}, {name, "explode"}, {name, "slow=x"}, {"nobody", "drop"}, {"leaf-a.example.net", "reboot"}} {
+	for _, bad := range [][2]string{{name, "stop-target"}, {name, "explode"}, {name, "slow=x"}, {"nobody", "drop"}, {"leaf-a.example.net", "overheat"}, {"leaf-a.example.net", "deny=("}} {
 		if err := Fault(dir, bad[0], bad[1]); err == nil {
 			t.Errorf("%v was accepted", bad)
 		}

@@ -26,6 +26,7 @@ func comware() *system {
 			return bar + "* H3C Comware Software, SIMULATED by a lab                 *\n" + bar
 		},
 		scopes:   comwareScopes,
+		denied:   "Permission denied.",
 		complain: comwareComplain,
 		refused:  func(s *session, err error) { s.say("ERROR: " + err.Error()) },
 		leave:    func(s *session) { s.levels = nil },

@@ -104,7 +104,10 @@ func archiveConfig(s *session, _ match) {
 			return
 		}
 		name := fmt.Sprintf("%s_%d.cfg", prefix, len(s.sw.archives(dir, prefix))+1)
-		s.sw.flash[strings.Trim(dir+"/"+name, "/")] = s.sw.text()
+		if err := s.sw.write(strings.Trim(dir+"/"+name, "/"), s.sw.text()); err != nil {
+			s.refuse(err)
+			return
+		}
 		s.say("The archive configuration file " + name + " is saved.")
 	}
 }
@@ -159,8 +162,11 @@ func comwareSaves() []Rule {
 const startupFile = "startup.cfg"
 
 func (s *session) saveStartup() {
+	if err := s.sw.write(startupFile, s.sw.text()); err != nil {
+		s.refuse(err)
+		return
+	}
 	s.sw.startup, s.sw.saved = s.sw.running, s.sw.clock.Now()
-	s.sw.flash[startupFile] = s.sw.text()
 	s.say("Validating file. Please wait....")
 	s.say("Configuration is saved to device successfully.")
 }
@@ -173,7 +179,7 @@ func (s *session) askName() {
 			return
 		}
 		if name, ok := s.configName(answer); ok {
-			s.sw.flash[name] = s.sw.text()
+			s.attempt(s.sw.write(name, s.sw.text()))
 			s.saveStartup()
 		}
 	}
@@ -191,7 +197,10 @@ func (s *session) configName(file string) (string, bool) {
 
 func (s *session) overwrite(name string) {
 	save := func() {
-		s.sw.flash[name] = s.sw.text()
+		if err := s.sw.write(name, s.sw.text()); err != nil {
+			s.refuse(err)
+			return
+		}
 		s.say("Now saving current configuration to the device.")
 		s.say("Saving configuration flash:/" + name + ". Please wait...")
 		s.say("Configuration is saved to flash successfully.")

@@ -30,8 +30,7 @@ func (sw *Switch) makeDir(name string) error {
 	if up, _, nested := cutLast(name); nested && !sw.isDir(up) {
 		return errNoFile
 	}
-	sw.flash[name+"/"] = ""
-	return nil
+	return sw.write(name+"/", "")
 }
 
 func (sw *Switch) isDir(name string) bool {

@@ -24,6 +24,7 @@ func nxos() *system {
 			return "Cisco Nexus Operating System (NX-OS) Software, SIMULATED by a lab\n"
 		},
 		scopes:   nxosScopes,
+		denied:   "% Permission denied for the role",
 		complain: nxosComplain,
 		refused:  func(s *session, err error) { s.say("ERROR: " + err.Error()) },
 		leave: func(s *session) {

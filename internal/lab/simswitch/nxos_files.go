@@ -11,6 +11,10 @@ func nxosFiles() []Rule {
 	return []Rule{
 		{View: "exec", Line: "copy running-config startup-config", Source: "switches.md 1.5; transcript copy_running-config_startup-config/github_43493284401_n9kv_10.2.2_alias",
 			run: func(s *session, _ match) {
+				if s.sw.full {
+					s.refuse(errFull)
+					return
+				}
 				s.sw.startup, s.sw.saved = s.sw.running, s.sw.clock.Now()
 				s.say("[########################################] 100%")
 				s.say(copyComplete)
@@ -58,7 +62,9 @@ func copyRunning(s *session, m match) {
 		return
 	}
 	save := func() {
-		s.sw.flash[name] = strings.Join(nxosPrint(s.sw.running), "\n") + "\n"
+		if err := s.sw.write(name, strings.Join(nxosPrint(s.sw.running), "\n")+"\n"); err != nil {
+			s.refuse(err)
+		}
 		s.say(copyComplete)
 	}
 	if _, ok := s.sw.flash[name]; !ok {

@@ -16,6 +16,8 @@ func nxosRefusals() []Rule {
 		{View: "refusal", Line: "ERROR: LINE is configured, not LINE", Source: synthetic},
 		{View: "refusal", Line: "ERROR: LINE: there is no such thing", Source: synthetic},
 		{View: "refusal", Line: "ERROR: a confirmed commit of another session is waiting for its confirmation", Source: synthetic},
+		{View: "refusal", Line: "ERROR: no space left on device", Source: synthetic},
+		{View: "refusal", Line: "% Permission denied for the role", Source: synthetic},
 		{View: "refusal", Line: "Failed. err=REASON, then: commit verification failed",
 			Source: "transcript configure_dual-stage/github_57988076742_cml_10.x; reasons as above"},
 	}
@@ -32,6 +34,8 @@ func comwareRefusals() []Rule {
 		{View: "refusal", Line: "ERROR: CONTEXT: WFQ counts in UNIT", Source: synthetic},
 		{View: "refusal", Line: "ERROR: CONTEXT: PFC is not enabled", Source: "switches.md 4.2 that deadlock detection needs it; text SYNTHETIC"},
 		{View: "refusal", Line: "ERROR: PORT: the interface does not exist", Source: synthetic},
+		{View: "refusal", Line: "ERROR: no space left on device", Source: synthetic},
+		{View: "refusal", Line: "Permission denied.", Source: "switches.md 4.1 that the text is not known; SYNTHETIC"},
 		{View: "refusal", Line: "ERROR: no configuration commit delay is running", Source: synthetic},
 	}
 }

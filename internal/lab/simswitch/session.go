@@ -155,6 +155,9 @@ func (s *session) do(line string) string {
 	if body == "" || body[0] == '!' || body[0] == '#' {
 		return ""
 	}
+	if s.denies(body) {
+		return s.out.String()
+	}
 	command, pipe, piped := strings.Cut(line, " | ")
 	if piped {
 		m, f := parse(s.sw.dialect.view["pipe"], pipe)

@@ -67,7 +67,9 @@ type Switch struct {
 	pending *pending           // a change that reverts by itself
 	counted map[string]*counts // by port
 	refuse  *regexp.Regexp
-	drop    int // lines until the connection is cut; 0: never
+	deny    *regexp.Regexp
+	full    bool // the file system has no room
+	drop    int  // lines until the connection is cut; 0: never
 	slow    time.Duration
 }
 
@@ -118,6 +120,7 @@ type system struct {
 	screen   int    // most rows of a page; 0: as many as the terminal has
 	enter    string // what is echoed for the Enter key
 	number   string // what help writes before a range of numbers
+	denied   string // what is said to somebody who may not type a line
 	defaults func(Spec) Spec
 	initial  func(Spec) string // configuration of a new switch
 	dialect  func() *dialect

@@ -1,0 +1,180 @@
+package modules
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"weft/plan"
+)
+
+// A trouble is something that goes wrong with a switch under an apply.
+type trouble struct {
+	os    string // only there; "": everywhere
+	start func(l *leaf)
+	// befall is asked about every line that is typed; may be nil.
+	befall func(l *leaf, line string) fate
+	ends   plan.DeviceOutcome
+	says   string        // what the error says: a regular expression
+	after  func(l *leaf) // mends it; nil: the next run is not tried
+}
+
+// Whatever goes wrong, the switch ends as before or as planned, which is read
+// from the switch itself, and weft says which and why.
+func TestSwitchTroubles(t *testing.T) {
+	for name, x := range troubles() {
+		t.Run(name, func(t *testing.T) {
+			eachOS(t, func(t *testing.T, os string) {
+				if x.os != "" && x.os != os {
+					t.Skip("of another OS")
+				}
+				_, planned, _ := reference(t, os)
+				l := newLeaf(t, os)
+				l.did = name
+				if x.start != nil {
+					x.start(l)
+				}
+				before := l.sw.RunningConfig()
+				if x.befall != nil {
+					l.fate = func(line string) fate { return x.befall(l, line) }
+				}
+				p, res, err := l.run()
+				if outcome := l.ends(before, planned, res, err); outcome != x.ends {
+					t.Errorf("%s, wanted %s: %v", outcome, x.ends, err)
+				}
+				said := ""
+				if err != nil {
+					said = err.Error()
+				}
+				for _, r := range p.Refusals {
+					said += "\n" + r.Text
+				}
+				if !regexp.MustCompile(x.says).MatchString(said) {
+					t.Errorf("it says %q, wanted %q", said, x.says)
+				}
+				if x.after != nil {
+					x.after(l)
+					l.converges(planned)
+				}
+			})
+		})
+	}
+}
+
+// first makes something happen before the first line that matches is heard.
+func first(pattern string, do func(l *leaf) fate) func(*leaf, string) fate {
+	line := regexp.MustCompile(pattern)
+	return func(l *leaf, typed string) fate {
+		l.mu.Lock()
+		met := l.met
+		l.met = met || line.MatchString(typed)
+		now := l.met && !met
+		l.mu.Unlock()
+		if !now {
+			return spared
+		}
+		return do(l)
+	}
+}
+
+const confirmation = `^(commit|configuration commit)$`
+
+func troubles() map[string]trouble {
+	nothing := func(*leaf) {}
+	deny := func(lines string) func(*leaf) {
+		return func(l *leaf) { l.sw.Deny(regexp.MustCompile(lines)) }
+	}
+	allow := func(l *leaf) { l.sw.Deny(nil) }
+	return map[string]trouble{
+		"a show is not allowed": {start: deny(`running-config$|current-configuration$`), ends: plan.DeviceUnchanged, says: `cannot be reached: .*(?i)permission denied`, after: allow},
+		"a line is not allowed": {start: deny(`^(set qos-group|import|qos wfq)`), ends: plan.DeviceRolledBack, says: `(?i)permission denied`, after: allow},
+		"to configure is not allowed": {start: deny(`^(configure dual-stage|system-view)$`), ends: plan.DeviceUnchanged,
+			says: `(?i)permission denied`, after: allow},
+		"to confirm is not allowed": {start: deny(confirmation), ends: plan.DeviceRolledBack, says: `(?i)permission denied`, after: allow},
+		"to save is not allowed": {start: deny(`^(copy running-config startup-config|save force)$`), ends: plan.DeviceChanged,
+			says: `proven and stay: it runs as planned.*(?i)permission denied`},
+
+		"no room from the beginning": {start: func(l *leaf) { l.sw.Fill(true) }, ends: plan.DeviceUnchanged,
+			says: `take the lease: .*no space left`, after: func(l *leaf) { l.sw.Fill(false) }},
+		"no room for the copy of what was there": {befall: first(`^(copy running-config|save) .*base`, func(l *leaf) fate { l.sw.Fill(true); return spared }),
+			ends: plan.DeviceUnchanged, says: `before the first change: .*no space left`, after: func(l *leaf) { l.sw.Fill(false) }},
+		"no room to save": {befall: first(`^(copy running-config startup-config|save force)$`, func(l *leaf) fate { l.sw.Fill(true); return spared }),
+			ends: plan.DeviceChanged, says: `proven and stay: it runs as planned.*no space left`},
+
+		"a line in the middle is refused": {start: func(l *leaf) { l.sw.Refuse(regexp.MustCompile(`^(pause|qos wred apply)`)) },
+			ends: plan.DeviceRolledBack, says: `refused by the lab`, after: func(l *leaf) { l.sw.Refuse(nil) }},
+		"no answer to a show": {start: brief, befall: first(`^(show running-config|display current-configuration)$`, func(*leaf) fate { return mute }),
+			ends: plan.DeviceUnchanged, says: `cannot be reached: .*no prompt within`, after: patient},
+		"no answer to a line": {start: brief, befall: first(`^(policy-map|qos trust)`, func(*leaf) fate { return mute }),
+			ends: plan.DeviceRolledBack, says: `no prompt within`, after: patient},
+
+		"the port is not there": {start: func(l *leaf) { l.text = strings.Replace(l.text, l.ports+"3", l.ports+"44", 1) },
+			ends: plan.DeviceUnchanged, says: `has no port`},
+		"a policy of somebody else": {os: "nxos", start: func(l *leaf) {
+			l.edit("policy-map type qos THEIRS", "class class-default", "set qos-group 0", "interface Ethernet1/3", "service-policy type qos input THEIRS")
+		}, ends: plan.DeviceUnchanged, says: `service-policy type qos input THEIRS`},
+		"a policy of somebody else on the system": {os: "nxos", start: func(l *leaf) {
+			l.edit("policy-map type queuing THEIRS", "class type queuing c-out-8q-q-default", "bandwidth remaining percent 100", "system qos", "service-policy type queuing output THEIRS")
+		}, ends: plan.DeviceUnchanged, says: `policies of somebody else`},
+		"a table of somebody else": {os: "comware", start: func(l *leaf) {
+			l.edit("qos wred queue table THEIRS", "quit", "interface HundredGigE1/0/3", "qos wred apply THEIRS")
+		}, ends: plan.DeviceUnchanged, says: `qos wred apply THEIRS`},
+
+		"the timer fires while lines are sent": {os: "comware", befall: first(`^qos wfq`, func(l *leaf) fate { l.sw.Pass(time.Hour); return spared }),
+			ends: plan.DeviceRolledBack, says: `WRED table WEFT-o-roce does not exist`, after: nothing},
+		"the timer fires before the confirmation": {befall: first(confirmation, func(l *leaf) fate { l.sw.Pass(time.Hour); return spared }),
+			ends: plan.DeviceRolledBack, says: `reverted by itself|no configuration commit delay is running`, after: nothing},
+		"it starts anew while lines are sent": {befall: first(`^(policy-map type queuing|qos wfq)`, func(l *leaf) fate { l.sw.Reboot(); return cut }),
+			ends: plan.DeviceRolledBack, says: `ended the session`, after: nothing},
+		"it starts anew before the confirmation": {befall: first(confirmation, func(l *leaf) fate { l.sw.Reboot(); return cut }),
+			ends: plan.DeviceRolledBack, says: `ended the session`, after: nothing},
+	}
+}
+
+// brief gives a switch less time for an answer.
+func brief(l *leaf) { l.text = strings.Replace(l.text, `"60s"`, `"3s"`, 1) }
+
+func patient(l *leaf) { l.text = strings.Replace(l.text, `"3s"`, `"60s"`, 1) }
+
+// A switch that comes back with another configuration than it had is not
+// called put back: what is missing and what is new is named.
+func TestSwitchComesBackOtherwise(t *testing.T) {
+	eachOS(t, func(t *testing.T, os string) {
+		l := newLeaf(t, os)
+		before := l.sw.RunningConfig()
+		l.edit("interface "+l.ports+"1", "description moved since it was saved")
+		l.fate = func(line string) fate {
+			return first(`^(policy-map type queuing|qos wfq)`, func(l *leaf) fate { l.sw.Reboot(); return cut })(l, line)
+		}
+		_, res, err := l.run()
+		if now := l.sw.RunningConfig(); now != before || res.Devices[0].Outcome != plan.DeviceUnknown {
+			t.Errorf("%s: %v\n%s", res.Devices[0].Outcome, err, now)
+		}
+		if err == nil || !strings.Contains(err.Error(), "does not read as before: missing: interface "+l.ports+"1 / description moved since it was saved") {
+			t.Errorf("it says %v", err)
+		}
+	})
+}
+
+// A two-stage commit of somebody else that waits for its confirmation is left
+// alone, and so is what it has changed.
+func TestSwitchSomebodyElsesTimer(t *testing.T) {
+	l := newLeaf(t, "nxos")
+	_, planned, _ := reference(t, "nxos")
+	other := l.login("configure dual-stage", "interface Ethernet1/1", "mtu 9000", "exit", "commit confirmed 600")
+	before := l.sw.RunningConfig()
+	if !strings.Contains(before, "mtu 9000") {
+		t.Fatal(before)
+	}
+	_, res, err := l.run()
+	if res.Devices[0].Outcome != plan.DeviceRolledBack || err == nil || !strings.Contains(err.Error(), "of another session is waiting") || l.sw.RunningConfig() != before {
+		t.Errorf("%s: %v", res.Devices[0].Outcome, err)
+	}
+	if _, armed := l.sw.Armed(); !armed {
+		t.Error("the other's timer is gone")
+	}
+	l.sw.Pass(time.Hour) // it was never confirmed
+	other.Close()
+	l.converges(planned)
+}
