@@ -43,8 +43,8 @@ func (d *device) facts(ctx context.Context) (*SwitchFacts, error) {
 }
 
 // Record asks a switch everything that weft reads of it and writes that as a
-// test case without secrets; secrets are those that the caller knows.
-func Record(ctx context.Context, dev plan.Device, secrets ...string) (string, error) {
+// test case that tells no more than it should.
+func Record(ctx context.Context, dev plan.Device, discreet switches.Discretion) (string, error) {
 	d, ok := dev.(*device)
 	if !ok {
 		return "", fmt.Errorf("%T is no switch", dev)
@@ -52,6 +52,6 @@ func Record(ctx context.Context, dev plan.Device, secrets ...string) (string, er
 	if _, err := d.Open(ctx); err != nil {
 		return "", err
 	}
-	text, err := d.session.Record(ctx, d.want, secrets...)
+	text, err := d.session.Record(ctx, d.want, discreet)
 	return text, told(err)
 }

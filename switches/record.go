@@ -8,11 +8,18 @@ import (
 	"strings"
 )
 
+// A Discretion is what a record does not tell.
+type Discretion struct {
+	Secrets []string // that the caller knows; those that [Redact] finds go in any case
+	// Anonymous replaces names, addresses and serial numbers, each by the same
+	// one wherever it stands, and free texts.
+	Anonymous bool
+}
+
 // Record shows what weft reads of a switch and writes it as a case of the tests
 // of this package: the output of each command, the wish, and the lines that
-// weft would send. Secrets are taken out, see [Redact]; those given are known
-// to the caller. It changes nothing on the switch.
-func (s *Session) Record(ctx context.Context, want Config, secrets ...string) (string, error) {
+// weft would send. It changes nothing on the switch.
+func (s *Session) Record(ctx context.Context, want Config, d Discretion) (string, error) {
 	commands := s.driver.Show(want)
 	if s.dialect.OS == "comware" {
 		commands = append(commands, comwareNeighbours)
@@ -32,15 +39,19 @@ func (s *Session) Record(ctx context.Context, want Config, secrets ...string) (s
 			out[line] = reply[line]
 		}
 	}
-	return recorded(s.driver, commands, out, want, secrets)
+	return recorded(s.driver, commands, out, want, d)
 }
 
 // recorded writes a case from what a switch answered. Lines are those that the
 // redacted answers lead to: the case must hold without its secrets.
-func recorded(d Driver, commands []string, out map[string]string, want Config, secrets []string) (string, error) {
+func recorded(d Driver, commands []string, out map[string]string, want Config, discreet Discretion) (string, error) {
 	clean := make(map[string]string, len(out))
 	for line, text := range out {
-		clean[line] = sectionText(Redact(text, secrets...))
+		clean[line] = sectionText(Redact(text, discreet.Secrets...))
+	}
+	without := "without secrets"
+	if discreet.Anonymous {
+		without += discreet.anonymize(commands, clean, &want)
 	}
 	c, err := d.Parse(clean)
 	if err != nil {
@@ -48,13 +59,13 @@ func recorded(d Driver, commands []string, out map[string]string, want Config, s
 	}
 	have := c.For(want)
 	var b strings.Builder
-	fmt.Fprintf(&b, "A %s %s with %s, as weft recorded it, without secrets: say here what is special about it.\n\n",
-		d.Dialect().OS, have.Facts.Model, have.Facts.Version)
+	fmt.Fprintf(&b, "A %s %s with %s, as weft recorded it, %s: say here what is special about it.\n\n",
+		d.Dialect().OS, have.Facts.Model, have.Facts.Version, without)
 	b.WriteString("-- source --\nRECORDED from a device by weft record: say here whose, and that it may be published\n")
 	for _, line := range commands {
 		fmt.Fprintf(&b, "-- %s --\n%s", line, clean[line])
 	}
-	b.WriteString("-- want --\n" + Redact(wishText(want), secrets...))
+	b.WriteString("-- want --\n" + Redact(wishText(want), discreet.Secrets...))
 	lines, err := d.Render(have, want)
 	if err != nil {
 		return b.String() + "-- lines --\n" + sectionText("error: "+err.Error()), nil
@@ -65,6 +76,24 @@ func recorded(d Driver, commands []string, out map[string]string, want Config, s
 	}
 	fmt.Fprintf(&b, "-- lines --\n%s-- undo --\n%s", sectionText(strings.Join(lines, "\n")), sectionText(strings.Join(undo, "\n")))
 	return b.String(), nil
+}
+
+// anonymize replaces in a record what tells whose switch it is, and says what.
+func (Discretion) anonymize(commands []string, clean map[string]string, want *Config) string {
+	a := newAnonymizer()
+	was := want.Name
+	*want = a.wish(*want)
+	for _, line := range commands {
+		a.learn(clean[line])
+	}
+	for _, line := range commands {
+		text := clean[line]
+		if was != "" {
+			text = strings.ReplaceAll(text, was, want.Name)
+		}
+		clean[line] = a.clean(text)
+	}
+	return " and with others in the place of " + a.said()
 }
 
 var sectionMark = regexp.MustCompile(`(?m)^-- .* --$`)

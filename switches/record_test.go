@@ -23,6 +23,30 @@ func TestRecorded(t *testing.T) {
 	}
 }
 
+// tellsLess compares a record with one that tells less: what is sent is the same.
+func tellsLess(t *testing.T, d Driver, out map[string]string, want Config, open string) {
+	t.Helper()
+	text, err := recorded(d, d.Show(want), out, want, Discretion{Secrets: []string{"Kn0wn"}, Anonymous: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, _, _ := strings.Cut(text, "\n")
+	if !strings.Contains(head, "in the place of") || strings.Contains(text, "192.0.2.1 traps") {
+		t.Errorf("what was replaced: %s", head)
+	}
+	lines := func(text string) string {
+		for _, f := range txtar.Parse([]byte(text)).Files {
+			if f.Name == "lines" {
+				return string(f.Data)
+			}
+		}
+		return ""
+	}
+	if got, wanted := lines(text), lines(open); got != wanted {
+		t.Errorf("without names it sends\n%s\nwith names\n%s", got, wanted)
+	}
+}
+
 func testRecorded(t *testing.T, system string, d Driver, file string) {
 	ar, err := txtar.ParseFile(file)
 	if err != nil {
@@ -43,10 +67,11 @@ func testRecorded(t *testing.T, system string, d Driver, file string) {
 		"comware": " snmp-agent community read S1lence\n#\n header motd login Kn0wn\n-- not a section --\n#\n",
 	}[system]
 	out[running] = secret + out[running]
-	text, err := recorded(d, d.Show(want), out, want, []string{"Kn0wn"})
+	text, err := recorded(d, d.Show(want), out, want, Discretion{Secrets: []string{"Kn0wn"}})
 	if err != nil {
 		t.Fatal(err)
 	}
+	tellsLess(t, d, out, want, text)
 	if strings.Contains(text, "S1lence") || strings.Contains(text, "Kn0wn") {
 		t.Error("a secret is in the case")
 	}

@@ -10,10 +10,12 @@ import (
 	"weft/internal/hint"
 	"weft/inventory"
 	"weft/modules"
+	"weft/switches"
 )
 
 func (a *app) recordCmd() *cobra.Command {
 	var file string
+	var anonymous bool
 	cmd := &cobra.Command{
 		Use: "record SWITCH", Short: "Write what a switch says as a test case, without secrets",
 		Long: `record asks a switch everything that weft reads of it, takes the secrets out, and
@@ -22,20 +24,24 @@ files wish, and the lines that weft would send. It changes nothing.
 
 Taken out are passwords, communities, keys and hashes in the forms that NX-OS and
 Comware print, and the password that weft logs in with. Names, addresses, serial
-numbers and descriptions stay: read the case before you give it away.
+numbers and descriptions stay unless --anonymous is given, which puts others in
+their place: the same one wherever the same stood. Ports, VLANs, and the names of
+policies, fabric and classes stay in any case: read the case before you give it
+away.
 
 ` + selectorHelp,
 		Args: exactly("SWITCH"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			a.begin(cmd)
-			return a.recordSwitch(cmd.Context(), args[0], file)
+			return a.recordSwitch(cmd.Context(), args[0], file, anonymous)
 		},
 	}
 	cmd.Flags().StringVarP(&file, "out", "o", "", "write to this file, which must not exist, instead of to stdout")
+	cmd.Flags().BoolVar(&anonymous, "anonymous", false, "replace host and user names, addresses, MACs, serial numbers and free texts, and say how many")
 	return cmd
 }
 
-func (a *app) recordSwitch(ctx context.Context, selector, file string) error {
+func (a *app) recordSwitch(ctx context.Context, selector, file string, anonymous bool) error {
 	p, err := a.visit()
 	if err != nil {
 		return err
@@ -62,7 +68,7 @@ func (a *app) recordSwitch(ctx context.Context, selector, file string) error {
 		}
 		secrets = append(secrets, secret)
 	}
-	text, err := modules.Record(ctx, p.fleet.Devices[sw.Addr], secrets...)
+	text, err := modules.Record(ctx, p.fleet.Devices[sw.Addr], switches.Discretion{Secrets: secrets, Anonymous: anonymous})
 	if err != nil {
 		return fmt.Errorf("%s: %w", sw.Addr, err)
 	}
