@@ -52,7 +52,11 @@ func (a *anonymizer) said() string {
 		case 1:
 			words = append(words, "1 "+sort)
 		default:
-			words = append(words, fmt.Sprintf("%d %s", n, strings.Replace(sort+"s", "ss", "sses", 1)))
+			end := "s"
+			if strings.HasSuffix(sort, "s") {
+				end = "es"
+			}
+			words = append(words, fmt.Sprintf("%d %s%s", n, sort, end))
 		}
 	}
 	if len(words) == 0 {
