@@ -108,7 +108,7 @@ func (d *server) forget(ctx context.Context) error {
 }
 
 func (d *server) restored(ctx context.Context) error {
-	states, _, err := read(ctx, d.host, d.resources())
+	states, _, err := read(ctx, d.host, d.resources(), remote.Seen{})
 	if err != nil {
 		return err
 	}

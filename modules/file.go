@@ -20,28 +20,18 @@ type File struct {
 	Secret  bool   // the content is never shown
 }
 
-func (f *File) looks() (content, sum remote.Look) {
-	return remote.Look{File: f.Path, Root: true}, remote.Look{File: f.Path, Sum: true, Root: true}
-}
+func (f *File) look() remote.Look { return remote.Look{File: f.Path, Stat: true, Root: true} }
 
 // Looks implements kind.
-func (f *File) Looks() []remote.Look {
-	content, sum := f.looks()
-	return []remote.Look{content, sum}
-}
+func (f *File) Looks() []remote.Look { return []remote.Look{f.look()} }
 
 // Parse implements kind.
 func (f *File) Parse(s remote.Seen) (*File, error) {
-	look, sum := f.looks()
-	got, err := file(s, look)
+	got, err := file(s, f.look())
 	if err != nil || got.Absent {
 		return nil, err
 	}
-	meta, err := file(s, sum)
-	if err != nil {
-		return nil, err
-	}
-	return &File{Path: f.Path, Mode: meta.Mode.Perm(), Content: got.Content, Secret: f.Secret}, nil
+	return &File{Path: f.Path, Mode: got.Mode.Perm(), Content: got.Content, Secret: f.Secret}, nil
 }
 
 // Diff implements kind.

@@ -186,6 +186,9 @@ func observe(t *testing.T, a *txtar.Archive, looks []remote.Look) remote.Seen {
 		if !ok {
 			t.Fatalf("unforeseen look: %s", key)
 		}
+		if look.Stat {
+			sight.Mode = replies["sum of "+key].Mode
+		}
 		sight.Interface = replies[look.PCI].Interface
 		answers = append(answers, remote.Answer{Look: look, Sight: sight})
 	}

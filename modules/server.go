@@ -44,6 +44,8 @@ type server struct {
 	close   func() error
 	answers string              // the machine id of who answered Open last
 	ledgers ledgers             // as read by Open, or written since
+	ahead   []remote.Look       // asked for before Open, for the next Read
+	early   remote.Seen         // what Open saw of them; good for one Read
 	seen    []observation       // by the last Read
 	beside  map[string][]string // seen by the last Read, and not weft's business
 	lease   *lease
@@ -62,6 +64,22 @@ type server struct {
 type observation struct {
 	resource plan.Resource
 	state    plan.State
+}
+
+// Foresee implements plan.Foreseer. Where the machine id is declared, nothing is
+// asked of a machine before it has shown its own.
+func (d *server) Foresee(rs []plan.Resource) {
+	if d.ahead = nil; d.machineID == "" {
+		d.ahead = looksOf(rs)
+	}
+}
+
+func looksOf(rs []plan.Resource) []remote.Look {
+	var looks []remote.Look
+	for _, r := range rs {
+		looks = append(looks, r.(onServer).looks()...)
+	}
+	return looks
 }
 
 // Open implements plan.Device.
@@ -85,9 +103,14 @@ func (d *server) Open(ctx context.Context) (plan.Identity, error) {
 	if unknown {
 		looks = append(looks, d.factsLook())
 	}
+	ahead := d.ahead
+	looks, d.ahead, d.early = append(looks, ahead...), nil, remote.Seen{}
 	seen, err := remote.Read(ctx, d.host, looks)
 	if err != nil {
 		return plan.Identity{}, err
+	}
+	if len(ahead) > 0 {
+		d.early = seen
 	}
 	id := plan.Identity{Method: "steps, each with its undo; a timer takes changes of NICs back unless they are proven"}
 	id.MachineID, _ = content(seen, machineID)
@@ -128,7 +151,9 @@ func (d *server) Open(ctx context.Context) (plan.Identity, error) {
 
 // Read implements plan.Device.
 func (d *server) Read(ctx context.Context, rs []plan.Resource) ([]plan.State, error) {
-	states, all, err := read(ctx, d.host, rs)
+	early := d.early
+	d.early = remote.Seen{}
+	states, all, err := read(ctx, d.host, rs, early)
 	if err != nil {
 		return nil, err
 	}
@@ -142,12 +167,9 @@ func (d *server) Read(ctx context.Context, rs []plan.Resource) ([]plan.State, er
 	return states, nil
 }
 
-func read(ctx context.Context, host remote.Host, rs []plan.Resource) ([]plan.State, remote.Seen, error) {
-	var looks []remote.Look
-	for _, r := range rs {
-		looks = append(looks, r.(onServer).looks()...)
-	}
-	seen, err := remote.Read(ctx, host, looks)
+// read observes resources: what was not seen already is looked at.
+func read(ctx context.Context, host remote.Host, rs []plan.Resource, early remote.Seen) ([]plan.State, remote.Seen, error) {
+	seen, err := remote.ReadRest(ctx, host, looksOf(rs), early)
 	if err != nil {
 		return nil, remote.Seen{}, err
 	}
@@ -278,7 +300,7 @@ func (d *server) settled(ctx context.Context, check func() error) error {
 }
 
 func (d *server) converged(ctx context.Context, host remote.Host) error {
-	states, _, err := read(ctx, host, d.resources())
+	states, _, err := read(ctx, host, d.resources(), remote.Seen{})
 	if err != nil {
 		return err
 	}

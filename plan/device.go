@@ -57,6 +57,14 @@ type Rester interface {
 	Rest() error
 }
 
+// A Foreseer is a device that spares a round trip when it knows, before Open,
+// what Read will be asked for first. What it reads on the way serves that one
+// Read and no other.
+type Foreseer interface {
+	Device
+	Foresee([]Resource)
+}
+
 // crowd is from how many devices on a fleet is large.
 const crowd = 128
 

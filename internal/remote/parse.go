@@ -15,7 +15,7 @@ import (
 // errCut is a reply that ends before its last marker.
 var errCut = errors.New("the reply ended early")
 
-// parse cuts the output of Script(nonce, looks) apart. Whatever a shell
+// parse cuts the output of Script(looks), run with the nonce, apart. Whatever a shell
 // start-up file prints before the first marker is dropped.
 func parse(nonce string, looks []Look, out Output) (Seen, error) {
 	frames, err := split(nonce, out.Stdout)
@@ -45,11 +45,12 @@ type frames struct {
 	netdevs map[int]string   // by number of the PCI device
 	bodies  map[int][]byte   // by number of the look
 	ends    map[int][]string // words of the look's end marker
+	stats   map[int]string   // by number of the look: what stat or ls said of its file
 }
 
 // split cuts a stream at its markers. With errCut comes what there was.
 func split(nonce string, stream []byte) (frames, error) {
-	f := frames{map[int]string{}, map[int][]byte{}, map[int][]string{}}
+	f := frames{map[int]string{}, map[int][]byte{}, map[int][]string{}, map[int]string{}}
 	parts := bytes.Split(stream, []byte("\n"+nonce+" "))
 	for _, part := range parts[1:] {
 		header, body, whole := bytes.Cut(part, []byte("\n"))
@@ -74,11 +75,34 @@ func split(nonce string, stream []byte) (frames, error) {
 			f.bodies[n] = slices.Clip(body)
 		case "end":
 			f.ends[n] = words[2:]
+		case "files":
+			f.each(words[1:], bytes.Split(body, []byte("weft="+nonce+"\x00"))[1:], func(i int, content []byte) {
+				f.bodies[i], f.ends[i] = slices.Clip(content), []string{"seen"}
+			})
+		case "stats":
+			f.each(words[1:], bytes.Split(bytes.TrimSuffix(body, []byte("\n")), []byte("\n")), func(i int, line []byte) {
+				f.stats[i] = string(line)
+			})
+		case "list":
+			f.stats[n] = string(body)
 		default:
 			return f, fmt.Errorf("marker %q makes no sense", header)
 		}
 	}
 	return f, errCut
+}
+
+// each gives the looks of a batch their parts. A batch of which a part is
+// missing failed, and its looks follow one by one.
+func (f frames) each(looks []string, parts [][]byte, keep func(i int, part []byte)) {
+	if len(looks) != len(parts) {
+		return
+	}
+	for n, word := range looks {
+		if i, err := strconv.Atoi(word); err == nil {
+			keep(i, parts[n])
+		}
+	}
 }
 
 // sight is what the frames say about look number i.
@@ -98,6 +122,11 @@ func (f frames) sight(i int, l Look, netdev string, stderr []byte) (Sight, error
 			return s, s.parseSum(body)
 		}
 		s.Content = body
+		if l.Stat {
+			if err := s.parseStat(f.stats[i]); err != nil {
+				s.Err = fmt.Errorf("mode of %s: %w", l.path(netdev), err)
+			}
+		}
 	case "absent":
 		s.Absent = true
 		s.Err = &fs.PathError{Op: "read", Path: l.path(netdev), Err: fs.ErrNotExist}
@@ -147,9 +176,18 @@ func (l Look) args(netdev string) []string {
 func (s *Sight) parseSum(body []byte) error {
 	sum, list, _ := strings.Cut(string(body), "\n")
 	sum, _, _ = strings.Cut(sum, " ")
-	f := strings.Fields(list)
-	if len(sum) != 64 || strings.Trim(sum, "0123456789abcdef") != "" || len(f) < 5 {
-		return fmt.Errorf("sum and size %q make no sense", body)
+	if len(sum) != 64 || strings.Trim(sum, "0123456789abcdef") != "" {
+		return fmt.Errorf("sum %q makes no sense", body)
+	}
+	s.Sum = sum
+	return s.parseList(list)
+}
+
+// parseList reads a line of ls -lLdn.
+func (s *Sight) parseList(line string) error {
+	f := strings.Fields(line)
+	if len(f) < 5 {
+		return fmt.Errorf("list %q makes no sense", line)
 	}
 	mode, err := parseMode(f[0])
 	if err != nil {
@@ -159,8 +197,44 @@ func (s *Sight) parseSum(body []byte) error {
 	if err != nil || size < 0 {
 		return fmt.Errorf("size %q makes no sense", f[4])
 	}
-	s.Sum, s.Mode, s.Size = sum, mode, size
+	s.Mode, s.Size = mode, size
 	return nil
+}
+
+// parseStat reads a line of stat -c %f:%s, or of ls where there is no such stat.
+func (s *Sight) parseStat(line string) error {
+	raw, length, found := strings.Cut(line, ":")
+	if !found || strings.Contains(raw, " ") { // ls may show an hour
+		return s.parseList(line)
+	}
+	bits, err := strconv.ParseUint(raw, 16, 32)
+	if err != nil {
+		return fmt.Errorf("mode %q makes no sense", raw)
+	}
+	size, err := strconv.ParseInt(length, 10, 64)
+	if err != nil || size < 0 {
+		return fmt.Errorf("size %q makes no sense", length)
+	}
+	s.Mode, s.Size = unixMode(bits), size
+	return nil
+}
+
+// unixMode is a mode as Linux has it in st_mode; see inode(7).
+func unixMode(bits uint64) fs.FileMode {
+	mode := fs.FileMode(bits & 0o777)
+	switch bits & 0o170000 {
+	case 0o100000:
+	case 0o040000:
+		mode |= fs.ModeDir
+	default:
+		mode |= fs.ModeIrregular
+	}
+	for bit, special := range map[uint64]fs.FileMode{0o4000: fs.ModeSetuid, 0o2000: fs.ModeSetgid, 0o1000: fs.ModeSticky} {
+		if bits&bit != 0 {
+			mode |= special
+		}
+	}
+	return mode
 }
 
 // parseMode reads the first column of ls -l: -rwsr-xr-t, and perhaps a sign

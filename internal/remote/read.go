@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 )
 
@@ -16,11 +17,11 @@ type Looker interface {
 	Look(context.Context, []Look) (Seen, error)
 }
 
-// A Scripter is a Host that runs a POSIX script in fewer round trips than Run
-// does. The script may be seen by others on the host, as arguments are. Errors
+// A Scripter is a Host that runs a POSIX script, with arguments, in fewer round
+// trips than Run does. The script may be seen by others on the host, as arguments are. Errors
 // are those of a Quiet command.
 type Scripter interface {
-	Script(ctx context.Context, text string) (Output, error)
+	Script(ctx context.Context, text string, args ...string) (Output, error)
 }
 
 // Read carries out all of the looks in one round trip. Equal looks are
@@ -44,7 +45,7 @@ func Read(ctx context.Context, h Host, looks []Look) (Seen, error) {
 	}
 	nonce := newNonce()
 	// Quiet: the script is no use in a message, and files may hold secrets.
-	out, err := runScript(ctx, h, Script(nonce, looks))
+	out, err := runScript(ctx, h, Script(looks), nonce)
 	if said := bytes.TrimSpace(out.Stderr); errors.As(err, new(*ExitError)) && len(said) > 0 {
 		// The script itself exits 0: this is a host without a shell.
 		err = fmt.Errorf("%w: %s", err, said)
@@ -59,11 +60,28 @@ func Read(ctx context.Context, h Host, looks []Look) (Seen, error) {
 	return seen, nil
 }
 
-func runScript(ctx context.Context, h Host, text string) (Output, error) {
-	if s, ok := h.(Scripter); ok {
-		return s.Script(ctx, text)
+// ReadRest carries out those of the looks that have not been seen, in one round
+// trip or none, and returns what is seen of all together.
+func ReadRest(ctx context.Context, h Host, looks []Look, seen Seen) (Seen, error) {
+	var rest []Look
+	for _, l := range looks {
+		if _, known := seen.sights[l.key()]; !known {
+			rest = append(rest, l)
+		}
 	}
-	return h.Run(ctx, Cmd{Args: []string{"sh", "-s"}, Stdin: strings.NewReader(text), Quiet: true})
+	more, err := Read(ctx, h, rest)
+	if err != nil || len(rest) == 0 {
+		return seen, err
+	}
+	maps.Copy(more.sights, seen.sights)
+	return more, nil
+}
+
+func runScript(ctx context.Context, h Host, text, nonce string) (Output, error) {
+	if s, ok := h.(Scripter); ok {
+		return s.Script(ctx, text, nonce)
+	}
+	return h.Run(ctx, Cmd{Args: []string{"sh", "-s", nonce}, Stdin: strings.NewReader(text), Quiet: true})
 }
 
 // check refuses looks that no script could carry out.
@@ -75,8 +93,8 @@ func (l Look) check() error {
 		return fmt.Errorf("look at nothing")
 	case l.File != "" && !strings.HasPrefix(l.File, "/"):
 		return fmt.Errorf("look at %s: not an absolute path", l)
-	case l.Sum && l.File == "":
-		return fmt.Errorf("look at %s: only a file has a sum", l)
+	case (l.Sum || l.Stat) && l.File == "" || l.Sum && l.Stat:
+		return fmt.Errorf("look at %s: a file has a sum, or a content with its mode", l)
 	case strings.ContainsAny(l.PCI, "/\x00") || l.PCI == "..":
 		return fmt.Errorf("look at %s: %q is not a PCI address", l, l.PCI)
 	}

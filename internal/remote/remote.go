@@ -104,5 +104,6 @@ type Look struct {
 	File string   // read this file, or
 	Args []string // run this command; its exit status is part of what is seen
 	Sum  bool     // with File: only its SHA-256, mode and size, not its content
+	Stat bool     // with File: also its mode and size
 	Root bool     // needs root
 }

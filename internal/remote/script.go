@@ -9,12 +9,18 @@ import (
 // placeholder stands for the interface of the look's PCI device.
 const placeholder = "{if}"
 
-// prelude defines the functions that a script calls once per look. It is
-// plain POSIX: besides built-ins of the shell it runs cat, and sha256sum and
-// ls where sums are asked for.
+// prelude defines the functions that a script calls once per look, or once for
+// all files. It is plain POSIX, and starts as few processes as it can: besides
+// built-ins of the shell it runs cat once for a batch of files, and stat once
+// where modes are asked for; sha256sum and ls where sums are.
 //
 // A file may appear while it is looked at. Whether it is missing is decided by
 // the first test alone; a second one might contradict it.
+//
+// Between the files of a batch cat copies its own environment, which is the
+// nonce and nothing else. Where that or any of the files cannot be read (no
+// /proc, an attribute that the kernel refuses), every file of the batch is read
+// again by itself: the later frame of a look holds.
 //
 // Standard output and standard error carry the same marker lines, so that
 // both can be cut apart without a temporary file on the host.
@@ -24,35 +30,82 @@ weft_mark() {
 	printf '\n%s %s\n' "$weft_nonce" "$*" >&2
 }
 weft_netdev() {
-	for weft_d in "/sys/bus/pci/devices/$1/net"/* "/sys/bus/pci/devices/$1"/virtio*/net/*; do
-		if [ -e "$weft_d" ]; then printf '%s' "${weft_d##*/}"; return; fi
+	weft_if=
+	for weft_d in "/sys/bus/pci/devices/$2/net"/* "/sys/bus/pci/devices/$2"/virtio*/net/*; do
+		if [ -e "$weft_d" ]; then weft_if=${weft_d##*/}; break; fi
 	done
+	weft_mark pci "$1" "$weft_if"
 }
 weft_missing() {
-	weft_p=$1
+	weft_why=absent weft_p=$1
 	while [ -n "$weft_p" ]; do
 		weft_p=${weft_p%/*}
 		if [ -d "${weft_p:-/}" ]; then
-			if [ -x "${weft_p:-/}" ]; then echo absent; else echo denied; fi
+			if [ ! -x "${weft_p:-/}" ]; then weft_why=denied; fi
 			return
 		fi
 	done
-	echo absent
 }
 weft_unread() {
-	if [ ! -e "$1" ]; then weft_missing "$1"; elif [ -r "$1" ]; then echo failed; else echo denied; fi
+	if [ ! -e "$1" ]; then weft_missing "$1"; elif [ -r "$1" ]; then weft_why=failed; else weft_why=denied; fi
 }
 weft_file() {
 	weft_mark look "$1"
-	if [ ! -e "$2" ]; then weft_mark end "$1" "$(weft_missing "$2")"
-	elif cat "$2"; then weft_mark end "$1" seen
-	else weft_mark end "$1" "$(weft_unread "$2")"; fi
+	if [ ! -e "$2" ]; then weft_missing "$2"
+	elif cat "$2"; then weft_why=seen
+	else weft_unread "$2"; fi
+	weft_mark end "$1" "$weft_why"
+}
+weft_files() {
+	weft_l= weft_n=$#
+	while [ "$weft_n" -gt 0 ]; do
+		if [ -f "$2" ] && [ -r "$2" ]; then
+			weft_l="$weft_l $1"
+			set -- "$@" /proc/self/environ "$2"
+		else weft_file "$1" "$2"; fi
+		shift 2
+		weft_n=$((weft_n - 2))
+	done
+	if [ "$#" -eq 0 ]; then return; fi
+	weft_mark files $weft_l
+	if env -i "weft=$weft_nonce" cat "$@"; then return; fi
+	for weft_n in $weft_l; do
+		weft_file "$weft_n" "$2"
+		shift 2
+	done
+}
+weft_stats() {
+	weft_l= weft_n=$#
+	while [ "$weft_n" -gt 0 ]; do
+		if [ -e "$2" ]; then
+			weft_l="$weft_l $1"
+			set -- "$@" "$2"
+		fi
+		shift 2
+		weft_n=$((weft_n - 2))
+	done
+	if [ "$#" -eq 0 ]; then return; fi
+	weft_mark stats $weft_l
+	if stat -L -c %f:%s "$@"; then return; fi
+	for weft_n in $weft_l; do
+		weft_mark list "$weft_n"
+		ls -lLdn "$1"
+		shift
+	done
 }
 weft_sum() {
 	weft_mark look "$1"
-	if [ ! -e "$2" ]; then weft_mark end "$1" "$(weft_missing "$2")"
-	elif sha256sum <"$2" && ls -lLdn "$2"; then weft_mark end "$1" seen
-	else weft_mark end "$1" "$(weft_unread "$2")"; fi
+	if [ ! -e "$2" ]; then weft_missing "$2"
+	elif sha256sum <"$2" && ls -lLdn "$2"; then weft_why=seen
+	else weft_unread "$2"; fi
+	weft_mark end "$1" "$weft_why"
+}
+weft_test() {
+	weft_i=$1
+	shift
+	weft_mark look "$weft_i"
+	test "$@"
+	weft_mark end "$weft_i" code "$?"
 }
 weft_run() {
 	weft_i=$1
@@ -63,12 +116,13 @@ weft_run() {
 }
 `
 
-// Script renders one POSIX shell script that carries out all of the looks.
-// Its output is framed by lines that start with the nonce, which must not
-// occur in anything that is read. Every File must be an absolute path.
-func Script(nonce string, looks []Look) string {
+// Script renders one POSIX shell script that carries out all of the looks: the
+// same text for the same looks, whatever the host. Its first argument is the
+// nonce. Its output is framed by lines that start with it, which must not occur
+// in anything that is read. Every File must be an absolute path.
+func Script(looks []Look) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "weft_nonce=%s\n", Quote(nonce))
+	b.WriteString("weft_nonce=$1\n")
 	b.WriteString("LC_ALL=C; PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin; export LC_ALL PATH\n")
 	b.WriteString(strings.TrimPrefix(prelude, "\n"))
 	// One function, so that the shell has the whole script before it starts:
@@ -76,41 +130,81 @@ func Script(nonce string, looks []Look) string {
 	b.WriteString("weft_main() {\n")
 	devices := pciDevices(looks)
 	for i, pci := range devices {
-		fmt.Fprintf(&b, "weft_if%d=$(weft_netdev %s)\nweft_mark pci %d \"$weft_if%d\"\n", i, Quote(pci), i, i)
+		fmt.Fprintf(&b, "weft_netdev %d %s\nweft_if%d=$weft_if\n", i, Quote(pci), i)
+	}
+	for _, group := range batches(looks) {
+		b.WriteString("set --\n")
+		for _, i := range group {
+			looks[i].line(&b, fmt.Sprintf(`set -- "$@" %d %s`, i, word(looks[i].File, looks[i].netdev(devices))), devices)
+		}
+		b.WriteString("weft_files \"$@\"\n")
+		if looks[group[0]].Stat {
+			b.WriteString("weft_stats \"$@\"\n")
+		}
 	}
 	for i, l := range looks {
-		call := l.call(i, devices)
-		if call != "" && l.PCI != "" {
-			call = fmt.Sprintf("if [ -n \"$weft_if%d\" ]; then %s; fi", slices.Index(devices, l.PCI), call)
-		}
-		if call != "" {
-			b.WriteString(call + "\n")
+		if call := l.call(i, devices); call != "" {
+			l.line(&b, call, devices)
 		}
 	}
 	b.WriteString("weft_mark done\n}\nweft_main\n")
 	return b.String()
 }
 
-// call is the line that carries out look number i; "" when resolving its PCI
-// address is all there is to do.
-func (l Look) call(i int, devices []string) string {
-	netdev := ""
-	if l.PCI != "" {
-		netdev = fmt.Sprintf(`"$weft_if%d"`, slices.Index(devices, l.PCI))
+// batch is how many files one cat reads.
+const batch = 100
+
+// batches sorts files into those that are read together, by number of the look.
+// Attributes of the kernel that cannot be read hold up no other files.
+func batches(looks []Look) (list [][]int) {
+	groups := map[[2]bool][]int{}
+	for i, l := range looks {
+		if l.File != "" && !l.Sum {
+			kind := [2]bool{strings.HasPrefix(l.File, "/sys/"), l.Stat}
+			groups[kind] = append(groups[kind], i)
+		}
 	}
+	for _, kind := range [][2]bool{{false, false}, {false, true}, {true, false}, {true, true}} {
+		list = slices.AppendSeq(list, slices.Chunk(groups[kind], batch))
+	}
+	return list
+}
+
+// netdev is the shell expansion of the interface behind the look's PCI address.
+func (l Look) netdev(devices []string) string {
+	if l.PCI == "" {
+		return ""
+	}
+	return fmt.Sprintf(`"$weft_if%d"`, slices.Index(devices, l.PCI))
+}
+
+// line writes a line of the script that is about the look.
+func (l Look) line(b *strings.Builder, text string, devices []string) {
+	if l.PCI != "" {
+		text = fmt.Sprintf("if [ -n %s ]; then %s; fi", l.netdev(devices), text)
+	}
+	b.WriteString(text)
+	b.WriteByte('\n')
+}
+
+// call is the line that carries out look number i, unless it is one of a batch
+// of files, or resolving its PCI address is all there is to do: then it is "".
+func (l Look) call(i int, devices []string) string {
+	netdev := l.netdev(devices)
 	switch {
 	case l.File != "" && l.Sum:
 		return fmt.Sprintf("weft_sum %d %s", i, word(l.File, netdev))
-	case l.File != "":
-		return fmt.Sprintf("weft_file %d %s", i, word(l.File, netdev))
-	case len(l.Args) > 0:
-		words := make([]string, len(l.Args))
-		for n, a := range l.Args {
-			words[n] = word(a, netdev)
-		}
-		return fmt.Sprintf("weft_run %d %s", i, strings.Join(words, " "))
+	case l.File != "" || len(l.Args) == 0:
+		return ""
 	}
-	return ""
+	words := make([]string, len(l.Args))
+	for n, a := range l.Args {
+		words[n] = word(a, netdev)
+	}
+	if words[0] == "test" {
+		return fmt.Sprintf("weft_test %d %s", i, strings.Join(words[1:], " "))
+	}
+	return fmt.Sprintf("weft_run %d %s", i, strings.Join(words, " "))
 }
 
 // word quotes s, with netdev, a shell expansion, in every place of {if}.

@@ -32,8 +32,8 @@ type Sight struct {
 	Code    int    // exit status of the command; 127: there is no such command
 
 	Sum  string      // with Look.Sum: SHA-256 of the file in lower-case hex
-	Mode fs.FileMode // with Look.Sum: type and permissions, symbolic links followed
-	Size int64       // with Look.Sum: bytes
+	Mode fs.FileMode // with Look.Sum or Look.Stat: type and permissions, symbolic links followed
+	Size int64       // likewise: bytes
 }
 
 // Text is the content without white space at its ends: a sysfs attribute as
@@ -89,7 +89,7 @@ func (l Look) String() string {
 // key is the same for looks that see the same.
 func (l Look) key() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%q %q %t", l.PCI, l.File, l.Sum)
+	fmt.Fprintf(&b, "%q %q %t %t", l.PCI, l.File, l.Sum, l.Stat)
 	for _, a := range l.Args {
 		b.WriteByte(' ')
 		b.WriteString(strconv.Quote(a))

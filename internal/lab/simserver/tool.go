@@ -90,7 +90,11 @@ func (x *call) search(name string) (tool, bool) {
 	if !ok || !x.server.bears(name) {
 		return tool{}, false
 	}
-	for _, dir := range strings.Split(x.env.Get("PATH").String(), ":") {
+	dirs := "/bin:/usr/bin" // where execvp(3) looks without a search path
+	if v := x.env.Get("PATH"); v.IsSet() {
+		dirs = v.String()
+	}
+	for _, dir := range strings.Split(dirs, ":") {
 		if holds(dir, t) {
 			return t, true
 		}

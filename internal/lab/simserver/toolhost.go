@@ -90,22 +90,45 @@ func (o overlay) Get(name string) expand.Variable {
 }
 
 func (o overlay) Each(f func(string, expand.Variable) bool) {
-	o.Environ.Each(f)
+	more := true
+	o.Environ.Each(func(name string, v expand.Variable) bool {
+		if _, hidden := o.set[name]; !hidden {
+			more = f(name, v)
+		}
+		return more
+	})
 	for name := range o.set {
-		f(name, o.Get(name))
+		if more {
+			more = f(name, o.Get(name))
+		}
 	}
+}
+
+// environ is the environment as the kernel shows it to a process.
+func (x *call) environ() string {
+	var b strings.Builder
+	x.env.Each(func(name string, v expand.Variable) bool {
+		if v.Exported && v.Kind == expand.String {
+			b.WriteString(name + "=" + v.Str + "\x00")
+		}
+		return true
+	})
+	return b.String()
 }
 
 func env(x *call) int {
 	args := x.args
 	set := map[string]string{}
+	y := *x
+	if len(args) > 0 && args[0] == "-i" {
+		y.env, args = expand.ListEnviron(), args[1:]
+	}
 	for len(args) > 0 && isAssignment(args[0]) {
 		name, value, _ := strings.Cut(args[0], "=")
 		set[name] = value
 		args = args[1:]
 	}
-	y := *x
-	y.env = overlay{x.env, set}
+	y.env = overlay{y.env, set}
 	if len(args) > 0 {
 		return y.next(args)
 	}

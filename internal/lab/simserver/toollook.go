@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
 func ls(x *call) int {
@@ -96,6 +97,13 @@ func modeText(m fs.FileMode) string {
 	return kind + m.Perm().String()[1:]
 }
 
+// modeBits is a mode as the kernel has it; see inode(7).
+func modeBits(m fs.FileMode) uint32 {
+	kind := map[fs.FileMode]uint32{0: syscall.S_IFREG, fs.ModeDir: syscall.S_IFDIR, fs.ModeSymlink: syscall.S_IFLNK,
+		fs.ModeSocket: syscall.S_IFSOCK, fs.ModeDevice | fs.ModeCharDevice: syscall.S_IFCHR}
+	return kind[m.Type()] | uint32(m.Perm())
+}
+
 func stat(x *call) int {
 	opts, names, ok := x.options("Lc:", map[string]rune{"dereference": 'L', "format": 'c'})
 	if !ok {
@@ -137,6 +145,8 @@ func (x *call) statLine(format, name string, info fs.FileInfo) (line, bad string
 			b.WriteByte('%')
 		case 'a':
 			fmt.Fprintf(&b, "%o", info.Mode().Perm())
+		case 'f':
+			fmt.Fprintf(&b, "%x", modeBits(info.Mode()))
 		case 'A':
 			b.WriteString(modeText(info.Mode()))
 		case 's':

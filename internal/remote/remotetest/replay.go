@@ -200,6 +200,9 @@ func (r *Replay) sight(l remote.Look) remote.Sight {
 			s.Sum, s.Mode, s.Size = hex.EncodeToString(sum[:]), r.mode(path), int64(len(content))
 		default:
 			s.Content = []byte(content)
+			if l.Stat {
+				s.Mode, s.Size = r.mode(path), int64(len(content))
+			}
 		}
 	case len(l.Args) > 0:
 		args := make([]string, len(l.Args))

@@ -44,11 +44,17 @@ func (c *Client) Run(ctx context.Context, cmd remote.Cmd) (remote.Output, error)
 // Script implements remote.Scripter. OpenSSH grants a command its input only
 // when it runs: to send the script in the line that starts it saves a round
 // trip. One that is long, and one for a server that takes short lines only,
-// goes the long way.
-func (c *Client) Script(ctx context.Context, text string) (remote.Output, error) {
-	cmd := remote.Cmd{Args: []string{"sh", "-s"}, Quiet: true}
-	if feed := "printf %s " + remote.Quote(text) + " | "; len(feed) <= maxLine && !c.short.Load() {
-		out, err := c.run(ctx, cmd, func(id string) string { return c.fed(feed, cmd.Args, id) })
+// goes the long way. sudo writes its arguments to a log: there the script is
+// the input.
+func (c *Client) Script(ctx context.Context, text string, args ...string) (remote.Output, error) {
+	cmd := remote.Cmd{Args: append([]string{"sh", "-s"}, args...), Quiet: true}
+	line := func(id string) string { return c.line(append([]string{"sh", "-c", text, "sh"}, args...), id) }
+	if c.target.Become != "" {
+		feed := "printf %s " + remote.Quote(text) + " | "
+		line = func(id string) string { return c.fed(feed, cmd.Args, id) }
+	}
+	if len(line(runID())) <= maxLine && !c.short.Load() {
+		out, err := c.run(ctx, cmd, line)
 		if !errors.Is(err, errRefused) {
 			return out, err
 		}
