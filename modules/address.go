@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/netip"
+	"slices"
+	"strings"
 
 	"weft/internal/remote"
 	"weft/plan"
@@ -19,6 +21,8 @@ type Address struct {
 	CIDR      netip.Prefix
 	Present   bool // the interface carries the address
 	Up        bool // the interface is administratively up
+
+	ours []netip.Prefix // the same address as weft itself set it before
 }
 
 func (a *Address) look() remote.Look {
@@ -54,12 +58,36 @@ func (a *Address) Parse(s remote.Seen) (*Address, error) {
 			case x.Local != a.CIDR.Addr():
 			case x.Bits == a.CIDR.Bits():
 				have.Present = true
-			default:
+			case !slices.Contains(a.ours, netip.PrefixFrom(x.Local, x.Bits)): // else it is taken off as well
 				return nil, fmt.Errorf("%s carries %s/%d: take it off, or declare that prefix length", name, x.Local, x.Bits)
 			}
 		}
 	}
 	return have, nil
+}
+
+// inherit implements heir. What was found there stays somebody's decision.
+func (a *Address) inherit(entries []plan.Entry) {
+	a.ours = nil
+	for _, e := range entries {
+		var was Address
+		if e.Kind != "address" || e.State == plan.EntryAdopted || json.Unmarshal(e.Applied, &was) != nil {
+			continue
+		}
+		if was.PCI == a.PCI && was.Present && was.CIDR.Addr() == a.CIDR.Addr() {
+			a.ours = append(a.ours, was.CIDR)
+		}
+	}
+}
+
+// stay implements lodger: an interface that another address is declared on stays
+// up.
+func (a *Address) stay(t *things) {
+	for other := range t.name {
+		if other.kind == "address" && other.about != a.About() && strings.HasPrefix(other.about, a.PCI+",") {
+			a.Up = true
+		}
+	}
 }
 
 // absent is the interface without the address, up or down as it is.

@@ -54,6 +54,10 @@ type goal[T any] interface {
 // state is not as it should be and is left to people, "" nothing.
 type limited interface{ Left() string }
 
+// An heir is a kind that is about to take the place of what weft made before:
+// it is told what the ledger holds, before Parse.
+type heir interface{ inherit([]plan.Entry) }
+
 // resource makes a plan.Resource of a kind.
 type resource[T any, K kind[T]] struct {
 	want K
@@ -76,6 +80,9 @@ func (r *resource[T, K]) looks() []remote.Look { return r.want.Looks() }
 func (r *resource[T, K]) parse(seen remote.Seen) plan.State {
 	if err := confide(r.want); err != nil {
 		return refused{err: err}
+	}
+	if h, ok := any(r.want).(heir); ok && r.dev != nil {
+		h.inherit(r.dev.ledgers.own.Entries)
 	}
 	have, err := r.want.Parse(seen)
 	switch {

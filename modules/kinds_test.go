@@ -90,7 +90,18 @@ func want[T any, K kind[T]](a *txtar.Archive) (plan.Resource, error) {
 	w := K(new(T))
 	d := json.NewDecoder(bytes.NewReader(section(a, "want")))
 	d.DisallowUnknownFields()
-	return on(nil, w), d.Decode(w)
+	return on(remembering(a), w), d.Decode(w)
+}
+
+// remembering is a server with the entries that the case has in its ledger.
+func remembering(a *txtar.Archive) *server {
+	d := &server{}
+	if text := section(a, "ledger"); text != nil {
+		if err := json.Unmarshal(text, &d.ledgers.own.Entries); err != nil {
+			panic(err) // the case is wrong
+		}
+	}
+	return d
 }
 
 // What a ledger keeps of a state is all of it, and no kind falls over absence.

@@ -180,6 +180,13 @@ func missing(list, other []plan.Member) string {
 	for len(list) > 0 && len(other) > 0 && list[len(list)-1] == other[len(other)-1] {
 		list, other = list[:len(list)-1], other[:len(other)-1]
 	}
+	if len(other) == 0 { // as on every device that weft comes to for the first time
+		var names []string
+		for _, m := range list[:min(len(list), mostNamed)] {
+			names = append(names, m.Device)
+		}
+		return someOf(names, len(list))
+	}
 	there := make(map[plan.Member]bool, len(other))
 	for _, m := range other {
 		there[m] = true

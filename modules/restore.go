@@ -62,6 +62,10 @@ type outlaster interface{ outlasts() }
 // sourced is a kind that needs weft's bundle to put back what it took away.
 type sourced interface{ from(*bundle.Bundle) }
 
+// A lodger is a kind whose things share something: stay changes a former state
+// so that what others declare of that holds when this one has gone back to it.
+type lodger interface{ stay(*things) }
+
 // lasting is a kind whose thing is always there: it can be given its former
 // state only, never be removed.
 func lasting[T any, K kind[T]](dev *server, e plan.Entry) (plan.Resource, error) {
@@ -85,6 +89,9 @@ func restorable[T any, K kind[T]](dev *server, e plan.Entry) (plan.Resource, err
 		if err := json.Unmarshal(e.Former, &r.former); err != nil {
 			return nil, fmt.Errorf("what was there before: %w", err)
 		}
+	}
+	if l, ok := any(r.former).(lodger); ok && r.former != nil {
+		l.stay(&dev.things)
 	}
 	for _, state := range []K{r.last, r.former} {
 		if s, ok := any(state).(sourced); ok && state != nil {
@@ -119,7 +126,7 @@ func (r *restoration[T, K]) basis() K {
 func (r *restoration[T, K]) looks() []remote.Look { return r.basis().Looks() }
 
 func (r *restoration[T, K]) parse(seen remote.Seen) plan.State {
-	return (&resource[T, K]{want: r.basis()}).parse(seen)
+	return (&resource[T, K]{want: r.basis(), dev: r.dev}).parse(seen)
 }
 
 // Diff implements plan.Resource.

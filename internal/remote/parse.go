@@ -61,6 +61,9 @@ func split(nonce string, stream []byte) (frames, error) {
 		if len(words) == 1 && words[0] == "done" {
 			return f, nil
 		}
+		if len(words) == 1 && words[0] == "absent" {
+			continue
+		}
 		if len(words) < 2 {
 			return f, fmt.Errorf("marker %q makes no sense", header)
 		}
@@ -80,9 +83,11 @@ func split(nonce string, stream []byte) (frames, error) {
 				f.bodies[i], f.ends[i] = slices.Clip(content), []string{"seen"}
 			})
 		case "stats":
-			f.each(words[1:], bytes.Split(bytes.TrimSuffix(body, []byte("\n")), []byte("\n")), func(i int, line []byte) {
+			f.each(words[1:], everyOther(bytes.Split(bytes.TrimSuffix(body, []byte("\n")), []byte("\n"))), func(i int, line []byte) {
 				f.stats[i] = string(line)
 			})
+		case "absent":
+			f.each(words[1:], make([][]byte, len(words)-1), func(i int, _ []byte) { f.ends[i] = words[:1] })
 		case "list":
 			f.stats[n] = string(body)
 		default:
@@ -103,6 +108,16 @@ func (f frames) each(looks []string, parts [][]byte, keep func(i int, part []byt
 			keep(i, parts[n])
 		}
 	}
+}
+
+// everyOther are the lines about the files of a batch, without those about what
+// stands between them.
+func everyOther(lines [][]byte) [][]byte {
+	var list [][]byte
+	for i := 1; i < len(lines); i += 2 {
+		list = append(list, lines[i])
+	}
+	return list
 }
 
 // sight is what the frames say about look number i.

@@ -67,7 +67,7 @@ func FuzzParse(f *testing.F) {
 		{File: "/etc/a", Stat: true},
 		{File: "/etc/b"},
 	}
-	const batch = "\nN files 3 4\nweft=N\x00a\nweft=N\x00b\nN stats 3\n81a4:2\n"
+	const batch = "\nN files 3 4\nweft=N\x00a\nweft=N\x00b\nN stats 3\n8100:0\n81a4:2\n"
 	f.Add("hi\n\nN pci 0 eth0\n\nN look 0\n1500\n\nN end 0 seen\n\nN look 1\n"+strings.Repeat("0a", 32)+
 		"  -\n-rwxr-xr-x 1 0 0 42 Jan  1 00:00 /bin/sh\n\nN end 1 seen\n\nN look 2\n\nN end 2 code 1\n"+batch+"\nN done\n", "\nN look 2\noh\nN done\n")
 	f.Add("\nN pci 0 \n\nN look 1\n\nN end 1 absent\n\nN look 2\n\nN end 2 code x\n"+batch+"\nN list 3\n-rw-r--r-- 1 0 0 2 Jan  1 00:00 /etc/a\n\nN done\n", "")

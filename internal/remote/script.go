@@ -9,13 +9,13 @@ import (
 // placeholder stands for the interface of the look's PCI device.
 const placeholder = "{if}"
 
-// prelude defines the functions that a script calls once per look, or once for
-// all files. It is plain POSIX, and starts as few processes as it can: besides
-// built-ins of the shell it runs cat once for a batch of files, and stat once
-// where modes are asked for; sha256sum and ls where sums are.
+// prelude defines the functions that a script calls once per look. It is plain
+// POSIX, and starts as few processes as it can: besides built-ins of the shell
+// it runs cat once for a batch of files, and stat once where modes are asked
+// for; sha256sum and ls where sums are.
 //
 // A file may appear while it is looked at. Whether it is missing is decided by
-// the first test alone; a second one might contradict it.
+// the first tests alone; a later one might contradict them.
 //
 // Between the files of a batch cat copies its own environment, which is the
 // nonce and nothing else. Where that or any of the files cannot be read (no
@@ -56,41 +56,39 @@ weft_file() {
 	else weft_unread "$2"; fi
 	weft_mark end "$1" "$weft_why"
 }
+weft_list() {
+	weft_mark list "$1"
+	ls -lLdn "$2"
+}
+weft_see() {
+	if [ -f "$2" ]; then
+		weft_l="$weft_l $1" weft_p=$2
+		return 0
+	elif [ -e "$2" ]; then
+		weft_file "$1" "$2"
+		if [ -n "$weft_modes" ]; then weft_list "$1" "$2"; fi
+		return 1
+	elif [ "${2%/*}" != "$weft_dir" ]; then
+		weft_dir=${2%/*}
+		weft_missing "$2"
+		weft_gone=$weft_why
+	fi
+	if [ "$weft_gone" = absent ]; then weft_a="$weft_a $1"; else weft_mark end "$1" denied; fi
+	return 1
+}
 weft_files() {
-	weft_l= weft_n=$#
-	while [ "$weft_n" -gt 0 ]; do
-		if [ -f "$2" ] && [ -r "$2" ]; then
-			weft_l="$weft_l $1"
-			set -- "$@" /proc/self/environ "$2"
-		else weft_file "$1" "$2"; fi
-		shift 2
-		weft_n=$((weft_n - 2))
-	done
 	if [ "$#" -eq 0 ]; then return; fi
 	weft_mark files $weft_l
-	if env -i "weft=$weft_nonce" cat "$@"; then return; fi
-	for weft_n in $weft_l; do
-		weft_file "$weft_n" "$2"
-		shift 2
-	done
-}
-weft_stats() {
-	weft_l= weft_n=$#
-	while [ "$weft_n" -gt 0 ]; do
-		if [ -e "$2" ]; then
-			weft_l="$weft_l $1"
-			set -- "$@" "$2"
-		fi
-		shift 2
-		weft_n=$((weft_n - 2))
-	done
-	if [ "$#" -eq 0 ]; then return; fi
+	if ! env -i "weft=$weft_nonce" cat "$@"; then weft_each weft_file "$@"; fi
+	if [ -z "$weft_modes" ]; then return; fi
 	weft_mark stats $weft_l
-	if stat -L -c %f:%s "$@"; then return; fi
+	if ! stat -L -c %f:%s "$@"; then weft_each weft_list "$@"; fi
+}
+weft_each() {
+	weft_do=$1
 	for weft_n in $weft_l; do
-		weft_mark list "$weft_n"
-		ls -lLdn "$1"
-		shift
+		"$weft_do" "$weft_n" "$3"
+		shift 2
 	done
 }
 weft_sum() {
@@ -132,16 +130,20 @@ func Script(looks []Look) string {
 	for i, pci := range devices {
 		fmt.Fprintf(&b, "weft_netdev %d %s\nweft_if%d=$weft_if\n", i, Quote(pci), i)
 	}
+	b.WriteString("weft_a= weft_dir=.\n")
 	for _, group := range batches(looks) {
-		b.WriteString("set --\n")
+		modes := ""
+		if looks[group[0]].Stat {
+			modes = "yes"
+		}
+		fmt.Fprintf(&b, "weft_l= weft_modes=%s\nset --\n", modes)
 		for _, i := range group {
-			looks[i].line(&b, fmt.Sprintf(`set -- "$@" %d %s`, i, word(looks[i].File, looks[i].netdev(devices))), devices)
+			file := word(looks[i].File, looks[i].netdev(devices))
+			looks[i].line(&b, fmt.Sprintf(`if weft_see %d %s; then set -- "$@" /proc/self/environ "$weft_p"; fi`, i, file), devices)
 		}
 		b.WriteString("weft_files \"$@\"\n")
-		if looks[group[0]].Stat {
-			b.WriteString("weft_stats \"$@\"\n")
-		}
 	}
+	b.WriteString("weft_mark absent $weft_a\n")
 	for i, l := range looks {
 		if call := l.call(i, devices); call != "" {
 			l.line(&b, call, devices)

@@ -20,7 +20,9 @@ type Network struct {
 	// the first server is made; nil: nobody wants to know.
 	Moved func(Transfer)
 
-	start *starter
+	start   *starter
+	tools   map[string]tool // that every server has, or could be given
+	scripts scripts
 
 	mu      sync.Mutex
 	servers []*Server
@@ -30,7 +32,7 @@ type Network struct {
 type End struct{ Server, PCI string }
 
 // NewNetwork makes an empty network.
-func NewNetwork() *Network { return &Network{start: newStarter()} }
+func NewNetwork() *Network { return &Network{start: newStarter(), tools: tools()} }
 
 // Close ends the network. Its servers must have been closed.
 func (n *Network) Close() { n.start.close() }

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -33,9 +34,11 @@ func (s *Server) Exec(ctx context.Context, name, line string, stdin io.Reader, s
 		return 255
 	}
 	u := user{name, name == "root"}
-	if err := (view{s.tree, user{"root", true}}).MkdirAll(u.home(), 0o755); err != nil {
-		fmt.Fprintf(stderr, "sh: %s: %s\n", u.home(), strerror(err))
-		return 1
+	if info, err := os.Lstat(filepath.Join(s.spec.Root, u.home())); err != nil || !info.IsDir() {
+		if err := (view{s.tree, user{"root", true}}).MkdirAll(u.home(), 0o755); err != nil {
+			fmt.Fprintf(stderr, "sh: %s: %s\n", u.home(), strerror(err))
+			return 1
+		}
 	}
 	in, err := s.input(stdin)
 	if err != nil {
@@ -47,7 +50,8 @@ func (s *Server) Exec(ctx context.Context, name, line string, stdin io.Reader, s
 	defer stop()
 	sess := &session{server: s, umask: 0o022, login: name}
 	sh := &shell{session: sess, user: u, dir: u.home(), env: loginEnv(u), out: lock(stdout), err: lock(stderr), in: in}
-	return sh.run(ctx, "sh", line, nil)
+	file, err := parse(line, "sh") // which hardly comes again
+	return sh.runFile(ctx, file, err, nil)
 }
 
 // Shell refuses: nothing of weft talks to a server's terminal.
@@ -108,7 +112,12 @@ const rootPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 // run interprets a script and returns its exit status.
 func (sh *shell) run(ctx context.Context, name, script string, params []string) int {
-	file, err := parse(script, name)
+	file, err := sh.server.net.scripts.parse(script, name)
+	return sh.runFile(ctx, file, err, params)
+}
+
+// runFile interprets a script that was read, or not.
+func (sh *shell) runFile(ctx context.Context, file *syntax.File, err error, params []string) int {
 	if err != nil {
 		fmt.Fprintf(sh.err, "sh: Syntax error: %v\n", err)
 		return 2
@@ -137,56 +146,19 @@ func (sh *shell) interpret(ctx context.Context, r *interp.Runner, file *syntax.F
 	defer cancel()
 	err := r.Run(ctx, file)
 	cancel()
-	if werr := statement(r, "wait"); werr != nil && !errors.As(werr, new(interp.ExitStatus)) {
+	if werr := sh.statement(r, "wait"); werr != nil && !errors.As(werr, new(interp.ExitStatus)) {
 		return werr
 	}
 	return err
 }
 
 // statement runs one line of ours.
-func statement(r *interp.Runner, line string) error {
-	file, err := syntax.NewParser().Parse(strings.NewReader(line), "")
+func (sh *shell) statement(r *interp.Runner, line string) error {
+	file, err := sh.server.net.scripts.parse(line, "")
 	if err != nil {
 		return err
 	}
 	return r.Run(context.Background(), file.Stmts[0])
-}
-
-// parse reads a script as a POSIX shell does. The interpreter needs Bash's
-// reading of "export" and "local", so what passes as POSIX is read again; what
-// only Bash would make of it is refused.
-func parse(script, name string) (*syntax.File, error) {
-	if _, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(script), name); err != nil {
-		return nil, err
-	}
-	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(script), name)
-	if err != nil {
-		return nil, err
-	}
-	syntax.Walk(file, func(n syntax.Node) bool {
-		if err == nil && onlyBash(n) {
-			err = fmt.Errorf("%s:%s: not in a POSIX shell", name, n.Pos())
-		}
-		return err == nil
-	})
-	return file, err
-}
-
-// onlyBash reports what a POSIX shell reads as something else.
-func onlyBash(n syntax.Node) bool {
-	switch n := n.(type) {
-	case *syntax.TestClause, *syntax.LetClause, *syntax.CoprocClause, *syntax.TimeClause, *syntax.ArithmCmd,
-		*syntax.ArrayExpr, *syntax.ProcSubst, *syntax.ExtGlob:
-		return true
-	case *syntax.ForClause:
-		return n.Select
-	case *syntax.FuncDecl:
-		return n.RsrvWord
-	case *syntax.DeclClause:
-		v := n.Variant.Value
-		return v != "export" && v != "readonly" && v != "local"
-	}
-	return false
 }
 
 // runner is an interpreter whose every door to the real machine is shut.
@@ -210,11 +182,11 @@ func (sh *shell) runner(params []string) (*interp.Runner, error) {
 		return nil, fmt.Errorf("starting the simulated shell: %w", err)
 	}
 	r.Reset()
-	if err := statement(r, "unset TMPDIR"); err != nil {
+	if err := sh.statement(r, "unset TMPDIR"); err != nil {
 		return nil, err
 	}
 	if sh.dir != "/" {
-		if err := statement(r, "cd "+quote(sh.dir)); err != nil {
+		if err := sh.statement(r, "cd "+quote(sh.dir)); err != nil {
 			return nil, err
 		}
 	}

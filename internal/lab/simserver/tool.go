@@ -65,7 +65,7 @@ func (x *call) dispatch() int {
 		return 127
 	}
 	full := path.Clean(at(x.dir, x.name))
-	if t, ok := toolAt(full); ok {
+	if t, ok := x.toolAt(full); ok {
 		x.name = path.Base(full)
 		return t.run(x)
 	}
@@ -86,7 +86,7 @@ func (x *call) dispatch() int {
 
 // search looks a tool up along the search path.
 func (x *call) search(name string) (tool, bool) {
-	t, ok := tools()[name]
+	t, ok := x.server.net.tools[name]
 	if !ok || !x.server.bears(name) {
 		return tool{}, false
 	}
@@ -103,8 +103,8 @@ func (x *call) search(name string) (tool, bool) {
 }
 
 // toolAt is the tool that stands at an absolute path.
-func toolAt(p string) (tool, bool) {
-	t, ok := tools()[path.Base(p)]
+func (x *call) toolAt(p string) (tool, bool) {
+	t, ok := x.server.net.tools[path.Base(p)]
 	return t, ok && holds(path.Dir(p), t)
 }
 
@@ -286,7 +286,7 @@ func command(x *call) int {
 			full = t.dirs[0] + "/" + name
 		} else if interp.IsBuiltin(name) {
 			full = name
-		} else if _, ok := toolAt(full); !ok || !strings.Contains(name, "/") {
+		} else if _, ok := x.toolAt(full); !ok || !strings.Contains(name, "/") {
 			info, err := x.view().Stat(full)
 			if !strings.Contains(name, "/") || err != nil || info.IsDir() || info.Mode().Perm()&0o111 == 0 {
 				status = 127

@@ -48,8 +48,11 @@ func (x *call) each(files []string, f func(name string, r io.Reader) error) int 
 	return status
 }
 
+// own says whether a file is the tool's own environment, which no other sees.
+func (x *call) own(name string) bool { return path.Clean(x.abs(name)) == "/proc/self/environ" }
+
 func (x *call) with(name string, f func(io.Reader) error) error {
-	if path.Clean(x.abs(name)) == "/proc/self/environ" { // the tool's own
+	if x.own(name) {
 		return f(strings.NewReader(x.environ()))
 	}
 	file, err := x.view().Open(x.abs(name), os.O_RDONLY, 0)

@@ -115,6 +115,9 @@ func stat(x *call) int {
 	status := 0
 	for _, name := range names {
 		info, err := x.view().stat(x.abs(name), opts.has('L'))
+		if x.own(name) {
+			info, err = nodeInfo{path.Base(name), node{mode: 0o400}}, nil
+		}
 		if err != nil {
 			status = x.errorf("cannot statx '%s': %s", name, strerror(err))
 			continue

@@ -104,7 +104,12 @@ func (c *channel) begin(req *ssh.Request) {
 	case "exec":
 		var v struct{ Line string }
 		_ = ssh.Unmarshal(req.Payload, &v) // was checked before it was granted
-		c.run(func() int { return c.machine.Exec(c.ctx, user, v.Line, c.ch, c.ch, c.ch.Stderr()) })
+		c.run(func() int {
+			stdout, stderr := newPipe(c.ch), newPipe(c.ch.Stderr())
+			defer stdout.end()
+			defer stderr.end()
+			return c.machine.Exec(c.ctx, user, v.Line, c.ch, stdout, stderr)
+		})
 	case "subsystem":
 		files := c.machine.(FileServer)
 		c.run(func() int {
