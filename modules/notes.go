@@ -47,7 +47,7 @@ func (x *expansion) pauses(sw *inventory.Switch) {
 	case !d.Dialect().Watchdog:
 		x.note(dog.Range, sw.Addr, "pfc_watchdog is described, not yet managed on "+sw.OS+": deadlock detection there starts with an interval whose unit no manual tells")
 	case dog.Detect != 0 || dog.Restore != 0:
-		x.note(dog.Range, sw.Addr, "detect and restore of pfc_watchdog are described, not yet managed on "+sw.OS+": no command for them is documented, and the switch's own intervals hold")
+		x.note(dog.Range, sw.Addr, "detect and restore of pfc_watchdog are described, not yet managed on "+sw.OS+": the switch counts in multiples of an interval of its own that no manual found ties to a time, and its own settings hold")
 	}
 	for _, c := range sw.Fabric.Classes {
 		if c.Headroom != nil && !d.Dialect().Headroom {
