@@ -58,6 +58,7 @@ func TestTranscriptsNeighbours(t *testing.T) {
 		{"hp_comware/display_lldp_neighbor-information_verbose/h3c_cw7_cmdref_doc_sample_dcbx.txt", comwareParseNeighbours, 1,
 			Neighbour{Port: "GigabitEthernet1/0/1", System: "Sysname", PortID: "GigabitEthernet1/0/1", Chassis: "000f-0055-0002"}},
 	} {
+		enough(t, test.file, test.count, test.want)
 		got := test.parse(strings.ReplaceAll(transcript(t, test.file), "\u00a0", " ")) // of a page of documentation
 		if !slices.Contains(got, test.want) || len(got) != test.count {
 			t.Errorf("%s: %d neighbours, wanted %+v among them:\n%+v", test.file, len(got), test.want, got)

@@ -3,6 +3,7 @@ package switches
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -25,6 +26,27 @@ func transcript(t *testing.T, name string) string {
 	return string(b)
 }
 
+// enough demands that a test asks for three fields of a transcript at least, of
+// those that are given: an empty one asks for nothing.
+func enough(t *testing.T, name string, fields ...any) {
+	t.Helper()
+	asked := 0
+	for _, f := range fields {
+		if v := reflect.ValueOf(f); v.Kind() == reflect.Struct {
+			for i := range v.NumField() {
+				if !v.Field(i).IsZero() {
+					asked++
+				}
+			}
+		} else if !v.IsZero() {
+			asked++
+		}
+	}
+	if asked < 3 {
+		t.Errorf("%s: only %d fields are asked for", name, asked)
+	}
+}
+
 func TestTranscriptsNXOSVersion(t *testing.T) {
 	for name, want := range map[string]Facts{
 		"genieparser__golden_output_1.txt":            {Hostname: "N9K-ACC-2", Model: "Nexus9000 C9396PX", Serial: "SAL18432P5N", Version: "9.3(6uu)I9(1uu)"},
@@ -39,6 +61,7 @@ func TestTranscriptsNXOSVersion(t *testing.T) {
 		"ntc-templates__cisco_nxos_show_version7.txt": {Hostname: "N3K-LAB-19", Model: "Nexus3000 C3232C", Serial: "FOC21261DQD", Version: "9.3(15)"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			enough(t, name, want)
 			c, err := NXOS().Parse(map[string]string{nxosVersion: transcript(t, "cisco_nxos/show_version/"+name)})
 			if err != nil || c.Facts != want {
 				t.Errorf("%+v, want %+v (%v)", c.Facts, want, err)
@@ -203,6 +226,7 @@ func TestTranscriptsComwareFacts(t *testing.T) {
 	} {
 		c, err := Comware().Parse(map[string]string{comwareVersion: version, comwareManu: transcript(t, "hp_comware/display_device_manuinfo/"+name)})
 		want := Facts{Model: "S6800-54QF", Version: "7.1.070, Release 2609", Serial: serial, CellBytes: 208, CellAssumed: true}
+		enough(t, name, want)
 		if err != nil || c.Facts != want {
 			t.Errorf("%s: %+v, want %+v (%v)", name, c.Facts, want, err)
 		}
@@ -275,6 +299,7 @@ func TestTranscriptsComwareFrames(t *testing.T) {
 			t.Errorf("%s: %d ports, want %d: %v", name, len(got), want.ports, got)
 		}
 		for port, frame := range want.frames {
+			enough(t, name, want.ports, port, frame)
 			if got[port] != frame {
 				t.Errorf("%s: %s takes %d, want %d", name, port, got[port], frame)
 			}
@@ -290,6 +315,7 @@ func TestTranscriptsClocks(t *testing.T) {
 		"hp_comware/display_clock/ntc-templates__hp_comware_display_clock_2.txt": "2015-03-16 15:10:00",
 		"hp_comware/display_clock/ntc-templates__hp_comware_display_clock_3.txt": "2015-03-16 15:11:00",
 	} {
+		enough(t, file, want[:4], want[5:10], want[11:]) // year, day and time
 		got, err := parseClock(transcript(t, file))
 		if err != nil || got.Format(time.DateTime) != want {
 			t.Errorf("%s: %s (%v), want %s", file, got, err, want)
