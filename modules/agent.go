@@ -37,6 +37,7 @@ type Agent struct {
 	RunningConfig string // SHA-256 of the configuration it runs with
 
 	stale  bool                 // it asks hosts for other keys than those in its files
+	hosts  int                  // controllers that hosts have
 	closed []agent.PortalStatus // portals that the running process could not open
 }
 
@@ -112,7 +113,7 @@ func (a *Agent) Parse(s remote.Seen) (*Agent, error) {
 			return nil, fmt.Errorf("%s status --json: %w", a.path(), err)
 		}
 		have.RunningBinary, have.RunningConfig = status.Binary, status.Config
-		have.stale = status.KeysChanged
+		have.stale, have.hosts = status.KeysChanged, status.Hosts()
 		have.closed = slices.DeleteFunc(status.Portals, func(p agent.PortalStatus) bool { return p.Error == "" })
 	}
 	return have, nil
@@ -248,7 +249,7 @@ func (a *Agent) Steps(have *Agent) []remote.Step {
 	case have.reloads(a.Config, false):
 		return append(steps, run(a.path(), "reload")) // hosts stay connected
 	}
-	return append(steps, run("systemctl", "restart", agent.Unit))
+	return append(steps, a.again(have)...)
 }
 
 // restore leads back to what was observed before.

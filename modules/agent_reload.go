@@ -1,6 +1,11 @@
 package modules
 
-import "weft/internal/agent"
+import (
+	"fmt"
+
+	"weft/internal/agent"
+	"weft/internal/remote"
+)
 
 // runs reports whether weft-target runs with a unit and from an executable.
 func (a *Agent) runs(unit, binary string) bool {
@@ -19,4 +24,20 @@ func (a *Agent) reloads(config string, keeps bool) bool {
 	}
 	to, err := agent.ParseTarget([]byte(config))
 	return err == nil && from.Reloads(to) && (!keeps || from.Keeps(to))
+}
+
+// again starts weft-target anew. The old process serves until the new executable
+// has taken its configuration, and ends once the commands under way are finished:
+// SIGTERM drains it. Whoever restarts another target next may do so when the
+// hosts of this one are back.
+func (a *Agent) again(have *Agent) []remote.Step {
+	restart := run("systemctl", "restart", agent.Unit)
+	if !have.Active {
+		return []remote.Step{restart}
+	}
+	steps := []remote.Step{run(a.path(), "check"), restart}
+	if have.hosts > 0 {
+		steps = append(steps, run(a.path(), "wait", "--controllers", fmt.Sprint(have.hosts)))
+	}
+	return steps
 }

@@ -71,7 +71,7 @@ Exit status: 0 done, 1 error, 64 usage.`,
 	flags := root.PersistentFlags()
 	flags.StringVar(&places.Root, "root", "", "folder that stands for / in every path: configuration, socket, file backends")
 	flags.Var(&places.Maps, "map", "listen on REAL where the configuration says LOGICAL (repeatable; an address without a map is then refused)")
-	root.AddCommand(serveCommand(places), reloadCommand(places), statusCommand(places), checkCommand(places),
+	root.AddCommand(serveCommand(places), reloadCommand(places), waitCommand(places), statusCommand(places), checkCommand(places),
 		configCommand(places), keyCommand(), importCommand(places), versionCommand())
 	return root
 }

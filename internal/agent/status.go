@@ -23,6 +23,17 @@ type TargetStatus struct {
 	Refused     RefusedStatus      `json:"refused"`
 }
 
+// Hosts counts the controllers that hosts have of subsystems.
+func (s *TargetStatus) Hosts() int {
+	n := 0
+	for _, c := range s.Controllers {
+		if c.Subsystem != DiscoveryNQN {
+			n++
+		}
+	}
+	return n
+}
+
 // PortalStatus is a portal and where it really listens.
 type PortalStatus struct {
 	Portal
