@@ -58,7 +58,7 @@ func (s *Server) newRelays(ctx context.Context, maps []string) (*relays, error) 
 		}
 		r.lns = append(r.lns, ln)
 		r.maps = append(r.maps, logical+"="+ln.Addr().String())
-		way := &way{relays: r, to: at.Addr(), real: real}
+		way := &way{relays: r, to: at.Addr(), logical: logical, real: real}
 		r.running.Go(func() { way.accept(ln) })
 	}
 	return r, nil
@@ -67,8 +67,9 @@ func (s *Server) newRelays(ctx context.Context, maps []string) (*relays, error) 
 // A way leads to one portal.
 type way struct {
 	*relays
-	to   netip.Addr
-	real string
+	to      netip.Addr
+	logical string // as the fabric names it
+	real    string // where it was when the load began
 
 	mu   sync.Mutex
 	seen time.Time // when it was open last
@@ -90,8 +91,7 @@ func (w *way) carry(near net.Conn) {
 	if !w.wait() {
 		return
 	}
-	var d net.Dialer
-	far, err := d.DialContext(w.ctx, "tcp", w.real)
+	far, err := w.dial()
 	if err != nil {
 		return
 	}
@@ -110,6 +110,22 @@ func (w *way) carry(near net.Conn) {
 		})
 	}
 	both.Wait()
+}
+
+// dial reaches the portal. A target that was restarted listens on another port
+// of loopback.
+func (w *way) dial() (net.Conn, error) {
+	var d net.Dialer
+	far, err := d.DialContext(w.ctx, "tcp", w.real)
+	if err == nil {
+		return far, nil
+	}
+	for _, m := range w.from.net.portals(w.ctx) {
+		if logical, real, _ := strings.Cut(m, "="); logical == w.logical && real != nowhere {
+			return d.DialContext(w.ctx, "tcp", real)
+		}
+	}
+	return nil, err
 }
 
 func (w *way) pump(to io.Writer, from io.Reader) {
