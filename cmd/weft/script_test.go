@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -57,6 +58,7 @@ func TestScript(t *testing.T) {
 			"swap-host-key":       swapHostKey,
 			"runs-embedded-agent": runsEmbeddedAgent,
 			"kill-target":         killTarget,
+			"interrupt":           interrupt,
 		},
 		RequireExplicitExec: false,
 	})
@@ -222,6 +224,34 @@ func killTarget(ts *testscript.TestScript, neg bool, args []string) {
 	p, err := os.FindProcess(targetStatus(ts, args[0], args[1]).PID)
 	ts.Check(err)
 	ts.Check(p.Kill())
+}
+
+// interrupt is the command that interrupts agents of a name which simulated
+// servers of this script run: interrupt NAME WORD, where WORD is one of their
+// arguments.
+func interrupt(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: interrupt NAME WORD")
+	}
+	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	ts.Check(err)
+	found := 0
+	for _, line := range lines {
+		text, _ := os.ReadFile(line) // others come and go
+		words := strings.Split(string(text), "\x00")
+		if !strings.HasPrefix(words[0], ts.Getenv("WORK")) || filepath.Base(words[0]) != args[0] || !slices.Contains(words, args[1]) {
+			continue
+		}
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(line)))
+		ts.Check(err)
+		p, err := os.FindProcess(pid)
+		ts.Check(err)
+		ts.Check(p.Signal(os.Interrupt))
+		found++
+	}
+	if found == 0 {
+		ts.Fatalf("no %s %s runs", args[0], args[1])
+	}
 }
 
 // stopLabs stops every lab below dir.
