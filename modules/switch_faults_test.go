@@ -125,9 +125,9 @@ func troubles() map[string]trouble {
 			ends: plan.DeviceRolledBack, says: `WRED table WEFT-o-roce does not exist`, after: nothing},
 		"the timer fires before the confirmation": {befall: first(confirmation, func(l *leaf) fate { l.sw.Pass(time.Hour); return spared }),
 			ends: plan.DeviceRolledBack, says: `reverted by itself|no configuration commit delay is running`, after: nothing},
-		"it starts anew while lines are sent": {befall: first(`^(policy-map type queuing|qos wfq)`, func(l *leaf) fate { l.sw.Reboot(); return cut }),
+		"it starts anew while lines are sent": {befall: first(`^(policy-map type queuing|qos wfq)`, func(l *leaf) fate { l.sw.Reboot(); return gone }),
 			ends: plan.DeviceRolledBack, says: `ended the session`, after: nothing},
-		"it starts anew before the confirmation": {befall: first(confirmation, func(l *leaf) fate { l.sw.Reboot(); return cut }),
+		"it starts anew before the confirmation": {befall: first(confirmation, func(l *leaf) fate { l.sw.Reboot(); return gone }),
 			ends: plan.DeviceRolledBack, says: `ended the session`, after: nothing},
 	}
 }
@@ -145,7 +145,7 @@ func TestSwitchComesBackOtherwise(t *testing.T) {
 		before := l.sw.RunningConfig()
 		l.edit("interface "+l.ports+"1", "description moved since it was saved")
 		l.fate = func(line string) fate {
-			return first(`^(policy-map type queuing|qos wfq)`, func(l *leaf) fate { l.sw.Reboot(); return cut })(l, line)
+			return first(`^(policy-map type queuing|qos wfq)`, func(l *leaf) fate { l.sw.Reboot(); return gone })(l, line)
 		}
 		_, res, err := l.run()
 		if now := l.sw.RunningConfig(); now != before || res.Devices[0].Outcome != plan.DeviceUnknown {

@@ -91,6 +91,7 @@ type fate int
 const (
 	spared fate = iota
 	cut         // it is cut once the switch has the line: the answer is not heard
+	gone        // it ends before the switch has the line
 	mute        // nothing comes back any more, for as long as somebody waits
 )
 
@@ -228,6 +229,10 @@ func (c *tapped) Write(b []byte) (int, error) {
 		line := strings.TrimSpace(c.line.String())
 		c.line.Reset()
 		met := c.leaf.meets(line)
+		if met == gone {
+			c.Close()
+			return len(b), nil
+		}
 		c.silence(met == mute)
 		if _, err := c.typed.Write([]byte("\n")); err != nil {
 			return 0, err
