@@ -159,16 +159,21 @@ func (a *app) startedAgain(ctx context.Context, m *inventory.Model, server strin
 // notes says what becomes of a server.
 func (a *app) notes(server, text string) { a.says(server, server+" "+text) }
 
-// comesBack plans until nothing is left to do.
+// comesBack plans until nothing is left to do, and says what is waited for.
 func (a *app) comesBack(ctx context.Context, m *inventory.Model, servers []string, begun time.Time) error {
 	var last *plan.Plan
+	var waits string
 	for {
 		made, err := a.planAfresh(ctx, m)
-		if err == nil {
-			last = made
-		}
 		if err == nil && converged(made) {
 			return a.isBack(made, strings.Join(servers, ", "), time.Since(begun))
+		}
+		if err == nil && (ctx.Err() == nil || last == nil) { // one that was cut short knows less than the one before
+			last = made
+			if text := missing(made); text != waits {
+				waits = text
+				a.says("", "not back yet: "+text)
+			}
 		}
 		select {
 		case <-time.After(rebootPause):
@@ -183,6 +188,25 @@ func (a *app) comesBack(ctx context.Context, m *inventory.Model, servers []strin
 		}
 		return &codeError{exitFailed, errors.New("not everything came back by itself")}
 	}
+}
+
+// missing names what a plan would still change, and what it could not read.
+func missing(made *plan.Plan) string {
+	var names []string
+	for _, s := range made.Steps {
+		names = append(names, s.ID.String())
+	}
+	for _, r := range made.Refusals {
+		names = append(names, r.ID.String())
+	}
+	for _, d := range made.Unreachable() {
+		names = append(names, d.Address)
+	}
+	const shown = 5
+	if more := len(names) - shown; more > 0 {
+		names = append(names[:shown], fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(names, ", ")
 }
 
 // planAfresh plans over connections of its own.
