@@ -90,7 +90,7 @@ type fate int
 
 const (
 	spared fate = iota
-	cut         // it is cut once the switch has the line: the answer is not heard
+	cut         // it is cut once the switch has carried out the line: the answer is not heard
 	gone        // it ends before the switch has the line
 	mute        // nothing comes back any more, for as long as somebody waits
 )
@@ -172,7 +172,9 @@ func (l *leaf) dial(context.Context) (io.ReadWriteCloser, error) {
 	in, typed := io.Pipe()
 	out := &printed{}
 	out.more.L = &out.mu
+	done := make(chan struct{})
 	l.serving.Go(func() {
+		defer close(done)
 		l.sw.Shell(context.Background(), "netops", struct {
 			io.Reader
 			io.Writer
@@ -180,7 +182,7 @@ func (l *leaf) dial(context.Context) (io.ReadWriteCloser, error) {
 		in.Close()
 		out.end()
 	})
-	return &tapped{leaf: l, typed: typed, printed: out}, nil
+	return &tapped{leaf: l, typed: typed, printed: out, done: done}, nil
 }
 
 // login is somebody else, who types lines on a Nexus and stays.
@@ -212,6 +214,7 @@ type tapped struct {
 	*printed
 	leaf  *leaf
 	typed *io.PipeWriter
+	done  chan struct{} // the switch has carried out what was typed, and the session has ended
 	line  bytes.Buffer
 }
 
@@ -233,12 +236,13 @@ func (c *tapped) Write(b []byte) (int, error) {
 			c.Close()
 			return len(b), nil
 		}
-		c.silence(met == mute)
+		c.silence(met == mute || met == cut)
 		if _, err := c.typed.Write([]byte("\n")); err != nil {
 			return 0, err
 		}
 		if met == cut {
-			c.Close()
+			c.typed.Close()
+			<-c.done
 		}
 	}
 	return len(b), nil
