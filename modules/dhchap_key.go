@@ -32,32 +32,27 @@ func (k *DHCHAPKey) reveal() (err error) {
 	return err
 }
 
-func (k *DHCHAPKey) looks() (content, mode, active remote.Look) {
-	return remote.Look{File: k.Path, Root: true}, remote.Look{File: k.Path, Sum: true, Root: true},
-		remote.Look{Args: []string{"systemctl", "is-active", agent.Unit}}
+func (k *DHCHAPKey) looks() (content, active remote.Look) {
+	return remote.Look{File: k.Path, Stat: true, Root: true}, remote.Look{Args: []string{"systemctl", "is-active", agent.Unit}}
 }
 
 // Looks implements kind.
 func (k *DHCHAPKey) Looks() []remote.Look {
-	content, mode, active := k.looks()
+	content, active := k.looks()
 	if !k.Target {
-		return []remote.Look{content, mode}
+		return []remote.Look{content}
 	}
-	return []remote.Look{content, mode, active}
+	return []remote.Look{content, active}
 }
 
 // Parse implements kind.
 func (k *DHCHAPKey) Parse(s remote.Seen) (*DHCHAPKey, error) {
-	look, sum, active := k.looks()
+	look, active := k.looks()
 	got, err := file(s, look)
 	if err != nil || got.Absent {
 		return nil, err
 	}
-	meta, err := file(s, sum)
-	if err != nil {
-		return nil, err
-	}
-	return &DHCHAPKey{Path: k.Path, Mode: meta.Mode.Perm(), Key: bytes.TrimSpace(got.Content), Target: k.Target,
+	return &DHCHAPKey{Path: k.Path, Mode: got.Mode.Perm(), Key: bytes.TrimSpace(got.Content), Target: k.Target,
 		served: k.Target && s.Of(active).Code == 0}, nil
 }
 
