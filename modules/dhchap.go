@@ -43,6 +43,26 @@ func (k *chapKey) read() ([]byte, error) {
 	return k.text, k.err
 }
 
+// A keyPair is where the keys of a host and of what it connects to come from,
+// and the files of a server in which boot scripts find them; "" where there is
+// none.
+type keyPair struct {
+	host, target         *chapKey
+	hostFile, targetFile string
+}
+
+// reveal reads both into what is wanted, where any are declared.
+func (p keyPair) reveal(key, ctrlKey *[]byte) (err error) {
+	if p.host == nil {
+		return nil
+	}
+	if *key, err = p.host.read(); err != nil {
+		return err
+	}
+	*ctrlKey, err = p.target.read()
+	return err
+}
+
 // A confidant is a kind that is told secrets: reveal reads them into what is
 // wanted, before it is compared.
 type confidant interface{ reveal() error }

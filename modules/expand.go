@@ -57,7 +57,7 @@ func Expand(m *inventory.Model, env Env) (*Fleet, hcl.Diagnostics) {
 		model: m, env: env, fleet: &Fleet{Devices: map[string]plan.Device{}},
 		refused: map[reason]int{}, ports: map[*inventory.RNIC]plan.ID{}, nics: map[*inventory.RNIC][]plan.ID{},
 		stands: map[*inventory.Block][]plan.ID{}, exports: map[export]plan.ID{},
-		chap: chap{keys: map[*inventory.Secret]*chapKey{}, files: map[plan.ID]bool{}, hosts: chapHosts(m)},
+		chap: chap{keys: map[*inventory.Secret]*chapKey{}, added: map[plan.ID]bool{}, hosts: chapHosts(m)},
 	}
 	for _, sw := range m.Switches {
 		x.switches(sw)

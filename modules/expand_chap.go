@@ -11,7 +11,7 @@ import (
 // chap is what the expansion knows of authentication.
 type chap struct {
 	keys  map[*inventory.Secret]*chapKey
-	files map[plan.ID]bool
+	added map[plan.ID]bool
 	hosts map[*inventory.Target]map[string]*inventory.Initiator // with a key, by the names that they connect with
 }
 
@@ -54,13 +54,23 @@ func (x *expansion) keyFile(d *server, s *inventory.Secret, nqn string, b *inven
 	}
 	path = agent.KeyFile(x.model.Name, nqn)
 	id := plan.ID{Device: d.name, Kind: "dhchap_key", Name: nqn}
-	if !x.chap.files[id] {
-		x.chap.files[id] = true
+	if !x.chap.added[id] {
+		x.chap.added[id] = true
 		serves := slices.ContainsFunc(x.model.Targets, func(t *inventory.Target) bool { return t.Engine == "weft" && addr(t.Server) == d.name })
 		x.add(id, on(d, &DHCHAPKey{Path: path, Mode: keyMode, Target: serves, source: x.key(s)}), b.Range)
 	}
 	x.stand(b, id)
 	return path, []plan.ID{id}
+}
+
+// pair keeps the keys of an initiator, and of a subsystem of the target that it
+// connects to, on a server.
+func (x *expansion) pair(d *server, i *inventory.Initiator, t *inventory.Target, nqn string, b *inventory.Block) (p keyPair, needs []plan.ID) {
+	p = keyPair{host: x.key(i.Key), target: x.key(t.CtrlKey)}
+	var by []plan.ID
+	p.hostFile, needs = x.keyFile(d, i.Key, i.HostNQN, b)
+	p.targetFile, by = x.keyFile(d, t.CtrlKey, nqn, b)
+	return p, append(needs, by...)
 }
 
 // probeKeys keeps the keys where weft's probe finds them.
@@ -88,10 +98,9 @@ func (x *expansion) auth(d *server, t *inventory.Target, sub *inventory.Subsyste
 		if i == nil {
 			continue
 		}
-		file, by := x.keyFile(d, i.Key, i.HostNQN, &t.Block)
-		own, too := x.keyFile(d, t.CtrlKey, sub.NQN, &t.Block)
-		needs = append(append(needs, by...), too...)
-		list = append(list, agent.Auth{Host: nqn, KeyFile: file, SubsystemKeyFile: own, Hashes: only(t.Hash), DHGroups: only(t.DHGroup)})
+		keys, by := x.pair(d, i, t, sub.NQN, &t.Block)
+		needs = append(needs, by...)
+		list = append(list, agent.Auth{Host: nqn, KeyFile: keys.hostFile, SubsystemKeyFile: keys.targetFile, Hashes: only(t.Hash), DHGroups: only(t.DHGroup)})
 	}
 	return list, needs
 }
@@ -111,15 +120,11 @@ func (x *expansion) nvmetAuth(d *server, t *inventory.Target, sub *inventory.Sub
 		return nil
 	}
 	id := plan.ID{Device: d.name, Kind: "nvmet_auth", Name: nqn}
-	if !x.chap.files[id] {
-		x.chap.files[id] = true
-		want := &NVMeTAuth{NQN: nqn, Hash: t.Hash, DHGroup: t.DHGroup, source: x.key(i.Key), ctrlSource: x.key(t.CtrlKey)}
-		needs := []plan.ID{host}
-		var by []plan.ID
-		want.keyFile, by = x.keyFile(d, i.Key, i.HostNQN, &t.Block)
-		needs = append(needs, by...)
-		want.ctrlKeyFile, by = x.keyFile(d, t.CtrlKey, sub.NQN, &t.Block)
-		x.add(id, on(d, want), i.Range, append(needs, by...)...)
+	if !x.chap.added[id] {
+		x.chap.added[id] = true
+		keys, needs := x.pair(d, i, t, sub.NQN, &t.Block)
+		want := &NVMeTAuth{NQN: nqn, Hash: t.Hash, DHGroup: t.DHGroup, keys: keys}
+		x.add(id, on(d, want), i.Range, append([]plan.ID{host}, needs...)...)
 	}
 	x.stand(&t.Block, id)
 	return []plan.ID{id}
@@ -130,9 +135,6 @@ func (x *expansion) proves(d *server, want *NVMeConnection, i *inventory.Initiat
 	if i.Key == nil {
 		return nil
 	}
-	var by []plan.ID
-	want.source, want.ctrlSource = x.key(i.Key), x.key(t.CtrlKey)
-	want.keyFile, needs = x.keyFile(d, i.Key, i.HostNQN, &i.Block)
-	want.ctrlKeyFile, by = x.keyFile(d, t.CtrlKey, want.NQN, &i.Block)
-	return append(needs, by...)
+	want.keys, needs = x.pair(d, i, t, want.NQN, &i.Block)
+	return needs
 }

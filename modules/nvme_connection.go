@@ -36,8 +36,7 @@ type NVMeConnection struct {
 	Key            []byte `json:",omitempty"` // of DH-HMAC-CHAP, that the host proves; empty: whatever it has
 	CtrlKey        []byte `json:",omitempty"` // that the target has to prove
 
-	source, ctrlSource   *chapKey
-	keyFile, ctrlKeyFile string // where boot scripts find the keys
+	keys keyPair
 
 	Device string `json:"-"` // observed: nvme0
 	state  string
@@ -116,8 +115,8 @@ func (n *NVMeConnection) firstKey(have *NVMeConnection) bool {
 	return len(n.Key) > 0 && len(have.Key) == 0 || len(n.CtrlKey) > 0 && len(have.CtrlKey) == 0
 }
 
-// keys are the options with the keys, which are told apart from the others.
-func (n *NVMeConnection) keys() []byte {
+// secrets are the options with the keys, which are told apart from the others.
+func (n *NVMeConnection) secrets() []byte {
 	var o []byte
 	if len(n.Key) > 0 {
 		o = fmt.Appendf(o, ",dhchap_secret=%s", n.Key)
@@ -128,16 +127,7 @@ func (n *NVMeConnection) keys() []byte {
 	return o
 }
 
-func (n *NVMeConnection) reveal() (err error) {
-	if n.source == nil {
-		return nil
-	}
-	if n.Key, err = n.source.read(); err != nil {
-		return err
-	}
-	n.CtrlKey, err = n.ctrlSource.read()
-	return err
-}
+func (n *NVMeConnection) reveal() error { return n.keys.reveal(&n.Key, &n.CtrlKey) }
 
 var errNoAuth = hint.Wrap(errors.New("the kernel of this server does not authenticate itself to targets"), "it wants a kernel from 6.0 on with CONFIG_NVME_HOST_AUTH, or CONFIG_NVME_AUTH before 6.7")
 
@@ -269,11 +259,11 @@ func (n *NVMeConnection) connect() []remote.Step {
 // withKeys is one step, or where there are keys another, which reads their
 // options: they are in no argument.
 func (n *NVMeConnection) withKeys(plain, keyed remote.Step) remote.Step {
-	keys := n.keys()
-	if keys == nil {
+	secrets := n.secrets()
+	if secrets == nil {
 		return plain
 	}
-	keyed.Secret = append(keys, '\n')
+	keyed.Secret = append(secrets, '\n')
 	return keyed
 }
 
@@ -313,8 +303,8 @@ func (n *NVMeConnection) disconnect() remote.Step {
 // Boot implements volatile.
 func (n *NVMeConnection) Boot() []string {
 	var files []string
-	if n.keyFile != "" {
-		files = []string{n.keyFile, n.ctrlKeyFile}
+	if n.keys.hostFile != "" {
+		files = []string{n.keys.hostFile, n.keys.targetFile}
 	}
 	lines := []string{"do_ modprobe nvme-" + n.Transport, "connect_ " + remote.Quote(append([]string{n.options(n.Transport)}, files...)...)}
 	if n.eitherWay() {

@@ -20,20 +20,10 @@ type NVMeTAuth struct {
 	Hash    string `json:",omitempty"` // sha256, sha384, sha512; "" as the kernel has it
 	DHGroup string `json:",omitempty"` // null, ffdhe2048 and so on; "" as the kernel has it
 
-	source, ctrlSource   *chapKey
-	keyFile, ctrlKeyFile string // where boot scripts find the keys
+	keys keyPair
 }
 
-func (n *NVMeTAuth) reveal() (err error) {
-	if n.source == nil {
-		return nil
-	}
-	if n.Key, err = n.source.read(); err != nil {
-		return err
-	}
-	n.CtrlKey, err = n.ctrlSource.read()
-	return err
-}
+func (n *NVMeTAuth) reveal() error { return n.keys.reveal(&n.Key, &n.CtrlKey) }
 
 func (n *NVMeTAuth) dir() string { return (&NVMeTHost{NQN: n.NQN}).dir() }
 
@@ -159,10 +149,10 @@ func (n *NVMeTAuth) Boot() []string {
 	if len(values) > 0 {
 		lines = append(lines, bootSet(n.dir(), values...))
 	}
-	if n.ctrlKeyFile != "" {
-		lines = append(lines, bootKey(n.ctrlKeyFile, n.dir()+"/dhchap_ctrl_key"))
+	if n.keys.targetFile != "" {
+		lines = append(lines, bootKey(n.keys.targetFile, n.dir()+"/dhchap_ctrl_key"))
 	}
-	return append(lines, bootKey(n.keyFile, n.dir()+"/dhchap_key"))
+	return append(lines, bootKey(n.keys.hostFile, n.dir()+"/dhchap_key"))
 }
 
 // Advice implements adviser.
