@@ -41,8 +41,9 @@ func (a *app) labUp() *cobra.Command {
 		Long: `up starts the lab and runs it until Ctrl-C, or with --detach in the background until weft lab down.
 
 With --real every Linux server is a Debian guest under QEMU, with its cards at
-their PCI addresses and each plane a hub between them; switches stay simulated,
-and no frame passes them. The data centre bridging of the cards is a STAND-IN
+their PCI addresses and each plane a hub between them. Switches stay simulated:
+they count the frames that pass between the guests by class, and hold none up, so
+nothing here proves the MTU or the state of their ports. The data centre bridging of the cards is a STAND-IN
 that keeps settings. That needs Linux, root, QEMU and debootstrap; the first
 time the image is built, which takes some minutes.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -88,8 +88,9 @@ func (t *twin) moved(m simserver.Transfer) {
 	}
 }
 
-// frame counts one that guests have sent on every managed switch on its way: the
-// switches between guests are simulated, what they count is real.
+// frame counts one that guests have sent on every managed switch on its way. The
+// switches between guests are simulated: what they count is real, but they hold
+// nothing up, whatever the MTU of a port.
 func (t *twin) frame(from, to simserver.End, dscp, bytes int) {
 	a, cabledA := t.plugs[from]
 	b, cabledB := t.plugs[to]

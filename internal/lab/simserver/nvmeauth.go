@@ -3,6 +3,7 @@
 package simserver
 
 import (
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -52,7 +53,8 @@ func (s *Server) proof(o map[string]string) proof {
 }
 
 // agentProof is what the configuration of weft-target asks of a host, with the
-// keys of the files that it names.
+// keys of the files that it names: as they are now, whether the process that
+// runs has read them or not.
 func (s *Server) agentProof(nqn, host string) proof {
 	text, err := s.rootView().ReadFile("/etc/weft/target.toml")
 	if err != nil {
@@ -89,7 +91,7 @@ func (s *Server) keyIn(file string) string {
 	return strings.TrimSpace(string(text))
 }
 
-// boot tells one start of a server from the next.
+// start tells one start of a server from the next.
 func (s *Server) start() string {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -104,10 +106,7 @@ func (s *Server) live(c *controller) bool {
 		return false
 	}
 	s.mu.RLock()
-	o, met := map[string]string{}, c.met
-	for k, v := range c.options {
-		o[k] = v
-	}
+	o, met := maps.Clone(c.options), c.met
 	s.mu.RUnlock()
 	return met == to.start() || to.proof(o).met(o) == nil
 }
