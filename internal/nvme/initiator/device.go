@@ -103,7 +103,7 @@ func OpenDevice(ctx context.Context, o DeviceOptions) (*Device, error) {
 	var errs []error
 	for _, at := range o.Portals {
 		p := &path{d: d, portal: at}
-		if err := p.connect(ctx); err != nil {
+		if err := p.connect(ctx, false); err != nil {
 			errs = append(errs, err)
 			p.err = err
 		}

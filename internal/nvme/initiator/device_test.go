@@ -63,10 +63,12 @@ func TestDeviceSurvivesRestarts(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 3 {
+			f.mu.Lock() // the answer must not overtake the break
 			if err := l.Submit(0, wire.OpRead, 8, 8, in); err != nil {
 				t.Fatal(err)
 			}
 			d.Paths()[0].Controller.Queues()[0].Break()
+			f.mu.Unlock()
 			var done [1]initiator.Done
 			if n, err := l.Wait(done[:], true); err != nil || n != 1 || done[0].Err != nil {
 				t.Fatalf("%d, %v, %v", n, err, done[0].Err)
@@ -127,12 +129,14 @@ func TestDevicePaths(t *testing.T) {
 		d, l := openDevice(t, initiator.DeviceOptions{Policy: policy}, tr, serve(t, tr, one), serve(t, tr, two))
 		buf := make([]byte, 512*16)
 		var done [16]initiator.Done
+		two.mu.Lock() // no answer must overtake the break
 		for slot := range 16 {
 			if err := l.Submit(slot, wire.OpRead, uint64(slot), 1, buf[slot*512:][:512]); err != nil {
 				t.Fatal(err)
 			}
 		}
 		d.Paths()[1].Controller.Queues()[0].Break()
+		two.mu.Unlock()
 		for left := 16; left > 0; {
 			n, err := l.Wait(done[:], true)
 			if err != nil {

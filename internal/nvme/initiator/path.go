@@ -46,8 +46,8 @@ func (p *path) now() (*Controller, error) {
 	return p.ctrl, p.err
 }
 
-// connect connects and finds the namespace.
-func (p *path) connect(ctx context.Context) error {
+// connect connects and finds the namespace; again says that it counts.
+func (p *path) connect(ctx context.Context, again bool) error {
 	o := p.d.o.Options
 	o.Addr = p.portal.Addr
 	c, err := Connect(ctx, p.portal.Transport, o)
@@ -59,13 +59,17 @@ func (p *path) connect(ctx context.Context) error {
 		_ = c.Close()
 		return fmt.Errorf("%s at %s: %w", o.SubNQN, o.Addr, err)
 	}
-	p.mu.Lock()
-	p.ctrl, p.state, p.err = c, state, nil
-	if p.again == nil {
-		p.again = make(chan struct{}, 1)
-	}
-	p.mu.Unlock()
-	p.d.change(nil)
+	p.d.change(func(s *DeviceStats) {
+		if again { // no command is answered on it before it is counted
+			s.Reconnected++
+		}
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.ctrl, p.state, p.err = c, state, nil
+		if p.again == nil {
+			p.again = make(chan struct{}, 1)
+		}
+	})
 	return nil
 }
 
@@ -163,10 +167,9 @@ func (p *path) reconnect(ctx context.Context) bool {
 		case <-timer.C:
 		}
 		dialling, cancel := context.WithTimeoutCause(ctx, p.d.o.Timeout, fmt.Errorf("%s did not answer within %v", p.portal.Addr, p.d.o.Timeout))
-		err := p.connect(dialling)
+		err := p.connect(dialling, true)
 		cancel()
 		if err == nil {
-			p.d.change(func(s *DeviceStats) { s.Reconnected++ })
 			p.d.tell("path connected again: %s", p.portal.Addr)
 			return true
 		}
