@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"weft/internal/agent"
 	"weft/internal/remote"
 	"weft/inventory"
 	"weft/plan"
@@ -153,7 +154,7 @@ const bootStorage = "storage"
 // name is that of the part.
 func (b *Boot) name() string { return cmp.Or(b.Part, "restore") }
 
-func (b *Boot) script() string { return "/usr/local/lib/weft/" + b.Owner + "/" + b.name() + ".sh" }
+func (b *Boot) script() string { return agent.BinDir + "/" + b.Owner + "/" + b.name() + ".sh" }
 func (b *Boot) unit() string   { return "weft-" + b.name() + "-" + b.Owner + ".service" }
 func (b *Boot) file() string   { return "/etc/systemd/system/" + b.unit() }
 

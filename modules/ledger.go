@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
 
+	"weft/internal/agent"
 	"weft/internal/hint"
 	"weft/internal/remote"
 	"weft/plan"
@@ -20,6 +22,18 @@ import (
 const ledgerDir = "/var/lib/weft"
 
 func ledgerPath(owner string) string { return ledgerDir + "/" + owner + "/ledger.json" }
+
+// folders are those that weft makes on a server, the inner ones first: with the
+// last entry they go, unless somebody keeps something there.
+func folders(owner string) []string {
+	keys := path.Dir(agent.KeyFile(owner, ""))
+	mirrors := path.Dir(fmt.Sprintf(agent.MirrorState, owner, ""))
+	return []string{
+		mirrors, ledgerDir + "/" + owner, ledgerDir,
+		keys, path.Dir(keys), path.Dir(agent.ConfigPath),
+		agent.BinDir + "/" + owner, agent.BinDir,
+	}
+}
 
 // ledgerFormat is the number of the ledger's format.
 const ledgerFormat = 1
@@ -344,23 +358,23 @@ func (l ledger) done(steps []plan.Step, seen []observation) ledger {
 
 // write replaces the ledger on the server, whole and synced.
 func (d *server) write(ctx context.Context, l ledger, host remote.Host) error {
-	path := ledgerPath(d.owner)
+	name := ledgerPath(d.owner)
 	if l.gone {
-		_, err := host.Run(ctx, remote.Cmd{Args: []string{"sh", "-c", `rm -f -- "$1" && { rmdir -- "${1%/*}" 2>/dev/null || true; }`, "sh", path}})
+		_, err := host.Run(ctx, script(`rm -f -- "$1" && shift && { rmdir -- "$@" 2>/dev/null || true; }`, append([]string{name}, folders(d.owner)...)...))
 		if err != nil {
-			return fmt.Errorf("remove the ledger %s: %w", path, err)
+			return fmt.Errorf("remove the ledger %s: %w", name, err)
 		}
 		d.ledgers.own, d.ledgers.raw = ledger{Format: ledgerFormat, Owner: d.owner}, nil
 		return nil
 	}
 	raw, err := json.Marshal(l)
 	if err != nil {
-		return fmt.Errorf("write the ledger %s: %w", path, err)
+		return fmt.Errorf("write the ledger %s: %w", name, err)
 	}
 	// Whole or not at all: a connection that breaks, or a full disk, leaves the
 	// old one.
-	if err := host.WriteFile(ctx, path, bytes.NewReader(raw), 0o600); err != nil {
-		return fmt.Errorf("write the ledger %s: %w", path, err)
+	if err := host.WriteFile(ctx, name, bytes.NewReader(raw), 0o600); err != nil {
+		return fmt.Errorf("write the ledger %s: %w", name, err)
 	}
 	d.ledgers.own, d.ledgers.raw = l, raw
 	return nil
