@@ -71,6 +71,16 @@ func (r *rig) listen(accept func(fabric.Conn) fabric.Handler) {
 // dial opens and connects an I/O queue.
 func (r *rig) dial(depth int, timeout time.Duration) fabric.Queue {
 	r.t.Helper()
+	q, err := r.open(depth, timeout)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return q
+}
+
+// open is dial where connecting may fail.
+func (r *rig) open(depth int, timeout time.Duration) (fabric.Queue, error) {
+	r.t.Helper()
 	if r.l == nil {
 		r.listen(r.disk.Accept)
 	}
@@ -78,14 +88,18 @@ func (r *rig) dial(depth int, timeout time.Duration) fabric.Queue {
 		Addr: r.l.Addr(), QID: 1, Depth: depth, InCapsule: fabric.DefaultInCapsule, Timeout: timeout,
 	})
 	if err != nil {
-		r.t.Fatal(err)
+		return nil, err
 	}
 	r.t.Cleanup(func() { _ = q.Close() })
 	connect := wire.ConnectCommand{QID: 1, SQSize: uint16(depth), Attributes: wire.ConnectNoFlow}.Command()
-	if c, err := fabric.Do(q, &connect, make([]byte, wire.ConnectDataSize)); err != nil || c.Status != wire.Success {
-		r.t.Fatalf("connect: %v, %v", c.Status.Err(), err)
+	c, err := fabric.Do(q, &connect, make([]byte, wire.ConnectDataSize))
+	if err == nil {
+		err = c.Status.Err()
 	}
-	return q
+	if err != nil {
+		return nil, fmt.Errorf("connect: %w", err)
+	}
+	return q, nil
 }
 
 func transfer(op uint8, lba, n int) *wire.Command {

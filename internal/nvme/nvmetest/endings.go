@@ -10,13 +10,28 @@ import (
 )
 
 func (r *rig) timeout() {
-	q := r.dial(2, 200*time.Millisecond)
+	q := r.impatient(200 * time.Millisecond)
 	_, err := fabric.Do(q, &wire.Command{Opcode: OpNever}, nil)
 	if !errors.Is(err, fabric.ErrTimeout) {
 		r.t.Fatalf("command without an answer: %v", err)
 	}
 	if err := q.Submit(1, &wire.Command{}, fabric.Buffer{}); err == nil {
 		r.t.Error("a dead queue takes commands")
+	}
+}
+
+// impatient connects a queue with a short timeout: the shortest from this one on
+// that a slow machine can connect within.
+func (r *rig) impatient(timeout time.Duration) fabric.Queue {
+	r.t.Helper()
+	for ; ; timeout *= 2 {
+		q, err := r.open(2, timeout)
+		if err == nil {
+			return q
+		}
+		if timeout > patience {
+			r.t.Fatal(err)
+		}
 	}
 }
 

@@ -57,6 +57,14 @@ func (p *peer) introduce() wire.ICResp {
 	return resp
 }
 
+// answered is introduce where the target may end the connection instead.
+func (p *peer) answered() bool {
+	p.t.Helper()
+	p.send(icReq(nil))
+	_, err := io.ReadFull(p.conn, make([]byte, wire.ICSize))
+	return err == nil
+}
+
 // connect opens an I/O queue for three commands.
 func (p *peer) connect() {
 	p.t.Helper()
