@@ -3,6 +3,7 @@ package inventory
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -28,7 +29,8 @@ type bodyBlock struct {
 	label  string
 	header hcl.Range
 	body   *body
-	place  int // among the blocks of this type without a label; 0: the first
+	step   string // from the address of what it is in to its own
+	place  int    // among the blocks of this type without a label; 0: the first
 
 	dynamic  *body  // of a dynamic block; body is its content
 	iterator string // the name of its key and value
@@ -167,6 +169,12 @@ func (e *evaluator) addBlock(b *body, block *hclsyntax.Block, what string, last 
 		return
 	}
 	last[id] = child
+	switch child.step = "." + child.kind; {
+	case child.label != "":
+		child.step += labelStep(child.label)
+	case child.place > 0:
+		child.step += "[" + strconv.Itoa(child.place) + "]"
+	}
 	child.body = e.newBody(spec.schema, block.Body, child.header, blockName(child.kind, child.label))
 	b.blocks = append(b.blocks, child)
 }

@@ -106,7 +106,7 @@ func (e *evaluator) refOf(o *object, name string) *object {
 // block makes what every instance has. It computes all attributes, so that
 // all problems are found.
 func (b *builder) block(o *object) Block {
-	block := Block{Addr: o.addr, Range: o.header, body: o.body}
+	block := Block{Addr: o.addr, Range: *o.header, body: o.body}
 	s := o.body.schema
 	for _, name := range s.evaluated {
 		if !b.attr(o, name).IsKnown() {

@@ -63,7 +63,7 @@ func (e *evaluator) newRepeat(o *object, b *bodyBlock) *object {
 	forEach := b.dynamic.attrs["for_each"]
 	r := &repeat{}
 	addr := o.addr + ".dynamic." + b.kind
-	c := &object{kind: b.kind, addr: addr, header: b.header, body: b.body, scope: o.scope, parent: o, in: o.in, repeat: r}
+	c := &object{kind: b.kind, addr: addr, header: &b.header, body: b.body, scope: o.scope, parent: o, in: o.in, repeat: r}
 	r.cell = newCell(addr, forEach.SrcRange, b.dynamic.depth("for_each"), func() cty.Value {
 		objects, ok := e.expandDynamic(o, b, forEach)
 		if !ok {
@@ -105,7 +105,7 @@ func (e *evaluator) expandDynamic(o *object, b *bodyBlock, forEach *hclsyntax.At
 		e.seq++
 		c := &object{
 			kind: b.kind, name: label, label: label, seq: e.seq, addr: o.addr + "." + b.kind,
-			header: b.header, body: b.body, scope: scope, parent: o, in: o.in,
+			header: &b.header, body: b.body, scope: scope, parent: o, in: o.in,
 		}
 		switch {
 		case label != "":
@@ -189,15 +189,15 @@ func (b *builder) checkDynamic(o *object) bool {
 			id := [2]string{made.kind, made.label}
 			first, twice := seen[id]
 			if twice && (made.label != "" || !o.body.schema.blocks[made.kind].many) {
-				b.report(problem(codeTwice, made.header, "a second "+blockName(made.kind, made.label),
+				b.report(problem(codeTwice, *made.header, "a second "+blockName(made.kind, made.label),
 					"%s was already made in %s at %s.", blockName(made.kind, made.label), o.addr, where(first)))
 			}
-			seen[id] = made.header
+			seen[id] = *made.header
 		}
 	}
 	for _, kind := range sortedNames(o.body.schema.blocks) {
 		if o.body.schema.blocks[kind].needed && count[kind] == 0 {
-			b.report(problem(codeMissing, o.header, o.addr+" lacks "+kind, "At least one block %s is needed, and dynamic makes none.", kind))
+			b.report(problem(codeMissing, *o.header, o.addr+" lacks "+kind, "At least one block %s is needed, and dynamic makes none.", kind))
 		}
 	}
 	return known

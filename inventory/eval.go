@@ -218,7 +218,7 @@ func (o *object) cellRange(attr string) hcl.Range {
 	if a := o.body.attrs[attr]; a != nil {
 		return a.SrcRange
 	}
-	return o.header
+	return *o.header
 }
 
 func (o *object) cellDepth(attr string) int { return o.body.depth(attr) }

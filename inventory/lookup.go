@@ -144,10 +144,11 @@ var observedType = cty.Capsule("observed", reflect.TypeFor[Observed]())
 
 // portsOf stands for all ports of a switch, of which nobody has the list.
 func portsOf(o *object) cty.Value {
-	if o.anyPort == cty.NilVal {
-		o.anyPort = (&object{kind: "ports", addr: o.addr + ".port", body: &body{schema: &schema{}}, parent: o}).ref()
+	known := o.knownPorts()
+	if known.any == cty.NilVal {
+		known.any = (&object{kind: "ports", addr: o.addr + ".port", header: o.header, body: &body{schema: &schema{}}, parent: o}).ref()
 	}
-	return o.anyPort
+	return known.any
 }
 
 // index takes the step [key].

@@ -22,9 +22,9 @@ type object struct {
 	label  string
 	key    string // of for_each or count; "" without
 	addr   string
-	order  int // of the declaration of its block
-	seq    int // orders the instances of a block
-	header hcl.Range
+	order  int        // of the declaration of its block
+	seq    int        // orders the instances of a block
+	header *hcl.Range // shared by all instances
 	body   *body
 	scope  *hcl.EvalContext
 	parent *object
@@ -32,13 +32,18 @@ type object struct {
 	inside *module // of a module block
 	cells  []cell  // of the written attributes and of the derived ones
 
-	anyPort  cty.Value // of a switch: what stands for all its ports
 	children []*object
 	repeat   *repeat              // of what stands for the blocks of a dynamic one
 	values   map[string]cty.Value // children by kind, as values
-	ports    map[string]*object   // of a switch: those that were referred to
+	ports    *ports               // of a switch: those that were referred to
 	state    objectState
 	became   any // what it became in the model: *Server, *RNIC …
+}
+
+// ports are those of a switch, as far as something speaks of them.
+type ports struct {
+	any   cty.Value          // what stands for all of them
+	named map[string]*object // by name
 }
 
 // objectState says whether an object takes effect.
@@ -171,7 +176,7 @@ func (e *evaluator) newObject(d *decl, name, key string, scope *hcl.EvalContext)
 	e.seq++
 	o := &object{
 		kind: d.kind, name: name, label: d.name, key: key, addr: d.in.prefix + d.kind + "." + name, in: d.in, seq: e.seq,
-		header: d.header, body: d.body, scope: scope,
+		header: &d.header, body: d.body, scope: scope,
 	}
 	if d.kind == "module" && !e.enter(d, o) {
 		return nil
@@ -211,16 +216,8 @@ func (e *evaluator) addChildren(o *object) {
 		}
 		e.seq++
 		c := &object{
-			kind: b.kind, name: b.label, label: b.label, seq: e.seq,
-			header: b.header, body: b.body, scope: o.scope, parent: o, in: o.in,
-		}
-		switch n := b.place; {
-		case b.label != "":
-			c.addr = o.addr + "." + b.kind + labelStep(b.label)
-		case n > 0:
-			c.addr = o.addr + "." + b.kind + "[" + strconv.Itoa(n) + "]"
-		default:
-			c.addr = o.addr + "." + b.kind
+			kind: b.kind, name: b.label, label: b.label, addr: o.addr + b.step, seq: e.seq,
+			header: &b.header, body: b.body, scope: o.scope, parent: o, in: o.in,
 		}
 		e.addChildren(c)
 		o.children = append(o.children, c)
@@ -283,19 +280,24 @@ func (o *object) nested(kind string) cty.Value {
 	return v
 }
 
+func (o *object) knownPorts() *ports {
+	if o.ports == nil {
+		o.ports = &ports{named: map[string]*object{}}
+	}
+	return o.ports
+}
+
 // port returns a port of a switch. Every name is one: the device knows better.
 func (o *object) port(name string) *object {
-	if p := o.ports[name]; p != nil {
+	known := o.knownPorts()
+	if p := known.named[name]; p != nil {
 		return p
 	}
 	p := &object{
 		kind: "port", name: name, label: name, addr: o.addr + ".port[" + strconv.Quote(name) + "]",
 		header: o.header, body: &body{schema: &schema{}}, scope: o.scope, parent: o, in: o.in,
 	}
-	if o.ports == nil {
-		o.ports = map[string]*object{}
-	}
-	o.ports[name] = p
+	known.named[name] = p
 	return p
 }
 

@@ -144,7 +144,7 @@ func (m *module) add(block *hclsyntax.Block, name string, b *body) {
 	d := &declared{name: name, header: block.DefRange(), body: b}
 	d.object = &object{
 		kind: block.Type, name: name, addr: m.prefix + strings.TrimSuffix(block.Type+"."+name, "."),
-		header: d.header, body: b, scope: m.scope, in: m,
+		header: &d.header, body: b, scope: m.scope, in: m,
 	}
 	switch block.Type {
 	case "weft":

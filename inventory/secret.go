@@ -72,7 +72,7 @@ func (e *evaluator) checkSecrets() {
 	for _, m := range all.modules {
 		for _, v := range m.order {
 			if v.sensitive && v.given != nil && v.given.input != nil {
-				e.checkSecret(m.call.in, m.call.header, v.given.input)
+				e.checkSecret(m.call.in, *m.call.header, v.given.input)
 			}
 		}
 	}

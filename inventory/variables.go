@@ -104,7 +104,7 @@ func (e *evaluator) rawVariable(v *variable) (value cty.Value, from string, ok b
 	case v.given == nil:
 		a := v.body.attrs["default"]
 		if call := v.in.call; a == nil && call != nil {
-			e.report(problem(codeVarUnset, call.header, blockName("module", call.label)+" lacks "+v.name,
+			e.report(problem(codeVarUnset, *call.header, blockName("module", call.label)+" lacks "+v.name,
 				"The variable %s (%s) has no default.", v.name, where(v.header)))
 			return value, "", false
 		}

@@ -55,7 +55,7 @@ func (d *surveyed) compare(s *survey, states []State) (changed int) {
 }
 
 // forbidden says why a difference may not be set right.
-func forbidden(kept Kept, item Item, diff Diff) error {
+func forbidden(kept Kept, item *Item, diff Diff) error {
 	switch {
 	case item.prune == nil && foreign(kept, item.ID) != nil:
 		return foreign(kept, item.ID)

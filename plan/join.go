@@ -7,26 +7,20 @@ import (
 
 // join puts the items of all devices into one graph.
 func (s *survey) join(in *Input) error {
-	var first, middle, last []Item
-	found := make(map[ID]*finding, len(in.Items))
-	mine := make(map[ID]Item, len(in.Items))
+	var first, last []Item
+	found := make(map[ID]*finding, len(in.Items)) // nil: as declared, or not known
 	for _, d := range s.devices {
 		for n, item := range d.items {
-			mine[item.ID] = item
-			if n < len(d.found) && d.found[n] != nil {
+			found[item.ID] = nil
+			if n < len(d.found) {
 				found[item.ID] = d.found[n]
 			}
 			switch {
 			case item.last:
-				last = append(last, item)
+				last = append(last, *item)
 			case item.prune != nil || item.reverse || item.ID.Kind == LedgerKind:
-				first = append(first, item)
+				first = append(first, *item)
 			}
-		}
-	}
-	for _, item := range in.Items { // in the order of the input, not of the devices
-		if m, ok := mine[item.ID]; ok && m.prune == nil {
-			middle = append(middle, item)
 		}
 	}
 	// The devices that are removed lose their ledgers before others forget them.
@@ -44,7 +38,13 @@ func (s *survey) join(in *Input) error {
 			last[i].Needs = s.takenBack()
 		}
 	}
-	s.items = slices.Concat(first, middle, last)
+	s.items = append(make([]Item, 0, len(first)+len(in.Items)+len(last)), first...)
+	for _, item := range in.Items { // in the order of the input, not of the devices
+		if _, ok := found[item.ID]; ok && !in.Destroy {
+			s.items = append(s.items, item)
+		}
+	}
+	s.items = append(s.items, last...)
 	if in.Select.narrow() {
 		keepNeeds(s.items)
 	}

@@ -139,8 +139,8 @@ func newOwnership(in *Input) *ownership {
 
 // orphans returns the items that take back what the device's ledger holds and
 // nobody declares, the latest first.
-func (o *ownership) orphans(address string, k Keeper) ([]Item, error) {
-	var items []Item
+func (o *ownership) orphans(address string, k Keeper) ([]*Item, error) {
+	var items []*Item
 	entries := k.Kept().Entries
 	for i := len(entries) - 1; i >= 0; i-- {
 		e := entries[i]
@@ -152,13 +152,13 @@ func (o *ownership) orphans(address string, k Keeper) ([]Item, error) {
 		if err != nil {
 			return nil, fmt.Errorf("the ledger's entry %s: %w", e.Key(), err)
 		}
-		items = append(items, Item{ID: id, Resource: r, prune: &entries[i]})
+		items = append(items, &Item{ID: id, Resource: r, prune: &entries[i]})
 	}
 	return items, nil
 }
 
 // protects lists the entries whose protection is not as declared.
-func protects(items []Item, kept Kept) map[string]bool {
+func protects(items []*Item, kept Kept) map[string]bool {
 	want := make(map[string]bool, len(items))
 	for _, item := range items {
 		want[item.ID.Kind+"."+item.ID.Name] = item.Protect

@@ -25,7 +25,6 @@ func Make(ctx context.Context, in Input) (*Plan, error) {
 		Refusals: s.refusals, Left: s.left,
 		Created: in.Now().UTC(), Notes: in.Notes, Sources: in.Sources, Inputs: in.Inputs,
 		Devices: make([]PlannedDevice, 0, len(s.devices)),
-		Steps:   []PlannedStep{},
 	}
 	if in.Reverse != nil {
 		p.Reverse = in.Reverse.Run
@@ -35,6 +34,13 @@ func Make(ctx context.Context, in Input) (*Plan, error) {
 	}
 	isStep := func(i int) bool { return s.found[i] != nil && s.found[i].diff.Err == nil }
 	needs := s.graph.contract(isStep)
+	steps := 0
+	for i := range s.items {
+		if isStep(i) {
+			steps++
+		}
+	}
+	p.Steps = make([]PlannedStep, 0, steps)
 	for _, i := range s.graph.order {
 		f, item := s.found[i], s.items[i]
 		switch {

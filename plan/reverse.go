@@ -46,7 +46,7 @@ func (s *survey) reverse(r *Reversal, d *surveyed) error {
 			s.leave(LeftAlone{Device: d.address, ID: step.ID, Text: "it is not taken back: " + err.Error()})
 			continue
 		}
-		d.items = append(d.items, Item{ID: step.ID, Resource: resource, Range: step.Range, Plane: step.Plane, reverse: true})
+		d.items = append(d.items, &Item{ID: step.ID, Resource: resource, Range: step.Range, Plane: step.Plane, reverse: true})
 	}
 	return nil
 }

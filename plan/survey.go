@@ -27,8 +27,8 @@ type survey struct {
 type surveyed struct {
 	address  string
 	device   Device
-	removed  bool // no longer declared: it is here to be taken back
-	items    []Item
+	removed  bool       // no longer declared: it is here to be taken back
+	items    []*Item    // those declared are the input's own
 	found    []*finding // by item
 	identity Identity
 	beside   map[string][]string // what was seen and is not managed, by kind
@@ -150,11 +150,11 @@ func (s *survey) group(in *Input) error {
 		return errors.Join(errs...)
 	}
 	chosen := in.chosen()
-	for i, item := range in.Items {
+	for i := range in.Items {
 		if chosen[i] {
-			d := add(item.ID.Device)
+			d := add(in.Items[i].ID.Device)
 			if !in.Destroy {
-				d.items = append(d.items, item)
+				d.items = append(d.items, &in.Items[i])
 			}
 		}
 	}
@@ -236,12 +236,12 @@ func (s *survey) addKept(in *Input, own *ownership, d *surveyed) error {
 		return err
 	}
 	if r := k.Pending(); !r.Diff(nil).Empty() {
-		d.items = append(d.items, Item{ID: ID{d.address, LedgerKind, "revert"}, Resource: r})
+		d.items = append(d.items, &Item{ID: ID{d.address, LedgerKind, "revert"}, Resource: r})
 	}
-	roster := Item{ID: ID{d.address, LedgerKind, "roster"}}
+	roster := &Item{ID: ID{d.address, LedgerKind, "roster"}}
 	whole := !in.Select.narrow() || slices.Contains(in.Select.Only, roster.ID)
 	if in.Select.narrow() {
-		orphans = slices.DeleteFunc(orphans, func(i Item) bool { return !in.Select.picks(i.ID) })
+		orphans = slices.DeleteFunc(orphans, func(i *Item) bool { return !in.Select.picks(i.ID) })
 	}
 	switch {
 	case !whole || in.Roster == nil:
@@ -264,9 +264,9 @@ func (s *survey) addKept(in *Input, own *ownership, d *surveyed) error {
 		roster.Resource = k.Belongs(want, protects(d.items, k.Kept()))
 	}
 	if roster.last {
-		d.items = slices.Concat(orphans, d.items, []Item{roster})
+		d.items = slices.Concat(orphans, d.items, []*Item{roster})
 	} else {
-		d.items = slices.Concat([]Item{roster}, orphans, d.items)
+		d.items = slices.Concat([]*Item{roster}, orphans, d.items)
 	}
 	return nil
 }
