@@ -215,7 +215,7 @@ func (d *device) Abort(ctx context.Context) error {
 // back says what leads from what the switch reads now to what it read before:
 // lines that were never sent need no undo, and might be refused.
 func (d *device) back(ctx context.Context) ([]string, error) {
-	now, err := d.session.Read(ctx, d.want)
+	now, err := d.session.Reread(ctx, d.want)
 	if err != nil {
 		return nil, err
 	}

@@ -19,7 +19,8 @@ const atOnce = 8
 // the rest.
 func TestSwitchCutAfterEachLine(t *testing.T) {
 	eachOS(t, func(t *testing.T, os string) {
-		before, planned, lines := reference(t, os)
+		ref := newLeaf(t, os)
+		before, planned, lines := ref.reference()
 		if len(lines) < 60 {
 			t.Fatalf("only %d lines are typed", len(lines))
 		}
@@ -27,6 +28,7 @@ func TestSwitchCutAfterEachLine(t *testing.T) {
 		var mu sync.Mutex
 		each(len(lines), func(n int) {
 			l := newLeaf(t, os)
+			l.files = ref.files
 			l.fate = at(l, n+1, cut)
 			_, res, err := l.run()
 			l.did = fmt.Sprintf("cut after line %d: %s", n+1, lines[n])

@@ -11,6 +11,8 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/hashicorp/hcl/v2"
+
 	"weft/internal/bundle"
 	"weft/internal/lab/simswitch"
 	"weft/inventory"
@@ -71,6 +73,7 @@ type leaf struct {
 	t     *testing.T
 	sw    *simswitch.Switch
 	text  string            // the files
+	files *loaded           // shared by leaves that read the same
 	adapt func(*plan.Input) // of every run; may be nil
 	ports string            // what the names of its ports begin with
 	// fate is asked about every line that is typed, before its end is: what it
@@ -107,7 +110,7 @@ func eachOS(t *testing.T, test func(t *testing.T, os string)) {
 
 func newLeaf(t *testing.T, os string) *leaf {
 	t.Helper()
-	l := &leaf{t: t, ports: map[string]string{"nxos": "Ethernet1/", "comware": "HundredGigE1/0/"}[os]}
+	l := &leaf{t: t, files: &loaded{models: map[string]*inventory.Model{}}, ports: map[string]string{"nxos": "Ethernet1/", "comware": "HundredGigE1/0/"}[os]}
 	l.text = fmt.Sprintf(leafText, os, l.ports)
 	spec := simswitch.Spec{OS: os, Hostname: "leaf", Serial: "FDO1"}
 	for n := range 4 {
@@ -129,10 +132,7 @@ func (l *leaf) edit(lines ...string) {
 
 // run plans, and carries the plan out if there is nothing against it.
 func (l *leaf) run() (*plan.Plan, *plan.Result, error) {
-	m, diags := inventory.Load(fstest.MapFS{"a.weft.hcl": {Data: []byte(l.text)}}, inventory.Options{})
-	if diags.HasErrors() {
-		panic(diags)
-	}
+	m := l.files.model(l.text)
 	fleet, diags := Expand(m, Env{
 		Bundle: bundle.New(), Holder: Holder{Who: "test@here", Machine: "m", PID: 1, Started: "1", Alive: func(Holder) bool { return true }},
 		Terminal: func(*inventory.Switch) switches.Dial { return l.dial },
@@ -152,6 +152,26 @@ func (l *leaf) run() (*plan.Plan, *plan.Result, error) {
 	}
 	res, err := plan.Apply(l.t.Context(), p, in)
 	return p, res, err
+}
+
+// loaded are files that were read: what tests do most, and the same each time.
+type loaded struct {
+	mu     sync.Mutex
+	models map[string]*inventory.Model // by text
+}
+
+func (f *loaded) model(text string) *inventory.Model {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	m := f.models[text]
+	if m == nil {
+		var diags hcl.Diagnostics
+		if m, diags = inventory.Load(fstest.MapFS{"a.weft.hcl": {Data: []byte(text)}}, inventory.Options{}); diags.HasErrors() {
+			panic(diags)
+		}
+		f.models[text] = m
+	}
+	return m
 }
 
 // hear is told what happens meanwhile. Whoever waits for a timed revert is
@@ -374,14 +394,19 @@ func (l *leaf) converges(planned string) {
 // goes wrong, and the lines that were typed for it.
 func reference(t *testing.T, os string) (before, planned string, lines []string) {
 	t.Helper()
-	l := newLeaf(t, os)
+	return newLeaf(t, os).reference()
+}
+
+// reference is the same of a leaf that something was done to.
+func (l *leaf) reference() (before, planned string, lines []string) {
+	l.t.Helper()
 	before = l.sw.RunningConfig()
 	l.fate = func(line string) fate {
 		lines = append(lines, line)
 		return spared
 	}
 	if _, _, err := l.run(); err != nil {
-		t.Fatal(err)
+		l.t.Fatal(err)
 	}
 	return before, l.sw.RunningConfig(), lines
 }

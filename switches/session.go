@@ -161,6 +161,15 @@ func (s *Session) Read(ctx context.Context, want Config) (Config, error) {
 	return c.For(want), err
 }
 
+// Reread is Read, through another login if this one is lost under it.
+func (s *Session) Reread(ctx context.Context, want Config) (c Config, err error) {
+	err = s.again(ctx, func() (err error) {
+		c, err = s.Read(ctx, want)
+		return err
+	})
+	return c, err
+}
+
 // leave returns to the mode in which commands are run, if we are elsewhere.
 func (s *Session) leave(ctx context.Context) error {
 	if s.prompt == "" || s.exec.MatchString(s.prompt) {

@@ -184,7 +184,11 @@ func (t *Transaction) Abort(ctx context.Context, undo Undo) error {
 // restored compares the running configuration with that before the
 // transaction.
 func (t *Transaction) restored(ctx context.Context) error {
-	now, err := t.s.pin(ctx)
+	now := ""
+	err := t.s.again(ctx, func() (err error) {
+		now, err = t.s.pin(ctx)
+		return err
+	})
 	if err != nil {
 		return err
 	}

@@ -107,15 +107,15 @@ func (dualStage) keep(ctx context.Context, t *Transaction) error {
 // work.
 func (dualStage) back(ctx context.Context, t *Transaction, _ Undo) error {
 	if t.armed {
-		if err := t.outlast(ctx, nxosRolledBack); err != nil {
-			return err
-		}
-		return t.s.settle(ctx)
+		return t.outlast(ctx, nxosRolledBack)
 	}
 	if !t.s.wire.IsAlive() || t.s.exec.MatchString(t.s.prompt) {
 		return nil // what was kept aside went with the session
 	}
 	reply, err := t.s.say(ctx, "abort", t.s.timeout)
+	if err != nil && !t.s.wire.IsAlive() && ctx.Err() == nil {
+		return nil // so it did now
+	}
 	if err != nil {
 		return err
 	}

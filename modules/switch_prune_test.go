@@ -1,0 +1,129 @@
+package modules
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"weft/plan"
+)
+
+// pruned makes a leaf of one whose fabric was applied and is switched off since.
+func (l *leaf) pruned() *leaf {
+	l.t.Helper()
+	if _, _, err := l.run(); err != nil {
+		l.t.Fatal(err)
+	}
+	l.disable()
+	l.recount()
+	return l
+}
+
+// disable switches the fabric off in the files.
+func (l *leaf) disable() {
+	l.text = strings.Replace(l.text, `fabric "roce" {`, "fabric \"roce\" {\n  enabled = false", 1)
+}
+
+// recount begins to count anew, and forgets what was said.
+func (l *leaf) recount() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.typed, l.said = 0, ""
+}
+
+// Wherever the session is lost while weft takes back what it did, the switch
+// reads as it did with the fabric or as it did before weft, and the next apply
+// does the rest.
+func TestSwitchCutAfterEachLineOfPrune(t *testing.T) {
+	eachOS(t, func(t *testing.T, os string) {
+		ref := newLeaf(t, os)
+		without := ref.sw.RunningConfig()
+		with, after, lines := ref.pruned().reference()
+		if after != without {
+			t.Fatalf("without the fabric it reads\n%s", after)
+		}
+		if len(lines) < 40 {
+			t.Fatalf("only %d lines are typed", len(lines))
+		}
+		kept := 0
+		var mu sync.Mutex
+		each(len(lines), func(n int) {
+			l := newLeaf(t, os)
+			l.files = ref.files
+			l.pruned().fate = at(l, n+1, cut)
+			_, res, err := l.run()
+			l.did = fmt.Sprintf("cut after line %d of a prune: %s", n+1, lines[n])
+			outcome := l.ends(with, without, res, err)
+			if n%3 == 0 {
+				l.converges(without)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if outcome == plan.DeviceChanged {
+				kept++
+			}
+		})
+		if kept == 0 || kept > len(lines)/2 {
+			t.Errorf("%d of %d runs kept what was planned", kept, len(lines))
+		}
+	})
+}
+
+// Wherever the session is lost while a switch is put back, it is put back all
+// the same.
+func TestSwitchCutAfterEachLineOfRollback(t *testing.T) {
+	for name, refused := range map[string]string{
+		"a line":           `^(pause pfc-cos|qos wred apply)`,
+		"the confirmation": confirmation,
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachOS(t, func(t *testing.T, os string) {
+				deny := regexp.MustCompile(refused)
+				// since is asked about every line, and counts those from the refused one on.
+				since := func(n *int, line string) int {
+					if *n > 0 || deny.MatchString(line) {
+						*n++
+					}
+					return *n
+				}
+				before, planned, _ := reference(t, os)
+				ref, count := newLeaf(t, os), 0
+				ref.sw.Deny(deny)
+				var lines []string
+				ref.fate = func(line string) fate {
+					if since(&count, line) > 0 {
+						lines = append(lines, line)
+					}
+					return spared
+				}
+				_, res, err := ref.run()
+				ref.did = "nothing is cut"
+				if ref.ends(before, planned, res, err) != plan.DeviceRolledBack || len(lines) < 5 {
+					t.Fatalf("%s: %v; typed: %q", res.Devices[0].Outcome, err, lines)
+				}
+				each(len(lines), func(n int) {
+					l, count := newLeaf(t, os), 0
+					l.files = ref.files
+					l.sw.Deny(deny)
+					l.fate = func(line string) fate {
+						if since(&count, line) == n+1 {
+							return cut
+						}
+						return spared
+					}
+					_, res, err := l.run()
+					l.did = fmt.Sprintf("cut after line %d of a rollback: %s", n+1, lines[n])
+					if outcome := l.ends(before, planned, res, err); outcome != plan.DeviceRolledBack {
+						t.Errorf("%s: %s: %v", l.did, outcome, err)
+					}
+					if n%3 == 0 {
+						l.sw.Deny(nil)
+						l.converges(planned)
+					}
+				})
+			})
+		})
+	}
+}
