@@ -1,7 +1,6 @@
 package rdma
 
 import (
-	"errors"
 	"fmt"
 
 	"weft/internal/nvme/rdma/verbs"
@@ -39,10 +38,7 @@ func (c *conn) completed(d *verbs.Done) error {
 // has its reason elsewhere.
 func (c *conn) lost(d *verbs.Done, err error) error {
 	if d.Status == verbs.Flushed {
-		if why := c.pair.Wait(past()); errors.Is(why, verbs.ErrDisconnected) || errors.Is(why, verbs.ErrRemoved) {
-			return why
-		}
-		return err
+		return reason(c.pair, err)
 	}
 	switch d.ID &^ workIndex {
 	case workCommand:

@@ -3,6 +3,7 @@ package rdma
 import (
 	"errors"
 	"fmt"
+	"os"
 
 	"weft/internal/nvme/fabric"
 	"weft/internal/nvme/rdma/verbs"
@@ -45,15 +46,23 @@ func (q *queue) completed(d *verbs.Done) error {
 // has its reason elsewhere.
 func (q *queue) lost(d *verbs.Done, err error) error {
 	if d.Status == verbs.Flushed {
-		if why := q.pair.Wait(past()); errors.Is(why, verbs.ErrDisconnected) || errors.Is(why, verbs.ErrRemoved) {
-			return why
-		}
-		return err
+		return reason(q.pair, err)
 	}
 	if d.ID&^workIndex == workCapsule {
 		return fmt.Errorf("send command %d: %w", d.ID&workIndex, err)
 	}
 	return fmt.Errorf("receive a response: %w", err)
+}
+
+// reason is why the connection of a pair has ended, if it says so, else err.
+func reason(p verbs.Pair, err error) error {
+	why := p.Wait(past())
+	for _, none := range []error{nil, os.ErrDeadlineExceeded, verbs.ErrInterrupted} {
+		if errors.Is(why, none) {
+			return err
+		}
+	}
+	return why
 }
 
 // settle completes a command once its capsule is sent and its answer is there.

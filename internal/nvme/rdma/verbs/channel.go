@@ -24,12 +24,14 @@ type channel struct {
 	epoll       *os.File // of the file descriptors
 	raw         syscall.RawConn
 	interrupted atomic.Bool
+	stirred     atomic.Bool
 }
 
 // What an epoll event is about.
 const (
-	wokeCM   = 1
-	wokeDone = 2
+	wokeCM     = 1
+	wokeDone   = 2
+	wokeDevice = 3
 )
 
 func (l *library) newChannel() (*channel, error) {
@@ -80,6 +82,12 @@ func (c *channel) interrupt() {
 	_ = c.epoll.SetReadDeadline(time.Unix(1, 0))
 }
 
+// stir ends wait like a deadline, now and for ever.
+func (c *channel) stir() {
+	c.stirred.Store(true)
+	_ = c.epoll.SetReadDeadline(time.Unix(1, 0))
+}
+
 // wait blocks until look says that it has seen what it waits for.
 func (c *channel) wait(deadline time.Time, look func(epoll uintptr) bool) error {
 	if err := c.epoll.SetReadDeadline(deadline); err != nil {
@@ -87,6 +95,9 @@ func (c *channel) wait(deadline time.Time, look func(epoll uintptr) bool) error 
 	}
 	if c.interrupted.Load() { // before the deadline was set
 		return ErrInterrupted
+	}
+	if c.stirred.Load() {
+		return os.ErrDeadlineExceeded
 	}
 	err := c.raw.Read(look)
 	if err != nil && c.interrupted.Load() {

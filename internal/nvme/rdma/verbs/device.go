@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"runtime"
+	"sync"
 	"syscall"
 
 	"weft/internal/hint"
@@ -19,21 +20,37 @@ const (
 	devicesPath = "/sys/class/infiniband"
 )
 
-// present reports what of the kernel's is missing, or may not be used.
-func (l *library) present() error {
-	if found, err := os.ReadDir(devicesPath); err != nil || len(found) == 0 {
+// present reports what of the kernel's is missing, or may not be used: devices
+// are listed in one place, cm is the connection manager's.
+func present(devices, cm string) error {
+	if found, err := os.ReadDir(devices); err != nil || len(found) == 0 {
 		return hint.Wrap(errors.New("this machine has no RDMA device"), "rdma link show lists them; the driver of the NIC may not be loaded")
 	}
-	f, err := os.OpenFile(cmFile, os.O_RDWR, 0)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return hint.Wrap(fmt.Errorf("open %s: %w", cmFile, err), "load the kernel module: modprobe rdma_ucm")
-	case errors.Is(err, fs.ErrPermission):
-		return hint.Wrap(fmt.Errorf("open %s: %w", cmFile, err), "this user may not use /dev/infiniband")
-	case err != nil:
-		return err
+	f, err := os.OpenFile(cm, os.O_RDWR, 0)
+	if err != nil {
+		return unopened(err)
 	}
 	return f.Close()
+}
+
+// unopened says what to do about a file of the kernel's that cannot be opened.
+func unopened(err error) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return hint.Wrap(err, "load the kernel module: modprobe rdma_ucm")
+	case errors.Is(err, fs.ErrPermission):
+		return hint.Wrap(err, "this user may not use /dev/infiniband")
+	}
+	return err
+}
+
+// unpinned says what to do where the kernel does not keep memory in place:
+// queues need some, too.
+func unpinned(err error) error {
+	if errors.Is(err, syscall.ENOMEM) || errors.Is(err, syscall.EAGAIN) {
+		return hint.Wrap(err, "locked memory is limited: see ulimit -l, or LimitMEMLOCK= of the systemd unit")
+	}
+	return err
 }
 
 // Devices lists the devices.
@@ -62,11 +79,7 @@ func (l *library) describe(dev uintptr) (Device, error) {
 	d := Device{Name: text(call(l.ibv.Ibv_get_device_name, dev), deviceNameLen), IWARP: half(dev, deviceTransp) == iwarpTransp}
 	ctx, err := l.pointer(l.ibv.Ibv_open_device, dev)
 	if err != nil {
-		err = fmt.Errorf("open RDMA device %s: %w", d.Name, err)
-		if errors.Is(err, fs.ErrPermission) {
-			err = hint.Wrap(err, "this user may not use /dev/infiniband")
-		}
-		return d, err
+		return d, unopened(fmt.Errorf("open RDMA device %s: %w", d.Name, err))
 	}
 	defer call(l.ibv.Ibv_close_device, ctx)
 	if err := checkContext(ctx, dev); err != nil {
@@ -128,6 +141,9 @@ type domain struct {
 	ctx    uintptr // ibv_context, of librdmacm
 	pd     uintptr // ibv_pd
 	limits Limits
+
+	mu    sync.Mutex     // of what follows, and held by listen
+	pairs map[*pair]bool // that are told what concerns them
 }
 
 // domain finds or makes that of a device. The first time, the device is checked.
@@ -156,7 +172,7 @@ func (l *library) domain(ctx uintptr) (*domain, error) {
 	if d.pd, err = l.pointer(l.ibv.Ibv_alloc_pd, ctx); err != nil {
 		return nil, fmt.Errorf("protection domain on %s: %w", d.limits.Device, err)
 	}
-	if err := d.check(); err != nil {
+	if err := errors.Join(d.check(), d.hush()); err != nil {
 		call(l.ibv.Ibv_dealloc_pd, d.pd)
 		return nil, err
 	}
@@ -186,11 +202,7 @@ func (d *domain) Register(b []byte, a Access) (*Memory, error) {
 	mr, err := d.l.pointer(d.l.ibv.Ibv_reg_mr, d.pd, address(b), uintptr(len(b)), uintptr(a))
 	if err != nil {
 		pins.Unpin()
-		err = fmt.Errorf("register %d bytes on %s: %w", len(b), d.limits.Device, err)
-		if errors.Is(err, syscall.ENOMEM) || errors.Is(err, syscall.EAGAIN) {
-			err = hint.Wrap(err, "locked memory is limited: see ulimit -l, or LimitMEMLOCK= of the systemd unit")
-		}
-		return nil, err
+		return nil, unpinned(fmt.Errorf("register %d bytes on %s: %w", len(b), d.limits.Device, err))
 	}
 	if word(mr, mrPD) != d.pd || word(mr, mrAddr) != address(b) || word(mr, mrLength) != uintptr(len(b)) {
 		call(d.l.ibv.Ibv_dereg_mr, mr)

@@ -43,6 +43,9 @@ const (
 
 	channelFD = 8 // ibv_comp_channel.fd
 
+	asyncKind = 8 // ibv_async_event.event_type; at 0 is what it is about
+	asyncSize = 16
+
 	qpContext = 0
 	qpPD      = 16
 	qpSendCQ  = 24
@@ -99,6 +102,7 @@ const (
 	idSource  = 32  // route.addr.src_addr
 	idDest    = 160 // route.addr.dst_addr
 	idSpace   = 344 // ps
+	idPort    = 348 // port_num
 
 	eventID     = 0 // rdma_cm_event
 	eventListen = 8

@@ -177,6 +177,7 @@ func (k *link) Close() error {
 	}
 	var errs []error
 	if k.pair != nil {
+		k.d.leave(k.pair)
 		call(k.l.cm.Rdma_disconnect, k.id) // an error says that it already is
 		call(k.l.cm.Rdma_destroy_qp, k.id)
 		errs = append(errs, k.pair.destroy())

@@ -26,6 +26,7 @@ type library struct {
 		Ibv_create_comp_channel, Ibv_destroy_comp_channel                   uintptr
 		Ibv_create_cq, Ibv_destroy_cq, Ibv_get_cq_event, Ibv_ack_cq_events  uintptr
 		Ibv_create_qp, Ibv_modify_qp, Ibv_destroy_qp                        uintptr
+		Ibv_get_async_event, Ibv_ack_async_event                            uintptr
 	}
 	cm struct {
 		Rdma_create_event_channel, Rdma_destroy_event_channel   uintptr
@@ -56,7 +57,7 @@ func Load() (Provider, error) {
 	if l.errno, err = purego.Dlsym(purego.RTLD_DEFAULT, "__errno_location"); err != nil {
 		return nil, fmt.Errorf("find __errno_location: %w", err)
 	}
-	if err := l.present(); err != nil {
+	if err := present(devicesPath, cmFile); err != nil {
 		return nil, err
 	}
 	return l, nil

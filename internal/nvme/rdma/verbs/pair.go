@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -25,7 +26,9 @@ type pair struct {
 	events  uintptr // ibv_comp_channel
 	cq, qp  uintptr
 	inline  int
-	postOne uintptr // functions of the device
+	port    int                   // of the device
+	fault   atomic.Pointer[error] // what the device has told
+	postOne uintptr               // functions of the device
 	takeOne uintptr
 	poll    uintptr
 	notify  uintptr
@@ -55,11 +58,11 @@ func (k *link) Open(q Queue) (Pair, error) {
 	if p.events, err = l.pointer(l.ibv.Ibv_create_comp_channel, d.ctx); err != nil {
 		return nil, fmt.Errorf("completion channel on %s: %w", limits.Device, err)
 	}
-	if err = k.c.watch(int(half(p.events, channelFD)), wokeDone); err != nil {
-		return nil, errors.Join(err, p.destroy())
+	if err = errors.Join(k.c.watch(int(half(p.events, channelFD)), wokeDone), k.c.watch(int(half(d.ctx, contextAsyncFD)), wokeDevice)); err != nil {
+		return nil, errors.Join(fmt.Errorf("wait for events of %s: %w", limits.Device, err), p.destroy())
 	}
 	if p.cq, err = l.pointer(l.ibv.Ibv_create_cq, d.ctx, uintptr(q.Sends+q.Receives), 0, p.events, 0); err != nil {
-		return nil, errors.Join(fmt.Errorf("completion queue of %d on %s: %w", q.Sends+q.Receives, limits.Device, err), p.destroy())
+		return nil, errors.Join(unpinned(fmt.Errorf("completion queue of %d on %s: %w", q.Sends+q.Receives, limits.Device, err)), p.destroy())
 	}
 	if err = p.create(q); err != nil {
 		return nil, errors.Join(err, p.destroy())
@@ -67,6 +70,7 @@ func (k *link) Open(q Queue) (Pair, error) {
 	k.mu.Lock()
 	k.pair = p
 	k.mu.Unlock()
+	d.join(p)
 	return p, nil
 }
 
@@ -84,10 +88,10 @@ func (p *pair) create(q Queue) error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("queue pair of %d and %d works on %s: %w", q.Sends, q.Receives, d.limits.Device, err)
+		return unpinned(fmt.Errorf("queue pair of %d and %d works on %s: %w", q.Sends, q.Receives, d.limits.Device, err))
 	}
 	p.inline = int(le.Uint32(init[initInline:]))
-	p.qp = word(k.id, idQP)
+	p.qp, p.port = word(k.id, idQP), int(view(k.id+idPort, 1)[0])
 	p.sendArgs = []uintptr{p.qp, address(p.sends), address(p.sends) + postBatch*sendStride}
 	p.recvArgs = []uintptr{p.qp, address(p.recvs), address(p.recvs) + postBatch*recvStride}
 	p.pollArgs = []uintptr{p.cq, 0, address(p.dones)}
@@ -172,10 +176,16 @@ func (p *pair) Wait(deadline time.Time) error {
 	if err := p.k.happened(); err != nil {
 		return err
 	}
-	if !deadline.IsZero() && !time.Now().Before(deadline) {
-		if p.k.c.interrupted.Load() {
-			return ErrInterrupted
-		}
+	over := !deadline.IsZero() && !time.Now().Before(deadline)
+	if over {
+		p.k.d.listen()
+	}
+	switch fault := p.fault.Load(); {
+	case fault != nil:
+		return *fault
+	case over && p.k.c.interrupted.Load():
+		return ErrInterrupted
+	case over:
 		return os.ErrDeadlineExceeded
 	}
 	var failed error
@@ -183,12 +193,15 @@ func (p *pair) Wait(deadline time.Time) error {
 		woken, failed = p.look(epoll)
 		return woken || failed != nil
 	})
+	if failed == nil && errors.Is(err, os.ErrDeadlineExceeded) && p.fault.Load() != nil {
+		return nil
+	}
 	return errors.Join(err, failed)
 }
 
 // look takes what has woken the waiter.
 func (p *pair) look(epoll uintptr) (bool, error) {
-	var events [2]unix.EpollEvent
+	var events [3]unix.EpollEvent
 	n, err := unix.EpollWait(int(epoll), events[:], 0)
 	if err != nil {
 		if errors.Is(err, syscall.EINTR) {
@@ -198,15 +211,18 @@ func (p *pair) look(epoll uintptr) (bool, error) {
 	}
 	woken := false
 	for _, e := range events[:n] {
-		if e.Fd == wokeCM {
+		switch e.Fd {
+		case wokeCM:
 			if err := p.k.happened(); err != nil {
 				return false, err
 			}
-			continue
+		case wokeDevice:
+			p.k.d.listen()
+		default:
+			woken = p.takeEvents() || woken
 		}
-		woken = p.takeEvents() || woken
 	}
-	return woken, nil
+	return woken || p.fault.Load() != nil, nil
 }
 
 // takeEvents empties the completion channel.

@@ -116,7 +116,9 @@ type Pair interface {
 	// Wait blocks until a completion may be there since Arm, which it then
 	// takes back, or until the deadline, os.ErrDeadlineExceeded; the zero Time
 	// is none. Before it blocks it looks whether the connection has ended:
-	// ErrDisconnected and others. After Interrupt the error is ErrInterrupted.
+	// ErrDisconnected and others. What the device tells meanwhile, such as
+	// ErrPort, is the error of the next Wait: completions may be there that say
+	// more. After Interrupt the error is ErrInterrupted.
 	Wait(deadline time.Time) error
 
 	// Interrupt ends Wait, now and for ever.
@@ -132,6 +134,11 @@ var (
 	ErrDisconnected = errors.New("the peer has disconnected")
 	ErrRemoved      = errors.New("the RDMA device was removed")
 	ErrInterrupted  = errors.New("interrupted")
+
+	// What the device itself tells of a connection.
+	ErrPort   = errors.New("the RDMA port went down")
+	ErrDevice = errors.New("the RDMA device has failed or was removed")
+	ErrQueue  = errors.New("the RDMA device has put it into error")
 )
 
 // A RefusedError is a peer that does not want the connection, or an address

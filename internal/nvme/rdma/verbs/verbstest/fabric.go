@@ -25,6 +25,7 @@ type Fabric struct {
 	mu        sync.Mutex
 	acceptors map[netip.AddrPort]*acceptor
 	removed   bool // the device, by Remove
+	cut       bool // the cable, by Cut
 	regions   map[uint32]*region
 	pairs     map[*pair]bool
 	bytes     int // registered
@@ -65,6 +66,44 @@ func (f *Fabric) Remove(gone bool) {
 		if gone {
 			a.lost.Do(func() { close(a.removed) })
 		}
+	}
+}
+
+// Cut takes the cable out somewhere on the way, where the device does not see it,
+// or puts it back: meanwhile peers do not answer, and connections that wanted
+// something from them are over.
+func (f *Fabric) Cut(out bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.cut = out
+}
+
+// PortDown has the device tell that its port went down. What is under way stays
+// there.
+func (f *Fabric) PortDown() {
+	f.happen(func(p *pair) { p.silent, p.fault = true, verbs.PortFailed(f.Limits().Device, 1) })
+}
+
+// Fail has the device tell that it has failed: nothing completes any more.
+func (f *Fabric) Fail() {
+	f.happen(func(p *pair) { p.silent, p.fault = true, verbs.DeviceFailed(f.Limits().Device) })
+}
+
+// QueueError has the device put all queue pairs into error, and tell so.
+func (f *Fabric) QueueError() {
+	f.happen(func(p *pair) {
+		p.fault = fmt.Errorf("queue pair on %s: %w", f.Limits().Device, verbs.ErrQueue)
+		p.fail()
+	})
+}
+
+// happen is an asynchronous event that concerns all pairs there are.
+func (f *Fabric) happen(does func(*pair)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for p := range f.pairs {
+		does(p)
+		p.wake()
 	}
 }
 

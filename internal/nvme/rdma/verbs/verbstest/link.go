@@ -30,12 +30,16 @@ type reply struct {
 
 func (k *link) Domain() verbs.Domain                   { return k.f }
 func (k *link) Ends() (local, remote netip.AddrPort)   { return k.local, k.remote }
-func seen(h verbs.Hello) verbs.Hello                   { h.Reads, h.Issues = h.Issues, h.Reads; return padded(h) }
 func (k *link) Open(q verbs.Queue) (verbs.Pair, error) { return newPair(k, q) }
 
-// padded makes private data longer, as InfiniBand does.
-func padded(h verbs.Hello) verbs.Hello {
-	h.Private = append(append([]byte(nil), h.Private...), make([]byte, max(0, 56-len(h.Private)))...)
+// seen is a Hello at the other end. InfiniBand makes private data longer, iWARP
+// does not.
+func (f *Fabric) seen(h verbs.Hello) verbs.Hello {
+	h.Reads, h.Issues = h.Issues, h.Reads
+	h.Private = append([]byte(nil), h.Private...)
+	if !f.Limits().IWARP {
+		h.Private = append(h.Private, make([]byte, max(0, 56-len(h.Private)))...)
+	}
 	return h
 }
 
@@ -47,7 +51,7 @@ func (k *link) Connect(ctx context.Context, h verbs.Hello) (verbs.Hello, error) 
 		f.mu.Unlock()
 		return verbs.Hello{}, &verbs.RefusedError{Reason: 8}
 	}
-	peer := &link{f: f, local: k.remote, remote: k.local, hello: seen(h), other: k}
+	peer := &link{f: f, local: k.remote, remote: k.local, hello: f.seen(h), other: k}
 	k.other = peer
 	select {
 	case a.come <- peer:
@@ -75,7 +79,7 @@ func (k *link) Answer(h verbs.Hello, accept bool) error {
 		return errors.New("accept a connection: invalid argument")
 	}
 	k.pair.peer, k.other.pair.peer = k.other.pair, k.pair
-	k.other.answer <- reply{hello: seen(h)}
+	k.other.answer <- reply{hello: k.f.seen(h)}
 	return nil
 }
 
@@ -93,7 +97,7 @@ func (k *link) Close() error {
 	k.pair.fail()
 	delete(f.pairs, k.pair)
 	k.pair.recvs = nil
-	if o := k.pair.peer; o != nil {
+	if o := k.pair.peer; o != nil && !f.cut && !o.silent {
 		o.fail()
 		o.left = true
 		o.wake()

@@ -20,8 +20,10 @@ type pair struct {
 	inbox  [][]byte     // what the peer has sent and there was no memory for
 	dones  []done
 	armed  bool
-	broken bool // nothing moves any more
-	left   bool // the peer has disconnected
+	broken bool  // nothing moves any more
+	left   bool  // the peer has disconnected
+	silent bool  // nothing completes any more, and nobody knows
+	fault  error // what the device has told
 
 	woken       chan struct{} // has one element when Wait is to look
 	interrupted chan struct{}
@@ -130,6 +132,9 @@ func (p *pair) Send(works []verbs.Work) error {
 			return errFull
 		}
 		p.posted++
+		if p.silent {
+			continue
+		}
 		d := done{Done: verbs.Done{ID: w.ID}, upTo: p.posted}
 		if p.broken || p.peer == nil {
 			d.Status = verbs.Flushed
@@ -158,6 +163,9 @@ func (p *pair) perform(w verbs.Work) verbs.Status {
 	mem, ok := p.f.find(w.Local.Addr, w.Local.Len, w.Local.Key, need)
 	if !ok && w.Local.Len > 0 {
 		return verbs.LocalProtect
+	}
+	if p.f.cut {
+		return verbs.NoAnswer
 	}
 	switch w.Op {
 	case verbs.OpWrite, verbs.OpRead:
@@ -193,6 +201,9 @@ func (p *pair) perform(w verbs.Work) verbs.Status {
 	if p.peer.broken {
 		return verbs.NoAnswer
 	}
+	if p.peer.silent {
+		return verbs.OK // as far as the device has told yet
+	}
 	if len(p.peer.recvs) == 0 { // tried again until there is memory
 		p.peer.inbox = append(p.peer.inbox, append([]byte(nil), mem...))
 		return verbs.OK
@@ -220,15 +231,7 @@ func (p *pair) Arm() error {
 }
 
 func (p *pair) Wait(deadline time.Time) error {
-	look := func() error {
-		p.f.mu.Lock()
-		defer p.f.mu.Unlock()
-		if p.left {
-			return verbs.ErrDisconnected
-		}
-		return nil
-	}
-	if err := look(); err != nil {
+	if err := p.over(true); err != nil {
 		return err
 	}
 	var timer <-chan time.Time
@@ -248,8 +251,22 @@ func (p *pair) Wait(deadline time.Time) error {
 	case <-timer:
 		return os.ErrDeadlineExceeded
 	case <-p.woken:
-		return look()
+		return p.over(false)
 	}
+}
+
+// over is why the connection has ended, if it has. What the device has told is
+// for who comes to wait, not for who wakes.
+func (p *pair) over(told bool) error {
+	p.f.mu.Lock()
+	defer p.f.mu.Unlock()
+	switch {
+	case p.left:
+		return verbs.ErrDisconnected
+	case told:
+		return p.fault
+	}
+	return nil
 }
 
 func (p *pair) Interrupt() { p.once.Do(func() { close(p.interrupted) }) }
