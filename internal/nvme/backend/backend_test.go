@@ -276,3 +276,44 @@ func TestOnlyRegularFiles(t *testing.T) {
 		t.Errorf("a device: %v", err)
 	}
 }
+
+// TestFlushStaysFailed: the kernel tells of a write that has failed only once,
+// with the first flush after it. None that follows is a success.
+func TestFlushStaysFailed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "volume")
+	b, err := OpenFile(path, testSize, 512)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	own := b.(*file)
+	good := own.f
+	own.f = w // which cannot be flushed
+	first := b.Flush()
+	own.f = good
+	if first == nil {
+		t.Fatal("a pipe was flushed")
+	}
+	for range 2 {
+		if err := b.Flush(); err == nil || !strings.Contains(err.Error(), "an earlier flush") {
+			t.Errorf("a flush after one that has failed: %v", err)
+		}
+	}
+	if err := b.WriteBlocks(make([]byte, 512), 0); err != nil {
+		t.Errorf("reads and writes go on: %v", err)
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if b, err = OpenFile(path, testSize, 512); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(b.Flush(), b.Close()); err != nil {
+		t.Errorf("opened anew: %v", err)
+	}
+}

@@ -206,6 +206,30 @@ func TestManyNamespaces(t *testing.T) {
 	})
 }
 
+// TestBoastfulController: what it claims beyond all reason is not relied on.
+func TestBoastfulController(t *testing.T) {
+	both(t, func(t *testing.T, tr fabric.Transport) {
+		f := newFake()
+		f.granted = wire.QueueCounts{Submission: 65536, Completion: 65536}
+		f.cap.MQES, f.id.MAXCMD, f.id.MDTS = 65535, 65535, 255
+		o := options(serve(t, tr, f))
+		o.Queues, o.QueueSize = 2, 16
+		c, err := initiator.Connect(context.Background(), tr, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if n := len(c.Queues()); n != 2 || c.Queues()[0].Depth() != 16 {
+			t.Errorf("%d queues of depth %d, want what was asked for", n, c.Queues()[0].Depth())
+		}
+		q, ns := c.Queues()[0], c.Namespaces()[0]
+		out, in := bytes.Repeat([]byte{0x5a}, 512<<10), make([]byte, 512<<10)
+		if err := errors.Join(q.Write(ns, 0, out), q.Read(ns, 0, in)); err != nil || !bytes.Equal(in, out) {
+			t.Errorf("data changed, or %v", err)
+		}
+	})
+}
+
 func TestKeepAlive(t *testing.T) {
 	both(t, func(t *testing.T, tr fabric.Transport) {
 		f := newFake()

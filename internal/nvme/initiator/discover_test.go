@@ -68,6 +68,11 @@ func TestDiscoverRefused(t *testing.T) {
 		if _, err := initiator.Discover(context.Background(), tr, serve(t, tr, f), hostNQN); !errors.Is(err, wire.InvalidLogPage) || !strings.Contains(err.Error(), "get log page 0x70") {
 			t.Errorf("%v", err)
 		}
+		f = discoveryFake(0)
+		f.claims = 1 << 60
+		if _, err := initiator.Discover(context.Background(), tr, serve(t, tr, f), hostNQN); err == nil || !strings.Contains(err.Error(), "1152921504606846976 records") {
+			t.Errorf("a log longer than any memory: %v", err)
+		}
 		if _, err := initiator.Discover(context.Background(), tr, "127.0.0.1:1", hostNQN); err == nil || !strings.Contains(err.Error(), "127.0.0.1:1") {
 			t.Errorf("nobody there: %v", err)
 		}

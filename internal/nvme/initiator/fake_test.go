@@ -35,6 +35,7 @@ type fake struct {
 	ids     wire.NSList
 	uuid    [16]byte
 	entries []wire.DiscoveryEntry
+	claims  uint64                // records of the discovery log; 0: those there are
 	moves   int                   // how often the discovery log changes while it is read
 	refuse  map[uint8]wire.Status // by admin opcode
 	connect func(wire.ConnectCommand, wire.ConnectData) (uint64, wire.Status)
@@ -192,6 +193,9 @@ func (q *fakeQueue) log(x *fabric.Exchange, v wire.GetLogPageCommand) {
 		f.entries = append(f.entries, wire.DiscoveryEntry{SubNQN: subNQN, TrType: wire.TransportTCP})
 	}
 	head := wire.DiscoveryHeader{GenCtr: f.genctr, NumRec: uint64(len(f.entries))}
+	if f.claims != 0 {
+		head.NumRec = f.claims
+	}
 	raw, _ := head.AppendBinary(nil)
 	for i := range f.entries {
 		raw, _ = f.entries[i].AppendBinary(raw)

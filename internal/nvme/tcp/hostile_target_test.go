@@ -126,6 +126,7 @@ func TestHostileTargets(t *testing.T) {
 		{"R2T beyond the end", wire.OpWrite, func(c wire.Command) []byte { return ask(c.CID, 0, 4097) }, "R2T"},
 		{"R2T for nothing", wire.OpWrite, func(c wire.Command) []byte { return ask(c.CID, 0, 0) }, "R2T"},
 		{"R2T not at the beginning", wire.OpWrite, func(c wire.Command) []byte { return ask(c.CID, 512, 512) }, "R2T"},
+		{"the same R2T twice", wire.OpWrite, func(c wire.Command) []byte { return append(ask(c.CID, 0, 4096), ask(c.CID, 0, 4096)...) }, "has sent 4096 of 4096"},
 		{"a command", wire.OpRead, func(c wire.Command) []byte { return capsule(c, 0, nil) }, "CapsuleCmd from a target"},
 		{"TermReq", wire.OpRead, func(wire.Command) []byte { return termRaw }, "peer ended the connection: unsupported parameter"},
 	} {
@@ -143,6 +144,33 @@ func TestHostileTargets(t *testing.T) {
 			t.Errorf("%s: the queue lives", c.name)
 		}
 		_ = q.Close()
+	}
+}
+
+// TestAnswerTwice: a second response to a command is none to another one.
+func TestAnswerTwice(t *testing.T) {
+	addr := lie(t, icResp(nil), func(c wire.Command) []byte {
+		r := respond(wire.Completion{CID: c.CID})
+		return append(r, r...)
+	})
+	q, err := new(tcp.Transport).Dial(context.Background(), fabric.DialParams{Addr: addr, QID: 1, Depth: 2, Timeout: patience})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer q.Close()
+	for tag := range uint16(2) {
+		if err := q.Submit(tag, &wire.Command{Opcode: wire.OpFlush}, fabric.Buffer{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	done, completed := make([]wire.Completion, 2), 0
+	for err == nil {
+		var n int
+		n, err = q.Wait(done)
+		completed += n
+	}
+	if completed > 1 || !strings.Contains(err.Error(), "command 0, which is not outstanding") {
+		t.Errorf("%d completed, then %v", completed, err)
 	}
 }
 

@@ -67,5 +67,6 @@ func TestBadHostsPolled(t *testing.T) {
 	tr := &tcp.Transport{Pollers: pollers(t)}
 	t.Run("hostile", func(t *testing.T) { hostileHosts(t, tr) })
 	t.Run("strangers", func(t *testing.T) { strangers(t, tr) })
+	t.Run("command ids", func(t *testing.T) { commandIDs(t, tr) })
 	t.Run("silent", func(t *testing.T) { silentHosts(t, tr) })
 }

@@ -75,6 +75,31 @@ func strangers(t *testing.T, tr *tcp.Transport) {
 	}
 }
 
+// TestCommandIDs: a host that uses the same command id twice at a time has both
+// commands carried out: data is told apart by the transfer it was asked for.
+func TestCommandIDs(t *testing.T) { commandIDs(t, new(tcp.Transport)) }
+
+func commandIDs(t *testing.T, tr *tcp.Transport) {
+	p := dialPeer(t, listenDiskOn(t, tr, fabric.ListenParams{}))
+	p.connect()
+	first, second := p.r2t(), p.r2t()
+	if first.TTag == second.TTag {
+		t.Fatalf("both commands are asked for transfer %d", first.TTag)
+	}
+	p.send(data(second, nil))
+	p.send(data(first, nil))
+	echo := wire.Command{Opcode: nvmetest.OpEcho, CID: first.CID, CDW10: 7}
+	for range 2 {
+		if c := p.response(); c.CID != first.CID || c.Status != wire.Success {
+			t.Errorf("%+v", c)
+		}
+	}
+	p.send(capsule(echo, 0, nil))
+	if c := p.response(); c.CID != first.CID || c.Status != wire.Success || c.Result != 7 {
+		t.Errorf("%+v", c)
+	}
+}
+
 // TestSilentHosts: they are ended after the timeout, before and after ICReq, and
 // those that are almost silent, too.
 func TestSilentHosts(t *testing.T) { silentHosts(t, new(tcp.Transport)) }
