@@ -22,7 +22,7 @@ func (d *server) Abort(ctx context.Context) error {
 	var errs []error
 	for i := len(d.done) - 1; i >= 0; i-- {
 		s := d.done[i]
-		for _, step := range s.Resource.(onServer).undo(s.Have) {
+		for _, step := range s.undo() {
 			if err := a.reach(ctx, func() error { return do(ctx, d.host, step) }); err != nil {
 				errs = append(errs, fmt.Errorf("undo of %s: %w", s.ID, err))
 			}

@@ -289,6 +289,7 @@ func (a *Agent) restore(now *Agent) []remote.Step {
 		steps = append(steps, run(a.path(), "reload"))
 	default:
 		steps = append(steps, run("systemctl", "restart", agent.Unit))
+		steps = append(steps, a.returning(a.hosts)...)
 	}
 	return steps
 }

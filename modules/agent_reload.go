@@ -2,9 +2,12 @@ package modules
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"weft/internal/agent"
 	"weft/internal/remote"
+	"weft/plan"
 )
 
 // runs reports whether weft-target runs with a unit and from an executable.
@@ -26,6 +29,63 @@ func (a *Agent) reloads(config string, keeps bool) bool {
 	return err == nil && from.Reloads(to) && (!keeps || from.Keeps(to))
 }
 
+// Alone implements solitary: hosts lose their connections to a weft-target that
+// serves, and come back.
+func (a *Agent) Alone(have *Agent) bool {
+	return have.Active && a.wants(a.Active) &&
+		slices.ContainsFunc(a.Diff(have), func(c plan.Change) bool { return c.Impact > plan.ImpactNone })
+}
+
+// Undo implements careful: a process that was not told anything yet runs as it
+// did, and is left alone.
+func (a *Agent) Undo(want *Agent, begun []remote.Step) []remote.Step {
+	steps := a.Steps(want)
+	if a.Active && !slices.ContainsFunc(begun, a.tells) {
+		steps = slices.DeleteFunc(steps, a.tells)
+	}
+	return steps
+}
+
+// tells reports whether a step starts weft-target anew, or has it read its
+// configuration, or waits for what comes of that.
+func (a *Agent) tells(s remote.Step) bool {
+	switch {
+	case len(s.Args) < 2:
+		return false
+	case s.Args[0] == "systemctl":
+		return s.Args[1] == "restart"
+	}
+	return s.Args[0] == a.path() && (s.Args[1] == "reload" || s.Args[1] == "wait")
+}
+
+// Lost implements waning: portals that were open, and after a way back hosts that
+// were there.
+func (a *Agent) Lost(now *Agent, back bool) error {
+	for _, p := range now.closed {
+		if !slices.ContainsFunc(a.closed, func(o agent.PortalStatus) bool { return o.Portal == p.Portal }) && a.opens(p.Portal) {
+			return fmt.Errorf("the portal %s of %s was open before and is not any more: %s", p.Address, strings.ToUpper(p.Transport), p.Error)
+		}
+	}
+	if back && a.hosts > 0 && now.hosts == 0 {
+		return fmt.Errorf("hosts had %d connections to it and have not come back", a.hosts)
+	}
+	return nil
+}
+
+// opens reports whether a portal is in the configuration.
+func (a *Agent) opens(p agent.Portal) bool {
+	t, err := agent.ParseTarget([]byte(a.Config))
+	return err == nil && slices.Contains(t.Portals, p)
+}
+
+// returning waits for hosts that a restart has sent away.
+func (a *Agent) returning(hosts int) []remote.Step {
+	if hosts == 0 {
+		return nil
+	}
+	return []remote.Step{run(a.path(), "wait", "--controllers", fmt.Sprint(hosts))}
+}
+
 // again starts weft-target anew. The old process serves until the new executable
 // has taken its configuration, and ends once the commands under way are finished:
 // SIGTERM drains it. Whoever restarts another target next may do so when the
@@ -35,9 +95,5 @@ func (a *Agent) again(have *Agent) []remote.Step {
 	if !have.Active {
 		return []remote.Step{restart}
 	}
-	steps := []remote.Step{run(a.path(), "check"), restart}
-	if have.hosts > 0 {
-		steps = append(steps, run(a.path(), "wait", "--controllers", fmt.Sprint(have.hosts)))
-	}
-	return steps
+	return append([]remote.Step{run(a.path(), "check"), restart}, a.returning(have.hosts)...)
 }

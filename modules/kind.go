@@ -101,7 +101,7 @@ func (r *resource[T, K]) Diff(have plan.State) plan.Diff {
 	h, _ := have.(K)
 	d := plan.Diff{Changes: r.want.Diff(h)}
 	if len(d.Changes) > 0 {
-		d.Send, d.Undo = show(r.want.Steps(h)), show(h.Steps(r.want))
+		d.Send, d.Undo, d.Alone = show(r.want.Steps(h)), show(h.Steps(r.want)), alone(r.want, h)
 	} else if l, ok := any(h).(limited); ok && h != nil {
 		d.Left = l.Left()
 	}
@@ -181,7 +181,7 @@ func sameState[T any, K kind[T]](have, now plan.State) error {
 	for _, c := range h.Diff(n) {
 		return fmt.Errorf("%s is %s, was %s", c.Path, c.Before, c.After)
 	}
-	return nil
+	return lost[T, K](have, now, true)
 }
 
 func show(steps []remote.Step) []string {

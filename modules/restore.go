@@ -158,7 +158,7 @@ func (r *restoration[T, K]) Diff(have plan.State) plan.Diff {
 	if len(steps) == 0 {
 		return plan.Diff{Left: "it cannot be taken back: nothing leads to what was there before"}
 	}
-	d.Send, d.Undo = show(steps), show(h.Steps(r.former))
+	d.Send, d.Undo, d.Alone = show(steps), show(h.Steps(r.former)), alone(r.former, h)
 	return d
 }
 

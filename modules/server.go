@@ -57,7 +57,7 @@ type server struct {
 	before      ledger      // before the transaction
 	leaves      bool        // the transaction removes the ledger
 	planned     []plan.Step // of the transaction
-	done        []plan.Step // begun in this transaction, in order
+	done        []carried   // begun in this transaction, in order
 }
 
 // An observation is a resource with what was read of it.
@@ -236,8 +236,10 @@ func (d *server) Begin(ctx context.Context, steps []plan.Step) error {
 
 // Apply implements plan.Device.
 func (d *server) Apply(ctx context.Context, s plan.Step) error {
-	d.done = append(d.done, s)
+	d.done = append(d.done, carried{Step: s})
+	now := &d.done[len(d.done)-1]
 	for _, step := range s.Resource.(onServer).steps(s.Have) {
+		now.begun = append(now.begun, step)
 		if err := do(ctx, d.host, step); err != nil {
 			return explained(ctx, d.host, s.Resource, err)
 		}
@@ -315,6 +317,9 @@ func (d *server) converged(ctx context.Context, host remote.Host) error {
 		for _, c := range diff.Changes {
 			err := fmt.Errorf("%s: %s reads %q after the change, wanted %q", s.ID, c.Path, c.Before, c.After)
 			return &unmet{s.Resource, err}
+		}
+		if err := s.lost(states[i]); err != nil {
+			return &unmet{s.Resource, fmt.Errorf("%s: %w", s.ID, err)}
 		}
 	}
 	return nil

@@ -22,9 +22,11 @@ type deviceRun struct {
 	prepared chan struct{} // closed when all steps are applied, or the device failed
 	ended    chan struct{} // closed when the transaction has ended
 
-	working bool // holds a slot
-	begun   bool // Begin was called
-	touched bool // Apply was called
+	turns   *turns // nil: it interrupts nobody
+	turn    bool   // holds one of them
+	working bool   // holds a slot
+	begun   bool   // Begin was called
+	touched bool   // Apply was called
 	outcome DeviceOutcome
 	err     error
 }
@@ -41,6 +43,9 @@ func (r *deviceRun) run(ctx context.Context) {
 	err := r.transact(ctx)
 	if err != nil {
 		r.failed.Store(true)
+		if r.turn && ctx.Err() == nil && !consequence(err) {
+			r.turns.fail(r.address)
+		}
 		for _, s := range r.steps {
 			r.settle(s)
 		}
@@ -53,6 +58,8 @@ func (r *deviceRun) run(ctx context.Context) {
 	}
 	r.outcome = DeviceChanged
 	close(r.ended)
+	r.giveTurn()
+	r.turns = nil // what is left only looks
 	r.verify(ctx)
 }
 
@@ -189,7 +196,8 @@ func (r *deviceRun) putBack(ctx context.Context, cause error) {
 	if !r.begun {
 		return
 	}
-	r.rest()
+	r.stop()
+	_ = r.takeTurn(context.WithoutCancel(ctx)) // a context without an end has no error, nor has what was begun
 	r.x.aborts <- struct{}{}
 	defer func() { <-r.x.aborts }()
 	defer r.x.beat.begin(r.address, "putting back")()
@@ -278,7 +286,8 @@ func (r *deviceRun) wait(ctx context.Context, closed <-chan struct{}) error {
 	}
 }
 
-// work takes a slot, unless the run was told to stop.
+// work takes a slot, and before that a turn where the device needs one, unless
+// the run was told to stop.
 func (r *deviceRun) work(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return interrupted(ctx)
@@ -286,17 +295,27 @@ func (r *deviceRun) work(ctx context.Context) error {
 	if r.working {
 		return nil
 	}
+	if err := r.takeTurn(ctx); err != nil {
+		return err
+	}
 	select {
 	case r.x.slots <- struct{}{}:
 		r.working = true
 		return nil
 	case <-ctx.Done():
+		r.giveTurn()
 		return interrupted(ctx)
 	}
 }
 
-// rest gives the slot back, if there is one.
+// rest gives the slot and the turn back, as far as there are any.
 func (r *deviceRun) rest() {
+	r.stop()
+	r.giveTurn()
+}
+
+// stop gives the slot back, if there is one.
+func (r *deviceRun) stop() {
 	if r.working {
 		r.working = false
 		<-r.x.slots

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 )
@@ -15,7 +16,7 @@ import (
 // those of them to have committed whose last step stands before its own last
 // step, so that waiting for commits follows an order too. A device that fails
 // finishes all its steps as skipped and wakes those who wait for it. Nobody
-// holds a slot while waiting, and rollbacks have slots of their own, so that
+// holds a slot or a turn while waiting, and rollbacks have slots of their own, so that
 // devices that hang cannot keep others from being put back.
 type execution struct {
 	in      *Input
@@ -88,8 +89,12 @@ func (x *execution) schedule(p *Plan, s *survey, g *graph, live []*finding) {
 		run.steps = append(run.steps, step)
 		run.rank = n
 	}
+	turns := newTurns(x.in)
 	for _, run := range x.runs {
 		run.listNeeds()
+		if slices.ContainsFunc(run.steps, x.in.interrupts) {
+			run.turns = turns
+		}
 	}
 }
 

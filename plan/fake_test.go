@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -35,9 +36,15 @@ type world struct {
 	applied []ID           // in the order in which devices applied them
 	calls   []string       // "begin a", "apply a/v.x" …
 	counts  map[string]int // calls by their text
+	faults  []string       // calls that failed
 	fault   func(call string, nth int) error
 	events  []Event
 	dead    bool // the weft that calls was killed
+
+	during func(call string)        // what a call does meanwhile; may be nil
+	turns  func(device string) bool // devices that need a turn; nil: none
+	inside int                      // of those, at work now
+	most   int                      // at work at the same time, ever
 }
 
 func newWorld() *world {
@@ -53,7 +60,11 @@ func (w *world) call(text string) error {
 	if w.fault == nil {
 		return nil
 	}
-	return w.fault(text, w.counts[text])
+	err := w.fault(text, w.counts[text])
+	if err != nil {
+		w.faults = append(w.faults, text)
+	}
+	return err
 }
 
 // failOn makes the calls that start like one of these fail.
@@ -142,6 +153,7 @@ type fakeResource struct {
 	id     ID
 	value  string
 	impact Impact
+	alone  bool
 	refuse error
 }
 
@@ -162,6 +174,7 @@ func (r *fakeResource) Diff(have State) Diff {
 		Changes: []Change{{Path: "value", Before: before, After: r.value, Impact: r.impact}},
 		Send:    []string{"set " + r.key() + " " + r.value},
 		Undo:    []string{"set " + r.key() + " " + before},
+		Alone:   r.alone,
 	}
 }
 
@@ -193,6 +206,36 @@ func (d *fakeDevice) enter() (leave func()) {
 	return func() { d.busy.Store(false) }
 }
 
+// change enters a call that may change something. What needs a turn is counted.
+func (d *fakeDevice) change(call string) func() {
+	leave := d.enter()
+	w := d.world
+	if w.turns == nil || !w.turns(d.address) {
+		w.meanwhile(call)
+		return leave
+	}
+	w.count(1)
+	w.meanwhile(call)
+	return func() {
+		w.count(-1)
+		leave()
+	}
+}
+
+func (w *world) meanwhile(call string) {
+	runtime.Gosched()
+	if w.during != nil {
+		w.during(call)
+	}
+}
+
+func (w *world) count(n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.inside += n
+	w.most = max(w.most, w.inside)
+}
+
 func (d *fakeDevice) Open(context.Context) (Identity, error) {
 	defer d.enter()()
 	return d.identity, d.world.call("open " + d.address)
@@ -210,7 +253,7 @@ func (d *fakeDevice) Read(_ context.Context, resources []Resource) ([]State, err
 }
 
 func (d *fakeDevice) Begin(_ context.Context, steps []Step) error {
-	defer d.enter()()
+	defer d.change("begin " + d.address)()
 	if d.before != nil || len(steps) == 0 {
 		panic(d.address + ": begin in a transaction or without steps")
 	}
@@ -222,7 +265,7 @@ func (d *fakeDevice) Begin(_ context.Context, steps []Step) error {
 }
 
 func (d *fakeDevice) Apply(ctx context.Context, s Step) error {
-	defer d.enter()()
+	defer d.change("apply " + s.ID.String())()
 	if d.before == nil {
 		panic(d.address + ": apply without begin")
 	}
@@ -243,7 +286,7 @@ func (d *fakeDevice) Apply(ctx context.Context, s Step) error {
 }
 
 func (d *fakeDevice) Commit(ctx context.Context) error {
-	defer d.enter()()
+	defer d.change("commit " + d.address)()
 	if err := d.world.call("commit " + d.address); err != nil {
 		return err
 	}
@@ -252,7 +295,7 @@ func (d *fakeDevice) Commit(ctx context.Context) error {
 }
 
 func (d *fakeDevice) Abort(ctx context.Context) error {
-	defer d.enter()()
+	defer d.change("abort " + d.address)()
 	err := d.world.call("abort " + d.address)
 	if d.before != nil && err == nil {
 		d.values = d.before

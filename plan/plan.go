@@ -36,6 +36,8 @@ type Input struct {
 	Reverse *Reversal // instead of everything else: take back what a run did; Apply: as Make
 
 	Parallelism int              // devices worked on at once; 0: 16
+	Unavailable int              // of Apply: devices disturbed at once (impact above none); 0: any number, but one of those changed alone
+	Failures    int              // of Apply: how many of those may fail before no more of them begin
 	Emit        Emit             // may be nil
 	Now         func() time.Time // may be nil
 

@@ -33,6 +33,7 @@ func randomWorld(rng *rand.Rand) *world {
 	for _, d := range drafts {
 		value := []string{"", "1", "2"}[rng.IntN(3)]
 		res := w.want(d.id, value, d.needs...)
+		res.alone, res.impact = rng.IntN(4) == 0, Impact(rng.IntN(2))
 		if have := []string{"", "1", "2"}[rng.IntN(3)]; have != "" {
 			res.device.values[res.key()] = have
 		}
@@ -69,7 +70,9 @@ func TestApplyProperties(t *testing.T) {
 			ctx, w := within(t), randomWorld(rng)
 			in := w.input()
 			in.Parallelism = 1 + rng.IntN(4)
+			in.Unavailable, in.Failures = rng.IntN(3), rng.IntN(2)
 			p := mustMake(t, ctx, in)
+			w.turns = inTurn(p, w, in)
 			before := w.snapshot()
 			run, cancel := context.WithCancel(ctx)
 			defer cancel()
@@ -81,6 +84,7 @@ func TestApplyProperties(t *testing.T) {
 			seen[res.Outcome()]++
 			checkApplied(t, w, p)
 			checkResult(t, w, p, res, before)
+			checkTurns(t, w, in)
 
 			w.fault = nil
 			if res, err = Apply(ctx, mustMake(t, ctx, in), in); err != nil {

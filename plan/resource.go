@@ -31,6 +31,7 @@ type Diff struct {
 	Send    []string `json:"send,omitempty"` // what will be typed, as shown to people
 	Undo    []string `json:"undo,omitempty"` // what would take it back; none with Changes: cannot be undone
 	Err     error    `json:"-"`              // why the resource cannot be brought about here; refuses the plan
+	Alone   bool     `json:"-"`              // hosts miss something meanwhile that no other device may miss at the same time
 	Left    string   `json:"-"`              // why nothing is done about it although it is not as wanted: somebody changed it since
 }
 

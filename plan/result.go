@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"errors"
 	"fmt"
 	"time"
 )
@@ -156,7 +155,7 @@ func (r *Result) collect(x *execution) error {
 		}
 		failed++
 		// What was only blocked is a consequence: the cause tells more.
-		if blocked := new(*blockedError); errors.As(d.Err, blocked) {
+		if consequence(d.Err) {
 			firstBlocked = firstOf(firstBlocked, d.Err)
 		} else {
 			first = firstOf(first, d.Err)

@@ -216,9 +216,6 @@ func (a *app) apply(ctx context.Context, p *project, made *plan.Plan) error {
 	p.input.Journal = journal
 	defer a.farewell(ctx)()
 	begun := time.Now()
-	if restarted(made) > 1 {
-		p.input.Parallelism = 1 // a host may have its data on any two of them
-	}
 	res, err := plan.Apply(ctx, made, p.input)
 	if !a.json {
 		view.Applied(a.stdout, made, res, a.style(a.stdout), time.Since(begun))
@@ -230,18 +227,6 @@ func (a *app) apply(ctx context.Context, p *project, made *plan.Plan) error {
 		return nil // what is there now is not all that the files describe
 	}
 	return a.conclude(ctx, p, "")
-}
-
-// restarted counts the devices on which a weft-target that serves starts anew.
-func restarted(made *plan.Plan) int {
-	devices := map[string]bool{}
-	for _, s := range made.Steps {
-		starts := slices.ContainsFunc(s.Changes, func(c plan.Change) bool { return c.Path == "active" })
-		if s.ID.Kind == "agent" && s.ID.Name == "weft-target" && s.Impact() > plan.ImpactNone && !starts {
-			devices[s.ID.Device] = true
-		}
-	}
-	return len(devices)
 }
 
 // farewell says what becomes of devices when somebody presses Ctrl-C while they

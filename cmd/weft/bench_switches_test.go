@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"weft/internal/bundle"
 	"weft/internal/lab"
 )
 
@@ -69,7 +70,7 @@ func BenchmarkPlanSwitches(b *testing.B) {
 			if err := os.WriteFile(filepath.Join(dir, "main.weft.hcl"), []byte(manySwitches(n, 48)), 0o600); err != nil {
 				b.Fatal(err)
 			}
-			a := &app{dir: dir, stdout: io.Discard, stderr: io.Discard, color: "never", parallelism: 1}
+			a := &app{agents: bundle.New(), dir: dir, stdout: io.Discard, stderr: io.Discard, color: "never", parallelism: 1}
 			m, err := a.load()
 			if err != nil {
 				b.Fatal(err)

@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"weft/internal/bundle"
 	"weft/internal/remote"
 	"weft/internal/remote/remotetest"
 	"weft/internal/remote/ssh"
@@ -84,7 +85,7 @@ func (f *fleet) conf() string { return filepath.Join(f.machine.dir, "conf") }
 
 // remember writes the ledger in which the machine knows all of its names.
 func (f *fleet) remember() error {
-	a := &app{dir: f.dir, stdout: io.Discard, stderr: io.Discard}
+	a := &app{agents: bundle.New(), dir: f.dir, stdout: io.Discard, stderr: io.Discard}
 	var m *inventory.Model
 	var p *project
 	m, err := a.load()

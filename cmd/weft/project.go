@@ -12,7 +12,6 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
-	"weft/internal/bundle"
 	"weft/internal/hint"
 	"weft/internal/prove"
 	"weft/internal/remote"
@@ -95,7 +94,7 @@ func (a *app) open(m *inventory.Model) (*project, error) {
 	if p.dialer, err = a.dialer(); err != nil {
 		return nil, err
 	}
-	fleet, diags := modules.Expand(m, modules.Env{Bundle: bundle.New(), Holder: holder(), Host: p.host, Terminal: p.terminal,
+	fleet, diags := modules.Expand(m, modules.Env{Bundle: a.agents, Holder: holder(), Host: p.host, Terminal: p.terminal,
 		Settle: a.settle, Say: a.says})
 	if err := a.report(m, diags); err != nil {
 		return nil, err

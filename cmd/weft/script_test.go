@@ -3,7 +3,9 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -22,7 +24,13 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"weft": main})
+	testscript.Main(m, map[string]func(){"weft": main, "weft-next": next})
+}
+
+// next is the weft of another release: its agents are those of $NEXT.
+func next() {
+	a := &app{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, agents: bundle.From(os.DirFS(os.Getenv("NEXT")))}
+	os.Exit(a.run(os.Args[1:]))
 }
 
 // TestScript runs testdata/script/*.txtar: every behaviour a user can see.
@@ -59,6 +67,8 @@ func TestScript(t *testing.T) {
 			"runs-embedded-agent": runsEmbeddedAgent,
 			"kill-target":         killTarget,
 			"interrupt":           interrupt,
+			"release":             release,
+			"same-target":         sameTarget,
 		},
 		RequireExplicitExec: false,
 	})
@@ -216,6 +226,23 @@ func targetStatus(ts *testscript.TestScript, dir, host string) agent.TargetStatu
 	return status
 }
 
+// sameTarget notes the process of a simulated server's weft-target, and from
+// the second time on demands that it is still that one.
+func sameTarget(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: same-target DIR HOST")
+	}
+	pid := strconv.Itoa(targetStatus(ts, args[0], args[1]).PID)
+	key := "TARGET_" + args[1]
+	switch was := ts.Getenv(key); was {
+	case "":
+		ts.Setenv(key, pid)
+	case pid:
+	default:
+		ts.Fatalf("weft-target was process %s and is %s", was, pid)
+	}
+}
+
 // killTarget kills the weft-target of a simulated server with SIGKILL.
 func killTarget(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
@@ -224,6 +251,27 @@ func killTarget(ts *testscript.TestScript, neg bool, args []string) {
 	p, err := os.FindProcess(targetStatus(ts, args[0], args[1]).PID)
 	ts.Check(err)
 	ts.Check(p.Kill())
+}
+
+// release packs agents for weft-next: release FILE, which becomes its
+// weft-target. Its weft-initiator is that of weft.
+func release(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: release FILE")
+	}
+	initiator, _, err := bundle.New().Open(runtime.GOOS, runtime.GOARCH, "weft-initiator")
+	ts.Check(err)
+	dir := ts.MkAbs("release-" + args[0])
+	ts.Setenv("NEXT", dir)
+	dir = filepath.Join(dir, "agents", runtime.GOOS+"-"+runtime.GOARCH)
+	ts.Check(os.MkdirAll(dir, 0o755))
+	for name, exe := range map[string][]byte{"weft-target": []byte(ts.ReadFile(args[0])), "weft-initiator": initiator} {
+		var packed bytes.Buffer
+		z := gzip.NewWriter(&packed)
+		_, err := z.Write(exe)
+		ts.Check(errors.Join(err, z.Close()))
+		ts.Check(os.WriteFile(filepath.Join(dir, name+".gz"), packed.Bytes(), 0o644))
+	}
 }
 
 // interrupt is the command that interrupts agents of a name which simulated
@@ -239,7 +287,7 @@ func interrupt(ts *testscript.TestScript, neg bool, args []string) {
 	for _, line := range lines {
 		text, _ := os.ReadFile(line) // others come and go
 		words := strings.Split(string(text), "\x00")
-		if !strings.HasPrefix(words[0], ts.Getenv("WORK")) || filepath.Base(words[0]) != args[0] || !slices.Contains(words, args[1]) {
+		if !strings.HasPrefix(words[0], ts.Getenv("WORK")+"/") || filepath.Base(words[0]) != args[0] || !slices.Contains(words, args[1]) {
 			continue
 		}
 		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(line)))

@@ -45,9 +45,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 
 func (s *staged) apply(ctx context.Context, part *plan.Plan, unavailable int) (*plan.Result, error) {
 	in := s.input
-	if unavailable > 0 {
-		in.Parallelism = min(in.Parallelism, unavailable)
-	}
+	in.Unavailable, in.Failures = unavailable, s.spec.MaxFailures
 	begun := time.Now()
 	res, err := plan.Apply(ctx, part, in)
 	if err != nil && !s.app.json {
