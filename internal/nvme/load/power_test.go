@@ -3,9 +3,11 @@ package load_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"net"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -91,6 +93,21 @@ func (m *machine) dial(ctx context.Context, _ string) (net.Conn, error) {
 	return d.DialContext(ctx, "tcp", addr)
 }
 
+// paced is a lane that submits no more once so much was written: the load does
+// not run away from who is to cut the power.
+type paced struct {
+	*initiator.Lane
+	disk *nvmetest.Lossy
+	most atomic.Int64 // blocks
+}
+
+func (p *paced) Submit(slot int, op uint8, lba uint64, blocks int, buf []byte) error {
+	for p.disk.Written() >= p.most.Load() {
+		time.Sleep(time.Millisecond)
+	}
+	return p.Lane.Submit(slot, op, lba, blocks, buf)
+}
+
 // survive verifies while the power is cut again and again.
 func survive(m *machine) load.Check {
 	t := m.T
@@ -113,12 +130,15 @@ func survive(m *machine) load.Check {
 	if err != nil {
 		t.Fatal(err)
 	}
+	held := &paced{Lane: lane, disk: disk}
+	held.most.Store(each * 3 / 2)
+	defer held.most.Store(math.MaxInt64)
 	var result load.Result
 	var runErr error
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		result, runErr = load.Run(t.Context(), []load.Lane{lane}, load.Options{
+		result, runErr = load.Run(t.Context(), []load.Lane{held}, load.Options{
 			Pattern: load.RandMix, ReadShare: 40, Size: 8192, Depth: 32, Count: int64(cuts+2) * each, FlushEach: 20, Seed: 7,
 			BlockSize: 4096, Capacity: uint64(disk.Info().Size), Verify: true, PowerLoss: true,
 		})
@@ -132,9 +152,11 @@ func survive(m *machine) load.Check {
 			default:
 			}
 		}
+		held.most.Add(each)
 		lost += m.crash()
 		m.boot()
 	}
+	held.most.Store(math.MaxInt64)
 	<-done
 	stats := d.Stats()
 	if err := d.Close(); err != nil {

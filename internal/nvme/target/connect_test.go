@@ -150,12 +150,13 @@ func TestControllerEndsWithItsAdminQueue(t *testing.T) {
 
 func TestKeepAliveTimeout(t *testing.T) {
 	fabrics(t, func(t *testing.T, r *rig) {
-		admin, id := r.admin(subNQN, hostNQN, 1) // rounded up to a second
+		admin, id := r.admin(subNQN, hostNQN, 60_001) // rounded up to a second
 		io := r.io(subNQN, hostNQN, id, 1)
 		get := wire.FeatureCommand{FID: wire.FeatureKeepAlive}.Command()
-		if ms := r.want(wire.Success, admin, get, nil); ms != 1000 {
-			t.Errorf("keep-alive timeout of %d ms, want 1000", ms)
+		if ms := r.want(wire.Success, admin, get, nil); ms != 61_000 {
+			t.Errorf("keep-alive timeout of %d ms, want 61000", ms)
 		}
+		r.want(wire.Success, admin, wire.FeatureCommand{Set: true, FID: wire.FeatureKeepAlive, Value: 1}.Command(), nil)
 		r.hangsUp(admin)
 		r.dead(io)
 		if s := r.target.Stats(); s[0].Controllers != 0 {
