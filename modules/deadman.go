@@ -49,7 +49,7 @@ func revertScript(owner string) string { return leaseDir + "/revert-" + owner + 
 
 // armedLook names the owners whose dead-man is armed on the server.
 func armedLook() remote.Look {
-	return remote.Look{Root: true, Args: []string{"sh", "-c",
+	return remote.Look{Root: true, Own: true, Args: []string{"sh", "-c",
 		`for f in ` + leaseDir + `/revert-*.sh; do if [ -f "$f" ]; then f=${f##*/revert-}; echo "${f%.sh}"; fi; done`}}
 }
 

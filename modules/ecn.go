@@ -59,7 +59,7 @@ func newECN(pci string, f *inventory.Fabric) *ECN {
 }
 
 func (e *ECN) look() remote.Look {
-	return remote.Look{PCI: e.PCI, Root: true, Args: []string{"sh", "-c", ecnScript, "sh", "{if}", e.PCI}}
+	return remote.Look{PCI: e.PCI, Root: true, Own: true, Args: []string{"sh", "-c", ecnScript, "sh", "{if}", e.PCI}}
 }
 
 // Looks implements kind.

@@ -129,7 +129,7 @@ func (d *server) factsLook() remote.Look {
 	for _, e := range d.expected {
 		args = append(args, e.rnic.PCI)
 	}
-	return remote.Look{Args: args, Root: true}
+	return remote.Look{Args: args, Root: true, Own: true}
 }
 
 // learn keeps the facts that were seen, and what speaks against them. Facts

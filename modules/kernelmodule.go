@@ -54,7 +54,7 @@ type moduleLooks struct {
 
 func (m *KernelModule) looks() moduleLooks {
 	l := moduleLooks{
-		loaded:  remote.Look{Args: []string{"sh", "-c", whereIs, "sh", m.folder(), strings.ReplaceAll(m.name(), "_", "[-_]")}},
+		loaded:  remote.Look{Args: []string{"sh", "-c", whereIs, "sh", m.folder(), strings.ReplaceAll(m.name(), "_", "[-_]")}, Own: true},
 		load:    remote.Look{File: "/etc/modules-load.d/weft-" + m.Name + ".conf"},
 		conf:    remote.Look{File: "/etc/modprobe.d/weft-" + m.Name + ".conf"},
 		options: map[string]remote.Look{},

@@ -54,7 +54,7 @@ type ledger struct {
 // ledgersLook reads the ledgers of all owners at once: each after a line with
 // its path and size.
 func ledgersLook() remote.Look {
-	return remote.Look{Root: true, Args: []string{"sh", "-c",
+	return remote.Look{Root: true, Own: true, Args: []string{"sh", "-c",
 		`for f in ` + ledgerDir + `/*/ledger.json; do if [ -f "$f" ]; then s=$(wc -c <"$f"); echo "$f" $s; cat "$f"; echo; fi; done`}}
 }
 

@@ -27,7 +27,9 @@ const diskUsers = `for h in "/sys/block/$n/holders/"* "/sys/block/$n/$n"p*/holde
 	`while read -r what where rest; do case $what in "/dev/$n"|"/dev/$n"p[0-9]*) echo "user $what is mounted on $where";; esac; done </proc/self/mounts; ` +
 	`while read -r what rest; do case $what in "/dev/$n"|"/dev/$n"p[0-9]*) echo "user $what is swap";; esac; done </proc/swaps; `
 
-func nvmeLook() remote.Look { return remote.Look{Args: []string{"sh", "-c", nvmeScript}, Root: true} }
+func nvmeLook() remote.Look {
+	return remote.Look{Args: []string{"sh", "-c", nvmeScript}, Root: true, Own: true}
+}
 
 // A controller is one connection as the kernel shows it.
 type controller struct {

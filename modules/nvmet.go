@@ -27,7 +27,9 @@ const nvmetScript = `cd ` + nvmetDir + ` 2>/dev/null || exit 0; ` +
 	`ports/*/addr_trtype ports/*/addr_adrfam ports/*/addr_traddr ports/*/addr_trsvcid ports/*/ana_groups/*/ana_state; do ` +
 	`if [ -e "$a" ]; then read -r v <"$a"; echo "$a $v"; fi; done`
 
-func nvmetLook() remote.Look { return remote.Look{Args: []string{"sh", "-c", nvmetScript}, Root: true} }
+func nvmetLook() remote.Look {
+	return remote.Look{Args: []string{"sh", "-c", nvmetScript}, Root: true, Own: true}
+}
 
 // nvmetTree is what there is of the kernel's target, by path: the value of an
 // attribute, "/" of a directory and "@" of a link.

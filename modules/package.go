@@ -38,7 +38,7 @@ const queryPackage = `if command -v apt-get >/dev/null; then echo apt; dpkg-quer
 	`elif command -v dnf >/dev/null; then echo dnf; rpm -q --qf 'installed %|EPOCH?{%{EPOCH}:}|%{VERSION}-%{RELEASE}\n' -- "$1" 2>/dev/null; fi; true`
 
 func (p *Package) look() remote.Look {
-	return remote.Look{Args: []string{"sh", "-c", queryPackage, "sh", p.Name}}
+	return remote.Look{Args: []string{"sh", "-c", queryPackage, "sh", p.Name}, Own: true}
 }
 
 // Looks implements kind.

@@ -39,7 +39,7 @@ const cmDir = "/sys/kernel/config/rdma_cm"
 
 // cmLook prints the values of all ports whose directories are there.
 func cmLook() remote.Look {
-	return remote.Look{Args: []string{"sh", "-c", `cd ` + cmDir + ` 2>/dev/null || exit 0; ` +
+	return remote.Look{Own: true, Args: []string{"sh", "-c", `cd ` + cmDir + ` 2>/dev/null || exit 0; ` +
 		`for f in */ports/*/default_roce_*; do if [ -e "$f" ]; then echo "$f $(cat "$f")"; fi; done`}}
 }
 

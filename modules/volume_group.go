@@ -38,7 +38,7 @@ const driveScript = `[ -e "$1" ] || exit 3; d=$(readlink -f "$1"); [ -b "$d" ] |
 func drivePath(id string) string { return "/dev/disk/by-id/" + id }
 
 func driveLook(id string) remote.Look {
-	return remote.Look{Root: true, Args: []string{"sh", "-c", driveScript, "sh", drivePath(id)}}
+	return remote.Look{Root: true, Own: true, Args: []string{"sh", "-c", driveScript, "sh", drivePath(id)}}
 }
 
 // A drive is what driveScript saw.

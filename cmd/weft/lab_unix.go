@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"text/tabwriter"
@@ -34,6 +35,10 @@ them.`,
 	return cmd
 }
 
+// labGCPercent lets the memory of a lab grow to four times what it holds before
+// it is swept.
+const labGCPercent = 300
+
 func (a *app) labUp() *cobra.Command {
 	var detach, real bool
 	cmd := &cobra.Command{
@@ -55,6 +60,8 @@ time the image is built, which takes some minutes.`,
 			if detach {
 				return a.detach(cmd.Context(), real)
 			}
+			// Simulated shells leave a lot behind, and not much stays of it.
+			debug.SetGCPercent(labGCPercent)
 			m, err := a.load()
 			if err != nil {
 				return err

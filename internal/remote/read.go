@@ -93,6 +93,8 @@ func (l Look) check() error {
 		return fmt.Errorf("look at nothing")
 	case l.File != "" && !strings.HasPrefix(l.File, "/"):
 		return fmt.Errorf("look at %s: not an absolute path", l)
+	case l.Own && (len(l.Args) < 3 || l.Args[0] != "sh" || l.Args[1] != "-c"):
+		return fmt.Errorf("look at %s: not a script of its own", l)
 	case (l.Sum || l.Stat) && l.File == "" || l.Sum && l.Stat:
 		return fmt.Errorf("look at %s: a file has a sum, or a content with its mode", l)
 	case strings.ContainsAny(l.PCI, "/\x00") || l.PCI == "..":

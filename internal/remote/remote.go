@@ -106,4 +106,9 @@ type Look struct {
 	Sum  bool     // with File: only its SHA-256, mode and size, not its content
 	Stat bool     // with File: also its mode and size
 	Root bool     // needs root
+
+	// Own says that Args are "sh -c", a script that is sound by itself, and its
+	// $0 and arguments: the shell that carries out the looks may run it without
+	// another shell being started. What it sees is the same.
+	Own bool
 }

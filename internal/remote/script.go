@@ -203,6 +203,11 @@ func (l Look) call(i int, devices []string) string {
 	for n, a := range l.Args {
 		words[n] = word(a, netdev)
 	}
+	if l.Own {
+		// A subshell may exit, and change what it likes.
+		return fmt.Sprintf("weft_mark look %d\n(\nset -- %s\n%s\n) </dev/null\nweft_mark end %d code \"$?\"",
+			i, strings.Join(words[min(4, len(words)):], " "), l.Args[2], i)
+	}
 	if words[0] == "test" {
 		return fmt.Sprintf("weft_test %d %s", i, strings.Join(words[1:], " "))
 	}

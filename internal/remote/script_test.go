@@ -122,6 +122,9 @@ func TestScriptInEveryShell(t *testing.T) {
 		24: {Args: []string{"test", "-e", odd}},
 		25: {Args: []string{"test", "-e", dir + "/none"}},
 		26: {Args: []string{"test", "a", "b", "c", "d", "e"}},
+		27: {Args: []string{"sh", "-c", "weft_nonce=; printf '%s|' \"$#\" \"$@\"; cat; cd /; printf err >&2; exit 3 # ends it", "sh", "a'b", "", "{if}"}, PCI: nic, Own: true},
+		28: {Args: []string{"sh", "-c", `printf %s "$#"`}, Own: true},
+		29: {PCI: gone, Args: []string{"sh", "-c", `echo "$1"`, "sh", "{if}"}, Own: true},
 	}
 	for name, run := range shells(t) {
 		t.Run(name, func(t *testing.T) { everyLook(t, dir, run, looks) })
@@ -205,6 +208,11 @@ func everyLook(t *testing.T, dir string, run func(script, nonce string) Output, 
 			t.Errorf("look %d: mode %v, %d bytes; want %v, %d", i, s.Mode, s.Size, want.Mode, want.Size)
 		}
 	}
+	if s := seen.Of(looks[27]); string(s.Content) != "3|a'b||ens1f0|" || string(s.Stderr) != "err" || s.Code != 3 {
+		t.Errorf("script of ours: %+v", s)
+	}
+	content(28, "0")
+	absent(29)
 	for i, want := range map[int]int{24: 0, 25: 1, 26: 2} {
 		if s := seen.Of(looks[i]); s.Code != want {
 			t.Errorf("test %q exits %d; want %d", looks[i].Args[1:], s.Code, want)

@@ -16,9 +16,9 @@ import (
 
 // SFTP serves the sftp subsystem until the client closes it.
 func (s *Server) SFTP(ctx context.Context, name string, ch io.ReadWriteCloser) error {
-	s.mu.Lock()
+	s.mu.RLock()
 	slow := s.slow
-	s.mu.Unlock()
+	s.mu.RUnlock()
 	if !pause(ctx, slow) {
 		return ctx.Err()
 	}

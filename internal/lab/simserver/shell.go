@@ -161,13 +161,29 @@ func (sh *shell) statement(r *interp.Runner, line string) error {
 	return r.Run(context.Background(), file.Stmts[0])
 }
 
+// The interpreter opens "$TMPDIR/sh-interp-…" itself, for a kind of substitution
+// that POSIX does not have. It asks for that folder once, when it is made: let it
+// be nowhere.
+const noTemporary = environment("/dev/null/nowhere")
+
+// An environment holds nothing but TMPDIR.
+type environment string
+
+// Get implements expand.Environ.
+func (e environment) Get(name string) expand.Variable {
+	if name != "TMPDIR" {
+		return expand.Variable{}
+	}
+	return expand.Variable{Set: true, Exported: true, Kind: expand.String, Str: string(e)}
+}
+
+// Each implements expand.Environ.
+func (e environment) Each(yield func(string, expand.Variable) bool) { yield("TMPDIR", e.Get("TMPDIR")) }
+
 // runner is an interpreter whose every door to the real machine is shut.
 func (sh *shell) runner(params []string) (*interp.Runner, error) {
-	// The interpreter opens "$TMPDIR/sh-interp-…" itself, for a kind of
-	// substitution that POSIX does not have: let that be nowhere.
-	env := append(append([]string(nil), sh.env...), "TMPDIR=/dev/null/nowhere")
 	r, err := interp.New(
-		interp.Env(expand.ListEnviron(env...)),
+		interp.Env(noTemporary),
 		interp.Dir("/"), // is looked at for real, and is there everywhere
 		interp.Params(append([]string{"--"}, params...)...),
 		interp.StdIO(sh.in, sh.out, sh.err),
@@ -181,15 +197,10 @@ func (sh *shell) runner(params []string) (*interp.Runner, error) {
 	if err != nil {
 		return nil, fmt.Errorf("starting the simulated shell: %w", err)
 	}
+	r.Dir = sh.dir
 	r.Reset()
-	if err := sh.statement(r, "unset TMPDIR"); err != nil {
-		return nil, err
-	}
-	if sh.dir != "/" {
-		if err := sh.statement(r, "cd "+quote(sh.dir)); err != nil {
-			return nil, err
-		}
-	}
+	r.Env = expand.ListEnviron(sh.env...)
+	r.Reset()
 	return r, nil
 }
 

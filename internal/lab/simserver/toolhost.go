@@ -34,9 +34,9 @@ func sudo(x *call) int {
 			break
 		}
 	}
-	x.server.mu.Lock()
+	x.server.mu.RLock()
 	password := x.server.password
-	x.server.mu.Unlock()
+	x.server.mu.RUnlock()
 	if password && !x.user.root {
 		if quiet {
 			return x.errorf("a password is required")

@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -167,6 +168,7 @@ func (c Config) server() (*ssh.ServerConfig, error) {
 		return nil, errors.New("simulated device that nobody may log in to: neither keys nor a password")
 	}
 	sc := &ssh.ServerConfig{ServerVersion: c.Version, MaxAuthTries: 6}
+	sc.KeyExchanges = keyExchanges()
 	sc.AddHostKey(c.HostKey)
 	if c.Banner != "" {
 		sc.BannerCallback = func(ssh.ConnMetadata) string { return c.Banner }
@@ -190,6 +192,13 @@ func (c Config) server() (*ssh.ServerConfig, error) {
 		}
 	}
 	return sc, nil
+}
+
+// keyExchanges are those of OpenSSH before 9.9, which most switches and servers
+// still have: all that the library deems safe but the one against computers to
+// come, which costs as much as the rest of a login.
+func keyExchanges() []string {
+	return slices.DeleteFunc(ssh.SupportedAlgorithms().KeyExchanges, func(a string) bool { return a == ssh.KeyExchangeMLKEM768X25519 })
 }
 
 var errDenied = errors.New("permission denied")
