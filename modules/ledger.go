@@ -194,7 +194,11 @@ func missing(list, other []plan.Member) string {
 	for len(list) > 0 && len(other) > 0 && list[len(list)-1] == other[len(other)-1] {
 		list, other = list[:len(list)-1], other[:len(other)-1]
 	}
-	if len(other) == 0 { // as on every device that weft comes to for the first time
+	// On every device that weft comes to for the first time, one of them is empty.
+	if len(list) == 0 {
+		return ""
+	}
+	if len(other) == 0 {
 		var names []string
 		for _, m := range list[:min(len(list), mostNamed)] {
 			names = append(names, m.Device)

@@ -56,34 +56,81 @@ type configReader struct {
 }
 
 // A configText is one file. Files are read for every host of a fleet: lines
-// are split once.
+// are split once, and sections about other hosts are passed over.
 type configText struct {
-	name  string
-	lines []configLine
+	name     string
+	sections []configSection
+	always   []int            // sections that may be about any host
+	about    map[string][]int // sections that begin with Host and names without patterns, by each of the names
+	err      error            // of the first line that makes no sense whatever the host
 }
+
+// A configSection begins with a Host or Match line, but for the first one.
+type configSection []configLine
 
 // A configLine is one line in words; the keyword, which is the first, in lower
 // case, and so the patterns of a Host line.
 type configLine struct {
-	words []string
-	err   error
+	number int
+	words  []string
 }
 
 func newConfigText(name, text string) configText {
-	c := configText{name: name}
+	c := configText{name: name, sections: make([]configSection, 1), always: []int{0}, about: map[string][]int{}}
+	number := 0
 	for line := range strings.Lines(text) {
+		number++
 		words, err := configWords(line)
-		if len(words) > 0 {
-			words[0] = strings.ToLower(words[0])
-			if words[0] == "host" {
-				for i, w := range words {
-					words[i] = strings.ToLower(w)
-				}
-			}
+		if err == nil && len(words) == 1 {
+			err = fmt.Errorf("%s without a value", strings.ToLower(words[0]))
 		}
-		c.lines = append(c.lines, configLine{words, err})
+		if err != nil {
+			c.err = fmt.Errorf("%s:%d: %w", name, number, err)
+			return c
+		}
+		if len(words) == 0 {
+			continue
+		}
+		words[0] = strings.ToLower(words[0])
+		if words[0] == "host" || words[0] == "match" {
+			c.begin(words)
+		}
+		last := len(c.sections) - 1
+		c.sections[last] = append(c.sections[last], configLine{number, words})
 	}
 	return c
+}
+
+// begin begins a section.
+func (c *configText) begin(words []string) {
+	n := len(c.sections)
+	c.sections = append(c.sections, nil)
+	plain := words[0] == "host"
+	for i, w := range words[1:] {
+		plain = plain && !strings.ContainsAny(w, "*?!")
+		if words[0] == "host" {
+			words[i+1] = strings.ToLower(w)
+		}
+	}
+	if !plain {
+		c.always = append(c.always, n)
+		return
+	}
+	for _, w := range words[1:] {
+		if list := c.about[w]; len(list) == 0 || list[len(list)-1] != n {
+			c.about[w] = append(list, n)
+		}
+	}
+}
+
+// sectionsOf are the sections that may be about a host, in the order of the
+// file.
+func (c *configText) sectionsOf(host string) []int {
+	own := c.about[strings.ToLower(host)]
+	if len(own) == 0 {
+		return c.always
+	}
+	return slices.Sorted(slices.Values(slices.Concat(c.always, own)))
 }
 
 // maxIncludes is how deep files may include files, as in OpenSSH.
@@ -94,14 +141,18 @@ func (r *configReader) read(file configText, depth int) error {
 	if depth > maxIncludes {
 		return fmt.Errorf("%s: Include goes deeper than %d files", file.name, maxIncludes)
 	}
-	applies := true
-	for n, line := range file.lines {
-		err := line.err
-		if err == nil && len(line.words) > 0 {
-			err = r.line(line.words, &applies, depth)
-		}
-		if err != nil {
-			return fmt.Errorf("%s:%d: %w", file.name, n+1, err)
+	if file.err != nil {
+		return file.err
+	}
+	for _, n := range file.sectionsOf(r.name) {
+		applies := true
+		for _, line := range file.sections[n] {
+			if err := r.line(line.words, &applies, depth); err != nil {
+				return fmt.Errorf("%s:%d: %w", file.name, line.number, err)
+			}
+			if !applies {
+				break
+			}
 		}
 	}
 	return nil
@@ -111,9 +162,6 @@ func (r *configReader) read(file configText, depth int) error {
 // about the host.
 func (r *configReader) line(words []string, applies *bool, depth int) (err error) {
 	keyword, args := words[0], words[1:]
-	if len(args) == 0 {
-		return fmt.Errorf("%s without a value", words[0])
-	}
 	switch keyword {
 	case "host":
 		*applies = matchList(args, r.name)
