@@ -81,9 +81,9 @@ renamed#
 
 func TestCancel(t *testing.T) {
 	r := newReplay(t, join(nxosLogin, "leaf-a# show version\n"+hangs), join(nxosLogin, "leaf-a# show version\nagain\nleaf-a#"))
-	s := open(t, NXOS(), r)
 	ctx, cancel := context.WithCancel(t.Context())
-	time.AfterFunc(10*time.Millisecond, cancel)
+	r.hung = cancel // not before the command was typed
+	s := open(t, NXOS(), r)
 	if _, err := s.Show(ctx, []string{"show version"}); !errors.Is(err, context.Canceled) {
 		t.Errorf("a cancelled command: %v", err)
 	}

@@ -16,6 +16,7 @@ import (
 type replay struct {
 	t       *testing.T
 	logins  []string
+	hung    func() // is called where nothing comes any more; may be nil
 	mu      sync.Mutex
 	sent    []string // what was typed, over all logins
 	running sync.WaitGroup
@@ -93,6 +94,9 @@ func (r *replay) serve(conn io.ReadWriter, script []string) {
 				l := script[0]
 				script = script[1:]
 				if l == hangs {
+					if r.hung != nil {
+						r.hung()
+					}
 					swallow(conn, b)
 					return
 				}
