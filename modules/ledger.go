@@ -23,18 +23,6 @@ const ledgerDir = "/var/lib/weft"
 
 func ledgerPath(owner string) string { return ledgerDir + "/" + owner + "/ledger.json" }
 
-// folders are those that weft makes on a server, the inner ones first: with the
-// last entry they go, unless somebody keeps something there.
-func folders(owner string) []string {
-	keys := path.Dir(agent.KeyFile(owner, ""))
-	mirrors := path.Dir(fmt.Sprintf(agent.MirrorState, owner, ""))
-	return []string{
-		mirrors, ledgerDir + "/" + owner, ledgerDir,
-		keys, path.Dir(keys), path.Dir(agent.ConfigPath),
-		agent.BinDir + "/" + owner, agent.BinDir,
-	}
-}
-
 // ledgerFormat is the number of the ledger's format.
 const ledgerFormat = 1
 
@@ -363,13 +351,13 @@ func (l ledger) done(steps []plan.Step, seen []observation) ledger {
 // write replaces the ledger on the server, whole and synced.
 func (d *server) write(ctx context.Context, l ledger, host remote.Host) error {
 	name := ledgerPath(d.owner)
+	had := len(d.ledgers.own.Entries)
 	if l.gone {
-		_, err := host.Run(ctx, script(`rm -f -- "$1" && shift && { rmdir -- "$@" 2>/dev/null || true; }`, append([]string{name}, folders(d.owner)...)...))
-		if err != nil {
+		if _, err := host.Run(ctx, remote.Cmd{Args: []string{"rm", "-f", "--", name}}); err != nil {
 			return fmt.Errorf("remove the ledger %s: %w", name, err)
 		}
 		d.ledgers.own, d.ledgers.raw = ledger{Format: ledgerFormat, Owner: d.owner}, nil
-		return nil
+		return tidy(ctx, host, d.owner)
 	}
 	raw, err := json.Marshal(l)
 	if err != nil {
@@ -381,6 +369,22 @@ func (d *server) write(ctx context.Context, l ledger, host remote.Host) error {
 		return fmt.Errorf("write the ledger %s: %w", name, err)
 	}
 	d.ledgers.own, d.ledgers.raw = l, raw
+	if had > 0 && len(l.Entries) == 0 {
+		return tidy(ctx, host, d.owner)
+	}
+	return nil
+}
+
+// tidy removes the folders that weft makes on a server, the inner ones first.
+// Those in which anybody keeps something stay.
+func tidy(ctx context.Context, host remote.Host, owner string) error {
+	keys := path.Dir(agent.KeyFile(owner, ""))
+	mirrors := path.Dir(fmt.Sprintf(agent.MirrorState, owner, ""))
+	_, err := host.Run(ctx, script(`rmdir -- "$@" 2>/dev/null || true`,
+		mirrors, ledgerDir+"/"+owner, ledgerDir, keys, path.Dir(keys), path.Dir(agent.ConfigPath), agent.BinDir+"/"+owner, agent.BinDir))
+	if err != nil {
+		return fmt.Errorf("remove the folders of %s: %w", owner, err)
+	}
 	return nil
 }
 

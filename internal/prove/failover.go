@@ -237,7 +237,8 @@ func (e *endedEarly) Error() string { return "the load ended before the cut: " +
 
 // connected waits until the target serves the load over both of its paths.
 func (r *run) connected(ctx context.Context, c Cut, over <-chan loadEnd) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, time.Minute, errors.New("the load did not connect over all planes within a minute"))
+	most := time.Minute + 3*c.patience()
+	ctx, cancel := context.WithTimeoutCause(ctx, most, fmt.Errorf("the load did not connect over all planes within %v", most))
 	defer cancel()
 	for {
 		st, err := r.status(ctx, c.Target.Server)
