@@ -34,12 +34,17 @@ func (x *expansion) target(d *server, s *inventory.Server, targets []*inventory.
 	var needs []plan.ID
 	cfg.ToS = x.targetToS(targets)
 	for _, t := range targets {
+		var at []string
 		for _, p := range t.Portals {
 			cfg.Portals = append(cfg.Portals, portals(t, p)...)
 			needs = append(needs, x.nics[p.RNIC]...)
+			at = append(at, p.Address.String())
 		}
 		for _, sub := range t.Subsystems {
 			one := x.subsystem(sub)
+			if len(targets) > 1 {
+				one.Portals = at // not those of the other targets
+			}
 			auth, keys := x.auth(d, t, sub)
 			one.Auth = auth
 			cfg.Subsystems = append(cfg.Subsystems, one)

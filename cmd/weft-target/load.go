@@ -121,7 +121,7 @@ func (l *loaded) configuration(open stores) target.Config {
 		c.Access = append(c.Access, target.Access{Portal: a.Portal, Group: a.Group, State: state(a.State)})
 	}
 	for _, s := range l.conf.Subsystems {
-		sub := target.Subsystem{NQN: s.NQN, Serial: s.Serial, AllowHosts: s.AllowHosts, Keys: l.keys[s.NQN]}
+		sub := target.Subsystem{NQN: s.NQN, Serial: s.Serial, AllowHosts: s.AllowHosts, Portals: s.Portals, Keys: l.keys[s.NQN]}
 		for _, n := range s.Namespaces {
 			sub.Namespaces = append(sub.Namespaces, target.Namespace{
 				ID: n.ID, UUID: l.ids[n.UUID], Backend: open[sourceOf(n)], Group: n.ANAGroup, ReadOnly: n.ReadOnly,

@@ -127,10 +127,10 @@ func (im *importer) convert(text []byte) (out []byte, notes []string, err error)
 	}
 	to := &agent.Target{Owner: im.owner}
 	for _, p := range from.Ports {
-		im.port(to, p, from.Subsystems)
+		im.port(to, p)
 	}
 	for _, s := range from.Subsystems {
-		im.subsystem(to, s, from.Hosts)
+		im.subsystem(to, s, from.Ports, from.Hosts)
 	}
 	if err := errors.Join(im.errs...); err != nil {
 		return nil, nil, err
@@ -142,16 +142,10 @@ func (im *importer) convert(text []byte) (out []byte, notes []string, err error)
 	return out, im.notes, err
 }
 
-func (im *importer) port(to *agent.Target, p nvmetPort, all []nvmetSubsystem) {
+func (im *importer) port(to *agent.Target, p nvmetPort) {
 	if p.Addr.Type != "tcp" && p.Addr.Type != "rdma" {
 		im.refuse("port %d: transport %q is described, not yet managed; take the port out", p.ID, p.Addr.Type)
 		return
-	}
-	for _, s := range all {
-		// Served at a port more than before, it might reach hosts it must not.
-		if !slices.Contains(p.Subsystems, s.NQN) {
-			im.refuse("port %d does not serve %s, and weft-target serves every subsystem at all portals", p.ID, s.NQN)
-		}
 	}
 	if ip := net.ParseIP(p.Addr.Address); ip != nil && ip.IsUnspecified() {
 		im.refuse("port %d listens on %s, all addresses; name each of them that hosts may use", p.ID, p.Addr.Address)
@@ -159,7 +153,7 @@ func (im *importer) port(to *agent.Target, p nvmetPort, all []nvmetSubsystem) {
 	if len(p.Referrals) > 0 {
 		im.note("port %d: referrals to other discovery services are not taken over", p.ID)
 	}
-	address := net.JoinHostPort(p.Addr.Address, p.Addr.Service)
+	address := p.address()
 	to.Portals = append(to.Portals, agent.Portal{Transport: p.Addr.Type, Address: address})
 	for _, g := range p.Groups {
 		if g.ANA.State != "" && g.ANA.State != "optimized" {
@@ -168,8 +162,38 @@ func (im *importer) port(to *agent.Target, p nvmetPort, all []nvmetSubsystem) {
 	}
 }
 
-func (im *importer) subsystem(to *agent.Target, s nvmetSubsystem, hosts []nvmetHost) {
-	out := agent.Subsystem{NQN: s.NQN, Serial: s.Attr.Serial, AllowHosts: s.Allowed}
+// address of a port, as a portal has it.
+func (p nvmetPort) address() string { return net.JoinHostPort(p.Addr.Address, p.Addr.Service) }
+
+// at names the portals that serve a subsystem: none where all do.
+func (im *importer) at(nqn string, ports []nvmetPort) (addresses []string) {
+	all := true
+	for _, p := range ports {
+		switch serves := slices.Contains(p.Subsystems, nqn); {
+		case !serves:
+			all = false
+		case !slices.Contains(addresses, p.address()):
+			addresses = append(addresses, p.address())
+		}
+	}
+	if all {
+		return nil
+	}
+	for _, p := range ports {
+		// Served at a port more than before, it might reach hosts it must not.
+		if slices.Contains(addresses, p.address()) && !slices.Contains(p.Subsystems, nqn) {
+			im.refuse("port %d does not serve %s, and weft-target serves it over every transport of an address: %s", p.ID, nqn, p.address())
+		}
+	}
+	return addresses
+}
+
+func (im *importer) subsystem(to *agent.Target, s nvmetSubsystem, ports []nvmetPort, hosts []nvmetHost) {
+	out := agent.Subsystem{NQN: s.NQN, Serial: s.Attr.Serial, AllowHosts: s.Allowed, Portals: im.at(s.NQN, ports)}
+	if out.Portals == nil && !slices.ContainsFunc(ports, func(p nvmetPort) bool { return slices.Contains(p.Subsystems, s.NQN) }) {
+		im.note("%s is served at no port: left out", s.NQN)
+		return
+	}
 	if out.Serial == "" {
 		out.Serial = strings.ToUpper(agent.Sum([]byte(s.NQN))[:16])
 		im.note("%s: it has no serial number; it gets %s", s.NQN, out.Serial)

@@ -95,7 +95,7 @@ func (a *app) failover(ctx context.Context, p *project, cuts []prove.Cut) error 
 	in := prove.FailoverInput{
 		Input: prove.Input{Model: p.model, Host: hosts.host, Attached: attached},
 		Cut: func(ctx context.Context, h remote.Host, nic *inventory.RNIC, after time.Duration) (func(context.Context) error, error) {
-			a.emit(plan.Event{Type: plan.EventHeartbeat, Device: nic.Server.Addr, Message: fmt.Sprintf("%s/%s goes down; its server brings it back within %v by itself", nic.Server.Addr, nic.Name, after)})
+			a.emit(plan.Event{Type: plan.EventHeartbeat, Device: nic.Server.Addr, Message: fmt.Sprintf("%s/%s %s; its server brings it back within %v by itself", nic.Server.Addr, nic.Name, modules.CutHow(nic), after)})
 			return modules.CutLink(ctx, h, p.model.Name, nic, after)
 		},
 	}

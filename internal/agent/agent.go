@@ -2,6 +2,8 @@
 // agents share.
 package agent
 
+import "slices"
+
 // Paths on a server. With --root DIR an agent finds all of them below DIR.
 const (
 	BinDir      = "/usr/local/lib/weft"              // the agents' executables
@@ -42,10 +44,17 @@ type Access struct {
 // A Subsystem is what initiators connect to.
 type Subsystem struct {
 	NQN        string      `toml:"nqn"`
-	Serial     string      `toml:"serial"`      // at most 20 ASCII characters
-	AllowHosts []string    `toml:"allow_hosts"` // host NQNs; nobody else connects
+	Serial     string      `toml:"serial"`            // at most 20 ASCII characters
+	AllowHosts []string    `toml:"allow_hosts"`       // host NQNs; nobody else connects
+	Portals    []string    `toml:"portals,omitempty"` // addresses of the portals that serve it; none: all
 	Auth       []Auth      `toml:"auth,omitempty"`
 	Namespaces []Namespace `toml:"namespace"`
+}
+
+// ServedAt reports whether hosts reach the subsystem at the portal of an
+// address.
+func (s Subsystem) ServedAt(address string) bool {
+	return len(s.Portals) == 0 || slices.Contains(s.Portals, address)
 }
 
 // Auth is how one host authenticates, by DH-HMAC-CHAP. Each key is a secret of

@@ -57,14 +57,19 @@ func (t *Target) Keeps(to *Target) bool {
 	}
 	for _, s := range t.Subsystems {
 		at := slices.IndexFunc(to.Subsystems, func(o Subsystem) bool { return o.NQN == s.NQN && o.Serial == s.Serial })
-		if at < 0 || !s.keeps(to.Subsystems[at]) {
+		if at < 0 || !s.keeps(to.Subsystems[at], t.Portals) {
 			return false
 		}
 	}
 	return true
 }
 
-func (s Subsystem) keeps(to Subsystem) bool {
+func (s Subsystem) keeps(to Subsystem, portals []Portal) bool {
+	for _, p := range portals {
+		if s.ServedAt(p.Address) && !to.ServedAt(p.Address) {
+			return false
+		}
+	}
 	for _, host := range s.AllowHosts {
 		if !slices.Contains(to.AllowHosts, host) {
 			return false

@@ -1,6 +1,9 @@
 package agent
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 func TestReloadsAndKeeps(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -15,6 +18,8 @@ func TestReloadsAndKeeps(t *testing.T) {
 		"no subsystem":    {func(c *Target) { c.Subsystems = c.Subsystems[1:] }, true, false},
 		"no namespace":    {func(c *Target) { c.Subsystems[0].Namespaces = c.Subsystems[0].Namespaces[1:] }, true, false},
 		"one portal less": {func(c *Target) { c.Portals = c.Portals[:1] }, true, false},
+		"portals of one":  {func(c *Target) { c.Subsystems[0].Portals = []string{c.Portals[0].Address} }, true, len(portalsOf(good())) == 1},
+		"all, by name":    {func(c *Target) { c.Subsystems[0].Portals = portalsOf(c) }, true, true},
 		"marks":           {func(c *Target) { c.ToS = 104 }, false, true},
 		"metrics":         {func(c *Target) { c.Metrics = "127.0.0.1:9420" }, false, true},
 		"a file grows":    {func(c *Target) { c.Subsystems[0].Namespaces[0].Size *= 2 }, false, false},
@@ -30,4 +35,13 @@ func TestReloadsAndKeeps(t *testing.T) {
 			t.Errorf("%s: reloads %v, keeps %v", name, r, k)
 		}
 	}
+}
+
+func portalsOf(t *Target) (addresses []string) {
+	for _, p := range t.Portals {
+		if !slices.Contains(addresses, p.Address) {
+			addresses = append(addresses, p.Address)
+		}
+	}
+	return addresses
 }

@@ -45,7 +45,7 @@ func (t *Target) Validate() error {
 			v.add("%s is there twice", name)
 		}
 		seen[s.NQN] = true
-		v.subsystem(name, s)
+		v.subsystem(name, s, t.Portals)
 	}
 	return errors.Join(v.errs...)
 }

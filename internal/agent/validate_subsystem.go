@@ -3,12 +3,13 @@ package agent
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
 )
 
-func (v *findings) subsystem(name string, s Subsystem) {
+func (v *findings) subsystem(name string, s Subsystem, portals []Portal) {
 	if err := CheckNQN(s.NQN); err != nil {
 		v.add("%s: %w", name, err)
 	}
@@ -25,6 +26,7 @@ func (v *findings) subsystem(name string, s Subsystem) {
 		}
 		hosts[h] = true
 	}
+	v.servedAt(name, s.Portals, portals)
 	v.auth(name, s.Auth, hosts)
 	if len(s.Namespaces) > maxNamespaces {
 		v.add("%s: %d namespaces; %d is the most", name, len(s.Namespaces), maxNamespaces)
@@ -37,6 +39,18 @@ func (v *findings) subsystem(name string, s Subsystem) {
 		}
 		ids[n.ID] = true
 		v.namespace(name, n)
+	}
+}
+
+// servedAt judges the portals of a subsystem.
+func (v *findings) servedAt(name string, addresses []string, portals []Portal) {
+	for i, a := range addresses {
+		if !slices.ContainsFunc(portals, func(p Portal) bool { return p.Address == a }) {
+			v.add("%s: portals: there is no portal %q", name, a)
+		}
+		if slices.Contains(addresses[:i], a) {
+			v.add("%s: portals names %s twice", name, a)
+		}
 	}
 }
 

@@ -43,6 +43,8 @@ type iface struct {
 
 	counted nicCounts
 
+	ingress bool // tc has a place for rules about what comes in
+	deaf    bool // and a rule that drops all of it
 	narrow  bool // PCIe trained to half of the lanes
 	unbound bool // the module of its RDMA device is not loaded
 }

@@ -81,6 +81,9 @@ func (n *Network) reach(from *Server, dst netip.Addr) reach {
 				continue
 			}
 			r := reach{routed: true, via: i.Name, source: a.Addr(), localMTU: i.mtu}
+			if i.deaf {
+				return r
+			}
 			n.answer(&r, End{from.spec.Name, i.PCI}, dst)
 			return r
 		}
@@ -92,7 +95,7 @@ func (n *Network) reach(from *Server, dst netip.Addr) reach {
 func (n *Network) answer(r *reach, from End, dst netip.Addr) {
 	for _, s := range n.all() {
 		for _, i := range s.interfaces() {
-			if !i.up || !slices.ContainsFunc(i.addrs, func(a netip.Prefix) bool { return a.Addr() == dst }) {
+			if !i.up || i.deaf || !slices.ContainsFunc(i.addrs, func(a netip.Prefix) bool { return a.Addr() == dst }) {
 				continue
 			}
 			mtu := i.mtu

@@ -243,6 +243,7 @@ func tools() map[string]tool {
 	list["modprobe"] = tool{modprobe, sbin}
 	list["rmmod"] = tool{rmmod, sbin}
 	list["lsmod"] = tool{lsmod, append(sbin, bin...)}
+	list["tc"] = tool{tc, append(sbin, bin...)}
 	list["ip"] = tool{ip, append(bin, sbin...)}
 	return list
 }

@@ -78,23 +78,23 @@ func (q *queue) join(cmd wire.ConnectCommand, data *wire.ConnectData) error {
 	if err := wire.ValidNQN(data.HostNQN); err != nil {
 		return badField(wire.ConnectDataHostNQN, true, "host: %w", err)
 	}
-	sub, err := q.t.admit(data)
-	if err != nil {
-		return err
-	}
 	q.t.mu.Lock()
 	q.portal = q.t.portalAt(q.conn.Local())
 	q.t.mu.Unlock()
+	sub, err := q.t.admit(data, q.portal)
+	if err != nil {
+		return err
+	}
 	if cmd.QID == 0 {
 		return q.joinAdmin(cmd, data, sub)
 	}
 	return q.joinIO(cmd, data, sub)
 }
 
-// admit returns the subsystem that the host may connect to, nil for discovery,
-// which is open to everybody. A host that is not allowed is told the same
-// whether the subsystem exists or not.
-func (t *Target) admit(data *wire.ConnectData) (*subsystem, error) {
+// admit returns the subsystem that the host may connect to at a portal, nil for
+// discovery, which is open to everybody. A host that is not allowed is told the
+// same whether the subsystem exists or not.
+func (t *Target) admit(data *wire.ConnectData, at *portal) (*subsystem, error) {
 	if data.SubNQN == wire.DiscoveryNQN {
 		return nil, nil
 	}
@@ -108,8 +108,12 @@ func (t *Target) admit(data *wire.ConnectData) (*subsystem, error) {
 	if sub == nil {
 		return nil, refuse(no, "there is no such subsystem")
 	}
-	if !sub.now.Load().allowed[data.HostNQN] {
+	l := sub.now.Load()
+	if !l.allowed[data.HostNQN] {
 		return nil, refuse(no, "the host is not in allow_hosts")
+	}
+	if !l.admits(data.HostNQN, at) {
+		return nil, refuse(no, "it is not served at %s", at.address)
 	}
 	return sub, nil
 }
@@ -167,7 +171,7 @@ func (t *Target) add(c *controller) error {
 	switch {
 	case len(t.controllers) >= maxControllers || c.sub == nil && t.discovering >= maxDiscovery:
 		return refuse(wire.ConnectControllerBusy, "too many controllers are connected")
-	case c.sub != nil && (t.subsystems[c.sub.nqn] != c.sub || !c.sub.now.Load().allowed[c.host.HostNQN]):
+	case c.sub != nil && (t.subsystems[c.sub.nqn] != c.sub || !c.sub.now.Load().admits(c.host.HostNQN, c.portal)):
 		return refuse(wire.ConnectControllerBusy, "the configuration has just changed")
 	}
 	if c.sub == nil {

@@ -183,7 +183,7 @@ func TestDiscoveryLeavesRoom(t *testing.T) {
 	if tgt.add(&controller{t: tgt}) == nil {
 		t.Errorf("more than %d controllers of discovery", maxDiscovery)
 	}
-	if tgt.add(&controller{t: tgt, sub: tgt.subsystems[subNQN], host: wire.ConnectData{HostNQN: hostNQN}}) != nil {
+	if tgt.add(&controller{t: tgt, sub: tgt.subsystems[subNQN], portal: &portal{}, host: wire.ConnectData{HostNQN: hostNQN}}) != nil {
 		t.Error("no room for a controller that does I/O")
 	}
 	tgt.remove(all[0])

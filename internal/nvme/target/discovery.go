@@ -13,8 +13,9 @@ import (
 // least that the specification allows.
 const adminEntries = 32
 
-// discoveryLog is the whole log page for a host that came to a portal: this discovery service, then every portal of each subsystem that the
-// host may connect to. Nothing of the others shows.
+// discoveryLog is the whole log page for a host that came to a portal: this
+// discovery service, then the portals of each subsystem that the host may
+// connect to. Nothing of the others shows.
 func (t *Target) discoveryLog(host string, here Portal) ([]byte, error) {
 	t.mu.Lock()
 	conf, generation := t.conf, t.generation
@@ -31,6 +32,9 @@ func (t *Target) discoveryLog(host string, here Portal) ([]byte, error) {
 			continue
 		}
 		for _, p := range conf.Portals {
+			if !s.servedAt(p.Address) {
+				continue
+			}
 			e, err := conf.entry(p, s.NQN)
 			if err != nil {
 				return nil, err

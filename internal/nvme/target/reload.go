@@ -120,7 +120,7 @@ func (t *Target) install(n *next) (moved map[*portal]bool) {
 // configurations.
 func sameOffer(a, b Config) bool {
 	return slices.Equal(a.Portals, b.Portals) && slices.EqualFunc(a.Subsystems, b.Subsystems, func(x, y Subsystem) bool {
-		return x.NQN == y.NQN && slices.Equal(x.AllowHosts, y.AllowHosts)
+		return x.NQN == y.NQN && slices.Equal(x.AllowHosts, y.AllowHosts) && slices.Equal(x.Portals, y.Portals)
 	})
 }
 
@@ -129,7 +129,7 @@ func sameOffer(a, b Config) bool {
 func (t *Target) expel() {
 	for _, c := range t.connected() {
 		if c.sub != nil && !t.welcome(c) {
-			c.end("the new configuration does not allow this host")
+			c.end("the new configuration does not allow this host here")
 		}
 	}
 }
@@ -137,7 +137,7 @@ func (t *Target) expel() {
 func (t *Target) welcome(c *controller) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.subsystems[c.sub.nqn] == c.sub && c.sub.now.Load().allowed[c.host.HostNQN]
+	return t.subsystems[c.sub.nqn] == c.sub && c.sub.now.Load().admits(c.host.HostNQN, c.portal)
 }
 
 // views are what discovery shows to each host that is connected to it.

@@ -171,6 +171,29 @@ func TestReloadExpels(t *testing.T) {
 	})
 }
 
+// A subsystem is served, and shown, at its own portals only.
+func TestReloadMovesPortals(t *testing.T) {
+	fabrics(t, func(t *testing.T, r *rig) {
+		_, io := r.both()
+		c := r.another()
+		c.Subsystems[0].Portals = []string{r.portal.Addr()}
+		c.Portals = append(c.Portals, Portal{"tcp", r.portal.Addr()})
+		r.reload(c)
+		r.want(wire.Success, io, wire.Command{Opcode: wire.OpFlush, Flags: wire.FlagsSGL, NSID: 1}, nil)
+		if head, entries := r.log(hostNQN, 4096); head.GenCtr != 8 || len(entries) != 2 || entries[1].PortID != 3 {
+			t.Errorf("%+v %+v", head, entries)
+		}
+		c = r.another()
+		c.Subsystems[0].Portals = []string{c.Portals[0].Address}
+		r.reload(c)
+		r.dead(io)
+		r.want(wire.ConnectInvalidHost.WithDNR(), r.dial(0), connectCommand(0, 0), connectData(subNQN, hostNQN, 0xffff))
+		if head, entries := r.log(hostNQN, 4096); head.GenCtr != 9 || len(entries) != 2 || entries[1].PortID != 1 {
+			t.Errorf("%+v %+v", head, entries)
+		}
+	})
+}
+
 func TestReloadRefuses(t *testing.T) {
 	fabrics(t, func(t *testing.T, r *rig) {
 		_, io := r.both()

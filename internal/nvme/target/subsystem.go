@@ -87,6 +87,15 @@ func newLayout(s Subsystem, old *layout) (*layout, error) {
 	return l, nil
 }
 
+// admits says that a host may connect at a portal.
+func (l *layout) admits(host string, at *portal) bool {
+	return l.allowed[host] && l.Subsystem.servedAt(at.address)
+}
+
+func (s *Subsystem) servedAt(address string) bool {
+	return len(s.Portals) == 0 || slices.Contains(s.Portals, address)
+}
+
 // namespace is nil where there is none, or no layout.
 func (l *layout) namespace(id uint32) *namespace {
 	if l == nil {

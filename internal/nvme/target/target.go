@@ -70,6 +70,7 @@ type Subsystem struct {
 	NQN        string
 	Serial     string   // at most 20 characters
 	AllowHosts []string // host NQNs; nobody else connects
+	Portals    []string // addresses that serve it; none: all
 	Namespaces []Namespace
 	Keys       map[string]Keys // by host NQN; hosts without need not authenticate
 }
