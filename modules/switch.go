@@ -158,6 +158,10 @@ func (d *device) Commit(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if is, was := have.Facts.Serial, d.before.Facts.Serial; is != was {
+			return hint.Wrap(fmt.Errorf("another switch answers: serial is %q, before it was %q", is, was),
+				"does the name of the switch lead to more than one? give each a name of its own")
+		}
 		for _, s := range d.steps {
 			if left := s.Resource.Diff(&have); !isRelics(s) && (left.Err != nil || len(left.Send) > 0) {
 				return errors.Join(left.Err, fmt.Errorf("%s does not read back as planned; left: %s", s.ID, strings.Join(left.Send, "; ")))

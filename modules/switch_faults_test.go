@@ -78,6 +78,27 @@ func first(pattern string, do func(l *leaf) fate) func(*leaf, string) fate {
 	}
 }
 
+// second is a fate that comes with the first line that matches after another
+// did.
+func second(pattern, after string, is fate) func(*leaf, string) fate {
+	line := regexp.MustCompile(pattern)
+	begun := first(after, func(*leaf) fate { return spared })
+	return func(l *leaf, typed string) fate {
+		begun(l, typed)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.again || !l.met || !line.MatchString(typed) {
+			return spared
+		}
+		l.again = true
+		return is
+	}
+}
+
+// confirmed is typed before what is to be proven is in force, or after all of it
+// is: what comes then is the proof.
+const confirmed = `^(commit confirmed \d+|priority-flow-control no-drop dot1p \d+)$`
+
 const confirmation = `^(commit|configuration commit)$`
 
 func troubles() map[string]trouble {
@@ -99,6 +120,12 @@ func troubles() map[string]trouble {
 			says: `take the lease: .*no space left`, after: func(l *leaf) { l.sw.Fill(false) }},
 		"no room for the copy of what was there": {befall: first(`^(copy running-config|save) .*base`, func(l *leaf) fate { l.sw.Fill(true); return spared }),
 			ends: plan.DeviceUnchanged, says: `before the first change: .*no space left`, after: func(l *leaf) { l.sw.Fill(false) }},
+		"no room for the mark of the delay": {os: "comware", befall: first(`^mkdir .*weft-armed`, func(l *leaf) fate { l.sw.Fill(true); return spared }),
+			ends: plan.DeviceUnchanged, says: `mark that a timed revert will run: .*no space left`, after: func(l *leaf) { l.sw.Fill(false) }},
+		"no room for the mark of its timer": {os: "nxos", befall: first(`^mkdir .*weft-armed`, func(l *leaf) fate { l.sw.Fill(true); return spared }),
+			ends: plan.DeviceRolledBack, says: `mark that a timed revert will run: .*no space left`, after: func(l *leaf) { l.sw.Fill(false) }},
+		"no room for the copy of what is proven": {befall: first(`^(copy running-config|save) .*left`, func(l *leaf) fate { l.sw.Fill(true); return spared }),
+			ends: plan.DeviceChanged, says: `no space left`},
 		"no room to save": {befall: first(`^(copy running-config startup-config|save force)$`, func(l *leaf) fate { l.sw.Fill(true); return spared }),
 			ends: plan.DeviceChanged, says: `proven and stay: it runs as planned.*no space left`},
 
@@ -108,6 +135,28 @@ func troubles() map[string]trouble {
 			ends: plan.DeviceUnchanged, says: `cannot be reached: .*no prompt within`, after: patient},
 		"no answer to a line": {start: brief, befall: first(`^(policy-map|qos trust)`, func(*leaf) fate { return mute }),
 			ends: plan.DeviceRolledBack, says: `no prompt within`, after: patient},
+
+		"it closes its side while it is read": {befall: first(`^(show running-config|display current-configuration)$`, func(*leaf) fate { return halfway }),
+			ends: plan.DeviceUnchanged, says: `cannot be reached: .*the switch ended the session`, after: nothing},
+		"it closes its side under a line": {befall: first(`^(policy-map|qos trust)`, func(*leaf) fate { return halfway }),
+			ends: plan.DeviceRolledBack, says: `the switch ended the session`, after: nothing},
+		"it closes its side under the confirmation": {befall: first(confirmation, func(*leaf) fate { return halfway }),
+			ends: plan.DeviceChanged, after: nothing},
+		"every show takes its time": {befall: func(_ *leaf, line string) fate {
+			if strings.HasPrefix(line, "show ") || strings.HasPrefix(line, "display ") {
+				return late
+			}
+			return spared
+		}, ends: plan.DeviceChanged},
+		"no answer to the show that is to prove it": {start: brief, befall: second(`^(show running-config|display current-configuration)$`, confirmed, mute),
+			ends: plan.DeviceRolledBack, says: `proof by a second login: .*no prompt within`, after: patient},
+
+		"another switch answers": {start: func(l *leaf) { l.text = strings.Replace(l.text, `"FDO1"`, `"FDO2"`, 1) },
+			ends: plan.DeviceUnchanged, says: `another switch answers: serial is "FDO1", declared "FDO2"`,
+			after: func(l *leaf) { l.text = strings.Replace(l.text, `"FDO2"`, `"FDO1"`, 1) }},
+		"another switch answers the second login": {befall: first(confirmed, func(l *leaf) fate { l.swap("FDO2"); return spared }),
+			ends: plan.DeviceRolledBack, says: `proof by a second login: another switch answers: serial is "FDO2", before it was "FDO1"`,
+			after: func(l *leaf) { l.swap("") }},
 
 		"the port is not there": {start: func(l *leaf) { l.text = strings.Replace(l.text, l.ports+"3", l.ports+"44", 1) },
 			ends: plan.DeviceUnchanged, says: `has no port`},

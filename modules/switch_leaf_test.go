@@ -73,18 +73,22 @@ type leaf struct {
 	t     *testing.T
 	sw    *simswitch.Switch
 	text  string            // the files
+	open  switches.Dial     // how weft logs in
 	files *loaded           // shared by leaves that read the same
 	adapt func(*plan.Input) // of every run; may be nil
 	ports string            // what the names of its ports begin with
 	// fate is asked about every line that is typed, before its end is: what it
 	// returns befalls the terminal.
-	fate func(line string) fate
-	did  string // what was done to it, for messages
-	met  bool   // it has met its fate
+	fate   func(line string) fate
+	did    string // what was done to it, for messages
+	met    bool   // it has met its fate
+	again  bool   // and the one after it
+	crumbs bool   // what it prints arrives line by line
 
 	mu      sync.Mutex
-	typed   int    // lines, over all logins
-	said    string // what a reader is told meanwhile
+	other   *simswitch.Switch // who answers new logins; nil: sw
+	typed   int               // lines, over all logins
+	said    string            // what a reader is told meanwhile
 	serving sync.WaitGroup
 }
 
@@ -92,11 +96,17 @@ type leaf struct {
 type fate int
 
 const (
-	spared fate = iota
-	cut         // it is cut once the switch has carried out the line: the answer is not heard
-	gone        // it ends before the switch has the line
-	mute        // nothing comes back any more, for as long as somebody waits
+	spared  fate = iota
+	cut          // it is cut once the switch has carried out the line: the answer is not heard
+	gone         // it ends before the switch has the line
+	mute         // nothing comes back any more, for as long as somebody waits
+	halfway      // the switch closes its side and still carries out what is typed
+	late         // the answer takes its time
 )
+
+// lateness is far below any timeout that is set, and far above what an answer
+// takes.
+const lateness = 300 * time.Millisecond
 
 // eachOS runs a test for each switch OS.
 func eachOS(t *testing.T, test func(t *testing.T, os string)) {
@@ -110,16 +120,37 @@ func eachOS(t *testing.T, test func(t *testing.T, os string)) {
 
 func newLeaf(t *testing.T, os string) *leaf {
 	t.Helper()
+	return newLeafOf(t, simswitch.Spec{OS: os, Hostname: "leaf", Serial: "FDO1"})
+}
+
+// newLeafOf gives the switch its ports.
+func newLeafOf(t *testing.T, spec simswitch.Spec) *leaf {
+	t.Helper()
+	os := spec.OS
 	l := &leaf{t: t, files: &loaded{models: map[string]*inventory.Model{}}, ports: map[string]string{"nxos": "Ethernet1/", "comware": "HundredGigE1/0/"}[os]}
 	l.text = fmt.Sprintf(leafText, os, l.ports)
-	spec := simswitch.Spec{OS: os, Hostname: "leaf", Serial: "FDO1"}
 	for n := range 4 {
 		spec.Ports = append(spec.Ports, fmt.Sprint(l.ports, n+1))
 	}
 	l.sw = simswitch.New(spec)
+	l.open = l.dial
 	t.Cleanup(l.serving.Wait)
 	t.Cleanup(l.sw.Close)
 	return l
+}
+
+// swap lets another switch answer whoever logs in from now on; "" ends it.
+func (l *leaf) swap(serial string) {
+	var other *simswitch.Switch
+	if serial != "" {
+		spec := l.sw.Spec()
+		spec.Serial = serial
+		other = simswitch.New(spec)
+		l.t.Cleanup(other.Close)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.other = other
 }
 
 // edit is somebody at the console.
@@ -135,7 +166,7 @@ func (l *leaf) run() (*plan.Plan, *plan.Result, error) {
 	m := l.files.model(l.text)
 	fleet, diags := Expand(m, Env{
 		Bundle: bundle.New(), Holder: Holder{Who: "test@here", Machine: "m", PID: 1, Started: "1", Alive: func(Holder) bool { return true }},
-		Terminal: func(*inventory.Switch) switches.Dial { return l.dial },
+		Terminal: func(*inventory.Switch) switches.Dial { return l.open },
 		Settle:   true, Say: l.hear,
 	})
 	if diags.HasErrors() {
@@ -190,12 +221,18 @@ const awaits = "waiting for that"
 
 func (l *leaf) dial(context.Context) (io.ReadWriteCloser, error) {
 	in, typed := io.Pipe()
-	out := &printed{}
+	out := &printed{crumbs: l.crumbs}
 	out.more.L = &out.mu
 	done := make(chan struct{})
+	answers := l.sw
+	l.mu.Lock()
+	if l.other != nil {
+		answers = l.other
+	}
+	l.mu.Unlock()
 	l.serving.Go(func() {
 		defer close(done)
-		l.sw.Shell(context.Background(), "netops", struct {
+		answers.Shell(context.Background(), "netops", struct {
 			io.Reader
 			io.Writer
 		}{in, out})
@@ -257,6 +294,12 @@ func (c *tapped) Write(b []byte) (int, error) {
 			return len(b), nil
 		}
 		c.silence(met == mute || met == cut)
+		switch met {
+		case halfway:
+			c.end()
+		case late:
+			time.Sleep(lateness) // the fault itself: nothing is waited for
+		}
 		if _, err := c.typed.Write([]byte("\n")); err != nil {
 			return 0, err
 		}
@@ -276,11 +319,12 @@ func (c *tapped) Close() error {
 
 // A printed text is what the switch has printed and nobody has read yet.
 type printed struct {
-	mu    sync.Mutex
-	more  sync.Cond
-	text  []byte
-	mute  bool // what is printed is lost
-	ended bool
+	mu     sync.Mutex
+	more   sync.Cond
+	text   []byte
+	mute   bool // what is printed is lost
+	crumbs bool // it is read in pieces that end where a line does
+	ended  bool
 }
 
 // Write implements io.Writer.
@@ -307,7 +351,11 @@ func (p *printed) Read(b []byte) (int, error) {
 	if p.ended {
 		return 0, io.EOF
 	}
-	n := copy(b, p.text)
+	whole := len(p.text)
+	if end := bytes.IndexByte(p.text, '\r'); p.crumbs && end >= 0 {
+		whole = max(end, 1)
+	}
+	n := copy(b, p.text[:whole])
 	p.text = p.text[n:]
 	return n, nil
 }

@@ -127,3 +127,55 @@ func TestSwitchCutAfterEachLineOfRollback(t *testing.T) {
 		})
 	}
 }
+
+// A policy of ours that somebody attached elsewhere meanwhile is taken off there
+// as well: nothing else could be removed. What that place carries besides stays.
+func TestSwitchPrunePolicyElsewhere(t *testing.T) {
+	eachOS(t, func(t *testing.T, os string) {
+		l := newLeaf(t, os)
+		before := l.sw.RunningConfig()
+		l.pruned()
+		theirs := "description moved by hand"
+		l.edit(map[string][]string{
+			"nxos":    {"interface Ethernet1/4", "service-policy type qos input WEFT-o-roce-in", theirs},
+			"comware": {"interface HundredGigE1/0/4", "qos wred apply WEFT-o-roce", theirs},
+		}[os]...)
+		p, res, err := l.run()
+		if err != nil || res.Devices[0].Outcome != plan.DeviceChanged {
+			t.Fatalf("%s: %v", res.Devices[0].Outcome, err)
+		}
+		shown := false
+		for _, s := range p.Steps {
+			shown = shown || s.ID.Name == l.ports+"4"
+		}
+		if !shown {
+			t.Errorf("the plan does not name %s4", l.ports)
+		}
+		if now := strings.Replace(l.sw.RunningConfig(), theirs, "description server port 4", 1); now != before {
+			t.Errorf("it reads\n%s", now)
+		}
+	})
+}
+
+// Where the place is one that weft does not manage, the switch refuses to remove
+// the policy: all stays as it was, and the message has its words.
+func TestSwitchPrunePolicyOutOfReach(t *testing.T) {
+	l := newLeaf(t, "nxos")
+	without := l.sw.RunningConfig()
+	l.pruned()
+	l.edit("interface Vlan40", "service-policy type qos input WEFT-o-roce-in")
+	before := l.sw.RunningConfig()
+	_, res, err := l.run()
+	l.did = "a policy of ours on a VLAN"
+	if outcome := l.ends(before, without, res, err); outcome != plan.DeviceRolledBack {
+		t.Errorf("%s: %v", outcome, err)
+	}
+	for _, want := range []string{"switch.leaf", "policy-map WEFT-o-roce-in is in use by interface Vlan40"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("it does not say %q: %v", want, err)
+		}
+	}
+	l.edit("interface Vlan40", "no service-policy type qos input WEFT-o-roce-in")
+	l.edit("no interface Vlan40")
+	l.converges(without)
+}

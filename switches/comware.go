@@ -25,7 +25,7 @@ const (
 func (comware) Dialect() Dialect {
 	return Dialect{
 		OS:       "comware",
-		Platform: []byte(comwarePlatform),
+		Platform: []byte(comwarePlatform), Hello: "screen-length disable",
 		Refusals: []string{
 			`(?m)^ ?% ?\w`,
 			`(?i)found at '\^' position`,

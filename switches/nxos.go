@@ -22,7 +22,7 @@ const (
 func (nxos) Dialect() Dialect {
 	return Dialect{
 		OS:       "nxos",
-		Platform: []byte(nxosPlatform),
+		Platform: []byte(nxosPlatform), Hello: "terminal dont-ask",
 		Refusals: []string{
 			`(?m)^% ?\w`,
 			`(?i)(invalid|incomplete|ambiguous).* at '\^' marker`,

@@ -111,8 +111,20 @@ func (s *Session) login(ctx context.Context) error {
 		s.Close()
 		return fmt.Errorf("first prompt of %s: %w", s.name, s.explain(ctx, err))
 	}
-	s.prompt = ""
+	s.prompt = s.learn()
 	return nil
+}
+
+// learn finds the prompt before the echo of what every login types: lines of a
+// banner may look like prompts, and no banner has an echo. "" is not found.
+func (s *Session) learn() string {
+	for _, l := range slices.Backward(strings.Split(s.wire.said(), "\n")) {
+		prompt, echo := strings.CutSuffix(strings.TrimRight(l, " \t\r"), s.dialect.Hello)
+		if prompt = strings.TrimSpace(prompt); echo && s.exec.MatchString(prompt) {
+			return prompt
+		}
+	}
+	return ""
 }
 
 // Close ends the login.
@@ -138,7 +150,7 @@ func (s *Session) Show(ctx context.Context, commands []string) (map[string]strin
 	}
 	out := make(map[string]string, len(commands))
 	for _, cmd := range commands {
-		reply, err := s.say(ctx, cmd, s.timeout)
+		reply, err := s.hear(ctx, cmd)
 		if err != nil {
 			return nil, err
 		}
@@ -200,6 +212,27 @@ func (s *Session) say(ctx context.Context, line string, wait time.Duration) (str
 		return "", &RefusedError{Line: line, Reply: asked}
 	}
 	return s.clean(reply, line), err
+}
+
+// hear types a command that prints text of any kind, such as a banner with
+// lines that look like prompts: only the very prompt at which it is typed ends
+// the answer.
+func (s *Session) hear(ctx context.Context, cmd string) (string, error) {
+	if s.prompt == "" {
+		return s.say(ctx, cmd, s.timeout)
+	}
+	was := s.prompt
+	s.net.Channel.PromptPattern = regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(was) + ` ?$`)
+	defer func() { s.net.Channel.PromptPattern = s.prompts }()
+	reply, err := s.say(ctx, cmd, s.timeout)
+	if errors.Is(err, util.ErrTimeoutError) {
+		last := s.wire.said()
+		last = strings.TrimSpace(last[strings.LastIndexByte(last, '\n')+1:])
+		if s.prompts.MatchString(last) && last != was {
+			err = fmt.Errorf("the prompt was %q and is %q, so the switch has been renamed meanwhile: %w", was, last, err)
+		}
+	}
+	return reply, err
 }
 
 func (s *Session) exchange(ctx context.Context, line string, wait time.Duration) (string, error) {

@@ -56,10 +56,10 @@ leaf-a# show version
   Processor Board ID FDO1
 leaf-a# show running-config
 hostname leaf-a
-renamed# show clock
+leaf-a# show clock
                  ^
 % Invalid command at '^' marker.
-renamed#
+leaf-a#
 `))
 	s := open(t, NXOS(), r)
 	out, err := s.Show(t.Context(), NXOS().Show(Config{}))
@@ -76,6 +76,41 @@ renamed#
 	var no *RefusedError
 	if !errors.As(err, &no) || no.Line != "show clock" {
 		t.Errorf("a refused command: %v", err)
+	}
+}
+
+// Lines that look like prompts, in a banner and in what is shown, are text; a
+// prompt that has changed is not waited for in vain without saying so.
+func TestPromptLikeLines(t *testing.T) {
+	r := newReplay(t, join(nxosLogin, `
+leaf-a# show running-config
+hostname leaf-a
+banner motd ^
+ other#
+ leaf-a(config)#
+^
+interface Ethernet1/1
+leaf-a# show clock
+10:00:00.000 UTC Mon Oct 19 2015
+renamed#
+`), strings.ReplaceAll(join(nxosLogin, `
+leaf-a# show clock
+10:00:01.000 UTC Mon Oct 19 2015
+leaf-a#
+`), "leaf-a", "renamed"))
+	r.indented = true
+	s := open(t, NXOS(), r)
+	out, err := s.Show(t.Context(), []string{"show running-config"})
+	if err != nil || !strings.HasSuffix(out["show running-config"], "interface Ethernet1/1") {
+		t.Errorf("%q: %v", out, err)
+	}
+	s.timeout = 200 * time.Millisecond
+	if _, err := s.Show(t.Context(), []string{"show clock"}); err == nil || !strings.Contains(err.Error(), `the prompt was "leaf-a#" and is "renamed#"`) {
+		t.Errorf("a renamed switch: %v", err)
+	}
+	s.timeout = time.Minute
+	if out, err := s.Show(t.Context(), []string{"show clock"}); err != nil || !strings.Contains(out["show clock"], "10:00:01") {
+		t.Errorf("after a new login: %q, %v", out, err)
 	}
 }
 

@@ -132,6 +132,7 @@ type Facts struct {
 type Dialect struct {
 	OS       string        // "nxos", "comware"
 	Platform []byte        // scrapligo platform definition, YAML
+	Hello    string        // the last line that every login types, according to it
 	Refusals []string      // regular expressions: any match in a reply is a refusal
 	Harmless []string      // regular expressions: output of a configuration line that means nothing
 	Running  string        // prints the running configuration

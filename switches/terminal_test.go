@@ -14,12 +14,15 @@ import (
 // A replay answers logins from transcripts, one after the other. It expects
 // exactly the lines of the transcript and prints what follows them there.
 type replay struct {
-	t       *testing.T
-	logins  []string
-	hung    func() // is called where nothing comes any more; may be nil
-	mu      sync.Mutex
-	sent    []string // what was typed, over all logins
-	running sync.WaitGroup
+	t      *testing.T
+	logins []string
+	hung   func() // is called where nothing comes any more; may be nil
+	// indented: a line of output may begin with a space that is not part of it,
+	// so that it is not taken for a prompt here.
+	indented bool
+	mu       sync.Mutex
+	sent     []string // what was typed, over all logins
+	running  sync.WaitGroup
 }
 
 // promptLine is a prompt with the line that was typed at it.
@@ -113,6 +116,9 @@ func (r *replay) serve(conn io.ReadWriter, script []string) {
 					prompt, want = "", script[0]
 					script = script[1:]
 					break
+				}
+				if r.indented {
+					l = strings.TrimPrefix(l, " ")
 				}
 				io.WriteString(conn, l+"\r\n")
 			}

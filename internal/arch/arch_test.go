@@ -87,7 +87,7 @@ var mayTest = map[string][]string{
 	"internal/remote/ssh":     {"internal/remote/remotetest"},
 	"internal/remote/local":   {"internal/remote/remotetest"},
 	"internal/lab":            {"internal/remote/ssh"},
-	"modules":                 {"internal/remote/remotetest", "internal/lab/..."},
+	"modules":                 {"internal/remote/remotetest", "internal/remote/ssh", "internal/lab/..."},
 	"internal/prove":          {"internal/remote/remotetest"},
 	"internal/nvme/tcp":       {"internal/nvme/nvmetest"},
 	"internal/nvme/rdma/perf": {"internal/nvme/rdma/verbs/verbstest"},

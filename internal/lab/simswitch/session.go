@@ -55,7 +55,7 @@ func (s *session) enterTop() {
 func (s *session) serve(ctx context.Context) error {
 	sys := s.sw.system
 	s.term.enter = sys.enter
-	s.term.print(sys.greeting(s.sw))
+	s.term.print(sys.greeting(s.sw) + s.sw.spec.Motd)
 	typed := ""
 	for !s.done {
 		prompt := ""

@@ -34,6 +34,7 @@ type Spec struct {
 
 	Neighbours []Neighbour // a port with a neighbour is up, others are down
 	Config     string      // lines that somebody else configured, added to the usual ones
+	Motd       string      // shown after each login, before the first prompt; may be empty
 	NoStats    bool        // NX-OS prints "no-stats" after a port's qos policy unasked, as some do
 	Clock      Clock       // nil: the real one
 }
