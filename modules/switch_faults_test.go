@@ -227,3 +227,27 @@ func TestSwitchSomebodyElsesTimer(t *testing.T) {
 	other.Close()
 	l.converges(planned)
 }
+
+// On Comware a delay that somebody armed by hand cannot be seen: there is one
+// timer, and whoever confirms it keeps what both have changed. Weft's part ends
+// as planned or as before, theirs stays.
+func TestSwitchSomebodyElsesDelay(t *testing.T) {
+	for name, refused := range map[string]*regexp.Regexp{"planned": nil, "put back": regexp.MustCompile(`^qos wred apply`)} {
+		t.Run(name, func(t *testing.T) {
+			_, planned, _ := reference(t, "comware")
+			l := newLeaf(t, "comware")
+			l.did = name
+			l.edit("configuration commit delay 10", "interface HundredGigE1/0/1", "description theirs")
+			before := l.sw.RunningConfig()
+			planned = strings.Replace(planned, "description server port 1", "description theirs", 1)
+			l.sw.Refuse(refused)
+			_, res, err := l.run()
+			if outcome := l.ends(before, planned, res, err); (outcome == plan.DeviceChanged) != (refused == nil) {
+				t.Errorf("%s: %v", outcome, err)
+			}
+			if !strings.Contains(l.heard(), "what others change until then goes too") {
+				t.Errorf("it says %q", l.heard())
+			}
+		})
+	}
+}
