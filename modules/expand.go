@@ -197,6 +197,7 @@ func (x *expansion) switches(sw *inventory.Switch) {
 			}
 		}
 	}
+	d.want.LLDP = len(d.want.Ports) > 0 // cables are proven with it
 }
 
 // connection is the one a device names, else the default one.

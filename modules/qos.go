@@ -36,7 +36,7 @@ func (r *qos) Verify(context.Context) error { return nil }
 // wish is what was read with the classes that are wished.
 func (d *device) wish(have switches.Config) switches.Config {
 	have.Name, have.Classes, have.Owner, have.Adopt = d.want.Name, d.want.Classes, d.want.Owner, d.want.Adopt
-	have.Watchdog = d.want.Watchdog
+	have.Watchdog, have.LLDP = d.want.Watchdog, d.want.LLDP
 	return have
 }
 
@@ -87,6 +87,7 @@ const policies = "policies" // the change of whose policies are in force
 func classChanges(have, want switches.Config) []plan.Change {
 	out := change(policies, have.Name, want.Name, plan.ImpactTraffic)
 	out = append(out, change("pfc_watchdog", have.Watchdog, want.Watchdog, plan.ImpactTraffic)...)
+	out = append(out, change("lldp", enabled(have.LLDP), enabled(want.LLDP), plan.ImpactNone)...)
 	find := func(c switches.Config, name string) switches.Class {
 		i := slices.IndexFunc(c.Classes, func(x switches.Class) bool { return x.Name == name })
 		if i < 0 {
@@ -121,15 +122,21 @@ func classChanges(have, want switches.Config) []plan.Change {
 }
 
 func portChanges(h, w switches.Port) []plan.Change {
-	onOff := map[bool]string{true: "on", false: "off"}
 	return slices.Concat(
 		change("mtu", frame(h.MTU), frame(w.MTU), plan.ImpactTraffic),
-		change("pfc", onOff[h.PFC], onOff[w.PFC], plan.ImpactTraffic),
-		change("classification", onOff[h.Classify], onOff[w.Classify], plan.ImpactTraffic),
-		change("queueing", onOff[h.Queue], onOff[w.Queue], plan.ImpactTraffic),
-		change("pfc_watchdog", onOff[h.Watchdog], onOff[w.Watchdog], plan.ImpactTraffic),
-		change("headroom", onOff[h.Headroom], onOff[w.Headroom], plan.ImpactTraffic),
+		change("pfc", enabled(h.PFC), enabled(w.PFC), plan.ImpactTraffic),
+		change("classification", enabled(h.Classify), enabled(w.Classify), plan.ImpactTraffic),
+		change("queueing", enabled(h.Queue), enabled(w.Queue), plan.ImpactTraffic),
+		change("pfc_watchdog", enabled(h.Watchdog), enabled(w.Watchdog), plan.ImpactTraffic),
+		change("headroom", enabled(h.Headroom), enabled(w.Headroom), plan.ImpactTraffic),
 	)
+}
+
+func enabled(on bool) string {
+	if on {
+		return "on"
+	}
+	return "off"
 }
 
 // frame shows an MTU; 0 is what the OS does without being told.

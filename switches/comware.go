@@ -94,6 +94,7 @@ const (
 	comwareTable    = "qos wred queue table "
 	comwareIface    = "interface "
 
+	comwareLLDP   = "lldp global enable"
 	comwareApply  = "qos wred apply "
 	comwareTrust  = "qos trust dscp"
 	comwareWFQ    = "qos wfq byte-count"

@@ -26,6 +26,8 @@ func (comware) Parse(out map[string]string) (Config, error) {
 		r.global = append(r.global, block{path: []string{header}}) // always exist
 	}
 	r.global = mergeBlocks(r.global, comwareKey)
+	system, _ := findBlock(r.global)
+	c.LLDP = slices.Contains(system.lines, comwareLLDP)
 	frames := comwareFrameLengths(out[comwareFrames])
 	for i, p := range c.Ports {
 		c.Ports[i] = comwareParsePort(p.Name, r, c.Facts)
@@ -91,6 +93,8 @@ func comwareNode(c *Config, r *reading, n *node) {
 	case n.line == comwarePFC, n.line == "priority-flow-control auto":
 		c.Warnings = append(c.Warnings, "the system view says "+n.line+
 			", which is kept and may decide for every port")
+	case n.line == comwareLLDP:
+		r.global = append(r.global, block{lines: []string{n.line}})
 	case n.line == comwareMapDSCP, n.line == comwareMapDot1p:
 		b := block{path: []string{n.line}}
 		for _, k := range n.kids {

@@ -36,7 +36,11 @@ func comwareGlobal(c Config, f Facts) ([]block, error) {
 	for p := range priorities {
 		dot1p.lines = append(dot1p.lines, fmt.Sprintf("import %d export %d", p, p))
 	}
-	out := []block{dscp, dot1p}
+	var out []block
+	if c.LLDP {
+		out = append(out, block{lines: []string{comwareLLDP}})
+	}
+	out = append(out, dscp, dot1p)
 	table := block{path: []string{comwareTable + c.Name}}
 	for _, k := range slices.SortedStableFunc(slices.Values(c.Classes), byPriority) {
 		if !k.Strict && k.Bandwidth == 0 {
@@ -144,7 +148,7 @@ func comwareSettle(r *reading, frame int, seen, wish []block) []block {
 			out = append(out, s)
 		}
 	}
-	return out
+	return keepSystem(seen, out)
 }
 
 func settleMap(table map[int]int, seen, wish block) block {

@@ -12,6 +12,7 @@ type reading struct {
 	name    string
 	classes []Class
 	dog     string // Watchdog
+	lldp    bool
 	ports   map[string]Port
 	global  []block            // all but the ports
 	port    map[string][]block // by port
@@ -22,7 +23,7 @@ type reading struct {
 
 // observed reports whether classes and name still stand as they were read.
 func (c Config) observed() bool {
-	return c.read != nil && c.Name == c.read.name && c.Watchdog == c.read.dog && reflect.DeepEqual(c.Classes, c.read.classes)
+	return c.read != nil && c.Name == c.read.name && c.Watchdog == c.read.dog && c.LLDP == c.read.lldp && reflect.DeepEqual(c.Classes, c.read.classes)
 }
 
 // observedPort reports whether the port still stands as it was read.
@@ -40,7 +41,7 @@ func (c Config) seal() Config {
 	for i := range c.Classes {
 		c.Classes[i].read = true
 	}
-	r.name, r.dog, r.classes, r.ports = c.Name, c.Watchdog, slices.Clone(c.Classes), map[string]Port{}
+	r.name, r.dog, r.lldp, r.classes, r.ports = c.Name, c.Watchdog, c.LLDP, slices.Clone(c.Classes), map[string]Port{}
 	for i := range c.Ports {
 		c.Ports[i].read = true
 		r.ports[c.Ports[i].Name] = c.Ports[i]
@@ -82,6 +83,7 @@ func (c Config) For(want Config) Config {
 	if want.Watchdog == "" {
 		have.Watchdog = "" // nobody's business
 	}
+	have.LLDP = have.LLDP && want.LLDP // neither is this
 	for i := range have.Classes {
 		fitClass(&have.Classes[i], want, c.Facts)
 	}

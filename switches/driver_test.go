@@ -97,6 +97,9 @@ func readsBack(t *testing.T, after, want Config) {
 			t.Errorf("port %s reads back as %+v", w.Name, p)
 		}
 	}
+	if want.LLDP && !after.LLDP {
+		t.Error("LLDP does not read back")
+	}
 	if want.Watchdog != "" && after.Watchdog != want.Watchdog {
 		t.Errorf("the watchdog reads back as %q", after.Watchdog)
 	}
@@ -129,7 +132,7 @@ func partByPart(t *testing.T, d Driver, have, want Config, out map[string]string
 		back = append(no, back...)
 	}
 	part := have
-	part.Name, part.Classes, part.Watchdog = want.Name, want.Classes, want.Watchdog
+	part.Name, part.Classes, part.Watchdog, part.LLDP = want.Name, want.Classes, want.Watchdog, want.LLDP
 	step(have, part)
 	for i, w := range want.Ports {
 		port := part
@@ -214,6 +217,8 @@ func parseWish(t *testing.T, text string) (c Config) {
 			c.Name = w[1]
 		case "watchdog":
 			c.Watchdog = w[1]
+		case "lldp":
+			c.LLDP = w[1] == "on"
 		case "class":
 			k := Class{Name: w[1], Priority: num("priority"), Bandwidth: num("bandwidth"), Strict: has("strict"), PFC: has("pfc")}
 			if has("dscp") {

@@ -21,9 +21,11 @@ func (nxos) Parse(out map[string]string) (Config, error) {
 	r.facts, c.read = c.Facts, r
 	c.Name = attachedName(r)
 	c.Classes = nxosClasses(r.global, c.Name)
-	if dog, ok := findBlock(r.global); ok && slices.Contains(dog.lines, nxosWatchdog) {
+	system, _ := findBlock(r.global)
+	if slices.Contains(system.lines, nxosWatchdog) {
 		c.Watchdog = "drop"
 	}
+	c.LLDP = slices.Contains(system.lines, nxosLLDP)
 	c.Foreign = foreignNames(c, Config{Name: c.Name, Classes: c.Classes})
 	buffers := false
 	for i, p := range c.Ports {
@@ -69,7 +71,7 @@ func nxosNode(c *Config, r *reading, n *node) {
 	switch {
 	case strings.HasPrefix(head, "hostname "), strings.HasPrefix(head, "switchname "):
 		c.Facts.Hostname = head[strings.IndexByte(head, ' ')+1:]
-	case head == nxosWatchdog:
+	case head == nxosWatchdog, head == nxosLLDP:
 		r.global = append(r.global, block{lines: []string{head}})
 	case head == nxosSystem:
 		b := block{path: []string{head}}

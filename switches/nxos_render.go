@@ -89,15 +89,25 @@ func nxosGlobal(c Config, _ Facts) ([]block, error) {
 	}}), nil
 }
 
+// nxosSystemLines are those that stand below no header.
+func nxosSystemLines(c Config) (out []string) {
+	if c.LLDP {
+		out = append(out, nxosLLDP)
+	}
+	if c.Watchdog != "" {
+		out = append(out, nxosWatchdog)
+	}
+	return out
+}
+
 // nxosGuards writes what guards lossless classes: the watchdog of the system,
 // and the ingress buffers that ports attach.
 func nxosGuards(c Config) (out []block, err error) {
-	switch c.Watchdog {
-	case "":
-	case "drop":
-		out = append(out, block{lines: []string{nxosWatchdog}})
-	default:
+	if c.Watchdog != "" && c.Watchdog != "drop" {
 		return nil, fmt.Errorf("pfc_watchdog: action = %q cannot be set, because this switch drops what a queue holds that stays paused", c.Watchdog)
+	}
+	if lines := nxosSystemLines(c); len(lines) > 0 {
+		out = append(out, block{lines: lines})
 	}
 	policy := nxosQueuing + c.Name + nxosHR
 	for _, k := range slices.SortedStableFunc(slices.Values(c.Classes), byPriority) {
@@ -120,6 +130,7 @@ func nxosGuards(c Config) (out []block, err error) {
 }
 
 const (
+	nxosLLDP     = "feature lldp"
 	nxosWatchdog = "priority-flow-control watch-dog-interval on"
 	nxosBuffer   = "pause buffer-size %d pause-threshold %d resume-threshold %d" // bytes
 
@@ -254,11 +265,11 @@ func nxosLeave(seen, wish []block) []block {
 	var stay []block
 	for _, s := range seen {
 		outer := s.path[:min(1, len(s.path))]
-		if _, wished := findBlock(wish, outer...); !wished && (len(outer) == 0 || strings.HasSuffix(outer[0], nxosHR)) {
+		if _, wished := findBlock(wish, outer...); !wished && len(outer) > 0 && strings.HasSuffix(outer[0], nxosHR) {
 			stay = append(stay, s)
 		}
 	}
-	return append(wish, stay...)
+	return keepSystem(seen, append(wish, stay...))
 }
 
 // nxosMTU is the MTU of a port, 1500 where nothing is said.

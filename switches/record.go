@@ -117,6 +117,9 @@ func wishText(c Config) string {
 	if c.Watchdog != "" {
 		fmt.Fprintln(&b, "watchdog", c.Watchdog)
 	}
+	if c.LLDP {
+		fmt.Fprintln(&b, "lldp on")
+	}
 	flag := func(on bool, word string) {
 		if on {
 			b.WriteString(" " + word)

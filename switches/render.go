@@ -120,6 +120,27 @@ func (s side) globals(name string) ([]block, error) {
 	return s.rules.settle(s.seen, 0, s.seen.global, out), nil
 }
 
+// keepSystem adds to what is wished the lines of the system that nobody wishes
+// anything of.
+func keepSystem(seen, wish []block) []block {
+	s, _ := findBlock(seen)
+	if len(s.lines) == 0 {
+		return wish
+	}
+	i := slices.IndexFunc(wish, func(b block) bool { return len(b.path) == 0 })
+	if i < 0 {
+		return append(wish, s)
+	}
+	w := wish[i].clone()
+	for _, line := range s.lines {
+		if !slices.Contains(w.lines, line) {
+			w.lines = append(w.lines, line)
+		}
+	}
+	wish[i] = w
+	return wish
+}
+
 // keeps reports whether what attaches an object is ours to replace, and to put
 // back.
 func (s side) keeps(object string) bool { return s.other.Adopt || s.other.mine(object) }

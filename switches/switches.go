@@ -45,6 +45,10 @@ type Config struct {
 	// "drop" or "forward"; "" leaves the system's watchdog as it is.
 	Watchdog string
 
+	// LLDP says that the switch tells and hears who is at the other end of its
+	// cables; false leaves it as it is.
+	LLDP bool
+
 	Owner Owner // wished: whose the wish is; what it had under other names is its own
 	Adopt bool  // wished: what somebody else has in the way is replaced
 
