@@ -47,7 +47,7 @@ func TestTranscriptsNXOSCounters(t *testing.T) {
 		}
 	}
 	counts, err = nxosWatchdogCounts(transcript(t, "cisco_nxos/show_queuing_pfc-queue_detail/SYNTHETIC_otel_contrib_test.txt"), "Ethernet1/23")
-	if err != nil || len(counts) != 1 || counts[0].Value != 1 {
+	if err != nil || len(counts) != 1 || counts[0].Value != 1 || counts[0].Name != WatchdogEvents || counts[0].Priority != AllPriorities || counts[0].Port != "Ethernet1/23" {
 		t.Errorf("watchdog: %+v %v", counts, err)
 	}
 }
@@ -59,8 +59,14 @@ func TestTranscriptsComwareCounters(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := &Counted{Counts: counts}
-	if got := value(t, c, "GigabitEthernet1/0/1", 3, Drops); got != 1 || len(counts) != 24 {
-		t.Errorf("drops %d of %d counts", got, len(counts))
+	for _, want := range []struct {
+		priority int
+		name     string
+		value    uint64
+	}{{0, Drops, 1}, {3, Drops, 1}, {3, TxPackets, 0}, {7, TxBytes, 0}} {
+		if got := value(t, c, "GigabitEthernet1/0/1", want.priority, want.name); got != want.value || len(counts) != 24 {
+			t.Errorf("%s of %d: %d of %d counts, want %d", want.name, want.priority, got, len(counts), want.value)
+		}
 	}
 }
 

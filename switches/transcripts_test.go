@@ -85,7 +85,9 @@ func TestTranscriptsNXOSRunning(t *testing.T) {
 		host    string
 		port    Port
 		foreign []string
-		dog     string // the watchdog of the system
+		dog     string   // the watchdog of the system
+		others  []string // some of the objects of somebody else; nil: not asked
+		ports   []string // all ports; nil: not asked
 	}{
 		{
 			file: "show_running-config/microsoft_SDN_nexus3132_6.0.2U6_qos_and_ports_excerpt.txt", host: "TOR1",
@@ -119,18 +121,26 @@ func TestTranscriptsNXOSRunning(t *testing.T) {
 		{
 			file: "show_running-config/batfish__nxos_class_map.txt", host: "nxos_class_map",
 			port: Port{Name: "Ethernet1/1"},
+			others: []string{
+				"class-map type control-plane match-any cm_cp", "class-map type network-qos cm_network_qos",
+				"class-map type qos match-any cm_qos", "class-map type queuing match-any c-out-8q-q7",
+			},
 		},
 		{
 			file: "show_running-config_interface/github_43493284401_n9kv_10.2.2_empty-vs-edited.txt",
-			port: Port{Name: "Ethernet1/1", Exists: true},
+			port: Port{Name: "Ethernet1/1", Exists: true}, ports: []string{"Ethernet1/1"},
 		},
 		{
 			file: "show_running-config_interface/github_53215664192_9.3.1.txt",
-			port: Port{Name: "Ethernet1/8", Exists: true},
+			port: Port{Name: "Ethernet1/8", Exists: true}, ports: []string{"Ethernet1/8", "Ethernet1/7"},
 		},
 		{
 			file: "CONFIG_EXAMPLES/github_62929086650_netapp-style_rcf_n9364d.txt", dog: "drop",
 			port: Port{Name: "Ethernet1/63", Exists: true},
+			others: []string{
+				"class-map type qos match-any RDMA", "policy-map type qos HA_STORAGE_POLICY",
+				"policy-map type queuing EGRESS_POLICY", "policy-map type network-qos NETQOS_POLICY",
+			},
 		},
 		{
 			file: "CONFIG_EXAMPLES/azurelocal_tor_qos.txt",
@@ -146,6 +156,25 @@ func TestTranscriptsNXOSRunning(t *testing.T) {
 			got, err := NXOS().Parse(map[string]string{nxosRunning: transcript(t, "cisco_nxos/"+c.file)})
 			if err != nil {
 				t.Fatal(err)
+			}
+			fields := []any{c.host, c.port, c.dog}
+			for _, list := range [][]string{c.foreign, c.others, c.ports} {
+				for _, value := range list {
+					fields = append(fields, value)
+				}
+			}
+			enough(t, c.file, fields...)
+			for _, head := range c.others {
+				if !slices.Contains(got.read.others, head) {
+					t.Errorf("%q is not among %q", head, got.read.others)
+				}
+			}
+			var ports []string
+			for _, p := range got.Ports {
+				ports = append(ports, p.Name)
+			}
+			if c.ports != nil && !slices.Equal(ports, c.ports) {
+				t.Errorf("ports %q, want %q", ports, c.ports)
 			}
 			if got.Watchdog != c.dog {
 				t.Errorf("watchdog %q, want %q", got.Watchdog, c.dog)
@@ -263,7 +292,7 @@ func TestTranscriptsComwareMaps(t *testing.T) {
 		t.Errorf("dot1p-lp: %v", m)
 	}
 	m = comwareMap(transcript(t, "hp_comware/display_qos_map-table/SYNTHETIC_fault_injector_dscp-dot1p.txt"), "dscp-dot1p")
-	if len(m) != 1 || m[26] != 3 {
+	if _, other := m[25]; len(m) != 1 || m[26] != 3 || other {
 		t.Errorf("dscp-dot1p: %v", m)
 	}
 }
