@@ -89,13 +89,13 @@ func TestSwitchWrongPassword(t *testing.T) {
 			t.Errorf("%s: %v", res.Devices[0].Outcome, err)
 		}
 		said := ""
-		for _, r := range p.Refusals {
-			said += r.Text + "\n"
+		for _, d := range p.Devices {
+			said += d.Address + ": " + d.Error + "\n" + d.Hint + "\n"
 		}
 		if err != nil {
 			said += err.Error() + "\n" + hint.Of(err)
 		}
-		for _, want := range []string{`switch\.leaf`, `login as netops`, `unable to authenticate`} {
+		for _, want := range []string{`switch\.leaf`, `login as netops`, `unable to authenticate`, `is the password that of netops there`} {
 			if !regexp.MustCompile(want).MatchString(said) {
 				t.Errorf("it does not say %q: %s", want, said)
 			}

@@ -146,7 +146,7 @@ func (l *login) refused(err error) error {
 	case l.password == nil:
 		return hint.Wrap(err, "add a public key of yours to authorized_keys of %s there", l.route.user)
 	}
-	return err
+	return hint.Wrap(err, "neither the keys nor the password are taken: is the password that of %s there, and may %[1]s log in?", l.route.user)
 }
 
 // wrapConnect gives the error of a connection its type.
