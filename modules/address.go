@@ -80,6 +80,20 @@ func (a *Address) inherit(entries []plan.Entry) {
 	}
 }
 
+// first implements successor: where weft brought the interface up for another
+// address, it was down.
+func (a *Address) first(have *Address, entries []plan.Entry) *Address {
+	first := *have
+	for _, e := range entries {
+		var was Address
+		if e.Kind != "address" || e.State == plan.EntryAdopted || e.Former == nil || json.Unmarshal(e.Former, &was) != nil {
+			continue
+		}
+		first.Up = first.Up && (was.PCI != a.PCI || was.Up)
+	}
+	return &first
+}
+
 // stay implements lodger: an interface that another address is declared on stays
 // up.
 func (a *Address) stay(t *things) {

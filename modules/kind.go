@@ -58,6 +58,13 @@ type limited interface{ Left() string }
 // it is told what the ledger holds, before Parse.
 type heir interface{ inherit([]plan.Entry) }
 
+// A successor is a kind whose things share something, which weft may have
+// changed for another of them: first is an observed state as it was before weft
+// ever came, as far as the entries of the ledger tell.
+type successor[T any] interface {
+	first(have *T, entries []plan.Entry) *T
+}
+
 // resource makes a plan.Resource of a kind.
 type resource[T any, K kind[T]] struct {
 	want K
@@ -138,6 +145,15 @@ func (r *resource[T, K]) applied(have plan.State) json.RawMessage {
 
 func (r *resource[T, K]) formerly(have plan.State) json.RawMessage {
 	h, _ := have.(K)
+	return encode(h)
+}
+
+// first is what was there before weft ever came.
+func (r *resource[T, K]) first(have plan.State, entries []plan.Entry) json.RawMessage {
+	h, _ := have.(K)
+	if s, ok := any(r.want).(successor[T]); ok && h != nil {
+		h = s.first(h, entries)
+	}
 	return encode(h)
 }
 

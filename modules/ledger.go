@@ -269,6 +269,10 @@ func (l ledger) next(steps []plan.Step) ledger {
 		e := plan.Entry{Kind: s.ID.Kind, Name: s.ID.Name, Former: r.formerly(s.Have)}
 		if at >= 0 && n.Entries[at].State != plan.EntryAdopted {
 			e.Former = n.Entries[at].Former // before weft ever came
+		} else if f, ok := r.(interface {
+			first(plan.State, []plan.Entry) json.RawMessage
+		}); ok {
+			e.Former = f.first(s.Have, l.Entries)
 		}
 		e.State, e.Applied, e.Needs, e.Place, e.Protect = plan.EntryCreating, r.applied(s.Have), s.Needs, s.Place, s.Protect
 		if at >= 0 {

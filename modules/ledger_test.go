@@ -1,7 +1,9 @@
 package modules
 
 import (
+	"encoding/json"
 	"fmt"
+	"net/netip"
 	"slices"
 	"testing"
 
@@ -56,5 +58,41 @@ func BenchmarkMissing(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// An interface that weft brought up was down before weft came, also as the entry
+// of another address on it tells: of one that takes the place of the first, and of
+// one beside it.
+func TestLinkStaysRememberedAsDown(t *testing.T) {
+	const nic, other = "0000:41:00.0", "0000:41:00.1"
+	entry := func(state plan.EntryState, name string, former, applied Address) plan.Entry {
+		return plan.Entry{Kind: "address", Name: name, State: state, Former: encode(&former), Applied: encode(&applied)}
+	}
+	cidr := netip.MustParsePrefix("10.0.0.1/24")
+	down, up := Address{PCI: nic, CIDR: cidr}, Address{PCI: nic, CIDR: cidr, Present: true, Up: true}
+	for name, tt := range map[string]struct {
+		entries []plan.Entry
+		want    bool // up
+	}{
+		"none":         {nil, true},
+		"down":         {[]plan.Entry{entry(plan.EntryCreated, "old", down, up)}, false},
+		"cut off":      {[]plan.Entry{entry(plan.EntryCreating, "old", down, up)}, false},
+		"up":           {[]plan.Entry{entry(plan.EntryCreated, "old", Address{PCI: nic, CIDR: cidr, Up: true}, up)}, true},
+		"adopted":      {[]plan.Entry{{Kind: "address", Name: "old", State: plan.EntryAdopted, Applied: encode(&up)}}, true},
+		"another card": {[]plan.Entry{entry(plan.EntryCreated, "old", Address{PCI: other, CIDR: cidr}, Address{PCI: other, CIDR: cidr, Up: true})}, true},
+		"another kind": {[]plan.Entry{{Kind: "mtu", Name: "old", State: plan.EntryCreated, Former: encode(&MTU{PCI: nic, Bytes: 1500})}}, true},
+	} {
+		want := &Address{PCI: nic, CIDR: netip.MustParsePrefix("10.0.0.1/16"), Present: true, Up: true}
+		have := &Address{PCI: nic, CIDR: want.CIDR, Up: true}
+		id := plan.ID{Device: "server.s", Kind: "address", Name: "p0"}
+		next := ledger{Entries: tt.entries}.next([]plan.Step{{ID: id, Resource: on(nil, want), Have: have}})
+		var former Address
+		if err := json.Unmarshal(next.Entries[len(next.Entries)-1].Former, &former); err != nil {
+			t.Fatal(err)
+		}
+		if former.Up != tt.want || former.Present || !have.Up {
+			t.Errorf("%s: before weft it was %+v; want up %t", name, former, tt.want)
+		}
 	}
 }
