@@ -53,7 +53,6 @@ func TestEvents(t *testing.T) {
 		want    error
 		lasting bool // nothing passes any more, and there is something to look at
 	}{
-		"port down":     {(*verbstest.Fabric).PortDown, verbs.ErrPort, true},
 		"device failed": {(*verbstest.Fabric).Fail, verbs.ErrDevice, true},
 		"queue error":   {(*verbstest.Fabric).QueueError, verbs.ErrQueue, false},
 	} {

@@ -7,38 +7,34 @@ import (
 )
 
 // The kinds of asynchronous events that end queues, of ibv_event_type. Others
-// tell of what passes by itself, or of what is not used here.
+// tell of what passes by itself, or of what is not used here. A port that goes
+// down ends none: a short time of it a connection outlives by sending again, as
+// it does in the kernel's hosts and targets.
 const (
 	asyncCQError     = 0
 	asyncQPFatal     = 1
 	asyncQPRequest   = 2
 	asyncQPAccess    = 3
 	asyncDeviceFatal = 8
-	asyncPortError   = 10
 )
 
 // asyncEvent is an ibv_async_event: what a device tells without being asked.
 type asyncEvent struct {
-	subject uint64 // a queue, or the number of a port
+	subject uint64 // a queue, where the kind is about one
 	kind    uint32
 }
 
 // get reads an ibv_async_event.
 func (e *asyncEvent) get(b []byte) {
 	*e = asyncEvent{subject: le.Uint64(b), kind: le.Uint32(b[asyncKind:])}
-	if e.kind == asyncPortError {
-		e.subject &= 1<<32 - 1 // an int
-	}
 }
 
-// ends is why a queue pair, with its completion queue and at its port, is of no
-// use after an event; nil: the event does not concern it.
-func (e asyncEvent) ends(device string, qp, cq uintptr, port int) error {
+// ends is why a queue pair with its completion queue is of no use after an event;
+// nil: the event does not concern it.
+func (e asyncEvent) ends(device string, qp, cq uintptr) error {
 	switch {
 	case e.kind == asyncDeviceFatal:
 		return DeviceFailed(device)
-	case e.kind == asyncPortError && e.subject == uint64(port):
-		return PortFailed(device, port)
 	case e.kind == asyncCQError && e.subject == uint64(cq):
 		return fmt.Errorf("completion queue on %s: %w", device, ErrQueue)
 	case (e.kind == asyncQPFatal || e.kind == asyncQPRequest || e.kind == asyncQPAccess) && e.subject == uint64(qp):
@@ -50,9 +46,4 @@ func (e asyncEvent) ends(device string, qp, cq uintptr, port int) error {
 // DeviceFailed is for providers: the ErrDevice of a device.
 func DeviceFailed(device string) error {
 	return hint.Wrap(fmt.Errorf("%s: %w", device, ErrDevice), "the kernel log says why: dmesg; rdma link show says whether the device is back")
-}
-
-// PortFailed is for providers: the ErrPort of a port.
-func PortFailed(device string, port int) error {
-	return hint.Wrap(fmt.Errorf("port %d of %s: %w", port, device, ErrPort), "look at the cable and at the port of the switch; rdma link show says whether the port is back")
 }

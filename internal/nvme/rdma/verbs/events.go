@@ -45,7 +45,7 @@ func (d *domain) listen() {
 			d.l.forget(d)
 		}
 		for p := range d.pairs {
-			if err := e.ends(d.limits.Device, p.qp, p.cq, p.port); err != nil {
+			if err := e.ends(d.limits.Device, p.qp, p.cq); err != nil {
 				p.tell(err)
 			}
 		}

@@ -102,7 +102,6 @@ const (
 	idSource  = 32  // route.addr.src_addr
 	idDest    = 160 // route.addr.dst_addr
 	idSpace   = 344 // ps
-	idPort    = 348 // port_num
 
 	eventID     = 0 // rdma_cm_event
 	eventListen = 8

@@ -26,7 +26,6 @@ type pair struct {
 	events  uintptr // ibv_comp_channel
 	cq, qp  uintptr
 	inline  int
-	port    int                   // of the device
 	fault   atomic.Pointer[error] // what the device has told
 	postOne uintptr               // functions of the device
 	takeOne uintptr
@@ -91,7 +90,7 @@ func (p *pair) create(q Queue) error {
 		return unpinned(fmt.Errorf("queue pair of %d and %d works on %s: %w", q.Sends, q.Receives, d.limits.Device, err))
 	}
 	p.inline = int(le.Uint32(init[initInline:]))
-	p.qp, p.port = word(k.id, idQP), int(view(k.id+idPort, 1)[0])
+	p.qp = word(k.id, idQP)
 	p.sendArgs = []uintptr{p.qp, address(p.sends), address(p.sends) + postBatch*sendStride}
 	p.recvArgs = []uintptr{p.qp, address(p.recvs), address(p.recvs) + postBatch*recvStride}
 	p.pollArgs = []uintptr{p.cq, 0, address(p.dones)}

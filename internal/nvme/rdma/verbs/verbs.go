@@ -117,7 +117,7 @@ type Pair interface {
 	// takes back, or until the deadline, os.ErrDeadlineExceeded; the zero Time
 	// is none. Before it blocks it looks whether the connection has ended:
 	// ErrDisconnected and others. What the device tells meanwhile, such as
-	// ErrPort, is the error of the next Wait: completions may be there that say
+	// ErrDevice, is the error of the next Wait: completions may be there that say
 	// more. After Interrupt the error is ErrInterrupted.
 	Wait(deadline time.Time) error
 
@@ -136,7 +136,6 @@ var (
 	ErrInterrupted  = errors.New("interrupted")
 
 	// What the device itself tells of a connection.
-	ErrPort   = errors.New("the RDMA port went down")
 	ErrDevice = errors.New("the RDMA device has failed or was removed")
 	ErrQueue  = errors.New("the RDMA device has put it into error")
 )

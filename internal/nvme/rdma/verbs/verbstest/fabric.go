@@ -78,12 +78,6 @@ func (f *Fabric) Cut(out bool) {
 	f.cut = out
 }
 
-// PortDown has the device tell that its port went down. What is under way stays
-// there.
-func (f *Fabric) PortDown() {
-	f.happen(func(p *pair) { p.silent, p.fault = true, verbs.PortFailed(f.Limits().Device, 1) })
-}
-
 // Fail has the device tell that it has failed: nothing completes any more.
 func (f *Fabric) Fail() {
 	f.happen(func(p *pair) { p.silent, p.fault = true, verbs.DeviceFailed(f.Limits().Device) })
