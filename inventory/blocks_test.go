@@ -1,8 +1,10 @@
 package inventory
 
 import (
+	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/zclconf/go-cty/cty"
 )
@@ -159,18 +161,34 @@ func TestSelectByLabel(t *testing.T) {
 
 // The limit of a metric may use what devices report; it stays an expression.
 func TestObservedLimit(t *testing.T) {
-	m := mustLoad(t, `max = "30us"`, `max = initiator.nvme["a"].live_paths * 10`)
+	m := mustLoad(t, `max = "30us"`, `max = "${initiator.nvme["a"].live_paths * 10}us"`)
 	l := m.Validations[0].Metrics[0]
 	same(t, "has a limit", l.HasMax, true)
-	v, diags := m.Evaluate(l.Limit, func(addr, attr string) (cty.Value, error) {
-		same(t, "asked for", addr+"."+attr, `initiator.nvme["a"].live_paths`)
-		return cty.NumberIntVal(2), nil
-	})
-	if diags.HasErrors() || !v.RawEquals(cty.NumberIntVal(20)) {
-		t.Errorf("%#v %v", v, diags)
+	for _, test := range []struct {
+		live cty.Value
+		err  error
+		max  time.Duration
+		why  string
+	}{
+		{live: cty.NumberIntVal(2), max: 20 * time.Microsecond},
+		{live: cty.NumberFloatVal(1.00004), max: 10 * time.Microsecond}, // rounded to nanoseconds
+		{err: errors.New("it is away"), why: "it is away"},
+		{live: cty.NumberIntVal(-1), why: `max is "-10us"`},
+		{live: cty.UnknownVal(cty.Number), why: "depends on what is not known"},
+		{live: cty.NumberIntVal(1).Mark("secret"), why: "sensitive"},
+		{live: cty.MustParseNumberVal("1e30"), why: "max is"},
+	} {
+		max, err := m.LimitOf(l, func(addr, attr string) (cty.Value, error) {
+			same(t, "asked for", addr+"."+attr, `initiator.nvme["a"].live_paths`)
+			return test.live, test.err
+		})
+		if time.Duration(max) != test.max || (err == nil) != (test.why == "") || err != nil && !strings.Contains(err.Error(), test.why) {
+			t.Errorf("%#v: %v, %v", test.live, time.Duration(max), err)
+		}
 	}
-	if m := mustLoad(t); m.Validations[0].Metrics[0].Limit != nil {
-		t.Error("a plain limit is an expression")
+	plain := mustLoad(t).Validations[0].Metrics[0]
+	if max, err := mustLoad(t).LimitOf(plain, nil); plain.Limit != nil || max != 30e3 || err != nil {
+		t.Errorf("a plain limit is %v, %v", max, err)
 	}
 }
 
@@ -281,6 +299,7 @@ func blockMistakes() []mistake {
 
 		{"observed in a validation", []string{`probe = "nvme-read"`, "probe = \"nvme-read\"\n  samples = initiator.nvme[\"a\"].live_paths"}, codeObserved, `samples =`, "the limit of a metric may use it"},
 		{"typo beside an observed value", []string{`max = "30us"`, `max = initiator.nvme["a"].live_paths + local.x`}, codeReference, `max =`, "no local.x"},
+		{"latency limited by a count", []string{`max = "30us"`, `max = initiator.nvme["a"].live_paths * 2`}, codeMetric, `max =`, "a limit such as"},
 		{"limit of a list", []string{`max = "30us"`, `max = [1]`}, codeValue, `max = [1]`, "a number or a duration"},
 
 		{"count of a text", []string{`pool "flash" {`, "pool \"flash\" {\n  count = \"many\""}, codeRepeat, `count = "many"`, "a whole number"},

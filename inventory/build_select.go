@@ -78,7 +78,7 @@ func (b *builder) limitOf(o *object, m *Metric) {
 	a := o.body.attrs["max"]
 	if a != nil && b.usesObserved(a.Expr, o.scope) {
 		m.HasMax, m.Limit = true, &bound{a.Expr, o.scope}
-		b.tryOut(m.Limit)
+		m.limitType = b.tryOut(m.Limit).Type()
 		return
 	}
 	v, ok := b.set(o, "max")

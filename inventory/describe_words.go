@@ -216,6 +216,7 @@ func rolloutDescriptions() map[string]string {
 		"validation.probe":             "What makes the load; none for counters.",
 		"validation.pairs":             "Between whom.",
 		"validation.sizes":             "Sizes of reads.",
+		"validation.baseline":          `What its baseline has, by size, such as baseline["4KiB"].p99: p50, p99, p999 and added_p99 of the slowest pair, in microseconds.`,
 		"validation.samples":           "How many are measured for each pair, plane and size.",
 		"validation.metric":            "One measure with its limit.",
 		"validation.metric.source":     "The counter it comes from; none for what the probe measures.",

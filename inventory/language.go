@@ -221,6 +221,8 @@ func validationSchema() *schema {
 		"pairs":   opt(oneOf("all")).orText("all"),
 		"sizes":   opt(sizeList()).or(cty.ListVal([]cty.Value{cty.StringVal("4KiB")})),
 		"samples": opt(integer(1, 1e9)).orNumber(20000),
+
+		"baseline": observed(),
 	}, blocks{
 		"metric": {needed: true, schema: part("name", attrs{
 			"source":     opt(matching("the dotted name of a counter", `[a-z0-9_]+(\.[a-z0-9_]+)+`)),

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
 )
 
 // A Validation is a set of checks that gates and verify use.
@@ -28,8 +29,10 @@ type Metric struct {
 	HasMax     bool
 	Duration   bool // Max was written as a duration
 	Delta      bool
-	Limit      hcl.Expression // max where it uses observed values: Model.Evaluate gives it; nil: Max holds
+	Limit      hcl.Expression // max where it uses observed values: Model.LimitOf gives it; nil: Max holds
 	Regression float64        // share, 0.1 for "10%"; 0: not judged
+
+	limitType cty.Type // of Limit, as far as it is known
 }
 
 // A Rollout is an order of phases.

@@ -26,6 +26,9 @@ func (c *checker) metric(v *Validation, m *Metric) {
 		c.warn(codeNoBaseline, &m.Block, "regression", "no limit without a baseline", "The first run has no baseline to compare with, so a gate on it stays inconclusive; max judges that one too.")
 	}
 	sized := m.writes("size")
+	if m.mistyped() {
+		c.refuse(codeMetric, &m.Block, "max", "a limit of another kind", `A latency has a limit such as "30us"; errors and counters have numbers.`)
+	}
 	if m.Source != "" {
 		if sized {
 			c.refuse(codeMetric, &m.Block, "size", "a counter has no size", "size goes with metrics of a probe.")

@@ -11,13 +11,6 @@ func (x *expansion) later() {
 			x.refuse(r.At("mode"), r.Addr, `mode = "forget" for less than a device`)
 		}
 	}
-	for _, v := range x.model.Validations {
-		for _, m := range v.Metrics {
-			if m.Limit != nil {
-				x.refuse(m.At("max"), v.Addr, "metric "+m.Name+": a limit made of observed values")
-			}
-		}
-	}
 }
 
 // devices reports whether an address is that of devices, or of a module.

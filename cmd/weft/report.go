@@ -169,13 +169,22 @@ func tellRun(r *report.Report, dir string) error {
 	return in.Err()
 }
 
+// made is the text of a limit that uses observed values.
+func made(m *inventory.Model, x *inventory.Metric) string {
+	if x.Limit == nil {
+		return ""
+	}
+	at := x.Limit.Range()
+	return string(at.SliceBytes(m.Sources[at.Filename]))
+}
+
 // thresholds are the limits that the files set, with their places.
 func thresholds(m *inventory.Model) []report.Threshold {
 	var out []report.Threshold
 	for _, v := range m.Validations {
 		for _, x := range v.Metrics {
 			out = append(out, report.Threshold{Validation: v.Name, Metric: x.Name, Size: x.Size, Source: x.Source, Unit: x.Unit, HasMax: x.HasMax, Max: x.Max,
-				Duration: x.Duration, Regression: x.Regression, Place: view.Place(x.Range)})
+				Duration: x.Duration, Made: made(m, x), Regression: x.Regression, Place: view.Place(x.Range)})
 		}
 	}
 	return out

@@ -107,14 +107,11 @@ func (a *app) measureIn(ctx context.Context, p *project, names []string, of scop
 	in := prove.Input{
 		Model: p.model, Names: names, There: of.there, Ready: of.ready, Since: of.since, Emit: a.emit,
 		Baseline: of.baseline, Throughput: of.throughput, Path: of.path, Classes: of.classes,
-		Host: hosts.host,
+		Host: hosts.host, Attached: attached, Conclude: of.conclude,
 		Switch: func(ctx context.Context, sw *inventory.Switch, ports []string) (*switches.Counted, error) {
 			return modules.ReadCounters(ctx, p.fleet.Devices[sw.Addr], ports)
 		},
 		Volume: func(v *inventory.Volume) string { return modules.VolumePath(p.model.Name, v) },
-	}
-	if of.conclude {
-		in.Attached = attached
 	}
 	return prove.Run(ctx, in)
 }

@@ -73,7 +73,7 @@ func TestBaseline(t *testing.T) {
 		{"no baseline", "p99", result(100*time.Microsecond, 10*time.Microsecond, 5000, 7), nil, Inconclusive, "no baseline"},
 	} {
 		m := metric(tt.metric)
-		judge(tt.now, v, tt.base)
+		judge(tt.now, v, tt.base, nil)
 		i := slices.IndexFunc(tt.now.Judgements, func(j Judgement) bool { return j.Metric == m.Name })
 		if i < 0 || tt.now.Judgements[i].Verdict != tt.verdict || !strings.Contains(tt.now.Judgements[i].Why, tt.why) {
 			t.Errorf("%s: %+v", tt.name, tt.now.Judgements)
@@ -83,11 +83,11 @@ func TestBaseline(t *testing.T) {
 	m := metric("p99")
 	m.HasMax, m.Max = true, float64(time.Second)
 	first := result(100*time.Microsecond, 10*time.Microsecond, 5000, 7)
-	if judge(first, v, nil); first.Judgements[0].Verdict != Pass || first.Judgements[0].Note == "" || len(first.Judgements) != 2 {
+	if judge(first, v, nil, nil); first.Judgements[0].Verdict != Pass || first.Judgements[0].Note == "" || len(first.Judgements) != 2 {
 		t.Errorf("%+v", first.Judgements)
 	}
 	second := result(100*time.Microsecond, 10*time.Microsecond, 5000, 7)
-	if judge(second, v, again); len(second.Judgements) != 3 || second.Judgements[1].Against.IsZero() {
+	if judge(second, v, again, nil); len(second.Judgements) != 3 || second.Judgements[1].Against.IsZero() {
 		t.Errorf("%+v", second.Judgements)
 	}
 }

@@ -51,12 +51,23 @@ func (r *run) conclude(ctx context.Context) ([]Check, []Output) {
 	if len(m.Checks)+len(m.Outputs) == 0 {
 		return nil, nil
 	}
-	o := &observer{ask: map[string]func() (*Attached, error){}}
-	for _, i := range m.Initiators {
-		o.ask[i.Addr] = sync.OnceValues(func() (*Attached, error) { return r.attached(ctx, i) })
-	}
+	o := r.observer(ctx)
 	o.askAhead(spokenOf(m))
 	return judgeChecks(m, o.observe), computeOutputs(m, o.observe)
+}
+
+// observer asks the initiators of the run, each once.
+func (r *run) observer(ctx context.Context) *observer {
+	if r.asking == nil {
+		r.asking = &observer{ask: map[string]func() (*Attached, error){}, baselines: map[string]func() (cty.Value, error){}}
+		for _, v := range r.in.Model.Validations {
+			r.asking.baselines[v.Addr] = sync.OnceValues(func() (cty.Value, error) { return r.baselineOf(v) })
+		}
+		for _, i := range r.in.Model.Initiators {
+			r.asking.ask[i.Addr] = sync.OnceValues(func() (*Attached, error) { return r.attached(ctx, i) })
+		}
+	}
+	return r.asking
 }
 
 func (r *run) attached(ctx context.Context, i *inventory.Initiator) (*Attached, error) {
@@ -70,9 +81,10 @@ func (r *run) attached(ctx context.Context, i *inventory.Initiator) (*Attached, 
 	return r.in.Attached(ctx, host, i)
 }
 
-// An observer asks each initiator once.
+// An observer asks each initiator once, and looks each baseline up once.
 type observer struct {
-	ask map[string]func() (*Attached, error)
+	ask       map[string]func() (*Attached, error)
+	baselines map[string]func() (cty.Value, error) // by validation
 }
 
 // askAhead asks many at the same time; the answers are kept.
@@ -93,6 +105,9 @@ func (o *observer) askAhead(addrs []string) {
 
 // observe implements inventory.Observed.
 func (o *observer) observe(addr, attr string) (cty.Value, error) {
+	if known := o.baselines[addr]; known != nil && attr == "baseline" {
+		return known()
+	}
 	ask := o.ask[addr]
 	if ask == nil {
 		return cty.NilVal, errors.New("it is not observed")

@@ -103,13 +103,15 @@ func (s source) of(m *inventory.Model) []countPlace {
 
 // judgeCounters holds what was counted between two readings against the metrics
 // of a validation that have a source.
-func (r *run) judgeCounters(res *Result, v *inventory.Validation) {
+func (r *run) judgeCounters(res *Result, v *inventory.Validation, unknown unknownLimits) {
 	for _, m := range v.Metrics {
 		if !counted(m) {
 			continue
 		}
 		inconclusive := func(why string) {
-			res.Judgements = append(res.Judgements, Judgement{Validation: v.Name, Metric: m.Name, Pair: v.Addr, Limit: m.Max, Verdict: Inconclusive, Why: why})
+			j := Judgement{Validation: v.Name, Metric: m.Name, Pair: v.Addr, Limit: m.Max, Verdict: Inconclusive, Why: why}
+			unknown.spoil(m, &j)
+			res.Judgements = append(res.Judgements, j)
 		}
 		s, err := parseSource(m.Source)
 		if err == nil && !m.HasMax {
@@ -134,6 +136,7 @@ func (r *run) judgeCounters(res *Result, v *inventory.Validation) {
 		for _, p := range list {
 			j := Judgement{Validation: v.Name, Metric: m.Name, Pair: p.String(), Limit: m.Max, Counted: true, Unit: m.Unit}
 			j.judge(res, m, p)
+			unknown.spoil(m, &j)
 			res.Judgements = append(res.Judgements, j)
 		}
 	}

@@ -101,6 +101,9 @@ func wanted(validations []*inventory.Validation) (sizes []int, samples int) {
 type run struct {
 	in    Input
 	hosts hosts
+
+	asking   *observer // made when something is asked first
+	measured *Result   // nil: nothing was
 }
 
 // measure runs the flows round by round. Rows stand in the order of the flows.

@@ -11,7 +11,7 @@ import (
 )
 
 // judge holds every row against the metrics of a validation.
-func judge(res *Result, v *inventory.Validation, base *Baseline) {
+func judge(res *Result, v *inventory.Validation, base *Baseline, unknown unknownLimits) {
 	if v.Probe != readProbe {
 		return
 	}
@@ -26,6 +26,7 @@ func judge(res *Result, v *inventory.Validation, base *Baseline) {
 			known := base.of(row) != nil
 			if m.HasMax {
 				j := one(res, v, m, row)
+				unknown.spoil(m, &j)
 				if m.Regression != 0 && !known {
 					j.Note = "no baseline to compare with: judged by max alone"
 				}

@@ -154,9 +154,11 @@ type Input struct {
 	Classes bool
 	// Throughput also measures how much goes over every pair and plane.
 	Throughput bool
-	// Attached asks a server what its kernel has of an initiator, for checks and
-	// outputs; nil: they are not judged.
+	// Attached asks a server what its kernel has of an initiator: for limits made
+	// of that, and for checks and outputs. nil: nobody knows.
 	Attached func(context.Context, remote.Host, *inventory.Initiator) (*Attached, error)
+	// Conclude also judges the checks and computes the outputs.
+	Conclude bool
 	// Window is the least time to count for; 0: a second.
 	Window time.Duration
 }
@@ -199,13 +201,15 @@ func Run(ctx context.Context, in Input) (*Result, error) {
 			res.Rows = append(res.Rows, row)
 		}
 	}
+	r.measured = res
+	validations, unknown := r.limited(ctx, validations)
 	for _, v := range validations {
-		judge(res, v, in.Baseline)
-		r.judgeCounters(res, v)
+		judge(res, v, in.Baseline, unknown)
+		r.judgeCounters(res, v, unknown)
 	}
 	if flows != nil && !slices.ContainsFunc(validations, reads) {
 		// Nobody limits anything that is measured: reads that fail, fail.
-		judge(res, &inventory.Validation{Name: "reads", Probe: readProbe}, nil)
+		judge(res, &inventory.Validation{Name: "reads", Probe: readProbe}, nil, nil)
 	}
 	if len(in.Names) > 0 {
 		unjudged(res, validations)
@@ -223,7 +227,7 @@ func Run(ctx context.Context, in Input) (*Result, error) {
 	if in.Classes && !in.Path && res.After != nil {
 		res.Judgements = append(res.Judgements, slices.DeleteFunc(r.classified(res, ways), func(j Judgement) bool { return j.Verdict == Inconclusive })...)
 	}
-	if in.Attached != nil {
+	if in.Conclude {
 		res.Checks, res.Outputs = r.conclude(ctx)
 	}
 	res.Verdict = overall(res)

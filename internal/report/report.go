@@ -95,6 +95,7 @@ type Threshold struct {
 	HasMax     bool    `json:"has_max"`
 	Max        float64 `json:"max"` // nanoseconds where Duration
 	Duration   bool    `json:"duration,omitempty"`
+	Made       string  `json:"made,omitempty"`       // max as the files have it, where it uses observed values: Max is not known
 	Regression float64 `json:"regression,omitempty"` // share
 	Place      string  `json:"place"`                // file:line
 }
@@ -103,6 +104,8 @@ type Threshold struct {
 func (t Threshold) limit() string {
 	var parts []string
 	switch {
+	case t.Made != "":
+		parts = append(parts, "at most "+t.Made)
 	case t.HasMax && t.Duration:
 		parts = append(parts, "at most "+view.Duration(time.Duration(t.Max)))
 	case t.HasMax && t.Unit == "ratio":
