@@ -104,7 +104,7 @@ leaf-a#
 	if err != nil || !strings.HasSuffix(out["show running-config"], "interface Ethernet1/1") {
 		t.Errorf("%q: %v", out, err)
 	}
-	s.timeout = 200 * time.Millisecond
+	s.timeout = 5 * time.Second // the prompt that is not waited for has come long before
 	if _, err := s.Show(t.Context(), []string{"show clock"}); err == nil || !strings.Contains(err.Error(), `the prompt was "leaf-a#" and is "renamed#"`) {
 		t.Errorf("a renamed switch: %v", err)
 	}
