@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -23,8 +24,9 @@ import (
 	"weft/internal/lab/guest"
 )
 
-// TestReal runs testdata/real/*.txtar, one after the other: weft against
-// servers that are guests with real kernels. make lab runs it; WEFT_REQUIRE=lab
+// TestReal runs testdata/real/*.txtar, side by side as far as there are
+// processors (two scripts need 6 GB): weft against servers that are guests with
+// real kernels, of which one at a time is busy most of the time. make lab runs it; WEFT_REQUIRE=lab
 // turns a skip into a failure. WEFT_REAL=NAME,NAME picks scripts.
 func TestReal(t *testing.T) {
 	took := &minutes{}
@@ -47,9 +49,8 @@ func TestReal(t *testing.T) {
 		if only := os.Getenv("WEFT_REAL"); only != "" && !slices.Contains(strings.Split(only, ","), r.name) {
 			continue
 		}
-		// A test of its own, which waits for its script: scripts of one test are run
-		// side by side, and two guests are enough for this machine.
 		t.Run(r.name, func(t *testing.T) {
+			t.Parallel()
 			testscript.Run(t, testscript.Params{
 				Files: []string{script},
 				Setup: func(e *testscript.Env) error {
@@ -94,18 +95,27 @@ func imageForReal(t *testing.T, took *minutes) {
 }
 
 // minutes are how long the parts of the lab took.
-type minutes struct{ rows []string }
+type minutes struct {
+	mu   sync.Mutex
+	rows []string
+}
 
 // note notes a part and says it at once: a test that runs prints nothing until
 // it has ended.
 func (m *minutes) note(script, part string, took time.Duration) {
 	row := fmt.Sprintf("lab: %-8s %-28s %5.1f min", script, part, took.Minutes())
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	m.rows = append(m.rows, row)
 	fmt.Fprintln(os.Stderr, row)
 }
 
+// scriptWidth is how much of a row the name of its script takes.
+const scriptWidth = len("lab: ") + 8
+
 // table prints all that was noted, when nothing comes in between any more.
 func (m *minutes) table() {
+	slices.SortStableFunc(m.rows, func(a, b string) int { return strings.Compare(a[:scriptWidth], b[:scriptWidth]) })
 	if m.rows != nil {
 		fmt.Fprintln(os.Stderr, "\nlab: minutes per part\n"+strings.Join(m.rows, "\n"))
 	}
