@@ -355,7 +355,7 @@ func (l ledger) done(steps []plan.Step, seen []observation) ledger {
 // write replaces the ledger on the server, whole and synced.
 func (d *server) write(ctx context.Context, l ledger, host remote.Host) error {
 	name := ledgerPath(d.owner)
-	had := len(d.ledgers.own.Entries)
+	had := d.ledgers.own.made()
 	if l.gone {
 		if _, err := host.Run(ctx, remote.Cmd{Args: []string{"rm", "-f", "--", name}}); err != nil {
 			return fmt.Errorf("remove the ledger %s: %w", name, err)
@@ -373,10 +373,16 @@ func (d *server) write(ctx context.Context, l ledger, host remote.Host) error {
 		return fmt.Errorf("write the ledger %s: %w", name, err)
 	}
 	d.ledgers.own, d.ledgers.raw = l, raw
-	if had > 0 && len(l.Entries) == 0 {
+	if had && !l.made() {
 		return tidy(ctx, host, d.owner)
 	}
 	return nil
+}
+
+// made reports whether anything that weft made is there: what it found as wanted
+// needs no folder.
+func (l ledger) made() bool {
+	return slices.ContainsFunc(l.Entries, func(e plan.Entry) bool { return e.State != plan.EntryAdopted })
 }
 
 // tidy removes the folders that weft makes on a server, the inner ones first.
