@@ -28,6 +28,8 @@ func TestDeaf(t *testing.T) {
 	reached(1)
 	expect(t, one, "tc qdisc del dev ens1f0np0 clsact", result{})
 	reached(0)
+	expect(t, one, "tc qdisc del dev ens1f0np0 clsact", result{"", "Error: Cannot find specified qdisc on specified device.\n", 2})
+	expect(t, one, "tc qdisc show dev nope", result{"", "Cannot find device \"nope\"\n", 1})
 	expect(t, one, "tc qdisc add dev ens1f0np0 root netem loss 1%", result{"", "tc: not simulated in the lab: tc qdisc add dev ens1f0np0 root netem loss 1%\n", 255})
 	if got := local(t, one, "weft", "/usr/sbin/tc qdisc add dev ens1f0np0 clsact"); got.status != 2 || got.err != "RTNETLINK answers: Operation not permitted\n" {
 		t.Errorf("%+v", got)
