@@ -24,9 +24,7 @@ func TestSwitchCutAfterEachLine(t *testing.T) {
 		if len(lines) < 60 {
 			t.Fatalf("only %d lines are typed", len(lines))
 		}
-		kept := 0
-		var mu sync.Mutex
-		each(len(lines), func(n int) {
+		kept := cutAfterEach(lines, func(n int) plan.DeviceOutcome {
 			l := newLeaf(t, os)
 			l.files = ref.files
 			l.fate = at(l, n+1, cut)
@@ -36,16 +34,27 @@ func TestSwitchCutAfterEachLine(t *testing.T) {
 			if !configures(lines[n]) || n%4 == 0 { // the others leave behind the same
 				l.converges(planned)
 			}
-			mu.Lock()
-			defer mu.Unlock()
-			if outcome == plan.DeviceChanged {
-				kept++
-			}
+			return outcome
 		})
 		if kept == 0 || kept > len(lines)/3 {
 			t.Errorf("%d of %d runs kept what was planned", kept, len(lines))
 		}
 	})
+}
+
+// cutAfterEach tries each line in turn, and counts the runs that kept what was
+// planned.
+func cutAfterEach(lines []string, try func(n int) plan.DeviceOutcome) (kept int) {
+	var mu sync.Mutex
+	each(len(lines), func(n int) {
+		outcome := try(n)
+		mu.Lock()
+		defer mu.Unlock()
+		if outcome == plan.DeviceChanged {
+			kept++
+		}
+	})
+	return kept
 }
 
 // configures reports whether a line is one of the fabric's own.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 
 	"weft/plan"
@@ -47,9 +46,7 @@ func TestSwitchCutAfterEachLineOfPrune(t *testing.T) {
 		if len(lines) < 40 {
 			t.Fatalf("only %d lines are typed", len(lines))
 		}
-		kept := 0
-		var mu sync.Mutex
-		each(len(lines), func(n int) {
+		kept := cutAfterEach(lines, func(n int) plan.DeviceOutcome {
 			l := newLeaf(t, os)
 			l.files = ref.files
 			l.pruned().fate = at(l, n+1, cut)
@@ -59,11 +56,7 @@ func TestSwitchCutAfterEachLineOfPrune(t *testing.T) {
 			if n%3 == 0 {
 				l.converges(without)
 			}
-			mu.Lock()
-			defer mu.Unlock()
-			if outcome == plan.DeviceChanged {
-				kept++
-			}
+			return outcome
 		})
 		if kept == 0 || kept > len(lines)/2 {
 			t.Errorf("%d of %d runs kept what was planned", kept, len(lines))

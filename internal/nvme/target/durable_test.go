@@ -23,18 +23,6 @@ func lossyRig(t *testing.T, forgets bool) (*rig, *nvmetest.Lossy) {
 	return rigOn(t, d), d
 }
 
-// rigOn is a rig with a backend as its namespace 1.
-func rigOn(t *testing.T, b backend.Backend) *rig {
-	t.Helper()
-	c := config(t)
-	old := c.Subsystems[0].Namespaces[0].Backend
-	if err := old.Close(); err != nil {
-		t.Fatal(err)
-	}
-	c.Subsystems[0].Namespaces[0].Backend = b
-	return newRig(t, &nvmetest.Memory{}, c)
-}
-
 // store writes n blocks of ones, one command each.
 func (r *rig) store(q fabric.Queue, lba, n int, flags uint32) {
 	r.Helper()

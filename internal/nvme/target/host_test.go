@@ -84,6 +84,18 @@ func newRig(t *testing.T, carrier fabric.Transport, c Config) *rig {
 	return r
 }
 
+// rigOn is a rig with a backend as its namespace 1.
+func rigOn(t *testing.T, b backend.Backend) *rig {
+	t.Helper()
+	c := config(t)
+	old := c.Subsystems[0].Namespaces[0].Backend
+	if err := old.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c.Subsystems[0].Namespaces[0].Backend = b
+	return newRig(t, &nvmetest.Memory{}, c)
+}
+
 func (r *rig) stop() {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()

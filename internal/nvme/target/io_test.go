@@ -9,7 +9,6 @@ import (
 
 	"weft/internal/nvme/backend"
 	"weft/internal/nvme/fabric"
-	"weft/internal/nvme/nvmetest"
 	"weft/internal/nvme/wire"
 )
 
@@ -126,13 +125,7 @@ func brokenRig(t *testing.T, b *broken) *rig {
 		t.Fatal(err)
 	}
 	b.Backend = m
-	c := config(t)
-	old := c.Subsystems[0].Namespaces[0].Backend
-	if err := old.Close(); err != nil {
-		t.Fatal(err)
-	}
-	c.Subsystems[0].Namespaces[0].Backend = b
-	return newRig(t, &nvmetest.Memory{}, c)
+	return rigOn(t, b)
 }
 
 func TestBackendErrors(t *testing.T) {
