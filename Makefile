@@ -39,7 +39,7 @@ test: build deps lint cross ## everything there is
 	$(if $(or $(LAB_DEMANDED),$(if $(CI),,$(LAB_CAN))),$(MAKE) lab,@echo "guests with real kernels not run: make lab")
 
 # Guests want the machine for themselves, so they come last ("later" for the
-# tests before) and one test at a time. make test includes them where this
+# tests before) and one package at a time. make test includes them where this
 # machine can run them already; in CI only where WEFT_REQUIRE demands them.
 LAB_DEMANDED = $(findstring lab,$(WEFT_REQUIRE))
 LAB_CAN = $(shell test "$$(id -u)" = 0 && command -v qemu-system-x86_64 >/dev/null && command -v debootstrap >/dev/null && echo yes)

@@ -26,8 +26,9 @@ import (
 
 // TestReal runs testdata/real/*.txtar, side by side as far as there are
 // processors (two scripts need 6 GB): weft against servers that are guests with
-// real kernels, of which one at a time is busy most of the time. make lab runs it; WEFT_REQUIRE=lab
-// turns a skip into a failure. WEFT_REAL=NAME,NAME picks scripts.
+// real kernels, of which one at a time is busy most of the time. make lab runs
+// it; WEFT_REQUIRE=lab turns a skip into a failure. WEFT_REAL=NAME,NAME picks
+// scripts.
 func TestReal(t *testing.T) {
 	took := &minutes{}
 	t.Cleanup(took.table)
