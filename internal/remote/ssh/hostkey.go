@@ -1,12 +1,9 @@
 package ssh
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,73 +14,6 @@ import (
 	"weft/internal/hint"
 	"weft/internal/remote"
 )
-
-// A keyring is what known_hosts files say.
-type keyring struct {
-	files []string // those that are there
-	lines map[string][][]byte
-	check ssh.HostKeyCallback
-	stamp string // changes when a file does
-}
-
-// keyring returns what the files say, read again only when one has changed.
-func (d *Dialer) keyring(files []string) (*keyring, error) {
-	stamp := ""
-	k := &keyring{lines: map[string][][]byte{}}
-	for _, name := range files {
-		info, err := os.Stat(name)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		k.files = append(k.files, name)
-		stamp += fmt.Sprintf("%s %d %d\n", name, info.Size(), info.ModTime().UnixNano())
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	id := strings.Join(files, "\n")
-	if old := d.keyrings[id]; old != nil && old.stamp == stamp {
-		return old, nil
-	}
-	k.stamp = stamp
-	for _, name := range k.files {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			return nil, err
-		}
-		k.lines[name] = bytes.Split(text, []byte("\n"))
-	}
-	check, err := knownhosts.New(k.files...)
-	if err != nil {
-		return nil, hint.Wrap(err, "remove or mend that line of known_hosts")
-	}
-	k.check = check
-	d.keyrings[id] = k
-	return k, nil
-}
-
-// known lists what the files hold for an address, host authorities last.
-func (k *keyring) known(address string) (keys, authorities []knownhosts.KnownKey) {
-	var mismatch *knownhosts.KeyError
-	if err := k.check(address, &net.TCPAddr{}, noKey{}); !errors.As(err, &mismatch) {
-		return nil, nil
-	}
-	for _, key := range mismatch.Want {
-		if k.isAuthority(key) {
-			authorities = append(authorities, key)
-		} else {
-			keys = append(keys, key)
-		}
-	}
-	return keys, authorities
-}
-
-func (k *keyring) isAuthority(key knownhosts.KnownKey) bool {
-	lines := k.lines[key.Filename]
-	return key.Line >= 1 && key.Line <= len(lines) && bytes.HasPrefix(bytes.TrimSpace(lines[key.Line-1]), []byte("@cert-authority"))
-}
 
 // algorithms orders the host key algorithms so that the server shows a key of
 // a kind that known_hosts holds, if it has one.
@@ -130,7 +60,7 @@ func signatures(keyType string) []string {
 // verify is the judgement of a key that a server shows. lookup is its name
 // and port in known_hosts.
 func (k *keyring) verify(name, address, lookup string, peer net.Addr, key ssh.PublicKey) error {
-	err := k.check(lookup, peer, key)
+	err := k.judge(lookup, peer, key)
 	if err == nil {
 		return nil
 	}
@@ -177,10 +107,3 @@ func portOption(address string) string {
 	}
 	return ""
 }
-
-// noKey is equal to no key: asked about it, known_hosts says what it holds.
-type noKey struct{}
-
-func (noKey) Type() string                        { return "none" }
-func (noKey) Marshal() []byte                     { return nil }
-func (noKey) Verify([]byte, *ssh.Signature) error { return errors.New("not a key") }

@@ -181,10 +181,10 @@ func TestPassword(t *testing.T) {
 }
 
 // certified returns key with a certificate for name.
-func certified(t *testing.T, authority, key ssh.Signer, kind uint32, name string) ssh.Signer {
+func certified(t testing.TB, authority, key ssh.Signer, kind uint32, names ...string) ssh.Signer {
 	t.Helper()
 	cert := &ssh.Certificate{
-		Key: key.PublicKey(), CertType: kind, ValidPrincipals: []string{name},
+		Key: key.PublicKey(), CertType: kind, ValidPrincipals: names,
 		ValidBefore: ssh.CertTimeInfinity, KeyId: "test",
 	}
 	if err := cert.SignCert(zeros{}, authority); err != nil {
