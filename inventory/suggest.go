@@ -38,6 +38,11 @@ func (e *evaluator) didYouMean(word string, candidates iter.Seq[string]) string 
 	return didYouMean(word, few)
 }
 
+// Near is the candidate that a misspelt word was probably meant to be, or "".
+func Near(word string, candidates []string) string {
+	return nearest(word, slices.Values(candidates))
+}
+
 const (
 	farOff      = 3 // edits with which a word is another one
 	farOffShort = 2

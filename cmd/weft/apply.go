@@ -17,6 +17,7 @@ import (
 
 	"weft/internal/hint"
 	"weft/internal/view"
+	"weft/inventory"
 	"weft/plan"
 	"weft/plan/rollout"
 )
@@ -38,6 +39,9 @@ changed. A device that fails is put back as it was.`,
 			}
 			if dir, r, err := a.unfinished(); err != nil || r != nil {
 				return a.unfinishedBusiness(cmd.Context(), dir, r, err, f, how)
+			}
+			if err := a.declares(how.phase); err != nil {
+				return err
 			}
 			p, made, err := a.plan(cmd.Context(), f)
 			if err != nil {
@@ -87,8 +91,8 @@ func (a *app) carryOut(ctx context.Context, p *project, made *plan.Plan, how sta
 		a.rehearsal.ease(spec)
 	}
 	if phase := how.phase; phase != "" {
-		if !slices.ContainsFunc(spec.Phases, func(x rollout.Phase) bool { return x.Name == phase }) {
-			return usage(fmt.Errorf("--phase: %s has no phase %q", spec.Name, phase))
+		if err := hasPhase(spec, phase); err != nil {
+			return err
 		}
 		if err := earlier(spec, made, phase); err != nil {
 			return err
@@ -104,6 +108,41 @@ func (a *app) carryOut(ctx context.Context, p *project, made *plan.Plan, how sta
 		return err
 	}
 	return s.advance(ctx, false)
+}
+
+// declares refuses a phase that the files do not have, before any device is
+// asked; without a name there is nothing to refuse.
+func (a *app) declares(phase string) error {
+	if phase == "" {
+		return nil
+	}
+	m, err := a.load()
+	if err != nil {
+		return err
+	}
+	spec, err := specOf(m)
+	if err != nil {
+		return err
+	}
+	return hasPhase(spec, phase)
+}
+
+func hasPhase(spec *rollout.Spec, phase string) error {
+	if spec == nil {
+		return usage(errors.New("--phase: the files declare no rollout"))
+	}
+	var all []string
+	for _, p := range spec.Phases {
+		all = append(all, p.Name)
+	}
+	if slices.Contains(all, phase) {
+		return nil
+	}
+	err := fmt.Errorf("--phase: %s has no phase %q", spec.Name, phase)
+	if near := inventory.Near(phase, all); near != "" {
+		return usage(hint.Wrap(err, "did you mean %s?", near))
+	}
+	return usage(hint.Wrap(err, "there are %s", strings.Join(all, ", ")))
 }
 
 // earlier refuses a phase while one before it has something left to do.

@@ -31,8 +31,9 @@ took: at most the keep-alive and one try to connect again.
 It DISTURBS what runs on that server: the kernel's own connections lose that path,
 too. So it cuts only what --allow-cut names, and nothing where fewer than two paths
 of the kernel are live. A NIC with RDMA in software keeps its link and drops what
-comes in: the kernel's could not connect again after a link that went down. A timer on the server, armed before, brings the link back
-whatever becomes of weft. Without --allow-cut it lists what could be cut.`,
+comes in: the kernel's could not connect again after a link that went down. A timer
+on the server, armed before, brings the link back whatever becomes of weft. Without
+--allow-cut it lists what could be cut.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a.begin(cmd)
 			m, err := a.load()

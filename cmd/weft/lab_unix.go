@@ -29,7 +29,7 @@ and print their own configuration, and servers on which weft's real agents run.
 With --real the servers are virtual machines with real kernels instead.
 They answer SSH on loopback. Nothing leaves this machine, and only --lab uses
 them.`,
-		Args: exactly(), RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Args: known, RunE: helps,
 	}
 	cmd.AddCommand(a.labUp(), a.labStatus(), a.labSSH(), a.labDown(), a.labEdit(), a.labStop(), a.labGrammar())
 	return cmd
@@ -43,14 +43,15 @@ func (a *app) labUp() *cobra.Command {
 	var detach, real bool
 	cmd := &cobra.Command{
 		Use: "up", Short: "Start the lab", Args: exactly(),
-		Long: `up starts the lab and runs it until Ctrl-C, or with --detach in the background until weft lab down.
+		Long: `up starts the lab and runs it until Ctrl-C, or with --detach in the background until
+weft lab down.
 
 With --real every Linux server is a Debian guest under QEMU, with its cards at
 their PCI addresses and each plane a hub between them. Switches stay simulated:
 they count the frames that pass between the guests by class, and hold none up, so
-nothing here proves the MTU or the state of their ports. The data centre bridging of the cards is a STAND-IN
-that keeps settings. That needs Linux, root, QEMU and debootstrap; the first
-time the image is built, which takes some minutes.`,
+nothing here proves the MTU or the state of their ports. The data centre bridging
+of the cards is a STAND-IN that keeps settings. That needs Linux, root, QEMU and
+debootstrap; the first time the image is built, which takes some minutes.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if real {
 				if err := lab.Real(); err != nil {

@@ -106,7 +106,7 @@ There is no state file: every command reads the devices.
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
+	root.SetFlagErrorFunc(misspelt)
 	f := root.PersistentFlags()
 	f.StringVarP(&a.dir, "chdir", "C", ".", "directory with the *.weft.hcl files")
 	f.StringArrayVar(&a.vars, "var", nil, "set a variable: NAME=VALUE (may be repeated)")
@@ -118,9 +118,7 @@ There is no state file: every command reads the devices.
 	root.AddCommand(a.validateCmd(), a.planCmd(), a.applyCmd(), a.showCmd(), a.rolloutCmd(), a.driftCmd(), a.factsCmd(), a.recordCmd(), a.execCmd(), a.unlockCmd(), a.verifyCmd(), a.watchCmd(), a.reportCmd(), a.rehearseCmd(), a.labCmd(), a.versionCmd(),
 		a.initCmd(), a.fmtCmd(), a.graphCmd(), a.catalogueCmd(), a.completionCmd(root),
 		a.consoleCmd(), a.schemaCmd(), a.explainCmd())
-	for _, c := range root.Commands() {
-		c.Long = strings.TrimSpace(c.Long) + "\n\n" + exitHelp
-	}
+	explained(root.Commands())
 	return root
 }
 

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -122,12 +123,30 @@ func (a *app) reported(args []string) (dir string, run *rollout.Run, err error) 
 		run, err = rollout.Read(raw)
 	}
 	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return "", nil, a.noSuchRun(args[0])
 	case err != nil:
 		return "", nil, fmt.Errorf("the run %s: %w", args[0], err)
 	case run.Simulated != a.lab:
 		return "", nil, usage(fmt.Errorf("the run %s was made with --lab=%t", args[0], run.Simulated))
 	}
 	return dir, run, nil
+}
+
+// noSuchRun says which runs of rollouts are kept instead, the latest of them.
+func (a *app) noSuchRun(name string) error {
+	err := fmt.Errorf("no run %q is kept in %s", name, a.runs())
+	kept, _ := filepath.Glob(filepath.Join(a.runs(), "*", runFile)) // the pattern is a good one
+	if len(kept) == 0 {
+		return hint.Wrap(err, "weft apply keeps one where the files hold a rollout")
+	}
+	slices.Sort(kept)
+	const shown = 5
+	var latest []string
+	for _, path := range slices.Backward(kept[max(0, len(kept)-shown):]) {
+		latest = append(latest, filepath.Base(filepath.Dir(path)))
+	}
+	return hint.Wrap(err, "the latest of %d: %s", len(kept), strings.Join(latest, ", "))
 }
 
 // tellRun adds what is kept of a run.

@@ -19,7 +19,7 @@ import (
 
 func (a *app) rolloutCmd() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "rollout", Short: "Go on with a rollout, hold it, or take it back", Args: exactly(),
+		Use: "rollout", Short: "Go on with a rollout, hold it, or take it back", Args: known, RunE: helps,
 		Long: `rollout works on the latest rollout that weft apply began in this directory: it goes
 on with the plan that was approved then, phase after phase. What it keeps is in
 .weft/runs; keep that folder between the runs of a pipeline.`,
@@ -97,7 +97,15 @@ func runEvent(r *rollout.Run) plan.Event {
 }
 
 func (a *app) noRun() error {
-	return hint.Wrap(errors.New("no rollout is on its way in this directory"), "weft apply begins one")
+	err := errors.New("no rollout is on its way in this directory")
+	switch _, r, _ := a.latestOf(!a.lab); {
+	case r == nil:
+		return hint.Wrap(err, "weft apply begins one")
+	case a.lab:
+		return hint.Wrap(err, "none in the lab: that of the real devices, begun %s, is meant without --lab", r.Begun.Format("2006-01-02 15:04 MST"))
+	default:
+		return hint.Wrap(err, "none of the real devices: that of the lab, begun %s, is meant with --lab", r.Begun.Format("2006-01-02 15:04 MST"))
+	}
 }
 
 // acceptFlag is how somebody decides not to wait for a verdict.

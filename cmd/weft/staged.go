@@ -117,7 +117,10 @@ func (a *app) unfinished() (dir string, r *rollout.Run, err error) {
 }
 
 // latest finds the latest run of a rollout; "": there is none.
-func (a *app) latest() (dir string, r *rollout.Run, err error) {
+func (a *app) latest() (dir string, r *rollout.Run, err error) { return a.latestOf(a.lab) }
+
+// latestOf finds it among those of the lab, or of the real devices.
+func (a *app) latestOf(simulated bool) (dir string, r *rollout.Run, err error) {
 	names, err := filepath.Glob(filepath.Join(a.runs(), "*", runFile))
 	if err != nil || len(names) == 0 {
 		return "", nil, err
@@ -131,7 +134,7 @@ func (a *app) latest() (dir string, r *rollout.Run, err error) {
 		if err != nil {
 			return "", nil, hint.Wrap(fmt.Errorf("%s: %w", name, err), "look at the devices with weft plan, and move that folder away")
 		}
-		if r.Simulated == a.lab {
+		if r.Simulated == simulated {
 			return filepath.Dir(name), r, nil
 		}
 	}

@@ -50,6 +50,9 @@ everything would be measured, without asking anybody.`,
 			if err != nil {
 				return err
 			}
+			if err := validations(cmd, m, names); err != nil {
+				return err
+			}
 			if how.schedule {
 				return a.schedule(m, names)
 			}

@@ -45,6 +45,9 @@ with its worst value and verdict. The exit code is that of the last look.`,
 			if err != nil {
 				return err
 			}
+			if err := validations(cmd, m, names); err != nil {
+				return err
+			}
 			if len(names) == 0 {
 				names = countingNames(m)
 			}

@@ -56,6 +56,9 @@ func Drift(w io.Writer, p *plan.Plan, pending int, o Options) {
 	if len(p.Steps) == 0 && len(p.Unreachable()) == 0 {
 		sum = "No drift: what weft applied is as it was applied."
 	}
+	if lost := len(p.Unreachable()); lost > 0 {
+		sum += fmt.Sprintf(" %s not read: nobody knows what has drifted there.", count(lost, "device was", "devices were"))
+	}
 	if pending > 0 {
 		sum += fmt.Sprintf(" %s declared and not applied yet: see weft plan.", count(pending, "change is", "changes are"))
 	}

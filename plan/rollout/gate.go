@@ -146,8 +146,11 @@ func (a *advance) takeBack(ctx context.Context, list []*PhaseRun, s *Stop) error
 			Data: map[string]any{"run": a.run.ID}})
 	}
 	for _, pr := range list {
-		if len(pr.touched()) > 0 || pr.State == Gating || pr.State == Soaking {
+		switch {
+		case len(pr.touched()) > 0, pr.State == Gating, pr.State == Soaking, pr.State == Running:
 			pr.State = Reversing
+		case pr.State == Waiting: // for nothing any more
+			pr.State = Pending
 		}
 	}
 	a.run.Why = s.Why

@@ -191,6 +191,11 @@ func TestAdvance(t *testing.T) {
 			if stop := new(*Stop); (err == nil) != (test.state == Passed) || err != nil && !errors.As(err, stop) {
 				t.Errorf("error %T %v", err, err)
 			}
+			for _, p := range s.run.Phases {
+				if s.run.State == RolledBack && (p.State == Running || p.State == Waiting || p.State == Gating) {
+					t.Errorf("all is taken back, and phase %q is said to be %s", p.Name, p.State)
+				}
+			}
 		})
 	}
 }

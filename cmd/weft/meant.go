@@ -1,0 +1,91 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"weft/internal/hint"
+	"weft/inventory"
+)
+
+// known demands, of a command that only holds others, one of those. Without
+// one it shows its help. cobra shows it for a misspelt one as well, and calls
+// that a success, which a pipeline would believe.
+func known(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	err := fmt.Errorf("weft %s has no command %q", cmd.Name(), args[0])
+	if near := inventory.Near(args[0], names(cmd)); near != "" {
+		return usage(hint.Wrap(err, "did you mean weft %s %s?", cmd.Name(), near))
+	}
+	return usage(hint.Wrap(err, "weft %s --help lists them", cmd.Name()))
+}
+
+// helps is what a command that only holds others does.
+func helps(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+
+// names are those of the commands that a command holds.
+func names(cmd *cobra.Command) []string {
+	var list []string
+	for _, c := range cmd.Commands() {
+		list = append(list, c.Name())
+	}
+	return list
+}
+
+// validations demands names of validations, before any device is asked.
+func validations(cmd *cobra.Command, m *inventory.Model, wanted []string) error {
+	var all []string
+	for _, v := range m.Validations {
+		all = append(all, v.Name)
+	}
+	for _, name := range wanted {
+		short := strings.TrimPrefix(name, "validation.")
+		if slices.Contains(all, short) {
+			continue
+		}
+		err := fmt.Errorf("there is no validation %q", name)
+		near := inventory.Near(short, append(names(cmd), all...))
+		switch {
+		case near != "":
+			return usage(hint.Wrap(err, "did you mean weft %s %s?", cmd.Name(), near))
+		case len(all) == 0:
+			return usage(hint.Wrap(err, "the files have no validation blocks"))
+		}
+		return usage(hint.Wrap(err, "there are %s", strings.Join(all, ", ")))
+	}
+	return nil
+}
+
+// misspelt suggests the flag that was probably meant.
+func misspelt(cmd *cobra.Command, err error) error {
+	unknown := new(pflag.NotExistError)
+	if !errors.As(err, &unknown) {
+		return usage(err)
+	}
+	var list []string
+	add := func(f *pflag.Flag) { list = append(list, f.Name) }
+	cmd.LocalFlags().VisitAll(add)
+	cmd.InheritedFlags().VisitAll(add)
+	if near := inventory.Near(unknown.GetSpecifiedName(), list); near != "" {
+		return usage(hint.Wrap(err, "did you mean --%s?", near))
+	}
+	return usage(err)
+}
+
+// explained adds the exit codes to the help of commands, and of those they hold.
+func explained(commands []*cobra.Command) {
+	for _, c := range commands {
+		if c.Long == "" {
+			c.Long = c.Short + "."
+		}
+		c.Long += "\n\n" + exitHelp
+		explained(c.Commands())
+	}
+}
