@@ -178,12 +178,15 @@ func (s *staged) keep(phase *rollout.PhaseRun, validations []string, res *prove.
 
 // soakSample is a result in short: of each metric the worst value.
 func soakSample(k kept) report.Sample {
-	line := report.Sample{Phase: k.Phase, Time: k.Time, Recorded: k.Recorded, Verdict: k.Result.Verdict, Worst: map[string]float64{}}
+	line := report.Sample{Phase: k.Phase, Time: k.Time, Recorded: k.Recorded, Verdict: k.Result.Verdict, Worst: map[string]float64{}, Verdicts: map[string]prove.Verdict{}}
 	for _, j := range k.Result.Judgements {
+		name := j.Validation + "." + j.Metric
+		if j.Verdict != prove.Pass && line.Verdicts[name] != prove.Fail {
+			line.Verdicts[name] = j.Verdict
+		}
 		if j.Verdict == prove.Inconclusive {
 			continue
 		}
-		name := j.Validation + "." + j.Metric
 		if v, seen := line.Worst[name]; !seen || j.Value > v {
 			line.Worst[name] = j.Value
 		}

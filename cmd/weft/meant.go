@@ -21,7 +21,7 @@ func known(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	err := fmt.Errorf("weft %s has no command %q", cmd.Name(), args[0])
-	if near := inventory.Near(args[0], names(cmd)); near != "" {
+	if near := inventory.Near(args[0], subcommands(cmd)); near != "" {
 		return usage(hint.Wrap(err, "did you mean weft %s %s?", cmd.Name(), near))
 	}
 	return usage(hint.Wrap(err, "weft %s --help lists them", cmd.Name()))
@@ -30,8 +30,8 @@ func known(cmd *cobra.Command, args []string) error {
 // helps is what a command that only holds others does.
 func helps(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 
-// names are those of the commands that a command holds.
-func names(cmd *cobra.Command) []string {
+// subcommands are the names of the commands that a command holds.
+func subcommands(cmd *cobra.Command) []string {
 	var list []string
 	for _, c := range cmd.Commands() {
 		list = append(list, c.Name())
@@ -51,7 +51,7 @@ func validations(cmd *cobra.Command, m *inventory.Model, wanted []string) error 
 			continue
 		}
 		err := fmt.Errorf("there is no validation %q", name)
-		near := inventory.Near(short, append(names(cmd), all...))
+		near := inventory.Near(short, append(subcommands(cmd), all...))
 		switch {
 		case near != "":
 			return usage(hint.Wrap(err, "did you mean weft %s %s?", cmd.Name(), near))

@@ -207,7 +207,8 @@ func bars(list []change) template.HTML {
 	return c.picture(width, float64(len(list))*row+4, "p99 before and after")
 }
 
-// timeline draws the worst value of a metric at every look, and its verdicts.
+// timeline draws the worst value of a metric at every look, and where that was
+// not let through.
 func timeline(samples []Sample, metric string) template.HTML {
 	var at []Sample
 	high := 0.0
@@ -232,11 +233,11 @@ func timeline(samples []Sample, metric string) template.HTML {
 			y -= s.Worst[metric] / high * (height - 30)
 		}
 		fmt.Fprintf(&d, "%s%.1f %.1f", map[bool]string{true: "M", false: "L"}[i == 0], x, y)
-		switch s.Verdict {
+		switch verdict := s.of(metric); verdict {
 		case prove.Pass:
 			c.add(`<circle class="dot" cx="%.1f" cy="%.1f" r="2"/>`, x, y)
 		default:
-			c.text(x, y-3, "bad middle", map[prove.Verdict]string{prove.Fail: "✗"}[s.Verdict]+map[bool]string{true: "?"}[s.Verdict == prove.Inconclusive])
+			c.text(x, y-3, "bad middle", map[prove.Verdict]string{prove.Fail: "✗", prove.Inconclusive: "?"}[verdict])
 		}
 	}
 	c.add(`<path class="curve s0" d="%s"/>`, d.String())

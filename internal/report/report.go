@@ -83,6 +83,18 @@ type Sample struct {
 	Recorded bool               `json:"recorded,omitempty"`
 	Verdict  prove.Verdict      `json:"verdict"`
 	Worst    map[string]float64 `json:"worst"` // by VALIDATION.METRIC
+
+	// Verdicts are those of metrics that have not passed, by VALIDATION.METRIC.
+	Verdicts map[string]prove.Verdict `json:"verdicts,omitempty"`
+}
+
+// of is the verdict of one metric. Samples that an earlier weft kept have one
+// for all of them.
+func (s Sample) of(metric string) prove.Verdict {
+	if len(s.Verdicts) == 0 {
+		return s.Verdict
+	}
+	return cmp.Or(s.Verdicts[metric], prove.Pass)
 }
 
 // A Threshold is a limit and where it comes from.
@@ -216,7 +228,7 @@ func lines(res *prove.Result) []line {
 			l.Bad = append(l.Bad, j)
 		}
 		if l.Worst != "" && l.Passed == 0 && l.Verdict == prove.Inconclusive {
-			l.Worst = "not known"
+			l.Worst, l.Limit = "not known", "–"
 		}
 		out = append(out, l)
 	}

@@ -81,11 +81,11 @@ func sample() *Report {
 			{Phase: "baseline", Recorded: true, Time: begun, Result: measured(3, 2, 50*time.Microsecond, 500)}},
 	}
 	for n := range 5 {
-		verdict := prove.Pass
+		s := Sample{Phase: "plane-a", Time: begun.Add(time.Duration(n) * time.Second), Verdict: prove.Pass, Worst: map[string]float64{"healthy.drops": float64(n), "healthy.paused": 0}}
 		if n == 3 {
-			verdict = prove.Fail
+			s.Verdict, s.Verdicts = prove.Fail, map[string]prove.Verdict{"healthy.drops": prove.Fail}
 		}
-		r.Soak = append(r.Soak, Sample{Phase: "plane-a", Time: begun.Add(time.Duration(n) * time.Second), Verdict: verdict, Worst: map[string]float64{"healthy.drops": float64(n)}})
+		r.Soak = append(r.Soak, s)
 	}
 	return r
 }
@@ -130,6 +130,29 @@ func TestFaces(t *testing.T) {
 			if c.Failed != nil && !strings.Contains(c.Failed.Message, "limit 30.0 µs") {
 				t.Errorf("%+v", c.Failed)
 			}
+		}
+	}
+}
+
+// What fails a gate is marked at the metric that failed, and at no other.
+func TestTimelineMarksWhatFailed(t *testing.T) {
+	r := sample()
+	for metric, want := range map[string]int{"healthy.drops": 1, "healthy.paused": 0} {
+		if got := strings.Count(string(timeline(r.Soak, metric)), "✗"); got != want {
+			t.Errorf("%s has %d marks, wanted %d", metric, got, want)
+		}
+	}
+	r.Soak[3].Verdicts = nil // as kept by an earlier weft
+	if got := strings.Count(string(timeline(r.Soak, "healthy.paused")), "✗"); got != 1 {
+		t.Errorf("%d marks where nobody knows what failed", got)
+	}
+}
+
+// A limit that nothing was held against is not said to be zero.
+func TestNothingJudgedHasNoLimit(t *testing.T) {
+	for _, l := range lines(&prove.Result{Judgements: []prove.Judgement{{Validation: "healthy", Metric: "drops", Counted: true, Verdict: prove.Inconclusive, Why: "nobody counts"}}}) {
+		if l.Worst != "not known" || l.Limit != "–" {
+			t.Errorf("worst %q, limit %q", l.Worst, l.Limit)
 		}
 	}
 }

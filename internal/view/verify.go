@@ -279,7 +279,7 @@ func judgements(w io.Writer, s Style, r *prove.Result) {
 			against = "served %s, read %s"
 		}
 		said := ""
-		if worst.Measured() {
+		if worst.Measured() && slices.ContainsFunc(of[k], func(j prove.Judgement) bool { return j.Verdict != prove.Inconclusive }) {
 			said = fmt.Sprintf("  "+against, Value(worst, worst.Value), Value(worst, worst.Limit))
 		}
 		fmt.Fprintln(w, strings.TrimRight(fmt.Sprintf("  %s %s  %s%s", verdict(s, of[k]), pad(k.validation+"."+k.metric, 22),
