@@ -82,6 +82,9 @@ fuzz: ## every fuzz target for FUZZTIME (1m) each
 # (290 MB, most of it Ansible's collections).
 DEBS := gcc libc6-dev openssh-server openssh-client busybox-static dash chromium \
         python3-netmiko python3-paramiko ansible
+# A subnet manager and a subnet for it (2 MB); not where there may be a real one,
+# which it would start to manage.
+DEBS += $(if $(wildcard /sys/class/infiniband),,ibsim-utils opensm infiniband-diags)
 deps:
 	$(call install,$(DEBS),not root on Debian: tests that need gcc (race detector) or sshd (real OpenSSH as a peer) say so)
 

@@ -56,6 +56,7 @@ type NICFacts struct {
 	State     string     `json:"state,omitempty"`      // operstate: up, down
 	Carrier   *bool      `json:"carrier,omitempty"`    // nil: the interface is off
 	Speed     int64      `json:"speed,omitempty"`      // bit/s
+	IPoIB     *IPoIB     `json:"ipoib,omitempty"`      // nil: the interface is none of InfiniBand
 	RDMA      []RDMAPort `json:"rdma_ports,omitempty"` // of its RDMA device
 }
 
@@ -72,6 +73,8 @@ type RDMAPort struct {
 	Protocol string `json:"protocol,omitempty"` // rocev2, infiniband or iwarp
 	State    string `json:"state,omitempty"`    // ACTIVE, INIT, DOWN
 	Rate     string `json:"rate,omitempty"`
+
+	Subnet *SubnetPort `json:"subnet,omitempty"` // of InfiniBand; nil: the port is none, or tells nothing
 }
 
 // A Finding is a fact that speaks against the files.

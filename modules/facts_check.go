@@ -47,6 +47,7 @@ func check(e expectation, s *ServerFacts, have NICFacts, known *catalogue.Catalo
 	}
 	c.pcie()
 	c.cable()
+	c.infiniband()
 	return c.out
 }
 
@@ -125,6 +126,7 @@ func (c *checker) pcie() {
 func (c *checker) cable() {
 	switch l := c.link; {
 	case l == nil:
+	case c.unswept(): // rdma_link says so
 	case c.have.Carrier != nil && !*c.have.Carrier:
 		c.warn(l.Range, "%s has no carrier: is the cable of %s in, and its other end on?", c.have.Interface, l.Addr)
 	case !c.slow && l.Speed > 0 && c.have.Speed > 0 && l.Speed != c.have.Speed:

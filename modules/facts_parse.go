@@ -10,20 +10,22 @@ import (
 // factsScript prints what stands behind the PCI addresses in $2 and on, and the
 // model of the server; with "all" in $1 also what nothing is compared with. One
 // grep prints all the files, each line after its path; what is not there, or may
-// not be read, is left out. Only the firmware of a NIC without RDMA device needs
-// a tool: the line before its output says whose it is.
-const factsScript = `all=$1; shift; i=/sys/class/dmi/id; n="$i/sys_vendor $i/product_name"; v="/sys/devices/virtual/infiniband/*"
+// not be read, is left out. A second one prints partition keys, whose tables are
+// nearly empty. Only the firmware of a NIC without RDMA device needs a tool: the
+// line before its output says whose it is.
+const factsScript = `all=$1; shift; i=/sys/class/dmi/id; n="$i/sys_vendor $i/product_name"; v="/sys/devices/virtual/infiniband/*"; k=
 if [ "$all" = all ]; then k=/sys/devices/system
 n="$n $i/product_serial $i/bios_version /proc/sys/kernel/osrelease $k/cpu/online $k/node/online"; fi
 for b; do d=/sys/bus/pci/devices/$b; v="$v $d/infiniband/*"
 n="$n $d/uevent $d/vendor $d/device $d/subsystem_vendor $d/subsystem_device $d/numa_node"
 n="$n $d/current_link_speed $d/current_link_width $d/max_link_speed $d/max_link_width"
-for f in $d/net/* $d/virtio*/net/*; do n="$n $f/address $f/mtu $f/operstate $f/carrier $f/speed"; done
+for f in $d/net/* $d/virtio*/net/*; do n="$n $f/address $f/mtu $f/operstate $f/carrier $f/speed $f/mode $f/pkey"; done
 done
 for r in $v; do n="$n $r/fw_ver $r/node_type"
-for f in $r/ports/*; do n="$n $f/state $f/rate $f/link_layer"; done
+for f in $r/ports/*; do n="$n $f/state $f/rate $f/link_layer $f/phys_state $f/lid $f/sm_lid $f/gids/0"; k="$k $f/pkeys/*"; done
 done
 grep -sH "" $n /sys/class/infiniband/*/ports/*/gid_attrs/ndevs/0
+grep -sHv "^0x0000" $k
 if [ "$all" != all ]; then exit 0; fi
 grep -sHm1 -e "^PRETTY_NAME=" -e "^MemTotal:" -e "^model name" /etc/os-release /proc/meminfo /proc/cpuinfo
 for b; do d=/sys/bus/pci/devices/$b
@@ -157,7 +159,7 @@ func (f *seenFacts) nic(name, pci string) NICFacts {
 		n.Subsystem = subVendor + ":" + subDevice
 	}
 	for _, file := range f.virtual {
-		p := strings.Split(file.path, "/")
+		p := strings.SplitN(file.path, "/", 4)
 		if len(p) == 4 && n.Interface != "" && f.owners[p[0]+"/"+p[2]] == n.Interface {
 			n.port(p[0], p[2], p[3], file.value)
 		}
@@ -168,12 +170,13 @@ func (f *seenFacts) nic(name, pci string) NICFacts {
 			n.iwarp(p[0], file.value)
 		}
 	}
+	n.onlyInfiniBand()
 	return n
 }
 
 // below takes a file of the network interface or the RDMA device.
 func (n *NICFacts) below(file fact) {
-	p := strings.Split(file.path, "/")
+	p := strings.SplitN(file.path, "/", 5)
 	if strings.HasPrefix(p[0], "virtio") { // a device of its own between the two
 		p = p[1:]
 	}
@@ -203,6 +206,8 @@ func (n *NICFacts) netdev(attr, value string) {
 		if mbit, err := strconv.ParseInt(value, 10, 32); err == nil && mbit > 0 {
 			n.Speed = mbit * 1e6
 		}
+	case "mode", "pkey": // only IPoIB has them
+		n.ipoib(attr, value)
 	}
 }
 
@@ -225,6 +230,8 @@ func (n *NICFacts) port(device, port, attr, value string) {
 		n.RDMA[i].Rate = value
 	case "link_layer":
 		n.RDMA[i].Protocol = map[string]string{"InfiniBand": "infiniband", "Ethernet": "rocev2"}[value]
+	default:
+		n.RDMA[i].subnet(attr, value)
 	}
 }
 

@@ -19,6 +19,7 @@ type rdmaPort struct {
 	Physical string `json:"physical_state"` // LINK_UP, POLLING, DISABLED
 	Netdev   string `json:"netdev"`         // "" on InfiniBand
 	Subnet   string `json:"subnet_prefix"`  // on InfiniBand only
+	Manager  *int   `json:"sm_lid"`         // of the subnet manager, 0: none; nil elsewhere than on InfiniBand
 
 	protocol string // rocev2, iwarp or infiniband, as fabrics call it
 }

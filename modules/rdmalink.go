@@ -95,20 +95,28 @@ func (r *RDMALink) otherProtocol(have *RDMALink, port *rdmaPort) error {
 	case "ice":
 		return hint.Wrap(err, "irdma does one of the two: "+param+", then "+param, off, false, on, true)
 	case "mlx5_core":
-		return hint.Wrap(err, "a port is InfiniBand or Ethernet by its firmware: mlxconfig -d %s query LINK_TYPE_P1", r.PCI)
+		return hint.Wrap(err, "a port is InfiniBand or Ethernet by its firmware: mlxconfig -d %s set LINK_TYPE_P1=%s, P2 for the second port of a card, and a restart of the server change that; or change transport of the fabric",
+			r.PCI, map[bool]string{true: "1", false: "2"}[r.Transport == "infiniband"])
 	}
 	return hint.Wrap(err, "see what the card can do: rdma dev show; or change transport of the fabric")
 }
 
 // trouble is why a port carries nothing; "": it does.
 func (p *rdmaPort) trouble() string {
-	switch {
+	name := fmt.Sprintf("%s/%d", p.Device, p.Port)
+	switch ib := p.protocol == "infiniband"; {
+	case ib && p.State == "ACTIVE" && p.Manager != nil && *p.Manager == 0:
+		return name + " is ACTIVE without a subnet manager (sm_lid 0): see sminfo, and whether opensm runs"
 	case p.State == "ACTIVE":
 		return ""
-	case p.State == "INIT" && p.protocol == "infiniband":
-		return fmt.Sprintf("%s/%d is in state INIT: no subnet manager has set it up; see sminfo, and whether opensm runs", p.Device, p.Port)
+	case ib && p.State == "INIT":
+		return name + " is in state INIT: no subnet manager has set it up; see sminfo, and whether opensm runs"
+	case ib && p.State == "ARMED":
+		return name + " is in state ARMED: the subnet manager is not done with it, or has gone in between; see sminfo"
+	case ib:
+		return fmt.Sprintf("%s is in state %s (%s): see the cable and the port at its other end, as iblinkinfo shows it", name, p.State, p.Physical)
 	}
-	return fmt.Sprintf("%s/%d is in state %s (%s): see the cable, the port at its other end and ip link", p.Device, p.Port, p.State, p.Physical)
+	return fmt.Sprintf("%s is in state %s (%s): see the cable, the port at its other end and ip link", name, p.State, p.Physical)
 }
 
 // Left implements limited: no command makes a link active.

@@ -12,7 +12,7 @@ func netdev(s remote.Seen, pci string) (string, error) {
 	name, ok := s.Interface(pci)
 	if !ok {
 		return "", hint.Wrap(fmt.Errorf("no network interface belongs to PCI address %s", pci),
-			"list them with: ls -l /sys/class/net")
+			"list them with: ls -l /sys/class/net; that of an InfiniBand port comes with the kernel module ib_ipoib")
 	}
 	return name, nil
 }

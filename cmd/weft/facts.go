@@ -137,11 +137,38 @@ func nicRow(device string, n modules.NICFacts) []string {
 	if n.Carrier != nil && !*n.Carrier {
 		link += " no carrier"
 	}
+	if n.IPoIB != nil {
+		link += " " + n.IPoIB.String()
+	}
 	var rdma []string
 	for _, p := range n.RDMA {
-		rdma = append(rdma, fmt.Sprintf("%s/%d %s", p.Device, p.Port, p.State))
+		rdma = append(rdma, strings.TrimSpace(fmt.Sprintf("%s/%d %s %s", p.Device, p.Port, p.State, inSubnet(p))))
 	}
 	return []string{device + " " + n.Name, card, n.PCI, lanes, node, n.Driver, n.Firmware, n.Interface, strings.TrimSpace(link), number(n.MTU), strings.Join(rdma, ", ")}
+}
+
+// inSubnet shows what an InfiniBand port was told by its subnet manager.
+func inSubnet(p modules.RDMAPort) string {
+	s := p.Subnet
+	if s == nil {
+		return ""
+	}
+	words := []string{s.Physical}
+	if s.Manager == 0 {
+		words = append(words, "no subnet manager")
+	} else {
+		words = append(words, fmt.Sprintf("lid %d sm %d", s.LID, s.Manager))
+	}
+	if s.GID != "" {
+		words = append(words, "gid "+s.GID)
+	}
+	for i, k := range s.PKeys {
+		if i == 0 {
+			words = append(words, "pkey")
+		}
+		words = append(words, k.String())
+	}
+	return strings.Join(words, " ")
 }
 
 // number shows what is not known as nothing.

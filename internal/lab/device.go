@@ -165,6 +165,7 @@ func Faults() []string {
 		"lock-packages, unlock-packages  of a server: another package tool is at work, and has ended",
 		"no-sudo, sudo   of a server: sudo asks for a password, and no longer",
 		"narrow, wide    of a server: its cards run with half of their PCIe lanes, and with all",
+		"no-sm, sm       of a server: its InfiniBand ports wait for a subnet manager, and one has set them up",
 		"overrun=PORT:DSCP:PACKETS  of a switch: so many packets come in there faster than they can leave",
 		"refuse-line=REGEXP  of a switch: refuse configuration lines that match; empty ends it",
 		"deny=REGEXP     of a switch: answer lines that match as those of somebody who may not type them; empty ends it",
@@ -255,6 +256,9 @@ func (d *device) serverFault(name string) error {
 		return nil
 	case "narrow", "wide":
 		d.server.Narrow(name == "narrow")
+		return nil
+	case "no-sm", "sm":
+		d.server.Sweep(name == "sm")
 		return nil
 	case "lock-packages", "unlock-packages":
 		d.server.LockPackages(name == "lock-packages")

@@ -98,17 +98,20 @@ func (r rendered) rdma(at string, i *iface, c card) {
 	dev := at + "/infiniband/" + name
 	r.link("/sys/class/infiniband/"+name, "../.."+strings.TrimPrefix(dev, "/sys"))
 	r.link(dev+"/device", "../../../"+i.PCI)
-	sum := sha256.Sum256([]byte("guid " + i.MAC))
 	state, phys := "1: DOWN", "3: Disabled"
 	if i.up {
 		state, phys = "4: ACTIVE", "5: LinkUp"
 	}
 	for file, value := range map[string]string{
-		"node_type": c.node, "fw_ver": c.firmware, "hca_type": c.hca, "node_guid": fmt.Sprintf("%x:%x:%x:%x", sum[:2], sum[2:4], sum[4:6], sum[6:8]),
+		"node_type": c.node, "fw_ver": c.firmware, "hca_type": c.hca, "node_guid": i.guid(),
 		"ports/1/state": state, "ports/1/phys_state": phys, "ports/1/link_layer": c.layer, "ports/1/rate": rdmaRate(i.Speed),
-		"ports/1/gid_attrs/ndevs/0": i.Name,
 	} {
 		r.file(dev+"/"+file, value)
+	}
+	if i.infiniBand() {
+		r.subnetPort(dev+"/ports/1", i)
+	} else {
+		r.file(dev+"/ports/1/gid_attrs/ndevs/0", i.Name)
 	}
 	if c.driver == "mlx5_core" {
 		for _, name := range hardware() {

@@ -10,11 +10,11 @@ import (
 	"strings"
 )
 
-// grep is a part of grep's: grep [-qsH] [-m NUM] PATTERN FILE…, with -e PATTERN
+// grep is a part of grep's: grep [-qsHv] [-m NUM] PATTERN FILE…, with -e PATTERN
 // once or more often instead of the first word. It sees /sys and /proc as of
 // one moment.
 func grep(x *call) int {
-	opts, args, ok := x.options("qsHm:e:", map[string]rune{"quiet": 'q', "no-messages": 's', "with-filename": 'H', "regexp": 'e', "max-count": 'm'})
+	opts, args, ok := x.options("qsHvm:e:", map[string]rune{"quiet": 'q', "invert-match": 'v', "no-messages": 's', "with-filename": 'H', "regexp": 'e', "max-count": 'm'})
 	if !ok {
 		return x.notSimulated(2)
 	}
@@ -54,7 +54,7 @@ func grep(x *call) int {
 		found := 0
 		for line := range strings.Lines(string(text)) {
 			line = strings.TrimSuffix(line, "\n")
-			if found == most || !slices.ContainsFunc(patterns, func(p *regexp.Regexp) bool { return p.MatchString(line) }) {
+			if found == most || opts.has('v') == slices.ContainsFunc(patterns, func(p *regexp.Regexp) bool { return p.MatchString(line) }) {
 				continue
 			}
 			if opts.has('q') {

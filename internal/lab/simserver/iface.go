@@ -47,6 +47,7 @@ type iface struct {
 	deaf    bool // and a rule that drops all of it
 	narrow  bool // PCIe trained to half of the lanes
 	unbound bool // the module of its RDMA device is not loaded
+	unswept bool // no subnet manager has set its InfiniBand port up
 }
 
 // newInterfaces are the interfaces as they are after boot.
@@ -57,11 +58,14 @@ func (s *Server) newInterfaces() []*iface {
 	var slots []string
 	for n, spec := range s.spec.Interfaces {
 		i := &iface{Interface: spec, index: n + 2, mtu: bootMTU, up: true, maxMTU: cardMaxMTU, ets: etsAtBoot(), pause: [3]bool{false, true, true}, ecn: ecnAtBoot(), buffers: buffersAtBoot()}
-		if i.Plain {
+		switch {
+		case i.Plain:
 			i.maxMTU = plainMaxMTU
+		case i.infiniBand():
+			i.mtu, i.maxMTU = ipoibMTU, ipoibConnectedMTU
 		}
 		if i.Name == "" {
-			i.Name = netdev(i.PCI, &slots)
+			i.Name = netdev(i.PCI, i.infiniBand(), &slots)
 		}
 		if i.MAC == "" {
 			sum := sha256.Sum256([]byte("mac " + s.spec.Name + " " + i.PCI))
@@ -79,12 +83,15 @@ func (s *Server) newInterfaces() []*iface {
 }
 
 // netdev names an interface after its slot: cards count up as they are met.
-func netdev(pci string, slots *[]string) string {
+func netdev(pci string, infiniBand bool, slots *[]string) string {
 	card, function, _ := strings.Cut(path.Base(pci), ".")
 	at := slices.Index(*slots, card)
 	if at < 0 {
 		at = len(*slots)
 		*slots = append(*slots, card)
+	}
+	if infiniBand {
+		return fmt.Sprintf("ibs%df%s", at+1, function)
 	}
 	return fmt.Sprintf("ens%df%snp%s", at+1, function, function)
 }
@@ -129,7 +136,7 @@ func (s *Server) setIface(name string, change func(*iface)) bool {
 // operstate is what the kernel calls the state of the link.
 func (i *iface) operstate() string {
 	switch {
-	case !i.up:
+	case !i.up || i.unswept:
 		return "DOWN"
 	case i.loop:
 		return "UNKNOWN"
@@ -142,7 +149,10 @@ func (i *iface) flags() []string {
 	if i.loop {
 		flags = []string{"LOOPBACK"}
 	}
-	if i.up {
+	switch {
+	case i.up && i.unswept:
+		flags = append([]string{"NO-CARRIER"}, append(flags, "UP")...)
+	case i.up:
 		flags = append(flags, "UP", "LOWER_UP")
 	}
 	return flags
@@ -221,7 +231,11 @@ func (i *iface) render(r rendered) {
 	flags, kind := 0x1002, "1"
 	if i.up {
 		flags = 0x1003
-		r.file(base+"/carrier", "1") // of an interface that is off none can be read
+		carrier := "1" // of an interface that is off none can be read
+		if i.unswept {
+			carrier = "0"
+		}
+		r.file(base+"/carrier", carrier)
 	}
 	if i.loop {
 		flags, kind = 0x9, "772"
@@ -233,13 +247,16 @@ func (i *iface) render(r rendered) {
 		_, function, _ := strings.Cut(i.PCI, ".")
 		r.file(base+"/dev_port", function)
 	}
-	r.file(base+"/address", i.MAC)
+	r.file(base+"/address", i.hardware())
 	r.file(base+"/addr_len", "6")
 	r.file(base+"/mtu", strconv.Itoa(i.mtu))
 	r.file(base+"/operstate", strings.ToLower(i.operstate()))
 	r.file(base+"/ifindex", strconv.Itoa(i.index))
 	r.file(base+"/type", kind)
 	r.file(base+"/flags", fmt.Sprintf("%#x", flags))
+	if i.infiniBand() {
+		r.ipoib(base)
+	}
 }
 
 // bus is the bus of a PCI address: 0000:41:00.0 → 0000:41.

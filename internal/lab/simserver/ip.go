@@ -151,8 +151,11 @@ type addrJSON struct {
 func (c *ipCall) describe(i *iface, withAddrs bool) linkJSON {
 	l := linkJSON{Index: i.index, Name: i.Name, Flags: i.flags(), MTU: i.mtu, Qdisc: "mq", State: i.operstate(),
 		Mode: "DEFAULT", Group: "default", TxQLen: 1000, Type: "ether", Address: i.MAC, Broadcast: "ff:ff:ff:ff:ff:ff"}
-	if i.loop {
+	switch {
+	case i.loop:
 		l.Qdisc, l.Type, l.Broadcast = "noqueue", "loopback", i.MAC
+	case i.infiniBand():
+		l.Type, l.Address, l.Broadcast = "infiniband", i.hardware(), ipoibBroadcast
 	}
 	if c.details {
 		l.detailsJSON = &detailsJSON{MinMTU: minMTU, MaxMTU: i.maxMTU, AddrGen: "eui64", TxQueues: 8, RxQueues: 8,
@@ -226,6 +229,8 @@ func (c *ipCall) setLink(args []string) int {
 		return c.say(2, "Error: mtu less than device minimum.")
 	case mtu > i.maxMTU && i.maxMTU > 0:
 		return c.say(2, "Error: mtu greater than device maximum.")
+	case mtu > ipoibDatagramMTU && i.infiniBand():
+		return c.say(2, "RTNETLINK answers: Invalid argument")
 	}
 	c.server.setIface(name, func(i *iface) {
 		if mtu > 0 {

@@ -18,6 +18,7 @@ type rdmaDevice struct {
 	pci    string // "": in software
 	rnic   bool   // iWARP
 	ib     bool
+	subnet subnetState // of InfiniBand
 	up     bool
 	index  int // of the network interface
 
@@ -62,7 +63,7 @@ func (s *Server) rdmaDevices() []rdmaDevice {
 		module := i.rdmaModule()
 		if c := i.kind(); s.software.modules[module] != nil {
 			list = append(list, rdmaDevice{name: rdmaName(c.rdma, i.PCI), module: module, netdev: i.Name, pci: i.PCI, firmware: c.firmware,
-				rnic: c.rdma == "iw", ib: c.rdma == "ib", up: i.up, index: i.index})
+				rnic: c.rdma == "iw", ib: c.rdma == "ib", subnet: i.subnet(), up: i.up, index: i.index})
 		}
 		for _, d := range s.softRDMA {
 			if d.netdev == i.Name {
@@ -158,8 +159,8 @@ func linkOf(n int, d rdmaDevice) (any, string) {
 			State    string `json:"state"`
 			Physical string `json:"physical_state"`
 		}
-		l := ib{n, d.name, 1, "fe80:0000:0000:0000", 16 + n, 1, 0, state, phys}
-		return l, fmt.Sprintf("link %s/1 subnet_prefix %s lid %d sm_lid 1 lmc 0 state %s physical_state %s ", l.Name, l.Subnet, l.LID, state, phys)
+		l := ib{n, d.name, 1, subnetPrefix, d.subnet.lid, d.subnet.manager, 0, d.subnet.state, "LINK_UP"}
+		return l, fmt.Sprintf("link %s/1 subnet_prefix %s lid %d sm_lid %d lmc 0 state %s physical_state %s ", l.Name, l.Subnet, l.LID, l.Manager, l.State, l.Physical)
 	}
 	type link struct {
 		Index    int    `json:"ifindex"`
