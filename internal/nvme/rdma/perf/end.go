@@ -26,11 +26,16 @@ type end struct {
 	done   [64]verbs.Done
 	works  [1]verbs.Work
 	turns  int
+	given  int // messages that the peer may send anew, as it was told
 	sent   int // of ours that have completed
 	landed int // of the peer's that were received
 }
 
 const line = 64 // bytes that nothing else shares
+
+// A word that a peer writes lies behind where messages arrive: how many of ours
+// it has received.
+func (e *end) word() *uint32 { return (*uint32)(unsafe.Pointer(&e.mem[e.arrive()+e.s.Size])) }
 
 // arrive is where something arrives: so that its last byte is the last of a
 // word, which is looked at.
@@ -96,6 +101,32 @@ func (e *end) post() error {
 	return e.pair.Send(e.works[:])
 }
 
+// counts says that who sends has to be told what was received. A message that
+// finds nothing to receive it waits with InfiniBand and RoCE, and is not done
+// before; with iWARP it is done when it has left, and ends the connection.
+func (e *end) counts() bool {
+	return e.s.Bandwidth && e.s.Op == Send && e.link.Domain().Limits().IWARP
+}
+
+// may says that the peer can receive one more message than those posted.
+func (e *end) may(posted int) bool {
+	return !e.counts() || int32(uint32(posted)-load(e.word())) < int32(e.s.Depth)
+}
+
+// tell tells the peer what was received, when that is half of what it may send.
+func (e *end) tell() error {
+	if !e.counts() || e.landed-e.given < (e.s.Depth+1)/2 {
+		return nil
+	}
+	e.given = e.landed
+	le.PutUint32(e.mem, uint32(e.landed))
+	e.works[0] = verbs.Work{
+		Op: verbs.OpWrite, Flags: verbs.Signaled | verbs.Inline, Local: verbs.Piece{Addr: e.mr.Addr, Len: 4, Key: e.mr.Local},
+		Remote: e.peer.addr + uint64(e.s.Size), Key: e.peer.key,
+	}
+	return e.pair.Send(e.works[:])
+}
+
 // look takes what has completed.
 func (e *end) look() error {
 	n, err := e.pair.Poll(e.done[:])
@@ -118,6 +149,9 @@ func (e *end) look() error {
 		if err := e.receive(); err != nil {
 			return err
 		}
+	}
+	if err := e.tell(); err != nil {
+		return err
 	}
 	return e.alive(n)
 }
@@ -174,13 +208,13 @@ func (e *end) until(done func() bool) error {
 func (e *end) mark(n int) { e.mem[e.s.Size-1] = byte(n) }
 
 func (e *end) written(n int) error {
-	last := e.mem[e.arrive()+e.s.Size-4:]
-	return e.until(func() bool { return lastByte(unsafe.SliceData(last)) == byte(n) })
+	last := (*uint32)(unsafe.Pointer(&e.mem[e.arrive()+e.s.Size-4]))
+	return e.until(func() bool { return byte(load(last)>>24) == byte(n) })
 }
 
-// lastByte is the highest byte of the word at p, which the hardware writes to
-// behind the back of Go: it is read anew each time.
+// load reads a word that the hardware writes behind the back of Go: anew each
+// time.
 //
 //go:noinline
 //go:norace
-func lastByte(p *byte) byte { return byte(*(*uint32)(unsafe.Pointer(p)) >> 24) }
+func load(p *uint32) uint32 { return *p }

@@ -121,7 +121,7 @@ func (e *end) bounce(m *meter) error {
 func (e *end) flood(m *meter) error {
 	posted := 0
 	for more := true; more || e.sent < posted; {
-		for more && posted-e.sent < e.s.Depth {
+		for more && posted-e.sent < e.s.Depth && e.may(posted) {
 			if err := e.post(); err != nil {
 				return err
 			}
@@ -129,7 +129,7 @@ func (e *end) flood(m *meter) error {
 		}
 		before := e.sent
 		start := time.Now()
-		if err := e.until(func() bool { return e.sent > before }); err != nil {
+		if err := e.until(func() bool { return e.sent > before || e.sent == posted && e.may(posted) }); err != nil {
 			return err
 		}
 		now := time.Now()

@@ -49,10 +49,16 @@ func measure(t *testing.T, v verbs.Provider, at netip.Addr, length time.Duration
 }
 
 func TestMeasure(t *testing.T) {
-	f := new(verbstest.Fabric)
-	measure(t, f, netip.MustParseAddr("10.0.0.1"), 20*time.Millisecond)
-	if n, k := f.Registered(), f.Links(); n != 0 || k != 0 {
-		t.Errorf("%d regions of memory and %d connections are left", n, k)
+	for kind, limits := range map[string]verbs.Limits{
+		"RoCE": {}, "iWARP": {Device: "siw", Works: 4096, Dones: 8192, Reads: 4, Issues: 4, IWARP: true},
+	} {
+		t.Run(kind, func(t *testing.T) {
+			f := &verbstest.Fabric{Limit: limits}
+			measure(t, f, netip.MustParseAddr("10.0.0.1"), 20*time.Millisecond)
+			if n, k := f.Registered(), f.Links(); n != 0 || k != 0 {
+				t.Errorf("%d regions of memory and %d connections are left", n, k)
+			}
+		})
 	}
 }
 

@@ -111,7 +111,9 @@ func (k *link) Ends() (local, remote netip.AddrPort) {
 
 // Connect offers the connection and waits for the answer.
 func (k *link) Connect(ctx context.Context, h Hello) (Hello, error) {
-	if err := k.tell(k.l.cm.Rdma_connect, h); err != nil {
+	if err := k.tell(k.l.cm.Rdma_connect, h); errors.Is(err, syscall.ECONNREFUSED) { // iWARP knows at once
+		return Hello{}, &RefusedError{Reason: refusedByKernel}
+	} else if err != nil {
 		return Hello{}, fmt.Errorf("connect: %w", err)
 	}
 	e, err := k.c.expect(ctx, cmEstablished)

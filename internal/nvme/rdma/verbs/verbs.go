@@ -143,23 +143,28 @@ var (
 // A RefusedError is a peer that does not want the connection, or an address
 // that nobody listens on.
 type RefusedError struct {
-	Reason  int    // of the connection manager; 28 is the peer's own
+	Reason  int    // of the connection manager: 28 is the peer's own, less than 0 an errno (iWARP)
 	Private []byte // what it had to say
 }
 
 // ByPeer says that the peer itself has refused, not the machine it runs on.
-func (e *RefusedError) ByPeer() bool { return e.Reason == refusedByConsumer }
+// With iWARP it is who has something to say: which errno stands for it differs
+// from device to device.
+func (e *RefusedError) ByPeer() bool {
+	return e.Reason == refusedByConsumer || e.Reason < 0 && len(e.Private) > 0
+}
 
 const (
 	refusedByConsumer = 28
 	refusedNoListener = 8
+	refusedByKernel   = -111 // ECONNREFUSED: with iWARP nobody listens
 )
 
 func (e *RefusedError) Error() string {
-	switch e.Reason {
-	case refusedByConsumer:
+	switch {
+	case e.ByPeer():
 		return "refused by the peer"
-	case refusedNoListener, -111:
+	case e.Reason == refusedNoListener, e.Reason == refusedByKernel:
 		return "connection refused: nobody listens there"
 	}
 	return fmt.Sprintf("connection refused (reason %d of the connection manager)", e.Reason)

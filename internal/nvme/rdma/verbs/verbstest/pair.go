@@ -204,6 +204,10 @@ func (p *pair) perform(w verbs.Work) verbs.Status {
 	if p.peer.silent {
 		return verbs.OK // as far as the device has told yet
 	}
+	if len(p.peer.recvs) == 0 && p.f.Limits().IWARP {
+		p.peer.fail()
+		return verbs.NoAnswer
+	}
 	if len(p.peer.recvs) == 0 { // tried again until there is memory
 		p.peer.inbox = append(p.peer.inbox, append([]byte(nil), mem...))
 		return verbs.OK

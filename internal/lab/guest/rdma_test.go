@@ -1,0 +1,160 @@
+//go:build linux
+
+package guest
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// softRDMA is one of the kernel's two kinds of RDMA in software, on one plane.
+type softRDMA struct {
+	module, nic string
+	plane       string
+	one, two    string // the guests' addresses
+}
+
+// testRDMA runs weft's own RDMA on the libraries and the kernel: what elsewhere
+// is tested with a double of them, both ends in one guest, and then each agent
+// with the kernel as its peer and with the other agent.
+func testRDMA(t *testing.T, l *Lab, one, two *Guest, soft softRDMA) {
+	for _, g := range []*Guest{one, two} {
+		run(t, g, "for link in $(ls /sys/class/infiniband 2>/dev/null); do rdma link delete $link; done\n"+
+			"modprobe "+soft.module+"; rdma link add soft type "+strings.TrimPrefix(soft.module, "rdma_")+" netdev "+soft.nic+"\n"+
+			"for i in $(seq 600); do grep -q ACTIVE /sys/class/infiniband/soft/ports/1/state && exit; sleep 0.1; done; exit 1")
+	}
+	built := t.TempDir()
+	for name, args := range map[string][]string{
+		"rdma.test":      {"test", "-c", "weft/internal/nvme/rdma"},
+		"verbs.test":     {"test", "-c", "weft/internal/nvme/rdma/verbs"},
+		"perf.test":      {"test", "-c", "weft/internal/nvme/rdma/perf"},
+		"weft-target":    {"build", "weft/cmd/weft-target"},
+		"weft-initiator": {"build", "weft/cmd/weft-initiator"},
+	} {
+		at := filepath.Join(built, name)
+		build := exec.CommandContext(t.Context(), "go", append([]string{args[0], "-o", at, "-ldflags=-s -w"}, args[1:]...)...)
+		build.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := build.CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", build, err, out)
+		}
+		to := one
+		if name == "weft-target" {
+			to = two
+		}
+		put(t, to, at, "/root/"+name)
+	}
+	for _, suite := range []string{"verbs", "rdma", "perf"} {
+		begun := time.Now()
+		out := run(t, one, fmt.Sprintf(`cd /root; ulimit -l unlimited
+WEFT_RDMA_ADDR=%s WEFT_RDMA_INTERFACE=%s ./%s.test -test.v -test.timeout 20m -test.run '^Test(Transfers|BadKey|CloseWakes|Refused|NoAllocation|.*Hardware)$' 2>&1 || { echo FAIL; tail -c 5000; }`, soft.one, soft.nic, suite))
+		if strings.Contains(out, "--- SKIP") || strings.Contains(out, "FAIL") || !strings.Contains(out, "--- PASS") {
+			t.Errorf("%s:\n%s", suite, out)
+		}
+		t.Logf("%s: %.1f min, %d pass", suite, time.Since(begun).Minutes(), strings.Count(out, "--- PASS"))
+	}
+	testWeftTarget(t, l, one, two, soft)
+	testWeftInitiator(t, one, two, soft)
+}
+
+// hostNames make a host one that weft-target lets in.
+const hostNames = "--hostnqn nqn.2014-08.org.nvmexpress:uuid:11111111-2222-3333-4444-555555555555"
+
+// testWeftTarget has the kernel's host and weft's own write to weft-target,
+// the first while the plane is cut.
+func testWeftTarget(t *testing.T, l *Lab, one, two *Guest, soft softRDMA) {
+	run(t, two, `mkdir -p /run/lab/etc/weft
+cat >/run/lab/etc/weft/target.toml <<X
+owner = "lab"
+[[portal]]
+transport = "rdma"
+address = "`+soft.two+`:4421"
+[[subsystem]]
+nqn = "nqn.2026-11.net.example:weft"
+serial = "LAB"
+allow_hosts = ["nqn.2014-08.org.nvmexpress:uuid:11111111-2222-3333-4444-555555555555"]
+[[subsystem.namespace]]
+id = 1
+uuid = "6ba7b811-9dad-11d1-80b4-00c04fd430c8"
+backend = "memory"
+size = 67108864
+block_size = 4096
+X
+systemd-run --quiet --unit=lab-target --property=LimitMEMLOCK=infinity /root/weft-target --root /run/lab serve
+for i in $(seq 600); do /root/weft-target --root /run/lab status >/dev/null 2>&1 && exit; sleep 0.2; done
+journalctl -u lab-target >&2; exit 1`)
+	run(t, one, "/root/weft-initiator verify --transport rdma --traddr "+soft.two+":4421 --nqn nqn.2026-11.net.example:weft "+hostNames+
+		" --connect-timeout 120s --keep-alive-tmo 60s --size 4M --bs 4096 --iodepth 8 --number-ios 2000 --i-will-overwrite nqn.2026-11.net.example:weft/1")
+
+	run(t, one, "modprobe nvme-rdma; nvme connect -t rdma -a "+soft.two+" -s 4421 -n nqn.2026-11.net.example:weft "+hostNames+
+		" --hostid 11111111-2222-3333-4444-555555555555 -i 1 --keep-alive-tmo=120 --ctrl-loss-tmo=600\n"+
+		"for i in $(seq 600); do [ -b /dev/nvme0n1 ] && exit; sleep 0.1; done; exit 1")
+	ended := make(chan error, 1)
+	go func() {
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		_, err := one.Run(ctx, "fio --name=lab --filename=/dev/nvme0n1 --ioengine=libaio --direct=1 --rw=randrw --bs=4k --iodepth=8 --size=4M"+
+			" --time_based --runtime=40 --verify=crc32c --verify_backlog=128 --verify_fatal=1")
+		ended <- err
+	}()
+	run(t, one, "until pgrep -x fio >/dev/null; do sleep 0.2; done; sleep 5")
+	l.Plane(soft.plane).Cut(true)
+	select {
+	case err := <-ended:
+		t.Errorf("fio ended while nothing passed: %v", err)
+		ended <- nil
+	case <-time.After(10 * time.Second):
+	}
+	l.Plane(soft.plane).Cut(false)
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if got := run(t, one, "cat /sys/class/nvme/nvme0/transport /sys/class/nvme/nvme0/state"); got != "rdma\nlive\n" {
+		t.Errorf("the controller: %q", got)
+	}
+	run(t, one, "nvme disconnect -n nqn.2026-11.net.example:weft")
+	run(t, two, "systemctl stop lab-target; rm -r /run/lab")
+}
+
+// testWeftInitiator has weft-initiator write to the kernel's target and read
+// all of it back.
+func testWeftInitiator(t *testing.T, one, two *Guest, soft softRDMA) {
+	run(t, two, "PORT=3 TYPE=rdma ADDR="+soft.two+nvmet)
+	to := "--transport rdma --traddr " + soft.two + ":4420 --nqn nqn.2026-11.net.example:lab " + hostNames + " --connect-timeout 120s "
+	run(t, one, "/root/weft-initiator check "+to)
+	run(t, one, "/root/weft-initiator verify "+to+"--keep-alive-tmo 60s --size 4M --bs 4096 --iodepth 8 --number-ios 2000 --fsync 16 --i-will-overwrite nqn.2026-11.net.example:lab/1")
+	run(t, two, unexport("3"))
+}
+
+// put copies a program into a guest.
+func put(t *testing.T, g *Guest, from, to string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	stop := context.AfterFunc(ctx, g.forgetClient)
+	defer stop()
+	f, err := os.Open(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	client, err := g.login(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	session, err := client.NewSession()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	session.Stdin = io.Reader(f)
+	if out, err := session.CombinedOutput("cat >" + to + " && chmod 755 " + to); err != nil {
+		t.Fatalf("%s: %v\n%s", to, err, out)
+	}
+}
