@@ -19,7 +19,8 @@ import (
 // order, each step after those it needs. A device that fails is put back,
 // together with the devices that need what it did not do; others finish. When
 // ctx ends, running steps finish, none begins, and what has not committed is
-// put back.
+// put back. When Pause says so, devices that were begun are finished, unless they
+// need one that was not: Paused of the Result tells that from failures.
 //
 // The Result is never nil. The error is nil exactly if everything in the plan
 // is done and proven.

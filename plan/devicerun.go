@@ -67,7 +67,12 @@ func (r *deviceRun) run(ctx context.Context) {
 // first step can be applied: a timed revert should not run down while waiting.
 func (r *deviceRun) transact(ctx context.Context) error {
 	for i, s := range r.steps {
-		if err := r.ready(ctx, s); err != nil {
+		err := r.ready(ctx, s)
+		if i == 0 && ctx.Err() == nil && r.x.in.paused() { // also where what it waited for was not begun
+			s.err = ErrPaused
+			return ErrPaused
+		}
+		if err != nil {
 			s.err = fmt.Errorf("skip %s: %w", s.ID, err)
 			r.emitError(EventApplyErrored, s.err, s.data())
 			return s.err

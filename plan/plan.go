@@ -38,6 +38,7 @@ type Input struct {
 	Parallelism int              // devices worked on at once; 0: 16
 	Unavailable int              // of Apply: devices disturbed at once (impact above none); 0: any number, but one of those changed alone
 	Failures    int              // of Apply: how many of those may fail before no more of them begin
+	Pause       func() bool      // of Apply: once it says so no device is begun any more; those that are, are finished. May be nil
 	Emit        Emit             // may be nil
 	Now         func() time.Time // may be nil
 

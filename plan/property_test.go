@@ -7,6 +7,7 @@ import (
 	"hash/fnv"
 	"maps"
 	"math/rand/v2"
+	"sync/atomic"
 	"testing"
 )
 
@@ -77,7 +78,9 @@ func TestApplyProperties(t *testing.T) {
 			run, cancel := context.WithCancel(ctx)
 			defer cancel()
 			w.fault = randomFaults(rng, cancel)
+			in.Pause = randomPause(rng)
 			res, err := Apply(run, p, in)
+			in.Pause = nil
 			if (err == nil) != (res.Outcome() == RunDone) {
 				t.Errorf("outcome %s, error %v", res.Outcome(), err)
 			}
@@ -103,6 +106,16 @@ func TestApplyProperties(t *testing.T) {
 			t.Errorf("only %d runs ended as %s: the test has lost its grip", seen[o], o)
 		}
 	}
+}
+
+// randomPause asks for a pause once so many devices are about to begin, or never.
+func randomPause(rng *rand.Rand) func() bool {
+	if rng.IntN(3) > 0 {
+		return nil
+	}
+	var begun atomic.Int32
+	after := int32(rng.IntN(4))
+	return func() bool { return begun.Add(1) > after }
 }
 
 func (w *world) snapshot() map[string]map[string]string {

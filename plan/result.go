@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"errors"
 	"fmt"
 	"time"
 )
@@ -79,6 +80,20 @@ func (r *Result) Outcome() RunOutcome {
 		}
 	}
 	return outcome
+}
+
+// Paused reports whether what is missing was left for later because somebody
+// asked for a pause: nothing has failed, every device is either done or as it
+// was, and the rest of the plan can be carried out another time.
+func (r *Result) Paused() bool {
+	paused := false
+	for _, d := range r.Devices {
+		if d.Err != nil && (!consequence(d.Err) || d.Outcome == DeviceUnknown || d.Outcome == DeviceChanged) {
+			return false
+		}
+		paused = paused || errors.Is(d.Err, ErrPaused)
+	}
+	return paused
 }
 
 // newResult says that nothing was done.

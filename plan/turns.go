@@ -86,9 +86,16 @@ func (r *deviceRun) giveTurn() {
 	}
 }
 
-// consequence reports whether an error only follows from that of another device.
+// ErrPaused is why a device was not begun after Pause of the Input has said so.
+var ErrPaused = errors.New("not begun: somebody asked for a pause")
+
+// paused reports whether no device is to be begun any more.
+func (in *Input) paused() bool { return in.Pause != nil && in.Pause() }
+
+// consequence reports whether an error only follows from that of another device,
+// or from a pause.
 func consequence(err error) bool {
-	return errors.As(err, new(*blockedError)) || errors.As(err, new(*heldBackError))
+	return errors.As(err, new(*blockedError)) || errors.As(err, new(*heldBackError)) || errors.Is(err, ErrPaused)
 }
 
 // interrupts reports whether a step takes something from hosts while it is

@@ -252,14 +252,18 @@ func (a *app) apply(ctx context.Context, p *project, made *plan.Plan) error {
 		return err
 	}
 	defer journal.Close()
-	p.input.Journal = journal
+	p.input.Journal, p.input.Pause = journal, a.pauses.wanted
+	end := a.pauses.offer()
 	defer a.farewell(ctx)()
 	begun := time.Now()
 	res, err := plan.Apply(ctx, made, p.input)
+	end()
 	if !a.json {
 		view.Applied(a.stdout, made, res, a.style(a.stdout), time.Since(begun))
 	}
 	switch {
+	case err != nil && res.Paused():
+		return hint.Wrap(&codeError{exitInterrupted, err}, "what was begun is done or as it was; weft apply goes on with the rest")
 	case err != nil:
 		return &codeError{applied(res, err), err}
 	case made.Destroy || partial(made):
@@ -273,7 +277,7 @@ func (a *app) apply(ctx context.Context, p *project, made *plan.Plan) error {
 func (a *app) farewell(ctx context.Context) (end func() bool) {
 	return context.AfterFunc(ctx, func() {
 		a.emit(plan.Event{Type: plan.EventNote, Level: "warn",
-			Message: "interrupted: devices that are being changed are put back first; a second Ctrl-C leaves that to their own timers, whose times are said above"})
+			Message: "interrupted: devices that are being changed are put back first; another Ctrl-C leaves that to their own timers: servers take changes of their NICs back within 10 minutes, switches at the times said above"})
 	})
 }
 

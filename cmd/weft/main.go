@@ -3,16 +3,13 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 	_ "time/tzdata" // a window means its zone also where the machine knows none
 
@@ -34,9 +31,8 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 }
 
 func (a *app) run(args []string) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := a.listen()
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second Ctrl-C ends weft at once
 	root := a.root()
 	root.SetArgs(args)
 	err := singleDash(args, root)
@@ -72,8 +68,9 @@ type app struct {
 	started  bool // the command has begun: --json events may be written
 	settle   bool // the command waits for timed reverts that a dead apply left on switches
 
-	once sync.Once // where events go is known when the first is shown
-	sink plan.Emit
+	pauses pauses    // that Ctrl-C asks for
+	once   sync.Once // where events go is known when the first is shown
+	sink   plan.Emit
 }
 
 // place is the directory that holds .weft.

@@ -100,24 +100,25 @@ func killedWhen(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: killed-when TEXT COMMAND...")
 	}
-	signalled(ts, os.Kill, args[0], args[1:])
+	whenSaid(ts, os.Kill, args[:1], args[1:])
 }
 
-// interruptedWhen runs a command, presses Ctrl-C when a line that it writes to
-// stderr holds the text, and demands its exit code: interrupted-when 5 TEXT weft
-// apply.
+// interruptedWhen runs a command, presses Ctrl-C each time that a line which it
+// writes to stderr holds the next text, and demands its exit code:
+// interrupted-when 5 TEXT... -- weft apply.
 func interruptedWhen(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) < 3 {
-		ts.Fatalf("usage: interrupted-when CODE TEXT COMMAND...")
+	end := slices.Index(args, "--")
+	if neg || end < 2 || end == len(args)-1 {
+		ts.Fatalf("usage: interrupted-when CODE TEXT... -- COMMAND...")
 	}
-	if code := signalled(ts, os.Interrupt, args[1], args[2:]); strconv.Itoa(code) != args[0] {
+	if code := whenSaid(ts, os.Interrupt, args[1:end], args[end+1:]); strconv.Itoa(code) != args[0] {
 		ts.Fatalf("it exited %d, wanted %s", code, args[0])
 	}
 }
 
-// signalled runs a command, sends it a signal when a line of its stderr holds
-// the text, and returns its exit code.
-func signalled(ts *testscript.TestScript, sig os.Signal, text string, args []string) int {
+// whenSaid runs a command, sends it a signal each time that a line of its stderr
+// holds the next of the texts, and returns its exit code.
+func whenSaid(ts *testscript.TestScript, sig os.Signal, texts []string, args []string) int {
 	path, err := exec.LookPath(args[0])
 	ts.Check(err)
 	cmd := exec.Command(path, args[1:]...)
@@ -128,17 +129,16 @@ func signalled(ts *testscript.TestScript, sig os.Signal, text string, args []str
 	stderr, err := cmd.StderrPipe()
 	ts.Check(err)
 	ts.Check(cmd.Start())
-	found := false
 	for in := bufio.NewScanner(stderr); in.Scan(); {
 		ts.Logf("%s", in.Text())
-		if !found && strings.Contains(in.Text(), text) {
-			found = true
+		if len(texts) > 0 && strings.Contains(in.Text(), texts[0]) {
+			texts = texts[1:]
 			_ = cmd.Process.Signal(sig) // it may have ended
 		}
 	}
 	_ = cmd.Wait()
-	if !found {
-		ts.Fatalf("%s never said %q", args[0], text)
+	if len(texts) > 0 {
+		ts.Fatalf("%s never said %q", args[0], texts[0])
 	}
 	return cmd.ProcessState.ExitCode()
 }

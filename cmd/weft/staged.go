@@ -186,9 +186,14 @@ func (s *staged) save(r *rollout.Run) error {
 // advance goes on with the rollout, until it must stop or, with one, has
 // passed one gate.
 func (s *staged) advance(ctx context.Context, one bool) error {
+	end := func() {}
+	if s.app.rehearsal == nil { // nobody goes on with one that was held
+		end = s.app.pauses.offer()
+	}
 	err := s.at(ctx, func(e rollout.Engine) error {
 		return rollout.Advance(ctx, e, s.spec, s.plan, s.run, one)
 	})
+	end()
 	if err != nil || s.run.State != rollout.Passed || len(s.run.Phases) < len(s.model.Rollouts[0].Phases) || partial(s.plan) {
 		return err
 	}

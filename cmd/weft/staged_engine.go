@@ -23,21 +23,41 @@ func (s *staged) engine() rollout.Engine {
 	return rollout.Engine{
 		Apply:   s.apply,
 		Reverse: s.reverse,
-		Judge:   s.judge,
-		Keep:    s.persist,
-		Save:    s.save,
-		Held: func() bool {
-			_, err := os.Stat(filepath.Join(s.dir, pauseFile))
-			return !errors.Is(err, fs.ErrNotExist)
+		Judge: func(ctx context.Context, validations []string) (rollout.Verdict, string, error) {
+			look, end := s.app.pauses.until(ctx)
+			defer end()
+			verdict, why, err := s.judge(look, validations)
+			if look.Err() != nil { // what was cut short failed for no reason of the fabric
+				return rollout.Inconclusive, "", interrupted(look)
+			}
+			return verdict, why, err
 		},
-		Emit: s.app.emit, Now: time.Now, Sleep: sleep,
+		Keep: s.persist,
+		Save: s.save,
+		Held: s.held,
+		Emit: s.app.emit, Now: time.Now,
+		Sleep: func(ctx context.Context, d time.Duration) error {
+			wait, end := s.app.pauses.until(ctx)
+			defer end()
+			return sleep(wait, d)
+		},
 	}
+}
+
+// held reports whether somebody asked for a pause, here or elsewhere.
+func (s *staged) held() bool {
+	_, err := os.Stat(filepath.Join(s.dir, pauseFile))
+	return s.app.pauses.wanted() || !errors.Is(err, fs.ErrNotExist)
+}
+
+func interrupted(ctx context.Context) error {
+	return fmt.Errorf("interrupted: %w", context.Cause(ctx))
 }
 
 func sleep(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():
-		return fmt.Errorf("interrupted: %w", context.Cause(ctx))
+		return interrupted(ctx)
 	case <-time.After(d):
 		return nil
 	}
@@ -45,10 +65,10 @@ func sleep(ctx context.Context, d time.Duration) error {
 
 func (s *staged) apply(ctx context.Context, part *plan.Plan, unavailable int) (*plan.Result, error) {
 	in := s.input
-	in.Unavailable, in.Failures = unavailable, s.spec.MaxFailures
+	in.Unavailable, in.Failures, in.Pause = unavailable, s.spec.MaxFailures, s.held
 	begun := time.Now()
 	res, err := plan.Apply(ctx, part, in)
-	if err != nil && !s.app.json {
+	if err != nil && !s.app.json && !res.Paused() {
 		view.Applied(s.app.stdout, part, res, s.app.style(s.app.stdout), time.Since(begun))
 	}
 	return res, err

@@ -19,7 +19,7 @@ type Engine struct {
 	Judge   func(ctx context.Context, validations []string) (Verdict, string, error)
 	Keep    func(ctx context.Context, devices []string) error // their changes stay over a restart; may be asked again
 	Save    func(*Run) error                                  // synced when it returns
-	Held    func() bool                                       // somebody asked for a pause
+	Held    func() bool                                       // somebody asked for a pause; Judge and Sleep may then end with an error
 	Emit    plan.Emit
 	Now     func() time.Time
 	Sleep   func(context.Context, time.Duration) error
@@ -167,9 +167,16 @@ func (a *advance) mayBegin(p *Phase, pr *PhaseRun) error {
 
 // hold stops where somebody asked for a pause.
 func (a *advance) hold(p *Phase) error {
-	if a.Held == nil || !a.Held() {
+	if !a.held() {
 		return nil
 	}
+	return a.pause(p)
+}
+
+func (a *advance) held() bool { return a.Held != nil && a.Held() }
+
+// pause stops until somebody resumes the run.
+func (a *advance) pause(p *Phase) error {
 	a.run.State, a.run.Why = Paused, "somebody asked for it"
 	return errors.Join(a.Save(a.run), hint.Wrap(&Stop{State: Paused, Phase: p.Name, Why: "paused before it went on"}, "go on with: weft rollout resume"))
 }
@@ -209,10 +216,15 @@ func (a *advance) batch(ctx context.Context, p *Phase, pr *PhaseRun, steps []pla
 		}
 		switch {
 		case err == nil:
+		case ctx.Err() == nil && res.Paused():
+			return a.pause(p)
 		case ctx.Err() != nil || !touched(res):
 			return errors.Join(err, a.Save(a.run)) // what is left is for another time
 		case failed > 0 && failed <= a.spec.MaxFailures:
 			a.emit(p, plan.EventPhase, fmt.Sprintf("goes on without %d devices: %v", failed, err))
+			if err := a.hold(p); err != nil { // some of them may only have been left for later
+				return err
+			}
 		default:
 			return a.failed(ctx, p, pr, &Stop{Phase: p.Name, Why: "not everything could be brought about: " + err.Error(), Err: err})
 		}
@@ -256,6 +268,9 @@ func (a *advance) record(ctx context.Context, p *Phase, pr *PhaseRun) error {
 		return err
 	}
 	if err != nil {
+		if err := a.hold(p); err != nil {
+			return err // it is measured again by whoever resumes
+		}
 		verdict, why = Inconclusive, err.Error()
 	}
 	pr.Verdicts = append(pr.Verdicts, Sample{Time: a.Now().UTC(), Validations: p.Record, Verdict: verdict, Why: why, Recorded: true})

@@ -48,6 +48,9 @@ func (a *advance) prove(ctx context.Context, p *Phase, pr *PhaseRun) error {
 			}
 			look := min(max(p.Soak/4, shortestLook), longestLook, left)
 			if err := a.Sleep(ctx, look); err != nil {
+				if ctx.Err() == nil && a.held() {
+					return a.pause(p)
+				}
 				return err // still soaking: the next run goes on with it
 			}
 		}
@@ -71,6 +74,9 @@ func (a *advance) gate(ctx context.Context, p *Phase, pr *PhaseRun) error {
 		return fmt.Errorf("interrupted at the gate of phase %q: %w", p.Name, context.Cause(ctx))
 	}
 	if err != nil {
+		if err := a.hold(p); err != nil {
+			return err // it is judged again by whoever resumes
+		}
 		verdict, why = Inconclusive, err.Error()
 	}
 	if verdict != Pass && verdict != Fail {

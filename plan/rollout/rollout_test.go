@@ -167,6 +167,15 @@ func TestAdvance(t *testing.T) {
 			s.spec.Phases[1].Window = func(t time.Time) time.Time { return t.Add(time.Hour) }
 		}, Waiting, "base pass"},
 		{"somebody asked for a pause", func(s *stage) { s.held = true }, Paused, ""},
+		{"somebody asked for a pause while devices are changed", func(s *stage) {
+			s.apply = func(id plan.ID) error {
+				if id.Device == "b" {
+					s.held = true
+					return plan.ErrPaused
+				}
+				return nil
+			}
+		}, Paused, "base pass, a/v.x, g1 pass"},
 		{"a soak is watched", func(s *stage) { s.spec.Phases[1].Soak = 10 * time.Second }, Passed,
 			"base pass, a/v.x, g1 pass, g1 pass, g1 pass, g1 pass, g1 pass, b/v.x, g2 pass"},
 		{"a soak fails", func(s *stage) {
@@ -195,6 +204,45 @@ func TestAdvance(t *testing.T) {
 				if s.run.State == RolledBack && (p.State == Running || p.State == Waiting || p.State == Gating) {
 					t.Errorf("all is taken back, and phase %q is said to be %s", p.Name, p.State)
 				}
+			}
+		})
+	}
+}
+
+// A pause ends looks and waits early: what they would have said is not held
+// against anybody, and whoever resumes looks again.
+func TestPauseEndsLooks(t *testing.T) {
+	cut := errors.New("cut short")
+	for _, at := range []string{"base", "g1", "sleep"} {
+		t.Run(at, func(t *testing.T) {
+			spec, steps := twoPhases()
+			spec.Phases[1].Soak = 10 * time.Second
+			s := newStage(spec, steps...)
+			e := s.engine()
+			judge := e.Judge
+			e.Judge = func(ctx context.Context, gate []string) (Verdict, string, error) {
+				if gate[0] == at {
+					s.held = true
+					return Fail, "it was cut short", cut
+				}
+				return judge(ctx, gate)
+			}
+			if at == "sleep" {
+				e.Sleep = func(context.Context, time.Duration) error { s.held = true; return cut }
+			}
+			if err := Advance(t.Context(), e, s.spec, s.plan, s.run, false); s.run.State != Paused || !errors.As(err, new(*Stop)) {
+				t.Errorf("%s: %v", s.run.State, err)
+			}
+			for _, p := range s.run.Phases {
+				for _, v := range p.Verdicts {
+					if v.Verdict != Pass {
+						t.Errorf("phase %q has the verdict %+v", p.Name, v)
+					}
+				}
+			}
+			s.held, s.run.State = false, Running
+			if err := s.advance(t, false); err != nil || s.run.State != Passed {
+				t.Errorf("%s: %v, %v", s.run.State, err, s.log)
 			}
 		})
 	}
