@@ -30,7 +30,11 @@ func (a *app) applyCmd() *cobra.Command {
 		Use: "apply [FILE]", Short: "Carry out a plan", Args: counted(cobra.MaximumNArgs(1)),
 		Long: `apply carries out a saved plan, or makes one and asks. It does what the plan says
 or less, never more: when a device has moved since the plan was made, nothing is
-changed. A device that fails is put back as it was.`,
+changed. A device that fails is put back as it was.
+
+Ctrl-C lets devices that were begun be finished, and begins no other; a second one
+puts back what is being changed; a third ends weft at once, and leaves that to the
+timers which weft has armed on the devices.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			a.begin(cmd)
 			a.settle = true
