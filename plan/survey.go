@@ -176,7 +176,7 @@ func (s *survey) visit(ctx context.Context, in *Input, beat *pulse, own *ownersh
 	d.identity, d.err = d.device.Open(ctx)
 	end()
 	if d.err != nil {
-		d.report(in, fmt.Sprintf("%s cannot be reached", d.address))
+		d.report(ctx, in, fmt.Sprintf("%s cannot be reached", d.address))
 		return
 	}
 	in.emit(Event{Type: EventConnect, Device: d.address,
@@ -186,7 +186,7 @@ func (s *survey) visit(ctx context.Context, in *Input, beat *pulse, own *ownersh
 	end = beat.begin(d.address, "reading")
 	defer end()
 	if d.err = s.addKept(in, own, d); d.err != nil {
-		d.report(in, fmt.Sprintf("what %s remembers cannot be used", d.address))
+		d.report(ctx, in, fmt.Sprintf("what %s remembers cannot be used", d.address))
 		return
 	}
 	resources := d.resources()
@@ -196,7 +196,7 @@ func (s *survey) visit(ctx context.Context, in *Input, beat *pulse, own *ownersh
 	}
 	if err != nil {
 		d.err = err
-		d.report(in, fmt.Sprintf("%s cannot be read", d.address))
+		d.report(ctx, in, fmt.Sprintf("%s cannot be read", d.address))
 		return
 	}
 	// Where a part of what is declared was read, the rest of it would seem to be
@@ -277,8 +277,12 @@ func (s *survey) leave(l LeftAlone) {
 	s.left = append(s.left, l)
 }
 
-// report tells why nothing is known about the device.
-func (d *surveyed) report(in *Input, what string) {
+// report tells why nothing is known about the device, unless the reason is that
+// nobody wants to know any more.
+func (d *surveyed) report(ctx context.Context, in *Input, what string) {
+	if ctx.Err() != nil {
+		return
+	}
 	in.emit(Event{Type: EventConnect, Level: "error", Device: d.address,
 		Message: what + ": " + d.err.Error(),
 		Data:    errorData(d.err)})

@@ -87,6 +87,9 @@ func Failover(ctx context.Context, in FailoverInput, c Cut) (*Result, error) {
 		return nil, err
 	}
 	out, err := r.cutUnderLoad(ctx, host, in, c)
+	if err == nil && ctx.Err() != nil { // what was cut short says nothing about the fabric
+		return nil, fmt.Errorf("interrupted: the link of %s is as it was before, and nothing is judged: %w", c, context.Cause(ctx))
+	}
 	if out == nil {
 		return nil, err
 	}
@@ -180,14 +183,14 @@ func (r *run) cutUnderLoad(ctx context.Context, host remote.Host, in FailoverInp
 	}
 	rest(ctx, settled)
 	begun := time.Now()
-	mend, err := in.Cut(ctx, host, c.NIC, down+time.Minute)
+	// Whoever interrupts wants the link back all the same.
+	mend, err := in.cut(ctx, host, c, down+time.Minute)
 	if err != nil {
 		stop()
 		<-over
 		return nil, fmt.Errorf("cut %s: %w", c, err)
 	}
 	rest(ctx, down)
-	// Whoever interrupts wants the link back all the same.
 	mending, done := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer done()
 	err = mend(mending)
@@ -199,6 +202,17 @@ func (r *run) cutUnderLoad(ctx context.Context, host remote.Host, in FailoverInp
 	s := readStalled(e.out, e.err)
 	s.Cut = lasted
 	return s, err
+}
+
+// cut cuts, or not, where ctx has ended: it is never left halfway, when nobody
+// would know how to bring the link back.
+func (in FailoverInput) cut(ctx context.Context, host remote.Host, c Cut, after time.Duration) (mend func(context.Context) error, err error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	whole, done := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer done()
+	return in.Cut(whole, host, c.NIC, after)
 }
 
 // rest waits, or until ctx ends.

@@ -117,7 +117,9 @@ func (r *run) measure(ctx context.Context, flows []flow) []*Row {
 		for _, i := range round {
 			wg.Go(func() {
 				rows[i] = r.row(ctx, flows[i])
-				r.emit(rows[i])
+				if ctx.Err() == nil { // else it was cut short
+					r.emit(rows[i])
+				}
 			})
 		}
 		wg.Wait()

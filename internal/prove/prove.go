@@ -191,8 +191,8 @@ func Run(ctx context.Context, in Input) (*Result, error) {
 		}
 		res.After = r.read(ctx)
 	}
-	if err := ctx.Err(); err != nil {
-		return nil, err // rows that were not measured are nil
+	if ctx.Err() != nil { // rows that were not measured are nil
+		return nil, fmt.Errorf("interrupted while measuring: %w", context.Cause(ctx))
 	}
 	for _, row := range rows {
 		if row.flow.local {
