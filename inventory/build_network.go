@@ -33,6 +33,7 @@ func (b *builder) fabric(o *object) {
 		Mode:      b.text(o, "mode"),
 		MTU:       b.integer(o, "mtu"),
 		HostMTU:   b.integer(o, "host_mtu"),
+		Partition: unitOf(b, o, "partition", parsePartition),
 	}
 	for _, c := range o.all("plane") {
 		f.Planes = append(f.Planes, &Plane{Block: b.block(c), Name: c.label, Subnet: unitOf(b, c, "subnet", netip.ParsePrefix)})

@@ -168,7 +168,7 @@ func Codes() []CodeTitle {
 		{codeLossless, "lossless mode and PFC contradict each other"},
 		{codeReserved, "a priority that should not be lossless"},
 		{codeHeadroom, "headroom that does not fit PFC or ECN"},
-		{codeInfiniBand, "Ethernet settings on an InfiniBand fabric"},
+		{codeInfiniBand, "settings of Ethernet on InfiniBand, or the other way round"},
 		{codeNoDrop, "more lossless classes than a switch is known to have"},
 		{codeNQN, "a name is not an NQN"},
 		{codeNQNTwice, "an NQN is used twice"},

@@ -135,6 +135,7 @@ func fabricDescriptions() map[string]string {
 		"fabric.mode":                          "Whether the fabric may drop frames.",
 		"fabric.mtu":                           "The MTU of switch ports in bytes, at least.",
 		"fabric.host_mtu":                      "The MTU of NICs in bytes.",
+		"fabric.partition":                     "On InfiniBand, the key of the partition that the ports are to be in, as 0x8001; without its highest bit limited members will do. weft says which ports are not.",
 		"fabric.plane":                         "One independent path.",
 		"fabric.plane.subnet":                  "The subnet whose addresses belong to the plane.",
 		"fabric.traffic_class":                 `Traffic that is treated alike; "default" is all other traffic.`,

@@ -94,6 +94,7 @@ func fabricSchema() *schema {
 		"mode":      opt(oneOf("lossless", "lossy")).orText("lossless"),
 		"mtu":       opt(integer(1280, 9600)).orNumber(9216),
 		"host_mtu":  opt(integer(1280, 9600)).orNumber(9000),
+		"partition": opt(measured(`a partition key such as "0x8001"`, parsePartition)),
 	}, blocks{
 		"plane": {needed: true, schema: part("name", attrs{
 			"subnet": need(prefix()),

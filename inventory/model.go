@@ -124,6 +124,7 @@ type Fabric struct {
 	Mode        string // lossless or lossy
 	MTU         int    // of switch ports, at least
 	HostMTU     int
+	Partition   uint16 // key of the InfiniBand partition that ports are to be in; 0: none is declared
 	Planes      []*Plane
 	Classes     []*TrafficClass
 	PFCWatchdog *PFCWatchdog

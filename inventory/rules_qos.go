@@ -36,6 +36,7 @@ func (c *checker) classes(f *Fabric) {
 		return
 	}
 	c.shares(f)
+	c.partition(f)
 	if f.Transport == "infiniband" {
 		c.infiniBand(f)
 	}
@@ -84,6 +85,13 @@ func (c *checker) headroom(t *TrafficClass) {
 	case t.ECN != nil && t.ECN.Max >= h.Xoff:
 		c.warn(codeHeadroom, &t.Block, "ecn.max", "PFC before ECN", "ECN marks fully at %d bytes, but PFC pauses at %d already (xoff, %s); senders are then stopped before they slow down (H3C RDMA Technical Reference: the upper ECN limit lies below the PFC trigger).",
 			t.ECN.Max, h.Xoff, where(t.At("headroom.xoff")))
+	}
+}
+
+// partition refuses a partition where there are none.
+func (c *checker) partition(f *Fabric) {
+	if f.Partition != 0 && f.Transport != "infiniband" {
+		c.refuse(codeInfiniBand, &f.Block, "partition", "a partition without InfiniBand", `%s has transport = "%s" (%s); only InfiniBand has partitions and their keys.`, f.Addr, f.Transport, where(f.At("transport")))
 	}
 }
 

@@ -94,6 +94,7 @@ func qosMistakes() []mistake {
 		{"PFC before ECN", headroom("160KB", "60KB", "200KB"), codeHeadroom, `max         = "1500KB"`, "PFC pauses at 160000 already"},
 		{"headroom without PFC", []string{`    strict   = true`, "    strict   = true\n    headroom {\n      xoff = \"2KB\"\n      xon = \"1KB\"\n      size = \"3KB\"\n    }"}, codeHeadroom, `headroom {`, "without pfc"},
 		{"classes on InfiniBand", []string{`transport = "rocev2"`, `transport = "infiniband"`}, codeInfiniBand, `traffic_class "rdma"`, "subnet manager"},
+		{"partition on Ethernet", []string{`transport = "rocev2"`, "transport = \"rocev2\"\n  partition = \"0x8001\""}, codeInfiniBand, `partition = "0x8001"`, "only InfiniBand has partitions"},
 		{"switch on InfiniBand", []string{`transport = "rocev2"`, `transport = "infiniband"`}, codeInfiniBand, `fabric = fabric.roce`, "which nxos does not speak"},
 	}
 }

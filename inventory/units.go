@@ -1,9 +1,11 @@
 package inventory
 
 import (
+	"errors"
 	"fmt"
 	"math/big"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -174,4 +176,18 @@ func smallest(what string) string {
 		return "bit"
 	}
 	return "byte"
+}
+
+// parsePartition reads the key of an InfiniBand partition, as the files of
+// opensm and sysfs write it: 0x8001, or 0x0001 of its limited members.
+func parsePartition(s string) (uint16, error) {
+	digits, hex := strings.CutPrefix(s, "0x")
+	n, err := strconv.ParseUint(digits, 16, 16)
+	switch {
+	case !hex || len(digits) != 4 || err != nil:
+		return 0, errors.New("a partition key is 0x and four digits 0-9 and a-f")
+	case n&0x7fff == 0:
+		return 0, errors.New("no partition has that number")
+	}
+	return uint16(n), nil
 }

@@ -101,3 +101,16 @@ func TestVersions(t *testing.T) {
 		}
 	}
 }
+
+func TestPartition(t *testing.T) {
+	for text, want := range map[string]uint16{"0x8001": 0x8001, "0x7fff": 0x7fff, "0x7FFF": 0x7fff} {
+		if got, err := parsePartition(text); err != nil || got != want {
+			t.Errorf("%s: %#x, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"", "0x", "8001", "0x8000", "0x0000", "0x1", "0x18001", "0x80g1", "0x+001", "32769"} {
+		if got, err := parsePartition(text); err == nil {
+			t.Errorf("%q is %#x", text, got)
+		}
+	}
+}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"weft/inventory"
 )
 
 // A SubnetPort is what a port of InfiniBand has of its subnet: all of it but
@@ -163,18 +165,36 @@ func (c *checker) infiniband() {
 		c.add(false, f.At("host_mtu"), fmt.Sprintf("set host_mtu to 2044, or to %d where the subnet has packets of 4096 bytes; or choose the other mode: echo connected >/sys/class/net/%s/mode", mostDatagram, name),
 			"host_mtu of %s is %d bytes, and %s is in datagram mode, whose packets have at most %d", f.Addr, f.HostMTU, name, mostDatagram)
 	}
+	c.partition(f, ip.PKey)
+}
+
+// partition compares the partition that the files ask for, or else that of the
+// interface, with the keys that the subnet manager gave the port. A key in the
+// files without the bit of full members says that limited ones are meant.
+func (c *checker) partition(f *inventory.Fabric, key PKey) {
+	name, at, want := c.have.Interface, c.want.Range, key|fullMember
+	of := name + " is in the partition of key " + key.String()
+	if f.Partition != 0 {
+		at, want = f.At("partition"), PKey(f.Partition)
+		of = f.Addr + " has partition " + want.String()
+		if key != 0 && !key.Same(want) {
+			c.add(false, at, fmt.Sprintf("weft takes the interface that has the first key of the port: let the subnet manager give that one first; an interface of its own for a partition (%s.%04x) is described, not yet managed", name, uint16(want|fullMember)),
+				"%s, and %s is in the partition of key %s", of, name, key)
+			return
+		}
+	}
 	for _, p := range c.have.RDMA {
 		s := p.Subnet
-		if s == nil || s.Manager == 0 || ip.PKey == 0 || len(s.PKeys) == 0 {
+		if s == nil || s.Manager == 0 || want == fullMember || len(s.PKeys) == 0 {
 			continue
 		}
-		switch has, ok := s.member(ip.PKey); {
+		switch has, ok := s.member(want); {
 		case !ok:
-			c.add(false, c.want.Range, "put the port into the partition at the subnet manager: partitions.conf of opensm",
-				"%s is in the partition of key %s, and the subnet manager gave %s/%d only %s", name, ip.PKey, p.Device, p.Port, keys(s.PKeys))
-		case !has.Full():
-			c.add(false, c.want.Range, "a full member of each pair is enough; make it one at the subnet manager: =full in partitions.conf of opensm",
-				"%s/%d is a limited member of the partition of %s (key %s), and reaches no other limited one", p.Device, p.Port, name, has)
+			c.add(false, at, "put the port into the partition at the subnet manager: partitions.conf of opensm",
+				"%s, and the subnet manager gave %s/%d only %s", of, p.Device, p.Port, keys(s.PKeys))
+		case want.Full() && !has.Full():
+			c.add(false, at, fmt.Sprintf("make it a full member at the subnet manager, =full in partitions.conf of opensm; or say that limited members will do, with partition = \"%s\" in %s", has, f.Addr),
+				"%s, of which %s/%d is a limited member (key %s): it reaches no other limited one", of, p.Device, p.Port, has)
 		}
 	}
 }

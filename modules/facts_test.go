@@ -241,6 +241,8 @@ func FuzzFacts(f *testing.F) {
 	}
 	fabric := &inventory.Fabric{Transport: "rocev2", HostMTU: 9000}
 	want := expectation{&inventory.RNIC{Name: "p0", PCI: "0000:41:00.0", Fabric: fabric}, &inventory.Link{Speed: 100e9}}
+	subnet := &inventory.Fabric{Transport: "infiniband", HostMTU: 9000, Partition: 0x8001}
+	ib := expectation{&inventory.RNIC{Name: "p0", PCI: "0000:41:00.0", Fabric: subnet}, nil}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		seen := parseFacts(text)
 		nic := seen.nic("p0", "0000:41:00.0")
@@ -255,7 +257,7 @@ func FuzzFacts(f *testing.F) {
 		if _, err := json.Marshal(seen.server); err != nil {
 			t.Fatal(err)
 		}
-		for _, finding := range check(want, &seen.server, nic, known) {
+		for _, finding := range slices.Concat(check(want, &seen.server, nic, known), check(ib, &seen.server, nic, known)) {
 			if strings.IndexFunc(finding.String(), unicode.IsControl) >= 0 {
 				t.Errorf("%q", finding.String())
 			}

@@ -47,8 +47,8 @@ func TestOpenSM(t *testing.T) {
 	lids := map[int]bool{manager.LID: true}
 	for _, test := range []struct{ host, ipoib, keys, finding string }{
 		{"st1", "0x8001", "0x7fff, 0x8001", ""},
-		{"st1", "0xffff", "0x7fff, 0x8001", "ibsim0/1 is a limited member of the partition of ib0 (key 0x7fff), and reaches no other limited one"},
-		{"cn1", "0x8001", "0x7fff, 0x0001", "ibsim0/1 is a limited member of the partition of ib0 (key 0x0001), and reaches no other limited one"},
+		{"st1", "0xffff", "0x7fff, 0x8001", "ib0 is in the partition of key 0xffff, of which ibsim0/1 is a limited member (key 0x7fff): it reaches no other limited one"},
+		{"cn1", "0x8001", "0x7fff, 0x0001", "ib0 is in the partition of key 0x8001, of which ibsim0/1 is a limited member (key 0x0001): it reaches no other limited one"},
 		{"cn1", "0x8002", "0x7fff, 0x0001", "ib0 is in the partition of key 0x8002, and the subnet manager gave ibsim0/1 only 0x7fff, 0x0001"},
 		{"manager", "0xffff", "0xffff", ""},
 	} {
