@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"weft/internal/hint"
 )
 
 // A channel is where the connection manager tells what happens to one
@@ -175,7 +177,7 @@ func (e event) err() error {
 	case cmAddrError:
 		return why(errors.New("no RDMA device leads to the address"))
 	case cmRouteError:
-		return why(errors.New("no route to the address"))
+		return hint.Wrap(why(errors.New("no route to the address")), "on InfiniBand the subnet manager is asked: see sminfo, and whether rdma link show has the port in state INIT; both ends must be in one partition, one of them as a full member")
 	case cmConnectError:
 		return why(errors.New("connecting failed"))
 	case cmUnreachable:

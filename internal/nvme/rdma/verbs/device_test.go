@@ -3,6 +3,7 @@
 package verbs
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -57,5 +58,13 @@ func TestOldLibrary(t *testing.T) {
 		t.Error("the function was found")
 	} else if advice := hint.Of(err); !strings.Contains(advice, "rdma-core") && !strings.Contains(advice, "libibverbs1") {
 		t.Errorf("%v (hint %q)", err, advice)
+	}
+}
+
+// TestNoRoute: routes of InfiniBand are the subnet manager's business.
+func TestNoRoute(t *testing.T) {
+	err := event{kind: cmRouteError, status: -int(syscall.ETIMEDOUT)}.err()
+	if !errors.Is(err, syscall.ETIMEDOUT) || !strings.Contains(hint.Of(err), "sminfo") {
+		t.Errorf("%v (hint %q)", err, hint.Of(err))
 	}
 }
