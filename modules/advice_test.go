@@ -38,6 +38,11 @@ func TestAdvice(t *testing.T) {
 		{&Command{Creates: "/x", Done: true}, "", "/x is not there"},
 		{&Command{Unless: []string{"is", "done"}, Done: true}, "", "is done"},
 		{&Command{Creates: "/x", Done: true}, "exit 1: no", ""},
+		{&MTU{IPoIB: true}, "", "mtu=5"},
+		{&MTU{IPoIB: true}, "RTNETLINK answers: Invalid argument", "at most 4092 in datagram mode"},
+		{&MTU{IPoIB: true}, "RTNETLINK answers: Operation not permitted", ""},
+		{&MTU{}, "Error: mtu greater than device maximum.", "maxmtu"},
+		{&MTU{}, "", ""},
 		{newService("chrony", true, true), "Job for chrony.service failed", "journalctl -u chrony.service"},
 	} {
 		if got := c.kind.Advice(c.reply); c.hint == "" && got != "" || !strings.Contains(got, c.hint) {

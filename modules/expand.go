@@ -248,7 +248,7 @@ func (x *expansion) server(s *inventory.Server) {
 		}
 		var ready []plan.ID
 		if r.Fabric != nil {
-			ready = append(ready, x.add(id("mtu", r.Name), on(d, &MTU{PCI: r.PCI, Bytes: r.Fabric.HostMTU}), r.Range, wired...))
+			ready = append(ready, x.add(id("mtu", r.Name), on(d, &MTU{PCI: r.PCI, Bytes: r.Fabric.HostMTU, IPoIB: r.Fabric.Transport == "infiniband"}), r.Range, wired...))
 		}
 		if r.Address.IsValid() {
 			want := &Address{PCI: r.PCI, CIDR: r.Address, Present: true, Up: true}

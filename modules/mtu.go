@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"weft/internal/remote"
 	"weft/plan"
@@ -15,6 +16,8 @@ type MTU struct {
 	PCI       string // address of the NIC port: 0000:41:00.0
 	Interface string `json:"-"` // observed: the name it has today
 	Bytes     int
+
+	IPoIB bool `json:"-"` // the fabric is InfiniBand
 }
 
 func (m *MTU) look() remote.Look {
@@ -57,6 +60,20 @@ func (m *MTU) Steps(have *MTU) []remote.Step {
 		return nil
 	}
 	return []remote.Step{run("ip", "link", "set", "dev", cmp.Or(m.Interface, some(have).Interface), "mtu", strconv.Itoa(m.Bytes))}
+}
+
+// Advice implements adviser. The kernel takes what fits the port, and quietly
+// keeps to less where the multicast group of the partition has less.
+func (m *MTU) Advice(reply string) string {
+	switch refused := strings.Contains(reply, "Invalid argument") || strings.Contains(reply, "greater than device maximum"); {
+	case refused && m.IPoIB:
+		return fmt.Sprintf("an interface of InfiniBand takes at most %d in datagram mode, and 65520 in connected mode: see its mode in /sys/class/net", mostDatagram)
+	case refused:
+		return "the interface says how much it takes: maxmtu in ip -d link show"
+	case reply == "" && m.IPoIB:
+		return "an interface of InfiniBand has no more than the multicast group of its partition: mtu=5 in partitions.conf of opensm stands for 4096, less a header of 4"
+	}
+	return ""
 }
 
 // Verify implements kind: reading the MTU back is its proof; that large
