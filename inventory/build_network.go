@@ -193,7 +193,10 @@ func (b *builder) end(o *object, name string) LinkEnd {
 	}
 	if r.kind == "port" {
 		s, _ := r.parent.became.(*Switch)
-		return LinkEnd{Switch: s, Port: r.label}
+		if s == nil {
+			return LinkEnd{Port: r.label}
+		}
+		return LinkEnd{Switch: s, Port: portName(s.OS, r.label)}
 	}
 	rnic, _ := r.became.(*RNIC)
 	return LinkEnd{RNIC: rnic}

@@ -74,7 +74,7 @@ func networkMistakes() []mistake {
 rollout "all"`}, codeDeviceTwice, `# again`, "switch.leaf (main.weft.hcl:"},
 		{"server host twice", []string{`"${each.key}.example.net"`, `"compute.example.net"`}, codeDeviceTwice, `host     = "compute.example.net"`, `server.compute["a"] (main.weft.hcl:`},
 		{"machine id twice", []string{`host     = "${each.key}.example.net"`, "host     = \"${each.key}.example.net\"\n  machine_id = \"0123456789abcdef0123456789abcdef\""}, codeDeviceTwice, `machine_id`, "cloned"},
-		{"short port name", []string{`port["Ethernet1/1"]`, `port["Eth1/1"]`}, codePortName, `port["Eth1/1"]`, `as in "Ethernet1/1"`},
+		{"port without a kind", []string{`port["Ethernet1/1"]`, `port["1/1"]`}, codePortName, `port["1/1"]`, `as in "Ethernet1/1"`},
 		{"no login", []string{`connection "default" { user = "root" }`, ""}, codeLogin, `switch "leaf"`, "~/.ssh/config"},
 	}
 }

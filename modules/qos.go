@@ -51,7 +51,12 @@ func (r *port) Diff(state plan.State) plan.Diff {
 	have := *state.(*switches.Config)
 	i := slices.IndexFunc(have.Ports, func(p switches.Port) bool { return p.Name == r.want.Name })
 	if i < 0 || !have.Ports[i].Exists {
-		return plan.Diff{Err: fmt.Errorf("the switch has no port %s", r.want.Name)}
+		return plan.Diff{Err: noPort(r.want.Name, have.PortNames())}
+	}
+	if bundle := have.Ports[i].Bundle; bundle != "" {
+		return plan.Diff{Err: hint.Wrap(
+			fmt.Errorf("%s is a member of %s: what classifies on a member has no effect", r.want.Name, bundle),
+			"a plane is one port: take it out of %s, or link another one", bundle)}
 	}
 	// Ports come after the classes, so they are rendered on top of them.
 	// The others stand as they are on both sides.
@@ -62,6 +67,15 @@ func (r *port) Diff(state plan.State) plan.Diff {
 	wished.MTU = max(wished.MTU, now.MTU) // at least
 	want.Ports = []switches.Port{wished}
 	return r.dev.diff(have, want, portChanges(now, wished))
+}
+
+// noPort says how ports are called on a switch that has none of that name.
+func noPort(name string, names []string) error {
+	err := fmt.Errorf("the switch has no port %s", name)
+	if len(names) == 0 {
+		return hint.Wrap(err, "its running configuration shows no Ethernet port at all: may this user see it?")
+	}
+	return hint.Wrap(err, "it has %d Ethernet ports, such as %s: links name one as its running configuration does", len(names), names[0])
 }
 
 // Verify implements plan.Resource.

@@ -160,6 +160,18 @@ func troubles() map[string]trouble {
 
 		"the port is not there": {start: func(l *leaf) { l.text = strings.Replace(l.text, l.ports+"3", l.ports+"44", 1) },
 			ends: plan.DeviceUnchanged, says: `has no port`},
+		"the port is a member of a port-channel": {os: "nxos", start: func(l *leaf) { l.edit("interface Ethernet1/3", "channel-group 10 mode active") },
+			ends: plan.DeviceUnchanged, says: `Ethernet1/3 is a member of port-channel10: what classifies on a member has no effect`,
+			after: func(l *leaf) { l.edit("interface Ethernet1/3", "no channel-group") }},
+		"it is of another OS": {start: func(l *leaf) {
+			brief(l)
+			for _, os := range [][2]string{{"nxos", "comware"}, {"comware", "nxos"}} {
+				if strings.Contains(l.text, `"`+os[0]+`"`) {
+					l.text = strings.Replace(l.text, `"`+os[0]+`"`, `"`+os[1]+`"`, 1)
+					break
+				}
+			}
+		}, ends: plan.DeviceUnchanged, says: `no prompt within .*; the last it said is "(leaf#|<leaf>)"`},
 		"a policy of somebody else": {os: "nxos", start: func(l *leaf) {
 			l.edit("policy-map type qos THEIRS", "class class-default", "set qos-group 0", "interface Ethernet1/3", "service-policy type qos input THEIRS")
 		}, ends: plan.DeviceUnchanged, says: `service-policy type qos input THEIRS`},

@@ -348,4 +348,10 @@ func TestSelection(t *testing.T) {
 			t.Errorf("%+v: %v, want %s", test.sel, got, test.want)
 		}
 	}
+	// A device that nothing is wished of any more has an address all the same.
+	in := w.inputOf(func(item Item) bool { return item.ID.Device != "c" })
+	in.Select = Selection{Target: []string{"c", "a/v.x", "d"}, Exclude: []string{"c/v.x"}}
+	if got := in.Unmatched(); !slices.Equal(got, []string{"d", "c/v.x"}) {
+		t.Errorf("not found: %q", got)
+	}
 }

@@ -97,12 +97,10 @@ func (in *Input) chosen() []bool {
 // Unmatched lists the selection's addresses that name nothing.
 func (in *Input) Unmatched() []string {
 	var list []string
-	for _, t := range append(append([]string{}, in.Select.Target...), in.Select.Exclude...) {
-		found := false
-		for _, item := range in.Items {
-			if found = names([]string{t}, item.ID); found {
-				break
-			}
+	for _, t := range slices.Concat(in.Select.Target, in.Select.Exclude) {
+		found := slices.ContainsFunc(in.Items, func(item Item) bool { return names([]string{t}, item.ID) })
+		for address := range in.Devices { // one of which nothing is wished any more has things to give back
+			found = found || covers(t, address)
 		}
 		if !found {
 			list = append(list, t)

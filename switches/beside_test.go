@@ -49,6 +49,9 @@ qos wred queue table WEFT-me-roce
 			t.Errorf("%s: %v", name, got)
 		}
 	}
+	if got := (Config{}).PortNames(); got != nil {
+		t.Errorf("ports of nothing that was read: %v", got)
+	}
 	if got := (Config{}).Beside(Config{}); got != nil {
 		t.Errorf("of nothing that was read: %v", got)
 	}

@@ -25,7 +25,7 @@ const (
 func (comware) Dialect() Dialect {
 	return Dialect{
 		OS:       "comware",
-		Platform: []byte(comwarePlatform), Hello: "screen-length disable",
+		Platform: []byte(comwarePlatform), Hello: "screen-length disable", Prompt: comwarePrompt,
 		Refusals: []string{
 			`(?m)^ ?% ?\w`,
 			`(?i)found at '\^' position`,
@@ -52,6 +52,9 @@ func (comware) Dialect() Dialect {
 	}
 }
 
+// comwarePrompt is where commands are run.
+const comwarePrompt = `(?im)^(RBM_[PS])?<[\w.\-@/: ]{1,63}>\s?$`
+
 // comwarePlatform is ours because the embedded definition of scrapligo takes
 // any line that ends with a bracket for a prompt.
 const comwarePlatform = `---
@@ -61,7 +64,7 @@ default:
   privilege-levels:
     exec:
       name: 'exec'
-      pattern: '(?im)^(RBM_[PS])?<[\w.\-@/: ]{1,63}>\s?$'
+      pattern: '` + comwarePrompt + `'
       previous-priv:
       deescalate:
       escalate:

@@ -33,13 +33,7 @@ func (comware) Parse(out map[string]string) (Config, error) {
 		c.Ports[i] = comwareParsePort(p.Name, r, c.Facts)
 		c.Ports[i].Frame = frames[p.Name]
 	}
-	for _, name := range sortedPorts(r) {
-		for _, line := range r.port[name][0].lines {
-			if object := attachment(line); strings.HasPrefix(object, objectPrefix) && c.Name == "" {
-				c.Name = object
-			}
-		}
-	}
+	c.Name = attachedName(r, anybody)
 	c.Classes = comwareClasses(r)
 	r.facts, c.read = c.Facts, r
 	c.fitPerPort(Config{})

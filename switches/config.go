@@ -16,6 +16,7 @@ type reading struct {
 	ports   map[string]Port
 	global  []block            // all but the ports
 	port    map[string][]block // by port
+	bundles map[string]string  // by port that is a member of one
 	maps    map[string]map[int]int
 	facts   Facts
 	others  []string // headers of objects that carry no name of weft's
@@ -67,6 +68,7 @@ func (c Config) For(want Config) Config {
 	if c.read == nil {
 		return c
 	}
+	c = c.whose(want)
 	have := c
 	have.Classes = slices.Clone(c.Classes)
 	have.Ports = nil
@@ -94,8 +96,54 @@ func (c Config) For(want Config) Config {
 	}
 	have.fitPerPort(want)
 	have.Warnings = append(have.Warnings, cellWarnings(want, c.Facts)...)
+	have.Warnings = append(have.Warnings, c.besideMaps(want)...)
 	have.Foreign = foreignNames(have, want)
 	return have.seal()
+}
+
+// whose leaves the objects of another owner to him: they are not what want
+// replaces, unless it wishes just that.
+func (c Config) whose(want Config) Config {
+	if want.Name == "" || want.Adopt || c.Name == "" || want.mine(c.Name) {
+		return c
+	}
+	name := attachedName(c.read, want.mine)
+	if c.read.maps == nil {
+		return c.nxosUnder(name)
+	}
+	c.Name = name
+	return c
+}
+
+// besideMaps names the ports that the priority maps of the switch decide for
+// although they are none of the wish's: there is one map for all ports.
+func (c Config) besideMaps(want Config) (out []string) {
+	if c.read.maps == nil || len(want.Classes) == 0 {
+		return nil
+	}
+	var names []string
+	for _, p := range c.Ports {
+		if _, wanted := want.port(p.Name); p.Classify && !wanted && !carries(c.read.port[p.Name], want) {
+			names = append(names, p.Name)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	if len(names) > 4 {
+		names = append(names[:4], fmt.Sprintf("and %d more", len(names)-4))
+	}
+	return []string{"priorities go by DSCP on ports that are not the fabric's as well, and the map is one for the whole switch: its change changes them too: " +
+		strings.Join(names, ", ")}
+}
+
+// PortNames are the ports that were read, as the switch calls them, in no
+// order of importance.
+func (c Config) PortNames() []string {
+	if c.read == nil {
+		return nil
+	}
+	return sortedPorts(c.read)
 }
 
 func fitClass(h *Class, want Config, f Facts) {

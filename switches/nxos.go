@@ -22,7 +22,7 @@ const (
 func (nxos) Dialect() Dialect {
 	return Dialect{
 		OS:       "nxos",
-		Platform: []byte(nxosPlatform), Hello: "terminal dont-ask",
+		Platform: []byte(nxosPlatform), Hello: "terminal dont-ask", Prompt: nxosPrompt,
 		Refusals: []string{
 			`(?m)^% ?\w`,
 			`(?i)(invalid|incomplete|ambiguous).* at '\^' marker`,
@@ -59,6 +59,9 @@ func (nxos) Dialect() Dialect {
 	}
 }
 
+// nxosPrompt is where commands are run.
+const nxosPrompt = `(?im)^[\w.\-]{1,63}(\(maint-mode\))?#\s?$`
+
 // nxosPlatform is ours because the embedded definition of scrapligo cannot
 // leave system qos: its prompt, (config-sys-qos), is excluded there.
 const nxosPlatform = `---
@@ -68,7 +71,7 @@ default:
   privilege-levels:
     exec:
       name: 'exec'
-      pattern: '(?im)^[\w.\-]{1,63}(\(maint-mode\))?#\s?$'
+      pattern: '` + nxosPrompt + `'
       previous-priv:
       deescalate:
       escalate:

@@ -12,30 +12,37 @@ import (
 func (nxos) Parse(out map[string]string) (Config, error) {
 	var c Config
 	c.Facts = nxosFacts(out[nxosVersion])
-	r := &reading{ports: map[string]Port{}, port: map[string][]block{}}
+	r := &reading{ports: map[string]Port{}, port: map[string][]block{}, bundles: map[string]string{}}
 	for _, n := range parseTree(out[nxosRunning]) {
 		nxosNode(&c, r, n)
 	}
 	r.global = append(r.global, block{path: []string{nxosSystem}}) // always exists
 	r.global = mergeBlocks(r.global, nxosKey)
 	r.facts, c.read = c.Facts, r
-	c.Name = attachedName(r)
-	c.Classes = nxosClasses(r.global, c.Name)
 	system, _ := findBlock(r.global)
 	if slices.Contains(system.lines, nxosWatchdog) {
 		c.Watchdog = "drop"
 	}
 	c.LLDP = slices.Contains(system.lines, nxosLLDP)
+	c = c.nxosUnder(attachedName(r, anybody))
 	c.Foreign = foreignNames(c, Config{Name: c.Name, Classes: c.Classes})
+	return c.seal(), nil
+}
+
+// nxosUnder says what the objects of a name do, as far as they are in force.
+func (c Config) nxosUnder(name string) Config {
+	r := c.read
+	c.Name, c.Classes, c.Ports = name, nxosClasses(r.global, name), slices.Clone(c.Ports)
 	buffers := false
 	for i, p := range c.Ports {
-		c.Ports[i] = nxosParsePort(p.Name, r.port[p.Name], r.global, c.Name)
+		c.Ports[i] = nxosParsePort(p.Name, r.port[p.Name], r.global, name)
+		c.Ports[i].Bundle = r.bundles[p.Name]
 		buffers = buffers || c.Ports[i].Headroom
 	}
 	if buffers { // in force on some port
-		nxosHeadroom(c.Classes, r.global, c.Name)
+		nxosHeadroom(c.Classes, r.global, name)
 	}
-	return c.seal(), nil
+	return c
 }
 
 // These are printed by real devices: "NXOS: version 10.2(3) [Feature
@@ -92,6 +99,11 @@ func nxosNode(c *Config, r *reading, n *node) {
 			c.Ports = append(c.Ports, Port{Name: name})
 		}
 		r.port[name] = mergeBlocks(append(r.port[name], nxosInterfaceBlock(head, n.kids)), nxosKey)
+		for _, k := range n.kids {
+			if w := strings.Fields(k.line); len(w) > 1 && w[0] == "channel-group" {
+				r.bundles[name] = "port-channel" + w[1]
+			}
+		}
 	}
 }
 
@@ -178,9 +190,11 @@ func nxosInterfaceBlock(head string, kids []*node) block {
 	return b
 }
 
-// attachedName is the prefix of the objects of ours that are attached, of the
-// system before the ports.
-func attachedName(r *reading) string {
+func anybody(string) bool { return true }
+
+// attachedName is the prefix of the objects of weft's that are attached, of the
+// system before the ports, as far as they are whose they shall be.
+func attachedName(r *reading, mine func(object string) bool) string {
 	places := slices.Clone(r.global)
 	for _, name := range sortedPorts(r) {
 		places = append(places, r.port[name]...)
@@ -188,8 +202,11 @@ func attachedName(r *reading) string {
 	for _, b := range places {
 		for _, line := range b.lines {
 			object := attachment(line)
-			if !strings.HasPrefix(object, objectPrefix) {
+			if !strings.HasPrefix(object, objectPrefix) || !mine(object) {
 				continue
+			}
+			if strings.HasPrefix(line, comwareApply) {
+				return object
 			}
 			for _, role := range roles() {
 				if name, ok := strings.CutSuffix(object, role); ok {

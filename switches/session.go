@@ -16,6 +16,8 @@ import (
 	"github.com/scrapli/scrapligo/driver/options"
 	"github.com/scrapli/scrapligo/platform"
 	"github.com/scrapli/scrapligo/util"
+
+	"weft/internal/hint"
 )
 
 // Dial opens an interactive terminal of a fresh, authenticated login. It
@@ -108,11 +110,36 @@ func (s *Session) login(ctx context.Context) error {
 		stop()
 	}
 	if err != nil {
+		last := lastLine(s.wire.said())
 		s.Close()
-		return fmt.Errorf("first prompt of %s: %w", s.name, s.explain(ctx, err))
+		return s.speechless(last, fmt.Errorf("first prompt of %s: %w", s.name, s.explain(ctx, err)))
 	}
 	s.prompt = s.learn()
 	return nil
+}
+
+// speechless adds to a login that found no prompt what was heard last instead,
+// and whose prompt that is.
+func (s *Session) speechless(last string, err error) error {
+	if last == "" || !errors.Is(err, util.ErrTimeoutError) {
+		return err
+	}
+	err = fmt.Errorf("%w; the last it said is %q", err, last)
+	for _, other := range []Driver{NXOS(), Comware()} {
+		d := other.Dialect()
+		if ok, late := regexp.MatchString(d.Prompt, last); ok && late == nil && d.OS != s.dialect.OS {
+			return hint.Wrap(err, "that is a prompt of %s, and os says %s: is that of another switch?", d.OS, s.dialect.OS)
+		}
+	}
+	return hint.Wrap(err, "log in by hand as the same user: the first prompt has to be that of %s at which commands are run, without a menu or a question before it", s.dialect.OS)
+}
+
+// lastLine is the last line with anything in it, as far as it is needed to know
+// it again.
+func lastLine(text string) string {
+	text = strings.TrimSpace(text)
+	line := strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
+	return line[:min(len(line), 120)]
 }
 
 // learn finds the prompt before the echo of what every login types: lines of a
@@ -226,8 +253,7 @@ func (s *Session) hear(ctx context.Context, cmd string) (string, error) {
 	defer func() { s.net.Channel.PromptPattern = s.prompts }()
 	reply, err := s.say(ctx, cmd, s.timeout)
 	if errors.Is(err, util.ErrTimeoutError) {
-		last := s.wire.said()
-		last = strings.TrimSpace(last[strings.LastIndexByte(last, '\n')+1:])
+		last := lastLine(s.wire.said())
 		if s.prompts.MatchString(last) && last != was {
 			err = fmt.Errorf("the prompt was %q and is %q, so the switch has been renamed meanwhile: %w", was, last, err)
 		}

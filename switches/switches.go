@@ -110,6 +110,9 @@ type Port struct {
 	// Frame is observed: the longest frame the port takes by its own word, in
 	// bytes; 0 where the OS was not asked.
 	Frame int
+	// Bundle is observed: the port-channel that the port is a member of, on an
+	// OS where policies of the port itself have no effect then.
+	Bundle string
 	// Classes are observed where queueing is per port: what the port itself
 	// does with each priority (no names, no DSCP).
 	Classes []Class
@@ -137,6 +140,7 @@ type Dialect struct {
 	OS       string        // "nxos", "comware"
 	Platform []byte        // scrapligo platform definition, YAML
 	Hello    string        // the last line that every login types, according to it
+	Prompt   string        // regular expression: where commands are run, according to it
 	Refusals []string      // regular expressions: any match in a reply is a refusal
 	Harmless []string      // regular expressions: output of a configuration line that means nothing
 	Running  string        // prints the running configuration

@@ -229,6 +229,11 @@ func (a *app) labStop() *cobra.Command {
 	}
 }
 
+// noLab says what to do where the lab could not be asked. What it answered
+// speaks for itself.
 func (a *app) noLab(err error) error {
+	if errors.As(err, new(*lab.RefusedError)) {
+		return err
+	}
 	return hint.Wrap(err, "is the lab up? weft -C %s lab up --detach", a.dir)
 }

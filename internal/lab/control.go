@@ -61,6 +61,12 @@ const (
 	maxRequest = 1 << 20
 )
 
+// A RefusedError is what a lab that is up has against a request.
+type RefusedError struct{ Text string }
+
+// Error implements error.
+func (e *RefusedError) Error() string { return e.Text }
+
 // A control takes requests from other processes of the same user.
 type control struct {
 	lab     *Lab
@@ -220,7 +226,7 @@ func demand(dir string, req request) error {
 		return hint.Wrap(fmt.Errorf("the lab of this directory does not answer: %w", err), "start it again with: weft -C %s lab up --detach", dir)
 	}
 	if r.Error != "" {
-		return errors.New(r.Error)
+		return &RefusedError{Text: r.Error}
 	}
 	return nil
 }
