@@ -153,39 +153,3 @@ func (res *Result) Added(row *Row) (time.Duration, bool) {
 	}
 	return row.P99 - local.P99, true
 }
-
-// account compares what the probes read with what the targets say they
-// served. Somebody else's reads make it inconclusive, never a pass.
-func account(rows []*Row, before, after map[string]uint64) []Judgement {
-	read := map[string]uint64{}
-	whole := map[string]bool{}
-	var order []*Row
-	for _, row := range rows {
-		nqn := row.flow.sub.NQN
-		if _, seen := whole[nqn]; !seen {
-			whole[nqn] = true
-			order = append(order, row)
-		}
-		read[nqn] += row.Bytes
-		whole[nqn] = whole[nqn] && row.Why == "" && row.Errors == 0
-	}
-	var out []Judgement
-	for _, row := range order {
-		nqn := row.flow.sub.NQN
-		j := Judgement{Validation: "accounting", Metric: "bytes", Pair: row.Target, Limit: float64(read[nqn]), Verdict: Pass}
-		b, okBefore := before[nqn]
-		a, okAfter := after[nqn]
-		j.Value = float64(a - b)
-		switch {
-		case !whole[nqn]:
-			continue // the failed reads are judged already
-		case !okBefore || !okAfter || a < b:
-			j.Verdict, j.Why, j.Value = Inconclusive, "weft-target does not say what it served", 0
-		case a-b != read[nqn]:
-			j.Verdict = Inconclusive
-			j.Why = fmt.Sprintf("the target served %d bytes, the probes read %d: somebody else reads, or a probe did not reach this target", a-b, read[nqn])
-		}
-		out = append(out, j)
-	}
-	return out
-}

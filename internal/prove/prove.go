@@ -214,7 +214,15 @@ func Run(ctx context.Context, in Input) (*Result, error) {
 	if len(in.Names) > 0 {
 		unjudged(res, validations)
 	}
-	res.Judgements = append(res.Judgements, account(res.Rows, before, r.served(ctx, flows))...)
+	after := r.served(ctx, flows)
+	res.Judgements = append(res.Judgements, reckon(res.Rows, before, after)...)
+	if in.Since != nil && in.Since.Agents != nil {
+		before.started = in.Since.Agents
+	}
+	res.Judgements = append(res.Judgements, restarted(before.started, after.started)...)
+	if res.After != nil {
+		res.After.Agents = after.started
+	}
 	if in.Throughput {
 		res.Throughput = r.throughput(ctx, flows)
 	}
@@ -309,25 +317,4 @@ func (h *hosts) of(ctx context.Context, s *inventory.Server) (remote.Host, error
 	}
 	h.mu.Unlock()
 	return get()
-}
-
-// served asks every target how many bytes each of its subsystems has read. A
-// target that does not answer is left out.
-func (r *run) served(ctx context.Context, flows []flow) map[string]uint64 {
-	out := map[string]uint64{}
-	asked := map[*inventory.Server]bool{}
-	for _, f := range flows {
-		if asked[f.target.Server] {
-			continue
-		}
-		asked[f.target.Server] = true
-		status, err := r.status(ctx, f.target.Server)
-		if err != nil {
-			continue
-		}
-		for _, sub := range status.Subsystems {
-			out[sub.NQN] = sub.BytesRead
-		}
-	}
-	return out
 }

@@ -30,6 +30,8 @@ type farm struct {
 	p99   time.Duration            // of every flow over the fabric
 	fails func(traddr string) bool // flows that are refused
 	lies  bool                     // targets count a byte too many
+
+	started map[string]time.Time // targets, by host
 }
 
 type farmHost struct {
@@ -51,7 +53,7 @@ func (h *farmHost) Run(_ context.Context, c remote.Cmd) (remote.Output, error) {
 	if c.Args[0] == agent.TargetBin {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		out, err := json.Marshal(agent.TargetStatus{Subsystems: []agent.SubsystemStatus{{NQN: "nqn:" + h.name, BytesRead: f.served[h.name]}}})
+		out, err := json.Marshal(agent.TargetStatus{Started: f.started[h.name], Subsystems: []agent.SubsystemStatus{{NQN: "nqn:" + h.name, BytesRead: f.served[h.name]}}})
 		return remote.Output{Stdout: out}, err
 	}
 	hist := latency.New()

@@ -43,6 +43,10 @@ type Missing struct {
 type Reading struct {
 	Samples []Sample  `json:"samples"`
 	Missing []Missing `json:"missing,omitempty"`
+
+	// Agents are when the weft-target of each server was started, by the clock
+	// there, where it was asked.
+	Agents map[string]time.Time `json:"agents,omitempty"`
 }
 
 // find is the sample of a counter, or what kept it from being read.

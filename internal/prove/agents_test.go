@@ -1,0 +1,65 @@
+package prove
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"weft/internal/remote"
+	"weft/inventory"
+)
+
+// A weft-target that crashed and was started again by its unit is reported,
+// although every read went well, whether it happened while something was
+// measured or between two looks.
+func TestAgentStartedAgain(t *testing.T) {
+	m := model(1, 2, time.Second)
+	var targets []string // their servers, in the order of the model
+	for _, x := range m.Targets {
+		targets = append(targets, x.Server.Name)
+	}
+	first, second := time.Date(2026, 11, 1, 8, 0, 0, 0, time.UTC), time.Date(2026, 11, 1, 9, 0, 0, 0, time.UTC)
+	look := func(t *testing.T, f *farm, since *Reading) *Result {
+		t.Helper()
+		f.busy, f.served = map[string]int{}, map[string]uint64{}
+		res, err := Run(t.Context(), Input{Model: m, Since: since, Volume: func(*inventory.Volume) string { return "/volume" },
+			Host: func(_ context.Context, s *inventory.Server) (remote.Host, error) {
+				return &farmHost{farm: f, name: s.Name}, nil
+			}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res
+	}
+	restarts := func(res *Result) (servers []string) {
+		for _, j := range res.Judgements {
+			if j.Metric == "restarts" {
+				servers = append(servers, j.Pair)
+				if j.Verdict != Inconclusive || !strings.Contains(j.Why, "started again at 2026-11-01T09:00:00Z") {
+					t.Errorf("%+v", j)
+				}
+			}
+		}
+		return servers
+	}
+	quiet := &farm{p99: time.Microsecond, started: map[string]time.Time{targets[0]: first, targets[1]: first}}
+	if got := restarts(look(t, quiet, nil)); got != nil {
+		t.Errorf("nothing crashed: %v", got)
+	}
+	during := &farm{p99: time.Microsecond, started: map[string]time.Time{targets[0]: first, targets[1]: first}}
+	during.fails = func(string) bool { // asked before each read over the fabric
+		during.mu.Lock()
+		defer during.mu.Unlock()
+		during.started[targets[1]] = second
+		return false
+	}
+	if res := look(t, during, nil); len(restarts(res)) != 1 || res.Verdict != Inconclusive {
+		t.Errorf("one crashed: %s %v", res.Verdict, restarts(res))
+	}
+	between := &farm{p99: time.Microsecond, started: map[string]time.Time{targets[0]: second, targets[1]: first}}
+	since := &Reading{Agents: map[string]time.Time{m.Targets[0].Server.Addr: first, m.Targets[1].Server.Addr: first}}
+	if got := restarts(look(t, between, since)); len(got) != 1 || got[0] != m.Targets[0].Server.Addr {
+		t.Errorf("the first crashed between two looks: %v", got)
+	}
+}
