@@ -101,7 +101,7 @@ func (a *app) carryOut(ctx context.Context, p *project, made *plan.Plan, how sta
 		if err := earlier(spec, made, phase); err != nil {
 			return err
 		}
-		made = made.Part(func(s plan.PlannedStep) bool { return s.Phase == phase })
+		// The plan stays whole: what other phases have left to do is not judged.
 		spec.Phases = slices.DeleteFunc(spec.Phases, func(x rollout.Phase) bool { return x.Name != phase })
 	}
 	s, err := a.stage(p, spec, made)

@@ -155,6 +155,7 @@ func tellRun(r *report.Report, dir string) error {
 	if err != nil {
 		return err
 	}
+	p.Steps = slices.DeleteFunc(p.Steps, func(s plan.PlannedStep) bool { return !r.Run.Has(s.Phase) }) // of apply --phase
 	r.Plan = report.Of(p)
 	files, err := filepath.Glob(filepath.Join(dir, measuredDir, "*.json"))
 	if err != nil {

@@ -148,7 +148,8 @@ func (s *Spec) Irreversible(p *plan.Plan) []plan.ID {
 	}
 	var list []plan.ID
 	for _, step := range p.Steps {
-		if step.Phase != "" && len(step.Undo) == 0 && step.ID.Kind != plan.LedgerKind {
+		phase := func(p Phase) bool { return p.Name == step.Phase }
+		if slices.ContainsFunc(s.Phases, phase) && len(step.Undo) == 0 && step.ID.Kind != plan.LedgerKind {
 			list = append(list, step.ID)
 		}
 	}
