@@ -45,7 +45,7 @@ func (s *staged) measured(ctx context.Context, validations []string) (*prove.Res
 	if phase.State == rollout.Gating || phase.State == rollout.Soaking {
 		res.Add(&prove.Result{Judgements: append(s.asApplied(ctx), s.fallenBack(res)...)})
 	}
-	return res, s.keep(phase, validations, res)
+	return res, s.keep(phase, validations, of.since, res)
 }
 
 // current is the phase that the run is in; nil: none is left.
@@ -156,7 +156,7 @@ type kept struct {
 }
 
 // keep keeps a result for the report, and the reading for the next sample.
-func (s *staged) keep(phase *rollout.PhaseRun, validations []string, res *prove.Result) error {
+func (s *staged) keep(phase *rollout.PhaseRun, validations []string, since *prove.Reading, res *prove.Result) error {
 	k := kept{Phase: phase.Name, Validations: validations, Time: time.Now().UTC(), Simulated: s.run.Simulated, Result: res,
 		Recorded: phase.State != rollout.Gating && phase.State != rollout.Soaking}
 	name := phase.Name
@@ -168,7 +168,7 @@ func (s *staged) keep(phase *rollout.PhaseRun, validations []string, res *prove.
 	}
 	err := writeJSON(filepath.Join(s.dir, measuredDir, name+".json"), k)
 	if err == nil && res.After != nil {
-		err = writeJSON(filepath.Join(s.dir, countersFile), res.After)
+		err = writeJSON(filepath.Join(s.dir, countersFile), res.After.Since(since))
 	}
 	if err == nil {
 		err = appendJSON(filepath.Join(s.dir, soakFile), soakSample(k))

@@ -101,7 +101,7 @@ func (a *app) watch(ctx context.Context, p *project, names []string, how watchin
 		if err != nil {
 			return err
 		}
-		since, last = res.After, res
+		since, last = res.After.Since(since), res
 		text := prometheus(p.model.Name, res)
 		page.Store(&text)
 		if a.json {

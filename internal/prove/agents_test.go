@@ -63,3 +63,24 @@ func TestAgentStartedAgain(t *testing.T) {
 		t.Errorf("the first crashed between two looks: %v", got)
 	}
 }
+
+// What could not be read at one look is counted on from the look before it.
+func TestSinceTheLookBefore(t *testing.T) {
+	at := func(port string, value uint64) Sample {
+		return Sample{Counter: Counter{Device: "switch.a", Port: port, Name: "drops"}, Value: value}
+	}
+	before := &Reading{Samples: []Sample{at("1", 5), at("2", 7)}, Agents: map[string]time.Time{"server.a": time.Unix(1, 0), "server.b": time.Unix(2, 0)}}
+	now := &Reading{Samples: []Sample{at("1", 6)}, Missing: []Missing{{Device: "switch.a", Port: "2", Why: "away"}}, Agents: map[string]time.Time{"server.a": time.Unix(3, 0)}}
+	next := now.Since(before)
+	for port, want := range map[string]uint64{"1": 6, "2": 7} {
+		if s, ok, why := next.find(at(port, 0).Counter); !ok || s.Value != want {
+			t.Errorf("port %s stands at %d, %t %s", port, s.Value, ok, why)
+		}
+	}
+	if !next.Agents["server.a"].Equal(time.Unix(3, 0)) || !next.Agents["server.b"].Equal(time.Unix(2, 0)) || len(now.Samples) != 1 {
+		t.Errorf("%+v, %+v", next, now)
+	}
+	if (*Reading)(nil).Since(before) != nil || now.Since(nil) != now {
+		t.Error("nothing is made of nothing")
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -216,8 +217,8 @@ func Run(ctx context.Context, in Input) (*Result, error) {
 	}
 	after := r.served(ctx, flows)
 	res.Judgements = append(res.Judgements, reckon(res.Rows, before, after)...)
-	if in.Since != nil && in.Since.Agents != nil {
-		before.started = in.Since.Agents
+	if in.Since != nil { // what was asked then is older than what was asked just now
+		maps.Copy(before.started, in.Since.Agents)
 	}
 	res.Judgements = append(res.Judgements, restarted(before.started, after.started)...)
 	if res.After != nil {

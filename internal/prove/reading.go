@@ -3,6 +3,7 @@ package prove
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -47,6 +48,30 @@ type Reading struct {
 	// Agents are when the weft-target of each server was started, by the clock
 	// there, where it was asked.
 	Agents map[string]time.Time `json:"agents,omitempty"`
+}
+
+// Since is what the next look counts on from: what could not be read now stands
+// as it did in the reading before, so that a device that was away for a while is
+// judged by all that it has counted meanwhile. Nil where there is no reading.
+func (r *Reading) Since(before *Reading) *Reading {
+	if r == nil || before == nil {
+		return r
+	}
+	next := &Reading{Samples: slices.Clone(r.Samples), Missing: r.Missing, Agents: maps.Clone(before.Agents)}
+	read := make(map[Counter]bool, len(r.Samples))
+	for _, s := range r.Samples {
+		read[s.Counter] = true
+	}
+	for _, s := range before.Samples {
+		if !read[s.Counter] {
+			next.Samples = append(next.Samples, s)
+		}
+	}
+	if next.Agents == nil {
+		next.Agents = map[string]time.Time{}
+	}
+	maps.Copy(next.Agents, r.Agents)
+	return next
 }
 
 // find is the sample of a counter, or what kept it from being read.
