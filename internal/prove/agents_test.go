@@ -3,11 +3,13 @@ package prove
 import (
 	"context"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"weft/internal/remote"
 	"weft/inventory"
+	"weft/plan"
 )
 
 // A weft-target that crashed and was started again by its unit is reported,
@@ -82,5 +84,35 @@ func TestSinceTheLookBefore(t *testing.T) {
 	}
 	if (*Reading)(nil).Since(before) != nil || now.Since(nil) != now {
 		t.Error("nothing is made of nothing")
+	}
+}
+
+// Whoever waits for a long measurement sees that it lives, and how far it is.
+func TestSignsOfLife(t *testing.T) {
+	heard := make(chan plan.Event, 1)
+	f := &farm{p99: time.Microsecond, busy: map[string]int{}, served: map[string]uint64{}}
+	f.fails = func(string) bool { <-heard; return false } // no read ends before a sign is heard
+	var probes atomic.Int32
+	_, err := Run(t.Context(), Input{Model: model(1, 1, time.Second), beat: time.Millisecond,
+		Volume: func(*inventory.Volume) string { return "/volume" },
+		Host: func(_ context.Context, s *inventory.Server) (remote.Host, error) {
+			return &farmHost{farm: f, name: s.Name}, nil
+		},
+		Emit: func(e plan.Event) {
+			switch e.Type {
+			case plan.EventProbe:
+				probes.Add(1)
+			case plan.EventHeartbeat:
+				if !strings.Contains(e.Message, "flows are done") {
+					t.Errorf("%+v", e)
+				}
+				select {
+				case heard <- e:
+				default:
+				}
+			}
+		}})
+	if err != nil || probes.Load() == 0 {
+		t.Errorf("%d probes, %v", probes.Load(), err)
 	}
 }

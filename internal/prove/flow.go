@@ -109,6 +109,8 @@ type run struct {
 // measure runs the flows round by round. Rows stand in the order of the flows.
 func (r *run) measure(ctx context.Context, flows []flow) []*Row {
 	rows := make([]*Row, len(flows))
+	beat := r.pulse(len(flows))
+	defer beat.end()
 	for _, round := range rounds(flows) {
 		if ctx.Err() != nil {
 			break
@@ -117,6 +119,7 @@ func (r *run) measure(ctx context.Context, flows []flow) []*Row {
 		for _, i := range round {
 			wg.Go(func() {
 				rows[i] = r.row(ctx, flows[i])
+				beat.done.Add(1)
 				if ctx.Err() == nil { // else it was cut short
 					r.emit(rows[i])
 				}

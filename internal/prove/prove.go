@@ -158,6 +158,8 @@ type Input struct {
 	// Attached asks a server what its kernel has of an initiator: for limits made
 	// of that, and for checks and outputs. nil: nobody knows.
 	Attached func(context.Context, remote.Host, *inventory.Initiator) (*Attached, error)
+
+	beat time.Duration // between signs of life; 0: beatInterval
 	// Conclude also judges the checks and computes the outputs.
 	Conclude bool
 	// Window is the least time to count for; 0: a second.
