@@ -26,6 +26,9 @@ func Rollout(w io.Writer, r *rollout.Run, p *plan.Plan, s Style) {
 		if all > 0 {
 			fmt.Fprintf(w, " %d of %s", len(phase.Steps), count(all, "step", "steps"))
 		}
+		if phase.State == rollout.Soaking && !phase.Until.IsZero() {
+			fmt.Fprintf(w, " until %s", phase.Until.Local().Format("2006-01-02 15:04:05 MST"))
+		}
 		fmt.Fprintln(w)
 		if phase.Approved != "" {
 			fmt.Fprintf(w, "      approved by %s\n", phase.Approved)
