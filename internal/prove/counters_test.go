@@ -217,6 +217,48 @@ func TestCountersOfARollout(t *testing.T) {
 	}
 }
 
+// A gate fails on what no rollout may bring about, whether its validations ask
+// for it or not, and on nothing else that nobody asked for.
+func TestAborts(t *testing.T) {
+	watchdog := &inventory.Metric{Name: "watchdog", Source: "switch.port.pfc_watchdog.events", Delta: true, HasMax: true}
+	few := lossless()
+	few.Max = 5
+	for _, test := range []struct {
+		name    string
+		metric  *inventory.Metric
+		grows   uint64
+		outside bool // no gate
+		verdict Verdict
+		builtIn int
+	}{
+		{"drops", watchdog, 2, false, Fail, 1},
+		{"none", watchdog, 0, false, Pass, 0},
+		{"outside of a gate", watchdog, 2, true, Pass, 0},
+		{"somebody allows a few", few, 2, false, Pass, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			m, p := plantModel(test.metric), healthy()
+			m.Fabrics = []*inventory.Fabric{m.Switches[0].Fabric}
+			p.after = func(p *plant) { p.ports["b"] += test.grows }
+			res := p.prove(t, m, func(in *Input) { in.Classes = !test.outside })
+			var of []string
+			for _, j := range res.Judgements {
+				if j.Validation == "built-in" {
+					of = append(of, j.Metric+" "+j.Pair)
+				}
+			}
+			if res.Verdict != test.verdict || len(of) != test.builtIn || len(of) > 0 && of[0] != "rdma_drops switch.b Ethernet1/1 priority 3 (rdma)" {
+				t.Errorf("%s %v", res.Verdict, of)
+			}
+		})
+	}
+	p := healthy() // nothing tells of watchdogs: that is for those who ask
+	p.gaps["a"] = "it has none"
+	if res := p.prove(t, plantModel(lossless()), func(in *Input) { in.Classes = true }); res.Verdict != Pass {
+		t.Errorf("%s %+v", res.Verdict, res.Judgements)
+	}
+}
+
 func FuzzParseNICs(f *testing.F) {
 	f.Add(healthy().nics(1))
 	f.Add("nic x\nethtool failed\nhw a b\n")

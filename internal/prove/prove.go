@@ -151,7 +151,8 @@ type Input struct {
 	// right queues, and arrive whole at their full length.
 	Path bool
 	// Classes proves only the marks and queues of what is measured anyway, and
-	// judges what that tells: where it tells nothing, nobody has asked.
+	// judges what that tells, and what no rollout may bring about, such as drops of
+	// a lossless class: where it tells nothing, nobody has asked.
 	Classes bool
 	// Throughput also measures how much goes over every pair and plane.
 	Throughput bool
@@ -237,6 +238,9 @@ func Run(ctx context.Context, in Input) (*Result, error) {
 	}
 	if in.Classes && !in.Path && res.After != nil {
 		res.Judgements = append(res.Judgements, slices.DeleteFunc(r.classified(res, ways), func(j Judgement) bool { return j.Verdict == Inconclusive })...)
+	}
+	if in.Classes && res.After != nil {
+		res.Judgements = append(res.Judgements, r.aborts(res, validations)...)
 	}
 	if in.Conclude {
 		res.Checks, res.Outputs = r.conclude(ctx)

@@ -1,0 +1,41 @@
+package prove
+
+import (
+	"slices"
+
+	"weft/inventory"
+)
+
+// builtIn is the validation that every gate has beside those of its phase.
+const builtIn = "built-in"
+
+// aborts judges what speaks against a rollout whether anybody asked for it or
+// not: packets of a lossless class that switches dropped, and watchdogs that had
+// to end a pause. Where nothing grew, or nothing counts, it says nothing; and
+// whoever limits one of these himself is judged by that limit alone.
+func (r *run) aborts(res *Result, asked []*inventory.Validation) []Judgement {
+	limited := map[string]bool{}
+	for _, v := range asked {
+		for _, m := range v.Metrics {
+			limited[m.Source] = true
+		}
+	}
+	v := &inventory.Validation{Name: builtIn}
+	add := func(name, source string) {
+		if !limited[source] {
+			limited[source] = true
+			v.Metrics = append(v.Metrics, &inventory.Metric{Name: name, Source: source, HasMax: true, Delta: true})
+		}
+	}
+	for _, f := range r.in.Model.Fabrics {
+		for _, c := range f.Classes {
+			if c.PFC {
+				add(c.Name+"_drops", "switch.port.class."+c.Name+".drops")
+			}
+		}
+	}
+	add("watchdog_events", "switch.port.pfc_watchdog.events")
+	grown := &Result{Before: res.Before, After: res.After}
+	r.judgeCounters(grown, v, nil)
+	return slices.DeleteFunc(grown.Judgements, func(j Judgement) bool { return j.Verdict != Fail })
+}
