@@ -39,6 +39,7 @@ type device struct {
 	tx      *switches.Transaction
 	before  switches.Config
 	steps   []plan.Step // of the transaction
+	away    bool        // somebody else holds the switch: the transaction never began
 
 	owns    switches.Owned  // what carries the owner's name, as read last
 	relics  switches.Relics // what the switch has kept for it; read where something is to be given back
@@ -112,7 +113,7 @@ func (d *device) Unmanaged() map[string][]string { return d.have.Beside(d.want) 
 
 // Begin implements plan.Device.
 func (d *device) Begin(ctx context.Context, steps []plan.Step) error {
-	d.tx, d.before, d.steps = nil, d.have, steps
+	d.tx, d.before, d.steps, d.away = nil, d.have, steps, false
 	lines := 0
 	for _, s := range steps {
 		if !isRelics(s) {
@@ -121,7 +122,9 @@ func (d *device) Begin(ctx context.Context, steps []plan.Step) error {
 	}
 	tx, err := d.session.Begin(ctx, d.guard(lines))
 	if err != nil {
-		return d.held(told(err))
+		err = d.held(told(err))
+		d.away = errors.As(err, new(*plan.HeldError))
+		return err
 	}
 	d.tx = tx
 	return nil
@@ -201,6 +204,9 @@ func (d *device) Save(ctx context.Context) error {
 
 // Abort implements plan.Device.
 func (d *device) Abort(ctx context.Context) error {
+	if d.away {
+		return nil // what changes there meanwhile is not ours
+	}
 	if d.tx != nil {
 		if err := d.tx.Abort(ctx, d.back); err != nil {
 			return told(err)
