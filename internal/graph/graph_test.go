@@ -86,7 +86,7 @@ link "t" {
 link "up" {
   for_each = { x = 1, y = 2 }
   from     = switch.leaf[each.key].port["Ethernet1/49"]
-  to       = switch.spine.port["HGE1/0/${each.value}"]
+  to       = switch.spine.port["400GE1/0/${each.value}"]
   speed    = "400G"
 }
 link "direct" {
@@ -123,10 +123,10 @@ func TestASCII(t *testing.T) {
 plane a of fabric.roce  10.0.1.0/24, tcp, lossy
   switch.leaf["x"]  nxos
     Ethernet1/1   2500M  server.s["c"].rnic.p0  10.0.1.1
-    Ethernet1/49  400G   switch.spine HGE1/0/1
+    Ethernet1/49  400G   switch.spine FourHundredGigE1/0/1
   switch.leaf["y"]  nxos
     Ethernet1/1         server.s["t"].rnic.p0  10.0.1.2
-    Ethernet1/49  400G  switch.spine HGE1/0/2
+    Ethernet1/49  400G  switch.spine FourHundredGigE1/0/2
   no link declared
     server.s["u"].rnic.p0  10.0.1.3/24
 
@@ -138,8 +138,8 @@ plane a of fabric.back  fd00::/64, tcp, lossy
 
 in no plane
   switch.spine  comware, unmanaged
-    HGE1/0/1  400G  switch.leaf["x"] Ethernet1/49
-    HGE1/0/2  400G  switch.leaf["y"] Ethernet1/49
+    FourHundredGigE1/0/1  400G  switch.leaf["x"] Ethernet1/49
+    FourHundredGigE1/0/2  400G  switch.leaf["y"] Ethernet1/49
 
 servers
   server.s["c"]  p0 10.0.1.1/24 (a of fabric.roce)  p1 fd00::1/64 (a of fabric.back)
@@ -170,7 +170,7 @@ func TestForPrograms(t *testing.T) {
 	mermaid := render(t, func(b *bytes.Buffer) error { return g.Mermaid(b) })
 	for _, want := range []string{
 		`"switch.spine" [label="switch.spine\ncomware, unmanaged"]`,
-		`"switch.leaf[\"x\"]" -- "switch.spine" [label="Ethernet1/49 - HGE1/0/1, 400G"]`,
+		`"switch.leaf[\"x\"]" -- "switch.spine" [label="Ethernet1/49 - FourHundredGigE1/0/1, 400G"]`,
 		`"server.s[\"c\"]" -- "server.s[\"t\"]" [label="p1 - p1"]`,
 		`"fabric.roce.plane.a" -- "server.s[\"u\"]" [style=dotted label="p0"]`,
 		`"server.s[\"c\"]" -- "target.far" [style=dashed dir=forward constraint=false label="target.far over no plane"]`,
@@ -181,7 +181,7 @@ func TestForPrograms(t *testing.T) {
 	}
 	for _, want := range []string{
 		`subgraph p1["plane a of fabric.back: fd00::/64, tcp, lossy"]`,
-		`["no link declared"]`, `["target.far"]`, `-.->|"target.array over a of fabric.roce, a of fabric.back"|`, `-.->|"target.far over no plane"|`, `---|"Ethernet1/49 - HGE1/0/1, 400G"|`,
+		`["no link declared"]`, `["target.far"]`, `-.->|"target.array over a of fabric.roce, a of fabric.back"|`, `-.->|"target.far over no plane"|`, `---|"Ethernet1/49 - FourHundredGigE1/0/1, 400G"|`,
 	} {
 		if !strings.Contains(mermaid, want) {
 			t.Errorf("no %s in\n%s", want, mermaid)
