@@ -122,10 +122,10 @@ func TestASCII(t *testing.T) {
 
 plane a of fabric.roce  10.0.1.0/24, tcp, lossy
   switch.leaf["x"]  nxos
-    Ethernet1/1   2500M  server.s["c"].rnic.p0  10.0.1.1
+    Ethernet1/1   2500M  server.s["c"].rnic.p0              10.0.1.1
     Ethernet1/49  400G   switch.spine FourHundredGigE1/0/1
   switch.leaf["y"]  nxos
-    Ethernet1/1         server.s["t"].rnic.p0  10.0.1.2
+    Ethernet1/1         server.s["t"].rnic.p0              10.0.1.2
     Ethernet1/49  400G  switch.spine FourHundredGigE1/0/2
   no link declared
     server.s["u"].rnic.p0  10.0.1.3/24
