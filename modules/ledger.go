@@ -126,15 +126,16 @@ func (d *server) Unchanged(e plan.Entry, r plan.Resource) bool {
 }
 
 // Belongs implements plan.Keeper.
-func (d *server) Belongs(roster []plan.Member, protect map[string]bool) plan.Resource {
-	return &belongs{d, roster, protect}
+func (d *server) Belongs(roster []plan.Member, protect map[string]bool, released []string) plan.Resource {
+	return &belongs{d, roster, protect, released}
 }
 
 // belongs keeps the roster in the ledger of a server.
 type belongs struct {
-	dev     *server
-	want    []plan.Member   // nil: the ledger itself goes
-	protect map[string]bool // by the keys of entries: those where it changes
+	dev      *server
+	want     []plan.Member   // nil: the ledger itself goes
+	protect  map[string]bool // by the keys of entries: those where it changes
+	released []string        // keys of the entries that go
 }
 
 // bookkeeping is what the transaction does by itself.
@@ -166,6 +167,9 @@ func (b *belongs) Diff(plan.State) plan.Diff {
 			}
 		}
 		d.Changes = append(d.Changes, plan.Change{Path: "protected", Before: few(free), After: few(safe)})
+	}
+	if len(b.released) > 0 {
+		d.Changes = append(d.Changes, plan.Change{Path: "adopted", Before: few(b.released)})
 	}
 	if len(d.Changes) > 0 {
 		d.Send, d.Undo = []string{"put " + path + " (0600)"}, []string{"put " + path + " (0600)"}
@@ -245,6 +249,9 @@ func (l ledger) next(steps []plan.Step) ledger {
 	for _, s := range steps {
 		if b, ok := s.Resource.(*belongs); ok {
 			n.Roster, n.gone = b.want, b.want == nil
+			n.Entries = slices.DeleteFunc(n.Entries, func(e plan.Entry) bool {
+				return e.State == plan.EntryAdopted && slices.Contains(b.released, e.Key())
+			})
 			for i, e := range n.Entries {
 				if protect, ok := b.protect[e.Key()]; ok {
 					n.Entries[i].Protect = protect

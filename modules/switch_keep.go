@@ -118,7 +118,7 @@ func (d *device) Unchanged(plan.Entry, plan.Resource) bool { return false }
 func (d *device) Pending() plan.Resource { return nothing{} }
 
 // Belongs implements plan.Keeper.
-func (d *device) Belongs(roster []plan.Member, _ map[string]bool) plan.Resource {
+func (d *device) Belongs(roster []plan.Member, _ map[string]bool, _ []string) plan.Resource {
 	if roster == nil {
 		d.leaving = true
 		return &relics{d}

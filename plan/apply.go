@@ -46,6 +46,7 @@ func Apply(ctx context.Context, p *Plan, in Input) (*Result, error) {
 	}
 	live, err := p.match(s)
 	if err != nil {
+		tellMoved(&in, err)
 		return res.end(err)
 	}
 	x := newExecution(&in, beat)

@@ -55,7 +55,7 @@ func (d *fakeKeeper) Unchanged(e Entry, r Resource) bool {
 
 func quoted(s string) string { return fmt.Sprintf("%q", s) }
 
-func (d *fakeKeeper) Belongs(roster []Member, _ map[string]bool) Resource {
+func (d *fakeKeeper) Belongs(roster []Member, _ map[string]bool, _ []string) Resource {
 	var names []string
 	for _, m := range roster {
 		names = append(names, m.Device)
@@ -353,5 +353,62 @@ func TestSelection(t *testing.T) {
 	in.Select = Selection{Target: []string{"c", "a/v.x", "d"}, Exclude: []string{"c/v.x"}}
 	if got := in.Unmatched(); !slices.Equal(got, []string{"d", "c/v.x"}) {
 		t.Errorf("not found: %q", got)
+	}
+}
+
+// What is left out although nobody named it is told, and so is what names nothing;
+// what only a ledger knows can be named, too.
+func TestSelectionNamesWhatItLeavesOut(t *testing.T) {
+	w := newWorld()
+	w.want("a/v.x", "1")
+	w.want("a/v.y", "1", "a/v.x")
+	w.want("b/v.x", "1", "a/v.y")
+	w.want("c/v.x", "1")
+	w.keep()
+	all := w.inputOf(func(Item) bool { return true })
+	if _, err := Apply(t.Context(), mustMake(t, t.Context(), all), all); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		name              string
+		sel               Selection
+		declared          string // "": all
+		steps             string
+		cut, before, then string // CutOff, Unmatched without the plan and with it
+	}{
+		{"cut", Selection{Exclude: []string{"a/v.x"}}, "", "", "a/v.y b/v.x", "", ""},
+		{"cut of a target", Selection{Target: []string{"a"}, Exclude: []string{"a/v.x"}}, "", "", "a/v.y", "", ""},
+		{"nothing is cut", Selection{Exclude: []string{"b", "c/v.x"}}, "", "", "", "", ""},
+		{"no such device", Selection{Target: []string{"d", "d/v.x"}}, "", "", "", "d d/v.x", "d d/v.x"},
+		{"no such resource", Selection{Target: []string{"a/v.z"}}, "", "", "", "", "a/v.z"},
+		{"what only the ledger knows", Selection{Target: []string{"c/v.x"}}, "a/v.x", "c/v.x", "", "", ""},
+		{"a device without resources", Selection{Target: []string{"c"}}, "a/v.x", "c/v.x", "", "", ""},
+		{"one of two", Selection{Target: []string{"a/v.y"}}, "a/v.x", "a/v.y", "", "", ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			in := w.inputOf(func(i Item) bool { return test.declared == "" || i.ID.String() == test.declared })
+			in.Select = test.sel
+			before := in.Unmatched(nil)
+			made := mustMake(t, t.Context(), in)
+			var steps, cut []string
+			for _, s := range made.Steps {
+				steps = append(steps, s.ID.String())
+			}
+			for _, id := range in.CutOff() {
+				cut = append(cut, id.String())
+			}
+			for _, got := range []struct {
+				what string
+				list []string
+				want string
+			}{
+				{"steps", steps, test.steps}, {"cut off", cut, test.cut},
+				{"unmatched at first", before, test.before}, {"unmatched", in.Unmatched(made), test.then},
+			} {
+				if strings.Join(got.list, " ") != got.want {
+					t.Errorf("%s: %v, want %q", got.what, got.list, got.want)
+				}
+			}
+		})
 	}
 }

@@ -3,6 +3,7 @@ package plan
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -36,10 +37,11 @@ type Keeper interface {
 	// left to be taken back by the device itself; converged where there is none.
 	Pending() Resource
 
-	// Belongs returns the resource that keeps the roster on the device, and
-	// which entries are protected where that changes, by key. Of a nil roster
-	// it is the one that removes the ledger.
-	Belongs(roster []Member, protect map[string]bool) Resource
+	// Belongs returns the resource that keeps the roster on the device, which
+	// entries are protected where that changes, by key, and from which the entries
+	// of released go, by key. Of a nil roster it is the one that removes the
+	// ledger.
+	Belongs(roster []Member, protect map[string]bool, released []string) Resource
 }
 
 // Kept is what a ledger says.
@@ -155,6 +157,20 @@ func (o *ownership) orphans(address string, k Keeper) ([]*Item, error) {
 		items = append(items, &Item{ID: id, Resource: r, prune: &entries[i]})
 	}
 	return items, nil
+}
+
+// released lists the entries of what was found as wanted and nobody declares any
+// more: what becomes of it from now on is no drift, and to declare it again is to
+// find it anew.
+func (o *ownership) released(address string, kept Kept) []string {
+	var keys []string
+	for _, e := range kept.Entries {
+		if e.State == EntryAdopted && !o.declared[ID{address, e.Kind, e.Name}] {
+			keys = append(keys, e.Key())
+		}
+	}
+	slices.Sort(keys) // the same on all devices on which it is the same
+	return keys
 }
 
 // protects lists the entries whose protection is not as declared.

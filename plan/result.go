@@ -10,6 +10,7 @@ import (
 type Result struct {
 	Devices []DeviceResult // in the order of the plan
 	err     error
+	leftOut bool // err is only about devices that were to be left out
 }
 
 // A DeviceResult is what Apply did to one device.
@@ -59,6 +60,7 @@ type RunOutcome string
 // The outcomes of a run, from best to worst.
 const (
 	RunDone           RunOutcome = "done"            // everything is as declared
+	RunLeftOut        RunOutcome = "left-out"        // so it is on the devices that can be reached; the others were to be skipped
 	RunNothingChanged RunOutcome = "nothing-changed" // an error before anything was changed
 	RunRolledBack     RunOutcome = "rolled-back"     // an error; all that had changed was put back and proven
 	RunChanged        RunOutcome = "changed"         // an error; devices stay changed or may be
@@ -67,8 +69,11 @@ const (
 // Outcome classifies the run. It is RunDone exactly when Apply returned no
 // error.
 func (r *Result) Outcome() RunOutcome {
-	if r.err == nil {
+	switch {
+	case r.err == nil:
 		return RunDone
+	case r.leftOut:
+		return RunLeftOut
 	}
 	outcome := RunNothingChanged
 	for _, d := range r.Devices {
@@ -95,6 +100,10 @@ func (r *Result) Paused() bool {
 	}
 	return paused
 }
+
+// Err is why not everything in the plan is done and proven: the error that Apply
+// returned.
+func (r *Result) Err() error { return r.err }
 
 // newResult says that nothing was done.
 func newResult(p *Plan) *Result {
@@ -164,8 +173,14 @@ func (r *Result) collect(x *execution) error {
 	}
 	var failed int
 	var first, firstBlocked error
+	var skipped UnreachableError
 	for _, d := range r.Devices {
-		if d.Err == nil {
+		switch {
+		case d.Err == nil:
+			continue
+		case x.in.SkipUnreachable && d.Outcome == DeviceUnreachable:
+			skipped.Devices = append(skipped.Devices, d.Device)
+			skipped.Err = firstOf(skipped.Err, d.Err)
 			continue
 		}
 		failed++
@@ -179,6 +194,10 @@ func (r *Result) collect(x *execution) error {
 	first = firstOf(first, firstBlocked)
 	if failed > 1 {
 		first = fmt.Errorf("%d devices are not as planned, the first: %w", failed, first)
+	}
+	if first == nil && skipped.Err != nil {
+		r.leftOut = true
+		return &skipped
 	}
 	return first
 }

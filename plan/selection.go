@@ -1,6 +1,9 @@
 package plan
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // A Selection narrows a plan to a part of the items. The zero value is all.
 // An address in it is that of a device, of a block with all of its instances,
@@ -21,7 +24,7 @@ func (s Selection) picks(id ID) bool {
 	return (len(s.Target) == 0 || names(s.Target, id)) && !names(s.Exclude, id)
 }
 
-// device reports whether a whole device is selected.
+// device reports whether a device is selected, or something on it by name.
 func (s Selection) device(address string) bool {
 	if s.Only != nil {
 		return slices.ContainsFunc(s.Only, func(id ID) bool { return id.Device == address })
@@ -32,7 +35,7 @@ func (s Selection) device(address string) bool {
 		}
 	}
 	for _, t := range s.Target {
-		if covers(t, address) {
+		if covers(t, address) || strings.HasPrefix(t, address+"/") {
 			return true
 		}
 	}
@@ -94,16 +97,44 @@ func (in *Input) chosen() []bool {
 	return chosen
 }
 
-// Unmatched lists the selection's addresses that name nothing.
-func (in *Input) Unmatched() []string {
+// Unmatched lists the selection's addresses that name nothing. What is no longer
+// declared stands in ledgers only: p is the plan, which knows it; before there is
+// one (nil), what may be on a device of the input is not listed.
+func (in *Input) Unmatched(p *Plan) []string {
 	var list []string
 	for _, t := range slices.Concat(in.Select.Target, in.Select.Exclude) {
-		found := slices.ContainsFunc(in.Items, func(item Item) bool { return names([]string{t}, item.ID) })
-		for address := range in.Devices { // one of which nothing is wished any more has things to give back
-			found = found || covers(t, address)
-		}
-		if !found {
+		if !in.matched(t, p) {
 			list = append(list, t)
+		}
+	}
+	return list
+}
+
+func (in *Input) matched(t string, p *Plan) bool {
+	if slices.ContainsFunc(in.Items, func(i Item) bool { return names([]string{t}, i.ID) }) {
+		return true
+	}
+	for device := range in.Devices {
+		if covers(t, device) || p == nil && strings.HasPrefix(t, device+"/") {
+			return true
+		}
+	}
+	return p != nil && slices.ContainsFunc(p.Steps, func(s PlannedStep) bool { return s.ID.String() == t })
+}
+
+// CutOff lists what the selection leaves out although nobody named it: it needs
+// what is excluded.
+func (in *Input) CutOff() []ID {
+	if len(in.Select.Exclude) == 0 {
+		return nil
+	}
+	whole := *in
+	whole.Select.Exclude = nil
+	all, chosen := whole.chosen(), in.chosen()
+	var list []ID
+	for i, item := range in.Items {
+		if all[i] && !chosen[i] && !names(in.Select.Exclude, item.ID) {
+			list = append(list, item.ID)
 		}
 	}
 	return list

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -38,6 +39,18 @@ func (m Moved) String() string {
 		return fmt.Sprintf("%s: %s", m.ID, m.Why)
 	}
 	return fmt.Sprintf("%s %s: planned on %q, now %q: %s", m.ID, m.Path, m.Planned, m.Now, m.Why)
+}
+
+// tellMoved emits all that changed under a plan.
+func tellMoved(in *Input, err error) {
+	var stale *StaleError
+	if !errors.As(err, &stale) {
+		return
+	}
+	for _, m := range stale.Moved {
+		in.emit(Event{Type: EventDiagnostic, Level: "error", Device: m.ID.Device, Message: "changed under the plan: " + m.String(),
+			Data: map[string]any{"resource": resourceData(m.ID), "range": place(m.Range), "path": m.Path, "planned": m.Planned, "now": m.Now, "why": m.Why}})
+	}
 }
 
 // A WrongDeviceError is a device that is not the one the plan was made for.

@@ -248,7 +248,7 @@ func (s *survey) addKept(in *Input, own *ownership, d *surveyed) error {
 		d.items = append(orphans, d.items...)
 		return nil
 	case in.Destroy || d.removed:
-		roster.Resource = k.Belongs(nil, nil)
+		roster.Resource = k.Belongs(nil, nil, nil)
 		roster.last = true
 	default:
 		want := slices.Clip(in.Roster) // shared: it is as long as the fleet, and there is one for each device
@@ -261,7 +261,7 @@ func (s *survey) addKept(in *Input, own *ownership, d *surveyed) error {
 				want = append(want, m) // until somebody says what becomes of it
 			}
 		}
-		roster.Resource = k.Belongs(want, protects(d.items, k.Kept()))
+		roster.Resource = k.Belongs(want, protects(d.items, k.Kept()), own.released(d.address, k.Kept()))
 	}
 	if roster.last {
 		d.items = slices.Concat(orphans, d.items, []*Item{roster})

@@ -55,11 +55,37 @@ func (f *planFlags) narrow(in *plan.Input) error {
 	if f.destroy && len(f.target)+len(f.exclude) > 0 {
 		return usage(errors.New("--destroy takes back everything: --target and --exclude do not go with it"))
 	}
-	if list := in.Unmatched(); len(list) > 0 {
+	return unmatched(in, nil)
+}
+
+// unmatched refuses addresses that name nothing. made is nil before there is a
+// plan.
+func unmatched(in *plan.Input, made *plan.Plan) error {
+	if list := in.Unmatched(made); len(list) > 0 {
 		return usage(hint.Wrap(fmt.Errorf("%s: nothing is declared at that address", strings.Join(list, ", ")),
 			"addresses are those that weft plan prints, such as server.node[\"st1\"] or server.node[\"st1\"]/mtu.p0"))
 	}
+	if made != nil && len(made.Devices) == 0 && len(in.Select.Exclude) > 0 {
+		return usage(errors.New("--exclude leaves nothing of what is declared and selected"))
+	}
 	return nil
+}
+
+// tellCutOff says what is left out although nobody excluded it.
+func (a *app) tellCutOff(in *plan.Input) {
+	list := in.CutOff()
+	if len(list) == 0 {
+		return
+	}
+	text := "--exclude also leaves out what needs it: " + list[0].String()
+	if len(list) > 1 {
+		text += fmt.Sprintf(" and %d more", len(list)-1)
+	}
+	names := make([]string, len(list))
+	for i, id := range list {
+		names[i] = id.String()
+	}
+	a.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: text, Data: map[string]any{"left_out": names}})
 }
 
 // impact is the worst impact that is allowed.
@@ -111,7 +137,11 @@ func (a *app) plan(ctx context.Context, f planFlags) (*project, *plan.Plan, erro
 	err = f.narrow(&p.input)
 	var made *plan.Plan
 	if err == nil {
+		a.tellCutOff(&p.input)
 		made, err = plan.Make(ctx, p.input)
+	}
+	if err == nil {
+		err = unmatched(&p.input, made)
 	}
 	if err == nil {
 		err = phased(p, made)

@@ -59,7 +59,7 @@ func counted(rule cobra.PositionalArgs) cobra.PositionalArgs {
 func exactly(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != len(names) {
-			return usage(fmt.Errorf("usage: weft %s", cmd.Use))
+			return usage(fmt.Errorf("usage: %s %s", cmd.Parent().CommandPath(), cmd.Use))
 		}
 		return nil
 	}

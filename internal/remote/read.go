@@ -50,6 +50,9 @@ func Read(ctx context.Context, h Host, looks []Look) (Seen, error) {
 		// The script itself exits 0: this is a host without a shell.
 		err = fmt.Errorf("%w: %s", err, said)
 	}
+	if errors.As(err, new(*BecomeError)) || errors.As(err, new(*UnreachableError)) {
+		return Seen{}, err // which names the machine
+	}
 	if err != nil {
 		return Seen{}, fmt.Errorf("reading %s: %w", h.Name(), err)
 	}

@@ -12,7 +12,8 @@ import (
 	"weft/plan"
 )
 
-// Applied shows what became of every device.
+// Applied shows what became of every device, or of a plan that was stale what
+// changed under it.
 func Applied(w io.Writer, p *plan.Plan, r *plan.Result, s Style, took time.Duration) {
 	counts := map[plan.DeviceOutcome]int{}
 	for _, d := range r.Devices {
@@ -20,6 +21,38 @@ func Applied(w io.Writer, p *plan.Plan, r *plan.Result, s Style, took time.Durat
 	}
 	fmt.Fprintln(w)
 	Heading(w, s, "apply", p.Owner, p.Simulated)
+	var stale *plan.StaleError
+	if errors.As(r.Err(), &stale) {
+		moved(w, stale.Moved, s)
+	} else {
+		appliedDevices(w, p, r, s)
+	}
+	fmt.Fprintf(w, "\n%s\n", s.dress(bold, fmt.Sprintf("%s in %s: %d changed, %d unchanged, %d rolled back, %d unknown.",
+		outcome(r.Outcome()), took.Round(100*time.Millisecond), counts[plan.DeviceChanged], counts[plan.DeviceUnchanged],
+		counts[plan.DeviceRolledBack], counts[plan.DeviceUnknown])))
+}
+
+// moved shows what changed under a plan.
+func moved(w io.Writer, list []plan.Moved, s Style) {
+	fmt.Fprintf(w, "%s\n", s.dress(bold, "What changed under the plan"))
+	for i, m := range list {
+		if i == mostShown && len(list) > mostShown+1 {
+			fmt.Fprintf(w, "  and %d more; --json has all\n", len(list)-i)
+			return
+		}
+		if i == 0 || m.ID != list[i-1].ID {
+			fmt.Fprintf(w, "  %s  %s\n", s.dress(bold, m.ID.String()), s.dress(faint, Place(m.Range)))
+		}
+		if m.Path == "" {
+			fmt.Fprintf(w, "    %s\n", m.Why)
+			continue
+		}
+		fmt.Fprintf(w, "    %s  %s → %s  %s\n", m.Path, orNothing(m.Planned), orNothing(m.Now), s.dress(faint, m.Why))
+	}
+}
+
+// appliedDevices shows what became of each device.
+func appliedDevices(w io.Writer, p *plan.Plan, r *plan.Result, s Style) {
 	for _, d := range r.Devices {
 		mark := s.dress(green, "✓")
 		switch d.Outcome {
@@ -43,15 +76,14 @@ func Applied(w io.Writer, p *plan.Plan, r *plan.Result, s Style, took time.Durat
 			failure(w, p, d)
 		}
 	}
-	fmt.Fprintf(w, "\n%s\n", s.dress(bold, fmt.Sprintf("%s in %s: %d changed, %d unchanged, %d rolled back, %d unknown.",
-		outcome(r.Outcome()), took.Round(100*time.Millisecond), counts[plan.DeviceChanged], counts[plan.DeviceUnchanged],
-		counts[plan.DeviceRolledBack], counts[plan.DeviceUnknown])))
 }
 
 func outcome(o plan.RunOutcome) string {
 	switch o {
 	case plan.RunDone:
 		return "Applied"
+	case plan.RunLeftOut:
+		return "Applied to the devices that can be reached"
 	case plan.RunNothingChanged:
 		return "Not applied, nothing was changed,"
 	case plan.RunRolledBack:

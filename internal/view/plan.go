@@ -207,6 +207,9 @@ func fold(steps []plan.PlannedStep) []*group {
 		key := fmt.Sprint(s.ID.Kind, s.Prune, s.Impact())
 		for _, c := range s.Changes {
 			key += "\x00" + c.Path
+			if s.ID.Kind == plan.LedgerKind { // which is shown in one line
+				key += "\x00" + c.Before + "\x00" + c.After
+			}
 		}
 		g := at[key]
 		if g == nil {
@@ -302,6 +305,8 @@ func (g *group) ledger(w io.Writer, o Options) {
 			text = "what an apply that did not end changed is proven and kept on " + devices
 		case c.Path == "protected":
 			text = protection(c) + " on " + devices
+		case c.Path == "adopted":
+			text = fmt.Sprintf("no longer declared, and left as it was found: %s on %s", c.Before, devices)
 		case c.Path != "devices":
 			text = "what weft did is forgotten on " + devices
 		case c.Before != "" && c.After != "":

@@ -73,6 +73,28 @@ func TestPlanFolds(t *testing.T) {
 	}
 }
 
+// Ledgers that change differently are told apart.
+func TestPlanTellsLedgersApart(t *testing.T) {
+	keep := func(device string, c plan.Change) plan.PlannedStep {
+		return plan.PlannedStep{ID: plan.ID{Device: device, Kind: plan.LedgerKind, Name: "roster"}, Changes: []plan.Change{c}}
+	}
+	p := &plan.Plan{Owner: "o", Steps: []plan.PlannedStep{
+		keep("server.a", plan.Change{Path: "adopted", Before: "package.x"}),
+		keep("server.b", plan.Change{Path: "adopted", Before: "package.y"}),
+		keep("server.c", plan.Change{Path: "adopted", Before: "package.x"}),
+	}}
+	var b strings.Builder
+	Plan(&b, p, Options{})
+	for _, want := range []string{
+		"left as it was found: package.x on 2 servers",
+		"left as it was found: package.y on 1 server ",
+	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in:\n%s", want, b.String())
+		}
+	}
+}
+
 func TestAppliedShowsWhatCameBack(t *testing.T) {
 	p := &plan.Plan{Owner: "o", Steps: []plan.PlannedStep{step("switch.c", "qos", "roce", plan.ImpactTraffic)}}
 	err := &plan.RefusedError{Line: "pause pfc-cos 3", Reply: "      ^\r\n% Invalid command at '^' marker.\r\n"}
