@@ -189,7 +189,7 @@ func (r *deviceRun) commit(ctx context.Context) error {
 		return nil
 	}
 	r.x.in.emit(Event{Type: EventCommit, Device: r.address,
-		Message: fmt.Sprintf("%s keeps %d changes", r.address, len(r.steps)),
+		Message: fmt.Sprintf("%s keeps %s", r.address, changes(len(r.steps))),
 		Data:    map[string]any{"changes": len(r.steps)}})
 	return nil
 }
@@ -358,4 +358,12 @@ func closeOnce(c chan struct{}) {
 	default:
 		close(c)
 	}
+}
+
+// changes counts them.
+func changes(n int) string {
+	if n == 1 {
+		return "1 change"
+	}
+	return fmt.Sprintf("%d changes", n)
 }

@@ -19,6 +19,7 @@ import (
 
 	"weft/internal/hint"
 	"weft/internal/lab"
+	"weft/plan"
 )
 
 func (a *app) labCmd() *cobra.Command {
@@ -53,6 +54,7 @@ nothing here proves the MTU or the state of their ports. The data centre bridgin
 of the cards is a STAND-IN that keeps settings. That needs Linux, root, QEMU and
 debootstrap; the first time the image is built, which takes some minutes.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			a.begin(cmd)
 			if real {
 				if err := lab.Real(); err != nil {
 					return err
@@ -81,8 +83,19 @@ debootstrap; the first time the image is built, which takes some minutes.`,
 }
 
 func (a *app) labIsUp(s *lab.State) {
-	fmt.Fprintf(a.stdout, "The lab is up: %s on loopback. Use it with --lab; stop it with: weft -C %s lab down\n",
-		s.Describe(), a.dir)
+	a.say(fmt.Sprintf("The lab is up: %s on loopback. Use it with --lab; stop it with: weft -C %s lab down", s.Describe(), a.dir))
+}
+
+// eventLab is a device of the lab.
+const eventLab plan.EventType = "lab_device"
+
+// say writes a line for people, or an event.
+func (a *app) say(text string) {
+	if a.json {
+		a.emit(plan.Event{Type: plan.EventNote, Message: text})
+		return
+	}
+	fmt.Fprintln(a.stdout, text)
 }
 
 // detach runs the lab in a process of its own and waits until it is up.
@@ -139,10 +152,17 @@ func (a *app) detach(ctx context.Context, real bool) error {
 func (a *app) labStatus() *cobra.Command {
 	return &cobra.Command{
 		Use: "status", Short: "Show the devices of the lab, and what passed the planes of guests", Args: exactly(),
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			a.begin(cmd)
 			devices, err := lab.Status(a.dir)
 			if err != nil {
 				return a.noLab(err)
+			}
+			if a.json {
+				for _, d := range devices {
+					a.emit(plan.Event{Type: eventLab, Message: d.Name + " is a device of the lab", Data: map[string]any{"lab": d}})
+				}
+				return nil
 			}
 			w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 			for _, d := range devices {
@@ -192,10 +212,11 @@ func (a *app) labDown() *cobra.Command {
 	return &cobra.Command{
 		Use: "down", Short: "Stop the lab and everything it started", Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			a.begin(cmd)
 			if err := lab.Down(cmd.Context(), a.dir); err != nil {
 				return err
 			}
-			fmt.Fprintln(a.stdout, "The lab is down.")
+			a.say("The lab is down.")
 			return nil
 		},
 	}

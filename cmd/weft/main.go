@@ -35,6 +35,7 @@ func (a *app) run(args []string) int {
 	defer stop()
 	root := a.root()
 	root.SetArgs(args)
+	a.json = wantsJSON(args) // also where the rest of the line is not understood
 	err := singleDash(args, root)
 	if err == nil {
 		err = root.ExecuteContext(ctx)
@@ -109,7 +110,7 @@ There is no state file: every command reads the devices.
 	f.StringArrayVar(&a.vars, "var", nil, "set a variable: NAME=VALUE (may be repeated)")
 	f.StringArrayVar(&a.varFiles, "var-file", nil, "read variables from a file, relative to --chdir (may be repeated)")
 	f.BoolVar(&a.lab, "lab", false, "talk to the SIMULATED devices of weft lab up instead of the real ones")
-	f.BoolVar(&a.json, "json", false, "write events as JSON lines to stdout, ending in run_summary")
+	f.BoolVar(&a.json, "json", false, "write events as JSON lines to stdout, ending in run_summary; what only prints a document prints that as JSON")
 	f.StringVar(&a.color, "color", "auto", "auto, always or never; NO_COLOR is honoured")
 	f.IntVar(&a.parallelism, "parallelism", 16, "devices worked on at once")
 	root.AddCommand(a.validateCmd(), a.planCmd(), a.applyCmd(), a.showCmd(), a.rolloutCmd(), a.driftCmd(), a.factsCmd(), a.recordCmd(), a.execCmd(), a.unlockCmd(), a.verifyCmd(), a.watchCmd(), a.reportCmd(), a.rehearseCmd(), a.labCmd(), a.versionCmd(),
@@ -180,6 +181,14 @@ func (a *app) summary(code int, err error) {
 	if h := hint.Of(err); h != "" {
 		fmt.Fprintf(a.stderr, "  hint: %s\n", h)
 	}
+}
+
+// wantsJSON reports whether --json is among the arguments.
+func wantsJSON(args []string) bool {
+	if i := slices.Index(args, "--"); i >= 0 {
+		args = args[:i]
+	}
+	return slices.Contains(args, "--json")
 }
 
 // singleDash answers Terraform's spelling of long flags with weft's.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 
@@ -42,6 +43,9 @@ away.
 }
 
 func (a *app) recordSwitch(ctx context.Context, selector, file string, anonymous bool) error {
+	if a.json && file == "" {
+		return usage(errors.New("record writes the text itself: with --json, name a file with -o"))
+	}
 	p, err := a.visit()
 	if err != nil {
 		return err

@@ -15,7 +15,11 @@ func version() string { return inventory.Version }
 func (a *app) versionCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print the version", Args: exactly(),
-		Run: func(*cobra.Command, []string) {
+		Run: func(cmd *cobra.Command, _ []string) {
+			if a.json {
+				a.begin(cmd)
+				return
+			}
 			fmt.Fprintf(a.stdout, "weft %s (%s) %s/%s\n", version(), agent.Version(), runtime.GOOS, runtime.GOARCH)
 		},
 	}

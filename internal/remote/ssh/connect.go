@@ -36,7 +36,7 @@ func (d *Dialer) connect(ctx context.Context, t Target, l *link, trail []string)
 		return context.Cause(ctx)
 	}
 	timeout := pick(t.ConnectTimeout, r.connectTimeout, defaultConnectTimeout)
-	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no answer within %s", timeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, unheard(fmt.Errorf("no answer within %s", timeout), t.Name))
 	defer cancel()
 	defer func() {
 		if err != nil && l.via != nil {
@@ -154,7 +154,22 @@ func wrapConnect(t Target, address string, err error) error {
 	if isTyped(err) {
 		return err
 	}
+	var dns *net.DNSError
+	switch {
+	case hint.Of(err) != "":
+	case errors.As(err, &dns):
+		err = hint.Wrap(err, "give a name that this machine can look up, or an address; both may stand in ~/.ssh/config")
+	case errors.Is(err, syscall.ECONNREFUSED):
+		err = hint.Wrap(err, "something answers there: does its SSH server run, and on that port?")
+	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
+		err = unheard(err, t.Name)
+	}
 	return &remote.UnreachableError{Name: t.Name, Address: address, Err: err}
+}
+
+// unheard advises about a machine from which nothing is heard.
+func unheard(err error, name string) error {
+	return hint.Wrap(err, "is it switched on, and does the network lead there? Try: ssh -v %s", remote.Quote(name))
 }
 
 func isTyped(err error) bool {

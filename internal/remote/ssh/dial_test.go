@@ -47,6 +47,9 @@ func TestNothingListens(t *testing.T) {
 	if !errors.As(err, &unreachable) || !strings.Contains(err.Error(), "refused") || unreachable.Name != "server" {
 		t.Errorf("got %v", err)
 	}
+	if !strings.Contains(hint.Of(err), "SSH server") {
+		t.Errorf("the hint is %q", hint.Of(err))
+	}
 }
 
 // mute accepts connections and says nothing.
@@ -68,6 +71,9 @@ func TestConnectTimeout(t *testing.T) {
 	var unreachable *remote.UnreachableError
 	if !errors.As(err, &unreachable) || !strings.Contains(err.Error(), "no answer within 50ms") {
 		t.Errorf("got %v", err)
+	}
+	if !strings.Contains(hint.Of(err), "ssh -v server") {
+		t.Errorf("the hint is %q", hint.Of(err))
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	why := errors.New("enough")
