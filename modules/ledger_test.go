@@ -96,3 +96,26 @@ func TestLinkStaysRememberedAsDown(t *testing.T) {
 		}
 	}
 }
+
+// What was found as wanted has drifted when somebody changes it, and is known by
+// what it is about, also where it is something that is always there.
+func TestAdoptedIsKnown(t *testing.T) {
+	const nic = "0000:41:00.0"
+	d := &server{name: "server.s"}
+	d.things.declare(plan.ID{Device: d.name, Kind: "mtu", Name: "data"}, &MTU{PCI: nic, Bytes: 1500})
+	found := plan.Entry{Kind: "mtu", Name: "p0", State: plan.EntryAdopted, Applied: encode(&MTU{PCI: nic, Bytes: 1500})}
+	if d.Drifted(found, &MTU{PCI: nic, Bytes: 1500}) {
+		t.Error("what is as it was found has drifted")
+	}
+	if !d.Drifted(found, &MTU{PCI: nic, Bytes: 4000}) {
+		t.Error("what somebody changed has not drifted")
+	}
+	if got := d.nameToday(found); got != "data" {
+		t.Errorf("it is called %s, want data", got)
+	}
+	made := found
+	made.State = plan.EntryCreated
+	if _, err := d.Restore(made); err == nil {
+		t.Error("what weft made is taken back to nothing")
+	}
+}

@@ -67,9 +67,9 @@ type sourced interface{ from(*bundle.Bundle) }
 type lodger interface{ stay(*things) }
 
 // lasting is a kind whose thing is always there: it can be given its former
-// state only, never be removed.
+// state only, never be removed. What was found as wanted is not given back.
 func lasting[T any, K kind[T]](dev *server, e plan.Entry) (plan.Resource, error) {
-	if e.Former == nil || string(e.Former) == "null" {
+	if e.State != plan.EntryAdopted && (e.Former == nil || string(e.Former) == "null") {
 		return nil, fmt.Errorf("it does not say what was there before")
 	}
 	return restorable[T, K](dev, e)
