@@ -28,7 +28,7 @@ import (
 // processors (two scripts need 6 GB): weft against servers that are guests with
 // real kernels, of which one at a time is busy most of the time. make lab runs
 // it; WEFT_REQUIRE=lab turns a skip into a failure. WEFT_REAL=NAME,NAME picks
-// scripts.
+// scripts; none is no script.
 func TestReal(t *testing.T) {
 	took := &minutes{}
 	t.Cleanup(took.table)

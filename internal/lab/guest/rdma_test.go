@@ -52,15 +52,26 @@ func testRDMA(t *testing.T, l *Lab, one, two *Guest, soft softRDMA) {
 	}
 	for _, suite := range []string{"verbs", "rdma", "perf"} {
 		begun := time.Now()
-		out := run(t, one, fmt.Sprintf(`cd /root; ulimit -l unlimited
-WEFT_RDMA_ADDR=%s WEFT_RDMA_INTERFACE=%s ./%s.test -test.v -test.timeout 20m -test.run '^Test(Transfers|BadKey|CloseWakes|Refused|NoAllocation|.*Hardware)$' 2>&1 || { echo FAIL; tail -c 5000; }`, soft.one, soft.nic, suite))
-		if strings.Contains(out, "--- SKIP") || strings.Contains(out, "FAIL") || !strings.Contains(out, "--- PASS") {
+		passed, out := runSuite(t, one, suite, soft)
+		if !passed && soft.module == "siw" { // which now and then leaves lying what has come in: rdma_link.md
+			t.Logf("%s, once more after:\n%s", suite, out)
+			passed, out = runSuite(t, one, suite, soft)
+		}
+		if !passed {
 			t.Errorf("%s:\n%s", suite, out)
 		}
 		t.Logf("%s: %.1f min, %d pass", suite, time.Since(begun).Minutes(), strings.Count(out, "--- PASS"))
 	}
 	testWeftTarget(t, l, one, two, soft)
 	testWeftInitiator(t, one, two, soft)
+}
+
+// runSuite runs the tests of a package that want RDMA; none of them may skip.
+func runSuite(t *testing.T, g *Guest, suite string, soft softRDMA) (passed bool, out string) {
+	t.Helper()
+	out = run(t, g, fmt.Sprintf(`cd /root; ulimit -l unlimited
+WEFT_RDMA_ADDR=%s WEFT_RDMA_INTERFACE=%s ./%s.test -test.v -test.timeout 20m -test.run '^Test(Transfers|BadKey|CloseWakes|Refused|NoAllocation|.*Hardware)$' 2>&1 || echo FAIL`, soft.one, soft.nic, suite))
+	return strings.Contains(out, "--- PASS") && !strings.Contains(out, "--- SKIP") && !strings.Contains(out, "FAIL"), out
 }
 
 // hostNames make a host one that weft-target lets in.
