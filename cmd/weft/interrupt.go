@@ -57,14 +57,15 @@ func (a *app) listen() (_ context.Context, stop func()) {
 // pauses are what the first Ctrl-C asks for, where somebody can grant it.
 type pauses struct {
 	mu    sync.Mutex
-	asked chan struct{} // closed when it was asked for; nil: nobody could pause
+	asked context.Context // ends when it is asked for; nil: nobody could pause
+	pause context.CancelFunc
 }
 
 // offer lets the next Ctrl-C ask for a pause until end is called.
 func (p *pauses) offer() (end func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.asked = make(chan struct{})
+	p.asked, p.pause = context.WithCancel(context.Background())
 	return func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -76,10 +77,10 @@ func (p *pauses) offer() (end func()) {
 func (p *pauses) ask() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.asked == nil || isClosed(p.asked) {
+	if p.asked == nil || p.asked.Err() != nil {
 		return false
 	}
-	close(p.asked)
+	p.pause()
 	return true
 }
 
@@ -87,38 +88,21 @@ func (p *pauses) ask() bool {
 func (p *pauses) wanted() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.asked != nil && isClosed(p.asked)
+	return p.asked != nil && p.asked.Err() != nil
 }
 
 // until is a context for what need not be finished before a pause: looks and
 // waits.
 func (p *pauses) until(ctx context.Context) (context.Context, context.CancelFunc) {
 	p.mu.Lock()
-	asked := p.asked
-	p.mu.Unlock()
+	defer p.mu.Unlock()
 	ctx, cancel := context.WithCancel(ctx)
-	if asked == nil {
+	if p.asked == nil {
 		return ctx, cancel
 	}
-	var watcher sync.WaitGroup
-	watcher.Go(func() {
-		select {
-		case <-asked:
-			cancel()
-		case <-ctx.Done():
-		}
-	})
+	unwatch := context.AfterFunc(p.asked, cancel)
 	return ctx, func() {
+		unwatch()
 		cancel()
-		watcher.Wait()
-	}
-}
-
-func isClosed(c chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
 	}
 }
