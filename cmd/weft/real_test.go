@@ -28,8 +28,9 @@ import (
 // processors (two scripts need 6 GB): weft against servers that are guests with
 // real kernels, of which one at a time is busy most of the time. make lab runs
 // it; WEFT_REQUIRE=lab turns a skip into a failure. WEFT_REAL=NAME,NAME picks
-// scripts; none is no script.
+// scripts, WEFT_REAL=none none.
 func TestReal(t *testing.T) {
+	scripts := realScripts(t)
 	took := &minutes{}
 	t.Cleanup(took.table)
 	imageForReal(t, took)
@@ -41,19 +42,12 @@ func TestReal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	scripts, err := filepath.Glob("testdata/real/*.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, script := range scripts {
-		r := &realRun{name: strings.TrimSuffix(filepath.Base(script), ".txtar"), minutes: took}
-		if only := os.Getenv("WEFT_REAL"); only != "" && !slices.Contains(strings.Split(only, ","), r.name) {
-			continue
-		}
+	for _, name := range scripts {
+		r := &realRun{name: name, minutes: took}
 		t.Run(r.name, func(t *testing.T) {
 			t.Parallel()
 			testscript.Run(t, testscript.Params{
-				Files: []string{script},
+				Files: []string{filepath.Join("testdata", "real", r.name+".txtar")},
 				Setup: func(e *testscript.Env) error {
 					e.Setenv("NO_COLOR", "1")
 					e.Setenv("HOME", e.WorkDir)
@@ -70,6 +64,31 @@ func TestReal(t *testing.T) {
 			})
 		})
 	}
+}
+
+// realScripts are the names of the scripts that WEFT_REAL picks.
+func realScripts(t *testing.T) (names []string) {
+	files, err := filepath.Glob("testdata/real/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		names = append(names, strings.TrimSuffix(filepath.Base(file), ".txtar"))
+	}
+	only := os.Getenv("WEFT_REAL")
+	switch only {
+	case "":
+		return names
+	case "none":
+		t.Skip("WEFT_REAL=none: no script with guests is picked")
+	}
+	picked := strings.Split(only, ",")
+	for _, name := range picked {
+		if !slices.Contains(names, name) {
+			t.Fatalf("WEFT_REAL=%s: there is no script %q; there are %s, and none", only, name, strings.Join(names, ", "))
+		}
+	}
+	return picked
 }
 
 // imageForReal skips a test unless guests are asked for and can run here, and
