@@ -109,10 +109,10 @@ func TestGuests(t *testing.T) {
 		{"nvme-tcp", func(t *testing.T, l *Lab, one, two *Guest) { testNVMe(t, one, two, "tcp") }},
 		{"nvme-rdma", func(t *testing.T, l *Lab, one, two *Guest) { testNVMe(t, one, two, "rdma") }},
 		{"weft-roce", func(t *testing.T, l *Lab, one, two *Guest) {
-			testRDMA(t, l, one, two, softRDMA{"rdma_rxe", "eth1", "a", "10.90.1.1", "10.90.1.2"})
+			testRDMA(t, l, one, two, softRDMA{"rdma_rxe", "eth1", "CA", "a", "10.90.1.1", "10.90.1.2"})
 		}},
 		{"weft-iwarp", func(t *testing.T, l *Lab, one, two *Guest) { // siw is not built by Debian
-			testRDMA(t, l, one, two, softRDMA{"siw", "eth2", "b", "10.90.2.1", "10.90.2.2"})
+			testRDMA(t, l, one, two, softRDMA{"siw", "eth2", "RNIC", "b", "10.90.2.1", "10.90.2.2"})
 		}},
 		{"never boots", testNeverBoots},
 		{"reset", testReset},

@@ -17,6 +17,7 @@ import (
 // softRDMA is one of the kernel's two kinds of RDMA in software, on one plane.
 type softRDMA struct {
 	module, nic string
+	node        string // node_type of its device
 	plane       string
 	one, two    string // the guests' addresses
 }
@@ -29,6 +30,9 @@ func testRDMA(t *testing.T, l *Lab, one, two *Guest, soft softRDMA) {
 		run(t, g, "for link in $(ls /sys/class/infiniband 2>/dev/null); do rdma link delete $link; done\n"+
 			"modprobe "+soft.module+"; rdma link add soft type "+strings.TrimPrefix(soft.module, "rdma_")+" netdev "+soft.nic+"\n"+
 			"for i in $(seq 600); do grep -q ACTIVE /sys/class/infiniband/soft/ports/1/state && exit; sleep 0.1; done; exit 1")
+		if got := run(t, g, "cat /sys/class/infiniband/soft/node_type"); !strings.HasSuffix(strings.TrimSpace(got), " "+soft.node) {
+			t.Errorf("node type %q, want %s", got, soft.node)
+		}
 	}
 	built := t.TempDir()
 	for name, args := range map[string][]string{
