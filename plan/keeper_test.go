@@ -321,13 +321,19 @@ func TestRemovedDevices(t *testing.T) {
 	}
 }
 
-func TestSelection(t *testing.T) {
+// chained is a world in which a/v.x, a/v.y and b/v.x build on each other.
+func chained() *world {
 	w := newWorld()
 	w.want("a/v.x", "1")
 	w.want("a/v.y", "1", "a/v.x")
 	w.want("b/v.x", "1", "a/v.y")
 	w.want("c/v.x", "1")
 	w.keep()
+	return w
+}
+
+func TestSelection(t *testing.T) {
+	w := chained()
 	for _, test := range []struct {
 		sel  Selection
 		want string
@@ -359,12 +365,7 @@ func TestSelection(t *testing.T) {
 // What is left out although nobody named it is told, and so is what names nothing;
 // what only a ledger knows can be named, too.
 func TestSelectionNamesWhatItLeavesOut(t *testing.T) {
-	w := newWorld()
-	w.want("a/v.x", "1")
-	w.want("a/v.y", "1", "a/v.x")
-	w.want("b/v.x", "1", "a/v.y")
-	w.want("c/v.x", "1")
-	w.keep()
+	w := chained()
 	all := w.inputOf(func(Item) bool { return true })
 	if _, err := Apply(t.Context(), mustMake(t, t.Context(), all), all); err != nil {
 		t.Fatal(err)
