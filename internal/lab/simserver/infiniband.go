@@ -22,7 +22,7 @@ const (
 	ipoibBroadcast = "00:ff:ff:ff:ff:12:40:1b:ff:ff:00:00:00:00:00:00:ff:ff:ff:ff"
 
 	ipoibMTU          = 2044 // at boot: a packet of 2048 bytes, less a header of 4
-	ipoibDatagramMTU  = 4092
+	ipoibDatagramMTU  = 4092 // a packet of 4096 bytes, less the header; that more is refused was not seen
 	ipoibConnectedMTU = 65520
 )
 
