@@ -188,7 +188,8 @@ type node struct {
 }
 
 // parseTree reads a printed configuration by its indentation. Comments and
-// separators are left out; a header that is printed twice appears twice.
+// separators are left out; a header that is printed twice appears twice. The
+// text of a banner is below its header, whatever it looks like.
 func parseTree(text string) []*node {
 	root := &node{}
 	type level struct {
@@ -196,9 +197,18 @@ func parseTree(text string) []*node {
 		node   *node
 	}
 	stack := []level{{-1, root}}
-	for raw := range strings.Lines(text) {
+	banner := 0 // lines of one that are still to come
+	lines := slices.Collect(strings.Lines(text))
+	for i, raw := range lines {
 		raw = strings.TrimRight(raw, " \t\r\n")
 		line := strings.TrimLeft(raw, " \t")
+		if banner > 0 {
+			banner--
+			if top := stack[len(stack)-1].node; line != "" {
+				top.kids = append(top.kids, &node{line: line})
+			}
+			continue
+		}
 		if line == "" || line[0] == '!' {
 			continue
 		}
@@ -214,6 +224,7 @@ func parseTree(text string) []*node {
 		top := stack[len(stack)-1].node
 		top.kids = append(top.kids, n)
 		stack = append(stack, level{indent, n})
+		banner = max(0, bannerLength(lines[i:])-1)
 	}
 	return root.kids
 }

@@ -13,8 +13,8 @@ const redacted = "REDACTED"
 // communities, keys and hashes in the forms in which NX-OS and Comware write
 // them, and known, which are secrets that the caller has. In a line about a
 // secret every word goes that is not known to be harmless there, so that a form
-// nobody thought of loses too much, not too little. Names, addresses and serial
-// numbers stay.
+// nobody thought of loses too much, not too little. So do banners, which may say
+// anything. Names, addresses and serial numbers stay.
 func Redact(text string, known ...string) string {
 	r := redactor{found: map[string]bool{}}
 	for _, k := range known {
@@ -23,9 +23,16 @@ func Redact(text string, known ...string) string {
 			text = strings.ReplaceAll(text, k, redacted)
 		}
 	}
+	lines := slices.Collect(strings.Lines(text))
 	var out []string
-	for line := range strings.Lines(text) {
-		out = append(out, r.line(line))
+	for len(lines) > 0 {
+		n := 1
+		if banner := bannerLength(lines); banner > 0 && r.until == nil {
+			n, out = banner, append(out, bannerText(lines[:banner], redacted)...)
+		} else {
+			out = append(out, r.line(lines[0]))
+		}
+		lines = lines[n:]
 	}
 	for i, line := range out { // the same value may stand elsewhere without a word that tells
 		out[i] = r.again(line)
@@ -94,10 +101,10 @@ func (r *redactor) words(line string) string {
 		}
 		word := strings.ToLower(parts[i])
 		switch {
-		case secretWord(word) && !fresh:
+		case (secretWord(word) || written(word)) && !fresh:
 			fresh, announced = true, i
 		case fresh && qualifier(word), !fresh && harmless(word):
-		case fresh && last == announced && noSecret(word):
+		case fresh && last == announced && noSecret(strings.ToLower(parts[announced]), word):
 			return strings.Join(parts, "")
 		default:
 			r.take(parts, i)
@@ -121,13 +128,36 @@ func (r *redactor) take(parts []string, i int) {
 // announces is the place of the first word after which a secret comes, -1 for
 // a line without one.
 func announces(line string, parts []string) int {
-	low := strings.ToLower(strings.TrimSpace(line))
-	trap := strings.HasPrefix(low, "snmp-server host ")
+	w := strings.Fields(strings.ToLower(line))
+	tells := nameless(w)
+	nth, form := -1, -1 // of the words; where one says in which form a secret is written
 	for i, p := range parts {
-		p = strings.ToLower(p)
-		if secretWord(p) || trap && p == "version" {
+		if p = strings.ToLower(p); strings.TrimSpace(p) == "" {
+			continue
+		}
+		if nth++; secretWord(p) || nth == tells {
 			return i
 		}
+		if p == "cipher" || p == "psk" {
+			form = i
+		}
+	}
+	return form
+}
+
+// nameless is the place among the words of a line of the one behind which a
+// secret stands that nothing else announces; -1 for none.
+func nameless(w []string) int {
+	is := func(words ...string) bool { return len(w) >= len(words) && slices.Equal(w[:len(words)], words) }
+	switch {
+	case is("snmp-server", "host") && slices.Contains(w, "version"):
+		return slices.Index(w, "version")
+	case is("snmp-server", "host") && len(w) > 3 && !slices.Contains([]string{"use-vrf", "filter-vrf", "filter_vrf", "source-interface"}, w[3]):
+		return 2 // a community right behind the address
+	case is("snmp-agent", "usm-user", "v1"), is("snmp-agent", "usm-user", "v2c"):
+		return 2 // the user of these versions is a community
+	case is("authentication", "text"), is("authentication") && len(w) == 2:
+		return 0 // of HSRP and VRRP groups
 	}
 	return -1
 }
@@ -142,8 +172,9 @@ func settled(parts []string, at, last int) bool {
 
 // noSecret reports whether a word right behind one that announces a secret
 // says that there is none: "key chain", "password strength-check".
-func noSecret(w string) bool {
-	return slices.Contains([]string{"chain", "strength-check", "encryption", "recovery"}, w)
+func noSecret(announced, w string) bool {
+	return announced == "key" && w == "chain" ||
+		announced == "password" && slices.Contains([]string{"strength-check", "encryption", "recovery"}, w)
 }
 
 // secretWord reports whether a secret follows a word.
@@ -151,17 +182,20 @@ func secretWord(w string) bool {
 	w = strings.Trim(w, ",:")
 	switch w {
 	case "password", "passwd", "passphrase", "pass-phrase", "passcode", "secret", "community", "community-name", "securityname", "sshkey",
-		"key", "key-string", "key-octet-string", "authentication-key", "message-digest-key", "pre-shared-key", "ckn", "cak", "auth", "priv",
-		"authentication-mode", "privacy-mode", "login-password", "auth-password", "priv-password", "md5-key", "token", "credential":
+		"key", "key-string", "key-octet-string", "ckn", "cak", "auth", "priv",
+		"authentication-mode", "privacy-mode", "token", "credential", "community-map", "password-request", "pwd", "pmk", "passkey", "apikey", "sharekey":
 		return true
 	}
-	for _, end := range []string{"-password", "-secret", "-key-string", "-passphrase"} {
+	for _, end := range []string{"-password", "-secret", "-key-string", "-passphrase", "-key", "-authentication-mode"} {
 		if strings.HasSuffix(w, end) {
-			return true
+			return !strings.HasSuffix(w, "public-key")
 		}
 	}
 	return false
 }
+
+// written reports whether a word says in which form the next one is a secret.
+func written(w string) bool { return w == "cipher" || w == "simple" || w == "plain" }
 
 // qualifier reports whether a word may stand between the word that announces a
 // secret and the secret.

@@ -32,7 +32,28 @@ var redactions = []struct{ line, left string }{
 	{"ldap-server host 192.0.2.4 rootDN \"cn=x\" password 7 S", "ldap-server host 192.0.2.4 rootDN \"cn=x\" password 7 *"},
 	{"vtp password S", "vtp password *"},
 	{"  action 1 cli copy scp://ops:S@192.0.2.9/x bootflash:", "  action 1 cli copy scp://ops:*@192.0.2.9/x bootflash:"},
+	{"username ops password 8 $8$S role network-operator", "username ops password 8 * role network-operator"},
+	{"username ops password 9 $9$S", "username ops password 9 *"},
+	{"snmp-server host 192.0.2.10 S", "snmp-server host 192.0.2.10 *"},
+	{"snmp-server mib community-map S context x", "snmp-server mib community-map * * *"},
+	{"snmp-server host 192.0.2.10 use-vrf management", "snmp-server host 192.0.2.10 use-vrf management"},
+	{"tacacs-server host 192.0.2.3 key 6 \"S\"", "tacacs-server host 192.0.2.3 key 6 *"},
+	{"    authentication text S", "    authentication text *"},
+	{"    authentication S", "    authentication *"},
+	{"    authentication md5 key-string S", "    authentication md5 key-string *"},
+	{"  cts sap pmk S modelist gcm", "  cts sap pmk * * *"},
+	{"crypto isakmp key S address 192.0.2.1", "crypto isakmp key * * *"},
+	{"scheduler aaa-authentication username ops password 7 S", "scheduler aaa-authentication username ops password 7 *"},
 	// Comware
+	{" snmp-agent usm-user v2c S g", " snmp-agent usm-user v2c * *"},
+	{" area-authentication-mode md5 cipher S", " area-authentication-mode md5 cipher *"},
+	{" domain-authentication-mode simple S", " domain-authentication-mode simple *"},
+	{" sa string-key inbound esp simple S", " sa string-key * * simple *"},
+	{" sa hex-key encryption outbound esp cipher S", " sa hex-key * * * cipher *"},
+	{" preshared-key raw-key simple S", " preshared-key * simple *"},
+	{" password-request cipher S", " password-request cipher *"},
+	{" shared-key simple S", " shared-key simple *"},
+	{" nobody foresaw cipher $c$3$S==", " nobody foresaw cipher *"},
 	{" password hash $h$6$S", " password hash *"},
 	{" password cipher $c$3$S==", " password cipher *"},
 	{" password simple S", " password simple *"},
@@ -102,6 +123,34 @@ func TestRedactBlocks(t *testing.T) {
 	}
 }
 
+// A banner may say anything, so nothing of it stays, and nothing else goes with
+// it.
+func TestRedactBanners(t *testing.T) {
+	for text, want := range map[string]string{
+		"banner motd ^\nguests log in as\n\nguest, S1lence\n^\nvlan 1\n": "banner motd ^\nREDACTED\nREDACTED\nREDACTED\n^\nvlan 1\n",
+		"banner exec #ask S1lence#\nvlan 1\n":                            "banner exec #REDACTED#\nvlan 1\n",
+		" header login %\nask S1lence%\n#\n vlan 1\n":                    " header login %\n%\n#\n vlan 1\n",
+		" header motd %ask\nS1lence\n%\n":                                " header motd %\nREDACTED\n%\n",
+		"banner motd ^\nvlan 1\n":                                        "banner motd ^\nvlan 1\n", // nothing ends it
+	} {
+		if got := Redact(text); got != want {
+			t.Errorf("%q becomes %q, want %q", text, got, want)
+		}
+	}
+}
+
+// The text of a banner is no configuration, whatever it looks like.
+func TestBannerIsNoConfiguration(t *testing.T) {
+	nx, err := NXOS().Parse(map[string]string{nxosRunning: "banner motd ^\nhostname guest\nfeature lldp\ninterface Ethernet1/9\n  mtu 9216\n^\nhostname leaf-a\ninterface Ethernet1/1\n"})
+	if err != nil || nx.Facts.Hostname != "leaf-a" || nx.LLDP || len(nx.Ports) != 1 || nx.Ports[0].Name != "Ethernet1/1" {
+		t.Errorf("%v: %+v", err, nx)
+	}
+	cw, err := Comware().Parse(map[string]string{comwareRunning: "#\n header motd %\n#\n lldp global enable\n#\ninterface HundredGigE1/0/9\n%\n#\n sysname leaf-b\n#\ninterface HundredGigE1/0/1\n#\n"})
+	if err != nil || cw.Facts.Hostname != "leaf-b" || cw.LLDP || len(cw.Ports) != 1 || cw.Ports[0].Name != "HundredGigE1/0/1" {
+		t.Errorf("%v: %+v", err, cw)
+	}
+}
+
 // Nothing that the drivers read changes.
 func TestRedactKeeps(t *testing.T) {
 	for _, line := range []string{
@@ -126,7 +175,7 @@ func FuzzRedact(f *testing.F) {
 		Redact(secret)
 		line := redactions[int(form)%len(redactions)].line
 		if len(strings.Fields(secret)) != 1 || strings.TrimSpace(secret) != secret || strings.ContainsAny(secret, "\"'$@:S") || strings.ContainsFunc(secret, func(r rune) bool { return r <= ' ' || r > '~' }) ||
-			qualifier(strings.ToLower(secret)) || harmless(strings.ToLower(secret)) || noSecret(strings.ToLower(secret)) || strings.Contains(line, "0xS") || strings.Contains(line, "ssh-rsa") ||
+			qualifier(strings.ToLower(secret)) || harmless(strings.ToLower(secret)) || noSecret("key", strings.ToLower(secret)) || noSecret("password", strings.ToLower(secret)) || strings.Contains(line, "0xS") || strings.Contains(line, "ssh-rsa") ||
 			strings.Contains(redacted, secret) || strings.Contains(line, secret) {
 			t.Skip()
 		}
