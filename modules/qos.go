@@ -55,7 +55,7 @@ func (r *port) Diff(state plan.State) plan.Diff {
 	}
 	if bundle := have.Ports[i].Bundle; bundle != "" {
 		return plan.Diff{Err: hint.Wrap(
-			fmt.Errorf("%s is a member of %s: what classifies on a member has no effect", r.want.Name, bundle),
+			fmt.Errorf("%s is a member of %s: %s", r.want.Name, bundle, r.dev.driver.Dialect().Members),
 			"a plane is one port: take it out of %s, or link another one", bundle)}
 	}
 	// Ports come after the classes, so they are rendered on top of them.

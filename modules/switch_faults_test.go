@@ -163,6 +163,9 @@ func troubles() map[string]trouble {
 		"the port is a member of a port-channel": {os: "nxos", start: func(l *leaf) { l.edit("interface Ethernet1/3", "channel-group 10 mode active") },
 			ends: plan.DeviceUnchanged, says: `Ethernet1/3 is a member of port-channel10: what classifies on a member has no effect`,
 			after: func(l *leaf) { l.edit("interface Ethernet1/3", "no channel-group") }},
+		"the port is a member of an aggregation group": {os: "comware", start: func(l *leaf) { l.edit("interface HundredGigE1/0/3", "port link-aggregation group 10") },
+			ends: plan.DeviceUnchanged, says: `HundredGigE1/0/3 is a member of aggregation group 10: H3C documents that some settings`,
+			after: func(l *leaf) { l.edit("interface HundredGigE1/0/3", "undo port link-aggregation group") }},
 		"it is of another OS": {start: func(l *leaf) {
 			brief(l)
 			for _, os := range [][2]string{{"nxos", "comware"}, {"comware", "nxos"}} {

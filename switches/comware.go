@@ -44,6 +44,7 @@ func (comware) Dialect() Dialect {
 		Method:  "configuration commit delay: the switch reverts by itself unless committed, together with anybody else's changes meanwhile (documented, never seen on a device)",
 		// The unit is asked from the switch; no manual that names it was found.
 		Confirm: time.Minute,
+		Members: "H3C documents that some settings of a member take effect only once it has left its group, and not which",
 		Files: Files{
 			List: "dir", Make: "mkdir %s", Remove: "rmdir %s",
 			Copy: "save %s", Copied: `(?i)saved .*successfully`,
@@ -104,6 +105,7 @@ const (
 	comwarePFC    = "priority-flow-control enable"
 	comwareNoDrop = "priority-flow-control no-drop dot1p "
 	comwareJumbo  = "jumboframe enable "
+	comwareMember = "port link-aggregation group "
 
 	// What a queue has unless a line says otherwise; it is not printed.
 	comwareDefaultShare = " group 1 byte-count 1"

@@ -13,7 +13,7 @@ func (comware) Parse(out map[string]string) (Config, error) {
 	var c Config
 	c.Facts = comwareFacts(out[comwareVersion], out[comwareManu])
 	r := &reading{
-		port: map[string][]block{},
+		port: map[string][]block{}, bundles: map[string]string{},
 		maps: map[string]map[int]int{
 			comwareMapDSCP:  comwareMap(out[comwareDSCP], "dscp-dot1p"),
 			comwareMapDot1p: comwareMap(out[comwareDot1p], "dot1p-lp"),
@@ -31,7 +31,7 @@ func (comware) Parse(out map[string]string) (Config, error) {
 	frames := comwareFrameLengths(out[comwareFrames])
 	for i, p := range c.Ports {
 		c.Ports[i] = comwareParsePort(p.Name, r, c.Facts)
-		c.Ports[i].Frame = frames[p.Name]
+		c.Ports[i].Frame, c.Ports[i].Bundle = frames[p.Name], r.bundles[p.Name]
 	}
 	c.Name = attachedName(r, anybody)
 	c.Classes = comwareClasses(r)
@@ -110,6 +110,10 @@ func comwareNode(c *Config, r *reading, n *node) {
 		for _, k := range n.kids {
 			if comwareManaged(k.line) {
 				b.lines = append(b.lines, k.line)
+			}
+			if group, ok := strings.CutPrefix(k.line, comwareMember); ok {
+				group, _, _ = strings.Cut(group, " ")
+				r.bundles[name] = "aggregation group " + group
 			}
 		}
 		if _, twice := r.port[name]; !twice {

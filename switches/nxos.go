@@ -51,6 +51,7 @@ func (nxos) Dialect() Dialect {
 		// The help text of the switch: <30-65535> seconds.
 		Confirm:  30 * time.Second,
 		Watchdog: true, Headroom: true,
+		Members: "what classifies on a member has no effect",
 		Files: Files{
 			List: "dir bootflash:", Make: "mkdir bootflash:%s", Remove: "rmdir bootflash:%s",
 			Copy: "copy running-config bootflash:%s", Copied: `(?i)copy complete`,

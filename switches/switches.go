@@ -110,8 +110,8 @@ type Port struct {
 	// Frame is observed: the longest frame the port takes by its own word, in
 	// bytes; 0 where the OS was not asked.
 	Frame int
-	// Bundle is observed: the port-channel that the port is a member of, on an
-	// OS where policies of the port itself have no effect then.
+	// Bundle is observed: the port-channel or aggregation group that the port is
+	// a member of. What a member itself carries is not known to have an effect.
 	Bundle string
 	// Classes are observed where queueing is per port: what the port itself
 	// does with each priority (no names, no DSCP).
@@ -150,6 +150,7 @@ type Dialect struct {
 	Confirm  time.Duration // the shortest timed revert the OS takes
 	Watchdog bool          // Config.Watchdog can be set there
 	Headroom bool          // Class.Headroom can be set there
+	Members  string        // why a port that is a member of others' is refused
 	Files    Files
 }
 

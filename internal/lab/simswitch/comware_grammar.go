@@ -139,6 +139,8 @@ func comwarePorts() []Rule {
 		{View: in, Line: "port trunk permit vlan <vlans:numbers 1-4094>", Undo: "port trunk permit vlan <vlans:numbers 1-4094>",
 			Source: script, key: "port trunk permit vlan $vlans", at: 16},
 		{View: in, Line: "port trunk pvid vlan <1-4094>", Undo: "port trunk pvid vlan", Source: operator, at: 17},
+		{View: in, Line: "port link-aggregation group <1-1024>", Undo: "port link-aggregation group",
+			Source: "H3C S6850 configuration manual p. 72 (members of aggregation groups), HPE 5940 link aggregation; the range is SYNTHETIC", at: 18},
 		{View: in, Line: "link-delay {way:up|down} <0-30>", Undo: "link-delay {way:up|down}", Source: operator, key: "link-delay $way", at: 20},
 		{View: in, Line: "jumboframe enable [<size:1536-12288>]", at: 25,
 			Source: "switches-2.md 2.4; without a size it is the default",
