@@ -1,6 +1,9 @@
 # weft: make help
 GO       ?= go
-BUILD    := CGO_ENABLED=0 $(GO) build -trimpath
+# Builds, tests and checks compile alike, so that each package is compiled once.
+export CGO_ENABLED = 0
+export GOFLAGS := $(filter-out -trimpath,$(GOFLAGS)) -trimpath
+BUILD    := $(GO) build
 LDFLAGS  := -ldflags '-s -w'
 HOST     := $(shell $(GO) env GOOS)-$(shell $(GO) env GOARCH)
 PLATFORMS := $(sort linux-amd64 linux-arm64 $(HOST))
@@ -34,7 +37,7 @@ demo: build ## the whole job on the embedded, SIMULATED lab, in under a minute
 	@examples/demo.sh bin/weft
 
 test: build deps lint cross ## everything there is
-	WEFT_LAB=later $(GO) test -timeout 30m ./...
+	WEFT_LAB=later $(GO) test -parallel 4 -timeout 30m ./...
 	$(MAKE) race
 	$(if $(or $(LAB_DEMANDED),$(if $(CI),,$(LAB_CAN))),$(MAKE) lab,@echo "guests with real kernels not run: make lab")
 
@@ -54,7 +57,7 @@ race: ## the tests again with the race detector (wants a C compiler)
 	@if command -v gcc >/dev/null; then \
 	  echo "go test -race"; export WEFT_LAB=later CGO_ENABLED=1; \
 	  $(GO) test -race -timeout 30m -p 2 $$($(GO) list ./... | grep -v -e '/arch$$' -e '/cmd/weft$$') && \
-	  $(GO) test -race -timeout 30m -run '$(RACE_SCRIPTS)' ./cmd/weft; \
+	  $(GO) test -race -parallel 4 -timeout 30m -run '$(RACE_SCRIPTS)' ./cmd/weft; \
 	else echo "race detector not run: there is no gcc"; test -z "$$CI"; fi
 
 lint: ## gofmt, vet, staticcheck, go mod tidy

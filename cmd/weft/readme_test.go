@@ -15,6 +15,7 @@ import (
 // The transcript in the README is what make demo prints: each part between two
 // lines of "…" stands there as it is, in this order, but for what is measured.
 func TestReadmeTranscript(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("the lab does not run on Windows")
 	}

@@ -37,6 +37,7 @@ func next() {
 // Each script has a copy of examples/pilot in $WORK/pilot, and the path of
 // examples in $EXAMPLES.
 func TestScript(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("the lab does not run on Windows")
 	}
