@@ -22,15 +22,7 @@ func (c *conn) completed(d *verbs.Done) error {
 	case workWrite:
 		return nil // the response is still to come
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	release(&c.replies[i])
-	c.free = append(c.free, uint32(i))
-	if len(c.waiting) > 0 {
-		next := c.waiting[0]
-		c.waiting = c.waiting[:copy(c.waiting, c.waiting[1:])]
-		c.answer(next)
-	}
+	c.replied(uint32(i))
 	return nil
 }
 

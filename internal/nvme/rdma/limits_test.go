@@ -116,6 +116,27 @@ func TestStrangers(t *testing.T) {
 	}
 }
 
+// TestManyConnections: what 64 connections keep in place for hosts to send into,
+// each with a queue of the size that Linux asks for.
+func TestManyConnections(t *testing.T) {
+	const connections, most = 64, 80_000_000
+	f := new(verbstest.Fabric)
+	tr := memory(t, f)
+	addr, _ := served(t, f, fabric.ListenParams{})
+	for range connections {
+		q, err := tr.Dial(t.Context(), fabric.DialParams{Addr: addr, QID: 1, Depth: 127, Timeout: patience})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer q.Close()
+	}
+	got := f.Bytes()
+	t.Logf("%d connections: %.1f MB of both ends", connections, float64(got)/1e6)
+	if got > most {
+		t.Errorf("%d connections keep %d bytes in place, want at most %d", connections, got, most)
+	}
+}
+
 // TestRemoved: a listener outlives its device. Nobody connects while there is
 // none, and it says so; with another one they do.
 func TestRemoved(t *testing.T) {

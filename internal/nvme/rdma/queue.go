@@ -39,6 +39,11 @@ type queue struct {
 	slots       []hostSlot
 	outstanding int
 	sends       []verbs.Work // to be posted
+	each        int          // of so many sends one tells that they are done
+	posted      int          // sends so far
+	unknown     int          // of them, not known to be done
+	room        int          // for those
+	alarm       time.Time    // when sleep looks for commands that are overdue; zero: not set
 	recvs       []verbs.Work // the same
 	done        [batch]verbs.Done
 	ready       []wire.Completion // not yet returned
@@ -53,13 +58,10 @@ type queue struct {
 
 // hostSlot is an outstanding command, and the memory of its tag.
 type hostSlot struct {
-	buf      []byte
-	dir      wire.Direction
-	busy     bool
-	sent     bool // the hardware needs the capsule no longer
-	answered bool // and this is the answer
-	answer   wire.Completion
-	since    time.Duration
+	buf   []byte
+	dir   wire.Direction
+	busy  bool
+	since time.Duration
 
 	bytes []byte // data that the target reads or writes
 	mem   *verbs.Memory
@@ -76,6 +78,12 @@ const (
 	workIndex = 1<<32 - 1
 )
 
+// tellEvery is how many sends of a host lie between two that tell when they are
+// done. That a send is done is nothing to wake up for: who has the response to a
+// command knows that the target has its capsule, and takes no more of it should
+// the hardware send it again. Only their places must be known to be free.
+const tellEvery = 16
+
 func (q *queue) stride() int { return wire.CommandSize + q.inCapsule }
 
 // open makes the queues and their memory, and posts receives.
@@ -86,10 +94,15 @@ func (q *queue) open(depth int) (err error) {
 	q.sends = make([]verbs.Work, 0, depth)
 	receives := depth + 1
 	q.recvs = make([]verbs.Work, 0, receives)
-	if q.pair, err = q.link.Open(verbs.Queue{Sends: depth + 1, Receives: receives}); err != nil {
+	d := q.link.Domain()
+	q.each = tellEvery
+	if l := d.Limits(); l.IWARP || l.Works > 0 && depth+q.each > l.Works {
+		q.each = 1 // Soft-iWARP sends what is not told from memory that it only borrows
+	}
+	q.room = depth + q.each
+	if q.pair, err = q.link.Open(verbs.Queue{Sends: q.room, Receives: receives}); err != nil {
 		return err
 	}
-	d := q.link.Domain()
 	q.capsules = make([]byte, depth*q.stride())
 	if q.capsuleMem, err = d.Register(q.capsules, verbs.LocalWrite); err != nil {
 		return err
@@ -120,11 +133,18 @@ func (q *queue) post() error {
 			return err
 		}
 	}
-	if len(q.sends) == 0 {
+	n := min(len(q.sends), q.room-q.unknown) // room is no less than each: one of those unknown will tell
+	if n == 0 {
 		return nil
 	}
-	err := q.pair.Send(q.sends)
-	q.sends = q.sends[:0]
+	for i := range q.sends[:n] {
+		if q.posted++; q.posted%q.each == 0 {
+			q.sends[i].Flags |= verbs.Signaled
+		}
+	}
+	q.unknown += n
+	err := q.pair.Send(q.sends[:n])
+	q.sends = q.sends[:copy(q.sends, q.sends[n:])]
 	return err
 }
 
@@ -149,14 +169,14 @@ func (q *queue) Submit(tag uint16, cmd *wire.Command, buf fabric.Buffer) error {
 	if !q.poll || q.outstanding == 0 {
 		q.now = time.Since(q.start)
 	}
-	s.buf, s.dir, s.busy, s.sent, s.answered, s.since = buf.Bytes, dir, true, false, false, q.now
+	s.buf, s.dir, s.busy, s.since = buf.Bytes, dir, true, q.now
 	q.outstanding++
 
 	at := int(tag) * q.stride()
 	cmd.Put(q.capsules[at:])
 	copy(q.capsules[at+wire.CommandSize:], buf.Bytes[:inside])
 	q.sends = append(q.sends, verbs.Work{
-		ID: workCapsule | uint64(tag), Op: verbs.OpSend, Flags: verbs.Signaled,
+		ID: workCapsule | uint64(tag), Op: verbs.OpSend,
 		Local: verbs.Piece{Addr: q.capsuleMem.Addr + uint64(at), Len: uint32(wire.CommandSize + inside), Key: q.capsuleMem.Local},
 	})
 	return nil
@@ -321,27 +341,24 @@ func (q *queue) Wait(done []wire.Completion) (int, error) {
 	return q.take(done), nil
 }
 
-// sleep waits until a completion may be there, or a command is overdue.
+// sleep waits until a completion may be there, or a command is overdue. The alarm
+// stays as it is until it has gone off: no command since is overdue before.
 func (q *queue) sleep() error {
-	deadline := time.Time{}
-	if q.timeout > 0 {
+	if q.timeout > 0 && q.alarm.IsZero() {
 		first := q.timeout + time.Since(q.start)
 		for i := range q.slots {
 			if s := &q.slots[i]; s.busy {
 				first = min(first, s.since+q.timeout)
 			}
 		}
-		deadline = q.start.Add(first)
+		q.alarm = q.start.Add(first)
 	}
-	err := q.pair.Wait(deadline)
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		err = nil
+	err := q.pair.Wait(q.alarm)
+	if !errors.Is(err, os.ErrDeadlineExceeded) {
+		return err
 	}
-	if err == nil {
-		q.now = time.Since(q.start)
-		err = q.overdue()
-	}
-	return err
+	q.alarm, q.now = time.Time{}, time.Since(q.start)
+	return q.overdue()
 }
 
 // overdue reports the first command that has waited too long.

@@ -17,9 +17,7 @@ func (q *queue) completed(d *verbs.Done) error {
 		return q.lost(d, err)
 	}
 	if d.ID&^workIndex == workCapsule {
-		s := &q.slots[i]
-		s.sent = true
-		q.settle(s)
+		q.unknown -= q.each
 		return nil
 	}
 	if d.Bytes != wire.CompletionSize {
@@ -33,12 +31,10 @@ func (q *queue) completed(d *verbs.Done) error {
 	if d.Invalidated != 0 {
 		return fmt.Errorf("response to command %d takes back key 0x%x, which nobody has asked for", c.CID, d.Invalidated)
 	}
-	if int(c.CID) >= len(q.slots) || !q.slots[c.CID].busy || q.slots[c.CID].answered {
+	if int(c.CID) >= len(q.slots) || !q.slots[c.CID].busy {
 		return fmt.Errorf("response to command %d, which is not outstanding", c.CID)
 	}
-	s := &q.slots[c.CID]
-	s.answered, s.answer = true, c
-	q.settle(s)
+	q.settle(&q.slots[c.CID], c)
 	return nil
 }
 
@@ -65,17 +61,14 @@ func reason(p verbs.Pair, err error) error {
 	return why
 }
 
-// settle completes a command once its capsule is sent and its answer is there.
-func (q *queue) settle(s *hostSlot) {
-	if !s.sent || !s.answered {
-		return
-	}
-	if s.dir == wire.ToHost && s.answer.Status.Code() == wire.Success && len(s.buf) > 0 {
+// settle completes a command.
+func (q *queue) settle(s *hostSlot, answer wire.Completion) {
+	if s.dir == wire.ToHost && answer.Status.Code() == wire.Success && len(s.buf) > 0 {
 		copy(s.buf, s.bytes)
 	}
 	s.buf, s.busy = nil, false
 	q.outstanding--
-	q.ready = append(q.ready, s.answer)
+	q.ready = append(q.ready, answer)
 }
 
 // alive is why the queue cannot be used, if so.

@@ -112,7 +112,7 @@ func (c *conn) Complete(x *fabric.Exchange, result uint64, st wire.Status) {
 		return
 	}
 	c.answer(a)
-	if !c.held {
+	if !c.later {
 		if err := c.post(); err != nil && c.fault == nil {
 			c.fault = err
 			c.pair.Interrupt()
@@ -138,6 +138,14 @@ func (c *conn) answer(a answer) {
 	i := c.free[len(c.free)-1]
 	c.free = c.free[:len(c.free)-1]
 	c.receive(a.slot)
+	c.under = append(c.under, i)
+	tells := verbs.Signaled
+	if c.quiet < c.lazy && c.held+a.bytes <= lazyBytes && len(c.free) > 0 {
+		tells = 0
+		c.quiet, c.held = c.quiet+1, c.held+a.bytes
+	} else {
+		c.quiet, c.held = 0, 0
+	}
 	if a.out != nil {
 		c.replies[i] = a.out
 		c.sends = append(c.sends, verbs.Work{ID: workWrite | uint64(i), Op: verbs.OpWrite, Flags: c.writeFlags, Local: a.out.piece(a.bytes), Remote: a.remote, Key: a.key})
@@ -145,13 +153,33 @@ func (c *conn) answer(a answer) {
 	at := int(i) * wire.CompletionSize
 	_, _ = a.cqe.AppendBinary(c.answers[at:at:cap(c.answers)])
 	w := verbs.Work{
-		ID: workReply | uint64(i), Op: verbs.OpSend, Flags: verbs.Signaled | verbs.Inline,
+		ID: workReply | uint64(i), Op: verbs.OpSend, Flags: tells | verbs.Inline,
 		Local: verbs.Piece{Addr: c.answerMem.Addr + uint64(at), Len: wire.CompletionSize, Key: c.answerMem.Local},
 	}
 	if a.taken {
 		w.Op, w.Key = verbs.OpSendInvalidate, a.key
 	}
 	c.sends = append(c.sends, w)
+}
+
+// replied takes back what a reply has used that is done, and those before it:
+// they are done in the order in which they were sent.
+func (c *conn) replied(last uint32) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for n, i := range c.under {
+		release(&c.replies[i])
+		c.free = append(c.free, i)
+		if i == last {
+			c.under = c.under[:copy(c.under, c.under[n+1:])]
+			break
+		}
+	}
+	n := 0
+	for ; n < len(c.waiting) && len(c.free) > 0; n++ {
+		c.answer(c.waiting[n])
+	}
+	c.waiting = c.waiting[:copy(c.waiting, c.waiting[n:])]
 }
 
 // connect takes over what a Connect that succeeded has agreed. The caller

@@ -27,6 +27,7 @@ type channel struct {
 	raw         syscall.RawConn
 	interrupted atomic.Bool
 	stirred     atomic.Bool
+	deadline    time.Time // of who waits, as the poller knows it
 }
 
 // What an epoll event is about.
@@ -92,8 +93,11 @@ func (c *channel) stir() {
 
 // wait blocks until look says that it has seen what it waits for.
 func (c *channel) wait(deadline time.Time, look func(epoll uintptr) bool) error {
-	if err := c.epoll.SetReadDeadline(deadline); err != nil {
-		return err
+	if !deadline.Equal(c.deadline) {
+		if err := c.epoll.SetReadDeadline(deadline); err != nil {
+			return err
+		}
+		c.deadline = deadline
 	}
 	if c.interrupted.Load() { // before the deadline was set
 		return ErrInterrupted
@@ -175,6 +179,9 @@ func (e event) err() error {
 	}
 	switch e.kind {
 	case cmAddrError:
+		if e.status == -int(syscall.ETIMEDOUT) {
+			return errors.New("nobody on the way answers for the address")
+		}
 		return why(errors.New("no RDMA device leads to the address"))
 	case cmRouteError:
 		return hint.Wrap(why(errors.New("no route to the address")), "on InfiniBand the subnet manager is asked: see sminfo, and whether rdma link show has the port in state INIT; both ends must be in one partition, one of them as a full member")

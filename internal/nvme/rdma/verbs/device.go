@@ -39,7 +39,7 @@ func unopened(err error) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return hint.Wrap(err, "load the kernel module: modprobe rdma_ucm")
 	case errors.Is(err, fs.ErrPermission):
-		return hint.Wrap(err, "this user may not use /dev/infiniband")
+		return hint.Wrap(err, "this user may not use /dev/infiniband: run as root, or let a rule of udev give its files to a group of the user")
 	}
 	return err
 }

@@ -34,7 +34,13 @@ type pair struct {
 
 	// Arguments of calls that every command makes: such a slice is otherwise
 	// allocated for each call.
-	sendArgs, recvArgs, pollArgs, armArgs []uintptr
+	sendArgs, recvArgs, pollArgs, armArgs, eventArgs []uintptr
+
+	// Of who waits.
+	looks  func(epoll uintptr) bool // look: made once, as whoever waits often would make it each time
+	failed error                    // of the last look
+	slept  bool                     // since Wait was called
+	taken  uint32                   // events of completions, not yet acknowledged
 
 	sending sync.Mutex
 	sends   []byte // for the works of one call, and the place of the one that failed
@@ -95,6 +101,8 @@ func (p *pair) create(q Queue) error {
 	p.recvArgs = []uintptr{p.qp, address(p.recvs), address(p.recvs) + postBatch*recvStride}
 	p.pollArgs = []uintptr{p.cq, 0, address(p.dones)}
 	p.armArgs = []uintptr{p.cq, 0}
+	p.eventArgs = []uintptr{p.events, address(p.dones) + doneBatch*doneSize, address(p.dones) + doneBatch*doneSize + 8}
+	p.looks = p.look
 	if err := d.checkQP(p.qp, p.cq); err != nil {
 		call(k.l.cm.Rdma_destroy_qp, k.id)
 		return err
@@ -106,6 +114,7 @@ func (p *pair) create(q Queue) error {
 func (p *pair) destroy() error {
 	var errs []error
 	if p.cq != 0 {
+		call(p.k.l.ibv.Ibv_ack_cq_events, p.cq, uintptr(p.taken)) // else the queue waits for that
 		errs = append(errs, code(p.k.l.ibv.Ibv_destroy_cq, p.cq))
 	}
 	errs = append(errs, code(p.k.l.ibv.Ibv_destroy_comp_channel, p.events))
@@ -170,13 +179,15 @@ func (p *pair) Arm() error {
 	return nil
 }
 
-// Wait waits for completions and events.
+// Wait waits for completions and events. Calls of the system are what costs who
+// has one command under way: it makes one before it sleeps and one when it wakes
+// up, beside those of Go that put the goroutine to sleep.
 func (p *pair) Wait(deadline time.Time) error {
-	if err := p.k.happened(); err != nil {
-		return err
-	}
 	over := !deadline.IsZero() && !time.Now().Before(deadline)
-	if over {
+	if over { // else look does
+		if err := p.k.happened(); err != nil {
+			return err
+		}
 		p.k.d.listen()
 	}
 	switch fault := p.fault.Load(); {
@@ -187,55 +198,55 @@ func (p *pair) Wait(deadline time.Time) error {
 	case over:
 		return os.ErrDeadlineExceeded
 	}
-	var failed error
-	err := p.k.c.wait(deadline, func(epoll uintptr) (woken bool) {
-		woken, failed = p.look(epoll)
-		return woken || failed != nil
-	})
-	if failed == nil && errors.Is(err, os.ErrDeadlineExceeded) && p.fault.Load() != nil {
+	p.failed, p.slept = nil, false
+	err := p.k.c.wait(deadline, p.looks)
+	if p.failed == nil && errors.Is(err, os.ErrDeadlineExceeded) && p.fault.Load() != nil {
 		return nil
 	}
-	return errors.Join(err, failed)
+	if p.failed == nil {
+		return err
+	}
+	return errors.Join(err, p.failed)
 }
 
-// look takes what has woken the waiter.
-func (p *pair) look(epoll uintptr) (bool, error) {
+// look takes what has woken the waiter, and reports whether that is something to
+// return for.
+func (p *pair) look(epoll uintptr) (woken bool) {
+	if p.slept && p.takeEvent() {
+		return true // should there be more than that, the next wait begins with it
+	}
+	p.slept = true
 	var events [3]unix.EpollEvent
 	n, err := unix.EpollWait(int(epoll), events[:], 0)
 	if err != nil {
-		if errors.Is(err, syscall.EINTR) {
-			err = nil
+		if !errors.Is(err, syscall.EINTR) {
+			p.failed = err
 		}
-		return false, err
+		return p.failed != nil
 	}
-	woken := false
 	for _, e := range events[:n] {
 		switch e.Fd {
 		case wokeCM:
-			if err := p.k.happened(); err != nil {
-				return false, err
+			if p.failed = p.k.happened(); p.failed != nil {
+				return true
 			}
 		case wokeDevice:
 			p.k.d.listen()
 		default:
-			woken = p.takeEvents() || woken
+			woken = p.takeEvent() || woken
 		}
 	}
-	return woken || p.fault.Load() != nil, nil
+	return woken || p.fault.Load() != nil
 }
 
-// takeEvents empties the completion channel.
-func (p *pair) takeEvents() (any bool) {
-	l := p.k.l
-	for range 16 {
-		at := address(p.dones) + doneBatch*doneSize
-		if r, _ := l.try(l.ibv.Ibv_get_cq_event, p.events, at, at+8); int32(r) != 0 {
-			return any
-		}
-		call(l.ibv.Ibv_ack_cq_events, p.cq, 1)
-		any = true
+// takeEvent takes one event from the completion channel: Arm asks for no more.
+// Should there be another, the next wait is a short one.
+func (p *pair) takeEvent() bool {
+	if int32(call(p.k.l.ibv.Ibv_get_cq_event, p.eventArgs...)) != 0 {
+		return false
 	}
-	return any
+	p.taken++
+	return true
 }
 
 // Interrupt ends Wait.

@@ -49,6 +49,13 @@ func (f *Fabric) Registered() int {
 	return len(f.regions)
 }
 
+// Bytes is how much memory is registered now.
+func (f *Fabric) Bytes() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.bytes
+}
+
 // Links is how many connections have queues now.
 func (f *Fabric) Links() int {
 	f.mu.Lock()
