@@ -147,7 +147,6 @@ func Own(cpu int) error {
 func Yield() {
 	if runtime.GOMAXPROCS(0) == 1 {
 		runtime.Gosched()
-		return
 	}
 	_, _, _ = syscall.RawSyscall(syscall.SYS_SCHED_YIELD, 0, 0, 0)
 }
