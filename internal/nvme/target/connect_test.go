@@ -1,8 +1,13 @@
 package target
 
 import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"strings"
 	"testing"
 
+	"weft/internal/hint"
 	"weft/internal/nvme/wire"
 )
 
@@ -193,5 +198,27 @@ func TestDiscoveryLeavesRoom(t *testing.T) {
 	}
 	if err := tgt.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestShortOfSomething: what this machine lacks for a host to connect is said here,
+// with what to do; the host learns no more than that it is refused. Strangers that
+// come and go are not worth a word.
+func TestShortOfSomething(t *testing.T) {
+	var said bytes.Buffer
+	tgt, err := New(Config{Log: slog.New(slog.NewTextHandler(&said, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tgt.Close()
+	tgt.Accept(new(paper)).Disconnected(errors.New("reset by peer"))
+	if said.Len() > 0 {
+		t.Errorf("said of a stranger: %s", said.String())
+	}
+	tgt.Accept(new(paper)).Disconnected(hint.Wrap(errors.New("register 4096 bytes: cannot allocate memory"), "see ulimit -l"))
+	for _, want := range []string{"could not connect", "cannot allocate memory", "see ulimit -l"} {
+		if !strings.Contains(said.String(), want) {
+			t.Errorf("%q is not said: %s", want, said.String())
+		}
 	}
 }

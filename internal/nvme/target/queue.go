@@ -1,6 +1,7 @@
 package target
 
 import (
+	"weft/internal/hint"
 	"weft/internal/nvme/fabric"
 	"weft/internal/nvme/wire"
 )
@@ -94,6 +95,10 @@ func (q *queue) executeFabrics(x *fabric.Exchange) {
 func (q *queue) Disconnected(err error) {
 	q.settleAuth()
 	if q.ctrl == nil {
+		// Strangers come and go; this machine's own lack of something is another matter.
+		if advice := hint.Of(err); advice != "" {
+			q.t.log.Warn("a host could not connect", "remote", q.conn.Remote(), "portal", q.conn.Local(), "error", err, "hint", advice)
+		}
 		return
 	}
 	q.ctrl.detach(q, err)
