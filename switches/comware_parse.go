@@ -111,6 +111,7 @@ func comwareNode(c *Config, r *reading, n *node) {
 			if comwareManaged(k.line) {
 				b.lines = append(b.lines, k.line)
 			}
+			r.note("comware", name, k.line)
 			if group, ok := strings.CutPrefix(k.line, comwareMember); ok {
 				group, _, _ = strings.Cut(group, " ")
 				r.bundles[name] = "aggregation group " + group

@@ -19,7 +19,8 @@ type reading struct {
 	bundles map[string]string  // by port that is a member of one
 	maps    map[string]map[int]int
 	facts   Facts
-	others  []string // headers of objects that carry no name of weft's
+	others  []string            // headers of objects that carry no name of weft's
+	notes   map[string][]string // ports that carry a line worth a remark, by its text
 }
 
 // observed reports whether classes and name still stand as they were read.
@@ -97,6 +98,7 @@ func (c Config) For(want Config) Config {
 	have.fitPerPort(want)
 	have.Warnings = append(have.Warnings, cellWarnings(want, c.Facts)...)
 	have.Warnings = append(have.Warnings, c.besideMaps(want)...)
+	have.Warnings = append(have.Warnings, c.remarks(want)...)
 	have.Foreign = foreignNames(have, want)
 	return have.seal()
 }
@@ -130,11 +132,7 @@ func (c Config) besideMaps(want Config) (out []string) {
 	if len(names) == 0 {
 		return nil
 	}
-	if len(names) > 4 {
-		names = append(names[:4], fmt.Sprintf("and %d more", len(names)-4))
-	}
-	return []string{"priorities go by DSCP on ports that are not the fabric's as well, and the map is one for the whole switch: its change changes them too: " +
-		strings.Join(names, ", ")}
+	return []string{"priorities go by DSCP on ports that are not the fabric's as well, and the map is one for the whole switch: its change changes them too: " + someOf(names)}
 }
 
 // PortNames are the ports that were read, as the switch calls them, in no

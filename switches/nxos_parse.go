@@ -100,6 +100,7 @@ func nxosNode(c *Config, r *reading, n *node) {
 		}
 		r.port[name] = mergeBlocks(append(r.port[name], nxosInterfaceBlock(head, n.kids)), nxosKey)
 		for _, k := range n.kids {
+			r.note("nxos", name, nxosNormal(k.line))
 			if w := strings.Fields(k.line); len(w) > 1 && w[0] == "channel-group" {
 				r.bundles[name] = "port-channel" + w[1]
 			}

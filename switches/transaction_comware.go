@@ -31,7 +31,7 @@ func (c commitDelay) begin(ctx context.Context, t *Transaction) error {
 	}
 	unit, least, most, err := t.askDelay(ctx)
 	if err != nil {
-		return hint.Wrap(err, `without a timed revert that is understood, only commit_confirm = "none" is left`)
+		return hint.Wrap(err, `without a timed revert that is understood weft changes nothing here: a job of its scheduler is none (switches/comware.md says why). With commit_confirm = "none" weft itself takes its lines back when something fails, as long as it reaches the switch; have its console at hand`)
 	}
 	n := int((t.confirm + unit - 1) / unit)
 	if n < least || n > most {

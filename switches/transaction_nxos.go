@@ -38,7 +38,7 @@ func (dualStage) begin(ctx context.Context, t *Transaction) error {
 		err = &RefusedError{Line: nxosDual, Reply: reply}
 	}
 	if errors.As(err, &no) {
-		return hint.Wrap(err, `two-stage commit needs NX-OS 10; commit_confirm = "none" configures without a timed revert`)
+		return hint.Wrap(err, `two-stage commit needs NX-OS 10, and no other timed revert can be had here (switches/nxos.md says why). With commit_confirm = "none" weft itself takes its lines back when something fails, as long as it reaches the switch; have its console at hand`)
 	}
 	return err
 }

@@ -78,6 +78,52 @@ func TestBundle(t *testing.T) {
 	}
 }
 
+// An aggregation group of Comware is one as well.
+func TestAggregationGroup(t *testing.T) {
+	have, err := Comware().Parse(map[string]string{comwareRunning: "#\ninterface HundredGigE1/0/1\n port link-mode bridge\n port link-aggregation group 12 force\n#\ninterface HundredGigE1/0/2\n#\n"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := have.For(Config{Name: "WEFT-me-roce", Ports: []Port{{Name: "HundredGigE1/0/1"}, {Name: "HundredGigE1/0/2"}}})
+	if got.Ports[0].Bundle != "aggregation group 12" || got.Ports[1].Bundle != "" {
+		t.Errorf("%+v", got.Ports)
+	}
+}
+
+// Lines that weft leaves and that work against lossless classes, or besides
+// them, are named once with their ports; those of other ports are not.
+func TestRemarks(t *testing.T) {
+	for os, tt := range map[string]struct {
+		driver Driver
+		text   string
+		port   string
+		says   []string
+	}{
+		"nxos": {NXOS(), "interface %s1\n  priority-flow-control mode on send-tlv\n  flowcontrol receive on\n" +
+			"interface %s2\n  flowcontrol receive off\n  priority-flow-control mode auto\ninterface %s3\n  flowcontrol receive on\n", "Ethernet1/",
+			[]string{
+				"DCBX (priority-flow-control mode on send-tlv) tells the NIC what the switch does; firmware that is willing takes that, and not what weft sets on the host: Ethernet1/1",
+				"pause of the whole link (flowcontrol receive on) is on beside PFC; take it off by hand: Ethernet1/1",
+			}},
+		"comware": {Comware(), "#\ninterface %s1\n flow-control\n lldp tlv-enable dot1-tlv dcbx\n#\ninterface %s2\n flow-interval 5\n#\ninterface %s3\n flow-control\n#\n", "HundredGigE1/0/",
+			[]string{
+				"DCBX (lldp tlv-enable dot1-tlv dcbx) tells the NIC what the switch does; firmware that is willing takes that, and not what weft sets on the host: HundredGigE1/0/1",
+				"pause of the whole link (flow-control) is on beside PFC, which some models refuse and others let PFC override; take it off by hand: HundredGigE1/0/1",
+				"class rdma: H3C advises against PFC for priorities 0, 6 and 7, which models and stacks refuse in part",
+			}},
+	} {
+		have, err := tt.driver.Parse(map[string]string{tt.driver.Dialect().Running: strings.ReplaceAll(tt.text, "%s", tt.port)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := Config{Name: "WEFT-me-roce", Classes: []Class{{Name: "rdma", Priority: 6, DSCP: []int{26}, PFC: true}},
+			Ports: []Port{{Name: tt.port + "1", PFC: true}, {Name: tt.port + "2", PFC: true}, {Name: tt.port + "3"}}}
+		if got := have.For(want).Warnings; !slices.Equal(got, tt.says) {
+			t.Errorf("%s:\n%s", os, strings.Join(got, "\n"))
+		}
+	}
+}
+
 // Whoever changes the priority maps of Comware changes them for all ports that
 // go by DSCP, which is said.
 func TestBesideMaps(t *testing.T) {

@@ -245,8 +245,11 @@ func (g *group) show(w io.Writer, o Options) {
 		for _, l := range s.Send {
 			fmt.Fprintf(w, "      %s\n", l)
 		}
+		if len(s.Undo) > 0 { // a heading: undo is a word of some devices
+			fmt.Fprintf(w, "      %s\n", o.dress(faint, "to undo:"))
+		}
 		for _, l := range s.Undo {
-			fmt.Fprintf(w, "      %s\n", o.dress(faint, "undo "+l))
+			fmt.Fprintf(w, "        %s\n", o.dress(faint, l))
 		}
 	}
 }
@@ -260,7 +263,7 @@ func (g *group) changes(w io.Writer, o Options) {
 	}
 	for n, c := range g.steps[0].Changes {
 		if g.same(n) {
-			fmt.Fprintf(w, "    %s  %s → %s\n", pad(c.Path, width), orNothing(c.Before), orNothing(c.After))
+			fmt.Fprintf(w, "    %s  %s → %s%s\n", pad(c.Path, width), orNothing(c.Before), orNothing(c.After), o.milder(c, g.steps[0]))
 			continue
 		}
 		if len(g.steps[0].Changes) > 1 && !o.Lines && len(g.steps) > mostShown {
@@ -280,6 +283,14 @@ func (g *group) changes(w io.Writer, o Options) {
 			fmt.Fprintf(w, "    %s  %s  %s → %s\n", pad(c.Path, width), pad(s.ID.Device+" "+s.ID.Name, wide), orNothing(c.Before), orNothing(c.After))
 		}
 	}
+}
+
+// milder is the impact of a change where it is not that of its step.
+func (o Options) milder(c plan.Change, s plan.PlannedStep) string {
+	if c.Impact == s.Impact() {
+		return ""
+	}
+	return "  " + o.dress(faint, "impact "+c.Impact.String())
 }
 
 // mostShown is how many steps of a group are shown one by one.

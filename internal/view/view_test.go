@@ -58,7 +58,7 @@ func TestPlanFolds(t *testing.T) {
 	for _, want := range []string{
 		"SIMULATED", "✗ switch.c  no route", "hint: plug it in",
 		"~ mtu  3: server.a p0 p1, server.b p0  impact link-flap", "bytes  1500 → 9000",
-		"$ do p1", "undo $ undo p0", "hosts.weft.hcl:7", "pool.x  not yet",
+		"$ do p1", "      to undo:\n        $ undo p0\n", "hosts.weft.hcl:7", "pool.x  not yet",
 		"Plan: 4 to change, 3 with impact link-flap; 0 as declared; 2 not read.",
 	} {
 		if !strings.Contains(out, want) {

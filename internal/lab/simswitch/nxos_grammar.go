@@ -168,6 +168,8 @@ func nxosPorts() []Rule {
 		{View: in, Line: "priority-flow-control watch-dog-interval {on|off}",
 			Undo:   "priority-flow-control watch-dog-interval [{on|off}]",
 			Source: exampleA, at: 31, hide: "priority-flow-control watch-dog-interval off"},
+		{View: in, Line: "flowcontrol {way:receive|send} {on|off}", Source: lines22 + ", transcript show_running-config/batfish__nxos_interface_show_all_1",
+			key: "flowcontrol $way", at: 33, hide: "flowcontrol $way off"},
 		{View: in, Line: "spanning-tree port type edge [trunk]", Undo: "spanning-tree port type",
 			Source: sectionEx, key: "spanning-tree port type", at: 35},
 		{View: in, Line: "mtu <576-9216>", Undo: "mtu [<576-9216>]", Source: exampleA, at: 40, hide: "mtu 1500"},
