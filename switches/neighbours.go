@@ -3,7 +3,9 @@ package switches
 import (
 	"context"
 	"errors"
+	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -13,6 +15,9 @@ type Neighbour struct {
 	System  string `json:"system,omitempty"`  // name of who is heard; "": it sends none
 	PortID  string `json:"port_id,omitempty"` // of its port: often a MAC address, or a name
 	Chassis string `json:"chassis,omitempty"` // its id: often a MAC address
+	// PFC are the priorities that it says with DCBX are lossless: "3", "1,2",
+	// "none"; "": it does not say, or the OS does not show it.
+	PFC string `json:"dcbx_pfc,omitempty"`
 }
 
 // What shows neighbours at full length: the short lists cut and wrap names.
@@ -81,9 +86,12 @@ var comwarePortLine = regexp.MustCompile(`^LLDP neighbor-information of port \d+
 // index. What is heard with CDP stands between, in the same words.
 func comwareParseNeighbours(text string) []Neighbour {
 	var list []Neighbour
-	port := ""
+	port, below := "", ""
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, " \r\n")
+		if n := len(list); n > 0 && below == "dcbx pfc info" && list[n-1].PFC == "" {
+			list[n-1].PFC = comwareSaysPFC(line)
+		}
 		if strings.Contains(line, "neighbor-information of port") {
 			port = ""
 			if m := comwarePortLine.FindStringSubmatch(line); m != nil {
@@ -96,7 +104,8 @@ func comwareParseNeighbours(text string) []Neighbour {
 			continue // of a list, or the rest of a description
 		}
 		value = strings.TrimSpace(value)
-		switch key = strings.ToLower(strings.TrimSpace(key)); {
+		key = strings.ToLower(strings.TrimSpace(key))
+		switch below = key; {
 		case strings.HasSuffix(key, " neighbor index"):
 			list = append(list, Neighbour{Port: port})
 		case len(list) == 0:
@@ -109,6 +118,29 @@ func comwareParseNeighbours(text string) []Neighbour {
 		}
 	}
 	return whole(list)
+}
+
+// comwareSaysPFC reads "  P0-0     P1-1     P2-1     P3-1     P4-0     …": a
+// priority, and whether its sender calls it lossless.
+func comwareSaysPFC(line string) string {
+	w := strings.Fields(line)
+	if len(w) != priorities {
+		return ""
+	}
+	var on []string
+	for i, s := range w {
+		switch s {
+		case fmt.Sprintf("P%d-1", i):
+			on = append(on, strconv.Itoa(i))
+		case fmt.Sprintf("P%d-0", i):
+		default:
+			return ""
+		}
+	}
+	if len(on) == 0 {
+		return "none"
+	}
+	return strings.Join(on, ",")
 }
 
 // whole leaves out what does not say on which port it was heard.

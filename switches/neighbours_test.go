@@ -28,11 +28,12 @@ func TestComwareNeighbours(t *testing.T) {
 	const text = "LLDP neighbor-information of port 1[HundredGigE1/0/11]:\nLLDP agent nearest-bridge:\n LLDP Neighbor index : 1\n" +
 		" Chassis ID          : 0200-0000-0001\n Port ID             : b8ce-f60a-0b0c\n System name         : st1.example.net\r\n" +
 		" System description  : Linux\n                       Port ID : no\n DCBX Control info:\n  Port ID : no\n" +
+		" DCBX PFC info:\n  P0-0     P1-1     P2-1     P3-1     P4-0     P5-0     P6-0     P7-0     \n  Number of traffic classes supported: 8\n DCBX APP info:\n  P0-0 P1-0 P2-0 P3-0 P4-0 P5-0 P6-0 P7-1\n" +
 		" LLDP neighbor index : 2\n Chassis ID : 0200-0000-0002\n\n" +
 		"CDP neighbor-information of port 1[HundredGigE1/0/11]:\n CDP neighbor index : 3\n Chassis ID : phone\n Port ID : Port 1\n" +
 		"LLDP neighbor-information of port 2[Ten-GigabitEthernet1/0/0/2]:\nLLDP agent nearest-bridge:\n LLDP neighbor index : 1\n Port ID : p2\n"
 	want := []Neighbour{
-		{Port: "HundredGigE1/0/11", System: "st1.example.net", PortID: "b8ce-f60a-0b0c", Chassis: "0200-0000-0001"},
+		{Port: "HundredGigE1/0/11", System: "st1.example.net", PortID: "b8ce-f60a-0b0c", Chassis: "0200-0000-0001", PFC: "1,2,3"},
 		{Port: "HundredGigE1/0/11", Chassis: "0200-0000-0002"},
 		{Port: "Ten-GigabitEthernet1/0/0/2", PortID: "p2"},
 	}
@@ -56,7 +57,7 @@ func TestTranscriptsNeighbours(t *testing.T) {
 		{"hp_comware/display_lldp_neighbor-information_verbose/ntc-templates__hp_comware_display_lldp_neighbor-information_verbose.txt", comwareParseNeighbours, 4,
 			Neighbour{Port: "Ten-GigabitEthernet1/0/0/1", System: "SW1", PortID: "GigabitEthernet0/0/1", Chassis: "70f9-6d6b-1234"}},
 		{"hp_comware/display_lldp_neighbor-information_verbose/h3c_cw7_cmdref_doc_sample_dcbx.txt", comwareParseNeighbours, 1,
-			Neighbour{Port: "GigabitEthernet1/0/1", System: "Sysname", PortID: "GigabitEthernet1/0/1", Chassis: "000f-0055-0002"}},
+			Neighbour{Port: "GigabitEthernet1/0/1", System: "Sysname", PortID: "GigabitEthernet1/0/1", Chassis: "000f-0055-0002", PFC: "1,2,3"}},
 	} {
 		enough(t, test.file, test.count, test.want)
 		got := test.parse(strings.ReplaceAll(transcript(t, test.file), "\u00a0", " ")) // of a page of documentation

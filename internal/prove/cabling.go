@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -74,7 +75,7 @@ func Cables(ctx context.Context, in CablingInput) (*Cabling, error) {
 				continue
 			}
 			c := Cable{Link: l.Addr, Switch: at.Switch.Addr, Port: at.Port, Wants: end(other)}
-			c.judge(heard[at.Switch], failed[at.Switch], who, lost[other.RNIC])
+			c.judge(heard[at.Switch], failed[at.Switch], who, lost[other.RNIC], losslessOn(at.Switch))
 			place := at.Switch.Addr + " " + at.Port
 			if wanted[place] = c.Wants; c.Hears != "" {
 				found[place] = c.Hears
@@ -120,7 +121,7 @@ func end(e inventory.LinkEnd) string {
 }
 
 // judge compares who is heard on a port with who is wanted there.
-func (c *Cable) judge(heard []switches.Neighbour, err error, who []plugged, unknown string) {
+func (c *Cable) judge(heard []switches.Neighbour, err error, who []plugged, unknown, lossless string) {
 	c.Verdict = Inconclusive
 	if err != nil {
 		c.Why = err.Error()
@@ -150,11 +151,39 @@ func (c *Cable) judge(heard []switches.Neighbour, err error, who []plugged, unkn
 	switch {
 	case slices.Contains(names, c.Wants):
 		c.Verdict = Pass
+		c.Why = saysOtherwise(on[slices.Index(names, c.Wants)], lossless)
 	case unknown != "" && c.Stranger:
 		c.Why = "whose this is cannot be told: " + unknown
 	default:
 		c.Verdict, c.Why = Fail, "another end is plugged in there"
 	}
+}
+
+// losslessOn are the lossless priorities of the fabric of a switch, as
+// switches.Neighbour writes them; "" without a fabric.
+func losslessOn(sw *inventory.Switch) string {
+	if sw.Fabric == nil || len(sw.Fabric.Classes) == 0 {
+		return ""
+	}
+	var out []string
+	for p := range 8 {
+		if slices.ContainsFunc(sw.Fabric.Classes, func(c *inventory.TrafficClass) bool { return c.PFC && c.Priority == p }) {
+			out = append(out, strconv.Itoa(p))
+		}
+	}
+	if len(out) == 0 {
+		return "none"
+	}
+	return strings.Join(out, ",")
+}
+
+// saysOtherwise remarks on an end that says with DCBX that other priorities are
+// lossless than those of the fabric: its firmware has settings of its own.
+func saysOtherwise(n switches.Neighbour, lossless string) string {
+	if n.PFC == "" || lossless == "" || n.PFC == lossless {
+		return ""
+	}
+	return fmt.Sprintf("it says with DCBX that its lossless priorities are %s, the fabric's are %s: does its firmware decide, and not the host?", n.PFC, lossless)
 }
 
 // is reports whether a neighbour is the one that is meant.

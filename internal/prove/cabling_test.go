@@ -66,6 +66,12 @@ func TestCables(t *testing.T) {
 	if c := ask("", good...); c.Verdict != Pass || len(c.Cables) != 4 || len(c.Swaps) != 0 {
 		t.Errorf("%+v", c)
 	}
+	sw.Fabric = &inventory.Fabric{Classes: []*inventory.TrafficClass{{Priority: 3, PFC: true}, {Priority: 6}}}
+	telling := slices.Clone(good)
+	telling[0].PFC, telling[1].PFC = "1,2", "3"
+	if c := ask("", telling...); c.Verdict != Pass || !strings.HasPrefix(c.Cables[0].Why, "it says with DCBX that its lossless priorities are 1,2, the fabric's are 3") || c.Cables[1].Why != "" {
+		t.Errorf("%+v", c)
+	}
 	turned := slices.Clone(good)
 	turned[0].PortID, turned[1].PortID, turned[2].PortID = good[1].PortID, good[2].PortID, good[0].PortID
 	if c := ask("", turned...); c.Verdict != Fail || len(c.Swaps) != 3 || c.Swaps[0] != "move the plug of server.x p0 from switch.a Ethernet1/3 to switch.a Ethernet1/1" {

@@ -12,11 +12,11 @@ func Cabling(w io.Writer, c *prove.Cabling, s Style) {
 	marks := map[prove.Verdict]string{prove.Pass: s.dress(green, "✓"), prove.Fail: s.dress(red, "✗"), prove.Inconclusive: s.dress(yellow, "?")}
 	for _, x := range c.Cables {
 		fmt.Fprintf(w, "  %s %s %s  %s", marks[x.Verdict], pad(x.Switch, 16), pad(x.Port, 18), x.Wants)
-		if x.Verdict != prove.Pass {
+		if x.Why != "" {
 			fmt.Fprintf(w, ": %s", x.Why)
-			if x.Hears != "" {
-				fmt.Fprintf(w, ": %s", x.Hears)
-			}
+		}
+		if x.Verdict != prove.Pass && x.Hears != "" {
+			fmt.Fprintf(w, ": %s", x.Hears)
 		}
 		fmt.Fprintln(w)
 	}

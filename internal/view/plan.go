@@ -285,9 +285,10 @@ func (g *group) changes(w io.Writer, o Options) {
 	}
 }
 
-// milder is the impact of a change where it is not that of its step.
+// milder is the impact of a change where it is not that of its step, for those
+// who want to see every line.
 func (o Options) milder(c plan.Change, s plan.PlannedStep) string {
-	if c.Impact == s.Impact() {
+	if !o.Lines || c.Impact == s.Impact() {
 		return ""
 	}
 	return "  " + o.dress(faint, "impact "+c.Impact.String())
