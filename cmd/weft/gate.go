@@ -171,9 +171,14 @@ func (s *staged) keep(phase *rollout.PhaseRun, validations []string, since *prov
 		err = writeJSON(filepath.Join(s.dir, countersFile), res.After.Since(since))
 	}
 	if err == nil {
-		err = appendJSON(filepath.Join(s.dir, soakFile), soakSample(k))
+		err = s.sampled(k)
 	}
 	return err
+}
+
+// sampled adds a look to the timeline of the run.
+func (s *staged) sampled(k kept) error {
+	return appendJSON(filepath.Join(s.dir, soakFile), soakSample(k))
 }
 
 // soakSample is a result in short: of each metric the worst value.

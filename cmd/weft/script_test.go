@@ -64,6 +64,7 @@ func TestScript(t *testing.T) {
 			"without":             without,
 			"killed-when":         killedWhen,
 			"interrupted-when":    interruptedWhen,
+			"meanwhile":           meanwhile,
 			"swap-host-key":       swapHostKey,
 			"runs-embedded-agent": runsEmbeddedAgent,
 			"kill-target":         killTarget,
@@ -101,7 +102,7 @@ func killedWhen(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: killed-when TEXT COMMAND...")
 	}
-	whenSaid(ts, os.Kill, args[:1], args[1:])
+	whenSaid(ts, signals(os.Kill), args[:1], args[1:])
 }
 
 // interruptedWhen runs a command, presses Ctrl-C each time that a line which it
@@ -112,14 +113,37 @@ func interruptedWhen(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || end < 2 || end == len(args)-1 {
 		ts.Fatalf("usage: interrupted-when CODE TEXT... -- COMMAND...")
 	}
-	if code := whenSaid(ts, os.Interrupt, args[1:end], args[end+1:]); strconv.Itoa(code) != args[0] {
+	if code := whenSaid(ts, signals(os.Interrupt), args[1:end], args[end+1:]); strconv.Itoa(code) != args[0] {
 		ts.Fatalf("it exited %d, wanted %s", code, args[0])
 	}
 }
 
-// whenSaid runs a command, sends it a signal each time that a line of its stderr
+// meanwhile runs a command, another one when a line that it writes to stderr
+// holds the text, and demands its exit code:
+// meanwhile 5 TEXT weft lab fault ... -- weft apply.
+func meanwhile(ts *testscript.TestScript, neg bool, args []string) {
+	end := slices.Index(args, "--")
+	if neg || end < 3 || end == len(args)-1 {
+		ts.Fatalf("usage: meanwhile CODE TEXT COMMAND... -- COMMAND...")
+	}
+	other := func(*exec.Cmd) {
+		if err := ts.Exec(args[2], args[3:end]...); err != nil {
+			ts.Logf("%s: %v", args[2], err)
+		}
+	}
+	if code := whenSaid(ts, other, args[1:2], args[end+1:]); strconv.Itoa(code) != args[0] {
+		ts.Fatalf("it exited %d, wanted %s", code, args[0])
+	}
+}
+
+// signals sends a signal to a command, which may have ended.
+func signals(sig os.Signal) func(*exec.Cmd) {
+	return func(cmd *exec.Cmd) { _ = cmd.Process.Signal(sig) }
+}
+
+// whenSaid runs a command, does something each time that a line of its stderr
 // holds the next of the texts, and returns its exit code.
-func whenSaid(ts *testscript.TestScript, sig os.Signal, texts []string, args []string) int {
+func whenSaid(ts *testscript.TestScript, do func(*exec.Cmd), texts []string, args []string) int {
 	path, err := exec.LookPath(args[0])
 	ts.Check(err)
 	cmd := exec.Command(path, args[1:]...)
@@ -134,7 +158,7 @@ func whenSaid(ts *testscript.TestScript, sig os.Signal, texts []string, args []s
 		ts.Logf("%s", in.Text())
 		if len(texts) > 0 && strings.Contains(in.Text(), texts[0]) {
 			texts = texts[1:]
-			_ = cmd.Process.Signal(sig) // it may have ended
+			do(cmd)
 		}
 	}
 	_ = cmd.Wait()

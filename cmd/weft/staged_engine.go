@@ -65,13 +65,15 @@ func sleep(ctx context.Context, d time.Duration) error {
 
 func (s *staged) apply(ctx context.Context, part *plan.Plan, unavailable int) (*plan.Result, error) {
 	in := s.input
-	in.Unavailable, in.Failures, in.Pause = unavailable, s.spec.MaxFailures, s.held
 	begun := time.Now()
+	g := s.guard(ctx, part)
+	in.Unavailable, in.Failures, in.Pause = unavailable, s.spec.MaxFailures, func() bool { return s.held() || g.raised() }
 	res, err := plan.Apply(ctx, part, in)
+	alarm := g.end(ctx)
 	if err != nil && !s.app.json && !res.Paused() {
 		view.Applied(s.app.stdout, part, res, s.app.style(s.app.stdout), time.Since(begun))
 	}
-	return res, err
+	return res, errors.Join(err, alarm)
 }
 
 // reverse takes steps of this run back. What somebody changed since is left

@@ -111,12 +111,15 @@ func (a *app) measureIn(ctx context.Context, p *project, names []string, of scop
 		Model: p.model, Names: names, There: of.there, Ready: of.ready, Since: of.since, Emit: a.emit,
 		Baseline: of.baseline, Throughput: of.throughput, Path: of.path, Classes: of.classes,
 		Host: hosts.host, Attached: attached, Conclude: of.conclude,
-		Switch: func(ctx context.Context, sw *inventory.Switch, ports []string) (*switches.Counted, error) {
-			return modules.ReadCounters(ctx, p.fleet.Devices[sw.Addr], ports)
-		},
+		Switch: p.counted,
 		Volume: func(v *inventory.Volume) string { return modules.VolumePath(p.model.Name, v) },
 	}
 	return prove.Run(ctx, in)
+}
+
+// counted asks a switch what it has counted on ports.
+func (p *project) counted(ctx context.Context, sw *inventory.Switch, ports []string) (*switches.Counted, error) {
+	return modules.ReadCounters(ctx, p.fleet.Devices[sw.Addr], ports)
 }
 
 func (a *app) verify(ctx context.Context, p *project, names []string, how verification) error {

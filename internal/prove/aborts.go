@@ -10,9 +10,8 @@ import (
 const builtIn = "built-in"
 
 // aborts judges what speaks against a rollout whether anybody asked for it or
-// not: packets of a lossless class that switches dropped, and watchdogs that had
-// to end a pause. Where nothing grew, or nothing counts, it says nothing; and
-// whoever limits one of these himself is judged by that limit alone.
+// not. Where nothing grew, or nothing counts, it says nothing; and whoever limits
+// one of these himself is judged by that limit alone.
 func (r *run) aborts(res *Result, asked []*inventory.Validation) []Judgement {
 	limited := map[string]bool{}
 	for _, v := range asked {
@@ -20,22 +19,33 @@ func (r *run) aborts(res *Result, asked []*inventory.Validation) []Judgement {
 			limited[m.Source] = true
 		}
 	}
+	v := alarming(r.in.Model)
+	v.Metrics = slices.DeleteFunc(v.Metrics, func(m *inventory.Metric) bool { return limited[m.Source] })
+	grown := &Result{Before: res.Before, After: res.After}
+	r.judgeCounters(grown, v, nil)
+	return slices.DeleteFunc(grown.Judgements, func(j Judgement) bool { return j.Verdict != Fail })
+}
+
+// alarming is what may not grow while a rollout is on its way: packets of a
+// lossless class that switches or NICs dropped, and watchdogs that had to end a
+// pause.
+func alarming(m *inventory.Model) *inventory.Validation {
 	v := &inventory.Validation{Name: builtIn}
+	seen := map[string]bool{}
 	add := func(name, source string) {
-		if !limited[source] {
-			limited[source] = true
+		if !seen[source] {
+			seen[source] = true
 			v.Metrics = append(v.Metrics, &inventory.Metric{Name: name, Source: source, HasMax: true, Delta: true})
 		}
 	}
-	for _, f := range r.in.Model.Fabrics {
+	for _, f := range m.Fabrics {
 		for _, c := range f.Classes {
 			if c.PFC {
 				add(c.Name+"_drops", "switch.port.class."+c.Name+".drops")
+				add(c.Name+"_nic_drops", "server.rnic.class."+c.Name+".drops")
 			}
 		}
 	}
 	add("watchdog_events", "switch.port.pfc_watchdog.events")
-	grown := &Result{Before: res.Before, After: res.After}
-	r.judgeCounters(grown, v, nil)
-	return slices.DeleteFunc(grown.Judgements, func(j Judgement) bool { return j.Verdict != Fail })
+	return v
 }

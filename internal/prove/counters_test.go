@@ -252,6 +252,17 @@ func TestAborts(t *testing.T) {
 			}
 		})
 	}
+	m, card := plantModel(&inventory.Metric{Name: "w", Source: "switch.port.pfc_watchdog.events", Delta: true, HasMax: true}), healthy()
+	m.Fabrics = []*inventory.Fabric{m.Switches[0].Fabric}
+	card.nics = func(reading int) string {
+		return fmt.Sprintf("nic 0000:41:00.0\ndriver mlx5_core\nNIC statistics:\n     rx_prio3_discards: %d\n", reading)
+	}
+	if res := card.prove(t, m, func(in *Input) { in.Classes = true }); res.Verdict != Fail || !slices.ContainsFunc(res.Judgements, func(j Judgement) bool {
+		return j.Metric == "rdma_nic_drops" && j.Pair == "server.n1 p0 priority 3 (rdma)" && j.Value == 1
+	}) {
+		t.Errorf("drops of a card: %s %+v", res.Verdict, res.Judgements)
+	}
+
 	p := healthy() // nothing tells of watchdogs: that is for those who ask
 	p.gaps["a"] = "it has none"
 	if res := p.prove(t, plantModel(lossless()), func(in *Input) { in.Classes = true }); res.Verdict != Pass {

@@ -120,11 +120,12 @@ func cabled(m *inventory.Model) places {
 // atOnce is how many devices are asked at once for what they have counted.
 const atOnce = 16
 
-// read asks all devices what they have counted. A device that does not answer
-// is missing, and no error.
-func (r *run) read(ctx context.Context) *Reading {
+// read asks all devices what they have counted.
+func (r *run) read(ctx context.Context) *Reading { return r.readAt(ctx, cabled(r.in.Model)) }
+
+// readAt asks some. A device that does not answer is missing, and no error.
+func (r *run) readAt(ctx context.Context, p places) *Reading {
 	out := &Reading{}
-	p := cabled(r.in.Model)
 	var mu sync.Mutex
 	var asking sync.WaitGroup
 	slots := make(chan struct{}, atOnce)

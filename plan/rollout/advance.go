@@ -14,6 +14,9 @@ import (
 
 // An Engine does what a rollout decides.
 type Engine struct {
+	// Apply carries steps out. Its error holds an *Alarm where something that was
+	// seen meanwhile speaks against going on: then what was begun is finished, and
+	// nothing more was.
 	Apply   func(ctx context.Context, part *plan.Plan, unavailable int) (*plan.Result, error)
 	Reverse func(context.Context, []plan.PlannedStep) (*plan.Result, error)
 	Judge   func(ctx context.Context, validations []string) (Verdict, string, error)
@@ -24,6 +27,14 @@ type Engine struct {
 	Now     func() time.Time
 	Sleep   func(context.Context, time.Duration) error
 }
+
+// An Alarm is what was seen while steps were carried out.
+type Alarm struct {
+	Verdict Verdict // Fail, or Inconclusive
+	Why     string
+}
+
+func (a *Alarm) Error() string { return a.Why }
 
 // A Stop is why a rollout does not go on by itself.
 type Stop struct {
@@ -214,8 +225,10 @@ func (a *advance) batch(ctx context.Context, p *Phase, pr *PhaseRun, steps []pla
 				failed++
 			}
 		}
-		switch {
+		switch alarm := new(Alarm); {
 		case err == nil:
+		case ctx.Err() == nil && errors.As(err, &alarm) && (alarm.Verdict == Fail || res.Err() == nil || res.Paused()):
+			return a.alarmed(ctx, p, pr, alarm)
 		case ctx.Err() == nil && res.Paused():
 			return a.pause(p)
 		case ctx.Err() != nil || !touched(res):
@@ -231,6 +244,20 @@ func (a *advance) batch(ctx context.Context, p *Phase, pr *PhaseRun, steps []pla
 	}
 	pr.State = Gating
 	return a.Save(a.run)
+}
+
+// alarmed does what an alarm asks for: what was carried out is taken back, or,
+// where it cannot be judged, goes through the gate before anything else.
+func (a *advance) alarmed(ctx context.Context, p *Phase, pr *PhaseRun, alarm *Alarm) error {
+	stop := &Stop{Phase: p.Name, Verdict: alarm.Verdict, Why: "while it was carried out, " + alarm.Why}
+	pr.State = Gating
+	pr.Verdicts = append(pr.Verdicts, Sample{Time: a.Now().UTC(), Validations: []string{"while it was carried out"}, Verdict: alarm.Verdict, Why: alarm.Why})
+	if alarm.Verdict == Fail {
+		return a.failed(ctx, p, pr, stop)
+	}
+	a.run.State, a.run.Why = Paused, stop.Error()
+	stop.State = Paused
+	return errors.Join(a.Save(a.run), hint.Wrap(stop, "look at it; then: weft rollout resume, or to take it back: weft rollout rollback"))
 }
 
 // touched reports whether a device was worked on at all.

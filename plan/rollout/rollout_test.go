@@ -26,6 +26,7 @@ type stage struct {
 	log     []string
 	verdict func(gate string) Verdict
 	apply   func(plan.ID) error
+	alarm   func(plan.ID) *Alarm // is seen after a step
 	killed  func() bool // before anything is saved
 	held    bool
 	keep    error
@@ -57,6 +58,11 @@ func (s *stage) engine() Engine {
 				}
 				out.Steps = append(out.Steps, result)
 				res.Devices = append(res.Devices, out)
+			}
+			for _, st := range part.Steps {
+				if s.alarm != nil && s.alarm(st.ID) != nil {
+					return res, errors.Join(failed, s.alarm(st.ID))
+				}
 			}
 			return res, failed
 		},
@@ -162,6 +168,12 @@ func TestAdvance(t *testing.T) {
 				return nil
 			}
 		}, Passed, "base pass, g1 pass, b/v.x, g2 pass"},
+		{"something fails while devices are changed", func(s *stage) { s.alarm = sees("b", Fail) }, RolledBack,
+			"base pass, a/v.x, g1 pass, b/v.x, undo b/v.x"},
+		{"something fails while devices are changed: it stays", func(s *stage) { s.alarm, s.spec.OnFailure = sees("b", Fail), Pause }, Paused,
+			"base pass, a/v.x, g1 pass, b/v.x"},
+		{"something cannot be judged while devices are changed", func(s *stage) { s.alarm = sees("b", Inconclusive) }, Paused,
+			"base pass, a/v.x, g1 pass, b/v.x"},
 		{"somebody must approve", func(s *stage) { s.spec.Phases[2].Approve = true }, Waiting, "base pass, a/v.x, g1 pass"},
 		{"the window is shut", func(s *stage) {
 			s.spec.Phases[1].Window = func(t time.Time) time.Time { return t.Add(time.Hour) }
@@ -206,6 +218,32 @@ func TestAdvance(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func sees(device string, v Verdict) func(plan.ID) *Alarm {
+	return func(id plan.ID) *Alarm {
+		if id.Device != device {
+			return nil
+		}
+		return &Alarm{Verdict: v, Why: "something was seen"}
+	}
+}
+
+// What was carried out while something could not be judged goes through its gate
+// before anything else, also where nothing of the phase is left to be done.
+func TestAlarmThenGate(t *testing.T) {
+	spec, steps := twoPhases()
+	s := newStage(spec, steps...)
+	s.alarm = sees("a", Inconclusive)
+	err := s.advance(t, false)
+	stop := new(Stop)
+	if !errors.As(err, &stop) || stop.Verdict != Inconclusive || s.run.Phases[1].State != Gating {
+		t.Fatalf("%v, %+v", err, s.run.Phases[1])
+	}
+	s.alarm, s.run.State, s.log = nil, Running, nil
+	if err := s.advance(t, false); err != nil || strings.Join(s.log, ", ") != "g1 pass, b/v.x, g2 pass" {
+		t.Errorf("%v: %v", err, s.log)
 	}
 }
 

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"weft/internal/prove"
+	"weft/internal/view"
+	"weft/plan"
+	"weft/plan/rollout"
+)
+
+// guardEvery is the time between two looks at switches while others are changed.
+// A look that takes long has longer pauses, so that it is no load to speak of.
+const guardEvery = 5 * time.Second
+
+// A guard looks at what is rolled out already while a part of the plan is
+// carried out. It works beside plan.Apply and asks no device that Apply is busy
+// with; those it asks once Apply has ended.
+type guard struct {
+	run    *staged
+	phase  *rollout.PhaseRun
+	looks  *prove.Guard // nil: there is nothing to look at
+	busy   map[string]bool
+	alarm  atomic.Pointer[rollout.Alarm]
+	quit   chan struct{}
+	looker sync.WaitGroup
+}
+
+// guard begins to look.
+func (s *staged) guard(ctx context.Context, part *plan.Plan) *guard {
+	g := &guard{run: s, phase: s.current(), busy: map[string]bool{}, quit: make(chan struct{})}
+	for _, step := range part.Steps {
+		g.busy[step.ID.Device] = true
+	}
+	in := prove.Input{Model: s.model, Switch: s.counted, Ready: s.ready}
+	for _, p := range s.spec.Phases {
+		if g.phase != nil && p.Name == g.phase.Name {
+			in.Names = p.Gate
+		}
+	}
+	looks, err := prove.NewGuard(ctx, in)
+	if err != nil || looks == nil {
+		return g // what the gate names is judged there
+	}
+	g.looks = looks
+	g.looker.Go(func() {
+		wait := guardEvery
+		for {
+			select {
+			case <-g.quit:
+				return
+			case <-ctx.Done():
+				return
+			case <-time.After(wait):
+			}
+			begun := time.Now()
+			g.look(ctx, func(device string) bool { return !g.busy[device] })
+			wait = max(guardEvery, 4*time.Since(begun))
+		}
+	})
+	return g
+}
+
+// raised reports whether there is an alarm.
+func (g *guard) raised() bool { return g.alarm.Load() != nil }
+
+// end looks once more, at everything, and returns the alarm; nil: there is none.
+func (g *guard) end(ctx context.Context) error {
+	close(g.quit)
+	g.looker.Wait()
+	if g.looks != nil && ctx.Err() == nil && !g.raised() {
+		g.look(ctx, func(string) bool { return true })
+	}
+	if alarm := g.alarm.Load(); alarm != nil {
+		return alarm
+	}
+	return nil
+}
+
+// look keeps what it sees in the timeline of the run, and raises the alarm.
+func (g *guard) look(ctx context.Context, free func(device string) bool) {
+	list := slices.DeleteFunc(g.looks.Look(ctx, free), func(j prove.Judgement) bool {
+		return g.run.app.rehearsal != nil && g.run.app.rehearsal.spares(j)
+	})
+	if len(list) == 0 {
+		return
+	}
+	res := &prove.Result{}
+	res.Add(&prove.Result{Judgements: list})
+	if g.phase != nil {
+		if err := g.run.sampled(kept{Phase: g.phase.Name, Time: time.Now().UTC(), Result: res}); err != nil {
+			g.run.app.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: err.Error()})
+		}
+	}
+	if res.Verdict == prove.Pass {
+		return
+	}
+	i := slices.IndexFunc(list, func(j prove.Judgement) bool { return j.Verdict == res.Verdict })
+	g.alarm.Store(&rollout.Alarm{Verdict: rollout.Verdict(res.Verdict), Why: view.Judged(list[i])})
+	g.run.app.emit(plan.Event{Type: plan.EventGate, Level: "error", Message: fmt.Sprintf("nothing more is begun: %s", view.Judged(list[i])),
+		Data: map[string]any{"judgement": list[i]}})
+}
