@@ -153,11 +153,13 @@ type kept struct {
 	Recorded    bool          `json:"recorded,omitempty"` // measured before the phase began, to compare with
 	After       bool          `json:"after,omitempty"`    // concluded when all was applied
 	Result      *prove.Result `json:"result"`
+
+	Thresholds []report.Threshold `json:"thresholds,omitempty"` // that it was held against
 }
 
 // keep keeps a result for the report, and the reading for the next sample.
 func (s *staged) keep(phase *rollout.PhaseRun, validations []string, since *prove.Reading, res *prove.Result) error {
-	k := kept{Phase: phase.Name, Validations: validations, Time: time.Now().UTC(), Simulated: s.run.Simulated, Result: res,
+	k := kept{Phase: phase.Name, Validations: validations, Time: time.Now().UTC(), Simulated: s.run.Simulated, Result: res, Thresholds: thresholds(s.model),
 		Recorded: phase.State != rollout.Gating && phase.State != rollout.Soaking}
 	name := phase.Name
 	if k.Recorded {

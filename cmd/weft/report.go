@@ -83,14 +83,15 @@ func (a *app) tell(args []string) (*report.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &report.Report{Weft: version(), Owner: m.Name, Simulated: a.lab, Made: time.Now().UTC(), Thresholds: thresholds(m)}
+	limits := limits{thresholds: thresholds(m)}
+	r := &report.Report{Weft: version(), Owner: m.Name, Simulated: a.lab, Made: time.Now().UTC()}
 	dir, run, err := a.reported(args)
 	if err != nil {
 		return nil, err
 	}
 	if run != nil {
 		r.Run = run
-		if err := tellRun(r, dir); err != nil {
+		if err := tellRun(r, dir, &limits); err != nil {
 			return nil, err
 		}
 	}
@@ -101,6 +102,7 @@ func (a *app) tell(args []string) (*report.Report, error) {
 			return nil, err
 		}
 		if there && last.Simulated == a.lab && last.Result != nil {
+			limits.of(last)
 			r.Measured = append(r.Measured, report.Measured{Validations: last.Validations, Failover: name == a.lastFailover(), Time: last.Time, Result: last.Result})
 		}
 	}
@@ -108,6 +110,7 @@ func (a *app) tell(args []string) (*report.Report, error) {
 		return nil, hint.Wrap(errors.New("there is nothing to report: no rollout and no verification of this directory is kept"),
 			"measure first: weft verify; what was done in the lab is told with --lab")
 	}
+	r.Thresholds = limits.thresholds
 	r.Finish()
 	return r, nil
 }
@@ -150,7 +153,7 @@ func (a *app) noSuchRun(name string) error {
 }
 
 // tellRun adds what is kept of a run.
-func tellRun(r *report.Report, dir string) error {
+func tellRun(r *report.Report, dir string, limits *limits) error {
 	p, err := readPlan(filepath.Join(dir, planFile))
 	if err != nil {
 		return err
@@ -167,6 +170,7 @@ func tellRun(r *report.Report, dir string) error {
 			return err
 		}
 		if k.Result != nil {
+			limits.of(k)
 			r.Measured = append(r.Measured, report.Measured{Phase: k.Phase, Recorded: k.Recorded, After: k.After, Validations: k.Validations, Time: k.Time, Result: k.Result})
 		}
 	}
@@ -196,6 +200,19 @@ func made(m *inventory.Model, x *inventory.Metric) string {
 	}
 	at := x.Limit.Range()
 	return string(at.SliceBytes(m.Sources[at.Filename]))
+}
+
+// limits are those that the latest measurement was held against: the files and
+// their variables may be others by now.
+type limits struct {
+	thresholds []report.Threshold
+	time       time.Time
+}
+
+func (l *limits) of(k kept) {
+	if k.Thresholds != nil && k.Time.After(l.time) {
+		l.thresholds, l.time = k.Thresholds, k.Time
+	}
 }
 
 // thresholds are the limits that the files set, with their places.

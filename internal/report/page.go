@@ -112,7 +112,7 @@ func (p *page) draw() error {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(metrics)) {
-		if picture := timeline(p.Soak, name); picture != "" {
+		if picture := timeline(p.Soak, name, p.value(name)); picture != "" {
 			p.Timelines = append(p.Timelines, titled{name, picture})
 		}
 	}
@@ -126,6 +126,18 @@ func (p *page) draw() error {
 		}
 	}
 	return nil
+}
+
+// value tells how the values of a metric, VALIDATION.METRIC, are told.
+func (r *Report) value(metric string) func(float64) string {
+	for _, m := range slices.Backward(r.Measured) {
+		for _, j := range m.Result.Judgements {
+			if j.Validation+"."+j.Metric == metric && j.Measured() {
+				return func(v float64) string { return view.Value(j, v) }
+			}
+		}
+	}
+	return func(v float64) string { return fmt.Sprintf("%.4g", v) }
 }
 
 // worst are the pairs of a grid that failed or took longest, ten at most.

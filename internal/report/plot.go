@@ -209,7 +209,7 @@ func bars(list []change) template.HTML {
 
 // timeline draws the worst value of a metric at every look, and where that was
 // not let through.
-func timeline(samples []Sample, metric string) template.HTML {
+func timeline(samples []Sample, metric string, value func(float64) string) template.HTML {
 	var at []Sample
 	high := 0.0
 	for _, s := range samples {
@@ -241,7 +241,8 @@ func timeline(samples []Sample, metric string) template.HTML {
 		}
 	}
 	c.add(`<path class="curve s0" d="%s"/>`, d.String())
-	c.text(left, height-4, "tick", at[0].Time.UTC().Format("15:04:05"))
-	c.text(width-left, height-4, "tick end", at[len(at)-1].Time.UTC().Format("15:04:05"))
+	c.text(left, height-4, "tick", at[0].Time.UTC().Format(stamp))
+	c.text(width/2, height-4, "tick middle", fmt.Sprintf("%d looks, worst %s", len(at), value(high)))
+	c.text(width-left, height-4, "tick end", at[len(at)-1].Time.UTC().Format(stamp))
 	return c.picture(width, height, metric+" over time")
 }

@@ -7,7 +7,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -126,7 +128,7 @@ func (t Threshold) limit() string {
 		parts = append(parts, fmt.Sprintf("at most %.0f", t.Max))
 	}
 	if t.Regression != 0 {
-		parts = append(parts, fmt.Sprintf("at most %.4g %% over the baseline", t.Regression*100))
+		parts = append(parts, "at most "+strconv.FormatFloat(math.Round(t.Regression*1e5)/1e3, 'f', -1, 64)+" % over the baseline")
 	}
 	return strings.Join(parts, ", ")
 }

@@ -138,12 +138,12 @@ func TestFaces(t *testing.T) {
 func TestTimelineMarksWhatFailed(t *testing.T) {
 	r := sample()
 	for metric, want := range map[string]int{"healthy.drops": 1, "healthy.paused": 0} {
-		if got := strings.Count(string(timeline(r.Soak, metric)), "✗"); got != want {
+		if got := strings.Count(string(timeline(r.Soak, metric, r.value(metric))), "✗"); got != want {
 			t.Errorf("%s has %d marks, wanted %d", metric, got, want)
 		}
 	}
 	r.Soak[3].Verdicts = nil // as kept by an earlier weft
-	if got := strings.Count(string(timeline(r.Soak, "healthy.paused")), "✗"); got != 1 {
+	if got := strings.Count(string(timeline(r.Soak, "healthy.paused", r.value("healthy.paused"))), "✗"); got != 1 {
 		t.Errorf("%d marks where nobody knows what failed", got)
 	}
 }
@@ -195,7 +195,8 @@ func TestHTML(t *testing.T) {
 		t.Errorf("%d pictures", elements["svg"])
 	}
 	for _, want := range []string{"prefers-color-scheme: dark", "@media print", "SIMULATED", "pilot &lt;x&gt;", "rollout.weft.hcl:24", "priority-flow-control mode on", "p99 before and after",
-		"healthy.drops over time", "Not judged, which ann accepted", "connection refused &lt;by", "the server is down", "at most 10 % over the baseline", "60000"} {
+		"healthy.drops over time", "Not judged, which ann accepted", "connection refused &lt;by", "the server is down", "at most 10 % over the baseline", "60000",
+		"@media screen and (prefers-color-scheme: dark)", `counter(page) " of " counter(pages)`, "5 looks, worst 4", "Measured by gate of phase plane-a"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in the page", want)
 		}
