@@ -27,7 +27,7 @@ type stage struct {
 	verdict func(gate string) Verdict
 	apply   func(plan.ID) error
 	alarm   func(plan.ID) *Alarm // is seen after a step
-	killed  func() bool // before anything is saved
+	killed  func() bool          // before anything is saved
 	held    bool
 	keep    error
 	kept    map[string]bool // devices whose changes stay over a restart
