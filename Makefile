@@ -13,7 +13,7 @@ SOURCES  := $(shell find cmd internal plan inventory modules switches examples -
 EXAMPLES := $(wildcard examples/*/*.weft.hcl examples/*/*.weftvars)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help build demo test race lab bench fuzz lint cross deps labdeps clean
+.PHONY: help build demo test race lab bench labbench fuzz lint cross deps labdeps clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -73,6 +73,9 @@ cross: ## weft for the laptops people have
 bench: ## benchmarks; last, as a table, both agents against a ping-pong
 	$(GO) test -run '^$$' -bench . -skip '^BenchmarkAgents$$' -benchmem -timeout 60m ./...
 	$(GO) test -run '^$$' -bench '^BenchmarkAgents$$' -timeout 30m ./cmd/weft-initiator
+
+labbench: build ## weft's RDMA beside the kernel's and perftest, in guests, as a table
+	WEFT_LAB=1 $(GO) test -run '^$$' -bench '^BenchmarkRDMA$$' -timeout 120m -v ./internal/lab/guest
 
 FUZZTIME ?= 1m
 fuzz: ## every fuzz target for FUZZTIME (1m) each

@@ -18,7 +18,7 @@ import (
 // require skips a test unless guests are asked for and can run here. Whoever
 // demands them with WEFT_REQUIRE=lab gets a failure instead. They are not part
 // of every go test: they want the machine for themselves.
-func require(t *testing.T) {
+func require(t testing.TB) {
 	t.Helper()
 	demanded := slices.Contains(strings.Split(os.Getenv("WEFT_REQUIRE"), ","), "lab")
 	if when := os.Getenv("WEFT_LAB"); when == "later" || when == "" && !demanded {
@@ -38,7 +38,7 @@ func require(t *testing.T) {
 const patience = 20 * time.Minute
 
 // lab boots two guests on two planes, and ends them with the test.
-func lab(t *testing.T) *Lab {
+func lab(t testing.TB) *Lab {
 	t.Helper()
 	require(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 45*time.Minute)
@@ -79,12 +79,12 @@ func lab(t *testing.T) *Lab {
 }
 
 // minutes notes how long a part took.
-func minutes(t *testing.T, part string, took time.Duration) {
+func minutes(t testing.TB, part string, took time.Duration) {
 	t.Logf("lab: %-10s %4.1f min", part, took.Minutes())
 }
 
 // run runs a script in a guest.
-func run(t *testing.T, g *Guest, script string) string {
+func run(t testing.TB, g *Guest, script string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()

@@ -26,15 +26,12 @@ type softRDMA struct {
 // is tested with a double of them, both ends in one guest, and then each agent
 // with the kernel as its peer and with the other agent.
 func testRDMA(t *testing.T, l *Lab, one, two *Guest, soft softRDMA) {
+	soft.add(t, one, two)
 	for _, g := range []*Guest{one, two} {
-		run(t, g, "for link in $(ls /sys/class/infiniband 2>/dev/null); do rdma link delete $link; done\n"+
-			"modprobe "+soft.module+"; rdma link add soft type "+strings.TrimPrefix(soft.module, "rdma_")+" netdev "+soft.nic+"\n"+
-			"for i in $(seq 600); do grep -q ACTIVE /sys/class/infiniband/soft/ports/1/state && exit; sleep 0.1; done; exit 1")
 		if got := run(t, g, "cat /sys/class/infiniband/soft/node_type"); !strings.HasSuffix(strings.TrimSpace(got), " "+soft.node) {
 			t.Errorf("node type %q, want %s", got, soft.node)
 		}
 	}
-	built := t.TempDir()
 	for name, args := range map[string][]string{
 		"rdma.test":      {"test", "-c", "weft/internal/nvme/rdma"},
 		"verbs.test":     {"test", "-c", "weft/internal/nvme/rdma/verbs"},
@@ -42,17 +39,11 @@ func testRDMA(t *testing.T, l *Lab, one, two *Guest, soft softRDMA) {
 		"weft-target":    {"build", "weft/cmd/weft-target"},
 		"weft-initiator": {"build", "weft/cmd/weft-initiator"},
 	} {
-		at := filepath.Join(built, name)
-		build := exec.CommandContext(t.Context(), "go", append([]string{args[0], "-o", at, "-ldflags=-s -w"}, args[1:]...)...)
-		build.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := build.CombinedOutput(); err != nil {
-			t.Fatalf("%s: %v\n%s", build, err, out)
-		}
 		to := one
 		if name == "weft-target" {
 			to = two
 		}
-		put(t, to, at, "/root/"+name)
+		put(t, to, compile(t, name, args...), "/root/"+name)
 	}
 	for _, suite := range []string{"verbs", "rdma", "perf"} {
 		begun := time.Now()
@@ -70,6 +61,28 @@ func testRDMA(t *testing.T, l *Lab, one, two *Guest, soft softRDMA) {
 	testWeftInitiator(t, one, two, soft)
 }
 
+// add makes it the only RDMA there is in guests.
+func (soft softRDMA) add(t testing.TB, guests ...*Guest) {
+	t.Helper()
+	for _, g := range guests {
+		run(t, g, "for link in $(ls /sys/class/infiniband 2>/dev/null); do rdma link delete $link; done\n"+
+			"modprobe "+soft.module+"; rdma link add soft type "+strings.TrimPrefix(soft.module, "rdma_")+" netdev "+soft.nic+"\n"+
+			"for i in $(seq 600); do grep -q ACTIVE /sys/class/infiniband/soft/ports/1/state && exit; sleep 0.1; done; exit 1")
+	}
+}
+
+// compile makes a program for guests.
+func compile(t testing.TB, name string, args ...string) string {
+	t.Helper()
+	at := filepath.Join(t.TempDir(), name)
+	build := exec.CommandContext(t.Context(), "go", append([]string{args[0], "-o", at, "-ldflags=-s -w"}, args[1:]...)...)
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", build, err, out)
+	}
+	return at
+}
+
 // runSuite runs the tests of a package that want RDMA; none of them may skip.
 func runSuite(t *testing.T, g *Guest, suite string, soft softRDMA) (passed bool, out string) {
 	t.Helper()
@@ -78,12 +91,16 @@ WEFT_RDMA_ADDR=%s WEFT_RDMA_INTERFACE=%s ./%s.test -test.v -test.timeout 20m -te
 	return strings.Contains(out, "--- PASS") && !strings.Contains(out, "--- SKIP") && !strings.Contains(out, "FAIL"), out
 }
 
+// serving waits until weft-target serves.
+const serving = `for i in $(seq 600); do /root/weft-target --root /run/lab status >/dev/null 2>&1 && exit; sleep 0.2; done
+journalctl -u lab-target >&2; exit 1`
+
 // hostNames make a host one that weft-target lets in.
 const hostNames = "--hostnqn nqn.2014-08.org.nvmexpress:uuid:11111111-2222-3333-4444-555555555555"
 
-// testWeftTarget has the kernel's host and weft's own write to weft-target,
-// the first while the plane is cut.
-func testWeftTarget(t *testing.T, l *Lab, one, two *Guest, soft softRDMA) {
+// serveWeft starts weft-target with a disk in memory, beside the kernel's target.
+func serveWeft(t testing.TB, two *Guest, soft softRDMA) {
+	t.Helper()
 	run(t, two, `mkdir -p /run/lab/etc/weft
 cat >/run/lab/etc/weft/target.toml <<X
 owner = "lab"
@@ -102,20 +119,30 @@ size = 67108864
 block_size = 4096
 X
 systemd-run --quiet --unit=lab-target --property=LimitMEMLOCK=infinity /root/weft-target --root /run/lab serve
-for i in $(seq 600); do /root/weft-target --root /run/lab status >/dev/null 2>&1 && exit; sleep 0.2; done
-journalctl -u lab-target >&2; exit 1`)
+`+serving)
+}
+
+// testWeftTarget has the kernel's host and weft's own write to weft-target, the
+// first while the plane is cut.
+func testWeftTarget(t *testing.T, l *Lab, one, two *Guest, soft softRDMA) {
+	serveWeft(t, two, soft)
 	run(t, one, "/root/weft-initiator verify --transport rdma --traddr "+soft.two+":4421 --nqn nqn.2026-11.net.example:weft "+hostNames+
 		" --connect-timeout 120s --keep-alive-tmo 60s --size 4M --bs 4096 --iodepth 8 --number-ios 2000 --i-will-overwrite nqn.2026-11.net.example:weft/1")
-
-	run(t, one, "modprobe nvme-rdma; nvme connect -t rdma -a "+soft.two+" -s 4421 -n nqn.2026-11.net.example:weft "+hostNames+
-		" --hostid 11111111-2222-3333-4444-555555555555 -i 1 --keep-alive-tmo=120 --ctrl-loss-tmo=600\n"+
+	const host = hostNames + " --hostid 11111111-2222-3333-4444-555555555555"
+	run(t, one, "modprobe nvme-rdma")
+	if got := run(t, one, "nvme discover -t rdma -a "+soft.two+" -s 4421 "+host); !strings.Contains(got, "nqn.2026-11.net.example:weft\n") || !strings.Contains(got, "trtype:  rdma") {
+		t.Errorf("discovered: %s", got)
+	}
+	// The kernel's host has no patience with a queue that takes 3 seconds to connect.
+	run(t, one, "connect() { nvme connect -t rdma -a "+soft.two+" -s 4421 -n nqn.2026-11.net.example:weft "+host+" -i 1 --keep-alive-tmo=120 --ctrl-loss-tmo=600; }\n"+
+		"connect || connect || connect || { dmesg | tail -20 >&2; exit 1; }\n"+
 		"for i in $(seq 600); do [ -b /dev/nvme0n1 ] && exit; sleep 0.1; done; exit 1")
 	ended := make(chan error, 1)
 	go func() {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
 		_, err := one.Run(ctx, "fio --name=lab --filename=/dev/nvme0n1 --ioengine=libaio --direct=1 --rw=randrw --bs=4k --iodepth=8 --size=4M"+
-			" --time_based --runtime=40 --verify=crc32c --verify_backlog=128 --verify_fatal=1")
+			" --time_based --runtime=60 --verify=crc32c --verify_backlog=128 --verify_fatal=1")
 		ended <- err
 	}()
 	run(t, one, "until pgrep -x fio >/dev/null; do sleep 0.2; done; sleep 5")
@@ -148,7 +175,7 @@ func testWeftInitiator(t *testing.T, one, two *Guest, soft softRDMA) {
 }
 
 // put copies a program into a guest.
-func put(t *testing.T, g *Guest, from, to string) {
+func put(t testing.TB, g *Guest, from, to string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
