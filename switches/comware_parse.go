@@ -13,7 +13,7 @@ func (comware) Parse(out map[string]string) (Config, error) {
 	var c Config
 	c.Facts = comwareFacts(out[comwareVersion], out[comwareManu])
 	r := &reading{
-		port: map[string][]block{}, bundles: map[string]string{},
+		port: map[string][]block{}, bundles: map[string]string{}, worth: remarkable("comware"),
 		maps: map[string]map[int]int{
 			comwareMapDSCP:  comwareMap(out[comwareDSCP], "dscp-dot1p"),
 			comwareMapDot1p: comwareMap(out[comwareDot1p], "dot1p-lp"),
@@ -111,7 +111,7 @@ func comwareNode(c *Config, r *reading, n *node) {
 			if comwareManaged(k.line) {
 				b.lines = append(b.lines, k.line)
 			}
-			r.note("comware", name, k.line)
+			r.note(name, k.line)
 			if group, ok := strings.CutPrefix(k.line, comwareMember); ok {
 				group, _, _ = strings.Cut(group, " ")
 				r.bundles[name] = "aggregation group " + group

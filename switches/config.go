@@ -20,6 +20,7 @@ type reading struct {
 	maps    map[string]map[int]int
 	facts   Facts
 	others  []string            // headers of objects that carry no name of weft's
+	worth   map[string]remark   // what is worth one there, by what the line begins with
 	notes   map[string][]string // ports that carry a line worth a remark, by its text
 }
 

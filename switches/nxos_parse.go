@@ -12,7 +12,7 @@ import (
 func (nxos) Parse(out map[string]string) (Config, error) {
 	var c Config
 	c.Facts = nxosFacts(out[nxosVersion])
-	r := &reading{ports: map[string]Port{}, port: map[string][]block{}, bundles: map[string]string{}}
+	r := &reading{ports: map[string]Port{}, port: map[string][]block{}, bundles: map[string]string{}, worth: remarkable("nxos")}
 	for _, n := range parseTree(out[nxosRunning]) {
 		nxosNode(&c, r, n)
 	}
@@ -100,7 +100,7 @@ func nxosNode(c *Config, r *reading, n *node) {
 		}
 		r.port[name] = mergeBlocks(append(r.port[name], nxosInterfaceBlock(head, n.kids)), nxosKey)
 		for _, k := range n.kids {
-			r.note("nxos", name, nxosNormal(k.line))
+			r.note(name, k.line)
 			if w := strings.Fields(k.line); len(w) > 1 && w[0] == "channel-group" {
 				r.bundles[name] = "port-channel" + w[1]
 			}

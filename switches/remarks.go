@@ -26,8 +26,8 @@ func remarkable(os string) map[string]remark {
 }
 
 // note remembers the lines of a port that are worth a remark.
-func (r *reading) note(os, port, line string) {
-	for begins, m := range remarkable(os) {
+func (r *reading) note(port, line string) {
+	for begins, m := range r.worth {
 		if line == begins || strings.HasPrefix(line, begins+" ") {
 			text := m.key + " (" + line + ") " + m.text
 			if r.notes == nil {
