@@ -151,6 +151,7 @@ func (b *builder) initiator(o *object) {
 			IOPolicy:       b.text(c, "iopolicy"),
 			IOQueues:       b.integer(c, "io_queues"),
 			CtrlLossTMO:    b.integer(c, "ctrl_loss_tmo"),
+			FastIOFailTMO:  b.integer(c, "fast_io_fail_tmo"),
 			ReconnectDelay: unitOf(b, c, "reconnect_delay", parseDuration),
 			KeepAliveTMO:   unitOf(b, c, "keep_alive_tmo", parseDuration),
 		})

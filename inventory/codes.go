@@ -93,6 +93,7 @@ const (
 	codeDriveTwice Code = "WF-STO-002"
 	codeVolumeName Code = "WF-STO-003"
 	codeMirror     Code = "WF-STO-004"
+	codeHalf       Code = "WF-STO-005"
 
 	codeSelect Code = "WF-ROL-001"
 	codeOrder  Code = "WF-ROL-002"
@@ -187,6 +188,7 @@ func Codes() []CodeTitle {
 		{codeDriveTwice, "a drive is used twice"},
 		{codeVolumeName, "two volumes of one pool have the same name"},
 		{codeMirror, "a mirror does not protect"},
+		{codeHalf, "nobody keeps the halves of a mirror the same"},
 		{codeSelect, "phases select nothing, or something twice"},
 		{codeOrder, "something depends on what a later phase brings"},
 		{codeNoGate, "a gate or a record names no validation"},

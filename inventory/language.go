@@ -205,13 +205,14 @@ func initiatorSchema() *schema {
 		"devices":    observed(),
 	}, blocks{
 		"connect": {many: true, schema: part("", attrs{
-			"to":              need(refs("target")),
-			"paths":           opt(oneOf("all-planes")).orText("all-planes"),
-			"iopolicy":        opt(oneOf("queue-depth", "round-robin", "numa")).orText("round-robin"),
-			"io_queues":       opt(integer(1, 1024)),
-			"ctrl_loss_tmo":   opt(integer(-1, 86400)).orNumber(600),
-			"reconnect_delay": opt(duration()).orText("10s"),
-			"keep_alive_tmo":  opt(duration()).orText("5s"),
+			"to":               need(refs("target")),
+			"paths":            opt(oneOf("all-planes")).orText("all-planes"),
+			"iopolicy":         opt(oneOf("queue-depth", "round-robin", "numa")).orText("round-robin"),
+			"io_queues":        opt(integer(1, 1024)),
+			"ctrl_loss_tmo":    opt(integer(-1, 86400)).orNumber(600),
+			"fast_io_fail_tmo": opt(integer(1, 86400)),
+			"reconnect_delay":  opt(duration()).orText("10s"),
+			"keep_alive_tmo":   opt(duration()).orText("5s"),
 		}, nil)},
 	})
 }

@@ -22,6 +22,23 @@ type Volume struct {
 	Mirror []*Pool
 }
 
+// Across reports whether its halves lie on two servers: then the host that uses
+// it keeps them the same.
+func (v *Volume) Across() bool {
+	return len(v.Mirror) == 1 && v.Pool != nil && v.Pool.Server != nil && v.Mirror[0].Server != nil && v.Mirror[0].Server != v.Pool.Server
+}
+
+// On is the pool of a server that holds the volume, or a half of it; nil: none.
+func (v *Volume) On(s *Server) *Pool {
+	switch {
+	case v.Pool != nil && v.Pool.Server == s:
+		return v.Pool
+	case v.Across() && v.Mirror[0].Server == s:
+		return v.Mirror[0]
+	}
+	return nil
+}
+
 // A Target exports subsystems through portals.
 type Target struct {
 	Block
@@ -90,6 +107,7 @@ type Connect struct {
 	IOPolicy       string
 	IOQueues       int // of each path; 0: the kernel chooses
 	CtrlLossTMO    int // seconds; -1: never
+	FastIOFailTMO  int // seconds; 0: what fits what it leads to
 	ReconnectDelay time.Duration
 	KeepAliveTMO   time.Duration
 }

@@ -37,6 +37,7 @@ func check(m *Model) hcl.Diagnostics {
 	c.initiators()
 	c.authentication()
 	c.reach()
+	c.mirrored()
 	c.validations()
 	c.rollouts()
 	c.cycles()

@@ -59,6 +59,10 @@ func (c *checker) volumes() {
 
 // mirror checks that a copy does not share the fate of what it copies.
 func (c *checker) mirror(v *Volume) {
+	if len(v.Mirror) > 1 {
+		c.refuse(codeMirror, &v.Block, "mirror", "more than two halves", "A mirror has two halves: the volume in its pool, and one in another (%d are named).", len(v.Mirror))
+		return
+	}
 	for _, p := range v.Mirror {
 		switch {
 		case v.Pool == nil || p.incomplete || v.Pool.incomplete:
@@ -118,7 +122,11 @@ func (s *Server) name() string {
 // subsystems checks names, namespaces and what is used twice.
 func (c *checker) subsystems() {
 	nqns, serials, uuids := registry[string]{}, registry[string]{}, registry[string]{}
-	volumes := registry[*Volume]{}
+	type export struct {
+		volume *Volume
+		pool   *Pool
+	}
+	volumes := registry[export]{}
 	for _, t := range c.Targets {
 		for _, s := range t.Subsystems {
 			c.subsystem(t, s, nqns, serials)
@@ -135,7 +143,7 @@ func (c *checker) subsystems() {
 					c.refuse(codeUUID, &n.Block, "uuid", "UUID used twice", "%s has %s as well.", whereBlock(other), n.UUID)
 				}
 				if n.From != nil {
-					if other := volumes.first(n.From, &n.Block); other != nil {
+					if other := volumes.first(export{n.From, n.From.On(t.Server)}, &n.Block); other != nil {
 						c.refuse(codeVolumeTwice, &n.Block, "from", "volume exported twice", "%s exports %s as well; two writers would not know of each other.", whereBlock(other), n.From.Addr)
 					}
 				}
@@ -191,7 +199,7 @@ func (c *checker) namespace(t *Target, n *Namespace) {
 	if id, err := uuid.Parse(n.UUID); err != nil || id == uuid.Nil || len(n.UUID) != 36 {
 		c.refuse(codeUUID, &n.Block, "uuid", "not a UUID", "%q is not a UUID such as 123e4567-e89b-42d3-a456-426614174000.", n.UUID)
 	}
-	if n.From != nil && n.From.Pool != nil && t.Server != nil && n.From.Pool.Server != nil && n.From.Pool.Server != t.Server {
+	if n.From != nil && n.From.Pool != nil && t.Server != nil && n.From.Pool.Server != nil && n.From.On(t.Server) == nil {
 		c.refuse(codeElsewhere, &n.Block, "from", "a volume elsewhere", "%s lies on %s, but the target runs on %s.",
 			whereBlock(&n.From.Block), n.From.Pool.Server.name(), t.Server.Addr)
 	}

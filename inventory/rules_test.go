@@ -32,6 +32,22 @@ switch "h3c" {
   plane  = "a"
 }
 `
+	elsewhere = `
+pool "far" {
+  server = server.compute["a"]
+  drives = ["nvme-eui.03"]
+}
+`
+	farTarget = `
+target "far" {
+  server  = server.compute["a"]
+  portals = [server.compute["a"].rnic.p0, server.compute["a"].rnic.p1]
+  subsystem "far" {
+    nqn = "nqn.2026-11.net.example:far"
+    namespace "1" { from = volume.fast }
+  }
+}
+`
 	spine = `
 switch "spine" {
   os        = "nxos"
@@ -133,6 +149,10 @@ func storageMistakes() []mistake {
   server = server.storage
   drives = ["nvme-eui.02"]
 }`), `size = "1TiB"`, "size = \"1TiB\"\n  mirror = [pool.more]"), codeMirror, `mirror = [pool.more]`, "survives a drive, not the server"},
+		{"three halves", append(more(elsewhere), `size = "1TiB"`, "size = \"1TiB\"\n  mirror = [pool.flash, pool.far]"), codeMirror, `mirror = [pool.flash, pool.far]`, "A mirror has two halves"},
+		{"half of a mirror", append(more(elsewhere), `size = "1TiB"`, "size = \"1TiB\"\n  mirror = [pool.far]"), codeHalf, `to = target.nvme`, "leads to one half of volume.fast"},
+		{"two writers", append(more(elsewhere+farTarget), `size = "1TiB"`, "size = \"1TiB\"\n  mirror = [pool.far]", `to = target.nvme`, `to = [target.nvme, target.far]`), codeHalf, `to = [target.nvme, target.far]`, "connects to volume.fast"},
+		{"half as scratch", append(more(elsewhere), `size = "1TiB"`, "size = \"1TiB\"\n  mirror = [pool.far]", "namespace \"1\" {", "namespace \"1\" {\n      scratch = true"), codeHalf, `scratch = true`, "would write to one half of volume.fast"},
 	}
 }
 

@@ -39,6 +39,9 @@ func newBoot(owner, part string, lines []string) *Boot {
 	if slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, "connect_ ") || strings.HasPrefix(l, "either_ ") }) {
 		functions += bootNVMe
 	}
+	if slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, "mirror_ ") }) {
+		functions += bootMD
+	}
 	if slices.ContainsFunc(lines, func(l string) bool { return strings.Contains(l, "$(rdma_of ") }) {
 		functions += bootRDMA
 	}

@@ -56,7 +56,7 @@ func Expand(m *inventory.Model, env Env) (*Fleet, hcl.Diagnostics) {
 	x := &expansion{
 		model: m, env: env, fleet: &Fleet{Devices: map[string]plan.Device{}},
 		refused: map[reason]int{}, ports: map[*inventory.RNIC]plan.ID{}, nics: map[*inventory.RNIC][]plan.ID{},
-		stands: map[*inventory.Block][]plan.ID{}, exports: map[export]plan.ID{},
+		stands: map[*inventory.Block][]plan.ID{}, exports: map[export]plan.ID{}, paths: map[reached][]plan.ID{},
 		chap: chap{keys: map[*inventory.Secret]*chapKey{}, added: map[plan.ID]bool{}, hosts: chapHosts(m)},
 	}
 	for _, sw := range m.Switches {
@@ -90,6 +90,7 @@ type expansion struct {
 
 	stands  map[*inventory.Block][]plan.ID // what a block of storage stands for
 	exports map[export]plan.ID             // by what a connection leads to
+	paths   map[reached][]plan.ID          // the connections of an initiator to a subsystem
 	chap    chap
 
 	cables map[*inventory.RNIC]*inventory.Link // nil until it is asked for, as is known

@@ -41,7 +41,7 @@ func (x *expansion) connect(d *server, i *inventory.Initiator, c *inventory.Conn
 		for _, sub := range t.Subsystems {
 			want := &NVMeConnection{
 				NQN: sub.NQN, Transport: transport, Instead: instead, Address: p.Address, HostNQN: i.HostNQN, HostID: hostID(i.HostNQN),
-				KeepAlive: seconds(c.KeepAliveTMO), ReconnectDelay: seconds(c.ReconnectDelay), CtrlLoss: c.CtrlLossTMO, Queues: c.IOQueues, ToS: -1, IOPolicy: c.IOPolicy,
+				KeepAlive: seconds(c.KeepAliveTMO), ReconnectDelay: seconds(c.ReconnectDelay), CtrlLoss: c.CtrlLossTMO, FastFail: c.FastIOFailTMO, Queues: c.IOQueues, ToS: -1, IOPolicy: c.IOPolicy,
 			}
 			var needs []plan.ID
 			if nic != nil {
@@ -57,8 +57,13 @@ func (x *expansion) connect(d *server, i *inventory.Initiator, c *inventory.Conn
 				}
 			}
 			needs = append(needs, x.proves(d, want, i, t)...)
+			if want.FastFail == 0 && mirrors(sub) {
+				want.FastFail = mirrorFastFail
+			}
 			name := instance(t.Addr, i.Server.Addr) + "." + sub.Name + "@" + p.Address.String()
-			x.stand(&i.Block, x.add(plan.ID{Device: d.name, Kind: "nvme_connection", Name: name}, on(d, want), c.Range, needs...))
+			id := x.add(plan.ID{Device: d.name, Kind: "nvme_connection", Name: name}, on(d, want), c.Range, needs...)
+			x.stand(&i.Block, id)
+			x.paths[reached{i, sub}] = append(x.paths[reached{i, sub}], id)
 		}
 	}
 }

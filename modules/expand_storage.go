@@ -22,6 +22,7 @@ func (x *expansion) storage() {
 	x.targets()
 	x.nvmetTargets()
 	x.connections()
+	x.mirrors()
 	x.probes()
 	x.probeKeys()
 	of := map[string][]plan.Item{}
@@ -74,17 +75,13 @@ func (x *expansion) volume(v *inventory.Volume) {
 	if v.Pool == nil {
 		return
 	}
-	d, ok := x.fleet.Devices[v.Pool.Server.Addr].(*server)
-	if !ok {
-		return
-	}
-	if len(v.Mirror) > 1 || len(v.Mirror) == 1 && v.Mirror[0].Server != v.Pool.Server {
-		x.refuse(v.At("mirror"), v.Addr, "mirror, other than in one more pool of the same server")
-		return
-	}
 	for _, half := range halves(x.model.Name, v) {
+		d, ok := x.fleet.Devices[addr(half.pool.Server)].(*server)
+		if !ok {
+			continue
+		}
 		want := half.volume
-		want.Keep, want.Later = half.pool.OnExistingData == "keep", installs(v.Pool.Server, "lvm2")
+		want.Keep, want.Later, want.Half = half.pool.OnExistingData == "keep", installs(half.pool.Server, "lvm2"), v.Across()
 		id := plan.ID{Device: d.name, Kind: "volume", Name: instance(half.pool.Addr, d.name) + "." + half.name}
 		x.stand(&v.Block, x.add(id, on(d, want), v.Range, x.stands[&half.pool.Block]...))
 	}
@@ -101,6 +98,9 @@ func halves(owner string, v *inventory.Volume) []half {
 	var list []half
 	name := instance(v.Addr, v.Pool.Addr)
 	for n, p := range append([]*inventory.Pool{v.Pool}, v.Mirror...) {
+		if n == 1 && v.Across() {
+			name = instance(v.Addr, p.Addr)
+		}
 		if n == 1 {
 			name += "-mirror"
 		}
@@ -110,9 +110,22 @@ func halves(owner string, v *inventory.Volume) []half {
 	return list
 }
 
-// VolumePath is the device of a volume on its server; of a mirror, of its
-// first half.
-func VolumePath(owner string, v *inventory.Volume) string { return halves(owner, v)[0].volume.path() }
+// VolumePath is the device of a volume on a server; of a mirror on one server, of
+// its first half.
+func VolumePath(owner string, v *inventory.Volume, s *inventory.Server) string {
+	list := halves(owner, v)
+	for _, half := range list {
+		if half.pool == v.On(s) {
+			return half.volume.path()
+		}
+	}
+	return list[0].volume.path()
+}
+
+// rests are the resources that keep a volume on a server.
+func (x *expansion) rests(v *inventory.Volume, s *inventory.Server) []plan.ID {
+	return slices.DeleteFunc(slices.Clone(x.stands[&v.Block]), func(id plan.ID) bool { return id.Device != s.Addr })
+}
 
 // nvmetTargets expands the targets of kernels: hosts, subsystems, then ports.
 func (x *expansion) nvmetTargets() {
@@ -167,11 +180,11 @@ func (x *expansion) nvmetSubsystem(d *server, t *inventory.Target, sub *inventor
 		if ns.From == nil {
 			continue
 		}
-		if len(ns.From.Mirror) > 0 {
+		if len(ns.From.Mirror) > 0 && !ns.From.Across() {
 			x.refuse(ns.From.At("mirror"), ns.From.Addr, `mirror, of a volume that a target with engine = "nvmet" exports`)
 		}
-		want.Namespaces[ns.ID] = newNVMeTNamespace(VolumePath(x.model.Name, ns.From), ns.UUID)
-		needs = append(needs, x.stands[&ns.From.Block]...)
+		want.Namespaces[ns.ID] = newNVMeTNamespace(VolumePath(x.model.Name, ns.From, t.Server), ns.UUID)
+		needs = append(needs, x.rests(ns.From, t.Server)...)
 	}
 	id := x.add(plan.ID{Device: d.name, Kind: "nvmet_subsystem", Name: sub.NQN}, on(d, want), sub.Range, needs...)
 	x.stand(&t.Block, id)

@@ -41,7 +41,7 @@ func (x *expansion) target(d *server, s *inventory.Server, targets []*inventory.
 			at = append(at, p.Address.String())
 		}
 		for _, sub := range t.Subsystems {
-			one := x.subsystem(sub)
+			one := x.subsystem(sub, s)
 			if len(targets) > 1 {
 				one.Portals = at // not those of the other targets
 			}
@@ -50,7 +50,7 @@ func (x *expansion) target(d *server, s *inventory.Server, targets []*inventory.
 			cfg.Subsystems = append(cfg.Subsystems, one)
 			needs = append(needs, keys...)
 			for _, ns := range sub.Namespaces {
-				needs = append(needs, x.stands[&ns.From.Block]...)
+				needs = append(needs, x.rests(ns.From, s)...)
 			}
 		}
 	}
@@ -110,17 +110,17 @@ func (x *expansion) targetToS(targets []*inventory.Target) uint8 {
 	return uint8(max(tos, 0)) // a DSCP has six bits
 }
 
-func (x *expansion) subsystem(sub *inventory.Subsystem) agent.Subsystem {
+func (x *expansion) subsystem(sub *inventory.Subsystem, s *inventory.Server) agent.Subsystem {
 	out := agent.Subsystem{NQN: sub.NQN, Serial: sub.Serial, AllowHosts: sub.AllowHosts}
 	for _, ns := range sub.Namespaces {
 		one := agent.Namespace{ID: ns.ID, UUID: ns.UUID, BlockSize: blockSize, Size: extents(ns.From.Size), Backend: "device"}
-		if len(ns.From.Mirror) > 0 {
+		if len(ns.From.Mirror) > 0 && !ns.From.Across() {
 			one.Backend = "mirror"
 			for _, half := range halves(x.model.Name, ns.From) {
 				one.Mirror = append(one.Mirror, half.volume.path())
 			}
 		} else {
-			one.Path = VolumePath(x.model.Name, ns.From)
+			one.Path = VolumePath(x.model.Name, ns.From, s)
 		}
 		if ns.Limits != nil {
 			one.IOPS, one.Bandwidth = uint64(ns.Limits.IOPS), uint64(ns.Limits.Bandwidth)

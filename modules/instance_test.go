@@ -22,7 +22,7 @@ func TestVolumePath(t *testing.T) {
 		{`module.m["a"].pool.flash["st1"]`, `module.m["a"].volume.fast["st1"]`, "/dev/weft-o-m_a_.flash_ec86c3f8/m_a_.fast_4b4a5c1d"},
 	} {
 		v := &inventory.Volume{Block: inventory.Block{Addr: c.volume}, Pool: pool(c.pool)}
-		if got := VolumePath("o", v); got != c.want {
+		if got := VolumePath("o", v, st1); got != c.want {
 			t.Errorf("%s in %s is %s, want %s", c.volume, c.pool, got, c.want)
 		}
 	}

@@ -58,6 +58,7 @@ func TestKinds(t *testing.T) {
 		"nvmet_subsystem": want[NVMeTSubsystem],
 		"nvmet_port":      want[NVMeTPort],
 		"nvme_connection": want[NVMeConnection],
+		"mirror":          want[Mirror],
 
 		"sysctl":        want[Sysctl],
 		"kernel_module": want[KernelModule],

@@ -16,7 +16,7 @@ import (
 // block device that is reached through it with a line "user" for each thing
 // that is built on it, mounted, or swap.
 const nvmeScript = `for c in /sys/class/nvme/nvme*; do if [ -e "$c/subsysnqn" ]; then echo "nvme ${c##*/}"; ` +
-	`for a in transport address subsysnqn hostnqn hostid state queue_count kato ctrl_loss_tmo reconnect_delay dhchap_secret dhchap_ctrl_secret; do if [ -e "$c/$a" ]; then read -r v <"$c/$a"; echo "$a $v"; fi; done; ` +
+	`for a in transport address subsysnqn hostnqn hostid state queue_count kato ctrl_loss_tmo reconnect_delay fast_io_fail_tmo dhchap_secret dhchap_ctrl_secret; do if [ -e "$c/$a" ]; then read -r v <"$c/$a"; echo "$a $v"; fi; done; ` +
 	`for s in /sys/class/nvme-subsystem/*; do if [ -e "$s/${c##*/}" ]; then if [ -e "$s/iopolicy" ]; then read -r v <"$s/iopolicy"; echo "iopolicy $v"; fi; ` +
 	`for b in "$s"/nvme*n* "$c"/nvme*n*; do n=${b##*/}; case $n in nvme*c*n*) continue;; esac; if [ -e "/sys/block/$n" ]; then echo "disk $n"; ` + diskUsers +
 	`fi; done; fi; done; fi; done`
@@ -42,6 +42,7 @@ type controller struct {
 	from      netip.Addr // where it was told to begin; not valid: anywhere
 	keep      int        // seconds
 	loss      int        // seconds; -1: never
+	fast      int        // seconds until its I/O fails; -1: never
 	reconnect int        // seconds
 	queues    int        // of I/O
 }
@@ -120,6 +121,7 @@ func (c *controller) read() {
 		return n
 	}
 	c.queues = number("queue_count") - 1 // one is for administration
+	c.fast = number("fast_io_fail_tmo")
 	c.keep, c.loss, c.reconnect = number("kato"), number("ctrl_loss_tmo"), number("reconnect_delay")
 }
 

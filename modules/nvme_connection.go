@@ -30,6 +30,7 @@ type NVMeConnection struct {
 	KeepAlive      int // seconds
 	ReconnectDelay int // seconds
 	CtrlLoss       int // seconds; -1: never
+	FastFail       int `json:",omitempty"` // seconds until I/O fails that no path carries; 0: only with the last path
 	Queues         int // of I/O; 0: the kernel chooses
 	ToS            int // of its packets; -1: as it is
 	IOPolicy       string
@@ -61,7 +62,7 @@ func (n *NVMeConnection) Parse(s remote.Seen) (*NVMeConnection, error) {
 	have := &NVMeConnection{
 		NQN: n.NQN, Transport: mine.values["transport"], Instead: n.Instead, Address: n.Address, From: n.From, HostNQN: n.HostNQN, HostID: mine.values["hostid"],
 		Key: mine.key("dhchap_secret"), CtrlKey: mine.key("dhchap_ctrl_secret"),
-		KeepAlive: mine.keep, ReconnectDelay: mine.reconnect, CtrlLoss: mine.loss, Queues: n.Queues, ToS: n.ToS, IOPolicy: mine.policy,
+		KeepAlive: mine.keep, ReconnectDelay: mine.reconnect, CtrlLoss: mine.loss, FastFail: max(mine.fast, 0), Queues: n.Queues, ToS: n.ToS, IOPolicy: mine.policy,
 		Device: mine.name, state: mine.values["state"], disks: mine.disks, users: mine.users,
 	}
 	// The target, or the number of processors, may allow fewer.
@@ -69,6 +70,9 @@ func (n *NVMeConnection) Parse(s remote.Seen) (*NVMeConnection, error) {
 		have.Queues = mine.queues
 	}
 	have.paths = live
+	if _, shown := mine.values["fast_io_fail_tmo"]; !shown {
+		have.FastFail = n.FastFail // a kernel before 5.11
+	}
 	if _, shown := mine.values["dhchap_secret"]; len(n.Key) > 0 && !shown {
 		return nil, errNoAuth
 	}
@@ -139,6 +143,14 @@ func (n *NVMeConnection) loss() int {
 	return (n.CtrlLoss + n.ReconnectDelay - 1) / n.ReconnectDelay * n.ReconnectDelay
 }
 
+// off is a time as the kernel shows it.
+func off(seconds int) string {
+	if seconds == 0 {
+		return "off"
+	}
+	return fmt.Sprint(seconds)
+}
+
 // Left implements limited: a path that is down comes back by itself or not, and
 // one over TCP goes on where RDMA was wanted.
 func (n *NVMeConnection) Left() string {
@@ -183,6 +195,7 @@ func (n *NVMeConnection) Diff(have *NVMeConnection) []plan.Change {
 	}
 	out = append(out, change("reconnect_delay", have.ReconnectDelay, n.ReconnectDelay, plan.ImpactNone)...)
 	out = append(out, change("ctrl_loss_tmo", have.loss(), n.loss(), plan.ImpactNone)...)
+	out = append(out, change("fast_io_fail_tmo", off(have.FastFail), off(n.FastFail), plan.ImpactNone)...)
 	if have.IOPolicy != "" && n.IOPolicy != "" { // a kernel without multipath has none
 		out = append(out, change("iopolicy", have.IOPolicy, n.IOPolicy, plan.ImpactNone)...)
 	}
@@ -215,6 +228,9 @@ func (n *NVMeConnection) Steps(have *NVMeConnection) []remote.Step {
 	if n.loss() != have.loss() {
 		steps = append(steps, write(dir, attr{"ctrl_loss_tmo", fmt.Sprint(n.CtrlLoss)}))
 	}
+	if n.FastFail != have.FastFail {
+		steps = append(steps, write(dir, attr{"fast_io_fail_tmo", fmt.Sprint(cmp.Or(n.FastFail, -1))}))
+	}
 	if n.IOPolicy != have.IOPolicy && n.IOPolicy != "" && have.IOPolicy != "" {
 		steps = append(steps, n.spread())
 	}
@@ -231,6 +247,9 @@ func (n *NVMeConnection) options(transport string) string {
 		o = append(o, "host_traddr="+n.From.String())
 	}
 	o = append(o, fmt.Sprintf("keep_alive_tmo=%d", n.KeepAlive), fmt.Sprintf("reconnect_delay=%d", n.ReconnectDelay), fmt.Sprintf("ctrl_loss_tmo=%d", n.CtrlLoss))
+	if n.FastFail > 0 {
+		o = append(o, fmt.Sprintf("fast_io_fail_tmo=%d", n.FastFail))
+	}
 	if n.Queues > 0 {
 		o = append(o, fmt.Sprintf("nr_io_queues=%d", n.Queues))
 	}

@@ -2,6 +2,7 @@ package modules
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"weft/internal/hint"
@@ -26,12 +27,43 @@ func (d *server) hold(rs []plan.Resource, states []plan.State) {
 			ending[disks{have.NQN, have.HostNQN}]++
 		}
 	}
+	stopped := stopping(rs, states)
+	for i := range rs {
+		if r, ok := rs[i].(*restoration[Mirror, *Mirror]); ok && r.former == nil && !r.back {
+			if have, is := states[i].(*Mirror); is && len(have.users) > 0 {
+				states[i] = refused{firm: true, err: hint.Wrap(fmt.Errorf("%s is not stopped: %s", have.path(), strings.Join(have.users, "; ")),
+					"stop what uses it and apply again")}
+			}
+		}
+	}
 	for i := range rs {
 		have := goes(i)
-		if have == nil || len(have.users) == 0 || ending[disks{have.NQN, have.HostNQN}] < have.paths {
+		if have == nil {
 			continue
 		}
-		states[i] = refused{firm: true, err: hint.Wrap(fmt.Errorf("%s is not disconnected: %s", have.Device, strings.Join(have.users, "; ")),
+		users := slices.DeleteFunc(slices.Clone(have.users), func(user string) bool { return stopped[firstWord(user)] })
+		if len(users) == 0 || ending[disks{have.NQN, have.HostNQN}] < have.paths {
+			continue
+		}
+		states[i] = refused{firm: true, err: hint.Wrap(fmt.Errorf("%s is not disconnected: %s", have.Device, strings.Join(users, "; ")),
 			"stop what uses the disk and apply again; one path of several may go while it is in use")}
 	}
+}
+
+// stopping are the arrays that are stopped before anything is disconnected, as
+// devices: what a mirror is built on is free by then.
+func stopping(rs []plan.Resource, states []plan.State) map[string]bool {
+	list := map[string]bool{}
+	for i := range rs {
+		r, ok := rs[i].(*restoration[Mirror, *Mirror])
+		if have, is := states[i].(*Mirror); ok && is && r.former == nil && !r.back && len(have.users) == 0 {
+			list[have.device] = true
+		}
+	}
+	return list
+}
+
+func firstWord(text string) string {
+	word, _, _ := strings.Cut(text, " ")
+	return word
 }

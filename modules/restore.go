@@ -42,6 +42,7 @@ func kinds() map[string]restorer {
 		"nvmet_subsystem": restorable[NVMeTSubsystem],
 		"nvmet_port":      restorable[NVMeTPort],
 		"nvme_connection": restorable[NVMeConnection],
+		"mirror":          restorable[Mirror],
 
 		"sysctl":        lasting[Sysctl],
 		"kernel_module": restorable[KernelModule],

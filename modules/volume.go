@@ -16,6 +16,7 @@ type Volume struct {
 	Name  string
 	Owner string
 	Bytes int64 // a multiple of the group's extents
+	Half  bool  `json:",omitempty"` // of a mirror that a host keeps, which takes only what is empty
 
 	Keep  bool  `json:"-"` // a volume of that name that weft did not make is taken over as it is
 	Later bool  `json:"-"` // the server's own blocks install lvm2
@@ -104,8 +105,12 @@ func (v *Volume) Steps(have *Volume) []remote.Step {
 	}
 	switch {
 	case have == nil:
-		return []remote.Step{run("lvcreate", "--yes", "--wipesignatures", "y", "--zero", "y", "--addtag", lvmTag(v.Owner),
+		steps := []remote.Step{run("lvcreate", "--yes", "--wipesignatures", "y", "--zero", "y", "--addtag", lvmTag(v.Owner),
 			"--size", fmt.Sprintf("%db", v.Bytes), "--name", v.Name, v.Group)}
+		if v.Half {
+			steps = append(steps, emptied(v.path()))
+		}
+		return steps
 	case v == nil:
 		return []remote.Step{run("lvremove", "--yes", have.Group+"/"+have.Name)}
 	}

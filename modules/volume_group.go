@@ -198,9 +198,14 @@ func paths(drives []string) []string {
 func release(drives []string) []remote.Step {
 	steps := []remote.Step{run(append([]string{"pvremove"}, paths(drives)...)...)}
 	for _, path := range paths(drives) {
-		steps = append(steps, run("dd", "if=/dev/zero", "of="+path, "bs=1M", "count=1", "conv=notrunc,fsync"))
+		steps = append(steps, emptied(path))
 	}
 	return steps
+}
+
+// emptied empties the first MiB of a device.
+func emptied(path string) remote.Step {
+	return run("dd", "if=/dev/zero", "of="+path, "bs=1M", "count=1", "conv=notrunc,fsync")
 }
 
 // outlasts implements outlaster: it holds volumes.

@@ -112,7 +112,7 @@ func (a *app) measureIn(ctx context.Context, p *project, names []string, of scop
 		Baseline: of.baseline, Throughput: of.throughput, Path: of.path, Classes: of.classes,
 		Host: hosts.host, Attached: attached, Conclude: of.conclude,
 		Switch: p.counted,
-		Volume: func(v *inventory.Volume) string { return modules.VolumePath(p.model.Name, v) },
+		Volume: func(v *inventory.Volume, s *inventory.Server) string { return modules.VolumePath(p.model.Name, v, s) },
 	}
 	return prove.Run(ctx, in)
 }

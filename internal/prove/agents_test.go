@@ -25,7 +25,7 @@ func TestAgentStartedAgain(t *testing.T) {
 	look := func(t *testing.T, f *farm, since *Reading) *Result {
 		t.Helper()
 		f.busy, f.served = map[string]int{}, map[string]uint64{}
-		res, err := Run(t.Context(), Input{Model: m, Since: since, Volume: func(*inventory.Volume) string { return "/volume" },
+		res, err := Run(t.Context(), Input{Model: m, Since: since, Volume: func(*inventory.Volume, *inventory.Server) string { return "/volume" },
 			Host: func(_ context.Context, s *inventory.Server) (remote.Host, error) {
 				return &farmHost{farm: f, name: s.Name}, nil
 			}})
@@ -94,7 +94,7 @@ func TestSignsOfLife(t *testing.T) {
 	f.fails = func(string) bool { <-heard; return false } // no read ends before a sign is heard
 	var probes atomic.Int32
 	_, err := Run(t.Context(), Input{Model: model(1, 1, time.Second), beat: time.Millisecond,
-		Volume: func(*inventory.Volume) string { return "/volume" },
+		Volume: func(*inventory.Volume, *inventory.Server) string { return "/volume" },
 		Host: func(_ context.Context, s *inventory.Server) (remote.Host, error) {
 			return &farmHost{farm: f, name: s.Name}, nil
 		},

@@ -226,7 +226,7 @@ func (r *run) args(f flow) []string {
 	args := []string{agent.ProbeBin, "read", "--json",
 		"--size", strconv.Itoa(f.size), "--depth", strconv.Itoa(depth), "--samples", strconv.Itoa(f.samples)}
 	if f.local {
-		return append(args, "--path", r.in.Volume(f.ns.From))
+		return append(args, "--path", r.in.Volume(f.ns.From, f.target.Server))
 	}
 	args = append(args, "--traddr", f.portal.Address.String(), "--nqn", f.sub.NQN, "--hostnqn", f.probe,
 		"--nsid", strconv.FormatUint(uint64(f.ns.ID), 10))

@@ -17,7 +17,7 @@ func TestInterrupted(t *testing.T) {
 	f := &farm{p99: time.Microsecond, busy: map[string]int{}, served: map[string]uint64{}}
 	f.fails = func(string) bool { cancel(); return false }
 	_, err := Run(ctx, Input{
-		Model: model(2, 2, time.Second), Volume: func(*inventory.Volume) string { return "/volume" },
+		Model: model(2, 2, time.Second), Volume: func(*inventory.Volume, *inventory.Server) string { return "/volume" },
 		Host: func(_ context.Context, s *inventory.Server) (remote.Host, error) {
 			return &farmHost{farm: f, name: s.Name}, nil
 		},
@@ -51,7 +51,7 @@ func TestNothingLimited(t *testing.T) {
 	}
 	f := &farm{p99: time.Microsecond, busy: map[string]int{}, served: map[string]uint64{}}
 	res, err := Run(t.Context(), Input{
-		Model: m, Names: []string{"counters"}, Volume: func(*inventory.Volume) string { return "/volume" },
+		Model: m, Names: []string{"counters"}, Volume: func(*inventory.Volume, *inventory.Server) string { return "/volume" },
 		Host: func(_ context.Context, s *inventory.Server) (remote.Host, error) {
 			return &farmHost{farm: f, name: s.Name}, nil
 		},

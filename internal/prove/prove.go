@@ -134,8 +134,8 @@ type Input struct {
 	There func(from *inventory.Server, to *inventory.Target) bool
 	// Host logs in to a server; it is called once for each server.
 	Host func(context.Context, *inventory.Server) (remote.Host, error)
-	// Volume is the path of a volume on its server, for the local read.
-	Volume func(*inventory.Volume) string
+	// Volume is the path of a volume on a server that exports it, for the local read.
+	Volume func(*inventory.Volume, *inventory.Server) string
 	Emit   plan.Emit // may be nil
 
 	// Switch asks a switch what it has counted on ports. nil: none is asked.

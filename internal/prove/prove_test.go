@@ -147,7 +147,7 @@ func prove(t *testing.T, m *inventory.Model, f *farm, down ...string) *Result {
 	f.busy, f.served = map[string]int{}, map[string]uint64{}
 	res, err := Run(t.Context(), Input{
 		Model:  m,
-		Volume: func(*inventory.Volume) string { return "/volume" },
+		Volume: func(*inventory.Volume, *inventory.Server) string { return "/volume" },
 		Host: func(_ context.Context, s *inventory.Server) (remote.Host, error) {
 			if slices.Contains(down, s.Name) {
 				return nil, errors.New(s.Name + " is down")

@@ -74,7 +74,7 @@ func (r *run) load(ctx context.Context, f flow) *Throughput {
 	args := []string{agent.ProbeBin, "run", "--json", "--rw", "randread", "--bs", strconv.Itoa(throughputSize), "--iodepth", strconv.Itoa(throughputDepth),
 		"--runtime", throughputTime.String(), "--ramp-time", throughputRamp.String()}
 	if f.local {
-		args = append(args, "--path", r.in.Volume(f.ns.From))
+		args = append(args, "--path", r.in.Volume(f.ns.From, f.target.Server))
 	} else {
 		t.Transport = f.transports()[0]
 		args = append(args, "--traddr", f.portal.Address.String(), "--nqn", f.sub.NQN, "--hostnqn", f.probe, "--nsid", strconv.FormatUint(uint64(f.ns.ID), 10),

@@ -18,6 +18,7 @@ type controller struct {
 	name, subsystem string // nvme0, nvme-subsys0
 	options         map[string]string
 	namespaces      map[string]string // sizes in sectors, by id
+	uuids           map[string]string // of namespaces, by id
 	met             string            // the start of the target that it has authenticated to
 }
 
@@ -28,7 +29,7 @@ const fabricsFile = "/dev/nvme-fabrics"
 func nvmeOptions() map[string]string {
 	return map[string]string{
 		"transport": "", "traddr": "", "trsvcid": "4420", "nqn": "", "hostnqn": "", "hostid": "", "host_traddr": "",
-		"keep_alive_tmo": "5", "reconnect_delay": "10", "ctrl_loss_tmo": "600", "nr_io_queues": "64", "queue_size": "128", "tos": "0",
+		"keep_alive_tmo": "5", "reconnect_delay": "10", "ctrl_loss_tmo": "600", "fast_io_fail_tmo": "-1", "nr_io_queues": "64", "queue_size": "128", "tos": "0",
 		"dhchap_secret": "", "dhchap_ctrl_secret": "",
 	}
 }
@@ -47,6 +48,7 @@ func (s *Server) renderNVMe(r rendered) {
 	for _, c := range s.controllers {
 		s.renderController(r, c)
 	}
+	s.renderMD(r)
 }
 
 func (s *Server) renderController(r rendered, c *controller) {
@@ -81,6 +83,11 @@ func (s *Server) renderController(r rendered, c *controller) {
 	}
 	s.nvmetValue(r, dir+"/reconnect_delay", o["reconnect_delay"], number("reconnect_delay"))
 	s.nvmetValue(r, dir+"/ctrl_loss_tmo", lossShown(o), number("ctrl_loss_tmo"))
+	fast := o["fast_io_fail_tmo"]
+	if fast == "-1" {
+		fast = "off"
+	}
+	s.nvmetValue(r, dir+"/fast_io_fail_tmo", fast, number("fast_io_fail_tmo"))
 	r.attribute(dir+"/delete_controller", "", 0o200, func(string) error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -99,11 +106,13 @@ func (s *Server) renderController(r rendered, c *controller) {
 		return nil
 	})
 	for id, sectors := range c.namespaces {
-		disk := "nvme" + strings.TrimPrefix(c.subsystem, "nvme-subsys") + "n" + id
+		disk := c.disk(id)
 		r.dir(sub + "/" + disk)
 		r.file("/sys/block/"+disk+"/size", sectors)
 		r.dir("/sys/block/" + disk + "/holders")
-		r["/dev/"+disk] = node{mode: fs.ModeDevice | 0o600}
+		r.link("/sys/block/"+disk+"/device", "../../class/nvme-subsystem/"+c.subsystem)
+		// Nothing is written to it here: it is as empty as it was.
+		r["/dev/"+disk] = node{mode: fs.ModeDevice | 0o600, live: func() string { return strings.Repeat("\x00", 1<<20) }}
 	}
 }
 
@@ -165,7 +174,7 @@ func (s *Server) connect(line string) error {
 			return syscall.EALREADY
 		}
 	}
-	c := &controller{options: o, namespaces: map[string]string{}}
+	c := &controller{options: o, namespaces: map[string]string{}, uuids: map[string]string{}}
 	to, err := s.served(c)
 	if err != nil {
 		return err
@@ -179,6 +188,7 @@ func (s *Server) connect(line string) error {
 	defer s.mu.Unlock()
 	s.name(c)
 	s.controllers = append(s.controllers, c)
+	s.assemble()
 	return nil
 }
 
@@ -298,7 +308,7 @@ func (s *Server) greet(c *controller) {
 		if !ns.enabled {
 			continue
 		}
-		c.namespaces[id] = "0"
+		c.namespaces[id], c.uuids[id] = "0", ns.uuid
 		if info, err := s.rootView().Stat(ns.path); err == nil {
 			c.namespaces[id] = fmt.Sprint(info.Size() / 512)
 		}

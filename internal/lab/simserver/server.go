@@ -74,6 +74,7 @@ type Server struct {
 	controllers []*controller
 	policies    map[string]string // of I/O, by subsystem of the host
 
+	raids    map[string]*raid // by UUID
 	groups   map[string]*volumeGroup
 	mounts   [][2]string // a device, and where it is mounted
 	units    map[string]*unit
@@ -105,7 +106,7 @@ type drawing struct {
 
 // New makes a server that is up and stands in the network.
 func New(n *Network, spec Spec) (*Server, error) {
-	s := &Server{spec: spec, net: n, units: map[string]*unit{}, timers: map[string]*timer{}, groups: map[string]*volumeGroup{}, password: spec.Password}
+	s := &Server{spec: spec, net: n, units: map[string]*unit{}, timers: map[string]*timer{}, groups: map[string]*volumeGroup{}, raids: map[string]*raid{}, password: spec.Password}
 	s.kernel, s.arch = uname()
 	if s.spec.MachineID == "" {
 		sum := sha256.Sum256([]byte("machine " + spec.Name))
@@ -137,10 +138,7 @@ func New(n *Network, spec Spec) (*Server, error) {
 // install puts the files of a fresh system into the root.
 func (s *Server) install() error {
 	v := view{s.tree, user{"root", true}}
-	dirs := []string{"/etc/systemd/system", "/etc/security/limits.d", "/usr/local/lib", "/var/lib", "/run", "/tmp", "/dev", "/lib/modules/" + kernelRelease}
-	if len(s.spec.Drives) > 0 {
-		dirs = append(dirs, "/dev/disk/by-id")
-	}
+	dirs := []string{"/etc/systemd/system", "/etc/security/limits.d", "/usr/local/lib", "/var/lib", "/run", "/tmp", "/dev/disk/by-id", "/lib/modules/" + kernelRelease}
 	for _, dir := range dirs {
 		if err := v.MkdirAll(dir, 0o755); err != nil {
 			return err
@@ -188,6 +186,9 @@ func (s *Server) boot() {
 	s.ifaces = s.newInterfaces()
 	s.softRDMA, s.cm, s.nvmet, s.mounts = nil, map[string]*cmDevice{}, newNVMeT(), nil
 	s.controllers, s.policies = nil, map[string]string{}
+	for _, r := range s.raids {
+		r.device = ""
+	}
 }
 
 // uname is the system and the machine of the real host: agents are built for

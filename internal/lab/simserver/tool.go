@@ -230,7 +230,7 @@ func tools() map[string]tool {
 	for name, run := range map[string]func(*call) int{
 		"pvs": lvmReport, "vgs": lvmReport, "lvs": lvmReport, "pvremove": lvmGroups,
 		"vgcreate": lvmGroups, "vgextend": lvmGroups, "vgreduce": lvmGroups, "vgremove": lvmGroups,
-		"lvcreate": lvmVolumes, "lvremove": lvmVolumes, "lvextend": lvmVolumes, "blkid": blkid,
+		"lvcreate": lvmVolumes, "lvremove": lvmVolumes, "lvextend": lvmVolumes, "blkid": blkid, "mdadm": mdadm,
 	} {
 		list[name] = tool{run, sbin}
 	}

@@ -186,7 +186,8 @@ func below(p string) string {
 // isRendered reports whether a resolved path belongs to a rendered tree as a
 // whole, so that nothing of the real directory is there.
 func isRendered(p string) bool {
-	return isBelow(p, "/sys") || isBelow(p, "/proc") || p == "/dev/null" || p == "/dev/zero" || strings.HasPrefix(p, "/dev/nvme")
+	return isBelow(p, "/sys") || isBelow(p, "/proc") || p == "/dev/null" || p == "/dev/zero" || strings.HasPrefix(p, "/dev/nvme") ||
+		strings.HasPrefix(p, "/dev/md") || strings.HasPrefix(p, "/dev/disk/by-id/nvme-uuid.")
 }
 
 // lstat describes a resolved path.

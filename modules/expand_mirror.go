@@ -1,0 +1,93 @@
+package modules
+
+import (
+	"fmt"
+	"hash/fnv"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"weft/inventory"
+	"weft/plan"
+)
+
+// reached is a subsystem as one initiator connects to it.
+type reached struct {
+	initiator *inventory.Initiator
+	subsystem *inventory.Subsystem
+}
+
+// mirrorFastFail is how long I/O to half of a mirror waits once no path leads to
+// it any more, seconds: the other half is there.
+const mirrorFastFail = 5
+
+// mirrors reports whether a subsystem exports half of a mirror over two servers.
+func mirrors(sub *inventory.Subsystem) bool {
+	for _, ns := range sub.Namespaces {
+		if ns.From != nil && ns.From.Across() {
+			return true
+		}
+	}
+	return false
+}
+
+// mirrors expands, for each kernel that connects to both halves of a volume, the
+// array over them. Rules have seen to it that no other does.
+func (x *expansion) mirrors() {
+	for _, i := range x.model.Initiators {
+		d, ok := x.fleet.Devices[addr(i.Server)].(*server)
+		if i.Engine != "kernel" || !ok {
+			continue
+		}
+		for _, v := range x.model.Volumes {
+			if v.Across() {
+				x.mirror(d, i, v)
+			}
+		}
+	}
+}
+
+func (x *expansion) mirror(d *server, i *inventory.Initiator, v *inventory.Volume) {
+	want := &Mirror{Name: mdName("weft-" + x.model.Name + "-" + instance(v.Addr, "")), UUID: mdUUID(x.model.Name, v.Addr),
+		Heals: true, Later: installs(i.Server, "mdadm")}
+	needs := x.packages(i.Server)
+	for _, p := range []*inventory.Pool{v.Pool, v.Mirror[0]} {
+		for _, t := range x.model.Targets {
+			if t.Server != p.Server {
+				continue
+			}
+			for _, sub := range t.Subsystems {
+				for _, ns := range sub.Namespaces {
+					ids := x.paths[reached{i, sub}]
+					if ns.From == v && len(ids) > 0 {
+						want.Halves = append(want.Halves, MirrorHalf{Disk: "nvme-uuid." + strings.ToLower(ns.UUID), What: v.Addr + " on " + p.Server.Addr})
+						needs = append(needs, ids...)
+					}
+				}
+			}
+		}
+	}
+	if len(want.Halves) == 2 {
+		id := x.add(plan.ID{Device: d.name, Kind: "mirror", Name: instance(v.Addr, i.Server.Addr)}, on(d, want), v.At("mirror"), needs...)
+		x.stand(&i.Block, id)
+	}
+}
+
+// mdName makes a name that md keeps: 32 bytes with the "any:" before it, which
+// says that it is the array of whatever host sees it.
+func mdName(name string) string {
+	clean := notLVM.ReplaceAllString(name, "_")
+	if clean == name && len(name) <= 27 {
+		return name
+	}
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(name)) // never fails
+	return fmt.Sprintf("%.18s_%08x", clean, h.Sum32())
+}
+
+// mdUUID is the UUID of an array, which follows from whose it is and of what: so
+// it is known again.
+func mdUUID(owner, volume string) string {
+	id := strings.ReplaceAll(uuid.NewSHA1(uuid.NameSpaceURL, []byte("weft-mirror/"+owner+"/"+volume)).String(), "-", "")
+	return strings.Join([]string{id[:8], id[8:16], id[16:24], id[24:]}, ":")
+}
