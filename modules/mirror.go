@@ -236,27 +236,35 @@ func (m *Mirror) Steps(have *Mirror) []remote.Step {
 		return nil
 	case have == nil:
 		return []remote.Step{run(append([]string{"sh", "-c", mirrorStart, "sh", m.Name, m.UUID}, paths(m.disks())...)...)}
-	case m == nil && have.device == "": // it was to be started, which may have failed
-		return []remote.Step{run("sh", "-c", `if [ -e "$1" ]; then mdadm --stop "$1"; fi`, "sh", have.path())}
 	case m == nil:
-		return []remote.Step{run("mdadm", "--stop", have.path())}
+		return []remote.Step{have.mdadm("--stop")}
 	}
 	var steps []remote.Step
 	for _, h := range m.back(have) {
 		path := drivePath(h.Disk)
 		switch have.states[h.Disk] {
 		case halfFailed:
-			steps = append(steps, run("mdadm", m.path(), "--remove", path), run("mdadm", m.path(), "--re-add", path))
+			steps = append(steps, m.mdadm("--manage", "--remove", path), m.mdadm("--manage", "--re-add", path))
 		case halfLost:
-			steps = append(steps, run("mdadm", m.path(), "--re-add", path))
+			steps = append(steps, m.mdadm("--manage", "--re-add", path))
 		case halfBlank:
-			steps = append(steps, run("mdadm", m.path(), "--add", path))
+			steps = append(steps, m.mdadm("--manage", "--add", path))
 		}
 	}
 	if m.Heals && have.more > 0 && have.busy == "" {
-		steps = append(steps, run("mdadm", "--grow", m.path(), "--size", "max"))
+		steps = append(steps, m.mdadm("--grow", "--size", "max"))
 	}
 	return steps
+}
+
+// mirrorDo tells mdadm to do $2 with the array with the UUID $1, whatever its
+// number is by now, and $3 and so on. To stop one that does not run is done.
+const mirrorDo = `uuid=$1 how=$2; shift 2; for m in /sys/block/md*; do if [ -e "$m/md/level" ]; then ` +
+	`case $(mdadm --detail --export "/dev/${m##*/}") in *"MD_UUID=$uuid"*) mdadm "$how" "/dev/${m##*/}" "$@"; exit;; esac; fi; done; ` +
+	`if [ "$how" != --stop ]; then echo "the array $uuid does not run" >&2; exit 1; fi`
+
+func (m *Mirror) mdadm(how string, args ...string) remote.Step {
+	return run(append([]string{"sh", "-c", mirrorDo, "sh", m.UUID, how}, args...)...)
 }
 
 // mirrorStart starts the array $1 with the UUID $2 of the disks $3 and $4: of
