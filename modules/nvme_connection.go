@@ -315,8 +315,23 @@ const disconnectScript = `c=/sys/class/nvme/$1; read -r v 2>/dev/null <"$c/subsy
 	`if [ -n "$u" ]; then printf '%s\n' "$u" | while read -r w text; do echo "$text"; done >&2; exit 1; fi; fi; done; fi; done; ` +
 	`printf 1 | tee "$c/delete_controller" >/dev/null`
 
+// foundScript finds what was connected to the subsystem $1 as the host $2 by the
+// address $3, for disconnectScript; where nothing is, there is nothing to end.
+const foundScript = `for c in /sys/class/nvme/nvme*; do read -r v 2>/dev/null <"$c/subsysnqn"; if [ "$v" != "$1" ]; then continue; fi; ` +
+	`read -r v 2>/dev/null <"$c/hostnqn"; if [ "$v" != "$2" ]; then continue; fi; ` +
+	`read -r v 2>/dev/null <"$c/address"; case ",$v," in *",$3,"*) set -- "${c##*/}" "$1"; break;; esac; done; if [ $# = 3 ]; then exit 0; fi; `
+
 func (n *NVMeConnection) disconnect() remote.Step {
-	return run("sh", "-c", disconnectScript, "sh", n.Device, n.NQN)
+	if n.Device != "" {
+		return run("sh", "-c", disconnectScript, "sh", n.Device, n.NQN)
+	}
+	// What is taken back was connected since the server was read: the kernel has
+	// named it, and weft does not know how.
+	at := fmt.Sprintf("traddr=%s,trsvcid=%d", n.Address.Addr(), n.Address.Port())
+	if n.From.IsValid() {
+		at += ",host_traddr=" + n.From.String()
+	}
+	return run("sh", "-c", foundScript+disconnectScript, "sh", n.NQN, n.HostNQN, at)
 }
 
 // Boot implements volatile.
