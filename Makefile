@@ -56,7 +56,7 @@ RACE_SCRIPTS := ^Test[^SOR]|^TestScript$$/^(exec|facts|killed|prune|switch_kille
 race: ## the tests again with the race detector (wants a C compiler)
 	@if command -v gcc >/dev/null; then \
 	  echo "go test -race"; export WEFT_LAB=later CGO_ENABLED=1; \
-	  $(GO) test -race -timeout 30m -p 2 $$($(GO) list ./... | grep -v -e '/arch$$' -e '/cmd/weft$$') && \
+	  $(GO) test -race -parallel 4 -timeout 30m -p 2 $$($(GO) list ./... | grep -v -e '/arch$$' -e '/cmd/weft$$') && \
 	  $(GO) test -race -parallel 4 -timeout 30m -run '$(RACE_SCRIPTS)' ./cmd/weft; \
 	else echo "race detector not run: there is no gcc"; test -z "$$CI"; fi
 
