@@ -168,6 +168,8 @@ func Faults() []string {
 		"no-sm, sm       of a server: its InfiniBand ports wait for a subnet manager, and one has set them up",
 		"overrun=PORT:DSCP:PACKETS  of a switch: so many packets come in there faster than they can leave",
 		"refuse-line=REGEXP  of a switch: refuse configuration lines that match; empty ends it",
+		"lack=REGEXP     of a switch: it has no commands that match, as older releases; empty ends it",
+		"break=REGEXP    of an NX-OS switch: its modules do not bring about lines that match; empty ends it",
 		"deny=REGEXP     of a switch: answer lines that match as those of somebody who may not type them; empty ends it",
 		"full, room      of a switch: its file system has no room left, and has again",
 		"drop-after=N    of a switch: answer N more lines, then cut the connection",
@@ -210,8 +212,8 @@ func (d *device) switchFault(name, value string) error {
 	switch name {
 	case "overrun":
 		return d.overrun(value)
-	case "refuse-line", "deny":
-		set := map[string]func(*regexp.Regexp){"refuse-line": d.sw.Refuse, "deny": d.sw.Deny}[name]
+	case "refuse-line", "deny", "lack", "break":
+		set := map[string]func(*regexp.Regexp){"refuse-line": d.sw.Refuse, "deny": d.sw.Deny, "lack": d.sw.Lack, "break": d.sw.Break}[name]
 		if value == "" {
 			set(nil)
 			return nil

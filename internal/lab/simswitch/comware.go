@@ -48,7 +48,7 @@ func comwareDefaults(spec Spec) Spec {
 // comwarePrompt follows switches.md 4.1; that of a map table is of the H3C QoS
 // command reference, that of a range was never seen.
 func comwarePrompt(s *session) string {
-	host := s.sw.spec.Hostname
+	host := s.sw.hostname()
 	if len(s.levels) == 0 {
 		return "<" + host + ">"
 	}

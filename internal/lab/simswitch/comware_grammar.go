@@ -25,6 +25,7 @@ const (
 func comwareGlobals() []Rule {
 	const deadlock = "priority-flow-control deadlock"
 	return []Rule{
+		{View: "system", Line: "sysname <name>", Source: "switches.md 4.1 that prompts have it; that they do at once is SYNTHETIC", at: 6},
 		{View: "system", Line: "lldp global enable", Undo: "lldp global enable", Source: template, at: 15},
 		{View: "system", Line: "vlan <id:1-4094>", Undo: "vlan <id:1-4094>", Source: template, key: "vlan $id", enter: "vlan", at: 30},
 		{View: "vlan", Line: "name <text>", Undo: "name", Source: "SYNTHETIC: the usual line of a VLAN"},
@@ -142,8 +143,8 @@ func comwarePorts() []Rule {
 		{View: in, Line: "port link-aggregation group <1-1024>", Undo: "port link-aggregation group",
 			Source: "H3C S6850 configuration manual p. 72 (members of aggregation groups), HPE 5940 link aggregation; the range is SYNTHETIC", at: 18},
 		{View: in, Line: "link-delay {way:up|down} <0-30>", Undo: "link-delay {way:up|down}", Source: operator, key: "link-delay $way", at: 20},
-		{View: in, Line: "jumboframe enable [<size:1536-12288>]", at: 25,
-			Source: "switches-2.md 2.4; without a size it is the default",
+		{View: in, Line: "jumboframe enable [<size:1536-12288>]", Undo: "jumboframe enable <size:1536-12288>", key: "jumboframe enable", at: 25,
+			Source: "switches-2.md 2.4; H3C Ethernet interface command reference (jumboframe enable): the negative form with a size restores the default, as none does",
 			many: func(_ *Switch, m match) []setting {
 				s := setting{key: m.rule.key}
 				if m.args["size"] != "" {
@@ -152,7 +153,7 @@ func comwarePorts() []Rule {
 				return []setting{s}
 			}},
 		{View: in, Line: "undo jumboframe enable", key: "jumboframe enable", at: 25,
-			Source: "H3C WX6600 interface guide p. 2: the undo form denies jumbo frames, it is no default"},
+			Source: "H3C Ethernet interface command reference (jumboframe enable), WX6600 interface guide p. 2: the negative form without a size forbids jumbo frames, it is no default"},
 		{View: in, Line: "lldp tlv-enable dot1-tlv dcbx", Undo: "lldp tlv-enable dot1-tlv dcbx", Source: script, at: 50},
 		{View: in, Line: "shutdown", Undo: "shutdown", Source: "SYNTHETIC: the usual line of a port", at: 60},
 	}

@@ -2,12 +2,20 @@ package simswitch
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
 // jumboDefault is the longest frame of a port in bytes that has no line about
 // it: what the device of the transcript says.
 const jumboDefault = "9664"
+
+func (sw *Switch) usualFrame() string {
+	if sw.spec.Frame > 0 {
+		return strconv.Itoa(sw.spec.Frame)
+	}
+	return jumboDefault
+}
 
 // comwareInterface prints what a port says of itself, as far as the simulator
 // knows it: no counters.
@@ -18,7 +26,7 @@ func comwareInterface(s *session, m match) {
 		if _, up := s.sw.neighbour(port); up {
 			state, speed = "UP", s.sw.spec.Speed+"bps-speed mode, full-duplex mode"
 		}
-		frame, text, pvid := jumboDefault, port+" Interface", "1"
+		frame, text, pvid := s.sw.usualFrame(), port+" Interface", "1"
 		for _, l := range k.kids {
 			switch {
 			case l.line == "shutdown":

@@ -3,6 +3,7 @@ package simswitch
 import (
 	"errors"
 	"regexp"
+	"strings"
 )
 
 // Deny makes the switch answer lines that match, whatever they are about, as
@@ -11,6 +12,22 @@ func (sw *Switch) Deny(lines *regexp.Regexp) {
 	sw.mu.Lock()
 	defer sw.mu.Unlock()
 	sw.deny = lines
+}
+
+// Lack makes the switch answer lines that match as one that has no such command,
+// as older releases do; nil ends it.
+func (sw *Switch) Lack(lines *regexp.Regexp) {
+	sw.mu.Lock()
+	defer sw.mu.Unlock()
+	sw.lack = lines
+}
+
+// Break makes an NX-OS switch take configuration lines that match for good, and
+// then not bring them about, as its modules may; nil ends it.
+func (sw *Switch) Break(lines *regexp.Regexp) {
+	sw.mu.Lock()
+	defer sw.mu.Unlock()
+	sw.broken = lines
 }
 
 // Fill takes all room on the file system, or makes room again.
@@ -40,6 +57,30 @@ func (sw *Switch) write(name, text string) error {
 	}
 	sw.flash[name] = text
 	return nil
+}
+
+// A moduleError is of a device whose module could not do what its supervisor
+// had taken for good.
+type moduleError struct{}
+
+// Error is what such a device printed, word by word.
+func (moduleError) Error() string {
+	return `Unable to perform the action due to incompatibility:  Module 1 returned status "ACLQOS_ERROR: Invalid Class id : Max class reached"`
+}
+
+// breaks reports whether a line is one that the modules do not bring about.
+func (sw *Switch) breaks(line string) bool {
+	return sw.broken != nil && sw.broken.MatchString(line)
+}
+
+// lacks reports whether a line is one that this switch does not have, and says
+// so.
+func (s *session) lacks(line string) bool {
+	if s.sw.lack == nil || !s.sw.lack.MatchString(line) {
+		return false
+	}
+	s.fail(&fault{kind: unrecognized, at: strings.LastIndexByte(line, ' ') + 1}, line)
+	return true
 }
 
 // denies reports whether a line is not for its user, and says so.

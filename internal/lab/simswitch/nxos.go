@@ -26,7 +26,13 @@ func nxos() *system {
 		scopes:   nxosScopes,
 		denied:   "% Permission denied for the role",
 		complain: nxosComplain,
-		refused:  func(s *session, err error) { s.say("ERROR: " + err.Error()) },
+		refused: func(s *session, err error) {
+			if errors.As(err, new(moduleError)) {
+				s.say(err.Error())
+				return
+			}
+			s.say("ERROR: " + err.Error())
+		},
 		leave: func(s *session) {
 			s.levels, s.staged = nil, false
 		},
@@ -48,7 +54,7 @@ func nxosDefaults(spec Spec) Spec {
 // nxosPrompt follows switches.md 1.1 and the transcript configure_dual-stage.
 // The prompts of network-qos contexts were never seen.
 func nxosPrompt(s *session) string {
-	host := s.sw.spec.Hostname
+	host := s.sw.hostname()
 	if len(s.levels) == 0 {
 		return host + "# "
 	}

@@ -92,7 +92,7 @@ func (s *session) commit(revert time.Duration) {
 	s.say("Verification Succeeded.\n")
 	s.say("Proceeding to apply configuration. This might take a while depending on amount of configuration in buffer.")
 	s.say("Please avoid other configuration changes during this time.")
-	sw.set(next)
+	sw.set(s.carryOut(next))
 	s.cache = nil
 	s.levels = s.levels[:1]
 	s.say(fmt.Sprintf("Configuration committed by user '%s' using Commit ID : %d", s.user, sw.committed()))
@@ -110,6 +110,27 @@ func (s *session) commit(revert time.Duration) {
 				fmt.Sprintf("\nConfiguration committed by rollback using Commit ID : %d\n", id))
 		}
 	})
+}
+
+// carryOut is what becomes of the cached lines, which lead to next unless
+// modules do not bring some of them about.
+func (s *session) carryOut(next *node) *node {
+	sw := s.sw
+	if sw.broken == nil {
+		return next
+	}
+	done, all := sw.running, true
+	for _, e := range s.cache {
+		if sw.breaks(e.m.line) {
+			all = false
+		} else if with, err := sw.apply(done, e); err == nil {
+			done = with
+		}
+	}
+	if !all {
+		s.say(moduleError{}.Error())
+	}
+	return done
 }
 
 // committed notes the running configuration as a commit and numbers it.

@@ -29,6 +29,7 @@ func nxosObjects() []Rule {
 
 func nxosGlobals() []Rule {
 	return []Rule{
+		{View: "config", Line: "hostname <name>", Source: "switches-2.md 1.2: the prompt has the new name at once", at: 10},
 		{View: "config", Line: "feature {feature:bgp|bfd|dhcp|interface-vlan|lacp|lldp|nxapi|ospf|scheduler|scp-server|sftp-server|tacacs+|telnet|vpc}",
 			Undo:   "feature {feature:bgp|bfd|dhcp|interface-vlan|lacp|lldp|nxapi|ospf|scheduler|scp-server|sftp-server|tacacs+|telnet|vpc}",
 			Source: lines22 + "; transcript show_running-config/microsoft_SDN_nexus3132_6.0.2U6_qos_and_ports_excerpt; transcript show_feature",

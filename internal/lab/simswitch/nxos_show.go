@@ -13,7 +13,7 @@ func nxosShows() []Rule {
 		{View: "exec", Line: "show version", Source: "switches.md 3.5; transcript show_version/genieparser__golden_output_2, shortened", run: nxosVersion},
 		{View: "exec", Line: "show inventory", Source: "SYNTHETIC: the usual layout, no transcript", run: nxosInventory},
 		{View: "exec", Line: "show hostname", Source: "transcript show_hostname",
-			run: func(s *session, _ match) { s.say(s.sw.spec.Hostname) }},
+			run: func(s *session, _ match) { s.say(s.sw.hostname()) }},
 		{View: "exec", Line: "show clock", Source: "transcript show_clock/ntc-templates__cisco_nxos_show_clock",
 			run: func(s *session, _ match) {
 				s.say(s.sw.clock.Now().UTC().Format("15:04:05.000 UTC Mon Jan 02 2006"))
@@ -83,7 +83,7 @@ func nxosVersion(s *session, _ match) {
 	s.say("\nHardware\n  cisco Nexus9000 " + sp.Model + " Chassis ")
 	s.say("  Intel(R) Xeon(R) CPU  with 24563568 kB of memory.")
 	s.say("  Processor Board ID " + sp.Serial)
-	s.say("  Device name: " + sp.Hostname)
+	s.say("  Device name: " + s.sw.hostname())
 	s.say("  bootflash:  115805708 kB")
 	minutes := int(up.Minutes())
 	s.say(fmt.Sprintf("\nKernel uptime is %d day(s), %d hour(s), %d minute(s), %d second(s)",

@@ -8,6 +8,7 @@ func nxosRefusals() []Rule {
 	const synthetic = "SYNTHETIC: real texts are not known (switches.md 1.3, switches-2.md 3)"
 	return []Rule{
 		{View: "refusal", Line: "ERROR: undefined class", Source: "switches-2.md 1.2 (N3500)"},
+		{View: "refusal", Line: moduleError{}.Error(), Source: "switches-2.md 1.2, seen on a virtual Nexus 9500; what a two-stage commit does then is SYNTHETIC"},
 		{View: "refusal", Line: "ERROR: class-map NAME is in use by POLICY", Source: synthetic},
 		{View: "refusal", Line: "ERROR: policy-map NAME is in use by CONTEXT", Source: synthetic},
 		{View: "refusal", Line: "ERROR: policy-map NAME of type TYPE does not exist", Source: synthetic},

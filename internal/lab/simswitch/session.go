@@ -60,7 +60,7 @@ func (s *session) serve(ctx context.Context) error {
 	for !s.done {
 		prompt := ""
 		if s.question == nil {
-			prompt = sys.prompt(s)
+			prompt = s.prompt()
 		}
 		line, end, err := s.term.line(prompt, typed)
 		if err != nil {
@@ -86,6 +86,13 @@ func (s *session) serve(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// prompt is what the switch prints when it waits for a line.
+func (s *session) prompt() string {
+	s.sw.mu.Lock()
+	defer s.sw.mu.Unlock()
+	return s.sw.system.prompt(s)
 }
 
 // fare lets befall the session what the switch was told to do to it; false:
@@ -155,7 +162,7 @@ func (s *session) do(line string) string {
 	if body == "" || body[0] == '!' || body[0] == '#' {
 		return ""
 	}
-	if s.denies(body) {
+	if s.denies(body) || s.lacks(body) {
 		return s.out.String()
 	}
 	command, pipe, piped := strings.Cut(line, " | ")
@@ -236,7 +243,10 @@ func (s *session) configure(m match, keep int) {
 				continue
 			}
 			var err error
-			if next, err = s.sw.apply(next, e); err != nil {
+			if next, err = s.sw.apply(next, e); err == nil && s.sw.breaks(e.m.line) {
+				err = moduleError{}
+			}
+			if err != nil {
 				s.refuse(err)
 				return
 			}
@@ -273,6 +283,10 @@ func spread(e edit) []edit {
 func (s *session) help(line string) string {
 	s.sw.mu.Lock()
 	defer s.sw.mu.Unlock()
+	s.out.Reset()
+	if s.lacks(strings.TrimSpace(line)) {
+		return s.out.String()
+	}
 	var all []string
 	for _, sc := range s.sw.system.scopes(s) {
 		all = append(all, continuations(s.sw.dialect.view[sc.view], line, s.sw.system.number)...)

@@ -35,6 +35,7 @@ type Spec struct {
 	Neighbours []Neighbour // a port with a neighbour is up, others are down
 	Config     string      // lines that somebody else configured, added to the usual ones
 	Motd       string      // shown after each login, before the first prompt; may be empty
+	Frame      int         // bytes of the longest frame of a Comware port without a line about it; 0: as the device of the transcript
 	NoStats    bool        // NX-OS prints "no-stats" after a port's qos policy unasked, as some do
 	Clock      Clock       // nil: the real one
 }
@@ -69,6 +70,8 @@ type Switch struct {
 	counted map[string]*counts // by port
 	refuse  *regexp.Regexp
 	deny    *regexp.Regexp
+	lack    *regexp.Regexp
+	broken  *regexp.Regexp
 	full    bool // the file system has no room
 	drop    int  // lines until the connection is cut; 0: never
 	slow    time.Duration
@@ -141,6 +144,16 @@ type system struct {
 
 // Spec is what the switch was made from, with the defaults filled in.
 func (sw *Switch) Spec() Spec { return sw.spec }
+
+// hostname is what the switch calls itself now.
+func (sw *Switch) hostname() string {
+	for _, key := range []string{"hostname", "sysname"} {
+		if k := sw.running.kid(key); k != nil {
+			return strings.TrimPrefix(k.line, key+" ")
+		}
+	}
+	return sw.spec.Hostname
+}
 
 // RunningConfig is the running configuration as the switch prints it, without
 // headers.
