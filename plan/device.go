@@ -65,6 +65,16 @@ type Foreseer interface {
 	Foresee([]Resource)
 }
 
+// A Prober is a device that can tell beforehand whether it has what its
+// transactions need. Make asks it where something is to be changed.
+type Prober interface {
+	Device
+	// Probe changes nothing. Its error says that nothing can be changed safely
+	// there, and refuses the plan; note is for the reader of the plan, and may
+	// be empty.
+	Probe(context.Context) (note string, err error)
+}
+
 // crowd is from how many devices on a fleet is large.
 const crowd = 128
 

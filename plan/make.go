@@ -13,6 +13,7 @@ import (
 // error: it is in Plan.Unreachable.
 func Make(ctx context.Context, in Input) (*Plan, error) {
 	in = in.withDefaults()
+	in.probe = true
 	beat := startPulse(&in)
 	defer beat.stop()
 	s, err := take(ctx, &in, beat)

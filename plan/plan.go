@@ -47,6 +47,7 @@ type Input struct {
 	// synced. May be nil.
 	Journal io.Writer
 
+	probe     bool          // Probers are asked
 	heartbeat time.Duration // between signs of life; 0: heartbeatInterval
 }
 
@@ -169,7 +170,7 @@ type Counts struct {
 func (p *Plan) Counts() Counts {
 	c := Counts{Changed: len(p.Steps), ByImpact: map[Impact]int{}}
 	for _, r := range p.Refusals {
-		if r.ID.Kind != LedgerKind { // else it is about a device
+		if r.ID.Kind != LedgerKind && r.ID.Kind != safetyKind { // else it is about a device
 			c.Refused++
 		}
 	}

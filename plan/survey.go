@@ -205,10 +205,36 @@ func (s *survey) visit(ctx context.Context, in *Input, beat *pulse, own *ownersh
 		d.beside = o.Unmanaged()
 	}
 	changed := d.compare(s, states)
+	if in.probe {
+		s.probe(ctx, d)
+	}
 	in.emit(Event{Type: EventRead, Device: d.address,
 		Message: fmt.Sprintf("%s was read: %d resources, %d not as declared", d.address, len(resources), changed),
 		Data:    map[string]any{"resources": len(resources), "changed": changed}})
 }
+
+// probe asks a device on which something is to be changed whether it has what
+// that needs.
+func (s *survey) probe(ctx context.Context, d *surveyed) {
+	p, ok := d.device.(Prober)
+	n := slices.IndexFunc(d.found, func(f *finding) bool { return f != nil && f.diff.Err == nil })
+	if !ok || n < 0 {
+		return
+	}
+	note, err := p.Probe(ctx)
+	if note != "" {
+		d.identity.Warnings = append(slices.Clip(d.identity.Warnings), note)
+	}
+	if err == nil || ctx.Err() != nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refusals = append(s.refusals, newRefusal(Item{ID: ID{d.address, safetyKind, "commit_confirm"}, Range: d.items[n].Range}, err))
+}
+
+// safetyKind is the kind of what is declared about how a device is changed.
+const safetyKind = "safety"
 
 func (d *surveyed) resources() []Resource {
 	resources := make([]Resource, len(d.items))
