@@ -70,11 +70,15 @@ func (d *device) Open(ctx context.Context) (plan.Identity, error) {
 	if err != nil {
 		return plan.Identity{}, told(err)
 	}
+	idle, err := d.session.Operates(ctx, have, d.want)
+	if err != nil {
+		return plan.Identity{}, told(err)
+	}
 	id := plan.Identity{
 		Serial:   have.Facts.Serial,
 		System:   strings.TrimSpace(d.driver.Dialect().OS + " " + have.Facts.Version + " " + have.Facts.Model),
 		Method:   d.driver.Dialect().Method,
-		Warnings: slices.Concat(notes, have.Warnings, kept),
+		Warnings: slices.Concat(notes, have.Warnings, kept, idle),
 	}
 	if d.confirm == 0 {
 		id.Method = `lines without a timed revert (commit_confirm = "none")`
@@ -110,6 +114,16 @@ func (d *device) Read(ctx context.Context, rs []plan.Resource) ([]plan.State, er
 
 // Unmanaged implements plan.Onlooker.
 func (d *device) Unmanaged() map[string][]string { return d.have.Beside(d.want) }
+
+// Probe implements plan.Prober: a switch without a timed revert is known before
+// anything is typed on it.
+func (d *device) Probe(ctx context.Context) (note string, err error) {
+	err = d.session.Probe(ctx, d.confirm)
+	if err == nil || errors.As(err, new(*switches.GuardError)) {
+		return "", told(err)
+	}
+	return "whether the switch can take changes back by itself could not be seen: " + told(err).Error(), nil
+}
 
 // Begin implements plan.Device.
 func (d *device) Begin(ctx context.Context, steps []plan.Step) error {
@@ -170,7 +184,11 @@ func (d *device) Commit(ctx context.Context) error {
 				return errors.Join(left.Err, fmt.Errorf("%s does not read back as planned; left: %s", s.ID, strings.Join(left.Send, "; ")))
 			}
 		}
-		return nil
+		idle, err := fresh.Operates(ctx, have, d.want)
+		for _, text := range idle {
+			d.tell(text)
+		}
+		return err
 	})
 	if err != nil {
 		return told(err)
@@ -186,6 +204,13 @@ func (d *device) Commit(ctx context.Context) error {
 			"save by hand, or make room and apply again")}
 	}
 	return nil
+}
+
+// tell says what is worth knowing while something takes long.
+func (d *device) tell(text string) {
+	if d.say != nil {
+		d.say(text)
+	}
 }
 
 // SaveLater implements plan.Saver.

@@ -99,6 +99,9 @@ func second(pattern, after string, is fate) func(*leaf, string) fate {
 // is: what comes then is the proof.
 const confirmed = `^(commit confirmed \d+|priority-flow-control no-drop dot1p \d+)$`
 
+// timedReverts are the lines of which a switch that has none has not one.
+var timedReverts = regexp.MustCompile(`^(configure dual-stage|configuration commit.*)$`)
+
 const confirmation = `^(commit|configuration commit)$`
 
 func troubles() map[string]trouble {
@@ -131,6 +134,11 @@ func troubles() map[string]trouble {
 
 		"a line in the middle is refused": {start: func(l *leaf) { l.sw.Refuse(regexp.MustCompile(`^(pause|qos wred apply)`)) },
 			ends: plan.DeviceRolledBack, says: `refused by the lab`, after: func(l *leaf) { l.sw.Refuse(nil) }},
+		"its modules do not bring a line about": {os: "nxos", start: func(l *leaf) { l.sw.Break(regexp.MustCompile(`^service-policy type queuing output`)) },
+			ends: plan.DeviceRolledBack, says: `Unable to perform the action due to incompatibility: Module 1 returned status`, after: func(l *leaf) { l.sw.Break(nil) }},
+		"it has no timed revert": {start: func(l *leaf) { l.sw.Lack(timedReverts) }, ends: plan.DeviceUnchanged,
+			says:  `safety.commit_confirm cannot be brought about: no timed revert that weft can arm: refused "con(figure dual-stage|figuration commit delay \?)": % (Invalid|Unrecognized) command`,
+			after: func(l *leaf) { l.sw.Lack(nil) }},
 		"no answer to a show": {start: brief, befall: first(`^(show running-config|display current-configuration)$`, func(*leaf) fate { return mute }),
 			ends: plan.DeviceUnchanged, says: `cannot be reached: .*no prompt within`, after: patient},
 		"no answer to a line": {start: brief, befall: first(`^(policy-map|qos trust)`, func(*leaf) fate { return mute }),

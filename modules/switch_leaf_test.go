@@ -85,6 +85,8 @@ type leaf struct {
 	again  bool   // and the one after it
 	crumbs bool   // what it prints arrives line by line
 
+	starts string // what the switch would start with when the run began
+
 	mu      sync.Mutex
 	other   *simswitch.Switch // who answers new logins; nil: sw
 	typed   int               // lines, over all logins
@@ -163,6 +165,7 @@ func (l *leaf) edit(lines ...string) {
 
 // run plans, and carries the plan out if there is nothing against it.
 func (l *leaf) run() (*plan.Plan, *plan.Result, error) {
+	l.starts = l.sw.StartupConfig()
 	m := l.files.model(l.text)
 	fleet, diags := Expand(m, Env{
 		Bundle: bundle.New(), Holder: Holder{Who: "test@here", Machine: "m", PID: 1, Started: "1", Alive: func(Holder) bool { return true }},
@@ -411,6 +414,9 @@ func (l *leaf) ends(before, planned string, res *plan.Result, err error) plan.De
 	case (outcome == plan.DeviceRolledBack || outcome == plan.DeviceUnchanged || outcome == plan.DeviceUnreachable) && now == before:
 		if err == nil {
 			l.t.Errorf("%s: %s without an error", l.did, outcome)
+		}
+		if l.sw.StartupConfig() != l.starts {
+			l.t.Errorf("%s: %s, and what the switch starts with was saved", l.did, outcome)
 		}
 	default:
 		l.t.Errorf("%s: %s: %v; the switch reads as planned: %v, as before: %v\n%s", l.did, outcome, err, now == planned, now == before, l.heard())

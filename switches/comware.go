@@ -35,6 +35,7 @@ func (comware) Dialect() Dialect {
 			`(?i)not supported on`,
 			`(?i)not enough (free )?space|no space`,
 		},
+		Absent: `(?i)found at '\^' position`,
 		Harmless: []string{
 			`^System View: return to User View with Ctrl\+Z\.$`,
 		},
@@ -105,6 +106,7 @@ const (
 	comwarePFC    = "priority-flow-control enable"
 	comwareNoDrop = "priority-flow-control no-drop dot1p "
 	comwareJumbo  = "jumboframe enable "
+	comwareShort  = "undo jumboframe enable" // no frame longer than usual: a setting, and no default
 	comwareMember = "port link-aggregation group "
 
 	// What a queue has unless a line says otherwise; it is not printed.
@@ -146,7 +148,7 @@ func comwareKey(line string) string {
 	switch {
 	case has("import ") && len(w) > 1:
 		return "import " + w[1]
-	case has("jumboframe enable"):
+	case has("jumboframe enable"), line == comwareShort:
 		return "jumboframe enable"
 	case has(comwareNoDrop):
 		return strings.TrimSpace(comwareNoDrop)
@@ -169,6 +171,12 @@ func comwareKey(line string) string {
 }
 
 func comwareUndo(line string) string {
+	if strings.HasPrefix(line, comwareJumbo) {
+		return "undo " + line // without the length it would forbid all long frames
+	}
+	if line == comwareShort {
+		return strings.TrimSpace(comwareJumbo)
+	}
 	if key := comwareKey(line); strings.HasPrefix(key, "queue ") && strings.Contains(key, " drop-level ") {
 		return "undo " + strings.Join(strings.Fields(key)[:2], " ")
 	}

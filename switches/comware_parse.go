@@ -66,14 +66,15 @@ func comwareFacts(version, manu string) (f Facts) {
 }
 
 // comwareCell is the unit of queue depths by model. The RDMA technical
-// reference of the S98xx counts limits in cells of 208 bytes. For the S68xx no
-// manual that names the unit was found: its cell is assumed to be the same,
-// which is shown in the plan. Older models count packets.
+// reference of the S98xx counts limits in cells, which are 208 bytes on the
+// S9820-64H. Of no other model a text that names their size was found: it is
+// assumed to be the same, which is shown in the plan. Older models count
+// packets.
 func comwareCell(model string) (size int, assumed bool) {
 	switch {
-	case strings.HasPrefix(model, "S98"):
+	case strings.HasPrefix(model, "S9820-64H"):
 		return 208, false
-	case strings.HasPrefix(model, "S68"):
+	case strings.HasPrefix(model, "S98"), strings.HasPrefix(model, "S68"):
 		return 208, true
 	}
 	return 0, false
@@ -84,9 +85,15 @@ func comwareNode(c *Config, r *reading, n *node) {
 	switch {
 	case strings.HasPrefix(n.line, "sysname "):
 		c.Facts.Hostname = strings.TrimPrefix(n.line, "sysname ")
-	case n.line == comwarePFC, n.line == "priority-flow-control auto":
+	case n.line == comwarePFC, n.line == "priority-flow-control auto", strings.HasPrefix(n.line, comwareNoDrop):
 		c.Warnings = append(c.Warnings, "the system view says "+n.line+
 			", which is kept and may decide for every port")
+	case strings.HasPrefix(n.line, "irf-port"):
+		for _, k := range n.kids {
+			if w := strings.Fields(k.line); len(w) > 3 && strings.HasPrefix(k.line, "port group interface ") {
+				r.stack = append(r.stack, w[3])
+			}
+		}
 	case n.line == comwareLLDP:
 		r.global = append(r.global, block{lines: []string{n.line}})
 	case n.line == comwareMapDSCP, n.line == comwareMapDot1p:
@@ -112,6 +119,7 @@ func comwareNode(c *Config, r *reading, n *node) {
 				b.lines = append(b.lines, k.line)
 			}
 			r.note(name, k.line)
+			r.route(name, k.line)
 			if group, ok := strings.CutPrefix(k.line, comwareMember); ok {
 				group, _, _ = strings.Cut(group, " ")
 				r.bundles[name] = "aggregation group " + group
@@ -145,7 +153,7 @@ func comwareManaged(line string) bool {
 			return true
 		}
 	}
-	return line == comwarePFC || line == "priority-flow-control auto"
+	return line == comwarePFC || line == "priority-flow-control auto" || line == comwareShort
 }
 
 // comwareImports reads "import 4 5 export 1" as one line for each value.

@@ -16,7 +16,7 @@ func (comware) rules() rules {
 		port:    comwarePort,
 		settle:  comwareSettle,
 		unowned: func(line string) bool {
-			return strings.HasPrefix(line, "jumboframe ") || strings.HasPrefix(line, "import ")
+			return strings.HasPrefix(line, "jumboframe ") || line == comwareShort || strings.HasPrefix(line, "import ")
 		},
 	}
 }
@@ -76,6 +76,9 @@ func comwareRED(k Class, f Facts) (out []string, err error) {
 	lo, hi := k.ECN.Min/unit, k.ECN.Max/unit
 	if lo == 0 {
 		return nil, fmt.Errorf("class %s: ecn min of %d bytes is less than a cell of %d bytes", k.Name, k.ECN.Min, unit)
+	}
+	if hi == lo {
+		return nil, fmt.Errorf("class %s: ecn min of %d and max of %d bytes are the same number of cells of %d bytes, and this switch wants the upper limit above the lower one", k.Name, k.ECN.Min, k.ECN.Max, unit)
 	}
 	for level := range 3 {
 		out = append(out, fmt.Sprintf("queue %d drop-level %d low-limit %d high-limit %d discard-probability %d",

@@ -17,6 +17,8 @@ type reading struct {
 	global  []block            // all but the ports
 	port    map[string][]block // by port
 	bundles map[string]string  // by port that is a member of one
+	stack   []string           // ports that tie members of a stack together
+	routed  map[string]int     // by port that routes, how long an IP packet may be there; 0: no line says so
 	maps    map[string]map[int]int
 	facts   Facts
 	others  []string            // headers of objects that carry no name of weft's

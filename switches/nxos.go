@@ -40,7 +40,9 @@ func (nxos) Dialect() Dialect {
 			`(?i)commit verification failed`,
 			`(?i)permission denied`,
 			`(?i)no space left`,
+			`(?i)configuration update aborted`,
 		},
+		Absent: `at '\^' marker`,
 		Harmless: []string{
 			`^Enter configuration commands, one per line\. +End with CNTL/Z\.$`,
 		},

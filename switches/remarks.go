@@ -38,6 +38,18 @@ func (r *reading) note(port, line string) {
 	}
 }
 
+// route remembers of a Comware port that it routes, and its IP MTU.
+func (r *reading) route(port, line string) {
+	mtu, known := strings.CutPrefix(line, "mtu ")
+	if line != "port link-mode route" && !known {
+		return
+	}
+	if r.routed == nil {
+		r.routed = map[string]int{}
+	}
+	r.routed[port] = max(r.routed[port], atoi(mtu), 0)
+}
+
 // remarks are what a reader of the plan must know of the ports on which want has
 // lossless classes, and of these classes.
 func (c Config) remarks(want Config) (out []string) {
@@ -52,9 +64,30 @@ func (c Config) remarks(want Config) (out []string) {
 			out = append(out, text+someOf(ports))
 		}
 	}
+	if ports := c.shortRoutes(want); len(ports) > 0 {
+		out = append(out, fmt.Sprintf("these ports route, and how long an IP packet may be is a line of its own there (mtu N), %d bytes without one; set it by hand: ", comwareIPMTU)+someOf(ports))
+	}
+	if len(c.read.stack) > 0 && len(lossless(want.Classes)) > 0 {
+		out = append(out, "H3C wants the same PFC on the ports that tie the members of the stack together, which weft leaves as they are: "+someOf(c.read.stack))
+	}
 	for _, k := range want.Classes {
 		if c.read.maps != nil && k.PFC && slices.Contains([]int{0, 6, 7}, k.Priority) {
 			out = append(out, fmt.Sprintf("class %s: H3C advises against PFC for priorities 0, 6 and 7, which models and stacks refuse in part", k.Name))
+		}
+	}
+	return out
+}
+
+// comwareIPMTU is the longest IP packet of a port that routes where no line says
+// otherwise (H3C Ethernet interface command reference, mtu).
+const comwareIPMTU = 1500
+
+// shortRoutes are the ports that route and take no longer IP packets than usual,
+// where want wishes longer frames.
+func (c Config) shortRoutes(want Config) (out []string) {
+	for _, w := range want.Ports {
+		if mtu, routes := c.read.routed[w.Name]; routes && mtu <= comwareIPMTU && w.MTU > comwareIPMTU {
+			out = append(out, w.Name)
 		}
 	}
 	return out

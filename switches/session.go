@@ -43,6 +43,7 @@ type Session struct {
 	prompts  *regexp.Regexp
 	refusals []*regexp.Regexp
 	harmless []*regexp.Regexp
+	absent   *regexp.Regexp
 }
 
 // A RefusedError is a line that the switch did not accept.
@@ -66,6 +67,9 @@ func Open(ctx context.Context, name string, d Driver, dial Dial, timeout time.Du
 	}
 	if s.harmless, err = compile(s.dialect.Harmless); err != nil {
 		return nil, err
+	}
+	if s.absent, err = regexp.Compile(s.dialect.Absent); err != nil {
+		return nil, fmt.Errorf("dialect: %w", err)
 	}
 	if err := s.login(ctx); err != nil {
 		return nil, err

@@ -142,6 +142,7 @@ type Dialect struct {
 	Hello    string        // the last line that every login types, according to it
 	Prompt   string        // regular expression: where commands are run, according to it
 	Refusals []string      // regular expressions: any match in a reply is a refusal
+	Absent   string        // regular expression: a refusal of a line that the switch does not have
 	Harmless []string      // regular expressions: output of a configuration line that means nothing
 	Running  string        // prints the running configuration
 	Save     string        // makes the running configuration the one at start

@@ -40,6 +40,9 @@ type Undo func(context.Context) ([]string, error)
 
 // A procedure is how an OS guards lines.
 type procedure interface {
+	// probe finds out whether the switch has what begin needs, and changes
+	// nothing.
+	probe(ctx context.Context, t *Transaction) error
 	// begin gets ready for lines. After an error nothing is left armed.
 	begin(ctx context.Context, t *Transaction) error
 	// apply puts the lines in force, if sending them has not done so yet, with
@@ -56,19 +59,11 @@ type procedure interface {
 // line ever, and gets ready for lines. After an error nothing is left armed.
 func (s *Session) Begin(ctx context.Context, g Guard) (*Transaction, error) {
 	t := &Transaction{s: s, guard: g, confirm: g.Confirm}
-	switch {
-	case g.Confirm == 0:
-		t.how = direct{}
-	case g.Confirm < s.dialect.Confirm:
-		return nil, fmt.Errorf("a timed revert after %s: %s takes at least %s", g.Confirm, s.dialect.OS, s.dialect.Confirm)
-	case s.dialect.OS == "nxos":
-		t.how = dualStage{}
-	case s.dialect.OS == "comware":
-		t.how = commitDelay{}
-	default:
-		return nil, fmt.Errorf("%s has no timed revert", s.dialect.OS)
+	var err error
+	if t.how, err = s.procedure(g.Confirm); err != nil {
+		return nil, err
 	}
-	err := t.hold(ctx)
+	err = t.hold(ctx)
 	if err == nil {
 		t.before, err = s.pin(ctx)
 	}
@@ -82,6 +77,53 @@ func (s *Session) Begin(ctx context.Context, g Guard) (*Transaction, error) {
 		err = errors.Join(err, t.release(ctx))
 	}
 	return nil, err
+}
+
+// procedure is how this OS guards lines that are to be taken back after a time.
+func (s *Session) procedure(confirm time.Duration) (procedure, error) {
+	switch {
+	case confirm == 0:
+		return direct{}, nil
+	case confirm < s.dialect.Confirm:
+		return nil, &GuardError{fmt.Errorf("a timed revert after %s: %s takes at least %s", confirm, s.dialect.OS, s.dialect.Confirm)}
+	case s.dialect.OS == "nxos":
+		return dualStage{}, nil
+	case s.dialect.OS == "comware":
+		return commitDelay{}, nil
+	}
+	return nil, &GuardError{fmt.Errorf("%s has none", s.dialect.OS)}
+}
+
+// A GuardError says that a switch has no timed revert that weft could arm.
+type GuardError struct{ Err error }
+
+func (e *GuardError) Error() string { return "no timed revert that weft can arm: " + e.Err.Error() }
+
+// Unwrap returns why.
+func (e *GuardError) Unwrap() error { return e.Err }
+
+// Probe finds out whether the switch has the timed revert that Begin would arm,
+// and changes nothing. A *GuardError says that it has none; after any other
+// error that is not known.
+func (s *Session) Probe(ctx context.Context, confirm time.Duration) error {
+	how, err := s.procedure(confirm)
+	if err == nil {
+		err = s.settle(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	return how.probe(ctx, &Transaction{s: s, how: how, confirm: confirm})
+}
+
+// unguarded tells a refusal of somebody who may not type a line from that of a
+// switch which has no such line.
+func (s *Session) unguarded(err error) error {
+	var no *RefusedError
+	if !errors.As(err, &no) || !s.absent.MatchString(no.Reply) {
+		return err
+	}
+	return &GuardError{err}
 }
 
 // Send types configuration lines and stops at the first that the switch
@@ -287,6 +329,8 @@ func (t *Transaction) passed(ctx context.Context) bool {
 
 // direct is configuration without a guard: each line is in force at once.
 type direct struct{}
+
+func (direct) probe(context.Context, *Transaction) error { return nil }
 
 func (direct) begin(ctx context.Context, t *Transaction) error { return t.configure(ctx) }
 

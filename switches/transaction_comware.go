@@ -25,19 +25,40 @@ const (
 // Help for a number: "  INTEGER<1-65535>  Delay time in minutes".
 var comwareHelp = regexp.MustCompile(`(?i)<(\d+)-(\d+)>(.*)`)
 
-func (c commitDelay) begin(ctx context.Context, t *Transaction) error {
-	if err := t.configure(ctx); err != nil {
+// probe asks for the timer and leaves again.
+func (commitDelay) probe(ctx context.Context, t *Transaction) error {
+	if _, err := t.delay(ctx); err != nil {
 		return err
 	}
-	unit, least, most, err := t.askDelay(ctx)
-	if err != nil {
-		return hint.Wrap(err, `without a timed revert that is understood weft changes nothing here: a job of its scheduler is none (switches/comware.md says why). With commit_confirm = "none" weft itself takes its lines back when something fails, as long as it reaches the switch; have its console at hand`)
+	return t.s.leave(ctx)
+}
+
+// delay is the timed revert in the unit of the switch, which it is asked for
+// where lines are in force at once.
+func (t *Transaction) delay(ctx context.Context) (n int, err error) {
+	if err := t.configure(ctx); err != nil {
+		return 0, err
 	}
-	n := int((t.confirm + unit - 1) / unit)
+	unit, least, most, err := t.askDelay(ctx)
+	if errors.As(err, new(*GuardError)) {
+		return 0, hint.Wrap(err, `without a timed revert that is understood weft changes nothing here: a job of its scheduler is none (switches/comware.md says why). With commit_confirm = "none" weft itself takes its lines back when something fails, as long as it reaches the switch; have its console at hand`)
+	}
+	if err != nil {
+		return 0, err
+	}
+	n = int((t.confirm + unit - 1) / unit)
 	if n < least || n > most {
-		return fmt.Errorf("a timed revert after %s: %s takes %d to %d times %s", t.confirm, t.s.name, least, most, unit)
+		return 0, &GuardError{fmt.Errorf("a timed revert after %s: %s takes %d to %d times %s", t.confirm, t.s.name, least, most, unit)}
 	}
 	t.confirm, t.least, t.leastLine = time.Duration(n)*unit, time.Duration(least)*unit, fmt.Sprintf("%s %d", comwareDelay, least)
+	return n, nil
+}
+
+func (c commitDelay) begin(ctx context.Context, t *Transaction) error {
+	n, err := t.delay(ctx)
+	if err != nil {
+		return err
+	}
 	if err := t.enough(); err != nil {
 		return err
 	}
@@ -97,7 +118,7 @@ func (t *Transaction) askDelay(ctx context.Context) (unit time.Duration, least, 
 	}
 	m := comwareHelp.FindStringSubmatch(t.s.wire.said())
 	if m == nil {
-		return 0, 0, 0, &RefusedError{Line: line, Reply: reply}
+		return 0, 0, 0, t.s.unguarded(&RefusedError{Line: line, Reply: reply})
 	}
 	switch text := strings.ToLower(m[3]); {
 	case strings.Contains(text, "minute"):
@@ -105,7 +126,7 @@ func (t *Transaction) askDelay(ctx context.Context) (unit time.Duration, least, 
 	case strings.Contains(text, "second"):
 		unit = time.Second
 	default:
-		return 0, 0, 0, fmt.Errorf("%s does not tell the unit of its timed revert: %s", t.s.name, strings.TrimSpace(m[0]))
+		return 0, 0, 0, &GuardError{fmt.Errorf("%s does not tell the unit of its timed revert: %s", t.s.name, strings.TrimSpace(m[0]))}
 	}
 	return unit, atoi(m[1]), atoi(m[2]), nil
 }

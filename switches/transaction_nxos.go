@@ -28,16 +28,23 @@ const (
 
 var nxosNotVerified = regexp.MustCompile(`(?im)^failed\. err=|commit verification failed`)
 
+// probe enters the mode and leaves it again, with nothing to commit.
+func (d dualStage) probe(ctx context.Context, t *Transaction) error {
+	if err := d.begin(ctx, t); err != nil {
+		return err
+	}
+	return d.back(ctx, t, nil)
+}
+
 func (dualStage) begin(ctx context.Context, t *Transaction) error {
 	if t.confirm > 65535*time.Second {
-		return fmt.Errorf("a timed revert after %s: nxos takes at most 65535 seconds", t.confirm)
+		return &GuardError{fmt.Errorf("a timed revert after %s: nxos takes at most 65535 seconds", t.confirm)}
 	}
 	reply, err := t.s.say(ctx, nxosDual, t.s.timeout)
-	var no *RefusedError
 	if err == nil && !strings.Contains(t.s.prompt, nxosDualMode) {
 		err = &RefusedError{Line: nxosDual, Reply: reply}
 	}
-	if errors.As(err, &no) {
+	if err = t.s.unguarded(err); errors.As(err, new(*GuardError)) {
 		return hint.Wrap(err, `two-stage commit needs NX-OS 10, and no other timed revert can be had here (switches/nxos.md says why). With commit_confirm = "none" weft itself takes its lines back when something fails, as long as it reaches the switch; have its console at hand`)
 	}
 	return err

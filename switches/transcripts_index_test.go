@@ -33,7 +33,6 @@ var unread = map[string]string{
 	"cisco_nxos/show_interface/":                                asked,
 	"cisco_nxos/show_interface_capabilities/":                   asked,
 	"cisco_nxos/show_interface_counters_brief/":                 asked,
-	"cisco_nxos/show_interface_priority-flow-control/":          asked,
 	"cisco_nxos/show_interface_priority-flow-control_detail/":   asked,
 	"cisco_nxos/show_interface_status/":                         asked,
 	"cisco_nxos/show_interface_transceiver":                     asked,

@@ -1,0 +1,150 @@
+package modules
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"weft/internal/lab/simswitch"
+	"weft/plan"
+)
+
+// A switch without a timed revert is known for one before anything is typed
+// there that changes it, and the message has the way out.
+func TestSwitchWithoutTimedRevert(t *testing.T) {
+	eachOS(t, func(t *testing.T, os string) {
+		_, planned, _ := reference(t, os)
+		l := newLeaf(t, os)
+		l.sw.Lack(timedReverts)
+		before := l.sw.RunningConfig()
+		p, _, err := l.run()
+		if len(p.Refusals) != 1 || len(p.Steps) == 0 || err == nil || l.sw.RunningConfig() != before {
+			t.Fatalf("%d steps, refusals %+v: %v", len(p.Steps), p.Refusals, err)
+		}
+		r := p.Refusals[0]
+		if r.ID.String() != "switch.leaf/safety.commit_confirm" || !strings.Contains(r.Text, "no timed revert that weft can arm") || !strings.Contains(r.Hint, `commit_confirm = "none"`) {
+			t.Errorf("%s: %s\n%s", r.ID, r.Text, r.Hint)
+		}
+		if c := p.Counts(); c.Resources != c.Changed || c.Refused != 0 {
+			t.Errorf("%+v", c)
+		}
+
+		// The way out is one: what goes wrong is taken back, what does not stays.
+		l.text = strings.Replace(l.text, `commit_confirm = "5m"`, `commit_confirm = "none"`, 1)
+		l.sw.Refuse(regexp.MustCompile(`^(pause|qos wred apply)`))
+		p, res, err := l.run()
+		if len(p.Refusals) > 0 || !strings.Contains(p.Devices[0].Identity.Method, "without a timed revert") {
+			t.Errorf("%+v: %+v", p.Devices[0].Identity, p.Refusals)
+		}
+		if outcome := l.ends(before, planned, res, err); outcome != plan.DeviceRolledBack {
+			t.Errorf("%s: %v", outcome, err)
+		}
+		l.sw.Refuse(nil)
+		l.sw.Break(regexp.MustCompile(`^service-policy type queuing output`))
+		if _, res, err = l.run(); os == "nxos" && l.ends(before, planned, res, err) != plan.DeviceRolledBack {
+			t.Errorf("%s: %v", res.Devices[0].Outcome, err)
+		}
+		l.sw.Break(nil)
+		l.converges(planned)
+	})
+}
+
+// Whoever may not configure is told so by the plan, which holds nevertheless:
+// somebody else may carry it out. A plan with nothing to do asks nothing.
+func TestSwitchMayNotConfigure(t *testing.T) {
+	eachOS(t, func(t *testing.T, os string) {
+		l := newLeaf(t, os)
+		l.sw.Deny(regexp.MustCompile(`^(configure dual-stage|system-view)$`))
+		p, res, err := l.run()
+		if len(p.Refusals) > 0 || err == nil || res.Devices[0].Outcome != plan.DeviceUnchanged {
+			t.Errorf("%s: %v: %+v", res.Devices[0].Outcome, err, p.Refusals)
+		}
+		said := strings.Join(p.Devices[0].Identity.Warnings, "\n")
+		if !regexp.MustCompile(`whether the switch can take changes back by itself could not be seen: refused "(configure dual-stage|system-view)": .*(?i)permission denied`).MatchString(said) {
+			t.Errorf("it says %q", said)
+		}
+		l.sw.Deny(nil)
+		if _, _, err := l.run(); err != nil {
+			t.Fatal(err)
+		}
+		l.fate = func(line string) fate {
+			if timedReverts.MatchString(line) || line == "system-view" {
+				t.Errorf("typed for a plan with nothing to do: %s", line)
+			}
+			return spared
+		}
+		if p, _, err := l.run(); err != nil || len(p.Steps) > 0 {
+			t.Errorf("%d steps: %v", len(p.Steps), err)
+		}
+	})
+}
+
+// Somebody renames the switch while weft is at work: prompts change under it,
+// and what is planned is brought about all the same. Where it is put back
+// instead, the new name is no part of that, and is told.
+func TestSwitchRenamed(t *testing.T) {
+	rename := map[string]string{"nxos": "hostname renamed", "comware": "sysname renamed"}
+	for name, at := range map[string]string{"while lines are sent": `^(policy-map type queuing|qos wfq)`, "before it is proven": confirmed, "before it is confirmed": confirmation} {
+		t.Run(name, func(t *testing.T) {
+			eachOS(t, func(t *testing.T, os string) {
+				_, planned, _ := reference(t, os)
+				l := newLeaf(t, os)
+				l.did = name
+				befall := first(at, func(l *leaf) fate { l.edit(rename[os]); return spared })
+				l.fate = func(line string) fate { return befall(l, line) }
+				was := strings.Fields(rename[os])[0] + " leaf"
+				planned = strings.Replace(planned, was, rename[os], 1)
+				_, res, err := l.run()
+				if err != nil || res.Devices[0].Outcome != plan.DeviceChanged || l.sw.RunningConfig() != planned {
+					t.Errorf("%s: %v\n%s\n%s", res.Devices[0].Outcome, err, l.heard(), l.sw.RunningConfig())
+				}
+				l.converges(planned)
+			})
+		})
+	}
+	t.Run("and a line is refused", func(t *testing.T) {
+		eachOS(t, func(t *testing.T, os string) {
+			l := newLeaf(t, os)
+			before := l.sw.RunningConfig()
+			befall := first(`^(policy-map type queuing|qos wfq)`, func(l *leaf) fate { l.edit(rename[os]); return spared })
+			l.fate = func(line string) fate { return befall(l, line) }
+			l.sw.Refuse(regexp.MustCompile(`^(pause|qos wred apply)`))
+			_, res, err := l.run()
+			was := strings.Fields(rename[os])[0] + " leaf"
+			now := strings.Replace(l.sw.RunningConfig(), rename[os], was, 1)
+			if now != before {
+				t.Errorf("%s: it reads\n%s", res.Devices[0].Outcome, now)
+			}
+			// On Comware the timer takes the name back as well.
+			if os == "nxos" && (res.Devices[0].Outcome != plan.DeviceUnknown || err == nil || !strings.Contains(err.Error(), "missing: "+was+"; added: "+rename[os])) {
+				t.Errorf("%s: %v", res.Devices[0].Outcome, err)
+			}
+		})
+	})
+}
+
+// Where a port of Comware takes shorter frames than the fabric, by itself or
+// because somebody said so, it does so again without the fabric: to take the
+// line off without its length would forbid all long frames.
+func TestSwitchFrames(t *testing.T) {
+	for name, forbidden := range map[string]bool{"by itself": false, "by somebody": true} {
+		l := newLeafOf(t, simswitch.Spec{OS: "comware", Hostname: "leaf", Serial: "FDO1", Frame: 1600})
+		if forbidden {
+			l.edit("interface HundredGigE1/0/3", "undo jumboframe enable")
+		}
+		before := l.sw.RunningConfig()
+		if strings.Contains(before, "undo jumboframe") != forbidden {
+			t.Fatal(before)
+		}
+		if _, res, err := l.run(); err != nil || !strings.Contains(l.sw.RunningConfig(), "\n jumboframe enable 9216\n") {
+			t.Fatalf("%s: %s: %v\n%s", name, res.Devices[0].Outcome, err, l.sw.RunningConfig())
+		}
+		if p, _, err := l.run(); err != nil || len(p.Steps) > 0 {
+			t.Errorf("%s: then %d steps: %v", name, len(p.Steps), err)
+		}
+		l.disable()
+		if _, res, err := l.run(); err != nil || l.sw.RunningConfig() != before {
+			t.Errorf("%s: without the fabric: %s: %v\n%s", name, res.Devices[0].Outcome, err, l.sw.RunningConfig())
+		}
+	}
+}

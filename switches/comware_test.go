@@ -1,0 +1,80 @@
+package switches
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// How long a cell is was read of one model; of its relatives it is assumed, and
+// of others it is not known.
+func TestCell(t *testing.T) {
+	for model, want := range map[string]struct {
+		size    int
+		assumed bool
+	}{
+		"S9820-64H": {208, false}, "S9820-8C": {208, true}, "S9855-48CD8D": {208, true}, "S6800-54QF": {208, true}, "S6850-56HF": {208, true},
+		"5900AF-48XG-4QSFP+": {}, "": {},
+	} {
+		if size, assumed := comwareCell(model); size != want.size || assumed != want.assumed {
+			t.Errorf("%s: %d bytes, assumed %v; want %+v", model, size, assumed, want)
+		}
+	}
+}
+
+// A curve whose ends are the same number of cells is refused before the switch
+// would do that.
+func TestCellsOfACurve(t *testing.T) {
+	for ecn, refused := range map[ECN]bool{{Min: 2080, Max: 2287, Probability: 5}: true, {Min: 2080, Max: 2288, Probability: 5}: false} {
+		_, err := comwareRED(Class{Name: "rdma", Priority: 3, ECN: &ecn}, Facts{CellBytes: 208})
+		if (err != nil) != refused || refused && !strings.Contains(err.Error(), "class rdma: ecn min of 2080 and max of 2287 bytes are the same number of cells") {
+			t.Errorf("%+v: %v", ecn, err)
+		}
+	}
+}
+
+// What the system view, the ties of a stack and ports that route bring about
+// beside what weft sets on ports is told.
+func TestComwareBeside(t *testing.T) {
+	const text = `#
+ priority-flow-control no-drop dot1p 5
+#
+irf-port 1/1
+ port group interface FortyGigE1/0/53
+ port group interface FortyGigE1/0/54 mode enhanced
+#
+interface HundredGigE1/0/1
+ port link-mode route
+#
+interface HundredGigE1/0/2
+ port link-mode route
+ mtu 9000
+#
+interface HundredGigE1/0/3
+ port link-mode bridge
+#
+`
+	have, err := Comware().Parse(map[string]string{comwareRunning: text})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Config{Name: "WEFT-me-roce", Classes: []Class{{Name: "rdma", Priority: 3, DSCP: []int{26}, PFC: true}}}
+	for _, p := range []string{"1", "2", "3"} {
+		want.Ports = append(want.Ports, Port{Name: "HundredGigE1/0/" + p, MTU: 9216, PFC: true})
+	}
+	says := []string{
+		"the system view says priority-flow-control no-drop dot1p 5, which is kept and may decide for every port",
+		"these ports route, and how long an IP packet may be is a line of its own there (mtu N), 1500 bytes without one; set it by hand: HundredGigE1/0/1",
+		"H3C wants the same PFC on the ports that tie the members of the stack together, which weft leaves as they are: FortyGigE1/0/53, FortyGigE1/0/54",
+	}
+	if got := have.For(want).Warnings; !slices.Equal(got, says) {
+		t.Errorf("%s", strings.Join(got, "\n"))
+	}
+	want.Classes[0].PFC = false
+	for i := range want.Ports {
+		want.Ports[i].MTU = 1500
+	}
+	if got := have.For(want).Warnings; !slices.Equal(got, says[:1]) {
+		t.Errorf("without lossless classes and long frames:\n%s", strings.Join(got, "\n"))
+	}
+}

@@ -1,0 +1,110 @@
+package switches
+
+import (
+	"errors"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+)
+
+func TestTranscriptsNXOSPFCState(t *testing.T) {
+	for name, want := range map[string]map[string]pfcState{
+		"SYNTHETIC_otel_contrib_test.txt": {
+			"Ethernet1/2": {runs: true, known: true, priorities: []int{0, 3}},
+			"Ethernet1/5": {runs: true, known: true},
+		},
+		"leaf1_nexus9332_auto-off_2026.txt": {"Ethernet1/27": {}, "Ethernet1/28": {}},
+		"nexus5k_auto-off.txt":              {"Ethernet1/47": {}, "Ethernet1/48": {}, "Ethernet4/15": {}, "Ethernet4/16": {}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := nxosPFCStates(transcript(t, "cisco_nxos/show_interface_priority-flow-control/"+name)); !reflect.DeepEqual(got, want) {
+				t.Errorf("%+v, want %+v", got, want)
+			}
+		})
+	}
+}
+
+// That PFC is configured does not say that it runs, and for which priorities:
+// the switch is asked, where something is lossless.
+func TestOperates(t *testing.T) {
+	have := Config{Classes: []Class{{Name: allOther}, {Name: "rdma", Priority: 3, PFC: true}}, Ports: []Port{
+		{Name: "Ethernet1/1", PFC: true}, {Name: "Ethernet1/2", PFC: true}, {Name: "Ethernet1/3", PFC: true}, {Name: "Ethernet1/4"}, {Name: "Ethernet1/5", PFC: true},
+	}}
+	want := Config{}
+	for _, p := range have.Ports[:4] {
+		want.Ports = append(want.Ports, Port{Name: p.Name, PFC: true})
+	}
+	r := newReplay(t, join(nxosLogin, `
+leaf-a# show interface priority-flow-control
+============================================================
+Port               Mode Oper(VL bmap)  RxPPP      TxPPP
+============================================================
+
+Ethernet1/1        On   On   (8)       0          0
+Ethernet1/2        On   On   (20)      0          0
+Ethernet1/3        On   Off            0          0
+Ethernet1/4        Auto Off            0          0
+Ethernet1/5        On   Off            0          0
+leaf-a# show interface priority-flow-control
+% Permission denied for the role
+leaf-a#
+`))
+	s := open(t, NXOS(), r)
+	got, err := s.Operates(t.Context(), have, want)
+	says := []string{
+		"PFC is on and does not run (show interface priority-flow-control); on a port without a link that may be all there is to it: Ethernet1/3",
+		"PFC runs for priorities 5 and not for 3 (show interface priority-flow-control): Ethernet1/2",
+	}
+	if err != nil || !slices.Equal(got, says) {
+		t.Errorf("%q: %v", got, err)
+	}
+	for name, nothing := range map[string]Config{"not for this user": have, "nothing is lossless": {Ports: have.Ports}, "nothing is on": {Classes: have.Classes}} {
+		if got, err := s.Operates(t.Context(), nothing, want); err != nil || len(got) > 0 {
+			t.Errorf("%s: %q: %v", name, got, err)
+		}
+	}
+}
+
+// Whether a switch has a timed revert is seen without a change, and told apart
+// from that it may not be used.
+func TestProbe(t *testing.T) {
+	const line = "leaf-a# configure dual-stage\n"
+	for name, c := range map[string]struct {
+		script  string
+		confirm time.Duration
+		none    bool // there is none
+		refused bool
+	}{
+		"it has one":         {line + "Enter configuration commands, one per line. End with CNTL/Z.\nleaf-a(config-dual-stage)# abort\nleaf-a#", time.Minute, false, false},
+		"it has not":         {line + "                    ^\n% Invalid command at '^' marker.\nleaf-a#", time.Minute, true, true},
+		"not for this user":  {line + "% Permission denied for the role\nleaf-a#", time.Minute, false, true},
+		"none is asked for":  {"leaf-a#", 0, false, false},
+		"too short":          {"leaf-a#", time.Second, true, false},
+		"longer than it can": {"leaf-a#", 24 * time.Hour, true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := open(t, NXOS(), newReplay(t, join(nxosLogin, c.script)))
+			err := s.Probe(t.Context(), c.confirm)
+			if errors.As(err, new(*GuardError)) != c.none || errors.As(err, new(*RefusedError)) != c.refused || (err != nil) != (c.none || c.refused) {
+				t.Error(err)
+			}
+		})
+	}
+	for name, c := range map[string]struct {
+		reply string
+		none  bool
+	}{
+		"minutes":  {"  INTEGER<1-65535>  Delay time in minutes\n                            ^\n % Incomplete command found at '^' position.", false},
+		"no unit":  {"  INTEGER<1-65535>  Delay time", true},
+		"no delay": {" % Unrecognized command found at '^' position.", true},
+		"too long": {"  INTEGER<1-30>  Delay time in seconds", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := open(t, Comware(), newReplay(t, join(comwareLogin, "<leaf-b> system-view\nSystem View: return to User View with Ctrl+Z.\n[leaf-b] configuration commit delay ?\n"+c.reply+"\n[leaf-b] return\n<leaf-b>")))
+			if err := s.Probe(t.Context(), time.Minute); errors.As(err, new(*GuardError)) != c.none || (err != nil) != c.none {
+				t.Error(err)
+			}
+		})
+	}
+}
