@@ -15,17 +15,20 @@ import (
 const atOnce = 8
 
 // Wherever the session is lost under an apply, whatever line was typed last, the
-// switch reads as before or as planned, weft says which, and the next apply does
+// switch reads as before or as planned, what others have there included, weft says which, and the next apply does
 // the rest.
 func TestSwitchCutAfterEachLine(t *testing.T) {
 	eachOS(t, func(t *testing.T, os string) {
-		ref := newLeaf(t, os)
+		ref := newSharedLeaf(t, os)
 		before, planned, lines := ref.reference()
+		if was, is := theirs(before), theirs(planned); len(was) < 4 || !slices.Equal(was, is) {
+			t.Fatalf("others had %q there, and have %q", was, is)
+		}
 		if len(lines) < 60 {
 			t.Fatalf("only %d lines are typed", len(lines))
 		}
 		kept := cutAfterEach(lines, func(n int) plan.DeviceOutcome {
-			l := newLeaf(t, os)
+			l := newSharedLeaf(t, os)
 			l.files = ref.files
 			l.fate = at(l, n+1, cut)
 			_, res, err := l.run()
@@ -40,6 +43,16 @@ func TestSwitchCutAfterEachLine(t *testing.T) {
 			t.Errorf("%d of %d runs kept what was planned", kept, len(lines))
 		}
 	})
+}
+
+// theirs are the lines that name what others have on a shared leaf.
+func theirs(config string) (out []string) {
+	for line := range strings.Lines(config) {
+		if strings.Contains(line, "WEFT-o-b-") || strings.Contains(line, "THEIRS") || strings.Contains(line, "VOICE") {
+			out = append(out, line)
+		}
+	}
+	return out
 }
 
 // cutAfterEach tries each line in turn, and counts the runs that kept what was

@@ -125,6 +125,34 @@ func newLeaf(t *testing.T, os string) *leaf {
 	return newLeafOf(t, simswitch.Spec{OS: os, Hostname: "leaf", Serial: "FDO1"})
 }
 
+// newSharedLeaf is a leaf on which somebody else has configured things, and
+// another weft too, whose owner's name begins as ours does. Whoever compares
+// what it reads compares these.
+func newSharedLeaf(t *testing.T, os string) *leaf {
+	t.Helper()
+	l := newLeaf(t, os)
+	l.edit(map[string][]string{
+		"nxos": {
+			"class-map type qos match-any VOICE", "match dscp 46", "exit",
+			"policy-map type qos THEIRS", "class VOICE", "set qos-group 5", "exit", "exit",
+			"class-map type qos match-any WEFT-o-b-roce-rdma", "match dscp 30", "exit",
+			"policy-map type qos WEFT-o-b-roce-in", "class WEFT-o-b-roce-rdma", "set qos-group 4", "exit", "exit",
+			"policy-map type network-qos WEFT-o-b-roce-nq", "class type network-qos c-8q-nq4", "pause pfc-cos 4", "exit", "exit",
+			"interface Ethernet1/1", "service-policy type qos input THEIRS", "flowcontrol receive on",
+			"interface Ethernet1/4", "service-policy type qos input WEFT-o-b-roce-in", "priority-flow-control mode on", "mtu 9000", "exit",
+			"copy running-config bootflash:weft-o-b-base.cfg", "copy running-config startup-config",
+		},
+		"comware": {
+			"qos wred queue table THEIRS", "queue 5 drop-level 0 low-limit 200 high-limit 2000 discard-probability 20", "quit",
+			"qos wred queue table WEFT-o-b-roce", "queue 4 ecn", "quit",
+			"interface HundredGigE1/0/1", "qos wred apply THEIRS", "flow-control", "quit",
+			"interface HundredGigE1/0/4", "qos trust dscp", "qos wfq byte-count", "qos wred apply WEFT-o-b-roce", "priority-flow-control enable", "quit",
+			"save weft-o-b-base.cfg", "y", "save force",
+		},
+	}[os]...)
+	return l
+}
+
 // newLeafOf gives the switch its ports.
 func newLeafOf(t *testing.T, spec simswitch.Spec) *leaf {
 	t.Helper()

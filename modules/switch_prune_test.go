@@ -37,7 +37,7 @@ func (l *leaf) recount() {
 // does the rest.
 func TestSwitchCutAfterEachLineOfPrune(t *testing.T) {
 	eachOS(t, func(t *testing.T, os string) {
-		ref := newLeaf(t, os)
+		ref := newSharedLeaf(t, os)
 		without := ref.sw.RunningConfig()
 		with, after, lines := ref.pruned().reference()
 		if after != without {
@@ -47,7 +47,7 @@ func TestSwitchCutAfterEachLineOfPrune(t *testing.T) {
 			t.Fatalf("only %d lines are typed", len(lines))
 		}
 		kept := cutAfterEach(lines, func(n int) plan.DeviceOutcome {
-			l := newLeaf(t, os)
+			l := newSharedLeaf(t, os)
 			l.files = ref.files
 			l.pruned().fate = at(l, n+1, cut)
 			_, res, err := l.run()
@@ -81,8 +81,8 @@ func TestSwitchCutAfterEachLineOfRollback(t *testing.T) {
 					}
 					return *n
 				}
-				before, planned, _ := reference(t, os)
-				ref, count := newLeaf(t, os), 0
+				before, planned, _ := newSharedLeaf(t, os).reference()
+				ref, count := newSharedLeaf(t, os), 0
 				ref.sw.Deny(deny)
 				var lines []string
 				ref.fate = func(line string) fate {
@@ -97,7 +97,7 @@ func TestSwitchCutAfterEachLineOfRollback(t *testing.T) {
 					t.Fatalf("%s: %v; typed: %q", res.Devices[0].Outcome, err, lines)
 				}
 				each(len(lines), func(n int) {
-					l, count := newLeaf(t, os), 0
+					l, count := newSharedLeaf(t, os), 0
 					l.files = ref.files
 					l.sw.Deny(deny)
 					l.fate = func(line string) fate {
