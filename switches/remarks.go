@@ -70,12 +70,34 @@ func (c Config) remarks(want Config) (out []string) {
 	if len(c.read.stack) > 0 && len(lossless(want.Classes)) > 0 {
 		out = append(out, "H3C wants the same PFC on the ports that tie the members of the stack together, which weft leaves as they are: "+someOf(c.read.stack))
 	}
+	if c.divides(want) {
+		out = append(out, "a network-qos policy is attached, changed or taken off: the switch then divides the buffers of all its ports anew, and what that does to their traffic is not known")
+	}
 	for _, k := range want.Classes {
 		if c.read.maps != nil && k.PFC && slices.Contains([]int{0, 6, 7}, k.Priority) {
 			out = append(out, fmt.Sprintf("class %s: H3C advises against PFC for priorities 0, 6 and 7, which models and stacks refuse in part", k.Name))
 		}
 	}
 	return out
+}
+
+// divides reports whether what leads to want touches the network-qos policy of
+// an NX-OS switch, of which there is one for all ports.
+func (c Config) divides(want Config) bool {
+	if c.read.maps != nil {
+		return false
+	}
+	system, _ := findBlock(c.read.global, nxosSystem)
+	attached := ""
+	for _, line := range system.lines {
+		if policy, ok := strings.CutPrefix(line, nxosAttachNQ); ok {
+			attached = policy
+		}
+	}
+	if len(want.Classes) == 0 {
+		return attached != "" && want.mine(attached)
+	}
+	return attached != want.Name+nxosNQ || !slices.Equal(lossless(c.Classes), lossless(want.Classes))
 }
 
 // comwareIPMTU is the longest IP packet of a port that routes where no line says

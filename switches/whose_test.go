@@ -90,6 +90,48 @@ func TestAggregationGroup(t *testing.T) {
 	}
 }
 
+const divided = "a network-qos policy is attached, changed or taken off: the switch then divides the buffers of all its ports anew, and what that does to their traffic is not known"
+
+// What concerns all ports of a Nexus is told before it is done, and no longer.
+func TestDivided(t *testing.T) {
+	const attached = `class-map type qos match-any WEFT-me-roce-rdma
+  match dscp 26
+policy-map type qos WEFT-me-roce-in
+  class WEFT-me-roce-rdma
+    set qos-group 3
+policy-map type network-qos WEFT-me-roce-nq
+  class type network-qos c-8q-nq3
+    pause pfc-cos 3
+system qos
+  service-policy type network-qos WEFT-me-roce-nq
+`
+	rdma := func(pfc bool) []Class {
+		return []Class{{Name: "rdma", Priority: 3, DSCP: []int{26}, Bandwidth: 100, PFC: pfc}}
+	}
+	me := Owner{Name: "me"}
+	for name, tt := range map[string]struct {
+		text string
+		want Config
+		told bool
+	}{
+		"attached":            {"", Config{Name: "WEFT-me-roce", Owner: me, Classes: rdma(true)}, true},
+		"as it is":            {attached, Config{Name: "WEFT-me-roce", Owner: me, Classes: rdma(true)}, false},
+		"changed":             {attached, Config{Name: "WEFT-me-roce", Owner: me, Classes: rdma(false)}, true},
+		"under another name":  {attached, Config{Name: "WEFT-me-gold", Owner: me, Classes: rdma(true)}, true},
+		"taken off":           {attached, Config{Owner: me}, true},
+		"of somebody else":    {attached, Config{Owner: Owner{Name: "you"}}, false},
+		"nothing of ours yet": {"", Config{Owner: me}, false},
+	} {
+		have, err := NXOS().Parse(map[string]string{nxosRunning: tt.text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := have.For(tt.want).Warnings; slices.Contains(got, divided) != tt.told {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
 // Lines that weft leaves and that work against lossless classes, or besides
 // them, are named once with their ports; those of other ports are not.
 func TestRemarks(t *testing.T) {
@@ -104,6 +146,7 @@ func TestRemarks(t *testing.T) {
 			[]string{
 				"DCBX (priority-flow-control mode on send-tlv) tells the NIC what the switch does; firmware that is willing takes that, and not what weft sets on the host: Ethernet1/1",
 				"pause of the whole link (flowcontrol receive on) is on beside PFC; take it off by hand: Ethernet1/1",
+				divided,
 			}},
 		"comware": {Comware(), "#\ninterface %s1\n flow-control\n lldp tlv-enable dot1-tlv dcbx\n#\ninterface %s2\n flow-interval 5\n#\ninterface %s3\n flow-control\n#\n", "HundredGigE1/0/",
 			[]string{
