@@ -104,8 +104,9 @@ func halves(owner string, v *inventory.Volume) []half {
 		if n == 1 {
 			name += "-mirror"
 		}
-		list = append(list, half{p, name, &Volume{Group: groupName(owner, instance(p.Addr, p.Server.Addr)), Name: lvmName(name),
-			Owner: owner, Bytes: extents(v.Size)}})
+		cut := &Volume{Group: groupName(owner, instance(p.Addr, p.Server.Addr)), Name: lvmName(name), Owner: owner, Bytes: extents(v.Size)}
+		cut.Rule = cut.rule()
+		list = append(list, half{p, name, cut})
 	}
 	return list
 }

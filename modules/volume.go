@@ -18,6 +18,9 @@ type Volume struct {
 	Bytes int64 // a multiple of the group's extents
 	Half  bool  `json:",omitempty"` // of a mirror that a host keeps, which takes only what is empty
 
+	// Rule has the server's udev leave alone what hosts keep on the volume.
+	Rule string `json:",omitempty"`
+
 	Keep  bool  `json:"-"` // a volume of that name that weft did not make is taken over as it is
 	Later bool  `json:"-"` // the server's own blocks install lvm2
 	more  int64 // observed: bytes beyond those that are wanted
@@ -26,8 +29,24 @@ type Volume struct {
 // path is that of its block device.
 func (v *Volume) path() string { return "/dev/" + v.Group + "/" + v.Name }
 
+// rule is the Rule of a volume. What a host has made of it, half of an array of
+// md for one, is the host's: a server that puts it together, as udev does of
+// itself when the server starts or somebody closes the volume, writes to it and
+// keeps weft-target from opening it. What the volume holds is found out by rules
+// before 60 and acted on by those after 63.
+func (v *Volume) rule() string {
+	return fmt.Sprintf("# weft %s: what is on this volume is for the hosts that use it, not for this server.\n"+
+		"ENV{DM_VG_NAME}==\"%s\", ENV{DM_LV_NAME}==\"%s\", ENV{ID_FS_TYPE}=\"\"\n", v.Owner, v.Group, v.Name)
+}
+
+func (v *Volume) rulePath() string {
+	return "/etc/udev/rules.d/62-" + v.Group + "-" + v.Name + ".rules"
+}
+
+func (v *Volume) ruleLook() remote.Look { return remote.Look{File: v.rulePath(), Root: true} }
+
 // Looks implements kind.
-func (v *Volume) Looks() []remote.Look { return []remote.Look{lvsLook()} }
+func (v *Volume) Looks() []remote.Look { return []remote.Look{lvsLook(), v.ruleLook()} }
 
 // Parse implements kind.
 func (v *Volume) Parse(s remote.Seen) (*Volume, error) {
@@ -48,7 +67,12 @@ func (v *Volume) Parse(s remote.Seen) (*Volume, error) {
 		}
 		have := &Volume{Group: v.Group, Name: v.Name, Owner: v.Owner}
 		have.Bytes, err = lvmBytes(row["lv_size"])
+		if err != nil {
+			return nil, err
+		}
 		have.more = have.Bytes - v.Bytes
+		rule, err := file(s, v.ruleLook())
+		have.Rule = string(rule.Content)
 		return have, err
 	}
 	return nil, nil
@@ -71,10 +95,12 @@ func (v *Volume) Diff(have *Volume) []plan.Change {
 		return []plan.Change{{Path: "size", After: exactly(v.Bytes)}}
 	case v == nil:
 		return []plan.Change{{Path: "size", Before: exactly(have.Bytes), Impact: plan.ImpactDataLoss}}
-	case have.Bytes < v.Bytes:
-		return change("size", exactly(have.Bytes), exactly(v.Bytes), plan.ImpactNone)
 	}
-	return nil
+	var out []plan.Change
+	if have.Bytes < v.Bytes {
+		out = change("size", exactly(have.Bytes), exactly(v.Bytes), plan.ImpactNone)
+	}
+	return append(out, change("udev", short(sum(have.Rule)), short(sum(v.Rule)), plan.ImpactNone)...)
 }
 
 // exactly writes bytes as files do, in the unit that gives the shortest exact
@@ -105,19 +131,33 @@ func (v *Volume) Steps(have *Volume) []remote.Step {
 	}
 	switch {
 	case have == nil:
-		steps := []remote.Step{run("lvcreate", "--yes", "--wipesignatures", "y", "--zero", "y", "--addtag", lvmTag(v.Owner),
-			"--size", fmt.Sprintf("%db", v.Bytes), "--name", v.Name, v.Group)}
+		steps := append(v.ruled(""), run("lvcreate", "--yes", "--wipesignatures", "y", "--zero", "y", "--addtag", lvmTag(v.Owner),
+			"--size", fmt.Sprintf("%db", v.Bytes), "--name", v.Name, v.Group))
 		if v.Half {
 			steps = append(steps, emptied(v.path()))
 		}
 		return steps
 	case v == nil:
-		return []remote.Step{run("lvremove", "--yes", have.Group+"/"+have.Name)}
+		gone := &Volume{Group: have.Group, Name: have.Name}
+		return append([]remote.Step{run("lvremove", "--yes", have.Group+"/"+have.Name)}, gone.ruled(have.Rule)...)
 	}
-	return []remote.Step{
-		run("lvextend", "--size", fmt.Sprintf("%db", v.Bytes), v.Group+"/"+v.Name),
-		run("sh", "-c", revalidate, "sh", v.path()),
+	steps := v.ruled(have.Rule)
+	if have.Bytes < v.Bytes {
+		steps = append(steps, run("lvextend", "--size", fmt.Sprintf("%db", v.Bytes), v.Group+"/"+v.Name),
+			run("sh", "-c", revalidate, "sh", v.path()))
 	}
+	return steps
+}
+
+// ruled turns the rule that is there into its own.
+func (v *Volume) ruled(have string) []remote.Step {
+	switch v.Rule {
+	case have:
+		return nil
+	case "":
+		return []remote.Step{{Del: v.rulePath()}}
+	}
+	return []remote.Step{{Put: &remote.File{Path: v.rulePath(), Mode: 0o644, Content: []byte(v.Rule)}}}
 }
 
 // outlasts implements outlaster: somebody may have written to it.
