@@ -46,6 +46,7 @@ run lab edit leaf-b.mgmt.example.net "qos map-table dscp-dot1p" "import 26 expor
 expect 2 drift
 expect 3 verify
 lab apply --auto-approve --concise
+lab verify
 expect 0 plan --detailed-exitcode --concise
 run --lab report --out report.html
 cp report.html "$report"

@@ -316,7 +316,6 @@ func blockMistakes() []mistake {
 		{"dependency on a value", []string{`pool = pool.flash`, "depends_on = [pool.flash.drives]\n  pool = pool.flash"}, codeType, `depends_on`, "not a reference"},
 		{"dependency on a part", []string{`pool = pool.flash`, "depends_on = [server.storage.rnic.p0]\n  pool = pool.flash"}, codeType, `depends_on`, "is a rnic"},
 
-		{"verbs", []string{`probe = "nvme-read"`, `probe = "verbs"`}, codeLater, `probe = "verbs"`, "described, not yet managed"},
 
 		{"protect", []string{`pool = pool.flash`, "protect = \"yes\"\n  pool = pool.flash"}, codeType, `protect = "yes"`, "true or false"},
 		{"protected connection", []string{`{ user = "root" }`, "{\n  user = \"root\"\n  protect = true\n}"}, codeAttribute, `protect = true`, "leaves nothing there"},

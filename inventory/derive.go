@@ -33,6 +33,20 @@ func derivedProbeNQN(e *evaluator, o *object) cty.Value {
 	return cty.StringVal(host.AsString() + ":probe")
 }
 
+// derivedSizes are those of NVMe's common block, and of messages small and large:
+// what is lost may be only the large ones.
+func derivedSizes(e *evaluator, o *object) cty.Value {
+	sizes := []string{"4KiB"}
+	if p := e.attr(o, "probe"); p.IsKnown() && !p.IsNull() && p.AsString() != "nvme-read" {
+		sizes = []string{"64B", "512B", "4KiB", "64KiB"}
+	}
+	var list []cty.Value
+	for _, size := range sizes {
+		list = append(list, cty.StringVal(size))
+	}
+	return cty.ListVal(list)
+}
+
 // derivedSerial is 20 characters that follow from the NQN.
 func derivedSerial(e *evaluator, o *object) cty.Value {
 	nqn := e.attr(o, "nqn")

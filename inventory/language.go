@@ -219,9 +219,9 @@ func initiatorSchema() *schema {
 
 func validationSchema() *schema {
 	return referred("name", attrs{
-		"probe":   opt(oneOf("nvme-read").orLater("verbs", "socket")),
+		"probe":   opt(oneOf("nvme-read", "verbs", "socket")),
 		"pairs":   opt(oneOf("all")).orText("all"),
-		"sizes":   opt(sizeList()).or(cty.ListVal([]cty.Value{cty.StringVal("4KiB")})),
+		"sizes":   opt(sizeList()).orDerived(derivedSizes),
 		"samples": opt(integer(1, 1e9)).orNumber(20000),
 
 		"baseline": observed(),

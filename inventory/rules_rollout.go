@@ -2,9 +2,14 @@ package inventory
 
 import "slices"
 
-// probeMetrics are the metrics that a probe measures, all but errors as
-// latencies.
-func probeMetrics() []string { return []string{"p50", "p99", "p999", "added_p99", "errors"} }
+// ProbeMetrics are the metrics that a probe measures, all but errors as
+// latencies. What the storage takes by itself is known of reads alone.
+func ProbeMetrics(probe string) []string {
+	if probe == "verbs" || probe == "socket" {
+		return []string{"p50", "p99", "p999", "errors"}
+	}
+	return []string{"p50", "p99", "p999", "added_p99", "errors"}
+}
 
 func (c *checker) validations() {
 	for _, v := range c.Validations {
@@ -35,12 +40,14 @@ func (c *checker) metric(v *Validation, m *Metric) {
 		}
 		return
 	}
-	known := slices.Contains(probeMetrics(), m.Name)
+	known := ProbeMetrics(v.Probe)
 	switch {
-	case !known:
-		c.refuse(codeMetric, &m.Block, "", "an unknown metric", "%q is none of %s and has no source.%s", m.Name, orList(probeMetrics()), didYouMean(m.Name, probeMetrics()))
+	case m.Name == "added_p99" && !slices.Contains(known, m.Name):
+		c.refuse(codeMetric, &m.Block, "", "nothing to compare with", `added_p99 is what the fabric adds to a read of the storage itself, and probe = %q reads none: limit p99, or give %s probe = "nvme-read".`, v.Probe, v.Addr)
+	case !slices.Contains(known, m.Name):
+		c.refuse(codeMetric, &m.Block, "", "an unknown metric", "%q is none of %s and has no source.%s", m.Name, orList(known), didYouMean(m.Name, known))
 	case v.Probe == "":
-		c.refuse(codeMetric, &m.Block, "", "nothing measures this", `%s is measured by a probe: give %s probe = "nvme-read".`, m.Name, v.Addr)
+		c.refuse(codeMetric, &m.Block, "", "nothing measures this", `%s is measured by a probe: give %s probe = "nvme-read", "verbs" or "socket".`, m.Name, v.Addr)
 	case m.HasMax && m.Limit == nil && m.Duration != (m.Name != "errors"):
 		c.refuse(codeMetric, &m.Block, "max", "a limit of another kind", `A latency has a limit such as "30us"; errors are counted.`)
 	case sized && !slices.Contains(v.Sizes, m.Size):

@@ -127,7 +127,7 @@ func (d *device) checkPath(ctx context.Context, carrier fabric.Transport, o init
 	into.Controller, into.Model, into.Serial, into.Firmware = c.ID(), id.MN, id.SN, id.FR
 	ns, ok := find(c.Namespaces(), d.nsid)
 	if !ok {
-		return fmt.Errorf("%s at %s has no namespace %d", d.nqn, o.Addr, d.nsid)
+		return missing(d.nqn, o.Addr, d.nsid)
 	}
 	into.ns, into.Blocks, into.BlockSize = ns, ns.Blocks, ns.BlockSize
 	state, err := c.ANAState(ns)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"runtime"
@@ -47,7 +48,7 @@ func (d *device) flags(c *cobra.Command) {
 	f.Uint8Var(&d.host.tos, "tos", 0, tosHelp)
 	d.host.secrets.flags(f)
 	f.StringVar(&d.nqn, "nqn", "", "NQN of the subsystem")
-	f.Uint32Var(&d.nsid, "nsid", 1, "namespace")
+	f.Uint32Var(&d.nsid, "nsid", 1, "namespace; 0, where nothing is written: the first that this host is shown")
 	f.StringVar(&d.path, "path", "", "file or block device of this machine instead of a target")
 	d.block = 512
 	f.Var(&d.block, "block-size", "with --path: bytes of a block")
@@ -76,6 +77,9 @@ func (d *device) name() string {
 
 // allowed refuses to overwrite what was not named.
 func (d *device) allowed(named string) error {
+	if d.path == "" && d.nsid == 0 {
+		return errors.New("this overwrites a namespace that is not named: say which with --nsid")
+	}
 	if named == d.name() {
 		return nil
 	}

@@ -14,6 +14,7 @@ import (
 	"weft/internal/agent"
 	"weft/internal/latency"
 	"weft/internal/nvme/pingpong"
+	"weft/internal/nvme/tcp"
 )
 
 // A probing is a ping-pong as the command line says it.
@@ -24,6 +25,8 @@ type probing struct {
 	request       size
 	reply         size
 	runtime, ramp time.Duration
+	samples       int64 // 0: as many as the time holds
+	once          bool
 	cpu           int
 	json          bool
 	verbs         verbing
@@ -43,7 +46,11 @@ half of the median.
 
 With --transport rdma, sends, writes or reads of RDMA are measured instead, with
 the meanings and columns of perftest: latency is half of a round trip, of reads
-all of it. Both ends poll.`,
+all of it. Both ends poll.
+
+With --samples it is a measurement as weft verify makes it: latency is half of a
+round trip over TCP, too; who connects waits for the other end to listen, for
+--connect-timeout; and --json is the result that read prints.`,
 		Args: cobra.NoArgs,
 	}
 	f := c.Flags()
@@ -61,6 +68,8 @@ all of it. Both ends poll.`,
 	f.BoolVar(&p.shape.Poll, "poll", false, "both ends poll, else both block (Linux)")
 	f.IntVar(&p.cpu, "poll-cpu", -1, "with --poll, or with --listen: the processor to poll on")
 	f.DurationVar(&p.runtime, "runtime", 2*time.Second, "how long to measure")
+	f.Int64Var(&p.samples, "samples", 0, "end when so many were measured, and --runtime is the most that may take")
+	f.BoolVar(&p.once, "once", false, "with --listen: end when one client has left, or when none has come for --connect-timeout")
 	f.DurationVar(&p.ramp, "ramp-time", 200*time.Millisecond, "how long to run before that")
 	f.BoolVar(&p.json, "json", false, "print the result as JSON")
 	c.MarkFlagsMutuallyExclusive("listen", "traddr")
@@ -71,6 +80,8 @@ all of it. Both ends poll.`,
 			return p.serveRDMA(c, *places)
 		case over == "rdma":
 			return p.measureRDMA(c, *places)
+		case p.samples > 0 && over == "tcp" && p.portal != "":
+			return p.sample(c, *places, p.bounce)
 		case over != "tcp":
 			return fmt.Errorf("--transport %q is neither tcp nor rdma: a probe measures one of them", over)
 		case p.listen != "":
@@ -88,10 +99,16 @@ func (p *probing) serve(c *cobra.Command, places agent.Places) error {
 		return err
 	}
 	l, err := net.Listen("tcp", real)
+	if err == nil {
+		err = tcp.Mark(l, p.tos)
+	}
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w", p.listen, err)
 	}
 	fmt.Fprintln(c.OutOrStdout(), "listening on", l.Addr())
+	if p.once {
+		return pingpong.ServeOne(c.Context(), l.(*net.TCPListener), p.connect)
+	}
 	return pingpong.Serve(c.Context(), l, p.cpu, func(err error) { fmt.Fprintln(c.ErrOrStderr(), err) })
 }
 
@@ -148,6 +165,9 @@ func (p *probing) measure(c *cobra.Command, places agent.Places) error {
 
 // apart measures on a goroutine that may keep its thread.
 func (p *probing) apart(ctx context.Context, conn net.Conn) (r pingpong.Result, err error) {
+	if err := tcp.Mark(conn, p.tos); err != nil {
+		return r, errors.Join(err, conn.Close())
+	}
 	over := make(chan struct{})
 	go func() {
 		defer close(over)

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"weft/internal/agent"
+	"weft/internal/latency"
 	"weft/internal/nvme/rawsock"
 	"weft/internal/nvme/rdma/perf"
 	"weft/internal/nvme/rdma/verbs"
@@ -58,7 +59,7 @@ func (p *probing) serveRDMA(c *cobra.Command, places agent.Places) error {
 	if err != nil {
 		return err
 	}
-	v, err := verbs.Load()
+	v, err := loadVerbs(places)
 	if err != nil {
 		return err
 	}
@@ -67,6 +68,9 @@ func (p *probing) serveRDMA(c *cobra.Command, places agent.Places) error {
 		return fmt.Errorf("listen on %s over RDMA: %w", p.listen, err)
 	}
 	fmt.Fprintln(c.OutOrStdout(), "listening on", a.Addr(), "over RDMA")
+	if p.once {
+		return perf.ServeOne(c.Context(), a, p.connect)
+	}
 	return perf.Serve(c.Context(), a, func(err error) { fmt.Fprintln(c.ErrOrStderr(), err) })
 }
 
@@ -113,9 +117,17 @@ func (p *probing) measureRDMA(c *cobra.Command, places agent.Places) error {
 			return err
 		}
 	}
-	v, err := verbs.Load()
+	v, err := loadVerbs(places)
 	if err != nil {
 		return err
+	}
+	if p.samples > 0 {
+		if len(shapes) > 1 || shapes[0].Bandwidth {
+			return errors.New("--samples goes with the latency of one size")
+		}
+		return p.sample(c, places, func(ctx context.Context, _ agent.Places, r *agent.ProbeResult) (*latency.Histogram, error) {
+			return p.turn(ctx, v, route, shapes[0], r)
+		})
 	}
 	var all []verbed
 	for _, s := range shapes {

@@ -49,7 +49,7 @@ samples, errors, the first error), and the exit status is 3.`,
 	f := c.Flags()
 	f.StringVar(&p.path, "path", "", "file or device of this machine")
 	f.StringVar(&p.nqn, "nqn", "", "NQN of the subsystem")
-	f.Uint32Var(&p.nsid, "nsid", 1, "namespace")
+	f.Uint32Var(&p.nsid, "nsid", 1, "namespace; 0: the first that this host is shown")
 	f.IntVar(&p.size, "size", 4096, "bytes of one read")
 	f.IntVar(&p.depth, "depth", 1, "reads outstanding")
 	f.IntVar(&p.samples, "samples", 1000, "reads to measure")
@@ -141,12 +141,13 @@ func (p *probe) readTarget(ctx context.Context, carrier fabric.Transport, o init
 	defer c.Close() // after the reads it is a courtesy
 	ns, ok := find(c.Namespaces(), p.nsid)
 	if !ok {
-		return tried(fmt.Errorf("%s at %s has no namespace %d", p.nqn, p.portal, p.nsid))
+		return tried(missing(p.nqn, p.portal, p.nsid))
 	}
+	result.NSID = ns.ID
 	q := c.Queues()[0]
 	switch most := q.MaxTransfer(); {
 	case p.size%ns.BlockSize != 0:
-		return &failure{fmt.Errorf("reads of %d bytes; namespace %d has blocks of %d", p.size, p.nsid, ns.BlockSize), agent.ExitError}
+		return &failure{fmt.Errorf("reads of %d bytes; namespace %d has blocks of %d", p.size, ns.ID, ns.BlockSize), agent.ExitError}
 	case most != 0 && p.size > most:
 		return &failure{fmt.Errorf("reads of %d bytes; %s takes at most %d", p.size, p.portal, most), agent.ExitError}
 	}
@@ -174,13 +175,22 @@ func (p *probe) readTarget(ctx context.Context, carrier fabric.Transport, o init
 	return nil
 }
 
+// find is the namespace of a number; of 0 the first there is.
 func find(all []initiator.Namespace, id uint32) (initiator.Namespace, bool) {
 	for _, ns := range all {
-		if ns.ID == id {
+		if ns.ID == id || id == 0 {
 			return ns, true
 		}
 	}
 	return initiator.Namespace{}, false
+}
+
+// missing says that find has found nothing.
+func missing(nqn, portal string, id uint32) error {
+	if id == 0 {
+		return fmt.Errorf("%s at %s shows this host no namespace", nqn, portal)
+	}
+	return fmt.Errorf("%s at %s has no namespace %d", nqn, portal, id)
 }
 
 // printResult is the result for people.
@@ -192,7 +202,11 @@ func printResult(out io.Writer, r *agent.ProbeResult, h *latency.Histogram) erro
 	if r.Local != "" {
 		at += " from " + r.Local
 	}
-	_, err := fmt.Fprintf(out, "%d B reads, depth %d, %s (%s), %s\n", r.Size, r.Depth, r.Transport, r.Mode, at)
+	what := "reads"
+	if r.Op != "read" {
+		what = "messages"
+	}
+	_, err := fmt.Fprintf(out, "%d B %s, depth %d, %s (%s), %s\n", r.Size, what, r.Depth, r.Transport, r.Mode, at)
 	if r.Degraded != "" && err == nil {
 		_, err = fmt.Fprintf(out, "DEGRADED: %s\n", r.Degraded)
 	}

@@ -104,8 +104,20 @@ func (a *app) carryOut(ctx context.Context, p *project, made *plan.Plan, how sta
 		// The plan stays whole: what other phases have left to do is not judged.
 		spec.Phases = slices.DeleteFunc(spec.Phases, func(x rollout.Phase) bool { return x.Name != phase })
 	}
+	if err := acceptable(p.model, how.accept); err != nil {
+		return err
+	}
+	held, err := a.hold() // before there is a run that others would go on with
+	if err != nil {
+		return err
+	}
+	defer held.Close()
+	if _, other, err := a.unfinished(); err != nil || other != nil {
+		return errors.Join(err, &codeError{exitHeld, hint.Wrap(errors.New("somebody else began a rollout of this directory while this plan was made, nothing of it was begun"), "see weft rollout status")})
+	}
 	s, err := a.stage(p, spec, made)
 	if err == nil {
+		s.lock = held
 		err = s.accept(how.accept)
 	}
 	if err != nil {
@@ -179,6 +191,13 @@ func (a *app) unfinishedBusiness(ctx context.Context, dir string, r *rollout.Run
 	}
 	if err := s.accept(how.accept); err != nil {
 		return err
+	}
+	if s.lock, err = a.hold(); err != nil {
+		return err
+	}
+	defer s.lock.Close()
+	if now, err := readRun(dir); err != nil || now.State != rollout.Running || !slices.EqualFunc(now.Phases, r.Phases, same) {
+		return errors.Join(err, hint.Wrap(fmt.Errorf("somebody else went on with %s meanwhile", s.spec.Name), "see weft rollout status"))
 	}
 	a.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: s.spec.Name + " was cut off: it goes on with the plan that was approved " + r.Begun.Format("2006-01-02 15:04 MST")})
 	return s.advance(ctx, false)
@@ -283,27 +302,6 @@ func (a *app) farewell(ctx context.Context) (end func() bool) {
 		a.emit(plan.Event{Type: plan.EventNote, Level: "warn",
 			Message: "interrupted: devices that are being changed are put back first; another Ctrl-C leaves that to their own timers: servers take changes of their NICs back within 10 minutes, switches at the times said above"})
 	})
-}
-
-// hold keeps a second apply of this directory out before it reads anything.
-// Those of other directories are kept out by the leases on the devices.
-func (a *app) hold() (*os.File, error) {
-	if err := os.MkdirAll(filepath.Join(a.place(), ".weft"), 0o700); err != nil {
-		return nil, fmt.Errorf("lock: %w", err)
-	}
-	f, err := os.OpenFile(filepath.Join(a.place(), ".weft", "apply.lock"), os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("lock: %w", err)
-	}
-	switch held, err := holdFile(f); {
-	case err != nil:
-		f.Close()
-		return nil, fmt.Errorf("lock %s: %w", f.Name(), err)
-	case !held:
-		f.Close()
-		return nil, &codeError{exitHeld, errors.New("another weft apply is at work in this directory")}
-	}
-	return f, nil
 }
 
 // journal opens the journal of a new run, readable by its owner only.

@@ -80,11 +80,11 @@ func (s *staged) asApplied(ctx context.Context) []prove.Judgement {
 	}
 	made, err := plan.Make(ctx, in)
 	if err != nil {
-		return []prove.Judgement{{Validation: asAppliedName, Metric: "configuration", Pair: s.spec.Name, Counted: true, Verdict: prove.Inconclusive, Why: err.Error()}}
+		return []prove.Judgement{{Validation: prove.AsApplied, Metric: "configuration", Pair: s.spec.Name, Counted: true, Verdict: prove.Inconclusive, Why: err.Error()}}
 	}
 	var out []prove.Judgement
 	for _, d := range made.Unreachable() {
-		out = append(out, prove.Judgement{Validation: asAppliedName, Metric: "configuration", Pair: d.Address, Counted: true, Verdict: prove.Inconclusive, Why: d.Error})
+		out = append(out, prove.Judgement{Validation: prove.AsApplied, Metric: "configuration", Pair: d.Address, Counted: true, Verdict: prove.Inconclusive, Why: d.Error})
 	}
 	for _, step := range made.Steps {
 		if !slices.Contains(in.Select.Only, step.ID) {
@@ -94,7 +94,7 @@ func (s *staged) asApplied(ctx context.Context) []prove.Judgement {
 		for _, c := range step.Changes {
 			what = append(what, c.Path+" is "+c.Before+", was set to "+c.After)
 		}
-		out = append(out, prove.Judgement{Validation: asAppliedName, Metric: "configuration", Pair: step.ID.String(), Counted: true, Value: 1,
+		out = append(out, prove.Judgement{Validation: prove.AsApplied, Metric: "configuration", Pair: step.ID.String(), Counted: true, Value: 1,
 			Verdict: prove.Fail, Why: "somebody has changed it since: " + strings.Join(what, "; "), Where: "at " + step.ID.String()})
 	}
 	return out
@@ -119,16 +119,13 @@ func (s *staged) fallenBack(res *prove.Result) []prove.Judgement {
 				continue
 			}
 			seen[pair] = true
-			out = append(out, prove.Judgement{Validation: asAppliedName, Metric: "transport", Counted: true, Value: 1, Verdict: prove.Fail,
+			out = append(out, prove.Judgement{Validation: prove.AsApplied, Metric: "transport", Counted: true, Value: 1, Verdict: prove.Fail,
 				Pair: row.Initiator + " → " + row.Target + " over plane " + row.Plane,
 				Why:  "it is TCP instead of RDMA: " + row.ProbeResult.Degraded + "; allow_degraded = true in " + t.Addr + " accepts that"})
 		}
 	}
 	return out
 }
-
-// asAppliedName is what judgements about what a run has set stand under.
-const asAppliedName = "as-applied"
 
 // measuredKinds are those that what is measured tells more about than their
 // configuration.

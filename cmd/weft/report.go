@@ -107,8 +107,11 @@ func (a *app) tell(args []string) (*report.Report, error) {
 		}
 	}
 	if r.Run == nil && len(r.Measured) == 0 {
-		return nil, hint.Wrap(errors.New("there is nothing to report: no rollout and no verification of this directory is kept"),
-			"measure first: weft verify; what was done in the lab is told with --lab")
+		advice := "measure first: weft verify; what was done in the lab is told with --lab"
+		if a.lab {
+			advice = "measure first: weft --lab verify; what was done with real devices is told without --lab"
+		}
+		return nil, hint.Wrap(errors.New("there is nothing to report: no rollout and no verification of this directory is kept"), "%s", advice)
 	}
 	r.Thresholds = limits.thresholds
 	r.Finish()
@@ -220,7 +223,11 @@ func thresholds(m *inventory.Model) []report.Threshold {
 	var out []report.Threshold
 	for _, v := range m.Validations {
 		for _, x := range v.Metrics {
-			out = append(out, report.Threshold{Validation: v.Name, Metric: x.Name, Size: x.Size, Source: x.Source, Unit: x.Unit, HasMax: x.HasMax, Max: x.Max,
+			probe := v.Probe
+			if probe == "nvme-read" || x.Source != "" {
+				probe = ""
+			}
+			out = append(out, report.Threshold{Probe: probe, Validation: v.Name, Metric: x.Name, Size: x.Size, Source: x.Source, Unit: x.Unit, HasMax: x.HasMax, Max: x.Max,
 				Duration: x.Duration, Made: made(m, x), Regression: x.Regression, Place: view.Place(x.Range)})
 		}
 	}

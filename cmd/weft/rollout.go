@@ -67,6 +67,11 @@ on with the plan that was approved then, phase after phase. What it keeps is in
 		})
 	})
 	back := verb("rollback", "Take back what the rollout did, and prove it", exactly(), func(ctx context.Context, _ []string) error {
+		held, err := a.hold() // before how far it has come is read
+		if err != nil {
+			return err
+		}
+		defer held.Close()
 		dir, r, err := a.latest()
 		if err != nil {
 			return err
@@ -79,6 +84,7 @@ on with the plan that was approved then, phase after phase. What it keeps is in
 			return err
 		}
 		defer s.Close()
+		s.lock = held
 		err = s.rollback(ctx, phase)
 		if err != nil && s.run.State == rollout.RolledBack {
 			return nil // as it was asked for
@@ -98,7 +104,13 @@ func runEvent(r *rollout.Run) plan.Event {
 
 func (a *app) noRun() error {
 	err := errors.New("no rollout is on its way in this directory")
+	if _, over, _ := a.latest(); over != nil {
+		return hint.Wrap(err, "the last one, begun %s, is %s: weft rollout status shows it, weft apply begins another", over.Begun.Format("2006-01-02 15:04 MST"), over.State)
+	}
+	files, _ := filepath.Glob(filepath.Join(a.place(), "*.weft.hcl")) // the pattern is a good one
 	switch _, r, _ := a.latestOf(!a.lab); {
+	case r == nil && len(files) == 0:
+		return hint.Wrap(err, "no file of it ends in .weft.hcl: weft -C DIR works in another one")
 	case r == nil:
 		return hint.Wrap(err, "weft apply begins one")
 	case a.lab:
@@ -115,6 +127,11 @@ func acceptFlag(cmd *cobra.Command, names *[]string) {
 
 // onRun does something with the rollout that is on its way.
 func (a *app) onRun(accept []string, do func(*staged) error) error {
+	held, err := a.hold() // before how far it has come is read
+	if err != nil {
+		return err
+	}
+	defer held.Close()
 	dir, r, err := a.unfinished()
 	if err != nil {
 		return err
@@ -127,6 +144,7 @@ func (a *app) onRun(accept []string, do func(*staged) error) error {
 		return err
 	}
 	defer s.Close()
+	s.lock = held
 	if err := s.accept(accept); err != nil {
 		return err
 	}
@@ -148,7 +166,7 @@ func (a *app) rolloutStatus() error {
 	if a.json {
 		a.emit(runEvent(r))
 	} else {
-		view.Rollout(a.stdout, r, made, a.style(a.stdout))
+		view.Rollout(a.stdout, r, made, a.atWork(r), a.style(a.stdout))
 	}
 	switch {
 	case r.State == rollout.Passed || r.State == rollout.Aborted:
@@ -157,6 +175,19 @@ func (a *app) rolloutStatus() error {
 		return &quietError{exitRolledBack}
 	}
 	return &quietError{exitWaiting}
+}
+
+// atWork is who goes on with a run just now; "": nobody of this machine.
+func (a *app) atWork(r *rollout.Run) string {
+	if r.State != rollout.Running {
+		return ""
+	}
+	held, err := a.hold()
+	if err != nil {
+		return err.Error()
+	}
+	_ = held.Close() // nothing was written to keep
+	return ""
 }
 
 // rolloutPause asks a rollout that may be running elsewhere to stop.

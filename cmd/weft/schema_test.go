@@ -19,8 +19,6 @@ func notYet() map[string]string {
 		"pool.on_existing_data=wipe": "\npool \"p\" {\n server = server.s\n drives = [\"nvme-eui.01\"]\n on_existing_data = \"wipe\"\n}",
 		"switch.safety.commit_method": "\nswitch \"w\" {\n os = \"nxos\"\n host = \"w.example.net\"\n fabric = fabric.f\n plane = \"a\"\n" +
 			" safety {\n commit_confirm = \"5m\"\n commit_method = \"replace\"\n }\n}",
-		"validation.probe=verbs":  "\nvalidation \"v\" {\n probe = \"verbs\"\n metric \"p99\" { max = \"1s\" }\n}",
-		"validation.probe=socket": "\nvalidation \"v\" {\n probe = \"socket\"\n metric \"p99\" { max = \"1s\" }\n}",
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -71,6 +72,8 @@ func TestScript(t *testing.T) {
 			"interrupt":           interrupt,
 			"release":             release,
 			"same-target":         sameTarget,
+			"filled":              filled,
+			"unchanged":           unchanged,
 		},
 		RequireExplicitExec: false,
 	})
@@ -296,6 +299,34 @@ func release(ts *testscript.TestScript, neg bool, args []string) {
 		_, err := z.Write(exe)
 		ts.Check(errors.Join(err, z.Close()))
 		ts.Check(os.WriteFile(filepath.Join(dir, name+".gz"), packed.Bytes(), 0o644))
+	}
+}
+
+// filled fills a file, as long as it is, with what looks like noise.
+func filled(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: filled FILE")
+	}
+	info, err := os.Stat(ts.MkAbs(args[0]))
+	ts.Check(err)
+	noise := make([]byte, info.Size())
+	_, _ = rand.NewChaCha8([32]byte{}).Read(noise) // it has no errors
+	f, err := os.OpenFile(ts.MkAbs(args[0]), os.O_WRONLY, 0)
+	ts.Check(err)
+	_, err = f.Write(noise)
+	ts.Check(errors.Join(err, f.Close()))
+}
+
+// unchanged compares a file with what filled has written, byte for byte.
+func unchanged(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 1 {
+		ts.Fatalf("usage: unchanged FILE")
+	}
+	got := []byte(ts.ReadFile(args[0]))
+	want := make([]byte, len(got))
+	_, _ = rand.NewChaCha8([32]byte{}).Read(want) // it has no errors
+	if same := len(got) > 0 && bytes.Equal(got, want); same == neg {
+		ts.Fatalf("%s: %d bytes; that they are as they were filled is %t", args[0], len(got), same)
 	}
 }
 

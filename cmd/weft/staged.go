@@ -28,7 +28,8 @@ type staged struct {
 	run  *rollout.Run
 	dir  string
 
-	resumed bool // somebody else has begun it
+	resumed bool     // somebody else has begun it
+	lock    *os.File // of this directory, by whoever calls; nil: it is held for each piece of work
 }
 
 // What a run is kept in.
@@ -127,18 +128,33 @@ func (a *app) latestOf(simulated bool) (dir string, r *rollout.Run, err error) {
 	}
 	slices.Sort(names)
 	for _, name := range slices.Backward(names) {
-		raw, err := os.ReadFile(name)
-		if err == nil {
-			r, err = rollout.Read(raw)
-		}
-		if err != nil {
-			return "", nil, hint.Wrap(fmt.Errorf("%s: %w", name, err), "look at the devices with weft plan, and move that folder away")
+		if r, err = readRun(filepath.Dir(name)); err != nil {
+			return "", nil, err
 		}
 		if r.Simulated == simulated {
 			return filepath.Dir(name), r, nil
 		}
 	}
 	return "", nil, nil
+}
+
+// readRun reads how far a run has come.
+func readRun(dir string) (*rollout.Run, error) {
+	name := filepath.Join(dir, runFile)
+	raw, err := os.ReadFile(name)
+	var r *rollout.Run
+	if err == nil {
+		r, err = rollout.Read(raw)
+	}
+	if err != nil {
+		return nil, hint.Wrap(fmt.Errorf("%s: %w", name, err), "look at the devices with weft plan, and move that folder away")
+	}
+	return r, nil
+}
+
+// same reports whether a phase has come as far as another.
+func same(a, b rollout.PhaseRun) bool {
+	return a.State == b.State && len(a.Steps) == len(b.Steps) && len(a.Verdicts) == len(b.Verdicts)
 }
 
 // resume opens a run again, with the files as they were when it was approved.
@@ -208,11 +224,13 @@ func (s *staged) rollback(ctx context.Context, phase string) error {
 // at works on the run while nobody else of this directory does, and shows how
 // far it has come.
 func (s *staged) at(ctx context.Context, do func(rollout.Engine) error) error {
-	held, err := s.app.hold()
-	if err != nil {
-		return err
+	if s.lock == nil {
+		held, err := s.app.hold()
+		if err != nil {
+			return err
+		}
+		defer held.Close()
 	}
-	defer held.Close()
 	journal, err := os.OpenFile(filepath.Join(s.dir, "journal.jsonl"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return fmt.Errorf("journal: %w", err)
@@ -232,7 +250,7 @@ func (s *staged) at(ctx context.Context, do func(rollout.Engine) error) error {
 	defer s.app.farewell(ctx)()
 	err = do(s.engine())
 	if !s.app.json {
-		view.Rollout(s.app.stdout, s.run, s.plan, s.app.style(s.app.stdout))
+		view.Rollout(s.app.stdout, s.run, s.plan, "", s.app.style(s.app.stdout))
 	}
 	stop := new(rollout.Stop)
 	switch {

@@ -152,28 +152,36 @@ func (s *staged) persist(ctx context.Context, devices []string) error {
 // there reports whether the run has left nothing to do about the agents of a
 // pair: those of later phases are not judged before.
 func (s *staged) there(from *inventory.Server, to *inventory.Target) bool {
-	for _, id := range []plan.ID{
-		{Device: from.Addr, Kind: "agent", Name: "weft-initiator"},
-		{Device: to.Server.Addr, Kind: "agent", Name: "weft-initiator"}, // measures what the storage itself takes
-		{Device: to.Server.Addr, Kind: "agent", Name: "weft-target"},
-	} {
-		if slices.ContainsFunc(s.plan.Steps, func(step plan.PlannedStep) bool { return step.ID == id }) && !s.run.HasDone(id) {
-			return false
+	needs := func(id plan.ID) bool { return id == plan.ID{Device: from.Addr, Kind: "agent", Name: "weft-initiator"} }
+	if server := to.Server; server != nil { // else it is there whatever the run does
+		initiator := needs
+		needs = func(id plan.ID) bool {
+			// weft-initiator measures what the storage itself takes.
+			return initiator(id) || id.Device == server.Addr && (id.Kind == "agent" || to.Engine == "nvmet" && strings.HasPrefix(id.Kind, "nvmet_"))
 		}
 	}
-	return true
+	return !slices.ContainsFunc(s.plan.Steps, func(step plan.PlannedStep) bool { return needs(step.ID) && !s.run.HasDone(step.ID) })
 }
 
 // accept notes what may stay without a verdict.
 func (s *staged) accept(names []string) error {
+	if err := acceptable(s.model, names); err != nil {
+		return err
+	}
 	for _, name := range names {
-		name = strings.TrimPrefix(name, "validation.")
-		validation, metric, _ := strings.Cut(name, ".")
-		i := slices.IndexFunc(s.model.Validations, func(v *inventory.Validation) bool { return v.Name == validation })
-		if i < 0 || metric != "" && metric != "all" && !slices.ContainsFunc(s.model.Validations[i].Metrics, func(m *inventory.Metric) bool { return m.Name == metric }) {
+		s.run.Accepted = append(s.run.Accepted, rollout.Acceptance{What: strings.TrimPrefix(name, "validation."), By: who(), Time: time.Now().UTC()})
+	}
+	return nil
+}
+
+// acceptable refuses names that no validation, and no metric of one, has.
+func acceptable(m *inventory.Model, names []string) error {
+	for _, name := range names {
+		validation, metric, _ := strings.Cut(strings.TrimPrefix(name, "validation."), ".")
+		i := slices.IndexFunc(m.Validations, func(v *inventory.Validation) bool { return v.Name == validation })
+		if i < 0 || metric != "" && metric != "all" && !slices.ContainsFunc(m.Validations[i].Metrics, func(x *inventory.Metric) bool { return x.Name == metric }) {
 			return usage(fmt.Errorf("--accept %s: no such validation, or VALIDATION.METRIC", name))
 		}
-		s.run.Accepted = append(s.run.Accepted, rollout.Acceptance{What: name, By: who(), Time: time.Now().UTC()})
 	}
 	return nil
 }

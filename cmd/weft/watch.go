@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"weft/internal/hint"
 	"weft/internal/prove"
 	"weft/internal/view"
 	"weft/inventory"
@@ -40,6 +41,12 @@ with its worst value and verdict. The exit code is that of the last look.`,
 			a.begin(cmd)
 			if how.interval < time.Second {
 				return usage(errors.New("--interval is at least 1s"))
+			}
+			if how.count < 0 {
+				return usage(errors.New("--count is 0, for no end, or more"))
+			}
+			if _, _, err := net.SplitHostPort(how.prometheus); how.prometheus != "" && err != nil {
+				return usage(hint.Wrap(fmt.Errorf("--prometheus: %w", err), "an address has a port, like 127.0.0.1:9421"))
 			}
 			m, err := a.load()
 			if err != nil {

@@ -93,7 +93,7 @@ type ProbeResult struct {
 	Remote    string `json:"remote"`             // address of the portal, or the path of a local file
 	NQN       string `json:"nqn,omitempty"`
 	NSID      uint32 `json:"nsid,omitempty"`
-	Op        string `json:"op"`      // "read"
+	Op        string `json:"op"`      // "read", OpSocket, or an operation of RDMA such as "send"
 	Size      int    `json:"size"`    // bytes of one operation
 	Depth     int    `json:"depth"`   // queue depth
 	Samples   int    `json:"samples"` // operations measured
@@ -103,6 +103,9 @@ type ProbeResult struct {
 	Elapsed   int64  `json:"elapsed_ns"`
 	Histogram string `json:"histogram"` // latency.Histogram, text form; nanoseconds
 }
+
+// OpSocket is the Op of messages to and fro over TCP, without NVMe.
+const OpSocket = "socket"
 
 // A Discovered is one record of a target's discovery log (JSON).
 type Discovered struct {

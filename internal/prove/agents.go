@@ -25,8 +25,8 @@ func (r *run) served(ctx context.Context, flows []flow) account {
 	out := account{map[string]uint64{}, map[string]time.Time{}}
 	asked := map[*inventory.Server]bool{}
 	for _, f := range flows {
-		if asked[f.target.Server] {
-			continue
+		if f.target.Server == nil || f.target.Engine == "nvmet" || asked[f.target.Server] {
+			continue // there is no weft-target, or it was asked
 		}
 		asked[f.target.Server] = true
 		status, err := r.status(ctx, f.target.Server)
@@ -50,6 +50,9 @@ func reckon(rows []*Row, before, after account) []Judgement {
 	whole := map[string]bool{}
 	var order []*Row
 	for _, row := range rows {
+		if t := row.flow.target; row.Probe != "" || t.Server == nil || t.Engine == "nvmet" {
+			continue // nobody counts it
+		}
 		nqn := row.flow.sub.NQN
 		if _, seen := whole[nqn]; !seen {
 			whole[nqn] = true

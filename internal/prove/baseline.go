@@ -25,6 +25,8 @@ type Entry struct {
 	Initiator string    `json:"initiator"`
 	Target    string    `json:"target"`
 	Plane     string    `json:"plane,omitempty"`
+	At        string    `json:"at,omitempty"`    // portal, where the target has more than one in the plane
+	Probe     string    `json:"probe,omitempty"` // as of a Row
 	Transport string    `json:"transport"`
 	Size      int       `json:"size"`
 	Time      time.Time `json:"time"`
@@ -55,7 +57,8 @@ func (b *Baseline) Record(res *Result, now time.Time) int {
 		if row.Why != "" || row.Errors > 0 || row.Samples == 0 || row.Samples < row.Wanted {
 			continue
 		}
-		e := Entry{row.Initiator, row.Target, row.Plane, row.Transport, row.Size, now, row.Histogram}
+		e := entry(row)
+		e.Time, e.Histogram = now, row.Histogram
 		if i := slices.IndexFunc(b.Entries, e.same); i >= 0 {
 			b.Entries[i] = e
 		} else {
@@ -66,8 +69,14 @@ func (b *Baseline) Record(res *Result, now time.Time) int {
 	return n
 }
 
+// entry is the flow of a row.
+func entry(row *Row) Entry {
+	return Entry{Initiator: row.Initiator, Target: row.Target, Plane: row.Plane, At: row.At, Probe: row.Probe, Transport: row.Transport, Size: row.Size}
+}
+
 func (e Entry) same(o Entry) bool {
-	return e.Initiator == o.Initiator && e.Target == o.Target && e.Plane == o.Plane && e.Transport == o.Transport && e.Size == o.Size
+	e.Time, e.Histogram, o.Time, o.Histogram = time.Time{}, "", time.Time{}, ""
+	return e == o
 }
 
 // of is what the baseline has of a row's flow.
@@ -75,7 +84,7 @@ func (b *Baseline) of(row *Row) *Entry {
 	if b == nil || row == nil {
 		return nil
 	}
-	i := slices.IndexFunc(b.Entries, Entry{Initiator: row.Initiator, Target: row.Target, Plane: row.Plane, Transport: row.Transport, Size: row.Size}.same)
+	i := slices.IndexFunc(b.Entries, entry(row).same)
 	if i < 0 {
 		return nil
 	}

@@ -96,7 +96,7 @@ func TestBaseline(t *testing.T) {
 // as many rounds as the busiest server has flows, not as there are pairs.
 func TestSchedule(t *testing.T) {
 	m := model(48, 16, time.Second)
-	all := flows(m, m.Validations)
+	all := flows(m, m.Validations, false)
 	plan := rounds(all)
 	seen := 0
 	for n, round := range plan {

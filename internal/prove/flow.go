@@ -41,25 +41,52 @@ type flow struct {
 	size    int
 	samples int
 	keys    []string // files with what both ends prove, as the probe is told
+	wire    string   // what is measured without NVMe, verbs or socket; "": reads
 }
 
-// flows lists initiator × target × plane × size, and for each target the
-// local read of the same storage.
-func flows(m *inventory.Model, validations []*inventory.Validation) []flow {
-	sizes, samples := wanted(validations)
+// far is the end that a flow goes to: the server, or, where somebody else has
+// the target, its port.
+func (f flow) far() any {
+	if f.target.Server == nil {
+		return f.portal.Address
+	}
+	return f.target.Server
+}
+
+// flows lists initiator × target × plane × size for each probe, and for each
+// target of weft's servers the local read of the same storage. Where no
+// validations were named there are reads whether one asks for them or not.
+func flows(m *inventory.Model, validations []*inventory.Validation, named bool) []flow {
+	var out []flow
+	if !named || slices.ContainsFunc(validations, reads) {
+		out = readFlows(m, validations)
+	}
+	for _, probe := range []string{verbsProbe, socketProbe} {
+		if slices.ContainsFunc(validations, func(v *inventory.Validation) bool { return v.Probe == probe }) {
+			out = append(out, wireFlows(m, validations, probe)...)
+		}
+	}
+	return out
+}
+
+func readFlows(m *inventory.Model, validations []*inventory.Validation) []flow {
+	sizes, samples := wanted(validations, readProbe)
 	var out []flow
 	seen := map[*inventory.Target]bool{}
 	for _, i := range m.Initiators {
 		for _, c := range i.Connects {
 			for _, t := range c.To {
-				if t.Server == nil || len(t.Subsystems) == 0 || len(t.Subsystems[0].Namespaces) == 0 {
+				if len(t.Subsystems) == 0 || t.Server != nil && len(t.Subsystems[0].Namespaces) == 0 {
 					continue
 				}
 				sub := t.Subsystems[0]
-				base := flow{from: i.Server, probe: i.ProbeNQN, target: t, sub: sub, ns: sub.Namespaces[0], samples: samples, keys: keyFiles(m.Name, i, t)}
+				base := flow{from: i.Server, probe: i.ProbeNQN, target: t, sub: sub, samples: samples, keys: keyFiles(m.Name, i, t)}
+				if t.Server != nil { // what an external one has is for it to say
+					base.ns = sub.Namespaces[0]
+				}
 				for _, size := range sizes {
 					base.size = size
-					if !seen[t] {
+					if t.Server != nil && !seen[t] {
 						local := base
 						local.from, local.local = t.Server, true
 						out = append(out, local)
@@ -77,9 +104,9 @@ func flows(m *inventory.Model, validations []*inventory.Validation) []flow {
 	return out
 }
 
-func wanted(validations []*inventory.Validation) (sizes []int, samples int) {
+func wanted(validations []*inventory.Validation, probe string) (sizes []int, samples int) {
 	for _, v := range validations {
-		if v.Probe != readProbe {
+		if v.Probe != probe {
 			continue
 		}
 		samples = max(samples, v.Samples)
@@ -119,6 +146,7 @@ func (r *run) measure(ctx context.Context, flows []flow) []*Row {
 		for _, i := range round {
 			wg.Go(func() {
 				rows[i] = r.row(ctx, flows[i])
+				rows[i].Probe = flows[i].wire
 				beat.done.Add(1)
 				if ctx.Err() == nil { // else it was cut short
 					r.emit(rows[i])
@@ -137,17 +165,21 @@ func (r *run) row(ctx context.Context, f flow) *Row {
 	if !f.local {
 		row.Transport = f.transports()[0]
 		row.Remote = f.portal.Address.String()
-		if f.portal.Plane != nil {
-			row.Plane = f.portal.Plane.Name
-		}
+		row.Plane, row.At = f.plane()
 	}
-	res, err := r.probe(ctx, f)
+	ask := r.probe
+	if f.wire != "" {
+		ask, row.Transport, row.Op = r.toAndFro, wireTransport(f.wire), f.wire
+	}
+	res, err := ask(ctx, f)
 	if err != nil {
 		row.Why = err.Error()
 		return row
 	}
 	row.ProbeResult = *res
-	row.Degraded, row.ProbeResult.Degraded = f.degraded(res.Transport, res.Degraded)
+	if f.wire == "" {
+		row.Degraded, row.ProbeResult.Degraded = f.degraded(res.Transport, res.Degraded)
+	}
 	if res.Histogram == "" {
 		return row
 	}
@@ -166,6 +198,37 @@ func (f flow) fabric() *inventory.Fabric {
 		return nil
 	}
 	return f.portal.RNIC.Fabric
+}
+
+// plane is the name of the portal's plane, and where the target has more than
+// one portal in that, which one it is.
+func (f flow) plane() (name, at string) {
+	if f.portal.Plane == nil {
+		return "", ""
+	}
+	for _, p := range f.target.Portals {
+		if p.Plane == f.portal.Plane && p.Address != f.portal.Address {
+			at = f.portal.Address.String()
+		}
+	}
+	return f.portal.Plane.Name, at
+}
+
+// marking is the fabric whose classes packets to the portal are marked as; nil:
+// none.
+func (f flow) marking() *inventory.Fabric {
+	if nic := inPlane(f.from, f.portal.Plane); f.portal.RNIC == nil && nic != nil {
+		return nic.Fabric
+	}
+	return f.fabric()
+}
+
+// namespace is the number of the one that is read; 0: the first there is.
+func (f flow) namespace() string {
+	if f.ns == nil {
+		return "0"
+	}
+	return strconv.FormatUint(uint64(f.ns.ID), 10)
 }
 
 // transports are what the target offers at the portal, in the order of
@@ -213,12 +276,17 @@ func (f flow) over() []string {
 	if f.transports()[0] == "tcp" {
 		args = []string{"--transport", "tcp"} // nothing comes after what is always there
 	}
-	if fabric := f.fabric(); fabric != nil {
+	return append(args, f.tos()...)
+}
+
+// tos is the part of the command line that says how packets are marked.
+func (f flow) tos() []string {
+	if fabric := f.marking(); fabric != nil {
 		if class := fabric.StorageClass(); class != nil {
-			args = append(args, "--tos", strconv.Itoa(class.DSCP[0]<<2))
+			return []string{"--tos", strconv.Itoa(class.DSCP[0] << 2)}
 		}
 	}
-	return args
+	return nil
 }
 
 // args is the command line of the probe.
@@ -229,7 +297,7 @@ func (r *run) args(f flow) []string {
 		return append(args, "--path", r.in.Volume(f.ns.From, f.target.Server))
 	}
 	args = append(args, "--traddr", f.portal.Address.String(), "--nqn", f.sub.NQN, "--hostnqn", f.probe,
-		"--nsid", strconv.FormatUint(uint64(f.ns.ID), 10))
+		"--nsid", f.namespace())
 	args = append(append(args, f.over()...), f.keys...)
 	if src := ownAddress(f); src != "" {
 		args = append(args, "--host-traddr", src)
@@ -254,7 +322,12 @@ func (r *run) probe(ctx context.Context, f flow) (*agent.ProbeResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := host.Run(ctx, remote.Cmd{Args: r.args(f)})
+	return ask(ctx, host, r.args(f))
+}
+
+// ask runs weft-initiator on a host; its errors are those of probe.
+func ask(ctx context.Context, host remote.Host, args []string) (*agent.ProbeResult, error) {
+	out, err := host.Run(ctx, remote.Cmd{Args: args})
 	stdout := out.Stdout
 	var exit *remote.ExitError
 	if errors.As(err, &exit) {
@@ -267,9 +340,19 @@ func (r *run) probe(ctx context.Context, f flow) (*agent.ProbeResult, error) {
 		return &res, nil
 	}
 	if exit != nil {
-		return nil, fmt.Errorf("%s did not run: exit %d: %s", agent.ProbeBin, exit.Code, strings.TrimSpace(string(exit.Output.Stderr)))
+		return nil, fmt.Errorf("%s did not run: exit %d: %s", agent.ProbeBin, exit.Code, complaint(exit))
 	}
 	return nil, fmt.Errorf("%s answered no result: %.200q", agent.ProbeBin, stdout)
+}
+
+// complaint is what an agent that failed had to say, in a line.
+func complaint(exit *remote.ExitError) string {
+	text, advice, ok := strings.Cut(strings.TrimSpace(string(exit.Output.Stderr)), "\nhint: ")
+	text = strings.TrimPrefix(text, "error: ")
+	if ok {
+		text += " (" + advice + ")"
+	}
+	return strings.ReplaceAll(text, "\n", "; ")
 }
 
 func (r *run) status(ctx context.Context, s *inventory.Server) (*agent.TargetStatus, error) {

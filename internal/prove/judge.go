@@ -12,15 +12,16 @@ import (
 
 // judge holds every row against the metrics of a validation.
 func judge(res *Result, v *inventory.Validation, base *Baseline, unknown unknownLimits) {
-	if v.Probe != readProbe {
+	if !measured(v) {
 		return
 	}
+	other := func(row *Row) bool { return row.Probe != v.Probe && (row.Probe != "" || v.Probe != readProbe) }
 	for _, m := range v.Metrics {
 		if !measures(v, m) {
 			continue
 		}
 		for _, row := range res.Rows {
-			if m.Size != 0 && m.Size != row.Size || len(v.Sizes) > 0 && !slices.Contains(v.Sizes, row.Size) {
+			if other(row) || m.Size != 0 && m.Size != row.Size || len(v.Sizes) > 0 && !slices.Contains(v.Sizes, row.Size) {
 				continue
 			}
 			known := base.of(row) != nil
@@ -41,18 +42,30 @@ func judge(res *Result, v *inventory.Validation, base *Baseline, unknown unknown
 	if !slices.ContainsFunc(v.Metrics, func(m *inventory.Metric) bool { return m.Name == "errors" && m.HasMax }) {
 		none := &inventory.Metric{Name: "errors", HasMax: true}
 		for _, row := range res.Rows {
-			res.Judgements = append(res.Judgements, one(res, v, none, row))
+			if !other(row) {
+				res.Judgements = append(res.Judgements, one(res, v, none, row))
+			}
 		}
 	}
 }
 
-const readProbe = "nvme-read"
+// The probes of validations.
+const (
+	readProbe   = "nvme-read"
+	verbsProbe  = "verbs"  // messages over RDMA, as ib_send_lat
+	socketProbe = "socket" // messages over TCP
+)
 
 func reads(v *inventory.Validation) bool { return v.Probe == readProbe }
 
+// measured reports whether a probe measures something of a validation.
+func measured(v *inventory.Validation) bool {
+	return slices.Contains([]string{readProbe, verbsProbe, socketProbe}, v.Probe)
+}
+
 // unjudged makes what was asked for by name and cannot be measured yet
-// inconclusive: it has not passed.
-func unjudged(res *Result, validations []*inventory.Validation) {
+// inconclusive: it has not passed. later says that no pair is there yet.
+func unjudged(res *Result, validations []*inventory.Validation, later bool) {
 	for _, v := range validations {
 		for _, m := range v.Metrics {
 			if !measures(v, m) && !counted(m) {
@@ -60,16 +73,23 @@ func unjudged(res *Result, validations []*inventory.Validation) {
 					Verdict: Inconclusive, Why: "described, not yet measured"})
 			}
 		}
-		if !slices.ContainsFunc(res.Judgements, func(j Judgement) bool { return j.Validation == v.Name }) {
-			res.Judgements = append(res.Judgements, Judgement{Validation: v.Name, Metric: "all", Pair: v.Addr,
-				Verdict: Inconclusive, Why: "there is nothing in it to judge"})
+		if slices.ContainsFunc(res.Judgements, func(j Judgement) bool { return j.Validation == v.Name }) {
+			continue
 		}
+		why := "there is nothing in it to judge"
+		switch {
+		case measured(v) && later:
+			why = errNoPair.Error()
+		case measured(v):
+			why = "nothing of it could be measured: no initiator connects to a target that its probe reaches"
+		}
+		res.Judgements = append(res.Judgements, Judgement{Validation: v.Name, Metric: "all", Pair: v.Addr, Verdict: Inconclusive, Why: why})
 	}
 }
 
 // measures says whether a metric can be measured today.
 func measures(v *inventory.Validation, m *inventory.Metric) bool {
-	return v.Probe == readProbe && !counted(m) && slices.Contains([]string{"p50", "p99", "p999", "added_p99", "errors"}, m.Name)
+	return measured(v) && !counted(m) && slices.Contains(inventory.ProbeMetrics(v.Probe), m.Name)
 }
 
 // Notes says which metrics are described and not yet measured.
@@ -118,6 +138,10 @@ func one(res *Result, v *inventory.Validation, m *inventory.Metric, row *Row) Ju
 		return j
 	case m.Name == "added_p99":
 		local := res.local(row)
+		if row.flow.target != nil && row.flow.target.Server == nil {
+			j.Verdict, j.Why = Inconclusive, "what an external target's storage takes by itself is not known to weft: limit p99 instead"
+			return j
+		}
 		if local == nil || local.Why != "" || local.Samples < local.Wanted {
 			j.Verdict, j.Why = Inconclusive, "the local read to compare with could not be measured"
 			if local != nil && local.Why+local.FirstErr != "" {
@@ -138,7 +162,7 @@ func one(res *Result, v *inventory.Validation, m *inventory.Metric, row *Row) Ju
 
 // local is the read of the same storage on its own server.
 func (res *Result) local(row *Row) *Row {
-	i := slices.IndexFunc(res.Local, func(l *Row) bool { return l.Target == row.Target && l.Size == row.Size })
+	i := slices.IndexFunc(res.Local, func(l *Row) bool { return row.Probe == "" && l.Target == row.Target && l.Size == row.Size })
 	if i < 0 {
 		return nil
 	}

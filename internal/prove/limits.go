@@ -84,7 +84,7 @@ func (r *run) baselineOf(v *inventory.Validation) (cty.Value, error) {
 	for _, size := range v.Sizes {
 		slowest, pairs, known := map[string]float64{}, 0, map[string]int{}
 		for _, row := range r.measured.Rows {
-			if row.Size != size {
+			if row.Size != size || row.Probe != v.Probe && (row.Probe != "" || v.Probe != readProbe) {
 				continue
 			}
 			then := r.in.Baseline.of(row)

@@ -314,7 +314,7 @@ func dscps(c *inventory.TrafficClass) string {
 // moved is how much was read over a leg; ok is false where a read failed.
 func moved(res *Result, l leg) (sum uint64, ok bool) {
 	for _, row := range res.Rows {
-		if row.Initiator != l.from.Server.Addr || row.Target != l.target.Addr || row.Plane != l.portal.Plane.Name {
+		if row.Probe != "" || row.Initiator != l.from.Server.Addr || row.Target != l.target.Addr || row.Plane != l.portal.Plane.Name {
 			continue
 		}
 		if row.Why != "" || row.Errors > 0 {

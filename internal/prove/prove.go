@@ -31,9 +31,11 @@ const (
 
 // A Row is one measured flow.
 type Row struct {
-	Initiator string `json:"initiator"` // HCL address of the server that read
-	Target    string `json:"target"`    // HCL address of the target
-	Plane     string `json:"plane"`     // "" for a local read
+	Initiator string `json:"initiator"`       // HCL address of the server that read
+	Target    string `json:"target"`          // HCL address of the target
+	Plane     string `json:"plane"`           // "" for a local read
+	At        string `json:"at,omitempty"`    // portal, where the target has more than one in the plane
+	Probe     string `json:"probe,omitempty"` // what was measured without NVMe, verbs or socket; "": reads
 	Degraded  bool   `json:"degraded,omitempty"`
 	agent.ProbeResult
 	P50  time.Duration `json:"p50_ns"`
@@ -82,6 +84,8 @@ func (r *Row) Pair() string {
 		return r.Initiator + " (local)"
 	case r.Plane == "":
 		return fmt.Sprintf("%s → %s at %s", r.Initiator, r.Target, r.Remote)
+	case r.At != "":
+		return fmt.Sprintf("%s → %s over plane %s at %s", r.Initiator, r.Target, r.Plane, r.At)
 	}
 	return fmt.Sprintf("%s → %s over plane %s", r.Initiator, r.Target, r.Plane)
 }
@@ -108,7 +112,10 @@ type Judgement struct {
 
 // Measured reports whether Value and Limit say something. What holds or does not
 // hold, such as the way of packets, has a verdict and a reason only.
-func (j Judgement) Measured() bool { return j.Validation != pathName }
+func (j Judgement) Measured() bool { return j.Validation != pathName && j.Validation != AsApplied }
+
+// AsApplied is what judgements about what a run has set stand under.
+const AsApplied = "as-applied"
 
 // A Result is everything one verification has found.
 type Result struct {
@@ -176,11 +183,15 @@ func Run(ctx context.Context, in Input) (*Result, error) {
 		return nil, err
 	}
 	r := &run{in: in, hosts: hosts{dial: in.Host}}
-	flows := slices.DeleteFunc(flows(in.Model, validations), func(f flow) bool { return in.There != nil && !in.There(f.from, f.target) })
-	if len(in.Names) > 0 && !slices.ContainsFunc(validations, reads) {
-		flows = nil // nothing of what was asked for needs a probe
-	} else if len(flows) == 0 && !slices.ContainsFunc(validations, counts) {
-		return nil, errors.New("there is nothing to measure: no initiator connects to a target")
+	all := flows(in.Model, validations, len(in.Names) > 0)
+	flows := slices.DeleteFunc(slices.Clone(all), func(f flow) bool { return in.There != nil && !in.There(f.from, f.target) })
+	switch later := len(all) > 0 && len(flows) == 0; {
+	case len(in.Names) > 0 && !slices.ContainsFunc(validations, measured):
+		// Nothing of what was asked for needs a probe.
+	case later && !slices.ContainsFunc(validations, counts):
+		return nil, errNoPair
+	case len(flows) == 0 && !slices.ContainsFunc(validations, counts):
+		return nil, errors.New("there is nothing to measure: no initiator connects to a target that its probe reaches")
 	}
 	before := r.served(ctx, flows)
 	res := &Result{NotYet: Notes(in.Model)}
@@ -211,12 +222,12 @@ func Run(ctx context.Context, in Input) (*Result, error) {
 		judge(res, v, in.Baseline, unknown)
 		r.judgeCounters(res, v, unknown)
 	}
-	if flows != nil && !slices.ContainsFunc(validations, reads) {
+	if len(flows) > 0 && !slices.ContainsFunc(validations, reads) {
 		// Nobody limits anything that is measured: reads that fail, fail.
 		judge(res, &inventory.Validation{Name: "reads", Probe: readProbe}, nil, nil)
 	}
 	if len(in.Names) > 0 {
-		unjudged(res, validations)
+		unjudged(res, validations, len(all) > 0 && len(flows) == 0)
 	}
 	after := r.served(ctx, flows)
 	res.Judgements = append(res.Judgements, reckon(res.Rows, before, after)...)
@@ -248,6 +259,9 @@ func Run(ctx context.Context, in Input) (*Result, error) {
 	res.Verdict = overall(res)
 	return res, nil
 }
+
+// errNoPair is why nothing is measured where all pairs are left out.
+var errNoPair = errors.New("no pair of an initiator and a target is rolled out yet: their agents come in a later phase")
 
 func chosen(m *inventory.Model, names []string) ([]*inventory.Validation, error) {
 	if len(names) == 0 {

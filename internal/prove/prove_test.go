@@ -30,6 +30,7 @@ type farm struct {
 	p99   time.Duration            // of every flow over the fabric
 	fails func(traddr string) bool // flows that are refused
 	lies  bool                     // targets count a byte too many
+	deaf  bool                     // nobody answers messages
 
 	started map[string]time.Time // targets, by host
 }
@@ -42,7 +43,7 @@ type farmHost struct {
 
 func (h *farmHost) Name() string { return h.name }
 
-func (h *farmHost) Run(_ context.Context, c remote.Cmd) (remote.Output, error) {
+func (h *farmHost) Run(ctx context.Context, c remote.Cmd) (remote.Output, error) {
 	f := h.farm
 	flag := func(name string) string {
 		if i := slices.Index(c.Args, name); i >= 0 {
@@ -56,11 +57,27 @@ func (h *farmHost) Run(_ context.Context, c remote.Cmd) (remote.Output, error) {
 		out, err := json.Marshal(agent.TargetStatus{Started: f.started[h.name], Subsystems: []agent.SubsystemStatus{{NQN: "nqn:" + h.name, BytesRead: f.served[h.name]}}})
 		return remote.Output{Stdout: out}, err
 	}
+	if slices.Contains(c.Args, "--listen") {
+		if f.deaf {
+			return remote.Output{}, &remote.ExitError{Code: 1, Output: remote.Output{Stderr: []byte("error: no device\nhint: get one\n")}}
+		}
+		f.mu.Lock()
+		f.probes = append(f.probes, h.name+" answers once at "+flag("--listen")+" over "+flag("--transport"))
+		f.mu.Unlock()
+		return remote.Output{}, nil // its client has left
+	}
+	if f.deaf && slices.Contains(c.Args, "probe") {
+		<-ctx.Done()
+		return remote.Output{}, ctx.Err()
+	}
 	hist := latency.New()
 	res := agent.ProbeResult{Transport: "tcp", Op: "read", Size: 4096, Depth: 1, Samples: 100, Remote: flag("--traddr"), Bytes: 409600}
 	took := f.p99
 	target := strings.TrimPrefix(flag("--nqn"), "nqn:")
-	if target == "" {
+	switch {
+	case slices.Contains(c.Args, "probe"):
+		res.Transport, res.Op, target = "rdma", "send", "" // both ends are known to the schedule
+	case target == "":
 		res.Transport, took, target = "local", time.Microsecond, h.name
 	}
 	f.begin(h.name, target)
@@ -257,5 +274,82 @@ func TestNotes(t *testing.T) {
 	notes := Notes(m)
 	if len(notes) != 1 || !strings.Contains(notes[0].Text, "rdma_drops") {
 		t.Errorf("%+v", notes)
+	}
+}
+
+// A target of somebody else's is read as any other, from whichever namespace it
+// shows; nobody reads it locally, and nobody counts what it has served.
+func TestExternalTarget(t *testing.T) {
+	m := model(1, 1, time.Second)
+	target := m.Targets[0]
+	target.Server, target.Engine, target.Subsystems[0].Namespaces = nil, "external", nil
+	for i := range target.Portals {
+		target.Portals[i].RNIC = nil
+	}
+	second := target.Portals[0]
+	second.Address = netip.MustParseAddrPort("10.0.1.99:4420")
+	target.Portals = append(target.Portals, second)
+	m.Validations[0].Metrics[0].Name = "p99"
+	res := prove(t, m, &farm{p99: 50 * time.Microsecond})
+	if len(res.Rows) != 3 || len(res.Local) != 0 || res.Verdict != Pass {
+		t.Errorf("%d rows, %d local, %s: %+v", len(res.Rows), len(res.Local), res.Verdict, res.Judgements)
+	}
+	pairs := map[string]bool{}
+	for _, row := range res.Rows {
+		pairs[row.Pair()] = true
+	}
+	if len(pairs) != 3 || !pairs["server.i1 → target.t1 over plane a at 10.0.1.99:4420"] || !pairs["server.i1 → target.t1 over plane b"] {
+		t.Errorf("%v", pairs)
+	}
+	m.Validations[0].Metrics[0].Name = "added_p99"
+	res = prove(t, m, &farm{p99: 50 * time.Microsecond})
+	if res.Verdict != Inconclusive || !strings.Contains(res.Judgements[0].Why, "limit p99 instead") {
+		t.Errorf("%s %+v", res.Verdict, res.Judgements)
+	}
+}
+
+// What the kernel serves is not counted by weft-target.
+func TestKernelTarget(t *testing.T) {
+	m := model(1, 1, time.Second)
+	m.Targets[0].Engine = "nvmet"
+	res := prove(t, m, &farm{p99: 50 * time.Microsecond})
+	if got := verdicts(res, "bytes"); res.Verdict != Pass || len(got) != 0 {
+		t.Errorf("%s, %v", res.Verdict, got)
+	}
+}
+
+// Messages without NVMe go from server to server over every plane; the other end
+// answers meanwhile, and touches no storage.
+func TestMessages(t *testing.T) {
+	m := model(2, 1, time.Second)
+	m.Validations = append(m.Validations, &inventory.Validation{Block: inventory.Block{Addr: "validation.wire"}, Name: "wire", Probe: "verbs",
+		Sizes: []int{64, 4096}, Samples: 100, Metrics: []*inventory.Metric{{Name: "p99", HasMax: true, Duration: true, Max: float64(60 * time.Microsecond)}}})
+	f := &farm{p99: 50 * time.Microsecond}
+	res := prove(t, m, f)
+	messages := 0
+	for _, row := range res.Rows {
+		if row.Probe == "verbs" {
+			messages++
+		}
+	}
+	if messages != 2*2*2 || len(res.Rows) != messages+4 || res.Verdict != Pass {
+		t.Errorf("%d of %d rows, %s: %+v", messages, len(res.Rows), res.Verdict, res.Judgements)
+	}
+	if got := verdicts(res, "p99"); got[Pass] != 8 {
+		t.Errorf("%v", got)
+	}
+	if want := "t1 answers once at 10.0.1.10:18515 over rdma"; !slices.Contains(f.probes, want) {
+		t.Errorf("no %q in %v", want, f.probes)
+	}
+	// Where the other end cannot answer nothing is proven, and its reason is told.
+	f.deaf = true
+	res = prove(t, m, f)
+	if got := verdicts(res, "p99"); res.Verdict != Inconclusive || got[Inconclusive] != 8 {
+		t.Errorf("%s, %v", res.Verdict, got)
+	}
+	for _, j := range res.Judgements {
+		if j.Validation == "wire" && !strings.Contains(j.Why, "server.t1 does not answer at 10.0.") || strings.Contains(j.Why, "\n") {
+			t.Errorf("%+v", j)
+		}
 	}
 }

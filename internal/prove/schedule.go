@@ -16,7 +16,7 @@ func Schedule(m *inventory.Model, names []string) ([]Round, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := flows(m, validations)
+	all := flows(m, validations, len(names) > 0)
 	var out []Round
 	for _, round := range rounds(all) {
 		var r Round
@@ -34,19 +34,19 @@ func Schedule(m *inventory.Model, names []string) ([]Round, error) {
 // twice as many rounds as the busiest server has flows.
 func rounds(all []flow) [][]int {
 	var out [][]int
-	var busy []map[*inventory.Server]bool
-	free := func(round int, f flow) bool { return !busy[round][f.from] && !busy[round][f.target.Server] }
-	first := map[*inventory.Server]int{} // round before which a server is never free
+	var busy []map[any]bool // by end: a server, or the port of an external target
+	free := func(round int, f flow) bool { return !busy[round][f.from] && !busy[round][f.far()] }
+	first := map[any]int{} // round before which an end is never free
 	for i, f := range all {
-		n := max(first[f.from], first[f.target.Server])
+		n := max(first[f.from], first[f.far()])
 		for n < len(out) && !free(n, f) {
 			n++
 		}
 		if n == len(out) {
-			out, busy = append(out, nil), append(busy, map[*inventory.Server]bool{})
+			out, busy = append(out, nil), append(busy, map[any]bool{})
 		}
 		out[n] = append(out[n], i)
-		for _, s := range []*inventory.Server{f.from, f.target.Server} {
+		for _, s := range []any{f.from, f.far()} {
 			busy[n][s] = true
 			for first[s] < len(out) && busy[first[s]][s] {
 				first[s]++
@@ -62,19 +62,20 @@ func (f flow) String() string {
 	if f.local {
 		row.Transport = localTransport
 	}
-	if f.portal.Plane != nil {
-		row.Plane = f.portal.Plane.Name
-	}
+	row.Plane, row.At = f.plane()
 	row.Remote = f.portal.Address.String()
+	if f.wire != "" {
+		return row.Pair() + " (" + f.wire + ")"
+	}
 	return row.Pair()
 }
 
 // busiest is how many flows the server has that has most.
 func busiest(all []flow) int {
-	n := map[*inventory.Server]int{}
+	n := map[any]int{}
 	most := 0
 	for _, f := range all {
-		for _, s := range slices.Compact([]*inventory.Server{f.from, f.target.Server}) {
+		for _, s := range slices.Compact([]any{f.from, f.far()}) {
 			n[s]++
 			most = max(most, n[s])
 		}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -48,6 +47,9 @@ func (r *run) throughput(ctx context.Context, all []flow) []*Throughput {
 	var list []flow
 	seen := map[string]bool{}
 	for _, f := range all {
+		if f.wire != "" {
+			continue
+		}
 		f.size = throughputSize
 		if key := f.String(); !seen[key] {
 			seen[key] = true
@@ -77,7 +79,7 @@ func (r *run) load(ctx context.Context, f flow) *Throughput {
 		args = append(args, "--path", r.in.Volume(f.ns.From, f.target.Server))
 	} else {
 		t.Transport = f.transports()[0]
-		args = append(args, "--traddr", f.portal.Address.String(), "--nqn", f.sub.NQN, "--hostnqn", f.probe, "--nsid", strconv.FormatUint(uint64(f.ns.ID), 10),
+		args = append(args, "--traddr", f.portal.Address.String(), "--nqn", f.sub.NQN, "--hostnqn", f.probe, "--nsid", f.namespace(),
 			"--reconnect-for", "0s")
 		args = append(append(args, f.over()...), f.keys...)
 		if own := ownAddress(f); own != "" {
@@ -105,7 +107,7 @@ func (r *run) load(ctx context.Context, f flow) *Throughput {
 	if why != "" {
 		t.Why = why
 		if exit != nil {
-			t.Why = fmt.Sprintf("%s did not run: exit %d: %s", agent.ProbeBin, exit.Code, strings.TrimSpace(string(exit.Output.Stderr)))
+			t.Why = fmt.Sprintf("%s did not run: exit %d: %s", agent.ProbeBin, exit.Code, complaint(exit))
 		}
 	}
 	return t

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 type group struct {
 	Name  string
 	Size  int
+	Probe string // as of a row
 	Rows  int
 	Hist  *latency.Histogram
 	local bool
@@ -28,7 +30,7 @@ func grouped(res *prove.Result) ([]group, error) {
 		if !known(row) || row.Histogram == "" {
 			continue
 		}
-		g := group{Size: row.Size, Name: "plane " + plane(row) + " over " + over(row)}
+		g := group{Size: row.Size, Probe: row.Probe, Name: "plane " + plane(row) + " over " + over(row)}
 		if row.Plane == "" {
 			g.Name = "over " + over(row)
 		}
@@ -39,7 +41,7 @@ func grouped(res *prove.Result) ([]group, error) {
 		if err := h.UnmarshalText([]byte(row.Histogram)); err != nil {
 			return nil, fmt.Errorf("%s: %w", row.Pair(), err)
 		}
-		i := slices.IndexFunc(out, func(o group) bool { return o.Size == g.Size && o.Name == g.Name })
+		i := slices.IndexFunc(out, func(o group) bool { return o.Probe == g.Probe && o.Size == g.Size && o.Name == g.Name })
 		if i < 0 {
 			g.Hist = latency.New()
 			out, i = append(out, g), len(out)
@@ -47,7 +49,7 @@ func grouped(res *prove.Result) ([]group, error) {
 		out[i].Hist.Merge(h)
 		out[i].Rows++
 	}
-	slices.SortStableFunc(out, func(a, b group) int { return a.Size - b.Size })
+	slices.SortStableFunc(out, func(a, b group) int { return cmp.Or(cmp.Compare(a.Probe, b.Probe), a.Size-b.Size) })
 	return out, nil
 }
 
@@ -63,12 +65,14 @@ type change struct {
 func changes(before, after []group) []change {
 	var out []change
 	for _, b := range before {
-		i := slices.IndexFunc(after, func(a group) bool { return a.Size == b.Size && a.Name == b.Name })
+		i := slices.IndexFunc(after, func(a group) bool { return a.Probe == b.Probe && a.Size == b.Size && a.Name == b.Name })
 		if i < 0 {
 			continue
 		}
 		from, to := b.Hist.Quantile(0.99), after[i].Hist.Quantile(0.99)
-		c := change{Name: b.Name, Size: view.Size(b.Size), Before: view.Duration(from), After: view.Duration(to), from: float64(from), to: float64(to)}
+		of := &prove.Row{Probe: b.Probe}
+		of.Size = b.Size
+		c := change{Name: b.Name, Size: size(of), Before: view.Duration(from), After: view.Duration(to), from: float64(from), to: float64(to)}
 		if from > 0 {
 			c.Share = strings.Replace(fmt.Sprintf("%+.0f %%", 100*(c.to-c.from)/c.from), "-", "−", 1)
 		}
@@ -89,14 +93,14 @@ func grids(res *prove.Result) []grid {
 	if len(res.Rows) == 0 {
 		return nil
 	}
-	size := res.Rows[0].Size
-	if slices.ContainsFunc(res.Rows, func(r *prove.Row) bool { return r.Size == preferred }) {
+	probe, size := res.Rows[0].Probe, res.Rows[0].Size // reads come first
+	if slices.ContainsFunc(res.Rows, func(r *prove.Row) bool { return r.Probe == probe && r.Size == preferred }) {
 		size = preferred
 	}
 	var out []grid
 	at := map[string]int{}
 	for _, row := range res.Rows {
-		if row.Size != size {
+		if row.Probe != probe || row.Size != size {
 			continue
 		}
 		key := row.Plane + " " + row.Transport
@@ -107,7 +111,7 @@ func grids(res *prove.Result) []grid {
 			if row.Plane != "" {
 				title = "plane " + row.Plane + " " + title
 			}
-			out = append(out, grid{Title: view.Size(size) + " reads, " + title})
+			out = append(out, grid{Title: view.Measured(probe, size) + ", " + title})
 		}
 		out[i].put(row)
 	}
@@ -118,14 +122,18 @@ const preferred = 4096
 
 // put places a row in the grid.
 func (g *grid) put(row *prove.Row) {
-	r, c := slices.Index(g.Rows, row.Initiator), slices.Index(g.Cols, row.Target)
+	to := row.Target
+	if row.At != "" {
+		to += " at " + row.At
+	}
+	r, c := slices.Index(g.Rows, row.Initiator), slices.Index(g.Cols, to)
 	if r < 0 {
 		r = len(g.Rows)
 		g.Rows, g.Cells = append(g.Rows, row.Initiator), append(g.Cells, nil)
 	}
 	if c < 0 {
 		c = len(g.Cols)
-		g.Cols = append(g.Cols, row.Target)
+		g.Cols = append(g.Cols, to)
 	}
 	for len(g.Cells[r]) <= c {
 		g.Cells[r] = append(g.Cells[r], nil)

@@ -111,10 +111,10 @@ func markdownResult(p *printer, res *prove.Result) {
 	p.line("\n| initiator | target | plane | over | size | p50 | p99 | p99.9 | samples |\n|---|---|---|---|---|---|---|---|---|")
 	for _, row := range append(append([]*prove.Row{}, res.Local...), res.Rows...) {
 		if !known(row) {
-			p.line("| %s | %s | %s | %s | %s | %s | | | %d |", cell(row.Initiator), cell(row.Target), plane(row), over(row), view.Size(row.Size), cell(row.Why+row.FirstErr), row.Samples)
+			p.line("| %s | %s | %s | %s | %s | %s | | | %d |", cell(row.Initiator), cell(row.Target), plane(row), over(row), size(row), cell(row.Why+row.FirstErr), row.Samples)
 			continue
 		}
-		p.line("| %s | %s | %s | %s | %s | %s | %s | %s | %d |", cell(row.Initiator), cell(row.Target), plane(row), over(row), view.Size(row.Size),
+		p.line("| %s | %s | %s | %s | %s | %s | %s | %s | %d |", cell(row.Initiator), cell(row.Target), plane(row), over(row), size(row),
 			view.Duration(row.P50), view.Duration(row.P99), view.Duration(row.P999), row.Samples)
 	}
 	for i, t := range res.Throughput {
@@ -158,6 +158,9 @@ func plane(row *prove.Row) string {
 	return row.Plane
 }
 
+// size is what a row has measured, in a word or two.
+func size(row *prove.Row) string { return strings.TrimSuffix(view.Size(row.Size)+" "+row.Probe, " ") }
+
 // over is what carried a row.
 func over(row *prove.Row) string {
 	text := row.Transport
@@ -176,7 +179,9 @@ func (t Threshold) what() string {
 	case t.Source != "":
 		return t.Source
 	case t.Size > 0:
-		return view.Size(t.Size) + " reads"
+		return view.Measured(t.Probe, t.Size)
+	case t.Probe != "":
+		return "messages of every size (" + t.Probe + ")"
 	}
 	return "reads of every size"
 }

@@ -28,12 +28,13 @@ type page struct {
 	Changes   []change
 	Bars      template.HTML
 	Timelines []titled
+	Quiet     []string // metrics that were nothing at every look, which no picture tells better
 	Latest    *Measured
 	Steps     []stepsOf
 }
 
 type sized struct {
-	Size    string
+	What    string
 	Picture template.HTML
 	Groups  []group
 }
@@ -58,7 +59,7 @@ type stepsOf struct {
 // HTML writes the report as one page that loads nothing and runs nothing.
 func (r *Report) HTML(w io.Writer) error {
 	t, err := template.New("page").Funcs(template.FuncMap{
-		"mark": mark, "lines": lines, "judged": view.Judged, "duration": view.Duration, "size": view.Size, "plane": plane, "over": over,
+		"mark": mark, "lines": lines, "judged": view.Judged, "duration": view.Duration, "size": size, "plane": plane, "over": over,
 		"known": known, "impact": impact, "limit": Threshold.limit, "what": Threshold.what, "join": strings.Join, "short": short, "degraded": view.Degraded, "told": told, "targetCPU": targetCPU,
 		"gbit":   func(bits float64) string { return fmt.Sprintf("%.3g", bits/1e9) },
 		"time":   func(m Measured) string { return m.Time.UTC().Format(stamp) },
@@ -83,25 +84,29 @@ func (p *page) draw() error {
 			return err
 		}
 		for _, g := range groups {
-			if n := len(p.Curves); n == 0 || p.Curves[n-1].Size != view.Size(g.Size) {
-				p.Curves = append(p.Curves, sized{Size: view.Size(g.Size)})
+			what := view.Measured(g.Probe, g.Size)
+			if n := len(p.Curves); n == 0 || p.Curves[n-1].What != what {
+				p.Curves = append(p.Curves, sized{What: what})
 			}
 			last := &p.Curves[len(p.Curves)-1]
 			last.Groups = append(last.Groups, g)
 		}
 		for i := range p.Curves {
-			p.Curves[i].Picture = curves(p.Curves[i].Groups, "latency of "+p.Curves[i].Size+" reads")
+			p.Curves[i].Picture = curves(p.Curves[i].Groups, "latency of "+p.Curves[i].What)
 		}
 		for _, g := range grids(p.Latest.Result) {
 			p.Heat = append(p.Heat, heatMap{g.Title, heat(g), worst(g)})
 		}
-		if p.Before = p.first(); p.Before != nil {
-			p.After = p.Latest
+		if p.Before, p.After = p.beforeAfter(); p.Before != nil {
 			before, err := grouped(p.Before.Result)
 			if err != nil {
 				return err
 			}
-			p.Changes = changes(before, groups)
+			after, err := grouped(p.After.Result)
+			if err != nil {
+				return err
+			}
+			p.Changes = changes(before, after)
 			p.Bars = bars(p.Changes)
 		}
 	}
@@ -112,6 +117,13 @@ func (p *page) draw() error {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(metrics)) {
+		if strings.HasPrefix(name, "accounting.") {
+			continue // how much was read says nothing about the fabric
+		}
+		if looks := quiet(p.Soak, name); looks > 0 {
+			p.Quiet = append(p.Quiet, fmt.Sprintf("%s (%d looks)", name, looks))
+			continue
+		}
 		if picture := timeline(p.Soak, name, p.value(name)); picture != "" {
 			p.Timelines = append(p.Timelines, titled{name, picture})
 		}
@@ -126,6 +138,21 @@ func (p *page) draw() error {
 		}
 	}
 	return nil
+}
+
+// quiet is at how many looks a metric was seen, if it was nothing and let through
+// at all of them.
+func quiet(samples []Sample, metric string) (looks int) {
+	for _, s := range samples {
+		v, ok := s.Worst[metric]
+		if ok && v != 0 || s.of(metric) != prove.Pass && (ok || s.Verdicts[metric] != "") {
+			return 0
+		}
+		if ok {
+			looks++
+		}
+	}
+	return looks
 }
 
 // value tells how the values of a metric, VALIDATION.METRIC, are told.

@@ -71,7 +71,7 @@ func (m Measured) Title() string {
 	case m.Failover:
 		return "weft verify failover"
 	case m.Phase == "":
-		return "weft verify"
+		return strings.Join(append([]string{"weft verify"}, m.Validations...), " ")
 	case m.Recorded:
 		return "phase " + m.Phase + ", before it began"
 	}
@@ -104,6 +104,7 @@ type Threshold struct {
 	Validation string  `json:"validation"`
 	Metric     string  `json:"metric"`
 	Size       int     `json:"size,omitempty"`   // bytes
+	Probe      string  `json:"probe,omitempty"`  // verbs or socket; "": reads, or a counter
 	Source     string  `json:"source,omitempty"` // of a counter
 	Unit       string  `json:"unit,omitempty"`
 	HasMax     bool    `json:"has_max"`
@@ -140,11 +141,19 @@ func (r *Report) Finish() {
 	slices.SortStableFunc(r.Measured, func(a, b Measured) int { return a.Time.Compare(b.Time) })
 	slices.SortStableFunc(r.Soak, func(a, b Sample) int { return a.Time.Compare(b.Time) })
 	r.Verdict = prove.Inconclusive
-	for _, m := range r.Measured {
-		if !m.Recorded {
-			r.Verdict = m.Result.Verdict
+	if m := r.Last(); m != nil {
+		r.Verdict = m.Result.Verdict
+	}
+}
+
+// Last is the measurement whose verdict is that of the report; nil: there is none.
+func (r *Report) Last() *Measured {
+	for i := range slices.Backward(r.Measured) {
+		if !r.Measured[i].Recorded {
+			return &r.Measured[i]
 		}
 	}
+	return nil
 }
 
 // last is the latest measurement that has rows; nil: none has.
@@ -157,16 +166,23 @@ func (r *Report) last() *Measured {
 	return nil
 }
 
-// first is the earliest measurement that has rows and is not the last one; nil:
-// there is nothing to compare with.
-func (r *Report) first() *Measured {
-	last := r.last()
+// beforeAfter are the earliest measurement that has rows and the latest one that
+// was made when something had been changed; nil: there is nothing to compare.
+func (r *Report) beforeAfter() (before, after *Measured) {
 	for i := range r.Measured {
-		if m := &r.Measured[i]; m != last && len(m.Result.Rows) > 0 {
-			return m
+		m := &r.Measured[i]
+		switch {
+		case len(m.Result.Rows) == 0:
+		case before == nil:
+			before = m
+		case !m.Recorded:
+			after = m
 		}
 	}
-	return nil
+	if after == nil {
+		return nil, nil
+	}
+	return before, after
 }
 
 // JSON writes the report as JSON.

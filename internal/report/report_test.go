@@ -134,6 +134,33 @@ func TestFaces(t *testing.T) {
 	}
 }
 
+// After is what was measured when something had been changed: not what a later
+// run has recorded before it began.
+func TestBeforeAndAfter(t *testing.T) {
+	at := func(minute int, recorded bool, phase string) Measured {
+		return Measured{Phase: phase, Recorded: recorded, Time: begun.Add(time.Duration(minute) * time.Minute), Result: measured(1, 1, time.Microsecond, 5)}
+	}
+	for _, c := range []struct {
+		name          string
+		all           []Measured
+		before, after int // minutes; -1: none
+	}{
+		{"a run", []Measured{at(1, true, "baseline"), at(2, false, "rest"), at(3, false, "")}, 1, 3},
+		{"a verification before a run", []Measured{at(1, false, ""), at(2, true, "baseline")}, -1, -1},
+		{"and one after it", []Measured{at(1, false, ""), at(2, true, "baseline"), at(3, false, "")}, 1, 3},
+		{"only one", []Measured{at(1, false, "")}, -1, -1},
+	} {
+		r := finished(t, &Report{Measured: c.all})
+		before, after := r.beforeAfter()
+		if c.before < 0 && before == nil && after == nil {
+			continue
+		}
+		if before == nil || after == nil || !before.Time.Equal(begun.Add(time.Duration(c.before)*time.Minute)) || !after.Time.Equal(begun.Add(time.Duration(c.after)*time.Minute)) {
+			t.Errorf("%s: %+v %+v", c.name, before, after)
+		}
+	}
+}
+
 // What fails a gate is marked at the metric that failed, and at no other.
 func TestTimelineMarksWhatFailed(t *testing.T) {
 	r := sample()

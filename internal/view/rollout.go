@@ -11,8 +11,8 @@ import (
 )
 
 // Rollout shows how far a rollout has come: its phases, what each has carried
-// out, and the last verdict of its gate.
-func Rollout(w io.Writer, r *rollout.Run, p *plan.Plan, s Style) {
+// out, and the last verdict of its gate. atWork says who goes on with it just now.
+func Rollout(w io.Writer, r *rollout.Run, p *plan.Plan, atWork string, s Style) {
 	fmt.Fprintln(w)
 	Heading(w, s, "rollout", p.Owner, r.Simulated)
 	for _, phase := range r.Phases {
@@ -35,7 +35,7 @@ func Rollout(w io.Writer, r *rollout.Run, p *plan.Plan, s Style) {
 		}
 		samples(w, phase.Verdicts, s)
 	}
-	fmt.Fprintf(w, "\n%s\n", s.dress(bold, state(r)))
+	fmt.Fprintf(w, "\n%s\n", s.dress(bold, state(r, atWork)))
 }
 
 // samples shows the verdicts of a phase, those that repeat as one.
@@ -87,7 +87,7 @@ func (s Style) phase(state rollout.State) string {
 }
 
 // state is a run in one line.
-func state(r *rollout.Run) string {
+func state(r *rollout.Run, atWork string) string {
 	switch r.State {
 	case rollout.Passed:
 		return "Rolled out: every phase is applied and proven."
@@ -96,6 +96,9 @@ func state(r *rollout.Run) string {
 	case rollout.Aborted:
 		return "Ended, " + r.Why + ": devices stay as they are."
 	case rollout.Running:
+		if atWork != "" {
+			return "Not at its end: " + atWork + "."
+		}
 		return "Not at its end: go on with weft rollout step."
 	}
 	return strings.ToUpper(string(r.State[:1])) + string(r.State[1:]) + ": " + r.Why + "."

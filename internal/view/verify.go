@@ -19,17 +19,23 @@ const bars = 24
 // Verify shows what a verification has measured and how it was judged.
 func Verify(w io.Writer, r *prove.Result, s Style) {
 	low, high := span(r)
-	var size int
+	what := ""
 	for _, row := range bySize(r.Rows) {
-		if row.Size != size {
-			if size != 0 {
+		if now := Measured(row.Probe, row.Size); now != what {
+			if what != "" {
 				fmt.Fprintln(w)
 			}
-			size = row.Size
-			fmt.Fprintf(w, "%s reads, queue depth %d\n", s.dress(bold, Size(size)), row.Depth)
+			what = now
+			size, rest, _ := strings.Cut(what, " ")
+			unit, rest, _ := strings.Cut(rest, " ")
+			depth := ""
+			if row.Probe == "" {
+				depth = fmt.Sprintf(", queue depth %d", row.Depth)
+			}
+			fmt.Fprintf(w, "%s %s%s\n", s.dress(bold, size+" "+unit), rest, depth)
 			header(w, s, low, high)
 			for _, l := range r.Local {
-				if l.Size == size {
+				if row.Probe == "" && l.Size == row.Size {
 					line(w, s, r, l, low, high)
 				}
 			}
@@ -154,21 +160,33 @@ func throughputs(w io.Writer, s Style, r *prove.Result) {
 	}
 }
 
-// bySize orders rows by size and keeps their order within one.
+// bySize orders rows by what is measured and keeps their order within that.
 func bySize(rows []*prove.Row) []*prove.Row {
-	var sizes []int
-	of := map[int][]*prove.Row{}
+	var order []string
+	of := map[string][]*prove.Row{}
 	for _, row := range rows {
-		if of[row.Size] == nil {
-			sizes = append(sizes, row.Size)
+		what := Measured(row.Probe, row.Size)
+		if of[what] == nil {
+			order = append(order, what)
 		}
-		of[row.Size] = append(of[row.Size], row)
+		of[what] = append(of[what], row)
 	}
 	var out []*prove.Row
-	for _, size := range sizes {
-		out = append(out, of[size]...)
+	for _, what := range order {
+		out = append(out, of[what]...)
 	}
 	return out
+}
+
+// Measured is what a probe measures, for people: 4 KiB reads.
+func Measured(probe string, size int) string {
+	switch probe {
+	case "":
+		return Size(size) + " reads"
+	case "verbs":
+		return Size(size) + " sends over RDMA without NVMe, half of a round trip"
+	}
+	return Size(size) + " messages over TCP without NVMe, half of a round trip"
 }
 
 func span(r *prove.Result) (low, high time.Duration) {

@@ -110,7 +110,7 @@ func (a *advance) phase(ctx context.Context, p *Phase, pr *PhaseRun) (gated bool
 		if err := a.mayBegin(p, pr); err != nil {
 			return gated, err
 		}
-		a.emit(p, plan.EventPhase, fmt.Sprintf("begins, with %d steps", len(steps)))
+		a.emit(p, plan.EventPhase, strings.TrimSuffix(fmt.Sprintf("begins, with %d steps", len(steps)), map[bool]string{true: "s"}[len(steps) == 1]))
 	}
 	if err := a.record(ctx, p, pr); err != nil {
 		return gated, err

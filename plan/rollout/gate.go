@@ -134,11 +134,19 @@ func Rollback(ctx context.Context, e Engine, r *Run, phase string) error {
 			}
 		}
 		if list == nil {
-			return fmt.Errorf("the run has no phase %q", phase)
+			return r.noPhase(phase)
 		}
 	}
 	a := &advance{Engine: e, run: r}
 	return a.takeBack(ctx, list, &Stop{Phase: phase, Why: "it was asked for"})
+}
+
+// taken is how many steps are taken, for people.
+func taken(n int) string {
+	if n == 1 {
+		return "1 step is taken"
+	}
+	return fmt.Sprintf("%d steps are taken", n)
 }
 
 // takeBack reverses the steps of phases and proves it.
@@ -148,7 +156,7 @@ func (a *advance) takeBack(ctx context.Context, list []*PhaseRun, s *Stop) error
 		steps = append(steps, pr.touched()...)
 	}
 	if a.Emit != nil {
-		a.Emit(plan.Event{Time: a.Now(), Type: plan.EventPhase, Message: fmt.Sprintf("%s; %d steps are taken back", s.Error(), len(steps)),
+		a.Emit(plan.Event{Time: a.Now(), Type: plan.EventPhase, Message: fmt.Sprintf("%s; %s back", s.Error(), taken(len(steps))),
 			Data: map[string]any{"run": a.run.ID}})
 	}
 	for _, pr := range list {

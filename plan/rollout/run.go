@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"weft/plan"
@@ -145,16 +146,25 @@ func (r *Run) Approve(phase, who string, now time.Time) error {
 		case phase != "" && p.Name != phase, phase == "" && p.State != Waiting:
 			continue
 		case p.State != Waiting:
-			return fmt.Errorf("phase %q waits for nobody: it is %s", p.Name, p.State)
+			return fmt.Errorf("phase %q waits for nobody, it is %s; the run is %s", p.Name, p.State, r.State)
 		}
 		p.Approved = fmt.Sprintf("%s at %s", who, now.UTC().Format(time.RFC3339))
 		p.State, r.State, r.Why = Pending, Running, ""
 		return nil
 	}
 	if phase != "" {
-		return fmt.Errorf("there is no phase %q", phase)
+		return r.noPhase(phase)
 	}
 	return fmt.Errorf("no phase waits for anybody; the run is %s", r.State)
+}
+
+// noPhase says that there is none of that name, and which there are.
+func (r *Run) noPhase(name string) error {
+	var all []string
+	for _, p := range r.Phases {
+		all = append(all, p.Name)
+	}
+	return fmt.Errorf("the run has no phase %q: there are %s", name, strings.Join(all, ", "))
 }
 
 // HasDone reports whether the run has carried a step out.

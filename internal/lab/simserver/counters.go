@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/netip"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -44,7 +45,7 @@ func (s *Server) moved(args []string, printed []byte) {
 		Size              int
 		Bytes             uint64
 	}
-	if json.Unmarshal(printed, &r) != nil || r.Op != "read" || r.Bytes == 0 || r.Size <= 0 {
+	if json.Unmarshal(printed, &r) != nil || r.Op != "read" && r.Op != "socket" || r.Bytes == 0 || r.Size <= 0 {
 		return
 	}
 	from, ok := s.holder(host(r.Local))
@@ -57,7 +58,7 @@ func (s *Server) moved(args []string, printed []byte) {
 			if tos, asked := asksToS(args); asked {
 				dscp = tos >> 2
 			}
-			s.transfer(from, other, to, dscp, r.Bytes, uint64(r.Size))
+			s.transfer(from, other, to, dscp, r.Bytes, uint64(r.Size), r.Op != "read")
 			return
 		}
 	}
@@ -95,10 +96,14 @@ func (s *Server) holder(a netip.Addr) (iface, bool) {
 	return iface{}, false
 }
 
-func (s *Server) transfer(from iface, other *Server, to iface, dscp int, read, size uint64) {
+// transfer counts reads; with both, messages that go there and back.
+func (s *Server) transfer(from iface, other *Server, to iface, dscp int, read, size uint64, both bool) {
 	t := Transfer{From: End{s.spec.Name, from.PCI}, To: End{other.spec.Name, to.PCI}, DSCP: dscp,
 		Commands: (read + size - 1) / size, Data: (read + roceMTU - 1) / roceMTU, Back: read}
 	t.There = t.Commands * commandBytes
+	if both {
+		t.Commands, t.There = t.Data, t.Back
+	}
 	s.count(from, t.DSCP, t.Data, t.Back, t.Commands, t.There)
 	other.count(to, t.DSCP, t.Commands, t.There, t.Data, t.Back)
 	if s.net.Moved != nil {
@@ -193,6 +198,7 @@ func hardware() []string {
 type listener struct {
 	io.Writer
 	heard bytes.Buffer
+	line  func(string) // is told the first line, when it is whole; nil: nobody
 }
 
 const mostHeard = 1 << 20
@@ -200,6 +206,10 @@ const mostHeard = 1 << 20
 func (l *listener) Write(p []byte) (int, error) {
 	if l.heard.Len()+len(p) <= mostHeard {
 		l.heard.Write(p)
+	}
+	if first, _, whole := strings.Cut(l.heard.String(), "\n"); whole && l.line != nil {
+		l.line(first)
+		l.line = nil
 	}
 	return l.Writer.Write(p)
 }

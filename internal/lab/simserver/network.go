@@ -26,6 +26,8 @@ type Network struct {
 
 	mu      sync.Mutex
 	servers []*Server
+	heard   map[string]string // where agents listen for probes, by the address as the fabric names it
+	news    chan struct{}     // closed and replaced when heard changes
 }
 
 // An End is an interface of a server in the network.

@@ -178,9 +178,24 @@ func (x *call) agent(p string) int {
 		return 126
 	}
 	args := []string{"--root", "."}
-	if !isTarget(p) {
+	out := &listener{Writer: x.stdout}
+	if at := argument(x.args, "--listen"); at != "" && !isTarget(p) {
+		if _, own := x.server.holder(host(at)); !own {
+			return x.errorf("listen tcp %s: bind: cannot assign requested address", at)
+		}
+		args = append(args, "--map", at+"="+nowhere) // a port that is free
+		out.line = func(line string) {
+			if real, ok := strings.CutPrefix(line, "listening on "); ok {
+				x.server.net.answers(at, real)
+			}
+		}
+		defer x.server.net.answers(at, "")
+	} else if !isTarget(p) {
 		// A target that is asked for its status needs no map of others.
 		maps := x.server.net.portals(x.ctx)
+		if slices.Contains(x.args, "probe") {
+			maps = []string{x.server.net.answering(x.ctx, x.server, argument(x.args, "--traddr"))}
+		}
 		if multipath(x.args) {
 			r, err := x.server.newRelays(x.ctx, maps)
 			if err != nil {
@@ -193,7 +208,6 @@ func (x *call) agent(p string) int {
 			args = append(args, "--map", m)
 		}
 	}
-	out := &listener{Writer: x.stdout}
 	status, err := x.server.run(x.ctx, p, append(args, x.args...), out, x.stderr)
 	x.server.moved(x.args, out.heard.Bytes())
 	if err != nil {
@@ -203,6 +217,62 @@ func (x *call) agent(p string) int {
 }
 
 func isTarget(p string) bool { return filepath.Base(p) == "weft-target" }
+
+// argument is the value of an argument; "": there is none.
+func argument(args []string, name string) string {
+	if i := slices.Index(args, name); i >= 0 && i+1 < len(args) {
+		return args[i+1]
+	}
+	return ""
+}
+
+// answers notes where an agent listens for the probe of another one; "": it has
+// ended.
+func (n *Network) answers(logical, real string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.heard == nil {
+		n.heard, n.news = map[string]string{}, make(chan struct{})
+	}
+	n.heard[logical] = real
+	close(n.news)
+	n.news = make(chan struct{})
+}
+
+// answering maps an address to where an agent listens for probes. Who dials
+// before that tries again, and so is made to wait here, for as long as agents
+// do; then it is nowhere, as where no way leads to it.
+func (n *Network) answering(ctx context.Context, from *Server, logical string) string {
+	if host(logical).IsValid() && n.reach(from, host(logical)).answers {
+		ctx, cancel := context.WithTimeout(ctx, knockPatience)
+		defer cancel()
+		for {
+			n.mu.Lock()
+			real, news := n.heard[logical], n.news
+			if news == nil {
+				n.heard, n.news = map[string]string{}, make(chan struct{})
+				news = n.news
+			}
+			n.mu.Unlock()
+			if real != "" {
+				return logical + "=" + real
+			}
+			select {
+			case <-news:
+				continue
+			case <-ctx.Done():
+			}
+			break
+		}
+	}
+	if !host(logical).IsValid() {
+		logical = "192.0.2.1:1"
+	}
+	return logical + "=" + nowhere
+}
+
+// knockPatience is how long an agent tries to reach one that does not listen.
+const knockPatience = 10 * time.Second
 
 // portals maps every portal of the lab to where it listens, or to nowhere.
 // There is always at least one map: with none an agent would dial the real

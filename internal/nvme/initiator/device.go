@@ -32,7 +32,7 @@ type Portal struct {
 type DeviceOptions struct {
 	Options // of every path; Addr is unused, and Queues is how many lanes there are
 	Portals []Portal
-	NSID    uint32
+	NSID    uint32 // 0: the first that the first path shows
 	Policy  Policy
 
 	// A path that is lost is dialled again after First, then twice as long each
@@ -190,6 +190,16 @@ func (d *Device) Paths() []PathStatus {
 		p.mu.Unlock()
 	}
 	return all
+}
+
+// wanted is the number of the namespace; 0: whichever comes first.
+func (d *Device) wanted() uint32 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.o.NSID == 0 {
+		return d.ns.ID
+	}
+	return d.o.NSID
 }
 
 // same notes the first namespace and refuses one that differs from it.

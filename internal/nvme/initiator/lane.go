@@ -27,6 +27,7 @@ const (
 // has succeeded somewhere, was refused for good, or no path is left.
 type Lane struct {
 	d          *Device
+	nsid       uint32
 	index      int
 	generation uint64
 	paths      []lanePath
@@ -59,7 +60,7 @@ type laneCommand struct {
 // Lane opens the next lane; there are Options.Queues of them.
 func (d *Device) Lane() (*Lane, error) {
 	d.mu.Lock()
-	index := d.lanes
+	index, nsid := d.lanes, d.ns.ID
 	d.lanes++
 	d.mu.Unlock()
 	if index >= d.o.Queues {
@@ -67,7 +68,7 @@ func (d *Device) Lane() (*Lane, error) {
 	}
 	depth := d.Depth()
 	return &Lane{
-		d: d, index: index, generation: ^uint64(0), paths: make([]lanePath, len(d.paths)),
+		d: d, nsid: nsid, index: index, generation: ^uint64(0), paths: make([]lanePath, len(d.paths)),
 		commands: make([]laneCommand, depth), spare: make([]wire.Completion, depth),
 		waiting: make([]int, 0, depth), ready: make([]Done, 0, depth),
 	}, nil
@@ -86,7 +87,7 @@ func (l *Lane) Submit(slot int, op uint8, lba uint64, blocks int, buf []byte) er
 		return fabric.ErrTag
 	}
 	c := &l.commands[slot]
-	*c = laneCommand{cmd: wire.Command{Opcode: op, NSID: l.d.o.NSID}, buf: buf, busy: true, path: -1}
+	*c = laneCommand{cmd: wire.Command{Opcode: op, NSID: l.nsid}, buf: buf, busy: true, path: -1}
 	if len(buf) > 0 {
 		c.cmd.SetBlocks(lba, blocks)
 	}

@@ -83,8 +83,9 @@ func (p *path) find(c *Controller) (wire.ANAState, error) {
 			return 0, fmt.Errorf("the controller has queues of depth %d, had %d", q.depth, p.d.depth)
 		}
 	}
+	want := p.d.wanted()
 	for _, ns := range c.Namespaces() {
-		if ns.ID != p.d.o.NSID {
+		if want != 0 && ns.ID != want {
 			continue
 		}
 		if err := p.d.same(ns); err != nil {
@@ -92,7 +93,10 @@ func (p *path) find(c *Controller) (wire.ANAState, error) {
 		}
 		return c.ANAState(ns)
 	}
-	return 0, fmt.Errorf("there is no namespace %d", p.d.o.NSID)
+	if want == 0 {
+		return 0, errors.New("it shows this host no namespace")
+	}
+	return 0, fmt.Errorf("there is no namespace %d", want)
 }
 
 // keep keeps the path connected until ctx ends.

@@ -15,7 +15,7 @@ import (
 type Result struct {
 	Done    int64
 	Elapsed time.Duration
-	Latency *latency.Histogram // of whole round trips
+	Latency *latency.Histogram // of whole round trips, or, as the Shape says, of halves
 }
 
 // Measure sends requests over c, which it closes, for a time. A goroutine that
@@ -31,8 +31,14 @@ func Measure(ctx context.Context, c net.Conn, s Shape, warmup, length time.Durat
 	if _, err := c.Write(s.hello()); err != nil {
 		return r, fmt.Errorf("say what is wanted: %w", err)
 	}
-	m := meter{result: &r, warm: time.Now().Add(warmup)}
+	m := meter{result: &r, warm: time.Now().Add(warmup), samples: s.Samples, parts: 1}
+	if s.Half {
+		m.parts = 2
+	}
 	m.end = m.warm.Add(length)
+	if !s.Poll { // who polls looks at the time anyway
+		_ = c.SetDeadline(m.end.Add(helloTime))
+	}
 	err := m.run(ctx, c, s, cpu)
 	if e := context.Cause(ctx); e != nil {
 		err = e
@@ -45,18 +51,23 @@ type meter struct {
 	result    *Result
 	warm, end time.Time
 	begin     time.Time
+	samples   int64
+	parts     time.Duration // of a round trip, one of which is a latency
 }
 
-// took records a round trip and reports whether to go on: while time is left,
-// and until there is something to report.
+// took records a round trip and reports whether to go on: while time is left and
+// more are wanted, and until there is something to report.
 func (m *meter) took(start, now time.Time) bool {
 	if start.After(m.warm) {
 		if m.begin.IsZero() {
 			m.begin = start
 		}
-		m.result.Latency.Record(now.Sub(start))
+		m.result.Latency.Record(now.Sub(start) / m.parts)
 		m.result.Done++
 		m.result.Elapsed = now.Sub(m.begin)
+		if m.result.Done == m.samples {
+			return false
+		}
 	}
 	return now.Before(m.end) || m.result.Done == 0
 }

@@ -18,6 +18,10 @@ type Shape struct {
 	Reply   int  // bytes of its reply
 	Depth   int  // requests outstanding; more than 1 needs Poll
 	Poll    bool // both ends poll on threads of their own, else they block
+
+	// What the other end is not told.
+	Samples int64 // end with so many round trips measured; 0: when the time is over
+	Half    bool  // a latency is half of a round trip, as perftest has it
 }
 
 // Most of what a Shape may say.
@@ -58,6 +62,9 @@ func (s Shape) hello() []byte {
 	}
 	return binary.LittleEndian.AppendUint32(b, poll)
 }
+
+// errOther is a client that does not say what it wants.
+var errOther = errors.New("not served")
 
 // readHello reads the shape that a client wants.
 func readHello(c net.Conn) (s Shape, err error) {

@@ -8,6 +8,7 @@ import (
 	"net"
 	"sync"
 	"syscall"
+	"time"
 
 	"weft/internal/nvme/rawsock"
 )
@@ -37,6 +38,34 @@ func Serve(ctx context.Context, l net.Listener, cpu int, told func(error)) error
 	}
 }
 
+// ServeOne answers one client and returns when it has left; it closes the
+// listener, and gives up when nobody has come for a time. Who speaks something
+// else is not the one.
+func ServeOne(ctx context.Context, l *net.TCPListener, patience time.Duration) error {
+	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
+	defer stop()
+	defer l.Close()
+	if err := l.SetDeadline(time.Now().Add(patience)); err != nil {
+		return fmt.Errorf("wait for a client: %w", err)
+	}
+	for {
+		c, err := l.Accept()
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case err != nil:
+			return fmt.Errorf("wait for a client: %w", err)
+		}
+		switch err = serve(ctx, c, -1); {
+		case errors.Is(err, errOther):
+			continue
+		case err == nil || left(err):
+			return nil
+		}
+		return fmt.Errorf("%s: %w", c.RemoteAddr(), err)
+	}
+}
+
 // left reports whether a client has hung up, as all do in the end: with replies
 // on the way that it did not wait for.
 func left(err error) bool {
@@ -50,7 +79,7 @@ func serve(ctx context.Context, c net.Conn, cpu int) error {
 	defer stop()
 	s, err := readHello(c)
 	if err != nil {
-		return err
+		return fmt.Errorf("%w: %w", errOther, err)
 	}
 	if !s.Poll {
 		return serveBlocking(c, s)

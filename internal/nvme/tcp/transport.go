@@ -131,6 +131,10 @@ func (t *Transport) Listen(ctx context.Context, p fabric.ListenParams, accept fu
 	return newListener(nl, p, maxData, t, accept), nil
 }
 
+// Mark sets the type of service of what a connection sends, or of the connections
+// that a listener takes.
+func Mark(socket any, tos uint8) error { return setToS(socket, tos) }
+
 func noDelay(c net.Conn) {
 	if tc, ok := c.(*net.TCPConn); ok {
 		_ = tc.SetNoDelay(true)

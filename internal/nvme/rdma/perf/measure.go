@@ -51,7 +51,7 @@ func Measure(ctx context.Context, v verbs.Provider, to verbs.Route, s Shape, war
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s over RDMA: %w", to.To, err)
 	}
-	m := &meter{result: Result{Latency: latency.New()}, warm: time.Now().Add(warmup)}
+	m := &meter{result: Result{Latency: latency.New()}, warm: time.Now().Add(warmup), samples: s.Samples}
 	m.end = m.warm.Add(length)
 	if s.Bandwidth {
 		err = e.flood(m)
@@ -68,10 +68,11 @@ func Measure(ctx context.Context, v verbs.Provider, to verbs.Route, s Shape, war
 type meter struct {
 	result           Result
 	warm, end, begin time.Time
+	samples          int64
 }
 
-// took records one message and reports whether to go on: while time is left,
-// and until there is something to report.
+// took records one message and reports whether to go on: while time is left and
+// more are wanted, and until there is something to report.
 func (m *meter) took(start, now time.Time, d time.Duration) bool {
 	if start.After(m.warm) {
 		if m.begin.IsZero() {
@@ -82,6 +83,9 @@ func (m *meter) took(start, now time.Time, d time.Duration) bool {
 		}
 		m.result.Done++
 		m.result.Elapsed = now.Sub(m.begin)
+		if m.result.Done == m.samples {
+			return false
+		}
 	}
 	return now.Before(m.end) || m.result.Done == 0
 }

@@ -33,6 +33,10 @@ type Shape struct {
 	Bandwidth bool // else latency
 	Size      int  // bytes of a message
 	Depth     int  // of Bandwidth: messages under way; of latency it is 1
+
+	// Samples ends a measurement when so many messages were measured; 0: when the
+	// time is over. The other end is not told.
+	Samples int64
 }
 
 // Most of what a Shape may say.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"weft/internal/nvme/rawsock"
 	"weft/internal/nvme/rdma/verbs"
@@ -36,11 +38,49 @@ func Serve(ctx context.Context, a verbs.Acceptor, told func(error)) error {
 	}
 }
 
+// ServeOne answers one end that measures, returns when it has left, and closes
+// a. It gives up when nobody has come for a time.
+func ServeOne(ctx context.Context, a verbs.Acceptor, patience time.Duration) error {
+	var nobody atomic.Bool
+	late := time.AfterFunc(patience, func() {
+		nobody.Store(true)
+		_ = a.Close()
+	})
+	defer late.Stop()
+	stop := context.AfterFunc(ctx, func() { _ = a.Close() })
+	defer stop()
+	for {
+		link, hello, err := a.Accept()
+		switch {
+		case err == nil:
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case nobody.Load():
+			return fmt.Errorf("nobody has come for %v", patience)
+		default:
+			return errors.Join(err, a.Close())
+		}
+		late.Stop()
+		err = answer(ctx, link, hello)
+		switch {
+		case errors.Is(err, errOther):
+			late.Reset(patience)
+			continue
+		case errors.Is(err, verbs.ErrDisconnected):
+			err = nil
+		}
+		return errors.Join(err, a.Close())
+	}
+}
+
+// errOther is an end that does not want to measure.
+var errOther = errors.New("not served")
+
 // answer serves one connection.
 func answer(ctx context.Context, link verbs.Link, hello verbs.Hello) (err error) {
 	s, peer, err := readHello(hello.Private)
 	if err != nil {
-		return errors.Join(err, link.Answer(verbs.Hello{}, false), link.Close())
+		return errors.Join(fmt.Errorf("%w: %w", errOther, err), link.Answer(verbs.Hello{}, false), link.Close())
 	}
 	e, err := newEnd(ctx, link, s)
 	if err != nil {

@@ -1,0 +1,100 @@
+package prove
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"weft/internal/agent"
+	"weft/internal/remote"
+	"weft/inventory"
+)
+
+// What a probe without NVMe goes by.
+const (
+	wirePort  = 18515            // where the other end answers meanwhile, as perftest's does
+	wireWait  = 30 * time.Second // for the two ends to find each other
+	wireLeave = 10 * time.Second // for the end that answers to leave
+	wireTime  = 30 * time.Second // the most that the samples of one size may take
+)
+
+// wireTransport is what carries a probe without NVMe.
+func wireTransport(probe string) string {
+	if probe == verbsProbe {
+		return "rdma"
+	}
+	return "tcp"
+}
+
+// wireFlows lists initiator × target × plane × size where both ends are servers.
+func wireFlows(m *inventory.Model, validations []*inventory.Validation, probe string) []flow {
+	sizes, samples := wanted(validations, probe)
+	var out []flow
+	for _, i := range m.Initiators {
+		for _, c := range i.Connects {
+			for _, t := range c.To {
+				for _, p := range t.Portals {
+					f := flow{from: i.Server, target: t, portal: p, samples: samples, wire: probe}
+					if t.Server == nil || ownAddress(f) == "" {
+						continue
+					}
+					for _, f.size = range sizes {
+						out = append(out, f)
+					}
+				}
+			}
+		}
+	}
+	return out
+}
+
+// toAndFro has the server of a target answer once at its portal's address, and
+// sends messages of one size to it and back. It touches no storage. Its error
+// means that nothing could be tried.
+func (r *run) toAndFro(ctx context.Context, f flow) (*agent.ProbeResult, error) {
+	near, err := r.hosts.of(ctx, f.from)
+	if err != nil {
+		return nil, err
+	}
+	far, err := r.hosts.of(ctx, f.target.Server)
+	if err != nil {
+		return nil, err
+	}
+	at := f.portal.Address.Addr().String()
+	if f.portal.Address.Addr().Is6() {
+		at = "[" + at + "]"
+	}
+	at += ":" + strconv.Itoa(wirePort)
+	both := append([]string{"--transport", wireTransport(f.wire), "--connect-timeout", wireWait.String()}, f.tos()...)
+	answering, over := context.WithCancel(ctx)
+	defer over()
+	asking, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	answered := make(chan struct{})
+	go func() {
+		defer close(answered)
+		_, err := far.Run(answering, remote.Cmd{Args: append([]string{agent.ProbeBin, "probe", "--once", "--listen", at}, both...)})
+		if exit := new(remote.ExitError); errors.As(err, &exit) {
+			err = errors.New(complaint(exit))
+		}
+		if err != nil && answering.Err() == nil {
+			stop(fmt.Errorf("%s does not answer at %s: %w", f.target.Server.Addr, at, err))
+		}
+	}()
+	res, err := ask(asking, near, append([]string{agent.ProbeBin, "probe", "--json", "--traddr", at, "--host-traddr", ownAddress(f),
+		"--size", strconv.Itoa(f.size), "--samples", strconv.Itoa(f.samples), "--runtime", wireTime.String()}, both...))
+	if err == nil && res.Errors == 0 { // it leaves by itself, and then its port is free
+		select {
+		case <-answered:
+		case <-time.After(wireLeave):
+		}
+	}
+	over()
+	<-answered
+	if cause := context.Cause(asking); err != nil && cause != nil && !errors.Is(cause, context.Canceled) {
+		return nil, cause
+	}
+	return res, err
+}
