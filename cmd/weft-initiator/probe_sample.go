@@ -102,12 +102,17 @@ func (p *probing) turn(ctx context.Context, v verbs.Provider, to verbs.Route, s 
 
 // knock tries again while nobody listens, until the context ends.
 func (p *probing) knock(ctx context.Context, try func() error) error {
+	var former error // what it was told before its time was over
 	for {
 		err := try()
 		refused := new(verbs.RefusedError)
-		if !errors.Is(err, syscall.ECONNREFUSED) && (!errors.As(err, &refused) || refused.ByPeer()) {
+		switch {
+		case err != nil && ctx.Err() != nil && former != nil:
+			return former
+		case !errors.Is(err, syscall.ECONNREFUSED) && (!errors.As(err, &refused) || refused.ByPeer()):
 			return err
 		}
+		former = err
 		select {
 		case <-ctx.Done():
 			return err
