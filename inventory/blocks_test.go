@@ -316,7 +316,6 @@ func blockMistakes() []mistake {
 		{"dependency on a value", []string{`pool = pool.flash`, "depends_on = [pool.flash.drives]\n  pool = pool.flash"}, codeType, `depends_on`, "not a reference"},
 		{"dependency on a part", []string{`pool = pool.flash`, "depends_on = [server.storage.rnic.p0]\n  pool = pool.flash"}, codeType, `depends_on`, "is a rnic"},
 
-
 		{"protect", []string{`pool = pool.flash`, "protect = \"yes\"\n  pool = pool.flash"}, codeType, `protect = "yes"`, "true or false"},
 		{"protected connection", []string{`{ user = "root" }`, "{\n  user = \"root\"\n  protect = true\n}"}, codeAttribute, `protect = true`, "leaves nothing there"},
 		{"protected credential", []string{`  user     = "admin"`, "  user     = \"admin\"\n  protect = true"}, codeAttribute, `protect = true`, `credential "switch" has no attribute protect`},
