@@ -160,6 +160,7 @@ func TestSave(t *testing.T) {
 	}{
 		{NXOS(), join(nxosLogin, "leaf-a# copy running-config startup-config\n[########################################] 100%\nCopy complete, now saving to disk (please wait)...\nCopy complete.\nleaf-a#"), true},
 		{NXOS(), join(nxosLogin, "leaf-a# copy running-config startup-config\nConfiguration update aborted: request was aborted\nleaf-a#"), false},
+		{NXOS(), join(nxosLogin, "leaf-a# copy running-config startup-config\n[########################################] 100%Configuration update aborted: timed out\nleaf-a#"), false},
 		{Comware(), join(comwareLogin, "<leaf-b> save force\nValidating file. Please wait....\nConfiguration is saved to device successfully.\n<leaf-b>"), true},
 		{Comware(), join(comwareLogin, "<leaf-b> save force\nThe file name is invalid(does not end with .cfg).\n<leaf-b>"), false},
 	} {
