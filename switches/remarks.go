@@ -22,7 +22,8 @@ func remarkable(os string) map[string]remark {
 		pause.text = "is on beside PFC, which some models refuse and others let PFC override; take it off by hand: "
 		return map[string]remark{"flow-control": pause, "lldp tlv-enable dot1-tlv dcbx": told}
 	}
-	return map[string]remark{"flowcontrol receive on": pause, "flowcontrol send on": pause, nxosPFC + " send-tlv": told}
+	inherited := remark{"a profile", "may say more of a port than its own lines, which are all that is read: "}
+	return map[string]remark{"inherit port-profile": inherited, "flowcontrol receive on": pause, "flowcontrol send on": pause, nxosPFC + " send-tlv": told}
 }
 
 // note remembers the lines of a port that are worth a remark.

@@ -141,10 +141,11 @@ func TestRemarks(t *testing.T) {
 		port   string
 		says   []string
 	}{
-		"nxos": {NXOS(), "interface %s1\n  priority-flow-control mode on send-tlv\n  flowcontrol receive on\n" +
+		"nxos": {NXOS(), "interface %s1\n  inherit port-profile STORAGE\n  priority-flow-control mode on send-tlv\n  flowcontrol receive on\n" +
 			"interface %s2\n  flowcontrol receive off\n  priority-flow-control mode auto\ninterface %s3\n  flowcontrol receive on\n", "Ethernet1/",
 			[]string{
 				"DCBX (priority-flow-control mode on send-tlv) tells the NIC what the switch does; firmware that is willing takes that, and not what weft sets on the host: Ethernet1/1",
+				"a profile (inherit port-profile STORAGE) may say more of a port than its own lines, which are all that is read: Ethernet1/1",
 				"pause of the whole link (flowcontrol receive on) is on beside PFC; take it off by hand: Ethernet1/1",
 				divided,
 			}},
