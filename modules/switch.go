@@ -116,8 +116,12 @@ func (d *device) Read(ctx context.Context, rs []plan.Resource) ([]plan.State, er
 func (d *device) Unmanaged() map[string][]string { return d.have.Beside(d.want) }
 
 // Probe implements plan.Prober: a switch without a timed revert is known before
-// anything is typed on it.
+// anything is typed on it. While a revert runs there, whosever it is, nobody
+// comes near it.
 func (d *device) Probe(ctx context.Context) (note string, err error) {
+	if len(d.marks.Running()) > 0 {
+		return "", nil
+	}
 	err = d.session.Probe(ctx, d.confirm)
 	if err == nil || errors.As(err, new(*switches.GuardError)) {
 		return "", told(err)

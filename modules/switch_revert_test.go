@@ -1,6 +1,7 @@
 package modules
 
 import (
+	"errors"
 	"regexp"
 	"strings"
 	"testing"
@@ -77,6 +78,24 @@ func TestSwitchMayNotConfigure(t *testing.T) {
 			t.Errorf("%d steps: %v", len(p.Steps), err)
 		}
 	})
+}
+
+// While the timed revert of another owner runs, the switch is not even asked
+// whether it has one.
+func TestSwitchRevertRuns(t *testing.T) {
+	l := newLeaf(t, "nxos")
+	before := l.sw.RunningConfig()
+	l.edit("mkdir bootflash:weft-armed.9999999999.0123456789ab.other.1_1_aa_them")
+	l.fate = func(line string) fate {
+		if timedReverts.MatchString(line) {
+			t.Errorf("typed while a revert runs: %s", line)
+		}
+		return spared
+	}
+	p, _, err := l.run()
+	if len(p.Steps) == 0 || len(p.Refusals) > 0 || !errors.As(err, new(*plan.HeldError)) || l.sw.RunningConfig() != before {
+		t.Errorf("%d steps, %+v: %v", len(p.Steps), p.Refusals, err)
+	}
 }
 
 // Somebody renames the switch while weft is at work: prompts change under it,
