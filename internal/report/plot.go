@@ -64,7 +64,11 @@ func curves(groups []group, label string) template.HTML {
 	}
 	for decade := math.Pow(10, math.Ceil(math.Log10(low))); decade <= high; decade *= 10 {
 		c.add(`<path class="rule" d="M%.1f %.1fV%.1f"/>`, x(decade), y(0), y(1))
-		c.text(x(decade), plotHeight-plotBottom+16, "tick middle", view.Duration(time.Duration(decade)))
+		at, anchor := x(decade), "tick middle"
+		if most := plotWidth - plotRight - 12; at > most { // else it is cut off
+			at, anchor = plotWidth-2, "tick end"
+		}
+		c.text(at, plotHeight-plotBottom+16, anchor, view.Duration(time.Duration(decade)))
 	}
 	for i, g := range groups {
 		var d strings.Builder
