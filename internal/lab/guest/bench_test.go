@@ -43,7 +43,7 @@ func BenchmarkRDMA(b *testing.B) {
 		put(b, one, at, "/root/"+name)
 		put(b, two, at, "/root/"+name)
 	}
-	serveWeft(b, two, testers)
+	serveWeft(b, two, testers, inMemory)
 	run(b, two, "PORT=3 TYPE=rdma ADDR="+testers.two+nvmet)
 	connect(b, one, testers)
 	rows := append(loads(testers), probes(b, two, testers)...)

@@ -58,6 +58,11 @@ func testRDMA(t *testing.T, l *Lab, one, two *Guest, soft softRDMA) {
 		t.Logf("%s: %.1f min, %d pass", suite, time.Since(begun).Minutes(), strings.Count(out, "--- PASS"))
 	}
 	testWeftTarget(t, l, one, two, soft)
+	if soft.module != "siw" {
+		testRestarts(t, one, two, soft)
+		testMemlock(t, one, two, soft)
+		testCHAP(t, one, two, soft)
+	}
 	testWeftInitiator(t, one, two, soft)
 }
 
@@ -98,8 +103,12 @@ journalctl -u lab-target >&2; exit 1`
 // hostNames make a host one that weft-target lets in.
 const hostNames = "--hostnqn nqn.2014-08.org.nvmexpress:uuid:11111111-2222-3333-4444-555555555555"
 
-// serveWeft starts weft-target with a disk in memory, beside the kernel's target.
-func serveWeft(t testing.TB, two *Guest, soft softRDMA) {
+// inMemory is a disk of weft-target.
+const inMemory = "backend = \"memory\"\nsize = 67108864"
+
+// serveWeft starts weft-target with a disk, beside the kernel's target. What is
+// said after the disk belongs to the subsystem.
+func serveWeft(t testing.TB, two *Guest, soft softRDMA, disk string) {
 	t.Helper()
 	run(t, two, `mkdir -p /run/lab/etc/weft
 cat >/run/lab/etc/weft/target.toml <<X
@@ -114,9 +123,8 @@ allow_hosts = ["nqn.2014-08.org.nvmexpress:uuid:11111111-2222-3333-4444-55555555
 [[subsystem.namespace]]
 id = 1
 uuid = "6ba7b811-9dad-11d1-80b4-00c04fd430c8"
-backend = "memory"
-size = 67108864
 block_size = 4096
+`+disk+`
 X
 systemd-run --quiet --unit=lab-target --property=LimitMEMLOCK=infinity /root/weft-target --root /run/lab serve
 `+serving)
@@ -125,32 +133,22 @@ systemd-run --quiet --unit=lab-target --property=LimitMEMLOCK=infinity /root/wef
 // testWeftTarget has the kernel's host and weft's own write to weft-target, the
 // first while the plane is cut.
 func testWeftTarget(t *testing.T, l *Lab, one, two *Guest, soft softRDMA) {
-	serveWeft(t, two, soft)
+	serveWeft(t, two, soft, inMemory)
 	run(t, one, "/root/weft-initiator verify --transport rdma --traddr "+soft.two+":4421 --nqn nqn.2026-11.net.example:weft "+hostNames+
 		" --connect-timeout 120s --keep-alive-tmo 60s --size 4M --bs 4096 --iodepth 8 --number-ios 2000 --i-will-overwrite nqn.2026-11.net.example:weft/1")
-	const host = hostNames + " --hostid 11111111-2222-3333-4444-555555555555"
 	run(t, one, "modprobe nvme-rdma")
-	if got := run(t, one, "nvme discover -t rdma -a "+soft.two+" -s 4421 "+host); !strings.Contains(got, "nqn.2026-11.net.example:weft\n") || !strings.Contains(got, "trtype:  rdma") {
+	if got := run(t, one, "nvme discover -t rdma -a "+soft.two+" -s 4421 "+hostNames+hostID); !strings.Contains(got, "nqn.2026-11.net.example:weft\n") || !strings.Contains(got, "trtype:  rdma") {
 		t.Errorf("discovered: %s", got)
 	}
-	// The kernel's host has no patience with a queue that takes 3 seconds to connect.
-	run(t, one, "connect() { nvme connect -t rdma -a "+soft.two+" -s 4421 -n nqn.2026-11.net.example:weft "+host+" -i 1 --keep-alive-tmo=120 --ctrl-loss-tmo=600; }\n"+
-		"connect || connect || connect || { dmesg | tail -20 >&2; exit 1; }\n"+
-		"for i in $(seq 600); do [ -b /dev/nvme0n1 ] && exit; sleep 0.1; done; exit 1")
-	ended := make(chan error, 1)
-	go func() {
-		ctx, cancel := context.WithTimeout(t.Context(), patience)
-		defer cancel()
-		_, err := one.Run(ctx, "fio --name=lab --filename=/dev/nvme0n1 --ioengine=libaio --direct=1 --rw=randrw --bs=4k --iodepth=8 --size=4M"+
-			" --time_based --runtime=60 --verify=crc32c --verify_backlog=128 --verify_fatal=1")
-		ended <- err
-	}()
+	connectWeft(t, one, soft, "")
+	ended := spawn(t, one, "fio --name=lab --filename=/dev/nvme0n1 --ioengine=libaio --direct=1 --rw=randrw --bs=4k --iodepth=8 --size=4M"+
+		" --time_based --runtime=60 --verify=crc32c --verify_backlog=128 --verify_fatal=1")
 	run(t, one, "until pgrep -x fio >/dev/null; do sleep 0.2; done; sleep 5")
 	l.Plane(soft.plane).Cut(true)
 	select {
 	case err := <-ended:
-		t.Errorf("fio ended while nothing passed: %v", err)
-		ended <- nil
+		l.Plane(soft.plane).Cut(false)
+		t.Fatalf("fio ended while nothing passed: %v", err)
 	case <-time.After(10 * time.Second):
 	}
 	l.Plane(soft.plane).Cut(false)
@@ -162,6 +160,21 @@ func testWeftTarget(t *testing.T, l *Lab, one, two *Guest, soft softRDMA) {
 	}
 	run(t, one, "nvme disconnect -n nqn.2026-11.net.example:weft")
 	run(t, two, "systemctl stop lab-target; rm -r /run/lab")
+}
+
+const hostID = " --hostid 11111111-2222-3333-4444-555555555555"
+
+// nvmeConnect is the kernel's way to weft-target.
+func nvmeConnect(soft softRDMA) string {
+	return "nvme connect -t rdma -a " + soft.two + " -s 4421 -n nqn.2026-11.net.example:weft " + hostNames + hostID + " -i 1 --keep-alive-tmo=120 --ctrl-loss-tmo=600"
+}
+
+// connectWeft connects the kernel's host, which has no patience with a queue that
+// takes 3 seconds to connect.
+func connectWeft(t *testing.T, one *Guest, soft softRDMA, more string) {
+	run(t, one, "connect() { "+nvmeConnect(soft)+more+"; }\n"+
+		"connect || connect || connect || { dmesg | tail -20 >&2; exit 1; }\n"+
+		"for i in $(seq 600); do [ -b /dev/nvme0n1 ] && exit; sleep 0.1; done; exit 1")
 }
 
 // testWeftInitiator has weft-initiator write to the kernel's target and read
