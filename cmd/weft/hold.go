@@ -11,6 +11,12 @@ import (
 	"weft/internal/hint"
 )
 
+// How often and how far apart a lock is asked for.
+const (
+	holdTries = 5
+	holdPause = 20 * time.Millisecond
+)
+
 // hold keeps a second apply of this directory out before it reads anything.
 // Those of other directories are kept out by the leases on the devices.
 func (a *app) hold() (*os.File, error) {
@@ -21,7 +27,15 @@ func (a *app) hold() (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("lock: %w", err)
 	}
-	switch held, err := holdFile(f); {
+	held, err := holdFile(f)
+	for range holdTries { // weft rollout status has it for a moment
+		if held || err != nil {
+			break
+		}
+		time.Sleep(holdPause)
+		held, err = holdFile(f)
+	}
+	switch {
 	case err != nil:
 		f.Close()
 		return nil, fmt.Errorf("lock %s: %w", f.Name(), err)
