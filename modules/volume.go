@@ -33,7 +33,7 @@ func (v *Volume) path() string { return "/dev/" + v.Group + "/" + v.Name }
 // md for one, is the host's: a server that puts it together, as udev does of
 // itself when the server starts or somebody closes the volume, writes to it and
 // keeps weft-target from opening it. What the volume holds is found out by rules
-// before 60 and acted on by those after 63.
+// up to 60 and acted on by those from 64 on (Debian 13).
 func (v *Volume) rule() string {
 	return fmt.Sprintf("# weft %s: what is on this volume is for the hosts that use it, not for this server.\n"+
 		"ENV{DM_VG_NAME}==\"%s\", ENV{DM_LV_NAME}==\"%s\", ENV{ID_FS_TYPE}=\"\"\n", v.Owner, v.Group, v.Name)
