@@ -56,12 +56,13 @@ var may = map[string][]string{
 	"internal/nvme/backend":   {},
 	"internal/nvme/fabric":    {"internal/nvme/wire"},
 	"internal/nvme/rawsock":   {},
+	"internal/nvme/crc32c":    {},
 	"internal/nvme/pingpong":  {"internal/nvme/rawsock"},
-	"internal/nvme/tcp":       {"internal/nvme/fabric", "internal/nvme/wire", "internal/nvme/rawsock"},
+	"internal/nvme/tcp":       {"internal/nvme/fabric", "internal/nvme/wire", "internal/nvme/rawsock", "internal/nvme/crc32c"},
 	"internal/nvme/dhchap":    {"internal/nvme/wire"},
 	"internal/nvme/target":    {"internal/nvme/fabric", "internal/nvme/backend", "internal/nvme/dhchap", "internal/nvme/wire"},
 	"internal/nvme/initiator": {"internal/nvme/fabric", "internal/nvme/dhchap", "internal/nvme/wire"},
-	"internal/nvme/load":      {"internal/nvme/initiator", "internal/nvme/fabric", "internal/nvme/wire", "internal/nvme/rawsock"},
+	"internal/nvme/load":      {"internal/nvme/initiator", "internal/nvme/fabric", "internal/nvme/wire", "internal/nvme/rawsock", "internal/nvme/crc32c"},
 	"internal/nvme/nvmetest":  {"internal/nvme/fabric", "internal/nvme/backend", "internal/nvme/wire"},
 
 	// Its libraries are loaded at run time, and only here.

@@ -3,8 +3,8 @@ package load
 import (
 	"encoding/binary"
 	"fmt"
-	"hash/crc32"
 
+	"weft/internal/nvme/crc32c"
 	"weft/internal/nvme/wire"
 )
 
@@ -22,8 +22,6 @@ const (
 	fillerAt   = 36
 	tailSize   = 16
 )
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // Check is what the verification of blocks has found.
 type Check struct {
@@ -73,14 +71,14 @@ func stamp(b []byte, run, lba, generation uint64) {
 	}
 	wire64(b[len(b)-16:], generation)
 	wire64(b[len(b)-8:], blockMagic)
-	binary.LittleEndian.PutUint32(b[sumAt:], crc32.Checksum(b, castagnoli))
+	binary.LittleEndian.PutUint32(b[sumAt:], crc32c.Checksum(b))
 }
 
 // sound reports whether the checksum of a block holds. It changes the block.
 func sound(b []byte) bool {
 	said := binary.LittleEndian.Uint32(b[sumAt:])
 	binary.LittleEndian.PutUint32(b[sumAt:], 0)
-	return crc32.Checksum(b, castagnoli) == said
+	return crc32c.Checksum(b) == said
 }
 
 // expected is what a block must be: of this run, of this address, and of a

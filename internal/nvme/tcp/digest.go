@@ -2,17 +2,14 @@ package tcp
 
 import (
 	"encoding/binary"
-	"hash/crc32"
 
+	"weft/internal/nvme/crc32c"
 	"weft/internal/nvme/fabric"
 	"weft/internal/nvme/wire"
 )
 
 // digestSize is the length of either digest. TCP section 3.3.1.1.
 const digestSize = 4
-
-// castagnoli is the polynomial of both digests.
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // digests are the checksums that both ends of a connection have agreed on.
 type digests struct {
@@ -94,7 +91,7 @@ func (d digests) dress(h *wire.PDUHeader, data bool) {
 // the header.
 func (b *batch) seal(from int, d digests) {
 	if d.header {
-		b.small = binary.LittleEndian.AppendUint32(b.small, crc32.Checksum(b.small[from:], castagnoli))
+		b.small = binary.LittleEndian.AppendUint32(b.small, crc32c.Checksum(b.small[from:]))
 	}
 	b.mark()
 }
@@ -105,7 +102,7 @@ func (b *batch) payload(buf fabric.Buffer, d digests) {
 		b.data(buf)
 		return
 	}
-	sum := crc32.Checksum(buf.Bytes, castagnoli) // before it may be released
+	sum := crc32c.Checksum(buf.Bytes) // before it may be released
 	b.data(buf)
 	b.small = binary.LittleEndian.AppendUint32(b.small, sum)
 	b.mark()

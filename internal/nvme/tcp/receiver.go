@@ -2,8 +2,8 @@ package tcp
 
 import (
 	"encoding/binary"
-	"hash/crc32"
 
+	"weft/internal/nvme/crc32c"
 	"weft/internal/nvme/wire"
 )
 
@@ -136,7 +136,7 @@ func (r *receiver) fill() bool {
 // add takes a part of the payload into its digest.
 func (r *receiver) add(part []byte) {
 	if r.summed {
-		r.sum = crc32.Update(r.sum, castagnoli, part)
+		r.sum = crc32c.Update(r.sum, part)
 	}
 }
 
@@ -165,7 +165,7 @@ func (r *receiver) next(s sink) (bool, error) {
 	}
 	if whole > n {
 		said := binary.LittleEndian.Uint32(have[n:])
-		if sum := crc32.Checksum(have[:n], castagnoli); sum != said {
+		if sum := crc32c.Checksum(have[:n]); sum != said {
 			return false, withHeader(breach(wire.FatalHeaderDigest, said, "%v with header digest 0x%08x, want 0x%08x", h.Type, said, sum), have[:n])
 		}
 	}
