@@ -3,6 +3,7 @@ package modules
 import (
 	"context"
 	"fmt"
+	"net/netip"
 	"slices"
 
 	"weft/internal/remote"
@@ -61,4 +62,30 @@ func (p *Paths) Fewest() int {
 		}
 	}
 	return max(fewest, 0)
+}
+
+// A LivePath is a connection of a kernel over which I/O goes.
+type LivePath struct {
+	HostNQN, NQN string
+	Address      netip.AddrPort // of the portal
+}
+
+// ReadLivePaths asks a server which connections of its kernel are live, whoever
+// made them. It changes nothing.
+func ReadLivePaths(ctx context.Context, h remote.Host) ([]LivePath, error) {
+	seen, err := remote.Read(ctx, h, []remote.Look{nvmeLook()})
+	if err != nil {
+		return nil, err
+	}
+	all, err := parseNVMe(seen)
+	if err != nil {
+		return nil, err
+	}
+	var live []LivePath
+	for _, c := range all {
+		if c.values["state"] == "live" {
+			live = append(live, LivePath{c.values["hostnqn"], c.values["subsysnqn"], c.address})
+		}
+	}
+	return live, nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -9,12 +10,15 @@ import (
 	"time"
 
 	"weft/internal/prove"
+	"weft/internal/remote"
 	"weft/internal/view"
+	"weft/inventory"
+	"weft/modules"
 	"weft/plan"
 	"weft/plan/rollout"
 )
 
-// guardEvery is the time between two looks at switches while others are changed.
+// guardEvery is the time between two looks at devices while others are changed.
 // A look that takes long has longer pauses, so that it is no load to speak of.
 const guardEvery = 5 * time.Second
 
@@ -37,7 +41,7 @@ func (s *staged) guard(ctx context.Context, part *plan.Plan) *guard {
 	for _, step := range part.Steps {
 		g.busy[step.ID.Device] = true
 	}
-	in := prove.Input{Model: s.model, Switch: s.counted, Ready: s.ready}
+	in := prove.Input{Model: s.model, Switch: s.counted, Ready: s.ready, Paths: s.livePaths}
 	for _, p := range s.spec.Phases {
 		if g.phase != nil && p.Name == g.phase.Name {
 			in.Names = p.Gate
@@ -49,8 +53,7 @@ func (s *staged) guard(ctx context.Context, part *plan.Plan) *guard {
 	}
 	g.looks = looks
 	g.looker.Go(func() {
-		wait := guardEvery
-		for {
+		for wait := guardEvery; !g.failed(); {
 			select {
 			case <-g.quit:
 				return
@@ -59,7 +62,7 @@ func (s *staged) guard(ctx context.Context, part *plan.Plan) *guard {
 			case <-time.After(wait):
 			}
 			begun := time.Now()
-			g.look(ctx, func(device string) bool { return !g.busy[device] })
+			g.look(ctx, looks.Look, func(device string) bool { return !g.busy[device] })
 			wait = max(guardEvery, 4*time.Since(begun))
 		}
 	})
@@ -69,12 +72,26 @@ func (s *staged) guard(ctx context.Context, part *plan.Plan) *guard {
 // raised reports whether there is an alarm.
 func (g *guard) raised() bool { return g.alarm.Load() != nil }
 
-// end looks once more, at everything, and returns the alarm; nil: there is none.
-func (g *guard) end(ctx context.Context) error {
+// failed reports whether there is one that nothing could make worse.
+func (g *guard) failed() bool {
+	alarm := g.alarm.Load()
+	return alarm != nil && alarm.Verdict == rollout.Fail
+}
+
+// end looks once more, at everything but servers on which it failed, which has
+// been said, and returns the alarm; nil: there is none.
+func (g *guard) end(ctx context.Context, res *plan.Result) error {
 	close(g.quit)
 	g.looker.Wait()
 	if g.looks != nil && ctx.Err() == nil && !g.raised() {
-		g.look(ctx, func(string) bool { return true })
+		failed := map[string]bool{}
+		for _, d := range res.Devices {
+			failed[d.Device] = d.Err != nil
+		}
+		for _, sw := range g.run.model.Switches { // what they have counted tells more
+			delete(failed, sw.Addr)
+		}
+		g.look(ctx, g.looks.Last, func(device string) bool { return !failed[device] })
 	}
 	if alarm := g.alarm.Load(); alarm != nil {
 		return alarm
@@ -83,8 +100,8 @@ func (g *guard) end(ctx context.Context) error {
 }
 
 // look keeps what it sees in the timeline of the run, and raises the alarm.
-func (g *guard) look(ctx context.Context, free func(device string) bool) {
-	list := slices.DeleteFunc(g.looks.Look(ctx, free), func(j prove.Judgement) bool {
+func (g *guard) look(ctx context.Context, ask func(context.Context, func(string) bool) []prove.Judgement, free func(device string) bool) {
+	list := slices.DeleteFunc(ask(ctx, free), func(j prove.Judgement) bool {
 		return g.run.app.rehearsal != nil && g.run.app.rehearsal.spares(j)
 	})
 	if len(list) == 0 {
@@ -97,11 +114,34 @@ func (g *guard) look(ctx context.Context, free func(device string) bool) {
 			g.run.app.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: err.Error()})
 		}
 	}
-	if res.Verdict == prove.Pass {
+	if res.Verdict == prove.Pass || res.Verdict == prove.Inconclusive && g.raised() {
 		return
 	}
 	i := slices.IndexFunc(list, func(j prove.Judgement) bool { return j.Verdict == res.Verdict })
 	g.alarm.Store(&rollout.Alarm{Verdict: rollout.Verdict(res.Verdict), Why: view.Judged(list[i])})
 	g.run.app.emit(plan.Event{Type: plan.EventGate, Level: "error", Message: fmt.Sprintf("nothing more is begun: %s", view.Judged(list[i])),
 		Data: map[string]any{"judgement": list[i]}})
+}
+
+// livePaths asks a server over the connection that it is read and changed over,
+// where there is one. Where that was lost meanwhile the server may still answer.
+func (p *project) livePaths(ctx context.Context, s *inventory.Server) ([]prove.Path, error) {
+	ask := func() (live []modules.LivePath, lost bool, err error) {
+		host, end, err := p.host(s)(ctx, false)
+		if err != nil {
+			return nil, false, err
+		}
+		defer end()
+		live, err = modules.ReadLivePaths(ctx, host)
+		return live, errors.As(err, new(*remote.UnreachableError)), err
+	}
+	live, lost, err := ask()
+	if lost && ctx.Err() == nil {
+		live, _, err = ask()
+	}
+	out := make([]prove.Path, len(live))
+	for i, l := range live {
+		out[i] = prove.Path{Host: l.HostNQN, Subsystem: l.NQN, Address: l.Address}
+	}
+	return out, err
 }

@@ -69,7 +69,7 @@ func (s *staged) apply(ctx context.Context, part *plan.Plan, unavailable int) (*
 	g := s.guard(ctx, part)
 	in.Unavailable, in.Failures, in.Pause = unavailable, s.spec.MaxFailures, func() bool { return s.held() || g.raised() }
 	res, err := plan.Apply(ctx, part, in)
-	alarm := g.end(ctx)
+	alarm := g.end(ctx, res)
 	if err != nil && !s.app.json && !res.Paused() {
 		view.Applied(s.app.stdout, part, res, s.app.style(s.app.stdout), time.Since(begun))
 	}

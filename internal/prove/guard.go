@@ -5,18 +5,20 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"weft/inventory"
 )
 
-// A Guard looks at what switches count on ports that are rolled out while
-// something else is being changed, which the gate that follows does not see. It
-// asks no server and measures nothing.
+// A Guard looks at what is rolled out while something else is being changed,
+// which the gate that follows does not see: at what switches count, at the paths
+// that kernels have, and at whether servers answer. It measures nothing.
 type Guard struct {
-	run    *run
-	ports  map[*inventory.Switch][]string
-	judges []*inventory.Validation
-	before *Reading
+	run     *run
+	ports   map[*inventory.Switch][]string
+	judges  []*inventory.Validation
+	before  *Reading
+	servers *attendance // nil: none is asked
 }
 
 // NewGuard makes the first reading. It judges what speaks against a rollout
@@ -27,21 +29,21 @@ func NewGuard(ctx context.Context, in Input) (*Guard, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &Guard{run: &run{in: in}, ports: cabled(in.Model).switches}
+	g := &Guard{run: &run{in: in}, ports: cabled(in.Model).switches, servers: newAttendance(in)}
 	if len(in.Names) == 0 {
 		asked = nil
 	}
 	g.judges = guarded(in.Model, asked)
 	for sw, ports := range g.ports {
 		ports = slices.DeleteFunc(ports, func(port string) bool { return in.Ready != nil && !in.Ready(sw.Addr, port) })
-		if g.ports[sw] = ports; len(ports) == 0 {
+		if g.ports[sw] = ports; len(ports) == 0 || len(g.judges) == 0 {
 			delete(g.ports, sw)
 		}
 	}
-	if len(g.ports) == 0 || len(g.judges) == 0 {
+	if len(g.ports) == 0 && g.servers == nil {
 		return nil, nil
 	}
-	g.before = g.run.readAt(ctx, places{switches: g.ports})
+	g.before, _ = g.read(ctx, func(string) bool { return true })
 	return g, nil
 }
 
@@ -76,17 +78,13 @@ func guarded(m *inventory.Model, asked []*inventory.Validation) []*inventory.Val
 	return out
 }
 
-// Look judges what has been counted since the guard stands, at the switches that
-// free lets it ask; what is not known is left out, and so it is when ctx ends. A
-// switch that answered before and does not now is inconclusive.
+// Look judges what has happened since the guard stands, at the devices that free
+// lets it ask; what is not known is left out, and so it is when ctx ends. A device
+// that answered before and does not now is inconclusive. A path counts where free
+// lets it ask everything that the path goes over, and only once its kernel has had
+// the time to bring it back: until then it is in doubt.
 func (g *Guard) Look(ctx context.Context, free func(device string) bool) []Judgement {
-	where := places{switches: map[*inventory.Switch][]string{}}
-	for sw, ports := range g.ports {
-		if free(sw.Addr) {
-			where.switches[sw] = ports
-		}
-	}
-	after := g.run.readAt(ctx, where)
+	after, out := g.read(ctx, free)
 	if ctx.Err() != nil {
 		return nil
 	}
@@ -94,13 +92,48 @@ func (g *Guard) Look(ctx context.Context, free func(device string) bool) []Judge
 	for _, v := range g.judges {
 		g.run.judgeCounters(res, v, nil)
 	}
-	out := slices.DeleteFunc(res.Judgements, func(j Judgement) bool { return j.Verdict == Inconclusive })
+	counted := slices.DeleteFunc(res.Judgements, func(j Judgement) bool { return j.Verdict == Inconclusive })
 	for _, m := range after.Missing {
 		answered := slices.ContainsFunc(g.before.Samples, func(s Sample) bool { return s.Device == m.Device })
 		if m.Port == "" && answered {
-			out = append(out, Judgement{Validation: builtIn, Metric: "answers", Pair: m.Device, Counted: true, Verdict: Inconclusive,
-				Why: fmt.Sprintf("it answered before and does not now: %s", m.Why)})
+			counted = append(counted, silent(m.Device, m.Why))
 		}
 	}
+	return append(counted, out...)
+}
+
+// Last is Look for the last time: it waits until no path is in doubt any more.
+func (g *Guard) Last(ctx context.Context, free func(device string) bool) []Judgement {
+	out := g.Look(ctx, free)
+	if g.servers != nil {
+		out = append(out, g.servers.settled(ctx, free)...)
+	}
+	if ctx.Err() != nil {
+		return nil
+	}
 	return out
+}
+
+// read asks switches and servers at the same time.
+func (g *Guard) read(ctx context.Context, free func(device string) bool) (*Reading, []Judgement) {
+	where := places{switches: map[*inventory.Switch][]string{}}
+	for sw, ports := range g.ports {
+		if free(sw.Addr) {
+			where.switches[sw] = ports
+		}
+	}
+	var of []Judgement
+	var asking sync.WaitGroup
+	if g.servers != nil {
+		asking.Go(func() { of = g.servers.look(ctx, free) })
+	}
+	counted := g.run.readAt(ctx, where)
+	asking.Wait()
+	return counted, of
+}
+
+// silent is what a device that has gone silent tells: nothing, of anything.
+func silent(device, why string) Judgement {
+	return Judgement{Validation: builtIn, Metric: "answers", Pair: device, Counted: true, Verdict: Inconclusive,
+		Why: fmt.Sprintf("it answered before and does not now: %s", why)}
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // A guard sees what grows on ports that are rolled out while others are changed,
-// and nothing else; it asks no server, and no switch that is being changed.
+// and nothing else; it asks no switch that is being changed.
 func TestGuard(t *testing.T) {
 	all := func(string) bool { return true }
 	few := lossless()

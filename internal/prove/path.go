@@ -92,6 +92,9 @@ func locate(bad, good [][]string) string {
 	}
 	switch len(shared) {
 	case 0:
+		if len(bad) == 1 {
+			return "" // it is the way as a whole: each part of it serves others
+		}
 		return "in more than one place"
 	case 1:
 		return "at " + shared[0]

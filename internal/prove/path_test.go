@@ -26,7 +26,8 @@ func TestLocate(t *testing.T) {
 		{[][]string{{"a", "b", "c"}}, [][]string{{"a", "x"}, {"y", "c"}}, "at b"},
 		{[][]string{{"a", "b"}, {"c", "b"}}, nil, "at b"},
 		{[][]string{{"a", "b"}, {"c", "d"}}, nil, "in more than one place"},
-		{[][]string{{"a", "b"}}, [][]string{{"a", "b"}}, "in more than one place"},
+		{[][]string{{"a", "b"}}, [][]string{{"a", "x"}, {"b", "x"}}, ""},
+		{[][]string{{"a", "b"}, {"a", "c"}}, [][]string{{"a", "b", "c"}}, "in more than one place"},
 	} {
 		if got := locate(tt.bad, tt.good); got != tt.want {
 			t.Errorf("%v without %v: %q, want %q", tt.bad, tt.good, got, tt.want)

@@ -166,6 +166,10 @@ type Input struct {
 	// Attached asks a server what its kernel has of an initiator: for limits made
 	// of that, and for checks and outputs. nil: nobody knows.
 	Attached func(context.Context, remote.Host, *inventory.Initiator) (*Attached, error)
+	// Paths asks a server, with one command, which connections its kernel has that
+	// are live. Its error wraps those of package remote where the server does not
+	// answer. nil: no server is asked.
+	Paths func(context.Context, *inventory.Server) ([]Path, error)
 
 	beat time.Duration // between signs of life; 0: beatInterval
 	// Conclude also judges the checks and computes the outputs.
