@@ -59,6 +59,9 @@ func Patterns() []string {
 // Writes reports whether the pattern overwrites what is there.
 func (p Pattern) Writes() bool { return p != SeqRead && p != RandRead }
 
+// mixes reports whether the pattern reads and writes.
+func (p Pattern) mixes() bool { return p == SeqMix || p == RandMix }
+
 func (p Pattern) random() bool { return strings.HasPrefix(string(p), "rand") }
 
 // Options describe a load.

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+	"unsafe"
 
 	"go.uber.org/goleak"
 
@@ -262,5 +264,64 @@ func TestLocal(t *testing.T) {
 	}
 	if _, err := load.OpenLocal(filepath.Join(t.TempDir(), "none"), 512, false, false); err == nil {
 		t.Error("opened what is not there")
+	}
+}
+
+// keeper is a disk that keeps the buffers it was given.
+type keeper struct {
+	*disk
+	bufs map[int][]byte
+}
+
+func (k *keeper) Submit(slot int, op uint8, lba uint64, blocks int, buf []byte) error {
+	k.bufs[slot] = buf
+	return k.disk.Submit(slot, op, lba, blocks, buf)
+}
+
+// TestBuffers: memory that nobody looks at is small enough to stay in a cache,
+// and yet no two writes have the same data; where it matters what is in it
+// nobody shares it.
+func TestBuffers(t *testing.T) {
+	const size, depth = 64 << 10, 8
+	for _, c := range []struct {
+		pattern load.Pattern
+		verify  bool
+		shared  bool
+	}{
+		{load.RandRead, false, true},
+		{load.RandWrite, false, true},
+		{load.SeqMix, false, false},
+		{load.RandMix, false, false},
+		{load.RandWrite, true, false},
+		{load.RandRead, true, false},
+	} {
+		o := options(c.pattern)
+		o.Size, o.Depth, o.Capacity, o.Count, o.Verify = size, depth, 4<<20, 100, c.verify
+		k := &keeper{newDisk(4<<20, depth), map[int][]byte{}}
+		if _, err := load.Run(t.Context(), []load.Lane{k}, o); err != nil {
+			t.Fatal(err)
+		}
+		var starts []uintptr
+		contents := map[string]bool{}
+		for _, b := range k.bufs {
+			starts = append(starts, uintptr(unsafe.Pointer(&b[0])))
+			contents[string(b)] = true
+		}
+		slices.Sort(starts)
+		if len(starts) != depth {
+			t.Fatalf("%s: %d buffers", c.pattern, len(starts))
+		}
+		if o.Pattern == load.RandWrite && len(contents) != depth {
+			t.Errorf("%s: %d buffers have %d contents", c.pattern, depth, len(contents))
+		}
+		span := starts[depth-1] - starts[0]
+		if c.shared && span > 4096*(depth-1) {
+			t.Errorf("%s: buffers begin within %d bytes", c.pattern, span)
+		}
+		for i := 1; i < depth && !c.shared; i++ {
+			if starts[i]-starts[i-1] < size {
+				t.Errorf("%s, verified %v: buffers of %d bytes are %d apart", c.pattern, c.verify, size, starts[i]-starts[i-1])
+			}
+		}
 	}
 }

@@ -12,9 +12,10 @@ import (
 	"weft/internal/nvme/wire"
 )
 
+const page = 4096
+
 // Aligned is memory that direct I/O takes.
 func Aligned(n int) []byte {
-	const page = 4096
 	b := make([]byte, n+page)
 	skip := (page - int(uintptr(unsafe.Pointer(&b[0]))%page)) % page
 	return b[skip:][:n:n]

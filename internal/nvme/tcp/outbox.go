@@ -12,9 +12,10 @@ import (
 )
 
 const (
-	copyMax     = 8 << 10  // data up to this is copied behind its header
-	copyMaxPoll = 1 << 10  // the same where one call sends many pieces
-	heldMost    = 64 << 10 // what hold keeps back at most
+	copyMax      = 8 << 10   // data up to this is copied behind its header
+	copyMaxPoll  = 1 << 10   // the same where one call sends many pieces
+	heldMost     = 64 << 10  // what hold keeps back at most
+	heldMostPoll = 256 << 10 // the same: calls for less cost more per byte, there and with the peer
 )
 
 // An outbox sends what several goroutines have to say on one connection.

@@ -174,7 +174,7 @@ func (c *targetConn) places(n int) {
 // take finds a place for a command.
 func (c *targetConn) take() (*slot, error) {
 	unsent := c.out.waiting()
-	if c.polled != nil && unsent >= heldMost {
+	if c.polled != nil && unsent >= heldMostPoll {
 		_, _ = c.out.push() // its error ends the connection at the end of the turn
 		unsent = c.out.waiting()
 	}
