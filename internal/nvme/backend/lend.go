@@ -52,7 +52,7 @@ func (m *memory) TryWrite(p []byte, lba uint64) (bool, error) {
 	if m.bytes == nil {
 		return true, ErrClosed
 	}
-	copy(m.bytes[off:], p)
+	m.put(off, p)
 	return true, nil
 }
 
