@@ -166,7 +166,11 @@ func (a *app) rolloutStatus() error {
 	if a.json {
 		a.emit(runEvent(r))
 	} else {
-		view.Rollout(a.stdout, r, made, a.atWork(r), a.style(a.stdout))
+		atWork := ""
+		if r.State == rollout.Running {
+			atWork = a.atWork()
+		}
+		view.Rollout(a.stdout, r, made, atWork, a.style(a.stdout))
 	}
 	switch {
 	case r.State == rollout.Passed || r.State == rollout.Aborted:
@@ -175,19 +179,6 @@ func (a *app) rolloutStatus() error {
 		return &quietError{exitRolledBack}
 	}
 	return &quietError{exitWaiting}
-}
-
-// atWork is who goes on with a run just now; "": nobody of this machine.
-func (a *app) atWork(r *rollout.Run) string {
-	if r.State != rollout.Running {
-		return ""
-	}
-	held, err := a.hold()
-	if err != nil {
-		return err.Error()
-	}
-	_ = held.Close() // nothing was written to keep
-	return ""
 }
 
 // rolloutPause asks a rollout that may be running elsewhere to stop.

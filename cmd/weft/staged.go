@@ -28,8 +28,8 @@ type staged struct {
 	run  *rollout.Run
 	dir  string
 
-	resumed bool     // somebody else has begun it
-	lock    *os.File // of this directory, by whoever calls; nil: it is held for each piece of work
+	resumed bool  // somebody else has begun it
+	lock    *held // of this directory, by whoever calls; nil: it is held for each piece of work
 }
 
 // What a run is kept in.
