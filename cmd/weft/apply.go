@@ -185,7 +185,7 @@ func (a *app) unfinishedBusiness(ctx context.Context, dir string, r *rollout.Run
 		return err
 	}
 	defer s.Close()
-	if r.State != rollout.Running || f.destroy || len(f.target)+len(f.exclude) > 0 || how.phase != "" {
+	if !r.State.Underway() || f.destroy || len(f.target)+len(f.exclude) > 0 || how.phase != "" {
 		return hint.Wrap(&codeError{exitWaiting, fmt.Errorf("the %s of %s is %s: %s", s.spec.Name, r.Begun.Format("2006-01-02 15:04 MST"), r.State, r.Why)},
 			"see weft rollout status; go on with weft rollout promote or resume, or end it with weft rollout rollback or abort")
 	}
@@ -196,10 +196,14 @@ func (a *app) unfinishedBusiness(ctx context.Context, dir string, r *rollout.Run
 		return err
 	}
 	defer s.lock.Close()
-	if now, err := readRun(dir); err != nil || now.State != rollout.Running || !slices.EqualFunc(now.Phases, r.Phases, same) {
+	if now, err := readRun(dir); err != nil || now.State != r.State || !slices.EqualFunc(now.Phases, r.Phases, same) {
 		return errors.Join(err, hint.Wrap(fmt.Errorf("somebody else went on with %s meanwhile", s.spec.Name), "see weft rollout status"))
 	}
-	a.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: s.spec.Name + " was cut off: it goes on with the plan that was approved " + r.Begun.Format("2006-01-02 15:04 MST")})
+	goesOn := "it goes on with the plan that was approved"
+	if r.State == rollout.Reversing {
+		goesOn = "what it did is taken back; it was approved"
+	}
+	a.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: fmt.Sprintf("%s was cut off: %s %s", s.spec.Name, goesOn, r.Begun.Format("2006-01-02 15:04 MST"))})
 	return s.advance(ctx, false)
 }
 

@@ -167,7 +167,7 @@ func (a *app) rolloutStatus() error {
 		a.emit(runEvent(r))
 	} else {
 		atWork := ""
-		if r.State == rollout.Running {
+		if r.State.Underway() {
 			atWork = a.atWork()
 		}
 		view.Rollout(a.stdout, r, made, atWork, a.style(a.stdout))

@@ -99,7 +99,17 @@ func state(r *rollout.Run, atWork string) string {
 		if atWork != "" {
 			return "Not at its end: " + atWork + "."
 		}
+		for _, p := range r.Phases {
+			if len(p.Begun) > 0 {
+				return fmt.Sprintf("Cut off while phase %q was carried out: weft rollout resume sees how far that came, and goes on.", p.Name)
+			}
+		}
 		return "Not at its end: go on with weft rollout step."
+	case rollout.Reversing:
+		if atWork != "" {
+			return "Not taken back yet: " + atWork + "."
+		}
+		return "Cut off while it was taken back: weft rollout resume goes on with that."
 	}
 	return strings.ToUpper(string(r.State[:1])) + string(r.State[1:]) + ": " + r.Why + "."
 }

@@ -66,7 +66,11 @@ func Advance(ctx context.Context, e Engine, s *Spec, p *plan.Plan, r *Run, one b
 		return &Stop{State: Paused, Why: "the rollout is paused: " + r.Why}
 	}
 	if half := slices.DeleteFunc(phases(r), func(p *PhaseRun) bool { return p.State != Reversing }); len(half) > 0 {
-		return a.takeBack(ctx, half, &Stop{Phase: half[0].Name, Why: r.Why})
+		stop := &Stop{Why: r.Why}
+		if len(half) == 1 {
+			stop.Phase = half[0].Name
+		}
+		return a.takeBack(ctx, half, stop)
 	}
 	r.State, r.Why = Running, ""
 	for i := range s.Phases {

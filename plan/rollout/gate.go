@@ -167,8 +167,8 @@ func (a *advance) takeBack(ctx context.Context, list []*PhaseRun, s *Stop) error
 			pr.State = Pending
 		}
 	}
-	a.run.Why = s.Why
-	err := a.Save(a.run) // whoever goes on after a kill goes on taking back
+	a.run.State, a.run.Why = Reversing, s.Why // a run that was done is not any more
+	err := a.Save(a.run)                      // whoever goes on after a kill goes on taking back
 	if err != nil {
 		return err
 	}

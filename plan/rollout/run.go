@@ -69,6 +69,9 @@ func (s State) Over() bool {
 	return s == Passed || s == RolledBack || s == Aborted || s == Failed
 }
 
+// Underway reports whether a weft is at work on it just now, or was cut off.
+func (s State) Underway() bool { return s == Running || s == Reversing }
+
 // A PhaseRun is how far a phase has come.
 type PhaseRun struct {
 	Name     string             `json:"name"`
