@@ -164,7 +164,8 @@ func (r *restoration[T, K]) Diff(have plan.State) plan.Diff {
 }
 
 // moved reports whether somebody changed the resource since. What was cut off
-// half way may also be, in part, what it was before.
+// half way, while it was made or while a run was taken back, may also be, in part,
+// what it was before.
 func (r *restoration[T, K]) moved(have plan.State) bool {
 	h, _ := have.(K)
 	switch {
@@ -174,18 +175,18 @@ func (r *restoration[T, K]) moved(have plan.State) bool {
 		return !r.half || r.former != nil
 	}
 	since := r.last.Diff(h)
-	if !r.half || len(since) == 0 {
+	if !r.half && !r.back || len(since) == 0 {
 		return len(since) > 0
 	}
-	if r.former == nil {
-		return true
+	was := map[string]bool{} // what weft changed, and whether it is not as before
+	for _, c := range r.former.Diff(r.last) {
+		was[c.Path] = false
 	}
-	was := map[string]bool{}
 	for _, c := range r.former.Diff(h) {
-		was[c.Path] = true // differs from what was there before, too
+		was[c.Path] = true
 	}
 	for _, c := range since {
-		if was[c.Path] {
+		if differs, ours := was[c.Path]; !ours || differs {
 			return true
 		}
 	}
