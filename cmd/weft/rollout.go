@@ -45,7 +45,11 @@ on with the plan that was approved then, phase after phase. What it keeps is in
 				name = args[0]
 			}
 			if err := s.run.Approve(name, who(), time.Now()); err != nil {
-				return err
+				advice := "weft rollout status shows what waits"
+				if s.run.State == rollout.Paused {
+					advice = "a rollout that is paused goes on with: weft rollout resume"
+				}
+				return hint.Wrap(err, "%s", advice)
 			}
 			return s.advance(ctx, false)
 		})
@@ -193,10 +197,13 @@ func (a *app) rolloutPause() error {
 	if err := os.WriteFile(filepath.Join(dir, pauseFile), []byte(who()+"\n"), 0o600); err != nil {
 		return fmt.Errorf("pause: %w", err)
 	}
-	if !a.json {
-		fmt.Fprintf(a.stdout, "%s is held before it touches anything more. Go on with: weft rollout resume\n", r.Rollout)
+	text := r.Rollout + " is held before it touches anything more. Go on with: weft rollout resume"
+	if a.json {
+		a.emit(plan.Event{Type: plan.EventPhase, Message: text, Data: map[string]any{"run": r}})
+		return nil
 	}
-	return nil
+	_, err = fmt.Fprintln(a.stdout, text)
+	return err
 }
 
 // who is the person or pipeline that gives an order, for the record.
