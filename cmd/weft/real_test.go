@@ -24,7 +24,7 @@ import (
 	"weft/internal/lab/guest"
 )
 
-// TestReal runs testdata/real/*.txtar, side by side as far as there are
+// TestReal runs testdata/real/*.txtar, as many side by side as there are
 // processors (two scripts need 6 GB): weft against servers that are guests with
 // real kernels, of which one at a time is busy most of the time. make lab runs
 // it; WEFT_REQUIRE=lab turns a skip into a failure. WEFT_REAL=NAME,NAME picks
@@ -42,39 +42,57 @@ func TestReal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	next := make(chan string, len(scripts))
 	for _, name := range scripts {
-		r := &realRun{name: name, minutes: took}
-		t.Run(r.name, func(t *testing.T) {
+		next <- name
+	}
+	close(next)
+	for lane := range runtime.GOMAXPROCS(0) {
+		t.Run(fmt.Sprint("lane", lane+1), func(t *testing.T) {
 			t.Parallel()
-			testscript.Run(t, testscript.Params{
-				Files: []string{filepath.Join("testdata", "real", r.name+".txtar")},
-				Setup: func(e *testscript.Env) error {
-					e.Setenv("NO_COLOR", "1")
-					e.Setenv("HOME", e.WorkDir)
-					e.Setenv("XDG_CACHE_HOME", cache) // where the image is
-					e.Setenv("EXAMPLES", examples)
-					r.begun = time.Now()
-					e.Defer(func() { r.end(e) })
-					return nil
-				},
-				Cmds: map[string]func(*testscript.TestScript, bool, []string){
-					"exits": exits, "sub": substitute, "without": without, "guests-up": r.up, "part": r.part,
-					"killed-when": killedWhen,
-				},
-			})
+			for name := range next {
+				r := &realRun{name: name, minutes: took}
+				t.Run(name, func(t *testing.T) {
+					testscript.Run(t, testscript.Params{
+						Files: []string{filepath.Join("testdata", "real", name+".txtar")},
+						Setup: func(e *testscript.Env) error {
+							e.Setenv("NO_COLOR", "1")
+							e.Setenv("HOME", e.WorkDir)
+							e.Setenv("XDG_CACHE_HOME", cache) // where the image is
+							e.Setenv("EXAMPLES", examples)
+							r.begun = time.Now()
+							e.Defer(func() { r.end(e) })
+							return nil
+						},
+						Cmds: map[string]func(*testscript.TestScript, bool, []string){
+							"exits": exits, "sub": substitute, "without": without, "guests-up": r.up, "part": r.part,
+							"killed-when": killedWhen,
+						},
+					})
+				})
+			}
 		})
 	}
 }
 
-// realScripts are the names of the scripts that WEFT_REAL picks.
+// realScripts are the names of the scripts that WEFT_REAL picks. Those with the
+// most parts come first, for they take the longest.
 func realScripts(t *testing.T) (names []string) {
 	files, err := filepath.Glob("testdata/real/*.txtar")
 	if err != nil {
 		t.Fatal(err)
 	}
+	parts := map[string]int{}
 	for _, file := range files {
-		names = append(names, strings.TrimSuffix(filepath.Base(file), ".txtar"))
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
+		names = append(names, name)
+		parts[name] = strings.Count(string(text), "\npart ")
 	}
+	slices.SortStableFunc(names, func(a, b string) int { return parts[b] - parts[a] })
 	only := os.Getenv("WEFT_REAL")
 	switch only {
 	case "":

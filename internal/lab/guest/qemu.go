@@ -13,7 +13,7 @@ import (
 // that costs an exit from the guest each time.
 const kernelLine = "console=ttyS0 root=/dev/vda rw net.ifnames=0 mitigations=off loglevel=5 panic=10 " +
 	"tsc=reliable init_on_alloc=0 rcupdate.rcu_expedited=1 nowatchdog " +
-	"audit=0 apparmor=0 raid=noautodetect cryptomgr.notests no_timer_check nokaslr systemd.show_status=1"
+	"audit=0 apparmor=0 raid=noautodetect cryptomgr.notests no_timer_check nokaslr norandmaps systemd.show_status=1"
 
 // files are the names of those that belong to one guest.
 type files struct {
@@ -76,7 +76,9 @@ func machine(accel string) []string {
 	if accel == "kvm" {
 		return append(args, "-accel", "kvm", "-cpu", "host")
 	}
-	return append(args, "-accel", "tcg,thread=multi", "-cpu", "max")
+	// Each of these is work at every page fault or change of process, which an
+	// emulator feels.
+	return append(args, "-accel", "tcg,thread=multi", "-cpu", "max,la57=off,smap=off,smep=off,pku=off,xsave=off")
 }
 
 // escape writes a file name into a list of options, where a comma is written
