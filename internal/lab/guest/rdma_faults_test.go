@@ -35,7 +35,8 @@ cat /sys/class/nvme/nvme0/state >&2; dmesg | tail -20 >&2; exit 1`
 
 	writing = spawn(t, one, "/root/weft-initiator verify --transport rdma --traddr "+soft.two+":4421 --nqn nqn.2026-11.net.example:weft "+hostNames+
 		" --connect-timeout 120s --keep-alive-tmo 60s --runtime 20s --size 4M --bs 4096 --iodepth 8 --i-will-overwrite nqn.2026-11.net.example:weft/1")
-	run(t, two, "for i in $(seq 300); do /root/weft-target --root /run/lab status --json | grep -q 'io_queues.*[1-9]' && break; sleep 0.2; done; systemctl restart lab-target\n"+serving)
+	run(t, two, "for i in $(seq 600); do /root/weft-target --root /run/lab status --json | grep -q '\"io_queues\": [1-9]' && exit; sleep 0.2; done; exit 1")
+	run(t, two, "systemctl restart lab-target\n"+serving)
 	if err := <-writing; err != nil {
 		t.Errorf("weft-initiator: %v", err)
 	}
