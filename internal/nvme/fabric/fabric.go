@@ -167,3 +167,7 @@ type Handler interface {
 	// to no effect but the release of buffers.
 	Disconnected(err error)
 }
+
+// A Handler that has Short is told, once for each queue pair, why the transport
+// fails commands with InternalError: this machine is short of something.
+type Short interface{ Short(err error) }

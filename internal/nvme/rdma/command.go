@@ -110,7 +110,7 @@ func checkData(cmd *wire.Command, inside int) wire.Status {
 
 // read fetches the data of a command from the host.
 func (c *conn) read(i, n int) wire.Status {
-	in, err := c.pool.get(n)
+	in, err := c.chunk(n)
 	if err != nil {
 		return wire.InternalError // another time there may be memory
 	}

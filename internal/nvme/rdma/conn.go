@@ -36,6 +36,7 @@ type conn struct {
 	remote     string
 	handler    fabric.Handler
 	hangup     atomic.Bool // by Close
+	short      atomic.Bool // the handler knows that there was no memory
 	issues     int         // RDMA reads in progress, at most
 	writeFlags verbs.Flags // of writes, whose end the response after them tells
 	depth      int         // slots

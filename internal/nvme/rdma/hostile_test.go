@@ -121,9 +121,15 @@ func (h *rawHost) answer() *wire.Completion {
 // served is a portal with a Disk behind it.
 func served(t testing.TB, f *verbstest.Fabric, p fabric.ListenParams) (string, *nvmetest.Disk) {
 	t.Helper()
+	return servedAs(t, f, p, func(h fabric.Handler) fabric.Handler { return h })
+}
+
+// servedAs is served with handlers that do more than those of the disk.
+func servedAs(t testing.TB, f *verbstest.Fabric, p fabric.ListenParams, as func(fabric.Handler) fabric.Handler) (string, *nvmetest.Disk) {
+	t.Helper()
 	disk := &nvmetest.Disk{Data: make([]byte, 1<<20)}
 	p.Addr = "10.0.0.1:0"
-	l, err := (&rdma.Transport{Verbs: f}).Listen(context.Background(), p, disk.Accept)
+	l, err := (&rdma.Transport{Verbs: f}).Listen(context.Background(), p, func(c fabric.Conn) fabric.Handler { return as(disk.Accept(c)) })
 	if err != nil {
 		t.Fatal(err)
 	}

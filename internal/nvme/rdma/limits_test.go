@@ -1,6 +1,8 @@
 package rdma_test
 
 import (
+	"errors"
+	"syscall"
 	"testing"
 	"time"
 
@@ -10,12 +12,22 @@ import (
 	"weft/internal/nvme/wire"
 )
 
+// A sufferer is a handler that keeps what the machine was short of.
+type sufferer struct {
+	fabric.Handler
+	short chan error
+}
+
+func (s sufferer) Short(err error) { s.short <- err }
+
 // TestLittleMemory: where not all can be registered, commands fail that need
-// it, another time they may not, and nothing is left behind.
+// it, the target is told why once, another time they may not, and nothing is left
+// behind.
 func TestLittleMemory(t *testing.T) {
 	f := &verbstest.Fabric{MemLock: 3 << 20}
 	tr := memory(t, f)
-	addr, _ := served(t, f, fabric.ListenParams{})
+	short := make(chan error, 9)
+	addr, _ := servedAs(t, f, fabric.ListenParams{}, func(h fabric.Handler) fabric.Handler { return sufferer{h, short} })
 	dial := func(depth int) (fabric.Queue, error) {
 		return tr.Dial(t.Context(), fabric.DialParams{Addr: addr, QID: 1, Depth: depth, InCapsule: 4096, Timeout: patience})
 	}
@@ -44,6 +56,11 @@ func TestLittleMemory(t *testing.T) {
 		if c := h.answer(); c == nil || c.Status.Code() != wire.InternalError || c.Status.DNR() {
 			t.Errorf("opcode %d without memory: %+v", op, c)
 		}
+	}
+	if len(short) != 1 {
+		t.Errorf("said %d times that memory is short, want once", len(short))
+	} else if err := <-short; !errors.Is(err, syscall.ENOMEM) {
+		t.Errorf("said to be short of: %v", err)
 	}
 	f.MemLock = 0
 	h.command(&wire.Command{Opcode: wire.OpRead, SGL: wire.SGL{Type: wire.SGLKeyed, Address: h.mr.Addr + atData, Length: 512, Key: h.mr.Remote}})

@@ -17,10 +17,20 @@ type answer struct {
 	slot   int  // that may be received into now
 }
 
+// chunk is registered memory for data. Where none can be had the target is told
+// why, the first time.
+func (c *conn) chunk(n int) (*chunk, error) {
+	got, err := c.pool.get(n)
+	if told, ok := c.handler.(fabric.Short); err != nil && ok && !c.short.Swap(true) {
+		told.Short(err)
+	}
+	return got, err
+}
+
 // Alloc lends memory for data towards the host. Where none can be registered it
 // is plain memory, and Push tries again.
 func (c *conn) Alloc(_ *fabric.Exchange, n int) fabric.Buffer {
-	out, err := c.pool.get(n)
+	out, err := c.chunk(n)
 	if err != nil {
 		return fabric.Buffer{Bytes: make([]byte, n)}
 	}
@@ -54,7 +64,7 @@ func (c *conn) keep(x *fabric.Exchange, buf fabric.Buffer) bool {
 		return true
 	}
 	if s.out == nil || len(s.out.bytes) < s.pushed+len(buf.Bytes) {
-		out, err := c.pool.get(x.Length())
+		out, err := c.chunk(x.Length())
 		if err != nil {
 			s.broken = true
 			return false

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"weft/internal/hint"
+	"weft/internal/nvme/fabric"
 	"weft/internal/nvme/wire"
 )
 
@@ -201,8 +202,8 @@ func TestDiscoveryLeavesRoom(t *testing.T) {
 	}
 }
 
-// TestShortOfSomething: what this machine lacks for a host to connect is said here,
-// with what to do; the host learns no more than that it is refused. Strangers that
+// TestShortOfSomething: what this machine lacks for a host to connect, or for its
+// commands, is said here, with what to do; the host learns no more than that it is refused. Strangers that
 // come and go are not worth a word.
 func TestShortOfSomething(t *testing.T) {
 	var said bytes.Buffer
@@ -216,7 +217,8 @@ func TestShortOfSomething(t *testing.T) {
 		t.Errorf("said of a stranger: %s", said.String())
 	}
 	tgt.Accept(new(paper)).Disconnected(hint.Wrap(errors.New("register 4096 bytes: cannot allocate memory"), "see ulimit -l"))
-	for _, want := range []string{"could not connect", "cannot allocate memory", "see ulimit -l"} {
+	tgt.Accept(new(paper)).(fabric.Short).Short(hint.Wrap(errors.New("register 65536 bytes: cannot allocate memory"), "see LimitMEMLOCK="))
+	for _, want := range []string{"could not connect", "cannot allocate memory", "see ulimit -l", "commands of a host fail", "register 65536", "see LimitMEMLOCK="} {
 		if !strings.Contains(said.String(), want) {
 			t.Errorf("%q is not said: %s", want, said.String())
 		}

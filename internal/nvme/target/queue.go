@@ -113,6 +113,11 @@ func (q *queue) Disconnected(err error) {
 	}
 }
 
+// Short is what this machine lacks, so that commands fail.
+func (q *queue) Short(err error) {
+	q.t.log.Warn("commands of a host fail", "remote", q.conn.Remote(), "portal", q.conn.Local(), "error", err, "hint", hint.Of(err))
+}
+
 // reply sends data that the host has asked for, which must be as long as the
 // host expects.
 func reply(x *fabric.Exchange, data []byte) {

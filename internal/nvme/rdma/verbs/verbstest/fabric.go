@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/netip"
 	"sync"
+	"syscall"
 	"unsafe"
 
 	"weft/internal/nvme/rdma/verbs"
@@ -132,7 +133,7 @@ func (f *Fabric) Register(b []byte, a verbs.Access) (*verbs.Memory, error) {
 	case a&verbs.RemoteWrite != 0 && a&verbs.LocalWrite == 0:
 		return nil, errors.New("remote write without local write")
 	case f.MemLock > 0 && f.bytes+len(b) > f.MemLock:
-		return nil, fmt.Errorf("register %d bytes: cannot allocate memory", len(b))
+		return nil, fmt.Errorf("register %d bytes: %w", len(b), syscall.ENOMEM)
 	}
 	if f.regions == nil {
 		f.regions = map[uint32]*region{}
