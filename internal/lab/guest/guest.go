@@ -119,7 +119,7 @@ func (g *Guest) launch() error {
 		}
 		ours, theirs = append(ours, near), append(theirs, far)
 	}
-	args, err := g.spec.arguments(g.lab.o.Image, g.lab.accel, g.files(), g.port)
+	args, err := g.spec.arguments(g.lab.o.Image, g.lab.accel, g.files(), g.port, cycleRate())
 	if err != nil {
 		return err
 	}

@@ -25,12 +25,17 @@ type files struct {
 
 // arguments are QEMU's for one guest, which ends with every start of the guest.
 // SSH is at a port of 127.0.0.1, 0: one that is free; the cards' sockets are the
-// file descriptors from 3 upwards, in order.
-func (s Spec) arguments(image *Image, accel string, of files, port int) ([]string, error) {
+// file descriptors from 3 upwards, in order. The counter of cycles counts
+// thousands a second, 0: the guest has to find out.
+func (s Spec) arguments(image *Image, accel string, of files, port, thousands int) ([]string, error) {
+	line := kernelLine
+	if accel == "tcg" && thousands > 0 {
+		line += fmt.Sprintf(" tsc_early_khz=%d", thousands)
+	}
 	args := append(machine(accel),
 		"-name", "weft-lab-"+s.Name,
 		"-smp", strconv.Itoa(smp), "-m", strconv.Itoa(s.Memory),
-		"-kernel", image.Kernel, "-initrd", of.initrd, "-append", kernelLine, "-action", "reboot=shutdown",
+		"-kernel", image.Kernel, "-initrd", of.initrd, "-append", line, "-action", "reboot=shutdown",
 		"-chardev", "file,id=console,append=on,path="+escape(of.console), "-serial", "chardev:console",
 		"-qmp", "stdio",
 		"-device", fmt.Sprintf("virtio-rng-pci,addr=%02x.0", rngSlot),

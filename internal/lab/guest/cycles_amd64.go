@@ -1,0 +1,4 @@
+package guest
+
+// cycles is the processor's counter of cycles.
+func cycles() uint64
