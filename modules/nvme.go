@@ -144,9 +144,22 @@ connect_() {
 	esac
 }
 
+# rdma_ connects with the options $1 for RDMA, and the keys in the files $2 and $3.
+rdma_() {
+	modprobe nvme-rdma 2>/dev/null && printf %s "$1$(keys_ "$2" "$3")" | tee /dev/nvme-fabrics >/dev/null 2>&1
+}
+
+# answers_ reports whether somebody listens at the TCP address $1. Where there is
+# no bash to find out, somebody does.
+answers_() {
+	a=${1#*traddr=}; a=${a%%,*}; p=${1#*trsvcid=}; p=${p%%,*}
+	! command -v bash >/dev/null || timeout 5 bash -c ": </dev/tcp/$a/$p" 2>/dev/null
+}
+
 # either_ connects to the subsystem $1 at the address $2 unless that is so: with
 # the options $3 for RDMA or, where that does not work, with $4 for TCP, and the
-# keys in the files $5 and $6.
+# keys in the files $5 and $6. A target that starts, too, may be there over TCP a
+# little earlier, and what is connected over TCP stays so.
 either_() {
 	for c in /sys/class/nvme/nvme*; do
 		[ -e "$c/subsysnqn" ] && [ -e "$c/address" ] || continue
@@ -154,7 +167,13 @@ either_() {
 		read -r at <"$c/address"
 		case "$nqn $at," in "$1 $2,"*) return ;; esac
 	done
-	if modprobe nvme-rdma 2>/dev/null && printf %s "$3$(keys_ "$5" "$6")" | tee /dev/nvme-fabrics >/dev/null 2>&1; then return; fi
+	rdma_ "$3" "$5" "$6" && return
+	answers_ "$2" || { echo "failed: $2 answers neither over RDMA nor over TCP" >&2; status=1; return; }
+	for n in 1 2 3; do
+		[ -n "$(ls /sys/class/infiniband 2>/dev/null)" ] || break
+		sleep 5
+		rdma_ "$3" "$5" "$6" && return
+	done
 	echo "degraded: $2 is connected over TCP, RDMA did not connect" >&2
 	do_ modprobe nvme-tcp
 	connect_ "$4" "$5" "$6"

@@ -226,6 +226,11 @@ func (a *app) isBack(made *plan.Plan, servers string, took time.Duration) error 
 	}
 	text := fmt.Sprintf("%s started again, and after %s everything is as declared, by itself: %d settings, targets and connections.",
 		servers, took.Round(time.Second), resources)
+	for _, l := range made.Left {
+		if strings.HasPrefix(l.Text, "DEGRADED") {
+			text += fmt.Sprintf("\n  ! %s is %s", l.ID, l.Text)
+		}
+	}
 	if a.json {
 		a.emit(plan.Event{Type: plan.EventNote, Message: text})
 		return nil
