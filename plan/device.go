@@ -129,9 +129,14 @@ type RefusedError struct {
 	Reply string // what came back
 }
 
-// Error is one line: the reply without the caret that points into the line
-// above it.
+// Error is one line: the beginning of a long line that was sent, and the reply
+// without the caret that points into the line above it.
 func (e *RefusedError) Error() string {
+	const most = 100
+	line := []rune(e.Line)
+	if len(line) > most {
+		line = append(line[:most], '…')
+	}
 	words := slices.DeleteFunc(strings.Fields(e.Reply), func(w string) bool { return w == "^" })
-	return fmt.Sprintf("refused %q: %s", e.Line, strings.Join(words, " "))
+	return fmt.Sprintf("refused %q: %s", string(line), strings.Join(words, " "))
 }

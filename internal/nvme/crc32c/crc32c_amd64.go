@@ -8,13 +8,15 @@ import (
 
 // A checksum is the remainder of the data, read as a polynomial over GF(2),
 // divided by P. The instruction that hash/crc32 uses divides eight bytes at a
-// time, and a division waits for the one before. Folding does not divide: as only
-// the remainder counts, a part A of the data that lies D bits before a part B may
-// be replaced by A·(x^D mod P) added to B, which is a carry-less multiplication,
-// and multiplications of neighbours do not wait for each other. So fold runs once over the data, with sixteen parts of 128 bits, each added to
-// the one 2,048 bits further on, until there are 64 bytes with the same remainder
-// as all of it, and divides only those. (V. Gopal and others, "Fast CRC
-// Computation for Generic Polynomials Using PCLMULQDQ Instruction", Intel 2009.)
+// time, and a division waits for the one before. Folding does not divide: as
+// only the remainder counts, a part A of the data that lies D bits before a part
+// B may be replaced by A·(x^D mod P) added to B, which is a carry-less
+// multiplication, and multiplications of neighbours do not wait for each other.
+// So fold runs once over the data, with sixteen parts of 128 bits, each added to
+// the one 2,048 bits further on, until there are 64 bytes with the same
+// remainder as all of it, and divides only those. (V. Gopal and others, "Fast
+// CRC Computation for Generic Polynomials Using PCLMULQDQ Instruction", Intel
+// 2009.)
 const (
 	stride = 256 // bytes that fold takes in one step
 	atOnce = 64  // bytes of one register
