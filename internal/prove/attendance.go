@@ -247,12 +247,9 @@ func (a *attendance) settled(ctx context.Context, free func(device string) bool)
 func (a *attendance) askAll(ctx context.Context, servers []*inventory.Server) map[*inventory.Server]answer {
 	out := make(map[*inventory.Server]answer, len(servers))
 	var mu sync.Mutex
-	var asking sync.WaitGroup
-	slots := make(chan struct{}, atOnce)
+	asking := newQuestions()
 	for _, s := range servers {
-		slots <- struct{}{}
 		asking.Go(func() {
-			defer func() { <-slots }()
 			paths, err := a.ask(ctx, s)
 			mu.Lock()
 			defer mu.Unlock()

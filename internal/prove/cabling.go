@@ -237,15 +237,12 @@ const addressScript = `for pci; do for n in /sys/bus/pci/devices/"$pci"/net/* /s
 func (in CablingInput) addresses(ctx context.Context) (macs, lost map[*inventory.RNIC]string) {
 	macs, lost = map[*inventory.RNIC]string{}, map[*inventory.RNIC]string{}
 	var mu sync.Mutex
-	var asking sync.WaitGroup
-	slots := make(chan struct{}, atOnce)
+	asking := newQuestions()
 	for _, s := range in.Model.Servers {
 		if in.Only != nil && !in.linked(s) {
 			continue
 		}
-		slots <- struct{}{}
 		asking.Go(func() {
-			defer func() { <-slots }()
 			text, err := in.addressesOf(ctx, s)
 			mu.Lock()
 			defer mu.Unlock()
@@ -294,15 +291,12 @@ func (in CablingInput) addressesOf(ctx context.Context, s *inventory.Server) (st
 func (in CablingInput) listen(ctx context.Context) (heard map[*inventory.Switch][]switches.Neighbour, failed map[*inventory.Switch]error) {
 	heard, failed = map[*inventory.Switch][]switches.Neighbour{}, map[*inventory.Switch]error{}
 	var mu sync.Mutex
-	var asking sync.WaitGroup
-	slots := make(chan struct{}, atOnce)
+	asking := newQuestions()
 	for _, sw := range in.Model.Switches {
 		if !in.asks(sw) {
 			continue
 		}
-		slots <- struct{}{}
 		asking.Go(func() {
-			defer func() { <-slots }()
 			list, err := in.Heard(ctx, sw)
 			mu.Lock()
 			defer mu.Unlock()

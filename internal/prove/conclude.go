@@ -89,12 +89,9 @@ type observer struct {
 
 // askAhead asks many at the same time; the answers are kept.
 func (o *observer) askAhead(addrs []string) {
-	var asking sync.WaitGroup
-	slots := make(chan struct{}, atOnce)
+	asking := newQuestions()
 	for _, addr := range addrs {
-		slots <- struct{}{}
 		asking.Go(func() {
-			defer func() { <-slots }()
 			if ask := o.ask[addr]; ask != nil {
 				_, _ = ask() // observe asks again
 			}

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"weft/internal/remote"
 	"weft/inventory"
@@ -106,12 +105,9 @@ func locate(bad, good [][]string) string {
 // send them arrive whole, and says where they do not.
 func (r *run) jumbo(ctx context.Context, all []leg) []Judgement {
 	out := make([]Judgement, len(all))
-	var asking sync.WaitGroup
-	slots := make(chan struct{}, atOnce)
+	asking := newQuestions()
 	for i, l := range all {
-		slots <- struct{}{}
 		asking.Go(func() {
-			defer func() { <-slots }()
 			out[i] = r.ping(ctx, l)
 		})
 	}

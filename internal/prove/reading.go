@@ -117,8 +117,28 @@ func cabled(m *inventory.Model) places {
 	return p
 }
 
-// atOnce is how many devices are asked at once for what they have counted.
+// atOnce is how many devices are asked at once.
 const atOnce = 16
+
+// questions are what devices are asked, atOnce of them at the same time.
+type questions struct {
+	slots chan struct{}
+	open  sync.WaitGroup
+}
+
+func newQuestions() *questions { return &questions{slots: make(chan struct{}, atOnce)} }
+
+// Go asks, once it is its turn.
+func (q *questions) Go(ask func()) {
+	q.slots <- struct{}{}
+	q.open.Go(func() {
+		defer func() { <-q.slots }()
+		ask()
+	})
+}
+
+// Wait waits for all answers.
+func (q *questions) Wait() { q.open.Wait() }
 
 // read asks all devices what they have counted.
 func (r *run) read(ctx context.Context) *Reading { return r.readAt(ctx, cabled(r.in.Model)) }
@@ -127,12 +147,9 @@ func (r *run) read(ctx context.Context) *Reading { return r.readAt(ctx, cabled(r
 func (r *run) readAt(ctx context.Context, p places) *Reading {
 	out := &Reading{}
 	var mu sync.Mutex
-	var asking sync.WaitGroup
-	slots := make(chan struct{}, atOnce)
+	asking := newQuestions()
 	ask := func(device string, read func() ([]Sample, []Missing, error)) {
-		slots <- struct{}{}
 		asking.Go(func() {
-			defer func() { <-slots }()
 			samples, missing, err := read()
 			if err != nil {
 				why := err.Error()
