@@ -22,11 +22,7 @@ func ReadPaths(ctx context.Context, h remote.Host, i *inventory.Initiator) (*Pat
 	if i.Engine != "kernel" {
 		return nil, fmt.Errorf("with engine = %q its kernel connects to nothing", i.Engine)
 	}
-	seen, err := remote.Read(ctx, h, []remote.Look{nvmeLook()})
-	if err != nil {
-		return nil, err
-	}
-	all, err := parseNVMe(seen)
+	all, err := readNVMe(ctx, h)
 	if err != nil {
 		return nil, err
 	}
@@ -53,6 +49,15 @@ func ReadPaths(ctx context.Context, h remote.Host, i *inventory.Initiator) (*Pat
 	return p, nil
 }
 
+// readNVMe asks a server for its kernel's connections.
+func readNVMe(ctx context.Context, h remote.Host) ([]*controller, error) {
+	seen, err := remote.Read(ctx, h, []remote.Look{nvmeLook()})
+	if err != nil {
+		return nil, err
+	}
+	return parseNVMe(seen)
+}
+
 // Fewest is how many live paths lead to the subsystem that has fewest.
 func (p *Paths) Fewest() int {
 	fewest := -1
@@ -73,11 +78,7 @@ type LivePath struct {
 // ReadLivePaths asks a server which connections of its kernel are live, whoever
 // made them. It changes nothing.
 func ReadLivePaths(ctx context.Context, h remote.Host) ([]LivePath, error) {
-	seen, err := remote.Read(ctx, h, []remote.Look{nvmeLook()})
-	if err != nil {
-		return nil, err
-	}
-	all, err := parseNVMe(seen)
+	all, err := readNVMe(ctx, h)
 	if err != nil {
 		return nil, err
 	}
