@@ -78,6 +78,28 @@ func TestSpec(t *testing.T) {
 	}
 }
 
+// TestClock: an emulated guest is told how fast it counts, where that is known.
+func TestClock(t *testing.T) {
+	s, err := Spec{Name: "one.example.net"}.whole()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		accel     string
+		thousands int
+		want      bool
+	}{{"tcg", 2_000_000, true}, {"tcg", 0, false}, {"kvm", 2_000_000, false}} {
+		args, err := s.arguments(&Image{}, test.accel, files{}, 0, test.thousands)
+		if err != nil {
+			t.Fatal(err)
+		}
+		line := args[slices.Index(args, "-append")+1]
+		if told := strings.HasSuffix(line, " tsc_early_khz=2000000"); told != test.want || !told && strings.Contains(line, "khz") {
+			t.Errorf("%+v: %s", test, line)
+		}
+	}
+}
+
 func TestSeed(t *testing.T) {
 	got := seed([]seedFile{{"/etc/ssh/key", 0o600, []byte("secret")}, {"/etc/hostname", 0o644, []byte("one\n")}})
 	names := map[string]string{}
