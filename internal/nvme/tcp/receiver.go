@@ -12,6 +12,7 @@ const (
 	readFirst  = 2 << 10  // of it before: connections that say little cost little
 	readDirect = 16 << 10 // payload still missing that is worth a read of its own
 	readVector = 1 << 10  // the same where one read fills two places
+	readBehind = 4 << 10  // of what follows a long payload: headers, but hardly more that would be copied
 )
 
 // A sink is what PDUs are delivered to.
@@ -41,6 +42,7 @@ type receiver struct {
 	skip    int            // payload still to be dropped after that
 	pending bool           // in a payload
 	direct  bool           // the window was dst
+	long    bool           // the last payload was worth reads of its own
 	least   int            // payload still missing that is worth a read of its own
 
 	digests digests // agreed
@@ -66,7 +68,16 @@ func (r *receiver) window() []byte {
 		r.w = copy(r.buf, r.buf[r.r:r.w])
 		r.r = 0
 	}
-	return r.buf[r.w:]
+	return r.behind()
+}
+
+// behind is the free part of buf, as much of it as is worth reading into.
+func (r *receiver) behind() []byte {
+	free := r.buf[r.w:]
+	if r.long && len(free) > readBehind {
+		free = free[:readBehind]
+	}
+	return free
 }
 
 // windows is window, and where more may go in the same read, which is told to
@@ -74,7 +85,7 @@ func (r *receiver) window() []byte {
 func (r *receiver) windows() (first, second []byte) {
 	first = r.window()
 	if r.direct {
-		second = r.buf
+		second = r.behind()
 	}
 	return first, second
 }
@@ -176,6 +187,7 @@ func (r *receiver) next(s sink) (bool, error) {
 	r.r += whole
 	if int(h.PLen) > whole {
 		r.pending, r.dst, r.skip = true, dst, int(h.PLen)-whole-len(dst)
+		r.long = len(dst) >= readDirect
 		r.summed, r.sum, r.trailer = h.Flags&wire.PDUDataDigest != 0, 0, r.trailer[:0]
 		if r.summed {
 			r.skip -= digestSize
