@@ -75,8 +75,8 @@ func TestReal(t *testing.T) {
 	}
 }
 
-// realScripts are the names of the scripts that WEFT_REAL picks. Those with the
-// most parts come first, for they take the longest.
+// realScripts are the names of the scripts that WEFT_REAL picks, in its order.
+// Where it picks all, those with the most parts come first: they take the longest.
 func realScripts(t *testing.T) (names []string) {
 	files, err := filepath.Glob("testdata/real/*.txtar")
 	if err != nil {

@@ -2,5 +2,5 @@
 
 package guest
 
-// cycles is 0: guests are of the kind that amd64 emulates best.
+// cycles is 0: what guests count there is not known.
 func cycles() uint64 { return 0 }

@@ -235,6 +235,16 @@ func (c *conn) open() error {
 	return c.post()
 }
 
+// chunk is registered memory for data. Where none can be had the target is told
+// why, the first time.
+func (c *conn) chunk(n int) (*chunk, error) {
+	got, err := c.pool.get(n)
+	if told, ok := c.handler.(fabric.Short); err != nil && ok && !c.short.Swap(true) {
+		told.Short(err)
+	}
+	return got, err
+}
+
 // receive has a slot take one more capsule. The caller holds mu.
 func (c *conn) receive(i int) {
 	c.recvs = append(c.recvs, verbs.Work{ID: workCommand | uint64(i), Local: verbs.Piece{

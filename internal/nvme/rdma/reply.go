@@ -17,16 +17,6 @@ type answer struct {
 	slot   int  // that may be received into now
 }
 
-// chunk is registered memory for data. Where none can be had the target is told
-// why, the first time.
-func (c *conn) chunk(n int) (*chunk, error) {
-	got, err := c.pool.get(n)
-	if told, ok := c.handler.(fabric.Short); err != nil && ok && !c.short.Swap(true) {
-		told.Short(err)
-	}
-	return got, err
-}
-
 // Alloc lends memory for data towards the host. Where none can be registered it
 // is plain memory, and Push tries again.
 func (c *conn) Alloc(_ *fabric.Exchange, n int) fabric.Buffer {
