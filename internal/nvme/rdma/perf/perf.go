@@ -2,8 +2,8 @@
 // one size between two machines, with the meanings that perftest gives its
 // figures. It is what those of the data path are compared with.
 //
-// Both ends poll. The end that is asked to answer needs no parameters: who
-// measures tells it what to do.
+// Both ends poll, but for one that is told of nothing. The end that is asked to
+// answer needs no parameters: who measures tells it what to do.
 package perf
 
 import (
