@@ -8,12 +8,14 @@ import (
 )
 
 // kernelLine is what guests' kernels are told. It names what costs time under
-// emulation and is of no use there. The counter of cycles is taken for good: on
-// a busy machine a kernel that checks it finds it late, and then asks a clock
-// that costs an exit from the guest each time.
+// emulation and is of no use there: most of it at every call of the kernel, or
+// for every process and page. The counter of cycles is taken for good: on a busy
+// machine a kernel that checks it finds it late, and then asks a clock that costs
+// an exit from the guest each time.
 const kernelLine = "console=ttyS0 root=/dev/vda rw net.ifnames=0 mitigations=off loglevel=5 panic=10 " +
-	"tsc=reliable init_on_alloc=0 rcupdate.rcu_expedited=1 nowatchdog " +
-	"audit=0 apparmor=0 raid=noautodetect cryptomgr.notests no_timer_check nokaslr norandmaps systemd.show_status=1"
+	"tsc=reliable no_timer_check nowatchdog nokaslr norandmaps randomize_kstack_offset=off hardened_usercopy=off " +
+	"init_on_alloc=0 kfence.sample_interval=0 rcupdate.rcu_expedited=1 audit=0 lsm=capability psi=0 " +
+	"cgroup_disable=memory,pressure raid=noautodetect cryptomgr.notests systemd.show_status=1"
 
 // files are the names of those that belong to one guest.
 type files struct {

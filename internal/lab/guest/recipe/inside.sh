@@ -81,6 +81,10 @@ PermitRootLogin prohibit-password
 PasswordAuthentication no
 UseDNS no
 X
+# Of a login's modules only the one that sets limits: the others take as long as
+# the rest of it.
+printf '%s required pam_permit.so\n' auth account password >/etc/pam.d/sshd
+echo 'session required pam_limits.so' >>/etc/pam.d/sshd
 echo 'ALL ALL=(ALL:ALL) NOPASSWD: ALL' >/etc/sudoers.d/lab
 chmod 440 /etc/sudoers.d/lab
 rm -f /etc/ssh/ssh_host_* /etc/machine-id /var/lib/dbus/machine-id
@@ -108,7 +112,9 @@ systemctl -q mask apt-daily.timer apt-daily-upgrade.timer dpkg-db-backup.timer e
 	modprobe@drm.service modprobe@efi_pstore.service modprobe@fuse.service sys-fs-fuse-connections.mount \
 	systemd-binfmt.service proc-sys-fs-binfmt_misc.automount systemd-network-generator.service \
 	systemd-udev-load-credentials.service systemd-machine-id-commit.service systemd-journal-catalog-update.service \
-	dev-hugepages.mount dev-mqueue.mount sys-kernel-tracing.mount run-lock.mount \
+	dev-hugepages.mount dev-mqueue.mount sys-kernel-tracing.mount sys-kernel-debug.mount tmp.mount run-lock.mount \
+	kmod-static-nodes.service systemd-tmpfiles-setup-dev-early.service systemd-tmpfiles-setup-dev.service \
+	systemd-journal-flush.service \
 	sshd-keygen.service lvm2-monitor.service rdma-ndd.service iwpmd.service fio.service
 # Generators of what guests do not have.
 mkdir -p /etc/systemd/system-generators
@@ -121,7 +127,7 @@ mkdir -p /etc/systemd/system/systemd-udev-trigger.service.d
 cat >/etc/systemd/system/systemd-udev-trigger.service.d/lab.conf <<X
 [Service]
 ExecStart=
-ExecStart=-udevadm trigger --type=all --action=add --prioritized-subsystem=block,net --subsystem-match=block --subsystem-match=net --subsystem-match=infiniband --subsystem-match=nvme --subsystem-match=tty
+ExecStart=-udevadm trigger --type=all --action=add --prioritized-subsystem=block,net --subsystem-match=block --subsystem-match=net --subsystem-match=infiniband --subsystem-match=nvme
 X
 # Emulation on a busy machine is slow, and nothing is wrong with that.
 mkdir -p /etc/systemd/system.conf.d /etc/systemd/journald.conf.d
