@@ -26,7 +26,8 @@ func sourceNames() map[string][]string {
 		"switch.port.class.CLASS": {switches.Drops, switches.TxPackets, switches.TxBytes, switches.PFCRx, switches.PFCTx},
 		"switch.port":             {switches.WatchdogEvents, switches.IngressDrops},
 		"server.rnic.class.CLASS": {drops, rxBytes, txBytes, pfcRx, pfcTx, rxPause, txPause},
-		"server.rnic":             {drops, outOfBuffer, outOfOrder, retransmits, cnpSent, cnpHandled, ecnMarked},
+		"server.rnic": {drops, outOfBuffer, outOfOrder, retransmits, cnpSent, cnpHandled, ecnMarked,
+			ibSymbolErrors, ibLinkRecoveries, ibLinkDowned, ibReceiveErrors, ibTransmitDiscards, ibTransmitWait},
 	}
 }
 

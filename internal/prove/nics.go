@@ -12,7 +12,8 @@ import (
 )
 
 // nicScript prints what NICs have counted, each after its PCI address: what
-// ethtool has of the driver, and the hardware counters of its RDMA ports.
+// ethtool has of the driver, the hardware counters of its RDMA ports, and what
+// the standard has every port of InfiniBand count.
 const nicScript = `PATH=$PATH:/usr/sbin:/sbin
 for pci; do
   echo "nic $pci"
@@ -28,6 +29,10 @@ for pci; do
         if [ "$of" != "$n" ] && [ ! -e "$d/infiniband/${r##*/}" ]; then continue; fi
         for c in "$p"/hw_counters/*; do
           if [ -f "$c" ]; then echo "hw ${c##*/} $(cat "$c" 2>/dev/null)"; fi
+        done
+        if [ "$(cat "$p/link_layer" 2>/dev/null)" != InfiniBand ]; then continue; fi
+        for c in "$p"/counters/*; do
+          if [ -f "$c" ]; then echo "ib ${c##*/} $(cat "$c" 2>/dev/null)"; fi
         done
       done
     done
@@ -48,6 +53,13 @@ const (
 	ecnMarked    = "rdma.ecn_marked"
 	drops        = "drops"
 	pfcRx, pfcTx = "pfc_rx", "pfc_tx"
+
+	ibSymbolErrors     = "ib.symbol_errors"
+	ibLinkRecoveries   = "ib.link_recoveries"
+	ibLinkDowned       = "ib.link_downed"
+	ibReceiveErrors    = "ib.receive_errors"
+	ibTransmitDiscards = "ib.transmit_discards"
+	ibTransmitWait     = "ib.transmit_wait" // ticks for which data had to wait
 )
 
 // A nicName says under which names a driver counts something; several are
@@ -57,6 +69,25 @@ type nicName struct {
 	per      bool     // of a priority
 	ethtool  []string // of ethtool -S
 	hardware []string // hw_counters of the RDMA port
+	port     []string // counters of the InfiniBand port
+	most     uint64   // at which such a counter stays; 0: none
+}
+
+// ibNames are the names of the PortCounters of InfiniBand, whatever the driver;
+// the kernel's ABI promises them. At their most they stay until somebody clears
+// them. IBTA volume 1 section 16.1.3.5.
+func ibNames() []nicName {
+	port := func(name, file string, most uint64) nicName {
+		return nicName{name: name, port: []string{file}, most: most}
+	}
+	return []nicName{
+		port(ibSymbolErrors, "symbol_error", 1<<16-1),
+		port(ibLinkRecoveries, "link_error_recovery", 1<<8-1),
+		port(ibLinkDowned, "link_downed", 1<<8-1),
+		port(ibReceiveErrors, "port_rcv_errors", 1<<16-1),
+		port(ibTransmitDiscards, "port_xmit_discards", 1<<16-1),
+		port(ibTransmitWait, "port_xmit_wait", 1<<32-1),
+	}
 }
 
 // nicNames are the names that drivers give their counters; nil: not known.
@@ -64,36 +95,36 @@ func nicNames(driver string) []nicName {
 	switch driver {
 	case "mlx5_core":
 		return []nicName{
-			{rxBytes, true, []string{"rx_prio%d_bytes"}, nil},
-			{txBytes, true, []string{"tx_prio%d_bytes"}, nil},
-			{drops, true, []string{"rx_prio%d_discards"}, nil},
-			{pfcRx, true, []string{"rx_prio%d_pause"}, nil},
-			{pfcTx, true, []string{"tx_prio%d_pause"}, nil},
-			{rxPause, true, []string{"rx_prio%d_pause_duration"}, nil},
-			{txPause, true, []string{"tx_prio%d_pause_duration"}, nil},
-			{drops, false, []string{"rx_discards_phy"}, nil},
-			{outOfBuffer, false, []string{"rx_out_of_buffer"}, nil},
-			{outOfOrder, false, nil, []string{"out_of_sequence"}},
-			{retransmits, false, nil, []string{"packet_seq_err", "local_ack_timeout_err"}},
-			{cnpSent, false, nil, []string{"np_cnp_sent"}},
-			{cnpHandled, false, nil, []string{"rp_cnp_handled"}},
-			{ecnMarked, false, nil, []string{"np_ecn_marked_roce_packets"}},
+			{name: rxBytes, per: true, ethtool: []string{"rx_prio%d_bytes"}},
+			{name: txBytes, per: true, ethtool: []string{"tx_prio%d_bytes"}},
+			{name: drops, per: true, ethtool: []string{"rx_prio%d_discards"}},
+			{name: pfcRx, per: true, ethtool: []string{"rx_prio%d_pause"}},
+			{name: pfcTx, per: true, ethtool: []string{"tx_prio%d_pause"}},
+			{name: rxPause, per: true, ethtool: []string{"rx_prio%d_pause_duration"}},
+			{name: txPause, per: true, ethtool: []string{"tx_prio%d_pause_duration"}},
+			{name: drops, ethtool: []string{"rx_discards_phy"}},
+			{name: outOfBuffer, ethtool: []string{"rx_out_of_buffer"}},
+			{name: outOfOrder, hardware: []string{"out_of_sequence"}},
+			{name: retransmits, hardware: []string{"packet_seq_err", "local_ack_timeout_err"}},
+			{name: cnpSent, hardware: []string{"np_cnp_sent"}},
+			{name: cnpHandled, hardware: []string{"rp_cnp_handled"}},
+			{name: ecnMarked, hardware: []string{"np_ecn_marked_roce_packets"}},
 		}
 	case "bnxt_en":
 		return []nicName{
-			{pfcRx, true, []string{"rx_pfc_ena_frames_pri%d"}, nil},
-			{pfcTx, true, []string{"tx_pfc_ena_frames_pri%d"}, nil},
-			{outOfOrder, false, nil, []string{"oos_drop_count"}},
-			{retransmits, false, nil, []string{"seq_err_naks_rcvd"}},
-			{cnpSent, false, nil, []string{"tx_cnp_pkts"}},
-			{cnpHandled, false, nil, []string{"rx_cnp_pkts"}},
-			{ecnMarked, false, nil, []string{"rx_ecn_marked_pkts"}},
+			{name: pfcRx, per: true, ethtool: []string{"rx_pfc_ena_frames_pri%d"}},
+			{name: pfcTx, per: true, ethtool: []string{"tx_pfc_ena_frames_pri%d"}},
+			{name: outOfOrder, hardware: []string{"oos_drop_count"}},
+			{name: retransmits, hardware: []string{"seq_err_naks_rcvd"}},
+			{name: cnpSent, hardware: []string{"tx_cnp_pkts"}},
+			{name: cnpHandled, hardware: []string{"rx_cnp_pkts"}},
+			{name: ecnMarked, hardware: []string{"rx_ecn_marked_pkts"}},
 		}
 	case "ice":
 		return []nicName{
-			{cnpSent, false, nil, []string{"cnpSent"}},
-			{cnpHandled, false, nil, []string{"cnpHandled"}},
-			{ecnMarked, false, nil, []string{"RxECNMrkd"}},
+			{name: cnpSent, hardware: []string{"cnpSent"}},
+			{name: cnpHandled, hardware: []string{"cnpHandled"}},
+			{name: ecnMarked, hardware: []string{"RxECNMrkd"}},
 		}
 	}
 	return nil
@@ -104,6 +135,7 @@ type nicRead struct {
 	driver   string
 	ethtool  map[string]uint64
 	hardware map[string]uint64
+	port     map[string]uint64
 	said     []string // what is no counter
 }
 
@@ -116,14 +148,18 @@ func parseNICs(text string) map[string]*nicRead {
 		words := strings.Fields(line)
 		switch {
 		case len(words) == 2 && words[0] == "nic":
-			at = &nicRead{ethtool: map[string]uint64{}, hardware: map[string]uint64{}}
+			at = &nicRead{ethtool: map[string]uint64{}, hardware: map[string]uint64{}, port: map[string]uint64{}}
 			out[words[1]] = at
 		case at == nil || len(words) == 0 || line == "NIC statistics:":
 		case words[0] == "driver" && len(words) == 2 && at.driver == "":
 			at.driver = words[1]
-		case words[0] == "hw" && len(words) == 3:
+		case (words[0] == "hw" || words[0] == "ib") && len(words) == 3:
+			of := at.hardware
+			if words[0] == "ib" {
+				of = at.port
+			}
 			if n, err := strconv.ParseUint(words[2], 10, 64); err == nil {
-				at.hardware[words[1]] = n
+				of[words[1]] = n
 			}
 		case len(words) == 2 && strings.HasSuffix(words[0], ":"):
 			if n, err := strconv.ParseUint(words[1], 10, 64); err == nil {
@@ -171,6 +207,9 @@ func (r *run) readServer(ctx context.Context, s *inventory.Server, nics []*inven
 		case names == nil:
 			missing = append(missing, Missing{Device: s.Addr, Port: n.Name, Why: fmt.Sprintf("under which names the driver %q counts is not known", is.driver)})
 		}
+		if is != nil && len(is.port) > 0 {
+			names = append(names, ibNames()...)
+		}
 		for _, name := range names {
 			got, lacks := name.of(is, s.Addr, n.Name, now)
 			samples = append(samples, got...)
@@ -186,8 +225,11 @@ func (r *run) readServer(ctx context.Context, s *inventory.Server, nics []*inven
 // is nothing.
 func (name nicName) of(is *nicRead, device, rnic string, now time.Time) (out []Sample, lacks string) {
 	from, source, list := is.ethtool, "ethtool -S", name.ethtool
-	if name.hardware != nil {
+	switch {
+	case name.hardware != nil:
 		from, source, list = is.hardware, "hw_counters", name.hardware
+	case name.port != nil:
+		from, source, list = is.port, "counters of the port", name.port
 	}
 	priorities := []int{AllPriorities}
 	if name.per {
@@ -202,12 +244,15 @@ func (name nicName) of(is *nicRead, device, rnic string, now time.Time) (out []S
 			n, ok := from[key]
 			sum, all = sum+n, all && ok
 		}
+		if name.most > 0 && sum == name.most {
+			return nil, fmt.Sprintf("%s is %d, the most that it counts to; perfquery -R clears it", list[0], sum)
+		}
 		if all {
 			out = append(out, Sample{Counter{device, rnic, p, name.name}, now, sum, source, ""})
 		}
 	}
 	lacks = fmt.Sprintf("%s (%s) shows no %s", source, is.driver, strings.ReplaceAll(strings.Join(list, ", "), "%d", "N"))
-	if len(is.said) > 0 && name.hardware == nil {
+	if len(is.said) > 0 && name.ethtool != nil {
 		lacks += ": " + strings.Join(is.said, "; ")
 	}
 	return out, lacks
