@@ -117,3 +117,17 @@ validation "latency" {
 
   metric "errors" { max = 0 }
 }
+
+validation "links" {
+  metric "symbol_errors" {
+    source = "server.rnic.ib.symbol_errors"
+    delta  = true
+    max    = 0
+  }
+
+  metric "link_downed" {
+    source = "server.rnic.ib.link_downed"
+    delta  = true
+    max    = 0
+  }
+}

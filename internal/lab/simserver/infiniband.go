@@ -85,6 +85,9 @@ func (r rendered) subnetPort(at string, i *iface) {
 	} {
 		r.file(at+"/"+file, value)
 	}
+	for _, counter := range []string{"symbol_error", "link_error_recovery", "link_downed", "port_rcv_errors", "port_xmit_discards", "port_xmit_wait"} {
+		r.file(at+"/counters/"+counter, "0") // nothing ever goes wrong there
+	}
 	for n := range tableOfKeys {
 		key := "0x0000"
 		if n == 0 {
