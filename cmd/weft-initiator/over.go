@@ -147,12 +147,21 @@ func (p *preference) Dial(ctx context.Context, d fabric.DialParams) (fabric.Queu
 	if ctx.Err() != nil {
 		return nil, err
 	}
-	q, second := p.tcp.Dial(ctx, d)
+	instead, second := p.tcp.Dial(ctx, d)
 	if second != nil {
 		return nil, errors.Join(err, second)
 	}
+	// Nobody had the address a moment ago, and now somebody has: what failed was
+	// the way, which is no reason to stay with TCP.
+	if errors.Is(err, verbs.ErrNobody) {
+		if q, again := p.rdma.Dial(ctx, d); again == nil {
+			p.choose(d.Addr, p.rdma, "")
+			_ = instead.Close() // nothing was sent yet
+			return q, nil
+		}
+	}
 	p.choose(d.Addr, p.tcp, err.Error())
-	return q, nil
+	return instead, nil
 }
 
 func (p *preference) choose(addr string, t fabric.Transport, degraded string) {

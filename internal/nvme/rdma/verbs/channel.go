@@ -180,7 +180,7 @@ func (e event) err() error {
 	switch e.kind {
 	case cmAddrError:
 		if e.status == -int(syscall.ETIMEDOUT) {
-			return errors.New("nobody on the way answers for the address")
+			return ErrNobody
 		}
 		return why(errors.New("no RDMA device leads to the address"))
 	case cmRouteError:

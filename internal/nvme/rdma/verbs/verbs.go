@@ -134,6 +134,7 @@ var (
 	ErrDisconnected = errors.New("the peer has disconnected")
 	ErrRemoved      = errors.New("the RDMA device was removed")
 	ErrInterrupted  = errors.New("interrupted")
+	ErrNobody       = errors.New("nobody on the way answers for the address")
 
 	// What the device itself tells of a connection.
 	ErrDevice = errors.New("the RDMA device has failed or was removed")
