@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"runtime"
 	"sync/atomic"
 	"testing"
 
@@ -104,6 +105,9 @@ func (p countingPair) Arm() error {
 // what every command does costs no memory, all that has come is fetched with one
 // call, and what follows from it is posted with one.
 func steady(t *testing.T, v verbs.Provider, addr string, depth int, op uint8, size int) {
+	// With one processor nobody looks for a moment before it sleeps: as often as
+	// there is time for.
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	c := new(calls)
 	tr := &rdma.Transport{Verbs: counting{v, c}}
 	disk := &nvmetest.Disk{Data: make([]byte, 4<<20)}
