@@ -2,11 +2,6 @@ package report
 
 import (
 	"fmt"
-	"io"
-	"net/http"
-	"net/http/httptest"
-	"os"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -33,49 +28,4 @@ func TestManyPairs(t *testing.T) {
 		t.Errorf("%d bytes, %d rows", len(text), strings.Count(text, "<tr>"))
 	}
 	t.Logf("%d bytes", len(text))
-}
-
-// opened has the page tell, once it is painted, how long that took since the
-// browser began to ask for it. Real pages have no script.
-const opened = `<script>onload = () => requestAnimationFrame(() => requestAnimationFrame(() =>
-	fetch("/opened?" + performance.now(), {method: "POST"})))</script>`
-
-// BenchmarkOpen opens the page of 4096 pairs in a browser that runs already, as
-// far as that can be: the first page it is given is an empty one.
-func BenchmarkOpen(b *testing.B) {
-	browser, page := chromium(b), manyPairs(b)
-	took := make(chan float64, 1)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch r.URL.Path {
-		case "/opened":
-			var ms float64
-			_, _ = fmt.Sscan(r.URL.RawQuery, &ms)
-			took <- ms
-		case "/report.html":
-			_, _ = io.WriteString(w, page+opened)
-		default:
-			_, _ = io.WriteString(w, `<script>location = "/report.html"</script>`)
-		}
-	}))
-	defer server.Close()
-	var sum float64
-	for b.Loop() {
-		dir := b.TempDir()
-		cmd := exec.CommandContext(b.Context(), browser, append(browserFlags(dir), "--remote-debugging-port=0", server.URL)...)
-		cmd.Env = append(os.Environ(), "HOME="+dir)
-		if err := cmd.Start(); err != nil {
-			b.Fatal(err)
-		}
-		select {
-		case ms := <-took:
-			sum += ms
-		case <-time.After(5 * time.Minute):
-			b.Error("the page was not opened")
-		}
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	}
-	b.ReportMetric(0, "ns/op")
-	b.ReportMetric(sum/float64(b.N), "open-ms")
-	b.ReportMetric(float64(len(page))/(1<<20), "MiB")
 }
