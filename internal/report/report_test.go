@@ -90,7 +90,7 @@ func sample() *Report {
 	return r
 }
 
-func write(t testing.TB, face func(io.Writer) error) string {
+func write(t *testing.T, face func(io.Writer) error) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := face(&b); err != nil {
@@ -99,7 +99,7 @@ func write(t testing.TB, face func(io.Writer) error) string {
 	return b.String()
 }
 
-func finished(t testing.TB, r *Report) *Report {
+func finished(t *testing.T, r *Report) *Report {
 	t.Helper()
 	r.Finish()
 	return r
@@ -186,7 +186,7 @@ func TestNothingJudgedHasNoLimit(t *testing.T) {
 
 // strict reads a page as XML, which is stricter than HTML, and collects what it
 // might load or run.
-func strict(t testing.TB, text string) (elements map[string]int) {
+func strict(t *testing.T, text string) (elements map[string]int) {
 	t.Helper()
 	d := xml.NewDecoder(strings.NewReader(text))
 	elements = map[string]int{}
@@ -249,10 +249,36 @@ func TestNothingMeasured(t *testing.T) {
 	}
 }
 
+// 4096 pairs are a page of less than 5 MB.
+func TestManyPairs(t *testing.T) {
+	res, one := &prove.Result{}, row("", "", "", "tcp", 4096, 60*time.Microsecond, 20)
+	for n := range 64 * 64 {
+		r := *one
+		r.Initiator, r.Target, r.Plane = fmt.Sprintf(`server.node["cn%d"]`, n/64), fmt.Sprintf(`target.nvme["st%d"]`, n%64/2), string(rune('a'+n%2))
+		r.P99 += time.Duration(n)
+		res.Rows = append(res.Rows, &r)
+	}
+	r := &Report{Owner: "pod", Made: begun, Measured: []Measured{{Time: begun, Result: res}}}
+	text := write(t, finished(t, r).HTML)
+	if strict(t, text); len(text) > 5<<20 || strings.Count(text, "<tr>") < 4096 {
+		t.Errorf("%d bytes, %d rows", len(text), strings.Count(text, "<tr>"))
+	}
+	t.Logf("%d rows are %d bytes", len(r.Measured[0].Result.Rows), len(text))
+}
+
 // A browser opens the page without network: it requests nothing, complains of
 // nothing and paints something in both schemes.
 func TestBrowser(t *testing.T) {
-	browser := chromium(t)
+	browser := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			browser = path
+			break
+		}
+	}
+	if browser == "" {
+		t.Skip("no chromium: its part is not run")
+	}
 	dir, page := t.TempDir(), write(t, finished(t, sample()).HTML)
 	var mu sync.Mutex
 	asked := map[string]int{}
@@ -266,7 +292,9 @@ func TestBrowser(t *testing.T) {
 	defer server.Close()
 	paint := func(name string, flags ...string) []byte {
 		picture := filepath.Join(dir, name)
-		args := append(browserFlags(filepath.Join(dir, "profile-"+name)), append(flags, "--enable-logging=stderr", "--screenshot="+picture)...)
+		args := append([]string{"--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking", "--no-first-run",
+			"--user-data-dir=" + filepath.Join(dir, "profile-"+name), "--enable-logging=stderr", "--window-size=1000,1400",
+			"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--screenshot=" + picture}, flags...)
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 		defer cancel()
 		cmd := exec.CommandContext(ctx, browser, append(args, server.URL+"/report.html")...)
@@ -296,21 +324,4 @@ func TestBrowser(t *testing.T) {
 	if bytes.Equal(light, dark) {
 		t.Error("the page looks the same in both schemes")
 	}
-}
-
-// chromium is the browser's program.
-func chromium(tb testing.TB) string {
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if path, err := exec.LookPath(name); err == nil {
-			return path
-		}
-	}
-	tb.Skip("no chromium: its part is not run")
-	return ""
-}
-
-// browserFlags have it work without a screen, and reach nothing but this machine.
-func browserFlags(profile string) []string {
-	return []string{"--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking", "--no-first-run",
-		"--user-data-dir=" + profile, "--window-size=1000,1400", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"}
 }
