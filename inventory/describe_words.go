@@ -240,6 +240,6 @@ func rolloutDescriptions() map[string]string {
 		"rollout.phase.gate":      "Validations that must pass.",
 		"rollout.phase.soak":      "How long each batch is watched.",
 		"rollout.phase.approve":   "Whether somebody must agree first.",
-		"rollout.phase.window":    "When it may begin: days, hours and the time zone in which they are meant; without days it is every day.",
+		"rollout.phase.window":    "When a batch of it may begin: days, hours and the time zone in which they are meant; without days it is every day.",
 	}
 }

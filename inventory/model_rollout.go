@@ -57,7 +57,7 @@ type Phase struct {
 	Gate      []*Validation
 	Soak      time.Duration
 	Approve   string // "", manual or none
-	Window    Window // when it may begin
+	Window    Window // when a batch of it may begin
 }
 
 // A Check is evaluated after facts or verify.

@@ -124,6 +124,9 @@ func (a *advance) phase(ctx context.Context, p *Phase, pr *PhaseRun) (gated bool
 		all = [][]plan.PlannedStep{nil} // there is only a gate
 	}
 	for i, batch := range all {
+		if err := a.window(p, pr); err != nil {
+			return gated, err // gates and soaks may have taken longer than it is open
+		}
 		if err := a.batch(ctx, p, pr, batch); err != nil {
 			return gated, err
 		}
@@ -160,8 +163,8 @@ func (a *advance) left(p *Phase, pr *PhaseRun) []plan.PlannedStep {
 	return slices.DeleteFunc(a.spec.steps(a.plan, p.Name), func(s plan.PlannedStep) bool { return done[s.ID] })
 }
 
-// mayBegin stops before a phase that somebody must approve, or whose time has
-// not come.
+// mayBegin stops before a phase that somebody must approve, or that is outside
+// its window.
 func (a *advance) mayBegin(p *Phase, pr *PhaseRun) error {
 	if err := a.hold(p); err != nil {
 		return err
@@ -170,6 +173,11 @@ func (a *advance) mayBegin(p *Phase, pr *PhaseRun) error {
 		return a.stop(pr, Waiting, &Stop{Phase: p.Name, Why: "it waits for approval"},
 			"look at it with weft rollout status, then: weft rollout promote")
 	}
+	return a.window(p, pr)
+}
+
+// window stops where a phase may change nothing until its window opens.
+func (a *advance) window(p *Phase, pr *PhaseRun) error {
 	if p.Window == nil {
 		return nil
 	}

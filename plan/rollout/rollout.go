@@ -40,8 +40,8 @@ type Phase struct {
 	Gate      []string // validations that must pass after each batch
 	Soak      time.Duration
 	Approve   bool // somebody must promote it before it begins
-	// Window says when the phase may begin next, seen from a time: that time
-	// itself where it may now. nil: always.
+	// Window says when the phase, or a batch of it, may begin next, seen from a
+	// time: that time itself where it may now. nil: always.
 	Window func(time.Time) time.Time
 }
 

@@ -221,6 +221,29 @@ func TestAdvance(t *testing.T) {
 	}
 }
 
+// A soak between batches may take longer than the window is open: the next
+// batch waits, and what is done stays until somebody comes back.
+func TestWindowBetweenBatches(t *testing.T) {
+	spec, steps := twoPhases()
+	one := &spec.Phases[1]
+	steps[1].Phase, one.Batch, one.Soak = one.Name, []string{"1"}, 4*time.Second
+	one.Window = func(t time.Time) time.Time {
+		if t.Before(time.Unix(3, 0)) || !t.Before(time.Unix(60, 0)) {
+			return t
+		}
+		return time.Unix(60, 0)
+	}
+	s := newStage(spec, steps...)
+	err := s.advance(t, false)
+	if stop := new(Stop); !errors.As(err, &stop) || stop.State != Waiting || !strings.Contains(stop.Why, "its window opens at") || s.done[steps[1].ID] {
+		t.Errorf("outside its window: %v\n%v", err, s.log)
+	}
+	s.now = time.Unix(60, 0)
+	if err := s.advance(t, false); err != nil || s.run.State != Passed || !s.done[steps[1].ID] || strings.Count(strings.Join(s.log, " "), "a/v.x") != 1 {
+		t.Errorf("when it is open again: %v\n%v", err, s.log)
+	}
+}
+
 func sees(device string, v Verdict) func(plan.ID) *Alarm {
 	return func(id plan.ID) *Alarm {
 		if id.Device != device {
