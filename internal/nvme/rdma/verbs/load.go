@@ -66,6 +66,8 @@ func Load() (Provider, error) {
 // open loads a library and finds the functions that the fields of what table
 // points to name.
 func open(name, pkg string, table any) error {
+	runtime.LockOSThread() // which dlerror speaks of
+	defer runtime.UnlockOSThread()
 	handle, err := purego.Dlopen(name, purego.RTLD_NOW|purego.RTLD_GLOBAL)
 	if err != nil {
 		return hint.Wrap(fmt.Errorf("load %s: %w", name, err), "install the package %s", pkg)
