@@ -106,7 +106,7 @@ type Step struct {
 	Resource Resource
 	Have     State // as observed when the step was planned
 	Diff     Diff
-	Needs    []ID   // what it rests on
+	Needs    []ID   // what it rests on, also where that is in place already
 	Place    string // where it is declared, file:line,column
 	Protect  bool   // never taken back
 	Prune    bool   // takes back what is no longer declared

@@ -75,7 +75,7 @@ func (x *execution) schedule(p *Plan, s *survey, g *graph, live []*finding) {
 		item := items[planned.ID]
 		step := &stepRun{
 			Step: Step{ID: planned.ID, Resource: item.Resource, Have: live[n].have, Diff: live[n].diff,
-				Needs: item.Needs, Place: place(item.Range), Protect: item.Protect, Prune: item.Prunes(),
+				Needs: item.rests, Place: place(item.Range), Protect: item.Protect, Prune: item.Prunes(),
 				Reverse: item.reverse, Run: x.in.Run},
 			place:   place(planned.Range),
 			device:  run,

@@ -332,6 +332,28 @@ func chained() *world {
 	return w
 }
 
+// What is applied part by part is taken back in order all the same: nothing
+// before what rests on it.
+func TestDestroyAfterParts(t *testing.T) {
+	w := chained()
+	in := w.inputOf(func(Item) bool { return true })
+	whole := mustMake(t, t.Context(), in)
+	for _, one := range whole.Steps {
+		if _, err := Apply(t.Context(), whole.Part(func(s PlannedStep) bool { return s.ID == one.ID }), in); err != nil {
+			t.Fatal(err)
+		}
+	}
+	in.Destroy = true
+	at := map[string]int{}
+	steps := mustMake(t, t.Context(), in).Steps
+	for n, s := range steps {
+		at[s.ID.String()] = n
+	}
+	if len(steps) != len(whole.Steps) || at["b/v.x"] > at["a/v.y"] || at["a/v.y"] > at["a/v.x"] || len(steps[at["a/v.x"]].Needs) == 0 {
+		t.Errorf("taken back in the order %v", at)
+	}
+}
+
 func TestSelection(t *testing.T) {
 	w := chained()
 	for _, test := range []struct {

@@ -141,6 +141,7 @@ type Item struct {
 	Blocks []string // HCL addresses of what it is a part of, the most specific first, the device last
 	Plane  string   // whose traffic changing it may disturb; "" is none, or all
 
+	rests   []ID   // all that it needs, also what is not among the items
 	prune   *Entry // of the ledger, which this takes back
 	last    bool   // after everything else
 	reverse bool   // takes back what a run did

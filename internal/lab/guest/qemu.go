@@ -14,7 +14,7 @@ import (
 // an exit from the guest each time.
 const kernelLine = "console=ttyS0 root=/dev/vda rw net.ifnames=0 mitigations=off loglevel=5 panic=10 " +
 	"tsc=reliable no_timer_check nowatchdog nokaslr norandmaps randomize_kstack_offset=off hardened_usercopy=off " +
-	"init_on_alloc=0 kfence.sample_interval=0 rcupdate.rcu_expedited=1 audit=0 lsm=capability psi=0 " +
+	"init_on_alloc=0 kfence.sample_interval=0 rcupdate.rcu_expedited=1 lsm=capability psi=0 " +
 	"cgroup_disable=memory,pressure raid=noautodetect cryptomgr.notests systemd.show_status=1"
 
 // files are the names of those that belong to one guest.

@@ -114,7 +114,7 @@ systemctl -q mask apt-daily.timer apt-daily-upgrade.timer dpkg-db-backup.timer e
 	systemd-udev-load-credentials.service systemd-machine-id-commit.service systemd-journal-catalog-update.service \
 	dev-hugepages.mount dev-mqueue.mount sys-kernel-tracing.mount sys-kernel-debug.mount tmp.mount run-lock.mount \
 	kmod-static-nodes.service systemd-tmpfiles-setup-dev-early.service systemd-tmpfiles-setup-dev.service \
-	systemd-journal-flush.service \
+	systemd-journal-flush.service systemd-journald-audit.socket systemd-remount-fs.service systemd-user-sessions.service \
 	sshd-keygen.service lvm2-monitor.service rdma-ndd.service iwpmd.service fio.service
 # Generators of what guests do not have.
 mkdir -p /etc/systemd/system-generators
@@ -132,7 +132,9 @@ X
 # Emulation on a busy machine is slow, and nothing is wrong with that.
 mkdir -p /etc/systemd/system.conf.d /etc/systemd/journald.conf.d
 printf '[Manager]\nDefaultTimeoutStartSec=20min\nDefaultTimeoutStopSec=20min\nDefaultDeviceTimeoutSec=20min\n' >/etc/systemd/system.conf.d/lab.conf
-printf '[Journal]\nStorage=volatile\n' >/etc/systemd/journald.conf.d/lab.conf
+# Auditing stays off, but is there: where it is not, each login asks eight times
+# for a module with it.
+printf '[Journal]\nStorage=volatile\nAudit=no\n' >/etc/systemd/journald.conf.d/lab.conf
 # Nothing has changed since the packages were configured: systemd need not look.
 ldconfig
 systemd-hwdb update
