@@ -13,8 +13,10 @@ import (
 
 // nicScript prints what NICs have counted, each after its PCI address: what
 // ethtool has of the driver, the hardware counters of its RDMA ports, and what
-// the standard has every port of InfiniBand count.
+// the standard has every port of InfiniBand count. There are hundreds of files:
+// the shell reads them itself.
 const nicScript = `PATH=$PATH:/usr/sbin:/sbin
+value() { v=; read -r v 2>/dev/null <"$1"; }
 for pci; do
   echo "nic $pci"
   d=/sys/bus/pci/devices/$pci
@@ -25,14 +27,15 @@ for pci; do
     ethtool -S "$n" 2>&1 || echo "ethtool failed"
     for r in /sys/class/infiniband/*; do
       for p in "$r"/ports/*; do
-        of=$(cat "$p/gid_attrs/ndevs/0" 2>/dev/null)
-        if [ "$of" != "$n" ] && [ ! -e "$d/infiniband/${r##*/}" ]; then continue; fi
+        value "$p/gid_attrs/ndevs/0"
+        if [ "$v" != "$n" ] && [ ! -e "$d/infiniband/${r##*/}" ]; then continue; fi
         for c in "$p"/hw_counters/*; do
-          if [ -f "$c" ]; then echo "hw ${c##*/} $(cat "$c" 2>/dev/null)"; fi
+          if [ -f "$c" ]; then value "$c"; echo "hw ${c##*/} $v"; fi
         done
-        if [ "$(cat "$p/link_layer" 2>/dev/null)" != InfiniBand ]; then continue; fi
+        value "$p/link_layer"
+        if [ "$v" != InfiniBand ]; then continue; fi
         for c in "$p"/counters/*; do
-          if [ -f "$c" ]; then echo "ib ${c##*/} $(cat "$c" 2>/dev/null)"; fi
+          if [ -f "$c" ]; then value "$c"; echo "ib ${c##*/} $v"; fi
         done
       done
     done
