@@ -32,6 +32,8 @@ func TestAdvice(t *testing.T) {
 		{mod, "modprobe: ERROR: could not insert 'nvme_core': Invalid argument", "modinfo -p nvme-core"},
 		{mod, "", "did not take a parameter"},
 		{newKernelModule("nvmet", nil), "", ""},
+		{&RDMALink{}, "exit 1: rxe_p0 is not deleted: [nvme_rdma] of the kernel uses it; weft-target (process 812) has it open", "stop the processes"},
+		{&RDMALink{}, `exit 1: rxe_p0 is not deleted: rdma does not tell who uses it: Object "resource" is unknown`, "iproute2 from 5.1"},
 		{newSysctl("vm.swappiness", "10"), `sysctl: setting key "vm.swappiness": Invalid argument`, "does not take that value"},
 		{newSysctl("vm.swappiness", "10"), `sysctl: setting key "vm.swappiness", ignoring: Read-only file system`, "on its host"},
 		{newSysctl("vm.swappiness", "10"), "", "rounded"},

@@ -153,7 +153,7 @@ func (r *RDMALink) Steps(have *RDMALink) []remote.Step {
 	r, have = some(r), some(have)
 	switch {
 	case !r.Present:
-		return []remote.Step{run("rdma", "link", "delete", have.Name)}
+		return []remote.Step{run("sh", "-c", deleteLinkScript, "sh", have.Name)}
 	case r.Type == "" && rdmaDriver(have.Driver) == "":
 		return nil
 	case r.Type == "":
@@ -164,6 +164,25 @@ func (r *RDMALink) Steps(have *RDMALink) []remote.Step {
 		run("rdma", "link", "add", r.Name, "type", r.Type, "netdev", cmp.Or(r.Interface, have.Interface)),
 	}
 }
+
+// deleteLinkScript deletes the device $1 unless somebody uses it: as long as a
+// process has it open the kernel does not finish, and who asked it to cannot be
+// killed; what the kernel itself has over it is cut. Processes are found by what
+// they have open, because rdma shows none of another PID namespace, and one with
+// a context only to iproute2 5.13 and later. ib_core has a domain on every device
+// that has management datagrams; iproute2 5.5 to 5.8 show it without brackets. A
+// listener for any address holds no device: it belongs to no port. find ends with
+// 1 where a process has ended meanwhile, and where it does not know -lname. What
+// the step before has ended may need a moment to let go.
+const deleteLinkScript = `for try in 1 2 3; do who=$({ for u in /sys/class/infiniband_verbs/*; do d=; read -r d 2>/dev/null <"$u/ibdev"; if [ "$d" = "$1" ]; then ` +
+	`open=$(find /proc/[0-9]*/fd -lname "*/infiniband/${u##*/}" 2>/dev/null) || find /proc/self/exe -lname "*" >/dev/null 2>&1 || echo "find does not tell who has it open"; ` +
+	`printf '%s\n' "$open" | while read -r f; do pid=${f#/proc/}; pid=${pid%%/*}; name=; if [ -n "$pid" ]; then read -r name 2>/dev/null <"/proc/$pid/comm"; echo "$name (process $pid) has it open"; fi; done; fi; done; ` +
+	`if pd=$(rdma resource show pd dev "$1" 2>&1) && cm=$(rdma resource show cm_id link "$1/1" state LISTEN 2>&1); then printf '%s\n' "$pd" "$cm" | while read -r l; do ` +
+	`name=${l#* comm }; name=${name%% src-addr *}; does="uses it"; case $l in *" pid "*) pid=${l#* pid }; name="$name (process ${pid%% *})"; does="has it open";; ""|*" comm [ib_core]"*|*" comm ib_core"*) continue;; *) name="$name of the kernel";; esac; ` +
+	`case $l in *" state LISTEN "*) does=${l#* src-addr }; does="listens at ${does%% *}";; esac; echo "$name $does"; done; ` +
+	`else echo "rdma does not tell who uses it: ${cm-$pd}"; fi; } | sort -u); ` +
+	`if [ -z "$who" ]; then rdma link delete "$1"; exit; fi; sleep 1; done; ` +
+	`printf '%s\n' "$who" | { list=; while read -r l; do list="${list:+$list; }$l"; done; echo "$1 is not deleted: $list" >&2; }; exit 1`
 
 // module brings a type of devices in software.
 func (r *RDMALink) module() string {
@@ -190,6 +209,10 @@ func (r *RDMALink) Advice(reply string) string {
 		return "the running kernel has no RDMA in software: a package may bring it (linux-modules-extra, kernel-modules-extra)"
 	case strings.Contains(reply, "File exists"):
 		return "another RDMA device has that name or that interface: rdma link show"
+	case strings.Contains(reply, "does not tell who"):
+		return "weft deletes no device that may be in use; see rdma resource show, and apply again with iproute2 from 5.1 on and GNU find"
+	case strings.Contains(reply, "is not deleted"):
+		return "stop the processes that are named; end connections of [nvme_rdma] with nvme disconnect, and take exports from ports of [nvmet_rdma]; then apply again"
 	}
 	return ""
 }

@@ -318,7 +318,9 @@ func (s *Server) greet(c *controller) {
 // find is a part of findutils': which processes have a file open. None here has
 // a device open.
 func find(x *call) int {
-	if len(x.args) != 6 || x.args[1] != "-lname" || x.args[3] != "-o" || x.args[4] != "-lname" || !strings.HasPrefix(x.args[0], "/proc/") {
+	one := len(x.args) == 3 && x.args[1] == "-lname"
+	two := len(x.args) == 6 && x.args[1] == "-lname" && x.args[3] == "-o" && x.args[4] == "-lname"
+	if !one && !two || !strings.HasPrefix(x.args[0], "/proc/") {
 		return x.notSimulated(1)
 	}
 	return 0

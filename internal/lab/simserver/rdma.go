@@ -102,7 +102,7 @@ func (s *Server) renderSoftRDMA(r rendered) {
 }
 
 // rdma is a part of iproute2's rdma, as of iproute2 6.1: link show, add and
-// delete, and dev show.
+// delete, dev show, and who uses a device.
 func rdma(x *call) int {
 	args, asJSON := x.args, false
 	for len(args) > 0 && (args[0] == "-j" || args[0] == "--json") {
@@ -117,6 +117,14 @@ func rdma(x *call) int {
 		return x.addRDMA(args[2], args[4], args[6])
 	case len(args) == 3 && args[0] == "link" && (args[1] == "delete" || args[1] == "del"):
 		return x.deleteRDMA(args[2])
+	case !asJSON && len(args) == 5 && strings.Join(args[:4], " ") == "resource show pd dev":
+		return x.showDomains(args[4])
+	case !asJSON && len(args) == 7 && strings.Join(args[:4], " ") == "resource show cm_id link" && args[5] == "state" && args[6] == "LISTEN":
+		device, one := strings.CutSuffix(args[4], "/1")
+		if !one {
+			return x.notSimulated(1)
+		}
+		return x.showListeners(device)
 	}
 	return x.notSimulated(1)
 }

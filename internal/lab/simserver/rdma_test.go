@@ -3,6 +3,8 @@
 package simserver
 
 import (
+	"fmt"
+	"net/netip"
 	"regexp"
 	"strings"
 	"testing"
@@ -44,6 +46,46 @@ func TestRDMALinks(t *testing.T) {
 	expect(t, s, "rdma link add rxe_p1 type rxe netdev ens1f1np1", result{})
 	s.Reboot()
 	expect(t, s, "rdma link show", result{card, "", 0})
+}
+
+// Who uses a device is what the kernel connects and exports over it.
+func TestRDMAUsers(t *testing.T) {
+	n := network(t)
+	a, b := spec(t, "a"), spec(t, "b")
+	for i, sp := range []*Spec{&a, &b} {
+		for k := range sp.Interfaces[1:] {
+			sp.Interfaces[k+1].NoRDMA = true
+			sp.Interfaces[k+1].Address = netip.MustParsePrefix(fmt.Sprintf("10.9.%d.%d/24", k, i+1))
+		}
+	}
+	target, host := server(t, n, a), server(t, n, b)
+	users := func(s *Server, device, want string) {
+		t.Helper()
+		expect(t, s, "rdma resource show pd dev "+device+" && rdma resource show cm_id link "+device+"/1 state LISTEN", result{want, "", 0})
+	}
+	const own = "dev rxe_0 pdn 0 local_dma_lkey 0x0 users 1 comm [ib_core] \n"
+	refusals{
+		{"rdma link add rxe_0 type rxe netdev ens1f0np0 && rdma link add rxe_1 type siw netdev ens1f1np1", ""},
+		{"modprobe nvmet-rdma && cd /sys/kernel/config/nvmet && mkdir hosts/h1 subsystems/s ports/1", ""},
+		{"cd /sys/kernel/config/nvmet && for v in trtype=rdma adrfam=ipv4 traddr=10.9.0.1 trsvcid=4420; do echo ${v#*=} >ports/1/addr_${v%=*}; done", ""},
+		{"cd /sys/kernel/config/nvmet && ln -s /sys/kernel/config/nvmet/hosts/h1 subsystems/s/allowed_hosts/h1", ""},
+	}.check(t, target)
+	users(target, "rxe_0", own)
+	refusals{{"cd /sys/kernel/config/nvmet && ln -s /sys/kernel/config/nvmet/subsystems/s ports/1/subsystems/s", ""}}.check(t, target)
+	refusals{
+		{"rdma link add rxe_0 type rxe netdev ens1f0np0 && modprobe nvme-rdma", ""},
+		{"printf transport=rdma,traddr=10.9.0.1,nqn=s,hostnqn=h1,hostid=1,nr_io_queues=4 | tee /dev/nvme-fabrics >/dev/null", ""},
+	}.check(t, host)
+	const listens = "link rxe_0/1 cm-idn 0 state LISTEN ps TCP comm [nvmet_rdma] src-addr 10.9.0.1:4420 dst-addr 0.0.0.0:0 \n"
+	users(target, "rxe_0", own+"dev rxe_0 pdn 1 local_dma_lkey 0x0 users 5 comm [nvmet_rdma] \n"+listens)
+	users(target, "rxe_1", "")
+	users(host, "rxe_0", own+"dev rxe_0 pdn 1 local_dma_lkey 0x0 users 5 comm [nvme_rdma] \n")
+	refusals{{"rm /sys/kernel/config/nvmet/ports/1/subsystems/s", ""}}.check(t, target)
+	users(host, "rxe_0", own)
+	users(target, "rxe_0", own)
+	expect(t, host, "rdma resource show pd dev nope", result{"", "Wrong device name - nope\n", 1})
+	expect(t, host, "rdma resource show cm_id link nope/1 state LISTEN", result{"", "Wrong device name\n", 1})
+	expect(t, host, "rdma resource show qp", result{"", "rdma: not simulated in the lab: rdma resource show qp\n", 1})
 }
 
 // Each kind of card brings its own kind of device.
