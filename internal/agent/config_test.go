@@ -128,7 +128,7 @@ func TestValidate(t *testing.T) {
 		{"its uuid is that of", func(t *Target) { ns(t).UUID = strings.ToUpper(sub(t).Namespaces[1].UUID) }},
 		{"neither 512 nor 4096", func(t *Target) { ns(t).BlockSize = 0 }},
 		{"multiple of the block size", func(t *Target) { ns(t).Size = 4097 }},
-		{"multiple of the block size", func(t *Target) { ns(t).Size = 0 }},
+		{"size is missing", func(t *Target) { ns(t).Size = 0 }},
 		{"unknown backend", func(t *Target) { ns(t).Backend = "tape" }},
 		{"has no path", func(t *Target) { ns(t).Backend = "null" }},
 		{"two in mirror", func(t *Target) { ns(t).Backend = "mirror" }},

@@ -91,7 +91,9 @@ func (v *findings) namespace(name string, n Namespace) {
 	case n.BlockSize != 512 && n.BlockSize != 4096:
 		v.add("%s: block_size %d is neither 512 nor 4096", name, n.BlockSize)
 	case n.Size == 0 && n.Backend == "device": // all of it
-	case n.Size <= 0 || n.Size%int64(n.BlockSize) != 0:
+	case n.Size == 0:
+		v.add("%s: size is missing: only a device says by itself how large it is", name)
+	case n.Size < 0 || n.Size%int64(n.BlockSize) != 0:
 		v.add("%s: size %d is not a positive multiple of the block size %d", name, n.Size, n.BlockSize)
 	}
 	v.backend(name, n)
