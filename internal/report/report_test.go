@@ -90,7 +90,7 @@ func sample() *Report {
 	return r
 }
 
-func write(t *testing.T, face func(io.Writer) error) string {
+func write(t testing.TB, face func(io.Writer) error) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := face(&b); err != nil {
@@ -99,7 +99,7 @@ func write(t *testing.T, face func(io.Writer) error) string {
 	return b.String()
 }
 
-func finished(t *testing.T, r *Report) *Report {
+func finished(t testing.TB, r *Report) *Report {
 	t.Helper()
 	r.Finish()
 	return r
@@ -249,8 +249,8 @@ func TestNothingMeasured(t *testing.T) {
 	}
 }
 
-// 4096 pairs are a page of less than 5 MB.
-func TestManyPairs(t *testing.T) {
+// many is a report of 4,096 pairs.
+func many() *Report {
 	res, one := &prove.Result{}, row("", "", "", "tcp", 4096, 60*time.Microsecond, 20)
 	for n := range 64 * 64 {
 		r := *one
@@ -258,7 +258,12 @@ func TestManyPairs(t *testing.T) {
 		r.P99 += time.Duration(n)
 		res.Rows = append(res.Rows, &r)
 	}
-	r := &Report{Owner: "pod", Made: begun, Measured: []Measured{{Time: begun, Result: res}}}
+	return &Report{Owner: "pod", Made: begun, Measured: []Measured{{Time: begun, Result: res}}}
+}
+
+// 4096 pairs are a page of less than 5 MB.
+func TestManyPairs(t *testing.T) {
+	r := many()
 	text := write(t, finished(t, r).HTML)
 	if strict(t, text); len(text) > 5<<20 || strings.Count(text, "<tr>") < 4096 {
 		t.Errorf("%d bytes, %d rows", len(text), strings.Count(text, "<tr>"))
@@ -269,16 +274,6 @@ func TestManyPairs(t *testing.T) {
 // A browser opens the page without network: it requests nothing, complains of
 // nothing and paints something in both schemes.
 func TestBrowser(t *testing.T) {
-	browser := ""
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if path, err := exec.LookPath(name); err == nil {
-			browser = path
-			break
-		}
-	}
-	if browser == "" {
-		t.Skip("no chromium: its part is not run")
-	}
 	dir, page := t.TempDir(), write(t, finished(t, sample()).HTML)
 	var mu sync.Mutex
 	asked := map[string]int{}
@@ -286,27 +281,13 @@ func TestBrowser(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		asked[r.URL.Path]++
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		_, _ = io.WriteString(w, page)
+		serve(w, page)
 	}))
 	defer server.Close()
 	paint := func(name string, flags ...string) []byte {
 		picture := filepath.Join(dir, name)
-		args := append([]string{"--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking", "--no-first-run",
-			"--user-data-dir=" + filepath.Join(dir, "profile-"+name), "--enable-logging=stderr", "--window-size=1000,1400",
-			"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--screenshot=" + picture}, flags...)
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-		defer cancel()
-		cmd := exec.CommandContext(ctx, browser, append(args, server.URL+"/report.html")...)
-		cmd.Env = append(os.Environ(), "HOME="+dir)
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("%s: %v\n%s", browser, err, out)
-		}
-		for line := range strings.Lines(string(out)) {
-			if strings.Contains(line, ":CONSOLE") {
-				t.Errorf("the browser says: %s", line)
-			}
+		if said := browse(t, server.URL+"/report.html", append(flags, "--screenshot="+picture)...); len(said) > 0 {
+			t.Errorf("the browser says: %s", said)
 		}
 		data, err := os.ReadFile(picture)
 		if err != nil || len(data) < 10_000 {
@@ -324,4 +305,68 @@ func TestBrowser(t *testing.T) {
 	if bytes.Equal(light, dark) {
 		t.Error("the page looks the same in both schemes")
 	}
+}
+
+// outer is a page that opens the report, which itself runs no script, and says
+// when it is painted.
+const outer = `<!DOCTYPE html><link rel="icon" href="data:,"/><body><script>
+const begun = performance.now(), frame = document.createElement("iframe");
+frame.width = 1000; frame.height = 1200; frame.src = "report.html";
+frame.onload = () => requestAnimationFrame(() => requestAnimationFrame(() => console.log("opened after", performance.now() - begun)));
+document.body.append(frame);
+</script>`
+
+// BenchmarkOpen is how long a browser that has started takes until it has painted
+// a report of 4,096 pairs.
+func BenchmarkOpen(b *testing.B) {
+	pages := map[string]string{"/": outer, "/report.html": write(b, finished(b, many()).HTML)}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { serve(w, pages[r.URL.Path]) }))
+	defer server.Close()
+	var all float64
+	for b.Loop() {
+		said, ms := browse(b, server.URL, "--screenshot="+filepath.Join(b.TempDir(), "page.png")), 0.0
+		_, after, _ := strings.Cut(said, "opened after ")
+		if _, err := fmt.Sscan(after, &ms); err != nil {
+			b.Fatalf("%v: %s", err, said)
+		}
+		all += ms
+	}
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(all/float64(b.N), "ms/open")
+}
+
+func serve(w http.ResponseWriter, page string) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = io.WriteString(w, page)
+}
+
+// browse opens a page in a browser of its own, and returns what its console says.
+func browse(t testing.TB, url string, flags ...string) (said string) {
+	browser := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			browser = path
+			break
+		}
+	}
+	if browser == "" {
+		t.Skip("no chromium: its part is not run")
+	}
+	home := t.TempDir()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, browser, append(flags, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+		"--disable-background-networking", "--no-first-run", "--user-data-dir="+filepath.Join(home, "profile"), "--enable-logging=stderr",
+		"--window-size=1000,1400", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", url)...)
+	cmd.Env = append(os.Environ(), "HOME="+home)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", browser, err, out)
+	}
+	for line := range strings.Lines(string(out)) {
+		if strings.Contains(line, ":CONSOLE") {
+			said += line
+		}
+	}
+	return said
 }
