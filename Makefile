@@ -13,7 +13,7 @@ SOURCES  := $(shell find cmd internal plan inventory modules switches examples -
 EXAMPLES := $(wildcard examples/*/*.weft.hcl examples/*/*.weftvars)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help build demo test race lab bench labbench fuzz lint cross deps labdeps clean
+.PHONY: help build demo test race lab image bench labbench fuzz lint cross deps labdeps clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,8 +47,13 @@ test: build deps lint cross ## everything there is
 # where WEFT_REQUIRE demands them.
 LAB_DEMANDED = $(findstring lab,$(WEFT_REQUIRE))
 LAB_CAN = $(shell test "$$(id -u)" = 0 && command -v qemu-system-x86_64 >/dev/null && command -v debootstrap >/dev/null && echo yes)
-lab: build labdeps ## weft against real kernels in guests: root, QEMU, Debian mirror
+lab: labdeps ## weft against real kernels in guests: root, QEMU, Debian mirror
+	$(MAKE) -j2 build image
 	WEFT_LAB=1 $(GO) test -count=1 -p 1 -timeout 90m -v -run '^TestGuests$$|^TestReal$$' ./internal/lab/guest ./cmd/weft
+
+# What guests boot from, which waits for a mirror while others compile.
+image:
+	WEFT_LAB=1 $(GO) test -count=1 -timeout 40m -v -run '^TestImage$$' ./internal/lab/guest
 
 # Scripts take many times as long with the race detector: those with the most
 # that runs side by side. What bombs blow up is computed by one goroutine.

@@ -37,19 +37,30 @@ func require(t testing.TB) {
 // patience is how long anything in guests may take on a busy machine.
 const patience = 20 * time.Minute
 
-// lab boots two guests on two planes, and ends them with the test.
-func lab(t testing.TB) *Lab {
+// TestImage is that there is an image to boot from. make lab runs it beside the
+// compilers: it waits for a mirror much of the time.
+func TestImage(t *testing.T) { built(t) }
+
+// built is the image, which is made where there is none.
+func built(t testing.TB) *Image {
 	t.Helper()
 	require(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 45*time.Minute)
-	defer cancel()
-	image, err := Build(ctx, os.Stderr)
+	image, err := Build(t.Context(), os.Stderr)
 	if err != nil {
 		t.Fatalf("%v\nhint: %s", err, hint.Of(err))
 	}
 	if image.Built > 0 {
 		minutes(t, "image", image.Built)
 	}
+	return image
+}
+
+// lab boots two guests on two planes, and ends them with the test.
+func lab(t testing.TB) *Lab {
+	t.Helper()
+	image := built(t)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
 	two := func(last string) []NIC {
 		return []NIC{
 			{Plane: "a", PCI: "0000:41:00.0", DCB: true},

@@ -15,7 +15,7 @@ import (
 const kernelLine = "console=ttyS0 root=/dev/vda rw net.ifnames=0 mitigations=off loglevel=5 panic=10 " +
 	"tsc=reliable no_timer_check nowatchdog nokaslr norandmaps randomize_kstack_offset=off hardened_usercopy=off " +
 	"init_on_alloc=0 kfence.sample_interval=0 rcupdate.rcu_expedited=1 lsm=capability psi=0 " +
-	"cgroup_disable=memory,pressure raid=noautodetect cryptomgr.notests systemd.show_status=1"
+	"acpi=noirq cgroup_disable=memory,pressure raid=noautodetect cryptomgr.notests systemd.show_status=1"
 
 // files are the names of those that belong to one guest.
 type files struct {
@@ -84,8 +84,8 @@ func machine(accel string) []string {
 		return append(args, "-accel", "kvm", "-cpu", "host")
 	}
 	// Each of these is work at every page fault or change of process, which an
-	// emulator feels.
-	return append(args, "-accel", "tcg,thread=multi", "-cpu", "max,la57=off,smap=off,smep=off,pku=off,xsave=off")
+	// emulator feels; erms: with it kernels copy and clear pages byte by byte.
+	return append(args, "-accel", "tcg,thread=multi", "-cpu", "max,la57=off,smap=off,smep=off,pku=off,xsave=off,erms=off")
 }
 
 // escape writes a file name into a list of options, where a comma is written
