@@ -81,7 +81,7 @@ func Size(n int) string {
 func Heading(w io.Writer, s Style, what, owner string, simulated bool) {
 	text := what + " · " + owner
 	if simulated {
-		text += " · SIMULATED devices of weft's lab"
+		text += " · SIMULATED fabric of weft's lab"
 	}
 	fmt.Fprintf(w, "%s\n\n", s.dress(bold, text))
 }

@@ -170,6 +170,7 @@ func (a *advance) mayBegin(p *Phase, pr *PhaseRun) error {
 		return err
 	}
 	if p.Approve && pr.Approved == "" {
+		pr.Asked = true
 		return a.stop(pr, Waiting, &Stop{Phase: p.Name, Why: "it waits for approval"},
 			"look at it with weft rollout status, then: weft rollout promote")
 	}

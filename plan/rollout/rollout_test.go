@@ -238,6 +238,11 @@ func TestWindowBetweenBatches(t *testing.T) {
 	if stop := new(Stop); !errors.As(err, &stop) || stop.State != Waiting || !strings.Contains(stop.Why, "its window opens at") || s.done[steps[1].ID] {
 		t.Errorf("outside its window: %v\n%v", err, s.log)
 	}
+	for _, phase := range []string{"", one.Name} {
+		if err := s.run.Approve(phase, "ann", s.now); err == nil || !strings.Contains(err.Error(), "its window opens at") || s.run.State != Waiting {
+			t.Errorf("somebody promotes it: %v", err)
+		}
+	}
 	s.now = time.Unix(60, 0)
 	if err := s.advance(t, false); err != nil || s.run.State != Passed || !s.done[steps[1].ID] || strings.Count(strings.Join(s.log, " "), "a/v.x") != 1 {
 		t.Errorf("when it is open again: %v\n%v", err, s.log)

@@ -76,6 +76,7 @@ func (s State) Underway() bool { return s == Running || s == Reversing }
 type PhaseRun struct {
 	Name     string             `json:"name"`
 	State    State              `json:"state"`
+	Asked    bool               `json:"asked,omitempty"`    // it waits for somebody's approval
 	Approved string             `json:"approved,omitempty"` // by whom and when
 	Until    time.Time          `json:"soak_until,omitzero"`
 	Steps    []plan.PlannedStep `json:"steps,omitempty"` // carried out, in that order
@@ -141,16 +142,18 @@ func (r *Run) Fits(s *Spec) bool {
 	return true
 }
 
-// Approve lets a phase that waits for somebody begin.
+// Approve lets a phase that waits for somebody begin: the one of that name, "":
+// the first there is. A window is nobody's to open.
 func (r *Run) Approve(phase, who string, now time.Time) error {
 	for i := range r.Phases {
 		p := &r.Phases[i]
 		switch {
-		case phase != "" && p.Name != phase, phase == "" && p.State != Waiting:
+		case phase != "" && p.Name != phase, phase == "" && !p.Asked:
 			continue
-		case p.State != Waiting:
-			return fmt.Errorf("phase %q waits for nobody, it is %s; the run is %s", p.Name, p.State, r.State)
+		case !p.Asked:
+			return fmt.Errorf("phase %q waits for nobody, it is %s; the run is %s", p.Name, p.State, r.now())
 		}
+		p.Asked = false
 		p.Approved = fmt.Sprintf("%s at %s", who, now.UTC().Format(time.RFC3339))
 		p.State, r.State, r.Why = Pending, Running, ""
 		return nil
@@ -158,7 +161,15 @@ func (r *Run) Approve(phase, who string, now time.Time) error {
 	if phase != "" {
 		return r.noPhase(phase)
 	}
-	return fmt.Errorf("no phase waits for anybody; the run is %s", r.State)
+	return fmt.Errorf("no phase waits for anybody; the run is %s", r.now())
+}
+
+// now says where the run stands, and why.
+func (r *Run) now() string {
+	if r.Why == "" {
+		return string(r.State)
+	}
+	return string(r.State) + ": " + r.Why
 }
 
 // noPhase says that there is none of that name, and which there are.
