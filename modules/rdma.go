@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"path"
 	"strings"
 
 	"weft/internal/hint"
@@ -38,12 +37,14 @@ func bearersLook(pci string) remote.Look {
 
 // driverLook sees the driver of a NIC port's network interface.
 func driverLook(pci string) remote.Look {
-	return remote.Look{PCI: pci, Args: []string{"readlink", "/sys/class/net/{if}/device/driver"}}
+	return remote.Look{PCI: pci, File: "/sys/class/net/{if}/device/uevent"}
 }
 
 func driver(s remote.Seen, pci string) string {
-	if text := s.Of(driverLook(pci)).Text(); text != "" {
-		return path.Base(text)
+	for line := range strings.Lines(s.Of(driverLook(pci)).Text()) {
+		if name, ok := strings.CutPrefix(strings.TrimSpace(line), "DRIVER="); ok {
+			return name
+		}
 	}
 	return ""
 }

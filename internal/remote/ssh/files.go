@@ -42,7 +42,7 @@ fail() { clear; echo "$1" >&2; exit 1; }
 tmp=$4 from=$5
 if [ -d "$1" ]; then fail "it is a directory"; fi
 umask 022 2>/dev/null || :
-mkdir -p -- "${1%/*}/" || { clear; exit 1; }
+[ -d "${1%/*}/" ] || mkdir -p -- "${1%/*}/" || { clear; exit 1; }
 umask 077 2>/dev/null || :
 if [ -n "$from" ]; then cat -- "$from"; else cat; fi >"$tmp" || fail "the upload was not stored"
 sum=$(sha256sum <"$tmp") || fail "the upload has no sum"
@@ -50,7 +50,7 @@ sum=$(sha256sum <"$tmp") || fail "the upload has no sum"
 chmod "$2" "$tmp" || fail "the mode was not set"
 sync "$tmp" 2>/dev/null || sync
 mv -f -- "$tmp" "$1" || fail "the upload was not put in place"
-clear
+[ -z "$from" ] || rm -f -- "$from"
 sync "${1%/*}/" 2>/dev/null || sync
 `
 
