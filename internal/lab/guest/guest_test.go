@@ -59,7 +59,7 @@ func built(t testing.TB) *Image {
 func lab(t testing.TB) *Lab {
 	t.Helper()
 	image := built(t)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 	defer cancel()
 	two := func(last string) []NIC {
 		return []NIC{
