@@ -1,0 +1,206 @@
+package view
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"weft/plan"
+)
+
+// byPhase divides steps by the phases of a rollout, in the order of the plan;
+// without one they are all of one part.
+func byPhase(steps []plan.PlannedStep) [][]plan.PlannedStep {
+	at := map[string]int{}
+	var parts [][]plan.PlannedStep
+	for _, s := range steps {
+		i, ok := at[s.Phase]
+		if !ok {
+			i = len(parts)
+			at[s.Phase] = i
+			parts = append(parts, nil)
+		}
+		parts[i] = append(parts[i], s)
+	}
+	return parts
+}
+
+// A group is steps of one kind that change the same things.
+type group struct {
+	kind  string
+	steps []plan.PlannedStep
+}
+
+// fold puts steps that change the same attributes together, worst impact
+// first; the order of the plan otherwise holds.
+func fold(steps []plan.PlannedStep) []*group {
+	var groups []*group
+	at := map[string]*group{}
+	for _, s := range steps {
+		key := fmt.Sprint(s.ID.Kind, s.Prune, s.Impact())
+		for _, c := range s.Changes {
+			key += "\x00" + c.Path
+			if s.ID.Kind == plan.LedgerKind { // which is shown in one line
+				key += "\x00" + c.Before + "\x00" + c.After
+			}
+		}
+		g := at[key]
+		if g == nil {
+			g = &group{kind: s.ID.Kind}
+			at[key] = g
+			groups = append(groups, g)
+		}
+		g.steps = append(g.steps, s)
+	}
+	slices.SortStableFunc(groups, func(a, b *group) int {
+		return int(b.steps[0].Impact()) - int(a.steps[0].Impact())
+	})
+	return groups
+}
+
+func (g *group) show(w io.Writer, o Options) {
+	impact := g.steps[0].Impact()
+	if g.kind == "ledger" {
+		g.ledger(w, o)
+		return
+	}
+	mark := o.dress(yellow, "~")
+	if g.steps[0].Prune {
+		mark = o.dress(red, "-") + " no longer declared:"
+	}
+	fmt.Fprintf(w, "\n%s %s  %s  %s\n", mark, o.dress(bold, g.kind), g.where(), o.dress(faint, "impact "+impact.String()))
+	g.changes(w, o)
+	if !o.Lines {
+		return
+	}
+	for _, s := range g.steps {
+		fmt.Fprintf(w, "    %s\n", o.dress(faint, s.ID.String()+"  "+Place(s.Range)))
+		for _, l := range s.Send {
+			fmt.Fprintf(w, "      %s\n", l)
+		}
+		if len(s.Undo) > 0 { // a heading: undo is a word of some devices
+			fmt.Fprintf(w, "      %s\n", o.dress(faint, "to undo:"))
+		}
+		for _, l := range s.Undo {
+			fmt.Fprintf(w, "        %s\n", o.dress(faint, l))
+		}
+	}
+}
+
+// changes shows what changes: once what is the same for all steps, step by
+// step what is not.
+func (g *group) changes(w io.Writer, o Options) {
+	width := 0
+	for _, c := range g.steps[0].Changes {
+		width = max(width, len(c.Path))
+	}
+	for n, c := range g.steps[0].Changes {
+		if g.same(n) {
+			fmt.Fprintf(w, "    %s  %s → %s%s\n", pad(c.Path, width), orNothing(c.Before), orNothing(c.After), o.milder(c, g.steps[0]))
+			continue
+		}
+		if len(g.steps[0].Changes) > 1 && !o.Lines && len(g.steps) > mostShown {
+			fmt.Fprintf(w, "    %s  another on each; see --show-config\n", pad(c.Path, width))
+			continue
+		}
+		wide := 0
+		for _, s := range g.steps {
+			wide = max(wide, len(s.ID.Device)+1+len(s.ID.Name))
+		}
+		for i, s := range g.steps {
+			if i == mostShown && !o.Lines && len(g.steps) > mostShown+1 {
+				fmt.Fprintf(w, "    %s  and %d more; see --show-config\n", pad("", width), len(g.steps)-i)
+				break
+			}
+			c := s.Changes[n]
+			fmt.Fprintf(w, "    %s  %s  %s → %s\n", pad(c.Path, width), pad(s.ID.Device+" "+s.ID.Name, wide), orNothing(c.Before), orNothing(c.After))
+		}
+	}
+}
+
+// milder is the impact of a change where it is not that of its step, for those
+// who want to see every line.
+func (o Options) milder(c plan.Change, s plan.PlannedStep) string {
+	if !o.Lines || c.Impact == s.Impact() {
+		return ""
+	}
+	return "  " + o.dress(faint, "impact "+c.Impact.String())
+}
+
+// mostShown is how many steps of a group are shown one by one.
+const mostShown = 16
+
+// same reports whether the nth change is the same in all steps.
+func (g *group) same(n int) bool {
+	for _, s := range g.steps[1:] {
+		if s.Changes[n] != g.steps[0].Changes[n] {
+			return false
+		}
+	}
+	return true
+}
+
+// ledger shows in one line what devices learn about which devices there are.
+func (g *group) ledger(w io.Writer, o Options) {
+	devices := count(len(g.steps), "server", "servers")
+	for _, c := range g.steps[0].Changes {
+		text := devices + " will remember which devices are ours"
+		switch {
+		case c.Path == "revert":
+			text = "what an apply that did not end changed is proven and kept on " + devices
+		case c.Path == "protected":
+			text = protection(c) + " on " + devices
+		case c.Path == "adopted":
+			text = fmt.Sprintf("no longer declared, and left as it was found: %s on %s", c.Before, devices)
+		case c.Path != "devices":
+			text = "what weft did is forgotten on " + devices
+		case c.Before != "" && c.After != "":
+			text = fmt.Sprintf("%s will remember %s instead of %s as ours", devices, c.After, c.Before)
+		case c.Before != "":
+			text = fmt.Sprintf("%s will forget %s", devices, c.Before)
+		case c.After != "":
+			text = fmt.Sprintf("%s will remember as ours: %s", devices, c.After)
+		}
+		fmt.Fprintf(w, "\n%s %s  %s  %s\n", o.dress(yellow, "~"), o.dress(bold, "ledger"), text, o.dress(faint, "impact none"))
+	}
+}
+
+// protection says what may be taken back from now on, and what may not.
+func protection(c plan.Change) string {
+	var text []string
+	if c.After != "" {
+		text = append(text, "protected: "+c.After)
+	}
+	if c.Before != "" {
+		text = append(text, "no longer protected: "+c.Before)
+	}
+	return strings.Join(text, "; ")
+}
+
+// where names the resources of a group: the device once, its names after it.
+func (g *group) where() string {
+	var order []string
+	names := map[string][]string{}
+	for _, s := range g.steps {
+		if names[s.ID.Device] == nil {
+			order = append(order, s.ID.Device)
+		}
+		names[s.ID.Device] = append(names[s.ID.Device], s.ID.Name)
+	}
+	for i, d := range order {
+		order[i] = d + " " + strings.Join(names[d], " ")
+	}
+	text := few(order)
+	if len(g.steps) > 1 {
+		text = fmt.Sprintf("%d: %s", len(g.steps), text)
+	}
+	return text
+}
+
+func orNothing(text string) string {
+	if text == "" {
+		return "–"
+	}
+	return text
+}
