@@ -114,7 +114,7 @@ ExecStart=/bin/sh /lab/start.sh
 [Install]
 WantedBy=multi-user.target
 X
-usermod -s /bin/sh root # bash takes twice as long to start
+usermod -s /bin/sh root # bash takes longer to start
 systemctl -q enable ssh.service lab-start.service
 systemctl -q set-default multi-user.target
 systemctl -q disable nvmf-autoconnect.service
