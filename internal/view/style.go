@@ -77,7 +77,8 @@ func Size(n int) string {
 	return fmt.Sprintf("%d B", n)
 }
 
-// Heading says what follows and whether the devices are real.
+// Heading says what follows, and whether it is of a real fabric or of weft's lab,
+// in which servers may be guests with real kernels.
 func Heading(w io.Writer, s Style, what, owner string, simulated bool) {
 	text := what + " · " + owner
 	if simulated {
