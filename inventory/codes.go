@@ -35,6 +35,7 @@ const (
 	codeVarUnknown Code = "WF-VAR-002"
 	codeVarType    Code = "WF-VAR-003"
 	codeVarInvalid Code = "WF-VAR-004"
+	codeVarPlanned Code = "WF-VAR-005"
 
 	codeLiteral Code = "WF-SEC-001"
 	codeExposed Code = "WF-SEC-002"
@@ -138,6 +139,7 @@ func Codes() []CodeTitle {
 		{codeVarUnknown, "a value is given for a variable that is not declared"},
 		{codeVarType, "a variable's value has the wrong type"},
 		{codeVarInvalid, "a variable's value fails its validation"},
+		{codeVarPlanned, "a variable has another value than the plan that is carried out"},
 		{codeLiteral, "a literal in a sensitive attribute"},
 		{codeExposed, "a sensitive attribute reads a variable that is not sensitive"},
 		{codeShown, "a sensitive value in an attribute that is shown"},

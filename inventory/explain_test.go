@@ -62,7 +62,7 @@ func TestRightIsRight(t *testing.T) {
 		_, right, _ := strings.Cut(text, "Right:\n")
 		var lines []string
 		for _, line := range strings.Split(right, "\n") {
-			if line, ok := strings.CutPrefix(line, "    "); ok && !strings.HasPrefix(line, "weft -") && !strings.HasPrefix(line, "weft plan") {
+			if line, ok := strings.CutPrefix(line, "    "); ok && !strings.HasPrefix(line, "weft -") && !strings.HasPrefix(line, "weft plan") && !strings.HasPrefix(line, "weft apply") && !strings.HasPrefix(line, "weft rollout") {
 				lines = append(lines, line)
 			} else if ok || line == "" {
 				lines = append(lines, "")

@@ -110,7 +110,7 @@ func (e *evaluator) valueFiles(given []VarFile) []*sourceFile {
 		return boolOrder(a.name != "weft.weftvars") - boolOrder(b.name != "weft.weftvars")
 	})
 	for _, v := range given {
-		f := &sourceFile{name: v.Name}
+		f := &sourceFile{name: v.Name, given: true}
 		if len(v.Content) > maxFileSize {
 			f.diags = hcl.Diagnostics{problem(codeFile, fileStart(f.name), "cannot read "+f.name, "It is larger than %d MiB.", maxFileSize>>20)}
 		} else {

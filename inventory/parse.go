@@ -28,6 +28,7 @@ type sourceFile struct {
 	file  *hcl.File
 	body  *hclsyntax.Body // nil: broken
 	diags hcl.Diagnostics
+	given bool // with --var-file
 }
 
 // parseDir reads and parses the files in one directory of fsys whose names end

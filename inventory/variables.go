@@ -25,6 +25,7 @@ type variable struct {
 	defaults  *typeexpr.Defaults
 	sensitive bool
 	given     *given // the source that wins; nil: the default
+	asked     *given // what a flag gives beside a saved plan, which must be the same; nil: nothing
 	cell      *cell
 }
 
@@ -34,6 +35,7 @@ type given struct {
 	expr hclsyntax.Expression // nil: text
 	text string
 	json bool // text is JSON
+	flag bool // it comes from --var or --var-file
 
 	input *hclsyntax.Attribute // of a module block; nil: the above
 	call  *object              // the instance of that block
@@ -95,7 +97,36 @@ func (e *evaluator) computeVariable(v *variable) cty.Value {
 	if !converted.IsWhollyKnown() {
 		return cty.DynamicVal
 	}
+	if v.asked != nil {
+		e.asPlanned(v, converted)
+	}
 	return converted.WithMarks(marks)
+}
+
+// asPlanned refuses a flag that gives a variable another value than the saved
+// plan holds.
+func (e *evaluator) asPlanned(v *variable, planned cty.Value) {
+	other := *v
+	other.given, other.asked = v.asked, nil
+	value := e.computeVariable(&other)
+	if !value.IsKnown() || value.RawEquals(planned) { // what is not known was reported
+		return
+	}
+	e.report(problem(codeVarPlanned, v.header, "variable "+v.name+" is not as planned",
+		"%s gives %s, and the plan that is carried out holds %s. Leave it out; for another value end the run, and plan again.", v.asked.from, asJSON(value), asJSON(planned)))
+}
+
+// asJSON shows a value that is not sensitive, or the beginning of it.
+func asJSON(v cty.Value) string {
+	const most = 60 // bytes
+	text, err := ctyjson.Marshal(v, v.Type())
+	if err != nil {
+		return describe(v)
+	}
+	if len(text) > most {
+		return strings.ToValidUTF8(string(text[:most]), "") + "…"
+	}
+	return string(text)
 }
 
 // rawVariable returns the value as it is given.
@@ -228,7 +259,7 @@ func (e *evaluator) give(files []*sourceFile, vars []string, saved map[string]js
 			e.report(problem(codeVarUnknown, fileStart("--var"), "no variable "+fmt.Sprintf("%q", name),
 				"--var %s=… names a variable that is not declared.%s", name, e.didYouMean(name, maps.Keys(e.root.variables))))
 		default:
-			v.given = &given{from: "--var " + name, text: text}
+			v.given = &given{from: "--var " + name, text: text, flag: true}
 		}
 	}
 }
@@ -236,6 +267,9 @@ func (e *evaluator) give(files []*sourceFile, vars []string, saved map[string]js
 func (e *evaluator) giveSaved(saved map[string]json.RawMessage) {
 	for name, text := range saved {
 		if v := e.root.variables[name]; v != nil && !v.sensitive {
+			if v.given != nil && v.given.flag {
+				v.asked = v.given
+			}
 			v.given = &given{from: "the saved plan", text: string(text), json: true}
 		}
 	}
@@ -256,7 +290,7 @@ func (e *evaluator) giveFile(f *sourceFile) {
 				"A variable of this name is not declared.%s", e.didYouMean(name, maps.Keys(e.root.variables))))
 			continue
 		}
-		v.given = &given{from: where(a.NameRange), expr: a.Expr}
+		v.given = &given{from: where(a.NameRange), expr: a.Expr, flag: f.given}
 	}
 }
 

@@ -43,6 +43,15 @@ func TestPrecedence(t *testing.T) {
 	o.Vars = []string{"x=7", "x=8"}
 	expect("8")
 	o.Values = map[string]json.RawMessage{"x": json.RawMessage("9"), "gone": json.RawMessage("1")}
+	m, diags := Load(dir, o)
+	if text := diagText(m, diags); !strings.Contains(text, string(codeVarPlanned)) || !strings.Contains(text, "--var x gives 8, and the plan that is carried out holds 9") {
+		t.Errorf("a flag that gives something else than the plan holds: %s", text)
+	}
+	o.Vars = []string{"x=9"}
+	expect("9")
+	o.Vars, o.VarFiles = nil, []VarFile{{"one", []byte("x = 9")}}
+	expect("9")
+	o.VarFiles = nil
 	expect("9")
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"weft/internal/hint"
 )
@@ -66,6 +65,13 @@ func (d *DeviceResult) markAlready() {
 	}
 }
 
+// Applicable reports why Apply would refuse the plan before it looks at any
+// device: nil, or the error that Apply would end with.
+func (p *Plan) Applicable(in Input) error {
+	_, err := p.applicable(&in)
+	return err
+}
+
 // applicable refuses what no look at the devices could make right.
 func (p *Plan) applicable(in *Input) (*graph, error) {
 	if p.Format != Format {
@@ -89,25 +95,10 @@ func (p *Plan) applicable(in *Input) (*graph, error) {
 	if len(p.Refusals) > 0 {
 		return nil, refusalError(len(p.Refusals), p.Refusals[0])
 	}
-	if err := p.destroys(in.AllowDestroy); err != nil {
-		return nil, err
+	if list := p.losing(); list != nil { // a file may claim that nothing is refused
+		return nil, refusalError(len(list), Refusal{ID: list[0].ID, Text: "its data would be lost, and the plan does not allow it"})
 	}
 	return p.stepGraph()
-}
-
-// destroys refuses a loss of data that nobody has allowed by name.
-func (p *Plan) destroys(allowed []string) error {
-	var list []string
-	for _, s := range p.Steps {
-		if s.Impact() == ImpactDataLoss && !slices.Contains(allowed, s.ID.String()) {
-			list = append(list, s.ID.String())
-		}
-	}
-	if list == nil {
-		return nil
-	}
-	return hint.Wrap(fmt.Errorf("data would be lost on %s", strings.Join(list, ", ")),
-		"allow it by name: --allow-destroy='%s'", strings.Join(list, "' --allow-destroy='"))
 }
 
 func refusalError(n int, first Refusal) error {

@@ -13,6 +13,7 @@ func TestTreatment(t *testing.T) {
 		protect, ignore bool
 		live, applied   string // of v.x, which is wanted to be 2
 		impact          Impact
+		allow           string
 		steps           int
 		refused, left   string
 	}{
@@ -21,7 +22,9 @@ func TestTreatment(t *testing.T) {
 		{name: "what is gone has drifted, too", ignore: true, applied: "2", left: "value is absent, declared 2"},
 		{name: "another wish is no drift", ignore: true, live: "1", applied: "1", steps: 1},
 		{name: "nor is it with drift beside", ignore: true, live: "9", applied: "1", steps: 1},
-		{name: "data goes", live: "1", applied: "1", impact: ImpactDataLoss, steps: 1},
+		{name: "data goes", live: "1", applied: "1", impact: ImpactDataLoss, steps: 1, refused: "nobody has allowed"},
+		{name: "data goes, as allowed", allow: "a/v.x", live: "1", applied: "1", impact: ImpactDataLoss, steps: 1},
+		{name: "other data is allowed to go", allow: "a/v.y", live: "1", applied: "1", impact: ImpactDataLoss, steps: 1, refused: "nobody has allowed"},
 		{name: "data stays", protect: true, live: "1", applied: "1", impact: ImpactDataLoss, refused: "would lose data"},
 		{name: "protected, harmless", protect: true, live: "1", applied: "1", impact: ImpactTraffic, steps: 1},
 	} {
@@ -34,7 +37,11 @@ func TestTreatment(t *testing.T) {
 			w.devices["a"].(*fakeKeeper).kept.Entries = []Entry{
 				{Kind: "v", Name: "x", State: EntryCreated, Applied: json.RawMessage(quoted(test.applied))},
 			}
-			p := mustMake(t, within(t), w.input())
+			in := w.input()
+			if test.allow != "" {
+				in.AllowDestroy = []string{test.allow}
+			}
+			p := mustMake(t, within(t), in)
 			if len(p.Steps) != test.steps {
 				t.Errorf("steps: %+v", p.Steps)
 			}

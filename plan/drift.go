@@ -10,6 +10,6 @@ func (p *Plan) OnlyDrift() (pending int, err error) {
 	}
 	part := p.Part(func(s PlannedStep) bool { return s.Drift })
 	pending = len(p.Steps) - len(part.Steps)
-	p.Steps, p.Select = part.Steps, part.Select
+	p.Steps, p.Select, p.Refusals = part.Steps, part.Select, part.Refusals
 	return pending, nil
 }

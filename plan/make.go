@@ -3,6 +3,7 @@ package plan
 import (
 	"context"
 	"fmt"
+	"slices"
 )
 
 // Make opens and reads every device in parallel, compares, and orders the
@@ -24,7 +25,8 @@ func Make(ctx context.Context, in Input) (*Plan, error) {
 		Format: Format, Version: in.Version, Owner: in.Owner, Simulated: in.Simulated,
 		Destroy: in.Destroy, Skip: in.SkipUnreachable, Select: in.Select,
 		Refusals: s.refusals, Left: s.left,
-		Created: in.Now().UTC(), Notes: in.Notes, Sources: in.Sources, Inputs: in.Inputs,
+		AllowDestroy: in.AllowDestroy,
+		Created:      in.Now().UTC(), Notes: in.Notes, Sources: in.Sources, Inputs: in.Inputs,
 		Devices: make([]PlannedDevice, 0, len(s.devices)),
 	}
 	if in.Reverse != nil {
@@ -52,8 +54,42 @@ func Make(ctx context.Context, in Input) (*Plan, error) {
 			p.Steps = append(p.Steps, newPlannedStep(item, f, needs[i], s.items))
 		}
 	}
+	if in.Disposable {
+		for _, s := range p.losing() {
+			p.AllowDestroy = append(slices.Clip(p.AllowDestroy), s.ID.String())
+		}
+	}
+	p.refuseLoss()
+	if in.Arrange != nil {
+		if err := in.Arrange(p); err != nil {
+			return nil, err
+		}
+	}
 	p.announce(&in)
 	return p, nil
+}
+
+// losing are the steps that lose data which nobody has allowed by name.
+func (p *Plan) losing() []PlannedStep {
+	var list []PlannedStep
+	for _, s := range p.Steps {
+		if s.Impact() == ImpactDataLoss && !slices.Contains(p.AllowDestroy, s.ID.String()) {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// refuseLoss refuses them, each with how all of them are allowed.
+func (p *Plan) refuseLoss() {
+	list := p.losing()
+	advice := "to allow it by name, plan again with"
+	for _, s := range list {
+		advice += fmt.Sprintf(" --allow-destroy='%s'", s.ID)
+	}
+	for _, s := range list {
+		p.Refusals = append(p.Refusals, Refusal{ID: s.ID, Range: s.Range, Text: "its data would be lost, which nobody has allowed", Hint: advice})
+	}
 }
 
 func newPlannedStep(item Item, f *finding, needs []int, items []Item) PlannedStep {
@@ -93,6 +129,9 @@ func (p *Plan) announce(in *Input) {
 	for _, s := range p.Steps {
 		data := stepData(s.ID, place(s.Range), s.Changes, s.Send)
 		data["undo"], data["needs"], data["prune"], data["drift"] = s.Undo, s.Needs, s.Prune, s.Drift
+		if s.Phase != "" {
+			data["phase"] = s.Phase
+		}
 		in.emit(Event{Type: EventPlanned, Device: s.ID.Device,
 			Message: s.ID.String() + " would change", Data: data})
 	}

@@ -22,6 +22,9 @@ func (p *Plan) Part(keep func(PlannedStep) bool) *Plan {
 			part.Steps = append(part.Steps, s)
 		}
 	}
+	part.Refusals = slices.DeleteFunc(slices.Clone(p.Refusals), func(r Refusal) bool {
+		return !kept[r.ID] && slices.ContainsFunc(p.Steps, func(s PlannedStep) bool { return s.ID == r.ID })
+	})
 	part.Devices = slices.DeleteFunc(slices.Clone(p.Devices), func(d PlannedDevice) bool { return !devices[d.Address] })
 	return &part
 }

@@ -30,7 +30,12 @@ type Input struct {
 	Select          Selection                    // of Make; Apply takes that of the plan
 	Destroy         bool                         // take back everything that ledgers hold; Apply: as the plan
 	SkipUnreachable bool                         // leave out devices that cannot be reached; Apply: as the plan
-	AllowDestroy    []string                     // resources (device/kind.name) and devices whose data may be lost
+	AllowDestroy    []string                     // resources (device/kind.name) whose data may be lost; Apply: as the plan
+	Disposable      bool                         // the devices are a twin's and hold nobody's data: any of it may be lost
+
+	// Arrange is called by Make with the plan before it is announced: it may order
+	// and refuse steps, and leave them alone. May be nil.
+	Arrange func(*Plan) error
 
 	Run     string    // by which ledgers and journals call what Apply does; "": nothing of it can be reversed
 	Reverse *Reversal // instead of everything else: take back what a run did; Apply: as Make
@@ -81,7 +86,7 @@ func (in *Input) emit(e Event) {
 
 // Format is the number of the plan file's format. Any change of its fields is
 // a new number.
-const Format = 4
+const Format = 5
 
 // A Plan is the difference between what is declared and what the devices
 // report, in the order in which Apply would carry it out.
@@ -95,6 +100,8 @@ type Plan struct {
 	Skip      bool      `json:"skip_unreachable,omitempty"`
 	Select    Selection `json:"select,omitzero"`
 	Created   time.Time `json:"created"`
+
+	AllowDestroy []string `json:"allow_destroy,omitempty"` // resources (device/kind.name) whose data may be lost
 
 	Devices  []PlannedDevice `json:"devices"` // those with resources, in the order of the items
 	Steps    []PlannedStep   `json:"steps"`   // in execution order
@@ -144,7 +151,8 @@ type LeftAlone struct {
 // Impact is the worst impact of the step's changes.
 func (s PlannedStep) Impact() Impact { return Diff{Changes: s.Changes}.Impact() }
 
-// A Refusal is a resource that cannot be brought about on its device.
+// A Refusal is a resource that cannot be brought about on its device, or a step
+// of the plan that must not be carried out as things are.
 type Refusal struct {
 	ID    ID        `json:"id"`
 	Range hcl.Range `json:"range"`
@@ -169,8 +177,13 @@ type Counts struct {
 // Counts counts the plan.
 func (p *Plan) Counts() Counts {
 	c := Counts{Changed: len(p.Steps), ByImpact: map[Impact]int{}}
+	steps := make(map[ID]bool, len(p.Steps))
+	for _, s := range p.Steps {
+		steps[s.ID] = true
+	}
 	for _, r := range p.Refusals {
-		if r.ID.Kind != LedgerKind && r.ID.Kind != safetyKind { // else it is about a device
+		// Else it is about a device, or a change that is counted as one.
+		if r.ID.Kind != LedgerKind && r.ID.Kind != safetyKind && !steps[r.ID] {
 			c.Refused++
 		}
 	}

@@ -66,7 +66,6 @@ timers which weft has armed on the devices.`,
 	cmd.Flags().BoolVar(&f.destroy, "destroy", false, "take back everything that weft did")
 	acceptFlag(cmd, &how.accept)
 	cmd.Flags().StringVar(&how.phase, "phase", "", "carry out this phase of the rollout only, with its gate")
-	cmd.Flags().StringArrayVar(&f.allowDestroy, "allow-destroy", nil, "allow this resource (device/kind.name) to lose data; may be repeated")
 	return cmd
 }
 
@@ -81,6 +80,9 @@ func (a *app) carryOut(ctx context.Context, p *project, made *plan.Plan, how sta
 	spec, err := specOf(p.model)
 	if err != nil {
 		return err
+	}
+	if err := made.Applicable(p.input); err != nil {
+		return &codeError{applied(&plan.Result{}, err), err}
 	}
 	if err := a.plugged(ctx, p, made); err != nil {
 		return err
@@ -189,6 +191,10 @@ func (a *app) unfinishedBusiness(ctx context.Context, dir string, r *rollout.Run
 		return hint.Wrap(&codeError{exitWaiting, fmt.Errorf("the %s of %s is %s: %s", s.spec.Name, r.Begun.Format("2006-01-02 15:04 MST"), r.State, r.Why)},
 			"see weft rollout status; go on with weft rollout promote or resume, or end it with weft rollout rollback or abort")
 	}
+	if more := slices.DeleteFunc(slices.Clone(f.allowDestroy), func(name string) bool { return slices.Contains(s.plan.AllowDestroy, name) }); len(more) > 0 {
+		return usage(hint.Wrap(fmt.Errorf("the plan that %s goes on with does not allow %s to lose data", s.spec.Name, strings.Join(more, ", ")),
+			"go on without that; or end it with weft rollout rollback or abort, and plan anew"))
+	}
 	if err := s.accept(how.accept); err != nil {
 		return err
 	}
@@ -244,14 +250,17 @@ func (a *app) applyFile(ctx context.Context, path string, f planFlags, how stagi
 		return usage(fmt.Errorf("%s was made with --lab=%t and is applied with --lab=%t", path, saved.Simulated, a.lab))
 	}
 	if len(a.vars)+len(a.varFiles) > 0 {
-		return usage(errors.New("a saved plan holds its variables: --var and --var-file do not go with it"))
+		return usage(hint.Wrap(errors.New("a saved plan holds its variables: --var and --var-file do not go with it"), "plan again: weft plan --var … --out %s", path))
+	}
+	if len(f.allowDestroy) > 0 {
+		return usage(hint.Wrap(errors.New("the plan says what may be lost: --allow-destroy does not go with a saved one"),
+			"plan again: weft plan --allow-destroy='%s' --out %s", strings.Join(f.allowDestroy, "' --allow-destroy='"), path))
 	}
 	p, err := a.openSaved(saved)
 	if err != nil {
 		return err
 	}
 	defer p.Close()
-	p.input.AllowDestroy = f.allowDestroy
 	return a.carryOut(ctx, p, saved, how)
 }
 

@@ -34,6 +34,7 @@ func (f *planFlags) scope(cmd *cobra.Command) {
 	s.StringArrayVar(&f.exclude, "exclude", nil, "not this device, block or resource, nor what needs it; may be repeated")
 	s.StringVar(&f.unreachable, "unreachable", "fail", "fail, or skip: go on without devices that cannot be reached, and what needs them")
 	s.StringVar(&f.maxImpact, "max-impact", "", "refuse a plan with a worse impact: none, traffic, link-flap, reboot or data-loss")
+	s.StringArrayVar(&f.allowDestroy, "allow-destroy", nil, "allow this resource (device/kind.name) to lose data: it is kept with the plan; may be repeated")
 	s.BoolVar(&f.show.Lines, "show-config", false, "also show the exact lines that would be sent, and their undo")
 	s.BoolVar(&f.show.Concise, "concise", false, "leave out devices that answered, and what is described without effect")
 }
@@ -135,16 +136,16 @@ func (a *app) plan(ctx context.Context, f planFlags) (*project, *plan.Plan, erro
 		return nil, nil, err
 	}
 	err = f.narrow(&p.input)
+	p.input.Disposable = a.rehearsal != nil
 	var made *plan.Plan
 	if err == nil {
 		a.tellCutOff(&p.input)
-		made, err = plan.Make(ctx, p.input)
+		in := p.input
+		in.Arrange = func(made *plan.Plan) error { return phased(p, made) }
+		made, err = plan.Make(ctx, in)
 	}
 	if err == nil {
 		err = unmatched(&p.input, made)
-	}
-	if err == nil {
-		err = phased(p, made)
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, p.Close())

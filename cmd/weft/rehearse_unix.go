@@ -127,9 +127,6 @@ func (a *app) scene(ctx context.Context, f planFlags, note string) error {
 		return err
 	}
 	defer p.Close()
-	for _, step := range made.Steps {
-		p.input.AllowDestroy = append(p.input.AllowDestroy, step.ID.String()) // a twin holds nobody's data
-	}
 	f.show.Concise = true
 	if err := a.planned(made, f); err != nil {
 		return err

@@ -76,25 +76,32 @@ func addresses(list []*inventory.Validation) []string {
 	return out
 }
 
-// phased gives the steps of a plan their phases, where there is a rollout.
+// phased gives the steps of a plan their phases, where there is a rollout, and
+// refuses those that it could not take back.
 func phased(p *project, made *plan.Plan) error {
 	spec, err := specOf(p.model)
 	if err != nil || spec == nil || made.Destroy {
 		return err
 	}
-	for _, id := range spec.Assign(made, p.input.Items) {
+	none := spec.Assign(made, p.input.Items)
+	for _, id := range none {
 		made.Left = append(made.Left, plan.LeftAlone{Device: id.Device, ID: id, Text: "no phase of " + spec.Name + " selects it"})
 	}
 	made.Steps = slices.DeleteFunc(made.Steps, func(s plan.PlannedStep) bool { return s.Phase == "" })
+	for i, s := range made.Steps { // the others are as they are
+		made.Steps[i].Needs = slices.DeleteFunc(slices.Clone(s.Needs), func(id plan.ID) bool { return slices.Contains(none, id) })
+	}
+	made.Refusals = slices.DeleteFunc(made.Refusals, func(r plan.Refusal) bool { return slices.Contains(none, r.ID) })
+	for _, s := range spec.Irreversible(made) {
+		made.Refusals = append(made.Refusals, plan.Refusal{ID: s.ID, Range: s.Range,
+			Text: fmt.Sprintf("it could not be taken back if a gate failed, which %s asks for (%s)", spec.Name, view.Place(spec.Range)),
+			Hint: `write accept_no_undo = true, or on_failure = "pause"`})
+	}
 	return nil
 }
 
 // stage begins a rollout of a plan.
 func (a *app) stage(p *project, spec *rollout.Spec, made *plan.Plan) (*staged, error) {
-	if list := spec.Irreversible(made); list != nil {
-		return nil, hint.Wrap(fmt.Errorf("%s could not be taken back if a gate failed, which %s asks for (%s)", list[0], spec.Name, view.Place(spec.Range)),
-			`write accept_no_undo = true, or on_failure = "pause"`)
-	}
 	now := time.Now()
 	s := &staged{project: p, app: a, spec: spec, plan: made, dir: filepath.Join(a.runs(), now.UTC().Format("20060102T150405.000000000Z"))}
 	s.run = rollout.NewRun(filepath.Base(s.dir), spec, made, now)

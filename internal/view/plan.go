@@ -32,6 +32,7 @@ func Plan(w io.Writer, p *plan.Plan, o Options) {
 			g.show(w, o)
 		}
 	}
+	allowed(w, p, o.Style)
 	refusals(w, p, o.Style)
 	leftAlone(w, p.Left, o.Style)
 	if o.Lines {
@@ -173,6 +174,19 @@ func few(names []string) string {
 		return strings.Join(names, ", ")
 	}
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}
+
+// allowed names what loses data because somebody has allowed it.
+func allowed(w io.Writer, p *plan.Plan, s Style) {
+	var names []string
+	for _, step := range p.Steps {
+		if name := step.ID.String(); step.Impact() == plan.ImpactDataLoss && slices.Contains(p.AllowDestroy, name) {
+			names = append(names, name)
+		}
+	}
+	if names != nil {
+		fmt.Fprintf(w, "\n%s may lose data, as allowed: %s\n", s.dress(yellow, "!"), strings.Join(names, ", "))
+	}
 }
 
 func refusals(w io.Writer, p *plan.Plan, s Style) {

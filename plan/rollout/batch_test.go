@@ -72,7 +72,7 @@ func TestAssign(t *testing.T) {
 		t.Errorf("irreversible: %v", list)
 	}
 	p.Steps[2].Undo, spec.OnFailure = nil, RollbackPhase
-	if list := spec.Irreversible(p); len(list) != 1 || list[0] != p.Steps[2].ID {
+	if list := spec.Irreversible(p); len(list) != 1 || list[0].ID != p.Steps[2].ID {
 		t.Errorf("irreversible: %v", list)
 	}
 }

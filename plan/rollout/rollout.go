@@ -142,15 +142,15 @@ func (s *Spec) books(p *plan.Plan, at map[plan.ID]int) {
 }
 
 // Irreversible lists the steps that a rollback could not take back.
-func (s *Spec) Irreversible(p *plan.Plan) []plan.ID {
+func (s *Spec) Irreversible(p *plan.Plan) []plan.PlannedStep {
 	if s.AcceptNoUndo || s.OnFailure == Pause {
 		return nil
 	}
-	var list []plan.ID
+	var list []plan.PlannedStep
 	for _, step := range p.Steps {
 		phase := func(p Phase) bool { return p.Name == step.Phase }
 		if slices.ContainsFunc(s.Phases, phase) && len(step.Undo) == 0 && step.ID.Kind != plan.LedgerKind {
-			list = append(list, step.ID)
+			list = append(list, step)
 		}
 	}
 	return list
