@@ -101,6 +101,21 @@ func (r *Result) Paused() bool {
 	return paused
 }
 
+// Held reports whether what is missing was left because somebody else is at
+// work on a device: nothing has failed, every device is either done or as it
+// was, and the rest of the plan can be carried out once they have ended.
+func (r *Result) Held() bool {
+	held := false
+	for _, d := range r.Devices {
+		byOthers := errors.As(d.Err, new(*HeldError))
+		if d.Err != nil && (!byOthers && !consequence(d.Err) || d.Outcome == DeviceUnknown || d.Outcome == DeviceChanged) {
+			return false
+		}
+		held = held || byOthers
+	}
+	return held
+}
+
 // Err is why not everything in the plan is done and proven: the error that Apply
 // returned.
 func (r *Result) Err() error { return r.err }

@@ -43,37 +43,62 @@ func (g Guard) who() string {
 }
 
 // hold takes the lease, in place of one that has ended or whose holder is
-// gone.
+// gone. Others may be about to do the same: whoever makes the directory has
+// it, and the one who is refused looks again at who that is.
 func (t *Transaction) hold(ctx context.Context) error {
 	if t.guard.Owner == "" {
 		return nil
 	}
+	const tries = 3 // each time somebody else came first, and has let go again
+	for try := 1; ; try++ {
+		m, err := t.tryHold(ctx)
+		if err == nil {
+			return t.keepBase(ctx, m)
+		}
+		raced := t.held != "" || m.Hold != nil // else it is no matter of who comes first
+		if !raced || !errors.As(err, new(*RefusedError)) || try == tries {
+			return err
+		}
+		if late := t.release(ctx); late != nil {
+			return errors.Join(err, late)
+		}
+	}
+}
+
+// tryHold tries once. The error is a *RefusedError where a line was refused, be
+// it because somebody else was faster.
+func (t *Transaction) tryHold(ctx context.Context) (Marks, error) {
 	m, err := t.s.Marks(ctx)
 	if err == nil && m.Now.IsZero() {
 		m.Now, err = t.s.clock(ctx)
 	}
 	if err != nil {
-		return err
+		return m, err
 	}
 	for _, a := range m.Running() {
-		return &HeldError{Armed: &a, Now: m.Now}
+		return m, &HeldError{Armed: &a, Now: m.Now}
 	}
 	if h := m.Hold; h != nil {
 		ended := h.Owner != "" && !m.Now.Before(h.Until)
 		if !ended && (t.guard.Gone == nil || !t.guard.Gone(*h)) {
-			return &HeldError{Hold: h, Now: m.Now}
+			return m, &HeldError{Hold: h, Now: m.Now}
 		}
 		if err := t.s.breakLease(ctx, m); err != nil {
-			return fmt.Errorf("end the lease of %s, which is gone: %w", h.Who, err)
+			return m, fmt.Errorf("end the lease of %s, which is gone: %w", h.Who, err)
 		}
 	}
 	for _, a := range m.Armed {
 		if a.Owner == t.guard.Owner { // it has fired
 			if err := t.s.rmdir(ctx, a.name); err != nil {
-				return fmt.Errorf("remove the mark of a revert that has fired: %w", err)
+				return m, fmt.Errorf("remove the mark of a revert that has fired: %w", err)
 			}
 		}
 	}
+	return m, t.claim(ctx, m)
+}
+
+// claim makes the directories of the lease.
+func (t *Transaction) claim(ctx context.Context, m Marks) error {
 	lasts := max(leaseTime, 3*t.confirm)
 	t.held = fmt.Sprintf("%s%d.%s.%s", markHeld, m.Now.Add(lasts).Unix(), t.guard.Owner, t.guard.who())
 	var no *RefusedError
@@ -91,7 +116,7 @@ func (t *Transaction) hold(ctx context.Context) error {
 		return fmt.Errorf("take the lease: %w", err)
 	}
 	t.leased, t.pace = true, time.Since(begun)
-	return t.keepBase(ctx, m)
+	return nil
 }
 
 // keepBase copies what is there before the owner's first line ever.

@@ -104,6 +104,36 @@ func TestHeld(t *testing.T) {
 	}
 }
 
+// Of two that find the lease free one makes it; the other is told who that is,
+// and leaves nothing behind.
+func TestLeaseTakenMeanwhile(t *testing.T) {
+	const mine, theirs = "weft-held.1795248000.o.me", "weft-held.1795248000.p.them"
+	r := newReplay(t, join(nxosLogin, `
+leaf-a# dir bootflash:
+       4096    Nov 21 07:30:00 2026  old/
+leaf-a# show clock
+07:30:00.000 UTC Sat Nov 21 2026
+leaf-a# mkdir bootflash:`+mine+`
+leaf-a# mkdir bootflash:weft-lease
+ERROR: file exists
+leaf-a# dir bootflash:
+       4096    Nov 21 07:30:00 2026  `+mine+`/
+       4096    Nov 21 07:30:00 2026  `+theirs+`/
+       4096    Nov 21 07:30:00 2026  weft-lease/
+leaf-a# rmdir bootflash:`+mine+`
+leaf-a# dir bootflash:
+       4096    Nov 21 07:30:00 2026  `+theirs+`/
+       4096    Nov 21 07:30:00 2026  weft-lease/
+leaf-a# show clock
+07:30:01.000 UTC Sat Nov 21 2026
+leaf-a#`))
+	_, err := open(t, NXOS(), r).Begin(t.Context(), Guard{Confirm: time.Minute, Owner: "o", Who: "me"})
+	var held *HeldError
+	if !errors.As(err, &held) || held.Hold == nil || held.Hold.Who != "them" {
+		t.Errorf("begin: %v", err)
+	}
+}
+
 // Work that would outlast the timer is not begun.
 func TestEnough(t *testing.T) {
 	tx := &Transaction{confirm: time.Minute, pace: time.Second, guard: Guard{Lines: 30}}

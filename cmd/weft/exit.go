@@ -113,6 +113,8 @@ func applied(r *plan.Result, err error) int {
 		return exitDone
 	case errors.As(err, &stale):
 		return exitStale
+	case r.Held(): // whatever else was done is proven
+		return exitHeld
 	}
 	switch r.Outcome() {
 	case plan.RunChanged:

@@ -244,6 +244,8 @@ func (a *advance) batch(ctx context.Context, p *Phase, pr *PhaseRun, steps []pla
 			return a.alarmed(ctx, p, pr, alarm)
 		case ctx.Err() == nil && res.Paused():
 			return a.pause(p)
+		case ctx.Err() == nil && res.Held(): // that somebody else is at work is no failure of what was done
+			return errors.Join(a.later(err), a.Save(a.run))
 		case ctx.Err() != nil || !touched(res):
 			return errors.Join(err, a.Save(a.run)) // what is left is for another time
 		case failed > 0 && failed <= a.spec.MaxFailures:
@@ -257,6 +259,11 @@ func (a *advance) batch(ctx context.Context, p *Phase, pr *PhaseRun, steps []pla
 	}
 	pr.State = Gating
 	return a.Save(a.run)
+}
+
+// later says how to go on with what somebody else stands in the way of.
+func (a *advance) later(err error) error {
+	return hint.Wrap(err, "%s", strings.TrimPrefix(hint.Of(err)+"; then: weft rollout resume", "; "))
 }
 
 // alarmed does what an alarm asks for: what was carried out is taken back, or,

@@ -178,6 +178,9 @@ func (a *advance) takeBack(ctx context.Context, list []*PhaseRun, s *Stop) error
 	if err == nil {
 		err = a.keep(ctx, steps)
 	}
+	if errors.As(err, new(*plan.HeldError)) {
+		return a.later(fmt.Errorf("%s; and not all of it could be taken back yet: %w", s.Error(), err)) // it stays as it is saved: being taken back
+	}
 	if err != nil {
 		s.State, s.Err = Failed, err
 		s.Why += "; and it could not be taken back in full: " + err.Error()
