@@ -174,7 +174,7 @@ func storageDescriptions() map[string]string {
 		"target.server":                               "Where it runs; none for external ones.",
 		"target.engine":                               "What answers: weft's own target, the kernel's, or something that weft does not configure.",
 		"target.transport":                            "Transports in order of preference.",
-		"target.allow_degraded":                       "true: gates let TCP through where RDMA is preferred and not to be had, and TCP alone may be asked for on InfiniBand; it is shown as degraded all the same.",
+		"target.allow_degraded":                       "true: gates and verify let TCP through where RDMA is preferred and not to be had, and TCP alone may be asked for on InfiniBand; it is shown as degraded all the same.",
 		"target.portals":                              "The NICs it listens on, or addresses of an external one.",
 		"target.port":                                 "The port it listens on.",
 		"target.dhchap_ctrl_key":                      `The key that it proves to hosts, which then trust it (DH-HMAC-CHAP), of the form DHHC-1:HH:BASE64:, read from outside: env("NAME") or file("PATH").`,

@@ -29,8 +29,8 @@ type Count struct {
 	Priority int    `json:"priority"` // 802.1p priority, which is the queue of a class; AllPriorities
 	Name     string `json:"name"`
 	Value    uint64 `json:"value"`
-	Line     string `json:"line"`           // what was typed to see it
-	Note     string `json:"note,omitempty"` // what else a reader must know
+	Line     string `json:"line"`          // what was typed to see it
+	Off      string `json:"off,omitempty"` // why nothing is counted there: Value says nothing
 }
 
 // A Gap is what a switch does not tell about a port, and why.

@@ -110,5 +110,5 @@ func comwareDeadlockCounts(text, port string) ([]Count, error) {
 	case detects:
 		return nil, errors.New("PFC deadlock detection is on there, and no display that is documented counts what it finds")
 	}
-	return []Count{{Port: port, Priority: AllPriorities, Name: WatchdogEvents, Note: "no PFC deadlock detection is on there"}}, nil
+	return []Count{{Port: port, Priority: AllPriorities, Name: WatchdogEvents, Off: "no PFC deadlock detection is on there"}}, nil
 }

@@ -141,7 +141,7 @@ var (
 )
 
 // nxosWatchdogCounts adds up how often the watchdog of a port has shut one of
-// its queues. A port without one shuts none.
+// its queues. A port without one counts nothing.
 func nxosWatchdogCounts(text, port string) ([]Count, error) {
 	var sum uint64
 	state, groups, rows := "", 0, 0
@@ -168,7 +168,7 @@ func nxosWatchdogCounts(text, port string) ([]Count, error) {
 	count := Count{Port: port, Priority: AllPriorities, Name: WatchdogEvents, Value: sum}
 	switch {
 	case state == "Disabled" && groups == 0:
-		count.Note = "no PFC watchdog is on there"
+		count.Off = "no PFC watchdog is on there"
 	case state != "Enabled" || groups == 0 || groups != rows:
 		return nil, nil // not a layout that is known
 	}

@@ -43,7 +43,7 @@ func (s *staged) measured(ctx context.Context, validations []string) (*prove.Res
 		return res, err
 	}
 	if phase.State == rollout.Gating || phase.State == rollout.Soaking {
-		res.Add(&prove.Result{Judgements: append(s.asApplied(ctx), s.fallenBack(res)...)})
+		res.Add(&prove.Result{Judgements: s.asApplied(ctx)})
 	}
 	return res, s.keep(phase, validations, of.since, res)
 }
@@ -96,33 +96,6 @@ func (s *staged) asApplied(ctx context.Context) []prove.Judgement {
 		}
 		out = append(out, prove.Judgement{Validation: prove.AsApplied, Metric: "configuration", Pair: step.ID.String(), Counted: true, Value: 1,
 			Verdict: prove.Fail, Why: "somebody has changed it since: " + strings.Join(what, "; "), Where: "at " + step.ID.String()})
-	}
-	return out
-}
-
-// fallenBack fails what was measured over TCP where the files prefer RDMA: fast
-// enough or not, it is not what they ask for. It says nothing where they allow
-// it, and in a rehearsal, whose twin has no RDMA.
-func (s *staged) fallenBack(res *prove.Result) []prove.Judgement {
-	if s.app.rehearsal != nil {
-		return nil
-	}
-	var out []prove.Judgement
-	for _, t := range s.project.model.Targets {
-		if t.AllowDegraded || len(t.Transport) == 0 || t.Transport[0] == "tcp" {
-			continue
-		}
-		seen := map[[2]string]bool{} // initiator and plane: each was measured in several sizes
-		for _, row := range res.Rows {
-			pair := [2]string{row.Initiator, row.Plane}
-			if row.Target != t.Addr || !row.Degraded || seen[pair] {
-				continue
-			}
-			seen[pair] = true
-			out = append(out, prove.Judgement{Validation: prove.AsApplied, Metric: "transport", Counted: true, Value: 1, Verdict: prove.Fail,
-				Pair: row.Initiator + " → " + row.Target + " over plane " + row.Plane,
-				Why:  "it is TCP instead of RDMA: " + row.ProbeResult.Degraded + "; allow_degraded = true in " + t.Addr + " accepts that"})
-		}
 	}
 	return out
 }
@@ -185,6 +158,9 @@ func soakSample(k kept) report.Sample {
 	line := report.Sample{Phase: k.Phase, Time: k.Time, Recorded: k.Recorded, Verdict: k.Result.Verdict, Worst: map[string]float64{}, Verdicts: map[string]prove.Verdict{}}
 	for _, j := range k.Result.Judgements {
 		name := j.Validation + "." + j.Metric
+		if j.Verdict == prove.NotMeasured {
+			continue
+		}
 		if j.Verdict != prove.Pass && line.Verdicts[name] != prove.Fail {
 			line.Verdicts[name] = j.Verdict
 		}

@@ -106,6 +106,8 @@ func (s *staged) judge(ctx context.Context, validations []string) (rollout.Verdi
 	verdict, why, judged, accepted := prove.Pass, "", 0, []string{}
 	for _, j := range res.Judgements {
 		switch {
+		case j.Verdict == prove.NotMeasured:
+			continue
 		case j.Verdict == prove.Inconclusive && s.run.Accepts(j.Validation, j.Metric):
 			if what := j.Validation + "." + j.Metric; !slices.Contains(accepted, what) {
 				accepted = append(accepted, what)

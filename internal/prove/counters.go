@@ -134,12 +134,25 @@ func (r *run) judgeCounters(res *Result, v *inventory.Validation, unknown unknow
 				continue
 			}
 		}
+		first := len(res.Judgements)
 		for _, p := range list {
 			j := Judgement{Validation: v.Name, Metric: m.Name, Pair: p.String(), Limit: m.Max, Counted: true, Unit: m.Unit}
 			j.judge(res, m, p)
 			unknown.spoil(m, &j)
 			res.Judgements = append(res.Judgements, j)
 		}
+		nowhere(res.Judgements[first:])
+	}
+}
+
+// nowhere makes a metric inconclusive that no place measures: somebody asked for
+// it by name, and nothing stands behind it.
+func nowhere(list []Judgement) {
+	if slices.ContainsFunc(list, func(j Judgement) bool { return j.Verdict != NotMeasured }) {
+		return
+	}
+	for i := range list {
+		list[i].Verdict = Inconclusive
 	}
 }
 
@@ -151,9 +164,11 @@ func (j *Judgement) judge(res *Result, m *inventory.Metric, p countPlace) {
 		j.Why = why
 		return
 	}
-	j.Note = after.Note
 	if !m.Delta && m.Unit != "ratio" {
-		j.Value = float64(after.Value)
+		if j.Value = float64(after.Value); after.Off != "" {
+			j.Verdict, j.Why = NotMeasured, after.Off
+			return
+		}
 		j.settle()
 		return
 	}
@@ -165,8 +180,11 @@ func (j *Judgement) judge(res *Result, m *inventory.Metric, p countPlace) {
 	case after.Value < before.Value:
 		j.Why = fmt.Sprintf("it went back from %d to %d: somebody cleared it, or the device restarted", before.Value, after.Value)
 		return
-	case before.Note != after.Note:
+	case before.Off != after.Off:
 		j.Why = "what is counted there has changed meanwhile"
+		return
+	case after.Off != "":
+		j.Verdict, j.Why = NotMeasured, after.Off
 		return
 	}
 	grown, took := after.Value-before.Value, after.Time.Sub(before.Time)

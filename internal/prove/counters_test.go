@@ -22,6 +22,7 @@ import (
 type plant struct {
 	ports map[string]uint64 // drops by switch, priority 3
 	gaps  map[string]string // by switch
+	off   map[string]string // of watchdogs
 	in    map[string]uint64 // ingress drops by switch
 	nics  func(reading int) string
 	down  string // a device that does not answer
@@ -51,7 +52,7 @@ func (p *plant) counted(_ context.Context, sw *inventory.Switch, ports []string)
 		if why := p.gaps[sw.Name]; why != "" {
 			out.Gaps = append(out.Gaps, switches.Gap{Port: port, Name: switches.WatchdogEvents, Why: why})
 		} else {
-			out.Counts = append(out.Counts, switches.Count{Port: port, Priority: switches.AllPriorities, Name: switches.WatchdogEvents, Note: "no watchdog"})
+			out.Counts = append(out.Counts, switches.Count{Port: port, Priority: switches.AllPriorities, Name: switches.WatchdogEvents, Off: p.off[sw.Name]})
 		}
 	}
 	return out, nil
@@ -69,7 +70,7 @@ func (p *plant) WriteFile(context.Context, string, io.Reader, fs.FileMode) error
 }
 
 func healthy() *plant {
-	return &plant{ports: map[string]uint64{"a": 4, "b": 7}, in: map[string]uint64{}, asked: map[string]int{}, gaps: map[string]string{},
+	return &plant{ports: map[string]uint64{"a": 4, "b": 7}, in: map[string]uint64{}, asked: map[string]int{}, gaps: map[string]string{}, off: map[string]string{},
 		nics: func(int) string {
 			out := ""
 			for _, pci := range []string{"0000:41:00.0", "0000:41:00.1"} {
@@ -190,7 +191,38 @@ func TestCountersOfNICs(t *testing.T) {
 	sent := &inventory.Metric{Name: "again", Source: "server.rnic.rdma.retransmits", HasMax: true, Max: 3}
 	dogs := &inventory.Metric{Name: "events", Source: "switch.port.pfc_watchdog.events", Delta: true, HasMax: true}
 	res = healthy().prove(t, plantModel(sent, dogs))
-	if res.Verdict != Pass || res.Judgements[0].Value != 3 || res.Judgements[2].Note != "no watchdog" {
+	if res.Verdict != Pass || res.Judgements[0].Value != 3 {
+		t.Errorf("%s %+v", res.Verdict, res.Judgements)
+	}
+}
+
+// A port where nothing counts is not one that passes; and where none counts,
+// nothing has passed.
+func TestNotMeasured(t *testing.T) {
+	dogs := &inventory.Metric{Name: "events", Source: "switch.port.pfc_watchdog.events", Delta: true, HasMax: true}
+	ever := &inventory.Metric{Name: "ever", Source: dogs.Source, HasMax: true}
+	for _, m := range []*inventory.Metric{dogs, ever} {
+		for _, test := range []struct {
+			off  map[string]string
+			want []Verdict
+			all  Verdict
+		}{
+			{map[string]string{"b": "no watchdog"}, []Verdict{Pass, NotMeasured}, Pass},
+			{map[string]string{"a": "no watchdog", "b": "no watchdog"}, []Verdict{Inconclusive, Inconclusive}, Inconclusive},
+		} {
+			p := healthy()
+			p.off = test.off
+			res := p.prove(t, plantModel(m))
+			if len(res.Judgements) != 2 || res.Judgements[0].Verdict != test.want[0] || res.Judgements[1].Verdict != test.want[1] || res.Verdict != test.all ||
+				res.Judgements[1].Why != "no watchdog" {
+				t.Errorf("%s, off at %v: %s %+v", m.Name, test.off, res.Verdict, res.Judgements)
+			}
+		}
+	}
+	p := healthy() // switched on in between: what was counted is not known
+	p.off["b"] = "no watchdog"
+	p.after = func(p *plant) { p.off["b"] = "" }
+	if res := p.prove(t, plantModel(dogs)); res.Verdict != Inconclusive {
 		t.Errorf("%s %+v", res.Verdict, res.Judgements)
 	}
 }

@@ -92,7 +92,7 @@ func (g *Guard) Look(ctx context.Context, free func(device string) bool) []Judge
 	for _, v := range g.judges {
 		g.run.judgeCounters(res, v, nil)
 	}
-	counted := slices.DeleteFunc(res.Judgements, func(j Judgement) bool { return j.Verdict == Inconclusive })
+	counted := slices.DeleteFunc(res.Judgements, func(j Judgement) bool { return j.Verdict == Inconclusive || j.Verdict == NotMeasured })
 	for _, m := range after.Missing {
 		answered := slices.ContainsFunc(g.before.Samples, func(s Sample) bool { return s.Device == m.Device })
 		if m.Port == "" && answered {

@@ -177,3 +177,25 @@ func (res *Result) Added(row *Row) (time.Duration, bool) {
 	}
 	return row.P99 - local.P99, true
 }
+
+// fallenBack fails what was measured over TCP where the files prefer RDMA: fast
+// enough or not, it is not what they ask for. It says nothing where they allow it.
+func fallenBack(rows []*Row) []Judgement {
+	var out []Judgement
+	seen := map[[3]string]bool{} // each was measured in several sizes
+	for _, row := range rows {
+		t := row.flow.target
+		pair := [3]string{row.Initiator, row.Target, row.Plane}
+		if !row.Degraded || row.Probe == socketProbe || t.AllowDegraded || row.flow.transports()[0] == "tcp" || seen[pair] {
+			continue
+		}
+		seen[pair] = true
+		out = append(out, Judgement{Validation: pathName, Metric: Transport, Counted: true, Value: 1, Verdict: Fail,
+			Pair: row.Initiator + " → " + row.Target + " over plane " + row.Plane,
+			Why:  "it is TCP instead of RDMA: " + row.ProbeResult.Degraded + "; allow_degraded = true in " + t.Addr + " accepts that"})
+	}
+	return out
+}
+
+// Transport is the metric that fails where TCP carries what was declared for RDMA.
+const Transport = "transport"

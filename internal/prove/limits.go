@@ -25,7 +25,7 @@ func (u unknownLimits) spoil(m *inventory.Metric, j *Judgement) {
 		return
 	}
 	j.Limit = 0
-	if j.Verdict == Fail {
+	if j.Verdict == Fail || j.Verdict == NotMeasured {
 		return
 	}
 	if j.Verdict == Pass || j.Why == "" {

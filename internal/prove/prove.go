@@ -22,11 +22,15 @@ import (
 // Verdict is how a measurement was judged.
 type Verdict string
 
-// The verdicts. No data is inconclusive, never a pass.
+// The verdicts. No data is inconclusive, never a pass. Not measured is a place
+// where nothing stands behind a metric, such as a port without a PFC watchdog: it
+// is counted apart from those that pass, and a metric that no place measures is
+// inconclusive.
 const (
 	Pass         Verdict = "pass"
 	Fail         Verdict = "fail"
 	Inconclusive Verdict = "inconclusive"
+	NotMeasured  Verdict = "not measured"
 )
 
 // A Row is one measured flow.
@@ -247,6 +251,7 @@ func Run(ctx context.Context, in Input) (*Result, error) {
 	}
 	ways := legs(in.Model, in.There)
 	place(res, ways)
+	res.Judgements = append(res.Judgements, fallenBack(res.Rows)...)
 	if in.Path {
 		res.Judgements = append(res.Judgements, r.jumbo(ctx, ways)...)
 		res.Judgements = append(res.Judgements, r.classified(res, ways)...)

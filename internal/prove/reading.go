@@ -28,8 +28,8 @@ type Sample struct {
 	Counter
 	Time  time.Time `json:"time"`
 	Value uint64    `json:"value"`
-	Line  string    `json:"line"`           // what was typed to see it
-	Note  string    `json:"note,omitempty"` // what else a reader must know
+	Line  string    `json:"line"`          // what was typed to see it
+	Off   string    `json:"off,omitempty"` // why nothing is counted there: Value says nothing
 }
 
 // A Missing is a counter that could not be read, and why.
@@ -193,7 +193,7 @@ func (r *run) readSwitch(ctx context.Context, sw *inventory.Switch, ports []stri
 	}
 	now := time.Now()
 	for _, c := range counted.Counts {
-		samples = append(samples, Sample{Counter{sw.Addr, c.Port, c.Priority, c.Name}, now, c.Value, c.Line, c.Note})
+		samples = append(samples, Sample{Counter{sw.Addr, c.Port, c.Priority, c.Name}, now, c.Value, c.Line, c.Off})
 	}
 	for _, g := range counted.Gaps {
 		missing = append(missing, Missing{sw.Addr, g.Port, g.Name, g.Why})

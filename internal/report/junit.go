@@ -20,21 +20,23 @@ type junitSuites struct {
 }
 
 type junitSuite struct {
-	Name   string      `xml:"name,attr"`
-	Tests  int         `xml:"tests,attr"`
-	Fails  int         `xml:"failures,attr"`
-	Errors int         `xml:"errors,attr"`
-	Time   string      `xml:"timestamp,attr"`
-	Cases  []junitCase `xml:"testcase"`
+	Name    string      `xml:"name,attr"`
+	Tests   int         `xml:"tests,attr"`
+	Fails   int         `xml:"failures,attr"`
+	Errors  int         `xml:"errors,attr"`
+	Skipped int         `xml:"skipped,attr"`
+	Time    string      `xml:"timestamp,attr"`
+	Cases   []junitCase `xml:"testcase"`
 }
 
 type junitCase struct {
-	Class  string     `xml:"classname,attr"`
-	Name   string     `xml:"name,attr"`
-	Time   string     `xml:"time,attr"`
-	Failed *junitText `xml:"failure,omitempty"`
-	Error  *junitText `xml:"error,omitempty"`
-	Out    string     `xml:"system-out,omitempty"`
+	Class   string     `xml:"classname,attr"`
+	Name    string     `xml:"name,attr"`
+	Time    string     `xml:"time,attr"`
+	Failed  *junitText `xml:"failure,omitempty"`
+	Error   *junitText `xml:"error,omitempty"`
+	Skipped *junitText `xml:"skipped,omitempty"`
+	Out     string     `xml:"system-out,omitempty"`
 }
 
 type junitText struct {
@@ -62,6 +64,9 @@ func (r *Report) JUnit(w io.Writer) error {
 			switch text := (&junitText{Message: view.Judged(j), Type: string(j.Verdict)}); {
 			case m.Recorded: // measured only
 				c.Out = string(j.Verdict) + " " + j.Note
+			case j.Verdict == prove.NotMeasured:
+				c.Skipped = text
+				s.Skipped++
 			case j.Verdict == prove.Fail:
 				c.Failed = text
 				s.Fails++

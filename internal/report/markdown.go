@@ -92,7 +92,7 @@ func markdownResult(p *printer, res *prove.Result) {
 	p.line("")
 	p.line("| | metric | places | worst | limit |\n|---|---|---|---|---|")
 	for _, l := range lines(res) {
-		p.line("| %s | %s | %d of %d pass | %s | %s |", mark(l.Verdict), cell(l.Name()), l.Passed, l.All, cell(l.Worst), cell(l.Limit))
+		p.line("| %s | %s | %s | %s | %s |", mark(l.Verdict), cell(l.Name()), l.Passed, cell(l.Worst), cell(l.Limit))
 	}
 	for _, l := range lines(res) {
 		for _, note := range l.Notes {

@@ -196,10 +196,10 @@ func (r *Report) JSON(w io.Writer) error {
 type line struct {
 	Validation, Metric string
 	Verdict            prove.Verdict
-	Passed, All        int
+	Passed             string // of how many
 	Worst, Limit       string
 	Notes              []string
-	Bad                []prove.Judgement
+	Bad                []prove.Judgement // neither passed nor not measured
 }
 
 // Name is that of the metric with its validation.
@@ -222,7 +222,7 @@ func lines(res *prove.Result) []line {
 	}
 	var out []line
 	for _, k := range order {
-		l := line{Validation: k.validation, Metric: k.metric, Verdict: prove.Pass, All: len(of[k])}
+		l := line{Validation: k.validation, Metric: k.metric, Verdict: prove.Pass, Passed: view.Passed(of[k])}
 		worst := slices.MaxFunc(of[k], func(a, b prove.Judgement) int { return cmp.Compare(a.Value-a.Limit, b.Value-b.Limit) })
 		if worst.Measured() {
 			l.Worst, l.Limit = view.Value(worst, worst.Value), view.Value(worst, worst.Limit)
@@ -230,13 +230,19 @@ func lines(res *prove.Result) []line {
 		if k.base {
 			l.Limit += " by the baseline of " + worst.Against.UTC().Format(stamp)
 		}
+		passed := false
+		if off := view.Unmeasured(of[k]); off != "" {
+			l.Notes = append(l.Notes, off)
+		}
 		for _, j := range of[k] {
 			if j.Note != "" && !slices.Contains(l.Notes, j.Note) {
 				l.Notes = append(l.Notes, j.Note)
 			}
 			switch {
 			case j.Verdict == prove.Pass:
-				l.Passed++
+				passed = true
+				continue
+			case j.Verdict == prove.NotMeasured:
 				continue
 			case j.Verdict == prove.Fail:
 				l.Verdict = prove.Fail
@@ -245,7 +251,7 @@ func lines(res *prove.Result) []line {
 			}
 			l.Bad = append(l.Bad, j)
 		}
-		if l.Worst != "" && l.Passed == 0 && l.Verdict == prove.Inconclusive {
+		if l.Worst != "" && !passed && l.Verdict == prove.Inconclusive {
 			l.Worst, l.Limit = "not known", "–"
 		}
 		out = append(out, l)

@@ -279,13 +279,10 @@ func judgements(w io.Writer, s Style, r *prove.Result) {
 		of[k] = append(of[k], j)
 	}
 	for _, k := range order {
-		worst, passed := of[k][0], 0
+		worst := of[k][0]
 		for _, j := range of[k] {
 			if j.Value > worst.Value {
 				worst = j
-			}
-			if j.Verdict == prove.Pass {
-				passed++
 			}
 		}
 		against := "worst %s, limit %s"
@@ -297,16 +294,19 @@ func judgements(w io.Writer, s Style, r *prove.Result) {
 			against = "served %s, read %s"
 		}
 		said := ""
-		if worst.Measured() && slices.ContainsFunc(of[k], func(j prove.Judgement) bool { return j.Verdict != prove.Inconclusive }) {
+		if worst.Measured() && slices.ContainsFunc(of[k], func(j prove.Judgement) bool { return j.Verdict == prove.Pass || j.Verdict == prove.Fail }) {
 			said = fmt.Sprintf("  "+against, Value(worst, worst.Value), Value(worst, worst.Limit))
 		}
 		fmt.Fprintln(w, strings.TrimRight(fmt.Sprintf("  %s %s  %s%s", verdict(s, of[k]), pad(k.validation+"."+k.metric, 22),
-			pad(fmt.Sprintf("%d of %d pass", passed, len(of[k])), 16), said), " "))
-		if slices.ContainsFunc(of[k], func(j prove.Judgement) bool { return j.Note != "" }) {
-			fmt.Fprintf(w, "      %s\n", s.dress(faint, beside(of[k])))
+			pad(Passed(of[k]), 16), said), " "))
+		if notes := places(of[k], func(j prove.Judgement) string { return j.Note }); notes != "" {
+			fmt.Fprintf(w, "      %s\n", s.dress(faint, notes))
+		}
+		if off := Unmeasured(of[k]); off != "" {
+			fmt.Fprintf(w, "      %s\n", off)
 		}
 		for _, j := range of[k] {
-			if j.Verdict != prove.Pass {
+			if j.Verdict != prove.Pass && j.Verdict != prove.NotMeasured {
 				fmt.Fprintf(w, "      %s: %s, %s\n", j.Verdict, j.Pair, reason(j))
 			}
 		}
@@ -318,18 +318,51 @@ func furthest(js []prove.Judgement) prove.Judgement {
 	return slices.MaxFunc(js, func(a, b prove.Judgement) int { return cmp.Compare(a.Value-a.Limit, b.Value-b.Limit) })
 }
 
-// beside says what stands beside counts, and at how many places.
-func beside(js []prove.Judgement) string {
+// Passed says how many places of a metric pass, and how many are not measured.
+func Passed(js []prove.Judgement) string {
+	passed, off := 0, 0
+	for _, j := range js {
+		switch j.Verdict {
+		case prove.Pass:
+			passed++
+		case prove.NotMeasured:
+			off++
+		}
+	}
+	text := fmt.Sprintf("%d of %d pass", passed, len(js)-off)
+	if off > 0 {
+		text += fmt.Sprintf(", %d not measured", off)
+	}
+	return text
+}
+
+// Unmeasured says why places of a metric are not measured; "": they all are.
+func Unmeasured(js []prove.Judgement) string {
+	why := places(js, func(j prove.Judgement) string {
+		if j.Verdict != prove.NotMeasured {
+			return ""
+		}
+		return j.Why
+	})
+	if why == "" {
+		return ""
+	}
+	return string(prove.NotMeasured) + ": " + why
+}
+
+// places says what is to be said of some places, and of how many.
+func places(js []prove.Judgement, of func(prove.Judgement) string) string {
 	var order []string
 	many := map[string]int{}
 	for _, j := range js {
-		if j.Note == "" {
+		text := of(j)
+		if text == "" {
 			continue
 		}
-		if many[j.Note] == 0 {
-			order = append(order, j.Note)
+		if many[text] == 0 {
+			order = append(order, text)
 		}
-		many[j.Note]++
+		many[text]++
 	}
 	for i, note := range order {
 		order[i] = fmt.Sprintf("%s (%s)", note, count(many[note], "place", "places"))
