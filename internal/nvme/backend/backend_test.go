@@ -161,7 +161,7 @@ func checkZeroes(t *testing.T, b Backend) {
 	}
 }
 
-// A span over most locks is one part.
+// A span over all locks is done in parts.
 func TestZeroesOfManyStripes(t *testing.T) {
 	const size = 32 << 20
 	for _, free := range []bool{false, true} {

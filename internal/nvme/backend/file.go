@@ -139,10 +139,7 @@ func (b *file) ZeroBlocks(lba, n uint64, free bool) error {
 	if err != nil {
 		return err
 	}
-	return b.locks.span(off, length, func(off, n int64) error {
-		if n == 0 {
-			return nil
-		}
+	return b.locks.span(off, length, zeroedAtOnce(free), func(off, n int64) error {
 		if done, err := zeroFile(b.f, off, n, free); done || err != nil {
 			return closed(err)
 		}

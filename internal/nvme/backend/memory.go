@@ -79,7 +79,7 @@ func (m *memory) ZeroBlocks(lba, n uint64, free bool) error {
 	if err != nil {
 		return err
 	}
-	return m.locks.span(off, length, func(off, n int64) error {
+	return m.locks.span(off, length, zeroedAtOnce(free), func(off, n int64) error {
 		if m.bytes == nil {
 			return ErrClosed
 		}

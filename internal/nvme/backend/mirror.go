@@ -233,7 +233,7 @@ func (m *Mirror) ZeroBlocks(lba, n uint64, free bool) error {
 		return err
 	}
 	block := int64(m.info.BlockSize)
-	return m.locks.span(off, length, func(off, n int64) error {
+	return m.locks.span(off, length, zeroedAtOnce(free), func(off, n int64) error {
 		return m.change(off, n, func(b Backend) error { return b.ZeroBlocks(uint64(off/block), uint64(n/block), free) })
 	})
 }

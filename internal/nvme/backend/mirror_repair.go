@@ -134,7 +134,7 @@ func (m *Mirror) copyRegion(from, to Backend, off, n int64) error {
 	zero := make([]byte, stripeBytes)
 	m.loose.mark(off, n) // should it fail before it is flushed
 	block := int64(m.info.BlockSize)
-	return m.locks.span(off, n, func(off, n int64) error {
+	return m.locks.span(off, n, stripeBytes, func(off, n int64) error {
 		p := buf[:n]
 		if err := from.ReadBlocks(p, uint64(off/block)); err != nil {
 			return &sourceError{err}

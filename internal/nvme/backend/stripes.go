@@ -5,6 +5,7 @@ import "sync"
 const (
 	stripeBytes = 128 << 10 // the unit that one lock covers; a multiple of every block size
 	stripeCount = 256
+	pieceBytes  = 16 * stripeBytes // what is deallocated at once; stripeCount*stripeBytes is a multiple
 )
 
 // stripes are the locks that keep blocks whole: a reader shares and a writer
@@ -45,18 +46,42 @@ func (s *stripes) all(do func() error) error {
 	return do()
 }
 
-// span calls do for the parts of n bytes from byte off on, as a writer. Parts
-// are stripes; so long a span that it needs most locks is one part under all.
-func (s *stripes) span(off, n int64, do func(off, n int64) error) error {
-	if n > stripeCount/2*stripeBytes {
-		return s.all(func() error { return do(off, n) })
-	}
+// span calls do for the parts of n bytes from byte off on, as a writer. A part is
+// some of one stripe, or whole stripes of one piece of most bytes (a power of two
+// stripes, at most pieceBytes). Nothing else is owned meanwhile: however long the
+// span is, others wait for one part of it.
+func (s *stripes) span(off, n, most int64, do func(off, n int64) error) error {
 	for n > 0 {
-		part := min(n, stripeBytes-off%stripeBytes)
-		if err := s.one(nil, off, true, func(_ []byte, off int64) error { return do(off, part) }); err != nil {
+		part := min(n, most-off%most)
+		if head := off % stripeBytes; head > 0 {
+			part = min(part, stripeBytes-head)
+		} else if part > stripeBytes {
+			part -= part % stripeBytes
+		}
+		if err := s.own(off, part, do); err != nil {
 			return err
 		}
 		off, n = off+part, n-part
 	}
 	return nil
+}
+
+// own runs do alone with n bytes from byte off on, within one piece. The locks of
+// a piece have ascending numbers, as those of all, so that owners of several
+// cannot deadlock.
+func (s *stripes) own(off, n int64, do func(off, n int64) error) error {
+	for i := off / stripeBytes; i <= (off+n-1)/stripeBytes; i++ {
+		s[i%stripeCount].Lock()
+	}
+	defer s.disown(off, n)
+	return do(off, n)
+}
+
+// zeroedAtOnce is how much a backend zeroes as one part: space is given back in
+// little time however much it is, zeroes may have to be written.
+func zeroedAtOnce(free bool) int64 {
+	if free {
+		return pieceBytes
+	}
+	return stripeBytes
 }

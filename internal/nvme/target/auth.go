@@ -114,7 +114,7 @@ func (q *queue) authenticate(x *fabric.Exchange) {
 		return // draining: the connection ends soon
 	}
 	select {
-	case q.t.proofs <- job{q, x}:
+	case q.t.proofs <- job{queue: q, x: x}:
 	default:
 		q.auth.busy.Store(false)
 		q.t.gate.leave()

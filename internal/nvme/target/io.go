@@ -2,6 +2,7 @@ package target
 
 import (
 	"errors"
+	"slices"
 	"syscall"
 
 	"weft/internal/nvme/backend"
@@ -9,11 +10,15 @@ import (
 	"weft/internal/nvme/wire"
 )
 
-// A job is an I/O command for a worker.
+// A job is a command for a worker.
 type job struct {
 	queue *queue
 	x     *fabric.Exchange
+	past  uint64 // what of it is done, of a command that is done in parts: blocks, or the id of a namespace
 }
+
+// host is the NQN of the host that the command is of.
+func (j *job) host() string { return j.queue.ctrl.host.HostNQN }
 
 // beginIO judges an I/O command and notes its namespace in the exchange.
 func (q *queue) beginIO(x *fabric.Exchange) (pull int, st wire.Status) {
@@ -69,89 +74,151 @@ func (n *namespace) beginBlocks(x *fabric.Exchange) (pull int, st wire.Status) {
 	return bytes, wire.Success
 }
 
-// executeIO performs an I/O command, now or when the limits of its namespace
-// allow it.
+// executeIO performs an I/O command, now or when its turn comes.
 func (q *queue) executeIO(x *fabric.Exchange) {
 	if !q.t.gate.enter() {
 		return // draining: the connection ends soon
 	}
-	j := job{q, x}
-	if ns, one := x.State.(*namespace); one && ns.limit != nil && !ns.admit(j) {
-		return
-	}
-	q.t.dispatch(j)
+	q.t.submit(job{queue: q, x: x})
 }
 
-// dispatch performs an I/O command here or on a worker, who also does what may
-// take long on memory.
-func (t *Target) dispatch(j job) {
-	op := j.x.Command.Opcode
-	ns, one := j.x.State.(*namespace)
-	if one && !ns.info.MayBlock && op != wire.OpWriteZeroes && op != wire.OpDSM {
-		j.queue.perform(j.x)
+// submit performs a command, or what is left of one, when the limits of its
+// namespace allow it.
+func (t *Target) submit(j job) {
+	if ns, one := j.x.State.(*namespace); one && ns.limit != nil && !ns.admit(j) {
 		return
 	}
-	if one {
+	t.dispatch(j)
+}
+
+// dispatch performs a command here, where it is certain to take no time, or on a
+// worker.
+func (t *Target) dispatch(j job) {
+	if ns, one := j.x.State.(*namespace); one {
+		if !ns.info.MayBlock && j.queue.atOnce(j.x, ns) {
+			return
+		}
 		ns.settle(j.x)
 	}
-	t.work <- j
+	switch c := &j.x.Command; {
+	case c.Opcode == wire.OpWriteZeroes || c.Opcode == wire.OpDSM:
+		t.zeroing.add(j)
+	case c.Opcode == wire.OpFlush || c.FUA():
+		t.flushing.add(j)
+	default:
+		t.moving.add(j)
+	}
 }
 
-// perform does what an I/O command says and completes it.
-func (q *queue) perform(x *fabric.Exchange) {
-	defer q.t.gate.leave()
-	if !q.ctrl.ready.Load() {
-		// It waited for data or a worker while the controller ended. The host
-		// may have written anew elsewhere, which must not be undone.
-		x.Complete(0, wire.AbortedSQDeletion)
+// atOnce performs a command on memory unless it had to wait for others, and
+// reports whether it did.
+func (q *queue) atOnce(x *fabric.Exchange, ns *namespace) bool {
+	op := x.Command.Opcode
+	if op == wire.OpRead && x.Command.FUA() || op != wire.OpRead && op != wire.OpWrite && op != wire.OpFlush {
+		return false
+	}
+	if !q.alive() {
+		q.complete(x, wire.AbortedSQDeletion)
+		return true
+	}
+	switch op {
+	case wire.OpRead:
+		b, ok := ns.tryRead(x)
+		if ok {
+			q.show(x, ns, b)
+		}
+		return ok
+	case wire.OpWrite:
+		done, err := ns.tryStore(x)
+		if done {
+			q.complete(x, q.written(x, ns, err))
+		}
+		return done
+	}
+	q.complete(x, q.flush(ns))
+	return true
+}
+
+// alive says that commands of the queue may still be performed. Some wait for
+// data, a limit or a worker while the controller ends. The host may have written
+// anew elsewhere, which must not be undone.
+func (q *queue) alive() bool { return q.ctrl.ready.Load() && !q.gone.Load() }
+
+// complete ends a command that executeIO has begun.
+func (q *queue) complete(x *fabric.Exchange, st wire.Status) {
+	x.Complete(0, st)
+	q.t.gate.leave()
+}
+
+// perform does what an I/O command says, or a part of it, and completes it or has
+// the rest wait for its turn. It may block.
+func (t *Target) perform(j job) {
+	q, x := j.queue, j.x
+	if !q.alive() {
+		q.complete(x, wire.AbortedSQDeletion)
 		return
 	}
 	ns, _ := x.State.(*namespace)
+	st, more := wire.Success, false
 	switch x.Command.Opcode {
 	case wire.OpRead:
 		q.read(x, ns)
+		return
 	case wire.OpWrite:
-		x.Complete(0, q.write(x, ns))
+		st = q.write(x, ns)
 	case wire.OpCompare:
-		ns.settle(x)
-		x.Complete(0, q.compare(x, ns))
+		st = q.compare(x, ns)
 	case wire.OpWriteZeroes:
-		x.Complete(0, q.writeZeroes(x, ns))
+		st, more = q.writeZeroes(&j, ns)
 	case wire.OpDSM:
-		x.Complete(0, q.manage(x, ns))
+		st, more = q.manage(&j, ns)
 	default:
-		x.Complete(0, q.flush(ns))
+		if ns != nil {
+			st = q.flush(ns)
+		} else {
+			st, more = q.flushNext(&j)
+		}
 	}
+	if more {
+		t.submit(j)
+		return
+	}
+	q.complete(x, st)
 }
 
+// read performs Read.
 func (q *queue) read(x *fabric.Exchange, ns *namespace) {
-	lba, n := x.Command.Blocks()
 	if x.Command.FUA() {
 		// What is read must be on the medium before it is shown.
 		if err := ns.Backend.Flush(); err != nil {
-			x.Complete(0, q.failed(err, wire.WriteFault, "flush", ns))
+			q.complete(x, q.failed(err, wire.WriteFault, "flush", ns))
 			return
 		}
 	}
-	b, lent := ns.borrow(lba, n*ns.info.BlockSize)
-	if !lent {
-		ns.settle(x)
-		b = x.Alloc(n * ns.info.BlockSize)
-		if err := ns.Backend.ReadBlocks(b.Bytes, lba); err != nil {
-			b.Release()
-			x.Complete(0, q.failed(err, wire.UnrecoveredRead, "read", ns))
-			return
-		}
+	b, err := ns.load(x)
+	if err != nil {
+		q.complete(x, q.failed(err, wire.UnrecoveredRead, "read", ns))
+		return
 	}
+	q.show(x, ns, b)
+}
+
+// show sends what was read.
+func (q *queue) show(x *fabric.Exchange, ns *namespace, b fabric.Buffer) {
 	ns.count.reads.Add(1)
 	ns.count.bytesRead.Add(uint64(len(b.Bytes)))
 	x.Push(b)
-	x.Complete(0, wire.Success)
+	q.complete(x, wire.Success)
 }
 
+// write performs Write.
 func (q *queue) write(x *fabric.Exchange, ns *namespace) wire.Status {
-	lba, _ := x.Command.Blocks()
-	if err := ns.store(x, lba); err != nil {
+	return q.written(x, ns, ns.store(x))
+}
+
+// written ends a write that the backend has done, or has not done.
+func (q *queue) written(x *fabric.Exchange, ns *namespace, err error) wire.Status {
+	if err != nil {
 		return q.failed(err, wire.WriteFault, "write", ns)
 	}
 	if x.Command.FUA() {
@@ -164,27 +231,42 @@ func (q *queue) write(x *fabric.Exchange, ns *namespace) wire.Status {
 	return wire.Success
 }
 
-// flush makes one namespace durable, or all of them for nil.
+// flush makes one namespace durable.
 func (q *queue) flush(ns *namespace) wire.Status {
-	if ns != nil {
-		if err := ns.Backend.Flush(); err != nil {
-			return q.failed(err, wire.WriteFault, "flush", ns)
-		}
+	if err := ns.Backend.Flush(); err != nil {
+		return q.failed(err, wire.WriteFault, "flush", ns)
+	}
+	ns.count.others.Add(1)
+	return wire.Success
+}
+
+// flushNext flushes the next one of all namespaces, and reports whether there are
+// more.
+func (q *queue) flushNext(j *job) (st wire.Status, more bool) {
+	l := q.ctrl.sub.now.Load()
+	i, _ := slices.BinarySearch(l.ids, uint32(j.past)+1)
+	if i == len(l.ids) {
+		return wire.Success, false
+	}
+	j.past = uint64(l.ids[i])
+	ns := l.namespaces[l.ids[i]]
+	err := ns.Backend.Flush()
+	switch {
+	case errors.Is(err, backend.ErrClosed): // a reload has just taken it away, flushed
+	case err != nil:
+		return q.failed(err, wire.WriteFault, "flush", ns), false
+	default:
 		ns.count.others.Add(1)
+	}
+	return wire.Success, i+1 < len(l.ids)
+}
+
+// failedIf is the status of zeroing that went well, or did not.
+func (q *queue) failedIf(err error, what string, ns *namespace) wire.Status {
+	if err == nil {
 		return wire.Success
 	}
-	l := q.ctrl.sub.now.Load()
-	for _, id := range l.ids {
-		err := l.namespaces[id].Backend.Flush()
-		switch {
-		case errors.Is(err, backend.ErrClosed): // a reload has just taken it away, flushed
-		case err != nil:
-			return q.failed(err, wire.WriteFault, "flush", l.namespaces[id])
-		default:
-			l.namespaces[id].count.others.Add(1)
-		}
-	}
-	return wire.Success
+	return q.failed(err, wire.WriteFault, what, ns)
 }
 
 // failed is the status that tells the host of a backend's error; otherwise is

@@ -133,6 +133,7 @@ func TestBackendErrors(t *testing.T) {
 	r := brokenRig(t, b)
 	_, q := r.both()
 	data := make([]byte, 512)
+	oneBlock, _ := (&wire.DSMRange{Blocks: 1}).AppendBinary(nil)
 	for _, c := range []struct {
 		err                error
 		read, write, flush wire.Status
@@ -146,7 +147,7 @@ func TestBackendErrors(t *testing.T) {
 		r.want(c.write.WithDNR(), q, blocks(wire.OpWrite, 1, 0, 1), data)
 		r.want(c.read.WithDNR(), q, blocks(wire.OpCompare, 1, 0, 1), data)
 		r.want(c.write.WithDNR(), q, blocks(wire.OpWriteZeroes, 1, 0, 1), nil)
-		r.want(c.write.WithDNR(), q, wire.DSMCommand{NSID: 1, Ranges: 1, Deallocate: true}.Command(), make([]byte, 16))
+		r.want(c.write.WithDNR(), q, wire.DSMCommand{NSID: 1, Ranges: 1, Deallocate: true}.Command(), oneBlock)
 		r.want(c.flush.WithDNR(), q, wire.Command{Opcode: wire.OpFlush, NSID: 1}, nil)
 		r.want(c.flush.WithDNR(), q, wire.Command{Opcode: wire.OpFlush, NSID: wire.NSIDAll}, nil)
 	}

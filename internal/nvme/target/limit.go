@@ -9,8 +9,8 @@ import (
 
 // Limits hold a namespace to a rate. Zero is no limit.
 type Limits struct {
-	IOPS      uint64 // commands in a second, flushes excepted
-	Bandwidth uint64 // bytes in a second, of what is read, written or compared
+	IOPS      uint64 // commands in a second; what zeroes or deallocates counts once for each zeroTurn
+	Bandwidth uint64 // bytes in a second, of what is read, written or compared; a zeroTurn counts as MaxTransfer
 }
 
 // limitBurst is how far a namespace may run ahead of its limits: what an idle
@@ -18,8 +18,9 @@ type Limits struct {
 // second it is one percent too much, later less.
 const limitBurst = 10 * time.Millisecond
 
-// A limiter delays the commands of a namespace until its limits allow them, in
-// the order in which they came. Each limit is a bucket that holds limitBurst;
+// A limiter delays the commands of a namespace until its limits allow them. Hosts
+// that share the namespace have its limits in turn, each for its commands in the
+// order in which they came. Each limit is a bucket that holds limitBurst;
 // a command may go when both are above empty, and then takes its whole cost.
 type limiter struct {
 	perform func(job) // never called with mu held
@@ -29,7 +30,7 @@ type limiter struct {
 	epoch   time.Time // the times below are nanoseconds since
 	ioFree  float64   // when the commands so far are paid for
 	byFree  float64   // when their bytes are
-	waiting []waiter
+	waiting lines[waiter]
 	timer   *time.Timer // runs release; nil when nothing waits
 	delayed uint64      // commands that had to wait
 	waited  time.Duration
@@ -66,11 +67,11 @@ func (l *limiter) take(j job, bytes int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Since(l.epoch)
-	if len(l.waiting) == 0 && l.due() <= now {
+	if l.waiting.count == 0 && l.due() <= now {
 		l.charge(now, bytes)
 		return true
 	}
-	l.waiting = append(l.waiting, waiter{j, bytes, now})
+	l.waiting.add(j.host(), waiter{j, bytes, now})
 	if l.timer == nil {
 		l.timer = time.AfterFunc(l.due()-now, l.release)
 	}
@@ -103,8 +104,8 @@ func (l *limiter) charge(now time.Duration, bytes int) {
 func (l *limiter) release() {
 	for {
 		l.mu.Lock()
-		if len(l.waiting) == 0 {
-			l.timer, l.waiting = nil, nil
+		if l.waiting.count == 0 {
+			l.timer = nil
 			l.mu.Unlock()
 			return
 		}
@@ -114,8 +115,8 @@ func (l *limiter) release() {
 			l.mu.Unlock()
 			return
 		}
-		w := l.waiting[0]
-		l.waiting = l.waiting[1:]
+		w, of, _ := l.waiting.next(1)
+		l.waiting.done(of)
 		l.charge(now, w.bytes)
 		l.delayed++
 		l.waited += now - w.since
@@ -128,15 +129,9 @@ func (l *limiter) release() {
 func (l *limiter) drop(q *queue) (out []job) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	kept := l.waiting[:0:0]
-	for _, w := range l.waiting {
-		if w.queue == q {
-			out = append(out, w.job)
-		} else {
-			kept = append(kept, w)
-		}
+	for _, w := range l.waiting.drop(q.ctrl.host.HostNQN, func(w waiter) bool { return w.queue == q }) {
+		out = append(out, w.job)
 	}
-	l.waiting = kept
 	return out
 }
 
@@ -152,8 +147,8 @@ func (l *limiter) throttled() (commands uint64, waited time.Duration) {
 func (n *namespace) admit(j job) bool {
 	bytes := 0
 	switch j.x.Command.Opcode {
-	case wire.OpFlush:
-		return true
+	case wire.OpWriteZeroes, wire.OpDSM:
+		bytes = MaxTransfer
 	case wire.OpRead, wire.OpWrite, wire.OpCompare:
 		bytes = j.x.Length()
 	}

@@ -15,6 +15,7 @@ import (
 // second.
 func load(l *limiter, depth int, size func() int, think func() time.Duration, lasts time.Duration) (iops, bandwidth float64) {
 	type command struct{ size int }
+	of := &queue{ctrl: new(controller)}
 	issued := make(map[*fabric.Exchange]command)
 	done := make(chan *fabric.Exchange, depth)
 	l.perform = func(j job) { done <- j.x }
@@ -22,7 +23,7 @@ func load(l *limiter, depth int, size func() int, think func() time.Duration, la
 	commands, bytes := 0, 0
 	submit := func(x *fabric.Exchange) {
 		issued[x] = command{size()}
-		if l.take(job{x: x}, issued[x].size) {
+		if l.take(job{queue: of, x: x}, issued[x].size) {
 			done <- x
 		}
 	}
@@ -148,7 +149,7 @@ func TestLimitedCommandsEnd(t *testing.T) {
 			t.Helper()
 			for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
 				limit.mu.Lock()
-				have = len(limit.waiting)
+				have = limit.waiting.count
 				limit.mu.Unlock()
 				if have == n || n > 0 && have > n {
 					return have

@@ -1,6 +1,8 @@
 package target
 
 import (
+	"sync/atomic"
+
 	"weft/internal/hint"
 	"weft/internal/nvme/fabric"
 	"weft/internal/nvme/wire"
@@ -17,6 +19,8 @@ type queue struct {
 	portal *portal
 	qid    uint16
 	auth   gatekeeper
+
+	gone atomic.Bool // it is disconnected
 }
 
 // Begin judges a command.
@@ -102,14 +106,25 @@ func (q *queue) Disconnected(err error) {
 		return
 	}
 	q.ctrl.detach(q, err)
+	q.abandon()
+}
+
+// abandon ends the commands that wait for limits or workers: nobody waits for
+// them.
+func (q *queue) abandon() {
+	q.gone.Store(true)
 	if q.ctrl.sub == nil {
 		return
 	}
+	var waiting []job
 	for _, l := range q.ctrl.sub.now.Load().limiters() {
-		for _, j := range l.drop(q) {
-			j.x.Complete(0, wire.AbortedSQDeletion)
-			q.t.gate.leave()
-		}
+		waiting = append(waiting, l.drop(q)...)
+	}
+	for _, c := range q.t.crews() {
+		waiting = append(waiting, c.drop(q)...)
+	}
+	for _, j := range waiting {
+		q.complete(j.x, wire.AbortedSQDeletion)
 	}
 }
 

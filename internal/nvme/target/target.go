@@ -3,10 +3,11 @@
 //
 // A transport calls one queue (a [fabric.Handler]) per connection. Commands on
 // memory are performed at once, on the connection's own goroutine, which is the
-// quickest. Commands on a backend that may block go to a few workers that all
-// connections share, so that a slow disk holds up no connection's reader; when
-// all workers are busy the readers wait, which slows the hosts down in turn.
-// Admin commands never go there: keep-alives are answered while disks stall.
+// quickest. What may block or takes long goes to workers (see [crew]), so that
+// whoever reads from a connection never waits. Workers serve hosts in turn, none
+// can have all of them, and what takes long is done in parts with the others' in
+// between: one host's commands do not hold up another's. Admin commands never go
+// there: keep-alives are answered while disks stall.
 package target
 
 import (
@@ -39,7 +40,6 @@ const (
 	maxDiscovery   = 1024 // of those; anybody may have them, so they must leave room
 	maxNamespaces  = 1024 // of a subsystem
 	model          = "weft"
-	workers        = 32 // for backends that may block
 )
 
 // Config is what a target serves.
@@ -89,9 +89,11 @@ type Namespace struct {
 type Target struct {
 	log      *slog.Logger
 	gate     gate
-	work     chan job
 	proofs   chan job // messages of authentication
 	workers  sync.WaitGroup
+	moving   *crew // for commands on backends that may block
+	flushing *crew
+	zeroing  *crew
 	started  time.Time
 	loading  atomic.Bool  // a new configuration is being read
 	unproven atomic.Int32 // controllers whose host has yet to authenticate
@@ -116,7 +118,6 @@ type Target struct {
 func New(c Config) (*Target, error) {
 	t := &Target{
 		log: c.Log, started: time.Now(),
-		work:        make(chan job),
 		proofs:      make(chan job, proofQueue),
 		controllers: map[uint16]*controller{},
 		portals:     map[string]*portal{},
@@ -130,13 +131,7 @@ func New(c Config) (*Target, error) {
 		return nil, err
 	}
 	t.install(next)
-	for range workers {
-		t.workers.Go(func() {
-			for j := range t.work {
-				j.queue.perform(j.x)
-			}
-		})
-	}
+	t.moving, t.flushing, t.zeroing = t.hire(movers, hostMovers), t.hire(flushers, hostFlushers), t.hire(zeroers, hostZeroers)
 	for range provers {
 		t.workers.Go(func() {
 			for j := range t.proofs {
@@ -182,7 +177,9 @@ func (t *Target) Close() error {
 	for _, c := range t.connected() {
 		c.end("the target is closing")
 	}
-	close(t.work)
+	for _, c := range t.crews() {
+		c.dismiss()
+	}
 	close(t.proofs)
 	t.workers.Wait()
 	var errs []error
@@ -193,6 +190,8 @@ func (t *Target) Close() error {
 	}
 	return errors.Join(errs...)
 }
+
+func (t *Target) crews() []*crew { return []*crew{t.moving, t.flushing, t.zeroing} }
 
 // connected are the controllers there are now.
 func (t *Target) connected() []*controller {

@@ -1,0 +1,444 @@
+package target
+
+import (
+	"fmt"
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"weft/internal/nvme/backend"
+	"weft/internal/nvme/fabric"
+	"weft/internal/nvme/nvmetest"
+	"weft/internal/nvme/tcp"
+	"weft/internal/nvme/wire"
+)
+
+const neighbour = "nqn.2026-11.net.example:neighbour"
+
+// slow is a backend on which everything waits until it may go on.
+type slow struct {
+	backend.Backend
+	may     chan struct{} // one thing goes on for each value, all when closed
+	inside  atomic.Int32
+	most    atomic.Int32 // that were inside at once
+	longest atomic.Uint64
+}
+
+func newSlow(t *testing.T, size int64) *slow {
+	t.Helper()
+	null, err := backend.NewNull(size, 4096)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &slow{Backend: null, may: make(chan struct{})}
+}
+
+func (s *slow) Info() backend.Info {
+	i := s.Backend.Info()
+	i.MayBlock = true
+	return i
+}
+
+func (s *slow) wait() {
+	n := s.inside.Add(1)
+	for was := s.most.Load(); n > was && !s.most.CompareAndSwap(was, n); was = s.most.Load() {
+	}
+	<-s.may
+	s.inside.Add(-1)
+}
+
+func (s *slow) ReadBlocks(p []byte, lba uint64) error {
+	s.wait()
+	return s.Backend.ReadBlocks(p, lba)
+}
+
+func (s *slow) WriteBlocks([]byte, uint64) error { s.wait(); return nil }
+func (s *slow) Flush() error                     { s.wait(); return nil }
+
+func (s *slow) ZeroBlocks(_, n uint64, _ bool) error {
+	s.wait()
+	for was := s.longest.Load(); n > was && !s.longest.CompareAndSwap(was, n); was = s.longest.Load() {
+	}
+	return nil
+}
+
+// crowd is a rig whose namespace 1 is b, for hostNQN and others.
+func crowd(t *testing.T, carrier fabric.Transport, b backend.Backend, others ...string) *rig {
+	t.Helper()
+	c := config(t)
+	if err := c.Subsystems[0].Namespaces[0].Backend.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c.Subsystems[0].Namespaces[0].Backend = b
+	c.Subsystems[0].AllowHosts = append(c.Subsystems[0].AllowHosts, others...)
+	return newRig(t, carrier, c)
+}
+
+// carriers are the transports, one of which has one poller for all connections.
+func carriers(t *testing.T, run func(*testing.T, fabric.Transport)) {
+	t.Run("memory", func(t *testing.T) { run(t, &nvmetest.Memory{}) })
+	t.Run("tcp", func(t *testing.T) { run(t, &tcp.Transport{}) })
+	t.Run("polled", func(t *testing.T) {
+		if runtime.GOOS != "linux" {
+			t.Skip("polling is for Linux")
+		}
+		if before := runtime.GOMAXPROCS(0); before < 2 {
+			runtime.GOMAXPROCS(2)
+			t.Cleanup(func() { runtime.GOMAXPROCS(before) })
+		}
+		p, err := tcp.NewPollers(tcp.PollerOptions{Threads: 1, Empty: 16})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(p.Close)
+		run(t, &tcp.Transport{Pollers: p})
+	})
+}
+
+// deallocate is a Dataset Management of whole ranges from block 0 on.
+func deallocate(nsid uint32, blocks ...uint32) (wire.Command, []byte) {
+	var data []byte
+	for _, n := range blocks {
+		r := wire.DSMRange{Blocks: n}
+		data, _ = r.AppendBinary(data)
+	}
+	return wire.DSMCommand{NSID: nsid, Ranges: len(blocks), Deallocate: true}.Command(), data
+}
+
+// send submits a command n times, which stay outstanding.
+func send(t *testing.T, q fabric.Queue, n int, cmd wire.Command, data []byte) {
+	t.Helper()
+	for tag := range uint16(n) {
+		if err := q.Submit(tag, &cmd, fabric.Buffer{Bytes: data}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n, err := q.Poll(make([]wire.Completion, 1)); err != nil || n != 0 {
+		t.Fatalf("%d commands have completed, %v", n, err)
+	}
+}
+
+// finish waits until n commands have completed.
+func finish(t *testing.T, q fabric.Queue, n int) {
+	t.Helper()
+	done := make([]wire.Completion, n)
+	for n > 0 {
+		k, err := q.Wait(done)
+		if err != nil {
+			t.Fatalf("%d commands have not completed: %v", n, err)
+		}
+		for _, c := range done[:k] {
+			if c.Status != wire.Success {
+				t.Errorf("command %d: %v", c.CID, c.Status)
+			}
+		}
+		n -= k
+	}
+}
+
+// TestHostsDoNotHoldUpOthers: whatever one host has outstanding, and though none
+// of it moves, another host's commands are done, on memory and on a disk.
+func TestHostsDoNotHoldUpOthers(t *testing.T) {
+	const queues, each = 3, 30 // of the busy host: more than there are workers
+	long, ranges := deallocate(1, 1<<20, 1<<20, 1<<20)
+	through := blocks(wire.OpWrite, 1, 0, 1)
+	through.CDW12 |= fua
+	page := make([]byte, 4096)
+	for name, c := range map[string]struct {
+		cmd  wire.Command
+		data []byte
+		most int32
+	}{
+		"deallocate":    {long, ranges, hostZeroers},
+		"write zeroes":  {blocks(wire.OpWriteZeroes, 1, 0, 65536), nil, hostZeroers},
+		"flush":         {wire.Command{Opcode: wire.OpFlush, NSID: 1}, nil, hostFlushers},
+		"flush all":     {wire.Command{Opcode: wire.OpFlush, NSID: wire.NSIDAll}, nil, hostFlushers},
+		"write through": {through, page, hostMovers + hostFlushers},
+		"compare":       {blocks(wire.OpCompare, 1, 0, 1), page, hostMovers},
+		"read":          {blocks(wire.OpRead, 1, 0, 1), page, hostMovers},
+		"write":         {blocks(wire.OpWrite, 1, 0, 1), page, hostMovers},
+	} {
+		t.Run(name, func(t *testing.T) {
+			carriers(t, func(t *testing.T, carrier fabric.Transport) {
+				disk := newSlow(t, 1<<40)
+				r := crowd(t, carrier, disk, neighbour)
+				t.Cleanup(func() {
+					select {
+					case <-disk.may:
+					default:
+						close(disk.may)
+					}
+				})
+				admin, id := r.admin(subNQN, hostNQN, 0)
+				var busy []fabric.Queue
+				for i := range queues {
+					q := r.io(subNQN, hostNQN, id, uint16(1+i))
+					send(t, q, each, c.cmd, c.data)
+					busy = append(busy, q)
+				}
+				_, other := r.admin(subNQN, neighbour, 0)
+				q := r.io(subNQN, neighbour, other, 1)
+				trim, one := deallocate(3, 1)
+				for range 50 {
+					r.want(wire.Success, q, blocks(wire.OpWrite, 3, 0, 1), page)
+					r.want(wire.Success, q, blocks(wire.OpRead, 3, 0, 1), page)
+					r.want(wire.Success, q, blocks(wire.OpCompare, 3, 0, 1), page)
+					r.want(wire.Success, q, wire.Command{Opcode: wire.OpFlush, NSID: 3}, nil)
+					r.want(wire.Success, q, blocks(wire.OpWriteZeroes, 3, 0, 1), nil)
+					r.want(wire.Success, q, trim, one)
+				}
+				r.want(wire.Success, admin, wire.Command{Opcode: wire.OpKeepAlive}, nil)
+				for _, q := range busy {
+					if n, err := q.Poll(make([]wire.Completion, 1)); n != 0 || err != nil {
+						t.Errorf("%d commands of the busy host have completed, %v", n, err)
+					}
+				}
+				close(disk.may)
+				for _, q := range busy {
+					finish(t, q, each)
+				}
+				if n := disk.most.Load(); n > c.most {
+					t.Errorf("%d commands of a host were under way at once, want at most %d", n, c.most)
+				}
+				if n := disk.longest.Load() * 4096; n > zeroTurn {
+					t.Errorf("%d bytes were zeroed at once", n)
+				}
+			})
+		})
+	}
+}
+
+// TestLongCommandsTakeTurns: where others have all workers for long commands, a
+// host's short one is done after one part of each of theirs at most.
+func TestLongCommandsTakeTurns(t *testing.T) {
+	const hosts = zeroers / hostZeroers
+	disk := newSlow(t, 1<<40)
+	names := []string{neighbour}
+	for i := range hosts {
+		names = append(names, fmt.Sprintf("%s-%d", hostNQN, i))
+	}
+	r := crowd(t, &nvmetest.Memory{}, disk, names...)
+	t.Cleanup(func() { close(disk.may) })
+	long, ranges := deallocate(1, 1<<27, 1<<27)
+	for _, name := range names[1:] {
+		_, id := r.admin(subNQN, name, 0)
+		send(t, r.io(subNQN, name, id, 1), hostZeroers, long, ranges)
+	}
+	until(t, "all workers are busy", func() bool { return disk.inside.Load() == zeroers })
+	_, id := r.admin(subNQN, neighbour, 0)
+	q := r.io(subNQN, neighbour, id, 1)
+	short, one := deallocate(3, 1)
+	send(t, q, 1, short, one)
+	until(t, "it waits", func() bool {
+		r.target.zeroing.mu.Lock()
+		defer r.target.zeroing.mu.Unlock()
+		return r.target.zeroing.lines.count == 1
+	})
+	disk.may <- struct{}{} // one part of one of theirs
+	finish(t, q, 1)
+}
+
+func until(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); !is(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("never: %s", what)
+		}
+	}
+}
+
+// TestLongCommandsEndWithTheirQueue: nothing of a queue that is gone goes on, and
+// it leaves nothing behind.
+func TestLongCommandsEndWithTheirQueue(t *testing.T) {
+	carriers(t, func(t *testing.T, carrier fabric.Transport) {
+		disk := newSlow(t, 1<<40)
+		r := crowd(t, carrier, disk)
+		_, id := r.admin(subNQN, hostNQN, 0)
+		q := r.io(subNQN, hostNQN, id, 1)
+		long, ranges := deallocate(1, 1<<27, 1<<27)
+		send(t, q, 30, long, ranges)
+		until(t, "some are under way", func() bool { return disk.inside.Load() == hostZeroers })
+		if err := q.Close(); err != nil {
+			t.Fatal(err)
+		}
+		until(t, "nothing waits", func() bool {
+			r.target.zeroing.mu.Lock()
+			defer r.target.zeroing.mu.Unlock()
+			return r.target.zeroing.lines.count == 0
+		})
+		for range hostZeroers {
+			disk.may <- struct{}{} // the parts under way
+		}
+		until(t, "the rest is not done", func() bool {
+			r.target.gate.mu.Lock()
+			defer r.target.gate.mu.Unlock()
+			return r.target.gate.inside == 0 && disk.inside.Load() == 0
+		})
+		close(disk.may)
+	})
+}
+
+// locked is memory whose blocks others hold.
+type locked struct {
+	backend.Lender
+	may chan struct{}
+}
+
+func (l *locked) Lend(uint64, int) ([]byte, bool)       { return nil, false }
+func (l *locked) TryWrite([]byte, uint64) (bool, error) { return false, nil }
+func (l *locked) ReadBlocks(p []byte, lba uint64) error { <-l.may; return l.Lender.ReadBlocks(p, lba) }
+func (l *locked) WriteBlocks(p []byte, lba uint64) error {
+	<-l.may
+	return l.Lender.WriteBlocks(p, lba)
+}
+
+// TestLocksDoNotHoldUpConnections: a command on memory that must wait for another
+// holds up nothing that comes after it on its connection.
+func TestLocksDoNotHoldUpConnections(t *testing.T) {
+	for name, op := range map[string]uint8{"read": wire.OpRead, "write": wire.OpWrite, "compare": wire.OpCompare} {
+		t.Run(name, func(t *testing.T) {
+			carriers(t, func(t *testing.T, carrier fabric.Transport) {
+				m, err := backend.NewMemory(1<<20, 512)
+				if err != nil {
+					t.Fatal(err)
+				}
+				l := &locked{m.(backend.Lender), make(chan struct{})}
+				r := crowd(t, carrier, l)
+				_, q := r.both()
+				cmd, data := blocks(op, 1, 0, 1), make([]byte, 512)
+				for tag := range uint16(8) {
+					if err := q.Submit(1+tag, &cmd, fabric.Buffer{Bytes: data}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				for range 20 {
+					r.want(wire.Success, q, blocks(wire.OpRead, 3, 0, 1), make([]byte, 4096))
+				}
+				close(l.may)
+				finish(t, q, 8)
+			})
+		})
+	}
+}
+
+// TestHostsShareLimitsInTurn: where one host has filled the line of a limit, the
+// first command of another is the next or the one after.
+func TestHostsShareLimitsInTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var order []string
+		l := newLimiter(func(j job) { order = append(order, j.host()) })
+		l.set(Limits{IOPS: 100})
+		of := func(host string) job {
+			return job{queue: &queue{ctrl: &controller{host: wire.ConnectData{HostNQN: host}}}, x: new(fabric.Exchange)}
+		}
+		for range 200 {
+			l.take(of(hostNQN), 0)
+		}
+		l.take(of(neighbour), 0)
+		time.Sleep(100 * time.Millisecond)
+		l.set(Limits{})
+		synctest.Wait()
+		for i, host := range order {
+			if host == neighbour {
+				if i > 1 {
+					t.Errorf("%d commands that came later than its own limit went first", i)
+				}
+				return
+			}
+		}
+		t.Error("it has never had its turn")
+	})
+}
+
+// TestZeroingAndFlushesAreCharged: what takes a while is no way around a limit.
+func TestZeroingAndFlushesAreCharged(t *testing.T) {
+	null, err := backend.NewNull(1<<40, 4096)
+	if err != nil {
+		t.Fatal(err)
+	}
+	long, ranges := deallocate(1, 4*zeroTurn/4096)
+	for name, c := range map[string]struct {
+		limits Limits
+		cmd    wire.Command
+		data   []byte
+	}{
+		"flush":               {Limits{IOPS: 1000}, wire.Command{Opcode: wire.OpFlush, NSID: 1}, nil},
+		"write zeroes":        {Limits{IOPS: 1000}, blocks(wire.OpWriteZeroes, 1, 0, 1), nil},
+		"deallocate":          {Limits{IOPS: 1000}, long, ranges},
+		"compare":             {Limits{IOPS: 1000}, blocks(wire.OpCompare, 1, 0, 1), make([]byte, 4096)},
+		"zeroes, bandwidth":   {Limits{Bandwidth: 1000 * MaxTransfer}, blocks(wire.OpWriteZeroes, 1, 0, 1), nil},
+		"deallocated, as one": {Limits{Bandwidth: 1000 * MaxTransfer}, long, ranges},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := crowd(t, &nvmetest.Memory{}, null)
+			conf := r.another()
+			conf.Subsystems[0].Namespaces[0].Limits = c.limits
+			r.reload(conf)
+			_, q := r.both()
+			for range 20 {
+				send := c.cmd
+				r.want(wire.Success, q, send, c.data)
+			}
+			n := r.target.Stats()[0].Namespaces[0]
+			if n.Others != 20 || n.Throttled == 0 {
+				t.Errorf("%+v", n)
+			}
+		})
+	}
+}
+
+// TestLines: hosts are served in turn, none has more than its share under way,
+// and what was taken out is gone.
+func TestLines(t *testing.T) {
+	var l lines[string]
+	for _, v := range []string{"a1", "a2", "a3", "b1", "b2", "c1"} {
+		l.add(v[:1], v)
+	}
+	var got []string
+	var of []*line[string]
+	take := func(most int) {
+		v, from, ok := l.next(most)
+		if !ok {
+			v = "-"
+		}
+		got, of = append(got, v), append(of, from)
+	}
+	for range 4 {
+		take(1)
+	}
+	l.done(of[1])
+	take(1)
+	take(2)
+	l.add("b", "b3")
+	l.add("b", "b4")
+	out := l.drop("b", func(v string) bool { return v == "b3" })
+	take(3)
+	take(3)
+	take(3)
+	if want := "[a1 b1 c1 - b2 a2 a3 b4 -] [b3] 0"; fmt.Sprint(got, out, l.count) != want {
+		t.Errorf("%v %v %d, want %s", got, out, l.count, want)
+	}
+	for i, from := range of {
+		if from != nil && i != 1 {
+			l.done(from)
+		}
+	}
+	if len(l.of) != 0 || l.turn.n != 0 {
+		t.Errorf("%d lines are left, %d of them wait", len(l.of), l.turn.n)
+	}
+	for range 10 {
+		l.add("d", "d1")
+	}
+	if n := len(l.drop("d", func(string) bool { return true })); n != 10 || len(l.of) != 0 || l.turn.n != 0 {
+		t.Errorf("%d of 10 dropped, %d lines left", n, len(l.of))
+	}
+	if n := testing.AllocsPerRun(100, func() {
+		l.add("e", "e1")
+		_, from, _ := l.next(1)
+		l.done(from)
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
