@@ -206,6 +206,10 @@ func portFits(root, port *node, undo bool) error {
 			if words := strings.Fields(k.line); len(words) == 7 && words[5] != unit {
 				return fmt.Errorf("%s: WFQ counts in %s", port.line, unit)
 			}
+		case k.key == "priority-flow-control no-drop dot1p":
+			if err := losslessFits(port.line, strings.Fields(k.line)[3]); err != nil {
+				return err
+			}
 		case k.key == "priority-flow-control deadlock enable" && port.kid("priority-flow-control") == nil:
 			return fmt.Errorf("%s: PFC is not enabled", port.line)
 		}

@@ -30,7 +30,7 @@ func comwareViews() []Rule {
 		}},
 		{View: "any", Line: "return", Source: source, run: func(s *session, _ match) { s.levels = nil }},
 		{View: "user", Line: "screen-length disable", Source: source, run: func(s *session, _ match) { s.rows, s.paged = 0, false }},
-		{View: "user", Line: "undo screen-length disable", Source: "SYNTHETIC: the usual negative form",
+		{View: "user", Line: "undo screen-length disable", Source: "H3C Comware 7 Fundamentals Command Reference, Login management commands: screen-length disable",
 			run: func(s *session, _ match) { s.paged = true }},
 		{View: "pipe", Line: "include <text>", Source: "transcript display_current-configuration_include/github_6359964915_s6800-54qf", run: include},
 		{View: "pipe", Line: "exclude <text>", Source: "H3C command references: | { begin | exclude | include }", run: exclude},

@@ -28,7 +28,7 @@ func comwareGlobals() []Rule {
 		{View: "system", Line: "sysname <name>", Source: "switches.md 4.1 that prompts have it; that they do at once is SYNTHETIC", at: 6},
 		{View: "system", Line: "lldp global enable", Undo: "lldp global enable", Source: template, at: 15},
 		{View: "system", Line: "vlan <id:1-4094>", Undo: "vlan <id:1-4094>", Source: template, key: "vlan $id", enter: "vlan", at: 30},
-		{View: "vlan", Line: "name <text>", Undo: "name", Source: "SYNTHETIC: the usual line of a VLAN"},
+		{View: "vlan", Line: "name <text>", Undo: "name", Source: "H3C Comware 7 Layer 2 Command Reference, VLAN commands: name"},
 		{View: "system", Line: "priority-flow-control poolid <pool:0-7> headroom <0-1000000>", Undo: "priority-flow-control poolid <pool:0-7> headroom",
 			Source: template, key: "priority-flow-control poolid $pool headroom", at: 33},
 		{View: "system", Line: deadlock + " precision {high|normal|low}", Undo: deadlock + " precision",
@@ -134,9 +134,9 @@ func comwarePorts() []Rule {
 		{View: "system", Line: "interface <port>", Source: "switches.md 4.1; " + script, key: "interface $port", enter: in, at: 80},
 		{View: "system", Line: "interface range <ports>", Source: operator + "; prompt SYNTHETIC", key: "interface $ports", enter: in, at: 80},
 		{View: in, Line: "port link-mode {bridge|route}", Source: template + "; switches-2.md 2.1", at: 10},
-		{View: in, Line: "description <text>", Undo: "description", Source: "SYNTHETIC: the usual line of a port", at: 12},
+		{View: in, Line: "description <text>", Undo: "description", Source: "H3C Comware 7 Interface Command Reference, common interface commands: description", at: 12},
 		{View: in, Line: "port link-type {access|trunk}", Undo: "port link-type", Source: script, at: 14, hide: "port link-type access"},
-		{View: in, Line: "port access vlan <1-4094>", Undo: "port access vlan", Source: "SYNTHETIC: the usual line of an access port", at: 15},
+		{View: in, Line: "port access vlan <1-4094>", Undo: "port access vlan", Source: "H3C Comware 7 Layer 2 Command Reference, VLAN commands: port access vlan", at: 15},
 		{View: in, Line: "port trunk permit vlan <vlans:numbers 1-4094>", Undo: "port trunk permit vlan <vlans:numbers 1-4094>",
 			Source: script, key: "port trunk permit vlan $vlans", at: 16},
 		{View: in, Line: "port trunk pvid vlan <1-4094>", Undo: "port trunk pvid vlan", Source: operator, at: 17},
@@ -155,7 +155,7 @@ func comwarePorts() []Rule {
 		{View: in, Line: "undo jumboframe enable", key: "jumboframe enable", at: 25,
 			Source: "H3C Ethernet interface command reference (jumboframe enable), WX6600 interface guide p. 2: the negative form without a size forbids jumbo frames, it is no default"},
 		{View: in, Line: "lldp tlv-enable dot1-tlv dcbx", Undo: "lldp tlv-enable dot1-tlv dcbx", Source: script, at: 50},
-		{View: in, Line: "shutdown", Undo: "shutdown", Source: "SYNTHETIC: the usual line of a port", at: 60},
+		{View: in, Line: "shutdown", Undo: "shutdown", Source: "H3C Comware 7 Interface Command Reference, common interface commands: shutdown", at: 60},
 	}
 }
 

@@ -67,8 +67,8 @@ func trimmed(n int) string { return strings.TrimLeft(thousands(n), ",") }
 func TestEveryRule(t *testing.T) {
 	for _, os := range []string{"nxos", "comware"} {
 		for _, r := range systemOf(os).dialect().rules {
-			if r.Source == "" {
-				t.Errorf("%s %s: rests on nothing", os, r.Line)
+			if r.Source == "" || strings.HasPrefix(r.Source, "SYNTHETIC") {
+				t.Errorf("%s %s: that a switch takes it rests on nothing", os, r.Line)
 			}
 			if r.run != nil {
 				continue
@@ -169,6 +169,36 @@ func TestEveryCommand(t *testing.T) {
 				s.question = nil
 			}
 			sw.Close()
+		}
+	}
+}
+
+// More lossless priorities than any document promises are refused, with the reason.
+func TestLosslessPriorities(t *testing.T) {
+	for _, test := range []struct {
+		sw      *Switch
+		prepare []string
+		line    string // refused
+	}{
+		{leaf(), []string{"policy-map type network-qos P", "class type network-qos c-8q-nq3", "pause pfc-cos 3", "class type network-qos c-8q-nq4", "pause pfc-cos 4",
+			"class type network-qos c-8q-nq5"}, "pause pfc-cos 5"},
+		{leaf(), []string{"policy-map type network-qos P", "class type network-qos c-8q-nq3"}, "pause pfc-cos 1-6"},
+		{h3c(), []string{"interface HundredGigE1/0/1", "priority-flow-control enable", "priority-flow-control no-drop dot1p 3,4"}, "priority-flow-control no-drop dot1p 3-5"},
+	} {
+		s := newSession(test.sw, "test", nil)
+		s.enterTop()
+		for _, line := range test.prepare {
+			if reply := s.do(line); !s.ok {
+				t.Errorf("%q is refused: %s", line, reply)
+			}
+		}
+		before := test.sw.RunningConfig()
+		reply := s.do(test.line)
+		if s.ok || !strings.Contains(reply, "lossless priorities; a SIMULATED switch takes 2") {
+			t.Errorf("%q: %s", test.line, reply)
+		}
+		if test.sw.RunningConfig() != before {
+			t.Errorf("%q has changed something", test.line)
 		}
 	}
 }

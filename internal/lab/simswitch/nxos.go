@@ -176,6 +176,8 @@ func nxosCheck(_ *Switch, old, next *node, e edit) error {
 			err = classesExist(next, k, e.m.undo)
 		case strings.HasPrefix(k.key, "policy-map type queuing "):
 			err = bandwidthFits(k)
+		case strings.HasPrefix(k.key, "policy-map type network-qos "):
+			err = nxosLosslessFits(k)
 		case k.key == "system qos", strings.HasPrefix(k.key, "interface "):
 			err = policiesExist(next, k, e.m.undo)
 		}

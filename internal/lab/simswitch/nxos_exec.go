@@ -15,6 +15,7 @@ func nxosCommands() []Rule {
 }
 
 func nxosModes() []Rule {
+	const pipes = "Cisco Nexus 9000 Series NX-OS Fundamentals Configuration Guide, Understanding the Command-Line Interface: filtering output of show commands"
 	return []Rule{
 		{View: "exec", Line: "configure [terminal]", Source: "switches.md 1.1; transcript where/github_43493284401_n9kv_10.2.2",
 			run: func(s *session, _ match) {
@@ -43,10 +44,10 @@ func nxosModes() []Rule {
 		{View: "exec", Line: "no terminal dont-ask", Source: "switches.md 1.4",
 			run: func(s *session, _ match) { s.silent = false }},
 		{View: "pipe", Line: "section <text>", Source: "switches.md 2.2, 2.3", run: section},
-		{View: "pipe", Line: "no-more", Source: "SYNTHETIC: in general use", run: func(s *session, _ match) {}},
-		{View: "pipe", Line: "include <text>", Source: "SYNTHETIC: in general use", run: include},
-		{View: "pipe", Line: "exclude <text>", Source: "SYNTHETIC: in general use", run: exclude},
-		{View: "pipe", Line: "begin <text>", Source: "SYNTHETIC: in general use", run: begin},
+		{View: "pipe", Line: "no-more", Source: pipes, run: func(s *session, _ match) {}},
+		{View: "pipe", Line: "include <text>", Source: pipes, run: include},
+		{View: "pipe", Line: "exclude <text>", Source: pipes, run: exclude},
+		{View: "pipe", Line: "begin <text>", Source: pipes, run: begin},
 	}
 }
 

@@ -21,14 +21,14 @@ func nxosFiles() []Rule {
 			}},
 		{View: "exec", Line: "copy running-config <file:name>", Source: "switches.md 1.6; the question is SYNTHETIC",
 			run: copyRunning},
-		{View: "exec", Line: "show startup-config", Source: "SYNTHETIC: headers as of show running-config", run: func(s *session, _ match) {
+		{View: "exec", Line: "show startup-config", Source: "Cisco Nexus 9000 Series NX-OS Fundamentals Configuration Guide, Working with Configuration Files; headers as of show running-config SYNTHETIC", run: func(s *session, _ match) {
 			s.say("\n!Command: show startup-config")
 			s.say("!Time: " + stamp(s.sw.clock.Now()))
 			s.say("!Startup config saved at: " + stamp(s.sw.saved))
 			s.showConfig(nxosPrint(s.sw.startup))
 		}},
 		{View: "exec", Line: "dir bootflash:", Source: "public listing pastebin.com/zGEVThDp", run: showFlash},
-		{View: "exec", Line: "show file <file:name>", Source: "SYNTHETIC: in general use", run: func(s *session, m match) {
+		{View: "exec", Line: "show file <file:name>", Source: "Cisco Nexus 9000 Series NX-OS Fundamentals Configuration Guide, Using the Device File Systems: displaying file contents", run: func(s *session, m match) {
 			text, ok := s.sw.flash[flashName(m.args["file"])]
 			if !ok {
 				s.refuse(errNoFile)

@@ -155,7 +155,7 @@ func nxosPorts() []Rule {
 		{View: in, Line: "cdp enable", Source: "transcript show_running-config/batfish__nxos_interface_show_all_1",
 			at: 15, hide: "cdp enable"},
 		{View: in, Line: "switchport", Source: sectionEx, at: 20},
-		{View: in, Line: "no switchport", Source: "SYNTHETIC: the usual negative form", key: "switchport", at: 20},
+		{View: in, Line: "no switchport", Source: "Cisco Nexus 3600 NX-OS Interfaces Configuration Guide 10.3(x), Configuring Layer 3 Interfaces: routed interfaces", key: "switchport", at: 20},
 		{View: in, Line: "switchport mode {access|trunk}", Undo: "switchport mode", Source: sectionEx, at: 21},
 		{View: in, Line: "switchport access vlan <1-3967>", Undo: "switchport access vlan", at: 22,
 			Source: "transcript show_running-config_interface/github_43493284401_n9kv_10.2.2_empty-vs-edited"},
@@ -191,7 +191,7 @@ func nxosPorts() []Rule {
 		{View: in, Line: "channel-group <1-4096> [force] [mode {active|passive|on}]", Undo: "channel-group",
 			Source: "transcript show_running-config_interface/github_53215664192_9.3.1; " + rcf, at: 60},
 		{View: in, Line: "no shutdown", Source: exampleA, key: "shutdown", at: 70},
-		{View: in, Line: "shutdown", Source: "SYNTHETIC: the usual positive form", at: 70},
+		{View: in, Line: "shutdown", Source: "Cisco Nexus 9000 Series NX-OS Interfaces Configuration Guide 9.3(x), Configuring Basic Interface Parameters: shutdown", at: 70},
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 func nxosShows() []Rule {
 	return []Rule{
 		{View: "exec", Line: "show version", Source: "switches.md 3.5; transcript show_version/genieparser__golden_output_2, shortened", run: nxosVersion},
-		{View: "exec", Line: "show inventory", Source: "SYNTHETIC: the usual layout, no transcript", run: nxosInventory},
+		{View: "exec", Line: "show inventory", Source: "Cisco Nexus 9000 Series NX-OS Fundamentals Configuration Guide, show inventory; layout SYNTHETIC, no transcript", run: nxosInventory},
 		{View: "exec", Line: "show hostname", Source: "transcript show_hostname",
 			run: func(s *session, _ match) { s.say(s.sw.hostname()) }},
 		{View: "exec", Line: "show clock", Source: "transcript show_clock/ntc-templates__cisco_nxos_show_clock",

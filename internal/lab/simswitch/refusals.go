@@ -4,6 +4,8 @@ package simswitch
 // are well formed and not possible, for the printed grammar: View is
 // "refusal", Line the text.
 
+const fewLossless = "the limit of these models is not known: the smallest of any relative, Dell M I/O Aggregator and N4000 CLI references; text SYNTHETIC"
+
 func nxosRefusals() []Rule {
 	const synthetic = "SYNTHETIC: real texts are not known (switches.md 1.3, switches-2.md 3)"
 	return []Rule{
@@ -13,6 +15,7 @@ func nxosRefusals() []Rule {
 		{View: "refusal", Line: "ERROR: policy-map NAME is in use by CONTEXT", Source: synthetic},
 		{View: "refusal", Line: "ERROR: policy-map NAME of type TYPE does not exist", Source: synthetic},
 		{View: "refusal", Line: "ERROR: the bandwidth of POLICY is more than 100 percent", Source: synthetic},
+		{View: "refusal", Line: "ERROR: POLICY: N lossless priorities; …", Source: fewLossless},
 		{View: "refusal", Line: "ERROR: PORT: the interface does not exist", Source: synthetic},
 		{View: "refusal", Line: "ERROR: LINE is configured, not LINE", Source: synthetic},
 		{View: "refusal", Line: "ERROR: LINE: there is no such thing", Source: synthetic},
@@ -33,6 +36,7 @@ func comwareRefusals() []Rule {
 			Source: "HPE 5130 HI ACL and QoS command reference (queue) that it must; text SYNTHETIC"},
 		{View: "refusal", Line: "ERROR: CONTEXT: WFQ is not enabled", Source: "switches-2.md 2.3 that it comes first; text SYNTHETIC"},
 		{View: "refusal", Line: "ERROR: CONTEXT: WFQ counts in UNIT", Source: synthetic},
+		{View: "refusal", Line: "ERROR: PORT: N lossless priorities; …", Source: fewLossless},
 		{View: "refusal", Line: "ERROR: CONTEXT: PFC is not enabled", Source: "switches.md 4.2 that deadlock detection needs it; text SYNTHETIC"},
 		{View: "refusal", Line: "ERROR: PORT: the interface does not exist", Source: synthetic},
 		{View: "refusal", Line: "ERROR: no space left on device", Source: synthetic},
