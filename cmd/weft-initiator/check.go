@@ -104,7 +104,7 @@ func showChecked(out io.Writer, all []checked, asJSON bool) error {
 			fmt.Fprintf(w, "%s\tfailed\t%s\n", c.Remote, c.Error)
 			continue
 		}
-		fmt.Fprintf(w, "%s\tanswers over %s\t%s %s %s, controller %d, %d blocks of %d, %s, depth %d", c.Remote, c.Transport, c.Model, c.Serial, c.Firmware, c.Controller, c.Blocks, c.BlockSize, c.Access, c.Depth)
+		fmt.Fprintf(w, "%s\tanswers over %s\t%s %s %s, controller %d, %d blocks of %d, %s, depth %d", c.Remote, c.Transport, shown(c.Model), shown(c.Serial), shown(c.Firmware), c.Controller, c.Blocks, c.BlockSize, c.Access, c.Depth)
 		if c.Degraded != "" {
 			fmt.Fprintf(w, "\tDEGRADED: %s", c.Degraded)
 		}

@@ -48,7 +48,7 @@ func discoverCommand(places *agent.Places) *cobra.Command {
 		}
 		w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
 		for _, r := range records {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", r.Transport, r.Address, r.Kind, r.NQN)
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", r.Transport, shown(r.Address), r.Kind, shown(r.NQN))
 		}
 		return w.Flush()
 	})

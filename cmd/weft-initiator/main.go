@@ -23,6 +23,7 @@ func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 func run(args []string, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
+	stdout, stderr = terminal{stdout}, terminal{stderr}
 	root := commands()
 	root.SetArgs(args)
 	root.SetOut(stdout)
