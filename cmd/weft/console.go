@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/spf13/cobra"
 
+	"weft/internal/view"
 	"weft/inventory"
 )
 
@@ -150,6 +151,9 @@ func (c *console) eval(text []byte, at hcl.Pos) error {
 
 // onTerminal reports whether a stream leads to a person.
 func onTerminal(stream any) bool {
+	if s, ok := stream.(*view.Screen); ok {
+		stream = s.Stream()
+	}
 	f, ok := stream.(*os.File)
 	return ok && isTerminal(f)
 }

@@ -71,7 +71,11 @@ func (a *app) formatInput(f fmtFlags) error {
 	case f.diff:
 		fmt.Fprint(a.stdout, s.diff(a.style(a.stdout)))
 	case !f.check:
-		fmt.Fprintf(a.stdout, "%s", after)
+		out := stream(a.stdout) // to the letter: an editor reads it, or a file becomes of it
+		if onTerminal(out) {
+			out = a.stdout
+		}
+		fmt.Fprintf(out, "%s", after)
 	}
 	if f.check && s.changed() {
 		return &quietError{exitError}

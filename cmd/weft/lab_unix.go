@@ -199,7 +199,7 @@ func (a *app) labSSH() *cobra.Command {
 			}
 			ssh := exec.CommandContext(cmd.Context(), "ssh",
 				append([]string{"-F", filepath.Join(a.dir, ".weft", "lab", "ssh_config"), "-l", "root"}, args...)...)
-			ssh.Stdin, ssh.Stdout, ssh.Stderr = a.stdin, a.stdout, a.stderr
+			ssh.Stdin, ssh.Stdout, ssh.Stderr = a.stdin, stream(a.stdout), stream(a.stderr)
 			if err := ssh.Run(); err != nil {
 				return fmt.Errorf("ssh %s: %w", args[0], err)
 			}

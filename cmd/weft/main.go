@@ -14,7 +14,6 @@ import (
 	_ "time/tzdata" // a window means its zone also where the machine knows none
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"weft/internal/bundle"
 	"weft/internal/hint"
@@ -31,6 +30,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 }
 
 func (a *app) run(args []string) int {
+	defer a.screens()()
 	ctx, stop := a.listen()
 	defer stop()
 	root := a.root()
@@ -46,6 +46,22 @@ func (a *app) run(args []string) int {
 	code := exitCode(ctx, err)
 	a.summary(code, err)
 	return code
+}
+
+// screens puts screens before the streams, and returns how they end.
+func (a *app) screens() func() {
+	stdout, stderr := view.NewScreen(a.stdout), view.NewScreen(a.stderr)
+	a.stdout, a.stderr = stdout, stderr
+	return func() { _ = errors.Join(stdout.Close(), stderr.Close()) } // nobody is left to be told
+}
+
+// stream is what a writer of the app's leads to: for documents to the letter,
+// and for programs that have the terminal to themselves.
+func stream(w io.Writer) io.Writer {
+	if s, ok := w.(*view.Screen); ok {
+		return s.Stream()
+	}
+	return w
 }
 
 // An app is one run of the command.
@@ -146,9 +162,11 @@ func (a *app) emit(e plan.Event) {
 
 // style dresses text for a stream.
 func (a *app) style(w io.Writer) view.Style {
-	f, ok := w.(*os.File)
-	tty := ok && term.IsTerminal(int(f.Fd())) && os.Getenv("NO_COLOR") == ""
-	return view.Style{Color: a.color == "always" || a.color == "auto" && tty}
+	color := a.color == "always" || a.color == "auto" && onTerminal(w) && os.Getenv("NO_COLOR") == ""
+	if s, ok := w.(*view.Screen); ok {
+		return s.Style(color)
+	}
+	return view.Style{Color: color}
 }
 
 // summary reports the end of a run: the error for people, and for machines

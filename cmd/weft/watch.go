@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log"
 	"net"
 	"net/http"
-	"os"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -96,8 +96,7 @@ func (a *app) watch(ctx context.Context, p *project, names []string, how watchin
 		}
 		defer stop()
 	}
-	f, terminal := a.stdout.(*os.File)
-	terminal = terminal && isTerminal(f)
+	terminal := onTerminal(a.stdout)
 	var since *prove.Reading
 	var last *prove.Result
 	for n := 1; ; n++ {
@@ -145,7 +144,7 @@ func (a *app) answer(addr string, page *atomic.Pointer[[]byte]) (stop func(), er
 		w.Header().Set("Content-Type", "text/plain; version=0.0.4")
 		_, _ = w.Write(*text) // who asked may be gone
 	})
-	s := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+	s := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, ErrorLog: log.New(a.stderr, "", 0)}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

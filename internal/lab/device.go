@@ -159,6 +159,7 @@ func Faults() []string {
 		"drop            cut the device's connections",
 		"refuse, accept  reset new connections, and take them again",
 		"slow=DURATION   delay every session of a server or line of a switch; slow=0s ends it",
+		"hostile=REGEXP  answer lines that match with what terminals obey, commands of a server then fail; empty ends it",
 		"reboot          of a server: what is volatile is lost, enabled services start; of a switch: it starts with what was saved",
 		"timers          of a server: whatever its timers are to run later runs now",
 		"stop-target, start-target  of a server: stop and start weft-target",
@@ -190,6 +191,8 @@ func (d *device) fault(name string) error {
 	case "refuse", "accept":
 		d.listener.setRefuse(name == "refuse")
 		return nil
+	case "hostile":
+		return d.setHostile(value)
 	case "slow":
 		wait, err := time.ParseDuration(value)
 		if err != nil {
@@ -206,6 +209,26 @@ func (d *device) fault(name string) error {
 		return d.switchFault(name, value)
 	}
 	return d.serverFault(name)
+}
+
+// hostileText sets a title and the clipboard, turns text to blinking and around,
+// and hides some, with sequences of seven bits and of eight.
+const hostileText = "hostile \x1b]0;title\x07\x1b]52;c;Y2xpcA==\x07\x1b[5mblink\x1b[2J\u009b5mC1\u202eover\u2066iso\u200b\x08\x7f\xff\rend"
+
+func (d *device) setHostile(value string) error {
+	var lines *regexp.Regexp
+	if value != "" {
+		var err error
+		if lines, err = regexp.Compile(value); err != nil {
+			return fmt.Errorf("hostile: %w", err)
+		}
+	}
+	if d.sw != nil {
+		d.sw.Hostile(lines, hostileText)
+	} else {
+		d.server.Hostile(lines, hostileText)
+	}
+	return nil
 }
 
 func (d *device) switchFault(name, value string) error {

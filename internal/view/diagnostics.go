@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/hashicorp/hcl/v2"
@@ -20,8 +19,7 @@ const (
 
 // Diagnostics writes what is wrong with files for people: what it is, where,
 // the lines themselves and the explanation. What it takes grows with the number
-// of problems, however long the files and their lines are, and control
-// characters of a file do not reach the terminal.
+// of problems, however long the files and their lines are.
 func Diagnostics(w io.Writer, s Style, files map[string]*hcl.File, diags hcl.Diagnostics) error {
 	for i, d := range diags {
 		if i == maxProblems {
@@ -103,21 +101,21 @@ func snippet(b *strings.Builder, s Style, src []byte, d *hcl.Diagnostic) {
 func marking(s Style, line []byte, from, to int) string {
 	before, marked, after := line[:from], line[from:to], bytes.TrimSuffix(line[to:], []byte("\r"))
 	if len(line) <= maxSnippetLine {
-		return printable(before) + s.dress(underlined, printable(marked)) + printable(after)
+		return string(before) + s.dress(underlined, string(marked)) + string(after)
 	}
 	text := ""
 	if n := len(before) - maxSnippetLine/3; n > 0 {
 		text, before = "…", fromRune(before[n:])
 	}
-	text += printable(before)
+	text += string(before)
 	if len(marked) > maxSnippetLine/3 {
-		return text + s.dress(underlined, printable(toRune(marked[:maxSnippetLine/3]))) + "…"
+		return text + s.dress(underlined, string(toRune(marked[:maxSnippetLine/3]))) + "…"
 	}
-	text += s.dress(underlined, printable(marked))
+	text += s.dress(underlined, string(marked))
 	if len(after) > maxSnippetLine/3 {
-		return text + printable(toRune(after[:maxSnippetLine/3])) + "…"
+		return text + string(toRune(after[:maxSnippetLine/3])) + "…"
 	}
-	return text + printable(after)
+	return text + string(after)
 }
 
 // fromRune starts a cut text with a whole character.
@@ -139,16 +137,6 @@ func toRune(text []byte) []byte {
 		}
 	}
 	return text
-}
-
-// printable replaces what a terminal might obey.
-func printable(text []byte) string {
-	return strings.Map(func(r rune) rune {
-		if r != '\t' && unicode.IsControl(r) {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, string(text))
 }
 
 // wrap breaks lines at spaces so that they have at most width characters where

@@ -20,7 +20,8 @@ func shown(t *testing.T, src string, a, b int) string {
 	var out strings.Builder
 	d := &hcl.Diagnostic{Severity: hcl.DiagError, Summary: "wrong", Detail: strings.Repeat("many words ", 12),
 		Subject: &hcl.Range{Filename: "x", Start: pos(a), End: pos(b)}}
-	if err := Diagnostics(&out, Style{Color: true}, map[string]*hcl.File{"x": f}, hcl.Diagnostics{d}); err != nil {
+	screen := NewScreen(&out)
+	if err := Diagnostics(screen, screen.Style(true), map[string]*hcl.File{"x": f}, hcl.Diagnostics{d}); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()

@@ -41,10 +41,10 @@ func Exec(w io.Writer, list []Ran, s Style) {
 			bad += len(group.of)
 			fmt.Fprintf(w, "%s %s  exit %d\n", s.dress(red, "✗"), s.dress(bold, who), r.Code)
 		}
-		for _, line := range Printable(r.Stdout) {
+		for _, line := range linesOf(r.Stdout) {
 			fmt.Fprintf(w, "    %s\n", line)
 		}
-		for _, line := range Printable(r.Stderr) {
+		for _, line := range linesOf(r.Stderr) {
 			fmt.Fprintf(w, "  %s %s\n", s.dress(yellow, "!"), line)
 		}
 		adviceLine(w, r.Hint)

@@ -5,7 +5,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -126,19 +125,9 @@ func (t Table) show(w io.Writer, s Style) {
 	}
 }
 
-// Printable is the output of a device as lines that a terminal shows and does
-// not obey.
-func Printable(text []byte) []string {
-	clean := strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\t' {
-			return r
-		}
-		if unicode.IsControl(r) || r == utf8.RuneError {
-			return utf8.RuneError
-		}
-		return r
-	}, strings.ReplaceAll(strings.ToValidUTF8(string(text), string(utf8.RuneError)), "\r\n", "\n"))
-	clean = strings.TrimRight(clean, "\n")
+// linesOf is the output of a device as lines.
+func linesOf(text []byte) []string {
+	clean := strings.TrimRight(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n")
 	if clean == "" {
 		return nil
 	}

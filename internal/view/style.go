@@ -10,7 +10,11 @@ import (
 )
 
 // A Style says how text is dressed. Colour is never the only sign.
-type Style struct{ Color bool }
+type Style struct {
+	Color bool
+
+	key string // by which a screen knows it as weft's
+}
 
 const (
 	bold   = "1"
@@ -27,8 +31,11 @@ func (s Style) dress(code, text string) string {
 	if !s.Color || text == "" {
 		return text
 	}
-	return "\x1b[" + code + "m" + text + "\x1b[0m"
+	return s.order("["+code+"m") + text + s.order("[0m")
 }
+
+// order is what a terminal is to obey.
+func (s Style) order(sequence string) string { return "\x1b" + s.key + sequence }
 
 // pad fills text with spaces on the right to a width in characters.
 func pad(text string, width int) string {

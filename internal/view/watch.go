@@ -12,7 +12,7 @@ import (
 // before.
 func Watch(w io.Writer, r *prove.Result, at time.Time, s Style, wipe bool) {
 	if wipe {
-		fmt.Fprint(w, "\x1b[H\x1b[2J")
+		fmt.Fprint(w, s.order("[H"), s.order("[2J"))
 	}
 	fmt.Fprintf(w, "%s\n", s.dress(bold, at.Format(time.TimeOnly)))
 	judgements(w, s, r)

@@ -3,6 +3,7 @@
 package simserver
 
 import (
+	"regexp"
 	"time"
 )
 
@@ -18,6 +19,14 @@ func (s *Server) Slow(d time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.slow = d
+}
+
+// Hostile makes command lines that match fail, with a text on both streams that
+// is meant for the terminal of whoever reads it; nil ends it.
+func (s *Server) Hostile(lines *regexp.Regexp, text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.hostile, s.hostileText = lines, text
 }
 
 // StopUnit stops a service as somebody at the server would; false: there is no

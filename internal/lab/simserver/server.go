@@ -12,6 +12,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"sync"
@@ -83,6 +84,9 @@ type Server struct {
 	password bool // sudo asks for a password
 	slow     time.Duration
 	closed   bool
+
+	hostile     *regexp.Regexp // command lines that are answered so
+	hostileText string
 }
 
 // A stateMutex guards the state of a server, and counts how often that may have

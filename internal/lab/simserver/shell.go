@@ -25,13 +25,18 @@ import (
 // status.
 func (s *Server) Exec(ctx context.Context, name, line string, stdin io.Reader, stdout, stderr io.Writer) int {
 	s.mu.RLock()
-	slow, closed := s.slow, s.closed
+	slow, closed, hostile, text := s.slow, s.closed, s.hostile, s.hostileText
 	s.mu.RUnlock()
 	if closed {
 		return 255
 	}
 	if !pause(ctx, slow) {
 		return 255
+	}
+	if hostile != nil && hostile.MatchString(line) {
+		fmt.Fprintln(stdout, text)
+		fmt.Fprintln(stderr, text)
+		return 1
 	}
 	u := user{name, name == "root"}
 	if info, err := os.Lstat(filepath.Join(s.spec.Root, u.home())); err != nil || !info.IsDir() {

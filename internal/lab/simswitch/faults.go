@@ -22,6 +22,14 @@ func (sw *Switch) Lack(lines *regexp.Regexp) {
 	sw.lack = lines
 }
 
+// Hostile makes the switch answer lines that match with a text that is meant for
+// the terminal of whoever reads it; nil ends it.
+func (sw *Switch) Hostile(lines *regexp.Regexp, text string) {
+	sw.mu.Lock()
+	defer sw.mu.Unlock()
+	sw.hostile, sw.hostileText = lines, text
+}
+
 // Break makes an NX-OS switch take configuration lines that match for good, and
 // then not bring them about, as its modules may; nil ends it.
 func (sw *Switch) Break(lines *regexp.Regexp) {
@@ -80,6 +88,16 @@ func (s *session) lacks(line string) bool {
 		return false
 	}
 	s.fail(&fault{kind: unrecognized, at: strings.LastIndexByte(line, ' ') + 1}, line)
+	return true
+}
+
+// assaults reports whether a line is answered with a hostile text, and says it.
+func (s *session) assaults(line string) bool {
+	if s.sw.hostile == nil || !s.sw.hostile.MatchString(line) {
+		return false
+	}
+	s.ok = false
+	s.say(s.sw.hostileText)
 	return true
 }
 

@@ -162,7 +162,7 @@ func (s *session) do(line string) string {
 	if body == "" || body[0] == '!' || body[0] == '#' {
 		return ""
 	}
-	if s.denies(body) || s.lacks(body) {
+	if s.assaults(body) || s.denies(body) || s.lacks(body) {
 		return s.out.String()
 	}
 	command, pipe, piped := strings.Cut(line, " | ")

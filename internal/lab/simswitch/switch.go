@@ -75,6 +75,9 @@ type Switch struct {
 	full    bool // the file system has no room
 	drop    int  // lines until the connection is cut; 0: never
 	slow    time.Duration
+
+	hostile     *regexp.Regexp // lines that are answered so
+	hostileText string
 }
 
 var _ sshd.Machine = (*Switch)(nil)
