@@ -106,7 +106,7 @@ func (s *service) listenAt(ctx context.Context, tos uint8, p agent.Portal) (port
 		return portal{}, err
 	}
 	l, err := carrier.Listen(ctx, fabric.ListenParams{
-		Addr: p.Address, MaxDepth: target.MaxDepth, InCapsule: target.InCapsule, MaxTransfer: target.MaxTransfer,
+		Addr: p.Address, MaxDepth: target.MaxDepth, InCapsule: target.InCapsule, MaxTransfer: target.MaxTransfer, Budget: s.budget,
 	}, s.target.Accept)
 	if err != nil {
 		return portal{}, err

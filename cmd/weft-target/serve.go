@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -16,6 +17,9 @@ import (
 
 // drainTime is how long commands under way may take to finish at the end.
 const drainTime = 10 * time.Second
+
+// garbageMost is how much garbage may lie in memory, in percent of what is used.
+const garbageMost = 50
 
 // options are what the command line says about serving.
 type options struct {
@@ -56,6 +60,10 @@ func serve(ctx context.Context, places agent.Places, o options, log *slog.Logger
 	reload := make(chan os.Signal, 1)
 	signal.Notify(reload, syscall.SIGHUP)
 	defer signal.Stop(reload)
+
+	// Commands allocate nothing. What does is strangers who come and ask: their
+	// garbage is not worth as much memory as everything else takes.
+	debug.SetGCPercent(garbageMost)
 
 	s, err := start(ctx, places, o, log)
 	if err != nil {

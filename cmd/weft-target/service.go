@@ -21,7 +21,8 @@ type service struct {
 	log     *slog.Logger
 	places  agent.Places
 	options options
-	pollers *tcp.Pollers // nil: event driven
+	pollers *tcp.Pollers   // nil: event driven
+	budget  *fabric.Budget // of all portals
 	rdma    rdmaLoader
 	socket  *statusServer
 	metrics *metricsServer // nil: nowhere
@@ -59,7 +60,7 @@ func start(ctx context.Context, places agent.Places, o options, log *slog.Logger
 	if err := nobodyOn(socket); err != nil {
 		return nil, err
 	}
-	s := &service{log: log, places: places, options: o, conf: l.conf, keys: l.keys, status: agent.TargetStatus{
+	s := &service{log: log, places: places, options: o, conf: l.conf, keys: l.keys, budget: fabric.NewBudget(fabric.DefaultBudget), status: agent.TargetStatus{
 		Version: agent.Version(), Binary: binary, Config: l.sum, PID: os.Getpid(), Root: places.Root, Started: time.Now().UTC(),
 	}}
 	if err := s.open(ctx, l); err != nil {

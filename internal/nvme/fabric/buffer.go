@@ -58,6 +58,14 @@ type Pool struct {
 	classes [numClasses]sync.Pool
 }
 
+// PoolSize is how many bytes a buffer of n bytes takes in a Pool.
+func PoolSize(n int) int {
+	if class := max(bits.Len(uint(max(n, 1)-1)), minClass); class <= maxClass {
+		return 1 << class
+	}
+	return n
+}
+
 // Get is a buffer of n bytes of undefined content. Its Owner is the pool's.
 func (p *Pool) Get(n int) Buffer {
 	class := max(bits.Len(uint(max(n, 1)-1)), minClass)

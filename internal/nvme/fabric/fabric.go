@@ -55,7 +55,8 @@ type ListenParams struct {
 	MaxDepth    int           // most commands outstanding on one queue pair; the Handler refuses larger queues (MQES is MaxDepth-1)
 	InCapsule   int           // data bytes accepted in a capsule on I/O queues, a multiple of 16; Identify reports it as IOCCSZ
 	MaxTransfer int           // largest data of one command in bytes; Identify reports it as MDTS
-	Timeout     time.Duration // how long a peer may take until it is connected
+	Timeout     time.Duration // how long a peer may take until it is connected, and to read anything of what was sent to it
+	Budget      *Budget       // of memory that peers make this process hold, shared by its listeners; nil: DefaultBudget for this one
 }
 
 // Defaults of ListenParams.
@@ -79,6 +80,9 @@ func (p ListenParams) WithDefaults() ListenParams {
 	}
 	if p.Timeout == 0 {
 		p.Timeout = DefaultTimeout
+	}
+	if p.Budget == nil {
+		p.Budget = NewBudget(DefaultBudget)
 	}
 	return p
 }

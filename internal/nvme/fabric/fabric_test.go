@@ -88,10 +88,14 @@ func TestDo(t *testing.T) {
 }
 
 func TestListenParamsDefaults(t *testing.T) {
-	p := fabric.ListenParams{Addr: "10.0.0.1:4420", MaxDepth: 7}.WithDefaults()
+	if (fabric.ListenParams{}).WithDefaults().Budget == nil {
+		t.Error("no budget")
+	}
+	b := fabric.NewBudget(1)
+	p := fabric.ListenParams{Addr: "10.0.0.1:4420", MaxDepth: 7, Budget: b}.WithDefaults()
 	want := fabric.ListenParams{
 		Addr: "10.0.0.1:4420", MaxDepth: 7, InCapsule: fabric.DefaultInCapsule,
-		MaxTransfer: fabric.DefaultMaxTransfer, Timeout: fabric.DefaultTimeout,
+		MaxTransfer: fabric.DefaultMaxTransfer, Timeout: fabric.DefaultTimeout, Budget: b,
 	}
 	if p != want {
 		t.Errorf("%+v, want %+v", p, want)

@@ -19,7 +19,7 @@ const (
 	OpHangup = 0xc8 // ends the connection
 	OpTooBig = 0xc2 // pushes one byte more than was asked for
 	OpEcho   = 0xcc // completes with CDW11:CDW10 as result
-	OpLend   = 0xc6 // pushes its own zeros in two parts and completes with the status in CDW10
+	OpLend   = 0xc6 // pushes its own zeros in two parts and completes with the status in CDW10; shared with CDW11 1
 )
 
 // Disk is memory with what the suite needs of a target: it accepts every
@@ -144,7 +144,7 @@ func (h *diskQueue) perform(x *fabric.Exchange) {
 		zeros := make([]byte, x.Length())
 		for _, part := range [][]byte{zeros[:len(zeros)/2], zeros[len(zeros)/2:]} {
 			h.d.lent.Add(1)
-			x.Push(fabric.Buffer{Bytes: part, Owner: h.d})
+			x.Push(fabric.Buffer{Bytes: part, Owner: h.d, Shared: x.Command.CDW11 == 1})
 		}
 		x.Complete(0, wire.Status(x.Command.CDW10))
 		return

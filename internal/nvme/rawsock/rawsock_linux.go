@@ -151,7 +151,8 @@ func Yield() {
 	_, _, _ = syscall.RawSyscall(syscall.SYS_SCHED_YIELD, 0, 0, 0)
 }
 
-// A Watch tells of many sockets which of them have something to read.
+// A Watch tells of many sockets which of them have something to read, or take
+// something to write.
 type Watch struct {
 	fd     int
 	events [64]unix.EpollEvent
@@ -167,8 +168,14 @@ func NewWatch() (*Watch, error) {
 }
 
 // Add watches a socket under a number of the caller's.
-func (w *Watch) Add(s *Socket, number int32) error {
-	e := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLRDHUP, Fd: number}
+func (w *Watch) Add(s *Socket, number int32, read, write bool) error {
+	e := unix.EpollEvent{Fd: number}
+	if read {
+		e.Events |= unix.EPOLLIN | unix.EPOLLRDHUP
+	}
+	if write {
+		e.Events |= unix.EPOLLOUT
+	}
 	return os.NewSyscallError("epoll_ctl", unix.EpollCtl(w.fd, unix.EPOLL_CTL_ADD, int(s.fd), &e))
 }
 
@@ -178,7 +185,7 @@ func (w *Watch) Remove(s *Socket) error {
 }
 
 // Poll calls ready with the number of every socket that has something to read,
-// its end included; at most 64 in one call.
+// its end included, or takes something to write; at most 64 in one call.
 func (w *Watch) Poll(ready func(number int32)) {
 	n, _, errno := syscall.RawSyscall6(syscall.SYS_EPOLL_PWAIT, uintptr(w.fd), uintptr(unsafe.Pointer(&w.events)), uintptr(len(w.events)), 0, 0, 0)
 	if errno != 0 {

@@ -38,7 +38,7 @@ type Watch struct{}
 func NewWatch() (*Watch, error) { return nil, ErrUnsupported }
 
 // Add watches a socket.
-func (w *Watch) Add(*Socket, int32) error { return ErrUnsupported }
+func (w *Watch) Add(*Socket, int32, bool, bool) error { return ErrUnsupported }
 
 // Remove watches a socket no longer.
 func (w *Watch) Remove(*Socket) error { return ErrUnsupported }

@@ -16,7 +16,7 @@ func (q *queue) beginAdmin(x *fabric.Exchange) wire.Status {
 		want = wire.IdentifySize
 	case wire.OpGetLogPage:
 		length := x.Command.GetLogPage().Length
-		if length > MaxTransfer {
+		if length > uint64(q.ctrl.maxTransfer()) {
 			return wire.InvalidField.WithDNR()
 		}
 		want = int(length)

@@ -69,8 +69,9 @@ func (q *queue) join(cmd wire.ConnectCommand, data *wire.ConnectData) error {
 		return refuse(wire.ConnectControllerBusy, "the target is closing")
 	case cmd.RecordFormat != 0:
 		return refuse(wire.ConnectIncompatible.WithDNR(), "record format %d", cmd.RecordFormat)
-	case cmd.SQSize == 0 || cmd.SQSize >= MaxDepth:
-		return badField(atSQSize, false, "queue of %d entries, 2 to %d are possible", int(cmd.SQSize)+1, MaxDepth)
+	}
+	if most := maxDepth(data.SubNQN == wire.DiscoveryNQN); cmd.SQSize == 0 || int(cmd.SQSize) >= most {
+		return badField(atSQSize, false, "queue of %d entries, 2 to %d are possible", int(cmd.SQSize)+1, most)
 	}
 	if err := wire.ValidNQN(data.SubNQN); err != nil {
 		return badField(wire.ConnectDataSubNQN, true, "subsystem: %w", err)

@@ -224,3 +224,34 @@ func TestShortOfSomething(t *testing.T) {
 		}
 	}
 }
+
+// TestDiscoveryIsSmall: what anybody may have takes little memory, and hosts are
+// told so before they ask for more.
+func TestDiscoveryIsSmall(t *testing.T) {
+	fabrics(t, func(t *testing.T, r *rig) {
+		data := connectData(wire.DiscoveryNQN, stranger, wire.DynamicController)
+		for _, size := range []uint16{discoveryDepth, MaxDepth - 1} {
+			q := r.dial(0)
+			want := wire.ConnectInvalidResult(atSQSize, false)
+			if got := r.want(wire.ConnectInvalidParam.WithDNR(), q, wire.ConnectCommand{SQSize: size}.Command(), data); got != want {
+				t.Errorf("queue of %d entries: refused for %#x, want %#x", size+1, got, want)
+			}
+		}
+		q := r.dial(0)
+		r.want(wire.Success, q, wire.ConnectCommand{SQSize: discoveryDepth - 1}.Command(), data)
+		r.want(wire.Success, q, setCC(wire.CCEnable), nil)
+		caps := wire.CAPOf(r.want(wire.Success, q, wire.PropertyCommand{Offset: wire.PropCAP, Wide: true}.Command(), nil))
+		var id wire.IdentifyController
+		page := make([]byte, wire.IdentifySize)
+		r.want(wire.Success, q, wire.IdentifyCommand{CNS: wire.CNSController}.Command(), page)
+		if err := id.UnmarshalBinary(page); err != nil {
+			t.Fatal(err)
+		}
+		if int(caps.MQES) != discoveryDepth-1 || 4096<<id.MDTS != discoveryTransfer || int(id.MAXCMD) != discoveryDepth {
+			t.Errorf("hosts are told of %d entries, %d bytes and %d commands", caps.MQES+1, 4096<<id.MDTS, id.MAXCMD)
+		}
+		for n, want := range map[int]wire.Status{discoveryTransfer: wire.Success, discoveryTransfer + 4: wire.InvalidField.WithDNR(), MaxTransfer: wire.InvalidField.WithDNR()} {
+			r.want(want, q, wire.GetLogPageCommand{LID: wire.LogDiscovery, Length: uint64(n)}.Command(), make([]byte, n))
+		}
+	})
+}

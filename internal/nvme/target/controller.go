@@ -16,10 +16,12 @@ const (
 	discoveryAlive = 120 * time.Second // of a discovery controller that asks for none
 )
 
-// capabilities are the CAP property of every controller.
-var capabilities = wire.CAP{MQES: MaxDepth - 1, CQR: true, TO: 30, CSS: 1}
-
 const version = wire.Version14
+
+// capabilities are the CAP property.
+func (c *controller) capabilities() wire.CAP {
+	return wire.CAP{MQES: uint16(c.maxDepth() - 1), CQR: true, TO: 30, CSS: 1}
+}
 
 // controller is what one host has of one subsystem: an admin queue and the I/O
 // queues that joined it.
@@ -173,7 +175,7 @@ func (c *controller) getProperty(offset uint32) (uint64, wire.Status) {
 	defer c.mu.Unlock()
 	switch offset {
 	case wire.PropCAP:
-		return capabilities.Value(), wire.Success
+		return c.capabilities().Value(), wire.Success
 	case wire.PropVS:
 		return version, wire.Success
 	case wire.PropCC:

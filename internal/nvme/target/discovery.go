@@ -13,6 +13,31 @@ import (
 // least that the specification allows.
 const adminEntries = 32
 
+// Discovery is open to everybody, so its controllers get less: more than any host
+// needs for a log that is read in pieces.
+const (
+	discoveryDepth    = 128      // entries of their queue; hosts ask for adminEntries
+	discoveryTransfer = 16 << 10 // bytes of one command
+)
+
+// maxDepth is how many entries a queue may have.
+func (c *controller) maxDepth() int { return maxDepth(c.sub == nil) }
+
+func maxDepth(discovery bool) int {
+	if discovery {
+		return discoveryDepth
+	}
+	return MaxDepth
+}
+
+// maxTransfer is how many bytes one command may move.
+func (c *controller) maxTransfer() int {
+	if c.sub == nil {
+		return discoveryTransfer
+	}
+	return MaxTransfer
+}
+
 // discoveryLog is the whole log page for a host that came to a portal: this
 // discovery service, then the portals of each subsystem that the host may
 // connect to. Nothing of the others shows.

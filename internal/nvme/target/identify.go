@@ -58,7 +58,7 @@ func (c *controller) self() *wire.IdentifyController {
 	id := &wire.IdentifyController{
 		MN:        model,
 		FR:        c.t.firmware(),
-		MDTS:      uint8(bits.Len(MaxTransfer/4096) - 1),
+		MDTS:      uint8(bits.Len(uint(c.maxTransfer()/4096)) - 1),
 		CNTLID:    c.id,
 		VER:       version,
 		CTRATT:    1<<0 | 1<<6, // host ids of 128 bits; any command keeps alive
@@ -69,7 +69,7 @@ func (c *controller) self() *wire.IdentifyController {
 		KAS:       10,       // kaUnit in 100 ms
 		SQES:      0x66,
 		CQES:      0x44,
-		MAXCMD:    MaxDepth,
+		MAXCMD:    uint16(c.maxDepth()),
 		SGLS:      1 | 1<<20, // any alignment; offsets, for data in capsules
 		SubNQN:    wire.DiscoveryNQN,
 		IOCCSZ:    (wire.CommandSize + InCapsule) / 16,

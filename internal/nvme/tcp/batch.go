@@ -16,6 +16,7 @@ type batch struct {
 	size   int // bytes not yet written
 
 	first int // segment that is next to be written
+	owned int // segments of which none is shared
 }
 
 type seg struct {
@@ -104,7 +105,7 @@ func (b *batch) writeAll(w io.Writer) error {
 // own copies what is shared into memory of the pool, so that those who wait
 // for it need not wait for the peer.
 func (b *batch) own(pool *fabric.Pool) {
-	for i := b.first; i < len(b.segs); i++ {
+	for i := max(b.first, b.owned); i < len(b.segs); i++ {
 		if s := &b.segs[i]; s.lent.Shared {
 			copied := pool.Get(len(s.lent.Bytes) - s.off)
 			copy(copied.Bytes, s.lent.Bytes[s.off:])
@@ -112,7 +113,12 @@ func (b *batch) own(pool *fabric.Pool) {
 			s.lent, s.off = copied, 0
 		}
 	}
+	b.owned = len(b.segs)
 }
+
+// smallMost is how long small may stay for its next use. Longer, it stays only
+// where it is needed.
+const smallMost = 1 << 20
 
 // drop releases what was not written and empties the batch.
 func (b *batch) drop() {
@@ -120,6 +126,9 @@ func (b *batch) drop() {
 		b.segs[i].lent.Release()
 	}
 	clear(b.segs)
+	if cap(b.small) > smallMost && len(b.small) < cap(b.small)/4 {
+		b.small = nil
+	}
 	b.small, b.segs = b.small[:0], b.segs[:0]
-	b.marked, b.size, b.first = 0, 0, 0
+	b.marked, b.size, b.first, b.owned = 0, 0, 0, 0
 }

@@ -28,6 +28,7 @@ type outbox struct {
 	raw     syscall.RawConn // nil where the connection cannot be written to without blocking
 	timeout time.Duration   // for a blocked write; 0 is none
 	pool    *fabric.Pool    // for copies of what is shared; nil where nothing is
+	owed    atomic.Int64    // bytes of answers to commands that were begun
 
 	mu   sync.Mutex
 	rest sync.Cond // on mu: busy became false
@@ -35,7 +36,13 @@ type outbox struct {
 	send *batch    // what is being written; belongs to whoever set busy
 	busy bool
 	held bool
+	deaf bool  // the peer has to read before anything more is sent
 	err  error // nothing is sent any more
+
+	sending int             // what of send is not yet known to be written
+	account *fabric.Account // what is owed or added and not written; nil: unbounded
+	full    atomic.Bool     // room has said no
+	resume  func()          // tells who was told so that there is room again, or never will be
 
 	kick chan struct{} // wakes the writer, which then owns busy
 	done chan struct{} // the writer has ended
@@ -46,6 +53,7 @@ type outbox struct {
 	sock   *rawsock.Socket // polled
 	wake   func()          // tells the poller to push; nil if it always does
 	unsent atomic.Bool     // there is something to push
+	sent   uint64          // bytes so far; the poller's
 	vec    [rawsock.MaxVector][]byte
 }
 
@@ -78,7 +86,37 @@ func (o *outbox) unlock() {
 	if o.err != nil {
 		o.fill.drop()
 	}
+	o.settled()
 	o.mu.Unlock()
+}
+
+// room reports whether one more command may be begun, and how many bytes were
+// added of which none is being sent yet. Where it may not, resume follows.
+func (o *outbox) room() (unsent int, ok bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.charge()
+	ok = o.account.Room()
+	o.full.Store(!ok)
+	return o.fill.size, ok
+}
+
+// charge brings the account up to date. The caller holds mu.
+func (o *outbox) charge() {
+	o.account.Set(int(o.owed.Load()) + o.fill.size + o.sending)
+}
+
+// settled charges, and lets those go on who have waited for it. The caller holds
+// mu.
+func (o *outbox) settled() {
+	if o.account == nil {
+		return
+	}
+	o.charge()
+	if o.full.Load() && (o.err != nil || o.account.Room()) {
+		o.full.Store(false)
+		o.resume()
+	}
 }
 
 // hold makes flush wait for release, so that the answers to several commands
@@ -97,23 +135,19 @@ func (o *outbox) release() {
 	o.mu.Unlock()
 }
 
-// waiting is how many bytes were added of which none is being sent yet.
-func (o *outbox) waiting() int {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.fill.size
-}
-
 // flush sends what was added, without blocking, or has the poller do it.
 func (o *outbox) flush() {
 	o.mu.Lock()
-	if !o.held || o.fill.size >= heldMost && o.sock == nil {
+	if !o.held || o.deaf || o.fill.size >= heldMost && o.sock == nil {
 		o.flushLocked()
 	}
 	o.mu.Unlock()
 }
 
 func (o *outbox) flushLocked() {
+	if o.deaf {
+		o.ownShared(o.fill)
+	}
 	switch {
 	case o.err != nil || o.fill.size == 0:
 		return
@@ -130,11 +164,14 @@ func (o *outbox) flushLocked() {
 		o.idle()
 		return
 	}
+	o.deaf = true
 	o.ownShared(o.send)
+	o.ownShared(o.fill)
 	o.kick <- struct{}{}
 }
 
-// ownShared copies what is shared in a batch that is going to wait.
+// ownShared copies what is shared in a batch that is going to wait: nobody waits
+// for a peer to read.
 func (o *outbox) ownShared(b *batch) {
 	if o.pool != nil {
 		b.own(o.pool)
@@ -152,7 +189,7 @@ func (o *outbox) share() {
 }
 
 func (o *outbox) idle() {
-	o.busy = false
+	o.busy, o.deaf = false, false
 	o.rest.Broadcast()
 }
 
@@ -170,12 +207,14 @@ func (o *outbox) pump(block bool) bool {
 		o.mu.Unlock()
 		again, err := o.write(block)
 		o.mu.Lock()
-		switch {
-		case o.err != nil || err != nil:
+		if o.err != nil || err != nil {
 			o.broken(err)
 			_ = o.conn.Close() // wakes the reader
 			return true
-		case again:
+		}
+		o.sending = o.send.size
+		o.settled()
+		if again && !block {
 			return false
 		}
 	}
@@ -189,6 +228,7 @@ func (o *outbox) next() bool {
 	}
 	o.send.drop()
 	o.fill, o.send = o.send, o.fill
+	o.sending = o.send.size
 	return o.send.size > 0
 }
 
@@ -199,9 +239,12 @@ func (o *outbox) broken(err error) {
 	}
 	o.send.drop()
 	o.fill.drop()
+	o.sending = 0
+	o.settled()
 }
 
-// write sends of send what it can.
+// write sends of send what it can. A blocked one waits until the peer has read
+// something, for at most the timeout.
 func (o *outbox) write(block bool) (again bool, err error) {
 	if block && o.timeout > 0 {
 		_ = o.conn.SetWriteDeadline(time.Now().Add(o.timeout))
@@ -253,6 +296,9 @@ func (o *outbox) stop() {
 	}
 	o.fill.drop()
 	o.send.drop()
+	if o.sending = 0; o.account != nil {
+		o.account.Close()
+	}
 	o.rest.Broadcast()
 	if o.kick != nil {
 		close(o.kick)

@@ -69,4 +69,8 @@ func TestBadHostsPolled(t *testing.T) {
 	t.Run("strangers", func(t *testing.T) { strangers(t, tr) })
 	t.Run("command ids", func(t *testing.T) { commandIDs(t, tr) })
 	t.Run("silent", func(t *testing.T) { silentHosts(t, tr) })
+	t.Run("deaf", func(t *testing.T) { deafDeepHost(t, tr) })
+	t.Run("deaf writer", func(t *testing.T) { deafDeepWriter(t, tr) })
+	t.Run("deaf beside others", func(t *testing.T) { deafHostHoldsUpNobody(t, tr) })
+	t.Run("deaf for long", func(t *testing.T) { deafHostIsLeft(t, tr) })
 }

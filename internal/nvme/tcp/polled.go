@@ -17,6 +17,10 @@ type polled struct {
 	number int32
 	silent int // turns in a row with nothing to do
 
+	stuck bool      // the socket takes nothing of what is to be sent
+	sent  uint64    // bytes, when the clock was last looked at
+	moved time.Time // when that was last more than before
+
 	deadline time.Time // for Connect, or for lingering
 	expired  bool
 	why      error // the connection ends, and the host is given time to hear it
@@ -35,8 +39,10 @@ func (p *polled) begin() bool {
 	}
 	c.conn, p.sock = nil, sock
 	c.out = newPolledOutbox(sock, &c.l.pool, p.loop.attend)
+	c.account(p.loop.attend)
 	if c.handler = c.l.accept(c); c.handler == nil {
 		c.out.stop()
+		c.incoming.Close()
 		_ = sock.Close()
 		c.l.ended(c)
 		return false
@@ -55,13 +61,7 @@ func (p *polled) turn() (did, over bool) {
 	if p.expired {
 		return true, p.giveUp()
 	}
-	n, err := p.sock.Read(c.rx.windows())
-	if n > 0 && p.why == nil {
-		c.rx.filled(n)
-		c.out.hold()
-		err = c.rx.drain(c)
-		c.out.unhold()
-	}
+	n, err := p.take()
 	if err != nil && p.fail(err) {
 		return true, true
 	}
@@ -71,11 +71,32 @@ func (p *polled) turn() (did, over bool) {
 			return true, true
 		}
 	}
+	p.stuck = !sent && c.out.unsent.Load()
 	if p.why != nil && !p.shut && !c.out.unsent.Load() {
 		p.shut = true
 		_ = p.sock.CloseWrite()
 	}
 	return n > 0 || sent, false
+}
+
+// take reads and works, unless there is no room for the command that is next.
+func (p *polled) take() (n int, err error) {
+	c := p.c
+	if c.full && c.out.full.Load() {
+		return 0, nil
+	}
+	if !c.full {
+		if n, err = p.sock.Read(c.rx.windows()); n == 0 || p.why != nil {
+			return n, err
+		}
+		c.rx.filled(n)
+	}
+	c.out.hold()
+	if err = c.rx.drain(c); err == errFull {
+		err = nil
+	}
+	c.out.unhold()
+	return n, err
 }
 
 // fail notes why the connection ends and reports whether it does so at once:
@@ -91,6 +112,7 @@ func (p *polled) fail(err error) (now bool) {
 	p.why = err
 	p.c.sayWhy(f)
 	p.c.out.flush()
+	p.c.full = false
 	p.c.rx = newReceiver() // what follows is dropped
 	p.c.rx.buf = make([]byte, readSize)
 	p.deadline = time.Now().Add(lingerTime)
@@ -98,28 +120,44 @@ func (p *polled) fail(err error) (now bool) {
 	return false
 }
 
-// late reports whether the host has had its time, to connect or to hear why
-// the connection ends.
+// late reports whether the host has had its time: to connect, to read something
+// of what was sent to it, or to hear why the connection ends.
 func (p *polled) late(now time.Time) bool {
-	if p.why == nil && p.c.isConnected() {
-		return false
+	if p.why != nil || !p.c.isConnected() {
+		return now.After(p.deadline)
 	}
-	return now.After(p.deadline)
+	if !p.stuck || p.sent != p.c.out.sent {
+		p.sent, p.moved = p.c.out.sent, now
+	}
+	return now.Sub(p.moved) > p.c.l.params.Timeout
 }
 
 // giveUp ends a connection that is late.
 func (p *polled) giveUp() bool {
 	if p.why == nil {
 		p.why = os.ErrDeadlineExceeded
+		if p.c.isConnected() {
+			p.why = unread(p.why, p.c.l.params.Timeout)
+		}
 	}
 	return true
 }
 
-// mayCool reports whether nothing happens here until the host says something.
-func (p *polled) mayCool() bool { return p.why == nil && !p.wanted() }
+// cools reports whether nothing has happened here for a while, nor will until the
+// host says or reads something.
+func (p *polled) cools() bool {
+	after := coolAfter
+	if p.stuck {
+		after = coolStuck
+	}
+	return p.silent >= after && p.why == nil && !p.wanted()
+}
 
 // wanted reports whether the connection needs a turn.
-func (p *polled) wanted() bool { return p.c.hangup.Load() || p.c.out.unsent.Load() }
+func (p *polled) wanted() bool {
+	c := p.c
+	return c.hangup.Load() || c.out.unsent.Load() && !p.stuck || c.full && !c.out.full.Load()
+}
 
 // end releases everything and tells the handler.
 func (p *polled) end() {

@@ -11,6 +11,7 @@ import (
 
 const (
 	coolAfter  = 4096 // rounds in which a connection had nothing before it is watched only
+	coolStuck  = 256  // the same where its peer does not read
 	watchEvery = 8    // rounds between looks at the connections that are watched
 	clockEvery = 4096 // rounds between looks at the clock
 )
@@ -83,7 +84,7 @@ func (l *pollLoop) turns() (moved bool) {
 		case did:
 			moved, p.silent = true, 0
 		default:
-			if p.silent++; p.silent >= coolAfter && p.mayCool() && l.watch.Add(p.sock, p.number) == nil {
+			if p.silent++; p.cools() && l.watch.Add(p.sock, p.number, !p.c.full, p.stuck) == nil {
 				l.hot = slices.Delete(l.hot, i, i+1)
 				i--
 				l.cool[p.number] = p

@@ -35,6 +35,7 @@ func (o *outbox) push() (moved bool, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.unsent.Store(false)
+	o.deaf = false
 	for o.err == nil && o.next() {
 		v := o.vec[:o.send.vector(o.vec[:])]
 		want := 0
@@ -49,14 +50,18 @@ func (o *outbox) push() (moved bool, err error) {
 			break
 		}
 		o.send.wrote(n)
+		o.sending = o.send.size
+		o.sent += uint64(n)
 		moved = moved || n > 0
 		if n < want { // full
 			o.unsent.Store(true)
+			o.deaf = true
 			o.ownShared(o.send)
 			o.ownShared(o.fill)
 			break
 		}
 	}
+	o.settled()
 	return moved, o.err
 }
 

@@ -2,6 +2,7 @@ package tcp
 
 import (
 	"encoding/binary"
+	"errors"
 
 	"weft/internal/nvme/crc32c"
 	"weft/internal/nvme/wire"
@@ -14,6 +15,10 @@ const (
 	readVector = 1 << 10  // the same where one read fills two places
 	readBehind = 4 << 10  // of what follows a long payload: headers, but hardly more that would be copied
 )
+
+// errFull is what a sink says of a PDU that it cannot take now: drain again, with
+// nothing more read, when it can.
+var errFull = errors.New("no room for a command")
 
 // A sink is what PDUs are delivered to.
 type sink interface {
@@ -166,7 +171,9 @@ func (r *receiver) next(s sink) (bool, error) {
 	if err := h.UnmarshalBinary(have); err != nil {
 		return false, err
 	}
-	if err := s.check(h); err != nil {
+	if err := s.check(h); err == errFull {
+		return false, err
+	} else if err != nil {
 		return false, withHeader(err, have)
 	}
 	n := int(h.HLen)

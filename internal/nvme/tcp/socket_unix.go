@@ -57,13 +57,14 @@ func setToS(socket any, tos uint8) error {
 // asks to be called again, or says so.
 func (o *outbox) tryWrite(fd uintptr) bool {
 	var vec [8][]byte // as many as unix.Writev takes without allocating
+	before := o.send.size
 	for o.send.size > 0 {
 		n, err := unix.Writev(int(fd), vec[:o.send.vector(vec[:])])
 		switch {
 		case err == unix.EINTR:
 		case err == unix.EAGAIN:
-			o.try.again = !o.try.block
-			return !o.try.block
+			o.try.again = !o.try.block || o.send.size < before
+			return o.try.again
 		case err != nil:
 			o.try.err = os.NewSyscallError("writev", err)
 			return true

@@ -2,8 +2,10 @@ package tcp
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -37,8 +39,11 @@ type targetConn struct {
 	out     *outbox
 	handler fabric.Handler
 	rx      receiver
-	hangup  atomic.Bool // by Close
+	hangup  atomic.Bool   // by Close
+	resumed chan struct{} // there may be room for a command again; event driven only
 
+	unsent    int  // bytes of answers of which none is being sent, when a command was last let in
+	full      bool // the next command waits for room
 	ready     bool // ICReq was answered
 	hostAlign int  // of data in C2HData, in bytes
 	landing   *slot
@@ -46,7 +51,9 @@ type targetConn struct {
 	mu        sync.Mutex // guards what follows, and state in slots
 	slots     []slot
 	free      []uint16
-	limit     int // of commands outstanding
+	incoming  *fabric.Account // of data that hosts were asked for
+	parked    []uint16        // slots whose data will be asked for when there is room, in order
+	limit     int             // of commands outstanding
 	inCapsule int
 	connected bool
 	noFlow    bool
@@ -61,6 +68,8 @@ type slot struct {
 	x     fabric.Exchange
 	state slotState
 	data  fabric.Buffer // memory of x.Data
+	owed  int           // bytes that the outbox reckons with
+	asked int           // bytes that incoming reckons with
 	pull  int           // bytes that were asked for
 	got   int           // of them are there
 
@@ -75,6 +84,7 @@ type slotState uint8
 const (
 	slotFree      slotState = iota
 	slotCapsule             // data comes in the capsule
+	slotParked              // data is going to be asked for
 	slotR2T                 // data was asked for by R2T
 	slotExecuting           // with the handler
 )
@@ -85,7 +95,7 @@ func newTargetConn(l *listener, conn net.Conn) *targetConn {
 	return &targetConn{
 		l: l, conn: conn, limit: 1, inCapsule: adminCapsule,
 		local: logicalAddr(l.Addr(), conn.LocalAddr()), remote: conn.RemoteAddr().String(),
-		rx: newReceiver(),
+		rx: newReceiver(), resumed: make(chan struct{}, 1),
 	}
 }
 
@@ -101,15 +111,33 @@ func (c *targetConn) Close() {
 		return
 	}
 	_ = c.conn.Close()
+	c.resume()
+}
+
+// resume lets the reader look again whether there is room for a command.
+func (c *targetConn) resume() {
+	select {
+	case c.resumed <- struct{}{}:
+	default:
+	}
+}
+
+// account begins to count what the peer makes this side hold. resume is told
+// when there is room for a command again.
+func (c *targetConn) account(resume func()) {
+	c.out.account, c.out.resume = c.l.params.Budget.Open(c.remote), resume
+	c.incoming = c.l.params.Budget.Open(c.remote)
 }
 
 // serve runs the connection until it ends.
 func (c *targetConn) serve() {
 	_ = c.conn.SetReadDeadline(time.Now().Add(c.l.params.Timeout))
-	c.out = newOutbox(c.conn, 0, &c.l.pool)
+	c.out = newOutbox(c.conn, c.l.params.Timeout, &c.l.pool)
+	c.account(c.resume)
 	if c.handler = c.l.accept(c); c.handler == nil {
 		_ = c.conn.Close()
 		c.out.stop()
+		c.incoming.Close()
 		return
 	}
 	err := c.read()
@@ -120,7 +148,7 @@ func (c *targetConn) serve() {
 	} else if c.hangup.Load() {
 		err = nil
 	} else if broken := c.out.failure(); broken != nil {
-		err = broken // the write that failed closed the connection
+		err = unread(broken, c.l.params.Timeout) // the write that failed closed the connection
 	}
 	_ = c.conn.Close()
 	c.out.stop()
@@ -138,10 +166,7 @@ func (c *targetConn) read() error {
 		}
 		if n > 0 {
 			c.rx.filled(n)
-			c.out.hold()
-			err := c.rx.drain(c)
-			c.out.release()
-			if err != nil {
+			if err := c.drain(); err != nil {
 				return err
 			}
 		}
@@ -149,6 +174,32 @@ func (c *targetConn) read() error {
 			return err
 		}
 	}
+}
+
+// drain takes all PDUs that were read, as there is room for them.
+func (c *targetConn) drain() error {
+	for {
+		c.out.hold()
+		err := c.rx.drain(c)
+		c.out.release()
+		if err != errFull {
+			return err
+		}
+		if <-c.resumed; c.hangup.Load() {
+			return net.ErrClosed
+		}
+		if broken := c.out.failure(); broken != nil {
+			return broken
+		}
+	}
+}
+
+// unread says of a write that has timed out what that means.
+func unread(err error, timeout time.Duration) error {
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return fmt.Errorf("nothing of the answers was read for %v: %w", timeout, err)
+	}
+	return err
 }
 
 // sayWhy adds what tells the host why the connection ends.
@@ -177,6 +228,7 @@ func (c *targetConn) bury() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.dead = true
+	c.incoming.Close()
 	for i := range c.slots {
 		s := &c.slots[i]
 		s.last.Release()
@@ -262,7 +314,11 @@ func (c *targetConn) Complete(x *fabric.Exchange, result uint64, st wire.Status)
 	if !c.noFlow {
 		cqe.SQHead = c.sqHead
 	}
-	last, at, data, noFlow, dead := s.last, s.pushed-len(s.last.Bytes), s.data, c.noFlow, c.dead
+	last, at, data, noFlow, dead, owed := s.last, s.pushed-len(s.last.Bytes), s.data, c.noFlow, c.dead, s.owed
+	if s.asked > 0 && !dead {
+		c.incoming.Set(c.incoming.Used() - s.asked)
+	}
+	asks := len(c.parked) > 0 && !dead
 	*s = slot{x: fabric.NewExchange(c, x.Slot())}
 	c.free = append(c.free, uint16(x.Slot()))
 	c.mu.Unlock()
@@ -273,7 +329,11 @@ func (c *targetConn) Complete(x *fabric.Exchange, result uint64, st wire.Status)
 	}
 	b := c.out.lock()
 	c.putEnd(b, cqe, at, last, noFlow)
+	c.out.owed.Add(-int64(owed))
 	c.out.unlock()
+	if asks {
+		c.unpark()
+	}
 	c.out.flush()
 }
 

@@ -24,6 +24,10 @@ func (c *targetConn) check(h *wire.PDUHeader) error {
 	}
 	most := wire.DataHeaderSize + c.l.maxData
 	if h.Type == wire.PDUCapsuleCmd {
+		unsent, ok := c.out.room()
+		if c.unsent, c.full = unsent, !ok; c.full {
+			return errFull
+		}
 		c.mu.Lock()
 		most = wire.CapsuleCmdSize + c.inCapsule
 		c.mu.Unlock()
@@ -108,6 +112,7 @@ func (c *targetConn) command(h *wire.PDUHeader, raw []byte) ([]byte, error) {
 		s.x.Complete(0, st)
 		return nil, nil
 	}
+	c.owe(s, inside)
 	if s.pull == 0 && inside == 0 {
 		c.execute(s)
 		return nil, nil
@@ -120,15 +125,56 @@ func (c *targetConn) command(h *wire.PDUHeader, raw []byte) ([]byte, error) {
 		c.landing = s
 		return s.data.Bytes, nil
 	}
-	c.setState(s, slotR2T)
-	r2t := wire.NewR2T(p.Command.CID, uint16(s.x.Slot()), 0, s.pull)
+	c.fetch(s)
+	return nil, nil
+}
+
+// owe reckons with the memory that a command takes without more of the host: for
+// its answer, or for data that has come with it.
+func (c *targetConn) owe(s *slot, inside int) {
+	switch {
+	case s.x.Command.Direction() == wire.ToHost && s.x.Length() > 0:
+		s.owed = fabric.PoolSize(min(s.x.Length(), c.l.params.MaxTransfer))
+	case inside > 0 && s.pull > 0:
+		s.owed = fabric.PoolSize(s.pull)
+	}
+	c.out.owed.Add(int64(s.owed))
+}
+
+// fetch asks for the data of a command, or parks it until there is room.
+func (c *targetConn) fetch(s *slot) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.parked) > 0 || !c.incoming.Room() {
+		s.state = slotParked
+		c.parked = append(c.parked, uint16(s.x.Slot()))
+		return
+	}
+	c.ask(s)
+}
+
+// unpark asks for the data of commands that have waited for room.
+func (c *targetConn) unpark() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := 0
+	for ; n < len(c.parked) && !c.dead && c.incoming.Room(); n++ {
+		c.ask(&c.slots[c.parked[n]])
+	}
+	c.parked = c.parked[:copy(c.parked, c.parked[n:])]
+}
+
+// ask sends an R2T. The caller holds mu.
+func (c *targetConn) ask(s *slot) {
+	s.state, s.asked = slotR2T, fabric.PoolSize(s.pull)
+	c.incoming.Set(c.incoming.Used() + s.asked)
+	r2t := wire.NewR2T(s.x.Command.CID, uint16(s.x.Slot()), 0, s.pull)
 	c.rx.digests.dress(&r2t.PDUHeader, false)
 	b := c.out.lock()
 	from := len(b.small)
 	b.small, _ = r2t.AppendBinary(b.small)
 	b.seal(from, c.rx.digests)
 	c.out.unlock()
-	return nil, nil
 }
 
 // checkData judges how a command describes its data; inside is how much of it
@@ -173,10 +219,10 @@ func (c *targetConn) places(n int) {
 
 // take finds a place for a command.
 func (c *targetConn) take() (*slot, error) {
-	unsent := c.out.waiting()
+	unsent := c.unsent
 	if c.polled != nil && unsent >= heldMostPoll {
 		_, _ = c.out.push() // its error ends the connection at the end of the turn
-		unsent = c.out.waiting()
+		unsent, _ = c.out.room()
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,6 +1,9 @@
 // Package tcp carries queue pairs over NVMe/TCP: both ends, on event driven
 // connections.
 //
+// What a peer makes a target hold is bounded (see fabric.Budget): a command begins
+// when there is room for it, and data is asked for when there is room for that.
+//
 // There is no goroutine and no allocation per command. A target has one
 // goroutine per connection that reads, calls the handler and sends; a host's
 // queue reads and sends in its caller's goroutine. On either end a second
