@@ -94,7 +94,7 @@ type expansion struct {
 	chap    chap
 
 	cables map[*inventory.RNIC]*inventory.Link // nil until it is asked for, as is known
-	known  *catalogue.Catalogue
+	known  *catalogue.Catalogue                // see hardware
 }
 
 func (x *expansion) add(id plan.ID, r plan.Resource, at hcl.Range, needs ...plan.ID) plan.ID {

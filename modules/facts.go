@@ -107,18 +107,25 @@ func (x *expansion) expect(d *server, s *inventory.Server) {
 				}
 			}
 		}
+	}
+	d.known = x.hardware()
+	for _, r := range s.RNICs {
+		if r.PCI != "" {
+			d.expected = append(d.expected, expectation{r, x.cables[r]})
+		}
+	}
+}
+
+// hardware is the catalogue.
+func (x *expansion) hardware() *catalogue.Catalogue {
+	if x.known == nil {
 		known, err := catalogue.Load()
 		if err != nil {
 			panic(err) // it is part of weft; a test loads it
 		}
 		x.known = known
 	}
-	d.known = x.known
-	for _, r := range s.RNICs {
-		if r.PCI != "" {
-			d.expected = append(d.expected, expectation{r, x.cables[r]})
-		}
-	}
+	return x.known
 }
 
 // factsLook reads the facts of the server and its declared NICs: all of them, or

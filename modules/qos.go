@@ -25,6 +25,9 @@ func (r *qos) Diff(state plan.State) plan.Diff {
 			fmt.Errorf("policies of somebody else stand where the fabric's must go: %s", strings.Join(have.Foreign, ", ")),
 			"take them off by hand, or set adopt = true on the switch: then ours take their place, and what stood there comes back when weft leaves%s", r.dev.otherWeft(have.Foreign))}
 	}
+	if err := fits(r.dev.known, r.dev.driver.Dialect().OS, have.Facts, r.dev.want.Classes); err != nil {
+		return plan.Diff{Err: err}
+	}
 	want := r.dev.wish(have)
 	return r.dev.diff(have, want, classChanges(have, want))
 }

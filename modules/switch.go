@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"weft/internal/hint"
+	"weft/inventory/catalogue"
 	"weft/plan"
 	"weft/switches"
 )
@@ -20,6 +21,7 @@ type device struct {
 	host    string // for messages
 	serial  string // wanted; "" is not checked
 	driver  switches.Driver
+	known   *catalogue.Catalogue // its limits
 	dial    switches.Dial
 	want    switches.Config
 	confirm time.Duration // 0: without a timed revert, as declared
@@ -78,7 +80,7 @@ func (d *device) Open(ctx context.Context) (plan.Identity, error) {
 		Serial:   have.Facts.Serial,
 		System:   strings.TrimSpace(d.driver.Dialect().OS + " " + have.Facts.Version + " " + have.Facts.Model),
 		Method:   d.driver.Dialect().Method,
-		Warnings: slices.Concat(notes, have.Warnings, kept, idle),
+		Warnings: slices.Concat(notes, have.Warnings, kept, idle, unknownLimits(d.known, d.driver.Dialect().OS, have.Facts, d.want.Classes)),
 	}
 	if d.confirm == 0 {
 		id.Method = `lines without a timed revert (commit_confirm = "none")`

@@ -19,7 +19,7 @@ func (x *expansion) newSwitch(sw *inventory.Switch) *device {
 	d := &device{
 		name: sw.Addr, host: sw.Host, serial: sw.Serial, dial: x.env.Terminal(sw),
 		confirm: sw.Safety.Confirm, save: sw.Safety.Save != "never", soaks: sw.Safety.Save == "after-soak", timeout: connection(x.model, sw.Connection).CommandTimeout,
-		owner: x.model.Name, holder: x.env.Holder, settle: x.env.Settle,
+		known: x.hardware(), owner: x.model.Name, holder: x.env.Holder, settle: x.env.Settle,
 	}
 	d.want.Owner, d.want.Adopt = switches.Owner{Name: x.model.Name}, sw.Adopt
 	if x.env.Say != nil {

@@ -70,11 +70,18 @@ type SwitchOS struct {
 
 	PortNames     Fact[[]string] `json:"port_names,omitzero"`     // regular expressions, each for a whole name
 	CommitMethods Fact[[]string] `json:"commit_methods,omitzero"` // values of safety.commit_method, the preferred one first
+	Models        Fact[string]   `json:"models,omitzero"`         // regular expression: the models whose lines weft writes report such a name
 	Queues        Fact[int]      `json:"queues,omitzero"`         // egress queues of a port
 	MaxMTU        Fact[int]      `json:"max_mtu,omitzero"`        // bytes
 	AvoidPFC      Fact[[]int]    `json:"avoid_pfc,omitzero"`      // priorities the vendor advises against making lossless
 
-	ports *regexp.Regexp
+	ports, models *regexp.Regexp
+}
+
+// Takes reports whether a switch that reports this model takes the lines that
+// weft writes for the operating system, as far as is known.
+func (o *SwitchOS) Takes(model string) bool {
+	return !o.Models.Proven() || o.models.MatchString(model)
 }
 
 // A Switch is one model of switch. What is not known of it holds as its OS says.

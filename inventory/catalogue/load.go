@@ -68,10 +68,12 @@ func (r *row) switchOS() *SwitchOS {
 		ID: r.id, Vendor: r.text("vendor"),
 		PortNames:     fact[[]string](r, "port_names"),
 		CommitMethods: fact[[]string](r, "commit_methods"),
+		Models:        fact[string](r, "models"),
 		Queues:        fact[int](r, "queues"),
 		MaxMTU:        fact[int](r, "max_mtu"),
 		AvoidPFC:      fact[[]int](r, "avoid_pfc"),
 	}
+	o.models = r.compile("(?i)" + o.Models.Value)
 	o.ports = r.compile("^(?:" + strings.Join(o.PortNames.Value, "|") + ")$")
 	return o
 }

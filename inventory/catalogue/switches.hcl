@@ -3,15 +3,18 @@
 #
 # port_names are the names that the running configuration prints, whole.
 # commit_methods are values of safety.commit_method, the preferred one first.
+# models are those that take the lines weft writes: what a switch reports has it.
 # avoid_pfc are priorities that the vendor advises against making lossless.
 
 os "nxos" {
   vendor         = "Cisco"
   port_names     = ["Ethernet[0-9]+/[0-9]+(/[0-9]+)?", "port-channel[0-9]+"]
   commit_methods = ["dual-stage", "scheduler", "replace"]
+  models         = "^(Nexus ?9000|N9K-)"
   queues         = 8
   max_mtu        = 9216
   source = {
+    models         = nxos_qos
     port_names     = nxos_output
     commit_methods = nxos_commit
     queues         = roce_enable
@@ -46,6 +49,14 @@ switch "n9k-c93180yc-ex" {
     ports            = netbox
     pause_buffer_min = c93180_notes
   }
+}
+
+switch "n9k-c93180yc-fx" {
+  os      = "nxos"
+  model   = "Nexus 93180YC-FX"
+  pattern = "\\bC93180YC-FX$"
+  ports   = { "25" = 48, "100" = 6 }
+  source  = { ports = netbox }
 }
 
 switch "n9k-c93180yc-fx3" {

@@ -1,0 +1,58 @@
+package modules
+
+import (
+	"fmt"
+	"slices"
+
+	"weft/internal/hint"
+	"weft/inventory/catalogue"
+	"weft/switches"
+)
+
+// queuesWritten is how many queues the lines of every switch system speak of: one
+// for each 802.1p priority.
+const queuesWritten = 8
+
+// fits says why the classes of a fabric cannot be written to a switch of this
+// model, by what the catalogue knows of it, with the source; nil: nothing that is
+// known speaks against it.
+func fits(known *catalogue.Catalogue, os string, f switches.Facts, classes []switches.Class) error {
+	if known == nil || f.Model == "" || len(classes) == 0 {
+		return nil
+	}
+	if family := known.SwitchOS(os); family != nil && !family.Takes(f.Model) {
+		return hint.Wrap(fmt.Errorf("this switch is a %s, and the lines that weft writes are of another family (%s)", f.Model, from(family.Models)),
+			"leave fabric out of the switch and configure its classes by hand, or put unmanaged = true")
+	}
+	row := known.Switch(os, f.Model)
+	if row == nil {
+		return nil
+	}
+	if n := row.Queues; n.Known && n.Value < queuesWritten {
+		return fmt.Errorf("a port of this switch, %s, has %d queues, and weft writes %d (%s)", f.Model, n.Value, queuesWritten, from(n))
+	}
+	lossless := slices.DeleteFunc(slices.Clone(classes), func(k switches.Class) bool { return !k.PFC })
+	if n := row.NoDropClasses; n.Known && len(lossless) > n.Value {
+		return fmt.Errorf("%s has at most %d lossless classes, and the fabric has %d (%s)", f.Model, n.Value, len(lossless), from(n))
+	}
+	for _, k := range classes {
+		if n := row.PauseBufferMin; n.Known && k.Headroom != nil && k.Headroom.Size < int64(n.Value) {
+			return fmt.Errorf("class %s: headroom size of %d bytes is less than the %d that %s takes (%s)", k.Name, k.Headroom.Size, n.Value, f.Model, from(n))
+		}
+	}
+	return nil
+}
+
+// unknownLimits says what of a switch is taken for granted because nobody wrote
+// it down.
+func unknownLimits(known *catalogue.Catalogue, os string, f switches.Facts, classes []switches.Class) []string {
+	switch {
+	case known == nil || len(classes) == 0:
+		return nil
+	case f.Model == "":
+		return []string{"it does not say which model it is: whether it has the queues and buffers for the fabric's classes is not checked"}
+	case known.Switch(os, f.Model) == nil:
+		return []string{fmt.Sprintf("the catalogue has no row of %s: that it has %d queues and takes the fabric's classes is assumed", f.Model, queuesWritten)}
+	}
+	return nil
+}
