@@ -92,6 +92,7 @@ type expansion struct {
 	exports map[export]plan.ID             // by what a connection leads to
 	paths   map[reached][]plan.ID          // the connections of an initiator to a subsystem
 	chap    chap
+	rooms   map[*inventory.Pool]*Room // nil until one is asked for
 
 	cables map[*inventory.RNIC]*inventory.Link // nil until it is asked for, as is known
 	known  *catalogue.Catalogue                // see hardware

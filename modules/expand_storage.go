@@ -81,10 +81,32 @@ func (x *expansion) volume(v *inventory.Volume) {
 			continue
 		}
 		want := half.volume
+		want.Among = x.among(half.pool)
 		want.Keep, want.Later, want.Half = half.pool.OnExistingData == "keep", installs(half.pool.Server, "lvm2"), v.Across()
 		id := plan.ID{Device: d.name, Kind: "volume", Name: instance(half.pool.Addr, d.name) + "." + half.name}
 		x.stand(&v.Block, x.add(id, on(d, want), v.Range, x.stands[&half.pool.Block]...))
 	}
+}
+
+// among is what is declared of the group of a pool, made once.
+func (x *expansion) among(p *inventory.Pool) *Room {
+	if x.rooms == nil {
+		x.rooms = map[*inventory.Pool]*Room{}
+		for _, v := range x.model.Volumes {
+			if v.Pool == nil {
+				continue
+			}
+			for _, half := range halves(x.model.Name, v) {
+				r := x.rooms[half.pool]
+				if r == nil {
+					r = &Room{Drives: len(half.pool.Drives), Volumes: map[string]int64{}}
+					x.rooms[half.pool] = r
+				}
+				r.Volumes[half.volume.Name] = half.volume.Bytes
+			}
+		}
+	}
+	return x.rooms[p]
 }
 
 // A half is where a volume is kept: once, or, of a mirror, twice.

@@ -55,6 +55,9 @@ func (x *expansion) target(d *server, s *inventory.Server, targets []*inventory.
 		}
 	}
 	text, err := cfg.Marshal()
+	if err == nil {
+		err = cfg.Validate()
+	}
 	if err != nil {
 		x.diags = append(x.diags, &hcl.Diagnostic{
 			Severity: hcl.DiagError, Subject: targets[0].Range.Ptr(),

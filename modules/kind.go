@@ -54,6 +54,12 @@ type goal[T any] interface {
 // state is not as it should be and is left to people, "" nothing.
 type limited interface{ Left() string }
 
+// A bounded kind knows of observed states that it does not lead to what is
+// wanted: Refuse says why, nil that it does.
+type bounded[T any] interface {
+	Refuse(have *T) error
+}
+
 // An heir is a kind that is about to take the place of what weft made before:
 // it is told what the ledger holds, before Parse.
 type heir interface{ inherit([]plan.Entry) }
@@ -106,6 +112,11 @@ func (r *resource[T, K]) Diff(have plan.State) plan.Diff {
 		return plan.Diff{Err: no.err}
 	}
 	h, _ := have.(K)
+	if b, ok := any(r.want).(bounded[T]); ok {
+		if err := b.Refuse(h); err != nil {
+			return plan.Diff{Err: err}
+		}
+	}
 	d := plan.Diff{Changes: r.want.Diff(h)}
 	if len(d.Changes) > 0 {
 		d.Send, d.Undo, d.Alone = show(r.want.Steps(h)), show(h.Steps(r.want)), alone(r.want, h)

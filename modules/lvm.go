@@ -16,7 +16,7 @@ import (
 // What lvm2 reports. Of a server all of it is read once, whatever the number
 // of groups and volumes.
 func pvsLook() remote.Look { return lvmLook("pvs", "pv_name,vg_name") }
-func vgsLook() remote.Look { return lvmLook("vgs", "vg_name,vg_tags") }
+func vgsLook() remote.Look { return lvmLook("vgs", "vg_name,vg_tags,pv_count,vg_free") }
 func lvsLook() remote.Look { return lvmLook("lvs", "vg_name,lv_name,lv_size,lv_tags") }
 
 func lvmLook(command, columns string) remote.Look {
@@ -86,7 +86,7 @@ func extents(size int64) int64 { return (size + extent - 1) / extent * extent }
 func lvmBytes(text string) (int64, error) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
-		return 0, fmt.Errorf("lvs reports the size %q", text)
+		return 0, fmt.Errorf("lvm2 reports the size %q", text)
 	}
 	return n, nil
 }

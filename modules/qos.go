@@ -89,8 +89,10 @@ func (d *device) diff(have, want switches.Config, changes []plan.Change) plan.Di
 	if out.Send, out.Err = d.driver.Render(have, want); out.Err == nil {
 		out.Undo, out.Err = d.driver.Render(want, have)
 	}
-	if len(out.Send) == 0 && len(out.Changes) == 1 && out.Changes[0].Path == policies {
-		out.Changes = nil // an OS on which nothing that is wished has a name
+	if len(out.Send) == 0 && len(out.Undo) == 0 && out.Err == nil {
+		// Nothing is typed for it: an OS on which nothing that is wished has a name,
+		// or a port that uses what the classes change.
+		out.Changes = nil
 	}
 	if len(out.Changes) == 0 && len(out.Send) > 0 {
 		// Somebody wrote lines among ours that no attribute speaks of.

@@ -23,7 +23,7 @@ type Volume struct {
 
 	Keep  bool  `json:"-"` // a volume of that name that weft did not make is taken over as it is
 	Later bool  `json:"-"` // the server's own blocks install lvm2
-	more  int64 // observed: bytes beyond those that are wanted
+	Among *Room `json:"-"` // what else is to be in its group; nil: that is not looked at
 }
 
 // path is that of its block device.
@@ -46,7 +46,13 @@ func (v *Volume) rulePath() string {
 func (v *Volume) ruleLook() remote.Look { return remote.Look{File: v.rulePath(), Root: true} }
 
 // Looks implements kind.
-func (v *Volume) Looks() []remote.Look { return []remote.Look{lvsLook(), v.ruleLook()} }
+func (v *Volume) Looks() []remote.Look {
+	looks := []remote.Look{lvsLook(), v.ruleLook()}
+	if v.Among != nil {
+		looks = append(looks, vgsLook())
+	}
+	return looks
+}
 
 // Parse implements kind.
 func (v *Volume) Parse(s remote.Seen) (*Volume, error) {
@@ -54,6 +60,9 @@ func (v *Volume) Parse(s remote.Seen) (*Volume, error) {
 		return nil, nil
 	}
 	rows, err := lvmRows(s, lvsLook())
+	if err == nil && v.Among != nil {
+		err = v.fits(s, rows)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +79,6 @@ func (v *Volume) Parse(s remote.Seen) (*Volume, error) {
 		if err != nil {
 			return nil, err
 		}
-		have.more = have.Bytes - v.Bytes
 		rule, err := file(s, v.ruleLook())
 		have.Rule = string(rule.Content)
 		return have, err
@@ -78,15 +86,17 @@ func (v *Volume) Parse(s remote.Seen) (*Volume, error) {
 	return nil, nil
 }
 
-// Left implements limited: a volume never shrinks by itself.
-func (v *Volume) Left() string {
-	if v.more <= 0 {
-		return ""
+// Refuse implements bounded: a volume never shrinks, and what serves it would
+// refuse to serve less of it.
+func (v *Volume) Refuse(have *Volume) error {
+	if have != nil && have.Bytes > v.Bytes {
+		return hint.Wrap(fmt.Errorf("it is of %s, and %s is declared: weft never shrinks a volume, that would cost data", exactly(have.Bytes), exactly(v.Bytes)),
+			`declare size = "%s"; if what it holds is not needed, take the block out, apply with --allow-destroy, and declare it anew`, exactly(have.Bytes))
 	}
-	return fmt.Sprintf("it has %s more than declared: shrinking it would cost data", exactly(v.more))
+	return nil
 }
 
-// Diff implements kind. A volume that is larger than wanted is as wanted.
+// Diff implements kind. One that is larger than wanted was refused before.
 func (v *Volume) Diff(have *Volume) []plan.Change {
 	switch {
 	case v == nil && have == nil:

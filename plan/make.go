@@ -61,9 +61,7 @@ func Make(ctx context.Context, in Input) (*Plan, error) {
 	}
 	p.refuseLoss()
 	if in.Arrange != nil {
-		if err := in.Arrange(p); err != nil {
-			return nil, err
-		}
+		in.Arrange(p)
 	}
 	p.announce(&in)
 	return p, nil

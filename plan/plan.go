@@ -35,7 +35,7 @@ type Input struct {
 
 	// Arrange is called by Make with the plan before it is announced: it may order
 	// and refuse steps, and leave them alone. May be nil.
-	Arrange func(*Plan) error
+	Arrange func(*Plan)
 
 	Run     string    // by which ledgers and journals call what Apply does; "": nothing of it can be reversed
 	Reverse *Reversal // instead of everything else: take back what a run did; Apply: as Make

@@ -77,10 +77,7 @@ type staging struct {
 
 // carryOut applies a plan: at once, or phase by phase where a rollout says how.
 func (a *app) carryOut(ctx context.Context, p *project, made *plan.Plan, how staging) error {
-	spec, err := specOf(p.model)
-	if err != nil {
-		return err
-	}
+	spec := specOf(p.model)
 	if err := made.Applicable(p.input); err != nil {
 		return &codeError{applied(&plan.Result{}, err), err}
 	}
@@ -138,11 +135,7 @@ func (a *app) declares(phase string) error {
 	if err != nil {
 		return err
 	}
-	spec, err := specOf(m)
-	if err != nil {
-		return err
-	}
-	return hasPhase(spec, phase)
+	return hasPhase(specOf(m), phase)
 }
 
 func hasPhase(spec *rollout.Spec, phase string) error {

@@ -141,7 +141,7 @@ func (a *app) plan(ctx context.Context, f planFlags) (*project, *plan.Plan, erro
 	if err == nil {
 		a.tellCutOff(&p.input)
 		in := p.input
-		in.Arrange = func(made *plan.Plan) error { return phased(p, made) }
+		in.Arrange = func(made *plan.Plan) { phased(p, made) }
 		made, err = plan.Make(ctx, in)
 	}
 	if err == nil {

@@ -94,9 +94,9 @@ func (a *app) open(m *inventory.Model) (*project, error) {
 	if p.dialer, err = a.dialer(); err != nil {
 		return nil, err
 	}
-	fleet, diags := modules.Expand(m, modules.Env{Bundle: a.agents, Holder: holder(), Host: p.host, Terminal: p.terminal,
+	fleet, err := a.expand(m, modules.Env{Bundle: a.agents, Holder: holder(), Host: p.host, Terminal: p.terminal,
 		Settle: a.settle, Say: a.says})
-	if err := a.report(m, diags); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	p.fleet = fleet
@@ -110,6 +110,13 @@ func (a *app) open(m *inventory.Model) (*project, error) {
 		p.input.Sources[name] = string(text)
 	}
 	return p, nil
+}
+
+// expand makes resources of a model, and reports what of it weft cannot bring
+// about whatever the devices say.
+func (a *app) expand(m *inventory.Model, env modules.Env) (*modules.Fleet, error) {
+	fleet, diags := modules.Expand(m, env)
+	return fleet, a.report(m, diags)
 }
 
 // says shows what a device has to say while something takes long.

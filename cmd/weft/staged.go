@@ -42,13 +42,9 @@ const (
 func (a *app) runs() string { return filepath.Join(a.place(), ".weft", "runs") }
 
 // specOf is the rollout of a model; nil: it has none.
-func specOf(m *inventory.Model) (*rollout.Spec, error) {
+func specOf(m *inventory.Model) *rollout.Spec {
 	if len(m.Rollouts) == 0 {
-		return nil, nil
-	}
-	if len(m.Rollouts) > 1 {
-		return nil, fmt.Errorf("%s and %s: more than one rollout at a time is described, not yet managed (%s)",
-			m.Rollouts[0].Addr, m.Rollouts[1].Addr, view.Place(m.Rollouts[1].Range))
+		return nil
 	}
 	r := m.Rollouts[0]
 	s := &rollout.Spec{
@@ -65,7 +61,7 @@ func specOf(m *inventory.Model) (*rollout.Spec, error) {
 		}
 		s.Phases = append(s.Phases, phase)
 	}
-	return s, nil
+	return s
 }
 
 func addresses(list []*inventory.Validation) []string {
@@ -78,10 +74,10 @@ func addresses(list []*inventory.Validation) []string {
 
 // phased gives the steps of a plan their phases, where there is a rollout, and
 // refuses those that it could not take back.
-func phased(p *project, made *plan.Plan) error {
-	spec, err := specOf(p.model)
-	if err != nil || spec == nil || made.Destroy {
-		return err
+func phased(p *project, made *plan.Plan) {
+	spec := specOf(p.model)
+	if spec == nil || made.Destroy {
+		return
 	}
 	none := spec.Assign(made, p.input.Items)
 	for _, id := range none {
@@ -97,7 +93,6 @@ func phased(p *project, made *plan.Plan) error {
 			Text: fmt.Sprintf("it could not be taken back if a gate failed, which %s asks for (%s)", spec.Name, view.Place(spec.Range)),
 			Hint: `write accept_no_undo = true, or on_failure = "pause"`})
 	}
-	return nil
 }
 
 // stage begins a rollout of a plan.
@@ -175,14 +170,12 @@ func (a *app) resume(dir string, r *rollout.Run) (*staged, error) {
 	if err != nil {
 		return nil, err
 	}
-	spec, err := specOf(p.model)
+	spec := specOf(p.model)
 	if spec != nil { // a run of one phase only
 		spec.Phases = slices.DeleteFunc(spec.Phases, func(x rollout.Phase) bool { return !r.Has(x.Name) })
 	}
-	if err == nil && (spec == nil || !r.Fits(spec)) {
-		err = fmt.Errorf("the run %s is not one of a rollout that its own plan describes", r.ID)
-	}
-	if err != nil {
+	if spec == nil || !r.Fits(spec) {
+		err := fmt.Errorf("the run %s is not one of a rollout that its own plan describes", r.ID)
 		return nil, errors.Join(err, p.Close())
 	}
 	return &staged{project: p, app: a, spec: spec, plan: saved, run: r, dir: dir, resumed: true}, nil

@@ -7,10 +7,22 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"weft/inventory"
+	"weft/modules"
+	"weft/switches"
 )
 
 // endAtOnce lets signals end weft: there is nothing to finish or to put back.
 func endAtOnce() { signal.Reset(os.Interrupt, syscall.SIGTERM) }
+
+// offline is what an expansion takes where nothing is dialled.
+func offline() modules.Env {
+	return modules.Env{
+		Host:     func(*inventory.Server) modules.DialHost { return nil },
+		Terminal: func(*inventory.Switch) switches.Dial { return nil },
+	}
+}
 
 func (a *app) validateCmd() *cobra.Command {
 	return &cobra.Command{
@@ -21,6 +33,9 @@ func (a *app) validateCmd() *cobra.Command {
 			a.begin(cmd)
 			m, err := a.load()
 			if err != nil {
+				return err
+			}
+			if _, err := a.expand(m, offline()); err != nil {
 				return err
 			}
 			if !a.json {

@@ -91,7 +91,8 @@ func lvmReport(x *call) int {
 		g := s.groups[name]
 		switch x.name {
 		case "vgs":
-			ok = row(map[string]string{"vg_name": name, "vg_tags": strings.Join(g.tags, ",")}) && ok
+			ok = row(map[string]string{"vg_name": name, "vg_tags": strings.Join(g.tags, ","),
+				"pv_count": strconv.Itoa(len(g.drives)), "vg_free": strconv.FormatInt(s.free(g), 10)}) && ok
 		case "pvs":
 			for _, d := range g.drives {
 				ok = row(map[string]string{"pv_name": d, "vg_name": name}) && ok
