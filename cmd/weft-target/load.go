@@ -60,12 +60,44 @@ func (l *loaded) namespace(places agent.Places, n agent.Namespace) (err error) {
 		return err
 	}
 	var errs []error
-	for _, p := range append([]string{n.Path}, n.Mirror...) {
-		if p != "" && n.Backend != "device" && !agent.IsDevice(p) {
-			errs = append(errs, backend.CheckFile(places.Path(p)))
+	if n.Backend == "file" && !agent.IsDevice(n.Path) {
+		errs = append(errs, backend.CheckFile(places.Path(n.Path), n.Size))
+	}
+	for _, p := range n.Mirror {
+		if !agent.IsDevice(p) {
+			errs = append(errs, backend.CheckFile(places.Path(p), 0)) // a half that does not fit is left out
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// devices finds what of the devices that are to be served would be refused. Those
+// that are served already stay so, whatever has become of them: a reload does not
+// ask.
+func (l *loaded) devices(places agent.Places) error {
+	var errs []error
+	for _, s := range l.conf.Subsystems {
+		for _, n := range s.Namespaces {
+			if n.Backend != "device" {
+				continue
+			}
+			if err := device(places, n); err != nil {
+				errs = append(errs, fmt.Errorf("subsystem %q namespace %d: %w", s.NQN, n.ID, err))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func device(places agent.Places, n agent.Namespace) error {
+	path := places.Path(n.Path)
+	if places.Root == "" {
+		return backend.CheckDevice(path, n.Size, n.BlockSize)
+	}
+	if _, err := os.Stat(path); err != nil {
+		return fmt.Errorf("device backend, which a file stands for below --root: %w", err)
+	}
+	return backend.CheckFile(path, n.Size)
 }
 
 // key reads the secrets of one host.

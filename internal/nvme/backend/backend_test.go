@@ -263,7 +263,7 @@ func TestFileKeepsWhatItHolds(t *testing.T) {
 
 func TestOnlyRegularFiles(t *testing.T) {
 	dir := t.TempDir()
-	if err := CheckFile(filepath.Join(dir, "missing")); err != nil {
+	if err := CheckFile(filepath.Join(dir, "missing"), 4096); err != nil {
 		t.Error(err)
 	}
 	if _, err := OpenFile(dir, 4096, 512); err == nil || !strings.Contains(err.Error(), "no regular file") {

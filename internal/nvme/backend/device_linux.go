@@ -26,6 +26,20 @@ func OpenDevice(path string, size int64, block int) (Backend, error) {
 	return b, nil
 }
 
+// CheckDevice reports what OpenDevice would refuse of a device, except that
+// something else uses it. It changes nothing, and disturbs nobody who does.
+func CheckDevice(path string, size int64, block int) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("device backend: %w", err)
+	}
+	b := &file{info: Info{Size: size, BlockSize: block}, f: f}
+	if err = b.measure(); err != nil {
+		err = fmt.Errorf("device backend %s: %w", path, err)
+	}
+	return errors.Join(err, f.Close())
+}
+
 // measure asks the device for its shape and compares.
 func (b *file) measure() error {
 	info, err := b.f.Stat()

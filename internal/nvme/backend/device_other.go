@@ -8,3 +8,9 @@ import "fmt"
 func OpenDevice(path string, _ int64, _ int) (Backend, error) {
 	return nil, fmt.Errorf("device backend %s: block devices are served on Linux only", path)
 }
+
+// CheckDevice reports what OpenDevice would refuse.
+func CheckDevice(path string, size int64, block int) error {
+	_, err := OpenDevice(path, size, block)
+	return err
+}

@@ -30,7 +30,7 @@ func OpenFile(path string, size int64, block int) (Backend, error) {
 	if err := b.info.validate(); err != nil {
 		return nil, fmt.Errorf("file backend %s: %w", path, err)
 	}
-	if err := CheckFile(path); err != nil {
+	if err := CheckFile(path, 0); err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -47,9 +47,9 @@ func OpenFile(path string, size int64, block int) (Backend, error) {
 	return b, nil
 }
 
-// CheckFile reports what stands at path that OpenFile would refuse; nothing
-// there is fine. It changes nothing.
-func CheckFile(path string) error {
+// CheckFile reports what stands at path that OpenFile would refuse to serve as so
+// many bytes, 0: as any; nothing there is fine. It changes nothing.
+func CheckFile(path string, size int64) error {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -57,7 +57,21 @@ func CheckFile(path string) error {
 	case err != nil:
 		return fmt.Errorf("file backend: %w", err)
 	}
-	return regular(path, info)
+	if err := regular(path, info); err != nil || size == 0 {
+		return err
+	}
+	if err := longer(info.Size(), size); err != nil {
+		return fmt.Errorf("file backend %s: %w", path, err)
+	}
+	return nil
+}
+
+// longer refuses a file that would have to shrink.
+func longer(have, size int64) error {
+	if have > size {
+		return fmt.Errorf("holds %d bytes, more than the %d declared, and is never shrunk", have, size)
+	}
+	return nil
 }
 
 func regular(path string, info fs.FileInfo) error {
@@ -82,11 +96,8 @@ func (b *file) prepare() error {
 	if err := regular(b.f.Name(), info); err != nil {
 		return err
 	}
-	switch have := info.Size(); {
-	case have == b.info.Size:
-		return nil
-	case have > b.info.Size:
-		return fmt.Errorf("holds %d bytes, more than the %d declared, and is never shrunk", have, b.info.Size)
+	if err := longer(info.Size(), b.info.Size); err != nil || info.Size() == b.info.Size {
+		return err
 	}
 	if err := b.f.Truncate(b.info.Size); err != nil {
 		return err
