@@ -15,11 +15,16 @@ import (
 )
 
 // DSCP keeps the priorities that one NIC port gives to the DSCPs of a fabric.
-// What other DSCPs are mapped to is left alone.
+// What other DSCPs are mapped to is left alone, but for what weft itself mapped
+// before.
 type DSCP struct {
 	PCI       string // address of the NIC port: 0000:41:00.0
 	Interface string `json:"-"` // observed: the name it has today
 	Map       []Marking
+
+	Gone []Marking `json:",omitempty"` // that weft made before, and that are declared no more
+
+	past past[DSCP] // what there was in the place of Gone; zero: not known
 }
 
 // A Marking maps a DSCP to a priority.
@@ -45,6 +50,90 @@ func sortMarkings(list []Marking) {
 	})
 }
 
+// speaksOf reports whether the state says something about a DSCP.
+func (d *DSCP) speaksOf(dscp int) bool {
+	return slices.ContainsFunc(slices.Concat(d.Map, d.Gone), func(m Marking) bool { return m.DSCP == dscp })
+}
+
+// of are the markings of a DSCP.
+func (d *DSCP) of(dscp int) []Marking {
+	return slices.DeleteFunc(slices.Clone(d.Map), func(m Marking) bool { return m.DSCP != dscp })
+}
+
+// towards is the state with what becomes of Gone, where other is what is there.
+func (d *DSCP) towards(other *DSCP) *DSCP {
+	if len(d.Gone) == 0 {
+		return d
+	}
+	other = some(other)
+	out := *d
+	out.Gone = nil
+	out.Map = slices.Clone(d.Map)
+	for dscp := range 64 {
+		if !d.speaksOf(dscp) || d.priorities(dscp) != "" {
+			continue
+		}
+		is := other.of(dscp)
+		ours := (len(is) > 0 || d.past.half) && !slices.ContainsFunc(is, func(m Marking) bool { return !slices.Contains(d.Gone, m) })
+		switch {
+		case d.past.firm || ours && d.past.former != nil:
+			out.Map = append(out.Map, d.past.former.of(dscp)...)
+		case ours || d.past.former != nil:
+			out.Map = append(out.Map, is...)
+		}
+	}
+	sortMarkings(out.Map)
+	return &out
+}
+
+// follow implements partial.
+func (d *DSCP) follow(p past[DSCP]) {
+	d.Gone, d.past = nil, p
+	for _, m := range slices.Concat(p.applied.Map, p.applied.Gone) {
+		if !slices.Contains(d.Map, m) && !slices.Contains(d.Gone, m) {
+			d.Gone = append(d.Gone, m)
+		}
+	}
+	sortMarkings(d.Gone)
+}
+
+// amid implements movable.
+func (d *DSCP) amid(applied, before *DSCP) *DSCP {
+	out := *d
+	out.Map = nil
+	for dscp := range 64 {
+		is := d.of(dscp)
+		if applied.speaksOf(dscp) && !slices.ContainsFunc(is, func(m Marking) bool { return !slices.Contains(applied.Gone, m) }) {
+			is = some(before).of(dscp)
+		}
+		out.Map = append(out.Map, is...)
+	}
+	return &out
+}
+
+// since implements partial.
+func (d *DSCP) since(applied, former, have *DSCP) *DSCP {
+	out := &DSCP{PCI: d.PCI}
+	for dscp := range 64 {
+		switch {
+		case !d.speaksOf(dscp):
+		case applied.speaksOf(dscp):
+			out.Map = append(out.Map, former.of(dscp)...)
+		default:
+			out.Map = append(out.Map, have.of(dscp)...)
+		}
+	}
+	return out
+}
+
+// settle implements partial.
+func (d *DSCP) settle(former *DSCP) {
+	d.Gone = nil
+	if former != nil {
+		former.Map = slices.DeleteFunc(former.Map, func(m Marking) bool { return !d.speaksOf(m.DSCP) })
+	}
+}
+
 func (d *DSCP) look() remote.Look {
 	return remote.Look{PCI: d.PCI, Args: []string{"dcb", "-j", "app", "show", "dev", "{if}"}}
 }
@@ -52,7 +141,7 @@ func (d *DSCP) look() remote.Look {
 // Looks implements kind.
 func (d *DSCP) Looks() []remote.Look { return []remote.Look{d.look()} }
 
-// Parse implements kind. It keeps the DSCPs that are declared only.
+// Parse implements kind. It keeps only the DSCPs that are declared, or were.
 func (d *DSCP) Parse(s remote.Seen) (*DSCP, error) {
 	name, out, err := outputOn(s, d.PCI, d.look())
 	if err != nil {
@@ -72,7 +161,7 @@ func (d *DSCP) Parse(s remote.Seen) (*DSCP, error) {
 		if len(e) < 2 || json.Unmarshal(e[0], &m.DSCP) != nil || json.Unmarshal(e[1], &m.Priority) != nil {
 			return nil, bad
 		}
-		if d.priorities(m.DSCP) != "" {
+		if d.speaksOf(m.DSCP) {
 			have.Map = append(have.Map, m)
 		}
 	}
@@ -94,7 +183,7 @@ func (d *DSCP) priorities(dscp int) string {
 
 // Diff implements kind. Absence is a port that maps none of them.
 func (d *DSCP) Diff(have *DSCP) []plan.Change {
-	d, have = some(d), some(have)
+	d, have = some(d).towards(have), some(have).towards(d)
 	all := slices.Concat(d.Map, have.Map)
 	sortMarkings(all)
 	var out []plan.Change
@@ -109,7 +198,7 @@ func (d *DSCP) Diff(have *DSCP) []plan.Change {
 // Steps implements kind. DSCPs that are not mapped yet come first: mlx5 trusts
 // DSCP while there is any entry, so that it need not stop in between.
 func (d *DSCP) Steps(have *DSCP) []remote.Step {
-	d, have = some(d), some(have)
+	d, have = some(d).towards(have), some(have).towards(d)
 	name := cmp.Or(d.Interface, have.Interface)
 	var fresh, stale, moved []Marking
 	for _, m := range d.Map {

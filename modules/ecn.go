@@ -29,9 +29,11 @@ type ECN struct {
 	Way        string    `json:",omitempty"` // observed: by which the values are set; "" is none
 	Values     ecnValues `json:",omitempty"` // observed: of attributes, where they can be seen
 	Hidden     bool      `json:",omitempty"` // observed: they cannot be seen before apply
+	Gone       ecnValues `json:",omitempty"` // that weft set before, and that are declared no more
 
-	device string // observed: RDMA device
-	left   string // observed: what is not as wanted, or not known to be, and why
+	past   past[ECN] // what there was in the place of Gone; zero: not known
+	device string    // observed: RDMA device
+	left   string    // observed: what is not as wanted, or not known to be, and why
 }
 
 // ecnValues are numbers by the attributes of a way.
@@ -100,16 +102,52 @@ func (e *ECN) Parse(s remote.Seen) (*ECN, error) {
 // Left implements limited.
 func (e *ECN) Left() string { return e.left }
 
-// by is the attributes of a way: as they were observed, or as they are wanted.
-func (e *ECN) by(way string) ecnValues {
+// by is the attributes of a way: as they were observed, or as they are wanted
+// where other is what is there.
+func (e *ECN) by(way string, other *ECN) ecnValues {
 	switch e.Way {
 	case "":
-		return e.wanted(way)
+		return e.towards(e.wanted(way), some(other).Values)
 	case way:
 		return e.Values
 	}
 	return nil
 }
+
+// towards adds to what is wanted what becomes of Gone.
+func (e *ECN) towards(wanted, is ecnValues) ecnValues {
+	for a, ours := range e.Gone {
+		now, seen := is[a]
+		was, known := some(e.past.former).Values[a]
+		if seen && known && (e.past.firm || now == ours) {
+			wanted[a] = was
+		}
+	}
+	return wanted
+}
+
+// follow implements partial.
+func (e *ECN) follow(p past[ECN]) {
+	gone, now := maps.Clone(p.applied.Gone), ecnValues{}
+	if gone == nil {
+		gone = ecnValues{}
+	}
+	for _, way := range []string{wayOFED, wayInbox, wayBnxt} { // whose attributes have other names
+		maps.Copy(gone, p.applied.wanted(way))
+		maps.Copy(now, e.wanted(way))
+	}
+	maps.DeleteFunc(gone, func(a string, _ int) bool { _, declared := now[a]; return declared })
+	e.Gone, e.past = nil, p
+	if len(gone) > 0 {
+		e.Gone = gone
+	}
+}
+
+// since implements partial: all attributes were read, whatever was declared.
+func (e *ECN) since(_, former, _ *ECN) *ECN { return former }
+
+// settle implements partial.
+func (e *ECN) settle(*ECN) { e.Gone = nil }
 
 // Diff implements kind. One of the two states at least was observed, and so has
 // a way.
@@ -118,7 +156,7 @@ func (e *ECN) Diff(have *ECN) []plan.Change {
 		return nil
 	}
 	way := cmp.Or(have.Way, e.Way)
-	target, is := e.by(way), have.by(way)
+	target, is := e.by(way, have), have.by(way, e)
 	if e.Hidden && !have.Hidden && len(is) > 0 {
 		return []plan.Change{{Path: "values", Before: is.String(), After: "as they were found", Impact: plan.ImpactTraffic}}
 	}
@@ -158,7 +196,7 @@ func (e *ECN) Steps(have *ECN) []remote.Step {
 	way := cmp.Or(have.Way, e.Way)
 	values := ecnValues{}
 	for _, c := range changes {
-		values[c.Path] = e.by(way)[c.Path]
+		values[c.Path] = e.by(way, have)[c.Path]
 	}
 	if have.Hidden {
 		return slices.Concat(at.reveal(), at.set(way, values))

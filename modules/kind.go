@@ -94,9 +94,25 @@ func (r *resource[T, K]) parse(seen remote.Seen) plan.State {
 	if err := confide(r.want); err != nil {
 		return refused{err: err}
 	}
-	if h, ok := any(r.want).(heir); ok && r.dev != nil {
-		h.inherit(r.dev.ledgers.own.Entries)
+	if r.dev != nil {
+		r.remember(r.dev.ledgers.own.Entries)
 	}
+	return r.observe(seen)
+}
+
+// remember tells the kind what the ledger holds that concerns it.
+func (r *resource[T, K]) remember(entries []plan.Entry) {
+	if h, ok := any(r.want).(heir); ok {
+		h.inherit(entries)
+	}
+	for _, e := range entries {
+		if e.Kind == r.id.Kind && e.Name == r.id.Name {
+			follow(r.want, e, false)
+		}
+	}
+}
+
+func (r *resource[T, K]) observe(seen remote.Seen) plan.State {
 	have, err := r.want.Parse(seen)
 	switch {
 	case err != nil:

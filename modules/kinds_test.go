@@ -91,7 +91,11 @@ func want[T any, K kind[T]](a *txtar.Archive) (plan.Resource, error) {
 	w := K(new(T))
 	d := json.NewDecoder(bytes.NewReader(section(a, "want")))
 	d.DisallowUnknownFields()
-	return on(remembering(a), w), d.Decode(w)
+	r := on(remembering(a), w).(*resource[T, K])
+	if entries := r.dev.ledgers.own.Entries; len(entries) > 0 {
+		r.id = plan.ID{Kind: entries[0].Kind, Name: entries[0].Name}
+	}
+	return r, d.Decode(w)
 }
 
 // remembering is a server with the entries that the case has in its ledger.

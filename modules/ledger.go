@@ -114,10 +114,19 @@ func (d *server) Restore(e plan.Entry) (plan.Resource, error) {
 	return restore(d, e)
 }
 
-// Drifted implements plan.Keeper.
-func (d *server) Drifted(e plan.Entry, have plan.State) bool {
+// Drifted implements plan.Keeper. What was seen is judged as the entry speaks of
+// it: what is declared now may speak of other settings. Where that asks other
+// questions of the server than the entry, nobody has seen anything change.
+func (d *server) Drifted(e plan.Entry, _ plan.State) bool {
 	r, err := d.Restore(e)
-	return err == nil && r.(interface{ moved(plan.State) bool }).moved(have)
+	if err != nil {
+		return false
+	}
+	have := r.(onServer).parse(d.sights)
+	if _, unseen := have.(refused); unseen {
+		return false
+	}
+	return r.(interface{ moved(plan.State) bool }).moved(have)
 }
 
 // Unchanged implements plan.Keeper.
@@ -275,7 +284,7 @@ func (l ledger) next(steps []plan.Step) ledger {
 		}
 		e := plan.Entry{Kind: s.ID.Kind, Name: s.ID.Name, Former: r.formerly(s.Have)}
 		if at >= 0 && n.Entries[at].State != plan.EntryAdopted {
-			e.Former = n.Entries[at].Former // before weft ever came
+			e.Former = r.(declared).since(n.Entries[at], s.Have) // before weft ever came
 		} else if f, ok := r.(interface {
 			first(plan.State, []plan.Entry) json.RawMessage
 		}); ok {
@@ -335,6 +344,7 @@ func (l ledger) done(steps []plan.Step, seen []observation) ledger {
 		}
 		for i := range n.Entries {
 			if n.Entries[i].Key() == key {
+				n.Entries[i] = s.Resource.(declared).settled(n.Entries[i])
 				n.Entries[i].State = plan.EntryCreated
 			}
 		}
@@ -343,8 +353,13 @@ func (l ledger) done(steps []plan.Step, seen []observation) ledger {
 		switch r := o.resource.(type) {
 		case interface {
 			gone(plan.State) (string, bool)
+			reversing() bool
 		}:
-			if key, ok := r.gone(o.state); ok {
+			key, ok := r.gone(o.state)
+			switch {
+			case ok && r.reversing() && len(steps) > 0: // the run never came to it
+				n.reversed(key, steps[0].Run)
+			case ok:
 				drop(key)
 			}
 		case interface {

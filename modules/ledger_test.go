@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"weft/internal/remote"
 	"weft/plan"
 )
 
@@ -104,10 +105,13 @@ func TestAdoptedIsKnown(t *testing.T) {
 	d := &server{name: "server.s"}
 	d.things.declare(plan.ID{Device: d.name, Kind: "mtu", Name: "data"}, &MTU{PCI: nic, Bytes: 1500})
 	found := plan.Entry{Kind: "mtu", Name: "p0", State: plan.EntryAdopted, Applied: encode(&MTU{PCI: nic, Bytes: 1500})}
-	if d.Drifted(found, &MTU{PCI: nic, Bytes: 1500}) {
+	mtu := func(bytes string) remote.Seen {
+		return remote.NewSeen(remote.Answer{Look: (&MTU{PCI: nic}).look(), Sight: remote.Sight{Interface: "eth0", Content: []byte(bytes)}})
+	}
+	if d.sights = mtu("1500"); d.Drifted(found, nil) {
 		t.Error("what is as it was found has drifted")
 	}
-	if !d.Drifted(found, &MTU{PCI: nic, Bytes: 4000}) {
+	if d.sights = mtu("4000"); !d.Drifted(found, nil) {
 		t.Error("what somebody changed has not drifted")
 	}
 	if got := d.nameToday(found); got != "data" {

@@ -63,6 +63,11 @@ type outlaster interface{ outlasts() }
 // sourced is a kind that needs weft's bundle to put back what it took away.
 type sourced interface{ from(*bundle.Bundle) }
 
+// A movable kind takes a setting off before it puts another in its place, and
+// may be cut off in between: amid is the observed state in which what is off, or not
+// taken off yet, is still as it was before.
+type movable[T any] interface{ amid(applied, before *T) *T }
+
 // A lodger is a kind whose things share something: stay changes a former state
 // so that what others declare of that holds when this one has gone back to it.
 type lodger interface{ stay(*things) }
@@ -116,6 +121,8 @@ type restoration[T any, K kind[T]] struct {
 // reverses says that a run is taken back. What may hold data since then stays.
 func (r *restoration[T, K]) reverses() { r.back = true }
 
+func (r *restoration[T, K]) reversing() bool { return r.back }
+
 // basis is a state that says what to look at.
 func (r *restoration[T, K]) basis() K {
 	if r.last == nil {
@@ -128,6 +135,14 @@ func (r *restoration[T, K]) looks() []remote.Look { return r.basis().Looks() }
 
 func (r *restoration[T, K]) parse(seen remote.Seen) plan.State {
 	return (&resource[T, K]{want: r.basis(), dev: r.dev}).parse(seen)
+}
+
+// follows says what the run found that is taken back: what weft had made before
+// belongs to what that run gave back.
+func (r *restoration[T, K]) follows(prior plan.Entry) {
+	if r.last != nil {
+		follow(r.last, prior, true)
+	}
 }
 
 // Diff implements plan.Resource.
@@ -177,6 +192,10 @@ func (r *restoration[T, K]) moved(have plan.State) bool {
 	since := r.last.Diff(h)
 	if !r.half && !r.back || len(since) == 0 {
 		return len(since) > 0
+	}
+	if m, ok := any(h).(movable[T]); ok {
+		h = m.amid(r.last, r.former)
+		since = r.last.Diff(h)
 	}
 	was := map[string]bool{} // what weft changed, and whether it is not as before
 	for _, c := range r.former.Diff(r.last) {

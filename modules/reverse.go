@@ -17,8 +17,14 @@ func (d *server) Reverse(run string, s plan.PlannedStep) (plan.Resource, error) 
 		e.State = plan.EntryCreated
 	}
 	r, err := d.Restore(e)
-	if back, ok := r.(interface{ reverses() }); ok {
+	if back, ok := r.(interface {
+		reverses()
+		follows(plan.Entry)
+	}); ok {
 		back.reverses()
+		if e.Prior != nil {
+			back.follows(*e.Prior)
+		}
 	}
 	return r, err
 }

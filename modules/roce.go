@@ -27,6 +27,10 @@ type RoCE struct {
 	Mode      string // RoCE v2, IB/RoCE v1
 	ToS       int    // 0–255; -1 is whichever it is
 
+	Gone *int `json:",omitempty"` // the ToS that weft set before, and that is declared no more
+
+	past past[RoCE] // what there was in the place of Gone; zero: not known
+
 	Software string `json:",omitempty"` // the device that is made before, where there is none
 	Port     int    `json:"-"`          // observed: of the device
 }
@@ -96,13 +100,41 @@ func (r *RoCE) read(text string) error {
 
 const unknown = "unknown until apply"
 
+// towards is the state with what becomes of Gone, where other is what is there.
+func (r *RoCE) towards(other *RoCE) *RoCE {
+	if r.Gone == nil || !some(r.past.former).Known || !r.past.firm && some(other).ToS != *r.Gone {
+		return r
+	}
+	out := *r
+	out.ToS = r.past.former.ToS
+	return &out
+}
+
+// follow implements partial.
+func (r *RoCE) follow(p past[RoCE]) {
+	r.Gone, r.past = nil, p
+	switch {
+	case r.ToS >= 0 || p.applied.Mode == "":
+	case p.applied.ToS >= 0:
+		r.Gone = &p.applied.ToS
+	default:
+		r.Gone = p.applied.Gone
+	}
+}
+
+// since implements partial: the ToS was read, whatever was declared.
+func (r *RoCE) since(_, former, _ *RoCE) *RoCE { return former }
+
+// settle implements partial.
+func (r *RoCE) settle(*RoCE) { r.Gone = nil }
+
 // Diff implements kind. New connections get the values, those there are keep
 // theirs.
 func (r *RoCE) Diff(have *RoCE) []plan.Change {
 	if r == nil { // a device always has some values
 		return nil
 	}
-	have = some(have)
+	r, have = r.towards(have), some(have).towards(r)
 	switch {
 	case !r.Known && !have.Known:
 		return nil
@@ -137,7 +169,7 @@ func (r *RoCE) Steps(have *RoCE) []remote.Step {
 	if len(r.Diff(have)) == 0 {
 		return nil
 	}
-	have = some(have)
+	r, have = r.towards(have), some(have).towards(r)
 	at := &RoCE{Device: cmp.Or(have.Device, r.Device, r.Software), Port: max(have.Port, r.Port)}
 	if !r.Known {
 		return []remote.Step{restoreValues(at.port(), keptFile("roce", at.Device)), run("rmdir", at.dir())}

@@ -47,6 +47,7 @@ type server struct {
 	ahead   []remote.Look       // asked for before Open, for the next Read
 	early   remote.Seen         // what Open saw of them; good for one Read
 	seen    []observation       // by the last Read
+	sights  remote.Seen         // by the last Read, for as long as the server is not at rest
 	beside  map[string][]string // seen by the last Read, and not weft's business
 	lease   *lease
 	stray   string // a lease that the server may hold for us although it never said so; see letGo
@@ -157,6 +158,7 @@ func (d *server) Read(ctx context.Context, rs []plan.Resource) ([]plan.State, er
 	if err != nil {
 		return nil, err
 	}
+	d.sights = all
 	d.beside = beside(rs, all, d.ledgers.foreign)
 	d.forbid(rs, states)
 	d.hold(rs, states)
@@ -186,7 +188,7 @@ func (d *server) Rest() error {
 		return nil
 	}
 	hangUp := d.close
-	d.host, d.close = nil, nil
+	d.host, d.close, d.sights = nil, nil, remote.Seen{}
 	return hangUp()
 }
 

@@ -102,7 +102,7 @@ func (d *device) Read(ctx context.Context, rs []plan.Resource) ([]plan.State, er
 		d.have = have
 	}
 	d.fresh = false
-	if slices.ContainsFunc(rs, func(r plan.Resource) bool { _, ok := r.(*giveBack); return ok }) {
+	if slices.ContainsFunc(rs, d.remembers) {
 		if err := d.recollect(ctx); err != nil {
 			return nil, told(err)
 		}
@@ -112,6 +112,18 @@ func (d *device) Read(ctx context.Context, rs []plan.Resource) ([]plan.State, er
 		states[i] = &d.have
 	}
 	return states, nil
+}
+
+// remembers reports whether what the switch has kept says more of a resource: it
+// is to be given back, or is not as the files say, which somebody may have done.
+func (d *device) remembers(r plan.Resource) bool {
+	switch r.(type) {
+	case *giveBack:
+		return true
+	case *qos, *port:
+		return len(d.owns.Names) > 0 && !r.Diff(&d.have).Empty()
+	}
+	return false
 }
 
 // Unmanaged implements plan.Onlooker.

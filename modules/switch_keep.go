@@ -105,10 +105,19 @@ func (d *device) Restore(e plan.Entry) (plan.Resource, error) {
 	return &giveBack{dev: d, kind: e.Kind, name: e.Name}, nil
 }
 
-// Drifted implements plan.Keeper. What carries weft's name and is not as the
-// files say has drifted: no state of what was applied is kept that could tell
-// that from a change of mind.
-func (d *device) Drifted(plan.Entry, plan.State) bool { return true }
+// Drifted implements plan.Keeper: what was applied is in the copy that the switch
+// made when it was proven. Without that copy nothing tells what somebody changed
+// from a change of mind: then all that carries weft's name and is not as the files
+// say has drifted.
+func (d *device) Drifted(e plan.Entry, _ plan.State) bool {
+	if d.relics.Left == nil {
+		return true
+	}
+	if e.Kind == "port" {
+		return switches.Changed(d.have, *d.relics.Left, d.want.Owner, e.Name)
+	}
+	return switches.Changed(d.have, *d.relics.Left, d.want.Owner, "")
+}
 
 // Unchanged implements plan.Keeper.
 func (d *device) Unchanged(plan.Entry, plan.Resource) bool { return false }

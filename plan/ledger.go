@@ -25,8 +25,9 @@ type Keeper interface {
 	// somebody changed since is left alone, see Diff.Left.
 	Restore(Entry) (Resource, error)
 
-	// Drifted reports whether what was observed is not what the entry says was
-	// applied, or found as wanted.
+	// Drifted reports whether what was last read is not what the entry says was
+	// applied, or found as wanted. The state is as the resource observed it that is
+	// declared now, which may speak of other settings than the entry.
 	Drifted(Entry, State) bool
 
 	// Unchanged reports whether the resource still wants what the entry says

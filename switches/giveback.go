@@ -204,6 +204,34 @@ func keyed(g grammar, b block, key string) string {
 	return b.lines[i]
 }
 
+// Changed reports whether somebody changed, since an owner's settings were proven,
+// those of a port, or, of port "", its objects and what it attaches to the system.
+func Changed(now, proven Config, o Owner, port string) bool {
+	if now.read == nil || proven.read == nil {
+		return true
+	}
+	pick := func(c Config) (out []string) {
+		bs := c.read.port[port]
+		if port == "" {
+			bs = slices.DeleteFunc(slices.Clone(c.read.global), func(b block) bool {
+				object := objectOf(b.head())
+				return object != "" && !o.owns(object)
+			})
+		}
+		for _, b := range bs {
+			place := strings.Join(b.path, " / ")
+			for _, line := range append([]string{""}, b.lines...) {
+				if object := attachment(line); object == "" || o.owns(object) || port != "" {
+					out = append(out, place+": "+line)
+				}
+			}
+		}
+		slices.Sort(out)
+		return out
+	}
+	return !slices.Equal(pick(now), pick(proven))
+}
+
 // Back lists the lines that lead from what a switch reads now to what it read
 // before, as far as an owner had to do with it: its objects, what is attached
 // to the system, and the ports that are named.
