@@ -119,7 +119,7 @@ func (d *server) Restore(e plan.Entry) (plan.Resource, error) {
 // questions of the server than the entry, nobody has seen anything change.
 func (d *server) Drifted(e plan.Entry, _ plan.State) bool {
 	r, err := d.Restore(e)
-	if err != nil {
+	if err != nil || !d.sights.Has(r.(onServer).looks()) {
 		return false
 	}
 	have := r.(onServer).parse(d.sights)

@@ -15,10 +15,10 @@ func (a *app) driftCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "drift", Short: "Show what somebody changed since weft applied it", Args: exactly(),
 		Long: `drift compares what weft applied, which every server remembers in its ledger,
-with what is there now. What the files declare and nobody has applied yet is no
-drift: weft plan shows that. A switch only remembers what carries weft's name, so
-there everything that differs has drifted, also what the files have declared
-anew since. It changes nothing, and exits 2 when there is any.
+with what is there now; a switch has kept a copy of its configuration as that was
+proven. What the files declare and nobody has applied yet is no drift: weft plan
+shows that. Where a switch has lost that copy, all that carries weft's name and
+differs has drifted. It changes nothing, and exits 2 when there is any.
 --out saves the plan that sets right what has drifted, and nothing else.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a.begin(cmd)

@@ -3,6 +3,7 @@ package remote
 import (
 	"fmt"
 	"io/fs"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -66,6 +67,11 @@ func (s Seen) Of(look Look) Sight {
 		return sight
 	}
 	return Sight{Err: fmt.Errorf("%s was not looked at", look)}
+}
+
+// Has reports whether all of the looks were taken.
+func (s Seen) Has(looks []Look) bool {
+	return !slices.ContainsFunc(looks, func(l Look) bool { _, ok := s.sights[l.key()]; return !ok })
 }
 
 // Interface returns the network interface behind a PCI address that any of
