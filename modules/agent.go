@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
 	"strings"
 
 	"weft/internal/agent"
@@ -38,7 +37,8 @@ type Agent struct {
 
 	stale  bool                 // it asks hosts for other keys than those in its files
 	hosts  int                  // controllers that hosts have
-	closed []agent.PortalStatus // portals that the running process could not open
+	open   []agent.Portal       // that the running process has opened
+	closed []agent.PortalStatus // and those that it could not open
 }
 
 func (a *Agent) path() string { return agent.BinDir + "/" + a.Name }
@@ -114,7 +114,13 @@ func (a *Agent) Parse(s remote.Seen) (*Agent, error) {
 		}
 		have.RunningBinary, have.RunningConfig = status.Binary, status.Config
 		have.stale, have.hosts = status.KeysChanged, status.Hosts()
-		have.closed = slices.DeleteFunc(status.Portals, func(p agent.PortalStatus) bool { return p.Error == "" })
+		for _, p := range status.Portals {
+			if p.Error == "" {
+				have.open = append(have.open, p.Portal)
+			} else {
+				have.closed = append(have.closed, p)
+			}
+		}
 	}
 	return have, nil
 }

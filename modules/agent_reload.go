@@ -58,11 +58,11 @@ func (a *Agent) tells(s remote.Step) bool {
 	return s.Args[0] == a.path() && (s.Args[1] == "reload" || s.Args[1] == "wait")
 }
 
-// Lost implements waning: portals that were open, and after a way back hosts that
-// were there.
+// Lost implements waning: portals that the process before had open, and after a
+// way back hosts that were there. One that did not run had none.
 func (a *Agent) Lost(now *Agent, back bool) error {
 	for _, p := range now.closed {
-		if !slices.ContainsFunc(a.closed, func(o agent.PortalStatus) bool { return o.Portal == p.Portal }) && a.opens(p.Portal) {
+		if slices.Contains(a.open, p.Portal) {
 			return fmt.Errorf("the portal %s of %s was open before and is not any more: %s", p.Address, strings.ToUpper(p.Transport), p.Error)
 		}
 	}
@@ -70,12 +70,6 @@ func (a *Agent) Lost(now *Agent, back bool) error {
 		return fmt.Errorf("hosts had %d connections to it and have not come back", a.hosts)
 	}
 	return nil
-}
-
-// opens reports whether a portal is in the configuration.
-func (a *Agent) opens(p agent.Portal) bool {
-	t, err := agent.ParseTarget([]byte(a.Config))
-	return err == nil && slices.Contains(t.Portals, p)
 }
 
 // returning waits for hosts that a restart has sent away.
