@@ -167,8 +167,11 @@ func (c *Controller) reply(b []byte) error {
 	if err := m.UnmarshalBinary(b); err != nil {
 		return fmt.Errorf("%w: %w", wire.AuthBadPayload, err)
 	}
-	if len(m.Response) != c.round.hash.Size() {
+	switch { // what costs nothing comes first: strangers can ask for the rest
+	case len(m.Response) != c.round.hash.Size():
 		return wire.AuthBadPayload
+	case m.Challenged && m.Sequence != 0 && c.peer.Sub.Empty():
+		return fmt.Errorf("the host asks the subsystem to authenticate, which has no secret for it: %w", wire.AuthFailed)
 	}
 	key, ok := c.dh.shared(m.Public)
 	if !ok {
@@ -179,9 +182,6 @@ func (c *Controller) reply(b []byte) error {
 		return wire.AuthFailed
 	}
 	if m.Challenged && m.Sequence != 0 {
-		if c.peer.Sub.Empty() {
-			return fmt.Errorf("the host asks the subsystem to authenticate, which has no secret for it: %w", wire.AuthFailed)
-		}
 		c.proof = c.round.ofController(c.peer.Sub, m.Challenge, m.Sequence)
 	}
 	c.step = toSuccess1

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math/big"
+	"sync"
 )
 
 // Group is a Diffie-Hellman group by its number on the wire.
@@ -66,6 +67,16 @@ func (g Group) Size() int {
 	return int(bits / 8)
 }
 
+// primes are computed once each; nobody changes them.
+var primes = [...]func() *big.Int{
+	Null:      func() *big.Int { return nil },
+	FFDHE2048: sync.OnceValue(FFDHE2048.prime),
+	FFDHE3072: sync.OnceValue(FFDHE3072.prime),
+	FFDHE4096: sync.OnceValue(FFDHE4096.prime),
+	FFDHE6144: sync.OnceValue(FFDHE6144.prime),
+	FFDHE8192: sync.OnceValue(FFDHE8192.prime),
+}
+
 // prime is 2^b − 2^(b−64) + (⌊2^(b−130)·e⌋ + x)·2^64 − 1, as RFC 7919 defines
 // it; nil for no group. It takes a millisecond or two.
 func (g Group) prime() *big.Int {
@@ -109,7 +120,7 @@ func (g Group) exchange(random io.Reader) (*exchange, error) {
 	if _, err := io.ReadFull(random, secret); err != nil {
 		return nil, fmt.Errorf("reading random bytes: %w", err)
 	}
-	return &exchange{g, g.prime(), new(big.Int).SetBytes(secret)}, nil
+	return &exchange{g, primes[g](), new(big.Int).SetBytes(secret)}, nil
 }
 
 // public is the value for the other end; nil of the null group.

@@ -100,7 +100,7 @@ func TestFlood(t *testing.T) {
 
 // TestStrangers: hosts that never connect push each other out, and nobody else.
 func TestStrangers(t *testing.T) {
-	const most, more = 256, 20
+	const most, more = 128, 20 // of one source
 	f := new(verbstest.Fabric)
 	memory(t, f)
 	addr, disk := served(t, f, fabric.ListenParams{})

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net"
 	"net/netip"
-	"slices"
 	"sync"
 	"time"
 
@@ -22,11 +21,12 @@ type listener struct {
 	stopping chan struct{}
 	wg       sync.WaitGroup
 
+	waiting fabric.Lobby[*conn] // on which no host has connected yet
+
 	mu     sync.Mutex
 	a      verbs.Acceptor
 	gone   error              // why nobody can connect now; nil: they can
 	conns  map[*conn]struct{} // nil after Close
-	newest []*conn            // in the order of their arrival: all that have yet to connect, and some others
 	pools  map[verbs.Domain]*pool
 	once   sync.Once
 	closed error
@@ -36,6 +36,7 @@ func newListener(v verbs.Provider, a verbs.Acceptor, p fabric.ListenParams, acce
 	l := &listener{
 		at: a.Addr(), listen: v.Listen, a: a, params: p, accept: accept, stopping: make(chan struct{}),
 		conns: map[*conn]struct{}{}, pools: map[verbs.Domain]*pool{},
+		waiting: fabric.Lobby[*conn]{Most: maxWaiting, OfSource: waitingOfSource},
 	}
 	l.wg.Go(func() { l.serve(a) })
 	return l
@@ -117,36 +118,25 @@ func (l *listener) start(link verbs.Link, hello verbs.Hello) {
 	}
 	c := newConn(l, link)
 	l.conns[c] = struct{}{}
-	l.pushOut(c)
+	if out, why := l.waiting.Enter(c, fabric.Source(c.remote), ""); why != "" {
+		out.Close()
+	}
 	l.wg.Go(func() {
 		c.serve(hello)
+		l.waiting.Leave(c)
 		l.mu.Lock()
 		delete(l.conns, c)
 		l.mu.Unlock()
 	})
 }
 
-// maxWaiting is how many connections may be there on which no host has connected
-// yet. Each holds memory that the hardware keeps in place. More push out those
-// that have waited longest, so that a host that gets on with it is let in.
-const maxWaiting = 256
-
-// pushOut makes room for a new connection among those that wait. The caller
-// holds mu.
-func (l *listener) pushOut(c *conn) {
-	l.newest = append(l.newest, c)
-	if len(l.newest) <= maxWaiting {
-		return
-	}
-	l.newest = slices.DeleteFunc(l.newest, func(c *conn) bool {
-		_, there := l.conns[c]
-		return !there || c.isConnected()
-	})
-	if len(l.newest) > maxWaiting {
-		l.newest[0].Close()
-		l.newest = slices.Delete(l.newest, 0, 1)
-	}
-}
+// How many connections may be there on which no host has connected yet, of all and
+// of one source. Each holds memory that the hardware keeps in place. More push each
+// other out, so that a host that gets on with it is let in.
+const (
+	maxWaiting      = 256
+	waitingOfSource = 128
+)
 
 // pool is that of a device.
 func (l *listener) pool(d verbs.Domain) *pool {

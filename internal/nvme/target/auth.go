@@ -19,14 +19,12 @@ const (
 	// begins anew the better.
 	lastWord = time.Second
 
-	// maxUnproven is how many controllers may wait for that: whoever knows the
-	// name of a host can have them, so they must leave room for others.
-	maxUnproven = 256
-
-	// Large groups take a processor a while, and strangers can ask for them: few
-	// are worked on at once, and not many wait.
-	provers    = 2
-	proofQueue = 64
+	// How many controllers may wait for that, of all, of one source and by one name:
+	// whoever knows the name of a host can have them, so they must leave room for
+	// others.
+	maxUnproven      = 256
+	unprovenOfSource = 64
+	unprovenOfHost   = 64
 )
 
 // Keys are the secrets of one host at one subsystem.
@@ -44,7 +42,6 @@ type gatekeeper struct {
 	closed atomic.Bool        // not yet authenticated, or no longer
 	busy   atomic.Bool        // a message is being worked on
 	timer  *time.Timer        // ends the connection of a host that takes too long
-	counts atomic.Bool        // as one of unproven
 }
 
 // require makes a queue ask for authentication where its controller has keys. It
@@ -55,9 +52,6 @@ func (q *queue) require() (result uint64) {
 	}
 	q.auth.chap = dhchap.NewController(q.peer())
 	q.auth.closed.Store(true)
-	if q.qid == 0 {
-		q.auth.counts.Store(true)
-	}
 	q.auth.timer = time.AfterFunc(authTime, func() {
 		if q.auth.closed.Load() {
 			q.t.log.Warn("no authentication in time", "host", q.ctrl.host.HostNQN, "subsystem", q.ctrl.host.SubNQN, "queue", q.qid, "from", q.conn.Remote())
@@ -113,9 +107,7 @@ func (q *queue) authenticate(x *fabric.Exchange) {
 	if !q.t.gate.enter() {
 		return // draining: the connection ends soon
 	}
-	select {
-	case q.t.proofs <- job{queue: q, x: x}:
-	default:
+	if !q.t.proving.offer(job{queue: q, x: x}, sourceProofs) {
 		q.auth.busy.Store(false)
 		q.t.gate.leave()
 		x.Complete(0, wire.CommandInterrupted) // too many at once: come again
@@ -123,7 +115,8 @@ func (q *queue) authenticate(x *fabric.Exchange) {
 }
 
 // converse does the work of authenticate.
-func (q *queue) converse(x *fabric.Exchange) {
+func converse(j job) {
+	q, x := j.queue, j.x
 	defer q.t.gate.leave()
 	if !x.Command.Auth().Receive {
 		q.auth.chap.Renew(q.peer())
@@ -178,7 +171,7 @@ func (q *queue) settleAuth() {
 	if q.auth.timer != nil {
 		q.auth.timer.Stop()
 	}
-	if q.auth.counts.CompareAndSwap(true, false) {
-		q.t.unproven.Add(-1)
+	if q.qid == 0 && q.ctrl != nil {
+		q.t.unproven.Leave(q.ctrl)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"testing"
-	"time"
 
 	"weft/internal/nvme/dhchap"
 	"weft/internal/nvme/fabric"
@@ -207,29 +206,28 @@ func TestAuthCommands(t *testing.T) {
 	})
 }
 
-// Who does not authenticate takes no more places than there are for that, and
-// gives them back.
+// Who does not authenticate takes no more places than there are for that: whoever
+// has waited longest leaves for who comes. They give them back.
 func TestUnprovenHosts(t *testing.T) {
 	fabrics(t, func(t *testing.T, r *rig) {
 		r.guarded(keys(t))
 		var all []fabric.Queue
-		for range maxUnproven {
+		for range unprovenOfSource + 5 {
 			q := r.dial(0)
-			if st := r.do(q, connectCommand(0, 0), connectData(subNQN, hostNQN, 0xffff)).Status; st != wire.Success {
-				t.Fatalf("host %d: %v", len(all), st)
-			}
+			r.want(wire.Success, q, connectCommand(0, 0), connectData(subNQN, hostNQN, 0xffff))
 			all = append(all, q)
 		}
-		r.want(wire.ConnectControllerBusy, r.dial(0), connectCommand(0, 0), connectData(subNQN, hostNQN, 0xffff))
-		for _, q := range all[1:] {
+		for _, q := range all[:5] {
+			r.dead(q)
+		}
+		for _, q := range all[5:] {
+			r.want(wire.AuthRequired.WithDNR(), q, wire.PropertyCommand{Offset: wire.PropVS}.Command(), nil)
+		}
+		for _, q := range all[6:] {
 			if err := q.Close(); err != nil {
 				t.Error(err)
 			}
 		}
-		for deadline := time.Now().Add(patience); r.target.unproven.Load() != 1; time.Sleep(time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Fatalf("%d hosts have yet to authenticate, want 1", r.target.unproven.Load())
-			}
-		}
+		until(t, "only one has yet to authenticate", func() bool { return r.target.unproven.Len() == 1 })
 	})
 }

@@ -123,27 +123,36 @@ func (q *queue) joinAdmin(cmd wire.ConnectCommand, data *wire.ConnectData, sub *
 	if data.ControllerID != wire.DynamicController {
 		return badField(wire.ConnectDataControllerID, true, "controller %d is asked for, only dynamic ones are given", data.ControllerID)
 	}
-	c := &controller{t: q.t, sub: sub, portal: q.portal, transport: q.conn.Transport(), host: *data, queues: map[uint16]*queue{0: q}}
+	c := &controller{t: q.t, sub: sub, portal: q.portal, transport: q.conn.Transport(), source: q.source(), host: *data, queues: map[uint16]*queue{0: q}}
 	if sub != nil {
 		if keys, has := sub.now.Load().Keys[data.HostNQN]; has {
 			c.keys.Store(&keys)
 		}
 	}
-	guarded := c.keys.Load() != nil
-	if guarded && q.t.unproven.Add(1) > maxUnproven {
-		q.t.unproven.Add(-1)
-		return refuse(wire.ConnectControllerBusy, "too many hosts have yet to authenticate")
-	}
 	if err := q.t.add(c); err != nil {
-		if guarded {
-			q.t.unproven.Add(-1)
-		}
 		return err
 	}
 	q.ctrl, q.qid = c, 0
 	c.watch(cmd.KATO)
+	switch {
+	case sub == nil:
+		q.t.receive(&q.t.visitors, c)
+	case c.keys.Load() != nil:
+		q.t.receive(&q.t.unproven, c)
+	}
 	return nil
 }
+
+// receive has a controller wait among those whose hosts nobody vouches for. One of
+// them may have to leave for it.
+func (t *Target) receive(l *fabric.Lobby[*controller], c *controller) {
+	if out, why := l.Enter(c, c.source, c.host.HostNQN); why != "" {
+		out.end(why)
+	}
+}
+
+// source is where the queue comes from, for limits.
+func (q *queue) source() string { return fabric.Source(q.conn.Remote()) }
 
 func (q *queue) joinIO(cmd wire.ConnectCommand, data *wire.ConnectData, sub *subsystem) error {
 	q.t.mu.Lock()
@@ -170,13 +179,10 @@ func (t *Target) add(c *controller) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
-	case len(t.controllers) >= maxControllers || c.sub == nil && t.discovering >= maxDiscovery:
+	case len(t.controllers) >= maxControllers:
 		return refuse(wire.ConnectControllerBusy, "too many controllers are connected")
 	case c.sub != nil && (t.subsystems[c.sub.nqn] != c.sub || !c.sub.now.Load().admits(c.host.HostNQN, c.portal)):
 		return refuse(wire.ConnectControllerBusy, "the configuration has just changed")
-	}
-	if c.sub == nil {
-		t.discovering++
 	}
 	for {
 		// 0 is left out because it is easily mistaken for none.
@@ -200,8 +206,5 @@ func (t *Target) remove(c *controller) {
 	defer t.mu.Unlock()
 	if t.controllers[c.id] == c {
 		delete(t.controllers, c.id)
-		if c.sub == nil {
-			t.discovering--
-		}
 	}
 }

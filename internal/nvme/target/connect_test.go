@@ -3,6 +3,7 @@ package target
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -172,30 +173,50 @@ func TestKeepAliveTimeout(t *testing.T) {
 }
 
 // Discovery is open to everybody: its controllers must not take the places of
-// those that do I/O.
+// those that do I/O, nor those of each other.
 func TestDiscoveryLeavesRoom(t *testing.T) {
 	tgt, err := New(config(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var all []*controller
-	for range maxDiscovery {
-		c := &controller{t: tgt}
+	visit := func(source string) *controller {
+		t.Helper()
+		c := &controller{t: tgt, source: source, portal: &portal{}}
 		if err := tgt.add(c); err != nil {
-			t.Fatalf("only %d controllers: %v", len(all), err)
+			t.Fatalf("a controller of discovery is refused: %v", err)
 		}
-		all = append(all, c)
+		tgt.receive(&tgt.visitors, c)
+		return c
 	}
-	if tgt.add(&controller{t: tgt}) == nil {
-		t.Errorf("more than %d controllers of discovery", maxDiscovery)
+	quiet := visit("host")
+	for i := range 2 * maxDiscovery {
+		visit(fmt.Sprint("stranger", i%8))
 	}
-	if tgt.add(&controller{t: tgt, sub: tgt.subsystems[subNQN], portal: &portal{}, host: wire.ConnectData{HostNQN: hostNQN}}) != nil {
-		t.Error("no room for a controller that does I/O")
+	if n := tgt.visitors.Len(); n != maxDiscovery || len(tgt.connected()) != n || quiet.ended {
+		t.Errorf("%d controllers of discovery, want %d; the one of a host that came first has ended: %v", n, maxDiscovery, quiet.ended)
 	}
-	tgt.remove(all[0])
-	tgt.remove(all[0])
-	if tgt.add(all[0]) != nil || tgt.add(&controller{t: tgt}) == nil {
-		t.Errorf("not one place more after one has ended")
+	for range maxDiscovery {
+		visit("stranger0")
+	}
+	count := 0
+	for _, c := range tgt.connected() {
+		if c.source == "stranger0" {
+			count++
+		}
+	}
+	if count > visitorsOfSource || quiet.ended {
+		t.Errorf("%d controllers of one source, want at most %d", count, visitorsOfSource)
+	}
+	if err := tgt.add(&controller{t: tgt, sub: tgt.subsystems[subNQN], portal: &portal{}, host: wire.ConnectData{HostNQN: hostNQN}}); err != nil {
+		t.Errorf("no room for a controller that does I/O: %v", err)
+	}
+	for _, c := range tgt.connected() {
+		if c.sub == nil {
+			c.end("the test is over")
+		}
+	}
+	if n := tgt.visitors.Len(); n != 0 {
+		t.Errorf("%d controllers of discovery after they have ended", n)
 	}
 	if err := tgt.Close(); err != nil {
 		t.Error(err)

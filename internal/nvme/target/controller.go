@@ -33,6 +33,7 @@ type controller struct {
 	id     uint16
 
 	transport string // of its admin queue
+	source    string // where that comes from
 
 	keys atomic.Pointer[Keys] // that its host must prove; nil: none, now and later
 
@@ -99,17 +100,24 @@ func (c *controller) unready() wire.Status {
 	return wire.CommandSequence.WithDNR()
 }
 
-// attach makes q the queue qid.
+// attach makes q the queue qid. One that has yet to authenticate must leave for
+// it, unless it comes from where the controller's host is and q does not.
 func (c *controller) attach(qid uint16, q *queue) error {
 	c.mu.Lock()
-	defer c.mu.Unlock()
+	old := c.queues[qid]
 	switch {
 	case c.ended:
+		c.mu.Unlock()
 		return noController(c.id)
-	case c.queues[qid] != nil:
+	case old != nil && (!old.auth.closed.Load() || q.source() != c.source && old.source() == c.source):
+		c.mu.Unlock()
 		return refuse(wire.CommandSequence.WithDNR(), "queue %d of controller %d is connected already", qid, c.id)
 	}
 	c.queues[qid] = q
+	c.mu.Unlock()
+	if old != nil {
+		old.conn.Close()
+	}
 	return nil
 }
 
@@ -149,6 +157,8 @@ func (c *controller) end(why string) {
 	c.mu.Unlock()
 
 	c.t.remove(c)
+	c.t.unproven.Leave(c)
+	c.t.visitors.Leave(c)
 	c.t.log.Info("controller ended", "why", why, "controller", c.id, "host", c.host.HostNQN, "subsystem", c.host.SubNQN)
 	for _, q := range queues {
 		q.conn.Close()

@@ -13,11 +13,20 @@ const (
 	zeroers, hostZeroers   = 8, 2
 )
 
+// Large groups of Diffie and Hellman take a processor a while, and strangers can
+// ask for them: few are worked on at once, one of each source (see fabric.Source).
+const (
+	provers, sourceProvers = 2, 1
+	sourceProofs           = maxQueues // that may wait of one source
+)
+
 // A crew is workers that perform commands which may block. Whoever brings one
 // never waits: it is put in the line of its host, and hosts are served in turn.
 // The lines are no longer than what hosts may have outstanding.
 type crew struct {
-	most int // workers that one host may have at a time
+	most int                 // workers that one line may have at a time
+	line func(*queue) string // in which the jobs of a queue wait
+	do   func(job)
 
 	mu     sync.Mutex
 	some   sync.Cond // there may be something to do, or closed is set
@@ -26,32 +35,49 @@ type crew struct {
 }
 
 // hire starts a crew, whose workers belong to t.workers.
-func (t *Target) hire(workers, most int) *crew {
-	c := &crew{most: most}
+func (t *Target) hire(workers, most int, line func(*queue) string, do func(job)) *crew {
+	c := &crew{most: most, line: line, do: do}
 	c.some.L = &c.mu
 	for range workers {
-		t.workers.Go(func() { c.work(t) })
+		t.workers.Go(c.work)
 	}
 	return c
 }
 
+// The lines that there are: of a host, and of a source.
+func ofHost(q *queue) string   { return q.ctrl.host.HostNQN }
+func ofSource(q *queue) string { return q.ctrl.source }
+
 // add has a worker perform j, soon.
 func (c *crew) add(j job) {
 	c.mu.Lock()
-	c.lines.add(j.host(), j)
+	c.lines.add(c.line(j.queue), j)
 	c.mu.Unlock()
 	c.some.Signal()
 }
 
+// offer is add unless so many wait in the line of j already.
+func (c *crew) offer(j job, most int) bool {
+	c.mu.Lock()
+	of := c.line(j.queue)
+	room := c.lines.waiting(of) < most
+	if room {
+		c.lines.add(of, j)
+	}
+	c.mu.Unlock()
+	c.some.Signal()
+	return room
+}
+
 // work performs commands until the crew is dismissed.
-func (c *crew) work(t *Target) {
+func (c *crew) work() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for {
 		j, of, ok := c.lines.next(c.most)
 		if ok {
 			c.mu.Unlock()
-			t.perform(j)
+			c.do(j)
 			c.mu.Lock()
 			c.lines.done(of) // whoever is next of that host is taken by this worker
 			continue
@@ -67,7 +93,7 @@ func (c *crew) work(t *Target) {
 func (c *crew) drop(q *queue) []job {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.lines.drop(q.ctrl.host.HostNQN, func(j job) bool { return j.queue == q })
+	return c.lines.drop(c.line(q), func(j job) bool { return j.queue == q })
 }
 
 // dismiss ends the workers, when nothing waits any more.

@@ -1,6 +1,7 @@
 package target
 
-// lines hold what waits to be done, one line for each host. Whoever takes the
+// lines hold what waits to be done, one line for each host, or whoever else is to
+// be treated alike. Whoever takes the
 // next thing takes it from the hosts in turn: what one host has brought, however
 // much it is, holds up another by one thing at most. In steady state they do not
 // allocate.
@@ -43,6 +44,14 @@ func (l *lines[T]) open(host string) (own *line[T]) {
 	own.host = host
 	l.of[host] = own
 	return own
+}
+
+// waiting is how many things wait in the line of a host.
+func (l *lines[T]) waiting(host string) int {
+	if own := l.of[host]; own != nil {
+		return own.waiting.n
+	}
+	return 0
 }
 
 // next takes what comes next of a host of which fewer than most things are being

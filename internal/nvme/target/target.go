@@ -35,11 +35,12 @@ const (
 )
 
 const (
-	maxQueues      = 128  // I/O queue pairs of a controller
-	maxControllers = 4096 // of a target
-	maxDiscovery   = 1024 // of those; anybody may have them, so they must leave room
-	maxNamespaces  = 1024 // of a subsystem
-	model          = "weft"
+	maxQueues        = 128  // I/O queue pairs of a controller
+	maxControllers   = 4096 // of a target
+	maxDiscovery     = 1024 // of those; anybody may have them, so they must leave room
+	visitorsOfSource = 256  // of those from one source
+	maxNamespaces    = 1024 // of a subsystem
+	model            = "weft"
 )
 
 // Config is what a target serves.
@@ -89,15 +90,16 @@ type Namespace struct {
 type Target struct {
 	log      *slog.Logger
 	gate     gate
-	proofs   chan job // messages of authentication
 	workers  sync.WaitGroup
 	moving   *crew // for commands on backends that may block
 	flushing *crew
 	zeroing  *crew
+	proving  *crew // for messages of authentication
 	started  time.Time
-	loading  atomic.Bool  // a new configuration is being read
-	unproven atomic.Int32 // controllers whose host has yet to authenticate
-	refused  struct {     // since the start
+	loading  atomic.Bool               // a new configuration is being read
+	unproven fabric.Lobby[*controller] // whose hosts have yet to authenticate
+	visitors fabric.Lobby[*controller] // of discovery
+	refused  struct {                  // since the start
 		connect, auth, silent atomic.Uint64
 	}
 
@@ -109,7 +111,6 @@ type Target struct {
 	portals     map[string]*portal
 	generation  uint64
 	controllers map[uint16]*controller
-	discovering int // controllers of discovery
 	lastID      uint16
 }
 
@@ -118,10 +119,11 @@ type Target struct {
 func New(c Config) (*Target, error) {
 	t := &Target{
 		log: c.Log, started: time.Now(),
-		proofs:      make(chan job, proofQueue),
 		controllers: map[uint16]*controller{},
 		portals:     map[string]*portal{},
 		generation:  c.Generation,
+		unproven:    fabric.Lobby[*controller]{Most: maxUnproven, OfSource: unprovenOfSource, OfName: unprovenOfHost},
+		visitors:    fabric.Lobby[*controller]{Most: maxDiscovery, OfSource: visitorsOfSource},
 	}
 	if t.log == nil {
 		t.log = slog.New(slog.DiscardHandler)
@@ -131,14 +133,10 @@ func New(c Config) (*Target, error) {
 		return nil, err
 	}
 	t.install(next)
-	t.moving, t.flushing, t.zeroing = t.hire(movers, hostMovers), t.hire(flushers, hostFlushers), t.hire(zeroers, hostZeroers)
-	for range provers {
-		t.workers.Go(func() {
-			for j := range t.proofs {
-				j.queue.converse(j.x)
-			}
-		})
-	}
+	t.moving = t.hire(movers, hostMovers, ofHost, t.perform)
+	t.flushing = t.hire(flushers, hostFlushers, ofHost, t.perform)
+	t.zeroing = t.hire(zeroers, hostZeroers, ofHost, t.perform)
+	t.proving = t.hire(provers, sourceProvers, ofSource, converse)
 	return t, nil
 }
 
@@ -180,7 +178,6 @@ func (t *Target) Close() error {
 	for _, c := range t.crews() {
 		c.dismiss()
 	}
-	close(t.proofs)
 	t.workers.Wait()
 	var errs []error
 	for _, s := range t.conf.Subsystems {
@@ -191,7 +188,7 @@ func (t *Target) Close() error {
 	return errors.Join(errs...)
 }
 
-func (t *Target) crews() []*crew { return []*crew{t.moving, t.flushing, t.zeroing} }
+func (t *Target) crews() []*crew { return []*crew{t.moving, t.flushing, t.zeroing, t.proving} }
 
 // connected are the controllers there are now.
 func (t *Target) connected() []*controller {

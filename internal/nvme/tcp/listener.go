@@ -3,7 +3,6 @@ package tcp
 import (
 	"errors"
 	"net"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,21 +25,25 @@ type listener struct {
 	stopping chan struct{}
 	wg       sync.WaitGroup
 
+	waiting fabric.Lobby[*targetConn] // on which no host has connected yet
+
 	mu     sync.Mutex
 	conns  map[*targetConn]struct{} // nil after Close
-	newest []*targetConn            // in the order of their arrival: all that have yet to connect, and some others
 	closed error                    // of the socket
 }
 
-// maxWaiting is how many connections may be there on which no host has connected
-// yet. Strangers can open any number: more push out those that have waited
-// longest, so that a host that gets on with it is let in.
-const maxWaiting = 1024
+// How many connections may be there on which no host has connected yet, of all and
+// of one source. Strangers can open any number: more push each other out.
+const (
+	maxWaiting      = 1024
+	waitingOfSource = 256
+)
 
 func newListener(nl net.Listener, p fabric.ListenParams, maxData int, t *Transport, accept func(fabric.Conn) fabric.Handler) *listener {
 	l := &listener{
 		nl: nl, params: p, maxData: maxData, tos: t.ToS, pollers: t.Pollers, accept: accept,
 		stopping: make(chan struct{}), conns: map[*targetConn]struct{}{},
+		waiting: fabric.Lobby[*targetConn]{Most: maxWaiting, OfSource: waitingOfSource},
 	}
 	l.wg.Add(1)
 	go l.serve()
@@ -82,7 +85,9 @@ func (l *listener) start(conn net.Conn) {
 	}
 	c := newTargetConn(l, conn)
 	l.conns[c] = struct{}{}
-	l.pushOut(c)
+	if out, why := l.waiting.Enter(c, fabric.Source(c.remote), ""); why != "" {
+		out.Close()
+	}
 	l.wg.Add(1)
 	if l.pollers != nil {
 		l.pollers.serve(c)
@@ -94,25 +99,9 @@ func (l *listener) start(conn net.Conn) {
 	}()
 }
 
-// pushOut makes room for a new connection among those that wait. The caller
-// holds mu.
-func (l *listener) pushOut(c *targetConn) {
-	l.newest = append(l.newest, c)
-	if len(l.newest) <= maxWaiting {
-		return
-	}
-	l.newest = slices.DeleteFunc(l.newest, func(c *targetConn) bool {
-		_, there := l.conns[c]
-		return !there || c.isConnected()
-	})
-	if len(l.newest) > maxWaiting {
-		l.newest[0].Close()
-		l.newest = slices.Delete(l.newest, 0, 1)
-	}
-}
-
 // ended says that a connection is over and its handler has been told.
 func (l *listener) ended(c *targetConn) {
+	l.waiting.Leave(c)
 	l.mu.Lock()
 	delete(l.conns, c)
 	l.mu.Unlock()

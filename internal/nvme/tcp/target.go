@@ -363,6 +363,7 @@ func (c *targetConn) connect(v wire.ConnectCommand) {
 		return
 	}
 	c.connected = true
+	c.l.waiting.Leave(c)
 	c.qid = v.QID
 	c.noFlow = v.NoFlow()
 	c.sqEntries = v.SQSize + 1
