@@ -1,8 +1,11 @@
 package agent
 
 import (
+	"fmt"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -190,11 +193,29 @@ func TestCheckNQN(t *testing.T) {
 	}
 }
 
+// TestUnitText: the service starts as it did, with none of what it does not need.
 func TestUnitText(t *testing.T) {
-	for _, want := range []string{"\nType=notify\n", "\nExecStart=/usr/local/lib/weft/weft-target serve --config /etc/weft/target.toml\n", "\nLimitMEMLOCK=infinity\n"} {
-		if !strings.Contains(UnitText(), want) {
+	unit := UnitText("pod")
+	for _, want := range []string{
+		"Type=notify", "ExecStart=/usr/local/lib/weft/weft-target serve --config /etc/weft/target.toml", "LimitMEMLOCK=infinity",
+		"CapabilityBoundingSet=CAP_NET_BIND_SERVICE", "NoNewPrivileges=yes", "ProtectSystem=strict", "PrivateTmp=yes", "UMask=0077", "MemoryMax=50%",
+		"TasksMax=8192", "SystemCallFilter=@system-service", "SystemCallFilter=~@privileged",
+		"RuntimeDirectory=weft", "RuntimeDirectoryPreserve=yes", // weft's lease is there, too
+		"StateDirectory=weft/pod/mirrors",
+	} {
+		if !slices.Contains(strings.Split(unit, "\n"), want) {
 			t.Errorf("no %q in the unit", want)
 		}
+	}
+	for _, place := range []string{SocketPath, fmt.Sprintf(MirrorState, "pod", "x")} {
+		dir := path.Dir(place)
+		if !strings.Contains(unit, "Directory="+strings.TrimPrefix(strings.TrimPrefix(dir, "/var/lib/"), "/run/")+"\n") {
+			t.Errorf("%s cannot be written to", dir)
+		}
+	}
+	// What is a setting of one owner only makes no other's service start anew.
+	if other := strings.ReplaceAll(UnitText("other"), "weft/other/", "weft/pod/"); other != unit {
+		t.Errorf("units differ in more than the owner:\n%s", other)
 	}
 }
 

@@ -103,6 +103,11 @@ func (s *Server) daemon(u *unit, svc *service) error {
 		return fail(err)
 	}
 	defer log.Close()
+	for _, dir := range svc.made {
+		if err := s.rootView().MkdirAll(dir, 0o755); err != nil {
+			return fail(err)
+		}
+	}
 	env := svc.env
 	var ready <-chan struct{}
 	if svc.kind == "notify" {

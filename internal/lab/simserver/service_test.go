@@ -27,6 +27,9 @@ ExecStart=/usr/local/lib/weft/weft-target serve \
 ExecReload=/bin/kill -HUP $MAINPID
 Restart=on-failure
 ProtectSystem=strict
+RuntimeDirectory=weft
+RuntimeDirectoryPreserve=yes
+StateDirectory=weft/pod/mirrors
 [Install]
 WantedBy=multi-user.target
 `
@@ -336,4 +339,35 @@ func FuzzParseUnit(f *testing.F) {
 			t.Error("a service without a command was accepted")
 		}
 	})
+}
+
+// TestUnknownSettings: a unit with a setting that systemd would not know, or not
+// take, does not start here.
+func TestUnknownSettings(t *testing.T) {
+	n := network(t)
+	s := target(t, n, "st1", "10.1.0.1:4420")
+	const unit = "/etc/systemd/system/weft-target.service"
+	for _, line := range []string{
+		"ProtectSytem=strict", "ProtectSystem=very", "PrivateTmp=maybe", "SystemCallFilter=@sytem-service", "CapabilityBoundingSet=CAP_EVERYTHING",
+		"MemoryMax=half", "MemoryMax=4 G", "TasksMax=-1", "UMask=77", "RestrictAddressFamilies=INET", "StateDirectory=/var/lib/weft",
+		"StateDirectory=weft/../../etc", "RuntimeDirectory=we%i", "RuntimeDirectoryPreserve=no", "SystemCallErrorNumber=1", "Restart=sometimes", "User=nobody",
+	} {
+		text := strings.Replace(unitText, "[Install]", line+"\n[Install]", 1)
+		if err := s.rootView().WriteFile(unit, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		expect(t, s, "systemctl daemon-reload", result{"", "", 0})
+		got := local(t, s, "root", "systemctl start weft-target.service")
+		if got.status != 1 || !strings.Contains(got.err, "unit file: line ") {
+			t.Errorf("%s: %+v", line, got)
+		}
+	}
+	// Folders that the unit names are there when it runs.
+	if err := s.rootView().WriteFile(unit, []byte(unitText), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, s, "systemctl daemon-reload", result{"", "", 0})
+	expect(t, s, "test -d /var/lib/weft/pod/mirrors", result{"", "", 1})
+	expect(t, s, "systemctl start weft-target.service", result{"", "", 0})
+	expect(t, s, "test -d /var/lib/weft/pod/mirrors", result{"", "", 0})
 }

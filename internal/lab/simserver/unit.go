@@ -20,9 +20,10 @@ type service struct {
 	env      []string
 	remain   bool     // RemainAfterExit=
 	wantedBy []string // of [Install]
+	made     []string // folders that are there while it runs: RuntimeDirectory=, StateDirectory=
 }
 
-// parseUnit reads a unit file. Keys that the lab does not know have no effect.
+// parseUnit reads a unit file. What the lab does not know is refused.
 func parseUnit(text string) (*service, error) {
 	s := &service{kind: "simple"}
 	section := ""
@@ -45,6 +46,9 @@ func parseUnit(text string) (*service, error) {
 	}
 	if len(s.start) == 0 {
 		return nil, errors.New("service has no ExecStart=")
+	}
+	if strings.Contains(text, "\nRuntimeDirectory=") && !strings.Contains(text, "\nRuntimeDirectoryPreserve=") {
+		return nil, errors.New("RuntimeDirectory= without RuntimeDirectoryPreserve=: not simulated in the lab")
 	}
 	if len(s.start) > 1 && s.kind != "oneshot" {
 		return nil, errors.New("service has more than one ExecStart= and is not Type=oneshot")
@@ -81,6 +85,13 @@ func (s *service) set(key, value string) error {
 		s.remain = value == "yes" || value == "true" || value == "1"
 	case "Install.WantedBy":
 		s.wantedBy = append(s.wantedBy, strings.Fields(value)...)
+	case "Service.RuntimeDirectory", "Service.StateDirectory":
+		below := map[string]string{"Service.RuntimeDirectory": "/run", "Service.StateDirectory": "/var/lib"}[key]
+		made, err := folders(below, value)
+		s.made = append(s.made, made...)
+		return err
+	default:
+		return harmless(key, value)
 	}
 	return nil
 }
