@@ -117,12 +117,21 @@ func comwarePort(c Config, p Port, _ Facts) []block {
 				add(fmt.Sprintf("qos wfq %s group 1 byte-count %d", comwareQueue(k.Priority), k.Bandwidth))
 			}
 		}
+		if !slices.ContainsFunc(c.Classes, func(k Class) bool { return k.Priority == comwareOwn }) {
+			add(fmt.Sprintf("qos wfq %s group sp", comwareQueue(comwareOwn)))
+		}
 		if marks {
 			add(comwareApply + c.Name)
 		}
 	}
 	return []block{b}
 }
+
+// comwareOwn is the queue of the switch's own protocol packets. By default it
+// has the weight 1, beside classes with 50: a full port would starve what keeps
+// it up. H3C's templates for lossless networks make it strict, and so does weft
+// where no class claims it.
+const comwareOwn = 7
 
 // comwareSettle leaves out what is in force without a line: map entries by
 // default, and a frame length that is enough. Maps that nobody wishes anything

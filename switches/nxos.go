@@ -134,14 +134,23 @@ func nxosGrammar() grammar {
 			// Shares of a policy may not exceed 100 percent at any moment.
 			h, isShare := strings.CutPrefix(have, nxosShare)
 			w, same := strings.CutPrefix(want, nxosShare)
-			return isShare && same && atoi(w) < atoi(h)
+			if isShare && same {
+				return atoi(w) < atoi(h)
+			}
+			// Nor may two queues have one level.
+			h, isLevel := strings.CutPrefix(have, nxosLevel)
+			w, same = strings.CutPrefix(want, nxosLevel)
+			return isLevel && same && atoi(w) > atoi(h)
 		},
 		join:   nxosJoin,
 		indent: "  ",
 	}
 }
 
-const nxosShare = "bandwidth remaining percent "
+const (
+	nxosShare = "bandwidth remaining percent "
+	nxosLevel = "priority level "
+)
 
 func nxosKey(line string) string {
 	for _, key := range []string{

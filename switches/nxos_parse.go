@@ -283,7 +283,7 @@ func nxosSchedule(k *Class, lines []string) {
 		if n, ok := strings.CutPrefix(line, nxosShare); ok {
 			k.Bandwidth = atoi(n)
 		}
-		if strings.HasPrefix(line, "priority level ") {
+		if strings.HasPrefix(line, nxosLevel) {
 			k.Strict = true
 		}
 		m := nxosRED.FindStringSubmatch(line)

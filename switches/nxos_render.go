@@ -139,20 +139,23 @@ const (
 )
 
 // nxosQueues lists all eight queues: one that is left out keeps what the
-// default policy gives it.
+// default policy gives it. Strict queues are the highest ones, next to each other
+// (Cisco Nexus 9000 Series NX-OS Quality of Service Configuration Guide, Release
+// 10.5(x), Configuring Queuing and Scheduling, guidelines), as queue 7 is in the
+// switch's own default-8q-out-policy: what no class claims above one is strict.
 func nxosQueues(c Config, classes []Class) []block {
 	policy := nxosQueuing + c.Name + nxosOut
 	out := []block{{path: []string{policy}}}
-	level := 0
+	level, lowest := 0, lowestStrict(classes)
 	for q := priorities - 1; q >= 0; q-- {
 		b := block{path: []string{policy, "class type queuing " + nxosQueue(q)}}
-		k := Class{}
+		k := Class{Strict: q > lowest}
 		if i := slices.IndexFunc(classes, func(k Class) bool { return k.Priority == q }); i >= 0 {
 			k = classes[i]
 		}
 		if k.Strict {
 			level++
-			b.lines = append(b.lines, fmt.Sprintf("priority level %d", level))
+			b.lines = append(b.lines, fmt.Sprintf(nxosLevel+"%d", level))
 		} else {
 			b.lines = append(b.lines, fmt.Sprintf(nxosShare+"%d", k.Bandwidth))
 		}
@@ -163,6 +166,17 @@ func nxosQueues(c Config, classes []Class) []block {
 		out = append(out, b)
 	}
 	return out
+}
+
+// lowestStrict is the lowest queue that is strict; priorities: none is.
+func lowestStrict(classes []Class) int {
+	lowest := priorities
+	for _, k := range classes {
+		if k.Strict {
+			lowest = min(lowest, k.Priority)
+		}
+	}
+	return lowest
 }
 
 func nxosQueue(q int) string {

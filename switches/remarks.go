@@ -74,10 +74,46 @@ func (c Config) remarks(want Config) (out []string) {
 	if c.divides(want) {
 		out = append(out, "a network-qos policy is attached, changed or taken off: the switch then divides the buffers of all its ports anew, and what that does to their traffic is not known")
 	}
+	out = append(out, c.strictRemarks(want)...)
 	for _, k := range want.Classes {
 		if c.read.maps != nil && k.PFC && slices.Contains([]int{0, 6, 7}, k.Priority) {
 			out = append(out, fmt.Sprintf("class %s: H3C advises against PFC for priorities 0, 6 and 7, which models and stacks refuse in part", k.Name))
 		}
+	}
+	return out
+}
+
+// strictRemarks say what becomes of queues that no class claims so that strict
+// ones are what they are meant to be, and where classes stand in the way of that.
+func (c Config) strictRemarks(want Config) (out []string) {
+	if c.read.maps != nil {
+		own := fmt.Sprintf("qos wfq %s group sp", comwareQueue(comwareOwn))
+		claimed := slices.ContainsFunc(want.Classes, func(k Class) bool { return k.Priority == comwareOwn })
+		var ports []string
+		for _, w := range want.Ports {
+			if b, _ := findBlock(c.read.port[w.Name], comwareIface+w.Name); w.Queue && !claimed && !slices.Contains(b.lines, own) {
+				ports = append(ports, w.Name)
+			}
+		}
+		if len(ports) > 0 {
+			out = append(out, "queue 7, of the switch's own protocol packets, becomes strict, as in H3C's templates: at its default weight of 1 a full port starves it: "+someOf(ports))
+		}
+		return out
+	}
+	lowest := lowestStrict(want.Classes)
+	var fill []string
+	for q := lowest + 1; q < priorities; q++ {
+		i := slices.IndexFunc(want.Classes, func(k Class) bool { return k.Priority == q })
+		b, _ := findBlock(c.read.global, nxosQueuing+want.Name+nxosOut, "class type queuing "+nxosQueue(q))
+		switch {
+		case i >= 0 && !want.Classes[i].Strict:
+			out = append(out, fmt.Sprintf("class %s: its queue %d shares by weight above queue %d, which is strict: Cisco wants strict queues to be the highest, next to each other", want.Classes[i].Name, q, lowest))
+		case i < 0 && !slices.ContainsFunc(b.lines, func(l string) bool { return strings.HasPrefix(l, nxosLevel) }):
+			fill = append(fill, fmt.Sprint(q))
+		}
+	}
+	if len(fill) > 0 {
+		out = append(out, fmt.Sprintf("queue %s, which no class has, becomes strict: Cisco wants strict queues to be the highest, next to each other, and queue %d is one", strings.Join(fill, ", "), lowest))
 	}
 	return out
 }
