@@ -215,7 +215,7 @@ connection "none" {
 }
 connection "text" {
   count = "1"
-  user  = join("+", connection.counted[*].user)
+  user  = join("-", connection.counted[*].user)
 }
 connection "pairs" {
   for_each = { for k, c in connection.object : upper(k) => c.port if c.port > 1 }
@@ -228,7 +228,7 @@ weft {`)
 	}
 	sameList(t, "connections", all, []string{
 		`connection.set["x"] xx`, `connection.set["y"] yy`, `connection.object["x"] u`, `connection.object["y"] v`,
-		`connection.counted[0] u1`, `connection.text[0] u1+u2`, `connection.pairs["Y"] Y20`, "connection.default root",
+		`connection.counted[0] u1`, `connection.text[0] u1-u2`, `connection.pairs["Y"] Y20`, "connection.default root",
 	})
 }
 

@@ -12,12 +12,12 @@ func serverBlocks() blocks {
 		"file": {schema: part("path", attrs{
 			"content": {takes: text(), needed: true, private: true},
 			"mode":    opt(matching(`a mode such as "0644"`, `0?[0-7]{3,4}`)).orText("0644"),
-		}, nil)},
+		}, nil).named("an absolute path", absolutePath)},
 		"sysctl": {schema: part("key", attrs{
-			"value": need(matching("a text in one line", `[^\n\x00]+`)),
+			"value": need(matching("a text in one line", `[^\x00-\x08\x0a-\x1f\x7f]+`)),
 		}, nil).named("a key of sysctl", `[A-Za-z0-9_][A-Za-z0-9_-]*([./][A-Za-z0-9_:*-]+)+`)},
 		"kernel_module": {schema: part("name", attrs{
-			"options": opt(textMap()),
+			"options": opt(moduleOptions()),
 		}, nil).named("the name of a kernel module", `[A-Za-z0-9_][A-Za-z0-9_-]*`)},
 		"package": {schema: part("name", attrs{
 			"version": opt(matching("a version", `[!-~]+`)),
@@ -29,7 +29,7 @@ func serverBlocks() blocks {
 		}, nil).named("the name of a unit", `[A-Za-z0-9_][A-Za-z0-9@:_.\\-]*`)},
 		"command": {schema: part("name", attrs{
 			"run":     need(argumentVector()),
-			"creates": opt(matching(`an absolute path`, `/[^\x00]*`)),
+			"creates": opt(matching("an absolute path", "(?:"+absolutePath+")/?")),
 			"unless":  opt(argumentVector()),
 			"undo":    opt(argumentVector()),
 		}, nil)},

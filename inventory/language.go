@@ -18,7 +18,7 @@ func language() map[string]*schema {
 		"removed":    removedSchema(),
 		"connection": connectionSchema(),
 		"credential": referred("name", attrs{
-			"user":     need(text()),
+			"user":     need(userName()),
 			"password": {takes: text(), secret: true},
 		}, nil),
 		"fabric":     fabricSchema(),
@@ -80,7 +80,7 @@ func checkSchema() *schema {
 
 func connectionSchema() *schema {
 	return referred("name", attrs{
-		"user":            opt(text()),
+		"user":            opt(userName()),
 		"port":            opt(integer(1, 65535)),
 		"become":          opt(oneOf("sudo")),
 		"connect_timeout": opt(duration()).orText(defaultConnectTimeout.String()),
@@ -120,7 +120,7 @@ func fabricSchema() *schema {
 func switchSchema() *schema {
 	return resource("name", attrs{
 		"os":         opt(oneOf("nxos", "comware")), // needed unless unmanaged, like host
-		"host":       opt(text()),
+		"host":       opt(hostName()),
 		"serial":     opt(text()),
 		"credential": opt(ref("credential")),
 		"connection": opt(ref("connection")),
@@ -147,7 +147,7 @@ func serverSchema() *schema {
 	}, nil)}
 	return resource("name", attrs{
 		"os":         opt(oneOf("linux").orLater("esxi", "windows")).orText("linux"),
-		"host":       need(text()),
+		"host":       need(hostName()),
 		"machine_id": opt(matching("a machine id of 32 characters 0-9 and a-f", `[0-9a-f]{32}`)),
 		"labels":     opt(textMap()),
 		"connection": opt(ref("connection")),

@@ -79,7 +79,7 @@ module "alone" {
 }
 connection "of-modules" { user = "${module.alone.host}-${module.st["two"].server.host}" }
 locals { hosts = join(",", [for k, m in module.st : "${k}=${m.host}"]) }
-connection "all" { user = local.hosts }
+connection "all" { user = replace(replace(local.hosts, "=", "_"), ",", ".") }
 rollout "modules" {
   phase "all" { select = [module.st["one"].server, values(module.st["two"].volumes)] }
 }
@@ -97,7 +97,7 @@ rollout "modules" {
 	same(t, "pool", m.Pools[3].Server, m.Servers[5])
 	same(t, "volumes", len(m.Volumes), 3)
 	same(t, "outputs", m.Connections[1].User, "ALONE-X-st-two-x")
-	same(t, "all outputs", m.Connections[2].User, "one=ST-ONE-X,two=ST-TWO-X")
+	same(t, "all outputs", m.Connections[2].User, "one_ST-ONE-X.two_ST-TWO-X")
 	sameList(t, "selected", m.Rollouts[1].Phases[0].Select, []string{`module.st["one"].server.node["x"]`, `module.st["two"].volume.v["data"]`})
 	sameList(t, "dependencies", m.Pools[3].DependsOn, []string{`module.st["one"].server.node["x"]`, `module.st["one"].pool.flash`, `module.st["one"].volume.v["data"]`, "switch.leaf"})
 	same(t, "outputs of the root alone", len(m.Outputs), 1)

@@ -14,7 +14,7 @@ import (
 func check(m *Model) hcl.Diagnostics {
 	c := &checker{
 		Model:   m,
-		nqnForm: regexp.MustCompile(`^nqn\.[0-9]{4}-(0[1-9]|1[0-2])\.[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*:[^\s\x00-\x1f\x7f]+$`),
+		nqnForm: regexp.MustCompile(`^nqn\.[0-9]{4}-(0[1-9]|1[0-2])\.[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*:[A-Za-z0-9._:+=@~-]+$`),
 		serial:  regexp.MustCompile(`^[!-~]([ -~]*[!-~])?$`),
 	}
 	c.planes()

@@ -15,7 +15,7 @@ func (c *checker) nqnProblem(nqn string) string {
 	case nqn == discoveryNQN:
 		return "it is the name of the discovery service"
 	case !c.nqnForm.MatchString(nqn):
-		return "it does not look like nqn.2026-11.net.example:name"
+		return "it does not look like nqn.2026-11.net.example:name, of letters, digits and . _ : + = @ ~ -"
 	}
 	return ""
 }

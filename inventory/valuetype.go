@@ -187,6 +187,47 @@ func matching(name, pattern string) valueType {
 	}}
 }
 
+// hostName is what goes into command lines, paths and files that are read by
+// words: names, aliases of an ssh_config, and addresses, with a zone.
+func hostName() valueType {
+	return matching("a host name or an address", `[A-Za-z0-9_:\[][A-Za-z0-9_.:%\[\]-]*`)
+}
+
+// userName is one that a shell, a configuration and a path take as one word, also
+// of a domain: user@realm or DOMAIN\user.
+func userName() valueType {
+	return matching("a user name", `[A-Za-z0-9_][A-Za-z0-9_.@\\-]*`)
+}
+
+// absolutePath is a path without ".", "..", "//" and what a terminal or a file of
+// lines would take for something else.
+const absolutePath = `(?:/(?:[^/.\p{Cc}\p{Cf}\p{Zl}\p{Zp}][^/\p{Cc}\p{Cf}\p{Zl}\p{Zp}]*|` +
+	`\.[^/.\p{Cc}\p{Cf}\p{Zl}\p{Zp}][^/\p{Cc}\p{Cf}\p{Zl}\p{Zp}]*|\.\.[^/\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+))+`
+
+// moduleOptions are parameters of a kernel module, as a line of modprobe.d takes
+// them: see modprobe.d(5). A backslash would join lines.
+func moduleOptions() valueType {
+	t := textMap()
+	t.name = "options of a kernel module"
+	name := matching("a parameter of it", `[A-Za-z0-9_][A-Za-z0-9_.-]*`)
+	value := matching("one word, or in quotes, of ASCII without a backslash",
+		`[!#-\[\]-~]*|"[ !#-\[\]-~]*"`)
+	t.check = func(v cty.Value) error {
+		var all []error
+		for it := v.ElementIterator(); it.Next(); {
+			k, item := it.Element()
+			all = append(all, name.check(k))
+			if item.IsKnown() && !item.IsNull() {
+				if err := value.check(item); err != nil {
+					all = append(all, fmt.Errorf("%s: %w", k.AsString(), err))
+				}
+			}
+		}
+		return errors.Join(all...)
+	}
+	return t
+}
+
 // listMatching is a list of texts that a pattern matches.
 func listMatching(name, pattern string) valueType {
 	return valueType{name: "a list with each item " + name, cty: cty.List(cty.String), check: each(matching(name, pattern).check)}
