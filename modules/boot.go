@@ -22,6 +22,8 @@ type Boot struct {
 	Script  string // "" is none
 	Unit    string // "" is none
 	Enabled bool
+
+	bad error // why its unit cannot be written
 }
 
 // volatile is a kind whose state a restart loses: Boot is the lines of a
@@ -47,13 +49,11 @@ func newBoot(owner, part string, lines []string) *Boot {
 	}
 	nics, lines := nameNICs(lines)
 	b.Script = functions + strings.Join(append(nics, lines...), "\n") + "\nexit $status\n"
-	unit := bootUnit
-	if part == bootStorage {
-		unit = storageUnit
-	}
-	b.Unit = fmt.Sprintf(unit, owner, b.script())
+	b.Unit, b.bad = bootUnit(owner, part, b.script())
 	return b
 }
+
+func (b *Boot) unwritable() error { return b.bad }
 
 // nameNICs looks each NIC up once: one that is gone is waited for once.
 func nameNICs(lines []string) (nics, named []string) {
@@ -114,42 +114,31 @@ rdma_of() {
 
 `
 
-const bootUnit = `# Written by weft: the next apply replaces what is changed here.
-[Unit]
-Description=weft restores what a restart loses, for %s
-After=network.target
-Before=network-online.target weft-target.service
-
-[Service]
-Type=oneshot
-RemainAfterExit=yes
-ExecStart=/bin/sh %s
-TimeoutStartSec=300s
-
-[Install]
-WantedBy=multi-user.target
-`
-
-// storageUnit is tried again until all of it is there: what it connects to may
-// start later than the server does.
-const storageUnit = `# Written by weft: the next apply replaces what is changed here.
-[Unit]
-Description=weft restores what is exported and connected, for %[1]s
-Wants=network-online.target
-After=weft-restore-%[1]s.service network-online.target systemd-modules-load.service sys-kernel-config.mount lvm2-monitor.service rdma-hw.target
-StartLimitIntervalSec=0
-
-[Service]
-Type=oneshot
-RemainAfterExit=yes
-ExecStart=/bin/sh %[2]s
-TimeoutStartSec=300s
-Restart=on-failure
-RestartSec=10s
-
-[Install]
-WantedBy=multi-user.target
-`
+// bootUnit is the unit of a part. That of storage is tried again until all of it
+// is there: what it connects to may start later than the server does.
+func bootUnit(owner, part, script string) (string, error) {
+	unit := unitPart{"Unit", [][2]string{
+		{"Description", "weft restores what a restart loses, for " + owner},
+		{"After", "network.target"},
+		{"Before", "network-online.target weft-target.service"},
+	}}
+	service := unitPart{"Service", [][2]string{
+		{"Type", "oneshot"},
+		{"RemainAfterExit", "yes"},
+		{"ExecStart", "/bin/sh " + script},
+		{"TimeoutStartSec", "300s"},
+	}}
+	if part == bootStorage {
+		unit = unitPart{"Unit", [][2]string{
+			{"Description", "weft restores what is exported and connected, for " + owner},
+			{"Wants", "network-online.target"},
+			{"After", "weft-restore-" + owner + ".service network-online.target systemd-modules-load.service sys-kernel-config.mount lvm2-monitor.service rdma-hw.target"},
+			{"StartLimitIntervalSec", "0"},
+		}}
+		service.settings = append(service.settings, [2]string{"Restart", "on-failure"}, [2]string{"RestartSec", "10s"})
+	}
+	return unitText(unit, service, unitPart{"Install", [][2]string{{"WantedBy", "multi-user.target"}}})
+}
 
 // bootStorage is the part that comes when the network and the drives are there.
 const bootStorage = "storage"

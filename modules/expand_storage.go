@@ -127,7 +127,7 @@ func halves(owner string, v *inventory.Volume) []half {
 			name += "-mirror"
 		}
 		cut := &Volume{Group: groupName(owner, instance(p.Addr, p.Server.Addr)), Name: lvmName(name), Owner: owner, Bytes: extents(v.Size)}
-		cut.Rule = cut.rule()
+		cut.Rule, cut.bad = cut.rule()
 		list = append(list, half{p, name, cut})
 	}
 	return list

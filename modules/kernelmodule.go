@@ -2,6 +2,7 @@ package modules
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -22,19 +23,20 @@ type KernelModule struct {
 
 	Load string // text of the file that loads it at boot; "" is no such file of weft's
 	Conf string // text of the file with its parameters; "" likewise
+
+	bad error // why these cannot be written
 }
 
 func newKernelModule(name string, options map[string]string) *KernelModule {
-	m := &KernelModule{Name: name, Options: options, Loaded: true, Load: name + "\n"}
-	if len(options) > 0 {
-		m.Conf = "options " + name
-		for _, k := range slices.Sorted(maps.Keys(options)) {
-			m.Conf += " " + k + "=" + options[k]
-		}
-		m.Conf += "\n"
-	}
+	m := &KernelModule{Name: name, Options: options, Loaded: true}
+	var load, conf error
+	m.Load, load = modulesLoad(name)
+	m.Conf, conf = modprobeOptions(name, options)
+	m.bad = errors.Join(load, conf)
 	return m
 }
+
+func (m *KernelModule) unwritable() error { return m.bad }
 
 // name is what the kernel calls the module: it knows no dashes.
 func (m *KernelModule) name() string { return strings.ReplaceAll(m.Name, "-", "_") }

@@ -6,6 +6,7 @@ package modules
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"weft/internal/remote"
@@ -91,7 +92,7 @@ func on[T any, K kind[T]](dev *server, want K) plan.Resource {
 func (r *resource[T, K]) looks() []remote.Look { return r.want.Looks() }
 
 func (r *resource[T, K]) parse(seen remote.Seen) plan.State {
-	if err := confide(r.want); err != nil {
+	if err := errors.Join(unwritable(r.want), confide(r.want)); err != nil {
 		return refused{err: err}
 	}
 	if r.dev != nil {

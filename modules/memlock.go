@@ -3,7 +3,6 @@ package modules
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -19,25 +18,22 @@ import (
 type Memlock struct {
 	Owner string
 	Text  string // of the file; "" is none
-}
 
-// userName is one that the file takes for a user: @ begins a group, and * is
-// everybody.
-var userName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
+	bad error // why it cannot be written
+}
 
 // newMemlock lifts the limit for root and for the user that weft logs in as,
 // where that is declared.
 func newMemlock(owner, user string) *Memlock {
 	users := []string{"root"}
-	if user != "root" && userName.MatchString(user) {
+	if user != "root" && limitedUser.MatchString(user) {
 		users = append(users, user)
 	}
-	text := "# Written by weft: the next apply replaces what is changed here.\n# RDMA programs of these users may lock what memory they register.\n"
-	for _, u := range users {
-		text += u + " - memlock unlimited\n"
-	}
-	return &Memlock{Owner: owner, Text: text}
+	text, err := lockedMemory(users)
+	return &Memlock{Owner: owner, Text: text, bad: err}
 }
+
+func (m *Memlock) unwritable() error { return m.bad }
 
 // file is read, at a login, after most others: of two lines for a user the
 // later one counts.

@@ -46,6 +46,8 @@ type NVMeConnection struct {
 	paths  int      // that are live and lead to them
 }
 
+func (n *NVMeConnection) unwritable() error { return checkNQNs(n.NQN, n.HostNQN) }
+
 // Looks implements kind.
 func (n *NVMeConnection) Looks() []remote.Look { return []remote.Look{nvmeLook()} }
 

@@ -16,6 +16,8 @@ type NVMeTHost struct {
 
 func (n *NVMeTHost) dir() string { return nvmetDir + "/hosts/" + n.NQN }
 
+func (n *NVMeTHost) unwritable() error { return checkNQNs(n.NQN) }
+
 // Looks implements kind.
 func (n *NVMeTHost) Looks() []remote.Look { return []remote.Look{nvmetLook()} }
 

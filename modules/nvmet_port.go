@@ -49,6 +49,8 @@ func (n *NVMeTPort) export(nqn string) string { return n.dir() + "/subsystems/" 
 
 func (n *NVMeTPort) group(id int) string { return fmt.Sprintf("%s/ana_groups/%d", n.dir(), id) }
 
+func (n *NVMeTPort) unwritable() error { return checkNQNs(n.Subsystems...) }
+
 // Looks implements kind.
 func (n *NVMeTPort) Looks() []remote.Look { return []remote.Look{nvmetLook()} }
 

@@ -51,6 +51,8 @@ func (n *NVMeTSubsystem) namespace(id uint32) string {
 }
 func (n *NVMeTSubsystem) allows(host string) string { return n.dir() + "/allowed_hosts/" + host }
 
+func (n *NVMeTSubsystem) unwritable() error { return checkNQNs(append([]string{n.NQN}, n.Hosts...)...) }
+
 // Looks implements kind.
 func (n *NVMeTSubsystem) Looks() []remote.Look { return []remote.Look{nvmetLook()} }
 

@@ -134,7 +134,11 @@ func (r *restoration[T, K]) basis() K {
 func (r *restoration[T, K]) looks() []remote.Look { return r.basis().Looks() }
 
 func (r *restoration[T, K]) parse(seen remote.Seen) plan.State {
-	return (&resource[T, K]{want: r.basis(), dev: r.dev}).parse(seen)
+	is := &resource[T, K]{want: r.basis(), dev: r.dev}
+	if r.dev != nil {
+		is.remember(r.dev.ledgers.own.Entries)
+	}
+	return is.observe(seen) // also what could not be written today
 }
 
 // follows says what the run found that is taken back: what weft had made before

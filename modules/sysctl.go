@@ -17,12 +17,17 @@ type Sysctl struct {
 	Boot  string // text of the file that sets it at boot; "" is no such file of weft's
 
 	Later bool `json:",omitempty"` // it may come with something that is applied before
+
+	bad error // why it cannot be written
 }
 
 func newSysctl(key, value string) *Sysctl {
 	value = strings.Join(strings.Fields(value), " ")
-	return &Sysctl{Key: key, Value: value, Boot: key + " = " + value + "\n"}
+	boot, err := sysctlSetting(key, value)
+	return &Sysctl{Key: key, Value: value, Boot: boot, bad: err}
 }
+
+func (s *Sysctl) unwritable() error { return s.bad }
 
 // live is where the kernel shows the parameter. As sysctl(8) does it, the
 // first of dot and slash to appear separates the parts.

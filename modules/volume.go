@@ -24,6 +24,8 @@ type Volume struct {
 	Keep  bool  `json:"-"` // a volume of that name that weft did not make is taken over as it is
 	Later bool  `json:"-"` // the server's own blocks install lvm2
 	Among *Room `json:"-"` // what else is to be in its group; nil: that is not looked at
+
+	bad error // why its rule cannot be written
 }
 
 // path is that of its block device.
@@ -34,10 +36,12 @@ func (v *Volume) path() string { return "/dev/" + v.Group + "/" + v.Name }
 // itself when the server starts or somebody closes the volume, writes to it and
 // keeps weft-target from opening it. What the volume holds is found out by rules
 // up to 60 and acted on by those from 64 on (Debian 13).
-func (v *Volume) rule() string {
-	return fmt.Sprintf("# weft %s: what is on this volume is for the hosts that use it, not for this server.\n"+
-		"ENV{DM_VG_NAME}==\"%s\", ENV{DM_LV_NAME}==\"%s\", ENV{ID_FS_TYPE}=\"\"\n", v.Owner, v.Group, v.Name)
+func (v *Volume) rule() (string, error) {
+	return udevRule("weft "+v.Owner+": what is on this volume is for the hosts that use it, not for this server.",
+		[]property{{"DM_VG_NAME", v.Group}, {"DM_LV_NAME", v.Name}}, property{name: "ID_FS_TYPE"})
 }
+
+func (v *Volume) unwritable() error { return v.bad }
 
 func (v *Volume) rulePath() string {
 	return "/etc/udev/rules.d/62-" + v.Group + "-" + v.Name + ".rules"

@@ -186,7 +186,7 @@ func TestCheckNQN(t *testing.T) {
 		}
 	}
 	for _, s := range []string{"", "iqn.2026-11.net.example:a", "nqn.2026-13.net.example:a", "nqn.2026-11.net.example:", "nqn.2026-11.net.example:a b", "nqn.2026-11.:a",
-		"nqn.2014-08.org.nvmexpress:uuid:none", "nqn.2026-11.net.example:\xff", "nqn.2026-11.net.example:" + strings.Repeat("a", 200)} {
+		"nqn.2014-08.org.nvmexpress:uuid:none", "nqn.2026-11.net.example:../x", "nqn.2026-11.net.example:$(id)", "nqn.2026-11.net.example:it's", "nqn.2026-11.net.example:a\u202eb", "nqn.2026-11.net.example:\xff", "nqn.2026-11.net.example:" + strings.Repeat("a", 200)} {
 		if CheckNQN(s) == nil {
 			t.Errorf("%q was accepted", s)
 		}

@@ -92,8 +92,9 @@ func (v *findings) portals(portals []Portal) {
 	}
 }
 
-// nqnForm is a date, a domain in reverse, and a name of the owner's choice.
-var nqnForm = regexp.MustCompile(`^nqn\.[0-9]{4}-(0[1-9]|1[0-2])\.[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?:.+$`)
+// nqnForm is a date, a domain in reverse, and a name of the owner's choice, of
+// what goes into paths and command lines as it is.
+var nqnForm = regexp.MustCompile(`^nqn\.[0-9]{4}-(0[1-9]|1[0-2])\.[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?:[A-Za-z0-9._:+=@~-]+$`)
 
 const uuidNQN = "nqn.2014-08.org.nvmexpress:uuid:"
 
@@ -108,7 +109,7 @@ func CheckNQN(s string) error {
 	case !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f }):
 		return fmt.Errorf("NQN %q has blanks or control characters", s)
 	case !nqnForm.MatchString(s):
-		return fmt.Errorf("%q is no NQN; they look like nqn.2026-11.net.example:name", s)
+		return fmt.Errorf("%q is no NQN; they look like nqn.2026-11.net.example:name, of letters, digits and . _ : + = @ ~ -", s)
 	}
 	if id, ok := strings.CutPrefix(s, uuidNQN); ok {
 		// A name may follow the UUID, as in …:uuid:UUID:probe.

@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 
@@ -136,6 +137,9 @@ func (p place) put(name string, content []byte) error {
 	return os.Rename(tmp, p.file(name))
 }
 
+// patternless are names that ssh_config(5) takes as one word, and as no pattern.
+var patternless = regexp.MustCompile(`^[A-Za-z0-9_:\[][A-Za-z0-9_.:%\[\]-]*$`)
+
 // sshConfig leads every device's name to its port on loopback, and every other
 // name to a port where nobody listens: whoever uses this file stays here.
 func (p place) sshConfig(devices []*device) (string, error) {
@@ -152,6 +156,9 @@ func (p place) sshConfig(devices []*device) (string, error) {
 	var b strings.Builder
 	b.WriteString("# " + Warning + "\n")
 	for _, d := range devices {
+		if !patternless.MatchString(d.name) {
+			return "", fmt.Errorf("host %q: its name cannot be written into an ssh_config", d.name)
+		}
 		_, port, _ := strings.Cut(d.address(), ":")
 		fmt.Fprintf(&b, "Host %s\n  Port %s\n  HostKeyAlias %s\n", d.name, port, d.name)
 	}
