@@ -10,6 +10,8 @@ import (
 	"io"
 	"net"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -27,7 +29,8 @@ const (
 // A stranger asks a target for all that it can, and reads none of it.
 type stranger struct {
 	net.Conn
-	cid uint16
+	cid    uint16
+	status wire.Status // of the last answer
 }
 
 // TestStrangersWhoDoNotRead is the proof that nobody can fill a target's memory:
@@ -74,6 +77,68 @@ func TestStrangersWhoDoNotRead(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestGreedyHost is the proof that one host cannot take all that the process may
+// open: it is told so, and another host, who asks for the status and whoever
+// connects for the first time find what they need.
+func TestGreedyHost(t *testing.T) {
+	const limit, greed = 256, 400
+	p := newTargetProcess(t, limited(t, buildAgent(t, "weft-target"), limit), strings.Replace(benchConfig, "bench:h1']", "bench:h1', 'nqn.2026-11.net.example:bench:h2']", 1))
+	if err := p.start(); err != nil {
+		t.Fatal(err)
+	}
+	defer p.kill()
+	const sub, greedy = "nqn.2026-11.net.example:bench:st1", "nqn.2026-11.net.example:bench:h1"
+	taken := 0
+	for taken < greed {
+		admin := meet(t, p.port)
+		id := admin.connect(sub, greedy, wire.DynamicController, 0, 31)
+		if id < 0 {
+			if admin.status != wire.ConnectControllerBusy {
+				t.Errorf("connection %d is refused with %v, want %v", taken, admin.status, wire.ConnectControllerBusy)
+			}
+			break
+		}
+		taken++
+		admin.enable()
+		for qid := range uint16(3) {
+			if io := meet(t, p.port); io.connect(sub, greedy, uint16(id), qid+1, 31) >= 0 {
+				taken++
+			} else if io.status != wire.ConnectControllerBusy {
+				t.Errorf("connection %d is refused with %v, want %v", taken, io.status, wire.ConnectControllerBusy)
+			}
+		}
+	}
+	if taken < limit/8 || taken > limit/2 {
+		t.Errorf("a host has %d connections where the process may have %d files", taken, limit)
+	}
+	for range limit { // strangers who say nothing
+		meet(t, p.port)
+	}
+	var out, errs bytes.Buffer
+	if s := run([]string{
+		"--map", "10.40.1.11:4420=" + p.port, "run", "--json", "--traddr", "10.40.1.11:4420", "--hostnqn", "nqn.2026-11.net.example:bench:h2",
+		"--nqn", sub, "--bs", "4k", "--rw", "randread", "--runtime", "200ms",
+	}, &out, &errs); s != 0 {
+		t.Errorf("another host: exit status %d\n%s\n%s", s, errs.String(), p.said.String())
+	}
+	if text, err := exec.Command(p.bin, "--root", p.root, "status").CombinedOutput(); err != nil || !bytes.Contains(text, []byte("bench:st1")) {
+		t.Errorf("status: %v\n%s", err, text)
+	}
+	if !strings.Contains(p.said.String(), "LimitNOFILE=") {
+		t.Errorf("the log does not say which limit kept the host out:\n%s", p.said.String())
+	}
+}
+
+// limited is a program that may have only so many files open.
+func limited(t *testing.T, bin string, files int) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "limited")
+	if err := os.WriteFile(path, fmt.Appendf(nil, "#!/bin/sh\nulimit -n %d && exec %s \"$@\"\n", files, bin), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 // comeAll has the strangers come and ask; half of them as much as a target could
@@ -162,7 +227,11 @@ func (s *stranger) connect(sub, host string, ctrl, qid, size uint16) int {
 func (s *stranger) answer() int {
 	raw := make([]byte, wire.CapsuleRespSize)
 	var r wire.CapsuleResp
-	if _, err := io.ReadFull(s, raw); err != nil || r.UnmarshalBinary(raw) != nil || r.Completion.Status != wire.Success {
+	s.status = wire.InternalError
+	if _, err := io.ReadFull(s, raw); err != nil || r.UnmarshalBinary(raw) != nil {
+		return -1
+	}
+	if s.status = r.Completion.Status; s.status != wire.Success {
 		return -1
 	}
 	return int(uint16(r.Completion.Result))

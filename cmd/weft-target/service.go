@@ -23,6 +23,7 @@ type service struct {
 	options options
 	pollers *tcp.Pollers   // nil: event driven
 	budget  *fabric.Budget // of all portals
+	waiting int            // connections of strangers at a portal; 0 is as many as it likes
 	rdma    rdmaLoader
 	socket  *statusServer
 	metrics *metricsServer // nil: nowhere
@@ -83,13 +84,16 @@ func (s *service) open(ctx context.Context, l *loaded) (err error) {
 	if s.missing, err = s.sortOut(l.conf); err != nil {
 		return err
 	}
+	if n := descriptors(); n > 0 { // beside what target.Config has them for
+		s.waiting = max(4, n/8/max(1, len(l.conf.Portals)))
+	}
 	all, fresh, err := stores(nil).open(l.conf, s.places, s.log)
 	if err != nil {
 		return err
 	}
 	s.stores = all
 	c := l.configuration(all)
-	c.Firmware, c.Generation, c.Log = firmware, uint64(time.Now().Unix()), s.log
+	c.Firmware, c.Generation, c.Log, c.Descriptors = firmware, uint64(time.Now().Unix()), s.log, descriptors()
 	if s.target, err = target.New(c); err != nil {
 		return errors.Join(err, fresh.close())
 	}

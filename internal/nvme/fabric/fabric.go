@@ -56,6 +56,7 @@ type ListenParams struct {
 	InCapsule   int           // data bytes accepted in a capsule on I/O queues, a multiple of 16; Identify reports it as IOCCSZ
 	MaxTransfer int           // largest data of one command in bytes; Identify reports it as MDTS
 	Timeout     time.Duration // how long a peer may take until it is connected, and to read anything of what was sent to it
+	Waiting     int           // connections that may be there at once on which no host has connected yet; 0 is as many as the transport likes, which is the most
 	Budget      *Budget       // of memory that peers make this process hold, shared by its listeners; nil: DefaultBudget for this one
 }
 

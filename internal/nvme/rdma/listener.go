@@ -36,8 +36,12 @@ func newListener(v verbs.Provider, a verbs.Acceptor, p fabric.ListenParams, acce
 	l := &listener{
 		at: a.Addr(), listen: v.Listen, a: a, params: p, accept: accept, stopping: make(chan struct{}),
 		conns: map[*conn]struct{}{}, pools: map[verbs.Domain]*pool{},
-		waiting: fabric.Lobby[*conn]{Most: maxWaiting, OfSource: waitingOfSource},
 	}
+	l.waiting.Most = maxWaiting
+	if p.Waiting > 0 {
+		l.waiting.Most = min(p.Waiting, maxWaiting)
+	}
+	l.waiting.OfSource = max(1, l.waiting.Most/2)
 	l.wg.Go(func() { l.serve(a) })
 	return l
 }
@@ -130,13 +134,10 @@ func (l *listener) start(link verbs.Link, hello verbs.Hello) {
 	})
 }
 
-// How many connections may be there on which no host has connected yet, of all and
-// of one source. Each holds memory that the hardware keeps in place. More push each
-// other out, so that a host that gets on with it is let in.
-const (
-	maxWaiting      = 256
-	waitingOfSource = 128
-)
+// maxWaiting is how many connections may be there on which no host has connected
+// yet, half of them of one source. Each holds memory that the hardware keeps in
+// place. More push each other out, so that a host that gets on with it is let in.
+const maxWaiting = 256
 
 // pool is that of a device.
 func (l *listener) pool(d verbs.Domain) *pool {

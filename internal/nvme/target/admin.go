@@ -74,7 +74,7 @@ func (c *controller) setFeature(f wire.FeatureCommand) (result uint32, st wire.S
 			return 0, wire.InvalidField.WithDNR()
 		}
 		// Each queue pair is one connection, so both counts are the same.
-		n := min(want.Submission, want.Completion, maxQueues)
+		n := min(want.Submission, want.Completion, maxQueues, max(1, c.t.queueSeats.left(c.host.HostNQN)))
 		return wire.QueueCounts{Submission: n, Completion: n}.Value(), wire.Success
 	case wire.FeatureKeepAlive:
 		c.watch(f.Value)

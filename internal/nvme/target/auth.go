@@ -19,12 +19,9 @@ const (
 	// begins anew the better.
 	lastWord = time.Second
 
-	// How many controllers may wait for that, of all, of one source and by one name:
-	// whoever knows the name of a host can have them, so they must leave room for
-	// others.
-	maxUnproven      = 256
-	unprovenOfSource = 64
-	unprovenOfHost   = 64
+	// maxUnproven is how many controllers may wait for that: whoever knows the name
+	// of a host can have them, so they must leave room for others.
+	maxUnproven = 256
 )
 
 // Keys are the secrets of one host at one subsystem.
@@ -161,6 +158,7 @@ func (q *queue) admitted(err error) {
 		q.t.log.Warn("authentication failed", "reason", err, "host", q.ctrl.host.HostNQN, "subsystem", q.ctrl.host.SubNQN, "queue", q.qid, "from", q.conn.Remote())
 	case was && !now:
 		q.settleAuth()
+		q.claimSeat()
 		q.t.log.Info("authenticated", "host", q.ctrl.host.HostNQN, "subsystem", q.ctrl.host.SubNQN, "queue", q.qid)
 	}
 	q.auth.busy.Store(false)

@@ -212,7 +212,7 @@ func TestUnprovenHosts(t *testing.T) {
 	fabrics(t, func(t *testing.T, r *rig) {
 		r.guarded(keys(t))
 		var all []fabric.Queue
-		for range unprovenOfSource + 5 {
+		for range maxUnproven/strangersShare + 5 {
 			q := r.dial(0)
 			r.want(wire.Success, q, connectCommand(0, 0), connectData(subNQN, hostNQN, 0xffff))
 			all = append(all, q)

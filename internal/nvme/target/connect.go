@@ -86,10 +86,16 @@ func (q *queue) join(cmd wire.ConnectCommand, data *wire.ConnectData) error {
 	if err != nil {
 		return err
 	}
+	q.host, q.qid = data.HostNQN, cmd.QID
 	if cmd.QID == 0 {
-		return q.joinAdmin(cmd, data, sub)
+		err = q.joinAdmin(cmd, data, sub)
+	} else {
+		err = q.joinIO(cmd, data, sub)
 	}
-	return q.joinIO(cmd, data, sub)
+	if err != nil {
+		q.leaveSeat()
+	}
+	return err
 }
 
 // admit returns the subsystem that the host may connect to at a portal, nil for
@@ -128,11 +134,14 @@ func (q *queue) joinAdmin(cmd wire.ConnectCommand, data *wire.ConnectData, sub *
 		if keys, has := sub.now.Load().Keys[data.HostNQN]; has {
 			c.keys.Store(&keys)
 		}
+		if err := q.seat(true, c.keys.Load() != nil); err != nil {
+			return err
+		}
 	}
 	if err := q.t.add(c); err != nil {
 		return err
 	}
-	q.ctrl, q.qid = c, 0
+	q.ctrl = c
 	c.watch(cmd.KATO)
 	switch {
 	case sub == nil:
@@ -166,10 +175,13 @@ func (q *queue) joinIO(cmd wire.ConnectCommand, data *wire.ConnectData, sub *sub
 	case !c.ready.Load():
 		return refuse(c.unready(), "controller %d is not enabled", c.id)
 	}
+	if err := q.seat(false, false); err != nil {
+		return err
+	}
 	if err := c.attach(cmd.QID, q); err != nil {
 		return err
 	}
-	q.ctrl, q.qid = c, cmd.QID
+	q.ctrl = c
 	return nil
 }
 

@@ -204,8 +204,8 @@ func TestDiscoveryLeavesRoom(t *testing.T) {
 			count++
 		}
 	}
-	if count > visitorsOfSource || quiet.ended {
-		t.Errorf("%d controllers of one source, want at most %d", count, visitorsOfSource)
+	if count > maxDiscovery/strangersShare || quiet.ended {
+		t.Errorf("%d controllers of one source, want at most %d", count, maxDiscovery/strangersShare)
 	}
 	if err := tgt.add(&controller{t: tgt, sub: tgt.subsystems[subNQN], portal: &portal{}, host: wire.ConnectData{HostNQN: hostNQN}}); err != nil {
 		t.Errorf("no room for a controller that does I/O: %v", err)

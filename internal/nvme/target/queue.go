@@ -17,10 +17,12 @@ type queue struct {
 	// Set by Connect, on the goroutine of the connection.
 	ctrl   *controller
 	portal *portal
+	host   string // NQN
 	qid    uint16
 	auth   gatekeeper
 
-	gone atomic.Bool // it is disconnected
+	gone   atomic.Bool // it is disconnected
+	seated atomic.Bool // it has its place among seats
 }
 
 // Begin judges a command.
@@ -107,6 +109,7 @@ func (q *queue) Disconnected(err error) {
 	}
 	q.ctrl.detach(q, err)
 	q.abandon()
+	q.leaveSeat()
 }
 
 // abandon ends the commands that wait for limits or workers: nobody waits for

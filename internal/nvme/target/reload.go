@@ -50,7 +50,7 @@ func (t *Target) Resume() { t.loading.Store(false) }
 // has changed. A namespace whose Backend, id and UUID stay is the same
 // namespace. Backends that c no longer has are flushed and closed. With an
 // error nothing has changed, and the backends of c that are new still belong to
-// the caller. The Firmware, Generation and Log of c are not used.
+// the caller. The Firmware, Generation, Log and Descriptors of c are not used.
 func (t *Target) Reload(c Config) error {
 	t.reload.Lock()
 	defer t.reload.Unlock()

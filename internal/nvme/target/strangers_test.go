@@ -42,8 +42,8 @@ func TestStrangersWhoDoNotLogIn(t *testing.T) {
 		q := r.dialFrom("127.0.0.2", 0)
 		r.want(wire.Success, q, connectCommand(0, 0), connectData(subNQN, hostNQN, 0xffff))
 	}
-	if n := r.target.unproven.Len(); n > unprovenOfSource+1 {
-		t.Errorf("%d of them wait for nothing, want at most %d", n, unprovenOfSource+1)
+	if n := r.target.unproven.Len(); n > maxUnproven/strangersShare+1 {
+		t.Errorf("%d of them wait for nothing, want at most %d", n, maxUnproven/strangersShare+1)
 	}
 	late := r.dial(0)
 	r.want(wire.Success, late, connectCommand(0, 0), connectData(subNQN, hostNQN, 0xffff))

@@ -35,12 +35,11 @@ const (
 )
 
 const (
-	maxQueues        = 128  // I/O queue pairs of a controller
-	maxControllers   = 4096 // of a target
-	maxDiscovery     = 1024 // of those; anybody may have them, so they must leave room
-	visitorsOfSource = 256  // of those from one source
-	maxNamespaces    = 1024 // of a subsystem
-	model            = "weft"
+	maxQueues      = 128  // I/O queue pairs of a controller
+	maxControllers = 4096 // of a target
+	maxDiscovery   = 1024 // of those; anybody may have them, so they must leave room
+	maxNamespaces  = 1024 // of a subsystem
+	model          = "weft"
 )
 
 // Config is what a target serves.
@@ -51,6 +50,11 @@ type Config struct {
 	Firmware   string       // revision, at most 8 characters
 	Generation uint64       // of the discovery log at the start; Reload counts on from there
 	Log        *slog.Logger // nil: silence
+
+	// Descriptors are how many files and sockets the process may have open: half of
+	// them are for queues, a part for strangers, the rest for everything else. 0: any
+	// number.
+	Descriptors int
 }
 
 // A Portal is an address of the target as hosts know it.
@@ -99,7 +103,10 @@ type Target struct {
 	loading  atomic.Bool               // a new configuration is being read
 	unproven fabric.Lobby[*controller] // whose hosts have yet to authenticate
 	visitors fabric.Lobby[*controller] // of discovery
-	refused  struct {                  // since the start
+
+	controllerSeats seats // of hosts that do I/O
+	queueSeats      seats
+	refused         struct { // since the start
 		connect, auth, silent atomic.Uint64
 	}
 
@@ -122,9 +129,8 @@ func New(c Config) (*Target, error) {
 		controllers: map[uint16]*controller{},
 		portals:     map[string]*portal{},
 		generation:  c.Generation,
-		unproven:    fabric.Lobby[*controller]{Most: maxUnproven, OfSource: unprovenOfSource, OfName: unprovenOfHost},
-		visitors:    fabric.Lobby[*controller]{Most: maxDiscovery, OfSource: visitorsOfSource},
 	}
+	t.share(c.Descriptors)
 	if t.log == nil {
 		t.log = slog.New(slog.DiscardHandler)
 	}

@@ -32,19 +32,21 @@ type listener struct {
 	closed error                    // of the socket
 }
 
-// How many connections may be there on which no host has connected yet, of all and
-// of one source. Strangers can open any number: more push each other out.
-const (
-	maxWaiting      = 1024
-	waitingOfSource = 256
-)
+// maxWaiting is how many connections may be there on which no host has connected
+// yet, a quarter of them of one source. Strangers can open any number: more push
+// each other out.
+const maxWaiting = 1024
 
 func newListener(nl net.Listener, p fabric.ListenParams, maxData int, t *Transport, accept func(fabric.Conn) fabric.Handler) *listener {
 	l := &listener{
 		nl: nl, params: p, maxData: maxData, tos: t.ToS, pollers: t.Pollers, accept: accept,
 		stopping: make(chan struct{}), conns: map[*targetConn]struct{}{},
-		waiting: fabric.Lobby[*targetConn]{Most: maxWaiting, OfSource: waitingOfSource},
 	}
+	l.waiting.Most = maxWaiting
+	if p.Waiting > 0 {
+		l.waiting.Most = min(p.Waiting, maxWaiting)
+	}
+	l.waiting.OfSource = max(1, l.waiting.Most/4)
 	l.wg.Add(1)
 	go l.serve()
 	return l
