@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/hashicorp/hcl/v2"
@@ -93,6 +94,10 @@ func (r *outside) template(name string) (hclsyntax.Expression, error) {
 	}
 	t := &template{}
 	r.templates[path] = t
+	if strings.HasSuffix(path, ".weft.hcl") { // a plan that is applied is searched for what templates read
+		t.err = fmt.Errorf("%s is a file of the inventory, not a template", path)
+		return nil, t.err
+	}
 	text, err := r.readText([]string{name})
 	if err != nil {
 		t.err = err

@@ -23,7 +23,8 @@ type Options struct {
 	LookupEnv func(string) (string, bool) // os.LookupEnv; nil: an empty environment
 
 	// Values are those of a saved plan: the Inputs of its model. They replace
-	// values from all other sources.
+	// values from all other sources, and where they are not nil the environment
+	// gives values to sensitive variables only.
 	Values map[string]json.RawMessage
 
 	// Secrets is where Secret.Read finds files; nil: where Load does.

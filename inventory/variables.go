@@ -242,6 +242,9 @@ func (e *evaluator) savedVariable(v *variable) (value cty.Value, from string, ok
 func (e *evaluator) give(files []*sourceFile, vars []string, saved map[string]json.RawMessage) {
 	defer e.giveSaved(saved)
 	for _, v := range e.root.order {
+		if saved != nil && !v.sensitive {
+			continue // a saved plan says what it needs of those, and reads nothing more
+		}
 		if text, ok := e.outside.env("WEFT_VAR_" + v.name); ok {
 			v.given = &given{from: "WEFT_VAR_" + v.name, text: text}
 		}

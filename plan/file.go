@@ -29,6 +29,12 @@ type file struct {
 	Sources  map[string]string          `json:"sources,omitempty"`
 }
 
+// shown is a plan file beside which something else is shown.
+type shown struct {
+	file
+	Uses any `json:"uses"`
+}
+
 type fileStep struct {
 	PlannedStep
 	Range rangeText `json:"range"`
@@ -72,7 +78,14 @@ func (r *rangeText) UnmarshalText(b []byte) error {
 
 // Write writes the plan file: indented JSON with what the caller of Make gave
 // and the devices reported, nothing else.
-func (p *Plan) Write(w io.Writer) error {
+func (p *Plan) Write(w io.Writer) error { return writeJSON(w, p.file()) }
+
+// WriteWith writes the same with something beside it, under "uses". That is
+// for readers: it is no plan file any more.
+func (p *Plan) WriteWith(w io.Writer, uses any) error { return writeJSON(w, shown{p.file(), uses}) }
+
+// file is the plan as it stands in its file.
+func (p *Plan) file() file {
 	f := file{Plan: *p, Steps: make([]fileStep, 0, len(p.Steps)), Inputs: p.Inputs, Sources: p.Sources}
 	for _, s := range p.Steps {
 		f.Steps = append(f.Steps, fileStep{s, rangeText(s.Range)})
@@ -83,10 +96,14 @@ func (p *Plan) Write(w io.Writer) error {
 	for _, r := range p.Refusals {
 		f.Refusals = append(f.Refusals, fileRefusal{r, rangeText(r.Range)})
 	}
+	return f
+}
+
+func writeJSON(w io.Writer, what any) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false) // people read it
 	e.SetIndent("", "  ")
-	if err := e.Encode(f); err != nil {
+	if err := e.Encode(what); err != nil {
 		return fmt.Errorf("write plan: %w", err)
 	}
 	return nil

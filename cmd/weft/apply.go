@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"testing/fstest"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -41,6 +40,9 @@ timers which weft has armed on the devices.`,
 			if len(args) == 1 {
 				return a.applyFile(cmd.Context(), args[0], f, how)
 			}
+			if how.signers != "" {
+				return usage(hint.Wrap(errors.New("--require-signature: only a saved plan can be signed"), "weft apply FILE --require-signature %s", how.signers))
+			}
 			if dir, r, err := a.unfinished(); err != nil || r != nil {
 				return a.unfinishedBusiness(cmd.Context(), dir, r, err, f, how)
 			}
@@ -65,6 +67,7 @@ timers which weft has armed on the devices.`,
 	f.scope(cmd)
 	cmd.Flags().BoolVar(&f.destroy, "destroy", false, "take back everything that weft did")
 	acceptFlag(cmd, &how.accept)
+	cmd.Flags().StringVar(&how.signers, "require-signature", "", "refuse a saved plan without FILE.sig by one of these ALLOWED_SIGNERS, as ssh-keygen(1) describes them")
 	cmd.Flags().StringVar(&how.phase, "phase", "", "carry out this phase of the rollout only, with its gate")
 	return cmd
 }
@@ -73,6 +76,8 @@ timers which weft has armed on the devices.`,
 type staging struct {
 	phase  string   // only this one
 	accept []string // what may stay without a verdict
+
+	signers string // the file of those who may sign a saved plan; "": it need not be signed
 }
 
 // carryOut applies a plan: at once, or phase by phase where a rollout says how.
@@ -229,7 +234,7 @@ func (a *app) confirm(approve bool, question, otherwise, advice string) error {
 
 // applyFile carries out a saved plan on the inventory text saved with it.
 func (a *app) applyFile(ctx context.Context, path string, f planFlags, how staging) error {
-	saved, err := readPlan(path)
+	saved, err := a.readVouched(path, how.signers)
 	if err != nil {
 		return err
 	}
@@ -249,25 +254,15 @@ func (a *app) applyFile(ctx context.Context, path string, f planFlags, how stagi
 		return usage(hint.Wrap(errors.New("the plan says what may be lost: --allow-destroy does not go with a saved one"),
 			"plan again: weft plan --allow-destroy='%s' --out %s", strings.Join(f.allowDestroy, "' --allow-destroy='"), path))
 	}
+	if err := a.trusts(path, saved); err != nil {
+		return err
+	}
 	p, err := a.openSaved(saved)
 	if err != nil {
 		return err
 	}
 	defer p.Close()
 	return a.carryOut(ctx, p, saved, how)
-}
-
-// openSaved opens the inventory that is saved with a plan.
-func (a *app) openSaved(saved *plan.Plan) (*project, error) {
-	fsys := fstest.MapFS{}
-	for name, text := range saved.Sources {
-		fsys[name] = &fstest.MapFile{Data: []byte(text), Mode: 0o600}
-	}
-	m, err := a.loadFrom(fsys, saved.Inputs)
-	if err != nil {
-		return nil, err
-	}
-	return a.open(m)
 }
 
 func (a *app) apply(ctx context.Context, p *project, made *plan.Plan) error {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 // planFlags say which plan is made, and how it is shown.
 type planFlags struct {
 	out      string
+	sign     string // the key to sign it with
 	detailed bool
 	show     view.Options
 
@@ -110,16 +112,24 @@ taken back: only what weft itself created or changed, and only as long as
 nobody else has changed it since.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a.begin(cmd)
+			if f.sign != "" && f.out == "" {
+				return usage(errors.New("--sign signs the plan that --out saves, which is missing"))
+			}
 			p, made, err := a.plan(cmd.Context(), f)
 			if err != nil {
 				return err
 			}
 			defer p.Close()
-			return a.planned(made, f)
+			err = a.planned(made, f)
+			if f.sign != "" {
+				err = errors.Join(sign(cmd.Context(), f.sign, f.out), err)
+			}
+			return err
 		},
 	}
 	f.scope(cmd)
 	cmd.Flags().StringVar(&f.out, "out", "", "save the plan to a file for weft apply and weft show")
+	cmd.Flags().StringVar(&f.sign, "sign", "", "sign the saved plan with this SSH key (a file, or the public half of a key in the agent): FILE.sig")
 	cmd.Flags().BoolVar(&f.detailed, "detailed-exitcode", false, "exit 2 when there are changes")
 	cmd.Flags().BoolVar(&f.destroy, "destroy", false, "plan to take back everything that weft did")
 	return cmd
@@ -201,18 +211,22 @@ func (f *planFlags) allowed(p *plan.Plan) error {
 
 // save writes a plan file whole or not at all, for its owner only.
 func save(p *plan.Plan, path string) error {
+	var text bytes.Buffer
+	if err := p.Write(&text); err != nil {
+		return fmt.Errorf("--out: %w", err)
+	}
+	if err := writeWhole(path, text.Bytes()); err != nil {
+		return fmt.Errorf("--out: %w", err)
+	}
+	return nil
+}
+
+// writeWhole writes a file whole or not at all, for its owner only.
+func writeWhole(path string, text []byte) error {
 	tmp := path + ".new"
-	w, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return fmt.Errorf("--out: %w", err)
-	}
 	defer os.Remove(tmp)
-	if err := p.Write(w); err != nil {
-		w.Close()
-		return fmt.Errorf("--out: %w", err)
-	}
-	if err := w.Close(); err != nil {
-		return fmt.Errorf("--out: %w", err)
+	if err := os.WriteFile(tmp, text, 0o600); err != nil {
+		return err
 	}
 	return os.Rename(tmp, path)
 }

@@ -14,17 +14,26 @@ func (a *app) showCmd() *cobra.Command {
 	var lines bool
 	cmd := &cobra.Command{
 		Use: "show FILE", Short: "Show a saved plan; no network", Args: exactly("FILE"),
-		Long: "show prints a plan that weft plan --out has saved. It needs neither the devices nor the files.",
-		RunE: func(_ *cobra.Command, args []string) error {
+		Long: `show prints a plan that weft plan --out has saved. It needs neither the devices
+nor the files.
+
+It also prints what applying the plan would use of this machine: every program
+that it runs, every file and variable of the environment that it reads, and how it
+logs in to which host. It evaluates none of that, and runs only ssh -G, which asks
+your own ssh_config about the hosts.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
 			p, err := readPlan(args[0])
 			if err != nil {
 				return err
 			}
+			a.lab = p.Simulated // as when it is applied
+			used := a.outsideOf(cmd.Context(), p)
 			if a.json {
-				return p.Write(a.stdout)
+				return p.WriteWith(a.stdout, used)
 			}
 			fmt.Fprintf(a.stdout, "Made %s by weft %s.\n", p.Created.Format("2006-01-02 15:04:05 MST"), p.Version)
 			view.Plan(a.stdout, p, view.Options{Style: a.style(a.stdout), Lines: lines})
+			used.Show(a.stdout, a.style(a.stdout))
 			return nil
 		},
 	}

@@ -106,7 +106,10 @@ func (a *app) stage(p *project, spec *rollout.Spec, made *plan.Plan) (*staged, e
 	if err := save(made, filepath.Join(s.dir, planFile)); err != nil {
 		return nil, err
 	}
-	return s, s.save(s.run)
+	if err := s.save(s.run); err != nil {
+		return nil, err
+	}
+	return s, owned(s.dir, filepath.Join(s.dir, planFile), filepath.Join(s.dir, runFile)) // else nobody could go on with it
 }
 
 // unfinished finds the latest run of a rollout that is not over; "": there is
@@ -161,6 +164,9 @@ func same(a, b rollout.PhaseRun) bool {
 
 // resume opens a run again, with the files as they were when it was approved.
 func (a *app) resume(dir string, r *rollout.Run) (*staged, error) {
+	if err := owned(dir, filepath.Join(dir, planFile), filepath.Join(dir, runFile)); err != nil {
+		return nil, err
+	}
 	saved, err := readPlan(filepath.Join(dir, planFile))
 	if err != nil {
 		return nil, err

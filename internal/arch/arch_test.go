@@ -38,6 +38,12 @@ var may = map[string][]string{
 	"modules": {"plan", "inventory", "inventory/catalogue", "switches", "internal/remote", "internal/agent", "internal/bundle",
 		"internal/nvme/dhchap"}, // what a key is
 
+	// Who vouches for a plan file.
+	"internal/sshsig": {},
+
+	// What tests may not skip.
+	"internal/require": {},
+
 	// What people and pipelines see.
 	"internal/prove":  {"plan", "inventory", "switches", "internal/remote", "internal/agent"},
 	"internal/view":   {"plan", "plan/rollout", "internal/prove"},
@@ -78,7 +84,7 @@ var may = map[string][]string{
 	"cmd/weft-target":    {"internal/nvme/...", "internal/agent"},
 	"cmd/weft-initiator": {"internal/nvme/...", "internal/agent"},
 	"cmd/weft": {"plan", "plan/rollout", "inventory", "inventory/catalogue", "modules", "switches", "internal/remote/...", "internal/agent", "internal/bundle",
-		"internal/prove", "internal/view", "internal/report", "internal/graph", "internal/lab", "examples"},
+		"internal/prove", "internal/view", "internal/report", "internal/graph", "internal/lab", "internal/sshsig", "examples"},
 
 	"internal/arch": {},
 }
@@ -134,6 +140,7 @@ func TestHouse(t *testing.T) {
 		}
 		check(t, name, "imports", p.Imports, allowed)
 		allowed = append(slices.Clone(allowed), mayTest[name]...)
+		allowed = append(allowed, "internal/require")
 		check(t, name, "tests import", p.TestImports, allowed)
 		check(t, name, "tests import", p.XTestImports, allowed)
 	}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing/fstest"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"weft/internal/remote/ssh"
+	"weft/internal/view"
+	"weft/inventory"
+	"weft/plan"
+)
+
+// outsideOf finds out what applying a saved plan would use of this machine.
+// It reads neither the environment nor files for the plan, and runs nothing
+// of it.
+func (a *app) outsideOf(ctx context.Context, saved *plan.Plan) *view.Outside {
+	sources := sourcesOf(saved)
+	o := &view.Outside{Taken: []view.Taken{}, Hosts: []view.Host{}}
+	for _, u := range inventory.Uses(sources, saved.Inputs) {
+		for _, c := range u.Calls {
+			t := view.Taken{What: taken(c), Call: c.Text, Place: u.Place, At: view.Place(u.Range)}
+			if c.Here {
+				for _, g := range u.With {
+					t.With = append(t.With, g.Place+" = "+g.Text)
+				}
+			}
+			o.Taken = append(o.Taken, t)
+		}
+		for _, v := range u.Sensitive {
+			if !slices.Contains(o.Variables, v) {
+				o.Variables = append(o.Variables, v)
+			}
+		}
+	}
+	m, diags := inventory.Load(sources, inventory.Options{Values: valuesOf(saved), Secrets: fstest.MapFS{}, LookupEnv: standIn})
+	for _, d := range diags {
+		if d.Severity != hcl.DiagError {
+			continue
+		}
+		where := ""
+		if d.Subject != nil {
+			where = " (" + view.Place(*d.Subject) + ")"
+		}
+		o.Unknown = append(o.Unknown, "not all hosts are known without what the files take from this machine: "+d.Summary+where)
+		break
+	}
+	a.hostsOf(ctx, m, o, !diags.HasErrors())
+	return o
+}
+
+// standsIn begins what stands for a variable of the environment, of which
+// nothing gets into what is shown.
+const standsIn = "from-env-"
+
+func standIn(name string) (string, bool) {
+	return standsIn + strings.ReplaceAll(name, "_", "-"), true
+}
+
+// taken says what a call takes.
+func taken(c inventory.Call) string {
+	switch {
+	case c.Function == "exec":
+		return "program"
+	case c.Function == "env":
+		return "variable"
+	case !c.Here:
+		return "text" // that the plan holds
+	}
+	return "file"
+}
+
+// hostsOf adds the devices of a model; resolve says whether their names may be
+// asked about.
+func (a *app) hostsOf(ctx context.Context, m *inventory.Model, o *view.Outside, resolve bool) {
+	p := &project{lab: a.lab, model: m}
+	var targets []ssh.Target
+	add := func(device string, t ssh.Target, login *inventory.Credential) {
+		h := view.Host{Device: device, Name: t.Name, Port: t.Port, User: t.User, Become: t.Become}
+		if login != nil {
+			h.User = login.User
+			if login.Password != nil {
+				h.Login = login.Password.From
+			}
+		}
+		t.User = h.User
+		o.Hosts, targets = append(o.Hosts, h), append(targets, t)
+	}
+	for _, sw := range m.Switches {
+		t := p.target(sw.Host, sw.Connection)
+		t.Become = ""
+		add(sw.Addr, t, sw.Credential)
+	}
+	for _, s := range m.Servers {
+		add(s.Addr, p.target(s.Host, s.Connection), nil)
+	}
+	for i, h := range o.Hosts {
+		switch {
+		case h.Name == "":
+			o.Hosts[i].Error = "its host is not known here"
+		case strings.Contains(h.Name, standsIn):
+			o.Hosts[i].Error = "its host comes from the environment of whoever applies the plan"
+		}
+	}
+	if !resolve {
+		return
+	}
+	dialer, err := a.dialer()
+	if err != nil {
+		o.Unknown = append(o.Unknown, fmt.Sprintf("how hosts would be reached: %v", err))
+		return
+	}
+	ways := make([]ssh.Way, len(targets))
+	var work sync.WaitGroup
+	slots := make(chan struct{}, max(a.parallelism, 1))
+	for i, t := range targets {
+		if o.Hosts[i].Error != "" {
+			continue
+		}
+		slots <- struct{}{}
+		work.Go(func() {
+			defer func() { <-slots }()
+			var err error
+			if ways[i], err = dialer.Way(ctx, t); err != nil {
+				o.Hosts[i].Error = err.Error()
+			}
+		})
+	}
+	work.Wait()
+	for i, w := range ways {
+		if o.Hosts[i].Error != "" {
+			continue
+		}
+		h := &o.Hosts[i]
+		h.Address, h.Port, h.User, h.Jumps = w.Host, w.Port, w.User, w.Jumps
+		o.Files = append(o.Files, w.Files...)
+		if w.Agent != "" {
+			o.Agents = append(o.Agents, w.Agent)
+		}
+		if w.Asks != "" {
+			o.Programs = append(o.Programs, w.Asks+" -G, about each host")
+		}
+	}
+	for _, list := range []*[]string{&o.Files, &o.Agents, &o.Programs} {
+		slices.SortFunc(*list, strings.Compare)
+		*list = slices.Compact(*list)
+	}
+}

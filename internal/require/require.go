@@ -1,0 +1,46 @@
+// Package require is for tests that need something which not every machine
+// has: a tool, a kernel, recordings. They skip, and say what is missing; where
+// WEFT_REQUIRE, a list of words, demands it, they fail.
+package require
+
+import (
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The words of WEFT_REQUIRE.
+const (
+	Transcripts = "transcripts" // recorded output of real devices
+	Clients     = "clients"     // libraries of others that drive switches
+	Lab         = "lab"         // guests with real kernels
+	OpenSSH     = "openssh"     // its server and its tools
+	Chromium    = "chromium"    // a browser that opens the report
+	OpenSM      = "opensm"      // a subnet manager and a simulated subnet
+)
+
+// Demanded reports whether WEFT_REQUIRE holds the word.
+func Demanded(word string) bool {
+	return slices.Contains(strings.Split(os.Getenv("WEFT_REQUIRE"), ","), word)
+}
+
+// Missing skips a test, or fails it where the word is demanded.
+func Missing(t testing.TB, word, format string, args ...any) {
+	t.Helper()
+	if Demanded(word) {
+		t.Fatalf("WEFT_REQUIRE demands "+word+": "+format, args...)
+	}
+	t.Skipf(format, args...)
+}
+
+// Tool is the path of a program, without which the test is Missing.
+func Tool(t testing.TB, word, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		Missing(t, word, "%v", err)
+	}
+	return path
+}
