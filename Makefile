@@ -91,7 +91,9 @@ fuzz: ## every fuzz target for FUZZTIME (1m) each
 
 # What the tests need beside Go: gcc for the race detector; OpenSSH and other
 # shells as peers; a browser that opens the report; clients that drive switches
-# (290 MB, most of it Ansible's collections).
+# (290 MB, most of it Ansible's collections). Without them tests skip, and name
+# what is missing; where WEFT_REQUIRE demands it they fail: clients, openssh,
+# chromium and opensm, as .ci/run does.
 DEBS := gcc libc6-dev openssh-server openssh-client busybox-static dash chromium \
         python3-netmiko python3-paramiko ansible
 # A subnet manager and a subnet for it (2 MB); not where there may be a real one,

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"weft/internal/require"
 )
 
 // TestOpenSM has OpenSM, the subnet manager that most InfiniBand networks have,
@@ -107,13 +109,20 @@ func newSubnet(t *testing.T, hosts ...string) *subnet {
 	if runtime.GOOS != "linux" {
 		t.Skip("ibsim runs on Linux")
 	}
+	missing := func(format string, args ...any) {
+		t.Helper()
+		if _, err := os.Stat("/sys/class/infiniband"); err == nil {
+			t.Skipf(format, args...) // make deps installs no subnet manager where it would find a real subnet
+		}
+		require.Missing(t, require.OpenSM, format, args...)
+	}
 	hooks, _ := filepath.Glob("/usr/lib/*/umad2sim/libumad2sim.so")
 	if len(hooks) == 0 {
-		t.Skip("no umad2sim: install ibsim-utils")
+		missing("no umad2sim: install ibsim-utils")
 	}
 	for program, of := range map[string]string{"ibsim": "ibsim-utils", "opensm": "opensm", "ibstat": "infiniband-diags"} {
 		if _, err := exec.LookPath(tool(program)); err != nil {
-			t.Skipf("no %s: install %s", program, of)
+			missing("no %s: install %s", program, of)
 		}
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)

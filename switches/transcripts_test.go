@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"weft/internal/require"
 )
 
 // transcript reads what a real device printed. The collection is not part of
@@ -18,10 +20,7 @@ func transcript(t *testing.T, name string) string {
 	path := filepath.Join("..", "..", "shared", "transcripts", filepath.FromSlash(name))
 	b, err := os.ReadFile(path)
 	if err != nil {
-		if strings.Contains(os.Getenv("WEFT_REQUIRE"), "transcripts") {
-			t.Fatalf("missing transcript: %v", err)
-		}
-		t.Skipf("missing transcript: %v", err)
+		require.Missing(t, require.Transcripts, "missing transcript: %v", err)
 	}
 	return string(b)
 }

@@ -14,7 +14,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,6 +21,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/knownhosts"
+
+	"weft/internal/require"
 )
 
 // TestOpenSSH runs testdata/openssh/*.txtar: weft as people run it, against
@@ -109,20 +110,16 @@ func fill(dir string, oldnew ...string) error {
 // here.
 func needSSHD(t testing.TB) {
 	t.Helper()
-	skip := t.Skipf
-	if slices.Contains(strings.Split(os.Getenv("WEFT_REQUIRE"), ","), "openssh") {
-		skip = t.Fatalf
-	}
 	if os.Getuid() != 0 {
-		skip("OpenSSH's server changes users and namespaces: run as root")
+		require.Missing(t, require.OpenSSH, "OpenSSH's server changes users and namespaces: run as root")
 	}
 	for _, name := range []string{sshdPath, "ssh", "unshare"} {
 		if _, err := exec.LookPath(name); err != nil {
-			skip("%v: install openssh-server, openssh-client and util-linux", err)
+			require.Missing(t, require.OpenSSH, "%v: install openssh-server, openssh-client and util-linux", err)
 		}
 	}
 	if out, err := exec.Command("unshare", "--mount", "--pid", "--fork", "true").CombinedOutput(); err != nil {
-		skip("no namespaces, and this machine is not to be touched: %v: %s", err, out)
+		require.Missing(t, require.OpenSSH, "no namespaces, and this machine is not to be touched: %v: %s", err, out)
 	}
 }
 

@@ -22,6 +22,7 @@ import (
 	"weft/internal/hint"
 	"weft/internal/lab"
 	"weft/internal/lab/guest"
+	"weft/internal/require"
 )
 
 // TestReal runs testdata/real/*.txtar, as many side by side as there are
@@ -113,7 +114,7 @@ func realScripts(t *testing.T) (names []string) {
 // builds their image where there is none. Where they are demanded it fails
 // instead.
 func imageForReal(t *testing.T, took *minutes) {
-	demanded := slices.Contains(strings.Split(os.Getenv("WEFT_REQUIRE"), ","), "lab")
+	demanded := require.Demanded(require.Lab)
 	if when := os.Getenv("WEFT_LAB"); when == "later" || when == "" && !demanded {
 		t.Skip("guests with real kernels run by make lab")
 	}

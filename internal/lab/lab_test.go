@@ -21,6 +21,7 @@ import (
 	"weft/internal/lab/simserver"
 	"weft/internal/remote"
 	"weft/internal/remote/ssh"
+	"weft/internal/require"
 	"weft/inventory"
 )
 
@@ -321,10 +322,7 @@ func TestStaysHere(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	client, err := exec.LookPath("ssh")
-	if err != nil {
-		t.Skip("no OpenSSH client: ssh is missing")
-	}
+	client := require.Tool(t, require.OpenSSH, "ssh")
 	d, err := l.find("n0.example.net")
 	if err != nil {
 		t.Fatal(err)

@@ -21,6 +21,7 @@ import (
 
 	"weft/internal/latency"
 	"weft/internal/prove"
+	"weft/internal/require"
 	"weft/plan"
 	"weft/plan/rollout"
 )
@@ -350,7 +351,7 @@ func browse(t testing.TB, url string, flags ...string) (said string) {
 		}
 	}
 	if browser == "" {
-		t.Skip("no chromium: its part is not run")
+		require.Missing(t, require.Chromium, "no chromium: its part is not run")
 	}
 	home := t.TempDir()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)

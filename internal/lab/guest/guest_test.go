@@ -7,20 +7,20 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"weft/internal/hint"
+	"weft/internal/require"
 )
 
-// require skips a test unless guests are asked for and can run here. Whoever
+// needGuests skips a test unless guests are asked for and can run here. Whoever
 // demands them with WEFT_REQUIRE=lab gets a failure instead. They are not part
 // of every go test: they want the machine for themselves.
-func require(t testing.TB) {
+func needGuests(t testing.TB) {
 	t.Helper()
-	demanded := slices.Contains(strings.Split(os.Getenv("WEFT_REQUIRE"), ","), "lab")
+	demanded := require.Demanded(require.Lab)
 	if when := os.Getenv("WEFT_LAB"); when == "later" || when == "" && !demanded {
 		t.Skip("guests with real kernels run by make lab")
 	}
@@ -44,7 +44,7 @@ func TestImage(t *testing.T) { built(t) }
 // built is the image, which is made where there is none.
 func built(t testing.TB) *Image {
 	t.Helper()
-	require(t)
+	needGuests(t)
 	image, err := Build(t.Context(), os.Stderr)
 	if err != nil {
 		t.Fatalf("%v\nhint: %s", err, hint.Of(err))

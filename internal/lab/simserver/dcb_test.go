@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"weft/internal/require"
 )
 
 func TestDCB(t *testing.T) {
@@ -130,10 +132,7 @@ func transcript(t *testing.T, name string) string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "shared", "transcripts", filepath.FromSlash(name)))
 	if err != nil {
-		if strings.Contains(os.Getenv("WEFT_REQUIRE"), "transcripts") {
-			t.Fatal(err)
-		}
-		t.Skipf("transcript %s is not here: %v", name, err)
+		require.Missing(t, require.Transcripts, "transcript %s is not here: %v", name, err)
 	}
 	return string(b)
 }

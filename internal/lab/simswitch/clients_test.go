@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"weft/internal/require"
 )
 
 // Clients that other people wrote, and that run real switches every day, must
@@ -29,11 +31,7 @@ func needClient(t *testing.T, probe []string, pkg string) {
 	if err == nil {
 		return
 	}
-	skip := t.Skipf
-	if slices.Contains(strings.Split(os.Getenv("WEFT_REQUIRE"), ","), "clients") {
-		skip = t.Fatalf
-	}
-	skip("%s: %v: install %s (make deps)\n%s", strings.Join(probe, " "), err, pkg, out)
+	require.Missing(t, require.Clients, "%s: %v: install %s (make deps)\n%s", strings.Join(probe, " "), err, pkg, out)
 }
 
 // longestRun is far more than a client needs, even on a busy machine.

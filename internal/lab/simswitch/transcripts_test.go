@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"weft/internal/require"
 )
 
 // transcript reads a text that a device printed, or a configuration somebody
@@ -17,10 +19,7 @@ func transcript(t *testing.T, name string) string {
 	file := filepath.Join("..", "..", "..", "..", "shared", "transcripts", filepath.FromSlash(name))
 	b, err := os.ReadFile(file)
 	if err != nil {
-		if strings.Contains(os.Getenv("WEFT_REQUIRE"), "transcripts") {
-			t.Fatal(err)
-		}
-		t.Skipf("transcript %s is not here: %v", name, err)
+		require.Missing(t, require.Transcripts, "transcript %s is not here: %v", name, err)
 	}
 	return string(b)
 }

@@ -17,6 +17,7 @@ import (
 
 	"weft/internal/remote"
 	"weft/internal/remote/remotetest"
+	"weft/internal/require"
 )
 
 func TestConformance(t *testing.T) {
@@ -60,10 +61,7 @@ func fakeSudo(t *testing.T, script string) []string {
 // TestConformanceOpenSSH runs the suite against OpenSSH's own server, one
 // process per connection on sockets of ours, so that no port is fixed.
 func TestConformanceOpenSSH(t *testing.T) {
-	sshd, err := exec.LookPath("/usr/sbin/sshd")
-	if err != nil {
-		t.Skipf("OpenSSH's server is not here: %v", err)
-	}
+	sshd := require.Tool(t, require.OpenSSH, "/usr/sbin/sshd")
 	me, err := user.Current()
 	if err != nil {
 		t.Fatal(err)

@@ -2,11 +2,12 @@ package ssh
 
 import (
 	"context"
-	"os/exec"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
+
+	"weft/internal/require"
 )
 
 const exampleConfig = `# comment
@@ -107,9 +108,7 @@ func TestRouteOfEffectiveSettings(t *testing.T) {
 
 // Whatever the user's ssh_config says, the target wins.
 func TestSSHIsAsked(t *testing.T) {
-	if _, err := exec.LookPath("ssh"); err != nil {
-		t.Skipf("no ssh binary: %v", err)
-	}
+	require.Tool(t, require.OpenSSH, "ssh")
 	r, err := NewDialer(Config{}).resolve(context.Background(), Target{Name: "weft-test.invalid", User: "u", Port: 2022})
 	if err != nil {
 		t.Fatal(err)
