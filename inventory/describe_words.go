@@ -187,7 +187,7 @@ func storageDescriptions() map[string]string {
 		"target.subsystem.namespace":                  "One block device.",
 		"target.subsystem.namespace.from":             "The volume behind it.",
 		"target.subsystem.namespace.uuid":             "Its identity, else derived from NQN and id.",
-		"target.subsystem.namespace.scratch":          "true: validations may write here.",
+		"target.subsystem.namespace.scratch":          "true: for validations that write; none does yet.",
 		"target.subsystem.namespace.limits":           "What initiators together may take.",
 		"target.subsystem.namespace.limits.iops":      "Commands a second.",
 		"target.subsystem.namespace.limits.bandwidth": "Bytes a second.",

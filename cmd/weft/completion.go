@@ -29,7 +29,7 @@ To use it now and in every shell to come:
   zsh         source <(weft completion zsh)              # and this line in ~/.zshrc, after compinit
   fish        weft completion fish | source              # and this line in ~/.config/fish/config.fish
   powershell  weft completion powershell | Out-String | Invoke-Expression   # and this line in $PROFILE`,
-		Args:      exactly("SHELL"),
+		Annotations: noEvents(), Args: exactly("SHELL"),
 		ValidArgs: slices.Sorted(maps.Keys(shells)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			script, ok := shells[args[0]]

@@ -188,7 +188,7 @@ func (a *app) labStatus() *cobra.Command {
 func (a *app) labSSH() *cobra.Command {
 	return &cobra.Command{
 		Use: "ssh HOST [COMMAND…]", Short: "Log in to a server of the lab as root, with the ssh of this machine",
-		Args: counted(cobra.MinimumNArgs(1)),
+		Annotations: noEvents(), Args: counted(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := lab.Running(a.dir)
 			if err != nil {
@@ -226,7 +226,8 @@ func (a *app) labEdit() *cobra.Command {
 	return &cobra.Command{
 		Use: "edit HOST LINE…", Short: "Type configuration lines on a simulated switch, as somebody else would by hand",
 		Args: counted(cobra.MinimumNArgs(2)),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
+			a.begin(cmd)
 			if err := lab.Edit(a.dir, args[0], args[1:]...); err != nil {
 				return a.noLab(err)
 			}
@@ -241,7 +242,8 @@ func (a *app) labStop() *cobra.Command {
 		Long: "fault makes something break on a simulated device, or mends it:\n\n  " + strings.Join(lab.Faults(), "\n  ") +
 			"\n\nOn a guest with a real kernel:\n\n  " + strings.Join(lab.GuestFaults(), "\n  "),
 		Args: exactly("HOST", "FAULT"),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
+			a.begin(cmd)
 			if err := lab.Fault(a.dir, args[0], args[1]); err != nil {
 				return a.noLab(err)
 			}

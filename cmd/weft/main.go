@@ -108,7 +108,10 @@ There is no state file: every command reads the devices.
 
 ` + exitHelp,
 		SilenceUsage: true, SilenceErrors: true,
-		PersistentPreRunE: func(*cobra.Command, []string) error {
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			if a.json && cmd.Annotations[events] == "none" {
+				return fmt.Errorf("--json: what %s prints is for others than weft's readers", cmd.CommandPath())
+			}
 			if !slices.Contains([]string{"auto", "always", "never"}, a.color) {
 				return fmt.Errorf("--color: there are auto, always and never, and not %q", a.color)
 			}
@@ -135,6 +138,12 @@ There is no state file: every command reads the devices.
 	explained(root.Commands())
 	return root
 }
+
+// events is the annotation of commands that hand stdout to somebody else, and
+// so do not take --json.
+const events = "events"
+
+func noEvents() map[string]string { return map[string]string{events: "none"} }
 
 // begin opens the stream of events of a command.
 func (a *app) begin(cmd *cobra.Command) {

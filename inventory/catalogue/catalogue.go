@@ -69,7 +69,7 @@ type SwitchOS struct {
 	Vendor string `json:"vendor"`
 
 	PortNames     Fact[[]string] `json:"port_names,omitzero"`     // regular expressions, each for a whole name
-	CommitMethods Fact[[]string] `json:"commit_methods,omitzero"` // values of safety.commit_method, the preferred one first
+	CommitMethods Fact[[]string] `json:"commit_methods,omitzero"` // the timed reverts that weft arms there
 	Models        Fact[string]   `json:"models,omitzero"`         // regular expression: the models whose lines weft writes report such a name
 	Queues        Fact[int]      `json:"queues,omitzero"`         // egress queues of a port
 	MaxMTU        Fact[int]      `json:"max_mtu,omitzero"`        // bytes

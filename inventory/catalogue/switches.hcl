@@ -2,14 +2,14 @@
 # a switch block says what differs or is known only of one model.
 #
 # port_names are the names that the running configuration prints, whole.
-# commit_methods are values of safety.commit_method, the preferred one first.
+# commit_methods are the timed reverts that weft arms there.
 # models are those that take the lines weft writes: what a switch reports has it.
 # avoid_pfc are priorities that the vendor advises against making lossless.
 
 os "nxos" {
   vendor         = "Cisco"
   port_names     = ["Ethernet[0-9]+/[0-9]+(/[0-9]+)?", "port-channel[0-9]+"]
-  commit_methods = ["dual-stage", "scheduler", "replace"]
+  commit_methods = ["dual-stage"]
   models         = "^(Nexus ?9000|N9K-)"
   queues         = 8
   max_mtu        = 9216
@@ -28,7 +28,7 @@ os "comware" {
     "(GigabitEthernet|Ten-GigabitEthernet|Twenty-FiveGigE|FortyGigE|HundredGigE|TwoHundredGigE|FourHundredGigE)[0-9]+(/[0-9]+){2,3}(:[0-9]+)?",
     "Bridge-Aggregation[0-9]+",
   ]
-  commit_methods = ["commit-delay", "scheduler"]
+  commit_methods = ["commit-delay"]
   queues         = 8
   avoid_pfc      = [0, 6, 7]
   source = {
