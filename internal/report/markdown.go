@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"time"
 
@@ -10,9 +11,25 @@ import (
 	"weft/internal/view"
 )
 
-// cell makes text fit for a cell of a table.
+// acted is what readers of Markdown act upon: links, images and addresses,
+// mentions of people and references to tickets, HTML and entities. In code they
+// do not. A backslash begins an escape.
+var acted = regexp.MustCompile(`(?i)[@<\\]|\]\(|\]\[|\]:|://|\bwww\.|\b(?:mailto|xmpp):|&[#a-z]|[#!~$%][a-z0-9]`)
+
+// cell makes text of others fit for a cell of a table or a line: it is shown,
+// whatever it is, with what a reader of Markdown would act upon as code.
 func cell(s string) string {
-	return strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;", "`", "'").Replace(s)
+	s = strings.NewReplacer("`", "'", "\r\n", " ", "\n", " ", "\t", " ").Replace(s)
+	words := strings.Split(view.Visible(s), " ")
+	for i, word := range words {
+		if acted.MatchString(word) {
+			// Which of a backslash and a bar escapes the other is not the same everywhere.
+			words[i] = "`" + strings.ReplaceAll(word, "|", "¦") + "`"
+			continue
+		}
+		words[i] = strings.NewReplacer("|", `\|`, "*", `\*`, "__", `\_\_`).Replace(word)
+	}
+	return strings.Join(words, " ")
 }
 
 func mark(v prove.Verdict) string {
@@ -22,7 +39,7 @@ func mark(v prove.Verdict) string {
 // Markdown writes the report for a pull request or a ticket.
 func (r *Report) Markdown(w io.Writer) error {
 	p := &printer{w: w}
-	p.line("# weft report: %s", r.Owner)
+	p.line("# weft report: %s", cell(r.Owner))
 	p.line("")
 	if r.Simulated {
 		p.line("**SIMULATED**: measured on weft's lab. It shows function, not speed.")

@@ -116,7 +116,7 @@ func TestFaces(t *testing.T) {
 		t.Errorf("%v %+v", err, again)
 	}
 	md := write(t, r.Markdown)
-	for _, want := range []string{"**SIMULATED**", "✗ fail", "| ✗ fail | latency.added_p99 | 1 of 2 pass | 90.0 µs | 30.0 µs |", "? inconclusive", `another &lt;pair> \| with a bar`,
+	for _, want := range []string{"**SIMULATED**", "✗ fail", "| ✗ fail | latency.added_p99 | 1 of 2 pass | 90.0 µs | 30.0 µs |", "? inconclusive", "another `<pair>` \\| with a bar",
 		"| latency.added_p99 | 4 KiB reads | at most 30.0 µs, at most 10 % over the baseline | rollout.weft.hcl:24 |", "| plane-a | switch.leaf-a/port.Ethernet1/1 | 1 | traffic |", "9.4 | 18000 | 60000"} {
 		if !strings.Contains(md, want) {
 			t.Errorf("no %q in\n%s", want, md)
@@ -131,6 +131,31 @@ func TestFaces(t *testing.T) {
 			if c.Failed != nil && !strings.Contains(c.Failed.Message, "limit 30.0 µs") {
 				t.Errorf("%+v", c.Failed)
 			}
+		}
+	}
+}
+
+// What devices and peers say is text, and no Markdown: nobody is linked,
+// mentioned or shown a picture.
+func TestMarkdownCells(t *testing.T) {
+	for in, want := range map[string]string{
+		`server.node["cn1"] → target.array over plane a`: `server.node["cn1"] → target.array over plane a`,
+		"refused [click here](https://evil.example/)":    "refused [click `here](https://evil.example/)`",
+		"![x](//evil.example/p.png)":                     "`![x](//evil.example/p.png)`",
+		"@admins please":                                 "`@admins` please",
+		"mail a@b.example or www.evil.example":           "mail `a@b.example` or `www.evil.example`",
+		"see #12 and other/repo#3 and !4":                "see `#12` and `other/repo#3` and `!4`",
+		"&#64;admins &lt;script&gt;":                     "`&#64;admins` `&lt;script&gt;`",
+		"<script>alert(1)</script> | a":                  "`<script>alert(1)</script>` \\| a",
+		"a ``` b":                                        "a ''' b",
+		"**bold** __x__":                                 `\*\*bold\*\* \_\_x\_\_`,
+		`a\|b`:                                           "`a\\¦b`",
+		"x\n# heading\r\n| row |":                        `x # heading \| row \|`,
+		"\x1b[31mred\u202e":                              "`\\x1b[31mred\\u202e`",
+		"5% of 100 Gbit/s & more < 30 µs":                "5% of 100 Gbit/s & more `<` 30 µs",
+	} {
+		if got := cell(in); got != want {
+			t.Errorf("%q is %q, wanted %q", in, got, want)
 		}
 	}
 }

@@ -36,6 +36,12 @@ func (s *Screen) Stream() io.Writer { return s.w }
 // Style is the style of text on this screen.
 func (s *Screen) Style(color bool) Style { return Style{Color: color, key: s.mark} }
 
+// Visible is text as a screen shows it, without anything that a terminal obeys.
+func Visible(text string) string {
+	out, rest := NewScreen(nil).clean([]byte(text))
+	return string(appendBytes(out, rest))
+}
+
 // Write implements io.Writer.
 func (s *Screen) Write(p []byte) (int, error) {
 	s.mu.Lock()
@@ -52,13 +58,17 @@ func (s *Screen) Write(p []byte) (int, error) {
 func (s *Screen) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var out []byte
-	for _, b := range s.rest {
+	_, err := s.w.Write(appendBytes(nil, s.rest))
+	s.rest = nil
+	return err
+}
+
+// appendBytes appends what stands for bytes that are no text.
+func appendBytes(out, text []byte) []byte {
+	for _, b := range text {
 		out = fmt.Appendf(out, `\x%02x`, b)
 	}
-	s.rest = nil
-	_, err := s.w.Write(out)
-	return err
+	return out
 }
 
 // clean is text as it is shown, and the end of it that is not complete.
