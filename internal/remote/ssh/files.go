@@ -34,8 +34,9 @@ func (c *Client) ReadFile(ctx context.Context, path string) ([]byte, error) {
 // it runs mkdir, cat, sha256sum, chmod, sync, mv and rm.
 //
 // Not to follow what somebody put in the temporary's place, and to keep the
-// upload private, matters on a real machine; an interpreter that has neither
-// noclobber nor a umask is a simulated one.
+// upload private, matters on a real machine: the mode is set by the descriptor.
+// An interpreter that has neither noclobber nor a umask, nor descriptors in
+// /proc, is a simulated one.
 const putScript = `set -C 2>/dev/null || :
 clear() { rm -f -- "$tmp"; [ -z "$from" ] || rm -f -- "$from"; }
 fail() { clear; echo "$1" >&2; exit 1; }
@@ -44,10 +45,10 @@ if [ -d "$1" ]; then fail "it is a directory"; fi
 umask 022 2>/dev/null || :
 [ -d "${1%/*}/" ] || mkdir -p -- "${1%/*}/" || { clear; exit 1; }
 umask 077 2>/dev/null || :
-if [ -n "$from" ]; then cat -- "$from"; else cat; fi >"$tmp" || fail "the upload was not stored"
+mode() { if [ -e /proc/self/fd/1 ]; then chmod "$1" /proc/self/fd/1; else chmod "$1" "$tmp"; fi; }
+{ if [ -n "$from" ]; then cat -- "$from"; else cat; fi && mode "$2"; } >"$tmp" || fail "the upload was not stored"
 sum=$(sha256sum <"$tmp") || fail "the upload has no sum"
 [ "${sum%% *}" = "$3" ] || fail "the upload did not arrive whole"
-chmod "$2" "$tmp" || fail "the mode was not set"
 sync "$tmp" 2>/dev/null || sync
 mv -f -- "$tmp" "$1" || fail "the upload was not put in place"
 [ -z "$from" ] || rm -f -- "$from"

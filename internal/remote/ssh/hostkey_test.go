@@ -3,7 +3,6 @@ package ssh
 import (
 	"context"
 	"errors"
-
 	"os"
 	"strings"
 	"testing"
@@ -87,6 +86,24 @@ func TestHostCertificate(t *testing.T) {
 	f := newFiles(t)
 	f.write("known_hosts", "@cert-authority "+line(authority)(s.address))
 	f.host("server", s.address)
+	dial(t, f.dialer(), Target{Name: "server"})
+}
+
+// The key of an authority is no machine's own: it may have been stolen where it
+// certifies, and would pass for every machine.
+func TestKeyOfAuthorityAsHostKey(t *testing.T) {
+	authority := edKey(t)
+	s := startServer(t, []ssh.Signer{authority}, nil)
+	f := newFiles(t)
+	f.write("known_hosts", "@cert-authority "+line(authority)(s.address))
+	f.host("server", s.address)
+	_, err := f.dialer().Dial(context.Background(), Target{Name: "server"})
+	var no *remote.HostKeyError
+	if !errors.As(err, &no) || !strings.Contains(err.Error(), "authority") || !strings.Contains(hint.Of(err), "do not log in") {
+		t.Fatalf("a machine with the key of the authority was answered: %v", err)
+	}
+	// Where the same key is also one of the machine's, somebody has said so.
+	f.write("known_hosts", "@cert-authority "+line(authority)(s.address)+line(authority)(s.address))
 	dial(t, f.dialer(), Target{Name: "server"})
 }
 

@@ -228,7 +228,9 @@ func (k *keyring) linesOf(address string) []int {
 	return list
 }
 
-// judge judges a key that a server shows, as package knownhosts does.
+// judge judges a key that a server shows, as package knownhosts does. The key of
+// an authority certifies others: no machine has it as its own, as OpenSSH has it
+// (sshd(8), SSH_KNOWN_HOSTS FILE FORMAT).
 func (k *keyring) judge(address string, peer net.Addr, key ssh.PublicKey) error {
 	if _, ok := key.(*ssh.Certificate); ok {
 		return k.check(address, peer, key)
@@ -238,8 +240,9 @@ func (k *keyring) judge(address string, peer net.Addr, key ssh.PublicKey) error 
 	}
 	mismatch := &knownhosts.KeyError{}
 	for _, at := range k.linesOf(address) {
-		if plain := k.lines[at].key; !bytes.Equal(plain.Key.Marshal(), key.Marshal()) {
-			mismatch.Want = append(mismatch.Want, plain)
+		line := k.lines[at]
+		if same := bytes.Equal(line.key.Key.Marshal(), key.Marshal()); !same || line.authority {
+			mismatch.Want = append(mismatch.Want, line.key)
 			continue
 		}
 		return nil
