@@ -39,6 +39,7 @@ func writeMetrics(out io.Writer, s agent.TargetStatus) error {
 	one("connects_refused_total", "counter", "Connect commands that were refused.", s.Refused.Connects)
 	one("authentications_failed_total", "counter", "Authentications that failed.", s.Refused.Authentications)
 	one("keep_alive_timeouts_total", "counter", "Controllers whose host fell silent.", s.Refused.KeepAlives)
+	one("log_lines_left_out_total", "counter", "Lines about peers that were left out of the log, as there were too many.", s.Refused.LogLines)
 	metric{"controllers", "gauge", "Controllers that are connected."}.each(w, s, func(u agent.SubsystemStatus, put func(any, ...string)) {
 		put(u.Controllers)
 	})

@@ -103,7 +103,7 @@ func printStatus(out io.Writer, s agent.TargetStatus) error {
 		fmt.Fprintf(w, "controller\t%d of %s\thost %s\tat %s from %s\tI/O queues %d\n", c.ID, c.Subsystem, c.Host, c.Portal, c.From, c.IOQueues)
 	}
 	if r := s.Refused; r != (agent.RefusedStatus{}) {
-		fmt.Fprintf(w, "refused\tconnects %d\tauthentications %d\tkeep-alive timeouts %d\n", r.Connects, r.Authentications, r.KeepAlives)
+		fmt.Fprintf(w, "refused\tconnects %d\tauthentications %d\tkeep-alive timeouts %d\tlog lines %d\n", r.Connects, r.Authentications, r.KeepAlives, r.LogLines)
 	}
 	return w.Flush()
 }

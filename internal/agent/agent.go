@@ -48,6 +48,7 @@ type Subsystem struct {
 	AllowHosts []string    `toml:"allow_hosts"`       // host NQNs; nobody else connects
 	Portals    []string    `toml:"portals,omitempty"` // addresses of the portals that serve it; none: all
 	Auth       []Auth      `toml:"auth,omitempty"`
+	DemandAuth bool        `toml:"demand_auth,omitempty"` // a host that need not authenticate is a mistake
 	Namespaces []Namespace `toml:"namespace"`
 }
 

@@ -97,4 +97,5 @@ type RefusedStatus struct {
 	Connects        uint64 `json:"connects"`
 	Authentications uint64 `json:"authentications"`
 	KeepAlives      uint64 `json:"keep_alive_timeouts"` // controllers that fell silent
+	LogLines        uint64 `json:"log_lines"`           // about peers, that were left out as there were too many
 }

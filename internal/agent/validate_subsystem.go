@@ -28,6 +28,9 @@ func (v *findings) subsystem(name string, s Subsystem, portals []Portal) {
 	}
 	v.servedAt(name, s.Portals, portals)
 	v.auth(name, s.Auth, hosts)
+	if s.DemandAuth {
+		v.demand(name, s)
+	}
 	if len(s.Namespaces) > maxNamespaces {
 		v.add("%s: %d namespaces; %d is the most", name, len(s.Namespaces), maxNamespaces)
 	}
@@ -75,6 +78,20 @@ func (v *findings) auth(name string, all []Auth, hosts map[string]bool) {
 			if file != "" && !path.IsAbs(file) {
 				v.add("%s: %s %q is not absolute", who, key, file)
 			}
+		}
+	}
+}
+
+// demand sees to it that every host must authenticate.
+func (v *findings) demand(name string, s Subsystem) {
+	for _, h := range s.AllowHosts {
+		if !slices.ContainsFunc(s.Auth, func(a Auth) bool { return a.Host == h }) {
+			v.add("%s: demand_auth, and there is no auth of %s, which allow_hosts lets in by its name", name, h)
+		}
+	}
+	for _, a := range s.Auth {
+		if slices.Contains(a.DHGroups, "null") {
+			v.add("%s: demand_auth, and auth of %s has the group null, which exchanges nothing", name, a.Host)
 		}
 	}
 }

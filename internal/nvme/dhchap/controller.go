@@ -17,11 +17,22 @@ type Peer struct {
 	Host    Secret // that the host proves to have
 	Sub     Secret // that the subsystem proves to have; empty: it cannot
 
-	// What may be used, the preferred first; empty: everything.
+	// What may be used, the preferred first; empty: everything, for a Controller
+	// without Null, which exchanges nothing.
 	Hashes []Hash
 	Groups []Group
 
 	Random io.Reader // of cryptographic quality
+}
+
+// exchanging is p with what a controller may use where nothing is said. Whoever
+// wants Null says so: then all that keeps a secret from who listens and tries is
+// its length.
+func (p Peer) exchanging() Peer {
+	if len(p.Groups) == 0 {
+		p.Groups = []Group{FFDHE2048, FFDHE3072, FFDHE4096, FFDHE6144, FFDHE8192}
+	}
+	return p.withDefaults()
 }
 
 // withDefaults names what may be used.
@@ -62,13 +73,13 @@ type Controller struct {
 }
 
 // NewController begins with nothing authenticated.
-func NewController(p Peer) *Controller { return &Controller{peer: p.withDefaults()} }
+func NewController(p Peer) *Controller { return &Controller{peer: p.exchanging()} }
 
 // Renew says who authenticates from the next negotiation on: secrets can change
 // while a queue lives. One that is under way ends as it began.
 func (c *Controller) Renew(p Peer) {
 	if c.step == toNegotiate || c.step == over {
-		c.peer = p.withDefaults()
+		c.peer = p.exchanging()
 	}
 }
 

@@ -49,7 +49,7 @@ func TestAuthentication(t *testing.T) {
 	fabrics(t, func(t *testing.T, r *rig) {
 		k := keys(t)
 		r.guarded(k)
-		for _, p := range []dhchap.Peer{{Host: k.Host}, {Host: k.Host, Sub: k.Sub}, {Host: k.Host, Groups: []dhchap.Group{dhchap.Null}}} {
+		for _, p := range []dhchap.Peer{{Host: k.Host}, {Host: k.Host, Sub: k.Sub}} {
 			admin := r.dial(0)
 			result := r.want(wire.Success, admin, connectCommand(0, 0), connectData(subNQN, hostNQN, 0xffff))
 			if result&^0xffff != wire.ConnectAuthRequired {
@@ -81,6 +81,26 @@ func TestAuthentication(t *testing.T) {
 				t.Fatal(err)
 			}
 			r.want(wire.Success, io, blocks(wire.OpRead, 1, 0, 1), make([]byte, 512))
+		}
+	})
+}
+
+// Without Diffie and Hellman hosts authenticate only where that is asked for.
+func TestNullIsNoDefault(t *testing.T) {
+	fabrics(t, func(t *testing.T, r *rig) {
+		k := keys(t)
+		login := func() error {
+			r.guarded(k)
+			q := r.dial(0)
+			r.want(wire.Success, q, connectCommand(0, 0), connectData(subNQN, hostNQN, 0xffff))
+			return r.prove(q, dhchap.Peer{Host: k.Host, Groups: []dhchap.Group{dhchap.Null}})
+		}
+		if login() == nil {
+			t.Error("authenticated without an exchange")
+		}
+		k.Groups = []dhchap.Group{dhchap.FFDHE2048, dhchap.Null}
+		if err := login(); err != nil {
+			t.Error(err)
 		}
 	})
 }

@@ -93,6 +93,7 @@ type Namespace struct {
 // A Target serves subsystems. Its methods may be called concurrently.
 type Target struct {
 	log      *slog.Logger
+	pace     *pace // of the log
 	gate     gate
 	workers  sync.WaitGroup
 	moving   *crew // for commands on backends that may block
@@ -125,15 +126,17 @@ type Target struct {
 // Close, or until a Reload that no longer has them.
 func New(c Config) (*Target, error) {
 	t := &Target{
-		log: c.Log, started: time.Now(),
+		started:     time.Now(),
 		controllers: map[uint16]*controller{},
 		portals:     map[string]*portal{},
 		generation:  c.Generation,
 	}
 	t.share(c.Descriptors)
-	if t.log == nil {
-		t.log = slog.New(slog.DiscardHandler)
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
 	}
+	quiet := newQuiet(c.Log.Handler())
+	t.log, t.pace = slog.New(quiet), quiet.pace
 	next, err := t.prepare(c)
 	if err != nil {
 		return nil, err

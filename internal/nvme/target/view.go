@@ -54,11 +54,12 @@ type RefusedStat struct {
 	Connects        uint64
 	Authentications uint64
 	KeepAlives      uint64 // controllers that fell silent
+	LogLines        uint64 // about any of that and more, that were left out
 }
 
 // Refused returns the counts.
 func (t *Target) Refused() RefusedStat {
-	return RefusedStat{t.refused.connect.Load(), t.refused.auth.Load(), t.refused.silent.Load()}
+	return RefusedStat{t.refused.connect.Load(), t.refused.auth.Load(), t.refused.silent.Load(), t.pace.left.Load()}
 }
 
 // Generation is that of the discovery log.
