@@ -76,9 +76,9 @@ cross: ## weft for the laptops people have
 	GOOS=darwin GOARCH=arm64 $(GO) build ./...
 	GOOS=windows GOARCH=amd64 $(GO) build -o /dev/null ./cmd/weft
 
-bench: ## benchmarks; last, as a table, both agents against a ping-pong
-	$(GO) test -run '^$$' -bench . -skip '^BenchmarkAgents$$' -benchmem -timeout 60m ./...
-	$(GO) test -run '^$$' -bench '^BenchmarkAgents$$' -timeout 30m ./cmd/weft-initiator
+bench: ## benchmarks; last, as tables, both agents against a ping-pong, and a host beside a busy one
+	$(GO) test -run '^$$' -bench . -skip '^Benchmark(Agents|Neighbours)$$' -benchmem -timeout 60m ./...
+	$(GO) test -run '^$$' -bench '^Benchmark(Agents|Neighbours)$$' -timeout 60m ./cmd/weft-initiator
 
 labbench: build ## weft's RDMA beside the kernel's and perftest, in guests, as a table
 	WEFT_LAB=1 $(GO) test -run '^$$' -bench '^BenchmarkRDMA$$' -timeout 120m -v ./internal/lab/guest

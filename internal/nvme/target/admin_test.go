@@ -1,6 +1,7 @@
 package target
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 
@@ -77,6 +78,9 @@ func TestIdentifyNamespaces(t *testing.T) {
 			get(noNS, wire.CNSNamespace, nsid, 0)
 		}
 		get(wire.Success, wire.CNSCtrlIO, 0, 0)
+		if limits := page[:16]; !bytes.Equal(limits, []byte{3: 255, 6: 0x20, 10: 0x80, 15: 0}) {
+			t.Errorf("limits % x: DMRL, DMRSL and DMSL are others", limits)
+		}
 		get(invalid, wire.CNSCtrlIO, 0, 1)
 		get(invalid, 0x42, 0, 0)
 		r.want(wire.SGLInvalidLength.WithDNR(), q, wire.IdentifyCommand{CNS: wire.CNSController}.Command(), page[:512])

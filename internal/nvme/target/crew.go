@@ -1,17 +1,30 @@
 package target
 
-import "sync"
+import (
+	"runtime"
+	"sync"
+	"time"
+)
 
 // How many workers there are for what may take a while, and how many of them one
 // host may have at a time. The rest is for the others: a host finds a worker
 // whatever one other does. Reads and writes are many and short; a flush waits for
-// the whole device, and zeroing keeps the processor and the file busy, so that few
-// of them at a time do as much as many would.
+// the whole device, so that few at a time do as much as many would.
 const (
 	movers, hostMovers     = 48, 32
 	flushers, hostFlushers = 8, 2
-	zeroers, hostZeroers   = 8, 2
 )
+
+// zeroers is the same for zeroing, which keeps processors busy: one host leaves
+// most of them, because Go looks at connections only where one has nothing to do.
+func zeroers() (all, host int) {
+	all = min(max(2, runtime.GOMAXPROCS(0)/2), 8)
+	return all, all / 2
+}
+
+// slice is how long a worker goes on where others wait for its processor. Go would
+// leave it to one for ten milliseconds.
+const slice = 100 * time.Microsecond
 
 // Large groups of Diffie and Hellman take a processor a while, and strangers can
 // ask for them: few are worked on at once, one of each source (see fabric.Source).
@@ -73,11 +86,16 @@ func (c *crew) offer(j job, most int) bool {
 func (c *crew) work() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	began := time.Now()
 	for {
 		j, of, ok := c.lines.next(c.most)
 		if ok {
 			c.mu.Unlock()
 			c.do(j)
+			if now := time.Now(); now.Sub(began) > slice {
+				runtime.Gosched()
+				began = now
+			}
 			c.mu.Lock()
 			c.lines.done(of) // whoever is next of that host is taken by this worker
 			continue

@@ -151,8 +151,8 @@ func TestHostsDoNotHoldUpOthers(t *testing.T) {
 		data []byte
 		most int32
 	}{
-		"deallocate":    {long, ranges, hostZeroers},
-		"write zeroes":  {blocks(wire.OpWriteZeroes, 1, 0, 65536), nil, hostZeroers},
+		"deallocate":    {long, ranges, 4},
+		"write zeroes":  {blocks(wire.OpWriteZeroes, 1, 0, 65536), nil, 4},
 		"flush":         {wire.Command{Opcode: wire.OpFlush, NSID: 1}, nil, hostFlushers},
 		"flush all":     {wire.Command{Opcode: wire.OpFlush, NSID: wire.NSIDAll}, nil, hostFlushers},
 		"write through": {through, page, hostMovers + hostFlushers},
@@ -213,7 +213,8 @@ func TestHostsDoNotHoldUpOthers(t *testing.T) {
 // TestLongCommandsTakeTurns: where others have all workers for long commands, a
 // host's short one is done after one part of each of theirs at most.
 func TestLongCommandsTakeTurns(t *testing.T) {
-	const hosts = zeroers / hostZeroers
+	zeroers, hostZeroers := zeroers()
+	hosts := zeroers / hostZeroers
 	disk := newSlow(t, 1<<40)
 	names := []string{neighbour}
 	for i := range hosts {
@@ -226,7 +227,7 @@ func TestLongCommandsTakeTurns(t *testing.T) {
 		_, id := r.admin(subNQN, name, 0)
 		send(t, r.io(subNQN, name, id, 1), hostZeroers, long, ranges)
 	}
-	until(t, "all workers are busy", func() bool { return disk.inside.Load() == zeroers })
+	until(t, "all workers are busy", func() bool { return int(disk.inside.Load()) == zeroers })
 	_, id := r.admin(subNQN, neighbour, 0)
 	q := r.io(subNQN, neighbour, id, 1)
 	short, one := deallocate(3, 1)
@@ -259,7 +260,8 @@ func TestLongCommandsEndWithTheirQueue(t *testing.T) {
 		q := r.io(subNQN, hostNQN, id, 1)
 		long, ranges := deallocate(1, 1<<27, 1<<27)
 		send(t, q, 30, long, ranges)
-		until(t, "some are under way", func() bool { return disk.inside.Load() == hostZeroers })
+		_, most := zeroers()
+		until(t, "some are under way", func() bool { return int(disk.inside.Load()) == most })
 		if err := q.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -268,7 +270,7 @@ func TestLongCommandsEndWithTheirQueue(t *testing.T) {
 			defer r.target.zeroing.mu.Unlock()
 			return r.target.zeroing.lines.count == 0
 		})
-		for range hostZeroers {
+		for range most {
 			disk.may <- struct{}{} // the parts under way
 		}
 		until(t, "the rest is not done", func() bool {
@@ -386,59 +388,5 @@ func TestZeroingAndFlushesAreCharged(t *testing.T) {
 				t.Errorf("%+v", n)
 			}
 		})
-	}
-}
-
-// TestLines: hosts are served in turn, none has more than its share under way,
-// and what was taken out is gone.
-func TestLines(t *testing.T) {
-	var l lines[string]
-	for _, v := range []string{"a1", "a2", "a3", "b1", "b2", "c1"} {
-		l.add(v[:1], v)
-	}
-	var got []string
-	var of []*line[string]
-	take := func(most int) {
-		v, from, ok := l.next(most)
-		if !ok {
-			v = "-"
-		}
-		got, of = append(got, v), append(of, from)
-	}
-	for range 4 {
-		take(1)
-	}
-	l.done(of[1])
-	take(1)
-	take(2)
-	l.add("b", "b3")
-	l.add("b", "b4")
-	out := l.drop("b", func(v string) bool { return v == "b3" })
-	take(3)
-	take(3)
-	take(3)
-	if want := "[a1 b1 c1 - b2 a2 a3 b4 -] [b3] 0"; fmt.Sprint(got, out, l.count) != want {
-		t.Errorf("%v %v %d, want %s", got, out, l.count, want)
-	}
-	for i, from := range of {
-		if from != nil && i != 1 {
-			l.done(from)
-		}
-	}
-	if len(l.of) != 0 || l.turn.n != 0 {
-		t.Errorf("%d lines are left, %d of them wait", len(l.of), l.turn.n)
-	}
-	for range 10 {
-		l.add("d", "d1")
-	}
-	if n := len(l.drop("d", func(string) bool { return true })); n != 10 || len(l.of) != 0 || l.turn.n != 0 {
-		t.Errorf("%d of 10 dropped, %d lines left", n, len(l.of))
-	}
-	if n := testing.AllocsPerRun(100, func() {
-		l.add("e", "e1")
-		_, from, _ := l.next(1)
-		l.done(from)
-	}); n != 0 {
-		t.Errorf("%v allocations", n)
 	}
 }

@@ -46,7 +46,7 @@ func (c *controller) identity(id wire.IdentifyCommand) (encoding.BinaryAppender,
 		if id.CSI != 0 {
 			return nil, wire.InvalidField.WithDNR()
 		}
-		return blank{}, wire.Success // no limits besides MDTS
+		return commandLimits{}, wire.Success
 	case wire.CNSNamespace, wire.CNSNSDescriptors, wire.CNSIOCommandSet, wire.CNSNSIndependent:
 		return l.namespaceIdentity(id)
 	}
@@ -173,6 +173,27 @@ const (
 	// deallocate.
 	deallocatedZero = 1 | 1<<3
 )
+
+// Limits of one Dataset Management, which hosts are asked to keep to so that it is
+// done long before they lose patience: ranges, blocks of one range, and blocks of
+// all. More is done, too.
+const (
+	mostRanges      = wire.MaxDSMRanges - 1 // what fits the field
+	mostRangeBlocks = 1 << 21               // of 512 bytes a gibibyte
+	mostBlocks      = 1 << 23
+)
+
+// commandLimits are what one command may be besides MDTS: DMRL, DMRSL and DMSL.
+// NVM section 4.1.5.4, I/O Command Set Specific Identify Controller.
+type commandLimits struct{}
+
+func (commandLimits) AppendBinary(b []byte) ([]byte, error) {
+	page := make([]byte, wire.IdentifySize)
+	page[3] = mostRanges
+	binary.LittleEndian.PutUint32(page[4:], mostRangeBlocks)
+	binary.LittleEndian.PutUint64(page[8:], mostBlocks)
+	return append(b, page...), nil
+}
 
 // blank is an Identify page of zeroes.
 type blank struct{}

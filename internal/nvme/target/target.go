@@ -144,7 +144,8 @@ func New(c Config) (*Target, error) {
 	t.install(next)
 	t.moving = t.hire(movers, hostMovers, ofHost, t.perform)
 	t.flushing = t.hire(flushers, hostFlushers, ofHost, t.perform)
-	t.zeroing = t.hire(zeroers, hostZeroers, ofHost, t.perform)
+	all, host := zeroers()
+	t.zeroing = t.hire(all, host, ofHost, t.perform)
 	t.proving = t.hire(provers, sourceProvers, ofSource, converse)
 	return t, nil
 }

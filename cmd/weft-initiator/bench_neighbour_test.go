@@ -1,0 +1,197 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+
+	"weft/internal/nvme/fabric"
+	"weft/internal/nvme/tcp"
+	"weft/internal/nvme/wire"
+)
+
+// neighbourConfig has a volume for each of two hosts, of a kind and a size.
+const neighbourConfig = `owner = 'bench'
+[[portal]]
+transport = 'tcp'
+address = '10.40.1.11:4420'
+[[subsystem]]
+nqn = 'nqn.2026-11.net.example:bench:st1'
+serial = 'WEFT01'
+allow_hosts = ['nqn.2026-11.net.example:bench:h1']
+[[subsystem.namespace]]
+id = 1
+uuid = '6ba7b811-9dad-11d1-80b4-00c04fd430c8'
+size = 67108864
+block_size = 512
+%s
+[[subsystem]]
+nqn = 'nqn.2026-11.net.example:bench:st2'
+serial = 'WEFT02'
+allow_hosts = ['nqn.2026-11.net.example:bench:h2']
+[[subsystem.namespace]]
+id = 1
+uuid = '6ba7b811-9dad-11d1-80b4-00c04fd430c9'
+size = 4294967296
+block_size = 512
+%s
+`
+
+// neighbourBar is how many times its p99 alone a host's may be beside another.
+const neighbourBar = 5.0
+
+// busyLoads are what the other host keeps outstanding, 127 at a time on each of
+// two queues.
+func busyLoads() []busyLoad {
+	var ranges []byte
+	for range wire.MaxDSMRanges {
+		r := wire.DSMRange{Blocks: 4 << 30 / 512}
+		ranges, _ = r.AppendBinary(ranges)
+	}
+	long := func(op uint8, size int) wire.Command {
+		c := wire.Command{Opcode: op, NSID: 1}
+		c.SetBlocks(0, size/512)
+		return c
+	}
+	return []busyLoad{
+		{"deallocate 256 × 4 GiB", wire.DSMCommand{NSID: 1, Ranges: wire.MaxDSMRanges, Deallocate: true}.Command(), ranges},
+		{"write zeroes 32 MiB", long(wire.OpWriteZeroes, 32<<20), nil},
+		{"flush", wire.Command{Opcode: wire.OpFlush, NSID: 1}, nil},
+		{"compare 128 KiB", long(wire.OpCompare, 128<<10), make([]byte, 128<<10)},
+		{"read 128 KiB", long(wire.OpRead, 128<<10), make([]byte, 128<<10)},
+		{"write 128 KiB", long(wire.OpWrite, 128<<10), make([]byte, 128<<10)},
+	}
+}
+
+type busyLoad struct {
+	name string
+	cmd  wire.Command
+	data []byte
+}
+
+// BenchmarkNeighbours measures reads of 4 KiB, one at a time, alone and while
+// another host keeps the same target busy, which on a machine with few processors
+// takes those from it, too. At the end it prints all as a table.
+func BenchmarkNeighbours(b *testing.B) {
+	if runtime.NumCPU() < 2 {
+		b.Skip("needs two processors")
+	}
+	own, bin := buildAgent(b, "weft-initiator"), buildAgent(b, "weft-target")
+	before, rows := loadNow(), []string(nil)
+	for _, event := range []bool{true, false} {
+		for _, kind := range []string{"memory", "file"} {
+			for _, load := range busyLoads() {
+				mode := map[bool]string{true: "event", false: "poll"}[event]
+				b.Run(strings.ReplaceAll(mode+"/"+kind+"/"+load.name, " ", "-"), func(b *testing.B) {
+					var alone, beside []float64
+					for range benchRounds {
+						x, y := besideRun(b, own, bin, kind, event, load)
+						alone, beside = append(alone, x), append(beside, y)
+					}
+					x, y := median(alone), median(beside)
+					rows = append(rows, fmt.Sprintf("| %s, %s, beside %s | %.1f | %.1f | %.1f | ≤ %.0f |", mode, kind, load.name, x, y, y/x, neighbourBar))
+					b.ReportMetric(0, "ns/op")
+					b.ReportMetric(x, "alone-p99-µs")
+					b.ReportMetric(y, "beside-p99-µs")
+					b.ReportMetric(y/x, "times")
+				})
+			}
+		}
+	}
+	fmt.Fprintf(os.Stdout, "\n%s; load average %s before, %s after\n\n", machineName(), before, loadNow())
+	fmt.Fprintln(os.Stdout, "| read 4 KiB, QD1 | p99 µs alone | p99 µs beside | times | wanted |")
+	fmt.Fprintln(os.Stdout, "|---|---|---|---|---|")
+	fmt.Fprintln(os.Stdout, strings.Join(rows, "\n"))
+}
+
+// besideRun measures both on one target; the results are in µs.
+func besideRun(b *testing.B, own, bin, kind string, event bool, load busyLoad) (alone, beside float64) {
+	b.Helper()
+	var mode []string
+	if !event {
+		mode = []string{"--poll", "1"}
+	}
+	volume := func(name string) string {
+		if kind == "file" {
+			return "backend = 'file'\npath = '/volumes/" + name + "'"
+		}
+		return "backend = 'memory'"
+	}
+	p := newTargetProcess(b, bin, fmt.Sprintf(neighbourConfig, volume("quiet"), volume("busy")), mode...)
+	if err := p.start(); err != nil {
+		b.Fatal(err)
+	}
+	defer p.kill()
+	p99 := func() float64 {
+		var r report
+		measure(b, own, []string{
+			"--map", "10.40.1.11:4420=" + p.port, "run", "--json", "--traddr", "10.40.1.11:4420", "--host-traddr", "127.0.0.2",
+			"--hostnqn", "nqn.2026-11.net.example:bench:h1", "--nqn", "nqn.2026-11.net.example:bench:st1",
+			"--rw", "randread", "--bs", "4k", "--iodepth", "1", "--runtime", benchTime, "--ramp-time", benchRamp,
+		}, &r)
+		return float64(r.Jobs[0].Read.Clat.Percentile["99.000000"]) / 1e3
+	}
+	alone = p99()
+	stop := keepBusy(b, p.port, load)
+	defer stop()
+	return alone, p99()
+}
+
+// keepBusy is a host with two full queues, until stop.
+func keepBusy(b *testing.B, addr string, load busyLoad) (stop func()) {
+	b.Helper()
+	const depth = 127
+	carrier := &tcp.Transport{}
+	data := wire.ConnectData{HostID: [16]byte{2}, ControllerID: wire.DynamicController, SubNQN: "nqn.2026-11.net.example:bench:st2", HostNQN: "nqn.2026-11.net.example:bench:h2"}
+	do := func(q fabric.Queue, cmd wire.Command, data []byte) uint64 {
+		done, err := fabric.Do(q, &cmd, data)
+		if err != nil || done.Status != wire.Success {
+			b.Fatalf("command %#x: %v %v", cmd.Opcode, done.Status, err)
+		}
+		return done.Result
+	}
+	var all []fabric.Queue
+	for qid := range uint16(3) {
+		q, err := carrier.Dial(b.Context(), fabric.DialParams{Addr: addr, QID: qid, Depth: depth, InCapsule: 8192})
+		if err != nil {
+			b.Fatal(err)
+		}
+		all = append(all, q)
+		connect, _ := data.AppendBinary(nil)
+		id := do(q, wire.ConnectCommand{QID: qid, SQSize: depth}.Command(), connect)
+		if qid == 0 {
+			data.ControllerID = uint16(id)
+			do(q, wire.PropertyCommand{Set: true, Offset: wire.PropCC, Value: wire.CCEnable | wire.CCIOSQES | wire.CCIOCQES}.Command(), nil)
+		}
+	}
+	for _, q := range all[1:] {
+		go func() { // ends with the queue
+			done := make([]wire.Completion, depth)
+			n := depth
+			for i := range done {
+				done[i].CID = uint16(i)
+			}
+			for {
+				for _, c := range done[:n] {
+					cmd := load.cmd
+					if q.Submit(c.CID, &cmd, fabric.Buffer{Bytes: load.data}) != nil {
+						return
+					}
+				}
+				var err error
+				if n, err = q.Wait(done); err != nil {
+					return
+				}
+			}
+		}()
+	}
+	return func() {
+		for _, q := range all {
+			_ = q.Close()
+		}
+	}
+}
