@@ -228,7 +228,7 @@ func (k *keyring) linesOf(address string) []int {
 	return list
 }
 
-// judge judges a key that a server shows, as package knownhosts does. The key of
+// judge judges a key that a server shows, as package knownhosts does but for one thing: the key of
 // an authority certifies others: no machine has it as its own, as OpenSSH has it
 // (sshd(8), SSH_KNOWN_HOSTS FILE FORMAT).
 func (k *keyring) judge(address string, peer net.Addr, key ssh.PublicKey) error {
