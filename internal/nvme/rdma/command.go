@@ -108,16 +108,45 @@ func checkData(cmd *wire.Command, inside int) wire.Status {
 	return wire.Success
 }
 
-// read fetches the data of a command from the host.
+// read fetches the data of a command from the host, now or when there is room for
+// it.
 func (c *conn) read(i, n int) wire.Status {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := &c.slots[i]
+	s.pull = n
+	if len(c.parked) > 0 || !c.incoming.Room() {
+		s.state = slotParked
+		c.parked = append(c.parked, i)
+		return wire.Success
+	}
+	return c.fetch(i)
+}
+
+// unpark fetches the data of commands that have waited for room. It returns those
+// for which there is no memory. The caller holds mu.
+func (c *conn) unpark() (failed []int) {
+	n := 0
+	for ; n < len(c.parked) && !c.dead && c.incoming.Room(); n++ {
+		if c.fetch(c.parked[n]) != wire.Success {
+			c.slots[c.parked[n]].state = slotExecuting
+			failed = append(failed, c.parked[n])
+		}
+	}
+	c.parked = c.parked[:copy(c.parked, c.parked[n:])]
+	return failed
+}
+
+// fetch reads the data of a command. The caller holds mu.
+func (c *conn) fetch(i int) wire.Status {
+	s := &c.slots[i]
+	n := s.pull
 	in, err := c.chunk(n)
 	if err != nil {
 		return wire.InternalError // another time there may be memory
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	s := &c.slots[i]
-	s.state, s.in, s.pull = slotReading, in, n
+	s.state, s.in, s.asked = slotReading, in, len(in.bytes)
+	c.incoming.Set(c.incoming.Used() + s.asked)
 	c.sends = append(c.sends, verbs.Work{
 		ID: workRead | uint64(i), Op: verbs.OpRead, Flags: verbs.Signaled, Local: in.piece(n),
 		Remote: s.x.Command.SGL.Address, Key: s.x.Command.SGL.Key,

@@ -53,12 +53,14 @@ type conn struct {
 	mu        sync.Mutex // guards what follows, and state in slots
 	pair      verbs.Pair // nil before the connection is made
 	slots     []slot
-	replies   []*chunk // data of responses under way, by reply
-	free      []uint32 // replies that are not under way
-	under     []uint32 // those that are, in their order
-	quiet     int      // the newest of them that do not tell when they are done
-	held      int      // bytes of data they keep
-	waiting   []answer // that no reply is free for
+	replies   []*chunk        // data of responses under way, by reply
+	free      []uint32        // replies that are not under way
+	under     []uint32        // those that are, in their order
+	quiet     int             // the newest of them that do not tell when they are done
+	held      int             // bytes of data they keep
+	waiting   []answer        // that no reply is free for
+	incoming  *fabric.Account // of data that is fetched
+	parked    []int           // slots whose data will be fetched when there is room, in order
 	recvs     []verbs.Work
 	sends     []verbs.Work
 	later     bool // what is to be sent is posted at the end of the batch
@@ -77,6 +79,7 @@ type slot struct {
 	state slotState
 	in    *chunk // memory of x.Data, where it was not in the capsule
 	pull  int    // bytes of it
+	asked int    // bytes that incoming reckons with
 
 	out      *chunk // data to the host
 	pushed   int
@@ -88,6 +91,7 @@ type slotState uint8
 
 const (
 	slotFree      slotState = iota // a capsule may be received
+	slotParked                     // data is going to be fetched
 	slotReading                    // data is on its way
 	slotExecuting                  // with the handler
 )
@@ -220,6 +224,7 @@ func (c *conn) open() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.pair = pair
+	c.incoming = c.l.params.Budget.Open(c.remote)
 	c.slots = make([]slot, c.depth)
 	c.replies = make([]*chunk, replies)
 	c.under = make([]uint32, 0, replies)
@@ -352,6 +357,9 @@ func (c *conn) bury() error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.incoming != nil {
+		c.incoming.Close()
+	}
 	for i := range c.slots {
 		s := &c.slots[i]
 		s.dropOut()

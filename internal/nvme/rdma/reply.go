@@ -75,11 +75,18 @@ func (c *conn) Settle(*fabric.Exchange) {}
 
 // Complete answers a command and frees its slot.
 func (c *conn) Complete(x *fabric.Exchange, result uint64, st wire.Status) {
+	for _, i := range c.complete(x, result, st) {
+		c.slots[i].x.Complete(0, wire.InternalError)
+	}
+}
+
+// complete returns the commands that have waited for it in vain.
+func (c *conn) complete(x *fabric.Exchange, result uint64, st wire.Status) (failed []int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := &c.slots[x.Slot()]
 	if s.state != slotExecuting {
-		return
+		return nil
 	}
 	cmd := x.Command
 	st = s.judge(&cmd, st)
@@ -102,22 +109,28 @@ func (c *conn) Complete(x *fabric.Exchange, result uint64, st wire.Status) {
 	}
 	s.dropOut()
 	s.dropIn()
+	asked := s.asked
 	*s = slot{x: fabric.NewExchange(c, a.slot)}
 	if c.dead {
 		release(&a.out)
-		return
+		return nil
+	}
+	if asked > 0 {
+		c.incoming.Set(c.incoming.Used() - asked)
+		failed = c.unpark()
 	}
 	if len(c.free) == 0 {
 		c.waiting = append(c.waiting, a)
-		return
+	} else {
+		c.answer(a)
 	}
-	c.answer(a)
 	if !c.later {
 		if err := c.post(); err != nil && c.fault == nil {
 			c.fault = err
 			c.pair.Interrupt()
 		}
 	}
+	return failed
 }
 
 // judge is the status of a command whose handler says st.
