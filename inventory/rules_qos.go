@@ -69,8 +69,8 @@ func (c *checker) class(t *TrafficClass) {
 	}
 }
 
-// headroom checks the order of thresholds: a pause ends below where it
-// starts, within the buffer, and ECN marks before it.
+// headroom checks the order of thresholds: a pause ends where it starts or
+// below, within the buffer, and ECN marks before it.
 func (c *checker) headroom(t *TrafficClass) {
 	h := t.Headroom
 	switch {
@@ -78,8 +78,8 @@ func (c *checker) headroom(t *TrafficClass) {
 		return
 	case !t.PFC:
 		c.refuse(codeHeadroom, &t.Block, "headroom", "headroom without PFC", "Headroom holds what arrives after a pause was sent; without pfc = true none is.")
-	case h.Xon >= h.Xoff:
-		c.refuse(codeHeadroom, &t.Block, "headroom.xon", "a pause that does not end", "xon (%d bytes) must be below xoff (%d bytes, %s).", h.Xon, h.Xoff, where(t.At("headroom.xoff")))
+	case h.Xon > h.Xoff:
+		c.refuse(codeHeadroom, &t.Block, "headroom.xon", "a pause that does not end", "xon (%d bytes) must not lie above xoff (%d bytes, %s).", h.Xon, h.Xoff, where(t.At("headroom.xoff")))
 	case h.Xoff > h.Size:
 		c.refuse(codeHeadroom, &t.Block, "headroom.xoff", "a pause too late", "xoff (%d bytes) must lie within size (%d bytes, %s).", h.Xoff, h.Size, where(t.At("headroom.size")))
 	case t.ECN != nil && t.ECN.Max >= h.Xoff:

@@ -105,7 +105,7 @@ func qosMistakes() []mistake {
 		{"PFC on 7 of Comware", append(more(comware), `priority  = 3`, `priority  = 7`), codeReserved, `priority  = 7`, "against PFC on 0, 6 and 7 (H3C"},
 		{"two lossless classes", []string{`    strict   = true`, "    strict   = true\n    pfc = true"}, codeNoDrop, `pfc = true`, "2 lossless classes, and the catalogue does not know"},
 		{"MTU beyond the switch", []string{`transport = "rocev2"`, "transport = \"rocev2\"\n  mtu = 9600"}, codeMTU, `mtu = 9600`, "switch.leaf (main.weft.hcl:"},
-		{"pause without end", headroom("60KB", "60KB", "100KB"), codeHeadroom, `xon = "60KB"`, "must be below xoff (60000 bytes, main.weft.hcl:"},
+		{"pause without end", headroom("60KB", "61KB", "100KB"), codeHeadroom, `xon = "61KB"`, "must not lie above xoff (60000 bytes, main.weft.hcl:"},
 		{"pause too late", headroom("160KB", "60KB", "100KB"), codeHeadroom, `xoff = "160KB"`, "within size (100000 bytes, main.weft.hcl:"},
 		{"PFC before ECN", headroom("160KB", "60KB", "200KB"), codeHeadroom, `max         = "1500KB"`, "PFC pauses at 160000 already"},
 		{"headroom without PFC", []string{`    strict   = true`, "    strict   = true\n    headroom {\n      xoff = \"2KB\"\n      xon = \"1KB\"\n      size = \"3KB\"\n    }"}, codeHeadroom, `headroom {`, "without pfc"},

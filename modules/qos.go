@@ -28,6 +28,11 @@ func (r *qos) Diff(state plan.State) plan.Diff {
 	if err := fits(r.dev.known, r.dev.driver.Dialect().OS, have.Facts, r.dev.want.Classes); err != nil {
 		return plan.Diff{Err: err}
 	}
+	if len(have.Starved) > 0 {
+		return plan.Diff{Err: hint.Wrap(
+			fmt.Errorf("queues of somebody else would lose what they are served with: %s", strings.Join(have.Starved, "; ")),
+			"give the fabric a class of that priority, or take that policy off there: the queues of the switch are the same for all its ports")}
+	}
 	want := r.dev.wish(have)
 	return r.dev.diff(have, want, classChanges(have, want))
 }

@@ -81,6 +81,8 @@ func (d *device) Open(ctx context.Context) (plan.Identity, error) {
 		System:   strings.TrimSpace(d.driver.Dialect().OS + " " + have.Facts.Version + " " + have.Facts.Model),
 		Method:   d.driver.Dialect().Method,
 		Warnings: slices.Concat(notes, have.Warnings, kept, idle, unknownLimits(d.known, d.driver.Dialect().OS, have.Facts, d.want.Classes)),
+
+		NotUnderstood: have.NotUnderstood,
 	}
 	if d.confirm == 0 {
 		id.Method = `lines without a timed revert (commit_confirm = "none")`

@@ -98,6 +98,9 @@ type Identity struct {
 	Method    string `json:"method,omitempty"`     // how changes are committed, for people
 
 	Warnings []string `json:"warnings,omitempty"` // what a reader of the plan must know of this device
+	// NotUnderstood are lines of its configuration that may concern the resources
+	// and that weft does not know, each with the places it stands in.
+	NotUnderstood []string `json:"not_understood,omitempty"`
 }
 
 // A Step is one resource that the plan changes.

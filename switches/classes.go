@@ -48,8 +48,8 @@ func checkClasses(c Config) error {
 		if e := k.ECN; e != nil && (e.Min <= 0 || e.Max < e.Min || e.Probability < 1 || e.Probability > 100) {
 			fail("class %s: ecn needs 0 < min <= max and a probability of 1 to 100 percent", k.Name)
 		}
-		if h := k.Headroom; h != nil && (!k.PFC || h.Xon <= 0 || h.Xoff <= h.Xon || h.Size < h.Xoff) {
-			fail("class %s: headroom needs pfc and 0 < xon < xoff <= size", k.Name)
+		if h := k.Headroom; h != nil && (!k.PFC || h.Xon <= 0 || h.Xoff < h.Xon || h.Size < h.Xoff) {
+			fail("class %s: headroom needs pfc and 0 < xon <= xoff <= size", k.Name)
 		}
 		sum += k.Bandwidth
 	}

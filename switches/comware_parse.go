@@ -13,13 +13,15 @@ func (comware) Parse(out map[string]string) (Config, error) {
 	var c Config
 	c.Facts = comwareFacts(out[comwareVersion], out[comwareManu])
 	r := &reading{
-		port: map[string][]block{}, bundles: map[string]string{}, worth: remarkable("comware"),
+		port: map[string][]block{}, bundles: map[string]string{},
 		maps: map[string]map[int]int{
 			comwareMapDSCP:  comwareMap(out[comwareDSCP], "dscp-dot1p"),
 			comwareMapDot1p: comwareMap(out[comwareDot1p], "dot1p-lp"),
 		},
 	}
-	for _, n := range parseTree(out[comwareRunning]) {
+	tree := parseTree(out[comwareRunning])
+	r.understand(comwareVocabulary(), tree)
+	for _, n := range tree {
 		comwareNode(&c, r, n)
 	}
 	for _, header := range []string{comwareMapDSCP, comwareMapDot1p} {
@@ -41,11 +43,12 @@ func (comware) Parse(out map[string]string) (Config, error) {
 }
 
 // These are printed by real devices: "H3C Comware Software, Version 7.1.070,
-// Release 2609", "H3C S6800-54QF uptime is 19 weeks".
+// Release 2609", "H3C S6800-54QF uptime is 19 weeks". What is not a release is
+// an "Ess 6505", a "Feature 2702" or a "Demo 5202P14".
 var (
-	comwareVersionLine = regexp.MustCompile(`(?m)Comware (?:Platform )?Software, (?:Software )?Version (\S+?), (Release \S+|ESS \S+|\S+)`)
-	comwareModelLine   = regexp.MustCompile(`(?m)^ *(?:H3C|HPE?|3Com) +(.+?) uptime is `)
-	comwareSerialLine  = regexp.MustCompile(`(?m)^ *DEVICE_SERIAL_NUMBER *: *(\S+)`)
+	comwareVersionLine = regexp.MustCompile(`(?im)Comware (?:Platform )?Software, (?:Software )?Version (\S+?), ([a-z]+ +\d\S*|\S+)`)
+	comwareModelLine   = regexp.MustCompile(`(?im)^ *(?:H3C|HPE?|3Com) +(.+?) uptime is `)
+	comwareSerialLine  = regexp.MustCompile(`(?im)^ *DEVICE_SERIAL_NUMBER *: *(\S+)`)
 )
 
 func comwareFacts(version, manu string) (f Facts) {
@@ -112,13 +115,12 @@ func comwareNode(c *Config, r *reading, n *node) {
 		strings.HasPrefix(n.line, "traffic behavior "), strings.HasPrefix(n.line, "qos policy "):
 		r.others = append(r.others, n.line)
 	case strings.HasPrefix(n.line, comwareIface) && comwarePhysical(n.line):
-		name := strings.ReplaceAll(strings.TrimPrefix(n.line, comwareIface), " ", "")
+		name := comwarePortName(n.line)
 		b := block{path: []string{comwareIface + name}}
 		for _, k := range n.kids {
 			if comwareManaged(k.line) {
 				b.lines = append(b.lines, k.line)
 			}
-			r.note(name, k.line)
 			r.route(name, k.line)
 			if group, ok := strings.CutPrefix(k.line, comwareMember); ok {
 				group, _, _ = strings.Cut(group, " ")
@@ -137,6 +139,12 @@ func comwarePhysical(header string) bool {
 	name := strings.TrimPrefix(header, comwareIface)
 	return !strings.HasPrefix(name, "range ") && (strings.Contains(name, "GigE") || strings.Contains(name, "GigabitEthernet")) &&
 		!strings.HasPrefix(name, "M-")
+}
+
+// comwarePortName is the port that a header opens, which some devices print with
+// a space in it.
+func comwarePortName(header string) string {
+	return strings.ReplaceAll(strings.TrimPrefix(header, comwareIface), " ", "")
 }
 
 // comwareManaged reports whether weft manages a line of a port that is not a
@@ -192,7 +200,7 @@ func comwareMap(text, name string) map[int]int {
 	return out
 }
 
-var comwareFrameLine = regexp.MustCompile(`^ *(?:The )?Maximum [Ff]rame [Ll]ength(?::| is) *(\d+)`)
+var comwareFrameLine = regexp.MustCompile(`(?i)^ *(?:the )?maximum frame length(?: *:| +is) *(\d+)`)
 
 // comwareFrameLengths reads the longest frame of each port. A port is
 // introduced by its name on a line of its own, or before "current state".
@@ -202,7 +210,7 @@ func comwareFrameLengths(text string) map[string]int {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		if word, _, _ := strings.Cut(line, " "); word != "" && comwarePhysical(word) &&
-			(line == word || strings.HasPrefix(line, word+" current state:")) {
+			(line == word || strings.HasPrefix(strings.ToLower(line[len(word):]), " current state")) {
 			name = word
 		}
 		if m := comwareFrameLine.FindStringSubmatch(line); m != nil && name != "" {

@@ -160,7 +160,7 @@ func comwareSettle(r *reading, frame int, seen, wish []block) []block {
 			out = append(out, s)
 		}
 	}
-	return keepSystem(seen, out)
+	return keepSystem(seen, out, comwareKey)
 }
 
 func settleMap(table map[int]int, seen, wish block) block {

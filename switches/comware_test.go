@@ -22,6 +22,41 @@ func TestCell(t *testing.T) {
 	}
 }
 
+// Vendors and releases write a frame length, and the name of a release, in
+// upper and lower case.
+func TestComwareInWhateverCase(t *testing.T) {
+	for _, line := range []string{
+		"Maximum frame length: 10000", "The Maximum Frame Length is 10000", "The maximum frame length is 10000", "maximum frame length : 10000", "MAXIMUM FRAME LENGTH: 10000",
+	} {
+		for _, head := range []string{"FortyGigE1/0/1\nCurrent state: UP", "FortyGigE1/0/1 current state: UP", "FortyGigE1/0/1 Current State : UP"} {
+			c, err := Comware().Parse(map[string]string{comwareFrames: head + "\n" + line + "\n", comwareRunning: "interface FortyGigE1/0/1\n"})
+			if err != nil || c.Ports[0].Frame != 10000 {
+				t.Errorf("%q, %q: the port takes %d bytes: %v", head, line, c.Ports[0].Frame, err)
+				continue
+			}
+			want := wishFor("FortyGigE1/0/1")
+			want.Ports[0].MTU = 9216
+			send, err := Comware().Render(c.For(want), want)
+			if err != nil || slices.ContainsFunc(send, func(l string) bool { return strings.Contains(l, "jumboframe") }) {
+				t.Errorf("%q: a longer frame is lowered: %q: %v", line, send, err)
+			}
+		}
+	}
+	for text, want := range map[string]string{
+		"H3C Comware Software, Version 7.1.070, Release 2609":                           "7.1.070, Release 2609",
+		"H3C Comware Software, Version 7.1.070, Ess 6505":                               "7.1.070, Ess 6505",
+		"HPE Comware Software, Version 7.1.045, Feature 2702":                           "7.1.045, Feature 2702",
+		"H3C Comware Software, Version 9.1.055, Demo 5202P14":                           "9.1.055, Demo 5202P14",
+		"h3c comware platform software, software version 7.1.070, release 2612P02":      "7.1.070, release 2612P02",
+		"H3C Comware Software, Version 7.1.070, Alpha 7571\nCopyright (c) 2004 H3C":     "7.1.070, Alpha 7571",
+		"H3C Comware Software, Version 7.1.070, R2609P01\nH3C S6800-54QF uptime is 1 d": "7.1.070, R2609P01",
+	} {
+		if got := comwareFacts(text, "").Version; got != want {
+			t.Errorf("%q: version %q, want %q", text, got, want)
+		}
+	}
+}
+
 // A curve whose ends are the same number of cells is refused before the switch
 // would do that.
 func TestCellsOfACurve(t *testing.T) {

@@ -22,8 +22,12 @@ type reading struct {
 	maps    map[string]map[int]int
 	facts   Facts
 	others  []string            // headers of objects that carry no name of weft's
-	worth   map[string]remark   // what is worth one there, by what the line begins with
-	notes   map[string][]string // ports that carry a line worth a remark, by its text
+	queues  map[string][]int    // NX-OS: queues that a policy fills (type qos) or serves (type queuing), by its header
+	beside  []attached          // NX-OS: policies where weft puts none
+	jumbo   int                 // NX-OS: the MTU of layer 2 by a line of the system; 0: no line
+	notes   map[string][]string // ports that carry a line worth a remark, by its text; "" is the system
+
+	strangers []stranger // lines that are not understood
 }
 
 // observed reports whether classes and name still stand as they were read.
@@ -102,7 +106,10 @@ func (c Config) For(want Config) Config {
 	have.Warnings = append(have.Warnings, cellWarnings(want, c.Facts)...)
 	have.Warnings = append(have.Warnings, c.besideMaps(want)...)
 	have.Warnings = append(have.Warnings, c.remarks(want)...)
+	taken, waiting := c.starving(want)
+	have.Starved, have.Warnings = taken, append(have.Warnings, waiting...)
 	have.Foreign = foreignNames(have, want)
+	have.NotUnderstood = c.notUnderstood(want)
 	return have.seal()
 }
 

@@ -132,7 +132,7 @@ func partByPart(t *testing.T, d Driver, have, want Config, out map[string]string
 		back = append(no, back...)
 	}
 	part := have
-	part.Name, part.Classes, part.Watchdog, part.LLDP = want.Name, want.Classes, want.Watchdog, want.LLDP
+	part.Name, part.Classes, part.Watchdog, part.LLDP, part.Adopt = want.Name, want.Classes, want.Watchdog, want.LLDP, want.Adopt
 	step(have, part)
 	for i, w := range want.Ports {
 		port := part
@@ -217,6 +217,8 @@ func parseWish(t *testing.T, text string) (c Config) {
 			c.Name = w[1]
 		case "watchdog":
 			c.Watchdog = w[1]
+		case "adopt":
+			c.Adopt = w[1] == "on"
 		case "lldp":
 			c.LLDP = w[1] == "on"
 		case "class":

@@ -2,7 +2,10 @@ package switches
 
 import (
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
+	"unicode"
 
 	"golang.org/x/tools/txtar"
 )
@@ -52,3 +55,44 @@ func fuzzParse(f *testing.F, d Driver, dir string) {
 func FuzzParseNXOS(f *testing.F) { fuzzParse(f, NXOS(), "nxos") }
 
 func FuzzParseComware(f *testing.F) { fuzzParse(f, Comware(), "comware") }
+
+// fuzzLine puts a line, whatever it is, into a configuration, at each kind of
+// place in turn: it is understood, or shown, or about something else.
+func fuzzLine(f *testing.F, d Driver, dir string) {
+	ar, err := txtar.ParseFile(filepath.Join("testdata", "whole", dir+".txtar"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	running := strings.Split(strings.TrimSuffix(string(ar.Files[0].Data), "\n"), "\n")
+	for i, line := range running {
+		f.Add(line, i)
+	}
+	for _, line := range []string{
+		"priority-flow-control mode on off", "priority-flow-control watch-dog-interval on later", "pause pfc-cos 3 twice", "match dscp 26,none",
+		"service-policy type qos output X", "set qos-group", "mtu jumbo", "system jumbomtu", "policy-map type psp X", "lldp", "buffer", "qos wfq be",
+		"qos trust", "priority-flow-control", "import 3 export", "queue 3 ecn often", "jumboframe enable much", "random-detect ecn", "interface Ethernet",
+	} {
+		for i := 0; i < len(running); i += 9 {
+			f.Add(line, i)
+		}
+	}
+	f.Fuzz(func(t *testing.T, line string, at int) {
+		line = strings.Join(strings.Fields(line), " ")
+		if line == "" || line[0] == '!' || line[0] == '#' || bannerLength([]string{line}) > 0 || strings.ContainsFunc(line, unicode.IsControl) {
+			t.Skip("no line of its own")
+		}
+		at = max(at, 0) % len(running)
+		if bannerLength(running[max(0, at-2):]) > 0 || bannerLength(running[max(0, at-1):]) > 0 || bannerLength(running[at:]) > 0 {
+			t.Skip("into free text")
+		}
+		indent := running[at][:len(running[at])-len(strings.TrimLeft(running[at], " "))]
+		text := strings.Join(slices.Insert(slices.Clone(running), at, indent+line), "\n")
+		if lost, _ := dropped(t, d, text); len(lost) > 0 {
+			t.Errorf("neither understood nor shown: %q", lost)
+		}
+	})
+}
+
+func FuzzLineNXOS(f *testing.F) { fuzzLine(f, NXOS(), "nxos") }
+
+func FuzzLineComware(f *testing.F) { fuzzLine(f, Comware(), "comware") }

@@ -159,8 +159,8 @@ func nxosKey(line string) string {
 		"service-policy type qos input", "service-policy type queuing output", "service-policy type queuing input",
 		"service-policy type network-qos",
 	} {
-		if strings.HasPrefix(line, key+" ") {
-			return key
+		if strings.HasPrefix(line, key+" ") && !strings.Contains(line, " disable-action") {
+			return key // a watchdog that drops nothing is taken off before another one comes
 		}
 	}
 	return line

@@ -12,8 +12,10 @@ import (
 func (nxos) Parse(out map[string]string) (Config, error) {
 	var c Config
 	c.Facts = nxosFacts(out[nxosVersion])
-	r := &reading{ports: map[string]Port{}, port: map[string][]block{}, bundles: map[string]string{}, worth: remarkable("nxos")}
-	for _, n := range parseTree(out[nxosRunning]) {
+	r := &reading{ports: map[string]Port{}, port: map[string][]block{}, bundles: map[string]string{}, queues: map[string][]int{}}
+	tree := parseTree(out[nxosRunning])
+	r.understand(nxosVocabulary(), tree)
+	for _, n := range tree {
 		nxosNode(&c, r, n)
 	}
 	r.global = append(r.global, block{path: []string{nxosSystem}}) // always exists
@@ -75,17 +77,25 @@ func nxosFacts(text string) Facts {
 // in any order, and some twice.
 func nxosNode(c *Config, r *reading, n *node) {
 	head := nxosNormal(n.line)
+	if strings.HasPrefix(head, nxosClassify) || strings.HasPrefix(head, nxosQueuing) {
+		r.queues[head] = append(r.queues[head], nxosQueuesOf(n)...)
+	}
 	switch {
+	case strings.HasPrefix(head, nxosJumbo):
+		r.jumbo = atoi(strings.TrimPrefix(head, nxosJumbo))
 	case strings.HasPrefix(head, "hostname "), strings.HasPrefix(head, "switchname "):
 		c.Facts.Hostname = head[strings.IndexByte(head, ' ')+1:]
-	case head == nxosWatchdog, head == nxosLLDP:
+	case strings.HasPrefix(head, nxosWatchdogLine), head == nxosLLDP:
 		r.global = append(r.global, block{lines: []string{head}})
 	case head == nxosSystem:
 		b := block{path: []string{head}}
 		for _, k := range n.kids {
-			line := nxosNormal(k.line)
-			if attachment(line) != "" && (strings.HasPrefix(line, nxosAttachOut) || strings.HasPrefix(line, nxosAttachNQ)) {
+			switch line := nxosNormal(k.line); {
+			case attachment(line) == "":
+			case strings.HasPrefix(line, nxosAttachOut), strings.HasPrefix(line, nxosAttachNQ):
 				b.lines = append(b.lines, line)
+			default:
+				r.beside = append(r.beside, attached{nxosSystem, line})
 			}
 		}
 		r.global = append(r.global, b)
@@ -93,14 +103,19 @@ func nxosNode(c *Config, r *reading, n *node) {
 		r.global = append(r.global, nxosObject([]string{head}, n.kids)...)
 	case strings.HasPrefix(head, "class-map "), strings.HasPrefix(head, "policy-map "):
 		r.others = append(r.others, head)
-	case strings.HasPrefix(head, "interface ") && nxosPhysical(head):
+	case strings.HasPrefix(head, nxosInterface) && !nxosPhysical(head):
+		for _, k := range n.kids {
+			if line := nxosNormal(k.line); attachment(line) != "" {
+				r.beside = append(r.beside, attached{strings.TrimPrefix(head, nxosInterface), line})
+			}
+		}
+	case strings.HasPrefix(head, nxosInterface):
 		name := strings.TrimPrefix(head, nxosInterface)
 		if _, twice := r.port[name]; !twice {
 			c.Ports = append(c.Ports, Port{Name: name})
 		}
 		r.port[name] = mergeBlocks(append(r.port[name], nxosInterfaceBlock(head, n.kids)), nxosKey)
 		for _, k := range n.kids {
-			r.note(name, k.line)
 			if w := strings.Fields(k.line); len(w) > 1 && w[0] == "channel-group" {
 				r.bundles[name] = "port-channel" + w[1]
 			}
@@ -121,6 +136,12 @@ func nxosNormal(line string) string {
 		return line
 	}
 	switch {
+	case word[0] == "interface" && len(word) == 2:
+		for _, kind := range []string{"Ethernet", "port-channel"} {
+			if n := len(kind); len(word[1]) > n && strings.EqualFold(word[1][:n], kind) {
+				word[1] = kind + word[1][n:]
+			}
+		}
 	case word[0] == "policy-map" && len(word) == 2:
 		word = []string{"policy-map", "type", "qos", word[1]}
 	case word[0] == "class-map" && !slices.Contains(word, "type"):
@@ -180,7 +201,7 @@ func nxosInterfaceBlock(head string, kids []*node) block {
 		line := nxosNormal(k.line)
 		switch {
 		case line == "mtu 1500", line == "priority-flow-control mode auto":
-		case strings.HasPrefix(line, "mtu "), line == nxosWatchdog,
+		case strings.HasPrefix(line, "mtu "), strings.HasPrefix(line, nxosWatchdogLine),
 			strings.HasPrefix(line, "priority-flow-control mode "),
 			strings.HasPrefix(line, nxosAttachHR) && attachment(line) != "",
 			strings.HasPrefix(line, nxosAttachIn) && attachment(line) != "",
@@ -325,7 +346,7 @@ func nxosParsePort(name string, bs, global []block, prefix string) Port {
 			if line == nxosPFC || strings.HasPrefix(line, nxosPFC+" ") {
 				p.PFC = true
 			}
-			p.Watchdog = p.Watchdog || line == nxosWatchdog
+			p.Watchdog = p.Watchdog || nxosDrops(line)
 			if prefix != "" && line == nxosAttachIn+prefix+nxosIn {
 				p.Classify = true
 			}

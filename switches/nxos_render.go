@@ -131,7 +131,8 @@ func nxosGuards(c Config) (out []block, err error) {
 
 const (
 	nxosLLDP     = "feature lldp"
-	nxosWatchdog = "priority-flow-control watch-dog-interval on"
+	nxosWatchdog = nxosWatchdogLine + "on"
+	nxosJumbo    = "system jumbomtu "
 	nxosBuffer   = "pause buffer-size %d pause-threshold %d resume-threshold %d" // bytes
 
 	// What the model of the switch's own API takes.
@@ -234,9 +235,17 @@ func nxosPort(c Config, p Port, _ Facts) []block {
 
 const nxosPFC = "priority-flow-control mode on"
 
-// nxosSettle leaves alone a larger MTU, pause that is forced on with more words
-// than ours, and what nobody wishes anything of: a watchdog of the system,
-// ingress buffers of somebody else, and our own that are of no use any more:
+const nxosWatchdogLine = "priority-flow-control watch-dog-interval "
+
+// nxosDrops reports whether a line is a watchdog that drops what stays paused,
+// after whatever time.
+func nxosDrops(line string) bool {
+	return line == nxosWatchdog || strings.HasPrefix(line, nxosWatchdog+" interface-multiplier ") && !strings.Contains(line, " disable-action")
+}
+
+// nxosSettle leaves alone a larger MTU, pause that is forced on and a watchdog
+// that drops with more words than ours, and what nobody wishes anything of: a
+// watchdog that is off or somebody's own, a watchdog of the system, ingress buffers of somebody else, and our own that are of no use any more:
 // classes change before ports do, which still attach them.
 func nxosSettle(_ *reading, _ int, seen, wish []block) []block {
 	wish = nxosLeave(seen, wish)
@@ -268,6 +277,14 @@ func nxosSettle(_ *reading, _ int, seen, wish []block) []block {
 			if j := slices.Index(w.lines, nxosPFC); j >= 0 && strings.HasPrefix(l, nxosPFC+" ") {
 				w.lines[j] = l
 			}
+			if strings.HasPrefix(l, nxosWatchdogLine) && l != nxosWatchdog {
+				switch j := slices.Index(w.lines, nxosWatchdog); {
+				case j < 0: // off, or somebody's own
+					w.lines = append(w.lines, l)
+				case nxosDrops(l):
+					w.lines[j] = l
+				}
+			}
 		}
 		wish[i] = w
 	}
@@ -283,7 +300,7 @@ func nxosLeave(seen, wish []block) []block {
 			stay = append(stay, s)
 		}
 	}
-	return keepSystem(seen, append(wish, stay...))
+	return keepSystem(seen, append(wish, stay...), nxosKey)
 }
 
 // nxosMTU is the MTU of a port, 1500 where nothing is said.

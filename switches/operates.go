@@ -31,7 +31,7 @@ func (s *Session) Operates(ctx context.Context, have, want Config) ([]string, er
 	}
 	out, err := s.Show(ctx, []string{nxosPFCState})
 	if errors.As(err, new(*RefusedError)) {
-		return nil, nil // not for this user
+		return []string{"whether PFC runs was not checked: " + err.Error()}, nil // not for this user
 	}
 	if err != nil {
 		return nil, err
@@ -82,6 +82,7 @@ func nxosIdle(states map[string]pfcState, ports []string, lossless []int) (out [
 		text := ""
 		switch {
 		case !ok:
+			text = "PFC is on and " + nxosPFCState + " does not list the port, so whether it runs is not known: "
 		case !state.runs:
 			text = "PFC is on and does not run (" + nxosPFCState + "); on a port without a link that may be all there is to it: "
 		case state.known && !slices.Equal(state.priorities, lossless):

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -29,10 +30,10 @@ func TestTranscriptsNXOSPFCState(t *testing.T) {
 // the switch is asked, where something is lossless.
 func TestOperates(t *testing.T) {
 	have := Config{Classes: []Class{{Name: allOther}, {Name: "rdma", Priority: 3, PFC: true}}, Ports: []Port{
-		{Name: "Ethernet1/1", PFC: true}, {Name: "Ethernet1/2", PFC: true}, {Name: "Ethernet1/3", PFC: true}, {Name: "Ethernet1/4"}, {Name: "Ethernet1/5", PFC: true},
+		{Name: "Ethernet1/1", PFC: true}, {Name: "Ethernet1/2", PFC: true}, {Name: "Ethernet1/3", PFC: true}, {Name: "Ethernet1/6", PFC: true}, {Name: "Ethernet1/4"}, {Name: "Ethernet1/5", PFC: true},
 	}}
 	want := Config{}
-	for _, p := range have.Ports[:4] {
+	for _, p := range have.Ports[:5] {
 		want.Ports = append(want.Ports, Port{Name: p.Name, PFC: true})
 	}
 	r := newReplay(t, join(nxosLogin, `
@@ -54,12 +55,16 @@ leaf-a#
 	got, err := s.Operates(t.Context(), have, want)
 	says := []string{
 		"PFC is on and does not run (show interface priority-flow-control); on a port without a link that may be all there is to it: Ethernet1/3",
+		"PFC is on and show interface priority-flow-control does not list the port, so whether it runs is not known: Ethernet1/6",
 		"PFC runs for priorities 5 and not for 3 (show interface priority-flow-control): Ethernet1/2",
 	}
 	if err != nil || !slices.Equal(got, says) {
 		t.Errorf("%q: %v", got, err)
 	}
-	for name, nothing := range map[string]Config{"not for this user": have, "nothing is lossless": {Ports: have.Ports}, "nothing is on": {Classes: have.Classes}} {
+	if got, err := s.Operates(t.Context(), have, want); err != nil || len(got) != 1 || !strings.HasPrefix(got[0], "whether PFC runs was not checked: ") {
+		t.Errorf("not for this user: %q: %v", got, err)
+	}
+	for name, nothing := range map[string]Config{"nothing is lossless": {Ports: have.Ports}, "nothing is on": {Classes: have.Classes}} {
 		if got, err := s.Operates(t.Context(), nothing, want); err != nil || len(got) > 0 {
 			t.Errorf("%s: %q: %v", name, got, err)
 		}

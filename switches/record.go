@@ -120,6 +120,9 @@ func wishText(c Config) string {
 	if c.LLDP {
 		fmt.Fprintln(&b, "lldp on")
 	}
+	if c.Adopt {
+		fmt.Fprintln(&b, "adopt on")
+	}
 	flag := func(on bool, word string) {
 		if on {
 			b.WriteString(" " + word)

@@ -7,35 +7,15 @@ import (
 	"strings"
 )
 
-// A remark is a line of a port that weft leaves as it is and that somebody who
-// wants lossless classes there must know of.
-type remark struct {
-	key  string // what the line is about, apart from its values
-	text string // what is said of it
-}
-
-// remarkable lists the lines that are worth a remark, by what they begin with.
-func remarkable(os string) map[string]remark {
-	pause := remark{"pause of the whole link", "is on beside PFC; take it off by hand: "}
-	told := remark{"DCBX", "tells the NIC what the switch does; firmware that is willing takes that, and not what weft sets on the host: "}
-	if os == "comware" {
-		pause.text = "is on beside PFC, which some models refuse and others let PFC override; take it off by hand: "
-		return map[string]remark{"flow-control": pause, "lldp tlv-enable dot1-tlv dcbx": told}
+// note remembers a line that is worth a remark, with the port it stands on; ""
+// is the system.
+func (r *reading) note(m remark, port, line string) {
+	text := m.key + " (" + line + ") " + m.text
+	if r.notes == nil {
+		r.notes = map[string][]string{}
 	}
-	inherited := remark{"a profile", "may say more of a port than its own lines, which are all that is read: "}
-	return map[string]remark{"inherit port-profile": inherited, "flowcontrol receive on": pause, "flowcontrol send on": pause, nxosPFC + " send-tlv": told}
-}
-
-// note remembers the lines of a port that are worth a remark.
-func (r *reading) note(port, line string) {
-	for begins, m := range r.worth {
-		if line == begins || strings.HasPrefix(line, begins+" ") {
-			text := m.key + " (" + line + ") " + m.text
-			if r.notes == nil {
-				r.notes = map[string][]string{}
-			}
-			r.notes[text] = append(r.notes[text], port)
-		}
+	if !slices.Contains(r.notes[text], port) {
+		r.notes[text] = append(r.notes[text], port)
 	}
 }
 
@@ -61,8 +41,11 @@ func (c Config) remarks(want Config) (out []string) {
 				ports = append(ports, w.Name)
 			}
 		}
-		if len(ports) > 0 {
+		switch {
+		case len(ports) > 0:
 			out = append(out, text+someOf(ports))
+		case slices.Contains(c.read.notes[text], "") && len(lossless(want.Classes)) > 0:
+			out = append(out, text)
 		}
 	}
 	if ports := c.shortRoutes(want); len(ports) > 0 {
@@ -71,6 +54,7 @@ func (c Config) remarks(want Config) (out []string) {
 	if len(c.read.stack) > 0 && len(lossless(want.Classes)) > 0 {
 		out = append(out, "H3C wants the same PFC on the ports that tie the members of the stack together, which weft leaves as they are: "+someOf(c.read.stack))
 	}
+	out = append(out, c.systemRemarks(want)...)
 	if c.divides(want) {
 		out = append(out, "a network-qos policy is attached, changed or taken off: the switch then divides the buffers of all its ports anew, and what that does to their traffic is not known")
 	}

@@ -122,7 +122,7 @@ func (s side) globals(name string) ([]block, error) {
 
 // keepSystem adds to what is wished the lines of the system that nobody wishes
 // anything of.
-func keepSystem(seen, wish []block) []block {
+func keepSystem(seen, wish []block, key func(string) string) []block {
 	s, _ := findBlock(seen)
 	if len(s.lines) == 0 {
 		return wish
@@ -133,7 +133,7 @@ func keepSystem(seen, wish []block) []block {
 	}
 	w := wish[i].clone()
 	for _, line := range s.lines {
-		if !slices.Contains(w.lines, line) {
+		if !slices.ContainsFunc(w.lines, func(l string) bool { return key(l) == key(line) }) {
 			w.lines = append(w.lines, line)
 		}
 	}

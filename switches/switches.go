@@ -16,7 +16,8 @@ type Driver interface {
 	Show(want Config) []string
 
 	// Parse reads the output of those commands, keyed by command, into what is
-	// configured and observed. It never fails on lines it does not know. The
+	// configured and observed. It never fails on lines it does not know; they
+	// are in Config.NotUnderstood once Config.For has fitted it to a wish. The
 	// result holds every port of the switch; Config.For fits it to a wish.
 	Parse(out map[string]string) (Config, error)
 
@@ -53,8 +54,13 @@ type Config struct {
 	Adopt bool  // wished: what somebody else has in the way is replaced
 
 	Foreign  []string // observed: policies of somebody else that stand where ours must go
+	Starved  []string // observed: queues that have a share now, are filled by somebody else, and have none in the wish
 	Warnings []string // observed: what a reader of the plan must know
-	Facts    Facts    // observed
+	// NotUnderstood are observed: lines that belong to QoS, PFC, ECN, buffers,
+	// watchdog, MTU or LLDP, or to a port of the wish, and that weft does not
+	// know, each with the places it stands in.
+	NotUnderstood []string
+	Facts         Facts // observed
 
 	// read is what Parse saw, to the letter. The parts of a Config that were
 	// read and stand unchanged (all classes together with Name; each port) are

@@ -130,7 +130,7 @@ func planDevices(w io.Writer, p *plan.Plan, o Options) {
 	alike := map[string][]plan.PlannedDevice{}
 	for _, d := range p.Devices {
 		id := d.Identity
-		key := strings.Join(append([]string{d.Error, d.Hint, id.System, id.Serial, id.Method}, id.Warnings...), "\x00")
+		key := strings.Join(slices.Concat([]string{d.Error, d.Hint, id.System, id.Serial, id.Method}, id.Warnings, id.NotUnderstood), "\x00")
 		if alike[key] == nil {
 			order = append(order, key)
 		}
@@ -142,7 +142,7 @@ func planDevices(w io.Writer, p *plan.Plan, o Options) {
 		for i, d := range devices {
 			names[i] = d.Address
 		}
-		if d := devices[0]; !o.Concise || d.Error != "" || len(d.Identity.Warnings) > 0 {
+		if d := devices[0]; !o.Concise || d.Error != "" || len(d.Identity.Warnings)+len(d.Identity.NotUnderstood) > 0 {
 			planDevice(w, d, few(names), o.Style)
 		}
 	}
@@ -164,6 +164,9 @@ func planDevice(w io.Writer, d plan.PlannedDevice, names string, s Style) {
 	fmt.Fprintf(w, "      %s\n", s.dress(faint, d.Identity.Method))
 	for _, text := range d.Identity.Warnings {
 		fmt.Fprintf(w, "      %s %s\n", s.dress(yellow, "!"), text)
+	}
+	for _, line := range d.Identity.NotUnderstood {
+		fmt.Fprintf(w, "      %s not understood: %s\n", s.dress(yellow, "!"), line)
 	}
 }
 

@@ -158,7 +158,10 @@ local-user netops class manage
 	return b.String()
 }
 
-var errWREDLimits = errors.New("the high limit must be greater than the low limit")
+var (
+	errWREDLimits     = errors.New("the high limit must be greater than the low limit")
+	errBuffersApplied = errors.New("data buffers are applied and cannot be directly modified")
+)
 
 // comwareCheck judges a configuration. The texts are SYNTHETIC, as on NX-OS.
 func comwareCheck(_ *Switch, old, next *node, e edit) error {
@@ -172,6 +175,9 @@ func comwareCheck(_ *Switch, old, next *node, e edit) error {
 		if high <= low {
 			return errWREDLimits
 		}
+	}
+	if strings.HasPrefix(key, "buffer egress ") && old.kid("buffer apply") != nil {
+		return errBuffersApplied
 	}
 	for _, k := range next.kids {
 		if !strings.HasPrefix(k.key, "interface ") {

@@ -169,6 +169,9 @@ func nxosCheck(_ *Switch, old, next *node, e edit) error {
 			return fmt.Errorf("%s: %w", port, errNoSuchPort)
 		}
 	}
+	if err := jumboFits(next, e); err != nil {
+		return err
+	}
 	for _, k := range next.kids {
 		var err error
 		switch {
@@ -186,6 +189,20 @@ func nxosCheck(_ *Switch, old, next *node, e edit) error {
 		}
 	}
 	return nil
+}
+
+// jumboFits wants of a port of layer 2 an MTU of 1500 or that of the system,
+// where that was set (Cisco Nexus 9000 Interfaces Configuration Guide 10.6(x)).
+func jumboFits(root *node, e edit) error {
+	jumbo, port := root.kid("system jumbomtu"), root.get(e.at)
+	if jumbo == nil || port == nil || e.m.undo || e.m.rule.key != "mtu" || !strings.HasPrefix(port.key, "interface ") {
+		return nil
+	}
+	mode, mtu := port.kid("switchport"), strings.TrimPrefix(e.m.line, "mtu ")
+	if mode == nil || mode.line != "switchport" || mtu == "1500" || mtu == strings.TrimPrefix(jumbo.line, "system jumbomtu ") {
+		return nil
+	}
+	return fmt.Errorf("%s: MTU on L2 interfaces can only be set to default or system-jumboMTU", strings.TrimPrefix(port.line, "interface "))
 }
 
 // classesExist wants a class-map for every class of a qos policy.

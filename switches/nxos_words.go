@@ -1,0 +1,143 @@
+package switches
+
+import (
+	"strings"
+	"sync"
+)
+
+// nxosVocabulary is what weft knows of NX-OS lines: Nexus 9000 QoS configuration
+// guides 7.x to 10.5, Interfaces configuration guide 10.6, NX-API reference 9.3,
+// and configurations of devices.
+var nxosVocabulary = sync.OnceValue(func() *vocabulary {
+	return &vocabulary{
+		section: nxosSection,
+		normal:  nxosNormal,
+		port: func(header string) string {
+			if nxosPhysical(header) {
+				return strings.TrimPrefix(header, nxosInterface)
+			}
+			return ""
+		},
+		skip: func(header string) bool { return strings.HasPrefix(header, "banner ") },
+		sections: map[string]section{
+			"":           {kept: forms(), harmless: forms(`(?:name|description|remark) .*`)},
+			"system":     nxosSystemWords(),
+			"system qos": {kept: forms(`service-policy type (?:qos input|queuing (?:input|output)|network-qos) \S+`), harmless: forms(), closed: true},
+			"port":       nxosPortWords(),
+			"interface": {
+				kept:     forms(`service-policy type qos input \S+`),
+				harmless: forms(`mtu \d+`, `bandwidth \d+`, `description .*`, `(?:no )?lldp (?:transmit|receive)`),
+			},
+			"class-map": {
+				kept:     forms(`match dscp ` + nxosDSCPs),
+				harmless: forms(`description .*`, `match (?:not )?(?:cos|precedence|qos-group|access-group|protocol|packet|ip|exception|redirect) .*`),
+				closed:   true,
+			},
+			"policy-map":    {kept: forms(`class (?:type (?:qos|queuing|network-qos) )?\S+`), harmless: forms(`description .*`), closed: true},
+			"class":         nxosClassWords(),
+			"control-plane": {kept: forms(), harmless: forms(`.*`)},
+		},
+	}
+})
+
+const nxosDSCPs = `(?:[1-5]?\d|6[0-3]|af[1-4][1-3]|cs[0-7]|ef|default)(?:[-,](?:[1-5]?\d|6[0-3]|af[1-4][1-3]|cs[0-7]|ef|default))*`
+
+func nxosSection(path []string) string {
+	if len(path) == 0 {
+		return "system"
+	}
+	head := path[0]
+	has := func(prefix string) bool { return strings.HasPrefix(head, prefix) }
+	switch {
+	case head == nxosSystem:
+		return "system qos"
+	case has("class-map type control-plane "), has("policy-map type control-plane "), head == "control-plane":
+		return "control-plane" // what the switch itself answers
+	case nxosPhysical(head):
+		return "port"
+	case has(nxosInterface):
+		return "interface"
+	case has("class-map "):
+		return "class-map"
+	case has("policy-map ") && len(path) == 1:
+		return "policy-map"
+	case has("policy-map ") && len(path) == 2:
+		return "class"
+	case has("policy-map "):
+		return "policy-map" // which has nothing so deep
+	}
+	return ""
+}
+
+func nxosSystemWords() section {
+	const watch = `priority-flow-control (?:watch-dog (?:shutdown-multiplier|timer)|auto-restore(?: multiplier)?|fixed-restore(?: multiplier)?) \d+`
+	return section{
+		kept: forms(
+			`hostname \S+`, `switchname \S+`, `feature lldp`, `system qos`, `system jumbomtu \d+`,
+			`priority-flow-control watch-dog-interval (?:on|off)`,
+			`class-map type (?:qos|queuing|network-qos|control-plane)(?: match-any| match-all)? \S+`,
+			`policy-map type (?:qos|queuing|network-qos|control-plane) \S+`, `interface .+`,
+		),
+		told: []remark{
+			{forms(watch), "the watchdog", "has times of its own, which weft leaves as they are"},
+			{forms(`hardware qos nodrop-queue-thresholds .*`), "the buffers of lossless queues", "are set by hand, which weft leaves as they are"},
+		},
+		harmless: forms(
+			`(?:no )?feature \S+`, `banner .*`, `control-plane.*`, `copp profile .*`,
+			`(?:no )?lldp (?:timer|holdtime|reinit|portid-subtype|tlv-select) .*`,
+			`congestion-control random-detect forward-nonecn`, // in the page: it is for whoever declares ECN
+			`hardware access-list tcam (?:region|label) .*`,   // a switch whose region is too small refuses the policy in its own words
+			`(?:no )?(?:snmp-server|logging|aaa|alias|cli alias|vlan|ip|ipv6|mac|username|ntp|vrf context|route-map|object-group) .*`,
+		),
+	}
+}
+
+func nxosPortWords() section {
+	const watchdog = `priority-flow-control watch-dog-interval`
+	pause := "is on beside PFC; take it off by hand: "
+	return section{
+		closed: true,
+		kept: forms(
+			`mtu \d+`, `priority-flow-control mode (?:on|off|auto)(?: send-tlv)?`, watchdog+` (?:on|off)`, watchdog+nxosWatchdogMore,
+			`service-policy type (?:qos input|queuing (?:input|output)) \S+`, `channel-group \d+(?: force)?(?: mode (?:on|active|passive))?`,
+		),
+		told: []remark{
+			{forms(`inherit port-profile \S+`), "a profile", "may say more of a port than its own lines, which are all that is read: "},
+			{forms(`flowcontrol (?:receive|send) on`), "pause of the whole link", pause},
+			{forms(`priority-flow-control mode on send-tlv`), "DCBX", "tells the NIC what the switch does; firmware that is willing takes that, and not what weft sets on the host: "},
+			{forms(`no lldp (?:transmit|receive)`), "LLDP", "is off on the port, where cables cannot be proven without it: "},
+			{forms(watchdog + ` on disable-action.*`), "the watchdog", "only reports what stays paused, and drops nothing: "},
+			{forms(watchdog + ` on interface-multiplier \d+`), "the watchdog", "has a time of its own, which weft leaves as it is: "},
+		},
+		harmless: forms(
+			`description .*`, `(?:no )?shutdown`, `(?:no )?switchport(?: .*)?`, `(?:no )?speed .*`, `(?:no )?duplex .*`, `(?:no )?negotiate auto.*`,
+			`(?:no )?spanning-tree .*`, `(?:no )?cdp .*`, `(?:no )?logging event .*`, `(?:no )?snmp .*`, `(?:no )?vpc .*`, `(?:no )?lacp .*`, `(?:no )?udld.*`,
+			`flowcontrol (?:receive|send) off`, `lldp (?:transmit|receive)`, `(?:no )?lldp (?:tlv-set|dcbx version) .*`,
+			`vrf member \S+`, `(?:no )?ip (?:address|redirects|unreachables|proxy-arp|ospf|router|pim|forward|arp|bgp|local-proxy-arp|port-unreachable|directed-broadcast).*`,
+			`(?:no )?ipv6 (?:address|redirects|unreachables|nd|link-local|forward|router).*`,
+			`(?:no )?bfd.*`, `medium .*`, `(?:no )?beacon`, `fec .*`, `(?:no )?load-interval .*`, `bandwidth \d+`, `delay \d+`, `(?:no )?carrier-delay.*`,
+			`(?:no )?link debounce.*`, `mac-address .*`, `encapsulation dot1q .*`, `storm-control (?:broadcast|multicast|action) .*`,
+			`storm-control unicast level 100(?:\.0+)?`, `no (?:storm-control .*|description|bandwidth inherit|shutdown lan|ip dhcp .*|ip verify .*)`, // as shown with all defaults
+			`link (?:mac-up|transmit).*`, `(?:no )?mdix auto`, `(?:no )?macsec .*`, `(?:no )?eee .*`, `(?:no )?ptp.*`, `(?:no )?sflow .*`,
+		),
+	}
+}
+
+// nxosWatchdogMore is what may follow in the line of a port's watchdog (NX-API
+// reference: multiplier and disable action of a port).
+const nxosWatchdogMore = ` on(?: disable-action| interface-multiplier \d+){1,2}`
+
+func nxosClassWords() section {
+	const depth = `\d+ (?:packets|bytes|kbytes|mbytes)`
+	return section{
+		closed: true,
+		kept: forms(
+			`set qos-group \d+`, `bandwidth(?: remaining)? percent \d+`, `priority(?: level \d+)?`, `mtu \d+`,
+			`random-detect minimum-threshold `+depth+` maximum-threshold `+depth+` drop-probability \d+ weight \d+(?: cap-average)?(?: ecn)?`,
+			`random-detect threshold (?:burst-optimized|mesh-optimized)(?: ecn)?`,
+			`pause pfc-cos [\d,-]+`, `pause no-drop`, `pause buffer-size \d+ pause-threshold \d+ resume-threshold \d+`,
+			`shape min \d+ [kmg]bps max \d+ [kmg]bps`,
+		),
+		harmless: forms(`set (?:cos|dscp|precedence) .*`, `police .*`, `no pause`, `(?:no )?congestion-control (?:tail-drop|random-detect)`, `queue-limit .*`),
+	}
+}

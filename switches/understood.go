@@ -1,0 +1,154 @@
+package switches
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Every line of a switch that belongs to QoS, PFC, ECN, buffers, watchdog, MTU
+// or LLDP, and every line of a port that weft manages, has a form that weft
+// knows, or is shown as not understood. No line is dropped in silence.
+
+// A vocabulary is the lines of a switch OS whose meaning weft knows.
+type vocabulary struct {
+	section  func(path []string) string // which section the lines below these headers are of
+	sections map[string]section         // by name; what is in none is read by its subject alone
+	normal   func(line string) string   // short forms as the ones that are listed
+	port     func(header string) string // the port that a header opens, "" if none
+	skip     func(header string) bool   // what stands below is free text
+}
+
+// subject finds a line that belongs to one of these subjects, on whatever OS.
+var subject = regexp.MustCompile(`(?i)\b(?:` +
+	`qos|ipqos\w*|service-policy|policy-map|class-map|traffic (?:classifier|behavior)|traffic-policy|qmprofile|dscp|dscp-\w+|dot1p|dot1p-\w+|cos|police|` +
+	`queues?|queuing|queueing|wfq|wrr|bandwidth|buffers?|buffer-\w+|burst(?:-mode)?|headroom|` +
+	`priority-flow-control|link-level-flow-control|flow-?control|pfc|pfc-cos|pause|no-?drop|watch-?dog|deadlock|` +
+	`ecn|wred|random-detect|congestion-control|mtu|jumbo\w*|lldp|dcbx?)\b`)
+
+// A section is what is known of the lines of one kind of place.
+type section struct {
+	kept     *regexp.Regexp // read: compared, replaced and restored, or a fact
+	told     []remark       // read, and said in the plan where it matters; also of lines that are kept
+	harmless *regexp.Regexp // known, and no lossless class rests on it
+	closed   bool           // every line counts, whatever it is about
+}
+
+// A remark is a line that weft leaves as it is and that somebody who wants
+// lossless classes must know of.
+type remark struct {
+	form *regexp.Regexp
+	key  string // what the line is about, apart from its values
+	text string // what is said of it; the ports follow
+}
+
+// forms matches a whole line that has one of these forms.
+func forms(lines ...string) *regexp.Regexp {
+	return regexp.MustCompile(`^(?:` + strings.Join(lines, "|") + `)$`)
+}
+
+// A verdict is what is known of a line.
+type verdict int
+
+const (
+	isElse verdict = iota // about something else
+	isKept
+	isTold
+	isHarmless
+	isUnknown
+)
+
+// judge says what is known of a line below these headers.
+func (v *vocabulary) judge(path []string, line string) verdict {
+	s, listed := v.sections[v.section(path)]
+	line = v.normal(line)
+	switch {
+	case listed && s.kept.MatchString(line):
+		return isKept
+	case listed && slices.ContainsFunc(s.told, func(m remark) bool { return m.form.MatchString(line) }):
+		return isTold
+	case listed && s.harmless.MatchString(line):
+		return isHarmless
+	case s.closed, subject.MatchString(line):
+		return isUnknown
+	case len(path) > 0 && v.judge(path[:len(path)-1], path[len(path)-1]) == isUnknown:
+		return isUnknown // whatever it means belongs to what is not understood above it
+	}
+	return isElse
+}
+
+// A stranger is a line that is not understood.
+type stranger struct {
+	path  []string // the headers above it, outermost first
+	line  string
+	port  string // in whose section it stands
+	about bool   // it belongs to a subject of weft's, on whatever port
+}
+
+// understand goes through a printed configuration: it notes what is to be said
+// of it, and which of its lines are not understood.
+func (r *reading) understand(v *vocabulary, ns []*node, path ...string) {
+	port := ""
+	if len(path) > 0 {
+		port = v.port(path[0])
+	}
+	s := v.sections[v.section(path)]
+	for _, n := range ns {
+		line := v.normal(n.line)
+		for _, m := range s.told {
+			if m.form.MatchString(line) {
+				r.note(m, port, line)
+			}
+		}
+		if v.judge(path, line) == isUnknown {
+			r.strangers = append(r.strangers, stranger{path, n.line, port, subject.MatchString(strings.Join(append(slices.Clip(path), line), "\n"))})
+		}
+		if !v.skip(line) {
+			r.understand(v, n.kids, append(slices.Clip(path), line)...)
+		}
+	}
+}
+
+// notUnderstood lists the lines that weft does not know, each with the places
+// it stands in: of the ports of want all of them, of others those that belong to
+// a subject of weft's.
+func (c Config) notUnderstood(want Config) (out []string) {
+	type text struct{ line, below string }
+	var order []text
+	mine, where := map[text][]string{}, map[text][]string{}
+	for _, s := range c.read.strangers {
+		_, wanted := want.port(s.port)
+		wanted = wanted || carries(c.read.port[s.port], want)
+		if s.port != "" && !wanted && !s.about {
+			continue
+		}
+		at := text{line: Redact(s.line)}
+		if s.port != "" {
+			at.below = strings.Join(s.path[1:], " / ")
+		}
+		if !slices.Contains(order, at) {
+			order = append(order, at)
+		}
+		switch {
+		case len(s.path) == 0:
+		case s.port == "":
+			where[at] = append(where[at], Redact(strings.Join(s.path, " / ")))
+		case wanted:
+			mine[at] = append(mine[at], s.port)
+		default:
+			where[at] = append(where[at], s.port)
+		}
+	}
+	for _, at := range order {
+		where := slices.Concat(mine[at], where[at])
+		line := at.line
+		if at.below != "" {
+			line = at.below + " / " + line
+		}
+		if len(where) > 0 {
+			line += " (" + someOf(where) + ")"
+		}
+		out = append(out, line)
+	}
+	return out
+}
