@@ -124,21 +124,21 @@ func (d *server) disarm(ctx context.Context, host remote.Host) error {
 	return nil
 }
 
-// unproven is what a weft that died left armed: to prove it is to disarm it.
+// unproven is what a weft that died left armed: to prove it is to disarm it. With
+// that goes what else it left.
 type unproven struct {
 	belongs
 }
 
 // Diff implements plan.Resource.
 func (u *unproven) Diff(plan.State) plan.Diff {
-	if !u.dev.armed {
-		return plan.Diff{}
+	d := u.dev.left.changes()
+	if u.dev.armed {
+		d.Changes = append(d.Changes, plan.Change{Path: "revert", Before: "armed by an apply that did not end", After: "disarmed"})
+		d.Send = append(d.Send, "disarm "+revertUnit(u.dev.owner))
+		d.Undo = append(d.Undo, "left to "+revertUnit(u.dev.owner))
 	}
-	return plan.Diff{
-		Changes: []plan.Change{{Path: "revert", Before: "armed by an apply that did not end", After: "disarmed"}},
-		Send:    []string{"disarm " + revertUnit(u.dev.owner)},
-		Undo:    []string{"left to " + revertUnit(u.dev.owner)},
-	}
+	return d
 }
 
 // Pending implements plan.Keeper.

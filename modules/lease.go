@@ -50,11 +50,11 @@ type leaseFile struct {
 	Nonce string `json:"nonce"`
 }
 
-// takeScript takes the lease $1 for $2 seconds, in place of the one that says
-// $3, and prints the file $4.
+// takeScript takes the lease $1 for $2 seconds, where $5 is "over" in place of the
+// one that says $3, and prints the file $4.
 const takeScript = `d=` + leaseDir + `; l=$d/lease; mkdir -p "$d" || exit 1
 read -r up rest </proc/uptime || exit 1; up=${up%%.*}
-if [ -n "$3" ] && [ "$(cat "$l/holder" 2>/dev/null)" = "$3" ]; then rm -rf -- "$l"; fi
+if [ "$5" = over ] && [ "$(cat "$l/holder" 2>/dev/null)" = "$3" ]; then rm -rf -- "$l"; fi
 if mkdir "$l" 2>/dev/null; then printf '%s\n' "$1" >"$l/holder" && echo $((up+$2)) >"$l/until" || exit 1; echo taken
 else until=$(cat "$l/until" 2>/dev/null); echo held "$up" "${until:-never}"; cat "$l/holder" 2>/dev/null; echo; exit 0; fi
 if [ -f "$4" ]; then cat "$4"; fi`
@@ -75,9 +75,9 @@ func (d *server) take(ctx context.Context) (ledger []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	dead := ""
+	over, dead := "", ""
 	for {
-		out, err := d.host.Run(ctx, script(takeScript, string(raw), strconv.Itoa(int(leaseTime.Seconds())), dead, ledgerPath(d.owner)))
+		out, err := d.host.Run(ctx, script(takeScript, string(raw), strconv.Itoa(int(leaseTime.Seconds())), dead, ledgerPath(d.owner), over))
 		if err != nil {
 			d.stray = string(raw)
 			return nil, fmt.Errorf("take the lease %s/lease: %w", leaseDir, err)
@@ -91,10 +91,10 @@ func (d *server) take(ctx context.Context) (ledger []byte, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if dead != "" || left > 0 && !holder.dead(d.holder) {
+		if over != "" || left > 0 && !holder.dead(d.holder) {
 			return nil, d.heldError(holder, left)
 		}
-		dead = strings.TrimSpace(rest)
+		over, dead = "over", strings.TrimSpace(rest)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -52,13 +53,15 @@ type server struct {
 	lease   *lease
 	stray   string // a lease that the server may hold for us although it never said so; see letGo
 
-	armed       bool        // the dead-man of this owner is
-	armedHere   bool        // by this transaction, and by none before
-	othersArmed []string    // owners
-	before      ledger      // before the transaction
-	leaves      bool        // the transaction removes the ledger
-	planned     []plan.Step // of the transaction
-	done        []carried   // begun in this transaction, in order
+	places      []remote.Look // of what is declared: where uploads may have been left
+	left        leavings      // by an apply that did not end, as Open saw them
+	armed       bool          // the dead-man of this owner is
+	armedHere   bool          // by this transaction, and by none before
+	othersArmed []string      // owners
+	before      ledger        // before the transaction
+	leaves      bool          // the transaction removes the ledger
+	planned     []plan.Step   // of the transaction
+	done        []carried     // begun in this transaction, in order
 }
 
 // An observation is a resource with what was read of it.
@@ -70,8 +73,8 @@ type observation struct {
 // Foresee implements plan.Foreseer. Where the machine id is declared, nothing is
 // asked of a machine before it has shown its own.
 func (d *server) Foresee(rs []plan.Resource) {
-	if d.ahead = nil; d.machineID == "" {
-		d.ahead = looksOf(rs)
+	if d.ahead, d.places = nil, looksOf(rs); d.machineID == "" {
+		d.ahead = d.places
 	}
 }
 
@@ -98,7 +101,7 @@ func (d *server) Open(ctx context.Context) (plan.Identity, error) {
 	kept := ledgersLook()
 	looks := []remote.Look{machineID, bootID, uname}
 	if d.owner != "" {
-		looks = append(looks, kept, armedLook())
+		looks = append(looks, kept, armedLook(), leftLook(d.owner, d.places))
 	}
 	unknown := d.facts == nil && len(d.expected) > 0
 	if unknown {
@@ -131,6 +134,10 @@ func (d *server) Open(ctx context.Context) (plan.Identity, error) {
 			return id, fmt.Errorf("look for armed reverts in %s: %w", leaseDir, err)
 		}
 		d.armed, d.othersArmed = parseArmed(d.owner, text)
+		if text, err = output(seen, leftLook(d.owner, d.places)); err != nil {
+			return id, fmt.Errorf("look for what an apply that did not end has left: %w", err)
+		}
+		d.left = parseLeft(text, d.holder)
 		if d.armed {
 			id.Warnings = append(id.Warnings, fmt.Sprintf("an apply that did not end left a timer: what it changed is taken back within %s, unless apply proves it", revertAfter))
 		}
@@ -228,8 +235,14 @@ func (d *server) Begin(ctx context.Context, steps []plan.Step) error {
 		return errors.Join(errMoved, d.release(ctx))
 	}
 	d.before = d.ledgers.own
+	if err := d.sweep(ctx); err != nil {
+		return errors.Join(err, d.release(ctx))
+	}
 	intent := d.before.next(steps)
 	d.leaves, intent.gone = intent.gone, false // it goes when the rest has
+	if d.ledgers.raw == nil && !slices.ContainsFunc(steps, func(s plan.Step) bool { _, ok := s.Resource.(*unproven); return !ok }) {
+		d.leaves = true // to sweep is nothing to remember
+	}
 	if err := d.write(ctx, intent, d.host); err != nil {
 		return errors.Join(err, d.release(ctx))
 	}

@@ -63,6 +63,9 @@ func (g *group) show(w io.Writer, o Options) {
 	impact := g.steps[0].Impact()
 	if g.kind == "ledger" {
 		g.ledger(w, o)
+		if g.steps[0].ID.Name == "revert" { // else it is weft's own bookkeeping
+			g.lines(w, o)
+		}
 		return
 	}
 	mark := o.dress(yellow, "~")
@@ -71,6 +74,11 @@ func (g *group) show(w io.Writer, o Options) {
 	}
 	fmt.Fprintf(w, "\n%s %s  %s  %s\n", mark, o.dress(bold, g.kind), g.where(), o.dress(faint, "impact "+impact.String()))
 	g.changes(w, o)
+	g.lines(w, o)
+}
+
+// lines shows what would be sent, and its undo, to those who want to see it.
+func (g *group) lines(w io.Writer, o Options) {
 	if !o.Lines {
 		return
 	}
@@ -149,6 +157,10 @@ func (g *group) ledger(w io.Writer, o Options) {
 		switch {
 		case c.Path == "revert":
 			text = "what an apply that did not end changed is proven and kept on " + devices
+		case c.Path == "lease":
+			text = fmt.Sprintf("a lease is removed from %s: %s", devices, c.Before)
+		case c.Path == "uploads":
+			text = fmt.Sprintf("files that were being uploaded are removed from %s: %s", devices, c.Before)
 		case c.Path == "protected":
 			text = protection(c) + " on " + devices
 		case c.Path == "adopted":
