@@ -44,7 +44,7 @@ type stepRun struct {
 func newExecution(in *Input, beat *pulse) *execution {
 	return &execution{
 		in: in, beat: beat,
-		journal: &journal{w: in.Journal, now: in.Now},
+		journal: &journal{w: in.Journal, now: in.Now, simulated: in.Simulated},
 		slots:   make(chan struct{}, in.Parallelism),
 		aborts:  make(chan struct{}, in.Parallelism),
 	}

@@ -1,9 +1,12 @@
 package plan
 
 import (
+	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 )
@@ -11,7 +14,8 @@ import (
 // A journal is written ahead of everything that is done to a device, so that
 // what may have happened is known even if this process is gone.
 type journal struct {
-	now func() time.Time
+	now       func() time.Time
+	simulated bool
 
 	mu  sync.Mutex
 	w   io.Writer // nil: no journal
@@ -29,6 +33,8 @@ type record struct {
 	Send    []string     `json:"send,omitempty"`
 	Undo    []string     `json:"undo,omitempty"`
 	Error   string       `json:"error,omitempty"`
+
+	Simulated bool `json:"simulated,omitempty"` // the device is one of the lab
 }
 
 type journalState string
@@ -46,7 +52,7 @@ func (j *journal) write(r record) error {
 	if j.w == nil || j.err != nil {
 		return j.err
 	}
-	r.Time = j.now().UTC()
+	r.Time, r.Simulated = j.now().UTC(), j.simulated
 	line, err := json.Marshal(r)
 	if err == nil {
 		_, err = j.w.Write(append(line, '\n'))
@@ -77,4 +83,27 @@ func (j *journal) around(r record, do func() error) error {
 		err = werr
 	}
 	return err
+}
+
+// ChangedSince returns the devices to which a journal says that something was done
+// after a time: those of the lab, or the real ones. A last line that was cut off is
+// left out, what is before it stands.
+func ChangedSince(journal io.Reader, after time.Time, simulated bool) (devices []string, err error) {
+	in := bufio.NewReader(journal)
+	for {
+		line, err := in.ReadBytes('\n')
+		var r record
+		switch {
+		case json.Unmarshal(line, &r) != nil:
+		case r.Do != "step" && r.Do != "abort", r.Simulated != simulated, !r.Time.After(after):
+		case !slices.Contains(devices, r.Device):
+			devices = append(devices, r.Device)
+		}
+		if errors.Is(err, io.EOF) {
+			return devices, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read the journal: %w", err)
+		}
+	}
 }

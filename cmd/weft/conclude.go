@@ -36,7 +36,7 @@ func (a *app) conclude(ctx context.Context, p *project, run string) error {
 	verdict := prove.Checked(checks)
 	if run != "" && len(checks)+len(outputs) > 0 {
 		res := &prove.Result{Checks: checks, Outputs: outputs, Verdict: verdict}
-		k := kept{After: true, Time: time.Now().UTC(), Simulated: a.lab, Result: res}
+		k := kept{After: true, Time: time.Now().UTC(), Simulated: a.lab, Files: sumOf(p.model), Result: res}
 		if err := writeJSON(filepath.Join(run, measuredDir, afterFile), k); err != nil {
 			return err
 		}

@@ -111,7 +111,7 @@ func (a *app) failover(ctx context.Context, p *project, cuts []prove.Cut) error 
 			return err
 		}
 	}
-	if err := writeJSON(a.lastFailover(), kept{Validations: []string{"failover"}, Time: time.Now().UTC(), Simulated: a.lab, Result: all}); err != nil {
+	if err := writeJSON(a.lastFailover(), kept{Validations: []string{"failover"}, Time: time.Now().UTC(), Simulated: a.lab, Files: sumOf(p.model), Result: all}); err != nil {
 		a.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: "nothing is kept for weft report: " + err.Error()})
 	}
 	if a.json {

@@ -122,6 +122,7 @@ type kept struct {
 	Simulated   bool          `json:"simulated"`
 	Recorded    bool          `json:"recorded,omitempty"` // measured before the phase began, to compare with
 	After       bool          `json:"after,omitempty"`    // concluded when all was applied
+	Files       string        `json:"files,omitempty"`    // sum of what the files said
 	Result      *prove.Result `json:"result"`
 
 	Thresholds []report.Threshold `json:"thresholds,omitempty"` // that it was held against
@@ -129,7 +130,7 @@ type kept struct {
 
 // keep keeps a result for the report, and the reading for the next sample.
 func (s *staged) keep(phase *rollout.PhaseRun, validations []string, since *prove.Reading, res *prove.Result) error {
-	k := kept{Phase: phase.Name, Validations: validations, Time: time.Now().UTC(), Simulated: s.run.Simulated, Result: res, Thresholds: thresholds(s.model),
+	k := kept{Phase: phase.Name, Validations: validations, Time: time.Now().UTC(), Simulated: s.run.Simulated, Files: sumOf(s.model), Result: res, Thresholds: thresholds(s.model),
 		Recorded: phase.State != rollout.Gating && phase.State != rollout.Soaking}
 	name := phase.Name
 	if k.Recorded {
@@ -155,7 +156,7 @@ func (s *staged) sampled(k kept) error {
 
 // soakSample is a result in short: of each metric the worst value.
 func soakSample(k kept) report.Sample {
-	line := report.Sample{Phase: k.Phase, Time: k.Time, Recorded: k.Recorded, Verdict: k.Result.Verdict, Worst: map[string]float64{}, Verdicts: map[string]prove.Verdict{}}
+	line := report.Sample{Phase: k.Phase, Time: k.Time, Recorded: k.Recorded, Files: k.Files, Verdict: k.Result.Verdict, Worst: map[string]float64{}, Verdicts: map[string]prove.Verdict{}}
 	for _, j := range k.Result.Judgements {
 		name := j.Validation + "." + j.Metric
 		if j.Verdict == prove.NotMeasured {

@@ -110,7 +110,7 @@ func (g *guard) look(ctx context.Context, ask func(context.Context, func(string)
 	res := &prove.Result{}
 	res.Add(&prove.Result{Judgements: list})
 	if g.phase != nil {
-		if err := g.run.sampled(kept{Phase: g.phase.Name, Time: time.Now().UTC(), Result: res}); err != nil {
+		if err := g.run.sampled(kept{Phase: g.phase.Name, Time: time.Now().UTC(), Files: sumOf(g.run.model), Result: res}); err != nil {
 			g.run.app.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: err.Error()})
 		}
 	}

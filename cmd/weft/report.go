@@ -3,10 +3,13 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -103,7 +106,7 @@ func (a *app) tell(args []string) (*report.Report, error) {
 		}
 		if there && last.Simulated == a.lab && last.Result != nil {
 			limits.of(last)
-			r.Measured = append(r.Measured, report.Measured{Validations: last.Validations, Failover: name == a.lastFailover(), Time: last.Time, Result: last.Result})
+			r.Measured = append(r.Measured, report.Measured{Validations: last.Validations, Failover: name == a.lastFailover(), Time: last.Time, Files: last.Files, Result: last.Result})
 		}
 	}
 	if r.Run == nil && len(r.Measured) == 0 {
@@ -115,7 +118,58 @@ func (a *app) tell(args []string) (*report.Report, error) {
 	}
 	r.Thresholds = limits.thresholds
 	r.Finish()
+	if r.Since, err = a.since(r.Headline, m); err != nil {
+		return nil, err
+	}
 	return r, nil
+}
+
+// since says what has changed since the last measurement: then its verdict is not
+// about what there is now.
+func (a *app) since(last *report.Headline, m *inventory.Model) (text []string, err error) {
+	if last == nil {
+		return nil, nil
+	}
+	if !last.Stands(sumOf(m)) {
+		text = append(text, "The files, or their variables, have changed since that was measured: measure again with weft verify.")
+	}
+	journals, err := filepath.Glob(filepath.Join(a.runs(), "*", journalFile))
+	if err != nil {
+		return nil, err
+	}
+	var devices []string
+	for _, name := range journals {
+		if info, err := os.Stat(name); err == nil && info.ModTime().Before(last.Time) {
+			continue
+		}
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		more, err := plan.ChangedSince(f, last.Time, a.lab)
+		if err = errors.Join(err, f.Close()); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		devices = append(devices, more...)
+	}
+	slices.Sort(devices)
+	if devices = slices.Compact(devices); len(devices) > 0 {
+		text = append(text, fmt.Sprintf("Changed since that was measured: %s. Measure again with weft verify.", few(devices, ", ")))
+	}
+	return text, nil
+}
+
+// sumOf is a sum of what the files of a model say, with the variables that are not
+// secret.
+func sumOf(m *inventory.Model) string {
+	h := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(m.Sources)) {
+		fmt.Fprintf(h, "%q %q\n", name, m.Sources[name])
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.Inputs)) {
+		fmt.Fprintf(h, "%q %s\n", name, m.Inputs[name])
+	}
+	return hex.EncodeToString(h.Sum(nil))
 }
 
 // reported is the run that is told: the one that is named, or the latest.
@@ -174,7 +228,7 @@ func tellRun(r *report.Report, dir string, limits *limits) error {
 		}
 		if k.Result != nil {
 			limits.of(k)
-			r.Measured = append(r.Measured, report.Measured{Phase: k.Phase, Recorded: k.Recorded, After: k.After, Validations: k.Validations, Time: k.Time, Result: k.Result})
+			r.Measured = append(r.Measured, report.Measured{Phase: k.Phase, Recorded: k.Recorded, After: k.After, Validations: k.Validations, Time: k.Time, Files: k.Files, Result: k.Result})
 		}
 	}
 	f, err := os.Open(filepath.Join(dir, soakFile))

@@ -34,9 +34,10 @@ type staged struct {
 
 // What a run is kept in.
 const (
-	runFile   = "rollout.json"
-	planFile  = "plan.weftplan"
-	pauseFile = "pause"
+	runFile     = "rollout.json"
+	journalFile = "journal.jsonl"
+	planFile    = "plan.weftplan"
+	pauseFile   = "pause"
 )
 
 func (a *app) runs() string { return filepath.Join(a.place(), ".weft", "runs") }
@@ -237,7 +238,7 @@ func (s *staged) at(ctx context.Context, do func(rollout.Engine) error) error {
 		}
 		defer held.Close()
 	}
-	journal, err := os.OpenFile(filepath.Join(s.dir, "journal.jsonl"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	journal, err := os.OpenFile(filepath.Join(s.dir, journalFile), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}

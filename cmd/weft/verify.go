@@ -131,7 +131,7 @@ func (a *app) verify(ctx context.Context, p *project, names []string, how verifi
 	if err != nil {
 		return err
 	}
-	if err := writeJSON(a.lastVerify(), kept{Validations: names, Time: time.Now().UTC(), Simulated: a.lab, Result: res, Thresholds: thresholds(p.model)}); err != nil {
+	if err := writeJSON(a.lastVerify(), kept{Validations: names, Time: time.Now().UTC(), Simulated: a.lab, Files: sumOf(p.model), Result: res, Thresholds: thresholds(p.model)}); err != nil {
 		a.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: "nothing is kept for weft report: " + err.Error()})
 	}
 	if how.save != "" {

@@ -46,6 +46,16 @@ func (r *Report) Markdown(w io.Writer) error {
 		p.line("")
 	}
 	p.line("Verdict of the last measurement: **%s** · made %s by weft %s", mark(r.Verdict), r.Made.UTC().Format(stamp), cell(r.Weft))
+	p.line("")
+	if r.Headline == nil {
+		p.line("Nothing was measured.")
+	} else {
+		p.line("It is that of: %s.", cell(r.Headline.text(r.Made)))
+	}
+	for _, text := range r.Since {
+		p.line("")
+		p.line("**! %s**", cell(text))
+	}
 	r.markdownRun(p)
 	for _, m := range r.Measured {
 		p.line("\n## %s\n", m.Title())

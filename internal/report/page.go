@@ -61,10 +61,11 @@ func (r *Report) HTML(w io.Writer) error {
 	t, err := template.New("page").Funcs(template.FuncMap{
 		"mark": mark, "lines": lines, "judged": view.Judged, "duration": view.Duration, "size": size, "plane": plane, "over": over,
 		"known": known, "impact": impact, "limit": Threshold.limit, "what": Threshold.what, "join": strings.Join, "short": short, "degraded": view.Degraded, "told": told, "targetCPU": targetCPU,
-		"gbit":   func(bits float64) string { return fmt.Sprintf("%.3g", bits/1e9) },
-		"time":   func(m Measured) string { return m.Time.UTC().Format(stamp) },
-		"rows":   func(res *prove.Result) []*prove.Row { return slices.Concat(res.Local, res.Rows) },
-		"series": func(i int) int { return i % series },
+		"gbit":     func(bits float64) string { return fmt.Sprintf("%.3g", bits/1e9) },
+		"time":     func(m Measured) string { return m.Time.UTC().Format(stamp) },
+		"rows":     func(res *prove.Result) []*prove.Row { return slices.Concat(res.Local, res.Rows) },
+		"headline": func(h Headline) string { return h.text(r.Made) },
+		"series":   func(i int) int { return i % series },
 	}).Parse(pageText)
 	if err != nil {
 		return err

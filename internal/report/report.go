@@ -30,7 +30,9 @@ type Report struct {
 	Simulated bool      `json:"simulated"` // by the lab: function, not speed
 	Made      time.Time `json:"made"`
 
-	Verdict    prove.Verdict `json:"verdict"` // of the last measurement
+	Verdict    prove.Verdict `json:"verdict"` // of the headline; inconclusive where nothing was measured
+	Headline   *Headline     `json:"headline,omitempty"`
+	Since      []string      `json:"since,omitempty"` // what has changed since it was measured, in words
 	Run        *rollout.Run  `json:"run,omitempty"`
 	Plan       *Plan         `json:"plan,omitempty"`
 	Measured   []Measured    `json:"measured"` // in the order of time
@@ -60,6 +62,7 @@ type Measured struct {
 	Failover    bool          `json:"failover,omitempty"` // one plane was cut
 	Validations []string      `json:"validations,omitempty"`
 	Time        time.Time     `json:"time"`
+	Files       string        `json:"files,omitempty"` // sum of what the files said
 	Result      *prove.Result `json:"result"`
 }
 
@@ -83,6 +86,7 @@ type Sample struct {
 	Phase    string             `json:"phase"`
 	Time     time.Time          `json:"time"`
 	Recorded bool               `json:"recorded,omitempty"`
+	Files    string             `json:"files,omitempty"` // sum of what the files said
 	Verdict  prove.Verdict      `json:"verdict"`
 	Worst    map[string]float64 `json:"worst"` // by VALIDATION.METRIC
 
@@ -141,19 +145,53 @@ func (r *Report) Finish() {
 	slices.SortStableFunc(r.Measured, func(a, b Measured) int { return a.Time.Compare(b.Time) })
 	slices.SortStableFunc(r.Soak, func(a, b Sample) int { return a.Time.Compare(b.Time) })
 	r.Verdict = prove.Inconclusive
-	if m := r.Last(); m != nil {
-		r.Verdict = m.Result.Verdict
+	if r.Headline = r.latest(); r.Headline != nil {
+		r.Verdict = r.Headline.Verdict
 	}
 }
 
-// Last is the measurement whose verdict is that of the report; nil: there is none.
-func (r *Report) Last() *Measured {
-	for i := range slices.Backward(r.Measured) {
-		if !r.Measured[i].Recorded {
-			return &r.Measured[i]
-		}
+// A Headline is what was measured last of everything.
+type Headline struct {
+	Title   string        `json:"title"`
+	Time    time.Time     `json:"time"`
+	Verdict prove.Verdict `json:"verdict"`
+	files   string
+}
+
+// Stands reports whether it was measured with files of that sum, or of one that
+// nobody has kept.
+func (h Headline) Stands(files string) bool { return h.files == "" || h.files == files }
+
+func (h Headline) text(made time.Time) string {
+	return fmt.Sprintf("%s, measured %s, %s before this report", h.Title, h.Time.UTC().Format(stamp), age(made.Sub(h.Time)))
+}
+
+// age is how long ago something was, as people say it.
+func age(d time.Duration) string {
+	switch {
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%d s", int(d.Seconds()))
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%d minutes", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d hours", int(d.Hours()))
 	}
-	return nil
+	return fmt.Sprintf("%d days", int(d.Hours()/24))
+}
+
+// latest is what was measured last, by whatever: also a look while a phase was
+// carried out, and what was recorded before one began. nil: nothing was.
+func (r *Report) latest() *Headline {
+	var h *Headline
+	if n := len(r.Measured); n > 0 {
+		m := r.Measured[n-1]
+		h = &Headline{m.Title(), m.Time, m.Result.Verdict, m.Files}
+	}
+	if n := len(r.Soak); n > 0 && (h == nil || r.Soak[n-1].Time.After(h.Time)) {
+		s := r.Soak[n-1]
+		h = &Headline{"look at phase " + s.Phase, s.Time, s.Verdict, s.Files}
+	}
+	return h
 }
 
 // last is the latest measurement that has rows; nil: none has.
