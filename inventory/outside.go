@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -56,7 +57,9 @@ func Uses(fsys fs.FS, values map[string]json.RawMessage) []Use {
 				u.Sensitive = append(u.Sensitive, name)
 				continue
 			}
-			u.With = append(u.With, w.given(need, values))
+			if g := w.given(need, values); g.Text != "" { // else nothing is written there
+				u.With = append(u.With, g)
+			}
 		}
 		list = append(list, u)
 	}
@@ -208,14 +211,14 @@ type writingReader struct {
 // body reads a body. prefix names the blocks around it, and around says how
 // often those are repeated.
 func (r *writingReader) body(b *hclsyntax.Body, prefix string, around writing) {
-	for _, name := range []string{"for_each", "count"} {
-		if b.Attributes[name] == nil {
-			continue
-		}
+	dynamic := b.Attributes["for_each"] != nil && strings.Contains(prefix, ".dynamic.")
+	for _, name := range []string{"for_each", "count", "iterator"} {
 		at := place{r.dir, prefix + name}
-		around.around = append(slices.Clip(around.around), at)
-		if strings.Contains(prefix, ".dynamic.") {
-			around.turns = append(slices.Clip(around.turns), at)
+		if dynamic && name != "count" {
+			around.turns = append(slices.Clip(around.turns), at) // also where no iterator is written
+		}
+		if b.Attributes[name] != nil || dynamic && name == "iterator" {
+			around.around = append(slices.Clip(around.around), at)
 		}
 	}
 	for _, a := range sortedAttributes(b) {
@@ -223,7 +226,10 @@ func (r *writingReader) body(b *hclsyntax.Body, prefix string, around writing) {
 	}
 	seen := map[string]int{}
 	for _, block := range b.Blocks {
-		name := strings.Join(append([]string{block.Type}, block.Labels...), ".")
+		name := block.Type
+		for _, label := range block.Labels {
+			name += "." + step(label)
+		}
 		switch {
 		case prefix != "":
 			if seen[name]++; seen[name] > 1 { // blocks without a label
@@ -232,13 +238,22 @@ func (r *writingReader) body(b *hclsyntax.Body, prefix string, around writing) {
 		case block.Type == "locals":
 			name = "local"
 		case block.Type == "variable":
-			name = "var." + strings.Join(block.Labels, ".")
+			name = "var" + strings.TrimPrefix(name, block.Type)
 			r.variable(block, name)
 		case block.Type == "module":
 			r.module(block, name)
 		}
 		r.body(block.Body, prefix+name+".", around)
 	}
+}
+
+// step is a label as a part of a path: one that is no name stands in quotes, so
+// that no two places look alike.
+func step(label string) string {
+	if isName(label) {
+		return label
+	}
+	return strconv.Quote(label)
 }
 
 // variable notes whether a variable is sensitive; in doubt it is.

@@ -89,20 +89,21 @@ func TestStrangers(t *testing.T) {
 		"the argument's local":        {was: `"switch/${var.site}"`, is: `"bank/${var.site}"`, want: []string{"local.entry"}},
 		"the key of a block":          {was: `{ a = "one"`, is: `{ HOME = "one"`, want: []string{"server.s.for_each"}},
 		"a dynamic block":             {was: `= "MORE"`, is: `= "HOME"`, want: []string{"server.s.dynamic.file.for_each"}},
+		"another iterator":            {was: "labels   = [file.key]", is: "labels   = [x.key]\n    iterator = x", want: []string{"server.s.dynamic.file.iterator"}},
 		"a new file":                  {was: `host     = each.value`, is: `host = env("X")`, want: []string{"server.s.host"}},
 		"a new block":                 {was: `module "m"`, is: "credential \"z\" {\n user = \"z\"\n password = file(\"id_rsa\")\n}\nmodule \"m\"", want: []string{"credential.z.password"}},
-		"a sensitive variable":        {was: `"/etc/token" { content = var.token }`, is: `"/etc/token2" { content = var.token }`, want: []string{"server.s.file./etc/token2.content"}},
+		"a sensitive variable":        {was: `"/etc/token" { content = var.token }`, is: `"/etc/token2" { content = var.token }`, want: []string{`server.s.file."/etc/token2".content`}},
 		"one that was none":           {was: "type    = string\n", is: "sensitive = true\n", want: []string{"var.site"}},
 		"an input":                    {was: `key    = file("secret")`, is: `key = file("other")`, want: []string{"module.m.key"}},
 		"an input that names":         {was: `plain  = "plain"`, is: `plain = "HOME"`, want: []string{"module.m.plain"}},
-		"in a module":                 {in: "m", was: `env(var.plain)`, is: `env("HOME")`, want: []string{"m: server.t.file./etc/y.content"}},
+		"in a module":                 {in: "m", was: `env(var.plain)`, is: `env("HOME")`, want: []string{`m: server.t.file."/etc/y".content`}},
 		"a default in a module":       {in: "m", was: `default = ""`, is: `default = "HOME"`, want: []string{"m: var.plain.default"}},
 		"another template":            {in: "t", was: "${name}", is: `${env("HOME")}`, want: []string{"t.tpl"}},
 		"a twin":                      {was: `password = exec("pass"`, is: "password = env(\"A\")\n  password = exec(\"pass\"", want: nil}, // no file at all: it cannot be loaded
 		"what is not read":            {was: `user     = "admin"`, is: `user = "root"`},
 		"another text":                {in: "t", was: "text", is: "words"},
 		"a host":                      {was: `"one"`, is: `"three"`, want: []string{"server.s.for_each"}}, // each.key comes from there
-		"text of the plan elsewhere":  {was: `"${local.motd} of`, is: `"${local.motd} in`, want: []string{"server.s.file./etc/motd.content"}},
+		"text of the plan elsewhere":  {was: `"${local.motd} of`, is: `"${local.motd} in`, want: []string{`server.s.file."/etc/motd".content`}},
 		"a local that hides the rest": {was: `entry = `, is: "other = env(\"X\")\n  entry = ", want: []string{"local.other"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -187,12 +188,12 @@ func TestUses(t *testing.T) {
 	want := []string{
 		`credential.leaf.password exec("pass", "show", local.entry) local.entry="switch/${var.site}" var.site="x"`,
 		`local.motd file("motd")`,
-		`m: server.t.file./etc/y.content env(var.plain) m: var.plain.default="" module.m.plain="plain"`,
+		`m: server.t.file."/etc/y".content env(var.plain) m: var.plain.default="" module.m.plain="plain"`,
 		`module.m.key file("secret")`,
 		`server.s.dynamic.file.content.content env(file.value) server.s.for_each={ a = "one", b = "two" } server.s.dynamic.file.for_each={ "/etc/more" = "MORE" }`,
-		`server.s.file./etc/key.content env("KEY_${each.key}") server.s.for_each={ a = "one", b = "two" }`,
-		`server.s.file./etc/text.content templatefile("t.tpl", { name = "x" })`,
-		`server.s.file./etc/token.content token`,
+		`server.s.file."/etc/key".content env("KEY_${each.key}") server.s.for_each={ a = "one", b = "two" }`,
+		`server.s.file."/etc/text".content templatefile("t.tpl", { name = "x" })`,
+		`server.s.file."/etc/token".content token`,
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwanted\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
