@@ -16,6 +16,7 @@ type polled struct {
 	sock   *rawsock.Socket
 	number int32
 	silent int // turns in a row with nothing to do
+	from   *origin
 
 	stuck bool      // the socket takes nothing of what is to be sent
 	sent  uint64    // bytes, when the clock was last looked at
@@ -76,12 +77,13 @@ func (p *polled) turn() (did, over bool) {
 		p.shut = true
 		_ = p.sock.CloseWrite()
 	}
-	return n > 0 || sent, false
+	return n > 0 || c.begun > 0 || sent, false
 }
 
 // take reads and works, unless there is no room for the command that is next.
 func (p *polled) take() (n int, err error) {
 	c := p.c
+	c.begun = 0
 	if c.full && c.out.full.Load() {
 		return 0, nil
 	}

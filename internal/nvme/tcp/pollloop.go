@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"weft/internal/nvme/fabric"
 	"weft/internal/nvme/rawsock"
 )
 
@@ -14,6 +15,7 @@ const (
 	coolStuck  = 256  // the same where its peer does not read
 	watchEvery = 8    // rounds between looks at the connections that are watched
 	clockEvery = 4096 // rounds between looks at the clock
+	turnMost   = 32   // commands that a turn begins where hosts of other origins wait for theirs
 )
 
 // A pollLoop serves its connections in turn, on one thread. Those that have
@@ -26,11 +28,24 @@ type pollLoop struct {
 	joining   []*polled
 	stopping  bool
 
-	hot    []*polled
-	cool   map[int32]*polled
-	watch  *rawsock.Watch
-	number int32
-	warmed func(int32)
+	hot     []*polled
+	first   int // in hot, of the next round
+	round   uint64
+	origins map[string]*origin
+	active  int // origins with hot connections
+	cool    map[int32]*polled
+	watch   *rawsock.Watch
+	number  int32
+	warmed  func(int32)
+}
+
+// An origin is where connections come from (see fabric.Source): each has one turn
+// in a round in which there is something to do, however many connections it has.
+type origin struct {
+	name        string
+	connections int
+	hot         int    // of them
+	served      uint64 // the round of its last turn
 }
 
 // attend has the loop look at what others want of it.
@@ -70,28 +85,85 @@ func (l *pollLoop) run(cpu int, started chan<- error) {
 	}
 }
 
-// turns gives every connection its turn and reports whether any had something
-// to do.
+// turns gives every connection its turn and reports whether any had something to
+// do. Where several origins are active, a turn is short, and one that had something
+// to do is the last of its origin in this round; the next begins elsewhere.
 func (l *pollLoop) turns() (moved bool) {
-	for i := 0; i < len(l.hot); i++ {
-		p := l.hot[i]
+	most, left := 0, false
+	if l.active > 1 {
+		most = turnMost
+	}
+	l.round++
+	if l.first++; l.first >= len(l.hot) {
+		l.first = 0
+	}
+	for k := range l.hot {
+		at := l.first + k
+		if at >= len(l.hot) {
+			at -= len(l.hot)
+		}
+		p := l.hot[at]
+		if most > 0 && p.from.served == l.round {
+			continue
+		}
+		p.c.most = most
 		did, over := p.turn()
 		switch {
 		case over:
-			l.hot = slices.Delete(l.hot, i, i+1)
-			i--
+			l.hot[at], left = nil, true
+			l.cooled(p)
+			l.leave(p.from)
 			p.end()
 		case did:
-			moved, p.silent = true, 0
+			moved, p.silent, p.from.served = true, 0, l.round
 		default:
 			if p.silent++; p.cools() && l.watch.Add(p.sock, p.number, !p.c.full, p.stuck) == nil {
-				l.hot = slices.Delete(l.hot, i, i+1)
-				i--
+				l.hot[at], left = nil, true
+				l.cooled(p)
 				l.cool[p.number] = p
 			}
 		}
 	}
+	if left {
+		l.hot = slices.DeleteFunc(l.hot, func(p *polled) bool { return p == nil })
+	}
 	return moved
+}
+
+// join adds a connection.
+func (l *pollLoop) join(p *polled) {
+	name := fabric.Source(p.c.remote)
+	if l.origins[name] == nil {
+		if l.origins == nil {
+			l.origins = map[string]*origin{}
+		}
+		l.origins[name] = &origin{name: name}
+	}
+	p.from = l.origins[name]
+	p.from.connections++
+	l.heat(p)
+}
+
+// heat gives a connection turns.
+func (l *pollLoop) heat(p *polled) {
+	if p.from.hot++; p.from.hot == 1 {
+		l.active++
+	}
+	l.hot = append(l.hot, p)
+}
+
+// cooled says that a connection has no turns any more.
+func (l *pollLoop) cooled(p *polled) {
+	if p.from.hot--; p.from.hot == 0 {
+		l.active--
+	}
+}
+
+// leave takes a connection from its origin.
+func (l *pollLoop) leave(from *origin) {
+	if from.connections--; from.connections == 0 {
+		delete(l.origins, from.name)
+	}
 }
 
 // warm gives a connection turns again.
@@ -103,7 +175,7 @@ func (l *pollLoop) warm(number int32) {
 	_ = l.watch.Remove(p.sock)
 	delete(l.cool, number)
 	p.silent = 0
-	l.hot = append(l.hot, p)
+	l.heat(p)
 }
 
 // attendNow does what others have asked for, and reports whether to go on.
@@ -117,7 +189,7 @@ func (l *pollLoop) attendNow() bool {
 		l.number++
 		p.number = l.number
 		if p.begin() {
-			l.hot = append(l.hot, p)
+			l.join(p)
 		}
 	}
 	for number, p := range l.cool {

@@ -43,7 +43,9 @@ type targetConn struct {
 	resumed chan struct{} // there may be room for a command again; event driven only
 
 	unsent    int  // bytes of answers of which none is being sent, when a command was last let in
-	full      bool // the next command waits for room
+	full      bool // the next command waits for room, or for the next turn
+	begun     int  // commands that this turn has begun; polled only
+	most      int  // commands that one turn begins; 0: any number
 	ready     bool // ICReq was answered
 	hostAlign int  // of data in C2HData, in bytes
 	landing   *slot

@@ -24,6 +24,10 @@ func (c *targetConn) check(h *wire.PDUHeader) error {
 	}
 	most := wire.DataHeaderSize + c.l.maxData
 	if h.Type == wire.PDUCapsuleCmd {
+		if c.most > 0 && c.begun >= c.most {
+			c.full = true
+			return errFull
+		}
 		unsent, ok := c.out.room()
 		if c.unsent, c.full = unsent, !ok; c.full {
 			return errFull
@@ -94,6 +98,7 @@ func (c *targetConn) command(h *wire.PDUHeader, raw []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.begun++
 	s.x.Command = p.Command
 	inside := c.rx.digests.dataLen(h)
 	st := checkData(&p.Command, inside)
