@@ -77,6 +77,22 @@ func TestAssign(t *testing.T) {
 	}
 }
 
+// Steps stand in the order of their phases, whatever that of the plan is: a reader
+// of the plan sees what the rollout will do.
+func TestAssignOrders(t *testing.T) {
+	spec := &Spec{Phases: []Phase{
+		{Name: "one", Select: []string{"a"}}, {Name: "two", Select: []string{"b"}},
+		{Name: "three", Select: []string{"c"}}, {Name: "four", Select: []string{"d"}},
+	}}
+	p := &plan.Plan{Steps: []plan.PlannedStep{
+		step("e/v.1", "", 0), step("d/v.1", "", 0), step("b/v.1", "", 0), step("c/v.1", "", 0), step("a/v.1", "", 0), step("a/v.2", "", 0),
+	}}
+	spec.Assign(p, []plan.Item{item("a/v.1"), item("a/v.2"), item("b/v.1"), item("c/v.1"), item("d/v.1"), item("e/v.1")})
+	if got, want := names(p.Steps), "a/v.1 a/v.2 b/v.1 c/v.1 d/v.1 e/v.1"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
 func TestBatches(t *testing.T) {
 	steps := []plan.PlannedStep{
 		step("a/v.1", "", 0), step("b/v.1", "", 0), step("c/v.1", "", 0), step("d/v.1", "", 0, "c/v.1"), step("a/v.2", "", 0, "d/v.1"),

@@ -97,9 +97,13 @@ func (s *Spec) Assign(p *plan.Plan, items []plan.Item) (none []plan.ID) {
 		}
 		step.Phase = s.Phases[at[step.ID]].Name
 	}
-	slices.SortStableFunc(p.Steps, func(a, b plan.PlannedStep) int {
-		return int(uint(at[a.ID])>>1) - int(uint(at[b.ID])>>1) // those of none last
-	})
+	place := func(step plan.PlannedStep) int {
+		if n := at[step.ID]; n >= 0 {
+			return n
+		}
+		return len(s.Phases) // those of none last
+	}
+	slices.SortStableFunc(p.Steps, func(a, b plan.PlannedStep) int { return place(a) - place(b) })
 	return none
 }
 
