@@ -1,7 +1,6 @@
 package modules
 
 import (
-	"bytes"
 	"fmt"
 	"strings"
 	"sync"
@@ -80,7 +79,7 @@ const hidden = "(sensitive)" // stands for a key, whatever it is
 // changeKey is the difference of two keys, if there is one: neither they nor
 // anything that could be compared with them is shown.
 func changeKey(path string, have, want []byte, impact plan.Impact) []plan.Change {
-	if bytes.Equal(have, want) {
+	if sameSecret(have, want) {
 		return nil
 	}
 	c := plan.Change{Path: path, Impact: impact}

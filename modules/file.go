@@ -1,7 +1,6 @@
 package modules
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -45,7 +44,7 @@ func (f *File) Diff(have *File) []plan.Change {
 		return []plan.Change{{Path: "content", Before: have.digest()}}
 	}
 	var out []plan.Change
-	if !bytes.Equal(have.Content, f.Content) {
+	if !sameSecret(have.Content, f.Content) {
 		out = append(out, plan.Change{Path: "content", Before: have.digest(), After: f.digest()})
 	}
 	return append(out, change("mode", mode(have.Mode), mode(f.Mode), plan.ImpactNone)...)

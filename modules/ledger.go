@@ -39,17 +39,18 @@ type ledger struct {
 	gone bool // it is to be removed; what is left alone is nobody's
 }
 
-// ledgersLook reads the ledgers of all owners at once: each after a line with
-// its path and size.
+// ledgersLook reads the ledgers of all owners at once, and what they keep beside
+// them: each after a line with its path and size.
 func ledgersLook() remote.Look {
 	return remote.Look{Root: true, Own: true, Args: []string{"sh", "-c",
-		`for f in ` + ledgerDir + `/*/ledger.json; do if [ -f "$f" ]; then s=$(wc -c <"$f"); echo "$f" $s; cat "$f"; echo; fi; done`}}
+		`for f in ` + ledgerDir + `/*/ledger.json ` + ledgerDir + `/*/former.json; do if [ -f "$f" ]; then s=$(wc -c <"$f"); echo "$f" $s; cat "$f"; echo; fi; done`}}
 }
 
 // ledgers is what a server remembers.
 type ledgers struct {
 	own     ledger
-	raw     []byte // of own, as it stands; nil: there is none
+	raw     []byte        // of own, as it stands; nil: there is none
+	former  formerSecrets // that own names
 	foreign map[string]string
 	warning string
 }
@@ -70,10 +71,20 @@ func parseLedgers(owner string, text []byte, name func(plan.Entry) string) ledge
 		l.add(owner, path, rest[:n], name)
 		text = bytes.TrimPrefix(rest[n:], []byte("\n"))
 	}
+	l.own = l.own.outspoken(l.former)
 	return l
 }
 
 func (l *ledgers) add(owner, path string, raw []byte, name func(plan.Entry) string) {
+	if strings.HasSuffix(path, "/former.json") {
+		if path == formerPath(owner) {
+			var err error
+			if l.former, err = parseFormer(raw); err != nil {
+				l.warning = fmt.Sprintf("%s cannot be used: %v", path, err)
+			}
+		}
+		return
+	}
 	var one ledger
 	err := json.Unmarshal(raw, &one)
 	mine := path == ledgerPath(owner)
@@ -131,7 +142,7 @@ func (d *server) Drifted(e plan.Entry, _ plan.State) bool {
 
 // Unchanged implements plan.Keeper.
 func (d *server) Unchanged(e plan.Entry, r plan.Resource) bool {
-	return bytes.Equal(e.Applied, r.(onServer).applied(nil))
+	return sameApplied(e.Kind, e.Applied, r.(onServer).applied(nil))
 }
 
 // Belongs implements plan.Keeper.
@@ -277,7 +288,7 @@ func (l ledger) next(steps []plan.Step) ledger {
 		switch {
 		case s.Prune || s.Reverse:
 			continue // the entry stays until it is done
-		case at >= 0 && n.Entries[at].State == plan.EntryAdopted && bytes.Equal(n.Entries[at].Applied, r.applied(s.Have)):
+		case at >= 0 && n.Entries[at].State == plan.EntryAdopted && sameApplied(s.ID.Kind, n.Entries[at].Applied, r.applied(s.Have)):
 			// Somebody changed what was found as wanted: putting that back makes it none of ours.
 			n.Entries[at] = within(s, n.Entries[at], n.Entries[at:at+1])
 			continue
@@ -379,15 +390,22 @@ func (d *server) write(ctx context.Context, l ledger, host remote.Host) error {
 	name := ledgerPath(d.owner)
 	had := d.ledgers.own.made()
 	if l.gone {
-		if _, err := host.Run(ctx, remote.Cmd{Args: []string{"rm", "-f", "--", name}}); err != nil {
+		if _, err := host.Run(ctx, remote.Cmd{Args: []string{"rm", "-f", "--", name, formerPath(d.owner)}}); err != nil {
 			return fmt.Errorf("remove the ledger %s: %w", name, err)
 		}
-		d.ledgers.own, d.ledgers.raw = ledger{Format: ledgerFormat, Owner: d.owner}, nil
+		d.ledgers.own, d.ledgers.raw, d.ledgers.former = ledger{Format: ledgerFormat, Owner: d.owner}, nil, nil
 		return tidy(ctx, host, d.owner)
 	}
-	raw, err := json.Marshal(l)
+	written, kept := l.discreet(d.ledgers.former)
+	raw, err := json.Marshal(written)
 	if err != nil {
 		return fmt.Errorf("write the ledger %s: %w", name, err)
+	}
+	// What either ledger names is there whichever of them stands.
+	both := maps.Clone(kept)
+	maps.Copy(both, d.ledgers.former)
+	if err := d.keepFormer(ctx, both, host); err != nil {
+		return err
 	}
 	// Whole or not at all: a connection that breaks, or a full disk, leaves the
 	// old one.
@@ -395,6 +413,9 @@ func (d *server) write(ctx context.Context, l ledger, host remote.Host) error {
 		return fmt.Errorf("write the ledger %s: %w", name, err)
 	}
 	d.ledgers.own, d.ledgers.raw = l, raw
+	if err := d.keepFormer(ctx, kept, host); err != nil {
+		return err
+	}
 	if had && !l.made() {
 		return tidy(ctx, host, d.owner)
 	}

@@ -95,6 +95,9 @@ func restorable[T any, K kind[T]](dev *server, e plan.Entry) (plan.Resource, err
 		if err := json.Unmarshal(e.Former, &r.former); err != nil {
 			return nil, fmt.Errorf("what was there before: %w", err)
 		}
+		if err := found(any(r.former)); err != nil {
+			return nil, err
+		}
 	}
 	if l, ok := any(r.former).(lodger); ok && r.former != nil {
 		l.stay(&dev.things)
