@@ -27,11 +27,16 @@ const usualConfirm = 5 * time.Minute
 func (d *device) owned(ctx context.Context) (notes []string, err error) {
 	d.owns, d.relics = d.have.Owned(d.want.Owner), switches.Relics{}
 	gone := slices.DeleteFunc(d.entries(), d.declared)
-	if len(gone) == 0 {
+	// Without classes nothing on a port carries weft's name.
+	nameless := len(d.want.Classes) == 0 && d.marks.Base(d.owner)
+	if len(gone) == 0 && !nameless {
 		return nil, nil
 	}
 	if err := d.recollect(ctx); err != nil {
 		return nil, err
+	}
+	if nameless {
+		notes = append(notes, switches.Nameless(d.driver, d.have, d.relics, d.want)...)
 	}
 	if d.relics.Base == nil {
 		notes = append(notes, "the copy of what was there before weft is not on the switch: only what carries weft's name can be taken back")
@@ -166,7 +171,7 @@ func (r *giveBack) Diff(state plan.State) plan.Diff {
 	for _, c := range b.Changes {
 		path := c.Key
 		if r.kind != "port" && c.Place != "" {
-			path = c.Place + " / " + c.Key
+			path = c.Place + pathMark + c.Key
 		}
 		d.Changes = append(d.Changes, plan.Change{Path: path, Before: value(c.Before, c.Key), After: value(c.After, c.Key), Impact: plan.ImpactTraffic})
 	}
@@ -174,10 +179,18 @@ func (r *giveBack) Diff(state plan.State) plan.Diff {
 		return plan.Diff{Left: strings.Join(b.Kept, "; ")}
 	}
 	for i, line := range b.Kept {
-		d.Changes = append(d.Changes, plan.Change{Path: fmt.Sprintf("stays.%d", i+1), Before: line, After: line})
+		d.Changes = append(d.Changes, plan.Change{Path: fmt.Sprintf(staysPath+"%d", i+1), Before: line, After: line})
 	}
 	return d
 }
+
+// The paths of what giving back changes: the headers that lead to a line with the
+// mark between them, and lines that stay all the same.
+const (
+	pathMark  = " / "
+	staysPath = "stays."
+	isThere   = "there" // the value of an object
+)
 
 // value is a line without its key, for people; a line that is nothing but its
 // key is on.

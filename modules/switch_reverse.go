@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"weft/plan"
 	"weft/switches"
@@ -13,15 +14,20 @@ import (
 // the lines that take the step back.
 func (d *device) Reverse(_ string, s plan.PlannedStep) (plan.Resource, error) {
 	was := reversed{step: s}
-	switch s.ID.Kind {
-	case "qos":
+	i := slices.IndexFunc(d.want.Ports, func(p switches.Port) bool { return p.Name == s.ID.Name })
+	switch {
+	case s.Prune && (s.ID.Kind == "qos" || s.ID.Kind == "port"):
+		was.step.Changes = slices.DeleteFunc(slices.Clone(s.Changes), func(c plan.Change) bool { return strings.HasPrefix(c.Path, staysPath) })
+		was.applied = &givenBack{d, was.step}
+	case s.ID.Kind == "qos":
 		was.applied = &qos{d}
-	case "port":
-		i := slices.IndexFunc(d.want.Ports, func(p switches.Port) bool { return p.Name == s.ID.Name })
-		if i < 0 {
-			return nil, errors.New("the port is not linked any more")
-		}
+	case s.ID.Kind == "port" && i >= 0:
 		was.applied = &port{d, d.want.Ports[i]}
+	case s.ID.Kind == "port":
+		gone := &unlinked{d, s}
+		was.applied = gone
+		d.want.Ports = append(d.want.Ports, gone.wish(switches.Port{}))
+		d.fresh = false // it was read without that port
 	default:
 		return nil, errors.New("nothing is known of how it was")
 	}

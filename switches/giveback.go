@@ -204,6 +204,59 @@ func keyed(g grammar, b block, key string) string {
 	return b.lines[i]
 }
 
+// Nameless says what ports carry that no wish names, that was not there before
+// weft's first line, and that was there when its last was proven: weft may have
+// written it, or somebody else. Where nothing carries weft's name, nobody knows.
+func Nameless(d Driver, now Config, r Relics, want Config) (out []string) {
+	if r.Base == nil || r.Left == nil {
+		return nil
+	}
+	g := d.(interface{ rules() rules }).rules().grammar
+	for _, port := range sortedPorts(now.read) {
+		if _, wished := want.port(port); wished {
+			continue
+		}
+		for _, b := range now.read.port[port] {
+			was, _ := findBlock(r.Base.read.port[port], b.path...)
+			proven, _ := findBlock(r.Left.read.port[port], b.path...)
+			for _, line := range b.lines {
+				key := g.key(line)
+				if attachment(line) == "" && line != keyed(g, was, key) && line == keyed(g, proven, key) {
+					out = append(out, port+" has "+line+", which came since weft's first change (before: "+orNone(keyed(g, was, key))+
+						"), and no link names the port: where weft wrote it, take it off by hand; nothing else tells whose it is")
+				}
+			}
+		}
+	}
+	return out
+}
+
+// LineAt is the line with a key that stands on a port, or, of port "", below the
+// headers of a place; "" where there is none. There reports that the key is that of
+// an object, and the object is there.
+func LineAt(d Driver, c Config, port, place, key string) (line string, there bool) {
+	if c.read == nil {
+		return "", false
+	}
+	bs := c.read.global
+	if port != "" {
+		bs = c.read.port[port]
+	}
+	g := d.(interface{ rules() rules }).rules().grammar
+	for _, b := range bs {
+		at := strings.Join(b.path, " / ")
+		if port == "" && place == "" && at == key {
+			return "", true
+		}
+		if port != "" || at == place {
+			if line := keyed(g, b, key); line != "" {
+				return line, false
+			}
+		}
+	}
+	return "", false
+}
+
 // Changed reports whether somebody changed, since an owner's settings were proven,
 // those of a port, or, of port "", its objects and what it attaches to the system.
 func Changed(now, proven Config, o Owner, port string) bool {

@@ -34,7 +34,7 @@ wrong plugs it says what to swap. A port where nobody is heard proves nothing.`,
 }
 
 func (a *app) cabling(ctx context.Context, p *project) error {
-	res, err := cables(ctx, p, nil)
+	res, err := cables(ctx, p, nil, nil)
 	if err != nil {
 		return err
 	}
@@ -60,12 +60,12 @@ func (a *app) cabling(ctx context.Context, p *project) error {
 }
 
 // cables compares what switches hear with the links: those that only allows,
-// all where it is nil.
-func cables(ctx context.Context, p *project, only func(*inventory.Switch) bool) (*prove.Cabling, error) {
+// all where it is nil, and ports that are freed.
+func cables(ctx context.Context, p *project, only func(*inventory.Switch) bool, freed map[*inventory.Switch][]string) (*prove.Cabling, error) {
 	hosts := &logins{project: p}
 	defer hosts.end()
 	return prove.Cables(ctx, prove.CablingInput{
-		Model: p.model, Host: hosts.host, Only: only,
+		Model: p.model, Host: hosts.host, Only: only, Freed: freed,
 		Heard: func(ctx context.Context, sw *inventory.Switch) ([]switches.Neighbour, error) {
 			return modules.Heard(ctx, p.fleet.Devices[sw.Addr])
 		},

@@ -23,6 +23,9 @@ type CablingInput struct {
 	// Only says which switches are asked, and the servers linked to them; nil:
 	// all of them.
 	Only func(*inventory.Switch) bool
+	// Freed are ports that no link names any more and that lose what weft set on
+	// them, by switch: a declared NIC that is still heard there would be cut off.
+	Freed map[*inventory.Switch][]string
 }
 
 // A Cable is one end of a declared link at a switch, and what was found there.
@@ -83,7 +86,8 @@ func Cables(ctx context.Context, in CablingInput) (*Cabling, error) {
 			out.Cables = append(out.Cables, c)
 		}
 	}
-	if len(out.Cables) == 0 {
+	out.Cables = append(out.Cables, in.freed(heard, failed, who)...)
+	if len(out.Cables) == 0 && in.Freed == nil {
 		return nil, fmt.Errorf("there is nothing to prove: no link to a managed switch is declared")
 	}
 	out.Swaps = swaps(out.Cables, wanted, found)
@@ -93,6 +97,37 @@ func Cables(ctx context.Context, in CablingInput) (*Cabling, error) {
 		}
 	}
 	return out, nil
+}
+
+// nobody is who is wanted on a port that no link names any more.
+const nobody = "nobody"
+
+// freed says on which ports that no link names any more a declared NIC is heard:
+// one that is linked elsewhere is plugged in wrong.
+func (in CablingInput) freed(heard map[*inventory.Switch][]switches.Neighbour, failed map[*inventory.Switch]error, who []plugged) (out []Cable) {
+	for _, sw := range in.Model.Switches {
+		for _, port := range in.Freed[sw] {
+			c := Cable{Switch: sw.Addr, Port: port, Wants: nobody}
+			c.judge(heard[sw], failed[sw], who, "", "")
+			switch {
+			case failed[sw] != nil:
+				out = append(out, c)
+				continue
+			case c.Hears == "" || c.Stranger:
+				continue
+			}
+			c.Verdict, c.Why = Inconclusive, c.Hears+" is heard there, which no link names any more: it loses what weft set for it"
+			for _, l := range in.Model.Links {
+				for _, ends := range [][2]inventory.LinkEnd{{l.From, l.To}, {l.To, l.From}} {
+					if ends[0].Switch != nil && end(ends[1]) == c.Hears {
+						c.Link, c.Verdict, c.Why = l.Addr, Fail, "it is linked to "+end(ends[0])
+					}
+				}
+			}
+			out = append(out, c)
+		}
+	}
+	return out
 }
 
 // asks reports whether a switch is asked.

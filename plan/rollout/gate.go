@@ -185,7 +185,7 @@ func (a *advance) takeBack(ctx context.Context, list []*PhaseRun, s *Stop) error
 		s.State, s.Err = Failed, err
 		s.Why += "; and it could not be taken back in full: " + err.Error()
 		a.run.State, a.run.Why = Paused, s.Error()
-		return errors.Join(a.Save(a.run), hint.Wrap(s, "see what differs with weft plan, then: weft rollout rollback"))
+		return errors.Join(a.Save(a.run), hint.Wrap(s, "see what differs with weft plan, then: weft rollout rollback; to leave it as it is: weft rollout abort"))
 	}
 	for _, pr := range list {
 		if pr.State == Reversing {
