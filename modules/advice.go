@@ -51,7 +51,7 @@ func explained(ctx context.Context, h remote.Host, r plan.Resource, err error) e
 		case refused:
 			err = &plan.RefusedError{Line: no.Line, Reply: no.Reply + "\n" + said}
 		default:
-			err = &statement{err, &plan.RefusedError{Line: "$ " + remote.Quote(w.Why()...), Reply: said}}
+			err = &statement{err, &plan.RefusedError{Line: "$ " + remote.Short(w.Why()...), Reply: said}}
 		}
 	}
 	if a, ok := kind.(adviser); ok {

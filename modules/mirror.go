@@ -273,11 +273,11 @@ func (m *Mirror) mdadm(how string, args ...string) remote.Step {
 const mirrorStart = mdHalves + `name=$1 uuid=$2; shift 2; ` +
 	`find_() { md=; for m in /sys/block/md*; do if [ -e "$m/md/level" ]; then case $(mdadm --detail --export "/dev/${m##*/}") in *"MD_UUID=$uuid"*) md=${m##*/};; esac; fi; done; }; ` +
 	`up_() { if [ -z "$md" ]; then return 1; fi; read -r v <"/sys/block/$md/md/array_state"; case $v in inactive|clear) return 1;; esac; }; ` +
-	`look_() { ours= blank= all=; for half in "$@"; do s=$(half_ "$half"); case $s in *" gone"|*away*) ;; *"superblock $uuid"*) all=$all. ours="$ours $half";; ` +
+	`look_() { ours= blank= all= lost=; for half in "$@"; do s=$(half_ "$half"); case $s in *" gone") lost="$lost; no disk has appeared as $half";; *away*) lost="$lost; no path to $half is live";; *"superblock $uuid"*) all=$all. ours="$ours $half";; ` +
 	`*"superblock "*|*"holds "*|*"user "*|*data*) echo "it is not empty: $s" >&2; exit 1;; *) all=$all. blank="$blank $half";; esac; done; }; ` +
 	`left=20; find_; look_ "$@"; while ! up_ && { [ -n "$md" ] || [ "$all" != .. ]; } && [ $left -gt 0 ]; do left=$((left - 1)); sleep 1; find_; look_ "$@"; done; ` +
 	`if ! up_; then if [ -n "$md" ]; then mdadm --run "/dev/$md" || exit 1; ` +
-	`elif [ "$all" != .. ]; then echo "a half of the mirror does not answer: $ours$blank" >&2; exit 1; ` +
+	`elif [ "$all" != .. ]; then echo "a half of the mirror does not answer: ${lost#; }" >&2; exit 1; ` +
 	`elif [ -z "$ours" ]; then exec mdadm --create "/dev/md/$name" --level=1 --raid-devices=2 --metadata=1.2 --bitmap=internal --homehost=any "--name=$name" "--uuid=$uuid" "$@"; ` +
 	`else mdadm --assemble "/dev/md/$name" "--uuid=$uuid" --run $ours || exit 1; fi; find_; fi; ` +
 	`for half in $ours; do disk=$(readlink -f "$half"); if ! [ -e "/sys/block/$md/md/dev-${disk##*/}" ]; then mdadm "/dev/$md" --re-add "$half" || exit 1; fi; done; ` +
@@ -342,7 +342,13 @@ func (m *Mirror) Advice(reply string) string {
 		return "the two halves have gone on without each other, or too much was written meanwhile: weft does not choose. " +
 			"Look at both (mdadm --examine); the half that is to be thrown away is emptied by hand (wipefs -a), and the next apply adds it afresh"
 	case strings.Contains(reply, "does not answer"):
-		return "both halves are needed to begin with: see the connections, and the targets of both servers"
+		var missing []string
+		for _, h := range m.Halves {
+			if strings.Contains(reply, h.Disk) {
+				missing = append(missing, h.What)
+			}
+		}
+		return "both halves are needed to begin with, and this one is missing: " + strings.Join(missing, ", ") + "; see its connection, and the target of its server"
 	}
 	return ""
 }

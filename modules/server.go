@@ -268,7 +268,7 @@ func do(ctx context.Context, h remote.Host, step remote.Step) error {
 	err := remote.Do(ctx, h, step)
 	var exit *remote.ExitError
 	if errors.As(err, &exit) {
-		return &plan.RefusedError{Line: step.String(), Reply: fmt.Sprintf("exit %d: %s", exit.Code, said(exit.Output))}
+		return &plan.RefusedError{Line: step.Short(), Reply: fmt.Sprintf("exit %d: %s", exit.Code, said(exit.Output))}
 	}
 	return err
 }

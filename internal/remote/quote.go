@@ -24,3 +24,23 @@ func quote(s string) string {
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
+
+// Short is an argument vector as a message names it: a shell script in it that
+// people would not want to read there is left out, its arguments are not. The
+// whole of it is what a plan shows.
+func Short(args ...string) string {
+	const most = 80 // of a script that is shown
+	var words []string
+	for i := 0; i < len(args); i++ {
+		script := i >= 2 && args[i-1] == "-c" && (args[i-2] == "sh" || args[i-2] == "/bin/sh")
+		if !script || len(args[i]) <= most && !strings.Contains(args[i], "\n") {
+			words = append(words, Quote(args[i]))
+			continue
+		}
+		words = append(words, "…")
+		if i+1 < len(args) { // the name of the script for itself
+			i++
+		}
+	}
+	return strings.Join(words, " ")
+}

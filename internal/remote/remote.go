@@ -58,7 +58,7 @@ func (e *ExitError) Error() string {
 		msg += ": " + said
 	}
 	if len(e.Args) > 0 {
-		msg = Quote(e.Args...) + ": " + msg
+		msg = Short(e.Args...) + ": " + msg
 	}
 	return msg
 }
@@ -94,6 +94,17 @@ func (s Step) String() string {
 		return "$ " + Quote(s.Args...) + " < (sensitive)"
 	}
 	return "$ " + Quote(s.Args...)
+}
+
+// Short shows the step as messages name it: see [Short].
+func (s Step) Short() string {
+	switch {
+	case len(s.Args) == 0:
+		return s.String()
+	case s.Secret != nil:
+		return "$ " + Short(s.Args...) + " < (sensitive)"
+	}
+	return "$ " + Short(s.Args...)
 }
 
 // A Look is one thing to read on a host: a file, or the output of a command.

@@ -300,7 +300,7 @@ func (s *Server) greet(c *controller) {
 	defer s.mu.Unlock()
 	sub := s.nvmet.subsystems[c.options["nqn"]]
 	if sub == nil {
-		c.namespaces["1"] = "0"
+		s.greetAgent(c)
 		return
 	}
 	sub.discovered = true
@@ -311,6 +311,41 @@ func (s *Server) greet(c *controller) {
 		c.namespaces[id], c.uuids[id] = "0", ns.uuid
 		if info, err := s.rootView().Stat(ns.path); err == nil {
 			c.namespaces[id] = fmt.Sprint(info.Size() / 512)
+		}
+	}
+}
+
+// greetAgent tells a host the namespaces that weft-target exports in a subsystem,
+// as its configuration names them. The caller holds s.mu.
+func (s *Server) greetAgent(c *controller) {
+	text, err := s.rootView().ReadFile("/etc/weft/target.toml")
+	if err != nil {
+		return
+	}
+	table, nqn, id := "", "", ""
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSpace(line)
+		key, value, assigned := strings.Cut(line, " = ")
+		value = strings.Trim(value, "'\"")
+		switch {
+		case strings.HasPrefix(line, "["):
+			if table = line; table == "[[subsystem]]" {
+				nqn = ""
+			}
+			id = ""
+		case !assigned:
+		case table == "[[subsystem]]" && key == "nqn":
+			nqn = value
+		case table != "[[subsystem.namespace]]" || nqn != c.options["nqn"]:
+		case key == "id":
+			id = value
+			c.namespaces[id] = "0"
+		case key == "uuid" && id != "":
+			c.uuids[id] = value
+		case key == "size" && id != "":
+			if n, err := strconv.ParseInt(value, 10, 64); err == nil {
+				c.namespaces[id] = fmt.Sprint(n / 512)
+			}
 		}
 	}
 }

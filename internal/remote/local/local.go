@@ -37,7 +37,7 @@ func (Host) Run(ctx context.Context, c remote.Cmd) (remote.Output, error) {
 	out := remote.Output{Stdout: stdout.Bytes(), Stderr: stderr.Bytes()}
 	name := c.Args[0]
 	if !c.Quiet {
-		name = remote.Quote(c.Args...)
+		name = remote.Short(c.Args...)
 	}
 	if ctx.Err() != nil {
 		return out, fmt.Errorf("%s: %w", name, context.Cause(ctx))

@@ -68,7 +68,7 @@ func (c *Client) Script(ctx context.Context, text string, args ...string) (remot
 func (c *Client) run(ctx context.Context, cmd remote.Cmd, line func(id string) string) (remote.Output, error) {
 	what := cmd.Args[0]
 	if !cmd.Quiet {
-		what = remote.Quote(cmd.Args...)
+		what = remote.Short(cmd.Args...)
 	}
 	limit := pick(c.target.CommandTimeout, defaultCommandTimeout)
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not done after %s: %w", limit, context.DeadlineExceeded))
