@@ -204,16 +204,18 @@ func keyed(g grammar, b block, key string) string {
 	return b.lines[i]
 }
 
-// Nameless says what ports carry that no wish names, that was not there before
-// weft's first line, and that was there when its last was proven: weft may have
-// written it, or somebody else. Where nothing carries weft's name, nobody knows.
+// Nameless says which frame lengths ports have that no wish names, that were not
+// there before weft's first line, and that were there when its last was proven:
+// weft may have written them, or somebody else. Where a port carries nothing of
+// the owner's name, nobody knows.
 func Nameless(d Driver, now Config, r Relics, want Config) (out []string) {
 	if r.Base == nil || r.Left == nil {
 		return nil
 	}
-	g := d.(interface{ rules() rules }).rules().grammar
+	o := d.(interface{ rules() rules }).rules()
+	g, owned := o.grammar, now.Owned(want.Owner).Ports
 	for _, port := range sortedPorts(now.read) {
-		if _, wished := want.port(port); wished {
+		if _, wished := want.port(port); wished || owned[port] != "" {
 			continue
 		}
 		for _, b := range now.read.port[port] {
@@ -221,7 +223,7 @@ func Nameless(d Driver, now Config, r Relics, want Config) (out []string) {
 			proven, _ := findBlock(r.Left.read.port[port], b.path...)
 			for _, line := range b.lines {
 				key := g.key(line)
-				if attachment(line) == "" && line != keyed(g, was, key) && line == keyed(g, proven, key) {
+				if o.unowned(line) && line != keyed(g, was, key) && line == keyed(g, proven, key) {
 					out = append(out, port+" has "+line+", which came since weft's first change (before: "+orNone(keyed(g, was, key))+
 						"), and no link names the port: where weft wrote it, take it off by hand; nothing else tells whose it is")
 				}

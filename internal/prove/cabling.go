@@ -117,17 +117,29 @@ func (in CablingInput) freed(heard map[*inventory.Switch][]switches.Neighbour, f
 				continue
 			}
 			c.Verdict, c.Why = Inconclusive, c.Hears+" is heard there, which no link names any more: it loses what weft set for it"
-			for _, l := range in.Model.Links {
-				for _, ends := range [][2]inventory.LinkEnd{{l.From, l.To}, {l.To, l.From}} {
-					if ends[0].Switch != nil && end(ends[1]) == c.Hears {
-						c.Link, c.Verdict, c.Why = l.Addr, Fail, "it is linked to "+end(ends[0])
-					}
-				}
+			at := in.linkedTo(c.Hears)
+			if at.Switch == sw && at.Port == port {
+				continue // what is switched off is not moved
+			}
+			if at.Switch != nil {
+				c.Verdict, c.Why = Fail, "it is linked to "+end(at)
 			}
 			out = append(out, c)
 		}
 	}
 	return out
+}
+
+// linkedTo is the end at a switch of the link of a NIC; zero: there is none.
+func (in CablingInput) linkedTo(nic string) inventory.LinkEnd {
+	for _, l := range in.Model.Links {
+		for _, ends := range [][2]inventory.LinkEnd{{l.From, l.To}, {l.To, l.From}} {
+			if ends[0].Switch != nil && ends[1].RNIC != nil && end(ends[1]) == nic {
+				return ends[0]
+			}
+		}
+	}
+	return inventory.LinkEnd{}
 }
 
 // asks reports whether a switch is asked.
