@@ -44,6 +44,7 @@ func (b *builder) target(o *object) {
 		CtrlKey:       b.secret(o, "dhchap_ctrl_key"),
 		Hash:          b.text(o, "dhchap_hash"),
 		DHGroup:       b.text(o, "dhchap_dhgroup"),
+		DemandAuth:    b.flag(o, "demand_auth"),
 	}
 	if t.Engine == "external" {
 		b.untouched(o)

@@ -173,6 +173,7 @@ func targetSchema() *schema {
 
 		"dhchap_ctrl_key": {takes: text(), secret: true},
 		"dhchap_hash":     opt(oneOf("sha256", "sha384", "sha512")),
+		"demand_auth":     opt(boolean()).or(cty.False),
 		"dhchap_dhgroup":  opt(oneOf("null", "ffdhe2048", "ffdhe3072", "ffdhe4096", "ffdhe6144", "ffdhe8192")),
 	}, blocks{
 		"subsystem": {needed: true, schema: part("name", attrs{

@@ -53,6 +53,8 @@ type Target struct {
 	CtrlKey *Secret // that the target proves to them; nil: it proves nothing
 	Hash    string  // "" is what the engine chooses
 	DHGroup string  // "" is what the engine chooses
+
+	DemandAuth bool // no host may come without a key
 }
 
 // A Portal is an address of a target.

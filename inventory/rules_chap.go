@@ -2,6 +2,7 @@ package inventory
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 )
 
@@ -45,10 +46,17 @@ func (c *checker) asked(t *Target, with, without []*Initiator) {
 		attr = "dhchap_hash"
 	case t.DHGroup != "":
 		attr = "dhchap_dhgroup"
+	case t.DemandAuth:
+		attr = "demand_auth"
 	}
 	switch {
 	case t.Engine == "external" && attr != "":
 		c.refuse(codeCHAP, &t.Block, attr, "authentication that weft does not set up", `weft does not configure an external target: set %s on the array.`, attr)
+	case t.DemandAuth && t.DHGroup == "null":
+		c.refuse(codeCHAP, &t.Block, "dhchap_dhgroup", "authentication without an exchange", `demand_auth takes no group "null": leave dhchap_dhgroup to the engine, or name a group.`)
+	case t.DemandAuth && c.byName(t, with) != "":
+		c.refuse(codeCHAP, &t.Block, "demand_auth", "a host without a key",
+			"%s may connect, and no initiator of that name that connects here has dhchap_key: whoever takes the name would need none.", c.byName(t, with))
 	case t.CtrlKey != nil && len(without) > 0:
 		c.refuse(codeCHAP, &t.Block, "dhchap_ctrl_key", "a target that proves itself to nobody",
 			"%s connects without dhchap_key: a host asks for proof only where it gives one.", whereBlock(&without[0].Block))
@@ -58,6 +66,18 @@ func (c *checker) asked(t *Target, with, without []*Initiator) {
 		c.warn(codeCHAP, &without[0].Block, "", "a name without a key", "It connects to %s by name only, and %s has a key: whoever takes this name needs none.",
 			whereBlock(&t.Block), whereBlock(&with[0].Block))
 	}
+}
+
+// byName is a host that a target lets in by its name only, "" if there is none.
+func (c *checker) byName(t *Target, with []*Initiator) string {
+	for _, sub := range t.Subsystems {
+		for _, nqn := range sub.AllowHosts {
+			if !slices.ContainsFunc(with, func(i *Initiator) bool { return nqn == i.HostNQN || nqn == i.ProbeNQN }) {
+				return nqn
+			}
+		}
+	}
+	return ""
 }
 
 // oneKernel checks two targets of one kernel, which knows a host once.

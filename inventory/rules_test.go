@@ -121,6 +121,8 @@ func storageMistakes() []mistake {
 		{"TCP on InfiniBand", []string{`transport = "rocev2"`, `transport = "infiniband"`}, codeTransport, `transport = ["tcp"]`, "IPoIB"},
 		{"nobody asks for proof", []string{`transport = ["tcp"]`, "transport = [\"tcp\"]\n  dhchap_ctrl_key = env(\"K\") # proof"}, codeCHAP, `# proof`, "without dhchap_key"},
 		{"nobody has a key", []string{`transport = ["tcp"]`, "transport = [\"tcp\"]\n  dhchap_hash = \"sha512\""}, codeCHAP, `dhchap_hash`, "nobody authenticates"},
+		{"demanded of a host without a key", []string{`transport = ["tcp"]`, "transport = [\"tcp\"]\n  demand_auth = true"}, codeCHAP, `demand_auth`, "no initiator of that name that connects here has dhchap_key"},
+		{"demanded without an exchange", []string{`transport = ["tcp"]`, "transport = [\"tcp\"]\n  demand_auth = true\n  dhchap_dhgroup = \"null\""}, codeCHAP, `dhchap_dhgroup`, "or name a group"},
 		{"no drives", more(`target "idle" {
   server  = server.compute["a"] # no pool
   portals = [server.compute["a"].rnic.p0, server.compute["a"].rnic.p1]

@@ -46,7 +46,7 @@ func (x *expansion) target(d *server, s *inventory.Server, targets []*inventory.
 				one.Portals = at // not those of the other targets
 			}
 			auth, keys := x.auth(d, t, sub)
-			one.Auth = auth
+			one.Auth, one.DemandAuth = auth, t.DemandAuth
 			cfg.Subsystems = append(cfg.Subsystems, one)
 			needs = append(needs, keys...)
 			for _, ns := range sub.Namespaces {
