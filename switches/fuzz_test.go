@@ -69,7 +69,7 @@ func fuzzLine(f *testing.F, d Driver, dir string) {
 	}
 	for _, line := range []string{
 		"priority-flow-control mode on off", "priority-flow-control watch-dog-interval on later", "pause pfc-cos 3 twice", "match dscp 26,none",
-		"service-policy type qos output X", "set qos-group", "mtu jumbo", "system jumbomtu", "policy-map type psp X", "lldp", "buffer", "qos wfq be",
+		"service-policy type qos output X", "set qos-group", "mtu jumbo", "system jumbomtu", "system jumbomtu 9", "policy-map type psp X", "lldp", "buffer", "qos wfq be",
 		"qos trust", "priority-flow-control", "import 3 export", "queue 3 ecn often", "jumboframe enable much", "random-detect ecn", "interface Ethernet",
 	} {
 		for i := 0; i < len(running); i += 9 {

@@ -102,7 +102,7 @@ func (l *lines) holds(line string, path []string) bool {
 	case strings.HasPrefix(line, "hostname "), strings.HasPrefix(line, "switchname "), strings.HasPrefix(line, "sysname "):
 		return l.have.Facts.Hostname != ""
 	case strings.HasPrefix(line, nxosJumbo):
-		return l.have.read.jumbo == atoi(name)
+		return l.have.read.jumbo > 0 // the later line of two holds
 	case strings.HasPrefix(line, "channel-group "), strings.HasPrefix(line, comwareMember):
 		return l.have.read.bundles[l.v.port(path[0])] != ""
 	case strings.HasPrefix(line, "match dscp "):
