@@ -22,7 +22,7 @@ func Run(ctx context.Context, dev plan.Device, cmd remote.Cmd, hold bool) (out r
 		return out, fmt.Errorf("%T takes no commands", dev)
 	}
 	if hold {
-		if _, err := d.take(ctx); err != nil {
+		if _, err := d.take(ctx, nil); err != nil {
 			return out, err
 		}
 		defer func() {

@@ -17,7 +17,8 @@ import (
 // An Env is what an expansion needs of the world: how devices are reached
 // and where the agents come from. Expand calls none of it.
 type Env struct {
-	Holder   Holder // who applies, for leases
+	Holder   Holder               // who applies, for leases
+	Mine     func(plan.Mark) bool // whether whoever applies has the record of that run; nil: of none
 	Bundle   *bundle.Bundle
 	Host     func(*inventory.Server) DialHost
 	Terminal func(*inventory.Switch) switches.Dial

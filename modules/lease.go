@@ -1,9 +1,11 @@
 package modules
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -50,14 +52,14 @@ type leaseFile struct {
 	Nonce string `json:"nonce"`
 }
 
-// takeScript takes the lease $1 for $2 seconds, where $5 is "over" in place of the
-// one that says $3, and prints the file $4.
-const takeScript = `d=` + leaseDir + `; l=$d/lease; mkdir -p "$d" || exit 1
+// claimScript begins scripts: it takes the lease $1 for $2 seconds, where $4 is
+// "over" in place of the one that says $3, or says who holds it and ends.
+const claimScript = `d=` + leaseDir + `; l=$d/lease; mkdir -p "$d" || exit 1
 read -r up rest </proc/uptime || exit 1; up=${up%%.*}
-if [ "$5" = over ] && [ "$(cat "$l/holder" 2>/dev/null)" = "$3" ]; then rm -rf -- "$l"; fi
-if mkdir "$l" 2>/dev/null; then printf '%s\n' "$1" >"$l/holder" && echo $((up+$2)) >"$l/until" || exit 1; echo taken
+if [ "$4" = over ] && [ "$(cat "$l/holder" 2>/dev/null)" = "$3" ]; then rm -rf -- "$l"; fi
+if mkdir "$l" 2>/dev/null; then printf '%s\n' "$1" >"$l/holder" && echo $((up+$2)) >"$l/until" || exit 1
 else until=$(cat "$l/until" 2>/dev/null); echo held "$up" "${until:-never}"; cat "$l/holder" 2>/dev/null; echo; exit 0; fi
-if [ -f "$4" ]; then cat "$4"; fi`
+`
 
 const renewScript = `l=` + leaseDir + `/lease; read -r up rest </proc/uptime; up=${up%%.*}
 if [ "$(cat "$l/holder" 2>/dev/null)" = "$1" ]; then echo $((up+$2)) >"$l/until"; else echo lost; fi`
@@ -68,33 +70,63 @@ func script(text string, args ...string) remote.Cmd {
 	return remote.Cmd{Args: append([]string{"sh", "-c", text, "sh"}, args...)}
 }
 
-// take takes the lease and returns the ledger as it is now.
-func (d *server) take(ctx context.Context) (ledger []byte, err error) {
-	me := leaseFile{Holder: d.holder, Owner: d.owner, Nonce: rand.Text()}
-	raw, err := json.Marshal(me)
+// take takes the lease for a transaction of the run that has left the mark want,
+// which is renewed; nil: of none. It returns the ledger as it is now.
+func (d *server) take(ctx context.Context, want *plan.Mark) (ledger []byte, err error) {
+	args := []string{ledgerPath(d.owner), "", ""}
+	if want != nil {
+		if args[1], err = markText(*want); err != nil {
+			return nil, err
+		}
+		args[2] = needleOf(*want, args[1])
+	}
+	answer, rest, err := d.claim(ctx, readMarked, args...)
 	if err != nil {
 		return nil, err
 	}
+	size, err := strconv.Atoi(strings.TrimPrefix(answer, "taken "))
+	if err != nil || size > len(rest) {
+		return nil, fmt.Errorf("take the lease %s/lease: the server answers %q", leaseDir, answer)
+	}
+	d.keep(d.claimed)
+	d.mark = parseMark(string(rest[:size]))
+	if err := d.admits(want); err != nil {
+		return nil, errors.Join(err, d.release(ctx))
+	}
+	return rest[size:], nil
+}
+
+// claim runs a script that begins by taking the lease, and returns the first
+// line of its answer and the rest. A *plan.HeldError says who holds the lease.
+func (d *server) claim(ctx context.Context, text string, args ...string) (answer string, rest []byte, err error) {
+	me := leaseFile{Holder: d.holder, Owner: d.owner, Nonce: rand.Text()}
+	raw, err := json.Marshal(me)
+	if err != nil {
+		return "", nil, err
+	}
+	d.claimed = string(raw)
 	over, dead := "", ""
 	for {
-		out, err := d.host.Run(ctx, script(takeScript, string(raw), strconv.Itoa(int(leaseTime.Seconds())), dead, ledgerPath(d.owner), over))
+		args := append([]string{d.claimed, strconv.Itoa(int(leaseTime.Seconds())), dead, over}, args...)
+		out, err := d.host.Run(ctx, script(claimScript+text, args...))
 		if err != nil {
-			d.stray = string(raw)
-			return nil, fmt.Errorf("take the lease %s/lease: %w", leaseDir, err)
+			d.stray = d.claimed
+			return "", nil, fmt.Errorf("take the lease %s/lease: %w", leaseDir, err)
 		}
-		first, rest, _ := strings.Cut(string(out.Stdout), "\n")
-		if first == "taken" {
-			d.keep(string(raw))
-			return []byte(rest), nil
+		first, rest, _ := bytes.Cut(out.Stdout, []byte("\n"))
+		answer := string(first)
+		if !strings.HasPrefix(answer, "held ") {
+			return answer, rest, nil
 		}
-		holder, left, err := d.heldBy(first, strings.TrimSpace(rest))
+		said := strings.TrimSpace(string(rest))
+		holder, left, err := d.heldBy(answer, said)
 		if err != nil {
-			return nil, err
+			return "", nil, err
 		}
 		if over != "" || left > 0 && !holder.dead(d.holder) {
-			return nil, d.heldError(holder, left)
+			return "", nil, d.heldError(holder, left)
 		}
-		over, dead = "over", strings.TrimSpace(rest)
+		over, dead = "over", said
 	}
 }
 

@@ -23,7 +23,7 @@ func (l *lossy) Run(ctx context.Context, c remote.Cmd) (remote.Output, error) {
 	if l.after != "" && strings.Contains(text, l.after) {
 		return remote.Output{}, &remote.UnreachableError{Name: "st1", Err: errors.New("the connection was lost")}
 	}
-	return remote.Output{Stdout: []byte("taken\n")}, nil
+	return remote.Output{Stdout: []byte("taken 0\n")}, nil
 }
 
 // A lease that was taken when the connection was lost is given back over

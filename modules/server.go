@@ -43,14 +43,17 @@ type server struct {
 
 	host    remote.Host // nil: not connected, or at rest
 	close   func() error
-	answers string              // the machine id of who answered Open last
-	ledgers ledgers             // as read by Open, or written since
-	ahead   []remote.Look       // asked for before Open, for the next Read
-	early   remote.Seen         // what Open saw of them; good for one Read
-	seen    []observation       // by the last Read
-	sights  remote.Seen         // by the last Read, for as long as the server is not at rest
-	beside  map[string][]string // seen by the last Read, and not weft's business
+	answers string               // the machine id of who answered Open last
+	ledgers ledgers              // as read by Open, or written since
+	ahead   []remote.Look        // asked for before Open, for the next Read
+	early   remote.Seen          // what Open saw of them; good for one Read
+	seen    []observation        // by the last Read
+	sights  remote.Seen          // by the last Read, for as long as the server is not at rest
+	beside  map[string][]string  // seen by the last Read, and not weft's business
+	mark    *serverMark          // of a run, as it stood when the server was opened or its lease taken; nil: none
+	mine    func(plan.Mark) bool // whose record this weft has
 	lease   *lease
+	claimed string // the text of the lease that was asked for last
 	stray   string // a lease that the server may hold for us although it never said so; see letGo
 
 	places      []remote.Look // of what is declared: where uploads may have been left
@@ -88,12 +91,8 @@ func looksOf(rs []plan.Resource) []remote.Look {
 
 // Open implements plan.Device.
 func (d *server) Open(ctx context.Context) (plan.Identity, error) {
-	if d.host == nil {
-		host, close, err := d.dial(ctx, false)
-		if err != nil {
-			return plan.Identity{}, err
-		}
-		d.host, d.close = host, close
+	if err := d.connect(ctx); err != nil {
+		return plan.Identity{}, err
 	}
 	machineID := remote.Look{File: "/etc/machine-id"}
 	bootID := remote.Look{File: "/proc/sys/kernel/random/boot_id"}
@@ -101,7 +100,7 @@ func (d *server) Open(ctx context.Context) (plan.Identity, error) {
 	kept := ledgersLook()
 	looks := []remote.Look{machineID, bootID, uname}
 	if d.owner != "" {
-		looks = append(looks, kept, armedLook(), leftLook(d.owner, d.places))
+		looks = append(looks, kept, armedLook(), leftLook(d.owner, d.places), markLook())
 	}
 	unknown := d.facts == nil && len(d.expected) > 0
 	if unknown {
@@ -138,6 +137,7 @@ func (d *server) Open(ctx context.Context) (plan.Identity, error) {
 			return id, fmt.Errorf("look for what an apply that did not end has left: %w", err)
 		}
 		d.left = parseLeft(text, d.holder)
+		d.mark = sawMark(seen)
 		if d.armed {
 			id.Warnings = append(id.Warnings, fmt.Sprintf("an apply that did not end left a timer: what it changed is taken back within %s, unless apply proves it", revertAfter))
 		}
@@ -155,6 +155,19 @@ func (d *server) Open(ctx context.Context) (plan.Identity, error) {
 			"if the machine was replaced on purpose, change machine_id of %s", d.name)
 	}
 	return id, nil
+}
+
+// connect logs in, where that has not been done.
+func (d *server) connect(ctx context.Context) error {
+	if d.host != nil {
+		return nil
+	}
+	host, hangUp, err := d.dial(ctx, false)
+	if err != nil {
+		return err
+	}
+	d.host, d.close = host, hangUp
+	return nil
 }
 
 // Read implements plan.Device.
@@ -227,7 +240,11 @@ func (d *server) Begin(ctx context.Context, steps []plan.Step) error {
 	if d.owner == "" {
 		return nil
 	}
-	now, err := d.take(ctx)
+	var mark *plan.Mark
+	if len(steps) > 0 {
+		mark = steps[0].Mark
+	}
+	now, err := d.take(ctx, mark)
 	if err != nil {
 		return err
 	}

@@ -31,8 +31,9 @@ type device struct {
 	timeout time.Duration
 	owner   string
 	holder  Holder
-	settle  bool         // Open waits for what a dead apply left to be taken back
-	say     func(string) // what is worth knowing while something takes long; may be nil
+	mine    func(plan.Mark) bool // whose record this weft has
+	settle  bool                 // Open waits for what a dead apply left to be taken back
+	say     func(string)         // what is worth knowing while something takes long; may be nil
 
 	session *switches.Session
 	have    switches.Config // as read last
@@ -50,13 +51,8 @@ type device struct {
 
 // Open implements plan.Device.
 func (d *device) Open(ctx context.Context) (plan.Identity, error) {
-	if d.session == nil {
-		s, err := switches.Open(ctx, d.host, d.driver, d.dial, d.timeout)
-		if err != nil {
-			return plan.Identity{}, told(err)
-		}
-		s.Log = d.say
-		d.session = s
+	if err := d.connect(ctx); err != nil {
+		return plan.Identity{}, err
 	}
 	notes, err := d.heed(ctx)
 	if err != nil {
@@ -92,6 +88,20 @@ func (d *device) Open(ctx context.Context) (plan.Identity, error) {
 			"if the switch was replaced on purpose, change serial of %s", d.name)
 	}
 	return id, nil
+}
+
+// connect logs in, where that has not been done.
+func (d *device) connect(ctx context.Context) error {
+	if d.session != nil {
+		return nil
+	}
+	s, err := switches.Open(ctx, d.host, d.driver, d.dial, d.timeout)
+	if err != nil {
+		return told(err)
+	}
+	s.Log = d.say
+	d.session = s
+	return nil
 }
 
 // Read implements plan.Device. What Open has just read is not read twice.

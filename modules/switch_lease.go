@@ -19,7 +19,7 @@ func (x *expansion) newSwitch(sw *inventory.Switch) *device {
 	d := &device{
 		name: sw.Addr, host: sw.Host, serial: sw.Serial, dial: x.env.Terminal(sw),
 		confirm: sw.Safety.Confirm, save: sw.Safety.Save != "never", soaks: sw.Safety.Save == "after-soak", timeout: connection(x.model, sw.Connection).CommandTimeout,
-		known: x.hardware(), owner: x.model.Name, holder: x.env.Holder, settle: x.env.Settle,
+		known: x.hardware(), owner: x.model.Name, holder: x.env.Holder, mine: x.env.Mine, settle: x.env.Settle,
 	}
 	d.want.Owner, d.want.Adopt = switches.Owner{Name: x.model.Name}, sw.Adopt
 	if x.env.Say != nil {
@@ -31,6 +31,7 @@ func (x *expansion) newSwitch(sw *inventory.Switch) *device {
 // guard is how a transaction of so many lines is kept from harm.
 func (d *device) guard(lines int) switches.Guard {
 	return switches.Guard{
+		Mine:    func(r switches.RunMark) bool { return d.mine != nil && d.mine(d.runOf(r)) },
 		Confirm: d.confirm, Owner: d.owner, Who: d.holder.onSwitch(), Lines: lines,
 		Gone: func(h switches.Hold) bool { return d.holder.gone(h.Who) },
 	}
@@ -124,6 +125,9 @@ func (d *device) held(err error) error {
 	var by *switches.HeldError
 	if !errors.As(err, &by) {
 		return err
+	}
+	if by.Run != nil {
+		return plan.NewMarkedError(d.name, d.runOf(*by.Run))
 	}
 	out := &plan.HeldError{Device: d.name, Left: by.Left()}
 	if by.Armed != nil {

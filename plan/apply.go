@@ -40,6 +40,9 @@ func Apply(ctx context.Context, p *Plan, in Input) (*Result, error) {
 	if err := p.sameDevices(&in, s, res); err != nil {
 		return res.end(err)
 	}
+	if err := firstOf(in.Held(p), in.unmarked(p)); err != nil {
+		return res.end(err)
+	}
 	if err := refused(s); err != nil {
 		return res.end(err)
 	}

@@ -115,6 +115,7 @@ type Step struct {
 	Prune    bool   // takes back what is no longer declared
 	Reverse  bool   // takes back what the run did
 	Run      string // that carries it out, or did
+	Mark     *Mark  // of the run, as it is to stand on the device from this step on; nil: none
 }
 
 // A KeptError is what a device did not do after it had proven the changes, which

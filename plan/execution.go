@@ -76,7 +76,7 @@ func (x *execution) schedule(p *Plan, s *survey, g *graph, live []*finding) {
 		step := &stepRun{
 			Step: Step{ID: planned.ID, Resource: item.Resource, Have: live[n].have, Diff: live[n].diff,
 				Needs: item.rests, Place: place(item.Range), Protect: item.Protect, Prune: item.Prunes(),
-				Reverse: item.reverse, Run: x.in.Run},
+				Reverse: item.reverse, Run: x.in.Run, Mark: x.in.Mark},
 			place:   place(planned.Range),
 			device:  run,
 			done:    make(chan struct{}),

@@ -37,8 +37,10 @@ type Input struct {
 	// and refuse steps, and leave them alone. May be nil.
 	Arrange func(*Plan)
 
-	Run     string    // by which ledgers and journals call what Apply does; "": nothing of it can be reversed
-	Reverse *Reversal // instead of everything else: take back what a run did; Apply: as Make
+	Run     string          // by which ledgers and journals call what Apply does; "": nothing of it can be reversed
+	Mark    *Mark           // of Apply: of the run, which must stand on every device that it changes; nil: none is asked for
+	Mine    func(Mark) bool // whether whoever plans or applies has the record of that run; nil: of none
+	Reverse *Reversal       // instead of everything else: take back what a run did; Apply: as Make
 
 	Parallelism int              // devices worked on at once; 0: 16
 	Unavailable int              // of Apply: devices disturbed at once (impact above none); 0: any number, but one of those changed alone

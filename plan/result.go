@@ -224,13 +224,23 @@ func firstOf(a, b error) error {
 	return b
 }
 
-// A HeldError is a device that another weft is changing.
+// A HeldError is a device that another weft is changing, or that belongs to a
+// run of somebody else.
 type HeldError struct {
 	Device string        // HCL address
 	Holder string        // who, for people
 	Left   time.Duration // until the lease ends by itself, unless it is renewed
+
+	Mark *Mark  // of that run, instead
+	Gone string // or: the run that was to go on, and whose mark is gone
 }
 
 func (e *HeldError) Error() string {
+	switch {
+	case e.Mark != nil:
+		return fmt.Sprintf("%s belongs to %s", e.Device, e.Mark.Text())
+	case e.Gone != "":
+		return fmt.Sprintf("%s does not carry the mark of run %s any more: somebody has ended that run, or taken it over", e.Device, e.Gone)
+	}
 	return fmt.Sprintf("%s is held by %s for another %s at least", e.Device, e.Holder, e.Left.Round(time.Second))
 }

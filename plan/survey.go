@@ -179,6 +179,9 @@ func (s *survey) visit(ctx context.Context, in *Input, beat *pulse, own *ownersh
 		d.report(ctx, in, fmt.Sprintf("%s cannot be reached", d.address))
 		return
 	}
+	for _, m := range in.others(d.device) {
+		d.identity.Warnings = append(slices.Clip(d.identity.Warnings), "it belongs to "+m.Text()+": nobody else changes it until that has ended")
+	}
 	in.emit(Event{Type: EventConnect, Device: d.address,
 		Message: d.address + " is connected",
 		Data:    map[string]any{"identity": d.identity}})

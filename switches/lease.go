@@ -26,6 +26,10 @@ type Guard struct {
 	// nil.
 	Gone func(Hold) bool
 
+	// Mine reports whether a run that the switch belongs to is the one on behalf of
+	// which it is changed; nil: none is.
+	Mine func(RunMark) bool
+
 	// Lines is about how many lines will be sent.
 	Lines int
 }
@@ -42,25 +46,34 @@ func (g Guard) who() string {
 	return s[:min(len(s), 60)]
 }
 
-// hold takes the lease, in place of one that has ended or whose holder is
-// gone. Others may be about to do the same: whoever makes the directory has
-// it, and the one who is refused looks again at who that is.
+// hold takes the lease, and keeps a copy of what is there before the first line.
 func (t *Transaction) hold(ctx context.Context) error {
 	if t.guard.Owner == "" {
 		return nil
 	}
+	m, err := t.lease(ctx)
+	if err == nil {
+		err = t.guard.admits(m)
+	}
+	if err != nil {
+		return err
+	}
+	return t.keepBase(ctx, m)
+}
+
+// lease takes the lease, in place of one that has ended or whose holder is
+// gone. Others may be about to do the same: whoever makes the directory has
+// it, and the one who is refused looks again at who that is.
+func (t *Transaction) lease(ctx context.Context) (Marks, error) {
 	const tries = 3 // each time somebody else came first, and has let go again
 	for try := 1; ; try++ {
 		m, err := t.tryHold(ctx)
-		if err == nil {
-			return t.keepBase(ctx, m)
-		}
 		raced := t.held != "" || m.Hold != nil // else it is no matter of who comes first
-		if !raced || !errors.As(err, new(*RefusedError)) || try == tries {
-			return err
+		if err == nil || !raced || !errors.As(err, new(*RefusedError)) || try == tries {
+			return m, err
 		}
 		if late := t.release(ctx); late != nil {
-			return errors.Join(err, late)
+			return m, errors.Join(err, late)
 		}
 	}
 }

@@ -19,6 +19,7 @@ import (
 //	weft-lease                              somebody changes the switch
 //	weft-held.UNTIL.OWNER.WHO               who, and until when
 //	weft-armed.DUE.BEFORE.OWNER.WHO         a timed revert runs until DUE and leads to BEFORE
+//	weft-run.BEGAN.OWNER.WHO                a run is on its way that changes the switch
 //	weft-OWNER-base.cfg                     the configuration before the first line ever
 //	weft-OWNER-left.cfg                     the configuration as it was proven last
 const (
@@ -35,6 +36,7 @@ type Marks struct {
 	Now   time.Time // by the clock of the switch; zero where nothing needs it
 	Hold  *Hold     // who changes the switch now
 	Armed []Armed   // timed reverts, also those whose time has passed
+	Runs  []RunMark // that the switch belongs to; more than one only while one takes over from another
 	files []string  // what the listing shows
 	holds []string  // names of directories that say who holds
 }
@@ -84,8 +86,9 @@ func (m Marks) Running() (out []Armed) {
 // A HeldError is a switch that somebody else changes, or that is about to
 // take back what somebody changed.
 type HeldError struct {
-	Hold  *Hold  // or
-	Armed *Armed // a timed revert that runs
+	Hold  *Hold    // or
+	Armed *Armed   // a timed revert that runs, or
+	Run   *RunMark // that the switch belongs to
 	Now   time.Time
 }
 
@@ -93,11 +96,17 @@ func (e *HeldError) Error() string {
 	if e.Armed != nil {
 		return fmt.Sprintf("a timed revert of owner %s (%s) runs until %s", e.Armed.Owner, e.Armed.Who, e.Armed.Due.Format(time.TimeOnly))
 	}
+	if e.Run != nil {
+		return fmt.Sprintf("the switch belongs to a run of %s (%s)", e.Run.Who, e.Run.name)
+	}
 	return fmt.Sprintf("the lease %s is held by %s", markLease, e.Hold.Who)
 }
 
-// Left is how long it lasts at most.
+// Left is how long it lasts at most; of a run nobody knows that.
 func (e *HeldError) Left() time.Duration {
+	if e.Run != nil {
+		return 0
+	}
 	if e.Armed != nil {
 		return e.Armed.Due.Add(margin).Sub(e.Now)
 	}
@@ -146,6 +155,9 @@ func parseMarks(text string) (m Marks) {
 		rest, isArmed := strings.CutPrefix(name, markArmed)
 		if p := strings.SplitN(rest, ".", 4); isArmed && len(p) == 4 {
 			m.Armed = append(m.Armed, Armed{Due: seconds(p[0]), Before: p[1], Owner: p[2], Who: p[3], name: name})
+		}
+		if r, ok := parseRunMark(name); ok {
+			m.Runs = append(m.Runs, r)
 		}
 		lease = lease || name == markLease
 	}

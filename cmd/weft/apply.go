@@ -23,6 +23,7 @@ import (
 
 func (a *app) applyCmd() *cobra.Command {
 	var approve bool
+	var takeover string
 	var how staging
 	var f planFlags
 	cmd := &cobra.Command{
@@ -31,12 +32,21 @@ func (a *app) applyCmd() *cobra.Command {
 or less, never more: when a device has moved since the plan was made, nothing is
 changed. A device that fails is put back as it was.
 
+Before the first change every device that the run will change is marked for it, until
+the run has ended: nobody else changes it meanwhile, also while the run waits. Whoever
+has the record of the run (.weft/runs) goes on with it; everybody else is told whose
+it is, and exits 7. Where that record is lost --takeover=RUN makes a new plan, asks,
+and abandons that run.
+
 Ctrl-C lets devices that were begun be finished, and begins no other; a second one
 puts back what is being changed; a third ends weft at once, and leaves that to the
 timers which weft has armed on the devices.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			a.begin(cmd)
 			a.settle = true
+			if takeover != "" && len(args) == 1 {
+				return usage(errors.New("--takeover reads everything anew: a saved plan does not go with it"))
+			}
 			if len(args) == 1 {
 				return a.applyFile(cmd.Context(), args[0], f, how)
 			}
@@ -44,6 +54,9 @@ timers which weft has armed on the devices.`,
 				return usage(hint.Wrap(errors.New("--require-signature: only a saved plan can be signed"), "weft apply FILE --require-signature %s", how.signers))
 			}
 			if dir, r, err := a.unfinished(); err != nil || r != nil {
+				if r != nil && takeover != "" {
+					return usage(hint.Wrap(fmt.Errorf("--takeover: this directory has a run of its own, of %s", r.Begun.Format("2006-01-02 15:04 MST")), "end it first: weft rollout rollback or abort"))
+				}
 				return a.unfinishedBusiness(cmd.Context(), dir, r, err, f, how)
 			}
 			if err := a.declares(how.phase); err != nil {
@@ -54,11 +67,25 @@ timers which weft has armed on the devices.`,
 				return err
 			}
 			defer p.Close()
-			if err := a.planned(made, f); err != nil || len(made.Steps) == 0 {
+			if err := a.planned(made, f); err != nil {
 				return err
+			}
+			if takeover != "" {
+				if err := a.takeOver(p, takeover); err != nil {
+					return err
+				}
+			}
+			if err := p.input.Held(made); err != nil {
+				return &codeError{exitHeld, err}
+			}
+			if len(made.Steps) == 0 && a.taken == nil {
+				return a.idle(cmd.Context(), p)
 			}
 			if err := a.ask(approve); err != nil {
 				return err
+			}
+			if len(made.Steps) == 0 {
+				return a.succeed(cmd.Context(), p, nil)
 			}
 			return a.carryOut(cmd.Context(), p, made, how)
 		},
@@ -68,6 +95,7 @@ timers which weft has armed on the devices.`,
 	cmd.Flags().BoolVar(&f.destroy, "destroy", false, "take back everything that weft did")
 	acceptFlag(cmd, &how.accept)
 	cmd.Flags().StringVar(&how.signers, "require-signature", "", "refuse a saved plan without FILE.sig by one of these ALLOWED_SIGNERS, as ssh-keygen(1) describes them")
+	cmd.Flags().StringVar(&takeover, "takeover", "", "abandon this run, which was begun elsewhere and which nobody goes on with, and plan anew")
 	cmd.Flags().StringVar(&how.phase, "phase", "", "carry out this phase of the rollout only, with its gate")
 	return cmd
 }
@@ -276,12 +304,19 @@ func (a *app) apply(ctx context.Context, p *project, made *plan.Plan) error {
 		return err
 	}
 	defer journal.Close()
+	mark, err := p.markPlan(ctx, a, filepath.Dir(journal.Name()), made)
+	if err != nil {
+		return err
+	}
 	p.input.Journal, p.input.Pause = journal, a.pauses.wanted
 	end := a.pauses.offer()
 	defer a.farewell(ctx)()
 	begun := time.Now()
 	res, err := plan.Apply(ctx, made, p.input)
 	end()
+	if late := errors.Join(mark.end(ctx, a, p), a.sweep(ctx, p, mark.Mark.Run)); late != nil {
+		a.emit(plan.Event{Type: plan.EventDiagnostic, Level: "error", Message: late.Error()})
+	}
 	if !a.json {
 		view.Applied(a.stdout, made, res, a.style(a.stdout), time.Since(begun))
 	}
@@ -307,7 +342,7 @@ func (a *app) farewell(ctx context.Context) (end func() bool) {
 
 // journal opens the journal of a new run, readable by its owner only.
 func (a *app) journal() (*os.File, error) {
-	dir := filepath.Join(a.runs(), time.Now().UTC().Format("20060102T150405.000000000Z"))
+	dir := filepath.Join(a.runs(), plan.NewRunID(time.Now()))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
 	}

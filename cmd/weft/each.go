@@ -32,7 +32,7 @@ func (a *app) reach(m *inventory.Model) (*project, error) {
 	if p.dialer, err = a.dialer(); err != nil {
 		return nil, err
 	}
-	p.fleet, _ = modules.Expand(m, modules.Env{Bundle: a.agents, Holder: holder(), Host: p.host, Terminal: p.terminal})
+	p.fleet, _ = modules.Expand(m, modules.Env{Bundle: a.agents, Holder: holder(), Mine: a.mine, Host: p.host, Terminal: p.terminal})
 	return p, nil
 }
 

@@ -92,6 +92,11 @@ func (a *app) failover(ctx context.Context, p *project, cuts []prove.Cut) error 
 		return err
 	}
 	defer held.Close()
+	for _, m := range a.standing(ctx, p) {
+		if slices.ContainsFunc(cuts, func(c prove.Cut) bool { return c.NIC.Server.Addr == m.device }) {
+			return &codeError{exitHeld, plan.NewMarkedError(m.device, m.Mark)}
+		}
+	}
 	hosts := &logins{project: p}
 	defer hosts.end()
 	in := prove.FailoverInput{

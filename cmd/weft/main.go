@@ -81,9 +81,11 @@ type app struct {
 	twin      string     // directory of the lab of a rehearsal
 	rehearsal *rehearsal // nil: it is none
 
-	accepted bool // the command line was understood
-	started  bool // the command has begun: --json events may be written
-	settle   bool // the command waits for timed reverts that a dead apply left on switches
+	accepted bool       // the command line was understood
+	started  bool       // the command has begun: --json events may be written
+	takes    string     // the run that is taken over, if one is
+	taken    *abandoned // it, until that is recorded
+	settle   bool       // the command waits for timed reverts that a dead apply left on switches
 
 	pauses pauses    // that Ctrl-C asks for
 	once   sync.Once // where events go is known when the first is shown

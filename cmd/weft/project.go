@@ -29,6 +29,15 @@ func (a *app) load() (*inventory.Model, error) {
 }
 
 func (a *app) loadFrom(fsys fs.FS, values map[string]json.RawMessage) (*inventory.Model, error) {
+	m, diags, err := a.parse(fsys, values)
+	if err != nil {
+		return nil, err
+	}
+	return m, a.report(m, diags)
+}
+
+// parse reads the model and what is wrong with it, and reports nothing.
+func (a *app) parse(fsys fs.FS, values map[string]json.RawMessage) (*inventory.Model, hcl.Diagnostics, error) {
 	o := inventory.Options{Vars: a.vars, LookupEnv: os.LookupEnv, Values: values, Secrets: os.DirFS(a.dir)}
 	for _, name := range a.varFiles {
 		path := name
@@ -37,15 +46,15 @@ func (a *app) loadFrom(fsys fs.FS, values map[string]json.RawMessage) (*inventor
 		}
 		text, err := os.ReadFile(path)
 		if err != nil {
-			return nil, hint.Wrap(fmt.Errorf("--var-file: %w", err), "a relative path is looked up in --chdir (%s)", a.dir)
+			return nil, nil, hint.Wrap(fmt.Errorf("--var-file: %w", err), "a relative path is looked up in --chdir (%s)", a.dir)
 		}
 		o.VarFiles = append(o.VarFiles, inventory.VarFile{Name: name, Content: text})
 	}
 	if _, err := fs.Stat(fsys, "."); err != nil {
-		return nil, fmt.Errorf("--chdir %s: %w", a.dir, err)
+		return nil, nil, fmt.Errorf("--chdir %s: %w", a.dir, err)
 	}
 	m, diags := inventory.Load(fsys, o)
-	return m, a.report(m, diags)
+	return m, diags, nil
 }
 
 // report shows diagnostics; it returns an error when one of them is.
@@ -94,7 +103,7 @@ func (a *app) open(m *inventory.Model) (*project, error) {
 	if p.dialer, err = a.dialer(); err != nil {
 		return nil, err
 	}
-	fleet, err := a.expand(m, modules.Env{Bundle: a.agents, Holder: holder(), Host: p.host, Terminal: p.terminal,
+	fleet, err := a.expand(m, modules.Env{Bundle: a.agents, Holder: holder(), Mine: a.mine, Host: p.host, Terminal: p.terminal,
 		Settle: a.settle, Say: a.says})
 	if err != nil {
 		return nil, err
@@ -104,7 +113,7 @@ func (a *app) open(m *inventory.Model) (*project, error) {
 		Owner: m.Name, Simulated: a.lab, Version: version(), Items: fleet.Items, Devices: fleet.Devices,
 		Notes: append(fleet.Notes, prove.Notes(m)...), Inputs: m.Inputs, Sources: map[string]string{},
 		Roster: fleet.Roster, Removed: fleet.Removed, Recall: fleet.Recall,
-		Parallelism: a.parallelism, Emit: a.emit,
+		Parallelism: a.parallelism, Emit: a.emit, Mine: a.mine,
 	}
 	for name, text := range m.Sources {
 		p.input.Sources[name] = string(text)

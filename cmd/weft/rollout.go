@@ -34,12 +34,12 @@ on with the plan that was approved then, phase after phase. What it keeps is in
 		cmd.AddCommand(c)
 		return c
 	}
-	verb("status", "Show how far the rollout has come", exactly(), func(context.Context, []string) error { return a.rolloutStatus() })
+	verb("status", "Show how far the rollout has come", exactly(), func(ctx context.Context, _ []string) error { return a.rolloutStatus(ctx) })
 	step := verb("step", "Go on until one gate is passed, then exit; 10 means: come again", exactly(), func(ctx context.Context, _ []string) error {
-		return a.onRun(accept, func(s *staged) error { return s.advance(ctx, true) })
+		return a.onRun(ctx, accept, func(s *staged) error { return s.advance(ctx, true) })
 	})
 	promote := verb("promote [PHASE]", "Approve the phase that waits for somebody, and go on", counted(cobra.MaximumNArgs(1)), func(ctx context.Context, args []string) error {
-		return a.onRun(accept, func(s *staged) error {
+		return a.onRun(ctx, accept, func(s *staged) error {
 			name := ""
 			if len(args) > 0 {
 				name = args[0]
@@ -54,9 +54,9 @@ on with the plan that was approved then, phase after phase. What it keeps is in
 			return s.advance(ctx, false)
 		})
 	})
-	verb("pause", "Hold the rollout before it touches anything more", exactly(), func(context.Context, []string) error { return a.rolloutPause() })
+	verb("pause", "Hold the rollout before it touches anything more", exactly(), func(ctx context.Context, _ []string) error { return a.rolloutPause(ctx) })
 	resume := verb("resume", "Go on with a rollout that is held", exactly(), func(ctx context.Context, _ []string) error {
-		return a.onRun(accept, func(s *staged) error {
+		return a.onRun(ctx, accept, func(s *staged) error {
 			if err := os.Remove(filepath.Join(s.dir, pauseFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
 				return err
 			}
@@ -65,7 +65,7 @@ on with the plan that was approved then, phase after phase. What it keeps is in
 		})
 	})
 	verb("abort", "End the rollout and leave the devices as they are", exactly(), func(ctx context.Context, _ []string) error {
-		return a.onRun(accept, func(s *staged) error {
+		return a.onRun(ctx, accept, func(s *staged) error {
 			s.run.State, s.run.Why = rollout.Aborted, "aborted by "+who()
 			return s.at(ctx, func(rollout.Engine) error { return s.save(s.run) })
 		})
@@ -81,7 +81,7 @@ on with the plan that was approved then, phase after phase. What it keeps is in
 			return err
 		}
 		if r == nil {
-			return a.noRun()
+			return a.noRun(ctx)
 		}
 		s, err := a.resume(dir, r)
 		if err != nil {
@@ -106,7 +106,10 @@ func runEvent(r *rollout.Run) plan.Event {
 	return plan.Event{Type: plan.EventPhase, Message: fmt.Sprintf("%s is %s", r.Rollout, r.State), Data: map[string]any{"run": r}}
 }
 
-func (a *app) noRun() error {
+func (a *app) noRun(ctx context.Context) error {
+	if err := a.elsewhere(ctx); err != nil {
+		return err
+	}
 	err := errors.New("no rollout is on its way in this directory")
 	if _, over, _ := a.latest(); over != nil {
 		return hint.Wrap(err, "the last one, begun %s, is %s: weft rollout status shows it, weft apply begins another", over.Begun.Format("2006-01-02 15:04 MST"), over.State)
@@ -130,7 +133,7 @@ func acceptFlag(cmd *cobra.Command, names *[]string) {
 }
 
 // onRun does something with the rollout that is on its way.
-func (a *app) onRun(accept []string, do func(*staged) error) error {
+func (a *app) onRun(ctx context.Context, accept []string, do func(*staged) error) error {
 	held, err := a.hold() // before how far it has come is read
 	if err != nil {
 		return err
@@ -141,7 +144,7 @@ func (a *app) onRun(accept []string, do func(*staged) error) error {
 		return err
 	}
 	if r == nil {
-		return a.noRun()
+		return a.noRun(ctx)
 	}
 	s, err := a.resume(dir, r)
 	if err != nil {
@@ -155,13 +158,13 @@ func (a *app) onRun(accept []string, do func(*staged) error) error {
 	return do(s)
 }
 
-func (a *app) rolloutStatus() error {
+func (a *app) rolloutStatus(ctx context.Context) error {
 	dir, r, err := a.latest()
 	if err != nil {
 		return err
 	}
 	if r == nil {
-		return a.noRun()
+		return a.noRun(ctx)
 	}
 	made, err := readPlan(filepath.Join(dir, planFile))
 	if err != nil {
@@ -186,13 +189,13 @@ func (a *app) rolloutStatus() error {
 }
 
 // rolloutPause asks a rollout that may be running elsewhere to stop.
-func (a *app) rolloutPause() error {
+func (a *app) rolloutPause(ctx context.Context) error {
 	dir, r, err := a.unfinished()
 	if err != nil {
 		return err
 	}
 	if r == nil {
-		return a.noRun()
+		return a.noRun(ctx)
 	}
 	if err := os.WriteFile(filepath.Join(dir, pauseFile), []byte(who()+"\n"), 0o600); err != nil {
 		return fmt.Errorf("pause: %w", err)

@@ -99,7 +99,7 @@ func phased(p *project, made *plan.Plan) {
 // stage begins a rollout of a plan.
 func (a *app) stage(p *project, spec *rollout.Spec, made *plan.Plan) (*staged, error) {
 	now := time.Now()
-	s := &staged{project: p, app: a, spec: spec, plan: made, dir: filepath.Join(a.runs(), now.UTC().Format("20060102T150405.000000000Z"))}
+	s := &staged{project: p, app: a, spec: spec, plan: made, dir: filepath.Join(a.runs(), plan.NewRunID(now))}
 	s.run = rollout.NewRun(filepath.Base(s.dir), spec, made, now)
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return nil, fmt.Errorf("keep the run: %w", err)
@@ -190,18 +190,25 @@ func (a *app) resume(dir string, r *rollout.Run) (*staged, error) {
 
 // save replaces the record of how far the run has come, whole and synced.
 func (s *staged) save(r *rollout.Run) error {
-	raw, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
+	if err := writeSynced(filepath.Join(s.dir, runFile), r); err != nil {
 		return fmt.Errorf("keep the run: %w", err)
 	}
-	path := filepath.Join(s.dir, runFile)
+	return nil
+}
+
+// writeSynced replaces a file for its owner only, whole and synced.
+func writeSynced(path string, v any) error {
+	raw, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
 	f, err := os.OpenFile(path+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
-		return fmt.Errorf("keep the run: %w", err)
+		return err
 	}
 	_, err = f.Write(append(raw, '\n'))
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return fmt.Errorf("keep the run: %w", err)
+		return err
 	}
 	return os.Rename(path+".new", path)
 }
@@ -244,7 +251,11 @@ func (s *staged) at(ctx context.Context, do func(rollout.Engine) error) error {
 	}
 	defer journal.Close()
 	s.input.Journal, s.input.Run = journal, s.run.ID
-	if s.resumed {
+	mark, err := s.marked(ctx)
+	if err != nil {
+		return err
+	}
+	if s.resumed && s.run.State != rollout.Aborted {
 		if err := s.settle(ctx); err != nil {
 			return &codeError{applied(&plan.Result{}, err), err}
 		}
@@ -256,6 +267,9 @@ func (s *staged) at(ctx context.Context, do func(rollout.Engine) error) error {
 	}
 	defer s.app.farewell(ctx)()
 	err = do(s.engine())
+	if late := s.ended(ctx, mark); late != nil {
+		s.app.emit(plan.Event{Type: plan.EventDiagnostic, Level: "error", Message: late.Error()})
+	}
 	if !s.app.json {
 		view.Rollout(s.app.stdout, s.run, s.plan, "", s.app.style(s.app.stdout))
 	}
@@ -277,8 +291,8 @@ func (s *staged) at(ctx context.Context, do func(rollout.Engine) error) error {
 func (s *staged) settle(ctx context.Context) error {
 	in := s.input
 	in.Select.Only = []plan.ID{}
-	for _, d := range s.plan.Devices {
-		in.Select.Only = append(in.Select.Only, plan.ID{Device: d.Address, Kind: plan.LedgerKind, Name: "revert"})
+	for _, device := range s.devices() { // on others it is not this run's
+		in.Select.Only = append(in.Select.Only, plan.ID{Device: device, Kind: plan.LedgerKind, Name: "revert"})
 	}
 	made, err := plan.Make(ctx, in)
 	if err != nil || len(made.Steps) == 0 {

@@ -64,6 +64,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 }
 
 func (s *staged) apply(ctx context.Context, part *plan.Plan, unavailable int) (*plan.Result, error) {
+	s.advanceMark()
 	in := s.input
 	begun := time.Now()
 	g := s.guard(ctx, part)

@@ -19,11 +19,13 @@ func (a *app) unlockCmd() *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
 		Use: "unlock [DEVICE...]", Short: "Show who holds devices, and with --force let them go",
-		Long: `unlock shows the leases on devices: an apply holds each device that it changes, so
+		Long: `unlock shows whose runs devices belong to, and the leases on them: an apply holds each device that it changes, so
 that no second one changes it at the same time. A lease of a weft that died ends
 by itself, on servers within five minutes, on switches within half an hour or
-three times their commit_confirm. --force ends the leases on the named devices
-now: be sure that their holder is gone.`,
+three times their commit_confirm. The mark of a run never ends by itself: the run may
+wait for days. --force ends the leases on the named devices now, and takes the marks
+of runs away: be sure that their holder is gone, and that nobody goes on with the
+run. Whoever has its record is then told that it has been ended.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			a.begin(cmd)
 			if force && len(args) == 0 {
@@ -32,7 +34,7 @@ now: be sure that their holder is gone.`,
 			return a.unlock(cmd.Context(), args, force)
 		},
 	}
-	cmd.Flags().BoolVar(&force, "force", false, "end the leases on the named devices")
+	cmd.Flags().BoolVar(&force, "force", false, "end the leases on the named devices, and the runs that they belong to")
 	return cmd
 }
 
@@ -83,8 +85,22 @@ func (a *app) unlockOne(ctx context.Context, name string, dev plan.Device, force
 		}
 		text = fmt.Sprintf("is free: it was held by %s", l.Holder)
 	}
+	marks, err := modules.ReadMarks(ctx, dev)
+	if err != nil {
+		return err
+	}
+	for _, m := range marks {
+		if !force {
+			text += "; it belongs to " + m.Text()
+			continue
+		}
+		if err := modules.BreakMark(ctx, dev, m); err != nil {
+			return err
+		}
+		text += "; it belonged to " + m.Text()
+	}
 	if a.json {
-		a.emit(plan.Event{Type: plan.EventLease, Device: name, Message: name + " " + text, Data: map[string]any{"lease": l}})
+		a.emit(plan.Event{Type: plan.EventLease, Device: name, Message: name + " " + text, Data: map[string]any{"lease": l, "runs": marks}})
 		return nil
 	}
 	_, err = fmt.Fprintln(a.stdout, name, text)

@@ -127,6 +127,7 @@ func (a *app) verify(ctx context.Context, p *project, names []string, how verifi
 	if err != nil {
 		return err
 	}
+	a.warnMarked(ctx, p)
 	res, err := a.measureIn(ctx, p, names, scope{baseline: base, throughput: how.throughput, path: len(names) == 0, conclude: len(names) == 0})
 	if err != nil {
 		return err

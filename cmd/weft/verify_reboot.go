@@ -60,6 +60,13 @@ func (a *app) reboot(ctx context.Context, names []string, how restarting) error 
 	if err != nil {
 		return err
 	}
+	for _, name := range servers {
+		for _, m := range marksOf(p.input.Devices[name]) {
+			if !a.mine(m) {
+				return &codeError{exitHeld, plan.NewMarkedError(name, m)}
+			}
+		}
+	}
 	for _, sw := range p.model.Switches {
 		if slices.Contains(servers, sw.Addr) {
 			return usage(fmt.Errorf("%s is no server: switches are not restarted", sw.Addr))

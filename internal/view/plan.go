@@ -41,7 +41,22 @@ func Plan(w io.Writer, p *plan.Plan, o Options) {
 	if !o.Concise {
 		notes(w, p.Notes, o.Style)
 	}
+	if !o.Concise {
+		runMark(w, p, o.Style)
+	}
 	fmt.Fprintf(w, "\n%s\n", o.dress(bold, Sum(p)))
+}
+
+// runMark says what apply writes beside the steps.
+func runMark(w io.Writer, p *plan.Plan, s Style) {
+	devices := map[string]bool{}
+	for _, step := range p.Steps {
+		devices[step.ID.Device] = true
+	}
+	if len(devices) > 0 {
+		fmt.Fprintf(w, "\n%s\n", s.dress(faint, fmt.Sprintf("apply marks %s for its run, until that has ended: /var/lib/weft/run.json on a server, the directory weft-run.… on a switch",
+			count(len(devices), "device", "devices"))))
+	}
 }
 
 // Drift shows the part of a plan that sets right what somebody changed, and

@@ -52,3 +52,28 @@ func TestRollback(t *testing.T) {
 		t.Errorf("a phase that is not there: %v", err)
 	}
 }
+
+// Somebody else at work on a device does not end a rollback: it is still being
+// taken back, and whoever resumes goes on with that.
+func TestRollbackThatIsHeld(t *testing.T) {
+	spec, steps := twoPhases()
+	s := newStage(spec, steps...)
+	if err := s.advance(t, false); err != nil {
+		t.Fatal(err)
+	}
+	e := s.engine()
+	e.Reverse = func(context.Context, []plan.PlannedStep) (*plan.Result, error) {
+		return &plan.Result{}, &plan.HeldError{Device: "a", Holder: "somebody"}
+	}
+	if err := Rollback(t.Context(), e, s.run, ""); !errors.As(err, new(*plan.HeldError)) || errors.As(err, new(*Stop)) {
+		t.Fatal(err)
+	}
+	var err error
+	if s.run, err = Read(s.saved); err != nil || s.run.State != Reversing {
+		t.Fatal(err, s.run.State)
+	}
+	stop := new(Stop)
+	if err := s.advance(t, false); !errors.As(err, &stop) || stop.State != RolledBack || len(s.done) != 0 {
+		t.Errorf("%v %v", err, s.done)
+	}
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"weft/plan"
+	"weft/plan/rollout"
+)
+
+// marked has the mark of the run stand on every device that one of its phases
+// changes. A run that cannot be marked has not begun. One that is aborted keeps
+// what stands until that is taken away; nil: nothing does.
+func (s *staged) marked(ctx context.Context) (*marking, error) {
+	if s.run.State == rollout.Aborted {
+		return readMarking(s.dir)
+	}
+	of := plan.Mark{Rollout: s.spec.Name, Phase: s.phaseName()}
+	var err error
+	if of.Plan, err = s.plan.Digest(); err != nil {
+		return nil, err
+	}
+	m, err := s.mark(ctx, s.app, s.dir, of, s.devices())
+	if err != nil {
+		if !s.resumed {
+			err = errors.Join(err, s.drop())
+		}
+		return nil, err
+	}
+	s.input.Mark = &m.Mark
+	return m, nil
+}
+
+// devices are those that a phase of the run changes.
+func (s *staged) devices() []string {
+	return changed(slices.DeleteFunc(slices.Clone(s.plan.Steps), func(x plan.PlannedStep) bool { return !s.run.Has(x.Phase) }))
+}
+
+// drop forgets a run that never began. The record of marks that could not be
+// taken away again stays.
+func (s *staged) drop() error {
+	var errs []error
+	for _, name := range []string{runFile, planFile, "journal.jsonl"} {
+		if err := os.Remove(filepath.Join(s.dir, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	_ = os.Remove(s.dir) // where nothing is left in it
+	return errors.Join(errs...)
+}
+
+// ended takes the mark away where the run is over.
+func (s *staged) ended(ctx context.Context, m *marking) error {
+	if m == nil || !s.run.State.Over() {
+		return nil
+	}
+	if err := m.end(ctx, s.app, s.project); err != nil {
+		return err
+	}
+	return s.app.sweep(ctx, s.project, s.run.ID)
+}
+
+// advanceMark says in the mark which phase the run is in now, for the devices that
+// it changes from here on.
+func (s *staged) advanceMark() {
+	if name := s.phaseName(); s.input.Mark != nil && s.input.Mark.Phase != name {
+		m := *s.input.Mark
+		m.Phase, m.Since = name, time.Now().UTC()
+		s.input.Mark = &m
+	}
+}
+
+// phaseName is that of the phase that the run is in; "": none is left.
+func (s *staged) phaseName() string {
+	if p := s.current(); p != nil {
+		return p.Name
+	}
+	return ""
+}
