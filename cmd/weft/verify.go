@@ -110,7 +110,7 @@ func (a *app) measureIn(ctx context.Context, p *project, names []string, of scop
 	in := prove.Input{
 		Model: p.model, Names: names, There: of.there, Ready: of.ready, Since: of.since, Emit: a.emit,
 		Baseline: of.baseline, Throughput: of.throughput, Path: of.path, Classes: of.classes,
-		Host: hosts.host, Attached: attached, Conclude: of.conclude,
+		Host: hosts.host, Attached: attached, Conclude: of.conclude, Hollow: a.hollow(),
 		Switch: p.counted,
 		Volume: func(v *inventory.Volume, s *inventory.Server) string { return modules.VolumePath(p.model.Name, v, s) },
 	}

@@ -167,6 +167,11 @@ func (r *run) row(ctx context.Context, f flow) *Row {
 		row.Remote = f.portal.Address.String()
 		row.Plane, row.At = f.plane()
 	}
+	if r.in.Hollow != nil && f.wire == "" && !f.local {
+		if row.Why = r.in.Hollow(f.target); row.Why != "" {
+			return row
+		}
+	}
 	ask := r.probe
 	if f.wire != "" {
 		ask, row.Transport, row.Op = r.toAndFro, wireTransport(f.wire), f.wire

@@ -145,6 +145,9 @@ type Input struct {
 	There func(from *inventory.Server, to *inventory.Target) bool
 	// Host logs in to a server; it is called once for each server.
 	Host func(context.Context, *inventory.Server) (remote.Host, error)
+	// Hollow says why nothing can be read from a target although it is there; "":
+	// it can. What reads from it tells is inconclusive. nil: of none.
+	Hollow func(*inventory.Target) string
 	// Volume is the path of a volume on a server that exports it, for the local read.
 	Volume func(*inventory.Volume, *inventory.Server) string
 	Emit   plan.Emit // may be nil
