@@ -208,7 +208,7 @@ const absolutePath = `(?:/(?:[^/.\p{Cc}\p{Cf}\p{Zl}\p{Zp}][^/\p{Cc}\p{Cf}\p{Zl}\
 // them: see modprobe.d(5). A backslash would join lines.
 func moduleOptions() valueType {
 	t := textMap()
-	t.name = "options of a kernel module"
+	t.name = "a map of texts (options of a kernel module)"
 	name := matching("a parameter of it", `[A-Za-z0-9_][A-Za-z0-9_.-]*`)
 	value := matching("one word, or in quotes, of ASCII without a backslash",
 		`[!#-\[\]-~]*|"[ !#-\[\]-~]*"`)
