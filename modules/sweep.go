@@ -97,6 +97,7 @@ func (l leavings) changes() (d plan.Diff) {
 	if n := len(l.files); n > 0 {
 		d.Changes = append(d.Changes, plan.Change{Path: "uploads", Before: fmt.Sprintf("%d left by an apply that did not end", n)})
 	}
+	d.Sweeps = []string{"lease", "uploads"}
 	for _, f := range l.files {
 		d.Send = append(d.Send, "remove "+f)
 	}

@@ -127,7 +127,8 @@ func (p *Plan) match(s *survey) ([]*finding, error) {
 // movedStep returns what of a fresh difference the planned step does not
 // cover: changes, and where they are the same the lines that bring them about.
 func movedStep(planned PlannedStep, fresh Diff) []Moved {
-	moved := movedChanges(planned.Changes, fresh.Changes)
+	changes := slices.DeleteFunc(slices.Clone(fresh.Changes), func(c Change) bool { return slices.Contains(fresh.Sweeps, c.Path) })
+	moved := movedChanges(planned.Changes, changes)
 	if moved == nil && slices.Equal(planned.Changes, fresh.Changes) && !slices.Equal(planned.Send, fresh.Send) {
 		moved = []Moved{{Why: "other lines would be sent than the plan shows"}}
 	}

@@ -76,6 +76,24 @@ func TestStaleRule(t *testing.T) {
 	}
 }
 
+// What a dying apply still leaves behind does not make the next one's plan stale.
+func TestSweptIsNotStale(t *testing.T) {
+	left := func(n string) Change { return Change{Path: "uploads", Before: n} }
+	armed := Change{Path: "revert", Before: "armed", After: "disarmed"}
+	for _, test := range []struct{ planned, fresh []Change }{
+		{nil, []Change{left("1")}},
+		{[]Change{{Path: "uploads", Before: "1"}}, []Change{left("2")}}, // as read from a file
+		{[]Change{armed}, []Change{armed, left("1")}},
+	} {
+		if moved := movedStep(PlannedStep{Changes: test.planned, Send: []string{"x"}}, Diff{Changes: test.fresh, Sweeps: []string{"uploads"}, Send: []string{"y"}}); moved != nil {
+			t.Errorf("%+v after %+v: %v", test.fresh, test.planned, moved)
+		}
+	}
+	if moved := movedStep(PlannedStep{}, Diff{Changes: []Change{armed, left("1")}, Sweeps: []string{"uploads"}}); len(moved) != 1 || moved[0].Path != "revert" {
+		t.Errorf("%v", moved)
+	}
+}
+
 // What Apply refuses before it changes anything, other than a stale plan.
 func TestApplyRefuses(t *testing.T) {
 	tests := []struct {
