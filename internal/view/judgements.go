@@ -1,0 +1,168 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"weft/internal/prove"
+)
+
+// judgements shows one line for each metric, then every row that did not pass.
+func judgements(w io.Writer, s Style, r *prove.Result) {
+	type key struct {
+		validation, metric string
+		base               bool
+	}
+	var order []key
+	of := map[key][]prove.Judgement{}
+	for _, j := range r.Judgements {
+		k := key{j.Validation, j.Metric, !j.Against.IsZero()}
+		if of[k] == nil {
+			order = append(order, k)
+		}
+		of[k] = append(of[k], j)
+	}
+	for _, k := range order {
+		worst := of[k][0]
+		for _, j := range of[k] {
+			if j.Value > worst.Value {
+				worst = j
+			}
+		}
+		against := "worst %s, limit %s"
+		if k.base {
+			worst = furthest(of[k])
+			against += " by the baseline of " + worst.Against.Local().Format("2006-01-02 15:04")
+		}
+		if k.metric == "bytes" && !worst.Counted {
+			against = "served %s, read %s"
+		}
+		said := ""
+		if worst.Measured() && slices.ContainsFunc(of[k], func(j prove.Judgement) bool { return j.Verdict == prove.Pass || j.Verdict == prove.Fail }) {
+			said = fmt.Sprintf("  "+against, Value(worst, worst.Value), Value(worst, worst.Limit))
+		}
+		fmt.Fprintln(w, strings.TrimRight(fmt.Sprintf("  %s %s  %s%s", verdict(s, of[k]), pad(k.validation+"."+k.metric, 22),
+			pad(Passed(of[k]), 16), said), " "))
+		if notes := places(of[k], func(j prove.Judgement) string { return j.Note }); notes != "" {
+			fmt.Fprintf(w, "      %s\n", s.dress(faint, notes))
+		}
+		if off := Unmeasured(of[k]); off != "" {
+			fmt.Fprintf(w, "      %s\n", off)
+		}
+		for _, j := range of[k] {
+			if j.Verdict != prove.Pass && j.Verdict != prove.NotMeasured {
+				fmt.Fprintf(w, "      %s: %s, %s\n", j.Verdict, j.Pair, reason(j))
+			}
+		}
+	}
+}
+
+// furthest is what lies furthest over its own limit.
+func furthest(js []prove.Judgement) prove.Judgement {
+	return slices.MaxFunc(js, func(a, b prove.Judgement) int { return cmp.Compare(a.Value-a.Limit, b.Value-b.Limit) })
+}
+
+// Passed says how many places of a metric pass, and how many are not measured.
+func Passed(js []prove.Judgement) string {
+	passed, off := 0, 0
+	for _, j := range js {
+		switch j.Verdict {
+		case prove.Pass:
+			passed++
+		case prove.NotMeasured:
+			off++
+		}
+	}
+	text := fmt.Sprintf("%d of %d pass", passed, len(js)-off)
+	if off > 0 {
+		text += fmt.Sprintf(", %d not measured", off)
+	}
+	return text
+}
+
+// Unmeasured says why places of a metric are not measured; "": they all are.
+func Unmeasured(js []prove.Judgement) string {
+	why := places(js, func(j prove.Judgement) string {
+		if j.Verdict != prove.NotMeasured {
+			return ""
+		}
+		return j.Why
+	})
+	if why == "" {
+		return ""
+	}
+	return string(prove.NotMeasured) + ": " + why
+}
+
+// places says what is to be said of some places, and of how many.
+func places(js []prove.Judgement, of func(prove.Judgement) string) string {
+	var order []string
+	many := map[string]int{}
+	for _, j := range js {
+		text := of(j)
+		if text == "" {
+			continue
+		}
+		if many[text] == 0 {
+			order = append(order, text)
+		}
+		many[text]++
+	}
+	for i, note := range order {
+		order[i] = fmt.Sprintf("%s (%s)", note, count(many[note], "place", "places"))
+	}
+	return strings.Join(order, "; ")
+}
+
+func verdict(s Style, js []prove.Judgement) string {
+	out := prove.Pass
+	for _, j := range js {
+		if j.Verdict == prove.Fail {
+			return s.dress(red, "✗")
+		}
+		if j.Verdict == prove.Inconclusive {
+			out = prove.Inconclusive
+		}
+	}
+	if out == prove.Inconclusive {
+		return s.dress(yellow, "?")
+	}
+	return s.dress(green, "✓")
+}
+
+// Value is a value of a judgement for people.
+func Value(j prove.Judgement, v float64) string {
+	switch {
+	case j.Latency:
+		return Duration(time.Duration(v))
+	case j.Counted && j.Unit == "ratio":
+		return strconv.FormatFloat(v*100, 'g', 3, 64) + " %"
+	case j.Counted:
+		return fmt.Sprintf("%.0f", v)
+	case j.Metric == "bytes":
+		return fmt.Sprintf("%.1f MB", v/1e6)
+	}
+	return fmt.Sprintf("%.0f", v)
+}
+
+func reason(j prove.Judgement) string {
+	text := Value(j, j.Value)
+	if j.Size != 0 {
+		text = Size(j.Size) + " " + text
+	}
+	switch {
+	case j.Why != "" && (j.Value == 0 || j.Where != "" || !j.Measured()):
+		text = j.Why
+	case j.Why != "":
+		text += ": " + j.Why
+	}
+	if j.Where != "" {
+		text += "; the fault is " + j.Where
+	}
+	return text
+}
