@@ -74,7 +74,7 @@ func needleOf(m plan.Mark, text string) string {
 }
 
 // putMark is a function of scripts: it writes the mark $1, whole and synced.
-const putMark = `m=` + markPath + `; put() { umask 022; mkdir -p "${m%/*}" || return 1; umask 077; printf '%s' "$1" >"$m.new" && { sync "$m.new" 2>/dev/null || sync; } && mv -f -- "$m.new" "$m"; }
+const putMark = `m=` + markPath + `; put() { umask 022; mkdir -p "${m%/*}" || return 1; umask 077; printf '%s' "$1" | cat >"$m.new" && { sync "$m.new" 2>/dev/null || sync; } && mv -f -- "$m.new" "$m" && return; rm -f -- "$m.new"; return 1; }
 has() { [ -n "$1" ] || return 1; case $(cat "$m" 2>/dev/null) in *"$1"*) return 0;; esac; return 1; }
 `
 
@@ -86,9 +86,10 @@ n=0; if [ -s "$m" ]; then n=$(wc -c <"$m"); fi; echo taken $n; if [ -s "$m" ]; t
 if [ -f "$5" ]; then cat "$5"; fi`
 
 // makeMark is the end of the script that takes the lease to mark a server with
-// $5 in place of a mark that holds $6, and lets go of it again.
-const makeMark = putMark + `if [ -s "$m" ] && ! has "$6" && ! has "$5"; then echo marked; cat "$m"; s=0; else put "$5"; s=$?; echo made; fi
-rm -rf -- "$l"; exit $s`
+// $5 in place of a mark that holds $6, and lets go of it again. Where it cannot be
+// written it says why.
+const makeMark = putMark + `if [ -s "$m" ] && ! has "$6" && ! has "$5"; then echo marked; cat "$m"; elif e=$(put "$5" 2>&1); then echo made; else echo unwritten; echo "$e"; fi
+rm -rf -- "$l"`
 
 // clearMark takes away a mark that holds $1. What else weft keeps on the server
 // may have gone already.
@@ -124,6 +125,8 @@ func (d *server) Mark(ctx context.Context, m plan.Mark, mine func(plan.Mark) boo
 	case answer == "marked":
 		d.mark = parseMark(string(bytes.TrimSpace(rest)))
 		return plan.NewMarkedError(d.name, d.mark.Mark)
+	case answer == "unwritten":
+		return fmt.Errorf("write %s: %s", markPath, bytes.TrimSpace(rest))
 	case answer != "made":
 		return fmt.Errorf("write %s: the server answers %q", markPath, answer)
 	}

@@ -134,7 +134,7 @@ func (a *app) says(device, text string) {
 }
 
 func (a *app) dialer() (*ssh.Dialer, error) {
-	var c ssh.Config
+	c := ssh.Config{Warn: func(text string) { a.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: text}) }}
 	if a.lab {
 		c.ConfigFile = filepath.Join(a.place(), ".weft", "lab", "ssh_config")
 		if _, err := os.Stat(c.ConfigFile); errors.Is(err, fs.ErrNotExist) {

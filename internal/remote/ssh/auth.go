@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"net"
 	"os"
+	"runtime"
 	"sync"
 	"time"
 
@@ -19,6 +20,8 @@ type login struct {
 	route    route
 	password func() (string, error) // nil: keys only
 	deadline time.Time              // for the agent
+
+	exposed func(file string) // is told of each private key that others may read
 
 	agent net.Conn // while the handshake lasts
 	notes []string // why a key was not offered
@@ -120,6 +123,9 @@ func (l *login) identity(file string) (ssh.PublicKey, ssh.Signer) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return publicHalf(file), nil
 	}
+	if othersRead(file) {
+		l.exposed(file)
+	}
 	var signer ssh.Signer
 	if err == nil {
 		signer, err = ssh.ParsePrivateKey(text)
@@ -135,6 +141,24 @@ func (l *login) identity(file string) (ssh.PublicKey, ssh.Signer) {
 		return nil, nil
 	}
 	return signer.PublicKey(), signer
+}
+
+// othersRead reports whether a file may be read by more than its owner, as far as
+// its mode tells: on Windows it does not.
+func othersRead(file string) bool {
+	is, err := os.Stat(file)
+	return err == nil && runtime.GOOS != "windows" && is.Mode().Perm()&0o077 != 0
+}
+
+// exposedKey warns of a private key, once.
+func (d *Dialer) exposedKey(file string) {
+	d.mu.Lock()
+	told := d.exposed[file]
+	d.exposed[file] = true
+	d.mu.Unlock()
+	if !told && d.config.Warn != nil {
+		d.config.Warn(file + " is a private key that others may read, which OpenSSH would not use: chmod 600 " + file)
+	}
 }
 
 // publicHalf reads FILE.pub, whose private half may be with the agent.

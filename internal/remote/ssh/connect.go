@@ -100,7 +100,7 @@ func (d *Dialer) attempt(ctx context.Context, t Target, r route, via *link, addr
 	stop := context.AfterFunc(ctx, func() { stream.Close() })
 	defer stop()
 	deadline, _ := ctx.Deadline()
-	l := &login{route: r, password: t.Password, deadline: deadline}
+	l := &login{route: r, password: t.Password, deadline: deadline, exposed: d.exposedKey}
 	defer l.close()
 
 	proven := false

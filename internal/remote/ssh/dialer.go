@@ -62,6 +62,10 @@ type Config struct {
 	// KeepAlive is the time between two questions to a silent peer, which is
 	// given up when one stays unanswered for twice as long; 0: 15 s.
 	KeepAlive time.Duration
+
+	// Warn is told, once for each file, of private keys that others may read. May
+	// be nil; it may be called concurrently.
+	Warn func(text string)
 }
 
 // A Dialer connects to machines and shares the connections. Its methods may
@@ -74,6 +78,7 @@ type Dialer struct {
 	gates    map[string]chan struct{} // by address
 	keyrings map[string]*keyring      // by files
 	texts    map[string]configText    // of configuration files, by name
+	exposed  map[string]bool          // private keys that Warn was told of
 }
 
 // NewDialer returns a Dialer without connections.
@@ -87,6 +92,7 @@ func NewDialer(c Config) *Dialer {
 		gates:    map[string]chan struct{}{},
 		keyrings: map[string]*keyring{},
 		texts:    map[string]configText{},
+		exposed:  map[string]bool{},
 	}
 }
 

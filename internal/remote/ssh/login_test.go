@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"net"
+	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -55,6 +57,39 @@ func TestLoginRefused(t *testing.T) {
 	}
 	if n := s.connections.Load(); n != 1 {
 		t.Errorf("%d connections; a refused login is no reason to try again", n)
+	}
+}
+
+// A private key that others may read is used, and said once, for all machines.
+func TestExposedKey(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("files have no modes there")
+	}
+	f := newFiles(t)
+	key := newEd25519(t)
+	public := f.writeKey("key", key, "")
+	s, d := reach(t, f, onlyKey(public))
+	var said []string
+	d.config.Warn = func(text string) { said = append(said, text) }
+	dial := func(user string) {
+		t.Helper()
+		h, err := d.Dial(context.Background(), Target{Name: "server", User: user})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.Close()
+	}
+	dial("a")
+	if said != nil {
+		t.Errorf("said of a key of mode 0600: %q", said)
+	}
+	if err := os.Chmod(f.path("key"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	dial("b")
+	dial("c")
+	if len(said) != 1 || !strings.Contains(said[0], f.path("key")+" is a private key that others may read") || s.connections.Load() != 3 {
+		t.Errorf("%q, %d connections", said, s.connections.Load())
 	}
 }
 
