@@ -31,6 +31,24 @@ size = 16777216
 block_size = 4096
 `
 
+// A transcript is what a process says, which may be read while it runs.
+type transcript struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (t *transcript) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.text.Write(b)
+}
+
+func (t *transcript) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.text.String()
+}
+
 // A targetProcess is a weft-target that can be killed and started again on the
 // same port.
 type targetProcess struct {
@@ -39,7 +57,7 @@ type targetProcess struct {
 	port string
 	args []string
 	cmd  *exec.Cmd
-	said bytes.Buffer
+	said transcript
 }
 
 // buildAgent builds an agent and returns where it is.

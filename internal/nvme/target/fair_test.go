@@ -3,6 +3,7 @@ package target
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -107,11 +108,11 @@ func deallocate(nsid uint32, blocks ...uint32) (wire.Command, []byte) {
 	return wire.DSMCommand{NSID: nsid, Ranges: len(blocks), Deallocate: true}.Command(), data
 }
 
-// send submits a command n times, which stay outstanding.
+// send submits a command n times, which stay outstanding, each with data of its own.
 func send(t *testing.T, q fabric.Queue, n int, cmd wire.Command, data []byte) {
 	t.Helper()
 	for tag := range uint16(n) {
-		if err := q.Submit(tag, &cmd, fabric.Buffer{Bytes: data}); err != nil {
+		if err := q.Submit(tag, &cmd, fabric.Buffer{Bytes: slices.Clone(data)}); err != nil {
 			t.Fatal(err)
 		}
 	}

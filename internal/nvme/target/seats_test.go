@@ -66,11 +66,16 @@ func TestHostsLeaveConnections(t *testing.T) {
 		t.Error(err)
 	}
 	until(t, "the places are free again", func() bool {
-		r.target.queueSeats.mu.Lock()
-		defer r.target.queueSeats.mu.Unlock()
-		return r.target.queueSeats.of[hostNQN] == 0 && r.target.controllerSeats.of[hostNQN] == 0
+		return seated(&r.target.queueSeats, hostNQN) == 0 && seated(&r.target.controllerSeats, hostNQN) == 0
 	})
 	r.admin(subNQN, hostNQN, 0)
+}
+
+// seated is how many places a host has.
+func seated(s *seats, host string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.of[host]
 }
 
 // Who has yet to authenticate takes no place of the host whose name it knows.
