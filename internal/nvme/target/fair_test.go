@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -330,8 +331,13 @@ func TestLocksDoNotHoldUpConnections(t *testing.T) {
 // first command of another is the next or the one after.
 func TestHostsShareLimitsInTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex // set and a timer may let commands go at the same time
 		var order []string
-		l := newLimiter(func(j job) { order = append(order, j.host()) })
+		l := newLimiter(func(j job) {
+			mu.Lock()
+			defer mu.Unlock()
+			order = append(order, j.host())
+		})
 		l.set(Limits{IOPS: 100})
 		of := func(host string) job {
 			return job{queue: &queue{ctrl: &controller{host: wire.ConnectData{HostNQN: host}}}, x: new(fabric.Exchange)}
@@ -343,6 +349,8 @@ func TestHostsShareLimitsInTurn(t *testing.T) {
 		time.Sleep(100 * time.Millisecond)
 		l.set(Limits{})
 		synctest.Wait()
+		mu.Lock()
+		defer mu.Unlock()
 		for i, host := range order {
 			if host == neighbour {
 				if i > 1 {
