@@ -256,14 +256,21 @@ func until(t *testing.T, what string, is func() bool) {
 // it leaves nothing behind.
 func TestLongCommandsEndWithTheirQueue(t *testing.T) {
 	carriers(t, func(t *testing.T, carrier fabric.Transport) {
+		const all = 30
 		disk := newSlow(t, 1<<40)
 		r := crowd(t, carrier, disk)
+		end := sync.OnceFunc(func() { close(disk.may) })
+		t.Cleanup(end)
 		_, id := r.admin(subNQN, hostNQN, 0)
 		q := r.io(subNQN, hostNQN, id, 1)
 		long, ranges := deallocate(1, 1<<27, 1<<27)
-		send(t, q, 30, long, ranges)
+		send(t, q, all, long, ranges)
 		_, most := zeroers()
-		until(t, "some are under way", func() bool { return int(disk.inside.Load()) == most })
+		until(t, "some are under way, and the others have come", func() bool {
+			r.target.zeroing.mu.Lock()
+			defer r.target.zeroing.mu.Unlock()
+			return int(disk.inside.Load()) == most && r.target.zeroing.lines.count == all-most
+		})
 		if err := q.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -280,7 +287,7 @@ func TestLongCommandsEndWithTheirQueue(t *testing.T) {
 			defer r.target.gate.mu.Unlock()
 			return r.target.gate.inside == 0 && disk.inside.Load() == 0
 		})
-		close(disk.may)
+		end()
 	})
 }
 
