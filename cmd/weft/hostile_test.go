@@ -96,6 +96,7 @@ func TestHostile(t *testing.T) {
 	run("lab", "up", "--detach")
 	run("--lab", "--var-file", "lab.weftvars", "plan", "--out", "p.weftplan")
 	run("--lab", "--var-file", "lab.weftvars", "exec", "--sudo", "server", "--", "sh", "-c", `printf 'PRETTY_NAME="hostile \033[5mLinux\302\2335m"\n' >/etc/os-release`)
+	timeout := "60s" // what is to be carried out has time
 	check := func(args ...string) (shown string) {
 		t.Helper()
 		modes := []string{"--color=always"}
@@ -103,7 +104,7 @@ func TestHostile(t *testing.T) {
 			modes = append(modes, "--json")
 		}
 		for _, mode := range modes {
-			stdout, stderr := run(append([]string{"--lab", "--var-file", "lab.weftvars", "--var", "command_timeout=1s", mode}, args...)...)
+			stdout, stderr := run(append([]string{"--lab", "--var-file", "lab.weftvars", "--var", "command_timeout=" + timeout, mode}, args...)...)
 			for name, out := range map[string][]byte{"stdout": stdout, "stderr": stderr} {
 				if what := obeyed(out); what != "" {
 					t.Errorf("weft %s %q: %s has %s", mode, args, name, what)
@@ -134,6 +135,7 @@ func TestHostile(t *testing.T) {
 		t.Errorf("weft apply does not show what a step was answered:\n%s", shown)
 	}
 	devices(".")
+	timeout = "1s" // and who is answered by no prompt does not wait long: only what is shown matters
 	commands := runnable((&app{}).root())
 	for name := range hostileRuns {
 		if !slices.Contains(commands, name) {
