@@ -204,7 +204,7 @@ func TestLanes(t *testing.T) {
 	}{
 		{Lanes{}, 0, 0},
 		{Lanes{2.5, 1}, 1, 2},
-		{Lanes{8, 8}, 3, 63}, // fact hosts.md 9
+		{Lanes{8, 8}, 3, 63}, // 8 GT/s, 128b/130b, eight lanes
 		{Lanes{16, 16}, 4, 252},
 		{Lanes{32, 16}, 5, 504},
 		{Lanes{64, 16}, 6, 968},

@@ -161,7 +161,7 @@ func runCase(t *testing.T, file string, kind func(*txtar.Archive) (plan.Resource
 		t.Fatal(err)
 	}
 	if len(bytes.TrimSpace(section(a, "source"))) == 0 {
-		t.Error("the case names no source: a fact, a transcript, or SYNTHETIC")
+		t.Error("the case names no source: a document, a file of the kernel, what printed it, or SYNTHETIC")
 	}
 	r, err := kind(a)
 	if err != nil {
