@@ -249,7 +249,7 @@ func blockMistakes() []mistake {
 		return []string{`pool = pool.flash`, "ignore_drift = " + list + "\n  pool = pool.flash"}
 	}
 	return []mistake{
-		{"removed without from", []string{`weft {`, "removed {\n mode = \"prune\"\n}\nweft {"}, codeMissing, `removed {`, "lacks from"},
+		{"removed without from", []string{`weft {`, "removed {\n mode = \"prune\"\n}\nweft {"}, CodeMissing, `removed {`, "lacks from"},
 		{"removed mode", []string{`weft {`, "removed {\n  from = switch.x\n  mode = \"prun\"\n}\nweft {"}, codeValue, `mode = "prun"`, `Did you mean "prune"?`},
 		{"removed and declared", removed(`switch.leaf`), codeTwice, `from = switch.leaf`, "switch.leaf stands at main.weft.hcl:"},
 		{"removed instance", removed(`server.compute["a"]`), codeTwice, `from = server.compute["a"]`, "enabled = false"},
@@ -262,23 +262,23 @@ func blockMistakes() []mistake {
 		{"removed alone", removed(`server`), codeReference, `from = server`, "name must follow"},
 
 		{"sysctl key", file(`sysctl "--all" { value = 1 }`), codeLabels, `sysctl "--all"`, "a key of sysctl"},
-		{"sysctl value", file(`sysctl "vm.x" {}`), codeMissing, `sysctl "vm.x"`, "lacks value"},
+		{"sysctl value", file(`sysctl "vm.x" {}`), CodeMissing, `sysctl "vm.x"`, "lacks value"},
 		{"sysctl lines", file(`sysctl "vm.x" { value = "1\n2" }`), codeValue, `sysctl "vm.x"`, "one line"},
 		{"package state", file(`package "x" { state = "latest" }`), codeValue, `state = "latest"`, `"present" or "absent"`},
 		{"package name", file(`package "-y" {}`), codeLabels, `package "-y"`, "the name of a package"},
 		{"service", file(`service "x" { enabled = "maybe" }`), codeType, `enabled = "maybe"`, "true or false"},
 		{"module options", file(`kernel_module "x" { options = "a=b" }`), codeType, `options =`, "a map of texts"},
 		{"command as text", file("command \"x\" {\n    run = \"ls\"\n    creates = \"/x\"\n  }"), codeType, `run = "ls"`, `["modprobe", "nvmet"]`},
-		{"command always", file(`command "x" { run = ["ls"] }`), codeMissing, `command "x"`, "creates or unless"},
+		{"command always", file(`command "x" { run = ["ls"] }`), CodeMissing, `command "x"`, "creates or unless"},
 		{"command with both", file("command \"x\" {\n    run = [\"ls\"]\n    creates = \"/x\"\n    unless = [\"true\"]\n  }"), codeAttribute, `unless =`, "one of the two"},
 		{"command of nothing", file("command \"x\" {\n    run = []\n    creates = \"/x\"\n  }"), codeValue, `run = []`, "the list is empty"},
 		{"relative path", file("command \"x\" {\n    run = [\"ls\"]\n    creates = \"x\"\n  }"), codeValue, `creates = "x"`, "an absolute path"},
 
 		{"dynamic of nothing", file("dynamic \"fiel\" {\n    for_each = []\n    content {}\n  }"), codeBlock, `dynamic "fiel"`, `Did you mean "file"?`},
 		{"dynamic without label", file("dynamic {\n    for_each = []\n    content {}\n  }"), codeLabels, `dynamic {`, "lacks its type"},
-		{"dynamic without for_each", file("dynamic \"file\" {\n    labels = []\n    content { content = \"\" }\n  }"), codeMissing, `dynamic "file"`, "for_each"},
-		{"dynamic without labels", file("dynamic \"file\" {\n    for_each = []\n    content { content = \"\" }\n  }"), codeMissing, `dynamic "file"`, "labels"},
-		{"dynamic without content", file("dynamic \"file\" {\n    for_each = []\n    labels = []\n  }"), codeMissing, `dynamic "file"`, "content"},
+		{"dynamic without for_each", file("dynamic \"file\" {\n    labels = []\n    content { content = \"\" }\n  }"), CodeMissing, `dynamic "file"`, "for_each"},
+		{"dynamic without labels", file("dynamic \"file\" {\n    for_each = []\n    content { content = \"\" }\n  }"), CodeMissing, `dynamic "file"`, "labels"},
+		{"dynamic without content", file("dynamic \"file\" {\n    for_each = []\n    labels = []\n  }"), CodeMissing, `dynamic "file"`, "content"},
 		{"dynamic of a text", file("dynamic \"file\" {\n    for_each = \"x\"\n    labels = []\n    content { content = \"\" }\n  }"), codeRepeat, `for_each = "x"`, "a list, a set or a map"},
 		{"dynamic labels", file("dynamic \"file\" {\n    for_each = [1]\n    labels = [\"a\", \"b\"]\n    content { content = \"\" }\n  }"), codeLabels, `labels =`, "one text"},
 		{"dynamic twice", file("dynamic \"file\" {\n    for_each = [1, 2]\n    labels = [\"/a\"]\n    content { content = \"\" }\n  }"), codeTwice, `dynamic "file"`, `file "/a" was already made in server.compute["a"]`},
@@ -288,7 +288,7 @@ func blockMistakes() []mistake {
 		{"dynamic content typo", file("dynamic \"file\" {\n    for_each = []\n    labels = []\n    content { contnt = \"\" }\n  }"), codeAttribute, `contnt`, `Did you mean "content"?`},
 		{"dynamic value typo", file("dynamic \"file\" {\n    for_each = [1]\n    labels = [\"/x\"]\n    content { content = fil.value }\n  }"), codeReference, `fil.value`, "unknown name"},
 		{"dynamic cycle", file("dynamic \"file\" {\n    for_each = server.compute[each.key].file\n    labels = [\"/x\"]\n    content { content = \"\" }\n  }"), codeCycle, `for_each = server.compute`, "dynamic.file (main.weft.hcl:"},
-		{"dynamic makes none", []string{`metric "p99" { max = "30us" }`, "dynamic \"metric\" {\n    for_each = []\n    labels = [\"x\"]\n    content {}\n  }"}, codeMissing, `validation "latency"`, "dynamic makes none"},
+		{"dynamic makes none", []string{`metric "p99" { max = "30us" }`, "dynamic \"metric\" {\n    for_each = []\n    labels = [\"x\"]\n    content {}\n  }"}, CodeMissing, `validation "latency"`, "dynamic makes none"},
 		{"dynamic in a link", []string{`speed = "100G"`, "dynamic \"x\" {}"}, codeBlock, `dynamic "x"`, "no block dynamic"},
 
 		{"label of nobody", []string{`select = [switch.leaf]`, `select = ["@role=storage"]`}, codeSelect, `select = ["@role`, "No server has a label role"},

@@ -54,12 +54,12 @@ func (e *evaluator) newBody(s *schema, src *hclsyntax.Body, header hcl.Range, wh
 	}
 	for _, name := range s.needed {
 		if b.attrs[name] == nil {
-			e.report(problem(codeMissing, header, what+" lacks "+name, "The attribute %s is needed: %s.", name, s.attrs[name].takes.name))
+			e.report(problem(CodeMissing, header, what+" lacks "+name, "The attribute %s is needed: %s.", name, s.attrs[name].takes.name))
 		}
 	}
 	for _, kind := range s.neededBlocks {
 		if !slices.ContainsFunc(b.blocks, func(c *bodyBlock) bool { return c.kind == kind }) {
-			e.report(problem(codeMissing, header, what+" lacks "+kind, "At least one block %s is needed.", kind))
+			e.report(problem(CodeMissing, header, what+" lacks "+kind, "At least one block %s is needed.", kind))
 		}
 	}
 	return b

@@ -71,7 +71,7 @@ func (b *builder) command(o *object) *Command {
 	creates, unless := o.body.attrs["creates"], o.body.attrs["unless"]
 	switch {
 	case creates == nil && unless == nil:
-		b.report(problem(codeMissing, *o.header, blockName("command", o.label)+" lacks creates or unless",
+		b.report(problem(CodeMissing, *o.header, blockName("command", o.label)+" lacks creates or unless",
 			"A command is run again and again unless weft can tell that it has done its work: name the file that it creates, or a command that succeeds where nothing is left to do."))
 	case creates != nil && unless != nil:
 		b.report(problem(codeAttribute, unless.NameRange, "creates and unless", "A command has one of the two."))

@@ -17,7 +17,8 @@ const (
 	codeAttribute Code = "WF-LANG-003"
 	codeLater     Code = "WF-LANG-004"
 	codeLabels    Code = "WF-LANG-005"
-	codeMissing   Code = "WF-LANG-006"
+	// CodeMissing is an attribute or a block that something needs.
+	CodeMissing   Code = "WF-LANG-006"
 	codeTwice     Code = "WF-LANG-007"
 	codeExpr      Code = "WF-LANG-008"
 	codeType      Code = "WF-LANG-009"
@@ -41,6 +42,8 @@ const (
 	codeExposed Code = "WF-SEC-002"
 	codeShown   Code = "WF-SEC-003"
 	codeLogin   Code = "WF-SEC-004"
+
+	codeReadable Code = "WF-SEC-005"
 )
 
 // What can be wrong with what the text describes.
@@ -122,7 +125,7 @@ func Codes() []CodeTitle {
 		{codeAttribute, "an attribute of this name does not belong here"},
 		{codeLater, "described, not yet managed"},
 		{codeLabels, "a block has the wrong labels"},
-		{codeMissing, "an attribute or a block is missing"},
+		{CodeMissing, "an attribute or a block is missing"},
 		{codeTwice, "the same thing is declared twice"},
 		{codeExpr, "an expression cannot be evaluated"},
 		{codeType, "a value has the wrong type"},
@@ -144,6 +147,7 @@ func Codes() []CodeTitle {
 		{codeExposed, "a sensitive attribute reads a variable that is not sensitive"},
 		{codeShown, "a sensitive value in an attribute that is shown"},
 		{codeLogin, "nothing says how to log in to a switch"},
+		{codeReadable, "a secret is in a file that every user of this machine may read"},
 		{codeNoPlane, "an address lies in no plane of its fabric, or in several"},
 		{codeAddrTwice, "an address is used twice"},
 		{codeNotHost, "an address is the network's or the broadcast address"},

@@ -32,12 +32,12 @@ func languageMistakes() []mistake {
 		{"two labels", []string{`volume "fast"`, `volume "fast" "er"`}, codeLabels, `volume "fast"`, "takes one"},
 		{"label not wanted", []string{`limits {`, `limits "x" {`}, codeLabels, `limits "x"`, "takes no label"},
 		{"label not a name", []string{`volume "fast"`, `volume "1/2"`}, codeLabels, `volume "1/2"`, "not a name"},
-		{"attribute missing", []string{`  drives = ["nvme-eui.01"]`, ""}, codeMissing, `pool "flash"`, "drives"},
-		{"switch without os", []string{`  os     = "nxos"`, ""}, codeMissing, `switch "leaf"`, `its os: "nxos" or "comware". One that it shall not touch`},
-		{"switch without host", []string{`  host   = "leaf.example.net"`, "  unmanaged = 1 > 2"}, codeMissing, `switch "leaf"`, "switch.leaf lacks host"},
-		{"attribute null", []string{`drives = ["nvme-eui.01"]`, `drives = null`}, codeMissing, `drives = null`, "is null"},
-		{"block missing", []string{`metric "p99" { max = "30us" }`, ""}, codeMissing, `validation "latency"`, "metric"},
-		{"no weft", []string{`weft { name = "pod" }`, ""}, codeMissing, "", "no weft block"},
+		{"attribute missing", []string{`  drives = ["nvme-eui.01"]`, ""}, CodeMissing, `pool "flash"`, "drives"},
+		{"switch without os", []string{`  os     = "nxos"`, ""}, CodeMissing, `switch "leaf"`, `its os: "nxos" or "comware". One that it shall not touch`},
+		{"switch without host", []string{`  host   = "leaf.example.net"`, "  unmanaged = 1 > 2"}, CodeMissing, `switch "leaf"`, "switch.leaf lacks host"},
+		{"attribute null", []string{`drives = ["nvme-eui.01"]`, `drives = null`}, CodeMissing, `drives = null`, "is null"},
+		{"block missing", []string{`metric "p99" { max = "30us" }`, ""}, CodeMissing, `validation "latency"`, "metric"},
+		{"no weft", []string{`weft { name = "pod" }`, ""}, CodeMissing, "", "no weft block"},
 		{"declared twice", []string{`pool "flash"`, "volume \"fast\" {\n pool = pool.flash\n size = \"1GB\"\n}\npool \"flash\""}, codeTwice, `volume "fast"`, "already declared at main.weft.hcl:"},
 		{"nested twice", []string{`plane "b"`, `plane "a"`}, codeTwice, `plane "a" { subnet = "10.2`, "already"},
 		{"local twice", []string{`weft {`, "locals { x = 1 }\nlocals { x = 2 }\nweft {"}, codeTwice, `locals { x = 2 }`, "already"},
@@ -154,6 +154,7 @@ func TestMistakes(t *testing.T) {
 	seen := map[Code]bool{
 		codeFile: true, codeVarUnknown: true, // these take more than one file
 		codeVarPlanned: true,                  // takes a saved plan: TestPrecedence
+		codeReadable:   true,                  // takes the mode of a file: TestSecretFilesThatOthersRead
 		CodeLater:      true, CodeAgent: true, // package modules
 	}
 	for _, m := range slices.Concat(languageMistakes(), variableMistakes(), ruleMistakes(),

@@ -197,7 +197,7 @@ func (b *builder) checkDynamic(o *object) bool {
 	}
 	for _, kind := range sortedNames(o.body.schema.blocks) {
 		if o.body.schema.blocks[kind].needed && count[kind] == 0 {
-			b.report(problem(codeMissing, *o.header, o.addr+" lacks "+kind, "At least one block %s is needed, and dynamic makes none.", kind))
+			b.report(problem(CodeMissing, *o.header, o.addr+" lacks "+kind, "At least one block %s is needed, and dynamic makes none.", kind))
 		}
 	}
 	return known

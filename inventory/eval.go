@@ -263,7 +263,7 @@ func (e *evaluator) null(o *object, name string, spec attr) cty.Value {
 	switch {
 	case spec.needed:
 		a := o.body.attrs[name]
-		e.report(within(problem(codeMissing, a.Expr.Range(), name+" is null", "%s is needed: %s.", name, spec.takes.name), a.SrcRange))
+		e.report(within(problem(CodeMissing, a.Expr.Range(), name+" is null", "%s is needed: %s.", name, spec.takes.name), a.SrcRange))
 		return cty.DynamicVal
 	case spec.derive != nil:
 		return spec.derive(e, o)

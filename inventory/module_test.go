@@ -245,7 +245,7 @@ func TestModuleMistakes(t *testing.T) {
 		code       Code
 		at, says   string
 	}{
-		{"no source", `module "m" {}`, nil, codeMissing, `module "m"`, "source"},
+		{"no source", `module "m" {}`, nil, CodeMissing, `module "m"`, "source"},
 		{"no label", `module {}`, nil, codeLabels, `module {`, "lacks its name"},
 		{"computed source", "module \"m\" { source = \"./${1}\" }", nil, codeValue, `source =`, "without ${ }"},
 		{"registry", `module "m" { source = "weft/storage" }`, nil, codeFile, `source =`, "fetches no modules"},

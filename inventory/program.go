@@ -60,7 +60,7 @@ func (m *module) collect() {
 		}
 	}
 	if m.call == nil && m.weft == nil && !broken(m.from.files) {
-		m.e.report(problem(codeMissing, fileStart(m.from.files[0].name), "no weft block",
+		m.e.report(problem(CodeMissing, fileStart(m.from.files[0].name), "no weft block",
 			`One of the files must name the owner of what weft creates: weft { name = "…" }.`))
 	}
 }

@@ -16,6 +16,7 @@ func (e *evaluator) secret(o *object, name string) *Secret {
 	if a == nil || isNull(a.Expr) {
 		return nil
 	}
+	e.warnExposed(a, o.in.from, o.scope, *o.header)
 	return NewSecret(secretSource(a.Expr), func() (string, error) {
 		e.reading.Lock()
 		defer e.reading.Unlock()
@@ -73,6 +74,7 @@ func (e *evaluator) checkSecrets() {
 		for _, v := range m.order {
 			if v.sensitive && v.given != nil && v.given.input != nil {
 				e.checkSecret(m.call.in, *m.call.header, v.given.input)
+				e.warnExposed(v.given.input, m.call.in.from, m.call.scope, *m.call.header)
 			}
 		}
 	}

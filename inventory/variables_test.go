@@ -3,10 +3,14 @@ package inventory
 import (
 	"encoding/json"
 	"fmt"
+	"io/fs"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/hashicorp/hcl/v2"
 )
 
 // withVariables declares variables in base; the owner of a file shows x.
@@ -171,6 +175,39 @@ func TestSecretFile(t *testing.T) {
 	same(t, "secret", f.Secret, true)
 	if _, ok := m.Inputs["x"]; ok {
 		t.Error("the plan would hold the secret")
+	}
+}
+
+// A file with a secret that everybody may read is warned of, as an SSH key is,
+// wherever its name comes from. It is not opened for that.
+func TestSecretFilesThatOthersRead(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("modes of files say nothing on Windows")
+	}
+	for _, c := range []struct {
+		expr string
+		mode fs.FileMode
+		warn bool
+	}{
+		{`file("pw")`, 0o644, true},
+		{`trimspace(file("./${local.dir}/../pw"))`, 0o604, true},
+		{`templatefile("pw", {})`, 0o644, true},
+		{`file("pw")`, 0o640, false},
+		{`file("pw")`, 0o600, false},
+		{`file("none")`, 0o644, false},
+		{`file("../pw")`, 0o644, false},
+		{`env("pw")`, 0o644, false},
+	} {
+		text := edited(t, `env("SWITCH_PASSWORD")`, c.expr, `weft {`, "locals { dir = \"x\" }\nweft {")
+		dir := fstest.MapFS{"main.weft.hcl": {Data: []byte(text)}, "pw": {Data: []byte(secretText), Mode: c.mode}}
+		m, diags := Load(dir, Options{})
+		d := find(m, diags, codeReadable, `credential "switch"`)
+		if (d != nil) != c.warn || c.warn && (d.Severity != hcl.DiagWarning || !strings.Contains(d.Detail, "chmod 600 pw")) {
+			t.Errorf("%s with %04o:\n%s", c.expr, c.mode, diagText(m, diags))
+		}
+		if m.Sources["pw"] != nil || strings.Contains(diagText(m, diags), secretText) {
+			t.Errorf("%s was read", c.expr)
+		}
 	}
 }
 

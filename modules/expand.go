@@ -110,7 +110,11 @@ func (x *expansion) add(id plan.ID, r plan.Resource, at hcl.Range, needs ...plan
 // refuse reports what weft cannot do yet and must not skip in silence.
 // Instances of one block that are refused for the same reason share a report.
 func (x *expansion) refuse(at hcl.Range, block, what string) {
-	key := reason{at, what}
+	x.report(reason{inventory.CodeLater, "described, not yet managed", at, what}, block)
+}
+
+// report keeps one problem of a block.
+func (x *expansion) report(key reason, block string) {
 	i, seen := x.refused[key]
 	if !seen {
 		i = len(x.refusals)
@@ -121,8 +125,10 @@ func (x *expansion) refuse(at hcl.Range, block, what string) {
 }
 
 type reason struct {
-	at   hcl.Range
-	what string
+	code  inventory.Code
+	title string
+	at    hcl.Range
+	what  string
 }
 
 type refusal struct {
@@ -137,7 +143,7 @@ func (r refusal) diagnostic() *hcl.Diagnostic {
 	}
 	return &hcl.Diagnostic{
 		Severity: hcl.DiagError, Subject: r.at.Ptr(),
-		Summary: string(inventory.CodeLater) + ": described, not yet managed", Extra: inventory.CodeLater, Detail: who + ": " + r.what,
+		Summary: string(r.code) + ": " + r.title, Extra: r.code, Detail: who + ": " + r.what,
 	}
 }
 
@@ -159,7 +165,8 @@ func (x *expansion) switches(sw *inventory.Switch) {
 		return
 	}
 	if sw.Safety.Confirm == 0 && !sw.Safety.ConfirmNone {
-		x.refuse(sw.At("safety"), sw.Addr, `a change without a timed revert must be asked for: set safety { commit_confirm = "5m" }, or "none"`)
+		x.report(reason{inventory.CodeMissing, "commit_confirm is missing", sw.At("safety"),
+			`a change without a timed revert must be asked for: set safety { commit_confirm = "5m" }, or "none"`}, sw.Addr)
 		return
 	}
 	if sw.Safety.Method != "" {

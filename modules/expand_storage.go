@@ -99,7 +99,7 @@ func (x *expansion) among(p *inventory.Pool) *Room {
 			for _, half := range halves(x.model.Name, v) {
 				r := x.rooms[half.pool]
 				if r == nil {
-					r = &Room{Drives: len(half.pool.Drives), Volumes: map[string]int64{}}
+					r = &Room{Drives: half.pool.Drives, Volumes: map[string]int64{}}
 					x.rooms[half.pool] = r
 				}
 				r.Volumes[half.volume.Name] = half.volume.Bytes

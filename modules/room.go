@@ -2,7 +2,6 @@ package modules
 
 import (
 	"fmt"
-	"strconv"
 
 	"weft/internal/hint"
 	"weft/internal/remote"
@@ -10,30 +9,50 @@ import (
 
 // Room is what is declared of a group of lvm2.
 type Room struct {
-	Drives  int              // of its pool
+	Drives  []string         // of its pool, by id
 	Volumes map[string]int64 // bytes by name
 }
 
 // fits refuses a volume that is to grow, or to be made, in a group that has no
-// room for all that is declared in it. How much room there will be is not known
-// before the group has all its drives.
+// room for all that is declared in it. Drives that are not in the group yet count
+// with the room that they will bring; where one cannot be read nothing is refused
+// here: the group says what is wrong with it.
 func (v *Volume) fits(s remote.Seen, volumes []map[string]string) error {
 	groups, err := lvmRows(s, vgsLook())
 	if err != nil {
 		return err
 	}
-	for _, row := range groups {
-		if drives, err := strconv.Atoi(row["pv_count"]); row["vg_name"] != v.Group || err != nil || drives < v.Among.Drives {
-			continue
-		}
-		free, err := lvmBytes(row["vg_free"])
-		if err != nil {
-			return err
-		}
-		return v.fitsIn(free, volumes)
+	drives, err := lvmRows(s, pvsLook())
+	if err != nil {
+		return err
 	}
-	return nil
+	var free int64
+	for _, row := range groups {
+		if row["vg_name"] == v.Group {
+			if free, err = lvmBytes(row["vg_free"]); err != nil {
+				return err
+			}
+		}
+	}
+	in := map[string]bool{}
+	for _, row := range drives {
+		in[row["pv_name"]] = row["vg_name"] == v.Group
+	}
+	for _, id := range v.Among.Drives {
+		switch d, err := parseDrive(s, id); {
+		case err != nil || d.bytes == 0:
+			return nil
+		case !in[d.device]:
+			free += brings(d.bytes)
+		}
+	}
+	return v.fitsIn(free, volumes)
 }
+
+// brings is the room that a drive adds to a group: what is left behind the first
+// MiB, where lvm2 keeps its own data (lvm.conf(5), default_data_alignment), in
+// whole extents.
+func brings(drive int64) int64 { return max(0, (drive-1<<20)/extent*extent) }
 
 // fitsIn is fits for a group that has so many bytes free.
 func (v *Volume) fitsIn(free int64, volumes []map[string]string) error {

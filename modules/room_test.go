@@ -21,7 +21,7 @@ func TestVolumeFits(t *testing.T) {
 		"one byte too many":                          {free: 500, v: 1501, w: 1000, refused: "its pool has room for 1500B more, and the volumes that are declared in it take 1501B more"},
 		"the other one is too large":                 {free: 500, v: 1000, w: 9000},
 	} {
-		v := &Volume{Group: "g", Name: "v", Owner: "o", Bytes: c.v, Among: &Room{Drives: 1, Volumes: map[string]int64{"v": c.v, "w": c.w}}}
+		v := &Volume{Group: "g", Name: "v", Owner: "o", Bytes: c.v, Among: &Room{Volumes: map[string]int64{"v": c.v, "w": c.w}}}
 		switch err := v.fitsIn(c.free, rows); {
 		case c.refused == "" && err != nil:
 			t.Errorf("%s: %v", name, err)

@@ -53,7 +53,10 @@ func (v *Volume) ruleLook() remote.Look { return remote.Look{File: v.rulePath(),
 func (v *Volume) Looks() []remote.Look {
 	looks := []remote.Look{lvsLook(), v.ruleLook()}
 	if v.Among != nil {
-		looks = append(looks, vgsLook())
+		looks = append(looks, vgsLook(), pvsLook())
+		for _, id := range v.Among.Drives {
+			looks = append(looks, driveLook(id))
+		}
 	}
 	return looks
 }

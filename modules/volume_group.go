@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"weft/internal/hint"
@@ -25,14 +26,14 @@ type VolumeGroup struct {
 // groupName is that of a pool's group.
 func groupName(owner, pool string) string { return lvmName("weft-" + owner + "-" + pool) }
 
-// driveScript says of the drive $1 what it is and what uses it: the device,
-// then a line for each thing that is on it or holds it.
+// driveScript says of the drive $1 what it is and what uses it: the device, a
+// line for each thing that is on it or holds it, and its size.
 const driveScript = `[ -e "$1" ] || exit 3; d=$(readlink -f "$1"); [ -b "$d" ] || exit 4; n=${d##*/}; echo "device $d"; ` +
 	`blkid -p -o export "$d" | while IFS='=' read -r k v; do case $k in TYPE|PTTYPE) echo "holds $v";; esac; done; ` +
 	`for h in "/sys/class/block/$n/holders/"* "/sys/class/block/$n/$n"*/holders/*; do if [ -e "$h" ]; then echo "held ${h##*/}"; fi; done; ` +
 	`while read -r what where rest; do case $what in "$d"|"$d"[0-9]*|"$d"p[0-9]*) echo "mounted $where";; esac; done </proc/self/mounts; ` +
 	`while read -r what rest; do case $what in "$d"|"$d"[0-9]*|"$d"p[0-9]*) echo "swap";; esac; done </proc/swaps; ` +
-	`read -r sectors <"/sys/class/block/$n/size"; ` +
+	`read -r sectors <"/sys/class/block/$n/size"; echo "bytes $((sectors * 512))"; ` +
 	`for at in 0 $(((sectors / 2048 - 1) * 1048576)); do cmp -s -n 1048576 -i "$at:0" "$d" /dev/zero || echo "data $at"; done`
 
 func drivePath(id string) string { return "/dev/disk/by-id/" + id }
@@ -46,6 +47,7 @@ type drive struct {
 	device string
 	used   []string // by what, in words
 	holds  string   // signature: LVM2_member, ext4, gpt
+	bytes  int64    // 0: not known
 }
 
 func parseDrive(s remote.Seen, id string) (drive, error) {
@@ -68,6 +70,8 @@ func parseDrive(s remote.Seen, id string) (drive, error) {
 		case "holds":
 			d.holds = rest
 			d.used = append(d.used, "it holds "+rest)
+		case "bytes":
+			d.bytes, _ = strconv.ParseInt(rest, 10, 64) // else it is not known
 		case "held":
 			d.used = append(d.used, rest+" is built on it")
 		case "mounted":
