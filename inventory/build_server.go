@@ -14,7 +14,7 @@ func serverBlocks() blocks {
 			"mode":    opt(matching(`a mode such as "0644"`, `0?[0-7]{3,4}`)).orText("0644"),
 		}, nil).named("an absolute path", absolutePath)},
 		"sysctl": {schema: part("key", attrs{
-			"value": need(matching("a text in one line", `[^\x00-\x08\x0a-\x1f\x7f]+`)),
+			"value": need(matching("a text in one line", `(?:\t|[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}])+`)),
 		}, nil).named("a key of sysctl", `[A-Za-z0-9_][A-Za-z0-9_-]*([./][A-Za-z0-9_:*-]+)+`)},
 		"kernel_module": {schema: part("name", attrs{
 			"options": opt(moduleOptions()),

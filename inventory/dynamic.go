@@ -128,7 +128,7 @@ func (e *evaluator) dynamicLabel(s *schema, a *hclsyntax.Attribute, scope *hcl.E
 		return "", false
 	}
 	v, d := textList().accept(v, a.Expr, false)
-	if d == nil && (v.IsNull() || v.LengthInt() != 1 || v.Index(cty.Zero).IsNull() || !goodKey(v.Index(cty.Zero).AsString())) {
+	if d == nil && (v.IsNull() || v.LengthInt() != 1 || v.Index(cty.Zero).IsNull()) {
 		d = problem(codeLabels, a.Expr.Range(), "not one label", "labels is a list of one text: the label of the block.")
 	}
 	if d == nil {

@@ -121,7 +121,7 @@ func switchSchema() *schema {
 	return resource("name", attrs{
 		"os":         opt(oneOf("nxos", "comware")), // needed unless unmanaged, like host
 		"host":       opt(hostName()),
-		"serial":     opt(text()),
+		"serial":     opt(line()),
 		"credential": opt(ref("credential")),
 		"connection": opt(ref("connection")),
 		"fabric":     opt(ref("fabric")),
@@ -149,7 +149,7 @@ func serverSchema() *schema {
 		"os":         opt(oneOf("linux").orLater("esxi", "windows")).orText("linux"),
 		"host":       need(hostName()),
 		"machine_id": opt(matching("a machine id of 32 characters 0-9 and a-f", `[0-9a-f]{32}`)),
-		"labels":     opt(textMap()),
+		"labels":     opt(lineMap()),
 		"connection": opt(ref("connection")),
 	}, inside)
 }
@@ -230,7 +230,7 @@ func validationSchema() *schema {
 		"metric": {needed: true, schema: part("name", attrs{
 			"source":     opt(matching("the dotted name of a counter", `[a-z0-9_]+(\.[a-z0-9_]+)+`)),
 			"size":       opt(size()),
-			"unit":       opt(text()),
+			"unit":       opt(line()),
 			"max":        {takes: limit(), late: true},
 			"delta":      opt(boolean()).or(cty.False),
 			"regression": opt(percent()),

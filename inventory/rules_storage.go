@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"regexp"
 	"strings"
+	"unicode"
 
 	"github.com/google/uuid"
 )
@@ -27,7 +28,7 @@ func (c *checker) pools() {
 			switch {
 			case unstable.MatchString(name):
 				c.refuse(codeDrive, &p.Block, "drives", "a name that changes", "%q may be another drive after a reboot; use its name below /dev/disk/by-id.", name)
-			case name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/ \t\n\x00"):
+			case name == "" || name == "." || name == ".." || strings.ContainsFunc(name, func(r rune) bool { return r == '/' || r == ' ' || !unicode.IsPrint(r) }):
 				c.refuse(codeDrive, &p.Block, "drives", "not the name of a drive", "%q is not a name below /dev/disk/by-id.", name)
 			}
 			if other := drives.first(drive{p.Server, name}, &p.Block); other != nil {

@@ -178,6 +178,9 @@ func (s *schema) checkLabel(label string, at hcl.Range) *hcl.Diagnostic {
 	if s.names != nil && s.names.check(cty.StringVal(label)) != nil {
 		return problem(codeLabels, at, "not "+s.names.name, "%q is not %s.", label, s.names.name)
 	}
+	if s.names == nil && !goodKey(label) {
+		return problem(codeLabels, at, "not a label", "A label is not empty and has only printable characters other than quotes and backslashes.")
+	}
 	return nil
 }
 

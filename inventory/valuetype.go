@@ -31,7 +31,30 @@ func text() valueType { return valueType{name: "a text", cty: cty.String} }
 
 func boolean() valueType { return valueType{name: "true or false", cty: cty.Bool} }
 
-func textMap() valueType { return valueType{name: "a map of texts", cty: cty.Map(cty.String)} }
+// line is a text that nothing takes for more than one line, or for commands to a
+// terminal.
+func line() valueType { return matching("a text in one line", plainLine) }
+
+const plainLine = `[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}]*`
+
+// lineMap is a map of names to lines.
+func lineMap() valueType {
+	line := line()
+	return valueType{name: "a map of texts", cty: cty.Map(cty.String), check: func(v cty.Value) error {
+		for it := v.ElementIterator(); it.Next(); {
+			key, item := it.Element()
+			for _, text := range []cty.Value{key, item} {
+				if text.IsNull() {
+					continue
+				}
+				if err := line.check(text); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}}
+}
 
 func textList() valueType { return valueType{name: "a list of texts", cty: cty.List(cty.String)} }
 
@@ -207,8 +230,7 @@ const absolutePath = `(?:/(?:[^/.\p{Cc}\p{Cf}\p{Zl}\p{Zp}][^/\p{Cc}\p{Cf}\p{Zl}\
 // moduleOptions are parameters of a kernel module, as a line of modprobe.d takes
 // them: see modprobe.d(5). A backslash would join lines.
 func moduleOptions() valueType {
-	t := textMap()
-	t.name = "a map of texts (options of a kernel module)"
+	t := valueType{name: "a map of texts (options of a kernel module)", cty: cty.Map(cty.String)}
 	name := matching("a parameter of it", `[A-Za-z0-9_][A-Za-z0-9_.-]*`)
 	value := matching("one word, or in quotes, of ASCII without a backslash",
 		`[!#-\[\]-~]*|"[ !#-\[\]-~]*"`)
