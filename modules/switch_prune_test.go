@@ -172,3 +172,33 @@ func TestSwitchPrunePolicyOutOfReach(t *testing.T) {
 	l.edit("no interface Vlan40")
 	l.converges(without)
 }
+
+// A first run that fails leaves no line of weft's, and so no copy of what was there
+// before: what somebody sets until the next run is what weft gives back in the end.
+func TestSwitchCopyOfAFailedRun(t *testing.T) {
+	eachOS(t, func(t *testing.T, os string) {
+		l := newLeaf(t, os)
+		before := l.sw.RunningConfig()
+		l.sw.Deny(regexp.MustCompile(`^(set qos-group|qos wred apply)`))
+		_, res, err := l.run()
+		if outcome := l.ends(before, "", res, err); outcome != plan.DeviceRolledBack {
+			t.Fatalf("%s: %v", outcome, err)
+		}
+		l.sw.Deny(nil)
+		l.edit("interface "+l.ports+"3", map[string]string{"nxos": "mtu 1600", "comware": "jumboframe enable 1600"}[os])
+		theirs := l.sw.RunningConfig()
+		if _, _, err := l.run(); err != nil {
+			t.Fatal(err)
+		}
+		l.pruned()
+		if now := l.sw.RunningConfig(); now == theirs {
+			t.Fatal("nothing of weft's is there")
+		}
+		if _, _, err := l.run(); err != nil {
+			t.Fatal(err)
+		}
+		if now := l.sw.RunningConfig(); now != theirs {
+			t.Errorf("it reads\n%s\nwanted\n%s", now, theirs)
+		}
+	})
+}

@@ -25,6 +25,7 @@ type reading struct {
 	queues  map[string][]int    // NX-OS: queues that a policy fills (type qos) or serves (type queuing), by its header
 	beside  []attached          // NX-OS: policies where weft puts none
 	jumbo   int                 // NX-OS: the MTU of layer 2 by a line of the system; 0: no line
+	routes  map[string]bool     // NX-OS: ports that say that they are none of layer 2
 	notes   map[string][]string // ports that carry a line worth a remark, by its text; "" is the system
 
 	strangers []stranger // lines that are not understood

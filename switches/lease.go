@@ -132,7 +132,9 @@ func (t *Transaction) claim(ctx context.Context, m Marks) error {
 	return nil
 }
 
-// keepBase copies what is there before the owner's first line ever.
+// keepBase copies what is there before the owner's first line ever. A transaction
+// that is not proven leaves no line, and so no copy: somebody may change the switch
+// before the next one, which copies what is there then.
 func (t *Transaction) keepBase(ctx context.Context, m Marks) error {
 	file := baseFile(t.guard.Owner)
 	if m.Base(t.guard.Owner) {
@@ -147,7 +149,6 @@ func (t *Transaction) keepBase(ctx context.Context, m Marks) error {
 		return hint.Wrap(fmt.Errorf("keep a copy of the configuration in %s before the first change: %w", file, err),
 			"nothing is changed without that copy, which says what was there before weft; is there room on the file system?")
 	}
-	t.based = false
 	t.s.log("%s: what was there before weft is kept in %s", t.s.name, file)
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 func (nxos) Parse(out map[string]string) (Config, error) {
 	var c Config
 	c.Facts = nxosFacts(out[nxosVersion])
-	r := &reading{ports: map[string]Port{}, port: map[string][]block{}, bundles: map[string]string{}, queues: map[string][]int{}}
+	r := &reading{ports: map[string]Port{}, routes: map[string]bool{}, port: map[string][]block{}, bundles: map[string]string{}, queues: map[string][]int{}}
 	tree := parseTree(out[nxosRunning])
 	r.understand(nxosVocabulary(), tree)
 	for _, n := range tree {
@@ -116,6 +116,7 @@ func nxosNode(c *Config, r *reading, n *node) {
 		}
 		r.port[name] = mergeBlocks(append(r.port[name], nxosInterfaceBlock(head, n.kids)), nxosKey)
 		for _, k := range n.kids {
+			r.routes[name] = r.routes[name] || k.line == "no switchport"
 			if w := strings.Fields(k.line); len(w) > 1 && w[0] == "channel-group" {
 				r.bundles[name] = "port-channel" + w[1]
 			}

@@ -1,6 +1,7 @@
 package switches
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -100,28 +101,36 @@ func (c Config) starving(want Config) (taken, waiting []string) {
 // systemRemarks are what a reader of the plan must know of the lines of an NX-OS
 // system that stay.
 func (c Config) systemRemarks(want Config) (out []string) {
-	if len(want.Classes) == 0 {
-		return nil
-	}
 	for _, a := range c.read.beside {
 		switch {
-		case a.place != nxosSystem:
+		case a.place != nxosSystem, len(want.Classes) == 0:
 		case strings.HasPrefix(a.line, nxosAttachIn):
 			out = append(out, "system qos: "+a.line+" stays: it classifies on all ports, and whether it or a port's own policy decides is not known; look at the counters of the queues after apply")
 		case strings.HasPrefix(a.line, nxosAttachHR):
 			out = append(out, "system qos: "+a.line+" stays: it sets the ingress buffers of all ports, and whether it or a port's own policy decides is not known")
 		}
 	}
+	jumbo := cmp.Or(c.read.jumbo, nxosUsualJumbo)
 	var short []string
 	for _, w := range want.Ports {
-		if p, ok := c.port(w.Name); ok && c.read.jumbo > 0 && w.MTU > max(p.MTU, nxosUsualMTU) && w.MTU != c.read.jumbo {
+		if p, ok := c.port(w.Name); ok && !c.read.routes[w.Name] && w.MTU > max(p.MTU, nxosUsualMTU) && w.MTU != jumbo {
 			short = append(short, w.Name)
 		}
 	}
-	if len(short) > 0 {
-		out = append(out, fmt.Sprintf("system jumbomtu %d stays: a port of layer 2 takes an MTU of %d or just that (Cisco Interfaces guide), so the switch may refuse another one: %s", c.read.jumbo, nxosUsualMTU, someOf(short)))
+	switch {
+	case len(short) == 0:
+	case c.read.jumbo > 0:
+		out = append(out, fmt.Sprintf("system jumbomtu %d stays: a port of layer 2 takes an MTU of %d or just that (Cisco Interfaces guide), so the switch may refuse another one: %s", jumbo, nxosUsualMTU, someOf(short)))
+	default:
+		out = append(out, fmt.Sprintf("a port of layer 2 takes an MTU of %d or that of system jumbomtu, which is %d without a line (Cisco document 118994), so the switch may refuse another one: %s", nxosUsualMTU, jumbo, someOf(short)))
 	}
 	return out
 }
 
-const nxosUsualMTU = 1500
+// What holds without a line: the MTU of a port, and system jumbomtu (Cisco,
+// "Configure and Verify Maximum Transmission Unit on Nexus Platforms", document
+// 118994, Per-Port MTU Configuration).
+const (
+	nxosUsualMTU   = 1500
+	nxosUsualJumbo = 9216
+)

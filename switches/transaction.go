@@ -30,7 +30,7 @@ type Transaction struct {
 	pace     time.Duration // what a line takes, about
 	claimed  bool          // the lease was asked for, and may be ours without our knowing
 	leased   bool          // it is ours
-	based    bool          // the copy of what was there before was begun, and not proven yet
+	based    bool          // the copy of what was there before is of this transaction, and goes with it
 	held     string        // name of the directory that says who holds the lease
 	markName string        // of that which says that a timed revert runs
 }
@@ -165,7 +165,7 @@ func (t *Transaction) Commit(ctx context.Context, prove func(context.Context, *S
 			return err
 		}
 	}
-	t.armed = false
+	t.armed, t.based = false, false
 	t.remember(ctx)
 	return nil
 }

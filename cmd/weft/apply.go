@@ -25,7 +25,7 @@ func (a *app) applyCmd() *cobra.Command {
 	var approve bool
 	var takeover string
 	var how staging
-	var f planFlags
+	f := planFlags{cables: true}
 	cmd := &cobra.Command{
 		Use: "apply [FILE]", Short: "Carry out a plan", Args: counted(cobra.MaximumNArgs(1)),
 		Long: `apply carries out a saved plan, or makes one and asks. It does what the plan says

@@ -27,6 +27,8 @@ type planFlags struct {
 	maxImpact       string
 	unreachable     string
 	allowDestroy    []string
+
+	cables bool // LLDP is asked where the plan writes to switches
 }
 
 // scope adds the flags that plan, apply and drift share.
@@ -103,7 +105,7 @@ func (f *planFlags) impact() (worst plan.Impact, err error) {
 }
 
 func (a *app) planCmd() *cobra.Command {
-	var f planFlags
+	f := planFlags{cables: true}
 	cmd := &cobra.Command{
 		Use: "plan", Short: "Read every device and show what would change", Args: exactly(),
 		Long: `plan reads every device, compares it with the files and shows the difference.
@@ -151,8 +153,15 @@ func (a *app) plan(ctx context.Context, f planFlags) (*project, *plan.Plan, erro
 	if err == nil {
 		a.tellCutOff(&p.input)
 		in := p.input
-		in.Arrange = func(made *plan.Plan) { phased(p, made) }
+		var unheard error
+		in.Arrange = func(made *plan.Plan) {
+			phased(p, made)
+			if f.cables {
+				unheard = refusePlugs(ctx, p, made)
+			}
+		}
 		made, err = plan.Make(ctx, in)
+		err = errors.Join(err, unheard)
 	}
 	if err == nil {
 		err = unmatched(&p.input, made)

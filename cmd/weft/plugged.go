@@ -6,61 +6,110 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hashicorp/hcl/v2"
+
 	"weft/internal/hint"
 	"weft/internal/prove"
 	"weft/inventory"
 	"weft/plan"
 )
 
-// plugged refuses to write to switches on which LLDP hears one declared end of
-// a cable where another is declared: their ports would be made ready for
-// somebody else; and to take a port back on which the NIC is heard that is linked
-// elsewhere: it would be cut off. What LLDP does not tell is said, and is no proof.
-func (a *app) plugged(ctx context.Context, p *project, made *plan.Plan) error {
+// A look at the cables is what LLDP tells of the switches that a plan writes to.
+type cableLook struct {
+	found *prove.Cabling
+	wrong []plan.Refusal // where that contradicts the links
+}
+
+// look asks the switches that a plan writes to whom they hear. Wrong is where one
+// declared end of a cable is heard and another is declared: that port would be made
+// ready for somebody else; and a port that would lose its settings while the NIC is
+// heard there that is linked elsewhere: it would be cut off. What LLDP does not tell
+// is no proof. Nil: the plan writes to no port that this is about.
+func look(ctx context.Context, p *project, made *plan.Plan) (*cableLook, error) {
 	if made.Destroy {
-		return nil // what is taken back does not depend on who is plugged in
+		return nil, nil // what is taken back does not depend on who is plugged in
 	}
 	writes := func(sw *inventory.Switch) bool {
 		return sw != nil && !sw.Unmanaged && slices.ContainsFunc(made.Steps, func(s plan.PlannedStep) bool { return s.ID.Device == sw.Addr })
 	}
-	freed := map[*inventory.Switch][]string{}
+	freed, at := map[*inventory.Switch][]string{}, map[plan.ID]hcl.Range{}
 	for _, sw := range p.model.Switches {
 		for _, s := range made.Steps {
 			if s.ID.Device == sw.Addr && s.ID.Kind == "port" && s.Prune && !sw.Unmanaged {
 				freed[sw] = append(freed[sw], s.ID.Name)
+				at[s.ID] = s.Range
+			}
+		}
+	}
+	for _, l := range p.model.Links {
+		for _, e := range []inventory.LinkEnd{l.From, l.To} {
+			if e.Switch != nil {
+				at[plan.ID{Device: e.Switch.Addr, Kind: "port", Name: e.Port}] = l.Range
 			}
 		}
 	}
 	linked := func(l *inventory.Link) bool { return writes(l.From.Switch) || writes(l.To.Switch) }
 	if len(freed) == 0 && !slices.ContainsFunc(p.model.Links, linked) {
-		return nil
+		return nil, nil
 	}
-	res, err := cables(ctx, p, writes, freed)
+	found, err := cables(ctx, p, writes, freed)
 	if err != nil {
-		return fmt.Errorf("look at the cabling before the first write: %w", err)
-	}
-	if text := unproven(res.Cables); text != "" {
-		a.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: text})
-	}
-	var wrong []string
-	for _, c := range res.Cables {
-		switch {
-		case c.Verdict != prove.Fail || c.Stranger:
-		case slices.Contains(freed[p.switchAt(c.Switch)], c.Port):
-			wrong = append(wrong, fmt.Sprintf("%s %s, which would be taken back, hears %s: %s", c.Switch, c.Port, c.Hears, c.Why))
-		default:
-			wrong = append(wrong, fmt.Sprintf("%s %s hears %s, declared is %s", c.Switch, c.Port, c.Hears, c.Wants))
-		}
-	}
-	if len(wrong) == 0 {
-		return nil
+		return nil, fmt.Errorf("look at the cabling before the first write: %w", err)
 	}
 	mend := "plug the cables as declared"
-	if len(res.Swaps) > 0 {
-		mend = few(res.Swaps, "; ")
+	if len(found.Swaps) > 0 {
+		mend = few(found.Swaps, "; ")
 	}
-	return hint.Wrap(fmt.Errorf("LLDP contradicts the links, nothing was changed: %s", few(wrong, "; ")),
-		"%s, or change the links; see weft verify cabling", mend)
+	out := &cableLook{found: found}
+	for _, c := range found.Cables {
+		if c.Verdict != prove.Fail || c.Stranger {
+			continue
+		}
+		id := plan.ID{Device: c.Switch, Kind: "port", Name: c.Port}
+		text := fmt.Sprintf("%s %s hears %s, declared is %s", c.Switch, c.Port, c.Hears, c.Wants)
+		if slices.Contains(freed[p.switchAt(c.Switch)], c.Port) {
+			text = fmt.Sprintf("%s %s, which would be taken back, hears %s: %s", c.Switch, c.Port, c.Hears, c.Why)
+		}
+		out.wrong = append(out.wrong, plan.Refusal{ID: id, Range: at[id], Text: text, Hint: mend + ", or change the links; see weft verify cabling"})
+	}
+	return out, nil
+}
+
+// refusePlugs refuses in a plan what LLDP speaks against.
+func refusePlugs(ctx context.Context, p *project, made *plan.Plan) error {
+	seen, err := look(ctx, p, made)
+	if err != nil || seen == nil {
+		return err
+	}
+	p.cables = seen
+	for _, r := range seen.wrong {
+		r.Text = "LLDP contradicts the links: " + r.Text
+		made.Refusals = append(made.Refusals, r)
+	}
+	return nil
+}
+
+// plugged refuses to carry out what LLDP speaks against, and says what LLDP does
+// not tell. What was looked at when the plan was made is not asked again.
+func (a *app) plugged(ctx context.Context, p *project, made *plan.Plan) error {
+	seen, err := p.cables, error(nil)
+	if seen == nil {
+		seen, err = look(ctx, p, made)
+	}
+	if err != nil || seen == nil {
+		return err
+	}
+	if text := unproven(seen.found.Cables); text != "" {
+		a.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: text})
+	}
+	if len(seen.wrong) == 0 {
+		return nil
+	}
+	var texts []string
+	for _, r := range seen.wrong {
+		texts = append(texts, r.Text)
+	}
+	return hint.Wrap(fmt.Errorf("LLDP contradicts the links, nothing was changed: %s", few(texts, "; ")), "%s", seen.wrong[0].Hint)
 }
 
 // switchAt is the switch with an HCL address.

@@ -94,6 +94,7 @@ type project struct {
 	input  plan.Input
 	dialer *ssh.Dialer
 	adjust func(*ssh.Target) // of servers; may be nil
+	cables *cableLook        // what LLDP told when the plan was made; nil: nobody has asked
 }
 
 // open expands a model and makes its devices dialable. Nothing is dialled.

@@ -62,7 +62,12 @@ type plugged struct {
 // Cables compares whom switches hear on their ports with the links that are
 // declared.
 func Cables(ctx context.Context, in CablingInput) (*Cabling, error) {
+	var heard map[*inventory.Switch][]switches.Neighbour
+	var failed map[*inventory.Switch]error
+	var listening sync.WaitGroup
+	listening.Go(func() { heard, failed = in.listen(ctx) })
 	macs, lost := in.addresses(ctx)
+	listening.Wait()
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -70,7 +75,6 @@ func Cables(ctx context.Context, in CablingInput) (*Cabling, error) {
 	out := &Cabling{Verdict: Pass}
 	found := map[string]string{} // who was found, by switch and port
 	wanted := map[string]string{}
-	heard, failed := in.listen(ctx)
 	for _, l := range in.Model.Links {
 		for _, ends := range [][2]inventory.LinkEnd{{l.From, l.To}, {l.To, l.From}} {
 			at, other := ends[0], ends[1]
