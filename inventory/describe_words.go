@@ -27,7 +27,7 @@ func languageDescriptions() map[string]string {
 		"*.for_each":     "One instance for each key of a map or item of a set; each.key and each.value tell them apart.",
 		"*.count":        "That many instances; count.index tells them apart.",
 		"*.enabled":      "false takes the block out, and with it what cannot do without it.",
-		"*.protect":      "true: what this stands for is never taken back, nor changed at the cost of data.",
+		"*.protect":      "true: what this stands for is never pruned, nor changed at the cost of data.",
 		"*.ignore_drift": "What others may change on devices, such as [sysctl, rnic.p0.address] of a server or [host_mtu] of a fabric: it stays as they left it until it is declared otherwise.",
 		"*.depends_on":   "What must be in force before.",
 
@@ -119,7 +119,7 @@ func deviceDescriptions() map[string]string {
 		"server.command.run":           "The command with its arguments; no shell reads it.",
 		"server.command.creates":       "The file that it creates: it does not run where that is there.",
 		"server.command.unless":        "A command that succeeds where nothing is left to do.",
-		"server.command.undo":          "What takes it back.",
+		"server.command.undo":          "The command that reverts it.",
 
 		"link":       "One cable, which is proven with LLDP.",
 		"link.from":  "One end: a NIC, server.NAME.rnic.NAME, or a port, switch.NAME.port[\"PORT\"].",
@@ -233,14 +233,14 @@ func rolloutDescriptions() map[string]string {
 		"rollout.max_unavailable": "How many devices may be out of service at once.",
 		"rollout.max_failures":    "How many may fail before it stops.",
 		"rollout.on_failure":      "What to do then.",
-		"rollout.accept_no_undo":  "true: go on where a change cannot be taken back.",
+		"rollout.accept_no_undo":  "true: go on where a change cannot be reverted.",
 		"rollout.phase":           "One part of it.",
 		"rollout.phase.select":    `What is changed in it; "remaining" is all that no phase before it has taken.`,
 		"rollout.phase.batch":     "How many devices at once, one step after the other.",
 		"rollout.phase.record":    "Validations that are kept and never block.",
 		"rollout.phase.gate":      "Validations that must pass.",
 		"rollout.phase.soak":      "How long each batch is watched.",
-		"rollout.phase.approve":   "Whether somebody must agree first.",
+		"rollout.phase.approve":   "Whether an approval is needed first.",
 		"rollout.phase.window":    "When a batch of it may begin: days, hours and the time zone in which they are meant; without days it is every day.",
 	}
 }

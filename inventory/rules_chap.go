@@ -61,7 +61,7 @@ func (c *checker) asked(t *Target, with, without []*Initiator) {
 		c.refuse(codeCHAP, &t.Block, "dhchap_ctrl_key", "a target that proves itself to nobody",
 			"%s connects without dhchap_key: a host asks for proof only where it gives one.", whereBlock(&without[0].Block))
 	case attr != "" && len(with) == 0 && len(without) > 0:
-		c.refuse(codeCHAP, &t.Block, attr, "authentication without keys", "No initiator that connects has dhchap_key, so nobody authenticates.")
+		c.refuse(codeCHAP, &t.Block, attr, "authentication without keys", "No initiator that connects has dhchap_key, so none authenticates.")
 	case len(with) > 0 && len(without) > 0:
 		c.warn(codeCHAP, &without[0].Block, "", "a name without a key", "It connects to %s by name only, and %s has a key: whoever takes this name needs none.",
 			whereBlock(&t.Block), whereBlock(&with[0].Block))

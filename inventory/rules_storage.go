@@ -90,7 +90,7 @@ func (c *checker) targets() {
 			c.refuse(codeTarget, &t.Block, "", "a target without a server", `server is needed, unless engine = "external".`)
 		}
 		if len(t.Portals) == 0 {
-			c.refuse(codePortal, &t.Block, "portals", "no portals", "Without a portal nobody can connect.")
+			c.refuse(codePortal, &t.Block, "portals", "no portals", "Without a portal no initiator can connect.")
 		}
 		for _, p := range t.Portals {
 			if !external && p.Address.IsValid() {
@@ -207,8 +207,8 @@ func (c *checker) namespace(t *Target, n *Namespace) {
 	switch {
 	case n.Limits == nil:
 	case t.Engine == "nvmet":
-		c.refuse(codeLimits, &n.Block, "limits", "limits that nobody keeps", `The kernel's target has no limits: engine = "weft" has (%s has engine = "nvmet", %s).`, t.Addr, where(t.At("engine")))
+		c.refuse(codeLimits, &n.Block, "limits", "limits that are not enforced", `The kernel's target has no limits: engine = "weft" has (%s has engine = "nvmet", %s).`, t.Addr, where(t.At("engine")))
 	case t.Engine == "external":
-		c.refuse(codeLimits, &n.Block, "limits", "limits that nobody keeps", `weft does not configure an external target: set its limits on the array (%s has engine = "external", %s).`, t.Addr, where(t.At("engine")))
+		c.refuse(codeLimits, &n.Block, "limits", "limits that are not enforced", `weft does not configure an external target: set its limits on the array (%s has engine = "external", %s).`, t.Addr, where(t.At("engine")))
 	}
 }

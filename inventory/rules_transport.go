@@ -29,7 +29,7 @@ func (c *checker) transport(t *Target, f *Fabric) {
 	rdma, tcp := slices.Contains(t.Transport, "rdma"), slices.Contains(t.Transport, "tcp")
 	switch {
 	case f.Transport == "tcp" && !tcp:
-		c.refuse(codeTransport, &t.Block, "transport", "no RDMA on this fabric", `%s has transport = "tcp" (%s), so nobody can connect with "rdma" alone.`, f.Addr, where(f.At("transport")))
+		c.refuse(codeTransport, &t.Block, "transport", "no RDMA on this fabric", `%s has transport = "tcp" (%s), so no initiator can connect with "rdma" alone.`, f.Addr, where(f.At("transport")))
 	case f.Transport == "infiniband" && !rdma && !t.AllowDegraded:
 		c.refuse(codeTransport, &t.Block, "transport", "TCP on InfiniBand", `%s is InfiniBand (%s); TCP runs there through IPoIB only: add "rdma", or accept that with allow_degraded = true.`, f.Addr, where(f.At("transport")))
 	}

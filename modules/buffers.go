@@ -58,7 +58,7 @@ func (b *Buffers) Parse(s remote.Seen) (*Buffers, error) {
 	}
 	got := s.Of(b.look())
 	if got.Err != nil && strings.Contains(string(got.Stderr)+string(got.Content), "Operation not supported") {
-		return nil, hint.Wrap(fmt.Errorf("the driver of %s lets nobody set its receive buffers", name),
+		return nil, hint.Wrap(fmt.Errorf("the driver of %s does not let its receive buffers be set", name),
 			"take headroom out of the traffic class: the driver then chooses by itself")
 	}
 	if got.Err != nil {

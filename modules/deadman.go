@@ -100,12 +100,12 @@ func (d *server) arm(ctx context.Context, steps []plan.Step) error {
 			"wait until that apply has ended, or its timer has fired (%s at most)", revertAfter)
 	}
 	path := revertScript(d.owner)
-	text := "#!/bin/sh\n# weft takes back what was not proven, for " + d.owner + "\n" +
+	text := "#!/bin/sh\n# weft reverts what was not proven, for " + d.owner + "\n" +
 		strings.Join(lines, "\n") + "\nrm -f -- " + remote.Quote(path) + "\n"
 	cmd := script(armScript, path, revertUnit(d.owner), strconv.Itoa(int(revertAfter.Seconds())), text)
 	if _, err := d.host.Run(ctx, cmd); err != nil {
-		return hint.Wrap(fmt.Errorf("arm the timer that takes changes back: %w", err),
-			"addresses and the settings of NICs are changed only where systemd-run can take them back")
+		return hint.Wrap(fmt.Errorf("arm the timer that reverts changes: %w", err),
+			"addresses and the settings of NICs are changed only where systemd-run can revert them")
 	}
 	d.armedHere = !d.armed // else what another run did is in the script as well
 	d.armed = true
@@ -118,7 +118,7 @@ func (d *server) disarm(ctx context.Context, host remote.Host) error {
 		return nil
 	}
 	if _, err := host.Run(ctx, script(disarmScript, revertScript(d.owner), revertUnit(d.owner))); err != nil {
-		return fmt.Errorf("disarm the timer that takes changes back: %w", err)
+		return fmt.Errorf("disarm the timer that reverts changes: %w", err)
 	}
 	d.armed = false
 	return nil

@@ -208,7 +208,7 @@ func (e *ECN) Steps(have *ECN) []remote.Step {
 func (e *ECN) Advice(reply string) string {
 	switch {
 	case strings.Contains(reply, "Permission denied"), strings.Contains(reply, "Operation not permitted"):
-		return "a kernel that is locked down (Secure Boot) lets nobody write there: cat /sys/kernel/security/lockdown"
+		return "a kernel that is locked down (Secure Boot) allows no writes there: cat /sys/kernel/security/lockdown"
 	case strings.Contains(reply, "Invalid argument"):
 		return "the card's firmware does not take that: see dmesg"
 	case strings.Contains(reply, "No such device"):

@@ -67,7 +67,7 @@ func (e *ECN) read(text, driver string) error {
 	case way == wayOFED:
 		return e.readValues(way, rest, "")
 	case way == wayInbox && driver == "mlx5_core":
-		e.left = "whether its firmware answers marks for a priority is not to be seen without MLNX_OFED: it does unless somebody changed that, see " +
+		e.left = "whether its firmware answers marks for a priority is not visible without MLNX_OFED: by default it does, see " +
 			"mlxconfig -d " + e.PCI + " query ROCE_CC_PRIO_MASK_P1; described, not yet managed"
 		return e.readValues(way, rest, "")
 	case way == wayBnxt && driver == "bnxt_en" && e.device != "":

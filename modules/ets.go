@@ -81,7 +81,7 @@ func (e *ETS) Parse(s remote.Seen) (*ETS, error) {
 	}
 	for tc, how := range got.TSA {
 		if !slices.Contains(selections(), how) {
-			return nil, fmt.Errorf("dcb reports %q for traffic class %d of %s, which could not be put back", how, tc, name)
+			return nil, fmt.Errorf("dcb reports %q for traffic class %d of %s, which could not be restored", how, tc, name)
 		}
 	}
 	return &ETS{PCI: e.PCI, Interface: name, Willing: got.Willing,

@@ -209,7 +209,7 @@ func (m *Mirror) Left() string {
 		case halfBehind:
 			list = append(list, h.What+" is being brought up to date")
 		case halfAway:
-			list = append(list, "DEGRADED: "+h.What+" does not answer, and the other half is all there is; it is taken back once it does")
+			list = append(list, "DEGRADED: "+h.What+" does not answer, and the other half is all there is; it is reverted once it does")
 		default:
 			list = append(list, "DEGRADED: "+h.What+" is "+is)
 		}

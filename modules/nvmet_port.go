@@ -82,7 +82,7 @@ func (n *NVMeTPort) Parse(s remote.Seen) (*NVMeTPort, error) {
 		}
 	}
 	if have.Address != n.Address && len(have.foreign) > 0 {
-		return nil, hint.Wrap(fmt.Errorf("port %d of the kernel's target is somebody else's: it exports %s at %s", n.Number, have.foreign[0], have.Address),
+		return nil, hint.Wrap(fmt.Errorf("port %d of the kernel's target is foreign: it exports %s at %s", n.Number, have.foreign[0], have.Address),
 			"give that port another number, or take it away")
 	}
 	return have, nil
@@ -267,7 +267,7 @@ func (n *NVMeTPort) Advice(reply string) string {
 	case strings.Contains(reply, "symbolic link") && strings.Contains(reply, "Invalid argument"):
 		return "the kernel has no transport " + n.Transport + " for targets, or does not take the address: modprobe nvmet-" + n.Transport + "; dmesg"
 	case strings.Contains(reply, "Permission denied"):
-		return "the port listens while it is changed: somebody exported something there meanwhile; plan again"
+		return "the port listens while it is changed: something was exported there meanwhile; plan again"
 	}
 	return ""
 }

@@ -138,7 +138,7 @@ func (p *Package) Advice(reply string) string {
 	case has("dpkg was interrupted"):
 		return "an earlier installation broke off: run dpkg --configure -a on the server"
 	case has("Held packages", "held broken packages", "on hold"):
-		return "somebody holds packages (apt-mark showhold): apt-mark unhold NAME lets them change"
+		return "packages are on hold (apt-mark showhold): apt-mark unhold NAME lets them change"
 	case has("remove is disabled"):
 		return "it conflicts with packages that are there: weft removes nothing that no block asks for"
 	case has("Unable to locate package", "was not found", "No match for argument", "Unable to find a match"):

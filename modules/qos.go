@@ -22,7 +22,7 @@ func (r *qos) Diff(state plan.State) plan.Diff {
 	have := *state.(*switches.Config)
 	if len(have.Foreign) > 0 {
 		return plan.Diff{Err: hint.Wrap(
-			fmt.Errorf("policies of somebody else stand where the fabric's must go: %s", strings.Join(have.Foreign, ", ")),
+			fmt.Errorf("foreign policies stand where the fabric's must go: %s", strings.Join(have.Foreign, ", ")),
 			"take them off by hand, or set adopt = true on the switch: then ours take their place, and what stood there comes back when weft leaves%s", r.dev.otherWeft(have.Foreign))}
 	}
 	if err := fits(r.dev.known, r.dev.driver.Dialect().OS, have.Facts, r.dev.want.Classes); err != nil {
@@ -30,7 +30,7 @@ func (r *qos) Diff(state plan.State) plan.Diff {
 	}
 	if len(have.Starved) > 0 {
 		return plan.Diff{Err: hint.Wrap(
-			fmt.Errorf("queues of somebody else would lose what they are served with: %s", strings.Join(have.Starved, "; ")),
+			fmt.Errorf("foreign queues would lose what they are served with: %s", strings.Join(have.Starved, "; ")),
 			"give the fabric a class of that priority, or take that policy off there: the queues of the switch are the same for all its ports")}
 	}
 	want := r.dev.wish(have)

@@ -158,7 +158,7 @@ func (r *restoration[T, K]) Diff(have plan.State) plan.Diff {
 		if no.firm {
 			return plan.Diff{Err: no.err}
 		}
-		return plan.Diff{Left: "it cannot be taken back: " + no.err.Error()}
+		return plan.Diff{Left: "it cannot be reverted: " + no.err.Error()}
 	}
 	h, _ := have.(K)
 	if h == nil && r.former == nil {
@@ -169,17 +169,17 @@ func (r *restoration[T, K]) Diff(have plan.State) plan.Diff {
 		return plan.Diff{}
 	}
 	if r.moved(have) {
-		return plan.Diff{Left: "somebody changed it since weft applied it: it is not taken back"}
+		return plan.Diff{Left: "it changed since weft applied it, so it is not reverted"}
 	}
 	if r.stays() {
 		return plan.Diff{}
 	}
 	if k, ok := any(h).(keeper); ok && k.Keeps() != "" {
-		return plan.Diff{Left: "it is not taken back: " + k.Keeps()}
+		return plan.Diff{Left: "it is not reverted: " + k.Keeps()}
 	}
 	steps := r.former.Steps(h)
 	if len(steps) == 0 {
-		return plan.Diff{Left: "it cannot be taken back: nothing leads to what was there before"}
+		return plan.Diff{Left: "it cannot be reverted: no steps lead to what was there before"}
 	}
 	d.Send, d.Undo, d.Alone = show(steps), show(h.Steps(r.former)), alone(r.former, h)
 	return d

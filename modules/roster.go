@@ -60,7 +60,7 @@ func (x *expansion) recall(m plan.Member) (plan.Device, error) {
 	}
 	if m.Connection != "" && s.Connection == nil {
 		return nil, hint.Wrap(fmt.Errorf("it was reached by %s, which is not declared", m.Connection),
-			"put that connection block back until the device is taken back")
+			"put that connection block back until the device is pruned")
 	}
 	return x.newServer(s), nil
 }

@@ -115,7 +115,7 @@ func (d *server) Open(ctx context.Context) (plan.Identity, error) {
 	if len(ahead) > 0 {
 		d.early = seen
 	}
-	id := plan.Identity{Method: "steps, each with its undo; a timer takes changes of NICs back unless they are proven"}
+	id := plan.Identity{Method: "steps, each with its undo; a timer reverts changes of NICs unless they are proven"}
 	id.MachineID, _ = content(seen, machineID)
 	id.BootID, _ = content(seen, bootID)
 	d.answers = id.MachineID
@@ -139,7 +139,7 @@ func (d *server) Open(ctx context.Context) (plan.Identity, error) {
 		d.left = parseLeft(text, d.holder)
 		d.mark = sawMark(seen)
 		if d.armed {
-			id.Warnings = append(id.Warnings, fmt.Sprintf("an apply that did not end left a timer: what it changed is taken back within %s, unless apply proves it", revertAfter))
+			id.Warnings = append(id.Warnings, fmt.Sprintf("an apply that did not end left a timer: what it changed is reverted within %s, unless apply proves it", revertAfter))
 		}
 		if d.ledgers.warning != "" {
 			id.Warnings = append(id.Warnings, d.ledgers.warning)

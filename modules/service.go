@@ -68,7 +68,7 @@ func (s *Service) Parse(seen remote.Seen) (*Service, error) {
 	case load == "not-found":
 		return nil, hint.Wrap(fmt.Errorf("there is no unit %s", s.Unit), "list them with: systemctl list-unit-files")
 	case load == "masked" && (s.Enabled || s.Running):
-		return nil, hint.Wrap(fmt.Errorf("%s is masked: somebody forbade to start it", s.Unit), "if that was not on purpose: systemctl unmask %s", s.Unit)
+		return nil, hint.Wrap(fmt.Errorf("%s is masked, so it cannot be started", s.Unit), "if that was not on purpose: systemctl unmask %s", s.Unit)
 	case load == "bad-setting" || load == "error":
 		return nil, hint.Wrap(fmt.Errorf("systemd cannot load %s: %s", s.Unit, load), "see: systemctl status %s", s.Unit)
 	}

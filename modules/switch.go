@@ -152,7 +152,7 @@ func (d *device) Probe(ctx context.Context) (note string, err error) {
 	if err == nil || errors.As(err, new(*switches.GuardError)) {
 		return "", told(err)
 	}
-	return "whether the switch can take changes back by itself could not be seen: " + told(err).Error(), nil
+	return "whether the switch can revert changes by itself could not be seen: " + told(err).Error(), nil
 }
 
 // Begin implements plan.Device.

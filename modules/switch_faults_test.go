@@ -137,7 +137,7 @@ func troubles() map[string]trouble {
 		"its modules do not bring a line about": {os: "nxos", start: func(l *leaf) { l.sw.Break(regexp.MustCompile(`^service-policy type queuing output`)) },
 			ends: plan.DeviceRolledBack, says: `Unable to perform the action due to incompatibility: Module 1 returned status`, after: func(l *leaf) { l.sw.Break(nil) }},
 		"it has no timed revert": {start: func(l *leaf) { l.sw.Lack(timedReverts) }, ends: plan.DeviceUnchanged,
-			says:  `safety.commit_confirm cannot be brought about: no timed revert that weft can arm: refused "con(figure dual-stage|figuration commit delay \?)": % (Invalid|Unrecognized) command`,
+			says:  `safety.commit_confirm cannot be applied: no timed revert that weft can arm: refused "con(figure dual-stage|figuration commit delay \?)": % (Invalid|Unrecognized) command`,
 			after: func(l *leaf) { l.sw.Lack(nil) }},
 		"no answer to a show": {start: brief, befall: first(`^(show running-config|display current-configuration)$`, func(*leaf) fate { return mute }),
 			ends: plan.DeviceUnchanged, says: `cannot be reached: .*no prompt within`, after: patient},
@@ -188,7 +188,7 @@ func troubles() map[string]trouble {
 		}, ends: plan.DeviceUnchanged, says: `service-policy type qos input THEIRS`},
 		"a policy of somebody else on the system": {os: "nxos", start: func(l *leaf) {
 			l.edit("policy-map type queuing THEIRS", "class type queuing c-out-8q-q-default", "bandwidth remaining percent 100", "system qos", "service-policy type queuing output THEIRS")
-		}, ends: plan.DeviceUnchanged, says: `policies of somebody else`},
+		}, ends: plan.DeviceUnchanged, says: `foreign policies`},
 		"a table of somebody else": {os: "comware", start: func(l *leaf) {
 			l.edit("qos wred queue table THEIRS", "quit", "interface HundredGigE1/0/3", "qos wred apply THEIRS")
 		}, ends: plan.DeviceUnchanged, says: `qos wred apply THEIRS`},

@@ -39,7 +39,7 @@ func (d *device) owned(ctx context.Context) (notes []string, err error) {
 		notes = append(notes, switches.Nameless(d.driver, d.have, d.relics, d.want)...)
 	}
 	if d.relics.Base == nil {
-		notes = append(notes, "the copy of what was there before weft is not on the switch: only what carries weft's name can be taken back")
+		notes = append(notes, "the copy of what was there before weft is not on the switch: only what carries weft's name can be removed")
 	}
 	return notes, nil
 }
@@ -255,7 +255,7 @@ func (x *expansion) recallSwitch(m plan.Member) (plan.Device, error) {
 	}
 	if m.Connection != "" && sw.Connection == nil || m.Credential != "" && sw.Credential == nil {
 		return nil, hint.Wrap(fmt.Errorf("it was reached by %s, which is not declared", strings.TrimSpace(m.Connection+" "+m.Credential)),
-			"put that block back until the device is taken back")
+			"put that block back until the device is pruned")
 	}
 	d := x.newSwitch(sw)
 	d.driver, d.confirm, d.save = driverOf(m.OS), usualConfirm, true

@@ -87,7 +87,7 @@ func (d *device) heed(ctx context.Context) (notes []string, err error) {
 	d.marks = m
 	running := m.Running()
 	for _, a := range running {
-		notes = append(notes, fmt.Sprintf("a timed revert of owner %s (%s) is armed: unless that apply proves its changes, the switch takes them back at %s by its clock, in %s; what is planned here rests on what stands until then",
+		notes = append(notes, fmt.Sprintf("a timed revert of owner %s (%s) is armed: unless that apply proves its changes, the switch reverts them at %s by its clock, in %s; what is planned here rests on what stands until then",
 			a.Owner, holderText(a.Who), a.Due.Format(time.TimeOnly), a.Due.Sub(m.Now).Round(time.Second)))
 	}
 	for _, a := range m.Armed {
@@ -102,7 +102,7 @@ func (d *device) heed(ctx context.Context) (notes []string, err error) {
 		if now == a.Before {
 			text += "it has fired, the switch reads as before that apply"
 		} else {
-			text += "the switch does not read as before that apply, so somebody has changed it since, or it was not taken back"
+			text += "the switch does not read as before that apply, so it has changed since, or was not reverted"
 		}
 		notes = append(notes, text)
 	}

@@ -46,11 +46,11 @@ func (r *reversed) Diff(state plan.State) plan.Diff {
 	now := r.applied.Diff(state)
 	switch {
 	case now.Err != nil:
-		return plan.Diff{Left: "it is not taken back: " + now.Err.Error()}
+		return plan.Diff{Left: "it is not reverted: " + now.Err.Error()}
 	case slices.Equal(now.Changes, r.step.Changes):
 		return plan.Diff{}
 	case len(now.Changes) > 0:
-		return plan.Diff{Left: "somebody changed it since weft applied it: it is not taken back"}
+		return plan.Diff{Left: "it changed since weft applied it, so it is not reverted"}
 	}
 	back := plan.Diff{Send: r.step.Undo, Undo: r.step.Send}
 	for _, c := range r.step.Changes {

@@ -61,7 +61,7 @@ func TestSwitchMayNotConfigure(t *testing.T) {
 			t.Errorf("%s: %v: %+v", res.Devices[0].Outcome, err, p.Refusals)
 		}
 		said := strings.Join(p.Devices[0].Identity.Warnings, "\n")
-		if !regexp.MustCompile(`whether the switch can take changes back by itself could not be seen: refused "(configure dual-stage|system-view)": .*(?i)permission denied`).MatchString(said) {
+		if !regexp.MustCompile(`whether the switch can revert changes by itself could not be seen: refused "(configure dual-stage|system-view)": .*(?i)permission denied`).MatchString(said) {
 			t.Errorf("it says %q", said)
 		}
 		l.sw.Deny(nil)

@@ -86,7 +86,7 @@ func (d *server) heldBy(line, holder string) (leaseFile, time.Duration, error) {
 // describe names the holder for people.
 func (l leaseFile) describe() string {
 	if l.Who == "" {
-		return "somebody unknown"
+		return "an unknown process"
 	}
 	return fmt.Sprintf("%s (process %d, owner %s)", l.Who, l.PID, l.Owner)
 }

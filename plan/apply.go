@@ -105,9 +105,9 @@ func (p *Plan) applicable(in *Input) (*graph, error) {
 }
 
 func refusalError(n int, first Refusal) error {
-	err := fmt.Errorf("%s cannot be brought about: %s", first.ID, first.Text)
+	err := fmt.Errorf("%s cannot be applied: %s", first.ID, first.Text)
 	if n > 1 {
-		err = fmt.Errorf("%d resources cannot be brought about, the first: %w", n, err)
+		err = fmt.Errorf("%d resources cannot be applied, the first: %w", n, err)
 	}
 	if first.Hint != "" {
 		err = hint.Wrap(err, "%s", first.Hint)

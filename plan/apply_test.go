@@ -111,7 +111,7 @@ func TestCommitWaits(t *testing.T) {
 	if len(w.device("b").values) != 0 {
 		t.Errorf("b keeps %v", w.device("b").values)
 	}
-	if got := res.Devices[1].Err.Error(); got != "keep the changes of b: it needs a/v.x, which is being taken back" {
+	if got := res.Devices[1].Err.Error(); got != "keep the changes of b: it needs a/v.x, which is being reverted" {
 		t.Errorf("b says %s", got)
 	}
 }

@@ -44,7 +44,7 @@ func (d *surveyed) compare(s *survey, states []State) (changed int) {
 		if e, ok := entries[item.ID.Kind+"."+item.ID.Name]; ok && item.prune == nil && !item.reverse {
 			f.drift = k.Drifted(e, states[n])
 			if f.drift && item.IgnoreDrift && diff.Err == nil && k.Unchanged(e, item.Resource) {
-				s.leave(LeftAlone{Device: d.address, ID: item.ID, Text: "somebody changed it, which ignore_drift allows: " + turned(diff)})
+				s.leave(LeftAlone{Device: d.address, ID: item.ID, Text: "it has drifted, which ignore_drift allows: " + turned(diff)})
 				continue
 			}
 		}
@@ -62,7 +62,7 @@ func forbidden(kept Kept, item *Item, diff Diff) error {
 	case diff.Empty() || diff.Err != nil:
 		return nil
 	case item.prune != nil && item.prune.Protect:
-		return hint.Wrap(fmt.Errorf("it is protected, and nobody declares it any more; it stood at %s", item.prune.Place),
+		return hint.Wrap(fmt.Errorf("it is protected, and no longer declared; it stood at %s", item.prune.Place),
 			"put the block back; to let it go, apply once with protect = false")
 	case item.Protect && diff.Impact() == ImpactDataLoss:
 		return hint.Wrap(errors.New("it is protected, and the change would lose data: "+turned(diff)),

@@ -105,7 +105,7 @@ func (r *deviceRun) ready(ctx context.Context, s *stepRun) error {
 			return &blockedError{need.ID, "was not applied"}
 		}
 		if need.device != r && need.device.failed.Load() {
-			return &blockedError{need.ID, "is being taken back"}
+			return &blockedError{need.ID, "is being reverted"}
 		}
 	}
 	return r.work(ctx)
@@ -125,7 +125,7 @@ func (r *deviceRun) agree(ctx context.Context) error {
 			}
 		}
 		if d.failed.Load() {
-			return &blockedError{need.ID, "is being taken back"}
+			return &blockedError{need.ID, "is being reverted"}
 		}
 	}
 	return r.work(ctx)

@@ -6,7 +6,7 @@ import "errors"
 // applied it. It returns how many others it took out.
 func (p *Plan) OnlyDrift() (pending int, err error) {
 	if p.Destroy {
-		return 0, errors.New("a plan that takes everything back shows no drift")
+		return 0, errors.New("a plan that removes everything shows no drift")
 	}
 	part := p.Part(func(s PlannedStep) bool { return s.Drift })
 	pending = len(p.Steps) - len(part.Steps)

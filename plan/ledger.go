@@ -230,7 +230,7 @@ func lostRefusal(m Member, from string) Refusal {
 	return Refusal{
 		ID:   ID{m.Device, LedgerKind, "roster"},
 		Text: fmt.Sprintf("the device (%s) is not declared any more, and %s still lists it as one of this owner's", m.Host, from),
-		Hint: fmt.Sprintf(`write  removed {  from = %s  mode = "prune"  }  to take back what weft did to it, or mode = "forget" to leave it as it is`, m.Device),
+		Hint: fmt.Sprintf(`write  removed {  from = %s  mode = "prune"  }  to remove what weft did to it, or mode = "forget" to leave it as it is`, m.Device),
 	}
 }
 

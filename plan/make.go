@@ -86,7 +86,7 @@ func (p *Plan) refuseLoss() {
 		advice += fmt.Sprintf(" --allow-destroy='%s'", s.ID)
 	}
 	for _, s := range list {
-		p.Refusals = append(p.Refusals, Refusal{ID: s.ID, Range: s.Range, Text: "its data would be lost, which nobody has allowed", Hint: advice})
+		p.Refusals = append(p.Refusals, Refusal{ID: s.ID, Range: s.Range, Text: "its data would be lost, which --allow-destroy does not allow", Hint: advice})
 	}
 }
 
@@ -114,7 +114,7 @@ func (p *Plan) announce(in *Input) {
 			data["hint"] = r.Hint
 		}
 		in.emit(Event{Type: EventDiagnostic, Level: "error", Device: r.ID.Device,
-			Message: r.ID.String() + " cannot be brought about: " + r.Text, Data: data})
+			Message: r.ID.String() + " cannot be applied: " + r.Text, Data: data})
 	}
 	for _, l := range p.Left {
 		data := map[string]any{"left_alone": l.Text}

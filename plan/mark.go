@@ -94,7 +94,7 @@ func (p *Plan) Digest() (string, error) {
 // NewMarkedError says that a device belongs to somebody else's run for now.
 func NewMarkedError(device string, m Mark) error {
 	return hint.Wrap(&HeldError{Device: device, Mark: &m},
-		"it goes on, or ends, where it was begun: weft rollout status; if nobody will: weft apply --takeover=%s", m.Run)
+		"it goes on, or ends, where it was begun: weft rollout status; if it will not be: weft apply --takeover=%s", m.Run)
 }
 
 // others are the marks of a device that belong to runs of somebody else.

@@ -70,7 +70,7 @@ func TestProbe(t *testing.T) {
 	}
 	probes := w.called("probe")
 	res, err := Apply(within(t), p, in)
-	if err == nil || !strings.Contains(err.Error(), "a/safety.commit_confirm cannot be brought about: nothing takes it back") || res.Devices[0].Outcome != DeviceUnchanged {
+	if err == nil || !strings.Contains(err.Error(), "a/safety.commit_confirm cannot be applied: nothing takes it back") || res.Devices[0].Outcome != DeviceUnchanged {
 		t.Errorf("%v", err)
 	}
 	if w.called("begin")+w.called("apply") != 0 || w.called("probe") != probes {

@@ -240,7 +240,7 @@ func (e *HeldError) Error() string {
 	case e.Mark != nil:
 		return fmt.Sprintf("%s belongs to %s", e.Device, e.Mark.Text())
 	case e.Gone != "":
-		return fmt.Sprintf("%s does not carry the mark of run %s any more: somebody has ended that run, or taken it over", e.Device, e.Gone)
+		return fmt.Sprintf("%s does not carry the mark of run %s any more: that run was ended, or taken over", e.Device, e.Gone)
 	}
 	return fmt.Sprintf("%s is held by %s for another %s at least", e.Device, e.Holder, e.Left.Round(time.Second))
 }

@@ -36,14 +36,14 @@ func (s *survey) reverse(r *Reversal, d *surveyed) error {
 		}
 		reverser, ok := d.device.(Reverser)
 		if !ok {
-			return fmt.Errorf("%s cannot take back what a run did", d.address)
+			return fmt.Errorf("%s cannot revert what a run did", d.address)
 		}
 		resource, err := reverser.Reverse(r.Run, step)
 		if errors.Is(err, ErrUntouched) {
 			continue
 		}
 		if err != nil {
-			s.leave(LeftAlone{Device: d.address, ID: step.ID, Text: "it is not taken back: " + err.Error()})
+			s.leave(LeftAlone{Device: d.address, ID: step.ID, Text: "it is not reverted: " + err.Error()})
 			continue
 		}
 		d.items = append(d.items, &Item{ID: step.ID, Resource: resource, Range: step.Range, Plane: step.Plane, reverse: true})

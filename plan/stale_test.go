@@ -116,12 +116,12 @@ func TestApplyRefuses(t *testing.T) {
 			"the plan is incomplete: b cannot be reached: no route", new(*UnreachableError), DeviceUnchanged},
 		{"refused when planned", func(_ *world, p *Plan, _ *Input) {
 			p.Refusals = []Refusal{{ID: p.Steps[0].ID, Text: "too much"}}
-		}, "a/v.x cannot be brought about: too much", nil, DeviceUnchanged},
+		}, "a/v.x cannot be applied: too much", nil, DeviceUnchanged},
 		{"refused now", func(w *world, _ *Plan, _ *Input) {
 			for _, item := range w.items {
 				item.Resource.(*fakeResource).refuse = errors.New("too much")
 			}
-		}, "2 resources cannot be brought about, the first: a/v.x cannot", nil, DeviceUnchanged},
+		}, "2 resources cannot be applied, the first: a/v.x cannot", nil, DeviceUnchanged},
 		{"another owner", func(_ *world, _ *Plan, in *Input) { in.Owner = "else" }, "owner", nil, DeviceUnchanged},
 		{"the lab's plan", func(_ *world, p *Plan, _ *Input) { p.Simulated = true },
 			"was made for the simulated lab and would be applied to real devices", nil, DeviceUnchanged},

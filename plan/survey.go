@@ -180,7 +180,7 @@ func (s *survey) visit(ctx context.Context, in *Input, beat *pulse, own *ownersh
 		return
 	}
 	for _, m := range in.others(d.device) {
-		d.identity.Warnings = append(slices.Clip(d.identity.Warnings), "it belongs to "+m.Text()+": nobody else changes it until that has ended")
+		d.identity.Warnings = append(slices.Clip(d.identity.Warnings), "it belongs to "+m.Text()+": no other run changes it until that has ended")
 	}
 	in.emit(Event{Type: EventConnect, Device: d.address,
 		Message: d.address + " is connected",
@@ -256,7 +256,7 @@ func (s *survey) addKept(in *Input, own *ownership, d *surveyed) error {
 	k, ok := d.device.(Keeper)
 	if !ok {
 		if in.Destroy {
-			s.leave(LeftAlone{Device: d.address, Text: "what weft did to switches is not yet taken back"})
+			s.leave(LeftAlone{Device: d.address, Text: "what weft did to switches is not yet reverted"})
 		}
 		return nil
 	}

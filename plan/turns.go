@@ -87,7 +87,7 @@ func (r *deviceRun) giveTurn() {
 }
 
 // ErrPaused is why a device was not begun after Pause of the Input has said so.
-var ErrPaused = errors.New("not begun: somebody asked for a pause")
+var ErrPaused = errors.New("not begun: a pause was requested")
 
 // paused reports whether no device is to be begun any more.
 func (in *Input) paused() bool { return in.Pause != nil && in.Pause() }

@@ -42,7 +42,7 @@ func (comware) Dialect() Dialect {
 		Running: comwareRunning,
 		Save:    "save force",
 		Saved:   `(?i)saved .*successfully`,
-		Method:  "configuration commit delay: the switch reverts by itself unless committed, together with anybody else's changes meanwhile (documented, never seen on a device)",
+		Method:  "configuration commit delay: the switch reverts by itself unless committed, together with all other changes made meanwhile (documented, never seen on a device)",
 		// The unit is asked from the switch; no manual that names it was found.
 		Confirm: time.Minute,
 		Members: "H3C documents that some settings of a member take effect only once it has left its group, and not which",

@@ -112,7 +112,7 @@ func comwarePortWords() section {
 			`port link-aggregation group \d+(?: .*)?`, `port link-mode (?:route|bridge)`, `mtu \d+`,
 		),
 		told: []remark{
-			{forms(`flow-control(?: .*)?`), "pause of the whole link", "is on beside PFC, which some models refuse and others let PFC override; take it off by hand: "},
+			{forms(`flow-control(?: .*)?`), "pause of the whole link", "is on together with PFC, which some models refuse and others let PFC override; remove it by hand: "},
 			{forms(`lldp tlv-enable dot1-tlv dcbx(?: .*)?`), "DCBX", "tells the NIC what the switch does; firmware that is willing takes that, and not what weft sets on the host: "},
 			{forms(`undo lldp enable`, `lldp admin-status (?:disable|rx|tx)`), "LLDP", "is off on the port in part or whole, where cables cannot be proven without it: "},
 			{forms(pfc + `dot1p [0-7] (?:headroom|reserved-buffer|ingress-threshold-offset|ingress-buffer (?:dynamic|static)) \d+`), "the ingress buffer of a priority", left},

@@ -283,7 +283,7 @@ func (s *Session) Await(ctx context.Context, owner string) error {
 		}
 		due := mine[0].Due
 		if !said {
-			s.log("%s takes back at %s, in %s, what an apply that ended without a proof has changed: waiting for that",
+			s.log("%s reverts at %s, in %s, what an apply that ended without a proof has changed: waiting for that",
 				s.name, due.Format(time.TimeOnly), due.Sub(m.Now).Round(time.Second))
 			said = true
 		}

@@ -164,7 +164,7 @@ func parseMarks(text string) (m Marks) {
 	if lease {
 		m.Hold = hold
 		if hold == nil {
-			m.Hold = &Hold{Who: "somebody unknown"}
+			m.Hold = &Hold{Who: "an unknown process"}
 		}
 	}
 	return m

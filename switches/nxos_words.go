@@ -94,7 +94,7 @@ func nxosSystemWords() section {
 
 func nxosPortWords() section {
 	const watchdog = `priority-flow-control watch-dog-interval`
-	pause := "is on beside PFC; take it off by hand: "
+	pause := "is on together with PFC; remove it by hand: "
 	return section{
 		closed: true,
 		kept: forms(

@@ -146,13 +146,13 @@ func TestRemarks(t *testing.T) {
 			[]string{
 				"DCBX (priority-flow-control mode on send-tlv) tells the NIC what the switch does; firmware that is willing takes that, and not what weft sets on the host: Ethernet1/1",
 				"a profile (inherit port-profile STORAGE) may say more of a port than its own lines, which are all that is read: Ethernet1/1",
-				"pause of the whole link (flowcontrol receive on) is on beside PFC; take it off by hand: Ethernet1/1",
+				"pause of the whole link (flowcontrol receive on) is on together with PFC; remove it by hand: Ethernet1/1",
 				divided,
 			}},
 		"comware": {Comware(), "#\ninterface %s1\n flow-control\n lldp tlv-enable dot1-tlv dcbx\n#\ninterface %s2\n flow-interval 5\n#\ninterface %s3\n flow-control\n#\n", "HundredGigE1/0/",
 			[]string{
 				"DCBX (lldp tlv-enable dot1-tlv dcbx) tells the NIC what the switch does; firmware that is willing takes that, and not what weft sets on the host: HundredGigE1/0/1",
-				"pause of the whole link (flow-control) is on beside PFC, which some models refuse and others let PFC override; take it off by hand: HundredGigE1/0/1",
+				"pause of the whole link (flow-control) is on together with PFC, which some models refuse and others let PFC override; remove it by hand: HundredGigE1/0/1",
 				"class rdma: H3C advises against PFC for priorities 0, 6 and 7, which models and stacks refuse in part",
 			}},
 	} {

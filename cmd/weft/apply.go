@@ -92,10 +92,10 @@ timers which weft has armed on the devices.`,
 	}
 	cmd.Flags().BoolVar(&approve, "auto-approve", false, "do not ask")
 	f.scope(cmd)
-	cmd.Flags().BoolVar(&f.destroy, "destroy", false, "take back everything that weft did")
+	cmd.Flags().BoolVar(&f.destroy, "destroy", false, "remove everything that weft did")
 	acceptFlag(cmd, &how.accept)
 	cmd.Flags().StringVar(&how.signers, "require-signature", "", "refuse a saved plan without FILE.sig by one of these ALLOWED_SIGNERS, as ssh-keygen(1) describes them")
-	cmd.Flags().StringVar(&takeover, "takeover", "", "abandon this run, which was begun elsewhere and which nobody goes on with, and plan anew")
+	cmd.Flags().StringVar(&takeover, "takeover", "", "abandon this run, which was begun elsewhere and will not be continued, and plan anew")
 	cmd.Flags().StringVar(&how.phase, "phase", "", "carry out this phase of the rollout only, with its gate")
 	return cmd
 }
@@ -145,7 +145,7 @@ func (a *app) carryOut(ctx context.Context, p *project, made *plan.Plan, how sta
 	}
 	defer held.Close()
 	if _, other, err := a.unfinished(); err != nil || other != nil {
-		return errors.Join(err, &codeError{exitHeld, hint.Wrap(errors.New("somebody else began a rollout of this directory while this plan was made, nothing of it was begun"), "see weft rollout status")})
+		return errors.Join(err, &codeError{exitHeld, hint.Wrap(errors.New("another rollout of this directory began while this plan was made: nothing of this plan was begun"), "see weft rollout status")})
 	}
 	s, err := a.stage(p, spec, made)
 	if err == nil {
@@ -229,13 +229,13 @@ func (a *app) unfinishedBusiness(ctx context.Context, dir string, r *rollout.Run
 	}
 	defer s.lock.Close()
 	if now, err := readRun(dir); err != nil || now.State != r.State || !slices.EqualFunc(now.Phases, r.Phases, same) {
-		return errors.Join(err, hint.Wrap(fmt.Errorf("somebody else went on with %s meanwhile", s.spec.Name), "see weft rollout status"))
+		return errors.Join(err, hint.Wrap(fmt.Errorf("another process went on with %s meanwhile", s.spec.Name), "see weft rollout status"))
 	}
 	goesOn := "it goes on with the plan that was approved"
 	if r.State == rollout.Reversing {
-		goesOn = "what it did is taken back; it was approved"
+		goesOn = "what it did is reverted; it was approved"
 	}
-	a.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: fmt.Sprintf("%s was cut off: %s %s", s.spec.Name, goesOn, r.Begun.Format("2006-01-02 15:04 MST"))})
+	a.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: fmt.Sprintf("%s was interrupted: %s %s", s.spec.Name, goesOn, r.Begun.Format("2006-01-02 15:04 MST"))})
 	return s.advance(ctx, false)
 }
 
@@ -250,7 +250,7 @@ func (a *app) confirm(approve bool, question, otherwise, advice string) error {
 		return nil
 	}
 	if f, ok := a.stdin.(*os.File); !ok || a.json || !isTerminal(f) {
-		return usage(hint.Wrap(errors.New("there is nobody to ask"), "%s", advice))
+		return usage(hint.Wrap(errors.New("there is no terminal to ask at"), "%s", advice))
 	}
 	fmt.Fprintf(a.stderr, "\n%s Only \"yes\" is taken: ", question)
 	answer, _ := bufio.NewReader(a.stdin).ReadString('\n')
@@ -336,7 +336,7 @@ func (a *app) apply(ctx context.Context, p *project, made *plan.Plan) error {
 func (a *app) farewell(ctx context.Context) (end func() bool) {
 	return context.AfterFunc(ctx, func() {
 		a.emit(plan.Event{Type: plan.EventNote, Level: "warn",
-			Message: "interrupted: devices that are being changed are put back first; another Ctrl-C leaves that to their own timers: servers take changes of their NICs back within 10 minutes, switches at the times said above"})
+			Message: "interrupted: devices that are being changed are reverted first; another Ctrl-C leaves that to their own timers: servers revert changes of their NICs within 10 minutes, switches at the times said above"})
 	})
 }
 

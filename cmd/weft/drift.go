@@ -13,7 +13,7 @@ import (
 func (a *app) driftCmd() *cobra.Command {
 	var f planFlags
 	cmd := &cobra.Command{
-		Use: "drift", Short: "Show what somebody changed since weft applied it", Args: exactly(),
+		Use: "drift", Short: "Show drift: what changed on devices since weft applied it", Args: exactly(),
 		Long: `drift compares what weft applied, which every server remembers in its ledger,
 with what is there now; a switch has kept a copy of its configuration as that was
 proven. What the files declare and nobody has applied yet is no drift: weft plan

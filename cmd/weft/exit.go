@@ -33,7 +33,7 @@ const exitHelp = `Exit codes:
   4  devices were changed and restoring is not proven
   5  rolled back, and proven
   6  plan stale
-  7  another apply is at work, or a device belongs to somebody else's run (weft unlock)
+  7  another apply is at work, or a device belongs to another run (weft unlock)
   8  device unreachable, or the wrong device
   9  inconclusive
   10 waiting: for approval, a soak, a window or weft rollout resume
@@ -55,7 +55,7 @@ func exitText(code int) string {
 	case exitStale:
 		return "plan stale"
 	case exitHeld:
-		return "another apply is at work, or a device belongs to somebody else's run"
+		return "another apply is at work, or a device belongs to another run"
 	case exitUnreachable:
 		return "device unreachable, or the wrong device"
 	case exitInconclusive:

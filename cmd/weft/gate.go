@@ -95,7 +95,7 @@ func (s *staged) asApplied(ctx context.Context) []prove.Judgement {
 			what = append(what, c.Path+" is "+c.Before+", was set to "+c.After)
 		}
 		out = append(out, prove.Judgement{Validation: prove.AsApplied, Metric: "configuration", Pair: step.ID.String(), Counted: true, Value: 1,
-			Verdict: prove.Fail, Why: "somebody has changed it since: " + strings.Join(what, "; "), Where: "at " + step.ID.String()})
+			Verdict: prove.Fail, Why: "it has changed since: " + strings.Join(what, "; "), Where: "at " + step.ID.String()})
 	}
 	return out
 }

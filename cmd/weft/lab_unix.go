@@ -224,7 +224,7 @@ func (a *app) labDown() *cobra.Command {
 
 func (a *app) labEdit() *cobra.Command {
 	return &cobra.Command{
-		Use: "edit HOST LINE…", Short: "Type configuration lines on a simulated switch, as somebody else would by hand",
+		Use: "edit HOST LINE…", Short: "Type configuration lines on a simulated switch, as another administrator would by hand",
 		Args: counted(cobra.MinimumNArgs(2)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			a.begin(cmd)

@@ -247,7 +247,7 @@ func (a *app) elsewhere(ctx context.Context) error {
 	defer p.Close()
 	for _, mark := range a.standing(ctx, p) {
 		if mark.Owner == m.Name {
-			return &codeError{exitHeld, hint.Wrap(plan.NewMarkedError(mark.device, mark.Mark), "go on with it where it was begun: its record is in .weft/runs there; if nobody will: weft apply --takeover=%s", mark.Run)}
+			return &codeError{exitHeld, hint.Wrap(plan.NewMarkedError(mark.device, mark.Mark), "go on with it where it was begun: its record is in .weft/runs there; if it will not be: weft apply --takeover=%s", mark.Run)}
 		}
 	}
 	return nil

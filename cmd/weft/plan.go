@@ -58,7 +58,7 @@ func (f *planFlags) narrow(in *plan.Input) error {
 		return err
 	}
 	if f.destroy && len(f.target)+len(f.exclude) > 0 {
-		return usage(errors.New("--destroy takes back everything: --target and --exclude do not go with it"))
+		return usage(errors.New("--destroy removes everything: --target and --exclude do not go with it"))
 	}
 	return unmatched(in, nil)
 }
@@ -133,7 +133,7 @@ nobody else has changed it since.`,
 	cmd.Flags().StringVar(&f.out, "out", "", "save the plan to a file for weft apply and weft show")
 	cmd.Flags().StringVar(&f.sign, "sign", "", "sign the saved plan with this SSH key (a file, or the public half of a key in the agent): FILE.sig")
 	cmd.Flags().BoolVar(&f.detailed, "detailed-exitcode", false, "exit 2 when there are changes")
-	cmd.Flags().BoolVar(&f.destroy, "destroy", false, "plan to take back everything that weft did")
+	cmd.Flags().BoolVar(&f.destroy, "destroy", false, "plan to remove everything that weft did")
 	return cmd
 }
 

@@ -68,7 +68,7 @@ func look(ctx context.Context, p *project, made *plan.Plan) (*cableLook, error) 
 		id := plan.ID{Device: c.Switch, Kind: "port", Name: c.Port}
 		text := fmt.Sprintf("%s %s hears %s, declared is %s", c.Switch, c.Port, c.Hears, c.Wants)
 		if slices.Contains(freed[p.switchAt(c.Switch)], c.Port) {
-			text = fmt.Sprintf("%s %s, which would be taken back, hears %s: %s", c.Switch, c.Port, c.Hears, c.Why)
+			text = fmt.Sprintf("%s %s, which would be reverted, hears %s: %s", c.Switch, c.Port, c.Hears, c.Why)
 		}
 		out.wrong = append(out.wrong, plan.Refusal{ID: id, Range: at[id], Text: text, Hint: mend + ", or change the links; see weft verify cabling"})
 	}
@@ -132,7 +132,7 @@ func unproven(cables []prove.Cable) string {
 		}
 		why := c.Why
 		if c.Stranger {
-			why = "who is heard is nobody who is declared, or goes by another name"
+			why = "the neighbour is not declared, or is declared by another name"
 		}
 		if at[why] == nil {
 			whys = append(whys, why)

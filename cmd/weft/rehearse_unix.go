@@ -101,7 +101,7 @@ func (a *app) perform(ctx context.Context) error {
 		return err
 	}
 	return a.nothing(ctx, planFlags{destroy: true}, "looks whether anything is left",
-		"something of weft is left after everything was taken back")
+		"something of weft is left after everything was removed")
 }
 
 // nothing plans, and fails with what is wrong where there is anything to do.

@@ -19,7 +19,7 @@ import (
 
 func (a *app) rolloutCmd() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "rollout", Short: "Go on with a rollout, hold it, or take it back", Args: known, RunE: helps,
+		Use: "rollout", Short: "Go on with a rollout, hold it, or revert it", Args: known, RunE: helps,
 		Long: `rollout works on the latest rollout that weft apply began in this directory: it goes
 on with the plan that was approved then, phase after phase. What it keeps is in
 .weft/runs; keep that folder between the runs of a pipeline.`,
@@ -38,7 +38,7 @@ on with the plan that was approved then, phase after phase. What it keeps is in
 	step := verb("step", "Go on until one gate is passed, then exit; 10 means: come again", exactly(), func(ctx context.Context, _ []string) error {
 		return a.onRun(ctx, accept, func(s *staged) error { return s.advance(ctx, true) })
 	})
-	promote := verb("promote [PHASE]", "Approve the phase that waits for somebody, and go on", counted(cobra.MaximumNArgs(1)), func(ctx context.Context, args []string) error {
+	promote := verb("promote [PHASE]", "Approve the phase that waits for approval, and go on", counted(cobra.MaximumNArgs(1)), func(ctx context.Context, args []string) error {
 		return a.onRun(ctx, accept, func(s *staged) error {
 			name := ""
 			if len(args) > 0 {

@@ -91,7 +91,7 @@ func phased(p *project, made *plan.Plan) {
 	made.Refusals = slices.DeleteFunc(made.Refusals, func(r plan.Refusal) bool { return slices.Contains(none, r.ID) })
 	for _, s := range spec.Irreversible(made) {
 		made.Refusals = append(made.Refusals, plan.Refusal{ID: s.ID, Range: s.Range,
-			Text: fmt.Sprintf("it could not be taken back if a gate failed, which %s asks for (%s)", spec.Name, view.Place(spec.Range)),
+			Text: fmt.Sprintf("it could not be reverted if a gate failed, which %s asks for (%s)", spec.Name, view.Place(spec.Range)),
 			Hint: `write accept_no_undo = true, or on_failure = "pause"`})
 	}
 }

@@ -72,7 +72,7 @@ func (a *app) unlockOne(ctx context.Context, name string, dev plan.Device, force
 	if err != nil {
 		return err
 	}
-	text := "is held by nobody"
+	text := "is not held"
 	if l != nil {
 		text = fmt.Sprintf("is held by %s; the lease ends in %s unless it is renewed", l.Holder, max(l.Left, 0).Round(time.Second))
 		if l.Left <= 0 {

@@ -63,7 +63,7 @@ func (v *findings) add(format string, args ...any) {
 
 func (v *findings) portals(portals []Portal) {
 	if len(portals) == 0 {
-		v.add("no portal: nobody could connect")
+		v.add("no portal: no initiator could connect")
 	}
 	seen := map[Portal]bool{}
 	for _, p := range portals {

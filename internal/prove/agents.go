@@ -75,7 +75,7 @@ func reckon(rows []*Row, before, after account) []Judgement {
 			j.Verdict, j.Why, j.Value = Inconclusive, "weft-target does not say what it served", 0
 		case a-b != read[nqn]:
 			j.Verdict = Inconclusive
-			j.Why = fmt.Sprintf("the target served %d bytes, the probes read %d: somebody else reads, or a probe did not reach this target", a-b, read[nqn])
+			j.Why = fmt.Sprintf("the target served %d bytes, the probes read %d: another host reads, or a probe did not reach this target", a-b, read[nqn])
 		}
 		out = append(out, j)
 	}

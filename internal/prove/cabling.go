@@ -185,7 +185,7 @@ func (c *Cable) judge(heard []switches.Neighbour, err error, who []plugged, unkn
 		}
 	}
 	if len(on) == 0 {
-		c.Why = "nobody is heard there: there is no cable, or its other end does not speak LLDP"
+		c.Why = "no neighbour is heard there: there is no cable, or its other end does not speak LLDP"
 		return
 	}
 	var names []string

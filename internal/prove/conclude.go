@@ -72,7 +72,7 @@ func (r *run) observer(ctx context.Context) *observer {
 
 func (r *run) attached(ctx context.Context, i *inventory.Initiator) (*Attached, error) {
 	if r.in.Attached == nil || i.Server == nil {
-		return nil, errors.New("nobody asks its server")
+		return nil, errors.New("its server was not asked")
 	}
 	host, err := r.hosts.of(ctx, i.Server)
 	if err != nil {

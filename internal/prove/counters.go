@@ -178,7 +178,7 @@ func (j *Judgement) judge(res *Result, m *inventory.Metric, p countPlace) {
 		j.Why = "before: " + why
 		return
 	case after.Value < before.Value:
-		j.Why = fmt.Sprintf("it went back from %d to %d: somebody cleared it, or the device restarted", before.Value, after.Value)
+		j.Why = fmt.Sprintf("it went back from %d to %d: it was cleared, or the device restarted", before.Value, after.Value)
 		return
 	case before.Off != after.Off:
 		j.Why = "what is counted there has changed meanwhile"

@@ -87,7 +87,7 @@ func outcome(o plan.RunOutcome) string {
 	case plan.RunNothingChanged:
 		return "Not applied, nothing was changed,"
 	case plan.RunRolledBack:
-		return "Not applied, everything was put back and proven,"
+		return "Not applied: everything was reverted and proven,"
 	}
 	return "Not applied in full"
 }

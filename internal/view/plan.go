@@ -73,7 +73,7 @@ func Drift(w io.Writer, p *plan.Plan, pending int, o Options) {
 		sum = "No drift: what weft applied is as it was applied."
 	}
 	if lost := len(p.Unreachable()); lost > 0 {
-		sum += fmt.Sprintf(" %s not read: nobody knows what has drifted there.", count(lost, "device was", "devices were"))
+		sum += fmt.Sprintf(" %s not read: its drift is unknown.", count(lost, "device was", "devices were"))
 	}
 	if pending > 0 {
 		sum += fmt.Sprintf(" %s declared and not applied yet: see weft plan.", count(pending, "change is", "changes are"))
@@ -94,7 +94,7 @@ func Sum(p *plan.Plan) string {
 	}
 	parts := []string{fmt.Sprintf("%d to change", c.Changed-c.Pruned)}
 	if c.Pruned > 0 {
-		parts[0] += fmt.Sprintf(", %d to take back", c.Pruned)
+		parts[0] += fmt.Sprintf(", %d to prune", c.Pruned)
 	}
 	for i := plan.ImpactDataLoss; i > plan.ImpactNone; i-- {
 		if n := c.ByImpact[i]; n > 0 {
@@ -209,7 +209,7 @@ func allowed(w io.Writer, p *plan.Plan, s Style) {
 
 func refusals(w io.Writer, p *plan.Plan, s Style) {
 	for _, r := range p.Refusals {
-		fmt.Fprintf(w, "\n%s %s cannot be brought about\n  %s  %s\n", s.dress(red, "✗"), r.ID, Place(r.Range), r.Text)
+		fmt.Fprintf(w, "\n%s %s cannot be applied\n  %s  %s\n", s.dress(red, "✗"), r.ID, Place(r.Range), r.Text)
 		if r.Hint != "" {
 			fmt.Fprintf(w, "  hint  %s\n", r.Hint)
 		}

@@ -13,7 +13,7 @@ func Rehearsed(w io.Writer, s Style, twin, applied string, unjudged []string, re
 	for _, shown := range []string{
 		applied,
 		"the second plan was empty",
-		"everything was taken back, and nothing of weft was left",
+		"everything was removed, and nothing of weft was left",
 	} {
 		fmt.Fprintf(w, "  %s %s\n", s.dress(green, "✓"), shown)
 	}

@@ -107,9 +107,9 @@ func state(r *rollout.Run, atWork string) string {
 		return "Not at its end: go on with weft rollout step."
 	case rollout.Reversing:
 		if atWork != "" {
-			return "Not taken back yet: " + atWork + "."
+			return "Not reverted yet: " + atWork + "."
 		}
-		return "Cut off while it was taken back: weft rollout resume goes on with that."
+		return "Interrupted while it was reverted: weft rollout resume goes on with that."
 	}
 	return strings.ToUpper(string(r.State[:1])) + string(r.State[1:]) + ": " + r.Why + "."
 }

@@ -254,7 +254,7 @@ func (a *advance) batch(ctx context.Context, p *Phase, pr *PhaseRun, steps []pla
 				return err
 			}
 		default:
-			return a.failed(ctx, p, pr, &Stop{Phase: p.Name, Why: "not everything could be brought about: " + err.Error(), Err: err})
+			return a.failed(ctx, p, pr, &Stop{Phase: p.Name, Why: "not everything could be applied: " + err.Error(), Err: err})
 		}
 	}
 	pr.State = Gating
@@ -277,7 +277,7 @@ func (a *advance) alarmed(ctx context.Context, p *Phase, pr *PhaseRun, alarm *Al
 	}
 	a.run.State, a.run.Why = Paused, stop.Error()
 	stop.State = Paused
-	return errors.Join(a.Save(a.run), hint.Wrap(stop, "look at it; then: weft rollout resume, or to take it back: weft rollout rollback"))
+	return errors.Join(a.Save(a.run), hint.Wrap(stop, "look at it; then: weft rollout resume, or to revert it: weft rollout rollback"))
 }
 
 // touched reports whether a device was worked on at all.

@@ -95,7 +95,7 @@ func (a *advance) gate(ctx context.Context, p *Phase, pr *PhaseRun) error {
 	}
 	a.run.State, a.run.Why = Paused, stop.Error()
 	stop.State = Paused
-	return errors.Join(a.Save(a.run), hint.Wrap(stop, "when it can be judged: weft rollout resume; to go on without that verdict, under your name: weft rollout resume --accept NAME; to take it back: weft rollout rollback"))
+	return errors.Join(a.Save(a.run), hint.Wrap(stop, "when it can be judged: weft rollout resume; to go on without that verdict, under your name: weft rollout resume --accept NAME; to revert it: weft rollout rollback"))
 }
 
 // failed does what the rollout says of failures.
@@ -179,11 +179,11 @@ func (a *advance) takeBack(ctx context.Context, list []*PhaseRun, s *Stop) error
 		err = a.keep(ctx, steps)
 	}
 	if errors.As(err, new(*plan.HeldError)) {
-		return a.later(fmt.Errorf("%s; and not all of it could be taken back yet: %w", s.Error(), err)) // it stays as it is saved: being taken back
+		return a.later(fmt.Errorf("%s; and not all of it could be reverted yet: %w", s.Error(), err)) // it stays as it is saved: being reverted
 	}
 	if err != nil {
 		s.State, s.Err = Failed, err
-		s.Why += "; and it could not be taken back in full: " + err.Error()
+		s.Why += "; and it could not be reverted in full: " + err.Error()
 		a.run.State, a.run.Why = Paused, s.Error()
 		return errors.Join(a.Save(a.run), hint.Wrap(s, "see what differs with weft plan, then: weft rollout rollback; to leave it as it is: weft rollout abort"))
 	}

@@ -151,7 +151,7 @@ func (r *Run) Approve(phase, who string, now time.Time) error {
 		case phase != "" && p.Name != phase, phase == "" && !p.Asked:
 			continue
 		case !p.Asked:
-			return fmt.Errorf("phase %q waits for nobody, it is %s; the run is %s", p.Name, p.State, r.now())
+			return fmt.Errorf("phase %q waits for no approval, it is %s; the run is %s", p.Name, p.State, r.now())
 		}
 		p.Asked = false
 		p.Approved = fmt.Sprintf("%s at %s", who, now.UTC().Format(time.RFC3339))
@@ -161,7 +161,7 @@ func (r *Run) Approve(phase, who string, now time.Time) error {
 	if phase != "" {
 		return r.noPhase(phase)
 	}
-	return fmt.Errorf("no phase waits for anybody; the run is %s", r.now())
+	return fmt.Errorf("no phase waits for approval; the run is %s", r.now())
 }
 
 // now says where the run stands, and why.

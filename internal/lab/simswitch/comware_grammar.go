@@ -166,7 +166,7 @@ func comwarePortQoS() []Rule {
 	const in = "if"
 	const order = "; the undo form is SYNTHETIC"
 	return []Rule{
-		{View: in, Line: "flow-control", Undo: "flow-control", Source: lines42 + ", switches-2.md 2.4: models that refuse it beside PFC are not simulated", at: 28},
+		{View: in, Line: "flow-control", Undo: "flow-control", Source: lines42 + ", switches-2.md 2.4: models that refuse it together with PFC are not simulated", at: 28},
 		{View: in, Line: "priority-flow-control {auto|enable}", Undo: "priority-flow-control", Source: lines42 + ", " + script, at: 30},
 		{View: in, Line: "priority-flow-control no-drop dot1p <list 0-7>", Undo: "priority-flow-control no-drop dot1p", Source: lines42 + ", " + script, at: 31},
 		{View: in, Line: "priority-flow-control dot1p <cos:0-7> headroom <0-1000000>", Undo: "priority-flow-control dot1p <cos:0-7> headroom",

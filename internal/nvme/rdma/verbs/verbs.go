@@ -166,7 +166,7 @@ func (e *RefusedError) Error() string {
 	case e.ByPeer():
 		return "refused by the peer"
 	case e.Reason == refusedNoListener, e.Reason == refusedByKernel:
-		return "connection refused: nobody listens there"
+		return "connection refused: nothing listens there"
 	}
 	return fmt.Sprintf("connection refused (reason %d of the connection manager)", e.Reason)
 }
