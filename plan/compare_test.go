@@ -22,9 +22,9 @@ func TestTreatment(t *testing.T) {
 		{name: "what is gone has drifted, too", ignore: true, applied: "2", left: "value is absent, declared 2"},
 		{name: "another wish is no drift", ignore: true, live: "1", applied: "1", steps: 1},
 		{name: "nor is it with drift beside", ignore: true, live: "9", applied: "1", steps: 1},
-		{name: "data goes", live: "1", applied: "1", impact: ImpactDataLoss, steps: 1, refused: "nobody has allowed"},
+		{name: "data goes", live: "1", applied: "1", impact: ImpactDataLoss, steps: 1, refused: "--allow-destroy does not allow"},
 		{name: "data goes, as allowed", allow: "a/v.x", live: "1", applied: "1", impact: ImpactDataLoss, steps: 1},
-		{name: "other data is allowed to go", allow: "a/v.y", live: "1", applied: "1", impact: ImpactDataLoss, steps: 1, refused: "nobody has allowed"},
+		{name: "other data is allowed to go", allow: "a/v.y", live: "1", applied: "1", impact: ImpactDataLoss, steps: 1, refused: "--allow-destroy does not allow"},
 		{name: "data stays", protect: true, live: "1", applied: "1", impact: ImpactDataLoss, refused: "would lose data"},
 		{name: "protected, harmless", protect: true, live: "1", applied: "1", impact: ImpactTraffic, steps: 1},
 	} {

@@ -12,7 +12,7 @@ import (
 
 // holder says who this process is, for the leases that it takes.
 func holder() modules.Holder {
-	h := modules.Holder{Who: "somebody", Machine: machine(), PID: os.Getpid(), Started: started(os.Getpid())}
+	h := modules.Holder{Who: "an unknown user", Machine: machine(), PID: os.Getpid(), Started: started(os.Getpid())}
 	if h.Machine != "" && h.Started != "" {
 		h.Alive = alive
 	}

@@ -219,7 +219,7 @@ func who() string {
 	}
 	u, err := user.Current()
 	if err != nil {
-		return "somebody"
+		return "an unknown user"
 	}
 	return u.Username
 }

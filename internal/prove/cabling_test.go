@@ -85,7 +85,7 @@ func TestCables(t *testing.T) {
 	if c := ask("x", good...); c.Verdict != Inconclusive || !strings.Contains(c.Cables[0].Why, "it is down") {
 		t.Errorf("%+v", c)
 	}
-	if c := ask("", good[1:]...); c.Verdict != Inconclusive || !strings.Contains(c.Cables[0].Why, "nobody is heard") {
+	if c := ask("", good[1:]...); c.Verdict != Inconclusive || !strings.Contains(c.Cables[0].Why, "no neighbour is heard") {
 		t.Errorf("%+v", c)
 	}
 	if c := ask(""); c.Verdict != Inconclusive {

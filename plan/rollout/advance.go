@@ -201,7 +201,7 @@ func (a *advance) held() bool { return a.Held != nil && a.Held() }
 
 // pause stops until somebody resumes the run.
 func (a *advance) pause(p *Phase) error {
-	a.run.State, a.run.Why = Paused, "somebody asked for it"
+	a.run.State, a.run.Why = Paused, "a pause was requested"
 	return errors.Join(a.Save(a.run), hint.Wrap(&Stop{State: Paused, Phase: p.Name, Why: "paused before it went on"}, "go on with: weft rollout resume"))
 }
 
