@@ -53,6 +53,7 @@ type ledgers struct {
 	former  formerSecrets // that own names
 	foreign map[string]string
 	warning string
+	unknown error // what one says is not known: nothing is changed
 }
 
 // parseLedgers reads what ledgersLook printed. A ledger that cannot be read
@@ -88,9 +89,12 @@ func (l *ledgers) add(owner, path string, raw []byte, name func(plan.Entry) stri
 	var one ledger
 	err := json.Unmarshal(raw, &one)
 	mine := path == ledgerPath(owner)
+	var format struct{ Format int }
 	switch {
-	case err == nil && one.Format != ledgerFormat:
-		err = fmt.Errorf("it has format %d, this weft knows %d", one.Format, ledgerFormat)
+	case json.Unmarshal(raw, &format) == nil && format.Format != ledgerFormat: // its other fields may be of other types
+		l.unknown = hint.Wrap(fmt.Errorf("the ledger %s has format %d, this weft knows %d: nothing on this server is changed", path, format.Format, ledgerFormat),
+			"another weft wrote it: use that one")
+		return
 	case err == nil && mine && one.Owner != owner:
 		err = fmt.Errorf("it is that of owner %q", one.Owner)
 	}

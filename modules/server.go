@@ -154,7 +154,7 @@ func (d *server) Open(ctx context.Context) (plan.Identity, error) {
 		return id, hint.Wrap(fmt.Errorf("another machine answers: machine_id is %q, declared %q", id.MachineID, d.machineID),
 			"if the machine was replaced on purpose, change machine_id of %s", d.name)
 	}
-	return id, nil
+	return id, d.ledgers.unknown
 }
 
 // connect logs in, where that has not been done.

@@ -3,6 +3,7 @@ package modules
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -32,7 +33,7 @@ func ReadLease(ctx context.Context, dev plan.Device) (*Lease, error) {
 		return sw.lease(ctx)
 	}
 	d := dev.(*server)
-	if _, err := d.Open(ctx); err != nil {
+	if _, err := d.Open(ctx); err != nil && !errors.Is(err, d.ledgers.unknown) {
 		return nil, err
 	}
 	out, err := d.host.Run(ctx, script(showScript))
