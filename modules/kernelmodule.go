@@ -124,6 +124,10 @@ func (m *KernelModule) Diff(have *KernelModule) []plan.Change {
 	for _, k := range m.stale(have) {
 		out = append(out, plan.Change{Path: "options." + k, Before: have.Options[k], After: m.Options[k], Impact: plan.ImpactTraffic})
 	}
+	for _, k := range m.dropped(have) {
+		out = append(out, plan.Change{Path: "options." + k, Before: "as weft set it", After: "left alone until " + m.Name +
+			" is loaded again (modprobe -r " + m.Name + "; modprobe " + m.Name + ") or the server restarts"})
+	}
 	out = append(out, change("boot", strings.TrimSpace(have.Load), strings.TrimSpace(m.Load), plan.ImpactNone)...)
 	return append(out, change("options", strings.TrimSpace(have.Conf), strings.TrimSpace(m.Conf), plan.ImpactNone)...)
 }
@@ -136,6 +140,22 @@ func (m *KernelModule) stale(have *KernelModule) []string {
 	var list []string
 	for _, k := range slices.Sorted(maps.Keys(m.Options)) {
 		if is, known := have.Options[k]; known && truth(is) != truth(m.Options[k]) {
+			list = append(list, k)
+		}
+	}
+	return list
+}
+
+// dropped lists the parameters that weft's file sets and that are declared no
+// more. The kernel forgets them only with the module.
+func (m *KernelModule) dropped(have *KernelModule) []string {
+	if !m.Loaded || !have.Loaded || len(m.stale(have)) > 0 {
+		return nil
+	}
+	var list []string
+	for _, word := range strings.Fields(have.Conf) {
+		k, _, is := strings.Cut(word, "=")
+		if is && !strings.Contains(m.Conf, " "+k+"=") {
 			list = append(list, k)
 		}
 	}

@@ -94,7 +94,7 @@ func (c kept) becomes(t *testing.T, l ledger) (kept, plan.Entry) {
 	_, c.Back = restored(true)
 	r, pruned := restored(false)
 	c.Pruned, c.Drifted = pruned, d.Drifted(c.Entry, nil)
-	return c, plan.Entry{Applied: r.(onServer).applied(nil), Former: r.(onServer).formerly(nil)}
+	return c, plan.Entry{Applied: r.(onServer).applied(nil), Former: r.(interface{ leaves() json.RawMessage }).leaves()}
 }
 
 // Ledgers hold the secrets of four kinds in the clear, as wefts before have

@@ -123,3 +123,34 @@ func TestAdoptedIsKnown(t *testing.T) {
 		t.Error("what weft made is taken back to nothing")
 	}
 }
+
+// A run that prunes a thing can be reverted: what it found comes back.
+func TestPrunedComesBack(t *testing.T) {
+	const nic = "0000:41:00.0"
+	made := plan.Entry{Kind: "mtu", Name: "p0", State: plan.EntryCreated,
+		Applied: encode(&MTU{PCI: nic, Bytes: 9000}), Former: encode(&MTU{PCI: nic, Bytes: 1500})}
+	d := &server{name: "server.s"}
+	d.ledgers.own.Entries = []plan.Entry{made}
+	id := plan.ID{Device: d.name, Kind: "mtu", Name: "p0"}
+	prune, err := d.Restore(made)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := &MTU{PCI: nic, Interface: "eth0", Bytes: 9000}
+	d.ledgers.own = d.ledgers.own.done([]plan.Step{{ID: id, Resource: prune, Have: now, Prune: true, Run: "r1"}}, nil)
+	if len(d.ledgers.own.Entries) != 0 || len(d.ledgers.own.Pruned) != 1 {
+		t.Fatalf("after the run: %+v", d.ledgers.own)
+	}
+	revert, err := d.Reverse("r1", plan.PlannedStep{ID: id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	was := &MTU{PCI: nic, Interface: "eth0", Bytes: 1500}
+	if diff := revert.Diff(was); len(diff.Send) != 1 || diff.Send[0] != "$ ip link set dev eth0 mtu 9000" {
+		t.Errorf("to revert the run: %+v", diff)
+	}
+	d.ledgers.own = d.ledgers.own.done([]plan.Step{{ID: id, Resource: revert, Have: was, Reverse: true, Run: "r1"}}, nil)
+	if len(d.ledgers.own.Entries) != 1 || d.ledgers.own.Entries[0].State != plan.EntryCreated || len(d.ledgers.own.Pruned) != 0 {
+		t.Errorf("after the revert: %+v", d.ledgers.own)
+	}
+}

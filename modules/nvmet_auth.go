@@ -2,6 +2,7 @@ package modules
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -20,7 +21,49 @@ type NVMeTAuth struct {
 	Hash    string `json:",omitempty"` // sha256, sha384, sha512; "" as the kernel has it
 	DHGroup string `json:",omitempty"` // null, ffdhe2048 and so on; "" as the kernel has it
 
+	// What weft set before, and what is declared no more.
+	GoneHash  string `json:",omitempty"`
+	GoneGroup string `json:",omitempty"`
+
 	keys keyPair
+	past *NVMeTAuth // before weft; nil: the kernel's own
+}
+
+// What the kernel has of a host that nobody told otherwise: nvmet_hosts_make_group
+// in drivers/nvme/target/configfs.c of Linux 6.12.
+const (
+	kernelHash  = "sha256"
+	kernelGroup = "null"
+)
+
+// follow implements partial.
+func (n *NVMeTAuth) follow(p past[NVMeTAuth]) {
+	n.past = p.former
+	if n.Hash == "" {
+		n.GoneHash = cmp.Or(p.applied.Hash, p.applied.GoneHash)
+	}
+	if n.DHGroup == "" {
+		n.GoneGroup = cmp.Or(p.applied.DHGroup, p.applied.GoneGroup)
+	}
+}
+
+// since implements partial: all of it was read, whatever was declared.
+func (n *NVMeTAuth) since(_, former, _ *NVMeTAuth) *NVMeTAuth { return former }
+
+// settle implements partial.
+func (n *NVMeTAuth) settle(*NVMeTAuth) { n.GoneHash, n.GoneGroup = "", "" }
+
+// towards is the state with what becomes of what is declared no more, where have
+// is what is there: it goes back unless somebody changed it since.
+func (n *NVMeTAuth) towards(have *NVMeTAuth) *NVMeTAuth {
+	out := *n
+	if n.GoneHash != "" && have.Hash == n.GoneHash {
+		out.Hash = cmp.Or(some(n.past).Hash, kernelHash)
+	}
+	if n.GoneGroup != "" && have.DHGroup == n.GoneGroup {
+		out.DHGroup = cmp.Or(some(n.past).DHGroup, kernelGroup)
+	}
+	return &out
 }
 
 func (n *NVMeTAuth) reveal() error { return n.keys.reveal(&n.Key, &n.CtrlKey) }
@@ -77,7 +120,8 @@ func (n *NVMeTAuth) Parse(s remote.Seen) (*NVMeTAuth, error) {
 
 // Diff implements kind.
 func (n *NVMeTAuth) Diff(have *NVMeTAuth) []plan.Change {
-	is, want := some(have), some(n)
+	is := some(have)
+	want := some(n).towards(is)
 	out := changeKey("dhchap_key", is.Key, want.Key, plan.ImpactNone)
 	out = append(out, changeKey("dhchap_ctrl_key", is.CtrlKey, want.CtrlKey, plan.ImpactNone)...)
 	if want.Hash != "" {
@@ -108,7 +152,8 @@ func (n *NVMeTAuth) forget(key []byte) remote.Step {
 // Steps implements kind. The host's own key comes last: from then on the rest
 // is asked for.
 func (n *NVMeTAuth) Steps(have *NVMeTAuth) []remote.Step {
-	is, want := some(have), some(n)
+	is := some(have)
+	want := some(n).towards(is)
 	var steps []remote.Step
 	if len(is.Key) > 0 && len(want.Key) == 0 || len(is.CtrlKey) > 0 && len(want.CtrlKey) == 0 {
 		steps = append(steps, is.forget(want.Key))

@@ -1,6 +1,7 @@
 package modules
 
 import (
+	"encoding/json"
 	"slices"
 
 	"weft/plan"
@@ -47,9 +48,9 @@ func (l *ledger) pruned(key string, s plan.Step) {
 		return
 	}
 	was := l.Entries[at]
-	r := s.Resource.(onServer)
+	r := s.Resource.(interface{ leaves() json.RawMessage })
 	l.Pruned = append(l.Pruned, within(s, plan.Entry{
-		Kind: was.Kind, Name: was.Name, State: plan.EntryCreated, Applied: r.formerly(nil), Place: was.Place,
+		Kind: was.Kind, Name: was.Name, State: plan.EntryCreated, Applied: r.leaves(), Place: was.Place,
 	}, l.Entries[at:at+1]))
 }
 
