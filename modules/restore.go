@@ -246,7 +246,7 @@ func (r *restoration[T, K]) undo(have plan.State) []remote.Step {
 
 func (r *restoration[T, K]) restored(have, now plan.State) error { return sameState[T, K](have, now) }
 
-func (r *restoration[T, K]) applied(plan.State) json.RawMessage  { return encode[T](r.last) }
+func (r *restoration[T, K]) applied(plan.State) json.RawMessage { return encode[T](r.last) }
 func (r *restoration[T, K]) formerly(have plan.State) json.RawMessage {
 	h, _ := have.(K)
 	return encode[T](h)
