@@ -52,19 +52,30 @@ type leaseFile struct {
 	Nonce string `json:"nonce"`
 }
 
+// putAway is a function of scripts: the lease is gone at once, and not file by
+// file. What is left of that by a script that was killed is removed by whoever
+// takes the lease next.
+const putAway = `l=` + leaseDir + `/lease
+away() { if o=$(mktemp -d "$l.XXXXXXXX"); then mv -f -- "$l" "$o"; rm -rf -- "$o"; else rm -rf -- "$l"; fi; }
+`
+
 // claimScript begins scripts: it takes the lease $1 for $2 seconds, where $4 is
-// "over" in place of the one that says $3, or says who holds it and ends.
-const claimScript = `d=` + leaseDir + `; l=$d/lease; mkdir -p "$d" || exit 1
+// "over" in place of the one that says $3, or says who holds it and ends. A lease
+// comes into being with its holder and its end: a script that was killed on the
+// way leaves none. One without an end, which an older weft may have left, gets one.
+const claimScript = putAway + `mkdir -p "${l%/*}" || exit 1
 read -r up rest </proc/uptime || exit 1; up=${up%%.*}
-if [ "$4" = over ] && [ "$(cat "$l/holder" 2>/dev/null)" = "$3" ]; then rm -rf -- "$l"; fi
-if mkdir "$l" 2>/dev/null; then printf '%s\n' "$1" >"$l/holder" && echo $((up+$2)) >"$l/until" || exit 1
-else until=$(cat "$l/until" 2>/dev/null); echo held "$up" "${until:-never}"; cat "$l/holder" 2>/dev/null; echo; exit 0; fi
+if [ "$4" = over ] && [ "$(cat "$l/holder" 2>/dev/null)" = "$3" ]; then away; fi
+if t=$(mktemp -d "$l.XXXXXXXX") && chmod 755 "$t" && printf '%s\n' "$1" >"$t/holder" && echo $((up+$2)) >"$t/until" && [ ! -d "$l" ] && mv -fT -- "$t" "$l"; then rm -rf -- "$l".*
+else rm -rf -- "$t"; if [ ! -d "$l" ]; then exit 1; fi
+if [ ! -s "$l/until" ]; then echo $((up+$2)) >"$l/until"; fi
+until=$(cat "$l/until" 2>/dev/null); echo held "$up" "${until:-never}"; cat "$l/holder" 2>/dev/null; echo; exit 0; fi
 `
 
 const renewScript = `l=` + leaseDir + `/lease; read -r up rest </proc/uptime; up=${up%%.*}
 if [ "$(cat "$l/holder" 2>/dev/null)" = "$1" ]; then echo $((up+$2)) >"$l/until"; else echo lost; fi`
 
-const releaseScript = `l=` + leaseDir + `/lease; if [ "$(cat "$l/holder" 2>/dev/null)" = "$1" ]; then rm -rf -- "$l"; fi`
+const releaseScript = putAway + `if [ "$(cat "$l/holder" 2>/dev/null)" = "$1" ]; then away; fi`
 
 func script(text string, args ...string) remote.Cmd {
 	return remote.Cmd{Args: append([]string{"sh", "-c", text, "sh"}, args...)}

@@ -25,7 +25,7 @@ type Lease struct {
 const showScript = `l=` + leaseDir + `/lease; [ -d "$l" ] || exit 0
 read -r up rest </proc/uptime; echo held "${up%%.*}" "$(cat "$l/until" 2>/dev/null || echo never)"; cat "$l/holder" 2>/dev/null; echo`
 
-const breakScript = `l=` + leaseDir + `/lease; if [ "$(cat "$l/holder" 2>/dev/null)" = "$1" ]; then rm -rf -- "$l"; else echo moved; fi`
+const breakScript = putAway + `if [ "$(cat "$l/holder" 2>/dev/null)" = "$1" ]; then away; else echo moved; fi`
 
 // ReadLease opens a device and says who holds it; nil: nobody.
 func ReadLease(ctx context.Context, dev plan.Device) (*Lease, error) {

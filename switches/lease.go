@@ -91,14 +91,8 @@ func (t *Transaction) tryHold(ctx context.Context) (Marks, error) {
 	for _, a := range m.Running() {
 		return m, &HeldError{Armed: &a, Now: m.Now}
 	}
-	if h := m.Hold; h != nil {
-		ended := h.Owner != "" && !m.Now.Before(h.Until)
-		if !ended && (t.guard.Gone == nil || !t.guard.Gone(*h)) {
-			return m, &HeldError{Hold: h, Now: m.Now}
-		}
-		if err := t.s.breakLease(ctx, m); err != nil {
-			return m, fmt.Errorf("end the lease of %s, which is gone: %w", h.Who, err)
-		}
+	if h := m.Hold; h != nil && !t.over(*h, m.Now) {
+		return m, &HeldError{Hold: h, Now: m.Now}
 	}
 	for _, a := range m.Armed {
 		if a.Owner == t.guard.Owner { // it has fired
@@ -110,7 +104,13 @@ func (t *Transaction) tryHold(ctx context.Context) (Marks, error) {
 	return m, t.claim(ctx, m)
 }
 
-// claim makes the directories of the lease.
+// over reports whether a holder's time has come, or it is known to be gone.
+func (t *Transaction) over(h Hold, now time.Time) bool {
+	return h.Owner != "" && !now.Before(h.Until) || t.guard.Gone != nil && t.guard.Gone(h)
+}
+
+// claim makes the directories of the lease. The holder's name comes first: a
+// lease always has one, also where weft is killed on the way.
 func (t *Transaction) claim(ctx context.Context, m Marks) error {
 	lasts := max(leaseTime, 3*t.confirm)
 	t.held = fmt.Sprintf("%s%d.%s.%s", markHeld, m.Now.Add(lasts).Unix(), t.guard.Owner, t.guard.who())
@@ -122,6 +122,13 @@ func (t *Transaction) claim(ctx context.Context, m Marks) error {
 		return hint.Wrap(fmt.Errorf("take the lease: %w", err),
 			"weft needs the right to make directories on the file system of the switch, and room for them")
 	}
+	gone := t.gone(m)
+	if h := m.Hold; h != nil {
+		if err := t.s.breakLease(ctx, gone); err != nil {
+			return fmt.Errorf("end the lease of %s, which is gone: %w", h.Who, err)
+		}
+		gone = nil
+	}
 	begun := time.Now()
 	t.claimed = true
 	if err := t.s.mkdir(ctx, markLease); err != nil {
@@ -129,7 +136,22 @@ func (t *Transaction) claim(ctx context.Context, m Marks) error {
 		return fmt.Errorf("take the lease: %w", err)
 	}
 	t.leased, t.pace = true, time.Since(begun)
+	for _, name := range gone {
+		if err := t.s.rmdir(ctx, name); err != nil {
+			return fmt.Errorf("remove what a holder of the lease has left: %w", err)
+		}
+	}
 	return nil
+}
+
+// gone are the names of holders who are: of the lease, or killed before they had
+// made it, or when they had removed it. Who is just about either removes its name
+// itself.
+func (t *Transaction) gone(m Marks) []string {
+	return slices.DeleteFunc(slices.Clone(m.holds), func(name string) bool {
+		h, ok := parseHold(name)
+		return ok && !t.over(h, m.Now)
+	})
 }
 
 // keepBase copies what is there before the owner's first line ever. A transaction
@@ -256,11 +278,13 @@ func (s *Session) BreakLease(ctx context.Context, h Hold) error {
 	if m.Hold == nil || *m.Hold != h {
 		return errors.New("it has another holder by now")
 	}
-	return s.breakLease(ctx, m)
+	return s.breakLease(ctx, m.holds)
 }
 
-func (s *Session) breakLease(ctx context.Context, m Marks) error {
-	for _, name := range m.holds {
+// breakLease removes a lease and the names of its holders, those first: of two who
+// try one is refused.
+func (s *Session) breakLease(ctx context.Context, holds []string) error {
+	for _, name := range holds {
 		if err := s.rmdir(ctx, name); err != nil {
 			return err
 		}

@@ -142,15 +142,11 @@ func parseMarks(text string) (m Marks) {
 		}
 		name := strings.TrimSuffix(w[len(w)-1], "/")
 		m.files = append(m.files, name)
-		rest, isHeld := strings.CutPrefix(name, markHeld)
-		if isHeld {
+		if strings.HasPrefix(name, markHeld) {
 			m.holds = append(m.holds, name)
 		}
-		p := strings.SplitN(rest, ".", 3)
-		if isHeld && len(p) == 3 {
-			if h := (Hold{Owner: p[1], Who: p[2], Until: seconds(p[0])}); hold == nil || hold.Until.Before(h.Until) {
-				hold = &h
-			}
+		if h, ok := parseHold(name); ok && (hold == nil || hold.Until.Before(h.Until)) {
+			hold = &h
 		}
 		rest, isArmed := strings.CutPrefix(name, markArmed)
 		if p := strings.SplitN(rest, ".", 4); isArmed && len(p) == 4 {
@@ -168,6 +164,16 @@ func parseMarks(text string) (m Marks) {
 		}
 	}
 	return m
+}
+
+// parseHold reads the name of a directory that says who holds the switch.
+func parseHold(name string) (Hold, bool) {
+	rest, ok := strings.CutPrefix(name, markHeld)
+	p := strings.SplitN(rest, ".", 3)
+	if !ok || len(p) != 3 {
+		return Hold{}, false
+	}
+	return Hold{Owner: p[1], Who: p[2], Until: seconds(p[0])}, true
 }
 
 func seconds(s string) time.Time {

@@ -173,3 +173,63 @@ func TestComwareShortensTheTimer(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// What a holder has left who was killed before it had made the lease, or when it
+// had removed it, goes under the lease of the next one. Whose time has not come
+// may be just about it.
+func TestNamesOfTheGoneAreSwept(t *testing.T) {
+	const name, dead, fresh = "weft-held.1795248000.o.me", "weft-held.1795246199.o.gone", "weft-held.1795249000.p.them"
+	r := newReplay(t, join(nxosLogin, `
+leaf-a# dir bootflash:
+       4096    Nov 21 07:00:00 2026  `+dead+`/
+       4096    Nov 21 07:00:00 2026  `+fresh+`/
+leaf-a# show clock
+07:30:00.000 UTC Sat Nov 21 2026
+leaf-a# mkdir bootflash:`+name+`
+leaf-a# mkdir bootflash:weft-lease
+leaf-a# rmdir bootflash:`+dead+`
+leaf-a# copy running-config bootflash:weft-o-base.cfg
+No space left on device
+leaf-a# dir bootflash:
+       4096    Nov 21 07:30:00 2026  `+name+`/
+       4096    Nov 21 07:30:00 2026  weft-lease/
+leaf-a# rmdir bootflash:weft-lease
+leaf-a# rmdir bootflash:`+name+`
+leaf-a#`))
+	if _, err := open(t, NXOS(), r).Begin(t.Context(), Guard{Confirm: time.Minute, Owner: "o", Who: "me"}); err == nil {
+		t.Error("it begins without a copy of what was there")
+	}
+	if !slices.Contains(r.sent, "rmdir bootflash:"+dead) || slices.Contains(r.sent, "rmdir bootflash:"+fresh) {
+		t.Errorf("sent: %q", r.sent)
+	}
+}
+
+// A lease is never without a holder, also where whoever takes it over is killed
+// on the way.
+func TestLeaseTakenOverHasAHolder(t *testing.T) {
+	const name, dead = "weft-held.1795248000.o.me", "weft-held.1795246199.o.gone"
+	r := newReplay(t, join(nxosLogin, `
+leaf-a# dir bootflash:
+       4096    Nov 21 07:00:00 2026  `+dead+`/
+       4096    Nov 21 07:00:00 2026  weft-lease/
+leaf-a# show clock
+07:30:00.000 UTC Sat Nov 21 2026
+leaf-a# mkdir bootflash:`+name+`
+leaf-a# rmdir bootflash:`+dead+`
+leaf-a# rmdir bootflash:weft-lease
+leaf-a# mkdir bootflash:weft-lease
+leaf-a# copy running-config bootflash:weft-o-base.cfg
+No space left on device
+leaf-a# dir bootflash:
+       4096    Nov 21 07:30:00 2026  `+name+`/
+       4096    Nov 21 07:30:00 2026  weft-lease/
+leaf-a# rmdir bootflash:weft-lease
+leaf-a# rmdir bootflash:`+name+`
+leaf-a#`))
+	if _, err := open(t, NXOS(), r).Begin(t.Context(), Guard{Confirm: time.Minute, Owner: "o", Who: "me"}); err == nil {
+		t.Error("it begins without a copy of what was there")
+	}
+	if !slices.Contains(r.sent, "mkdir bootflash:weft-lease") {
+		t.Errorf("sent: %q", r.sent)
+	}
+}
