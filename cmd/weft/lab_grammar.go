@@ -19,8 +19,8 @@ func (a *app) labGrammar() *cobra.Command {
 	return &cobra.Command{
 		Use: "grammar [OS]", Short: "Show every line that simulated switches accept, with its source; no lab needed",
 		Long: `grammar prints the lines that simulated switches accept, where each is typed, the
-form that takes it back, and what it rests on: a transcript of a device, a
-manual, or a section of the facts that were gathered for them. A source that
+form that takes it back, and what it rests on: output of a device, a manual, or
+what an operator published. A source that
 says SYNTHETIC was in that part never seen on a device. All else is refused as
 a device would refuse it; what is said then stands under the view "refusal".
 

@@ -217,7 +217,8 @@ type dcbxJSON struct {
 	IEEE bool `json:"ieee"`
 }
 
-// setDCBX leaves DCBX to the host; the other modes are refused as mlx5 does: transcripts/hosts/dcb.errors.txt in the shared folder.
+// setDCBX leaves DCBX to the host; the other modes are refused as
+// mlx5 does (Linux, mlx5/core/en_dcbnl.c), in the words of iproute2's dcb.
 func (c *dcbCall) setDCBX(name string, modes []string) int {
 	i, ok := c.server.iface(name)
 	if why := i.noDCB(ok); why != "" {

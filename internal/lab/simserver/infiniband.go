@@ -11,8 +11,8 @@ import (
 )
 
 // What the interface and the subnet of a SIMULATED InfiniBand port have, in the
-// form of the facts of hosts.md 1 and 6, of ibstat's transcripts and of the
-// kernel's page about IPoIB. One subnet manager, which nothing shows otherwise,
+// form of rdma-link(8), of ibstat and of the kernel's pages sysfs-class-infiniband
+// and infiniband/ipoib. One subnet manager, which nothing shows otherwise,
 // serves all of them with one partition.
 const (
 	subnetPrefix   = "fe80:0000:0000:0000"

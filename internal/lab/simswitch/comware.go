@@ -45,7 +45,7 @@ func comwareDefaults(spec Spec) Spec {
 	return spec
 }
 
-// comwarePrompt follows switches.md 4.1; that of a map table is of the H3C QoS
+// comwarePrompt follows scrapligo and netmiko; that of a map table is of the H3C QoS
 // command reference, that of a range was never seen.
 func comwarePrompt(s *session) string {
 	host := s.sw.hostname()

@@ -15,9 +15,9 @@ func comwareCommands() []Rule {
 }
 
 func comwareViews() []Rule {
-	const source = "switches.md 4.1"
+	const source = "netmiko, hp_comware.py and scrapligo, hp_comware.yaml"
 	return []Rule{
-		{View: "user", Line: "system-view", Source: source + ", transcript system-view/h3c", run: func(s *session, _ match) {
+		{View: "user", Line: "system-view", Source: source + ", published notes of an H3C switch", run: func(s *session, _ match) {
 			s.say("System View: return to User View with Ctrl+Z.")
 			s.enterTop()
 		}},
@@ -32,7 +32,7 @@ func comwareViews() []Rule {
 		{View: "user", Line: "screen-length disable", Source: source, run: func(s *session, _ match) { s.rows, s.paged = 0, false }},
 		{View: "user", Line: "undo screen-length disable", Source: "H3C Comware 7 Fundamentals Command Reference, Login management commands: screen-length disable",
 			run: func(s *session, _ match) { s.paged = true }},
-		{View: "pipe", Line: "include <text>", Source: "transcript display_current-configuration_include/github_6359964915_s6800-54qf", run: include},
+		{View: "pipe", Line: "include <text>", Source: "published notes of an S6800-54QF", run: include},
 		{View: "pipe", Line: "exclude <text>", Source: "H3C command references: | { begin | exclude | include }", run: exclude},
 		{View: "pipe", Line: "begin <text>", Source: "H3C command references: | { begin | exclude | include }", run: begin},
 	}
@@ -40,7 +40,7 @@ func comwareViews() []Rule {
 
 // comwareReverts are the timed revert and the replacement of a configuration.
 func comwareReverts() []Rule {
-	const source = "switches.md 0.4, 4.1; switches-2.md 2.2; H3C configuration file management (catalogue number 4815286319)"
+	const source = "H3C configuration file management; HPE 5510 HI manual, pages 105 and 146"
 	return []Rule{
 		{View: "system", Line: "configuration commit delay <delay:1-65535>",
 			Source: source + "; that the unit is minutes and that nothing is printed is SYNTHETIC",
@@ -57,10 +57,10 @@ func comwareReverts() []Rule {
 				}
 				s.sw.disarm()
 			}},
-		{View: "system", Line: "configuration replace file <file:name>", Source: "switches-2.md 2.2, transcript configuration_replace_file/h3c_cw7_cmdref_doc_sample",
+		{View: "system", Line: "configuration replace file <file:name>", Source: "H3C Comware 7 command reference, sample of configuration replace",
 			run: replaceConfig},
-		{View: "user", Line: "archive configuration", Source: "switches-2.md 2.2, transcript archive_configuration/h3c_cw7_cmdref_doc_sample", run: archiveConfig},
-		{View: "any", Line: "display archive configuration", Source: "transcript display_archive_configuration/h3c_cw7_cmdref_doc_sample, shortened", run: showArchive},
+		{View: "user", Line: "archive configuration", Source: "H3C Comware 7 command reference, sample of archive configuration", run: archiveConfig},
+		{View: "any", Line: "display archive configuration", Source: "H3C Comware 7 command reference, sample of display archive configuration, shortened", run: showArchive},
 	}
 }
 
@@ -131,9 +131,9 @@ func showArchive(s *session, _ match) {
 func (sw *Switch) text() string { return strings.Join(comwarePrint(sw.running), "\n") + "\n" }
 
 // comwareSaves write the startup configuration. Their texts are those of the
-// transcripts save/h3c_cw7_cmdref_doc_sample and save/h3c_bad_filename.
+// H3C command reference, and of an H3C switch that was given a bad name.
 func comwareSaves() []Rule {
-	const source = "switches.md 4.1, switches-2.md 2.2, transcript save/h3c_cw7_cmdref_doc_sample"
+	const source = "H3C Comware 7 command reference, samples of save; netmiko, hp_comware.py"
 	return []Rule{
 		{View: "any", Line: "save force", Source: source, run: func(s *session, _ match) { s.saveStartup() }},
 		{View: "any", Line: "save", Source: source, run: func(s *session, _ match) {
@@ -214,7 +214,7 @@ func (s *session) overwrite(name string) {
 
 // comwareFiles are the commands about flash.
 func comwareFiles() []Rule {
-	const source = "H3C Comware 7 file system commands (catalogue number 59139298194); texts of refusals SYNTHETIC"
+	const source = "H3C Comware 7 file system commands; texts of refusals SYNTHETIC"
 	return []Rule{
 		{View: "user", Line: "dir", Source: source, run: func(s *session, _ match) {
 			s.say("Directory of flash:")

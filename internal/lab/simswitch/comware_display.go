@@ -9,33 +9,33 @@ import (
 // comwareDisplays are the commands that only look.
 func comwareDisplays() []Rule {
 	return []Rule{
-		{View: "any", Line: "display version", Source: "transcript display_version/github_6359964915_s6800-54qf_R2609H09, shortened", run: comwareVersion},
-		{View: "any", Line: "display device manuinfo", Source: "transcript display_device_manuinfo/ntc-templates__hp_comware_display_device_manuinfo_failed-display-null-power", run: func(s *session, _ match) {
+		{View: "any", Line: "display version", Source: "published notes of an S6800-54QF, Release 2609H09, shortened", run: comwareVersion},
+		{View: "any", Line: "display device manuinfo", Source: "ntc-templates, display device manuinfo", run: func(s *session, _ match) {
 			s.say("Slot 1 CPU 0:\nDEVICE_NAME          : " + s.sw.spec.Model)
 			s.say("DEVICE_SERIAL_NUMBER : " + s.sw.spec.Serial)
 			s.say("MAC_ADDRESS          : 0200-0000-0001\nMANUFACTURING_DATE   : 2019-01-01\nVENDOR_NAME          : H3C")
 		}},
-		{View: "any", Line: "display clock", Source: "transcript display_clock", run: func(s *session, _ match) {
+		{View: "any", Line: "display clock", Source: "ntc-templates, display clock", run: func(s *session, _ match) {
 			s.say(s.sw.clock.Now().UTC().Format("15:04:05 UTC Mon 01/02/2006"))
 		}},
-		{View: "any", Line: "display current-configuration", Source: "switches.md 4.2, H3C file system commands (more)", run: func(s *session, _ match) {
+		{View: "any", Line: "display current-configuration", Source: "H3C Comware 7 file system commands (more); H3C AIDC template, S9825 and S9827", run: func(s *session, _ match) {
 			s.say(strings.Join(comwarePrint(s.sw.running), "\n"))
 		}},
-		{View: "any", Line: "display saved-configuration", Source: "switches.md 4.1", run: func(s *session, _ match) {
+		{View: "any", Line: "display saved-configuration", Source: "H3C configuration file management", run: func(s *session, _ match) {
 			s.say(strings.Join(comwarePrint(s.sw.startup), "\n"))
 		}},
-		{View: "any", Line: "display startup", Source: "transcript display_startup/h3c_cw7_cmdref_doc_sample", run: func(s *session, _ match) {
+		{View: "any", Line: "display startup", Source: "H3C Comware 7 command reference, sample of display startup", run: func(s *session, _ match) {
 			for _, which := range []string{"Current startup", "Next main startup"} {
 				s.say(" " + which + " saved-configuration file: flash:/" + startupFile)
 			}
 			s.say(" Next backup startup saved-configuration file: NULL")
 		}},
-		{View: "any", Line: "display current-configuration interface [<port>]", Source: "H3C configuration file management (catalogue number 4815286319)", run: func(s *session, m match) {
+		{View: "any", Line: "display current-configuration interface [<port>]", Source: "H3C configuration file management", run: func(s *session, m match) {
 			s.sections(func(k *node) bool {
 				return strings.HasPrefix(k.key, "interface ") && (m.args["port"] == "" || k.key == "interface "+m.args["port"])
 			})
 		}},
-		{View: "any", Line: "display this", Source: "transcript display_this/github_6359964915_s6800-54qf_vsi-interface", run: func(s *session, _ match) {
+		{View: "any", Line: "display this", Source: "published notes of an S6800-54QF", run: func(s *session, _ match) {
 			if len(s.levels) < 2 {
 				s.say(strings.Join(comwarePrint(s.sw.running), "\n"))
 				return
@@ -43,16 +43,16 @@ func comwareDisplays() []Rule {
 			key := s.levels[1].at[0][0]
 			s.sections(func(k *node) bool { return k.key == key })
 		}},
-		{View: "any", Line: "display interface [<port>]", Source: "transcript display_interface/ntc-templates__hp_comware_display_interface_release_09119P17, shortened", run: comwareInterface},
-		{View: "any", Line: "display interface brief", Source: "transcript display_interface_brief/ntc-templates__hp_comware_display_interface_brief_release_9119P17", run: comwareBrief},
-		{View: "any", Line: "display lldp neighbor-information list", Source: "transcript display_lldp_neighbor-information_list/ntc-templates__hp_comware_display_lldp_neighbor-information_list", run: comwareNeighbours},
-		{View: "any", Line: "display lldp neighbor-information verbose", Source: "transcript display_lldp_neighbor-information_verbose/ntc-templates__hp_comware_display_lldp_neighbor-information_verbose, shortened", run: comwareNeighbourDetails},
-		{View: "any", Line: "display priority-flow-control interface [<port>]", Source: "switches.md 4.3, transcript display_priority-flow-control_interface; layout on S6800 unknown", run: comwarePFC},
-		{View: "any", Line: "display qos queue-statistics interface <port> outbound", Source: "switches-2.md 2.3, transcript display_qos_queue-statistics_interface_outbound/h3c_cw7_cmdref_doc_sample", run: comwareQueues},
-		{View: "any", Line: "display qos map-table [{table:dscp-dot1p|dscp-lp|dot1p-lp}]", Source: "transcript display_qos_map-table/h3c_cw7_cmdref_doc_sample", run: comwareMapTables},
-		{View: "any", Line: "display qos trust interface [<port>]", Source: "transcript display_qos_trust_interface/h3c_cw7_cmdref_doc_sample_one-priority", run: comwareTrust},
-		{View: "any", Line: "display qos wred table [name <name>]", Source: "transcript display_qos_wred_table/h3c_cw7_cmdref_doc_sample", run: comwareWREDTables},
-		{View: "any", Line: "display qos wred interface [<port>]", Source: "transcript display_qos_wred_interface/h3c_cw7_cmdref_doc_sample", run: comwareWREDPorts},
+		{View: "any", Line: "display interface [<port>]", Source: "ntc-templates, display interface, shortened", run: comwareInterface},
+		{View: "any", Line: "display interface brief", Source: "ntc-templates, display interface brief", run: comwareBrief},
+		{View: "any", Line: "display lldp neighbor-information list", Source: "ntc-templates, display lldp neighbor-information list", run: comwareNeighbours},
+		{View: "any", Line: "display lldp neighbor-information verbose", Source: "ntc-templates, display lldp neighbor-information verbose, shortened", run: comwareNeighbourDetails},
+		{View: "any", Line: "display priority-flow-control interface [<port>]", Source: "H3C PFC command reference, S9825 and S9855; layout on S6800 unknown", run: comwarePFC},
+		{View: "any", Line: "display qos queue-statistics interface <port> outbound", Source: "H3C Comware 7 command reference, sample of display qos queue-statistics", run: comwareQueues},
+		{View: "any", Line: "display qos map-table [{table:dscp-dot1p|dscp-lp|dot1p-lp}]", Source: "H3C Comware 7 command reference, sample of display qos map-table", run: comwareMapTables},
+		{View: "any", Line: "display qos trust interface [<port>]", Source: "H3C Comware 7 command reference, sample of display qos trust interface", run: comwareTrust},
+		{View: "any", Line: "display qos wred table [name <name>]", Source: "H3C Comware 7 command reference, sample of display qos wred table", run: comwareWREDTables},
+		{View: "any", Line: "display qos wred interface [<port>]", Source: "H3C Comware 7 command reference, sample of display qos wred interface", run: comwareWREDPorts},
 	}
 }
 
@@ -127,7 +127,7 @@ func comwareNeighbours(s *session, _ match) {
 System Name          Local Interface Chassis ID      Port ID`)
 	for _, n := range s.sw.heard() {
 		s.say(fmt.Sprintf("%-20s %-15s %-15s %s", clip(n.SystemName, 20), shortComware(n.Port), n.ChassisID, n.PortID))
-		if len(n.SystemName) > 20 { // the column wraps: switches.md 4.3
+		if len(n.SystemName) > 20 { // the column wraps: ntc-templates
 			s.say(n.SystemName[20:])
 		}
 	}

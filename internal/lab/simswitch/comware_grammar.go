@@ -15,17 +15,16 @@ var comwareDialect = sync.OnceValue(func() *dialect {
 })
 
 const (
-	lines42  = "switches.md 4.2"
-	trust23  = "switches-2.md 2.3"
-	template = "switches.md 4.2, transcript CONFIG_EXAMPLES/h3c_aidc_template_current-configuration_shape"
-	operator = "switches.md 4.2, transcript CONFIG_EXAMPLES/h3c_400g_ops_interface"
-	script   = "transcript CONFIG_EXAMPLES/github_12565337609_pfc_dcbx_interface_lines"
+	cmdref   = "H3C Comware 7 command reference"
+	template = "H3C AIDC template, S9825 and S9827"
+	operator = "published configuration of 400G ports"
+	script   = "QLogic lab script, PFC and DCBX of ports"
 )
 
 func comwareGlobals() []Rule {
 	const deadlock = "priority-flow-control deadlock"
 	return []Rule{
-		{View: "system", Line: "sysname <name>", Source: "switches.md 4.1 that prompts have it; that they do at once is SYNTHETIC", at: 6},
+		{View: "system", Line: "sysname <name>", Source: "scrapligo, hp_comware.yaml that prompts have it; that they do at once is SYNTHETIC", at: 6},
 		{View: "system", Line: "lldp global enable", Undo: "lldp global enable", Source: template, at: 15},
 		{View: "system", Line: "vlan <id:1-4094>", Undo: "vlan <id:1-4094>", Source: template, key: "vlan $id", enter: "vlan", at: 30},
 		{View: "vlan", Line: "name <text>", Undo: "name", Source: "H3C Comware 7 Layer 2 Command Reference, VLAN commands: name"},
@@ -41,18 +40,18 @@ func comwareGlobals() []Rule {
 		{View: "system", Line: deadlock + " auto-recover cos <cos:0-7> delay <1-1500>", Undo: deadlock + " auto-recover cos <cos:0-7> delay",
 			Source: template, key: deadlock + " auto-recover cos $cos delay", at: 34},
 		{View: "system", Line: deadlock + " auto-recover action {discard|forwarding}", Undo: deadlock + " auto-recover action",
-			Source: lines42, at: 34, hide: deadlock + " auto-recover action forwarding"},
+			Source: cmdref, at: 34, hide: deadlock + " auto-recover action forwarding"},
 		{View: "system", Line: "archive configuration location <dir:name> filename-prefix <prefix:name>",
-			Undo: "archive configuration location", Source: "switches.md 4.1", key: "archive configuration location", at: 88},
+			Undo: "archive configuration location", Source: "H3C configuration file management", key: "archive configuration location", at: 88},
 		{View: "system", Line: "archive configuration max <1-10>", Undo: "archive configuration max",
-			Source: "switches.md 4.1; switches-2.md 2.2", at: 88, hide: "archive configuration max 5"},
+			Source: "H3C configuration file management; HPE 5510 HI manual", at: 88, hide: "archive configuration max 5"},
 	}
 }
 
 // comwareMaps are the priority maps. An entry that equals the default is not
 // stored; whether devices print one is not known.
 func comwareMaps() []Rule {
-	const source = lines42 + ", " + trust23 + ", " + template + "; that defaults are not printed is SYNTHETIC"
+	const source = cmdref + ", " + template + "; that defaults are not printed is SYNTHETIC"
 	return []Rule{
 		{View: "system", Line: "qos map-table {table:dscp-dot1p|dscp-lp}", Undo: "qos map-table {table:dscp-dot1p|dscp-lp}",
 			Source: source, key: "qos map-table $table", enter: "maptbl-dscp", at: 40, quiet: true},
@@ -65,7 +64,7 @@ func comwareMaps() []Rule {
 	}
 }
 
-// localPriority is the generic default of dot1p-lp: switches-2.md 2.3.
+// localPriority is the generic default of dot1p-lp in the H3C Comware 7 command reference.
 func localPriority(dot1p int) int {
 	return [...]int{2, 0, 1, 3, 4, 5, 6, 7}[dot1p]
 }
@@ -93,7 +92,7 @@ func forgetEntries(m match, k *node) bool {
 }
 
 func comwareWRED() []Rule {
-	const source = lines42 + ", " + trust23 + ", HPE 5130 HI ACL and QoS command reference (queue)"
+	const source = cmdref + ", HPE 5130 HI ACL and QoS command reference (queue)"
 	return []Rule{
 		{View: "system", Line: "qos wred queue table <name>", Undo: "qos wred queue table <name>", Source: source,
 			key: "qos wred queue table $name", enter: "wred-table", at: 45, named: true},
@@ -134,9 +133,9 @@ func dropLevels(_ *Switch, m match) []setting {
 func comwarePorts() []Rule {
 	const in = "if"
 	return []Rule{
-		{View: "system", Line: "interface <port>", Source: "switches.md 4.1; " + script, key: "interface $port", enter: in, at: 80},
+		{View: "system", Line: "interface <port>", Source: "H3C Comware 7 command reference; " + script, key: "interface $port", enter: in, at: 80},
 		{View: "system", Line: "interface range <ports>", Source: operator + "; prompt SYNTHETIC", key: "interface $ports", enter: in, at: 80},
-		{View: in, Line: "port link-mode {bridge|route}", Source: template + "; switches-2.md 2.1", at: 10},
+		{View: in, Line: "port link-mode {bridge|route}", Source: template + "; published notes of an S6800-54QF", at: 10},
 		{View: in, Line: "description <text>", Undo: "description", Source: "H3C Comware 7 Interface Command Reference, common interface commands: description", at: 12},
 		{View: in, Line: "port link-type {access|trunk}", Undo: "port link-type", Source: script, at: 14, hide: "port link-type access"},
 		{View: in, Line: "port access vlan <1-4094>", Undo: "port access vlan", Source: "H3C Comware 7 Layer 2 Command Reference, VLAN commands: port access vlan", at: 15},
@@ -147,7 +146,7 @@ func comwarePorts() []Rule {
 			Source: "H3C S6850 configuration manual p. 72 (members of aggregation groups), HPE 5940 link aggregation; the range is SYNTHETIC", at: 18},
 		{View: in, Line: "link-delay {way:up|down} <0-30>", Undo: "link-delay {way:up|down}", Source: operator, key: "link-delay $way", at: 20},
 		{View: in, Line: "jumboframe enable [<size:1536-12288>]", Undo: "jumboframe enable <size:1536-12288>", key: "jumboframe enable", at: 25,
-			Source: "switches-2.md 2.4; H3C Ethernet interface command reference (jumboframe enable): the negative form with a size restores the default, as none does",
+			Source: "H3C Ethernet interface command reference (jumboframe enable): the negative form with a size restores the default, as none does",
 			many: func(_ *Switch, m match) []setting {
 				s := setting{key: m.rule.key}
 				if m.args["size"] != "" {
@@ -166,22 +165,22 @@ func comwarePortQoS() []Rule {
 	const in = "if"
 	const order = "; the undo form is SYNTHETIC"
 	return []Rule{
-		{View: in, Line: "flow-control", Undo: "flow-control", Source: lines42 + ", switches-2.md 2.4: models that refuse it together with PFC are not simulated", at: 28},
-		{View: in, Line: "priority-flow-control {auto|enable}", Undo: "priority-flow-control", Source: lines42 + ", " + script, at: 30},
-		{View: in, Line: "priority-flow-control no-drop dot1p <list 0-7>", Undo: "priority-flow-control no-drop dot1p", Source: lines42 + ", " + script, at: 31},
+		{View: in, Line: "flow-control", Undo: "flow-control", Source: cmdref + ", HPE 5920 and 5900 manual: models that refuse it together with PFC are not simulated", at: 28},
+		{View: in, Line: "priority-flow-control {auto|enable}", Undo: "priority-flow-control", Source: cmdref + ", " + script, at: 30},
+		{View: in, Line: "priority-flow-control no-drop dot1p <list 0-7>", Undo: "priority-flow-control no-drop dot1p", Source: cmdref + ", " + script, at: 31},
 		{View: in, Line: "priority-flow-control dot1p <cos:0-7> headroom <0-1000000>", Undo: "priority-flow-control dot1p <cos:0-7> headroom",
 			Source: operator, key: "priority-flow-control dot1p $cos headroom", at: 32},
 		{View: in, Line: "priority-flow-control dot1p <cos:0-7> ingress-buffer dynamic <0-100>", Undo: "priority-flow-control dot1p <cos:0-7> ingress-buffer",
 			Source: operator, key: "priority-flow-control dot1p $cos ingress-buffer", at: 32},
 		{View: in, Line: "priority-flow-control deadlock enable", Undo: "priority-flow-control deadlock enable", Source: template, at: 33},
-		{View: in, Line: "qos trust {dscp|dot1p|none}", Undo: "qos trust", Source: trust23 + ", " + script, at: 40, hide: "qos trust none"},
-		{View: in, Line: "qos wfq {byte-count|weight}", Undo: "qos wfq [{byte-count|weight}]", Source: trust23 + ", " + operator + order, at: 41,
+		{View: in, Line: "qos trust {dscp|dot1p|none}", Undo: "qos trust", Source: cmdref + ", " + script, at: 40, hide: "qos trust none"},
+		{View: in, Line: "qos wfq {byte-count|weight}", Undo: "qos wfq [{byte-count|weight}]", Source: cmdref + ", " + operator + order, at: 41,
 			forget: func(_ match, k *node) bool { return strings.HasPrefix(k.key, "qos wfq") }},
 		{View: in, Line: "qos wfq <queue> group {1|2} {unit:byte-count|weight} <1-127>", Undo: "qos wfq <queue> [group]",
-			Source: trust23 + ", " + operator + order + ", the range too", key: "qos wfq $queue group", at: 42},
-		{View: in, Line: "qos wfq <queue> group sp", Source: trust23 + ", " + operator, key: "qos wfq $queue group", at: 42},
+			Source: cmdref + ", " + operator + order + ", the range too", key: "qos wfq $queue group", at: 42},
+		{View: in, Line: "qos wfq <queue> group sp", Source: cmdref + ", " + operator, key: "qos wfq $queue group", at: 42},
 		{View: in, Line: "qos gts queue <queue-id:0-7> cir <8-400000000> [cbs <512-268435456>]", Undo: "qos gts queue <queue-id:0-7>",
-			Source: lines42 + order, key: "qos gts queue $queue-id", at: 43},
+			Source: cmdref + order, key: "qos gts queue $queue-id", at: 43},
 		{View: in, Line: "qos wred apply <name>", Undo: "qos wred apply [<name>]", Source: template, at: 44},
 	}
 }

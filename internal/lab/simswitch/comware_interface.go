@@ -7,7 +7,7 @@ import (
 )
 
 // jumboDefault is the longest frame of a port in bytes that has no line about
-// it: what the device of the transcript says.
+// it: what the device says of which ntc-templates has the output.
 const jumboDefault = "9664"
 
 func (sw *Switch) usualFrame() string {

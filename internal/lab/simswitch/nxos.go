@@ -12,7 +12,7 @@ func nxos() *system {
 	return &system{
 		top:      "config",
 		more:     "--More--",
-		enter:    "\r\r\n", // seen on devices: switches.md 1.1
+		enter:    "\r\r\n", // seen on devices: netmiko, cisco_nxos.py
 		defaults: nxosDefaults,
 		initial:  nxosInitial,
 		dialect:  nxosDialect,
@@ -51,7 +51,8 @@ func nxosDefaults(spec Spec) Spec {
 	return spec
 }
 
-// nxosPrompt follows switches.md 1.1 and the transcript configure_dual-stage.
+// nxosPrompt follows scrapligo, published sessions of devices, and those of a
+// virtual Nexus with two-stage commit.
 // The prompts of network-qos contexts were never seen.
 func nxosPrompt(s *session) string {
 	host := s.sw.hostname()
@@ -153,7 +154,7 @@ vrf context management
 }
 
 var (
-	errUndefinedClass = errors.New("undefined class") // switches-2.md 1.2, seen on an N3500
+	errUndefinedClass = errors.New("undefined class") // Cisco bug CSCve72295, Nexus 3500
 	errNoSuchPort     = errors.New("the interface does not exist")
 )
 

@@ -18,9 +18,9 @@ type commit struct {
 const firstCommit = 1000000001
 
 // nxosStages are the commands of two-stage configuration. Their texts are
-// those of the transcript configure_dual-stage/github_57988076742_cml_10.x.
+// those of an operator's notes of a virtual Nexus 10.x.
 func nxosStages() []Rule {
-	const seen = "switches.md 0 (two-stage commit), transcript configure_dual-stage/github_57988076742_cml_10.x"
+	const seen = "Cisco Nexus 9000 configuration guide 10.5(x), two-stage commit; lab notes of a virtual Nexus 10.x"
 	return []Rule{
 		{View: "exec", Line: "configure dual-stage", Source: seen, run: func(s *session, _ match) {
 			s.say("Enter configuration commands, one per line. End with CNTL/Z.")

@@ -17,13 +17,13 @@ func nxosCommands() []Rule {
 func nxosModes() []Rule {
 	const pipes = "Cisco Nexus 9000 Series NX-OS Fundamentals Configuration Guide, Understanding the Command-Line Interface: filtering output of show commands"
 	return []Rule{
-		{View: "exec", Line: "configure [terminal]", Source: "switches.md 1.1; transcript where/github_43493284401_n9kv_10.2.2",
+		{View: "exec", Line: "configure [terminal]", Source: "scrapligo, cisco_nxos.yaml; lab notes of a Nexus 9000v 10.2(2)",
 			run: func(s *session, _ match) {
 				s.say("Enter configuration commands, one per line. End with CNTL/Z.")
 				s.enterTop()
 				s.staged = false
 			}},
-		{View: "exec", Line: "exit", Source: "switches.md 0.1; transcript configure_dual-stage/github_57988076742_cml_10.x",
+		{View: "exec", Line: "exit", Source: "scrapligo, cisco_nxos.yaml; lab notes of a virtual Nexus 10.x",
 			run: func(s *session, _ match) {
 				if len(s.levels) == 0 {
 					s.done = true
@@ -32,18 +32,18 @@ func nxosModes() []Rule {
 				s.levels = s.levels[:len(s.levels)-1]
 				s.staged = s.staged && len(s.levels) > 0
 			}},
-		{View: "exec", Line: "end", Source: "transcript where/github_43493284401_n9kv_10.2.2",
+		{View: "exec", Line: "end", Source: "lab notes of a Nexus 9000v 10.2(2)",
 			run: func(s *session, _ match) { s.levels, s.staged = nil, false }},
-		{View: "exec", Line: "terminal length <0-511>", Source: "switches.md 1.2", run: func(s *session, m match) {
+		{View: "exec", Line: "terminal length <0-511>", Source: "netmiko, cisco_nxos.py", run: func(s *session, m match) {
 			s.rows, _ = strconv.Atoi(m.args["0-511"])
 			s.paged = false
 		}},
-		{View: "exec", Line: "terminal width <24-511>", Source: "switches.md 1.2", run: func(*session, match) {}},
-		{View: "exec", Line: "terminal dont-ask", Source: "switches.md 1.4",
+		{View: "exec", Line: "terminal width <24-511>", Source: "netmiko, cisco_nxos.py", run: func(*session, match) {}},
+		{View: "exec", Line: "terminal dont-ask", Source: "napalm, nxos_ssh.py",
 			run: func(s *session, _ match) { s.silent = true }},
-		{View: "exec", Line: "no terminal dont-ask", Source: "switches.md 1.4",
+		{View: "exec", Line: "no terminal dont-ask", Source: "napalm, nxos_ssh.py",
 			run: func(s *session, _ match) { s.silent = false }},
-		{View: "pipe", Line: "section <text>", Source: "switches.md 2.2, 2.3", run: section},
+		{View: "pipe", Line: "section <text>", Source: "Cisco roce_enable v0.60 (it types them)", run: section},
 		{View: "pipe", Line: "no-more", Source: pipes, run: func(s *session, _ match) {}},
 		{View: "pipe", Line: "include <text>", Source: pipes, run: include},
 		{View: "pipe", Line: "exclude <text>", Source: pipes, run: exclude},
@@ -58,17 +58,17 @@ type checkpoint struct {
 	config   *node
 }
 
-// mostCheckpoints and the rules for names: switches-2.md 1.3.
+// mostCheckpoints and the rules for names are of the Cisco Nexus 3548 system management guide 7.x.
 const mostCheckpoints, longestCheckpoint = 10, 75
 
 // nxosPoints are checkpoints and the way back to them.
 func nxosPoints() []Rule {
-	const seen = "switches-2.md 1.3, transcript checkpoint/github_43493284401_n9kv_10.2.2"
-	const back = "switches.md 1.6, transcript rollback_running-config_checkpoint/github_43493284401_n9kv_10.2.2"
+	const seen = "Cisco Nexus 3548 system management guide 7.x, lab notes of a Nexus 9000v 10.2(2)"
+	const back = "Cisco NX-OS command reference 9.3(x), lab notes of a Nexus 9000v 10.2(2)"
 	const how = " [{atomic|best-effort|stop-at-first-failure}] [verbose]"
 	return []Rule{
 		{View: "exec", Line: "checkpoint <name>", Source: seen + "; texts of refusals SYNTHETIC", run: makeCheckpoint},
-		{View: "exec", Line: "no checkpoint <name>", Source: "switches.md 1.6", run: func(s *session, m match) {
+		{View: "exec", Line: "no checkpoint <name>", Source: "napalm, nxos_ssh.py", run: func(s *session, m match) {
 			i := s.point(m.args["name"])
 			if i < 0 {
 				s.refuse(errNoCheckpoint)
@@ -76,7 +76,7 @@ func nxosPoints() []Rule {
 			}
 			s.sw.points = slices.Delete(slices.Clone(s.sw.points), i, i+1)
 		}},
-		{View: "exec", Line: "show checkpoint summary", Source: "transcript show_checkpoint_summary/networkqna_n5k", run: showCheckpoints},
+		{View: "exec", Line: "show checkpoint summary", Source: "networkqna.com, Nexus 5000", run: showCheckpoints},
 		{View: "exec", Line: "rollback running-config checkpoint <name>" + how, Source: back, run: func(s *session, m match) {
 			i := s.point(m.args["name"])
 			if i < 0 {

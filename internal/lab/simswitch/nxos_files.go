@@ -7,9 +7,9 @@ import (
 
 // nxosFiles are the commands about startup configuration and files.
 func nxosFiles() []Rule {
-	const dirs = "public scripts for NX-OS (catalogue numbers 2372748080, 23454044165): an existing directory is an error; texts SYNTHETIC"
+	const dirs = "public scripts for NX-OS: an existing directory is an error; texts SYNTHETIC"
 	return []Rule{
-		{View: "exec", Line: "copy running-config startup-config", Source: "switches.md 1.5; transcript copy_running-config_startup-config/github_43493284401_n9kv_10.2.2_alias",
+		{View: "exec", Line: "copy running-config startup-config", Source: "netmiko, cisco_nxos.py; lab notes of a Nexus 9000v 10.2(2)",
 			run: func(s *session, _ match) {
 				if s.sw.full {
 					s.refuse(errFull)
@@ -19,7 +19,7 @@ func nxosFiles() []Rule {
 				s.say("[########################################] 100%")
 				s.say(copyComplete)
 			}},
-		{View: "exec", Line: "copy running-config <file:name>", Source: "switches.md 1.6; the question is SYNTHETIC",
+		{View: "exec", Line: "copy running-config <file:name>", Source: "napalm, nxos_ssh.py; the question is SYNTHETIC",
 			run: copyRunning},
 		{View: "exec", Line: "show startup-config", Source: "Cisco Nexus 9000 Series NX-OS Fundamentals Configuration Guide, Working with Configuration Files; headers as of show running-config SYNTHETIC", run: func(s *session, _ match) {
 			s.say("\n!Command: show startup-config")
@@ -52,7 +52,7 @@ func nxosFiles() []Rule {
 	}
 }
 
-// copyComplete ends every copy, even one that did not do all: switches-2.md 1.2.
+// copyComplete ends every copy, even one that did not do all: seen on a Nexus 9500v 10.1(1).
 const copyComplete = "Copy complete, now saving to disk (please wait)...\nCopy complete."
 
 func copyRunning(s *session, m match) {

@@ -14,12 +14,12 @@ var nxosDialect = sync.OnceValue(func() *dialect {
 
 // Where the sources are cited often.
 const (
-	lines22   = "switches.md 2.2"
-	exampleA  = "switches.md 2.1 A, transcript CONFIG_EXAMPLES/pareshgupta_roce_enable_v0.60"
-	exampleB  = "switches.md 2.1 B, transcript CONFIG_EXAMPLES/azurelocal_tor_qos"
-	exampleC  = "switches.md 2.1 C, transcript CONFIG_EXAMPLES/zartbot_n93180fx2_dscp26_cos5"
-	rcf       = "switches-2.md 1.1, transcript CONFIG_EXAMPLES/github_62929086650_netapp-style_rcf_n9364d"
-	sectionEx = "switches.md 2.3, transcript show_running-config_interface/azurelocal_tor1_eth1-21_pfc"
+	reference = "Cisco NX-OS command reference 9.3(x)"
+	exampleA  = "Cisco roce_enable v0.60"
+	exampleB  = "Azure/AzureLocal-Supportability, reference TOR QoS policy"
+	exampleC  = "zartbot, Nexus 93180FX2"
+	rcf       = "reference configuration of a Nexus 9364D in NetApp's style"
+	sectionEx = "Azure Local network overview, show running-config interface"
 )
 
 // nxosObjects are the lines about classes, policies and the system.
@@ -29,10 +29,10 @@ func nxosObjects() []Rule {
 
 func nxosGlobals() []Rule {
 	return []Rule{
-		{View: "config", Line: "hostname <name>", Source: "switches-2.md 1.2: the prompt has the new name at once", at: 10},
+		{View: "config", Line: "hostname <name>", Source: "configuration generator's README, Nexus 9500v 10.1(1): the prompt has the new name at once", at: 10},
 		{View: "config", Line: "feature {feature:bgp|bfd|dhcp|interface-vlan|lacp|lldp|nxapi|ospf|scheduler|scp-server|sftp-server|tacacs+|telnet|vpc}",
 			Undo:   "feature {feature:bgp|bfd|dhcp|interface-vlan|lacp|lldp|nxapi|ospf|scheduler|scp-server|sftp-server|tacacs+|telnet|vpc}",
-			Source: lines22 + "; transcript show_running-config/microsoft_SDN_nexus3132_6.0.2U6_qos_and_ports_excerpt; transcript show_feature",
+			Source: reference + "; microsoft/SDN, Cisco Nexus 3132-TOR1.cfg; ntc-templates, show feature",
 			key:    "feature $feature", at: 30},
 		{View: "config", Line: "priority-flow-control watch-dog-interval {on|off}",
 			Undo:   "priority-flow-control watch-dog-interval [{on|off}]",
@@ -45,9 +45,9 @@ func nxosGlobals() []Rule {
 		{View: "config", Line: "congestion-control random-detect forward-nonecn",
 			Undo: "congestion-control random-detect forward-nonecn", Source: exampleC, at: 67},
 		{View: "config", Line: "vlan <id:1-3967>", Undo: "vlan <id:1-3967>", key: "vlan $id", enter: "vlan", at: 75,
-			Source: "transcript show_running-config/microsoft_SDN_nexus3132_6.0.2U6_qos_and_ports_excerpt"},
+			Source: "microsoft/SDN, Cisco Nexus 3132-TOR1.cfg"},
 		{View: "vlan", Line: "name <name>", Undo: "name [<name>]", key: "name",
-			Source: "transcript show_running-config/microsoft_SDN_nexus3132_6.0.2U6_qos_and_ports_excerpt"},
+			Source: "microsoft/SDN, Cisco Nexus 3132-TOR1.cfg"},
 	}
 }
 
@@ -58,10 +58,10 @@ func nxosQoSPolicies() []Rule {
 			Undo:   "class-map type qos [{match-any|match-all}] <name>",
 			Source: exampleA, key: class, enter: "cmap-qos", at: 60, exact: true, named: true},
 		{View: "config", Line: "class-map {match:match-any|match-all} <name>",
-			Source: "transcript show_running-config/batfish__nxos_class_map; expands as of switches-2.md 1.1",
+			Source: "batfish, nxos_class_map; that the short form expands: published notes of an operator",
 			key:    class, store: "class-map type qos $match $name", enter: "cmap-qos", at: 60},
 		{View: "cmap-qos", Line: "description <text>", Undo: "description [<text>]",
-			Source: "transcript show_running-config/batfish__nxos_class_map"},
+			Source: "batfish, nxos_class_map"},
 		{View: "cmap-qos", Line: "match dscp <dscp:list 0-63>", Undo: "match dscp <dscp:list 0-63>",
 			Source: exampleA, key: "match dscp $dscp", at: 10},
 		{View: "cmap-qos", Line: "match cos <cos:list 0-7>", Undo: "match cos <cos:list 0-7>",
@@ -69,10 +69,10 @@ func nxosQoSPolicies() []Rule {
 
 		{View: "config", Line: "policy-map type qos <name>", Undo: "policy-map type qos <name>",
 			Source: exampleA, key: policy, enter: "pmap-qos", at: 62, named: true},
-		{View: "config", Line: "policy-map <name>", Source: "switches-2.md 1.1: the short form expands",
+		{View: "config", Line: "policy-map <name>", Source: "published notes of an operator: the short form expands",
 			key: policy, store: "policy-map type qos $name", enter: "pmap-qos", at: 62},
 		{View: "pmap-qos pmap-que pmap-nqos", Line: "description <text>", Undo: "description [<text>]",
-			Source: "transcript show_running-config/batfish__nxos_policy_map"},
+			Source: "batfish, nxos_policy_map"},
 		{View: "pmap-qos", Line: "class <name>", Undo: "class <name>", Source: exampleA,
 			key: "class $name", store: "class $name", enter: "pmap-c-qos", at: 20, named: true},
 		{View: "pmap-qos", Line: "class type qos <name>", Undo: "class type qos <name>", Source: rcf,
@@ -101,7 +101,7 @@ func nxosQueuing() []Rule {
 		{View: "pmap-c-que", Line: "bandwidth percent <0-100>", Undo: "bandwidth percent [<0-100>]",
 			Source: exampleB, key: "bandwidth", at: 10},
 		{View: "pmap-c-que", Line: "priority level <1-8>", Undo: "priority level [<1-8>]",
-			Source: exampleA + "; range switches-2.md 1.1", at: 10},
+			Source: exampleA + "; range Cisco NX-API DME model", at: 10},
 		{View: "pmap-c-que", Line: "shape min <0-100000000> {kbps|mbps|gbps} max <0-100000000> {kbps|mbps|gbps}",
 			Undo: "shape", Source: exampleC, key: "shape", at: 15},
 		{View: "pmap-c-que", Line: "random-detect minimum-threshold <0-1000000> " + unit +
@@ -110,27 +110,27 @@ func nxosQueuing() []Rule {
 			Undo: "random-detect; random-detect minimum-threshold <0-1000000> " + unit +
 				" maximum-threshold <0-1000000> " + unit +
 				" drop-probability <0-100> weight <0-15> [cap-average] [ecn]",
-			Source: lines22 + ", " + exampleA, key: "random-detect", at: 20},
+			Source: reference + ", " + exampleA, key: "random-detect", at: 20},
 		{View: "pmap-c-que", Line: "random-detect threshold {burst-optimized|mesh-optimized} [ecn]",
 			Undo:   "random-detect threshold {burst-optimized|mesh-optimized} [ecn]",
-			Source: lines22 + ", " + rcf, key: "random-detect", at: 20},
+			Source: reference + ", " + rcf, key: "random-detect", at: 20},
 		{View: "pmap-c-que", Line: "pause buffer-size <5000-268435456> pause-threshold <0-268435456> resume-threshold <0-268435456>",
 			Undo:   "pause buffer-size",
-			Source: exampleC + "; ranges switches-2.md 1.1", at: 25},
+			Source: exampleC + "; ranges Cisco NX-API DME model", at: 25},
 	}
 }
 
 func nxosNetworkQoS() []Rule {
 	return []Rule{
 		{View: "config", Line: "policy-map type network-qos <name>", Undo: "policy-map type network-qos <name>",
-			Source: exampleA + "; stands before the features: switches-2.md 1.1",
+			Source: exampleA + "; stands before the features: published running configuration of a C93180YC-FX 9.3(3)",
 			key:    "policy-map type network-qos $name", enter: "pmap-nqos", at: 20, named: true},
 		{View: "pmap-nqos", Line: "class type network-qos " + networkClass, Undo: "class type network-qos " + networkClass,
 			Source: exampleA, key: "class type network-qos $class", enter: "pmap-nqos-c", at: 20, named: true},
 		{View: "pmap-nqos-c", Line: "mtu <576-9216>", Undo: "mtu [<576-9216>]",
-			Source: exampleA + "; range switches-2.md 1.1", at: 10},
+			Source: exampleA + "; range Cisco NX-API DME model", at: 10},
 		{View: "pmap-nqos-c", Line: "pause pfc-cos <list 0-7>", Undo: "pause pfc-cos [<list 0-7>]",
-			Source: exampleA + "; list switches-2.md 1.1", at: 20},
+			Source: exampleA + "; list Cisco NX-API DME model", at: 20},
 	}
 }
 
@@ -143,7 +143,7 @@ func nxosSystemQoS() []Rule {
 			Undo:   "service-policy type queuing {in:input|output} <name>",
 			Source: exampleA, key: "service-policy type queuing $in", at: 20, exact: true, named: true},
 		{View: "sys-qos", Line: "service-policy type qos input <name>", Undo: "service-policy type qos input <name>",
-			Source: lines22, at: 10, exact: true, named: true},
+			Source: reference, at: 10, exact: true, named: true},
 	}
 }
 
@@ -153,30 +153,30 @@ func nxosPorts() []Rule {
 	return []Rule{
 		{View: "config", Line: "interface <ports>", Source: exampleA, key: "interface $ports", enter: in, at: 80},
 		{View: "config", Line: "interface <port>", Undo: "interface <port>",
-			Source: "switches.md 1.1; transcript configure_dual-stage/github_57988076742_cml_10.x",
+			Source: "scrapligo, cisco_nxos.yaml; lab notes of a virtual Nexus 10.x",
 			key:    "interface $port", enter: in, at: 80, named: true},
 		{View: in, Line: "description <text>", Undo: "description [<text>]", Source: sectionEx, at: 10},
 		{View: in, Line: "no cdp enable", Source: sectionEx, key: "cdp enable", at: 15},
-		{View: in, Line: "cdp enable", Source: "transcript show_running-config/batfish__nxos_interface_show_all_1",
+		{View: in, Line: "cdp enable", Source: "batfish, nxos_interface_show_all_1",
 			at: 15, hide: "cdp enable"},
 		{View: in, Line: "switchport", Source: sectionEx, at: 20},
 		{View: in, Line: "no switchport", Source: "Cisco Nexus 3600 NX-OS Interfaces Configuration Guide 10.3(x), Configuring Layer 3 Interfaces: routed interfaces", key: "switchport", at: 20},
 		{View: in, Line: "switchport mode {access|trunk}", Undo: "switchport mode", Source: sectionEx, at: 21},
 		{View: in, Line: "switchport access vlan <1-3967>", Undo: "switchport access vlan", at: 22,
-			Source: "transcript show_running-config_interface/github_43493284401_n9kv_10.2.2_empty-vs-edited"},
+			Source: "lab notes of a Nexus 9000v 10.2(2)"},
 		{View: in, Line: "switchport trunk native vlan <1-3967>", Undo: "switchport trunk native vlan",
 			Source: sectionEx, at: 23},
 		{View: in, Line: "switchport trunk allowed vlan <list 1-4094>", Undo: "switchport trunk allowed vlan",
 			Source: sectionEx, at: 24},
 		{View: in, Line: "priority-flow-control mode {auto|on|off} [send-tlv]",
 			Undo:   "priority-flow-control mode [{auto|on|off}] [send-tlv]",
-			Source: lines22 + ", " + exampleA, at: 30, hide: "priority-flow-control mode auto"},
+			Source: reference + ", " + exampleA, at: 30, hide: "priority-flow-control mode auto"},
 		{View: in, Line: "priority-flow-control watch-dog-interval {on|off} [disable-action] [interface-multiplier <0-40>]",
 			Undo: "priority-flow-control watch-dog-interval [{on|off}] [disable-action] [interface-multiplier <0-40>]",
 			Source: exampleA + "; disable action and multiplier of a port, with its range: Cisco NX-API DME model reference 9.3(x), as in Cisco's terraform-provider-nxos; " +
 				"their order, and that a line without them takes them off, is SYNTHETIC",
 			at: 31, hide: "priority-flow-control watch-dog-interval off"},
-		{View: in, Line: "flowcontrol {way:receive|send} {on|off}", Source: lines22 + ", transcript show_running-config/batfish__nxos_interface_show_all_1",
+		{View: in, Line: "flowcontrol {way:receive|send} {on|off}", Source: reference + ", batfish, nxos_interface_show_all_1",
 			key: "flowcontrol $way", at: 33, hide: "flowcontrol $way off"},
 		{View: in, Line: "spanning-tree port type edge [trunk]", Undo: "spanning-tree port type",
 			Source: sectionEx, key: "spanning-tree port type", at: 35},
@@ -184,19 +184,19 @@ func nxosPorts() []Rule {
 		{View: in, Line: "no logging event port link-status", Source: sectionEx, key: "logging event port link-status", at: 45},
 		{View: in, Line: "service-policy type qos input <name> [quiet: no-stats]",
 			Undo:   "service-policy type qos input <name> [no-stats]",
-			Source: exampleA + "; no-stats switches.md 0.7", key: "service-policy type qos input",
+			Source: exampleA + "; no-stats Azure Local network overview", key: "service-policy type qos input",
 			at: 50, exact: true, named: true, many: portPolicy},
-		{View: in, Line: "service-policy input <name>", Source: "switches-2.md 1.1: the short form expands",
+		{View: in, Line: "service-policy input <name>", Source: "published notes of an operator: the short form expands",
 			key: "service-policy type qos input", at: 50, many: portPolicy},
 		{View: in, Line: "service-policy type queuing {in:input|output} <name>",
 			Undo:   "service-policy type queuing {in:input|output} <name>",
 			Source: exampleC, key: "service-policy type queuing $in", at: 51, exact: true, named: true},
-		{View: in, Line: "no lldp {lldp:transmit|receive}", Source: "switches.md 2.2; SYNTHETIC negative form",
+		{View: in, Line: "no lldp {lldp:transmit|receive}", Source: "batfish, nxos_interface_show_all_1; SYNTHETIC negative form",
 			key: "lldp $lldp", needs: "lldp", at: 55},
 		{View: in, Line: "lldp {lldp:transmit|receive}", at: 55, key: "lldp $lldp", needs: "lldp", hide: "lldp $lldp",
-			Source: "transcript show_running-config/batfish__nxos_interface_show_all_1"},
+			Source: "batfish, nxos_interface_show_all_1"},
 		{View: in, Line: "channel-group <1-4096> [force] [mode {active|passive|on}]", Undo: "channel-group",
-			Source: "transcript show_running-config_interface/github_53215664192_9.3.1; " + rcf, at: 60},
+			Source: "configure replace lab, NX-OS 9.3(1); " + rcf, at: 60},
 		{View: in, Line: "no shutdown", Source: exampleA, key: "shutdown", at: 70},
 		{View: in, Line: "shutdown", Source: "Cisco Nexus 9000 Series NX-OS Interfaces Configuration Guide 9.3(x), Configuring Basic Interface Parameters: shutdown", at: 70},
 	}

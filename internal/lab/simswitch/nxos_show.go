@@ -10,33 +10,33 @@ import (
 // nxosShows are the commands that only look.
 func nxosShows() []Rule {
 	return []Rule{
-		{View: "exec", Line: "show version", Source: "switches.md 3.5; transcript show_version/genieparser__golden_output_2, shortened", run: nxosVersion},
+		{View: "exec", Line: "show version", Source: "genieparser, show_version golden_output_2, shortened", run: nxosVersion},
 		{View: "exec", Line: "show inventory", Source: "Cisco Nexus 9000 Series NX-OS Fundamentals Configuration Guide, show inventory; layout SYNTHETIC, no transcript", run: nxosInventory},
-		{View: "exec", Line: "show hostname", Source: "transcript show_hostname",
+		{View: "exec", Line: "show hostname", Source: "ntc-templates, show hostname",
 			run: func(s *session, _ match) { s.say(s.sw.hostname()) }},
-		{View: "exec", Line: "show clock", Source: "transcript show_clock/ntc-templates__cisco_nxos_show_clock",
+		{View: "exec", Line: "show clock", Source: "ntc-templates, show clock",
 			run: func(s *session, _ match) {
 				s.say(s.sw.clock.Now().UTC().Format("15:04:05.000 UTC Mon Jan 02 2006"))
 			}},
-		{View: "exec", Line: "show running-config", Source: "switches.md 0.7, 2.3; switches-2.md 1.1",
+		{View: "exec", Line: "show running-config", Source: "Azure Local network overview; microsoft/SDN, Cisco Nexus 3132-TOR1.cfg; published running configuration of a C93180YC-FX 9.3(3)",
 			run: func(s *session, _ match) {
 				s.heading("show running-config")
 				s.showConfig(nxosPrint(s.sw.running))
 			}},
 		{View: "exec", Line: "show running-config interface <port>", run: nxosShowPort,
-			Source: "transcript show_running-config_interface/github_43493284401_n9kv_10.2.2_empty-vs-edited"},
-		{View: "exec", Line: "show feature", Source: "transcript show_feature/ntc-templates__cisco_nxos_show_feature", run: nxosFeatures},
+			Source: "lab notes of a Nexus 9000v 10.2(2)"},
+		{View: "exec", Line: "show feature", Source: "ntc-templates, show feature", run: nxosFeatures},
 		{View: "exec", Line: "show interface priority-flow-control", run: nxosPFC,
-			Source: "switches.md 3.1; transcript show_interface_priority-flow-control/nexus5k_auto-off"},
+			Source: "blog about a Nexus 5000, show interface priority-flow-control"},
 		{View: "exec", Line: "show queuing interface <port>", run: nxosQueueCounts,
-			Source: "switches.md 3.2; transcript show_queuing_interface/zartbot_n93180fx2_2021, put together from its two halves"},
+			Source: "zartbot, Nexus 93180FX2, show queuing interface, put together from its two halves"},
 		{View: "exec", Line: "show queuing pfc-queue interface <port> detail", run: nxosWatchdog,
-			Source: "switches.md 3.4; layout and the word Disabled SYNTHETIC: show_queuing_pfc-queue_detail/SYNTHETIC_otel_contrib_test"},
-		{View: "exec", Line: "show interface status", Source: "transcript show_interface_status/ntc-templates__cisco_nxos_show_interface_status", run: nxosStatus},
+			Source: "Cisco NX-API schema 9.3(x), show queuing pfc-queue; layout and the word Disabled SYNTHETIC, as in a test of the OpenTelemetry Collector"},
+		{View: "exec", Line: "show interface status", Source: "ntc-templates, show interface status", run: nxosStatus},
 		{View: "exec", Line: "show lldp neighbors", needs: "lldp", run: nxosNeighbours,
-			Source: "transcript show_lldp_neighbors/ntc-templates__cisco_nxos_show_lldp_neighbors"},
+			Source: "ntc-templates, show lldp neighbors"},
 		{View: "exec", Line: "show lldp neighbors detail", needs: "lldp", run: nxosNeighbourDetails,
-			Source: "transcript show_lldp_neighbors_detail/ntc-templates__cisco_nxos_show_lldp_neighbors_detail"},
+			Source: "ntc-templates, show lldp neighbors detail"},
 	}
 }
 

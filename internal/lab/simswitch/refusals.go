@@ -7,10 +7,10 @@ package simswitch
 const fewLossless = "the limit of these models is not known: the smallest of any relative, Dell M I/O Aggregator and N4000 CLI references; text SYNTHETIC"
 
 func nxosRefusals() []Rule {
-	const synthetic = "SYNTHETIC: real texts are not known (switches.md 1.3, switches-2.md 3)"
+	const synthetic = "SYNTHETIC: real texts are not known"
 	return []Rule{
-		{View: "refusal", Line: "ERROR: undefined class", Source: "switches-2.md 1.2 (N3500)"},
-		{View: "refusal", Line: moduleError{}.Error(), Source: "switches-2.md 1.2, seen on a virtual Nexus 9500; what a two-stage commit does then is SYNTHETIC"},
+		{View: "refusal", Line: "ERROR: undefined class", Source: "Cisco bug CSCve72295 (Nexus 3500)"},
+		{View: "refusal", Line: moduleError{}.Error(), Source: "configuration generator's README, Nexus 9500v 10.1(1); what a two-stage commit does then is SYNTHETIC"},
 		{View: "refusal", Line: "ERROR: class-map NAME is in use by POLICY", Source: synthetic},
 		{View: "refusal", Line: "ERROR: policy-map NAME is in use by CONTEXT", Source: synthetic},
 		{View: "refusal", Line: "ERROR: policy-map NAME of type TYPE does not exist", Source: synthetic},
@@ -25,26 +25,26 @@ func nxosRefusals() []Rule {
 		{View: "refusal", Line: "ERROR: no space left on device", Source: synthetic},
 		{View: "refusal", Line: "% Permission denied for the role", Source: synthetic},
 		{View: "refusal", Line: "Failed. err=REASON, then: commit verification failed",
-			Source: "transcript configure_dual-stage/github_57988076742_cml_10.x; reasons as above"},
+			Source: "lab notes of a virtual Nexus 10.x; reasons as above"},
 	}
 }
 
 func comwareRefusals() []Rule {
-	const synthetic = "SYNTHETIC: real texts are not known (switches-2.md 3)"
+	const synthetic = "SYNTHETIC: real texts are not known"
 	return []Rule{
-		{View: "refusal", Line: "ERROR: WRED table NAME is in use by CONTEXT", Source: "switches.md 0.9 that it is refused; text SYNTHETIC"},
+		{View: "refusal", Line: "ERROR: WRED table NAME is in use by CONTEXT", Source: "HPE 5900 manual that it is refused; text SYNTHETIC"},
 		{View: "refusal", Line: "ERROR: WRED table NAME does not exist", Source: synthetic},
 		{View: "refusal", Line: "ERROR: the high limit must be greater than the low limit",
 			Source: "HPE 5130 HI ACL and QoS command reference (queue) that it must; text SYNTHETIC"},
-		{View: "refusal", Line: "ERROR: CONTEXT: WFQ is not enabled", Source: "switches-2.md 2.3 that it comes first; text SYNTHETIC"},
+		{View: "refusal", Line: "ERROR: CONTEXT: WFQ is not enabled", Source: "H3C Comware 7 command reference that it comes first; text SYNTHETIC"},
 		{View: "refusal", Line: "ERROR: CONTEXT: WFQ counts in UNIT", Source: synthetic},
 		{View: "refusal", Line: "ERROR: PORT: N lossless priorities; …", Source: fewLossless},
-		{View: "refusal", Line: "ERROR: CONTEXT: PFC is not enabled", Source: "switches.md 4.2 that deadlock detection needs it; text SYNTHETIC"},
+		{View: "refusal", Line: "ERROR: CONTEXT: PFC is not enabled", Source: "H3C Comware 7 command reference that deadlock detection needs it; text SYNTHETIC"},
 		{View: "refusal", Line: "ERROR: data buffers are applied and cannot be directly modified",
 			Source: "H3C S12500X-AF ACL and QoS command reference, buffer apply; text SYNTHETIC"},
 		{View: "refusal", Line: "ERROR: PORT: the interface does not exist", Source: synthetic},
 		{View: "refusal", Line: "ERROR: no space left on device", Source: synthetic},
-		{View: "refusal", Line: "Permission denied.", Source: "switches.md 4.1 that the text is not known; SYNTHETIC"},
+		{View: "refusal", Line: "Permission denied.", Source: "SYNTHETIC: the real text is not known"},
 		{View: "refusal", Line: "ERROR: no configuration commit delay is running", Source: synthetic},
 	}
 }
