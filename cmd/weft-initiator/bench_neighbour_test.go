@@ -3,9 +3,13 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"os"
+	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -111,9 +115,9 @@ func BenchmarkNeighbours(b *testing.B) {
 // besideRun measures both on one target; the results are in µs.
 func besideRun(b *testing.B, own, bin, kind string, event bool, load busyLoad) (alone, beside float64) {
 	b.Helper()
-	var mode []string
+	var mode, polls []string
 	if !event {
-		mode = []string{"--poll", "1"}
+		mode, polls = []string{"--poll", "1", "--poll-cpus", "0"}, []string{"--poll", "--poll-cpus", "1"}
 	}
 	volume := func(name string) string {
 		if kind == "file" {
@@ -128,11 +132,11 @@ func besideRun(b *testing.B, own, bin, kind string, event bool, load busyLoad) (
 	defer p.kill()
 	p99 := func() float64 {
 		var r report
-		measure(b, own, []string{
+		measure(b, own, append([]string{
 			"--map", "10.40.1.11:4420=" + p.port, "run", "--json", "--traddr", "10.40.1.11:4420", "--host-traddr", "127.0.0.2",
 			"--hostnqn", "nqn.2026-11.net.example:bench:h1", "--nqn", "nqn.2026-11.net.example:bench:st1",
 			"--rw", "randread", "--bs", "4k", "--iodepth", "1", "--runtime", benchTime, "--ramp-time", benchRamp,
-		}, &r)
+		}, polls...), &r)
 		return float64(r.Jobs[0].Read.Clat.Percentile["99.000000"]) / 1e3
 	}
 	alone = p99()
@@ -141,57 +145,86 @@ func besideRun(b *testing.B, own, bin, kind string, event bool, load busyLoad) (
 	return alone, p99()
 }
 
-// keepBusy is a host with two full queues, until stop.
+// keepBusy runs a host with two full queues, until stop. It is a process of its
+// own that has processors only when nobody else wants them: a neighbour is another
+// machine, and what it does with its own processors is not what is measured.
 func keepBusy(b *testing.B, addr string, load busyLoad) (stop func()) {
 	b.Helper()
+	cmd := exec.Command("nice", "-n", "19", "busy-neighbour", addr, load.name)
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		b.Fatal(err)
+	}
+	if _, err := out.Read(make([]byte, 1)); err != nil {
+		b.Fatalf("the busy host has not begun: %v", err)
+	}
+	return func() { _ = in.Close(); _ = cmd.Wait() }
+}
+
+// busyNeighbour is the busy host: ADDRESS and the name of a load. It writes a byte
+// when it has begun and ends with its input.
+func busyNeighbour() {
+	i := slices.IndexFunc(busyLoads(), func(l busyLoad) bool { return l.name == os.Args[2] })
+	if err := beBusy(os.Args[1], busyLoads()[i]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	_, _ = os.Stdout.Write([]byte{'\n'})
+	_, _ = io.Copy(io.Discard, os.Stdin)
+}
+
+func beBusy(addr string, load busyLoad) error {
 	const depth = 127
 	carrier := &tcp.Transport{}
 	data := wire.ConnectData{HostID: [16]byte{2}, ControllerID: wire.DynamicController, SubNQN: "nqn.2026-11.net.example:bench:st2", HostNQN: "nqn.2026-11.net.example:bench:h2"}
-	do := func(q fabric.Queue, cmd wire.Command, data []byte) uint64 {
-		done, err := fabric.Do(q, &cmd, data)
-		if err != nil || done.Status != wire.Success {
-			b.Fatalf("command %#x: %v %v", cmd.Opcode, done.Status, err)
-		}
-		return done.Result
-	}
-	var all []fabric.Queue
 	for qid := range uint16(3) {
-		q, err := carrier.Dial(b.Context(), fabric.DialParams{Addr: addr, QID: qid, Depth: depth, InCapsule: 8192})
+		q, err := carrier.Dial(context.Background(), fabric.DialParams{Addr: addr, QID: qid, Depth: depth, InCapsule: 8192})
 		if err != nil {
-			b.Fatal(err)
+			return err
 		}
-		all = append(all, q)
 		connect, _ := data.AppendBinary(nil)
-		id := do(q, wire.ConnectCommand{QID: qid, SQSize: depth}.Command(), connect)
-		if qid == 0 {
-			data.ControllerID = uint16(id)
-			do(q, wire.PropertyCommand{Set: true, Offset: wire.PropCC, Value: wire.CCEnable | wire.CCIOSQES | wire.CCIOCQES}.Command(), nil)
+		hello := wire.ConnectCommand{QID: qid, SQSize: depth}.Command()
+		done, err := fabric.Do(q, &hello, connect)
+		if err == nil && done.Status == wire.Success && qid == 0 {
+			data.ControllerID = uint16(done.Result)
+			enable := wire.PropertyCommand{Set: true, Offset: wire.PropCC, Value: wire.CCEnable | wire.CCIOSQES | wire.CCIOCQES}.Command()
+			done, err = fabric.Do(q, &enable, nil)
+		}
+		if err != nil || done.Status != wire.Success {
+			return fmt.Errorf("queue %d: %v %v", qid, done.Status, err)
+		}
+		if qid > 0 {
+			go keepFull(q, depth, load)
 		}
 	}
-	for _, q := range all[1:] {
-		go func() { // ends with the queue
-			done := make([]wire.Completion, depth)
-			n := depth
-			for i := range done {
-				done[i].CID = uint16(i)
-			}
-			for {
-				for _, c := range done[:n] {
-					cmd := load.cmd
-					if q.Submit(c.CID, &cmd, fabric.Buffer{Bytes: load.data}) != nil {
-						return
-					}
-				}
-				var err error
-				if n, err = q.Wait(done); err != nil {
-					return
-				}
-			}
-		}()
+	return nil
+}
+
+// keepFull has so many commands outstanding for as long as the queue lives.
+func keepFull(q fabric.Queue, depth int, load busyLoad) {
+	done := make([]wire.Completion, depth)
+	n := depth
+	for i := range done {
+		done[i].CID = uint16(i)
 	}
-	return func() {
-		for _, q := range all {
-			_ = q.Close()
+	for {
+		for _, c := range done[:n] {
+			cmd := load.cmd
+			if q.Submit(c.CID, &cmd, fabric.Buffer{Bytes: load.data}) != nil {
+				return
+			}
+		}
+		var err error
+		if n, err = q.Wait(done); err != nil {
+			return
 		}
 	}
 }

@@ -18,7 +18,9 @@ import (
 	"weft/internal/latency"
 )
 
-func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"weft-initiator": main}) }
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"weft-initiator": main, "busy-neighbour": busyNeighbour})
+}
 
 // TestScripts runs both agents against each other, each as its own process.
 func TestScripts(t *testing.T) {

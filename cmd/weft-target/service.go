@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -18,15 +19,16 @@ import (
 
 // A service is a target that is being served.
 type service struct {
-	log     *slog.Logger
-	places  agent.Places
-	options options
-	pollers *tcp.Pollers   // nil: event driven
-	budget  *fabric.Budget // of all portals
-	waiting int            // connections of strangers at a portal; 0 is as many as it likes
-	rdma    rdmaLoader
-	socket  *statusServer
-	metrics *metricsServer // nil: nowhere
+	log        *slog.Logger
+	places     agent.Places
+	options    options
+	pollers    *tcp.Pollers   // nil: event driven
+	processors int            // that the process may keep busy
+	budget     *fabric.Budget // of all portals
+	waiting    int            // connections of strangers at a portal; 0 is as many as it likes
+	rdma       rdmaLoader
+	socket     *statusServer
+	metrics    *metricsServer // nil: nowhere
 
 	// target is nil only in start. What follows changes with a reload, under mu;
 	// reloads come one after the other.
@@ -61,7 +63,7 @@ func start(ctx context.Context, places agent.Places, o options, log *slog.Logger
 	if err := nobodyOn(socket); err != nil {
 		return nil, err
 	}
-	s := &service{log: log, places: places, options: o, conf: l.conf, keys: l.keys, budget: fabric.NewBudget(fabric.DefaultBudget), status: agent.TargetStatus{
+	s := &service{log: log, places: places, options: o, conf: l.conf, keys: l.keys, budget: fabric.NewBudget(fabric.DefaultBudget), processors: runtime.GOMAXPROCS(0), status: agent.TargetStatus{
 		Version: agent.Version(), Binary: binary, Config: l.sum, PID: os.Getpid(), Root: places.Root, Started: time.Now().UTC(),
 	}}
 	if err := s.open(ctx, l); err != nil {
@@ -75,12 +77,18 @@ func start(ctx context.Context, places agent.Places, o options, log *slog.Logger
 }
 
 // open makes the target and its portals.
+//
+// Go runs on more processors than there are. Threads that poll keep one each for
+// good, and a call that waits in the kernel keeps one until Go notices, which may
+// take it ten milliseconds: meanwhile the commands of other hosts would stay where
+// no thread looks for them. Which of the threads goes on is up to the kernel.
 func (s *service) open(ctx context.Context, l *loaded) (err error) {
 	if s.options.poll > 0 {
 		if s.pollers, err = tcp.NewPollers(tcp.PollerOptions{Threads: s.options.poll, CPUs: s.options.cpus}); err != nil {
 			return err
 		}
 	}
+	runtime.GOMAXPROCS(2*s.processors + s.options.poll)
 	if s.missing, err = s.sortOut(l.conf); err != nil {
 		return err
 	}
@@ -93,7 +101,7 @@ func (s *service) open(ctx context.Context, l *loaded) (err error) {
 	}
 	s.stores = all
 	c := l.configuration(all)
-	c.Firmware, c.Generation, c.Log, c.Descriptors = firmware, uint64(time.Now().Unix()), s.log, descriptors()
+	c.Firmware, c.Generation, c.Log, c.Descriptors, c.Processors = firmware, uint64(time.Now().Unix()), s.log, descriptors(), s.processors
 	if s.target, err = target.New(c); err != nil {
 		return errors.Join(err, fresh.close())
 	}

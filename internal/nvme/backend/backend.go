@@ -27,11 +27,22 @@ type Backend interface {
 	Close() error
 }
 
+// A Peeker is a backend that may have blocks at hand though its calls may wait for a
+// device.
+type Peeker interface {
+	Backend
+
+	// TryRead is ReadBlocks unless it had to wait; then it reports false, and what
+	// is in p is undefined.
+	TryRead(p []byte, lba uint64) (bool, error)
+}
+
 // Info is what a backend is.
 type Info struct {
 	Size      int64 // in bytes, a multiple of BlockSize
 	BlockSize int   // in bytes
 	MayBlock  bool  // a call may wait for a device
+	Cached    bool  // writes go to memory of the system, which keeps processors busy more than it waits
 }
 
 // What calls wrap when their caller is at fault.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 )
 
 // file keeps blocks in a regular file, or on a block device.
@@ -18,6 +19,9 @@ type file struct {
 	align int // of memory and offsets that f takes, 0 for any
 	spare sync.Pool
 
+	fd       int         // of f, negative when closed; under all locks
+	uncached atomic.Bool // TryRead is of no use
+
 	mu     sync.Mutex
 	failed error // of the first Flush that failed
 }
@@ -26,7 +30,7 @@ type file struct {
 // alone until Close. A missing file is created, with its folders, and sparse;
 // a shorter one grows; a longer one is refused, because it is never shrunk.
 func OpenFile(path string, size int64, block int) (Backend, error) {
-	b := &file{info: Info{Size: size, BlockSize: block, MayBlock: true}}
+	b := &file{info: Info{Size: size, BlockSize: block, MayBlock: true, Cached: true}}
 	if err := b.info.validate(); err != nil {
 		return nil, fmt.Errorf("file backend %s: %w", path, err)
 	}
@@ -40,7 +44,7 @@ func OpenFile(path string, size int64, block int) (Backend, error) {
 	if err != nil {
 		return nil, fmt.Errorf("file backend: %w", err)
 	}
-	b.f = f
+	b.f, b.fd = f, int(f.Fd())
 	if err := b.prepare(); err != nil {
 		return nil, errors.Join(fmt.Errorf("file backend %s: %w", path, err), f.Close())
 	}
@@ -188,6 +192,7 @@ func (b *file) Info() Info { return b.info }
 
 func (b *file) Close() error {
 	return b.locks.all(func() error {
+		b.fd = -1
 		if err := b.f.Close(); !errors.Is(err, fs.ErrClosed) {
 			return err
 		}

@@ -1,6 +1,10 @@
 package backend
 
-import "sync"
+import (
+	"sync"
+
+	"weft/internal/nvme/rawsock"
+)
 
 const (
 	stripeBytes = 128 << 10 // the unit that one lock covers; a multiple of every block size
@@ -49,7 +53,9 @@ func (s *stripes) all(do func() error) error {
 // span calls do for the parts of n bytes from byte off on, as a writer. A part is
 // some of one stripe, or whole stripes of one piece of most bytes (a power of two
 // stripes, at most pieceBytes). Nothing else is owned meanwhile: however long the
-// span is, others wait for one part of it.
+// span is, others wait for one part of it. That is so for processors, too: after
+// each part other threads have this one if they wait for it, which without that
+// would be for milliseconds.
 func (s *stripes) span(off, n, most int64, do func(off, n int64) error) error {
 	for n > 0 {
 		part := min(n, most-off%most)
@@ -62,6 +68,7 @@ func (s *stripes) span(off, n, most int64, do func(off, n int64) error) error {
 			return err
 		}
 		off, n = off+part, n-part
+		rawsock.Yield()
 	}
 	return nil
 }

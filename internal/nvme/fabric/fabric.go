@@ -7,6 +7,7 @@ package fabric
 
 import (
 	"context"
+	"runtime"
 	"time"
 
 	"weft/internal/nvme/wire"
@@ -58,6 +59,7 @@ type ListenParams struct {
 	Timeout     time.Duration // how long a peer may take until it is connected, and to read anything of what was sent to it
 	Waiting     int           // connections that may be there at once on which no host has connected yet; 0 is as many as the transport likes, which is the most
 	Budget      *Budget       // of memory that peers make this process hold, shared by its listeners; nil: DefaultBudget for this one
+	Processors  int           // that connections may keep busy; 0: as many as run Go
 }
 
 // Defaults of ListenParams.
@@ -84,6 +86,9 @@ func (p ListenParams) WithDefaults() ListenParams {
 	}
 	if p.Budget == nil {
 		p.Budget = NewBudget(DefaultBudget)
+	}
+	if p.Processors == 0 {
+		p.Processors = runtime.GOMAXPROCS(0)
 	}
 	return p
 }

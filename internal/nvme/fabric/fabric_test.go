@@ -2,6 +2,7 @@ package fabric_test
 
 import (
 	"errors"
+	"runtime"
 	"testing"
 
 	"weft/internal/nvme/fabric"
@@ -95,7 +96,7 @@ func TestListenParamsDefaults(t *testing.T) {
 	p := fabric.ListenParams{Addr: "10.0.0.1:4420", MaxDepth: 7, Budget: b}.WithDefaults()
 	want := fabric.ListenParams{
 		Addr: "10.0.0.1:4420", MaxDepth: 7, InCapsule: fabric.DefaultInCapsule,
-		MaxTransfer: fabric.DefaultMaxTransfer, Timeout: fabric.DefaultTimeout, Budget: b,
+		MaxTransfer: fabric.DefaultMaxTransfer, Timeout: fabric.DefaultTimeout, Budget: b, Processors: runtime.GOMAXPROCS(0),
 	}
 	if p != want {
 		t.Errorf("%+v, want %+v", p, want)

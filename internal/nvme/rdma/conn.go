@@ -103,7 +103,7 @@ var (
 
 func newConn(l *listener, link verbs.Link) *conn {
 	local, remote := link.Ends()
-	return &conn{l: l, link: link, local: logicalAddr(l.Addr(), local), remote: remote.String()}
+	return &conn{l: l, link: link, local: logicalAddr(l.Addr(), local), remote: remote.String(), spin: spinner{never: l.params.Processors < 2}}
 }
 
 func (c *conn) Transport() string { return "rdma" }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 
 	"weft/internal/nvme/fabric"
 	"weft/internal/nvme/rdma/verbs"
@@ -46,7 +47,7 @@ func (t *Transport) Dial(ctx context.Context, p fabric.DialParams) (fabric.Queue
 // newQueue makes the queues, posts what responses are received into, and
 // connects. The link is the queue's; with an error it is closed.
 func newQueue(ctx context.Context, link verbs.Link, p fabric.DialParams, poll bool) (_ *queue, err error) {
-	q := &queue{addr: p.Addr, link: link, poll: poll, qid: p.QID, timeout: p.Timeout}
+	q := &queue{addr: p.Addr, link: link, poll: poll, qid: p.QID, timeout: p.Timeout, spin: spinner{never: runtime.GOMAXPROCS(0) < 2}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, q.release())

@@ -1,9 +1,6 @@
 package rdma
 
-import (
-	"runtime"
-	"time"
-)
+import "time"
 
 // A blocked thread is woken late: by microseconds on some machines, by tens of
 // them on virtual ones. So whoever waits for completions first looks for a
@@ -16,6 +13,7 @@ const (
 
 // A spinner is for one goroutine. The zero spinner is ready.
 type spinner struct {
+	never  bool      // there is but one processor
 	since  time.Time // of the look in progress
 	failed int       // in a row
 	waits  int       // since it stopped
@@ -23,7 +21,7 @@ type spinner struct {
 
 // again reports whether to look once more before blocking.
 func (s *spinner) again() bool {
-	if runtime.GOMAXPROCS(0) < 2 {
+	if s.never {
 		return false
 	}
 	if s.since.IsZero() {

@@ -13,12 +13,13 @@ import (
 const (
 	movers, hostMovers     = 48, 32
 	flushers, hostFlushers = 8, 2
+	storers, hostStorers   = 16, 4 // of writes to what is Cached: more at a time would only compete for processors
 )
 
-// zeroers is the same for zeroing, which keeps processors busy: one host leaves
-// most of them, because Go looks at connections only where one has nothing to do.
-func zeroers() (all, host int) {
-	all = min(max(2, runtime.GOMAXPROCS(0)/2), 8)
+// computers is the same for what keeps processors busy, as zeroing and comparing
+// memory do: one host leaves most of them.
+func computers(processors int) (all, host int) {
+	all = min(max(2, processors/2), 8)
 	return all, all / 2
 }
 

@@ -22,6 +22,7 @@ const neighbour = "nqn.2026-11.net.example:neighbour"
 // slow is a backend on which everything waits until it may go on.
 type slow struct {
 	backend.Backend
+	cached  bool
 	may     chan struct{} // one thing goes on for each value, all when closed
 	inside  atomic.Int32
 	most    atomic.Int32 // that were inside at once
@@ -39,7 +40,7 @@ func newSlow(t *testing.T, size int64) *slow {
 
 func (s *slow) Info() backend.Info {
 	i := s.Backend.Info()
-	i.MayBlock = true
+	i.MayBlock, i.Cached = true, s.cached
 	return i
 }
 
@@ -149,22 +150,25 @@ func TestHostsDoNotHoldUpOthers(t *testing.T) {
 	through.CDW12 |= fua
 	page := make([]byte, 4096)
 	for name, c := range map[string]struct {
-		cmd  wire.Command
-		data []byte
-		most int32
+		cmd    wire.Command
+		data   []byte
+		most   int32
+		cached bool
 	}{
-		"deallocate":    {long, ranges, 4},
-		"write zeroes":  {blocks(wire.OpWriteZeroes, 1, 0, 65536), nil, 4},
-		"flush":         {wire.Command{Opcode: wire.OpFlush, NSID: 1}, nil, hostFlushers},
-		"flush all":     {wire.Command{Opcode: wire.OpFlush, NSID: wire.NSIDAll}, nil, hostFlushers},
-		"write through": {through, page, hostMovers + hostFlushers},
-		"compare":       {blocks(wire.OpCompare, 1, 0, 1), page, hostMovers},
-		"read":          {blocks(wire.OpRead, 1, 0, 1), page, hostMovers},
-		"write":         {blocks(wire.OpWrite, 1, 0, 1), page, hostMovers},
+		"deallocate":    {cmd: long, data: ranges, most: 4},
+		"write zeroes":  {cmd: blocks(wire.OpWriteZeroes, 1, 0, 65536), most: 4},
+		"flush":         {cmd: wire.Command{Opcode: wire.OpFlush, NSID: 1}, most: hostFlushers},
+		"flush all":     {cmd: wire.Command{Opcode: wire.OpFlush, NSID: wire.NSIDAll}, most: hostFlushers},
+		"write through": {cmd: through, data: page, most: hostMovers + hostFlushers},
+		"compare":       {cmd: blocks(wire.OpCompare, 1, 0, 1), data: page, most: hostMovers},
+		"read":          {cmd: blocks(wire.OpRead, 1, 0, 1), data: page, most: hostMovers},
+		"write":         {cmd: blocks(wire.OpWrite, 1, 0, 1), data: page, most: hostMovers},
+		"cached write":  {cmd: blocks(wire.OpWrite, 1, 0, 1), data: page, most: hostStorers, cached: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			carriers(t, func(t *testing.T, carrier fabric.Transport) {
 				disk := newSlow(t, 1<<40)
+				disk.cached = c.cached
 				r := crowd(t, carrier, disk, neighbour)
 				t.Cleanup(func() {
 					select {
@@ -215,7 +219,7 @@ func TestHostsDoNotHoldUpOthers(t *testing.T) {
 // TestLongCommandsTakeTurns: where others have all workers for long commands, a
 // host's short one is done after one part of each of theirs at most.
 func TestLongCommandsTakeTurns(t *testing.T) {
-	zeroers, hostZeroers := zeroers()
+	zeroers, hostZeroers := computers(runtime.GOMAXPROCS(0))
 	hosts := zeroers / hostZeroers
 	disk := newSlow(t, 1<<40)
 	names := []string{neighbour}
@@ -235,9 +239,9 @@ func TestLongCommandsTakeTurns(t *testing.T) {
 	short, one := deallocate(3, 1)
 	send(t, q, 1, short, one)
 	until(t, "it waits", func() bool {
-		r.target.zeroing.mu.Lock()
-		defer r.target.zeroing.mu.Unlock()
-		return r.target.zeroing.lines.count == 1
+		r.target.computing.mu.Lock()
+		defer r.target.computing.mu.Unlock()
+		return r.target.computing.lines.count == 1
 	})
 	disk.may <- struct{}{} // one part of one of theirs
 	finish(t, q, 1)
@@ -265,19 +269,19 @@ func TestLongCommandsEndWithTheirQueue(t *testing.T) {
 		q := r.io(subNQN, hostNQN, id, 1)
 		long, ranges := deallocate(1, 1<<27, 1<<27)
 		send(t, q, all, long, ranges)
-		_, most := zeroers()
+		_, most := computers(runtime.GOMAXPROCS(0))
 		until(t, "some are under way, and the others have come", func() bool {
-			r.target.zeroing.mu.Lock()
-			defer r.target.zeroing.mu.Unlock()
-			return int(disk.inside.Load()) == most && r.target.zeroing.lines.count == all-most
+			r.target.computing.mu.Lock()
+			defer r.target.computing.mu.Unlock()
+			return int(disk.inside.Load()) == most && r.target.computing.lines.count == all-most
 		})
 		if err := q.Close(); err != nil {
 			t.Fatal(err)
 		}
 		until(t, "nothing waits", func() bool {
-			r.target.zeroing.mu.Lock()
-			defer r.target.zeroing.mu.Unlock()
-			return r.target.zeroing.lines.count == 0
+			r.target.computing.mu.Lock()
+			defer r.target.computing.mu.Unlock()
+			return r.target.computing.lines.count == 0
 		})
 		for range most {
 			disk.may <- struct{}{} // the parts under way
@@ -288,6 +292,38 @@ func TestLongCommandsEndWithTheirQueue(t *testing.T) {
 			return r.target.gate.inside == 0 && disk.inside.Load() == 0
 		})
 		end()
+	})
+}
+
+// peeked is a slow backend some of whose blocks are at hand.
+type peeked struct{ *slow }
+
+func (p peeked) TryRead(b []byte, lba uint64) (bool, error) {
+	return lba < 8, p.Backend.ReadBlocks(b, lba)
+}
+
+// TestWhatIsAtHandDoesNotWait: reads that need no device are done though all workers
+// wait for it, and those of the rest are not.
+func TestWhatIsAtHandDoesNotWait(t *testing.T) {
+	carriers(t, func(t *testing.T, carrier fabric.Transport) {
+		disk := newSlow(t, 1<<20)
+		r := crowd(t, carrier, peeked{disk})
+		end := sync.OnceFunc(func() { close(disk.may) })
+		t.Cleanup(end)
+		_, id := r.admin(subNQN, hostNQN, 0)
+		const each = 30 // on each of two queues: more than there are workers for the host
+		busy := []fabric.Queue{r.io(subNQN, hostNQN, id, 1), r.io(subNQN, hostNQN, id, 2)}
+		for _, q := range busy {
+			send(t, q, each, blocks(wire.OpRead, 1, 8, 1), make([]byte, 4096))
+		}
+		q := r.io(subNQN, hostNQN, id, 3)
+		for range 20 {
+			r.want(wire.Success, q, blocks(wire.OpRead, 1, 0, 1), make([]byte, 4096))
+		}
+		end()
+		for _, q := range busy {
+			finish(t, q, each)
+		}
 	})
 }
 

@@ -95,25 +95,39 @@ func (t *Target) submit(j job) {
 // worker.
 func (t *Target) dispatch(j job) {
 	if ns, one := j.x.State.(*namespace); one {
-		if !ns.info.MayBlock && j.queue.atOnce(j.x, ns) {
+		if j.queue.atOnce(j.x, ns) {
 			return
 		}
 		ns.settle(j.x)
+		if !ns.info.MayBlock {
+			t.computing.add(j)
+			return
+		}
 	}
 	switch c := &j.x.Command; {
 	case c.Opcode == wire.OpWriteZeroes || c.Opcode == wire.OpDSM:
-		t.zeroing.add(j)
+		t.computing.add(j)
 	case c.Opcode == wire.OpFlush || c.FUA():
 		t.flushing.add(j)
+	case c.Opcode == wire.OpWrite && cached(j.x):
+		t.storing.add(j)
 	default:
 		t.moving.add(j)
 	}
 }
 
-// atOnce performs a command on memory unless it had to wait for others, and
-// reports whether it did.
+func cached(x *fabric.Exchange) bool {
+	ns, one := x.State.(*namespace)
+	return one && ns.info.Cached
+}
+
+// atOnce performs a command on memory, or a read of what a device need not be
+// asked for, unless it had to wait for others, and reports whether it did.
 func (q *queue) atOnce(x *fabric.Exchange, ns *namespace) bool {
 	op := x.Command.Opcode
+	if ns.info.MayBlock && op != wire.OpRead {
+		return false
+	}
 	if op == wire.OpRead && x.Command.FUA() || op != wire.OpRead && op != wire.OpWrite && op != wire.OpFlush {
 		return false
 	}

@@ -19,6 +19,9 @@ func (n *namespace) borrow(lba uint64, size int) (fabric.Buffer, bool) {
 // tryRead is the blocks that a read wants, and false where it had to wait for
 // others to have them.
 func (n *namespace) tryRead(x *fabric.Exchange) (fabric.Buffer, bool) {
+	if n.info.MayBlock {
+		return n.peek(x)
+	}
 	if _, lends := n.Backend.(backend.Lender); !lends {
 		b, err := n.load(x) // an error has no buffer, and is found again by who may wait
 		return b, err == nil
@@ -30,6 +33,21 @@ func (n *namespace) tryRead(x *fabric.Exchange) (fabric.Buffer, bool) {
 		b, ok = n.borrow(lba, blocks*n.info.BlockSize)
 	}
 	return b, ok
+}
+
+// peek is the blocks that a read wants where they are at hand.
+func (n *namespace) peek(x *fabric.Exchange) (fabric.Buffer, bool) {
+	p, peeks := n.Backend.(backend.Peeker)
+	if !peeks {
+		return fabric.Buffer{}, false
+	}
+	lba, blocks := x.Command.Blocks()
+	b := x.Alloc(blocks * n.info.BlockSize)
+	if done, err := p.TryRead(b.Bytes, lba); !done || err != nil {
+		b.Release() // an error is found again by who may wait
+		return fabric.Buffer{}, false
+	}
+	return b, true
 }
 
 // load is the blocks that a read wants.

@@ -87,8 +87,10 @@ func (s *seats) room(host string) int {
 	return (s.most - s.taken - s.of[host] + 1) / 2
 }
 
-// seat gives a queue its place, or says which limit keeps it out. Who must
-// authenticate first takes it then; only that there is one is seen to now.
+// seat gives a queue its place, or says which limit keeps it out: with Controller
+// Busy, which also stands for "no available controller" (Base revision 2.2
+// figure 105), and without DNR, as there may be a place another time. Who
+// must authenticate first takes it then; only that there is one is seen to now.
 func (q *queue) seat(admin, later bool) error {
 	t, host := q.t, q.host
 	enough := func(s *seats) bool {

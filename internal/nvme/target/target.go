@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -55,6 +56,9 @@ type Config struct {
 	// them are for queues, a part for strangers, the rest for everything else. 0: any
 	// number.
 	Descriptors int
+
+	// Processors are how many the process may keep busy; 0: as many as run Go.
+	Processors int
 }
 
 // A Portal is an address of the target as hosts know it.
@@ -92,18 +96,19 @@ type Namespace struct {
 
 // A Target serves subsystems. Its methods may be called concurrently.
 type Target struct {
-	log      *slog.Logger
-	pace     *pace // of the log
-	gate     gate
-	workers  sync.WaitGroup
-	moving   *crew // for commands on backends that may block
-	flushing *crew
-	zeroing  *crew
-	proving  *crew // for messages of authentication
-	started  time.Time
-	loading  atomic.Bool               // a new configuration is being read
-	unproven fabric.Lobby[*controller] // whose hosts have yet to authenticate
-	visitors fabric.Lobby[*controller] // of discovery
+	log       *slog.Logger
+	pace      *pace // of the log
+	gate      gate
+	workers   sync.WaitGroup
+	moving    *crew // for commands on backends that may block
+	storing   *crew
+	flushing  *crew
+	computing *crew // for what keeps processors busy
+	proving   *crew // for messages of authentication
+	started   time.Time
+	loading   atomic.Bool               // a new configuration is being read
+	unproven  fabric.Lobby[*controller] // whose hosts have yet to authenticate
+	visitors  fabric.Lobby[*controller] // of discovery
 
 	controllerSeats seats // of hosts that do I/O
 	queueSeats      seats
@@ -143,9 +148,13 @@ func New(c Config) (*Target, error) {
 	}
 	t.install(next)
 	t.moving = t.hire(movers, hostMovers, ofHost, t.perform)
+	t.storing = t.hire(storers, hostStorers, ofHost, t.perform)
 	t.flushing = t.hire(flushers, hostFlushers, ofHost, t.perform)
-	all, host := zeroers()
-	t.zeroing = t.hire(all, host, ofHost, t.perform)
+	if c.Processors == 0 {
+		c.Processors = runtime.GOMAXPROCS(0)
+	}
+	all, host := computers(c.Processors)
+	t.computing = t.hire(all, host, ofHost, t.perform)
 	t.proving = t.hire(provers, sourceProvers, ofSource, converse)
 	return t, nil
 }
@@ -198,7 +207,9 @@ func (t *Target) Close() error {
 	return errors.Join(errs...)
 }
 
-func (t *Target) crews() []*crew { return []*crew{t.moving, t.flushing, t.zeroing, t.proving} }
+func (t *Target) crews() []*crew {
+	return []*crew{t.moving, t.storing, t.flushing, t.computing, t.proving}
+}
 
 // connected are the controllers there are now.
 func (t *Target) connected() []*controller {

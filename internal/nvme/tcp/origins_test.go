@@ -44,6 +44,33 @@ func arrived(t *testing.T, all []*pair) {
 	}
 }
 
+// TestTurnsOfLongCommandsAreShorter: a turn is bounded by what its commands move,
+// not only by how many they are.
+func TestTurnsOfLongCommandsAreShorter(t *testing.T) {
+	const size, depth = 128 << 10, 100
+	p := newPair(t, 128, digests{})
+	var commands atomic.Int64
+	p.p.c.handler = &counting{*p.p.c.handler.(*ground), &commands}
+	p.p.c.most = turnMost
+	for tag := range uint16(depth) {
+		cmd := wire.Command{Opcode: wire.OpRead, NSID: 1}
+		cmd.SetBlocks(0, size/512)
+		if err := p.q.Submit(tag, &cmd, fabric.Buffer{Bytes: make([]byte, size)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := p.q.Poll(make([]wire.Completion, depth)); err != nil {
+		t.Fatal(err)
+	}
+	arrived(t, []*pair{p})
+	if _, over := p.p.turn(); over {
+		t.Fatal(p.p.why)
+	}
+	if n := commands.Load(); n == 0 || (n-1)*size >= turnMost*turnUnit {
+		t.Errorf("%d commands of %d bytes in one turn", n, size)
+	}
+}
+
 // TestOriginsHaveTurns: a host with one command waits for one short turn of
 // another, however many connections that has and however full they are, and none
 // of those is forgotten.

@@ -16,6 +16,8 @@ const (
 	watchEvery = 8    // rounds between looks at the connections that are watched
 	clockEvery = 4096 // rounds between looks at the clock
 	turnMost   = 32   // commands that a turn begins where hosts of other origins wait for theirs
+
+	turnUnit = 16 << 10 // bytes that count as one command more
 )
 
 // A pollLoop serves its connections in turn, on one thread. Those that have

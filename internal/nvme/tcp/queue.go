@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -66,7 +67,7 @@ func newQueue(conn net.Conn, p fabric.DialParams, maxData int, agreed digests) *
 		start: time.Now(), slots: make([]hostSlot, p.Depth), ready: make([]wire.Completion, 0, p.Depth),
 	}
 	q.rx.digests = agreed
-	q.spin = newSpinner(q.poller, nil)
+	q.spin = newSpinner(q.poller, runtime.GOMAXPROCS(0), nil)
 	return q
 }
 

@@ -1,7 +1,6 @@
 package tcp
 
 import (
-	"runtime"
 	"sync/atomic"
 	"time"
 )
@@ -24,8 +23,8 @@ type spinner struct {
 	blocked int           // reads since it stopped
 }
 
-func newSpinner(p *poller, others *atomic.Int32) *spinner {
-	return &spinner{poller: p, others: others, most: int32(runtime.GOMAXPROCS(0) - 1), credit: spinWorth}
+func newSpinner(p *poller, processors int, others *atomic.Int32) *spinner {
+	return &spinner{poller: p, others: others, most: int32(processors - 1), credit: spinWorth}
 }
 
 // read returns 0 and no error when it is time to block.

@@ -1,11 +1,7 @@
 package tcp
 
 import (
-	"errors"
-	"fmt"
-	"io"
 	"net"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,13 +16,6 @@ const adminCapsule = 8192
 
 // answerMost is more than what the PDUs of one answer hold besides its data.
 const answerMost = 512
-
-// What ends a connection that was told why: how long, and for how many bytes,
-// the peer is listened to so that it can read the reason.
-const (
-	lingerTime  = time.Second
-	lingerBytes = 1 << 20
-)
 
 // targetConn is the target's end of one queue pair. Its reader owns what is
 // not otherwise marked.
@@ -44,8 +33,8 @@ type targetConn struct {
 
 	unsent    int  // bytes of answers of which none is being sent, when a command was last let in
 	full      bool // the next command waits for room, or for the next turn
-	begun     int  // commands that this turn has begun; polled only
-	most      int  // commands that one turn begins; 0: any number
+	begun     int  // commands that this turn has begun, and what they move: see turnUnit
+	most      int  // of it in one turn; 0: any number
 	ready     bool // ICReq was answered
 	hostAlign int  // of data in C2HData, in bytes
 	landing   *slot
@@ -97,7 +86,7 @@ func newTargetConn(l *listener, conn net.Conn) *targetConn {
 	return &targetConn{
 		l: l, conn: conn, limit: 1, inCapsule: adminCapsule,
 		local: logicalAddr(l.Addr(), conn.LocalAddr()), remote: conn.RemoteAddr().String(),
-		rx: newReceiver(), resumed: make(chan struct{}, 1),
+		rx: newReceiver(), resumed: make(chan struct{}, 1), most: turnMost,
 	}
 }
 
@@ -131,79 +120,6 @@ func (c *targetConn) account(resume func()) {
 	c.incoming = c.l.params.Budget.Open(c.remote)
 }
 
-// serve runs the connection until it ends.
-func (c *targetConn) serve() {
-	_ = c.conn.SetReadDeadline(time.Now().Add(c.l.params.Timeout))
-	c.out = newOutbox(c.conn, c.l.params.Timeout, &c.l.pool)
-	c.account(c.resume)
-	if c.handler = c.l.accept(c); c.handler == nil {
-		_ = c.conn.Close()
-		c.out.stop()
-		c.incoming.Close()
-		return
-	}
-	err := c.read()
-	if f := (*fatal)(nil); errors.As(err, &f) {
-		c.sayWhy(f)
-		c.out.flush()
-		c.linger()
-	} else if c.hangup.Load() {
-		err = nil
-	} else if broken := c.out.failure(); broken != nil {
-		err = unread(broken, c.l.params.Timeout) // the write that failed closed the connection
-	}
-	_ = c.conn.Close()
-	c.out.stop()
-	c.bury()
-	c.handler.Disconnected(err)
-}
-
-// read takes PDUs until the connection ends; it never returns nil.
-func (c *targetConn) read() error {
-	spin := newSpinner(newPoller(c.conn), &c.l.spinning)
-	for {
-		n, err := spin.read(c.rx.window())
-		if n == 0 && err == nil {
-			n, err = c.conn.Read(c.rx.window())
-		}
-		if n > 0 {
-			c.rx.filled(n)
-			if err := c.drain(); err != nil {
-				return err
-			}
-		}
-		if err != nil {
-			return err
-		}
-	}
-}
-
-// drain takes all PDUs that were read, as there is room for them.
-func (c *targetConn) drain() error {
-	for {
-		c.out.hold()
-		err := c.rx.drain(c)
-		c.out.release()
-		if err != errFull {
-			return err
-		}
-		if <-c.resumed; c.hangup.Load() {
-			return net.ErrClosed
-		}
-		if broken := c.out.failure(); broken != nil {
-			return broken
-		}
-	}
-}
-
-// unread says of a write that has timed out what that means.
-func unread(err error, timeout time.Duration) error {
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return fmt.Errorf("nothing of the answers was read for %v: %w", timeout, err)
-	}
-	return err
-}
-
 // sayWhy adds what tells the host why the connection ends.
 func (c *targetConn) sayWhy(f *fatal) {
 	p := wire.NewTermReq(wire.PDUC2HTermReq, f.reason, f.info, len(f.header))
@@ -212,16 +128,6 @@ func (c *targetConn) sayWhy(f *fatal) {
 	b.small = append(b.small, f.header...)
 	b.mark()
 	c.out.unlock()
-}
-
-// linger gives the host a moment to read why the connection ends: a socket
-// closed over unread data resets the connection.
-func (c *targetConn) linger() {
-	if tc, ok := c.conn.(*net.TCPConn); ok && c.out.failure() == nil {
-		_ = tc.CloseWrite()
-		_ = tc.SetReadDeadline(time.Now().Add(lingerTime))
-		_, _ = io.CopyN(io.Discard, tc, lingerBytes)
-	}
 }
 
 // bury releases what commands hold that will not complete. Those with the

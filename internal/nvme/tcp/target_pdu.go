@@ -98,8 +98,8 @@ func (c *targetConn) command(h *wire.PDUHeader, raw []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.begun++
 	s.x.Command = p.Command
+	c.begun += 1 + min(s.x.Length(), c.l.params.MaxTransfer)/turnUnit
 	inside := c.rx.digests.dataLen(h)
 	st := checkData(&p.Command, inside)
 	if st == wire.Success {

@@ -63,7 +63,7 @@ const (
 	FeatureNotChangeable  Status = 0x10e
 	FeatureNotNSSpecific  Status = 0x10f
 	ConnectIncompatible   Status = 0x180
-	ConnectControllerBusy Status = 0x181
+	ConnectControllerBusy Status = 0x181 // Controller Busy (81h), also where no controller is available. Base revision 2.2 figure 105
 	ConnectInvalidParam   Status = 0x182
 	ConnectRestart        Status = 0x183
 	ConnectInvalidHost    Status = 0x184

@@ -1,0 +1,114 @@
+package tcp
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"time"
+
+	"weft/internal/nvme/rawsock"
+)
+
+// What ends a connection that was told why: how long, and for how many bytes,
+// the peer is listened to so that it can read the reason.
+const (
+	lingerTime  = time.Second
+	lingerBytes = 1 << 20
+)
+
+// serve runs the connection until it ends.
+func (c *targetConn) serve() {
+	_ = c.conn.SetReadDeadline(time.Now().Add(c.l.params.Timeout))
+	c.out = newOutbox(c.conn, c.l.params.Timeout, &c.l.pool)
+	c.account(c.resume)
+	if c.handler = c.l.accept(c); c.handler == nil {
+		_ = c.conn.Close()
+		c.out.stop()
+		c.incoming.Close()
+		return
+	}
+	err := c.read()
+	if f := (*fatal)(nil); errors.As(err, &f) {
+		c.sayWhy(f)
+		c.out.flush()
+		c.linger()
+	} else if c.hangup.Load() {
+		err = nil
+	} else if broken := c.out.failure(); broken != nil {
+		err = unread(broken, c.l.params.Timeout) // the write that failed closed the connection
+	}
+	_ = c.conn.Close()
+	c.out.stop()
+	c.bury()
+	c.handler.Disconnected(err)
+}
+
+// read takes PDUs until the connection ends; it never returns nil.
+func (c *targetConn) read() error {
+	spin := newSpinner(newPoller(c.conn), c.l.params.Processors, &c.l.spinning)
+	for {
+		n, err := spin.read(c.rx.window())
+		if n == 0 && err == nil {
+			n, err = c.conn.Read(c.rx.window())
+		}
+		if n > 0 {
+			c.rx.filled(n)
+			if err := c.drain(); err != nil {
+				return err
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// eventSlice is how long a connection keeps a processor that others wait for. The
+// kernel would leave it to one for milliseconds.
+const eventSlice = 100 * time.Microsecond
+
+// drain takes all PDUs that were read, as there is room for them, in turns.
+func (c *targetConn) drain() error {
+	for began := time.Now(); ; {
+		c.out.hold()
+		c.begun = 0
+		err := c.rx.drain(c)
+		c.out.release()
+		if err != errFull {
+			return err
+		}
+		if !c.out.full.Load() { // its turn is over
+			if now := time.Now(); now.Sub(began) > eventSlice {
+				rawsock.Yield()
+				began = now
+			}
+			continue
+		}
+		if <-c.resumed; c.hangup.Load() {
+			return net.ErrClosed
+		}
+		if broken := c.out.failure(); broken != nil {
+			return broken
+		}
+	}
+}
+
+// unread says of a write that has timed out what that means.
+func unread(err error, timeout time.Duration) error {
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return fmt.Errorf("nothing of the answers was read for %v: %w", timeout, err)
+	}
+	return err
+}
+
+// linger gives the host a moment to read why the connection ends: a socket
+// closed over unread data resets the connection.
+func (c *targetConn) linger() {
+	if tc, ok := c.conn.(*net.TCPConn); ok && c.out.failure() == nil {
+		_ = tc.CloseWrite()
+		_ = tc.SetReadDeadline(time.Now().Add(lingerTime))
+		_, _ = io.CopyN(io.Discard, tc, lingerBytes)
+	}
+}
