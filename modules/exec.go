@@ -63,8 +63,7 @@ func OnlyShows(dev plan.Device, line string) (isSwitch bool, err error) {
 }
 
 func (d *device) onlyShows(line string) error {
-	os := d.driver.Dialect().OS
-	verb := map[string]string{"nxos": "show", "comware": "display"}[os]
+	verb := d.os.Dialect.Reads
 	err := onlyShows(verb, line)
 	if err != nil {
 		return hint.Wrap(fmt.Errorf("%s is not typed on %s: %w", line, d.name, err),

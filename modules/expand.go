@@ -153,7 +153,7 @@ func (x *expansion) switches(sw *inventory.Switch) {
 		return
 	}
 	d := x.newSwitch(sw)
-	if d.driver = driverOf(sw.OS); d.driver == nil {
+	if d.os = switches.Named(sw.OS); d.os == nil {
 		x.refuse(sw.At("os"), sw.Addr, fmt.Sprintf("os = %q", sw.OS))
 		return
 	}
@@ -177,12 +177,12 @@ func (x *expansion) switches(sw *inventory.Switch) {
 	d.want.Name = objectName(x.model.Name, sw.Fabric.Name)
 	for _, c := range sw.Fabric.Classes {
 		k := class(sw.Fabric, c)
-		if !d.driver.Dialect().Headroom {
+		if d.os.Lacks(switches.Headrooms) != nil {
 			k.Headroom = nil
 		}
 		d.want.Classes = append(d.want.Classes, k)
 	}
-	if dog := sw.Fabric.PFCWatchdog; dog != nil && lossless(sw.Fabric) && d.driver.Dialect().Watchdog {
+	if dog := sw.Fabric.PFCWatchdog; dog != nil && lossless(sw.Fabric) && d.os.Lacks(switches.Watchdogs) == nil {
 		d.want.Watchdog = dog.Action
 	}
 	buffers := slices.ContainsFunc(d.want.Classes, func(k switches.Class) bool { return k.Headroom != nil })

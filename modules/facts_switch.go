@@ -10,7 +10,7 @@ import (
 
 // SwitchFacts are what a switch says of itself. What it does not tell is empty.
 type SwitchFacts struct {
-	OS         string               `json:"os"` // nxos or comware
+	OS         string               `json:"os"` // as in the files
 	Version    string               `json:"version,omitempty"`
 	Model      string               `json:"model,omitempty"`
 	Serial     string               `json:"serial,omitempty"`
@@ -39,7 +39,7 @@ func (d *device) facts(ctx context.Context) (*SwitchFacts, error) {
 		return nil, err
 	}
 	f := d.have.Facts
-	return &SwitchFacts{OS: d.driver.Dialect().OS, Version: f.Version, Model: f.Model, Serial: f.Serial, Hostname: f.Hostname, Neighbours: heard}, nil
+	return &SwitchFacts{OS: d.os.Name, Version: f.Version, Model: f.Model, Serial: f.Serial, Hostname: f.Hostname, Neighbours: heard}, nil
 }
 
 // Record asks a switch everything that weft reads of it and writes that as a

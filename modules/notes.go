@@ -1,6 +1,8 @@
 package modules
 
 import (
+	"errors"
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -9,6 +11,7 @@ import (
 
 	"weft/inventory"
 	"weft/plan"
+	"weft/switches"
 )
 
 // notes says of everything that is described and has no effect yet that it
@@ -24,10 +27,6 @@ func (x *expansion) notes() {
 	}
 	for _, sw := range m.Switches {
 		x.pauses(sw)
-		if sw.OS == "comware" && sw.Fabric != nil && !sw.Unmanaged && len(sw.Fabric.Classes) > 0 &&
-			!slices.ContainsFunc(sw.Fabric.Classes, func(c *inventory.TrafficClass) bool { return c.ECN != nil }) {
-			x.note(sw.Range, sw.Addr, "no class has ecn, whose table is all that carries weft's name on a Comware port: what is on its ports is nobody's, and later changes there are refused")
-		}
 	}
 	for _, t := range m.Targets {
 		if text := degraded(t); text != "" {
@@ -43,22 +42,38 @@ func (x *expansion) notes() {
 	}
 }
 
-// pauses says what of the guards of lossless classes a switch does not get.
+// pauses says what of the guards of lossless classes a switch does not get, and
+// what its system makes of classes.
 func (x *expansion) pauses(sw *inventory.Switch) {
-	d := driverOf(sw.OS)
-	if d == nil || sw.Fabric == nil || sw.Unmanaged || !lossless(sw.Fabric) {
+	os := switches.Named(sw.OS)
+	if os == nil || sw.Fabric == nil || sw.Unmanaged {
 		return
 	}
-	switch dog := sw.Fabric.PFCWatchdog; {
-	case dog == nil:
-	case !d.Dialect().Watchdog:
-		x.note(dog.Range, sw.Addr, "pfc_watchdog is described, not yet managed on "+sw.OS+": deadlock detection there starts with an interval whose unit no manual tells")
-	case dog.Detect != 0 || dog.Restore != 0:
-		x.note(dog.Range, sw.Addr, "detect and restore of pfc_watchdog are described, not yet managed on "+sw.OS+": the switch counts in multiples of an interval of its own that no manual found ties to a time, and its own settings hold")
+	later := func(at hcl.Range, f switches.Feature, verb string) bool {
+		var no *switches.WithoutError
+		lacks := errors.As(os.Lacks(f), &no)
+		if lacks {
+			x.note(at, sw.Addr, fmt.Sprintf("%s %s described, not yet managed on %s: %s", f, verb, no.OS, no.Why))
+		}
+		return lacks
 	}
-	for _, c := range sw.Fabric.Classes {
-		if c.Headroom != nil && !d.Dialect().Headroom {
-			x.note(c.At("headroom"), sw.Addr, "headroom is described, not yet managed on "+sw.OS+": how its thresholds add up, and on many models their unit, is not documented")
+	if lossless(sw.Fabric) {
+		if dog := sw.Fabric.PFCWatchdog; dog != nil && !later(dog.Range, switches.Watchdogs, "is") && (dog.Detect != 0 || dog.Restore != 0) {
+			later(dog.Range, switches.WatchdogTimes, "are")
+		}
+		for _, c := range sw.Fabric.Classes {
+			if c.Headroom != nil {
+				later(c.At("headroom"), switches.Headrooms, "is")
+			}
+		}
+	}
+	if os.Advice != nil {
+		var classes []switches.Class
+		for _, c := range sw.Fabric.Classes {
+			classes = append(classes, class(sw.Fabric, c))
+		}
+		for _, text := range os.Advice(classes) {
+			x.note(sw.Range, sw.Addr, text)
 		}
 	}
 }

@@ -25,7 +25,7 @@ func (r *qos) Diff(state plan.State) plan.Diff {
 			fmt.Errorf("foreign policies stand where the fabric's must go: %s", strings.Join(have.Foreign, ", ")),
 			"take them off by hand, or set adopt = true on the switch: then ours take their place, and what stood there comes back when weft leaves%s", r.dev.otherWeft(have.Foreign))}
 	}
-	if err := fits(r.dev.known, r.dev.driver.Dialect().OS, have.Facts, r.dev.want.Classes); err != nil {
+	if err := fits(r.dev.known, r.dev.os.Name, have.Facts, r.dev.want.Classes); err != nil {
 		return plan.Diff{Err: err}
 	}
 	if len(have.Starved) > 0 {
@@ -63,7 +63,7 @@ func (r *port) Diff(state plan.State) plan.Diff {
 	}
 	if bundle := have.Ports[i].Bundle; bundle != "" {
 		return plan.Diff{Err: hint.Wrap(
-			fmt.Errorf("%s is a member of %s: %s", r.want.Name, bundle, r.dev.driver.Dialect().Members),
+			fmt.Errorf("%s is a member of %s: %s", r.want.Name, bundle, r.dev.os.Dialect.Members),
 			"a plane is one port: take it out of %s, or link another one", bundle)}
 	}
 	// Ports come after the classes, so they are rendered on top of them.
@@ -91,8 +91,8 @@ func (r *port) Verify(context.Context) error { return nil }
 
 func (d *device) diff(have, want switches.Config, changes []plan.Change) plan.Diff {
 	out := plan.Diff{Changes: changes}
-	if out.Send, out.Err = d.driver.Render(have, want); out.Err == nil {
-		out.Undo, out.Err = d.driver.Render(want, have)
+	if out.Send, out.Err = d.os.Render(have, want); out.Err == nil {
+		out.Undo, out.Err = d.os.Render(want, have)
 	}
 	if len(out.Send) == 0 && len(out.Undo) == 0 && out.Err == nil {
 		// Nothing is typed for it: an OS on which nothing that is wished has a name,

@@ -20,7 +20,7 @@ type device struct {
 	name    string // HCL address
 	host    string // for messages
 	serial  string // wanted; "" is not checked
-	driver  switches.Driver
+	os      *switches.OS
 	known   *catalogue.Catalogue // its limits
 	dial    switches.Dial
 	want    switches.Config
@@ -74,9 +74,9 @@ func (d *device) Open(ctx context.Context) (plan.Identity, error) {
 	}
 	id := plan.Identity{
 		Serial:   have.Facts.Serial,
-		System:   strings.TrimSpace(d.driver.Dialect().OS + " " + have.Facts.Version + " " + have.Facts.Model),
-		Method:   d.driver.Dialect().Method,
-		Warnings: slices.Concat(notes, have.Warnings, kept, idle, unknownLimits(d.known, d.driver.Dialect().OS, have.Facts, d.want.Classes)),
+		System:   strings.TrimSpace(d.os.Name + " " + have.Facts.Version + " " + have.Facts.Model),
+		Method:   d.os.Dialect.Method,
+		Warnings: slices.Concat(notes, have.Warnings, kept, idle, unknownLimits(d.known, d.os.Name, have.Facts, d.want.Classes)),
 
 		NotUnderstood: have.NotUnderstood,
 	}
@@ -95,7 +95,7 @@ func (d *device) connect(ctx context.Context) error {
 	if d.session != nil {
 		return nil
 	}
-	s, err := switches.Open(ctx, d.host, d.driver, d.dial, d.timeout)
+	s, err := switches.Open(ctx, d.host, d.os, d.dial, d.timeout)
 	if err != nil {
 		return told(err)
 	}
@@ -149,7 +149,7 @@ func (d *device) Probe(ctx context.Context) (note string, err error) {
 		return "", nil
 	}
 	err = d.session.Probe(ctx, d.confirm)
-	if err == nil || errors.As(err, new(*switches.GuardError)) {
+	if err == nil || errors.As(err, new(*switches.GuardError)) || errors.As(err, new(*switches.WithoutError)) {
 		return "", told(err)
 	}
 	return "whether the switch can revert changes by itself could not be seen: " + told(err).Error(), nil
@@ -290,7 +290,7 @@ func (d *device) back(ctx context.Context) ([]string, error) {
 			ports = append(ports, s.ID.Name)
 		}
 	}
-	return switches.Back(d.driver, now, d.before, d.want.Owner, ports), nil
+	return switches.Back(now, d.before, d.want.Owner, ports), nil
 }
 
 // Grace is how long putting the switch back may take: it may have to wait

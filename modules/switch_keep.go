@@ -36,7 +36,7 @@ func (d *device) owned(ctx context.Context) (notes []string, err error) {
 		return nil, err
 	}
 	if nameless {
-		notes = append(notes, switches.Nameless(d.driver, d.have, d.relics, d.want)...)
+		notes = append(notes, switches.Nameless(d.have, d.relics, d.want)...)
 	}
 	if d.relics.Base == nil {
 		notes = append(notes, "the copy of what was there before weft is not on the switch: only what carries weft's name can be removed")
@@ -159,9 +159,9 @@ type giveBack struct {
 func (r *giveBack) back(have switches.Config) switches.Return {
 	d := r.dev
 	if r.kind == "port" {
-		return switches.GiveBackPort(d.driver, have, d.relics, d.want.Owner, r.name)
+		return switches.GiveBackPort(have, d.relics, d.want.Owner, r.name)
 	}
-	return switches.GiveBack(d.driver, have, d.relics, objectName(d.owner, r.name), !d.leaving && len(d.want.Classes) > 0)
+	return switches.GiveBack(have, d.relics, objectName(d.owner, r.name), !d.leaving && len(d.want.Classes) > 0)
 }
 
 // Diff implements plan.Resource.
@@ -258,20 +258,9 @@ func (x *expansion) recallSwitch(m plan.Member) (plan.Device, error) {
 			"put that block back until the device is pruned")
 	}
 	d := x.newSwitch(sw)
-	d.driver, d.confirm, d.save = driverOf(m.OS), usualConfirm, true
-	if d.driver == nil {
+	d.os, d.confirm, d.save = switches.Named(m.OS), usualConfirm, true
+	if d.os == nil {
 		return nil, fmt.Errorf("the ledgers say that its OS is %q, which weft does not speak to", m.OS)
 	}
 	return d, nil
-}
-
-// driverOf is nil for an OS that weft does not speak to.
-func driverOf(os string) switches.Driver {
-	switch os {
-	case "nxos":
-		return switches.NXOS()
-	case "comware":
-		return switches.Comware()
-	}
-	return nil
 }

@@ -73,6 +73,9 @@ func (d *device) heed(ctx context.Context) (notes []string, err error) {
 	if errors.As(err, &no) {
 		return []string{"whether a timed revert runs cannot be seen: the switch refuses " + strconv.Quote(no.Line)}, nil
 	}
+	if errors.As(err, new(*switches.WithoutError)) {
+		return []string{err.Error()}, nil // Probe refuses what needs it
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -35,7 +35,7 @@ func TestSwitchRival(t *testing.T) {
 			d := in.Devices["switch.leaf"].(*device)
 			in.Devices["switch.leaf"] = &rival{d, func() {
 				var err error
-				if other, err = switches.Open(t.Context(), "leaf", driverOf(os), l.open, time.Minute); err != nil {
+				if other, err = switches.Open(t.Context(), "leaf", switches.Named(os), l.open, time.Minute); err != nil {
 					t.Error(err)
 					return
 				}

@@ -32,7 +32,7 @@ func (r *givenBack) Diff(state plan.State) plan.Diff {
 		if i := strings.LastIndex(c.Path, pathMark); i >= 0 && port == "" {
 			place, key = c.Path[:i], c.Path[i+len(pathMark):]
 		}
-		is, there := switches.LineAt(r.dev.driver, have, port, place, key)
+		is, there := switches.LineAt(have, port, place, key)
 		if is = value(is, key); there {
 			is = isThere
 		}

@@ -12,7 +12,7 @@ const benchPorts = 256
 
 // BenchmarkParse reads and fits what a switch with 256 configured ports prints.
 func BenchmarkParse(b *testing.B) {
-	for os, out := range map[string]func() (Driver, map[string]string, Config){"nxos": benchNXOS, "comware": benchComware} {
+	for os, out := range map[string]func() (*OS, map[string]string, Config){"nxos": benchNXOS, "comware": benchComware} {
 		b.Run(os, func(b *testing.B) {
 			d, text, want := out()
 			size := 0
@@ -56,7 +56,7 @@ func benchWish(port func(int) string, watchdog bool) Config {
 
 // configured renders a wish on a switch that has nothing but ports, and prints
 // it as a configuration with what else stands on ports.
-func configured(d Driver, out map[string]string, want Config, port string) map[string]string {
+func configured(d *OS, out map[string]string, want Config, port string) map[string]string {
 	c, err := d.Parse(out)
 	if err != nil {
 		panic(err) // of texts of our own
@@ -75,11 +75,11 @@ func configured(d Driver, out map[string]string, want Config, port string) map[s
 			b.WriteString(port)
 		}
 	}
-	out[d.Dialect().Running] = b.String()
+	out[d.Dialect.Running] = b.String()
 	return out
 }
 
-func benchNXOS() (Driver, map[string]string, Config) {
+func benchNXOS() (*OS, map[string]string, Config) {
 	want := benchWish(func(i int) string { return fmt.Sprintf("Ethernet1/%d/%d", i/4+1, i%4+1) }, true)
 	out := map[string]string{nxosVersion: "  NXOS: version 10.4(3)\n  cisco Nexus9000 C9364D-GX2A Chassis\n", nxosRunning: ""}
 	for _, p := range want.Ports {
@@ -88,7 +88,7 @@ func benchNXOS() (Driver, map[string]string, Config) {
 	return NXOS(), configured(NXOS(), out, want, "  description server\n  switchport\n  switchport access vlan 40\n  spanning-tree port type edge\n"), want
 }
 
-func benchComware() (Driver, map[string]string, Config) {
+func benchComware() (*OS, map[string]string, Config) {
 	want := benchWish(func(i int) string { return fmt.Sprintf("HundredGigE1/0/%d", i+1) }, false)
 	out := map[string]string{comwareVersion: "H3C Comware Software, Version 7.1.070, Release 6555P01\nH3C S9820-64H uptime is 1 week\n"}
 	var running, frames strings.Builder

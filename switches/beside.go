@@ -21,7 +21,7 @@ func (c Config) Beside(want Config) map[string][]string {
 	slices.Sort(heads)
 	var out map[string][]string
 	for _, head := range slices.Compact(heads) {
-		kind, name := kindOf(head)
+		kind, name := c.read.os.kindOf(head)
 		if out == nil {
 			out = map[string][]string{}
 		}
@@ -31,8 +31,8 @@ func (c Config) Beside(want Config) map[string][]string {
 }
 
 // kindOf divides a header into what it opens, and which.
-func kindOf(head string) (kind, name string) {
-	for _, kind := range []string{"class-map", "policy-map", "traffic classifier", "traffic behavior", "qos policy", "qos wred queue table"} {
+func (o *OS) kindOf(head string) (kind, name string) {
+	for _, kind := range o.lines.objects {
 		if name, ok := strings.CutPrefix(head, kind+" "); ok {
 			return kind, name
 		}

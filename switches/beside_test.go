@@ -8,7 +8,7 @@ import (
 // What is not of the one who plans is named, whoever it belongs to.
 func TestBeside(t *testing.T) {
 	for name, tt := range map[string]struct {
-		driver  Driver
+		driver  *OS
 		running string
 		text    string
 		want    map[string][]string

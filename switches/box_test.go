@@ -11,7 +11,7 @@ import (
 // switch that shows whether lines and their undo fit each other. It knows
 // nothing but indentation, "no" or "undo", and which lines replace each other.
 type box struct {
-	driver  Driver
+	driver  *OS
 	out     map[string]string
 	running string // the command that prints the configuration
 	unit    string
@@ -19,9 +19,9 @@ type box struct {
 	root    *node
 }
 
-func newBox(d Driver, out map[string]string) *box {
+func newBox(d *OS, out map[string]string) *box {
 	b := &box{driver: d, out: out, running: nxosRunning, unit: "  ", no: "no "}
-	if d.Dialect().OS == "comware" {
+	if d.Name == "comware" {
 		b.running, b.unit, b.no = comwareRunning, " ", "undo "
 	}
 	b.root = &node{kids: parseTree(out[b.running])}

@@ -7,9 +7,40 @@ import (
 )
 
 // Comware speaks to H3C and HPE switches with Comware 7 (S6800, S68xx, S98xx).
-func Comware() Driver { return comware{} }
+func Comware() *OS {
+	o := &OS{
+		Name: "comware", Dialect: comwareDialect(),
+		Show: []string{comwareVersion, comwareManu, comwareRunning, comwareDSCP, comwareDot1p, comwareFrames},
+		Files: &Files{
+			List: "dir", Make: "mkdir %s", Remove: "rmdir %s",
+			Copy: "save %s", Copied: `(?i)saved .*successfully`,
+			Print: "more %s", Delete: "delete /unreserved %s", Clock: "display clock",
+		},
+		lines: comwareLines(), procedure: commitDelay{},
+		Counters: []CounterLine{
+			{"display qos queue-statistics interface %s outbound", []string{TxPackets, TxBytes, Drops}, comwareQueueCounts},
+			{"display priority-flow-control interface %s", []string{PFCRx, PFCTx}, comwarePFCCounts},
+			{"display current-configuration interface %s", []string{WatchdogEvents}, comwareDeadlockCounts},
+		},
+		Neighbours: &Neighbours{comwareNeighbours, comwareParseNeighbours},
+		Advice:     comwareAdvice,
+		Without: map[Feature]string{
+			Watchdogs: "deadlock detection there starts with an interval whose unit no manual tells",
+			Headrooms: "how its thresholds add up, and on many models their unit, is not documented",
+			Operating: "the layout of what an S6800 shows is not known",
+		},
+	}
+	o.Parse = func(out map[string]string) (Config, error) { return comwareParse(o, out) }
+	return o
+}
 
-type comware struct{}
+// comwareAdvice warns where nothing on a port will carry weft's name.
+func comwareAdvice(classes []Class) []string {
+	if len(classes) == 0 || slices.ContainsFunc(classes, func(k Class) bool { return k.ECN != nil }) {
+		return nil
+	}
+	return []string{"no class has ecn, whose table is all that carries weft's name on a Comware port: what is on its ports is nobody's, and later changes there are refused"}
+}
 
 // What is asked of a Comware switch.
 const (
@@ -21,10 +52,8 @@ const (
 	comwareFrames  = "display interface"
 )
 
-// Dialect implements Driver.
-func (comware) Dialect() Dialect {
+func comwareDialect() Dialect {
 	return Dialect{
-		OS:       "comware",
 		Platform: []byte(comwarePlatform), Hello: "screen-length disable", Prompt: comwarePrompt,
 		Refusals: []string{
 			`(?m)^ ?% ?\w`,
@@ -46,11 +75,7 @@ func (comware) Dialect() Dialect {
 		// The unit is asked from the switch; no manual that names it was found.
 		Confirm: time.Minute,
 		Members: "H3C documents that some settings of a member take effect only once it has left its group, and not which",
-		Files: Files{
-			List: "dir", Make: "mkdir %s", Remove: "rmdir %s",
-			Copy: "save %s", Copied: `(?i)saved .*successfully`,
-			Print: "more %s", Delete: "delete /unreserved %s", Clock: "display clock",
-		},
+		Reads:   "display",
 	}
 }
 
@@ -86,11 +111,6 @@ default:
     - operation: 'driver.send-command'
       command: 'screen-length disable'
 `
-
-// Show implements Driver.
-func (comware) Show(Config) []string {
-	return []string{comwareVersion, comwareManu, comwareRunning, comwareDSCP, comwareDot1p, comwareFrames}
-}
 
 // Headers and lines that weft writes.
 const (

@@ -8,16 +8,15 @@ import (
 	"strings"
 )
 
-// Parse implements Driver.
-func (comware) Parse(out map[string]string) (Config, error) {
+func comwareParse(o *OS, out map[string]string) (Config, error) {
 	var c Config
 	c.Facts = comwareFacts(out[comwareVersion], out[comwareManu])
 	r := &reading{
-		port: map[string][]block{}, bundles: map[string]string{},
-		maps: map[string]map[int]int{
+		os: o, port: map[string][]block{}, bundles: map[string]string{},
+		own: &comwareSeen{maps: map[string]map[int]int{
 			comwareMapDSCP:  comwareMap(out[comwareDSCP], "dscp-dot1p"),
 			comwareMapDot1p: comwareMap(out[comwareDot1p], "dot1p-lp"),
-		},
+		}, routed: map[string]int{}},
 	}
 	tree := parseTree(out[comwareRunning])
 	r.understand(comwareVocabulary(), tree)
@@ -94,7 +93,7 @@ func comwareNode(c *Config, r *reading, n *node) {
 	case strings.HasPrefix(n.line, "irf-port"):
 		for _, k := range n.kids {
 			if w := strings.Fields(k.line); len(w) > 3 && strings.HasPrefix(k.line, "port group interface ") {
-				r.stack = append(r.stack, w[3])
+				comwareOf(r).stack = append(comwareOf(r).stack, w[3])
 			}
 		}
 	case n.line == comwareLLDP:
@@ -121,7 +120,7 @@ func comwareNode(c *Config, r *reading, n *node) {
 			if comwareManaged(k.line) {
 				b.lines = append(b.lines, k.line)
 			}
-			r.route(name, k.line)
+			comwareOf(r).route(name, k.line)
 			if group, ok := strings.CutPrefix(k.line, comwareMember); ok {
 				group, _, _ = strings.Cut(group, " ")
 				r.bundles[name] = "aggregation group " + group
@@ -224,7 +223,7 @@ func comwareFrameLengths(text string) map[string]int {
 // class. Those of priority 0 are all other traffic, and are not listed.
 func comwareClasses(r *reading) (out []Class) {
 	by := map[int][]int{0: nil}
-	m := r.maps[comwareMapDSCP]
+	m := comwareOf(r).maps[comwareMapDSCP]
 	for _, d := range sortedKeys(m) {
 		by[m[d]] = append(by[m[d]], d)
 	}

@@ -6,11 +6,17 @@ import (
 	"strings"
 )
 
-// Render implements Driver.
-func (d comware) Render(have, want Config) ([]string, error) { return d.rules().render(have, want) }
+func comwareLines() writing {
+	return writing{
+		attaches: []string{comwareApply},
+		objects:  []string{"traffic classifier", "traffic behavior", "qos policy", "qos wred queue table"},
+		perPort:  true,
+		under: func(c Config, name string) Config {
+			c.Name = name
+			return c
+		},
+		remarks: comwareRemarks,
 
-func (comware) rules() rules {
-	return rules{
 		grammar: comwareGrammar(),
 		global:  comwareGlobal,
 		port:    comwarePort,
@@ -148,7 +154,7 @@ func comwareSettle(r *reading, frame int, seen, wish []block) []block {
 			}
 			continue
 		}
-		if table, isMap := r.maps[w.head()]; isMap {
+		if table, isMap := comwareOf(r).maps[w.head()]; isMap {
 			w = settleMap(table, s, w)
 		} else {
 			w = settleFrame(frame, s, w)
@@ -156,7 +162,7 @@ func comwareSettle(r *reading, frame int, seen, wish []block) []block {
 		out = append(out, w)
 	}
 	for _, s := range seen {
-		if _, wished := findBlock(wish, s.path...); !wished && r.maps[s.head()] != nil {
+		if _, wished := findBlock(wish, s.path...); !wished && comwareOf(r).maps[s.head()] != nil {
 			out = append(out, s)
 		}
 	}

@@ -9,6 +9,8 @@ import (
 
 // A reading is what a switch printed, as far as weft manages it.
 type reading struct {
+	os      *OS
+	own     any // what only its OS knows of
 	name    string
 	classes []Class
 	dog     string // Watchdog
@@ -17,15 +19,8 @@ type reading struct {
 	global  []block            // all but the ports
 	port    map[string][]block // by port
 	bundles map[string]string  // by port that is a member of one
-	stack   []string           // ports that tie members of a stack together
-	routed  map[string]int     // by port that routes, how long an IP packet may be there; 0: no line says so
-	maps    map[string]map[int]int
 	facts   Facts
 	others  []string            // headers of objects that carry no name of weft's
-	queues  map[string][]int    // NX-OS: queues that a policy fills (type qos) or serves (type queuing), by its header
-	beside  []attached          // NX-OS: policies where weft puts none
-	jumbo   int                 // NX-OS: the MTU of layer 2 by a line of the system; 0: no line
-	routes  map[string]bool     // NX-OS: ports that say that they are none of layer 2
 	notes   map[string][]string // ports that carry a line worth a remark, by its text; "" is the system
 
 	strangers []stranger // lines that are not understood
@@ -86,7 +81,7 @@ func (c Config) For(want Config) Config {
 		have.Ports = append(have.Ports, p)
 	}
 	for _, p := range c.Ports {
-		if _, wanted := want.port(p.Name); !wanted && carries(c.read.port[p.Name], want) {
+		if _, wanted := want.port(p.Name); !wanted && c.read.os.carries(c.read.port[p.Name], want) {
 			have.Ports = append(have.Ports, p)
 		}
 	}
@@ -105,10 +100,11 @@ func (c Config) For(want Config) Config {
 	}
 	have.fitPerPort(want)
 	have.Warnings = append(have.Warnings, cellWarnings(want, c.Facts)...)
-	have.Warnings = append(have.Warnings, c.besideMaps(want)...)
 	have.Warnings = append(have.Warnings, c.remarks(want)...)
-	taken, waiting := c.starving(want)
-	have.Starved, have.Warnings = taken, append(have.Warnings, waiting...)
+	if starving := c.read.os.lines.starving; starving != nil {
+		taken, waiting := starving(c, want)
+		have.Starved, have.Warnings = taken, append(have.Warnings, waiting...)
+	}
 	have.Foreign = foreignNames(have, want)
 	have.NotUnderstood = c.notUnderstood(want)
 	return have.seal()
@@ -120,30 +116,7 @@ func (c Config) whose(want Config) Config {
 	if want.Name == "" || want.Adopt || c.Name == "" || want.mine(c.Name) {
 		return c
 	}
-	name := attachedName(c.read, want.mine)
-	if c.read.maps == nil {
-		return c.nxosUnder(name)
-	}
-	c.Name = name
-	return c
-}
-
-// besideMaps names the ports that the priority maps of the switch decide for
-// although they are none of the wish's: there is one map for all ports.
-func (c Config) besideMaps(want Config) (out []string) {
-	if c.read.maps == nil || len(want.Classes) == 0 {
-		return nil
-	}
-	var names []string
-	for _, p := range c.Ports {
-		if _, wanted := want.port(p.Name); p.Classify && !wanted && !carries(c.read.port[p.Name], want) {
-			names = append(names, p.Name)
-		}
-	}
-	if len(names) == 0 {
-		return nil
-	}
-	return []string{"priorities go by DSCP on ports that are not the fabric's as well, and the map is one for the whole switch: its change changes them too: " + someOf(names)}
+	return c.read.os.lines.under(c, attachedName(c.read, want.mine))
 }
 
 // PortNames are the ports that were read, as the switch calls them, in no
@@ -185,7 +158,7 @@ func fitPort(p, w Port, want Config, f Facts) Port {
 // a port nothing is done otherwise than wished.
 func (c *Config) fitPerPort(want Config) {
 	var from []Class
-	if c.read.maps != nil && len(c.Ports) == 0 {
+	if c.read.os.lines.perPort && len(c.Ports) == 0 {
 		from = want.Classes
 	}
 	for _, p := range c.Ports {

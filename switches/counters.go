@@ -62,36 +62,31 @@ func (c *Counted) Find(port string, priority int, name string) (count Count, ok 
 	return Count{}, false, ""
 }
 
-// A countLine is one line that shows counters of a port, and how it is read.
-type countLine struct {
-	format string   // %s is the port
-	names  []string // of what it shows
-	parse  func(text, port string) ([]Count, error)
+// A CounterLine is one line that shows counters of a port, and how it is read.
+type CounterLine struct {
+	Format string   // %s is the port
+	Names  []string // of what it shows
+	Parse  func(text, port string) ([]Count, error)
 }
 
-// countLines are typed for each port whose counters are asked for. All of them
-// only show.
-func countLines(os string) []countLine {
-	if os == "comware" {
-		return []countLine{
-			{"display qos queue-statistics interface %s outbound", []string{TxPackets, TxBytes, Drops}, comwareQueueCounts},
-			{"display priority-flow-control interface %s", []string{PFCRx, PFCTx}, comwarePFCCounts},
-			{"display current-configuration interface %s", []string{WatchdogEvents}, comwareDeadlockCounts},
-		}
-	}
-	return []countLine{
-		{"show queuing interface %s", []string{TxPackets, TxBytes, Drops, PFCRx, PFCTx, IngressDrops}, nxosQueueCounts},
-		{"show queuing pfc-queue interface %s detail", []string{WatchdogEvents}, nxosWatchdogCounts},
-	}
+// everyCounter are the names of all that is counted.
+func everyCounter() []string {
+	return []string{TxPackets, TxBytes, Drops, PFCRx, PFCTx, IngressDrops, WatchdogEvents}
 }
 
 // Counters are what the switch has counted on ports. What it refuses to show,
 // or shows in a layout that is not known, is a gap and no error.
 func (s *Session) Counters(ctx context.Context, ports []string) (*Counted, error) {
 	out := &Counted{}
+	without := s.os.Lacks(Counting)
 	for _, port := range ports {
-		for _, l := range countLines(s.dialect.OS) {
-			line := fmt.Sprintf(l.format, port)
+		if without != nil {
+			for _, name := range everyCounter() {
+				out.Gaps = append(out.Gaps, Gap{port, name, without.Error()})
+			}
+		}
+		for _, l := range s.os.Counters {
+			line := fmt.Sprintf(l.Format, port)
 			text, err := s.Show(ctx, []string{line})
 			var counts []Count
 			switch refused := (*RefusedError)(nil); {
@@ -99,13 +94,13 @@ func (s *Session) Counters(ctx context.Context, ports []string) (*Counted, error
 			case err != nil:
 				return nil, err
 			default:
-				counts, err = l.parse(text[line], port)
+				counts, err = l.Parse(text[line], port)
 			}
 			for i := range counts {
 				counts[i].Line = line
 			}
 			out.Counts = append(out.Counts, counts...)
-			for _, name := range l.names {
+			for _, name := range l.Names {
 				if !slices.ContainsFunc(counts, func(c Count) bool { return c.Name == name }) {
 					out.Gaps = append(out.Gaps, Gap{port, name, gapText(line, name, err)})
 				}

@@ -165,8 +165,8 @@ func FuzzCounters(f *testing.F) {
 	f.Add("Ethernet1/1 Interface PFC watchdog: [Enabled]\n| QOS GROUP 3 [A]\n| Shutdown| 1|\ninterface Ethernet1/1\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, os := range []string{"nxos", "comware"} {
-			for _, l := range countLines(os) {
-				counts, err := l.parse(text, "Ethernet1/1")
+			for _, l := range Named(os).Counters {
+				counts, err := l.Parse(text, "Ethernet1/1")
 				for _, c := range counts {
 					if err == nil && (c.Port != "Ethernet1/1" || c.Priority < AllPriorities || c.Priority > 7 || c.Name == "") {
 						t.Errorf("%+v", c)

@@ -18,7 +18,7 @@ var update = flag.Bool("update", false, "rewrite the lines and undo sections of 
 // TestCases renders every case there and back, and plays both on the printed
 // configuration.
 func TestCases(t *testing.T) {
-	for os, d := range map[string]Driver{"nxos": NXOS(), "comware": Comware()} {
+	for os, d := range map[string]*OS{"nxos": NXOS(), "comware": Comware()} {
 		files, err := filepath.Glob(filepath.Join("testdata", os, "*.txtar"))
 		if err != nil || len(files) == 0 {
 			t.Fatal("no cases", err)
@@ -29,7 +29,7 @@ func TestCases(t *testing.T) {
 	}
 }
 
-func runCase(t *testing.T, d Driver, file string) {
+func runCase(t *testing.T, d *OS, file string) {
 	ar, err := txtar.ParseFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -40,7 +40,7 @@ func runCase(t *testing.T, d Driver, file string) {
 	}
 	want := parseWish(t, section["want"])
 	out := map[string]string{}
-	for _, cmd := range d.Show(want) {
+	for _, cmd := range d.Show {
 		text, ok := section[cmd]
 		if !ok {
 			t.Fatalf("the case has no section %q", cmd)
@@ -82,7 +82,7 @@ func runCase(t *testing.T, d Driver, file string) {
 		t.Errorf("from itself to itself: %v %q", err, again)
 	}
 	box.play(t, undo)
-	same(t, before, box.print(), d.Dialect().Running)
+	same(t, before, box.print(), d.Dialect.Running)
 	if len(want.Ports) > 0 {
 		partByPart(t, d, have, want, out)
 	}
@@ -113,7 +113,7 @@ func readsBack(t *testing.T, after, want Config) {
 
 // partByPart goes there and back as the engine does: first the classes, then
 // one port after the other.
-func partByPart(t *testing.T, d Driver, have, want Config, out map[string]string) {
+func partByPart(t *testing.T, d *OS, have, want Config, out map[string]string) {
 	t.Helper()
 	box := newBox(d, out)
 	before := box.print()
@@ -152,7 +152,7 @@ func partByPart(t *testing.T, d Driver, have, want Config, out map[string]string
 		t.Errorf("not converged part by part: %v\n%s", err, strings.Join(left, "\n"))
 	}
 	box.play(t, back)
-	same(t, before, box.print(), d.Dialect().Running)
+	same(t, before, box.print(), d.Dialect.Running)
 }
 
 // same compares two printed switches, whatever the order of their sections.

@@ -12,7 +12,7 @@ import (
 
 // fuzzParse reads anything as the output of every command. Whatever it is, it
 // is a configuration, and from it to itself nothing is sent.
-func fuzzParse(f *testing.F, d Driver, dir string) {
+func fuzzParse(f *testing.F, d *OS, dir string) {
 	files, err := filepath.Glob(filepath.Join("testdata", dir, "*.txtar"))
 	if err != nil || len(files) == 0 {
 		f.Fatal("no seeds", err)
@@ -31,7 +31,7 @@ func fuzzParse(f *testing.F, d Driver, dir string) {
 	want := wishFor("Ethernet1/1", "HundredGigE1/0/1")
 	f.Fuzz(func(t *testing.T, text string) {
 		out := map[string]string{}
-		for _, cmd := range d.Show(want) {
+		for _, cmd := range d.Show {
 			out[cmd] = text
 		}
 		c, err := d.Parse(out)
@@ -58,7 +58,7 @@ func FuzzParseComware(f *testing.F) { fuzzParse(f, Comware(), "comware") }
 
 // fuzzLine puts a line, whatever it is, into a configuration, at each kind of
 // place in turn: it is understood, or shown, or about something else.
-func fuzzLine(f *testing.F, d Driver, dir string) {
+func fuzzLine(f *testing.F, d *OS, dir string) {
 	ar, err := txtar.ParseFile(filepath.Join("testdata", "whole", dir+".txtar"))
 	if err != nil {
 		f.Fatal(err)

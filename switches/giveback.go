@@ -33,7 +33,7 @@ func (c Config) Owned(o Owner) Owned {
 	for _, port := range sortedPorts(c.read) {
 		for _, b := range c.read.port[port] {
 			for _, line := range b.lines {
-				if object := attachment(line); o.owns(object) {
+				if object := c.read.os.attachment(line); o.owns(object) {
 					out.Ports[port] = note(object)
 				}
 			}
@@ -75,7 +75,7 @@ type Line struct {
 
 // GiveBackPort takes what is ours off a port and restores what was there
 // before.
-func GiveBackPort(d Driver, now Config, r Relics, o Owner, port string) Return {
+func GiveBackPort(now Config, r Relics, o Owner, port string) Return {
 	at := func(c *Config) ([]block, bool) {
 		if c == nil || c.read == nil {
 			return nil, false
@@ -83,14 +83,17 @@ func GiveBackPort(d Driver, now Config, r Relics, o Owner, port string) Return {
 		bs, ok := c.read.port[port]
 		return bs, ok
 	}
-	have, _ := at(&now)
-	return giveBack(d, have, r, at, func(object string) bool { return o.owns(object) })
+	have, there := at(&now)
+	if !there {
+		return Return{}
+	}
+	return now.read.os.giveBack(have, r, at, func(object string) bool { return o.owns(object) })
 }
 
 // GiveBack removes the objects of a name and restores what stood in their
 // place. Where the switch is wished to have another name next, what that puts
 // in their place stays.
-func GiveBack(d Driver, now Config, r Relics, name string, replaced bool) Return {
+func GiveBack(now Config, r Relics, name string, replaced bool) Return {
 	mine := func(object string) bool { return ours(object, name) }
 	if now.read == nil {
 		return Return{}
@@ -107,14 +110,14 @@ func GiveBack(d Driver, now Config, r Relics, name string, replaced bool) Return
 	if replaced {
 		shared = nil
 	}
-	out := giveBack(d, shared, r, func(c *Config) ([]block, bool) {
+	out := now.read.os.giveBack(shared, r, func(c *Config) ([]block, bool) {
 		if c == nil || c.read == nil {
 			return nil, false
 		}
 		return slices.DeleteFunc(slices.Clone(c.read.global), func(b block) bool { return objectOf(b.head()) != "" }), true
 	}, mine)
 	target := changed(shared, out.Changes)
-	g := d.(interface{ rules() rules }).rules().grammar
+	g := now.read.os.lines.grammar
 	out.Send = g.diff(slices.Concat(objects, shared), target)
 	out.Undo = g.diff(target, slices.Concat(objects, shared))
 	for _, b := range objects {
@@ -127,8 +130,8 @@ func GiveBack(d Driver, now Config, r Relics, name string, replaced bool) Return
 
 // giveBack compares three states of the same places, line by line: what is
 // there now, what was proven last, and what was there before.
-func giveBack(d Driver, now []block, r Relics, at func(*Config) ([]block, bool), mine func(string) bool) (out Return) {
-	g := d.(interface{ rules() rules }).rules().grammar
+func (o *OS) giveBack(now []block, r Relics, at func(*Config) ([]block, bool), mine func(string) bool) (out Return) {
+	g := o.lines.grammar
 	base, hasBase := at(r.Base)
 	left, hasLeft := at(r.Left)
 	for _, b := range now {
@@ -137,7 +140,7 @@ func giveBack(d Driver, now []block, r Relics, at func(*Config) ([]block, bool),
 		place := strings.Join(b.path, " / ")
 		for _, key := range keys(g, b, was) {
 			n, b4, then := keyed(g, b, key), keyed(g, was, key), keyed(g, proven, key)
-			switch object := attachment(n); {
+			switch object := o.attachment(n); {
 			case n == b4:
 			case n != "" && mine(object):
 				out.Changes = append(out.Changes, Line{place, key, n, b4})
@@ -208,11 +211,11 @@ func keyed(g grammar, b block, key string) string {
 // there before weft's first line, and that were there when its last was proven:
 // weft may have written them, or somebody else. Where a port carries nothing of
 // the owner's name, nobody knows.
-func Nameless(d Driver, now Config, r Relics, want Config) (out []string) {
+func Nameless(now Config, r Relics, want Config) (out []string) {
 	if r.Base == nil || r.Left == nil {
 		return nil
 	}
-	o := d.(interface{ rules() rules }).rules()
+	o := now.read.os.lines
 	g, owned := o.grammar, now.Owned(want.Owner).Ports
 	for _, port := range sortedPorts(now.read) {
 		if _, wished := want.port(port); wished || owned[port] != "" {
@@ -236,7 +239,7 @@ func Nameless(d Driver, now Config, r Relics, want Config) (out []string) {
 // LineAt is the line with a key that stands on a port, or, of port "", below the
 // headers of a place; "" where there is none. There reports that the key is that of
 // an object, and the object is there.
-func LineAt(d Driver, c Config, port, place, key string) (line string, there bool) {
+func LineAt(c Config, port, place, key string) (line string, there bool) {
 	if c.read == nil {
 		return "", false
 	}
@@ -244,7 +247,7 @@ func LineAt(d Driver, c Config, port, place, key string) (line string, there boo
 	if port != "" {
 		bs = c.read.port[port]
 	}
-	g := d.(interface{ rules() rules }).rules().grammar
+	g := c.read.os.lines.grammar
 	for _, b := range bs {
 		at := strings.Join(b.path, " / ")
 		if port == "" && place == "" && at == key {
@@ -276,7 +279,7 @@ func Changed(now, proven Config, o Owner, port string) bool {
 		for _, b := range bs {
 			place := strings.Join(b.path, " / ")
 			for _, line := range append([]string{""}, b.lines...) {
-				if object := attachment(line); object == "" || o.owns(object) || port != "" {
+				if object := now.read.os.attachment(line); object == "" || o.owns(object) || port != "" {
 					out = append(out, place+": "+line)
 				}
 			}
@@ -290,11 +293,11 @@ func Changed(now, proven Config, o Owner, port string) bool {
 // Back lists the lines that lead from what a switch reads now to what it read
 // before, as far as an owner had to do with it: its objects, what is attached
 // to the system, and the ports that are named.
-func Back(d Driver, now, before Config, o Owner, ports []string) []string {
+func Back(now, before Config, o Owner, ports []string) []string {
 	if now.read == nil || before.read == nil {
 		return nil
 	}
-	g := d.(interface{ rules() rules }).rules().grammar
+	g := now.read.os.lines.grammar
 	pick := func(c Config) (out []block) {
 		for _, b := range c.read.global {
 			if object := objectOf(b.head()); object == "" || o.owns(object) {

@@ -179,16 +179,16 @@ func (t *Transaction) keepBase(ctx context.Context, m Marks) error {
 // reads it: one that was cut short would later be taken for what was there
 // before.
 func (s *Session) whole(ctx context.Context, file string) error {
-	cmd := fmt.Sprintf(s.dialect.Files.Print, file)
+	cmd := fmt.Sprintf(s.os.Files.Print, file)
 	out, err := s.Show(ctx, []string{cmd, s.dialect.Running})
 	if err != nil {
 		return err
 	}
-	kept, err := s.driver.Parse(map[string]string{s.dialect.Running: out[cmd]})
+	kept, err := s.os.Parse(map[string]string{s.dialect.Running: out[cmd]})
 	if err != nil {
 		return err
 	}
-	now, err := s.driver.Parse(map[string]string{s.dialect.Running: out[s.dialect.Running]})
+	now, err := s.os.Parse(map[string]string{s.dialect.Running: out[s.dialect.Running]})
 	if err != nil {
 		return err
 	}
@@ -250,7 +250,7 @@ func (t *Transaction) letGo(ctx context.Context) error {
 		return err
 	}
 	if t.based && m.Base(t.guard.Owner) {
-		if _, err := t.s.agree(ctx, fmt.Sprintf(t.s.dialect.Files.Delete, baseFile(t.guard.Owner))); err != nil {
+		if _, err := t.s.agree(ctx, fmt.Sprintf(t.s.os.Files.Delete, baseFile(t.guard.Owner))); err != nil {
 			return err
 		}
 	}

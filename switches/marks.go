@@ -125,7 +125,10 @@ func (s *Session) Marks(ctx context.Context) (Marks, error) {
 
 // listing are the marks without the time.
 func (s *Session) listing(ctx context.Context) (Marks, error) {
-	cmd := s.dialect.Files.List
+	if err := s.os.Lacks(Filing); err != nil {
+		return Marks{}, err
+	}
+	cmd := s.os.Files.List
 	out, err := s.Show(ctx, []string{cmd})
 	return parseMarks(out[cmd]), err
 }
@@ -186,7 +189,7 @@ func seconds(s string) time.Time {
 var clockLine = regexp.MustCompile(`(\d{1,2}:\d{2}:\d{2})(?:\.\d+)? \S+ \w{3} (\w{3} +\d{1,2} \d{4}|\d{2}/\d{2}/\d{4})`)
 
 func (s *Session) clock(ctx context.Context) (time.Time, error) {
-	cmd := s.dialect.Files.Clock
+	cmd := s.os.Files.Clock
 	out, err := s.Show(ctx, []string{cmd})
 	if err != nil {
 		return time.Time{}, err
@@ -224,7 +227,7 @@ func (s *Session) Fingerprint(ctx context.Context) (string, error) {
 
 // mkdir makes a directory; one that is there is an error.
 func (s *Session) mkdir(ctx context.Context, name string) error {
-	line := fmt.Sprintf(s.dialect.Files.Make, name)
+	line := fmt.Sprintf(s.os.Files.Make, name)
 	reply, err := s.say(ctx, line, s.timeout)
 	if err != nil {
 		return err
@@ -237,7 +240,7 @@ func (s *Session) mkdir(ctx context.Context, name string) error {
 
 // rmdir removes an empty directory; the switch may ask whether it is meant.
 func (s *Session) rmdir(ctx context.Context, name string) error {
-	_, err := s.agree(ctx, fmt.Sprintf(s.dialect.Files.Remove, name))
+	_, err := s.agree(ctx, fmt.Sprintf(s.os.Files.Remove, name))
 	return err
 }
 
@@ -260,12 +263,12 @@ func (s *Session) agree(ctx context.Context, line string) (string, error) {
 
 // copyRunning writes the running configuration to a file on the switch.
 func (s *Session) copyRunning(ctx context.Context, name string) error {
-	line := fmt.Sprintf(s.dialect.Files.Copy, name)
+	line := fmt.Sprintf(s.os.Files.Copy, name)
 	reply, err := s.agree(ctx, line)
 	if err != nil {
 		return err
 	}
-	if ok, err := regexp.MatchString(s.dialect.Files.Copied, reply); err != nil || !ok {
+	if ok, err := regexp.MatchString(s.os.Files.Copied, reply); err != nil || !ok {
 		return errors.Join(err, &RefusedError{Line: line, Reply: reply})
 	}
 	return nil
@@ -279,12 +282,12 @@ func (s *Session) Base(ctx context.Context, owner string, m Marks) (base, left *
 		if !slices.Contains(m.files, file) {
 			return nil, nil
 		}
-		cmd := fmt.Sprintf(s.dialect.Files.Print, file)
+		cmd := fmt.Sprintf(s.os.Files.Print, file)
 		out, err := s.Show(ctx, []string{cmd})
 		if err != nil {
 			return nil, err
 		}
-		c, err := s.driver.Parse(map[string]string{s.dialect.Running: out[cmd]})
+		c, err := s.os.Parse(map[string]string{s.dialect.Running: out[cmd]})
 		return &c, err
 	}
 	if base, err = read(baseFile(owner)); err != nil {
@@ -298,7 +301,7 @@ func (s *Session) Base(ctx context.Context, owner string, m Marks) (base, left *
 func (s *Session) Forgetting(owner string, m Marks) (out []string) {
 	for _, file := range []string{leftFile(owner), baseFile(owner)} {
 		if slices.Contains(m.files, file) {
-			out = append(out, fmt.Sprintf(s.dialect.Files.Delete, file))
+			out = append(out, fmt.Sprintf(s.os.Files.Delete, file))
 		}
 	}
 	return out

@@ -8,9 +8,28 @@ import (
 
 // NXOS speaks to Cisco Nexus 9000 switches (NX-OS 10.x, the model of eight
 // queues).
-func NXOS() Driver { return nxos{} }
-
-type nxos struct{}
+func NXOS() *OS {
+	o := &OS{
+		Name: "nxos", Dialect: nxosDialect(), Show: []string{nxosVersion, nxosRunning},
+		Files: &Files{
+			List: "dir bootflash:", Make: "mkdir bootflash:%s", Remove: "rmdir bootflash:%s",
+			Copy: "copy running-config bootflash:%s", Copied: `(?i)copy complete`,
+			Print: "show file bootflash:%s", Delete: "delete bootflash:%s no-prompt", Clock: "show clock",
+		},
+		lines: nxosLines(), procedure: dualStage{},
+		Counters: []CounterLine{
+			{"show queuing interface %s", []string{TxPackets, TxBytes, Drops, PFCRx, PFCTx, IngressDrops}, nxosQueueCounts},
+			{"show queuing pfc-queue interface %s detail", []string{WatchdogEvents}, nxosWatchdogCounts},
+		},
+		Neighbours: &Neighbours{nxosNeighbours, nxosParseNeighbours},
+		Operates:   &Operation{nxosPFCState, nxosIdle},
+		Without: map[Feature]string{
+			WatchdogTimes: "the switch counts in multiples of an interval of its own that no manual found ties to a time, and its own settings hold",
+		},
+	}
+	o.Parse = func(out map[string]string) (Config, error) { return nxosParse(o, out) }
+	return o
+}
 
 // What is asked of an NX-OS switch.
 const (
@@ -18,10 +37,8 @@ const (
 	nxosRunning = "show running-config"
 )
 
-// Dialect implements Driver.
-func (nxos) Dialect() Dialect {
+func nxosDialect() Dialect {
 	return Dialect{
-		OS:       "nxos",
 		Platform: []byte(nxosPlatform), Hello: "terminal dont-ask", Prompt: nxosPrompt,
 		Refusals: []string{
 			`(?m)^% ?\w`,
@@ -51,14 +68,9 @@ func (nxos) Dialect() Dialect {
 		Saved:   `(?i)complete|100%`,
 		Method:  "two-stage commit: the switch verifies, applies, and reverts by itself unless confirmed (seen on a virtual Nexus, not with QoS lines)",
 		// The help text of the switch: <30-65535> seconds.
-		Confirm:  30 * time.Second,
-		Watchdog: true, Headroom: true,
+		Confirm: 30 * time.Second,
+		Reads:   "show",
 		Members: "what classifies on a member has no effect",
-		Files: Files{
-			List: "dir bootflash:", Make: "mkdir bootflash:%s", Remove: "rmdir bootflash:%s",
-			Copy: "copy running-config bootflash:%s", Copied: `(?i)copy complete`,
-			Print: "show file bootflash:%s", Delete: "delete bootflash:%s no-prompt", Clock: "show clock",
-		},
 	}
 }
 
@@ -101,9 +113,6 @@ default:
       command: 'terminal dont-ask'
 `
 
-// Show implements Driver.
-func (nxos) Show(Config) []string { return []string{nxosVersion, nxosRunning} }
-
 // Headers of the objects that weft creates.
 const (
 	nxosClassMap   = "class-map type qos match-any "
@@ -112,9 +121,6 @@ const (
 	nxosNetworkQoS = "policy-map type network-qos "
 	nxosSystem     = "system qos"
 	nxosInterface  = "interface "
-
-	// Roles: what follows the name.
-	nxosIn, nxosOut, nxosNQ, nxosHR = "-in", "-out", "-nq", "-hr"
 
 	nxosAttachIn  = "service-policy type qos input "
 	nxosAttachOut = "service-policy type queuing output "

@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// Parse implements Driver.
-func (nxos) Parse(out map[string]string) (Config, error) {
+func nxosParse(o *OS, out map[string]string) (Config, error) {
 	var c Config
 	c.Facts = nxosFacts(out[nxosVersion])
-	r := &reading{ports: map[string]Port{}, routes: map[string]bool{}, port: map[string][]block{}, bundles: map[string]string{}, queues: map[string][]int{}}
+	r := &reading{os: o, own: &nxosSeen{routes: map[string]bool{}, queues: map[string][]int{}},
+		ports: map[string]Port{}, port: map[string][]block{}, bundles: map[string]string{}}
 	tree := parseTree(out[nxosRunning])
 	r.understand(nxosVocabulary(), tree)
 	for _, n := range tree {
@@ -26,13 +26,13 @@ func (nxos) Parse(out map[string]string) (Config, error) {
 		c.Watchdog = "drop"
 	}
 	c.LLDP = slices.Contains(system.lines, nxosLLDP)
-	c = c.nxosUnder(attachedName(r, anybody))
+	c = nxosUnder(c, attachedName(r, anybody))
 	c.Foreign = foreignNames(c, Config{Name: c.Name, Classes: c.Classes})
 	return c.seal(), nil
 }
 
 // nxosUnder says what the objects of a name do, as far as they are in force.
-func (c Config) nxosUnder(name string) Config {
+func nxosUnder(c Config, name string) Config {
 	r := c.read
 	c.Name, c.Classes, c.Ports = name, nxosClasses(r.global, name), slices.Clone(c.Ports)
 	buffers := false
@@ -76,13 +76,13 @@ func nxosFacts(text string) Facts {
 // nxosNode collects one section of the running configuration. Sections stand
 // in any order, and some twice.
 func nxosNode(c *Config, r *reading, n *node) {
-	head := nxosNormal(n.line)
+	head, own := nxosNormal(n.line), nxosOf(r)
 	if strings.HasPrefix(head, nxosClassify) || strings.HasPrefix(head, nxosQueuing) {
-		r.queues[head] = append(r.queues[head], nxosQueuesOf(n)...)
+		own.queues[head] = append(own.queues[head], nxosQueuesOf(n)...)
 	}
 	switch {
 	case strings.HasPrefix(head, nxosJumbo):
-		r.jumbo = atoi(strings.TrimPrefix(head, nxosJumbo))
+		own.jumbo = atoi(strings.TrimPrefix(head, nxosJumbo))
 	case strings.HasPrefix(head, "hostname "), strings.HasPrefix(head, "switchname "):
 		c.Facts.Hostname = head[strings.IndexByte(head, ' ')+1:]
 	case strings.HasPrefix(head, nxosWatchdogLine), head == nxosLLDP:
@@ -91,11 +91,11 @@ func nxosNode(c *Config, r *reading, n *node) {
 		b := block{path: []string{head}}
 		for _, k := range n.kids {
 			switch line := nxosNormal(k.line); {
-			case attachment(line) == "":
+			case r.os.attachment(line) == "":
 			case strings.HasPrefix(line, nxosAttachOut), strings.HasPrefix(line, nxosAttachNQ):
 				b.lines = append(b.lines, line)
 			default:
-				r.beside = append(r.beside, attached{nxosSystem, line})
+				own.beside = append(own.beside, attached{nxosSystem, line})
 			}
 		}
 		r.global = append(r.global, b)
@@ -105,8 +105,8 @@ func nxosNode(c *Config, r *reading, n *node) {
 		r.others = append(r.others, head)
 	case strings.HasPrefix(head, nxosInterface) && !nxosPhysical(head):
 		for _, k := range n.kids {
-			if line := nxosNormal(k.line); attachment(line) != "" {
-				r.beside = append(r.beside, attached{strings.TrimPrefix(head, nxosInterface), line})
+			if line := nxosNormal(k.line); r.os.attachment(line) != "" {
+				own.beside = append(own.beside, attached{strings.TrimPrefix(head, nxosInterface), line})
 			}
 		}
 	case strings.HasPrefix(head, nxosInterface):
@@ -114,9 +114,9 @@ func nxosNode(c *Config, r *reading, n *node) {
 		if _, twice := r.port[name]; !twice {
 			c.Ports = append(c.Ports, Port{Name: name})
 		}
-		r.port[name] = mergeBlocks(append(r.port[name], nxosInterfaceBlock(head, n.kids)), nxosKey)
+		r.port[name] = mergeBlocks(append(r.port[name], nxosInterfaceBlock(r.os, head, n.kids)), nxosKey)
 		for _, k := range n.kids {
-			r.routes[name] = r.routes[name] || k.line == "no switchport"
+			own.routes[name] = own.routes[name] || k.line == "no switchport"
 			if w := strings.Fields(k.line); len(w) > 1 && w[0] == "channel-group" {
 				r.bundles[name] = "port-channel" + w[1]
 			}
@@ -196,7 +196,7 @@ func nxosDepths(line string) string {
 
 // nxosInterfaceBlock keeps the lines that weft manages and that are not
 // defaults.
-func nxosInterfaceBlock(head string, kids []*node) block {
+func nxosInterfaceBlock(o *OS, head string, kids []*node) block {
 	b := block{path: []string{head}}
 	for _, k := range kids {
 		line := nxosNormal(k.line)
@@ -204,9 +204,9 @@ func nxosInterfaceBlock(head string, kids []*node) block {
 		case line == "mtu 1500", line == "priority-flow-control mode auto":
 		case strings.HasPrefix(line, "mtu "), strings.HasPrefix(line, nxosWatchdogLine),
 			strings.HasPrefix(line, "priority-flow-control mode "),
-			strings.HasPrefix(line, nxosAttachHR) && attachment(line) != "",
-			strings.HasPrefix(line, nxosAttachIn) && attachment(line) != "",
-			strings.HasPrefix(line, nxosAttachOut) && attachment(line) != "":
+			strings.HasPrefix(line, nxosAttachHR) && o.attachment(line) != "",
+			strings.HasPrefix(line, nxosAttachIn) && o.attachment(line) != "",
+			strings.HasPrefix(line, nxosAttachOut) && o.attachment(line) != "":
 			b.lines = append(b.lines, line)
 		}
 	}
@@ -224,17 +224,17 @@ func attachedName(r *reading, mine func(object string) bool) string {
 	}
 	for _, b := range places {
 		for _, line := range b.lines {
-			object := attachment(line)
+			object := r.os.attachment(line)
 			if !strings.HasPrefix(object, objectPrefix) || !mine(object) {
 				continue
 			}
-			if strings.HasPrefix(line, comwareApply) {
-				return object
-			}
-			for _, role := range roles() {
+			for _, role := range r.os.lines.roles {
 				if name, ok := strings.CutSuffix(object, role); ok {
 					return name
 				}
+			}
+			if len(r.os.lines.roles) == 0 {
+				return object
 			}
 		}
 	}
@@ -248,10 +248,10 @@ func nxosClasses(bs []block, name string) (out []Class) {
 		return nil
 	}
 	system, _ := findBlock(bs, nxosSystem)
-	queuing := slices.Contains(system.lines, nxosAttachOut+name+nxosOut)
-	network := slices.Contains(system.lines, nxosAttachNQ+name+nxosNQ)
+	queuing := slices.Contains(system.lines, nxosAttachOut+name+roleOut)
+	network := slices.Contains(system.lines, nxosAttachNQ+name+roleNQ)
 	for _, b := range bs {
-		if b.head() != nxosClassify+name+nxosIn || len(b.path) < 2 {
+		if b.head() != nxosClassify+name+roleIn || len(b.path) < 2 {
 			continue
 		}
 		object := strings.TrimPrefix(b.path[1], "class ")
@@ -272,11 +272,11 @@ func nxosClasses(bs []block, name string) (out []Class) {
 		}
 		slices.Sort(k.DSCP)
 		if queuing {
-			q, _ := findBlock(bs, nxosQueuing+name+nxosOut, "class type queuing "+nxosQueue(k.Priority))
+			q, _ := findBlock(bs, nxosQueuing+name+roleOut, "class type queuing "+nxosQueue(k.Priority))
 			nxosSchedule(&k, q.lines)
 		}
 		if network {
-			q, _ := findBlock(bs, nxosNetworkQoS+name+nxosNQ, "class type network-qos c-8q-nq"+strconv.Itoa(k.Priority))
+			q, _ := findBlock(bs, nxosNetworkQoS+name+roleNQ, "class type network-qos c-8q-nq"+strconv.Itoa(k.Priority))
 			k.PFC = slices.Contains(q.lines, "pause pfc-cos "+strconv.Itoa(k.Priority))
 		}
 		out = append(out, k)
@@ -288,7 +288,7 @@ func nxosClasses(bs []block, name string) (out []Class) {
 // nxosHeadroom reads the ingress buffers of classes.
 func nxosHeadroom(classes []Class, bs []block, name string) {
 	for i, k := range classes {
-		b, _ := findBlock(bs, nxosQueuing+name+nxosHR, "class type queuing c-in-q"+strconv.Itoa(k.Priority))
+		b, _ := findBlock(bs, nxosQueuing+name+roleHR, "class type queuing c-in-q"+strconv.Itoa(k.Priority))
 		for _, line := range b.lines {
 			h := Headroom{}
 			if n, _ := fmt.Sscanf(line, nxosBuffer, &h.Size, &h.Xoff, &h.Xon); n == 3 {
@@ -338,7 +338,7 @@ func nxosDepth(number, unit string) (int64, bool) {
 func nxosParsePort(name string, bs, global []block, prefix string) Port {
 	p := Port{Name: name, Exists: true}
 	system, _ := findBlock(global, nxosSystem)
-	p.Queue = prefix != "" && slices.Contains(system.lines, nxosAttachOut+prefix+nxosOut)
+	p.Queue = prefix != "" && slices.Contains(system.lines, nxosAttachOut+prefix+roleOut)
 	for _, b := range bs {
 		for _, line := range b.lines {
 			if n, ok := strings.CutPrefix(line, "mtu "); ok {
@@ -348,10 +348,10 @@ func nxosParsePort(name string, bs, global []block, prefix string) Port {
 				p.PFC = true
 			}
 			p.Watchdog = p.Watchdog || nxosDrops(line)
-			if prefix != "" && line == nxosAttachIn+prefix+nxosIn {
+			if prefix != "" && line == nxosAttachIn+prefix+roleIn {
 				p.Classify = true
 			}
-			if prefix != "" && line == nxosAttachHR+prefix+nxosHR {
+			if prefix != "" && line == nxosAttachHR+prefix+roleHR {
 				p.Headroom = true
 			}
 			if strings.HasPrefix(line, nxosAttachOut) {

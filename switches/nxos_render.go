@@ -6,17 +6,22 @@ import (
 	"strings"
 )
 
-// Render implements Driver.
-func (d nxos) Render(have, want Config) ([]string, error) { return d.rules().render(have, want) }
-
-func (nxos) rules() rules {
-	return rules{
+func nxosLines() writing {
+	return writing{
 		grammar: nxosGrammar(),
 		global:  nxosGlobal,
 		port:    nxosPort,
 		settle:  nxosSettle,
 		unowned: func(line string) bool { return strings.HasPrefix(line, "mtu ") },
 		detach:  nxosDetach,
+
+		roles:    roles(),
+		attaches: []string{"service-policy "},
+		objects:  []string{"class-map", "policy-map"},
+		needs: func(want Config, line string) bool {
+			return !strings.HasPrefix(line, nxosAttachHR) || slices.ContainsFunc(want.Ports, func(p Port) bool { return p.Headroom })
+		},
+		under: nxosUnder, starving: nxosStarving, remarks: nxosRemarks,
 	}
 }
 
@@ -63,7 +68,7 @@ func nxosGlobal(c Config, _ Facts) ([]block, error) {
 	if err != nil {
 		return nil, err
 	}
-	classify := nxosClassify + c.Name + nxosIn
+	classify := nxosClassify + c.Name + roleIn
 	parents := []block{{path: []string{classify}}}
 	classes := slices.SortedStableFunc(slices.Values(c.Classes), byPriority)
 	other := "set qos-group 0"
@@ -84,8 +89,8 @@ func nxosGlobal(c Config, _ Facts) ([]block, error) {
 	out = append(out, nxosQueues(c, classes)...)
 	out = append(out, nxosLossless(c, classes)...)
 	return append(out, block{[]string{nxosSystem}, []string{
-		nxosAttachOut + c.Name + nxosOut,
-		nxosAttachNQ + c.Name + nxosNQ,
+		nxosAttachOut + c.Name + roleOut,
+		nxosAttachNQ + c.Name + roleNQ,
 	}}), nil
 }
 
@@ -109,7 +114,7 @@ func nxosGuards(c Config) (out []block, err error) {
 	if lines := nxosSystemLines(c); len(lines) > 0 {
 		out = append(out, block{lines: lines})
 	}
-	policy := nxosQueuing + c.Name + nxosHR
+	policy := nxosQueuing + c.Name + roleHR
 	for _, k := range slices.SortedStableFunc(slices.Values(c.Classes), byPriority) {
 		h := k.Headroom
 		if h == nil {
@@ -145,7 +150,7 @@ const (
 // 10.5(x), Configuring Queuing and Scheduling, guidelines), as queue 7 is in the
 // switch's own default-8q-out-policy: what no class claims above one is strict.
 func nxosQueues(c Config, classes []Class) []block {
-	policy := nxosQueuing + c.Name + nxosOut
+	policy := nxosQueuing + c.Name + roleOut
 	out := []block{{path: []string{policy}}}
 	level, lowest := 0, lowestStrict(classes)
 	for q := priorities - 1; q >= 0; q-- {
@@ -198,7 +203,7 @@ func nxosBytes(n int64) string {
 // nxosLossless writes the network-qos policy. Its MTU is the largest there
 // is, so that only the MTU of a port limits its frames.
 func nxosLossless(c Config, classes []Class) []block {
-	policy := nxosNetworkQoS + c.Name + nxosNQ
+	policy := nxosNetworkQoS + c.Name + roleNQ
 	out := []block{{path: []string{policy}}}
 	for _, k := range classes {
 		if k.PFC {
@@ -225,10 +230,10 @@ func nxosPort(c Config, p Port, _ Facts) []block {
 		b.lines = append(b.lines, fmt.Sprintf("mtu %d", p.MTU))
 	}
 	if p.Classify {
-		b.lines = append(b.lines, nxosAttachIn+c.Name+nxosIn)
+		b.lines = append(b.lines, nxosAttachIn+c.Name+roleIn)
 	}
 	if p.Headroom {
-		b.lines = append(b.lines, nxosAttachHR+c.Name+nxosHR)
+		b.lines = append(b.lines, nxosAttachHR+c.Name+roleHR)
 	}
 	return []block{b}
 }
@@ -296,7 +301,7 @@ func nxosLeave(seen, wish []block) []block {
 	var stay []block
 	for _, s := range seen {
 		outer := s.path[:min(1, len(s.path))]
-		if _, wished := findBlock(wish, outer...); !wished && len(outer) > 0 && strings.HasSuffix(outer[0], nxosHR) {
+		if _, wished := findBlock(wish, outer...); !wished && len(outer) > 0 && strings.HasSuffix(outer[0], roleHR) {
 			stay = append(stay, s)
 		}
 	}

@@ -12,6 +12,16 @@ import (
 // What others attach to an NX-OS switch beside the policies of weft's, and what
 // that does to the queues, of which there is one set for all ports.
 
+// nxosSeen is what only NX-OS has.
+type nxosSeen struct {
+	queues map[string][]int // that a policy fills (type qos) or serves (type queuing), by its header
+	beside []attached       // policies where weft puts none
+	jumbo  int              // the MTU of layer 2 by a line of the system; 0: no line
+	routes map[string]bool  // ports that say that they are none of layer 2
+}
+
+func nxosOf(r *reading) *nxosSeen { return r.own.(*nxosSeen) }
+
 // An attached is a policy that stands where weft puts none, and stays.
 type attached struct {
 	place string // "system qos", Vlan40
@@ -43,24 +53,24 @@ func nxosQueuesOf(n *node) (out []int) {
 	return out
 }
 
-// shared are the queues that have a share or precedence on the system now. The
+// nxosShared are the queues that have a share or precedence on the system now. The
 // system's own policy gives precedence to 7 and all the rest to 0 (show
 // policy-map interface, default-8q-out-policy).
-func (r *reading) shared() []int {
+func nxosShared(r *reading) []int {
 	system, _ := findBlock(r.global, nxosSystem)
 	for _, line := range system.lines {
 		if policy, ok := strings.CutPrefix(line, nxosAttachOut); ok {
-			return r.queues[nxosQueuing+policy]
+			return nxosOf(r).queues[nxosQueuing+policy]
 		}
 	}
 	return []int{0, 7}
 }
 
-// starving looks which queues get neither a share nor precedence by want although
+// nxosStarving looks which queues get neither a share nor precedence by want although
 // somebody else's policy fills them: taken are those that have one now.
-func (c Config) starving(want Config) (taken, waiting []string) {
-	r := c.read
-	if r.maps != nil || len(want.Classes) == 0 {
+func nxosStarving(c, want Config) (taken, waiting []string) {
+	r, own := c.read, nxosOf(c.read)
+	if len(want.Classes) == 0 {
 		return nil, nil
 	}
 	places := map[string][]string{} // of policies that fill queues
@@ -69,7 +79,7 @@ func (c Config) starving(want Config) (taken, waiting []string) {
 			places[policy] = append(places[policy], place)
 		}
 	}
-	for _, a := range r.beside {
+	for _, a := range own.beside {
 		note(a.place, a.line)
 	}
 	for _, port := range sortedPorts(r) {
@@ -81,9 +91,9 @@ func (c Config) starving(want Config) (taken, waiting []string) {
 			}
 		}
 	}
-	now := r.shared()
+	now := nxosShared(r)
 	for _, policy := range slices.Sorted(maps.Keys(places)) {
-		for _, q := range slices.Compact(slices.Sorted(slices.Values(r.queues[nxosClassify+policy]))) {
+		for _, q := range slices.Compact(slices.Sorted(slices.Values(nxosOf(r).queues[nxosClassify+policy]))) {
 			if q == 0 || q > lowestStrict(want.Classes) || slices.ContainsFunc(want.Classes, func(k Class) bool { return k.Priority == q }) {
 				continue
 			}
@@ -98,10 +108,19 @@ func (c Config) starving(want Config) (taken, waiting []string) {
 	return taken, waiting
 }
 
-// systemRemarks are what a reader of the plan must know of the lines of an NX-OS
-// system that stay.
-func (c Config) systemRemarks(want Config) (out []string) {
-	for _, a := range c.read.beside {
+// nxosRemarks are what a reader of the plan must know of what stays.
+func nxosRemarks(c, want Config) []string {
+	out := nxosSystemRemarks(c, want)
+	if nxosDivides(c, want) {
+		out = append(out, "a network-qos policy is attached, changed or taken off: the switch then divides the buffers of all its ports anew, and what that does to their traffic is not known")
+	}
+	return append(out, nxosStrict(c, want)...)
+}
+
+// nxosSystemRemarks are about lines of the system.
+func nxosSystemRemarks(c, want Config) (out []string) {
+	own := nxosOf(c.read)
+	for _, a := range own.beside {
 		switch {
 		case a.place != nxosSystem, len(want.Classes) == 0:
 		case strings.HasPrefix(a.line, nxosAttachIn):
@@ -110,16 +129,16 @@ func (c Config) systemRemarks(want Config) (out []string) {
 			out = append(out, "system qos: "+a.line+" stays: it sets the ingress buffers of all ports, and whether it or a port's own policy decides is not known")
 		}
 	}
-	jumbo := cmp.Or(c.read.jumbo, nxosUsualJumbo)
+	jumbo := cmp.Or(own.jumbo, nxosUsualJumbo)
 	var short []string
 	for _, w := range want.Ports {
-		if p, ok := c.port(w.Name); ok && !c.read.routes[w.Name] && w.MTU > max(p.MTU, nxosUsualMTU) && w.MTU != jumbo {
+		if p, ok := c.port(w.Name); ok && !own.routes[w.Name] && w.MTU > max(p.MTU, nxosUsualMTU) && w.MTU != jumbo {
 			short = append(short, w.Name)
 		}
 	}
 	switch {
 	case len(short) == 0:
-	case c.read.jumbo > 0:
+	case own.jumbo > 0:
 		out = append(out, fmt.Sprintf("system jumbomtu %d stays: a port of layer 2 takes an MTU of %d or just that (Cisco Interfaces guide), so the switch may refuse another one: %s", jumbo, nxosUsualMTU, someOf(short)))
 	default:
 		out = append(out, fmt.Sprintf("a port of layer 2 takes an MTU of %d or that of system jumbomtu, which is %d without a line (Cisco document 118994), so the switch may refuse another one: %s", nxosUsualMTU, jumbo, someOf(short)))

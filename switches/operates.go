@@ -3,21 +3,21 @@ package switches
 import (
 	"context"
 	"errors"
-	"fmt"
-	"slices"
-	"strconv"
-	"strings"
 )
 
-const nxosPFCState = "show interface priority-flow-control"
+// An Operation is how an OS shows on which ports PFC runs.
+type Operation struct {
+	Line string
+	// Idle says of which ports PFC does not run for just the lossless priorities.
+	Idle func(text string, ports []string, lossless []int) []string
+}
 
 // Operates says of which ports, of those that want wishes lossless classes on,
 // PFC is configured and does not run for just the priorities that are lossless
-// on the switch now: what is configured does not tell that alone. On Comware it
-// cannot be told: the layout of what an S6800 shows is not known.
+// on the switch now: what is configured does not tell that alone.
 func (s *Session) Operates(ctx context.Context, have, want Config) ([]string, error) {
 	lossless := lossless(have.Classes)
-	if s.dialect.OS != "nxos" || len(lossless) == 0 {
+	if s.os.Operates == nil || len(lossless) == 0 {
 		return nil, nil
 	}
 	var ports []string
@@ -29,79 +29,12 @@ func (s *Session) Operates(ctx context.Context, have, want Config) ([]string, er
 	if len(ports) == 0 {
 		return nil, nil
 	}
-	out, err := s.Show(ctx, []string{nxosPFCState})
+	out, err := s.Show(ctx, []string{s.os.Operates.Line})
 	if errors.As(err, new(*RefusedError)) {
 		return []string{"whether PFC runs was not checked: " + err.Error()}, nil // not for this user
 	}
 	if err != nil {
 		return nil, err
 	}
-	return nxosIdle(nxosPFCStates(out[nxosPFCState]), ports, lossless), nil
-}
-
-// A pfcState is what a port does with PFC: for which priorities, if for any.
-type pfcState struct {
-	runs       bool
-	priorities []int
-	known      bool // the priorities were told
-}
-
-// nxosPFCStates reads, by port, a table whose bitmap of priorities is
-// hexadecimal and missing where nothing runs:
-//
-//	Port               Mode Oper(VL bmap)  RxPPP      TxPPP
-//	Ethernet1/1/1      Auto On  (8)       0          0
-//	Ethernet1/27       Auto Off           0          0
-func nxosPFCStates(text string) map[string]pfcState {
-	out := map[string]pfcState{}
-	for line := range strings.Lines(text) {
-		w := strings.Fields(line)
-		if len(w) < 5 || !slices.Contains([]string{"On", "Off", "Auto"}, w[1]) || w[2] != "On" && w[2] != "Off" {
-			continue
-		}
-		state := pfcState{runs: w[2] == "On"}
-		bitmap, bracketed := strings.CutPrefix(w[3], "(")
-		if n, err := strconv.ParseUint(strings.TrimSuffix(bitmap, ")"), 16, 8); bracketed && err == nil {
-			state.known = true
-			for q := range priorities {
-				if n&(1<<q) != 0 {
-					state.priorities = append(state.priorities, q)
-				}
-			}
-		}
-		out[w[0]] = state
-	}
-	return out
-}
-
-// nxosIdle folds what is not as configured by what it is.
-func nxosIdle(states map[string]pfcState, ports []string, lossless []int) (out []string) {
-	by := map[string][]string{}
-	for _, p := range ports {
-		state, ok := states[p]
-		text := ""
-		switch {
-		case !ok:
-			text = "PFC is on and " + nxosPFCState + " does not list the port, so whether it runs is not known: "
-		case !state.runs:
-			text = "PFC is on and does not run (" + nxosPFCState + "); on a port without a link that may be all there is to it: "
-		case state.known && !slices.Equal(state.priorities, lossless):
-			text = fmt.Sprintf("PFC runs for priorities %s and not for %s (%s): ", someOrNone(state.priorities), ranges(lossless), nxosPFCState)
-		}
-		if text != "" {
-			by[text] = append(by[text], p)
-		}
-	}
-	for text, names := range by {
-		out = append(out, text+someOf(names))
-	}
-	slices.Sort(out)
-	return out
-}
-
-func someOrNone(ns []int) string {
-	if len(ns) == 0 {
-		return "none"
-	}
-	return ranges(ns)
+	return s.os.Operates.Idle(out[s.os.Operates.Line], ports, lossless), nil
 }

@@ -5,19 +5,6 @@ import (
 	"strings"
 )
 
-// attachment returns the name of the object that a line attaches, or "".
-func attachment(line string) string {
-	for _, prefix := range []string{"service-policy ", "qos wred apply "} {
-		if strings.HasPrefix(line, prefix) {
-			name := line[strings.LastIndexByte(line, ' ')+1:]
-			if !strings.HasPrefix(name, "default-") { // what the OS itself attaches
-				return name
-			}
-		}
-	}
-	return ""
-}
-
 // ours reports whether an object that is attached belongs to the prefix name.
 func ours(object, name string) bool {
 	if name == "" {
@@ -28,7 +15,9 @@ func ours(object, name string) bool {
 }
 
 // roles are what follows a name in the names of objects that are attached.
-func roles() []string { return []string{nxosIn, nxosOut, nxosNQ, nxosHR} }
+func roles() []string { return []string{roleIn, roleOut, roleNQ, roleHR} }
+
+const roleIn, roleOut, roleNQ, roleHR = "-in", "-out", "-nq", "-hr"
 
 // owner returns the prefix that an object belongs to: the longest of those
 // whose policies are there, and of name itself.
@@ -62,10 +51,10 @@ func (c Config) mine(object string) bool {
 	return c.Owner.owns(object)
 }
 
-// needs reports whether c has something to put in the place of a line that
+// needs reports whether want has something to put in the place of a line that
 // attaches an object.
-func (c Config) needs(line string) bool {
-	return !strings.HasPrefix(line, nxosAttachHR) || slices.ContainsFunc(c.Ports, func(p Port) bool { return p.Headroom })
+func (o *OS) needs(want Config, line string) bool {
+	return o.lines.needs == nil || o.lines.needs(want, line)
 }
 
 // An Owner is one of those whose objects may be on a switch.
@@ -86,10 +75,10 @@ func (o Owner) owns(object string) bool {
 }
 
 // carries reports whether the blocks attach something of who wishes want.
-func carries(bs []block, want Config) bool {
+func (o *OS) carries(bs []block, want Config) bool {
 	for _, b := range bs {
 		for _, line := range b.lines {
-			if n := attachment(line); n != "" && want.mine(n) {
+			if n := o.attachment(line); n != "" && want.mine(n) {
 				return true
 			}
 		}
@@ -102,10 +91,11 @@ func foreignNames(have, want Config) (out []string) {
 	if want.Name == "" || want.Adopt {
 		return nil
 	}
+	o := have.read.os
 	list := func(place string, bs []block) {
 		for _, b := range bs {
 			for _, line := range b.lines {
-				if n := attachment(line); n != "" && !want.mine(n) && want.needs(line) {
+				if n := o.attachment(line); n != "" && !want.mine(n) && o.needs(want, line) {
 					out = append(out, place+": "+line)
 				}
 			}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -20,11 +21,12 @@ type Discretion struct {
 // of this package: the output of each command, the wish, and the lines that
 // weft would send. It changes nothing on the switch.
 func (s *Session) Record(ctx context.Context, want Config, d Discretion) (string, error) {
-	commands := s.driver.Show(want)
-	if s.dialect.OS == "comware" {
-		commands = append(commands, comwareNeighbours)
-	} else {
-		commands = append(commands, nxosNeighbours)
+	if err := s.os.Lacks(Recording); err != nil {
+		return "", err
+	}
+	commands := slices.Clone(s.os.Show)
+	if s.os.Neighbours != nil {
+		commands = append(commands, s.os.Neighbours.Line)
 	}
 	out := map[string]string{}
 	for _, line := range commands {
@@ -39,12 +41,12 @@ func (s *Session) Record(ctx context.Context, want Config, d Discretion) (string
 			out[line] = reply[line]
 		}
 	}
-	return recorded(s.driver, commands, out, want, d)
+	return recorded(s.os, commands, out, want, d)
 }
 
 // recorded writes a case from what a switch answered. Lines are those that the
 // redacted answers lead to: the case must hold without its secrets.
-func recorded(d Driver, commands []string, out map[string]string, want Config, discreet Discretion) (string, error) {
+func recorded(o *OS, commands []string, out map[string]string, want Config, discreet Discretion) (string, error) {
 	clean := make(map[string]string, len(out))
 	for line, text := range out {
 		clean[line] = sectionText(Redact(text, discreet.Secrets...))
@@ -53,24 +55,24 @@ func recorded(d Driver, commands []string, out map[string]string, want Config, d
 	if discreet.Anonymous {
 		without += discreet.anonymize(commands, clean, &want)
 	}
-	c, err := d.Parse(clean)
+	c, err := o.Parse(clean)
 	if err != nil {
 		return "", fmt.Errorf("read back what is left without secrets: %w", err)
 	}
 	have := c.For(want)
 	var b strings.Builder
 	fmt.Fprintf(&b, "A %s %s with %s, as weft recorded it, %s: say here what is special about it.\n\n",
-		d.Dialect().OS, have.Facts.Model, have.Facts.Version, without)
+		o.Name, have.Facts.Model, have.Facts.Version, without)
 	b.WriteString("-- source --\nRECORDED from a device by weft record: say here whose, and that it may be published\n")
 	for _, line := range commands {
 		fmt.Fprintf(&b, "-- %s --\n%s", line, clean[line])
 	}
 	b.WriteString("-- want --\n" + Redact(wishText(want), discreet.Secrets...))
-	lines, err := d.Render(have, want)
+	lines, err := o.Render(have, want)
 	if err != nil {
 		return b.String() + "-- lines --\n" + sectionText("error: "+err.Error()), nil
 	}
-	undo, err := d.Render(want, have)
+	undo, err := o.Render(want, have)
 	if err != nil {
 		return "", fmt.Errorf("undo: %w", err)
 	}

@@ -12,7 +12,7 @@ import (
 
 // What is recorded of a switch is a case that holds, and holds no secret.
 func TestRecorded(t *testing.T) {
-	for os, d := range map[string]Driver{"nxos": NXOS(), "comware": Comware()} {
+	for os, d := range map[string]*OS{"nxos": NXOS(), "comware": Comware()} {
 		files, err := filepath.Glob(filepath.Join("testdata", os, "*.txtar"))
 		if err != nil {
 			t.Fatal(err)
@@ -24,9 +24,9 @@ func TestRecorded(t *testing.T) {
 }
 
 // tellsLess compares a record with one that tells less: what is sent is the same.
-func tellsLess(t *testing.T, d Driver, out map[string]string, want Config, open string) {
+func tellsLess(t *testing.T, d *OS, out map[string]string, want Config, open string) {
 	t.Helper()
-	text, err := recorded(d, d.Show(want), out, want, Discretion{Secrets: []string{"Kn0wn"}, Anonymous: true})
+	text, err := recorded(d, d.Show, out, want, Discretion{Secrets: []string{"Kn0wn"}, Anonymous: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func tellsLess(t *testing.T, d Driver, out map[string]string, want Config, open 
 	}
 }
 
-func testRecorded(t *testing.T, system string, d Driver, file string) {
+func testRecorded(t *testing.T, system string, d *OS, file string) {
 	ar, err := txtar.ParseFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -58,16 +58,16 @@ func testRecorded(t *testing.T, system string, d Driver, file string) {
 	}
 	want := parseWish(t, section["want"])
 	out := map[string]string{}
-	for _, line := range d.Show(want) {
+	for _, line := range d.Show {
 		out[line] = section[line]
 	}
-	running := d.Dialect().Running
+	running := d.Dialect.Running
 	secret := map[string]string{
 		"nxos":    "snmp-server community S1lence group network-operator\nsnmp-server host 192.0.2.1 traps version 2c S1lence\nbanner motd ^login Kn0wn^\n-- not a section --\n",
 		"comware": " snmp-agent community read S1lence\n#\n header motd login Kn0wn\n-- not a section --\n#\n",
 	}[system]
 	out[running] = secret + out[running]
-	text, err := recorded(d, d.Show(want), out, want, Discretion{Secrets: []string{"Kn0wn"}})
+	text, err := recorded(d, d.Show, out, want, Discretion{Secrets: []string{"Kn0wn"}})
 	if err != nil {
 		t.Fatal(err)
 	}

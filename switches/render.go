@@ -7,30 +7,17 @@ import (
 	"strings"
 )
 
-// rules are what Render needs to know about one switch OS.
-type rules struct {
-	grammar grammar
-	// global and port write a wish as blocks; Render has checked its classes.
-	global func(c Config, f Facts) ([]block, error)
-	port   func(c Config, p Port, f Facts) []block
-	// settle fits wished blocks to observed ones of the same place, so that
-	// what is good enough is left alone.
-	settle func(observed *reading, frame int, seen, wish []block) []block
-	// unowned reports lines that nobody claims even on a port of somebody else.
-	unowned func(line string) bool
-	// detach lists what must be taken off before attached blocks may change,
-	// and have without it. Nil: nothing.
-	detach func(have, want []block) ([]string, []block)
-}
-
-// render compares two configurations place by place, each read or wished.
-func (o rules) render(have, want Config) ([]string, error) {
+// Render lists the lines that lead from have to want, in the order in which the
+// switch takes them; none if nothing need change. An error says what cannot be
+// expressed on this OS, or is a *ForeignError. Render(have, want) followed by
+// Render(want, have) restores what was there.
+func (o *OS) Render(have, want Config) ([]string, error) {
 	seen := have.read
 	if seen == nil {
 		seen = want.read
 	}
-	h := side{Config: have, rules: o, seen: seen, other: want}
-	w := side{Config: want, rules: o, seen: seen, other: have}
+	h := side{Config: have, os: o, seen: seen, other: want}
+	w := side{Config: want, os: o, seen: seen, other: have}
 	if !want.observed() && want.Name == "" && len(want.Ports) == 0 {
 		return nil, nil // a wish for nothing, under no name, is about nothing
 	}
@@ -46,7 +33,7 @@ func (o rules) render(have, want Config) ([]string, error) {
 	}
 	var foreign []string
 	if have.observed() && !want.observed() && len(want.Classes) > 0 {
-		foreign = inTheWay(have.read.global, want)
+		foreign = o.inTheWay(have.read.global, want)
 	}
 	for _, port := range portNames(have, want) {
 		a, b, err := o.ports(h, w, port, name)
@@ -62,16 +49,16 @@ func (o rules) render(have, want Config) ([]string, error) {
 		return nil, &ForeignError{Lines: foreign}
 	}
 	var first []string
-	if o.detach != nil {
-		first, from = o.detach(from, to)
+	if o.lines.detach != nil {
+		first, from = o.lines.detach(from, to)
 	}
-	return append(first, o.grammar.diff(from, to)...), nil
+	return append(first, o.lines.grammar.diff(from, to)...), nil
 }
 
 // A side is one of the two configurations that are compared.
 type side struct {
 	Config
-	rules rules
+	os    *OS
 	seen  *reading // what either side has read
 	other Config
 }
@@ -103,7 +90,7 @@ func (s side) globals(name string) ([]block, error) {
 			}
 			b = b.clone()
 			b.lines = slices.DeleteFunc(b.lines, func(l string) bool {
-				n := attachment(l)
+				n := s.os.attachment(l)
 				return n != "" && name != "" && !ours(n, name) && !s.keeps(n)
 			})
 			out = append(out, b)
@@ -113,11 +100,11 @@ func (s side) globals(name string) ([]block, error) {
 	if err := checkClasses(s.Config); err != nil {
 		return nil, err
 	}
-	out, err := s.rules.global(s.Config, s.facts())
+	out, err := s.os.lines.global(s.Config, s.facts())
 	if err != nil || s.seen == nil {
 		return out, err
 	}
-	return s.rules.settle(s.seen, 0, s.seen.global, out), nil
+	return s.os.lines.settle(s.seen, 0, s.seen.global, out), nil
 }
 
 // keepSystem adds to what is wished the lines of the system that nobody wishes
@@ -158,7 +145,7 @@ func objectOf(header string) string {
 const objectPrefix = "WEFT-"
 
 // ports returns the blocks of one port on both sides.
-func (o rules) ports(h, w side, port, name string) (from, to []block, err error) {
+func (o *OS) ports(h, w side, port, name string) (from, to []block, err error) {
 	hp, inHave := h.port(port)
 	wp, inWant := w.port(port)
 	if s := h.read; s != nil && inWant && !w.observedPort(wp) {
@@ -172,10 +159,10 @@ func (o rules) ports(h, w side, port, name string) (from, to []block, err error)
 	case inHave && h.read != nil:
 		// Nobody wishes anything of the port: only what carries our name goes.
 		from = h.portBlocks(hp)
-		return from, without(from, name), nil
+		return from, o.without(from, name), nil
 	case inWant && w.read != nil:
 		to = w.portBlocks(wp)
-		return without(to, name), to, nil
+		return o.without(to, name), to, nil
 	case inHave:
 		return h.portBlocks(hp), nil, nil
 	default:
@@ -187,18 +174,18 @@ func (s side) portBlocks(p Port) []block {
 	if s.observedPort(p) {
 		return s.read.port[p.Name]
 	}
-	wish := s.rules.port(s.Config, p, s.facts())
+	wish := s.os.lines.port(s.Config, p, s.facts())
 	if s.seen == nil {
 		return wish
 	}
-	return s.rules.settle(s.seen, s.seen.ports[p.Name].Frame, s.seen.port[p.Name], wish)
+	return s.os.lines.settle(s.seen, s.seen.ports[p.Name].Frame, s.seen.port[p.Name], wish)
 }
 
 // without leaves out the lines that attach objects of the prefix name.
-func without(bs []block, name string) (out []block) {
+func (o *OS) without(bs []block, name string) (out []block) {
 	for _, b := range bs {
 		b = b.clone()
-		b.lines = slices.DeleteFunc(b.lines, func(l string) bool { return ours(attachment(l), name) })
+		b.lines = slices.DeleteFunc(b.lines, func(l string) bool { return ours(o.attachment(l), name) })
 		out = append(out, b)
 	}
 	return out
@@ -214,10 +201,10 @@ func portNames(have, want Config) (out []string) {
 }
 
 // inTheWay lists attachments of objects that are not of who wishes want.
-func inTheWay(bs []block, want Config) (out []string) {
+func (o *OS) inTheWay(bs []block, want Config) (out []string) {
 	for _, b := range bs {
 		for _, line := range b.lines {
-			if n := attachment(line); n != "" && !want.mine(n) && want.needs(line) {
+			if n := o.attachment(line); n != "" && !want.mine(n) && o.needs(want, line) {
 				out = append(out, b.head()+": "+line)
 			}
 		}
@@ -228,15 +215,15 @@ func inTheWay(bs []block, want Config) (out []string) {
 // claimed lists what somebody else wants of a port: attachments of others,
 // and, where the port carries nothing of ours, every line that ours would
 // replace or take off.
-func (o rules) claimed(seen, wish []block, want Config) []string {
-	out := inTheWay(seen, want)
-	if carries(seen, want) || len(out) > 0 {
+func (o *OS) claimed(seen, wish []block, want Config) []string {
+	out := o.inTheWay(seen, want)
+	if o.carries(seen, want) || len(out) > 0 {
 		return out
 	}
 	for _, b := range seen {
 		w, _ := findBlock(wish, b.path...)
 		for _, line := range b.lines {
-			if !slices.Contains(w.lines, line) && !o.unowned(line) {
+			if !slices.Contains(w.lines, line) && !o.lines.unowned(line) {
 				out = append(out, b.head()+": "+line)
 			}
 		}

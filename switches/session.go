@@ -31,7 +31,7 @@ type Session struct {
 	Log func(string)
 
 	name    string
-	driver  Driver
+	os      *OS
 	dialect Dialect
 	dial    Dial
 	timeout time.Duration
@@ -56,11 +56,11 @@ func (e *RefusedError) Error() string { return "refused: " + e.Line + ": " + e.R
 
 // Open logs in to the switch called name in messages. timeout is how long one
 // command may take; 0 is a minute.
-func Open(ctx context.Context, name string, d Driver, dial Dial, timeout time.Duration) (*Session, error) {
+func Open(ctx context.Context, name string, o *OS, dial Dial, timeout time.Duration) (*Session, error) {
 	if timeout <= 0 {
 		timeout = time.Minute
 	}
-	s := &Session{name: name, driver: d, dialect: d.Dialect(), dial: dial, timeout: timeout}
+	s := &Session{name: name, os: o, dialect: o.Dialect, dial: dial, timeout: timeout}
 	var err error
 	if s.refusals, err = compile(s.dialect.Refusals); err != nil {
 		return nil, err
@@ -129,13 +129,12 @@ func (s *Session) speechless(last string, err error) error {
 		return err
 	}
 	err = fmt.Errorf("%w; the last it said is %q", err, last)
-	for _, other := range []Driver{NXOS(), Comware()} {
-		d := other.Dialect()
-		if ok, late := regexp.MatchString(d.Prompt, last); ok && late == nil && d.OS != s.dialect.OS {
-			return hint.Wrap(err, "that is a prompt of %s, and os says %s: is that of another switch?", d.OS, s.dialect.OS)
+	for _, other := range All() {
+		if ok, late := regexp.MatchString(other.Dialect.Prompt, last); ok && late == nil && other.Name != s.os.Name {
+			return hint.Wrap(err, "that is a prompt of %s, and os says %s: is that of another switch?", other.Name, s.os.Name)
 		}
 	}
-	return hint.Wrap(err, "log in by hand as the same user: the first prompt has to be that of %s at which commands are run, without a menu or a question before it", s.dialect.OS)
+	return hint.Wrap(err, "log in by hand as the same user: the first prompt has to be that of %s at which commands are run, without a menu or a question before it", s.os.Name)
 }
 
 // lastLine is the last line with anything in it, as far as it is needed to know
@@ -196,11 +195,11 @@ func (s *Session) Show(ctx context.Context, commands []string) (map[string]strin
 
 // Read shows what the driver needs for want, and parses and fits it.
 func (s *Session) Read(ctx context.Context, want Config) (Config, error) {
-	out, err := s.Show(ctx, s.driver.Show(want))
+	out, err := s.Show(ctx, s.os.Show)
 	if err != nil {
 		return Config{}, err
 	}
-	c, err := s.driver.Parse(out)
+	c, err := s.os.Parse(out)
 	return c.For(want), err
 }
 

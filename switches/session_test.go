@@ -37,7 +37,7 @@ func join(parts ...string) string {
 	return out
 }
 
-func open(t *testing.T, d Driver, r *replay) *Session {
+func open(t *testing.T, d *OS, r *replay) *Session {
 	t.Helper()
 	s, err := Open(t.Context(), "leaf", d, r.dial, time.Minute)
 	if err != nil {
@@ -62,7 +62,7 @@ leaf-a# show clock
 leaf-a#
 `))
 	s := open(t, NXOS(), r)
-	out, err := s.Show(t.Context(), NXOS().Show(Config{}))
+	out, err := s.Show(t.Context(), NXOS().Show)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +154,7 @@ n
 
 func TestSave(t *testing.T) {
 	for _, c := range []struct {
-		driver Driver
+		driver *OS
 		script string
 		ok     bool
 	}{

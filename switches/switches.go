@@ -1,32 +1,7 @@
 // Package switches reads and changes switches through their command line.
 package switches
 
-import (
-	"strings"
-	"time"
-)
-
-// A Driver teaches weft one switch OS. It does no I/O.
-type Driver interface {
-	// Dialect says how the OS talks: prompts, paging, errors, transactions.
-	Dialect() Dialect
-
-	// Show lists the commands whose output Parse needs to compare the switch
-	// with want.
-	Show(want Config) []string
-
-	// Parse reads the output of those commands, keyed by command, into what is
-	// configured and observed. It never fails on lines it does not know; they
-	// are in Config.NotUnderstood once Config.For has fitted it to a wish. The
-	// result holds every port of the switch; Config.For fits it to a wish.
-	Parse(out map[string]string) (Config, error)
-
-	// Render lists the lines that lead from have to want, in the order in
-	// which the switch takes them; none if nothing need change. An error says
-	// what cannot be expressed on this OS, or is a *ForeignError. Render(have,
-	// want) followed by Render(want, have) restores what was there.
-	Render(have, want Config) ([]string, error)
-}
+import "strings"
 
 // A Config is the part of a switch that weft manages, in no vendor's words.
 // The zero value of a field is "not there", in both directions. A wish with
@@ -139,39 +114,6 @@ type Facts struct {
 	// CellAssumed says that CellBytes comes from a related model, not from a
 	// document about this one.
 	CellAssumed bool
-}
-
-// A Dialect is a switch OS as data.
-type Dialect struct {
-	OS       string        // "nxos", "comware"
-	Platform []byte        // scrapligo platform definition, YAML
-	Hello    string        // the last line that every login types, according to it
-	Prompt   string        // regular expression: where commands are run, according to it
-	Refusals []string      // regular expressions: any match in a reply is a refusal
-	Absent   string        // regular expression: a refusal of a line that the switch does not have
-	Harmless []string      // regular expressions: output of a configuration line that means nothing
-	Running  string        // prints the running configuration
-	Save     string        // makes the running configuration the one at start
-	Saved    string        // regular expression of its success
-	Method   string        // how changes are committed, as shown in the plan
-	Confirm  time.Duration // the shortest timed revert the OS takes
-	Watchdog bool          // Config.Watchdog can be set there
-	Headroom bool          // Class.Headroom can be set there
-	Members  string        // why a port that is a member of others' is refused
-	Files    Files
-}
-
-// Files are the commands about the file system of a switch; %s is a name on
-// it.
-type Files struct {
-	List   string // prints the names in its root, each at the end of a line
-	Make   string // makes a directory; one that is there is refused
-	Remove string // removes an empty directory
-	Copy   string // writes the running configuration to a file
-	Copied string // regular expression of its success
-	Print  string // prints a file
-	Delete string // deletes a file
-	Clock  string // prints the time of the switch
 }
 
 // A ForeignError is configuration of somebody else that stands where ours

@@ -85,13 +85,12 @@ func (s *Session) procedure(confirm time.Duration) (procedure, error) {
 	case confirm == 0:
 		return direct{}, nil
 	case confirm < s.dialect.Confirm:
-		return nil, &GuardError{fmt.Errorf("a timed revert after %s: %s takes at least %s", confirm, s.dialect.OS, s.dialect.Confirm)}
-	case s.dialect.OS == "nxos":
-		return dualStage{}, nil
-	case s.dialect.OS == "comware":
-		return commitDelay{}, nil
+		return nil, &GuardError{fmt.Errorf("a timed revert after %s: %s takes at least %s", confirm, s.os.Name, s.dialect.Confirm)}
 	}
-	return nil, &GuardError{fmt.Errorf("%s has none", s.dialect.OS)}
+	if err := s.os.Lacks(Guarding); err != nil {
+		return nil, &GuardError{err}
+	}
+	return s.os.procedure, nil
 }
 
 // A GuardError says that a switch has no timed revert that weft could arm.
@@ -107,6 +106,9 @@ func (e *GuardError) Unwrap() error { return e.Err }
 // error that is not known.
 func (s *Session) Probe(ctx context.Context, confirm time.Duration) error {
 	how, err := s.procedure(confirm)
+	if err == nil {
+		err = s.os.Lacks(Filing) // where the lease is, and what was there before
+	}
 	if err == nil {
 		err = s.settle(ctx)
 	}
@@ -196,7 +198,7 @@ func (t *Transaction) remember(ctx context.Context) {
 }
 
 func (t *Transaction) prove(ctx context.Context, look func(context.Context, *Session) error) error {
-	fresh, err := Open(ctx, t.s.name, t.s.driver, t.s.dial, t.s.timeout)
+	fresh, err := Open(ctx, t.s.name, t.s.os, t.s.dial, t.s.timeout)
 	if err != nil {
 		return err
 	}

@@ -84,7 +84,7 @@ func (t *Transaction) markAside(ctx context.Context) error {
 	if t.guard.Owner == "" {
 		return nil
 	}
-	aside, err := Open(ctx, t.s.name, t.s.driver, t.s.dial, t.s.timeout)
+	aside, err := Open(ctx, t.s.name, t.s.os, t.s.dial, t.s.timeout)
 	if err != nil {
 		return fmt.Errorf("a second login: %w", err)
 	}

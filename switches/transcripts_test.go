@@ -215,7 +215,7 @@ func TestTranscriptsNXOSCommit(t *testing.T) {
 }
 
 func TestTranscriptsNXOSRefusals(t *testing.T) {
-	d := NXOS().Dialect()
+	d := NXOS().Dialect
 	text := transcript(t, "cisco_nxos/copy_file_running-config/github_12933489985_n9kv_10.1.1_qos_refusal.txt")
 	for _, phrase := range []string{"Unable to perform the action", "ERROR: Configuration failed", "Module 1 returned status"} {
 		at := strings.Index(text, phrase)
@@ -352,7 +352,7 @@ func TestTranscriptsClocks(t *testing.T) {
 }
 
 func TestTranscriptsComwareSave(t *testing.T) {
-	saved := regexp.MustCompile(Comware().Dialect().Saved)
+	saved := regexp.MustCompile(Comware().Dialect.Saved)
 	if text := transcript(t, "hp_comware/save/h3c_cw7_cmdref_doc_sample.txt"); len(saved.FindAllString(text, -1)) < 4 {
 		t.Error("a save that succeeds is not seen")
 	}

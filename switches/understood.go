@@ -118,7 +118,7 @@ func (c Config) notUnderstood(want Config) (out []string) {
 	mine, where := map[text][]string{}, map[text][]string{}
 	for _, s := range c.read.strangers {
 		_, wanted := want.port(s.port)
-		wanted = wanted || carries(c.read.port[s.port], want)
+		wanted = wanted || c.read.os.carries(c.read.port[s.port], want)
 		if s.port != "" && !wanted && !s.about {
 			continue
 		}

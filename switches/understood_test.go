@@ -35,18 +35,18 @@ type lines struct {
 
 // dropped reads a configuration whose ports are all wished, and returns the
 // lines that were neither understood nor shown, and how many had to be.
-func dropped(t *testing.T, d Driver, running string) ([]string, int) {
+func dropped(t *testing.T, d *OS, running string) ([]string, int) {
 	t.Helper()
 	v := nxosVocabulary()
-	if d.Dialect().OS == "comware" {
+	if d.Name == "comware" {
 		v = comwareVocabulary()
 	}
-	have, err := d.Parse(map[string]string{d.Dialect().Running: running})
+	have, err := d.Parse(map[string]string{d.Dialect.Running: running})
 	if err != nil {
 		t.Fatal(err)
 	}
 	have = have.For(wishFor(have.PortNames()...))
-	l := lines{v: v, key: d.(interface{ rules() rules }).rules().grammar.key, have: have, shown: strings.Join(have.NotUnderstood, "\n"), said: strings.Join(have.Warnings, "\n")}
+	l := lines{v: v, key: d.lines.grammar.key, have: have, shown: strings.Join(have.NotUnderstood, "\n"), said: strings.Join(have.Warnings, "\n")}
 	for text := range have.read.notes {
 		l.said += "\n" + text
 	}
@@ -58,7 +58,11 @@ func dropped(t *testing.T, d Driver, running string) ([]string, int) {
 		l.held = append(append(l.held, b.path...), b.lines...)
 	}
 	l.held = append(l.held, have.read.others...)
-	for _, a := range have.read.beside {
+	beside := []attached(nil)
+	if own, ok := have.read.own.(*nxosSeen); ok {
+		beside = own.beside
+	}
+	for _, a := range beside {
 		l.held = append(l.held, a.line)
 	}
 	l.walk(parseTree(running))
@@ -102,15 +106,15 @@ func (l *lines) holds(line string, path []string) bool {
 	case strings.HasPrefix(line, "hostname "), strings.HasPrefix(line, "switchname "), strings.HasPrefix(line, "sysname "):
 		return l.have.Facts.Hostname != ""
 	case strings.HasPrefix(line, nxosJumbo):
-		return l.have.read.jumbo > 0 // the later line of two holds
+		return nxosOf(l.have.read).jumbo > 0 // the later line of two holds
 	case strings.HasPrefix(line, "channel-group "), strings.HasPrefix(line, comwareMember):
 		return l.have.read.bundles[l.v.port(path[0])] != ""
 	case strings.HasPrefix(line, "match dscp "):
 		return len(parseRanges(strings.TrimPrefix(line, "match dscp "), dscpNumber)) > 0
 	case len(comwareImports(line)) > 0:
 		return slices.Contains(l.held, comwareImports(line)[0])
-	case strings.HasPrefix(line, "port link-mode "), len(path) > 0 && l.have.read.maps != nil && strings.HasPrefix(line, "mtu "):
-		_, routes := l.have.read.routed[l.v.port(path[0])]
+	case strings.HasPrefix(line, "port link-mode "), len(path) > 0 && l.have.read.os.lines.perPort && strings.HasPrefix(line, "mtu "):
+		_, routes := comwareOf(l.have.read).routed[l.v.port(path[0])]
 		return routes || line == "port link-mode bridge"
 	case strings.HasPrefix(line, "interface "):
 		return l.v.port(line) == "" || slices.Contains(l.have.PortNames(), l.v.port(line))
@@ -122,7 +126,7 @@ func (l *lines) holds(line string, path []string) bool {
 // shown with where it stands, of ports of the fabric whatever it is about.
 func TestNoLineIsDropped(t *testing.T) {
 	for name, c := range map[string]struct {
-		driver Driver
+		driver *OS
 		port   string // of the fabric
 	}{
 		"nxos":    {NXOS(), "Ethernet1/1"},
@@ -137,7 +141,7 @@ func TestNoLineIsDropped(t *testing.T) {
 			if lost, n := dropped(t, c.driver, running); len(lost) > 0 || n < 60 {
 				t.Errorf("%d of %d lines were neither understood nor shown:\n%s", len(lost), n, strings.Join(lost, "\n"))
 			}
-			have, err := c.driver.Parse(map[string]string{c.driver.Dialect().Running: running})
+			have, err := c.driver.Parse(map[string]string{c.driver.Dialect.Running: running})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -154,7 +158,7 @@ func TestNoLineIsDropped(t *testing.T) {
 // What devices printed, and what people typed, is not dropped either.
 func TestTranscriptsNoLineIsDropped(t *testing.T) {
 	root := filepath.Join("..", "..", "shared", "transcripts")
-	for dir, d := range map[string]Driver{
+	for dir, d := range map[string]*OS{
 		"cisco_nxos/CONFIG_EXAMPLES": NXOS(), "cisco_nxos/show_running-config": NXOS(), "cisco_nxos/show_running-config_interface": NXOS(),
 		"cisco_nxos/show_running-config_ipqos": NXOS(), "hp_comware/CONFIG_EXAMPLES": Comware(), "hp_comware/display_this": Comware(),
 		"hp_comware/display_current-configuration_include": Comware(),

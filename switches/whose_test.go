@@ -36,7 +36,7 @@ interface HundredGigE1/0/3
 `
 	me := Owner{Name: "me", Others: []string{"you"}}
 	for name, tt := range map[string]struct {
-		driver   Driver
+		driver   *OS
 		text     string
 		want     Config
 		is       string
@@ -136,7 +136,7 @@ system qos
 // them, are named once with their ports; those of other ports are not.
 func TestRemarks(t *testing.T) {
 	for os, tt := range map[string]struct {
-		driver Driver
+		driver *OS
 		text   string
 		port   string
 		says   []string
@@ -156,7 +156,7 @@ func TestRemarks(t *testing.T) {
 				"class rdma: H3C advises against PFC for priorities 0, 6 and 7, which models and stacks refuse in part",
 			}},
 	} {
-		have, err := tt.driver.Parse(map[string]string{tt.driver.Dialect().Running: strings.ReplaceAll(tt.text, "%s", tt.port)})
+		have, err := tt.driver.Parse(map[string]string{tt.driver.Dialect.Running: strings.ReplaceAll(tt.text, "%s", tt.port)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,0 +1,75 @@
+package switches
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+const comwareNeighbours = "display lldp neighbor-information verbose"
+
+// comwarePortLine begins what is heard on one port: "LLDP neighbor-information
+// of port 1[HundredGigE1/0/1]:".
+var comwarePortLine = regexp.MustCompile(`^LLDP neighbor-information of port \d+ ?\[([^\]]+)\]:?$`)
+
+// comwareParseNeighbours reads, for each port, records that begin with their
+// index. What is heard with CDP stands between, in the same words.
+func comwareParseNeighbours(text string) []Neighbour {
+	var list []Neighbour
+	port, below := "", ""
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, " \r\n")
+		if n := len(list); n > 0 && below == "dcbx pfc info" && list[n-1].PFC == "" {
+			list[n-1].PFC = comwareSaysPFC(line)
+		}
+		if strings.Contains(line, "neighbor-information of port") {
+			port = ""
+			if m := comwarePortLine.FindStringSubmatch(line); m != nil {
+				port = m[1]
+			}
+			continue
+		}
+		key, value, ok := strings.Cut(line, ":")
+		if !ok || !strings.HasPrefix(line, " ") || strings.HasPrefix(line, "  ") {
+			continue // of a list, or the rest of a description
+		}
+		value = strings.TrimSpace(value)
+		key = strings.ToLower(strings.TrimSpace(key))
+		switch below = key; {
+		case strings.HasSuffix(key, " neighbor index"):
+			list = append(list, Neighbour{Port: port})
+		case len(list) == 0:
+		case key == "chassis id":
+			list[len(list)-1].Chassis = value
+		case key == "port id":
+			list[len(list)-1].PortID = value
+		case key == "system name":
+			list[len(list)-1].System = value
+		}
+	}
+	return whole(list)
+}
+
+// comwareSaysPFC reads "  P0-0     P1-1     P2-1     P3-1     P4-0     …": a
+// priority, and whether its sender calls it lossless.
+func comwareSaysPFC(line string) string {
+	w := strings.Fields(line)
+	if len(w) != priorities {
+		return ""
+	}
+	var on []string
+	for i, s := range w {
+		switch s {
+		case fmt.Sprintf("P%d-1", i):
+			on = append(on, strconv.Itoa(i))
+		case fmt.Sprintf("P%d-0", i):
+		default:
+			return ""
+		}
+	}
+	if len(on) == 0 {
+		return "none"
+	}
+	return strings.Join(on, ",")
+}

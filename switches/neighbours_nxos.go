@@ -1,0 +1,43 @@
+package switches
+
+import "strings"
+
+const nxosNeighbours = "show lldp neighbors detail"
+
+// nxosParseNeighbours reads records that begin with the chassis:
+//
+//	Chassis id: 0002.c9aa.bb00
+//	Port id: Ethernet1/1
+//	Local Port id: Eth1/1
+//	System Name: leaf-b
+//
+// A description of several lines stands between others; its lines may hold
+// anything but these words at their beginning.
+func nxosParseNeighbours(text string) []Neighbour {
+	var list []Neighbour
+	for line := range strings.Lines(text) {
+		key, value, ok := strings.Cut(strings.TrimRight(line, "\r\n"), ": ")
+		if value = strings.TrimSpace(value); !ok || value == "not advertised" {
+			value = ""
+		}
+		if key == "Chassis id" {
+			list = append(list, Neighbour{Chassis: value})
+			continue
+		}
+		if len(list) == 0 {
+			continue
+		}
+		switch n := &list[len(list)-1]; key {
+		case "Port id":
+			n.PortID = value
+		case "Local Port id":
+			n.Port = value
+			if number, short := strings.CutPrefix(value, "Eth"); short && !strings.HasPrefix(number, "ernet") {
+				n.Port = "Ethernet" + number
+			}
+		case "System Name":
+			n.System = value
+		}
+	}
+	return whole(list)
+}

@@ -1,0 +1,170 @@
+package switches
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// An OS is one switch operating system as a value: data, and functions that do
+// no I/O. Nobody asks which one it is; what one of them lacks is nil, and Without
+// says why.
+//
+// Comparing, restoring and finding what is whose are the same for every system
+// whose configuration is lines below headers: they are done once, in this package,
+// with the grammar of the system.
+type OS struct {
+	Name string // as in the files: os = "…"
+
+	Dialect Dialect
+	Files   *Files // its file system; nil: there is none that weft may use
+
+	// Show lists the commands whose output Parse reads.
+	Show []string
+	// Parse reads the output of those commands, keyed by command, into what is
+	// configured and observed. It never fails on lines it does not know; they
+	// are in Config.NotUnderstood once Config.For has fitted it to a wish. The
+	// result holds every port of the switch.
+	Parse func(out map[string]string) (Config, error)
+
+	lines     writing
+	procedure procedure // its timed revert; nil: it has none
+
+	Counters   []CounterLine // typed for each port, and only showing; nil: none
+	Neighbours *Neighbours   // nil: none
+	Operates   *Operation    // nil: it does not tell what PFC does
+
+	// Advice says what a reader of the files must know of classes on this system,
+	// whatever the switch reads; may be nil.
+	Advice func([]Class) []string
+
+	// Without says why it has no such feature, of each that it lacks.
+	Without map[Feature]string
+}
+
+// A Feature is something that not every system has.
+type Feature string
+
+// What a system may lack.
+const (
+	Guarding      Feature = "timed revert"
+	Filing        Feature = "file system for weft's marks"
+	Counting      Feature = "counters"
+	Hearing       Feature = "LLDP neighbours"
+	Operating     Feature = "display of what PFC does"
+	Remarking     Feature = "remarks on lines that stay"
+	Recording     Feature = "recording"
+	Headrooms     Feature = "headroom"
+	Watchdogs     Feature = "pfc_watchdog"
+	WatchdogTimes Feature = "detect and restore of pfc_watchdog"
+)
+
+// A WithoutError is a feature that a system lacks, where it is needed.
+type WithoutError struct {
+	OS      string
+	Feature Feature
+	Why     string // "" where the system does not say
+}
+
+func (e *WithoutError) Error() string {
+	why := e.Why
+	if why == "" {
+		why = "weft does not know of any there"
+	}
+	return fmt.Sprintf("%s has no %s: %s", e.OS, e.Feature, why)
+}
+
+// Lacks is the error about a feature that the system lacks; nil: it has it.
+func (o *OS) Lacks(f Feature) error {
+	_, without := o.Without[f]
+	switch f {
+	case Guarding:
+		without = o.procedure == nil
+	case Filing:
+		without = o.Files == nil
+	case Counting:
+		without = o.Counters == nil
+	case Hearing:
+		without = o.Neighbours == nil
+	case Operating:
+		without = o.Operates == nil
+	case Remarking:
+		without = o.lines.remarks == nil
+	}
+	if !without {
+		return nil
+	}
+	return &WithoutError{o.Name, f, o.Without[f]}
+}
+
+// A Dialect is how an OS talks, as data.
+type Dialect struct {
+	Platform []byte        // scrapligo platform definition, YAML
+	Hello    string        // the last line that every login types, according to it
+	Prompt   string        // regular expression: where commands are run, according to it
+	Refusals []string      // regular expressions: any match in a reply is a refusal
+	Absent   string        // regular expression: a refusal of a line that the switch does not have
+	Harmless []string      // regular expressions: output of a configuration line that means nothing
+	Running  string        // prints the running configuration
+	Save     string        // makes the running configuration the one at start
+	Saved    string        // regular expression of its success
+	Reads    string        // the first word of every line that only reads
+	Method   string        // how changes are committed, as shown in the plan
+	Confirm  time.Duration // the shortest timed revert the OS takes
+	Members  string        // why a port that is a member of others' is refused
+}
+
+// Files are the commands about the file system of a switch; %s is a name on
+// it.
+type Files struct {
+	List   string // prints the names in its root, each at the end of a line
+	Make   string // makes a directory; one that is there is refused
+	Remove string // removes an empty directory
+	Copy   string // writes the running configuration to a file
+	Copied string // regular expression of its success
+	Print  string // prints a file
+	Delete string // deletes a file
+	Clock  string // prints the time of the switch
+}
+
+// A writing is how the lines of an OS are written, compared and owned.
+type writing struct {
+	grammar grammar
+	// global and port write a wish as blocks; Render has checked its classes.
+	global func(c Config, f Facts) ([]block, error)
+	port   func(c Config, p Port, f Facts) []block
+	// settle fits wished blocks to observed ones of the same place, so that
+	// what is good enough is left alone.
+	settle func(observed *reading, frame int, seen, wish []block) []block
+	// unowned reports lines that nobody claims even on a port of somebody else.
+	unowned func(line string) bool
+	// detach lists what must be taken off before attached blocks may change,
+	// and have without it. Nil: nothing.
+	detach func(have, want []block) ([]string, []block)
+
+	roles    []string // what follows a name in those of the objects that are attached; none: they are the name
+	attaches []string // the beginnings of lines that attach the object they end with
+	objects  []string // the headers that open an object, apart from its name
+	perPort  bool     // queues, marks and pause are set port by port
+	// needs reports whether a wish has something to put in the place of a line
+	// that attaches an object; nil: always.
+	needs func(want Config, line string) bool
+	// under says what the objects of a name do, as far as they are in force.
+	under func(c Config, name string) Config
+	// starving looks which queues get nothing by a wish although somebody else
+	// fills them: taken are those that are served now. Nil: none.
+	starving func(c, want Config) (taken, waiting []string)
+	// remarks are what a reader of the plan must know of what was read and stays.
+	remarks func(c, want Config) []string
+}
+
+// attachment returns the name of the object that a line attaches, or "".
+func (o *OS) attachment(line string) string {
+	if slices.ContainsFunc(o.lines.attaches, func(prefix string) bool { return strings.HasPrefix(line, prefix) }) {
+		if name := line[strings.LastIndexByte(line, ' ')+1:]; !strings.HasPrefix(name, "default-") { // what the OS itself attaches
+			return name
+		}
+	}
+	return ""
+}
