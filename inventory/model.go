@@ -1,6 +1,6 @@
-// Package inventory reads HCL files into a typed and checked model of a
-// fabric, each part with the source range it came from. It never touches a
-// device.
+// Package inventory is the typed model of a fabric, each part with the source
+// range it came from. Package language reads HCL files into it, package rules is
+// what it must keep to. Nothing here touches a device.
 package inventory
 
 import (
@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
 )
 
 // A Model is everything the files of one directory describe. Lists stand in
@@ -42,7 +43,7 @@ type Model struct {
 	Outputs     []*Output
 	Removed     []*Removed
 
-	eval *evaluator
+	Evaluator // of what loaded it; nil where the model was made otherwise
 }
 
 // Block is what every instance of a block has.
@@ -54,27 +55,33 @@ type Block struct {
 	Protect     bool     // nothing of it may be destroyed
 	IgnoreDrift []string // attributes and nested blocks that others may change: host, safety.save
 
-	body       *body // as it is written; nil: not known
-	incomplete bool  // an attribute could not be evaluated; what needs it is not judged
+	Places     Places // as it is written; nil: not known
+	Incomplete bool   // an attribute could not be evaluated, which was reported; what needs it is not judged
+}
+
+// Places says where in the files an attribute or a block within a block stands,
+// those in such blocks by dotted names: safety.save.
+type Places interface {
+	Find(path string) (hcl.Range, bool)
 }
 
 // At is the source range of an attribute, or of the block where it is not set.
 // Those of nested blocks have dotted names: "safety.save".
 func (b *Block) At(attr string) hcl.Range {
-	if b.body != nil {
-		if at, ok := b.body.find(attr); ok {
+	if b.Places != nil {
+		if at, ok := b.Places.Find(attr); ok {
 			return at
 		}
 	}
 	return b.Range
 }
 
-// writes reports whether an attribute or a nested block is written.
-func (b *Block) writes(attr string) bool {
-	if b.body == nil {
+// Writes reports whether an attribute or a nested block is written.
+func (b *Block) Writes(attr string) bool {
+	if b.Places == nil {
 		return false
 	}
-	_, ok := b.body.find(attr)
+	_, ok := b.Places.Find(attr)
 	return ok
 }
 
@@ -305,4 +312,42 @@ type LinkEnd struct {
 	RNIC   *RNIC
 	Switch *Switch
 	Port   string // of Switch
+}
+
+// PlaneOf returns the first plane whose subnet holds the address, or nil.
+func (f *Fabric) PlaneOf(a netip.Addr) *Plane {
+	for _, p := range f.Planes {
+		if p.Subnet.IsValid() && p.Subnet.Contains(a) {
+			return p
+		}
+	}
+	return nil
+}
+
+// DefaultConnection is connection "default", or one that sets only timeouts
+// where it is not declared.
+func (m *Model) DefaultConnection() *Connection {
+	for _, c := range m.Connections {
+		if c.Addr == "connection.default" {
+			return c
+		}
+	}
+	return &Connection{ConnectTimeout: DefaultConnectTimeout, CommandTimeout: DefaultCommandTimeout}
+}
+
+// Timeouts of a connection that sets none.
+const (
+	DefaultConnectTimeout = 10 * time.Second
+	DefaultCommandTimeout = 60 * time.Second
+)
+
+// An Evaluator computes expressions of a model that use observed values. It must
+// not be called concurrently.
+type Evaluator interface {
+	// Evaluate computes an expression of a Check or an Output. Observed attributes
+	// come from observed.
+	Evaluate(x hcl.Expression, observed Observed) (cty.Value, hcl.Diagnostics)
+
+	// Limit is what LimitOf is for a metric whose Limit is set.
+	Limit(x *Metric, observed Observed) (float64, error)
 }

@@ -32,7 +32,7 @@ type Metric struct {
 	Limit      hcl.Expression // max where it uses observed values: Model.LimitOf gives it; nil: Max holds
 	Regression float64        // share, 0.1 for "10%"; 0: not judged
 
-	limitType cty.Type // of Limit, as far as it is known
+	LimitType cty.Type // of Limit, as far as it is known
 }
 
 // A Rollout is an order of phases.
@@ -86,4 +86,45 @@ type Output struct {
 	Name      string
 	Value     hcl.Expression
 	Sensitive bool
+}
+
+// Latency reports whether the metric is a latency: its limit is a duration.
+func (x *Metric) Latency() bool { return x.Source == "" && x.Name != "errors" }
+
+// Mistyped reports whether a limit of observed values is of another kind than
+// the metric, as far as that shows before they are known.
+func (x *Metric) Mistyped() bool {
+	switch x.LimitType {
+	case cty.String:
+		return !x.Latency()
+	case cty.Number:
+		return x.Latency()
+	case cty.NilType, cty.DynamicPseudoType:
+		return false
+	}
+	return true
+}
+
+// ProbeMetrics are the metrics that a probe measures, all but errors as
+// latencies. What the storage takes by itself is known of reads alone.
+func ProbeMetrics(probe string) []string {
+	if probe == "verbs" || probe == "socket" {
+		return []string{"p50", "p99", "p999", "errors"}
+	}
+	return []string{"p50", "p99", "p999", "added_p99", "errors"}
+}
+
+// Observed returns an observed attribute, such as live_paths, of the instance
+// with that address.
+type Observed func(addr, attr string) (cty.Value, error)
+
+// LimitOf is the limit of a metric: nanoseconds where it limits a latency. Where
+// max uses observed values they are asked for; the error says why there is none
+// then, also where it is not of the metric's kind. It must not be called
+// concurrently.
+func (m *Model) LimitOf(x *Metric, observed Observed) (float64, error) {
+	if x.Limit == nil {
+		return x.Max, nil
+	}
+	return m.Limit(x, observed)
 }

@@ -55,9 +55,9 @@ func (c clock) after(d clock) bool {
 	return c.hour > d.hour || c.hour == d.hour && c.minute > d.minute
 }
 
-// parseWindow reads "Sat,Sun 22:00-04:00 Europe/Berlin" or "22:00-04:00 UTC".
+// ParseWindow reads "Sat,Sun 22:00-04:00 Europe/Berlin" or "22:00-04:00 UTC".
 // The zone must be there: a laptop and a pipeline seldom live in the same one.
-func parseWindow(s string) (Window, error) {
+func ParseWindow(s string) (Window, error) {
 	w := Window{text: s}
 	words := strings.Split(s, " ")
 	if len(words) == 2 {

@@ -31,7 +31,7 @@ func TestWindows(t *testing.T) {
 		{"01:00-04:00 Europe/Berlin", "2026-03-29T01:30:00Z", "2026-03-29T01:30:00Z"},
 		{"01:00-04:00 Europe/Berlin", "2026-03-29T02:00:00Z", "2026-03-29T23:00:00Z"},
 	} {
-		w, err := parseWindow(c.window)
+		w, err := ParseWindow(c.window)
 		if err != nil {
 			t.Errorf("%s: %v", c.window, err)
 			continue
@@ -53,7 +53,7 @@ func TestWindows(t *testing.T) {
 		"Sat 22:00-04:00 Mars/Crater": "not a time zone",
 		"Sat 22:00-04:00 ../../etc":   "not a time zone",
 	} {
-		if _, err := parseWindow(text); err == nil || !strings.Contains(err.Error(), says) {
+		if _, err := ParseWindow(text); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%q: %v, want %q", text, err, says)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"weft/internal/bundle"
 	"weft/inventory"
 	"weft/inventory/catalogue"
+	"weft/inventory/problem"
 	"weft/plan"
 	"weft/switches"
 )
@@ -110,7 +111,7 @@ func (x *expansion) add(id plan.ID, r plan.Resource, at hcl.Range, needs ...plan
 // refuse reports what weft cannot do yet and must not skip in silence.
 // Instances of one block that are refused for the same reason share a report.
 func (x *expansion) refuse(at hcl.Range, block, what string) {
-	x.report(reason{inventory.CodeLater, "described, not yet managed", at, what}, block)
+	x.report(reason{problem.NotManaged, "described, not yet managed", at, what}, block)
 }
 
 // report keeps one problem of a block.
@@ -125,7 +126,7 @@ func (x *expansion) report(key reason, block string) {
 }
 
 type reason struct {
-	code  inventory.Code
+	code  problem.Code
 	title string
 	at    hcl.Range
 	what  string
@@ -165,7 +166,7 @@ func (x *expansion) switches(sw *inventory.Switch) {
 		return
 	}
 	if sw.Safety.Confirm == 0 && !sw.Safety.ConfirmNone {
-		x.report(reason{inventory.CodeMissing, "commit_confirm is missing", sw.At("safety"),
+		x.report(reason{problem.Missing, "commit_confirm is missing", sw.At("safety"),
 			`a change without a timed revert must be asked for: set safety { commit_confirm = "5m" }, or "none"`}, sw.Addr)
 		return
 	}

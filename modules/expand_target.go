@@ -5,6 +5,7 @@ import (
 
 	"weft/internal/agent"
 	"weft/inventory"
+	"weft/inventory/problem"
 	"weft/plan"
 )
 
@@ -61,7 +62,7 @@ func (x *expansion) target(d *server, s *inventory.Server, targets []*inventory.
 	if err != nil {
 		x.diags = append(x.diags, &hcl.Diagnostic{
 			Severity: hcl.DiagError, Subject: targets[0].Range.Ptr(),
-			Summary: string(inventory.CodeAgent) + ": not a configuration weft-target takes", Extra: inventory.CodeAgent, Detail: err.Error(),
+			Summary: string(problem.Agent) + ": not a configuration weft-target takes", Extra: problem.Agent, Detail: err.Error(),
 		})
 		return
 	}

@@ -12,21 +12,22 @@ import (
 	"weft/internal/bundle"
 	"weft/internal/remote"
 	"weft/inventory"
+	"weft/inventory/language"
 	"weft/plan"
 	"weft/switches"
 )
 
 func pilot(t *testing.T, files ...string) *inventory.Model {
 	t.Helper()
-	var o inventory.Options
+	var o language.Options
 	for _, f := range files {
 		text, err := os.ReadFile("../examples/pilot/" + f)
 		if err != nil {
 			t.Fatal(err)
 		}
-		o.VarFiles = append(o.VarFiles, inventory.VarFile{Name: f, Content: text})
+		o.VarFiles = append(o.VarFiles, language.VarFile{Name: f, Content: text})
 	}
-	m, diags := inventory.Load(os.DirFS("../examples/pilot"), o)
+	m, diags := language.Load(os.DirFS("../examples/pilot"), o)
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}

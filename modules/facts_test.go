@@ -22,6 +22,7 @@ import (
 	"weft/internal/remote"
 	"weft/inventory"
 	"weft/inventory/catalogue"
+	"weft/inventory/language"
 	"weft/plan"
 )
 
@@ -61,7 +62,7 @@ func TestFacts(t *testing.T) {
 // answered is the server st1 of the files, having printed its facts.
 func answered(t *testing.T, files, printed []byte) *server {
 	t.Helper()
-	m, diags := inventory.Load(fstest.MapFS{"main.weft.hcl": {Data: files}}, inventory.Options{})
+	m, diags := language.Load(fstest.MapFS{"main.weft.hcl": {Data: files}}, language.Options{})
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}

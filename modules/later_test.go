@@ -5,7 +5,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"weft/inventory"
+	"weft/inventory/language"
 )
 
 // What the language describes and no kind keeps is refused with its place.
@@ -21,7 +21,7 @@ server "s" {
   ignore_drift = [host]
 }
 `
-	m, diags := inventory.Load(fstest.MapFS{"a.weft.hcl": {Data: []byte(text)}}, inventory.Options{})
+	m, diags := language.Load(fstest.MapFS{"a.weft.hcl": {Data: []byte(text)}}, language.Options{})
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}

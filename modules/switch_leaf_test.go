@@ -16,6 +16,7 @@ import (
 	"weft/internal/bundle"
 	"weft/internal/lab/simswitch"
 	"weft/inventory"
+	"weft/inventory/language"
 	"weft/plan"
 	"weft/switches"
 )
@@ -228,7 +229,7 @@ func (f *loaded) model(text string) *inventory.Model {
 	m := f.models[text]
 	if m == nil {
 		var diags hcl.Diagnostics
-		if m, diags = inventory.Load(fstest.MapFS{"a.weft.hcl": {Data: []byte(text)}}, inventory.Options{}); diags.HasErrors() {
+		if m, diags = language.Load(fstest.MapFS{"a.weft.hcl": {Data: []byte(text)}}, language.Options{}); diags.HasErrors() {
 			panic(diags)
 		}
 		f.models[text] = m

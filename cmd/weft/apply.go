@@ -16,7 +16,7 @@ import (
 
 	"weft/internal/hint"
 	"weft/internal/view"
-	"weft/inventory"
+	"weft/inventory/problem"
 	"weft/plan"
 	"weft/plan/rollout"
 )
@@ -183,7 +183,7 @@ func hasPhase(spec *rollout.Spec, phase string) error {
 		return nil
 	}
 	err := fmt.Errorf("--phase: %s has no phase %q", spec.Name, phase)
-	if near := inventory.Near(phase, all); near != "" {
+	if near := problem.Near(phase, all); near != "" {
 		return usage(hint.Wrap(err, "did you mean %s?", near))
 	}
 	return usage(hint.Wrap(err, "there are %s", strings.Join(all, ", ")))

@@ -9,7 +9,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/spf13/cobra"
 
-	"weft/inventory"
+	"weft/inventory/language"
 )
 
 func (a *app) completionCmd(root *cobra.Command) *cobra.Command {
@@ -73,7 +73,7 @@ func complete(cmd *cobra.Command, flag string, f func(word string) ([]string, co
 
 // variables are the names of those that the files declare, each with "=".
 func (a *app) variables() []string {
-	m, _ := inventory.Load(os.DirFS(a.dir), inventory.Options{LookupEnv: os.LookupEnv})
+	m, _ := language.Load(os.DirFS(a.dir), language.Options{LookupEnv: os.LookupEnv})
 	var names []string
 	for _, f := range m.Files {
 		body, ok := f.Body.(*hclsyntax.Body)

@@ -15,6 +15,7 @@ import (
 
 	"weft/internal/view"
 	"weft/inventory"
+	"weft/inventory/language"
 )
 
 // maxLine is how long one expression may be, in bytes.
@@ -71,7 +72,7 @@ func (a *app) consoleModel() (*inventory.Model, error) {
 	if !a.json {
 		fmt.Fprintf(a.stderr, "There is no *.weft.hcl in %s: functions only.\n", a.dir)
 	}
-	m, _ := inventory.Load(os.DirFS(a.dir), inventory.Options{LookupEnv: os.LookupEnv}) // it would say the same
+	m, _ := language.Load(os.DirFS(a.dir), language.Options{LookupEnv: os.LookupEnv}) // it would say the same
 	return m, nil
 }
 
@@ -128,7 +129,7 @@ func (c *console) end(failed error, typed bool) error {
 
 // eval computes an expression and prints its value, or what is wrong with it.
 func (c *console) eval(text []byte, at hcl.Pos) error {
-	value, diags := c.model.EvaluateText(text, c.source, at)
+	value, diags := language.EvaluateText(c.model, text, c.source, at)
 	if len(diags) > 0 {
 		// Lines before this one are not kept; empty ones take their place.
 		text = append(bytes.Repeat([]byte("\n"), at.Byte), text...)

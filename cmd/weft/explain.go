@@ -7,14 +7,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"weft/internal/hint"
-	"weft/inventory"
+	"weft/inventory/problem"
 )
 
 // An explanation is a code as --json shows it.
 type explanation struct {
-	Code  inventory.Code `json:"code"`
-	Title string         `json:"title"`
-	Text  string         `json:"text,omitempty"`
+	Code  problem.Code `json:"code"`
+	Title string       `json:"title"`
+	Text  string       `json:"text,omitempty"`
 }
 
 func (a *app) explainCmd() *cobra.Command {
@@ -35,7 +35,7 @@ to mend it. Without a code it lists them all.`,
 			return a.explain(args[0])
 		},
 	}
-	for _, code := range inventory.Codes() {
+	for _, code := range problem.Codes() {
 		c.ValidArgs = append(c.ValidArgs, fmt.Sprintf("%s\t%s", code.Code, code.Title))
 	}
 	return c
@@ -43,29 +43,29 @@ to mend it. Without a code it lists them all.`,
 
 func (a *app) listCodes() error {
 	if !a.json {
-		for _, c := range inventory.Codes() {
+		for _, c := range problem.Codes() {
 			fmt.Fprintf(a.stdout, "%-11s  %s\n", c.Code, c.Title)
 		}
 		return nil
 	}
 	var all []explanation
-	for _, c := range inventory.Codes() {
+	for _, c := range problem.Codes() {
 		all = append(all, explanation{Code: c.Code, Title: c.Title})
 	}
 	return a.encode(all)
 }
 
 func (a *app) explain(code string) error {
-	title, text, ok := inventory.Explain(code)
+	title, text, ok := problem.Explain(code)
 	if !ok {
 		err := fmt.Errorf("there is no code %q", code)
-		if near := inventory.NearCode(code); near != "" {
+		if near := problem.NearCode(code); near != "" {
 			return hint.Wrap(err, "did you mean %s?", near)
 		}
 		return hint.Wrap(err, "weft explain lists all codes")
 	}
 	if a.json {
-		return a.encode(explanation{inventory.Code(code), title, text})
+		return a.encode(explanation{problem.Code(code), title, text})
 	}
 	fmt.Fprintf(a.stdout, "%s: %s\n\n%s", code, title, text)
 	return nil

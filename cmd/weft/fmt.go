@@ -17,6 +17,7 @@ import (
 	"weft/internal/hint"
 	"weft/internal/view"
 	"weft/inventory"
+	"weft/inventory/language"
 	"weft/plan"
 )
 
@@ -62,7 +63,7 @@ func (a *app) formatInput(f fmtFlags) error {
 		return usage(errors.New("fmt - writes the text itself and has no --json"))
 	}
 	const name = "<stdin>"
-	before, after, diags := inventory.Format(name, a.stdin)
+	before, after, diags := language.Format(name, a.stdin)
 	if err := a.report(sources(name, before), diags); err != nil {
 		return err
 	}
@@ -170,7 +171,7 @@ func (s *source) read() problems {
 	}
 	defer f.Close()
 	var diags hcl.Diagnostics
-	s.before, s.after, diags = inventory.Format(s.name, f)
+	s.before, s.after, diags = language.Format(s.name, f)
 	if !s.changed() {
 		s.before, s.after = nil, nil // not needed any more
 	}
@@ -187,7 +188,7 @@ func (s *source) values() bool {
 func (s *source) diff(style view.Style) string {
 	before, after := s.before, s.after
 	if s.values() {
-		before, after = inventory.WithoutValues(before), inventory.WithoutValues(after)
+		before, after = language.WithoutValues(before), language.WithoutValues(after)
 	}
 	return view.LineDiff(style, filepath.ToSlash(s.name), string(before), string(after))
 }

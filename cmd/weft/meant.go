@@ -11,6 +11,7 @@ import (
 
 	"weft/internal/hint"
 	"weft/inventory"
+	"weft/inventory/problem"
 )
 
 // known demands, of a command that only holds others, one of those. Without
@@ -21,7 +22,7 @@ func known(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	err := fmt.Errorf("weft %s has no command %q", cmd.Name(), args[0])
-	if near := inventory.Near(args[0], subcommands(cmd)); near != "" {
+	if near := problem.Near(args[0], subcommands(cmd)); near != "" {
 		return usage(hint.Wrap(err, "did you mean weft %s %s?", cmd.Name(), near))
 	}
 	return usage(hint.Wrap(err, "weft %s --help lists them", cmd.Name()))
@@ -51,7 +52,7 @@ func validations(cmd *cobra.Command, m *inventory.Model, wanted []string) error 
 			continue
 		}
 		err := fmt.Errorf("there is no validation %q", name)
-		near := inventory.Near(short, append(subcommands(cmd), all...))
+		near := problem.Near(short, append(subcommands(cmd), all...))
 		switch {
 		case near != "":
 			return usage(hint.Wrap(err, "did you mean weft %s %s?", cmd.Name(), near))
@@ -73,7 +74,7 @@ func misspelt(cmd *cobra.Command, err error) error {
 	add := func(f *pflag.Flag) { list = append(list, f.Name) }
 	cmd.LocalFlags().VisitAll(add)
 	cmd.InheritedFlags().VisitAll(add)
-	if near := inventory.Near(unknown.GetSpecifiedName(), list); near != "" {
+	if near := problem.Near(unknown.GetSpecifiedName(), list); near != "" {
 		return usage(hint.Wrap(err, "did you mean --%s?", near))
 	}
 	return usage(err)

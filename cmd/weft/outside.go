@@ -13,6 +13,7 @@ import (
 	"weft/internal/remote/ssh"
 	"weft/internal/view"
 	"weft/inventory"
+	"weft/inventory/language"
 	"weft/plan"
 )
 
@@ -22,7 +23,7 @@ import (
 func (a *app) outsideOf(ctx context.Context, saved *plan.Plan) *view.Outside {
 	sources := sourcesOf(saved)
 	o := &view.Outside{Taken: []view.Taken{}, Hosts: []view.Host{}}
-	for _, u := range inventory.Uses(sources, saved.Inputs) {
+	for _, u := range language.Uses(sources, saved.Inputs) {
 		for _, c := range u.Calls {
 			t := view.Taken{What: taken(c), Call: c.Text, Place: u.Place, At: view.Place(u.Range)}
 			if c.Here {
@@ -38,7 +39,7 @@ func (a *app) outsideOf(ctx context.Context, saved *plan.Plan) *view.Outside {
 			}
 		}
 	}
-	m, diags := inventory.Load(sources, inventory.Options{Values: valuesOf(saved), Secrets: fstest.MapFS{}, LookupEnv: standIn})
+	m, diags := language.Load(sources, language.Options{Values: valuesOf(saved), Secrets: fstest.MapFS{}, LookupEnv: standIn})
 	for _, d := range diags {
 		if d.Severity != hcl.DiagError {
 			continue
@@ -63,7 +64,7 @@ func standIn(name string) (string, bool) {
 }
 
 // taken says what a call takes.
-func taken(c inventory.Call) string {
+func taken(c language.Call) string {
 	switch {
 	case c.Function == "exec":
 		return "program"

@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"weft/inventory"
 	"weft/inventory/catalogue"
+	"weft/inventory/language"
 )
 
 // What README, pages and the comments of examples say of commands, flags and
@@ -188,14 +188,14 @@ func TestPagesNameCommands(t *testing.T) {
 
 // words are all names of blocks and attributes in the language.
 type languageWords struct {
-	blocks     map[string][]*inventory.BlockType
-	attributes map[string][]*inventory.Attribute
+	blocks     map[string][]*language.BlockType
+	attributes map[string][]*language.Attribute
 }
 
 func languageOf() *languageWords {
-	l := &languageWords{map[string][]*inventory.BlockType{}, map[string][]*inventory.Attribute{}}
-	var walk func(blocks map[string]*inventory.BlockType)
-	walk = func(blocks map[string]*inventory.BlockType) {
+	l := &languageWords{map[string][]*language.BlockType{}, map[string][]*language.Attribute{}}
+	var walk func(blocks map[string]*language.BlockType)
+	walk = func(blocks map[string]*language.BlockType) {
 		for name, b := range blocks {
 			l.blocks[name] = append(l.blocks[name], b)
 			for name, a := range b.Attributes {
@@ -204,14 +204,14 @@ func languageOf() *languageWords {
 			walk(b.Blocks)
 		}
 	}
-	walk(inventory.Describe().Blocks)
+	walk(language.Describe().Blocks)
 	return l
 }
 
 // managed reports whether a value may stand for an attribute of that name and
 // something acts on it.
 func (l *languageWords) managed(name, value string) bool {
-	return slices.ContainsFunc(l.attributes[name], func(a *inventory.Attribute) bool {
+	return slices.ContainsFunc(l.attributes[name], func(a *language.Attribute) bool {
 		return !a.Later && (len(a.Values) == 0 || slices.Contains(a.Values, value)) && !slices.Contains(a.LaterValues, value)
 	})
 }
@@ -228,7 +228,7 @@ var (
 // may stand there.
 func (l *languageWords) unknown(code string) []string {
 	var list []string
-	stack := [][]*inventory.BlockType{nil}
+	stack := [][]*language.BlockType{nil}
 	tokens := token.FindAllString(strings.NewReplacer(`\|`, " ", "…", `"x"`).Replace(code), -1)
 	for i := 0; i < len(tokens); i++ {
 		w := tokens[i]
@@ -260,7 +260,7 @@ func (l *languageWords) unknown(code string) []string {
 			stack, i = append(stack, inner), next
 			continue
 		}
-		if !slices.ContainsFunc(within, func(b *inventory.BlockType) bool { return b.Attributes[w] != nil || b.Blocks[w] != nil }) {
+		if !slices.ContainsFunc(within, func(b *language.BlockType) bool { return b.Attributes[w] != nil || b.Blocks[w] != nil }) {
 			list = append(list, w)
 		}
 		if i+1 >= len(tokens) || tokens[i+1] != "=" {

@@ -18,6 +18,7 @@ import (
 	"weft/internal/remote/ssh"
 	"weft/internal/view"
 	"weft/inventory"
+	"weft/inventory/language"
 	"weft/modules"
 	"weft/plan"
 	"weft/switches"
@@ -38,7 +39,7 @@ func (a *app) loadFrom(fsys fs.FS, values map[string]json.RawMessage) (*inventor
 
 // parse reads the model and what is wrong with it, and reports nothing.
 func (a *app) parse(fsys fs.FS, values map[string]json.RawMessage) (*inventory.Model, hcl.Diagnostics, error) {
-	o := inventory.Options{Vars: a.vars, LookupEnv: os.LookupEnv, Values: values, Secrets: os.DirFS(a.dir)}
+	o := language.Options{Vars: a.vars, LookupEnv: os.LookupEnv, Values: values, Secrets: os.DirFS(a.dir)}
 	for _, name := range a.varFiles {
 		path := name
 		if !filepath.IsAbs(path) {
@@ -48,12 +49,12 @@ func (a *app) parse(fsys fs.FS, values map[string]json.RawMessage) (*inventory.M
 		if err != nil {
 			return nil, nil, hint.Wrap(fmt.Errorf("--var-file: %w", err), "a relative path is looked up in --chdir (%s)", a.dir)
 		}
-		o.VarFiles = append(o.VarFiles, inventory.VarFile{Name: name, Content: text})
+		o.VarFiles = append(o.VarFiles, language.VarFile{Name: name, Content: text})
 	}
 	if _, err := fs.Stat(fsys, "."); err != nil {
 		return nil, nil, fmt.Errorf("--chdir %s: %w", a.dir, err)
 	}
-	m, diags := inventory.Load(fsys, o)
+	m, diags := language.Load(fsys, o)
 	return m, diags, nil
 }
 

@@ -14,7 +14,7 @@ import (
 
 	"weft/internal/hint"
 	"weft/internal/view"
-	"weft/inventory"
+	"weft/inventory/language"
 	"weft/plan"
 )
 
@@ -50,7 +50,7 @@ func (a *app) openSaved(saved *plan.Plan) (*project, error) {
 // be anybody.
 func (a *app) trusts(path string, saved *plan.Plan) error {
 	checkout := os.DirFS(a.dir)
-	list := inventory.Strangers(sourcesOf(saved), checkout, saved.Inputs, inventory.OwnValues(checkout, os.LookupEnv))
+	list := language.Strangers(sourcesOf(saved), checkout, saved.Inputs, language.OwnValues(checkout, os.LookupEnv))
 	if len(list) == 0 {
 		return nil
 	}

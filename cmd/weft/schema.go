@@ -11,11 +11,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"weft/internal/hint"
-	"weft/inventory"
+	"weft/inventory/language"
 )
 
 func (a *app) schemaCmd() *cobra.Command {
-	blocks := slices.Sorted(maps.Keys(inventory.Describe().Blocks))
+	blocks := slices.Sorted(maps.Keys(language.Describe().Blocks))
 	return &cobra.Command{
 		Use: "schema [BLOCK…]", Short: "Show every word of the language; no network",
 		Long: `schema shows which blocks there are, what each takes, what is needed and what
@@ -29,7 +29,7 @@ For the blocks that are named it also says what each attribute is for.
 With --json it is one object, for editors and generators.`,
 		ValidArgs: blocks,
 		RunE: func(_ *cobra.Command, args []string) error {
-			l := inventory.Describe()
+			l := language.Describe()
 			if err := onlyBlocks(l, args); err != nil {
 				return err
 			}
@@ -47,7 +47,7 @@ With --json it is one object, for editors and generators.`,
 }
 
 // onlyBlocks takes out what was not asked for, where anything was.
-func onlyBlocks(l *inventory.Language, asked []string) error {
+func onlyBlocks(l *language.Language, asked []string) error {
 	if len(asked) == 0 {
 		return nil
 	}
@@ -57,7 +57,7 @@ func onlyBlocks(l *inventory.Language, asked []string) error {
 				strings.Join(slices.Sorted(maps.Keys(l.Blocks)), ", ")))
 		}
 	}
-	maps.DeleteFunc(l.Blocks, func(name string, _ *inventory.BlockType) bool { return !slices.Contains(asked, name) })
+	maps.DeleteFunc(l.Blocks, func(name string, _ *language.BlockType) bool { return !slices.Contains(asked, name) })
 	l.Functions = nil // they belong to no block
 	return nil
 }
@@ -75,7 +75,7 @@ func (p *schemaPrinter) print(format string, args ...any) {
 	}
 }
 
-func (p *schemaPrinter) language(l *inventory.Language) {
+func (p *schemaPrinter) language(l *language.Language) {
 	for i, name := range slices.Sorted(maps.Keys(l.Blocks)) {
 		if i > 0 {
 			p.print("\n")
@@ -91,7 +91,7 @@ func (p *schemaPrinter) language(l *inventory.Language) {
 }
 
 // block prints a block, its attributes in columns, and the blocks within it.
-func (p *schemaPrinter) block(indent, name string, b *inventory.BlockType) {
+func (p *schemaPrinter) block(indent, name string, b *language.BlockType) {
 	header := name
 	switch {
 	case b.Label != "":
@@ -117,7 +117,7 @@ func (p *schemaPrinter) block(indent, name string, b *inventory.BlockType) {
 	}
 }
 
-func (p *schemaPrinter) attributes(indent string, b *inventory.BlockType) {
+func (p *schemaPrinter) attributes(indent string, b *language.BlockType) {
 	names := slices.Sorted(maps.Keys(b.Attributes))
 	width := 0
 	for _, name := range names {
@@ -142,7 +142,7 @@ func needed(required bool, name string) string {
 
 // assignment is an attribute with the value that it has where none is
 // written.
-func assignment(name string, a *inventory.Attribute) string {
+func assignment(name string, a *language.Attribute) string {
 	switch {
 	case a.Observed:
 		return name + " = (observed)"
@@ -158,7 +158,7 @@ func assignment(name string, a *inventory.Attribute) string {
 // to; JSON has them all.
 const manyTypes = 8
 
-func takes(a *inventory.Attribute) string {
+func takes(a *language.Attribute) string {
 	text := a.Takes
 	if len(a.RefersTo) > manyTypes {
 		text = "references to blocks"
@@ -178,7 +178,7 @@ func takes(a *inventory.Attribute) string {
 	return text
 }
 
-func parameters(f *inventory.Function) string {
+func parameters(f *language.Function) string {
 	var names []string
 	for _, p := range f.Parameters {
 		if p.Several {

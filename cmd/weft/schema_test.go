@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"weft/inventory"
+	"weft/inventory/language"
 )
 
 // notYet has an inventory for each word that schema calls not yet managed:
@@ -79,8 +79,8 @@ func laterWords() []string {
 			words = append(words, path)
 		}
 	}
-	var walk func(path string, b *inventory.BlockType)
-	walk = func(path string, b *inventory.BlockType) {
+	var walk func(path string, b *language.BlockType)
+	walk = func(path string, b *language.BlockType) {
 		if b.Later {
 			add(path)
 		}
@@ -99,7 +99,7 @@ func laterWords() []string {
 			walk(path+"."+name, inner)
 		}
 	}
-	for name, b := range inventory.Describe().Blocks {
+	for name, b := range language.Describe().Blocks {
 		walk(name, b)
 	}
 	return words

@@ -7,10 +7,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"weft/internal/agent"
-	"weft/inventory"
+	"weft/inventory/language"
 )
 
-func version() string { return inventory.Version }
+func version() string { return language.Version }
 
 func (a *app) versionCmd() *cobra.Command {
 	return &cobra.Command{

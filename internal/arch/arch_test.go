@@ -22,8 +22,14 @@ var may = map[string][]string{
 	// The engine and the language know nothing of devices.
 	"plan":                {},
 	"plan/rollout":        {"plan"},
-	"inventory":           {"inventory/catalogue"},
 	"inventory/catalogue": {},
+
+	// What files describe, what is wrong with it, and what it must be: the language
+	// reads files into the model and has it checked by the rules.
+	"inventory":          {},
+	"inventory/problem":  {},
+	"inventory/rules":    {"inventory", "inventory/problem", "inventory/catalogue"},
+	"inventory/language": {"inventory", "inventory/problem", "inventory/rules"},
 
 	// Machines.
 	"internal/remote":            {},
@@ -35,7 +41,7 @@ var may = map[string][]string{
 	"internal/bundle":            {},
 
 	// Where wishes meet machines.
-	"modules": {"plan", "inventory", "inventory/catalogue", "switches", "internal/remote", "internal/agent", "internal/bundle",
+	"modules": {"plan", "inventory", "inventory/problem", "inventory/catalogue", "switches", "internal/remote", "internal/agent", "internal/bundle",
 		"internal/nvme/dhchap"}, // what a key is
 
 	// Who vouches for a plan file.
@@ -45,7 +51,7 @@ var may = map[string][]string{
 	"internal/require": {},
 
 	// What people and pipelines see.
-	"internal/prove":  {"plan", "inventory", "switches", "internal/remote", "internal/agent"},
+	"internal/prove":  {"plan", "inventory", "inventory/language", "switches", "internal/remote", "internal/agent"},
 	"internal/view":   {"plan", "plan/rollout", "internal/prove"},
 	"internal/report": {"plan", "plan/rollout", "internal/prove", "internal/view"},
 	"internal/graph":  {"inventory"},
@@ -83,7 +89,7 @@ var may = map[string][]string{
 	// Programs.
 	"cmd/weft-target":    {"internal/nvme/...", "internal/agent"},
 	"cmd/weft-initiator": {"internal/nvme/...", "internal/agent"},
-	"cmd/weft": {"plan", "plan/rollout", "inventory", "inventory/catalogue", "modules", "switches", "internal/remote/...", "internal/agent", "internal/bundle",
+	"cmd/weft": {"plan", "plan/rollout", "inventory/...", "modules", "switches", "internal/remote/...", "internal/agent", "internal/bundle",
 		"internal/prove", "internal/view", "internal/report", "internal/graph", "internal/lab", "internal/sshsig", "examples"},
 
 	"internal/arch": {},
@@ -94,8 +100,9 @@ var mayTest = map[string][]string{
 	"internal/remote/ssh":     {"internal/remote/remotetest"},
 	"internal/remote/local":   {"internal/remote/remotetest"},
 	"internal/lab":            {"internal/remote/ssh"},
-	"modules":                 {"internal/remote/remotetest", "internal/remote/ssh", "internal/lab/..."},
+	"modules":                 {"inventory/language", "internal/remote/remotetest", "internal/remote/ssh", "internal/lab/..."},
 	"internal/prove":          {"internal/remote/remotetest"},
+	"internal/graph":          {"inventory/language"},
 	"internal/nvme/tcp":       {"internal/nvme/nvmetest"},
 	"internal/nvme/rdma/perf": {"internal/nvme/rdma/verbs/verbstest"},
 	"internal/nvme/rdma":      {"internal/nvme/nvmetest", "internal/nvme/rdma/verbs/verbstest"},

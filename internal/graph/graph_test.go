@@ -8,13 +8,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"weft/inventory"
+	"weft/inventory/language"
 )
 
 // load makes a graph of HCL.
 func load(t *testing.T, text string) *Graph {
 	t.Helper()
-	m, diags := inventory.Load(fstest.MapFS{"test.weft.hcl": {Data: []byte(text)}}, inventory.Options{})
+	m, diags := language.Load(fstest.MapFS{"test.weft.hcl": {Data: []byte(text)}}, language.Options{})
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"weft/inventory"
+	"weft/inventory/language"
 )
 
 // A Check is a check block, judged by what was observed.
@@ -206,7 +207,7 @@ func computeOutputs(m *inventory.Model, seen inventory.Observed) []Output {
 	for _, o := range m.Outputs {
 		one := Output{Name: o.Name, Sensitive: o.Sensitive}
 		v, diags := m.Evaluate(o.Value, seen)
-		shown := inventory.Shown(v)
+		shown := language.Shown(v)
 		switch {
 		case diags.HasErrors():
 			one.Why = said(diags)

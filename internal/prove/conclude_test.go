@@ -10,6 +10,7 @@ import (
 
 	"weft/internal/remote"
 	"weft/inventory"
+	"weft/inventory/language"
 )
 
 const attachedFiles = `
@@ -74,12 +75,12 @@ output "hidden" {
 }
 `
 
-var hush = inventory.Options{LookupEnv: func(name string) (string, bool) { return "hush", name == "WEFT_VAR_secret" }}
+var hush = language.Options{LookupEnv: func(name string) (string, bool) { return "hush", name == "WEFT_VAR_secret" }}
 
 // Checks pass only where what they speak of is known; every initiator is asked
 // once, whatever speaks of it.
 func TestConclude(t *testing.T) {
-	m, diags := inventory.Load(fstest.MapFS{"main.weft.hcl": {Data: []byte(attachedFiles)}}, hush)
+	m, diags := language.Load(fstest.MapFS{"main.weft.hcl": {Data: []byte(attachedFiles)}}, hush)
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
@@ -143,7 +144,7 @@ func TestConclude(t *testing.T) {
 
 // Where nobody is asked, nothing passes.
 func TestConcludeUnasked(t *testing.T) {
-	m, diags := inventory.Load(fstest.MapFS{"main.weft.hcl": {Data: []byte(attachedFiles)}}, hush)
+	m, diags := language.Load(fstest.MapFS{"main.weft.hcl": {Data: []byte(attachedFiles)}}, hush)
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"weft/internal/remote"
 	"weft/inventory"
+	"weft/inventory/language"
 )
 
 // What a load says is judged by its own limit, and proves nothing where it has
@@ -70,7 +71,7 @@ func TestCuts(t *testing.T) {
 		{"one plane", attachedFiles, ""},
 		{"both have two", both, `server.cn["a"] p0, server.cn["a"] p1, server.cn["b"] p0, server.cn["b"] p1`},
 	} {
-		m, diags := inventory.Load(fstest.MapFS{"main.weft.hcl": {Data: []byte(test.files)}}, hush)
+		m, diags := language.Load(fstest.MapFS{"main.weft.hcl": {Data: []byte(test.files)}}, hush)
 		if diags.HasErrors() {
 			t.Fatalf("%s: %v", test.name, diags)
 		}

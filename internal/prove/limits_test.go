@@ -12,6 +12,7 @@ import (
 	"weft/internal/latency"
 	"weft/internal/remote"
 	"weft/inventory"
+	"weft/inventory/language"
 )
 
 // rowOf is a read that took the same time so many times, without the p99.
@@ -60,7 +61,7 @@ func TestLimitsOfObservedValues(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			files := attachedFiles + "validation \"v\" {\n  probe = \"nvme-read\"\n  metric \"p99\" { max = " + test.max + " }\n}\n"
-			m, diags := inventory.Load(fstest.MapFS{"main.weft.hcl": {Data: []byte(files)}}, hush)
+			m, diags := language.Load(fstest.MapFS{"main.weft.hcl": {Data: []byte(files)}}, hush)
 			if diags.HasErrors() {
 				t.Fatal(diags)
 			}

@@ -1,0 +1,254 @@
+package language
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclwrite"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// hostile are texts that mean something to a shell, a terminal, a path or a file
+// of lines.
+func hostile() map[string]string {
+	return map[string]string{
+		"newline": "x\ny", "return": "x\ry", "NUL": "x\x00y", "ESC": "\x1b[31mx", "line": "x\u2028y", "bidi": "x\u202ey",
+		"quote": `x"y`, "shell": "$(x)", "parent": "../x", "dash": "-x", "space": "x y",
+	}
+}
+
+// controls are those of hostile that no device ever gets.
+func controls() []string { return []string{"newline", "return", "NUL", "ESC", "line", "bidi"} }
+
+// benign is a value of every attribute of texts and of every label within a
+// block, by its path, but of durations.
+func benign() map[string]string {
+	return map[string]string{
+		"weft.name": "pod", "weft.required_version": ">= 0.1",
+		"connection.user": "root", "credential.user": "admin", "output.description": "what it is",
+		"fabric.traffic_class.ecn.min": "1KB", "fabric.traffic_class.ecn.max": "1MB",
+		"fabric.traffic_class.headroom.xon": "1KB", "fabric.traffic_class.headroom.xoff": "2500KB", "fabric.traffic_class.headroom.size": "9MB",
+		"link.speed": "100G", "volume.size": "1TiB", "validation.sizes": "4KiB", "validation.metric.size": "4KiB",
+		"target.subsystem.namespace.limits.bandwidth": "1GB",
+		"fabric.partition":                            "0x8001", "fabric.plane.subnet": "10.1.0.0/24", "fabric.plane": "a", "fabric.traffic_class": "rdma",
+		"switch.host": "leaf.example.net", "switch.plane": "a", "switch.serial": "FDO1",
+		"server.host": "storage.example.net", "server.machine_id": "0123456789abcdef0123456789abcdef", "server.labels": "storage",
+		"server.rnic": "p0", "server.rnic.address": "10.1.0.11/24", "server.rnic.match": "0000:41:00.0",
+		"server.file": "/etc/motd", "server.file.content": "managed", "server.file.mode": "0644",
+		"server.sysctl": "net.core.rmem_max", "server.sysctl.value": "1 2",
+		"server.kernel_module": "nvmet", "server.kernel_module.options": "1",
+		"server.package": "lvm2", "server.package.version": "1.0", "server.service": "ssh",
+		"server.command": "once", "server.command.creates": "/var/once", "server.command.run": "touch",
+		"server.command.unless": "true", "server.command.undo": "rm",
+		"pool.drives":                     "nvme-eui.01",
+		"target.portals":                  "10.1.0.99",
+		"target.subsystem":                "data",
+		"target.subsystem.nqn":            "nqn.2026-11.net.example:data",
+		"target.subsystem.serial":         "S1",
+		"target.subsystem.allow_hosts":    "nqn.2026-11.net.example:host",
+		"target.subsystem.namespace":      "1",
+		"target.subsystem.namespace.uuid": "123e4567-e89b-42d3-a456-426614174000",
+		"initiator.hostnqn":               "nqn.2026-11.net.example:host",
+		"validation.metric":               "p99", "validation.metric.source": "switch.port.drops", "validation.metric.unit": "ratio",
+		"validation.metric.max": "30us", "validation.metric.regression": "10%",
+		"rollout.phase": "first", "rollout.phase.batch": "1", "rollout.phase.select": "remaining",
+		"rollout.phase.window": "22:00-04:00 UTC",
+	}
+}
+
+// open are the attributes that take what hostile has on purpose, and why.
+func open() map[string]string {
+	return map[string]string{
+		"server.file.content":   "all of a file",
+		"server.command.run":    "arguments, which go to the program as they are",
+		"server.command.unless": "arguments, which go to the program as they are",
+		"server.command.undo":   "arguments, which go to the program as they are",
+		"output.description":    "it stays in the files",
+	}
+}
+
+// TestAlphabets sets every text of the language to what means something to
+// others, behind a good value where that is not about the first character, and
+// shows what is taken. Nothing that reaches a device takes control characters.
+func TestAlphabets(t *testing.T) {
+	var table []string
+	walkTexts(func(path string, s *schema, name string) {
+		good := goodValue(path, s, name)
+		if good == "" {
+			t.Errorf("%s: no good value of it is known to this test", path)
+			return
+		}
+		known := errorsWith(t, path, name, good)
+		var taken []string
+		for _, what := range slices.Sorted(maps.Keys(hostile())) {
+			text := hostile()[what]
+			if what != "dash" && what != "parent" {
+				text = good + text
+			}
+			if slices.ContainsFunc(errorsWith(t, path, name, text), func(e string) bool { return !slices.Contains(known, e) }) {
+				continue
+			}
+			taken = append(taken, what)
+			if slices.Contains(controls(), what) && open()[path] == "" {
+				t.Errorf("%s takes %s", path, what)
+			}
+		}
+		if taken != nil {
+			table = append(table, path+": "+strings.Join(taken, " "))
+		}
+	})
+	slices.Sort(table)
+	if got := strings.Join(table, "\n"); got != strings.TrimSpace(alphabets) {
+		t.Errorf("what is taken:\n%s", got)
+	}
+}
+
+// walkTexts calls do for every attribute that takes texts, and, with no name, for
+// every label of a block within another.
+func walkTexts(do func(path string, s *schema, name string)) {
+	var walk func(path string, s *schema, inner bool)
+	walk = func(path string, s *schema, inner bool) {
+		for _, name := range sortedNames(s.attrs) {
+			switch a := s.attrs[name]; {
+			case a.raw || a.secret || !a.written() || name == "for_each" || name == "count":
+			case a.takes.cty == cty.NilType && !a.takes.texts:
+			case len(a.takes.words) > 0: // it takes those and nothing else
+			case a.takes.cty == cty.Number || a.takes.cty == cty.Bool || a.takes.cty == cty.List(cty.Number):
+			default:
+				do(path+"."+name, s, name)
+			}
+		}
+		if inner && s.label != "" {
+			do(path, s, "")
+		}
+		for _, kind := range sortedNames(s.blocks) {
+			walk(path+"."+kind, s.blocks[kind].schema, true)
+		}
+	}
+	all := language()
+	for _, kind := range sortedNames(all) {
+		if kind != "variable" && kind != "locals" && kind != "check" && kind != "module" && kind != "removed" {
+			walk(kind, all[kind], false)
+		}
+	}
+}
+
+// goodValue is a value that the attribute, or the label, takes.
+func goodValue(path string, s *schema, name string) string {
+	good, ok := benign()[path]
+	switch {
+	case ok || name == "":
+		return good
+	case strings.Contains(s.attrs[name].takes.name, "a duration"):
+		return "30s"
+	}
+	return ""
+}
+
+// full is base with a block of every type and what is left out there.
+func full(t *testing.T) string {
+	text := edited(t, `  file "/etc/motd" { content = "managed" }`, `  file "/etc/motd" { content = "managed" }
+  sysctl "net.core.rmem_max" { value = "1" }
+  kernel_module "nvmet" {}
+  package "lvm2" {}
+  service "ssh" {}
+  command "once" {
+    run     = ["touch", "/var/once"]
+    creates = "/var/once"
+  }`, `  plane  = "a"`, `  plane  = "a"
+  safety { commit_confirm = "5m" }`, `    pfc       = true`, `    pfc       = true
+    headroom {
+      xoff = "2MB"
+      xon  = "1MB"
+      size = "3MB"
+    }`, `  traffic_class "cnp" {`, `  pfc_watchdog { action = "drop" }
+  traffic_class "cnp" {`)
+	inOneLine := regexp.MustCompile(`(?m)^(\s*[a-z_]+(?: "[^"]*")? )\{(.*)\}$`)
+	return inOneLine.ReplaceAllString(text, "$1{\n$2\n}")
+}
+
+// errorsWith are the summaries of what is wrong with full when one text stands in
+// place of what is written at a path.
+func errorsWith(t *testing.T, path, name, text string) []string {
+	t.Helper()
+	f, diags := hclwrite.ParseConfig([]byte(full(t)), "main.weft.hcl", hcl.InitialPos)
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	body := f.Body()
+	var block *hclwrite.Block
+	for _, kind := range strings.Split(strings.TrimSuffix(path, "."+name), ".") {
+		i := slices.IndexFunc(body.Blocks(), func(b *hclwrite.Block) bool {
+			return b.Type() == kind && (kind != "server" || strings.Contains(path, "rnic") == (b.Labels()[0] == "storage"))
+		})
+		if i < 0 {
+			t.Fatalf("%s: there is no block %s", path, kind)
+		}
+		block = body.Blocks()[i]
+		body = block.Body()
+	}
+	if name == "" {
+		block.SetLabels([]string{text})
+	} else {
+		setText(body, path, name, text)
+	}
+	_, diags = loadText(string(f.Bytes()), Options{})
+	var list []string
+	for _, d := range diags {
+		if d.Severity == hcl.DiagError {
+			list = append(list, d.Summary)
+		}
+	}
+	return list
+}
+
+func setText(body *hclwrite.Body, path, name, text string) {
+	s := language()
+	kinds := strings.Split(path, ".")
+	of := s[kinds[0]]
+	for _, kind := range kinds[1 : len(kinds)-1] {
+		of = of.blocks[kind].schema
+	}
+	v := cty.StringVal(text)
+	switch takes := of.attrs[name].takes; {
+	case path == "server.rnic.match":
+		v = cty.MapVal(map[string]cty.Value{"pci": v})
+	case takes.cty == cty.Map(cty.String):
+		v = cty.MapVal(map[string]cty.Value{"k": v})
+	case takes.texts || takes.cty == cty.List(cty.String):
+		v = cty.ListVal([]cty.Value{v})
+	}
+	if name == "unless" {
+		body.RemoveAttribute("creates")
+	}
+	body.SetAttributeValue(name, v)
+}
+
+// alphabets is what texts take of what hostile has; those that take nothing of it
+// are left out.
+const alphabets = `
+fabric.traffic_class: dash
+output.description: ESC NUL bidi dash line newline parent quote return shell space
+pool.drives: dash quote shell
+rollout.phase: dash parent shell space
+server.command.creates: quote shell space
+server.command.run: ESC bidi dash line newline parent quote return shell space
+server.command.undo: ESC bidi dash line newline parent quote return shell space
+server.command.unless: ESC bidi dash line newline parent quote return shell space
+server.command: dash parent shell space
+server.file.content: ESC NUL bidi dash line newline parent quote return shell space
+server.file: quote shell space
+server.kernel_module.options: dash parent shell
+server.labels: dash parent quote shell space
+server.package.version: dash parent quote shell
+server.sysctl.value: dash parent quote shell space
+switch.serial: dash parent quote shell space
+target.subsystem.serial: dash parent quote shell space
+target.subsystem: dash parent shell space
+validation.metric.unit: dash parent quote shell space
+weft.name: dash
+`

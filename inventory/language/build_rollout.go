@@ -1,0 +1,70 @@
+package language
+
+import "weft/inventory"
+
+func (b *builder) validation(o *object) {
+	v := &inventory.Validation{
+		Block: b.block(o),
+		Name:  o.fullName(),
+		Probe: b.text(o, "probe"),
+		Pairs: b.text(o, "pairs"),
+	}
+	if v.Probe != "" {
+		v.Samples = b.integer(o, "samples")
+		for _, text := range b.texts(o, "sizes") {
+			if n, err := parseSize(text); err == nil {
+				v.Sizes = append(v.Sizes, int(n))
+			}
+		}
+	}
+	for _, c := range o.all("metric") {
+		v.Metrics = append(v.Metrics, b.metric(c))
+	}
+	o.became = v
+	b.m.Validations = append(b.m.Validations, v)
+}
+
+func (b *builder) metric(o *object) *inventory.Metric {
+	m := &inventory.Metric{
+		Block:      b.block(o),
+		Name:       o.label,
+		Source:     b.text(o, "source"),
+		Size:       int(unitOf(b, o, "size", parseSize)),
+		Unit:       b.text(o, "unit"),
+		Delta:      b.flag(o, "delta"),
+		Regression: unitOf(b, o, "regression", parsePercent),
+	}
+	b.limitOf(o, m)
+	return m
+}
+
+func (b *builder) rollout(o *object) {
+	r := &inventory.Rollout{
+		Block:          b.block(o),
+		Name:           o.fullName(),
+		MaxUnavailable: b.integer(o, "max_unavailable"),
+		MaxFailures:    b.integer(o, "max_failures"),
+		OnFailure:      b.text(o, "on_failure"),
+		AcceptNoUndo:   b.flag(o, "accept_no_undo"),
+	}
+	for _, c := range o.all("phase") {
+		r.Phases = append(r.Phases, b.phase(c))
+	}
+	o.became = r
+	b.m.Rollouts = append(b.m.Rollouts, r)
+}
+
+func (b *builder) phase(o *object) *inventory.Phase {
+	p := &inventory.Phase{
+		Block:   b.block(o),
+		Name:    o.label,
+		Batch:   b.texts(o, "batch"),
+		Record:  many[inventory.Validation](b, o, "record"),
+		Gate:    many[inventory.Validation](b, o, "gate"),
+		Soak:    unitOf(b, o, "soak", parseDuration),
+		Approve: b.text(o, "approve"),
+		Window:  unitOf(b, o, "window", inventory.ParseWindow),
+	}
+	b.selects(o, p)
+	return p
+}

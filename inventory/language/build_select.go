@@ -1,0 +1,110 @@
+package language
+
+import (
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"weft/inventory"
+	"weft/inventory/problem"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// selects resolves what a phase selects: references, servers by a label, or
+// all that remains.
+func (b *builder) selects(o *object, p *inventory.Phase) {
+	v, ok := b.set(o, "select")
+	if !ok {
+		return
+	}
+	selected := b.references(o, "select")
+	_, words := flatten(v)
+	for _, w := range words {
+		found, d := b.selectWord(p, w.AsString(), o.body.attrs["select"].Expr.Range())
+		if d != nil {
+			b.report(problem.Within(d, o.body.attrs["select"].SrcRange))
+			p.Incomplete = true
+		}
+		for _, s := range found {
+			if !slices.Contains(selected, s) {
+				selected = append(selected, s)
+			}
+		}
+	}
+	sortObjects(selected)
+	for _, s := range selected {
+		p.Select = append(p.Select, s.addr)
+	}
+}
+
+func (b *builder) selectWord(p *inventory.Phase, word string, at hcl.Range) ([]*object, *hcl.Diagnostic) {
+	if word == "remaining" {
+		p.Remaining = true
+		return nil, nil
+	}
+	selector, isLabel := strings.CutPrefix(word, "@")
+	key, pattern, whole := strings.Cut(selector, "=")
+	_, err := path.Match(pattern, "")
+	switch {
+	case !isLabel:
+		return nil, problem.New(problem.Value, at, "not a selection",
+			`select takes references such as switch.leaf-a, labels such as "@role=storage", or "remaining"; %q is neither.`, word)
+	case !whole || key == "" || pattern == "" || err != nil:
+		return nil, problem.New(problem.Value, at, "not a label",
+			`%q is not of the form "@KEY=VALUE". A * in VALUE stands for any characters, a ? for one.`, word)
+	}
+	var found []*object
+	values := map[string]bool{}
+	for _, s := range b.servers {
+		label, ok := s.became.(*inventory.Server).Labels[key]
+		if !ok {
+			continue
+		}
+		values[label] = true
+		if match, _ := path.Match(pattern, label); match { // checked above
+			found = append(found, s)
+		}
+	}
+	if len(found) > 0 || slices.ContainsFunc(b.servers, func(s *object) bool { return !b.attr(s, "labels").IsKnown() }) {
+		return found, nil
+	}
+	return nil, problem.New(problem.Select, at, "nothing is selected", "No server has a label %s that is %s.%s", key, pattern,
+		b.didYouMean(pattern, maps.Keys(values)))
+}
+
+// limitOf is the limit of a metric: a number, a duration, or an expression
+// that uses observed values.
+func (b *builder) limitOf(o *object, m *inventory.Metric) {
+	a := o.body.attrs["max"]
+	if a != nil && b.usesObserved(a.Expr, o.scope) {
+		m.HasMax, m.Limit = true, &bound{a.Expr, o.scope}
+		m.LimitType = b.tryOut(m.Limit).Type()
+		return
+	}
+	v, ok := b.set(o, "max")
+	if !ok {
+		return
+	}
+	m.HasMax = true
+	if v.Type() == cty.String {
+		m.Duration = true
+		m.Max = float64(unitOf(b, o, "max", parseDuration))
+	} else {
+		m.Max, _ = v.AsBigFloat().Float64()
+	}
+}
+
+// usesObserved reports whether computing an expression takes what only devices
+// know.
+func (e *evaluator) usesObserved(x hcl.Expression, scope *hcl.EvalContext) bool {
+	used := false
+	hook := inventory.Observed(func(string, string) (cty.Value, error) {
+		used = true
+		return cty.DynamicVal, nil
+	})
+	_, _ = x.Value(observing(scope, cty.CapsuleVal(observedType, &hook))) // what is wrong is reported elsewhere
+	return used
+}

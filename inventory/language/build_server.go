@@ -1,0 +1,85 @@
+package language
+
+import (
+	"path"
+
+	"weft/inventory"
+	"weft/inventory/problem"
+
+	"github.com/zclconf/go-cty/cty"
+)
+
+// serverBlocks are the small blocks in a server that keep one thing each.
+func serverBlocks() blocks {
+	return blocks{
+		"file": {schema: part("path", attrs{
+			"content": {takes: text(), needed: true, private: true},
+			"mode":    opt(matching(`a mode such as "0644"`, `0?[0-7]{3,4}`)).orText("0644"),
+		}, nil).named("an absolute path", absolutePath)},
+		"sysctl": {schema: part("key", attrs{
+			"value": need(matching("a text in one line", `(?:\t|[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}])+`)),
+		}, nil).named("a key of sysctl", `[A-Za-z0-9_][A-Za-z0-9_-]*([./][A-Za-z0-9_:*-]+)+`)},
+		"kernel_module": {schema: part("name", attrs{
+			"options": opt(moduleOptions()),
+		}, nil).named("the name of a kernel module", `[A-Za-z0-9_][A-Za-z0-9_-]*`)},
+		"package": {schema: part("name", attrs{
+			"version": opt(matching("a version", `[!-~]+`)),
+			"state":   opt(oneOf("present", "absent")).orText("present"),
+		}, nil).named("the name of a package", `[A-Za-z0-9][A-Za-z0-9.+:_-]*`)},
+		"service": {schema: part("name", attrs{
+			"enabled": opt(boolean()).or(cty.True),
+			"running": opt(boolean()).or(cty.True),
+		}, nil).named("the name of a unit", `[A-Za-z0-9_][A-Za-z0-9@:_.\\-]*`)},
+		"command": {schema: part("name", attrs{
+			"run":     need(argumentVector()),
+			"creates": opt(matching("an absolute path", "(?:"+absolutePath+")/?")),
+			"unless":  opt(argumentVector()),
+			"undo":    opt(argumentVector()),
+		}, nil)},
+	}
+}
+
+// serverBlocks makes the small blocks in a server.
+func (b *builder) serverBlocks(o *object, s *inventory.Server) {
+	for _, c := range o.all("file") {
+		s.FileBlocks = append(s.FileBlocks, b.file(c))
+	}
+	for _, c := range o.all("sysctl") {
+		s.Sysctls = append(s.Sysctls, &inventory.Sysctl{Block: b.block(c), Key: c.label, Value: b.text(c, "value")})
+	}
+	for _, c := range o.all("kernel_module") {
+		s.KernelModules = append(s.KernelModules, &inventory.KernelModule{Block: b.block(c), Name: c.label, Options: b.textMap(c, "options")})
+	}
+	for _, c := range o.all("package") {
+		s.Packages = append(s.Packages, &inventory.Package{Block: b.block(c), Name: c.label, Version: b.text(c, "version"), Absent: b.text(c, "state") == "absent"})
+	}
+	for _, c := range o.all("service") {
+		s.Services = append(s.Services, &inventory.Service{Block: b.block(c), Name: c.label, Enabled: b.flag(c, "enabled"), Running: b.flag(c, "running")})
+	}
+	for _, c := range o.all("command") {
+		s.Commands = append(s.Commands, b.command(c))
+	}
+}
+
+// command makes a command that says when it need not run.
+func (b *builder) command(o *object) *inventory.Command {
+	c := &inventory.Command{
+		Block:   b.block(o),
+		Name:    o.label,
+		Run:     b.texts(o, "run"),
+		Creates: b.text(o, "creates"),
+		Unless:  b.texts(o, "unless"),
+		Undo:    b.texts(o, "undo"),
+	}
+	creates, unless := o.body.attrs["creates"], o.body.attrs["unless"]
+	switch {
+	case creates == nil && unless == nil:
+		b.report(problem.New(problem.Missing, *o.header, blockName("command", o.label)+" lacks creates or unless",
+			"A command is run again and again unless weft can tell that it has done its work: name the file that it creates, or a command that succeeds where nothing is left to do."))
+	case creates != nil && unless != nil:
+		b.report(problem.New(problem.Attribute, unless.NameRange, "creates and unless", "A command has one of the two."))
+	case c.Creates != "" && c.Creates != path.Clean(c.Creates):
+		b.report(problem.New(problem.Value, creates.Expr.Range(), "not a plain path", "Write %s.", path.Clean(c.Creates)))
+	}
+	return c
+}

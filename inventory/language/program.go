@@ -1,0 +1,219 @@
+package language
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"weft/inventory/problem"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// A decl is a block that can be referred to, with its instances.
+type decl struct {
+	kind, name string
+	in         *module
+	header     hcl.Range
+	body       *body
+	instances  cell       // its instances as a value: one reference, a list or a map of them
+	from       *directory // of a module block: what it stands for; nil: reported
+	objects    []*object
+}
+
+// A declared is a block of the files that no other refers to.
+type declared struct {
+	name   string
+	header hcl.Range
+	body   *body
+	object *object
+	value  *cell // of an output
+}
+
+// A program is everything that the files of one directory declare.
+type program struct {
+	weft      *declared
+	decls     []*decl
+	named     map[string]map[string]*decl // by kind and name
+	variables map[string]*variable
+	order     []*variable
+	locals    map[string]*cell
+	outputs   []*declared
+	checks    []*declared
+	listed    map[[2]string]*declared // outputs and checks by kind and name
+	removed   []*declared
+}
+
+// collect declares what the files hold and reports what does not belong there.
+func (m *module) collect() {
+	for _, f := range m.from.files {
+		if f.body == nil {
+			continue
+		}
+		for _, name := range sortedAttributes(f.body) {
+			a := f.body.Attributes[name]
+			m.e.report(problem.New(problem.Attribute, a.NameRange, "attribute outside of a block",
+				"%s stands alone; a file consists of blocks. Values of variables belong in weft.weftvars.", name))
+		}
+		for _, block := range f.body.Blocks {
+			m.declare(block)
+		}
+	}
+	if m.call == nil && m.weft == nil && !broken(m.from.files) {
+		m.e.report(problem.New(problem.Missing, fileStart(m.from.files[0].name), "no weft block",
+			`One of the files must name the owner of what weft creates: weft { name = "…" }.`))
+	}
+}
+
+func (m *module) declare(block *hclsyntax.Block) {
+	e := m.e
+	s, known := e.schemas[block.Type]
+	header := block.DefRange()
+	switch {
+	case !known:
+		e.report(problem.New(problem.Block, header, "no block "+block.Type,
+			"%s is not a word that belongs here.%s", block.Type, e.didYouMean(block.Type, maps.Keys(e.schemas))))
+		return
+	case block.Type == "weft" && m.call != nil:
+		e.report(problem.New(problem.Block, header, "weft in a module",
+			"What a module creates belongs to the owner that the files beside the module block name."))
+		return
+	case !e.checkLabels(block, s.label):
+		return
+	}
+	name := ""
+	if s.label != "" {
+		name = block.Labels[0]
+		if !isName(name) {
+			e.report(problem.New(problem.Labels, block.LabelRanges[0], "not a name",
+				"%q cannot be referred to: a name starts with a letter and has only letters, digits, - and _.", name))
+			return
+		}
+	}
+	if first, ok := m.first(block.Type, name); ok && block.Type != "locals" {
+		e.report(problem.New(problem.Twice, header, "a second "+blockName(block.Type, name),
+			"%s was already declared at %s.", blockName(block.Type, name), problem.Where(first)))
+		return
+	}
+	m.add(block, name, m.from.body(e, s, block))
+}
+
+// body returns the inside of a block, checked once for all modules that come
+// from the directory.
+func (d *directory) body(e *evaluator, s *schema, block *hclsyntax.Block) *body {
+	if b := d.bodies[block]; b != nil {
+		return b
+	}
+	name := ""
+	if len(block.Labels) > 0 {
+		name = block.Labels[0]
+	}
+	b := e.newBody(s, block.Body, block.DefRange(), blockName(block.Type, name))
+	d.bodies[block] = b
+	return b
+}
+
+// first returns where a block of that type and name was declared.
+func (m *module) first(kind, name string) (hcl.Range, bool) {
+	switch kind {
+	case "weft":
+		if m.weft != nil {
+			return m.weft.header, true
+		}
+	case "variable":
+		if v := m.variables[name]; v != nil {
+			return v.header, true
+		}
+	case "output", "check":
+		if d := m.listed[[2]string{kind, name}]; d != nil {
+			return d.header, true
+		}
+	default:
+		if d := m.named[kind][name]; d != nil {
+			return d.header, true
+		}
+	}
+	return hcl.Range{}, false
+}
+
+func (m *module) add(block *hclsyntax.Block, name string, b *body) {
+	if m.e.schemas[block.Type].refers {
+		m.addDecl(&decl{kind: block.Type, name: name, in: m, header: block.DefRange(), body: b, from: m.from.calls[block]})
+		return
+	}
+	d := &declared{name: name, header: block.DefRange(), body: b}
+	d.object = &object{
+		kind: block.Type, name: name, addr: m.prefix + strings.TrimSuffix(block.Type+"."+name, "."),
+		header: &d.header, body: b, scope: m.scope, in: m,
+	}
+	switch block.Type {
+	case "weft":
+		m.weft = d
+	case "variable":
+		m.addVariable(d)
+	case "locals":
+		for _, n := range b.names {
+			m.addLocal(b.attrs[n])
+		}
+	case "output":
+		m.listed[[2]string{"output", name}] = d
+		m.addOutput(d)
+	case "check":
+		m.listed[[2]string{"check", name}] = d
+		m.checks = append(m.checks, d)
+	case "removed":
+		m.removed = append(m.removed, d)
+	}
+}
+
+func (m *module) addLocal(a *hclsyntax.Attribute) {
+	if first := m.locals[a.Name]; first != nil {
+		m.e.report(problem.New(problem.Twice, a.NameRange, "a second local "+a.Name,
+			"local.%s was already declared at %s.", a.Name, problem.Where(first.at())))
+		return
+	}
+	m.locals[a.Name] = newCell(m.prefix+"local."+a.Name, a.SrcRange, depthOf(a.Expr), func() cty.Value { return m.e.eval(a.Expr, m.scope) })
+}
+
+func (m *module) addDecl(d *decl) {
+	if m.named[d.kind] == nil {
+		m.named[d.kind] = map[string]*decl{}
+	}
+	m.named[d.kind][d.name] = d
+	m.decls = append(m.decls, d)
+	d.instances.of = d
+}
+
+func (d *decl) cellName(string) string { return d.in.prefix + d.kind + "." + d.name }
+
+func (d *decl) cellRange(string) hcl.Range {
+	if a := d.repeats(); a != nil {
+		return a.SrcRange
+	}
+	return d.header
+}
+
+func (d *decl) cellDepth(string) int {
+	if a := d.repeats(); a != nil {
+		return d.body.depth(a.Name)
+	}
+	return 0
+}
+
+func (d *decl) compute(e *evaluator, _ string) cty.Value { return e.expand(d) }
+
+// repeats is the attribute that says which instances there are, or nil.
+func (d *decl) repeats() *hclsyntax.Attribute {
+	if a := d.body.attrs["for_each"]; a != nil {
+		return a
+	}
+	return d.body.attrs["count"]
+}
+
+func sortedAttributes(b *hclsyntax.Body) []string {
+	return slices.SortedFunc(maps.Keys(b.Attributes), func(x, y string) int {
+		return b.Attributes[x].SrcRange.Start.Byte - b.Attributes[y].SrcRange.Start.Byte
+	})
+}

@@ -1,0 +1,206 @@
+package language
+
+import (
+	"testing"
+
+	"weft/inventory/problem"
+
+	"github.com/hashicorp/hcl/v2"
+)
+
+// more puts text before the rollout of base.
+func more(text string) []string {
+	return []string{"rollout \"all\"", text + "\nrollout \"all\""}
+}
+
+const (
+	secondLeaf = `
+switch "other" {
+  os     = "nxos"
+  host   = "other.example.net"
+  fabric = fabric.roce
+  plane  = "b"
+}
+`
+	comware = `
+switch "h3c" {
+  os     = "comware"
+  host   = "h3c.example.net"
+  fabric = fabric.roce
+  plane  = "a"
+}
+`
+	elsewhere = `
+pool "far" {
+  server = server.compute["a"]
+  drives = ["nvme-eui.03"]
+}
+`
+	farTarget = `
+target "far" {
+  server  = server.compute["a"]
+  portals = [server.compute["a"].rnic.p0, server.compute["a"].rnic.p1]
+  subsystem "far" {
+    nqn = "nqn.2026-11.net.example:far"
+    namespace "1" { from = volume.fast }
+  }
+}
+`
+	spine = `
+switch "spine" {
+  os        = "nxos"
+  host      = "spine.example.net"
+  unmanaged = true
+}
+`
+)
+
+func networkMistakes() []mistake {
+	link := func(name, from, to, speed string) string {
+		return "link \"" + name + "\" {\n  from = " + from + "\n  to = " + to + "\n  speed = \"" + speed + "\"\n}\n"
+	}
+	return []mistake{
+		{"three planes overlap", []string{`plane "b" {`, "plane \"c\" { subnet = \"10.1.0.128/25\" }\n  plane \"b\" {"}, problem.Overlap, `plane "c"`, "10.1.0.128/25 overlaps 10.1.0.0/24 of fabric.roce.plane.a (main.weft.hcl:"},
+		{"switches crossed", more(secondLeaf + link("up", `switch.leaf.port["Ethernet1/49"]`, `switch.other.port["Ethernet1/49"]`, "100G")), problem.Crossed, `link "up"`, `switch.other.port["Ethernet1/49"] is in fabric.roce.plane.b`},
+		{"NICs crossed", more(link("back", `server.storage.rnic.p1`, `server.compute["a"].rnic.p0`, "100G")), problem.Crossed, `link "back"`, `server.compute["a"].rnic.p0`},
+		{"link faster than its port", more(comware + link("fast", `server.storage.rnic.p0`, `switch.h3c.port["Twenty-FiveGigE1/0/1"]`, "100G")), problem.Speed, `speed = "100G"`, `switch.h3c.port["Twenty-FiveGigE1/0/1"] has at most 25G`},
+		{"planes of two speeds", more(secondLeaf + link("slow", `server.storage.rnic.p1`, `switch.other.port["Ethernet1/1"]`, "25G")), problem.Uneven, `speed = "25G"`, "server.storage.rnic.p1 has 25G, but server.storage.rnic.p0 has 100G (main.weft.hcl:"},
+		{"one switch", more(spine + link("a", `server.compute["a"].rnic.p0`, `switch.spine.port["Ethernet1/1"]`, "100G") + link("b", `server.compute["a"].rnic.p1`, `switch.spine.port["Ethernet1/2"]`, "100G")),
+			problem.OneSwitch, `to = switch.spine.port["Ethernet1/2"]`, `server.compute["a"].rnic.p0 (link.a (main.weft.hcl:`},
+		{"no fabric", []string{"  fabric = fabric.roce\n  plane  = \"a\"\n", ""}, problem.NoFabric, `switch "leaf"`, "unmanaged = true"},
+		{"no fabric behind a link", []string{"  fabric = fabric.roce\n  plane  = \"a\"\n", ""}, problem.NoFabric, `to    = switch.leaf`, "server.storage.rnic.p0 belongs to fabric.roce, but switch.leaf (main.weft.hcl:"},
+		{"MTU", []string{`transport = "rocev2"`, "transport = \"rocev2\"\n  mtu = 5000 # small"}, problem.MTU, `# small`, "packets of 9000 bytes, but switch ports take 5000"},
+		{"MTU without room", []string{`transport = "rocev2"`, "transport = \"rocev2\"\n  mtu = 9000\n  host_mtu = 9000 # same"}, problem.MTU, `# same`, "a frame of up to 9022"},
+		{"small RoCE packets", []string{`transport = "rocev2"`, "transport = \"rocev2\"\n  host_mtu = 1500"}, problem.SmallMTU, `host_mtu = 1500`, "a RoCE packet carries 1024 bytes; 4192 or more"},
+		{"switch host twice", more(`switch "twin" {
+  os     = "nxos"
+  host   = "leaf.example.net" # again
+  fabric = fabric.roce
+  plane  = "a"
+}`), problem.DeviceTwice, `# again`, "switch.leaf (main.weft.hcl:"},
+		{"switch serial twice", []string{`host   = "leaf.example.net"`, "host   = \"leaf.example.net\"\n  serial = \"FDO1\"", "rollout \"all\"", `switch "twin" {
+  os     = "nxos"
+  host   = "twin.example.net"
+  serial = "FDO1" # again
+  fabric = fabric.roce
+  plane  = "a"
+}
+rollout "all"`}, problem.DeviceTwice, `# again`, "switch.leaf (main.weft.hcl:"},
+		{"server host twice", []string{`"${each.key}.example.net"`, `"compute.example.net"`}, problem.DeviceTwice, `host     = "compute.example.net"`, `server.compute["a"] (main.weft.hcl:`},
+		{"machine id twice", []string{`host     = "${each.key}.example.net"`, "host     = \"${each.key}.example.net\"\n  machine_id = \"0123456789abcdef0123456789abcdef\""}, problem.DeviceTwice, `machine_id`, "cloned"},
+		{"port without a kind", []string{`port["Ethernet1/1"]`, `port["1/1"]`}, problem.PortName, `port["1/1"]`, `as in "Ethernet1/1"`},
+		{"no login", []string{`connection "default" { user = "root" }`, ""}, problem.Login, `switch "leaf"`, "~/.ssh/config"},
+	}
+}
+
+func qosMistakes() []mistake {
+	headroom := func(xoff, xon, size string) []string {
+		return []string{`    pfc       = true`, "    pfc       = true\n    headroom {\n      xoff = \"" + xoff + "\"\n      xon = \"" + xon + "\"\n      size = \"" + size + "\"\n    }"}
+	}
+	return []mistake{
+		{"PFC on 0 of NX-OS", []string{`priority  = 3`, `priority  = 0 # best effort`}, problem.Reserved, `# best effort`, "switch.leaf (main.weft.hcl:"},
+		{"PFC on 0 of Comware", []string{`"nxos"`, `"comware"`, `priority  = 3`, `priority  = 0 # best effort`}, problem.Reserved, `# best effort`, "H3C Comware 7 PFC command reference"},
+		{"PFC on 7 of Comware", append(more(comware), `priority  = 3`, `priority  = 7`), problem.Reserved, `priority  = 7`, "against PFC on 0, 6 and 7 (H3C"},
+		{"two lossless classes", []string{`    strict   = true`, "    strict   = true\n    pfc = true"}, problem.NoDrop, `pfc = true`, "2 lossless classes, and the catalogue does not know"},
+		{"MTU beyond the switch", []string{`transport = "rocev2"`, "transport = \"rocev2\"\n  mtu = 9600"}, problem.MTU, `mtu = 9600`, "switch.leaf (main.weft.hcl:"},
+		{"pause without end", headroom("60KB", "61KB", "100KB"), problem.Headroom, `xon = "61KB"`, "must not lie above xoff (60000 bytes, main.weft.hcl:"},
+		{"pause too late", headroom("160KB", "60KB", "100KB"), problem.Headroom, `xoff = "160KB"`, "within size (100000 bytes, main.weft.hcl:"},
+		{"PFC before ECN", headroom("160KB", "60KB", "200KB"), problem.Headroom, `max         = "1500KB"`, "PFC pauses at 160000 already"},
+		{"headroom without PFC", []string{`    strict   = true`, "    strict   = true\n    headroom {\n      xoff = \"2KB\"\n      xon = \"1KB\"\n      size = \"3KB\"\n    }"}, problem.Headroom, `headroom {`, "without pfc"},
+		{"classes on InfiniBand", []string{`transport = "rocev2"`, `transport = "infiniband"`}, problem.InfiniBand, `traffic_class "rdma"`, "subnet manager"},
+		{"partition on Ethernet", []string{`transport = "rocev2"`, "transport = \"rocev2\"\n  partition = \"0x8001\""}, problem.InfiniBand, `partition = "0x8001"`, "only InfiniBand has partitions"},
+		{"switch on InfiniBand", []string{`transport = "rocev2"`, `transport = "infiniband"`}, problem.InfiniBand, `fabric = fabric.roce`, "which nxos does not speak"},
+	}
+}
+
+func storageMistakes() []mistake {
+	return []mistake{
+		{"RDMA on a TCP fabric", []string{`transport = "rocev2"`, `transport = "tcp"`, `["tcp"]`, `["rdma"]`}, problem.Transport, `transport = ["rdma"]`, `fabric.roce has transport = "tcp" (main.weft.hcl:`},
+		{"TCP on InfiniBand", []string{`transport = "rocev2"`, `transport = "infiniband"`}, problem.Transport, `transport = ["tcp"]`, "IPoIB"},
+		{"nobody asks for proof", []string{`transport = ["tcp"]`, "transport = [\"tcp\"]\n  dhchap_ctrl_key = env(\"K\") # proof"}, problem.CHAP, `# proof`, "without dhchap_key"},
+		{"nobody has a key", []string{`transport = ["tcp"]`, "transport = [\"tcp\"]\n  dhchap_hash = \"sha512\""}, problem.CHAP, `dhchap_hash`, "none authenticates"},
+		{"demanded of a host without a key", []string{`transport = ["tcp"]`, "transport = [\"tcp\"]\n  demand_auth = true"}, problem.CHAP, `demand_auth`, "no initiator of that name that connects here has dhchap_key"},
+		{"demanded without an exchange", []string{`transport = ["tcp"]`, "transport = [\"tcp\"]\n  demand_auth = true\n  dhchap_dhgroup = \"null\""}, problem.CHAP, `dhchap_dhgroup`, "or name a group"},
+		{"no drives", more(`target "idle" {
+  server  = server.compute["a"] # no pool
+  portals = [server.compute["a"].rnic.p0, server.compute["a"].rnic.p1]
+  subsystem "x" { nqn = "nqn.2026-11.net.example:x" }
+}`), problem.Nothing, `# no pool`, `server.compute["a"] (main.weft.hcl:`},
+		{"limits of an external target", more(`target "array" {
+  engine  = "external"
+  portals = ["10.1.0.50", "10.2.0.50"]
+  subsystem "x" {
+    nqn = "nqn.2026-11.net.example:x"
+    namespace "1" {
+      from = volume.fast
+      limits { iops = 5 }
+    }
+  }
+}`), problem.Limits, `limits { iops = 5 }`, "on the array"},
+		{"portal twice", more(`target "two" {
+  server  = server.storage
+  portals = [server.storage.rnic.p0, server.storage.rnic.p1] # again
+  subsystem "x" { nqn = "nqn.2026-11.net.example:x" }
+}`), problem.Portal, `# again`, "10.1.0.11:4420 is a portal of target.nvme (main.weft.hcl:"},
+		{"allowed twice", []string{`nqn = "nqn.2026-11.net.example:data"`, "nqn = \"nqn.2026-11.net.example:data\"\n    allow_hosts = [\"nqn.2026-11.net.example:h\", \"nqn.2026-11.net.example:h\"]"}, problem.NQNTwice, `allow_hosts`, "in the list twice"},
+		{"empty volume", []string{`size = "1TiB"`, `size = "0B"`}, problem.Value, `size = "0B"`, "more than 0"},
+		{"mirror of itself", []string{`size = "1TiB"`, "size = \"1TiB\"\n  mirror = [pool.flash]"}, problem.Mirror, `mirror = [pool.flash]`, "pool.flash (main.weft.hcl:"},
+		{"mirror beside", append(more(`pool "more" {
+  server = server.storage
+  drives = ["nvme-eui.02"]
+}`), `size = "1TiB"`, "size = \"1TiB\"\n  mirror = [pool.more]"), problem.Mirror, `mirror = [pool.more]`, "survives a drive, not the server"},
+		{"three halves", append(more(elsewhere), `size = "1TiB"`, "size = \"1TiB\"\n  mirror = [pool.flash, pool.far]"), problem.Mirror, `mirror = [pool.flash, pool.far]`, "A mirror has two halves"},
+		{"half of a mirror", append(more(elsewhere), `size = "1TiB"`, "size = \"1TiB\"\n  mirror = [pool.far]"), problem.Half, `to = target.nvme`, "leads to one half of volume.fast"},
+		{"two writers", append(more(elsewhere+farTarget), `size = "1TiB"`, "size = \"1TiB\"\n  mirror = [pool.far]", `to = target.nvme`, `to = [target.nvme, target.far]`), problem.Half, `to = [target.nvme, target.far]`, "connects to volume.fast"},
+		{"half as scratch", append(more(elsewhere), `size = "1TiB"`, "size = \"1TiB\"\n  mirror = [pool.far]", "namespace \"1\" {", "namespace \"1\" {\n      scratch = true"), problem.Half, `scratch = true`, "would write to one half of volume.fast"},
+	}
+}
+
+func rolloutMistakes() []mistake {
+	return []mistake{
+		{"later phase", []string{`  plane  = "a"`, "  plane  = \"a\"\n  depends_on = [pool.flash]"}, problem.Order, `depends_on`, `but pool.flash comes only with phase "rest" (main.weft.hcl:`},
+		{"later phase by name", []string{`  plane  = "a"`, "  plane  = \"a\"\n  depends_on = [pool.flash]", `phase "rest"`, "phase \"storage\" { select = pool.flash }\n  phase \"rest\""}, problem.Order, `depends_on`, `phase "storage"`},
+		{"circle", []string{`  plane  = "a"`, "  plane  = \"a\"\n  depends_on = [pool.flash]", `size = "1TiB"`, "size = \"1TiB\"\n  depends_on = [switch.leaf]", `drives =`, "depends_on = [volume.fast]\n  drives ="},
+			problem.Cycle, `depends_on = [pool.flash]`, "), pool.flash (main.weft.hcl:"},
+		{"waits for itself", []string{`host     = "${each.key}.example.net"`, "host     = \"${each.key}.example.net\"\n  depends_on = [server.compute]"}, problem.Cycle, `depends_on`, `and that one for server.compute["a"]`},
+		{"nothing remains", []string{`select = [switch.leaf]`, `select = [switch.leaf, server.storage, server.compute, link.leaf, pool.flash, volume.fast, target.nvme, initiator.nvme]`}, problem.Select, `phase "rest"`, "everything there is"},
+		{"gate without validations", []string{`gate   = [validation.latency]`, `gate   = []`}, problem.NoGate, `gate   = []`, "nothing would be judged"},
+		{"record without validations", []string{`gate   = [validation.latency]`, `record = []`}, problem.NoGate, `record = []`, "nothing would be judged"},
+		{"no baseline", []string{`metric "p99" { max = "30us" }`, `metric "p99" { regression = "10%" }`}, problem.NoBaseline, `regression`, "inconclusive"},
+		{"confirm for too short", []string{`  plane  = "a"`, "  plane  = \"a\"\n  safety { commit_confirm = \"10s\" }"}, problem.Duration, `commit_confirm`, "30 to 65535 seconds"},
+		{"no time to connect", []string{`{ user = "root" }`, "{\n  user = \"root\"\n  connect_timeout = \"0s\"\n}"}, problem.Duration, `connect_timeout`, "more than 0"},
+		{"no time to detect", []string{`traffic_class "cnp" {`, "pfc_watchdog { detect = \"0s\" }\n  traffic_class \"cnp\" {"}, problem.Duration, `detect`, "more than 0"},
+		{"half a second", []string{`connect { to = target.nvme }`, "connect {\n    to = target.nvme\n    keep_alive_tmo = \"500ms\"\n  }"}, problem.Duration, `keep_alive_tmo`, "whole seconds"},
+		{"gives up at once", []string{`connect { to = target.nvme }`, "connect {\n    to = target.nvme\n    ctrl_loss_tmo = 5\n  }"}, problem.Duration, `ctrl_loss_tmo`, "before the first attempt"},
+		{"no latency", []string{`max = "30us"`, `max = "0s"`}, problem.Duration, `max = "0s"`, "No latency is 0"},
+		{"soak", []string{`gate   = [validation.latency]`, "gate = [validation.latency]\n    soak = \"31d\""}, problem.Duration, `soak`, "30 days"},
+	}
+}
+
+// TestWarnings checks that what is allowed but seldom meant does not stop.
+func TestWarnings(t *testing.T) {
+	m, diags := loadText(edited(t, `transport = "rocev2"`, "transport = \"rocev2\"\n  host_mtu = 1500"), Options{})
+	if diags.HasErrors() {
+		t.Fatal(diagText(m, diags))
+	}
+	d := find(m, diags, problem.SmallMTU, "host_mtu")
+	if d == nil || d.Severity != hcl.DiagWarning {
+		t.Errorf("no warning:\n%s", diagText(m, diags))
+	}
+}
+
+// TestRulesStaySilent checks what looks like a mistake and is none.
+func TestRulesStaySilent(t *testing.T) {
+	for name, edits := range map[string][]string{
+		"one host, two ports": {`connection "default"`, "connection \"nat\" {\n  user = \"root\"\n  port = 2222\n}\nconnection \"default\"",
+			`host = "storage.example.net"`, "host = \"gate.example.net\"", "rollout \"all\"", "server \"nat\" {\n  host = \"gate.example.net\"\n  connection = connection.nat\n}\nrollout \"all\""},
+		"a later phase of another rollout": append(more("rollout \"storage\" {\n  phase \"all\" { select = pool.flash }\n}"),
+			`phase "rest" { select = "remaining" }`, "", `  plane  = "a"`, "  plane  = \"a\"\n  depends_on = [pool.flash]"),
+		"an earlier phase":            {`pool = pool.flash`, "pool = pool.flash\n  depends_on = [switch.leaf]"},
+		"both transports on TCP":      {`transport = "rocev2"`, "transport = \"tcp\"\n  mode = \"lossy\"", "    pfc       = true\n", "", `["tcp"]`, `["rdma", "tcp"]`},
+		"a spine in between":          more(spine + "link \"up\" {\n  from = switch.leaf.port[\"Ethernet1/49\"]\n  to = switch.spine.port[\"Ethernet1/1\"]\n}"),
+		"a faster port than its link": more(comware + "link \"c\" {\n  from = server.compute[\"a\"].rnic.p0\n  to = switch.h3c.port[\"HundredGigE1/0/1\"]\n  speed = \"25G\"\n}"),
+	} {
+		t.Run(name, func(t *testing.T) { mustLoad(t, edits...) })
+	}
+}

@@ -1,0 +1,111 @@
+package rules
+
+import (
+	"slices"
+	"strings"
+
+	"weft/inventory"
+	"weft/inventory/problem"
+)
+
+// dependents are the blocks with depends_on.
+func (c *checker) dependents() []*inventory.Block {
+	var list []*inventory.Block
+	add := func(b *inventory.Block) {
+		if len(b.DependsOn) > 0 && !b.Incomplete {
+			list = append(list, b)
+		}
+	}
+	for _, x := range c.Connections {
+		add(&x.Block)
+	}
+	for _, x := range c.Credentials {
+		add(&x.Block)
+	}
+	for _, x := range c.Fabrics {
+		add(&x.Block)
+	}
+	for _, x := range c.Switches {
+		add(&x.Block)
+	}
+	for _, x := range c.Servers {
+		add(&x.Block)
+	}
+	for _, x := range c.Links {
+		add(&x.Block)
+	}
+	for _, x := range c.Pools {
+		add(&x.Block)
+	}
+	for _, x := range c.Volumes {
+		add(&x.Block)
+	}
+	for _, x := range c.Targets {
+		add(&x.Block)
+	}
+	for _, x := range c.Initiators {
+		add(&x.Block)
+	}
+	for _, x := range c.Validations {
+		add(&x.Block)
+	}
+	for _, x := range c.Rollouts {
+		add(&x.Block)
+	}
+	return list
+}
+
+// A search walks along depends_on, each block once.
+type search struct {
+	*checker
+	blocks map[string]*inventory.Block // those with depends_on
+	done   map[*inventory.Block]bool   // false: on the path
+	path   []*inventory.Block
+	found  int
+}
+
+// cycles refuses blocks that wait for each other, each circle as its path.
+func (c *checker) cycles() {
+	list := c.dependents()
+	s := &search{checker: c, blocks: map[string]*inventory.Block{}, done: map[*inventory.Block]bool{}}
+	for _, b := range list {
+		s.blocks[b.Addr] = b
+	}
+	for _, b := range list {
+		if _, seen := s.done[b]; !seen {
+			s.visit(b)
+		}
+	}
+}
+
+func (s *search) visit(b *inventory.Block) {
+	s.done[b] = false
+	s.path = append(s.path, b)
+	for _, addr := range b.DependsOn {
+		on := s.blocks[addr]
+		if on == nil || s.found == problem.MaxAlike {
+			continue
+		}
+		if done, seen := s.done[on]; !seen {
+			s.visit(on)
+		} else if !done {
+			s.circle(on)
+		}
+	}
+	s.path = s.path[:len(s.path)-1]
+	s.done[b] = true
+}
+
+// circle reports the path from a block to itself.
+func (s *search) circle(from *inventory.Block) {
+	s.found++
+	var steps []string
+	for _, b := range s.path[slices.Index(s.path, from):] {
+		steps = append(steps, b.Addr+" ("+problem.Where(b.At("depends_on"))+")")
+	}
+	const most = 20
+	if n := len(steps); n > most {
+		steps = slices.Concat(steps[:most/2], []string{"…"}, steps[n-most/2:])
+	}
+	s.refuse(problem.Cycle, from, "depends_on", "a circle of depends_on", "Each waits for the next: %s, and that one for %s.", strings.Join(steps, ", "), from.Addr)
+}

@@ -1,0 +1,57 @@
+package rules
+
+import (
+	"weft/inventory"
+	"weft/inventory/problem"
+)
+
+// devices refuses one machine under two names, and warns where nothing says
+// how to log in.
+func (c *checker) devices() {
+	type place struct {
+		host string
+		port int
+	}
+	hosts, serials, machines := registry[place]{}, registry[string]{}, registry[string]{}
+	for _, s := range c.Switches {
+		if s.Incomplete || s.Unmanaged {
+			continue
+		}
+		conn := c.connectionOf(s.Connection)
+		if other := hosts.first(place{s.Host, conn.Port}, &s.Block); other != nil {
+			c.refuse(problem.DeviceTwice, &s.Block, "host", "one host for two devices", "%s is reached at %s as well.", whereBlock(other), s.Host)
+		}
+		if s.Serial != "" {
+			if other := serials.first(s.Serial, &s.Block); other != nil {
+				c.refuse(problem.DeviceTwice, &s.Block, "serial", "one serial number for two switches", "%s has the serial number %s as well.", whereBlock(other), s.Serial)
+			}
+		}
+		if s.Credential == nil && conn.User == "" {
+			c.warn(problem.Login, &s.Block, "", "no login", `No credential is set and no connection has a user, so only ~/.ssh/config can say how to log in.`)
+		}
+	}
+	for _, s := range c.Servers {
+		if s.Incomplete {
+			continue
+		}
+		if other := hosts.first(place{s.Host, c.connectionOf(s.Connection).Port}, &s.Block); other != nil {
+			c.refuse(problem.DeviceTwice, &s.Block, "host", "one host for two devices", "%s is reached at %s as well.", whereBlock(other), s.Host)
+		}
+		if s.MachineID != "" {
+			if other := machines.first(s.MachineID, &s.Block); other != nil {
+				c.refuse(problem.DeviceTwice, &s.Block, "machine_id", "one machine id for two servers", "%s has the machine id %s as well; cloned systems need new ones.", whereBlock(other), s.MachineID)
+			}
+		}
+	}
+}
+
+// connectionOf is the connection of a device: its own or the default one.
+func (c *checker) connectionOf(own *inventory.Connection) *inventory.Connection {
+	if own != nil {
+		return own
+	}
+	if c.fallback == nil {
+		c.fallback = c.DefaultConnection()
+	}
+	return c.fallback
+}

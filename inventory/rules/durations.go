@@ -1,0 +1,80 @@
+package rules
+
+import (
+	"time"
+
+	"weft/inventory"
+	"weft/inventory/problem"
+)
+
+// Bounds of what others take or make sense.
+const (
+	nxosConfirmMin = 30 * time.Second
+	nxosConfirmMax = 65535 * time.Second
+	maxSoak        = 30 * 24 * time.Hour
+)
+
+// durations refuses what a device does not take or what can never be kept.
+func (c *checker) durations() {
+	for _, x := range c.Connections {
+		c.positive(&x.Block, "connect_timeout", x.ConnectTimeout)
+		c.positive(&x.Block, "command_timeout", x.CommandTimeout)
+	}
+	for _, s := range c.Switches {
+		if confirm := s.Safety.Confirm; s.OS == "nxos" && confirm != 0 && (confirm < nxosConfirmMin || confirm > nxosConfirmMax) {
+			c.refuse(problem.Duration, &s.Block, "safety.commit_confirm", "out of range", "commit_confirm is %s, but NX-OS takes 30 to 65535 seconds (Cisco Nexus 9000, two-stage configuration commit).", confirm)
+		}
+	}
+	for _, f := range c.Fabrics {
+		if w := f.PFCWatchdog; w != nil {
+			c.positive(&w.Block, "detect", w.Detect)
+			c.positive(&w.Block, "restore", w.Restore)
+		}
+	}
+	for _, i := range c.Initiators {
+		for _, connect := range i.Connects {
+			c.connection(connect)
+		}
+	}
+	for _, v := range c.Validations {
+		for _, m := range v.Metrics {
+			if m.Duration && m.Max == 0 && !m.Incomplete {
+				c.refuse(problem.Duration, &m.Block, "max", "a limit that nothing keeps", "No latency is 0.")
+			}
+		}
+	}
+	for _, r := range c.Rollouts {
+		for _, p := range r.Phases {
+			if p.Soak > maxSoak {
+				c.refuse(problem.Duration, &p.Block, "soak", "out of range", "soak is %s; more than 30 days is not waited for.", p.Soak)
+			}
+		}
+	}
+}
+
+// connection checks the timers of connections, which the kernel takes in
+// whole seconds.
+func (c *checker) connection(x *inventory.Connect) {
+	if x.Incomplete {
+		return
+	}
+	for _, timer := range []struct {
+		attr string
+		d    time.Duration
+	}{{"keep_alive_tmo", x.KeepAliveTMO}, {"reconnect_delay", x.ReconnectDelay}} {
+		if timer.d < time.Second || timer.d%time.Second != 0 {
+			c.refuse(problem.Duration, &x.Block, timer.attr, "out of range", "%s is %s, but the kernel takes whole seconds from 1 (Linux, nvme-fabrics).", timer.attr, timer.d)
+		}
+	}
+	if x.CtrlLossTMO >= 0 && time.Duration(x.CtrlLossTMO)*time.Second < x.ReconnectDelay {
+		c.refuse(problem.Duration, &x.Block, "ctrl_loss_tmo", "never reconnects", "ctrl_loss_tmo gives up after %d seconds, before the first attempt to reconnect after %s (reconnect_delay, %s).",
+			x.CtrlLossTMO, x.ReconnectDelay, problem.Where(x.At("reconnect_delay")))
+	}
+}
+
+// positive refuses a duration of 0 that is written.
+func (c *checker) positive(b *inventory.Block, attr string, d time.Duration) {
+	if written := b.Writes(attr); written && d <= 0 && !b.Incomplete {
+		c.refuse(problem.Duration, b, attr, "out of range", "%s must be more than 0.", attr)
+	}
+}

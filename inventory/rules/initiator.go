@@ -1,0 +1,145 @@
+package rules
+
+import (
+	"strings"
+
+	"weft/inventory"
+	"weft/inventory/problem"
+)
+
+const (
+	maxNQN       = 223
+	discoveryNQN = "nqn.2014-08.org.nvmexpress.discovery"
+)
+
+// nqnProblem says why a text is not an NQN, or "".
+func (c *checker) nqnProblem(nqn string) string {
+	switch {
+	case len(nqn) > maxNQN:
+		return "it has more than 223 bytes"
+	case nqn == discoveryNQN:
+		return "it is the name of the discovery service"
+	case !c.nqnForm.MatchString(nqn):
+		return "it does not look like nqn.2026-11.net.example:name, of letters, digits and . _ : + = @ ~ -"
+	}
+	return ""
+}
+
+func (c *checker) nqn(b *inventory.Block, attr, nqn string) {
+	if why := c.nqnProblem(nqn); why != "" {
+		c.refuse(problem.NQN, b, attr, "not an NQN", "%q is not the name of a host or a subsystem: %s.", nqn, why)
+	}
+}
+
+// initiators checks the names of hosts.
+func (c *checker) initiators() {
+	type owner struct {
+		server    *inventory.Server
+		initiator *inventory.Initiator
+	}
+	hosts := map[string]owner{}
+	for _, i := range c.Initiators {
+		if i.Incomplete {
+			continue
+		}
+		c.nqn(&i.Block, "hostnqn", i.HostNQN)
+		if len(i.HostNQN) <= maxNQN && len(i.ProbeNQN) > maxNQN {
+			c.refuse(problem.NQN, &i.Block, "hostnqn", "no room for the probe's NQN", `weft's own probe adds ":probe", which makes more than %d bytes.`, maxNQN)
+		}
+		for _, nqn := range []string{i.HostNQN, i.ProbeNQN} {
+			other, used := hosts[nqn]
+			if used && other.server != i.Server {
+				c.refuse(problem.NQNTwice, &i.Block, "hostnqn", "NQN used twice", "%s is the name of %s as well.", nqn, whereBlock(&other.initiator.Block))
+			}
+			if !used {
+				hosts[nqn] = owner{i.Server, i}
+			}
+		}
+	}
+}
+
+// reach checks that every initiator meets its targets on every plane. Each
+// missing end is reported once, however many pairs it breaks.
+func (c *checker) reach() {
+	judged := map[*inventory.Target]bool{}
+	for _, i := range c.Initiators {
+		if i.Incomplete || i.Server == nil || i.Server.Incomplete {
+			continue
+		}
+		planes := map[*inventory.Plane]bool{}
+		fabrics := map[*inventory.Fabric]bool{}
+		whole := true
+		for _, r := range i.Server.RNICs {
+			whole = whole && !r.Incomplete && (r.Fabric == nil || r.Plane != nil)
+			planes[r.Plane] = true
+			fabrics[r.Fabric] = true
+		}
+		if !whole {
+			continue
+		}
+		for _, connect := range i.Connects {
+			said := map[*inventory.Fabric]bool{}
+			for _, t := range connect.To {
+				f := c.fabricOf(t)
+				if f == nil {
+					continue // an external target outside of all planes, or already reported
+				}
+				if !judged[t] {
+					judged[t] = true
+					c.everyPlane(t, f)
+				}
+				if said[f] {
+					continue
+				}
+				said[f] = true
+				var missing []string
+				for _, p := range f.Planes {
+					if !planes[p] {
+						missing = append(missing, `"`+p.Name+`"`)
+					}
+				}
+				switch {
+				case !fabrics[f]:
+					c.refuse(problem.Unreachable, &connect.Block, "to", "no path to a target", "%s has no NIC in %s, where %s is.", whereBlock(&i.Server.Block), f.Addr, whereBlock(&t.Block))
+				case len(missing) > 0:
+					c.refuse(problem.Unreachable, &connect.Block, "to", "not every plane is reached", "%s has no NIC in plane %s of %s, where %s is.",
+						whereBlock(&i.Server.Block), strings.Join(missing, " and "), f.Addr, whereBlock(&t.Block))
+				}
+			}
+		}
+	}
+}
+
+// fabricOf is the fabric of a target's portals; nil where that is not known.
+func (c *checker) fabricOf(t *inventory.Target) *inventory.Fabric {
+	if t.Incomplete {
+		return nil
+	}
+	for _, p := range t.Portals {
+		if p.Plane == nil || p.RNIC != nil && p.RNIC.Incomplete {
+			return nil
+		}
+	}
+	for _, p := range t.Portals {
+		for _, f := range c.Fabrics {
+			if f.Plane(p.Plane.Name) == p.Plane {
+				return f
+			}
+		}
+	}
+	return nil
+}
+
+// everyPlane checks that a target has a portal in each plane of its fabric.
+func (c *checker) everyPlane(t *inventory.Target, f *inventory.Fabric) {
+	for _, plane := range f.Planes {
+		found := false
+		for _, p := range t.Portals {
+			found = found || p.Plane == plane
+		}
+		if !found {
+			c.refuse(problem.Unreachable, &t.Block, "portals", "not every plane is reached",
+				"The target has no portal in plane %q of %s, so initiators do not reach it there.", plane.Name, whereBlock(&f.Block))
+		}
+	}
+}

@@ -1,0 +1,156 @@
+package rules
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"weft/inventory"
+	"weft/inventory/problem"
+)
+
+// defaultClass is the class of all other traffic.
+const defaultClass = "default"
+
+// classes checks the traffic classes of a fabric.
+func (c *checker) classes(f *inventory.Fabric) {
+	dscps, priorities := registry[int]{}, registry[int]{}
+	whole, pfc := true, false
+	for _, t := range f.Classes {
+		if t.Incomplete {
+			whole = false
+			continue
+		}
+		pfc = pfc || t.PFC
+		c.class(t)
+		for _, dscp := range t.DSCP {
+			if other := dscps.first(dscp, &t.Block); other != nil {
+				c.refuse(problem.DSCP, &t.Block, "dscp", "DSCP used twice", "DSCP %d is one of %s as well.", dscp, whereBlock(other))
+			}
+		}
+		if other := priorities.first(t.Priority, &t.Block); other != nil {
+			c.refuse(problem.Priority, &t.Block, "priority", "priority used twice", "Priority %d is that of %s as well.", t.Priority, whereBlock(other))
+		}
+		if t.PFC && f.Mode == "lossy" {
+			c.refuse(problem.Lossless, &t.Block, "pfc", "PFC in a lossy fabric", `pfc = true needs mode = "lossless" in %s, which has "lossy" (%s).`, f.Addr, problem.Where(f.At("mode")))
+		}
+	}
+	if !whole {
+		return
+	}
+	c.shares(f)
+	c.partition(f)
+	if f.Transport == "infiniband" {
+		c.infiniBand(f)
+	}
+	if f.Mode == "lossless" && f.Transport == "rocev2" && !pfc && !f.Incomplete {
+		c.refuse(problem.Lossless, &f.Block, "mode", "lossless without PFC", "No traffic class has pfc = true, so nothing is lossless.")
+	}
+}
+
+// class checks one class by itself.
+func (c *checker) class(t *inventory.TrafficClass) {
+	hasPriority := t.Writes("priority")
+	switch {
+	case t.Name == defaultClass && len(t.DSCP) > 0:
+		c.refuse(problem.Class, &t.Block, "dscp", "a DSCP of all other traffic", "The class default is what no other class names; it has no dscp.")
+	case t.Name != defaultClass && len(t.DSCP) == 0:
+		c.refuse(problem.Class, &t.Block, "dscp", "no DSCP", "Only the class default can do without dscp.")
+	}
+	if t.Name != defaultClass && !hasPriority {
+		c.refuse(problem.Class, &t.Block, "", "no priority", "Only the class default can do without priority.")
+	}
+	switch {
+	case t.Strict && t.Bandwidth > 0:
+		c.refuse(problem.Share, &t.Block, "bandwidth", "bandwidth and strict", "A strict class goes before the others and has no share of the bandwidth.")
+	case !t.Strict && t.Bandwidth == 0:
+		c.refuse(problem.Share, &t.Block, "", "neither bandwidth nor strict", "Give the class a share of the bandwidth in percent, or strict = true.")
+	}
+	c.headroom(t)
+	if t.ECN != nil && t.ECN.Min >= t.ECN.Max {
+		c.refuse(problem.ECN, &t.Block, "ecn.min", "ECN does not rise", "min (%d bytes) must be below max (%d bytes, %s).", t.ECN.Min, t.ECN.Max, problem.Where(t.At("ecn.max")))
+	}
+}
+
+// headroom checks the order of thresholds: a pause ends where it starts or
+// below, within the buffer, and ECN marks before it.
+func (c *checker) headroom(t *inventory.TrafficClass) {
+	h := t.Headroom
+	switch {
+	case h == nil:
+		return
+	case !t.PFC:
+		c.refuse(problem.Headroom, &t.Block, "headroom", "headroom without PFC", "Headroom holds what arrives after a pause was sent; without pfc = true none is.")
+	case h.Xon > h.Xoff:
+		c.refuse(problem.Headroom, &t.Block, "headroom.xon", "a pause that does not end", "xon (%d bytes) must not lie above xoff (%d bytes, %s).", h.Xon, h.Xoff, problem.Where(t.At("headroom.xoff")))
+	case h.Xoff > h.Size:
+		c.refuse(problem.Headroom, &t.Block, "headroom.xoff", "a pause too late", "xoff (%d bytes) must lie within size (%d bytes, %s).", h.Xoff, h.Size, problem.Where(t.At("headroom.size")))
+	case t.ECN != nil && t.ECN.Max >= h.Xoff:
+		c.warn(problem.Headroom, &t.Block, "ecn.max", "PFC before ECN", "ECN marks fully at %d bytes, but PFC pauses at %d already (xoff, %s); senders are then stopped before they slow down (H3C RDMA Technical Reference: the upper ECN limit lies below the PFC trigger).",
+			t.ECN.Max, h.Xoff, problem.Where(t.At("headroom.xoff")))
+	}
+}
+
+// partition refuses a partition where there are none.
+func (c *checker) partition(f *inventory.Fabric) {
+	if f.Partition != 0 && f.Transport != "infiniband" {
+		c.refuse(problem.InfiniBand, &f.Block, "partition", "a partition without InfiniBand", `%s has transport = "%s" (%s); only InfiniBand has partitions and their keys.`, f.Addr, f.Transport, problem.Where(f.At("transport")))
+	}
+}
+
+// infiniBand refuses what only Ethernet has.
+func (c *checker) infiniBand(f *inventory.Fabric) {
+	if len(f.Classes) > 0 {
+		c.refuse(problem.InfiniBand, &f.Classes[0].Block, "", "traffic classes on InfiniBand", "%s has no Ethernet priorities: its subnet manager decides on service levels.", f.Addr)
+	}
+	for _, s := range c.Switches {
+		if s.Fabric == f && !s.Unmanaged && !s.Incomplete {
+			c.refuse(problem.InfiniBand, &s.Block, "fabric", "an Ethernet switch on InfiniBand", "%s is an InfiniBand fabric (%s), which %s does not speak.", f.Addr, problem.Where(f.At("transport")), s.OS)
+		}
+	}
+}
+
+// shares checks that bandwidths sum to 100; strict classes are apart.
+func (c *checker) shares(f *inventory.Fabric) {
+	sum := 0
+	var terms []string
+	var last *inventory.TrafficClass
+	for _, t := range f.Classes {
+		if t.Bandwidth > 0 && !t.Strict {
+			sum += t.Bandwidth
+			terms = append(terms, fmt.Sprintf("%s %d", t.Name, t.Bandwidth))
+			last = t
+		}
+	}
+	if last != nil && sum != 100 {
+		c.refuse(problem.ETS, &last.Block, "bandwidth", "bandwidths do not sum to 100", "%s = %d percent.", strings.Join(terms, " + "), sum)
+	}
+}
+
+// maxObjectName is how long a name of a class or policy may be on the switches.
+const maxObjectName = 31
+
+// objectNames checks the names that classes get on switches.
+func (c *checker) objectNames(f *inventory.Fabric) {
+	usable := regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+	if !usable.MatchString(f.Name) {
+		c.refuse(problem.ObjectName, &f.Block, "", "not a name on switches", "%q has more than A-Z, a-z, 0-9, - and _.", f.Name)
+		return
+	}
+	// Policies end in -in, -nq or -out.
+	if name := fmt.Sprintf("WEFT-%s-%s-out", c.Name, f.Name); len(name) > maxObjectName {
+		c.refuse(problem.ObjectName, &f.Block, "", "name too long on switches", "%s has %d characters, but a switch takes %d: shorten the name of the owner or the fabric.",
+			name, len(name), maxObjectName)
+		return
+	}
+	for _, t := range f.Classes {
+		name := fmt.Sprintf("WEFT-%s-%s-%s", c.Name, f.Name, t.Name)
+		switch {
+		case !usable.MatchString(t.Name):
+			c.refuse(problem.ObjectName, &t.Block, "", "not a name on switches", "%q has more than A-Z, a-z, 0-9, - and _.", t.Name)
+		case len(name) > maxObjectName:
+			c.refuse(problem.ObjectName, &t.Block, "", "name too long on switches", "%s has %d characters, but a switch takes %d: shorten the name of the owner, the fabric or the class.",
+				name, len(name), maxObjectName)
+		}
+	}
+}

@@ -1,0 +1,149 @@
+package rules
+
+import (
+	"slices"
+
+	"weft/inventory"
+	"weft/inventory/problem"
+)
+
+func (c *checker) validations() {
+	for _, v := range c.Validations {
+		for _, m := range v.Metrics {
+			if !v.Incomplete && !m.Incomplete {
+				c.metric(v, m)
+			}
+		}
+	}
+}
+
+// metric checks that a metric can be measured and has something to be judged
+// by.
+func (c *checker) metric(v *inventory.Validation, m *inventory.Metric) {
+	if !m.HasMax && m.Regression == 0 {
+		c.refuse(problem.Metric, &m.Block, "", "no limit", "A metric needs max, or regression against a baseline.")
+	}
+	if !m.HasMax && m.Regression != 0 {
+		c.warn(problem.NoBaseline, &m.Block, "regression", "no limit without a baseline", "The first run has no baseline to compare with, so a gate on it stays inconclusive; max judges that one too.")
+	}
+	sized := m.Writes("size")
+	if m.Mistyped() {
+		c.refuse(problem.Metric, &m.Block, "max", "a limit of another kind", `A latency has a limit such as "30us"; errors and counters have numbers.`)
+	}
+	if m.Source != "" {
+		if sized {
+			c.refuse(problem.Metric, &m.Block, "size", "a counter has no size", "size goes with metrics of a probe.")
+		}
+		return
+	}
+	known := inventory.ProbeMetrics(v.Probe)
+	switch {
+	case m.Name == "added_p99" && !slices.Contains(known, m.Name):
+		c.refuse(problem.Metric, &m.Block, "", "nothing to compare with", `added_p99 is what the fabric adds to a read of the storage itself, and probe = %q reads none: limit p99, or give %s probe = "nvme-read".`, v.Probe, v.Addr)
+	case !slices.Contains(known, m.Name):
+		c.refuse(problem.Metric, &m.Block, "", "an unknown metric", "%q is none of %s and has no source.%s", m.Name, problem.OrList(known), problem.DidYouMean(m.Name, known))
+	case v.Probe == "":
+		c.refuse(problem.Metric, &m.Block, "", "nothing measures this", `%s is measured by a probe: give %s probe = "nvme-read", "verbs" or "socket".`, m.Name, v.Addr)
+	case m.HasMax && m.Limit == nil && m.Duration != (m.Name != "errors"):
+		c.refuse(problem.Metric, &m.Block, "max", "a limit of another kind", `A latency has a limit such as "30us"; errors are counted.`)
+	case sized && !slices.Contains(v.Sizes, m.Size):
+		c.refuse(problem.Metric, &m.Block, "size", "a size that is not measured", "The sizes of %s do not contain it.", v.Addr)
+	}
+}
+
+func (c *checker) rollouts() {
+	for _, r := range c.Rollouts {
+		selected := registry[string]{}
+		var remaining *inventory.Phase
+		for _, p := range r.Phases {
+			if p.Incomplete {
+				continue
+			}
+			c.phase(p)
+			switch {
+			case p.Remaining && remaining != nil:
+				c.refuse(problem.Select, &p.Block, "select", "nothing remains", "%s has taken all that remains.", whereBlock(&remaining.Block))
+			case p.Remaining:
+				remaining = p
+			case remaining != nil && len(p.Select) > 0:
+				c.refuse(problem.Select, &p.Block, "select", "nothing remains", "%s has taken all that remains; it must be the last phase.", whereBlock(&remaining.Block))
+			}
+			for _, addr := range p.Select {
+				if other := selected.first(addr, &p.Block); other != nil {
+					c.refuse(problem.Select, &p.Block, "select", "selected twice", "%s is part of %s already.", addr, whereBlock(other))
+				}
+			}
+		}
+		c.order(r, remaining)
+	}
+}
+
+// order refuses what depends on a later phase of the same rollout: it would
+// be carried out before what it needs.
+func (c *checker) order(r *inventory.Rollout, remaining *inventory.Phase) {
+	number := map[string]int{}
+	for i, p := range r.Phases {
+		for _, addr := range p.Select {
+			if _, twice := number[addr]; !twice {
+				number[addr] = i
+			}
+		}
+	}
+	if remaining != nil && !c.anyOther(number) {
+		c.warn(problem.Select, &remaining.Block, "select", "nothing remains", "The other phases of %s select everything there is.", whereBlock(&r.Block))
+	}
+	for _, b := range c.dependents() {
+		mine, ok := number[b.Addr]
+		if !ok {
+			continue // of the remaining ones, which are last, or of none
+		}
+		for _, on := range b.DependsOn {
+			later, selected := r.Phases[mine], false
+			if n, ok := number[on]; ok {
+				later, selected = r.Phases[n], n > mine
+			} else if remaining != nil {
+				later, selected = remaining, true
+			}
+			if selected {
+				c.refuse(problem.Order, b, "depends_on", "depends on a later phase", "%s is part of phase %q (%s), but %s comes only with phase %q (%s).",
+					b.Addr, r.Phases[mine].Name, problem.Where(r.Phases[mine].At("select")), on, later.Name, problem.Where(later.At("select")))
+			}
+		}
+	}
+}
+
+// anyOther reports whether there is something to roll out that no phase
+// selects by its name.
+func (c *checker) anyOther(selected map[string]int) bool {
+	free := func(b *inventory.Block) bool {
+		_, ok := selected[b.Addr]
+		return !ok
+	}
+	return slices.ContainsFunc(c.Switches, func(x *inventory.Switch) bool { return !x.Unmanaged && free(&x.Block) }) ||
+		slices.ContainsFunc(c.Servers, func(x *inventory.Server) bool { return free(&x.Block) }) ||
+		slices.ContainsFunc(c.Links, func(x *inventory.Link) bool { return free(&x.Block) }) ||
+		slices.ContainsFunc(c.Pools, func(x *inventory.Pool) bool { return free(&x.Block) }) ||
+		slices.ContainsFunc(c.Volumes, func(x *inventory.Volume) bool { return free(&x.Block) }) ||
+		slices.ContainsFunc(c.Targets, func(x *inventory.Target) bool { return free(&x.Block) }) ||
+		slices.ContainsFunc(c.Initiators, func(x *inventory.Initiator) bool { return free(&x.Block) })
+}
+
+func (c *checker) phase(p *inventory.Phase) {
+	for _, list := range []struct {
+		attr  string
+		names int
+	}{{"gate", len(p.Gate)}, {"record", len(p.Record)}} {
+		if written := p.Writes(list.attr); written && list.names == 0 {
+			c.refuse(problem.NoGate, &p.Block, list.attr, "names no validation", "%s is written, but no validation is left in it, so nothing would be judged.", list.attr)
+		}
+	}
+	selects := p.Writes("select")
+	switch {
+	case selects && len(p.Select) == 0 && !p.Remaining:
+		c.refuse(problem.Select, &p.Block, "select", "nothing is selected", "No instance is left of what select refers to.")
+	case !selects && len(p.Record) == 0 && len(p.Gate) == 0:
+		c.refuse(problem.Select, &p.Block, "", "an empty phase", "A phase selects, records or gates.")
+	case !selects && len(p.Batch) > 0:
+		c.refuse(problem.Select, &p.Block, "batch", "batches of nothing", "batch goes with select.")
+	}
+}
