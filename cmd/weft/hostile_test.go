@@ -74,6 +74,7 @@ func TestHostile(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the lab does not run on Windows")
 	}
+	needAgents(t)
 	weft, err := exec.LookPath("weft") // this test, by that name
 	if err != nil {
 		t.Fatal(err)

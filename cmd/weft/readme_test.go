@@ -19,6 +19,7 @@ func TestReadmeTranscript(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the lab does not run on Windows")
 	}
+	needAgents(t)
 	readme, err := os.ReadFile("../../README.md")
 	if err != nil {
 		t.Fatal(err)

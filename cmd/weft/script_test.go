@@ -22,6 +22,7 @@ import (
 
 	"weft/internal/agent"
 	"weft/internal/bundle"
+	"weft/internal/require"
 )
 
 func TestMain(m *testing.M) {
@@ -42,9 +43,7 @@ func TestScript(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the lab does not run on Windows")
 	}
-	if _, _, err := bundle.New().Open(runtime.GOOS, runtime.GOARCH, "weft-target"); err != nil {
-		t.Fatalf("%v: run make before the tests", err)
-	}
+	needAgents(t)
 	examples, err := filepath.Abs(filepath.Join("..", "..", "examples"))
 	if err != nil {
 		t.Fatal(err)
@@ -77,6 +76,15 @@ func TestScript(t *testing.T) {
 		},
 		RequireExplicitExec: false,
 	})
+}
+
+// needAgents skips, or fails where WEFT_REQUIRE holds agents, what needs a weft
+// with its agents inside.
+func needAgents(t testing.TB) {
+	t.Helper()
+	if _, _, err := bundle.New().Open(runtime.GOOS, runtime.GOARCH, "weft-target"); err != nil {
+		require.Missing(t, require.Agents, "%v: run make build", err)
+	}
 }
 
 // without takes top-level blocks out of a file: without FILE 'server "a"'...

@@ -19,6 +19,7 @@ const (
 	OpenSSH     = "openssh"     // its server and its tools
 	Chromium    = "chromium"    // a browser that opens the report
 	OpenSM      = "opensm"      // a subnet manager and a simulated subnet
+	Agents      = "agents"      // the agents inside weft, which make build puts there
 )
 
 // Demanded reports whether WEFT_REQUIRE holds the word.

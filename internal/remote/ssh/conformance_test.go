@@ -94,7 +94,16 @@ func conformOpenSSH(t *testing.T, sshd string, me *user.User, subsystem string) 
 	address := serveInetd(t, sshd, "-i", "-e", "-f", f.path("sshd_config"))
 	f.know(address, key)
 	f.host("server", address)
-	c := dial(t, f.dialer(), Target{Name: "server", User: me.Username})
+	target := Target{Name: "server", User: me.Username}
+	if me.Uid != "0" {
+		// An account without a password that works is locked for it.
+		if c, err := f.dialer().Dial(t.Context(), target); err != nil && strings.Contains(err.Error(), "unable to authenticate") {
+			require.Missing(t, require.OpenSSH, "OpenSSH's server does not let %s in: %v", me.Username, err)
+		} else if err == nil {
+			c.Close()
+		}
+	}
+	c := dial(t, f.dialer(), target)
 	remotetest.Run(t, func(*testing.T) remote.Host { return c })
 
 	large := bytes.Repeat([]byte("weft"), sftpFrom)
