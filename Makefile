@@ -13,7 +13,7 @@ SOURCES  := $(shell find cmd internal plan inventory modules switches examples -
 EXAMPLES := $(wildcard examples/*/*.weft.hcl examples/*/*.weftvars)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help build demo test race lab image bench labbench fuzz lint cross deps labdeps clean
+.PHONY: help build demo test fresh race lab image bench labbench fuzz lint cross deps labdeps clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -40,6 +40,11 @@ test: build deps lint cross ## everything there is
 	WEFT_LAB=later $(GO) test -parallel 4 -timeout 30m ./...
 	$(MAKE) race
 	$(if $(or $(LAB_DEMANDED),$(if $(CI),,$(LAB_CAN))),$(MAKE) lab,@echo "guests with real kernels not run: make lab")
+
+# Nothing is built before, and only what is committed is there.
+fresh: ## the tests of a clone that nobody built, with Go alone
+	@dir=$$(mktemp -d) && trap 'chmod -R u+w "$$dir"; rm -rf "$$dir"' EXIT && git clone -q . "$$dir/weft" && cd "$$dir/weft" && \
+	  env -u WEFT_REQUIRE WEFT_LAB=later $(GO) test -parallel 4 -timeout 30m ./...
 
 # Guests want the machine for themselves, so they come last ("later" for the
 # tests before) and one package at a time: Soft-iWARP does not stand more beside
