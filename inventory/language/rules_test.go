@@ -1,9 +1,12 @@
 package language
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"weft/inventory/problem"
+	"weft/inventory/rules"
 
 	"github.com/hashicorp/hcl/v2"
 )
@@ -119,6 +122,12 @@ func storageMistakes() []mistake {
 		{"TCP on InfiniBand", []string{`transport = "rocev2"`, `transport = "infiniband"`}, problem.Transport, `transport = ["tcp"]`, "IPoIB"},
 		{"nobody asks for proof", []string{`transport = ["tcp"]`, "transport = [\"tcp\"]\n  dhchap_ctrl_key = env(\"K\") # proof"}, problem.CHAP, `# proof`, "without dhchap_key"},
 		{"nobody has a key", []string{`transport = ["tcp"]`, "transport = [\"tcp\"]\n  dhchap_hash = \"sha512\""}, problem.CHAP, `dhchap_hash`, "none authenticates"},
+		{"a name without a key", more(`initiator "keyed" {
+  server     = server.compute["a"]
+  hostnqn    = "nqn.2026-11.net.example:keyed"
+  dhchap_key = env("K")
+  connect { to = target.nvme }
+}`), problem.CHAP, `initiator "nvme"`, "by name only"},
 		{"demanded of a host without a key", []string{`transport = ["tcp"]`, "transport = [\"tcp\"]\n  demand_auth = true"}, problem.CHAP, `demand_auth`, "no initiator of that name that connects here has dhchap_key"},
 		{"demanded without an exchange", []string{`transport = ["tcp"]`, "transport = [\"tcp\"]\n  demand_auth = true\n  dhchap_dhgroup = \"null\""}, problem.CHAP, `dhchap_dhgroup`, "or name a group"},
 		{"no drives", more(`target "idle" {
@@ -202,5 +211,38 @@ func TestRulesStaySilent(t *testing.T) {
 		"a faster port than its link": more(comware + "link \"c\" {\n  from = server.compute[\"a\"].rnic.p0\n  to = switch.h3c.port[\"HundredGigE1/0/1\"]\n  speed = \"25G\"\n}"),
 	} {
 		t.Run(name, func(t *testing.T) { mustLoad(t, edits...) })
+	}
+}
+
+// TestRulesFindWhatTheySay holds the list of rules against what they report: each
+// code with its severity, and nothing else.
+func TestRulesFindWhatTheySay(t *testing.T) {
+	found := map[rules.Finding]bool{}
+	for _, m := range slices.Concat(ruleMistakes(), networkMistakes(), qosMistakes(), storageMistakes(), rolloutMistakes()) {
+		model, _ := loadText(edited(t, m.edits...), Options{})
+		for _, r := range rules.All() {
+			for _, d := range r.Check(model) {
+				code, refused := problem.CodeOf(d), d.Severity == hcl.DiagError
+				i := slices.IndexFunc(r.Finds, func(f rules.Finding) bool { return f.Code == code })
+				if i < 0 || refused && !r.Finds[i].Errors || !refused && !r.Finds[i].Warns {
+					t.Errorf("%s: the rule %q reports %s", m.name, r.Says, d.Error())
+				}
+				found[rules.Finding{Code: code, Errors: refused, Warns: !refused}] = true
+			}
+		}
+	}
+	for _, r := range rules.All() {
+		for _, f := range r.Finds {
+			if f.Code == problem.File || f.Code == problem.NoDrop {
+				continue // they take another catalogue: TestFactsWithoutSourceWarn
+			}
+			if f.Errors && !found[rules.Finding{Code: f.Code, Errors: true}] || f.Warns && !found[rules.Finding{Code: f.Code, Warns: true}] {
+				t.Errorf("%q says that it finds %s, which no mistake shows: %+v", r.Says, f.Code, f)
+			}
+			_, page, _ := problem.Explain(string(f.Code))
+			if warning := strings.HasPrefix(page, "A warning."); warning != (f.Warns && !f.Errors) && f.Code != problem.NoFabric {
+				t.Errorf("the page of %s begins with %.40q, and the rule %q says %+v", f.Code, page, r.Says, f)
+			}
+		}
 	}
 }

@@ -19,7 +19,7 @@ const (
 	Attribute Code = "WF-LANG-003"
 	Later     Code = "WF-LANG-004"
 	Labels    Code = "WF-LANG-005"
-	// CodeMissing is an attribute or a block that something needs.
+	// Missing is an attribute or a block that something needs.
 	Missing   Code = "WF-LANG-006"
 	Twice     Code = "WF-LANG-007"
 	Expr      Code = "WF-LANG-008"
@@ -113,9 +113,9 @@ const (
 
 // What only the expansion into resources finds.
 const (
-	// CodeLater is what the language describes and no kind manages yet.
+	// NotManaged is what the language describes and no kind manages yet.
 	NotManaged Code = "WF-PLAN-001"
-	// CodeAgent is a configuration that an agent would not take.
+	// Agent is a configuration that an agent would not take.
 	Agent Code = "WF-PLAN-002"
 )
 

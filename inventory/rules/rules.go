@@ -8,44 +8,32 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"weft/inventory"
-	"weft/inventory/catalogue"
 	"weft/inventory/problem"
 )
 
-// Check applies the rules over the whole model. What could not be evaluated
-// has been reported and is not judged.
+// Check applies all rules to a model. What could not be evaluated has been
+// reported and is not judged.
 func Check(m *inventory.Model) hcl.Diagnostics {
-	c := &checker{
+	c := newChecker(m)
+	for _, r := range All() {
+		r.check(c)
+	}
+	return c.diags
+}
+
+// Check applies one rule.
+func (r Rule) Check(m *inventory.Model) hcl.Diagnostics {
+	c := newChecker(m)
+	r.check(c)
+	return c.diags
+}
+
+func newChecker(m *inventory.Model) *checker {
+	return &checker{
 		Model:   m,
 		nqnForm: regexp.MustCompile(`^nqn\.[0-9]{4}-(0[1-9]|1[0-2])\.[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*:[A-Za-z0-9._:+=@~-]+$`),
 		serial:  regexp.MustCompile(`^[!-~]([ -~]*[!-~])?$`),
 	}
-	c.planes()
-	c.devices()
-	c.switches()
-	c.servers()
-	c.links()
-	c.hosts()
-	for _, f := range m.Fabrics {
-		c.mtu(f)
-		c.classes(f)
-		c.objectNames(f)
-	}
-	c.platforms(catalogue.Load)
-	c.pools()
-	c.volumes()
-	c.targets()
-	c.transports()
-	c.subsystems()
-	c.initiators()
-	c.authentication()
-	c.reach()
-	c.mirrored()
-	c.validations()
-	c.rollouts()
-	c.cycles()
-	c.durations()
-	return c.diags
 }
 
 // A checker collects what breaks the rules.
