@@ -188,7 +188,7 @@ type PFCWatchdog struct {
 type Switch struct {
 	Block
 	Name       string // label: leaf-a, in a module module.x.leaf-a
-	OS         string // nxos or comware; "": not said of an unmanaged one
+	OS         string // that has a row in the catalogue; "": not said of an unmanaged one
 	Host       string // management name or address; "" as OS
 	Serial     string
 	Credential *Credential

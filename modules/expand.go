@@ -23,6 +23,7 @@ type Env struct {
 	Bundle   *bundle.Bundle
 	Host     func(*inventory.Server) DialHost
 	Terminal func(*inventory.Switch) switches.Dial
+	System   func(name string) *switches.OS // nil: switches.Named
 
 	// Settle makes switches wait, when they are opened, until they have taken
 	// back what an apply that died left unproven.
@@ -154,7 +155,7 @@ func (x *expansion) switches(sw *inventory.Switch) {
 		return
 	}
 	d := x.newSwitch(sw)
-	if d.os = switches.Named(sw.OS); d.os == nil {
+	if d.os = x.system(sw.OS); d.os == nil {
 		x.refuse(sw.At("os"), sw.Addr, fmt.Sprintf("os = %q", sw.OS))
 		return
 	}
@@ -175,7 +176,7 @@ func (x *expansion) switches(sw *inventory.Switch) {
 		return
 	}
 	x.fleet.Devices[sw.Addr] = d
-	d.want.Name = objectName(x.model.Name, sw.Fabric.Name)
+	d.want.Name = switches.ObjectName(x.model.Name, sw.Fabric.Name)
 	for _, c := range sw.Fabric.Classes {
 		k := class(sw.Fabric, c)
 		if d.os.Lacks(switches.Headrooms) != nil {
@@ -221,6 +222,14 @@ func connection(m *inventory.Model, c *inventory.Connection) *inventory.Connecti
 
 func lossless(f *inventory.Fabric) bool {
 	return f.Mode != "lossy" && slices.ContainsFunc(f.Classes, func(c *inventory.TrafficClass) bool { return c.PFC })
+}
+
+// system is the switch system of a name; nil: weft does not speak to it.
+func (x *expansion) system(name string) *switches.OS {
+	if x.env.System != nil {
+		return x.env.System(name)
+	}
+	return switches.Named(name)
 }
 
 func class(f *inventory.Fabric, c *inventory.TrafficClass) switches.Class {

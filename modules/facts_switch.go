@@ -2,6 +2,7 @@ package modules
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"weft/plan"
@@ -16,6 +17,7 @@ type SwitchFacts struct {
 	Serial     string               `json:"serial,omitempty"`
 	Hostname   string               `json:"hostname,omitempty"`
 	Neighbours []switches.Neighbour `json:"neighbours,omitempty"` // heard with LLDP
+	Without    []string             `json:"without,omitempty"`    // what its system does not tell, and why
 }
 
 // Heard asks a switch whom it hears with LLDP now.
@@ -34,12 +36,16 @@ func Heard(ctx context.Context, dev plan.Device) ([]switches.Neighbour, error) {
 
 // facts are those of the last reading, and who is heard now.
 func (d *device) facts(ctx context.Context) (*SwitchFacts, error) {
+	var without []string
 	heard, err := d.session.Neighbours(ctx)
+	if errors.As(err, new(*switches.WithoutError)) {
+		without, err = append(without, err.Error()), nil
+	}
 	if err != nil {
 		return nil, err
 	}
 	f := d.have.Facts
-	return &SwitchFacts{OS: d.os.Name, Version: f.Version, Model: f.Model, Serial: f.Serial, Hostname: f.Hostname, Neighbours: heard}, nil
+	return &SwitchFacts{OS: d.os.Name, Version: f.Version, Model: f.Model, Serial: f.Serial, Hostname: f.Hostname, Neighbours: heard, Without: without}, nil
 }
 
 // Record asks a switch everything that weft reads of it and writes that as a

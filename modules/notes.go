@@ -45,7 +45,7 @@ func (x *expansion) notes() {
 // pauses says what of the guards of lossless classes a switch does not get, and
 // what its system makes of classes.
 func (x *expansion) pauses(sw *inventory.Switch) {
-	os := switches.Named(sw.OS)
+	os := x.system(sw.OS)
 	if os == nil || sw.Fabric == nil || sw.Unmanaged {
 		return
 	}
@@ -53,7 +53,7 @@ func (x *expansion) pauses(sw *inventory.Switch) {
 		var no *switches.WithoutError
 		lacks := errors.As(os.Lacks(f), &no)
 		if lacks {
-			x.note(at, sw.Addr, fmt.Sprintf("%s %s described, not yet managed on %s: %s", f, verb, no.OS, no.Why))
+			x.note(at, sw.Addr, fmt.Sprintf("%s %s described, not yet managed on %s: %s", f, verb, no.OS, no.Reason()))
 		}
 		return lacks
 	}

@@ -204,7 +204,7 @@ func headroom(h *switches.Headroom) string {
 // owner.
 func (d *device) otherWeft(foreign []string) string {
 	for _, line := range foreign {
-		if strings.Contains(line, " WEFT-") {
+		if switches.Weft(line) {
 			return "; they are of weft under another owner: was weft { name } changed from " + strings.Join(d.want.Owner.Others, " or ") +
 				"? Then put it back, plan --destroy there, and apply with the new one"
 		}

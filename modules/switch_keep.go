@@ -62,9 +62,9 @@ func (d *device) declared(e plan.Entry) bool {
 }
 
 // fabric is the name of the fabric in that of objects.
-func (d *device) fabric(name string) string { return strings.TrimPrefix(name, objectName(d.owner, "")) }
-
-func objectName(owner, fabric string) string { return "WEFT-" + owner + "-" + fabric }
+func (d *device) fabric(name string) string {
+	return strings.TrimPrefix(name, switches.ObjectName(d.owner, ""))
+}
 
 // entries is the ledger as the switch itself shows it: what ports carry rests
 // on the classes of that name, and those that are wished on those they replace.
@@ -161,7 +161,7 @@ func (r *giveBack) back(have switches.Config) switches.Return {
 	if r.kind == "port" {
 		return switches.GiveBackPort(have, d.relics, d.want.Owner, r.name)
 	}
-	return switches.GiveBack(have, d.relics, objectName(d.owner, r.name), !d.leaving && len(d.want.Classes) > 0)
+	return switches.GiveBack(have, d.relics, switches.ObjectName(d.owner, r.name), !d.leaving && len(d.want.Classes) > 0)
 }
 
 // Diff implements plan.Resource.
@@ -258,7 +258,7 @@ func (x *expansion) recallSwitch(m plan.Member) (plan.Device, error) {
 			"put that block back until the device is pruned")
 	}
 	d := x.newSwitch(sw)
-	d.os, d.confirm, d.save = switches.Named(m.OS), usualConfirm, true
+	d.os, d.confirm, d.save = x.system(m.OS), usualConfirm, true
 	if d.os == nil {
 		return nil, fmt.Errorf("the ledgers say that its OS is %q, which weft does not speak to", m.OS)
 	}

@@ -16,7 +16,7 @@ func Comware() *OS {
 			Copy: "save %s", Copied: `(?i)saved .*successfully`,
 			Print: "more %s", Delete: "delete /unreserved %s", Clock: "display clock",
 		},
-		lines: comwareLines(), procedure: commitDelay{},
+		lines: comwareLines(), Guard: commitDelay{}, Remarks: comwareRemarks,
 		Counters: []CounterLine{
 			{"display qos queue-statistics interface %s outbound", []string{TxPackets, TxBytes, Drops}, comwareQueueCounts},
 			{"display priority-flow-control interface %s", []string{PFCRx, PFCTx}, comwarePFCCounts},

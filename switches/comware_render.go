@@ -15,7 +15,6 @@ func comwareLines() writing {
 			c.Name = name
 			return c
 		},
-		remarks: comwareRemarks,
 
 		grammar: comwareGrammar(),
 		global:  comwareGlobal,

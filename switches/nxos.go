@@ -16,7 +16,7 @@ func NXOS() *OS {
 			Copy: "copy running-config bootflash:%s", Copied: `(?i)copy complete`,
 			Print: "show file bootflash:%s", Delete: "delete bootflash:%s no-prompt", Clock: "show clock",
 		},
-		lines: nxosLines(), procedure: dualStage{},
+		lines: nxosLines(), Guard: dualStage{}, Remarks: nxosRemarks,
 		Counters: []CounterLine{
 			{"show queuing interface %s", []string{TxPackets, TxBytes, Drops, PFCRx, PFCTx, IngressDrops}, nxosQueueCounts},
 			{"show queuing pfc-queue interface %s detail", []string{WatchdogEvents}, nxosWatchdogCounts},

@@ -21,7 +21,7 @@ func nxosLines() writing {
 		needs: func(want Config, line string) bool {
 			return !strings.HasPrefix(line, nxosAttachHR) || slices.ContainsFunc(want.Ports, func(p Port) bool { return p.Headroom })
 		},
-		under: nxosUnder, starving: nxosStarving, remarks: nxosRemarks,
+		under: nxosUnder, starving: nxosStarving,
 	}
 }
 

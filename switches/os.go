@@ -1,6 +1,7 @@
 package switches
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -28,8 +29,12 @@ type OS struct {
 	// result holds every port of the switch.
 	Parse func(out map[string]string) (Config, error)
 
-	lines     writing
-	procedure procedure // its timed revert; nil: it has none
+	lines writing
+	Guard Procedure // its timed revert; nil: it has none
+
+	// Remarks are what a reader of the plan must know of what was read and stays;
+	// nil: of lines beside weft's nothing is known.
+	Remarks func(have, want Config) []string
 
 	Counters   []CounterLine // typed for each port, and only showing; nil: none
 	Neighbours *Neighbours   // nil: none
@@ -68,19 +73,18 @@ type WithoutError struct {
 }
 
 func (e *WithoutError) Error() string {
-	why := e.Why
-	if why == "" {
-		why = "weft does not know of any there"
-	}
-	return fmt.Sprintf("%s has no %s: %s", e.OS, e.Feature, why)
+	return fmt.Sprintf("%s has no %s: %s", e.OS, e.Feature, e.Reason())
 }
+
+// Reason is why, for people.
+func (e *WithoutError) Reason() string { return cmp.Or(e.Why, "weft knows of none there") }
 
 // Lacks is the error about a feature that the system lacks; nil: it has it.
 func (o *OS) Lacks(f Feature) error {
 	_, without := o.Without[f]
 	switch f {
 	case Guarding:
-		without = o.procedure == nil
+		without = o.Guard == nil
 	case Filing:
 		without = o.Files == nil
 	case Counting:
@@ -90,7 +94,7 @@ func (o *OS) Lacks(f Feature) error {
 	case Operating:
 		without = o.Operates == nil
 	case Remarking:
-		without = o.lines.remarks == nil
+		without = o.Remarks == nil
 	}
 	if !without {
 		return nil
@@ -155,8 +159,6 @@ type writing struct {
 	// starving looks which queues get nothing by a wish although somebody else
 	// fills them: taken are those that are served now. Nil: none.
 	starving func(c, want Config) (taken, waiting []string)
-	// remarks are what a reader of the plan must know of what was read and stays.
-	remarks func(c, want Config) []string
 }
 
 // attachment returns the name of the object that a line attaches, or "".

@@ -41,7 +41,11 @@ func (s *Session) Record(ctx context.Context, want Config, d Discretion) (string
 			out[line] = reply[line]
 		}
 	}
-	return recorded(s.os, commands, out, want, d)
+	text, err := recorded(s.os, commands, out, want, d)
+	if no := s.os.Lacks(Hearing); no != nil && err == nil {
+		text = no.Error() + ".\n" + text
+	}
+	return text, err
 }
 
 // recorded writes a case from what a switch answered. Lines are those that the

@@ -39,7 +39,7 @@ func (c Config) remarks(want Config) (out []string) {
 	if err := c.read.os.Lacks(Remarking); err != nil {
 		return append(out, err.Error())
 	}
-	return append(out, c.read.os.lines.remarks(c, want)...)
+	return append(out, c.read.os.Remarks(c, want)...)
 }
 
 // someOf lists the first of names, and how many more there are.

@@ -144,6 +144,13 @@ func objectOf(header string) string {
 
 const objectPrefix = "WEFT-"
 
+// ObjectName is what the names of all objects of an owner's fabric begin with; that
+// of fabric "" is what all of the owner's begin with.
+func ObjectName(owner, fabric string) string { return objectPrefix + owner + "-" + fabric }
+
+// Weft reports whether a line names an object of weft's, whosever it is.
+func Weft(line string) bool { return strings.Contains(line, " "+objectPrefix) }
+
 // ports returns the blocks of one port on both sides.
 func (o *OS) ports(h, w side, port, name string) (from, to []block, err error) {
 	hp, inHave := h.port(port)

@@ -13,7 +13,7 @@ import (
 // its own where it has one: begun, sent, proven by a second login, kept.
 type Transaction struct {
 	s       *Session
-	how     procedure
+	how     Procedure
 	guard   Guard
 	confirm time.Duration
 	before  string    // the running configuration, as pin writes it
@@ -38,8 +38,8 @@ type Transaction struct {
 // An Undo returns lines that lead back from what is there now.
 type Undo func(context.Context) ([]string, error)
 
-// A procedure is how an OS guards lines.
-type procedure interface {
+// A Procedure is how an OS guards lines.
+type Procedure interface {
 	// probe finds out whether the switch has what begin needs, and changes
 	// nothing.
 	probe(ctx context.Context, t *Transaction) error
@@ -80,7 +80,7 @@ func (s *Session) Begin(ctx context.Context, g Guard) (*Transaction, error) {
 }
 
 // procedure is how this OS guards lines that are to be taken back after a time.
-func (s *Session) procedure(confirm time.Duration) (procedure, error) {
+func (s *Session) procedure(confirm time.Duration) (Procedure, error) {
 	switch {
 	case confirm == 0:
 		return direct{}, nil
@@ -90,7 +90,7 @@ func (s *Session) procedure(confirm time.Duration) (procedure, error) {
 	if err := s.os.Lacks(Guarding); err != nil {
 		return nil, &GuardError{err}
 	}
-	return s.os.procedure, nil
+	return s.os.Guard, nil
 }
 
 // A GuardError says that a switch has no timed revert that weft could arm.

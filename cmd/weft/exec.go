@@ -34,8 +34,8 @@ no shell that reads the words: for one, run  sh -c 'a | b'. Without --sudo it ru
 as the user of the connection. With --sudo, or as root, the command may change
 the server, and holds its lease like an apply: nobody else changes it meanwhile.
 
-On a switch the words are one line, which must begin with show (NX-OS) or display
-(Comware); all else is refused before anything is run anywhere.
+On a switch the words are one line, which must begin with the word that shows there,
+such as show or display; all else is refused before anything is run anywhere.
 
 ` + selectorHelp + `
 

@@ -93,6 +93,9 @@ func (a *app) showFacts(owner string, list []told) {
 		}
 		if f := t.facts.Switch; f != nil {
 			switches.Rows = append(switches.Rows, []string{t.device, f.OS, f.Version, f.Model, f.Serial, f.Hostname})
+			for _, text := range f.Without {
+				remarks = append(remarks, view.Remark{Device: t.device, Text: text})
+			}
 			for _, n := range f.Neighbours {
 				cables.Rows = append(cables.Rows, []string{t.device + " " + n.Port, n.System, n.PortID, n.Chassis})
 			}

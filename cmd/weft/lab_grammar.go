@@ -78,13 +78,9 @@ func negated(l lab.GrammarLine) string {
 	if l.Undo == "" {
 		return "-"
 	}
-	word := "no "
-	if l.OS == "comware" {
-		word = "undo "
-	}
 	forms := strings.Split(l.Undo, ";")
 	for i, f := range forms {
-		forms[i] = word + strings.TrimSpace(f)
+		forms[i] = l.Negates + " " + strings.TrimSpace(f)
 	}
 	return strings.Join(forms, "; ")
 }

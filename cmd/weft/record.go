@@ -23,8 +23,8 @@ func (a *app) recordCmd() *cobra.Command {
 writes a case (txtar) for switches/testdata: what the switch printed, what the
 files wish, and the lines that weft would send. It changes nothing.
 
-Taken out are passwords, communities, keys and hashes in the forms that NX-OS and
-Comware print, and the password that weft logs in with. Names, addresses, serial
+Taken out are passwords, communities, keys and hashes in the forms that switches
+print, and the password that weft logs in with. Names, addresses, serial
 numbers and descriptions stay unless --anonymous is given, which puts others in
 their place: the same one wherever the same stood. Ports, VLANs, and the names of
 policies, fabric and classes stay in any case: read the case before you give it

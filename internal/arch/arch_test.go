@@ -29,7 +29,7 @@ var may = map[string][]string{
 	"inventory":          {},
 	"inventory/problem":  {},
 	"inventory/rules":    {"inventory", "inventory/problem", "inventory/catalogue"},
-	"inventory/language": {"inventory", "inventory/problem", "inventory/rules"},
+	"inventory/language": {"inventory", "inventory/problem", "inventory/rules", "inventory/catalogue"},
 
 	// Machines.
 	"internal/remote":            {},

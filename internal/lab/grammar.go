@@ -19,6 +19,8 @@ type GrammarLine struct {
 	Line   string `json:"line"`
 	Undo   string `json:"undo,omitempty"` // what follows the word that negates, forms separated by ";"
 	Source string `json:"source"`
+	// Negates is the word that negates.
+	Negates string `json:"-"`
 	// Seen is false where the source says that part of it is SYNTHETIC: nobody
 	// saw a device do it.
 	Seen bool `json:"seen"`
@@ -37,7 +39,7 @@ func Grammar(os string) ([]GrammarLine, error) {
 	all := make([]GrammarLine, len(rules))
 	for i, r := range rules {
 		all[i] = GrammarLine{
-			OS: os, View: r.View, Line: r.Line, Undo: r.Undo, Source: r.Source,
+			OS: os, Negates: map[string]string{"nxos": "no", "comware": "undo"}[os], View: r.View, Line: r.Line, Undo: r.Undo, Source: r.Source,
 			Seen: !strings.Contains(r.Source, "SYNTHETIC"),
 		}
 	}

@@ -68,12 +68,17 @@ type SwitchOS struct {
 	ID     string `json:"id"` // the value of switch.os
 	Vendor string `json:"vendor"`
 
-	PortNames     Fact[[]string] `json:"port_names,omitzero"`     // regular expressions, each for a whole name
-	CommitMethods Fact[[]string] `json:"commit_methods,omitzero"` // the timed reverts that weft arms there
-	Models        Fact[string]   `json:"models,omitzero"`         // regular expression: the models whose lines weft writes report such a name
-	Queues        Fact[int]      `json:"queues,omitzero"`         // egress queues of a port
-	MaxMTU        Fact[int]      `json:"max_mtu,omitzero"`        // bytes
-	AvoidPFC      Fact[[]int]    `json:"avoid_pfc,omitzero"`      // priorities the vendor advises against making lossless
+	PortNames      Fact[[]string]          `json:"port_names,omitzero"`      // regular expressions, each for a whole name
+	PortExample    Fact[string]            `json:"port_example,omitzero"`    // such a name
+	PortKinds      Fact[map[string]string] `json:"port_kinds,omitzero"`      // kinds of ports by their short names
+	PortSpeeds     Fact[map[string]int]    `json:"port_speeds,omitzero"`     // the fastest that a kind of port is, Gbit/s
+	ConfirmSeconds Fact[[]int]             `json:"confirm_seconds,omitzero"` // the shortest and the longest timed revert
+	PFCPriorities  Fact[[]int]             `json:"pfc_priorities,omitzero"`  // those that can be lossless
+	CommitMethods  Fact[[]string]          `json:"commit_methods,omitzero"`  // the timed reverts that weft arms there
+	Models         Fact[string]            `json:"models,omitzero"`          // regular expression: the models whose lines weft writes report such a name
+	Queues         Fact[int]               `json:"queues,omitzero"`          // egress queues of a port
+	MaxMTU         Fact[int]               `json:"max_mtu,omitzero"`         // bytes
+	AvoidPFC       Fact[[]int]             `json:"avoid_pfc,omitzero"`       // priorities the vendor advises against making lossless
 
 	ports, models *regexp.Regexp
 }
@@ -148,6 +153,38 @@ func (c *Catalogue) PortName(os, name string) (ok, known bool) {
 		return false, false
 	}
 	return o.ports.MatchString(name), o.PortNames.Proven()
+}
+
+// Names of ports are the kind and the number: "Eth1/11", "XGE 1/0/11".
+var portParts = regexp.MustCompile(`^([A-Za-z-]+|\d+GE|\d+GigE) ?(\d[\d/:.]*)$`)
+
+// SpellPort writes the name of a port as the switch does in its configuration:
+// people write it as its short lists do, or as they type it. A name that is
+// none of those stays as it is: the device knows better.
+func (c *Catalogue) SpellPort(os, name string) string {
+	o, m := c.SwitchOS(os), portParts.FindStringSubmatch(strings.TrimSpace(name))
+	if o == nil || m == nil {
+		return name
+	}
+	for short, long := range o.PortKinds.Value {
+		if strings.EqualFold(m[1], short) || strings.EqualFold(m[1], long) {
+			return long + m[2]
+		}
+	}
+	return name
+}
+
+// SwitchSystems are the operating systems of switches that have a row.
+func SwitchSystems() []string {
+	c, err := Load()
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, o := range c.OS {
+		names = append(names, o.ID)
+	}
+	return names
 }
 
 // Array returns the row of a storage array, or nil.

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/gohcl"
@@ -19,8 +20,12 @@ var files embed.FS
 // none is how a row says that an attribute has no source.
 const none = "none"
 
-// Load reads the catalogue that is built into weft.
-func Load() (*Catalogue, error) {
+// Load returns the catalogue that is built into weft, which nobody changes.
+func Load() (*Catalogue, error) { return built() }
+
+var built = sync.OnceValues(read)
+
+func read() (*Catalogue, error) {
 	l := &loader{titles: map[string]cty.Value{none: cty.StringVal("")}, seen: map[string]bool{}}
 	l.readSources()
 	c := &Catalogue{}
@@ -66,12 +71,17 @@ func (r *row) nic() *NIC {
 func (r *row) switchOS() *SwitchOS {
 	o := &SwitchOS{
 		ID: r.id, Vendor: r.text("vendor"),
-		PortNames:     fact[[]string](r, "port_names"),
-		CommitMethods: fact[[]string](r, "commit_methods"),
-		Models:        fact[string](r, "models"),
-		Queues:        fact[int](r, "queues"),
-		MaxMTU:        fact[int](r, "max_mtu"),
-		AvoidPFC:      fact[[]int](r, "avoid_pfc"),
+		PortNames:      fact[[]string](r, "port_names"),
+		PortExample:    fact[string](r, "port_example"),
+		PortKinds:      fact[map[string]string](r, "port_kinds"),
+		PortSpeeds:     fact[map[string]int](r, "port_speeds"),
+		ConfirmSeconds: fact[[]int](r, "confirm_seconds"),
+		PFCPriorities:  fact[[]int](r, "pfc_priorities"),
+		CommitMethods:  fact[[]string](r, "commit_methods"),
+		Models:         fact[string](r, "models"),
+		Queues:         fact[int](r, "queues"),
+		MaxMTU:         fact[int](r, "max_mtu"),
+		AvoidPFC:       fact[[]int](r, "avoid_pfc"),
 	}
 	o.models = r.compile("(?i)" + o.Models.Value)
 	o.ports = r.compile("^(?:" + strings.Join(o.PortNames.Value, "|") + ")$")

@@ -41,6 +41,8 @@ fusion_2288h_v7 = "xFusion FusionServer 2288H V7 Technical White Paper, issue 02
 # Switches
 nxos_output    = "device output in ntc-templates and genieparser"
 nxos_dme       = "Cisco NX-API DME model: ipqos network-qos MTU 576 to 9216"
+nxos_confirm   = "Cisco Nexus 9000, two-stage configuration commit"
+nxos_classes   = "configurations of the Cisco Nexus 9000: classes c-8q-nq1 to c-8q-nq7"
 nxos_commit    = "Cisco NX-OS configuration guides: two-stage commit (Nexus 9000, 10.5), scheduler (Nexus 7000, 8.x), configure replace (Nexus 9000, 10.2)"
 nxos_qos       = "Cisco Nexus 9000 Series NX-OS Quality of Service Configuration Guide, Release 10.5(x), Configuring Queuing and Scheduling"
 roce_enable    = "Cisco, roce_enable v0.60, April 2026: eight queues on Nexus 9300"

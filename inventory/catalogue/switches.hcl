@@ -4,6 +4,10 @@
 # port_names are the names that the running configuration prints, whole.
 # commit_methods are the timed reverts that weft arms there.
 # models are those that take the lines weft writes: what a switch reports has it.
+# port_kinds are the kinds of ports by the short names that people and lists use,
+# port_speeds the fastest that a port of a kind is, in Gbit/s.
+# confirm_seconds are the shortest and the longest timed revert.
+# pfc_priorities are those that can be lossless; all, where nothing is said.
 # avoid_pfc are priorities that the vendor advises against making lossless.
 
 os "nxos" {
@@ -11,11 +15,30 @@ os "nxos" {
   port_names     = ["Ethernet[0-9]+/[0-9]+(/[0-9]+)?", "port-channel[0-9]+"]
   commit_methods = ["dual-stage"]
   models         = "^(Nexus ?9000|N9K-)"
+  port_example   = "Ethernet1/1"
+  port_kinds = {
+    e           = "Ethernet"
+    et          = "Ethernet"
+    eth         = "Ethernet"
+    ethe        = "Ethernet"
+    ether       = "Ethernet"
+    ethern      = "Ethernet"
+    etherne     = "Ethernet"
+    ethernet    = "Ethernet"
+    po          = "port-channel"
+    port-channel = "port-channel"
+  }
+  confirm_seconds = [30, 65535]
+  pfc_priorities  = [1, 2, 3, 4, 5, 6, 7]
   queues         = 8
   max_mtu        = 9216
   source = {
     models         = nxos_qos
     port_names     = nxos_output
+    port_example   = nxos_output
+    port_kinds     = nxos_output
+    confirm_seconds = nxos_confirm
+    pfc_priorities  = nxos_classes
     commit_methods = nxos_commit
     queues         = roce_enable
     max_mtu        = nxos_dme
@@ -28,11 +51,33 @@ os "comware" {
     "(GigabitEthernet|Ten-GigabitEthernet|Twenty-FiveGigE|FortyGigE|HundredGigE|TwoHundredGigE|FourHundredGigE)[0-9]+(/[0-9]+){2,3}(:[0-9]+)?",
     "Bridge-Aggregation[0-9]+",
   ]
+  port_example = "HundredGigE1/0/1"
+  port_kinds = {
+    GE    = "GigabitEthernet"
+    XGE   = "Ten-GigabitEthernet"
+    WGE   = "Twenty-FiveGigE"
+    FGE   = "FortyGigE"
+    HGE   = "HundredGigE"
+    "200GE" = "TwoHundredGigE"
+    "400GE" = "FourHundredGigE"
+  }
+  port_speeds = {
+    GigabitEthernet     = 1
+    Ten-GigabitEthernet = 10
+    Twenty-FiveGigE     = 25
+    FortyGigE           = 40
+    HundredGigE         = 100
+    TwoHundredGigE      = 200
+    FourHundredGigE     = 400
+  }
   commit_methods = ["commit-delay"]
   queues         = 8
   avoid_pfc      = [0, 6, 7]
   source = {
     port_names     = h3c_interfaces
+    port_example   = h3c_interfaces
+    port_kinds     = h3c_interfaces
+    port_speeds    = h3c_interfaces
     commit_methods = h3c_commit
     queues         = h3c_qos
     avoid_pfc      = h3c_pfc

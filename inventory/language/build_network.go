@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"weft/inventory"
+	"weft/inventory/catalogue"
 	"weft/inventory/problem"
 )
 
@@ -109,7 +110,7 @@ func (b *builder) leaf(o *object) {
 	if s.Unmanaged {
 		b.untouched(o)
 	} else {
-		b.needsManaged(o, "os", `"nxos" or "comware"`)
+		b.needsManaged(o, "os", `"`+strings.Join(catalogue.SwitchSystems(), `" or "`)+`"`)
 		b.needsManaged(o, "host", "the name or the address at which it is managed")
 	}
 	o.became = s

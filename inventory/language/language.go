@@ -4,6 +4,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"weft/inventory"
+	"weft/inventory/catalogue"
 	"weft/inventory/problem"
 )
 
@@ -124,7 +125,7 @@ func fabricSchema() *schema {
 
 func switchSchema() *schema {
 	return resource("name", attrs{
-		"os":         opt(oneOf("nxos", "comware")), // needed unless unmanaged, like host
+		"os":         opt(oneOf(catalogue.SwitchSystems()...)), // needed unless unmanaged, like host
 		"host":       opt(hostName()),
 		"serial":     opt(line()),
 		"credential": opt(ref("credential")),

@@ -7,12 +7,8 @@ import (
 	"weft/inventory/problem"
 )
 
-// Bounds of what others take or make sense.
-const (
-	nxosConfirmMin = 30 * time.Second
-	nxosConfirmMax = 65535 * time.Second
-	maxSoak        = 30 * 24 * time.Hour
-)
+// What makes sense at most.
+const maxSoak = 30 * 24 * time.Hour
 
 // durations refuses what a device does not take or what can never be kept.
 func (c *checker) durations() {
@@ -21,9 +17,7 @@ func (c *checker) durations() {
 		c.positive(&x.Block, "command_timeout", x.CommandTimeout)
 	}
 	for _, s := range c.Switches {
-		if confirm := s.Safety.Confirm; s.OS == "nxos" && confirm != 0 && (confirm < nxosConfirmMin || confirm > nxosConfirmMax) {
-			c.refuse(problem.Duration, &s.Block, "safety.commit_confirm", "out of range", "commit_confirm is %s, but NX-OS takes 30 to 65535 seconds (Cisco Nexus 9000, two-stage configuration commit).", confirm)
-		}
+		c.confirm(s)
 	}
 	for _, f := range c.Fabrics {
 		if w := f.PFCWatchdog; w != nil {
@@ -76,5 +70,17 @@ func (c *checker) connection(x *inventory.Connect) {
 func (c *checker) positive(b *inventory.Block, attr string, d time.Duration) {
 	if written := b.Writes(attr); written && d <= 0 && !b.Incomplete {
 		c.refuse(problem.Duration, b, attr, "out of range", "%s must be more than 0.", attr)
+	}
+}
+
+// confirm refuses a timed revert that the system of a switch does not take.
+func (c *checker) confirm(s *inventory.Switch) {
+	takes, confirm := switchOS(s.OS).ConfirmSeconds, s.Safety.Confirm
+	if confirm == 0 || len(takes.Value) != 2 {
+		return
+	}
+	if least, most := takes.Value[0], takes.Value[1]; confirm < time.Duration(least)*time.Second || confirm > time.Duration(most)*time.Second {
+		c.refuse(problem.Duration, &s.Block, "safety.commit_confirm", "out of range", "commit_confirm is %s, but %s takes %d to %d seconds (%s).",
+			confirm, s.OS, least, most, sourceOf(takes))
 	}
 }

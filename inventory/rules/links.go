@@ -86,22 +86,17 @@ func (c *checker) crossed(l *inventory.Link) {
 	}
 }
 
-// portSpeed compares the speed of a link with that in the name of its port:
-// Comware calls ports by the fastest speed they have.
+// portSpeed compares the speed of a link with that in the name of its port, where
+// the system calls ports by the fastest speed they have.
 func (c *checker) portSpeed(l *inventory.Link, e end) {
-	if e.Switch.OS != "comware" || l.Speed == 0 {
+	speeds := switchOS(e.Switch.OS).PortSpeeds
+	if l.Speed == 0 {
 		return
 	}
-	for _, form := range []struct {
-		prefix string
-		gbit   int64
-	}{
-		{"GigabitEthernet", 1}, {"Ten-GigabitEthernet", 10}, {"Twenty-FiveGigE", 25}, {"FortyGigE", 40},
-		{"HundredGigE", 100}, {"TwoHundredGigE", 200}, {"FourHundredGigE", 400},
-	} {
-		if strings.HasPrefix(e.Port, form.prefix) && l.Speed > form.gbit*1e9 {
-			c.refuse(problem.Speed, &l.Block, "speed", "a link faster than its port", "%s has at most %dG by its name (H3C interface naming), the link is to have %s.",
-				e.name(), form.gbit, rateText(l.Speed))
+	for kind, gbit := range speeds.Value {
+		if strings.HasPrefix(e.Port, kind) && l.Speed > int64(gbit)*1e9 {
+			c.refuse(problem.Speed, &l.Block, "speed", "a link faster than its port", "%s has at most %dG by its name (%s), the link is to have %s.",
+				e.name(), gbit, sourceOf(speeds), rateText(l.Speed))
 		}
 	}
 }

@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -74,8 +75,9 @@ func (c *checker) reserved(s *inventory.Switch, row *catalogue.SwitchOS) {
 			continue
 		}
 		switch {
-		case t.Priority == 0 && s.OS == "nxos":
-			c.refuse(problem.Reserved, &t.Block, "priority", "priority 0 is not lossless", "%s has classes for the priorities 1 to 7 alone, c-8q-nq1 to c-8q-nq7 (configurations of the Cisco Nexus 9000).", whereBlock(&s.Block))
+		case row.PFCPriorities.Known && !slices.Contains(row.PFCPriorities.Value, t.Priority):
+			c.judge(row.PFCPriorities.Proven(), problem.Reserved, &t.Block, "priority", fmt.Sprintf("priority %d is not lossless", t.Priority), "%s has lossless classes for the priorities %s alone (%s).",
+				whereBlock(&s.Block), numbers(row.PFCPriorities.Value), sourceOf(row.PFCPriorities))
 		case !slices.Contains(row.AvoidPFC.Value, t.Priority):
 		case t.Priority == 0:
 			c.judge(row.AvoidPFC.Proven(), problem.Reserved, &t.Block, "priority", "priority 0 is not lossless", "Unmarked traffic has priority 0, and the vendor of %s advises against PFC on it (%s).",
@@ -122,12 +124,16 @@ func (c *checker) portNames(known *catalogue.Catalogue) {
 				continue
 			}
 			row := known.SwitchOS(e.Switch.OS)
+			if e.Switch.OS == "" {
+				continue
+			}
 			if row == nil || !row.PortNames.Known {
+				c.warn(problem.PortName, &l.Block, e.attr, "an unknown port name", "How %s names ports is not in the catalogue: %s is compared as it stands, whole.", e.Switch.OS, e.name())
 				continue
 			}
 			if ok, _ := known.PortName(e.Switch.OS, e.Port); !ok {
 				c.warn(problem.PortName, &l.Block, e.attr, "an unusual port name", "%s is not how %s names ports in its configuration (%s); weft compares whole names, as in %s.",
-					e.name(), e.Switch.OS, sourceOf(row.PortNames), portExample(e.Switch.OS))
+					e.name(), e.Switch.OS, sourceOf(row.PortNames), strconv.Quote(row.PortExample.Value))
 			}
 		}
 	}
@@ -148,9 +154,13 @@ func numbers(list []int) string {
 	return b.String()
 }
 
-func portExample(os string) string {
-	if os == "comware" {
-		return `"HundredGigE1/0/1"`
+// switchOS is what the catalogue knows of a switch system; of one without a row
+// nothing.
+func switchOS(name string) *catalogue.SwitchOS {
+	if known, err := catalogue.Load(); err == nil {
+		if row := known.SwitchOS(name); row != nil {
+			return row
+		}
 	}
-	return `"Ethernet1/1"`
+	return &catalogue.SwitchOS{ID: name}
 }

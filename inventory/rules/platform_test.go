@@ -36,3 +36,14 @@ func TestFactsWithoutSourceWarn(t *testing.T) {
 		}
 	}
 }
+
+// TestUnknownPortNames: of a system without port names in the catalogue that is said,
+// by its name.
+func TestUnknownPortNames(t *testing.T) {
+	sw := &inventory.Switch{Name: "leaf", OS: "third"}
+	c := &checker{Model: &inventory.Model{Switches: []*inventory.Switch{sw}, Links: []*inventory.Link{{From: inventory.LinkEnd{Switch: sw, Port: "et1"}}}}}
+	c.platforms(func() (*catalogue.Catalogue, error) { return &catalogue.Catalogue{}, nil })
+	if len(c.diags) != 1 || c.diags[0].Severity != hcl.DiagWarning || !strings.Contains(c.diags[0].Detail, "How third names ports is not in the catalogue") {
+		t.Errorf("%v", c.diags)
+	}
+}
