@@ -21,6 +21,7 @@ import (
 )
 
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	f := newFiles(t)
 	key := edKey(t)
 	s := startServer(t, []ssh.Signer{key}, nil)
@@ -33,6 +34,7 @@ func TestConformance(t *testing.T) {
 // With sudo the command is in a session that the server's signals do not
 // reach, as when it is root's.
 func TestConformanceBecome(t *testing.T) {
+	t.Parallel()
 	if _, err := os.Stat("/proc/self/environ"); err != nil {
 		t.Skipf("commands of root are found through /proc: %v", err)
 	}
@@ -61,6 +63,7 @@ func fakeSudo(t *testing.T, script string) []string {
 // TestConformanceOpenSSH runs the suite against OpenSSH's own server, one
 // process per connection on sockets of ours, so that no port is fixed.
 func TestConformanceOpenSSH(t *testing.T) {
+	t.Parallel()
 	sshd := require.Tool(t, require.OpenSSH, "/usr/sbin/sshd")
 	me, err := user.Current()
 	if err != nil {

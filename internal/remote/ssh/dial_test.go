@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -18,9 +19,17 @@ import (
 	"weft/internal/remote/remotetest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	// Whose agent runs here is no concern of the tests. It is said once, so that
+	// they can run side by side.
+	if err := os.Unsetenv("SSH_AUTH_SOCK"); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 func TestDroppedConnectionsAreTriedAgain(t *testing.T) {
+	t.Parallel()
 	s, d := reach(t, newFiles(t), func(s *testServer) { s.dropFirst.Store(3) })
 	dial(t, d, Target{Name: "server"})
 	if n := s.connections.Load(); n != 4 {
@@ -242,6 +251,7 @@ func TestCommandTimeout(t *testing.T) {
 }
 
 func TestTooMuchOutput(t *testing.T) {
+	t.Parallel()
 	_, d := reach(t, newFiles(t), nil)
 	c := dial(t, d, Target{Name: "server"})
 	_, err := c.Run(context.Background(), remote.Cmd{Args: []string{"cat", "/dev/zero"}})

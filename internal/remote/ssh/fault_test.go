@@ -91,6 +91,7 @@ func write(t *testing.T, name, text string) {
 // TestConformanceBusyBox runs the suite on a server with no tools but
 // BusyBox's.
 func TestConformanceBusyBox(t *testing.T) {
+	t.Parallel()
 	busybox, err := exec.LookPath("busybox")
 	if err != nil {
 		t.Skipf("BusyBox is not here: %v", err)
@@ -159,6 +160,7 @@ func TestHalfClosed(t *testing.T) {
 // However far an upload gets before the network is lost, there is the old file
 // or the new one, and nothing beside it.
 func TestLostWhileWriting(t *testing.T) {
+	t.Parallel()
 	for _, bytes := range []int{0, 100, 600, 5_000, 40_000, 90_000} {
 		s, relay, c := relayed(t, func(s *testServer) { s.patient = true })
 		dir := t.TempDir()

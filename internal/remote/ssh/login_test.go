@@ -104,6 +104,7 @@ func TestEncryptedIdentity(t *testing.T) {
 }
 
 func TestAgent(t *testing.T) {
+	t.Parallel()
 	for _, only := range []string{"no", "yes"} {
 		t.Run("IdentitiesOnly "+only, func(t *testing.T) {
 			f := newFiles(t)

@@ -281,7 +281,6 @@ type clientFiles struct {
 
 func newFiles(t *testing.T) *clientFiles {
 	t.Helper()
-	t.Setenv("SSH_AUTH_SOCK", "")
 	f := &clientFiles{t: t, dir: t.TempDir()}
 	f.writeKey("key", newEd25519(t), "")
 	return f

@@ -7,7 +7,7 @@ import json
 import re
 import sys
 
-from netmiko import ConnectHandler
+from netmiko import BaseConnection, ConnectHandler
 from netmiko.ssh_exception import NetMikoAuthenticationException
 
 
@@ -25,6 +25,16 @@ def page(conn, short, line, more):
     return {"screens": screens, "text": text}
 
 
+def know_modes_by_prompts(conn):
+    """Older netmiko waits for seconds of silence on a Comware, each time that it
+    asks for the mode. Like newer ones it reads as far as the prompt instead."""
+
+    def check(check_string="]", pattern=r"[>\]]"):
+        return BaseConnection.check_config_mode(conn, check_string, pattern)
+
+    conn.check_config_mode = check
+
+
 def main():
     ask = json.load(sys.stdin)
     saw = {}
@@ -34,6 +44,8 @@ def main():
     except NetMikoAuthenticationException:
         saw["wrong_password"] = "refused"
     conn = ConnectHandler(**ask["device"])
+    if ask["device"]["device_type"] == "hp_comware":
+        know_modes_by_prompts(conn)
     saw["prompt"] = conn.find_prompt()
     saw["shows"] = {line: conn.send_command(line) for line in ask["shows"]}
     saw["config"] = conn.send_config_set(ask["config"])
