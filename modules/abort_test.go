@@ -72,8 +72,8 @@ func TestAbortOfALostServer(t *testing.T) {
 				d.absence = time.Minute
 			}
 			steps := begun(t, d,
-				on(d, &File{Path: "/etc/weft/x", Mode: 0o640, Content: []byte("new\n")}),
-				on(d, &Command{Run: []string{"never"}, Creates: "/x", Done: true}))
+				FileKind().Want(d, &File{Path: "/etc/weft/x", Mode: 0o640, Content: []byte("new\n")}),
+				CommandKind().Want(d, &Command{Run: []string{"never"}, Creates: "/x", Done: true}))
 			if err := d.Apply(t.Context(), steps[0]); err != nil {
 				t.Fatal(err)
 			}

@@ -2,7 +2,6 @@ package modules
 
 import (
 	"encoding/json"
-	"maps"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -15,7 +14,7 @@ import (
 // Every kind bears absence on both sides, and what is read of a ledger leads
 // where what was observed would.
 func TestStatesLive(t *testing.T) {
-	for _, kind := range slices.Sorted(maps.Keys(kinds())) {
+	for kind, k := range newKindSet(Kinds()) {
 		files, _ := filepath.Glob("testdata/" + kind + "/*.txtar")
 		for _, file := range files {
 			t.Run(kind+"/"+filepath.Base(file), func(t *testing.T) {
@@ -24,7 +23,7 @@ func TestStatesLive(t *testing.T) {
 					t.Fatal(err)
 				}
 				want := section(a, "want")
-				r, err := kinds()[kind](&server{}, plan.Entry{Kind: kind, Name: "x", Applied: want, Former: want})
+				r, err := k.restore(&server{}, plan.Entry{Kind: kind, Name: "x", Applied: want, Former: want})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -36,40 +35,40 @@ func TestStatesLive(t *testing.T) {
 	}
 }
 
-// live tries the kind of the restoration, whose want is r.last.
-func (r *restoration[T, K]) live(t *testing.T, a *txtar.Archive) {
-	want := r.last
-	if n := len(K(nil).Diff(nil)) + len(K(nil).Steps(nil)); n != 0 {
+// live tries the kind of what is restored.
+func (r *resource[T]) live(t *testing.T, a *txtar.Archive) {
+	k, want := r.kind, r.kept.last
+	if n := len(k.Diff(nil, nil)) + len(k.Steps(nil, nil)); n != 0 {
 		t.Errorf("from nothing to nothing: %d changes and steps", n)
 	}
-	want.Diff(nil)
-	want.Steps(nil)
-	have, err := want.Parse(observe(t, a, want.Looks()))
+	k.Diff(want, nil)
+	k.Steps(want, nil)
+	have, err := k.Parse(want, observe(t, a, k.Looks(want)))
 	if err != nil {
 		return // refused: nothing becomes of it
 	}
-	left(t, K(nil), K(have))
+	left(t, k, nil, have)
 	if have == nil {
 		return
 	}
-	kept := K(new(T))
+	kept := new(T)
 	if err := json.Unmarshal(encode(have), kept); err != nil {
 		t.Fatal(err)
 	}
-	if d := kept.Diff(have); len(d) > 0 {
+	if d := k.Diff(kept, have); len(d) > 0 {
 		t.Errorf("what is kept of the observation differs from it: %v", d)
 	}
-	if got, was := show(kept.Steps(have)), show(K(have).Steps(have)); !slices.Equal(got, was) {
+	if got, was := show(k.Steps(kept, have)), show(k.Steps(have, have)); !slices.Equal(got, was) {
 		t.Errorf("what is kept of the observation leads to %q, it itself to %q", got, was)
 	}
-	left(t, kept, want)
+	left(t, k, kept, want)
 }
 
 // left checks that steps lead to a state exactly where something differs, or
 // nothing can lead there.
-func left[T any, K kind[T]](t *testing.T, want, have K) {
+func left[T any](t *testing.T, k *Kind[T], want, have *T) {
 	t.Helper()
-	changes, steps := want.Diff(have), want.Steps(have)
+	changes, steps := k.Diff(want, have), k.Steps(want, have)
 	if len(changes) > 0 && len(steps) == 0 {
 		if c, ok := any(have).(*Command); ok && len(c.Undo) == 0 {
 			return

@@ -2,7 +2,6 @@ package modules
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/netip"
@@ -23,6 +22,16 @@ type Address struct {
 	Up        bool // the interface is administratively up
 
 	ours []netip.Prefix // the same address as weft itself set it before
+}
+
+// AddressKind is the kind address.
+func AddressKind() *Kind[Address] {
+	return &Kind[Address]{
+		Name: "address", Risky: true,
+		Looks: (*Address).Looks, Parse: (*Address).Parse, Diff: (*Address).Diff, Steps: (*Address).Steps,
+		Inherit: (*Address).inherit, About: (*Address).About, Boot: (*Address).Boot, Self: (*Address).Self,
+		Beside: (*Address).Beside, First: (*Address).first, Stay: (*Address).stay,
+	}
 }
 
 func (a *Address) look() remote.Look {
@@ -142,5 +151,50 @@ func (a *Address) Steps(have *Address) []remote.Step {
 	return steps
 }
 
-// Verify implements kind: the address read back is its proof.
-func (a *Address) Verify(context.Context, remote.Host) error { return nil }
+// About implements apart.
+func (a *Address) About() string { return a.PCI + "," + a.CIDR.String() }
+
+// Boot implements volatile.
+func (a *Address) Boot() []string {
+	var lines []string
+	if a.Present {
+		lines = append(lines, onNIC(a.PCI, []string{"ip", "addr", "replace", a.CIDR.String(), "dev"}, nil))
+	}
+	if a.Up {
+		lines = append(lines, onNIC(a.PCI, []string{"ip", "link", "set", "dev"}, []string{"up"}))
+	}
+	return lines
+}
+
+// Self implements neighbour.
+func (a *Address) Self(s remote.Seen) []object { return []object{a.object(s, a.CIDR)} }
+
+func (a *Address) object(s remote.Seen, cidr netip.Prefix) object {
+	name, err := netdev(s, a.PCI)
+	if err != nil {
+		name = a.PCI
+	}
+	return object{"address", name + " " + cidr.String()}
+}
+
+// Beside implements neighbour. The kernel gives every interface an address of
+// the link's: those are nobody's.
+func (a *Address) Beside(s remote.Seen) (list []object) {
+	var links []struct {
+		Addrs []struct {
+			Local netip.Addr `json:"local"`
+			Bits  int        `json:"prefixlen"`
+		} `json:"addr_info"`
+	}
+	if json.Unmarshal(s.Of(a.look()).Content, &links) != nil {
+		return nil
+	}
+	for _, l := range links {
+		for _, x := range l.Addrs {
+			if !x.Local.IsLinkLocalUnicast() {
+				list = append(list, a.object(s, netip.PrefixFrom(x.Local, x.Bits)))
+			}
+		}
+	}
+	return list
+}

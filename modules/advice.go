@@ -10,16 +10,6 @@ import (
 	"weft/plan"
 )
 
-// An adviser is a kind that knows what to do about a failure. The reply is
-// what the server answered to a step, "" when all steps were taken and it is
-// still not as wanted; the advice "" is none.
-type adviser interface{ Advice(reply string) string }
-
-// A witness is a kind of whose failure a command of the server tells more.
-//
-// Why is that command, nil: there is none.
-type witness interface{ Why() []string }
-
 // A statement is an error and, beside it, what the server says about it.
 type statement struct {
 	err  error
@@ -29,13 +19,9 @@ type statement struct {
 func (s *statement) Error() string   { return s.err.Error() }
 func (s *statement) Unwrap() []error { return []error{s.err, s.said} }
 
-func (r *resource[T, K]) subject() any    { return r.want }
-func (r *restoration[T, K]) subject() any { return r.basis() }
-
 // explained adds to the failure of a resource what its kind knows, and what
 // the server tells of it.
-func explained(ctx context.Context, h remote.Host, r plan.Resource, err error) error {
-	kind := r.(interface{ subject() any }).subject()
+func explained(ctx context.Context, h remote.Host, r thing, err error) error {
 	var no *plan.RefusedError
 	refused := errors.As(err, &no)
 	if err == nil || !refused && errors.As(err, new(*remote.UnreachableError)) {
@@ -44,24 +30,22 @@ func explained(ctx context.Context, h remote.Host, r plan.Resource, err error) e
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 		return hint.Wrap(err, "it was ended: what needs longer gets it from command_timeout in the server's connection")
 	}
-	if w, ok := kind.(witness); ok && w.Why() != nil {
-		said := hear(ctx, h, w.Why())
+	if why := r.why(); why != nil {
+		said := hear(ctx, h, why)
 		switch {
 		case said == "":
 		case refused:
 			err = &plan.RefusedError{Line: no.Line, Reply: no.Reply + "\n" + said}
 		default:
-			err = &statement{err, &plan.RefusedError{Line: "$ " + remote.Short(w.Why()...), Reply: said}}
+			err = &statement{err, &plan.RefusedError{Line: "$ " + remote.Short(why...), Reply: said}}
 		}
 	}
-	if a, ok := kind.(adviser); ok {
-		reply := ""
-		if refused {
-			reply = no.Reply
-		}
-		if advice := a.Advice(reply); advice != "" {
-			err = hint.Wrap(err, "%s", advice)
-		}
+	reply := ""
+	if refused {
+		reply = no.Reply
+	}
+	if advice := r.advice(reply); advice != "" {
+		err = hint.Wrap(err, "%s", advice)
 	}
 	return err
 }
@@ -75,7 +59,7 @@ func hear(ctx context.Context, h remote.Host, args []string) string {
 
 // unmet is a resource that is not as wanted though its steps were taken.
 type unmet struct {
-	resource plan.Resource
+	resource thing
 	error
 }
 

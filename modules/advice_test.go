@@ -14,7 +14,7 @@ import (
 func TestAdvice(t *testing.T) {
 	pkg, mod := newPackage("fio", "", false), newKernelModule("nvme-core", map[string]string{"multipath": "N"})
 	for _, c := range []struct {
-		kind        adviser
+		kind        interface{ Advice(reply string) string }
 		reply, hint string
 	}{
 		{pkg, "E: Could not get lock /var/lib/dpkg/lock-frontend. It is held by process 4711 (apt-get)", "another package tool"},
@@ -71,14 +71,14 @@ func TestUnitsShowTheirStatus(t *testing.T) {
 	no := new(plan.RefusedError)
 
 	d := replayed(unit(t, remotetest.Reply{Stderr: "Job for x.service failed.\n", Code: 1}))
-	s := begun(t, d, on(d, newService("x", true, true)))[0]
+	s := begun(t, d, ServiceKind().Want(d, newService("x", true, true)))[0]
 	err := d.Apply(t.Context(), s)
 	if !errors.As(err, &no) || no.Line != "$ systemctl start x.service" || no.Reply != "exit 1: Job for x.service failed.\n"+unitStatus {
 		t.Errorf("%v", err)
 	}
 
 	d = replayed(unit(t, remotetest.Reply{}))
-	s = begun(t, d, on(d, newService("x", true, true)))[0]
+	s = begun(t, d, ServiceKind().Want(d, newService("x", true, true)))[0]
 	if err := d.Apply(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package modules
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -39,6 +38,16 @@ type Agent struct {
 	hosts  int                  // controllers that hosts have
 	open   []agent.Portal       // that the running process has opened
 	closed []agent.PortalStatus // and those that it could not open
+}
+
+// AgentKind is the kind agent.
+func AgentKind() *Kind[Agent] {
+	return &Kind[Agent]{
+		Name:  "agent",
+		Looks: (*Agent).Looks, Parse: (*Agent).Parse, Diff: (*Agent).Diff, Steps: (*Agent).Steps,
+		Goal: (*Agent).Goal, Left: (*Agent).Left, Why: (*Agent).Why, From: (*Agent).from, Alone: (*Agent).Alone,
+		Undo: (*Agent).Undo, Lost: (*Agent).Lost,
+	}
 }
 
 func (a *Agent) path() string { return agent.BinDir + "/" + a.Name }
@@ -326,7 +335,3 @@ func (a *Agent) Why() []string {
 	}
 	return statusOf(agent.Unit)
 }
-
-// Verify implements kind: the service itself has said which executable and
-// which configuration it runs; commit has read that.
-func (a *Agent) Verify(context.Context, remote.Host) error { return nil }

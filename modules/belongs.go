@@ -2,7 +2,6 @@ package modules
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -24,11 +23,6 @@ type belongs struct {
 	protect  map[string]bool // by the keys of entries: those where it changes
 	released []string        // keys of the entries that go
 }
-
-// bookkeeping is what the transaction does by itself.
-type bookkeeping interface{ bookkeeping() }
-
-func (b *belongs) bookkeeping() {}
 
 // Diff implements plan.Resource.
 func (b *belongs) Diff(plan.State) plan.Diff {
@@ -117,12 +111,8 @@ func someOf(names []string, count int) string {
 // Verify implements plan.Resource.
 func (b *belongs) Verify(context.Context) error { return nil }
 
-func (b *belongs) looks() []remote.Look               { return nil }
-func (b *belongs) parse(remote.Seen) plan.State       { return nil }
-func (b *belongs) steps(plan.State) []remote.Step     { return nil } // the ledger is written by the transaction
-func (b *belongs) undo(plan.State) []remote.Step      { return nil }
-func (b *belongs) restored(_, _ plan.State) error     { return nil }
-func (b *belongs) applied(plan.State) json.RawMessage { return nil }
-func (b *belongs) formerly(plan.State) json.RawMessage {
-	return nil
-}
+func (b *belongs) looks() []remote.Look           { return nil }
+func (b *belongs) parse(remote.Seen) plan.State   { return nil }
+func (b *belongs) steps(plan.State) []remote.Step { return nil } // the ledger is written by the transaction
+func (b *belongs) undo(plan.State) []remote.Step  { return nil }
+func (b *belongs) restored(_, _ plan.State) error { return nil }

@@ -2,7 +2,6 @@ package modules
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"regexp"
 	"slices"
@@ -26,10 +25,14 @@ type Boot struct {
 	bad error // why its unit cannot be written
 }
 
-// volatile is a kind whose state a restart loses: Boot is the lines of a
-// script that bring it about again, and may run at any time. The interface of
-// a PCI address is written as $(nic ADDRESS).
-type volatile interface{ Boot() []string }
+// BootKind is the kind boot.
+func BootKind() *Kind[Boot] {
+	return &Kind[Boot]{
+		Name:  "boot",
+		Looks: (*Boot).Looks, Parse: (*Boot).Parse, Diff: (*Boot).Diff, Steps: (*Boot).Steps,
+		Check: (*Boot).unwritable,
+	}
+}
 
 // newBoot makes the script of the lines.
 func newBoot(owner, part string, lines []string) *Boot {
@@ -219,15 +222,12 @@ func (b *Boot) Steps(have *Boot) []remote.Step {
 	return steps
 }
 
-// Verify implements kind: only a restart would prove more.
-func (b *Boot) Verify(context.Context, remote.Host) error { return nil }
-
 // boot gives a server the unit that restores what its items lose.
 func (x *expansion) boot(d *server, s *inventory.Server, part string, items []plan.Item) {
 	var lines []string
 	var needs []plan.ID
 	for _, item := range items {
-		r, ok := item.Resource.(interface{ boot() []string })
+		r, ok := item.Resource.(thing)
 		if !ok {
 			continue
 		}
@@ -238,15 +238,8 @@ func (x *expansion) boot(d *server, s *inventory.Server, part string, items []pl
 	}
 	if len(lines) > 0 {
 		want := newBoot(x.model.Name, part, lines)
-		x.add(plan.ID{Device: s.Addr, Kind: "boot", Name: want.name()}, on(d, want), s.Range, needs...)
+		x.add(plan.ID{Device: s.Addr, Kind: "boot", Name: want.name()}, BootKind().Want(d, want), s.Range, needs...)
 	}
-}
-
-func (r *resource[T, K]) boot() []string {
-	if v, ok := any(r.want).(volatile); ok {
-		return v.Boot()
-	}
-	return nil
 }
 
 // onNIC writes the command of a boot script that sets something of a NIC port.
@@ -256,39 +249,6 @@ func onNIC(pci string, before, after []string) string {
 		line += " " + remote.Quote(after...)
 	}
 	return line
-}
-
-// Boot implements volatile.
-func (m *MTU) Boot() []string {
-	return []string{onNIC(m.PCI, []string{"ip", "link", "set", "dev"}, []string{"mtu", fmt.Sprint(m.Bytes)})}
-}
-
-// Boot implements volatile.
-func (a *Address) Boot() []string {
-	var lines []string
-	if a.Present {
-		lines = append(lines, onNIC(a.PCI, []string{"ip", "addr", "replace", a.CIDR.String(), "dev"}, nil))
-	}
-	if a.Up {
-		lines = append(lines, onNIC(a.PCI, []string{"ip", "link", "set", "dev"}, []string{"up"}))
-	}
-	return lines
-}
-
-// Boot implements volatile.
-func (p *PFC) Boot() []string { return dcbLines(p.PCI, p.Steps(&PFC{Interface: anyNIC})) }
-
-// Boot implements volatile.
-func (e *ETS) Boot() []string { return dcbLines(e.PCI, e.Steps(&ETS{Interface: anyNIC})) }
-
-// Boot implements volatile. An entry that is there already cannot be added.
-func (d *DSCP) Boot() []string {
-	var lines []string
-	for _, line := range dcbLines(d.PCI, d.Steps(&DSCP{Interface: anyNIC})) {
-		gone := strings.Replace(strings.TrimPrefix(line, "do_ "), "app add", "app del", 1)
-		lines = append(lines, gone+" 2>/dev/null", line)
-	}
-	return lines
 }
 
 // anyNIC stands for an interface in steps that become lines of a boot script.

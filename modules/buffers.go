@@ -2,7 +2,6 @@ package modules
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -22,6 +21,15 @@ type Buffers struct {
 	Interface string `json:"-"` // observed: the name it has today
 	Of        [8]int // the buffer of each priority
 	Size      [8]int // bytes; 0 of buffer 0 is what the others leave of all there are
+}
+
+// BuffersKind is the kind buffers.
+func BuffersKind() *Kind[Buffers] {
+	return &Kind[Buffers]{
+		Name: "buffers", Lasting: true, Risky: true,
+		Looks: (*Buffers).Looks, Parse: (*Buffers).Parse, Diff: (*Buffers).Diff, Steps: (*Buffers).Steps,
+		About: (*Buffers).About, Boot: (*Buffers).Boot, Advice: (*Buffers).Advice,
+	}
 }
 
 // newBuffers are the buffers that the classes with headroom ask for; nil: none
@@ -154,9 +162,5 @@ func (b *Buffers) Boot() []string {
 // boot script.
 const anyRest = "weft-rest"
 
-// Risky implements risky.
-func (b *Buffers) Risky() bool { return true }
-
-// Verify implements kind: the sizes read back are its proof here; that nothing
-// is dropped is proven by counters under load.
-func (b *Buffers) Verify(context.Context, remote.Host) error { return nil }
+// About implements apart.
+func (b *Buffers) About() string { return b.PCI }

@@ -1,8 +1,6 @@
 package modules
 
 import (
-	"context"
-
 	"weft/internal/remote"
 	"weft/plan"
 )
@@ -14,6 +12,15 @@ type Command struct {
 	Unless  []string // a command that succeeds then
 	Undo    []string `json:",omitempty"` // takes it back; none: it cannot be taken back
 	Done    bool
+}
+
+// CommandKind is the kind command.
+func CommandKind() *Kind[Command] {
+	return &Kind[Command]{
+		Name:  "command",
+		Looks: (*Command).Looks, Parse: (*Command).Parse, Diff: (*Command).Diff, Steps: (*Command).Steps,
+		Advice: (*Command).Advice,
+	}
 }
 
 func (c *Command) look() remote.Look {
@@ -72,6 +79,3 @@ func (c *Command) Advice(reply string) string {
 	}
 	return "it ran, and what unless says still fails: " + remote.Quote(c.Unless...)
 }
-
-// Verify implements kind: the file, or the other command, is its proof.
-func (c *Command) Verify(context.Context, remote.Host) error { return nil }

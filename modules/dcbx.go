@@ -1,7 +1,6 @@
 package modules
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -21,6 +20,15 @@ type DCBX struct {
 	Modes     []string // host, ieee, cee, lld_managed, static; sorted
 
 	Later bool `json:",omitempty"` // a daemon that owns it is stopped before
+}
+
+// DCBXKind is the kind dcbx.
+func DCBXKind() *Kind[DCBX] {
+	return &Kind[DCBX]{
+		Name: "dcbx", Lasting: true, Risky: true,
+		Looks: (*DCBX).Looks, Parse: (*DCBX).Parse, Diff: (*DCBX).Diff, Steps: (*DCBX).Steps,
+		About: (*DCBX).About, Boot: (*DCBX).Boot,
+	}
 }
 
 func newDCBX(pci string) *DCBX { return &DCBX{PCI: pci, Modes: []string{"host", "ieee"}} }
@@ -95,8 +103,5 @@ func (d *DCBX) Steps(have *DCBX) []remote.Step {
 // Boot implements volatile.
 func (d *DCBX) Boot() []string { return dcbLines(d.PCI, d.Steps(&DCBX{Interface: anyNIC})) }
 
-// Risky implements risky.
-func (d *DCBX) Risky() bool { return true }
-
-// Verify implements kind: the mode read back is its proof.
-func (d *DCBX) Verify(context.Context, remote.Host) error { return nil }
+// About implements apart.
+func (d *DCBX) About() string { return d.PCI }

@@ -22,28 +22,6 @@ import (
 // finds its changes taken back, and fails.
 const revertAfter = 10 * time.Minute
 
-// risky is a kind that the dead-man covers.
-type risky interface{ Risky() bool }
-
-// Risky implements risky.
-func (m *MTU) Risky() bool { return true }
-
-// Risky implements risky.
-func (a *Address) Risky() bool { return true }
-
-// Risky implements risky.
-func (p *PFC) Risky() bool { return true }
-
-// Risky implements risky.
-func (e *ETS) Risky() bool { return true }
-
-// Risky implements risky.
-func (d *DSCP) Risky() bool { return true }
-
-func (r *resource[T, K]) risky() bool { _, ok := any(r.want).(risky); return ok }
-
-func (r *restoration[T, K]) risky() bool { _, ok := any(r.last).(risky); return ok }
-
 func revertUnit(owner string) string   { return "weft-revert-" + owner }
 func revertScript(owner string) string { return leaseDir + "/revert-" + owner + ".sh" }
 
@@ -64,10 +42,11 @@ func parseArmed(owner string, text []byte) (ours bool, others []string) {
 func revertLines(steps []plan.Step) []string {
 	var lines []string
 	for _, s := range slices.Backward(steps) {
-		if r, ok := s.Resource.(interface{ risky() bool }); !ok || !r.risky() {
+		r, ok := s.Resource.(thing)
+		if !ok || !r.risky() {
 			continue
 		}
-		for _, undo := range s.Resource.(onServer).undo(s.Have) {
+		for _, undo := range r.undo(s.Have) {
 			if len(undo.Args) > 0 {
 				lines = append(lines, remote.Quote(undo.Args...))
 			}

@@ -62,18 +62,6 @@ func (p keyPair) reveal(key, ctrlKey *[]byte) (err error) {
 	return err
 }
 
-// A confidant is a kind that is told secrets: reveal reads them into what is
-// wanted, before it is compared.
-type confidant interface{ reveal() error }
-
-// confide is an error where what is wanted needs a secret that cannot be had.
-func confide(want any) error {
-	if c, ok := want.(confidant); ok {
-		return c.reveal()
-	}
-	return nil
-}
-
 const hidden = "(sensitive)" // stands for a key, whatever it is
 
 // changeKey is the difference of two keys, if there is one: neither they nor

@@ -2,7 +2,6 @@ package modules
 
 import (
 	"bytes"
-	"context"
 	"io/fs"
 
 	"weft/internal/agent"
@@ -20,6 +19,15 @@ type DHCHAPKey struct {
 
 	source *chapKey
 	served bool // observed: weft-target runs
+}
+
+// DHCHAPKeyKind is the kind dhchap_key.
+func DHCHAPKeyKind() *Kind[DHCHAPKey] {
+	return &Kind[DHCHAPKey]{
+		Name:  "dhchap_key",
+		Looks: (*DHCHAPKey).Looks, Parse: (*DHCHAPKey).Parse, Diff: (*DHCHAPKey).Diff, Steps: (*DHCHAPKey).Steps,
+		Reveal: (*DHCHAPKey).reveal, Secrets: (*DHCHAPKey).hides,
+	}
 }
 
 // keyMode is that of files with keys.
@@ -85,5 +93,4 @@ func (k *DHCHAPKey) Steps(have *DHCHAPKey) []remote.Step {
 	return steps
 }
 
-// Verify implements kind: the file that was read back is its proof.
-func (k *DHCHAPKey) Verify(context.Context, remote.Host) error { return nil }
+func (k *DHCHAPKey) hides() []*[]byte { return []*[]byte{&k.Key} }

@@ -18,7 +18,7 @@ import (
 // attribute, and each that is not as wanted was applied before. That the half of a
 // mirror failed or that a disk grew is nobody's change of what was applied.
 func TestDriftIsWhatSomebodyChanged(t *testing.T) {
-	for kind := range kinds() {
+	for kind := range newKindSet(Kinds()) {
 		files, _ := filepath.Glob("testdata/" + kind + "/*.txtar")
 		calm, moved := 0, 0
 		for _, file := range files {
@@ -45,7 +45,7 @@ func TestDriftIsWhatSomebodyChanged(t *testing.T) {
 			if diff.Err != nil || diff.Left != "" {
 				continue
 			}
-			e := plan.Entry{Kind: kind, Name: "x", State: plan.EntryCreated, Applied: r.(onServer).applied(have), Former: r.(onServer).applied(have)}
+			e := plan.Entry{Kind: kind, Name: "x", State: plan.EntryCreated, Applied: r.(thing).applied(have), Former: r.(thing).applied(have)}
 			d.ledgers.own.Entries = []plan.Entry{e}
 			if len(diff.Changes) > 0 {
 				if moved++; !d.Drifted(e, have) && kind != "mirror" {
@@ -74,7 +74,7 @@ func TestDriftIsWhatSomebodyChanged(t *testing.T) {
 
 // declare is a resource of a kind.
 func declare(d *server, kind string, want []byte) (plan.Resource, error) {
-	r, err := kinds()[kind](d, plan.Entry{Kind: kind, Name: "x", State: plan.EntryAdopted, Applied: want})
+	r, err := newKindSet(Kinds())[kind].restore(d, plan.Entry{Kind: kind, Name: "x", State: plan.EntryAdopted, Applied: want})
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func declare(d *server, kind string, want []byte) (plan.Resource, error) {
 	return out, nil
 }
 
-func (r *restoration[T, K]) redeclared() plan.Resource { return on(r.dev, r.last) }
+func (r *resource[T]) redeclared() plan.Resource { return r.kind.Want(r.dev, r.kept.last) }
 
 // answer is what a server says to looks, as far as the case foresees them.
 func answer(replies map[string]remote.Sight, looks []remote.Look) remote.Seen {

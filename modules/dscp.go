@@ -2,7 +2,6 @@ package modules
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -25,6 +24,16 @@ type DSCP struct {
 	Gone []Marking `json:",omitempty"` // that weft made before, and that are declared no more
 
 	past past[DSCP] // what there was in the place of Gone; zero: not known
+}
+
+// DSCPKind is the kind dscp.
+func DSCPKind() *Kind[DSCP] {
+	return &Kind[DSCP]{
+		Name: "dscp", Risky: true,
+		Looks: (*DSCP).Looks, Parse: (*DSCP).Parse, Diff: (*DSCP).Diff, Steps: (*DSCP).Steps,
+		About: (*DSCP).About, Boot: (*DSCP).Boot, Self: (*DSCP).Self, Beside: (*DSCP).Beside, Amid: (*DSCP).amid,
+		Partial: Partial[DSCP]{Follow: (*DSCP).follow, Since: (*DSCP).since, Settle: (*DSCP).settle},
+	}
 }
 
 // A Marking maps a DSCP to a priority.
@@ -228,6 +237,44 @@ func app(verb, name string, list []Marking) []remote.Step {
 	return steps
 }
 
-// Verify implements kind: the entries read back are its proof here; that
-// packets arrive in their queues is proven by counters under load.
-func (d *DSCP) Verify(context.Context, remote.Host) error { return nil }
+// About implements apart.
+func (d *DSCP) About() string { return d.PCI }
+
+// Boot implements volatile. An entry that is there already cannot be added.
+func (d *DSCP) Boot() []string {
+	var lines []string
+	for _, line := range dcbLines(d.PCI, d.Steps(&DSCP{Interface: anyNIC})) {
+		gone := strings.Replace(strings.TrimPrefix(line, "do_ "), "app add", "app del", 1)
+		lines = append(lines, gone+" 2>/dev/null", line)
+	}
+	return lines
+}
+
+// Self implements neighbour: all entries of the code points that are declared.
+func (d *DSCP) Self(s remote.Seen) []object {
+	have, err := d.Parse(s)
+	if err != nil {
+		return nil
+	}
+	return have.objects()
+}
+
+// Beside implements neighbour.
+func (d *DSCP) Beside(s remote.Seen) []object {
+	every := &DSCP{PCI: d.PCI}
+	for dscp := range 64 {
+		every.Map = append(every.Map, Marking{DSCP: dscp})
+	}
+	have, err := every.Parse(s)
+	if err != nil {
+		return nil
+	}
+	return have.objects()
+}
+
+func (d *DSCP) objects() (list []object) {
+	for _, m := range d.Map {
+		list = append(list, object{"dscp", d.Interface + " " + m.String()})
+	}
+	return list
+}

@@ -2,7 +2,6 @@ package modules
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -34,6 +33,16 @@ type ECN struct {
 	past   past[ECN] // what there was in the place of Gone; zero: not known
 	device string    // observed: RDMA device
 	left   string    // observed: what is not as wanted, or not known to be, and why
+}
+
+// ECNKind is the kind ecn.
+func ECNKind() *Kind[ECN] {
+	return &Kind[ECN]{
+		Name: "ecn", Lasting: true,
+		Looks: (*ECN).Looks, Parse: (*ECN).Parse, Diff: (*ECN).Diff, Steps: (*ECN).Steps,
+		About: (*ECN).About, Boot: (*ECN).Boot, Left: (*ECN).Left, Advice: (*ECN).Advice,
+		Partial: Partial[ECN]{Follow: (*ECN).follow, Settle: (*ECN).settle},
+	}
 }
 
 // ecnValues are numbers by the attributes of a way.
@@ -143,9 +152,6 @@ func (e *ECN) follow(p past[ECN]) {
 	}
 }
 
-// since implements partial: all attributes were read, whatever was declared.
-func (e *ECN) since(_, former, _ *ECN) *ECN { return former }
-
 // settle implements partial.
 func (e *ECN) settle(*ECN) { e.Gone = nil }
 
@@ -237,6 +243,5 @@ func (e *ECN) Boot() []string {
 	)
 }
 
-// Verify implements kind: the values read back are its proof here; that marks
-// are answered is proven by counters under load.
-func (e *ECN) Verify(context.Context, remote.Host) error { return nil }
+// About implements apart.
+func (e *ECN) About() string { return e.PCI }

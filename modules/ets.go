@@ -2,7 +2,6 @@ package modules
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -24,6 +23,15 @@ type ETS struct {
 	PrioTC    [8]int // the traffic class of each priority
 	TSA       [8]string
 	Share     [8]int // percent of each traffic class; of those with TSA ets it is 100 together
+}
+
+// ETSKind is the kind ets.
+func ETSKind() *Kind[ETS] {
+	return &Kind[ETS]{
+		Name: "ets", Lasting: true, Risky: true,
+		Looks: (*ETS).Looks, Parse: (*ETS).Parse, Diff: (*ETS).Diff, Steps: (*ETS).Steps,
+		About: (*ETS).About, Boot: (*ETS).Boot,
+	}
 }
 
 // selections are the ways in which a traffic class can be selected for
@@ -161,6 +169,8 @@ func mapping[V comparable](list [8]V) string {
 	return strings.Join(words, " ")
 }
 
-// Verify implements kind: the settings read back are its proof here; that the
-// shares are kept is proven by counters under load.
-func (e *ETS) Verify(context.Context, remote.Host) error { return nil }
+// About implements apart.
+func (e *ETS) About() string { return e.PCI }
+
+// Boot implements volatile.
+func (e *ETS) Boot() []string { return dcbLines(e.PCI, e.Steps(&ETS{Interface: anyNIC})) }

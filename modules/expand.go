@@ -102,7 +102,7 @@ type expansion struct {
 }
 
 func (x *expansion) add(id plan.ID, r plan.Resource, at hcl.Range, needs ...plan.ID) plan.ID {
-	if n, ok := r.(interface{ named(plan.ID) }); ok {
+	if n, ok := r.(thing); ok {
 		n.named(id)
 	}
 	x.fleet.Items = append(x.fleet.Items, plan.Item{ID: id, Resource: r, Needs: needs, Range: at})
@@ -268,11 +268,11 @@ func (x *expansion) server(s *inventory.Server) {
 		}
 		var ready []plan.ID
 		if r.Fabric != nil {
-			ready = append(ready, x.add(id("mtu", r.Name), on(d, &MTU{PCI: r.PCI, Bytes: r.Fabric.HostMTU, IPoIB: r.Fabric.Transport == "infiniband"}), r.Range, wired...))
+			ready = append(ready, x.add(id("mtu", r.Name), MTUKind().Want(d, &MTU{PCI: r.PCI, Bytes: r.Fabric.HostMTU, IPoIB: r.Fabric.Transport == "infiniband"}), r.Range, wired...))
 		}
 		if r.Address.IsValid() {
 			want := &Address{PCI: r.PCI, CIDR: r.Address, Present: true, Up: true}
-			ready = append(ready, x.add(id("address", r.Name), on(d, want), r.At("address"), slices.Concat(wired, ready)...))
+			ready = append(ready, x.add(id("address", r.Name), AddressKind().Want(d, want), r.At("address"), slices.Concat(wired, ready)...))
 		}
 		ready = append(ready, x.rdma(d, r, slices.Concat(wired, ready))...)
 		x.nics[r] = append(ready, x.nicQoS(d, r, wired)...)
@@ -289,7 +289,7 @@ func (x *expansion) probes() {
 		if d, ok := x.fleet.Devices[addr(s)].(*server); ok && !seen[s] {
 			seen[s] = true
 			id := plan.ID{Device: s.Addr, Kind: "agent", Name: "weft-initiator"}
-			x.add(id, on(d, &Agent{Name: "weft-initiator", Bundle: x.env.Bundle}), at)
+			x.add(id, AgentKind().Want(d, &Agent{Name: "weft-initiator", Bundle: x.env.Bundle}), at)
 		}
 	}
 	for _, i := range x.model.Initiators {

@@ -57,7 +57,7 @@ func (x *expansion) keyFile(d *server, s *inventory.Secret, nqn string, b *inven
 	if !x.chap.added[id] {
 		x.chap.added[id] = true
 		serves := slices.ContainsFunc(x.model.Targets, func(t *inventory.Target) bool { return t.Engine == "weft" && addr(t.Server) == d.name })
-		x.add(id, on(d, &DHCHAPKey{Path: path, Mode: keyMode, Target: serves, source: x.key(s)}), b.Range)
+		x.add(id, DHCHAPKeyKind().Want(d, &DHCHAPKey{Path: path, Mode: keyMode, Target: serves, source: x.key(s)}), b.Range)
 	}
 	x.stand(b, id)
 	return path, []plan.ID{id}
@@ -124,7 +124,7 @@ func (x *expansion) nvmetAuth(d *server, t *inventory.Target, sub *inventory.Sub
 		x.chap.added[id] = true
 		keys, needs := x.pair(d, i, t, sub.NQN, &t.Block)
 		want := &NVMeTAuth{NQN: nqn, Hash: t.Hash, DHGroup: t.DHGroup, keys: keys}
-		x.add(id, on(d, want), i.Range, append([]plan.ID{host}, needs...)...)
+		x.add(id, NVMeTAuthKind().Want(d, want), i.Range, append([]plan.ID{host}, needs...)...)
 	}
 	x.stand(&t.Block, id)
 	return []plan.ID{id}

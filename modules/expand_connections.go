@@ -61,7 +61,7 @@ func (x *expansion) connect(d *server, i *inventory.Initiator, c *inventory.Conn
 				want.FastFail = mirrorFastFail
 			}
 			name := instance(t.Addr, i.Server.Addr) + "." + sub.Name + "@" + p.Address.String()
-			id := x.add(plan.ID{Device: d.name, Kind: "nvme_connection", Name: name}, on(d, want), c.Range, needs...)
+			id := x.add(plan.ID{Device: d.name, Kind: "nvme_connection", Name: name}, NVMeConnectionKind().Want(d, want), c.Range, needs...)
 			x.stand(&i.Block, id)
 			x.paths[reached{i, sub}] = append(x.paths[reached{i, sub}], id)
 		}

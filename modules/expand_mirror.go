@@ -68,7 +68,7 @@ func (x *expansion) mirror(d *server, i *inventory.Initiator, v *inventory.Volum
 		}
 	}
 	if len(want.Halves) == 2 {
-		id := x.add(plan.ID{Device: d.name, Kind: "mirror", Name: instance(v.Addr, i.Server.Addr)}, on(d, want), v.At("mirror"), needs...)
+		id := x.add(plan.ID{Device: d.name, Kind: "mirror", Name: instance(v.Addr, i.Server.Addr)}, MirrorKind().Want(d, want), v.At("mirror"), needs...)
 		x.stand(&i.Block, id)
 	}
 }

@@ -28,7 +28,7 @@ func (x *expansion) rdma(d *server, r *inventory.RNIC, before []plan.ID) []plan.
 	for _, m := range r.Server.KernelModules {
 		link.Modules = append(link.Modules, m.Name)
 	}
-	add("rdma_link", on(d, link))
+	add("rdma_link", RDMALinkKind().Want(d, link))
 	if f.Transport != "rocev2" {
 		return ids
 	}
@@ -37,9 +37,9 @@ func (x *expansion) rdma(d *server, r *inventory.RNIC, before []plan.ID) []plan.
 		x.note(f.Range, f.Addr, "more than one class could be that of storage: the ToS that connections have by default stays as it is")
 	}
 	cm.Software = link.Name
-	add("roce", on(d, cm))
+	add("roce", RoCEKind().Want(d, cm))
 	if ecn := newECN(r.PCI, f); ecn != nil {
-		add("ecn", on(d, ecn))
+		add("ecn", ECNKind().Want(d, ecn))
 	}
 	return ids
 }

@@ -53,7 +53,7 @@ func (x *expansion) pool(p *inventory.Pool) {
 	}
 	want := &VolumeGroup{Name: groupName(x.model.Name, name), Owner: x.model.Name, Drives: p.Drives,
 		Keep: p.OnExistingData == "keep", Later: installs(p.Server, "lvm2")}
-	x.stand(&p.Block, x.add(plan.ID{Device: p.Server.Addr, Kind: "volume_group", Name: name}, on(d, want), p.At("drives"), x.packages(p.Server)...))
+	x.stand(&p.Block, x.add(plan.ID{Device: p.Server.Addr, Kind: "volume_group", Name: name}, VolumeGroupKind().Want(d, want), p.At("drives"), x.packages(p.Server)...))
 }
 
 // installs reports whether a server's own blocks bring a package.
@@ -84,7 +84,7 @@ func (x *expansion) volume(v *inventory.Volume) {
 		want.Among = x.among(half.pool)
 		want.Keep, want.Later, want.Half = half.pool.OnExistingData == "keep", installs(half.pool.Server, "lvm2"), v.Across()
 		id := plan.ID{Device: d.name, Kind: "volume", Name: instance(half.pool.Addr, d.name) + "." + half.name}
-		x.stand(&v.Block, x.add(id, on(d, want), v.Range, x.stands[&half.pool.Block]...))
+		x.stand(&v.Block, x.add(id, VolumeKind().Want(d, want), v.Range, x.stands[&half.pool.Block]...))
 	}
 }
 
@@ -172,7 +172,7 @@ func (x *expansion) nvmetTargets() {
 			for _, p := range t.Portals {
 				want := newNVMeTPort(x.model.Name, transport, p.Address, nqns)
 				id := plan.ID{Device: d.name, Kind: "nvmet_port", Name: want.name()}
-				id = x.add(id, on(d, want), t.Range, slices.Concat(x.nics[p.RNIC], subsystems)...)
+				id = x.add(id, NVMeTPortKind().Want(d, want), t.Range, slices.Concat(x.nics[p.RNIC], subsystems)...)
 				x.stand(&t.Block, id)
 				x.exports[export{t, transport, p.Address}] = id
 			}
@@ -193,7 +193,7 @@ func (x *expansion) nvmetSubsystem(d *server, t *inventory.Target, sub *inventor
 		id := plan.ID{Device: d.name, Kind: "nvmet_host", Name: nqn}
 		if !hosts[id] {
 			hosts[id] = true
-			x.add(id, on(d, &NVMeTHost{NQN: nqn}), sub.Range)
+			x.add(id, NVMeTHostKind().Want(d, &NVMeTHost{NQN: nqn}), sub.Range)
 		}
 		x.stand(&t.Block, id)
 		needs = append(append(needs, id), x.nvmetAuth(d, t, sub, nqn, id)...)
@@ -209,7 +209,7 @@ func (x *expansion) nvmetSubsystem(d *server, t *inventory.Target, sub *inventor
 		want.Namespaces[ns.ID] = newNVMeTNamespace(VolumePath(x.model.Name, ns.From, t.Server), ns.UUID)
 		needs = append(needs, x.rests(ns.From, t.Server)...)
 	}
-	id := x.add(plan.ID{Device: d.name, Kind: "nvmet_subsystem", Name: sub.NQN}, on(d, want), sub.Range, needs...)
+	id := x.add(plan.ID{Device: d.name, Kind: "nvmet_subsystem", Name: sub.NQN}, NVMeTSubsystemKind().Want(d, want), sub.Range, needs...)
 	x.stand(&t.Block, id)
 	return id
 }

@@ -67,7 +67,7 @@ func (x *expansion) target(d *server, s *inventory.Server, targets []*inventory.
 		return
 	}
 	want := &Agent{Name: "weft-target", Bundle: x.env.Bundle, Config: string(text), Unit: agent.UnitText(cfg.Owner)}
-	id := x.add(plan.ID{Device: s.Addr, Kind: "agent", Name: "weft-target"}, on(d, want), targets[0].Range, needs...)
+	id := x.add(plan.ID{Device: s.Addr, Kind: "agent", Name: "weft-target"}, AgentKind().Want(d, want), targets[0].Range, needs...)
 	for _, t := range targets {
 		x.stand(&t.Block, id)
 		for _, p := range t.Portals {

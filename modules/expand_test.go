@@ -138,7 +138,7 @@ func TestExpandTarget(t *testing.T) {
 			}
 			for _, it := range fleet.Items {
 				switch r := it.Resource.(type) {
-				case *resource[Agent, *Agent]:
+				case *resource[Agent]:
 					if it.ID.Device != `server.node["st1"]` || r.want.Config == "" {
 						continue
 					}
@@ -152,7 +152,7 @@ func TestExpandTarget(t *testing.T) {
 					if ns := cfg.Subsystems[0].Namespaces[1]; ns.IOPS != 50000 || ns.Bandwidth != 1e9 {
 						t.Errorf("limits of namespace 2: %+v", ns)
 					}
-				case *resource[NVMeConnection, *NVMeConnection]:
+				case *resource[NVMeConnection]:
 					if r.want.Transport != test.transport || r.want.Instead != test.instead || r.want.ToS != 104 {
 						t.Errorf("%s: %+v", it.ID, r.want)
 					}
@@ -188,7 +188,7 @@ func TestExpandIsDeterministic(t *testing.T) {
 		fleet, _ := Expand(pilot(t, "lab.weftvars"), offline(t))
 		for _, it := range fleet.Items {
 			out = append(out, it.ID.String())
-			if r, ok := it.Resource.(*resource[Agent, *Agent]); ok {
+			if r, ok := it.Resource.(*resource[Agent]); ok {
 				out = append(out, r.want.Config)
 			}
 		}

@@ -108,7 +108,7 @@ func (x *expansion) expect(d *server, s *inventory.Server) {
 			}
 		}
 	}
-	d.known = x.hardware()
+	d.hardware = x.hardware()
 	for _, r := range s.RNICs {
 		if r.PCI != "" {
 			d.expected = append(d.expected, expectation{r, x.cables[r]})
@@ -153,14 +153,14 @@ func (d *server) learn(seen remote.Seen) error {
 	nics := make([]NICFacts, len(d.expected))
 	for i, e := range d.expected {
 		nics[i] = f.nic(e.rnic.Name, e.rnic.PCI)
-		if row := d.known.NIC(nics[i].ID); row != nil {
+		if row := d.hardware.NIC(nics[i].ID); row != nil {
 			nics[i].Model = row.Vendor + " " + row.Model
 		}
 	}
 	f.server.NICs = nics
 	d.facts, d.findings = &f.server, nil
 	for i, e := range d.expected {
-		d.findings = append(d.findings, check(e, &f.server, nics[i], d.known)...)
+		d.findings = append(d.findings, check(e, &f.server, nics[i], d.hardware)...)
 	}
 	return nil
 }
@@ -175,17 +175,16 @@ func (d *server) warnings() (list []string) {
 	return list
 }
 
-// forbid refuses what rests on a NIC that cannot do it: the MTU, the first that
-// a fabric asks of its NICs.
+// forbid refuses what rests on a NIC that cannot do it.
 func (d *server) forbid(rs []plan.Resource, states []plan.State) {
 	for i := range states {
-		r, ok := rs[i].(*resource[MTU, *MTU])
-		if !ok {
+		r, ok := rs[i].(thing)
+		if !ok || r.nic() == "" {
 			continue
 		}
 		var errs []error
 		for _, f := range d.findings {
-			if f.Refuses && f.pci == r.want.PCI {
+			if f.Refuses && f.pci == r.nic() {
 				err := errors.New(f.String())
 				if f.Hint != "" {
 					err = hint.Wrap(err, "%s", f.Hint)

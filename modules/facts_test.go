@@ -110,7 +110,7 @@ func TestFactsRefuse(t *testing.T) {
 	}
 	d := answered(t, section(a, "main.weft.hcl"), section(a, "read"))
 	rs := []plan.Resource{
-		on(d, &MTU{PCI: "0000:41:00.0", Bytes: 9000}), on(d, &PFC{PCI: "0000:41:00.0"}), on(d, &MTU{PCI: "0000:c3:00.0", Bytes: 9000}),
+		MTUKind().Want(d, &MTU{PCI: "0000:41:00.0", Bytes: 9000}), PFCKind().Want(d, &PFC{PCI: "0000:41:00.0"}), MTUKind().Want(d, &MTU{PCI: "0000:c3:00.0", Bytes: 9000}),
 	}
 	states := make([]plan.State, len(rs))
 	d.forbid(rs, states)

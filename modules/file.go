@@ -1,7 +1,6 @@
 package modules
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -17,6 +16,15 @@ type File struct {
 	Mode    fs.FileMode
 	Content []byte // wanted, and observed when it was small enough to keep for undo
 	Secret  bool   // the content is never shown
+}
+
+// FileKind is the kind file.
+func FileKind() *Kind[File] {
+	return &Kind[File]{
+		Name:  "file",
+		Looks: (*File).Looks, Parse: (*File).Parse, Diff: (*File).Diff, Steps: (*File).Steps,
+		Secrets: (*File).hides,
+	}
 }
 
 func (f *File) look() remote.Look { return remote.Look{File: f.Path, Stat: true, Root: true} }
@@ -73,5 +81,9 @@ func (f *File) Steps(have *File) []remote.Step {
 	return []remote.Step{{Put: &remote.File{Path: f.Path, Mode: f.Mode, Content: f.Content, Secret: f.Secret}}}
 }
 
-// Verify implements kind: the content read back is its proof.
-func (f *File) Verify(context.Context, remote.Host) error { return nil }
+func (f *File) hides() []*[]byte {
+	if !f.Secret {
+		return nil
+	}
+	return []*[]byte{&f.Content}
+}

@@ -1,7 +1,6 @@
 package modules
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -25,6 +24,15 @@ type KernelModule struct {
 	Conf string // text of the file with its parameters; "" likewise
 
 	bad error // why these cannot be written
+}
+
+// KernelModuleKind is the kind kernel_module.
+func KernelModuleKind() *Kind[KernelModule] {
+	return &Kind[KernelModule]{
+		Name:  "kernel_module",
+		Looks: (*KernelModule).Looks, Parse: (*KernelModule).Parse, Diff: (*KernelModule).Diff, Steps: (*KernelModule).Steps,
+		Check: (*KernelModule).unwritable, Advice: (*KernelModule).Advice,
+	}
 }
 
 func newKernelModule(name string, options map[string]string) *KernelModule {
@@ -211,6 +219,3 @@ func (m *KernelModule) Advice(reply string) string {
 	}
 	return ""
 }
-
-// Verify implements kind: the kernel has said that it is loaded.
-func (m *KernelModule) Verify(context.Context, remote.Host) error { return nil }

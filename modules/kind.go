@@ -1,196 +1,187 @@
-// Package modules joins wishes to machines: it expands the model into
-// resources, each one thing on one device, and knows how each kind is read,
-// compared, changed and proven.
 package modules
 
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 
+	"weft/internal/bundle"
 	"weft/internal/remote"
 	"weft/plan"
 )
 
-// A kind is a resource kind on a server: one struct, which is both what is
-// wanted and what was observed. All methods but Verify are pure. The nil
-// pointer is absence: (*T)(nil).Steps(have) removes.
-type kind[T any] interface {
-	*T
-	// Looks lists what must be read to observe the resource; it is batched
-	// with the looks of every other resource of the server.
-	Looks() []remote.Look
-	// Parse makes the observed struct of what was seen; nil is absence. Its
-	// error says why the resource cannot be brought about on this server.
-	Parse(remote.Seen) (*T, error)
+// A Kind is one sort of resource on a server. All there is to it stands in one
+// literal in one file, beside the struct T, which is both what is wanted and
+// what was observed; its page is NAME.md, its cases are in testdata/NAME.
+//
+// To write a kind: declare T, whose exported fields are what ledgers keep (their
+// names never change); write a function that returns the literal, with the
+// functions of T as its hooks; add that function to Kinds. Expand then makes
+// resources of it with Want.
+//
+// The first five hooks are there in every kind, the others where they are
+// needed. All but Verify are pure. A nil *T is absence: Steps(nil, have)
+// removes.
+type Kind[T any] struct {
+	Name    string
+	Lasting bool // it can be given its former state, and never be removed
+	Risky   bool // it may cut the server off: the dead-man covers it
+	Stays   bool // what a run made of it may hold data, and stays when the run is reverted
+
+	// Looks lists what must be read to observe it; it is batched with the looks
+	// of every other resource of the server.
+	Looks func(want *T) []remote.Look
+	// Parse makes the observed state of what was seen; nil is absence. Its error
+	// says why it cannot be had on this server.
+	Parse func(want *T, s remote.Seen) (*T, error)
 	// Diff lists what differs from have.
-	Diff(have *T) []plan.Change
-	// Steps leads from have to the wanted struct; have.Steps(want) takes it
-	// back.
-	Steps(have *T) []remote.Step
-	// Verify proves the effect on the live server.
-	Verify(context.Context, remote.Host) error
+	Diff func(want, have *T) []plan.Change
+	// Steps leads from have to want; Steps(have, want) is the way back.
+	Steps func(want, have *T) []remote.Step
+	// Verify proves the effect on the live server, where reading it back does not.
+	Verify func(want *T, ctx context.Context, h remote.Host) error
+
+	// Before it is compared: Check says why what is wanted cannot be written, and
+	// Reveal reads secrets into it. Inherit is told what the ledger holds.
+	Check   func(want *T) error
+	Reveal  func(want *T) error
+	Inherit func(want *T, entries []plan.Entry)
+	// Refuse says why have is not led to want.
+	Refuse func(want, have *T) error
+	// NIC is the PCI address of the port whose facts must allow it.
+	NIC func(want *T) string
+
+	// About names what it is about, where it is called after a block that only
+	// points at that: the same thing under another block's name is the same
+	// resource.
+	About func(*T) string
+	// Boot is the lines of a script that bring back what a restart loses; they may
+	// run at any time. The interface of a PCI address is $(nic ADDRESS).
+	Boot func(want *T) []string
+	// Goal is what will be observed once the steps from have are done, where that
+	// says more than want.
+	Goal func(want, have *T) *T
+	// Left is what of an observed state is not as it should be and is left to
+	// people; "" is nothing.
+	Left func(have *T) string
+	// Advice says what to do about a failure. The reply is what the server answered
+	// to a step, "" when all steps were taken and it is still not as wanted. Why is
+	// a command of the server that tells more.
+	Advice func(want *T, reply string) string
+	Why    func(want *T) []string
+	// Self is what a state is about, as people know it, and Beside all that its
+	// first look shows.
+	Self, Beside func(*T, remote.Seen) []object
+
+	// First is an observed state as it was before weft ever came, where weft may
+	// have changed it for another resource.
+	First func(want, have *T, entries []plan.Entry) *T
+	// Stay changes a former state so that what others declare of the same thing
+	// holds when this one has gone back to it.
+	Stay func(former *T, t *things)
+	// Keeps says why an observed thing stays although it is declared no more.
+	Keeps func(have *T) string
+	// Amid is have where what is off, or not off yet, is as before: some settings are
+	// taken off before others are put in their place.
+	Amid func(have, applied, before *T) *T
+	// From gives it weft's bundle, to put back what it took away.
+	From func(*T, *bundle.Bundle)
+	// Secrets are the parts of a state that nobody may read.
+	Secrets func(*T) []*[]byte
+	Partial Partial[T]
+
+	// Alone reports whether hosts miss something on the way from have: then no
+	// other device does the like at the same time.
+	Alone func(want, have *T) bool
+	// Undo is the way back from want after some steps towards it, where not all of
+	// it is to be undone.
+	Undo func(have, want *T, begun []remote.Step) []remote.Step
+	// Lost says what was there before and is missing although all is as wanted.
+	// back: it was put back, so that all of it belongs there.
+	Lost func(have, now *T, back bool) error
 }
 
-// onServer is what a server device needs of its resources.
-type onServer interface {
-	plan.Resource
-	looks() []remote.Look
-	parse(remote.Seen) plan.State
-	steps(have plan.State) []remote.Step
-	undo(have plan.State) []remote.Step
-	restored(have, now plan.State) error
-	applied(have plan.State) json.RawMessage  // what a ledger keeps of the outcome
-	formerly(have plan.State) json.RawMessage // and of what was there before; nil: nothing
+// Partial is for kinds that speak of some settings of their thing and leave the
+// others alone. When the declaration changes, it may speak of others than before:
+// what weft made of those that it does not speak of any more goes back to what was
+// there before weft, unless somebody changed it since.
+type Partial[T any] struct {
+	// Follow takes on the settings that weft applied and want does not speak of.
+	Follow func(want *T, p past[T])
+	// Since is what was there before weft, of all that want speaks of: as former has
+	// it where applied spoke of it, otherwise as have. nil: former speaks of all.
+	Since func(want, applied, former, have *T) *T
+	// Settle leaves of applied, once it is proven, and of what was there before it,
+	// what is declared.
+	Settle func(applied, former *T)
 }
 
-// A goal is a kind whose outcome says more than what is wanted: Goal is what
-// will be observed once the steps from have are done.
-type goal[T any] interface {
-	Goal(have *T) *T
+// A past is what the ledger says of a thing. A setting that is still as it was
+// applied is to be as it was before weft.
+type past[T any] struct {
+	applied *T
+	former  *T   // before weft
+	half    bool // weft may have been cut off: a setting may have been taken off and nothing put there
+	firm    bool // a setting is to be as before weft, whatever it is now
 }
 
-// A limited kind observes more than it can set: Left is what of an observed
-// state is not as it should be and is left to people, "" nothing.
-type limited interface{ Left() string }
-
-// A bounded kind knows of observed states that it does not lead to what is
-// wanted: Refuse says why, nil that it does.
-type bounded[T any] interface {
-	Refuse(have *T) error
+// AnyKind is a kind whatever its states are.
+type AnyKind interface {
+	name() string
+	// restore makes the resource that leads back from what an entry of a ledger
+	// says was applied to what was there before.
+	restore(*server, plan.Entry) (thing, error)
+	// secrets opens a state as a ledger keeps it; false: it has no secrets.
+	secrets(json.RawMessage) (openState, bool)
 }
 
-// An heir is a kind that is about to take the place of what weft made before:
-// it is told what the ledger holds, before Parse.
-type heir interface{ inherit([]plan.Entry) }
+func (k *Kind[T]) name() string { return k.Name }
 
-// A successor is a kind whose things share something, which weft may have
-// changed for another of them: first is an observed state as it was before weft
-// ever came, as far as the entries of the ledger tell.
-type successor[T any] interface {
-	first(have *T, entries []plan.Entry) *T
+// Want is a declared resource of a server.
+func (k *Kind[T]) Want(dev *server, want *T) plan.Resource {
+	return &resource[T]{kind: k, want: want, dev: dev}
 }
 
-// resource makes a plan.Resource of a kind.
-type resource[T any, K kind[T]] struct {
-	want K
-	dev  *server
-	id   plan.ID
-}
-
-// refused is the state of a resource that cannot be brought about.
-type refused struct {
-	err  error
-	firm bool // also where it is taken back: nothing else may go on
-}
-
-func on[T any, K kind[T]](dev *server, want K) plan.Resource {
-	return &resource[T, K]{want: want, dev: dev}
-}
-
-func (r *resource[T, K]) looks() []remote.Look { return r.want.Looks() }
-
-func (r *resource[T, K]) parse(seen remote.Seen) plan.State {
-	if err := errors.Join(unwritable(r.want), confide(r.want)); err != nil {
-		return refused{err: err}
-	}
-	if r.dev != nil {
-		r.remember(r.dev.ledgers.own.Entries)
-	}
-	return r.observe(seen)
-}
-
-// remember tells the kind what the ledger holds that concerns it.
-func (r *resource[T, K]) remember(entries []plan.Entry) {
-	if h, ok := any(r.want).(heir); ok {
-		h.inherit(entries)
-	}
-	for _, e := range entries {
-		if e.Kind == r.id.Kind && e.Name == r.id.Name {
-			follow(r.want, e, false)
-		}
-	}
-}
-
-func (r *resource[T, K]) observe(seen remote.Seen) plan.State {
-	have, err := r.want.Parse(seen)
+func (k *Kind[T]) restore(dev *server, e plan.Entry) (thing, error) {
+	applied, former, err := states[T](e)
 	switch {
 	case err != nil:
-		return refused{err: err}
-	case have == nil:
-		return nil
+		return nil, err
+	case k.Lasting && e.State != plan.EntryAdopted && former == nil:
+		return nil, fmt.Errorf("it does not say what was there before")
+	case e.Applied == nil && e.Former == nil:
+		return nil, fmt.Errorf("it does not say what was applied")
 	}
-	return K(have)
-}
-
-func (r *resource[T, K]) Diff(have plan.State) plan.Diff {
-	if no, ok := have.(refused); ok {
-		return plan.Diff{Err: no.err}
-	}
-	h, _ := have.(K)
-	if b, ok := any(r.want).(bounded[T]); ok {
-		if err := b.Refuse(h); err != nil {
-			return plan.Diff{Err: err}
+	if former != nil && k.Secrets != nil {
+		if err := found(k.Secrets(former)); err != nil {
+			return nil, err
 		}
 	}
-	d := plan.Diff{Changes: r.want.Diff(h)}
-	if len(d.Changes) > 0 {
-		d.Send, d.Undo, d.Alone = show(r.want.Steps(h)), show(h.Steps(r.want)), alone(r.want, h)
-	} else if l, ok := any(h).(limited); ok && h != nil {
-		d.Left = l.Left()
+	if former != nil && k.Stay != nil {
+		k.Stay(former, &dev.things)
 	}
-	return d
-}
-
-func (r *resource[T, K]) Verify(ctx context.Context) error {
-	return r.want.Verify(ctx, r.dev.host)
-}
-
-func (r *resource[T, K]) steps(have plan.State) []remote.Step {
-	h, _ := have.(K)
-	return r.want.Steps(h)
-}
-
-func (r *resource[T, K]) undo(have plan.State) []remote.Step {
-	h, _ := have.(K)
-	return h.Steps(r.want)
-}
-
-func (r *resource[T, K]) named(id plan.ID) {
-	r.id = id
-	r.dev.things.declare(id, r.want)
-}
-
-func (r *resource[T, K]) applied(have plan.State) json.RawMessage {
-	want := r.want
-	if g, ok := any(want).(goal[T]); ok {
-		h, _ := have.(K)
-		want = g.Goal(h)
+	for _, state := range []*T{applied, former} {
+		if state != nil && k.From != nil {
+			k.From(state, dev.bundle)
+		}
 	}
-	return encode(want)
+	return &resource[T]{kind: k, dev: dev, id: plan.ID{Device: dev.name, Kind: e.Kind, Name: e.Name}, want: former,
+		kept: &kept[T]{last: applied, half: e.State == plan.EntryCreating}}, nil
 }
 
-func (r *resource[T, K]) formerly(have plan.State) json.RawMessage {
-	h, _ := have.(K)
-	return encode(h)
-}
-
-// first is what was there before weft ever came.
-func (r *resource[T, K]) first(have plan.State, entries []plan.Entry) json.RawMessage {
-	h, _ := have.(K)
-	if s, ok := any(r.want).(successor[T]); ok && h != nil {
-		h = s.first(h, entries)
+// states are what an entry says of a thing; nil is nothing.
+func states[T any](e plan.Entry) (applied, former *T, err error) {
+	if e.Applied != nil {
+		if err = json.Unmarshal(e.Applied, &applied); err != nil {
+			return nil, nil, fmt.Errorf("what was applied: %w", err)
+		}
 	}
-	return encode(h)
-}
-
-// adopted is the entry of a resource that was found as wanted.
-func (r *resource[T, K]) adopted(have plan.State) (plan.Entry, bool) {
-	if r.id.Kind == "" || !r.Diff(have).Empty() {
-		return plan.Entry{}, false
+	if e.Former != nil {
+		if err = json.Unmarshal(e.Former, &former); err != nil {
+			return nil, nil, fmt.Errorf("what was there before: %w", err)
+		}
 	}
-	return plan.Entry{Kind: r.id.Kind, Name: r.id.Name, State: plan.EntryAdopted, Applied: r.applied(have)}, true
+	return applied, former, nil
 }
 
 // encode is a state as a ledger keeps it.
@@ -203,37 +194,6 @@ func encode[T any](state *T) json.RawMessage {
 		panic(err) // states are plain structs; a test encodes one of each kind
 	}
 	return raw
-}
-
-// restored says whether now is what have was.
-func (r *resource[T, K]) restored(have, now plan.State) error {
-	return sameState[T, K](have, now)
-}
-
-func sameState[T any, K kind[T]](have, now plan.State) error {
-	if no, ok := now.(refused); ok {
-		return no.err
-	}
-	h, _ := have.(K)
-	n, _ := now.(K)
-	if h == nil {
-		if n != nil {
-			return fmt.Errorf("still there")
-		}
-		return nil
-	}
-	for _, c := range h.Diff(n) {
-		return fmt.Errorf("%s is %s, was %s", c.Path, c.Before, c.After)
-	}
-	return lost[T, K](have, now, true)
-}
-
-func show(steps []remote.Step) []string {
-	lines := make([]string, len(steps))
-	for i, s := range steps {
-		lines[i] = s.String()
-	}
-	return lines
 }
 
 // either gives the one of two states that is nil what its absence looks like;

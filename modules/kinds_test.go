@@ -32,50 +32,15 @@ func TestKinds(t *testing.T) {
 		"agents/linux-amd64/weft-target.gz":    {Data: gzipped(t, "a new target")},
 		"agents/linux-amd64/weft-initiator.gz": {Data: gzipped(t, "a new probe")},
 	})
-	all := kinds()
-	kinds := map[string]func(*txtar.Archive) (plan.Resource, error){
-		"mtu":     want[MTU],
-		"address": want[Address],
-		"ets":     want[ETS],
-		"dscp":    want[DSCP],
-		"pfc":     want[PFC],
-		"dcbx":    want[DCBX],
-		"pause":   want[Pause],
-		"file":    want[File],
-		"boot":    want[Boot],
-
-		"rdma_link": want[RDMALink],
-		"roce":      want[RoCE],
-		"ecn":       want[ECN],
-		"memlock":   want[Memlock],
-		"buffers":   want[Buffers],
-
-		"volume_group":    want[VolumeGroup],
-		"volume":          want[Volume],
-		"nvmet_host":      want[NVMeTHost],
-		"nvmet_auth":      want[NVMeTAuth],
-		"dhchap_key":      want[DHCHAPKey],
-		"nvmet_subsystem": want[NVMeTSubsystem],
-		"nvmet_port":      want[NVMeTPort],
-		"nvme_connection": want[NVMeConnection],
-		"mirror":          want[Mirror],
-
-		"sysctl":        want[Sysctl],
-		"kernel_module": want[KernelModule],
-		"package":       want[Package],
-		"service":       want[Service],
-		"command":       want[Command],
-		"agent": func(a *txtar.Archive) (plan.Resource, error) {
-			r, err := want[Agent](a)
-			if err == nil {
-				r.(*resource[Agent, *Agent]).want.Bundle = agents
+	for name, k := range newKindSet(Kinds()) {
+		kind := func(a *txtar.Archive) (plan.Resource, error) {
+			r, err := k.(interface {
+				wanted(*txtar.Archive) (plan.Resource, error)
+			}).wanted(a)
+			if agent, ok := r.(*resource[Agent]); ok {
+				agent.want.Bundle = agents
 			}
 			return r, err
-		},
-	}
-	for name, kind := range kinds {
-		if all[name] == nil {
-			t.Errorf("kind %s cannot be taken back: no restorer knows it", name)
 		}
 		files, _ := filepath.Glob("testdata/" + name + "/*.txtar")
 		if len(files) == 0 {
@@ -87,11 +52,12 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-func want[T any, K kind[T]](a *txtar.Archive) (plan.Resource, error) {
-	w := K(new(T))
+// wanted is what a case declares.
+func (k *Kind[T]) wanted(a *txtar.Archive) (plan.Resource, error) {
+	w := new(T)
 	d := json.NewDecoder(bytes.NewReader(section(a, "want")))
 	d.DisallowUnknownFields()
-	r := on(remembering(a), w).(*resource[T, K])
+	r := k.Want(remembering(a), w).(*resource[T])
 	if entries := r.dev.ledgers.own.Entries; len(entries) > 0 {
 		r.id = plan.ID{Kind: entries[0].Kind, Name: entries[0].Name}
 	}
@@ -111,7 +77,7 @@ func remembering(a *txtar.Archive) *server {
 
 // What a ledger keeps of a state is all of it, and no kind falls over absence.
 func TestStatesInLedgers(t *testing.T) {
-	for kind := range kinds() {
+	for kind, k := range newKindSet(Kinds()) {
 		files, _ := filepath.Glob("testdata/" + kind + "/*.txtar")
 		for _, file := range files {
 			a, err := txtar.ParseFile(file)
@@ -119,17 +85,16 @@ func TestStatesInLedgers(t *testing.T) {
 				t.Fatal(err)
 			}
 			raw := section(a, "want")
-			r, err := kinds()[kind](&server{}, plan.Entry{Kind: kind, Name: "x", Applied: raw, Former: raw})
+			r, err := k.restore(&server{}, plan.Entry{Kind: kind, Name: "x", Applied: raw, Former: raw})
 			if err != nil {
 				t.Errorf("%s: %v", file, err)
 				continue
 			}
-			restoring := r.(onServer)
-			again := restoring.applied(nil)
-			r, err = kinds()[kind](&server{}, plan.Entry{Kind: kind, Name: "x", Applied: again, Former: again})
+			again := r.applied(nil)
+			r, err = k.restore(&server{}, plan.Entry{Kind: kind, Name: "x", Applied: again, Former: again})
 			if err != nil {
 				t.Errorf("%s: %v", file, err)
-			} else if twice := r.(onServer).applied(nil); !bytes.Equal(again, twice) {
+			} else if twice := r.applied(nil); !bytes.Equal(again, twice) {
 				t.Errorf("%s: %s becomes %s", file, again, twice)
 			}
 		}

@@ -59,7 +59,7 @@ type ledgers struct {
 // parseLedgers reads what ledgersLook printed. A ledger that cannot be read
 // owns nothing, and the warning says so.
 // name says what an entry of another owner would be called here.
-func parseLedgers(owner string, text []byte, name func(plan.Entry) string) ledgers {
+func parseLedgers(owner string, text []byte, known kindSet, name func(plan.Entry) string) ledgers {
 	l := ledgers{own: ledger{Format: ledgerFormat, Owner: owner}, foreign: map[string]string{}}
 	for len(text) > 0 {
 		line, rest, _ := bytes.Cut(text, []byte("\n"))
@@ -72,7 +72,7 @@ func parseLedgers(owner string, text []byte, name func(plan.Entry) string) ledge
 		l.add(owner, path, rest[:n], name)
 		text = bytes.TrimPrefix(rest[n:], []byte("\n"))
 	}
-	l.own = l.own.outspoken(l.former)
+	l.own = l.own.outspoken(l.former, known)
 	return l
 }
 
@@ -122,31 +122,47 @@ func (d *server) Kept() plan.Kept {
 
 // Restore implements plan.Keeper.
 func (d *server) Restore(e plan.Entry) (plan.Resource, error) {
-	restore, ok := kinds()[e.Kind]
+	r, err := d.restore(e)
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+func (d *server) restore(e plan.Entry) (thing, error) {
+	k, ok := d.known()[e.Kind]
 	if !ok {
 		return nil, hint.Wrap(fmt.Errorf("this weft knows no kind %q", e.Kind), "a later weft wrote it: use that one")
 	}
-	return restore(d, e)
+	return k.restore(d, e)
+}
+
+// known are the kinds that ledgers of the server may name.
+func (d *server) known() kindSet {
+	if d.kinds == nil {
+		d.kinds = newKindSet(Kinds())
+	}
+	return d.kinds
 }
 
 // Drifted implements plan.Keeper. What was seen is judged as the entry speaks of
 // it: what is declared now may speak of other settings. Where that asks other
 // questions of the server than the entry, nobody has seen anything change.
 func (d *server) Drifted(e plan.Entry, _ plan.State) bool {
-	r, err := d.Restore(e)
-	if err != nil || !d.sights.Has(r.(onServer).looks()) {
+	r, err := d.restore(e)
+	if err != nil || !d.sights.Has(r.looks()) {
 		return false
 	}
-	have := r.(onServer).parse(d.sights)
+	have := r.parse(d.sights)
 	if _, unseen := have.(refused); unseen {
 		return false
 	}
-	return r.(interface{ moved(plan.State) bool }).moved(have)
+	return r.moved(have)
 }
 
 // Unchanged implements plan.Keeper.
 func (d *server) Unchanged(e plan.Entry, r plan.Resource) bool {
-	return sameApplied(e.Kind, e.Applied, r.(onServer).applied(nil))
+	return r.(thing).sameApplied(e.Applied, nil)
 }
 
 // next returns the ledger as it is to be while the steps are carried out: with
@@ -168,27 +184,25 @@ func (l ledger) next(steps []plan.Step) ledger {
 			}
 			continue
 		}
-		if _, ok := s.Resource.(*unproven); ok {
+		r, ok := s.Resource.(thing)
+		if !ok {
 			continue
 		}
-		r := s.Resource.(onServer)
 		key := s.ID.Kind + "." + s.ID.Name
 		at := slices.IndexFunc(n.Entries, func(e plan.Entry) bool { return e.Key() == key })
 		switch {
 		case s.Prune || s.Reverse:
 			continue // the entry stays until it is done
-		case at >= 0 && n.Entries[at].State == plan.EntryAdopted && sameApplied(s.ID.Kind, n.Entries[at].Applied, r.applied(s.Have)):
+		case at >= 0 && n.Entries[at].State == plan.EntryAdopted && r.sameApplied(n.Entries[at].Applied, s.Have):
 			// Somebody changed what was found as wanted: putting that back makes it none of ours.
 			n.Entries[at] = within(s, n.Entries[at], n.Entries[at:at+1])
 			continue
 		}
-		e := plan.Entry{Kind: s.ID.Kind, Name: s.ID.Name, Former: r.formerly(s.Have)}
+		e := plan.Entry{Kind: s.ID.Kind, Name: s.ID.Name}
 		if at >= 0 && n.Entries[at].State != plan.EntryAdopted {
-			e.Former = r.(declared).since(n.Entries[at], s.Have) // before weft ever came
-		} else if f, ok := r.(interface {
-			first(plan.State, []plan.Entry) json.RawMessage
-		}); ok {
-			e.Former = f.first(s.Have, l.Entries)
+			e.Former = r.since(n.Entries[at], s.Have) // before weft ever came
+		} else {
+			e.Former = r.first(s.Have, l.Entries)
 		}
 		e.State, e.Applied, e.Needs, e.Place, e.Protect = plan.EntryCreating, r.applied(s.Have), s.Needs, s.Place, s.Protect
 		if at >= 0 {
@@ -206,7 +220,7 @@ func within(s plan.Step, e plan.Entry, was []plan.Entry) plan.Entry {
 	if s.Run == "" {
 		return e
 	}
-	e.Run, e.Before, e.Prior = s.Run, s.Resource.(onServer).formerly(s.Have), nil
+	e.Run, e.Before, e.Prior = s.Run, s.Resource.(thing).formerly(s.Have), nil
 	if len(was) == 0 {
 		return e
 	}
@@ -244,31 +258,24 @@ func (l ledger) done(steps []plan.Step, seen []observation) ledger {
 		}
 		for i := range n.Entries {
 			if n.Entries[i].Key() == key {
-				n.Entries[i] = s.Resource.(declared).settled(n.Entries[i])
+				n.Entries[i] = s.Resource.(thing).settled(n.Entries[i])
 				n.Entries[i].State = plan.EntryCreated
 			}
 		}
 	}
 	for _, o := range seen {
-		switch r := o.resource.(type) {
-		case interface {
-			gone(plan.State) (string, bool)
-			reversing() bool
-		}:
-			key, ok := r.gone(o.state)
-			switch {
-			case ok && r.reversing() && len(steps) > 0: // the run never came to it
-				n.reversed(key, steps[0].Run)
-			case ok:
-				drop(key)
-			}
-		case interface {
-			adopted(plan.State) (plan.Entry, bool)
-		}:
-			e, ok := r.adopted(o.state)
-			if ok && !slices.ContainsFunc(n.Entries, func(o plan.Entry) bool { return o.Key() == e.Key() }) {
-				n.Entries = append(n.Entries, e)
-			}
+		r, ok := o.resource.(thing)
+		if !ok {
+			continue
+		}
+		if e, ok := r.adopted(o.state); ok && !slices.ContainsFunc(n.Entries, func(o plan.Entry) bool { return o.Key() == e.Key() }) {
+			n.Entries = append(n.Entries, e)
+		}
+		switch gone := r.gone(o.state); {
+		case gone && r.reversing() && len(steps) > 0: // the run never came to it
+			n.reversed(r.key(), steps[0].Run)
+		case gone:
+			drop(r.key())
 		}
 	}
 	return n
@@ -285,7 +292,7 @@ func (d *server) write(ctx context.Context, l ledger, host remote.Host) error {
 		d.ledgers.own, d.ledgers.raw, d.ledgers.former = ledger{Format: ledgerFormat, Owner: d.owner}, nil, nil
 		return tidy(ctx, host, d.owner)
 	}
-	written, kept := l.discreet(d.ledgers.former)
+	written, kept := l.discreet(d.ledgers.former, d.known())
 	raw, err := json.Marshal(written)
 	if err != nil {
 		return fmt.Errorf("write the ledger %s: %w", name, err)

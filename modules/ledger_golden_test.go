@@ -13,10 +13,10 @@ import (
 	"weft/plan"
 )
 
-// A kept is an entry of a ledger as a weft has written it, what a server says
+// A keptEntry is an entry of a ledger as a weft has written it, what a server says
 // later, and what becomes of the entry then. They stand on devices: nothing here
 // is ever written anew.
-type kept struct {
+type keptEntry struct {
 	Name    string     `json:"name"`
 	Entry   plan.Entry `json:"entry"`
 	Read    string     `json:"read"`
@@ -40,7 +40,7 @@ func keptDiffOf(d plan.Diff) keptDiff {
 // What ledgers hold of every kind is understood by later wefts: they look at the
 // same, judge it in the same way, take the same steps, and write the same entry.
 func TestKeptEntries(t *testing.T) {
-	for kind := range kinds() {
+	for kind := range newKindSet(Kinds()) {
 		steps := false
 		for _, c := range keptOf(t, kind) {
 			steps = steps || len(c.Pruned.Send) > 0
@@ -51,12 +51,12 @@ func TestKeptEntries(t *testing.T) {
 		}
 	}
 	files, _ := filepath.Glob("testdata/ledger/*.json")
-	if len(files) != len(kinds()) {
-		t.Errorf("%d files of entries for %d kinds", len(files), len(kinds()))
+	if len(files) != len(Kinds()) {
+		t.Errorf("%d files of entries for %d kinds", len(files), len(Kinds()))
 	}
 }
 
-func (c kept) run(t *testing.T) {
+func (c keptEntry) run(t *testing.T) {
 	got, again := c.becomes(t, ledger{Entries: []plan.Entry{c.Entry}})
 	if d := cmp.Diff(c, got); d != "" {
 		t.Errorf("-kept +now:\n%s", d)
@@ -75,26 +75,26 @@ func (c kept) run(t *testing.T) {
 }
 
 // becomes is what becomes of an entry, and the entry as it is written again.
-func (c kept) becomes(t *testing.T, l ledger) (kept, plan.Entry) {
+func (c keptEntry) becomes(t *testing.T, l ledger) (keptEntry, plan.Entry) {
 	t.Helper()
 	replies := parseReplies(t, []byte(c.Read))
 	d := &server{name: "server.s", bundle: bundle.New()}
 	d.ledgers.own = l
-	restored := func(reverse bool) (plan.Resource, keptDiff) {
-		r, err := d.Restore(c.Entry)
+	restored := func(reverse bool) (thing, keptDiff) {
+		r, err := d.restore(c.Entry)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if reverse {
-			r.(interface{ reverses() }).reverses()
+			r.reverses()
 		}
-		d.sights = answer(replies, r.(onServer).looks())
-		return r, keptDiffOf(r.Diff(r.(onServer).parse(d.sights)))
+		d.sights = answer(replies, r.looks())
+		return r, keptDiffOf(r.Diff(r.parse(d.sights)))
 	}
 	_, c.Back = restored(true)
 	r, pruned := restored(false)
 	c.Pruned, c.Drifted = pruned, d.Drifted(c.Entry, nil)
-	return c, plan.Entry{Applied: r.(onServer).applied(nil), Former: r.(interface{ leaves() json.RawMessage }).leaves()}
+	return c, plan.Entry{Applied: r.applied(nil), Former: r.leaves()}
 }
 
 // Ledgers hold the secrets of four kinds in the clear, as wefts before have
@@ -106,7 +106,7 @@ func TestKeptSecrets(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all := parseLedgers("one", text, func(e plan.Entry) string { return e.Name })
+		all := parseLedgers("one", text, newKindSet(Kinds()), func(e plan.Entry) string { return e.Name })
 		if all.warning != "" {
 			t.Fatal(all.warning)
 		}
@@ -132,7 +132,7 @@ func TestKeptSecrets(t *testing.T) {
 }
 
 // keptOf are the entries that are kept of a kind.
-func keptOf(t *testing.T, kind string) (cases []kept) {
+func keptOf(t *testing.T, kind string) (cases []keptEntry) {
 	t.Helper()
 	text, err := os.ReadFile("testdata/ledger/" + kind + ".json")
 	if err == nil {

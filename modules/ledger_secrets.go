@@ -25,35 +25,19 @@ import (
 // (0600), by a name that the ledger holds instead. Ledgers that hold both in the
 // clear, as weft wrote them before, are read, and written so from then on.
 
-// A secretive kind has parts that nobody may read: hides says where they are.
-type secretive interface{ hides() []*[]byte }
-
-func (f *File) hides() []*[]byte {
-	if !f.Secret {
-		return nil
-	}
-	return []*[]byte{&f.Content}
+// An openState is a state with secrets: where they are, and how it is written
+// once they are changed.
+type openState struct {
+	secrets []*[]byte
+	encode  func() json.RawMessage
 }
 
-func (k *DHCHAPKey) hides() []*[]byte { return []*[]byte{&k.Key} }
-
-func (n *NVMeTAuth) hides() []*[]byte { return []*[]byte{&n.Key, &n.CtrlKey} }
-
-func (n *NVMeConnection) hides() []*[]byte { return []*[]byte{&n.Key, &n.CtrlKey} }
-
-// secretiveState is an empty state of a kind with secrets, nil of another.
-func secretiveState(kind string) secretive {
-	switch kind {
-	case "file":
-		return new(File)
-	case "dhchap_key":
-		return new(DHCHAPKey)
-	case "nvmet_auth":
-		return new(NVMeTAuth)
-	case "nvme_connection":
-		return new(NVMeConnection)
+func (k *Kind[T]) secrets(raw json.RawMessage) (openState, bool) {
+	var state *T
+	if k.Secrets == nil || raw == nil || json.Unmarshal(raw, &state) != nil || state == nil {
+		return openState{}, false
 	}
-	return nil
+	return openState{k.Secrets(state), func() json.RawMessage { return encode(state) }}, true
 }
 
 const (
@@ -94,55 +78,49 @@ func sameSecret(a, b []byte) bool {
 
 // sameApplied reports whether two states of a kind, as a ledger keeps what was
 // applied, are equal.
-func sameApplied(kind string, a, b json.RawMessage) bool {
-	x, y := secretiveState(kind), secretiveState(kind)
-	if bytes.Equal(a, b) || x == nil || json.Unmarshal(a, x) != nil || json.Unmarshal(b, y) != nil {
+func sameApplied(kind AnyKind, a, b json.RawMessage) bool {
+	ours, ok := kind.secrets(a)
+	theirs, also := kind.secrets(b)
+	if bytes.Equal(a, b) || !ok || !also || len(ours.secrets) != len(theirs.secrets) {
 		return bytes.Equal(a, b)
 	}
-	ours, theirs := x.hides(), y.hides()
-	if len(ours) != len(theirs) {
-		return false
-	}
-	for i := range ours {
-		if !sameSecret(*ours[i], *theirs[i]) {
+	for i, secret := range ours.secrets {
+		if !sameSecret(*secret, *theirs.secrets[i]) {
 			return false
 		}
-		*ours[i] = *theirs[i]
+		*secret = *theirs.secrets[i]
 	}
-	left, lerr := json.Marshal(x)
-	right, rerr := json.Marshal(y)
-	return lerr == nil && rerr == nil && bytes.Equal(left, right)
+	return bytes.Equal(ours.encode(), theirs.encode())
 }
 
 // changeSecrets is a state with its secrets changed.
-func changeSecrets(kind string, raw json.RawMessage, change func([]byte) []byte) json.RawMessage {
-	state := secretiveState(kind)
-	if state == nil || raw == nil || string(raw) == "null" || json.Unmarshal(raw, state) != nil || len(state.hides()) == 0 {
+func changeSecrets(kind AnyKind, raw json.RawMessage, change func([]byte) []byte) json.RawMessage {
+	if kind == nil {
 		return raw
 	}
-	for _, s := range state.hides() {
+	state, ok := kind.secrets(raw)
+	if !ok || len(state.secrets) == 0 {
+		return raw
+	}
+	for _, s := range state.secrets {
 		*s = change(*s)
 	}
-	out, err := json.Marshal(state)
-	if err != nil {
-		panic(err) // states are plain structs
-	}
-	return out
+	return state.encode()
 }
 
 // changeEntries is entries with the secrets of what was applied and of what was
 // there before changed, also in what they were before a run.
-func changeEntries(list []plan.Entry, applied, former func([]byte) []byte) []plan.Entry {
+func changeEntries(known kindSet, list []plan.Entry, applied, former func([]byte) []byte) []plan.Entry {
 	if list == nil {
 		return nil
 	}
 	out := make([]plan.Entry, len(list))
 	for i, e := range list {
-		e.Applied = changeSecrets(e.Kind, e.Applied, applied)
-		e.Former = changeSecrets(e.Kind, e.Former, former)
-		e.Before = changeSecrets(e.Kind, e.Before, former)
+		e.Applied = changeSecrets(known[e.Kind], e.Applied, applied)
+		e.Former = changeSecrets(known[e.Kind], e.Former, former)
+		e.Before = changeSecrets(known[e.Kind], e.Before, former)
 		if e.Prior != nil {
-			e.Prior = &changeEntries([]plan.Entry{*e.Prior}, applied, former)[0]
+			e.Prior = &changeEntries(known, []plan.Entry{*e.Prior}, applied, former)[0]
 		}
 		out[i] = e
 	}
@@ -156,7 +134,7 @@ func formerPath(owner string) string { return path.Dir(ledgerPath(owner)) + "/fo
 
 // discreet is the ledger as it is written, and the secrets that it names. had are
 // those that are kept already.
-func (l ledger) discreet(had formerSecrets) (ledger, formerSecrets) {
+func (l ledger) discreet(had formerSecrets, known kindSet) (ledger, formerSecrets) {
 	kept, names := formerSecrets{}, map[string]string{}
 	for name, secret := range had {
 		names[string(secret)] = name
@@ -173,13 +151,13 @@ func (l ledger) discreet(had formerSecrets) (ledger, formerSecrets) {
 		kept[name] = secret
 		return []byte(keptPrefix + name)
 	}
-	l.Entries, l.Pruned = changeEntries(l.Entries, seal, keep), changeEntries(l.Pruned, seal, keep)
+	l.Entries, l.Pruned = changeEntries(known, l.Entries, seal, keep), changeEntries(known, l.Pruned, seal, keep)
 	return l, kept
 }
 
 // outspoken is a ledger as it was read, with the secrets that it names where they
 // should be.
-func (l ledger) outspoken(kept formerSecrets) ledger {
+func (l ledger) outspoken(kept formerSecrets, known kindSet) ledger {
 	as := func(secret []byte) []byte { return secret }
 	find := func(secret []byte) []byte {
 		if name, ok := strings.CutPrefix(string(secret), keptPrefix); ok && kept[name] != nil {
@@ -187,7 +165,7 @@ func (l ledger) outspoken(kept formerSecrets) ledger {
 		}
 		return secret
 	}
-	l.Entries, l.Pruned = changeEntries(l.Entries, as, find), changeEntries(l.Pruned, as, find)
+	l.Entries, l.Pruned = changeEntries(known, l.Entries, as, find), changeEntries(known, l.Pruned, as, find)
 	return l
 }
 
@@ -195,12 +173,8 @@ func (l ledger) outspoken(kept formerSecrets) ledger {
 var errFormer = errors.New("what was there before is secret, and the file beside the ledger that kept it does not have it any more")
 
 // found is an error where a state that is to be put back lacks its secrets.
-func found(state any) error {
-	s, ok := state.(secretive)
-	if !ok {
-		return nil
-	}
-	for _, secret := range s.hides() {
+func found(secrets []*[]byte) error {
+	for _, secret := range secrets {
 		if bytes.HasPrefix(*secret, []byte(keptPrefix)) {
 			return hint.Wrap(errFormer, "bring former.json back beside the ledger, from a copy of the server's files")
 		}

@@ -87,7 +87,7 @@ func TestLinkStaysRememberedAsDown(t *testing.T) {
 		want := &Address{PCI: nic, CIDR: netip.MustParsePrefix("10.0.0.1/16"), Present: true, Up: true}
 		have := &Address{PCI: nic, CIDR: want.CIDR, Up: true}
 		id := plan.ID{Device: "server.s", Kind: "address", Name: "p0"}
-		next := ledger{Entries: tt.entries}.next([]plan.Step{{ID: id, Resource: on(nil, want), Have: have}})
+		next := ledger{Entries: tt.entries}.next([]plan.Step{{ID: id, Resource: AddressKind().Want(nil, want), Have: have}})
 		var former Address
 		if err := json.Unmarshal(next.Entries[len(next.Entries)-1].Former, &former); err != nil {
 			t.Fatal(err)
@@ -103,7 +103,7 @@ func TestLinkStaysRememberedAsDown(t *testing.T) {
 func TestAdoptedIsKnown(t *testing.T) {
 	const nic = "0000:41:00.0"
 	d := &server{name: "server.s"}
-	d.things.declare(plan.ID{Device: d.name, Kind: "mtu", Name: "data"}, &MTU{PCI: nic, Bytes: 1500})
+	d.things.declare(plan.ID{Device: d.name, Kind: "mtu", Name: "data"}, nic)
 	found := plan.Entry{Kind: "mtu", Name: "p0", State: plan.EntryAdopted, Applied: encode(&MTU{PCI: nic, Bytes: 1500})}
 	mtu := func(bytes string) remote.Seen {
 		return remote.NewSeen(remote.Answer{Look: (&MTU{PCI: nic}).look(), Sight: remote.Sight{Interface: "eth0", Content: []byte(bytes)}})

@@ -14,18 +14,6 @@ import (
 // what goes in comes out as exactly the entries that were given, or not at all.
 // Keys have a closed alphabet; no value begins another line, word or comment.
 
-// A written is a kind with text in such a file, or a name that becomes a path:
-// unwritable says why what is wanted cannot be written.
-type written interface{ unwritable() error }
-
-// unwritable is an error where what is wanted cannot be written.
-func unwritable(want any) error {
-	if w, ok := want.(written); ok {
-		return w.unwritable()
-	}
-	return nil
-}
-
 // unwritableError is a part of a line that its format does not take.
 func unwritableError(format, part, text string) error {
 	return fmt.Errorf("%s: %s %q cannot be written into one line of it", format, part, text)

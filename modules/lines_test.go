@@ -8,6 +8,7 @@ import (
 
 	"weft/internal/agent"
 	"weft/internal/remote"
+	"weft/plan"
 )
 
 // What follows reads lines as the programs do, and shares nothing with the
@@ -107,31 +108,32 @@ func FuzzLines(f *testing.F) {
 // A text that would be another line is refused where it is to be written, also
 // if the files' own rules ever let it pass; and so is a name that leads elsewhere.
 func TestUnwritable(t *testing.T) {
+	d := &server{}
+	refusal := func(r plan.Resource) error {
+		no, _ := r.(onServer).parse(remote.Seen{}).(refused)
+		return no.err
+	}
 	for _, c := range []struct {
-		want any
+		want plan.Resource
 		says string
 	}{
-		{newKernelModule("nvmet", map[string]string{"a": "1\ninstall nvmet /bin/false"}), `value of a "1\ninstall`},
-		{newKernelModule("nvmet", map[string]string{"a b": "1"}), `option "a b"`},
-		{newKernelModule("nvmet\nx", nil), "the module"},
-		{newSysctl("vm.swappiness\nx", "1"), "the key"},
-		{newSysctl("vm.swappiness", "1\x01x"), "the value"},
-		{&NVMeTHost{NQN: "nqn.2026-11.net.example:../../x"}, "no NQN"},
-		{newNVMeTSubsystem("nqn.2026-11.net.example:a", "s", []string{"$(id)"}), "no NQN"},
-		{&NVMeTPort{Subsystems: []string{"nqn.2026-11.net.example:it's"}}, "no NQN"},
-		{newBoot("o\nExecStart=/bin/x", "", nil), "cannot be written"},
+		{KernelModuleKind().Want(d, newKernelModule("nvmet", map[string]string{"a": "1\ninstall nvmet /bin/false"})), `value of a "1\ninstall`},
+		{KernelModuleKind().Want(d, newKernelModule("nvmet", map[string]string{"a b": "1"})), `option "a b"`},
+		{KernelModuleKind().Want(d, newKernelModule("nvmet\nx", nil)), "the module"},
+		{SysctlKind().Want(d, newSysctl("vm.swappiness\nx", "1")), "the key"},
+		{SysctlKind().Want(d, newSysctl("vm.swappiness", "1\x01x")), "the value"},
+		{NVMeTHostKind().Want(d, &NVMeTHost{NQN: "nqn.2026-11.net.example:../../x"}), "no NQN"},
+		{NVMeTSubsystemKind().Want(d, newNVMeTSubsystem("nqn.2026-11.net.example:a", "s", []string{"$(id)"})), "no NQN"},
+		{NVMeTPortKind().Want(d, &NVMeTPort{Subsystems: []string{"nqn.2026-11.net.example:it's"}}), "no NQN"},
+		{BootKind().Want(d, newBoot("o\nExecStart=/bin/x", "", nil)), "cannot be written"},
 	} {
-		if err := unwritable(c.want); err == nil || !strings.Contains(err.Error(), c.says) {
+		if err := refusal(c.want); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%T: %v, wanted %q", c.want, err, c.says)
 		}
 	}
-	for _, good := range []any{newKernelModule("nvmet", map[string]string{"a": `"x y"`, "b": ""}), newSysctl("net.ipv4.tcp_rmem", "1 2\t3"), newBoot("o", bootStorage, nil), newMemlock("o", "a\nb")} {
-		if err := unwritable(good); err != nil {
+	for _, good := range []interface{ unwritable() error }{newKernelModule("nvmet", map[string]string{"a": `"x y"`, "b": ""}), newSysctl("net.ipv4.tcp_rmem", "1 2\t3"), newBoot("o", bootStorage, nil), newMemlock("o", "a\nb")} {
+		if err := good.unwritable(); err != nil {
 			t.Error(err)
 		}
-	}
-	bad := on(&server{}, newKernelModule("nvmet", map[string]string{"a": "1\nx"})).(onServer)
-	if _, no := bad.parse(remote.Seen{}).(refused); !no {
-		t.Error("what cannot be written is not refused")
 	}
 }

@@ -1,7 +1,6 @@
 package modules
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,6 +19,15 @@ type Memlock struct {
 	Text  string // of the file; "" is none
 
 	bad error // why it cannot be written
+}
+
+// MemlockKind is the kind memlock.
+func MemlockKind() *Kind[Memlock] {
+	return &Kind[Memlock]{
+		Name:  "memlock",
+		Looks: (*Memlock).Looks, Parse: (*Memlock).Parse, Diff: (*Memlock).Diff, Steps: (*Memlock).Steps,
+		Check: (*Memlock).unwritable,
+	}
 }
 
 // newMemlock lifts the limit for root and for the user that weft logs in as,
@@ -99,10 +107,6 @@ func (m *Memlock) Steps(have *Memlock) []remote.Step {
 	return []remote.Step{putBack(m.file(), 0o644, m.Text)}
 }
 
-// Verify implements kind: the file read back is its proof, logins from now on
-// have the limit.
-func (m *Memlock) Verify(context.Context, remote.Host) error { return nil }
-
 // memlock expands what programs on a server with RDMA need.
 func (x *expansion) memlock(d *server, s *inventory.Server) {
 	rdma := func(r *inventory.RNIC) bool { return r.Fabric != nil && r.Fabric.Transport != "tcp" }
@@ -111,6 +115,6 @@ func (x *expansion) memlock(d *server, s *inventory.Server) {
 		if c := connection(x.model, s.Connection); c != nil {
 			user = c.User
 		}
-		x.add(plan.ID{Device: s.Addr, Kind: "memlock", Name: "rdma"}, on(d, newMemlock(x.model.Name, user)), s.RNICs[i].Range)
+		x.add(plan.ID{Device: s.Addr, Kind: "memlock", Name: "rdma"}, MemlockKind().Want(d, newMemlock(x.model.Name, user)), s.RNICs[i].Range)
 	}
 }

@@ -32,6 +32,16 @@ type Mirror struct {
 	users  []string
 }
 
+// MirrorKind is the kind mirror.
+func MirrorKind() *Kind[Mirror] {
+	return &Kind[Mirror]{
+		Name: "mirror", Stays: true,
+		Looks: (*Mirror).Looks, Parse: (*Mirror).Parse, Diff: (*Mirror).Diff, Steps: (*Mirror).Steps,
+		Verify: (*Mirror).Verify, Boot: (*Mirror).Boot, Goal: (*Mirror).Goal, Left: (*Mirror).Left, Advice: (*Mirror).Advice,
+		Keeps: (*Mirror).Keeps,
+	}
+}
+
 // A MirrorHalf is one of the two.
 type MirrorHalf struct {
 	Disk string // a name below /dev/disk/by-id
@@ -225,9 +235,6 @@ func (m *Mirror) Left() string {
 func (m *Mirror) Goal(*Mirror) *Mirror {
 	return &Mirror{Name: m.Name, UUID: m.UUID, Halves: m.Halves}
 }
-
-// outlasts implements outlaster: it holds what was written since.
-func (m *Mirror) outlasts() {}
 
 // Steps implements kind.
 func (m *Mirror) Steps(have *Mirror) []remote.Step {

@@ -2,7 +2,6 @@ package modules
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -18,6 +17,15 @@ type MTU struct {
 	Bytes     int
 
 	IPoIB bool `json:"-"` // the fabric is InfiniBand
+}
+
+// MTUKind is the kind mtu.
+func MTUKind() *Kind[MTU] {
+	return &Kind[MTU]{
+		Name: "mtu", Lasting: true, Risky: true,
+		Looks: (*MTU).Looks, Parse: (*MTU).Parse, Diff: (*MTU).Diff, Steps: (*MTU).Steps,
+		About: (*MTU).About, Boot: (*MTU).Boot, Advice: (*MTU).Advice, NIC: (*MTU).About,
+	}
 }
 
 func (m *MTU) look() remote.Look {
@@ -76,6 +84,10 @@ func (m *MTU) Advice(reply string) string {
 	return ""
 }
 
-// Verify implements kind: reading the MTU back is its proof; that large
-// packets pass is proven between servers.
-func (m *MTU) Verify(context.Context, remote.Host) error { return nil }
+// About implements apart.
+func (m *MTU) About() string { return m.PCI }
+
+// Boot implements volatile.
+func (m *MTU) Boot() []string {
+	return []string{onNIC(m.PCI, []string{"ip", "link", "set", "dev"}, []string{"mtu", fmt.Sprint(m.Bytes)})}
+}

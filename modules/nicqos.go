@@ -21,16 +21,16 @@ func (x *expansion) nicQoS(d *server, r *inventory.RNIC, wired []plan.ID) []plan
 		ids = append(ids, x.add(plan.ID{Device: d.name, Kind: kind, Name: r.Name}, want, r.Range, slices.Concat(wired, ids)...))
 	}
 	if f.Mode != "lossy" {
-		add("pause", on(d, &Pause{PCI: r.PCI}))
+		add("pause", PauseKind().Want(d, &Pause{PCI: r.PCI}))
 	}
 	if len(f.Classes) > 0 {
 		dcbx := newDCBX(r.PCI)
 		dcbx.Later = stopsLLDPAD(r.Server)
-		add("dcbx", on(d, dcbx))
-		add("ets", on(d, newETS(r.PCI, f.Classes)))
+		add("dcbx", DCBXKind().Want(d, dcbx))
+		add("ets", ETSKind().Want(d, newETS(r.PCI, f.Classes)))
 	}
 	if dscp := newDSCP(r.PCI, f.Classes); len(dscp.Map) > 0 {
-		add("dscp", on(d, dscp))
+		add("dscp", DSCPKind().Want(d, dscp))
 	}
 	pfc := &PFC{PCI: r.PCI}
 	for _, c := range f.Classes {
@@ -39,9 +39,9 @@ func (x *expansion) nicQoS(d *server, r *inventory.RNIC, wired []plan.ID) []plan
 		}
 	}
 	slices.Sort(pfc.Priorities)
-	add("pfc", on(d, pfc))
+	add("pfc", PFCKind().Want(d, pfc))
 	if b := newBuffers(r.PCI, f.Classes); b != nil {
-		add("buffers", on(d, b))
+		add("buffers", BuffersKind().Want(d, b))
 	}
 	return ids
 }

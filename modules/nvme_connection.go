@@ -46,6 +46,17 @@ type NVMeConnection struct {
 	paths  int      // that are live and lead to them
 }
 
+// NVMeConnectionKind is the kind nvme_connection.
+func NVMeConnectionKind() *Kind[NVMeConnection] {
+	return &Kind[NVMeConnection]{
+		Name:  "nvme_connection",
+		Looks: (*NVMeConnection).Looks, Parse: (*NVMeConnection).Parse, Diff: (*NVMeConnection).Diff, Steps: (*NVMeConnection).Steps,
+		Verify: (*NVMeConnection).Verify, Check: (*NVMeConnection).unwritable, Reveal: (*NVMeConnection).reveal,
+		About: (*NVMeConnection).About, Boot: (*NVMeConnection).Boot, Left: (*NVMeConnection).Left, Advice: (*NVMeConnection).Advice,
+		Self: (*NVMeConnection).Self, Beside: (*NVMeConnection).Beside, Secrets: (*NVMeConnection).hides,
+	}
+}
+
 func (n *NVMeConnection) unwritable() error { return checkNQNs(n.NQN, n.HostNQN) }
 
 // Looks implements kind.
@@ -410,3 +421,36 @@ func (n *NVMeConnection) Verify(ctx context.Context, h remote.Host) error {
 		}
 	}
 }
+
+// About implements apart.
+func (n *NVMeConnection) About() string {
+	return strings.Join([]string{n.NQN, n.Transport, n.Address.String(), n.HostNQN}, ",")
+}
+
+// Self implements neighbour.
+func (n *NVMeConnection) Self(s remote.Seen) []object {
+	list, err := parseNVMe(s)
+	if err != nil {
+		return nil
+	}
+	if c, _ := n.find(list); c != nil {
+		return []object{c.object()}
+	}
+	return nil
+}
+
+// Beside implements neighbour: connections over a fabric, not drives.
+func (n *NVMeConnection) Beside(s remote.Seen) (out []object) {
+	list, err := parseNVMe(s)
+	if err != nil {
+		return nil
+	}
+	for _, c := range list {
+		if c.values["transport"] != "pcie" {
+			out = append(out, c.object())
+		}
+	}
+	return out
+}
+
+func (n *NVMeConnection) hides() []*[]byte { return []*[]byte{&n.Key, &n.CtrlKey} }

@@ -15,12 +15,11 @@ func (d *server) hold(rs []plan.Resource, states []plan.State) {
 	type disks struct{ nqn, host string }
 	ending := map[disks]int{}
 	goes := func(i int) *NVMeConnection {
-		r, ok := rs[i].(*restoration[NVMeConnection, *NVMeConnection])
-		have, _ := states[i].(*NVMeConnection)
-		if !ok || r.former != nil {
+		r, ok := rs[i].(*resource[NVMeConnection])
+		if !ok || r.declared() || r.want != nil {
 			return nil
 		}
-		return have
+		return observed[NVMeConnection](states[i])
 	}
 	for i := range rs {
 		if have := goes(i); have != nil && have.state == "live" {
@@ -29,8 +28,8 @@ func (d *server) hold(rs []plan.Resource, states []plan.State) {
 	}
 	stopped := stopping(rs, states)
 	for i := range rs {
-		if r, ok := rs[i].(*restoration[Mirror, *Mirror]); ok && r.former == nil && !r.back {
-			if have, is := states[i].(*Mirror); is && len(have.users) > 0 {
+		if r, ok := rs[i].(*resource[Mirror]); ok && r.goes() {
+			if have := observed[Mirror](states[i]); have != nil && len(have.users) > 0 {
 				states[i] = refused{firm: true, err: hint.Wrap(fmt.Errorf("%s is not stopped: %s", have.path(), strings.Join(have.users, "; ")),
 					"stop what uses it and apply again")}
 			}
@@ -55,8 +54,8 @@ func (d *server) hold(rs []plan.Resource, states []plan.State) {
 func stopping(rs []plan.Resource, states []plan.State) map[string]bool {
 	list := map[string]bool{}
 	for i := range rs {
-		r, ok := rs[i].(*restoration[Mirror, *Mirror])
-		if have, is := states[i].(*Mirror); ok && is && r.former == nil && !r.back && len(have.users) == 0 {
+		r, ok := rs[i].(*resource[Mirror])
+		if have := observed[Mirror](states[i]); ok && have != nil && r.goes() && len(have.users) == 0 {
 			list[have.device] = true
 		}
 	}

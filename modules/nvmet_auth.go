@@ -3,7 +3,6 @@ package modules
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"fmt"
 	"strings"
 
@@ -29,6 +28,16 @@ type NVMeTAuth struct {
 	past *NVMeTAuth // before weft; nil: the kernel's own
 }
 
+// NVMeTAuthKind is the kind nvmet_auth.
+func NVMeTAuthKind() *Kind[NVMeTAuth] {
+	return &Kind[NVMeTAuth]{
+		Name:  "nvmet_auth",
+		Looks: (*NVMeTAuth).Looks, Parse: (*NVMeTAuth).Parse, Diff: (*NVMeTAuth).Diff, Steps: (*NVMeTAuth).Steps,
+		Reveal: (*NVMeTAuth).reveal, Boot: (*NVMeTAuth).Boot, Advice: (*NVMeTAuth).Advice, Secrets: (*NVMeTAuth).hides,
+		Partial: Partial[NVMeTAuth]{Follow: (*NVMeTAuth).follow, Settle: (*NVMeTAuth).settle},
+	}
+}
+
 // What the kernel has of a host that nobody told otherwise: nvmet_hosts_make_group
 // in drivers/nvme/target/configfs.c of Linux 6.12.
 const (
@@ -46,9 +55,6 @@ func (n *NVMeTAuth) follow(p past[NVMeTAuth]) {
 		n.GoneGroup = cmp.Or(p.applied.DHGroup, p.applied.GoneGroup)
 	}
 }
-
-// since implements partial: all of it was read, whatever was declared.
-func (n *NVMeTAuth) since(_, former, _ *NVMeTAuth) *NVMeTAuth { return former }
 
 // settle implements partial.
 func (n *NVMeTAuth) settle(*NVMeTAuth) { n.GoneHash, n.GoneGroup = "", "" }
@@ -213,5 +219,4 @@ func (n *NVMeTAuth) Advice(reply string) string {
 	return ""
 }
 
-// Verify implements kind: what the kernel says of itself has been read back.
-func (n *NVMeTAuth) Verify(context.Context, remote.Host) error { return nil }
+func (n *NVMeTAuth) hides() []*[]byte { return []*[]byte{&n.Key, &n.CtrlKey} }

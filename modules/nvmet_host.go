@@ -1,7 +1,6 @@
 package modules
 
 import (
-	"context"
 	"strings"
 
 	"weft/internal/remote"
@@ -12,6 +11,16 @@ import (
 // subsystems can allow it. Several subsystems may.
 type NVMeTHost struct {
 	NQN string
+}
+
+// NVMeTHostKind is the kind nvmet_host.
+func NVMeTHostKind() *Kind[NVMeTHost] {
+	return &Kind[NVMeTHost]{
+		Name:  "nvmet_host",
+		Looks: (*NVMeTHost).Looks, Parse: (*NVMeTHost).Parse, Diff: (*NVMeTHost).Diff, Steps: (*NVMeTHost).Steps,
+		Check: (*NVMeTHost).unwritable, Boot: (*NVMeTHost).Boot, Advice: (*NVMeTHost).Advice, Self: (*NVMeTHost).Self,
+		Beside: (*NVMeTHost).Beside,
+	}
 }
 
 func (n *NVMeTHost) dir() string { return nvmetDir + "/hosts/" + n.NQN }
@@ -57,5 +66,8 @@ func (n *NVMeTHost) Advice(reply string) string {
 	return ""
 }
 
-// Verify implements kind: the directory that was read back is its proof.
-func (n *NVMeTHost) Verify(context.Context, remote.Host) error { return nil }
+// Self implements neighbour.
+func (n *NVMeTHost) Self(remote.Seen) []object { return []object{{"nvmet_host", n.NQN}} }
+
+// Beside implements neighbour.
+func (n *NVMeTHost) Beside(s remote.Seen) []object { return nvmetObjects(s) }

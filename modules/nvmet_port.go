@@ -1,7 +1,6 @@
 package modules
 
 import (
-	"context"
 	"fmt"
 	"hash/fnv"
 	"maps"
@@ -26,6 +25,16 @@ type NVMeTPort struct {
 	Subsystems []string       // NQNs that are exported, in order
 
 	foreign []string // observed: exported too, and not weft's
+}
+
+// NVMeTPortKind is the kind nvmet_port.
+func NVMeTPortKind() *Kind[NVMeTPort] {
+	return &Kind[NVMeTPort]{
+		Name:  "nvmet_port",
+		Looks: (*NVMeTPort).Looks, Parse: (*NVMeTPort).Parse, Diff: (*NVMeTPort).Diff, Steps: (*NVMeTPort).Steps,
+		Check: (*NVMeTPort).unwritable, Boot: (*NVMeTPort).Boot, Advice: (*NVMeTPort).Advice, Self: (*NVMeTPort).Self,
+		Beside: (*NVMeTPort).Beside, Keeps: (*NVMeTPort).Keeps,
+	}
 }
 
 // newNVMeTPort is the port of an owner for an address. Its number follows from
@@ -272,6 +281,10 @@ func (n *NVMeTPort) Advice(reply string) string {
 	return ""
 }
 
-// Verify implements kind: the kernel links a subsystem to a port only once it
-// listens, and the links have been read back.
-func (n *NVMeTPort) Verify(context.Context, remote.Host) error { return nil }
+// Self implements neighbour.
+func (n *NVMeTPort) Self(remote.Seen) []object {
+	return []object{{"nvmet_port", strconv.Itoa(int(n.Number))}}
+}
+
+// Beside implements neighbour.
+func (n *NVMeTPort) Beside(s remote.Seen) []object { return nvmetObjects(s) }

@@ -1,7 +1,6 @@
 package modules
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -23,6 +22,16 @@ type NVMeTSubsystem struct {
 	AnyHost    bool     `json:",omitempty"` // everybody may connect, and no host is listed
 	Hosts      []string // names of those that may connect, in order
 	Namespaces map[uint32]NVMeTNamespace
+}
+
+// NVMeTSubsystemKind is the kind nvmet_subsystem.
+func NVMeTSubsystemKind() *Kind[NVMeTSubsystem] {
+	return &Kind[NVMeTSubsystem]{
+		Name:  "nvmet_subsystem",
+		Looks: (*NVMeTSubsystem).Looks, Parse: (*NVMeTSubsystem).Parse, Diff: (*NVMeTSubsystem).Diff, Steps: (*NVMeTSubsystem).Steps,
+		Check: (*NVMeTSubsystem).unwritable, Boot: (*NVMeTSubsystem).Boot, Advice: (*NVMeTSubsystem).Advice,
+		Self: (*NVMeTSubsystem).Self, Beside: (*NVMeTSubsystem).Beside,
+	}
 }
 
 // An NVMeTNamespace is one block device of a subsystem.
@@ -278,5 +287,8 @@ func (n *NVMeTSubsystem) Advice(reply string) string {
 	return ""
 }
 
-// Verify implements kind: what the kernel says of itself has been read back.
-func (n *NVMeTSubsystem) Verify(context.Context, remote.Host) error { return nil }
+// Self implements neighbour.
+func (n *NVMeTSubsystem) Self(remote.Seen) []object { return []object{{"nvmet_subsystem", n.NQN}} }
+
+// Beside implements neighbour.
+func (n *NVMeTSubsystem) Beside(s remote.Seen) []object { return nvmetObjects(s) }

@@ -2,7 +2,6 @@ package modules
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,6 +16,15 @@ type Package struct {
 	Name      string
 	Installed string // version; "" is absent; wanted: "*" is any
 	Tool      string `json:",omitempty"` // observed: apt or dnf
+}
+
+// PackageKind is the kind package.
+func PackageKind() *Kind[Package] {
+	return &Kind[Package]{
+		Name:  "package",
+		Looks: (*Package).Looks, Parse: (*Package).Parse, Diff: (*Package).Diff, Steps: (*Package).Steps,
+		Advice: (*Package).Advice,
+	}
 }
 
 // anyVersion is wanted where no version is named.
@@ -148,6 +156,3 @@ func (p *Package) Advice(reply string) string {
 	}
 	return ""
 }
-
-// Verify implements kind: the tool has said which version is there.
-func (p *Package) Verify(context.Context, remote.Host) error { return nil }

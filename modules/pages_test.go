@@ -1,9 +1,7 @@
 package modules
 
 import (
-	"maps"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -11,7 +9,7 @@ import (
 // Each kind of resource that servers have has its page; README links all pages
 // of this folder.
 func TestPages(t *testing.T) {
-	for _, kind := range slices.Sorted(maps.Keys(kinds())) {
+	for kind := range newKindSet(Kinds()) {
 		text, err := os.ReadFile(kind + ".md")
 		if err != nil {
 			t.Errorf("%s has no page: %v", kind, err)

@@ -108,8 +108,8 @@ func TestWhatIsDeclaredNoMoreGoesBack(t *testing.T) {
 			before := slices.Clone(machine.list)
 			killed, back := rnd.IntN(3) == 0, rnd.IntN(3) == 0
 			story += fmt.Sprintf("; %s declares %v", run, want.Map)
-			r := on(d, want)
-			r.(*resource[DSCP, *DSCP]).named(id)
+			r := DSCPKind().Want(d, want)
+			r.(thing).named(id)
 			if !carry(r, run, false, false, killed) {
 				story += fmt.Sprintf(", killed with %v", machine.list)
 			} else if expect := expected(first, want.Map); !slices.Equal(machine.list, expect) {

@@ -2,7 +2,6 @@ package modules
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"strings"
 
@@ -18,6 +17,15 @@ type Pause struct {
 	Interface string `json:"-"` // observed: the name it has today
 	RX, TX    bool
 	Autoneg   bool // what the peer wants may turn it on again
+}
+
+// PauseKind is the kind pause.
+func PauseKind() *Kind[Pause] {
+	return &Kind[Pause]{
+		Name: "pause", Lasting: true, Risky: true,
+		Looks: (*Pause).Looks, Parse: (*Pause).Parse, Diff: (*Pause).Diff, Steps: (*Pause).Steps,
+		About: (*Pause).About, Boot: (*Pause).Boot,
+	}
 }
 
 func (p *Pause) look() remote.Look {
@@ -117,8 +125,5 @@ func (p *Pause) Boot() []string {
 	return lines
 }
 
-// Risky implements risky.
-func (p *Pause) Risky() bool { return true }
-
-// Verify implements kind: the settings read back are its proof.
-func (p *Pause) Verify(context.Context, remote.Host) error { return nil }
+// About implements apart.
+func (p *Pause) About() string { return p.PCI }

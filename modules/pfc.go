@@ -2,7 +2,6 @@ package modules
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -19,6 +18,15 @@ type PFC struct {
 	PCI        string // address of the NIC port: 0000:41:00.0
 	Interface  string `json:"-"` // observed: the name it has today
 	Priorities []int  // ascending
+}
+
+// PFCKind is the kind pfc.
+func PFCKind() *Kind[PFC] {
+	return &Kind[PFC]{
+		Name: "pfc", Lasting: true, Risky: true,
+		Looks: (*PFC).Looks, Parse: (*PFC).Parse, Diff: (*PFC).Diff, Steps: (*PFC).Steps,
+		About: (*PFC).About, Boot: (*PFC).Boot,
+	}
 }
 
 func (p *PFC) look() remote.Look {
@@ -81,6 +89,8 @@ func (p *PFC) Steps(have *PFC) []remote.Step {
 	return []remote.Step{run(args...)}
 }
 
-// Verify implements kind: the settings read back are its proof here; that
-// pauses are sent and honoured is proven by counters under load.
-func (p *PFC) Verify(context.Context, remote.Host) error { return nil }
+// About implements apart.
+func (p *PFC) About() string { return p.PCI }
+
+// Boot implements volatile.
+func (p *PFC) Boot() []string { return dcbLines(p.PCI, p.Steps(&PFC{Interface: anyNIC})) }

@@ -29,6 +29,16 @@ type RDMALink struct {
 	trouble string // observed: why it carries nothing
 }
 
+// RDMALinkKind is the kind rdma_link.
+func RDMALinkKind() *Kind[RDMALink] {
+	return &Kind[RDMALink]{
+		Name:  "rdma_link",
+		Looks: (*RDMALink).Looks, Parse: (*RDMALink).Parse, Diff: (*RDMALink).Diff, Steps: (*RDMALink).Steps,
+		Verify: (*RDMALink).Verify, About: (*RDMALink).About, Boot: (*RDMALink).Boot, Left: (*RDMALink).Left,
+		Advice: (*RDMALink).Advice,
+	}
+}
+
 // newRDMALink is the device that a fabric's transport asks of a port; label
 // names it where it is made in software.
 func newRDMALink(pci, transport, label string, software bool) *RDMALink {
@@ -240,3 +250,6 @@ func (r *RDMALink) Verify(ctx context.Context, h remote.Host) error {
 		}
 	}
 }
+
+// About implements apart.
+func (r *RDMALink) About() string { return r.PCI }

@@ -3,6 +3,8 @@ package modules
 import (
 	"net/netip"
 	"testing"
+
+	"weft/plan"
 )
 
 // Whoever was killed while it took something back left it in part as it was
@@ -34,8 +36,8 @@ func TestTakenBackHalfWay(t *testing.T) {
 		{name: "somebody changed what weft did not", former: &former, back: true, have: &Boot{Script: "older", Unit: "theirs", Enabled: true}, left: true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			r := &restoration[Boot, *Boot]{last: &whole, former: test.former, half: test.half, back: test.back}
-			d := r.Diff(test.have)
+			r := &resource[Boot]{kind: BootKind(), want: test.former, kept: &kept[Boot]{last: &whole, half: test.half, back: test.back}}
+			d := r.Diff(state(test.have))
 			if (d.Left != "") != test.left || (len(d.Send) > 0) != test.steps || d.Err != nil {
 				t.Errorf("%+v", d)
 			}
@@ -47,11 +49,19 @@ func TestTakenBackHalfWay(t *testing.T) {
 	made := &NVMeConnection{NQN: "nqn:t", Address: at, CtrlLoss: 600, ReconnectDelay: 10}
 	theirs := *made
 	theirs.CtrlLoss = -1
-	r := &restoration[NVMeConnection, *NVMeConnection]{last: made, back: true}
+	r := &resource[NVMeConnection]{kind: NVMeConnectionKind(), kept: &kept[NVMeConnection]{last: made, back: true}}
 	if d := r.Diff(&theirs); d.Left == "" {
 		t.Errorf("a connection that somebody changed: %+v", d)
 	}
 	if d := r.Diff(made); d.Left != "" || len(d.Send) == 0 {
 		t.Errorf("the connection: %+v", d)
 	}
+}
+
+// state is what a device reads of a thing.
+func state[T any](have *T) plan.State {
+	if have == nil {
+		return nil
+	}
+	return have
 }

@@ -1,7 +1,6 @@
 package modules
 
 import (
-	"encoding/json"
 	"slices"
 
 	"weft/plan"
@@ -17,17 +16,15 @@ func (d *server) Reverse(run string, s plan.PlannedStep) (plan.Resource, error) 
 	if e.State == plan.EntryAdopted {
 		e.State = plan.EntryCreated
 	}
-	r, err := d.Restore(e)
-	if back, ok := r.(interface {
-		reverses()
-		follows(plan.Entry)
-	}); ok {
-		back.reverses()
-		if e.Prior != nil {
-			back.follows(*e.Prior)
-		}
+	r, err := d.restore(e)
+	if err != nil {
+		return nil, err
 	}
-	return r, err
+	r.reverses()
+	if e.Prior != nil {
+		r.follows(*e.Prior)
+	}
+	return r, nil
 }
 
 func (l ledger) ofRun(key, run string) (plan.Entry, bool) {
@@ -48,9 +45,8 @@ func (l *ledger) pruned(key string, s plan.Step) {
 		return
 	}
 	was := l.Entries[at]
-	r := s.Resource.(interface{ leaves() json.RawMessage })
 	l.Pruned = append(l.Pruned, within(s, plan.Entry{
-		Kind: was.Kind, Name: was.Name, State: plan.EntryCreated, Applied: r.leaves(), Place: was.Place,
+		Kind: was.Kind, Name: was.Name, State: plan.EntryCreated, Applied: s.Resource.(thing).leaves(), Place: was.Place,
 	}, l.Entries[at:at+1]))
 }
 

@@ -2,7 +2,6 @@ package modules
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -33,6 +32,16 @@ type RoCE struct {
 
 	Software string `json:",omitempty"` // the device that is made before, where there is none
 	Port     int    `json:"-"`          // observed: of the device
+}
+
+// RoCEKind is the kind roce.
+func RoCEKind() *Kind[RoCE] {
+	return &Kind[RoCE]{
+		Name: "roce", Lasting: true,
+		Looks: (*RoCE).Looks, Parse: (*RoCE).Parse, Diff: (*RoCE).Diff, Steps: (*RoCE).Steps,
+		About: (*RoCE).About, Boot: (*RoCE).Boot, Advice: (*RoCE).Advice,
+		Partial: Partial[RoCE]{Follow: (*RoCE).follow, Settle: (*RoCE).settle},
+	}
 }
 
 func newRoCE(pci string, tos int) *RoCE {
@@ -122,9 +131,6 @@ func (r *RoCE) follow(p past[RoCE]) {
 	}
 }
 
-// since implements partial: the ToS was read, whatever was declared.
-func (r *RoCE) since(_, former, _ *RoCE) *RoCE { return former }
-
 // settle implements partial.
 func (r *RoCE) settle(*RoCE) { r.Gone = nil }
 
@@ -211,10 +217,6 @@ func (r *RoCE) Boot() []string {
 	return onRDMA(r.PCI, lines)
 }
 
-// Verify implements kind: the values read back are its proof here; that packets
-// bear the DSCP is proven by counters under load.
-func (r *RoCE) Verify(context.Context, remote.Host) error { return nil }
-
 // defaultToS is that of the class that storage belongs to; -1: there is none.
 // The card sets the bits of ECN itself.
 func defaultToS(f *inventory.Fabric) int {
@@ -223,3 +225,6 @@ func defaultToS(f *inventory.Fabric) int {
 	}
 	return -1
 }
+
+// About implements apart.
+func (r *RoCE) About() string { return r.PCI }

@@ -33,10 +33,11 @@ type server struct {
 	owner  string // whose ledger is kept; "": none is, nor is a lease taken
 	holder Holder
 	things things
+	kinds  kindSet        // of what ledgers name
 	bundle *bundle.Bundle // what undoing the removal of an agent installs
 
 	expected []expectation        // NICs that facts are compared with
-	known    *catalogue.Catalogue // and what is known of them
+	hardware *catalogue.Catalogue // and what is known of them
 	curious  bool                 // all facts are asked for
 	facts    *ServerFacts         // nil: not read yet
 	findings []Finding            // of the facts
@@ -127,7 +128,7 @@ func (d *server) Open(ctx context.Context) (plan.Identity, error) {
 		if err != nil {
 			return id, fmt.Errorf("read the ledgers in %s: %w", ledgerDir, err)
 		}
-		d.ledgers = parseLedgers(d.owner, text, d.nameToday)
+		d.ledgers = parseLedgers(d.owner, text, d.known(), d.nameToday)
 		d.rename(&d.ledgers.own)
 		if text, err = output(seen, armedLook()); err != nil {
 			return id, fmt.Errorf("look for armed reverts in %s: %w", leaseDir, err)
@@ -273,7 +274,7 @@ func (d *server) Apply(ctx context.Context, s plan.Step) error {
 	for _, step := range s.Resource.(onServer).steps(s.Have) {
 		now.begun = append(now.begun, step)
 		if err := do(ctx, d.host, step); err != nil {
-			return explained(ctx, d.host, s.Resource, err)
+			return explained(ctx, d.host, s.Resource.(thing), err)
 		}
 	}
 	return nil
@@ -339,8 +340,9 @@ func (d *server) converged(ctx context.Context, host remote.Host) error {
 		return err
 	}
 	for i, s := range d.done {
-		if _, ok := s.Resource.(bookkeeping); ok {
-			continue // done by the transaction itself, after this
+		r, ok := s.Resource.(thing)
+		if !ok {
+			continue // bookkeeping: done by the transaction itself, after this
 		}
 		diff := s.Resource.Diff(states[i])
 		if diff.Err != nil {
@@ -348,10 +350,10 @@ func (d *server) converged(ctx context.Context, host remote.Host) error {
 		}
 		for _, c := range diff.Changes {
 			err := fmt.Errorf("%s: %s reads %q after the change, wanted %q", s.ID, c.Path, c.Before, c.After)
-			return &unmet{s.Resource, err}
+			return &unmet{r, err}
 		}
-		if err := s.lost(states[i]); err != nil {
-			return &unmet{s.Resource, fmt.Errorf("%s: %w", s.ID, err)}
+		if err := r.lost(s.Have, states[i]); err != nil {
+			return &unmet{r, fmt.Errorf("%s: %w", s.ID, err)}
 		}
 	}
 	return nil

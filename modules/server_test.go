@@ -71,8 +71,8 @@ func TestServerKeepsOrRestores(t *testing.T) {
 		d := replayed(r)
 		before := r.State()
 		for _, s := range begun(t, d,
-			on(d, &MTU{PCI: "0000:41:00.0", Bytes: 9000}),
-			on(d, &File{Path: "/etc/weft/x", Mode: 0o640, Content: []byte("new\n")}),
+			MTUKind().Want(d, &MTU{PCI: "0000:41:00.0", Bytes: 9000}),
+			FileKind().Want(d, &File{Path: "/etc/weft/x", Mode: 0o640, Content: []byte("new\n")}),
 		) {
 			if err := d.Apply(t.Context(), s); err != nil {
 				t.Fatal(err)
@@ -99,7 +99,7 @@ func TestServerKeepsOrRestores(t *testing.T) {
 // What the server refuses carries the line that was sent and what came back.
 func TestServerRefuses(t *testing.T) {
 	d := replayed(machine(t))
-	s := begun(t, d, on(d, &MTU{PCI: "0000:41:00.0", Bytes: 100000}))[0]
+	s := begun(t, d, MTUKind().Want(d, &MTU{PCI: "0000:41:00.0", Bytes: 100000}))[0]
 	err := d.Apply(t.Context(), s)
 	var no *plan.RefusedError
 	if !errors.As(err, &no) || no.Line != "$ ip link set dev ens1f0 mtu 100000" || !strings.Contains(no.Reply, "exit 2: Error: mtu greater") {
@@ -113,7 +113,7 @@ func TestServerRefuses(t *testing.T) {
 // A command that says yes and does nothing is found out by reading.
 func TestServerProves(t *testing.T) {
 	d := replayed(machine(t))
-	s := begun(t, d, on(d, &MTU{PCI: "0000:41:00.0", Bytes: 7777}))[0]
+	s := begun(t, d, MTUKind().Want(d, &MTU{PCI: "0000:41:00.0", Bytes: 7777}))[0]
 	if err := d.Apply(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}

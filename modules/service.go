@@ -1,7 +1,6 @@
 package modules
 
 import (
-	"context"
 	"fmt"
 	"strings"
 
@@ -18,6 +17,15 @@ type Service struct {
 
 	Later  bool `json:",omitempty"` // it may come with something that is applied before
 	Coming bool `json:",omitempty"` // observed: it is not there yet, and what it comes with may start it
+}
+
+// ServiceKind is the kind service.
+func ServiceKind() *Kind[Service] {
+	return &Kind[Service]{
+		Name: "service", Lasting: true,
+		Looks: (*Service).Looks, Parse: (*Service).Parse, Diff: (*Service).Diff, Steps: (*Service).Steps,
+		Advice: (*Service).Advice, Why: (*Service).Why,
+	}
 }
 
 func newService(name string, enabled, running bool) *Service {
@@ -123,6 +131,3 @@ func (s *Service) Why() []string { return statusOf(s.Unit) }
 func (s *Service) Advice(string) string {
 	return "more is in its journal: journalctl -u " + s.Unit
 }
-
-// Verify implements kind: systemd has said that it runs.
-func (s *Service) Verify(context.Context, remote.Host) error { return nil }

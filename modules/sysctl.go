@@ -1,7 +1,6 @@
 package modules
 
 import (
-	"context"
 	"fmt"
 	"strings"
 
@@ -19,6 +18,15 @@ type Sysctl struct {
 	Later bool `json:",omitempty"` // it may come with something that is applied before
 
 	bad error // why it cannot be written
+}
+
+// SysctlKind is the kind sysctl.
+func SysctlKind() *Kind[Sysctl] {
+	return &Kind[Sysctl]{
+		Name: "sysctl", Lasting: true,
+		Looks: (*Sysctl).Looks, Parse: (*Sysctl).Parse, Diff: (*Sysctl).Diff, Steps: (*Sysctl).Steps,
+		Check: (*Sysctl).unwritable, Advice: (*Sysctl).Advice,
+	}
 }
 
 func newSysctl(key, value string) *Sysctl {
@@ -111,6 +119,3 @@ func (s *Sysctl) Advice(reply string) string {
 	}
 	return ""
 }
-
-// Verify implements kind: the value read back is its proof.
-func (s *Sysctl) Verify(context.Context, remote.Host) error { return nil }

@@ -1,7 +1,6 @@
 package modules
 
 import (
-	"context"
 	"fmt"
 	"strings"
 
@@ -26,6 +25,16 @@ type Volume struct {
 	Among *Room `json:"-"` // what else is to be in its group; nil: that is not looked at
 
 	bad error // why its rule cannot be written
+}
+
+// VolumeKind is the kind volume.
+func VolumeKind() *Kind[Volume] {
+	return &Kind[Volume]{
+		Name: "volume", Stays: true,
+		Looks: (*Volume).Looks, Parse: (*Volume).Parse, Diff: (*Volume).Diff, Steps: (*Volume).Steps,
+		Check: (*Volume).unwritable, Refuse: (*Volume).Refuse, Advice: (*Volume).Advice, Self: (*Volume).Self,
+		Beside: (*Volume).Beside,
+	}
 }
 
 // path is that of its block device.
@@ -177,9 +186,6 @@ func (v *Volume) ruled(have string) []remote.Step {
 	return []remote.Step{{Put: &remote.File{Path: v.rulePath(), Mode: 0o644, Content: []byte(v.Rule)}}}
 }
 
-// outlasts implements outlaster: somebody may have written to it.
-func (v *Volume) outlasts() {}
-
 // Advice implements adviser.
 func (v *Volume) Advice(reply string) string {
 	switch {
@@ -191,5 +197,17 @@ func (v *Volume) Advice(reply string) string {
 	return ""
 }
 
-// Verify implements kind: the size that lvm2 reports is its proof.
-func (v *Volume) Verify(context.Context, remote.Host) error { return nil }
+// Self implements neighbour.
+func (v *Volume) Self(remote.Seen) []object { return []object{{"volume", v.Group + "/" + v.Name}} }
+
+// Beside implements neighbour.
+func (v *Volume) Beside(s remote.Seen) (list []object) {
+	rows, err := lvmRows(s, lvsLook())
+	if err != nil {
+		return nil
+	}
+	for _, row := range rows {
+		list = append(list, object{"volume", row["vg_name"] + "/" + row["lv_name"]})
+	}
+	return list
+}

@@ -1,7 +1,6 @@
 package modules
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -21,6 +20,15 @@ type VolumeGroup struct {
 
 	Keep  bool `json:"-"` // a group of that name that weft did not make is taken over as it is
 	Later bool `json:"-"` // the server's own blocks install lvm2
+}
+
+// VolumeGroupKind is the kind volume_group.
+func VolumeGroupKind() *Kind[VolumeGroup] {
+	return &Kind[VolumeGroup]{
+		Name: "volume_group", Stays: true,
+		Looks: (*VolumeGroup).Looks, Parse: (*VolumeGroup).Parse, Diff: (*VolumeGroup).Diff, Steps: (*VolumeGroup).Steps,
+		Advice: (*VolumeGroup).Advice, Self: (*VolumeGroup).Self, Beside: (*VolumeGroup).Beside,
+	}
 }
 
 // groupName is that of a pool's group.
@@ -212,9 +220,6 @@ func emptied(path string) remote.Step {
 	return run("dd", "if=/dev/zero", "of="+path, "bs=1M", "count=1", "conv=notrunc,fsync")
 }
 
-// outlasts implements outlaster: it holds volumes.
-func (g *VolumeGroup) outlasts() {}
-
 // Advice implements adviser.
 func (g *VolumeGroup) Advice(reply string) string {
 	switch {
@@ -226,5 +231,17 @@ func (g *VolumeGroup) Advice(reply string) string {
 	return ""
 }
 
-// Verify implements kind: what lvm2 reports is its proof.
-func (g *VolumeGroup) Verify(context.Context, remote.Host) error { return nil }
+// Self implements neighbour.
+func (g *VolumeGroup) Self(remote.Seen) []object { return []object{{"volume_group", g.Name}} }
+
+// Beside implements neighbour.
+func (g *VolumeGroup) Beside(s remote.Seen) (list []object) {
+	rows, err := lvmRows(s, vgsLook())
+	if err != nil {
+		return nil
+	}
+	for _, row := range rows {
+		list = append(list, object{"volume_group", row["vg_name"]})
+	}
+	return list
+}
