@@ -38,10 +38,8 @@ func (a *Address) look() remote.Look {
 	return remote.Look{PCI: a.PCI, Args: []string{"ip", "-j", "addr", "show", "dev", "{if}"}}
 }
 
-// Looks implements kind.
 func (a *Address) Looks() []remote.Look { return []remote.Look{a.look()} }
 
-// Parse implements kind.
 func (a *Address) Parse(s remote.Seen) (*Address, error) {
 	name, out, err := outputOn(s, a.PCI, a.look())
 	if err != nil {
@@ -75,7 +73,7 @@ func (a *Address) Parse(s remote.Seen) (*Address, error) {
 	return have, nil
 }
 
-// inherit implements heir. What was found there stays somebody's decision.
+// inherit: what was found there stays somebody's decision.
 func (a *Address) inherit(entries []plan.Entry) {
 	a.ours = nil
 	for _, e := range entries {
@@ -89,7 +87,7 @@ func (a *Address) inherit(entries []plan.Entry) {
 	}
 }
 
-// first implements successor: where weft brought the interface up for another
+// first: where weft brought the interface up for another
 // address, it was down.
 func (a *Address) first(have *Address, entries []plan.Entry) *Address {
 	first := *have
@@ -103,7 +101,7 @@ func (a *Address) first(have *Address, entries []plan.Entry) *Address {
 	return &first
 }
 
-// stay implements lodger: an interface that another address is declared on stays
+// stay: an interface that another address is declared on stays
 // up.
 func (a *Address) stay(t *things) {
 	for other := range t.name {
@@ -118,7 +116,6 @@ func (a *Address) absent() *Address {
 	return &Address{PCI: a.PCI, Interface: a.Interface, CIDR: a.CIDR, Up: a.Up}
 }
 
-// Diff implements kind.
 func (a *Address) Diff(have *Address) []plan.Change {
 	if a, have = either(a, have, (*Address).absent); a == nil {
 		return nil
@@ -134,7 +131,6 @@ func (a *Address) Diff(have *Address) []plan.Change {
 	return append(out, change("up", have.Up, a.Up, plan.ImpactLinkFlap)...)
 }
 
-// Steps implements kind.
 func (a *Address) Steps(have *Address) []remote.Step {
 	if a, have = either(a, have, (*Address).absent); a == nil {
 		return nil
@@ -151,10 +147,8 @@ func (a *Address) Steps(have *Address) []remote.Step {
 	return steps
 }
 
-// About implements apart.
 func (a *Address) About() string { return a.PCI + "," + a.CIDR.String() }
 
-// Boot implements volatile.
 func (a *Address) Boot() []string {
 	var lines []string
 	if a.Present {
@@ -166,7 +160,6 @@ func (a *Address) Boot() []string {
 	return lines
 }
 
-// Self implements neighbour.
 func (a *Address) Self(s remote.Seen) []object { return []object{a.object(s, a.CIDR)} }
 
 func (a *Address) object(s remote.Seen, cidr netip.Prefix) object {
@@ -177,7 +170,7 @@ func (a *Address) object(s remote.Seen, cidr netip.Prefix) object {
 	return object{"address", name + " " + cidr.String()}
 }
 
-// Beside implements neighbour. The kernel gives every interface an address of
+// Beside: the kernel gives every interface an address of
 // the link's: those are nobody's.
 func (a *Address) Beside(s remote.Seen) (list []object) {
 	var links []struct {

@@ -68,7 +68,6 @@ func (a *Agent) looks() agentLooks {
 
 func (a *Agent) service() bool { return a.Unit != "" }
 
-// Looks implements kind.
 func (a *Agent) Looks() []remote.Look {
 	l := a.looks()
 	if !a.service() {
@@ -77,7 +76,6 @@ func (a *Agent) Looks() []remote.Look {
 	return []remote.Look{systemdLook(), l.uname, l.binary, l.config, l.unit, l.enabled, l.active, l.status}
 }
 
-// Parse implements kind.
 func (a *Agent) Parse(s remote.Seen) (*Agent, error) {
 	l := a.looks()
 	out, err := output(s, l.uname)
@@ -151,7 +149,6 @@ type executable struct {
 	sum     string
 }
 
-// from implements sourced.
 func (a *Agent) from(b *bundle.Bundle) { a.source = b }
 
 // executable is what must be installed on the platform that was observed.
@@ -168,7 +165,7 @@ func (a *Agent) executable(have *Agent) (executable, error) {
 	return executable{content, sum}, err
 }
 
-// Goal implements goal: what weft installs says which bytes it will be.
+// Goal: what weft installs says which bytes it will be.
 func (a *Agent) Goal(have *Agent) *Agent {
 	exe, _ := a.executable(have) // Parse has refused platforms without one
 	g := *a
@@ -182,7 +179,6 @@ func (a *Agent) Goal(have *Agent) *Agent {
 // absent is the server without it.
 func (a *Agent) absent() *Agent { return &Agent{Name: a.Name, Platform: a.Platform, source: a.source} }
 
-// Diff implements kind.
 func (a *Agent) Diff(have *Agent) []plan.Change {
 	if a, have = either(a, have, (*Agent).absent); a == nil {
 		return nil
@@ -228,7 +224,7 @@ func sum(text string) string {
 
 func short(sum string) string { return sum[:min(len(sum), 12)] }
 
-// Steps implements kind. The executable that is replaced stays beside the new
+// Steps: the executable that is replaced stays beside the new
 // one as NAME.previous, which is what undo puts back.
 func (a *Agent) Steps(have *Agent) []remote.Step {
 	if a, have = either(a, have, (*Agent).absent); a == nil {
@@ -320,7 +316,7 @@ func putBack(path string, mode uint32, text string) remote.Step {
 	return put(path, mode, []byte(text))
 }
 
-// Left implements limited: a weft-target without RDMA serves what it can.
+// Left: a weft-target without RDMA serves what it can.
 func (a *Agent) Left() string {
 	if len(a.closed) == 0 {
 		return ""
@@ -328,7 +324,6 @@ func (a *Agent) Left() string {
 	return fmt.Sprintf("DEGRADED: %d portals of %s are not open: %s", len(a.closed), strings.ToUpper(a.closed[0].Transport), a.closed[0].Error)
 }
 
-// Why implements witness.
 func (a *Agent) Why() []string {
 	if !a.service() {
 		return nil

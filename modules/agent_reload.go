@@ -29,14 +29,14 @@ func (a *Agent) reloads(config string, keeps bool) bool {
 	return err == nil && from.Reloads(to) && (!keeps || from.Keeps(to))
 }
 
-// Alone implements solitary: hosts lose their connections to a weft-target that
+// Alone: hosts lose their connections to a weft-target that
 // serves, and come back.
 func (a *Agent) Alone(have *Agent) bool {
 	return have.Active && a.wants(a.Active) &&
 		slices.ContainsFunc(a.Diff(have), func(c plan.Change) bool { return c.Impact > plan.ImpactNone })
 }
 
-// Undo implements careful: a process that was not told anything yet runs as it
+// Undo: a process that was not told anything yet runs as it
 // did, and is left alone.
 func (a *Agent) Undo(want *Agent, begun []remote.Step) []remote.Step {
 	steps := a.Steps(want)
@@ -58,7 +58,7 @@ func (a *Agent) tells(s remote.Step) bool {
 	return s.Args[0] == a.path() && (s.Args[1] == "reload" || s.Args[1] == "wait")
 }
 
-// Lost implements waning: portals that the process before had open, and after a
+// Lost: portals that the process before had open, and after a
 // way back hosts that were there. One that did not run had none.
 func (a *Agent) Lost(now *Agent, back bool) error {
 	for _, p := range now.closed {

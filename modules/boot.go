@@ -163,13 +163,11 @@ func (b *Boot) looks() bootLooks {
 	}
 }
 
-// Looks implements kind.
 func (b *Boot) Looks() []remote.Look {
 	l := b.looks()
 	return []remote.Look{systemdLook(), l.script, l.unit, l.enabled}
 }
 
-// Parse implements kind.
 func (b *Boot) Parse(s remote.Seen) (*Boot, error) {
 	l := b.looks()
 	if err := systemd(s); err != nil {
@@ -191,7 +189,6 @@ func (b *Boot) Parse(s remote.Seen) (*Boot, error) {
 
 func (b *Boot) absent() *Boot { return &Boot{Owner: b.Owner, Part: b.Part} }
 
-// Diff implements kind.
 func (b *Boot) Diff(have *Boot) []plan.Change {
 	if b, have = either(b, have, (*Boot).absent); b == nil {
 		return nil
@@ -201,7 +198,7 @@ func (b *Boot) Diff(have *Boot) []plan.Change {
 	return append(out, change("enabled", have.Enabled, b.Enabled, plan.ImpactNone)...)
 }
 
-// Steps implements kind. Nothing is started: all of it is in force already.
+// Steps: nothing is started: all of it is in force already.
 func (b *Boot) Steps(have *Boot) []remote.Step {
 	if b, have = either(b, have, (*Boot).absent); b == nil {
 		return nil

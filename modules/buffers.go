@@ -54,10 +54,9 @@ func (b *Buffers) look() remote.Look {
 	return remote.Look{PCI: b.PCI, Args: []string{"dcb", "-j", "buffer", "show", "dev", "{if}"}}
 }
 
-// Looks implements kind.
 func (b *Buffers) Looks() []remote.Look { return []remote.Look{b.look()} }
 
-// Parse implements kind. A port whose buffers cannot be set, or are too small,
+// Parse: a port whose buffers cannot be set, or are too small,
 // is refused.
 func (b *Buffers) Parse(s remote.Seen) (*Buffers, error) {
 	name, err := netdev(s, b.PCI)
@@ -106,7 +105,7 @@ func (b *Buffers) sizes(sum int) [8]int {
 	return list
 }
 
-// Diff implements kind. Drivers take their channels down and up for it.
+// Diff: drivers take their channels down and up for it.
 func (b *Buffers) Diff(have *Buffers) []plan.Change {
 	if b == nil || have == nil { // a port always has some buffers
 		return nil
@@ -116,7 +115,7 @@ func (b *Buffers) Diff(have *Buffers) []plan.Change {
 		change("buffer-size", mapping(have.sizes(sum)), mapping(b.sizes(sum)), plan.ImpactTraffic)...)
 }
 
-// Steps implements kind: all of it in one command, because the sum must fit.
+// Steps: all of it in one command, because the sum must fit.
 func (b *Buffers) Steps(have *Buffers) []remote.Step {
 	if len(b.Diff(have)) == 0 {
 		return nil
@@ -129,7 +128,6 @@ func (b *Buffers) step(name string, sizes []string) remote.Step {
 	return run(append(append(args, "buffer-size"), sizes...)...)
 }
 
-// Advice implements adviser.
 func (b *Buffers) Advice(reply string) string {
 	switch {
 	case reply == "":
@@ -142,7 +140,7 @@ func (b *Buffers) Advice(reply string) string {
 	return ""
 }
 
-// Boot implements volatile. What buffer 0 gets is known on the server only.
+// Boot: what buffer 0 gets is known on the server only.
 func (b *Buffers) Boot() []string {
 	sizes := make([]string, 8)
 	for i, n := range b.Size {
@@ -162,5 +160,4 @@ func (b *Buffers) Boot() []string {
 // boot script.
 const anyRest = "weft-rest"
 
-// About implements apart.
 func (b *Buffers) About() string { return b.PCI }

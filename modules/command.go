@@ -30,10 +30,8 @@ func (c *Command) look() remote.Look {
 	return remote.Look{Args: c.Unless, Root: true}
 }
 
-// Looks implements kind.
 func (c *Command) Looks() []remote.Look { return []remote.Look{c.look()} }
 
-// Parse implements kind.
 func (c *Command) Parse(s remote.Seen) (*Command, error) {
 	have := *c
 	have.Done = s.Of(c.look()).Err == nil
@@ -47,7 +45,6 @@ func (c *Command) absent() *Command {
 	return &before
 }
 
-// Diff implements kind.
 func (c *Command) Diff(have *Command) []plan.Change {
 	if c, have = either(c, have, (*Command).absent); c == nil {
 		return nil
@@ -55,7 +52,6 @@ func (c *Command) Diff(have *Command) []plan.Change {
 	return change("done", have.Done, c.Done, plan.ImpactNone)
 }
 
-// Steps implements kind.
 func (c *Command) Steps(have *Command) []remote.Step {
 	if c, have = either(c, have, (*Command).absent); c == nil {
 		return nil
@@ -69,7 +65,6 @@ func (c *Command) Steps(have *Command) []remote.Step {
 	return nil
 }
 
-// Advice implements adviser.
 func (c *Command) Advice(reply string) string {
 	switch {
 	case reply != "" || !c.Done:

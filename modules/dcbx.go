@@ -38,13 +38,12 @@ func (d *DCBX) looks() (mode, lldpad remote.Look) {
 		remote.Look{Args: []string{"systemctl", "is-active", "lldpad.service"}}
 }
 
-// Looks implements kind.
 func (d *DCBX) Looks() []remote.Look {
 	mode, lldpad := d.looks()
 	return []remote.Look{mode, lldpad}
 }
 
-// Parse implements kind. A driver that has no say in DCBX leaves it to nobody.
+// Parse: a driver that has no say in DCBX leaves it to nobody.
 func (d *DCBX) Parse(s remote.Seen) (*DCBX, error) {
 	name, err := netdev(s, d.PCI)
 	if err != nil {
@@ -70,7 +69,7 @@ func (d *DCBX) Parse(s remote.Seen) (*DCBX, error) {
 	return &DCBX{PCI: d.PCI, Interface: name, Modes: slices.Sorted(maps.Keys(set))}, nil
 }
 
-// Diff implements kind. The firmware lets go, or takes over, at once.
+// Diff: the firmware lets go, or takes over, at once.
 func (d *DCBX) Diff(have *DCBX) []plan.Change {
 	if d == nil { // a port always has some setting
 		return nil
@@ -79,7 +78,7 @@ func (d *DCBX) Diff(have *DCBX) []plan.Change {
 	return change("owner", strings.Join(have.Modes, " "), strings.Join(d.Modes, " "), plan.ImpactTraffic)
 }
 
-// Steps implements kind. dcb cannot set nothing: what was in nobody's hands
+// Steps: dcb cannot set nothing: what was in nobody's hands
 // before cannot be given back.
 func (d *DCBX) Steps(have *DCBX) []remote.Step {
 	if d == nil {
@@ -100,8 +99,6 @@ func (d *DCBX) Steps(have *DCBX) []remote.Step {
 	return []remote.Step{run(args...)}
 }
 
-// Boot implements volatile.
 func (d *DCBX) Boot() []string { return dcbLines(d.PCI, d.Steps(&DCBX{Interface: anyNIC})) }
 
-// About implements apart.
 func (d *DCBX) About() string { return d.PCI }

@@ -44,7 +44,6 @@ func (k *DHCHAPKey) looks() (content, active remote.Look) {
 	return remote.Look{File: k.Path, Stat: true, Root: true}, remote.Look{Args: []string{"systemctl", "is-active", agent.Unit}}
 }
 
-// Looks implements kind.
 func (k *DHCHAPKey) Looks() []remote.Look {
 	content, active := k.looks()
 	if !k.Target {
@@ -53,7 +52,6 @@ func (k *DHCHAPKey) Looks() []remote.Look {
 	return []remote.Look{content, active}
 }
 
-// Parse implements kind.
 func (k *DHCHAPKey) Parse(s remote.Seen) (*DHCHAPKey, error) {
 	look, active := k.looks()
 	got, err := file(s, look)
@@ -64,7 +62,6 @@ func (k *DHCHAPKey) Parse(s remote.Seen) (*DHCHAPKey, error) {
 		served: k.Target && s.Of(active).Code == 0}, nil
 }
 
-// Diff implements kind.
 func (k *DHCHAPKey) Diff(have *DHCHAPKey) []plan.Change {
 	switch {
 	case k == nil && have == nil:
@@ -77,7 +74,7 @@ func (k *DHCHAPKey) Diff(have *DHCHAPKey) []plan.Change {
 	return append(changeKey("dhchap_key", have.Key, k.Key, plan.ImpactNone), change("mode", mode(have.Mode), mode(k.Mode), plan.ImpactNone)...)
 }
 
-// Steps implements kind. Hosts that are connected stay so: a new key is asked
+// Steps: hosts that are connected stay so: a new key is asked
 // for when they come again.
 func (k *DHCHAPKey) Steps(have *DHCHAPKey) []remote.Step {
 	switch {

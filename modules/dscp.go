@@ -95,7 +95,6 @@ func (d *DSCP) towards(other *DSCP) *DSCP {
 	return &out
 }
 
-// follow implements partial.
 func (d *DSCP) follow(p past[DSCP]) {
 	d.Gone, d.past = nil, p
 	for _, m := range slices.Concat(p.applied.Map, p.applied.Gone) {
@@ -106,7 +105,6 @@ func (d *DSCP) follow(p past[DSCP]) {
 	sortMarkings(d.Gone)
 }
 
-// amid implements movable.
 func (d *DSCP) amid(applied, before *DSCP) *DSCP {
 	out := *d
 	out.Map = nil
@@ -120,7 +118,6 @@ func (d *DSCP) amid(applied, before *DSCP) *DSCP {
 	return &out
 }
 
-// since implements partial.
 func (d *DSCP) since(applied, former, have *DSCP) *DSCP {
 	out := &DSCP{PCI: d.PCI}
 	for dscp := range 64 {
@@ -135,7 +132,6 @@ func (d *DSCP) since(applied, former, have *DSCP) *DSCP {
 	return out
 }
 
-// settle implements partial.
 func (d *DSCP) settle(former *DSCP) {
 	d.Gone = nil
 	if former != nil {
@@ -147,10 +143,9 @@ func (d *DSCP) look() remote.Look {
 	return remote.Look{PCI: d.PCI, Args: []string{"dcb", "-j", "app", "show", "dev", "{if}"}}
 }
 
-// Looks implements kind.
 func (d *DSCP) Looks() []remote.Look { return []remote.Look{d.look()} }
 
-// Parse implements kind. It keeps only the DSCPs that are declared, or were.
+// Parse: it keeps only the DSCPs that are declared, or were.
 func (d *DSCP) Parse(s remote.Seen) (*DSCP, error) {
 	name, out, err := outputOn(s, d.PCI, d.look())
 	if err != nil {
@@ -190,7 +185,7 @@ func (d *DSCP) priorities(dscp int) string {
 	return strings.Join(list, ",")
 }
 
-// Diff implements kind. Absence is a port that maps none of them.
+// Diff: absence is a port that maps none of them.
 func (d *DSCP) Diff(have *DSCP) []plan.Change {
 	d, have = some(d).towards(have), some(have).towards(d)
 	all := slices.Concat(d.Map, have.Map)
@@ -204,7 +199,7 @@ func (d *DSCP) Diff(have *DSCP) []plan.Change {
 	return out
 }
 
-// Steps implements kind. DSCPs that are not mapped yet come first: mlx5 trusts
+// Steps: DSCPs that are not mapped yet come first: mlx5 trusts
 // DSCP while there is any entry, so that it need not stop in between.
 func (d *DSCP) Steps(have *DSCP) []remote.Step {
 	d, have = some(d).towards(have), some(have).towards(d)
@@ -237,10 +232,9 @@ func app(verb, name string, list []Marking) []remote.Step {
 	return steps
 }
 
-// About implements apart.
 func (d *DSCP) About() string { return d.PCI }
 
-// Boot implements volatile. An entry that is there already cannot be added.
+// Boot: an entry that is there already cannot be added.
 func (d *DSCP) Boot() []string {
 	var lines []string
 	for _, line := range dcbLines(d.PCI, d.Steps(&DSCP{Interface: anyNIC})) {
@@ -250,7 +244,7 @@ func (d *DSCP) Boot() []string {
 	return lines
 }
 
-// Self implements neighbour: all entries of the code points that are declared.
+// Self: all entries of the code points that are declared.
 func (d *DSCP) Self(s remote.Seen) []object {
 	have, err := d.Parse(s)
 	if err != nil {
@@ -259,7 +253,6 @@ func (d *DSCP) Self(s remote.Seen) []object {
 	return have.objects()
 }
 
-// Beside implements neighbour.
 func (d *DSCP) Beside(s remote.Seen) []object {
 	every := &DSCP{PCI: d.PCI}
 	for dscp := range 64 {

@@ -73,10 +73,9 @@ func (e *ECN) look() remote.Look {
 	return remote.Look{PCI: e.PCI, Root: true, Own: true, Args: []string{"sh", "-c", ecnScript, "sh", "{if}", e.PCI}}
 }
 
-// Looks implements kind.
 func (e *ECN) Looks() []remote.Look { return append(rdmaPortLooks(e.PCI), e.look()) }
 
-// Parse implements kind. In a fabric that drops packets a card without
+// Parse: in a fabric that drops packets a card without
 // congestion control is refused; in one that does not, it is left as it is.
 func (e *ECN) Parse(s remote.Seen) (*ECN, error) {
 	name, err := netdev(s, e.PCI)
@@ -108,7 +107,6 @@ func (e *ECN) Parse(s remote.Seen) (*ECN, error) {
 	return have, nil
 }
 
-// Left implements limited.
 func (e *ECN) Left() string { return e.left }
 
 // by is the attributes of a way: as they were observed, or as they are wanted
@@ -135,7 +133,6 @@ func (e *ECN) towards(wanted, is ecnValues) ecnValues {
 	return wanted
 }
 
-// follow implements partial.
 func (e *ECN) follow(p past[ECN]) {
 	gone, now := maps.Clone(p.applied.Gone), ecnValues{}
 	if gone == nil {
@@ -152,10 +149,9 @@ func (e *ECN) follow(p past[ECN]) {
 	}
 }
 
-// settle implements partial.
 func (e *ECN) settle(*ECN) { e.Gone = nil }
 
-// Diff implements kind. One of the two states at least was observed, and so has
+// Diff: one of the two states at least was observed, and so has
 // a way.
 func (e *ECN) Diff(have *ECN) []plan.Change {
 	if e == nil || have == nil { // a port always has some setting
@@ -189,7 +185,6 @@ func (v ecnValues) String() string {
 	return strings.Join(words, ", ")
 }
 
-// Steps implements kind.
 func (e *ECN) Steps(have *ECN) []remote.Step {
 	changes := e.Diff(have)
 	if len(changes) == 0 {
@@ -210,7 +205,6 @@ func (e *ECN) Steps(have *ECN) []remote.Step {
 	return at.set(way, values)
 }
 
-// Advice implements adviser.
 func (e *ECN) Advice(reply string) string {
 	switch {
 	case strings.Contains(reply, "Permission denied"), strings.Contains(reply, "Operation not permitted"):
@@ -223,7 +217,7 @@ func (e *ECN) Advice(reply string) string {
 	return ""
 }
 
-// Boot implements volatile. Which way the server has is seen when it starts.
+// Boot: which way the server has is seen when it starts.
 func (e *ECN) Boot() []string {
 	nic := `"$(nic ` + remote.Quote(e.PCI) + `)"`
 	at := ecnPlace{netdev: anyNIC, pci: e.PCI, device: anyRDMA}
@@ -243,5 +237,4 @@ func (e *ECN) Boot() []string {
 	)
 }
 
-// About implements apart.
 func (e *ECN) About() string { return e.PCI }

@@ -63,10 +63,9 @@ func (e *ETS) look() remote.Look {
 	return remote.Look{PCI: e.PCI, Args: []string{"dcb", "-j", "ets", "show", "dev", "{if}"}}
 }
 
-// Looks implements kind.
 func (e *ETS) Looks() []remote.Look { return []remote.Look{e.look()} }
 
-// Parse implements kind. A port that has too few traffic classes, or whose
+// Parse: a port that has too few traffic classes, or whose
 // settings could not be put back, is refused.
 func (e *ETS) Parse(s remote.Seen) (*ETS, error) {
 	name, out, err := outputOn(s, e.PCI, e.look())
@@ -96,7 +95,6 @@ func (e *ETS) Parse(s remote.Seen) (*ETS, error) {
 		PrioTC: [8]int(got.PrioTC), TSA: [8]string(got.TSA), Share: [8]int(got.Share)}, nil
 }
 
-// Diff implements kind.
 func (e *ETS) Diff(have *ETS) []plan.Change {
 	if e == nil { // a port always has some setting
 		return nil
@@ -124,7 +122,7 @@ func (e *ETS) shares() [8]int {
 	return list
 }
 
-// Steps implements kind: one command, because dcb refuses what does not sum to
+// Steps: one command, because dcb refuses what does not sum to
 // 100 in between, and all of it, because a fresh mlx5 begins with "vendor".
 func (e *ETS) Steps(have *ETS) []remote.Step {
 	if e == nil {
@@ -169,8 +167,6 @@ func mapping[V comparable](list [8]V) string {
 	return strings.Join(words, " ")
 }
 
-// About implements apart.
 func (e *ETS) About() string { return e.PCI }
 
-// Boot implements volatile.
 func (e *ETS) Boot() []string { return dcbLines(e.PCI, e.Steps(&ETS{Interface: anyNIC})) }

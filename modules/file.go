@@ -29,10 +29,8 @@ func FileKind() *Kind[File] {
 
 func (f *File) look() remote.Look { return remote.Look{File: f.Path, Stat: true, Root: true} }
 
-// Looks implements kind.
 func (f *File) Looks() []remote.Look { return []remote.Look{f.look()} }
 
-// Parse implements kind.
 func (f *File) Parse(s remote.Seen) (*File, error) {
 	got, err := file(s, f.look())
 	if err != nil || got.Absent {
@@ -41,7 +39,6 @@ func (f *File) Parse(s remote.Seen) (*File, error) {
 	return &File{Path: f.Path, Mode: got.Mode.Perm(), Content: got.Content, Secret: f.Secret}, nil
 }
 
-// Diff implements kind.
 func (f *File) Diff(have *File) []plan.Change {
 	switch {
 	case f == nil && have == nil:
@@ -70,7 +67,6 @@ func (f *File) digest() string {
 
 func mode(m fs.FileMode) string { return fmt.Sprintf("%04o", m.Perm()) }
 
-// Steps implements kind.
 func (f *File) Steps(have *File) []remote.Step {
 	switch {
 	case f == nil && have == nil:

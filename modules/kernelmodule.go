@@ -75,7 +75,6 @@ func (m *KernelModule) looks() moduleLooks {
 	return l
 }
 
-// Looks implements kind.
 func (m *KernelModule) Looks() []remote.Look {
 	l := m.looks()
 	looks := []remote.Look{l.loaded, l.load, l.conf}
@@ -85,7 +84,6 @@ func (m *KernelModule) Looks() []remote.Look {
 	return looks
 }
 
-// Parse implements kind.
 func (m *KernelModule) Parse(s remote.Seen) (*KernelModule, error) {
 	l := m.looks()
 	where := s.Of(l.loaded)
@@ -123,7 +121,6 @@ func (m *KernelModule) absent() *KernelModule {
 	return &KernelModule{Name: m.Name, Loaded: m.Builtin, Builtin: m.Builtin}
 }
 
-// Diff implements kind.
 func (m *KernelModule) Diff(have *KernelModule) []plan.Change {
 	if m, have = either(m, have, (*KernelModule).absent); m == nil {
 		return nil
@@ -181,7 +178,7 @@ func truth(value string) string {
 	return value
 }
 
-// Steps implements kind. A module whose parameters are to change is loaded
+// Steps: a module whose parameters are to change is loaded
 // again; one that is in use refuses that.
 func (m *KernelModule) Steps(have *KernelModule) []remote.Step {
 	if m, have = either(m, have, (*KernelModule).absent); m == nil {
@@ -205,7 +202,6 @@ func (m *KernelModule) Steps(have *KernelModule) []remote.Step {
 	return steps
 }
 
-// Advice implements adviser.
 func (m *KernelModule) Advice(reply string) string {
 	switch {
 	case strings.Contains(reply, "in use"):

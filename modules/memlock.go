@@ -51,13 +51,11 @@ func (m *Memlock) looks() (limits, pam remote.Look) {
 	return remote.Look{File: m.file()}, remote.Look{Args: []string{"test", "-d", "/etc/security"}}
 }
 
-// Looks implements kind.
 func (m *Memlock) Looks() []remote.Look {
 	limits, pam := m.looks()
 	return []remote.Look{limits, pam}
 }
 
-// Parse implements kind.
 func (m *Memlock) Parse(s remote.Seen) (*Memlock, error) {
 	limits, pam := m.looks()
 	if s.Of(pam).Err != nil {
@@ -85,7 +83,7 @@ func (m *Memlock) users() string {
 	return strings.Join(list, ", ")
 }
 
-// Diff implements kind. Logins that are there keep their limits.
+// Diff: logins that are there keep their limits.
 func (m *Memlock) Diff(have *Memlock) []plan.Change {
 	m, have = some(m), some(have)
 	out := change("memlock", have.users(), m.users(), plan.ImpactNone)
@@ -95,7 +93,6 @@ func (m *Memlock) Diff(have *Memlock) []plan.Change {
 	return out
 }
 
-// Steps implements kind.
 func (m *Memlock) Steps(have *Memlock) []remote.Step {
 	if len(m.Diff(have)) == 0 {
 		return nil

@@ -67,13 +67,12 @@ func (m *Mirror) disks() (list []string) {
 	return list
 }
 
-// Looks implements kind.
 func (m *Mirror) Looks() []remote.Look { return []remote.Look{mdLook(m.disks())} }
 
 var errNoMDADM = hint.Wrap(errors.New("mdadm is not installed, which keeps the halves of a mirror the same"),
 	`install it, or have it installed: package "mdadm" {} in the server`)
 
-// Parse implements kind. Absence is that the array does not run, whether its
+// Parse: absence is that the array does not run, whether its
 // halves are empty or were a part of it before.
 func (m *Mirror) Parse(s remote.Seen) (*Mirror, error) {
 	look := mdLook(m.disks())
@@ -175,7 +174,6 @@ func (m *Mirror) grown(a *mdArray, disks map[string]*mdDisk) int64 {
 	return 0
 }
 
-// Diff implements kind.
 func (m *Mirror) Diff(have *Mirror) []plan.Change {
 	switch {
 	case m == nil && have == nil:
@@ -210,7 +208,7 @@ func (m *Mirror) back(have *Mirror) (list []MirrorHalf) {
 	return list
 }
 
-// Left implements limited: what md does by itself, and what it cannot.
+// Left: what md does by itself, and what it cannot.
 func (m *Mirror) Left() string {
 	var list []string
 	for _, h := range m.Halves {
@@ -230,13 +228,12 @@ func (m *Mirror) Left() string {
 	return strings.Join(list, "; ")
 }
 
-// Goal implements goal: a ledger keeps what was made, not how it is looked
+// Goal: a ledger keeps what was made, not how it is looked
 // after, so that one that has lost a half can still be taken away.
 func (m *Mirror) Goal(*Mirror) *Mirror {
 	return &Mirror{Name: m.Name, UUID: m.UUID, Halves: m.Halves}
 }
 
-// Steps implements kind.
 func (m *Mirror) Steps(have *Mirror) []remote.Step {
 	switch {
 	case m == nil && have == nil:
@@ -290,7 +287,7 @@ const mirrorStart = mdHalves + `name=$1 uuid=$2; shift 2; ` +
 	`for half in $ours; do disk=$(readlink -f "$half"); if ! [ -e "/sys/block/$md/md/dev-${disk##*/}" ]; then mdadm "/dev/$md" --re-add "$half" || exit 1; fi; done; ` +
 	`for half in $blank; do mdadm "/dev/$md" --add "$half" || exit 1; done`
 
-// Boot implements volatile: udev and mdadm put the array together when its
+// Boot: udev and mdadm put the array together when its
 // halves appear. A half that appeared late is taken back here.
 func (m *Mirror) Boot() []string {
 	return []string{"mirror_ " + remote.Quote(append([]string{m.UUID}, paths(m.disks())...)...)}
@@ -332,7 +329,6 @@ live_() {
 
 `
 
-// Keeps implements keeper.
 func (m *Mirror) Keeps() string {
 	if len(m.users) == 0 {
 		return ""
@@ -340,7 +336,6 @@ func (m *Mirror) Keeps() string {
 	return strings.Join(m.users, "; ")
 }
 
-// Advice implements adviser.
 func (m *Mirror) Advice(reply string) string {
 	switch {
 	case strings.Contains(reply, "failed to stop"), strings.Contains(reply, "Cannot get exclusive access"):
@@ -362,7 +357,7 @@ func (m *Mirror) Advice(reply string) string {
 
 const mirrorPatience = 20 * time.Second // until md has begun
 
-// Verify implements kind: the array runs with both halves, in sync or on the
+// Verify: the array runs with both halves, in sync or on the
 // way there.
 func (m *Mirror) Verify(ctx context.Context, h remote.Host) error {
 	for deadline := time.Now().Add(mirrorPatience); ; {

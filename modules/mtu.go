@@ -32,10 +32,8 @@ func (m *MTU) look() remote.Look {
 	return remote.Look{PCI: m.PCI, File: "/sys/class/net/{if}/mtu"}
 }
 
-// Looks implements kind.
 func (m *MTU) Looks() []remote.Look { return []remote.Look{m.look()} }
 
-// Parse implements kind.
 func (m *MTU) Parse(s remote.Seen) (*MTU, error) {
 	name, err := netdev(s, m.PCI)
 	if err != nil {
@@ -52,7 +50,7 @@ func (m *MTU) Parse(s remote.Seen) (*MTU, error) {
 	return &MTU{PCI: m.PCI, Interface: name, Bytes: n}, nil
 }
 
-// Diff implements kind. NICs re-open their queues when the MTU changes, which
+// Diff: NICs re-open their queues when the MTU changes, which
 // some do by taking the link down.
 func (m *MTU) Diff(have *MTU) []plan.Change {
 	if m == nil { // an interface always has one
@@ -62,7 +60,6 @@ func (m *MTU) Diff(have *MTU) []plan.Change {
 	return change("bytes", have.Bytes, m.Bytes, plan.ImpactLinkFlap)
 }
 
-// Steps implements kind.
 func (m *MTU) Steps(have *MTU) []remote.Step {
 	if m == nil {
 		return nil
@@ -70,7 +67,7 @@ func (m *MTU) Steps(have *MTU) []remote.Step {
 	return []remote.Step{run("ip", "link", "set", "dev", cmp.Or(m.Interface, some(have).Interface), "mtu", strconv.Itoa(m.Bytes))}
 }
 
-// Advice implements adviser. The kernel takes what fits the port, and quietly
+// Advice: the kernel takes what fits the port, and quietly
 // keeps to less where the multicast group of the partition has less.
 func (m *MTU) Advice(reply string) string {
 	switch refused := strings.Contains(reply, "Invalid argument") || strings.Contains(reply, "greater than device maximum"); {
@@ -84,10 +81,8 @@ func (m *MTU) Advice(reply string) string {
 	return ""
 }
 
-// About implements apart.
 func (m *MTU) About() string { return m.PCI }
 
-// Boot implements volatile.
 func (m *MTU) Boot() []string {
 	return []string{onNIC(m.PCI, []string{"ip", "link", "set", "dev"}, []string{"mtu", fmt.Sprint(m.Bytes)})}
 }

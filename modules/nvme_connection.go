@@ -59,10 +59,8 @@ func NVMeConnectionKind() *Kind[NVMeConnection] {
 
 func (n *NVMeConnection) unwritable() error { return checkNQNs(n.NQN, n.HostNQN) }
 
-// Looks implements kind.
 func (n *NVMeConnection) Looks() []remote.Look { return []remote.Look{nvmeLook()} }
 
-// Parse implements kind.
 func (n *NVMeConnection) Parse(s remote.Seen) (*NVMeConnection, error) {
 	all, err := parseNVMe(s)
 	if err != nil {
@@ -164,7 +162,7 @@ func off(seconds int) string {
 	return fmt.Sprint(seconds)
 }
 
-// Left implements limited: a path that is down comes back by itself or not, and
+// Left: a path that is down comes back by itself or not, and
 // one over TCP goes on where RDMA was wanted.
 func (n *NVMeConnection) Left() string {
 	if text := n.down(); text != "" || n.Transport != n.Instead {
@@ -181,7 +179,6 @@ func (n *NVMeConnection) down() string {
 	return fmt.Sprintf("%s is in state %s: the kernel tries %s again every %d s; see dmesg", n.Device, n.state, n.Address, n.ReconnectDelay)
 }
 
-// Diff implements kind.
 func (n *NVMeConnection) Diff(have *NVMeConnection) []plan.Change {
 	switch {
 	case n == nil && have == nil:
@@ -215,7 +212,6 @@ func (n *NVMeConnection) Diff(have *NVMeConnection) []plan.Change {
 	return out
 }
 
-// Steps implements kind.
 func (n *NVMeConnection) Steps(have *NVMeConnection) []remote.Step {
 	switch {
 	case n == nil && have == nil:
@@ -347,7 +343,6 @@ func (n *NVMeConnection) disconnect() remote.Step {
 	return run("sh", "-c", foundScript+disconnectScript, "sh", n.NQN, n.HostNQN, at)
 }
 
-// Boot implements volatile.
 func (n *NVMeConnection) Boot() []string {
 	var files []string
 	if n.keys.hostFile != "" {
@@ -364,7 +359,6 @@ func (n *NVMeConnection) Boot() []string {
 	return lines
 }
 
-// Advice implements adviser.
 func (n *NVMeConnection) Advice(reply string) string {
 	at := n.Address.String()
 	switch {
@@ -397,7 +391,7 @@ func (n *NVMeConnection) Advice(reply string) string {
 
 const connectPatience = 20 * time.Second // until a connection is live
 
-// Verify implements kind: the path is live.
+// Verify: the path is live.
 func (n *NVMeConnection) Verify(ctx context.Context, h remote.Host) error {
 	for deadline := time.Now().Add(connectPatience); ; {
 		seen, err := remote.Read(ctx, h, n.Looks())
@@ -422,12 +416,10 @@ func (n *NVMeConnection) Verify(ctx context.Context, h remote.Host) error {
 	}
 }
 
-// About implements apart.
 func (n *NVMeConnection) About() string {
 	return strings.Join([]string{n.NQN, n.Transport, n.Address.String(), n.HostNQN}, ",")
 }
 
-// Self implements neighbour.
 func (n *NVMeConnection) Self(s remote.Seen) []object {
 	list, err := parseNVMe(s)
 	if err != nil {
@@ -439,7 +431,7 @@ func (n *NVMeConnection) Self(s remote.Seen) []object {
 	return nil
 }
 
-// Beside implements neighbour: connections over a fabric, not drives.
+// Beside: connections over a fabric, not drives.
 func (n *NVMeConnection) Beside(s remote.Seen) (out []object) {
 	list, err := parseNVMe(s)
 	if err != nil {

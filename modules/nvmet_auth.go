@@ -45,7 +45,6 @@ const (
 	kernelGroup = "null"
 )
 
-// follow implements partial.
 func (n *NVMeTAuth) follow(p past[NVMeTAuth]) {
 	n.past = p.former
 	if n.Hash == "" {
@@ -56,7 +55,6 @@ func (n *NVMeTAuth) follow(p past[NVMeTAuth]) {
 	}
 }
 
-// settle implements partial.
 func (n *NVMeTAuth) settle(*NVMeTAuth) { n.GoneHash, n.GoneGroup = "", "" }
 
 // towards is the state with what becomes of what is declared no more, where have
@@ -83,13 +81,11 @@ func (n *NVMeTAuth) looks() authLooks {
 	return authLooks{in("dhchap_key"), in("dhchap_ctrl_key"), in("dhchap_hash"), in("dhchap_dhgroup")}
 }
 
-// Looks implements kind.
 func (n *NVMeTAuth) Looks() []remote.Look {
 	l := n.looks()
 	return []remote.Look{nvmetLook(), l.key, l.ctrlKey, l.hash, l.group}
 }
 
-// Parse implements kind.
 func (n *NVMeTAuth) Parse(s remote.Seen) (*NVMeTAuth, error) {
 	t, err := parseNVMeT(s)
 	if err != nil || t["hosts/"+n.NQN] == "" {
@@ -124,7 +120,6 @@ func (n *NVMeTAuth) Parse(s remote.Seen) (*NVMeTAuth, error) {
 	return have, nil
 }
 
-// Diff implements kind.
 func (n *NVMeTAuth) Diff(have *NVMeTAuth) []plan.Change {
 	is := some(have)
 	want := some(n).towards(is)
@@ -155,7 +150,7 @@ func (n *NVMeTAuth) forget(key []byte) remote.Step {
 	return remote.Step{Args: []string{"sh", "-c", forgetScript, "sh", nvmetDir, n.NQN, "keep"}, Secret: key}
 }
 
-// Steps implements kind. The host's own key comes last: from then on the rest
+// Steps: the host's own key comes last: from then on the rest
 // is asked for.
 func (n *NVMeTAuth) Steps(have *NVMeTAuth) []remote.Step {
 	is := some(have)
@@ -187,7 +182,6 @@ func (n *NVMeTAuth) Steps(have *NVMeTAuth) []remote.Step {
 // file.
 func bootKey(file, attribute string) string { return "key_ " + remote.Quote(file, attribute) }
 
-// Boot implements volatile.
 func (n *NVMeTAuth) Boot() []string {
 	var values []attr
 	if n.Hash != "" {
@@ -206,7 +200,6 @@ func (n *NVMeTAuth) Boot() []string {
 	return append(lines, bootKey(n.keys.hostFile, n.dir()+"/dhchap_key"))
 }
 
-// Advice implements adviser.
 func (n *NVMeTAuth) Advice(reply string) string {
 	switch {
 	case strings.Contains(reply, "Permission denied"), strings.Contains(reply, "No such file or directory"):

@@ -27,10 +27,8 @@ func (n *NVMeTHost) dir() string { return nvmetDir + "/hosts/" + n.NQN }
 
 func (n *NVMeTHost) unwritable() error { return checkNQNs(n.NQN) }
 
-// Looks implements kind.
 func (n *NVMeTHost) Looks() []remote.Look { return []remote.Look{nvmetLook()} }
 
-// Parse implements kind.
 func (n *NVMeTHost) Parse(s remote.Seen) (*NVMeTHost, error) {
 	t, err := parseNVMeT(s)
 	if err != nil || t["hosts/"+n.NQN] == "" {
@@ -39,12 +37,10 @@ func (n *NVMeTHost) Parse(s remote.Seen) (*NVMeTHost, error) {
 	return &NVMeTHost{NQN: n.NQN}, nil
 }
 
-// Diff implements kind.
 func (n *NVMeTHost) Diff(have *NVMeTHost) []plan.Change {
 	return change("known", have != nil, n != nil, plan.ImpactNone)
 }
 
-// Steps implements kind.
 func (n *NVMeTHost) Steps(have *NVMeTHost) []remote.Step {
 	switch {
 	case n != nil && have == nil:
@@ -55,10 +51,8 @@ func (n *NVMeTHost) Steps(have *NVMeTHost) []remote.Step {
 	return nil
 }
 
-// Boot implements volatile.
 func (n *NVMeTHost) Boot() []string { return []string{"do_ modprobe nvmet", bootDir(n.dir())} }
 
-// Advice implements adviser.
 func (n *NVMeTHost) Advice(reply string) string {
 	if strings.Contains(reply, "busy") {
 		return "a subsystem that is not weft's allows this host: find it with ls " + nvmetDir + "/subsystems/*/allowed_hosts"
@@ -66,8 +60,6 @@ func (n *NVMeTHost) Advice(reply string) string {
 	return ""
 }
 
-// Self implements neighbour.
 func (n *NVMeTHost) Self(remote.Seen) []object { return []object{{"nvmet_host", n.NQN}} }
 
-// Beside implements neighbour.
 func (n *NVMeTHost) Beside(s remote.Seen) []object { return nvmetObjects(s) }

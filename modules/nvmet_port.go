@@ -60,10 +60,8 @@ func (n *NVMeTPort) group(id int) string { return fmt.Sprintf("%s/ana_groups/%d"
 
 func (n *NVMeTPort) unwritable() error { return checkNQNs(n.Subsystems...) }
 
-// Looks implements kind.
 func (n *NVMeTPort) Looks() []remote.Look { return []remote.Look{nvmetLook()} }
 
-// Parse implements kind.
 func (n *NVMeTPort) Parse(s remote.Seen) (*NVMeTPort, error) {
 	t, err := parseNVMeT(s)
 	if err != nil {
@@ -130,7 +128,6 @@ func (n *NVMeTPort) where() string {
 	return n.Address.String()
 }
 
-// Diff implements kind.
 func (n *NVMeTPort) Diff(have *NVMeTPort) []plan.Change {
 	if n, have = either(n, have, (*NVMeTPort).absent); n == nil {
 		return nil
@@ -160,7 +157,7 @@ func (n *NVMeTPort) groups(have *NVMeTPort) map[int]string {
 	return all
 }
 
-// Steps implements kind. A port listens from its first export on, and takes no
+// Steps: a port listens from its first export on, and takes no
 // other address from then on until its last one is gone. So what is exported
 // comes last, and where the address changes all of it goes first.
 func (n *NVMeTPort) Steps(have *NVMeTPort) []remote.Step {
@@ -243,7 +240,7 @@ func (n *NVMeTPort) remove() []remote.Step {
 	return append(steps, run("rmdir", n.dir()))
 }
 
-// Keeps implements keeper: a port that exports what is not weft's stays.
+// Keeps: a port that exports what is not weft's stays.
 func (n *NVMeTPort) Keeps() string {
 	if len(n.foreign) == 0 {
 		return ""
@@ -251,7 +248,6 @@ func (n *NVMeTPort) Keeps() string {
 	return fmt.Sprintf("it exports %s too, which is not weft's", strings.Join(n.foreign, ", "))
 }
 
-// Boot implements volatile.
 func (n *NVMeTPort) Boot() []string {
 	lines := []string{"do_ modprobe nvmet-" + n.Transport, bootDir(n.dir()), bootSet(n.dir(), n.attributes()...)}
 	for _, id := range slices.Sorted(maps.Keys(n.Groups)) {
@@ -263,7 +259,6 @@ func (n *NVMeTPort) Boot() []string {
 	return lines
 }
 
-// Advice implements adviser.
 func (n *NVMeTPort) Advice(reply string) string {
 	addr := n.Address.Addr().String()
 	switch {
@@ -281,10 +276,8 @@ func (n *NVMeTPort) Advice(reply string) string {
 	return ""
 }
 
-// Self implements neighbour.
 func (n *NVMeTPort) Self(remote.Seen) []object {
 	return []object{{"nvmet_port", strconv.Itoa(int(n.Number))}}
 }
 
-// Beside implements neighbour.
 func (n *NVMeTPort) Beside(s remote.Seen) []object { return nvmetObjects(s) }

@@ -62,10 +62,8 @@ func (n *NVMeTSubsystem) allows(host string) string { return n.dir() + "/allowed
 
 func (n *NVMeTSubsystem) unwritable() error { return checkNQNs(append([]string{n.NQN}, n.Hosts...)...) }
 
-// Looks implements kind.
 func (n *NVMeTSubsystem) Looks() []remote.Look { return []remote.Look{nvmetLook()} }
 
-// Parse implements kind.
 func (n *NVMeTSubsystem) Parse(s remote.Seen) (*NVMeTSubsystem, error) {
 	t, err := parseNVMeT(s)
 	at := "subsystems/" + n.NQN
@@ -98,7 +96,6 @@ func (n *NVMeTSubsystem) Parse(s remote.Seen) (*NVMeTSubsystem, error) {
 // absent is the target without it.
 func (n *NVMeTSubsystem) absent() *NVMeTSubsystem { return &NVMeTSubsystem{NQN: n.NQN} }
 
-// Diff implements kind.
 func (n *NVMeTSubsystem) Diff(have *NVMeTSubsystem) []plan.Change {
 	gone := n == nil
 	if n, have = either(n, have, (*NVMeTSubsystem).absent); n == nil {
@@ -137,7 +134,7 @@ func union(a, b map[uint32]NVMeTNamespace) []uint32 {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// Steps implements kind. Attributes that have their value are never written:
+// Steps: attributes that have their value are never written:
 // the kernel drops connections over some of them.
 func (n *NVMeTSubsystem) Steps(have *NVMeTSubsystem) []remote.Step {
 	switch {
@@ -255,7 +252,6 @@ func (n *NVMeTSubsystem) remove() []remote.Step {
 	return append(steps, run("rmdir", n.dir()))
 }
 
-// Boot implements volatile.
 func (n *NVMeTSubsystem) Boot() []string {
 	lines := []string{"do_ modprobe nvmet", bootDir(n.dir()), bootSet(n.dir(), attr{"attr_model", n.Model}, attr{"attr_serial", n.Serial})}
 	for _, host := range n.Hosts {
@@ -270,7 +266,6 @@ func (n *NVMeTSubsystem) Boot() []string {
 	return lines
 }
 
-// Advice implements adviser.
 func (n *NVMeTSubsystem) Advice(reply string) string {
 	switch {
 	case strings.Contains(reply, "attr_serial") || strings.Contains(reply, "attr_model"):
@@ -287,8 +282,6 @@ func (n *NVMeTSubsystem) Advice(reply string) string {
 	return ""
 }
 
-// Self implements neighbour.
 func (n *NVMeTSubsystem) Self(remote.Seen) []object { return []object{{"nvmet_subsystem", n.NQN}} }
 
-// Beside implements neighbour.
 func (n *NVMeTSubsystem) Beside(s remote.Seen) []object { return nvmetObjects(s) }

@@ -49,10 +49,8 @@ func (p *Package) look() remote.Look {
 	return remote.Look{Args: []string{"sh", "-c", queryPackage, "sh", p.Name}, Own: true}
 }
 
-// Looks implements kind.
 func (p *Package) Looks() []remote.Look { return []remote.Look{p.look()} }
 
-// Parse implements kind.
 func (p *Package) Parse(s remote.Seen) (*Package, error) {
 	out, err := output(s, p.look())
 	if err != nil {
@@ -74,7 +72,6 @@ func (p *Package) Parse(s remote.Seen) (*Package, error) {
 
 func (p *Package) absent() *Package { return &Package{Name: p.Name, Tool: p.Tool} }
 
-// Diff implements kind.
 func (p *Package) Diff(have *Package) []plan.Change {
 	if p, have = either(p, have, (*Package).absent); p == nil {
 		return nil
@@ -105,7 +102,7 @@ func (p *Package) is(have *Package) bool {
 	return version == p.Installed || strings.HasPrefix(version, p.Installed+"-")
 }
 
-// Steps implements kind. Nothing else is removed on the way: what would need
+// Steps: nothing else is removed on the way: what would need
 // that fails.
 func (p *Package) Steps(have *Package) []remote.Step {
 	if p, have = either(p, have, (*Package).absent); p == nil {
@@ -135,7 +132,6 @@ func (p *Package) named(sep string) string {
 	return p.Name + sep + p.Installed
 }
 
-// Advice implements adviser.
 func (p *Package) Advice(reply string) string {
 	has := func(words ...string) bool {
 		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(reply, w) })

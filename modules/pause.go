@@ -32,10 +32,9 @@ func (p *Pause) look() remote.Look {
 	return remote.Look{PCI: p.PCI, Args: []string{"ethtool", "-a", "{if}"}}
 }
 
-// Looks implements kind.
 func (p *Pause) Looks() []remote.Look { return []remote.Look{p.look()} }
 
-// Parse implements kind. A driver that knows no pause has none.
+// Parse: a driver that knows no pause has none.
 func (p *Pause) Parse(s remote.Seen) (*Pause, error) {
 	name, err := netdev(s, p.PCI)
 	if err != nil {
@@ -74,7 +73,6 @@ func (p *Pause) Parse(s remote.Seen) (*Pause, error) {
 	return have, nil
 }
 
-// Diff implements kind.
 func (p *Pause) Diff(have *Pause) []plan.Change {
 	if p == nil { // a port always has some setting
 		return nil
@@ -85,7 +83,7 @@ func (p *Pause) Diff(have *Pause) []plan.Change {
 		change("autoneg", have.Autoneg, p.Autoneg, plan.ImpactLinkFlap)...)
 }
 
-// Steps implements kind. Only what differs is named: some drivers refuse the
+// Steps: only what differs is named: some drivers refuse the
 // rest.
 func (p *Pause) Steps(have *Pause) []remote.Step {
 	if p == nil {
@@ -111,7 +109,7 @@ func (p *Pause) Steps(have *Pause) []remote.Step {
 	return []remote.Step{run(args...)}
 }
 
-// Boot implements volatile. It says only what is not so already, which ethtool
+// Boot: it says only what is not so already, which ethtool
 // would take for an error.
 func (p *Pause) Boot() []string {
 	on := &Pause{Interface: anyNIC, RX: !p.RX, TX: !p.TX, Autoneg: !p.Autoneg}
@@ -125,5 +123,4 @@ func (p *Pause) Boot() []string {
 	return lines
 }
 
-// About implements apart.
 func (p *Pause) About() string { return p.PCI }

@@ -33,10 +33,8 @@ func (p *PFC) look() remote.Look {
 	return remote.Look{PCI: p.PCI, Args: []string{"dcb", "-j", "pfc", "show", "dev", "{if}"}}
 }
 
-// Looks implements kind.
 func (p *PFC) Looks() []remote.Look { return []remote.Look{p.look()} }
 
-// Parse implements kind.
 func (p *PFC) Parse(s remote.Seen) (*PFC, error) {
 	name, out, err := outputOn(s, p.PCI, p.look())
 	if err != nil {
@@ -57,7 +55,7 @@ func (p *PFC) Parse(s remote.Seen) (*PFC, error) {
 	return have, nil
 }
 
-// Diff implements kind. mlx5 takes the link down and up when the set of
+// Diff: mlx5 takes the link down and up when the set of
 // priorities changes (facts: hosts, 0.1).
 func (p *PFC) Diff(have *PFC) []plan.Change {
 	if p == nil { // a port always has some setting
@@ -77,7 +75,6 @@ func (p *PFC) list() string {
 	return strings.Join(words, ",")
 }
 
-// Steps implements kind.
 func (p *PFC) Steps(have *PFC) []remote.Step {
 	if p == nil {
 		return nil
@@ -89,8 +86,6 @@ func (p *PFC) Steps(have *PFC) []remote.Step {
 	return []remote.Step{run(args...)}
 }
 
-// About implements apart.
 func (p *PFC) About() string { return p.PCI }
 
-// Boot implements volatile.
 func (p *PFC) Boot() []string { return dcbLines(p.PCI, p.Steps(&PFC{Interface: anyNIC})) }

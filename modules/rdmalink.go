@@ -50,12 +50,11 @@ func newRDMALink(pci, transport, label string, software bool) *RDMALink {
 	return r
 }
 
-// Looks implements kind.
 func (r *RDMALink) Looks() []remote.Look {
 	return rdmaPortLooks(r.PCI)
 }
 
-// Parse implements kind. A port that speaks another protocol than its fabric,
+// Parse: a port that speaks another protocol than its fabric,
 // or a card without RDMA, is refused.
 func (r *RDMALink) Parse(s remote.Seen) (*RDMALink, error) {
 	name, err := netdev(s, r.PCI)
@@ -129,7 +128,7 @@ func (p *rdmaPort) trouble() string {
 	return fmt.Sprintf("%s is in state %s (%s): see the cable, the port at its other end and ip link", name, p.State, p.Physical)
 }
 
-// Left implements limited: no command makes a link active.
+// Left: no command makes a link active.
 func (r *RDMALink) Left() string { return r.trouble }
 
 func (r *RDMALink) text() string {
@@ -142,7 +141,7 @@ func (r *RDMALink) text() string {
 	return r.Name + " (" + r.Type + ", in software)"
 }
 
-// Diff implements kind. Only what weft makes is ever taken away.
+// Diff: only what weft makes is ever taken away.
 func (r *RDMALink) Diff(have *RDMALink) []plan.Change {
 	r, have = some(r), some(have)
 	if r.Present == have.Present || !r.Present && have.Type == "" {
@@ -155,7 +154,6 @@ func (r *RDMALink) Diff(have *RDMALink) []plan.Change {
 	return change("device", have.text(), r.text(), impact)
 }
 
-// Steps implements kind.
 func (r *RDMALink) Steps(have *RDMALink) []remote.Step {
 	if len(r.Diff(have)) == 0 {
 		return nil
@@ -199,7 +197,7 @@ func (r *RDMALink) module() string {
 	return map[string]string{"rxe": "rdma_rxe", "siw": "siw"}[r.Type]
 }
 
-// Boot implements volatile. A port takes one device in software.
+// Boot: a port takes one device in software.
 func (r *RDMALink) Boot() []string {
 	if r.Type == "" {
 		return nil
@@ -212,7 +210,6 @@ func (r *RDMALink) Boot() []string {
 	}
 }
 
-// Advice implements adviser.
 func (r *RDMALink) Advice(reply string) string {
 	switch {
 	case strings.Contains(reply, "not found in directory"):
@@ -229,7 +226,7 @@ func (r *RDMALink) Advice(reply string) string {
 
 const linkPatience = 10 * time.Second // until a new device is active
 
-// Verify implements kind: the port is active.
+// Verify: the port is active.
 func (r *RDMALink) Verify(ctx context.Context, h remote.Host) error {
 	for deadline := time.Now().Add(linkPatience); ; {
 		seen, err := remote.Read(ctx, h, r.Looks())
@@ -251,5 +248,4 @@ func (r *RDMALink) Verify(ctx context.Context, h remote.Host) error {
 	}
 }
 
-// About implements apart.
 func (r *RDMALink) About() string { return r.PCI }

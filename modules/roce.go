@@ -56,12 +56,10 @@ func cmLook() remote.Look {
 		`for f in */ports/*/default_roce_*; do if [ -e "$f" ]; then echo "$f $(cat "$f")"; fi; done`}}
 }
 
-// Looks implements kind.
 func (r *RoCE) Looks() []remote.Look {
 	return append(rdmaPortLooks(r.PCI), cmLook())
 }
 
-// Parse implements kind.
 func (r *RoCE) Parse(s remote.Seen) (*RoCE, error) {
 	name, err := netdev(s, r.PCI)
 	if err != nil {
@@ -119,7 +117,6 @@ func (r *RoCE) towards(other *RoCE) *RoCE {
 	return &out
 }
 
-// follow implements partial.
 func (r *RoCE) follow(p past[RoCE]) {
 	r.Gone, r.past = nil, p
 	switch {
@@ -131,10 +128,9 @@ func (r *RoCE) follow(p past[RoCE]) {
 	}
 }
 
-// settle implements partial.
 func (r *RoCE) settle(*RoCE) { r.Gone = nil }
 
-// Diff implements kind. New connections get the values, those there are keep
+// Diff: new connections get the values, those there are keep
 // theirs.
 func (r *RoCE) Diff(have *RoCE) []plan.Change {
 	if r == nil { // a device always has some values
@@ -170,7 +166,6 @@ func (r *RoCE) tos() string {
 func (r *RoCE) dir() string  { return cmDir + "/" + r.Device }
 func (r *RoCE) port() string { return fmt.Sprintf("%s/ports/%d", r.dir(), max(1, r.Port)) }
 
-// Steps implements kind.
 func (r *RoCE) Steps(have *RoCE) []remote.Step {
 	if len(r.Diff(have)) == 0 {
 		return nil
@@ -194,7 +189,6 @@ func (r *RoCE) Steps(have *RoCE) []remote.Step {
 	return steps
 }
 
-// Advice implements adviser.
 func (r *RoCE) Advice(reply string) string {
 	switch {
 	case strings.Contains(reply, "No such device"):
@@ -207,7 +201,6 @@ func (r *RoCE) Advice(reply string) string {
 	return ""
 }
 
-// Boot implements volatile.
 func (r *RoCE) Boot() []string {
 	at := &RoCE{Device: anyRDMA}
 	var lines []string
@@ -226,5 +219,4 @@ func defaultToS(f *inventory.Fabric) int {
 	return -1
 }
 
-// About implements apart.
 func (r *RoCE) About() string { return r.PCI }

@@ -39,10 +39,8 @@ func (s *Service) look() remote.Look {
 	return remote.Look{Args: []string{"systemctl", "show", "-p", "LoadState,ActiveState,SubState,UnitFileState", s.Unit}}
 }
 
-// Looks implements kind.
 func (s *Service) Looks() []remote.Look { return []remote.Look{systemdLook(), s.look()} }
 
-// Parse implements kind.
 func (s *Service) Parse(seen remote.Seen) (*Service, error) {
 	if err := systemd(seen); err != nil {
 		return nil, err
@@ -83,7 +81,6 @@ func (s *Service) Parse(seen remote.Seen) (*Service, error) {
 	return have, nil
 }
 
-// Diff implements kind.
 func (s *Service) Diff(have *Service) []plan.Change {
 	if s == nil { // a unit is always in some state
 		return nil
@@ -104,7 +101,6 @@ func (s *Service) Diff(have *Service) []plan.Change {
 // comes says whether the unit is to appear between the look and the step.
 func (s *Service) comes(have *Service) bool { return have.Coming && !s.Coming }
 
-// Steps implements kind.
 func (s *Service) Steps(have *Service) []remote.Step {
 	if s == nil {
 		return nil
@@ -124,10 +120,8 @@ func (s *Service) Steps(have *Service) []remote.Step {
 	return steps
 }
 
-// Why implements witness.
 func (s *Service) Why() []string { return statusOf(s.Unit) }
 
-// Advice implements adviser.
 func (s *Service) Advice(string) string {
 	return "more is in its journal: journalctl -u " + s.Unit
 }

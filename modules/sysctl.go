@@ -57,13 +57,11 @@ func (s *Sysctl) looks() (live, boot remote.Look) {
 	return remote.Look{File: s.live(), Root: true}, remote.Look{File: s.file()}
 }
 
-// Looks implements kind.
 func (s *Sysctl) Looks() []remote.Look {
 	live, boot := s.looks()
 	return []remote.Look{live, boot}
 }
 
-// Parse implements kind.
 func (s *Sysctl) Parse(seen remote.Seen) (*Sysctl, error) {
 	live, boot := s.looks()
 	now := seen.Of(live)
@@ -81,7 +79,6 @@ func (s *Sysctl) Parse(seen remote.Seen) (*Sysctl, error) {
 	return &Sysctl{Key: s.Key, Value: strings.Join(strings.Fields(now.Text()), " "), Boot: string(kept.Content)}, nil
 }
 
-// Diff implements kind.
 func (s *Sysctl) Diff(have *Sysctl) []plan.Change {
 	if s == nil { // the kernel always has a value
 		return nil
@@ -91,7 +88,6 @@ func (s *Sysctl) Diff(have *Sysctl) []plan.Change {
 		change("boot", strings.TrimSpace(have.Boot), strings.TrimSpace(s.Boot), plan.ImpactNone)...)
 }
 
-// Steps implements kind.
 func (s *Sysctl) Steps(have *Sysctl) []remote.Step {
 	if s == nil {
 		return nil
@@ -107,7 +103,6 @@ func (s *Sysctl) Steps(have *Sysctl) []remote.Step {
 	return steps
 }
 
-// Advice implements adviser.
 func (s *Sysctl) Advice(reply string) string {
 	switch {
 	case reply == "":

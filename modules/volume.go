@@ -58,7 +58,6 @@ func (v *Volume) rulePath() string {
 
 func (v *Volume) ruleLook() remote.Look { return remote.Look{File: v.rulePath(), Root: true} }
 
-// Looks implements kind.
 func (v *Volume) Looks() []remote.Look {
 	looks := []remote.Look{lvsLook(), v.ruleLook()}
 	if v.Among != nil {
@@ -70,7 +69,6 @@ func (v *Volume) Looks() []remote.Look {
 	return looks
 }
 
-// Parse implements kind.
 func (v *Volume) Parse(s remote.Seen) (*Volume, error) {
 	if v.Later && s.Of(lvsLook()).Code == 127 {
 		return nil, nil
@@ -102,7 +100,7 @@ func (v *Volume) Parse(s remote.Seen) (*Volume, error) {
 	return nil, nil
 }
 
-// Refuse implements bounded: a volume never shrinks, and what serves it would
+// Refuse: a volume never shrinks, and what serves it would
 // refuse to serve less of it.
 func (v *Volume) Refuse(have *Volume) error {
 	if have != nil && have.Bytes > v.Bytes {
@@ -112,7 +110,7 @@ func (v *Volume) Refuse(have *Volume) error {
 	return nil
 }
 
-// Diff implements kind. One that is larger than wanted was refused before.
+// Diff: one that is larger than wanted was refused before.
 func (v *Volume) Diff(have *Volume) []plan.Change {
 	switch {
 	case v == nil && have == nil:
@@ -149,7 +147,7 @@ func exactly(bytes int64) string {
 const revalidate = `for n in ` + nvmetDir + `/subsystems/*/namespaces/*; do if [ -e "$n/device_path" ]; then read -r p <"$n/device_path"; ` +
 	`if [ "$p" = "$1" ]; then echo 1 >"$n/revalidate_size"; fi; fi; done`
 
-// Steps implements kind. What an earlier volume left in the same place is
+// Steps: what an earlier volume left in the same place is
 // wiped as far as it could be taken for a file system.
 func (v *Volume) Steps(have *Volume) []remote.Step {
 	if len(v.Diff(have)) == 0 {
@@ -186,7 +184,6 @@ func (v *Volume) ruled(have string) []remote.Step {
 	return []remote.Step{{Put: &remote.File{Path: v.rulePath(), Mode: 0o644, Content: []byte(v.Rule)}}}
 }
 
-// Advice implements adviser.
 func (v *Volume) Advice(reply string) string {
 	switch {
 	case strings.Contains(reply, "insufficient free space"), strings.Contains(reply, "free extents"):
@@ -197,10 +194,8 @@ func (v *Volume) Advice(reply string) string {
 	return ""
 }
 
-// Self implements neighbour.
 func (v *Volume) Self(remote.Seen) []object { return []object{{"volume", v.Group + "/" + v.Name}} }
 
-// Beside implements neighbour.
 func (v *Volume) Beside(s remote.Seen) (list []object) {
 	rows, err := lvmRows(s, lvsLook())
 	if err != nil {

@@ -93,7 +93,6 @@ func parseDrive(s remote.Seen, id string) (drive, error) {
 	return d, nil
 }
 
-// Looks implements kind.
 func (g *VolumeGroup) Looks() []remote.Look {
 	looks := []remote.Look{pvsLook(), vgsLook()}
 	for _, id := range g.ids() {
@@ -107,7 +106,7 @@ func (g *VolumeGroup) ids() []string {
 	return slices.DeleteFunc(slices.Clone(g.Drives), func(id string) bool { return strings.HasPrefix(id, "/") })
 }
 
-// Parse implements kind. A drive that is not in the group yet and holds
+// Parse: a drive that is not in the group yet and holds
 // anything is refused.
 func (g *VolumeGroup) Parse(s remote.Seen) (*VolumeGroup, error) {
 	if g.Later && s.Of(pvsLook()).Code == 127 {
@@ -161,13 +160,12 @@ func (g *VolumeGroup) Parse(s remote.Seen) (*VolumeGroup, error) {
 	return have, nil
 }
 
-// Diff implements kind.
 func (g *VolumeGroup) Diff(have *VolumeGroup) []plan.Change {
 	return change("drives", strings.Join(slices.Sorted(slices.Values(some(have).Drives)), " "),
 		strings.Join(slices.Sorted(slices.Values(some(g).Drives)), " "), plan.ImpactNone)
 }
 
-// Steps implements kind. No command is told to go on over what it asks about:
+// Steps: no command is told to go on over what it asks about:
 // where one would ask, it fails.
 func (g *VolumeGroup) Steps(have *VolumeGroup) []remote.Step {
 	switch {
@@ -220,7 +218,6 @@ func emptied(path string) remote.Step {
 	return run("dd", "if=/dev/zero", "of="+path, "bs=1M", "count=1", "conv=notrunc,fsync")
 }
 
-// Advice implements adviser.
 func (g *VolumeGroup) Advice(reply string) string {
 	switch {
 	case strings.Contains(reply, "logical volume"), strings.Contains(reply, "still in use"):
@@ -231,10 +228,8 @@ func (g *VolumeGroup) Advice(reply string) string {
 	return ""
 }
 
-// Self implements neighbour.
 func (g *VolumeGroup) Self(remote.Seen) []object { return []object{{"volume_group", g.Name}} }
 
-// Beside implements neighbour.
 func (g *VolumeGroup) Beside(s remote.Seen) (list []object) {
 	rows, err := lvmRows(s, vgsLook())
 	if err != nil {
