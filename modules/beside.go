@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"weft/internal/nvme/names"
 	"weft/internal/remote"
 	"weft/plan"
 )
@@ -57,7 +58,7 @@ func beside(rs []plan.Resource, seen remote.Seen, foreign map[string]string) map
 func (d *server) Unmanaged() map[string][]string { return d.beside }
 
 // nvmetDiscovery is a subsystem that newer kernels have from the start.
-const nvmetDiscovery = "nqn.2014-08.org.nvmexpress.discovery"
+const nvmetDiscovery = names.Discovery
 
 // nvmetObjects is everything of the kernel's target.
 func nvmetObjects(s remote.Seen) (list []object) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"weft/internal/nvme/names"
 	"weft/inventory"
 	"weft/plan"
 )
@@ -102,7 +103,7 @@ func nicFor(s *inventory.Server, p inventory.Portal) *inventory.RNIC {
 	return nil
 }
 
-var uuidNQN = regexp.MustCompile(`^nqn\.2014-08\.org\.nvmexpress:uuid:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$`)
+var uuidNQN = regexp.MustCompile(`^` + regexp.QuoteMeta(names.UUID) + `([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$`)
 
 // hostID is the identifier that goes with a host NQN: kernels want one for
 // each.

@@ -8,6 +8,7 @@ import (
 
 	"weft/internal/hint"
 	"weft/internal/remote"
+	"weft/internal/traffic"
 	"weft/inventory"
 	"weft/plan"
 )
@@ -160,7 +161,7 @@ func (r *RoCE) tos() string {
 	if r.ToS < 0 {
 		return "none"
 	}
-	return fmt.Sprintf("%d (DSCP %d)", r.ToS, r.ToS>>2)
+	return fmt.Sprintf("%d (DSCP %d)", r.ToS, traffic.DSCP(r.ToS))
 }
 
 func (r *RoCE) dir() string  { return cmDir + "/" + r.Device }
@@ -214,7 +215,7 @@ func (r *RoCE) Boot() []string {
 // The card sets the bits of ECN itself.
 func defaultToS(f *inventory.Fabric) int {
 	if c := f.StorageClass(); c != nil {
-		return c.DSCP[0] << 2
+		return traffic.ToS(c.DSCP[0])
 	}
 	return -1
 }

@@ -8,13 +8,16 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"weft/internal/owned"
+	"weft/internal/traffic"
 )
 
 const (
-	anonymous  = "priority-" // what classes are called on an OS that keeps no names
-	allOther   = "default"   // the class of all other traffic
-	maxName    = 31          // of objects on a switch
-	priorities = 8
+	anonymous  = "priority-"     // what classes are called on an OS that keeps no names
+	allOther   = "default"       // the class of all other traffic
+	maxName    = owned.MaxObject // of objects on a switch
+	priorities = traffic.Priorities
 )
 
 // checkClasses reports everything about wished classes that no switch can do.
@@ -34,7 +37,7 @@ func checkClasses(c Config) error {
 		}
 		prio[k.Priority] = k.Name
 		for _, d := range k.DSCP {
-			if other, ok := dscp[d]; ok || d < 0 || d > 63 {
+			if other, ok := dscp[d]; ok || d < 0 || d > traffic.MaxDSCP {
 				fail("class %s: dscp %d is out of range or already of class %s", k.Name, d, other)
 			}
 			dscp[d] = k.Name

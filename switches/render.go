@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"weft/internal/owned"
 )
 
 // Render lists the lines that lead from have to want, in the order in which the
@@ -142,11 +144,11 @@ func objectOf(header string) string {
 	return ""
 }
 
-const objectPrefix = "WEFT-"
+const objectPrefix = owned.Objects
 
 // ObjectName is what the names of all objects of an owner's fabric begin with; that
 // of fabric "" is what all of the owner's begin with.
-func ObjectName(owner, fabric string) string { return objectPrefix + owner + "-" + fabric }
+func ObjectName(owner, fabric string) string { return owned.Object(owner, fabric) }
 
 // Weft reports whether a line names an object of weft's, whosever it is.
 func Weft(line string) bool { return strings.Contains(line, " "+objectPrefix) }

@@ -4,24 +4,22 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"weft/internal/nvme/names"
 
 	"github.com/google/uuid"
 )
 
 // DiscoveryNQN names the discovery service of every target; no subsystem may
 // have it.
-const DiscoveryNQN = "nqn.2014-08.org.nvmexpress.discovery"
+const DiscoveryNQN = names.Discovery
 
 const (
-	maxNQN        = 223 // bytes: NVMe Base, NVMe Qualified Names
-	maxSerial     = 20
-	maxNSID       = 0xfffffffe // above is the broadcast value
-	maxGroup      = 128        // of asymmetric access
-	maxNamespaces = 1024       // of a subsystem
+	maxGroup      = 128  // of asymmetric access
+	maxNamespaces = 1024 // of a subsystem
 )
 
 // Validate reports everything in the configuration that weft-target would
@@ -92,26 +90,20 @@ func (v *findings) portals(portals []Portal) {
 	}
 }
 
-// nqnForm is a date, a domain in reverse, and a name of the owner's choice, of
-// what goes into paths and command lines as it is.
-var nqnForm = regexp.MustCompile(`^nqn\.[0-9]{4}-(0[1-9]|1[0-2])\.[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?:[A-Za-z0-9._:+=@~-]+$`)
-
-const uuidNQN = "nqn.2014-08.org.nvmexpress:uuid:"
-
 // CheckNQN reports why s is no NVMe Qualified Name of a host or subsystem:
 // nqn.yyyy-mm.reverse.domain:name, or nqn.2014-08.org.nvmexpress:uuid:UUID.
 func CheckNQN(s string) error {
 	switch {
 	case s == DiscoveryNQN:
 		return errors.New("the NQN of the discovery service is no subsystem's and no host's")
-	case len(s) > maxNQN:
-		return fmt.Errorf("NQN of %d bytes; %d is the most", len(s), maxNQN)
+	case len(s) > names.MaxNQN:
+		return fmt.Errorf("NQN of %d bytes; %d is the most", len(s), names.MaxNQN)
 	case !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f }):
 		return fmt.Errorf("NQN %q has blanks or control characters", s)
-	case !nqnForm.MatchString(s):
+	case !names.IsNQN(s):
 		return fmt.Errorf("%q is no NQN; they look like nqn.2026-11.net.example:name, of letters, digits and . _ : + = @ ~ -", s)
 	}
-	if id, ok := strings.CutPrefix(s, uuidNQN); ok {
+	if id, ok := strings.CutPrefix(s, names.UUID); ok {
 		// A name may follow the UUID, as in …:uuid:UUID:probe.
 		id, _, _ = strings.Cut(id, ":")
 		if _, err := uuid.Parse(id); err != nil || len(id) != 36 {

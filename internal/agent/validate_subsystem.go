@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"weft/internal/nvme/names"
+
 	"github.com/google/uuid"
 )
 
@@ -13,8 +15,8 @@ func (v *findings) subsystem(name string, s Subsystem, portals []Portal) {
 	if err := CheckNQN(s.NQN); err != nil {
 		v.add("%s: %w", name, err)
 	}
-	if s.Serial == "" || len(s.Serial) > maxSerial || !printable(s.Serial) || strings.TrimSpace(s.Serial) != s.Serial {
-		v.add("%s: serial %q is not 1 to %d printable ASCII characters", name, s.Serial, maxSerial)
+	if s.Serial == "" || len(s.Serial) > names.MaxSerial || !printable(s.Serial) || strings.TrimSpace(s.Serial) != s.Serial {
+		v.add("%s: serial %q is not 1 to %d printable ASCII characters", name, s.Serial, names.MaxSerial)
 	}
 	hosts := map[string]bool{}
 	for _, h := range s.AllowHosts {
@@ -97,8 +99,8 @@ func (v *findings) demand(name string, s Subsystem) {
 }
 
 func (v *findings) namespace(name string, n Namespace) {
-	if n.ID == 0 || n.ID > maxNSID {
-		v.add("%s: id is not from 1 to %d", name, uint32(maxNSID))
+	if n.ID == 0 || n.ID > names.MaxNSID {
+		v.add("%s: id is not from 1 to %d", name, uint32(names.MaxNSID))
 	}
 	if n.ANAGroup > maxGroup {
 		v.add("%s: ana_group %d is not from 1 to %d", name, n.ANAGroup, maxGroup)

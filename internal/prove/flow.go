@@ -14,6 +14,7 @@ import (
 	"weft/internal/agent"
 	"weft/internal/latency"
 	"weft/internal/remote"
+	"weft/internal/traffic"
 	"weft/inventory"
 	"weft/plan"
 )
@@ -288,7 +289,7 @@ func (f flow) over() []string {
 func (f flow) tos() []string {
 	if fabric := f.marking(); fabric != nil {
 		if class := fabric.StorageClass(); class != nil {
-			return []string{"--tos", strconv.Itoa(class.DSCP[0] << 2)}
+			return []string{"--tos", strconv.Itoa(traffic.ToS(class.DSCP[0]))}
 		}
 	}
 	return nil

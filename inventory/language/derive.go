@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"strings"
 
+	"weft/internal/nvme/names"
+
 	"github.com/google/uuid"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -20,7 +22,7 @@ func derivedHostNQN(e *evaluator, o *object) cty.Value {
 		return cty.DynamicVal
 	}
 	id := uuid.NewSHA1(uuid.NameSpaceURL, []byte(owner.AsString()+"/"+server.addr))
-	return cty.StringVal("nqn.2014-08.org.nvmexpress:uuid:" + id.String())
+	return cty.StringVal(names.UUID + id.String())
 }
 
 // derivedProbeNQN is the name of weft's own initiator on a server. It differs

@@ -3,6 +3,7 @@ package language
 import (
 	"github.com/zclconf/go-cty/cty"
 
+	"weft/internal/traffic"
 	"weft/inventory"
 	"weft/inventory/catalogue"
 	"weft/inventory/problem"
@@ -106,8 +107,8 @@ func fabricSchema() *schema {
 			"subnet": need(prefix()),
 		}, nil)},
 		"traffic_class": {schema: part("name", attrs{
-			"dscp":      opt(integerList(0, 63)),
-			"priority":  opt(integer(0, 7)),
+			"dscp":      opt(integerList(0, traffic.MaxDSCP)),
+			"priority":  opt(integer(0, traffic.MaxPriority)),
 			"bandwidth": opt(integer(1, 100)),
 			"strict":    opt(boolean()).or(cty.False),
 			"pfc":       opt(boolean()).or(cty.False),

@@ -1,32 +1,29 @@
 package rules
 
 import (
+	"fmt"
 	"strings"
 
+	"weft/internal/nvme/names"
 	"weft/inventory"
 	"weft/inventory/problem"
 )
 
-const (
-	maxNQN       = 223
-	discoveryNQN = "nqn.2014-08.org.nvmexpress.discovery"
-)
-
 // nqnProblem says why a text is not an NQN, or "".
-func (c *checker) nqnProblem(nqn string) string {
+func nqnProblem(nqn string) string {
 	switch {
-	case len(nqn) > maxNQN:
-		return "it has more than 223 bytes"
-	case nqn == discoveryNQN:
+	case len(nqn) > names.MaxNQN:
+		return fmt.Sprintf("it has more than %d bytes", names.MaxNQN)
+	case nqn == names.Discovery:
 		return "it is the name of the discovery service"
-	case !c.nqnForm.MatchString(nqn):
+	case !names.IsNQN(nqn):
 		return "it does not look like nqn.2026-11.net.example:name, of letters, digits and . _ : + = @ ~ -"
 	}
 	return ""
 }
 
 func (c *checker) nqn(b *inventory.Block, attr, nqn string) {
-	if why := c.nqnProblem(nqn); why != "" {
+	if why := nqnProblem(nqn); why != "" {
 		c.refuse(problem.NQN, b, attr, "not an NQN", "%q is not the name of a host or a subsystem: %s.", nqn, why)
 	}
 }
@@ -43,8 +40,8 @@ func (c *checker) initiators() {
 			continue
 		}
 		c.nqn(&i.Block, "hostnqn", i.HostNQN)
-		if len(i.HostNQN) <= maxNQN && len(i.ProbeNQN) > maxNQN {
-			c.refuse(problem.NQN, &i.Block, "hostnqn", "no room for the probe's NQN", `weft's own probe adds ":probe", which makes more than %d bytes.`, maxNQN)
+		if len(i.HostNQN) <= names.MaxNQN && len(i.ProbeNQN) > names.MaxNQN {
+			c.refuse(problem.NQN, &i.Block, "hostnqn", "no room for the probe's NQN", `weft's own probe adds ":probe", which makes more than %d bytes.`, names.MaxNQN)
 		}
 		for _, nqn := range []string{i.HostNQN, i.ProbeNQN} {
 			other, used := hosts[nqn]

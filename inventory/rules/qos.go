@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 
+	"weft/internal/owned"
 	"weft/inventory"
 	"weft/inventory/problem"
 )
@@ -127,9 +128,6 @@ func (c *checker) shares(f *inventory.Fabric) {
 	}
 }
 
-// maxObjectName is how long a name of a class or policy may be on the switches.
-const maxObjectName = 31
-
 // objectNames checks the names that classes get on switches.
 func (c *checker) objectNames(f *inventory.Fabric) {
 	usable := regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
@@ -138,19 +136,19 @@ func (c *checker) objectNames(f *inventory.Fabric) {
 		return
 	}
 	// Policies end in -in, -nq or -out.
-	if name := fmt.Sprintf("WEFT-%s-%s-out", c.Name, f.Name); len(name) > maxObjectName {
+	if name := owned.Object(c.Name, f.Name, "out"); len(name) > owned.MaxObject {
 		c.refuse(problem.ObjectName, &f.Block, "", "name too long on switches", "%s has %d characters, but a switch takes %d: shorten the name of the owner or the fabric.",
-			name, len(name), maxObjectName)
+			name, len(name), owned.MaxObject)
 		return
 	}
 	for _, t := range f.Classes {
-		name := fmt.Sprintf("WEFT-%s-%s-%s", c.Name, f.Name, t.Name)
+		name := owned.Object(c.Name, f.Name, t.Name)
 		switch {
 		case !usable.MatchString(t.Name):
 			c.refuse(problem.ObjectName, &t.Block, "", "not a name on switches", "%q has more than A-Z, a-z, 0-9, - and _.", t.Name)
-		case len(name) > maxObjectName:
+		case len(name) > owned.MaxObject:
 			c.refuse(problem.ObjectName, &t.Block, "", "name too long on switches", "%s has %d characters, but a switch takes %d: shorten the name of the owner, the fabric or the class.",
-				name, len(name), maxObjectName)
+				name, len(name), owned.MaxObject)
 		}
 	}
 }

@@ -30,18 +30,16 @@ func (r Rule) Check(m *inventory.Model) hcl.Diagnostics {
 
 func newChecker(m *inventory.Model) *checker {
 	return &checker{
-		Model:   m,
-		nqnForm: regexp.MustCompile(`^nqn\.[0-9]{4}-(0[1-9]|1[0-2])\.[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*:[A-Za-z0-9._:+=@~-]+$`),
-		serial:  regexp.MustCompile(`^[!-~]([ -~]*[!-~])?$`),
+		Model:  m,
+		serial: regexp.MustCompile(`^[!-~]([ -~]*[!-~])?$`),
 	}
 }
 
 // A checker collects what breaks the rules.
 type checker struct {
 	*inventory.Model
-	diags   hcl.Diagnostics
-	nqnForm *regexp.Regexp
-	serial  *regexp.Regexp // printable ASCII without spaces around
+	diags  hcl.Diagnostics
+	serial *regexp.Regexp // printable ASCII without spaces around
 
 	fallback *inventory.Connection // the default connection, once asked for
 }

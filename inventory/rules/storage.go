@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode"
 
+	"weft/internal/nvme/names"
 	"weft/inventory"
 	"weft/inventory/problem"
 
@@ -181,7 +182,7 @@ func (c *checker) subsystem(t *inventory.Target, s *inventory.Subsystem, nqns, s
 		return
 	}
 	switch {
-	case len(s.Serial) > 20 || !c.serial.MatchString(s.Serial):
+	case len(s.Serial) > names.MaxSerial || !c.serial.MatchString(s.Serial):
 		c.refuse(problem.Serial, &s.Block, "serial", "not a serial number", "%q is not 1 to 20 printable ASCII characters without spaces around.", s.Serial)
 	default:
 		if other := serials.first(s.Serial, &s.Block); other != nil {
@@ -190,12 +191,9 @@ func (c *checker) subsystem(t *inventory.Target, s *inventory.Subsystem, nqns, s
 	}
 }
 
-// maxNSID is the highest id of a namespace; the one above means all of them.
-const maxNSID = 0xfffffffe
-
 func (c *checker) namespace(t *inventory.Target, n *inventory.Namespace) {
-	if n.ID == 0 || n.ID > maxNSID {
-		c.refuse(problem.NSID, &n.Block, "", "not a namespace id", "The label is a number from 1 to %d.", uint32(maxNSID))
+	if n.ID == 0 || n.ID > names.MaxNSID {
+		c.refuse(problem.NSID, &n.Block, "", "not a namespace id", "The label is a number from 1 to %d.", uint32(names.MaxNSID))
 	}
 	if n.Incomplete {
 		return

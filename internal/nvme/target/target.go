@@ -86,7 +86,7 @@ type Subsystem struct {
 
 // A Namespace is a backend that hosts see as a block device.
 type Namespace struct {
-	ID       uint32 // 1 to 0xfffffffe
+	ID       uint32 // 1 to names.MaxNSID
 	UUID     [16]byte
 	Backend  backend.Backend
 	Group    uint32 // of asymmetric access, 1 to MaxGroups; 0 is 1

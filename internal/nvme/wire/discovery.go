@@ -1,9 +1,13 @@
 package wire
 
-import "fmt"
+import (
+	"fmt"
+
+	"weft/internal/nvme/names"
+)
 
 // DiscoveryNQN is the well-known name of discovery subsystems.
-const DiscoveryNQN = "nqn.2014-08.org.nvmexpress.discovery"
+const DiscoveryNQN = names.Discovery
 
 // Sizes in the discovery log page.
 const (

@@ -1,6 +1,10 @@
 package wire
 
-import "fmt"
+import (
+	"fmt"
+
+	"weft/internal/nvme/names"
+)
 
 // Types of fabrics commands, the first byte of Command.NSID. Base section 6.
 const (
@@ -152,7 +156,7 @@ const ConnectDataSize = 1024
 const DynamicController = 0xffff
 
 // MaxNQN is the longest NVMe qualified name in bytes. Base section 4.5.
-const MaxNQN = 223
+const MaxNQN = names.MaxNQN
 
 // ConnectData is the data of a Connect. Base section 6.3.
 type ConnectData struct {
