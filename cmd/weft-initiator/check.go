@@ -34,7 +34,7 @@ that not all lead to the same blocks.`,
 	d.flags(c)
 	asJSON := c.Flags().Bool("json", false, "print the result as JSON")
 	c.RunE = started(func(c *cobra.Command) error {
-		if d.path != "" {
+		if d.Path != "" {
 			return fmt.Errorf("check is about targets: --path does not go with it")
 		}
 		return d.check(c.Context(), *places, c.OutOrStdout(), *asJSON)
@@ -68,14 +68,14 @@ func (d *device) check(ctx context.Context, places agent.Places, out io.Writer, 
 		return err
 	}
 	o := initiator.Options{
-		SubNQN: d.nqn, HostNQN: d.host.nqn, KATO: d.kato, Timeout: d.timeout, HeaderDigest: d.header, DataDigest: d.data,
+		SubNQN: d.NQN, HostNQN: d.host.way.HostNQN, KATO: d.KeepAlive, Timeout: d.Timeout, HeaderDigest: d.header, DataDigest: d.data,
 	}
-	if err := d.host.secrets.into(places, &o); err != nil {
+	if err := d.host.keys(places, &o); err != nil {
 		return err
 	}
 	var all []checked
 	var errs []error
-	for _, p := range d.portals {
+	for _, p := range d.Portals {
 		if _, err := places.Address(p); err != nil {
 			return err
 		}
@@ -122,12 +122,12 @@ func (d *device) checkPath(ctx context.Context, carrier fabric.Transport, o init
 		return unproven(err)
 	}
 	defer c.Close() // after the reads it is a courtesy
-	into.Transport, into.Degraded = d.host.by.result()
+	into.Transport, into.Degraded = d.host.result()
 	id := c.Identity()
 	into.Controller, into.Model, into.Serial, into.Firmware = c.ID(), id.MN, id.SN, id.FR
-	ns, ok := find(c.Namespaces(), d.nsid)
+	ns, ok := find(c.Namespaces(), d.NSID)
 	if !ok {
-		return missing(d.nqn, o.Addr, d.nsid)
+		return missing(d.NQN, o.Addr, d.NSID)
 	}
 	into.ns, into.Blocks, into.BlockSize = ns, ns.Blocks, ns.BlockSize
 	state, err := c.ANAState(ns)

@@ -21,44 +21,43 @@ import (
 // device is what a load goes to: a namespace over one or more portals, or a
 // file or device of this machine.
 type device struct {
-	host     host
-	portals  []string
-	nqn      string
-	nsid     uint32
-	path     string
-	block    size
-	direct   bool
-	header   bool
-	data     bool
-	policy   string
-	timeout  time.Duration
-	patience time.Duration
-	kato     time.Duration
-	poll     bool
-	cpus     []int
+	agent.LoadRequest // but for Over: host has it
+	host              host
+	block             size
+	direct            bool
+	header            bool
+	data              bool
+	policy            string
+	poll              bool
+	cpus              []int
 }
 
+const (
+	defaultBlock  = 512
+	defaultPolicy = "round-robin"
+)
+
 func (d *device) flags(c *cobra.Command) {
+	d.block, d.policy = defaultBlock, defaultPolicy
 	f := c.Flags()
-	f.StringArrayVar(&d.portals, "traddr", nil, "address and port of the target, like 10.40.1.11:4420 (repeat it for more paths)")
-	f.StringVar(&d.host.nqn, "hostnqn", "", "NQN of this host")
-	f.StringVar(&d.host.traddr, "host-traddr", "", "address of this host to connect from")
-	d.host.by.flags(c)
-	f.DurationVar(&d.host.connect, "connect-timeout", 10*time.Second, "how long connecting may take")
-	f.Uint8Var(&d.host.tos, "tos", 0, tosHelp)
-	d.host.secrets.flags(f)
-	f.StringVar(&d.nqn, "nqn", "", "NQN of the subsystem")
-	f.Uint32Var(&d.nsid, "nsid", 1, "namespace; 0, where nothing is written: the first that this host is shown")
-	f.StringVar(&d.path, "path", "", "file or block device of this machine instead of a target")
-	d.block = 512
+	f.StringArrayVar(&d.Portals, "traddr", nil, "address and port of the target, like 10.40.1.11:4420 (repeat it for more paths)")
+	f.StringVar(&d.host.way.HostNQN, "hostnqn", "", "NQN of this host")
+	f.StringVar(&d.host.way.From, "host-traddr", "", "address of this host to connect from")
+	d.host.transports(c)
+	f.DurationVar(&d.host.way.Connect, "connect-timeout", 10*time.Second, "how long connecting may take")
+	f.Uint8Var(&d.host.way.ToS, "tos", 0, tosHelp)
+	d.host.secrets(f)
+	f.StringVar(&d.NQN, "nqn", "", "NQN of the subsystem")
+	f.Uint32Var(&d.NSID, "nsid", 1, "namespace; 0, where nothing is written: the first that this host is shown")
+	f.StringVar(&d.Path, "path", "", "file or block device of this machine instead of a target")
 	f.Var(&d.block, "block-size", "with --path: bytes of a block")
 	f.BoolVar(&d.direct, "direct", false, "with --path: past the system's cache (O_DIRECT)")
 	f.BoolVar(&d.header, "hdr-digest", false, "checksums of PDU headers")
 	f.BoolVar(&d.data, "data-digest", false, "checksums of data")
-	f.StringVar(&d.policy, "io-policy", "round-robin", "choice among equally good paths: round-robin or queue-depth")
-	f.DurationVar(&d.timeout, "timeout", 30*time.Second, "how long one command may take before its path counts as lost")
-	f.DurationVar(&d.patience, "reconnect-for", 10*time.Minute, "how long commands wait when all paths are lost; 0: not at all")
-	f.DurationVar(&d.kato, "keep-alive-tmo", initiator.DefaultKATO, "keep alive timeout")
+	f.StringVar(&d.policy, "io-policy", defaultPolicy, "choice among equally good paths: round-robin or queue-depth")
+	f.DurationVar(&d.Timeout, "timeout", 30*time.Second, "how long one command may take before its path counts as lost")
+	f.DurationVar(&d.Patience, "reconnect-for", 10*time.Minute, "how long commands wait when all paths are lost; 0: not at all")
+	f.DurationVar(&d.KeepAlive, "keep-alive-tmo", initiator.DefaultKATO, "keep alive timeout")
 	f.BoolVar(&d.poll, "poll", false, "poll the sockets, on a thread for each job that keeps a processor busy (Linux)")
 	f.IntSliceVar(&d.cpus, "poll-cpus", nil, "with --poll: processors that these threads are kept on, in turn")
 	c.MarkFlagsMutuallyExclusive("path", "traddr")
@@ -69,15 +68,15 @@ func (d *device) flags(c *cobra.Command) {
 
 // name is what a load that writes has to be allowed for.
 func (d *device) name() string {
-	if d.path != "" {
-		return d.path
+	if d.Path != "" {
+		return d.Path
 	}
-	return fmt.Sprintf("%s/%d", d.nqn, d.nsid)
+	return fmt.Sprintf("%s/%d", d.NQN, d.NSID)
 }
 
 // allowed refuses to overwrite what was not named.
 func (d *device) allowed(named string) error {
-	if d.path == "" && d.nsid == 0 {
+	if d.Path == "" && d.NSID == 0 {
 		return errors.New("this overwrites a namespace that is not named: say which with --nsid")
 	}
 	if named == d.name() {
@@ -101,7 +100,7 @@ type opened struct {
 
 // open opens the device with a lane for each job.
 func (d *device) open(ctx context.Context, places agent.Places, jobs, depth int, writes bool, told io.Writer) (*opened, error) {
-	if d.path != "" {
+	if d.Path != "" {
 		return d.openLocal(places, jobs, depth, writes)
 	}
 	if most := runtime.GOMAXPROCS(0) - 1; d.poll && jobs > most {
@@ -113,32 +112,32 @@ func (d *device) open(ctx context.Context, places agent.Places, jobs, depth int,
 	}
 	o := initiator.DeviceOptions{
 		Options: initiator.Options{
-			SubNQN: d.nqn, HostNQN: d.host.nqn, KATO: d.kato, Queues: jobs, QueueSize: depth, Timeout: d.timeout,
+			SubNQN: d.NQN, HostNQN: d.host.way.HostNQN, KATO: d.KeepAlive, Queues: jobs, QueueSize: depth, Timeout: d.Timeout,
 			HeaderDigest: d.header, DataDigest: d.data,
 		},
-		NSID: d.nsid, Patience: d.patience, Spin: d.poll,
+		NSID: d.NSID, Patience: d.Patience, Spin: d.poll,
 		Told: func(s string) { fmt.Fprintln(told, s) },
 	}
-	if err := d.host.secrets.into(places, &o.Options); err != nil {
+	if err := d.host.keys(places, &o.Options); err != nil {
 		return nil, err
 	}
-	if d.patience == 0 {
+	if d.Patience == 0 {
 		o.Patience = -1
 	}
 	switch d.policy {
-	case "round-robin":
+	case defaultPolicy:
 	case "queue-depth":
 		o.Policy = initiator.QueueDepth
 	default:
 		return nil, fmt.Errorf("--io-policy %q is neither round-robin nor queue-depth", d.policy)
 	}
-	for _, p := range d.portals {
+	for _, p := range d.Portals {
 		if _, err := places.Address(p); err != nil {
 			return nil, err
 		}
 		o.Portals = append(o.Portals, initiator.Portal{Addr: p, Transport: carrier})
 	}
-	d.host.portal = strings.Join(d.portals, ", ")
+	d.host.portal = strings.Join(d.Portals, ", ")
 	connecting, cancel := d.host.patience(ctx)
 	defer cancel()
 	dev, err := initiator.OpenDevice(connecting, o)
@@ -159,7 +158,7 @@ func (d *device) open(ctx context.Context, places agent.Places, jobs, depth int,
 }
 
 func (d *device) openLocal(places agent.Places, jobs, depth int, writes bool) (*opened, error) {
-	l, err := load.OpenLocal(places.Path(d.path), int(d.block), writes, d.direct)
+	l, err := load.OpenLocal(places.Path(d.Path), int(d.block), writes, d.direct)
 	if err != nil {
 		return nil, err
 	}

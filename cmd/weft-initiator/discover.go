@@ -35,7 +35,7 @@ func discoverCommand(places *agent.Places) *cobra.Command {
 		}
 		ctx, cancel := h.patience(c.Context())
 		defer cancel()
-		log, err := initiator.Discover(ctx, carrier, h.portal, h.nqn)
+		log, err := initiator.Discover(ctx, carrier, h.portal, h.way.HostNQN)
 		if err != nil {
 			return failed(err)
 		}

@@ -16,13 +16,9 @@ import (
 
 // host is who connects to a portal, and how.
 type host struct {
-	portal  string // logical address of the target
-	nqn     string // the host's own
-	traddr  string // the host's own logical address; "" leaves it to the system
-	tos     uint8
-	connect time.Duration
-	secrets secrets
-	by      carriage
+	portal string // logical address of the target
+	way    agent.Way
+	by     carriage
 
 	local atomic.Pointer[net.TCPAddr] // of the first connection, where it is real
 }
@@ -33,11 +29,11 @@ const tosHelp = "type of service of what is sent (IPv6: traffic class), DSCP × 
 func (h *host) flags(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVar(&h.portal, "traddr", "", "address and port of the target, like 10.40.1.11:4420")
-	f.StringVar(&h.nqn, "hostnqn", "", "NQN of this host")
-	f.StringVar(&h.traddr, "host-traddr", "", "address of this host to connect from")
-	f.Uint8Var(&h.tos, "tos", 0, tosHelp)
-	h.by.flags(c)
-	f.DurationVar(&h.connect, "connect-timeout", 10*time.Second, "how long connecting may take")
+	f.StringVar(&h.way.HostNQN, "hostnqn", "", "NQN of this host")
+	f.StringVar(&h.way.From, "host-traddr", "", "address of this host to connect from")
+	f.Uint8Var(&h.way.ToS, "tos", 0, tosHelp)
+	h.transports(c)
+	f.DurationVar(&h.way.Connect, "connect-timeout", 10*time.Second, "how long connecting may take")
 }
 
 // transport dials where places say. The own address is bound unless addresses
@@ -52,16 +48,16 @@ func (h *host) transport(places agent.Places) (*tcp.Transport, error) {
 // carrier is transport for any portal.
 func (h *host) carrier(places agent.Places) (*tcp.Transport, error) {
 	var dialer net.Dialer
-	if h.traddr != "" {
-		own, err := netip.ParseAddr(h.traddr)
+	if h.way.From != "" {
+		own, err := netip.ParseAddr(h.way.From)
 		if err != nil {
-			return nil, fmt.Errorf("--host-traddr %q is no IP address", h.traddr)
+			return nil, fmt.Errorf("--host-traddr %q is no IP address", h.way.From)
 		}
 		if len(places.Maps) == 0 {
 			dialer.LocalAddr = net.TCPAddrFromAddrPort(netip.AddrPortFrom(own, 0))
 		}
 	}
-	return &tcp.Transport{ToS: h.tos, DialAddr: func(ctx context.Context, logical string) (net.Conn, error) {
+	return &tcp.Transport{ToS: h.way.ToS, DialAddr: func(ctx context.Context, logical string) (net.Conn, error) {
 		real, err := places.Address(logical)
 		if err != nil {
 			return nil, err
@@ -78,13 +74,13 @@ func (h *host) carrier(places agent.Places) (*tcp.Transport, error) {
 
 // own is this end's address as the fabric names it, "" where nothing is known.
 func (h *host) own() string {
-	if a := h.local.Load(); h.traddr == "" && a != nil {
+	if a := h.local.Load(); h.way.From == "" && a != nil {
 		return a.IP.String()
 	}
-	return h.traddr
+	return h.way.From
 }
 
 // patience bounds connecting.
 func (h *host) patience(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, h.connect, fmt.Errorf("%s did not answer within %v", h.portal, h.connect))
+	return context.WithTimeoutCause(ctx, h.way.Connect, fmt.Errorf("%s did not answer within %v", h.portal, h.way.Connect))
 }

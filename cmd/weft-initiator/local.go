@@ -20,24 +20,24 @@ func (p *probe) readLocal(ctx context.Context, path string, result *agent.ProbeR
 	if err != nil {
 		return err // names the path
 	}
-	f, err := load.OpenLocal(path, int(p.size), false, info.Mode()&os.ModeDevice != 0)
+	f, err := load.OpenLocal(path, int(p.Size), false, info.Mode()&os.ModeDevice != 0)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	places := int64(f.Capacity()) / int64(p.size)
+	places := int64(f.Capacity()) / int64(p.Size)
 	if places == 0 {
-		return fmt.Errorf("%s has %d bytes, less than one read of %d", path, f.Capacity(), p.size)
+		return fmt.Errorf("%s has %d bytes, less than one read of %d", path, f.Capacity(), p.Size)
 	}
-	buf := load.Aligned(int(p.size))
+	buf := load.Aligned(int(p.Size))
 	var begin time.Time
-	for i := range p.warmup + p.samples {
+	for i := range p.Warmup + p.Samples {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		at := rand.Int64N(places) * int64(p.size)
+		at := rand.Int64N(places) * int64(p.Size)
 		start := time.Now()
-		if i == p.warmup {
+		if i == p.Warmup {
 			begin = start
 		}
 		_, err := f.ReadAt(buf, at)
@@ -47,8 +47,8 @@ func (p *probe) readLocal(ctx context.Context, path string, result *agent.ProbeR
 			result.FirstErr = err.Error()
 			return failed(fmt.Errorf("reading at %d: %w", at, err))
 		}
-		result.Bytes += uint64(p.size)
-		if i >= p.warmup {
+		result.Bytes += uint64(p.Size)
+		if i >= p.Warmup {
 			hist.Record(took)
 			result.Samples++
 		}

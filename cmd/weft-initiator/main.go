@@ -92,7 +92,7 @@ target was tried and did not answer as it should, 64 usage, 130 interrupted.`,
 	flags.StringVar(&places.Root, "root", "", "folder that stands for / in every path")
 	flags.Var(&places.Maps, "map", "connect to REAL where LOGICAL is named (repeatable; an address without a map is then refused)")
 	root.AddCommand(discoverCommand(places), checkCommand(places), readCommand(places), runCommand(places),
-		verifyCommand(places), probeCommand(places), versionCommand())
+		verifyCommand(places), probeCommand(places), doCommand(places), versionCommand())
 	return root
 }
 

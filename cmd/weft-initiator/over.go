@@ -19,10 +19,8 @@ import (
 	"weft/internal/nvme/tcp"
 )
 
-// carriage is what NVMe goes over: the transports in their order of preference,
-// and what has come of it.
+// carriage is what NVMe went over, of the transports that were wanted.
 type carriage struct {
-	want []string
 	told func(string) // of what people should know at once
 
 	mu       sync.Mutex
@@ -30,19 +28,23 @@ type carriage struct {
 	degraded string // why it was not the first choice
 }
 
-// flags adds the choice.
-func (o *carriage) flags(c *cobra.Command) {
-	c.Flags().StringSliceVar(&o.want, "transport", []string{"tcp"}, "rdma, tcp, or rdma,tcp: RDMA where it can be had, else TCP, which is then said to be degraded")
-	o.told = func(s string) { fmt.Fprintln(c.ErrOrStderr(), s) }
+// transports adds the choice.
+func (h *host) transports(c *cobra.Command) {
+	c.Flags().StringSliceVar(&h.way.Transports, "transport", []string{"tcp"}, "rdma, tcp, or rdma,tcp: RDMA where it can be had, else TCP, which is then said to be degraded")
+	h.by.told = func(s string) { fmt.Fprintln(c.ErrOrStderr(), s) }
 }
 
 // result is which transport was used, and why it was not the first choice.
+func (h *host) result() (used, degraded string) {
+	if used, degraded = h.by.result(); used == "" {
+		used = h.way.Transports[0]
+	}
+	return used, degraded
+}
+
 func (o *carriage) result() (used, degraded string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.used == "" {
-		return o.want[0], ""
-	}
 	return o.used, o.degraded
 }
 
@@ -52,7 +54,7 @@ func (o *carriage) note(used, degraded string) {
 	o.used, o.degraded = used, degraded
 	o.mu.Unlock()
 	if news {
-		o.told("degraded: " + used + " instead of " + o.want[0] + ": " + degraded)
+		o.told("degraded: " + used + " instead of rdma: " + degraded)
 	}
 }
 
@@ -63,7 +65,7 @@ func (h *host) over(places agent.Places, poll bool) (fabric.Transport, error) {
 		return nil, err
 	}
 	t.Poll = poll
-	switch want := strings.Join(h.by.want, ","); want {
+	switch want := strings.Join(h.way.Transports, ","); want {
 	case "tcp":
 		return t, nil
 	case "rdma", "rdma,tcp":
@@ -71,7 +73,7 @@ func (h *host) over(places agent.Places, poll bool) (fabric.Transport, error) {
 		return nil, fmt.Errorf("--transport %q is not rdma, tcp or rdma,tcp", want)
 	}
 	v, err := loadVerbs(places)
-	both := slices.Contains(h.by.want, "tcp")
+	both := slices.Contains(h.way.Transports, "tcp")
 	switch {
 	case err == nil:
 	case !both:
@@ -80,9 +82,9 @@ func (h *host) over(places agent.Places, poll bool) (fabric.Transport, error) {
 		h.by.note("tcp", err.Error())
 		return t, nil
 	}
-	r := &rdma.Transport{Verbs: v, Address: places.Address, ToS: h.tos, Poll: poll, Reached: h.reached()}
-	if h.traddr != "" {
-		r.From = netip.MustParseAddr(h.traddr) // carrier has checked it
+	r := &rdma.Transport{Verbs: v, Address: places.Address, ToS: h.way.ToS, Poll: poll, Reached: h.reached()}
+	if h.way.From != "" {
+		r.From = netip.MustParseAddr(h.way.From) // carrier has checked it
 	}
 	if !both {
 		h.by.note("rdma", "")
@@ -119,8 +121,10 @@ var _ fabric.Transport = (*preference)(nil)
 
 // Name is that of the transport in use.
 func (p *preference) Name() string {
-	used, _ := p.by.result()
-	return used
+	if used, _ := p.by.result(); used != "" {
+		return used
+	}
+	return p.rdma.Name()
 }
 
 // Register is for both.

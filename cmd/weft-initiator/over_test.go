@@ -63,7 +63,7 @@ func TestPreference(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer overRDMA.Close()
-			by := &carriage{want: []string{"rdma", "tcp"}, told: func(string) {}}
+			by := &carriage{told: func(string) {}}
 			p := &preference{rdma: &rdma.Transport{Verbs: &late{f, test.fails}}, tcp: &tcp.Transport{}, by: by, chosen: map[string]fabric.Transport{}}
 			q, err := p.Dial(t.Context(), fabric.DialParams{Addr: overTCP.Addr(), Depth: 8, Timeout: time.Minute})
 			if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"runtime"
 	"strings"
@@ -56,10 +57,10 @@ round trip over TCP, too; who connects waits for the other end to listen, for
 	f := c.Flags()
 	f.StringVar(&p.listen, "listen", "", "answer at this address until interrupted; port 0 takes a free one and prints it")
 	f.StringVar(&p.portal, "traddr", "", "address and port of the end that listens")
-	f.StringVar(&p.traddr, "host-traddr", "", "address of this host to connect from")
-	f.DurationVar(&p.connect, "connect-timeout", 10*time.Second, "how long connecting may take")
-	f.Uint8Var(&p.tos, "tos", 0, tosHelp)
-	p.by.flags(c)
+	f.StringVar(&p.way.From, "host-traddr", "", "address of this host to connect from")
+	f.DurationVar(&p.way.Connect, "connect-timeout", 10*time.Second, "how long connecting may take")
+	f.Uint8Var(&p.way.ToS, "tos", 0, tosHelp)
+	p.transports(c)
 	p.verbs.flags(c)
 	p.request, p.reply = 72, 4120
 	f.Var(&p.request, "request", "bytes of a request")
@@ -70,14 +71,14 @@ round trip over TCP, too; who connects waits for the other end to listen, for
 	f.DurationVar(&p.runtime, "runtime", 2*time.Second, "how long to measure")
 	f.Int64Var(&p.samples, "samples", 0, "end when so many were measured, and --runtime is the most that may take")
 	f.BoolVar(&p.once, "once", false, "with --listen: end when one client has left, or when none has come for --connect-timeout")
-	f.DurationVar(&p.ramp, "ramp-time", 200*time.Millisecond, "how long to run before that")
+	f.DurationVar(&p.ramp, "ramp-time", warmTime, "how long to run before that")
 	f.BoolVar(&p.json, "json", false, "print the result as JSON")
 	c.MarkFlagsMutuallyExclusive("listen", "traddr")
 	c.MarkFlagsOneRequired("listen", "traddr")
 	c.RunE = started(func(c *cobra.Command) error {
-		switch over := strings.Join(p.by.want, ","); {
+		switch over := strings.Join(p.way.Transports, ","); {
 		case over == "rdma" && p.listen != "":
-			return p.serveRDMA(c, *places)
+			return p.serveRDMA(c.Context(), *places, c.OutOrStdout(), c.ErrOrStderr())
 		case over == "rdma":
 			return p.measureRDMA(c, *places)
 		case p.samples > 0 && over == "tcp" && p.portal != "":
@@ -85,7 +86,7 @@ round trip over TCP, too; who connects waits for the other end to listen, for
 		case over != "tcp":
 			return fmt.Errorf("--transport %q is neither tcp nor rdma: a probe measures one of them", over)
 		case p.listen != "":
-			return p.serve(c, *places)
+			return p.serve(c.Context(), *places, c.OutOrStdout(), c.ErrOrStderr())
 		}
 		return p.measure(c, *places)
 	})
@@ -93,23 +94,23 @@ round trip over TCP, too; who connects waits for the other end to listen, for
 }
 
 // serve answers until the context ends.
-func (p *probing) serve(c *cobra.Command, places agent.Places) error {
+func (p *probing) serve(ctx context.Context, places agent.Places, out, told io.Writer) error {
 	real, err := places.Address(p.listen)
 	if err != nil {
 		return err
 	}
 	l, err := net.Listen("tcp", real)
 	if err == nil {
-		err = tcp.Mark(l, p.tos)
+		err = tcp.Mark(l, p.way.ToS)
 	}
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w", p.listen, err)
 	}
-	fmt.Fprintln(c.OutOrStdout(), "listening on", l.Addr())
+	fmt.Fprintln(out, "listening on", l.Addr())
 	if p.once {
-		return pingpong.ServeOne(c.Context(), l.(*net.TCPListener), p.connect)
+		return pingpong.ServeOne(ctx, l.(*net.TCPListener), p.way.Connect)
 	}
-	return pingpong.Serve(c.Context(), l, p.cpu, func(err error) { fmt.Fprintln(c.ErrOrStderr(), err) })
+	return pingpong.Serve(ctx, l, p.cpu, func(err error) { fmt.Fprintln(out, err) })
 }
 
 // A probed is the result as JSON.
@@ -165,7 +166,7 @@ func (p *probing) measure(c *cobra.Command, places agent.Places) error {
 
 // apart measures on a goroutine that may keep its thread.
 func (p *probing) apart(ctx context.Context, conn net.Conn) (r pingpong.Result, err error) {
-	if err := tcp.Mark(conn, p.tos); err != nil {
+	if err := tcp.Mark(conn, p.way.ToS); err != nil {
 		return r, errors.Join(err, conn.Close())
 	}
 	over := make(chan struct{})

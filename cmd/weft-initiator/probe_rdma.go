@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"weft/internal/agent"
-	"weft/internal/latency"
 	"weft/internal/nvme/rawsock"
 	"weft/internal/nvme/rdma/perf"
 	"weft/internal/nvme/rdma/verbs"
@@ -54,7 +53,7 @@ func (b *verbing) shapes(depth int) []perf.Shape {
 }
 
 // serveRDMA answers until the context ends.
-func (p *probing) serveRDMA(c *cobra.Command, places agent.Places) error {
+func (p *probing) serveRDMA(ctx context.Context, places agent.Places, out, told io.Writer) error {
 	at, err := addrPort(places, p.listen)
 	if err != nil {
 		return err
@@ -67,11 +66,11 @@ func (p *probing) serveRDMA(c *cobra.Command, places agent.Places) error {
 	if err != nil {
 		return fmt.Errorf("listen on %s over RDMA: %w", p.listen, err)
 	}
-	fmt.Fprintln(c.OutOrStdout(), "listening on", a.Addr(), "over RDMA")
+	fmt.Fprintln(out, "listening on", a.Addr(), "over RDMA")
 	if p.once {
-		return perf.ServeOne(c.Context(), a, p.connect)
+		return perf.ServeOne(ctx, a, p.way.Connect)
 	}
-	return perf.Serve(c.Context(), a, func(err error) { fmt.Fprintln(c.ErrOrStderr(), err) })
+	return perf.Serve(ctx, a, func(err error) { fmt.Fprintln(told, err) })
 }
 
 func addrPort(places agent.Places, logical string) (netip.AddrPort, error) {
@@ -99,17 +98,25 @@ type verbed struct {
 	Lat *reportLatency `json:"lat_ns,omitempty"` // half of a round trip, of reads all of it
 }
 
+// route is that to the other end.
+func (p *probing) route(places agent.Places) (route verbs.Route, err error) {
+	route.ToS = p.way.ToS
+	if route.To, err = addrPort(places, p.portal); err != nil {
+		return route, err
+	}
+	if p.way.From != "" && len(places.Maps) == 0 {
+		if route.From, err = netip.ParseAddr(p.way.From); err != nil {
+			return route, fmt.Errorf("--host-traddr %q is no IP address", p.way.From)
+		}
+	}
+	return route, nil
+}
+
 // measureRDMA measures, one size after the other.
 func (p *probing) measureRDMA(c *cobra.Command, places agent.Places) error {
-	to, err := addrPort(places, p.portal)
+	route, err := p.route(places)
 	if err != nil {
 		return err
-	}
-	route := verbs.Route{To: to, ToS: p.tos}
-	if p.traddr != "" && len(places.Maps) == 0 {
-		if route.From, err = netip.ParseAddr(p.traddr); err != nil {
-			return fmt.Errorf("--host-traddr %q is no IP address", p.traddr)
-		}
 	}
 	shapes := p.verbs.shapes(p.shape.Depth)
 	for _, s := range shapes {
@@ -125,9 +132,7 @@ func (p *probing) measureRDMA(c *cobra.Command, places agent.Places) error {
 		if len(shapes) > 1 || shapes[0].Bandwidth {
 			return errors.New("--samples goes with the latency of one size")
 		}
-		return p.sample(c, places, func(ctx context.Context, _ agent.Places, r *agent.ProbeResult) (*latency.Histogram, error) {
-			return p.turn(ctx, v, route, shapes[0], r)
-		})
+		return p.sample(c, places, p.turning(v, route, shapes[0]))
 	}
 	var all []verbed
 	for _, s := range shapes {

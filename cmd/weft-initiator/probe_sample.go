@@ -23,11 +23,27 @@ const knockEvery = 50 * time.Millisecond
 
 // sample measures a number of messages and prints what read prints, also when the
 // other end does not answer.
-func (p *probing) sample(c *cobra.Command, places agent.Places, measure func(context.Context, agent.Places, *agent.ProbeResult) (*latency.Histogram, error)) error {
-	r := &agent.ProbeResult{Remote: p.portal, Depth: 1, Size: int(p.verbs.size)}
-	hist, err := measure(c.Context(), places, r)
-	if r.Op == "" { // nothing was tried
+func (p *probing) sample(c *cobra.Command, places agent.Places, measure sampler) error {
+	r, hist, err := p.sampled(c.Context(), places, measure)
+	if r == nil {
 		return err
+	}
+	show := func() error { return printResult(c.OutOrStdout(), r, hist) }
+	if p.json {
+		show = func() error { return printJSON(c.OutOrStdout(), r) }
+	}
+	return errors.Join(err, show())
+}
+
+// A sampler measures into a result.
+type sampler func(context.Context, agent.Places, *agent.ProbeResult) (*latency.Histogram, error)
+
+// sampled measures. There is a result whenever something was tried.
+func (p *probing) sampled(ctx context.Context, places agent.Places, measure sampler) (*agent.ProbeResult, *latency.Histogram, error) {
+	r := &agent.ProbeResult{Remote: p.portal, Depth: 1, Size: int(p.verbs.size)}
+	hist, err := measure(ctx, places, r)
+	if r.Op == "" { // nothing was tried
+		return nil, nil, err
 	}
 	r.Local = p.own()
 	if err != nil {
@@ -40,11 +56,7 @@ func (p *probing) sample(c *cobra.Command, places agent.Places, measure func(con
 	r.Samples = int(hist.Count())
 	text, textErr := hist.MarshalText()
 	r.Histogram = string(text)
-	show := func() error { return printResult(c.OutOrStdout(), r, hist) }
-	if p.json {
-		show = func() error { return printJSON(c.OutOrStdout(), r) }
-	}
-	return errors.Join(err, textErr, show())
+	return r, hist, errors.Join(err, textErr)
 }
 
 // bounce sends messages of one size to and fro over TCP.
@@ -80,6 +92,13 @@ func (p *probing) bounce(ctx context.Context, places agent.Places, r *agent.Prob
 	})
 	r.Elapsed, r.Bytes = int64(got.Elapsed), uint64(got.Done)*uint64(shape.Request)
 	return got.Latency, err
+}
+
+// turning is turn as a sampler.
+func (p *probing) turning(v verbs.Provider, to verbs.Route, s perf.Shape) sampler {
+	return func(ctx context.Context, _ agent.Places, r *agent.ProbeResult) (*latency.Histogram, error) {
+		return p.turn(ctx, v, to, s, r)
+	}
 }
 
 // turn sends messages of one size to and fro over RDMA.

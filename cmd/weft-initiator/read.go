@@ -19,14 +19,7 @@ import (
 // A probe is what one run reads.
 type probe struct {
 	host
-	path    string
-	nqn     string
-	nsid    uint32
-	size    int
-	depth   int
-	samples int
-	warmup  int
-	timeout time.Duration
+	agent.ReadRequest // but for Over and Portal: host has them
 }
 
 func readCommand(places *agent.Places) *cobra.Command {
@@ -45,16 +38,16 @@ samples, errors, the first error), and the exit status is 3.`,
 	}
 	p := new(probe)
 	p.flags(c)
-	p.secrets.flags(c.Flags())
+	p.secrets(c.Flags())
 	f := c.Flags()
-	f.StringVar(&p.path, "path", "", "file or device of this machine")
-	f.StringVar(&p.nqn, "nqn", "", "NQN of the subsystem")
-	f.Uint32Var(&p.nsid, "nsid", 1, "namespace; 0: the first that this host is shown")
-	f.IntVar(&p.size, "size", 4096, "bytes of one read")
-	f.IntVar(&p.depth, "depth", 1, "reads outstanding")
-	f.IntVar(&p.samples, "samples", 1000, "reads to measure")
-	f.IntVar(&p.warmup, "warmup", 100, "reads before those")
-	f.DurationVar(&p.timeout, "timeout", 30*time.Second, "how long one read may take")
+	f.StringVar(&p.Path, "path", "", "file or device of this machine")
+	f.StringVar(&p.NQN, "nqn", "", "NQN of the subsystem")
+	f.Uint32Var(&p.NSID, "nsid", 1, "namespace; 0: the first that this host is shown")
+	f.IntVar(&p.Size, "size", 4096, "bytes of one read")
+	f.IntVar(&p.Depth, "depth", 1, "reads outstanding")
+	f.IntVar(&p.Samples, "samples", 1000, "reads to measure")
+	f.IntVar(&p.Warmup, "warmup", 100, "reads before those")
+	f.DurationVar(&p.Timeout, "timeout", 30*time.Second, "how long one read may take")
 	asJSON := f.Bool("json", false, "print the result as JSON")
 	c.MarkFlagsMutuallyExclusive("path", "traddr")
 	c.MarkFlagsOneRequired("path", "traddr")
@@ -65,27 +58,25 @@ samples, errors, the first error), and the exit status is 3.`,
 		if result == nil {
 			return err
 		}
-		text, textErr := hist.MarshalText()
-		result.Histogram = string(text)
 		show := func() error { return printResult(c.OutOrStdout(), result, hist) }
 		if *asJSON {
 			show = func() error { return printJSON(c.OutOrStdout(), result) }
 		}
-		return errors.Join(err, textErr, show())
+		return errors.Join(err, show())
 	})
 	return c
 }
 
 func (p *probe) validate() error {
 	switch {
-	case p.size < 1 || p.size > 1<<30:
-		return fmt.Errorf("--size %d is not from 1 to 1 GiB", p.size)
-	case p.depth < 1 || p.depth > initiator.DefaultDepth:
-		return fmt.Errorf("--depth %d is not from 1 to %d", p.depth, initiator.DefaultDepth)
-	case p.path != "" && p.depth != 1:
-		return fmt.Errorf("--depth %d with --path: described, not yet managed", p.depth)
-	case p.samples < 1 || p.warmup < 0:
-		return fmt.Errorf("--samples %d after --warmup %d", p.samples, p.warmup)
+	case p.Size < 1 || p.Size > 1<<30:
+		return fmt.Errorf("--size %d is not from 1 to 1 GiB", p.Size)
+	case p.Depth < 1 || p.Depth > initiator.DefaultDepth:
+		return fmt.Errorf("--depth %d is not from 1 to %d", p.Depth, initiator.DefaultDepth)
+	case p.Path != "" && p.Depth != 1:
+		return fmt.Errorf("--depth %d with --path: described, not yet managed", p.Depth)
+	case p.Samples < 1 || p.Warmup < 0:
+		return fmt.Errorf("--samples %d after --warmup %d", p.Samples, p.Warmup)
 	}
 	return nil
 }
@@ -93,11 +84,21 @@ func (p *probe) validate() error {
 // run measures. There is a result whenever the reads, or at least connecting,
 // were tried; an error beside it says that they did not go well.
 func (p *probe) run(ctx context.Context, places agent.Places) (*agent.ProbeResult, *latency.Histogram, error) {
+	result, hist, err := p.measure(ctx, places)
+	if result == nil {
+		return nil, nil, err
+	}
+	text, textErr := hist.MarshalText()
+	result.Histogram = string(text)
+	return result, hist, errors.Join(err, textErr)
+}
+
+func (p *probe) measure(ctx context.Context, places agent.Places) (*agent.ProbeResult, *latency.Histogram, error) {
 	hist := latency.New()
-	result := &agent.ProbeResult{Transport: "tcp", Mode: "event", Op: "read", Size: p.size, Depth: p.depth}
-	if p.path != "" {
-		result.Transport, result.Remote = "local", p.path
-		err := p.readLocal(ctx, places.Path(p.path), result, hist)
+	result := &agent.ProbeResult{Transport: "tcp", Mode: "event", Op: "read", Size: p.Size, Depth: p.Depth}
+	if p.Path != "" {
+		result.Transport, result.Remote = "local", p.Path
+		err := p.readLocal(ctx, places.Path(p.Path), result, hist)
 		if err != nil && result.Errors == 0 {
 			return nil, nil, err
 		}
@@ -110,14 +111,14 @@ func (p *probe) run(ctx context.Context, places agent.Places) (*agent.ProbeResul
 	if err != nil {
 		return nil, nil, err
 	}
-	result.Remote, result.NQN, result.NSID = p.portal, p.nqn, p.nsid
-	o := initiator.Options{Addr: p.portal, SubNQN: p.nqn, HostNQN: p.host.nqn, QueueSize: p.depth, Timeout: p.timeout}
-	if err := p.secrets.into(places, &o); err != nil {
+	result.Remote, result.NQN, result.NSID = p.portal, p.NQN, p.NSID
+	o := initiator.Options{Addr: p.portal, SubNQN: p.NQN, HostNQN: p.way.HostNQN, QueueSize: p.Depth, Timeout: p.Timeout}
+	if err := p.keys(places, &o); err != nil {
 		return nil, nil, err
 	}
 	err = p.readTarget(ctx, carrier, o, result, hist)
 	result.Local = p.own()
-	result.Transport, result.Degraded = p.by.result()
+	result.Transport, result.Degraded = p.result()
 	if f := (*failure)(nil); errors.As(err, &f) && f.status == agent.ExitError {
 		return nil, nil, err
 	}
@@ -139,20 +140,20 @@ func (p *probe) readTarget(ctx context.Context, carrier fabric.Transport, o init
 		return tried(unproven(err))
 	}
 	defer c.Close() // after the reads it is a courtesy
-	ns, ok := find(c.Namespaces(), p.nsid)
+	ns, ok := find(c.Namespaces(), p.NSID)
 	if !ok {
-		return tried(missing(p.nqn, p.portal, p.nsid))
+		return tried(missing(p.NQN, p.portal, p.NSID))
 	}
 	result.NSID = ns.ID
 	q := c.Queues()[0]
 	switch most := q.MaxTransfer(); {
-	case p.size%ns.BlockSize != 0:
-		return &failure{fmt.Errorf("reads of %d bytes; namespace %d has blocks of %d", p.size, ns.ID, ns.BlockSize), agent.ExitError}
-	case most != 0 && p.size > most:
-		return &failure{fmt.Errorf("reads of %d bytes; %s takes at most %d", p.size, p.portal, most), agent.ExitError}
+	case p.Size%ns.BlockSize != 0:
+		return &failure{fmt.Errorf("reads of %d bytes; namespace %d has blocks of %d", p.Size, ns.ID, ns.BlockSize), agent.ExitError}
+	case most != 0 && p.Size > most:
+		return &failure{fmt.Errorf("reads of %d bytes; %s takes at most %d", p.Size, p.portal, most), agent.ExitError}
 	}
-	load := initiator.LoadOptions{Namespace: ns, Op: initiator.Read, Size: p.size, Depth: p.depth, Random: true, Seed: rand.Uint64()}
-	load.Samples = p.warmup
+	load := initiator.LoadOptions{Namespace: ns, Op: initiator.Read, Size: p.Size, Depth: p.Depth, Random: true, Seed: rand.Uint64()}
+	load.Samples = p.Warmup
 	warm, err := initiator.Load(ctx, q, load, func(time.Duration) {})
 	result.Bytes = warm.Bytes
 	if err == nil {
@@ -161,16 +162,16 @@ func (p *probe) readTarget(ctx context.Context, carrier fabric.Transport, o init
 	if err != nil {
 		return tried(fmt.Errorf("warming up: %w", err))
 	}
-	load.Samples, load.Seed = p.samples, load.Seed+1
+	load.Samples, load.Seed = p.Samples, load.Seed+1
 	got, err := initiator.Load(ctx, q, load, hist.Record)
 	result.Samples, result.Errors, result.Elapsed = got.Done, got.Failed, int64(got.Elapsed)
 	result.Bytes += got.Bytes
 	switch {
 	case err != nil:
-		return tried(fmt.Errorf("reading %s at %s: %w", p.nqn, p.portal, err))
+		return tried(fmt.Errorf("reading %s at %s: %w", p.NQN, p.portal, err))
 	case got.Failed > 0:
 		result.FirstErr = got.First.Error()
-		return failed(fmt.Errorf("reading %s at %s: %d of %d reads failed, the first: %w", p.nqn, p.portal, got.Failed, p.samples, got.First))
+		return failed(fmt.Errorf("reading %s at %s: %d of %d reads failed, the first: %w", p.NQN, p.portal, got.Failed, p.Samples, got.First))
 	}
 	return nil
 }

@@ -127,8 +127,8 @@ func newReport(j *job, d *opened, r *load.Result) *report {
 		Jobs: []reportJob{{
 			Name: name, Error: int(r.Read.Failed + r.Write.Failed + r.Flush.Failed), Elapsed: int64(r.Elapsed.Seconds()),
 			Options: map[string]string{
-				"rw": j.rw, "bs": fmt.Sprint(uint64(j.bs)), "iodepth": fmt.Sprint(j.depth), "numjobs": fmt.Sprint(j.jobs),
-				"runtime": j.runtime.String(), "ramp_time": j.ramp.String(), "size": fmt.Sprint(uint64(j.span)),
+				"rw": j.Pattern, "bs": fmt.Sprint(j.Size), "iodepth": fmt.Sprint(j.Depth), "numjobs": fmt.Sprint(j.jobs),
+				"runtime": j.Runtime.String(), "ramp_time": j.Ramp.String(), "size": fmt.Sprint(uint64(j.span)),
 				"rwmixread": fmt.Sprint(j.mix), "randseed": fmt.Sprint(j.seed),
 			},
 			Read: newOp(&r.Read, r.Elapsed), Write: newOp(&r.Write, r.Elapsed),
@@ -136,7 +136,7 @@ func newReport(j *job, d *opened, r *load.Result) *report {
 			User: share(r.User), System: share(r.System),
 		}},
 		Weft: reportWeft{
-			Mode: "event", Transport: "tcp", Device: j.name(), Remote: j.portals, Local: j.host.own(),
+			Mode: "event", Transport: "tcp", Device: j.name(), Remote: j.Portals, Local: j.host.own(),
 			CPUPerGbit: float64(r.GbitCost()) / 1e3,
 		},
 	}
@@ -146,7 +146,7 @@ func newReport(j *job, d *opened, r *load.Result) *report {
 	if d.remote == nil {
 		out.Weft.Transport = "local"
 	} else {
-		out.Weft.Transport, out.Weft.Degraded = j.host.by.result()
+		out.Weft.Transport, out.Weft.Degraded = j.host.result()
 		s := d.remote.Stats()
 		out.Weft.Lost, out.Weft.Reconnected, out.Weft.Retried = s.Lost, s.Reconnected, s.Retried
 	}

@@ -19,14 +19,9 @@ import (
 type job struct {
 	device
 	places    *agent.Places
-	rw        string
 	mix       int
-	bs        size
-	depth     int
 	jobs      int
-	runtime   time.Duration
 	count     int64
-	ramp      time.Duration
 	rate      float64
 	fsync     int
 	span      size
@@ -40,9 +35,9 @@ type job struct {
 func (j *job) loadFlags(c *cobra.Command, depth int) {
 	j.device.flags(c)
 	f := c.Flags()
-	j.bs = 4096
-	f.Var(&j.bs, "bs", "bytes of one command, like 4k")
-	f.IntVar(&j.depth, "iodepth", depth, "commands outstanding in each job")
+	j.Size = 4096
+	f.Var((*size)(&j.Size), "bs", "bytes of one command, like 4k")
+	f.IntVar(&j.Depth, "iodepth", depth, "commands outstanding in each job")
 	f.IntVar(&j.jobs, "numjobs", 1, "jobs, each with an I/O queue and a part of the span of its own")
 	f.Int64Var(&j.count, "number-ios", 0, "end after so many commands; 0: after --runtime")
 	f.Float64Var(&j.rate, "rate-iops", 0, "commands per second of all jobs; 0: as many as go")
@@ -74,16 +69,17 @@ processor busy for each job.`,
 	}
 	j.loadFlags(c, 1)
 	f := c.Flags()
-	f.StringVar(&j.rw, "rw", string(load.RandRead), "one of "+strings.Join(load.Patterns(), ", "))
+	f.StringVar(&j.Pattern, "rw", string(load.RandRead), "one of "+strings.Join(load.Patterns(), ", "))
 	f.IntVar(&j.mix, "rwmixread", 50, "percent of reads in a mixed load")
-	f.DurationVar(&j.runtime, "runtime", 10*time.Second, "how long to measure")
-	f.DurationVar(&j.ramp, "ramp-time", time.Second, "how long to run before that")
+	f.DurationVar(&j.Runtime, "runtime", 10*time.Second, "how long to measure")
+	f.DurationVar(&j.Ramp, "ramp-time", time.Second, "how long to run before that")
 	c.RunE = started(func(c *cobra.Command) error { return j.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr()) })
 	return c
 }
 
 func verifyCommand(places *agent.Places) *cobra.Command {
-	j := &job{places: places, verify: true, rw: string(load.RandMix)}
+	j := &job{places: places, verify: true}
+	j.Pattern = string(load.RandMix)
 	c := &cobra.Command{
 		Use:   "verify --traddr ADDRESS:PORT --nqn NQN --hostnqn NQN --i-will-overwrite NQN/NSID",
 		Short: "Prove that a namespace or a local device keeps what is written",
@@ -104,7 +100,7 @@ what has to be there after a path was lost is what was flushed before.`,
 	j.loadFlags(c, 32)
 	f := c.Flags()
 	f.IntVar(&j.mix, "rwmixread", 50, "percent of reads")
-	f.DurationVar(&j.runtime, "runtime", time.Minute, "how long to write and read, beside filling and reading back")
+	f.DurationVar(&j.Runtime, "runtime", time.Minute, "how long to write and read, beside filling and reading back")
 	f.BoolVar(&j.power, "power-loss", false, "when a path is lost, what was not flushed may be lost with it")
 	c.RunE = started(func(c *cobra.Command) error { return j.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr()) })
 	return c
@@ -113,52 +109,62 @@ what has to be there after a path was lost is what was flushed before.`,
 // verifyMost is how much is verified where --size does not say.
 const verifyMost = 1 << 30
 
+// run measures and prints.
 func (j *job) run(ctx context.Context, out, told io.Writer) error {
-	writes := load.Pattern(j.rw).Writes()
+	text, err := j.report(ctx, told)
+	if text == nil {
+		return err
+	}
+	show := func() error { return text.print(out) }
+	if j.json {
+		show = func() error { return printJSON(out, text) }
+	}
+	return errors.Join(err, show())
+}
+
+// report measures. There is one if the load began.
+func (j *job) report(ctx context.Context, told io.Writer) (*report, error) {
+	writes := load.Pattern(j.Pattern).Writes()
 	if writes {
 		if err := j.allowed(j.overwrite); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	if j.jobs < 1 || j.depth < 1 || j.depth > 1023 {
-		return fmt.Errorf("--numjobs %d and --iodepth %d: want at least 1, and a depth of at most 1023", j.jobs, j.depth)
+	if j.jobs < 1 || j.Depth < 1 || j.Depth > 1023 {
+		return nil, fmt.Errorf("--numjobs %d and --iodepth %d: want at least 1, and a depth of at most 1023", j.jobs, j.Depth)
 	}
 	if j.seed == 0 {
 		j.seed = rand.Uint64()
 	}
 	if j.count > 0 {
-		j.runtime = 0
+		j.Runtime = 0
 	}
-	d, err := j.open(ctx, *j.places, j.jobs, j.depth, writes, told)
+	d, err := j.open(ctx, *j.places, j.jobs, j.Depth, writes, told)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if j.verify && j.span == 0 {
 		j.span = size(min(d.capacity, verifyMost))
 	}
 	o := load.Options{
-		Pattern: load.Pattern(j.rw), ReadShare: j.mix, Size: int(j.bs), Depth: j.depth,
-		Time: j.runtime, Count: j.count, Warmup: j.ramp, Rate: j.rate, FlushEach: j.fsync,
+		Pattern: load.Pattern(j.Pattern), ReadShare: j.mix, Size: int(j.Size), Depth: j.Depth,
+		Time: j.Runtime, Count: j.count, Warmup: j.Ramp, Rate: j.rate, FlushEach: j.fsync,
 		Span: uint64(j.span), Seed: j.seed, BlockSize: d.block, Capacity: d.capacity,
 		Verify: j.verify, PowerLoss: j.power, Spin: j.poll, CPUs: j.cpus,
 	}
 	result, err := j.measure(ctx, d, o)
 	if result == nil {
-		return errors.Join(err, d.close())
+		return nil, errors.Join(err, d.close())
 	}
 	text := newReport(j, d, result)
-	show := func() error { return text.print(out) }
-	if j.json {
-		show = func() error { return printJSON(out, text) }
-	}
-	return errors.Join(j.verdict(result, err), show(), d.close())
+	return text, errors.Join(j.verdict(result, err), d.close())
 }
 
 // measure runs the load. There is a result if it began.
 func (j *job) measure(ctx context.Context, d *opened, o load.Options) (*load.Result, error) {
 	if d.remote != nil {
 		if most := d.remote.MaxTransfer(); most != 0 && o.Size > most {
-			return nil, fmt.Errorf("--bs %d: %s takes at most %d", o.Size, j.nqn, most)
+			return nil, fmt.Errorf("--bs %d: %s takes at most %d", o.Size, j.NQN, most)
 		}
 	}
 	if err := o.Validate(j.jobs); err != nil {

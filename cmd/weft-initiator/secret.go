@@ -13,21 +13,19 @@ import (
 	"weft/internal/nvme/initiator"
 )
 
-// secrets are files with the keys for authentication. The keys themselves are
+// secrets adds the files with the keys for authentication. The keys themselves are
 // never on the command line, where everybody on this machine could read them.
-type secrets struct{ host, sub string }
-
-func (s *secrets) flags(f *pflag.FlagSet) {
-	f.StringVar(&s.host, "dhchap-secret-file", "", "file with this host's key, where the target asks for it (weft-target key makes one)")
-	f.StringVar(&s.sub, "dhchap-ctrl-secret-file", "", "file with the key that the target has to prove")
+func (h *host) secrets(f *pflag.FlagSet) {
+	f.StringVar(&h.way.KeyFile, "dhchap-secret-file", "", "file with this host's key, where the target asks for it (weft-target key makes one)")
+	f.StringVar(&h.way.SubKeyFile, "dhchap-ctrl-secret-file", "", "file with the key that the target has to prove")
 }
 
-// into reads the keys.
-func (s *secrets) into(places agent.Places, o *initiator.Options) (err error) {
-	if o.Secret, err = readSecret(places, s.host); err != nil {
+// keys reads them.
+func (h *host) keys(places agent.Places, o *initiator.Options) (err error) {
+	if o.Secret, err = readSecret(places, h.way.KeyFile); err != nil {
 		return fmt.Errorf("--dhchap-secret-file: %w", err)
 	}
-	if o.SubSecret, err = readSecret(places, s.sub); err != nil {
+	if o.SubSecret, err = readSecret(places, h.way.SubKeyFile); err != nil {
 		return fmt.Errorf("--dhchap-ctrl-secret-file: %w", err)
 	}
 	return nil

@@ -2,11 +2,9 @@ package prove
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	"weft/internal/agent"
@@ -170,8 +168,8 @@ func (r *run) cutUnderLoad(ctx context.Context, host remote.Host, in FailoverInp
 	defer stop()
 	over := make(chan loadEnd, 1)
 	go func() {
-		out, err := host.Run(loading, remote.Cmd{Args: r.multipathArgs(c, settled+down+2*c.patience())})
-		over <- loadEnd{out, err}
+		reply, err := ask(loading, host, agent.Request{Load: r.multipath(c, settled+down+2*c.patience())})
+		over <- loadEnd{reply, err}
 	}()
 	if err := r.connected(ctx, c, over); err != nil {
 		stop()
@@ -199,7 +197,7 @@ func (r *run) cutUnderLoad(ctx context.Context, host remote.Host, in FailoverInp
 		err = hint.Wrap(fmt.Errorf("bring %s back: %w", c, err), "its server brings it back by itself within %v", down+time.Minute)
 	}
 	e := <-over
-	s := readStalled(e.out, e.err)
+	s := readStalled(e.reply, e.err)
 	s.Cut = lasted
 	return s, err
 }
@@ -223,25 +221,28 @@ func rest(ctx context.Context, d time.Duration) {
 	}
 }
 
-// multipathArgs is the command line of a load over all planes.
-func (r *run) multipathArgs(c Cut, runtime time.Duration) []string {
+// waitTime is how long commands wait when all paths are lost: longer than any cut.
+const waitTime = 10 * time.Minute
+
+// multipath is a load over all planes.
+func (r *run) multipath(c Cut, runtime time.Duration) *agent.LoadRequest {
 	sub := c.Target.Subsystems[0]
-	f := flow{from: c.Initiator.Server, target: c.Target, portal: c.Target.Portals[0]}
-	args := []string{agent.ProbeBin, "run", "--json", "--rw", "randread", "--bs", "4k", "--iodepth", "4", "--runtime", runtime.String(), "--ramp-time", "0s",
-		"--nqn", sub.NQN, "--hostnqn", c.Initiator.ProbeNQN, "--nsid", strconv.FormatUint(uint64(sub.Namespaces[0].ID), 10),
-		"--timeout", c.patience().String(), "--keep-alive-tmo", c.patience().String()}
+	f := flow{from: c.Initiator.Server, probe: c.Initiator.ProbeNQN, target: c.Target, portal: c.Target.Portals[0], keys: keysOf(r.in.Model.Name, c.Initiator, c.Target)}
+	q := &agent.LoadRequest{Over: f.over(), NQN: sub.NQN, NSID: sub.Namespaces[0].ID, Pattern: "randread", Size: 4096, Depth: 4, Runtime: runtime,
+		Timeout: c.patience(), KeepAlive: c.patience(), Patience: waitTime}
+	q.Over.From = "" // each path has its own
 	for _, p := range c.Target.Portals {
 		if inPlane(c.Initiator.Server, p.Plane) != nil {
-			args = append(args, "--traddr", p.Address.String())
+			q.Portals = append(q.Portals, p.Address.String())
 		}
 	}
-	return append(append(args, f.over()...), keyFiles(r.in.Model.Name, c.Initiator, c.Target)...)
+	return q
 }
 
 // A loadEnd is how a load ended.
 type loadEnd struct {
-	out remote.Output
-	err error
+	reply *agent.Reply
+	err   error
 }
 
 // An endedEarly is a load that was over before anything was cut.
@@ -270,7 +271,7 @@ func (r *run) connected(ctx context.Context, c Cut, over <-chan loadEnd) error {
 		}
 		select {
 		case e := <-over:
-			s := readStalled(e.out, e.err)
+			s := readStalled(e.reply, e.err)
 			return &endedEarly{s.Why}
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -279,41 +280,16 @@ func (r *run) connected(ctx context.Context, c Cut, over <-chan loadEnd) error {
 	}
 }
 
-// readStalled reads what weft-initiator run prints.
-func readStalled(out remote.Output, err error) *stalled {
-	text := out.Stdout
-	var exit *remote.ExitError
-	if errors.As(err, &exit) {
-		text = exit.Output.Stdout
-	} else if err != nil {
+// readStalled is how a load lived through a cut.
+func readStalled(reply *agent.Reply, err error) *stalled {
+	switch {
+	case err != nil:
 		return &stalled{Why: err.Error()}
+	case reply.Load == nil:
+		return &stalled{Why: unanswered(reply).Error()}
 	}
-	var r struct {
-		Jobs []struct {
-			Error int `json:"error"`
-			Read  struct {
-				Total int64 `json:"total_ios"`
-				Lat   struct {
-					Max int64 `json:"max"`
-				} `json:"lat_ns"`
-			} `json:"read"`
-		} `json:"jobs"`
-		Weft struct {
-			Degraded    string `json:"degraded"`
-			Lost        int    `json:"paths_lost"`
-			Reconnected int    `json:"paths_reconnected"`
-		} `json:"weft"`
-	}
-	if json.Unmarshal(text, &r) != nil || len(r.Jobs) != 1 {
-		why := fmt.Sprintf("%s answered no result: %.200q", agent.ProbeBin, text)
-		if exit != nil {
-			why = fmt.Sprintf("%s: exit %d: %s", agent.ProbeBin, exit.Code, lastLine(string(exit.Output.Stderr)))
-		}
-		return &stalled{Why: why}
-	}
-	job := r.Jobs[0]
-	s := &stalled{Stall: time.Duration(job.Read.Lat.Max), Reads: job.Read.Total, Failed: job.Error,
-		Lost: r.Weft.Lost, Reconnected: r.Weft.Reconnected, Degraded: r.Weft.Degraded}
+	r := reply.Load
+	s := &stalled{Stall: r.Longest, Reads: r.Reads, Failed: r.Failed, Lost: r.Lost, Reconnected: r.Reconnected, Degraded: r.Degraded}
 	if s.Reads == 0 && s.Failed == 0 {
 		s.Why = "not a single read ended"
 	}

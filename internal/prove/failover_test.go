@@ -2,13 +2,12 @@ package prove
 
 import (
 	"errors"
-	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
 	"time"
 
-	"weft/internal/remote"
+	"weft/internal/agent"
 	"weft/inventory"
 	"weft/inventory/language"
 )
@@ -22,33 +21,28 @@ func TestJudgeStall(t *testing.T) {
 		Connect:   &inventory.Connect{KeepAliveTMO: 5 * time.Second, ReconnectDelay: 2 * time.Second},
 		Target:    &inventory.Target{Block: inventory.Block{Addr: "target.t"}}, NIC: nic,
 	}
-	text := func(read, failed, lost string, most time.Duration) remote.Output {
-		return remote.Output{Stdout: []byte(`{"jobs":[{"error":` + failed + `,"read":{"total_ios":` + read + `,"lat_ns":{"max":` +
-			strconv.FormatInt(int64(most), 10) + `}}}],"weft":{"paths_lost":` + lost + `,"paths_reconnected":1}}`)}
-	}
-	exit := func(out remote.Output) error {
-		out.Stderr = []byte("error: the first of 2 reads\n")
-		return &remote.ExitError{Code: 3, Output: out}
+	load := func(reads int64, failed, lost int, most time.Duration) *agent.Reply {
+		return &agent.Reply{Load: &agent.LoadResult{Reads: reads, Failed: failed, Lost: lost, Reconnected: 1, Longest: most}}
 	}
 	for _, test := range []struct {
 		name    string
-		out     remote.Output
+		reply   *agent.Reply
 		err     error
 		verdict Verdict
 		why     string
 	}{
-		{"within", text("900", "0", "1", 6*time.Second), nil, Pass, ""},
-		{"at the limit", text("900", "0", "1", 7*time.Second), nil, Pass, ""},
-		{"too long", text("900", "0", "1", 8*time.Second), nil, Fail, ""},
-		{"reads failed", remote.Output{}, exit(text("900", "2", "1", time.Second)), Fail, "2 reads failed"},
-		{"not noticed", text("900", "0", "0", time.Second), nil, Inconclusive, "lost no path"},
-		{"nothing read", text("0", "0", "1", 0), nil, Inconclusive, "not a single read ended"},
-		{"no result", remote.Output{Stdout: []byte("{")}, nil, Inconclusive, "answered no result"},
-		{"it did not run", remote.Output{}, exit(remote.Output{}), Inconclusive, "the first of 2 reads"},
-		{"its server is gone", remote.Output{}, errors.New("connection lost"), Inconclusive, "connection lost"},
+		{"within", load(900, 0, 1, 6*time.Second), nil, Pass, ""},
+		{"at the limit", load(900, 0, 1, 7*time.Second), nil, Pass, ""},
+		{"too long", load(900, 0, 1, 8*time.Second), nil, Fail, ""},
+		{"reads failed", load(900, 2, 1, time.Second), nil, Fail, "2 reads failed"},
+		{"not noticed", load(900, 0, 0, time.Second), nil, Inconclusive, "lost no path"},
+		{"nothing read", load(0, 0, 1, 0), nil, Inconclusive, "not a single read ended"},
+		{"no result", &agent.Reply{}, nil, Inconclusive, "has no result"},
+		{"it did not run", &agent.Reply{Error: "the first of 2 reads"}, nil, Inconclusive, "the first of 2 reads"},
+		{"its server is gone", nil, errors.New("connection lost"), Inconclusive, "connection lost"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			j := readStalled(test.out, test.err).judge(c)
+			j := readStalled(test.reply, test.err).judge(c)
 			if j.Verdict != test.verdict || !strings.Contains(j.Why, test.why) || j.Limit != float64(7*time.Second) {
 				t.Errorf("%+v", j)
 			}

@@ -3,10 +3,8 @@ package prove
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -41,8 +39,8 @@ type flow struct {
 	local   bool
 	size    int
 	samples int
-	keys    []string // files with what both ends prove, as the probe is told
-	wire    string   // what is measured without NVMe, verbs or socket; "": reads
+	keys    keyFiles
+	wire    string // what is measured without NVMe, verbs or socket; "": reads
 }
 
 // far is the end that a flow goes to: the server, or, where somebody else has
@@ -81,7 +79,7 @@ func readFlows(m *inventory.Model, validations []*inventory.Validation) []flow {
 					continue
 				}
 				sub := t.Subsystems[0]
-				base := flow{from: i.Server, probe: i.ProbeNQN, target: t, sub: sub, samples: samples, keys: keyFiles(m.Name, i, t)}
+				base := flow{from: i.Server, probe: i.ProbeNQN, target: t, sub: sub, samples: samples, keys: keysOf(m.Name, i, t)}
 				if t.Server != nil { // what an external one has is for it to say
 					base.ns = sub.Namespaces[0]
 				}
@@ -230,11 +228,11 @@ func (f flow) marking() *inventory.Fabric {
 }
 
 // namespace is the number of the one that is read; 0: the first there is.
-func (f flow) namespace() string {
+func (f flow) namespace() uint32 {
 	if f.ns == nil {
-		return "0"
+		return 0
 	}
-	return strconv.FormatUint(uint64(f.ns.ID), 10)
+	return f.ns.ID
 }
 
 // transports are what the target offers at the portal, in the order of
@@ -262,53 +260,58 @@ func (f flow) degraded(transport, why string) (bool, string) {
 	return true, why
 }
 
-// keyFiles is the part of a probe's command line that names the files on its
-// server with the keys of both ends.
-func keyFiles(owner string, i *inventory.Initiator, t *inventory.Target) []string {
+// keyFiles are on the server that probes: with its key, and with that of the
+// subsystem.
+type keyFiles struct{ host, sub string }
+
+func keysOf(owner string, i *inventory.Initiator, t *inventory.Target) (k keyFiles) {
 	if i.Key == nil {
-		return nil
+		return k
 	}
-	args := []string{"--dhchap-secret-file", agent.KeyFile(owner, i.HostNQN)}
+	k.host = agent.KeyFile(owner, i.HostNQN)
 	if t.CtrlKey != nil {
-		args = append(args, "--dhchap-ctrl-secret-file", agent.KeyFile(owner, t.Subsystems[0].NQN))
+		k.sub = agent.KeyFile(owner, t.Subsystems[0].NQN)
 	}
-	return args
+	return k
 }
 
-// over is the part of the command line that says what a probe goes over, and
-// how its packets are marked.
-func (f flow) over() []string {
-	args := []string{"--transport", strings.Join(f.transports(), ",")}
-	if f.transports()[0] == "tcp" {
-		args = []string{"--transport", "tcp"} // nothing comes after what is always there
+// connectTime is how long a probe may take to connect.
+const connectTime = 10 * time.Second
+
+// over is what a probe goes over, and as whom.
+func (f flow) over() agent.Way {
+	w := agent.Way{Transports: f.transports(), From: ownAddress(f), ToS: f.tos(), Connect: connectTime, HostNQN: f.probe, KeyFile: f.keys.host, SubKeyFile: f.keys.sub}
+	if w.Transports[0] == "tcp" {
+		w.Transports = []string{"tcp"} // nothing comes after what is always there
 	}
-	return append(args, f.tos()...)
+	return w
 }
 
-// tos is the part of the command line that says how packets are marked.
-func (f flow) tos() []string {
+// tos is how packets are marked; 0: as the system does.
+func (f flow) tos() uint8 {
 	if fabric := f.marking(); fabric != nil {
 		if class := fabric.StorageClass(); class != nil {
-			return []string{"--tos", strconv.Itoa(traffic.ToS(class.DSCP[0]))}
+			return uint8(traffic.ToS(class.DSCP[0]))
 		}
 	}
-	return nil
+	return 0
 }
 
-// args is the command line of the probe.
-func (r *run) args(f flow) []string {
-	args := []string{agent.ProbeBin, "read", "--json",
-		"--size", strconv.Itoa(f.size), "--depth", strconv.Itoa(depth), "--samples", strconv.Itoa(f.samples)}
+// What a probe does around what it measures.
+const (
+	warmup   = 100 // reads before those that are measured
+	readTime = 30 * time.Second
+)
+
+// reads is what a probe is asked for.
+func (r *run) reads(f flow) *agent.ReadRequest {
+	q := &agent.ReadRequest{Size: f.size, Depth: depth, Samples: f.samples, Warmup: warmup, Timeout: readTime}
 	if f.local {
-		return append(args, "--path", r.in.Volume(f.ns.From, f.target.Server))
+		q.Path, q.Over.Transports = r.in.Volume(f.ns.From, f.target.Server), []string{"tcp"}
+		return q
 	}
-	args = append(args, "--traddr", f.portal.Address.String(), "--nqn", f.sub.NQN, "--hostnqn", f.probe,
-		"--nsid", f.namespace())
-	args = append(append(args, f.over()...), f.keys...)
-	if src := ownAddress(f); src != "" {
-		args = append(args, "--host-traddr", src)
-	}
-	return args
+	q.Over, q.Portal, q.NQN, q.NSID = f.over(), f.portal.Address.String(), f.sub.NQN, f.namespace()
+	return q
 }
 
 // ownAddress is the initiator's own address in the plane of the portal.
@@ -328,27 +331,18 @@ func (r *run) probe(ctx context.Context, f flow) (*agent.ProbeResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ask(ctx, host, r.args(f))
+	return probed(ask(ctx, host, agent.Request{Read: r.reads(f)}))
 }
 
-// ask runs weft-initiator on a host; its errors are those of probe.
-func ask(ctx context.Context, host remote.Host, args []string) (*agent.ProbeResult, error) {
-	out, err := host.Run(ctx, remote.Cmd{Args: args})
-	stdout := out.Stdout
-	var exit *remote.ExitError
-	if errors.As(err, &exit) {
-		stdout = exit.Output.Stdout
-	} else if err != nil {
+// probed is the result in a reply.
+func probed(reply *agent.Reply, err error) (*agent.ProbeResult, error) {
+	switch {
+	case err != nil:
 		return nil, err
+	case reply.Probe == nil:
+		return nil, unanswered(reply)
 	}
-	var res agent.ProbeResult
-	if json.Unmarshal(stdout, &res) == nil && res.Op != "" {
-		return &res, nil
-	}
-	if exit != nil {
-		return nil, fmt.Errorf("%s did not run: exit %d: %s", agent.ProbeBin, exit.Code, complaint(exit))
-	}
-	return nil, fmt.Errorf("%s answered no result: %.200q", agent.ProbeBin, stdout)
+	return reply.Probe, nil
 }
 
 // complaint is what an agent that failed had to say, in a line.

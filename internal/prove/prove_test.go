@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"net/netip"
@@ -45,47 +46,63 @@ func (h *farmHost) Name() string { return h.name }
 
 func (h *farmHost) Run(ctx context.Context, c remote.Cmd) (remote.Output, error) {
 	f := h.farm
-	flag := func(name string) string {
-		if i := slices.Index(c.Args, name); i >= 0 {
-			return c.Args[i+1]
-		}
-		return ""
-	}
 	if c.Args[0] == agent.TargetBin {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		out, err := json.Marshal(agent.TargetStatus{Started: f.started[h.name], Subsystems: []agent.SubsystemStatus{{NQN: "nqn:" + h.name, BytesRead: f.served[h.name]}}})
 		return remote.Output{Stdout: out}, err
 	}
-	if slices.Contains(c.Args, "--listen") {
+	text, err := io.ReadAll(c.Stdin)
+	if err != nil {
+		return remote.Output{}, err
+	}
+	request, err := agent.ParseRequest(text)
+	if err != nil || !slices.Equal(c.Args, []string{agent.ProbeBin, "do"}) {
+		return remote.Output{}, fmt.Errorf("%v: %w", c.Args, err)
+	}
+	reply := agent.Reply{Format: agent.RequestFormat, Version: "v1"}
+	err = f.do(ctx, h.name, request, &reply)
+	out, jerr := json.Marshal(reply)
+	if reply.Error != "" {
+		err = &remote.ExitError{Code: 3, Output: remote.Output{Stdout: out}}
+	}
+	return remote.Output{Stdout: out}, errors.Join(err, jerr)
+}
+
+// do is what weft-initiator does on a server.
+func (f *farm) do(ctx context.Context, host string, request *agent.Request, reply *agent.Reply) error {
+	if a := request.Answer; a != nil {
 		if f.deaf {
-			return remote.Output{}, &remote.ExitError{Code: 1, Output: remote.Output{Stderr: []byte("error: no device\nhint: get one\n")}}
+			reply.Error, reply.Hint = "no device", "get one"
+			return nil
 		}
 		f.mu.Lock()
-		f.probes = append(f.probes, h.name+" answers once at "+flag("--listen")+" over "+flag("--transport"))
+		f.probes = append(f.probes, host+" answers once at "+a.Listen+" over "+a.Over.Transports[0])
 		f.mu.Unlock()
-		return remote.Output{}, nil // its client has left
+		return nil // its client has left
 	}
-	if f.deaf && slices.Contains(c.Args, "probe") {
+	if f.deaf && request.Probe != nil {
 		<-ctx.Done()
-		return remote.Output{}, ctx.Err()
+		return ctx.Err()
 	}
 	hist := latency.New()
-	res := agent.ProbeResult{Transport: "tcp", Op: "read", Size: 4096, Depth: 1, Samples: 100, Remote: flag("--traddr"), Bytes: 409600}
-	took := f.p99
-	target := strings.TrimPrefix(flag("--nqn"), "nqn:")
-	switch {
-	case slices.Contains(c.Args, "probe"):
-		res.Transport, res.Op, target = "rdma", "send", "" // both ends are known to the schedule
-	case target == "":
-		res.Transport, took, target = "local", time.Microsecond, h.name
+	res := &agent.ProbeResult{Transport: "tcp", Op: "read", Size: 4096, Depth: 1, Samples: 100, Bytes: 409600}
+	reply.Probe = res
+	took, target, from := f.p99, "", ""
+	switch r := request.Read; {
+	case request.Probe != nil: // both ends are known to the schedule
+		res.Transport, res.Op, res.Remote = "rdma", "send", request.Probe.Portal
+	case r.Path != "":
+		res.Transport, took, target = "local", time.Microsecond, host
+	default:
+		res.Remote, target, from = r.Portal, strings.TrimPrefix(r.NQN, "nqn:"), r.Over.From
 	}
-	f.begin(h.name, target)
-	defer f.end(h.name, target)
+	f.begin(host, target)
+	defer f.end(host, target)
 	if f.fails != nil && f.fails(res.Remote) {
 		res.Samples, res.Errors, res.Bytes, res.FirstErr = 0, 1, 0, "connect to "+res.Remote+": connection refused"
-		out, _ := json.Marshal(res)
-		return remote.Output{}, &remote.ExitError{Code: 3, Output: remote.Output{Stdout: out}}
+		reply.Error = res.FirstErr
+		return nil
 	}
 	for range 100 {
 		hist.Record(took)
@@ -98,11 +115,10 @@ func (h *farmHost) Run(ctx context.Context, c remote.Cmd) (remote.Output, error)
 		if f.lies {
 			f.served[target]++
 		}
-		f.probes = append(f.probes, h.name+" "+res.Remote+" "+flag("--host-traddr"))
+		f.probes = append(f.probes, host+" "+res.Remote+" "+from)
 		f.mu.Unlock()
 	}
-	out, jerr := json.Marshal(res)
-	return remote.Output{Stdout: out}, errors.Join(err, jerr)
+	return err
 }
 
 func (h *farmHost) ReadFile(context.Context, string) ([]byte, error) { return nil, fs.ErrNotExist }

@@ -2,15 +2,10 @@ package prove
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"strconv"
 	"sync"
 	"time"
 
 	"weft/internal/agent"
-	"weft/internal/remote"
 )
 
 // A Throughput is what one flow moves with many reads under way, and what that
@@ -73,18 +68,12 @@ func (r *run) load(ctx context.Context, f flow) *Throughput {
 	if f.portal.Plane != nil {
 		t.Plane = f.portal.Plane.Name
 	}
-	args := []string{agent.ProbeBin, "run", "--json", "--rw", "randread", "--bs", strconv.Itoa(throughputSize), "--iodepth", strconv.Itoa(throughputDepth),
-		"--runtime", throughputTime.String(), "--ramp-time", throughputRamp.String()}
+	q := &agent.LoadRequest{Pattern: "randread", Size: throughputSize, Depth: throughputDepth, Runtime: throughputTime, Ramp: throughputRamp, Timeout: readTime}
 	if f.local {
-		args = append(args, "--path", r.in.Volume(f.ns.From, f.target.Server))
+		q.Path, q.Over.Transports = r.in.Volume(f.ns.From, f.target.Server), []string{"tcp"}
 	} else {
 		t.Transport = f.transports()[0]
-		args = append(args, "--traddr", f.portal.Address.String(), "--nqn", f.sub.NQN, "--hostnqn", f.probe, "--nsid", f.namespace(),
-			"--reconnect-for", "0s")
-		args = append(append(args, f.over()...), f.keys...)
-		if own := ownAddress(f); own != "" {
-			args = append(args, "--host-traddr", own)
-		}
+		q.Over, q.Portals, q.NQN, q.NSID = f.over(), []string{f.portal.Address.String()}, f.sub.NQN, f.namespace()
 	}
 	host, err := r.hosts.of(ctx, f.from)
 	if err != nil {
@@ -92,24 +81,14 @@ func (r *run) load(ctx context.Context, f flow) *Throughput {
 		return t
 	}
 	before := r.spent(ctx, f)
-	out, err := host.Run(ctx, remote.Cmd{Args: args})
+	reply, err := ask(ctx, host, agent.Request{Load: q})
 	t.TargetCPU = costs(before, r.spent(ctx, f))
-	stdout := out.Stdout
-	var exit *remote.ExitError
-	if errors.As(err, &exit) {
-		stdout = exit.Output.Stdout
-	} else if err != nil {
+	if err != nil {
 		t.Why = err.Error()
 		return t
 	}
-	why := t.take(stdout)
+	t.Why = t.take(reply)
 	t.Degraded, t.Instead = f.degraded(t.Transport, t.Instead)
-	if why != "" {
-		t.Why = why
-		if exit != nil {
-			t.Why = fmt.Sprintf("%s did not run: exit %d: %s", agent.ProbeBin, exit.Code, complaint(exit))
-		}
-	}
 	return t
 }
 
@@ -145,31 +124,15 @@ func costs(before, after *spending) float64 {
 	return float64((after.cpu - before.cpu).Microseconds()) / (float64(after.read-before.read) * 8 / 1e9)
 }
 
-// take reads what weft-initiator prints; why is empty when it is a result.
-func (t *Throughput) take(text []byte) (why string) {
-	var r struct {
-		Jobs []struct {
-			Error int `json:"error"`
-			Read  struct {
-				BW    float64 `json:"bw_bytes"`
-				IOPS  float64 `json:"iops"`
-				Total int64   `json:"total_ios"`
-			} `json:"read"`
-		} `json:"jobs"`
-		Weft struct {
-			Mode      string  `json:"mode"`
-			Transport string  `json:"transport"`
-			Degraded  string  `json:"degraded"`
-			CPU       float64 `json:"cpu_us_per_gbit"`
-		} `json:"weft"`
+// take notes what a reply says; why is empty when it is a result.
+func (t *Throughput) take(reply *agent.Reply) (why string) {
+	r := reply.Load
+	if r == nil {
+		return unanswered(reply).Error()
 	}
-	if json.Unmarshal(text, &r) != nil || len(r.Jobs) != 1 {
-		return fmt.Sprintf("%s answered no result: %.200q", agent.ProbeBin, text)
-	}
-	job := r.Jobs[0]
-	t.Transport, t.Instead = r.Weft.Transport, r.Weft.Degraded
-	t.Mode, t.BitsPerSec, t.IOPS, t.CPUPerGbit, t.Errors = r.Weft.Mode, job.Read.BW*8, job.Read.IOPS, r.Weft.CPU, job.Error
-	if job.Read.Total == 0 {
+	t.Transport, t.Instead = r.Transport, r.Degraded
+	t.Mode, t.BitsPerSec, t.IOPS, t.CPUPerGbit, t.Errors = r.Mode, r.BytesPerSec*8, r.IOPS, r.CPUPerGbit, r.Failed
+	if r.Reads == 0 {
 		return "not a single read ended"
 	}
 	return ""

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"weft/internal/agent"
-	"weft/internal/remote"
 	"weft/inventory"
 )
 
@@ -67,31 +66,32 @@ func (r *run) toAndFro(ctx context.Context, f flow) (*agent.ProbeResult, error) 
 		at = "[" + at + "]"
 	}
 	at += ":" + strconv.Itoa(wirePort)
-	both := append([]string{"--transport", wireTransport(f.wire), "--connect-timeout", wireWait.String()}, f.tos()...)
-	answering, over := context.WithCancel(ctx)
-	defer over()
+	over := agent.Way{Transports: []string{wireTransport(f.wire)}, ToS: f.tos(), Connect: wireWait}
+	answering, leave := context.WithCancel(ctx)
+	defer leave()
 	asking, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	answered := make(chan struct{})
 	go func() {
 		defer close(answered)
-		_, err := far.Run(answering, remote.Cmd{Args: append([]string{agent.ProbeBin, "probe", "--once", "--listen", at}, both...)})
-		if exit := new(remote.ExitError); errors.As(err, &exit) {
-			err = errors.New(complaint(exit))
+		reply, err := ask(answering, far, agent.Request{Answer: &agent.AnswerRequest{Over: over, Listen: at}})
+		if err == nil && reply.Error != "" {
+			err = unanswered(reply)
 		}
 		if err != nil && answering.Err() == nil {
 			stop(fmt.Errorf("%s does not answer at %s: %w", f.target.Server.Addr, at, err))
 		}
 	}()
-	res, err := ask(asking, near, append([]string{agent.ProbeBin, "probe", "--json", "--traddr", at, "--host-traddr", ownAddress(f),
-		"--size", strconv.Itoa(f.size), "--samples", strconv.Itoa(f.samples), "--runtime", wireTime.String()}, both...))
+	from := over
+	from.From = ownAddress(f)
+	res, err := probed(ask(asking, near, agent.Request{Probe: &agent.ProbeRequest{Over: from, Portal: at, Size: f.size, Samples: int64(f.samples), Runtime: wireTime}}))
 	if err == nil && res.Errors == 0 { // it leaves by itself, and then its port is free
 		select {
 		case <-answered:
 		case <-time.After(wireLeave):
 		}
 	}
-	over()
+	leave()
 	<-answered
 	if cause := context.Cause(asking); err != nil && cause != nil && !errors.Is(cause, context.Canceled) {
 		return nil, cause

@@ -39,11 +39,15 @@ const (
 )
 
 // moved notes what a read of weft-initiator says that it has moved.
-func (s *Server) moved(args []string, printed []byte) {
+func (s *Server) moved(tos int, printed []byte) {
 	var r struct {
 		Op, Local, Remote string
 		Size              int
 		Bytes             uint64
+	}
+	var reply struct{ Probe json.RawMessage }
+	if json.Unmarshal(printed, &reply) == nil && len(reply.Probe) > 0 { // of a request
+		printed = reply.Probe
 	}
 	if json.Unmarshal(printed, &r) != nil || r.Op != "read" && r.Op != "socket" || r.Bytes == 0 || r.Size <= 0 {
 		return
@@ -55,24 +59,13 @@ func (s *Server) moved(args []string, printed []byte) {
 	for _, other := range s.net.all() {
 		if to, ok := other.holder(host(r.Remote)); ok {
 			dscp := s.marks(from)
-			if tos, asked := asksToS(args); asked {
+			if tos != 0 {
 				dscp = tos >> 2
 			}
 			s.transfer(from, other, to, dscp, r.Bytes, uint64(r.Size), r.Op != "read")
 			return
 		}
 	}
-}
-
-// asksToS is the type of service that an agent was told to mark with.
-func asksToS(args []string) (tos int, asked bool) {
-	for i, a := range args[:max(len(args)-1, 0)] {
-		if a == "--tos" {
-			n, err := strconv.Atoi(args[i+1])
-			return n, err == nil && n != 0
-		}
-	}
-	return 0, false
 }
 
 // host is the address of an address with or without a port.

@@ -19,17 +19,18 @@ func TestCountersFollowWhatAgentsMove(t *testing.T) {
 	a.Interfaces[1].Address, b.Interfaces[1].Address = netip.MustParsePrefix("10.0.1.1/24"), netip.MustParsePrefix("10.0.1.2/24")
 	from, to := server(t, n, a), server(t, n, b)
 	result := `{"op":"read","transport":"tcp","local":"10.0.1.1","remote":"10.0.1.2:4420","size":4096,"bytes":409600}`
-	from.moved(nil, []byte(result))
+	from.moved(0, []byte(result))
+	result = `{"format":1,"version":"v1","probe":` + result + `}` // as the reply to a request
 	for _, line := range []string{"mkdir -p /sys/kernel/config/rdma_cm/rocep65s0f0", "sh -c 'echo 104 > /sys/kernel/config/rdma_cm/rocep65s0f0/ports/1/default_roce_tos'",
 		"dcb app add dev ens1f0np0 dscp-prio 26:3", "dcb pfc set dev ens1f0np0 prio-pfc 3:on"} {
 		if r := local(t, from, "root", line); r.status != 0 {
 			t.Fatalf("%s: %+v", line, r)
 		}
 	}
-	from.moved(nil, []byte(result))
+	from.moved(0, []byte(result))
 	for _, ignored := range []string{"", "{}", "what?", `{"op":"read","local":"10.0.1.1","remote":"10.0.9.9:1","size":1,"bytes":1}`,
 		`{"op":"read","local":"","remote":"","size":4096,"bytes":4096}`} {
-		from.moved(nil, []byte(ignored))
+		from.moved(0, []byte(ignored))
 	}
 	if len(told) != 2 || told[0].DSCP != 0 || told[1].DSCP != 26 || told[1].Back != 409600 || told[1].Commands != 100 ||
 		told[1].From != (End{"a", "0000:41:00.0"}) || told[1].To != (End{"b", "0000:41:00.0"}) {

@@ -75,7 +75,7 @@ func (s *starter) start(cmd *exec.Cmd) error {
 				break
 			}
 			again := exec.Command(cmd.Path, cmd.Args[1:]...)
-			again.Dir, again.Env, again.Stdout, again.Stderr, again.SysProcAttr = cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr, cmd.SysProcAttr
+			again.Dir, again.Env, again.Stdin, again.Stdout, again.Stderr, again.SysProcAttr = cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.SysProcAttr
 			*cmd = *again
 			time.Sleep(interval)
 		}
@@ -148,9 +148,9 @@ func (p *process) end(patience time.Duration) {
 }
 
 // run runs an agent to its end.
-func (s *Server) run(ctx context.Context, p string, args []string, stdout, stderr io.Writer) (int, error) {
+func (s *Server) run(ctx context.Context, p string, args []string, stdin []byte, stdout, stderr io.Writer) (int, error) {
 	cmd := s.command(p, args, nil)
-	cmd.Stdout, cmd.Stderr = stdout, stderr
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(stdin), stdout, stderr
 	cmd.WaitDelay = 5 * time.Second // for output pipes that a grandchild holds
 	if err := s.net.start.start(cmd); err != nil {
 		return 126, err
@@ -178,38 +178,48 @@ func (x *call) agent(p string) int {
 		return 126
 	}
 	args := []string{"--root", "."}
-	out := &listener{Writer: x.stdout}
-	if at := argument(x.args, "--listen"); at != "" && !isTarget(p) {
-		if _, own := x.server.holder(host(at)); !own {
-			return x.errorf("listen tcp %s: bind: cannot assign requested address", at)
-		}
-		args = append(args, "--map", at+"="+nowhere) // a port that is free
-		out.line = func(line string) {
-			if real, ok := strings.CutPrefix(line, "listening on "); ok {
-				x.server.net.answers(at, real)
-			}
-		}
-		defer x.server.net.answers(at, "")
-	} else if !isTarget(p) {
-		// A target that is asked for its status needs no map of others.
-		maps := x.server.net.portals(x.ctx)
-		if slices.Contains(x.args, "probe") {
-			maps = []string{x.server.net.answering(x.ctx, x.server, argument(x.args, "--traddr"))}
-		}
-		if multipath(x.args) {
-			r, err := x.server.newRelays(x.ctx, maps)
-			if err != nil {
-				return x.errorf("relays of the lab: %v", err)
-			}
-			defer r.close()
-			maps = r.maps
-		}
-		for _, m := range maps {
-			args = append(args, "--map", m)
-		}
+	if isTarget(p) { // asked for its status it needs no map of others
+		return x.ended(x.server.run(x.ctx, p, append(args, x.args...), nil, x.stdout, x.stderr))
 	}
-	status, err := x.server.run(x.ctx, p, append(args, x.args...), out, x.stderr)
-	x.server.moved(x.args, out.heard.Bytes())
+	q, err := readAsked(x.args, x.in)
+	if err != nil {
+		return x.errorf("%v", err)
+	}
+	out, said := &listener{Writer: x.stdout}, &listener{Writer: x.stderr}
+	maps := x.server.net.portals(x.ctx)
+	switch {
+	case q.listen != "":
+		if _, own := x.server.holder(host(q.listen)); !own {
+			return x.errorf("listen tcp %s: bind: cannot assign requested address", q.listen)
+		}
+		maps = []string{q.listen + "=" + nowhere} // a port that is free
+		line := func(line string) {
+			if real, ok := strings.CutPrefix(line, "listening on "); ok {
+				x.server.net.answers(q.listen, real)
+			}
+		}
+		out.line, said.line = line, line
+		defer x.server.net.answers(q.listen, "")
+	case q.probe && len(q.to) > 0:
+		maps = []string{x.server.net.answering(x.ctx, x.server, q.to[0])}
+	case len(q.to) > 1:
+		r, err := x.server.newRelays(x.ctx, maps)
+		if err != nil {
+			return x.errorf("relays of the lab: %v", err)
+		}
+		defer r.close()
+		maps = r.maps
+	}
+	for _, m := range maps {
+		args = append(args, "--map", m)
+	}
+	status, err := x.server.run(x.ctx, p, append(args, x.args...), q.input, out, said)
+	x.server.moved(q.tos, out.heard.Bytes())
+	return x.ended(status, err)
+}
+
+// ended is the status of an agent, which may not have begun.
+func (x *call) ended(status int, err error) int {
 	if err != nil {
 		fmt.Fprintf(x.stderr, "sh: %s: cannot execute binary file: %s\n", x.name, strerror(err))
 	}
@@ -272,7 +282,7 @@ func (s *Server) ask(ctx context.Context, p *process) map[string]string {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	var out bytes.Buffer
-	code, err := s.run(ctx, p.path, []string{"--root", ".", "status", "--json"}, &out, io.Discard)
+	code, err := s.run(ctx, p.path, []string{"--root", ".", "status", "--json"}, nil, &out, io.Discard)
 	var status struct {
 		Portals []struct{ Address, Bound string }
 	}

@@ -29,17 +29,6 @@ type relays struct {
 	lns     []net.Listener
 }
 
-// multipath reports whether the arguments of an agent name more than one path.
-func multipath(args []string) bool {
-	n := 0
-	for _, a := range args {
-		if a == "--traddr" {
-			n++
-		}
-	}
-	return n > 1
-}
-
 // newRelays stands between a server's agents and portals that are mapped.
 func (s *Server) newRelays(ctx context.Context, maps []string) (*relays, error) {
 	r := &relays{from: s}

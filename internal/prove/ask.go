@@ -1,0 +1,65 @@
+package prove
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"weft/internal/agent"
+	"weft/internal/remote"
+)
+
+// ask has weft-initiator of a server do what a request asks for. An error means
+// that there is no reply; what was not done, or went wrong, is in the reply.
+func ask(ctx context.Context, host remote.Host, request agent.Request) (*agent.Reply, error) {
+	request.Format = agent.RequestFormat
+	text, err := json.Marshal(request)
+	if err != nil {
+		return nil, err
+	}
+	out, err := host.Run(ctx, remote.Cmd{Args: []string{agent.ProbeBin, "do"}, Stdin: bytes.NewReader(text)})
+	var exit *remote.ExitError
+	if errors.As(err, &exit) {
+		out = exit.Output
+	} else if err != nil {
+		return nil, err
+	}
+	reply, why := agent.ParseReply(out.Stdout)
+	if why == nil {
+		return reply, nil
+	}
+	if exit != nil && len(bytes.TrimSpace(out.Stdout)) == 0 && exit.Code != agent.ExitUsage {
+		return nil, fmt.Errorf("%s on %s did not run: exit %d: %s", agent.ProbeBin, host.Name(), exit.Code, complaint(exit))
+	}
+	return nil, strange(ctx, host, out, exit, why)
+}
+
+// strange says of what is no reply where it came from: most likely a
+// weft-initiator that another weft has installed.
+func strange(ctx context.Context, host remote.Host, out remote.Output, exit *remote.ExitError, why error) error {
+	version := "of unknown version"
+	if said, err := host.Run(ctx, remote.Cmd{Args: []string{agent.ProbeBin, "version"}}); err == nil {
+		version = strings.TrimPrefix(strings.TrimSpace(string(said.Stdout)), "weft-initiator ")
+	}
+	said := fmt.Sprintf("%.200q", out.Stdout)
+	if exit != nil && len(out.Stdout) == 0 {
+		said = fmt.Sprintf("exit %d: %s", exit.Code, complaint(exit))
+	}
+	return fmt.Errorf("%s on %s (%s) does not answer as this weft (%s) asks: %w; it said %s; weft apply installs the one that belongs to this weft",
+		agent.ProbeBin, host.Name(), version, agent.Version(), why, said)
+}
+
+// unanswered is why a reply has no result.
+func unanswered(reply *agent.Reply) error {
+	text := reply.Error
+	if text == "" {
+		text = "it does not say why"
+	}
+	if reply.Hint != "" {
+		text += " (" + reply.Hint + ")"
+	}
+	return fmt.Errorf("%s has no result: %s", agent.ProbeBin, strings.ReplaceAll(text, "\n", "; "))
+}
