@@ -2,6 +2,7 @@ package modules
 
 import (
 	"weft/internal/remote"
+	"weft/inventory"
 	"weft/plan"
 )
 
@@ -17,10 +18,19 @@ type Command struct {
 // CommandKind is the kind command.
 func CommandKind() *Kind[Command] {
 	return &Kind[Command]{
-		Name:  "command",
-		Looks: (*Command).Looks, Parse: (*Command).Parse, Diff: (*Command).Diff, Steps: (*Command).Steps,
+		Name:   "command",
+		Blocks: commandBlocks,
+		Looks:  (*Command).Looks, Parse: (*Command).Parse, Diff: (*Command).Diff, Steps: (*Command).Steps,
 		Advice: (*Command).Advice,
 	}
+}
+
+func commandBlocks(s *inventory.Server) (list []Block[Command]) {
+	for _, b := range s.Commands {
+		w := &Command{Run: b.Run, Creates: b.Creates, Unless: b.Unless, Undo: b.Undo, Done: true}
+		list = append(list, Block[Command]{Block: &b.Block, Name: b.Name, Want: w})
+	}
+	return list
 }
 
 func (c *Command) look() remote.Look {

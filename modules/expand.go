@@ -56,7 +56,9 @@ func (f *Fleet) Close() error {
 // the same model gives the same items in the same order. Diagnostics name
 // what the model asks for and weft cannot do yet.
 func Expand(m *inventory.Model, env Env) (*Fleet, hcl.Diagnostics) {
+	kinds := Kinds()
 	x := &expansion{
+		kinds: kinds, byName: newKindSet(kinds),
 		model: m, env: env, fleet: &Fleet{Devices: map[string]plan.Device{}},
 		refused: map[reason]int{}, ports: map[*inventory.RNIC]plan.ID{}, nics: map[*inventory.RNIC][]plan.ID{},
 		stands: map[*inventory.Block][]plan.ID{}, exports: map[export]plan.ID{}, paths: map[reached][]plan.ID{},
@@ -99,6 +101,9 @@ type expansion struct {
 
 	cables map[*inventory.RNIC]*inventory.Link // nil until it is asked for, as is known
 	known  *catalogue.Catalogue                // see hardware
+
+	kinds  []AnyKind // of resources on servers
+	byName kindSet
 }
 
 func (x *expansion) add(id plan.ID, r plan.Resource, at hcl.Range, needs ...plan.ID) plan.ID {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 
 	"weft/internal/remote"
+	"weft/inventory"
 	"weft/plan"
 )
 
@@ -21,10 +22,19 @@ type File struct {
 // FileKind is the kind file.
 func FileKind() *Kind[File] {
 	return &Kind[File]{
-		Name:  "file",
-		Looks: (*File).Looks, Parse: (*File).Parse, Diff: (*File).Diff, Steps: (*File).Steps,
+		Name:   "file",
+		Blocks: fileBlocks,
+		Looks:  (*File).Looks, Parse: (*File).Parse, Diff: (*File).Diff, Steps: (*File).Steps,
 		Secrets: (*File).hides,
 	}
+}
+
+func fileBlocks(s *inventory.Server) (list []Block[File]) {
+	for _, b := range s.FileBlocks {
+		w := &File{Path: b.Path, Mode: fs.FileMode(b.Mode), Content: []byte(b.Content), Secret: b.Secret}
+		list = append(list, Block[File]{Block: &b.Block, Name: b.Path, Want: w})
+	}
+	return list
 }
 
 func (f *File) look() remote.Look { return remote.Look{File: f.Path, Stat: true, Root: true} }

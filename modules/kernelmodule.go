@@ -9,6 +9,7 @@ import (
 
 	"weft/internal/hint"
 	"weft/internal/remote"
+	"weft/inventory"
 	"weft/plan"
 )
 
@@ -29,10 +30,18 @@ type KernelModule struct {
 // KernelModuleKind is the kind kernel_module.
 func KernelModuleKind() *Kind[KernelModule] {
 	return &Kind[KernelModule]{
-		Name:  "kernel_module",
-		Looks: (*KernelModule).Looks, Parse: (*KernelModule).Parse, Diff: (*KernelModule).Diff, Steps: (*KernelModule).Steps,
+		Name:   "kernel_module",
+		Blocks: kernelModuleBlocks,
+		Looks:  (*KernelModule).Looks, Parse: (*KernelModule).Parse, Diff: (*KernelModule).Diff, Steps: (*KernelModule).Steps,
 		Check: (*KernelModule).unwritable, Advice: (*KernelModule).Advice,
 	}
+}
+
+func kernelModuleBlocks(s *inventory.Server) (list []Block[KernelModule]) {
+	for _, b := range s.KernelModules {
+		list = append(list, Block[KernelModule]{Block: &b.Block, Name: b.Name, Want: newKernelModule(b.Name, b.Options)})
+	}
+	return list
 }
 
 func newKernelModule(name string, options map[string]string) *KernelModule {

@@ -7,6 +7,7 @@ import (
 
 	"weft/internal/bundle"
 	"weft/internal/remote"
+	"weft/inventory"
 	"weft/plan"
 )
 
@@ -27,6 +28,10 @@ type Kind[T any] struct {
 	Lasting bool // it can be given its former state, and never be removed
 	Risky   bool // it may cut the server off: the dead-man covers it
 	Stays   bool // what a run made of it may hold data, and stays when the run is reverted
+
+	// Blocks are the blocks of the kind's name in a server that declare it; nil:
+	// there are none, and it is made by what Expand finds elsewhere.
+	Blocks func(*inventory.Server) []Block[T]
 
 	// Looks lists what must be read to observe it; it is batched with the looks
 	// of every other resource of the server.
@@ -125,9 +130,19 @@ type past[T any] struct {
 	firm    bool // a setting is to be as before weft, whatever it is now
 }
 
+// A Block declares one resource of a kind.
+type Block[T any] struct {
+	*inventory.Block
+	Name string // of the resource
+	Also string // how ignore_drift may name it as well
+	Want *T
+}
+
 // AnyKind is a kind whatever its states are.
 type AnyKind interface {
 	name() string
+	// blocks are what a server's blocks of its name declare; false: it has none.
+	blocks(*server, *inventory.Server) ([]declaration, bool)
 	// restore makes the resource that leads back from what an entry of a ledger
 	// says was applied to what was there before.
 	restore(*server, plan.Entry) (thing, error)
@@ -135,7 +150,24 @@ type AnyKind interface {
 	secrets(json.RawMessage) (openState, bool)
 }
 
+// A declaration is a Block whatever its kind is.
+type declaration struct {
+	*inventory.Block
+	name, also string
+	resource   plan.Resource
+}
+
 func (k *Kind[T]) name() string { return k.Name }
+
+func (k *Kind[T]) blocks(dev *server, s *inventory.Server) (list []declaration, ok bool) {
+	if k.Blocks == nil {
+		return nil, false
+	}
+	for _, b := range k.Blocks(s) {
+		list = append(list, declaration{b.Block, b.Name, b.Also, k.Want(dev, b.Want)})
+	}
+	return list, true
+}
 
 // Want is a declared resource of a server.
 func (k *Kind[T]) Want(dev *server, want *T) plan.Resource {

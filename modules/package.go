@@ -8,6 +8,7 @@ import (
 
 	"weft/internal/hint"
 	"weft/internal/remote"
+	"weft/inventory"
 	"weft/plan"
 )
 
@@ -21,10 +22,18 @@ type Package struct {
 // PackageKind is the kind package.
 func PackageKind() *Kind[Package] {
 	return &Kind[Package]{
-		Name:  "package",
-		Looks: (*Package).Looks, Parse: (*Package).Parse, Diff: (*Package).Diff, Steps: (*Package).Steps,
+		Name:   "package",
+		Blocks: packageBlocks,
+		Looks:  (*Package).Looks, Parse: (*Package).Parse, Diff: (*Package).Diff, Steps: (*Package).Steps,
 		Advice: (*Package).Advice,
 	}
+}
+
+func packageBlocks(s *inventory.Server) (list []Block[Package]) {
+	for _, b := range s.Packages {
+		list = append(list, Block[Package]{Block: &b.Block, Name: b.Name, Want: newPackage(b.Name, b.Version, b.Absent)})
+	}
+	return list
 }
 
 // anyVersion is wanted where no version is named.

@@ -1,7 +1,6 @@
 package modules
 
 import (
-	"slices"
 	"strings"
 
 	"weft/inventory"
@@ -103,7 +102,7 @@ func (x *expansion) treated() []treated {
 		add(&s.Block, none, plan.ID{Device: s.Addr})
 	}
 	for _, s := range m.Servers {
-		add(&s.Block, partOfServer(s), plan.ID{Device: s.Addr})
+		add(&s.Block, x.partOfServer(s), plan.ID{Device: s.Addr})
 	}
 	for _, l := range m.Links {
 		add(&l.Block, none, x.partsOfLink(l)...)
@@ -174,48 +173,30 @@ func (x *expansion) partOfFabric(f *inventory.Fabric) func(string) []plan.ID {
 }
 
 // partOfServer knows the address of a NIC, and the small blocks: all of a kind
-// or one of them.
-func partOfServer(s *inventory.Server) func(string) []plan.ID {
+// or one of them. A longer path names an attribute, which is no resource of its
+// own.
+func (x *expansion) partOfServer(s *inventory.Server) func(string) []plan.ID {
 	return func(path string) []plan.ID {
 		kind, name, _ := strings.Cut(path, ".")
-		switch kind {
-		case "rnic":
+		if kind == "rnic" {
 			if nic, attr, _ := strings.Cut(name, "."); attr == "address" {
 				return []plan.ID{{Device: s.Addr, Kind: "address", Name: nic}}
 			}
 			return nil
-		case "service":
-			if name != "" {
-				name = newService(name, false, false).Unit
+		}
+		k, ok := x.byName[kind]
+		if !ok {
+			return nil
+		}
+		list, ok := k.blocks(nil, s)
+		if ok && name == "" {
+			return []plan.ID{{Device: s.Addr, Kind: kind}}
+		}
+		for _, b := range list {
+			if name == b.name || name == b.also {
+				return []plan.ID{{Device: s.Addr, Kind: kind, Name: b.name}}
 			}
-		case "sysctl":
-			name = strings.TrimSuffix(name, ".value")
-		case "file", "kernel_module", "package", "command":
-		default:
-			return nil
 		}
-		if name != "" && !declares(s, kind, name) {
-			return nil
-		}
-		return []plan.ID{{Device: s.Addr, Kind: kind, Name: name}}
+		return nil
 	}
-}
-
-// declares reports whether a server has that block: a longer path names an
-// attribute, which is no resource of its own.
-func declares(s *inventory.Server, kind, name string) bool {
-	is := func(have string) bool { return have == name }
-	switch kind {
-	case "file":
-		return slices.ContainsFunc(s.FileBlocks, func(b *inventory.File) bool { return is(b.Path) })
-	case "sysctl":
-		return slices.ContainsFunc(s.Sysctls, func(b *inventory.Sysctl) bool { return is(b.Key) })
-	case "kernel_module":
-		return slices.ContainsFunc(s.KernelModules, func(b *inventory.KernelModule) bool { return is(b.Name) })
-	case "package":
-		return slices.ContainsFunc(s.Packages, func(b *inventory.Package) bool { return is(b.Name) })
-	case "service":
-		return slices.ContainsFunc(s.Services, func(b *inventory.Service) bool { return is(newService(b.Name, false, false).Unit) })
-	}
-	return slices.ContainsFunc(s.Commands, func(b *inventory.Command) bool { return is(b.Name) })
 }

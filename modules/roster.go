@@ -15,7 +15,7 @@ const patience = 30 * time.Second
 func (x *expansion) newServer(s *inventory.Server) *server {
 	return &server{
 		name: s.Addr, machineID: s.MachineID, dial: x.env.Host(s), patience: patience, absence: absence,
-		owner: x.model.Name, holder: x.env.Holder, mine: x.env.Mine, bundle: x.env.Bundle,
+		kinds: x.byName, owner: x.model.Name, holder: x.env.Holder, mine: x.env.Mine, bundle: x.env.Bundle,
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"weft/internal/hint"
 	"weft/internal/remote"
+	"weft/inventory"
 	"weft/plan"
 )
 
@@ -23,9 +24,19 @@ type Service struct {
 func ServiceKind() *Kind[Service] {
 	return &Kind[Service]{
 		Name: "service", Lasting: true,
-		Looks: (*Service).Looks, Parse: (*Service).Parse, Diff: (*Service).Diff, Steps: (*Service).Steps,
+		Blocks: serviceBlocks,
+		Looks:  (*Service).Looks, Parse: (*Service).Parse, Diff: (*Service).Diff, Steps: (*Service).Steps,
 		Advice: (*Service).Advice, Why: (*Service).Why,
 	}
+}
+
+func serviceBlocks(s *inventory.Server) (list []Block[Service]) {
+	for _, b := range s.Services {
+		w := newService(b.Name, b.Enabled, b.Running)
+		w.Later = len(s.Packages)+len(s.FileBlocks)+len(s.Commands) > 0
+		list = append(list, Block[Service]{Block: &b.Block, Name: w.Unit, Also: strings.TrimSuffix(w.Unit, ".service"), Want: w})
+	}
+	return list
 }
 
 func newService(name string, enabled, running bool) *Service {

@@ -6,6 +6,7 @@ import (
 
 	"weft/internal/hint"
 	"weft/internal/remote"
+	"weft/inventory"
 	"weft/plan"
 )
 
@@ -24,9 +25,19 @@ type Sysctl struct {
 func SysctlKind() *Kind[Sysctl] {
 	return &Kind[Sysctl]{
 		Name: "sysctl", Lasting: true,
-		Looks: (*Sysctl).Looks, Parse: (*Sysctl).Parse, Diff: (*Sysctl).Diff, Steps: (*Sysctl).Steps,
+		Blocks: sysctlBlocks,
+		Looks:  (*Sysctl).Looks, Parse: (*Sysctl).Parse, Diff: (*Sysctl).Diff, Steps: (*Sysctl).Steps,
 		Check: (*Sysctl).unwritable, Advice: (*Sysctl).Advice,
 	}
+}
+
+func sysctlBlocks(s *inventory.Server) (list []Block[Sysctl]) {
+	for _, b := range s.Sysctls {
+		w := newSysctl(b.Key, b.Value)
+		w.Later = len(s.Packages)+len(s.KernelModules) > 0
+		list = append(list, Block[Sysctl]{Block: &b.Block, Name: b.Key, Also: b.Key + ".value", Want: w})
+	}
+	return list
 }
 
 func newSysctl(key, value string) *Sysctl {
