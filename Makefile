@@ -13,7 +13,7 @@ SOURCES  := $(shell find cmd internal plan inventory modules switches examples -
 EXAMPLES := $(wildcard examples/*/*.weft.hcl examples/*/*.weftvars)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help build demo test fresh race lab image bench labbench fuzz lint cross deps labdeps clean
+.PHONY: help build demo test fresh race kills lab image bench labbench fuzz lint cross deps labdeps clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -70,6 +70,10 @@ race: ## the tests again with the race detector (wants a C compiler)
 	  $(GO) test -race -parallel 4 -skip '^TestBombs$$' -timeout 30m -p 2 $$($(GO) list ./... | grep -v -e '/arch$$' -e '/cmd/weft$$') && \
 	  $(GO) test -race -parallel 4 -timeout 30m -run '$(RACE_SCRIPTS)' ./cmd/weft; \
 	else echo "race detector not run: there is no gcc"; test -z "$$CI"; fi
+
+WEFT_KILLS ?= 200
+kills: build ## kill WEFT_KILLS (200) wefts at random moments; each time everything converges
+	WEFT_KILLS=$(WEFT_KILLS) $(GO) test -count=1 -timeout 60m -v -run '^TestKilled$$' ./cmd/weft
 
 lint: ## gofmt, vet, staticcheck, go mod tidy
 	@test -z "$$(gofmt -l cmd internal plan inventory modules switches examples)" || { gofmt -l cmd internal plan inventory modules switches examples; echo "not gofmt'ed"; exit 1; }

@@ -102,7 +102,7 @@ func (p *project) revertible(run string, devices []string) string {
 	if unknown != nil {
 		text += "; a switch keeps no ledger, so nothing is known of what the run found on " + strings.Join(unknown, ", ")
 	}
-	return strings.TrimPrefix(text, "; ")
+	return strings.TrimPrefix(text, "; ") + ". weft cannot roll that run back: its steps stand in its record only, and a rollback from here leads to what it has left. To go back, declare what was there before and apply that"
 }
 
 // succeed ends a run that this one has taken over, once it has its own mark on the
