@@ -19,7 +19,7 @@ type qos struct{ dev *device }
 
 // Diff implements plan.Resource.
 func (r *qos) Diff(state plan.State) plan.Diff {
-	have := *state.(*switches.Config)
+	have := *state.(*switches.Reading)
 	if len(have.Foreign) > 0 {
 		return plan.Diff{Err: hint.Wrap(
 			fmt.Errorf("foreign policies stand where the fabric's must go: %s", strings.Join(have.Foreign, ", ")),
@@ -33,20 +33,13 @@ func (r *qos) Diff(state plan.State) plan.Diff {
 			fmt.Errorf("foreign queues would lose what they are served with: %s", strings.Join(have.Starved, "; ")),
 			"give the fabric a class of that priority, or take that policy off there: the queues of the switch are the same for all its ports")}
 	}
-	want := r.dev.wish(have)
-	return r.dev.diff(have, want, classChanges(have, want))
+	d, err := r.dev.os.CompareClasses(have, r.dev.want)
+	return planned(d, classChanges(d.Before, d.After), err)
 }
 
 // Verify implements plan.Resource: the configuration read back by a fresh
 // login is the proof of commit; effects are proven by probes.
 func (r *qos) Verify(context.Context) error { return nil }
-
-// wish is what was read with the classes that are wished.
-func (d *device) wish(have switches.Config) switches.Config {
-	have.Name, have.Classes, have.Owner, have.Adopt = d.want.Name, d.want.Classes, d.want.Owner, d.want.Adopt
-	have.Watchdog, have.LLDP = d.want.Watchdog, d.want.LLDP
-	return have
-}
 
 // port is the resource of one switch port.
 type port struct {
@@ -56,7 +49,7 @@ type port struct {
 
 // Diff implements plan.Resource.
 func (r *port) Diff(state plan.State) plan.Diff {
-	have := *state.(*switches.Config)
+	have := *state.(*switches.Reading)
 	i := slices.IndexFunc(have.Ports, func(p switches.Port) bool { return p.Name == r.want.Name })
 	if i < 0 || !have.Ports[i].Exists {
 		return plan.Diff{Err: noPort(r.want.Name, have.PortNames())}
@@ -68,13 +61,10 @@ func (r *port) Diff(state plan.State) plan.Diff {
 	}
 	// Ports come after the classes, so they are rendered on top of them.
 	// The others stand as they are on both sides.
-	now := have.Ports[i]
-	have = r.dev.wish(have)
-	have.Ports = []switches.Port{now}
-	want, wished := have, r.want
+	now, wished := have.Ports[i], r.want
 	wished.MTU = max(wished.MTU, now.MTU) // at least
-	want.Ports = []switches.Port{wished}
-	return r.dev.diff(have, want, portChanges(now, wished))
+	d, err := r.dev.os.ComparePort(have, r.dev.want, now, wished)
+	return planned(d, portChanges(now, wished), err)
 }
 
 // noPort says how ports are called on a switch that has none of that name.
@@ -89,11 +79,9 @@ func noPort(name string, names []string) error {
 // Verify implements plan.Resource.
 func (r *port) Verify(context.Context) error { return nil }
 
-func (d *device) diff(have, want switches.Config, changes []plan.Change) plan.Diff {
-	out := plan.Diff{Changes: changes}
-	if out.Send, out.Err = d.os.Render(have, want); out.Err == nil {
-		out.Undo, out.Err = d.os.Render(want, have)
-	}
+// planned is a difference as the plan shows it.
+func planned(d switches.Difference, changes []plan.Change, err error) plan.Diff {
+	out := plan.Diff{Changes: changes, Send: d.Send, Undo: d.Undo, Err: err}
 	if len(out.Send) == 0 && len(out.Undo) == 0 && out.Err == nil {
 		// Nothing is typed for it: an OS on which nothing that is wished has a name,
 		// or a port that uses what the classes change.
@@ -108,11 +96,11 @@ func (d *device) diff(have, want switches.Config, changes []plan.Change) plan.Di
 
 const policies = "policies" // the change of whose policies are in force
 
-func classChanges(have, want switches.Config) []plan.Change {
+func classChanges(have, want switches.Intent) []plan.Change {
 	out := change(policies, have.Name, want.Name, plan.ImpactTraffic)
 	out = append(out, change("pfc_watchdog", have.Watchdog, want.Watchdog, plan.ImpactTraffic)...)
 	out = append(out, change("lldp", enabled(have.LLDP), enabled(want.LLDP), plan.ImpactNone)...)
-	find := func(c switches.Config, name string) switches.Class {
+	find := func(c switches.Intent, name string) switches.Class {
 		i := slices.IndexFunc(c.Classes, func(x switches.Class) bool { return x.Name == name })
 		if i < 0 {
 			return switches.Class{Priority: -1}

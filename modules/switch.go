@@ -23,7 +23,7 @@ type device struct {
 	os      *switches.OS
 	known   *catalogue.Catalogue // its limits
 	dial    switches.Dial
-	want    switches.Config
+	want    switches.Intent
 	confirm time.Duration // 0: without a timed revert, as declared
 	save    bool          // as declared
 	soaks   bool          // saved after the soak, where there is one
@@ -36,11 +36,11 @@ type device struct {
 	say     func(string)         // what is worth knowing while something takes long; may be nil
 
 	session *switches.Session
-	have    switches.Config // as read last
+	have    switches.Reading // as read last
 	marks   switches.Marks  // what weft has left beside the configuration, as read last
 	fresh   bool            // Open has just read it and nobody has used it yet
 	tx      *switches.Transaction
-	before  switches.Config
+	before  switches.Reading
 	steps   []plan.Step // of the transaction
 	away    bool        // somebody else holds the switch: the transaction never began
 

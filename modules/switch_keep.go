@@ -156,7 +156,7 @@ type giveBack struct {
 	kind, name string
 }
 
-func (r *giveBack) back(have switches.Config) switches.Return {
+func (r *giveBack) back(have switches.Reading) switches.Return {
 	d := r.dev
 	if r.kind == "port" {
 		return switches.GiveBackPort(have, d.relics, d.want.Owner, r.name)
@@ -166,7 +166,7 @@ func (r *giveBack) back(have switches.Config) switches.Return {
 
 // Diff implements plan.Resource.
 func (r *giveBack) Diff(state plan.State) plan.Diff {
-	b := r.back(*state.(*switches.Config))
+	b := r.back(*state.(*switches.Reading))
 	d := plan.Diff{Send: b.Send, Undo: b.Undo}
 	for _, c := range b.Changes {
 		path := c.Key

@@ -21,7 +21,7 @@ type givenBack struct {
 
 // Diff implements plan.Resource.
 func (r *givenBack) Diff(state plan.State) plan.Diff {
-	have := *state.(*switches.Config)
+	have := *state.(*switches.Reading)
 	port := ""
 	if r.step.ID.Kind == "port" {
 		port = r.step.ID.Name
@@ -77,7 +77,7 @@ func (r *unlinked) wish(p switches.Port) switches.Port {
 
 // Diff implements plan.Resource.
 func (r *unlinked) Diff(state plan.State) plan.Diff {
-	have := state.(*switches.Config)
+	have := state.(*switches.Reading)
 	var now switches.Port
 	if i := slices.IndexFunc(have.Ports, func(p switches.Port) bool { return p.Name == r.step.ID.Name }); i >= 0 {
 		now = have.Ports[i]

@@ -183,7 +183,7 @@ func (a *anonymizer) address(v string) string {
 }
 
 // wish gives a wish another owner.
-func (a *anonymizer) wish(want Config) Config {
+func (a *anonymizer) wish(want Intent) Intent {
 	owner := want.Owner.Name
 	rest, ok := strings.CutPrefix(want.Name, objectPrefix+owner+"-")
 	if !ok || owner == "" {

@@ -12,7 +12,7 @@ const benchPorts = 256
 
 // BenchmarkParse reads and fits what a switch with 256 configured ports prints.
 func BenchmarkParse(b *testing.B) {
-	for os, out := range map[string]func() (*OS, map[string]string, Config){"nxos": benchNXOS, "comware": benchComware} {
+	for os, out := range map[string]func() (*OS, map[string]string, Intent){"nxos": benchNXOS, "comware": benchComware} {
 		b.Run(os, func(b *testing.B) {
 			d, text, want := out()
 			size := 0
@@ -30,7 +30,7 @@ func BenchmarkParse(b *testing.B) {
 				if len(have.Ports) != benchPorts {
 					b.Fatal(len(have.Ports), "ports")
 				}
-				if lines, err := d.Render(have, want); err != nil || len(lines) > 0 {
+				if lines, err := render(d, have, want); err != nil || len(lines) > 0 {
 					b.Fatal(err, lines)
 				}
 			}
@@ -39,8 +39,8 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
-func benchWish(port func(int) string, watchdog bool) Config {
-	c := Config{Name: "WEFT-bench-roce", Classes: []Class{
+func benchWish(port func(int) string, watchdog bool) Intent {
+	c := Intent{Name: "WEFT-bench-roce", Classes: []Class{
 		{Name: allOther, Bandwidth: 50},
 		{Name: "rdma", DSCP: []int{26}, Priority: 3, Bandwidth: 50, PFC: true, ECN: &ECN{Min: 208_000, Max: 2_080_000, Probability: 5}},
 		{Name: "cnp", DSCP: []int{48}, Priority: 6, Strict: true},
@@ -56,12 +56,12 @@ func benchWish(port func(int) string, watchdog bool) Config {
 
 // configured renders a wish on a switch that has nothing but ports, and prints
 // it as a configuration with what else stands on ports.
-func configured(d *OS, out map[string]string, want Config, port string) map[string]string {
+func configured(d *OS, out map[string]string, want Intent, port string) map[string]string {
 	c, err := d.Parse(out)
 	if err != nil {
 		panic(err) // of texts of our own
 	}
-	lines, err := d.Render(c.For(want), want)
+	lines, err := render(d, c.For(want), want)
 	if err != nil {
 		panic(err)
 	}
@@ -79,7 +79,7 @@ func configured(d *OS, out map[string]string, want Config, port string) map[stri
 	return out
 }
 
-func benchNXOS() (*OS, map[string]string, Config) {
+func benchNXOS() (*OS, map[string]string, Intent) {
 	want := benchWish(func(i int) string { return fmt.Sprintf("Ethernet1/%d/%d", i/4+1, i%4+1) }, true)
 	out := map[string]string{nxosVersion: "  NXOS: version 10.4(3)\n  cisco Nexus9000 C9364D-GX2A Chassis\n", nxosRunning: ""}
 	for _, p := range want.Ports {
@@ -88,7 +88,7 @@ func benchNXOS() (*OS, map[string]string, Config) {
 	return NXOS(), configured(NXOS(), out, want, "  description server\n  switchport\n  switchport access vlan 40\n  spanning-tree port type edge\n"), want
 }
 
-func benchComware() (*OS, map[string]string, Config) {
+func benchComware() (*OS, map[string]string, Intent) {
 	want := benchWish(func(i int) string { return fmt.Sprintf("HundredGigE1/0/%d", i+1) }, false)
 	out := map[string]string{comwareVersion: "H3C Comware Software, Version 7.1.070, Release 6555P01\nH3C S9820-64H uptime is 1 week\n"}
 	var running, frames strings.Builder

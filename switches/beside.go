@@ -8,7 +8,7 @@ import (
 // Beside lists the objects for quality of service that were read and are not
 // of who wishes want: the names by what they are. System defaults that the
 // configuration does not show are not among them.
-func (c Config) Beside(want Config) map[string][]string {
+func (c Reading) Beside(want Intent) map[string][]string {
 	if c.read == nil {
 		return nil
 	}

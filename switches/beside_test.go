@@ -44,15 +44,15 @@ qos wred queue table WEFT-me-roce
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := Config{Name: "WEFT-me-roce", Owner: Owner{Name: "me", Others: []string{"you"}}}
+		want := Intent{Name: "WEFT-me-roce", Owner: Owner{Name: "me", Others: []string{"you"}}}
 		if got := have.For(want).Beside(want); !reflect.DeepEqual(got, tt.want) {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
-	if got := (Config{}).PortNames(); got != nil {
+	if got := (Reading{}).PortNames(); got != nil {
 		t.Errorf("ports of nothing that was read: %v", got)
 	}
-	if got := (Config{}).Beside(Config{}); got != nil {
+	if got := (Reading{}).Beside(Intent{}); got != nil {
 		t.Errorf("of nothing that was read: %v", got)
 	}
 }

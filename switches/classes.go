@@ -21,7 +21,7 @@ const (
 )
 
 // checkClasses reports everything about wished classes that no switch can do.
-func checkClasses(c Config) error {
+func checkClasses(c Intent) error {
 	var errs []error
 	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	prio, dscp, sum := map[int]string{}, map[int]string{}, 0

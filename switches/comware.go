@@ -30,7 +30,7 @@ func Comware() *OS {
 			Operating: "the layout of what an S6800 shows is not known",
 		},
 	}
-	o.Parse = func(out map[string]string) (Config, error) { return comwareParse(o, out) }
+	o.Parse = func(out map[string]string) (Reading, error) { return comwareParse(o, out) }
 	return o
 }
 

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-func comwareParse(o *OS, out map[string]string) (Config, error) {
-	var c Config
+func comwareParse(o *OS, out map[string]string) (Reading, error) {
+	var c Reading
 	c.Facts = comwareFacts(out[comwareVersion], out[comwareManu])
 	r := &reading{
 		os: o, port: map[string][]block{}, bundles: map[string]string{},
@@ -37,7 +37,7 @@ func comwareParse(o *OS, out map[string]string) (Config, error) {
 	c.Name = attachedName(r, anybody)
 	c.Classes = comwareClasses(r)
 	r.facts, c.read = c.Facts, r
-	c.fitPerPort(Config{})
+	c.fitPerPort(Intent{})
 	return c.seal(), nil
 }
 
@@ -83,7 +83,7 @@ func comwareCell(model string) (size int, assumed bool) {
 }
 
 // comwareNode collects one section of the current configuration.
-func comwareNode(c *Config, r *reading, n *node) {
+func comwareNode(c *Reading, r *reading, n *node) {
 	switch {
 	case strings.HasPrefix(n.line, "sysname "):
 		c.Facts.Hostname = strings.TrimPrefix(n.line, "sysname ")

@@ -16,7 +16,7 @@ type comwareSeen struct {
 func comwareOf(r *reading) *comwareSeen { return r.own.(*comwareSeen) }
 
 // comwareRemarks are what a reader of the plan must know of what stays.
-func comwareRemarks(c, want Config) []string {
+func comwareRemarks(c Reading, want Intent) []string {
 	own := comwareOf(c.read)
 	out := comwareBesideMaps(c, want)
 	if ports := own.shortRoutes(want); len(ports) > 0 {
@@ -36,7 +36,7 @@ func comwareRemarks(c, want Config) []string {
 
 // comwareBesideMaps names the ports that the priority maps of the switch decide for
 // although they are none of the wish's: there is one map for all ports.
-func comwareBesideMaps(c, want Config) (out []string) {
+func comwareBesideMaps(c Reading, want Intent) (out []string) {
 	if len(want.Classes) == 0 {
 		return nil
 	}
@@ -65,7 +65,7 @@ func (s *comwareSeen) route(port, line string) {
 }
 
 // comwareStrict says what becomes of the queue of the switch's own packets.
-func comwareStrict(c, want Config) []string {
+func comwareStrict(c Reading, want Intent) []string {
 	own := fmt.Sprintf("qos wfq %s group sp", comwareQueue(comwareOwn))
 	claimed := slices.ContainsFunc(want.Classes, func(k Class) bool { return k.Priority == comwareOwn })
 	var ports []string
@@ -86,7 +86,7 @@ const comwareIPMTU = 1500
 
 // shortRoutes are the ports that route and take no longer IP packets than usual,
 // where want wishes longer frames.
-func (s *comwareSeen) shortRoutes(want Config) (out []string) {
+func (s *comwareSeen) shortRoutes(want Intent) (out []string) {
 	for _, w := range want.Ports {
 		if mtu, routes := s.routed[w.Name]; routes && mtu <= comwareIPMTU && w.MTU > comwareIPMTU {
 			out = append(out, w.Name)

@@ -11,7 +11,7 @@ func comwareLines() writing {
 		attaches: []string{comwareApply},
 		objects:  []string{"traffic classifier", "traffic behavior", "qos policy", "qos wred queue table"},
 		perPort:  true,
-		under: func(c Config, name string) Config {
+		under: func(c Reading, name string) Reading {
 			c.Name = name
 			return c
 		},
@@ -29,7 +29,7 @@ func comwareLines() writing {
 // comwareGlobal writes the maps that lead a DSCP to the queue of its class,
 // and the WRED table. Every DSCP that no class names is other traffic, which
 // this OS would spread over all queues.
-func comwareGlobal(c Config, f Facts) ([]block, error) {
+func comwareGlobal(c Intent, f Facts) ([]block, error) {
 	if len(c.Classes) == 0 {
 		return nil, nil
 	}
@@ -95,7 +95,7 @@ func comwareRED(k Class, f Facts) (out []string, err error) {
 }
 
 // comwarePort writes what one port does: everything but the maps is per port.
-func comwarePort(c Config, p Port, _ Facts) []block {
+func comwarePort(c Intent, p Port, _ Facts) []block {
 	b := block{path: []string{comwareIface + p.Name}}
 	add := func(line string) { b.lines = append(b.lines, line) }
 	if p.MTU > 0 {

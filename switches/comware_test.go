@@ -36,7 +36,7 @@ func TestComwareInWhateverCase(t *testing.T) {
 			}
 			want := wishFor("FortyGigE1/0/1")
 			want.Ports[0].MTU = 9216
-			send, err := Comware().Render(c.For(want), want)
+			send, err := render(Comware(), c.For(want), want)
 			if err != nil || slices.ContainsFunc(send, func(l string) bool { return strings.Contains(l, "jumboframe") }) {
 				t.Errorf("%q: a longer frame is lowered: %q: %v", line, send, err)
 			}
@@ -93,7 +93,7 @@ interface HundredGigE1/0/3
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Config{Name: "WEFT-me-roce", Classes: []Class{{Name: "rdma", Priority: 3, DSCP: []int{26}, PFC: true}}}
+	want := Intent{Name: "WEFT-me-roce", Classes: []Class{{Name: "rdma", Priority: 3, DSCP: []int{26}, PFC: true}}}
 	for _, p := range []string{"1", "2", "3"} {
 		want.Ports = append(want.Ports, Port{Name: "HundredGigE1/0/" + p, MTU: 9216, PFC: true})
 	}

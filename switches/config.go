@@ -27,12 +27,12 @@ type reading struct {
 }
 
 // observed reports whether classes and name still stand as they were read.
-func (c Config) observed() bool {
+func (c state) observed() bool {
 	return c.read != nil && c.Name == c.read.name && c.Watchdog == c.read.dog && c.LLDP == c.read.lldp && reflect.DeepEqual(c.Classes, c.read.classes)
 }
 
 // observedPort reports whether the port still stands as it was read.
-func (c Config) observedPort(p Port) bool {
+func (c state) observedPort(p Port) bool {
 	if c.read == nil {
 		return false
 	}
@@ -41,7 +41,7 @@ func (c Config) observedPort(p Port) bool {
 }
 
 // seal remembers the state of c as the one that was read.
-func (c Config) seal() Config {
+func (c Reading) seal() Reading {
 	r := *c.read
 	for i := range c.Classes {
 		c.Classes[i].read = true
@@ -55,12 +55,16 @@ func (c Config) seal() Config {
 	return c
 }
 
-func (c Config) port(name string) (Port, bool) {
-	i := slices.IndexFunc(c.Ports, func(p Port) bool { return p.Name == name })
+func (c Intent) port(name string) (Port, bool) { return portNamed(c.Ports, name) }
+
+func (c Reading) port(name string) (Port, bool) { return portNamed(c.Ports, name) }
+
+func portNamed(ports []Port, name string) (Port, bool) {
+	i := slices.IndexFunc(ports, func(p Port) bool { return p.Name == name })
 	if i < 0 {
 		return Port{Name: name}, false
 	}
-	return c.Ports[i], true
+	return ports[i], true
 }
 
 // For fits what was read to a wish: the ports that want names come first and
@@ -68,7 +72,7 @@ func (c Config) port(name string) (Port, bool) {
 // OS keeps without a name are named; what is as good as wished reads as wished
 // (a longer frame, a depth that is the same number of cells); Foreign and
 // Warnings speak of the places that want needs.
-func (c Config) For(want Config) Config {
+func (c Reading) For(want Intent) Reading {
 	if c.read == nil {
 		return c
 	}
@@ -112,7 +116,7 @@ func (c Config) For(want Config) Config {
 
 // whose leaves the objects of another owner to him: they are not what want
 // replaces, unless it wishes just that.
-func (c Config) whose(want Config) Config {
+func (c Reading) whose(want Intent) Reading {
 	if want.Name == "" || want.Adopt || c.Name == "" || want.mine(c.Name) {
 		return c
 	}
@@ -121,14 +125,14 @@ func (c Config) whose(want Config) Config {
 
 // PortNames are the ports that were read, as the switch calls them, in no
 // order of importance.
-func (c Config) PortNames() []string {
+func (c Reading) PortNames() []string {
 	if c.read == nil {
 		return nil
 	}
 	return sortedPorts(c.read)
 }
 
-func fitClass(h *Class, want Config, f Facts) {
+func fitClass(h *Class, want Intent, f Facts) {
 	i := slices.IndexFunc(want.Classes, func(w Class) bool { return w.Priority == h.Priority })
 	if i < 0 {
 		return
@@ -142,7 +146,7 @@ func fitClass(h *Class, want Config, f Facts) {
 	}
 }
 
-func fitPort(p, w Port, want Config, f Facts) Port {
+func fitPort(p, w Port, want Intent, f Facts) Port {
 	if p.Frame >= w.MTU {
 		p.MTU = max(p.MTU, p.Frame)
 	}
@@ -156,7 +160,7 @@ func fitPort(p, w Port, want Config, f Facts) Port {
 // fitPerPort fills in what classes do where the OS says so port by port: as
 // wished if one of the ports does that, else as the first of them does. Without
 // a port nothing is done otherwise than wished.
-func (c *Config) fitPerPort(want Config) {
+func (c *Reading) fitPerPort(want Intent) {
 	var from []Class
 	if c.read.os.lines.perPort && len(c.Ports) == 0 {
 		from = want.Classes
@@ -219,7 +223,7 @@ func sameECN(a, b *ECN, f Facts) bool {
 }
 
 // cellWarnings makes the conversion of depths into cells visible.
-func cellWarnings(want Config, f Facts) (out []string) {
+func cellWarnings(want Intent, f Facts) (out []string) {
 	if f.CellBytes == 0 {
 		return nil
 	}

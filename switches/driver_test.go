@@ -47,7 +47,7 @@ func runCase(t *testing.T, d *OS, file string) {
 		}
 		out[cmd] = text
 	}
-	read := func(out map[string]string) Config {
+	read := func(out map[string]string) Reading {
 		t.Helper()
 		c, err := d.Parse(out)
 		if err != nil {
@@ -56,11 +56,11 @@ func runCase(t *testing.T, d *OS, file string) {
 		return c.For(want)
 	}
 	have := read(out)
-	lines, err := d.Render(have, want)
+	lines, err := render(d, have, want)
 	var undo []string
 	if err != nil {
 		lines = []string{"error: " + err.Error()}
-	} else if undo, err = d.Render(want, have); err != nil {
+	} else if undo, err = render(d, want, have); err != nil {
 		t.Fatal("undo:", err)
 	}
 	compare(t, file, ar, map[string]string{
@@ -74,11 +74,11 @@ func runCase(t *testing.T, d *OS, file string) {
 	before := box.print()
 	box.play(t, lines)
 	after := read(box.print())
-	if left, err := d.Render(after, want); err != nil || len(left) > 0 {
+	if left, err := render(d, after, want); err != nil || len(left) > 0 {
 		t.Errorf("not converged: %v\n%s", err, strings.Join(left, "\n"))
 	}
 	readsBack(t, after, want)
-	if again, err := d.Render(after, after); err != nil || len(again) > 0 {
+	if again, err := render(d, after, after); err != nil || len(again) > 0 {
 		t.Errorf("from itself to itself: %v %q", err, again)
 	}
 	box.play(t, undo)
@@ -89,7 +89,7 @@ func runCase(t *testing.T, d *OS, file string) {
 }
 
 // readsBack compares what a switch says after the lines with the wish.
-func readsBack(t *testing.T, after, want Config) {
+func readsBack(t *testing.T, after Reading, want Intent) {
 	t.Helper()
 	for i, w := range want.Ports {
 		p := after.Ports[i]
@@ -113,27 +113,27 @@ func readsBack(t *testing.T, after, want Config) {
 
 // partByPart goes there and back as the engine does: first the classes, then
 // one port after the other.
-func partByPart(t *testing.T, d *OS, have, want Config, out map[string]string) {
+func partByPart(t *testing.T, d *OS, have Reading, want Intent, out map[string]string) {
 	t.Helper()
 	box := newBox(d, out)
 	before := box.print()
 	var back []string
-	step := func(have, want Config) {
+	step := func(have, want state) {
 		t.Helper()
-		lines, err := d.Render(have, want)
+		lines, err := d.render(have, want)
 		if err != nil {
 			t.Fatal(err)
 		}
-		no, err := d.Render(want, have)
+		no, err := d.render(want, have)
 		if err != nil {
 			t.Fatal(err)
 		}
 		box.play(t, lines)
 		back = append(no, back...)
 	}
-	part := have
+	part := have.state()
 	part.Name, part.Classes, part.Watchdog, part.LLDP, part.Adopt = want.Name, want.Classes, want.Watchdog, want.LLDP, want.Adopt
-	step(have, part)
+	step(have.state(), part)
 	for i, w := range want.Ports {
 		port := part
 		port.Ports = slices.Clone(have.Ports)
@@ -148,7 +148,7 @@ func partByPart(t *testing.T, d *OS, have, want Config, out map[string]string) {
 	after = after.For(want)
 	// Ports that nobody wants any more are no part of it.
 	after.Ports = after.Ports[:len(want.Ports)]
-	if left, err := d.Render(after, want); err != nil || len(left) > 0 {
+	if left, err := render(d, after, want); err != nil || len(left) > 0 {
 		t.Errorf("not converged part by part: %v\n%s", err, strings.Join(left, "\n"))
 	}
 	box.play(t, back)
@@ -198,7 +198,7 @@ func compare(t *testing.T, file string, ar *txtar.Archive, got map[string]string
 }
 
 // parseWish reads the want section of a case.
-func parseWish(t *testing.T, text string) (c Config) {
+func parseWish(t *testing.T, text string) (c Intent) {
 	t.Helper()
 	for line := range strings.Lines(text) {
 		w := strings.Fields(line)
@@ -262,7 +262,7 @@ func showClass(k Class) string {
 }
 
 // showConfig prints what was read, for cases that have that section.
-func showConfig(c Config, section map[string]string, name string) string {
+func showConfig(c Reading, section map[string]string, name string) string {
 	if _, ok := section[name]; !ok {
 		return ""
 	}
@@ -287,9 +287,14 @@ func showConfig(c Config, section map[string]string, name string) string {
 	return b.String()
 }
 
-func showWarnings(c Config, section map[string]string) string {
+func showWarnings(c Reading, section map[string]string) string {
 	if _, ok := section["warnings"]; !ok {
 		return ""
 	}
 	return text(c.Warnings)
+}
+
+// render compares readings and intents in either direction.
+func render(d *OS, from, to interface{ state() state }) ([]string, error) {
+	return d.render(from.state(), to.state())
 }

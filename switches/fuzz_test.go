@@ -39,14 +39,14 @@ func fuzzParse(f *testing.F, d *OS, dir string) {
 			t.Fatal(err)
 		}
 		have := c.For(want)
-		if lines, err := d.Render(have, have); err != nil || len(lines) > 0 {
+		if lines, err := render(d, have, have); err != nil || len(lines) > 0 {
 			t.Errorf("from itself to itself: %v %q", err, lines)
 		}
-		lines, err := d.Render(have, want)
+		lines, err := render(d, have, want)
 		if err != nil {
 			return
 		}
-		if _, err := d.Render(want, have); err != nil {
+		if _, err := render(d, want, have); err != nil {
 			t.Errorf("there is no way back from %q: %v", lines, err)
 		}
 	})

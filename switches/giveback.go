@@ -13,7 +13,7 @@ type Owned struct {
 }
 
 // Owned lists what carries the owner's name.
-func (c Config) Owned(o Owner) Owned {
+func (c Reading) Owned(o Owner) Owned {
 	out := Owned{Ports: map[string]string{}}
 	if c.read == nil {
 		return out
@@ -56,7 +56,7 @@ func nameOf(object string, bs []block) string {
 
 // Relics are what a switch has kept of the time before, and of the state that
 // was proven last; nil where it has kept nothing.
-type Relics struct{ Base, Left *Config }
+type Relics struct{ Base, Left *Reading }
 
 // A Return leads a part of a switch back to what was there before weft.
 type Return struct {
@@ -75,8 +75,8 @@ type Line struct {
 
 // GiveBackPort takes what is ours off a port and restores what was there
 // before.
-func GiveBackPort(now Config, r Relics, o Owner, port string) Return {
-	at := func(c *Config) ([]block, bool) {
+func GiveBackPort(now Reading, r Relics, o Owner, port string) Return {
+	at := func(c *Reading) ([]block, bool) {
 		if c == nil || c.read == nil {
 			return nil, false
 		}
@@ -93,7 +93,7 @@ func GiveBackPort(now Config, r Relics, o Owner, port string) Return {
 // GiveBack removes the objects of a name and restores what stood in their
 // place. Where the switch is wished to have another name next, what that puts
 // in their place stays.
-func GiveBack(now Config, r Relics, name string, replaced bool) Return {
+func GiveBack(now Reading, r Relics, name string, replaced bool) Return {
 	mine := func(object string) bool { return ours(object, name) }
 	if now.read == nil {
 		return Return{}
@@ -110,7 +110,7 @@ func GiveBack(now Config, r Relics, name string, replaced bool) Return {
 	if replaced {
 		shared = nil
 	}
-	out := now.read.os.giveBack(shared, r, func(c *Config) ([]block, bool) {
+	out := now.read.os.giveBack(shared, r, func(c *Reading) ([]block, bool) {
 		if c == nil || c.read == nil {
 			return nil, false
 		}
@@ -130,7 +130,7 @@ func GiveBack(now Config, r Relics, name string, replaced bool) Return {
 
 // giveBack compares three states of the same places, line by line: what is
 // there now, what was proven last, and what was there before.
-func (o *OS) giveBack(now []block, r Relics, at func(*Config) ([]block, bool), mine func(string) bool) (out Return) {
+func (o *OS) giveBack(now []block, r Relics, at func(*Reading) ([]block, bool), mine func(string) bool) (out Return) {
 	g := o.lines.grammar
 	base, hasBase := at(r.Base)
 	left, hasLeft := at(r.Left)
@@ -211,7 +211,7 @@ func keyed(g grammar, b block, key string) string {
 // there before weft's first line, and that were there when its last was proven:
 // weft may have written them, or somebody else. Where a port carries nothing of
 // the owner's name, nobody knows.
-func Nameless(now Config, r Relics, want Config) (out []string) {
+func Nameless(now Reading, r Relics, want Intent) (out []string) {
 	if r.Base == nil || r.Left == nil {
 		return nil
 	}
@@ -239,7 +239,7 @@ func Nameless(now Config, r Relics, want Config) (out []string) {
 // LineAt is the line with a key that stands on a port, or, of port "", below the
 // headers of a place; "" where there is none. There reports that the key is that of
 // an object, and the object is there.
-func LineAt(c Config, port, place, key string) (line string, there bool) {
+func LineAt(c Reading, port, place, key string) (line string, there bool) {
 	if c.read == nil {
 		return "", false
 	}
@@ -264,11 +264,11 @@ func LineAt(c Config, port, place, key string) (line string, there bool) {
 
 // Changed reports whether somebody changed, since an owner's settings were proven,
 // those of a port, or, of port "", its objects and what it attaches to the system.
-func Changed(now, proven Config, o Owner, port string) bool {
+func Changed(now, proven Reading, o Owner, port string) bool {
 	if now.read == nil || proven.read == nil {
 		return true
 	}
-	pick := func(c Config) (out []string) {
+	pick := func(c Reading) (out []string) {
 		bs := c.read.port[port]
 		if port == "" {
 			bs = slices.DeleteFunc(slices.Clone(c.read.global), func(b block) bool {
@@ -293,12 +293,12 @@ func Changed(now, proven Config, o Owner, port string) bool {
 // Back lists the lines that lead from what a switch reads now to what it read
 // before, as far as an owner had to do with it: its objects, what is attached
 // to the system, and the ports that are named.
-func Back(now, before Config, o Owner, ports []string) []string {
+func Back(now, before Reading, o Owner, ports []string) []string {
 	if now.read == nil || before.read == nil {
 		return nil
 	}
 	g := now.read.os.lines.grammar
-	pick := func(c Config) (out []block) {
+	pick := func(c Reading) (out []block) {
 		for _, b := range c.read.global {
 			if object := objectOf(b.head()); object == "" || o.owns(object) {
 				out = append(out, b)

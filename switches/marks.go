@@ -277,8 +277,8 @@ func (s *Session) copyRunning(ctx context.Context, name string) error {
 // Base reads what the switch kept for an owner: the configuration before its
 // first line, and that which was proven last. Either is nil where there is
 // none.
-func (s *Session) Base(ctx context.Context, owner string, m Marks) (base, left *Config, err error) {
-	read := func(file string) (*Config, error) {
+func (s *Session) Base(ctx context.Context, owner string, m Marks) (base, left *Reading, err error) {
+	read := func(file string) (*Reading, error) {
 		if !slices.Contains(m.files, file) {
 			return nil, nil
 		}

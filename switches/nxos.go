@@ -27,7 +27,7 @@ func NXOS() *OS {
 			WatchdogTimes: "the switch counts in multiples of an interval of its own that no manual found ties to a time, and its own settings hold",
 		},
 	}
-	o.Parse = func(out map[string]string) (Config, error) { return nxosParse(o, out) }
+	o.Parse = func(out map[string]string) (Reading, error) { return nxosParse(o, out) }
 	return o
 }
 

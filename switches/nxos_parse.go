@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-func nxosParse(o *OS, out map[string]string) (Config, error) {
-	var c Config
+func nxosParse(o *OS, out map[string]string) (Reading, error) {
+	var c Reading
 	c.Facts = nxosFacts(out[nxosVersion])
 	r := &reading{os: o, own: &nxosSeen{routes: map[string]bool{}, queues: map[string][]int{}},
 		ports: map[string]Port{}, port: map[string][]block{}, bundles: map[string]string{}}
@@ -27,12 +27,12 @@ func nxosParse(o *OS, out map[string]string) (Config, error) {
 	}
 	c.LLDP = slices.Contains(system.lines, nxosLLDP)
 	c = nxosUnder(c, attachedName(r, anybody))
-	c.Foreign = foreignNames(c, Config{Name: c.Name, Classes: c.Classes})
+	c.Foreign = foreignNames(c, Intent{Name: c.Name, Classes: c.Classes})
 	return c.seal(), nil
 }
 
 // nxosUnder says what the objects of a name do, as far as they are in force.
-func nxosUnder(c Config, name string) Config {
+func nxosUnder(c Reading, name string) Reading {
 	r := c.read
 	c.Name, c.Classes, c.Ports = name, nxosClasses(r.global, name), slices.Clone(c.Ports)
 	buffers := false
@@ -75,7 +75,7 @@ func nxosFacts(text string) Facts {
 
 // nxosNode collects one section of the running configuration. Sections stand
 // in any order, and some twice.
-func nxosNode(c *Config, r *reading, n *node) {
+func nxosNode(c *Reading, r *reading, n *node) {
 	head, own := nxosNormal(n.line), nxosOf(r)
 	if strings.HasPrefix(head, nxosClassify) || strings.HasPrefix(head, nxosQueuing) {
 		own.queues[head] = append(own.queues[head], nxosQueuesOf(n)...)

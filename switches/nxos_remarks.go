@@ -8,7 +8,7 @@ import (
 
 // nxosStrict says what becomes of queues that no class claims so that strict ones
 // are what they are meant to be, and where classes stand in the way of that.
-func nxosStrict(c, want Config) (out []string) {
+func nxosStrict(c Reading, want Intent) (out []string) {
 	lowest := lowestStrict(want.Classes)
 	var fill []string
 	for q := lowest + 1; q < priorities; q++ {
@@ -29,7 +29,7 @@ func nxosStrict(c, want Config) (out []string) {
 
 // nxosDivides reports whether what leads to want touches the network-qos policy,
 // of which there is one for all ports.
-func nxosDivides(c, want Config) bool {
+func nxosDivides(c Reading, want Intent) bool {
 	system, _ := findBlock(c.read.global, nxosSystem)
 	attached := ""
 	for _, line := range system.lines {

@@ -18,7 +18,7 @@ func nxosLines() writing {
 		roles:    roles(),
 		attaches: []string{"service-policy "},
 		objects:  []string{"class-map", "policy-map"},
-		needs: func(want Config, line string) bool {
+		needs: func(want Intent, line string) bool {
 			return !strings.HasPrefix(line, nxosAttachHR) || slices.ContainsFunc(want.Ports, func(p Port) bool { return p.Headroom })
 		},
 		under: nxosUnder, starving: nxosStarving,
@@ -60,7 +60,7 @@ func nxosDetach(have, want []block) ([]string, []block) {
 
 // nxosGlobal writes classes as class-maps, the three policies, and their
 // attachment to the system.
-func nxosGlobal(c Config, _ Facts) ([]block, error) {
+func nxosGlobal(c Intent, _ Facts) ([]block, error) {
 	if len(c.Classes) == 0 {
 		return []block{{path: []string{nxosSystem}}}, nil
 	}
@@ -95,7 +95,7 @@ func nxosGlobal(c Config, _ Facts) ([]block, error) {
 }
 
 // nxosSystemLines are those that stand below no header.
-func nxosSystemLines(c Config) (out []string) {
+func nxosSystemLines(c Intent) (out []string) {
 	if c.LLDP {
 		out = append(out, nxosLLDP)
 	}
@@ -107,7 +107,7 @@ func nxosSystemLines(c Config) (out []string) {
 
 // nxosGuards writes what guards lossless classes: the watchdog of the system,
 // and the ingress buffers that ports attach.
-func nxosGuards(c Config) (out []block, err error) {
+func nxosGuards(c Intent) (out []block, err error) {
 	if c.Watchdog != "" && c.Watchdog != "drop" {
 		return nil, fmt.Errorf("pfc_watchdog: action = %q cannot be set, because this switch drops what a queue holds that stays paused", c.Watchdog)
 	}
@@ -149,7 +149,7 @@ const (
 // (Cisco Nexus 9000 Series NX-OS Quality of Service Configuration Guide, Release
 // 10.5(x), Configuring Queuing and Scheduling, guidelines), as queue 7 is in the
 // switch's own default-8q-out-policy: what no class claims above one is strict.
-func nxosQueues(c Config, classes []Class) []block {
+func nxosQueues(c Intent, classes []Class) []block {
 	policy := nxosQueuing + c.Name + roleOut
 	out := []block{{path: []string{policy}}}
 	level, lowest := 0, lowestStrict(classes)
@@ -202,7 +202,7 @@ func nxosBytes(n int64) string {
 
 // nxosLossless writes the network-qos policy. Its MTU is the largest there
 // is, so that only the MTU of a port limits its frames.
-func nxosLossless(c Config, classes []Class) []block {
+func nxosLossless(c Intent, classes []Class) []block {
 	policy := nxosNetworkQoS + c.Name + roleNQ
 	out := []block{{path: []string{policy}}}
 	for _, k := range classes {
@@ -218,7 +218,7 @@ func nxosLossless(c Config, classes []Class) []block {
 
 const nxosLargest = "mtu 9216"
 
-func nxosPort(c Config, p Port, _ Facts) []block {
+func nxosPort(c Intent, p Port, _ Facts) []block {
 	b := block{path: []string{nxosInterface + p.Name}}
 	if p.PFC {
 		b.lines = append(b.lines, nxosPFC)

@@ -68,7 +68,7 @@ func nxosShared(r *reading) []int {
 
 // nxosStarving looks which queues get neither a share nor precedence by want although
 // somebody else's policy fills them: taken are those that have one now.
-func nxosStarving(c, want Config) (taken, waiting []string) {
+func nxosStarving(c Reading, want Intent) (taken, waiting []string) {
 	r, own := c.read, nxosOf(c.read)
 	if len(want.Classes) == 0 {
 		return nil, nil
@@ -109,7 +109,7 @@ func nxosStarving(c, want Config) (taken, waiting []string) {
 }
 
 // nxosRemarks are what a reader of the plan must know of what stays.
-func nxosRemarks(c, want Config) []string {
+func nxosRemarks(c Reading, want Intent) []string {
 	out := nxosSystemRemarks(c, want)
 	if nxosDivides(c, want) {
 		out = append(out, "a network-qos policy is attached, changed or taken off: the switch then divides the buffers of all its ports anew, and what that does to their traffic is not known")
@@ -118,7 +118,7 @@ func nxosRemarks(c, want Config) []string {
 }
 
 // nxosSystemRemarks are about lines of the system.
-func nxosSystemRemarks(c, want Config) (out []string) {
+func nxosSystemRemarks(c Reading, want Intent) (out []string) {
 	own := nxosOf(c.read)
 	for _, a := range own.beside {
 		switch {

@@ -15,7 +15,7 @@ type Operation struct {
 // Operates says of which ports, of those that want wishes lossless classes on,
 // PFC is configured and does not run for just the priorities that are lossless
 // on the switch now: what is configured does not tell that alone.
-func (s *Session) Operates(ctx context.Context, have, want Config) ([]string, error) {
+func (s *Session) Operates(ctx context.Context, have Reading, want Intent) ([]string, error) {
 	lossless := lossless(have.Classes)
 	if s.os.Operates == nil || len(lossless) == 0 {
 		return nil, nil

@@ -29,10 +29,10 @@ func TestTranscriptsNXOSPFCState(t *testing.T) {
 // That PFC is configured does not say that it runs, and for which priorities:
 // the switch is asked, where something is lossless.
 func TestOperates(t *testing.T) {
-	have := Config{Classes: []Class{{Name: allOther}, {Name: "rdma", Priority: 3, PFC: true}}, Ports: []Port{
+	have := Reading{Classes: []Class{{Name: allOther}, {Name: "rdma", Priority: 3, PFC: true}}, Ports: []Port{
 		{Name: "Ethernet1/1", PFC: true}, {Name: "Ethernet1/2", PFC: true}, {Name: "Ethernet1/3", PFC: true}, {Name: "Ethernet1/6", PFC: true}, {Name: "Ethernet1/4"}, {Name: "Ethernet1/5", PFC: true},
 	}}
-	want := Config{}
+	want := Intent{}
 	for _, p := range have.Ports[:5] {
 		want.Ports = append(want.Ports, Port{Name: p.Name, PFC: true})
 	}
@@ -64,7 +64,7 @@ leaf-a#
 	if got, err := s.Operates(t.Context(), have, want); err != nil || len(got) != 1 || !strings.HasPrefix(got[0], "whether PFC runs was not checked: ") {
 		t.Errorf("not for this user: %q: %v", got, err)
 	}
-	for name, nothing := range map[string]Config{"nothing is lossless": {Ports: have.Ports}, "nothing is on": {Classes: have.Classes}} {
+	for name, nothing := range map[string]Reading{"nothing is lossless": {Ports: have.Ports}, "nothing is on": {Classes: have.Classes}} {
 		if got, err := s.Operates(t.Context(), nothing, want); err != nil || len(got) > 0 {
 			t.Errorf("%s: %q: %v", name, got, err)
 		}

@@ -25,16 +25,16 @@ type OS struct {
 	Show []string
 	// Parse reads the output of those commands, keyed by command, into what is
 	// configured and observed. It never fails on lines it does not know; they
-	// are in Config.NotUnderstood once Config.For has fitted it to a wish. The
+	// are in Reading.NotUnderstood once Reading.For has fitted it to a wish. The
 	// result holds every port of the switch.
-	Parse func(out map[string]string) (Config, error)
+	Parse func(out map[string]string) (Reading, error)
 
 	lines writing
 	Guard Procedure // its timed revert; nil: it has none
 
 	// Remarks are what a reader of the plan must know of what was read and stays;
 	// nil: of lines beside weft's nothing is known.
-	Remarks func(have, want Config) []string
+	Remarks func(have Reading, want Intent) []string
 
 	Counters   []CounterLine // typed for each port, and only showing; nil: none
 	Neighbours *Neighbours   // nil: none
@@ -136,8 +136,8 @@ type Files struct {
 type writing struct {
 	grammar grammar
 	// global and port write a wish as blocks; Render has checked its classes.
-	global func(c Config, f Facts) ([]block, error)
-	port   func(c Config, p Port, f Facts) []block
+	global func(c Intent, f Facts) ([]block, error)
+	port   func(c Intent, p Port, f Facts) []block
 	// settle fits wished blocks to observed ones of the same place, so that
 	// what is good enough is left alone.
 	settle func(observed *reading, frame int, seen, wish []block) []block
@@ -153,12 +153,12 @@ type writing struct {
 	perPort  bool     // queues, marks and pause are set port by port
 	// needs reports whether a wish has something to put in the place of a line
 	// that attaches an object; nil: always.
-	needs func(want Config, line string) bool
+	needs func(want Intent, line string) bool
 	// under says what the objects of a name do, as far as they are in force.
-	under func(c Config, name string) Config
+	under func(c Reading, name string) Reading
 	// starving looks which queues get nothing by a wish although somebody else
 	// fills them: taken are those that are served now. Nil: none.
-	starving func(c, want Config) (taken, waiting []string)
+	starving func(c Reading, want Intent) (taken, waiting []string)
 }
 
 // attachment returns the name of the object that a line attaches, or "".

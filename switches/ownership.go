@@ -44,7 +44,7 @@ func owner(object, name string, bs []block) string {
 
 // mine reports whether an object belongs to whoever wishes c: it is of its
 // name, or of another name of its owner.
-func (c Config) mine(object string) bool {
+func (c Intent) mine(object string) bool {
 	if ours(object, c.Name) {
 		return true
 	}
@@ -53,7 +53,7 @@ func (c Config) mine(object string) bool {
 
 // needs reports whether want has something to put in the place of a line that
 // attaches an object.
-func (o *OS) needs(want Config, line string) bool {
+func (o *OS) needs(want Intent, line string) bool {
 	return o.lines.needs == nil || o.lines.needs(want, line)
 }
 
@@ -75,7 +75,7 @@ func (o Owner) owns(object string) bool {
 }
 
 // carries reports whether the blocks attach something of who wishes want.
-func (o *OS) carries(bs []block, want Config) bool {
+func (o *OS) carries(bs []block, want Intent) bool {
 	for _, b := range bs {
 		for _, line := range b.lines {
 			if n := o.attachment(line); n != "" && want.mine(n) {
@@ -87,7 +87,7 @@ func (o *OS) carries(bs []block, want Config) bool {
 }
 
 // foreignNames lists attachments of others where want needs the place.
-func foreignNames(have, want Config) (out []string) {
+func foreignNames(have Reading, want Intent) (out []string) {
 	if want.Name == "" || want.Adopt {
 		return nil
 	}

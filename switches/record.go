@@ -20,7 +20,7 @@ type Discretion struct {
 // Record shows what weft reads of a switch and writes it as a case of the tests
 // of this package: the output of each command, the wish, and the lines that
 // weft would send. It changes nothing on the switch.
-func (s *Session) Record(ctx context.Context, want Config, d Discretion) (string, error) {
+func (s *Session) Record(ctx context.Context, want Intent, d Discretion) (string, error) {
 	if err := s.os.Lacks(Recording); err != nil {
 		return "", err
 	}
@@ -50,7 +50,7 @@ func (s *Session) Record(ctx context.Context, want Config, d Discretion) (string
 
 // recorded writes a case from what a switch answered. Lines are those that the
 // redacted answers lead to: the case must hold without its secrets.
-func recorded(o *OS, commands []string, out map[string]string, want Config, discreet Discretion) (string, error) {
+func recorded(o *OS, commands []string, out map[string]string, want Intent, discreet Discretion) (string, error) {
 	clean := make(map[string]string, len(out))
 	for line, text := range out {
 		clean[line] = sectionText(Redact(text, discreet.Secrets...))
@@ -72,11 +72,11 @@ func recorded(o *OS, commands []string, out map[string]string, want Config, disc
 		fmt.Fprintf(&b, "-- %s --\n%s", line, clean[line])
 	}
 	b.WriteString("-- want --\n" + Redact(wishText(want), discreet.Secrets...))
-	lines, err := o.Render(have, want)
+	lines, err := o.render(have.state(), want.state())
 	if err != nil {
 		return b.String() + "-- lines --\n" + sectionText("error: "+err.Error()), nil
 	}
-	undo, err := o.Render(want, have)
+	undo, err := o.render(want.state(), have.state())
 	if err != nil {
 		return "", fmt.Errorf("undo: %w", err)
 	}
@@ -85,7 +85,7 @@ func recorded(o *OS, commands []string, out map[string]string, want Config, disc
 }
 
 // anonymize replaces in a record what tells whose switch it is, and says what.
-func (Discretion) anonymize(commands []string, clean map[string]string, want *Config) string {
+func (Discretion) anonymize(commands []string, clean map[string]string, want *Intent) string {
 	a := newAnonymizer()
 	was := want.Name
 	*want = a.wish(*want)
@@ -115,7 +115,7 @@ func sectionText(text string) string {
 }
 
 // wishText writes a wish as the want section of a case.
-func wishText(c Config) string {
+func wishText(c Intent) string {
 	var b strings.Builder
 	if c.Name != "" {
 		fmt.Fprintln(&b, "name", c.Name)

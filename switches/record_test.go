@@ -24,7 +24,7 @@ func TestRecorded(t *testing.T) {
 }
 
 // tellsLess compares a record with one that tells less: what is sent is the same.
-func tellsLess(t *testing.T, d *OS, out map[string]string, want Config, open string) {
+func tellsLess(t *testing.T, d *OS, out map[string]string, want Intent, open string) {
 	t.Helper()
 	text, err := recorded(d, d.Show, out, want, Discretion{Secrets: []string{"Kn0wn"}, Anonymous: true})
 	if err != nil {

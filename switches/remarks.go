@@ -21,7 +21,7 @@ func (r *reading) note(m remark, port, line string) {
 
 // remarks are what a reader of the plan must know of the ports on which want has
 // lossless classes, and of these classes.
-func (c Config) remarks(want Config) (out []string) {
+func (c Reading) remarks(want Intent) (out []string) {
 	for _, text := range slices.Sorted(maps.Keys(c.read.notes)) {
 		var ports []string
 		for _, w := range want.Ports {

@@ -9,17 +9,17 @@ import (
 	"weft/internal/owned"
 )
 
-// Render lists the lines that lead from have to want, in the order in which the
+// render lists the lines that lead from have to want, in the order in which the
 // switch takes them; none if nothing need change. An error says what cannot be
-// expressed on this OS, or is a *ForeignError. Render(have, want) followed by
-// Render(want, have) restores what was there.
-func (o *OS) Render(have, want Config) ([]string, error) {
+// expressed on this OS, or is a *ForeignError. render(have, want) followed by
+// render(want, have) restores what was there.
+func (o *OS) render(have, want state) ([]string, error) {
 	seen := have.read
 	if seen == nil {
 		seen = want.read
 	}
-	h := side{Config: have, os: o, seen: seen, other: want}
-	w := side{Config: want, os: o, seen: seen, other: have}
+	h := side{state: have, os: o, seen: seen, other: want}
+	w := side{state: want, os: o, seen: seen, other: have}
 	if !want.observed() && want.Name == "" && len(want.Ports) == 0 {
 		return nil, nil // a wish for nothing, under no name, is about nothing
 	}
@@ -35,7 +35,7 @@ func (o *OS) Render(have, want Config) ([]string, error) {
 	}
 	var foreign []string
 	if have.observed() && !want.observed() && len(want.Classes) > 0 {
-		foreign = o.inTheWay(have.read.global, want)
+		foreign = o.inTheWay(have.read.global, want.Intent)
 	}
 	for _, port := range portNames(have, want) {
 		a, b, err := o.ports(h, w, port, name)
@@ -43,7 +43,7 @@ func (o *OS) Render(have, want Config) ([]string, error) {
 			return nil, err
 		}
 		if p, wished := want.port(port); wished && !want.observedPort(p) && have.read != nil {
-			foreign = append(foreign, o.claimed(a, b, want)...)
+			foreign = append(foreign, o.claimed(a, b, want.Intent)...)
 		}
 		from, to = append(from, a...), append(to, b...)
 	}
@@ -59,10 +59,10 @@ func (o *OS) Render(have, want Config) ([]string, error) {
 
 // A side is one of the two configurations that are compared.
 type side struct {
-	Config
+	state
 	os    *OS
 	seen  *reading // what either side has read
-	other Config
+	other state
 }
 
 func (s side) facts() Facts {
@@ -99,10 +99,10 @@ func (s side) globals(name string) ([]block, error) {
 		}
 		return out, nil
 	}
-	if err := checkClasses(s.Config); err != nil {
+	if err := checkClasses(s.Intent); err != nil {
 		return nil, err
 	}
-	out, err := s.os.lines.global(s.Config, s.facts())
+	out, err := s.os.lines.global(s.Intent, s.facts())
 	if err != nil || s.seen == nil {
 		return out, err
 	}
@@ -183,7 +183,7 @@ func (s side) portBlocks(p Port) []block {
 	if s.observedPort(p) {
 		return s.read.port[p.Name]
 	}
-	wish := s.os.lines.port(s.Config, p, s.facts())
+	wish := s.os.lines.port(s.Intent, p, s.facts())
 	if s.seen == nil {
 		return wish
 	}
@@ -200,7 +200,7 @@ func (o *OS) without(bs []block, name string) (out []block) {
 	return out
 }
 
-func portNames(have, want Config) (out []string) {
+func portNames(have, want state) (out []string) {
 	for _, p := range slices.Concat(want.Ports, have.Ports) {
 		if !slices.Contains(out, p.Name) {
 			out = append(out, p.Name)
@@ -210,7 +210,7 @@ func portNames(have, want Config) (out []string) {
 }
 
 // inTheWay lists attachments of objects that are not of who wishes want.
-func (o *OS) inTheWay(bs []block, want Config) (out []string) {
+func (o *OS) inTheWay(bs []block, want Intent) (out []string) {
 	for _, b := range bs {
 		for _, line := range b.lines {
 			if n := o.attachment(line); n != "" && !want.mine(n) && o.needs(want, line) {
@@ -224,7 +224,7 @@ func (o *OS) inTheWay(bs []block, want Config) (out []string) {
 // claimed lists what somebody else wants of a port: attachments of others,
 // and, where the port carries nothing of ours, every line that ours would
 // replace or take off.
-func (o *OS) claimed(seen, wish []block, want Config) []string {
+func (o *OS) claimed(seen, wish []block, want Intent) []string {
 	out := o.inTheWay(seen, want)
 	if o.carries(seen, want) || len(out) > 0 {
 		return out

@@ -194,17 +194,17 @@ func (s *Session) Show(ctx context.Context, commands []string) (map[string]strin
 }
 
 // Read shows what the driver needs for want, and parses and fits it.
-func (s *Session) Read(ctx context.Context, want Config) (Config, error) {
+func (s *Session) Read(ctx context.Context, want Intent) (Reading, error) {
 	out, err := s.Show(ctx, s.os.Show)
 	if err != nil {
-		return Config{}, err
+		return Reading{}, err
 	}
 	c, err := s.os.Parse(out)
 	return c.For(want), err
 }
 
 // Reread is Read, through another login if this one is lost under it.
-func (s *Session) Reread(ctx context.Context, want Config) (c Config, err error) {
+func (s *Session) Reread(ctx context.Context, want Intent) (c Reading, err error) {
 	err = s.again(ctx, func() (err error) {
 		c, err = s.Read(ctx, want)
 		return err

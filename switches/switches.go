@@ -3,19 +3,15 @@ package switches
 
 import "strings"
 
-// A Config is the part of a switch that weft manages, in no vendor's words.
-// The zero value of a field is "not there", in both directions. A wish with
-// neither Classes nor Ports removes every object that carries its Name.
-type Config struct {
-	// Name is the prefix of every object weft creates on the switch:
-	// WEFT-<owner>-<fabric>. In a parsed Config it is the prefix of the
-	// policies that are attached, or "" when none of ours is.
+// An Intent is what is wished of a switch, in no vendor's words. The zero value of a
+// field is "not there". One with neither Classes nor Ports removes every object that
+// carries its Name.
+type Intent struct {
+	// Name is the prefix of every object weft creates on the switch: see ObjectName.
 	Name string
 
 	Classes []Class // by priority; the class "default" is all other traffic
-	// Ports are those that want names, in its order; after For, any others
-	// that carry something named Name follow. Parse lists every port.
-	Ports []Port
+	Ports   []Port
 
 	// Watchdog is what happens to the packets of a queue that stays paused,
 	// "drop" or "forward"; "" leaves the system's watchdog as it is.
@@ -25,22 +21,39 @@ type Config struct {
 	// cables; false leaves it as it is.
 	LLDP bool
 
-	Owner Owner // wished: whose the wish is; what it had under other names is its own
-	Adopt bool  // wished: what somebody else has in the way is replaced
+	Owner Owner // whose the wish is; what it had under other names is its own
+	Adopt bool  // what somebody else has in the way is replaced
+}
 
-	Foreign  []string // observed: policies of somebody else that stand where ours must go
-	Starved  []string // observed: queues that have a share now, are filled by somebody else, and have none in the wish
-	Warnings []string // observed: what a reader of the plan must know
-	// NotUnderstood are observed: lines that belong to QoS, PFC, ECN, buffers,
-	// watchdog, MTU or LLDP, or to a port of the wish, and that weft does not
-	// know, each with the places it stands in.
+// A Reading is what a switch has printed: what is configured, in the words of an
+// Intent, and what else was observed.
+type Reading struct {
+	// Name is the prefix of the policies that are attached, or "" when none of
+	// weft's is.
+	Name    string
+	Classes []Class
+	// Ports are every port; after For those that the intent names, in its order,
+	// and any others that carry something of its name.
+	Ports    []Port
+	Watchdog string
+	LLDP     bool
+	Facts    Facts
+
+	Foreign  []string // policies of somebody else that stand where ours must go
+	Starved  []string // queues that have a share now, are filled by somebody else, and have none in the intent
+	Warnings []string // what a reader of the plan must know
+	// NotUnderstood are lines that belong to QoS, PFC, ECN, buffers, watchdog, MTU
+	// or LLDP, or to a port of the intent, and that weft does not know, each with
+	// the places it stands in.
 	NotUnderstood []string
-	Facts         Facts // observed
 
-	// read is what Parse saw, to the letter. The parts of a Config that were
-	// read and stand unchanged (all classes together with Name; each port) are
-	// restored from it, whatever they hold; all other parts are wishes.
-	read *reading
+	read *reading // to the letter
+}
+
+// A Difference leads from what a switch reads to what is wished of a part of it.
+type Difference struct {
+	Before, After Intent   // of that part
+	Send, Undo    []string // lines that lead there, and back to the letter
 }
 
 // A Class is one traffic class end to end through the switch. Its queue

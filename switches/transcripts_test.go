@@ -70,8 +70,8 @@ func TestTranscriptsNXOSVersion(t *testing.T) {
 }
 
 // wishFor wants ports, so that what stands in their way shows.
-func wishFor(ports ...string) Config {
-	c := Config{Name: "WEFT-o-f", Classes: []Class{{Name: allOther, Bandwidth: 100}}}
+func wishFor(ports ...string) Intent {
+	c := Intent{Name: "WEFT-o-f", Classes: []Class{{Name: allOther, Bandwidth: 100}}}
 	for _, p := range ports {
 		c.Ports = append(c.Ports, Port{Name: p, MTU: 9000, PFC: true, Classify: true, Queue: true})
 	}

@@ -112,7 +112,7 @@ func (r *reading) understand(v *vocabulary, ns []*node, path ...string) {
 // notUnderstood lists the lines that weft does not know, each with the places
 // it stands in: of the ports of want all of them, of others those that belong to
 // a subject of weft's.
-func (c Config) notUnderstood(want Config) (out []string) {
+func (c Reading) notUnderstood(want Intent) (out []string) {
 	type text struct{ line, below string }
 	var order []text
 	mine, where := map[text][]string{}, map[text][]string{}

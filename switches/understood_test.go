@@ -25,7 +25,7 @@ func concerns(line string) bool {
 type lines struct {
 	v     *vocabulary
 	key   func(string) string
-	have  Config
+	have  Reading
 	shown string // all that is not understood
 	said  string // all that is said of lines
 	held  []string

@@ -38,17 +38,17 @@ interface HundredGigE1/0/3
 	for name, tt := range map[string]struct {
 		driver   *OS
 		text     string
-		want     Config
+		want     Intent
 		is       string
 		priority int // of the class rdma; 0: none is in force
 	}{
-		"NX-OS":             {NXOS(), nexus, Config{Name: "WEFT-me-roce", Owner: me}, "", 0},
-		"NX-OS, his own":    {NXOS(), nexus + "  service-policy type qos input WEFT-me-old-in\n", Config{Name: "WEFT-me-roce", Owner: me}, "WEFT-me-old", 3},
-		"NX-OS, it is his":  {NXOS(), nexus, Config{Name: "WEFT-you-roce", Owner: Owner{Name: "you"}}, "WEFT-you-roce", 5},
-		"NX-OS, adopted":    {NXOS(), nexus, Config{Name: "WEFT-me-roce", Owner: me, Adopt: true}, "WEFT-you-roce", 5},
-		"Comware":           {Comware(), h3c, Config{Name: "WEFT-me-roce", Owner: me}, "", 0},
-		"Comware, his own":  {Comware(), h3c + " qos wred apply WEFT-me-old\n", Config{Name: "WEFT-me-roce", Owner: me}, "WEFT-me-old", 0},
-		"Comware, it's his": {Comware(), h3c, Config{Name: "WEFT-you-roce", Owner: Owner{Name: "you"}}, "WEFT-you-roce", 0},
+		"NX-OS":             {NXOS(), nexus, Intent{Name: "WEFT-me-roce", Owner: me}, "", 0},
+		"NX-OS, his own":    {NXOS(), nexus + "  service-policy type qos input WEFT-me-old-in\n", Intent{Name: "WEFT-me-roce", Owner: me}, "WEFT-me-old", 3},
+		"NX-OS, it is his":  {NXOS(), nexus, Intent{Name: "WEFT-you-roce", Owner: Owner{Name: "you"}}, "WEFT-you-roce", 5},
+		"NX-OS, adopted":    {NXOS(), nexus, Intent{Name: "WEFT-me-roce", Owner: me, Adopt: true}, "WEFT-you-roce", 5},
+		"Comware":           {Comware(), h3c, Intent{Name: "WEFT-me-roce", Owner: me}, "", 0},
+		"Comware, his own":  {Comware(), h3c + " qos wred apply WEFT-me-old\n", Intent{Name: "WEFT-me-roce", Owner: me}, "WEFT-me-old", 0},
+		"Comware, it's his": {Comware(), h3c, Intent{Name: "WEFT-you-roce", Owner: Owner{Name: "you"}}, "WEFT-you-roce", 0},
 	} {
 		out := map[string]string{nxosRunning: tt.text, comwareRunning: tt.text}
 		have, err := tt.driver.Parse(out)
@@ -72,7 +72,7 @@ func TestBundle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := have.For(Config{Name: "WEFT-me-roce", Ports: []Port{{Name: "Ethernet1/1"}, {Name: "Ethernet1/2"}}})
+	got := have.For(Intent{Name: "WEFT-me-roce", Ports: []Port{{Name: "Ethernet1/1"}, {Name: "Ethernet1/2"}}})
 	if got.Ports[0].Bundle != "port-channel12" || got.Ports[1].Bundle != "" {
 		t.Errorf("%+v", got.Ports)
 	}
@@ -84,7 +84,7 @@ func TestAggregationGroup(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := have.For(Config{Name: "WEFT-me-roce", Ports: []Port{{Name: "HundredGigE1/0/1"}, {Name: "HundredGigE1/0/2"}}})
+	got := have.For(Intent{Name: "WEFT-me-roce", Ports: []Port{{Name: "HundredGigE1/0/1"}, {Name: "HundredGigE1/0/2"}}})
 	if got.Ports[0].Bundle != "aggregation group 12" || got.Ports[1].Bundle != "" {
 		t.Errorf("%+v", got.Ports)
 	}
@@ -111,16 +111,16 @@ system qos
 	me := Owner{Name: "me"}
 	for name, tt := range map[string]struct {
 		text string
-		want Config
+		want Intent
 		told bool
 	}{
-		"attached":            {"", Config{Name: "WEFT-me-roce", Owner: me, Classes: rdma(true)}, true},
-		"as it is":            {attached, Config{Name: "WEFT-me-roce", Owner: me, Classes: rdma(true)}, false},
-		"changed":             {attached, Config{Name: "WEFT-me-roce", Owner: me, Classes: rdma(false)}, true},
-		"under another name":  {attached, Config{Name: "WEFT-me-gold", Owner: me, Classes: rdma(true)}, true},
-		"taken off":           {attached, Config{Owner: me}, true},
-		"of somebody else":    {attached, Config{Owner: Owner{Name: "you"}}, false},
-		"nothing of ours yet": {"", Config{Owner: me}, false},
+		"attached":            {"", Intent{Name: "WEFT-me-roce", Owner: me, Classes: rdma(true)}, true},
+		"as it is":            {attached, Intent{Name: "WEFT-me-roce", Owner: me, Classes: rdma(true)}, false},
+		"changed":             {attached, Intent{Name: "WEFT-me-roce", Owner: me, Classes: rdma(false)}, true},
+		"under another name":  {attached, Intent{Name: "WEFT-me-gold", Owner: me, Classes: rdma(true)}, true},
+		"taken off":           {attached, Intent{Owner: me}, true},
+		"of somebody else":    {attached, Intent{Owner: Owner{Name: "you"}}, false},
+		"nothing of ours yet": {"", Intent{Owner: me}, false},
 	} {
 		have, err := NXOS().Parse(map[string]string{nxosRunning: tt.text})
 		if err != nil {
@@ -160,7 +160,7 @@ func TestRemarks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := Config{Name: "WEFT-me-roce", Classes: []Class{{Name: "rdma", Priority: 6, DSCP: []int{26}, PFC: true}},
+		want := Intent{Name: "WEFT-me-roce", Classes: []Class{{Name: "rdma", Priority: 6, DSCP: []int{26}, PFC: true}},
 			Ports: []Port{{Name: tt.port + "1", PFC: true}, {Name: tt.port + "2", PFC: true}, {Name: tt.port + "3"}}}
 		if got := have.For(want).Warnings; !slices.Equal(got, tt.says) {
 			t.Errorf("%s:\n%s", os, strings.Join(got, "\n"))
@@ -179,7 +179,7 @@ func TestBesideMaps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Config{Name: "WEFT-me-roce", Classes: []Class{{Name: "rdma", Priority: 3, DSCP: []int{26}}}, Ports: []Port{{Name: "HundredGigE1/0/2"}}}
+	want := Intent{Name: "WEFT-me-roce", Classes: []Class{{Name: "rdma", Priority: 3, DSCP: []int{26}}}, Ports: []Port{{Name: "HundredGigE1/0/2"}}}
 	warned := strings.Join(have.For(want).Warnings, "\n")
 	if !strings.HasSuffix(warned, ": HundredGigE1/0/1, HundredGigE1/0/3, HundredGigE1/0/4, HundredGigE1/0/5, and 1 more") {
 		t.Errorf("it warns %q", warned)
