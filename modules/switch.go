@@ -37,8 +37,8 @@ type device struct {
 
 	session *switches.Session
 	have    switches.Reading // as read last
-	marks   switches.Marks  // what weft has left beside the configuration, as read last
-	fresh   bool            // Open has just read it and nobody has used it yet
+	marks   switches.Marks   // what weft has left beside the configuration, as read last
+	fresh   bool             // Open has just read it and nobody has used it yet
 	tx      *switches.Transaction
 	before  switches.Reading
 	steps   []plan.Step // of the transaction
