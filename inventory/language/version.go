@@ -2,8 +2,9 @@ package language
 
 import (
 	"fmt"
-	"strconv"
-	"strings"
+	"regexp"
+
+	"github.com/hashicorp/go-version"
 
 	"weft/inventory/problem"
 )
@@ -27,84 +28,23 @@ func (e *evaluator) checkVersion() {
 	}
 }
 
+// versionForm is a list of constraints of one to three numbers each.
+var versionForm = regexp.MustCompile(`^ *([<>]=?|!?=|~>)? *[0-9]+(\.[0-9]+){0,2} *(, *([<>]=?|!?=|~>)? *[0-9]+(\.[0-9]+){0,2} *)*$`)
+
 // satisfies reports whether a version meets all constraints of a list such as
 // ">= 0.1, < 2". A bare version means that very one; ~> 1.2 means at least
 // 1.2 and below 2.
-func satisfies(version, constraints string) (bool, error) {
-	have, err := parseVersion(version)
+func satisfies(have, constraints string) (bool, error) {
+	if !versionForm.MatchString(constraints) {
+		return false, fmt.Errorf("%q is not a list of versions such as 0.1 or 0.1.2, each behind one of =, !=, >, >=, <, <= and ~>", constraints)
+	}
+	is, err := version.NewVersion(have)
 	if err != nil {
 		return false, err
 	}
-	for c := range strings.SplitSeq(constraints, ",") {
-		c = strings.TrimSpace(c)
-		digits := strings.TrimLeft(c, "<>=!~")
-		operator := c[:len(c)-len(digits)]
-		want, err := parseVersion(strings.TrimSpace(digits))
-		if err != nil {
-			return false, err
-		}
-		ok, err := compare(have, want, operator)
-		if err != nil || !ok {
-			return false, err
-		}
+	want, err := version.NewConstraint(constraints)
+	if err != nil {
+		return false, err
 	}
-	return true, nil
-}
-
-func compare(have, want []int, operator string) (bool, error) {
-	order := orderOf(have, want)
-	switch operator {
-	case "", "=":
-		return order == 0, nil
-	case "!=":
-		return order != 0, nil
-	case ">":
-		return order > 0, nil
-	case ">=":
-		return order >= 0, nil
-	case "<":
-		return order < 0, nil
-	case "<=":
-		return order <= 0, nil
-	case "~>":
-		if order < 0 {
-			return false, nil
-		}
-		n := max(len(want)-1, 1)
-		return orderOf(have[:n], want[:n]) == 0, nil
-	}
-	return false, fmt.Errorf("%q does not compare versions; there are =, !=, >, >=, <, <= and ~>", operator)
-}
-
-func orderOf(a, b []int) int {
-	for i := range max(len(a), len(b)) {
-		var x, y int
-		if i < len(a) {
-			x = a[i]
-		}
-		if i < len(b) {
-			y = b[i]
-		}
-		if x != y {
-			return x - y
-		}
-	}
-	return 0
-}
-
-// parseVersion reads one to three numbers with points between them.
-func parseVersion(text string) ([]int, error) {
-	parts := strings.Split(text, ".")
-	if len(parts) > 3 {
-		return nil, fmt.Errorf("%q is not a version such as 0.1 or 0.1.2", text)
-	}
-	var version []int
-	for _, p := range parts {
-		n, err := strconv.ParseUint(p, 10, 31)
-		if err != nil {
-			return nil, fmt.Errorf("%q is not a version such as 0.1 or 0.1.2", text)
-		}
-		version = append(version, int(n))
-	}
-	return version, nil
+	return want.Check(is), nil
 }
