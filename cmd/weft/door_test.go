@@ -112,3 +112,48 @@ func TestCICallsMake(t *testing.T) {
 		}
 	}
 }
+
+// The list of files that a kind needs is whole: no other file knows the kind that
+// it takes as its example.
+func TestListOfAKind(t *testing.T) {
+	root := filepath.Join("..", "..")
+	text, err := os.ReadFile(filepath.Join(root, "CONTRIBUTING.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, list, _ := strings.Cut(string(text), "### A kind of resource of servers")
+	list, _, _ = strings.Cut(list, "\n### ")
+	listed := map[string]bool{}
+	for _, m := range codeSpan.FindAllStringSubmatch(list, -1) {
+		listed[m[1]] = false
+	}
+	err = filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
+			return err
+		}
+		content, err := os.ReadFile(file)
+		if err != nil || !strings.Contains(strings.ToLower(string(content)), "sysctl") {
+			return err
+		}
+		rel, err := filepath.Rel(root, file)
+		if err != nil {
+			return err
+		}
+		for name := filepath.ToSlash(rel); name != "."; name = filepath.ToSlash(filepath.Dir(name)) {
+			if _, ok := listed[name]; ok {
+				listed[name] = true
+				return nil
+			}
+		}
+		t.Errorf("%s knows sysctl, and CONTRIBUTING does not say so", rel)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, knows := range listed {
+		if strings.HasSuffix(name, ".go") && !knows && name != "modules/expand.go" {
+			t.Errorf("CONTRIBUTING lists %s, which does not know sysctl", name)
+		}
+	}
+}
