@@ -47,7 +47,8 @@ func (c *conn) command(i, n int) error {
 		return fmt.Errorf("command of %d bytes, want at least %d", n, wire.CommandSize)
 	}
 	s := &c.slots[i]
-	capsule := c.capsules[i*c.stride:][:n]
+	in, at := c.capsule(i)
+	capsule := in.bytes[at:][:n]
 	if err := s.x.Command.UnmarshalBinary(capsule); err != nil {
 		return err
 	}

@@ -43,12 +43,11 @@ type conn struct {
 	lazy       int         // replies beyond depth, that are done and do not tell
 	stride     int         // bytes of a capsule
 
-	capsules   []byte // commands are received into
-	capsuleMem *verbs.Memory
-	answers    []byte // responses, one for each reply
-	answerMem  *verbs.Memory
-	done       [batch]verbs.Done
-	spin       spinner
+	capsules  [2]room // commands are received into: of the first slots, and of the others once a host has connected
+	answers   []byte  // responses, one for each reply
+	answerMem *verbs.Memory
+	done      [batch]verbs.Done
+	spin      spinner
 
 	mu        sync.Mutex // guards what follows, and state in slots
 	pair      verbs.Pair // nil before the connection is made
@@ -212,8 +211,7 @@ func (c *conn) open() error {
 	}
 	d := c.link.Domain()
 	c.pool = c.l.pool(d)
-	c.capsules = make([]byte, c.depth*c.stride)
-	if c.capsuleMem, err = d.Register(c.capsules, verbs.LocalWrite); err != nil {
+	if err := c.capsules[0].open(d, c.early()*c.stride); err != nil {
 		return err
 	}
 	replies := c.depth + c.lazy
@@ -235,6 +233,8 @@ func (c *conn) open() error {
 	c.sends = make([]verbs.Work, 0, c.sendRoom())
 	for i := range c.slots {
 		c.slots[i].x = fabric.NewExchange(c, i)
+	}
+	for i := range c.early() {
 		c.receive(i)
 	}
 	return c.post()
@@ -244,17 +244,17 @@ func (c *conn) open() error {
 // why, the first time.
 func (c *conn) chunk(n int) (*chunk, error) {
 	got, err := c.pool.get(n)
-	if told, ok := c.handler.(fabric.Short); err != nil && ok && !c.short.Swap(true) {
-		told.Short(err)
+	if err != nil {
+		c.tell(err)
 	}
 	return got, err
 }
 
-// receive has a slot take one more capsule. The caller holds mu.
-func (c *conn) receive(i int) {
-	c.recvs = append(c.recvs, verbs.Work{ID: workCommand | uint64(i), Local: verbs.Piece{
-		Addr: c.capsuleMem.Addr + uint64(i*c.stride), Len: uint32(c.stride), Key: c.capsuleMem.Local,
-	}})
+// tell tells the target once what this machine is short of.
+func (c *conn) tell(err error) {
+	if told, ok := c.handler.(fabric.Short); ok && !c.short.Swap(true) {
+		told.Short(err)
+	}
 }
 
 // post hands over what is waiting: first the room for new commands, then the
@@ -350,7 +350,7 @@ func (c *conn) bury() error {
 	c.dead = true
 	c.mu.Unlock()
 	_ = c.link.Close() // what it complains of is over
-	for _, m := range []*verbs.Memory{c.capsuleMem, c.answerMem} {
+	for _, m := range []*verbs.Memory{c.capsules[0].mem, c.capsules[1].mem, c.answerMem} {
 		if m != nil {
 			_ = m.Close()
 		}

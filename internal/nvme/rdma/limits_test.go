@@ -133,6 +133,48 @@ func TestStrangers(t *testing.T) {
 	}
 }
 
+// connects has a host connect with a queue of so many entries.
+func (h *rawHost) connects(t *testing.T, size uint16) {
+	t.Helper()
+	connect := wire.ConnectCommand{QID: 1, SQSize: size}.Command()
+	connect.SGL = wire.SGL{Type: wire.SGLInCapsule, Length: wire.ConnectDataSize}
+	h.command(&connect, make([]byte, wire.ConnectDataSize)...)
+	if c := h.answer(); c == nil || c.Status != wire.Success {
+		t.Fatalf("connect: %+v", c)
+	}
+}
+
+// TestStrangersKeepLittle: however large the queues are that strangers announce,
+// little memory is kept in place for them until they connect.
+func TestStrangersKeepLittle(t *testing.T) {
+	const strangers, most = 20, 256 << 10 // bytes of both ends of each
+	f := new(verbstest.Fabric)
+	memory(t, f)
+	addr, _ := served(t, f, fabric.ListenParams{MaxDepth: 1024})
+	req := wire.RDMARequest{QID: 1, HRQSize: 1024, HSQSize: 1023}
+	private, _ := req.AppendBinary(nil)
+	var last *rawHost
+	for range strangers {
+		h, err := offer(t, f, addr, private, 4)
+		if err != nil {
+			t.Fatal(err)
+		}
+		last = h
+	}
+	before := f.Bytes()
+	if before > strangers*most {
+		t.Errorf("%d bytes are kept in place for %d strangers, want at most %d each", before, strangers, most)
+	}
+	last.connects(t, 1023)
+	if grown := f.Bytes() - before; grown < 1000*8192 {
+		t.Errorf("%d bytes more for a host that has connected with 1024 entries", grown)
+	}
+	last.command(&wire.Command{Opcode: wire.OpFlush})
+	if c := last.answer(); c == nil || c.Status != wire.Success {
+		t.Errorf("flush: %+v", c)
+	}
+}
+
 // TestManyConnections: what 64 connections keep in place for hosts to send into,
 // each with a queue of the size that Linux asks for.
 func TestManyConnections(t *testing.T) {
@@ -146,6 +188,10 @@ func TestManyConnections(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer q.Close()
+		connect := wire.ConnectCommand{QID: 1, SQSize: 127}.Command()
+		if c, err := fabric.Do(q, &connect, make([]byte, wire.ConnectDataSize)); err != nil || c.Status != wire.Success {
+			t.Fatalf("%v, %v", c.Status, err)
+		}
 	}
 	got := f.Bytes()
 	t.Logf("%d connections: %.1f MB of both ends", connections, float64(got)/1e6)

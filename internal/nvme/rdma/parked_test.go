@@ -37,6 +37,7 @@ func TestWritesWaitForRoom(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	h.connects(t, writes)
 	for i := range writes {
 		cmd := wire.Command{Opcode: wire.OpWrite, CID: uint16(i), SGL: wire.SGL{Type: wire.SGLKeyed, Address: h.mr.Addr + atData, Length: size, Key: h.mr.Remote}}
 		cmd.SetBlocks(0, size/512)

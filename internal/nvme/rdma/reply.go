@@ -91,7 +91,7 @@ func (c *conn) complete(x *fabric.Exchange, result uint64, st wire.Status) (fail
 	cmd := x.Command
 	st = s.judge(&cmd, st)
 	if st == wire.Success && cmd.Opcode == wire.OpFabrics && cmd.FabricsType() == wire.FabricsConnect {
-		c.connect(cmd.Connect())
+		st = c.connect(cmd.Connect())
 	}
 	a := answer{
 		cqe:  wire.Completion{Result: result, SQHead: wire.SQHeadNoFlow, SQID: c.qid, CID: cmd.CID, Status: st},
@@ -197,13 +197,18 @@ func (c *conn) replied(last uint32) {
 
 // connect takes over what a Connect that succeeded has agreed. The caller
 // holds mu.
-func (c *conn) connect(v wire.ConnectCommand) {
+func (c *conn) connect(v wire.ConnectCommand) wire.Status {
 	if c.connected {
-		return
+		return wire.Success
+	}
+	if err := c.grow(); err != nil {
+		c.tell(err)
+		return wire.InternalError // another time there may be memory
 	}
 	c.connected = true
 	c.l.waiting.Leave(c)
 	c.qid = v.QID
 	c.noFlow = v.NoFlow()
 	c.sqEntries = v.SQSize + 1
+	return wire.Success
 }
