@@ -33,7 +33,7 @@ type targetConn struct {
 
 	unsent    int  // bytes of answers of which none is being sent, when a command was last let in
 	full      bool // the next command waits for room, or for the next turn
-	begun     int  // commands that this turn has begun, and what they move: see turnUnit
+	begun     int  // commands that this turn has begun, and what they move: see turnUnit; polled only
 	most      int  // of it in one turn; 0: any number
 	ready     bool // ICReq was answered
 	hostAlign int  // of data in C2HData, in bytes
@@ -86,7 +86,7 @@ func newTargetConn(l *listener, conn net.Conn) *targetConn {
 	return &targetConn{
 		l: l, conn: conn, limit: 1, inCapsule: adminCapsule,
 		local: logicalAddr(l.Addr(), conn.LocalAddr()), remote: conn.RemoteAddr().String(),
-		rx: newReceiver(), resumed: make(chan struct{}, 1), most: turnMost,
+		rx: newReceiver(), resumed: make(chan struct{}, 1),
 	}
 }
 

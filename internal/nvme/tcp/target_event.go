@@ -7,8 +7,6 @@ import (
 	"net"
 	"os"
 	"time"
-
-	"weft/internal/nvme/rawsock"
 )
 
 // What ends a connection that was told why: how long, and for how many bytes,
@@ -65,26 +63,16 @@ func (c *targetConn) read() error {
 	}
 }
 
-// eventSlice is how long a connection keeps a processor that others wait for. The
-// kernel would leave it to one for milliseconds.
-const eventSlice = 100 * time.Microsecond
-
-// drain takes all PDUs that were read, as there is room for them, in turns.
+// drain takes all PDUs that were read, as there is room for them. It takes no turns
+// as a poller does: each connection has a thread, and the kernel shares processors
+// among those. To yield to it would give them to other processes, too.
 func (c *targetConn) drain() error {
-	for began := time.Now(); ; {
+	for {
 		c.out.hold()
-		c.begun = 0
 		err := c.rx.drain(c)
 		c.out.release()
 		if err != errFull {
 			return err
-		}
-		if !c.out.full.Load() { // its turn is over
-			if now := time.Now(); now.Sub(began) > eventSlice {
-				rawsock.Yield()
-				began = now
-			}
-			continue
 		}
 		if <-c.resumed; c.hangup.Load() {
 			return net.ErrClosed
