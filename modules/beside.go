@@ -1,11 +1,9 @@
 package modules
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
-	"weft/internal/nvme/names"
 	"weft/internal/remote"
 	"weft/plan"
 )
@@ -56,30 +54,3 @@ func beside(rs []plan.Resource, seen remote.Seen, foreign map[string]string) map
 
 // Unmanaged implements plan.Onlooker.
 func (d *server) Unmanaged() map[string][]string { return d.beside }
-
-// nvmetDiscovery is a subsystem that newer kernels have from the start.
-const nvmetDiscovery = names.Discovery
-
-// nvmetObjects is everything of the kernel's target.
-func nvmetObjects(s remote.Seen) (list []object) {
-	t, err := parseNVMeT(s)
-	if err != nil {
-		return nil
-	}
-	for _, nqn := range t.in("subsystems") {
-		if nqn != nvmetDiscovery {
-			list = append(list, object{"nvmet_subsystem", nqn})
-		}
-	}
-	for _, nqn := range t.in("hosts") {
-		list = append(list, object{"nvmet_host", nqn})
-	}
-	for _, port := range t.in("ports") {
-		list = append(list, object{"nvmet_port", port})
-	}
-	return list
-}
-
-func (c *controller) object() object {
-	return object{"nvme_connection", fmt.Sprintf("%s: %s at %s", c.name, c.values["subsysnqn"], c.values["address"])}
-}

@@ -95,6 +95,9 @@ type Kind[T any] struct {
 	Secrets func(*T) []*[]byte
 	Partial Partial[T]
 
+	// Together refuses states, as read of all resources of a server, where one may
+	// not be pruned because of others.
+	Together func(rs []plan.Resource, states []plan.State)
 	// Alone reports whether hosts miss something on the way from have: then no
 	// other device does the like at the same time.
 	Alone func(want, have *T) bool
@@ -146,6 +149,7 @@ type AnyKind interface {
 	// restore makes the resource that leads back from what an entry of a ledger
 	// says was applied to what was there before.
 	restore(*server, plan.Entry) (thing, error)
+	together([]plan.Resource, []plan.State)
 	// secrets opens a state as a ledger keeps it; false: it has no secrets.
 	secrets(json.RawMessage) (openState, bool)
 }
@@ -158,6 +162,12 @@ type declaration struct {
 }
 
 func (k *Kind[T]) name() string { return k.Name }
+
+func (k *Kind[T]) together(rs []plan.Resource, states []plan.State) {
+	if k.Together != nil {
+		k.Together(rs, states)
+	}
+}
 
 func (k *Kind[T]) blocks(dev *server, s *inventory.Server) (list []declaration, ok bool) {
 	if k.Blocks == nil {

@@ -26,7 +26,9 @@ func bannerKind() *Kind[banner] {
 		Diff: func(want, have *banner) []plan.Change {
 			return change("text", some(have).Text, some(want).Text, plan.ImpactNone)
 		},
-		Steps: func(want, _ *banner) []remote.Step { return []remote.Step{putBack("/etc/motd", 0o644, some(want).Text)} },
+		Steps: func(want, _ *banner) []remote.Step {
+			return []remote.Step{putBack("/etc/motd", 0o644, some(want).Text)}
+		},
 	}
 }
 

@@ -125,6 +125,10 @@ func (c *controller) read() {
 	c.keep, c.loss, c.reconnect = number("kato"), number("ctrl_loss_tmo"), number("reconnect_delay")
 }
 
+func (c *controller) object() object {
+	return object{"nvme_connection", fmt.Sprintf("%s: %s at %s", c.name, c.values["subsysnqn"], c.values["address"])}
+}
+
 // bootNVMe is the function of boot scripts that makes a connection which is
 // not there: the kernel says so itself.
 const bootNVMe = `# keys_ prints the options with the keys in the files $1 and $2, if they are

@@ -54,6 +54,7 @@ func NVMeConnectionKind() *Kind[NVMeConnection] {
 		Verify: (*NVMeConnection).Verify, Check: (*NVMeConnection).unwritable, Reveal: (*NVMeConnection).reveal,
 		About: (*NVMeConnection).About, Boot: (*NVMeConnection).Boot, Left: (*NVMeConnection).Left, Advice: (*NVMeConnection).Advice,
 		Self: (*NVMeConnection).Self, Beside: (*NVMeConnection).Beside, Secrets: (*NVMeConnection).hides,
+		Together: holdDisks,
 	}
 }
 

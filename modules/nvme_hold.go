@@ -9,9 +9,9 @@ import (
 	"weft/plan"
 )
 
-// hold refuses, before anything is done, to end all connections that lead to a
+// holdDisks refuses, before anything is done, to end all connections that lead to a
 // disk which something uses. One path of several may go.
-func (d *server) hold(rs []plan.Resource, states []plan.State) {
+func holdDisks(rs []plan.Resource, states []plan.State) {
 	type disks struct{ nqn, host string }
 	ending := map[disks]int{}
 	goes := func(i int) *NVMeConnection {

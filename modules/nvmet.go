@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"weft/internal/nvme/names"
 	"weft/internal/remote"
 )
 
@@ -151,3 +152,26 @@ func bootSet(dir string, values ...attr) string {
 
 func bootDir(dir string) string           { return "dir_ " + remote.Quote(dir) }
 func bootLink(target, link string) string { return "link_ " + remote.Quote(target, link) }
+
+// nvmetDiscovery is a subsystem that newer kernels have from the start.
+const nvmetDiscovery = names.Discovery
+
+// nvmetObjects is everything of the kernel's target.
+func nvmetObjects(s remote.Seen) (list []object) {
+	t, err := parseNVMeT(s)
+	if err != nil {
+		return nil
+	}
+	for _, nqn := range t.in("subsystems") {
+		if nqn != nvmetDiscovery {
+			list = append(list, object{"nvmet_subsystem", nqn})
+		}
+	}
+	for _, nqn := range t.in("hosts") {
+		list = append(list, object{"nvmet_host", nqn})
+	}
+	for _, port := range t.in("ports") {
+		list = append(list, object{"nvmet_port", port})
+	}
+	return list
+}

@@ -182,7 +182,9 @@ func (d *server) Read(ctx context.Context, rs []plan.Resource) ([]plan.State, er
 	d.sights = all
 	d.beside = beside(rs, all, d.ledgers.foreign)
 	d.forbid(rs, states)
-	d.hold(rs, states)
+	for _, k := range d.known() {
+		k.together(rs, states)
+	}
 	d.seen = d.seen[:0]
 	for i := range states {
 		d.seen = append(d.seen, observation{rs[i], states[i]})
