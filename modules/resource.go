@@ -115,13 +115,7 @@ func (r *resource[T]) looks() []remote.Look { return r.kind.Looks(r.basis()) }
 // parse observes. What is restored may be such that it could not be written today.
 func (r *resource[T]) parse(seen remote.Seen) plan.State {
 	if r.kept == nil {
-		var errs []error
-		for _, hook := range []func(*T) error{r.kind.Check, r.kind.Reveal} {
-			if hook != nil {
-				errs = append(errs, hook(r.want))
-			}
-		}
-		if err := errors.Join(errs...); err != nil {
+		if err := errors.Join(ask(r.kind.Check, r.want), ask(r.kind.Reveal, r.want)); err != nil {
 			return refused{err: err}
 		}
 	}
@@ -258,27 +252,24 @@ func (r *resource[T]) misses(have, now *T, back bool) error {
 	return r.kind.Lost(have, now, back)
 }
 
-func (r *resource[T]) about() string {
-	if r.kind.About == nil {
-		return ""
+// ask is what a hook says of a state; nothing where there is no hook.
+func ask[T, V any](hook func(*T) V, state *T) (said V) {
+	if hook != nil {
+		said = hook(state)
 	}
-	return r.kind.About(r.basis())
+	return said
 }
 
-func (r *resource[T]) boot() []string {
-	if r.kind.Boot == nil {
-		return nil
-	}
-	return r.kind.Boot(r.want)
-}
-
-func (r *resource[T]) risky() bool { return r.kind.Risky }
+func (r *resource[T]) about() string  { return ask(r.kind.About, r.basis()) }
+func (r *resource[T]) boot() []string { return ask(r.kind.Boot, r.want) }
+func (r *resource[T]) why() []string  { return ask(r.kind.Why, r.basis()) }
+func (r *resource[T]) risky() bool    { return r.kind.Risky }
 
 func (r *resource[T]) nic() string {
-	if r.kind.NIC == nil || r.kept != nil {
+	if r.kept != nil {
 		return ""
 	}
-	return r.kind.NIC(r.want)
+	return ask(r.kind.NIC, r.want)
 }
 
 func (r *resource[T]) advice(reply string) string {
@@ -286,13 +277,6 @@ func (r *resource[T]) advice(reply string) string {
 		return ""
 	}
 	return r.kind.Advice(r.basis(), reply)
-}
-
-func (r *resource[T]) why() []string {
-	if r.kind.Why == nil {
-		return nil
-	}
-	return r.kind.Why(r.basis())
 }
 
 // beside is what the resource is, and all that its looks show which were not
