@@ -15,6 +15,7 @@ import (
 	"golang.org/x/term"
 
 	"weft/internal/hint"
+	"weft/internal/run"
 	"weft/internal/view"
 	"weft/inventory/problem"
 	"weft/plan"
@@ -139,7 +140,7 @@ func (a *app) carryOut(ctx context.Context, p *project, made *plan.Plan, how sta
 	if err := acceptable(p.model, how.accept); err != nil {
 		return err
 	}
-	held, err := a.hold() // before there is a run that others would go on with
+	held, err := run.Hold(a.place()) // before there is a run that others would go on with
 	if err != nil {
 		return err
 	}
@@ -224,7 +225,7 @@ func (a *app) unfinishedBusiness(ctx context.Context, dir string, r *rollout.Run
 	if err := s.accept(how.accept); err != nil {
 		return err
 	}
-	if s.lock, err = a.hold(); err != nil {
+	if s.lock, err = run.Hold(a.place()); err != nil {
 		return err
 	}
 	defer s.lock.Close()
@@ -294,7 +295,7 @@ func (a *app) applyFile(ctx context.Context, path string, f planFlags, how stagi
 }
 
 func (a *app) apply(ctx context.Context, p *project, made *plan.Plan) error {
-	held, err := a.hold()
+	held, err := run.Hold(a.place())
 	if err != nil {
 		return err
 	}

@@ -88,7 +88,7 @@ func BenchmarkPlanSwitches(b *testing.B) {
 			})
 			for b.Loop() {
 				var out, errs bytes.Buffer
-				if code := run([]string{"-C", dir, "--lab", "plan"}, strings.NewReader(""), &out, &errs); code != exitDone {
+				if code := weft([]string{"-C", dir, "--lab", "plan"}, strings.NewReader(""), &out, &errs); code != exitDone {
 					b.Fatalf("exit %d: %s", code, errs.String())
 				}
 				if want := fmt.Sprintf("%d to change", n*49); !strings.Contains(out.String(), want) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"weft/internal/hint"
+	"weft/internal/run"
 	"weft/inventory"
 	"weft/modules"
 	"weft/plan"
@@ -32,7 +33,7 @@ func (a *app) reach(m *inventory.Model) (*project, error) {
 	if p.dialer, err = a.dialer(); err != nil {
 		return nil, err
 	}
-	p.fleet, _ = modules.Expand(m, modules.Env{Bundle: a.agents, Holder: holder(), Mine: a.mine, Host: p.host, Terminal: p.terminal})
+	p.fleet, _ = modules.Expand(m, modules.Env{Bundle: a.agents, Holder: run.Holder(), Mine: a.mine, Host: p.host, Terminal: p.terminal})
 	return p, nil
 }
 

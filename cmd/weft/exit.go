@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"weft/internal/prove"
+	"weft/internal/run"
 	"weft/plan"
 )
 
@@ -96,6 +97,8 @@ func exitCode(ctx context.Context, err error) int {
 		return quiet.code
 	case errors.As(err, &coded):
 		return coded.code
+	case errors.As(err, new(*run.BusyError)):
+		return exitHeld
 	case ctx.Err() != nil:
 		return exitInterrupted
 	}

@@ -14,6 +14,7 @@ import (
 	"weft/internal/hint"
 	"weft/internal/prove"
 	"weft/internal/remote"
+	"weft/internal/run"
 	"weft/internal/view"
 	"weft/inventory"
 	"weft/modules"
@@ -87,7 +88,7 @@ func cutName(c prove.Cut) string { return c.NIC.Server.Addr + "/" + c.NIC.Name }
 // failover cuts one after the other, and nothing more after a link that did not
 // come back.
 func (a *app) failover(ctx context.Context, p *project, cuts []prove.Cut) error {
-	held, err := a.hold()
+	held, err := run.Hold(a.place())
 	if err != nil {
 		return err
 	}

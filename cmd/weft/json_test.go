@@ -21,7 +21,7 @@ func TestEveryCommandTakesJSON(t *testing.T) {
 	}
 	run := func(args ...string) (int, string) {
 		var stdout, stderr bytes.Buffer
-		code := run(append(args, "--json"), strings.NewReader(""), &stdout, &stderr)
+		code := weft(append(args, "--json"), strings.NewReader(""), &stdout, &stderr)
 		if stdout.Len() == 0 { // graph and console print a document there, and events here
 			return code, stderr.String()
 		}

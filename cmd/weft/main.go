@@ -21,10 +21,10 @@ import (
 	"weft/plan"
 )
 
-func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+func main() { os.Exit(weft(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 
-// run is weft as a function: arguments in, exit code out.
-func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+// weft is the command as a function: arguments in, exit code out.
+func weft(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, agents: bundle.New()}
 	return a.run(args)
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"weft/internal/hint"
+	"weft/internal/run"
 	"weft/modules"
 	"weft/plan"
 )
@@ -89,7 +90,7 @@ func (p *project) mark(ctx context.Context, a *app, dir string, of plan.Mark, de
 	if err != nil || m != nil && m.Made && !m.Over {
 		return m, err
 	}
-	of.Format, of.Run, of.Owner, of.Who, of.Token = plan.MarkFormat, filepath.Base(dir), p.model.Name, holder().Who, rand.Text()
+	of.Format, of.Run, of.Owner, of.Who, of.Token = plan.MarkFormat, filepath.Base(dir), p.model.Name, run.Holder().Who, rand.Text()
 	of.Since = time.Now().UTC()
 	if m != nil { // some of it may stand
 		of.Token = m.Mark.Token
@@ -225,7 +226,7 @@ func (a *app) idle(ctx context.Context, p *project) error {
 	if list, err := a.markings(); err != nil || len(list) == 0 {
 		return err
 	}
-	held, err := a.hold()
+	held, err := run.Hold(a.place())
 	if err != nil {
 		return err
 	}

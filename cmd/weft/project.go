@@ -16,6 +16,7 @@ import (
 	"weft/internal/prove"
 	"weft/internal/remote"
 	"weft/internal/remote/ssh"
+	"weft/internal/run"
 	"weft/internal/view"
 	"weft/inventory"
 	"weft/inventory/language"
@@ -105,7 +106,7 @@ func (a *app) open(m *inventory.Model) (*project, error) {
 	if p.dialer, err = a.dialer(); err != nil {
 		return nil, err
 	}
-	fleet, err := a.expand(m, modules.Env{Bundle: a.agents, Holder: holder(), Mine: a.mine, Host: p.host, Terminal: p.terminal,
+	fleet, err := a.expand(m, modules.Env{Bundle: a.agents, Holder: run.Holder(), Mine: a.mine, Host: p.host, Terminal: p.terminal,
 		Settle: a.settle, Say: a.says})
 	if err != nil {
 		return nil, err

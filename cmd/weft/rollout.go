@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"weft/internal/hint"
+	"weft/internal/run"
 	"weft/internal/view"
 	"weft/plan"
 	"weft/plan/rollout"
@@ -71,7 +72,7 @@ on with the plan that was approved then, phase after phase. What it keeps is in
 		})
 	})
 	back := verb("rollback", "Take back what the rollout did, and prove it", exactly(), func(ctx context.Context, _ []string) error {
-		held, err := a.hold() // before how far it has come is read
+		held, err := run.Hold(a.place()) // before how far it has come is read
 		if err != nil {
 			return err
 		}
@@ -134,7 +135,7 @@ func acceptFlag(cmd *cobra.Command, names *[]string) {
 
 // onRun does something with the rollout that is on its way.
 func (a *app) onRun(ctx context.Context, accept []string, do func(*staged) error) error {
-	held, err := a.hold() // before how far it has come is read
+	held, err := run.Hold(a.place()) // before how far it has come is read
 	if err != nil {
 		return err
 	}
@@ -175,7 +176,7 @@ func (a *app) rolloutStatus(ctx context.Context) error {
 	} else {
 		atWork := ""
 		if r.State.Underway() {
-			atWork = a.atWork()
+			atWork = run.AtWork(a.place())
 		}
 		view.Rollout(a.stdout, r, made, atWork, a.style(a.stdout))
 	}

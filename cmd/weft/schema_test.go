@@ -58,7 +58,7 @@ func TestLaterIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		var stdout, stderr bytes.Buffer
-		code := run([]string{"-C", dir, "plan"}, strings.NewReader(""), &stdout, &stderr)
+		code := weft([]string{"-C", dir, "plan"}, strings.NewReader(""), &stdout, &stderr)
 		if code != exitError || !strings.Contains(stderr.String(), "described, not yet managed") {
 			t.Errorf("%s is said to be not yet managed, but plan exits %d:\n%s", path, code, &stderr)
 		}

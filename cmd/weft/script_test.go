@@ -370,7 +370,7 @@ func interrupt(ts *testscript.TestScript, neg bool, args []string) {
 func stopLabs(dir string) {
 	filepath.WalkDir(dir, func(p string, d os.DirEntry, err error) error {
 		if err == nil && d.Name() == "lab.json" {
-			run([]string{"-C", filepath.Dir(filepath.Dir(filepath.Dir(p))), "lab", "down"}, nil, io.Discard, io.Discard)
+			weft([]string{"-C", filepath.Dir(filepath.Dir(filepath.Dir(p))), "lab", "down"}, nil, io.Discard, io.Discard)
 		}
 		return nil
 	})

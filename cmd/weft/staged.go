@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"weft/internal/hint"
+	"weft/internal/run"
 	"weft/internal/view"
 	"weft/inventory"
 	"weft/plan"
@@ -28,8 +29,8 @@ type staged struct {
 	run  *rollout.Run
 	dir  string
 
-	resumed bool  // somebody else has begun it
-	lock    *held // of this directory, by whoever calls; nil: it is held for each piece of work
+	resumed bool      // somebody else has begun it
+	lock    *run.Lock // of this directory, by whoever calls; nil: it is held for each piece of work
 }
 
 // What a run is kept in.
@@ -239,7 +240,7 @@ func (s *staged) rollback(ctx context.Context, phase string) error {
 // far it has come.
 func (s *staged) at(ctx context.Context, do func(rollout.Engine) error) error {
 	if s.lock == nil {
-		held, err := s.app.hold()
+		held, err := run.Hold(s.app.place())
 		if err != nil {
 			return err
 		}

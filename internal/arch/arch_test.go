@@ -89,11 +89,14 @@ var may = map[string][]string{
 	// What people start from.
 	"examples": {},
 
+	// A plan carried out, for people's commands and for workers.
+	"internal/run": {"modules"}, // who holds a lease
+
 	// Programs.
 	"cmd/weft-target":    {"internal/nvme/...", "internal/agent"},
 	"cmd/weft-initiator": {"internal/nvme/...", "internal/agent"},
 	"cmd/weft": {"plan", "plan/rollout", "inventory/...", "modules", "switches", "internal/remote/...", "internal/agent", "internal/bundle",
-		"internal/prove", "internal/view", "internal/report", "internal/graph", "internal/lab", "internal/sshsig", "examples"},
+		"internal/run", "internal/prove", "internal/view", "internal/report", "internal/graph", "internal/lab", "internal/sshsig", "examples"},
 
 	"internal/arch": {},
 }

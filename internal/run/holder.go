@@ -1,4 +1,4 @@
-package main
+package run
 
 import (
 	"bytes"
@@ -10,8 +10,8 @@ import (
 	"weft/modules"
 )
 
-// holder says who this process is, for the leases that it takes.
-func holder() modules.Holder {
+// Holder says who this process is, for the leases that it takes.
+func Holder() modules.Holder {
 	h := modules.Holder{Who: "an unknown user", Machine: machine(), PID: os.Getpid(), Started: started(os.Getpid())}
 	if h.Machine != "" && h.Started != "" {
 		h.Alive = alive

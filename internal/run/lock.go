@@ -1,4 +1,6 @@
-package main
+// Package run carries a plan out, without a terminal: who works in a directory,
+// and what is kept there of a run.
+package run
 
 import (
 	"errors"
@@ -11,23 +13,30 @@ import (
 	"weft/internal/hint"
 )
 
-// A held is this directory, in which nobody else applies until it is closed or
+// A Lock is a directory, in which nobody else applies until it is closed or
 // weft ends, however it ends.
-type held struct {
+type Lock struct {
 	lock *os.File // decides who
 	sign *os.File // for those who only look: it says who, and is locked meanwhile, too
 }
 
 // Close lets go of the directory.
-func (h *held) Close() error { return errors.Join(h.sign.Close(), h.lock.Close()) }
+func (h *Lock) Close() error { return errors.Join(h.sign.Close(), h.lock.Close()) }
 
-// hold keeps a second apply of this directory out before it reads anything.
+// A BusyError is a directory in which another weft is at work.
+type BusyError struct{ By string } // who, for people
+
+func (e *BusyError) Error() string {
+	return "another weft apply is at work in this directory" + e.By
+}
+
+// Hold keeps a second apply of a directory out before it reads anything.
 // Those of other directories are kept out by the leases on the devices.
-func (a *app) hold() (*held, error) {
-	if err := os.MkdirAll(filepath.Join(a.place(), ".weft"), 0o700); err != nil {
+func Hold(place string) (*Lock, error) {
+	if err := os.MkdirAll(filepath.Join(place, ".weft"), 0o700); err != nil {
 		return nil, fmt.Errorf("lock: %w", err)
 	}
-	lock, err := os.OpenFile(filepath.Join(a.place(), ".weft", "apply.lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	lock, err := os.OpenFile(filepath.Join(place, ".weft", "apply.lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("lock: %w", err)
 	}
@@ -36,14 +45,14 @@ func (a *app) hold() (*held, error) {
 	case err != nil:
 		err = fmt.Errorf("lock %s: %w", lock.Name(), err)
 	case !free:
-		err = &codeError{exitHeld, hint.Wrap(errors.New("another weft apply is at work in this directory"+a.holding()),
-			"how far a rollout is shows weft rollout status; weft rollout pause has it stop before it touches anything more")}
+		err = hint.Wrap(&BusyError{holding(place)},
+			"how far a rollout is shows weft rollout status; weft rollout pause has it stop before it touches anything more")
 	}
 	if err != nil {
 		lock.Close()
 		return nil, err
 	}
-	sign, err := os.OpenFile(a.sign(), os.O_CREATE|os.O_RDWR, 0o600)
+	sign, err := os.OpenFile(signFile(place), os.O_CREATE|os.O_RDWR, 0o600)
 	if err == nil {
 		if _, err = lockFile(sign, lockWait); err != nil { // whoever looks is done at once
 			sign.Close()
@@ -55,17 +64,17 @@ func (a *app) hold() (*held, error) {
 	}
 	// Where it cannot be written those who look are told less.
 	if err := sign.Truncate(0); err == nil {
-		_, _ = fmt.Fprintf(sign, ": %s, process %d, since %s", holder().Who, os.Getpid(), time.Now().Format("15:04 MST"))
+		_, _ = fmt.Fprintf(sign, ": %s, process %d, since %s", Holder().Who, os.Getpid(), time.Now().Format("15:04 MST"))
 	}
-	return &held{lock, sign}, nil
+	return &Lock{lock, sign}, nil
 }
 
-func (a *app) sign() string { return filepath.Join(a.place(), ".weft", "apply.holder") }
+func signFile(place string) string { return filepath.Join(place, ".weft", "apply.holder") }
 
-// atWork is who applies in this directory just now, on this machine; "": nobody.
+// AtWork is who applies in a directory just now, on this machine; "": nobody.
 // It keeps nobody out.
-func (a *app) atWork() string {
-	sign, err := os.Open(a.sign())
+func AtWork(place string) string {
+	sign, err := os.Open(signFile(place))
 	if err != nil {
 		return "" // nobody ever did
 	}
@@ -73,12 +82,12 @@ func (a *app) atWork() string {
 	if free, err := lockFile(sign, lockShared); free || err != nil {
 		return ""
 	}
-	return "another weft apply is at work in this directory" + a.holding()
+	return (&BusyError{holding(place)}).Error()
 }
 
 // holding is who has signed; "": nobody says.
-func (a *app) holding() string {
-	sign, err := os.Open(a.sign())
+func holding(place string) string {
+	sign, err := os.Open(signFile(place))
 	if err != nil {
 		return ""
 	}

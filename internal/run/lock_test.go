@@ -1,4 +1,4 @@
-package main
+package run
 
 import (
 	"errors"
@@ -10,20 +10,20 @@ import (
 )
 
 func TestHoldKeepsASecondApplyOut(t *testing.T) {
-	a := &app{dir: t.TempDir()}
-	first, err := a.hold()
+	place := t.TempDir()
+	first, err := Hold(place)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = a.hold()
-	if coded := new(codeError); !errors.As(err, &coded) || coded.code != exitHeld {
+	_, err = Hold(place)
+	if !errors.As(err, new(*BusyError)) {
 		t.Errorf("a second apply: %v", err)
 	}
-	if who := a.atWork(); !strings.HasPrefix(who, "another weft apply is at work in this directory: ") || !strings.Contains(who, fmt.Sprintf("process %d", os.Getpid())) {
+	if who := AtWork(place); !strings.HasPrefix(who, "another weft apply is at work in this directory: ") || !strings.Contains(who, fmt.Sprintf("process %d", os.Getpid())) {
 		t.Errorf("a look: %q", who)
 	}
 	first.Close()
-	again, err := a.hold()
+	again, err := Hold(place)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,8 +32,8 @@ func TestHoldKeepsASecondApplyOut(t *testing.T) {
 
 // Whoever only looks keeps nobody out, and sees nobody who is not there.
 func TestLooksDisturbNobody(t *testing.T) {
-	a := &app{dir: t.TempDir()}
-	if who := a.atWork(); who != "" {
+	place := t.TempDir()
+	if who := AtWork(place); who != "" {
 		t.Errorf("nobody ever applied: %q", who)
 	}
 	done := make(chan struct{})
@@ -45,25 +45,25 @@ func TestLooksDisturbNobody(t *testing.T) {
 				case <-done:
 					return
 				default:
-					a.atWork()
+					AtWork(place)
 				}
 			}
 		})
 	}
 	for range 500 {
-		h, err := a.hold()
+		h, err := Hold(place)
 		if err != nil {
 			t.Error(err)
 			break
 		}
-		if a.atWork() == "" {
+		if AtWork(place) == "" {
 			t.Error("it is held, and a look sees nobody")
 		}
 		h.Close()
 	}
 	close(done)
 	looks.Wait()
-	if who := a.atWork(); who != "" {
+	if who := AtWork(place); who != "" {
 		t.Errorf("nobody applies any more: %q", who)
 	}
 }
