@@ -104,3 +104,40 @@ func parseRanges(s string, number func(string) (int, bool)) (out []int) {
 func byPriority(a, b Class) int { return cmp.Compare(a.Priority, b.Priority) }
 
 func sortedKeys[V any](m map[int]V) []int { return slices.Sorted(maps.Keys(m)) }
+func sortedPorts(r *reading) []string {
+	names := make([]string, 0, len(r.port))
+	for n := range r.port {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// atoi reads a number that may be followed by more; what is none is -1.
+func atoi(s string) int {
+	s, _, _ = strings.Cut(strings.TrimSpace(s), " ")
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		return -1
+	}
+	return n
+}
+
+// dscpNumber reads a DSCP by number or by its standard name.
+func dscpNumber(s string) (int, bool) {
+	s = strings.ToLower(strings.TrimSpace(s))
+	if n, err := strconv.Atoi(s); err == nil {
+		return n, n >= 0 && n < 64
+	}
+	switch {
+	case s == "default":
+		return 0, true
+	case s == "ef":
+		return 46, true
+	case len(s) == 3 && s[:2] == "cs" && s[2] >= '0' && s[2] <= '7':
+		return int(s[2]-'0') * 8, true
+	case len(s) == 4 && s[:2] == "af" && s[2] >= '1' && s[2] <= '4' && s[3] >= '1' && s[3] <= '3':
+		return int(s[2]-'0')*8 + int(s[3]-'0')*2, true
+	}
+	return 0, false
+}
