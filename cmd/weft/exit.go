@@ -26,21 +26,6 @@ const (
 	exitInterrupted  = 130
 )
 
-const exitHelp = `Exit codes:
-  0  done
-  1  error, nothing was changed
-  2  changes present (plan --detailed-exitcode, drift)
-  3  validation or gate failed
-  4  devices were changed and restoring is not proven
-  5  rolled back, and proven
-  6  plan stale
-  7  another apply is at work, or a device belongs to another run (weft unlock)
-  8  device unreachable, or the wrong device
-  9  inconclusive
-  10 waiting: for approval, a soak, a window or weft rollout resume
-  64 usage
-  130 interrupted`
-
 func exitText(code int) string {
 	switch code {
 	case exitDone:

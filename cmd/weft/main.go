@@ -38,7 +38,7 @@ func (a *app) run(args []string) int {
 	a.json = wantsJSON(args) // also where the rest of the line is not understood
 	err := singleDash(args, root)
 	if err == nil {
-		err = root.ExecuteContext(ctx)
+		a.command, err = root.ExecuteContextC(ctx)
 	}
 	if err != nil && !a.accepted && exitCode(ctx, err) == exitError {
 		err = usage(err) // cobra's own: an unknown command, too many arguments
@@ -81,11 +81,12 @@ type app struct {
 	twin      string     // directory of the lab of a rehearsal
 	rehearsal *rehearsal // nil: it is none
 
-	accepted bool       // the command line was understood
-	started  bool       // the command has begun: --json events may be written
-	takes    string     // the run that is taken over, if one is
-	taken    *abandoned // it, until that is recorded
-	settle   bool       // the command waits for timed reverts that a dead apply left on switches
+	command  *cobra.Command // that was carried out; nil: none was found
+	accepted bool           // the command line was understood
+	started  bool           // the command has begun: --json events may be written
+	takes    string         // the run that is taken over, if one is
+	taken    *abandoned     // it, until that is recorded
+	settle   bool           // the command waits for timed reverts that a dead apply left on switches
 
 	pauses pauses    // that Ctrl-C asks for
 	once   sync.Once // where events go is known when the first is shown
@@ -108,7 +109,7 @@ func (a *app) root() *cobra.Command {
 what would change, carries it out, and measures what the fabric then does.
 There is no state file: every command reads the devices.
 
-` + exitHelp,
+` + exitHelp(allExitCodes()),
 		SilenceUsage: true, SilenceErrors: true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			if a.json && cmd.Annotations[events] == "none" {

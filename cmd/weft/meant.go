@@ -80,13 +80,13 @@ func misspelt(cmd *cobra.Command, err error) error {
 	return usage(err)
 }
 
-// explained adds the exit codes to the help of commands, and of those they hold.
+// explained adds its exit codes to the help of each command, and of those it holds.
 func explained(commands []*cobra.Command) {
 	for _, c := range commands {
 		if c.Long == "" {
 			c.Long = c.Short + "."
 		}
-		c.Long += "\n\n" + exitHelp
+		c.Long += "\n\n" + exitHelp(exitCodes(c))
 		explained(c.Commands())
 	}
 }

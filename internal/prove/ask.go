@@ -52,14 +52,15 @@ func strange(ctx context.Context, host remote.Host, out remote.Output, exit *rem
 		agent.ProbeBin, host.Name(), version, agent.Version(), why, said)
 }
 
-// unanswered is why a reply has no result.
+// unanswered is why a reply has no result: what the probe says stands for
+// itself.
 func unanswered(reply *agent.Reply) error {
-	text := reply.Error
-	if text == "" {
-		text = "it does not say why"
+	if reply.Error == "" {
+		return fmt.Errorf("%s has no result and does not say why", agent.ProbeBin)
 	}
+	text := reply.Error
 	if reply.Hint != "" {
 		text += " (" + reply.Hint + ")"
 	}
-	return fmt.Errorf("%s has no result: %s", agent.ProbeBin, strings.ReplaceAll(text, "\n", "; "))
+	return errors.New(strings.ReplaceAll(text, "\n", "; "))
 }

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// exitCodes are those with which a command may end, ascending. One that is
+// not listed here ends as any command may.
+func exitCodes(cmd *cobra.Command) []int {
+	carried := []int{exitFailed, exitChanged, exitRolledBack, exitStale, exitHeld, exitUnreachable, exitInconclusive, exitWaiting}
+	measured := []int{exitFailed, exitUnreachable, exitInconclusive}
+	own := map[string][]int{
+		"plan":             {exitChanges, exitUnreachable},
+		"drift":            {exitChanges, exitUnreachable},
+		"apply":            carried,
+		"rollout":          carried,
+		"rollout step":     carried,
+		"rollout promote":  carried,
+		"rollout resume":   carried,
+		"rollout rollback": carried,
+		"rollout abort":    {exitHeld, exitUnreachable},
+		"rollout pause":    {exitHeld, exitUnreachable},
+		"rollout status":   {exitRolledBack, exitHeld, exitUnreachable, exitWaiting},
+		"verify":           measured,
+		"verify cabling":   measured,
+		"verify failover":  {exitFailed, exitHeld, exitUnreachable, exitInconclusive},
+		"verify reboot":    {exitChanges, exitFailed, exitHeld, exitUnreachable, exitInconclusive},
+		"watch":            measured,
+		"rehearse":         carried,
+		"facts":            {exitUnreachable},
+		"record":           {exitUnreachable},
+		"exec":             {exitHeld, exitUnreachable},
+		"unlock":           {exitHeld, exitUnreachable},
+	}
+	codes := append([]int{exitDone, exitError, exitUsage, exitInterrupted}, own[commandName(cmd)]...)
+	slices.Sort(codes)
+	return codes
+}
+
+// commandName is a command as it is typed after weft.
+func commandName(cmd *cobra.Command) string {
+	return strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
+}
+
+// exitHelp are the exit codes of a command for its help; those of all commands
+// for that of weft itself.
+func exitHelp(codes []int) string {
+	lines := []string{"Exit codes:"}
+	for _, code := range codes {
+		lines = append(lines, fmt.Sprintf("  %-3d%s", code, exitMeaning(code)))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// exitMeaning is what an exit code says in help.
+func exitMeaning(code int) string {
+	switch code {
+	case exitChanges:
+		return "changes present (plan --detailed-exitcode, drift)"
+	case exitFailed:
+		return "validation or gate failed"
+	case exitHeld:
+		return exitText(code) + " (weft unlock)"
+	case exitWaiting:
+		return "waiting: for approval, a soak, a window or weft rollout resume"
+	}
+	return exitText(code)
+}
+
+// allExitCodes are those of all commands.
+func allExitCodes() []int {
+	return []int{exitDone, exitError, exitChanges, exitFailed, exitChanged, exitRolledBack, exitStale, exitHeld,
+		exitUnreachable, exitInconclusive, exitWaiting, exitUsage, exitInterrupted}
+}
