@@ -28,13 +28,13 @@ func exitCodes(cmd *cobra.Command) []int {
 		"verify":           measured,
 		"verify cabling":   measured,
 		"verify failover":  {exitFailed, exitHeld, exitUnreachable, exitInconclusive},
-		"verify reboot":    {exitChanges, exitFailed, exitHeld, exitUnreachable, exitInconclusive},
+		"verify reboot":    {exitFailed, exitHeld, exitUnreachable, exitInconclusive},
 		"watch":            measured,
 		"rehearse":         carried,
 		"facts":            {exitUnreachable},
 		"record":           {exitUnreachable},
 		"exec":             {exitHeld, exitUnreachable},
-		"unlock":           {exitHeld, exitUnreachable},
+		"unlock":           {exitUnreachable},
 	}
 	codes := append([]int{exitDone, exitError, exitUsage, exitInterrupted}, own[commandName(cmd)]...)
 	slices.Sort(codes)
