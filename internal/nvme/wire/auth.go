@@ -336,21 +336,16 @@ const (
 )
 
 func (r AuthReason) Error() string {
-	switch r {
-	case AuthFailed:
-		return "authentication failed: the two ends have different secrets"
-	case AuthNotUsable:
-		return "authentication protocol not usable"
-	case AuthSecure:
-		return "secure channel concatenation mismatch"
-	case AuthHashUnusable:
-		return "no hash that both ends use"
-	case AuthGroupUnusable:
-		return "no Diffie-Hellman group that both ends use"
-	case AuthBadPayload:
-		return "incorrect authentication payload"
-	case AuthBadMessage:
-		return "incorrect authentication message"
+	if words := map[AuthReason]string{
+		AuthFailed:        "authentication failed: the two ends have different secrets",
+		AuthNotUsable:     "authentication protocol not usable",
+		AuthSecure:        "secure channel concatenation mismatch",
+		AuthHashUnusable:  "no hash that both ends use",
+		AuthGroupUnusable: "no Diffie-Hellman group that both ends use",
+		AuthBadPayload:    "incorrect authentication payload",
+		AuthBadMessage:    "incorrect authentication message",
+	}[r]; words != "" {
+		return words
 	}
 	return fmt.Sprintf("authentication failed for reason 0x%02x", uint8(r))
 }

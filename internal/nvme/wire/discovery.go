@@ -18,29 +18,19 @@ const (
 // DiscoveryHeader is the head of the discovery log page.
 // Base section 5.16.1.23.
 type DiscoveryHeader struct {
-	GenCtr uint64 // changes whenever the log does
-	NumRec uint64
-	RecFmt uint16 // 0
+	GenCtr uint64 `at:"0"` // changes whenever the log does
+	NumRec uint64 `at:"8"`
+	RecFmt uint16 `at:"16"` // 0
 }
 
-// AppendBinary appends the 1024 bytes. The error is always nil.
+// AppendBinary appends the 1024 bytes.
 func (h *DiscoveryHeader) AppendBinary(b []byte) ([]byte, error) {
-	b, w := grow(b, DiscoveryHeaderSize)
-	le.PutUint64(w[0:], h.GenCtr)
-	le.PutUint64(w[8:], h.NumRec)
-	le.PutUint16(w[16:], h.RecFmt)
-	return b, nil
+	return appendTagged(b, DiscoveryHeaderSize, h)
 }
 
 // UnmarshalBinary reads the first 1024 bytes of b.
 func (h *DiscoveryHeader) UnmarshalBinary(b []byte) error {
-	if err := need(b, DiscoveryHeaderSize, "discovery log header"); err != nil {
-		return err
-	}
-	h.GenCtr = le.Uint64(b[0:])
-	h.NumRec = le.Uint64(b[8:])
-	h.RecFmt = le.Uint16(b[16:])
-	return nil
+	return readTagged(b, DiscoveryHeaderSize, "discovery log header", h)
 }
 
 // Validate reports a record format that is not known.
@@ -95,54 +85,26 @@ func TSASOverRDMA() (b [256]byte) {
 // DiscoveryEntry is one record of the discovery log page.
 // Base section 5.16.1.23, Discovery Log Page Entry.
 type DiscoveryEntry struct {
-	TrType  uint8
-	AdrFam  uint8
-	SubType uint8
-	Treq    uint8
-	PortID  uint16
-	CntlID  uint16
-	ASQSize uint16 // entries of the admin queue, at least 32
-	EFlags  uint16
-	SvcID   string // port number in decimal
-	SubNQN  string
-	Address string
-	TSAS    [256]byte // transport specific; of TCP the first byte is the kind of security
+	TrType  uint8     `at:"0"`
+	AdrFam  uint8     `at:"1"`
+	SubType uint8     `at:"2"`
+	Treq    uint8     `at:"3"`
+	PortID  uint16    `at:"4"`
+	CntlID  uint16    `at:"6"`
+	ASQSize uint16    `at:"8"` // entries of the admin queue, at least 32
+	EFlags  uint16    `at:"10"`
+	SvcID   string    `at:"32,32,spaces"` // port number in decimal
+	SubNQN  string    `at:"256,256,zeros"`
+	Address string    `at:"512,256,spaces"`
+	TSAS    [256]byte `at:"768"` // transport specific; of TCP the first byte is the kind of security
 }
 
-// AppendBinary appends the 1024 bytes. The error is always nil.
+// AppendBinary appends the 1024 bytes.
 func (e *DiscoveryEntry) AppendBinary(b []byte) ([]byte, error) {
-	b, w := grow(b, DiscoveryEntrySize)
-	w[0] = e.TrType
-	w[1] = e.AdrFam
-	w[2] = e.SubType
-	w[3] = e.Treq
-	le.PutUint16(w[4:], e.PortID)
-	le.PutUint16(w[6:], e.CntlID)
-	le.PutUint16(w[8:], e.ASQSize)
-	le.PutUint16(w[10:], e.EFlags)
-	putPadded(w[32:64], e.SvcID)
-	putName(w[256:512], e.SubNQN)
-	putPadded(w[512:768], e.Address)
-	copy(w[768:1024], e.TSAS[:])
-	return b, nil
+	return appendTagged(b, DiscoveryEntrySize, e)
 }
 
 // UnmarshalBinary reads the first 1024 bytes of b.
 func (e *DiscoveryEntry) UnmarshalBinary(b []byte) error {
-	if err := need(b, DiscoveryEntrySize, "discovery log entry"); err != nil {
-		return err
-	}
-	e.TrType = b[0]
-	e.AdrFam = b[1]
-	e.SubType = b[2]
-	e.Treq = b[3]
-	e.PortID = le.Uint16(b[4:])
-	e.CntlID = le.Uint16(b[6:])
-	e.ASQSize = le.Uint16(b[8:])
-	e.EFlags = le.Uint16(b[10:])
-	e.SvcID = padded(b[32:64])
-	e.SubNQN = name(b[256:512])
-	e.Address = padded(b[512:768])
-	copy(e.TSAS[:], b[768:1024])
-	return nil
+	return readTagged(b, DiscoveryEntrySize, "discovery log entry", e)
 }

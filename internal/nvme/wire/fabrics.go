@@ -160,33 +160,20 @@ const MaxNQN = names.MaxNQN
 
 // ConnectData is the data of a Connect. Base section 6.3.
 type ConnectData struct {
-	HostID       [16]byte
-	ControllerID uint16 // DynamicController, or of the controller that an I/O queue joins
-	SubNQN       string
-	HostNQN      string
+	HostID       [16]byte `at:"0"`
+	ControllerID uint16   `at:"16"` // DynamicController, or of the controller that an I/O queue joins
+	SubNQN       string   `at:"256,256,zeros"`
+	HostNQN      string   `at:"512,256,zeros"`
 }
 
 // AppendBinary appends the 1024 bytes. Names are cut to 256 bytes.
-// The error is always nil.
 func (d *ConnectData) AppendBinary(b []byte) ([]byte, error) {
-	b, w := grow(b, ConnectDataSize)
-	copy(w[0:16], d.HostID[:])
-	le.PutUint16(w[16:], d.ControllerID)
-	putName(w[256:512], d.SubNQN)
-	putName(w[512:768], d.HostNQN)
-	return b, nil
+	return appendTagged(b, ConnectDataSize, d)
 }
 
 // UnmarshalBinary reads the first 1024 bytes of b.
 func (d *ConnectData) UnmarshalBinary(b []byte) error {
-	if err := need(b, ConnectDataSize, "connect data"); err != nil {
-		return err
-	}
-	copy(d.HostID[:], b[0:16])
-	d.ControllerID = le.Uint16(b[16:])
-	d.SubNQN = name(b[256:512])
-	d.HostNQN = name(b[512:768])
-	return nil
+	return readTagged(b, ConnectDataSize, "connect data", d)
 }
 
 // Offsets in ConnectData, as a Connect that is refused with

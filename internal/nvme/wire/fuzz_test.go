@@ -69,5 +69,4 @@ func FuzzICResp(f *testing.F)             { fuzz[ICResp](f, ICSize) }
 func FuzzCapsuleCmd(f *testing.F)         { fuzz[CapsuleCmd](f, CapsuleCmdSize) }
 func FuzzCapsuleResp(f *testing.F)        { fuzz[CapsuleResp](f, CapsuleRespSize) }
 func FuzzDataPDU(f *testing.F)            { fuzz[DataPDU](f, DataHeaderSize) }
-func FuzzR2T(f *testing.F)                { fuzz[R2T](f, R2TSize) }
 func FuzzTermReq(f *testing.F)            { fuzz[TermReq](f, TermReqSize) }

@@ -90,57 +90,27 @@ const SmartLogSize = 512
 // SmartLog is the SMART / health information log page (02h), as far as
 // software has something to say. Base section 5.16.1.3.
 type SmartLog struct {
-	Warning       uint8
-	Temperature   uint16 // Kelvin
-	Spare         uint8  // percent
-	SpareLimit    uint8
-	Used          uint8  // percent
-	UnitsRead     uint64 // 1000 × 512 bytes, rounded up
-	UnitsWritten  uint64
-	Reads         uint64 // commands
-	Writes        uint64
-	PowerOnHours  uint64
-	MediaErrors   uint64
-	ErrorsEntered uint64
+	Warning       uint8  `at:"0"`
+	Temperature   uint16 `at:"1"` // Kelvin
+	Spare         uint8  `at:"3"` // percent
+	SpareLimit    uint8  `at:"4"`
+	Used          uint8  `at:"5"`  // percent
+	UnitsRead     uint64 `at:"32"` // 1000 × 512 bytes, rounded up
+	UnitsWritten  uint64 `at:"48"`
+	Reads         uint64 `at:"64"` // commands
+	Writes        uint64 `at:"80"`
+	PowerOnHours  uint64 `at:"128"`
+	MediaErrors   uint64 `at:"160"`
+	ErrorsEntered uint64 `at:"176"`
 }
 
-// AppendBinary appends the 512 bytes. The error is always nil.
-func (s *SmartLog) AppendBinary(b []byte) ([]byte, error) {
-	b, w := grow(b, SmartLogSize)
-	w[0] = s.Warning
-	le.PutUint16(w[1:], s.Temperature)
-	w[3] = s.Spare
-	w[4] = s.SpareLimit
-	w[5] = s.Used
-	le.PutUint64(w[32:], s.UnitsRead)
-	le.PutUint64(w[48:], s.UnitsWritten)
-	le.PutUint64(w[64:], s.Reads)
-	le.PutUint64(w[80:], s.Writes)
-	le.PutUint64(w[128:], s.PowerOnHours)
-	le.PutUint64(w[160:], s.MediaErrors)
-	le.PutUint64(w[176:], s.ErrorsEntered)
-	return b, nil
-}
+// AppendBinary appends the 512 bytes.
+func (s *SmartLog) AppendBinary(b []byte) ([]byte, error) { return appendTagged(b, SmartLogSize, s) }
 
 // UnmarshalBinary reads the first 512 bytes of b; of counters of 16 bytes the
 // lower 8.
 func (s *SmartLog) UnmarshalBinary(b []byte) error {
-	if err := need(b, SmartLogSize, "SMART log"); err != nil {
-		return err
-	}
-	s.Warning = b[0]
-	s.Temperature = le.Uint16(b[1:])
-	s.Spare = b[3]
-	s.SpareLimit = b[4]
-	s.Used = b[5]
-	s.UnitsRead = le.Uint64(b[32:])
-	s.UnitsWritten = le.Uint64(b[48:])
-	s.Reads = le.Uint64(b[64:])
-	s.Writes = le.Uint64(b[80:])
-	s.PowerOnHours = le.Uint64(b[128:])
-	s.MediaErrors = le.Uint64(b[160:])
-	s.ErrorsEntered = le.Uint64(b[176:])
-	return nil
+	return readTagged(b, SmartLogSize, "SMART log", s)
 }
 
 // FirmwareLogSize is the length of the firmware slot log page.
@@ -149,26 +119,18 @@ const FirmwareLogSize = 512
 // FirmwareLog is the firmware slot log page (03h) of a controller with one
 // slot. Base section 5.16.1.4.
 type FirmwareLog struct {
-	Active   uint8
-	Revision string // at most 8 bytes
+	Active   uint8  `at:"0"`
+	Revision string `at:"8,8,spaces"` // at most 8 bytes
 }
 
-// AppendBinary appends the 512 bytes. The error is always nil.
+// AppendBinary appends the 512 bytes.
 func (f *FirmwareLog) AppendBinary(b []byte) ([]byte, error) {
-	b, w := grow(b, FirmwareLogSize)
-	w[0] = f.Active
-	putPadded(w[8:16], f.Revision)
-	return b, nil
+	return appendTagged(b, FirmwareLogSize, f)
 }
 
 // UnmarshalBinary reads the first 512 bytes of b.
 func (f *FirmwareLog) UnmarshalBinary(b []byte) error {
-	if err := need(b, FirmwareLogSize, "firmware log"); err != nil {
-		return err
-	}
-	f.Active = b[0]
-	f.Revision = padded(b[8:16])
-	return nil
+	return readTagged(b, FirmwareLogSize, "firmware log", f)
 }
 
 // What a command does, as the effects log says it. Base section 5.16.1.6.
@@ -182,30 +144,18 @@ const EffectsLogSize = 4096
 
 // EffectsLog is the commands supported and effects log page (05h), by opcode.
 type EffectsLog struct {
-	Admin [256]uint32
-	IO    [256]uint32
+	Admin [256]uint32 `at:"0"`
+	IO    [256]uint32 `at:"1024"`
 }
 
-// AppendBinary appends the 4096 bytes. The error is always nil.
+// AppendBinary appends the 4096 bytes.
 func (e *EffectsLog) AppendBinary(b []byte) ([]byte, error) {
-	b, w := grow(b, EffectsLogSize)
-	for i := range 256 {
-		le.PutUint32(w[4*i:], e.Admin[i])
-		le.PutUint32(w[1024+4*i:], e.IO[i])
-	}
-	return b, nil
+	return appendTagged(b, EffectsLogSize, e)
 }
 
 // UnmarshalBinary reads the first 4096 bytes of b.
 func (e *EffectsLog) UnmarshalBinary(b []byte) error {
-	if err := need(b, EffectsLogSize, "effects log"); err != nil {
-		return err
-	}
-	for i := range 256 {
-		e.Admin[i] = le.Uint32(b[4*i:])
-		e.IO[i] = le.Uint32(b[1024+4*i:])
-	}
-	return nil
+	return readTagged(b, EffectsLogSize, "effects log", e)
 }
 
 // SupportedLogsSize is the length of the supported log pages log page.

@@ -12,104 +12,42 @@ type LBAFormat struct {
 // IdentifyNamespace is what Identify with CNS 00h returns, as far as fabrics
 // use it. NVM section 4.1.5.1, Identify Namespace data structure.
 type IdentifyNamespace struct {
-	NSZE     uint64 // size in blocks
-	NCAP     uint64 // capacity in blocks; 0: no such namespace
-	NUSE     uint64
-	NSFEAT   uint8
-	NLBAF    uint8 // formats - 1
-	FLBAS    uint8 // format in use
-	MC       uint8
-	DPC      uint8
-	DPS      uint8
-	NMIC     uint8 // bit 0: may be attached to many controllers
-	RESCAP   uint8
-	FPI      uint8
-	DLFEAT   uint8
-	NOIOB    uint16
-	NPWG     uint16
-	NPWA     uint16
-	NPDG     uint16
-	NPDA     uint16
-	NOWS     uint16
-	ANAGRPID uint32
-	NSATTR   uint8 // bit 0: write protected
-	NVMSETID uint16
-	ENDGID   uint16
-	NGUID    [16]byte
-	EUI64    [8]byte
-	LBAF     [16]LBAFormat
+	NSZE     uint64        `at:"0"` // size in blocks
+	NCAP     uint64        `at:"8"` // capacity in blocks; 0: no such namespace
+	NUSE     uint64        `at:"16"`
+	NSFEAT   uint8         `at:"24"`
+	NLBAF    uint8         `at:"25"` // formats - 1
+	FLBAS    uint8         `at:"26"` // format in use
+	MC       uint8         `at:"27"`
+	DPC      uint8         `at:"28"`
+	DPS      uint8         `at:"29"`
+	NMIC     uint8         `at:"30"` // bit 0: may be attached to many controllers
+	RESCAP   uint8         `at:"31"`
+	FPI      uint8         `at:"32"`
+	DLFEAT   uint8         `at:"33"`
+	NOIOB    uint16        `at:"46"`
+	NPWG     uint16        `at:"64"`
+	NPWA     uint16        `at:"66"`
+	NPDG     uint16        `at:"68"`
+	NPDA     uint16        `at:"70"`
+	NOWS     uint16        `at:"72"`
+	ANAGRPID uint32        `at:"92"`
+	NSATTR   uint8         `at:"99"` // bit 0: write protected
+	NVMSETID uint16        `at:"100"`
+	ENDGID   uint16        `at:"102"`
+	NGUID    [16]byte      `at:"104"`
+	EUI64    [8]byte       `at:"120"`
+	LBAF     [16]LBAFormat `at:"128"`
 }
 
-// AppendBinary appends the 4096 bytes. The error is always nil.
+// AppendBinary appends the 4096 bytes.
 func (n *IdentifyNamespace) AppendBinary(b []byte) ([]byte, error) {
-	b, w := grow(b, IdentifySize)
-	le.PutUint64(w[0:], n.NSZE)
-	le.PutUint64(w[8:], n.NCAP)
-	le.PutUint64(w[16:], n.NUSE)
-	w[24] = n.NSFEAT
-	w[25] = n.NLBAF
-	w[26] = n.FLBAS
-	w[27] = n.MC
-	w[28] = n.DPC
-	w[29] = n.DPS
-	w[30] = n.NMIC
-	w[31] = n.RESCAP
-	w[32] = n.FPI
-	w[33] = n.DLFEAT
-	le.PutUint16(w[46:], n.NOIOB)
-	le.PutUint16(w[64:], n.NPWG)
-	le.PutUint16(w[66:], n.NPWA)
-	le.PutUint16(w[68:], n.NPDG)
-	le.PutUint16(w[70:], n.NPDA)
-	le.PutUint16(w[72:], n.NOWS)
-	le.PutUint32(w[92:], n.ANAGRPID)
-	w[99] = n.NSATTR
-	le.PutUint16(w[100:], n.NVMSETID)
-	le.PutUint16(w[102:], n.ENDGID)
-	copy(w[104:120], n.NGUID[:])
-	copy(w[120:128], n.EUI64[:])
-	for i, f := range n.LBAF {
-		le.PutUint16(w[128+4*i:], f.MS)
-		w[130+4*i] = f.LBADS
-		w[131+4*i] = f.RP
-	}
-	return b, nil
+	return appendTagged(b, IdentifySize, n)
 }
 
 // UnmarshalBinary reads the first 4096 bytes of b.
 func (n *IdentifyNamespace) UnmarshalBinary(b []byte) error {
-	if err := need(b, IdentifySize, "identify namespace"); err != nil {
-		return err
-	}
-	n.NSZE = le.Uint64(b[0:])
-	n.NCAP = le.Uint64(b[8:])
-	n.NUSE = le.Uint64(b[16:])
-	n.NSFEAT = b[24]
-	n.NLBAF = b[25]
-	n.FLBAS = b[26]
-	n.MC = b[27]
-	n.DPC = b[28]
-	n.DPS = b[29]
-	n.NMIC = b[30]
-	n.RESCAP = b[31]
-	n.FPI = b[32]
-	n.DLFEAT = b[33]
-	n.NOIOB = le.Uint16(b[46:])
-	n.NPWG = le.Uint16(b[64:])
-	n.NPWA = le.Uint16(b[66:])
-	n.NPDG = le.Uint16(b[68:])
-	n.NPDA = le.Uint16(b[70:])
-	n.NOWS = le.Uint16(b[72:])
-	n.ANAGRPID = le.Uint32(b[92:])
-	n.NSATTR = b[99]
-	n.NVMSETID = le.Uint16(b[100:])
-	n.ENDGID = le.Uint16(b[102:])
-	copy(n.NGUID[:], b[104:120])
-	copy(n.EUI64[:], b[120:128])
-	for i := range n.LBAF {
-		n.LBAF[i] = LBAFormat{MS: le.Uint16(b[128+4*i:]), LBADS: b[130+4*i], RP: b[131+4*i]}
-	}
-	return nil
+	return readTagged(b, IdentifySize, "identify namespace", n)
 }
 
 // Format is the format in use.

@@ -20,25 +20,18 @@ const (
 
 // String is the name the specification uses.
 func (t PDUType) String() string {
-	switch t {
-	case PDUICReq:
-		return "ICReq"
-	case PDUICResp:
-		return "ICResp"
-	case PDUH2CTermReq:
-		return "H2CTermReq"
-	case PDUC2HTermReq:
-		return "C2HTermReq"
-	case PDUCapsuleCmd:
-		return "CapsuleCmd"
-	case PDUCapsuleResp:
-		return "CapsuleResp"
-	case PDUH2CData:
-		return "H2CData"
-	case PDUC2HData:
-		return "C2HData"
-	case PDUR2T:
-		return "R2T"
+	if words := map[PDUType]string{
+		PDUICReq:       "ICReq",
+		PDUICResp:      "ICResp",
+		PDUH2CTermReq:  "H2CTermReq",
+		PDUC2HTermReq:  "C2HTermReq",
+		PDUCapsuleCmd:  "CapsuleCmd",
+		PDUCapsuleResp: "CapsuleResp",
+		PDUH2CData:     "H2CData",
+		PDUC2HData:     "C2HData",
+		PDUR2T:         "R2T",
+	}[t]; words != "" {
+		return words
 	}
 	return fmt.Sprintf("PDU type 0x%02x", uint8(t))
 }
@@ -116,11 +109,11 @@ func (h *PDUHeader) UnmarshalBinary(b []byte) error {
 
 // ICReq opens a connection, host to controller. TCP section 3.6.2.2.
 type ICReq struct {
-	PDUHeader
-	PFV    uint16 // 0
-	HPDA   uint8  // alignment of data in C2HData, in dwords, minus 1
-	Digest uint8  // bit 0 header digest, bit 1 data digest
-	MaxR2T uint32 // R2Ts at once per command, minus 1
+	PDUHeader `at:"0"`
+	PFV       uint16 `at:"8"`  // 0
+	HPDA      uint8  `at:"10"` // alignment of data in C2HData, in dwords, minus 1
+	Digest    uint8  `at:"11"` // bit 0 header digest, bit 1 data digest
+	MaxR2T    uint32 `at:"12"` // R2Ts at once per command, minus 1
 }
 
 // NewICReq is an ICReq with its header filled in.
@@ -128,36 +121,19 @@ func NewICReq() ICReq {
 	return ICReq{PDUHeader: PDUHeader{Type: PDUICReq, HLen: ICSize, PLen: ICSize}}
 }
 
-// AppendBinary appends the 128 bytes. The error is always nil.
-func (p *ICReq) AppendBinary(b []byte) ([]byte, error) {
-	b, w := grow(b, ICSize)
-	p.put(w)
-	le.PutUint16(w[8:], p.PFV)
-	w[10] = p.HPDA
-	w[11] = p.Digest
-	le.PutUint32(w[12:], p.MaxR2T)
-	return b, nil
-}
+// AppendBinary appends the 128 bytes.
+func (p *ICReq) AppendBinary(b []byte) ([]byte, error) { return appendTagged(b, ICSize, p) }
 
 // UnmarshalBinary reads the first 128 bytes of b.
-func (p *ICReq) UnmarshalBinary(b []byte) error {
-	if err := need(b, ICSize, "ICReq"); err != nil {
-		return err
-	}
-	p.PFV = le.Uint16(b[8:])
-	p.HPDA = b[10]
-	p.Digest = b[11]
-	p.MaxR2T = le.Uint32(b[12:])
-	return p.PDUHeader.UnmarshalBinary(b)
-}
+func (p *ICReq) UnmarshalBinary(b []byte) error { return readTagged(b, ICSize, "ICReq", p) }
 
 // ICResp answers ICReq. TCP section 3.6.2.3.
 type ICResp struct {
-	PDUHeader
-	PFV        uint16 // 0
-	CPDA       uint8  // alignment of data in capsules and H2CData, in dwords, minus 1
-	Digest     uint8
-	MaxH2CData uint32 // most bytes in one H2CData; at least 4096, a multiple of 4
+	PDUHeader  `at:"0"`
+	PFV        uint16 `at:"8"`  // 0
+	CPDA       uint8  `at:"10"` // alignment of data in capsules and H2CData, in dwords, minus 1
+	Digest     uint8  `at:"11"`
+	MaxH2CData uint32 `at:"12"` // most bytes in one H2CData; at least 4096, a multiple of 4
 }
 
 // NewICResp is an ICResp with its header filled in.
@@ -165,28 +141,11 @@ func NewICResp() ICResp {
 	return ICResp{PDUHeader: PDUHeader{Type: PDUICResp, HLen: ICSize, PLen: ICSize}}
 }
 
-// AppendBinary appends the 128 bytes. The error is always nil.
-func (p *ICResp) AppendBinary(b []byte) ([]byte, error) {
-	b, w := grow(b, ICSize)
-	p.put(w)
-	le.PutUint16(w[8:], p.PFV)
-	w[10] = p.CPDA
-	w[11] = p.Digest
-	le.PutUint32(w[12:], p.MaxH2CData)
-	return b, nil
-}
+// AppendBinary appends the 128 bytes.
+func (p *ICResp) AppendBinary(b []byte) ([]byte, error) { return appendTagged(b, ICSize, p) }
 
 // UnmarshalBinary reads the first 128 bytes of b.
-func (p *ICResp) UnmarshalBinary(b []byte) error {
-	if err := need(b, ICSize, "ICResp"); err != nil {
-		return err
-	}
-	p.PFV = le.Uint16(b[8:])
-	p.CPDA = b[10]
-	p.Digest = b[11]
-	p.MaxH2CData = le.Uint32(b[12:])
-	return p.PDUHeader.UnmarshalBinary(b)
-}
+func (p *ICResp) UnmarshalBinary(b []byte) error { return readTagged(b, ICSize, "ICResp", p) }
 
 // Validate reports what a host does not accept that asked for no digests.
 func (p *ICResp) Validate() error {
@@ -273,7 +232,7 @@ func (p *CapsuleResp) UnmarshalBinary(b []byte) error {
 type DataPDU struct {
 	PDUHeader
 	CID    uint16
-	TTag   uint16 // of H2CData: the tag of the R2T that is answered
+	TTag   uint16 // of R2T, and of the H2CData that answers it
 	Offset uint32 // of the data in the command's buffer
 	Length uint32
 }
@@ -309,39 +268,11 @@ func (p *DataPDU) UnmarshalBinary(b []byte) error {
 	return p.PDUHeader.UnmarshalBinary(b)
 }
 
-// R2T asks the host for data. TCP section 3.6.2.10.
-type R2T struct {
-	PDUHeader
-	CID    uint16
-	TTag   uint16
-	Offset uint32
-	Length uint32
-}
+// R2T asks the host for data: a DataPDU that nothing follows. TCP section
+// 3.6.2.10.
+type R2T = DataPDU
 
 // NewR2T is an R2T with its header filled in.
 func NewR2T(cid, ttag uint16, offset, n int) R2T {
 	return R2T{PDUHeader{Type: PDUR2T, HLen: R2TSize, PLen: R2TSize}, cid, ttag, uint32(offset), uint32(n)}
-}
-
-// AppendBinary appends the 24 bytes. The error is always nil.
-func (p *R2T) AppendBinary(b []byte) ([]byte, error) {
-	b, w := grow(b, R2TSize)
-	p.put(w)
-	le.PutUint16(w[8:], p.CID)
-	le.PutUint16(w[10:], p.TTag)
-	le.PutUint32(w[12:], p.Offset)
-	le.PutUint32(w[16:], p.Length)
-	return b, nil
-}
-
-// UnmarshalBinary reads the first 24 bytes of b.
-func (p *R2T) UnmarshalBinary(b []byte) error {
-	if err := need(b, R2TSize, "R2T"); err != nil {
-		return err
-	}
-	p.CID = le.Uint16(b[8:])
-	p.TTag = le.Uint16(b[10:])
-	p.Offset = le.Uint32(b[12:])
-	p.Length = le.Uint32(b[16:])
-	return p.PDUHeader.UnmarshalBinary(b)
 }

@@ -13,83 +13,53 @@ const (
 // RDMARequest is what the host sends. RDMA section 3.5, Fabric Dependent
 // Settings.
 type RDMARequest struct {
-	Format  uint16 // 0
-	QID     uint16 // 0 is the admin queue
-	HRQSize uint16 // responses that the host has room for
-	HSQSize uint16 // entries of its submission queue - 1
-	CntlID  uint16 // that an I/O queue joins; hosts may leave it 0
+	Format  uint16 `at:"0"` // 0
+	QID     uint16 `at:"2"` // 0 is the admin queue
+	HRQSize uint16 `at:"4"` // responses that the host has room for
+	HSQSize uint16 `at:"6"` // entries of its submission queue - 1
+	CntlID  uint16 `at:"8"` // that an I/O queue joins; hosts may leave it 0
 }
 
-// AppendBinary appends the 32 bytes. The error is always nil.
+// AppendBinary appends the 32 bytes.
 func (r *RDMARequest) AppendBinary(b []byte) ([]byte, error) {
-	b, w := grow(b, RDMARequestSize)
-	le.PutUint16(w[0:], r.Format)
-	le.PutUint16(w[2:], r.QID)
-	le.PutUint16(w[4:], r.HRQSize)
-	le.PutUint16(w[6:], r.HSQSize)
-	le.PutUint16(w[8:], r.CntlID)
-	return b, nil
+	return appendTagged(b, RDMARequestSize, r)
 }
 
 // UnmarshalBinary reads the first 32 bytes of b.
 func (r *RDMARequest) UnmarshalBinary(b []byte) error {
-	if err := need(b, RDMARequestSize, "private data of a host"); err != nil {
-		return err
-	}
-	r.Format = le.Uint16(b[0:])
-	r.QID = le.Uint16(b[2:])
-	r.HRQSize = le.Uint16(b[4:])
-	r.HSQSize = le.Uint16(b[6:])
-	r.CntlID = le.Uint16(b[8:])
-	return nil
+	return readTagged(b, RDMARequestSize, "private data of a host", r)
 }
 
 // RDMAAccept is what a target answers that accepts the connection.
 type RDMAAccept struct {
-	Format  uint16 // 0
-	CRQSize uint16 // commands that the target has room for
+	Format  uint16 `at:"0"` // 0
+	CRQSize uint16 `at:"2"` // commands that the target has room for
 }
 
-// AppendBinary appends the 32 bytes. The error is always nil.
+// AppendBinary appends the 32 bytes.
 func (a *RDMAAccept) AppendBinary(b []byte) ([]byte, error) {
-	b, w := grow(b, RDMAAcceptSize)
-	le.PutUint16(w[0:], a.Format)
-	le.PutUint16(w[2:], a.CRQSize)
-	return b, nil
+	return appendTagged(b, RDMAAcceptSize, a)
 }
 
 // UnmarshalBinary reads the first 32 bytes of b.
 func (a *RDMAAccept) UnmarshalBinary(b []byte) error {
-	if err := need(b, RDMAAcceptSize, "private data of a target"); err != nil {
-		return err
-	}
-	a.Format = le.Uint16(b[0:])
-	a.CRQSize = le.Uint16(b[2:])
-	return nil
+	return readTagged(b, RDMAAcceptSize, "private data of a target", a)
 }
 
 // RDMAReject is what a target answers that refuses the connection.
 type RDMAReject struct {
-	Format uint16 // 0
-	Status RDMAStatus
+	Format uint16     `at:"0"` // 0
+	Status RDMAStatus `at:"2"`
 }
 
-// AppendBinary appends the 4 bytes. The error is always nil.
+// AppendBinary appends the 4 bytes.
 func (r *RDMAReject) AppendBinary(b []byte) ([]byte, error) {
-	b, w := grow(b, RDMARejectSize)
-	le.PutUint16(w[0:], r.Format)
-	le.PutUint16(w[2:], uint16(r.Status))
-	return b, nil
+	return appendTagged(b, RDMARejectSize, r)
 }
 
 // UnmarshalBinary reads the first 4 bytes of b.
 func (r *RDMAReject) UnmarshalBinary(b []byte) error {
-	if err := need(b, RDMARejectSize, "private data of a refusal"); err != nil {
-		return err
-	}
-	r.Format = le.Uint16(b[0:])
-	r.Status = RDMAStatus(le.Uint16(b[2:]))
-	return nil
+	return readTagged(b, RDMARejectSize, "private data of a refusal", r)
 }
 
 // RDMAStatus is why a target refuses a connection.
@@ -109,25 +79,18 @@ const (
 )
 
 func (s RDMAStatus) Error() string {
-	switch s {
-	case RDMAInvalidLength:
-		return "invalid length of private data"
-	case RDMAInvalidFormat:
-		return "invalid record format"
-	case RDMAInvalidQID:
-		return "invalid queue id"
-	case RDMAInvalidHSQSize:
-		return "invalid size of the host's submission queue"
-	case RDMAInvalidHRQSize:
-		return "invalid size of the host's receive queue"
-	case RDMANoResources:
-		return "no resources"
-	case RDMAInvalidIRD:
-		return "invalid number of inbound RDMA reads"
-	case RDMAInvalidORD:
-		return "invalid number of outbound RDMA reads"
-	case RDMAInvalidCntlID:
-		return "invalid controller id"
+	if words := map[RDMAStatus]string{
+		RDMAInvalidLength:  "invalid length of private data",
+		RDMAInvalidFormat:  "invalid record format",
+		RDMAInvalidQID:     "invalid queue id",
+		RDMAInvalidHSQSize: "invalid size of the host's submission queue",
+		RDMAInvalidHRQSize: "invalid size of the host's receive queue",
+		RDMANoResources:    "no resources",
+		RDMAInvalidIRD:     "invalid number of inbound RDMA reads",
+		RDMAInvalidORD:     "invalid number of outbound RDMA reads",
+		RDMAInvalidCntlID:  "invalid controller id",
+	}[s]; words != "" {
+		return words
 	}
 	return fmt.Sprintf("refused with status %d", uint16(s))
 }

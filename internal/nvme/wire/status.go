@@ -128,156 +128,75 @@ func (s Status) Error() string {
 
 // Name is the status in words, as the specification names it.
 func (s Status) Name() string {
-	for _, named := range []func(Status) string{genericName, commandName, mediaName, pathName} {
-		if n := named(s.Code()); n != "" {
-			return n
+	for _, known := range [...]struct {
+		status Status
+		name   string
+	}{
+		{Success, "success"},
+		{InvalidOpcode, "invalid command opcode"},
+		{InvalidField, "invalid field in command"},
+		{CIDConflict, "command id conflict"},
+		{DataTransferError, "data transfer error"},
+		{PowerLossAbort, "aborted by power loss"},
+		{InternalError, "internal error"},
+		{AbortRequested, "abort requested"},
+		{AbortedSQDeletion, "aborted by queue deletion"},
+		{AbortedFailedFuse, "aborted: fused command failed"},
+		{AbortedMissingFuse, "aborted: fused command missing"},
+		{InvalidNamespace, "invalid namespace or format"},
+		{CommandSequence, "command sequence error"},
+		{SGLInvalidLast, "invalid SGL segment descriptor"},
+		{SGLInvalidCount, "invalid number of SGL descriptors"},
+		{SGLInvalidLength, "data SGL length invalid"},
+		{MetadataSGLLength, "metadata SGL length invalid"},
+		{SGLInvalidType, "SGL descriptor type invalid"},
+		{OperationDenied, "operation denied"},
+		{SGLInvalidOffset, "SGL offset invalid"},
+		{HostIDInconsistent, "host identifier inconsistent format"},
+		{KeepAliveExpired, "keep alive timer expired"},
+		{KeepAliveInvalid, "keep alive timeout invalid"},
+		{NSWriteProtected, "namespace is write protected"},
+		{CommandInterrupted, "command interrupted"},
+		{TransientTransport, "transient transport error"},
+		{InvalidQueueID, "invalid queue identifier"},
+		{InvalidQueueSize, "invalid queue size"},
+		{AbortLimitExceeded, "abort command limit exceeded"},
+		{AERLimitExceeded, "asynchronous event request limit exceeded"},
+		{InvalidLogPage, "invalid log page"},
+		{InvalidFormat, "invalid format"},
+		{FeatureNotSaveable, "feature not saveable"},
+		{FeatureNotChangeable, "feature not changeable"},
+		{FeatureNotNSSpecific, "feature not namespace specific"},
+		{ConnectIncompatible, "connect incompatible format"},
+		{ConnectControllerBusy, "connect controller busy"},
+		{ConnectInvalidParam, "connect invalid parameters"},
+		{ConnectRestart, "connect restart discovery"},
+		{ConnectInvalidHost, "connect invalid host"},
+		{DiscoveryRestart, "discovery restart"},
+		{AuthRequired, "authentication required"},
+		{LBAOutOfRange, "LBA out of range"},
+		{CapacityExceeded, "capacity exceeded"},
+		{NSNotReady, "namespace not ready"},
+		{ReservationConflict, "reservation conflict"},
+		{WriteFault, "write fault"},
+		{UnrecoveredRead, "unrecovered read error"},
+		{GuardCheck, "guard check error"},
+		{ApplicationTagCheck, "application tag check error"},
+		{ReferenceTagCheck, "reference tag check error"},
+		{CompareFailed, "compare failed"},
+		{AccessDenied, "access denied"},
+		{Unwritten, "deallocated or unwritten block"},
+		{InternalPathError, "internal path error"},
+		{ANAPersistentLoss, "asymmetric access persistent loss"},
+		{ANAInaccessible, "asymmetric access inaccessible"},
+		{ANATransition, "asymmetric access transition"},
+		{ControllerPath, "controller path error"},
+		{HostPath, "host path error"},
+		{HostAborted, "aborted by host"},
+	} {
+		if s.Code() == known.status {
+			return known.name
 		}
 	}
 	return fmt.Sprintf("unnamed status type %d code 0x%02x", s.SCT(), s.SC())
-}
-
-func genericName(s Status) string {
-	switch s {
-	case Success:
-		return "success"
-	case InvalidOpcode:
-		return "invalid command opcode"
-	case InvalidField:
-		return "invalid field in command"
-	case CIDConflict:
-		return "command id conflict"
-	case DataTransferError:
-		return "data transfer error"
-	case PowerLossAbort:
-		return "aborted by power loss"
-	case InternalError:
-		return "internal error"
-	case AbortRequested:
-		return "abort requested"
-	case AbortedSQDeletion:
-		return "aborted by queue deletion"
-	case AbortedFailedFuse:
-		return "aborted: fused command failed"
-	case AbortedMissingFuse:
-		return "aborted: fused command missing"
-	case InvalidNamespace:
-		return "invalid namespace or format"
-	case CommandSequence:
-		return "command sequence error"
-	case SGLInvalidLast:
-		return "invalid SGL segment descriptor"
-	case SGLInvalidCount:
-		return "invalid number of SGL descriptors"
-	case SGLInvalidLength:
-		return "data SGL length invalid"
-	case MetadataSGLLength:
-		return "metadata SGL length invalid"
-	case SGLInvalidType:
-		return "SGL descriptor type invalid"
-	case OperationDenied:
-		return "operation denied"
-	case SGLInvalidOffset:
-		return "SGL offset invalid"
-	case HostIDInconsistent:
-		return "host identifier inconsistent format"
-	case KeepAliveExpired:
-		return "keep alive timer expired"
-	case KeepAliveInvalid:
-		return "keep alive timeout invalid"
-	case NSWriteProtected:
-		return "namespace is write protected"
-	case CommandInterrupted:
-		return "command interrupted"
-	case TransientTransport:
-		return "transient transport error"
-	}
-	return ""
-}
-
-func commandName(s Status) string {
-	switch s {
-	case InvalidQueueID:
-		return "invalid queue identifier"
-	case InvalidQueueSize:
-		return "invalid queue size"
-	case AbortLimitExceeded:
-		return "abort command limit exceeded"
-	case AERLimitExceeded:
-		return "asynchronous event request limit exceeded"
-	case InvalidLogPage:
-		return "invalid log page"
-	case InvalidFormat:
-		return "invalid format"
-	case FeatureNotSaveable:
-		return "feature not saveable"
-	case FeatureNotChangeable:
-		return "feature not changeable"
-	case FeatureNotNSSpecific:
-		return "feature not namespace specific"
-	case ConnectIncompatible:
-		return "connect incompatible format"
-	case ConnectControllerBusy:
-		return "connect controller busy"
-	case ConnectInvalidParam:
-		return "connect invalid parameters"
-	case ConnectRestart:
-		return "connect restart discovery"
-	case ConnectInvalidHost:
-		return "connect invalid host"
-	case DiscoveryRestart:
-		return "discovery restart"
-	case AuthRequired:
-		return "authentication required"
-	}
-	return ""
-}
-
-func mediaName(s Status) string {
-	switch s {
-	case LBAOutOfRange:
-		return "LBA out of range"
-	case CapacityExceeded:
-		return "capacity exceeded"
-	case NSNotReady:
-		return "namespace not ready"
-	case ReservationConflict:
-		return "reservation conflict"
-	case WriteFault:
-		return "write fault"
-	case UnrecoveredRead:
-		return "unrecovered read error"
-	case GuardCheck:
-		return "guard check error"
-	case ApplicationTagCheck:
-		return "application tag check error"
-	case ReferenceTagCheck:
-		return "reference tag check error"
-	case CompareFailed:
-		return "compare failed"
-	case AccessDenied:
-		return "access denied"
-	case Unwritten:
-		return "deallocated or unwritten block"
-	}
-	return ""
-}
-
-func pathName(s Status) string {
-	switch s {
-	case InternalPathError:
-		return "internal path error"
-	case ANAPersistentLoss:
-		return "asymmetric access persistent loss"
-	case ANAInaccessible:
-		return "asymmetric access inaccessible"
-	case ANATransition:
-		return "asymmetric access transition"
-	case ControllerPath:
-		return "controller path error"
-	case HostPath:
-		return "host path error"
-	case HostAborted:
-		return "aborted by host"
-	}
-	return ""
 }

@@ -18,19 +18,15 @@ const (
 
 // String is the reason in words.
 func (f FatalStatus) String() string {
-	switch f {
-	case FatalHeaderField:
-		return "invalid PDU header field"
-	case FatalSequence:
-		return "PDU sequence error"
-	case FatalHeaderDigest:
-		return "header digest error"
-	case FatalOutOfRange:
-		return "data transfer out of range"
-	case FatalLimitExceeded:
-		return "data transfer or R2T limit exceeded"
-	case FatalUnsupported:
-		return "unsupported parameter"
+	if words := map[FatalStatus]string{
+		FatalHeaderField:   "invalid PDU header field",
+		FatalSequence:      "PDU sequence error",
+		FatalHeaderDigest:  "header digest error",
+		FatalOutOfRange:    "data transfer out of range",
+		FatalLimitExceeded: "data transfer or R2T limit exceeded",
+		FatalUnsupported:   "unsupported parameter",
+	}[f]; words != "" {
+		return words
 	}
 	return fmt.Sprintf("fatal error status 0x%02x", uint16(f))
 }
@@ -38,9 +34,9 @@ func (f FatalStatus) String() string {
 // TermReq is H2CTermReq or C2HTermReq: the sender will end the connection.
 // The header that offended, or its beginning, follows it.
 type TermReq struct {
-	PDUHeader
-	Reason FatalStatus
-	Info   uint32
+	PDUHeader `at:"0"`
+	Reason    FatalStatus `at:"8"`
+	Info      uint32      `at:"10"`
 }
 
 // NewTermReq is a TermReq with its header filled in; the first n bytes of the
@@ -49,21 +45,8 @@ func NewTermReq(t PDUType, reason FatalStatus, info uint32, n int) TermReq {
 	return TermReq{PDUHeader{Type: t, HLen: TermReqSize, PLen: uint32(TermReqSize + n)}, reason, info}
 }
 
-// AppendBinary appends the 24 bytes. The error is always nil.
-func (p *TermReq) AppendBinary(b []byte) ([]byte, error) {
-	b, w := grow(b, TermReqSize)
-	p.put(w)
-	le.PutUint16(w[8:], uint16(p.Reason))
-	le.PutUint32(w[10:], p.Info)
-	return b, nil
-}
+// AppendBinary appends the 24 bytes.
+func (p *TermReq) AppendBinary(b []byte) ([]byte, error) { return appendTagged(b, TermReqSize, p) }
 
 // UnmarshalBinary reads the first 24 bytes of b.
-func (p *TermReq) UnmarshalBinary(b []byte) error {
-	if err := need(b, TermReqSize, "TermReq"); err != nil {
-		return err
-	}
-	p.Reason = FatalStatus(le.Uint16(b[8:]))
-	p.Info = le.Uint32(b[10:])
-	return p.PDUHeader.UnmarshalBinary(b)
-}
+func (p *TermReq) UnmarshalBinary(b []byte) error { return readTagged(b, TermReqSize, "TermReq", p) }

@@ -2,10 +2,11 @@
 // fabrics, identify and discovery structures and the PDUs of NVMe/TCP.
 //
 // Every structure is a plain struct with a named size. AppendBinary and
-// UnmarshalBinary move each field from or to its literal offset and never
-// judge; what a peer must not send is found by Validate, where there is one.
-// Numbers are little endian. Commands, completions and PDU headers are encoded
-// and decoded without allocating.
+// UnmarshalBinary move each field from or to its literal offset, which is in its
+// tag or in these two methods, and never judge; what a peer must not send is
+// found by Validate, where there is one. Numbers are little endian. Commands,
+// completions and the PDU headers of commands and data are encoded and decoded
+// without allocating.
 //
 // Section numbers name these documents: "Base" is the NVM Express Base
 // Specification 2.0, "NVM" the NVM Command Set Specification 1.0, "TCP" the

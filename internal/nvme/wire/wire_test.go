@@ -2,6 +2,7 @@ package wire
 
 import (
 	"encoding"
+	"encoding/binary"
 	"encoding/hex"
 	"reflect"
 	"strconv"
@@ -221,5 +222,26 @@ func TestHotPathDoesNotAllocate(t *testing.T) {
 		_ = data.UnmarshalBinary(raw)
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+// TestTags demands a place for every field of a tagged structure, after the one
+// before it.
+func TestTags(t *testing.T) {
+	for _, s := range []any{
+		IdentifyController{}, IdentifyNamespace{}, SmartLog{}, FirmwareLog{}, EffectsLog{}, DiscoveryHeader{}, DiscoveryEntry{},
+		ConnectData{}, RDMARequest{}, RDMAAccept{}, RDMAReject{}, ICReq{}, ICResp{}, TermReq{},
+	} {
+		end := 0
+		for f := range reflect.TypeOf(s).Fields() {
+			at, length, _ := place(f)
+			if f.Type.Kind() != reflect.String {
+				length = binary.Size(reflect.Zero(f.Type).Interface())
+			}
+			if f.Tag.Get("at") == "" || length <= 0 || at < end {
+				t.Errorf("%T.%s stands at %d, %d bytes long, after %d", s, f.Name, at, length, end)
+			}
+			end = at + length
+		}
 	}
 }

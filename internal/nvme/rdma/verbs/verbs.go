@@ -294,27 +294,19 @@ const (
 )
 
 func (s Status) Error() string {
-	switch s {
-	case OK:
-		return "success"
-	case LengthError:
-		return "more was sent than there was memory for"
-	case LocalProtect:
-		return "memory of this end is not registered"
-	case Flushed:
-		return "the connection has ended"
-	case LocalAccess:
-		return "memory of this end may not be written to"
-	case BadRequest:
-		return "the peer could not take the request"
-	case RemoteAccess:
-		return "memory or key of the peer is not valid"
-	case RemoteFailed:
-		return "the peer could not perform it"
-	case NoAnswer:
-		return "the peer does not answer"
-	case NotReady:
-		return "the peer has no room to receive"
+	if words := map[Status]string{
+		OK:           "success",
+		LengthError:  "more was sent than there was memory for",
+		LocalProtect: "memory of this end is not registered",
+		Flushed:      "the connection has ended",
+		LocalAccess:  "memory of this end may not be written to",
+		BadRequest:   "the peer could not take the request",
+		RemoteAccess: "memory or key of the peer is not valid",
+		RemoteFailed: "the peer could not perform it",
+		NoAnswer:     "the peer does not answer",
+		NotReady:     "the peer has no room to receive",
+	}[s]; words != "" {
+		return words
 	}
 	return fmt.Sprintf("work failed with status %d", uint32(s))
 }
@@ -349,15 +341,13 @@ const (
 )
 
 func (s PortState) String() string {
-	switch s {
-	case PortDown:
-		return "down"
-	case PortInit:
-		return "initialising"
-	case PortArmed:
-		return "armed"
-	case PortActive:
-		return "active"
+	if words := map[PortState]string{
+		PortDown:   "down",
+		PortInit:   "initialising",
+		PortArmed:  "armed",
+		PortActive: "active",
+	}[s]; words != "" {
+		return words
 	}
 	return fmt.Sprintf("state %d", uint32(s))
 }
@@ -384,13 +374,12 @@ const (
 )
 
 func (t GIDType) String() string {
-	switch t {
-	case GIDInfiniBand:
-		return "InfiniBand"
-	case GIDRoCEv1:
-		return "RoCE v1"
-	case GIDRoCEv2:
-		return "RoCE v2"
+	if words := map[GIDType]string{
+		GIDInfiniBand: "InfiniBand",
+		GIDRoCEv1:     "RoCE v1",
+		GIDRoCEv2:     "RoCE v2",
+	}[t]; words != "" {
+		return words
 	}
 	return fmt.Sprintf("GID type %d", uint32(t))
 }
