@@ -128,7 +128,7 @@ func (a *Address) Diff(have *Address) []plan.Change {
 		}
 		out = append(out, c)
 	}
-	return append(out, change("up", have.Up, a.Up, plan.ImpactLinkFlap)...)
+	return append(out, plan.Changed("up", have.Up, a.Up, plan.ImpactLinkFlap)...)
 }
 
 func (a *Address) Steps(have *Address) []remote.Step {

@@ -188,7 +188,7 @@ func (a *Agent) Diff(have *Agent) []plan.Change {
 		exe, _ := a.executable(have) // Parse has refused platforms without one
 		want = exe.sum
 	}
-	out := change("binary", short(have.Binary), short(want), plan.ImpactNone)
+	out := plan.Changed("binary", short(have.Binary), short(want), plan.ImpactNone)
 	if !a.service() && !have.service() {
 		return out
 	}
@@ -196,16 +196,16 @@ func (a *Agent) Diff(have *Agent) []plan.Change {
 	if have.runs(a.Unit, want) && have.reloads(a.Config, true) {
 		impact = plan.ImpactNone
 	}
-	out = append(out, change("config", short(sum(have.Config)), short(sum(a.Config)), impact)...)
-	out = append(out, change("unit", short(sum(have.Unit)), short(sum(a.Unit)), plan.ImpactTraffic)...) // it restarts
-	out = append(out, change("enabled", have.Enabled, a.wants(a.Enabled), plan.ImpactNone)...)
-	out = append(out, change("active", have.Active, a.wants(a.Active), plan.ImpactTraffic)...)
+	out = append(out, plan.Changed("config", short(sum(have.Config)), short(sum(a.Config)), impact)...)
+	out = append(out, plan.Changed("unit", short(sum(have.Unit)), short(sum(a.Unit)), plan.ImpactTraffic)...) // it restarts
+	out = append(out, plan.Changed("enabled", have.Enabled, a.wants(a.Enabled), plan.ImpactNone)...)
+	out = append(out, plan.Changed("active", have.Active, a.wants(a.Active), plan.ImpactTraffic)...)
 	if have.Active && a.wants(a.Active) {
-		out = append(out, change("running.binary", short(have.RunningBinary), short(want), plan.ImpactTraffic)...)
+		out = append(out, plan.Changed("running.binary", short(have.RunningBinary), short(want), plan.ImpactTraffic)...)
 		if have.stale {
 			out = append(out, plan.Change{Path: "running.keys", Before: "of before", After: "as in the files"})
 		}
-		out = append(out, change("running.config", short(have.RunningConfig), short(sum(a.Config)), impact)...)
+		out = append(out, plan.Changed("running.config", short(have.RunningConfig), short(sum(a.Config)), impact)...)
 	}
 	return out
 }

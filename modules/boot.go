@@ -193,9 +193,9 @@ func (b *Boot) Diff(have *Boot) []plan.Change {
 	if b, have = either(b, have, (*Boot).absent); b == nil {
 		return nil
 	}
-	out := change("script", short(sum(have.Script)), short(sum(b.Script)), plan.ImpactNone)
-	out = append(out, change("unit", short(sum(have.Unit)), short(sum(b.Unit)), plan.ImpactNone)...)
-	return append(out, change("enabled", have.Enabled, b.Enabled, plan.ImpactNone)...)
+	out := plan.Changed("script", short(sum(have.Script)), short(sum(b.Script)), plan.ImpactNone)
+	out = append(out, plan.Changed("unit", short(sum(have.Unit)), short(sum(b.Unit)), plan.ImpactNone)...)
+	return append(out, plan.Changed("enabled", have.Enabled, b.Enabled, plan.ImpactNone)...)
 }
 
 // Steps: nothing is started: all of it is in force already.

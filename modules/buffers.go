@@ -111,8 +111,8 @@ func (b *Buffers) Diff(have *Buffers) []plan.Change {
 		return nil
 	}
 	sum := max(have.sum(), b.sum()) // of the one that was observed
-	return append(change("prio-buffer", mapping(have.Of), mapping(b.Of), plan.ImpactTraffic),
-		change("buffer-size", mapping(have.sizes(sum)), mapping(b.sizes(sum)), plan.ImpactTraffic)...)
+	return append(plan.Changed("prio-buffer", mapping(have.Of), mapping(b.Of), plan.ImpactTraffic),
+		plan.Changed("buffer-size", mapping(have.sizes(sum)), mapping(b.sizes(sum)), plan.ImpactTraffic)...)
 }
 
 // Steps: all of it in one command, because the sum must fit.

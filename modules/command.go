@@ -59,7 +59,7 @@ func (c *Command) Diff(have *Command) []plan.Change {
 	if c, have = either(c, have, (*Command).absent); c == nil {
 		return nil
 	}
-	return change("done", have.Done, c.Done, plan.ImpactNone)
+	return plan.Changed("done", have.Done, c.Done, plan.ImpactNone)
 }
 
 func (c *Command) Steps(have *Command) []remote.Step {

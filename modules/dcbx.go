@@ -75,7 +75,7 @@ func (d *DCBX) Diff(have *DCBX) []plan.Change {
 		return nil
 	}
 	have = some(have)
-	return change("owner", strings.Join(have.Modes, " "), strings.Join(d.Modes, " "), plan.ImpactTraffic)
+	return plan.Changed("owner", strings.Join(have.Modes, " "), strings.Join(d.Modes, " "), plan.ImpactTraffic)
 }
 
 // Steps: dcb cannot set nothing: what was in nobody's hands

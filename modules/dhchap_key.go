@@ -71,7 +71,7 @@ func (k *DHCHAPKey) Diff(have *DHCHAPKey) []plan.Change {
 	case k == nil:
 		return []plan.Change{{Path: "dhchap_key", Before: hidden}}
 	}
-	return append(changeKey("dhchap_key", have.Key, k.Key, plan.ImpactNone), change("mode", mode(have.Mode), mode(k.Mode), plan.ImpactNone)...)
+	return append(changeKey("dhchap_key", have.Key, k.Key, plan.ImpactNone), plan.Changed("mode", mode(have.Mode), mode(k.Mode), plan.ImpactNone)...)
 }
 
 // Steps: hosts that are connected stay so: a new key is asked

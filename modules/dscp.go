@@ -193,7 +193,7 @@ func (d *DSCP) Diff(have *DSCP) []plan.Change {
 	var out []plan.Change
 	for i, m := range all {
 		if i == 0 || m.DSCP != all[i-1].DSCP {
-			out = append(out, change("dscp."+strconv.Itoa(m.DSCP), have.priorities(m.DSCP), d.priorities(m.DSCP), plan.ImpactTraffic)...)
+			out = append(out, plan.Changed("dscp."+strconv.Itoa(m.DSCP), have.priorities(m.DSCP), d.priorities(m.DSCP), plan.ImpactTraffic)...)
 		}
 	}
 	return out

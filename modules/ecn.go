@@ -167,11 +167,11 @@ func (e *ECN) Diff(have *ECN) []plan.Change {
 		before, seen := is[a]
 		switch {
 		case seen:
-			out = append(out, change(a, before, target[a], plan.ImpactTraffic)...)
+			out = append(out, plan.Changed(a, before, target[a], plan.ImpactTraffic)...)
 		case have.Hidden:
-			out = append(out, change(a, unknown, strconv.Itoa(target[a]), plan.ImpactTraffic)...)
+			out = append(out, plan.Changed(a, unknown, strconv.Itoa(target[a]), plan.ImpactTraffic)...)
 		case have.Way != "":
-			out = append(out, change(a, "none", strconv.Itoa(target[a]), plan.ImpactTraffic)...)
+			out = append(out, plan.Changed(a, "none", strconv.Itoa(target[a]), plan.ImpactTraffic)...)
 		}
 	}
 	return out

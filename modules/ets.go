@@ -101,10 +101,10 @@ func (e *ETS) Diff(have *ETS) []plan.Change {
 	}
 	have = some(have)
 	return slices.Concat(
-		change("willing", have.willing(), e.willing(), plan.ImpactTraffic),
-		change("prio-tc", mapping(have.PrioTC), mapping(e.PrioTC), plan.ImpactTraffic),
-		change("tc-tsa", mapping(have.TSA), mapping(e.TSA), plan.ImpactTraffic),
-		change("tc-bw", mapping(have.shares()), mapping(e.shares()), plan.ImpactTraffic),
+		plan.Changed("willing", have.willing(), e.willing(), plan.ImpactTraffic),
+		plan.Changed("prio-tc", mapping(have.PrioTC), mapping(e.PrioTC), plan.ImpactTraffic),
+		plan.Changed("tc-tsa", mapping(have.TSA), mapping(e.TSA), plan.ImpactTraffic),
+		plan.Changed("tc-bw", mapping(have.shares()), mapping(e.shares()), plan.ImpactTraffic),
 	)
 }
 

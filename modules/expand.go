@@ -11,6 +11,7 @@ import (
 	"weft/inventory"
 	"weft/inventory/catalogue"
 	"weft/inventory/problem"
+	"weft/modules/claim"
 	"weft/plan"
 	"weft/switches"
 )
@@ -18,7 +19,7 @@ import (
 // An Env is what an expansion needs of the world: how devices are reached
 // and where the agents come from. Expand calls none of it.
 type Env struct {
-	Holder   Holder               // who applies, for leases
+	Holder   claim.Holder         // who applies, for leases
 	Mine     func(plan.Mark) bool // whether whoever applies has the record of that run; nil: of none
 	Bundle   *bundle.Bundle
 	Host     func(*inventory.Server) DialHost

@@ -62,14 +62,6 @@ func (c *checker) warn(at hcl.Range, format string, args ...any) {
 	c.add(false, at, "", format, args...)
 }
 
-// from names the source of a fact.
-func from[T any](f catalogue.Fact[T]) string {
-	if f.Source == "" {
-		return "no source"
-	}
-	return f.Source
-}
-
 // card names what was found.
 func (c *checker) card() string { return c.have.Model + " (" + c.have.ID + ")" }
 
@@ -78,23 +70,23 @@ func (c *checker) catalogued() {
 	row, f := c.row, c.want.Fabric
 	if f != nil && f.Transport != "tcp" && !c.want.Software && row.Transports.Known && !slices.Contains(row.Transports.Value, f.Transport) {
 		c.add(row.Transports.Proven(), c.want.At("fabric"), fmt.Sprintf(`use another card, or a fabric with transport = %q`, append(slices.Clone(row.Transports.Value), "tcp")[0]),
-			"%s is %s, and the card, %s, speaks %s (%s)", f.Addr, f.Transport, c.card(), strings.Join(row.Transports.Value, " and "), from(row.Transports))
+			"%s is %s, and the card, %s, speaks %s (%s)", f.Addr, f.Transport, c.card(), strings.Join(row.Transports.Value, " and "), row.Transports.From())
 	}
 	if f != nil && row.MaxMTU.Known && f.HostMTU > row.MaxMTU.Value {
 		c.add(row.MaxMTU.Proven(), f.At("host_mtu"), fmt.Sprintf("set host_mtu = %d in %s", row.MaxMTU.Value, f.Addr),
-			"host_mtu of %s is %d bytes, and the card, %s, takes at most %d (%s)", f.Addr, f.HostMTU, c.card(), row.MaxMTU.Value, from(row.MaxMTU))
+			"host_mtu of %s is %d bytes, and the card, %s, takes at most %d (%s)", f.Addr, f.HostMTU, c.card(), row.MaxMTU.Value, row.MaxMTU.From())
 	}
 	if l := c.link; l != nil && row.Speed.Known && l.Speed > int64(row.Speed.Value)*1e9 {
 		c.slow = true
 		c.add(row.Speed.Proven(), l.At("speed"), "", "its cable is declared with %s, and no port of the card, %s, has more than %dG (%s)",
-			gigabit(l.Speed), c.card(), row.Speed.Value, from(row.Speed))
+			gigabit(l.Speed), c.card(), row.Speed.Value, row.Speed.From())
 	}
 	if row.Driver.Known && c.have.Driver != row.Driver.Value {
 		driver := "no driver has the card"
 		if c.have.Driver != "" {
 			driver = "the driver " + c.have.Driver + " has the card"
 		}
-		c.warn(c.want.Range, "%s; that of %s is %s (%s)", driver, c.card(), row.Driver.Value, from(row.Driver))
+		c.warn(c.want.Range, "%s; that of %s is %s (%s)", driver, c.card(), row.Driver.Value, row.Driver.From())
 	}
 }
 
@@ -113,7 +105,7 @@ func (c *checker) pcie() {
 		if now.generation() == s.PCIeGeneration.Value && now.Width >= most.Width && need > 0 && now.bandwidth() >= need {
 			return // the best that the machine has, and enough
 		}
-		why = fmt.Sprintf("; no slot of a %s %s offers more than PCIe %d (%s)", s.Vendor, s.Model, s.PCIeGeneration.Value, from(s.PCIeGeneration))
+		why = fmt.Sprintf("; no slot of a %s %s offers more than PCIe %d (%s)", s.Vendor, s.Model, s.PCIeGeneration.Value, s.PCIeGeneration.From())
 	}
 	text := fmt.Sprintf("PCIe runs at %s and could at %s", now, most)
 	if need > 0 {

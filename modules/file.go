@@ -62,7 +62,7 @@ func (f *File) Diff(have *File) []plan.Change {
 	if !sameSecret(have.Content, f.Content) {
 		out = append(out, plan.Change{Path: "content", Before: have.digest(), After: f.digest()})
 	}
-	return append(out, change("mode", mode(have.Mode), mode(f.Mode), plan.ImpactNone)...)
+	return append(out, plan.Changed("mode", mode(have.Mode), mode(f.Mode), plan.ImpactNone)...)
 }
 
 // digest stands for the content in a plan. No digest of a secret is shown:

@@ -134,7 +134,7 @@ func (m *KernelModule) Diff(have *KernelModule) []plan.Change {
 	if m, have = either(m, have, (*KernelModule).absent); m == nil {
 		return nil
 	}
-	out := change("loaded", have.Loaded, m.Loaded, plan.ImpactNone)
+	out := plan.Changed("loaded", have.Loaded, m.Loaded, plan.ImpactNone)
 	for _, k := range m.stale(have) {
 		out = append(out, plan.Change{Path: "options." + k, Before: have.Options[k], After: m.Options[k], Impact: plan.ImpactTraffic})
 	}
@@ -142,8 +142,8 @@ func (m *KernelModule) Diff(have *KernelModule) []plan.Change {
 		out = append(out, plan.Change{Path: "options." + k, Before: "as weft set it", After: "left alone until " + m.Name +
 			" is loaded again (modprobe -r " + m.Name + "; modprobe " + m.Name + ") or the server restarts"})
 	}
-	out = append(out, change("boot", strings.TrimSpace(have.Load), strings.TrimSpace(m.Load), plan.ImpactNone)...)
-	return append(out, change("options", strings.TrimSpace(have.Conf), strings.TrimSpace(m.Conf), plan.ImpactNone)...)
+	out = append(out, plan.Changed("boot", strings.TrimSpace(have.Load), strings.TrimSpace(m.Load), plan.ImpactNone)...)
+	return append(out, plan.Changed("options", strings.TrimSpace(have.Conf), strings.TrimSpace(m.Conf), plan.ImpactNone)...)
 }
 
 // stale lists the parameters that are in force with another value.

@@ -258,12 +258,4 @@ func some[T any](state *T) *T {
 	return state
 }
 
-// change is a one-attribute difference, if there is one.
-func change[V comparable](path string, before, after V, impact plan.Impact) []plan.Change {
-	if before == after {
-		return nil
-	}
-	return []plan.Change{{Path: path, Before: fmt.Sprint(before), After: fmt.Sprint(after), Impact: impact}}
-}
-
 func run(args ...string) remote.Step { return remote.Step{Args: args} }

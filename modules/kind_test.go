@@ -24,7 +24,7 @@ func bannerKind() *Kind[banner] {
 			return &banner{string(got.Content)}, nil
 		},
 		Diff: func(want, have *banner) []plan.Change {
-			return change("text", some(have).Text, some(want).Text, plan.ImpactNone)
+			return plan.Changed("text", some(have).Text, some(want).Text, plan.ImpactNone)
 		},
 		Steps: func(want, _ *banner) []remote.Step {
 			return []remote.Step{putBack("/etc/motd", 0o644, some(want).Text)}

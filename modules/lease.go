@@ -12,20 +12,10 @@ import (
 	"sync"
 	"time"
 
-	"weft/internal/hint"
 	"weft/internal/remote"
+	"weft/modules/claim"
 	"weft/plan"
 )
-
-// A Holder says who holds a lease on a server. Alive reports whether the weft
-// that a lease names still runs; nil: only the lease's end tells.
-type Holder struct {
-	Who     string            `json:"who"`     // user@host, for people
-	Machine string            `json:"machine"` // machine id of where weft runs
-	PID     int               `json:"pid"`
-	Started string            `json:"started"` // of the process, as its system tells it
-	Alive   func(Holder) bool `json:"-"`
-}
 
 // leaseDir is on a file system that a restart empties.
 const leaseDir = "/run/weft"
@@ -47,7 +37,7 @@ type lease struct {
 
 // leaseFile is what the holder file holds.
 type leaseFile struct {
-	Holder
+	claim.Holder
 	Owner string `json:"owner"`
 	Nonce string `json:"nonce"`
 }
@@ -134,21 +124,11 @@ func (d *server) claim(ctx context.Context, text string, args ...string) (answer
 		if err != nil {
 			return "", nil, err
 		}
-		if over != "" || left > 0 && !holder.dead(d.holder) {
-			return "", nil, d.heldError(holder, left)
+		if over != "" || left > 0 && !d.holder.Outlived(holder.Holder) {
+			return "", nil, claim.Refused(d.name, holder.describe(), left)
 		}
 		over, dead = "over", said
 	}
-}
-
-// dead reports whether the holder is known to be gone: it ran on this machine.
-func (l leaseFile) dead(me Holder) bool {
-	return me.Alive != nil && l.Machine != "" && l.Machine == me.Machine && !me.Alive(l.Holder)
-}
-
-func (d *server) heldError(l leaseFile, left time.Duration) error {
-	return hint.Wrap(&plan.HeldError{Device: d.name, Holder: l.describe(), Left: left},
-		"wait until it is done; if that weft is gone, the lease ends by itself, or: weft unlock '%s'", d.name)
 }
 
 // keep renews the lease until release.

@@ -86,9 +86,9 @@ func (m *Memlock) users() string {
 // Diff: logins that are there keep their limits.
 func (m *Memlock) Diff(have *Memlock) []plan.Change {
 	m, have = some(m), some(have)
-	out := change("memlock", have.users(), m.users(), plan.ImpactNone)
+	out := plan.Changed("memlock", have.users(), m.users(), plan.ImpactNone)
 	if len(out) == 0 {
-		out = change("file", short(sum(have.Text)), short(sum(m.Text)), plan.ImpactNone)
+		out = plan.Changed("file", short(sum(have.Text)), short(sum(m.Text)), plan.ImpactNone)
 	}
 	return out
 }

@@ -57,7 +57,7 @@ func (m *MTU) Diff(have *MTU) []plan.Change {
 		return nil
 	}
 	have = some(have)
-	return change("bytes", have.Bytes, m.Bytes, plan.ImpactLinkFlap)
+	return plan.Changed("bytes", have.Bytes, m.Bytes, plan.ImpactLinkFlap)
 }
 
 func (m *MTU) Steps(have *MTU) []remote.Step {

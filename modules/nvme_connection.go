@@ -191,8 +191,8 @@ func (n *NVMeConnection) Diff(have *NVMeConnection) []plan.Change {
 	}
 	var out []plan.Change
 	if n.again(have) {
-		out = change("keep_alive_tmo", have.KeepAlive, n.KeepAlive, plan.ImpactTraffic)
-		out = append(out, change("io_queues", have.Queues, n.Queues, plan.ImpactTraffic)...)
+		out = plan.Changed("keep_alive_tmo", have.KeepAlive, n.KeepAlive, plan.ImpactTraffic)
+		out = append(out, plan.Changed("io_queues", have.Queues, n.Queues, plan.ImpactTraffic)...)
 	}
 	impact := plan.ImpactNone
 	if n.firstKey(have) {
@@ -204,11 +204,11 @@ func (n *NVMeConnection) Diff(have *NVMeConnection) []plan.Change {
 	if len(n.CtrlKey) > 0 {
 		out = append(out, changeKey("dhchap_ctrl_key", have.CtrlKey, n.CtrlKey, impact)...)
 	}
-	out = append(out, change("reconnect_delay", have.ReconnectDelay, n.ReconnectDelay, plan.ImpactNone)...)
-	out = append(out, change("ctrl_loss_tmo", have.loss(), n.loss(), plan.ImpactNone)...)
-	out = append(out, change("fast_io_fail_tmo", off(have.FastFail), off(n.FastFail), plan.ImpactNone)...)
+	out = append(out, plan.Changed("reconnect_delay", have.ReconnectDelay, n.ReconnectDelay, plan.ImpactNone)...)
+	out = append(out, plan.Changed("ctrl_loss_tmo", have.loss(), n.loss(), plan.ImpactNone)...)
+	out = append(out, plan.Changed("fast_io_fail_tmo", off(have.FastFail), off(n.FastFail), plan.ImpactNone)...)
 	if have.IOPolicy != "" && n.IOPolicy != "" { // a kernel without multipath has none
-		out = append(out, change("iopolicy", have.IOPolicy, n.IOPolicy, plan.ImpactNone)...)
+		out = append(out, plan.Changed("iopolicy", have.IOPolicy, n.IOPolicy, plan.ImpactNone)...)
 	}
 	return out
 }

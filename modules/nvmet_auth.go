@@ -126,10 +126,10 @@ func (n *NVMeTAuth) Diff(have *NVMeTAuth) []plan.Change {
 	out := changeKey("dhchap_key", is.Key, want.Key, plan.ImpactNone)
 	out = append(out, changeKey("dhchap_ctrl_key", is.CtrlKey, want.CtrlKey, plan.ImpactNone)...)
 	if want.Hash != "" {
-		out = append(out, change("dhchap_hash", is.Hash, want.Hash, plan.ImpactNone)...)
+		out = append(out, plan.Changed("dhchap_hash", is.Hash, want.Hash, plan.ImpactNone)...)
 	}
 	if want.DHGroup != "" {
-		out = append(out, change("dhchap_dhgroup", is.DHGroup, want.DHGroup, plan.ImpactNone)...)
+		out = append(out, plan.Changed("dhchap_dhgroup", is.DHGroup, want.DHGroup, plan.ImpactNone)...)
 	}
 	return out
 }

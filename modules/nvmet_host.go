@@ -38,7 +38,7 @@ func (n *NVMeTHost) Parse(s remote.Seen) (*NVMeTHost, error) {
 }
 
 func (n *NVMeTHost) Diff(have *NVMeTHost) []plan.Change {
-	return change("known", have != nil, n != nil, plan.ImpactNone)
+	return plan.Changed("known", have != nil, n != nil, plan.ImpactNone)
 }
 
 func (n *NVMeTHost) Steps(have *NVMeTHost) []remote.Step {

@@ -136,16 +136,16 @@ func (n *NVMeTPort) Diff(have *NVMeTPort) []plan.Change {
 	if have.Transport == "" {
 		impact = plan.ImpactNone
 	}
-	out := change("transport", have.Transport, n.Transport, impact)
-	out = append(out, change("address", have.where(), n.where(), impact)...)
+	out := plan.Changed("transport", have.Transport, n.Transport, impact)
+	out = append(out, plan.Changed("address", have.where(), n.where(), impact)...)
 	for _, id := range slices.Sorted(maps.Keys(n.groups(have))) {
-		out = append(out, change(fmt.Sprintf("ana_group.%d", id), have.Groups[id], n.Groups[id], impact)...)
+		out = append(out, plan.Changed(fmt.Sprintf("ana_group.%d", id), have.Groups[id], n.Groups[id], impact)...)
 	}
 	gone := slices.ContainsFunc(have.Subsystems, func(nqn string) bool { return !slices.Contains(n.Subsystems, nqn) })
 	if !gone {
 		impact = plan.ImpactNone
 	}
-	return append(out, change("exports", strings.Join(have.Subsystems, " "), strings.Join(n.Subsystems, " "), impact)...)
+	return append(out, plan.Changed("exports", strings.Join(have.Subsystems, " "), strings.Join(n.Subsystems, " "), impact)...)
 }
 
 func (n *NVMeTPort) groups(have *NVMeTPort) map[int]string {

@@ -105,10 +105,10 @@ func (n *NVMeTSubsystem) Diff(have *NVMeTSubsystem) []plan.Change {
 	if gone {
 		impact = plan.ImpactTraffic
 	}
-	out := change("serial", have.Serial, n.Serial, impact)
-	out = append(out, change("model", have.Model, n.Model, impact)...)
-	out = append(out, change("allow_any_host", have.AnyHost, n.AnyHost, plan.ImpactNone)...)
-	out = append(out, change("allow_hosts", strings.Join(have.Hosts, " "), strings.Join(n.Hosts, " "), plan.ImpactNone)...)
+	out := plan.Changed("serial", have.Serial, n.Serial, impact)
+	out = append(out, plan.Changed("model", have.Model, n.Model, impact)...)
+	out = append(out, plan.Changed("allow_any_host", have.AnyHost, n.AnyHost, plan.ImpactNone)...)
+	out = append(out, plan.Changed("allow_hosts", strings.Join(have.Hosts, " "), strings.Join(n.Hosts, " "), plan.ImpactNone)...)
 	for _, id := range union(n.Namespaces, have.Namespaces) {
 		want, is := n.Namespaces[id], have.Namespaces[id]
 		at := fmt.Sprintf("namespace.%d.", id)
@@ -116,11 +116,11 @@ func (n *NVMeTSubsystem) Diff(have *NVMeTSubsystem) []plan.Change {
 		if _, there := have.Namespaces[id]; !there {
 			impact = plan.ImpactNone
 		}
-		out = append(out, change(at+"path", is.Path, want.Path, impact)...)
-		out = append(out, change(at+"uuid", is.UUID, want.UUID, impact)...)
-		out = append(out, change(at+"nguid", is.NGUID, want.NGUID, impact)...)
-		out = append(out, change(at+"ana_group", is.Group, want.Group, impact)...)
-		out = append(out, change(at+"enabled", is.Enabled, want.Enabled, impact)...)
+		out = append(out, plan.Changed(at+"path", is.Path, want.Path, impact)...)
+		out = append(out, plan.Changed(at+"uuid", is.UUID, want.UUID, impact)...)
+		out = append(out, plan.Changed(at+"nguid", is.NGUID, want.NGUID, impact)...)
+		out = append(out, plan.Changed(at+"ana_group", is.Group, want.Group, impact)...)
+		out = append(out, plan.Changed(at+"enabled", is.Enabled, want.Enabled, impact)...)
 	}
 	return out
 }

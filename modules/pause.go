@@ -78,9 +78,9 @@ func (p *Pause) Diff(have *Pause) []plan.Change {
 		return nil
 	}
 	have = some(have)
-	return append(append(change("rx", have.RX, p.RX, plan.ImpactLinkFlap),
-		change("tx", have.TX, p.TX, plan.ImpactLinkFlap)...),
-		change("autoneg", have.Autoneg, p.Autoneg, plan.ImpactLinkFlap)...)
+	return append(append(plan.Changed("rx", have.RX, p.RX, plan.ImpactLinkFlap),
+		plan.Changed("tx", have.TX, p.TX, plan.ImpactLinkFlap)...),
+		plan.Changed("autoneg", have.Autoneg, p.Autoneg, plan.ImpactLinkFlap)...)
 }
 
 // Steps: only what differs is named: some drivers refuse the

@@ -61,7 +61,7 @@ func (p *PFC) Diff(have *PFC) []plan.Change {
 	if p == nil { // a port always has some setting
 		return nil
 	}
-	return change("priorities", some(have).list(), p.list(), plan.ImpactLinkFlap)
+	return plan.Changed("priorities", some(have).list(), p.list(), plan.ImpactLinkFlap)
 }
 
 func (p *PFC) list() string {

@@ -89,7 +89,7 @@ func planned(d switches.Difference, changes []plan.Change, err error) plan.Diff 
 	}
 	if len(out.Changes) == 0 && len(out.Send) > 0 {
 		// Somebody wrote lines among ours that no attribute speaks of.
-		out.Changes = change("lines", "differ", "as declared", plan.ImpactTraffic)
+		out.Changes = plan.Changed("lines", "differ", "as declared", plan.ImpactTraffic)
 	}
 	return out
 }
@@ -97,9 +97,9 @@ func planned(d switches.Difference, changes []plan.Change, err error) plan.Diff 
 const policies = "policies" // the change of whose policies are in force
 
 func classChanges(have, want switches.Intent) []plan.Change {
-	out := change(policies, have.Name, want.Name, plan.ImpactTraffic)
-	out = append(out, change("pfc_watchdog", have.Watchdog, want.Watchdog, plan.ImpactTraffic)...)
-	out = append(out, change("lldp", enabled(have.LLDP), enabled(want.LLDP), plan.ImpactNone)...)
+	out := plan.Changed(policies, have.Name, want.Name, plan.ImpactTraffic)
+	out = append(out, plan.Changed("pfc_watchdog", have.Watchdog, want.Watchdog, plan.ImpactTraffic)...)
+	out = append(out, plan.Changed("lldp", enabled(have.LLDP), enabled(want.LLDP), plan.ImpactNone)...)
 	find := func(c switches.Intent, name string) switches.Class {
 		i := slices.IndexFunc(c.Classes, func(x switches.Class) bool { return x.Name == name })
 		if i < 0 {
@@ -127,7 +127,7 @@ func classChanges(have, want switches.Intent) []plan.Change {
 			{"ecn", func(c switches.Class) string { return ecn(c.ECN) }},
 			{"headroom", func(c switches.Class) string { return headroom(c.Headroom) }},
 		} {
-			out = append(out, change("class."+name+"."+f.path, f.text(h), f.text(w), plan.ImpactTraffic)...)
+			out = append(out, plan.Changed("class."+name+"."+f.path, f.text(h), f.text(w), plan.ImpactTraffic)...)
 		}
 	}
 	return out
@@ -135,12 +135,12 @@ func classChanges(have, want switches.Intent) []plan.Change {
 
 func portChanges(h, w switches.Port) []plan.Change {
 	return slices.Concat(
-		change("mtu", frame(h.MTU), frame(w.MTU), plan.ImpactTraffic),
-		change("pfc", enabled(h.PFC), enabled(w.PFC), plan.ImpactTraffic),
-		change("classification", enabled(h.Classify), enabled(w.Classify), plan.ImpactTraffic),
-		change("queueing", enabled(h.Queue), enabled(w.Queue), plan.ImpactTraffic),
-		change("pfc_watchdog", enabled(h.Watchdog), enabled(w.Watchdog), plan.ImpactTraffic),
-		change("headroom", enabled(h.Headroom), enabled(w.Headroom), plan.ImpactTraffic),
+		plan.Changed("mtu", frame(h.MTU), frame(w.MTU), plan.ImpactTraffic),
+		plan.Changed("pfc", enabled(h.PFC), enabled(w.PFC), plan.ImpactTraffic),
+		plan.Changed("classification", enabled(h.Classify), enabled(w.Classify), plan.ImpactTraffic),
+		plan.Changed("queueing", enabled(h.Queue), enabled(w.Queue), plan.ImpactTraffic),
+		plan.Changed("pfc_watchdog", enabled(h.Watchdog), enabled(w.Watchdog), plan.ImpactTraffic),
+		plan.Changed("headroom", enabled(h.Headroom), enabled(w.Headroom), plan.ImpactTraffic),
 	)
 }
 

@@ -151,7 +151,7 @@ func (r *RDMALink) Diff(have *RDMALink) []plan.Change {
 	if have.Present {
 		impact = plan.ImpactTraffic
 	}
-	return change("device", have.text(), r.text(), impact)
+	return plan.Changed("device", have.text(), r.text(), impact)
 }
 
 func (r *RDMALink) Steps(have *RDMALink) []remote.Step {

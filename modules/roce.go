@@ -145,13 +145,13 @@ func (r *RoCE) Diff(have *RoCE) []plan.Change {
 		return []plan.Change{{Path: "mode", Before: have.Mode, After: "as it was found", Impact: plan.ImpactNone},
 			{Path: "tos", Before: have.tos(), After: "as it was found", Impact: plan.ImpactNone}}
 	case !have.Known && r.ToS < 0:
-		return change("mode", unknown, r.Mode, plan.ImpactNone)
+		return plan.Changed("mode", unknown, r.Mode, plan.ImpactNone)
 	case !have.Known:
-		return append(change("mode", unknown, r.Mode, plan.ImpactNone), change("tos", unknown, r.tos(), plan.ImpactNone)...)
+		return append(plan.Changed("mode", unknown, r.Mode, plan.ImpactNone), plan.Changed("tos", unknown, r.tos(), plan.ImpactNone)...)
 	}
-	out := change("mode", have.Mode, r.Mode, plan.ImpactNone)
+	out := plan.Changed("mode", have.Mode, r.Mode, plan.ImpactNone)
 	if r.ToS >= 0 {
-		out = append(out, change("tos", have.tos(), r.tos(), plan.ImpactNone)...)
+		out = append(out, plan.Changed("tos", have.tos(), r.tos(), plan.ImpactNone)...)
 	}
 	return out
 }

@@ -14,6 +14,7 @@ import (
 	"weft/internal/hint"
 	"weft/internal/remote"
 	"weft/inventory/catalogue"
+	"weft/modules/claim"
 	"weft/plan"
 )
 
@@ -31,7 +32,7 @@ type server struct {
 	absence   time.Duration // how long a server that is being put back may be away
 
 	owner  string // whose ledger is kept; "": none is, nor is a lease taken
-	holder Holder
+	holder claim.Holder
 	things things
 	kinds  kindSet        // of what ledgers name
 	bundle *bundle.Bundle // what undoing the removal of an agent installs

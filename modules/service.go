@@ -98,15 +98,15 @@ func (s *Service) Diff(have *Service) []plan.Change {
 	}
 	have = some(have)
 	if s.comes(have) {
-		return append(change("enabled", unknown, fmt.Sprint(s.Enabled), plan.ImpactNone),
-			change("running", unknown, fmt.Sprint(s.Running), plan.ImpactNone)...)
+		return append(plan.Changed("enabled", unknown, fmt.Sprint(s.Enabled), plan.ImpactNone),
+			plan.Changed("running", unknown, fmt.Sprint(s.Running), plan.ImpactNone)...)
 	}
 	impact := plan.ImpactNone
 	if have.Running && !s.Running {
 		impact = plan.ImpactTraffic // whatever it served
 	}
-	return append(change("enabled", have.Enabled, s.Enabled, plan.ImpactNone),
-		change("running", have.Running, s.Running, impact)...)
+	return append(plan.Changed("enabled", have.Enabled, s.Enabled, plan.ImpactNone),
+		plan.Changed("running", have.Running, s.Running, impact)...)
 }
 
 // comes says whether the unit is to appear between the look and the step.

@@ -11,6 +11,7 @@ import (
 
 	"weft/internal/agent"
 	"weft/internal/remote"
+	"weft/modules/claim"
 	"weft/plan"
 )
 
@@ -53,7 +54,7 @@ func leftLook(owner string, looks []remote.Look) remote.Look {
 
 // parseLeft reads the answer. Nothing is left of anybody while somebody is at
 // work, or may be.
-func parseLeft(text []byte, me Holder) leavings {
+func parseLeft(text []byte, me claim.Holder) leavings {
 	var l leavings
 	for line := range strings.Lines(string(text)) {
 		word, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
@@ -73,7 +74,7 @@ func parseLeft(text []byte, me Holder) leavings {
 
 // parseHeld reads "UP UNTIL HOLDER" of a lease. It is over where its time has
 // come, or its holder is known to be gone.
-func parseHeld(text string, me Holder) (who string, over bool) {
+func parseHeld(text string, me claim.Holder) (who string, over bool) {
 	f := strings.SplitN(text, " ", 3)
 	if len(f) < 3 {
 		return "", false
@@ -85,7 +86,7 @@ func parseHeld(text string, me Holder) (who string, over bool) {
 	if err1 != nil || err2 != nil { // it is just being taken
 		return "", false
 	}
-	return holder.describe(), until <= up || holder.dead(me)
+	return holder.describe(), until <= up || me.Outlived(holder.Holder)
 }
 
 // changes are what it takes to sweep them.

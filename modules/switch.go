@@ -10,6 +10,7 @@ import (
 
 	"weft/internal/hint"
 	"weft/inventory/catalogue"
+	"weft/modules/claim"
 	"weft/plan"
 	"weft/switches"
 )
@@ -30,7 +31,7 @@ type device struct {
 	later   bool          // not by Commit
 	timeout time.Duration
 	owner   string
-	holder  Holder
+	holder  claim.Holder
 	mine    func(plan.Mark) bool // whose record this weft has
 	settle  bool                 // Open waits for what a dead apply left to be taken back
 	say     func(string)         // what is worth knowing while something takes long; may be nil

@@ -17,6 +17,7 @@ import (
 	"weft/internal/lab/simswitch"
 	"weft/inventory"
 	"weft/inventory/language"
+	"weft/modules/claim"
 	"weft/plan"
 	"weft/switches"
 )
@@ -197,7 +198,7 @@ func (l *leaf) run() (*plan.Plan, *plan.Result, error) {
 	l.starts = l.sw.StartupConfig()
 	m := l.files.model(l.text)
 	fleet, diags := Expand(m, Env{
-		Bundle: bundle.New(), Holder: Holder{Who: "test@here", Machine: "m", PID: 1, Started: "1", Alive: func(Holder) bool { return true }},
+		Bundle: bundle.New(), Holder: claim.Holder{Who: "test@here", Machine: "m", PID: 1, Started: "1", Alive: func(claim.Holder) bool { return true }},
 		Terminal: func(*inventory.Switch) switches.Dial { return l.open },
 		Settle:   true, Say: l.hear,
 	})

@@ -11,6 +11,7 @@ import (
 
 	"weft/internal/hint"
 	"weft/inventory"
+	"weft/modules/claim"
 	"weft/plan"
 	"weft/switches"
 )
@@ -32,26 +33,26 @@ func (x *expansion) newSwitch(sw *inventory.Switch) *device {
 func (d *device) guard(lines int) switches.Guard {
 	return switches.Guard{
 		Mine:    func(r switches.RunMark) bool { return d.mine != nil && d.mine(d.runOf(r)) },
-		Confirm: d.confirm, Owner: d.owner, Who: d.holder.onSwitch(), Lines: lines,
-		Gone: func(h switches.Hold) bool { return d.holder.gone(h.Who) },
+		Confirm: d.confirm, Owner: d.owner, Who: onSwitch(d.holder), Lines: lines,
+		Gone: func(h switches.Hold) bool { return outlived(d.holder, h.Who) },
 	}
 }
 
 // onSwitch is the holder in a name on a switch, which takes few characters.
-func (h Holder) onSwitch() string {
+func onSwitch(h claim.Holder) string {
 	sum := sha256.Sum256([]byte(h.Machine))
 	return fmt.Sprintf("%d_%s_%x_%s", h.PID, h.Started, sum[:5], strings.ReplaceAll(h.Who, "@", "_at_"))
 }
 
-// gone reports whether the holder that a switch names is known to be gone: it
-// ran on this machine.
-func (h Holder) gone(who string) bool {
+// outlived reports whether the holder that a switch names is known to be gone: it
+// ran on the machine of h.
+func outlived(h claim.Holder, who string) bool {
 	w := strings.SplitN(who, "_", 4)
 	if len(w) != 4 || h.Alive == nil {
 		return false
 	}
 	pid, err := strconv.Atoi(w[0])
-	there := Holder{PID: pid, Started: w[1]}
+	there := claim.Holder{PID: pid, Started: w[1]}
 	sum := sha256.Sum256([]byte(h.Machine))
 	return err == nil && w[2] == fmt.Sprintf("%x", sum[:5]) && !h.Alive(there)
 }
@@ -116,7 +117,7 @@ func (d *device) heed(ctx context.Context) (notes []string, err error) {
 // stop.
 func (d *device) abandoned(m switches.Marks) bool {
 	for _, a := range m.Running() {
-		if a.Owner == d.owner && (m.Hold == nil || d.holder.gone(a.Who) || !m.Now.Before(m.Hold.Until)) {
+		if a.Owner == d.owner && (m.Hold == nil || outlived(d.holder, a.Who) || !m.Now.Before(m.Hold.Until)) {
 			return true
 		}
 	}
@@ -132,20 +133,19 @@ func (d *device) held(err error) error {
 	if by.Run != nil {
 		return plan.NewMarkedError(d.name, d.runOf(*by.Run))
 	}
-	out := &plan.HeldError{Device: d.name, Left: by.Left()}
 	if by.Armed != nil {
-		out.Holder = fmt.Sprintf("a timed revert of owner %s (%s)", by.Armed.Owner, holderText(by.Armed.Who))
-		return hint.Wrap(out, "wait until it has fired, or that apply has ended, and plan again")
+		holder := fmt.Sprintf("a timed revert of owner %s (%s)", by.Armed.Owner, holderText(by.Armed.Who))
+		return hint.Wrap(&plan.HeldError{Device: d.name, Holder: holder, Left: by.Left()}, "wait until it has fired, or that apply has ended, and plan again")
 	}
-	out.Holder = holderText(by.Hold.Who)
+	holder := holderText(by.Hold.Who)
 	if by.Hold.Owner != "" {
-		out.Holder += " (owner " + by.Hold.Owner + ")"
+		holder += " (owner " + by.Hold.Owner + ")"
 	}
-	return hint.Wrap(out, "wait until it is done; if that weft is gone, the lease ends by itself, or: weft unlock '%s'", d.name)
+	return claim.Refused(d.name, holder, by.Left())
 }
 
 // lease is the lease on the switch; nil: nobody has it.
-func (d *device) lease(ctx context.Context) (*Lease, error) {
+func (d *device) lease(ctx context.Context) (*claim.Lease, error) {
 	if _, err := d.Open(ctx); err != nil {
 		return nil, err
 	}
@@ -153,5 +153,8 @@ func (d *device) lease(ctx context.Context) (*Lease, error) {
 	if m.Hold == nil {
 		return nil, nil
 	}
-	return &Lease{Holder: holderText(m.Hold.Who), Owner: m.Hold.Owner, Left: m.Hold.Until.Sub(m.Now), hold: m.Hold}, nil
+	return &claim.Lease{
+		Holder: holderText(m.Hold.Who), Owner: m.Hold.Owner, Left: m.Hold.Until.Sub(m.Now),
+		Break: func(ctx context.Context) error { return d.session.BreakLease(ctx, *m.Hold) },
+	}, nil
 }

@@ -21,7 +21,7 @@ func fits(known *catalogue.Catalogue, os string, f switches.Facts, classes []swi
 		return nil
 	}
 	if family := known.SwitchOS(os); family != nil && !family.Takes(f.Model) {
-		return hint.Wrap(fmt.Errorf("this switch is a %s, and the lines that weft writes are of another family (%s)", f.Model, from(family.Models)),
+		return hint.Wrap(fmt.Errorf("this switch is a %s, and the lines that weft writes are of another family (%s)", f.Model, family.Models.From()),
 			"leave fabric out of the switch and configure its classes by hand, or put unmanaged = true")
 	}
 	row := known.Switch(os, f.Model)
@@ -29,15 +29,15 @@ func fits(known *catalogue.Catalogue, os string, f switches.Facts, classes []swi
 		return nil
 	}
 	if n := row.Queues; n.Known && n.Value < queuesWritten {
-		return fmt.Errorf("a port of this switch, %s, has %d queues, and weft writes %d (%s)", f.Model, n.Value, queuesWritten, from(n))
+		return fmt.Errorf("a port of this switch, %s, has %d queues, and weft writes %d (%s)", f.Model, n.Value, queuesWritten, n.From())
 	}
 	lossless := slices.DeleteFunc(slices.Clone(classes), func(k switches.Class) bool { return !k.PFC })
 	if n := row.NoDropClasses; n.Known && len(lossless) > n.Value {
-		return fmt.Errorf("%s has at most %d lossless classes, and the fabric has %d (%s)", f.Model, n.Value, len(lossless), from(n))
+		return fmt.Errorf("%s has at most %d lossless classes, and the fabric has %d (%s)", f.Model, n.Value, len(lossless), n.From())
 	}
 	for _, k := range classes {
 		if n := row.PauseBufferMin; n.Known && k.Headroom != nil && k.Headroom.Size < int64(n.Value) {
-			return fmt.Errorf("class %s: headroom size of %d bytes is less than the %d that %s takes (%s)", k.Name, k.Headroom.Size, n.Value, f.Model, from(n))
+			return fmt.Errorf("class %s: headroom size of %d bytes is less than the %d that %s takes (%s)", k.Name, k.Headroom.Size, n.Value, f.Model, n.From())
 		}
 	}
 	return nil

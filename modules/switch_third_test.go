@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"weft/inventory"
+	"weft/modules/claim"
 	"weft/plan"
 	"weft/switches"
 )
@@ -48,7 +49,7 @@ func (l *leaf) expand(o *switches.OS) (*inventory.Model, *Fleet) {
 	l.t.Helper()
 	m := l.files.model(l.text)
 	fleet, diags := Expand(m, Env{
-		Holder:   Holder{Who: "test@here", Machine: "m", PID: 1, Started: "1", Alive: func(Holder) bool { return true }},
+		Holder:   claim.Holder{Who: "test@here", Machine: "m", PID: 1, Started: "1", Alive: func(claim.Holder) bool { return true }},
 		Terminal: func(*inventory.Switch) switches.Dial { return l.open },
 		System:   func(string) *switches.OS { return o },
 	})

@@ -95,8 +95,8 @@ func (s *Sysctl) Diff(have *Sysctl) []plan.Change {
 		return nil
 	}
 	have = some(have)
-	return append(change("value", have.Value, s.Value, plan.ImpactNone),
-		change("boot", strings.TrimSpace(have.Boot), strings.TrimSpace(s.Boot), plan.ImpactNone)...)
+	return append(plan.Changed("value", have.Value, s.Value, plan.ImpactNone),
+		plan.Changed("boot", strings.TrimSpace(have.Boot), strings.TrimSpace(s.Boot), plan.ImpactNone)...)
 }
 
 func (s *Sysctl) Steps(have *Sysctl) []remote.Step {

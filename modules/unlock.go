@@ -9,18 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"weft/modules/claim"
 	"weft/plan"
-	"weft/switches"
 )
-
-// A Lease is one that a server shows.
-type Lease struct {
-	Holder string        `json:"holder"` // who, for people
-	Owner  string        `json:"owner"`
-	Left   time.Duration `json:"left_ns"` // until it ends by itself; not positive: it has
-	text   string
-	hold   *switches.Hold // of a switch
-}
 
 const showScript = `l=` + leaseDir + `/lease; [ -d "$l" ] || exit 0
 read -r up rest </proc/uptime; echo held "${up%%.*}" "$(cat "$l/until" 2>/dev/null || echo never)"; cat "$l/holder" 2>/dev/null; echo`
@@ -28,7 +19,7 @@ read -r up rest </proc/uptime; echo held "${up%%.*}" "$(cat "$l/until" 2>/dev/nu
 const breakScript = putAway + `if [ "$(cat "$l/holder" 2>/dev/null)" = "$1" ]; then away; else echo moved; fi`
 
 // ReadLease opens a device and says who holds it; nil: nobody.
-func ReadLease(ctx context.Context, dev plan.Device) (*Lease, error) {
+func ReadLease(ctx context.Context, dev plan.Device) (*claim.Lease, error) {
 	if sw, ok := dev.(*device); ok {
 		return sw.lease(ctx)
 	}
@@ -49,15 +40,15 @@ func ReadLease(ctx context.Context, dev plan.Device) (*Lease, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Lease{Holder: who.describe(), Owner: who.Owner, Left: left, text: text}, nil
+	return &claim.Lease{
+		Holder: who.describe(), Owner: who.Owner, Left: left,
+		Break: func(ctx context.Context) error { return d.breakLease(ctx, text) },
+	}, nil
 }
 
-// BreakLease takes a lease away from its holder, if it is still that one.
-func BreakLease(ctx context.Context, dev plan.Device, l *Lease) error {
-	if sw, ok := dev.(*device); ok {
-		return sw.session.BreakLease(ctx, *l.hold)
-	}
-	out, err := dev.(*server).host.Run(ctx, script(breakScript, l.text))
+// breakLease takes a lease away from its holder, if it is still that one.
+func (d *server) breakLease(ctx context.Context, text string) error {
+	out, err := d.host.Run(ctx, script(breakScript, text))
 	if err == nil && len(out.Stdout) > 0 {
 		err = fmt.Errorf("it has another holder by now")
 	}

@@ -122,9 +122,9 @@ func (v *Volume) Diff(have *Volume) []plan.Change {
 	}
 	var out []plan.Change
 	if have.Bytes < v.Bytes {
-		out = change("size", exactly(have.Bytes), exactly(v.Bytes), plan.ImpactNone)
+		out = plan.Changed("size", exactly(have.Bytes), exactly(v.Bytes), plan.ImpactNone)
 	}
-	return append(out, change("udev", short(sum(have.Rule)), short(sum(v.Rule)), plan.ImpactNone)...)
+	return append(out, plan.Changed("udev", short(sum(have.Rule)), short(sum(v.Rule)), plan.ImpactNone)...)
 }
 
 // exactly writes bytes as files do, in the unit that gives the shortest exact

@@ -161,7 +161,7 @@ func (g *VolumeGroup) Parse(s remote.Seen) (*VolumeGroup, error) {
 }
 
 func (g *VolumeGroup) Diff(have *VolumeGroup) []plan.Change {
-	return change("drives", strings.Join(slices.Sorted(slices.Values(some(have).Drives)), " "),
+	return plan.Changed("drives", strings.Join(slices.Sorted(slices.Values(some(have).Drives)), " "),
 		strings.Join(slices.Sorted(slices.Values(some(g).Drives)), " "), plan.ImpactNone)
 }
 

@@ -56,6 +56,14 @@ type Change struct {
 	Impact Impact `json:"impact"`
 }
 
+// Changed is the difference of one attribute, if there is one.
+func Changed[V comparable](path string, before, after V, impact Impact) []Change {
+	if before == after {
+		return nil
+	}
+	return []Change{{Path: path, Before: fmt.Sprint(before), After: fmt.Sprint(after), Impact: impact}}
+}
+
 // Impact says what carrying out a change does to live traffic.
 type Impact int
 

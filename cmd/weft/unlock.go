@@ -80,7 +80,7 @@ func (a *app) unlockOne(ctx context.Context, name string, dev plan.Device, force
 		}
 	}
 	if l != nil && force {
-		if err := modules.BreakLease(ctx, dev, l); err != nil {
+		if err := l.Break(ctx); err != nil {
 			return err
 		}
 		text = fmt.Sprintf("is free: it was held by %s", l.Holder)

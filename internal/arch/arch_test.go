@@ -44,7 +44,8 @@ var may = map[string][]string{
 	"internal/bundle":            {},
 
 	// Where wishes meet machines.
-	"modules": {"plan", "inventory", "inventory/problem", "inventory/catalogue", "switches", "internal/remote", "internal/agent", "internal/bundle",
+	"modules/claim": {"plan"},
+	"modules": {"modules/claim", "plan", "inventory", "inventory/problem", "inventory/catalogue", "switches", "internal/remote", "internal/agent", "internal/bundle",
 		"internal/nvme/dhchap"}, // what a key is
 
 	// Who vouches for a plan file.
@@ -90,7 +91,7 @@ var may = map[string][]string{
 	"examples": {},
 
 	// A plan carried out, for people's commands and for workers.
-	"internal/run": {"modules"}, // who holds a lease
+	"internal/run": {"modules/claim"}, // who holds a lease
 
 	// Programs.
 	"cmd/weft-target":    {"internal/nvme/...", "internal/agent"},

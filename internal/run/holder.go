@@ -7,12 +7,12 @@ import (
 	"os/user"
 	"strings"
 
-	"weft/modules"
+	"weft/modules/claim"
 )
 
 // Holder says who this process is, for the leases that it takes.
-func Holder() modules.Holder {
-	h := modules.Holder{Who: "an unknown user", Machine: machine(), PID: os.Getpid(), Started: started(os.Getpid())}
+func Holder() claim.Holder {
+	h := claim.Holder{Who: "an unknown user", Machine: machine(), PID: os.Getpid(), Started: started(os.Getpid())}
 	if h.Machine != "" && h.Started != "" {
 		h.Alive = alive
 	}
@@ -27,7 +27,7 @@ func Holder() modules.Holder {
 
 // alive reports whether the weft that holds a lease still runs on this
 // machine.
-func alive(h modules.Holder) bool {
+func alive(h claim.Holder) bool {
 	now := started(h.PID)
 	return now != "" && now == h.Started
 }

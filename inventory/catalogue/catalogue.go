@@ -3,6 +3,7 @@
 package catalogue
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -18,6 +19,9 @@ type Fact[T any] struct {
 // Proven reports whether the fact has a source. Only a proven fact may refuse
 // what somebody declared; any other may only warn.
 func (f Fact[T]) Proven() bool { return f.Known && f.Source != "" }
+
+// From names the source, for people.
+func (f Fact[T]) From() string { return cmp.Or(f.Source, "no source") }
 
 // IsZero reports whether the fact is not known, for JSON.
 func (f Fact[T]) IsZero() bool { return !f.Known }

@@ -1,0 +1,44 @@
+// Package claim says who holds a device: what servers and switches, and those who
+// show it to people, have in common.
+package claim
+
+import (
+	"context"
+	"time"
+
+	"weft/internal/hint"
+	"weft/plan"
+)
+
+// A Holder says who holds a lease on a device. Alive reports whether the weft
+// that a lease names still runs; nil: only the lease's end tells.
+type Holder struct {
+	Who     string            `json:"who"`     // user@host, for people
+	Machine string            `json:"machine"` // machine id of where weft runs
+	PID     int               `json:"pid"`
+	Started string            `json:"started"` // of the process, as its system tells it
+	Alive   func(Holder) bool `json:"-"`
+}
+
+// Outlived reports whether another holder is known to be gone: it ran on this
+// machine.
+func (h Holder) Outlived(other Holder) bool {
+	return h.Alive != nil && other.Machine != "" && other.Machine == h.Machine && !h.Alive(other)
+}
+
+// A Lease is one that a device shows.
+type Lease struct {
+	Holder string        `json:"holder"` // who, for people
+	Owner  string        `json:"owner"`
+	Left   time.Duration `json:"left_ns"` // until it ends by itself; not positive: it has
+
+	// Break takes it away from its holder, if it is still that one's.
+	Break func(context.Context) error `json:"-"`
+}
+
+// Refused is the error about a device that somebody holds, and may hold for
+// another while.
+func Refused(device, holder string, left time.Duration) error {
+	return hint.Wrap(&plan.HeldError{Device: device, Holder: holder, Left: left},
+		"wait until it is done; if that weft is gone, the lease ends by itself, or: weft unlock '%s'", device)
+}
