@@ -2,6 +2,7 @@ package modules
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -28,13 +29,29 @@ func revertScript(owner string) string { return leaseDir + "/revert-" + owner + 
 // armedLook names the owners whose dead-man is armed on the server.
 func armedLook() remote.Look {
 	return remote.Look{Root: true, Own: true, Args: []string{"sh", "-c",
-		`for f in ` + leaseDir + `/revert-*.sh; do if [ -f "$f" ]; then f=${f##*/revert-}; echo "${f%.sh}"; fi; done`}}
+		`[ -d /run/systemd/system ] || echo ` + noTimer + `; for f in ` + leaseDir + `/revert-*.sh; do if [ -f "$f" ]; then f=${f##*/revert-}; echo "${f%.sh}"; fi; done`}}
 }
 
-// parseArmed tells ours from others'.
-func parseArmed(owner string, text []byte) (ours bool, others []string) {
+// noTimer stands among the owners where systemd does not run; see sd_booted(3).
+const noTimer = "-"
+
+// parseArmed tells ours from others', and whether the server has timers at all.
+func parseArmed(owner string, text []byte) (ours, timers bool, others []string) {
 	names := strings.Fields(string(text))
-	return slices.Contains(names, owner), slices.DeleteFunc(names, func(n string) bool { return n == owner })
+	return slices.Contains(names, owner), !slices.Contains(names, noTimer),
+		slices.DeleteFunc(names, func(n string) bool { return n == owner || n == noTimer })
+}
+
+// tame refuses risky changes that no timer could take back.
+func (d *server) tame(rs []plan.Resource, states []plan.State) {
+	for i := range states {
+		r, ok := rs[i].(thing)
+		if !ok || d.timers || d.owner == "" || !r.risky() || r.Diff(states[i]).Empty() {
+			continue
+		}
+		states[i] = refused{firm: true, err: hint.Wrap(errors.New("no timer could revert it: systemd does not run on the server, there is no /run/systemd/system"),
+			"addresses and the settings of NICs are changed only where systemd-run can revert them")}
+	}
 }
 
 // revertLines is a script that takes the risky ones of the steps back, the last

@@ -63,6 +63,7 @@ type server struct {
 	armed       bool          // the dead-man of this owner is
 	armedHere   bool          // by this transaction, and by none before
 	othersArmed []string      // owners
+	timers      bool          // it has those that dead-men are
 	before      ledger        // before the transaction
 	leaves      bool          // the transaction removes the ledger
 	planned     []plan.Step   // of the transaction
@@ -134,7 +135,7 @@ func (d *server) Open(ctx context.Context) (plan.Identity, error) {
 		if text, err = output(seen, armedLook()); err != nil {
 			return id, fmt.Errorf("look for armed reverts in %s: %w", leaseDir, err)
 		}
-		d.armed, d.othersArmed = parseArmed(d.owner, text)
+		d.armed, d.timers, d.othersArmed = parseArmed(d.owner, text)
 		if text, err = output(seen, leftLook(d.owner, d.places)); err != nil {
 			return id, fmt.Errorf("look for what an apply that did not end has left: %w", err)
 		}
@@ -142,6 +143,9 @@ func (d *server) Open(ctx context.Context) (plan.Identity, error) {
 		d.mark = sawMark(seen)
 		if d.armed {
 			id.Warnings = append(id.Warnings, fmt.Sprintf("an apply that did not end left a timer: what it changed is reverted within %s, unless apply proves it", revertAfter))
+		}
+		if len(d.othersArmed) > 0 {
+			id.Warnings = append(id.Warnings, fmt.Sprintf("the owner %s has a revert armed on the server: addresses and the settings of NICs are not changed until that apply has ended, or its timer has fired (%s at most)", strings.Join(d.othersArmed, ", "), revertAfter))
 		}
 		if d.ledgers.warning != "" {
 			id.Warnings = append(id.Warnings, d.ledgers.warning)
@@ -183,6 +187,7 @@ func (d *server) Read(ctx context.Context, rs []plan.Resource) ([]plan.State, er
 	d.sights = all
 	d.beside = beside(rs, all, d.ledgers.foreign)
 	d.forbid(rs, states)
+	d.tame(rs, states)
 	for _, k := range d.known() {
 		k.together(rs, states)
 	}

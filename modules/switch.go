@@ -43,6 +43,7 @@ type device struct {
 	tx      *switches.Transaction
 	before  switches.Reading
 	steps   []plan.Step // of the transaction
+	probed  bool        // it has what transactions need
 	away    bool        // somebody else holds the switch: the transaction never began
 
 	owns    switches.Owned  // what carries the owner's name, as read last
@@ -145,15 +146,18 @@ func (d *device) Unmanaged() map[string][]string { return d.have.Beside(d.want) 
 // Probe implements plan.Prober: a switch without a timed revert is known before
 // anything is typed on it. While a revert runs there, whosever it is, nobody
 // comes near it.
-func (d *device) Probe(ctx context.Context) (note string, err error) {
+//
+// What its user may not look at is a note, as somebody else may carry the plan
+// out; whoever is about to do so is refused.
+func (d *device) Probe(ctx context.Context, lines int) (note string, err error) {
 	if len(d.marks.Running()) > 0 {
 		return "", nil
 	}
-	err = d.session.Probe(ctx, d.confirm)
-	if err == nil || errors.As(err, new(*switches.GuardError)) || errors.As(err, new(*switches.WithoutError)) {
+	err = d.session.Probe(ctx, d.guard(lines))
+	if d.probed = err == nil; d.probed || d.settle || errors.As(err, new(*switches.GuardError)) || errors.As(err, new(*switches.WithoutError)) {
 		return "", told(err)
 	}
-	return "whether the switch can revert changes by itself could not be seen: " + told(err).Error(), nil
+	return "whether the switch can be changed safely, and revert changes by itself, could not be seen: " + told(err).Error(), nil
 }
 
 // Begin implements plan.Device.

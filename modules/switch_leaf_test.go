@@ -83,6 +83,7 @@ type leaf struct {
 	// returns befalls the terminal.
 	fate   func(line string) fate
 	did    string // what was done to it, for messages
+	reads  bool   // its plans are not for whoever makes them to carry out
 	met    bool   // it has met its fate
 	again  bool   // and the one after it
 	crumbs bool   // what it prints arrives line by line
@@ -200,7 +201,7 @@ func (l *leaf) run() (*plan.Plan, *plan.Result, error) {
 	fleet, diags := Expand(m, Env{
 		Bundle: bundle.New(), Holder: claim.Holder{Who: "test@here", Machine: "m", PID: 1, Started: "1", Alive: func(claim.Holder) bool { return true }},
 		Terminal: func(*inventory.Switch) switches.Dial { return l.open },
-		Settle:   true, Say: l.hear,
+		Settle:   !l.reads, Say: l.hear,
 	})
 	if diags.HasErrors() {
 		panic(diags)

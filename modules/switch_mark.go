@@ -40,6 +40,11 @@ func (d *device) Mark(ctx context.Context, m plan.Mark, mine func(plan.Mark) boo
 	if err := d.reach(ctx); err != nil {
 		return err
 	}
+	if !d.probed { // by whoever planned; nothing was typed anywhere yet
+		if _, err := d.Probe(ctx, 0); err != nil {
+			return err
+		}
+	}
 	g := d.guard(0)
 	g.Confirm = 0
 	err := d.session.MarkRun(ctx, g, runMark(m), func(r switches.RunMark) bool { return mine(d.runOf(r)) || d.runOf(r).Run == m.Run })

@@ -5,9 +5,11 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"weft/internal/lab/simswitch"
 	"weft/plan"
+	"weft/switches"
 )
 
 // A switch without a timed revert is known for one before anything is typed
@@ -56,15 +58,20 @@ func TestSwitchMayNotConfigure(t *testing.T) {
 	eachOS(t, func(t *testing.T, os string) {
 		l := newLeaf(t, os)
 		l.sw.Deny(regexp.MustCompile(`^(configure dual-stage|system-view)$`))
+		if p, _, err := l.run(); len(p.Refusals) != 1 || err == nil {
+			t.Errorf("carried out by who may not: %v: %+v", err, p.Refusals)
+		}
+		l.reads = true
 		p, res, err := l.run()
 		if len(p.Refusals) > 0 || err == nil || res.Devices[0].Outcome != plan.DeviceUnchanged {
 			t.Errorf("%s: %v: %+v", res.Devices[0].Outcome, err, p.Refusals)
 		}
 		said := strings.Join(p.Devices[0].Identity.Warnings, "\n")
-		if !regexp.MustCompile(`whether the switch can revert changes by itself could not be seen: refused "(configure dual-stage|system-view)": .*(?i)permission denied`).MatchString(said) {
+		if !regexp.MustCompile(`whether the switch can be changed safely, and revert changes by itself, could not be seen: refused "(configure dual-stage|system-view)": .*(?i)permission denied`).MatchString(said) {
 			t.Errorf("it says %q", said)
 		}
 		l.sw.Deny(nil)
+		l.reads = false
 		if _, _, err := l.run(); err != nil {
 			t.Fatal(err)
 		}
@@ -79,6 +86,64 @@ func TestSwitchMayNotConfigure(t *testing.T) {
 		}
 	})
 }
+
+// What marks are kept with is looked at by the plan: a switch that does not list
+// its files, or does not tell its time, is never begun.
+func TestSwitchKeepsNoMarks(t *testing.T) {
+	eachOS(t, func(t *testing.T, os string) {
+		for name, x := range map[string]struct {
+			start func(*leaf)
+			says  string
+		}{
+			"no listing":             {func(l *leaf) { l.sw.Lack(listing) }, `(?i)refused "dir.*% (invalid|unrecognized) command`},
+			"a time that is no time": {func(l *leaf) { l.sw.Hostile(clocks, "it is late") }, `the switch does not tell its time: "it is late"`},
+		} {
+			l := newLeaf(t, os)
+			before := l.sw.RunningConfig()
+			x.start(l)
+			p, _, err := l.run()
+			if len(p.Refusals) != 1 || err == nil || l.sw.RunningConfig() != before {
+				t.Fatalf("%s: refusals %+v: %v", name, p.Refusals, err)
+			}
+			if said := p.Refusals[0].Text; !strings.Contains(said, "weft cannot keep its marks on this switch") || !regexp.MustCompile(x.says).MatchString(said) {
+				t.Errorf("%s: %s", name, said)
+			}
+		}
+	})
+}
+
+// Whoever may not list files is told so by the plan, and refused before the first
+// step where the plan is to be carried out: by apply, and by apply of a saved plan
+// that somebody else may have made.
+func TestSwitchMayNotList(t *testing.T) {
+	eachOS(t, func(t *testing.T, os string) {
+		l := newLeaf(t, os)
+		l.sw.Deny(listing)
+		l.reads = true
+		p, _, _ := l.run()
+		if len(p.Refusals) > 0 || !strings.Contains(strings.Join(p.Devices[0].Identity.Warnings, "\n"), "whether the switch can be changed safely") {
+			t.Errorf("%+v: %q", p.Refusals, p.Devices[0].Identity.Warnings)
+		}
+		l.reads = false
+		if p, _, err := l.run(); len(p.Refusals) != 1 || err == nil || !strings.Contains(p.Refusals[0].Text, "refused \"dir") {
+			t.Errorf("%+v: %v", p.Refusals, err)
+		}
+		l.sw.Deny(regexp.MustCompile(`^(configure dual-stage|system-view)$`))
+		_, fleet := l.expand(switches.Named(os))
+		d := fleet.Devices["switch.leaf"].(*device)
+		d.settle = true // as apply does
+		mark := plan.Mark{Format: plan.MarkFormat, Run: plan.NewRunID(time.Now()), Owner: "o", Who: "me@here"}
+		if err := d.Mark(t.Context(), mark, func(plan.Mark) bool { return false }); err == nil || !strings.Contains(strings.ToLower(err.Error()), "permission denied") {
+			t.Errorf("a run begins: %v", err)
+		}
+	})
+}
+
+// Lines that list files, and tell the time.
+var (
+	listing = regexp.MustCompile(`^dir\b`)
+	clocks  = regexp.MustCompile(`^(show|display) clock$`)
+)
 
 // While the timed revert of another owner runs, the switch is not even asked
 // whether it has one.

@@ -69,10 +69,10 @@ type Foreseer interface {
 // transactions need. Make asks it where something is to be changed.
 type Prober interface {
 	Device
-	// Probe changes nothing. Its error says that nothing can be changed safely
-	// there, and refuses the plan; note is for the reader of the plan, and may
-	// be empty.
-	Probe(context.Context) (note string, err error)
+	// Probe changes nothing; lines is how many the plan sends. Its error says that
+	// nothing can be changed safely there, and refuses the plan; note is for the
+	// reader of the plan, and may be empty.
+	Probe(ctx context.Context, lines int) (note string, err error)
 }
 
 // crowd is from how many devices on a fleet is large.

@@ -13,12 +13,14 @@ import (
 // A careful device can tell beforehand whether it can be changed safely.
 type careful struct {
 	*fakeDevice
-	note string
-	err  error
+	note  string
+	err   error
+	lines int // that it was told of
 }
 
 // Probe implements Prober.
-func (d *careful) Probe(context.Context) (string, error) {
+func (d *careful) Probe(_ context.Context, lines int) (string, error) {
+	d.lines = lines
 	if err := d.world.call("probe " + d.address); err != nil {
 		return "", err
 	}
@@ -44,6 +46,15 @@ func TestProbe(t *testing.T) {
 	p := mustMake(t, within(t), in)
 	if w.called("probe a") != 1 || w.called("probe b") != 1 || w.called("probe c")+w.called("probe d") != 0 {
 		t.Errorf("calls %q", w.calls)
+	}
+	sent := 0
+	for _, s := range p.Steps {
+		if s.ID.Device == "a" {
+			sent += len(s.Send)
+		}
+	}
+	if told := w.devices["a"].(*careful).lines; sent == 0 || told != sent {
+		t.Errorf("a was told of %d lines, of %d", told, sent)
 	}
 	for _, d := range p.Devices {
 		if slices.Contains(d.Identity.Warnings, "it could not be seen") != (d.Address == "b") {

@@ -224,7 +224,13 @@ func (s *survey) probe(ctx context.Context, d *surveyed) {
 	if !ok || n < 0 {
 		return
 	}
-	note, err := p.Probe(ctx)
+	lines := 0
+	for _, f := range d.found {
+		if f != nil && f.diff.Err == nil {
+			lines += len(f.diff.Send)
+		}
+	}
+	note, err := p.Probe(ctx, lines)
 	if note != "" {
 		d.identity.Warnings = append(slices.Clip(d.identity.Warnings), note)
 	}

@@ -198,15 +198,16 @@ func (s *Session) whole(ctx context.Context, file string) error {
 	return nil
 }
 
-// enough refuses work that would take more than half of the time that the
-// switch waits.
-func (t *Transaction) enough() error {
+// enough refuses work that would take more than a part of the time that the switch
+// waits. What a plan may take is less than what a transaction may, so that a switch
+// which is a little slower by then refuses nothing that was planned.
+func (t *Transaction) enough(part, of time.Duration) error {
 	work := time.Duration(t.guard.Lines) * t.pace
-	if work <= t.confirm/2 {
+	if work <= t.confirm/of*part {
 		return nil
 	}
-	return hint.Wrap(fmt.Errorf("%d lines at %s each take about %s, more than half of the %s after which the switch reverts by itself",
-		t.guard.Lines, t.pace.Round(time.Millisecond), work.Round(time.Second), t.confirm),
+	return hint.Wrap(fmt.Errorf("%d lines at %s each take about %s, more than %d/%d of the %s after which the switch reverts by itself",
+		t.guard.Lines, t.pace.Round(time.Millisecond), work.Round(time.Second), part, of, t.confirm),
 		"a longer commit_confirm gives the switch time")
 }
 

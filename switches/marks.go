@@ -123,6 +123,21 @@ func (s *Session) Marks(ctx context.Context) (Marks, error) {
 	return m, err
 }
 
+// probeMarks finds out whether marks can be kept on the switch, as far as reading
+// tells: it lists its files and tells its time.
+func (s *Session) probeMarks(ctx context.Context) error {
+	_, err := s.listing(ctx)
+	if err == nil {
+		_, err = s.clock(ctx)
+	}
+	var no *RefusedError
+	switch told := errors.As(err, &no); {
+	case err == nil, told && !s.absent.MatchString(no.Reply), !s.wire.IsAlive(), ctx.Err() != nil:
+		return err
+	}
+	return &GuardError{Err: err, lack: "weft cannot keep its marks on this switch, which say who changes it and until when"}
+}
+
 // listing are the marks without the time.
 func (s *Session) listing(ctx context.Context) (Marks, error) {
 	if err := s.os.Lacks(Filing); err != nil {

@@ -137,12 +137,15 @@ leaf-a#`))
 // Work that would outlast the timer is not begun.
 func TestEnough(t *testing.T) {
 	tx := &Transaction{confirm: time.Minute, pace: time.Second, guard: Guard{Lines: 30}}
-	if err := tx.enough(); err != nil {
+	if err := tx.enough(1, 2); err != nil {
 		t.Error(err)
 	}
 	tx.guard.Lines = 31
-	if err := tx.enough(); err == nil || !strings.Contains(err.Error(), "more than half of the 1m0s") {
+	if err := tx.enough(1, 2); err == nil || !strings.Contains(err.Error(), "more than 1/2 of the 1m0s") {
 		t.Errorf("31 lines: %v", err)
+	}
+	if err := tx.enough(3, 4); err != nil {
+		t.Errorf("31 lines that were planned: %v", err)
 	}
 }
 

@@ -90,24 +90,27 @@ func TestProbe(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := open(t, NXOS(), newReplay(t, join(nxosLogin, c.script)))
-			err := s.Probe(t.Context(), c.confirm)
+			err := s.Probe(t.Context(), Guard{Confirm: c.confirm})
 			if errors.As(err, new(*GuardError)) != c.none || errors.As(err, new(*RefusedError)) != c.refused || (err != nil) != (c.none || c.refused) {
 				t.Error(err)
 			}
 		})
 	}
+	const minutes = "  INTEGER<1-65535>  Delay time in minutes\n                            ^\n % Incomplete command found at '^' position."
 	for name, c := range map[string]struct {
 		reply string
+		lines int
 		none  bool
 	}{
-		"minutes":  {"  INTEGER<1-65535>  Delay time in minutes\n                            ^\n % Incomplete command found at '^' position.", false},
-		"no unit":  {"  INTEGER<1-65535>  Delay time", true},
-		"no delay": {" % Unrecognized command found at '^' position.", true},
-		"too long": {"  INTEGER<1-30>  Delay time in seconds", true},
+		"minutes":        {minutes, 1, false},
+		"too many lines": {minutes, 1 << 40, true},
+		"no unit":        {"  INTEGER<1-65535>  Delay time", 1, true},
+		"no delay":       {" % Unrecognized command found at '^' position.", 1, true},
+		"too long":       {"  INTEGER<1-30>  Delay time in seconds", 1, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := open(t, Comware(), newReplay(t, join(comwareLogin, "<leaf-b> system-view\nSystem View: return to User View with Ctrl+Z.\n[leaf-b] configuration commit delay ?\n"+c.reply+"\n[leaf-b] return\n<leaf-b>")))
-			if err := s.Probe(t.Context(), time.Minute); errors.As(err, new(*GuardError)) != c.none || (err != nil) != c.none {
+			if err := s.Probe(t.Context(), Guard{Confirm: time.Minute, Lines: c.lines}); errors.As(err, new(*GuardError)) != c.none || (err != nil) != c.none {
 				t.Error(err)
 			}
 		})

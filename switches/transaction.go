@@ -1,6 +1,7 @@
 package switches
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -85,37 +86,47 @@ func (s *Session) procedure(confirm time.Duration) (Procedure, error) {
 	case confirm == 0:
 		return direct{}, nil
 	case confirm < s.dialect.Confirm:
-		return nil, &GuardError{fmt.Errorf("a timed revert after %s: %s takes at least %s", confirm, s.os.Name, s.dialect.Confirm)}
+		return nil, &GuardError{Err: fmt.Errorf("a timed revert after %s: %s takes at least %s", confirm, s.os.Name, s.dialect.Confirm)}
 	}
 	if err := s.os.Lacks(Guarding); err != nil {
-		return nil, &GuardError{err}
+		return nil, &GuardError{Err: err}
 	}
 	return s.os.Guard, nil
 }
 
-// A GuardError says that a switch has no timed revert that weft could arm.
-type GuardError struct{ Err error }
+// A GuardError says that a switch cannot be changed safely: it has no timed revert
+// that weft could arm, or lacks what that needs.
+type GuardError struct {
+	Err  error
+	lack string // what it lacks; "": the timed revert
+}
 
-func (e *GuardError) Error() string { return "no timed revert that weft can arm: " + e.Err.Error() }
+func (e *GuardError) Error() string {
+	return cmp.Or(e.lack, "no timed revert that weft can arm") + ": " + e.Err.Error()
+}
 
 // Unwrap returns why.
 func (e *GuardError) Unwrap() error { return e.Err }
 
-// Probe finds out whether the switch has the timed revert that Begin would arm,
-// and changes nothing. A *GuardError says that it has none; after any other
-// error that is not known.
-func (s *Session) Probe(ctx context.Context, confirm time.Duration) error {
-	how, err := s.procedure(confirm)
+// Probe finds out whether the switch has what Begin would need: its timed revert,
+// time for so many lines within it, and what marks are kept with. It changes
+// nothing. A *GuardError says that it lacks something; after a *RefusedError, or
+// where the session is lost, that is not known.
+func (s *Session) Probe(ctx context.Context, g Guard) error {
+	how, err := s.procedure(g.Confirm)
 	if err == nil {
 		err = s.os.Lacks(Filing) // where the lease is, and what was there before
 	}
 	if err == nil {
 		err = s.settle(ctx)
 	}
+	if err == nil && g.Owner != "" {
+		err = s.probeMarks(ctx)
+	}
 	if err != nil {
 		return err
 	}
-	return how.probe(ctx, &Transaction{s: s, how: how, confirm: confirm})
+	return how.probe(ctx, &Transaction{s: s, how: how, guard: g, confirm: g.Confirm})
 }
 
 // unguarded tells a refusal of somebody who may not type a line from that of a
@@ -125,7 +136,7 @@ func (s *Session) unguarded(err error) error {
 	if !errors.As(err, &no) || !s.absent.MatchString(no.Reply) {
 		return err
 	}
-	return &GuardError{err}
+	return &GuardError{Err: err}
 }
 
 // Send types configuration lines and stops at the first that the switch
@@ -339,10 +350,12 @@ func (direct) begin(ctx context.Context, t *Transaction) error { return t.config
 // configure enters the mode in which lines are in force at once.
 func (t *Transaction) configure(ctx context.Context) error {
 	line := t.s.net.PrivilegeLevels["configuration"].Escalate
+	begun := time.Now()
 	reply, err := t.s.say(ctx, line, t.s.timeout)
 	if err != nil {
 		return err
 	}
+	t.pace = cmp.Or(t.pace, time.Since(begun))
 	if no := t.s.objection(reply); no != "" || t.s.exec.MatchString(t.s.prompt) {
 		return &RefusedError{Line: line, Reply: reply}
 	}

@@ -30,6 +30,9 @@ func (commitDelay) probe(ctx context.Context, t *Transaction) error {
 	if _, err := t.delay(ctx); err != nil {
 		return err
 	}
+	if err := t.enough(1, 2); err != nil {
+		return &GuardError{Err: err, lack: "too many lines for its timed revert"}
+	}
 	return t.s.leave(ctx)
 }
 
@@ -48,7 +51,7 @@ func (t *Transaction) delay(ctx context.Context) (n int, err error) {
 	}
 	n = int((t.confirm + unit - 1) / unit)
 	if n < least || n > most {
-		return 0, &GuardError{fmt.Errorf("a timed revert after %s: %s takes %d to %d times %s", t.confirm, t.s.name, least, most, unit)}
+		return 0, &GuardError{Err: fmt.Errorf("a timed revert after %s: %s takes %d to %d times %s", t.confirm, t.s.name, least, most, unit)}
 	}
 	t.confirm, t.least, t.leastLine = time.Duration(n)*unit, time.Duration(least)*unit, fmt.Sprintf("%s %d", comwareDelay, least)
 	return n, nil
@@ -59,7 +62,7 @@ func (c commitDelay) begin(ctx context.Context, t *Transaction) error {
 	if err != nil {
 		return err
 	}
-	if err := t.enough(); err != nil {
+	if err := t.enough(3, 4); err != nil {
 		return err
 	}
 	if t.guard.Owner != "" {
@@ -126,7 +129,7 @@ func (t *Transaction) askDelay(ctx context.Context) (unit time.Duration, least, 
 	case strings.Contains(text, "second"):
 		unit = time.Second
 	default:
-		return 0, 0, 0, &GuardError{fmt.Errorf("%s does not tell the unit of its timed revert: %s", t.s.name, strings.TrimSpace(m[0]))}
+		return 0, 0, 0, &GuardError{Err: fmt.Errorf("%s does not tell the unit of its timed revert: %s", t.s.name, strings.TrimSpace(m[0]))}
 	}
 	return unit, atoi(m[1]), atoi(m[2]), nil
 }

@@ -38,7 +38,7 @@ func (d dualStage) probe(ctx context.Context, t *Transaction) error {
 
 func (dualStage) begin(ctx context.Context, t *Transaction) error {
 	if t.confirm > 65535*time.Second {
-		return &GuardError{fmt.Errorf("a timed revert after %s: nxos takes at most 65535 seconds", t.confirm)}
+		return &GuardError{Err: fmt.Errorf("a timed revert after %s: nxos takes at most 65535 seconds", t.confirm)}
 	}
 	reply, err := t.s.say(ctx, nxosDual, t.s.timeout)
 	if err == nil && !strings.Contains(t.s.prompt, nxosDualMode) {
