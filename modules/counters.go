@@ -5,17 +5,11 @@ import (
 	"fmt"
 
 	"weft/internal/hint"
-	"weft/plan"
 	"weft/switches"
 )
 
-// ReadCounters asks a switch what it has counted on ports. A switch that was
-// not spoken to yet is opened, which proves that it is the declared one.
-func ReadCounters(ctx context.Context, dev plan.Device, ports []string) (*switches.Counted, error) {
-	d, ok := dev.(*device)
-	if !ok {
-		return nil, fmt.Errorf("%T has no ports that count", dev)
-	}
+// Counters implements Counter.
+func (d *device) Counters(ctx context.Context, ports []string) (*switches.Counted, error) {
 	if d.session == nil || d.have.Facts.Serial == "" {
 		if _, err := d.Open(ctx); err != nil {
 			return nil, err

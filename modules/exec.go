@@ -11,15 +11,12 @@ import (
 
 	"weft/internal/hint"
 	"weft/internal/remote"
-	"weft/plan"
 )
 
-// Run runs a command on a server that is open. With hold nobody else changes
-// the server meanwhile: a *plan.HeldError says who already does.
-func Run(ctx context.Context, dev plan.Device, cmd remote.Cmd, hold bool) (out remote.Output, err error) {
-	d, ok := dev.(*server)
-	if !ok || d.host == nil {
-		return out, fmt.Errorf("%T takes no commands", dev)
+// RunCommand implements Commander.
+func (d *server) RunCommand(ctx context.Context, cmd remote.Cmd, hold bool) (out remote.Output, err error) {
+	if d.host == nil {
+		return out, fmt.Errorf("%s is not connected", d.name)
 	}
 	if hold {
 		if _, err := d.take(ctx, nil); err != nil {
@@ -38,31 +35,20 @@ func Run(ctx context.Context, dev plan.Device, cmd remote.Cmd, hold bool) (out r
 // releasePatience is how long giving a lease back may take: it ends by itself.
 const releasePatience = 10 * time.Second
 
-// Show types a line that only reads on a switch that is open, and returns what
-// it printed.
-func Show(ctx context.Context, dev plan.Device, line string) (string, error) {
-	d, ok := dev.(*device)
-	if !ok || d.session == nil {
-		return "", fmt.Errorf("%T has no terminal", dev)
+// Show implements Terminal.
+func (d *device) Show(ctx context.Context, line string) (string, error) {
+	if d.session == nil {
+		return "", fmt.Errorf("%s is not connected", d.name)
 	}
-	if err := d.onlyShows(line); err != nil {
+	if err := d.OnlyShows(line); err != nil {
 		return "", err
 	}
 	out, err := d.session.Show(ctx, []string{line})
 	return out[line], told(err)
 }
 
-// OnlyShows refuses a line that may do more than print, if the device is a
-// switch; isSwitch reports whether it is.
-func OnlyShows(dev plan.Device, line string) (isSwitch bool, err error) {
-	d, ok := dev.(*device)
-	if !ok {
-		return false, nil
-	}
-	return true, d.onlyShows(line)
-}
-
-func (d *device) onlyShows(line string) error {
+// OnlyShows implements Terminal.
+func (d *device) OnlyShows(line string) error {
 	verb := d.os.Dialect.Reads
 	err := onlyShows(verb, line)
 	if err != nil {

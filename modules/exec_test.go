@@ -113,7 +113,7 @@ func (h *leaseHost) Run(ctx context.Context, cmd remote.Cmd) (remote.Output, err
 func TestRunHolds(t *testing.T) {
 	for _, args := range [][]string{{"nvme", "list"}, {"false"}} {
 		d, _, holder := leased(t, "")
-		_, err := Run(t.Context(), d, remote.Cmd{Args: args}, true)
+		_, err := d.RunCommand(t.Context(), remote.Cmd{Args: args}, true)
 		if exit := new(remote.ExitError); (args[0] == "false") != errors.As(err, &exit) {
 			t.Errorf("%v: %v", args, err)
 		}
@@ -122,14 +122,14 @@ func TestRunHolds(t *testing.T) {
 		}
 	}
 	d, _, holder := leased(t, `{"who":"ann@laptop","pid":7,"owner":"o"}`)
-	_, err := Run(t.Context(), d, remote.Cmd{Args: []string{"nvme", "list"}}, true)
+	_, err := d.RunCommand(t.Context(), remote.Cmd{Args: []string{"nvme", "list"}}, true)
 	if held := new(plan.HeldError); !errors.As(err, &held) || !strings.Contains(held.Holder, "ann@laptop") {
 		t.Errorf("%v", err)
 	}
 	if !strings.Contains(*holder, "ann") {
 		t.Errorf("the lease of somebody else is gone: %q", *holder)
 	}
-	if out, err := Run(t.Context(), d, remote.Cmd{Args: []string{"nvme", "list"}}, false); err != nil || string(out.Stdout) != "nothing\n" {
+	if out, err := d.RunCommand(t.Context(), remote.Cmd{Args: []string{"nvme", "list"}}, false); err != nil || string(out.Stdout) != "nothing\n" {
 		t.Errorf("what only looks: %q, %v", out.Stdout, err)
 	}
 }

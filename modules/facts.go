@@ -12,14 +12,6 @@ import (
 	"weft/plan"
 )
 
-// Facts are what a device says of itself: a server or a switch, and what of it
-// speaks against the files or the catalogue.
-type Facts struct {
-	Server   *ServerFacts `json:"server,omitempty"`
-	Switch   *SwitchFacts `json:"switch,omitempty"`
-	Findings []Finding    `json:"findings,omitempty"`
-}
-
 // ServerFacts are what a Linux server says of itself. What it does not tell is
 // empty or 0.
 type ServerFacts struct {
@@ -198,33 +190,20 @@ func (d *server) forbid(rs []plan.Resource, states []plan.State) {
 	}
 }
 
-// ReadFacts opens a device and asks what it is.
-func ReadFacts(ctx context.Context, dev plan.Device) (*Facts, error) {
-	switch d := dev.(type) {
-	case *server:
-		d.curious, d.facts = true, nil
-		if _, err := d.Open(ctx); err != nil {
-			return nil, err
-		}
-		if d.facts == nil { // nothing is compared with them, or they could not be read
-			seen, err := remote.Read(ctx, d.host, []remote.Look{d.factsLook()})
-			if err == nil {
-				err = d.learn(seen)
-			}
-			if err != nil {
-				return nil, fmt.Errorf("read the facts of %s: %w", d.name, err)
-			}
-		}
-		return &Facts{Server: d.facts, Findings: d.findings}, nil
-	case *device:
-		if _, err := d.Open(ctx); err != nil {
-			return nil, err
-		}
-		f, err := d.facts(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("read the neighbours of %s: %w", d.name, err)
-		}
-		return &Facts{Switch: f}, nil
+// ServerFacts implements ServerTeller.
+func (d *server) ServerFacts(ctx context.Context) (*ServerFacts, []Finding, error) {
+	d.curious, d.facts = true, nil
+	if _, err := d.Open(ctx); err != nil {
+		return nil, nil, err
 	}
-	return nil, fmt.Errorf("%T tells no facts", dev)
+	if d.facts == nil { // nothing is compared with them, or they could not be read
+		seen, err := remote.Read(ctx, d.host, []remote.Look{d.factsLook()})
+		if err == nil {
+			err = d.learn(seen)
+		}
+		if err != nil {
+			return nil, nil, fmt.Errorf("read the facts of %s: %w", d.name, err)
+		}
+	}
+	return d.facts, d.findings, nil
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"weft/plan"
 	"weft/switches"
 )
 
@@ -20,12 +19,8 @@ type SwitchFacts struct {
 	Without    []string             `json:"without,omitempty"`    // what its system does not tell, and why
 }
 
-// Heard asks a switch whom it hears with LLDP now.
-func Heard(ctx context.Context, dev plan.Device) ([]switches.Neighbour, error) {
-	d, ok := dev.(*device)
-	if !ok {
-		return nil, fmt.Errorf("%T is no switch", dev)
-	}
+// Heard implements Listener.
+func (d *device) Heard(ctx context.Context) ([]switches.Neighbour, error) {
 	if d.session == nil {
 		if _, err := d.Open(ctx); err != nil {
 			return nil, err
@@ -34,27 +29,25 @@ func Heard(ctx context.Context, dev plan.Device) ([]switches.Neighbour, error) {
 	return d.session.Neighbours(ctx)
 }
 
-// facts are those of the last reading, and who is heard now.
-func (d *device) facts(ctx context.Context) (*SwitchFacts, error) {
+// SwitchFacts implements SwitchTeller: what the reading told, and who is heard now.
+func (d *device) SwitchFacts(ctx context.Context) (*SwitchFacts, error) {
+	if _, err := d.Open(ctx); err != nil {
+		return nil, err
+	}
 	var without []string
 	heard, err := d.session.Neighbours(ctx)
 	if errors.As(err, new(*switches.WithoutError)) {
 		without, err = append(without, err.Error()), nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("read the neighbours of %s: %w", d.name, err)
 	}
 	f := d.have.Facts
 	return &SwitchFacts{OS: d.os.Name, Version: f.Version, Model: f.Model, Serial: f.Serial, Hostname: f.Hostname, Neighbours: heard, Without: without}, nil
 }
 
-// Record asks a switch everything that weft reads of it and writes that as a
-// test case that tells no more than it should.
-func Record(ctx context.Context, dev plan.Device, discreet switches.Discretion) (string, error) {
-	d, ok := dev.(*device)
-	if !ok {
-		return "", fmt.Errorf("%T is no switch", dev)
-	}
+// Record implements Recorder.
+func (d *device) Record(ctx context.Context, discreet switches.Discretion) (string, error) {
 	if _, err := d.Open(ctx); err != nil {
 		return "", err
 	}

@@ -182,12 +182,8 @@ func (d *server) admits(want *plan.Mark) error {
 	return plan.NewMarkedError(d.name, d.mark.Mark)
 }
 
-// ReadMarks asks a device whose runs it belongs to.
-func ReadMarks(ctx context.Context, dev plan.Device) ([]plan.Mark, error) {
-	if sw, ok := dev.(*device); ok {
-		return sw.readMarks(ctx)
-	}
-	d := dev.(*server)
+// ReadMarks implements plan.Marker.
+func (d *server) ReadMarks(ctx context.Context) ([]plan.Mark, error) {
 	if err := d.connect(ctx); err != nil {
 		return nil, err
 	}
@@ -199,13 +195,8 @@ func ReadMarks(ctx context.Context, dev plan.Device) ([]plan.Mark, error) {
 	return d.Marks(), nil
 }
 
-// BreakMark takes away a mark that a device was seen to carry, also one that
-// cannot be read, if it is still that one.
-func BreakMark(ctx context.Context, dev plan.Device, m plan.Mark) error {
-	if sw, ok := dev.(*device); ok {
-		return sw.Unmark(ctx, m)
-	}
-	d := dev.(*server)
+// BreakMark implements plan.Marker: there is one mark, that it has just read.
+func (d *server) BreakMark(ctx context.Context, _ plan.Mark) error {
 	if d.mark.needle() == "" {
 		return fmt.Errorf("only root may read %s", markPath)
 	}

@@ -144,8 +144,8 @@ func (d *device) held(err error) error {
 	return claim.Refused(d.name, holder, by.Left())
 }
 
-// lease is the lease on the switch; nil: nobody has it.
-func (d *device) lease(ctx context.Context) (*claim.Lease, error) {
+// Lease implements plan.Leaser.
+func (d *device) Lease(ctx context.Context) (*plan.Lease, error) {
 	if _, err := d.Open(ctx); err != nil {
 		return nil, err
 	}
@@ -153,8 +153,7 @@ func (d *device) lease(ctx context.Context) (*claim.Lease, error) {
 	if m.Hold == nil {
 		return nil, nil
 	}
-	return &claim.Lease{
-		Holder: holderText(m.Hold.Who), Owner: m.Hold.Owner, Left: m.Hold.Until.Sub(m.Now),
-		Break: func(ctx context.Context) error { return d.session.BreakLease(ctx, *m.Hold) },
-	}, nil
+	hold := *m.Hold
+	return &plan.Lease{Holder: holderText(hold.Who), Owner: hold.Owner, Left: hold.Until.Sub(m.Now),
+		Break: func(ctx context.Context) error { return d.session.BreakLease(ctx, hold) }}, nil
 }

@@ -83,8 +83,11 @@ func (d *device) reach(ctx context.Context) error {
 	return nil
 }
 
-// readMarks lists the marks of runs, and reads nothing else.
-func (d *device) readMarks(ctx context.Context) ([]plan.Mark, error) {
+// BreakMark implements plan.Marker.
+func (d *device) BreakMark(ctx context.Context, m plan.Mark) error { return d.Unmark(ctx, m) }
+
+// ReadMarks implements plan.Marker.
+func (d *device) ReadMarks(ctx context.Context) ([]plan.Mark, error) {
 	if err := d.connect(ctx); err != nil {
 		return nil, err
 	}

@@ -102,8 +102,8 @@ func TestSwitchThirdSystem(t *testing.T) {
 		t.Error("a refused plan was applied")
 	}
 
-	dev := fleet.Devices["switch.leaf"]
-	counted, err := ReadCounters(t.Context(), dev, []string{"Ethernet1/3"})
+	dev := fleet.Devices["switch.leaf"].(*device)
+	counted, err := dev.Counters(t.Context(), []string{"Ethernet1/3"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,16 +112,16 @@ func TestSwitchThirdSystem(t *testing.T) {
 		t.Error("drops were counted")
 	}
 	l.says("verify", why, switches.Counting)
-	_, err = Heard(t.Context(), dev)
+	_, err = dev.Heard(t.Context())
 	l.says("verify cabling", text(err), switches.Hearing)
-	facts, err := ReadFacts(t.Context(), dev)
+	facts, err := ReadFacts(t.Context(), fleet.Devices, "switch.leaf")
 	if err != nil || facts.Switch.OS != "third" {
 		t.Fatalf("facts: %+v, %v", facts, err)
 	}
 	l.says("facts", strings.Join(facts.Switch.Without, "\n"), switches.Hearing)
-	_, err = Record(t.Context(), dev, switches.Discretion{})
+	_, err = dev.Record(t.Context(), switches.Discretion{})
 	l.says("record", text(err), switches.Recording)
-	l.says("a run's mark", text(dev.(plan.Marker).Mark(t.Context(), plan.Mark{Run: plan.NewRunID(time.Unix(1, 0)), Owner: "o", Who: "me"}, func(plan.Mark) bool { return false })), switches.Filing)
+	l.says("a run's mark", text(dev.Mark(t.Context(), plan.Mark{Run: plan.NewRunID(time.Unix(1, 0)), Owner: "o", Who: "me"}, func(plan.Mark) bool { return false })), switches.Filing)
 	if err := l.unguarded(third(optional()...)); err == nil || !strings.Contains(err.Error(), "third has no "+string(switches.Filing)) {
 		t.Errorf("without a timed revert: %v", err)
 	}
@@ -156,7 +156,7 @@ func TestSwitchThirdSystemApplies(t *testing.T) {
 	if err != nil || l.sw.RunningConfig() != planned {
 		t.Errorf("%v; it reads\n%s", err, l.sw.RunningConfig())
 	}
-	text, err := Record(context.WithoutCancel(t.Context()), fleet.Devices["switch.leaf"], switches.Discretion{})
+	text, err := fleet.Devices["switch.leaf"].(Recorder).Record(context.WithoutCancel(t.Context()), switches.Discretion{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"weft/modules/claim"
 	"weft/plan"
 )
 
@@ -18,12 +17,8 @@ read -r up rest </proc/uptime; echo held "${up%%.*}" "$(cat "$l/until" 2>/dev/nu
 
 const breakScript = putAway + `if [ "$(cat "$l/holder" 2>/dev/null)" = "$1" ]; then away; else echo moved; fi`
 
-// ReadLease opens a device and says who holds it; nil: nobody.
-func ReadLease(ctx context.Context, dev plan.Device) (*claim.Lease, error) {
-	if sw, ok := dev.(*device); ok {
-		return sw.lease(ctx)
-	}
-	d := dev.(*server)
+// Lease implements plan.Leaser.
+func (d *server) Lease(ctx context.Context) (*plan.Lease, error) {
 	if _, err := d.Open(ctx); err != nil && !errors.Is(err, d.ledgers.unknown) {
 		return nil, err
 	}
@@ -40,13 +35,11 @@ func ReadLease(ctx context.Context, dev plan.Device) (*claim.Lease, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &claim.Lease{
-		Holder: who.describe(), Owner: who.Owner, Left: left,
-		Break: func(ctx context.Context) error { return d.breakLease(ctx, text) },
-	}, nil
+	return &plan.Lease{Holder: who.describe(), Owner: who.Owner, Left: left,
+		Break: func(ctx context.Context) error { return d.breakLease(ctx, text) }}, nil
 }
 
-// breakLease takes a lease away from its holder, if it is still that one.
+// breakLease takes the lease away that is held with this text.
 func (d *server) breakLease(ctx context.Context, text string) error {
 	out, err := d.host.Run(ctx, script(breakScript, text))
 	if err == nil && len(out.Stdout) > 0 {

@@ -47,6 +47,14 @@ type Marker interface {
 	// Unmark takes the mark of m's run away, where it stands. The device need not
 	// be open.
 	Unmark(ctx context.Context, m Mark) error
+
+	// ReadMarks asks the device whose runs it belongs to, and nothing else. The
+	// device need not be open.
+	ReadMarks(ctx context.Context) ([]Mark, error)
+
+	// BreakMark takes away a mark that ReadMarks has just seen, also one that
+	// cannot be read, if it is still that one.
+	BreakMark(ctx context.Context, m Mark) error
 }
 
 // runIDs are times, so that they sort.

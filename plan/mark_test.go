@@ -45,6 +45,10 @@ func (d *markedDevice) Unmark(_ context.Context, m Mark) error {
 	return errors.Join(before, after)
 }
 
+func (d *markedDevice) ReadMarks(context.Context) ([]Mark, error) { return d.Marks(), nil }
+
+func (d *markedDevice) BreakMark(ctx context.Context, m Mark) error { return d.Unmark(ctx, m) }
+
 func (d *markedDevice) faults(call string) (before, after error) {
 	if d.fault == nil {
 		return nil, nil

@@ -67,7 +67,11 @@ func cables(ctx context.Context, p *project, only func(*inventory.Switch) bool, 
 	return prove.Cables(ctx, prove.CablingInput{
 		Model: p.model, Host: hosts.host, Only: only, Freed: freed,
 		Heard: func(ctx context.Context, sw *inventory.Switch) ([]switches.Neighbour, error) {
-			return modules.Heard(ctx, p.fleet.Devices[sw.Addr])
+			d, err := plan.As[modules.Listener](p.fleet.Devices, sw.Addr, "hears no neighbours")
+			if err != nil {
+				return nil, err
+			}
+			return d.Heard(ctx)
 		},
 	})
 }

@@ -82,9 +82,14 @@ func (a *app) exec(ctx context.Context, selectors, words []string, f execFlags) 
 		return err
 	}
 	line := strings.Join(words, " ")
-	isSwitch := make([]bool, len(devices))
-	for i, device := range devices {
-		if isSwitch[i], err = modules.OnlyShows(p.fleet.Devices[device], line); err != nil {
+	for _, device := range devices {
+		t, ok := p.fleet.Devices[device].(modules.Terminal)
+		if ok {
+			err = t.OnlyShows(line)
+		} else {
+			_, err = plan.As[modules.Commander](p.fleet.Devices, device, "takes no commands")
+		}
+		if err != nil {
 			return usage(err)
 		}
 	}
@@ -92,7 +97,7 @@ func (a *app) exec(ctx context.Context, selectors, words []string, f execFlags) 
 	list := make([]answer, len(devices))
 	a.each(ctx, devices, "running "+words[0], func(ctx context.Context, i int, device string) {
 		began := time.Now()
-		list[i] = p.run(ctx, device, isSwitch[i], words, f.sudo || asRoot[device])
+		list[i] = p.run(ctx, device, words, f.sudo || asRoot[device])
 		list[i].took = time.Since(began)
 		a.answered(list[i])
 	})
@@ -119,14 +124,13 @@ type answer struct {
 }
 
 // run runs the words on one device.
-func (p *project) run(ctx context.Context, device string, isSwitch bool, words []string, hold bool) answer {
-	dev := p.fleet.Devices[device]
+func (p *project) run(ctx context.Context, device string, words []string, hold bool) answer {
 	out := answer{Ran: view.Ran{Device: device}}
-	if _, err := dev.Open(ctx); err != nil {
+	if _, err := p.fleet.Devices[device].Open(ctx); err != nil {
 		return out.failed(exitUnreachable, err)
 	}
-	if isSwitch {
-		text, err := modules.Show(ctx, dev, strings.Join(words, " "))
+	if t, ok := p.fleet.Devices[device].(modules.Terminal); ok {
+		text, err := t.Show(ctx, strings.Join(words, " "))
 		var refused *plan.RefusedError
 		switch {
 		case errors.As(err, &refused):
@@ -137,7 +141,11 @@ func (p *project) run(ctx context.Context, device string, isSwitch bool, words [
 		out.Stdout = []byte(text)
 		return out
 	}
-	got, err := modules.Run(ctx, dev, remote.Cmd{Args: words}, hold)
+	c, err := plan.As[modules.Commander](p.fleet.Devices, device, "takes no commands")
+	if err != nil {
+		return out.failed(exitError, err)
+	}
+	got, err := c.RunCommand(ctx, remote.Cmd{Args: words}, hold)
 	out.Stdout, out.Stderr = got.Stdout, got.Stderr
 	var exit *remote.ExitError
 	var held *plan.HeldError

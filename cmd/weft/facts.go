@@ -56,7 +56,7 @@ func (a *app) facts(ctx context.Context, selectors []string) error {
 	}
 	list := make([]told, len(devices))
 	a.each(ctx, devices, "reading", func(ctx context.Context, i int, device string) {
-		facts, err := modules.ReadFacts(ctx, p.fleet.Devices[device])
+		facts, err := modules.ReadFacts(ctx, p.fleet.Devices, device)
 		list[i] = told{device, facts, err}
 		switch {
 		case err != nil && a.json:

@@ -15,7 +15,6 @@ import (
 
 	"weft/internal/hint"
 	"weft/internal/run"
-	"weft/modules"
 	"weft/plan"
 )
 
@@ -269,7 +268,9 @@ func (a *app) standing(ctx context.Context, p *project) []standingMark {
 	}
 	found := make([][]plan.Mark, len(devices))
 	a.each(ctx, devices, "looking for marks of runs", func(ctx context.Context, i int, device string) {
-		found[i], _ = modules.ReadMarks(ctx, p.fleet.Devices[device]) // whoever asks for more hears that it is away
+		if d, err := plan.As[plan.Marker](p.fleet.Devices, device, "carries no marks of runs"); err == nil {
+			found[i], _ = d.ReadMarks(ctx) // whoever asks for more hears that it is away
+		}
 	})
 	var list []standingMark
 	for i, marks := range found {

@@ -11,6 +11,7 @@ import (
 	"weft/internal/hint"
 	"weft/inventory"
 	"weft/modules"
+	"weft/plan"
 	"weft/switches"
 )
 
@@ -72,7 +73,11 @@ func (a *app) recordSwitch(ctx context.Context, selector, file string, anonymous
 		}
 		secrets = append(secrets, secret)
 	}
-	text, err := modules.Record(ctx, p.fleet.Devices[sw.Addr], switches.Discretion{Secrets: secrets, Anonymous: anonymous})
+	d, err := plan.As[modules.Recorder](p.fleet.Devices, sw.Addr, "makes no test cases")
+	if err != nil {
+		return err
+	}
+	text, err := d.Record(ctx, switches.Discretion{Secrets: secrets, Anonymous: anonymous})
 	if err != nil {
 		return fmt.Errorf("%s: %w", sw.Addr, err)
 	}

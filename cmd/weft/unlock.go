@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"weft/internal/hint"
-	"weft/modules"
 	"weft/plan"
 )
 
@@ -53,11 +52,10 @@ func (a *app) unlock(ctx context.Context, names []string, force bool) error {
 	}
 	var failed []error
 	for _, name := range names {
-		dev := p.fleet.Devices[name]
-		if dev == nil {
+		if p.fleet.Devices[name] == nil {
 			return usage(hint.Wrap(fmt.Errorf("%s is no device of these files", name), "weft plan prints their names"))
 		}
-		if err := a.unlockOne(ctx, name, dev, force); err != nil {
+		if err := a.unlockOne(ctx, p, name, force); err != nil {
 			failed = append(failed, fmt.Errorf("%s: %w", name, err))
 		}
 	}
@@ -67,8 +65,16 @@ func (a *app) unlock(ctx context.Context, names []string, force bool) error {
 	return nil
 }
 
-func (a *app) unlockOne(ctx context.Context, name string, dev plan.Device, force bool) error {
-	l, err := modules.ReadLease(ctx, dev)
+func (a *app) unlockOne(ctx context.Context, p *project, name string, force bool) error {
+	leased, err := plan.As[plan.Leaser](p.fleet.Devices, name, "does not say who holds it")
+	if err != nil {
+		return err
+	}
+	marked, err := plan.As[plan.Marker](p.fleet.Devices, name, "carries no marks of runs")
+	if err != nil {
+		return err
+	}
+	l, err := leased.Lease(ctx)
 	if err != nil {
 		return err
 	}
@@ -85,7 +91,7 @@ func (a *app) unlockOne(ctx context.Context, name string, dev plan.Device, force
 		}
 		text = fmt.Sprintf("is free: it was held by %s", l.Holder)
 	}
-	marks, err := modules.ReadMarks(ctx, dev)
+	marks, err := marked.ReadMarks(ctx)
 	if err != nil {
 		return err
 	}
@@ -94,7 +100,7 @@ func (a *app) unlockOne(ctx context.Context, name string, dev plan.Device, force
 			text += "; it belongs to " + m.Text()
 			continue
 		}
-		if err := modules.BreakMark(ctx, dev, m); err != nil {
+		if err := marked.BreakMark(ctx, m); err != nil {
 			return err
 		}
 		text += "; it belonged to " + m.Text()

@@ -119,7 +119,11 @@ func (a *app) measureIn(ctx context.Context, p *project, names []string, of scop
 
 // counted asks a switch what it has counted on ports.
 func (p *project) counted(ctx context.Context, sw *inventory.Switch, ports []string) (*switches.Counted, error) {
-	return modules.ReadCounters(ctx, p.fleet.Devices[sw.Addr], ports)
+	d, err := plan.As[modules.Counter](p.fleet.Devices, sw.Addr, "has no ports that count")
+	if err != nil {
+		return nil, err
+	}
+	return d.Counters(ctx, ports)
 }
 
 func (a *app) verify(ctx context.Context, p *project, names []string, how verification) error {

@@ -110,15 +110,18 @@ const (
 // restart restarts one server and waits until it has started again, with
 // everything that starts at boot.
 func (a *app) restart(ctx context.Context, p *project, server string) error {
-	dev := p.fleet.Devices[server]
-	before, err := dev.Open(ctx)
+	dev, err := plan.As[modules.Commander](p.fleet.Devices, server, "takes no commands")
+	if err != nil {
+		return err
+	}
+	before, err := p.fleet.Devices[server].Open(ctx)
 	if err != nil {
 		return fmt.Errorf("%s: %w", server, err)
 	}
 	a.notes(server, "is restarted: systemctl reboot")
 	asked, cancel := context.WithTimeout(ctx, rebootLook)
 	defer cancel()
-	_, err = modules.Run(asked, dev, remote.Cmd{Args: []string{"systemctl", "reboot"}}, true)
+	_, err = dev.RunCommand(asked, remote.Cmd{Args: []string{"systemctl", "reboot"}}, true)
 	if errors.As(err, new(*remote.ExitError)) || errors.As(err, new(*plan.HeldError)) {
 		return fmt.Errorf("%s is not restarted: %w", server, err)
 	}
@@ -145,8 +148,11 @@ func (a *app) startedAgain(ctx context.Context, m *inventory.Model, server strin
 	defer q.Close()
 	look, cancel := context.WithTimeout(ctx, rebootLook)
 	defer cancel()
-	dev := q.fleet.Devices[server]
-	now, err := dev.Open(look)
+	dev, err := plan.As[modules.Commander](q.fleet.Devices, server, "takes no commands")
+	if err != nil {
+		return err
+	}
+	now, err := q.fleet.Devices[server].Open(look)
 	switch {
 	case err != nil:
 		return err
@@ -155,7 +161,7 @@ func (a *app) startedAgain(ctx context.Context, m *inventory.Model, server strin
 	case now.MachineID != before.MachineID:
 		return fmt.Errorf("another machine answers in its place: %s instead of %s", now.MachineID, before.MachineID)
 	}
-	out, err := modules.Run(ctx, dev, remote.Cmd{Args: []string{"systemctl", "is-system-running", "--wait"}, Quiet: true}, false)
+	out, err := dev.RunCommand(ctx, remote.Cmd{Args: []string{"systemctl", "is-system-running", "--wait"}, Quiet: true}, false)
 	if errors.As(err, new(*remote.ExitError)) {
 		a.notes(server, "has started, and systemd says: "+strings.TrimSpace(string(out.Stdout))+"; see systemctl --failed there")
 		return nil

@@ -3,7 +3,6 @@
 package claim
 
 import (
-	"context"
 	"time"
 
 	"weft/internal/hint"
@@ -24,16 +23,6 @@ type Holder struct {
 // machine.
 func (h Holder) Outlived(other Holder) bool {
 	return h.Alive != nil && other.Machine != "" && other.Machine == h.Machine && !h.Alive(other)
-}
-
-// A Lease is one that a device shows.
-type Lease struct {
-	Holder string        `json:"holder"` // who, for people
-	Owner  string        `json:"owner"`
-	Left   time.Duration `json:"left_ns"` // until it ends by itself; not positive: it has
-
-	// Break takes it away from its holder, if it is still that one's.
-	Break func(context.Context) error `json:"-"`
 }
 
 // Refused is the error about a device that somebody holds, and may hold for

@@ -1,0 +1,90 @@
+package modules
+
+import (
+	"context"
+
+	"weft/internal/remote"
+	"weft/plan"
+	"weft/switches"
+)
+
+// What some devices can do besides what the engine asks of all. Whoever needs it
+// asks with plan.As, which refuses by name what a device cannot do.
+type (
+	// A Commander runs commands.
+	Commander interface {
+		// RunCommand runs a command; the device is open. With hold nobody else
+		// changes the device meanwhile: a *plan.HeldError says who already does.
+		RunCommand(ctx context.Context, cmd remote.Cmd, hold bool) (remote.Output, error)
+	}
+
+	// A Terminal takes lines that only show.
+	Terminal interface {
+		// OnlyShows refuses a line that may do more than print.
+		OnlyShows(line string) error
+		// Show types a line that only shows, and returns what was printed; the
+		// device is open.
+		Show(ctx context.Context, line string) (string, error)
+	}
+
+	// A Counter has ports that count.
+	Counter interface {
+		// Counters are those of ports. A device that was not spoken to yet is
+		// opened, which proves that it is the declared one.
+		Counters(ctx context.Context, ports []string) (*switches.Counted, error)
+	}
+
+	// A Listener hears its neighbours with LLDP.
+	Listener interface {
+		// Heard are those that it hears now; it is opened where it is not.
+		Heard(ctx context.Context) ([]switches.Neighbour, error)
+	}
+
+	// A Recorder makes test cases.
+	Recorder interface {
+		// Record asks for everything that weft reads of the device, and writes that
+		// as a test case that tells no more than it should.
+		Record(ctx context.Context, discreet switches.Discretion) (string, error)
+	}
+
+	// A ServerTeller is a server that says what it is.
+	ServerTeller interface {
+		// ServerFacts opens it and asks; findings are what of that speaks against
+		// the files or the catalogue.
+		ServerFacts(ctx context.Context) (_ *ServerFacts, findings []Finding, _ error)
+	}
+
+	// A SwitchTeller is a switch that says what it is.
+	SwitchTeller interface {
+		// SwitchFacts opens it and asks.
+		SwitchFacts(ctx context.Context) (*SwitchFacts, error)
+	}
+)
+
+// Facts are what a device says of itself: a server or a switch, and what of it
+// speaks against the files or the catalogue.
+type Facts struct {
+	Server   *ServerFacts `json:"server,omitempty"`
+	Switch   *SwitchFacts `json:"switch,omitempty"`
+	Findings []Finding    `json:"findings,omitempty"`
+}
+
+// ReadFacts opens the device at an address and asks what it is.
+func ReadFacts(ctx context.Context, devices map[string]plan.Device, address string) (*Facts, error) {
+	if s, ok := devices[address].(ServerTeller); ok {
+		facts, findings, err := s.ServerFacts(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return &Facts{Server: facts, Findings: findings}, nil
+	}
+	s, err := plan.As[SwitchTeller](devices, address, "tells no facts")
+	if err != nil {
+		return nil, err
+	}
+	facts, err := s.SwitchFacts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &Facts{Switch: facts}, nil
+}
