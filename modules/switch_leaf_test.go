@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 	"testing/fstest"
+	"testing/synctest"
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
@@ -113,8 +114,16 @@ const (
 // takes.
 const lateness = 300 * time.Millisecond
 
-// eachOS runs a test for each switch OS.
+// eachOS runs a test for each switch OS, in a time of its own: nothing is waited
+// for in real time.
 func eachOS(t *testing.T, test func(t *testing.T, os string)) {
+	eachOSOverSockets(t, func(t *testing.T, os string) {
+		synctest.Test(t, func(t *testing.T) { test(t, os) })
+	})
+}
+
+// eachOSOverSockets does the same in real time: that is what sockets know.
+func eachOSOverSockets(t *testing.T, test func(t *testing.T, os string)) {
 	for _, os := range []string{"nxos", "comware"} {
 		t.Run(os, func(t *testing.T) {
 			t.Parallel()

@@ -80,7 +80,7 @@ func (s secured) Close() error { return errors.Join(s.ReadWriteCloser.Close(), s
 // A password that is not the right one changes nothing, and the message says
 // who was refused where.
 func TestSwitchWrongPassword(t *testing.T) {
-	eachOS(t, func(t *testing.T, os string) {
+	eachOSOverSockets(t, func(t *testing.T, os string) {
 		l := newLeaf(t, os)
 		before := l.sw.RunningConfig()
 		l.open = l.overSSH(sshd.Config{Password: func(user, pw string) bool { return user == "netops" && pw == "right" }}, "wrong")
@@ -118,7 +118,7 @@ Contact: noc#
 // A banner, before the login and after it, does not pass for a prompt; nor does
 // the same text in the running configuration.
 func TestSwitchBanner(t *testing.T) {
-	eachOS(t, func(t *testing.T, os string) {
+	eachOSOverSockets(t, func(t *testing.T, os string) {
 		lines := map[string]string{
 			"nxos":    "banner motd ^\nleaf1#\nleaf(config)#\nleaf-x#\n^\n",
 			"comware": "header motd %\n<leaf1>\n[leaf1]\n%\n",
