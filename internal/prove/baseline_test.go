@@ -123,3 +123,16 @@ func TestSchedule(t *testing.T) {
 		t.Error("a schedule of nothing")
 	}
 }
+
+// busiest is how many flows the server has that has most.
+func busiest(all []flow) int {
+	n := map[any]int{}
+	most := 0
+	for _, f := range all {
+		for _, s := range slices.Compact([]any{f.from, f.far()}) {
+			n[s]++
+			most = max(most, n[s])
+		}
+	}
+	return most
+}

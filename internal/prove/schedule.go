@@ -1,10 +1,6 @@
 package prove
 
-import (
-	"slices"
-
-	"weft/inventory"
-)
+import "weft/inventory"
 
 // A Round is what is measured at the same time.
 type Round []string
@@ -68,17 +64,4 @@ func (f flow) String() string {
 		return row.Pair() + " (" + f.wire + ")"
 	}
 	return row.Pair()
-}
-
-// busiest is how many flows the server has that has most.
-func busiest(all []flow) int {
-	n := map[any]int{}
-	most := 0
-	for _, f := range all {
-		for _, s := range slices.Compact([]any{f.from, f.far()}) {
-			n[s]++
-			most = max(most, n[s])
-		}
-	}
-	return most
 }

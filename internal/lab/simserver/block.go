@@ -111,8 +111,7 @@ func mount(x *call) int {
 		return x.notSimulated(32)
 	}
 	if info, err := x.view().Stat(x.args[0]); err != nil || info.Mode()&fs.ModeDevice == 0 {
-		fmt.Fprintf(x.stderr, "mount: %s: special device %s does not exist.\n", x.args[1], x.args[0])
-		return 32
+		return x.fail(32, "mount: %s: special device %s does not exist.", x.args[1], x.args[0])
 	}
 	x.server.mu.Lock()
 	defer x.server.mu.Unlock()
@@ -128,8 +127,7 @@ func umount(x *call) int {
 	defer x.server.mu.Unlock()
 	left := slices.DeleteFunc(slices.Clone(x.server.mounts), func(m [2]string) bool { return m[0] == x.args[0] || m[1] == x.args[0] })
 	if len(left) == len(x.server.mounts) {
-		fmt.Fprintf(x.stderr, "umount: %s: not mounted.\n", x.args[0])
-		return 32
+		return x.fail(32, "umount: %s: not mounted.", x.args[0])
 	}
 	x.server.mounts = left
 	return 0

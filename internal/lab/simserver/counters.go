@@ -151,8 +151,7 @@ func (s *Server) Paused(pci string, priority int, frames uint64, each time.Durat
 // statistics is ethtool -S of a card as of mlx5, in part.
 func (x *call) statistics(i *iface) int {
 	if i.kind().driver != "mlx5_core" {
-		fmt.Fprintln(x.stderr, "no stats available")
-		return 94
+		return x.fail(94, "no stats available")
 	}
 	fmt.Fprintln(x.stdout, "NIC statistics:")
 	line := func(name string, value uint64) { fmt.Fprintf(x.stdout, "     %s: %d\n", name, value) }

@@ -65,8 +65,7 @@ func (c *dcbCall) show(object, name string) int {
 		if c.json {
 			fmt.Fprintln(c.stdout)
 		}
-		fmt.Fprintf(c.stderr, "Attribute read: %s\n", why)
-		return 1
+		return c.fail(1, "Attribute read: %s", why)
 	}
 	switch object {
 	case "pfc":
@@ -145,71 +144,82 @@ func onOff(on bool) string {
 	return "off"
 }
 
-// setPFC is dcb pfc set dev NAME { prio-pfc { all | PRIO }:{ on | off }… | delay N }…
-func (c *dcbCall) setPFC(name string, args []string) int {
+// A dcbObject is what dcb can set of an interface.
+type dcbObject struct {
+	take   func(i *iface, word string, values []string) (n int, wrong string) // takes what follows a word: so many values
+	sum    func(i *iface) (wrong string)                                      // what dcb has against all of it; nil: nothing
+	refuse func(i *iface) (why string)                                        // what the driver has; nil: nothing
+	keep   func(now, want *iface)
+}
+
+// set is dcb OBJECT set dev NAME { WORD VALUE… }….
+func (c *dcbCall) set(name string, args []string, o dcbObject) int {
 	i, ok := c.server.iface(name)
 	if why := i.noDCB(ok); why != "" {
-		fmt.Fprintf(c.stderr, "Attribute read: %s\n", why)
-		return 1
+		return c.fail(1, "Attribute read: %s", why)
 	}
 	if len(args) == 0 {
 		return c.notSimulated(1)
 	}
-	pfc, delay := i.pfc, i.delay
 	for len(args) > 0 {
-		switch args[0] {
-		case "prio-pfc":
-			args = args[1:]
-			n, bad := 0, ""
-			for n < len(args) && strings.Contains(args[n], ":") && bad == "" {
-				bad = mapPFC(&pfc, args[n])
-				n++
-			}
-			if n == 0 || bad != "" {
-				fmt.Fprintf(c.stderr, "dcb: pfc set: %q is no mapping of a priority that the lab knows\n", bad)
-				return 1
-			}
-			args = args[n:]
-		case "delay":
-			if len(args) < 2 {
-				return c.notSimulated(1)
-			}
-			n, err := strconv.ParseUint(args[1], 10, 16)
-			if err != nil {
-				return c.notSimulated(1)
-			}
-			delay, args = int(n), args[2:]
-		default:
+		n, wrong := o.take(&i, args[0], args[1:])
+		switch {
+		case wrong != "":
+			return c.fail(1, "%s", wrong)
+		case n == 0:
 			return c.notSimulated(1)
+		}
+		args = args[1+n:]
+	}
+	if o.sum != nil {
+		if wrong := o.sum(&i); wrong != "" {
+			return c.fail(1, "%s", wrong)
 		}
 	}
 	if !c.user.root {
-		fmt.Fprintln(c.stderr, "Attribute write: Operation not permitted")
-		return 1
+		return c.fail(1, "Attribute write: Operation not permitted")
 	}
-	c.server.setIface(name, func(i *iface) { i.pfc, i.delay = pfc, delay })
+	if o.refuse != nil {
+		if why := o.refuse(&i); why != "" {
+			return c.fail(1, "Attribute write: %s", why)
+		}
+	}
+	c.server.setIface(name, func(now *iface) { o.keep(now, &i) })
 	return 0
 }
 
-// mapPFC applies one PRIO:on or PRIO:off; it returns what it does not know.
-func mapPFC(pfc *[8]bool, s string) string {
-	prio, value, _ := strings.Cut(s, ":")
-	if value != "on" && value != "off" {
-		return s
+// mappings are the words like KEY:VALUE at the beginning of a list.
+func mappings(words []string) []string {
+	n := slices.IndexFunc(words, func(w string) bool { return !strings.Contains(w, ":") })
+	if n < 0 {
+		return words
 	}
-	if prio == "all" {
-		for n := range pfc {
-			pfc[n] = value == "on"
-		}
-		return ""
-	}
-	n, err := strconv.Atoi(prio)
-	if err != nil || n < 0 || n > 7 {
-		return s
-	}
-	pfc[n] = value == "on"
-	return ""
+	return words[:n]
 }
+
+// setPFC is dcb pfc set dev NAME { prio-pfc { all | PRIO }:{ on | off }… | delay N }…
+func (c *dcbCall) setPFC(name string, args []string) int {
+	return c.set(name, args, dcbObject{
+		take: func(i *iface, word string, values []string) (int, string) {
+			m := mappings(values)
+			switch {
+			case word == "prio-pfc":
+				return len(m), mapAll(m, word, "PRIO:PFC", &i.pfc, switched)
+			case word == "delay" && len(values) > 0:
+				n, err := strconv.ParseUint(values[0], 10, 16)
+				if err == nil {
+					i.delay = int(n)
+					return 1, ""
+				}
+			}
+			return 0, ""
+		},
+		keep: func(now, want *iface) { now.pfc, now.delay = want.pfc, want.delay },
+	})
+}
+
+// switched parses on and off.
+func switched(s string) (bool, string, bool) { return s == "on", "", s == "on" || s == "off" }
 
 // dcbxJSON says who owns DCBX: at boot the host.
 type dcbxJSON struct {
@@ -222,17 +232,14 @@ type dcbxJSON struct {
 func (c *dcbCall) setDCBX(name string, modes []string) int {
 	i, ok := c.server.iface(name)
 	if why := i.noDCB(ok); why != "" {
-		fmt.Fprintf(c.stderr, "Attribute write: %s\n", why)
-		return 1
+		return c.fail(1, "Attribute write: %s", why)
 	}
 	slices.Sort(modes)
 	if !slices.Equal(modes, []string{"host", "ieee"}) {
-		fmt.Fprintln(c.stderr, "Attribute write: Unknown error -1")
-		return 1
+		return c.fail(1, "Attribute write: Unknown error -1")
 	}
 	if !c.user.root {
-		fmt.Fprintln(c.stderr, "Attribute write: Operation not permitted")
-		return 1
+		return c.fail(1, "Attribute write: Operation not permitted")
 	}
 	return 0 // as it is after boot
 }

@@ -50,8 +50,7 @@ func (c *dcbCall) setApp(verb, name string, args []string) int {
 	i, ok := c.server.iface(name)
 	no := i.noDCB(ok)
 	if verb == "replace" && no != "" {
-		fmt.Fprintf(c.stderr, "Attribute read: %s\n", no)
-		return 1
+		return c.fail(1, "Attribute read: %s", no)
 	}
 	if len(args) < 2 || args[0] != "dscp-prio" {
 		return c.notSimulated(1)
@@ -63,11 +62,9 @@ func (c *dcbCall) setApp(verb, name string, args []string) int {
 		case !ok:
 			return c.notSimulated(1)
 		case dscp > 63:
-			fmt.Fprintf(c.stderr, "In DSCP:PRIO mapping, DSCP is expected to be 0..63\nInvalid mapping %d\n", dscp)
-			return 1
+			return c.fail(1, "In DSCP:PRIO mapping, DSCP is expected to be 0..63\nInvalid mapping %d", dscp)
 		case prio > 7:
-			fmt.Fprintf(c.stderr, "In DSCP:PRIO mapping, PRIO is expected to be 0..7\nInvalid mapping %d\n", dscp)
-			return 1
+			return c.fail(1, "In DSCP:PRIO mapping, PRIO is expected to be 0..7\nInvalid mapping %d", dscp)
 		}
 		entries = append(entries, [2]int{dscp, prio})
 	}

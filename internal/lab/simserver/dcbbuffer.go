@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 )
 
 // buffers are the receive buffers of a port, in the form of mlx5.
@@ -53,46 +52,19 @@ func sizeText(n int) string {
 
 // setBuffer is dcb buffer set dev NAME { prio-buffer MAP | buffer-size MAP }…
 func (c *dcbCall) setBuffer(name string, args []string) int {
-	i, ok := c.server.iface(name)
-	if why := i.noDCB(ok); why != "" {
-		fmt.Fprintf(c.stderr, "Attribute read: %s\n", why)
-		return 1
-	}
-	b := i.buffers
-	if len(args) == 0 {
-		return c.notSimulated(1)
-	}
-	for len(args) > 0 {
-		word := args[0]
-		args = args[1:]
-		n := 0
-		for n < len(args) && strings.Contains(args[n], ":") {
-			n++
-		}
-		var why string
-		switch {
-		case word == "prio-buffer" && n > 0:
-			why = mapAll(args[:n], word, "PRIO:BUFFER", &b.of, number("PRIO:BUFFER", 7))
-		case word == "buffer-size" && n > 0:
-			why = mapAll(args[:n], word, "BUFFER:INTEGER", &b.size, bufferSize)
-		default:
-			return c.notSimulated(1)
-		}
-		if why != "" {
-			fmt.Fprint(c.stderr, why)
-			return 1
-		}
-		args = args[n:]
-	}
-	if why := b.settle(&i); why != "" || !c.user.root {
-		if !c.user.root {
-			why = "Operation not permitted"
-		}
-		fmt.Fprintf(c.stderr, "Attribute write: %s\n", why)
-		return 1
-	}
-	c.server.setIface(name, func(i *iface) { i.buffers = b })
-	return 0
+	return c.set(name, args, dcbObject{
+		take: func(i *iface, word string, values []string) (int, string) {
+			switch m := mappings(values); word {
+			case "prio-buffer":
+				return len(m), mapAll(m, word, "PRIO:BUFFER", &i.buffers.of, number("PRIO:BUFFER", 7))
+			case "buffer-size":
+				return len(m), mapAll(m, word, "BUFFER:INTEGER", &i.buffers.size, bufferSize)
+			}
+			return 0, ""
+		},
+		refuse: func(i *iface) string { return i.buffers.settle(i) },
+		keep:   func(now, want *iface) { now.buffers = want.buffers },
+	})
 }
 
 func bufferSize(s string) (int, string, bool) {

@@ -52,56 +52,36 @@ func named[V any](name string, list [8]V) string {
 
 // setETS is dcb ets set dev NAME { willing { on | off } | prio-tc MAP | tc-tsa MAP | tc-bw MAP }…
 func (c *dcbCall) setETS(name string, args []string) int {
-	i, ok := c.server.iface(name)
-	if why := i.noDCB(ok); why != "" {
-		fmt.Fprintf(c.stderr, "Attribute read: %s\n", why)
-		return 1
-	}
-	ets := i.ets
-	if len(args) == 0 {
-		return c.notSimulated(1)
-	}
-	for len(args) > 0 {
-		word := args[0]
-		args = args[1:]
-		n := 0
-		for n < len(args) && strings.Contains(args[n], ":") {
-			n++
-		}
-		var why string
-		switch {
-		case word == "willing" && len(args) > 0 && (args[0] == "on" || args[0] == "off"):
-			ets.Willing, n = args[0] == "on", 1
-		case word == "prio-tc" && n > 0:
-			why = mapAll(args[:n], word, "PRIO:TC", &ets.PrioTC, number("PRIO:TC", 7))
-		case word == "tc-bw" && n > 0:
-			why = mapAll(args[:n], word, "TC:BW", &ets.TCBW, number("TC:BW", 100))
-		case word == "tc-tsa" && n > 0:
-			why = mapAll(args[:n], word, "TC:TSA", &ets.TCTSA, selection)
-		default:
-			return c.notSimulated(1)
-		}
-		if why != "" {
-			fmt.Fprint(c.stderr, why)
-			return 1
-		}
-		args = args[n:]
-	}
-	total, shared := ets.sums()
-	want := map[bool]int{true: 100}[slices.Contains(ets.TCTSA[:], "ets")]
-	switch {
-	case total != 100 && total != want:
-		fmt.Fprintf(c.stderr, "Bandwidth percentages in tc-bw sum to %d%%, expected %d%%\n", total, want)
-		return 1
-	case !c.user.root:
-		fmt.Fprintln(c.stderr, "Attribute write: Operation not permitted")
-		return 1
-	case shared != want:
-		fmt.Fprintln(c.stderr, "Attribute write: Invalid argument")
-		return 1
-	}
-	c.server.setIface(name, func(i *iface) { i.ets = ets })
-	return 0
+	shares := func(e *etsState) int { return map[bool]int{true: 100}[slices.Contains(e.TCTSA[:], "ets")] }
+	return c.set(name, args, dcbObject{
+		take: func(i *iface, word string, values []string) (int, string) {
+			switch m := mappings(values); {
+			case word == "willing" && len(values) > 0 && (values[0] == "on" || values[0] == "off"):
+				i.ets.Willing = values[0] == "on"
+				return 1, ""
+			case word == "prio-tc":
+				return len(m), mapAll(m, word, "PRIO:TC", &i.ets.PrioTC, number("PRIO:TC", 7))
+			case word == "tc-bw":
+				return len(m), mapAll(m, word, "TC:BW", &i.ets.TCBW, number("TC:BW", 100))
+			case word == "tc-tsa":
+				return len(m), mapAll(m, word, "TC:TSA", &i.ets.TCTSA, selection)
+			}
+			return 0, ""
+		},
+		sum: func(i *iface) string {
+			if total, _ := i.ets.sums(); total != 100 && total != shares(&i.ets) {
+				return fmt.Sprintf("Bandwidth percentages in tc-bw sum to %d%%, expected %d%%", total, shares(&i.ets))
+			}
+			return ""
+		},
+		refuse: func(i *iface) string {
+			if _, shared := i.ets.sums(); shared != shares(&i.ets) {
+				return "Invalid argument"
+			}
+			return ""
+		},
+		keep: func(now, want *iface) { now.ets = want.ets },
+	})
 }
 
 // sums are the shares of all traffic classes, which dcb counts, and those of
@@ -137,7 +117,7 @@ func mapAll[V any](words []string, attr, of string, list *[8]V, parse func(strin
 			what, _, _ := strings.Cut(of, ":")
 			said = fmt.Sprintf("In %s mapping, %s is expected to be 0..7\n", of, what)
 		}
-		return fmt.Sprintf("%sInvalid %s mapping %s\n", said, attr, key)
+		return fmt.Sprintf("%sInvalid %s mapping %s", said, attr, key)
 	}
 	return ""
 }

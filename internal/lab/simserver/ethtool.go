@@ -19,44 +19,37 @@ func ethtool(x *call) int {
 	case !slices.Contains([]string{"-i", "-S", "-a", "-A"}, verb) || verb != "-A" && len(args) > 0:
 		return x.notSimulated(1)
 	case !ok:
-		fmt.Fprintln(x.stderr, "netlink error: no device matches name (offset 24)\nnetlink error: No such device")
-		return 76
+		return x.fail(76, "netlink error: no device matches name (offset 24)\nnetlink error: No such device")
 	case verb == "-i" && i.loop:
-		fmt.Fprintln(x.stderr, "Cannot get driver information: Operation not supported")
-		return 71
+		return x.fail(71, "Cannot get driver information: Operation not supported")
 	case verb == "-i":
 		card := i.kind()
 		fmt.Fprintf(x.stdout, "driver: %s\nversion: %s\nfirmware-version: %s\nexpansion-rom-version: \nbus-info: %s\n",
 			card.driver, kernelRelease, card.firmware, i.PCI)
 		return 0
 	case verb == "-S" && (i.loop || i.Plain):
-		fmt.Fprintln(x.stderr, "no stats available")
-		return 94
+		return x.fail(94, "no stats available")
 	case verb == "-S":
 		return x.statistics(&i)
 	case i.loop || i.Plain:
-		fmt.Fprintln(x.stderr, "netlink error: Operation not supported")
-		return 76
+		return x.fail(76, "netlink error: Operation not supported")
 	case verb == "-a":
 		fmt.Fprintf(x.stdout, "Pause parameters for %s:\nAutonegotiate:\t%s\nRX:\t\t%s\nTX:\t\t%s\n\n",
 			name, onOff(i.pause[0]), onOff(i.pause[1]), onOff(i.pause[2]))
 		return 0
 	case !x.user.root:
-		fmt.Fprintln(x.stderr, "netlink error: Operation not permitted")
-		return 1
+		return x.fail(1, "netlink error: Operation not permitted")
 	}
 	set := i.pause
 	for n := 0; n < len(args); n += 2 {
 		which := slices.Index([]string{"autoneg", "rx", "tx"}, args[n])
 		if which < 0 || n+1 == len(args) || args[n+1] != "on" && args[n+1] != "off" {
-			fmt.Fprintf(x.stderr, "ethtool (%s): unknown parameter '%s'\n", verb, args[n])
-			return 22
+			return x.fail(22, "ethtool (%s): unknown parameter '%s'", verb, args[n])
 		}
 		set[which] = args[n+1] == "on"
 	}
 	if set == i.pause {
-		fmt.Fprintln(x.stderr, "rx unmodified, ignoring\ntx unmodified, ignoring\nno pause parameters changed, aborting")
-		return 78
+		return x.fail(78, "rx unmodified, ignoring\ntx unmodified, ignoring\nno pause parameters changed, aborting")
 	}
 	x.server.setIface(name, func(i *iface) { i.pause = set })
 	return 0

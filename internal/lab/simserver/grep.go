@@ -14,7 +14,7 @@ import (
 // once or more often instead of the first word. It sees /sys and /proc as of
 // one moment.
 func grep(x *call) int {
-	opts, args, ok := x.options("qsHvm:e:", map[string]rune{"quiet": 'q', "invert-match": 'v', "no-messages": 's', "with-filename": 'H', "regexp": 'e', "max-count": 'm'})
+	opts, args, ok := x.options("qsHvm:e:", long{"quiet": 'q', "invert-match": 'v', "no-messages": 's', "with-filename": 'H', "regexp": 'e', "max-count": 'm'})
 	if !ok {
 		return x.notSimulated(2)
 	}

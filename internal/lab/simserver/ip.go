@@ -66,12 +66,6 @@ type ipCall struct {
 	family        string
 }
 
-// say prints a message without the name of the tool, as ip does.
-func (c *ipCall) say(status int, format string, args ...any) int {
-	fmt.Fprintf(c.stderr, format+"\n", args...)
-	return status
-}
-
 func (c *ipCall) show(args []string, withAddrs bool) int {
 	if len(args) > 0 && args[0] == "dev" {
 		args = args[1:]
@@ -85,7 +79,7 @@ func (c *ipCall) show(args []string, withAddrs bool) int {
 	case 1:
 		i, ok := c.server.iface(args[0])
 		if !ok {
-			return c.say(1, "Device %q does not exist.", args[0])
+			return c.fail(1, "Device %q does not exist.", args[0])
 		}
 		shown = append(shown, c.describe(&i, withAddrs))
 	default:
@@ -96,7 +90,7 @@ func (c *ipCall) show(args []string, withAddrs bool) int {
 	}
 	out, err := json.Marshal(shown)
 	if err != nil {
-		return c.say(255, "%v", err)
+		return c.fail(255, "%v", err)
 	}
 	fmt.Fprintf(c.stdout, "%s\n", out)
 	return 0
@@ -199,7 +193,7 @@ func (c *ipCall) setLink(args []string) int {
 		args = args[1:]
 	}
 	if len(args) == 0 {
-		return c.say(255, `Not enough information: "dev" argument is required.`)
+		return c.fail(255, `Not enough information: "dev" argument is required.`)
 	}
 	name, mtu, up := args[0], 0, ""
 	for args = args[1:]; len(args) > 0; args = args[1:] {
@@ -208,11 +202,11 @@ func (c *ipCall) setLink(args []string) int {
 			up = a
 		case "mtu":
 			if len(args) < 2 {
-				return c.say(255, `Command line is not complete. Try option "help"`)
+				return c.fail(255, `Command line is not complete. Try option "help"`)
 			}
 			n, err := strconv.Atoi(args[1])
 			if err != nil || n < 0 {
-				return c.say(255, "Error: argument %q is wrong: Invalid \"mtu\" value\n", args[1])
+				return c.fail(255, "Error: argument %q is wrong: Invalid \"mtu\" value\n", args[1])
 			}
 			mtu, args = n, args[1:]
 		default:
@@ -222,15 +216,15 @@ func (c *ipCall) setLink(args []string) int {
 	i, ok := c.server.iface(name)
 	switch {
 	case !ok:
-		return c.say(1, "Cannot find device %q", name)
+		return c.fail(1, "Cannot find device %q", name)
 	case !c.user.root:
-		return c.say(2, "RTNETLINK answers: Operation not permitted")
+		return c.fail(2, "RTNETLINK answers: Operation not permitted")
 	case mtu > 0 && mtu < minMTU && !i.loop:
-		return c.say(2, "Error: mtu less than device minimum.")
+		return c.fail(2, "Error: mtu less than device minimum.")
 	case mtu > i.maxMTU && i.maxMTU > 0:
-		return c.say(2, "Error: mtu greater than device maximum.")
+		return c.fail(2, "Error: mtu greater than device maximum.")
 	case mtu > ipoibDatagramMTU && i.infiniBand():
-		return c.say(2, "RTNETLINK answers: Invalid argument")
+		return c.fail(2, "RTNETLINK answers: Invalid argument")
 	}
 	c.server.setIface(name, func(i *iface) {
 		if mtu > 0 {
@@ -254,7 +248,7 @@ func (c *ipCall) changeAddr(verb string, args []string) int {
 		case !addr.IsValid():
 			var err error
 			if addr, err = parsePrefix(args[0]); err != nil {
-				return c.say(1, "Error: any valid prefix is expected rather than %q.", args[0])
+				return c.fail(1, "Error: any valid prefix is expected rather than %q.", args[0])
 			}
 			args = args[1:]
 		default:
@@ -262,16 +256,16 @@ func (c *ipCall) changeAddr(verb string, args []string) int {
 		}
 	}
 	if name == "" {
-		return c.say(255, `Not enough information: "dev" argument is required.`)
+		return c.fail(255, `Not enough information: "dev" argument is required.`)
 	}
 	if !addr.IsValid() {
 		return c.notSimulated(255)
 	}
 	if _, ok := c.server.iface(name); !ok {
-		return c.say(1, "Cannot find device %q", name)
+		return c.fail(1, "Cannot find device %q", name)
 	}
 	if !c.user.root {
-		return c.say(2, "RTNETLINK answers: Operation not permitted")
+		return c.fail(2, "RTNETLINK answers: Operation not permitted")
 	}
 	var has bool
 	c.server.setIface(name, func(i *iface) {
@@ -289,9 +283,9 @@ func (c *ipCall) changeAddr(verb string, args []string) int {
 	}
 	switch {
 	case has && verb == "add":
-		return c.say(2, "Error: %s: Address already assigned.", family)
+		return c.fail(2, "Error: %s: Address already assigned.", family)
 	case !has && verb == "del":
-		return c.say(2, "Error: %s: Address not found.", family)
+		return c.fail(2, "Error: %s: Address not found.", family)
 	}
 	return 0
 }

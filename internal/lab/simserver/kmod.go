@@ -11,7 +11,7 @@ import (
 
 // modprobe is a part of kmod's: modprobe [-r] NAME.
 func modprobe(x *call) int {
-	opts, args, ok := x.options("rq", map[string]rune{"remove": 'r', "quiet": 'q'})
+	opts, args, ok := x.options("rq", long{"remove": 'r', "quiet": 'q'})
 	if !ok || len(args) != 1 {
 		return x.notSimulated(1)
 	}

@@ -140,11 +140,11 @@ func lvmGroups(x *call) int {
 	if !x.user.root {
 		return x.errorf("Can't run without root: Permission denied")
 	}
-	short, long := "", map[string]rune(nil)
+	short, names := "", long(nil)
 	if x.name == "vgcreate" {
-		short, long = "s:T:", map[string]rune{"physicalextentsize": 's', "addtag": 'T'}
+		short, names = "s:T:", long{"physicalextentsize": 's', "addtag": 'T'}
 	}
-	opts, args, ok := x.options(short, long)
+	opts, args, ok := x.options(short, names)
 	tag := opts.last('T')
 	if opts.has('s') && opts.last('s') != "4m" {
 		ok = false
@@ -156,24 +156,23 @@ func lvmGroups(x *call) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	g := s.groups[args[0]]
-	fail := func(format string, a ...any) int { fmt.Fprintf(x.stderr, "  "+format+"\n", a...); return 5 }
 	if x.name != "vgcreate" && x.name != "pvremove" && g == nil {
-		return fail("Volume group \"%s\" not found", args[0])
+		return x.fail(5, "  Volume group \"%s\" not found", args[0])
 	}
 	switch x.name {
 	case "vgcreate":
 		if g != nil {
-			return fail("A volume group called %s already exists.", args[0])
+			return x.fail(5, "  A volume group called %s already exists.", args[0])
 		}
 		if no := x.freeDrives(args[1:]); no != "" {
-			return fail("%s", no)
+			return x.fail(5, "  %s", no)
 		}
 		s.groups[args[0]] = &volumeGroup{tags: []string{tag}, drives: slices.Clone(args[1:]), volumes: map[string]*logicalVolume{}}
 		fmt.Fprintf(x.stdout, "  Volume group \"%s\" successfully created\n", args[0])
 		return s.mark(x, args[1:])
 	case "vgextend":
 		if no := x.freeDrives(args[1:]); no != "" {
-			return fail("%s", no)
+			return x.fail(5, "  %s", no)
 		}
 		g.drives = append(g.drives, args[1:]...)
 		return s.mark(x, args[1:])
@@ -181,22 +180,22 @@ func lvmGroups(x *call) int {
 		for _, d := range args[1:] {
 			rest := &volumeGroup{drives: without(g.drives, d), volumes: g.volumes}
 			if len(rest.drives) == len(g.drives) || s.free(rest) < 0 {
-				return fail("Physical volume \"%s\" still in use", d)
+				return x.fail(5, "  Physical volume \"%s\" still in use", d)
 			}
 			g.drives = rest.drives
 		}
 	case "vgremove":
 		if len(g.volumes) > 0 {
-			return fail("Do you really want to remove volume group \"%s\" containing %d logical volumes? [y/n]: n", args[0], len(g.volumes))
+			return x.fail(5, "  Do you really want to remove volume group \"%s\" containing %d logical volumes? [y/n]: n", args[0], len(g.volumes))
 		}
 		delete(s.groups, args[0])
 	case "pvremove":
 		for _, d := range args {
 			if in := s.groupOf(d); in != "" {
-				return fail("PV %s is used by VG %s so please use vgreduce first.", d, in)
+				return x.fail(5, "  PV %s is used by VG %s so please use vgreduce first.", d, in)
 			}
 			if err := x.overwrite(d, make([]byte, 1024)); err != nil {
-				return fail("%v", err)
+				return x.fail(5, "  %v", err)
 			}
 		}
 	}
@@ -227,11 +226,10 @@ func lvmVolumes(x *call) int {
 	if !x.user.root {
 		return x.errorf("Can't run without root: Permission denied")
 	}
-	opts, args, ok := x.options("yW:Z:T:L:n:", map[string]rune{"yes": 'y', "wipesignatures": 'W', "zero": 'Z', "addtag": 'T', "size": 'L', "name": 'n'})
+	opts, args, ok := x.options("yW:Z:T:L:n:", long{"yes": 'y', "wipesignatures": 'W', "zero": 'Z', "addtag": 'T', "size": 'L', "name": 'n'})
 	if !ok || len(args) != 1 {
 		return x.notSimulated(3)
 	}
-	fail := func(format string, a ...any) int { fmt.Fprintf(x.stderr, "  "+format+"\n", a...); return 5 }
 	group, name, _ := strings.Cut(args[0], "/")
 	if x.name == "lvcreate" {
 		name = opts.last('n')
@@ -249,16 +247,16 @@ func lvmVolumes(x *call) int {
 	defer s.mu.Unlock()
 	g := s.groups[group]
 	if g == nil {
-		return fail("Volume group \"%s\" not found", group)
+		return x.fail(5, "  Volume group \"%s\" not found", group)
 	}
 	if no := s.volumeRefusal(x.name, group, name, size, opts.has('y')); no != "" {
-		return fail("%s", no)
+		return x.fail(5, "  %s", no)
 	}
 	device := "/dev/" + group + "/" + name
 	if x.name == "lvremove" {
 		delete(g.volumes, name)
 		if err := x.view().Remove(device); err != nil {
-			return fail("%v", err)
+			return x.fail(5, "  %v", err)
 		}
 		return 0
 	}
@@ -303,8 +301,7 @@ func (x *call) shape(device string, size int64) int {
 		}
 	}
 	if err != nil {
-		fmt.Fprintf(x.stderr, "  %v\n", err)
-		return 5
+		return x.fail(5, "  %v", err)
 	}
 	return 0
 }

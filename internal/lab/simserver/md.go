@@ -115,14 +115,13 @@ func (s *Server) renderMD(r rendered) {
 
 // mdadm is a part of mdadm.
 func mdadm(x *call) int {
-	opts, args, ok := x.options("DEYCASl:n:e:b:H:N:u:R", map[string]rune{"detail": 'D', "examine": 'E', "export": 'Y', "create": 'C', "assemble": 'A', "stop": 'S',
+	opts, args, ok := x.options("DEYCASl:n:e:b:H:N:u:R", long{"detail": 'D', "examine": 'E', "export": 'Y', "create": 'C', "assemble": 'A', "stop": 'S',
 		"level": 'l', "raid-devices": 'n', "metadata": 'e', "bitmap": 'b', "homehost": 'H', "name": 'N', "uuid": 'u', "run": 'R'})
 	if !ok {
 		return 2
 	}
 	if !x.user.root {
-		fmt.Fprintln(x.stderr, "mdadm: must be super-user to perform this action")
-		return 1
+		return x.fail(1, "mdadm: must be super-user to perform this action")
 	}
 	form := ""
 	for _, letter := range "DEYCASlnebHNuR" {
@@ -172,8 +171,7 @@ func (x *call) namespaceOf(device string) string {
 func (x *call) mdDetail(device string) int {
 	r := x.running(device)
 	if r == nil {
-		fmt.Fprintf(x.stderr, "mdadm: cannot open %s: No such file or directory\n", device)
-		return 1
+		return x.fail(1, "mdadm: cannot open %s: No such file or directory", device)
 	}
 	fmt.Fprintf(x.stdout, "MD_LEVEL=raid1\nMD_DEVICES=2\nMD_METADATA=1.2\nMD_UUID=%s\nMD_DEVNAME=%s\nMD_NAME=any:%s\n", r.uuid, r.name, r.name)
 	return 0
@@ -182,8 +180,7 @@ func (x *call) mdDetail(device string) int {
 func (x *call) mdExamine(device string) int {
 	r := x.server.raidOf(x.namespaceOf(device))
 	if r == nil {
-		fmt.Fprintf(x.stderr, "mdadm: No md superblock detected on %s.\n", device)
-		return 1
+		return x.fail(1, "mdadm: No md superblock detected on %s.", device)
 	}
 	fmt.Fprintf(x.stdout, "MD_LEVEL=raid1\nMD_DEVICES=2\nMD_NAME=any:%s\nMD_UUID=%s\n", r.name, r.uuid)
 	return 0
@@ -196,18 +193,15 @@ func (x *call) mdCreate(name, uuid string, devices []string) int {
 		namespace := x.namespaceOf(d)
 		switch {
 		case namespace == "":
-			fmt.Fprintf(x.stderr, "mdadm: cannot open %s: No such file or directory\n", d)
-			return 1
+			return x.fail(1, "mdadm: cannot open %s: No such file or directory", d)
 		case s.raidOf(namespace) != nil:
-			fmt.Fprintf(x.stderr, "mdadm: %s appears to be part of a raid array\nContinue creating array? mdadm: create aborted.\n", d)
-			return 1
+			return x.fail(1, "mdadm: %s appears to be part of a raid array\nContinue creating array? mdadm: create aborted.", d)
 		}
 		r.halves = append(r.halves, namespace)
 	}
 	s.raids[uuid] = r
 	s.activate(r)
-	fmt.Fprintf(x.stderr, "mdadm: array /dev/md/%s started.\n", name)
-	return 0
+	return x.fail(0, "mdadm: array /dev/md/%s started.", name)
 }
 
 func (x *call) mdAssemble(name, uuid string) int {
@@ -217,23 +211,19 @@ func (x *call) mdAssemble(name, uuid string) int {
 		return x.notSimulated(2)
 	}
 	s.activate(r)
-	fmt.Fprintf(x.stderr, "mdadm: /dev/md/%s has been started with 2 drives.\n", name)
-	return 0
+	return x.fail(0, "mdadm: /dev/md/%s has been started with 2 drives.", name)
 }
 
 func (x *call) mdStop(device string) int {
 	r := x.running(device)
 	if r == nil {
-		fmt.Fprintf(x.stderr, "mdadm: error opening %s: No such file or directory\n", device)
-		return 1
+		return x.fail(1, "mdadm: error opening %s: No such file or directory", device)
 	}
 	for _, m := range x.server.mounts {
 		if m[0] == "/dev/"+r.device || m[0] == "/dev/md/"+r.name {
-			fmt.Fprintf(x.stderr, "mdadm: Cannot get exclusive access to %s:Perhaps a running process, mounted filesystem or active volume group?\n", device)
-			return 1
+			return x.fail(1, "mdadm: Cannot get exclusive access to %s:Perhaps a running process, mounted filesystem or active volume group?", device)
 		}
 	}
 	r.device = ""
-	fmt.Fprintf(x.stderr, "mdadm: stopped %s\n", device)
-	return 0
+	return x.fail(0, "mdadm: stopped %s", device)
 }

@@ -12,7 +12,7 @@ import (
 // dpkgQuery answers dpkg-query -W -f FORMAT NAME for the format that shows
 // state and version.
 func dpkgQuery(x *call) int {
-	opts, args, ok := x.options("Wf:", map[string]rune{"show": 'W', "showformat": 'f'})
+	opts, args, ok := x.options("Wf:", long{"show": 'W', "showformat": 'f'})
 	if !ok || !opts.has('W') || len(args) != 1 || opts.last('f') != `${db:Status-Status} ${Version}\n` {
 		return x.notSimulated(2)
 	}
@@ -26,13 +26,12 @@ func dpkgQuery(x *call) int {
 
 // aptGet is a part of apt's: apt-get … install NAME[=VERSION].
 func aptGet(x *call) int {
-	opts, args, ok := x.options("qyo:", map[string]rune{"no-install-recommends": 'R', "no-remove": 'M', "allow-downgrades": 'D', "option": 'o', "quiet": 'q', "yes": 'y'})
+	opts, args, ok := x.options("qyo:", long{"no-install-recommends": 'R', "no-remove": 'M', "allow-downgrades": 'D', "option": 'o', "quiet": 'q', "yes": 'y'})
 	if !ok || len(args) != 2 || args[0] != "install" || !opts.has('y') {
 		return x.notSimulated(100)
 	}
 	if !x.user.root {
-		fmt.Fprintln(x.stderr, "E: Could not open lock file /var/lib/dpkg/lock-frontend - open (13: Permission denied)")
-		return 100
+		return x.fail(100, "E: Could not open lock file /var/lib/dpkg/lock-frontend - open (13: Permission denied)")
 	}
 	if x.server.packagesLocked() {
 		fmt.Fprintln(x.stderr, "E: Could not get lock /var/lib/dpkg/lock-frontend. It is held by process 4711 (unattended-upgr)\n"+
@@ -44,14 +43,11 @@ func aptGet(x *call) int {
 	has, known := repository()[name]
 	switch is, held := x.server.installed(name); {
 	case held && is != has[0]:
-		fmt.Fprintln(x.stderr, "E: Held packages were changed and -y was used without --allow-change-held-packages.")
-		return 100
+		return x.fail(100, "E: Held packages were changed and -y was used without --allow-change-held-packages.")
 	case !known:
-		fmt.Fprintf(x.stderr, "E: Unable to locate package %s\n", name)
-		return 100
+		return x.fail(100, "E: Unable to locate package %s", name)
 	case pinned && version != has[0]:
-		fmt.Fprintf(x.stderr, "E: Version '%s' for '%s' was not found\n", version, name)
-		return 100
+		return x.fail(100, "E: Version '%s' for '%s' was not found", version, name)
 	}
 	return x.unpack(name, has)
 }
@@ -61,8 +57,7 @@ func (x *call) unpack(name string, has [2]string) int {
 	if has[1] != "" {
 		unit := "[Unit]\nDescription=" + name + " (SIMULATED)\n[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=/bin/true\n[Install]\nWantedBy=multi-user.target\n"
 		if err := s.rootView().WriteFile(unitDir+"/"+has[1], []byte(unit), 0o644); err != nil {
-			fmt.Fprintf(x.stderr, "dpkg: error processing archive %s: %s\n", name, strerror(err))
-			return 100
+			return x.fail(100, "dpkg: error processing archive %s: %s", name, strerror(err))
 		}
 		s.daemonReload()
 	}
@@ -75,7 +70,7 @@ func (x *call) unpack(name string, has [2]string) int {
 
 // dpkg is a part of dpkg's: dpkg --remove NAME.
 func dpkg(x *call) int {
-	opts, args, ok := x.options("r", map[string]rune{"remove": 'r'})
+	opts, args, ok := x.options("r", long{"remove": 'r'})
 	if !ok || !opts.has('r') || len(args) != 1 {
 		return x.notSimulated(2)
 	}
@@ -114,8 +109,7 @@ func aptMark(x *call) int {
 	case len(x.args) != 2 || x.args[0] != "hold" && x.args[0] != "unhold":
 		return x.notSimulated(1)
 	case !x.user.root:
-		fmt.Fprintln(x.stderr, "E: Unable to write to /var/lib/dpkg/")
-		return 100
+		return x.fail(100, "E: Unable to write to /var/lib/dpkg/")
 	}
 	x.server.mu.Lock()
 	defer x.server.mu.Unlock()
@@ -128,7 +122,7 @@ func aptMark(x *call) int {
 // rpm is a part of rpm's: rpm -q --qf FORMAT NAME for the format that shows
 // state and version, and rpm -e NAME.
 func rpm(x *call) int {
-	opts, args, ok := x.options("qef:", map[string]rune{"query": 'q', "erase": 'e', "qf": 'f', "queryformat": 'f'})
+	opts, args, ok := x.options("qef:", long{"query": 'q', "erase": 'e', "qf": 'f', "queryformat": 'f'})
 	const format = `installed %|EPOCH?{%{EPOCH}:}|%{VERSION}-%{RELEASE}\n`
 	if !ok || len(args) != 1 || opts.has('q') == opts.has('e') || opts.has('q') && opts.last('f') != format {
 		return x.notSimulated(1)
@@ -142,32 +136,28 @@ func rpm(x *call) int {
 		fmt.Fprintf(x.stdout, "installed %s\n", version)
 		return 0
 	case !x.user.root:
-		fmt.Fprintln(x.stderr, "error: can't create transaction lock on /usr/lib/sysimage/rpm/.rpm.lock (Permission denied)")
-		return 1
+		return x.fail(1, "error: can't create transaction lock on /usr/lib/sysimage/rpm/.rpm.lock (Permission denied)")
 	case version == "":
-		fmt.Fprintf(x.stderr, "error: package %s is not installed\n", args[0])
-		return 1
+		return x.fail(1, "error: package %s is not installed", args[0])
 	}
 	return x.removePackage(args[0])
 }
 
 // dnf is a part of dnf's: dnf -y install NAME[-VERSION].
 func dnf(x *call) int {
-	opts, args, ok := x.options("qy", map[string]rune{"quiet": 'q', "assumeyes": 'y'})
+	opts, args, ok := x.options("qy", long{"quiet": 'q', "assumeyes": 'y'})
 	if !ok || len(args) != 2 || args[0] != "install" || !opts.has('y') {
 		return x.notSimulated(1)
 	}
 	if !x.user.root {
-		fmt.Fprintln(x.stderr, "Error: This command has to be run with superuser privileges (under the root user on most systems).")
-		return 1
+		return x.fail(1, "Error: This command has to be run with superuser privileges (under the root user on most systems).")
 	}
 	for name, has := range repository() {
 		if args[1] == name || args[1] == name+"-"+has[0] {
 			return x.unpack(name, has)
 		}
 	}
-	fmt.Fprintf(x.stderr, "Error: Unable to find a match: %s\n", args[1])
-	return 1
+	return x.fail(1, "Error: Unable to find a match: %s", args[1])
 }
 
 // LockPackages lets another package tool be at work, or not.

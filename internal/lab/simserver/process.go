@@ -174,8 +174,7 @@ func (x *call) agent(p string) int {
 	case err != nil:
 		return x.errorf("%s", strerror(err)) + 126
 	case info.IsDir(), info.Mode().Perm()&0o111 == 0, !x.user.root && info.Mode().Perm()&0o1 == 0:
-		fmt.Fprintf(x.stderr, "sh: %s: Permission denied\n", x.name)
-		return 126
+		return x.fail(126, "sh: %s: Permission denied", x.name)
 	}
 	args := []string{"--root", "."}
 	if isTarget(p) { // asked for its status it needs no map of others

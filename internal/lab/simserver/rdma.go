@@ -251,11 +251,9 @@ func (x *call) deleteRDMA(name string) int {
 		}
 		return 0
 	}
-	fmt.Fprintln(x.stderr, "Wrong device name")
-	return 1
+	return x.fail(1, "Wrong device name")
 }
 
 func (x *call) refuseRDMA(why string) int {
-	fmt.Fprintln(x.stderr, "error: "+why)
-	return 1
+	return x.fail(1, "error: %s", why)
 }

@@ -19,8 +19,7 @@ import (
 func (x *call) showDomains(name string) int {
 	d, ok := x.server.rdmaDevice(name)
 	if !ok {
-		fmt.Fprintf(x.stderr, "Wrong device name - %s\n", name)
-		return 1
+		return x.fail(1, "Wrong device name - %s", name)
 	}
 	mine, s := x.server.addressesOf(d), x.server
 	hosts, targets := 0, 0
@@ -62,8 +61,7 @@ func (x *call) showDomains(name string) int {
 func (x *call) showListeners(name string) int {
 	d, ok := x.server.rdmaDevice(name)
 	if !ok {
-		fmt.Fprintln(x.stderr, "Wrong device name")
-		return 1
+		return x.fail(1, "Wrong device name")
 	}
 	s, mine := x.server, x.server.addressesOf(d)
 	s.mu.RLock()

@@ -200,7 +200,7 @@ func sysctlPath(key string) string {
 
 // sysctl is a part of procps's: sysctl [-n] KEY, sysctl [-q] -w KEY=VALUE.
 func sysctl(x *call) int {
-	opts, args, ok := x.options("nqw", map[string]rune{"values": 'n', "quiet": 'q', "write": 'w'})
+	opts, args, ok := x.options("nqw", long{"values": 'n', "quiet": 'q', "write": 'w'})
 	if !ok || len(args) != 1 {
 		return x.notSimulated(1)
 	}
@@ -212,14 +212,11 @@ func sysctl(x *call) int {
 	now, known := s.software.sysctls[at]
 	switch {
 	case !known:
-		fmt.Fprintf(x.stderr, "sysctl: cannot stat /proc/sys/%s: No such file or directory\n", at)
-		return 1
+		return x.fail(1, "sysctl: cannot stat /proc/sys/%s: No such file or directory", at)
 	case sets && !x.user.root:
-		fmt.Fprintf(x.stderr, "sysctl: permission denied on key \"%s\"\n", key)
-		return 1
+		return x.fail(1, "sysctl: permission denied on key \"%s\"", key)
 	case sets && strings.TrimFunc(value, func(r rune) bool { return r >= '0' && r <= '9' || r == ' ' || r == '\t' }) != "":
-		fmt.Fprintf(x.stderr, "sysctl: setting key \"%s\": Invalid argument\n", key)
-		return 1
+		return x.fail(1, "sysctl: setting key \"%s\": Invalid argument", key)
 	case sets:
 		s.software.sysctls[at] = strings.Join(strings.Fields(value), "\t")
 		now = value

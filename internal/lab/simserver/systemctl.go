@@ -14,7 +14,7 @@ import (
 
 // systemctl is a part of systemd's.
 func systemctl(x *call) int {
-	opts, rest, ok := x.options("p:qn:l", map[string]rune{"property": 'p', "now": 'N', "value": 'V', "quiet": 'q',
+	opts, rest, ok := x.options("p:qn:l", long{"property": 'p', "now": 'N', "value": 'V', "quiet": 'q',
 		"no-pager": 'P', "no-block": 'B', "full": 'l', "lines": 'n', "no-ask-password": 'A', "no-reload": 'R', "system": 'S', "wait": 'W'})
 	if !ok || opts.has('B') || opts.has('W') && (len(rest) == 0 || rest[0] != "is-system-running") {
 		return x.notSimulated(1)
@@ -104,8 +104,7 @@ func (c *systemctlCall) isEnabled(u *unit, name string) int {
 	state, status := "disabled", 1
 	switch {
 	case u == nil:
-		c.say("Failed to get unit file state for %s: No such file or directory", name)
-		return 1
+		return c.fail(1, "Failed to get unit file state for %s: No such file or directory", name)
 	case c.server.enabled(u):
 		state, status = "enabled", 0
 	case u.service != nil && len(u.service.wantedBy) == 0:
@@ -180,8 +179,7 @@ func (c *systemctlCall) properties(u *unit, name string) [][2]string {
 // status is for people: the state and the end of the journal.
 func (c *systemctlCall) status(u *unit, name string) int {
 	if u == nil {
-		c.say("Unit %s could not be found.", name)
-		return 4
+		return c.fail(4, "Unit %s could not be found.", name)
 	}
 	for _, p := range c.properties(u, name) {
 		fmt.Fprintf(c.stdout, "%18s: %s\n", p[0], p[1])
@@ -197,8 +195,7 @@ func (c *systemctlCall) status(u *unit, name string) int {
 func (c *systemctlCall) cat(name string) int {
 	data, err := c.server.unitFile(name)
 	if err != nil {
-		c.say("No files found for %s.", name)
-		return 1
+		return c.fail(1, "No files found for %s.", name)
 	}
 	fmt.Fprintf(c.stdout, "# %s/%s\n%s", unitDir, name, data)
 	return 0
@@ -207,8 +204,7 @@ func (c *systemctlCall) cat(name string) int {
 // change answers verbs that need root.
 func (c *systemctlCall) change() int {
 	if !c.user.root {
-		c.say("Failed to %s: Interactive authentication required.", c.verb)
-		return 4
+		return c.fail(4, "Failed to %s: Interactive authentication required.", c.verb)
 	}
 	c.server.jobs.Lock()
 	defer c.server.jobs.Unlock()
@@ -220,8 +216,7 @@ func (c *systemctlCall) change() int {
 		return 0
 	}
 	if len(c.units) == 0 {
-		c.say("Too few arguments.")
-		return 1
+		return c.fail(1, "Too few arguments.")
 	}
 	status := 0
 	for _, name := range c.units {
@@ -273,11 +268,9 @@ func (c *systemctlCall) changeUnit(name string) int {
 func (c *systemctlCall) unknown(name string) int {
 	switch c.verb {
 	case "enable":
-		c.say("Failed to enable unit: Unit file %s does not exist.", name)
-		return 1
+		return c.fail(1, "Failed to enable unit: Unit file %s does not exist.", name)
 	case "disable":
-		c.say("Failed to disable unit: Unit file %s does not exist.", name)
-		return 1
+		return c.fail(1, "Failed to disable unit: Unit file %s does not exist.", name)
 	case "start", "restart":
 		c.say("Failed to %s %s: Unit %s not found.", c.verb, name, name)
 	default:
@@ -288,8 +281,7 @@ func (c *systemctlCall) unknown(name string) int {
 
 func (c *systemctlCall) start(u *unit) int {
 	if err := c.server.startUnit(u); err != nil {
-		c.say("Job for %s failed: %v.\nSee \"systemctl status %s\" and \"journalctl -xeu %s\" for details.", u.name, err, u.name, u.name)
-		return 1
+		return c.fail(1, "Job for %s failed: %v.\nSee \"systemctl status %s\" and \"journalctl -xeu %s\" for details.", u.name, err, u.name, u.name)
 	}
 	return 0
 }
@@ -297,8 +289,7 @@ func (c *systemctlCall) start(u *unit) int {
 // enable makes or removes the links that start a unit at boot.
 func (c *systemctlCall) enable(u *unit, on bool) int {
 	if u.service == nil {
-		c.say("Failed to %s unit: %v", c.verb, u.broken)
-		return 1
+		return c.fail(1, "Failed to %s unit: %v", c.verb, u.broken)
 	}
 	v := c.server.rootView()
 	if len(u.service.wantedBy) == 0 && on {
@@ -311,8 +302,7 @@ func (c *systemctlCall) enable(u *unit, on bool) int {
 			if err == nil {
 				c.say("Removed %q.", link)
 			} else if !errors.Is(err, fs.ErrNotExist) {
-				c.say("Failed to disable unit: %v", err)
-				return 1
+				return c.fail(1, "Failed to disable unit: %v", err)
 			}
 			continue
 		}
@@ -324,8 +314,7 @@ func (c *systemctlCall) enable(u *unit, on bool) int {
 		case err == nil:
 			c.say("Created symlink %s → %s/%s.", link, unitDir, u.name)
 		case !errors.Is(err, fs.ErrExist):
-			c.say("Failed to enable unit: %v", err)
-			return 1
+			return c.fail(1, "Failed to enable unit: %v", err)
 		}
 	}
 	return 0
@@ -339,22 +328,19 @@ func (c *systemctlCall) reload(u *unit) int {
 	s.mu.Unlock()
 	switch {
 	case proc == nil:
-		c.say("%s is not active, cannot reload.", u.name)
-		return 1
+		return c.fail(1, "%s is not active, cannot reload.", u.name)
 	case svc == nil || len(svc.reload) == 0:
-		c.say("Failed to reload %s: Job type reload is not applicable for unit %s.", u.name, u.name)
-		return 1
+		return c.fail(1, "Failed to reload %s: Job type reload is not applicable for unit %s.", u.name, u.name)
 	case slices.Equal(svc.reload[1:], []string{"-HUP", "$MAINPID"}):
 		proc.signal(syscall.SIGHUP)
 		return 0
 	}
-	c.say("ExecReload=%s: not simulated in the lab", strings.Join(svc.reload, " "))
-	return 1
+	return c.fail(1, "ExecReload=%s: not simulated in the lab", strings.Join(svc.reload, " "))
 }
 
 // journalctl prints the end of a unit's output.
 func journalctl(x *call) int {
-	opts, rest, ok := x.options("u:n:o:", map[string]rune{"unit": 'u', "lines": 'n', "output": 'o', "no-pager": 'P'})
+	opts, rest, ok := x.options("u:n:o:", long{"unit": 'u', "lines": 'n', "output": 'o', "no-pager": 'P'})
 	if !ok || len(rest) > 0 || !opts.has('u') || opts.has('o') && opts.last('o') != "cat" {
 		return x.notSimulated(1)
 	}

@@ -27,8 +27,7 @@ func (c *systemctlCall) whole() int {
 		fmt.Fprintln(c.stdout, "running")
 		return 0
 	case !c.user.root:
-		c.say("Failed to reboot: Interactive authentication required.")
-		return 4
+		return c.fail(4, "Failed to reboot: Interactive authentication required.")
 	case c.server.spec.Restart == nil:
 		return c.notSimulated(1)
 	}

@@ -20,8 +20,7 @@ func tc(x *call) int {
 	i, known := x.server.iface(name)
 	switch {
 	case !known:
-		fmt.Fprintf(x.stderr, "Cannot find device %q\n", name)
-		return 1
+		return x.fail(1, "Cannot find device %q", name)
 	case what == "qdisc show dev IF ":
 		fmt.Fprintln(x.stdout, "qdisc mq 0: root ")
 		if i.ingress {
@@ -29,19 +28,15 @@ func tc(x *call) int {
 		}
 		return 0
 	case !x.user.root:
-		fmt.Fprintln(x.stderr, "RTNETLINK answers: Operation not permitted")
-		return 2
+		return x.fail(2, "RTNETLINK answers: Operation not permitted")
 	}
 	switch {
 	case what == "qdisc add dev IF clsact" && i.ingress:
-		fmt.Fprintln(x.stderr, "Error: Exclusivity flag on, cannot modify.")
-		return 2
+		return x.fail(2, "Error: Exclusivity flag on, cannot modify.")
 	case what == "qdisc del dev IF clsact" && !i.ingress:
-		fmt.Fprintln(x.stderr, "Error: Cannot find specified qdisc on specified device.")
-		return 2
+		return x.fail(2, "Error: Cannot find specified qdisc on specified device.")
 	case what == "filter add dev IF ingress matchall action drop" && !i.ingress:
-		fmt.Fprintln(x.stderr, "Error: Parent Qdisc doesn't exists.\nWe have an error talking to the kernel")
-		return 2
+		return x.fail(2, "Error: Parent Qdisc doesn't exists.\nWe have an error talking to the kernel")
 	}
 	change, ok := map[string]func(*iface){
 		"qdisc add dev IF clsact":                        func(i *iface) { i.ingress = true },

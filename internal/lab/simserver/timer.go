@@ -13,22 +13,20 @@ import (
 // systemdRun is a part of systemd's: systemd-run --unit=NAME --on-active=SECONDS
 // COMMAND... starts a timer, which runs the command once as root.
 func systemdRun(x *call) int {
-	opts, args, ok := x.options("qGu:T:", map[string]rune{"quiet": 'q', "collect": 'G', "unit": 'u', "on-active": 'T'})
+	opts, args, ok := x.options("qGu:T:", long{"quiet": 'q', "collect": 'G', "unit": 'u', "on-active": 'T'})
 	after, err := time.ParseDuration(opts.last('T') + "s")
 	if !ok || opts.last('u') == "" || err != nil || len(args) == 0 {
 		return x.notSimulated(1)
 	}
 	if !x.user.root {
-		fmt.Fprintln(x.stderr, "Failed to start transient timer unit: Interactive authentication required.")
-		return 1
+		return x.fail(1, "Failed to start transient timer unit: Interactive authentication required.")
 	}
 	name := strings.TrimSuffix(opts.last('u'), ".timer") + ".timer"
 	s := x.server
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.timers[name] != nil {
-		fmt.Fprintf(x.stderr, "Failed to start transient timer unit: Unit %s was already loaded or has a fragment file.\n", name)
-		return 1
+		return x.fail(1, "Failed to start transient timer unit: Unit %s was already loaded or has a fragment file.", name)
 	}
 	s.timers[name] = &timer{args: args, stop: time.AfterFunc(after, func() { s.fire(name, args) }).Stop}
 	if !opts.has('q') {
@@ -99,8 +97,7 @@ func (x *call) aboutTimer(verb, name string, quiet bool) int {
 		return status
 	case "stop":
 		if t == nil {
-			fmt.Fprintf(x.stderr, "Failed to stop %s: Unit %s not loaded.\n", name, name)
-			return 5
+			return x.fail(5, "Failed to stop %s: Unit %s not loaded.", name, name)
 		}
 		t.stop()
 		delete(s.timers, name)

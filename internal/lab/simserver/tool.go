@@ -61,8 +61,7 @@ func (x *call) dispatch() int {
 		if t, ok := x.search(x.name); ok {
 			return t.run(x)
 		}
-		fmt.Fprintf(x.stderr, "sh: %s: command not found\n", x.name)
-		return 127
+		return x.fail(127, "sh: %s: command not found", x.name)
 	}
 	full := path.Clean(at(x.dir, x.name))
 	if t, ok := x.toolAt(full); ok {
@@ -75,11 +74,9 @@ func (x *call) dispatch() int {
 	}
 	switch {
 	case err != nil:
-		fmt.Fprintf(x.stderr, "sh: %s: %s\n", x.name, strerror(err))
-		return 127
+		return x.fail(127, "sh: %s: %s", x.name, strerror(err))
 	case !isBelow(p, agentDir):
-		fmt.Fprintf(x.stderr, "sh: %s: Permission denied: the lab executes files below %s only\n", x.name, agentDir)
-		return 126
+		return x.fail(126, "sh: %s: Permission denied: the lab executes files below %s only", x.name, agentDir)
 	}
 	return x.agent(p)
 }
@@ -120,16 +117,21 @@ func (x *call) errorf(format string, args ...any) int {
 	return 1
 }
 
-// notSimulated refuses a call that the real tool might take.
-func (x *call) notSimulated(status int) int {
-	fmt.Fprintf(x.stderr, "%s: not simulated in the lab: %s\n", x.name, strings.Join(append([]string{x.name}, x.args...), " "))
+// fail prints a message as it is, without the tool's name, and returns the status.
+func (x *call) fail(status int, format string, args ...any) int {
+	fmt.Fprintf(x.stderr, format+"\n", args...)
 	return status
 }
 
+// notSimulated refuses a call that the real tool might take.
+func (x *call) notSimulated(status int) int {
+	return x.fail(status, "%s: not simulated in the lab: %s", x.name, strings.Join(append([]string{x.name}, x.args...), " "))
+}
+
 // options reads options as getopt does. short is getopt's string ("m:p"),
-// long maps long names to short ones ("mode": 'm'). It has told the user when
+// names maps long names to short ones ("mode": 'm'). It has told the user when
 // ok is false.
-func (x *call) options(short string, long map[string]rune) (opts options, rest []string, ok bool) {
+func (x *call) options(short string, names long) (opts options, rest []string, ok bool) {
 	opts = options{}
 	args := x.args
 	for len(args) > 0 {
@@ -139,7 +141,7 @@ func (x *call) options(short string, long map[string]rune) (opts options, rest [
 			return opts, append(rest, args[1:]...), true
 		case strings.HasPrefix(a, "--"):
 			name, value, has := strings.Cut(a[2:], "=")
-			r, known := long[name]
+			r, known := names[name]
 			takes := known && strings.Contains(short, string(r)+":")
 			if !known || has && !takes {
 				return nil, nil, x.badOption(a)
@@ -208,19 +210,46 @@ func (o options) last(r rune) string {
 	return o[r][len(o[r])-1]
 }
 
+// long are the long names of options, with the short one of each.
+type long map[string]rune
+
+// with is a tool that takes options, as [call.options] reads them.
+func with(short string, names long, run func(x *call, opts options, rest []string) int) func(*call) int {
+	return func(x *call) int {
+		opts, rest, ok := x.options(short, names)
+		if !ok {
+			return 1
+		}
+		return run(x, opts, rest)
+	}
+}
+
 // tools is the table of simulated commands.
 func tools() map[string]tool {
 	bin, sbin := []string{"/usr/bin", "/bin"}, []string{"/usr/sbin", "/sbin"}
 	list := map[string]tool{}
 	for name, run := range map[string]func(*call) int{
-		"basename": basename, "cat": cat, "chmod": chmod, "chown": chown, "cmp": cmp, "cp": cp, "dirname": dirname,
-		"env": env, "head": head, "hostname": hostname, "id": id, "install": install, "journalctl": journalctl,
-		"ln": ln, "ls": ls, "mkdir": mkdir, "mktemp": mktemp, "mv": mv, "nohup": passOn, "ping": ping,
-		"readlink": readlink, "realpath": realpath, "rm": rm, "rmdir": rmdir, "setsid": passOn, "sh": shTool,
-		"sha256sum": sha256sum, "sleep": sleep, "sort": sortTool, "stat": stat, "sudo": sudo, "sync": syncTool,
-		"systemctl": systemctl, "systemd-run": systemdRun, "tail": tail, "tee": tee, "timeout": timeout, "touch": touch, "uname": unameTool,
-		"wc": wc, "whoami": whoami, "apt-get": aptGet, "dpkg": dpkg, "dpkg-query": dpkgQuery, "grep": grep,
+		"basename": basename, "cmp": cmp, "dirname": dirname, "env": env, "head": head, "hostname": hostname, "id": id,
+		"install": install, "journalctl": journalctl, "ls": ls, "mktemp": mktemp, "mv": mv, "nohup": passOn,
+		"ping": ping, "realpath": realpath, "setsid": passOn, "sh": shTool, "sleep": sleep, "sort": sortTool,
+		"sudo": sudo, "systemctl": systemctl, "systemd-run": systemdRun, "tail": tail, "timeout": timeout,
+		"uname": unameTool, "whoami": whoami, "apt-get": aptGet, "dpkg": dpkg, "dpkg-query": dpkgQuery, "grep": grep,
 		"apt-mark": aptMark, "dnf": dnf, "rpm": rpm,
+		"cat":       with("", nil, cat),
+		"chmod":     with("", nil, chmod),
+		"chown":     with("h", nil, chown),
+		"cp":        with("fpT", long{"no-target-directory": 'T', "force": 'f', "preserve": 'p'}, cp),
+		"ln":        with("sfnT", long{"symbolic": 's', "force": 'f'}, ln),
+		"mkdir":     with("pm:", long{"parents": 'p', "mode": 'm'}, mkdir),
+		"readlink":  with("fen", nil, readlink),
+		"rm":        with("fr", long{"force": 'f', "recursive": 'r'}, rm),
+		"rmdir":     with("", nil, rmdir),
+		"sha256sum": with("b", long{"binary": 'b'}, sha256sum),
+		"stat":      with("Lc:", long{"dereference": 'L', "format": 'c'}, stat),
+		"sync":      with("df", long{"data": 'd', "file-system": 'f'}, syncTool),
+		"tee":       with("a", nil, tee),
+		"touch":     with("c", nil, touch),
+		"wc":        with("clw", long{"bytes": 'c', "lines": 'l', "words": 'w'}, wc),
 	} {
 		list[name] = tool{run, bin}
 	}
@@ -363,8 +392,7 @@ func shTool(x *call) int {
 	case !given && len(args) > 0:
 		data, err := x.view().ReadFile(x.abs(args[0]))
 		if err != nil {
-			fmt.Fprintf(x.stderr, "sh: 0: cannot open %s: %s\n", args[0], strerror(err))
-			return 2
+			return x.fail(2, "sh: 0: cannot open %s: %s", args[0], strerror(err))
 		}
 		script, name, args = string(data), args[0], args[1:]
 	case !given:

@@ -17,11 +17,7 @@ import (
 	"syscall"
 )
 
-func cat(x *call) int {
-	_, files, ok := x.options("", nil)
-	if !ok {
-		return 1
-	}
+func cat(x *call, _ options, files []string) int {
 	return x.each(files, func(name string, r io.Reader) error {
 		_, err := io.Copy(x.stdout, r)
 		return err
@@ -78,11 +74,7 @@ func (c *cancelled) Read(p []byte) (int, error) {
 	return c.r.Read(p)
 }
 
-func mkdir(x *call) int {
-	opts, dirs, ok := x.options("pm:", map[string]rune{"parents": 'p', "mode": 'm'})
-	if !ok {
-		return 1
-	}
+func mkdir(x *call, opts options, dirs []string) int {
 	mode := x.create(0o777)
 	if opts.has('m') {
 		var err error
@@ -90,16 +82,21 @@ func mkdir(x *call) int {
 			return x.errorf("%v", err)
 		}
 	}
-	status := 0
-	for _, d := range dirs {
-		err := error(nil)
+	return x.forEach(dirs, "cannot create directory", func(d string) error {
 		if opts.has('p') {
-			err = x.view().MkdirAll(x.abs(d), mode)
-		} else {
-			err = x.view().Mkdir(x.abs(d), mode)
+			return x.view().MkdirAll(x.abs(d), mode)
 		}
-		if err != nil {
-			status = x.errorf("cannot create directory '%s': %s", d, strerror(err))
+		return x.view().Mkdir(x.abs(d), mode)
+	})
+}
+
+// forEach does something to each of some names; doing begins the message where
+// that fails.
+func (x *call) forEach(names []string, doing string, do func(name string) error) int {
+	status := 0
+	for _, name := range names {
+		if err := do(name); err != nil {
+			status = x.errorf("%s '%s': %s", doing, name, strerror(err))
 		}
 	}
 	return status
@@ -114,57 +111,37 @@ func parseMode(s string) (fs.FileMode, error) {
 	return fs.FileMode(n).Perm(), nil
 }
 
-func rmdir(x *call) int {
-	_, dirs, ok := x.options("", nil)
-	if !ok {
-		return 1
-	}
-	status := 0
-	for _, d := range dirs {
+func rmdir(x *call, _ options, dirs []string) int {
+	return x.forEach(dirs, "failed to remove", func(d string) error {
 		info, err := x.view().Lstat(x.abs(d))
-		if err == nil && !info.IsDir() {
-			err = &fs.PathError{Op: "rmdir", Path: d, Err: syscall.ENOTDIR}
+		switch {
+		case err != nil:
+			return err
+		case !info.IsDir():
+			return syscall.ENOTDIR
 		}
-		if err == nil {
-			err = x.view().Remove(x.abs(d))
-		}
-		if err != nil {
-			status = x.errorf("failed to remove '%s': %s", d, strerror(err))
-		}
-	}
-	return status
+		return x.view().Remove(x.abs(d))
+	})
 }
 
-func rm(x *call) int {
-	opts, files, ok := x.options("fr", map[string]rune{"force": 'f', "recursive": 'r'})
-	if !ok {
-		return 1
-	}
-	status := 0
-	for _, name := range files {
+func rm(x *call, opts options, files []string) int {
+	return x.forEach(files, "cannot remove", func(name string) error {
 		info, err := x.view().Lstat(x.abs(name))
 		switch {
-		case err == nil && info.IsDir() && opts.has('r'):
-			err = x.view().RemoveAll(x.abs(name))
-		case err == nil && info.IsDir():
-			err = syscall.EISDIR
-		case err == nil:
-			err = x.view().Remove(x.abs(name))
 		case opts.has('f') && errors.Is(err, fs.ErrNotExist):
-			continue
+			return nil
+		case err != nil:
+			return err
+		case info.IsDir() && opts.has('r'):
+			return x.view().RemoveAll(x.abs(name))
+		case info.IsDir():
+			return syscall.EISDIR
 		}
-		if err != nil {
-			status = x.errorf("cannot remove '%s': %s", name, strerror(err))
-		}
-	}
-	return status
+		return x.view().Remove(x.abs(name))
+	})
 }
 
-func chmod(x *call) int {
-	_, args, ok := x.options("", nil)
-	if !ok {
-		return 1
-	}
+func chmod(x *call, _ options, args []string) int {
 	if len(args) < 2 {
 		return x.errorf("missing operand")
 	}
@@ -172,21 +149,11 @@ func chmod(x *call) int {
 	if err != nil {
 		return x.errorf("%v", err)
 	}
-	status := 0
-	for _, name := range args[1:] {
-		if err := x.view().Chmod(x.abs(name), mode); err != nil {
-			status = x.errorf("cannot access '%s': %s", name, strerror(err))
-		}
-	}
-	return status
+	return x.forEach(args[1:], "cannot access", func(name string) error { return x.view().Chmod(x.abs(name), mode) })
 }
 
 // chown accepts what changes nothing: the lab runs as one real user.
-func chown(x *call) int {
-	_, args, ok := x.options("h", nil)
-	if !ok {
-		return 1
-	}
+func chown(x *call, _ options, args []string) int {
 	if len(args) < 2 {
 		return x.errorf("missing operand")
 	}
@@ -194,13 +161,10 @@ func chown(x *call) int {
 	if !x.mayOwn(owner) || !x.mayOwn(group) {
 		return 1
 	}
-	status := 0
-	for _, name := range args[1:] {
-		if _, err := x.view().Lstat(x.abs(name)); err != nil {
-			status = x.errorf("cannot access '%s': %s", name, strerror(err))
-		}
-	}
-	return status
+	return x.forEach(args[1:], "cannot access", func(name string) error {
+		_, err := x.view().Lstat(x.abs(name))
+		return err
+	})
 }
 
 // mayOwn reports whether files may be given to a user or group of that name.
@@ -216,11 +180,7 @@ func (x *call) mayOwn(name string) bool {
 	return false
 }
 
-func ln(x *call) int {
-	opts, names, ok := x.options("sfnT", map[string]rune{"symbolic": 's', "force": 'f'})
-	if !ok {
-		return 1
-	}
+func ln(x *call, opts options, names []string) int {
 	if len(names) != 2 {
 		return x.notSimulated(1)
 	}
@@ -242,46 +202,30 @@ func ln(x *call) int {
 	return 0
 }
 
-func touch(x *call) int {
-	_, names, ok := x.options("c", nil)
-	if !ok {
-		return 1
-	}
-	status := 0
-	for _, name := range names {
+func touch(x *call, _ options, names []string) int {
+	return x.forEach(names, "cannot touch", func(name string) error {
 		f, err := x.view().Open(x.abs(name), os.O_WRONLY|os.O_CREATE, x.create(0o666))
-		if err != nil {
-			status = x.errorf("cannot touch '%s': %s", name, strerror(err))
-			continue
+		if err == nil {
+			err = f.Close()
 		}
-		_ = f.Close() // nothing was written
-	}
-	return status
+		return err
+	})
 }
 
 // syncTool makes files durable, as sync FILE does; without a name there is
 // nothing that the lab could add.
-func syncTool(x *call) int {
-	_, names, ok := x.options("df", map[string]rune{"data": 'd', "file-system": 'f'})
-	if !ok {
-		return 1
-	}
-	status := 0
-	for _, name := range names {
+func syncTool(x *call, _ options, names []string) int {
+	return x.forEach(names, "error syncing", func(name string) error {
 		f, err := x.view().Open(x.abs(name), os.O_RDONLY, 0)
 		if err == nil {
-			err = f.Sync()
-			_ = f.Close() // was only read
+			err = errors.Join(f.Sync(), f.Close())
 		}
-		if err != nil {
-			status = x.errorf("error syncing '%s': %s", name, strerror(err))
-		}
-	}
-	return status
+		return err
+	})
 }
 
 func mktemp(x *call) int {
-	opts, names, ok := x.options("dp:t", map[string]rune{"directory": 'd', "tmpdir": 'p'})
+	opts, names, ok := x.options("dp:t", long{"directory": 'd', "tmpdir": 'p'})
 	if !ok || len(names) > 1 || opts.has('t') {
 		return x.notSimulated(1)
 	}
@@ -322,11 +266,7 @@ func mktemp(x *call) int {
 	return x.errorf("no free name for template '%s'", template)
 }
 
-func tee(x *call) int {
-	opts, names, ok := x.options("a", nil)
-	if !ok {
-		return 1
-	}
+func tee(x *call, opts options, names []string) int {
 	flag := os.O_WRONLY | os.O_CREATE | os.O_TRUNC
 	if opts.has('a') {
 		flag = os.O_WRONLY | os.O_CREATE | os.O_APPEND

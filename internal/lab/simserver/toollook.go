@@ -13,7 +13,7 @@ import (
 )
 
 func ls(x *call) int {
-	opts, names, ok := x.options("1aAdlnL", map[string]rune{"all": 'a', "almost-all": 'A', "directory": 'd'})
+	opts, names, ok := x.options("1aAdlnL", long{"all": 'a', "almost-all": 'A', "directory": 'd'})
 	if !ok {
 		return 2
 	}
@@ -104,11 +104,7 @@ func modeBits(m fs.FileMode) uint32 {
 	return kind[m.Type()] | uint32(m.Perm())
 }
 
-func stat(x *call) int {
-	opts, names, ok := x.options("Lc:", map[string]rune{"dereference": 'L', "format": 'c'})
-	if !ok {
-		return 1
-	}
+func stat(x *call, opts options, names []string) int {
 	if !opts.has('c') {
 		return x.notSimulated(1)
 	}
@@ -188,11 +184,7 @@ func kindText(info fs.FileInfo) string {
 	return "regular file"
 }
 
-func readlink(x *call) int {
-	opts, names, ok := x.options("fen", nil)
-	if !ok {
-		return 1
-	}
+func readlink(x *call, opts options, names []string) int {
 	if opts.has('f') || opts.has('e') {
 		return x.canonical(names, opts.has('e'))
 	}

@@ -20,7 +20,7 @@ func (x *call) into(dst, name string, never bool) string {
 }
 
 func mv(x *call) int {
-	opts, names, ok := x.options("fTn", map[string]rune{"no-target-directory": 'T', "force": 'f'})
+	opts, names, ok := x.options("fTn", long{"no-target-directory": 'T', "force": 'f'})
 	if !ok || opts.has('n') {
 		return x.notSimulated(1)
 	}
@@ -36,11 +36,7 @@ func mv(x *call) int {
 	return status
 }
 
-func cp(x *call) int {
-	opts, names, ok := x.options("fpT", map[string]rune{"no-target-directory": 'T', "force": 'f', "preserve": 'p'})
-	if !ok {
-		return 1
-	}
+func cp(x *call, opts options, names []string) int {
 	if len(names) < 2 {
 		return x.errorf("missing file operand")
 	}
@@ -84,7 +80,7 @@ func (x *call) copy(src, to string, mode fs.FileMode) error {
 }
 
 func install(x *call) int {
-	opts, names, ok := x.options("dm:o:g:DT", map[string]rune{"mode": 'm', "directory": 'd', "owner": 'o', "group": 'g'})
+	opts, names, ok := x.options("dm:o:g:DT", long{"mode": 'm', "directory": 'd', "owner": 'o', "group": 'g'})
 	if !ok || !x.mayOwn(opts.last('o')) || !x.mayOwn(opts.last('g')) {
 		return 1
 	}
@@ -95,18 +91,13 @@ func install(x *call) int {
 			return x.errorf("%v", err)
 		}
 	}
-	status := 0
 	if opts.has('d') {
-		for _, d := range names {
-			err := x.view().MkdirAll(x.abs(d), mode)
-			if err == nil {
-				err = x.view().Chmod(x.abs(d), mode)
+		return x.forEach(names, "cannot create directory", func(d string) error {
+			if err := x.view().MkdirAll(x.abs(d), mode); err != nil {
+				return err
 			}
-			if err != nil {
-				status = x.errorf("cannot create directory '%s': %s", d, strerror(err))
-			}
-		}
-		return status
+			return x.view().Chmod(x.abs(d), mode)
+		})
 	}
 	if len(names) != 2 {
 		return x.notSimulated(1)

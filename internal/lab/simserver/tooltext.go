@@ -32,11 +32,7 @@ func echo(x *call) int {
 	return 0
 }
 
-func sha256sum(x *call) int {
-	_, files, ok := x.options("b", map[string]rune{"binary": 'b'})
-	if !ok {
-		return 1
-	}
+func sha256sum(x *call, _ options, files []string) int {
 	return x.each(files, func(name string, r io.Reader) error {
 		h := sha256.New()
 		if _, err := io.Copy(h, r); err != nil {
@@ -47,11 +43,7 @@ func sha256sum(x *call) int {
 	})
 }
 
-func wc(x *call) int {
-	opts, files, ok := x.options("clw", map[string]rune{"bytes": 'c', "lines": 'l', "words": 'w'})
-	if !ok {
-		return 1
-	}
+func wc(x *call, opts options, files []string) int {
 	return x.each(files, func(name string, r io.Reader) error {
 		data, err := readAll(r)
 		if err != nil {
@@ -127,7 +119,7 @@ func (x *call) partOptions() (opts options, count int64, files []string, ok bool
 	if len(x.args) > 0 && len(x.args[0]) > 1 && x.args[0][0] == '-' && strings.Trim(x.args[0][1:], "0123456789") == "" {
 		x.args = append([]string{"-n", x.args[0][1:]}, x.args[1:]...) // "head -1"
 	}
-	opts, files, ok = x.options("n:c:", map[string]rune{"lines": 'n', "bytes": 'c'})
+	opts, files, ok = x.options("n:c:", long{"lines": 'n', "bytes": 'c'})
 	if !ok || len(files) > 1 {
 		x.notSimulated(1)
 		return nil, 0, nil, false
@@ -195,7 +187,7 @@ func sortTool(x *call) int {
 }
 
 func cmp(x *call) int {
-	opts, files, ok := x.options("sn:i:", map[string]rune{"silent": 's', "quiet": 's', "bytes": 'n', "ignore-initial": 'i'})
+	opts, files, ok := x.options("sn:i:", long{"silent": 's', "quiet": 's', "bytes": 'n', "ignore-initial": 'i'})
 	if !ok || len(files) != 2 {
 		return x.notSimulated(2)
 	}
