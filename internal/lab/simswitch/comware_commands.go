@@ -38,7 +38,7 @@ func comwareViews() []Rule {
 	}
 }
 
-// comwareReverts are the timed revert and the replacement of a configuration.
+// comwareReverts are the timed revert.
 func comwareReverts() []Rule {
 	const source = "H3C configuration file management; HPE 5510 HI manual, pages 105 and 146"
 	return []Rule{
@@ -57,73 +57,6 @@ func comwareReverts() []Rule {
 				}
 				s.sw.disarm()
 			}},
-		{View: "system", Line: "configuration replace file <file:name>", Source: "H3C Comware 7 command reference, sample of configuration replace",
-			run: replaceConfig},
-		{View: "user", Line: "archive configuration", Source: "H3C Comware 7 command reference, sample of archive configuration", run: archiveConfig},
-		{View: "any", Line: "display archive configuration", Source: "H3C Comware 7 command reference, sample of display archive configuration, shortened", run: showArchive},
-	}
-}
-
-func replaceConfig(s *session, m match) {
-	file := m.args["file"]
-	text, ok := s.sw.flash[flashName(file)]
-	if !ok {
-		s.refuse(errNoFile)
-		return
-	}
-	s.out.WriteString("Current configuration will be lost, save current configuration? [Y/N:n]")
-	s.question = func(answer string) {
-		if yes(answer, false) {
-			s.saveStartup()
-		}
-		s.say("Now replacing the current configuration. Please wait...")
-		s.sw.set(s.sw.load(text))
-		s.say("Succeeded in replacing current configuration with the file " + file + ".")
-	}
-}
-
-// archivePlace is where archives go: directory, prefix and how many there are.
-func (sw *Switch) archivePlace() (dir, prefix string, ok bool) {
-	k := sw.running.kid("archive configuration location")
-	if k == nil {
-		return "", "", false
-	}
-	words := strings.Fields(k.line)
-	return flashName(words[3]), words[5], true
-}
-
-func archiveConfig(s *session, _ match) {
-	dir, prefix, ok := s.sw.archivePlace()
-	if !ok {
-		s.refuse(errors.New("no location for archives is configured"))
-		return
-	}
-	s.out.WriteString("Save the running configuration to an archive file. Continue? [Y/N: Y]")
-	s.question = func(answer string) {
-		if !yes(answer, true) {
-			return
-		}
-		name := fmt.Sprintf("%s_%d.cfg", prefix, len(s.sw.archives(dir, prefix))+1)
-		if err := s.sw.write(strings.Trim(dir+"/"+name, "/"), s.sw.text()); err != nil {
-			s.refuse(err)
-			return
-		}
-		s.say("The archive configuration file " + name + " is saved.")
-	}
-}
-
-func (sw *Switch) archives(dir, prefix string) []string {
-	return slices.DeleteFunc(sw.list(dir), func(name string) bool { return !strings.HasPrefix(name, prefix+"_") })
-}
-
-func showArchive(s *session, _ match) {
-	dir, prefix, ok := s.sw.archivePlace()
-	if !ok {
-		return
-	}
-	s.say("Location: flash:/" + dir + "\nFilename prefix: " + prefix + "\nSaved archive files:\n  No. TimeStamp                  FileName")
-	for i, name := range s.sw.archives(dir, prefix) {
-		s.say(fmt.Sprintf("  %-4d%-27s%s", i+1, s.sw.clock.Now().Format("Mon Jan 02 15:04:05 2006"), name))
 	}
 }
 

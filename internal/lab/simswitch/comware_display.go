@@ -50,9 +50,6 @@ func comwareDisplays() []Rule {
 		{View: "any", Line: "display priority-flow-control interface [<port>]", Source: "H3C PFC command reference, S9825 and S9855; layout on S6800 unknown", run: comwarePFC},
 		{View: "any", Line: "display qos queue-statistics interface <port> outbound", Source: "H3C Comware 7 command reference, sample of display qos queue-statistics", run: comwareQueues},
 		{View: "any", Line: "display qos map-table [{table:dscp-dot1p|dscp-lp|dot1p-lp}]", Source: "H3C Comware 7 command reference, sample of display qos map-table", run: comwareMapTables},
-		{View: "any", Line: "display qos trust interface [<port>]", Source: "H3C Comware 7 command reference, sample of display qos trust interface", run: comwareTrust},
-		{View: "any", Line: "display qos wred table [name <name>]", Source: "H3C Comware 7 command reference, sample of display qos wred table", run: comwareWREDTables},
-		{View: "any", Line: "display qos wred interface [<port>]", Source: "H3C Comware 7 command reference, sample of display qos wred interface", run: comwareWREDPorts},
 	}
 }
 
@@ -199,56 +196,6 @@ func comwareMapTables(s *session, m match) {
 				to = strings.Fields(k.line)[3]
 			}
 			s.say(fmt.Sprintf("%4d    :%5s", v, to))
-		}
-	}
-}
-
-func comwareTrust(s *session, m match) {
-	for _, port := range s.chosen(m) {
-		trust := "none"
-		if k := s.sw.running.get(place{"interface " + port, "qos trust"}); k != nil {
-			trust = strings.TrimPrefix(k.line, "qos trust ")
-		}
-		s.say("Interface: " + port + "\n Port priority trust information\n  Port priority:0\n  Port priority trust type: " + trust + ",  Override: disable")
-	}
-}
-
-func comwareWREDTables(s *session, m match) {
-	const row = "%-6s%-6s%-6s%-7s%-6s%-6s%-7s%-6s%-6s%-7s%-10s%s"
-	for _, t := range s.sw.running.kids {
-		name, ok := strings.CutPrefix(t.key, "qos wred queue table ")
-		if !ok || m.args["name"] != "" && m.args["name"] != name {
-			continue
-		}
-		s.say("Table name: " + name + "\nTable type: Queue based WRED")
-		s.say(fmt.Sprintf(row, "QID", "gmin", "gmax", "gprob", "ymin", "ymax", "yprob", "rmin", "rmax", "rprob", "exponent", "ECN"))
-		s.say(strings.Repeat("-", 76))
-		for q := range 8 {
-			cells := []any{strconv.Itoa(q)}
-			for level := range 3 {
-				low, high, p := "100", "1000", "10"
-				if k := t.kid(fmt.Sprintf("queue %d drop-level %d", q, level)); k != nil {
-					w := strings.Fields(k.line)
-					low, high, p = w[5], w[7], w[9]
-				}
-				cells = append(cells, low, high, p)
-			}
-			weight, ecn := "9", "N"
-			if k := t.kid(fmt.Sprintf("queue %d weighting-constant", q)); k != nil {
-				weight = strings.Fields(k.line)[3]
-			}
-			if t.kid(fmt.Sprintf("queue %d ecn", q)) != nil {
-				ecn = "Y"
-			}
-			s.say(fmt.Sprintf(row, append(cells, weight, ecn)...))
-		}
-	}
-}
-
-func comwareWREDPorts(s *session, m match) {
-	for _, port := range s.chosen(m) {
-		if k := s.sw.running.get(place{"interface " + port, "qos wred apply"}); k != nil {
-			s.say("Interface: " + port + "\n Current WRED configuration:\n Applied WRED table name: " + strings.TrimPrefix(k.line, "qos wred apply "))
 		}
 	}
 }

@@ -82,7 +82,7 @@ func FuzzLines(f *testing.F) {
 	f.Add("interface eth1/1-99999999999\nno \nundo\ninterface 1-2\nqos map-table\nimport 1 2 3")
 	f.Add("show run | section (\nshow run | include [\n | \ncommit confirmed 30\nconfigure dual-stage\ncommit\nabort")
 	f.Add("show run | include \xff(")
-	f.Add("copy running-config bootflash:\ny\nmkdir a/b\nsave .cfg\ny\nconfiguration replace file .cfg\ny")
+	f.Add("copy running-config bootflash:\ny\nmkdir a/b\nsave .cfg\ny")
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, sw := range []*Switch{leaf(), h3c()} {
 			s := newSession(sw, "fuzz", nil)

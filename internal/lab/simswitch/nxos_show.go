@@ -25,7 +25,6 @@ func nxosShows() []Rule {
 			}},
 		{View: "exec", Line: "show running-config interface <port>", run: nxosShowPort,
 			Source: "lab notes of a Nexus 9000v 10.2(2)"},
-		{View: "exec", Line: "show feature", Source: "ntc-templates, show feature", run: nxosFeatures},
 		{View: "exec", Line: "show interface priority-flow-control", run: nxosPFC,
 			Source: "blog about a Nexus 5000, show interface priority-flow-control"},
 		{View: "exec", Line: "show queuing interface <port>", run: nxosQueueCounts,
@@ -96,18 +95,6 @@ func nxosInventory(s *session, _ match) {
 	for _, part := range []string{"Chassis", "Slot 1"} {
 		s.say(fmt.Sprintf("NAME: \"%s\",  DESCR: \"Nexus9000 %s Chassis\"", part, sp.Model))
 		s.say(fmt.Sprintf("PID: N9K-%-19s,  VID: V01 ,  SN: %-20s\n", sp.Model, sp.Serial))
-	}
-}
-
-func nxosFeatures(s *session, _ match) {
-	s.say("Feature Name          Instance  State")
-	s.say("--------------------  --------  --------")
-	for _, name := range []string{"bfd", "bgp", "dhcp", "interface-vlan", "lacp", "lldp", "nxapi", "ospf", "scheduler", "scp-server", "sftp-server", "tacacs", "telnet", "vpc"} {
-		state := "disabled"
-		if s.sw.running.kid("feature "+name) != nil || s.sw.running.kid("feature "+name+"+") != nil {
-			state = "enabled"
-		}
-		s.say(fmt.Sprintf("%-23s%-11d%s", name, 1, state))
 	}
 }
 

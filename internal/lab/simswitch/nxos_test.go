@@ -85,7 +85,6 @@ func TestNXOSOneStage(t *testing.T) {
 	has(t, c.run("sh run | section \"system qos\"", "leaf-a# "), "system qos\n  service-policy type queuing output WEFT-out\n")
 	has(t, c.run("show version", "leaf-a# "), "NXOS: version 10.3(4a)", "Processor Board ID FDO00000001")
 	has(t, c.run("show lldp neighbors", "leaf-a# "), "st1                  Eth1/1 ")
-	has(t, c.run("show feature", "leaf-a# "), "lldp                   1          enabled")
 	has(t, c.run("copy running-config startup-config", "leaf-a# "), "Copy complete.")
 	if sw.StartupConfig() != sw.RunningConfig() {
 		t.Error("startup is not running")
@@ -234,28 +233,6 @@ func TestNXOSRevertOutlivesItsSession(t *testing.T) {
 	if sw.RunningConfig() != before {
 		t.Error("it did not go back by itself")
 	}
-}
-
-func TestNXOSCheckpoints(t *testing.T) {
-	sw := leaf()
-	c := login(t, start(t, sw), "netops", 24)
-	c.until("leaf-a# ")
-	before := sw.RunningConfig()
-	if got := c.run("checkpoint weft-1", "leaf-a# "); got != ".Done\n" {
-		t.Errorf("checkpoint printed %q", got)
-	}
-	has(t, c.run("checkpoint weft-1", "leaf-a# "), "ERROR: ")
-	has(t, c.run("show checkpoint summary", "leaf-a# "), "1) weft-1:\nCreated by netops\n")
-	if err := sw.Edit(lossless...); err != nil {
-		t.Fatal(err)
-	}
-	has(t, c.run("rollback running-config checkpoint weft-1 atomic", "leaf-a# "), "\nRollback Patch is Empty\n", "Rollback completed successfully.\n")
-	if sw.RunningConfig() != before {
-		t.Error("the rollback did not restore the configuration")
-	}
-	has(t, c.run("rollback running-config checkpoint nope", "leaf-a# "), "ERROR: ")
-	c.run("no checkpoint weft-1", "leaf-a# ")
-	hasNot(t, c.run("show checkpoint summary", "leaf-a# "), "weft-1")
 }
 
 func TestNXOSFiles(t *testing.T) {

@@ -64,7 +64,6 @@ type Switch struct {
 	changed time.Time // of the running configuration; zero: never
 	saved   time.Time
 	flash   map[string]string // files by name; directories end in "/"
-	points  []checkpoint
 	commits []commit
 	pending *pending           // a change that reverts by itself
 	counted map[string]*counts // by port

@@ -155,7 +155,6 @@ var recorded = map[string]string{
 	"lab notes of a virtual Nexus 10.x":                          "cisco_nxos/configure_dual-stage/github_57988076742_cml_10.x.txt",
 	"lab notes of a Nexus 9000v 10.2(2)":                         "cisco_nxos/where/github_43493284401_n9kv_10.2.2.txt",
 	"configuration generator's README, Nexus 9500v 10.1(1)":      "cisco_nxos/copy_file_running-config/github_12933489985_n9kv_10.1.1_qos_refusal.txt",
-	"networkqna.com, Nexus 5000":                                 "cisco_nxos/show_checkpoint_summary/networkqna_n5k.txt",
 	"blog about a Nexus 5000":                                    "cisco_nxos/show_interface_priority-flow-control/nexus5k_auto-off.txt",
 	"batfish":                                                    "cisco_nxos/show_running-config/batfish__nxos_class_map.txt",
 	"genieparser":                                                "cisco_nxos/show_version/genieparser__golden_output_2.txt",

@@ -6,8 +6,8 @@ import (
 )
 
 // A node is one line of a configuration with the lines below it. Nodes never
-// change: an edit makes new nodes along its path and shares the others, so a
-// checkpoint is a pointer.
+// change: an edit makes new nodes along its path and shares the others, so what
+// a switch goes back to is a pointer.
 type node struct {
 	key   string // what the line is about: a line with the same key replaces it
 	line  string // as printed
