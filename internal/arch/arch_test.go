@@ -93,6 +93,11 @@ var may = map[string][]string{
 	// A plan carried out, for people's commands and for workers.
 	"internal/run": {"modules/claim"}, // who holds a lease
 
+	// Where runs are kept.
+	"internal/store":           {},
+	"internal/store/storetest": {"internal/store"},
+	"internal/store/dir":       {"internal/store"},
+
 	// Programs.
 	"cmd/weft-target":    {"internal/nvme/...", "internal/agent"},
 	"cmd/weft-initiator": {"internal/nvme/...", "internal/agent"},
@@ -117,6 +122,8 @@ var mayTest = map[string][]string{
 	"internal/nvme/initiator": {"internal/nvme/nvmetest", "internal/nvme/tcp"},
 	"internal/nvme/nvmetest":  {"internal/nvme/tcp"},
 	"internal/nvme/load":      {"internal/nvme/nvmetest", "internal/nvme/target", "internal/nvme/backend", "internal/nvme/tcp"},
+	"internal/store":          {"internal/store/dir"},
+	"internal/store/dir":      {"internal/store/storetest"},
 	"cmd/weft":                {"internal/lab/..."},
 }
 
