@@ -15,10 +15,10 @@ import (
 // (*UnreachableError), and only then changes anything.
 //
 // Devices are changed in parallel, the steps of one device in the plan's
-// order, each step after those it needs. A device that fails is put back,
+// order, each step after those it needs. A device that fails is reverted,
 // together with the devices that need what it did not do; others finish. When
 // ctx ends, running steps finish, none begins, and what has not committed is
-// put back. When Pause says so, devices that were begun are finished, unless they
+// reverted. When Pause says so, devices that were begun are finished, unless they
 // need one that was not: Paused of the Result tells that from failures.
 //
 // The Result is never nil. The error is nil exactly if everything in the plan
@@ -164,7 +164,7 @@ func (e *UnreachableError) add(d *surveyed) {
 	e.Err = firstOf(e.Err, d.err)
 }
 
-// refused reports resources that cannot be brought about as things are now.
+// refused reports resources that cannot be applied as things are now.
 func refused(s *survey) error {
 	list := slices.Clone(s.refusals)
 	for _, i := range s.graph.order {

@@ -34,7 +34,7 @@ type Device interface {
 	// *KeptError says that it stays, and what else was not done.
 	Commit(context.Context) error
 
-	// Abort takes back what the transaction did and proves it by reading. It
+	// Abort reverts what the transaction did and proves it by reading. It
 	// may be called after a failed Begin, Apply or Commit. It has ten minutes,
 	// or longer if the device has a method Grace() time.Duration that says so.
 	Abort(context.Context) error
@@ -111,9 +111,9 @@ type Step struct {
 	Diff     Diff
 	Needs    []ID   // what it rests on, also where that is in place already
 	Place    string // where it is declared, file:line,column
-	Protect  bool   // never taken back
-	Prune    bool   // takes back what is no longer declared
-	Reverse  bool   // takes back what the run did
+	Protect  bool   // never pruned
+	Prune    bool   // prunes what is no longer declared
+	Reverse  bool   // reverts what the run did
 	Run      string // that carries it out, or did
 	Mark     *Mark  // of the run, as it is to stand on the device from this step on; nil: none
 }

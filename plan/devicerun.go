@@ -112,7 +112,7 @@ func (r *deviceRun) ready(ctx context.Context, s *stepRun) error {
 }
 
 // agree waits until nothing that the device's steps need can be expected to be
-// taken back.
+// reverted.
 func (r *deviceRun) agree(ctx context.Context) error {
 	for _, need := range r.needs {
 		d := need.device

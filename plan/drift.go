@@ -2,7 +2,7 @@ package plan
 
 import "errors"
 
-// OnlyDrift leaves the steps that set right what somebody changed since weft
+// OnlyDrift leaves the steps that set right what was changed since weft
 // applied it. It returns how many others it took out.
 func (p *Plan) OnlyDrift() (pending int, err error) {
 	if p.Destroy {

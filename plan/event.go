@@ -36,8 +36,8 @@ const (
 	EventApplyComplete EventType = "apply_complete" // a step is done
 	EventApplyErrored  EventType = "apply_errored"  // a step failed
 	EventCommit        EventType = "commit"         // a device proved and kept its changes
-	EventRollback      EventType = "rollback"       // a device was put back, or could not be
-	EventPhase         EventType = "phase"          // a phase of a rollout begins, passes or is taken back
+	EventRollback      EventType = "rollback"       // a device was reverted, or could not be
+	EventPhase         EventType = "phase"          // a phase of a rollout begins, passes or is rolled back
 	EventGate          EventType = "gate_verdict"   // a gate was judged
 	EventProbe         EventType = "probe_result"   // one measured pair
 	EventVerdict       EventType = "verdict"        // the judgement of a validation

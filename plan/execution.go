@@ -17,7 +17,7 @@ import (
 // step, so that waiting for commits follows an order too. A device that fails
 // finishes all its steps as skipped and wakes those who wait for it. Nobody
 // holds a slot or a turn while waiting, and rollbacks have slots of their own, so that
-// devices that hang cannot keep others from being put back.
+// devices that hang cannot keep others from being reverted.
 type execution struct {
 	in      *Input
 	beat    *pulse

@@ -29,7 +29,7 @@ type file struct {
 	Sources  map[string]string          `json:"sources,omitempty"`
 }
 
-// shown is a plan file beside which something else is shown.
+// shown is a plan file that is shown next to something else.
 type shown struct {
 	file
 	Uses any `json:"uses"`
@@ -80,7 +80,7 @@ func (r *rangeText) UnmarshalText(b []byte) error {
 // and the devices reported, nothing else.
 func (p *Plan) Write(w io.Writer) error { return writeJSON(w, p.file()) }
 
-// WriteWith writes the same with something beside it, under "uses". That is
+// WriteWith writes the same with something else in it, under "uses". That is
 // for readers: it is no plan file any more.
 func (p *Plan) WriteWith(w io.Writer, uses any) error { return writeJSON(w, shown{p.file(), uses}) }
 

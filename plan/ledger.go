@@ -12,7 +12,7 @@ import (
 )
 
 // A Keeper is a Device that remembers, on itself, what weft did to it: its
-// ledger. What the ledger holds and the files no longer declare is taken back.
+// ledger. What the ledger holds and the files no longer declare is pruned.
 type Keeper interface {
 	Device
 
@@ -22,7 +22,7 @@ type Keeper interface {
 
 	// Restore returns the resource that leads from what an entry says was
 	// applied back to what was there before. Its Diff refuses nothing: what
-	// somebody changed since is left alone, see Diff.Left.
+	// has drifted is left alone, see Diff.Left.
 	Restore(Entry) (Resource, error)
 
 	// Drifted reports whether what was last read is not what the entry says was
@@ -35,7 +35,7 @@ type Keeper interface {
 	Unchanged(Entry, Resource) bool
 
 	// Pending returns the resource that proves and keeps what a run that died
-	// left to be taken back by the device itself; converged where there is none.
+	// left to be reverted by the device itself; converged where there is none.
 	Pending() Resource
 
 	// Belongs returns the resource that keeps the roster on the device, which
@@ -73,7 +73,7 @@ type Entry struct {
 	Applied json.RawMessage `json:"applied,omitempty"` // what weft made of it
 	Needs   []ID            `json:"needs,omitempty"`   // what it rests on
 	Place   string          `json:"place,omitempty"`   // where it was declared
-	Protect bool            `json:"protect,omitempty"` // never taken back
+	Protect bool            `json:"protect,omitempty"` // never pruned
 
 	Run    string          `json:"run,omitempty"`    // the last one that touched it
 	Before json.RawMessage `json:"before,omitempty"` // what that found; none: nothing
@@ -100,7 +100,7 @@ const LedgerKind = "ledger"
 // Removed says what becomes of devices that are not declared any more.
 type Removed struct {
 	From   string // HCL address of a device, of all its instances, or of a module
-	Forget bool   // leave it as it is; otherwise everything of ours is taken back
+	Forget bool   // leave it as it is; otherwise everything of ours is pruned
 	Range  hcl.Range
 }
 
@@ -120,7 +120,7 @@ func (in *Input) removed(device string) *Removed {
 	return nil
 }
 
-// ownership is what the ledgers say beside what is declared.
+// ownership is what the ledgers say next to what is declared.
 type ownership struct {
 	declared map[ID]bool
 	members  map[string]bool // devices that are declared
@@ -140,7 +140,7 @@ func newOwnership(in *Input) *ownership {
 	return o
 }
 
-// orphans returns the items that take back what the device's ledger holds and
+// orphans returns the items that prune what the device's ledger holds and
 // nobody declares, the latest first.
 func (o *ownership) orphans(address string, k Keeper) ([]*Item, error) {
 	var items []*Item
@@ -234,7 +234,7 @@ func lostRefusal(m Member, from string) Refusal {
 	}
 }
 
-// linkPrunes orders what is taken back: after everything that rested on it.
+// linkPrunes orders what is pruned: after everything that rested on it.
 func linkPrunes(items []Item, devices []*surveyed) {
 	at := make(map[ID]int)
 	all := make(map[ID]bool, len(items))

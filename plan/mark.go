@@ -15,7 +15,7 @@ import (
 // A Mark stands on a device from before the first step of a run that changes
 // it until that run has ended. It names a run, not a process, and does not
 // expire: whoever has the run's record goes on with it, and everybody else is
-// told who is first. A lease, beside it, guards one transaction.
+// told who is first. A lease, besides, guards one transaction.
 type Mark struct {
 	Format  int       `json:"format"`
 	Run     string    `json:"run"` // see NewRunID
@@ -99,13 +99,13 @@ func (p *Plan) Digest() (string, error) {
 	return fmt.Sprintf("%x", sum.Sum(nil)), nil
 }
 
-// NewMarkedError says that a device belongs to somebody else's run for now.
+// NewMarkedError says that a device belongs to another run for now.
 func NewMarkedError(device string, m Mark) error {
 	return hint.Wrap(&HeldError{Device: device, Mark: &m},
 		"it goes on, or ends, where it was begun: weft rollout status; if it will not be: weft apply --takeover=%s", m.Run)
 }
 
-// others are the marks of a device that belong to runs of somebody else.
+// others are the marks of a device that belong to other runs.
 func (in *Input) others(device Device) []Mark {
 	m, ok := device.(Marker)
 	if !ok {
@@ -114,7 +114,7 @@ func (in *Input) others(device Device) []Mark {
 	return slices.DeleteFunc(slices.Clone(m.Marks()), func(x Mark) bool { return in.Mine != nil && in.Mine(x) })
 }
 
-// Held refuses to change what belongs to somebody else's run: devices on which
+// Held refuses to change what belongs to another run: devices on which
 // the plan has steps and that carry its mark, and all others where it is one of
 // the same owner, who has one run at a time. It knows what was seen when the
 // devices were last opened, and does no I/O. The error is a *HeldError.
@@ -133,7 +133,7 @@ func (in *Input) Held(p *Plan) error {
 	return nil
 }
 
-// unmarked refuses to go on with a run of which the mark is gone: somebody has
+// unmarked refuses to go on with a run of which the mark is gone: someone has
 // ended it, or taken it over, and may have changed the device since.
 func (in *Input) unmarked(p *Plan) error {
 	if in.Mark == nil {
@@ -211,7 +211,7 @@ func (in Input) onEach(devices []string, do func(Marker) error) []error {
 }
 
 // foremost is the first error, a *HeldError before others: whoever is told to
-// wait for somebody need not look at anything else before that.
+// wait for another run need not look at anything else before that.
 func foremost(devices []string, errs []error) error {
 	var first error
 	for i, err := range errs {

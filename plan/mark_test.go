@@ -123,7 +123,7 @@ func TestSetMarks(t *testing.T) {
 	}
 }
 
-// What belongs to a run of somebody else is planned with a warning, and changed by
+// What belongs to a run of another user is planned with a warning, and changed by
 // nobody; so it is with a run of which the mark is gone.
 func TestMarked(t *testing.T) {
 	w, devices, names := markedWorld(2)

@@ -28,7 +28,7 @@ type Input struct {
 	Removed         []Removed                    // what becomes of devices that ledgers still list
 	Recall          func(Member) (Device, error) // makes a device of one that is not declared any more
 	Select          Selection                    // of Make; Apply takes that of the plan
-	Destroy         bool                         // take back everything that ledgers hold; Apply: as the plan
+	Destroy         bool                         // prune everything that ledgers hold; Apply: as the plan
 	SkipUnreachable bool                         // leave out devices that cannot be reached; Apply: as the plan
 	AllowDestroy    []string                     // resources (device/kind.name) whose data may be lost; Apply: as the plan
 	Disposable      bool                         // the devices are a twin's and hold nobody's data: any of it may be lost
@@ -40,7 +40,7 @@ type Input struct {
 	Run     string          // by which ledgers and journals call what Apply does; "": nothing of it can be reversed
 	Mark    *Mark           // of Apply: of the run, which must stand on every device that it changes; nil: none is asked for
 	Mine    func(Mark) bool // whether whoever plans or applies has the record of that run; nil: of none
-	Reverse *Reversal       // instead of everything else: take back what a run did; Apply: as Make
+	Reverse *Reversal       // instead of everything else: revert what a run did; Apply: as Make
 
 	Parallelism int              // devices worked on at once; 0: 16
 	Unavailable int              // of Apply: devices disturbed at once (impact above none); 0: any number, but one of those changed alone
@@ -98,7 +98,7 @@ type Plan struct {
 	Owner     string    `json:"owner"`
 	Simulated bool      `json:"simulated"`
 	Destroy   bool      `json:"destroy,omitempty"`
-	Reverse   string    `json:"reverse,omitempty"` // the run that it takes back
+	Reverse   string    `json:"reverse,omitempty"` // the run that it reverts
 	Skip      bool      `json:"skip_unreachable,omitempty"`
 	Select    Selection `json:"select,omitzero"`
 	Created   time.Time `json:"created"`
@@ -120,11 +120,11 @@ type PlannedDevice struct {
 	Address  string   `json:"address"` // HCL address
 	Identity Identity `json:"identity"`
 	Items    int      `json:"items"`             // resources on it
-	Removed  bool     `json:"removed,omitempty"` // no longer declared: it is taken back
+	Removed  bool     `json:"removed,omitempty"` // no longer declared: it is pruned
 	Error    string   `json:"error,omitempty"`   // why it could not be opened or read
 	Hint     string   `json:"hint,omitempty"`    // what to do about that
 
-	Unmanaged map[string][]string `json:"unmanaged,omitempty"` // what was seen beside the resources and stays, by kind
+	Unmanaged map[string][]string `json:"unmanaged,omitempty"` // foreign: seen, not declared, and left as it is, by kind
 }
 
 // A PlannedStep is one resource that the plan changes, with the observed
@@ -136,8 +136,8 @@ type PlannedStep struct {
 	Send    []string  `json:"send,omitempty"`  // what will be typed, as shown to people
 	Undo    []string  `json:"undo,omitempty"`  // what would take it back; none: cannot be undone
 	Needs   []ID      `json:"needs,omitempty"` // earlier steps that must be applied before
-	Prune   bool      `json:"prune,omitempty"` // no longer declared: taken back
-	Drift   bool      `json:"drift,omitempty"` // somebody changed it since weft applied the same
+	Prune   bool      `json:"prune,omitempty"` // no longer declared: pruned
+	Drift   bool      `json:"drift,omitempty"` // changed since weft applied the same
 	Phase   string    `json:"phase,omitempty"` // of a rollout
 	Plane   string    `json:"plane,omitempty"` // whose traffic it may disturb
 }
@@ -153,7 +153,7 @@ type LeftAlone struct {
 // Impact is the worst impact of the step's changes.
 func (s PlannedStep) Impact() Impact { return Diff{Changes: s.Changes}.Impact() }
 
-// A Refusal is a resource that cannot be brought about on its device, or a step
+// A Refusal is a resource that cannot be applied on its device, or a step
 // of the plan that must not be carried out as things are.
 type Refusal struct {
 	ID    ID        `json:"id"`
@@ -167,7 +167,7 @@ type Refusal struct {
 type Counts struct {
 	Resources int            `json:"resources"`
 	Changed   int            `json:"changed"`
-	Pruned    int            `json:"pruned"` // of Changed: no longer declared, taken back
+	Pruned    int            `json:"pruned"` // of Changed: no longer declared, pruned
 	Converged int            `json:"converged"`
 	Refused   int            `json:"refused"`
 	Left      int            `json:"left"`                // not as they should be, and left alone

@@ -30,9 +30,9 @@ type Diff struct {
 	Changes []Change `json:"changes"`        // what would change; none: converged
 	Send    []string `json:"send,omitempty"` // what will be typed, as shown to people
 	Undo    []string `json:"undo,omitempty"` // what would take it back; none with Changes: cannot be undone
-	Err     error    `json:"-"`              // why the resource cannot be brought about here; refuses the plan
+	Err     error    `json:"-"`              // why the resource cannot be applied here; refuses the plan
 	Alone   bool     `json:"-"`              // hosts miss something meanwhile that no other device may miss at the same time
-	Left    string   `json:"-"`              // why nothing is done about it although it is not as wanted: somebody changed it since
+	Left    string   `json:"-"`              // why nothing is done about it although it is not as wanted: it has drifted
 	Sweeps  []string `json:"-"`              // paths of changes that only remove what an apply that did not end has left: more or less of it makes no plan stale
 }
 
@@ -143,20 +143,20 @@ type Item struct {
 	Resource Resource
 	Needs    []ID      // must be converged before this one is touched
 	Range    hcl.Range // the block it was written in
-	Protect  bool      // never taken back, nor changed at the cost of data
+	Protect  bool      // never pruned, nor changed at the cost of data
 
-	IgnoreDrift bool // what somebody else made of it stays, until the declaration changes
+	IgnoreDrift bool // what others made of it stays, until the declaration changes
 
 	Blocks []string // HCL addresses of what it is a part of, the most specific first, the device last
 	Plane  string   // whose traffic changing it may disturb; "" is none, or all
 
 	rests   []ID   // all that it needs, also what is not among the items
-	prune   *Entry // of the ledger, which this takes back
+	prune   *Entry // of the ledger, which this prunes
 	last    bool   // after everything else
-	reverse bool   // takes back what a run did
+	reverse bool   // reverts what a run did
 }
 
-// Prunes reports whether the item takes back what is no longer declared.
+// Prunes reports whether the item prunes what is no longer declared.
 func (i Item) Prunes() bool { return i.prune != nil }
 
 // A Note says what a block describes but weft does not do yet, or anything

@@ -17,7 +17,7 @@ type Result struct {
 type DeviceResult struct {
 	Device  string // HCL address
 	Outcome DeviceOutcome
-	Err     error        // why not everything was brought about on it
+	Err     error        // why not everything was applied on it
 	Steps   []StepResult // in execution order
 }
 
@@ -50,7 +50,7 @@ const (
 	StepFailedVerify StepOutcome = "failed-verify" // applied and committed; its effect is not proven
 	StepFailed       StepOutcome = "failed"        // the device did not do it, or the journal not record it
 	StepSkipped      StepOutcome = "skipped"       // not tried
-	StepRolledBack   StepOutcome = "rolled-back"   // applied, then taken back
+	StepRolledBack   StepOutcome = "rolled-back"   // applied, then reverted
 	StepUnknown      StepOutcome = "unknown"       // applied; taking it back is not proven
 )
 
@@ -62,7 +62,7 @@ const (
 	RunDone           RunOutcome = "done"            // everything is as declared
 	RunLeftOut        RunOutcome = "left-out"        // so it is on the devices that can be reached; the others were to be skipped
 	RunNothingChanged RunOutcome = "nothing-changed" // an error before anything was changed
-	RunRolledBack     RunOutcome = "rolled-back"     // an error; all that had changed was put back and proven
+	RunRolledBack     RunOutcome = "rolled-back"     // an error; all that had changed was reverted and proven
 	RunChanged        RunOutcome = "changed"         // an error; devices stay changed or may be
 )
 
@@ -87,7 +87,7 @@ func (r *Result) Outcome() RunOutcome {
 	return outcome
 }
 
-// Paused reports whether what is missing was left for later because somebody
+// Paused reports whether what is missing was left for later because an operator
 // asked for a pause: nothing has failed, every device is either done or as it
 // was, and the rest of the plan can be carried out another time.
 func (r *Result) Paused() bool {
@@ -101,7 +101,7 @@ func (r *Result) Paused() bool {
 	return paused
 }
 
-// Held reports whether what is missing was left because somebody else is at
+// Held reports whether what is missing was left because another run is at
 // work on a device: nothing has failed, every device is either done or as it
 // was, and the rest of the plan can be carried out once they have ended.
 func (r *Result) Held() bool {
@@ -225,7 +225,7 @@ func firstOf(a, b error) error {
 }
 
 // A HeldError is a device that another weft is changing, or that belongs to a
-// run of somebody else.
+// run of another user.
 type HeldError struct {
 	Device string        // HCL address
 	Holder string        // who, for people

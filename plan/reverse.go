@@ -6,19 +6,19 @@ import (
 	"slices"
 )
 
-// A Reversal is steps that a run carried out and kept, to be taken back.
+// A Reversal is steps that a run carried out and kept, to be reverted.
 type Reversal struct {
 	Run   string
 	Steps []PlannedStep // in the order in which they were carried out
 }
 
-// A Reverser is a Device that can take back what an earlier run did to it.
+// A Reverser is a Device that can revert what an earlier run did to it.
 type Reverser interface {
 	Device
 
 	// Reverse returns the resource that leads from what the step of that run
 	// made of it back to what was there before the step. Its Diff leaves alone
-	// what somebody changed since, see Diff.Left. Called after Open, it does no
+	// what has drifted, see Diff.Left. Called after Open, it does no
 	// I/O. Its error is ErrUntouched, or says why nothing is known to go back to.
 	Reverse(run string, s PlannedStep) (Resource, error)
 }
@@ -51,7 +51,7 @@ func (s *survey) reverse(r *Reversal, d *surveyed) error {
 	return nil
 }
 
-// link orders what is taken back: after everything that rested on it.
+// link orders what is reverted: after everything that rested on it.
 func (r *Reversal) link(items []Item) {
 	if r == nil {
 		return

@@ -125,7 +125,7 @@ func (p *Plan) match(s *survey) ([]*finding, error) {
 }
 
 // movedStep returns what of a fresh difference the planned step does not
-// cover: changes, and where they are the same the lines that bring them about.
+// cover: changes, and where they are the same the lines that make them.
 func movedStep(planned PlannedStep, fresh Diff) []Moved {
 	changes := slices.DeleteFunc(slices.Clone(fresh.Changes), func(c Change) bool { return slices.Contains(fresh.Sweeps, c.Path) })
 	moved := movedChanges(planned.Changes, changes)

@@ -13,7 +13,7 @@ import (
 
 // A survey is what the devices report about all items at one time.
 type survey struct {
-	items    []Item // those declared, and those that take back what no one declares
+	items    []Item // those declared, and those that prune what is no longer declared
 	graph    *graph
 	devices  []*surveyed // in the order of the items
 	found    []*finding  // by item; nil: converged, or on an unreachable device
@@ -25,14 +25,14 @@ type survey struct {
 
 // A surveyed device has been opened and read, or could not be.
 type surveyed struct {
-	address  string
-	device   Device
-	removed  bool       // no longer declared: it is here to be taken back
-	items    []*Item    // those declared are the input's own
-	found    []*finding // by item
-	identity Identity
-	beside   map[string][]string // what was seen and is not managed, by kind
-	err      error
+	address   string
+	device    Device
+	removed   bool       // no longer declared: it is here to be pruned
+	items     []*Item    // those declared are the input's own
+	found     []*finding // by item
+	identity  Identity
+	unmanaged map[string][]string // foreign: what was seen and is not managed, by kind
+	err       error
 }
 
 // take opens and reads every device, and compares. Its error is about the
@@ -205,7 +205,7 @@ func (s *survey) visit(ctx context.Context, in *Input, beat *pulse, own *ownersh
 	// Where a part of what is declared was read, the rest of it would seem to be
 	// nobody's.
 	if o, ok := d.device.(Onlooker); ok && !in.Select.narrow() && in.Reverse == nil {
-		d.beside = o.Unmanaged()
+		d.unmanaged = o.Unmanaged()
 	}
 	changed := d.compare(s, states)
 	if in.probe {
@@ -253,7 +253,7 @@ func (d *surveyed) resources() []Resource {
 	return resources
 }
 
-// addKept adds what the device's ledger asks for: to take back what no one
+// addKept adds what the device's ledger asks for: to prune what is no longer
 // declares, first, and the roster.
 func (s *survey) addKept(in *Input, own *ownership, d *surveyed) error {
 	if in.Reverse != nil {
@@ -293,7 +293,7 @@ func (s *survey) addKept(in *Input, own *ownership, d *surveyed) error {
 			case in.removed(m.Device) != nil:
 				roster.last = true // to be forgotten when it is done
 			default:
-				want = append(want, m) // until somebody says what becomes of it
+				want = append(want, m) // until it is said what becomes of it
 			}
 		}
 		roster.Resource = k.Belongs(want, protects(d.items, k.Kept()), own.released(d.address, k.Kept()))
@@ -325,7 +325,7 @@ func (d *surveyed) report(ctx context.Context, in *Input, what string) {
 
 // planned is the device as a plan keeps it.
 func (d *surveyed) planned() PlannedDevice {
-	p := PlannedDevice{Address: d.address, Identity: d.identity, Items: len(d.items), Removed: d.removed, Unmanaged: d.beside}
+	p := PlannedDevice{Address: d.address, Identity: d.identity, Items: len(d.items), Removed: d.removed, Unmanaged: d.unmanaged}
 	if d.err != nil {
 		p.Error, p.Hint = d.err.Error(), hint.Of(d.err)
 	}

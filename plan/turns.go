@@ -13,7 +13,7 @@ import (
 //
 // A turn is held like a slot, never while waiting for another device, so that
 // devices which need each other cannot lock each other out. Whoever fails keeps
-// it until it was put back.
+// it until it was reverted.
 type turns struct {
 	places chan struct{} // one token for each device at work
 	spare  int           // how many may fail

@@ -155,7 +155,7 @@ func (p *preference) Dial(ctx context.Context, d fabric.DialParams) (fabric.Queu
 	if second != nil {
 		return nil, errors.Join(err, second)
 	}
-	// Nobody had the address a moment ago, and now somebody has: what failed was
+	// Nobody had the address a moment ago, and now a host has: what failed was
 	// the way, which is no reason to stay with TCP.
 	if errors.Is(err, verbs.ErrNobody) {
 		if q, again := p.rdma.Dial(ctx, d); again == nil {

@@ -82,7 +82,7 @@ func (p *probe) validate() error {
 }
 
 // run measures. There is a result whenever the reads, or at least connecting,
-// were tried; an error beside it says that they did not go well.
+// were tried; an error with it says that they did not go well.
 func (p *probe) run(ctx context.Context, places agent.Places) (*agent.ProbeResult, *latency.Histogram, error) {
 	result, hist, err := p.measure(ctx, places)
 	if result == nil {

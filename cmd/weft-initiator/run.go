@@ -100,7 +100,7 @@ what has to be there after a path was lost is what was flushed before.`,
 	j.loadFlags(c, 32)
 	f := c.Flags()
 	f.IntVar(&j.mix, "rwmixread", 50, "percent of reads")
-	f.DurationVar(&j.Runtime, "runtime", time.Minute, "how long to write and read, beside filling and reading back")
+	f.DurationVar(&j.Runtime, "runtime", time.Minute, "how long to write and read, besides filling and reading back")
 	f.BoolVar(&j.power, "power-loss", false, "when a path is lost, what was not flushed may be lost with it")
 	c.RunE = started(func(c *cobra.Command) error { return j.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr()) })
 	return c

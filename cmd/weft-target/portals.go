@@ -71,9 +71,9 @@ func isRDMA(p agent.Portal) bool { return p.Transport == "rdma" }
 
 // listen opens portals where places say they are: all or none, but for those of
 // RDMA that cannot be opened at an address where TCP serves instead.
-func (s *service) listen(ctx context.Context, tos uint8, want []agent.Portal, beside []portal) (open []portal, missing []agent.PortalStatus, err error) {
+func (s *service) listen(ctx context.Context, tos uint8, want []agent.Portal, others []portal) (open []portal, missing []agent.PortalStatus, err error) {
 	served := func(address string) bool {
-		return slices.ContainsFunc(slices.Concat(beside, open), func(p portal) bool { return isRDMA(p.Portal) && p.Address == address })
+		return slices.ContainsFunc(slices.Concat(others, open), func(p portal) bool { return isRDMA(p.Portal) && p.Address == address })
 	}
 	for _, p := range slices.SortedStableFunc(slices.Values(want), rdmaFirst) {
 		if p.Instead && served(p.Address) {

@@ -92,7 +92,7 @@ func (s *service) open(ctx context.Context, l *loaded) (err error) {
 	if s.missing, err = s.sortOut(l.conf); err != nil {
 		return err
 	}
-	if n := descriptors(); n > 0 { // beside what target.Config has them for
+	if n := descriptors(); n > 0 { // besides those that target.Config has them for
 		s.waiting = max(4, n/8/max(1, len(l.conf.Portals)))
 	}
 	all, fresh, err := stores(nil).open(l.conf, s.places, s.log)

@@ -134,7 +134,7 @@ type statusServer struct {
 }
 
 // serveStatus listens on a socket that only its owner may use. It takes the
-// place of a socket that nobody listens on, and refuses where somebody does.
+// place of a socket that nobody listens on, and refuses where another process does.
 func serveStatus(path string, status func() agent.TargetStatus, log *slog.Logger) (*statusServer, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("status socket: %w", err)

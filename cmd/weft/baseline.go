@@ -14,7 +14,7 @@ import (
 const defaultBaseline = ".weft/baseline.json"
 
 // baselineFile is where a baseline is kept: what the lab has measured never
-// stands beside what was measured for real.
+// stands next to what was measured for real.
 func (a *app) baselineFile(name string) string {
 	switch {
 	case name != "" && name != defaultBaseline && filepath.IsAbs(name):

@@ -32,7 +32,7 @@ tell, such as live_paths, is not known here. In a directory without *.weft.hcl
 there are functions only.
 
 Without --eval it reads one expression a line from standard input, up to its end
-or the line exit. An error does not stop it; unless somebody is typing, the exit
+or the line exit. An error does not stop it; unless a person is typing, the exit
 code is 1 after one.
 
 With --json standard output has one value in JSON a line, and events are on

@@ -40,7 +40,7 @@ such as show or display; all else is refused before anything is run anywhere.
 ` + selectorHelp + `
 
 It exits 0 when the command did so on every device, 1 when it did not on one, 7
-when somebody else holds a server, and 8 when a device cannot be reached: the
+when another run holds a server, and 8 when a device cannot be reached: the
 last of these that is true.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			at := cmd.ArgsLenAtDash()
@@ -233,7 +233,7 @@ func (a *app) executed(owner string, list []answer) error {
 	return nil
 }
 
-// A commandError is somebody's command that failed: what it changed is not for
+// A commandError is a declared command that failed: what it changed is not for
 // weft to say.
 type commandError struct{ failed, of int }
 

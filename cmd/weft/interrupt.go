@@ -11,9 +11,9 @@ import (
 )
 
 // What Ctrl-C means while devices are being changed: the first finishes what
-// was begun and begins nothing more, the second puts back what is being changed,
+// was begun and begins nothing more, the second reverts what is being changed,
 // the third ends weft at once. Where nothing is being changed the first puts an
-// end to it. SIGTERM, after which somebody may lose patience, counts as the
+// end to it. SIGTERM, after which its sender may lose patience, counts as the
 // second.
 
 // A signalled is the signal that ended a context.
@@ -54,7 +54,7 @@ func (a *app) listen() (_ context.Context, stop func()) {
 	}
 }
 
-// pauses are what the first Ctrl-C asks for, where somebody can grant it.
+// pauses are what the first Ctrl-C asks for, where the command can grant it.
 type pauses struct {
 	mu    sync.Mutex
 	asked context.Context // ends when it is asked for; nil: nobody could pause

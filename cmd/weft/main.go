@@ -142,7 +142,7 @@ There is no state file: every command reads the devices.
 	return root
 }
 
-// events is the annotation of commands that hand stdout to somebody else, and
+// events is the annotation of commands that hand stdout to another program, and
 // so do not take --json.
 const events = "events"
 

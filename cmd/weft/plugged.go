@@ -22,12 +22,12 @@ type cableLook struct {
 
 // look asks the switches that a plan writes to whom they hear. Wrong is where one
 // declared end of a cable is heard and another is declared: that port would be made
-// ready for somebody else; and a port that would lose its settings while the NIC is
+// ready for another server; and a port that would lose its settings while the NIC is
 // heard there that is linked elsewhere: it would be cut off. What LLDP does not tell
 // is no proof. Nil: the plan writes to no port that this is about.
 func look(ctx context.Context, p *project, made *plan.Plan) (*cableLook, error) {
 	if made.Destroy {
-		return nil, nil // what is taken back does not depend on who is plugged in
+		return nil, nil // what is pruned does not depend on who is plugged in
 	}
 	writes := func(sw *inventory.Switch) bool {
 		return sw != nil && !sw.Unmanaged && slices.ContainsFunc(made.Steps, func(s plan.PlannedStep) bool { return s.ID.Device == sw.Addr })

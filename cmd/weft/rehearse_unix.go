@@ -25,7 +25,7 @@ func (a *app) rehearseCmd() *cobra.Command {
 		Use: "rehearse", Short: "Carry everything out on a twin of the devices first", Args: exactly(),
 		Long: `rehearse starts a twin of every device that the files describe, in its factory
 state, and does there what weft apply would do: the plan, each phase with its
-gate, and a second plan, which must be empty. Then everything is taken back, and
+gate, and a second plan, which must be empty. Then everything is pruned, and
 nothing of weft may be left. No real device is spoken to.
 
 The devices are SIMULATED; with --real the servers are guests with real kernels.

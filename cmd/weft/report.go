@@ -35,7 +35,7 @@ func (a *app) reportCmd() *cobra.Command {
 and after, thresholds with where they come from, and the plan. It asks no device.
 
 --out FILE writes it as its name says, and may be repeated: .html is one page that
-loads nothing, .md Markdown, .xml JUnit, .json everything. Without --out it is
+is self-contained, .md Markdown, .xml JUnit, .json everything. Without --out it is
 Markdown on stdout. With --lab it is about what was done in the lab, and says so.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			a.begin(cmd)

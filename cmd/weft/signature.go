@@ -26,7 +26,7 @@ const signedFor = "weft-plan"
 // puts it.
 func signatureOf(path string) string { return path + ".sig" }
 
-// sign writes the signature of a plan file beside it.
+// sign writes the signature of a plan file next to it.
 func sign(ctx context.Context, key, path string) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -48,7 +48,7 @@ func sign(ctx context.Context, key, path string) error {
 }
 
 // signingKey opens a private key, or finds the private half of a public key or
-// a certificate: in the file beside it, or with the agent. done hangs up on
+// a certificate: in the file next to it, or with the agent. done hangs up on
 // the agent.
 func signingKey(ctx context.Context, path string) (_ ssh.Signer, c *ssh.Certificate, done func(), err error) {
 	done = func() {}
@@ -114,7 +114,7 @@ func agentKey(ctx context.Context, public ssh.PublicKey) (_ ssh.Signer, done fun
 	return missing("it is encrypted or not here, and the ssh agent does not hold it")
 }
 
-// signed demands that somebody who is allowed to has signed the text of a plan
+// signed demands that an allowed signer has signed the text of a plan
 // file. It returns who that is.
 func signed(path string, text []byte, allowed string) (string, error) {
 	list, err := os.ReadFile(allowed)

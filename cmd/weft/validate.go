@@ -13,7 +13,7 @@ import (
 	"weft/switches"
 )
 
-// endAtOnce lets signals end weft: there is nothing to finish or to put back.
+// endAtOnce lets signals end weft: there is nothing to finish or to revert.
 func endAtOnce() { signal.Reset(os.Interrupt, syscall.SIGTERM) }
 
 // offline is what an expansion takes where nothing is dialled.

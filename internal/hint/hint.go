@@ -1,4 +1,4 @@
-// Package hint carries advice beside an error: what to do next.
+// Package hint carries advice with an error: what to do next.
 package hint
 
 import (

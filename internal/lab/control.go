@@ -204,7 +204,7 @@ func Running(dir string) (*State, error) {
 	return s, nil
 }
 
-// Edit types configuration lines on a simulated switch, as somebody at its
+// Edit types configuration lines on a simulated switch, as an operator at its
 // console would.
 func Edit(dir, device string, lines ...string) error {
 	return demand(dir, request{Op: "edit", Device: device, Lines: lines})

@@ -39,7 +39,7 @@ type Lab struct {
 
 	stop    context.CancelFunc // ends the devices' SSH servers
 	serving sync.WaitGroup
-	quit    chan struct{} // closed when somebody wants the lab down
+	quit    chan struct{} // closed when the lab is to go down
 	ask     sync.Once
 	down    sync.Once
 	err     error // of going down
@@ -158,7 +158,7 @@ func (l *Lab) State() *State {
 	return &s
 }
 
-// Serve waits until ctx ends or somebody asks the lab to go down, then stops
+// Serve waits until ctx ends or the lab is asked to go down, then stops
 // it.
 func (l *Lab) Serve(ctx context.Context) error {
 	select {
@@ -197,7 +197,7 @@ func (l *Lab) shutdown() error {
 	return errors.Join(errs...)
 }
 
-// wanted notes that somebody wants the lab down.
+// wanted notes that the lab is to go down.
 func (l *Lab) wanted() { l.ask.Do(func() { close(l.quit) }) }
 
 func (l *Lab) describe() State {

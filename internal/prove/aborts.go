@@ -6,7 +6,7 @@ import (
 	"weft/inventory"
 )
 
-// builtIn is the validation that every gate has beside those of its phase.
+// builtIn is the validation that every gate has besides those of its phase.
 const builtIn = "built-in"
 
 // aborts judges what speaks against a rollout whether anybody asked for it or

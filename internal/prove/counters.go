@@ -145,7 +145,7 @@ func (r *run) judgeCounters(res *Result, v *inventory.Validation, unknown unknow
 	}
 }
 
-// nowhere makes a metric inconclusive that no place measures: somebody asked for
+// nowhere makes a metric inconclusive that no place measures: the files asked for
 // it by name, and nothing stands behind it.
 func nowhere(list []Judgement) {
 	if slices.ContainsFunc(list, func(j Judgement) bool { return j.Verdict != NotMeasured }) {

@@ -43,7 +43,7 @@ type flow struct {
 	wire    string // what is measured without NVMe, verbs or socket; "": reads
 }
 
-// far is the end that a flow goes to: the server, or, where somebody else has
+// far is the end that a flow goes to: the server, or, where another vendor has
 // the target, its port.
 func (f flow) far() any {
 	if f.target.Server == nil {

@@ -47,7 +47,7 @@ func NewGuard(ctx context.Context, in Input) (*Guard, error) {
 	return g, nil
 }
 
-// guarded are the metrics that a guard judges, those that somebody limits himself
+// guarded are the metrics that a guard judges, those that the files limit themselves
 // under his name. A limit that does not speak of growth, or is made of what is
 // observed, is left to the gate.
 func guarded(m *inventory.Model, asked []*inventory.Validation) []*inventory.Validation {

@@ -77,7 +77,7 @@ type nicName struct {
 }
 
 // ibNames are the names of the PortCounters of InfiniBand, whatever the driver;
-// the kernel's ABI promises them. At their most they stay until somebody clears
+// the kernel's ABI promises them. At their most they stay until someone clears
 // them. IBTA volume 1 section 16.1.3.5.
 func ibNames() []nicName {
 	port := func(name, file string, most uint64) nicName {

@@ -56,7 +56,7 @@ type stepsOf struct {
 	Steps []plan.PlannedStep
 }
 
-// HTML writes the report as one page that loads nothing and runs nothing.
+// HTML writes the report as one page that is self-contained: no other file or host, no script.
 func (r *Report) HTML(w io.Writer) error {
 	t, err := template.New("page").Funcs(template.FuncMap{
 		"mark": mark, "lines": lines, "judged": view.Judged, "duration": view.Duration, "size": size, "plane": plane, "over": over,

@@ -178,7 +178,7 @@ func (g *group) ledger(w io.Writer, o Options) {
 	}
 }
 
-// protection says what may be taken back from now on, and what may not.
+// protection says what may be pruned from now on, and what may not.
 func protection(c plan.Change) string {
 	var text []string
 	if c.After != "" {

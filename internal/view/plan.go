@@ -47,7 +47,7 @@ func Plan(w io.Writer, p *plan.Plan, o Options) {
 	fmt.Fprintf(w, "\n%s\n", o.dress(bold, Sum(p)))
 }
 
-// runMark says what apply writes beside the steps.
+// runMark says what apply writes besides the steps.
 func runMark(w io.Writer, p *plan.Plan, s Style) {
 	devices := map[string]bool{}
 	for _, step := range p.Steps {
@@ -59,7 +59,7 @@ func runMark(w io.Writer, p *plan.Plan, s Style) {
 	}
 }
 
-// Drift shows the part of a plan that sets right what somebody changed, and
+// Drift shows the part of a plan that sets right what was changed, and
 // says how much else there is to do.
 func Drift(w io.Writer, p *plan.Plan, pending int, o Options) {
 	Heading(w, o.Style, "drift", p.Owner, p.Simulated)
@@ -194,7 +194,7 @@ func few(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
 
-// allowed names what loses data because somebody has allowed it.
+// allowed names what loses data because the user has allowed it.
 func allowed(w io.Writer, p *plan.Plan, s Style) {
 	var names []string
 	for _, step := range p.Steps {

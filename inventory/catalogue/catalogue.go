@@ -17,7 +17,7 @@ type Fact[T any] struct {
 }
 
 // Proven reports whether the fact has a source. Only a proven fact may refuse
-// what somebody declared; any other may only warn.
+// what files declare; any other may only warn.
 func (f Fact[T]) Proven() bool { return f.Known && f.Source != "" }
 
 // From names the source, for people.

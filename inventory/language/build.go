@@ -50,7 +50,7 @@ func (b *builder) build() {
 				if b.enabled(o) {
 					makers[kind](o)
 				} else if kind == "switch" || kind == "server" {
-					// What weft did to a device that is switched off is taken back.
+					// What weft did to a device that is switched off is pruned.
 					b.m.Removed = append(b.m.Removed, &inventory.Removed{Block: b.block(o), From: o.addr, Mode: "prune"})
 				}
 			}

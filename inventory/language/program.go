@@ -78,7 +78,7 @@ func (m *module) declare(block *hclsyntax.Block) {
 		return
 	case block.Type == "weft" && m.call != nil:
 		e.report(problem.New(problem.Block, header, "weft in a module",
-			"What a module creates belongs to the owner that the files beside the module block name."))
+			"What a module creates belongs to the owner that the files next to the module block name."))
 		return
 	case !e.checkLabels(block, s.label):
 		return

@@ -111,7 +111,7 @@ func isNull(x hclsyntax.Expression) bool {
 // secretSources is where an expression takes its value from.
 type secretSources struct {
 	reads   bool     // it calls env, file or exec
-	literal bool     // it holds a text beside the arguments of those
+	literal bool     // it holds a text next to the arguments of those
 	names   []string // the variables it uses, "" for anything else
 	inCall  int      // nodes entered from a call of those
 }

@@ -27,7 +27,7 @@ type variable struct {
 	defaults  *typeexpr.Defaults
 	sensitive bool
 	given     *given // the source that wins; nil: the default
-	asked     *given // what a flag gives beside a saved plan, which must be the same; nil: nothing
+	asked     *given // what a flag gives with a saved plan, which must be the same; nil: nothing
 	cell      *cell
 }
 

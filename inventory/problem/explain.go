@@ -28,7 +28,7 @@ func Explain(code string) (title, text string, ok bool) {
 	return all[i].Title, strings.TrimSpace(text) + "\n", true
 }
 
-// NearCode returns the code that somebody may have meant, or "".
+// NearCode returns the code that may have been meant, or "".
 func NearCode(word string) Code {
 	var codes []string
 	for _, c := range Codes() {

@@ -47,7 +47,7 @@ func (c *checker) switches() {
 	for _, s := range c.Switches {
 		switch {
 		case s.Incomplete:
-		case s.Fabric == nil && s.Writes("fabric"): // it is switched off: what weft did for it is taken back
+		case s.Fabric == nil && s.Writes("fabric"): // it is switched off: what weft did for it is pruned
 		case s.Fabric == nil && s.Plane != "":
 			c.refuse(problem.Plane, &s.Block, "plane", "a plane without a fabric", "plane %q belongs to a fabric, and none is set.", s.Plane)
 		case s.Fabric == nil && !s.Unmanaged:

@@ -22,7 +22,7 @@ type Engine struct {
 	Judge   func(ctx context.Context, validations []string) (Verdict, string, error)
 	Keep    func(ctx context.Context, devices []string) error // their changes stay over a restart; may be asked again
 	Save    func(*Run) error                                  // synced when it returns
-	Held    func() bool                                       // somebody asked for a pause; Judge and Sleep may then end with an error
+	Held    func() bool                                       // an operator asked for a pause; Judge and Sleep may then end with an error
 	Emit    plan.Emit
 	Now     func() time.Time
 	Sleep   func(context.Context, time.Duration) error
@@ -163,7 +163,7 @@ func (a *advance) left(p *Phase, pr *PhaseRun) []plan.PlannedStep {
 	return slices.DeleteFunc(a.spec.steps(a.plan, p.Name), func(s plan.PlannedStep) bool { return done[s.ID] })
 }
 
-// mayBegin stops before a phase that somebody must approve, or that is outside
+// mayBegin stops before a phase that must be approved, or that is outside
 // its window.
 func (a *advance) mayBegin(p *Phase, pr *PhaseRun) error {
 	if err := a.hold(p); err != nil {
@@ -189,7 +189,7 @@ func (a *advance) window(p *Phase, pr *PhaseRun) error {
 	return nil
 }
 
-// hold stops where somebody asked for a pause.
+// hold stops where an operator asked for a pause.
 func (a *advance) hold(p *Phase) error {
 	if !a.held() {
 		return nil
@@ -199,7 +199,7 @@ func (a *advance) hold(p *Phase) error {
 
 func (a *advance) held() bool { return a.Held != nil && a.Held() }
 
-// pause stops until somebody resumes the run.
+// pause stops until the run is resumed.
 func (a *advance) pause(p *Phase) error {
 	a.run.State, a.run.Why = Paused, "a pause was requested"
 	return errors.Join(a.Save(a.run), hint.Wrap(&Stop{State: Paused, Phase: p.Name, Why: "paused before it went on"}, "go on with: weft rollout resume"))
@@ -244,7 +244,7 @@ func (a *advance) batch(ctx context.Context, p *Phase, pr *PhaseRun, steps []pla
 			return a.alarmed(ctx, p, pr, alarm)
 		case ctx.Err() == nil && res.Paused():
 			return a.pause(p)
-		case ctx.Err() == nil && res.Held(): // that somebody else is at work is no failure of what was done
+		case ctx.Err() == nil && res.Held(): // that another run is at work is no failure of what was done
 			return errors.Join(a.later(err), a.Save(a.run))
 		case ctx.Err() != nil || !touched(res):
 			return errors.Join(err, a.Save(a.run)) // what is left is for another time
@@ -261,12 +261,12 @@ func (a *advance) batch(ctx context.Context, p *Phase, pr *PhaseRun, steps []pla
 	return a.Save(a.run)
 }
 
-// later says how to go on with what somebody else stands in the way of.
+// later says how to go on with what another run stands in the way of.
 func (a *advance) later(err error) error {
 	return hint.Wrap(err, "%s", strings.TrimPrefix(hint.Of(err)+"; then: weft rollout resume", "; "))
 }
 
-// alarmed does what an alarm asks for: what was carried out is taken back, or,
+// alarmed does what an alarm asks for: what was carried out is reverted, or,
 // where it cannot be judged, goes through the gate before anything else.
 func (a *advance) alarmed(ctx context.Context, p *Phase, pr *PhaseRun, alarm *Alarm) error {
 	stop := &Stop{Phase: p.Name, Verdict: alarm.Verdict, Why: "while it was carried out, " + alarm.Why}

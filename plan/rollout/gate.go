@@ -122,7 +122,7 @@ func phases(r *Run) []*PhaseRun {
 	return list
 }
 
-// Rollback takes back what a run has done, or one of its phases, and proves
+// Rollback reverts what a run has done, or one of its phases, and proves
 // it. It returns a *Stop that says RolledBack, or Failed.
 func Rollback(ctx context.Context, e Engine, r *Run, phase string) error {
 	list := phases(r)
@@ -168,7 +168,7 @@ func (a *advance) takeBack(ctx context.Context, list []*PhaseRun, s *Stop) error
 		}
 	}
 	a.run.State, a.run.Why = Reversing, s.Why // a run that was done is not any more
-	err := a.Save(a.run)                      // whoever goes on after a kill goes on taking back
+	err := a.Save(a.run)                      // whoever goes on after a kill goes on reverting
 	if err != nil {
 		return err
 	}

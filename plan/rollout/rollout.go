@@ -16,9 +16,9 @@ type Spec struct {
 	Name           string
 	Range          hcl.Range
 	MaxUnavailable int // devices of a plane that are worked on at once; 0: no bound
-	MaxFailures    int // devices that may fail, and be put back, before it stops
+	MaxFailures    int // devices that may fail, and be reverted, before it stops
 	OnFailure      string
-	AcceptNoUndo   bool // begin although something could not be taken back
+	AcceptNoUndo   bool // begin although something could not be reverted
 	Phases         []Phase
 }
 
@@ -39,7 +39,7 @@ type Phase struct {
 	Record    []string // validations that are measured and kept, and never stop it
 	Gate      []string // validations that must pass after each batch
 	Soak      time.Duration
-	Approve   bool // somebody must promote it before it begins
+	Approve   bool // it must be approved before it begins
 	// Window says when the phase, or a batch of it, may begin next, seen from a
 	// time: that time itself where it may now. nil: always.
 	Window func(time.Time) time.Time
@@ -47,7 +47,7 @@ type Phase struct {
 
 // Assign gives every step of a plan its phase: that of the most specific block
 // it is a part of, or a later one where it needs something of a later phase.
-// What is taken back comes with its device, or last. It returns the steps that
+// What is pruned comes with its device, or last. It returns the steps that
 // are in no phase: those of blocks that none selects.
 func (s *Spec) Assign(p *plan.Plan, items []plan.Item) (none []plan.ID) {
 	of := map[string]int{}
@@ -145,7 +145,7 @@ func (s *Spec) books(p *plan.Plan, at map[plan.ID]int) {
 	}
 }
 
-// Irreversible lists the steps that a rollback could not take back.
+// Irreversible lists the steps that a rollback could not revert.
 func (s *Spec) Irreversible(p *plan.Plan) []plan.PlannedStep {
 	if s.AcceptNoUndo || s.OnFailure == Pause {
 		return nil

@@ -177,8 +177,8 @@ func TestAdvance(t *testing.T) {
 		{"the window is shut", func(s *stage) {
 			s.spec.Phases[1].Window = func(t time.Time) time.Time { return t.Add(time.Hour) }
 		}, Waiting, "base pass"},
-		{"somebody asked for a pause", func(s *stage) { s.held = true }, Paused, ""},
-		{"somebody asked for a pause while devices are changed", func(s *stage) {
+		{"an operator asked for a pause", func(s *stage) { s.held = true }, Paused, ""},
+		{"an operator asked for a pause while devices are changed", func(s *stage) {
 			s.apply = func(id plan.ID) error {
 				if id.Device == "b" {
 					s.held = true

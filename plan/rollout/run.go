@@ -13,7 +13,7 @@ import (
 // Format is the number of a run's format.
 const Format = 1
 
-// A Run is how far a rollout has come. It is kept beside the journal, holds no
+// A Run is how far a rollout has come. It is kept next to the journal, holds no
 // secrets, and is written before and after everything that is done: whoever
 // was killed goes on from it.
 type Run struct {
@@ -27,7 +27,7 @@ type Run struct {
 	Why       string     `json:"why,omitempty"` // it stands still
 	Phases    []PhaseRun `json:"phases"`
 
-	// Accepted is what somebody has decided not to wait for where it cannot be
+	// Accepted is what an operator has decided not to wait for where it cannot be
 	// judged: a validation, or VALIDATION.METRIC. What fails, fails.
 	Accepted []Acceptance `json:"accepted,omitempty"`
 }
@@ -55,13 +55,13 @@ const (
 	Running    State = "running"     // or cut off
 	Gating     State = "gating"      // applied, not yet proven
 	Soaking    State = "soaking"     // proven, and watched until its time has come
-	Waiting    State = "waiting"     // for somebody, for a window or for the soak
-	Paused     State = "paused"      // until somebody resumes it
+	Waiting    State = "waiting"     // for an approval, for a window or for the soak
+	Paused     State = "paused"      // until it is resumed
 	Passed     State = "passed"      // proven; of a run: done
 	Failed     State = "failed"      // and left as it is
-	Reversing  State = "reversing"   // being taken back, or cut off while it was
+	Reversing  State = "reversing"   // being reverted, or cut off while it was
 	RolledBack State = "rolled-back" // and proven to be as before
-	Aborted    State = "aborted"     // by somebody; left as it is
+	Aborted    State = "aborted"     // by an operator; left as it is
 )
 
 // Over reports whether nothing follows.
@@ -76,7 +76,7 @@ func (s State) Underway() bool { return s == Running || s == Reversing }
 type PhaseRun struct {
 	Name     string             `json:"name"`
 	State    State              `json:"state"`
-	Asked    bool               `json:"asked,omitempty"`    // it waits for somebody's approval
+	Asked    bool               `json:"asked,omitempty"`    // it waits for an approval
 	Approved string             `json:"approved,omitempty"` // by whom and when
 	Until    time.Time          `json:"soak_until,omitzero"`
 	Steps    []plan.PlannedStep `json:"steps,omitempty"` // carried out, in that order
@@ -142,7 +142,7 @@ func (r *Run) Fits(s *Spec) bool {
 	return true
 }
 
-// Approve lets a phase that waits for somebody begin: the one of that name, "":
+// Approve lets a phase that waits for an approval begin: the one of that name, "":
 // the first there is. A window is nobody's to open.
 func (r *Run) Approve(phase, who string, now time.Time) error {
 	for i := range r.Phases {

@@ -117,7 +117,7 @@ func (h *Hub) Close() error {
 }
 
 // spread gives a frame to every port but the one it came from, and returns the
-// ports that it is meant for where somebody wants to know.
+// ports that it is meant for where it is asked for.
 func (h *Hub) spread(from *Port, frame []byte) (reached []*Port) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

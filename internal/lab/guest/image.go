@@ -120,7 +120,7 @@ func (i *Image) there() bool {
 	return true
 }
 
-// build makes an image beside its place and moves it there when it is whole.
+// build makes an image next to its place and moves it there when it is whole.
 func build(ctx context.Context, dir string, p *progress) error {
 	ctx, cancel := context.WithTimeout(ctx, buildTimeout)
 	defer cancel()

@@ -124,7 +124,7 @@ const probed = "weft.probe: a guest runs"
 
 // accelerator is "kvm" where a guest really boots with it, else "tcg". The
 // device being there is no proof: inside some clouds it is, and nothing runs.
-// The answer is kept beside the image until this machine is booted again.
+// The answer is kept next to the image until this machine is booted again.
 func accelerator(ctx context.Context, image *Image) string {
 	f, err := os.OpenFile("/dev/kvm", os.O_RDWR, 0)
 	if err != nil {

@@ -57,7 +57,7 @@ func reap(cache string) {
 	for _, dir := range dirs {
 		lock, err := tryLock(filepath.Join(dir, "lock"))
 		if err != nil {
-			continue // somebody's
+			continue // another lab's
 		}
 		pids, _ := filepath.Glob(filepath.Join(dir, "*.pid"))
 		for _, name := range pids {

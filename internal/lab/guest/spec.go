@@ -14,7 +14,7 @@ type Spec struct {
 	Name      string   // its host name, which is also how it is found
 	MachineID string   // 32 hexadecimal digits; "": made from the name
 	Memory    int      // MiB; 0: enough for storage over a fabric
-	Users     []string // who may log in beside root, and use sudo
+	Users     []string // who may log in besides root, and use sudo
 	NICs      []NIC
 	Drives    []Drive
 }

@@ -45,7 +45,7 @@ func (g *Guest) Reboot(ctx context.Context) error {
 func (g *Guest) Reset(ctx context.Context) error {
 	before, _, err := g.look(ctx)
 	if err != nil {
-		before = "none that answered" // which is why somebody presses it
+		before = "none that answered" // which is why it is pressed
 	}
 	return g.again(ctx, before, func(context.Context) error { return g.press() })
 }

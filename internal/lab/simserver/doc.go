@@ -9,5 +9,5 @@
 // with --root and --map so that it stays inside.
 //
 // Restart= in a unit is not honoured: an agent that was killed stays dead, so
-// that a fault lasts until somebody mends it. A reboot starts enabled units.
+// that a fault lasts until it is mended. A reboot starts enabled units.
 package simserver

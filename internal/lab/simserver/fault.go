@@ -29,7 +29,7 @@ func (s *Server) Hostile(lines *regexp.Regexp, text string) {
 	s.hostile, s.hostileText = lines, text
 }
 
-// StopUnit stops a service as somebody at the server would; false: there is no
+// StopUnit stops a service as an operator at the server would; false: there is no
 // such service.
 func (s *Server) StopUnit(name string) bool {
 	u := s.load(unitName(name))

@@ -75,7 +75,7 @@ func (i *iface) hardware() string {
 	return strings.Join(octets, ":")
 }
 
-// subnetPort renders what a port of InfiniBand has beside other RDMA ports.
+// subnetPort renders what a port of InfiniBand has that other RDMA ports do not.
 func (r rendered) subnetPort(at string, i *iface) {
 	s := i.subnet()
 	number := map[string]string{"INIT": "2", "ACTIVE": "4"}[s.state]
@@ -97,7 +97,7 @@ func (r rendered) subnetPort(at string, i *iface) {
 	}
 }
 
-// ipoib renders what an interface of InfiniBand has beside others, and
+// ipoib renders what an interface of InfiniBand has that others do not, and
 // otherwise.
 func (r rendered) ipoib(at string) {
 	for file, value := range map[string]string{"mode": "datagram", "pkey": partitionKey, "type": "32", "addr_len": "20"} {

@@ -61,7 +61,7 @@ func (n *Network) all() []*Server {
 type reach struct {
 	local     bool // an address of the server itself
 	routed    bool // in the subnet of one of its interfaces
-	answers   bool // somebody has the address and can be reached
+	answers   bool // a server has the address and can be reached
 	via       string
 	source    netip.Addr
 	localMTU  int // of the sending interface

@@ -30,7 +30,7 @@ type Spec struct {
 	Drives     []Drive
 	Portals    []netip.AddrPort // that agents of this server may listen on
 	Password   bool             // sudo asks for a password
-	Restart    func()           // somebody has asked systemd for a restart: it comes after this has returned; nil: refused
+	Restart    func()           // systemd was asked for a restart: it comes after this has returned; nil: refused
 }
 
 // An Interface is one port of a network card at boot.

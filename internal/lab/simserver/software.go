@@ -12,13 +12,13 @@ import (
 	"strings"
 )
 
-// software is what a simulated server has beside its NICs: parameters and
+// software is what a simulated server has besides its NICs: parameters and
 // modules of its kernel, which a reboot forgets, and packages.
 type software struct {
 	sysctls  map[string]string            // by path below /proc/sys
 	modules  map[string]map[string]string // those loaded, with their parameters
 	packages map[string]string            // version by name
-	held     map[string]bool              // packages that somebody holds
+	held     map[string]bool              // packages that are held
 	locked   bool                         // another package tool is at work
 }
 

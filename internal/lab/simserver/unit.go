@@ -152,7 +152,7 @@ type unit struct {
 	result  string
 	status  int // exit status of the last process
 	proc    *process
-	stopped bool // somebody asked for it
+	stopped bool // it was asked for
 }
 
 // unitName adds the suffix that systemctl lets people leave out.

@@ -7,7 +7,7 @@ import (
 )
 
 // Deny makes the switch answer lines that match, whatever they are about, as
-// those of somebody who may not type them; nil ends it.
+// those of a user who may not type them; nil ends it.
 func (sw *Switch) Deny(lines *regexp.Regexp) {
 	sw.mu.Lock()
 	defer sw.mu.Unlock()
@@ -31,7 +31,7 @@ func (sw *Switch) Hostile(lines *regexp.Regexp, text string) {
 }
 
 // Break makes an NX-OS switch take configuration lines that match for good, and
-// then not bring them about, as its modules may; nil ends it.
+// then not carry them out, as its modules may; nil ends it.
 func (sw *Switch) Break(lines *regexp.Regexp) {
 	sw.mu.Lock()
 	defer sw.mu.Unlock()
@@ -76,7 +76,7 @@ func (moduleError) Error() string {
 	return `Unable to perform the action due to incompatibility:  Module 1 returned status "ACLQOS_ERROR: Invalid Class id : Max class reached"`
 }
 
-// breaks reports whether a line is one that the modules do not bring about.
+// breaks reports whether a line is one that the modules do not carry out.
 func (sw *Switch) breaks(line string) bool {
 	return sw.broken != nil && sw.broken.MatchString(line)
 }

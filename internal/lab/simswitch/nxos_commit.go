@@ -53,7 +53,7 @@ func showCache(s *session, _ match) {
 				root = root.with(e.at[:d], &node{key: e.at[d], line: e.at[d], empty: true})
 			}
 		}
-		set := setting{strconv.Itoa(i), e.m.line} // negative forms stand beside each other
+		set := setting{strconv.Itoa(i), e.m.line} // negative forms stand next to each other
 		if !e.m.undo {
 			set = e.m.settings(s.sw)[0]
 		}
@@ -113,7 +113,7 @@ func (s *session) commit(revert time.Duration) {
 }
 
 // carryOut is what becomes of the cached lines, which lead to next unless
-// modules do not bring some of them about.
+// modules do not carry some of them out.
 func (s *session) carryOut(next *node) *node {
 	sw := s.sw
 	if sw.broken == nil {

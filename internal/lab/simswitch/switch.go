@@ -33,7 +33,7 @@ type Spec struct {
 	Speed    string   // of the ports, such as "100G", which an empty one means
 
 	Neighbours []Neighbour // a port with a neighbour is up, others are down
-	Config     string      // lines that somebody else configured, added to the usual ones
+	Config     string      // foreign lines, added to the usual ones
 	Motd       string      // shown after each login, before the first prompt; may be empty
 	Frame      int         // bytes of the longest frame of a Comware port without a line about it; 0: as the device of the transcript
 	NoStats    bool        // NX-OS prints "no-stats" after a port's qos policy unasked, as some do
@@ -126,7 +126,7 @@ type system struct {
 	screen   int    // most rows of a page; 0: as many as the terminal has
 	enter    string // what is echoed for the Enter key
 	number   string // what help writes before a range of numbers
-	denied   string // what is said to somebody who may not type a line
+	denied   string // what is said to a user who may not type a line
 	defaults func(Spec) Spec
 	initial  func(Spec) string // configuration of a new switch
 	dialect  func() *dialect
@@ -183,7 +183,7 @@ func (sw *Switch) Armed() (time.Duration, bool) {
 	return sw.pending.due.Sub(sw.clock.Now()), true
 }
 
-// Edit changes the running configuration by hand, as somebody at the console
+// Edit changes the running configuration by hand, as an operator at the console
 // would: lines as typed in configuration mode, at once and without a timer.
 // The first refused line ends it.
 func (sw *Switch) Edit(lines ...string) error {

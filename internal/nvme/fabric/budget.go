@@ -19,7 +19,7 @@ const (
 // A Budget bounds the memory that peers can make a target hold: data that is on
 // its way in, and answers that they have yet to read. The connections of all
 // portals share it. One source (see [Source]) gets no more than it leaves to
-// others: alone it may have half, beside k that take all they can it still finds
+// others: alone it may have half, next to k that take all they can it still finds
 // as much as each of them has.
 type Budget struct {
 	mu      sync.Mutex

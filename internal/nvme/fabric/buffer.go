@@ -16,7 +16,7 @@ type Buffer struct {
 	Shared bool
 }
 
-// A Releaser takes back memory that was lent to a transport. Release is called
+// A Releaser gets memory again that was lent to a transport. Release is called
 // exactly once for each buffer, from any goroutine, with the bytes of the
 // buffer; it must not block.
 type Releaser interface {

@@ -12,7 +12,7 @@ import (
 )
 
 // Run runs one job on each lane and returns when all have ended and nothing is
-// outstanding. The result is there also beside an error: of a lane, or the
+// outstanding. The result is there also with an error: of a lane, or the
 // context's. Commands that were refused are counted, they are no error.
 func Run(ctx context.Context, lanes []Lane, o Options) (Result, error) {
 	o = o.withDefaults()

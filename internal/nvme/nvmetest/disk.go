@@ -11,7 +11,7 @@ import (
 // BlockSize is that of a Disk, in bytes.
 const BlockSize = 512
 
-// Opcodes that a Disk understands beside read, write and flush, to make things
+// Opcodes that a Disk understands besides read, write and flush, to make things
 // happen.
 const (
 	OpFail   = 0xc0 // completes with the status in CDW10
@@ -47,7 +47,7 @@ func (d *Disk) Accept(c fabric.Conn) fabric.Handler {
 // Wait waits for what Async has started.
 func (d *Disk) Wait() { d.wg.Wait() }
 
-// Release takes back a buffer that OpLend has pushed.
+// Release ends the lending of a buffer that OpLend has pushed.
 func (d *Disk) Release(b []byte) {
 	if d.lent.Add(-1) < 0 || len(b) == 0 {
 		panic("a buffer came back twice")

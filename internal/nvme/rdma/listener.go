@@ -150,7 +150,7 @@ func (l *listener) pool(d verbs.Domain) *pool {
 }
 
 // Close stops accepting, ends all connections and waits for them. Then all
-// memory is taken back.
+// memory is released.
 func (l *listener) Close() error {
 	l.once.Do(func() {
 		close(l.stopping)

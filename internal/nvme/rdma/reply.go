@@ -175,7 +175,7 @@ func (c *conn) answer(a answer) {
 	c.sends = append(c.sends, w)
 }
 
-// replied takes back what a reply has used that is done, and those before it:
+// replied frees what a reply has used that is done, and those before it:
 // they are done in the order in which they were sent.
 func (c *conn) replied(last uint32) {
 	c.mu.Lock()

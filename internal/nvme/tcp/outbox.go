@@ -178,7 +178,7 @@ func (o *outbox) ownShared(b *batch) {
 	}
 }
 
-// share gives back everything shared that was added, sent or not.
+// share releases everything shared that was added, sent or not.
 func (o *outbox) share() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -41,7 +41,7 @@ func NewPollers(o PollerOptions) (*Pollers, error) {
 	case runtime.GOOS != "linux":
 		return nil, rawsock.ErrUnsupported
 	case most < 1:
-		return nil, errors.New("polling needs a processor beside the pollers' and there is one: GOMAXPROCS is 1")
+		return nil, errors.New("polling needs a processor besides the pollers' and there is one: GOMAXPROCS is 1")
 	case o.Threads < 1 || o.Threads > most:
 		return nil, fmt.Errorf("%d pollers, want 1 to %d: one less than GOMAXPROCS", o.Threads, most)
 	case o.Empty < 0:

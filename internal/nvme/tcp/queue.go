@@ -57,7 +57,7 @@ type hostSlot struct {
 	lent  atomic.Int32 // parts of buf that are still being sent
 }
 
-// Release takes back a part of the command's buffer.
+// Release ends the lending of a part of the command's buffer.
 func (s *hostSlot) Release([]byte) { s.lent.Add(-1) }
 
 func newQueue(conn net.Conn, p fabric.DialParams, maxData int, agreed digests) *queue {

@@ -291,7 +291,7 @@ func (c *targetConn) isConnected() bool {
 	return c.connected
 }
 
-// Settle gives back what is shared of everything that was pushed.
+// Settle releases what is shared of everything that was pushed.
 func (c *targetConn) Settle(*fabric.Exchange) {
 	c.mu.Lock()
 	for i := range c.slots {

@@ -205,7 +205,7 @@ type AuthReply struct {
 // response is an error.
 func (m *AuthReply) AppendBinary(b []byte) ([]byte, error) {
 	if len(m.Challenge) != len(m.Response) {
-		return b, fmt.Errorf("challenge of %d bytes beside a response of %d", len(m.Challenge), len(m.Response))
+		return b, fmt.Errorf("challenge of %d bytes with a response of %d", len(m.Challenge), len(m.Response))
 	}
 	b, w := grow(b, AuthReplySize)
 	m.put(w)

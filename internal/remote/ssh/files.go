@@ -29,11 +29,11 @@ func (c *Client) ReadFile(ctx context.Context, path string) ([]byte, error) {
 
 // putScript replaces $1 with mode $2 by the file $5, which it removes, or where
 // that is "" by standard input, if its SHA-256 is $3, by way of the temporary
-// $4 beside it. The sum matters: to the shell, a
+// $4 next to it. The sum matters: to the shell, a
 // connection that breaks looks like the end of the input. Besides built-ins
 // it runs mkdir, cat, sha256sum, chmod, sync, mv and rm.
 //
-// Not to follow what somebody put in the temporary's place, and to keep the
+// Not to follow what another user put in the temporary's place, and to keep the
 // upload private, matters on a real machine: the mode is set by the descriptor.
 // An interpreter that has neither noclobber nor a umask, nor descriptors in
 // /proc, is a simulated one.
@@ -56,7 +56,7 @@ sync "${1%/*}/" 2>/dev/null || sync
 `
 
 // WriteFile implements remote.Host. The path must be absolute. The content is
-// uploaded to a private temporary beside the target, compared with its
+// uploaded to a private temporary next to the target, compared with its
 // SHA-256, synced to disk and renamed: one round trip, with and without
 // Become. What is large goes ahead by SFTP, where the server has that. A
 // symbolic link is replaced, not followed.

@@ -23,7 +23,7 @@ type route struct {
 	port           int
 	user           string
 	identities     []string // private key files
-	certificates   []string // beside IDENTITY-cert.pub
+	certificates   []string // next to IDENTITY-cert.pub
 	identitiesOnly bool     // offer no other keys of the agent
 	agent          string   // its socket; "" if there is none
 	knownHosts     []string // files

@@ -181,7 +181,7 @@ func (p *pair) Arm() error {
 
 // Wait waits for completions and events. Calls of the system are what costs who
 // has one command under way: it makes one before it sleeps and one when it wakes
-// up, beside those of Go that put the goroutine to sleep.
+// up, besides those of Go that put the goroutine to sleep.
 func (p *pair) Wait(deadline time.Time) error {
 	over := !deadline.IsZero() && !time.Now().Before(deadline)
 	if over { // else look does

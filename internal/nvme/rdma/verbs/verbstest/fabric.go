@@ -1,6 +1,6 @@
 // Package verbstest is RDMA in memory: what package verbs offers, without
 // hardware, for tests of who uses it. It is stricter than hardware: works that
-// are too many, keys that are not good and memory that is taken back too early
+// are too many, keys that are not good and memory that is released too early
 // do not pass.
 package verbstest
 
@@ -147,12 +147,12 @@ func (f *Fabric) Register(b []byte, a verbs.Access) (*verbs.Memory, error) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		if f.regions[key] != r {
-			return errors.New("memory was taken back twice")
+			return errors.New("memory was released twice")
 		}
 		for p := range f.pairs {
 			for _, w := range p.recvs {
 				if w.Local.Key == key && !p.broken {
-					return errors.New("memory is taken back that something may be received into")
+					return errors.New("memory is released that something may be received into")
 				}
 			}
 		}
