@@ -6,6 +6,7 @@ package inventory
 import (
 	"encoding/json"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
@@ -135,6 +136,11 @@ type Fabric struct {
 	Planes      []*Plane
 	Classes     []*TrafficClass
 	PFCWatchdog *PFCWatchdog
+}
+
+// Lossless reports whether some class of the fabric is under PFC.
+func (f *Fabric) Lossless() bool {
+	return f.Mode != "lossy" && slices.ContainsFunc(f.Classes, func(c *TrafficClass) bool { return c.PFC })
 }
 
 // Plane returns the plane of that name, or nil.

@@ -76,7 +76,7 @@ func (a *abortion) reach(ctx context.Context, do func() error) error {
 // redial replaces the login, patiently.
 func (d *server) redial(ctx context.Context) error {
 	for deadline := time.Now().Add(d.absence); ; {
-		host, close, err := d.dial(ctx, true)
+		host, close, err := d.login(ctx, true)
 		if err == nil {
 			old := d.close
 			d.host, d.close = host, func() error { return errors.Join(close(), old()) }

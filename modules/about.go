@@ -1,6 +1,10 @@
 package modules
 
-import "weft/plan"
+import (
+	"iter"
+
+	"weft/plan"
+)
 
 // things are what the declared resources of a server are about.
 type things struct {
@@ -55,6 +59,17 @@ func (d *server) rename(l *ledger) {
 		for n, need := range e.Needs {
 			if name, ok := today[need]; ok {
 				e.Needs[n].Name = name
+			}
+		}
+	}
+}
+
+// of are what the resources of a kind are about.
+func (t *things) of(kind string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for it := range t.name {
+			if it.kind == kind && !yield(it.about) {
+				return
 			}
 		}
 	}

@@ -23,7 +23,7 @@ func TestStatesLive(t *testing.T) {
 					t.Fatal(err)
 				}
 				want := section(a, "want")
-				r, err := k.restore(&server{}, plan.Entry{Kind: kind, Name: "x", Applied: want, Former: want})
+				r, err := k.restore(&server{os: Linux()}, plan.Entry{Kind: kind, Name: "x", Applied: want, Former: want})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -27,7 +27,7 @@ type Address struct {
 // AddressKind is the kind address.
 func AddressKind() *Kind[Address] {
 	return &Kind[Address]{
-		Name: "address", Risky: true,
+		Name: "address", Risky: true, Part: addressPart,
 		Looks: (*Address).Looks, Parse: (*Address).Parse, Diff: (*Address).Diff, Steps: (*Address).Steps,
 		Inherit: (*Address).inherit, About: (*Address).About, Boot: (*Address).Boot, Self: (*Address).Self,
 		Beside: (*Address).Beside, First: (*Address).first, Stay: (*Address).stay,
@@ -104,8 +104,8 @@ func (a *Address) first(have *Address, entries []plan.Entry) *Address {
 // stay: an interface that another address is declared on stays
 // up.
 func (a *Address) stay(t *things) {
-	for other := range t.name {
-		if other.kind == "address" && other.about != a.About() && strings.HasPrefix(other.about, a.PCI+",") {
+	for other := range t.of("address") {
+		if other != a.About() && strings.HasPrefix(other, a.PCI+",") {
 			a.Up = true
 		}
 	}
@@ -190,4 +190,11 @@ func (a *Address) Beside(s remote.Seen) (list []object) {
 		}
 	}
 	return list
+}
+
+// addressPart: the address of a NIC stands in its rnic block.
+func addressPart(path string) (nic string, ok bool) {
+	nic, rnic := strings.CutPrefix(path, "rnic.")
+	nic, address := strings.CutSuffix(nic, ".address")
+	return nic, rnic && address
 }

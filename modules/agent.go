@@ -1,12 +1,9 @@
 package modules
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"strings"
 
 	"weft/internal/agent"
@@ -214,16 +211,6 @@ func (a *Agent) Diff(have *Agent) []plan.Change {
 // observation that is to be restored.
 func (a *Agent) wants(observed bool) bool { return a.Bundle != nil || observed }
 
-func sum(text string) string {
-	if text == "" {
-		return ""
-	}
-	s := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(s[:])
-}
-
-func short(sum string) string { return sum[:min(len(sum), 12)] }
-
 // Steps: the executable that is replaced stays beside the new
 // one as NAME.previous, which is what undo puts back.
 func (a *Agent) Steps(have *Agent) []remote.Step {
@@ -303,17 +290,6 @@ func (a *Agent) restore(now *Agent) []remote.Step {
 		steps = append(steps, a.returning(a.hosts)...)
 	}
 	return steps
-}
-
-func put(path string, mode uint32, content []byte) remote.Step {
-	return remote.Step{Put: &remote.File{Path: path, Mode: fs.FileMode(mode), Content: content}}
-}
-
-func putBack(path string, mode uint32, text string) remote.Step {
-	if text == "" {
-		return remote.Step{Del: path}
-	}
-	return put(path, mode, []byte(text))
 }
 
 // Left: a weft-target without RDMA serves what it can.

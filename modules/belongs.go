@@ -26,7 +26,7 @@ type belongs struct {
 
 // Diff implements plan.Resource.
 func (b *belongs) Diff(plan.State) plan.Diff {
-	path := ledgerPath(b.dev.owner)
+	path := b.dev.ledgerPlace()
 	have := b.dev.ledgers.own.Roster
 	if b.want == nil {
 		if b.dev.ledgers.raw == nil {
@@ -61,10 +61,10 @@ func (b *belongs) Diff(plan.State) plan.Diff {
 // missing names what of list is not in other. Rosters are as long as the fleet,
 // and each device has one: mostly they are equal, or differ in one place.
 func missing(list, other []plan.Member) string {
-	for len(list) > 0 && len(other) > 0 && list[0] == other[0] {
+	for len(list) > 0 && len(other) > 0 && same(list[0], other[0]) {
 		list, other = list[1:], other[1:]
 	}
-	for len(list) > 0 && len(other) > 0 && list[len(list)-1] == other[len(other)-1] {
+	for len(list) > 0 && len(other) > 0 && same(list[len(list)-1], other[len(other)-1]) {
 		list, other = list[:len(list)-1], other[:len(other)-1]
 	}
 	// On every device that weft comes to for the first time, one of them is empty.
@@ -80,12 +80,12 @@ func missing(list, other []plan.Member) string {
 	}
 	there := make(map[plan.Member]bool, len(other))
 	for _, m := range other {
-		there[m] = true
+		there[plain(m)] = true
 	}
 	var names []string
 	count := 0
 	for _, m := range list {
-		if there[m] {
+		if there[plain(m)] {
 			continue
 		}
 		if count++; count <= mostNamed {
@@ -94,6 +94,20 @@ func missing(list, other []plan.Member) string {
 	}
 	return someOf(names, count)
 }
+
+func same(a, b plan.Member) bool { return plain(a) == plain(b) }
+
+// plain is a device as the ledgers of before have it, in which no server has a system:
+// there was only the first one.
+func plain(m plan.Member) plan.Member {
+	if m.Kind == "server" && m.OS == firstOS {
+		m.OS = ""
+	}
+	return m
+}
+
+// firstOS is the host system of ledgers that name none.
+const firstOS = "linux"
 
 // mostNamed is how many names are listed in full.
 const mostNamed = 4

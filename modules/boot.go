@@ -9,7 +9,6 @@ import (
 
 	"weft/internal/agent"
 	"weft/internal/remote"
-	"weft/inventory"
 	"weft/plan"
 )
 
@@ -34,24 +33,17 @@ func BootKind() *Kind[Boot] {
 	}
 }
 
-// newBoot makes the script of the lines.
-func newBoot(owner, part string, lines []string) *Boot {
+// newBoot makes the script of the lines, with those functions that they call.
+func newBoot(owner, part string, lines []string, functions []bootFunctions) *Boot {
 	b := &Boot{Owner: owner, Part: part, Enabled: true}
-	functions := fmt.Sprintf(bootScript, owner)
-	if slices.ContainsFunc(lines, func(l string) bool { return strings.Contains(l, "dir_ ") }) {
-		functions += bootNVMeT
-	}
-	if slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, "connect_ ") || strings.HasPrefix(l, "either_ ") }) {
-		functions += bootNVMe
-	}
-	if slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, "mirror_ ") }) {
-		functions += bootMD
-	}
-	if slices.ContainsFunc(lines, func(l string) bool { return strings.Contains(l, "$(rdma_of ") }) {
-		functions += bootRDMA
+	head := fmt.Sprintf(bootScript, owner)
+	for _, f := range functions {
+		if slices.ContainsFunc(lines, f.Called) {
+			head += f.Text
+		}
 	}
 	nics, lines := nameNICs(lines)
-	b.Script = functions + strings.Join(append(nics, lines...), "\n") + "\nexit $status\n"
+	b.Script = head + strings.Join(append(nics, lines...), "\n") + "\nexit $status\n"
 	b.Unit, b.bad = bootUnit(owner, part, b.script())
 	return b
 }
@@ -96,23 +88,6 @@ nic() {
 # do_ goes on with the rest when one command fails, and says so.
 do_() {
 	"$@" || { echo "failed: $*" >&2; status=1; }
-}
-
-`
-
-// bootRDMA is for scripts that need it.
-const bootRDMA = `# rdma_of prints the RDMA device of a network interface, which it waits for.
-rdma_of() {
-	left=30
-	while :; do
-		found=$(rdma link show | while read -r what port rest; do
-			case " $rest " in *" netdev $1 "*) echo "${port%/*}" ;; esac
-		done | head -n 1)
-		if [ -n "$found" ]; then echo "$found"; return 0; fi
-		left=$((left - 1))
-		if [ $left -le 0 ]; then echo "$1 has no RDMA device" >&2; return 1; fi
-		sleep 1
-	done
 }
 
 `
@@ -217,44 +192,4 @@ func (b *Boot) Steps(have *Boot) []remote.Step {
 		steps = append(steps, run("systemctl", "enable", "--no-reload", b.unit()))
 	}
 	return steps
-}
-
-// boot gives a server the unit that restores what its items lose.
-func (x *expansion) boot(d *server, s *inventory.Server, part string, items []plan.Item) {
-	var lines []string
-	var needs []plan.ID
-	for _, item := range items {
-		r, ok := item.Resource.(thing)
-		if !ok {
-			continue
-		}
-		if l := r.boot(); len(l) > 0 {
-			lines = append(lines, l...)
-			needs = append(needs, item.ID)
-		}
-	}
-	if len(lines) > 0 {
-		want := newBoot(x.model.Name, part, lines)
-		x.add(plan.ID{Device: s.Addr, Kind: "boot", Name: want.name()}, BootKind().Want(d, want), s.Range, needs...)
-	}
-}
-
-// onNIC writes the command of a boot script that sets something of a NIC port.
-func onNIC(pci string, before, after []string) string {
-	line := "do_ " + remote.Quote(before...) + ` "$(nic ` + remote.Quote(pci) + `)"`
-	if len(after) > 0 {
-		line += " " + remote.Quote(after...)
-	}
-	return line
-}
-
-// anyNIC stands for an interface in steps that become lines of a boot script.
-const anyNIC = "weft-nic"
-
-func dcbLines(pci string, steps []remote.Step) []string {
-	var lines []string
-	for _, s := range steps {
-		lines = append(lines, "do_ "+strings.Replace(remote.Quote(s.Args...), anyNIC, `"$(nic `+remote.Quote(pci)+`)"`, 1))
-	}
-	return lines
 }

@@ -26,7 +26,7 @@ type Buffers struct {
 // BuffersKind is the kind buffers.
 func BuffersKind() *Kind[Buffers] {
 	return &Kind[Buffers]{
-		Name: "buffers", Lasting: true, Risky: true,
+		Name: "buffers", Lasting: true, Risky: true, Port: buffersPort,
 		Looks: (*Buffers).Looks, Parse: (*Buffers).Parse, Diff: (*Buffers).Diff, Steps: (*Buffers).Steps,
 		About: (*Buffers).About, Boot: (*Buffers).Boot, Advice: (*Buffers).Advice,
 	}
@@ -161,3 +161,10 @@ func (b *Buffers) Boot() []string {
 const anyRest = "weft-rest"
 
 func (b *Buffers) About() string { return b.PCI }
+
+func buffersPort(r *inventory.RNIC) *Buffers {
+	if !classful(r) {
+		return nil
+	}
+	return newBuffers(r.PCI, r.Fabric.Classes)
+}

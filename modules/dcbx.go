@@ -9,6 +9,7 @@ import (
 
 	"weft/internal/hint"
 	"weft/internal/remote"
+	"weft/inventory"
 	"weft/plan"
 )
 
@@ -25,7 +26,7 @@ type DCBX struct {
 // DCBXKind is the kind dcbx.
 func DCBXKind() *Kind[DCBX] {
 	return &Kind[DCBX]{
-		Name: "dcbx", Lasting: true, Risky: true,
+		Name: "dcbx", Lasting: true, Risky: true, Port: dcbxPort,
 		Looks: (*DCBX).Looks, Parse: (*DCBX).Parse, Diff: (*DCBX).Diff, Steps: (*DCBX).Steps,
 		About: (*DCBX).About, Boot: (*DCBX).Boot,
 	}
@@ -102,3 +103,20 @@ func (d *DCBX) Steps(have *DCBX) []remote.Step {
 func (d *DCBX) Boot() []string { return dcbLines(d.PCI, d.Steps(&DCBX{Interface: anyNIC})) }
 
 func (d *DCBX) About() string { return d.PCI }
+
+func dcbxPort(r *inventory.RNIC) *DCBX {
+	if !classful(r) || len(r.Fabric.Classes) == 0 {
+		return nil
+	}
+	d := newDCBX(r.PCI)
+	d.Later = stopsLLDPAD(r.Server)
+	return d
+}
+
+// stopsLLDPAD reports whether the server's own blocks stop the daemon that
+// would overwrite what is set on NICs.
+func stopsLLDPAD(s *inventory.Server) bool {
+	return slices.ContainsFunc(s.Services, func(u *inventory.Service) bool {
+		return strings.TrimSuffix(u.Name, ".service") == "lldpad" && !u.Running
+	})
+}

@@ -38,7 +38,7 @@ func TestDriftIsWhatSomebodyChanged(t *testing.T) {
 				d.sights = answer(replies, r.(onServer).looks())
 				return r, r.(onServer).parse(d.sights)
 			}
-			d := &server{name: "server.s", bundle: bundle.New()}
+			d := &server{os: Linux(), name: "server.s", bundle: bundle.New()}
 			want := section(a, "want")
 			r, have := see(d, want)
 			diff := r.Diff(have)

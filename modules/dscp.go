@@ -29,7 +29,7 @@ type DSCP struct {
 // DSCPKind is the kind dscp.
 func DSCPKind() *Kind[DSCP] {
 	return &Kind[DSCP]{
-		Name: "dscp", Risky: true,
+		Name: "dscp", Risky: true, Port: dscpPort,
 		Looks: (*DSCP).Looks, Parse: (*DSCP).Parse, Diff: (*DSCP).Diff, Steps: (*DSCP).Steps,
 		About: (*DSCP).About, Boot: (*DSCP).Boot, Self: (*DSCP).Self, Beside: (*DSCP).Beside, Amid: (*DSCP).amid,
 		Partial: Partial[DSCP]{Follow: (*DSCP).follow, Since: (*DSCP).since, Settle: (*DSCP).settle},
@@ -270,4 +270,14 @@ func (d *DSCP) objects() (list []object) {
 		list = append(list, object{"dscp", d.Interface + " " + m.String()})
 	}
 	return list
+}
+
+func dscpPort(r *inventory.RNIC) *DSCP {
+	if !classful(r) {
+		return nil
+	}
+	if d := newDSCP(r.PCI, r.Fabric.Classes); len(d.Map) > 0 {
+		return d
+	}
+	return nil
 }

@@ -50,7 +50,7 @@ type ecnValues map[string]int
 
 // newECN is what the classes of a fabric ask for; nil: nothing.
 func newECN(pci string, f *inventory.Fabric) *ECN {
-	e := &ECN{PCI: pci, Lossy: !lossless(f)}
+	e := &ECN{PCI: pci, Lossy: !f.Lossless()}
 	for _, c := range f.Classes {
 		if c.ECN != nil {
 			e.Priorities = append(e.Priorities, c.Priority)

@@ -28,7 +28,7 @@ type ETS struct {
 // ETSKind is the kind ets.
 func ETSKind() *Kind[ETS] {
 	return &Kind[ETS]{
-		Name: "ets", Lasting: true, Risky: true,
+		Name: "ets", Lasting: true, Risky: true, Port: etsPort,
 		Looks: (*ETS).Looks, Parse: (*ETS).Parse, Diff: (*ETS).Diff, Steps: (*ETS).Steps,
 		About: (*ETS).About, Boot: (*ETS).Boot,
 	}
@@ -170,3 +170,10 @@ func mapping[V comparable](list [8]V) string {
 func (e *ETS) About() string { return e.PCI }
 
 func (e *ETS) Boot() []string { return dcbLines(e.PCI, e.Steps(&ETS{Interface: anyNIC})) }
+
+func etsPort(r *inventory.RNIC) *ETS {
+	if !classful(r) || len(r.Fabric.Classes) == 0 {
+		return nil
+	}
+	return newETS(r.PCI, r.Fabric.Classes)
+}

@@ -25,6 +25,7 @@ type Env struct {
 	Host     func(*inventory.Server) DialHost
 	Terminal func(*inventory.Switch) switches.Dial
 	System   func(name string) *switches.OS // nil: switches.Named
+	HostOS   func(name string) *OS          // nil: HostOS
 
 	// Settle makes switches wait, when they are opened, until they have taken
 	// back what an apply that died left unproven.
@@ -57,10 +58,8 @@ func (f *Fleet) Close() error {
 // the same model gives the same items in the same order. Diagnostics name
 // what the model asks for and weft cannot do yet.
 func Expand(m *inventory.Model, env Env) (*Fleet, hcl.Diagnostics) {
-	kinds := Kinds()
 	x := &expansion{
-		kinds: kinds, byName: newKindSet(kinds),
-		model: m, env: env, fleet: &Fleet{Devices: map[string]plan.Device{}},
+		hosts: map[string]*hostSystem{}, model: m, env: env, fleet: &Fleet{Devices: map[string]plan.Device{}},
 		refused: map[reason]int{}, ports: map[*inventory.RNIC]plan.ID{}, nics: map[*inventory.RNIC][]plan.ID{},
 		stands: map[*inventory.Block][]plan.ID{}, exports: map[export]plan.ID{}, paths: map[reached][]plan.ID{},
 		chap: chap{keys: map[*inventory.Secret]*chapKey{}, added: map[plan.ID]bool{}, hosts: chapHosts(m)},
@@ -103,8 +102,7 @@ type expansion struct {
 	cables map[*inventory.RNIC]*inventory.Link // nil until it is asked for, as is known
 	known  *catalogue.Catalogue                // see hardware
 
-	kinds  []AnyKind // of resources on servers
-	byName kindSet
+	hosts map[string]*hostSystem // by name, as far as they were asked for
 }
 
 func (x *expansion) add(id plan.ID, r plan.Resource, at hcl.Range, needs ...plan.ID) plan.ID {
@@ -190,7 +188,7 @@ func (x *expansion) switches(sw *inventory.Switch) {
 		}
 		d.want.Classes = append(d.want.Classes, k)
 	}
-	if dog := sw.Fabric.PFCWatchdog; dog != nil && lossless(sw.Fabric) && d.os.Lacks(switches.Watchdogs) == nil {
+	if dog := sw.Fabric.PFCWatchdog; dog != nil && sw.Fabric.Lossless() && d.os.Lacks(switches.Watchdogs) == nil {
 		d.want.Watchdog = dog.Action
 	}
 	buffers := slices.ContainsFunc(d.want.Classes, func(k switches.Class) bool { return k.Headroom != nil })
@@ -206,7 +204,7 @@ func (x *expansion) switches(sw *inventory.Switch) {
 			if ends[0].Switch != sw {
 				continue
 			}
-			p := switches.Port{Name: ends[0].Port, MTU: sw.Fabric.MTU, PFC: lossless(sw.Fabric), Classify: classed, Queue: classed, Exists: true,
+			p := switches.Port{Name: ends[0].Port, MTU: sw.Fabric.MTU, PFC: sw.Fabric.Lossless(), Classify: classed, Queue: classed, Exists: true,
 				Watchdog: d.want.Watchdog != "", Headroom: buffers}
 			d.want.Ports = append(d.want.Ports, p)
 			id := x.add(plan.ID{Device: sw.Addr, Kind: "port", Name: p.Name}, &port{d, p}, l.Range, classes...)
@@ -224,10 +222,6 @@ func connection(m *inventory.Model, c *inventory.Connection) *inventory.Connecti
 		return m.DefaultConnection()
 	}
 	return c
-}
-
-func lossless(f *inventory.Fabric) bool {
-	return f.Mode != "lossy" && slices.ContainsFunc(f.Classes, func(c *inventory.TrafficClass) bool { return c.PFC })
 }
 
 // system is the switch system of a name; nil: weft does not speak to it.
@@ -254,12 +248,17 @@ func class(f *inventory.Fabric, c *inventory.TrafficClass) switches.Class {
 
 // server expands one server: its NICs and files.
 func (x *expansion) server(s *inventory.Server) {
-	if s.OS != "linux" {
+	os := x.host(s.OS)
+	if os == nil {
 		x.refuse(s.At("os"), s.Addr, fmt.Sprintf("os = %q", s.OS))
 		return
 	}
-	d := x.newServer(s)
+	d := x.newServer(os, s)
 	x.fleet.Devices[s.Addr] = d
+	if x.only(os, s); os.Lacks(Intents) != nil {
+		x.generic(d, s)
+		return
+	}
 	x.expect(d, s)
 	since := len(x.fleet.Items)
 	id := func(kind, name string) plan.ID { return plan.ID{Device: s.Addr, Kind: kind, Name: name} }
@@ -292,7 +291,7 @@ func (x *expansion) server(s *inventory.Server) {
 func (x *expansion) probes() {
 	seen := map[*inventory.Server]bool{}
 	probe := func(s *inventory.Server, at hcl.Range) {
-		if d, ok := x.fleet.Devices[addr(s)].(*server); ok && !seen[s] {
+		if d, ok := x.machine(s); ok && !seen[s] {
 			seen[s] = true
 			id := plan.ID{Device: s.Addr, Kind: "agent", Name: "weft-initiator"}
 			x.add(id, AgentKind().Want(d, &Agent{Name: "weft-initiator", Bundle: x.env.Bundle}), at)

@@ -30,7 +30,7 @@ func (x *expansion) storage() {
 		of[item.ID.Device] = append(of[item.ID.Device], item)
 	}
 	for _, s := range x.model.Servers {
-		if d, ok := x.fleet.Devices[s.Addr].(*server); ok {
+		if d, ok := x.machine(s); ok {
 			x.boot(d, s, bootStorage, of[s.Addr])
 		}
 	}
@@ -42,7 +42,7 @@ func (x *expansion) stand(b *inventory.Block, ids ...plan.ID) {
 }
 
 func (x *expansion) pool(p *inventory.Pool) {
-	d, ok := x.fleet.Devices[p.Server.Addr].(*server)
+	d, ok := x.machine(p.Server)
 	if !ok {
 		return
 	}

@@ -24,7 +24,7 @@ func (x *expansion) targets() {
 		of[t.Server] = append(of[t.Server], t)
 	}
 	for _, s := range servers {
-		if d, ok := x.fleet.Devices[s.Addr].(*server); ok {
+		if d, ok := x.machine(s); ok {
 			x.target(d, s, of[s])
 		}
 	}

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 
 	"weft/internal/hint"
 	"weft/internal/remote"
@@ -77,82 +80,48 @@ type Finding struct {
 	Hint    string `json:"hint,omitempty"`
 	Refuses bool   `json:"refuses"` // the plan; else it only warns
 
-	pci string
+	PCI string `json:"-"` // of the NIC
 }
 
 func (f Finding) String() string { return f.Place + "  rnic " + f.RNIC + ": " + f.Text }
 
-// An expectation is a declared NIC that facts are compared with.
-type expectation struct {
-	rnic *inventory.RNIC
-	link *inventory.Link // its cable; nil: none is declared
+// An Expectation is a declared NIC that facts are compared with, and what is known
+// of hardware.
+type Expectation struct {
+	RNIC     *inventory.RNIC
+	Link     *inventory.Link // its cable; nil: none is declared
+	Hardware *catalogue.Catalogue
 }
 
-// expect tells a server which NICs its facts are to be compared with.
-func (x *expansion) expect(d *server, s *inventory.Server) {
-	if x.cables == nil {
-		x.cables = map[*inventory.RNIC]*inventory.Link{}
-		for _, l := range x.model.Links {
-			for _, end := range []inventory.LinkEnd{l.From, l.To} {
-				if end.RNIC != nil {
-					x.cables[end.RNIC] = l
-				}
-			}
-		}
+// nics are those that are declared.
+func (d *server) nics() []NIC {
+	list := make([]NIC, len(d.expected))
+	for i, e := range d.expected {
+		list[i] = NIC{e.RNIC.Name, e.RNIC.PCI}
 	}
-	d.hardware = x.hardware()
-	for _, r := range s.RNICs {
-		if r.PCI != "" {
-			d.expected = append(d.expected, expectation{r, x.cables[r]})
-		}
-	}
-}
-
-// hardware is the catalogue.
-func (x *expansion) hardware() *catalogue.Catalogue {
-	if x.known == nil {
-		known, err := catalogue.Load()
-		if err != nil {
-			panic(err) // it is part of weft; a test loads it
-		}
-		x.known = known
-	}
-	return x.known
+	return list
 }
 
 // factsLook reads the facts of the server and its declared NICs: all of them, or
 // those that something is compared with.
-func (d *server) factsLook() remote.Look {
-	what := "nics"
-	if d.curious {
-		what = "all"
-	}
-	args := []string{"sh", "-c", factsScript, "sh", what}
-	for _, e := range d.expected {
-		args = append(args, e.rnic.PCI)
-	}
-	return remote.Look{Args: args, Root: true, Own: true}
-}
+func (d *server) factsLook() remote.Look { return d.os.Facts.Look(d.curious, d.nics()) }
 
 // learn keeps the facts that were seen, and what speaks against them. Facts
 // that cannot be read hold nothing up.
 func (d *server) learn(seen remote.Seen) error {
-	text, err := output(seen, d.factsLook())
+	f, err := d.os.Facts.Parse(seen, d.factsLook(), d.nics())
 	if err != nil {
 		return err
 	}
-	f := parseFacts(text)
-	nics := make([]NICFacts, len(d.expected))
+	d.facts, d.findings = f, nil
 	for i, e := range d.expected {
-		nics[i] = f.nic(e.rnic.Name, e.rnic.PCI)
-		if row := d.hardware.NIC(nics[i].ID); row != nil {
-			nics[i].Model = row.Vendor + " " + row.Model
+		n := &f.NICs[i]
+		if row := e.Hardware.NIC(n.ID); row != nil {
+			n.Model = row.Vendor + " " + row.Model
 		}
 	}
-	f.server.NICs = nics
-	d.facts, d.findings = &f.server, nil
 	for i, e := range d.expected {
-		d.findings = append(d.findings, check(e, &f.server, nics[i], d.hardware)...)
+		d.findings = append(d.findings, d.os.Facts.Check(e, f, f.NICs[i])...)
 	}
 	return nil
 }
@@ -176,7 +145,7 @@ func (d *server) forbid(rs []plan.Resource, states []plan.State) {
 		}
 		var errs []error
 		for _, f := range d.findings {
-			if f.Refuses && f.pci == r.nic() {
+			if f.Refuses && f.PCI == r.nic() {
 				err := errors.New(f.String())
 				if f.Hint != "" {
 					err = hint.Wrap(err, "%s", f.Hint)
@@ -190,14 +159,18 @@ func (d *server) forbid(rs []plan.Resource, states []plan.State) {
 	}
 }
 
-// ServerFacts implements ServerTeller.
-func (d *server) ServerFacts(ctx context.Context) (*ServerFacts, []Finding, error) {
+// ServerFacts opens the machine and asks what it is; findings are what of that speaks
+// against the files or the catalogue.
+func (d *server) ServerFacts(ctx context.Context) (_ *ServerFacts, findings []Finding, _ error) {
+	if err := d.os.Lacks(Telling); err != nil {
+		return nil, nil, err
+	}
 	d.curious, d.facts = true, nil
 	if _, err := d.Open(ctx); err != nil {
 		return nil, nil, err
 	}
 	if d.facts == nil { // nothing is compared with them, or they could not be read
-		seen, err := remote.Read(ctx, d.host, []remote.Look{d.factsLook()})
+		seen, err := d.host.Read(ctx, []remote.Look{d.factsLook()})
 		if err == nil {
 			err = d.learn(seen)
 		}
@@ -206,4 +179,84 @@ func (d *server) ServerFacts(ctx context.Context) (*ServerFacts, []Finding, erro
 		}
 	}
 	return d.facts, d.findings, nil
+}
+
+// A SubnetPort is what a port of InfiniBand has of its subnet: all of it but
+// the physical state comes from the subnet manager.
+type SubnetPort struct {
+	Physical string `json:"physical_state,omitempty"` // LinkUp, Polling, Disabled
+	LID      int    `json:"lid"`                      // its address in the subnet; 0: none was given
+	Manager  int    `json:"sm_lid"`                   // LID of the subnet manager; 0: none has come by
+	GID      string `json:"gid,omitempty"`            // of index 0: subnet prefix and GUID
+	PKeys    []PKey `json:"pkeys,omitempty"`          // its table, without empty entries
+}
+
+// IPoIB is what the IP interface of an InfiniBand port has beside others.
+type IPoIB struct {
+	Mode string `json:"mode,omitempty"` // datagram or connected
+	PKey PKey   `json:"pkey"`           // of its partition; 0: not known
+}
+
+// String is how facts show it: datagram 0xffff.
+func (i *IPoIB) String() string {
+	if i.PKey == 0 {
+		return i.Mode
+	}
+	return strings.TrimSpace(i.Mode + " " + i.PKey.String())
+}
+
+// A PKey is a partition key of InfiniBand: the number of a partition, and in
+// the highest bit whether the member is a full one. Two limited members of a
+// partition do not reach each other.
+type PKey uint16
+
+const fullMember PKey = 0x8000
+
+// Full reports whether the key makes a full member.
+func (k PKey) Full() bool { return k&fullMember != 0 }
+
+// Same reports whether both keys are of one partition.
+func (k PKey) Same(other PKey) bool { return k|fullMember == other|fullMember }
+
+func (k PKey) String() string { return fmt.Sprintf("0x%04x", uint16(k)) }
+
+// MarshalText writes the key as sysfs and the files of opensm do: 0xffff.
+func (k PKey) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
+// member is the key with which the port is in the partition of k; ok: it is.
+// A table may have both, and then the full one counts.
+func (s *SubnetPort) member(k PKey) (has PKey, ok bool) {
+	for _, have := range s.PKeys {
+		if have.Same(k) {
+			has, ok = max(has, have), true
+		}
+	}
+	return has, ok
+}
+
+// generation is that of PCIe; 0: not known.
+func (l Lanes) generation() int {
+	return slices.Index([]float64{0, 2.5, 5, 8, 16, 32, 64}, l.Speed)
+}
+
+// bandwidth is what the lanes carry at most, in bit/s, after the line coding;
+// 0: not known.
+func (l Lanes) bandwidth() float64 {
+	coding := 128.0 / 130 // from generation 3 on
+	switch g := l.generation(); {
+	case g < 1:
+		return 0
+	case g < 3:
+		coding = 8.0 / 10
+	case g == 6:
+		coding = 242.0 / 256 // a flit of 256 bytes has 242 of data
+	}
+	return l.Speed * 1e9 * coding * float64(l.Width)
+}
+
+func (l Lanes) String() string {
+	if l == (Lanes{}) {
+		return "not known"
+	}
+	return fmt.Sprintf("%s GT/s x%d", strconv.FormatFloat(l.Speed, 'f', -1, 64), l.Width)
 }

@@ -28,11 +28,12 @@ type checker struct {
 	slow bool // the card is none for the cable, which has been said
 }
 
-// check compares a declared NIC with the facts. Only a fact of the catalogue
+// checkNIC compares a declared NIC with the facts. Only a fact of the catalogue
 // that has a source refuses; what a machine reports warns: it may be mended
 // without a change of the files.
-func check(e expectation, s *ServerFacts, have NICFacts, known *catalogue.Catalogue) []Finding {
-	c := &checker{want: e.rnic, link: e.link, have: have, server: known.Server(s.Vendor, s.Model), row: known.NIC(have.ID)}
+func checkNIC(e Expectation, s *ServerFacts, have NICFacts) []Finding {
+	known := e.Hardware
+	c := &checker{want: e.RNIC, link: e.Link, have: have, server: known.Server(s.Vendor, s.Model), row: known.NIC(have.ID)}
 	switch {
 	case have.Absent:
 		c.warn(c.want.At("match"), "the server has no PCI device %s", have.PCI)
@@ -55,7 +56,7 @@ func check(e expectation, s *ServerFacts, have NICFacts, known *catalogue.Catalo
 // refuse.
 func (c *checker) add(refuses bool, at hcl.Range, advice, format string, args ...any) {
 	c.out = append(c.out, Finding{RNIC: c.want.Name, Place: fmt.Sprintf("%s:%d", at.Filename, at.Start.Line), Text: fmt.Sprintf(format, args...),
-		Hint: advice, Refuses: refuses && c.want.Fabric != nil, pci: c.want.PCI})
+		Hint: advice, Refuses: refuses && c.want.Fabric != nil, PCI: c.want.PCI})
 }
 
 func (c *checker) warn(at hcl.Range, format string, args ...any) {

@@ -1,10 +1,11 @@
 package modules
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+
+	"weft/internal/remote"
 )
 
 // factsScript prints what stands behind the PCI addresses in $2 and on, and the
@@ -33,6 +34,32 @@ for r in $d/infiniband/*/fw_ver; do if [ -e "$r" ]; then continue 2; fi; done
 for f in $d/net/* $d/virtio*/net/*; do if [ -e "$f" ]; then echo "ethtool $b"; ethtool -i "${f##*/}" 2>/dev/null; break; fi; done
 done
 exit 0`
+
+// factsLook runs it.
+func factsLook(all bool, nics []NIC) remote.Look {
+	what := "nics"
+	if all {
+		what = "all"
+	}
+	args := []string{"sh", "-c", factsScript, "sh", what}
+	for _, n := range nics {
+		args = append(args, n.PCI)
+	}
+	return remote.Look{Args: args, Root: true, Own: true}
+}
+
+func tellFacts(s remote.Seen, l remote.Look, nics []NIC) (*ServerFacts, error) {
+	text, err := output(s, l)
+	if err != nil {
+		return nil, err
+	}
+	f := parseFacts(text)
+	f.server.NICs = make([]NICFacts, len(nics))
+	for i, n := range nics {
+		f.server.NICs[i] = f.nic(n.Name, n.PCI)
+	}
+	return &f.server, nil
+}
 
 // seenFacts are the lines of factsScript, sorted out.
 type seenFacts struct {
@@ -119,7 +146,7 @@ func (f *seenFacts) file(line string) {
 
 // nic puts together what stands behind a PCI address.
 func (f *seenFacts) nic(name, pci string) NICFacts {
-	n := NICFacts{Name: name, PCI: pci, Node: -1, Firmware: f.firmware[pci], Absent: f.devices[pci] == nil}
+	n := &seenNIC{NICFacts: NICFacts{Name: name, PCI: pci, Node: -1, Firmware: f.firmware[pci], Absent: f.devices[pci] == nil}}
 	var vendor, device, subVendor, subDevice string
 	for _, file := range f.devices[pci] {
 		v := file.value
@@ -171,11 +198,23 @@ func (f *seenFacts) nic(name, pci string) NICFacts {
 		}
 	}
 	n.onlyInfiniBand()
-	return n
+	return n.NICFacts
+}
+
+// A seenNIC is one while it is put together.
+type seenNIC struct {
+	NICFacts
+	keys []seenKey
+}
+
+// A seenKey is a partition key at its place in the table of a port.
+type seenKey struct {
+	port, index int
+	key         PKey
 }
 
 // below takes a file of the network interface or the RDMA device.
-func (n *NICFacts) below(file fact) {
+func (n *seenNIC) below(file fact) {
 	p := strings.SplitN(file.path, "/", 5)
 	if strings.HasPrefix(p[0], "virtio") { // a device of its own between the two
 		p = p[1:]
@@ -191,7 +230,7 @@ func (n *NICFacts) below(file fact) {
 	}
 }
 
-func (n *NICFacts) netdev(attr, value string) {
+func (n *seenNIC) netdev(attr, value string) {
 	switch attr {
 	case "address":
 		n.MAC = value
@@ -212,7 +251,7 @@ func (n *NICFacts) netdev(attr, value string) {
 }
 
 // port takes an attribute of a port of an RDMA device.
-func (n *NICFacts) port(device, port, attr, value string) {
+func (n *seenNIC) port(device, port, attr, value string) {
 	number, err := strconv.Atoi(port)
 	if err != nil {
 		return
@@ -231,12 +270,12 @@ func (n *NICFacts) port(device, port, attr, value string) {
 	case "link_layer":
 		n.RDMA[i].Protocol = map[string]string{"InfiniBand": "infiniband", "Ethernet": "rocev2"}[value]
 	default:
-		n.RDMA[i].subnet(attr, value)
+		n.subnet(i, attr, value)
 	}
 }
 
 // iwarp corrects the protocol of a device's ports: what speaks iWARP is no CA.
-func (n *NICFacts) iwarp(device, nodeType string) {
+func (n *seenNIC) iwarp(device, nodeType string) {
 	for i := range n.RDMA {
 		if n.RDMA[i].Device == device && strings.HasSuffix(nodeType, "RNIC") {
 			n.RDMA[i].Protocol = "iwarp"
@@ -306,31 +345,4 @@ func memory(s string) int64 {
 		return 0
 	}
 	return kib << 10
-}
-
-// generation is that of PCIe; 0: not known.
-func (l Lanes) generation() int {
-	return slices.Index([]float64{0, 2.5, 5, 8, 16, 32, 64}, l.Speed)
-}
-
-// bandwidth is what the lanes carry at most, in bit/s, after the line coding;
-// 0: not known.
-func (l Lanes) bandwidth() float64 {
-	coding := 128.0 / 130 // from generation 3 on
-	switch g := l.generation(); {
-	case g < 1:
-		return 0
-	case g < 3:
-		coding = 8.0 / 10
-	case g == 6:
-		coding = 242.0 / 256 // a flit of 256 bytes has 242 of data
-	}
-	return l.Speed * 1e9 * coding * float64(l.Width)
-}
-
-func (l Lanes) String() string {
-	if l == (Lanes{}) {
-		return "not known"
-	}
-	return fmt.Sprintf("%s GT/s x%d", strconv.FormatFloat(l.Speed, 'f', -1, 64), l.Width)
 }

@@ -137,11 +137,11 @@ func TestFactsAndSources(t *testing.T) {
 			MaxMTU:     catalogue.Fact[int]{Value: 4096, Source: source, Known: true},
 			Speed:      catalogue.Fact[int]{Value: 25, Source: source, Known: true},
 		}}}
-		want := expectation{
-			rnic: &inventory.RNIC{Name: "p0", Fabric: &inventory.Fabric{Transport: "rocev2", HostMTU: 9000}},
-			link: &inventory.Link{Speed: 100e9},
+		want := Expectation{
+			RNIC: &inventory.RNIC{Name: "p0", Fabric: &inventory.Fabric{Transport: "rocev2", HostMTU: 9000}},
+			Link: &inventory.Link{Speed: 100e9}, Hardware: known,
 		}
-		out := check(want, &ServerFacts{}, NICFacts{ID: "1234:5678", Speed: 25e9}, known)
+		out := checkNIC(want, &ServerFacts{}, NICFacts{ID: "1234:5678", Speed: 25e9})
 		for i, text := range []string{"speaks iwarp", "takes at most 4096", "has more than 25G"} {
 			if i >= len(out) || !strings.Contains(out[i].Text, text) || out[i].Refuses != refuses {
 				t.Errorf("source %q: %+v, wanted %q", source, out, text)
@@ -241,9 +241,9 @@ func FuzzFacts(f *testing.F) {
 		f.Fatal(err)
 	}
 	fabric := &inventory.Fabric{Transport: "rocev2", HostMTU: 9000}
-	want := expectation{&inventory.RNIC{Name: "p0", PCI: "0000:41:00.0", Fabric: fabric}, &inventory.Link{Speed: 100e9}}
+	want := Expectation{&inventory.RNIC{Name: "p0", PCI: "0000:41:00.0", Fabric: fabric}, &inventory.Link{Speed: 100e9}, known}
 	subnet := &inventory.Fabric{Transport: "infiniband", HostMTU: 9000, Partition: 0x8001}
-	ib := expectation{&inventory.RNIC{Name: "p0", PCI: "0000:41:00.0", Fabric: subnet}, nil}
+	ib := Expectation{&inventory.RNIC{Name: "p0", PCI: "0000:41:00.0", Fabric: subnet}, nil, known}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		seen := parseFacts(text)
 		nic := seen.nic("p0", "0000:41:00.0")
@@ -258,7 +258,7 @@ func FuzzFacts(f *testing.F) {
 		if _, err := json.Marshal(seen.server); err != nil {
 			t.Fatal(err)
 		}
-		for _, finding := range slices.Concat(check(want, &seen.server, nic, known), check(ib, &seen.server, nic, known)) {
+		for _, finding := range slices.Concat(checkNIC(want, &seen.server, nic), checkNIC(ib, &seen.server, nic)) {
 			if strings.IndexFunc(finding.String(), unicode.IsControl) >= 0 {
 				t.Errorf("%q", finding.String())
 			}

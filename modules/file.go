@@ -75,8 +75,6 @@ func (f *File) digest() string {
 	return fmt.Sprintf("%d bytes, sha256 %s", len(f.Content), hex.EncodeToString(sum[:6]))
 }
 
-func mode(m fs.FileMode) string { return fmt.Sprintf("%04o", m.Perm()) }
-
 func (f *File) Steps(have *File) []remote.Step {
 	switch {
 	case f == nil && have == nil:

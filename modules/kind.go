@@ -33,6 +33,14 @@ type Kind[T any] struct {
 	// there are none, and it is made by what Expand finds elsewhere.
 	Blocks func(*inventory.Server) []Block[T]
 
+	// Port is what a fabric asks of a port of a NIC with its classes; nil: nothing.
+	Port func(*inventory.RNIC) *T
+	// Part names the resource that ignore_drift of a server means by a path that is
+	// no block of the kind's name.
+	Part func(path string) (name string, ok bool)
+	// FabricPart is the attribute of a fabric that only this kind keeps.
+	FabricPart string
+
 	// Looks lists what must be read to observe it; it is batched with the looks
 	// of every other resource of the server.
 	Looks func(want *T) []remote.Look
@@ -146,6 +154,10 @@ type AnyKind interface {
 	name() string
 	// blocks are what a server's blocks of its name declare; false: it has none.
 	blocks(*server, *inventory.Server) ([]declaration, bool)
+	// port is what a NIC's port is to have; nil: nothing.
+	port(*server, *inventory.RNIC) plan.Resource
+	part(path string) (name string, ok bool)
+	fabricPart() string
 	// restore makes the resource that leads back from what an entry of a ledger
 	// says was applied to what was there before.
 	restore(*server, plan.Entry) (thing, error)
@@ -178,6 +190,25 @@ func (k *Kind[T]) blocks(dev *server, s *inventory.Server) (list []declaration, 
 	}
 	return list, true
 }
+
+func (k *Kind[T]) port(dev *server, r *inventory.RNIC) plan.Resource {
+	if k.Port == nil {
+		return nil
+	}
+	if want := k.Port(r); want != nil {
+		return k.Want(dev, want)
+	}
+	return nil
+}
+
+func (k *Kind[T]) part(path string) (name string, ok bool) {
+	if k.Part == nil {
+		return "", false
+	}
+	return k.Part(path)
+}
+
+func (k *Kind[T]) fabricPart() string { return k.FabricPart }
 
 // Want is a declared resource of a server.
 func (k *Kind[T]) Want(dev *server, want *T) plan.Resource {

@@ -41,7 +41,7 @@ func TestKindIsOneLiteral(t *testing.T) {
 		if before != "" {
 			r.Files["/etc/motd"] = before
 		}
-		d := &server{name: "server.st1", host: r, kinds: newKindSet(append(Kinds(), bannerKind()))}
+		d := &server{os: Linux(), name: "server.st1", host: Linux().Open(r), kinds: newKindSet(append(Kinds(), bannerKind()))}
 		id := plan.ID{Device: d.name, Kind: "banner", Name: "x"}
 		want := bannerKind().Want(d, &banner{"ours\n"})
 		want.(thing).named(id)
@@ -58,7 +58,7 @@ func TestKindIsOneLiteral(t *testing.T) {
 			s.ID, s.Resource, s.Have = id, res, states[0]
 			d.ledgers.own = d.ledgers.own.next([]plan.Step{s})
 			for _, step := range res.(thing).steps(s.Have) {
-				if err := do(t.Context(), r, step); err != nil {
+				if err := do(t.Context(), Linux().Open(r), step); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -66,7 +66,7 @@ func (k *Kind[T]) wanted(a *txtar.Archive) (plan.Resource, error) {
 
 // remembering is a server with the entries that the case has in its ledger.
 func remembering(a *txtar.Archive) *server {
-	d := &server{}
+	d := &server{os: Linux()}
 	if text := section(a, "ledger"); text != nil {
 		if err := json.Unmarshal(text, &d.ledgers.own.Entries); err != nil {
 			panic(err) // the case is wrong
@@ -85,13 +85,13 @@ func TestStatesInLedgers(t *testing.T) {
 				t.Fatal(err)
 			}
 			raw := section(a, "want")
-			r, err := k.restore(&server{}, plan.Entry{Kind: kind, Name: "x", Applied: raw, Former: raw})
+			r, err := k.restore(&server{os: Linux()}, plan.Entry{Kind: kind, Name: "x", Applied: raw, Former: raw})
 			if err != nil {
 				t.Errorf("%s: %v", file, err)
 				continue
 			}
 			again := r.applied(nil)
-			r, err = k.restore(&server{}, plan.Entry{Kind: kind, Name: "x", Applied: again, Former: again})
+			r, err = k.restore(&server{os: Linux()}, plan.Entry{Kind: kind, Name: "x", Applied: again, Former: again})
 			if err != nil {
 				t.Errorf("%s: %v", file, err)
 			} else if twice := r.applied(nil); !bytes.Equal(again, twice) {

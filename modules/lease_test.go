@@ -34,7 +34,7 @@ func (l *lossy) Run(ctx context.Context, c remote.Cmd) (remote.Output, error) {
 // another one.
 func TestLeaseIsLetGo(t *testing.T) {
 	first, second := &lossy{Host: machine(t), after: `mv -fT`}, &lossy{Host: machine(t)}
-	d := &server{name: "server.st1", owner: "o", host: first, close: func() error { return nil }}
+	d := &server{os: Linux(), name: "server.st1", owner: "o", host: Linux().Open(first), close: func() error { return nil }}
 	d.dial = func(_ context.Context, fresh bool) (remote.Host, func() error, error) {
 		if !fresh {
 			t.Error("the lost connection is asked for again")

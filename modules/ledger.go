@@ -1,27 +1,16 @@
 package modules
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
-	"path"
 	"slices"
-	"strconv"
-	"strings"
 
-	"weft/internal/agent"
 	"weft/internal/hint"
-	"weft/internal/remote"
 	"weft/plan"
 )
-
-// ledgerDir holds one folder per owner.
-const ledgerDir = "/var/lib/weft"
-
-func ledgerPath(owner string) string { return ledgerDir + "/" + owner + "/ledger.json" }
 
 // ledgerFormat is the number of the ledger's format.
 const ledgerFormat = 1
@@ -31,19 +20,13 @@ const ledgerFormat = 1
 type ledger struct {
 	Format  int           `json:"format"`
 	Owner   string        `json:"owner"`
-	Serial  int           `json:"serial"` // counts writes
+	OS      string        `json:"os,omitempty"` // of the machine; "": see firstOS
+	Serial  int           `json:"serial"`       // counts writes
 	Roster  []plan.Member `json:"roster"`
 	Entries []plan.Entry  `json:"entries"`
 	Pruned  []plan.Entry  `json:"pruned,omitempty"` // what the last run took back
 
 	gone bool // it is to be removed; what is left alone is nobody's
-}
-
-// ledgersLook reads the ledgers of all owners at once, and what they keep beside
-// them: each after a line with its path and size.
-func ledgersLook() remote.Look {
-	return remote.Look{Root: true, Own: true, Args: []string{"sh", "-c",
-		`for f in ` + ledgerDir + `/*/ledger.json ` + ledgerDir + `/*/former.json; do if [ -f "$f" ]; then s=$(wc -c <"$f"); echo "$f" $s; cat "$f"; echo; fi; done`}}
 }
 
 // ledgers is what a server remembers.
@@ -56,39 +39,33 @@ type ledgers struct {
 	unknown error // what one says is not known: nothing is changed
 }
 
-// parseLedgers reads what ledgersLook printed. A ledger that cannot be read
-// owns nothing, and the warning says so.
-// name says what an entry of another owner would be called here.
-func parseLedgers(owner string, text []byte, known kindSet, name func(plan.Entry) string) ledgers {
+// ledgersOf are the ledgers among what a machine keeps. One that cannot be read owns
+// nothing, and the warning says so. name says what an entry of another owner would be
+// called here.
+func ledgersOf(owner string, m Memorized, known kindSet, name func(plan.Entry) string) ledgers {
 	l := ledgers{own: ledger{Format: ledgerFormat, Owner: owner}, foreign: map[string]string{}}
-	for len(text) > 0 {
-		line, rest, _ := bytes.Cut(text, []byte("\n"))
-		path, size, _ := strings.Cut(string(line), " ")
-		n, err := strconv.Atoi(strings.TrimSpace(size))
-		if err != nil || n < 0 || n > len(rest) {
-			l.warning = fmt.Sprintf("the ledgers in %s cannot be read: %.80q", ledgerDir, line)
-			return l
+	for _, memo := range m.Files {
+		if memo.Kept == KeptLedger {
+			l.add(owner, memo, name)
+		} else if memo.Mine {
+			var err error
+			if l.former, err = parseFormer(memo.Raw); err != nil {
+				l.warning = fmt.Sprintf("%s cannot be used: %v", memo.Place, err)
+			}
 		}
-		l.add(owner, path, rest[:n], name)
-		text = bytes.TrimPrefix(rest[n:], []byte("\n"))
+	}
+	if m.Broken != nil {
+		l.warning = m.Broken.Error()
+		return l
 	}
 	l.own = l.own.outspoken(l.former, known)
 	return l
 }
 
-func (l *ledgers) add(owner, path string, raw []byte, name func(plan.Entry) string) {
-	if strings.HasSuffix(path, "/former.json") {
-		if path == formerPath(owner) {
-			var err error
-			if l.former, err = parseFormer(raw); err != nil {
-				l.warning = fmt.Sprintf("%s cannot be used: %v", path, err)
-			}
-		}
-		return
-	}
+func (l *ledgers) add(owner string, memo Memo, name func(plan.Entry) string) {
+	raw, path, mine := memo.Raw, memo.Place, memo.Mine
 	var one ledger
 	err := json.Unmarshal(raw, &one)
-	mine := path == ledgerPath(owner)
 	var format struct{ Format int }
 	switch {
 	case json.Unmarshal(raw, &format) == nil && format.Format != ledgerFormat: // its other fields may be of other types
@@ -140,7 +117,7 @@ func (d *server) restore(e plan.Entry) (thing, error) {
 // known are the kinds that ledgers of the server may name.
 func (d *server) known() kindSet {
 	if d.kinds == nil {
-		d.kinds = newKindSet(Kinds())
+		d.kinds = newKindSet(d.os.Kinds())
 	}
 	return d.kinds
 }
@@ -282,16 +259,17 @@ func (l ledger) done(steps []plan.Step, seen []observation) ledger {
 }
 
 // write replaces the ledger on the server, whole and synced.
-func (d *server) write(ctx context.Context, l ledger, host remote.Host) error {
-	name := ledgerPath(d.owner)
+func (d *server) write(ctx context.Context, l ledger, host Transport) error {
+	memory, name := d.os.Memory, d.ledgerPlace()
 	had := d.ledgers.own.made()
 	if l.gone {
-		if _, err := host.Run(ctx, remote.Cmd{Args: []string{"rm", "-f", "--", name, formerPath(d.owner)}}); err != nil {
+		if err := memory.Remove(ctx, host, d.owner, KeptLedger, KeptSecrets); err != nil {
 			return fmt.Errorf("remove the ledger %s: %w", name, err)
 		}
 		d.ledgers.own, d.ledgers.raw, d.ledgers.former = ledger{Format: ledgerFormat, Owner: d.owner}, nil, nil
-		return tidy(ctx, host, d.owner)
+		return d.tidy(ctx, host)
 	}
+	l.OS = d.os.Name
 	written, kept := l.discreet(d.ledgers.former, d.known())
 	raw, err := json.Marshal(written)
 	if err != nil {
@@ -305,7 +283,7 @@ func (d *server) write(ctx context.Context, l ledger, host remote.Host) error {
 	}
 	// Whole or not at all: a connection that breaks, or a full disk, leaves the
 	// old one.
-	if err := host.WriteFile(ctx, name, bytes.NewReader(raw), 0o600); err != nil {
+	if err := memory.Put(ctx, host, KeptLedger, d.owner, raw); err != nil {
 		return fmt.Errorf("write the ledger %s: %w", name, err)
 	}
 	d.ledgers.own, d.ledgers.raw = l, raw
@@ -313,7 +291,16 @@ func (d *server) write(ctx context.Context, l ledger, host remote.Host) error {
 		return err
 	}
 	if had && !l.made() {
-		return tidy(ctx, host, d.owner)
+		return d.tidy(ctx, host)
+	}
+	return nil
+}
+
+func (d *server) ledgerPlace() string { return d.os.Memory.Place(KeptLedger, d.owner) }
+
+func (d *server) tidy(ctx context.Context, host Transport) error {
+	if err := d.os.Memory.Tidy(ctx, host, d.owner); err != nil {
+		return fmt.Errorf("remove the folders of %s: %w", d.owner, err)
 	}
 	return nil
 }
@@ -322,19 +309,6 @@ func (d *server) write(ctx context.Context, l ledger, host remote.Host) error {
 // needs no folder.
 func (l ledger) made() bool {
 	return slices.ContainsFunc(l.Entries, func(e plan.Entry) bool { return e.State != plan.EntryAdopted })
-}
-
-// tidy removes the folders that weft makes on a server, the inner ones first.
-// Those in which anybody keeps something stay.
-func tidy(ctx context.Context, host remote.Host, owner string) error {
-	keys := path.Dir(agent.KeyFile(owner, ""))
-	mirrors := path.Dir(fmt.Sprintf(agent.MirrorState, owner, ""))
-	_, err := host.Run(ctx, script(`rmdir -- "$@" 2>/dev/null || true`,
-		mirrors, ledgerDir+"/"+owner, ledgerDir, keys, path.Dir(keys), path.Dir(agent.ConfigPath), agent.BinDir+"/"+owner, agent.BinDir))
-	if err != nil {
-		return fmt.Errorf("remove the folders of %s: %w", owner, err)
-	}
-	return nil
 }
 
 var errMoved = errors.New("the ledger on the device changed since it was read: another weft was at work")

@@ -78,7 +78,7 @@ func (c keptEntry) run(t *testing.T) {
 func (c keptEntry) becomes(t *testing.T, l ledger) (keptEntry, plan.Entry) {
 	t.Helper()
 	replies := parseReplies(t, []byte(c.Read))
-	d := &server{name: "server.s", bundle: bundle.New()}
+	d := &server{os: Linux(), name: "server.s", bundle: bundle.New()}
 	d.ledgers.own = l
 	restored := func(reverse bool) (thing, keptDiff) {
 		r, err := d.restore(c.Entry)
@@ -106,7 +106,8 @@ func TestKeptSecrets(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all := parseLedgers("one", text, newKindSet(Kinds()), func(e plan.Entry) string { return e.Name })
+		memos, err := files{}.memos("one", text)
+		all := ledgersOf("one", Memorized{Files: memos, Broken: err}, newKindSet(Kinds()), func(e plan.Entry) string { return e.Name })
 		if all.warning != "" {
 			t.Fatal(all.warning)
 		}

@@ -11,11 +11,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path"
 	"strings"
 
 	"weft/internal/hint"
-	"weft/internal/remote"
 	"weft/plan"
 )
 
@@ -130,8 +128,6 @@ func changeEntries(known kindSet, list []plan.Entry, applied, former func([]byte
 // formerSecrets are secrets of what was there before, by their names.
 type formerSecrets map[string][]byte
 
-func formerPath(owner string) string { return path.Dir(ledgerPath(owner)) + "/former.json" }
-
 // discreet is the ledger as it is written, and the secrets that it names. had are
 // those that are kept already.
 func (l ledger) discreet(had formerSecrets, known kindSet) (ledger, formerSecrets) {
@@ -192,24 +188,23 @@ func parseFormer(raw []byte) (formerSecrets, error) {
 }
 
 // keepFormer makes the file of former secrets hold these, and no others.
-func (d *server) keepFormer(ctx context.Context, kept formerSecrets, host remote.Host) error {
+func (d *server) keepFormer(ctx context.Context, kept formerSecrets, host Transport) error {
 	if maps.EqualFunc(kept, d.ledgers.former, bytes.Equal) {
 		return nil
 	}
-	name := formerPath(d.owner)
+	memory := d.os.Memory
 	err := func() error {
 		if len(kept) == 0 {
-			_, err := host.Run(ctx, remote.Cmd{Args: []string{"rm", "-f", "--", name}})
-			return err
+			return memory.Remove(ctx, host, d.owner, KeptSecrets)
 		}
 		raw, err := json.Marshal(kept)
 		if err != nil {
 			return err
 		}
-		return host.WriteFile(ctx, name, bytes.NewReader(raw), 0o600)
+		return memory.Put(ctx, host, KeptSecrets, d.owner, raw)
 	}()
 	if err != nil {
-		return fmt.Errorf("keep what was there before in %s: %w", name, err)
+		return fmt.Errorf("keep what was there before in %s: %w", memory.Place(KeptSecrets, d.owner), err)
 	}
 	d.ledgers.former = kept
 	return nil

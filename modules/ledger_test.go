@@ -102,7 +102,7 @@ func TestLinkStaysRememberedAsDown(t *testing.T) {
 // what it is about, also where it is something that is always there.
 func TestAdoptedIsKnown(t *testing.T) {
 	const nic = "0000:41:00.0"
-	d := &server{name: "server.s"}
+	d := &server{os: Linux(), name: "server.s"}
 	d.things.declare(plan.ID{Device: d.name, Kind: "mtu", Name: "data"}, nic)
 	found := plan.Entry{Kind: "mtu", Name: "p0", State: plan.EntryAdopted, Applied: encode(&MTU{PCI: nic, Bytes: 1500})}
 	mtu := func(bytes string) remote.Seen {
@@ -129,7 +129,7 @@ func TestPrunedComesBack(t *testing.T) {
 	const nic = "0000:41:00.0"
 	made := plan.Entry{Kind: "mtu", Name: "p0", State: plan.EntryCreated,
 		Applied: encode(&MTU{PCI: nic, Bytes: 9000}), Former: encode(&MTU{PCI: nic, Bytes: 1500})}
-	d := &server{name: "server.s"}
+	d := &server{os: Linux(), name: "server.s"}
 	d.ledgers.own.Entries = []plan.Entry{made}
 	id := plan.ID{Device: d.name, Kind: "mtu", Name: "p0"}
 	prune, err := d.Restore(made)

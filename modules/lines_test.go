@@ -108,7 +108,7 @@ func FuzzLines(f *testing.F) {
 // A text that would be another line is refused where it is to be written, also
 // if the files' own rules ever let it pass; and so is a name that leads elsewhere.
 func TestUnwritable(t *testing.T) {
-	d := &server{}
+	d := &server{os: Linux()}
 	refusal := func(r plan.Resource) error {
 		no, _ := r.(onServer).parse(remote.Seen{}).(refused)
 		return no.err
@@ -125,13 +125,13 @@ func TestUnwritable(t *testing.T) {
 		{NVMeTHostKind().Want(d, &NVMeTHost{NQN: "nqn.2026-11.net.example:../../x"}), "no NQN"},
 		{NVMeTSubsystemKind().Want(d, newNVMeTSubsystem("nqn.2026-11.net.example:a", "s", []string{"$(id)"})), "no NQN"},
 		{NVMeTPortKind().Want(d, &NVMeTPort{Subsystems: []string{"nqn.2026-11.net.example:it's"}}), "no NQN"},
-		{BootKind().Want(d, newBoot("o\nExecStart=/bin/x", "", nil)), "cannot be written"},
+		{BootKind().Want(d, newBoot("o\nExecStart=/bin/x", "", nil, nil)), "cannot be written"},
 	} {
 		if err := refusal(c.want); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%T: %v, wanted %q", c.want, err, c.says)
 		}
 	}
-	for _, good := range []interface{ unwritable() error }{newKernelModule("nvmet", map[string]string{"a": `"x y"`, "b": ""}), newSysctl("net.ipv4.tcp_rmem", "1 2\t3"), newBoot("o", bootStorage, nil), newMemlock("o", "a\nb")} {
+	for _, good := range []interface{ unwritable() error }{newKernelModule("nvmet", map[string]string{"a": `"x y"`, "b": ""}), newSysctl("net.ipv4.tcp_rmem", "1 2\t3"), newBoot("o", bootStorage, nil, nil), newMemlock("o", "a\nb")} {
 		if err := good.unwritable(); err != nil {
 			t.Error(err)
 		}

@@ -2,12 +2,10 @@ package modules
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"weft/internal/hint"
 	"weft/internal/remote"
-	"weft/inventory"
 	"weft/plan"
 )
 
@@ -102,16 +100,4 @@ func (m *Memlock) Steps(have *Memlock) []remote.Step {
 		m = &Memlock{Owner: have.Owner}
 	}
 	return []remote.Step{putBack(m.file(), 0o644, m.Text)}
-}
-
-// memlock expands what programs on a server with RDMA need.
-func (x *expansion) memlock(d *server, s *inventory.Server) {
-	rdma := func(r *inventory.RNIC) bool { return r.Fabric != nil && r.Fabric.Transport != "tcp" }
-	if i := slices.IndexFunc(s.RNICs, rdma); i >= 0 {
-		user := ""
-		if c := connection(x.model, s.Connection); c != nil {
-			user = c.User
-		}
-		x.add(plan.ID{Device: s.Addr, Kind: "memlock", Name: "rdma"}, MemlockKind().Want(d, newMemlock(x.model.Name, user)), s.RNICs[i].Range)
-	}
 }

@@ -38,7 +38,7 @@ func MirrorKind() *Kind[Mirror] {
 		Name: "mirror", Stays: true,
 		Looks: (*Mirror).Looks, Parse: (*Mirror).Parse, Diff: (*Mirror).Diff, Steps: (*Mirror).Steps,
 		Verify: (*Mirror).Verify, Boot: (*Mirror).Boot, Goal: (*Mirror).Goal, Left: (*Mirror).Left, Advice: (*Mirror).Advice,
-		Keeps: (*Mirror).Keeps,
+		Keeps: (*Mirror).Keeps, Together: holdArrays,
 	}
 }
 
@@ -383,4 +383,9 @@ func (m *Mirror) Verify(ctx context.Context, h remote.Host) error {
 		case <-time.After(500 * time.Millisecond):
 		}
 	}
+}
+
+// mirrorsAtBoot are what assembles arrays at boot.
+func mirrorsAtBoot() bootFunctions {
+	return bootFunctions{Called: func(line string) bool { return strings.HasPrefix(line, "mirror_ ") }, Text: bootMD}
 }

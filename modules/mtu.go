@@ -22,7 +22,7 @@ type MTU struct {
 // MTUKind is the kind mtu.
 func MTUKind() *Kind[MTU] {
 	return &Kind[MTU]{
-		Name: "mtu", Lasting: true, Risky: true,
+		Name: "mtu", Lasting: true, Risky: true, FabricPart: "host_mtu",
 		Looks: (*MTU).Looks, Parse: (*MTU).Parse, Diff: (*MTU).Diff, Steps: (*MTU).Steps,
 		About: (*MTU).About, Boot: (*MTU).Boot, Advice: (*MTU).Advice, NIC: (*MTU).About,
 	}
@@ -86,3 +86,7 @@ func (m *MTU) About() string { return m.PCI }
 func (m *MTU) Boot() []string {
 	return []string{onNIC(m.PCI, []string{"ip", "link", "set", "dev"}, []string{"mtu", fmt.Sprint(m.Bytes)})}
 }
+
+// Datagrams of IPoIB are at most the largest packet of InfiniBand, less a
+// header of its own: kernel.org, infiniband/ipoib.
+const mostDatagram = 4096 - 4

@@ -57,7 +57,7 @@ func (x *expansion) pauses(sw *inventory.Switch) {
 		}
 		return lacks
 	}
-	if lossless(sw.Fabric) {
+	if sw.Fabric.Lossless() {
 		if dog := sw.Fabric.PFCWatchdog; dog != nil && !later(dog.Range, switches.Watchdogs, "is") && (dog.Detect != 0 || dog.Restore != 0) {
 			later(dog.Range, switches.WatchdogTimes, "are")
 		}

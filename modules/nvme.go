@@ -21,12 +21,6 @@ const nvmeScript = `for c in /sys/class/nvme/nvme*; do if [ -e "$c/subsysnqn" ];
 	`for b in "$s"/nvme*n* "$c"/nvme*n*; do n=${b##*/}; case $n in nvme*c*n*) continue;; esac; if [ -e "/sys/block/$n" ]; then echo "disk $n"; ` + diskUsers +
 	`fi; done; fi; done; fi; done`
 
-// diskUsers prints what uses the disk $n, in lines that begin with "user".
-const diskUsers = `for h in "/sys/block/$n/holders/"* "/sys/block/$n/$n"p*/holders/*; do if [ -e "$h" ]; then d=${h##*/}; ` +
-	`if [ -e "/sys/block/$d/dm/name" ]; then read -r d <"/sys/block/$d/dm/name"; fi; echo "user $d is built on /dev/$n"; fi; done; ` +
-	`while read -r what where rest; do case $what in "/dev/$n"|"/dev/$n"p[0-9]*) echo "user $what is mounted on $where";; esac; done </proc/self/mounts; ` +
-	`while read -r what rest; do case $what in "/dev/$n"|"/dev/$n"p[0-9]*) echo "user $what is swap";; esac; done </proc/swaps; `
-
 func nvmeLook() remote.Look {
 	return remote.Look{Args: []string{"sh", "-c", nvmeScript}, Root: true, Own: true}
 }
@@ -194,3 +188,10 @@ policy_() {
 }
 
 `
+
+// connectionsAtBoot are what connects at boot.
+func connectionsAtBoot() bootFunctions {
+	return bootFunctions{Called: func(line string) bool {
+		return strings.HasPrefix(line, "connect_ ") || strings.HasPrefix(line, "either_ ")
+	}, Text: bootNVMe}
+}

@@ -9,9 +9,6 @@ import (
 	"weft/internal/remote"
 )
 
-// nvmetDir is where the kernel's target is configured.
-const nvmetDir = "/sys/kernel/config/nvmet"
-
 // nvmetMark is the model of every subsystem that weft makes: all that a
 // subsystem has to bear a name.
 const nvmetMark = "weft"
@@ -174,4 +171,9 @@ func nvmetObjects(s remote.Seen) (list []object) {
 		list = append(list, object{"nvmet_port", port})
 	}
 	return list
+}
+
+// targetsAtBoot are what makes directories of the kernel's target at boot.
+func targetsAtBoot() bootFunctions {
+	return bootFunctions{Called: func(line string) bool { return strings.Contains(line, "dir_ ") }, Text: bootNVMeT}
 }

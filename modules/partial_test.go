@@ -65,7 +65,7 @@ func TestWhatIsDeclaredNoMoreGoesBack(t *testing.T) {
 		}
 		machine := &dcbTable{t: t, list: marks()}
 		first := slices.Clone(machine.list)
-		d := &server{name: "server.s", owner: "o", ledgers: ledgers{own: ledger{Format: ledgerFormat, Owner: "o"}}}
+		d := &server{os: Linux(), name: "server.s", owner: "o", ledgers: ledgers{own: ledger{Format: ledgerFormat, Owner: "o"}}}
 		id := plan.ID{Device: d.name, Kind: "dscp", Name: "p0"}
 		story := fmt.Sprintf("seed %d, before weft %v", seed, first)
 

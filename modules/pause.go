@@ -7,6 +7,7 @@ import (
 
 	"weft/internal/hint"
 	"weft/internal/remote"
+	"weft/inventory"
 	"weft/plan"
 )
 
@@ -22,7 +23,7 @@ type Pause struct {
 // PauseKind is the kind pause.
 func PauseKind() *Kind[Pause] {
 	return &Kind[Pause]{
-		Name: "pause", Lasting: true, Risky: true,
+		Name: "pause", Lasting: true, Risky: true, Port: pausePort,
 		Looks: (*Pause).Looks, Parse: (*Pause).Parse, Diff: (*Pause).Diff, Steps: (*Pause).Steps,
 		About: (*Pause).About, Boot: (*Pause).Boot,
 	}
@@ -124,3 +125,14 @@ func (p *Pause) Boot() []string {
 }
 
 func (p *Pause) About() string { return p.PCI }
+
+// pausePort: the pause of a whole link is in the way of that of priorities.
+func pausePort(r *inventory.RNIC) *Pause {
+	if !classful(r) || r.Fabric.Mode == "lossy" {
+		return nil
+	}
+	return &Pause{PCI: r.PCI}
+}
+
+// classful reports whether a NIC port tells traffic classes apart.
+func classful(r *inventory.RNIC) bool { return r.Fabric != nil && r.Fabric.Transport == "rocev2" }

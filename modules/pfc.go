@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"weft/internal/remote"
+	"weft/inventory"
 	"weft/plan"
 )
 
@@ -23,7 +24,7 @@ type PFC struct {
 // PFCKind is the kind pfc.
 func PFCKind() *Kind[PFC] {
 	return &Kind[PFC]{
-		Name: "pfc", Lasting: true, Risky: true,
+		Name: "pfc", Lasting: true, Risky: true, Port: pfcPort,
 		Looks: (*PFC).Looks, Parse: (*PFC).Parse, Diff: (*PFC).Diff, Steps: (*PFC).Steps,
 		About: (*PFC).About, Boot: (*PFC).Boot,
 	}
@@ -89,3 +90,17 @@ func (p *PFC) Steps(have *PFC) []remote.Step {
 func (p *PFC) About() string { return p.PCI }
 
 func (p *PFC) Boot() []string { return dcbLines(p.PCI, p.Steps(&PFC{Interface: anyNIC})) }
+
+func pfcPort(r *inventory.RNIC) *PFC {
+	if !classful(r) {
+		return nil
+	}
+	p := &PFC{PCI: r.PCI}
+	for _, c := range r.Fabric.Classes {
+		if c.PFC && r.Fabric.Mode != "lossy" {
+			p.Priorities = append(p.Priorities, c.Priority)
+		}
+	}
+	slices.Sort(p.Priorities)
+	return p
+}

@@ -1,6 +1,7 @@
 package modules
 
 import (
+	"slices"
 	"strings"
 
 	"weft/inventory"
@@ -155,36 +156,44 @@ func (x *expansion) nicsOf(f *inventory.Fabric) []plan.ID {
 	return ids
 }
 
-// partOfFabric knows host_mtu. What else a fabric says is said to switches
-// too, which remember nothing that could tell drift from a change of mind.
+// partOfFabric knows what one kind of resource keeps alone. What else a fabric says
+// is said to switches too, which remember nothing that could tell drift from a change
+// of mind.
 func (x *expansion) partOfFabric(f *inventory.Fabric) func(string) []plan.ID {
 	return func(path string) []plan.ID {
-		if path != "host_mtu" {
-			return nil
-		}
-		var ids []plan.ID
-		for _, id := range x.nicsOf(f) {
-			if id.Kind == "mtu" {
-				ids = append(ids, id)
-			}
-		}
-		return ids
+		return slices.DeleteFunc(x.nicsOf(f), func(id plan.ID) bool {
+			k, ok := x.kindOf(id)
+			return !ok || path == "" || k.fabricPart() != path
+		})
 	}
 }
 
-// partOfServer knows the address of a NIC, and the small blocks: all of a kind
-// or one of them. A longer path names an attribute, which is no resource of its
-// own.
+// kindOf is the kind of a resource on a machine.
+func (x *expansion) kindOf(id plan.ID) (AnyKind, bool) {
+	d, ok := x.fleet.Devices[id.Device].(*server)
+	if !ok {
+		return nil, false
+	}
+	k, ok := d.known()[id.Kind]
+	return k, ok
+}
+
+// partOfServer knows the small blocks, all of a kind or one of them, and what kinds
+// have parts of others for. A longer path names an attribute, which is no resource of
+// its own.
 func (x *expansion) partOfServer(s *inventory.Server) func(string) []plan.ID {
 	return func(path string) []plan.ID {
-		kind, name, _ := strings.Cut(path, ".")
-		if kind == "rnic" {
-			if nic, attr, _ := strings.Cut(name, "."); attr == "address" {
-				return []plan.ID{{Device: s.Addr, Kind: "address", Name: nic}}
-			}
+		d, ok := x.fleet.Devices[s.Addr].(*server)
+		if !ok {
 			return nil
 		}
-		k, ok := x.byName[kind]
+		for _, k := range x.kindsOf(d.os) {
+			if name, ok := k.part(path); ok {
+				return []plan.ID{{Device: s.Addr, Kind: k.name(), Name: name}}
+			}
+		}
+		kind, name, _ := strings.Cut(path, ".")
+		k, ok := d.known()[kind]
 		if !ok {
 			return nil
 		}

@@ -176,6 +176,9 @@ func (r *resource[T]) Diff(have plan.State) plan.Diff {
 	}
 	d := plan.Diff{Changes: r.kind.Diff(r.want, h)}
 	if len(d.Changes) > 0 {
+		if err := r.dev.unable(); err != nil {
+			return plan.Diff{Err: err}
+		}
 		r.leads(&d, h)
 	} else if r.kind.Left != nil && h != nil {
 		d.Left = r.kind.Left(h)

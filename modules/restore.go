@@ -80,9 +80,6 @@ func (r *resource[T]) moved(have plan.State) bool {
 // stays reports whether it is there after a revert as before.
 func (r *resource[T]) stays() bool { return r.kind.Stays && r.kept.back && r.want == nil }
 
-// goes reports whether it is pruned to nothing.
-func (r *resource[T]) goes() bool { return r.kept != nil && r.want == nil && !r.kept.back }
-
 // gone reports whether nothing is left of it to revert.
 func (r *resource[T]) gone(have plan.State) bool {
 	if r.kept == nil {
@@ -91,3 +88,18 @@ func (r *resource[T]) gone(have plan.State) bool {
 	d := r.Diff(have)
 	return d.Empty() && d.Left == "" && !r.stays()
 }
+
+// leaving is the observed state of a resource that is led to nothing, because nobody
+// declares it any more or because a run is reverted; nil: it is none of T, it stays, or
+// nothing is there.
+func leaving[T any](r plan.Resource, have plan.State) (state *T, reverting bool) {
+	it, ok := r.(*resource[T])
+	if !ok || it.declared() || it.want != nil {
+		return nil, false
+	}
+	return observed[T](have), it.kept.back
+}
+
+// stopped is the state of a resource that may not be led anywhere, nor anything else
+// meanwhile.
+func stopped(err error) plan.State { return refused{firm: true, err: err} }

@@ -106,8 +106,6 @@ func (r *RoCE) read(text string) error {
 	return nil
 }
 
-const unknown = "unknown until apply"
-
 // towards is the state with what becomes of Gone, where other is what is there.
 func (r *RoCE) towards(other *RoCE) *RoCE {
 	if r.Gone == nil || !some(r.past.former).Known || !r.past.firm && some(other).ToS != *r.Gone {

@@ -12,10 +12,11 @@ import (
 // patience is how long services may take until they answer as wanted.
 const patience = 30 * time.Second
 
-func (x *expansion) newServer(s *inventory.Server) *server {
+func (x *expansion) newServer(os *OS, s *inventory.Server) *server {
 	return &server{
+		os:   os,
 		name: s.Addr, machineID: s.MachineID, dial: x.env.Host(s), patience: patience, absence: absence,
-		kinds: x.byName, owner: x.model.Name, holder: x.env.Holder, mine: x.env.Mine, bundle: x.env.Bundle,
+		kinds: x.hosts[os.Name].named, owner: x.model.Name, holder: x.env.Holder, mine: x.env.Mine, bundle: x.env.Bundle,
 	}
 }
 
@@ -39,7 +40,7 @@ func (x *expansion) roster() {
 		}
 	}
 	for _, s := range x.model.Servers {
-		x.fleet.Roster = append(x.fleet.Roster, plan.Member{Device: s.Addr, Kind: "server", Host: s.Host, Connection: name(s.Connection)})
+		x.fleet.Roster = append(x.fleet.Roster, plan.Member{Device: s.Addr, Kind: "server", Host: s.Host, Connection: name(s.Connection), OS: s.OS})
 	}
 	for _, r := range x.model.Removed {
 		x.fleet.Removed = append(x.fleet.Removed, plan.Removed{From: r.From, Forget: r.Mode == "forget", Range: r.Range})
@@ -52,7 +53,11 @@ func (x *expansion) recall(m plan.Member) (plan.Device, error) {
 	if m.Kind == "switch" {
 		return x.recallSwitch(m)
 	}
-	s := &inventory.Server{Block: inventory.Block{Addr: m.Device}, OS: "linux", Host: m.Host}
+	os := x.host(m.OS)
+	if os == nil {
+		return nil, hint.Wrap(fmt.Errorf("this weft does not manage os = %q", m.OS), "a later weft wrote its ledger: use that one")
+	}
+	s := &inventory.Server{Block: inventory.Block{Addr: m.Device}, OS: os.Name, Host: m.Host}
 	for _, c := range x.model.Connections {
 		if c.Addr == m.Connection {
 			s.Connection = c
@@ -62,5 +67,5 @@ func (x *expansion) recall(m plan.Member) (plan.Device, error) {
 		return nil, hint.Wrap(fmt.Errorf("it was reached by %s, which is not declared", m.Connection),
 			"put that connection block back until the device is pruned")
 	}
-	return x.newServer(s), nil
+	return x.newServer(os, s), nil
 }

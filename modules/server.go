@@ -13,7 +13,6 @@ import (
 	"weft/internal/bundle"
 	"weft/internal/hint"
 	"weft/internal/remote"
-	"weft/inventory/catalogue"
 	"weft/modules/claim"
 	"weft/plan"
 )
@@ -22,9 +21,10 @@ import (
 // afresh. The returned function ends the login.
 type DialHost func(ctx context.Context, fresh bool) (remote.Host, func() error, error)
 
-// server is a plan.Device: all resources of one Linux server, read in one
+// server is a plan.Device: all resources of one machine, read in one
 // batch and changed step by step, each step with its undo.
 type server struct {
+	os        *OS
 	name      string // HCL address
 	machineID string // wanted; "" is not checked
 	dial      DialHost
@@ -37,13 +37,12 @@ type server struct {
 	kinds  kindSet        // of what ledgers name
 	bundle *bundle.Bundle // what undoing the removal of an agent installs
 
-	expected []expectation        // NICs that facts are compared with
-	hardware *catalogue.Catalogue // and what is known of them
-	curious  bool                 // all facts are asked for
-	facts    *ServerFacts         // nil: not read yet
-	findings []Finding            // of the facts
+	expected []Expectation // NICs that facts are compared with
+	curious  bool          // all facts are asked for
+	facts    *ServerFacts  // nil: not read yet
+	findings []Finding     // of the facts
 
-	host    remote.Host // nil: not connected, or at rest
+	host    Transport // nil: not connected, or at rest
 	close   func() error
 	answers string               // the machine id of who answered Open last
 	ledgers ledgers              // as read by Open, or written since
@@ -63,7 +62,7 @@ type server struct {
 	armed       bool          // the dead-man of this owner is
 	armedHere   bool          // by this transaction, and by none before
 	othersArmed []string      // owners
-	timers      bool          // it has those that dead-men are
+	unguarded   error         // why none can be armed there
 	before      ledger        // before the transaction
 	leaves      bool          // the transaction removes the ledger
 	planned     []plan.Step   // of the transaction
@@ -97,58 +96,33 @@ func (d *server) Open(ctx context.Context) (plan.Identity, error) {
 	if err := d.connect(ctx); err != nil {
 		return plan.Identity{}, err
 	}
-	machineID := remote.Look{File: "/etc/machine-id"}
-	bootID := remote.Look{File: "/proc/sys/kernel/random/boot_id"}
-	uname := remote.Look{Args: []string{"uname", "-srm"}}
-	kept := ledgersLook()
-	looks := []remote.Look{machineID, bootID, uname}
-	if d.owner != "" {
-		looks = append(looks, kept, armedLook(), leftLook(d.owner, d.places), markLook())
+	looks := d.os.Who.Looks()
+	keeps := d.owner != "" && d.os.Memory != nil
+	if keeps {
+		looks = append(looks, d.os.Memory.Looks(d.owner, d.places)...)
 	}
-	unknown := d.facts == nil && len(d.expected) > 0
+	if keeps && d.os.Guard != nil {
+		looks = append(looks, d.os.Guard.Look())
+	}
+	unknown := d.facts == nil && len(d.expected) > 0 && d.os.Facts != nil
 	if unknown {
 		looks = append(looks, d.factsLook())
 	}
 	ahead := d.ahead
 	looks, d.ahead, d.early = append(looks, ahead...), nil, remote.Seen{}
-	seen, err := remote.Read(ctx, d.host, looks)
+	seen, err := d.host.Read(ctx, looks)
 	if err != nil {
 		return plan.Identity{}, err
 	}
 	if len(ahead) > 0 {
 		d.early = seen
 	}
-	id := plan.Identity{Method: "steps, each with its undo; a timer reverts changes of NICs unless they are proven"}
-	id.MachineID, _ = content(seen, machineID)
-	id.BootID, _ = content(seen, bootID)
+	id := d.os.Who.Parse(seen)
+	id.Method = d.os.Method
 	d.answers = id.MachineID
-	if out, err := output(seen, uname); err == nil {
-		id.System = strings.TrimSpace(string(out))
-	}
-	if d.owner != "" {
-		text, err := output(seen, kept)
-		if err != nil {
-			return id, fmt.Errorf("read the ledgers in %s: %w", ledgerDir, err)
-		}
-		d.ledgers = parseLedgers(d.owner, text, d.known(), d.nameToday)
-		d.rename(&d.ledgers.own)
-		if text, err = output(seen, armedLook()); err != nil {
-			return id, fmt.Errorf("look for armed reverts in %s: %w", leaseDir, err)
-		}
-		d.armed, d.timers, d.othersArmed = parseArmed(d.owner, text)
-		if text, err = output(seen, leftLook(d.owner, d.places)); err != nil {
-			return id, fmt.Errorf("look for what an apply that did not end has left: %w", err)
-		}
-		d.left = parseLeft(text, d.holder)
-		d.mark = sawMark(seen)
-		if d.armed {
-			id.Warnings = append(id.Warnings, fmt.Sprintf("an apply that did not end left a timer: what it changed is reverted within %s, unless apply proves it", revertAfter))
-		}
-		if len(d.othersArmed) > 0 {
-			id.Warnings = append(id.Warnings, fmt.Sprintf("the owner %s has a revert armed on the server: addresses and the settings of NICs are not changed until that apply has ended, or its timer has fired (%s at most)", strings.Join(d.othersArmed, ", "), revertAfter))
-		}
-		if d.ledgers.warning != "" {
-			id.Warnings = append(id.Warnings, d.ledgers.warning)
+	if keeps {
+		if err := d.remember(seen, &id); err != nil {
+			return id, err
 		}
 	}
 	if unknown {
@@ -163,17 +137,60 @@ func (d *server) Open(ctx context.Context) (plan.Identity, error) {
 	return id, d.ledgers.unknown
 }
 
+// remember takes in what the machine keeps.
+func (d *server) remember(seen remote.Seen, id *plan.Identity) error {
+	m, err := d.os.Memory.Parse(seen, d.owner, d.places)
+	if err != nil {
+		return err
+	}
+	d.ledgers = ledgersOf(d.owner, m, d.known(), d.nameToday)
+	d.rename(&d.ledgers.own)
+	if os := d.ledgers.own.OS; os != "" && os != d.os.Name {
+		d.ledgers.unknown = hint.Wrap(fmt.Errorf("the ledger %s is that of os = %q: nothing on this server is changed", d.ledgerPlace(), os),
+			"if it runs another system now, remove the ledger there: what weft did before is gone")
+	}
+	if d.os.Guard != nil {
+		armed, err := d.os.Guard.Armed(seen)
+		if err != nil {
+			return err
+		}
+		d.armed, d.othersArmed = tellArmed(d.owner, armed.Owners)
+		d.unguarded = armed.Unable
+	}
+	d.left = leftOf(m, d.holder)
+	d.mark = d.sawMark(seen)
+	if d.armed {
+		id.Warnings = append(id.Warnings, fmt.Sprintf("an apply that did not end left a timer: what it changed is reverted within %s, unless apply proves it", revertAfter))
+	}
+	if len(d.othersArmed) > 0 {
+		id.Warnings = append(id.Warnings, fmt.Sprintf("the owner %s has a revert armed on the server: addresses and the settings of NICs are not changed until that apply has ended, or its timer has fired (%s at most)", strings.Join(d.othersArmed, ", "), revertAfter))
+	}
+	if d.ledgers.warning != "" {
+		id.Warnings = append(id.Warnings, d.ledgers.warning)
+	}
+	return nil
+}
+
 // connect logs in, where that has not been done.
 func (d *server) connect(ctx context.Context) error {
 	if d.host != nil {
 		return nil
 	}
-	host, hangUp, err := d.dial(ctx, false)
+	host, hangUp, err := d.login(ctx, false)
 	if err != nil {
 		return err
 	}
 	d.host, d.close = host, hangUp
 	return nil
+}
+
+// login logs in.
+func (d *server) login(ctx context.Context, fresh bool) (Transport, func() error, error) {
+	host, hangUp, err := d.dial(ctx, fresh)
+	if err != nil {
+		return nil, nil, err
+	}
+	return d.os.Open(host), hangUp, nil
 }
 
 // Read implements plan.Device.
@@ -199,8 +216,8 @@ func (d *server) Read(ctx context.Context, rs []plan.Resource) ([]plan.State, er
 }
 
 // read observes resources: what was not seen already is looked at.
-func read(ctx context.Context, host remote.Host, rs []plan.Resource, early remote.Seen) ([]plan.State, remote.Seen, error) {
-	seen, err := remote.ReadRest(ctx, host, looksOf(rs), early)
+func read(ctx context.Context, host Transport, rs []plan.Resource, early remote.Seen) ([]plan.State, remote.Seen, error) {
+	seen, err := remote.ReadRest(ctx, host.Read, looksOf(rs), early)
 	if err != nil {
 		return nil, remote.Seen{}, err
 	}
@@ -209,6 +226,14 @@ func read(ctx context.Context, host remote.Host, rs []plan.Resource, early remot
 		states[i] = r.(onServer).parse(seen)
 	}
 	return states, seen, nil
+}
+
+// unable says why nothing is changed on the machine.
+func (d *server) unable() error {
+	if d.os.Memory == nil {
+		return d.os.Lacks(Memories)
+	}
+	return nil
 }
 
 // Rest implements plan.Rester.
@@ -290,8 +315,8 @@ func (d *server) Apply(ctx context.Context, s plan.Step) error {
 
 // do carries out one step; what the server answered to a refused one is in
 // the error.
-func do(ctx context.Context, h remote.Host, step remote.Step) error {
-	err := remote.Do(ctx, h, step)
+func do(ctx context.Context, t Transport, step remote.Step) error {
+	err := t.Do(ctx, step)
 	var exit *remote.ExitError
 	if errors.As(err, &exit) {
 		return &plan.RefusedError{Line: step.Short(), Reply: fmt.Sprintf("exit %d: %s", exit.Code, said(exit.Output))}
@@ -307,7 +332,7 @@ func said(out remote.Output) string {
 // Commit implements plan.Device: a fresh login must read every resource of
 // the transaction as wanted.
 func (d *server) Commit(ctx context.Context) error {
-	host, close, err := d.dial(ctx, true)
+	host, close, err := d.login(ctx, true)
 	if err != nil {
 		return fmt.Errorf("fresh login: %w", err)
 	}
@@ -342,7 +367,7 @@ func (d *server) settled(ctx context.Context, check func() error) error {
 	}
 }
 
-func (d *server) converged(ctx context.Context, host remote.Host) error {
+func (d *server) converged(ctx context.Context, host Transport) error {
 	states, _, err := read(ctx, host, d.resources(), remote.Seen{})
 	if err != nil {
 		return err

@@ -35,7 +35,7 @@ func machine(t *testing.T) *remotetest.Replay {
 }
 
 func replayed(r *remotetest.Replay) *server {
-	return &server{name: "server.st1", dial: func(context.Context, bool) (remote.Host, func() error, error) {
+	return &server{os: Linux(), name: "server.st1", dial: func(context.Context, bool) (remote.Host, func() error, error) {
 		return r, func() error { return nil }, nil
 	}}
 }

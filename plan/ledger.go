@@ -59,9 +59,8 @@ type Member struct {
 	Host       string `json:"host"`   // what is dialled
 	Connection string `json:"connection,omitempty"`
 
-	// Of a switch: what speaks to it, and as whom.
-	OS         string `json:"os,omitempty"`
-	Credential string `json:"credential,omitempty"`
+	OS         string `json:"os,omitempty"`         // its system; "" of a server: linux, which older ledgers do not name
+	Credential string `json:"credential,omitempty"` // of a switch: as whom it is spoken to
 }
 
 // An Entry is one resource in a ledger. It holds states, never commands.

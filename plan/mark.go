@@ -26,6 +26,7 @@ type Mark struct {
 	Since   time.Time `json:"since"`             // when the mark was written
 	Plan    string    `json:"plan,omitempty"`    // SHA-256 of the plan file
 	Token   string    `json:"token,omitempty"`   // stands in the run's record; switches keep none
+	OS      string    `json:"os,omitempty"`      // of the server that it stands on
 }
 
 // MarkFormat is the number of the format of marks.

@@ -63,17 +63,20 @@ func Read(ctx context.Context, h Host, looks []Look) (Seen, error) {
 	return seen, nil
 }
 
-// ReadRest carries out those of the looks that have not been seen, in one round
-// trip or none, and returns what is seen of all together.
-func ReadRest(ctx context.Context, h Host, looks []Look, seen Seen) (Seen, error) {
+// ReadRest reads those of the looks that have not been seen, in one round trip or
+// none, and returns what is seen of all together.
+func ReadRest(ctx context.Context, read func(context.Context, []Look) (Seen, error), looks []Look, seen Seen) (Seen, error) {
 	var rest []Look
 	for _, l := range looks {
 		if _, known := seen.sights[l.key()]; !known {
 			rest = append(rest, l)
 		}
 	}
-	more, err := Read(ctx, h, rest)
-	if err != nil || len(rest) == 0 {
+	if len(rest) == 0 {
+		return seen, nil
+	}
+	more, err := read(ctx, rest)
+	if err != nil {
 		return seen, err
 	}
 	maps.Copy(more.sights, seen.sights)
