@@ -74,7 +74,7 @@ func (d *server) claim(ctx context.Context, ask func(Claim) (*Held, error)) erro
 		return err
 	}
 	d.claimed = string(raw)
-	for c := (Claim{Text: d.claimed, Time: leaseTime}); ; {
+	for c, try := (Claim{Text: d.claimed, Time: leaseTime}), 1; ; try++ {
 		held, err := ask(c)
 		switch {
 		case errors.As(err, new(*UnwrittenError)):
@@ -86,7 +86,8 @@ func (d *server) claim(ctx context.Context, ask func(Claim) (*Held, error)) erro
 			return nil
 		}
 		holder, left := held.by()
-		if c.Over != nil || left > 0 && !d.holder.Outlived(holder.Holder) {
+		// Others take it and let go of it meanwhile: who is too late too often gives up.
+		if try == 3 || left > 0 && !d.holder.Outlived(holder.Holder) {
 			return claim.Refused(d.name, holder.describe(), left)
 		}
 		c.Over = held

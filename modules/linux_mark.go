@@ -24,7 +24,7 @@ if [ -f "$5" ]; then cat "$5"; fi`
 // $5 in place of a mark that holds $6, and lets go of it again. Where it cannot be
 // written it says why.
 const makeMark = putMark + `if [ -s "$m" ] && ! has "$6" && ! has "$5"; then echo marked; cat "$m"; elif e=$(put "$5" 2>&1); then echo made; else echo unwritten; echo "$e"; fi
-away`
+away "$3"`
 
 // clearMark takes away a mark that holds $1. What else weft keeps on the server
 // may have gone already.

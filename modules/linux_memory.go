@@ -116,17 +116,10 @@ func (files) Sweep(ctx context.Context, t Transport, names []string) error {
 
 // leftScript shows uploads in the folders $@, and before and after that the lease:
 // while a lease is held its holder may be uploading.
-const leftScript = `held() {
-	if [ ! -d ` + leaseDir + `/lease ]; then return; fi
-	until= holder=
-	read -r until 2>/dev/null <` + leaseDir + `/lease/until
-	read -r holder 2>/dev/null <` + leaseDir + `/lease/holder
-	echo "held ${up%%.*} ${until:-never} $holder"
-}
-read -r up rest </proc/uptime
-held
+const leftScript = leaseSteps + `read -r up rest </proc/uptime; up=${up%%.*}
+show
 for d in "$@"; do for f in "$d"/.weft-????????????????; do if [ -f "$f" ]; then echo "left $f"; fi; done; done
-held`
+show || :`
 
 // leftLook looks for what was left in the folders in which weft puts files, which
 // are those that the other looks are about, and some that it always uses.
@@ -143,17 +136,17 @@ func (f files) leftLook(owner string, looks []remote.Look) remote.Look {
 
 // parseLeft reads what leftScript printed.
 func parseLeft(text []byte) (left []string, leases []Held) {
-	for line := range strings.Lines(string(text)) {
-		word, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-		switch word {
+	lines := strings.Split(string(text), "\n")
+	for i, line := range lines {
+		switch word, rest, _ := strings.Cut(line, " "); word {
 		case "left":
 			left = append(left, rest)
 		case "held":
-			var l Held // of which nothing is known, where it makes no sense
-			if f := strings.SplitN(rest, " ", 3); len(f) == 3 {
-				l = held(f[0], f[1], f[2])
+			l, err := heldBy(line, strings.Join(lines[i+1:min(i+2, len(lines))], ""))
+			if err != nil {
+				l = &Held{} // of which nothing is known
 			}
-			leases = append(leases, l)
+			leases = append(leases, *l)
 		}
 	}
 	return left, leases

@@ -122,8 +122,8 @@ type Memory interface {
 	Release(ctx context.Context, t Transport, text string) error
 	// Lease is who holds it; nil: nobody.
 	Lease(ctx context.Context, t Transport) (*Held, error)
-	// Break takes it from the holder with that text; broken: that one still had it.
-	Break(ctx context.Context, t Transport, text string) (broken bool, err error)
+	// Break takes it from that holder; broken: that one still had it.
+	Break(ctx context.Context, t Transport, h *Held) (broken bool, err error)
 }
 
 // Memorized is all that a machine was seen to keep.
@@ -155,6 +155,7 @@ type Note struct{ Text, Needle string }
 // Held is a lease that somebody has.
 type Held struct {
 	Text  string
+	Name  string        // of the lease and its end, where the system knows it by one
 	Left  time.Duration // until it ends by itself
 	Known bool          // else it is just being taken
 }

@@ -38,12 +38,12 @@ func (h *leaseHost) Run(ctx context.Context, cmd remote.Cmd) (remote.Output, err
 	switch cmd.Args[2] {
 	case claimScript + readMarked:
 		if *h.holder != "" {
-			return remote.Output{Stdout: []byte("held 10 200\n" + *h.holder + "\n")}, nil
+			return remote.Output{Stdout: []byte("held 10 200.X\n" + *h.holder + "\n")}, nil
 		}
 		*h.holder = cmd.Args[4]
 		return remote.Output{Stdout: []byte("taken 0\n")}, nil
 	case releaseScript:
-		if *h.holder == cmd.Args[4] {
+		if word(*h.holder) == cmd.Args[4] {
 			*h.holder = ""
 		}
 	}

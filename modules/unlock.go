@@ -25,13 +25,13 @@ func (d *server) Lease(ctx context.Context) (*plan.Lease, error) {
 	who, left := held.by()
 	return &plan.Lease{
 		Holder: who.describe(), Owner: who.Owner, Left: left,
-		Break: func(ctx context.Context) error { return d.breakLease(ctx, held.Text) },
+		Break: func(ctx context.Context) error { return d.breakLease(ctx, held) },
 	}, nil
 }
 
 // breakLease takes a lease away from its holder, if it is still that one.
-func (d *server) breakLease(ctx context.Context, text string) error {
-	broken, err := d.os.Memory.Break(ctx, d.host, text)
+func (d *server) breakLease(ctx context.Context, from *Held) error {
+	broken, err := d.os.Memory.Break(ctx, d.host, from)
 	if err == nil && !broken {
 		err = fmt.Errorf("it has another holder by now")
 	}
