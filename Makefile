@@ -24,11 +24,12 @@ bin/weft: $(SOURCES) $(EXAMPLES) $(foreach p,$(PLATFORMS),$(foreach a,$(AGENTS),
 	$(BUILD) $(LDFLAGS) -o $@ ./cmd/weft
 
 # One agent for one platform, gzipped without a name or a time so that equal
-# sources give equal bundles.
+# sources give equal bundles; and its SHA-256, for which plans do not unpack it.
 define agent
 $(BUNDLE)/$(1)/$(2).gz: $(SOURCES)
 	@mkdir -p $(BUNDLE)/$(1)
 	GOOS=$(firstword $(subst -, ,$(1))) GOARCH=$(lastword $(subst -, ,$(1))) $(BUILD) $(LDFLAGS) -o $(BUNDLE)/$(1)/$(2) ./cmd/$(2)
+	{ sha256sum $(BUNDLE)/$(1)/$(2) 2>/dev/null || shasum -a 256 $(BUNDLE)/$(1)/$(2); } | cut -c 1-64 >$$@.sum
 	gzip -n -9 -f $(BUNDLE)/$(1)/$(2)
 endef
 $(foreach p,$(PLATFORMS),$(foreach a,$(AGENTS),$(eval $(call agent,$(p),$(a)))))

@@ -1,6 +1,7 @@
 package modules
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -83,16 +84,20 @@ func (a *Agent) Parse(s remote.Seen) (*Agent, error) {
 	if a.Bundle != nil {
 		have.source = a.Bundle
 	}
-	if a.Bundle != nil {
-		if _, err := a.executable(have); err != nil {
-			return nil, err
-		}
-	}
 	exe, err := file(s, l.binary)
 	if err != nil {
 		return nil, err
 	}
 	have.Binary = exe.Sum // "" when it is not there
+	if a.Bundle != nil {
+		want, err := a.wanted(have)
+		if err == nil && have.Binary != want {
+			_, err = a.executable(have) // which will be installed
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
 	if !a.service() {
 		return have, nil
 	}
@@ -141,34 +146,42 @@ func platform(uname string) string {
 	return system + "-" + machine
 }
 
-type executable struct {
-	content []byte
-	sum     string
-}
-
 func (a *Agent) from(b *bundle.Bundle) { a.source = b }
 
 // executable is what must be installed on the platform that was observed.
-func (a *Agent) executable(have *Agent) (executable, error) {
-	from := a.Bundle
+func (a *Agent) executable(have *Agent) (content []byte, err error) {
+	err = a.bundled(have, func(from *bundle.Bundle, system, machine string) (err error) {
+		content, _, err = from.Open(system, machine, a.Name)
+		return err
+	})
+	return content, err
+}
+
+// wanted is its SHA-256.
+func (a *Agent) wanted(have *Agent) (sum string, err error) {
+	err = a.bundled(have, func(from *bundle.Bundle, system, machine string) (err error) {
+		sum, err = from.Sum(system, machine, a.Name)
+		return err
+	})
+	return sum, err
+}
+
+func (a *Agent) bundled(have *Agent, find func(from *bundle.Bundle, system, machine string) error) error {
+	from := cmp.Or(a.Bundle, a.source)
 	if from == nil {
-		from = a.source
-	}
-	if from == nil {
-		return executable{}, errors.New("it was observed, and no bundle of weft goes with it")
+		return errors.New("it was observed, and no bundle of weft goes with it")
 	}
 	system, machine, _ := strings.Cut(have.Platform, "-")
-	content, sum, err := from.Open(system, machine, a.Name)
-	return executable{content, sum}, err
+	return find(from, system, machine)
 }
 
 // Goal: what weft installs says which bytes it will be.
 func (a *Agent) Goal(have *Agent) *Agent {
-	exe, _ := a.executable(have) // Parse has refused platforms without one
+	exe, _ := a.wanted(have) // Parse has refused platforms without one
 	g := *a
-	g.Bundle, g.Platform, g.Binary = nil, have.Platform, exe.sum
+	g.Bundle, g.Platform, g.Binary = nil, have.Platform, exe
 	if a.service() {
-		g.Enabled, g.Active, g.RunningBinary, g.RunningConfig = true, true, exe.sum, sum(a.Config)
+		g.Enabled, g.Active, g.RunningBinary, g.RunningConfig = true, true, exe, sum(a.Config)
 	}
 	return &g
 }
@@ -182,8 +195,7 @@ func (a *Agent) Diff(have *Agent) []plan.Change {
 	}
 	want := a.Binary
 	if a.Bundle != nil {
-		exe, _ := a.executable(have) // Parse has refused platforms without one
-		want = exe.sum
+		want, _ = a.wanted(have) // Parse has refused platforms without one
 	}
 	out := plan.Changed("binary", short(have.Binary), short(want), plan.ImpactNone)
 	if !a.service() && !have.service() {
@@ -220,13 +232,14 @@ func (a *Agent) Steps(have *Agent) []remote.Step {
 	if a.Bundle == nil {
 		return a.restore(have)
 	}
-	exe, _ := a.executable(have)
+	want, _ := a.wanted(have)
 	var steps []remote.Step
-	if have.Binary != exe.sum {
+	if have.Binary != want {
 		if have.Binary != "" {
 			steps = append(steps, run("cp", "-p", a.path(), a.path()+".previous"))
 		}
-		steps = append(steps, put(a.path(), 0o755, exe.content))
+		exe, _ := a.executable(have) // Parse has refused one that cannot be had
+		steps = append(steps, put(a.path(), 0o755, exe))
 	}
 	if !a.service() {
 		return steps
@@ -241,7 +254,7 @@ func (a *Agent) Steps(have *Agent) []remote.Step {
 		steps = append(steps, run("systemctl", "enable", "--no-reload", agent.Unit))
 	}
 	switch {
-	case !have.runs(a.Unit, exe.sum):
+	case !have.runs(a.Unit, want):
 	case have.Config == a.Config && have.RunningConfig == sum(a.Config) && !have.stale:
 		return steps // it serves as wanted
 	case have.reloads(a.Config, false):
@@ -260,17 +273,21 @@ func (a *Agent) restore(now *Agent) []remote.Step {
 	if service && !a.Enabled {
 		steps = append(steps, run("systemctl", "disable", agent.Unit))
 	}
-	ours, err := a.executable(a)
+	ours, _ := a.wanted(a)
 	installed := now.Binary
 	if now.Bundle != nil {
-		installed = ours.sum
+		installed = ours
+	}
+	exe, err := []byte(nil), error(nil)
+	if a.Binary != installed && a.Binary == ours {
+		exe, err = a.executable(a)
 	}
 	switch {
 	case a.Binary == installed:
 	case a.Binary == "":
 		steps = append(steps, remote.Step{Del: a.path()}, remote.Step{Del: a.path() + ".previous"})
-	case err == nil && ours.sum == a.Binary:
-		steps = append(steps, put(a.path(), 0o755, ours.content))
+	case err == nil && ours == a.Binary:
+		steps = append(steps, put(a.path(), 0o755, exe))
 	default:
 		steps = append(steps, run("mv", "-f", a.path()+".previous", a.path()))
 	}

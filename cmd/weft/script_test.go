@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -26,7 +27,22 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"weft": promised, "weft-next": next})
+	testscript.Main(patient{m}, map[string]func(){"weft": promised, "weft-next": next})
+}
+
+// patient runs more tests at once than there are processors, unless told how
+// many: most of the time they wait for soaks and for counters.
+type patient struct{ m *testing.M }
+
+// Run implements testscript.TestingM.
+func (p patient) Run() int {
+	flag.Parse()
+	told := false
+	flag.Visit(func(f *flag.Flag) { told = told || f.Name == "test.parallel" })
+	if !told {
+		_ = flag.Set("test.parallel", strconv.Itoa(4*runtime.GOMAXPROCS(0))) // it is there, and a number
+	}
+	return p.m.Run()
 }
 
 // promised is weft, whose exit code its help must list.
@@ -67,7 +83,8 @@ func TestScript(t *testing.T) {
 			e.Setenv("EXAMPLES", examples)
 			// Whatever a script leaves behind is stopped with it.
 			e.Defer(func() { stopLabs(e.WorkDir) })
-			return copyFiles(filepath.Join(examples, "pilot"), filepath.Join(e.WorkDir, "pilot"))
+			pilot := filepath.Join(e.WorkDir, "pilot")
+			return errors.Join(copyFiles(filepath.Join(examples, "pilot"), pilot), hurry(filepath.Join(pilot, "lab.weftvars")))
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":               exits,
@@ -87,6 +104,22 @@ func TestScript(t *testing.T) {
 		},
 		RequireExplicitExec: false,
 	})
+}
+
+// hurry makes a pilot in the lab read less and soak for a shorter time: scripts
+// show that it is measured and watched, not for how long.
+func hurry(file string) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	for was, is := range map[string]string{"samples         = 500\n": "samples         = 50\n", "soak            = \"2s\"\n": "soak            = \"1s\"\n"} {
+		if !bytes.Contains(text, []byte(was)) {
+			return fmt.Errorf("%s has no line %q", file, was)
+		}
+		text = bytes.ReplaceAll(text, []byte(was), []byte(is))
+	}
+	return os.WriteFile(file, text, 0o644)
 }
 
 // needAgents skips, or fails where WEFT_REQUIRE holds agents, what needs a weft

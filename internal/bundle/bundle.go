@@ -3,6 +3,7 @@ package bundle
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"crypto/sha256"
 	"embed"
@@ -12,6 +13,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"strings"
 	"sync"
 
 	"weft/internal/hint"
@@ -59,11 +61,46 @@ func (b *Bundle) Open(goos, goarch, name string) (exe []byte, sum string, err er
 	a, err := b.once(path.Join("agents", goos+"-"+goarch, name+".gz"))()
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, "", hint.Wrap(fmt.Errorf("this weft has no %s for %s/%s inside: %w", name, goos, goarch, fs.ErrNotExist), "run make: it builds the agents, then weft with the agents inside")
+		return nil, "", missing(goos, goarch, name)
 	case err != nil:
 		return nil, "", fmt.Errorf("unpacking %s for %s/%s: %w", name, goos, goarch, err)
 	}
 	return a.bytes, a.sum, nil
+}
+
+// Sum returns what Open does without the bytes: where the sum was packed too, to
+// tell it nothing is unpacked.
+func (b *Bundle) Sum(goos, goarch, name string) (string, error) {
+	file := path.Join("agents", goos+"-"+goarch, name+".gz")
+	sum, err := told(b.files, file)
+	if sum == "" && err == nil {
+		_, sum, err = b.Open(goos, goarch, name)
+		return sum, err
+	}
+	if _, none := fs.Stat(b.files, file); none != nil {
+		return "", missing(goos, goarch, name)
+	}
+	return sum, err
+}
+
+func missing(goos, goarch, name string) error {
+	return hint.Wrap(fmt.Errorf("this weft has no %s for %s/%s inside: %w", name, goos, goarch, fs.ErrNotExist), "run make: it builds the agents, then weft with the agents inside")
+}
+
+// told is the sum that was packed with an agent; "": none was.
+func told(files fs.FS, file string) (string, error) {
+	text, err := fs.ReadFile(files, file+".sum")
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	sum := strings.TrimSpace(string(text))
+	if _, err := hex.DecodeString(sum); err != nil || len(sum) != 2*sha256.Size {
+		return "", fmt.Errorf("%s.sum holds %q, which is no SHA-256", file, sum)
+	}
+	return sum, nil
 }
 
 func (b *Bundle) once(file string) func() (agent, error) {
@@ -93,6 +130,10 @@ func unpack(files fs.FS, file string) (agent, error) {
 	if len(exe) > maxAgent {
 		return agent{}, fmt.Errorf("larger than %d bytes", maxAgent)
 	}
-	sum := sha256.Sum256(exe)
-	return agent{exe, hex.EncodeToString(sum[:])}, nil
+	digest := sha256.Sum256(exe)
+	sum := hex.EncodeToString(digest[:])
+	if packed, err := told(files, file); err != nil || packed != "" && packed != sum {
+		return agent{}, cmp.Or(err, fmt.Errorf("its SHA-256 is %s, and that of what was packed %s", sum, packed))
+	}
+	return agent{exe, sum}, nil
 }

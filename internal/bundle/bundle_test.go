@@ -53,6 +53,37 @@ func TestOpen(t *testing.T) {
 	}
 }
 
+// The sum that was packed is told without unpacking, and has to be that of what
+// is unpacked.
+func TestSum(t *testing.T) {
+	digest := sha256.Sum256([]byte("amd"))
+	sum := hex.EncodeToString(digest[:])
+	b := newBundle(fstest.MapFS{
+		"agents/linux-amd64/weft-target.gz":        {Data: []byte("ELF")},
+		"agents/linux-amd64/weft-target.gz.sum":    {Data: []byte(sum + "\n")},
+		"agents/linux-amd64/weft-initiator.gz":     packed(t, "amd"),
+		"agents/linux-arm64/weft-target.gz":        packed(t, "arm"),
+		"agents/linux-arm64/weft-target.gz.sum":    {Data: []byte(sum + "\n")},
+		"agents/linux-arm64/weft-initiator.gz":     packed(t, "arm"),
+		"agents/linux-arm64/weft-initiator.gz.sum": {Data: []byte("arm\n")},
+		"agents/linux-riscv64/weft-target.gz.sum":  {Data: []byte(sum + "\n")},
+	})
+	for _, name := range []string{"weft-target", "weft-initiator"} { // not to be unpacked; without a sum
+		if got, err := b.Sum("linux", "amd64", name); got != sum || err != nil {
+			t.Errorf("%s: %s %v", name, got, err)
+		}
+	}
+	if _, _, err := b.Open("linux", "arm64", "weft-target"); err == nil || !strings.Contains(err.Error(), sum) {
+		t.Errorf("the sum of another: %v", err)
+	}
+	if got, err := b.Sum("linux", "arm64", "weft-initiator"); err == nil || got != "" || !strings.Contains(err.Error(), "no SHA-256") {
+		t.Errorf("no sum: %s %v", got, err)
+	}
+	if got, err := b.Sum("linux", "riscv64", "weft-target"); got != "" || !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a sum of nothing: %s %v", got, err)
+	}
+}
+
 func TestMissingSaysRunMake(t *testing.T) {
 	_, _, err := New().Open("plan9", "mips", "weft-target")
 	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(hint.Of(err), "run make") || !strings.Contains(err.Error(), "plan9/mips") {
