@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"weft/inventory/catalogue"
-	"weft/switches"
+	"weft/switches/systems"
 )
 
 // What validate says that a timed revert may last is what the switch system takes:
@@ -15,7 +15,7 @@ func TestConfirmAsTheCatalogueHasIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, os := range switches.All() {
+	for _, os := range systems.All() {
 		row := known.SwitchOS(os.Name)
 		if row == nil {
 			t.Errorf("the catalogue does not know %s", os.Name)

@@ -14,6 +14,7 @@ import (
 	"weft/modules/claim"
 	"weft/plan"
 	"weft/switches"
+	"weft/switches/systems"
 )
 
 // An Env is what an expansion needs of the world: how devices are reached
@@ -24,7 +25,7 @@ type Env struct {
 	Bundle   *bundle.Bundle
 	Host     func(*inventory.Server) DialHost
 	Terminal func(*inventory.Switch) switches.Dial
-	System   func(name string) *switches.OS // nil: switches.Named
+	System   func(name string) *switches.OS // nil: systems.Named
 	HostOS   func(name string) *OS          // nil: HostOS
 
 	// Settle makes switches wait, when they are opened, until they have taken
@@ -229,7 +230,7 @@ func (x *expansion) system(name string) *switches.OS {
 	if x.env.System != nil {
 		return x.env.System(name)
 	}
-	return switches.Named(name)
+	return systems.Named(name)
 }
 
 func class(f *inventory.Fabric, c *inventory.TrafficClass) switches.Class {

@@ -15,6 +15,7 @@ import (
 	"weft/inventory/language"
 	"weft/plan"
 	"weft/switches"
+	"weft/switches/systems"
 )
 
 func pilot(t *testing.T, files ...string) *inventory.Model {
@@ -201,7 +202,7 @@ func TestExpandIsDeterministic(t *testing.T) {
 
 // A port keeps a larger MTU, and is refused where the switch has none.
 func TestPort(t *testing.T) {
-	d := &device{os: switches.NXOS(), want: switches.Intent{Name: "WEFT-o-f",
+	d := &device{os: systems.Named("nxos"), want: switches.Intent{Name: "WEFT-o-f",
 		Classes: []switches.Class{{Name: "default", Bandwidth: 100}},
 		Ports:   []switches.Port{{Name: "Ethernet1/1", MTU: 9000, Classify: true}}}}
 	have, err := d.os.Parse(map[string]string{"show version": "", "show running-config": "interface Ethernet1/1\n  mtu 9216\n"})

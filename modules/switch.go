@@ -13,6 +13,7 @@ import (
 	"weft/modules/claim"
 	"weft/plan"
 	"weft/switches"
+	"weft/switches/systems"
 )
 
 // device is a plan.Device: a switch. For plan and diff its configuration is
@@ -99,7 +100,7 @@ func (d *device) connect(ctx context.Context) error {
 	}
 	s, err := switches.Open(ctx, d.host, d.os, d.dial, d.timeout)
 	if err != nil {
-		return told(err)
+		return switches.Advise(told(err), systems.All())
 	}
 	s.Log = d.say
 	d.session = s

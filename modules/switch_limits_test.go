@@ -8,6 +8,7 @@ import (
 	"weft/internal/lab/simswitch"
 	"weft/inventory/catalogue"
 	"weft/switches"
+	"weft/switches/systems"
 )
 
 // What a model is known not to take is refused before anything is written, and
@@ -35,7 +36,7 @@ func TestSwitchLimits(t *testing.T) {
 		{"Nexus9000 C93180YC-EX Chassis", []switches.Class{shallow}, "class rdma: headroom size of 20000 bytes is less than the 27456", ""},
 		{"Nexus9000 C9504 (4 Slot) Chassis", []switches.Class{rdma}, "", "no row of Nexus9000 C9504"},
 	} {
-		have, err := switches.NXOS().Parse(map[string]string{"show version": fmt.Sprintf("Hardware\n  cisco %s\n  Processor Board ID FDO1\n", test.chassis)})
+		have, err := systems.Named("nxos").Parse(map[string]string{"show version": fmt.Sprintf("Hardware\n  cisco %s\n  Processor Board ID FDO1\n", test.chassis)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,7 +9,7 @@ import (
 
 	"weft/internal/lab/simswitch"
 	"weft/plan"
-	"weft/switches"
+	"weft/switches/systems"
 )
 
 // A switch without a timed revert is known for one before anything is typed
@@ -129,7 +129,7 @@ func TestSwitchMayNotList(t *testing.T) {
 			t.Errorf("%+v: %v", p.Refusals, err)
 		}
 		l.sw.Deny(regexp.MustCompile(`^(configure dual-stage|system-view)$`))
-		_, fleet := l.expand(switches.Named(os))
+		_, fleet := l.expand(systems.Named(os))
 		d := fleet.Devices["switch.leaf"].(*device)
 		d.settle = true // as apply does
 		mark := plan.Mark{Format: plan.MarkFormat, Run: plan.NewRunID(time.Now()), Owner: "o", Who: "me@here"}

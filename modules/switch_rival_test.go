@@ -8,6 +8,7 @@ import (
 
 	"weft/plan"
 	"weft/switches"
+	"weft/switches/systems"
 )
 
 // A rival gets hold of a switch just before weft would.
@@ -35,7 +36,7 @@ func TestSwitchRival(t *testing.T) {
 			d := in.Devices["switch.leaf"].(*device)
 			in.Devices["switch.leaf"] = &rival{d, func() {
 				var err error
-				if other, err = switches.Open(t.Context(), "leaf", switches.Named(os), l.open, time.Minute); err != nil {
+				if other, err = switches.Open(t.Context(), "leaf", systems.Named(os), l.open, time.Minute); err != nil {
 					t.Error(err)
 					return
 				}

@@ -10,12 +10,13 @@ import (
 	"weft/modules/claim"
 	"weft/plan"
 	"weft/switches"
+	"weft/switches/systems"
 )
 
 // third is a system of which nothing optional is known. It talks as one that the
 // lab simulates, and has another name.
 func third(lacks ...switches.Feature) *switches.OS {
-	o := switches.Named("nxos")
+	o := systems.Named("nxos")
 	o.Name = "third"
 	o.Without = map[switches.Feature]string{}
 	for _, f := range lacks {

@@ -12,16 +12,16 @@ func (c Reading) Beside(want Intent) map[string][]string {
 	if c.read == nil {
 		return nil
 	}
-	heads := slices.Clone(c.read.others)
-	for _, b := range c.read.global {
-		if object := objectOf(b.head()); len(b.path) == 1 && object != "" && !want.mine(object) {
-			heads = append(heads, b.head())
+	heads := slices.Clone(c.read.Others)
+	for _, b := range c.read.Global {
+		if object := Object(b.Head()); len(b.Path) == 1 && object != "" && !want.Mine(object) {
+			heads = append(heads, b.Head())
 		}
 	}
 	slices.Sort(heads)
 	var out map[string][]string
 	for _, head := range slices.Compact(heads) {
-		kind, name := c.read.os.kindOf(head)
+		kind, name := c.read.OS.kindOf(head)
 		if out == nil {
 			out = map[string][]string{}
 		}
@@ -32,7 +32,7 @@ func (c Reading) Beside(want Intent) map[string][]string {
 
 // kindOf divides a header into what it opens, and which.
 func (o *OS) kindOf(head string) (kind, name string) {
-	for _, kind := range o.lines.objects {
+	for _, kind := range o.Lines.Objects {
 		if name, ok := strings.CutPrefix(head, kind+" "); ok {
 			return kind, name
 		}

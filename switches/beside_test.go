@@ -1,19 +1,23 @@
-package switches
+package switches_test
 
 import (
 	"reflect"
 	"testing"
+
+	"weft/switches"
+	"weft/switches/comware"
+	"weft/switches/nxos"
 )
 
 // What is not of the one who plans is named, whoever it belongs to.
 func TestBeside(t *testing.T) {
 	for name, tt := range map[string]struct {
-		driver  *OS
+		driver  *switches.OS
 		running string
 		text    string
 		want    map[string][]string
 	}{
-		"NX-OS": {NXOS(), nxosRunning, `class-map type qos match-any VOICE
+		"NX-OS": {nxos.OS(), "show running-config", `class-map type qos match-any VOICE
   match dscp 46
 class-map type qos match-any WEFT-me-roce-rdma
   match dscp 26
@@ -27,7 +31,7 @@ policy-map LEGACY
 			"class-map":  {"type qos match-any VOICE", "type qos match-any WEFT-you-roce-rdma"},
 			"policy-map": {"type qos LEGACY"},
 		}},
-		"Comware": {Comware(), comwareRunning, `#
+		"Comware": {comware.OS(), "display current-configuration", `#
 traffic classifier voice operator and
  if-match dscp ef
 #
@@ -44,15 +48,15 @@ qos wred queue table WEFT-me-roce
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := Intent{Name: "WEFT-me-roce", Owner: Owner{Name: "me", Others: []string{"you"}}}
+		want := switches.Intent{Name: "WEFT-me-roce", Owner: switches.Owner{Name: "me", Others: []string{"you"}}}
 		if got := have.For(want).Beside(want); !reflect.DeepEqual(got, tt.want) {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
-	if got := (Reading{}).PortNames(); got != nil {
+	if got := (switches.Reading{}).PortNames(); got != nil {
 		t.Errorf("ports of nothing that was read: %v", got)
 	}
-	if got := (Reading{}).Beside(Intent{}); got != nil {
+	if got := (switches.Reading{}).Beside(switches.Intent{}); got != nil {
 		t.Errorf("of nothing that was read: %v", got)
 	}
 }

@@ -6,7 +6,7 @@ package switches
 type state struct {
 	Intent
 	Facts Facts
-	read  *reading
+	read  *Text
 }
 
 func (c Intent) state() state { return state{Intent: c} }

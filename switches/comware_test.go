@@ -1,26 +1,13 @@
-package switches
+package switches_test
 
 import (
 	"slices"
 	"strings"
 	"testing"
-)
 
-// How long a cell is was read of one model; of its relatives it is assumed, and
-// of others it is not known.
-func TestCell(t *testing.T) {
-	for model, want := range map[string]struct {
-		size    int
-		assumed bool
-	}{
-		"S9820-64H": {208, false}, "S9820-8C": {208, true}, "S9855-48CD8D": {208, true}, "S6800-54QF": {208, true}, "S6850-56HF": {208, true},
-		"5900AF-48XG-4QSFP+": {}, "": {},
-	} {
-		if size, assumed := comwareCell(model); size != want.size || assumed != want.assumed {
-			t.Errorf("%s: %d bytes, assumed %v; want %+v", model, size, assumed, want)
-		}
-	}
-}
+	"weft/switches"
+	"weft/switches/comware"
+)
 
 // Vendors and releases write a frame length, and the name of a release, in
 // upper and lower case.
@@ -29,14 +16,14 @@ func TestComwareInWhateverCase(t *testing.T) {
 		"Maximum frame length: 10000", "The Maximum Frame Length is 10000", "The maximum frame length is 10000", "maximum frame length : 10000", "MAXIMUM FRAME LENGTH: 10000",
 	} {
 		for _, head := range []string{"FortyGigE1/0/1\nCurrent state: UP", "FortyGigE1/0/1 current state: UP", "FortyGigE1/0/1 Current State : UP"} {
-			c, err := Comware().Parse(map[string]string{comwareFrames: head + "\n" + line + "\n", comwareRunning: "interface FortyGigE1/0/1\n"})
+			c, err := comware.OS().Parse(map[string]string{"display interface": head + "\n" + line + "\n", "display current-configuration": "interface FortyGigE1/0/1\n"})
 			if err != nil || c.Ports[0].Frame != 10000 {
 				t.Errorf("%q, %q: the port takes %d bytes: %v", head, line, c.Ports[0].Frame, err)
 				continue
 			}
 			want := wishFor("FortyGigE1/0/1")
 			want.Ports[0].MTU = 9216
-			send, err := render(Comware(), c.For(want), want)
+			send, err := switches.Render(comware.OS(), c.For(want), want)
 			if err != nil || slices.ContainsFunc(send, func(l string) bool { return strings.Contains(l, "jumboframe") }) {
 				t.Errorf("%q: a longer frame is lowered: %q: %v", line, send, err)
 			}
@@ -51,19 +38,8 @@ func TestComwareInWhateverCase(t *testing.T) {
 		"H3C Comware Software, Version 7.1.070, Alpha 7571\nCopyright (c) 2004 H3C":     "7.1.070, Alpha 7571",
 		"H3C Comware Software, Version 7.1.070, R2609P01\nH3C S6800-54QF uptime is 1 d": "7.1.070, R2609P01",
 	} {
-		if got := comwareFacts(text, "").Version; got != want {
+		if got := versionOf(t, text); got != want {
 			t.Errorf("%q: version %q, want %q", text, got, want)
-		}
-	}
-}
-
-// A curve whose ends are the same number of cells is refused before the switch
-// would do that.
-func TestCellsOfACurve(t *testing.T) {
-	for ecn, refused := range map[ECN]bool{{Min: 2080, Max: 2287, Probability: 5}: true, {Min: 2080, Max: 2288, Probability: 5}: false} {
-		_, err := comwareRED(Class{Name: "rdma", Priority: 3, ECN: &ecn}, Facts{CellBytes: 208})
-		if (err != nil) != refused || refused && !strings.Contains(err.Error(), "class rdma: ecn min of 2080 and max of 2287 bytes are the same number of cells") {
-			t.Errorf("%+v: %v", ecn, err)
 		}
 	}
 }
@@ -89,13 +65,13 @@ interface HundredGigE1/0/3
  port link-mode bridge
 #
 `
-	have, err := Comware().Parse(map[string]string{comwareRunning: text})
+	have, err := comware.OS().Parse(map[string]string{"display current-configuration": text})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Intent{Name: "WEFT-me-roce", Classes: []Class{{Name: "rdma", Priority: 3, DSCP: []int{26}, PFC: true}}}
+	want := switches.Intent{Name: "WEFT-me-roce", Classes: []switches.Class{{Name: "rdma", Priority: 3, DSCP: []int{26}, PFC: true}}}
 	for _, p := range []string{"1", "2", "3"} {
-		want.Ports = append(want.Ports, Port{Name: "HundredGigE1/0/" + p, MTU: 9216, PFC: true})
+		want.Ports = append(want.Ports, switches.Port{Name: "HundredGigE1/0/" + p, MTU: 9216, PFC: true})
 	}
 	says := []string{
 		"the system view says priority-flow-control no-drop dot1p 5, which is kept and may decide for every port",
@@ -112,4 +88,13 @@ interface HundredGigE1/0/3
 	if got := have.For(want).Warnings; !slices.Equal(got, says[:1]) {
 		t.Errorf("without lossless classes and long frames:\n%s", strings.Join(got, "\n"))
 	}
+}
+
+func versionOf(t *testing.T, text string) string {
+	t.Helper()
+	c, err := comware.OS().Parse(map[string]string{"display version": text})
+	if err != nil {
+		t.Error(err)
+	}
+	return c.Facts.Version
 }

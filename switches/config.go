@@ -2,29 +2,55 @@ package switches
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
 )
 
-// A reading is what a switch printed, as far as weft manages it.
-type reading struct {
-	os      *OS
-	own     any // what only its OS knows of
+// A Text is what a switch printed, as far as weft manages it. The system fills
+// it in; comparing and restoring are done with it, to the letter.
+type Text struct {
+	OS      *OS
+	Own     any                // what only its OS knows of
+	Global  []Block            // all but the ports
+	Port    map[string][]Block // by port
+	Bundles map[string]string  // by port that is a member of one
+	Others  []string           // headers of objects that carry no name of weft's
+
 	name    string
 	classes []Class
 	dog     string // Watchdog
 	lldp    bool
 	ports   map[string]Port
-	global  []block            // all but the ports
-	port    map[string][]block // by port
-	bundles map[string]string  // by port that is a member of one
 	facts   Facts
-	others  []string            // headers of objects that carry no name of weft's
 	notes   map[string][]string // ports that carry a line worth a remark, by its text; "" is the system
 
 	strangers []stranger // lines that are not understood
 }
+
+// Text begins to read a printed configuration: what is worth a remark, and what is
+// not understood, is noted; the sections are for the system to go through.
+func (o *OS) Text(running string, own any) (*Text, []*Node) {
+	r := &Text{OS: o, Own: own, Port: map[string][]Block{}, Bundles: map[string]string{}}
+	tree := parseTree(running)
+	r.understand(o.Lines.Words(), tree)
+	return r, tree
+}
+
+// Reading is c as it was read from the text, which is complete.
+func (r *Text) Reading(c Reading) Reading {
+	r.facts, c.read = c.Facts, r
+	c = r.OS.Lines.Under(c, attachedName(r, func(string) bool { return true }))
+	c.fitPerPort(Intent{})
+	return c.seal()
+}
+
+// PortNames are the ports that were read, in the order of their names.
+func (r *Text) PortNames() []string { return slices.Sorted(maps.Keys(r.Port)) }
+
+// Text is what the switch printed.
+func (c Reading) Text() *Text { return c.read }
 
 // observed reports whether classes and name still stand as they were read.
 func (c state) observed() bool {
@@ -55,9 +81,11 @@ func (c Reading) seal() Reading {
 	return c
 }
 
-func (c Intent) port(name string) (Port, bool) { return portNamed(c.Ports, name) }
+// Port is the port of that name.
+func (c Intent) Port(name string) (Port, bool) { return portNamed(c.Ports, name) }
 
-func (c Reading) port(name string) (Port, bool) { return portNamed(c.Ports, name) }
+// Port is the port of that name.
+func (c Reading) Port(name string) (Port, bool) { return portNamed(c.Ports, name) }
 
 func portNamed(ports []Port, name string) (Port, bool) {
 	i := slices.IndexFunc(ports, func(p Port) bool { return p.Name == name })
@@ -81,11 +109,11 @@ func (c Reading) For(want Intent) Reading {
 	have.Classes = slices.Clone(c.Classes)
 	have.Ports = nil
 	for _, w := range want.Ports {
-		p, _ := c.port(w.Name)
+		p, _ := c.Port(w.Name)
 		have.Ports = append(have.Ports, p)
 	}
 	for _, p := range c.Ports {
-		if _, wanted := want.port(p.Name); !wanted && c.read.os.carries(c.read.port[p.Name], want) {
+		if _, wanted := want.Port(p.Name); !wanted && c.read.OS.Carries(c.read.Port[p.Name], want) {
 			have.Ports = append(have.Ports, p)
 		}
 	}
@@ -98,14 +126,14 @@ func (c Reading) For(want Intent) Reading {
 		fitClass(&have.Classes[i], want, c.Facts)
 	}
 	for i, p := range have.Ports {
-		if w, ok := want.port(p.Name); ok {
+		if w, ok := want.Port(p.Name); ok {
 			have.Ports[i] = fitPort(p, w, want, c.Facts)
 		}
 	}
 	have.fitPerPort(want)
 	have.Warnings = append(have.Warnings, cellWarnings(want, c.Facts)...)
 	have.Warnings = append(have.Warnings, c.remarks(want)...)
-	if starving := c.read.os.lines.starving; starving != nil {
+	if starving := c.read.OS.Lines.Starving; starving != nil {
 		taken, waiting := starving(c, want)
 		have.Starved, have.Warnings = taken, append(have.Warnings, waiting...)
 	}
@@ -117,10 +145,36 @@ func (c Reading) For(want Intent) Reading {
 // whose leaves the objects of another owner to him: they are not what want
 // replaces, unless it wishes just that.
 func (c Reading) whose(want Intent) Reading {
-	if want.Name == "" || want.Adopt || c.Name == "" || want.mine(c.Name) {
+	if want.Name == "" || want.Adopt || c.Name == "" || want.Mine(c.Name) {
 		return c
 	}
-	return c.read.os.lines.under(c, attachedName(c.read, want.mine))
+	return c.read.OS.Lines.Under(c, attachedName(c.read, want.Mine))
+}
+
+// attachedName is the prefix of the objects of weft's that are attached, of the
+// system before the ports, as far as they are whose they shall be.
+func attachedName(r *Text, mine func(object string) bool) string {
+	places := slices.Clone(r.Global)
+	for _, name := range r.PortNames() {
+		places = append(places, r.Port[name]...)
+	}
+	for _, b := range places {
+		for _, line := range b.Lines {
+			object := r.OS.Attached(line)
+			if !strings.HasPrefix(object, objectPrefix) || !mine(object) {
+				continue
+			}
+			for _, role := range r.OS.Lines.Roles {
+				if name, ok := strings.CutSuffix(object, role); ok {
+					return name
+				}
+			}
+			if len(r.OS.Lines.Roles) == 0 {
+				return object
+			}
+		}
+	}
+	return ""
 }
 
 // PortNames are the ports that were read, as the switch calls them, in no
@@ -129,7 +183,7 @@ func (c Reading) PortNames() []string {
 	if c.read == nil {
 		return nil
 	}
-	return sortedPorts(c.read)
+	return c.read.PortNames()
 }
 
 func fitClass(h *Class, want Intent, f Facts) {
@@ -152,7 +206,7 @@ func fitPort(p, w Port, want Intent, f Facts) Port {
 	}
 	if p.Classes != nil {
 		p.Queue = sameSchedule(p.Classes, want.Classes, f)
-		p.PFC = p.PFC && slices.Equal(lossless(p.Classes), lossless(want.Classes))
+		p.PFC = p.PFC && slices.Equal(Lossless(p.Classes), Lossless(want.Classes))
 	}
 	return p
 }
@@ -162,7 +216,7 @@ func fitPort(p, w Port, want Intent, f Facts) Port {
 // a port nothing is done otherwise than wished.
 func (c *Reading) fitPerPort(want Intent) {
 	var from []Class
-	if c.read.os.lines.perPort && len(c.Ports) == 0 {
+	if c.read.OS.Lines.PerPort && len(c.Ports) == 0 {
 		from = want.Classes
 	}
 	for _, p := range c.Ports {
@@ -172,7 +226,7 @@ func (c *Reading) fitPerPort(want Intent) {
 		if from == nil {
 			from = p.Classes
 		}
-		if p.Queue && p.PFC == (len(lossless(want.Classes)) > 0) {
+		if p.Queue && p.PFC == (len(Lossless(want.Classes)) > 0) {
 			from = want.Classes
 			break
 		}
@@ -189,7 +243,8 @@ func (c *Reading) fitPerPort(want Intent) {
 	}
 }
 
-func lossless(cs []Class) (out []int) {
+// Lossless are the priorities of lossless classes, ascending.
+func Lossless(cs []Class) (out []int) {
 	for _, c := range cs {
 		if c.PFC {
 			out = append(out, c.Priority)

@@ -1,11 +1,17 @@
-package switches
+package switches_test
 
 import (
 	"strings"
 	"testing"
+
+	"weft/internal/require"
+	"weft/switches"
+	"weft/switches/comware"
+	"weft/switches/nxos"
+	"weft/switches/systems"
 )
 
-func value(t *testing.T, c *Counted, port string, priority int, name string) uint64 {
+func value(t *testing.T, c *switches.Counted, port string, priority int, name string) uint64 {
 	t.Helper()
 	count, ok, why := c.Find(port, priority, name)
 	if !ok {
@@ -15,55 +21,55 @@ func value(t *testing.T, c *Counted, port string, priority int, name string) uin
 }
 
 func TestTranscriptsNXOSCounters(t *testing.T) {
-	counts, err := nxosQueueCounts(transcript(t, "cisco_nxos/show_queuing_interface/zartbot_n93180fx2_2021.txt"), "Ethernet1/51")
+	counts, err := nxos.OS().Counters[0].Parse(require.Transcript(t, "cisco_nxos/show_queuing_interface/zartbot_n93180fx2_2021.txt"), "Ethernet1/51")
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &Counted{Counts: counts}
+	c := &switches.Counted{Counts: counts}
 	for _, want := range []struct {
 		priority int
 		name     string
 		value    uint64
-	}{{5, TxPackets, 202328436}, {5, TxBytes, 203884632744}, {5, Drops, 0}, {5, PFCTx, 150}, {5, PFCRx, 0}, {3, PFCTx, 0}, {AllPriorities, IngressDrops, 19490}} {
+	}{{5, switches.TxPackets, 202328436}, {5, switches.TxBytes, 203884632744}, {5, switches.Drops, 0}, {5, switches.PFCTx, 150}, {5, switches.PFCRx, 0}, {3, switches.PFCTx, 0}, {switches.AllPriorities, switches.IngressDrops, 19490}} {
 		if got := value(t, c, "Ethernet1/51", want.priority, want.name); got != want.value {
 			t.Errorf("%s of %d: %d, want %d", want.name, want.priority, got, want.value)
 		}
 	}
-	if _, ok, _ := c.Find("Ethernet1/51", 6, Drops); ok {
+	if _, ok, _ := c.Find("Ethernet1/51", 6, switches.Drops); ok {
 		t.Error("a box without rows has counted drops")
 	}
-	counts, err = nxosQueueCounts(transcript(t, "cisco_nxos/show_queuing_interface/SYNTHETIC_otel_contrib_test.txt"), "Ethernet2/1")
+	counts, err = nxos.OS().Counters[0].Parse(require.Transcript(t, "cisco_nxos/show_queuing_interface/SYNTHETIC_otel_contrib_test.txt"), "Ethernet2/1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	c = &Counted{Counts: counts}
+	c = &switches.Counted{Counts: counts}
 	for _, want := range []struct {
 		priority int
 		name     string
 		value    uint64
-	}{{0, TxPackets, 68}, {0, TxBytes, 6800}, {0, Drops, 3}, {3, TxPackets, 50}, {3, Drops, 6}, {3, PFCTx, 7}, {3, PFCRx, 8}, {AllPriorities, IngressDrops, 10}} {
+	}{{0, switches.TxPackets, 68}, {0, switches.TxBytes, 6800}, {0, switches.Drops, 3}, {3, switches.TxPackets, 50}, {3, switches.Drops, 6}, {3, switches.PFCTx, 7}, {3, switches.PFCRx, 8}, {switches.AllPriorities, switches.IngressDrops, 10}} {
 		if got := value(t, c, "Ethernet2/1", want.priority, want.name); got != want.value {
 			t.Errorf("%s of %d: %d, want %d", want.name, want.priority, got, want.value)
 		}
 	}
-	counts, err = nxosWatchdogCounts(transcript(t, "cisco_nxos/show_queuing_pfc-queue_detail/SYNTHETIC_otel_contrib_test.txt"), "Ethernet1/23")
-	if err != nil || len(counts) != 1 || counts[0].Value != 1 || counts[0].Name != WatchdogEvents || counts[0].Priority != AllPriorities || counts[0].Port != "Ethernet1/23" {
+	counts, err = nxos.OS().Counters[1].Parse(require.Transcript(t, "cisco_nxos/show_queuing_pfc-queue_detail/SYNTHETIC_otel_contrib_test.txt"), "Ethernet1/23")
+	if err != nil || len(counts) != 1 || counts[0].Value != 1 || counts[0].Name != switches.WatchdogEvents || counts[0].Priority != switches.AllPriorities || counts[0].Port != "Ethernet1/23" {
 		t.Errorf("watchdog: %+v %v", counts, err)
 	}
 }
 
 func TestTranscriptsComwareCounters(t *testing.T) {
-	_, text, _ := strings.Cut(transcript(t, "hp_comware/display_qos_queue-statistics_interface_outbound/h3c_cw7_cmdref_doc_sample.txt"), "\n")
-	counts, err := comwareQueueCounts(text, "GigabitEthernet1/0/1")
+	_, text, _ := strings.Cut(require.Transcript(t, "hp_comware/display_qos_queue-statistics_interface_outbound/h3c_cw7_cmdref_doc_sample.txt"), "\n")
+	counts, err := comware.OS().Counters[0].Parse(text, "GigabitEthernet1/0/1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &Counted{Counts: counts}
+	c := &switches.Counted{Counts: counts}
 	for _, want := range []struct {
 		priority int
 		name     string
 		value    uint64
-	}{{0, Drops, 1}, {3, Drops, 1}, {3, TxPackets, 0}, {7, TxBytes, 0}} {
+	}{{0, switches.Drops, 1}, {3, switches.Drops, 1}, {3, switches.TxPackets, 0}, {7, switches.TxBytes, 0}} {
 		if got := value(t, c, "GigabitEthernet1/0/1", want.priority, want.name); got != want.value || len(counts) != 24 {
 			t.Errorf("%s of %d: %d of %d counts, want %d", want.name, want.priority, got, len(counts), want.value)
 		}
@@ -77,8 +83,8 @@ func TestTranscriptsComwarePFC(t *testing.T) {
 		"SYNTHETIC_fault_injector_200GE.txt":      "TwoHundredGigE1/0/4",
 		"h3c_s6550x_s9825_doc_sample_WRAPPED.txt": "Twenty-FiveGigE1/0/1",
 	} {
-		text := transcript(t, "hp_comware/display_priority-flow-control_interface/"+name)
-		if counts, err := comwarePFCCounts(text, port); err != nil || len(counts) > 0 {
+		text := require.Transcript(t, "hp_comware/display_priority-flow-control_interface/"+name)
+		if counts, err := comware.OS().Counters[1].Parse(text, port); err != nil || len(counts) > 0 {
 			t.Errorf("%s: %+v %v", name, counts, err)
 		}
 	}
@@ -94,11 +100,11 @@ func TestCountersOfUnknownLayouts(t *testing.T) {
 		"rows and off":   strings.Replace(watchdog, "Enabled", "Disabled", 1),
 		"too many boxes": watchdog + "|  Shutdown|  0|\n| QOS GROUP 4 [Active] PFC [YES] PFC-COS [4]\n",
 	} {
-		if counts, err := nxosWatchdogCounts(text, "Ethernet1/1"); err == nil && len(counts) > 0 {
+		if counts, err := nxos.OS().Counters[1].Parse(text, "Ethernet1/1"); err == nil && len(counts) > 0 {
 			t.Errorf("%s: %+v", name, counts)
 		}
 	}
-	if counts, err := nxosWatchdogCounts(watchdog+"|   Shutdown|   2|\n", "Ethernet1/1"); err != nil || len(counts) != 1 || counts[0].Value != 2 {
+	if counts, err := nxos.OS().Counters[1].Parse(watchdog+"|   Shutdown|   2|\n", "Ethernet1/1"); err != nil || len(counts) != 1 || counts[0].Value != 2 {
 		t.Errorf("%+v %v", counts, err)
 	}
 	const head = "Interface                        AdminMode  OperMode  Dot1pList   Prio  Recv       Send       Inpps      Outpps\n"
@@ -108,11 +114,11 @@ func TestCountersOfUnknownLayouts(t *testing.T) {
 		"200GE1/0/4                       Enabled    Enabled   3         5     18         0          0          0\n":   0, // moved
 		"HGE1/0/1                         Enabled    Enabled   3           3     -          4          0          0\n": 0,
 	} {
-		if counts, err := comwarePFCCounts(head+row, "HundredGigE1/0/1"); err != nil || len(counts) != want {
+		if counts, err := comware.OS().Counters[1].Parse(head+row, "HundredGigE1/0/1"); err != nil || len(counts) != want {
 			t.Errorf("%s%+v %v", row, counts, err)
 		}
 	}
-	if counts, err := comwarePFCCounts("Conf -- Configured mode\nHGE1/0/1 1 2 3\n", "HundredGigE1/0/1"); err != nil || len(counts) > 0 {
+	if counts, err := comware.OS().Counters[1].Parse("Conf -- Configured mode\nHGE1/0/1 1 2 3\n", "HundredGigE1/0/1"); err != nil || len(counts) > 0 {
 		t.Errorf("another layout: %+v %v", counts, err)
 	}
 	for text, ok := range map[string]bool{
@@ -120,7 +126,7 @@ func TestCountersOfUnknownLayouts(t *testing.T) {
 		"#\ninterface HundredGigE1/0/1\n priority-flow-control deadlock enable\n#": false,
 		"#\nreturn": false,
 	} {
-		if counts, err := comwareDeadlockCounts(text, "HundredGigE1/0/1"); (err == nil && len(counts) == 1) != ok {
+		if counts, err := comware.OS().Counters[2].Parse(text, "HundredGigE1/0/1"); (err == nil && len(counts) == 1) != ok {
 			t.Errorf("%s: %+v %v", text, counts, err)
 		}
 	}
@@ -144,14 +150,14 @@ interface HundredGigE1/0/11
 return
 <leaf-b>
 `))
-	c, err := open(t, Comware(), r).Counters(t.Context(), []string{"HundredGigE1/0/11"})
+	c, err := open(t, comware.OS(), r).Counters(t.Context(), []string{"HundredGigE1/0/11"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := value(t, c, "HundredGigE1/0/11", 3, PFCRx); got != 18 || len(c.Counts) != 2 || c.Counts[0].Line == "" {
+	if got := value(t, c, "HundredGigE1/0/11", 3, switches.PFCRx); got != 18 || len(c.Counts) != 2 || c.Counts[0].Line == "" {
 		t.Errorf("%+v", c)
 	}
-	for name, want := range map[string]string{Drops: "Unrecognized command", WatchdogEvents: "deadlock detection is on"} {
+	for name, want := range map[string]string{switches.Drops: "Unrecognized command", switches.WatchdogEvents: "deadlock detection is on"} {
 		if _, ok, why := c.Find("HundredGigE1/0/11", 3, name); ok || !strings.Contains(why, want) {
 			t.Errorf("%s: %q", name, why)
 		}
@@ -165,10 +171,10 @@ func FuzzCounters(f *testing.F) {
 	f.Add("Ethernet1/1 Interface PFC watchdog: [Enabled]\n| QOS GROUP 3 [A]\n| Shutdown| 1|\ninterface Ethernet1/1\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, os := range []string{"nxos", "comware"} {
-			for _, l := range Named(os).Counters {
+			for _, l := range systems.Named(os).Counters {
 				counts, err := l.Parse(text, "Ethernet1/1")
 				for _, c := range counts {
-					if err == nil && (c.Port != "Ethernet1/1" || c.Priority < AllPriorities || c.Priority > 7 || c.Name == "") {
+					if err == nil && (c.Port != "Ethernet1/1" || c.Priority < switches.AllPriorities || c.Priority > 7 || c.Name == "") {
 						t.Errorf("%+v", c)
 					}
 				}

@@ -1,4 +1,4 @@
-package switches
+package switches_test
 
 import (
 	"flag"
@@ -10,6 +10,10 @@ import (
 	"strings"
 	"testing"
 
+	"weft/internal/traffic"
+	"weft/switches"
+	"weft/switches/systems"
+
 	"golang.org/x/tools/txtar"
 )
 
@@ -18,18 +22,18 @@ var update = flag.Bool("update", false, "rewrite the lines and undo sections of 
 // TestCases renders every case there and back, and plays both on the printed
 // configuration.
 func TestCases(t *testing.T) {
-	for os, d := range map[string]*OS{"nxos": NXOS(), "comware": Comware()} {
-		files, err := filepath.Glob(filepath.Join("testdata", os, "*.txtar"))
+	for _, d := range systems.All() {
+		files, err := filepath.Glob(filepath.Join("testdata", d.Name, "*.txtar"))
 		if err != nil || len(files) == 0 {
-			t.Fatal("no cases", err)
+			t.Fatal("no cases of", d.Name, err)
 		}
 		for _, file := range files {
-			t.Run(os+"/"+strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) { runCase(t, d, file) })
+			t.Run(d.Name+"/"+strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) { runCase(t, d, file) })
 		}
 	}
 }
 
-func runCase(t *testing.T, d *OS, file string) {
+func runCase(t *testing.T, d *switches.OS, file string) {
 	ar, err := txtar.ParseFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -47,7 +51,7 @@ func runCase(t *testing.T, d *OS, file string) {
 		}
 		out[cmd] = text
 	}
-	read := func(out map[string]string) Reading {
+	read := func(out map[string]string) switches.Reading {
 		t.Helper()
 		c, err := d.Parse(out)
 		if err != nil {
@@ -56,11 +60,11 @@ func runCase(t *testing.T, d *OS, file string) {
 		return c.For(want)
 	}
 	have := read(out)
-	lines, err := render(d, have, want)
+	lines, err := switches.Render(d, have, want)
 	var undo []string
 	if err != nil {
 		lines = []string{"error: " + err.Error()}
-	} else if undo, err = render(d, want, have); err != nil {
+	} else if undo, err = switches.Render(d, want, have); err != nil {
 		t.Fatal("undo:", err)
 	}
 	compare(t, file, ar, map[string]string{
@@ -74,11 +78,11 @@ func runCase(t *testing.T, d *OS, file string) {
 	before := box.print()
 	box.play(t, lines)
 	after := read(box.print())
-	if left, err := render(d, after, want); err != nil || len(left) > 0 {
+	if left, err := switches.Render(d, after, want); err != nil || len(left) > 0 {
 		t.Errorf("not converged: %v\n%s", err, strings.Join(left, "\n"))
 	}
 	readsBack(t, after, want)
-	if again, err := render(d, after, after); err != nil || len(again) > 0 {
+	if again, err := switches.Render(d, after, after); err != nil || len(again) > 0 {
 		t.Errorf("from itself to itself: %v %q", err, again)
 	}
 	box.play(t, undo)
@@ -89,7 +93,7 @@ func runCase(t *testing.T, d *OS, file string) {
 }
 
 // readsBack compares what a switch says after the lines with the wish.
-func readsBack(t *testing.T, after Reading, want Intent) {
+func readsBack(t *testing.T, after switches.Reading, want switches.Intent) {
 	t.Helper()
 	for i, w := range want.Ports {
 		p := after.Ports[i]
@@ -104,7 +108,7 @@ func readsBack(t *testing.T, after Reading, want Intent) {
 		t.Errorf("the watchdog reads back as %q", after.Watchdog)
 	}
 	for _, w := range want.Classes {
-		i := slices.IndexFunc(after.Classes, func(k Class) bool { return k.Name == w.Name })
+		i := slices.IndexFunc(after.Classes, func(k switches.Class) bool { return k.Name == w.Name })
 		if i < 0 || showClass(after.Classes[i]) != showClass(w) {
 			t.Errorf("class %s reads back as %+v", w.Name, after.Classes)
 		}
@@ -113,33 +117,23 @@ func readsBack(t *testing.T, after Reading, want Intent) {
 
 // partByPart goes there and back as the engine does: first the classes, then
 // one port after the other.
-func partByPart(t *testing.T, d *OS, have Reading, want Intent, out map[string]string) {
+func partByPart(t *testing.T, d *switches.OS, have switches.Reading, want switches.Intent, out map[string]string) {
 	t.Helper()
 	box := newBox(d, out)
 	before := box.print()
 	var back []string
-	step := func(have, want state) {
+	step := func(d switches.Difference, err error) {
 		t.Helper()
-		lines, err := d.render(have, want)
 		if err != nil {
 			t.Fatal(err)
 		}
-		no, err := d.render(want, have)
-		if err != nil {
-			t.Fatal(err)
-		}
-		box.play(t, lines)
-		back = append(no, back...)
+		box.play(t, d.Send)
+		back = append(d.Undo, back...)
 	}
-	part := have.state()
-	part.Name, part.Classes, part.Watchdog, part.LLDP, part.Adopt = want.Name, want.Classes, want.Watchdog, want.LLDP, want.Adopt
-	step(have.state(), part)
+	step(d.CompareClasses(have, want))
 	for i, w := range want.Ports {
-		port := part
-		port.Ports = slices.Clone(have.Ports)
 		w.MTU, w.Exists = max(w.MTU, have.Ports[i].MTU), true
-		port.Ports[i] = w
-		step(part, port)
+		step(d.ComparePort(have, want, have.Ports[i], w))
 	}
 	after, err := d.Parse(box.print())
 	if err != nil {
@@ -148,7 +142,7 @@ func partByPart(t *testing.T, d *OS, have Reading, want Intent, out map[string]s
 	after = after.For(want)
 	// Ports that nobody wants any more are no part of it.
 	after.Ports = after.Ports[:len(want.Ports)]
-	if left, err := render(d, after, want); err != nil || len(left) > 0 {
+	if left, err := switches.Render(d, after, want); err != nil || len(left) > 0 {
 		t.Errorf("not converged part by part: %v\n%s", err, strings.Join(left, "\n"))
 	}
 	box.play(t, back)
@@ -161,7 +155,7 @@ func same(t *testing.T, before, after map[string]string, running string) {
 	for cmd := range before {
 		was, is := before[cmd], after[cmd]
 		if cmd == running {
-			was, is = strings.Join(flatten(parseTree(was)), "\n"), strings.Join(flatten(parseTree(is)), "\n")
+			was, is = switches.Flattened(was), switches.Flattened(is)
 		}
 		if was != is {
 			t.Errorf("undo does not restore %q:\n%s\nwas:\n%s", cmd, is, was)
@@ -198,7 +192,7 @@ func compare(t *testing.T, file string, ar *txtar.Archive, got map[string]string
 }
 
 // parseWish reads the want section of a case.
-func parseWish(t *testing.T, text string) (c Intent) {
+func parseWish(t *testing.T, text string) (c switches.Intent) {
 	t.Helper()
 	for line := range strings.Lines(text) {
 		w := strings.Fields(line)
@@ -222,26 +216,26 @@ func parseWish(t *testing.T, text string) (c Intent) {
 		case "lldp":
 			c.LLDP = w[1] == "on"
 		case "class":
-			k := Class{Name: w[1], Priority: num("priority"), Bandwidth: num("bandwidth"), Strict: has("strict"), PFC: has("pfc")}
+			k := switches.Class{Name: w[1], Priority: num("priority"), Bandwidth: num("bandwidth"), Strict: has("strict"), PFC: has("pfc")}
 			if has("dscp") {
-				k.DSCP = parseRanges(value["dscp"], dscpNumber)
+				k.DSCP = traffic.ParseRanges(value["dscp"], traffic.ParseDSCP)
 			}
 			if has("ecn") {
-				e := &ECN{}
+				e := &switches.ECN{}
 				if _, err := fmt.Sscanf(value["ecn"], "%d,%d,%d", &e.Min, &e.Max, &e.Probability); err != nil {
 					t.Fatal(err)
 				}
 				k.ECN = e
 			}
 			if has("headroom") {
-				k.Headroom = &Headroom{}
+				k.Headroom = &switches.Headroom{}
 				if _, err := fmt.Sscanf(value["headroom"], "%d,%d,%d", &k.Headroom.Size, &k.Headroom.Xoff, &k.Headroom.Xon); err != nil {
 					t.Fatal(err)
 				}
 			}
 			c.Classes = append(c.Classes, k)
 		case "port":
-			c.Ports = append(c.Ports, Port{Name: w[1], MTU: num("mtu"), PFC: has("pfc"), Classify: has("classify"), Queue: has("queue"),
+			c.Ports = append(c.Ports, switches.Port{Name: w[1], MTU: num("mtu"), PFC: has("pfc"), Classify: has("classify"), Queue: has("queue"),
 				Watchdog: has("watchdog"), Headroom: has("headroom")})
 		default:
 			t.Fatalf("unknown line %q", line)
@@ -250,8 +244,8 @@ func parseWish(t *testing.T, text string) (c Intent) {
 	return c
 }
 
-func showClass(k Class) string {
-	s := fmt.Sprintf("class %s dscp=%s priority=%d bandwidth=%d strict=%v pfc=%v", k.Name, ranges(k.DSCP), k.Priority, k.Bandwidth, k.Strict, k.PFC)
+func showClass(k switches.Class) string {
+	s := fmt.Sprintf("class %s dscp=%s priority=%d bandwidth=%d strict=%v pfc=%v", k.Name, traffic.Ranges(k.DSCP), k.Priority, k.Bandwidth, k.Strict, k.PFC)
 	if k.ECN != nil {
 		s += fmt.Sprintf(" ecn=%d,%d,%d", k.ECN.Min, k.ECN.Max, k.ECN.Probability)
 	}
@@ -262,7 +256,7 @@ func showClass(k Class) string {
 }
 
 // showConfig prints what was read, for cases that have that section.
-func showConfig(c Reading, section map[string]string, name string) string {
+func showConfig(c switches.Reading, section map[string]string, name string) string {
 	if _, ok := section[name]; !ok {
 		return ""
 	}
@@ -287,14 +281,9 @@ func showConfig(c Reading, section map[string]string, name string) string {
 	return b.String()
 }
 
-func showWarnings(c Reading, section map[string]string) string {
+func showWarnings(c switches.Reading, section map[string]string) string {
 	if _, ok := section["warnings"]; !ok {
 		return ""
 	}
 	return text(c.Warnings)
-}
-
-// render compares readings and intents in either direction.
-func render(d *OS, from, to interface{ state() state }) ([]string, error) {
-	return d.render(from.state(), to.state())
 }

@@ -1,4 +1,4 @@
-package switches
+package switches_test
 
 import (
 	"path/filepath"
@@ -7,13 +7,17 @@ import (
 	"testing"
 	"unicode"
 
+	"weft/switches"
+	"weft/switches/comware"
+	"weft/switches/nxos"
+
 	"golang.org/x/tools/txtar"
 )
 
 // fuzzParse reads anything as the output of every command. Whatever it is, it
 // is a configuration, and from it to itself nothing is sent.
-func fuzzParse(f *testing.F, d *OS, dir string) {
-	files, err := filepath.Glob(filepath.Join("testdata", dir, "*.txtar"))
+func fuzzParse(f *testing.F, d *switches.OS) {
+	files, err := filepath.Glob(filepath.Join("testdata", d.Name, "*.txtar"))
 	if err != nil || len(files) == 0 {
 		f.Fatal("no seeds", err)
 	}
@@ -39,27 +43,27 @@ func fuzzParse(f *testing.F, d *OS, dir string) {
 			t.Fatal(err)
 		}
 		have := c.For(want)
-		if lines, err := render(d, have, have); err != nil || len(lines) > 0 {
+		if lines, err := switches.Render(d, have, have); err != nil || len(lines) > 0 {
 			t.Errorf("from itself to itself: %v %q", err, lines)
 		}
-		lines, err := render(d, have, want)
+		lines, err := switches.Render(d, have, want)
 		if err != nil {
 			return
 		}
-		if _, err := render(d, want, have); err != nil {
+		if _, err := switches.Render(d, want, have); err != nil {
 			t.Errorf("there is no way back from %q: %v", lines, err)
 		}
 	})
 }
 
-func FuzzParseNXOS(f *testing.F) { fuzzParse(f, NXOS(), "nxos") }
+func FuzzParseNXOS(f *testing.F) { fuzzParse(f, nxos.OS()) }
 
-func FuzzParseComware(f *testing.F) { fuzzParse(f, Comware(), "comware") }
+func FuzzParseComware(f *testing.F) { fuzzParse(f, comware.OS()) }
 
 // fuzzLine puts a line, whatever it is, into a configuration, at each kind of
 // place in turn: it is understood, or shown, or about something else.
-func fuzzLine(f *testing.F, d *OS, dir string) {
-	ar, err := txtar.ParseFile(filepath.Join("testdata", "whole", dir+".txtar"))
+func fuzzLine(f *testing.F, d *switches.OS) {
+	ar, err := txtar.ParseFile(filepath.Join("testdata", "whole", d.Name+".txtar"))
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -78,11 +82,11 @@ func fuzzLine(f *testing.F, d *OS, dir string) {
 	}
 	f.Fuzz(func(t *testing.T, line string, at int) {
 		line = strings.Join(strings.Fields(line), " ")
-		if line == "" || line[0] == '!' || line[0] == '#' || bannerLength([]string{line}) > 0 || strings.ContainsFunc(line, unicode.IsControl) {
+		if line == "" || line[0] == '!' || line[0] == '#' || switches.BannerLength([]string{line}) > 0 || strings.ContainsFunc(line, unicode.IsControl) {
 			t.Skip("no line of its own")
 		}
 		at = max(at, 0) % len(running)
-		if bannerLength(running[max(0, at-2):]) > 0 || bannerLength(running[max(0, at-1):]) > 0 || bannerLength(running[at:]) > 0 {
+		if switches.BannerLength(running[max(0, at-2):]) > 0 || switches.BannerLength(running[max(0, at-1):]) > 0 || switches.BannerLength(running[at:]) > 0 {
 			t.Skip("into free text")
 		}
 		indent := running[at][:len(running[at])-len(strings.TrimLeft(running[at], " "))]
@@ -93,6 +97,6 @@ func fuzzLine(f *testing.F, d *OS, dir string) {
 	})
 }
 
-func FuzzLineNXOS(f *testing.F) { fuzzLine(f, NXOS(), "nxos") }
+func FuzzLineNXOS(f *testing.F) { fuzzLine(f, nxos.OS()) }
 
-func FuzzLineComware(f *testing.F) { fuzzLine(f, Comware(), "comware") }
+func FuzzLineComware(f *testing.F) { fuzzLine(f, comware.OS()) }

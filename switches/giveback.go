@@ -19,21 +19,21 @@ func (c Reading) Owned(o Owner) Owned {
 		return out
 	}
 	note := func(object string) string {
-		name := nameOf(object, c.read.global)
+		name := nameOf(object, c.read.Global)
 		if name != "" && o.owns(name) && !slices.Contains(out.Names, name) {
 			out.Names = append(out.Names, name)
 		}
 		return name
 	}
-	for _, b := range c.read.global {
-		if object := objectOf(b.head()); o.owns(object) {
+	for _, b := range c.read.Global {
+		if object := Object(b.Head()); o.owns(object) {
 			note(object)
 		}
 	}
-	for _, port := range sortedPorts(c.read) {
-		for _, b := range c.read.port[port] {
-			for _, line := range b.lines {
-				if object := c.read.os.attachment(line); o.owns(object) {
+	for _, port := range c.read.PortNames() {
+		for _, b := range c.read.Port[port] {
+			for _, line := range b.Lines {
+				if object := c.read.OS.Attached(line); o.owns(object) {
 					out.Ports[port] = note(object)
 				}
 			}
@@ -45,8 +45,8 @@ func (c Reading) Owned(o Owner) Owned {
 
 // nameOf is the prefix that an object belongs to: that of a policy without its
 // role, of a class-map that of the policies around it.
-func nameOf(object string, bs []block) string {
-	for _, role := range roles() {
+func nameOf(object string, bs []Block) string {
+	for _, role := range Roles() {
 		if name, ok := strings.CutSuffix(object, role); ok {
 			return name
 		}
@@ -76,18 +76,18 @@ type Line struct {
 // GiveBackPort takes what is ours off a port and restores what was there
 // before.
 func GiveBackPort(now Reading, r Relics, o Owner, port string) Return {
-	at := func(c *Reading) ([]block, bool) {
+	at := func(c *Reading) ([]Block, bool) {
 		if c == nil || c.read == nil {
 			return nil, false
 		}
-		bs, ok := c.read.port[port]
+		bs, ok := c.read.Port[port]
 		return bs, ok
 	}
 	have, there := at(&now)
 	if !there {
 		return Return{}
 	}
-	return now.read.os.giveBack(have, r, at, func(object string) bool { return o.owns(object) })
+	return now.read.OS.giveBack(have, r, at, func(object string) bool { return o.owns(object) })
 }
 
 // GiveBack removes the objects of a name and restores what stood in their
@@ -98,31 +98,31 @@ func GiveBack(now Reading, r Relics, name string, replaced bool) Return {
 	if now.read == nil {
 		return Return{}
 	}
-	var shared, objects []block
-	for _, b := range now.read.global {
-		switch object := objectOf(b.head()); {
+	var shared, objects []Block
+	for _, b := range now.read.Global {
+		switch object := Object(b.Head()); {
 		case object == "":
 			shared = append(shared, b)
-		case owner(object, name, now.read.global) == name:
+		case owner(object, name, now.read.Global) == name:
 			objects = append(objects, b)
 		}
 	}
 	if replaced {
 		shared = nil
 	}
-	out := now.read.os.giveBack(shared, r, func(c *Reading) ([]block, bool) {
+	out := now.read.OS.giveBack(shared, r, func(c *Reading) ([]Block, bool) {
 		if c == nil || c.read == nil {
 			return nil, false
 		}
-		return slices.DeleteFunc(slices.Clone(c.read.global), func(b block) bool { return objectOf(b.head()) != "" }), true
+		return slices.DeleteFunc(slices.Clone(c.read.Global), func(b Block) bool { return Object(b.Head()) != "" }), true
 	}, mine)
 	target := changed(shared, out.Changes)
-	g := now.read.os.lines.grammar
+	g := now.read.OS.Lines.Grammar
 	out.Send = g.diff(slices.Concat(objects, shared), target)
 	out.Undo = g.diff(target, slices.Concat(objects, shared))
 	for _, b := range objects {
-		if len(b.path) == 1 {
-			out.Changes = append(out.Changes, Line{Key: b.head(), Before: "there"})
+		if len(b.Path) == 1 {
+			out.Changes = append(out.Changes, Line{Key: b.Head(), Before: "there"})
 		}
 	}
 	return out
@@ -130,17 +130,17 @@ func GiveBack(now Reading, r Relics, name string, replaced bool) Return {
 
 // giveBack compares three states of the same places, line by line: what is
 // there now, what was proven last, and what was there before.
-func (o *OS) giveBack(now []block, r Relics, at func(*Reading) ([]block, bool), mine func(string) bool) (out Return) {
-	g := o.lines.grammar
+func (o *OS) giveBack(now []Block, r Relics, at func(*Reading) ([]Block, bool), mine func(string) bool) (out Return) {
+	g := o.Lines.Grammar
 	base, hasBase := at(r.Base)
 	left, hasLeft := at(r.Left)
 	for _, b := range now {
-		was, _ := findBlock(base, b.path...)
-		proven, _ := findBlock(left, b.path...)
-		place := strings.Join(b.path, " / ")
+		was, _ := FindBlock(base, b.Path...)
+		proven, _ := FindBlock(left, b.Path...)
+		place := strings.Join(b.Path, " / ")
 		for _, key := range keys(g, b, was) {
 			n, b4, then := keyed(g, b, key), keyed(g, was, key), keyed(g, proven, key)
-			switch object := o.attachment(n); {
+			switch object := o.Attached(n); {
 			case n == b4:
 			case n != "" && mine(object):
 				out.Changes = append(out.Changes, Line{place, key, n, b4})
@@ -166,22 +166,22 @@ func orNone(line string) string {
 }
 
 // changed makes the changes in a copy of the blocks.
-func changed(bs []block, changes []Line) []block {
-	out := make([]block, len(bs))
+func changed(bs []Block, changes []Line) []Block {
+	out := make([]Block, len(bs))
 	for i, b := range bs {
-		out[i] = b.clone()
+		out[i] = b.Clone()
 		for _, c := range changes {
-			if c.Place != strings.Join(b.path, " / ") {
+			if c.Place != strings.Join(b.Path, " / ") {
 				continue
 			}
-			at := slices.Index(out[i].lines, c.Before)
+			at := slices.Index(out[i].Lines, c.Before)
 			switch {
 			case at >= 0 && c.After != "":
-				out[i].lines[at] = c.After
+				out[i].Lines[at] = c.After
 			case at >= 0:
-				out[i].lines = slices.Delete(out[i].lines, at, at+1)
+				out[i].Lines = slices.Delete(out[i].Lines, at, at+1)
 			case c.After != "":
-				out[i].lines = append(out[i].lines, c.After)
+				out[i].Lines = append(out[i].Lines, c.After)
 			}
 		}
 	}
@@ -189,9 +189,9 @@ func changed(bs []block, changes []Line) []block {
 }
 
 // keys lists the keys of the lines of two blocks.
-func keys(g grammar, a, b block) (out []string) {
-	for _, line := range slices.Concat(a.lines, b.lines) {
-		if k := g.key(line); !slices.Contains(out, k) {
+func keys(g Grammar, a, b Block) (out []string) {
+	for _, line := range slices.Concat(a.Lines, b.Lines) {
+		if k := g.Key(line); !slices.Contains(out, k) {
 			out = append(out, k)
 		}
 	}
@@ -199,12 +199,12 @@ func keys(g grammar, a, b block) (out []string) {
 }
 
 // keyed is the line of a block with that key, or "".
-func keyed(g grammar, b block, key string) string {
-	i := slices.IndexFunc(b.lines, func(l string) bool { return g.key(l) == key })
+func keyed(g Grammar, b Block, key string) string {
+	i := slices.IndexFunc(b.Lines, func(l string) bool { return g.Key(l) == key })
 	if i < 0 {
 		return ""
 	}
-	return b.lines[i]
+	return b.Lines[i]
 }
 
 // Nameless says which frame lengths ports have that no wish names, that were not
@@ -215,18 +215,18 @@ func Nameless(now Reading, r Relics, want Intent) (out []string) {
 	if r.Base == nil || r.Left == nil {
 		return nil
 	}
-	o := now.read.os.lines
-	g, owned := o.grammar, now.Owned(want.Owner).Ports
-	for _, port := range sortedPorts(now.read) {
-		if _, wished := want.port(port); wished || owned[port] != "" {
+	o := now.read.OS.Lines
+	g, owned := o.Grammar, now.Owned(want.Owner).Ports
+	for _, port := range now.read.PortNames() {
+		if _, wished := want.Port(port); wished || owned[port] != "" {
 			continue
 		}
-		for _, b := range now.read.port[port] {
-			was, _ := findBlock(r.Base.read.port[port], b.path...)
-			proven, _ := findBlock(r.Left.read.port[port], b.path...)
-			for _, line := range b.lines {
-				key := g.key(line)
-				if o.unowned(line) && line != keyed(g, was, key) && line == keyed(g, proven, key) {
+		for _, b := range now.read.Port[port] {
+			was, _ := FindBlock(r.Base.read.Port[port], b.Path...)
+			proven, _ := FindBlock(r.Left.read.Port[port], b.Path...)
+			for _, line := range b.Lines {
+				key := g.Key(line)
+				if o.Unowned(line) && line != keyed(g, was, key) && line == keyed(g, proven, key) {
 					out = append(out, port+" has "+line+", which came since weft's first change (before: "+orNone(keyed(g, was, key))+
 						"), and no link names the port: where weft wrote it, take it off by hand; nothing else tells whose it is")
 				}
@@ -243,13 +243,13 @@ func LineAt(c Reading, port, place, key string) (line string, there bool) {
 	if c.read == nil {
 		return "", false
 	}
-	bs := c.read.global
+	bs := c.read.Global
 	if port != "" {
-		bs = c.read.port[port]
+		bs = c.read.Port[port]
 	}
-	g := c.read.os.lines.grammar
+	g := c.read.OS.Lines.Grammar
 	for _, b := range bs {
-		at := strings.Join(b.path, " / ")
+		at := strings.Join(b.Path, " / ")
 		if port == "" && place == "" && at == key {
 			return "", true
 		}
@@ -269,17 +269,17 @@ func Changed(now, proven Reading, o Owner, port string) bool {
 		return true
 	}
 	pick := func(c Reading) (out []string) {
-		bs := c.read.port[port]
+		bs := c.read.Port[port]
 		if port == "" {
-			bs = slices.DeleteFunc(slices.Clone(c.read.global), func(b block) bool {
-				object := objectOf(b.head())
+			bs = slices.DeleteFunc(slices.Clone(c.read.Global), func(b Block) bool {
+				object := Object(b.Head())
 				return object != "" && !o.owns(object)
 			})
 		}
 		for _, b := range bs {
-			place := strings.Join(b.path, " / ")
-			for _, line := range append([]string{""}, b.lines...) {
-				if object := now.read.os.attachment(line); object == "" || o.owns(object) || port != "" {
+			place := strings.Join(b.Path, " / ")
+			for _, line := range append([]string{""}, b.Lines...) {
+				if object := now.read.OS.Attached(line); object == "" || o.owns(object) || port != "" {
 					out = append(out, place+": "+line)
 				}
 			}
@@ -297,15 +297,15 @@ func Back(now, before Reading, o Owner, ports []string) []string {
 	if now.read == nil || before.read == nil {
 		return nil
 	}
-	g := now.read.os.lines.grammar
-	pick := func(c Reading) (out []block) {
-		for _, b := range c.read.global {
-			if object := objectOf(b.head()); object == "" || o.owns(object) {
+	g := now.read.OS.Lines.Grammar
+	pick := func(c Reading) (out []Block) {
+		for _, b := range c.read.Global {
+			if object := Object(b.Head()); object == "" || o.owns(object) {
 				out = append(out, b)
 			}
 		}
 		for _, p := range ports {
-			out = append(out, c.read.port[p]...)
+			out = append(out, c.read.Port[p]...)
 		}
 		return out
 	}

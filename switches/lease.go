@@ -112,7 +112,7 @@ func (t *Transaction) over(h Hold, now time.Time) bool {
 // claim makes the directories of the lease. The holder's name comes first: a
 // lease always has one, also where weft is killed on the way.
 func (t *Transaction) claim(ctx context.Context, m Marks) error {
-	lasts := max(leaseTime, 3*t.confirm)
+	lasts := max(leaseTime, 3*t.Confirm)
 	t.held = fmt.Sprintf("%s%d.%s.%s", markHeld, m.Now.Add(lasts).Unix(), t.guard.Owner, t.guard.who())
 	var no *RefusedError
 	if err := t.s.mkdir(ctx, t.held); err != nil {
@@ -192,22 +192,22 @@ func (s *Session) whole(ctx context.Context, file string) error {
 	if err != nil {
 		return err
 	}
-	if !reflect.DeepEqual(kept.read.global, now.read.global) || !reflect.DeepEqual(kept.read.port, now.read.port) {
+	if !reflect.DeepEqual(kept.read.Global, now.read.Global) || !reflect.DeepEqual(kept.read.Port, now.read.Port) {
 		return errors.New("the switch says that it was written, and it does not read as the running configuration")
 	}
 	return nil
 }
 
-// enough refuses work that would take more than a part of the time that the switch
+// Enough refuses work that would take more than a part of the time that the switch
 // waits. What a plan may take is less than what a transaction may, so that a switch
 // which is a little slower by then refuses nothing that was planned.
-func (t *Transaction) enough(part, of time.Duration) error {
+func (t *Transaction) Enough(part, of time.Duration) error {
 	work := time.Duration(t.guard.Lines) * t.pace
-	if work <= t.confirm/of*part {
+	if work <= t.Confirm/of*part {
 		return nil
 	}
 	return hint.Wrap(fmt.Errorf("%d lines at %s each take about %s, more than %d/%d of the %s after which the switch reverts by itself",
-		t.guard.Lines, t.pace.Round(time.Millisecond), work.Round(time.Second), part, of, t.confirm),
+		t.guard.Lines, t.pace.Round(time.Millisecond), work.Round(time.Second), part, of, t.Confirm),
 		"a longer commit_confirm gives the switch time")
 }
 
@@ -222,7 +222,7 @@ func (t *Transaction) mark(ctx context.Context, s *Session) error {
 		return err
 	}
 	t.ahead = time.Until(now)
-	t.markName = fmt.Sprintf("%s%d.%s.%s.%s", markArmed, now.Add(t.confirm).Unix(), fingerprint(t.before), t.guard.Owner, t.guard.who())
+	t.markName = fmt.Sprintf("%s%d.%s.%s.%s", markArmed, now.Add(t.Confirm).Unix(), fingerprint(t.before), t.guard.Owner, t.guard.who())
 	if err := s.mkdir(ctx, t.markName); err != nil {
 		if errors.As(err, new(*RefusedError)) {
 			t.markName = ""

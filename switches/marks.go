@@ -135,7 +135,7 @@ func (s *Session) probeMarks(ctx context.Context) error {
 	case err == nil, told && !s.absent.MatchString(no.Reply), !s.wire.IsAlive(), ctx.Err() != nil:
 		return err
 	}
-	return &GuardError{Err: err, lack: "weft cannot keep its marks on this switch, which say who changes it and until when"}
+	return &GuardError{Err: err, Lack: "weft cannot keep its marks on this switch, which say who changes it and until when"}
 }
 
 // listing are the marks without the time.

@@ -33,13 +33,14 @@ func (s *Session) Neighbours(ctx context.Context) ([]Neighbour, error) {
 	if errors.As(err, new(*RefusedError)) {
 		return nil, nil // the feature is off
 	}
-	return s.os.Neighbours.Parse(out[line]), err
+	return s.os.Neighbours.Heard(out[line]), err
 }
 
-// whole leaves out what does not say on which port it was heard.
-func whole(list []Neighbour) []Neighbour {
+// Heard are the neighbours of a text, without what does not say on which port it
+// was heard.
+func (o *Neighbours) Heard(text string) []Neighbour {
 	var out []Neighbour
-	for _, n := range list {
+	for _, n := range o.Parse(text) {
 		if n.Port != "" {
 			out = append(out, n)
 		}

@@ -16,13 +16,13 @@ type Operation struct {
 // PFC is configured and does not run for just the priorities that are lossless
 // on the switch now: what is configured does not tell that alone.
 func (s *Session) Operates(ctx context.Context, have Reading, want Intent) ([]string, error) {
-	lossless := lossless(have.Classes)
+	lossless := Lossless(have.Classes)
 	if s.os.Operates == nil || len(lossless) == 0 {
 		return nil, nil
 	}
 	var ports []string
 	for _, w := range want.Ports {
-		if p, ok := have.port(w.Name); ok && p.PFC && w.PFC {
+		if p, ok := have.Port(w.Name); ok && p.PFC && w.PFC {
 			ports = append(ports, w.Name)
 		}
 	}

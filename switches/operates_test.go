@@ -1,40 +1,26 @@
-package switches
+package switches_test
 
 import (
 	"errors"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
-)
 
-func TestTranscriptsNXOSPFCState(t *testing.T) {
-	for name, want := range map[string]map[string]pfcState{
-		"SYNTHETIC_otel_contrib_test.txt": {
-			"Ethernet1/2": {runs: true, known: true, priorities: []int{0, 3}},
-			"Ethernet1/5": {runs: true, known: true},
-		},
-		"leaf1_nexus9332_auto-off_2026.txt": {"Ethernet1/27": {}, "Ethernet1/28": {}},
-		"nexus5k_auto-off.txt":              {"Ethernet1/47": {}, "Ethernet1/48": {}, "Ethernet4/15": {}, "Ethernet4/16": {}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if got := nxosPFCStates(transcript(t, "cisco_nxos/show_interface_priority-flow-control/"+name)); !reflect.DeepEqual(got, want) {
-				t.Errorf("%+v, want %+v", got, want)
-			}
-		})
-	}
-}
+	"weft/switches"
+	"weft/switches/comware"
+	"weft/switches/nxos"
+)
 
 // That PFC is configured does not say that it runs, and for which priorities:
 // the switch is asked, where something is lossless.
 func TestOperates(t *testing.T) {
-	have := Reading{Classes: []Class{{Name: allOther}, {Name: "rdma", Priority: 3, PFC: true}}, Ports: []Port{
+	have := switches.Reading{Classes: []switches.Class{{Name: switches.AllOther}, {Name: "rdma", Priority: 3, PFC: true}}, Ports: []switches.Port{
 		{Name: "Ethernet1/1", PFC: true}, {Name: "Ethernet1/2", PFC: true}, {Name: "Ethernet1/3", PFC: true}, {Name: "Ethernet1/6", PFC: true}, {Name: "Ethernet1/4"}, {Name: "Ethernet1/5", PFC: true},
 	}}
-	want := Intent{}
+	want := switches.Intent{}
 	for _, p := range have.Ports[:5] {
-		want.Ports = append(want.Ports, Port{Name: p.Name, PFC: true})
+		want.Ports = append(want.Ports, switches.Port{Name: p.Name, PFC: true})
 	}
 	r := newReplay(t, join(nxosLogin, `
 leaf-a# show interface priority-flow-control
@@ -51,7 +37,7 @@ leaf-a# show interface priority-flow-control
 % Permission denied for the role
 leaf-a#
 `))
-	s := open(t, NXOS(), r)
+	s := open(t, nxos.OS(), r)
 	got, err := s.Operates(t.Context(), have, want)
 	says := []string{
 		"PFC is on and does not run (show interface priority-flow-control); on a port without a link that may be all there is to it: Ethernet1/3",
@@ -64,7 +50,7 @@ leaf-a#
 	if got, err := s.Operates(t.Context(), have, want); err != nil || len(got) != 1 || !strings.HasPrefix(got[0], "whether PFC runs was not checked: ") {
 		t.Errorf("not for this user: %q: %v", got, err)
 	}
-	for name, nothing := range map[string]Reading{"nothing is lossless": {Ports: have.Ports}, "nothing is on": {Classes: have.Classes}} {
+	for name, nothing := range map[string]switches.Reading{"nothing is lossless": {Ports: have.Ports}, "nothing is on": {Classes: have.Classes}} {
 		if got, err := s.Operates(t.Context(), nothing, want); err != nil || len(got) > 0 {
 			t.Errorf("%s: %q: %v", name, got, err)
 		}
@@ -89,9 +75,9 @@ func TestProbe(t *testing.T) {
 		"longer than it can": {"leaf-a#", 24 * time.Hour, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := open(t, NXOS(), newReplay(t, join(nxosLogin, c.script)))
-			err := s.Probe(t.Context(), Guard{Confirm: c.confirm})
-			if errors.As(err, new(*GuardError)) != c.none || errors.As(err, new(*RefusedError)) != c.refused || (err != nil) != (c.none || c.refused) {
+			s := open(t, nxos.OS(), newReplay(t, join(nxosLogin, c.script)))
+			err := s.Probe(t.Context(), switches.Guard{Confirm: c.confirm})
+			if errors.As(err, new(*switches.GuardError)) != c.none || errors.As(err, new(*switches.RefusedError)) != c.refused || (err != nil) != (c.none || c.refused) {
 				t.Error(err)
 			}
 		})
@@ -109,8 +95,8 @@ func TestProbe(t *testing.T) {
 		"too long":       {"  INTEGER<1-30>  Delay time in seconds", 1, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := open(t, Comware(), newReplay(t, join(comwareLogin, "<leaf-b> system-view\nSystem View: return to User View with Ctrl+Z.\n[leaf-b] configuration commit delay ?\n"+c.reply+"\n[leaf-b] return\n<leaf-b>")))
-			if err := s.Probe(t.Context(), Guard{Confirm: time.Minute, Lines: c.lines}); errors.As(err, new(*GuardError)) != c.none || (err != nil) != c.none {
+			s := open(t, comware.OS(), newReplay(t, join(comwareLogin, "<leaf-b> system-view\nSystem View: return to User View with Ctrl+Z.\n[leaf-b] configuration commit delay ?\n"+c.reply+"\n[leaf-b] return\n<leaf-b>")))
+			if err := s.Probe(t.Context(), switches.Guard{Confirm: time.Minute, Lines: c.lines}); errors.As(err, new(*switches.GuardError)) != c.none || (err != nil) != c.none {
 				t.Error(err)
 			}
 		})

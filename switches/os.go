@@ -29,7 +29,7 @@ type OS struct {
 	// result holds every port of the switch.
 	Parse func(out map[string]string) (Reading, error)
 
-	lines writing
+	Lines Lines
 	Guard Procedure // its timed revert; nil: it has none
 
 	// Remarks are what a reader of the plan must know of what was read and stays;
@@ -132,38 +132,39 @@ type Files struct {
 	Clock  string // prints the time of the switch
 }
 
-// A writing is how the lines of an OS are written, compared and owned.
-type writing struct {
-	grammar grammar
-	// global and port write a wish as blocks; Render has checked its classes.
-	global func(c Intent, f Facts) ([]block, error)
-	port   func(c Intent, p Port, f Facts) []block
-	// settle fits wished blocks to observed ones of the same place, so that
+// A Lines is how the lines of an OS are written, compared and owned.
+type Lines struct {
+	Grammar Grammar
+	Words   func() *Vocabulary // the lines whose meaning weft knows
+	// Global and port write a wish as blocks; Render has checked its classes.
+	Global func(c Intent, f Facts) ([]Block, error)
+	Port   func(c Intent, p Port, f Facts) []Block
+	// Settle fits wished blocks to observed ones of the same place, so that
 	// what is good enough is left alone.
-	settle func(observed *reading, frame int, seen, wish []block) []block
-	// unowned reports lines that nobody claims even on a port of somebody else.
-	unowned func(line string) bool
-	// detach lists what must be taken off before attached blocks may change,
+	Settle func(observed *Text, frame int, seen, wish []Block) []Block
+	// Unowned reports lines that nobody claims even on a port of somebody else.
+	Unowned func(line string) bool
+	// Detach lists what must be taken off before attached blocks may change,
 	// and have without it. Nil: nothing.
-	detach func(have, want []block) ([]string, []block)
+	Detach func(have, want []Block) ([]string, []Block)
 
-	roles    []string // what follows a name in those of the objects that are attached; none: they are the name
-	attaches []string // the beginnings of lines that attach the object they end with
-	objects  []string // the headers that open an object, apart from its name
-	perPort  bool     // queues, marks and pause are set port by port
-	// needs reports whether a wish has something to put in the place of a line
+	Roles    []string // what follows a name in those of the objects that are attached; none: they are the name
+	Attaches []string // the beginnings of lines that attach the object they end with
+	Objects  []string // the headers that open an object, apart from its name
+	PerPort  bool     // queues, marks and pause are set port by port
+	// Needs reports whether a wish has something to put in the place of a line
 	// that attaches an object; nil: always.
-	needs func(want Intent, line string) bool
-	// under says what the objects of a name do, as far as they are in force.
-	under func(c Reading, name string) Reading
-	// starving looks which queues get nothing by a wish although somebody else
+	Needs func(want Intent, line string) bool
+	// Under says what the objects of a name do, as far as they are in force.
+	Under func(c Reading, name string) Reading
+	// Starving looks which queues get nothing by a wish although somebody else
 	// fills them: taken are those that are served now. Nil: none.
-	starving func(c Reading, want Intent) (taken, waiting []string)
+	Starving func(c Reading, want Intent) (taken, waiting []string)
 }
 
-// attachment returns the name of the object that a line attaches, or "".
-func (o *OS) attachment(line string) string {
-	if slices.ContainsFunc(o.lines.attaches, func(prefix string) bool { return strings.HasPrefix(line, prefix) }) {
+// Attached returns the name of the object that a line attaches, or "".
+func (o *OS) Attached(line string) string {
+	if slices.ContainsFunc(o.Lines.Attaches, func(prefix string) bool { return strings.HasPrefix(line, prefix) }) {
 		if name := line[strings.LastIndexByte(line, ' ')+1:]; !strings.HasPrefix(name, "default-") { // what the OS itself attaches
 			return name
 		}

@@ -11,17 +11,17 @@ func ours(object, name string) bool {
 		return false
 	}
 	role, ok := strings.CutPrefix(object, name)
-	return ok && (role == "" || slices.Contains(roles(), role))
+	return ok && (role == "" || slices.Contains(Roles(), role))
 }
 
-// roles are what follows a name in the names of objects that are attached.
-func roles() []string { return []string{roleIn, roleOut, roleNQ, roleHR} }
+// Roles are what follows a name in the names of objects that are attached.
+func Roles() []string { return []string{RoleIn, RoleOut, RoleNQ, RoleHR} }
 
-const roleIn, roleOut, roleNQ, roleHR = "-in", "-out", "-nq", "-hr"
+const RoleIn, RoleOut, RoleNQ, RoleHR = "-in", "-out", "-nq", "-hr"
 
 // owner returns the prefix that an object belongs to: the longest of those
 // whose policies are there, and of name itself.
-func owner(object, name string, bs []block) string {
+func owner(object, name string, bs []Block) string {
 	best := ""
 	try := func(prefix string) {
 		if len(prefix) > len(best) && (object == prefix || strings.HasPrefix(object, prefix+"-")) {
@@ -30,11 +30,11 @@ func owner(object, name string, bs []block) string {
 	}
 	try(name)
 	for _, b := range bs {
-		if !strings.HasPrefix(b.head(), "policy-map ") {
+		if !strings.HasPrefix(b.Head(), "policy-map ") {
 			continue
 		}
-		for _, role := range roles() {
-			if prefix, ok := strings.CutSuffix(objectOf(b.head()), role); ok {
+		for _, role := range Roles() {
+			if prefix, ok := strings.CutSuffix(Object(b.Head()), role); ok {
 				try(prefix)
 			}
 		}
@@ -42,19 +42,19 @@ func owner(object, name string, bs []block) string {
 	return best
 }
 
-// mine reports whether an object belongs to whoever wishes c: it is of its
+// Mine reports whether an object belongs to whoever wishes c: it is of its
 // name, or of another name of its owner.
-func (c Intent) mine(object string) bool {
+func (c Intent) Mine(object string) bool {
 	if ours(object, c.Name) {
 		return true
 	}
 	return c.Owner.owns(object)
 }
 
-// needs reports whether want has something to put in the place of a line that
+// Needs reports whether want has something to put in the place of a line that
 // attaches an object.
 func (o *OS) needs(want Intent, line string) bool {
-	return o.lines.needs == nil || o.lines.needs(want, line)
+	return o.Lines.Needs == nil || o.Lines.Needs(want, line)
 }
 
 // An Owner is one of those whose objects may be on a switch.
@@ -74,11 +74,11 @@ func (o Owner) owns(object string) bool {
 	})
 }
 
-// carries reports whether the blocks attach something of who wishes want.
-func (o *OS) carries(bs []block, want Intent) bool {
+// Carries reports whether the blocks attach something of who wishes want.
+func (o *OS) Carries(bs []Block, want Intent) bool {
 	for _, b := range bs {
-		for _, line := range b.lines {
-			if n := o.attachment(line); n != "" && want.mine(n) {
+		for _, line := range b.Lines {
+			if n := o.Attached(line); n != "" && want.Mine(n) {
 				return true
 			}
 		}
@@ -91,23 +91,23 @@ func foreignNames(have Reading, want Intent) (out []string) {
 	if want.Name == "" || want.Adopt {
 		return nil
 	}
-	o := have.read.os
-	list := func(place string, bs []block) {
+	o := have.read.OS
+	list := func(place string, bs []Block) {
 		for _, b := range bs {
-			for _, line := range b.lines {
-				if n := o.attachment(line); n != "" && !want.mine(n) && o.needs(want, line) {
+			for _, line := range b.Lines {
+				if n := o.Attached(line); n != "" && !want.Mine(n) && o.needs(want, line) {
 					out = append(out, place+": "+line)
 				}
 			}
 		}
 	}
 	if len(want.Classes) > 0 {
-		for _, b := range have.read.global {
-			list(b.head(), []block{b})
+		for _, b := range have.read.Global {
+			list(b.Head(), []Block{b})
 		}
 	}
 	for _, w := range want.Ports {
-		list(w.Name, have.read.port[w.Name])
+		list(w.Name, have.read.Port[w.Name])
 	}
 	return out
 }

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"weft/internal/traffic"
 )
 
 // A Discretion is what a record does not tell.
@@ -136,7 +137,7 @@ func wishText(c Intent) string {
 	}
 	for _, k := range c.Classes {
 		fmt.Fprintf(&b, "class %s", k.Name)
-		flag(len(k.DSCP) > 0, "dscp="+ranges(k.DSCP))
+		flag(len(k.DSCP) > 0, "dscp="+traffic.Ranges(k.DSCP))
 		fmt.Fprintf(&b, " priority=%d", k.Priority)
 		flag(k.Bandwidth > 0, fmt.Sprintf("bandwidth=%d", k.Bandwidth))
 		flag(k.Strict, "strict")

@@ -1,4 +1,4 @@
-package switches
+package switches_test
 
 import (
 	"os"
@@ -7,26 +7,29 @@ import (
 	"strings"
 	"testing"
 
+	"weft/switches"
+	"weft/switches/systems"
+
 	"golang.org/x/tools/txtar"
 )
 
 // What is recorded of a switch is a case that holds, and holds no secret.
 func TestRecorded(t *testing.T) {
-	for os, d := range map[string]*OS{"nxos": NXOS(), "comware": Comware()} {
-		files, err := filepath.Glob(filepath.Join("testdata", os, "*.txtar"))
+	for _, d := range systems.All() {
+		files, err := filepath.Glob(filepath.Join("testdata", d.Name, "*.txtar"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, file := range files {
-			t.Run(os+"/"+filepath.Base(file), func(t *testing.T) { testRecorded(t, os, d, file) })
+			t.Run(d.Name+"/"+filepath.Base(file), func(t *testing.T) { testRecorded(t, d, file) })
 		}
 	}
 }
 
 // tellsLess compares a record with one that tells less: what is sent is the same.
-func tellsLess(t *testing.T, d *OS, out map[string]string, want Intent, open string) {
+func tellsLess(t *testing.T, d *switches.OS, out map[string]string, want switches.Intent, open string) {
 	t.Helper()
-	text, err := recorded(d, d.Show, out, want, Discretion{Secrets: []string{"Kn0wn"}, Anonymous: true})
+	text, err := switches.Recorded(d, d.Show, out, want, switches.Discretion{Secrets: []string{"Kn0wn"}, Anonymous: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +50,7 @@ func tellsLess(t *testing.T, d *OS, out map[string]string, want Intent, open str
 	}
 }
 
-func testRecorded(t *testing.T, system string, d *OS, file string) {
+func testRecorded(t *testing.T, d *switches.OS, file string) {
 	ar, err := txtar.ParseFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -65,9 +68,9 @@ func testRecorded(t *testing.T, system string, d *OS, file string) {
 	secret := map[string]string{
 		"nxos":    "snmp-server community S1lence group network-operator\nsnmp-server host 192.0.2.1 traps version 2c S1lence\nbanner motd ^login Kn0wn^\n-- not a section --\n",
 		"comware": " snmp-agent community read S1lence\n#\n header motd login Kn0wn\n-- not a section --\n#\n",
-	}[system]
+	}[d.Name]
 	out[running] = secret + out[running]
-	text, err := recorded(d, d.Show, out, want, Discretion{Secrets: []string{"Kn0wn"}})
+	text, err := switches.Recorded(d, d.Show, out, want, switches.Discretion{Secrets: []string{"Kn0wn"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -139,18 +139,6 @@ func TestRedactBanners(t *testing.T) {
 	}
 }
 
-// The text of a banner is no configuration, whatever it looks like.
-func TestBannerIsNoConfiguration(t *testing.T) {
-	nx, err := NXOS().Parse(map[string]string{nxosRunning: "banner motd ^\nhostname guest\nfeature lldp\ninterface Ethernet1/9\n  mtu 9216\n^\nhostname leaf-a\ninterface Ethernet1/1\n"})
-	if err != nil || nx.Facts.Hostname != "leaf-a" || nx.LLDP || len(nx.Ports) != 1 || nx.Ports[0].Name != "Ethernet1/1" {
-		t.Errorf("%v: %+v", err, nx)
-	}
-	cw, err := Comware().Parse(map[string]string{comwareRunning: "#\n header motd %\n#\n lldp global enable\n#\ninterface HundredGigE1/0/9\n%\n#\n sysname leaf-b\n#\ninterface HundredGigE1/0/1\n#\n"})
-	if err != nil || cw.Facts.Hostname != "leaf-b" || cw.LLDP || len(cw.Ports) != 1 || cw.Ports[0].Name != "HundredGigE1/0/1" {
-		t.Errorf("%v: %+v", err, cw)
-	}
-}
-
 // Nothing that the drivers read changes.
 func TestRedactKeeps(t *testing.T) {
 	for _, line := range []string{

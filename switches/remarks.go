@@ -9,8 +9,8 @@ import (
 
 // note remembers a line that is worth a remark, with the port it stands on; ""
 // is the system.
-func (r *reading) note(m remark, port, line string) {
-	text := m.key + " (" + line + ") " + m.text
+func (r *Text) note(m Remark, port, line string) {
+	text := m.Key + " (" + line + ") " + m.Text
 	if r.notes == nil {
 		r.notes = map[string][]string{}
 	}
@@ -31,19 +31,19 @@ func (c Reading) remarks(want Intent) (out []string) {
 		}
 		switch {
 		case len(ports) > 0:
-			out = append(out, text+someOf(ports))
-		case slices.Contains(c.read.notes[text], "") && len(lossless(want.Classes)) > 0:
+			out = append(out, text+SomeOf(ports))
+		case slices.Contains(c.read.notes[text], "") && len(Lossless(want.Classes)) > 0:
 			out = append(out, text)
 		}
 	}
-	if err := c.read.os.Lacks(Remarking); err != nil {
+	if err := c.read.OS.Lacks(Remarking); err != nil {
 		return append(out, err.Error())
 	}
-	return append(out, c.read.os.Remarks(c, want)...)
+	return append(out, c.read.OS.Remarks(c, want)...)
 }
 
-// someOf lists the first of names, and how many more there are.
-func someOf(names []string) string {
+// SomeOf lists the first of names, and how many more there are.
+func SomeOf(names []string) string {
 	if len(names) > 4 {
 		names = append(slices.Clone(names[:4]), fmt.Sprintf("and %d more", len(names)-4))
 	}

@@ -35,14 +35,14 @@ func (o *OS) render(have, want state) ([]string, error) {
 	}
 	var foreign []string
 	if have.observed() && !want.observed() && len(want.Classes) > 0 {
-		foreign = o.inTheWay(have.read.global, want.Intent)
+		foreign = o.inTheWay(have.read.Global, want.Intent)
 	}
 	for _, port := range portNames(have, want) {
 		a, b, err := o.ports(h, w, port, name)
 		if err != nil {
 			return nil, err
 		}
-		if p, wished := want.port(port); wished && !want.observedPort(p) && have.read != nil {
+		if p, wished := want.Port(port); wished && !want.observedPort(p) && have.read != nil {
 			foreign = append(foreign, o.claimed(a, b, want.Intent)...)
 		}
 		from, to = append(from, a...), append(to, b...)
@@ -51,17 +51,17 @@ func (o *OS) render(have, want state) ([]string, error) {
 		return nil, &ForeignError{Lines: foreign}
 	}
 	var first []string
-	if o.lines.detach != nil {
-		first, from = o.lines.detach(from, to)
+	if o.Lines.Detach != nil {
+		first, from = o.Lines.Detach(from, to)
 	}
-	return append(first, o.lines.grammar.diff(from, to)...), nil
+	return append(first, o.Lines.Grammar.diff(from, to)...), nil
 }
 
 // A side is one of the two configurations that are compared.
 type side struct {
 	state
 	os    *OS
-	seen  *reading // what either side has read
+	seen  *Text // what either side has read
 	other state
 }
 
@@ -83,16 +83,16 @@ func (s side) prefix() string {
 // globals are the blocks of s that are no port's. Of what was read, objects
 // that are not of the prefix name, and where they are attached, are none of
 // our business; name "" is all.
-func (s side) globals(name string) ([]block, error) {
+func (s side) globals(name string) ([]Block, error) {
 	if s.observed() {
-		var out []block
-		for _, b := range s.read.global {
-			if object := objectOf(b.head()); object != "" && name != "" && owner(object, name, s.read.global) != name {
+		var out []Block
+		for _, b := range s.read.Global {
+			if object := Object(b.Head()); object != "" && name != "" && owner(object, name, s.read.Global) != name {
 				continue
 			}
-			b = b.clone()
-			b.lines = slices.DeleteFunc(b.lines, func(l string) bool {
-				n := s.os.attachment(l)
+			b = b.Clone()
+			b.Lines = slices.DeleteFunc(b.Lines, func(l string) bool {
+				n := s.os.Attached(l)
 				return n != "" && name != "" && !ours(n, name) && !s.keeps(n)
 			})
 			out = append(out, b)
@@ -102,28 +102,28 @@ func (s side) globals(name string) ([]block, error) {
 	if err := checkClasses(s.Intent); err != nil {
 		return nil, err
 	}
-	out, err := s.os.lines.global(s.Intent, s.facts())
+	out, err := s.os.Lines.Global(s.Intent, s.facts())
 	if err != nil || s.seen == nil {
 		return out, err
 	}
-	return s.os.lines.settle(s.seen, 0, s.seen.global, out), nil
+	return keepSystem(s.seen.Global, s.os.Lines.Settle(s.seen, 0, s.seen.Global, out), s.os.Lines.Grammar.Key), nil
 }
 
 // keepSystem adds to what is wished the lines of the system that nobody wishes
 // anything of.
-func keepSystem(seen, wish []block, key func(string) string) []block {
-	s, _ := findBlock(seen)
-	if len(s.lines) == 0 {
+func keepSystem(seen, wish []Block, key func(string) string) []Block {
+	s, _ := FindBlock(seen)
+	if len(s.Lines) == 0 {
 		return wish
 	}
-	i := slices.IndexFunc(wish, func(b block) bool { return len(b.path) == 0 })
+	i := slices.IndexFunc(wish, func(b Block) bool { return len(b.Path) == 0 })
 	if i < 0 {
 		return append(wish, s)
 	}
-	w := wish[i].clone()
-	for _, line := range s.lines {
-		if !slices.ContainsFunc(w.lines, func(l string) bool { return key(l) == key(line) }) {
-			w.lines = append(w.lines, line)
+	w := wish[i].Clone()
+	for _, line := range s.Lines {
+		if !slices.ContainsFunc(w.Lines, func(l string) bool { return key(l) == key(line) }) {
+			w.Lines = append(w.Lines, line)
 		}
 	}
 	wish[i] = w
@@ -132,11 +132,11 @@ func keepSystem(seen, wish []block, key func(string) string) []block {
 
 // keeps reports whether what attaches an object is ours to replace, and to put
 // back.
-func (s side) keeps(object string) bool { return s.other.Adopt || s.other.mine(object) }
+func (s side) keeps(object string) bool { return s.other.Adopt || s.other.Mine(object) }
 
-// objectOf returns the name that weft gave to the object a header opens, "" if
+// Object returns the name that weft gave to the object a header opens, "" if
 // the header opens no named object.
-func objectOf(header string) string {
+func Object(header string) string {
 	name := header[strings.LastIndexByte(header, ' ')+1:]
 	if strings.HasPrefix(name, objectPrefix) {
 		return name
@@ -154,11 +154,11 @@ func ObjectName(owner, fabric string) string { return owned.Object(owner, fabric
 func Weft(line string) bool { return strings.Contains(line, " "+objectPrefix) }
 
 // ports returns the blocks of one port on both sides.
-func (o *OS) ports(h, w side, port, name string) (from, to []block, err error) {
-	hp, inHave := h.port(port)
-	wp, inWant := w.port(port)
+func (o *OS) ports(h, w side, port, name string) (from, to []Block, err error) {
+	hp, inHave := h.Port(port)
+	wp, inWant := w.Port(port)
 	if s := h.read; s != nil && inWant && !w.observedPort(wp) {
-		if _, ok := s.port[port]; !ok {
+		if _, ok := s.Port[port]; !ok {
 			return nil, nil, fmt.Errorf("the switch has no port %s", port)
 		}
 	}
@@ -179,22 +179,22 @@ func (o *OS) ports(h, w side, port, name string) (from, to []block, err error) {
 	}
 }
 
-func (s side) portBlocks(p Port) []block {
+func (s side) portBlocks(p Port) []Block {
 	if s.observedPort(p) {
-		return s.read.port[p.Name]
+		return s.read.Port[p.Name]
 	}
-	wish := s.os.lines.port(s.Intent, p, s.facts())
+	wish := s.os.Lines.Port(s.Intent, p, s.facts())
 	if s.seen == nil {
 		return wish
 	}
-	return s.os.lines.settle(s.seen, s.seen.ports[p.Name].Frame, s.seen.port[p.Name], wish)
+	return s.os.Lines.Settle(s.seen, s.seen.ports[p.Name].Frame, s.seen.Port[p.Name], wish)
 }
 
 // without leaves out the lines that attach objects of the prefix name.
-func (o *OS) without(bs []block, name string) (out []block) {
+func (o *OS) without(bs []Block, name string) (out []Block) {
 	for _, b := range bs {
-		b = b.clone()
-		b.lines = slices.DeleteFunc(b.lines, func(l string) bool { return ours(o.attachment(l), name) })
+		b = b.Clone()
+		b.Lines = slices.DeleteFunc(b.Lines, func(l string) bool { return ours(o.Attached(l), name) })
 		out = append(out, b)
 	}
 	return out
@@ -210,11 +210,11 @@ func portNames(have, want state) (out []string) {
 }
 
 // inTheWay lists attachments of objects that are not of who wishes want.
-func (o *OS) inTheWay(bs []block, want Intent) (out []string) {
+func (o *OS) inTheWay(bs []Block, want Intent) (out []string) {
 	for _, b := range bs {
-		for _, line := range b.lines {
-			if n := o.attachment(line); n != "" && !want.mine(n) && o.needs(want, line) {
-				out = append(out, b.head()+": "+line)
+		for _, line := range b.Lines {
+			if n := o.Attached(line); n != "" && !want.Mine(n) && o.needs(want, line) {
+				out = append(out, b.Head()+": "+line)
 			}
 		}
 	}
@@ -224,16 +224,16 @@ func (o *OS) inTheWay(bs []block, want Intent) (out []string) {
 // claimed lists what somebody else wants of a port: attachments of others,
 // and, where the port carries nothing of ours, every line that ours would
 // replace or take off.
-func (o *OS) claimed(seen, wish []block, want Intent) []string {
+func (o *OS) claimed(seen, wish []Block, want Intent) []string {
 	out := o.inTheWay(seen, want)
-	if o.carries(seen, want) || len(out) > 0 {
+	if o.Carries(seen, want) || len(out) > 0 {
 		return out
 	}
 	for _, b := range seen {
-		w, _ := findBlock(wish, b.path...)
-		for _, line := range b.lines {
-			if !slices.Contains(w.lines, line) && !o.lines.unowned(line) {
-				out = append(out, b.head()+": "+line)
+		w, _ := FindBlock(wish, b.Path...)
+		for _, line := range b.Lines {
+			if !slices.Contains(w.Lines, line) && !o.Lines.Unowned(line) {
+				out = append(out, b.Head()+": "+line)
 			}
 		}
 	}

@@ -122,19 +122,41 @@ func (s *Session) login(ctx context.Context) error {
 	return nil
 }
 
-// speechless adds to a login that found no prompt what was heard last instead,
-// and whose prompt that is.
+// A PromptError is a login that found no prompt of its system.
+type PromptError struct {
+	Last string // what was heard last instead
+	Err  error
+
+	os *OS
+}
+
+func (e *PromptError) Error() string { return fmt.Sprintf("%v; the last it said is %q", e.Err, e.Last) }
+
+// Unwrap returns why none was found.
+func (e *PromptError) Unwrap() error { return e.Err }
+
+// speechless adds to a login that found no prompt what was heard last instead.
 func (s *Session) speechless(last string, err error) error {
 	if last == "" || !errors.Is(err, util.ErrTimeoutError) {
 		return err
 	}
-	err = fmt.Errorf("%w; the last it said is %q", err, last)
-	for _, other := range All() {
-		if ok, late := regexp.MatchString(other.Dialect.Prompt, last); ok && late == nil && other.Name != s.os.Name {
-			return hint.Wrap(err, "that is a prompt of %s, and os says %s: is that of another switch?", other.Name, s.os.Name)
+	return hint.Wrap(&PromptError{Last: last, Err: err, os: s.os},
+		"log in by hand as the same user: the first prompt has to be that of %s at which commands are run, without a menu or a question before it", s.os.Name)
+}
+
+// Advise adds to the error about a login whose prompt that is, where it is that of
+// another one of the systems.
+func Advise(err error, systems []*OS) error {
+	var no *PromptError
+	if !errors.As(err, &no) {
+		return err
+	}
+	for _, other := range systems {
+		if ok, late := regexp.MatchString(other.Dialect.Prompt, no.Last); ok && late == nil && other.Name != no.os.Name {
+			return hint.Wrap(err, "that is a prompt of %s, and os says %s: is that of another switch?", other.Name, no.os.Name)
 		}
 	}
-	return hint.Wrap(err, "log in by hand as the same user: the first prompt has to be that of %s at which commands are run, without a menu or a question before it", s.os.Name)
+	return err
 }
 
 // lastLine is the last line with anything in it, as far as it is needed to know
@@ -356,6 +378,14 @@ func (s *Session) again(ctx context.Context, do func() error) error {
 		return errors.Join(err, late)
 	}
 	return do()
+}
+
+// settle gets back to a prompt after the switch has spoken unasked.
+func (s *Session) settle(ctx context.Context) error {
+	if !s.wire.IsAlive() {
+		return s.login(ctx)
+	}
+	return s.leave(ctx)
 }
 
 // Save makes the running configuration the one the switch starts with.

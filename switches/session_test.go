@@ -1,4 +1,4 @@
-package switches
+package switches_test
 
 import (
 	"context"
@@ -6,6 +6,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"weft/switches"
+	"weft/switches/comware"
+	"weft/switches/nxos"
 )
 
 const (
@@ -37,9 +41,9 @@ func join(parts ...string) string {
 	return out
 }
 
-func open(t *testing.T, d *OS, r *replay) *Session {
+func open(t *testing.T, d *switches.OS, r *replay) *switches.Session {
 	t.Helper()
-	s, err := Open(t.Context(), "leaf", d, r.dial, time.Minute)
+	s, err := switches.Open(t.Context(), "leaf", d, r.dial, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,8 +65,8 @@ leaf-a# show clock
 % Invalid command at '^' marker.
 leaf-a#
 `))
-	s := open(t, NXOS(), r)
-	out, err := s.Show(t.Context(), NXOS().Show)
+	s := open(t, nxos.OS(), r)
+	out, err := s.Show(t.Context(), nxos.OS().Show)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +77,7 @@ leaf-a#
 		t.Errorf("show running-config: %q", got)
 	}
 	_, err = s.Show(t.Context(), []string{"show clock"})
-	var no *RefusedError
+	var no *switches.RefusedError
 	if !errors.As(err, &no) || no.Line != "show clock" {
 		t.Errorf("a refused command: %v", err)
 	}
@@ -99,16 +103,16 @@ leaf-a# show clock
 leaf-a#
 `), "leaf-a", "renamed"))
 	r.indented = true
-	s := open(t, NXOS(), r)
+	s := open(t, nxos.OS(), r)
 	out, err := s.Show(t.Context(), []string{"show running-config"})
 	if err != nil || !strings.HasSuffix(out["show running-config"], "interface Ethernet1/1") {
 		t.Errorf("%q: %v", out, err)
 	}
-	s.timeout = 5 * time.Second // the prompt that is not waited for has come long before
+	s.Patience(5 * time.Second) // the prompt that is not waited for has come long before
 	if _, err := s.Show(t.Context(), []string{"show clock"}); err == nil || !strings.Contains(err.Error(), `the prompt was "leaf-a#" and is "renamed#"`) {
 		t.Errorf("a renamed switch: %v", err)
 	}
-	s.timeout = time.Minute
+	s.Patience(time.Minute)
 	if out, err := s.Show(t.Context(), []string{"show clock"}); err != nil || !strings.Contains(out["show clock"], "10:00:01") {
 		t.Errorf("after a new login: %q, %v", out, err)
 	}
@@ -118,7 +122,7 @@ func TestCancel(t *testing.T) {
 	r := newReplay(t, join(nxosLogin, "leaf-a# show version\n"+hangs), join(nxosLogin, "leaf-a# show version\nagain\nleaf-a#"))
 	ctx, cancel := context.WithCancel(t.Context())
 	r.hung = cancel // not before the command was typed
-	s := open(t, NXOS(), r)
+	s := open(t, nxos.OS(), r)
 	if _, err := s.Show(ctx, []string{"show version"}); !errors.Is(err, context.Canceled) {
 		t.Errorf("a cancelled command: %v", err)
 	}
@@ -130,8 +134,8 @@ func TestCancel(t *testing.T) {
 
 func TestTimeout(t *testing.T) {
 	r := newReplay(t, join(nxosLogin, "leaf-a# show version\n"+hangs))
-	s := open(t, NXOS(), r)
-	s.timeout = 50 * time.Millisecond
+	s := open(t, nxos.OS(), r)
+	s.Patience(50 * time.Millisecond)
 	if _, err := s.Show(t.Context(), []string{"show version"}); err == nil || !strings.Contains(err.Error(), "no prompt within") {
 		t.Errorf("a command without end: %v", err)
 	}
@@ -144,9 +148,9 @@ The saved configuration will be erased. Are you sure? [Y/N]:
 n
 <leaf-b>
 `))
-	s := open(t, Comware(), r)
+	s := open(t, comware.OS(), r)
 	_, err := s.Show(t.Context(), []string{"reset saved-configuration"})
-	var no *RefusedError
+	var no *switches.RefusedError
 	if !errors.As(err, &no) || !strings.Contains(no.Reply, "Are you sure") {
 		t.Errorf("a question: %v", err)
 	}
@@ -154,19 +158,31 @@ n
 
 func TestSave(t *testing.T) {
 	for _, c := range []struct {
-		driver *OS
+		driver *switches.OS
 		script string
 		ok     bool
 	}{
-		{NXOS(), join(nxosLogin, "leaf-a# copy running-config startup-config\n[########################################] 100%\nCopy complete, now saving to disk (please wait)...\nCopy complete.\nleaf-a#"), true},
-		{NXOS(), join(nxosLogin, "leaf-a# copy running-config startup-config\nConfiguration update aborted: request was aborted\nleaf-a#"), false},
-		{NXOS(), join(nxosLogin, "leaf-a# copy running-config startup-config\n[########################################] 100%Configuration update aborted: timed out\nleaf-a#"), false},
-		{Comware(), join(comwareLogin, "<leaf-b> save force\nValidating file. Please wait....\nConfiguration is saved to device successfully.\n<leaf-b>"), true},
-		{Comware(), join(comwareLogin, "<leaf-b> save force\nThe file name is invalid(does not end with .cfg).\n<leaf-b>"), false},
+		{nxos.OS(), join(nxosLogin, "leaf-a# copy running-config startup-config\n[########################################] 100%\nCopy complete, now saving to disk (please wait)...\nCopy complete.\nleaf-a#"), true},
+		{nxos.OS(), join(nxosLogin, "leaf-a# copy running-config startup-config\nConfiguration update aborted: request was aborted\nleaf-a#"), false},
+		{nxos.OS(), join(nxosLogin, "leaf-a# copy running-config startup-config\n[########################################] 100%Configuration update aborted: timed out\nleaf-a#"), false},
+		{comware.OS(), join(comwareLogin, "<leaf-b> save force\nValidating file. Please wait....\nConfiguration is saved to device successfully.\n<leaf-b>"), true},
+		{comware.OS(), join(comwareLogin, "<leaf-b> save force\nThe file name is invalid(does not end with .cfg).\n<leaf-b>"), false},
 	} {
 		s := open(t, c.driver, newReplay(t, c.script))
 		if err := s.Save(t.Context()); (err == nil) != c.ok {
 			t.Errorf("%s: %v", c.script, err)
 		}
+	}
+}
+
+// The text of a banner is no configuration, whatever it looks like.
+func TestBannerIsNoConfiguration(t *testing.T) {
+	nx, err := nxos.OS().Parse(map[string]string{"show running-config": "banner motd ^\nhostname guest\nfeature lldp\ninterface Ethernet1/9\n  mtu 9216\n^\nhostname leaf-a\ninterface Ethernet1/1\n"})
+	if err != nil || nx.Facts.Hostname != "leaf-a" || nx.LLDP || len(nx.Ports) != 1 || nx.Ports[0].Name != "Ethernet1/1" {
+		t.Errorf("%v: %+v", err, nx)
+	}
+	cw, err := comware.OS().Parse(map[string]string{"display current-configuration": "#\n header motd %\n#\n lldp global enable\n#\ninterface HundredGigE1/0/9\n%\n#\n sysname leaf-b\n#\ninterface HundredGigE1/0/1\n#\n"})
+	if err != nil || cw.Facts.Hostname != "leaf-b" || cw.LLDP || len(cw.Ports) != 1 || cw.Ports[0].Name != "HundredGigE1/0/1" {
+		t.Errorf("%v: %+v", err, cw)
 	}
 }

@@ -47,7 +47,7 @@ type Reading struct {
 	// the places it stands in.
 	NotUnderstood []string
 
-	read *reading // to the letter
+	read *Text // to the letter
 }
 
 // A Difference leads from what a switch reads to what is wished of a part of it.

@@ -1,4 +1,4 @@
-package switches
+package switches_test
 
 import (
 	"bytes"

@@ -13,20 +13,19 @@ import (
 // A Transaction is lines that a switch takes together, guarded by a revert of
 // its own where it has one: begun, sent, proven by a second login, kept.
 type Transaction struct {
-	s       *Session
-	how     Procedure
-	guard   Guard
-	confirm time.Duration
-	before  string    // the running configuration, as pin writes it
-	sent    bool      // at least one line was typed
-	armed   bool      // the switch reverts by itself until told otherwise
-	first   time.Time // when it may revert, at the earliest
-	last    time.Time // when it must have reverted, at the latest
+	Confirm time.Duration // after which the switch reverts by itself; a Procedure may round it
+	Own     any           // what only the Procedure knows of
+
+	s      *Session
+	how    Procedure
+	guard  Guard
+	before string    // the running configuration, as pin writes it
+	sent   bool      // at least one line was typed
+	armed  bool      // the switch reverts by itself until told otherwise
+	first  time.Time // when it may revert, at the earliest
+	last   time.Time // when it must have reverted, at the latest
 
 	ahead time.Duration // of the clock of the switch; known once markName is
-
-	least     time.Duration // the shortest timed revert of this switch, where it has told
-	leastLine string        // that arms it
 
 	pace     time.Duration // what a line takes, about
 	claimed  bool          // the lease was asked for, and may be ours without our knowing
@@ -39,27 +38,11 @@ type Transaction struct {
 // An Undo returns lines that lead back from what is there now.
 type Undo func(context.Context) ([]string, error)
 
-// A Procedure is how an OS guards lines.
-type Procedure interface {
-	// probe finds out whether the switch has what begin needs, and changes
-	// nothing.
-	probe(ctx context.Context, t *Transaction) error
-	// begin gets ready for lines. After an error nothing is left armed.
-	begin(ctx context.Context, t *Transaction) error
-	// apply puts the lines in force, if sending them has not done so yet, with
-	// the revert armed.
-	apply(ctx context.Context, t *Transaction) error
-	// keep disarms the revert.
-	keep(ctx context.Context, t *Transaction) error
-	// back takes everything back.
-	back(ctx context.Context, t *Transaction, undo Undo) error
-}
-
 // Begin prepares a transaction that the switch reverts by itself unless it is
 // committed in time: it takes the lease, keeps what is there before the first
 // line ever, and gets ready for lines. After an error nothing is left armed.
 func (s *Session) Begin(ctx context.Context, g Guard) (*Transaction, error) {
-	t := &Transaction{s: s, guard: g, confirm: g.Confirm}
+	t := &Transaction{s: s, guard: g, Confirm: g.Confirm}
 	var err error
 	if t.how, err = s.procedure(g.Confirm); err != nil {
 		return nil, err
@@ -69,7 +52,7 @@ func (s *Session) Begin(ctx context.Context, g Guard) (*Transaction, error) {
 		t.before, err = s.pin(ctx)
 	}
 	if err == nil {
-		err = t.how.begin(ctx, t)
+		err = t.how.Begin(ctx, t)
 	}
 	if err == nil {
 		return t, nil
@@ -98,11 +81,11 @@ func (s *Session) procedure(confirm time.Duration) (Procedure, error) {
 // that weft could arm, or lacks what that needs.
 type GuardError struct {
 	Err  error
-	lack string // what it lacks; "": the timed revert
+	Lack string // what it lacks; "": the timed revert
 }
 
 func (e *GuardError) Error() string {
-	return cmp.Or(e.lack, "no timed revert that weft can arm") + ": " + e.Err.Error()
+	return cmp.Or(e.Lack, "no timed revert that weft can arm") + ": " + e.Err.Error()
 }
 
 // Unwrap returns why.
@@ -126,17 +109,7 @@ func (s *Session) Probe(ctx context.Context, g Guard) error {
 	if err != nil {
 		return err
 	}
-	return how.probe(ctx, &Transaction{s: s, how: how, guard: g, confirm: g.Confirm})
-}
-
-// unguarded tells a refusal of somebody who may not type a line from that of a
-// switch which has no such line.
-func (s *Session) unguarded(err error) error {
-	var no *RefusedError
-	if !errors.As(err, &no) || !s.absent.MatchString(no.Reply) {
-		return err
-	}
-	return &GuardError{Err: err}
+	return how.Probe(ctx, &Transaction{s: s, how: how, guard: g, Confirm: g.Confirm})
 }
 
 // Send types configuration lines and stops at the first that the switch
@@ -164,13 +137,13 @@ func (t *Transaction) Send(ctx context.Context, lines []string) error {
 // then disarms the revert. It does not save. After an error the revert is
 // still armed, or nothing was applied: call Abort.
 func (t *Transaction) Commit(ctx context.Context, prove func(context.Context, *Session) error) error {
-	if err := t.how.apply(ctx, t); err != nil {
+	if err := t.how.Apply(ctx, t); err != nil {
 		return err
 	}
 	if err := t.prove(ctx, prove); err != nil {
 		return fmt.Errorf("proof by a second login: %w", err)
 	}
-	if err := t.how.keep(ctx, t); err != nil {
+	if err := t.how.Keep(ctx, t); err != nil {
 		if t.s.wire.IsAlive() || ctx.Err() != nil {
 			return err
 		}
@@ -186,7 +159,7 @@ func (t *Transaction) Commit(ctx context.Context, prove func(context.Context, *S
 // unheard finds out whether a switch whose answer was lost has been told to
 // keep the changes: what it reads when the time of its revert is over tells.
 func (t *Transaction) unheard(ctx context.Context, prove func(context.Context, *Session) error, lost error) error {
-	if err := t.outlast(ctx, ""); err != nil {
+	if err := t.Outlast(ctx, ""); err != nil {
 		return errors.Join(lost, err)
 	}
 	if err := t.prove(ctx, prove); err != nil {
@@ -224,10 +197,10 @@ func (t *Transaction) prove(ctx context.Context, look func(context.Context, *Ses
 // may have to wait for the switch to revert by itself, up to the time given to
 // Begin.
 func (t *Transaction) Abort(ctx context.Context, undo Undo) error {
-	if err := t.how.back(ctx, t, undo); err != nil {
+	if err := t.how.Back(ctx, t, undo); err != nil {
 		return err
 	}
-	if err := t.restored(ctx); err != nil {
+	if err := t.Restored(ctx); err != nil {
 		return err
 	}
 	if err := t.release(ctx); err != nil {
@@ -236,9 +209,9 @@ func (t *Transaction) Abort(ctx context.Context, undo Undo) error {
 	return nil
 }
 
-// restored compares the running configuration with that before the
+// Restored compares the running configuration with that before the
 // transaction.
-func (t *Transaction) restored(ctx context.Context) error {
+func (t *Transaction) Restored(ctx context.Context) error {
 	now := ""
 	err := t.s.again(ctx, func() (err error) {
 		now, err = t.s.pin(ctx)
@@ -279,56 +252,8 @@ func (s *Session) pin(ctx context.Context) (string, error) {
 	return strings.Join(flatten(parseTree(out[cmd])), "\n"), nil
 }
 
-// arm types the line that starts the timed revert. From before it is typed
-// until the switch has answered the timer may start at any moment.
-func (t *Transaction) arm(ctx context.Context, line string) (string, error) {
-	t.s.wire.forget()
-	t.armed, t.first = true, time.Now().Add(t.confirm)
-	reply, err := t.s.say(ctx, line, max(t.s.timeout, slowest))
-	t.last = time.Now().Add(t.confirm + margin)
-	if err != nil {
-		return "", err
-	}
-	t.s.log("%s reverts by itself at %s unless confirmed (%s)", t.s.name, t.first.Format(time.TimeOnly), line)
-	return reply, nil
-}
-
 // margin is what a confirmation may take on its way.
 const margin = 2 * time.Second
-
-// late reports a revert that has fired, or may fire before we are heard.
-func (t *Transaction) late() error {
-	if time.Until(t.first) < margin {
-		return fmt.Errorf("%s: the timed revert of %s has fired or is about to; not confirmed", t.s.name, t.confirm)
-	}
-	return nil
-}
-
-// outlast waits until the switch has reverted by itself: until it says so,
-// until its time is up, or, where nobody would hear it say so, until its own
-// clock shows that.
-func (t *Transaction) outlast(ctx context.Context, said string) error {
-	t.s.log("%s: waiting until it reverts by itself, at the latest at %s", t.s.name, t.last.Format(time.TimeOnly))
-	listens := said != "" && t.s.wire.IsAlive()
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
-	asked := time.Time{}
-	for time.Now().Before(t.last) && (said == "" || !t.s.wire.hears(said)) {
-		if !listens && time.Since(asked) > awaitPause {
-			if t.passed(ctx) {
-				break
-			}
-			asked = time.Now()
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("%s will revert by itself at %s: %w", t.s.name, t.last.Format(time.TimeOnly), ctx.Err())
-		case <-tick.C:
-		}
-	}
-	t.armed = false
-	return nil
-}
 
 // passed reports whether the time of the revert is over by the clock of the
 // switch. A switch that cannot be asked may yet be waiting.
@@ -343,12 +268,12 @@ func (t *Transaction) passed(ctx context.Context) bool {
 // direct is configuration without a guard: each line is in force at once.
 type direct struct{}
 
-func (direct) probe(context.Context, *Transaction) error { return nil }
+func (direct) Probe(context.Context, *Transaction) error { return nil }
 
-func (direct) begin(ctx context.Context, t *Transaction) error { return t.configure(ctx) }
+func (direct) Begin(ctx context.Context, t *Transaction) error { return t.Configure(ctx) }
 
-// configure enters the mode in which lines are in force at once.
-func (t *Transaction) configure(ctx context.Context) error {
+// Configure enters the mode in which lines are in force at once.
+func (t *Transaction) Configure(ctx context.Context) error {
 	line := t.s.net.PrivilegeLevels["configuration"].Escalate
 	begun := time.Now()
 	reply, err := t.s.say(ctx, line, t.s.timeout)
@@ -362,16 +287,16 @@ func (t *Transaction) configure(ctx context.Context) error {
 	return nil
 }
 
-func (direct) apply(ctx context.Context, t *Transaction) error { return t.s.leave(ctx) }
+func (direct) Apply(ctx context.Context, t *Transaction) error { return t.s.leave(ctx) }
 
-func (direct) keep(context.Context, *Transaction) error { return nil }
+func (direct) Keep(context.Context, *Transaction) error { return nil }
 
-func (direct) back(ctx context.Context, t *Transaction, undo Undo) error {
-	return t.undo(ctx, undo)
+func (direct) Back(ctx context.Context, t *Transaction, undo Undo) error {
+	return t.Undo(ctx, undo)
 }
 
-// undo sends lines that lead back, from wherever the session is.
-func (t *Transaction) undo(ctx context.Context, undo Undo) error {
+// Undo sends lines that lead back, from wherever the session is.
+func (t *Transaction) Undo(ctx context.Context, undo Undo) error {
 	lines, err := undo(ctx)
 	if err != nil || len(lines) == 0 {
 		return err
@@ -379,7 +304,7 @@ func (t *Transaction) undo(ctx context.Context, undo Undo) error {
 	if err := t.s.settle(ctx); err != nil {
 		return err
 	}
-	if err := t.configure(ctx); err != nil {
+	if err := t.Configure(ctx); err != nil {
 		return err
 	}
 	return t.Send(ctx, lines)

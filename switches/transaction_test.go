@@ -1,4 +1,4 @@
-package switches
+package switches_test
 
 import (
 	"context"
@@ -7,6 +7,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"weft/switches"
+	"weft/switches/comware"
+	"weft/switches/nxos"
 )
 
 func TestNXOSTransaction(t *testing.T) {
@@ -24,8 +28,8 @@ leaf-a(config-dual-stage)# commit
 leaf-a(config-dual-stage)# end
 leaf-a#
 `), join(nxosLogin, "leaf-a# show version\nproof\nleaf-a#"))
-	s := open(t, NXOS(), r)
-	tx, err := s.Begin(t.Context(), Guard{Confirm: 5 * time.Minute})
+	s := open(t, nxos.OS(), r)
+	tx, err := s.Begin(t.Context(), switches.Guard{Confirm: 5 * time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +37,7 @@ leaf-a#
 		t.Fatal(err)
 	}
 	seen := ""
-	err = tx.Commit(t.Context(), func(ctx context.Context, fresh *Session) error {
+	err = tx.Commit(t.Context(), func(ctx context.Context, fresh *switches.Session) error {
 		out, err := fresh.Show(ctx, []string{"show version"})
 		seen = out["show version"]
 		return err
@@ -75,16 +79,16 @@ leaf-a(config-dual-stage)# abort
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newReplay(t, join(nxosLogin, nxosNothing, "leaf-a# configure dual-stage", c.script, nxosNothing, "leaf-a#"))
-			s := open(t, NXOS(), r)
-			tx, err := s.Begin(t.Context(), Guard{Confirm: time.Minute})
+			s := open(t, nxos.OS(), r)
+			tx, err := s.Begin(t.Context(), switches.Guard{Confirm: time.Minute})
 			if err != nil {
 				t.Fatal(err)
 			}
 			err = tx.Send(t.Context(), []string{"system qos", "service-policy type queuing output X"})
 			if err == nil {
-				err = tx.Commit(t.Context(), func(context.Context, *Session) error { return errors.New("not reached") })
+				err = tx.Commit(t.Context(), func(context.Context, *switches.Session) error { return errors.New("not reached") })
 			}
-			var no *RefusedError
+			var no *switches.RefusedError
 			if !errors.As(err, &no) || no.Line != c.line || no.Reply == "" {
 				t.Fatalf("refused: %v", err)
 			}
@@ -107,8 +111,8 @@ Configuration committed by user 'weft' using Commit ID : 7
 	t.Run("unproven", func(t *testing.T) {
 		r := newReplay(t, join(nxosLogin, nxosNothing, "leaf-a# configure dual-stage", applied+later+"Configuration committed by rollback using Commit ID : 8",
 			"leaf-a(config-dual-stage)# end", nxosNothing, "leaf-a#"), join(nxosLogin, "leaf-a#"))
-		s := open(t, NXOS(), r)
-		tx, err := s.Begin(t.Context(), Guard{Confirm: time.Minute})
+		s := open(t, nxos.OS(), r)
+		tx, err := s.Begin(t.Context(), switches.Guard{Confirm: time.Minute})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -116,7 +120,7 @@ Configuration committed by user 'weft' using Commit ID : 7
 			t.Fatal(err)
 		}
 		bad := errors.New("the switch reads otherwise")
-		if err := tx.Commit(t.Context(), func(context.Context, *Session) error { return bad }); !errors.Is(err, bad) {
+		if err := tx.Commit(t.Context(), func(context.Context, *switches.Session) error { return bad }); !errors.Is(err, bad) {
 			t.Fatalf("commit: %v", err)
 		}
 		if err := tx.Abort(t.Context(), fixed()); err != nil {
@@ -126,15 +130,15 @@ Configuration committed by user 'weft' using Commit ID : 7
 	t.Run("too late", func(t *testing.T) {
 		r := newReplay(t, join(nxosLogin, nxosNothing, "leaf-a# configure dual-stage", applied,
 			"leaf-a(config-dual-stage)# commit\nleaf-a(config-dual-stage)#"), join(nxosLogin, "leaf-a#"))
-		s := open(t, NXOS(), r)
-		tx, err := s.Begin(t.Context(), Guard{Confirm: time.Minute})
+		s := open(t, nxos.OS(), r)
+		tx, err := s.Begin(t.Context(), switches.Guard{Confirm: time.Minute})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if err := tx.Send(t.Context(), []string{"system qos"}); err != nil {
 			t.Fatal(err)
 		}
-		err = tx.Commit(t.Context(), func(context.Context, *Session) error { return nil })
+		err = tx.Commit(t.Context(), func(context.Context, *switches.Session) error { return nil })
 		if err == nil || !strings.Contains(err.Error(), "reverted by itself") {
 			t.Errorf("commit after the timer: %v", err)
 		}
@@ -143,12 +147,12 @@ Configuration committed by user 'weft' using Commit ID : 7
 
 func TestBeginRefused(t *testing.T) {
 	r := newReplay(t, join(nxosLogin, nxosNothing, "leaf-a# configure dual-stage\n                 ^\n% Invalid command at '^' marker.\nleaf-a#"))
-	s := open(t, NXOS(), r)
-	var no *RefusedError
-	if _, err := s.Begin(t.Context(), Guard{Confirm: time.Minute}); !errors.As(err, &no) {
+	s := open(t, nxos.OS(), r)
+	var no *switches.RefusedError
+	if _, err := s.Begin(t.Context(), switches.Guard{Confirm: time.Minute}); !errors.As(err, &no) {
 		t.Errorf("begin: %v", err)
 	}
-	if _, err := s.Begin(t.Context(), Guard{Confirm: time.Second}); err == nil {
+	if _, err := s.Begin(t.Context(), switches.Guard{Confirm: time.Second}); err == nil {
 		t.Error("a revert after one second was accepted")
 	}
 }
@@ -171,15 +175,15 @@ func TestComwareTransaction(t *testing.T) {
 [leaf-b] return
 <leaf-b>
 `), join(comwareLogin, "<leaf-b> display version\nproof\n<leaf-b>"))
-	s := open(t, Comware(), r)
-	tx, err := s.Begin(t.Context(), Guard{Confirm: 5 * time.Minute})
+	s := open(t, comware.OS(), r)
+	tx, err := s.Begin(t.Context(), switches.Guard{Confirm: 5 * time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := tx.Send(t.Context(), []string{"interface HundredGigE1/0/11", " qos trust dscp", " quit"}); err != nil {
 		t.Fatal(err)
 	}
-	err = tx.Commit(t.Context(), func(ctx context.Context, fresh *Session) error {
+	err = tx.Commit(t.Context(), func(ctx context.Context, fresh *switches.Session) error {
 		_, err := fresh.Show(ctx, []string{"display version"})
 		return err
 	})
@@ -206,15 +210,15 @@ System View: return to User View with Ctrl+Z.
 [leaf-b-HundredGigE1/0/11] quit
 [leaf-b] return
 `
-	begin := func(t *testing.T, after string) (*Session, *Transaction) {
+	begin := func(t *testing.T, after string) (*switches.Session, *switches.Transaction) {
 		r := newReplay(t, join(comwareLogin, comwareNothing, comwareArmed, refused, after))
-		s := open(t, Comware(), r)
-		tx, err := s.Begin(t.Context(), Guard{Confirm: 5 * time.Minute})
+		s := open(t, comware.OS(), r)
+		tx, err := s.Begin(t.Context(), switches.Guard{Confirm: 5 * time.Minute})
 		if err != nil {
 			t.Fatal(err)
 		}
 		err = tx.Send(t.Context(), []string{"interface HundredGigE1/0/11", "qos trust dscp", "qos wfq byte-count", "quit"})
-		var no *RefusedError
+		var no *switches.RefusedError
 		if !errors.As(err, &no) || no.Line != "qos wfq byte-count" {
 			t.Fatalf("refused: %v", err)
 		}
@@ -228,8 +232,8 @@ System View: return to User View with Ctrl+Z.
 [leaf-b] configuration commit
 [leaf-b] return
 `, comwareNothing, "<leaf-b>"))
-		if err := tx.Abort(t.Context(), fixed(undo...)); err != nil || tx.armed {
-			t.Errorf("abort: %v, armed %v", err, tx.armed)
+		if err := tx.Abort(t.Context(), fixed(undo...)); err != nil || tx.Armed() {
+			t.Errorf("abort: %v, armed %v", err, tx.Armed())
 		}
 	})
 	t.Run("the timer leads back", func(t *testing.T) {
@@ -242,15 +246,15 @@ interface HundredGigE1/0/11
  qos trust dscp
 #
 `, comwareNothing, "<leaf-b>"))
-		tx.first, tx.last = time.Time{}, time.Time{} // it has fired
-		if err := tx.Abort(t.Context(), fixed(undo...)); err != nil || tx.armed {
-			t.Errorf("abort: %v, armed %v", err, tx.armed)
+		tx.Rearmed(-time.Hour) // it has fired
+		if err := tx.Abort(t.Context(), fixed(undo...)); err != nil || tx.Armed() {
+			t.Errorf("abort: %v, armed %v", err, tx.Armed())
 		}
 	})
 	t.Run("nothing leads back", func(t *testing.T) {
 		other := "<leaf-b> display current-configuration\n#\n sysname leaf-c\n#\n"
 		_, tx := begin(t, join(other, other, "<leaf-b>"))
-		tx.first, tx.last = time.Time{}, time.Time{}
+		tx.Rearmed(-time.Hour)
 		err := tx.Abort(t.Context(), fixed(undo...))
 		if err == nil || !strings.Contains(err.Error(), "missing: sysname leaf-b") {
 			t.Errorf("abort: %v", err)
@@ -267,12 +271,12 @@ func TestComwareAbortBeforeTheFirstLine(t *testing.T) {
 [leaf-b] configuration commit
 [leaf-b] return
 `, comwareNothing, "<leaf-b>"))
-	tx, err := open(t, Comware(), r).Begin(t.Context(), Guard{Confirm: 5 * time.Minute})
+	tx, err := open(t, comware.OS(), r).Begin(t.Context(), switches.Guard{Confirm: 5 * time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := tx.Abort(t.Context(), fixed()); err != nil || tx.armed {
-		t.Errorf("abort: %v, armed %v", err, tx.armed)
+	if err := tx.Abort(t.Context(), fixed()); err != nil || tx.Armed() {
+		t.Errorf("abort: %v, armed %v", err, tx.Armed())
 	}
 }
 
@@ -286,8 +290,8 @@ System View: return to User View with Ctrl+Z.
 [leaf-b] return
 <leaf-b>
 `))
-	s := open(t, Comware(), r)
-	if _, err := s.Begin(t.Context(), Guard{Confirm: 5 * time.Minute}); err == nil || !strings.Contains(err.Error(), "unit") {
+	s := open(t, comware.OS(), r)
+	if _, err := s.Begin(t.Context(), switches.Guard{Confirm: 5 * time.Minute}); err == nil || !strings.Contains(err.Error(), "unit") {
 		t.Errorf("begin: %v", err)
 	}
 }
@@ -300,19 +304,19 @@ leaf-a(config)# system qos
 leaf-a(config-sys-qos)# end
 leaf-a#
 `), join(nxosLogin, "leaf-a#"))
-	s := open(t, NXOS(), r)
-	tx, err := s.Begin(t.Context(), Guard{Confirm: 0})
+	s := open(t, nxos.OS(), r)
+	tx, err := s.Begin(t.Context(), switches.Guard{Confirm: 0})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := tx.Send(t.Context(), []string{"system qos"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := tx.Commit(t.Context(), func(context.Context, *Session) error { return nil }); err != nil {
+	if err := tx.Commit(t.Context(), func(context.Context, *switches.Session) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func fixed(lines ...string) Undo {
+func fixed(lines ...string) switches.Undo {
 	return func(context.Context) ([]string, error) { return lines, nil }
 }

@@ -1,11 +1,14 @@
-package switches
+package switches_test
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"weft/internal/require"
 )
 
 // unread are the transcripts that have no values here, by the beginnings of
@@ -98,13 +101,14 @@ const (
 // Every transcript of a switch has values that were written by hand, in the
 // test that names it, or stands above with the reason why not.
 func TestTranscriptsIndex(t *testing.T) {
-	transcript(t, "SOURCES.md")
+	require.Transcript(t, "SOURCES.md")
 	var tests strings.Builder
-	files, err := filepath.Glob("*_test.go")
-	if err != nil {
+	here, err := filepath.Glob("*_test.go")
+	below, late := filepath.Glob("*/*_test.go")
+	if err := errors.Join(err, late); err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range files {
+	for _, f := range append(here, below...) {
 		text, err := os.ReadFile(f)
 		if err != nil {
 			t.Fatal(err)

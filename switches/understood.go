@@ -10,13 +10,13 @@ import (
 // or LLDP, and every line of a port that weft manages, has a form that weft
 // knows, or is shown as not understood. No line is dropped in silence.
 
-// A vocabulary is the lines of a switch OS whose meaning weft knows.
-type vocabulary struct {
-	section  func(path []string) string // which section the lines below these headers are of
-	sections map[string]section         // by name; what is in none is read by its subject alone
-	normal   func(line string) string   // short forms as the ones that are listed
-	port     func(header string) string // the port that a header opens, "" if none
-	skip     func(header string) bool   // what stands below is free text
+// A Vocabulary is the lines of a switch OS whose meaning weft knows.
+type Vocabulary struct {
+	Section  func(path []string) string // which section the lines below these headers are of
+	Sections map[string]Section         // by name; what is in none is read by its subject alone
+	Normal   func(line string) string   // short forms as the ones that are listed
+	Port     func(header string) string // the port that a header opens, "" if none
+	Skip     func(header string) bool   // what stands below is free text
 }
 
 // subject finds a line that belongs to one of these subjects, on whatever OS.
@@ -26,24 +26,24 @@ var subject = regexp.MustCompile(`(?i)\b(?:` +
 	`priority-flow-control|link-level-flow-control|flow-?control|pfc|pfc-cos|pause|no-?drop|watch-?dog|deadlock|` +
 	`ecn|wred|random-detect|congestion-control|mtu|jumbo\w*|lldp|dcbx?)\b`)
 
-// A section is what is known of the lines of one kind of place.
-type section struct {
-	kept     *regexp.Regexp // read: compared, replaced and restored, or a fact
-	told     []remark       // read, and said in the plan where it matters; also of lines that are kept
-	harmless *regexp.Regexp // known, and no lossless class rests on it
-	closed   bool           // every line counts, whatever it is about
+// A Section is what is known of the lines of one kind of place.
+type Section struct {
+	Kept     *regexp.Regexp // read: compared, replaced and restored, or a fact
+	Told     []Remark       // read, and said in the plan where it matters; also of lines that are kept
+	Harmless *regexp.Regexp // known, and no lossless class rests on it
+	Closed   bool           // every line counts, whatever it is about
 }
 
-// A remark is a line that weft leaves as it is and that somebody who wants
+// A Remark is a line that weft leaves as it is and that somebody who wants
 // lossless classes must know of.
-type remark struct {
-	form *regexp.Regexp
-	key  string // what the line is about, apart from its values
-	text string // what is said of it; the ports follow
+type Remark struct {
+	Form *regexp.Regexp
+	Key  string // what the line is about, apart from its values
+	Text string // what is said of it; the ports follow
 }
 
-// forms matches a whole line that has one of these forms.
-func forms(lines ...string) *regexp.Regexp {
+// Forms matches a whole line that has one of these forms.
+func Forms(lines ...string) *regexp.Regexp {
 	return regexp.MustCompile(`^(?:` + strings.Join(lines, "|") + `)$`)
 }
 
@@ -59,17 +59,17 @@ const (
 )
 
 // judge says what is known of a line below these headers.
-func (v *vocabulary) judge(path []string, line string) verdict {
-	s, listed := v.sections[v.section(path)]
-	line = v.normal(line)
+func (v *Vocabulary) judge(path []string, line string) verdict {
+	s, listed := v.Sections[v.Section(path)]
+	line = v.Normal(line)
 	switch {
-	case listed && s.kept.MatchString(line):
+	case listed && s.Kept.MatchString(line):
 		return isKept
-	case listed && slices.ContainsFunc(s.told, func(m remark) bool { return m.form.MatchString(line) }):
+	case listed && slices.ContainsFunc(s.Told, func(m Remark) bool { return m.Form.MatchString(line) }):
 		return isTold
-	case listed && s.harmless.MatchString(line):
+	case listed && s.Harmless.MatchString(line):
 		return isHarmless
-	case s.closed, subject.MatchString(line):
+	case s.Closed, subject.MatchString(line):
 		return isUnknown
 	case len(path) > 0 && v.judge(path[:len(path)-1], path[len(path)-1]) == isUnknown:
 		return isUnknown // whatever it means belongs to what is not understood above it
@@ -87,24 +87,24 @@ type stranger struct {
 
 // understand goes through a printed configuration: it notes what is to be said
 // of it, and which of its lines are not understood.
-func (r *reading) understand(v *vocabulary, ns []*node, path ...string) {
+func (r *Text) understand(v *Vocabulary, ns []*Node, path ...string) {
 	port := ""
 	if len(path) > 0 {
-		port = v.port(path[0])
+		port = v.Port(path[0])
 	}
-	s := v.sections[v.section(path)]
+	s := v.Sections[v.Section(path)]
 	for _, n := range ns {
-		line := v.normal(n.line)
-		for _, m := range s.told {
-			if m.form.MatchString(line) {
+		line := v.Normal(n.Line)
+		for _, m := range s.Told {
+			if m.Form.MatchString(line) {
 				r.note(m, port, line)
 			}
 		}
 		if v.judge(path, line) == isUnknown {
-			r.strangers = append(r.strangers, stranger{path, n.line, port, subject.MatchString(strings.Join(append(slices.Clip(path), line), "\n"))})
+			r.strangers = append(r.strangers, stranger{path, n.Line, port, subject.MatchString(strings.Join(append(slices.Clip(path), line), "\n"))})
 		}
-		if !v.skip(line) {
-			r.understand(v, n.kids, append(slices.Clip(path), line)...)
+		if !v.Skip(line) {
+			r.understand(v, n.Kids, append(slices.Clip(path), line)...)
 		}
 	}
 }
@@ -117,8 +117,8 @@ func (c Reading) notUnderstood(want Intent) (out []string) {
 	var order []text
 	mine, where := map[text][]string{}, map[text][]string{}
 	for _, s := range c.read.strangers {
-		_, wanted := want.port(s.port)
-		wanted = wanted || c.read.os.carries(c.read.port[s.port], want)
+		_, wanted := want.Port(s.port)
+		wanted = wanted || c.read.OS.Carries(c.read.Port[s.port], want)
 		if s.port != "" && !wanted && !s.about {
 			continue
 		}
@@ -146,7 +146,7 @@ func (c Reading) notUnderstood(want Intent) (out []string) {
 			line = at.below + " / " + line
 		}
 		if len(where) > 0 {
-			line += " (" + someOf(where) + ")"
+			line += " (" + SomeOf(where) + ")"
 		}
 		out = append(out, line)
 	}

@@ -1,12 +1,19 @@
-package switches
+package switches_test
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"weft/internal/require"
+	"weft/internal/traffic"
+	"weft/switches"
+	"weft/switches/comware"
+	"weft/switches/nxos"
 
 	"golang.org/x/tools/txtar"
 )
@@ -23,11 +30,12 @@ func concerns(line string) bool {
 
 // A ledger of lines: what became of each line of a printed configuration.
 type lines struct {
-	v     *vocabulary
+	v     *switches.Vocabulary
 	key   func(string) string
-	have  Reading
+	have  switches.Reading
 	shown string // all that is not understood
 	said  string // all that is said of lines
+	own   string // what only the system knows of
 	held  []string
 	lost  []string // neither understood nor shown
 	count int      // of those that had to be
@@ -35,61 +43,51 @@ type lines struct {
 
 // dropped reads a configuration whose ports are all wished, and returns the
 // lines that were neither understood nor shown, and how many had to be.
-func dropped(t *testing.T, d *OS, running string) ([]string, int) {
+func dropped(t *testing.T, d *switches.OS, running string) ([]string, int) {
 	t.Helper()
-	v := nxosVocabulary()
-	if d.Name == "comware" {
-		v = comwareVocabulary()
-	}
+	v := d.Lines.Words()
 	have, err := d.Parse(map[string]string{d.Dialect.Running: running})
 	if err != nil {
 		t.Fatal(err)
 	}
 	have = have.For(wishFor(have.PortNames()...))
-	l := lines{v: v, key: d.lines.grammar.key, have: have, shown: strings.Join(have.NotUnderstood, "\n"), said: strings.Join(have.Warnings, "\n")}
-	for text := range have.read.notes {
+	l := lines{v: v, key: d.Lines.Grammar.Key, have: have, shown: strings.Join(have.NotUnderstood, "\n"), said: strings.Join(have.Warnings, "\n"), own: fmt.Sprintf("%+v", have.Text().Own)}
+	for text := range have.Text().Notes() {
 		l.said += "\n" + text
 	}
-	bs := slices.Clone(have.read.global)
+	bs := slices.Clone(have.Text().Global)
 	for _, p := range have.PortNames() {
-		bs = append(bs, have.read.port[p]...)
+		bs = append(bs, have.Text().Port[p]...)
 	}
 	for _, b := range bs {
-		l.held = append(append(l.held, b.path...), b.lines...)
+		l.held = append(append(l.held, b.Path...), b.Lines...)
 	}
-	l.held = append(l.held, have.read.others...)
-	beside := []attached(nil)
-	if own, ok := have.read.own.(*nxosSeen); ok {
-		beside = own.beside
-	}
-	for _, a := range beside {
-		l.held = append(l.held, a.line)
-	}
-	l.walk(parseTree(running))
+	l.held = append(l.held, have.Text().Others...)
+	l.walk(switches.ParseTree(running))
 	return l.lost, l.count
 }
 
-func (l *lines) walk(ns []*node, path ...string) {
+func (l *lines) walk(ns []*switches.Node, path ...string) {
 	for _, n := range ns {
-		line := l.v.normal(n.line)
+		line := l.v.Normal(n.Line)
 		ok := true
-		switch l.v.judge(path, line) {
-		case isUnknown:
-			ok = strings.Contains(l.shown, Redact(n.line))
-		case isTold:
+		switch l.v.Judge(path, line) {
+		case switches.IsUnknown:
+			ok = strings.Contains(l.shown, switches.Redact(n.Line))
+		case switches.IsTold:
 			ok = strings.Contains(l.said, "("+line+")")
-		case isKept:
+		case switches.IsKept:
 			ok = l.holds(line, path)
-		case isElse:
-			ok = !concerns(line) && (len(path) == 0 || l.v.port(path[0]) == "")
+		case switches.IsElse:
+			ok = !concerns(line) && (len(path) == 0 || l.v.Port(path[0]) == "")
 			l.count--
 		}
 		l.count++
 		if !ok {
 			l.lost = append(l.lost, strings.Join(append(slices.Clone(path), line), " / "))
 		}
-		if !l.v.skip(line) {
-			l.walk(n.kids, append(slices.Clone(path), line)...)
+		if !l.v.Skip(line) {
+			l.walk(n.Kids, append(slices.Clone(path), line)...)
 		}
 	}
 }
@@ -99,25 +97,25 @@ func (l *lines) holds(line string, path []string) bool {
 	name := line[strings.LastIndexByte(line, ' ')+1:]
 	replaced := func(other string) bool { return l.key(other) == l.key(line) } // the later line of two holds
 	switch {
-	case slices.ContainsFunc(l.held, replaced), len(path) > 0 && slices.Contains(l.have.read.others, path[0]):
+	case slices.ContainsFunc(l.held, replaced), strings.HasPrefix(line, "service-policy ") && strings.Contains(l.own, line+"}"), len(path) > 0 && slices.Contains(l.have.Text().Others, path[0]):
 		return true
-	case line == "mtu 1500", line == "priority-flow-control mode auto", strings.HasSuffix(line, comwareDefaultShare), strings.HasPrefix(name, "default-"):
+	case line == "mtu 1500", line == "priority-flow-control mode auto", strings.HasSuffix(line, " group 1 byte-count 1"), strings.HasPrefix(name, "default-"):
 		return true // defaults
 	case strings.HasPrefix(line, "hostname "), strings.HasPrefix(line, "switchname "), strings.HasPrefix(line, "sysname "):
 		return l.have.Facts.Hostname != ""
-	case strings.HasPrefix(line, nxosJumbo):
-		return nxosOf(l.have.read).jumbo > 0 // the later line of two holds
-	case strings.HasPrefix(line, "channel-group "), strings.HasPrefix(line, comwareMember):
-		return l.have.read.bundles[l.v.port(path[0])] != ""
+	case strings.HasPrefix(line, "system jumbomtu "):
+		return !strings.Contains(l.own, "jumbo:0") // the later line of two holds
+	case strings.HasPrefix(line, "channel-group "), strings.HasPrefix(line, "port link-aggregation group "):
+		return l.have.Text().Bundles[l.v.Port(path[0])] != ""
 	case strings.HasPrefix(line, "match dscp "):
-		return len(parseRanges(strings.TrimPrefix(line, "match dscp "), dscpNumber)) > 0
-	case len(comwareImports(line)) > 0:
-		return slices.Contains(l.held, comwareImports(line)[0])
-	case strings.HasPrefix(line, "port link-mode "), len(path) > 0 && l.have.read.os.lines.perPort && strings.HasPrefix(line, "mtu "):
-		_, routes := comwareOf(l.have.read).routed[l.v.port(path[0])]
+		return len(traffic.ParseRanges(strings.TrimPrefix(line, "match dscp "), traffic.ParseDSCP)) > 0
+	case len(imports(line)) > 0:
+		return slices.Contains(l.held, imports(line)[0])
+	case strings.HasPrefix(line, "port link-mode "), len(path) > 0 && l.have.Text().OS.Lines.PerPort && strings.HasPrefix(line, "mtu "):
+		routes := strings.Contains(l.own, l.v.Port(path[0])+":")
 		return routes || line == "port link-mode bridge"
 	case strings.HasPrefix(line, "interface "):
-		return l.v.port(line) == "" || slices.Contains(l.have.PortNames(), l.v.port(line))
+		return l.v.Port(line) == "" || slices.Contains(l.have.PortNames(), l.v.Port(line))
 	}
 	return strings.Contains(l.said, line)
 }
@@ -126,11 +124,11 @@ func (l *lines) holds(line string, path []string) bool {
 // shown with where it stands, of ports of the fabric whatever it is about.
 func TestNoLineIsDropped(t *testing.T) {
 	for name, c := range map[string]struct {
-		driver *OS
+		driver *switches.OS
 		port   string // of the fabric
 	}{
-		"nxos":    {NXOS(), "Ethernet1/1"},
-		"comware": {Comware(), "FourHundredGigE1/0/1"},
+		"nxos":    {nxos.OS(), "Ethernet1/1"},
+		"comware": {comware.OS(), "FourHundredGigE1/0/1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ar, err := txtar.ParseFile(filepath.Join("testdata", "whole", name+".txtar"))
@@ -146,7 +144,7 @@ func TestNoLineIsDropped(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := wishFor(c.port)
-			want.Classes = append(want.Classes, Class{Name: "rdma", Priority: 3, DSCP: []int{26}, PFC: true})
+			want.Classes = append(want.Classes, switches.Class{Name: "rdma", Priority: 3, DSCP: []int{26}, PFC: true})
 			have = have.For(want)
 			compare(t, filepath.Join("testdata", "whole", name+".txtar"), ar, map[string]string{
 				"not understood": text(have.NotUnderstood), "warnings": text(have.Warnings), "starved": text(have.Starved),
@@ -158,17 +156,17 @@ func TestNoLineIsDropped(t *testing.T) {
 // What devices printed, and what people typed, is not dropped either.
 func TestTranscriptsNoLineIsDropped(t *testing.T) {
 	root := filepath.Join("..", "..", "shared", "transcripts")
-	for dir, d := range map[string]*OS{
-		"cisco_nxos/CONFIG_EXAMPLES": NXOS(), "cisco_nxos/show_running-config": NXOS(), "cisco_nxos/show_running-config_interface": NXOS(),
-		"cisco_nxos/show_running-config_ipqos": NXOS(), "hp_comware/CONFIG_EXAMPLES": Comware(), "hp_comware/display_this": Comware(),
-		"hp_comware/display_current-configuration_include": Comware(),
+	for dir, d := range map[string]*switches.OS{
+		"cisco_nxos/CONFIG_EXAMPLES": nxos.OS(), "cisco_nxos/show_running-config": nxos.OS(), "cisco_nxos/show_running-config_interface": nxos.OS(),
+		"cisco_nxos/show_running-config_ipqos": nxos.OS(), "hp_comware/CONFIG_EXAMPLES": comware.OS(), "hp_comware/display_this": comware.OS(),
+		"hp_comware/display_current-configuration_include": comware.OS(),
 	} {
 		files, err := fs.Glob(os.DirFS(root), dir+"/*.txt")
 		if err != nil || len(files) == 0 {
-			transcript(t, dir) // says that they are missing
+			require.Transcript(t, dir) // says that they are missing
 		}
 		for _, file := range files {
-			if lost, _ := dropped(t, d, transcript(t, file)); len(lost) > 0 {
+			if lost, _ := dropped(t, d, require.Transcript(t, file)); len(lost) > 0 {
 				t.Errorf("%s: %d lines were neither understood nor shown:\n%s", file, len(lost), strings.Join(lost, "\n"))
 			}
 		}

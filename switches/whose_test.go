@@ -1,9 +1,13 @@
-package switches
+package switches_test
 
 import (
 	"slices"
 	"strings"
 	"testing"
+
+	"weft/switches"
+	"weft/switches/comware"
+	"weft/switches/nxos"
 )
 
 // What another owner has on other ports is not what a plan replaces, and what
@@ -34,30 +38,30 @@ interface HundredGigE1/0/1
 #
 interface HundredGigE1/0/3
 `
-	me := Owner{Name: "me", Others: []string{"you"}}
+	me := switches.Owner{Name: "me", Others: []string{"you"}}
 	for name, tt := range map[string]struct {
-		driver   *OS
+		driver   *switches.OS
 		text     string
-		want     Intent
+		want     switches.Intent
 		is       string
 		priority int // of the class rdma; 0: none is in force
 	}{
-		"NX-OS":             {NXOS(), nexus, Intent{Name: "WEFT-me-roce", Owner: me}, "", 0},
-		"NX-OS, his own":    {NXOS(), nexus + "  service-policy type qos input WEFT-me-old-in\n", Intent{Name: "WEFT-me-roce", Owner: me}, "WEFT-me-old", 3},
-		"NX-OS, it is his":  {NXOS(), nexus, Intent{Name: "WEFT-you-roce", Owner: Owner{Name: "you"}}, "WEFT-you-roce", 5},
-		"NX-OS, adopted":    {NXOS(), nexus, Intent{Name: "WEFT-me-roce", Owner: me, Adopt: true}, "WEFT-you-roce", 5},
-		"Comware":           {Comware(), h3c, Intent{Name: "WEFT-me-roce", Owner: me}, "", 0},
-		"Comware, his own":  {Comware(), h3c + " qos wred apply WEFT-me-old\n", Intent{Name: "WEFT-me-roce", Owner: me}, "WEFT-me-old", 0},
-		"Comware, it's his": {Comware(), h3c, Intent{Name: "WEFT-you-roce", Owner: Owner{Name: "you"}}, "WEFT-you-roce", 0},
+		"NX-OS":             {nxos.OS(), nexus, switches.Intent{Name: "WEFT-me-roce", Owner: me}, "", 0},
+		"NX-OS, his own":    {nxos.OS(), nexus + "  service-policy type qos input WEFT-me-old-in\n", switches.Intent{Name: "WEFT-me-roce", Owner: me}, "WEFT-me-old", 3},
+		"NX-OS, it is his":  {nxos.OS(), nexus, switches.Intent{Name: "WEFT-you-roce", Owner: switches.Owner{Name: "you"}}, "WEFT-you-roce", 5},
+		"NX-OS, adopted":    {nxos.OS(), nexus, switches.Intent{Name: "WEFT-me-roce", Owner: me, Adopt: true}, "WEFT-you-roce", 5},
+		"Comware":           {comware.OS(), h3c, switches.Intent{Name: "WEFT-me-roce", Owner: me}, "", 0},
+		"Comware, his own":  {comware.OS(), h3c + " qos wred apply WEFT-me-old\n", switches.Intent{Name: "WEFT-me-roce", Owner: me}, "WEFT-me-old", 0},
+		"Comware, it's his": {comware.OS(), h3c, switches.Intent{Name: "WEFT-you-roce", Owner: switches.Owner{Name: "you"}}, "WEFT-you-roce", 0},
 	} {
-		out := map[string]string{nxosRunning: tt.text, comwareRunning: tt.text}
+		out := map[string]string{"show running-config": tt.text, "display current-configuration": tt.text}
 		have, err := tt.driver.Parse(out)
 		if err != nil {
 			t.Fatal(err)
 		}
 		got := have.For(tt.want)
 		priority := 0
-		if i := slices.IndexFunc(got.Classes, func(c Class) bool { return c.Name == "rdma" }); i >= 0 {
+		if i := slices.IndexFunc(got.Classes, func(c switches.Class) bool { return c.Name == "rdma" }); i >= 0 {
 			priority = got.Classes[i].Priority
 		}
 		if got.Name != tt.is || priority != tt.priority {
@@ -68,11 +72,11 @@ interface HundredGigE1/0/3
 
 // A member of a port-channel is known for one.
 func TestBundle(t *testing.T) {
-	have, err := NXOS().Parse(map[string]string{nxosRunning: "interface Ethernet1/1\n  mtu 9216\n  channel-group 12 force mode active\ninterface Ethernet1/2\n"})
+	have, err := nxos.OS().Parse(map[string]string{"show running-config": "interface Ethernet1/1\n  mtu 9216\n  channel-group 12 force mode active\ninterface Ethernet1/2\n"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := have.For(Intent{Name: "WEFT-me-roce", Ports: []Port{{Name: "Ethernet1/1"}, {Name: "Ethernet1/2"}}})
+	got := have.For(switches.Intent{Name: "WEFT-me-roce", Ports: []switches.Port{{Name: "Ethernet1/1"}, {Name: "Ethernet1/2"}}})
 	if got.Ports[0].Bundle != "port-channel12" || got.Ports[1].Bundle != "" {
 		t.Errorf("%+v", got.Ports)
 	}
@@ -80,11 +84,11 @@ func TestBundle(t *testing.T) {
 
 // An aggregation group of Comware is one as well.
 func TestAggregationGroup(t *testing.T) {
-	have, err := Comware().Parse(map[string]string{comwareRunning: "#\ninterface HundredGigE1/0/1\n port link-mode bridge\n port link-aggregation group 12 force\n#\ninterface HundredGigE1/0/2\n#\n"})
+	have, err := comware.OS().Parse(map[string]string{"display current-configuration": "#\ninterface HundredGigE1/0/1\n port link-mode bridge\n port link-aggregation group 12 force\n#\ninterface HundredGigE1/0/2\n#\n"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := have.For(Intent{Name: "WEFT-me-roce", Ports: []Port{{Name: "HundredGigE1/0/1"}, {Name: "HundredGigE1/0/2"}}})
+	got := have.For(switches.Intent{Name: "WEFT-me-roce", Ports: []switches.Port{{Name: "HundredGigE1/0/1"}, {Name: "HundredGigE1/0/2"}}})
 	if got.Ports[0].Bundle != "aggregation group 12" || got.Ports[1].Bundle != "" {
 		t.Errorf("%+v", got.Ports)
 	}
@@ -105,24 +109,24 @@ policy-map type network-qos WEFT-me-roce-nq
 system qos
   service-policy type network-qos WEFT-me-roce-nq
 `
-	rdma := func(pfc bool) []Class {
-		return []Class{{Name: "rdma", Priority: 3, DSCP: []int{26}, Bandwidth: 100, PFC: pfc}}
+	rdma := func(pfc bool) []switches.Class {
+		return []switches.Class{{Name: "rdma", Priority: 3, DSCP: []int{26}, Bandwidth: 100, PFC: pfc}}
 	}
-	me := Owner{Name: "me"}
+	me := switches.Owner{Name: "me"}
 	for name, tt := range map[string]struct {
 		text string
-		want Intent
+		want switches.Intent
 		told bool
 	}{
-		"attached":            {"", Intent{Name: "WEFT-me-roce", Owner: me, Classes: rdma(true)}, true},
-		"as it is":            {attached, Intent{Name: "WEFT-me-roce", Owner: me, Classes: rdma(true)}, false},
-		"changed":             {attached, Intent{Name: "WEFT-me-roce", Owner: me, Classes: rdma(false)}, true},
-		"under another name":  {attached, Intent{Name: "WEFT-me-gold", Owner: me, Classes: rdma(true)}, true},
-		"taken off":           {attached, Intent{Owner: me}, true},
-		"of somebody else":    {attached, Intent{Owner: Owner{Name: "you"}}, false},
-		"nothing of ours yet": {"", Intent{Owner: me}, false},
+		"attached":            {"", switches.Intent{Name: "WEFT-me-roce", Owner: me, Classes: rdma(true)}, true},
+		"as it is":            {attached, switches.Intent{Name: "WEFT-me-roce", Owner: me, Classes: rdma(true)}, false},
+		"changed":             {attached, switches.Intent{Name: "WEFT-me-roce", Owner: me, Classes: rdma(false)}, true},
+		"under another name":  {attached, switches.Intent{Name: "WEFT-me-gold", Owner: me, Classes: rdma(true)}, true},
+		"taken off":           {attached, switches.Intent{Owner: me}, true},
+		"of somebody else":    {attached, switches.Intent{Owner: switches.Owner{Name: "you"}}, false},
+		"nothing of ours yet": {"", switches.Intent{Owner: me}, false},
 	} {
-		have, err := NXOS().Parse(map[string]string{nxosRunning: tt.text})
+		have, err := nxos.OS().Parse(map[string]string{"show running-config": tt.text})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -136,12 +140,12 @@ system qos
 // them, are named once with their ports; those of other ports are not.
 func TestRemarks(t *testing.T) {
 	for os, tt := range map[string]struct {
-		driver *OS
+		driver *switches.OS
 		text   string
 		port   string
 		says   []string
 	}{
-		"nxos": {NXOS(), "interface %s1\n  inherit port-profile STORAGE\n  priority-flow-control mode on send-tlv\n  flowcontrol receive on\n" +
+		"nxos": {nxos.OS(), "interface %s1\n  inherit port-profile STORAGE\n  priority-flow-control mode on send-tlv\n  flowcontrol receive on\n" +
 			"interface %s2\n  flowcontrol receive off\n  priority-flow-control mode auto\ninterface %s3\n  flowcontrol receive on\n", "Ethernet1/",
 			[]string{
 				"DCBX (priority-flow-control mode on send-tlv) tells the NIC what the switch does; firmware that is willing takes that, and not what weft sets on the host: Ethernet1/1",
@@ -149,7 +153,7 @@ func TestRemarks(t *testing.T) {
 				"pause of the whole link (flowcontrol receive on) is on together with PFC; remove it by hand: Ethernet1/1",
 				divided,
 			}},
-		"comware": {Comware(), "#\ninterface %s1\n flow-control\n lldp tlv-enable dot1-tlv dcbx\n#\ninterface %s2\n flow-interval 5\n#\ninterface %s3\n flow-control\n#\n", "HundredGigE1/0/",
+		"comware": {comware.OS(), "#\ninterface %s1\n flow-control\n lldp tlv-enable dot1-tlv dcbx\n#\ninterface %s2\n flow-interval 5\n#\ninterface %s3\n flow-control\n#\n", "HundredGigE1/0/",
 			[]string{
 				"DCBX (lldp tlv-enable dot1-tlv dcbx) tells the NIC what the switch does; firmware that is willing takes that, and not what weft sets on the host: HundredGigE1/0/1",
 				"pause of the whole link (flow-control) is on together with PFC, which some models refuse and others let PFC override; remove it by hand: HundredGigE1/0/1",
@@ -160,8 +164,8 @@ func TestRemarks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := Intent{Name: "WEFT-me-roce", Classes: []Class{{Name: "rdma", Priority: 6, DSCP: []int{26}, PFC: true}},
-			Ports: []Port{{Name: tt.port + "1", PFC: true}, {Name: tt.port + "2", PFC: true}, {Name: tt.port + "3"}}}
+		want := switches.Intent{Name: "WEFT-me-roce", Classes: []switches.Class{{Name: "rdma", Priority: 6, DSCP: []int{26}, PFC: true}},
+			Ports: []switches.Port{{Name: tt.port + "1", PFC: true}, {Name: tt.port + "2", PFC: true}, {Name: tt.port + "3"}}}
 		if got := have.For(want).Warnings; !slices.Equal(got, tt.says) {
 			t.Errorf("%s:\n%s", os, strings.Join(got, "\n"))
 		}
@@ -175,11 +179,11 @@ func TestBesideMaps(t *testing.T) {
 	for _, port := range []string{"1", "2", "3", "4", "5", "6"} {
 		text += "interface HundredGigE1/0/" + port + "\n qos trust dscp\n#\n"
 	}
-	have, err := Comware().Parse(map[string]string{comwareRunning: text + "interface HundredGigE1/0/7\n#\n"})
+	have, err := comware.OS().Parse(map[string]string{"display current-configuration": text + "interface HundredGigE1/0/7\n#\n"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Intent{Name: "WEFT-me-roce", Classes: []Class{{Name: "rdma", Priority: 3, DSCP: []int{26}}}, Ports: []Port{{Name: "HundredGigE1/0/2"}}}
+	want := switches.Intent{Name: "WEFT-me-roce", Classes: []switches.Class{{Name: "rdma", Priority: 3, DSCP: []int{26}}}, Ports: []switches.Port{{Name: "HundredGigE1/0/2"}}}
 	warned := strings.Join(have.For(want).Warnings, "\n")
 	if !strings.HasSuffix(warned, ": HundredGigE1/0/1, HundredGigE1/0/3, HundredGigE1/0/4, HundredGigE1/0/5, and 1 more") {
 		t.Errorf("it warns %q", warned)

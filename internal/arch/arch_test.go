@@ -39,13 +39,16 @@ var may = map[string][]string{
 	"internal/remote/ssh":        {"internal/remote"},
 	"internal/remote/local":      {"internal/remote"},
 	"internal/remote/remotetest": {"internal/remote"},
-	"switches":                   {"internal/remote"},
+	"switches":                   {},
+	"switches/nxos":              {"switches"},
+	"switches/comware":           {"switches"},
+	"switches/systems":           {"switches/..."}, // the one list
 	"internal/agent":             {},
 	"internal/bundle":            {},
 
 	// Where wishes meet machines.
 	"modules/claim": {"plan"},
-	"modules": {"modules/claim", "plan", "inventory", "inventory/problem", "inventory/catalogue", "switches", "internal/remote", "internal/agent", "internal/bundle",
+	"modules": {"modules/claim", "plan", "inventory", "inventory/problem", "inventory/catalogue", "switches", "switches/systems", "internal/remote", "internal/agent", "internal/bundle",
 		"internal/nvme/dhchap"}, // what a key is
 
 	// Who vouches for a plan file.
@@ -112,7 +115,8 @@ var mayTest = map[string][]string{
 	"internal/remote/ssh":     {"internal/remote/remotetest"},
 	"internal/remote/local":   {"internal/remote/remotetest"},
 	"internal/lab":            {"internal/remote/ssh"},
-	"modules":                 {"inventory/language", "internal/remote/remotetest", "internal/remote/ssh", "internal/lab/..."},
+	"switches":                {"switches/..."},
+	"modules":                 {"switches/...", "inventory/language", "internal/remote/remotetest", "internal/remote/ssh", "internal/lab/..."},
 	"internal/prove":          {"internal/remote/remotetest"},
 	"internal/graph":          {"inventory/language"},
 	"internal/nvme/tcp":       {"internal/nvme/nvmetest"},

@@ -6,6 +6,7 @@ package require
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -44,4 +45,21 @@ func Tool(t testing.TB, word, name string) string {
 		Missing(t, word, "%v", err)
 	}
 	return path
+}
+
+// Transcript is what a real device printed. The collection stands beside the
+// repository; without it the test is Missing.
+func Transcript(t testing.TB, name string) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	for ; err == nil; dir = filepath.Dir(dir) {
+		if _, late := os.Stat(filepath.Join(dir, "go.mod")); late == nil || dir == filepath.Dir(dir) {
+			break
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "..", "shared", "transcripts", filepath.FromSlash(name)))
+	if err != nil {
+		Missing(t, Transcripts, "missing transcript: %v", err)
+	}
+	return string(text)
 }

@@ -1,45 +1,49 @@
-package switches
+// Package nxos speaks to Cisco Nexus switches with NX-OS.
+package nxos
 
 import (
 	"slices"
 	"strings"
 	"time"
+
+	"weft/internal/traffic"
+	"weft/switches"
 )
 
-// NXOS speaks to Cisco Nexus 9000 switches (NX-OS 10.x, the model of eight
+// OS is that of Cisco Nexus 9000 switches (NX-OS 10.x, the model of eight
 // queues).
-func NXOS() *OS {
-	o := &OS{
-		Name: "nxos", Dialect: nxosDialect(), Show: []string{nxosVersion, nxosRunning},
-		Files: &Files{
+func OS() *switches.OS {
+	o := &switches.OS{
+		Name: "nxos", Dialect: dialect(), Show: []string{showVersion, showRunning},
+		Files: &switches.Files{
 			List: "dir bootflash:", Make: "mkdir bootflash:%s", Remove: "rmdir bootflash:%s",
 			Copy: "copy running-config bootflash:%s", Copied: `(?i)copy complete`,
 			Print: "show file bootflash:%s", Delete: "delete bootflash:%s no-prompt", Clock: "show clock",
 		},
-		lines: nxosLines(), Guard: dualStage{}, Remarks: nxosRemarks,
-		Counters: []CounterLine{
-			{"show queuing interface %s", []string{TxPackets, TxBytes, Drops, PFCRx, PFCTx, IngressDrops}, nxosQueueCounts},
-			{"show queuing pfc-queue interface %s detail", []string{WatchdogEvents}, nxosWatchdogCounts},
+		Lines: lineRules(), Guard: dualStage{}, Remarks: remarks,
+		Counters: []switches.CounterLine{
+			{Format: "show queuing interface %s", Names: []string{switches.TxPackets, switches.TxBytes, switches.Drops, switches.PFCRx, switches.PFCTx, switches.IngressDrops}, Parse: queueCounts},
+			{Format: "show queuing pfc-queue interface %s detail", Names: []string{switches.WatchdogEvents}, Parse: watchdogCounts},
 		},
-		Neighbours: &Neighbours{nxosNeighbours, nxosParseNeighbours},
-		Operates:   &Operation{nxosPFCState, nxosIdle},
-		Without: map[Feature]string{
-			WatchdogTimes: "the switch counts in multiples of an interval of its own that no manual found ties to a time, and its own settings hold",
+		Neighbours: &switches.Neighbours{Line: showNeighbours, Parse: parseNeighbours},
+		Operates:   &switches.Operation{Line: showPFC, Idle: idle},
+		Without: map[switches.Feature]string{
+			switches.WatchdogTimes: "the switch counts in multiples of an interval of its own that no manual found ties to a time, and its own settings hold",
 		},
 	}
-	o.Parse = func(out map[string]string) (Reading, error) { return nxosParse(o, out) }
+	o.Parse = func(out map[string]string) (switches.Reading, error) { return parse(o, out) }
 	return o
 }
 
 // What is asked of an NX-OS switch.
 const (
-	nxosVersion = "show version"
-	nxosRunning = "show running-config"
+	showVersion = "show version"
+	showRunning = "show running-config"
 )
 
-func nxosDialect() Dialect {
-	return Dialect{
-		Platform: []byte(nxosPlatform), Hello: "terminal dont-ask", Prompt: nxosPrompt,
+func dialect() switches.Dialect {
+	return switches.Dialect{
+		Platform: []byte(platform), Hello: "terminal dont-ask", Prompt: prompt,
 		Refusals: []string{
 			`(?m)^% ?\w`,
 			`(?i)(invalid|incomplete|ambiguous).* at '\^' marker`,
@@ -63,7 +67,7 @@ func nxosDialect() Dialect {
 		Harmless: []string{
 			`^Enter configuration commands, one per line\. +End with CNTL/Z\.$`,
 		},
-		Running: nxosRunning,
+		Running: showRunning,
 		Save:    "copy running-config startup-config",
 		Saved:   `(?i)complete|100%`,
 		Method:  "two-stage commit: the switch verifies, applies, and reverts by itself unless confirmed (seen on a virtual Nexus, not with QoS lines)",
@@ -74,19 +78,19 @@ func nxosDialect() Dialect {
 	}
 }
 
-// nxosPrompt is where commands are run.
-const nxosPrompt = `(?im)^[\w.\-]{1,63}(\(maint-mode\))?#\s?$`
+// prompt is where commands are run.
+const prompt = `(?im)^[\w.\-]{1,63}(\(maint-mode\))?#\s?$`
 
-// nxosPlatform is ours because the embedded definition of scrapligo cannot
+// platform is ours because the embedded definition of scrapligo cannot
 // leave system qos: its prompt, (config-sys-qos), is excluded there.
-const nxosPlatform = `---
+const platform = `---
 platform-type: 'weft_nxos'
 default:
   driver-type: 'network'
   privilege-levels:
     exec:
       name: 'exec'
-      pattern: '` + nxosPrompt + `'
+      pattern: '` + prompt + `'
       previous-priv:
       deescalate:
       escalate:
@@ -115,50 +119,50 @@ default:
 
 // Headers of the objects that weft creates.
 const (
-	nxosClassMap   = "class-map type qos match-any "
-	nxosClassify   = "policy-map type qos "
-	nxosQueuing    = "policy-map type queuing "
-	nxosNetworkQoS = "policy-map type network-qos "
-	nxosSystem     = "system qos"
-	nxosInterface  = "interface "
+	classMap         = "class-map type qos match-any "
+	policyQoS        = "policy-map type qos "
+	policyQueuing    = "policy-map type queuing "
+	policyNetworkQoS = "policy-map type network-qos "
+	systemQoS        = "system qos"
+	onPort           = "interface "
 
-	nxosAttachIn  = "service-policy type qos input "
-	nxosAttachOut = "service-policy type queuing output "
-	nxosAttachNQ  = "service-policy type network-qos "
-	nxosAttachHR  = "service-policy type queuing input "
-	nxosOtherwise = "class class-default" // all other traffic
+	attachIn  = "service-policy type qos input "
+	attachOut = "service-policy type queuing output "
+	attachNQ  = "service-policy type network-qos "
+	attachHR  = "service-policy type queuing input "
+	otherwise = "class class-default" // all other traffic
 )
 
-// nxosGrammar is how NX-OS lines replace and undo each other.
-func nxosGrammar() grammar {
-	return grammar{
-		key:    nxosKey,
-		undo:   nxosUndo,
-		remove: nxosRemove,
-		rank:   nxosRank,
-		early: func(have, want string) bool {
+// grammar is how NX-OS lines replace and undo each other.
+func grammar() switches.Grammar {
+	return switches.Grammar{
+		Key:    keyOf,
+		Undo:   undoOf,
+		Remove: removeOf,
+		Rank:   rankOf,
+		Early: func(have, want string) bool {
 			// Shares of a policy may not exceed 100 percent at any moment.
-			h, isShare := strings.CutPrefix(have, nxosShare)
-			w, same := strings.CutPrefix(want, nxosShare)
+			h, isShare := strings.CutPrefix(have, share)
+			w, same := strings.CutPrefix(want, share)
 			if isShare && same {
-				return atoi(w) < atoi(h)
+				return switches.Number(w) < switches.Number(h)
 			}
 			// Nor may two queues have one level.
-			h, isLevel := strings.CutPrefix(have, nxosLevel)
-			w, same = strings.CutPrefix(want, nxosLevel)
-			return isLevel && same && atoi(w) > atoi(h)
+			h, isLevel := strings.CutPrefix(have, priorityLevel)
+			w, same = strings.CutPrefix(want, priorityLevel)
+			return isLevel && same && switches.Number(w) > switches.Number(h)
 		},
-		join:   nxosJoin,
-		indent: "  ",
+		Join:   join,
+		Indent: "  ",
 	}
 }
 
 const (
-	nxosShare = "bandwidth remaining percent "
-	nxosLevel = "priority level "
+	share         = "bandwidth remaining percent "
+	priorityLevel = "priority level "
 )
 
-func nxosKey(line string) string {
+func keyOf(line string) string {
 	for _, key := range []string{
 		"set qos-group", "bandwidth remaining percent", "priority level", "random-detect", "mtu",
 		"pause pfc-cos", "pause buffer-size", "priority-flow-control mode", "priority-flow-control watch-dog-interval",
@@ -172,27 +176,27 @@ func nxosKey(line string) string {
 	return line
 }
 
-func nxosUndo(line string) string {
+func undoOf(line string) string {
 	if strings.HasPrefix(line, "mtu ") {
 		return "no mtu"
 	}
 	return "no " + line
 }
 
-func nxosRemove(header string) string {
-	if header == nxosSystem || strings.HasPrefix(header, nxosInterface) {
+func removeOf(header string) string {
+	if header == systemQoS || strings.HasPrefix(header, onPort) {
 		return ""
 	}
 	return "no " + header
 }
 
-func nxosRank(header string) int {
-	return slices.IndexFunc([]string{nxosClassMap, nxosClassify, nxosQueuing, nxosNetworkQoS, nxosSystem, nxosInterface},
+func rankOf(header string) int {
+	return slices.IndexFunc([]string{classMap, policyQoS, policyQueuing, policyNetworkQoS, systemQoS, onPort},
 		func(prefix string) bool { return strings.HasPrefix(header, prefix) })
 }
 
-// nxosJoin writes neighbouring matches as one line.
-func nxosJoin(lines []string) (out []string) {
+// join writes neighbouring matches as one line.
+func join(lines []string) (out []string) {
 	const match = "match dscp "
 	for i := 0; i < len(lines); i++ {
 		no := ""
@@ -201,13 +205,13 @@ func nxosJoin(lines []string) (out []string) {
 		}
 		var ns []int
 		for ; i < len(lines) && strings.HasPrefix(lines[i], no+match); i++ {
-			ns = append(ns, atoi(lines[i][len(no+match):]))
+			ns = append(ns, switches.Number(lines[i][len(no+match):]))
 		}
 		if len(ns) == 0 {
 			out = append(out, lines[i])
 			continue
 		}
-		out = append(out, no+match+ranges(ns))
+		out = append(out, no+match+traffic.Ranges(ns))
 		i--
 	}
 	return out

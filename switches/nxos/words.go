@@ -1,61 +1,63 @@
-package switches
+package nxos
 
 import (
 	"strings"
 	"sync"
+
+	"weft/switches"
 )
 
-// nxosVocabulary is what weft knows of NX-OS lines: Nexus 9000 QoS configuration
+// vocabulary is what weft knows of NX-OS lines: Nexus 9000 QoS configuration
 // guides 7.x to 10.5, Interfaces configuration guide 10.6, NX-API reference 9.3,
 // and configurations of devices.
-var nxosVocabulary = sync.OnceValue(func() *vocabulary {
-	return &vocabulary{
-		section: nxosSection,
-		normal:  nxosNormal,
-		port: func(header string) string {
-			if nxosPhysical(header) {
-				return strings.TrimPrefix(header, nxosInterface)
+var vocabulary = sync.OnceValue(func() *switches.Vocabulary {
+	return &switches.Vocabulary{
+		Section: section,
+		Normal:  normal,
+		Port: func(header string) string {
+			if physical(header) {
+				return strings.TrimPrefix(header, onPort)
 			}
 			return ""
 		},
-		skip: func(header string) bool { return strings.HasPrefix(header, "banner ") },
-		sections: map[string]section{
-			"":           {kept: forms(), harmless: forms(`(?:name|description|remark) .*`)},
-			"system":     nxosSystemWords(),
-			"system qos": {kept: forms(`service-policy type (?:qos input|queuing (?:input|output)|network-qos) \S+`), harmless: forms(), closed: true},
-			"port":       nxosPortWords(),
+		Skip: func(header string) bool { return strings.HasPrefix(header, "banner ") },
+		Sections: map[string]switches.Section{
+			"":           {Kept: switches.Forms(), Harmless: switches.Forms(`(?:name|description|remark) .*`)},
+			"system":     systemWords(),
+			"system qos": {Kept: switches.Forms(`service-policy type (?:qos input|queuing (?:input|output)|network-qos) \S+`), Harmless: switches.Forms(), Closed: true},
+			"port":       portWords(),
 			"interface": {
-				kept:     forms(`service-policy type qos input \S+`),
-				harmless: forms(`mtu \d+`, `bandwidth \d+`, `description .*`, `(?:no )?lldp (?:transmit|receive)`),
+				Kept:     switches.Forms(`service-policy type qos input \S+`),
+				Harmless: switches.Forms(`mtu \d+`, `bandwidth \d+`, `description .*`, `(?:no )?lldp (?:transmit|receive)`),
 			},
 			"class-map": {
-				kept:     forms(`match dscp ` + nxosDSCPs),
-				harmless: forms(`description .*`, `match (?:not )?(?:cos|precedence|qos-group|access-group|protocol|packet|ip|exception|redirect) .*`),
-				closed:   true,
+				Kept:     switches.Forms(`match dscp ` + dscPs),
+				Harmless: switches.Forms(`description .*`, `match (?:not )?(?:cos|precedence|qos-group|access-group|protocol|packet|ip|exception|redirect) .*`),
+				Closed:   true,
 			},
-			"policy-map":    {kept: forms(`class (?:type (?:qos|queuing|network-qos) )?\S+`), harmless: forms(`description .*`), closed: true},
-			"class":         nxosClassWords(),
-			"control-plane": {kept: forms(), harmless: forms(`.*`)},
+			"policy-map":    {Kept: switches.Forms(`class (?:type (?:qos|queuing|network-qos) )?\S+`), Harmless: switches.Forms(`description .*`), Closed: true},
+			"class":         classWords(),
+			"control-plane": {Kept: switches.Forms(), Harmless: switches.Forms(`.*`)},
 		},
 	}
 })
 
-const nxosDSCPs = `(?:[1-5]?\d|6[0-3]|af[1-4][1-3]|cs[0-7]|ef|default)(?:[-,](?:[1-5]?\d|6[0-3]|af[1-4][1-3]|cs[0-7]|ef|default))*`
+const dscPs = `(?:[1-5]?\d|6[0-3]|af[1-4][1-3]|cs[0-7]|ef|default)(?:[-,](?:[1-5]?\d|6[0-3]|af[1-4][1-3]|cs[0-7]|ef|default))*`
 
-func nxosSection(path []string) string {
+func section(path []string) string {
 	if len(path) == 0 {
 		return "system"
 	}
 	head := path[0]
 	has := func(prefix string) bool { return strings.HasPrefix(head, prefix) }
 	switch {
-	case head == nxosSystem:
+	case head == systemQoS:
 		return "system qos"
 	case has("class-map type control-plane "), has("policy-map type control-plane "), head == "control-plane":
 		return "control-plane" // what the switch itself answers
-	case nxosPhysical(head):
+	case physical(head):
 		return "port"
-	case has(nxosInterface):
+	case has(onPort):
 		return "interface"
 	case has("class-map "):
 		return "class-map"
@@ -69,20 +71,20 @@ func nxosSection(path []string) string {
 	return ""
 }
 
-func nxosSystemWords() section {
+func systemWords() switches.Section {
 	const watch = `priority-flow-control (?:watch-dog (?:shutdown-multiplier|timer)|auto-restore(?: multiplier)?|fixed-restore(?: multiplier)?) \d+`
-	return section{
-		kept: forms(
+	return switches.Section{
+		Kept: switches.Forms(
 			`hostname \S+`, `switchname \S+`, `feature lldp`, `system qos`, `system jumbomtu \d+`,
 			`priority-flow-control watch-dog-interval (?:on|off)`,
 			`class-map type (?:qos|queuing|network-qos|control-plane)(?: match-any| match-all)? \S+`,
 			`policy-map type (?:qos|queuing|network-qos|control-plane) \S+`, `interface .+`,
 		),
-		told: []remark{
-			{forms(watch), "the watchdog", "has times of its own, which weft leaves as they are"},
-			{forms(`hardware qos nodrop-queue-thresholds .*`), "the buffers of lossless queues", "are set by hand, which weft leaves as they are"},
+		Told: []switches.Remark{
+			{Form: switches.Forms(watch), Key: "the watchdog", Text: "has times of its own, which weft leaves as they are"},
+			{Form: switches.Forms(`hardware qos nodrop-queue-thresholds .*`), Key: "the buffers of lossless queues", Text: "are set by hand, which weft leaves as they are"},
 		},
-		harmless: forms(
+		Harmless: switches.Forms(
 			`(?:no )?feature \S+`, `banner .*`, `control-plane.*`, `copp profile .*`,
 			`(?:no )?lldp (?:timer|holdtime|reinit|portid-subtype|tlv-select) .*`,
 			`congestion-control random-detect forward-nonecn`, // in the page: it is for whoever declares ECN
@@ -92,24 +94,24 @@ func nxosSystemWords() section {
 	}
 }
 
-func nxosPortWords() section {
+func portWords() switches.Section {
 	const watchdog = `priority-flow-control watch-dog-interval`
 	pause := "is on together with PFC; remove it by hand: "
-	return section{
-		closed: true,
-		kept: forms(
-			`mtu \d+`, `priority-flow-control mode (?:on|off|auto)(?: send-tlv)?`, watchdog+` (?:on|off)`, watchdog+nxosWatchdogMore,
+	return switches.Section{
+		Closed: true,
+		Kept: switches.Forms(
+			`mtu \d+`, `priority-flow-control mode (?:on|off|auto)(?: send-tlv)?`, watchdog+` (?:on|off)`, watchdog+watchdogMore,
 			`service-policy type (?:qos input|queuing (?:input|output)) \S+`, `channel-group \d+(?: force)?(?: mode (?:on|active|passive))?`,
 		),
-		told: []remark{
-			{forms(`inherit port-profile \S+`), "a profile", "may say more of a port than its own lines, which are all that is read: "},
-			{forms(`flowcontrol (?:receive|send) on`), "pause of the whole link", pause},
-			{forms(`priority-flow-control mode on send-tlv`), "DCBX", "tells the NIC what the switch does; firmware that is willing takes that, and not what weft sets on the host: "},
-			{forms(`no lldp (?:transmit|receive)`), "LLDP", "is off on the port, where cables cannot be proven without it: "},
-			{forms(watchdog + ` on disable-action.*`), "the watchdog", "only reports what stays paused, and drops nothing: "},
-			{forms(watchdog + ` on interface-multiplier \d+`), "the watchdog", "has a time of its own, which weft leaves as it is: "},
+		Told: []switches.Remark{
+			{Form: switches.Forms(`inherit port-profile \S+`), Key: "a profile", Text: "may say more of a port than its own lines, which are all that is read: "},
+			{Form: switches.Forms(`flowcontrol (?:receive|send) on`), Key: "pause of the whole link", Text: pause},
+			{Form: switches.Forms(`priority-flow-control mode on send-tlv`), Key: "DCBX", Text: "tells the NIC what the switch does; firmware that is willing takes that, and not what weft sets on the host: "},
+			{Form: switches.Forms(`no lldp (?:transmit|receive)`), Key: "LLDP", Text: "is off on the port, where cables cannot be proven without it: "},
+			{Form: switches.Forms(watchdog + ` on disable-action.*`), Key: "the watchdog", Text: "only reports what stays paused, and drops nothing: "},
+			{Form: switches.Forms(watchdog + ` on interface-multiplier \d+`), Key: "the watchdog", Text: "has a time of its own, which weft leaves as it is: "},
 		},
-		harmless: forms(
+		Harmless: switches.Forms(
 			`description .*`, `(?:no )?shutdown`, `(?:no )?switchport(?: .*)?`, `(?:no )?speed .*`, `(?:no )?duplex .*`, `(?:no )?negotiate auto.*`,
 			`(?:no )?spanning-tree .*`, `(?:no )?cdp .*`, `(?:no )?logging event .*`, `(?:no )?snmp .*`, `(?:no )?vpc .*`, `(?:no )?lacp .*`, `(?:no )?udld.*`,
 			`flowcontrol (?:receive|send) off`, `lldp (?:transmit|receive)`, `(?:no )?lldp (?:tlv-set|dcbx version) .*`,
@@ -123,21 +125,21 @@ func nxosPortWords() section {
 	}
 }
 
-// nxosWatchdogMore is what may follow in the line of a port's watchdog (NX-API
+// watchdogMore is what may follow in the line of a port's watchdog (NX-API
 // reference: multiplier and disable action of a port).
-const nxosWatchdogMore = ` on(?: disable-action| interface-multiplier \d+){1,2}`
+const watchdogMore = ` on(?: disable-action| interface-multiplier \d+){1,2}`
 
-func nxosClassWords() section {
+func classWords() switches.Section {
 	const depth = `\d+ (?:packets|bytes|kbytes|mbytes)`
-	return section{
-		closed: true,
-		kept: forms(
+	return switches.Section{
+		Closed: true,
+		Kept: switches.Forms(
 			`set qos-group \d+`, `bandwidth(?: remaining)? percent \d+`, `priority(?: level \d+)?`, `mtu \d+`,
 			`random-detect minimum-threshold `+depth+` maximum-threshold `+depth+` drop-probability \d+ weight \d+(?: cap-average)?(?: ecn)?`,
 			`random-detect threshold (?:burst-optimized|mesh-optimized)(?: ecn)?`,
 			`pause pfc-cos [\d,-]+`, `pause no-drop`, `pause buffer-size \d+ pause-threshold \d+ resume-threshold \d+`,
 			`shape min \d+ [kmg]bps max \d+ [kmg]bps`,
 		),
-		harmless: forms(`set (?:cos|dscp|precedence) .*`, `police .*`, `no pause`, `(?:no )?congestion-control (?:tail-drop|random-detect)`, `queue-limit .*`),
+		Harmless: switches.Forms(`set (?:cos|dscp|precedence) .*`, `police .*`, `no pause`, `(?:no )?congestion-control (?:tail-drop|random-detect)`, `queue-limit .*`),
 	}
 }

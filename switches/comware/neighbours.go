@@ -1,31 +1,34 @@
-package switches
+package comware
 
 import (
 	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
+
+	"weft/internal/traffic"
+	"weft/switches"
 )
 
-const comwareNeighbours = "display lldp neighbor-information verbose"
+const showNeighbours = "display lldp neighbor-information verbose"
 
-// comwarePortLine begins what is heard on one port: "LLDP neighbor-information
+// portLine begins what is heard on one port: "LLDP neighbor-information
 // of port 1[HundredGigE1/0/1]:".
-var comwarePortLine = regexp.MustCompile(`^LLDP neighbor-information of port \d+ ?\[([^\]]+)\]:?$`)
+var portLine = regexp.MustCompile(`^LLDP neighbor-information of port \d+ ?\[([^\]]+)\]:?$`)
 
-// comwareParseNeighbours reads, for each port, records that begin with their
+// parseNeighbours reads, for each port, records that begin with their
 // index. What is heard with CDP stands between, in the same words.
-func comwareParseNeighbours(text string) []Neighbour {
-	var list []Neighbour
+func parseNeighbours(text string) []switches.Neighbour {
+	var list []switches.Neighbour
 	port, below := "", ""
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, " \r\n")
 		if n := len(list); n > 0 && below == "dcbx pfc info" && list[n-1].PFC == "" {
-			list[n-1].PFC = comwareSaysPFC(line)
+			list[n-1].PFC = saysPFC(line)
 		}
 		if strings.Contains(line, "neighbor-information of port") {
 			port = ""
-			if m := comwarePortLine.FindStringSubmatch(line); m != nil {
+			if m := portLine.FindStringSubmatch(line); m != nil {
 				port = m[1]
 			}
 			continue
@@ -38,7 +41,7 @@ func comwareParseNeighbours(text string) []Neighbour {
 		key = strings.ToLower(strings.TrimSpace(key))
 		switch below = key; {
 		case strings.HasSuffix(key, " neighbor index"):
-			list = append(list, Neighbour{Port: port})
+			list = append(list, switches.Neighbour{Port: port})
 		case len(list) == 0:
 		case key == "chassis id":
 			list[len(list)-1].Chassis = value
@@ -48,14 +51,14 @@ func comwareParseNeighbours(text string) []Neighbour {
 			list[len(list)-1].System = value
 		}
 	}
-	return whole(list)
+	return list
 }
 
-// comwareSaysPFC reads "  P0-0     P1-1     P2-1     P3-1     P4-0     …": a
+// saysPFC reads "  P0-0     P1-1     P2-1     P3-1     P4-0     …": a
 // priority, and whether its sender calls it lossless.
-func comwareSaysPFC(line string) string {
+func saysPFC(line string) string {
 	w := strings.Fields(line)
-	if len(w) != priorities {
+	if len(w) != traffic.Priorities {
 		return ""
 	}
 	var on []string

@@ -1,13 +1,16 @@
-package switches
+package nxos
 
 import (
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+
+	"weft/internal/traffic"
+	"weft/switches"
 )
 
-const nxosPFCState = "show interface priority-flow-control"
+const showPFC = "show interface priority-flow-control"
 
 // A pfcState is what a port does with PFC: for which priorities, if for any.
 type pfcState struct {
@@ -16,13 +19,13 @@ type pfcState struct {
 	known      bool // the priorities were told
 }
 
-// nxosPFCStates reads, by port, a table whose bitmap of priorities is
+// pfcStates reads, by port, a table whose bitmap of priorities is
 // hexadecimal and missing where nothing runs:
 //
 //	Port               Mode Oper(VL bmap)  RxPPP      TxPPP
 //	Ethernet1/1/1      Auto On  (8)       0          0
 //	Ethernet1/27       Auto Off           0          0
-func nxosPFCStates(text string) map[string]pfcState {
+func pfcStates(text string) map[string]pfcState {
 	out := map[string]pfcState{}
 	for line := range strings.Lines(text) {
 		w := strings.Fields(line)
@@ -33,7 +36,7 @@ func nxosPFCStates(text string) map[string]pfcState {
 		bitmap, bracketed := strings.CutPrefix(w[3], "(")
 		if n, err := strconv.ParseUint(strings.TrimSuffix(bitmap, ")"), 16, 8); bracketed && err == nil {
 			state.known = true
-			for q := range priorities {
+			for q := range traffic.Priorities {
 				if n&(1<<q) != 0 {
 					state.priorities = append(state.priorities, q)
 				}
@@ -44,27 +47,27 @@ func nxosPFCStates(text string) map[string]pfcState {
 	return out
 }
 
-// nxosIdle folds what is not as configured by what it is.
-func nxosIdle(shown string, ports []string, lossless []int) (out []string) {
-	states := nxosPFCStates(shown)
+// idle folds what is not as configured by what it is.
+func idle(shown string, ports []string, lossless []int) (out []string) {
+	states := pfcStates(shown)
 	by := map[string][]string{}
 	for _, p := range ports {
 		state, ok := states[p]
 		text := ""
 		switch {
 		case !ok:
-			text = "PFC is on and " + nxosPFCState + " does not list the port, so whether it runs is not known: "
+			text = "PFC is on and " + showPFC + " does not list the port, so whether it runs is not known: "
 		case !state.runs:
-			text = "PFC is on and does not run (" + nxosPFCState + "); on a port without a link that may be all there is to it: "
+			text = "PFC is on and does not run (" + showPFC + "); on a port without a link that may be all there is to it: "
 		case state.known && !slices.Equal(state.priorities, lossless):
-			text = fmt.Sprintf("PFC runs for priorities %s and not for %s (%s): ", someOrNone(state.priorities), ranges(lossless), nxosPFCState)
+			text = fmt.Sprintf("PFC runs for priorities %s and not for %s (%s): ", someOrNone(state.priorities), traffic.Ranges(lossless), showPFC)
 		}
 		if text != "" {
 			by[text] = append(by[text], p)
 		}
 	}
 	for text, names := range by {
-		out = append(out, text+someOf(names))
+		out = append(out, text+switches.SomeOf(names))
 	}
 	slices.Sort(out)
 	return out
@@ -74,5 +77,5 @@ func someOrNone(ns []int) string {
 	if len(ns) == 0 {
 		return "none"
 	}
-	return ranges(ns)
+	return traffic.Ranges(ns)
 }

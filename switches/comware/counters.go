@@ -1,4 +1,4 @@
-package switches
+package comware
 
 import (
 	"errors"
@@ -6,32 +6,34 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"weft/switches"
 )
 
 var (
-	comwareQueueLine = regexp.MustCompile(`^Queue ([0-7])$`)
-	comwareCounted   = regexp.MustCompile(`^(Forwarded|Dropped): (\d+) packets, (\d+) bytes$`)
+	queueLine = regexp.MustCompile(`^Queue ([0-7])$`)
+	counted   = regexp.MustCompile(`^(Forwarded|Dropped): (\d+) packets, (\d+) bytes$`)
 )
 
-// comwareQueueCounts reads what left a port, queue by queue:
+// queueCounts reads what left a port, queue by queue:
 //
 //	Queue 3
 //	 Forwarded: 120 packets, 480000 bytes
 //	 Dropped: 0 packets, 0 bytes
-func comwareQueueCounts(text, port string) ([]Count, error) {
+func queueCounts(text, port string) ([]switches.Count, error) {
 	head, _, _ := strings.Cut(text, "\n")
 	if !strings.EqualFold(strings.TrimSpace(head), "Interface: "+port) {
 		return nil, errors.New("the answer is not about " + port)
 	}
-	var out []Count
-	queue := AllPriorities
+	var out []switches.Count
+	queue := switches.AllPriorities
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
-		if m := comwareQueueLine.FindStringSubmatch(line); m != nil {
+		if m := queueLine.FindStringSubmatch(line); m != nil {
 			queue, _ = strconv.Atoi(m[1]) // one digit
 			continue
 		}
-		m := comwareCounted.FindStringSubmatch(line)
+		m := counted.FindStringSubmatch(line)
 		if m == nil || queue < 0 {
 			continue
 		}
@@ -44,22 +46,22 @@ func comwareQueueCounts(text, port string) ([]Count, error) {
 			return nil, err
 		}
 		if m[1] == "Dropped" {
-			out = append(out, Count{Port: port, Priority: queue, Name: Drops, Value: packets})
+			out = append(out, switches.Count{Port: port, Priority: queue, Name: switches.Drops, Value: packets})
 			continue
 		}
-		out = append(out, Count{Port: port, Priority: queue, Name: TxPackets, Value: packets}, Count{Port: port, Priority: queue, Name: TxBytes, Value: bytes})
+		out = append(out, switches.Count{Port: port, Priority: queue, Name: switches.TxPackets, Value: packets}, switches.Count{Port: port, Priority: queue, Name: switches.TxBytes, Value: bytes})
 	}
 	return out, nil
 }
 
-// comwarePFCCounts reads the pauses of a port from a table whose list of
+// pfcCounts reads the pauses of a port from a table whose list of
 // priorities may be empty: columns are found by their headings, which stand
 // above the left edge of what is in them.
 //
 //	Interface   AdminMode  OperMode  Dot1pList   Prio  Recv  Send  Inpps  Outpps
 //	HGE1/0/1    Enabled    Enabled   3           3     18    0     0      0
-func comwarePFCCounts(text, port string) ([]Count, error) {
-	var out []Count
+func pfcCounts(text, port string) ([]switches.Count, error) {
+	var out []switches.Count
 	var at []int
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, " \r\n")
@@ -89,15 +91,15 @@ func comwarePFCCounts(text, port string) ([]Count, error) {
 			continue // a rule, or another layout
 		}
 		priority := int(n[0])
-		out = append(out, Count{Port: port, Priority: priority, Name: PFCRx, Value: n[1]}, Count{Port: port, Priority: priority, Name: PFCTx, Value: n[2]})
+		out = append(out, switches.Count{Port: port, Priority: priority, Name: switches.PFCRx, Value: n[1]}, switches.Count{Port: port, Priority: priority, Name: switches.PFCTx, Value: n[2]})
 	}
 	return out, nil
 }
 
-// comwareDeadlockCounts reads from the configuration of a port whether it
+// deadlockCounts reads from the configuration of a port whether it
 // looks for deadlocks at all. How often it has found one, no documented display
 // says.
-func comwareDeadlockCounts(text, port string) ([]Count, error) {
+func deadlockCounts(text, port string) ([]switches.Count, error) {
 	found, detects := false, false
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
@@ -110,5 +112,5 @@ func comwareDeadlockCounts(text, port string) ([]Count, error) {
 	case detects:
 		return nil, errors.New("PFC deadlock detection is on there, and no display that is documented counts what it finds")
 	}
-	return []Count{{Port: port, Priority: AllPriorities, Name: WatchdogEvents, Off: "no PFC deadlock detection is on there"}}, nil
+	return []switches.Count{{Port: port, Priority: switches.AllPriorities, Name: switches.WatchdogEvents, Off: "no PFC deadlock detection is on there"}}, nil
 }

@@ -1,13 +1,15 @@
-package switches
+package nxos
 
 import (
 	"errors"
 	"regexp"
 	"strconv"
 	"strings"
+
+	"weft/switches"
 )
 
-// nxosQueueCounts reads show queuing interface: one box for each QoS group,
+// queueCounts reads show queuing interface: one box for each QoS group,
 //
 //	|                              QOS GROUP 3                          |
 //	|                |  Unicast       | OOBFC Unicast  |  Multicast     |
@@ -16,23 +18,23 @@ import (
 //
 // then what came in, and pauses by priority. Older boards call the drops
 // Dropped Pkts and put two of these into one line.
-func nxosQueueCounts(text, port string) ([]Count, error) {
+func queueCounts(text, port string) ([]switches.Count, error) {
 	if !strings.Contains(strings.ToLower(text), "queuing for "+strings.ToLower(port)) {
 		return nil, errors.New("the answer is not about " + port)
 	}
-	var out []Count
+	var out []switches.Count
 	var box map[string]uint64 // of the group that is being read
-	group, ingress, pauses := AllPriorities, false, false
+	group, ingress, pauses := switches.AllPriorities, false, false
 	end := func() {
 		if group >= 0 {
-			out = append(out, nxosBox(port, group, box)...)
+			out = append(out, boxCounts(port, group, box)...)
 		}
-		group = AllPriorities
+		group = switches.AllPriorities
 	}
 	var dropped uint64
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
-		switch m := nxosGroup.FindStringSubmatch(line); {
+		switch m := qosGroup.FindStringSubmatch(line); {
 		case m != nil:
 			end()
 			group, _ = strconv.Atoi(m[1]) // one digit
@@ -46,13 +48,13 @@ func nxosQueueCounts(text, port string) ([]Count, error) {
 			end()
 			pauses = line == "PFC Statistics"
 			if ingress {
-				out = append(out, Count{Port: port, Priority: AllPriorities, Name: IngressDrops, Value: dropped})
+				out = append(out, switches.Count{Port: port, Priority: switches.AllPriorities, Name: switches.IngressDrops, Value: dropped})
 			}
 			ingress = false
 		case group >= 0:
-			nxosCells(line, box)
+			cells(line, box)
 		case ingress:
-			if m := nxosIngress.FindStringSubmatch(line); m != nil {
+			if m := ingressDrops.FindStringSubmatch(line); m != nil {
 				n, err := strconv.ParseUint(m[1], 10, 64)
 				if err != nil {
 					return nil, err
@@ -60,7 +62,7 @@ func nxosQueueCounts(text, port string) ([]Count, error) {
 				dropped += n
 			}
 		case pauses:
-			out = append(out, nxosPauses(port, line)...)
+			out = append(out, parsePauses(port, line)...)
 		}
 	}
 	end()
@@ -68,12 +70,12 @@ func nxosQueueCounts(text, port string) ([]Count, error) {
 }
 
 var (
-	nxosGroup   = regexp.MustCompile(`^\|\s*QOS GROUP ([0-7])\s*\|$`)
-	nxosIngress = regexp.MustCompile(`Drop Pkts\s+(\d+)$`)
+	qosGroup     = regexp.MustCompile(`^\|\s*QOS GROUP ([0-7])\s*\|$`)
+	ingressDrops = regexp.MustCompile(`Drop Pkts\s+(\d+)$`)
 )
 
-// nxosCells adds the numbers of a row of a box to what they are of.
-func nxosCells(line string, box map[string]uint64) {
+// cells adds the numbers of a row of a box to what they are of.
+func cells(line string, box map[string]uint64) {
 	label := ""
 	for cell := range strings.SplitSeq(strings.Trim(line, "|"), "|") {
 		cell = strings.TrimSpace(cell)
@@ -87,32 +89,32 @@ func nxosCells(line string, box map[string]uint64) {
 	}
 }
 
-// nxosBox is what a box says. Drops stand in several rows that overlap: the
+// boxCounts is what a box says. Drops stand in several rows that overlap: the
 // largest counts.
-func nxosBox(port string, group int, box map[string]uint64) []Count {
-	var out []Count
+func boxCounts(port string, group int, box map[string]uint64) []switches.Count {
+	var out []switches.Count
 	drops, seen := uint64(0), false
 	for label, n := range box {
 		switch {
 		case strings.HasSuffix(label, "Drop Pkts"), label == "Dropped Pkts":
 			drops, seen = max(drops, n), true
 		case label == "Tx Pkts":
-			out = append(out, Count{Port: port, Priority: group, Name: TxPackets, Value: n})
+			out = append(out, switches.Count{Port: port, Priority: group, Name: switches.TxPackets, Value: n})
 		case label == "Tx Byts":
-			out = append(out, Count{Port: port, Priority: group, Name: TxBytes, Value: n})
+			out = append(out, switches.Count{Port: port, Priority: group, Name: switches.TxBytes, Value: n})
 		}
 	}
 	if seen {
-		out = append(out, Count{Port: port, Priority: group, Name: Drops, Value: drops})
+		out = append(out, switches.Count{Port: port, Priority: group, Name: switches.Drops, Value: drops})
 	}
 	return out
 }
 
-// nxosPauses reads a row of PFC Statistics: the priority stands first, what was
+// parsePauses reads a row of PFC Statistics: the priority stands first, what was
 // sent and received behind the words that say whether it is paused now.
 //
 //	3         3  Inactive                 150  Inactive                   0
-func nxosPauses(port, line string) []Count {
+func parsePauses(port, line string) []switches.Count {
 	var numbers []uint64
 	var states int
 	words := strings.Fields(line)
@@ -131,32 +133,32 @@ func nxosPauses(port, line string) []Count {
 	if err != nil || priority < 0 || priority > 7 {
 		return nil
 	}
-	return []Count{{Port: port, Priority: priority, Name: PFCTx, Value: numbers[0]}, {Port: port, Priority: priority, Name: PFCRx, Value: numbers[1]}}
+	return []switches.Count{{Port: port, Priority: priority, Name: switches.PFCTx, Value: numbers[0]}, {Port: port, Priority: priority, Name: switches.PFCRx, Value: numbers[1]}}
 }
 
 var (
-	nxosDog   = regexp.MustCompile(`^(\S+) Interface PFC watchdog: \[(\w+)\]$`)
-	nxosShut  = regexp.MustCompile(`^\|\s*Shutdown\|\s*(\d+)\|$`)
-	nxosBoxed = regexp.MustCompile(`^\| QOS GROUP [0-7] \[`)
+	dog   = regexp.MustCompile(`^(\S+) Interface PFC watchdog: \[(\w+)\]$`)
+	shut  = regexp.MustCompile(`^\|\s*Shutdown\|\s*(\d+)\|$`)
+	boxed = regexp.MustCompile(`^\| QOS GROUP [0-7] \[`)
 )
 
-// nxosWatchdogCounts adds up how often the watchdog of a port has shut one of
+// watchdogCounts adds up how often the watchdog of a port has shut one of
 // its queues. A port without one counts nothing.
-func nxosWatchdogCounts(text, port string) ([]Count, error) {
+func watchdogCounts(text, port string) ([]switches.Count, error) {
 	var sum uint64
 	state, groups, rows := "", 0, 0
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
-		if m := nxosDog.FindStringSubmatch(line); m != nil {
+		if m := dog.FindStringSubmatch(line); m != nil {
 			if !strings.EqualFold(m[1], port) || state != "" {
 				return nil, errors.New("the answer is not about " + port + " alone")
 			}
 			state = m[2]
 		}
-		if nxosBoxed.MatchString(line) {
+		if boxed.MatchString(line) {
 			groups++
 		}
-		if m := nxosShut.FindStringSubmatch(line); m != nil {
+		if m := shut.FindStringSubmatch(line); m != nil {
 			n, err := strconv.ParseUint(m[1], 10, 64)
 			if err != nil {
 				return nil, err
@@ -165,12 +167,12 @@ func nxosWatchdogCounts(text, port string) ([]Count, error) {
 			rows++
 		}
 	}
-	count := Count{Port: port, Priority: AllPriorities, Name: WatchdogEvents, Value: sum}
+	count := switches.Count{Port: port, Priority: switches.AllPriorities, Name: switches.WatchdogEvents, Value: sum}
 	switch {
 	case state == "Disabled" && groups == 0:
 		count.Off = "no PFC watchdog is on there"
 	case state != "Enabled" || groups == 0 || groups != rows:
 		return nil, nil // not a layout that is known
 	}
-	return []Count{count}, nil
+	return []switches.Count{count}, nil
 }

@@ -1,10 +1,14 @@
-package switches
+package nxos
 
-import "strings"
+import (
+	"strings"
 
-const nxosNeighbours = "show lldp neighbors detail"
+	"weft/switches"
+)
 
-// nxosParseNeighbours reads records that begin with the chassis:
+const showNeighbours = "show lldp neighbors detail"
+
+// parseNeighbours reads records that begin with the chassis:
 //
 //	Chassis id: 0002.c9aa.bb00
 //	Port id: Ethernet1/1
@@ -13,15 +17,15 @@ const nxosNeighbours = "show lldp neighbors detail"
 //
 // A description of several lines stands between others; its lines may hold
 // anything but these words at their beginning.
-func nxosParseNeighbours(text string) []Neighbour {
-	var list []Neighbour
+func parseNeighbours(text string) []switches.Neighbour {
+	var list []switches.Neighbour
 	for line := range strings.Lines(text) {
 		key, value, ok := strings.Cut(strings.TrimRight(line, "\r\n"), ": ")
 		if value = strings.TrimSpace(value); !ok || value == "not advertised" {
 			value = ""
 		}
 		if key == "Chassis id" {
-			list = append(list, Neighbour{Chassis: value})
+			list = append(list, switches.Neighbour{Chassis: value})
 			continue
 		}
 		if len(list) == 0 {
@@ -39,5 +43,5 @@ func nxosParseNeighbours(text string) []Neighbour {
 			n.System = value
 		}
 	}
-	return whole(list)
+	return list
 }
