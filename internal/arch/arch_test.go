@@ -100,6 +100,7 @@ var may = map[string][]string{
 	"internal/store":           {},
 	"internal/store/storetest": {"internal/store"},
 	"internal/store/dir":       {"internal/store"},
+	"internal/store/nats":      {"internal/store"},
 
 	// Programs.
 	"cmd/weft-target":    {"internal/nvme/...", "internal/agent"},
@@ -128,6 +129,7 @@ var mayTest = map[string][]string{
 	"internal/nvme/load":      {"internal/nvme/nvmetest", "internal/nvme/target", "internal/nvme/backend", "internal/nvme/tcp"},
 	"internal/store":          {"internal/store/dir"},
 	"internal/store/dir":      {"internal/store/storetest"},
+	"internal/store/nats":     {"internal/store/storetest"},
 	"cmd/weft":                {"internal/lab/..."},
 }
 

@@ -54,7 +54,7 @@ func Run(t *testing.T, found func(t *testing.T) *Subject) {
 }
 
 // soon is how long something may take that takes no time.
-const soon = time.Minute
+const soon = 5 * time.Minute
 
 func within(t testing.TB) context.Context {
 	t.Helper()

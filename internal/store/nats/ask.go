@@ -1,0 +1,117 @@
+package nats
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	client "github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"weft/internal/store"
+)
+
+// limit gives a call without a deadline one.
+func (s *Store) limit(ctx context.Context) (context.Context, context.CancelFunc) {
+	if _, ok := ctx.Deadline(); ok {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, s.o.Timeout)
+}
+
+// once limits one attempt, so that there is time for others.
+func (s *Store) once(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, s.patience())
+}
+
+// patience is how long one answer is waited for.
+func (s *Store) patience() time.Duration {
+	return min(max(s.o.Timeout/4, 100*time.Millisecond), 3*time.Second)
+}
+
+// pause waits before the next attempt, and reports whether there is to be one.
+func pause(ctx context.Context, attempt int) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(min(10*time.Millisecond<<min(attempt, 10), 500*time.Millisecond)):
+		return true
+	}
+}
+
+// ask asks until there is an answer. What is asked may be asked twice.
+func (s *Store) ask(ctx context.Context, question func(context.Context) error) error {
+	ctx, cancel := s.limit(ctx)
+	defer cancel()
+	for n := 0; ; n++ {
+		one, cancel := s.once(ctx)
+		err := question(one)
+		cancel()
+		switch {
+		case err == nil, !lost(err):
+			return err
+		case errors.Is(err, client.ErrConnectionClosed), !pause(ctx, n):
+			return s.away(ctx, err, false)
+		}
+	}
+}
+
+// away is a store that does not answer.
+func (s *Store) away(ctx context.Context, err error, unknown bool) error {
+	if s.conn.IsConnected() {
+		err = fmt.Errorf("%s: %w", s.conn.ConnectedUrlRedacted(), err)
+	} else if last := s.conn.LastError(); last != nil && !errors.Is(err, last) {
+		err = fmt.Errorf("not connected: %w; %w", err, last)
+	} else {
+		err = fmt.Errorf("not connected: %w", err)
+	}
+	if ctx.Err() != nil && !errors.Is(err, ctx.Err()) {
+		err = fmt.Errorf("%w (%w)", err, context.Cause(ctx))
+	}
+	return &store.UnavailableError{Err: err, Unknown: unknown}
+}
+
+// is tells the errors of JetStream apart.
+func is(err error, codes ...jetstream.ErrorCode) bool {
+	var known jetstream.JetStreamError
+	if !errors.As(err, &known) || known.APIError() == nil {
+		return false
+	}
+	for _, c := range codes {
+		if known.APIError().ErrorCode == c {
+			return true
+		}
+	}
+	return false
+}
+
+// overtaken: a condition does not hold.
+func overtaken(err error) bool {
+	return is(err, jetstream.JSErrCodeStreamWrongLastSequence, jetstream.JSErrCodeStreamWrongLastSequenceConstant)
+}
+
+// lost: there is no answer, or one that says that another server may have it.
+func lost(err error) bool {
+	var api *jetstream.APIError
+	switch {
+	case errors.As(err, &api):
+		return api.Code >= 500
+	case unsent(err):
+		return true
+	}
+	for _, e := range []error{context.DeadlineExceeded, context.Canceled, client.ErrTimeout, client.ErrDisconnected, client.ErrConnectionClosed,
+		client.ErrConnectionReconnecting, client.ErrStaleConnection, client.ErrBadSubscription,
+		jetstream.ErrInvalidJSAck, jetstream.ErrInvalidJetStreamResponse, jetstream.ErrConsumerCreationResponseEmpty} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
+// unsent: nobody has got what was sent.
+func unsent(err error) bool {
+	return errors.Is(err, client.ErrReconnectBufExceeded) || errors.Is(err, client.ErrNoResponders) ||
+		errors.Is(err, jetstream.ErrNoStreamResponse) || errors.Is(err, client.ErrConnectionClosed)
+}

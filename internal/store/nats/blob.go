@@ -1,0 +1,172 @@
+package nats
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	client "github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"weft/internal/store"
+)
+
+// chunk is how much of a blob is a message.
+const chunk = 128 << 10
+
+// An end is the last message of a blob: it is there when all others are.
+type end struct {
+	Size   int64 `json:"size"`
+	Chunks int   `json:"chunks"`
+}
+
+func (s *Store) blobPre() string { return "WEFT." + s.o.Owner + ".blob." }
+
+func (s *Store) blobSubject(d store.Digest, part string) string {
+	return s.blobPre() + strings.TrimPrefix(string(d), "sha256-") + "." + part
+}
+
+func part(n int) string { return fmt.Sprintf("%08d", n) }
+
+// PutBlob reads all, for the sum is the name, and then sends it.
+func (s *Store) PutBlob(ctx context.Context, from io.Reader) (store.Digest, error) {
+	f, err := os.CreateTemp("", "weft-blob-")
+	if err != nil {
+		return "", err
+	}
+	defer os.Remove(f.Name())
+	defer f.Close()
+	h := sha256.New()
+	size, err := io.Copy(io.MultiWriter(f, h), from)
+	if err != nil {
+		return "", err
+	}
+	d := store.NewDigest(h)
+	if there, err := s.Blob(ctx, d); err == nil {
+		_, err = io.Copy(io.Discard, there)
+		there.Close()
+		if err == nil {
+			return d, nil
+		}
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return "", err
+	}
+	e := end{Size: size}
+	for buf := make([]byte, chunk); size > 0; e.Chunks++ {
+		n := min(int64(len(buf)), size)
+		if _, err := io.ReadFull(f, buf[:n]); err != nil {
+			return "", err
+		}
+		if err := s.sendPart(ctx, s.blobSubject(d, part(e.Chunks)), buf[:n]); err != nil {
+			return "", err
+		}
+		size -= n
+	}
+	text, err := json.Marshal(e)
+	if err != nil {
+		return "", err
+	}
+	return d, s.sendPart(ctx, s.blobSubject(d, "end"), text)
+}
+
+// sendPart sends a part, which does no harm twice.
+func (s *Store) sendPart(ctx context.Context, subject string, data []byte) error {
+	return s.ask(ctx, func(ctx context.Context) error {
+		s.o.step("send part")
+		msg := client.NewMsg(subject)
+		msg.Data = data
+		_, err := s.js.PublishMsg(ctx, msg)
+		if err == nil {
+			s.o.step("acknowledged part")
+		}
+		return err
+	})
+}
+
+// getPart asks the leader for a part.
+func (s *Store) getPart(ctx context.Context, d store.Digest, part string) (data []byte, err error) {
+	err = s.ask(ctx, func(ctx context.Context) error {
+		raw, err := s.blobs.GetLastMsgForSubject(ctx, s.blobSubject(d, part))
+		if errors.Is(err, jetstream.ErrMsgNotFound) {
+			return &store.NotFoundError{Key: string(d)}
+		} else if err != nil {
+			return err
+		}
+		data = raw.Data
+		return nil
+	})
+	return data, err
+}
+
+// end finds the end of a blob.
+func (s *Store) end(ctx context.Context, d store.Digest) (end, error) {
+	if err := d.Check(); err != nil {
+		return end{}, err
+	}
+	text, err := s.getPart(ctx, d, "end")
+	if err != nil {
+		return end{}, err
+	}
+	var e end
+	if err := json.Unmarshal(text, &e); err != nil {
+		return end{}, &store.CorruptError{What: "blob " + string(d), Why: err.Error()}
+	}
+	return e, nil
+}
+
+// Blob reads a blob, a part at a time.
+func (s *Store) Blob(ctx context.Context, d store.Digest) (io.ReadCloser, error) {
+	e, err := s.end(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	return store.Verify(&parts{s: s, ctx: ctx, d: d, end: e}, d), nil
+}
+
+type parts struct {
+	s    *Store
+	ctx  context.Context
+	d    store.Digest
+	end  end
+	next int
+	data []byte
+}
+
+func (p *parts) Read(to []byte) (n int, err error) {
+	if len(to) == 0 {
+		return 0, nil
+	}
+	for len(p.data) == 0 {
+		if p.next >= p.end.Chunks {
+			return 0, io.EOF
+		}
+		if p.data, err = p.s.getPart(p.ctx, p.d, part(p.next)); err != nil {
+			if errors.As(err, new(*store.NotFoundError)) {
+				err = &store.CorruptError{What: "blob " + string(p.d), Why: fmt.Sprintf("part %d of %d is not there", p.next, p.end.Chunks)}
+			}
+			return 0, err
+		}
+		p.next++
+	}
+	n = copy(to, p.data)
+	p.data = p.data[n:]
+	return n, nil
+}
+
+func (p *parts) Close() error { return nil }
+
+// DeleteBlob takes all parts away at once.
+func (s *Store) DeleteBlob(ctx context.Context, d store.Digest) error {
+	if _, err := s.end(ctx, d); err != nil && !errors.As(err, new(*store.CorruptError)) {
+		return err
+	}
+	return s.ask(ctx, func(ctx context.Context) error {
+		return s.blobs.Purge(ctx, jetstream.WithPurgeSubject(s.blobSubject(d, ">")))
+	})
+}

@@ -1,0 +1,257 @@
+// Package nats is a store in NATS JetStream, for teams: runners, laptops and workers
+// share it.
+//
+// An owner has three streams: KV_weft-OWNER and KV_weft-OWNER-lease, which are
+// key-value buckets as other clients of NATS know them (/ in a key is . there), and
+// weft-OWNER-blob. A revision is the sequence of a message in its stream, so it rises
+// for all keys of it.
+//
+// What this package does about what NATS leaves open:
+//
+//   - Reads go to the leader of a stream, never to a follower (no direct get; a stream
+//     that allows it is refused). With replicas a read also asks the leader to have its
+//     followers agree that nothing newer is there, as one that is cut off may not know
+//     that it leads no more.
+//   - Whether a change was made is not known when its answer does not come. It is sent
+//     again on the same condition and with the same mark, until an answer comes: what
+//     is there with its mark was made. Nothing is buffered while there is no
+//     connection. What stays open in the end is said (UnavailableError.Unknown).
+//   - Leases have no time-to-live of NATS, which a renewal would drop, and which a
+//     bucket with history prolongs: a lease has ended when the server that leads the
+//     stream says that its last renewal is too long ago.
+//   - A bucket keeps one revision of a key, and a deletion for good. Each says which
+//     one it replaced, so that a watch knows what it did not see.
+//   - A blob is chunks named by its sum, and a last message that says how many: it is
+//     there as a whole or not at all, and to put it twice does no harm.
+//
+// The server is to be run with sync_interval: always; else it may lose with its power
+// what it has acknowledged in the last two minutes.
+//
+// Retention: documents and blobs stay until they are deleted; of a deleted document a
+// message of some hundred bytes stays, of a blob nothing. What was sent of a blob by
+// somebody who was killed stays until the blob is put again or deleted.
+package nats
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+	"time"
+
+	client "github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"weft/internal/store"
+)
+
+// Options of a store in NATS.
+type Options struct {
+	URL      string
+	Owner    string           // whose runs: one part of a key
+	Replicas int              // of streams that are made; 0 is 1
+	Timeout  time.Duration    // how long an answer is waited for without a deadline; 0 is 10 s
+	Connect  []client.Option  // credentials, TLS
+	Clock    func() time.Time // of who holds leases; nil is time.Now
+
+	step  func(string)              // called before and after each message that changes something
+	clock func(time.Time) time.Time // what the server's clock is taken to say
+}
+
+// A Store is a connection to NATS.
+type Store struct {
+	o            Options
+	conn         *client.Conn
+	js           jetstream.JetStream
+	keys, leases *table
+	blobs        jetstream.Stream
+}
+
+var _ store.Store = (*Store)(nil)
+
+// Open connects, and makes the streams of an owner who has none.
+func Open(ctx context.Context, o Options) (*Store, error) {
+	if err := store.CheckKey(o.Owner); err != nil || strings.Contains(o.Owner, "/") {
+		return nil, &store.InvalidError{Key: o.Owner, Why: "an owner is one part of a-z, 0-9, - and _"}
+	}
+	if o.Timeout == 0 {
+		o.Timeout = 10 * time.Second
+	}
+	if o.Replicas == 0 {
+		o.Replicas = 1
+	}
+	if o.step == nil {
+		o.step = func(string) {}
+	}
+	if o.clock == nil {
+		o.clock = func(t time.Time) time.Time { return t }
+	}
+	s := &Store{o: o}
+	var err error
+	s.conn, err = client.Connect(o.URL, append(append([]client.Option{client.Name("weft"), client.Timeout(o.Timeout)}, o.Connect...),
+		client.MaxReconnects(-1), client.ReconnectWait(100*time.Millisecond),
+		client.ReconnectBufSize(-1), // what is sent when there is no connection fails at once
+	)...)
+	if err != nil {
+		return nil, &store.UnavailableError{Err: err}
+	}
+	if s.js, err = jetstream.New(s.conn); err == nil {
+		err = s.found(ctx)
+	}
+	if err != nil {
+		s.conn.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// found finds the streams, or makes them.
+func (s *Store) found(ctx context.Context) error {
+	bucket := "weft-" + s.o.Owner
+	for _, t := range []struct {
+		to   **table
+		name string
+	}{{&s.keys, bucket}, {&s.leases, bucket + "-lease"}} {
+		c := s.config("KV_"+t.name, "$KV."+t.name+".>")
+		c.DenyDelete = true
+		c.MaxMsgSize = 1 << 20
+		stream, err := s.stream(ctx, c)
+		if err != nil {
+			return err
+		}
+		*t.to = &table{s: s, stream: stream, pre: "$KV." + t.name + ".", replicas: stream.CachedInfo().Config.Replicas}
+	}
+	var err error
+	s.blobs, err = s.stream(ctx, s.config(bucket+"-blob", s.blobPre()+">"))
+	return err
+}
+
+func (s *Store) config(name, subjects string) jetstream.StreamConfig {
+	return jetstream.StreamConfig{Name: name, Subjects: []string{subjects}, Description: "runs of weft",
+		MaxMsgsPerSubject: 1, MaxMsgs: -1, MaxBytes: -1, MaxConsumers: -1, Discard: jetstream.DiscardNew,
+		Storage: jetstream.FileStorage, Replicas: s.o.Replicas, AllowRollup: true,
+		// An epoch is the time, so that a store that was lost and is made anew has a
+		// higher one.
+		Metadata: map[string]string{formatName: "1", epochName: strconv.FormatInt(time.Now().UnixMilli(), 10)}}
+}
+
+const (
+	formatName = "weft-format"
+	epochName  = "weft-epoch"
+)
+
+// stream finds a stream or makes it, and refuses one that would not keep what it should.
+func (s *Store) stream(ctx context.Context, c jetstream.StreamConfig) (jetstream.Stream, error) {
+	var stream jetstream.Stream
+	err := s.ask(ctx, func(ctx context.Context) (err error) {
+		stream, err = s.js.Stream(ctx, c.Name)
+		if is(err, jetstream.JSErrCodeStreamNotFound) {
+			stream, err = s.js.CreateStream(ctx, c)
+			if is(err, jetstream.JSErrCodeStreamNameInUse) { // somebody was quicker
+				stream, err = s.js.Stream(ctx, c.Name)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	is := stream.CachedInfo().Config
+	for _, b := range []struct {
+		bad bool
+		why string
+	}{
+		{is.Metadata[formatName] != c.Metadata[formatName], fmt.Sprintf("it has format %q, and this weft knows format 1", is.Metadata[formatName])},
+		{is.AllowDirect, "it lets followers answer (allow_direct), who may not know what is new"},
+		{is.MaxMsgsPerSubject != 1, "it keeps more or less than one revision of a key"},
+		{is.MaxAge != 0 || is.MaxMsgs > 0, "it forgets (max_age, max_msgs)"},
+		{is.Discard != jetstream.DiscardNew, "it drops what is old when it is full (discard)"},
+		{is.Storage != jetstream.FileStorage, "it is kept in memory"},
+	} {
+		if b.bad {
+			return nil, fmt.Errorf("stream %s of %s cannot keep runs: %s", c.Name, s.conn.ConnectedUrlRedacted(), b.why)
+		}
+	}
+	return stream, nil
+}
+
+// Restored makes tokens rise above those that the store gave before it was copied.
+func (s *Store) Restored(ctx context.Context) error {
+	return s.ask(ctx, func(ctx context.Context) error {
+		info, err := s.leases.stream.Info(ctx)
+		if err != nil {
+			return err
+		}
+		was, err := strconv.ParseUint(info.Config.Metadata[epochName], 10, 64)
+		if err != nil {
+			return &store.CorruptError{What: "the epoch of the store", Why: err.Error()}
+		}
+		info.Config.Metadata[epochName] = strconv.FormatUint(max(was+1, uint64(time.Now().UnixMilli())), 10)
+		_, err = s.js.UpdateStream(ctx, info.Config)
+		return err
+	})
+}
+
+func (s *Store) Get(ctx context.Context, key string) (store.Entry, error) {
+	return s.keys.Get(ctx, key)
+}
+
+func (s *Store) Create(ctx context.Context, key string, value []byte) (store.Revision, error) {
+	return s.keys.Create(ctx, key, value)
+}
+
+func (s *Store) Update(ctx context.Context, key string, value []byte, at store.Revision) (store.Revision, error) {
+	return s.keys.Update(ctx, key, value, at)
+}
+
+func (s *Store) Delete(ctx context.Context, key string, at store.Revision) error {
+	return s.keys.Delete(ctx, key, at)
+}
+
+func (s *Store) List(ctx context.Context, folder string) ([]store.Entry, store.Revision, error) {
+	return s.keys.list(ctx, folder)
+}
+
+func (s *Store) Watch(ctx context.Context, folder string, from store.Revision) iter.Seq2[store.Event, error] {
+	return s.keys.watch(ctx, folder, from)
+}
+
+func (s *Store) Lease(ctx context.Context, key, holder string, ttl time.Duration) (*store.Lease, error) {
+	return store.Take(ctx, book{s.leases}, s.o.Clock, key, holder, ttl)
+}
+
+// Close ends the connection.
+func (s *Store) Close() error {
+	s.conn.Close()
+	return nil
+}
+
+// A book is the table of leases, with what tells their times: the server.
+type book struct{ *table }
+
+func (b book) Get(ctx context.Context, key string) (store.Entry, error) {
+	e, err := b.table.Get(ctx, key)
+	e.Written = b.s.o.clock(e.Written)
+	return e, err
+}
+
+func (b book) Now(ctx context.Context) (time.Time, error) {
+	info, err := b.info(ctx)
+	if err != nil {
+		return time.Time{}, err
+	}
+	return b.s.o.clock(info.TimeStamp), nil
+}
+
+func (b book) Epoch(ctx context.Context) (uint64, error) {
+	info, err := b.info(ctx)
+	if err != nil {
+		return 0, err
+	}
+	epoch, err := strconv.ParseUint(info.Config.Metadata[epochName], 10, 64)
+	if err != nil {
+		return 0, &store.CorruptError{What: "the epoch of the store", Why: err.Error()}
+	}
+	return epoch, nil
+}

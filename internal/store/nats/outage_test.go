@@ -1,0 +1,252 @@
+package nats
+
+import (
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	client "github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"weft/internal/store"
+)
+
+// A server that is gone is told, and everything goes on when it is back.
+func TestOutage(t *testing.T) {
+	h := newHub(t)
+	o := h.options()
+	keeper := h.open(t, o)
+	o.Timeout = 300 * time.Millisecond
+	s := h.open(t, o)
+	at, err := keeper.Create(t.Context(), "run/r1", []byte("one"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := keeper.PutBlob(t.Context(), strings.NewReader("a plan"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lease, err := keeper.Lease(t.Context(), "device/fdo1", "me", time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	watched := make(chan error, 1)
+	go func() {
+		for _, err := range s.Watch(t.Context(), "", at) {
+			watched <- err
+			return
+		}
+	}()
+	h.stop()
+	for what, err := range map[string]error{
+		"get":    second(s.Get(t.Context(), "run/r1")),
+		"create": second(s.Create(t.Context(), "run/r2", nil)),
+		"update": second(s.Update(t.Context(), "run/r1", nil, at)),
+		"delete": s.Delete(t.Context(), "run/r1", at),
+		"list":   func() error { _, _, err := s.List(t.Context(), ""); return err }(),
+		"lease":  second(s.Lease(t.Context(), "device/fdo2", "me", time.Hour)),
+		"blob":   second(s.Blob(t.Context(), d)),
+		"put":    second(s.PutBlob(t.Context(), strings.NewReader("other"))),
+		"watch":  <-watched,
+	} {
+		if away := (*store.UnavailableError)(nil); !errors.As(err, &away) {
+			t.Errorf("%s: %T %v", what, err, err)
+		}
+	}
+	if !lease.Fresh() {
+		t.Error("the lease's time has not gone")
+	}
+	h.start(t)
+	if e, err := keeper.Get(t.Context(), "run/r1"); err != nil || string(e.Value) != "one" || e.Revision != at {
+		t.Errorf("afterwards: %v, %v", e, err)
+	}
+	if _, err := keeper.Update(t.Context(), "run/r1", []byte("two"), at); err != nil {
+		t.Error(err)
+	}
+	if err := lease.Renew(t.Context()); err != nil {
+		t.Error(err)
+	}
+	for e, err := range keeper.Watch(t.Context(), "", at) {
+		if err != nil || string(e.Value) != "two" {
+			t.Errorf("a watch goes on with %v: %v", e, err)
+		}
+		break
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+// A change that a restart of the server interrupts is made once, and said to be made.
+func TestRestartBetween(t *testing.T) {
+	h := newHub(t)
+	keeper := h.open(t, h.options())
+	o := h.options()
+	var armed atomic.Bool
+	o.step = func(what string) {
+		if what == "send" && armed.CompareAndSwap(true, false) {
+			h.stop()
+			h.start(t)
+		}
+	}
+	s := h.open(t, o)
+	armed.Store(true)
+	at, err := s.Create(t.Context(), "run/r1", []byte("one"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	armed.Store(true)
+	if at, err = s.Update(t.Context(), "run/r1", []byte("two"), at); err != nil {
+		t.Fatal(err)
+	}
+	if e, err := keeper.Get(t.Context(), "run/r1"); err != nil || string(e.Value) != "two" || e.Revision != at {
+		t.Errorf("%v, %v", e, err)
+	}
+}
+
+// A copy of a change that was stored and not acknowledged is found by its mark; what
+// somebody else stored is not taken for it.
+func TestMark(t *testing.T) {
+	h := newHub(t)
+	s := h.open(t, h.options())
+	for _, c := range []struct {
+		name  string
+		store func(m message) // what is in the stream when the answer is lost
+		check func(rev store.Revision, now *message, err error) bool
+	}{
+		{"own", func(m message) {
+			if _, err := s.keys.send(t.Context(), m); err != nil {
+				t.Error(err)
+			}
+		}, func(rev store.Revision, now *message, err error) bool { return rev > 0 && now == nil && err == nil }},
+		{"another's", func(m message) {
+			if _, err := s.keys.Create(t.Context(), m.Key, nil); err != nil {
+				t.Error(err)
+			}
+		}, func(rev store.Revision, now *message, err error) bool {
+			return rev == 0 && now != nil && !now.deleted && err == nil
+		}},
+		{"own, and another's on it", func(m message) {
+			at, err := s.keys.send(t.Context(), m)
+			if err == nil {
+				_, err = s.keys.Update(t.Context(), m.Key, nil, at)
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		}, func(rev store.Revision, now *message, err error) bool {
+			away := (*store.UnavailableError)(nil)
+			return errors.As(err, &away) && away.Unknown
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := message{Entry: store.Entry{Key: "run/" + store.Segment(c.name)}, mark: "mark"}
+			n := 0
+			rev, now, err := s.keys.settle(t.Context(), m, func() (store.Revision, error) {
+				if n++; n == 1 {
+					c.store(m)
+					return 0, client.ErrTimeout
+				}
+				return s.keys.send(t.Context(), m)
+			})
+			if !c.check(rev, now, err) {
+				t.Errorf("revision %d, now %v: %v", rev, now, err)
+			}
+		})
+	}
+}
+
+// A store that was made anew is not taken for the one that was watched.
+func TestStoreLost(t *testing.T) {
+	h := newHub(t)
+	o := h.options()
+	o.Timeout = 2 * time.Second
+	s := h.open(t, o)
+	var at store.Revision
+	var err error
+	for _, key := range []string{"a", "b", "c"} {
+		if at, err = s.Create(t.Context(), key, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	old, err := s.Lease(t.Context(), "device/fdo1", "me", time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	watched := make(chan error, 1)
+	begun := make(chan bool)
+	go func() {
+		for _, err := range s.Watch(t.Context(), "", at-1) {
+			if err == nil {
+				close(begun)
+				continue
+			}
+			watched <- err
+		}
+	}()
+	<-begun
+	h.stop()
+	h.place = t.TempDir()
+	h.start(t)
+	fresh := h.open(t, h.options())
+	for _, key := range []string{"a", "b", "c", "d", "e"} {
+		if _, err := fresh.Create(t.Context(), key, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := <-watched; !errors.As(err, new(*store.GapError)) {
+		t.Errorf("the watch ends in %T %v", err, err)
+	}
+	l, err := fresh.Lease(t.Context(), "device/fdo1", "me", time.Hour)
+	if err != nil || l.Token().Compare(old.Token()) <= 0 {
+		t.Errorf("token %v after %v: %v", l, old.Token(), err)
+	}
+}
+
+// A stream that would not keep what it should is refused, and why.
+func TestForeignStream(t *testing.T) {
+	h := newHub(t)
+	conn, err := client.Connect(h.options().URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := js.CreateKeyValue(t.Context(), jetstream.KeyValueConfig{Bucket: "weft-test"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(t.Context(), h.options()); err == nil || !strings.Contains(err.Error(), "KV_weft-test") {
+		t.Errorf("%v", err)
+	}
+}
+
+// Other clients of NATS read documents as a bucket, and what they write is not taken
+// for a change whose past is known.
+func TestBucket(t *testing.T) {
+	h := newHub(t)
+	s := h.open(t, h.options())
+	at, err := s.Create(t.Context(), "run/r1", []byte("one"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kv, err := s.js.KeyValue(t.Context(), "weft-test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e, err := kv.Get(t.Context(), "run.r1"); err != nil || string(e.Value()) != "one" || e.Revision() != uint64(at) {
+		t.Errorf("%v, %v", e, err)
+	}
+	if _, err := kv.PutString(t.Context(), "run.r1", "by hand"); err != nil {
+		t.Fatal(err)
+	}
+	for e, err := range s.Watch(t.Context(), "", at) {
+		if err != nil || string(e.Value) != "by hand" || !e.Missed {
+			t.Errorf("%v: %v", e, err)
+		}
+		break
+	}
+}
