@@ -29,6 +29,10 @@ func (a *app) listen() (_ context.Context, stop func()) {
 	ctx, end := context.WithCancelCause(context.Background())
 	signals, done := make(chan os.Signal, 2), make(chan struct{})
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	// Whoever reads what weft says may go, such as a pager that is closed: that ends
+	// no transaction. What is then written fails.
+	unread := make(chan os.Signal, 1)
+	signal.Notify(unread, syscall.SIGPIPE)
 	var listener sync.WaitGroup
 	listener.Go(func() {
 		for {
@@ -48,6 +52,7 @@ func (a *app) listen() (_ context.Context, stop func()) {
 	})
 	return ctx, func() {
 		signal.Stop(signals)
+		signal.Stop(unread)
 		close(done)
 		listener.Wait()
 		end(nil)

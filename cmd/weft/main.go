@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 	_ "time/tzdata" // a window means its zone also where the machine knows none
 
@@ -30,7 +31,8 @@ func weft(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 }
 
 func (a *app) run(args []string) int {
-	defer a.screens()()
+	stdout, end := a.screens()
+	defer end()
 	ctx, stop := a.listen()
 	defer stop()
 	root := a.root()
@@ -44,15 +46,27 @@ func (a *app) run(args []string) int {
 		err = usage(err) // cobra's own: an unknown command, too many arguments
 	}
 	code := exitCode(ctx, err)
+	if lost := stdout.Lost(); errors.Is(lost, syscall.EPIPE) {
+		if errors.Is(err, syscall.EPIPE) {
+			return exitUnread
+		}
+	} else if code == exitDone && lost != nil && err == nil {
+		err = hint.Wrap(fmt.Errorf("it was done, and not all that it says could be written: %w", lost), "make room, or see that standard output is open, and ask again")
+		code = exitError
+	}
 	a.summary(code, err)
 	return code
 }
 
-// screens puts screens before the streams, and returns how they end.
-func (a *app) screens() func() {
+// exitUnread is that of programs whose reader has gone, as shells show it.
+const exitUnread = 128 + 13
+
+// screens puts screens before the streams, and returns that of the standard output
+// and how they end.
+func (a *app) screens() (stdout *view.Screen, end func()) {
 	stdout, stderr := view.NewScreen(a.stdout), view.NewScreen(a.stderr)
 	a.stdout, a.stderr = stdout, stderr
-	return func() { _ = errors.Join(stdout.Close(), stderr.Close()) } // nobody is left to be told
+	return stdout, func() { _ = errors.Join(stdout.Close(), stderr.Close()) } // nobody is left to be told
 }
 
 // stream is what a writer of the app's leads to: for documents to the letter,

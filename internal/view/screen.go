@@ -24,6 +24,7 @@ type Screen struct {
 
 	mu   sync.Mutex
 	rest []byte // the beginning of a character or mark that the next write ends
+	lost error  // why the first of what was written did not arrive
 }
 
 // NewScreen makes a screen of a stream.
@@ -49,15 +50,28 @@ func (s *Screen) Write(p []byte) (int, error) {
 	out, rest := s.clean(append(s.rest, p...))
 	s.rest = append([]byte(nil), rest...)
 	if _, err := s.w.Write(out); err != nil {
+		if s.lost == nil {
+			s.lost = err
+		}
 		return 0, err
 	}
 	return len(p), nil
+}
+
+// Lost says why the first of what was written did not arrive; nil: all of it did.
+func (s *Screen) Lost() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lost
 }
 
 // Close writes what a last write left incomplete.
 func (s *Screen) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if len(s.rest) == 0 {
+		return nil
+	}
 	_, err := s.w.Write(appendBytes(nil, s.rest))
 	s.rest = nil
 	return err

@@ -39,11 +39,24 @@ func (d *Dialer) resolve(ctx context.Context, t Target) (route, error) {
 	if err != nil {
 		return route{}, err
 	}
-	home, err := os.UserHomeDir()
+	home, err := homeDir()
 	if err != nil {
 		return route{}, fmt.Errorf("home directory: %w", err)
 	}
 	return makeRoute(t, found, home, localUser(), os.Getenv)
+}
+
+// homeDir is the home directory: that of the user where the environment names none,
+// as in containers, for OpenSSH does without as well.
+func homeDir() (string, error) {
+	home, err := os.UserHomeDir()
+	if err == nil {
+		return home, nil
+	}
+	if me, late := user.Current(); late == nil && me.HomeDir != "" {
+		return me.HomeDir, nil
+	}
+	return "", hint.Wrap(err, "set HOME to where .ssh is")
 }
 
 // settings asks "ssh -G", which knows all of ssh_config. A file that was
@@ -57,7 +70,7 @@ func (d *Dialer) settings(ctx context.Context, t Target) (settings, error) {
 	files := []string{d.config.ConfigFile}
 	base := filepath.Dir(d.config.ConfigFile)
 	if d.config.ConfigFile == "" {
-		home, err := os.UserHomeDir()
+		home, err := homeDir()
 		if err != nil {
 			return nil, fmt.Errorf("home directory: %w", err)
 		}
@@ -102,7 +115,7 @@ func askSSH(ctx context.Context, ssh string, t Target) (settings, error) {
 // globber finds the files of an Include below base.
 func (d *Dialer) globber(base string) func(string) ([]configText, error) {
 	return func(pattern string) ([]configText, error) {
-		if home, err := os.UserHomeDir(); err == nil && strings.HasPrefix(pattern, "~/") {
+		if home, err := homeDir(); err == nil && strings.HasPrefix(pattern, "~/") {
 			pattern = filepath.Join(home, pattern[2:])
 		}
 		if !filepath.IsAbs(pattern) {

@@ -2,6 +2,7 @@ package ssh
 
 import (
 	"context"
+	"os/user"
 	"reflect"
 	"strings"
 	"testing"
@@ -186,4 +187,16 @@ func FuzzConfig(f *testing.F) {
 			t.Errorf("ssh_config won over the target: %+v", got)
 		}
 	})
+}
+
+// Where the environment names no home directory, that of the user is meant.
+func TestHomeOfTheUser(t *testing.T) {
+	me, err := user.Current()
+	if err != nil || me.HomeDir == "" {
+		t.Skip("this user has no home directory: ", err)
+	}
+	t.Setenv("HOME", "")
+	if home, err := homeDir(); err != nil || home != me.HomeDir {
+		t.Errorf("%q, %v; want %q", home, err, me.HomeDir)
+	}
 }
