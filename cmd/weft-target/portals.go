@@ -107,7 +107,7 @@ func (s *service) listenAt(ctx context.Context, tos uint8, p agent.Portal) (port
 	}
 	l, err := carrier.Listen(ctx, fabric.ListenParams{
 		Addr: p.Address, MaxDepth: target.MaxDepth, InCapsule: target.InCapsule, MaxTransfer: target.MaxTransfer, Budget: s.budget,
-		Waiting: s.waiting, Processors: s.processors,
+		Waiting: s.waiting, Processors: s.processors, Turns: s.turns,
 	}, s.target.Accept)
 	if err != nil {
 		return portal{}, err

@@ -13,6 +13,7 @@ import (
 
 	"weft/internal/agent"
 	"weft/internal/nvme/fabric"
+	"weft/internal/nvme/rawsock"
 	"weft/internal/nvme/target"
 	"weft/internal/nvme/tcp"
 )
@@ -25,6 +26,7 @@ type service struct {
 	pollers    *tcp.Pollers   // nil: event driven
 	processors int            // that the process may keep busy
 	budget     *fabric.Budget // of all portals
+	turns      *fabric.Turns  // likewise
 	waiting    int            // connections of strangers at a portal; 0 is as many as it likes
 	rdma       rdmaLoader
 	socket     *statusServer
@@ -83,11 +85,17 @@ func start(ctx context.Context, places agent.Places, o options, log *slog.Logger
 // take it ten milliseconds: meanwhile the commands of other hosts would stay where
 // no thread looks for them. Which of the threads goes on is up to the kernel.
 func (s *service) open(ctx context.Context, l *loaded) (err error) {
+	var yield func()
+	short := rawsock.ShortSlices(fabric.TurnTime)
+	if short { // else the kernel takes as much from who yields as it gives to one in milliseconds
+		yield = rawsock.Yield
+	}
 	if s.options.poll > 0 {
-		if s.pollers, err = tcp.NewPollers(tcp.PollerOptions{Threads: s.options.poll, CPUs: s.options.cpus}); err != nil {
+		if s.pollers, err = tcp.NewPollers(tcp.PollerOptions{Threads: s.options.poll, CPUs: s.options.cpus, Yield: short}); err != nil {
 			return err
 		}
 	}
+	s.turns = fabric.NewTurns(s.processors, yield)
 	runtime.GOMAXPROCS(2*s.processors + s.options.poll)
 	if s.missing, err = s.sortOut(l.conf); err != nil {
 		return err

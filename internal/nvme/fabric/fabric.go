@@ -59,6 +59,7 @@ type ListenParams struct {
 	Timeout     time.Duration // how long a peer may take until it is connected, and to read anything of what was sent to it
 	Waiting     int           // connections that may be there at once on which no host has connected yet; 0 is as many as the transport likes, which is the most
 	Budget      *Budget       // of memory that peers make this process hold, shared by its listeners; nil: DefaultBudget for this one
+	Turns       *Turns        // in which connections that wait for events are worked for, shared by the listeners of a process; nil: as many of one source as Processors, for this one
 	Processors  int           // that connections may keep busy; 0: as many as run Go
 }
 
@@ -89,6 +90,9 @@ func (p ListenParams) WithDefaults() ListenParams {
 	}
 	if p.Processors == 0 {
 		p.Processors = runtime.GOMAXPROCS(0)
+	}
+	if p.Turns == nil {
+		p.Turns = NewTurns(p.Processors, nil)
 	}
 	return p
 }

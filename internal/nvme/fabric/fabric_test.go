@@ -92,11 +92,14 @@ func TestListenParamsDefaults(t *testing.T) {
 	if (fabric.ListenParams{}).WithDefaults().Budget == nil {
 		t.Error("no budget")
 	}
-	b := fabric.NewBudget(1)
-	p := fabric.ListenParams{Addr: "10.0.0.1:4420", MaxDepth: 7, Budget: b}.WithDefaults()
+	if (fabric.ListenParams{}).WithDefaults().Turns == nil {
+		t.Error("no turns")
+	}
+	b, turns := fabric.NewBudget(1), fabric.NewTurns(1, nil)
+	p := fabric.ListenParams{Addr: "10.0.0.1:4420", MaxDepth: 7, Budget: b, Turns: turns}.WithDefaults()
 	want := fabric.ListenParams{
 		Addr: "10.0.0.1:4420", MaxDepth: 7, InCapsule: fabric.DefaultInCapsule,
-		MaxTransfer: fabric.DefaultMaxTransfer, Timeout: fabric.DefaultTimeout, Budget: b, Processors: runtime.GOMAXPROCS(0),
+		MaxTransfer: fabric.DefaultMaxTransfer, Timeout: fabric.DefaultTimeout, Budget: b, Turns: turns, Processors: runtime.GOMAXPROCS(0),
 	}
 	if p != want {
 		t.Errorf("%+v, want %+v", p, want)

@@ -2,7 +2,10 @@
 
 package rawsock
 
-import "net"
+import (
+	"net"
+	"time"
+)
 
 // A Socket is a connected stream socket; there are none on this system.
 type Socket struct{}
@@ -27,6 +30,9 @@ func (s *Socket) Close() error { return ErrUnsupported }
 
 // Own keeps the goroutine on its thread.
 func Own(int) error { return ErrUnsupported }
+
+// ShortSlices reports that the system knows no such thing.
+func ShortSlices(time.Duration) bool { return false }
 
 // Yield lets another thread have the processor.
 func Yield() {}

@@ -137,3 +137,33 @@ func TestOriginsHaveTurns(t *testing.T) {
 		}
 	}
 }
+
+// TestTurnsSendInParts: a turn sends so much at most, however much waits, and what
+// it leaves is sent by later ones.
+func TestTurnsSendInParts(t *testing.T) {
+	const size, depth = 128 << 10, 100
+	p := newPair(t, 128, digests{})
+	for tag := range uint16(depth) {
+		cmd := wire.Command{Opcode: wire.OpRead, NSID: 1}
+		cmd.SetBlocks(0, size/512)
+		if err := p.q.Submit(tag, &cmd, fabric.Buffer{Bytes: make([]byte, size)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	done := make([]wire.Completion, depth)
+	for got := 0; got < depth; {
+		p.p.c.most = turnMost
+		before := p.p.c.out.sent
+		if _, over := p.p.turn(); over {
+			t.Fatal(p.p.why)
+		}
+		if sent := p.p.c.out.sent - before; sent > 2*turnBytes {
+			t.Fatalf("%d bytes in one turn", sent)
+		}
+		n, err := p.q.Poll(done)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got += n
+	}
+}

@@ -44,6 +44,7 @@ type outbox struct {
 	full    atomic.Bool     // room has said no
 	resume  func()          // tells who was told so that there is room again, or never will be
 
+	turn *fabric.Turn  // in which the writer writes; nil: it need not have one
 	kick chan struct{} // wakes the writer, which then owns busy
 	done chan struct{} // the writer has ended
 
@@ -64,9 +65,9 @@ type writeTry struct {
 	err   error
 }
 
-func newOutbox(conn net.Conn, timeout time.Duration, pool *fabric.Pool) *outbox {
+func newOutbox(conn net.Conn, timeout time.Duration, pool *fabric.Pool, turn *fabric.Turn) *outbox {
 	o := &outbox{
-		conn: conn, raw: rawOf(conn), timeout: timeout, pool: pool,
+		conn: conn, raw: rawOf(conn), timeout: timeout, pool: pool, turn: turn,
 		fill: &batch{most: copyMax}, send: &batch{most: copyMax},
 		kick: make(chan struct{}, 1), done: make(chan struct{}),
 	}
@@ -263,6 +264,9 @@ func (o *outbox) write(block bool) (again bool, err error) {
 // writer does the blocking part.
 func (o *outbox) writer() {
 	defer close(o.done)
+	if o.turn != nil {
+		defer o.turn.Close()
+	}
 	for range o.kick {
 		o.mu.Lock()
 		o.pump(true)

@@ -2,6 +2,7 @@ package tcp
 
 import (
 	"errors"
+	"math"
 	"os"
 	"time"
 
@@ -68,7 +69,7 @@ func (p *polled) turn() (did, over bool) {
 	}
 	sent := false
 	if c.out.unsent.Load() {
-		if sent, err = c.out.push(); err != nil && p.fail(err) {
+		if sent, err = c.out.push(p.sends()); err != nil && p.fail(err) {
 			return true, true
 		}
 	}
@@ -78,6 +79,14 @@ func (p *polled) turn() (did, over bool) {
 		_ = p.sock.CloseWrite()
 	}
 	return n > 0 || c.begun > 0 || sent, false
+}
+
+// sends is how many bytes a turn sends at most.
+func (p *polled) sends() int {
+	if p.c.most == 0 {
+		return math.MaxInt
+	}
+	return 2 * turnBytes // what the turn has begun, and of what the socket did not take before
 }
 
 // take reads and works, unless there is no room for the command that is next.

@@ -6,6 +6,8 @@ import (
 	"os"
 	"syscall"
 	"time"
+
+	"weft/internal/nvme/fabric"
 )
 
 // pollSlice is how long a read without blocking may block on connections that
@@ -22,12 +24,43 @@ type poller struct {
 	n   int
 	err error
 	fn  func(fd uintptr) bool
+
+	turn   *fabric.Turn
+	turnFn func(fd uintptr) bool
 }
 
 func newPoller(c net.Conn) *poller {
 	p := &poller{conn: c, raw: rawOf(c)}
 	p.fn = p.tryRead
+	p.turnFn = p.readInTurn
 	return p
+}
+
+// readInTurn is tryRead in a turn, which is left again where there is nothing.
+func (p *poller) readInTurn(fd uintptr) bool {
+	p.turn.Take()
+	p.tryRead(fd)
+	if p.n > 0 {
+		return true
+	}
+	p.turn.Leave()
+	return p.err != nil
+}
+
+// wait reads once there is something, in a turn, which goes on if there is. Who
+// waits for something to read has none.
+func (p *poller) wait(b []byte, turn *fabric.Turn) (n int, err error) {
+	if p.raw == nil {
+		if n, err = p.conn.Read(b); n > 0 {
+			turn.Take()
+		}
+		return n, err
+	}
+	p.buf, p.turn = b, turn
+	if err := p.raw.Read(p.turnFn); err != nil {
+		return 0, err
+	}
+	return p.n, p.err
 }
 
 // read returns 0 and no error if there is nothing to read.

@@ -22,6 +22,7 @@ type Pollers struct {
 type PollerOptions struct {
 	Threads int   // at most one less than GOMAXPROCS; 0 is as many
 	CPUs    []int // processors that they are kept on, in turn; empty: any
+	Yield   bool  // let other threads go on between the turns of several hosts, too
 	Empty   int   // rounds without anything after which the processor is offered to other threads; 0 is DefaultEmpty
 }
 
@@ -54,7 +55,7 @@ func NewPollers(o PollerOptions) (*Pollers, error) {
 		if len(o.CPUs) > 0 {
 			cpu = o.CPUs[i%len(o.CPUs)]
 		}
-		l := &pollLoop{empty: o.Empty}
+		l := &pollLoop{empty: o.Empty, yields: o.Yield}
 		p.loops = append(p.loops, l)
 		p.wg.Go(func() { l.run(cpu, started) })
 	}

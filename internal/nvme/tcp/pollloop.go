@@ -15,15 +15,17 @@ const (
 	coolStuck  = 256  // the same where its peer does not read
 	watchEvery = 8    // rounds between looks at the connections that are watched
 	clockEvery = 4096 // rounds between looks at the clock
-	turnMost   = 32   // commands that a turn begins where hosts of other origins wait for theirs
 
-	turnUnit = 16 << 10 // bytes that count as one command more
+	turnMost  = 32                  // commands that a turn begins where hosts of other origins wait for theirs
+	turnUnit  = 4 << 10             // bytes that one command of them moves: a longer one counts as more
+	turnBytes = turnMost * turnUnit // that such a turn reads, and sends, but for the rest of one command
 )
 
 // A pollLoop serves its connections in turn, on one thread. Those that have
 // been silent for a while are watched together, which costs one call for all.
 type pollLoop struct {
-	empty int
+	empty  int
+	yields bool
 
 	attention atomic.Bool // there is something in what follows, or in a connection's flags
 	mu        sync.Mutex
@@ -79,6 +81,9 @@ func (l *pollLoop) run(cpu int, started chan<- error) {
 		idle++
 		if l.turns() {
 			idle = 0
+			if l.yields && l.active > 1 {
+				rawsock.Yield()
+			}
 		}
 		if idle >= l.empty {
 			idle = 0

@@ -1,6 +1,7 @@
 package tcp
 
 import (
+	"math"
 	"time"
 
 	"weft/internal/nvme/fabric"
@@ -28,20 +29,16 @@ func (o *outbox) unhold() {
 	o.mu.Unlock()
 }
 
-// push sends as much as the socket takes, many pieces in one call, and reports
-// whether that was anything. What is shared is released, sent or not. Only the
-// poller calls it.
-func (o *outbox) push() (moved bool, err error) {
+// push sends as much as the socket takes, at most so many bytes, many pieces in one
+// call, and reports whether that was anything. What is shared is released, sent or
+// not. Only the poller calls it.
+func (o *outbox) push(most int) (moved bool, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.unsent.Store(false)
 	o.deaf = false
 	for o.err == nil && o.next() {
-		v := o.vec[:o.send.vector(o.vec[:])]
-		want := 0
-		for _, part := range v {
-			want += len(part)
-		}
+		v, want := cut(o.vec[:o.send.vector(o.vec[:])], most)
 		o.mu.Unlock()
 		n, err := o.sock.Write(v...)
 		o.mu.Lock()
@@ -53,9 +50,10 @@ func (o *outbox) push() (moved bool, err error) {
 		o.sending = o.send.size
 		o.sent += uint64(n)
 		moved = moved || n > 0
-		if n < want { // full
+		most -= n
+		if full := n < want; full || most == 0 && o.send.size+o.fill.size > 0 {
 			o.unsent.Store(true)
-			o.deaf = true
+			o.deaf = full
 			o.ownShared(o.send)
 			o.ownShared(o.fill)
 			break
@@ -65,10 +63,23 @@ func (o *outbox) push() (moved bool, err error) {
 	return moved, o.err
 }
 
+// cut shortens pieces to so many bytes, and says how many they are then.
+func cut(v [][]byte, most int) ([][]byte, int) {
+	n := 0
+	for i, part := range v {
+		if len(part) >= most-n {
+			v[i] = part[:most-n]
+			return v[:i+1], most
+		}
+		n += len(part)
+	}
+	return v, n
+}
+
 // drained pushes until everything was sent, for at most a time; 0 is no limit.
 func (o *outbox) drained(limit time.Duration) {
 	for start := time.Now(); ; rawsock.Yield() {
-		if _, err := o.push(); err != nil || !o.unsent.Load() || limit > 0 && time.Since(start) > limit {
+		if _, err := o.push(math.MaxInt); err != nil || !o.unsent.Load() || limit > 0 && time.Since(start) > limit {
 			return
 		}
 	}

@@ -3,6 +3,7 @@ package tcp
 import (
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"os"
 	"runtime"
@@ -62,7 +63,7 @@ func (s *hostSlot) Release([]byte) { s.lent.Add(-1) }
 
 func newQueue(conn net.Conn, p fabric.DialParams, maxData int, agreed digests) *queue {
 	q := &queue{
-		addr: p.Addr, conn: conn, out: newOutbox(conn, p.Timeout, nil), rx: newReceiver(), poller: newPoller(conn),
+		addr: p.Addr, conn: conn, out: newOutbox(conn, p.Timeout, nil, nil), rx: newReceiver(), poller: newPoller(conn),
 		qid: p.QID, inCapsule: p.InCapsule, maxData: maxData, timeout: p.Timeout,
 		start: time.Now(), slots: make([]hostSlot, p.Depth), ready: make([]wire.Completion, 0, p.Depth),
 	}
@@ -273,7 +274,7 @@ func (q *queue) fail(err error) error {
 		q.out.flush()
 	}
 	if q.sock != nil {
-		_, _ = q.out.push()
+		_, _ = q.out.push(math.MaxInt)
 		_ = q.sock.Hangup()
 		return q.err
 	}

@@ -1,6 +1,7 @@
 package tcp
 
 import (
+	"math"
 	"time"
 
 	"weft/internal/nvme/fabric"
@@ -27,7 +28,7 @@ func newPolledQueue(sock *rawsock.Socket, p fabric.DialParams, maxData int, agre
 // turn sends and reads once.
 func (q *queue) turn() error {
 	if q.out.unsent.Load() {
-		if _, err := q.out.push(); err != nil {
+		if _, err := q.out.push(math.MaxInt); err != nil {
 			return q.fail(err)
 		}
 	}

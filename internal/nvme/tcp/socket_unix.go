@@ -54,11 +54,20 @@ func setToS(socket any, tos uint8) error {
 }
 
 // tryWrite writes the batch until it is empty or the socket is full; then it
-// asks to be called again, or says so.
+// asks to be called again, or says so. The writer, which may block, does so in
+// turns.
 func (o *outbox) tryWrite(fd uintptr) bool {
+	if o.try.block && o.turn != nil {
+		o.turn.Take()
+		defer o.turn.Leave()
+	}
 	var vec [8][]byte // as many as unix.Writev takes without allocating
 	before := o.send.size
 	for o.send.size > 0 {
+		if o.try.block && o.turn != nil && before-o.send.size >= turnBytes {
+			o.turn.Pass()
+			before = o.send.size
+		}
 		n, err := unix.Writev(int(fd), vec[:o.send.vector(vec[:])])
 		switch {
 		case err == unix.EINTR:

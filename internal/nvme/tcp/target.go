@@ -30,10 +30,11 @@ type targetConn struct {
 	rx      receiver
 	hangup  atomic.Bool   // by Close
 	resumed chan struct{} // there may be room for a command again; event driven only
+	turn    *fabric.Turn  // of the reader; likewise
 
 	unsent    int  // bytes of answers of which none is being sent, when a command was last let in
 	full      bool // the next command waits for room, or for the next turn
-	begun     int  // commands that this turn has begun, and what they move: see turnUnit; polled only
+	begun     int  // commands that this turn has begun, and what they move: see turnUnit
 	most      int  // of it in one turn; 0: any number
 	ready     bool // ICReq was answered
 	hostAlign int  // of data in C2HData, in bytes

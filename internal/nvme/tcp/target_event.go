@@ -19,7 +19,10 @@ const (
 // serve runs the connection until it ends.
 func (c *targetConn) serve() {
 	_ = c.conn.SetReadDeadline(time.Now().Add(c.l.params.Timeout))
-	c.out = newOutbox(c.conn, c.l.params.Timeout, &c.l.pool)
+	c.most = turnMost
+	c.turn = c.l.params.Turns.Open(c.remote)
+	defer c.turn.Close()
+	c.out = newOutbox(c.conn, c.l.params.Timeout, &c.l.pool, c.l.params.Turns.Open(c.remote))
 	c.account(c.resume)
 	if c.handler = c.l.accept(c); c.handler == nil {
 		_ = c.conn.Close()
@@ -45,16 +48,25 @@ func (c *targetConn) serve() {
 
 // read takes PDUs until the connection ends; it never returns nil.
 func (c *targetConn) read() error {
-	spin := newSpinner(newPoller(c.conn), c.l.params.Processors, &c.l.spinning)
+	poller := newPoller(c.conn)
+	spin := newSpinner(poller, c.l.params.Processors, &c.l.spinning)
 	for {
-		n, err := spin.read(c.rx.window())
-		if n == 0 && err == nil {
-			n, err = c.conn.Read(c.rx.window())
+		into := c.rx.window()
+		n, err := spin.read(into)
+		if n > 0 {
+			c.turn.Take()
+		} else if err == nil {
+			n, err = poller.wait(into, c.turn)
 		}
 		if n > 0 {
 			c.rx.filled(n)
-			if err := c.drain(); err != nil {
-				return err
+			broken := c.drain()
+			if n == len(into) { // there is more
+				c.turn.Pass()
+			}
+			c.turn.Leave()
+			if broken != nil {
+				return broken
 			}
 		}
 		if err != nil {
@@ -63,18 +75,25 @@ func (c *targetConn) read() error {
 	}
 }
 
-// drain takes all PDUs that were read, as there is room for them. It takes no turns
-// as a poller does: each connection has a thread, and the kernel shares processors
-// among those. To yield to it would give them to other processes, too.
+// drain takes all PDUs that were read, as there is room for them, in as many turns
+// as that takes.
 func (c *targetConn) drain() error {
 	for {
+		c.begun = 0
 		c.out.hold()
 		err := c.rx.drain(c)
 		c.out.release()
-		if err != errFull {
+		switch {
+		case err != errFull:
 			return err
+		case !c.out.full.Load(): // the turn is over
+			c.turn.Pass()
+			continue
 		}
-		if <-c.resumed; c.hangup.Load() {
+		c.turn.Leave()
+		<-c.resumed
+		c.turn.Take()
+		if c.hangup.Load() {
 			return net.ErrClosed
 		}
 		if broken := c.out.failure(); broken != nil {

@@ -1,6 +1,8 @@
 package tcp
 
 import (
+	"math"
+
 	"weft/internal/nvme/fabric"
 	"weft/internal/nvme/wire"
 )
@@ -99,7 +101,7 @@ func (c *targetConn) command(h *wire.PDUHeader, raw []byte) ([]byte, error) {
 		return nil, err
 	}
 	s.x.Command = p.Command
-	c.begun += 1 + min(s.x.Length(), c.l.params.MaxTransfer)/turnUnit
+	c.begun += max(1, min(s.x.Length(), c.l.params.MaxTransfer)/turnUnit)
 	inside := c.rx.digests.dataLen(h)
 	st := checkData(&p.Command, inside)
 	if st == wire.Success {
@@ -225,8 +227,8 @@ func (c *targetConn) places(n int) {
 // take finds a place for a command.
 func (c *targetConn) take() (*slot, error) {
 	unsent := c.unsent
-	if c.polled != nil && unsent >= heldMostPoll {
-		_, _ = c.out.push() // its error ends the connection at the end of the turn
+	if c.polled != nil && c.most == 0 && unsent >= heldMostPoll {
+		_, _ = c.out.push(math.MaxInt) // its error ends the connection at the end of the turn
 		unsent, _ = c.out.room()
 	}
 	c.mu.Lock()
