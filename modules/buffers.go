@@ -9,6 +9,7 @@ import (
 
 	"weft/internal/hint"
 	"weft/internal/remote"
+	"weft/internal/traffic"
 	"weft/inventory"
 	"weft/plan"
 )
@@ -17,10 +18,10 @@ import (
 // each priority that needs headroom, and buffer 0, which has the rest, for all
 // others. What fills up a buffer makes the port send a pause.
 type Buffers struct {
-	PCI       string // address of the NIC port: 0000:41:00.0
-	Interface string `json:"-"` // observed: the name it has today
-	Of        [8]int // the buffer of each priority
-	Size      [8]int // bytes; 0 of buffer 0 is what the others leave of all there are
+	PCI       string                  // address of the NIC port: 0000:41:00.0
+	Interface string                  `json:"-"` // observed: the name it has today
+	Of        [traffic.Priorities]int // the buffer of each priority
+	Size      [traffic.Priorities]int // bytes; 0 of buffer 0 is what the others leave of all there are
 }
 
 // BuffersKind is the kind buffers.
@@ -44,7 +45,7 @@ func newBuffers(pci string, classes []*inventory.TrafficClass) *Buffers {
 			b.Of[c.Priority], b.Size[n] = n, int(c.Headroom.Size)
 		}
 	}
-	if n == 0 || n > 7 {
+	if n == 0 || n > traffic.MaxPriority {
 		return nil
 	}
 	return b
@@ -75,10 +76,10 @@ func (b *Buffers) Parse(s remote.Seen) (*Buffers, error) {
 		Of   []int `json:"prio_buffer"`
 		Size []int `json:"buffer_size"`
 	}
-	if err := json.Unmarshal(got.Content, &seen); err != nil || len(seen.Of) != 8 || len(seen.Size) != 8 {
+	if err := json.Unmarshal(got.Content, &seen); err != nil || len(seen.Of) != traffic.Priorities || len(seen.Size) != traffic.Priorities {
 		return nil, fmt.Errorf("dcb -j buffer show dev %s answers %q", name, got.Content)
 	}
-	have := &Buffers{PCI: b.PCI, Interface: name, Of: [8]int(seen.Of), Size: [8]int(seen.Size)}
+	have := &Buffers{PCI: b.PCI, Interface: name, Of: [traffic.Priorities]int(seen.Of), Size: [traffic.Priorities]int(seen.Size)}
 	if rest := b.sizes(have.sum())[0]; rest <= 0 {
 		return nil, hint.Wrap(fmt.Errorf("%s has receive buffers of %d bytes together, of which headroom leaves none for all other traffic", name, have.sum()),
 			"make the size in headroom smaller")
@@ -97,7 +98,7 @@ func (b *Buffers) sum() int {
 }
 
 // sizes are those of all buffers of a port that has so many bytes.
-func (b *Buffers) sizes(sum int) [8]int {
+func (b *Buffers) sizes(sum int) [traffic.Priorities]int {
 	list := b.Size
 	if list[0] == 0 {
 		list[0] = sum - b.sum()

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"weft/internal/remote"
+	"weft/internal/traffic"
 	"weft/inventory"
 	"weft/plan"
 )
@@ -17,12 +18,12 @@ import (
 // priority, how each traffic class is selected for transmission, and its
 // share.
 type ETS struct {
-	PCI       string // address of the NIC port: 0000:41:00.0
-	Interface string `json:"-"` // observed: the name it has today
-	Willing   bool   // the port takes settings from the switch
-	PrioTC    [8]int // the traffic class of each priority
-	TSA       [8]string
-	Share     [8]int // percent of each traffic class; of those with TSA ets it is 100 together
+	PCI       string                  // address of the NIC port: 0000:41:00.0
+	Interface string                  `json:"-"` // observed: the name it has today
+	Willing   bool                    // the port takes settings from the switch
+	PrioTC    [traffic.Priorities]int // the traffic class of each priority
+	TSA       [traffic.Priorities]string
+	Share     [traffic.Priorities]int // percent of each traffic class; of those with TSA ets it is 100 together
 }
 
 // ETSKind is the kind ets.
@@ -79,7 +80,7 @@ func (e *ETS) Parse(s remote.Seen) (*ETS, error) {
 		TSA     []string `json:"tc_tsa"`
 		Share   []int    `json:"tc_bw"`
 	}
-	if err := json.Unmarshal(out, &got); err != nil || len(got.PrioTC) != 8 || len(got.TSA) != 8 || len(got.Share) != 8 {
+	if err := json.Unmarshal(out, &got); err != nil || len(got.PrioTC) != traffic.Priorities || len(got.TSA) != traffic.Priorities || len(got.Share) != traffic.Priorities {
 		return nil, fmt.Errorf("dcb -j ets show dev %s answers %q", name, out)
 	}
 	// The field has three bits on the wire, where 0 stands for 8.
@@ -92,7 +93,7 @@ func (e *ETS) Parse(s remote.Seen) (*ETS, error) {
 		}
 	}
 	return &ETS{PCI: e.PCI, Interface: name, Willing: got.Willing,
-		PrioTC: [8]int(got.PrioTC), TSA: [8]string(got.TSA), Share: [8]int(got.Share)}, nil
+		PrioTC: [traffic.Priorities]int(got.PrioTC), TSA: [traffic.Priorities]string(got.TSA), Share: [traffic.Priorities]int(got.Share)}, nil
 }
 
 func (e *ETS) Diff(have *ETS) []plan.Change {
@@ -112,7 +113,7 @@ func (e *ETS) willing() string { return map[bool]string{true: "on", false: "off"
 
 // shares are those of the traffic classes that have one. mlx5 reports 100 for
 // all others.
-func (e *ETS) shares() [8]int {
+func (e *ETS) shares() [traffic.Priorities]int {
 	list := e.Share
 	for tc, how := range e.TSA {
 		if how != "ets" {
@@ -144,7 +145,7 @@ func (e *ETS) Steps(have *ETS) []remote.Step {
 
 // mapping writes a list as dcb takes it: the most frequent value for all, then
 // what differs.
-func mapping[V comparable](list [8]V) string {
+func mapping[V comparable](list [traffic.Priorities]V) string {
 	count := map[V]int{}
 	for _, v := range list {
 		count[v]++

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"weft/internal/remote"
+	"weft/internal/traffic"
 	"weft/inventory"
 	"weft/plan"
 )
@@ -44,7 +45,7 @@ func (p *PFC) Parse(s remote.Seen) (*PFC, error) {
 	var got struct {
 		Prio []bool `json:"prio_pfc"`
 	}
-	if err := json.Unmarshal(out, &got); err != nil || len(got.Prio) != 8 {
+	if err := json.Unmarshal(out, &got); err != nil || len(got.Prio) != traffic.Priorities {
 		return nil, fmt.Errorf("dcb -j pfc show dev %s answers %q", name, out)
 	}
 	have := &PFC{PCI: p.PCI, Interface: name}

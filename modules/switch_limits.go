@@ -5,13 +5,14 @@ import (
 	"slices"
 
 	"weft/internal/hint"
+	"weft/internal/traffic"
 	"weft/inventory/catalogue"
 	"weft/switches"
 )
 
 // queuesWritten is how many queues the lines of every switch system speak of: one
 // for each 802.1p priority.
-const queuesWritten = 8
+const queuesWritten = traffic.Priorities
 
 // fits says why the classes of a fabric cannot be written to a switch of this
 // model, by what the catalogue knows of it, with the source; nil: nothing that is

@@ -122,6 +122,8 @@ func TestSwitchThirdSystem(t *testing.T) {
 	l.says("facts", strings.Join(facts.Switch.Without, "\n"), switches.Hearing)
 	_, err = dev.Record(t.Context(), switches.Discretion{})
 	l.says("record", text(err), switches.Recording)
+	_, err = dev.ReadMarks(t.Context())
+	l.says("unlock", text(err), switches.Filing)
 	l.says("a run's mark", text(dev.Mark(t.Context(), plan.Mark{Run: plan.NewRunID(time.Unix(1, 0)), Owner: "o", Who: "me"}, func(plan.Mark) bool { return false })), switches.Guarding)
 	if err := l.unguarded(third(optional()...)); err == nil || !strings.Contains(err.Error(), "third has no "+string(switches.Filing)) {
 		t.Errorf("without a timed revert: %v", err)

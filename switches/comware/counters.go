@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"weft/internal/traffic"
 	"weft/switches"
 )
 
@@ -87,7 +88,7 @@ func pfcCounts(text, port string) ([]switches.Count, error) {
 			}
 			err = errors.Join(err, e)
 		}
-		if err != nil || n[0] > 7 {
+		if err != nil || n[0] > traffic.MaxPriority {
 			continue // a rule, or another layout
 		}
 		priority := int(n[0])

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"weft/internal/traffic"
 	"weft/switches"
 )
 
@@ -130,7 +131,7 @@ func parsePauses(port, line string) []switches.Count {
 		return nil
 	}
 	priority, err := strconv.Atoi(words[0])
-	if err != nil || priority < 0 || priority > 7 {
+	if err != nil || priority < 0 || priority > traffic.MaxPriority {
 		return nil
 	}
 	return []switches.Count{{Port: port, Priority: priority, Name: switches.PFCTx, Value: numbers[0]}, {Port: port, Priority: priority, Name: switches.PFCRx, Value: numbers[1]}}
