@@ -23,21 +23,7 @@ func (s *survey) join(in *Input) error {
 			}
 		}
 	}
-	// The devices that are removed lose their ledgers before others forget them.
-	slices.SortStableFunc(last, func(a, b Item) int {
-		switch {
-		case s.removed(a) == s.removed(b):
-			return 0
-		case s.removed(a):
-			return -1
-		}
-		return 1
-	})
-	for i := range last {
-		if !s.removed(last[i]) {
-			last[i].Needs = s.takenBack()
-		}
-	}
+	s.orderLast(last)
 	s.items = append(make([]Item, 0, len(first)+len(in.Items)+len(last)), first...)
 	for _, item := range in.Items { // in the order of the input, not of the devices
 		if _, ok := found[item.ID]; ok && !in.Destroy {
@@ -75,14 +61,33 @@ func (s *survey) join(in *Input) error {
 	return nil
 }
 
+// orderLast has the devices that are removed lose their ledgers before others
+// forget them.
+func (s *survey) orderLast(last []Item) {
+	slices.SortStableFunc(last, func(a, b Item) int {
+		switch {
+		case s.removed(a) == s.removed(b):
+			return 0
+		case s.removed(a):
+			return -1
+		}
+		return 1
+	})
+	for i := range last {
+		if !s.removed(last[i]) {
+			last[i].Needs = s.onRemoved()
+		}
+	}
+}
+
 // removed reports whether an item is on a device that is removed.
 func (s *survey) removed(item Item) bool {
 	return slices.ContainsFunc(s.devices, func(d *surveyed) bool { return d.removed && d.address == item.ID.Device })
 }
 
-// takenBack lists what is done on devices that are removed: a ledger forgets a
+// onRemoved lists what is done on devices that are removed: a ledger forgets a
 // device only after that.
-func (s *survey) takenBack() []ID {
+func (s *survey) onRemoved() []ID {
 	var ids []ID
 	for _, d := range s.devices {
 		for _, item := range d.items {

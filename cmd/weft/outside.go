@@ -111,28 +111,11 @@ func (a *app) hostsOf(ctx context.Context, m *inventory.Model, o *view.Outside, 
 	if !resolve {
 		return
 	}
-	dialer, err := a.dialer()
+	ways, err := a.waysTo(ctx, o.Hosts, targets)
 	if err != nil {
 		o.Unknown = append(o.Unknown, fmt.Sprintf("how hosts would be reached: %v", err))
 		return
 	}
-	ways := make([]ssh.Way, len(targets))
-	var work sync.WaitGroup
-	slots := make(chan struct{}, max(a.parallelism, 1))
-	for i, t := range targets {
-		if o.Hosts[i].Error != "" {
-			continue
-		}
-		slots <- struct{}{}
-		work.Go(func() {
-			defer func() { <-slots }()
-			var err error
-			if ways[i], err = dialer.Way(ctx, t); err != nil {
-				o.Hosts[i].Error = err.Error()
-			}
-		})
-	}
-	work.Wait()
 	for i, w := range ways {
 		if o.Hosts[i].Error != "" {
 			continue
@@ -148,7 +131,34 @@ func (a *app) hostsOf(ctx context.Context, m *inventory.Model, o *view.Outside, 
 		}
 	}
 	for _, list := range []*[]string{&o.Files, &o.Agents, &o.Programs} {
-		slices.SortFunc(*list, strings.Compare)
+		slices.Sort(*list)
 		*list = slices.Compact(*list)
 	}
+}
+
+// waysTo finds out how hosts without an error would be reached; one that cannot
+// be gets an error.
+func (a *app) waysTo(ctx context.Context, hosts []view.Host, targets []ssh.Target) ([]ssh.Way, error) {
+	dialer, err := a.dialer()
+	if err != nil {
+		return nil, err
+	}
+	ways := make([]ssh.Way, len(targets))
+	var work sync.WaitGroup
+	slots := make(chan struct{}, max(a.parallelism, 1))
+	for i, t := range targets {
+		if hosts[i].Error != "" {
+			continue
+		}
+		slots <- struct{}{}
+		work.Go(func() {
+			defer func() { <-slots }()
+			var err error
+			if ways[i], err = dialer.Way(ctx, t); err != nil {
+				hosts[i].Error = err.Error()
+			}
+		})
+	}
+	work.Wait()
+	return ways, nil
 }

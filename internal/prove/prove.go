@@ -204,6 +204,13 @@ func Run(ctx context.Context, in Input) (*Result, error) {
 	case len(flows) == 0 && !slices.ContainsFunc(validations, counts):
 		return nil, errors.New("there is nothing to measure: no initiator connects to a target that its probe reaches")
 	}
+	return r.prove(ctx, validations, flows, len(all) > 0 && len(flows) == 0)
+}
+
+// prove measures flows, reads counters before and after, and judges both. later
+// says that all pairs come in a later phase.
+func (r *run) prove(ctx context.Context, validations []*inventory.Validation, flows []flow, later bool) (*Result, error) {
+	in := r.in
 	before := r.served(ctx, flows)
 	res := &Result{NotYet: Notes(in.Model)}
 	counting := in.Path || in.Classes && len(flows) > 0 || slices.ContainsFunc(validations, counts)
@@ -238,7 +245,7 @@ func Run(ctx context.Context, in Input) (*Result, error) {
 		judge(res, &inventory.Validation{Name: "reads", Probe: readProbe}, nil, nil)
 	}
 	if len(in.Names) > 0 {
-		unjudged(res, validations, len(all) > 0 && len(flows) == 0)
+		unjudged(res, validations, later)
 	}
 	after := r.served(ctx, flows)
 	res.Judgements = append(res.Judgements, reckon(res.Rows, before, after)...)
@@ -252,6 +259,17 @@ func Run(ctx context.Context, in Input) (*Result, error) {
 	if in.Throughput {
 		res.Throughput = r.throughput(ctx, flows)
 	}
+	r.judgePaths(ctx, res, validations)
+	if in.Conclude {
+		res.Checks, res.Outputs = r.conclude(ctx)
+	}
+	res.Verdict = overall(res)
+	return res, nil
+}
+
+// judgePaths judges the ways of packets, as far as that was asked for.
+func (r *run) judgePaths(ctx context.Context, res *Result, validations []*inventory.Validation) {
+	in := r.in
 	ways := legs(in.Model, in.There)
 	place(res, ways)
 	res.Judgements = append(res.Judgements, fallenBack(res.Rows)...)
@@ -265,11 +283,6 @@ func Run(ctx context.Context, in Input) (*Result, error) {
 	if in.Classes && res.After != nil {
 		res.Judgements = append(res.Judgements, r.aborts(res, validations)...)
 	}
-	if in.Conclude {
-		res.Checks, res.Outputs = r.conclude(ctx)
-	}
-	res.Verdict = overall(res)
-	return res, nil
 }
 
 // errNoPair is why nothing is measured where all pairs are left out.

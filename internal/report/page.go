@@ -79,38 +79,56 @@ func (r *Report) HTML(w io.Writer) error {
 
 // draw makes the pictures of what there is.
 func (p *page) draw() error {
-	if p.Latest != nil {
-		groups, err := grouped(p.Latest.Result)
-		if err != nil {
-			return err
-		}
-		for _, g := range groups {
-			what := view.Measured(g.Probe, g.Size)
-			if n := len(p.Curves); n == 0 || p.Curves[n-1].What != what {
-				p.Curves = append(p.Curves, sized{What: what})
-			}
-			last := &p.Curves[len(p.Curves)-1]
-			last.Groups = append(last.Groups, g)
-		}
-		for i := range p.Curves {
-			p.Curves[i].Picture = curves(p.Curves[i].Groups, "latency of "+p.Curves[i].What)
-		}
-		for _, g := range grids(p.Latest.Result) {
-			p.Heat = append(p.Heat, heatMap{g.Title, heat(g), worst(g)})
-		}
-		if p.Before, p.After = p.beforeAfter(); p.Before != nil {
-			before, err := grouped(p.Before.Result)
-			if err != nil {
-				return err
-			}
-			after, err := grouped(p.After.Result)
-			if err != nil {
-				return err
-			}
-			p.Changes = changes(before, after)
-			p.Bars = bars(p.Changes)
-		}
+	p.drawTimelines()
+	p.drawSteps()
+	if p.Latest == nil {
+		return nil
 	}
+	if err := p.drawLatest(); err != nil {
+		return err
+	}
+	if p.Before, p.After = p.beforeAfter(); p.Before == nil {
+		return nil
+	}
+	before, err := grouped(p.Before.Result)
+	if err != nil {
+		return err
+	}
+	after, err := grouped(p.After.Result)
+	if err != nil {
+		return err
+	}
+	p.Changes = changes(before, after)
+	p.Bars = bars(p.Changes)
+	return nil
+}
+
+// drawLatest makes the curves and heat maps of what was measured last.
+func (p *page) drawLatest() error {
+	groups, err := grouped(p.Latest.Result)
+	if err != nil {
+		return err
+	}
+	for _, g := range groups {
+		what := view.Measured(g.Probe, g.Size)
+		if n := len(p.Curves); n == 0 || p.Curves[n-1].What != what {
+			p.Curves = append(p.Curves, sized{What: what})
+		}
+		last := &p.Curves[len(p.Curves)-1]
+		last.Groups = append(last.Groups, g)
+	}
+	for i := range p.Curves {
+		p.Curves[i].Picture = curves(p.Curves[i].Groups, "latency of "+p.Curves[i].What)
+	}
+	for _, g := range grids(p.Latest.Result) {
+		p.Heat = append(p.Heat, heatMap{g.Title, heat(g), worst(g)})
+	}
+	return nil
+}
+
+// drawTimelines makes a timeline of each metric that moved while a phase was
+// watched.
+func (p *page) drawTimelines() {
 	metrics := map[string]bool{}
 	for _, s := range p.Soak {
 		for name := range s.Worst {
@@ -123,22 +141,24 @@ func (p *page) draw() error {
 		}
 		if looks := quiet(p.Soak, name); looks > 0 {
 			p.Quiet = append(p.Quiet, fmt.Sprintf("%s (%d looks)", name, looks))
-			continue
-		}
-		if picture := timeline(p.Soak, name, p.value(name)); picture != "" {
+		} else if picture := timeline(p.Soak, name, p.value(name)); picture != "" {
 			p.Timelines = append(p.Timelines, titled{name, picture})
 		}
 	}
-	if p.Plan != nil {
-		for _, s := range p.Plan.Steps {
-			if n := len(p.Steps); n == 0 || p.Steps[n-1].Phase != s.Phase {
-				p.Steps = append(p.Steps, stepsOf{Phase: s.Phase})
-			}
-			last := &p.Steps[len(p.Steps)-1]
-			last.Steps = append(last.Steps, s)
-		}
+}
+
+// drawSteps groups the steps of the plan by phase.
+func (p *page) drawSteps() {
+	if p.Plan == nil {
+		return
 	}
-	return nil
+	for _, s := range p.Plan.Steps {
+		if n := len(p.Steps); n == 0 || p.Steps[n-1].Phase != s.Phase {
+			p.Steps = append(p.Steps, stepsOf{Phase: s.Phase})
+		}
+		last := &p.Steps[len(p.Steps)-1]
+		last.Steps = append(last.Steps, s)
+	}
 }
 
 // quiet is at how many looks a metric was seen, if it was nothing and let through

@@ -190,13 +190,19 @@ func lvmGroups(x *call) int {
 		}
 		delete(s.groups, args[0])
 	case "pvremove":
-		for _, d := range args {
-			if in := s.groupOf(d); in != "" {
-				return x.fail(5, "  PV %s is used by VG %s so please use vgreduce first.", d, in)
-			}
-			if err := x.overwrite(d, make([]byte, 1024)); err != nil {
-				return x.fail(5, "  %v", err)
-			}
+		return x.unmark(args)
+	}
+	return 0
+}
+
+// unmark takes lvm2's label off drives. The caller holds s.mu.
+func (x *call) unmark(drives []string) int {
+	for _, d := range drives {
+		if in := x.server.groupOf(d); in != "" {
+			return x.fail(5, "  PV %s is used by VG %s so please use vgreduce first.", d, in)
+		}
+		if err := x.overwrite(d, make([]byte, 1024)); err != nil {
+			return x.fail(5, "  %v", err)
 		}
 	}
 	return 0

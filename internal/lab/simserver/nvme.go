@@ -105,6 +105,11 @@ func (s *Server) renderController(r rendered, c *controller) {
 		s.policies[c.subsystem] = v
 		return nil
 	})
+	r.disks(sub, c)
+}
+
+// disks shows the block devices of a connection's namespaces.
+func (r rendered) disks(sub string, c *controller) {
 	for id, sectors := range c.namespaces {
 		disk := c.disk(id)
 		r.dir(sub + "/" + disk)

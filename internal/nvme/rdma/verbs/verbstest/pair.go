@@ -169,27 +169,36 @@ func (p *pair) perform(w verbs.Work) verbs.Status {
 	}
 	switch w.Op {
 	case verbs.OpWrite, verbs.OpRead:
-		if p.f.Limits().IWARP && w.Flags&verbs.Signaled == 0 {
-			return verbs.LocalProtect // with Soft-iWARP one does not know when the memory is free
-		}
-		need := verbs.RemoteWrite
-		if w.Op == verbs.OpRead {
-			need = verbs.RemoteRead
-		}
-		far, ok := p.f.find(w.Remote, w.Local.Len, w.Key, need)
-		if !ok {
-			p.peer.fail()
-			return verbs.RemoteAccess
-		}
-		if w.Op == verbs.OpRead {
-			mem, far = far, mem
-		}
-		copy(far, mem)
-		return verbs.OK
+		return p.access(w, mem)
 	case verbs.OpSend, verbs.OpSendInvalidate:
-	default:
-		return verbs.BadRequest
+		return p.send(w, mem)
 	}
+	return verbs.BadRequest
+}
+
+// access writes into the peer's memory, or reads from it.
+func (p *pair) access(w verbs.Work, mem []byte) verbs.Status {
+	if p.f.Limits().IWARP && w.Flags&verbs.Signaled == 0 {
+		return verbs.LocalProtect // with Soft-iWARP one does not know when the memory is free
+	}
+	need := verbs.RemoteWrite
+	if w.Op == verbs.OpRead {
+		need = verbs.RemoteRead
+	}
+	far, ok := p.f.find(w.Remote, w.Local.Len, w.Key, need)
+	if !ok {
+		p.peer.fail()
+		return verbs.RemoteAccess
+	}
+	if w.Op == verbs.OpRead {
+		mem, far = far, mem
+	}
+	copy(far, mem)
+	return verbs.OK
+}
+
+// send brings memory to what the peer receives into.
+func (p *pair) send(w verbs.Work, mem []byte) verbs.Status {
 	key := uint32(0)
 	if w.Op == verbs.OpSendInvalidate {
 		if p.f.regions[w.Key] == nil {
