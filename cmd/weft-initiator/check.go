@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -150,19 +151,13 @@ func (d *device) checkPath(ctx context.Context, carrier fabric.Transport, o init
 }
 
 func access(s wire.ANAState) string {
-	switch s {
-	case wire.ANAOptimized:
-		return "optimized"
-	case wire.ANANonOptimized:
-		return "non-optimized"
-	case wire.ANAUnreachable:
-		return "inaccessible"
-	case wire.ANALost:
-		return "lost"
-	case wire.ANAChanging:
-		return "changing"
-	}
-	return fmt.Sprintf("state %d", s)
+	return cmp.Or(map[wire.ANAState]string{
+		wire.ANAOptimized:    "optimized",
+		wire.ANANonOptimized: "non-optimized",
+		wire.ANAUnreachable:  "inaccessible",
+		wire.ANALost:         "lost",
+		wire.ANAChanging:     "changing",
+	}[s], fmt.Sprintf("state %d", s))
 }
 
 // alike compares what the paths lead to.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -27,33 +28,20 @@ const (
 )
 
 func exitText(code int) string {
-	switch code {
-	case exitDone:
-		return "done"
-	case exitChanges:
-		return "changes present"
-	case exitFailed:
-		return "validation failed"
-	case exitChanged:
-		return "devices were changed and restoring is not proven"
-	case exitRolledBack:
-		return "rolled back, and proven"
-	case exitStale:
-		return "plan stale"
-	case exitHeld:
-		return "another apply is at work, or a device belongs to another run"
-	case exitUnreachable:
-		return "device unreachable, or the wrong device"
-	case exitInconclusive:
-		return "inconclusive"
-	case exitWaiting:
-		return "waiting"
-	case exitUsage:
-		return "usage"
-	case exitInterrupted:
-		return "interrupted"
-	}
-	return "error, nothing was changed"
+	return cmp.Or(map[int]string{
+		exitDone:         "done",
+		exitChanges:      "changes present",
+		exitFailed:       "validation failed",
+		exitChanged:      "devices were changed and restoring is not proven",
+		exitRolledBack:   "rolled back, and proven",
+		exitStale:        "plan stale",
+		exitHeld:         "another apply is at work, or a device belongs to another run",
+		exitUnreachable:  "device unreachable, or the wrong device",
+		exitInconclusive: "inconclusive",
+		exitWaiting:      "waiting",
+		exitUsage:        "usage",
+		exitInterrupted:  "interrupted",
+	}[code], "error, nothing was changed")
 }
 
 // A codeError ends the run with a certain exit code.

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -79,17 +80,12 @@ func appliedDevices(w io.Writer, p *plan.Plan, r *plan.Result, s Style) {
 }
 
 func outcome(o plan.RunOutcome) string {
-	switch o {
-	case plan.RunDone:
-		return "Applied"
-	case plan.RunLeftOut:
-		return "Applied to the devices that can be reached"
-	case plan.RunNothingChanged:
-		return "Not applied, nothing was changed,"
-	case plan.RunRolledBack:
-		return "Not applied: everything was reverted and proven,"
-	}
-	return "Not applied in full"
+	return cmp.Or(map[plan.RunOutcome]string{
+		plan.RunDone:           "Applied",
+		plan.RunLeftOut:        "Applied to the devices that can be reached",
+		plan.RunNothingChanged: "Not applied, nothing was changed,",
+		plan.RunRolledBack:     "Not applied: everything was reverted and proven,",
+	}[o], "Not applied in full")
 }
 
 // failure shows why a device is not as planned: the step, its line of HCL,

@@ -7,6 +7,7 @@
 package dhchap
 
 import (
+	"cmp"
 	"crypto/hmac"
 	"crypto/sha256"
 	"crypto/sha512"
@@ -44,15 +45,11 @@ func ParseHash(s string) (Hash, error) {
 
 // String is the name that ParseHash reads.
 func (h Hash) String() string {
-	switch h {
-	case SHA256:
-		return "sha256"
-	case SHA384:
-		return "sha384"
-	case SHA512:
-		return "sha512"
-	}
-	return "none"
+	return cmp.Or(map[Hash]string{
+		SHA256: "sha256",
+		SHA384: "sha384",
+		SHA512: "sha512",
+	}[h], "none")
 }
 
 // Size is the length of a digest, 0 of what is no hash.

@@ -1,6 +1,7 @@
 package initiator
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -23,15 +24,11 @@ const (
 
 // String is the operation's name.
 func (o Op) String() string {
-	switch o {
-	case Read:
-		return "read"
-	case Write:
-		return "write"
-	case Flush:
-		return "flush"
-	}
-	return fmt.Sprintf("operation %d", uint8(o))
+	return cmp.Or(map[Op]string{
+		Read:  "read",
+		Write: "write",
+		Flush: "flush",
+	}[o], fmt.Sprintf("operation %d", uint8(o)))
 }
 
 // LoadOptions describe a load.

@@ -1,6 +1,9 @@
 package wire
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // Sizes of the messages of DH-HMAC-CHAP without what varies in length.
 // Base section 8.13.5.
@@ -336,7 +339,7 @@ const (
 )
 
 func (r AuthReason) Error() string {
-	if words := map[AuthReason]string{
+	return cmp.Or(map[AuthReason]string{
 		AuthFailed:        "authentication failed: the two ends have different secrets",
 		AuthNotUsable:     "authentication protocol not usable",
 		AuthSecure:        "secure channel concatenation mismatch",
@@ -344,8 +347,5 @@ func (r AuthReason) Error() string {
 		AuthGroupUnusable: "no Diffie-Hellman group that both ends use",
 		AuthBadPayload:    "incorrect authentication payload",
 		AuthBadMessage:    "incorrect authentication message",
-	}[r]; words != "" {
-		return words
-	}
-	return fmt.Sprintf("authentication failed for reason 0x%02x", uint8(r))
+	}[r], fmt.Sprintf("authentication failed for reason 0x%02x", uint8(r)))
 }

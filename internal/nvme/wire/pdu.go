@@ -1,6 +1,9 @@
 package wire
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // PDUType is the first byte of a PDU of NVMe/TCP. TCP section 3.6.
 type PDUType uint8
@@ -20,7 +23,7 @@ const (
 
 // String is the name the specification uses.
 func (t PDUType) String() string {
-	if words := map[PDUType]string{
+	return cmp.Or(map[PDUType]string{
 		PDUICReq:       "ICReq",
 		PDUICResp:      "ICResp",
 		PDUH2CTermReq:  "H2CTermReq",
@@ -30,10 +33,7 @@ func (t PDUType) String() string {
 		PDUH2CData:     "H2CData",
 		PDUC2HData:     "C2HData",
 		PDUR2T:         "R2T",
-	}[t]; words != "" {
-		return words
-	}
-	return fmt.Sprintf("PDU type 0x%02x", uint8(t))
+	}[t], fmt.Sprintf("PDU type 0x%02x", uint8(t)))
 }
 
 // HeaderLen is the length of the header of a PDU of this type, the common

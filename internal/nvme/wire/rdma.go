@@ -1,6 +1,9 @@
 package wire
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // Sizes of what the two ends of an NVMe/RDMA connection say of themselves while
 // it is being made: the private data of the connection manager.
@@ -79,7 +82,7 @@ const (
 )
 
 func (s RDMAStatus) Error() string {
-	if words := map[RDMAStatus]string{
+	return cmp.Or(map[RDMAStatus]string{
 		RDMAInvalidLength:  "invalid length of private data",
 		RDMAInvalidFormat:  "invalid record format",
 		RDMAInvalidQID:     "invalid queue id",
@@ -89,8 +92,5 @@ func (s RDMAStatus) Error() string {
 		RDMAInvalidIRD:     "invalid number of inbound RDMA reads",
 		RDMAInvalidORD:     "invalid number of outbound RDMA reads",
 		RDMAInvalidCntlID:  "invalid controller id",
-	}[s]; words != "" {
-		return words
-	}
-	return fmt.Sprintf("refused with status %d", uint16(s))
+	}[s], fmt.Sprintf("refused with status %d", uint16(s)))
 }

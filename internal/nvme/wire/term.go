@@ -1,6 +1,9 @@
 package wire
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // FatalStatus is why one end ends a connection. TCP sections 3.6.2.4 and
 // 3.6.2.5.
@@ -18,17 +21,14 @@ const (
 
 // String is the reason in words.
 func (f FatalStatus) String() string {
-	if words := map[FatalStatus]string{
+	return cmp.Or(map[FatalStatus]string{
 		FatalHeaderField:   "invalid PDU header field",
 		FatalSequence:      "PDU sequence error",
 		FatalHeaderDigest:  "header digest error",
 		FatalOutOfRange:    "data transfer out of range",
 		FatalLimitExceeded: "data transfer or R2T limit exceeded",
 		FatalUnsupported:   "unsupported parameter",
-	}[f]; words != "" {
-		return words
-	}
-	return fmt.Sprintf("fatal error status 0x%02x", uint16(f))
+	}[f], fmt.Sprintf("fatal error status 0x%02x", uint16(f)))
 }
 
 // TermReq is H2CTermReq or C2HTermReq: the sender will end the connection.

@@ -11,6 +11,7 @@
 package verbs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -294,7 +295,7 @@ const (
 )
 
 func (s Status) Error() string {
-	if words := map[Status]string{
+	return cmp.Or(map[Status]string{
 		OK:           "success",
 		LengthError:  "more was sent than there was memory for",
 		LocalProtect: "memory of this end is not registered",
@@ -305,10 +306,7 @@ func (s Status) Error() string {
 		RemoteFailed: "the peer could not perform it",
 		NoAnswer:     "the peer does not answer",
 		NotReady:     "the peer has no room to receive",
-	}[s]; words != "" {
-		return words
-	}
-	return fmt.Sprintf("work failed with status %d", uint32(s))
+	}[s], fmt.Sprintf("work failed with status %d", uint32(s)))
 }
 
 // A Device is an RDMA device.
@@ -341,15 +339,12 @@ const (
 )
 
 func (s PortState) String() string {
-	if words := map[PortState]string{
+	return cmp.Or(map[PortState]string{
 		PortDown:   "down",
 		PortInit:   "initialising",
 		PortArmed:  "armed",
 		PortActive: "active",
-	}[s]; words != "" {
-		return words
-	}
-	return fmt.Sprintf("state %d", uint32(s))
+	}[s], fmt.Sprintf("state %d", uint32(s)))
 }
 
 // A GID is an address of a port.
@@ -374,12 +369,9 @@ const (
 )
 
 func (t GIDType) String() string {
-	if words := map[GIDType]string{
+	return cmp.Or(map[GIDType]string{
 		GIDInfiniBand: "InfiniBand",
 		GIDRoCEv1:     "RoCE v1",
 		GIDRoCEv2:     "RoCE v2",
-	}[t]; words != "" {
-		return words
-	}
-	return fmt.Sprintf("GID type %d", uint32(t))
+	}[t], fmt.Sprintf("GID type %d", uint32(t)))
 }
