@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/netip"
 	"os"
@@ -124,7 +125,7 @@ func (c *control) answer(conn net.Conn) {
 	}()
 	_ = conn.SetDeadline(time.Now().Add(askTimeout))
 	var req request
-	if json.NewDecoder(&limited{conn, maxRequest}).Decode(&req) != nil ||
+	if json.NewDecoder(io.LimitReader(conn, maxRequest)).Decode(&req) != nil ||
 		subtle.ConstantTimeCompare([]byte(req.Token), []byte(c.token)) != 1 {
 		return // not one of ours
 	}
@@ -173,21 +174,6 @@ func (c *control) close() {
 	}
 	c.mu.Unlock()
 	c.serving.Wait()
-}
-
-// limited reads no more than so many bytes.
-type limited struct {
-	net.Conn
-	left int
-}
-
-func (l *limited) Read(p []byte) (int, error) {
-	if l.left <= 0 {
-		return 0, errors.New("request too long")
-	}
-	n, err := l.Conn.Read(p[:min(len(p), l.left)])
-	l.left -= n
-	return n, err
 }
 
 // Running is the state of the lab that runs for a directory; nil: none does.
