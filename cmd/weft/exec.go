@@ -13,6 +13,7 @@ import (
 	"weft/internal/hint"
 	"weft/internal/remote"
 	"weft/internal/remote/ssh"
+	"weft/internal/run"
 	"weft/internal/view"
 	"weft/modules"
 	"weft/plan"
@@ -68,7 +69,7 @@ func (a *app) exec(ctx context.Context, selectors, words []string, f execFlags) 
 		return err
 	}
 	defer p.Close()
-	p.adjust = func(t *ssh.Target) {
+	p.Adjust = func(t *ssh.Target) {
 		t.Become = ""
 		if f.sudo {
 			t.Become = "sudo"
@@ -77,41 +78,41 @@ func (a *app) exec(ctx context.Context, selectors, words []string, f execFlags) 
 			t.CommandTimeout = f.timeout
 		}
 	}
-	devices, err := p.choose(selectors)
+	devices, err := choose(p, selectors)
 	if err != nil {
 		return err
 	}
 	line := strings.Join(words, " ")
 	for _, device := range devices {
-		t, ok := p.fleet.Devices[device].(modules.Terminal)
+		t, ok := p.Fleet.Devices[device].(modules.Terminal)
 		if ok {
 			err = t.OnlyShows(line)
 		} else {
-			_, err = plan.As[modules.Commander](p.fleet.Devices, device, "takes no commands")
+			_, err = plan.As[modules.Commander](p.Fleet.Devices, device, "takes no commands")
 		}
 		if err != nil {
 			return usage(err)
 		}
 	}
-	asRoot := p.asRoot()
+	root := asRoot(p)
 	list := make([]answer, len(devices))
-	a.each(ctx, devices, "running "+words[0], func(ctx context.Context, i int, device string) {
+	p.Each(ctx, devices, "running "+words[0], func(ctx context.Context, i int, device string) {
 		began := time.Now()
-		list[i] = p.run(ctx, device, words, f.sudo || asRoot[device])
+		list[i] = answerOf(ctx, p, device, words, f.sudo || root[device])
 		list[i].took = time.Since(began)
 		a.answered(list[i])
 	})
 	if ctx.Err() != nil {
 		return fmt.Errorf("interrupted while the command ran: %w", context.Cause(ctx))
 	}
-	return a.executed(p.model.Name, list)
+	return a.executed(p.Model.Name, list)
 }
 
 // asRoot are the servers whose connection logs in as root.
-func (p *project) asRoot() map[string]bool {
+func asRoot(p *run.Site) map[string]bool {
 	list := map[string]bool{}
-	for _, s := range p.model.Servers {
-		list[s.Addr] = p.target(s.Host, s.Connection).User == "root"
+	for _, s := range p.Model.Servers {
+		list[s.Addr] = p.Target(s.Host, s.Connection).User == "root"
 	}
 	return list
 }
@@ -123,13 +124,13 @@ type answer struct {
 	code int // the exit code of weft that it asks for
 }
 
-// run runs the words on one device.
-func (p *project) run(ctx context.Context, device string, words []string, hold bool) answer {
+// answerOf runs the words on one device.
+func answerOf(ctx context.Context, p *run.Site, device string, words []string, hold bool) answer {
 	out := answer{Ran: view.Ran{Device: device}}
-	if _, err := p.fleet.Devices[device].Open(ctx); err != nil {
+	if _, err := p.Fleet.Devices[device].Open(ctx); err != nil {
 		return out.failed(exitUnreachable, err)
 	}
-	if t, ok := p.fleet.Devices[device].(modules.Terminal); ok {
+	if t, ok := p.Fleet.Devices[device].(modules.Terminal); ok {
 		text, err := t.Show(ctx, strings.Join(words, " "))
 		var refused *plan.RefusedError
 		switch {
@@ -141,7 +142,7 @@ func (p *project) run(ctx context.Context, device string, words []string, hold b
 		out.Stdout = []byte(text)
 		return out
 	}
-	c, err := plan.As[modules.Commander](p.fleet.Devices, device, "takes no commands")
+	c, err := plan.As[modules.Commander](p.Fleet.Devices, device, "takes no commands")
 	if err != nil {
 		return out.failed(exitError, err)
 	}

@@ -63,6 +63,7 @@ func (e *quietError) Error() string { return exitText(e.code) }
 func exitCode(ctx context.Context, err error) int {
 	var coded *codeError
 	var quiet *quietError
+	var cause *run.Error
 	switch {
 	case err == nil:
 		return exitDone
@@ -70,6 +71,8 @@ func exitCode(ctx context.Context, err error) int {
 		return quiet.code
 	case errors.As(err, &coded):
 		return coded.code
+	case errors.As(err, &cause):
+		return caused(cause)
 	case errors.As(err, new(*run.BusyError)):
 		return exitHeld
 	case ctx.Err() != nil:

@@ -50,13 +50,13 @@ func (a *app) facts(ctx context.Context, selectors []string) error {
 		return err
 	}
 	defer p.Close()
-	devices, err := p.choose(selectors)
+	devices, err := choose(p, selectors)
 	if err != nil {
 		return err
 	}
 	list := make([]told, len(devices))
-	a.each(ctx, devices, "reading", func(ctx context.Context, i int, device string) {
-		facts, err := modules.ReadFacts(ctx, p.fleet.Devices, device)
+	p.Each(ctx, devices, "reading", func(ctx context.Context, i int, device string) {
+		facts, err := modules.ReadFacts(ctx, p.Fleet.Devices, device)
 		list[i] = told{device, facts, err}
 		switch {
 		case err != nil && a.json:
@@ -69,7 +69,7 @@ func (a *app) facts(ctx context.Context, selectors []string) error {
 		return fmt.Errorf("interrupted while reading devices: %w", context.Cause(ctx))
 	}
 	if !a.json {
-		a.showFacts(p.model.Name, list)
+		a.showFacts(p.Model.Name, list)
 	}
 	for _, t := range list {
 		if t.err != nil {

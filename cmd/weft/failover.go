@@ -87,24 +87,24 @@ func cutName(c prove.Cut) string { return c.NIC.Server.Addr + "/" + c.NIC.Name }
 
 // failover cuts one after the other, and nothing more after a link that did not
 // come back.
-func (a *app) failover(ctx context.Context, p *project, cuts []prove.Cut) error {
+func (a *app) failover(ctx context.Context, p *run.Site, cuts []prove.Cut) error {
 	held, err := run.Hold(a.place())
 	if err != nil {
 		return err
 	}
 	defer held.Close()
-	for _, m := range a.standing(ctx, p) {
-		if slices.ContainsFunc(cuts, func(c prove.Cut) bool { return c.NIC.Server.Addr == m.device }) {
-			return &codeError{exitHeld, plan.NewMarkedError(m.device, m.Mark)}
+	for _, m := range p.Standing(ctx) {
+		if slices.ContainsFunc(cuts, func(c prove.Cut) bool { return c.NIC.Server.Addr == m.Device }) {
+			return &codeError{exitHeld, plan.NewMarkedError(m.Device, m.Mark)}
 		}
 	}
-	hosts := &logins{project: p}
-	defer hosts.end()
+	hosts := p.Logins()
+	defer hosts.End()
 	in := prove.FailoverInput{
-		Input: prove.Input{Model: p.model, Host: hosts.host, Attached: attached},
+		Input: prove.Input{Model: p.Model, Host: hosts.Host, Attached: run.Attached},
 		Cut: func(ctx context.Context, h remote.Host, nic *inventory.RNIC, after time.Duration) (func(context.Context) error, error) {
 			a.emit(plan.Event{Type: plan.EventHeartbeat, Device: nic.Server.Addr, Message: fmt.Sprintf("%s/%s %s; its server brings it back within %v by itself", nic.Server.Addr, nic.Name, modules.CutHow(nic), after)})
-			return modules.CutLink(ctx, h, p.model.Name, nic, after)
+			return modules.CutLink(ctx, h, p.Model.Name, nic, after)
 		},
 	}
 	all := &prove.Result{Verdict: prove.Pass}
@@ -117,13 +117,13 @@ func (a *app) failover(ctx context.Context, p *project, cuts []prove.Cut) error 
 			return err
 		}
 	}
-	if err := writeJSON(a.lastFailover(), kept{Validations: []string{"failover"}, Time: time.Now().UTC(), Simulated: a.lab, Files: sumOf(p.model), Result: all}); err != nil {
+	if err := run.WriteKept(a.lastFailover(), run.Kept{Validations: []string{"failover"}, Time: time.Now().UTC(), Simulated: a.lab, Files: run.SumOf(p.Model), Result: all}); err != nil {
 		a.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: "nothing is kept for weft report: " + err.Error()})
 	}
 	if a.json {
 		a.emitJudgements(all.Judgements)
 	} else {
-		view.Heading(a.stdout, a.style(a.stdout), "failover", p.model.Name, a.lab)
+		view.Heading(a.stdout, a.style(a.stdout), "failover", p.Model.Name, a.lab)
 		view.Verify(a.stdout, all, a.style(a.stdout))
 	}
 	if all.Verdict != prove.Pass {

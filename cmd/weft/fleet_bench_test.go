@@ -24,6 +24,7 @@ import (
 	"weft/internal/remote"
 	"weft/internal/remote/remotetest"
 	"weft/internal/remote/ssh"
+	"weft/internal/run"
 	"weft/inventory"
 )
 
@@ -88,7 +89,7 @@ func (f *fleet) conf() string { return filepath.Join(f.machine.dir, "conf") }
 func (f *fleet) remember() error {
 	a := &app{agents: bundle.New(), dir: f.dir, stdout: io.Discard, stderr: io.Discard}
 	var m *inventory.Model
-	var p *project
+	var p *run.Site
 	m, err := a.load()
 	if err == nil {
 		p, err = a.open(m)
@@ -96,7 +97,7 @@ func (f *fleet) remember() error {
 	if err != nil {
 		return err
 	}
-	text, err := json.Marshal(map[string]any{"format": 1, "owner": "bench", "serial": 1, "roster": p.input.Roster})
+	text, err := json.Marshal(map[string]any{"format": 1, "owner": "bench", "serial": 1, "roster": p.Input.Roster})
 	if err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ func (a *app) listen() (_ context.Context, stop func()) {
 			case <-done:
 				return
 			case s := <-signals:
-				if s == os.Interrupt && a.pauses.ask() {
+				if s == os.Interrupt && a.pauses.Ask() {
 					a.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: "interrupted: what was begun is finished, and nothing more is begun; a second Ctrl-C puts back what is being changed"})
 					continue
 				}
@@ -56,58 +56,5 @@ func (a *app) listen() (_ context.Context, stop func()) {
 		close(done)
 		listener.Wait()
 		end(nil)
-	}
-}
-
-// pauses are what the first Ctrl-C asks for, where the command can grant it.
-type pauses struct {
-	mu    sync.Mutex
-	asked context.Context // ends when it is asked for; nil: nobody could pause
-	pause context.CancelFunc
-}
-
-// offer lets the next Ctrl-C ask for a pause until end is called.
-func (p *pauses) offer() (end func()) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.asked, p.pause = context.WithCancel(context.Background())
-	return func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.asked = nil
-	}
-}
-
-// ask asks for a pause, and reports whether that was possible and new.
-func (p *pauses) ask() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.asked == nil || p.asked.Err() != nil {
-		return false
-	}
-	p.pause()
-	return true
-}
-
-// wanted reports whether a pause was asked for.
-func (p *pauses) wanted() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.asked != nil && p.asked.Err() != nil
-}
-
-// until is a context for what need not be finished before a pause: looks and
-// waits.
-func (p *pauses) until(ctx context.Context) (context.Context, context.CancelFunc) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	ctx, cancel := context.WithCancel(ctx)
-	if p.asked == nil {
-		return ctx, cancel
-	}
-	unwatch := context.AfterFunc(p.asked, cancel)
-	return ctx, func() {
-		unwatch()
-		cancel()
 	}
 }

@@ -18,6 +18,7 @@ import (
 
 	"weft/internal/bundle"
 	"weft/internal/hint"
+	"weft/internal/run"
 	"weft/internal/view"
 	"weft/plan"
 )
@@ -98,12 +99,13 @@ type app struct {
 	command  *cobra.Command // that was carried out; nil: none was found
 	accepted bool           // the command line was understood
 	started  bool           // the command has begun: --json events may be written
-	takes    string         // the run that is taken over, if one is
-	taken    *abandoned     // it, until that is recorded
 	settle   bool           // the command waits for timed reverts that a dead apply left on switches
 
-	pauses pauses    // that Ctrl-C asks for
-	once   sync.Once // where events go is known when the first is shown
+	reading sync.Mutex   // of records
+	records *run.Records // of place; see runs
+
+	pauses run.Pauses // that Ctrl-C asks for
+	once   sync.Once  // where events go is known when the first is shown
 	sink   plan.Emit
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"weft/internal/remote/ssh"
+	"weft/internal/run"
 	"weft/internal/view"
 	"weft/inventory"
 	"weft/inventory/language"
@@ -79,7 +80,7 @@ func taken(c language.Call) string {
 // hostsOf adds the devices of a model; resolve says whether their names may be
 // asked about.
 func (a *app) hostsOf(ctx context.Context, m *inventory.Model, o *view.Outside, resolve bool) {
-	p := &project{lab: a.lab, model: m}
+	p := run.Access{Simulated: a.lab}.Of(m)
 	var targets []ssh.Target
 	add := func(device string, t ssh.Target, login *inventory.Credential) {
 		h := view.Host{Device: device, Name: t.Name, Port: t.Port, User: t.User, Become: t.Become}
@@ -93,12 +94,12 @@ func (a *app) hostsOf(ctx context.Context, m *inventory.Model, o *view.Outside, 
 		o.Hosts, targets = append(o.Hosts, h), append(targets, t)
 	}
 	for _, sw := range m.Switches {
-		t := p.target(sw.Host, sw.Connection)
+		t := p.Target(sw.Host, sw.Connection)
 		t.Become = ""
 		add(sw.Addr, t, sw.Credential)
 	}
 	for _, s := range m.Servers {
-		add(s.Addr, p.target(s.Host, s.Connection), nil)
+		add(s.Addr, p.Target(s.Host, s.Connection), nil)
 	}
 	for i, h := range o.Hosts {
 		switch {

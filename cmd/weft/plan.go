@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"weft/internal/hint"
+	"weft/internal/run"
 	"weft/internal/view"
 	"weft/plan"
 )
@@ -138,7 +139,7 @@ nobody else has changed it since.`,
 }
 
 // plan loads, opens and plans. The project is open when there is no error.
-func (a *app) plan(ctx context.Context, f planFlags) (*project, *plan.Plan, error) {
+func (a *app) plan(ctx context.Context, f planFlags) (*run.Site, *plan.Plan, error) {
 	m, err := a.load()
 	if err != nil {
 		return nil, nil, err
@@ -147,24 +148,15 @@ func (a *app) plan(ctx context.Context, f planFlags) (*project, *plan.Plan, erro
 	if err != nil {
 		return nil, nil, err
 	}
-	err = f.narrow(&p.input)
-	p.input.Disposable = a.rehearsal != nil
+	err = f.narrow(&p.Input)
+	p.Input.Disposable = a.rehearsal != nil
 	var made *plan.Plan
 	if err == nil {
-		a.tellCutOff(&p.input)
-		in := p.input
-		var unheard error
-		in.Arrange = func(made *plan.Plan) {
-			phased(p, made)
-			if f.cables {
-				unheard = refusePlugs(ctx, p, made)
-			}
-		}
-		made, err = plan.Make(ctx, in)
-		err = errors.Join(err, unheard)
+		a.tellCutOff(&p.Input)
+		made, err = p.Plan(ctx, p.Input, f.cables)
 	}
 	if err == nil {
-		err = unmatched(&p.input, made)
+		err = unmatched(&p.Input, made)
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, p.Close())

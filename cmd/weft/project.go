@@ -1,11 +1,9 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,8 +11,6 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"weft/internal/hint"
-	"weft/internal/prove"
-	"weft/internal/remote"
 	"weft/internal/remote/ssh"
 	"weft/internal/run"
 	"weft/internal/view"
@@ -22,7 +18,6 @@ import (
 	"weft/inventory/language"
 	"weft/modules"
 	"weft/plan"
-	"weft/switches"
 )
 
 // load reads the model and reports what is wrong with it.
@@ -88,40 +83,45 @@ func diagnosticEvent(d *hcl.Diagnostic) plan.Event {
 	return e
 }
 
-// A project is a model with its devices within reach.
-type project struct {
-	lab    bool
-	model  *inventory.Model
-	fleet  *modules.Fleet
-	input  plan.Input
-	dialer *ssh.Dialer
-	adjust func(*ssh.Target) // of servers; may be nil
-	cables *cableLook        // what LLDP told when the plan was made; nil: nobody has asked
-}
-
 // open expands a model and makes its devices dialable. Nothing is dialled.
-func (a *app) open(m *inventory.Model) (*project, error) {
-	p := &project{lab: a.lab, model: m}
-	var err error
-	if p.dialer, err = a.dialer(); err != nil {
-		return nil, err
-	}
-	fleet, err := a.expand(m, modules.Env{Bundle: a.agents, Holder: run.Holder(), Mine: a.mine, Host: p.host, Terminal: p.terminal,
-		Settle: a.settle, Say: a.says})
+func (a *app) open(m *inventory.Model) (*run.Site, error) {
+	access, err := a.access()
 	if err != nil {
 		return nil, err
 	}
-	p.fleet = fleet
-	p.input = plan.Input{
-		Owner: m.Name, Simulated: a.lab, Version: version(), Items: fleet.Items, Devices: fleet.Devices,
-		Notes: append(fleet.Notes, prove.Notes(m)...), Inputs: m.Inputs, Sources: map[string]string{},
-		Roster: fleet.Roster, Removed: fleet.Removed, Recall: fleet.Recall,
-		Parallelism: a.parallelism, Emit: a.emit, Mine: a.mine,
+	access.Settle, access.Say = a.settle, a.says
+	s, diags := access.Open(m)
+	if err := a.report(m, diags); err != nil {
+		return nil, err
 	}
-	for name, text := range m.Sources {
-		p.input.Sources[name] = string(text)
+	return s, nil
+}
+
+// visit loads the files and reaches their devices.
+func (a *app) visit() (*run.Site, error) {
+	m, err := a.load()
+	if err != nil {
+		return nil, err
 	}
-	return p, nil
+	return a.reach(m)
+}
+
+// reach makes the devices of a model dialable for what changes none of them:
+// what is described and not managed yet does not matter to it.
+func (a *app) reach(m *inventory.Model) (*run.Site, error) {
+	access, err := a.access()
+	if err != nil {
+		return nil, err
+	}
+	s, _ := access.Open(m)
+	return s, nil
+}
+
+// access is how this command reaches devices.
+func (a *app) access() (run.Access, error) {
+	dialer, err := a.dialer()
+	return run.Access{Dialer: dialer, Simulated: a.lab, Agents: a.agents, Records: a.runs(), Version: version(),
+		Parallelism: a.parallelism, Emit: a.emit, Hollow: a.hollow}, err
 }
 
 // expand makes resources of a model, and reports what of it weft cannot bring
@@ -146,72 +146,4 @@ func (a *app) dialer() (*ssh.Dialer, error) {
 		}
 	}
 	return ssh.NewDialer(c), nil
-}
-
-// Close ends every login.
-func (p *project) Close() error { return p.fleet.Close() }
-
-// host says how to log in to a server.
-func (p *project) host(s *inventory.Server) modules.DialHost {
-	return func(ctx context.Context, fresh bool) (remote.Host, func() error, error) {
-		dial := p.dialer.Dial
-		if fresh {
-			dial = p.dialer.DialNew
-		}
-		t := p.target(s.Host, s.Connection)
-		if p.adjust != nil {
-			p.adjust(&t)
-		}
-		c, err := dial(ctx, t)
-		if err != nil {
-			return nil, nil, err
-		}
-		return c, c.Close, nil
-	}
-}
-
-// terminal says how to log in to a switch, afresh each time.
-func (p *project) terminal(sw *inventory.Switch) switches.Dial {
-	return func(ctx context.Context) (io.ReadWriteCloser, error) {
-		t := p.target(sw.Host, sw.Connection)
-		t.Become = ""
-		if sw.Credential != nil {
-			t.User = sw.Credential.User
-			if sw.Credential.Password != nil {
-				t.Password = sw.Credential.Password.Read
-			}
-		}
-		c, err := p.dialer.DialNew(ctx, t)
-		if err != nil {
-			return nil, err
-		}
-		// Ctrl-C must not cut the terminal over which the switch is reverted.
-		term, err := c.Terminal(context.WithoutCancel(ctx), 511, 1000)
-		if err != nil {
-			return nil, errors.Join(err, c.Close())
-		}
-		return login{term, c}, nil
-	}
-}
-
-// A login is a terminal that ends its connection with itself.
-type login struct {
-	io.ReadWriteCloser
-	client io.Closer
-}
-
-func (l login) Close() error { return errors.Join(l.ReadWriteCloser.Close(), l.client.Close()) }
-
-func (p *project) target(host string, c *inventory.Connection) ssh.Target {
-	if c == nil {
-		c = p.model.DefaultConnection()
-	}
-	t := ssh.Target{
-		Name: host, User: c.User, Port: c.Port, Become: c.Become,
-		ConnectTimeout: c.ConnectTimeout, CommandTimeout: c.CommandTimeout,
-	}
-	if p.lab {
-		t.Port = 0 // the lab's ports are its own
-	}
-	return t
 }

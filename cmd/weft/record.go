@@ -52,18 +52,18 @@ func (a *app) recordSwitch(ctx context.Context, selector, file string, anonymous
 		return err
 	}
 	defer p.Close()
-	devices, err := p.choose([]string{selector})
+	devices, err := choose(p, []string{selector})
 	if err != nil {
 		return err
 	}
 	var sw *inventory.Switch
-	for _, s := range p.model.Switches {
+	for _, s := range p.Model.Switches {
 		if len(devices) == 1 && s.Addr == devices[0] {
 			sw = s
 		}
 	}
 	if sw == nil {
-		return usage(fmt.Errorf("record takes one switch, and %s stands for %s", selector, few(devices, ", ")))
+		return usage(fmt.Errorf("record takes one switch, and %s stands for %s", selector, hint.Few(devices, ", ")))
 	}
 	var secrets []string
 	if c := sw.Credential; c != nil && c.Password != nil && !a.lab {
@@ -73,7 +73,7 @@ func (a *app) recordSwitch(ctx context.Context, selector, file string, anonymous
 		}
 		secrets = append(secrets, secret)
 	}
-	d, err := plan.As[modules.Recorder](p.fleet.Devices, sw.Addr, "makes no test cases")
+	d, err := plan.As[modules.Recorder](p.Fleet.Devices, sw.Addr, "makes no test cases")
 	if err != nil {
 		return err
 	}

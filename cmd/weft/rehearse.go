@@ -14,17 +14,17 @@ type rehearsal struct {
 	spared map[string]bool // metrics without a verdict, which it went on without
 }
 
-// ease leaves out of a rollout what only takes time.
-func (r *rehearsal) ease(s *rollout.Spec) {
+// Ease leaves out of a rollout what only takes time.
+func (r *rehearsal) Ease(s *rollout.Spec) {
 	for i := range s.Phases {
 		p := &s.Phases[i]
 		p.Approve, p.Window, p.Soak = false, nil, min(p.Soak, time.Second)
 	}
 }
 
-// spares reports whether a rehearsal goes on without a verdict: on how long
+// Spares reports whether a rehearsal goes on without a verdict: on how long
 // something took, or on what a twin cannot count.
-func (r *rehearsal) spares(j prove.Judgement) bool {
+func (r *rehearsal) Spares(j prove.Judgement) bool {
 	if j.Verdict == prove.Fail && j.Metric == prove.Transport {
 		return true // a twin has no RDMA
 	}

@@ -14,6 +14,7 @@ import (
 
 	"weft/internal/hint"
 	"weft/internal/lab"
+	"weft/internal/run"
 	"weft/internal/view"
 	"weft/inventory"
 	"weft/plan"
@@ -131,7 +132,7 @@ func (a *app) scene(ctx context.Context, f planFlags, note string) error {
 	if err := a.planned(made, f); err != nil {
 		return err
 	}
-	return a.carryOut(ctx, p, made, staging{})
+	return a.carryOut(ctx, p, made, run.Order{})
 }
 
 func (a *app) note(text string) {

@@ -3,13 +3,10 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,8 +16,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"weft/internal/hint"
+	"weft/internal/prove"
 	"weft/internal/report"
-	"weft/internal/view"
+	"weft/internal/run"
 	"weft/inventory"
 	"weft/plan"
 	"weft/plan/rollout"
@@ -86,21 +84,21 @@ func (a *app) tell(args []string) (*report.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	limits := limits{thresholds: thresholds(m)}
+	limits := limits{thresholds: run.Thresholds(m)}
 	r := &report.Report{Weft: version(), Owner: m.Name, Simulated: a.lab, Made: time.Now().UTC()}
-	dir, run, err := a.reported(args)
+	dir, told, err := a.reported(args)
 	if err != nil {
 		return nil, err
 	}
-	if run != nil {
-		r.Run = run
+	if told != nil {
+		r.Run = told
 		if err := tellRun(r, dir, &limits); err != nil {
 			return nil, err
 		}
 	}
 	for _, name := range []string{a.lastVerify(), a.lastFailover()} {
-		var last kept
-		there, err := readJSON(name, &last)
+		var last run.Kept
+		there, err := run.ReadKept(name, &last)
 		if err != nil {
 			return nil, err
 		}
@@ -130,10 +128,10 @@ func (a *app) since(last *report.Headline, m *inventory.Model) (text []string, e
 	if last == nil {
 		return nil, nil
 	}
-	if !last.Stands(sumOf(m)) {
+	if !last.Stands(run.SumOf(m)) {
 		text = append(text, "The files, or their variables, have changed since that was measured: measure again with weft verify.")
 	}
-	journals, err := filepath.Glob(filepath.Join(a.runs(), "*", journalFile))
+	journals, err := filepath.Glob(a.runs().Folder(filepath.Join("*", run.JournalFile)))
 	if err != nil {
 		return nil, err
 	}
@@ -154,49 +152,40 @@ func (a *app) since(last *report.Headline, m *inventory.Model) (text []string, e
 	}
 	slices.Sort(devices)
 	if devices = slices.Compact(devices); len(devices) > 0 {
-		text = append(text, fmt.Sprintf("Changed since that was measured: %s. Measure again with weft verify.", few(devices, ", ")))
+		text = append(text, fmt.Sprintf("Changed since that was measured: %s. Measure again with weft verify.", hint.Few(devices, ", ")))
 	}
 	return text, nil
 }
 
-// sumOf is a sum of what the files of a model say, with the variables that are not
-// secret.
-func sumOf(m *inventory.Model) string {
-	h := sha256.New()
-	for _, name := range slices.Sorted(maps.Keys(m.Sources)) {
-		fmt.Fprintf(h, "%q %q\n", name, m.Sources[name])
-	}
-	for _, name := range slices.Sorted(maps.Keys(m.Inputs)) {
-		fmt.Fprintf(h, "%q %s\n", name, m.Inputs[name])
-	}
-	return hex.EncodeToString(h.Sum(nil))
-}
-
 // reported is the run that is told: the one that is named, or the latest.
-func (a *app) reported(args []string) (dir string, run *rollout.Run, err error) {
+func (a *app) reported(args []string) (dir string, r *rollout.Run, err error) {
 	if len(args) == 0 {
-		return a.latest()
+		latest, err := a.runs().Latest(a.lab)
+		if latest == nil {
+			return "", nil, err
+		}
+		return latest.Dir, latest.Run, nil
 	}
-	dir = filepath.Join(a.runs(), filepath.Base(args[0]))
-	raw, err := os.ReadFile(filepath.Join(dir, runFile))
+	dir = a.runs().Folder(filepath.Base(args[0]))
+	raw, err := os.ReadFile(filepath.Join(dir, run.StateFile))
 	if err == nil {
-		run, err = rollout.Read(raw)
+		r, err = rollout.Read(raw)
 	}
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		return "", nil, a.noSuchRun(args[0])
 	case err != nil:
 		return "", nil, fmt.Errorf("the run %s: %w", args[0], err)
-	case run.Simulated != a.lab:
-		return "", nil, usage(fmt.Errorf("the run %s was made with --lab=%t", args[0], run.Simulated))
+	case r.Simulated != a.lab:
+		return "", nil, usage(fmt.Errorf("the run %s was made with --lab=%t", args[0], r.Simulated))
 	}
-	return dir, run, nil
+	return dir, r, nil
 }
 
 // noSuchRun says which runs of rollouts are kept instead, the latest of them.
 func (a *app) noSuchRun(name string) error {
-	err := fmt.Errorf("no run %q is kept in %s", name, a.runs())
-	kept, _ := filepath.Glob(filepath.Join(a.runs(), "*", runFile)) // the pattern is a good one
+	err := fmt.Errorf("no run %q is kept in %s", name, a.runs().Dir())
+	kept, _ := filepath.Glob(a.runs().Folder(filepath.Join("*", run.StateFile))) // the pattern is a good one
 	if len(kept) == 0 {
 		return hint.Wrap(err, "weft apply keeps one where the files hold a rollout")
 	}
@@ -211,19 +200,19 @@ func (a *app) noSuchRun(name string) error {
 
 // tellRun adds what is kept of a run.
 func tellRun(r *report.Report, dir string, limits *limits) error {
-	p, err := readPlan(filepath.Join(dir, planFile))
+	p, err := run.ReadPlan(filepath.Join(dir, run.PlanFile))
 	if err != nil {
 		return err
 	}
 	p.Steps = slices.DeleteFunc(p.Steps, func(s plan.PlannedStep) bool { return !r.Run.Has(s.Phase) }) // of apply --phase
 	r.Plan = report.Of(p)
-	files, err := filepath.Glob(filepath.Join(dir, measuredDir, "*.json"))
+	files, err := filepath.Glob(filepath.Join(dir, run.MeasuredDir, "*.json"))
 	if err != nil {
 		return err
 	}
 	for _, name := range files {
-		var k kept
-		if _, err := readJSON(name, &k); err != nil {
+		var k run.Kept
+		if _, err := run.ReadKept(name, &k); err != nil {
 			return err
 		}
 		if k.Result != nil {
@@ -231,7 +220,7 @@ func tellRun(r *report.Report, dir string, limits *limits) error {
 			r.Measured = append(r.Measured, report.Measured{Phase: k.Phase, Recorded: k.Recorded, After: k.After, Validations: k.Validations, Time: k.Time, Files: k.Files, Result: k.Result})
 		}
 	}
-	f, err := os.Open(filepath.Join(dir, soakFile))
+	f, err := os.Open(filepath.Join(dir, run.SoakFile))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
@@ -242,7 +231,7 @@ func tellRun(r *report.Report, dir string, limits *limits) error {
 	in := bufio.NewScanner(f)
 	in.Buffer(nil, 1<<20)
 	for in.Scan() {
-		var s report.Sample
+		var s prove.Look
 		if json.Unmarshal(in.Bytes(), &s) == nil { // the last line of a weft that was killed may be cut off
 			r.Soak = append(r.Soak, s)
 		}
@@ -250,40 +239,15 @@ func tellRun(r *report.Report, dir string, limits *limits) error {
 	return in.Err()
 }
 
-// made is the text of a limit that uses observed values.
-func made(m *inventory.Model, x *inventory.Metric) string {
-	if x.Limit == nil {
-		return ""
-	}
-	at := x.Limit.Range()
-	return string(at.SliceBytes(m.Sources[at.Filename]))
-}
-
 // limits are those that the latest measurement was held against: the files and
 // their variables may be others by now.
 type limits struct {
-	thresholds []report.Threshold
+	thresholds []prove.Threshold
 	time       time.Time
 }
 
-func (l *limits) of(k kept) {
+func (l *limits) of(k run.Kept) {
 	if k.Thresholds != nil && k.Time.After(l.time) {
 		l.thresholds, l.time = k.Thresholds, k.Time
 	}
-}
-
-// thresholds are the limits that the files set, with their places.
-func thresholds(m *inventory.Model) []report.Threshold {
-	var out []report.Threshold
-	for _, v := range m.Validations {
-		for _, x := range v.Metrics {
-			probe := v.Probe
-			if probe == "nvme-read" || x.Source != "" {
-				probe = ""
-			}
-			out = append(out, report.Threshold{Probe: probe, Validation: v.Name, Metric: x.Name, Size: x.Size, Source: x.Source, Unit: x.Unit, HasMax: x.HasMax, Max: x.Max,
-				Duration: x.Duration, Made: made(m, x), Regression: x.Regression, Place: view.Place(x.Range)})
-		}
-	}
-	return out
 }

@@ -2,12 +2,10 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/user"
 	"path/filepath"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -27,75 +25,30 @@ on with the plan that was approved then, phase after phase. What it keeps is in
 	}
 	var phase string
 	var accept []string
-	verb := func(use, short string, args cobra.PositionalArgs, run func(context.Context, []string) error) *cobra.Command {
+	verb := func(use, short string, args cobra.PositionalArgs, do func(context.Context, []string) error) *cobra.Command {
 		c := &cobra.Command{Use: use, Short: short, Args: args, Long: short + ".", RunE: func(cmd *cobra.Command, args []string) error {
 			a.begin(cmd)
-			return run(cmd.Context(), args)
+			return do(cmd.Context(), args)
 		}}
 		cmd.AddCommand(c)
 		return c
 	}
 	verb("status", "Show how far the rollout has come", exactly(), func(ctx context.Context, _ []string) error { return a.rolloutStatus(ctx) })
-	step := verb("step", "Go on until one gate is passed, then exit; 10 means: come again", exactly(), func(ctx context.Context, _ []string) error {
-		return a.onRun(ctx, accept, func(s *staged) error { return s.advance(ctx, true) })
-	})
-	promote := verb("promote [PHASE]", "Approve the phase that waits for approval, and go on", counted(cobra.MaximumNArgs(1)), func(ctx context.Context, args []string) error {
-		return a.onRun(ctx, accept, func(s *staged) error {
-			name := ""
+	order := func(do func(context.Context, *run.Env, run.Order) error) func(context.Context, []string) error {
+		return func(ctx context.Context, args []string) error {
+			o := run.Order{Phase: phase, Accept: accept}
 			if len(args) > 0 {
-				name = args[0]
+				o.Phase = args[0]
 			}
-			if err := s.run.Approve(name, who(), time.Now()); err != nil {
-				advice := "weft rollout status shows what waits"
-				if s.run.State == rollout.Paused {
-					advice = "a rollout that is paused goes on with: weft rollout resume"
-				}
-				return hint.Wrap(err, "%s", advice)
-			}
-			return s.advance(ctx, false)
-		})
-	})
+			return a.carried(ctx, do(ctx, a.env(), o))
+		}
+	}
+	step := verb("step", "Go on until one gate is passed, then exit; 10 means: come again", exactly(), order(run.Step))
+	promote := verb("promote [PHASE]", "Approve the phase that waits for approval, and go on", counted(cobra.MaximumNArgs(1)), order(run.Promote))
 	verb("pause", "Hold the rollout before it touches anything more", exactly(), func(ctx context.Context, _ []string) error { return a.rolloutPause(ctx) })
-	resume := verb("resume", "Go on with a rollout that is held", exactly(), func(ctx context.Context, _ []string) error {
-		return a.onRun(ctx, accept, func(s *staged) error {
-			if err := os.Remove(filepath.Join(s.dir, pauseFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
-				return err
-			}
-			s.run.State = rollout.Running
-			return s.advance(ctx, false)
-		})
-	})
-	verb("abort", "End the rollout and leave the devices as they are", exactly(), func(ctx context.Context, _ []string) error {
-		return a.onRun(ctx, accept, func(s *staged) error {
-			s.run.State, s.run.Why = rollout.Aborted, "aborted by "+who()
-			return s.at(ctx, func(rollout.Engine) error { return s.save(s.run) })
-		})
-	})
-	back := verb("rollback", "Take back what the rollout did, and prove it", exactly(), func(ctx context.Context, _ []string) error {
-		held, err := run.Hold(a.place()) // before how far it has come is read
-		if err != nil {
-			return err
-		}
-		defer held.Close()
-		dir, r, err := a.latest()
-		if err != nil {
-			return err
-		}
-		if r == nil {
-			return a.noRun(ctx)
-		}
-		s, err := a.resume(dir, r)
-		if err != nil {
-			return err
-		}
-		defer s.Close()
-		s.lock = held
-		err = s.rollback(ctx, phase)
-		if err != nil && s.run.State == rollout.RolledBack {
-			return nil // as it was asked for
-		}
-		return err
-	})
+	resume := verb("resume", "Go on with a rollout that is held", exactly(), order(run.Resume))
+	verb("abort", "End the rollout and leave the devices as they are", exactly(), order(run.Abort))
+	back := verb("rollback", "Take back what the rollout did, and prove it", exactly(), order(run.Rollback))
 	back.Flags().StringVar(&phase, "phase", "", "only this phase")
 	for _, c := range []*cobra.Command{step, promote, resume} {
 		acceptFlag(c, &accept)
@@ -107,24 +60,23 @@ func runEvent(r *rollout.Run) plan.Event {
 	return plan.Event{Type: plan.EventPhase, Message: fmt.Sprintf("%s is %s", r.Rollout, r.State), Data: map[string]any{"run": r}}
 }
 
-func (a *app) noRun(ctx context.Context) error {
-	if err := a.elsewhere(ctx); err != nil {
-		return err
+func (a *app) noRun(ctx context.Context, err error) error {
+	if there := a.elsewhere(ctx); there != nil {
+		return there
 	}
-	err := errors.New("no rollout is on its way in this directory")
-	if _, over, _ := a.latest(); over != nil {
-		return hint.Wrap(err, "the last one, begun %s, is %s: weft rollout status shows it, weft apply begins another", over.Begun.Format("2006-01-02 15:04 MST"), over.State)
+	if over, _ := a.runs().Latest(a.lab); over != nil {
+		return hint.Wrap(err, "the last one, begun %s, is %s: weft rollout status shows it, weft apply begins another", over.Run.Begun.Format("2006-01-02 15:04 MST"), over.Run.State)
 	}
 	files, _ := filepath.Glob(filepath.Join(a.place(), "*.weft.hcl")) // the pattern is a good one
-	switch _, r, _ := a.latestOf(!a.lab); {
+	switch r, _ := a.runs().Latest(!a.lab); {
 	case r == nil && len(files) == 0:
 		return hint.Wrap(err, "no file of it ends in .weft.hcl: weft -C DIR works in another one")
 	case r == nil:
 		return hint.Wrap(err, "weft apply begins one")
 	case a.lab:
-		return hint.Wrap(err, "none in the lab: that of the real devices, begun %s, is meant without --lab", r.Begun.Format("2006-01-02 15:04 MST"))
+		return hint.Wrap(err, "none in the lab: that of the real devices, begun %s, is meant without --lab", r.Run.Begun.Format("2006-01-02 15:04 MST"))
 	default:
-		return hint.Wrap(err, "none of the real devices: that of the lab, begun %s, is meant with --lab", r.Begun.Format("2006-01-02 15:04 MST"))
+		return hint.Wrap(err, "none of the real devices: that of the lab, begun %s, is meant with --lab", r.Run.Begun.Format("2006-01-02 15:04 MST"))
 	}
 }
 
@@ -133,41 +85,16 @@ func acceptFlag(cmd *cobra.Command, names *[]string) {
 	cmd.Flags().StringArrayVar(names, "accept", nil, "go on although this validation, or VALIDATION.METRIC, cannot be judged: it is kept with your name; what fails still fails; may be repeated")
 }
 
-// onRun does something with the rollout that is on its way.
-func (a *app) onRun(ctx context.Context, accept []string, do func(*staged) error) error {
-	held, err := run.Hold(a.place()) // before how far it has come is read
-	if err != nil {
-		return err
-	}
-	defer held.Close()
-	dir, r, err := a.unfinished()
-	if err != nil {
-		return err
-	}
-	if r == nil {
-		return a.noRun(ctx)
-	}
-	s, err := a.resume(dir, r)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	s.lock = held
-	if err := s.accept(accept); err != nil {
-		return err
-	}
-	return do(s)
-}
-
 func (a *app) rolloutStatus(ctx context.Context) error {
-	dir, r, err := a.latest()
+	rec, err := a.runs().Latest(a.lab)
 	if err != nil {
 		return err
 	}
-	if r == nil {
-		return a.noRun(ctx)
+	if rec == nil {
+		return a.noRun(ctx, run.ErrNone())
 	}
-	made, err := readPlan(filepath.Join(dir, planFile))
+	r := rec.Run
+	made, err := rec.Plan()
 	if err != nil {
 		return err
 	}
@@ -191,16 +118,17 @@ func (a *app) rolloutStatus(ctx context.Context) error {
 
 // rolloutPause asks a rollout that may be running elsewhere to stop.
 func (a *app) rolloutPause(ctx context.Context) error {
-	dir, r, err := a.unfinished()
+	rec, err := a.runs().Unfinished(a.lab)
 	if err != nil {
 		return err
 	}
-	if r == nil {
-		return a.noRun(ctx)
+	if rec == nil {
+		return a.noRun(ctx, run.ErrNone())
 	}
-	if err := os.WriteFile(filepath.Join(dir, pauseFile), []byte(who()+"\n"), 0o600); err != nil {
-		return fmt.Errorf("pause: %w", err)
+	if err := rec.Hold(who()); err != nil {
+		return err
 	}
+	r := rec.Run
 	text := r.Rollout + " is held before it touches anything more. Go on with: weft rollout resume"
 	if a.json {
 		a.emit(plan.Event{Type: plan.EventPhase, Message: text, Data: map[string]any{"run": r}})

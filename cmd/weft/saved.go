@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"runtime"
 	"strings"
 	"testing/fstest"
 
 	"github.com/hashicorp/hcl/v2"
 
 	"weft/internal/hint"
+	"weft/internal/run"
 	"weft/internal/view"
 	"weft/inventory/language"
 	"weft/plan"
@@ -37,7 +37,7 @@ func valuesOf(saved *plan.Plan) map[string]json.RawMessage {
 }
 
 // openSaved opens the inventory that is saved with a plan.
-func (a *app) openSaved(saved *plan.Plan) (*project, error) {
+func (a *app) openSaved(saved *plan.Plan) (*run.Site, error) {
 	m, err := a.loadFrom(sourcesOf(saved), valuesOf(saved))
 	if err != nil {
 		return nil, err
@@ -76,23 +76,4 @@ func side(text string, at hcl.Range) string {
 		return text
 	}
 	return text + " (" + view.Place(at) + ")"
-}
-
-// owned refuses the record of a run that others may have written: what its
-// plan reads of this machine was asked about when the run began.
-func owned(paths ...string) error {
-	if runtime.GOOS == "windows" {
-		return nil // modes say nothing there
-	}
-	for _, path := range paths {
-		info, err := os.Stat(path)
-		if err != nil {
-			return err
-		}
-		if info.Mode().Perm()&0o077 != 0 || !mine(info) {
-			return hint.Wrap(fmt.Errorf("%s may have been written by others: its mode is %s, and weft's own records are their owner's only", path, info.Mode()),
-				"a run is gone on with where it began, by who began it; never copy .weft/runs from elsewhere")
-		}
-	}
-	return nil
 }

@@ -2,12 +2,11 @@ package main
 
 import (
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
+	"weft/internal/run"
 	"weft/internal/view"
-	"weft/plan"
 )
 
 func (a *app) showCmd() *cobra.Command {
@@ -22,7 +21,7 @@ that it runs, every file and variable of the environment that it reads, and how 
 logs in to which host. It evaluates none of that, and runs only ssh -G, which asks
 your own ssh_config about the hosts.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			p, err := readPlan(args[0])
+			p, err := run.ReadPlan(args[0])
 			if err != nil {
 				return err
 			}
@@ -39,19 +38,6 @@ your own ssh_config about the hosts.`,
 	}
 	cmd.Flags().BoolVar(&lines, "show-config", false, "also show the exact lines that would be sent, and their undo")
 	return cmd
-}
-
-func readPlan(path string) (*plan.Plan, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	p, err := plan.ReadPlan(f)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return p, nil
 }
 
 // counted makes a wrong number of arguments a matter of usage.

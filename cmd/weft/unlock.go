@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"weft/internal/hint"
+	"weft/internal/run"
 	"weft/plan"
 )
 
@@ -48,11 +49,11 @@ func (a *app) unlock(ctx context.Context, names []string, force bool) error {
 	}
 	defer p.Close()
 	if len(names) == 0 {
-		names = slices.Sorted(maps.Keys(p.fleet.Devices))
+		names = slices.Sorted(maps.Keys(p.Fleet.Devices))
 	}
 	var failed []error
 	for _, name := range names {
-		if p.fleet.Devices[name] == nil {
+		if p.Fleet.Devices[name] == nil {
 			return usage(hint.Wrap(fmt.Errorf("%s is no device of these files", name), "weft plan prints their names"))
 		}
 		if err := a.unlockOne(ctx, p, name, force); err != nil {
@@ -65,12 +66,12 @@ func (a *app) unlock(ctx context.Context, names []string, force bool) error {
 	return nil
 }
 
-func (a *app) unlockOne(ctx context.Context, p *project, name string, force bool) error {
-	leased, err := plan.As[plan.Leaser](p.fleet.Devices, name, "does not say who holds it")
+func (a *app) unlockOne(ctx context.Context, p *run.Site, name string, force bool) error {
+	leased, err := plan.As[plan.Leaser](p.Fleet.Devices, name, "does not say who holds it")
 	if err != nil {
 		return err
 	}
-	marked, err := plan.As[plan.Marker](p.fleet.Devices, name, "carries no marks of runs")
+	marked, err := plan.As[plan.Marker](p.Fleet.Devices, name, "carries no marks of runs")
 	if err != nil {
 		return err
 	}

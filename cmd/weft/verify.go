@@ -8,11 +8,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"weft/internal/prove"
+	"weft/internal/run"
 	"weft/internal/view"
 	"weft/inventory"
-	"weft/modules"
 	"weft/plan"
-	"weft/switches"
 )
 
 // A verification is how verify goes.
@@ -90,57 +89,21 @@ func (a *app) schedule(m *inventory.Model, names []string) error {
 	return nil
 }
 
-// A scope is what a measurement is about, where that is not everything.
-type scope struct {
-	there func(*inventory.Server, *inventory.Target) bool // pairs whose agents are deployed; nil: all
-	ready func(device, port string) bool                  // ports and NICs that are rolled out; nil: all
-	since *prove.Reading                                  // to count from; nil: from now
-
-	baseline   *prove.Baseline // nil: there is none
-	throughput bool
-	path       bool // prove the way of packets, too
-	conclude   bool // judge checks and compute outputs
-	classes    bool // and only what their marks and queues tell
-}
-
-// measureIn runs validations; without names all of them.
-func (a *app) measureIn(ctx context.Context, p *project, names []string, of scope) (*prove.Result, error) {
-	hosts := &logins{project: p}
-	defer hosts.end()
-	in := prove.Input{
-		Model: p.model, Names: names, There: of.there, Ready: of.ready, Since: of.since, Emit: a.emit,
-		Baseline: of.baseline, Throughput: of.throughput, Path: of.path, Classes: of.classes,
-		Host: hosts.host, Attached: attached, Conclude: of.conclude, Hollow: a.hollow(),
-		Switch: p.counted,
-		Volume: func(v *inventory.Volume, s *inventory.Server) string { return modules.VolumePath(p.model.Name, v, s) },
-	}
-	return prove.Run(ctx, in)
-}
-
-// counted asks a switch what it has counted on ports.
-func (p *project) counted(ctx context.Context, sw *inventory.Switch, ports []string) (*switches.Counted, error) {
-	d, err := plan.As[modules.Counter](p.fleet.Devices, sw.Addr, "has no ports that count")
-	if err != nil {
-		return nil, err
-	}
-	return d.Counters(ctx, ports)
-}
-
-func (a *app) verify(ctx context.Context, p *project, names []string, how verification) error {
+func (a *app) verify(ctx context.Context, p *run.Site, names []string, how verification) error {
 	base, err := a.baseline(how.baseline)
 	if err != nil {
 		return err
 	}
 	a.warnMarked(ctx, p)
-	res, err := a.measureIn(ctx, p, names, scope{baseline: base, throughput: how.throughput, path: len(names) == 0, conclude: len(names) == 0})
+	res, err := p.Measure(ctx, prove.Input{Names: names, Baseline: base, Throughput: how.throughput, Path: len(names) == 0, Conclude: len(names) == 0})
 	if err != nil {
 		return err
 	}
-	if err := writeJSON(a.lastVerify(), kept{Validations: names, Time: time.Now().UTC(), Simulated: a.lab, Files: sumOf(p.model), Result: res, Thresholds: thresholds(p.model)}); err != nil {
+	if err := run.WriteKept(a.lastVerify(), run.Kept{Validations: names, Time: time.Now().UTC(), Simulated: a.lab, Files: run.SumOf(p.Model), Result: res, Thresholds: run.Thresholds(p.Model)}); err != nil {
 		a.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: "nothing is kept for weft report: " + err.Error()})
 	}
 	if how.save != "" {
-		if _, err := a.record(how.save, res); err != nil {
+		if _, err := run.KeepBaseline(a.baselineFile(how.save), a.lab, res); err != nil {
 			return err
 		}
 	}
@@ -148,7 +111,7 @@ func (a *app) verify(ctx context.Context, p *project, names []string, how verifi
 		a.emitJudgements(res.Judgements)
 		a.emitConclusions(res.Checks, res.Outputs)
 	} else {
-		view.Heading(a.stdout, a.style(a.stdout), "verify", p.model.Name, a.lab)
+		view.Heading(a.stdout, a.style(a.stdout), "verify", p.Model.Name, a.lab)
 		view.Verify(a.stdout, res, a.style(a.stdout))
 	}
 	if res.Verdict != prove.Pass {

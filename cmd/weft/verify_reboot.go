@@ -12,6 +12,7 @@ import (
 
 	"weft/internal/hint"
 	"weft/internal/remote"
+	"weft/internal/run"
 	"weft/inventory"
 	"weft/modules"
 	"weft/plan"
@@ -56,18 +57,18 @@ func (a *app) reboot(ctx context.Context, names []string, how restarting) error 
 		return err
 	}
 	defer p.Close()
-	servers, err := p.choose(names)
+	servers, err := choose(p, names)
 	if err != nil {
 		return err
 	}
 	for _, name := range servers {
-		for _, m := range marksOf(p.input.Devices[name]) {
-			if !a.mine(m) {
+		for _, m := range run.MarksOf(p.Input.Devices[name]) {
+			if !a.runs().Mine(m) {
 				return &codeError{exitHeld, plan.NewMarkedError(name, m)}
 			}
 		}
 	}
-	for _, sw := range p.model.Switches {
+	for _, sw := range p.Model.Switches {
 		if slices.Contains(servers, sw.Addr) {
 			return usage(fmt.Errorf("%s is no server: switches are not restarted", sw.Addr))
 		}
@@ -86,7 +87,7 @@ func (a *app) reboot(ctx context.Context, names []string, how restarting) error 
 	defer cancel()
 	begun := time.Now()
 	errs := make([]error, len(servers))
-	a.each(ctx, servers, "restarting", func(ctx context.Context, i int, server string) {
+	p.Each(ctx, servers, "restarting", func(ctx context.Context, i int, server string) {
 		if errs[i] = a.restart(ctx, p, server); errs[i] == nil {
 			a.notes(server, fmt.Sprintf("has started again after %s", time.Since(begun).Round(time.Second)))
 		}
@@ -94,7 +95,7 @@ func (a *app) reboot(ctx context.Context, names []string, how restarting) error 
 	if err := errors.Join(errs...); err != nil {
 		return &codeError{exitUnreachable, err}
 	}
-	return a.comesBack(ctx, p.model, servers, begun)
+	return a.comesBack(ctx, p.Model, servers, begun)
 }
 
 // converged reports whether everything was seen and is as declared.
@@ -109,12 +110,12 @@ const (
 
 // restart restarts one server and waits until it has started again, with
 // everything that starts at boot.
-func (a *app) restart(ctx context.Context, p *project, server string) error {
-	dev, err := plan.As[modules.Commander](p.fleet.Devices, server, "takes no commands")
+func (a *app) restart(ctx context.Context, p *run.Site, server string) error {
+	dev, err := plan.As[modules.Commander](p.Fleet.Devices, server, "takes no commands")
 	if err != nil {
 		return err
 	}
-	before, err := p.fleet.Devices[server].Open(ctx)
+	before, err := p.Fleet.Devices[server].Open(ctx)
 	if err != nil {
 		return fmt.Errorf("%s: %w", server, err)
 	}
@@ -126,7 +127,7 @@ func (a *app) restart(ctx context.Context, p *project, server string) error {
 		return fmt.Errorf("%s is not restarted: %w", server, err)
 	}
 	for { // the connection may have ended before the answer came
-		last := a.startedAgain(ctx, p.model, server, before)
+		last := a.startedAgain(ctx, p.Model, server, before)
 		if last == nil {
 			return nil
 		}
@@ -148,11 +149,11 @@ func (a *app) startedAgain(ctx context.Context, m *inventory.Model, server strin
 	defer q.Close()
 	look, cancel := context.WithTimeout(ctx, rebootLook)
 	defer cancel()
-	dev, err := plan.As[modules.Commander](q.fleet.Devices, server, "takes no commands")
+	dev, err := plan.As[modules.Commander](q.Fleet.Devices, server, "takes no commands")
 	if err != nil {
 		return err
 	}
-	now, err := q.fleet.Devices[server].Open(look)
+	now, err := q.Fleet.Devices[server].Open(look)
 	switch {
 	case err != nil:
 		return err
@@ -229,7 +230,7 @@ func (a *app) planAfresh(ctx context.Context, m *inventory.Model) (*plan.Plan, e
 		return nil, err
 	}
 	defer p.Close()
-	return plan.Make(ctx, p.input)
+	return plan.Make(ctx, p.Input)
 }
 
 func (a *app) isBack(made *plan.Plan, servers string, took time.Duration) error {

@@ -15,6 +15,7 @@ import (
 
 	"weft/internal/hint"
 	"weft/internal/prove"
+	"weft/internal/run"
 	"weft/internal/view"
 	"weft/inventory"
 	"weft/plan"
@@ -87,7 +88,7 @@ func countingNames(m *inventory.Model) []string {
 	return names
 }
 
-func (a *app) watch(ctx context.Context, p *project, names []string, how watching) error {
+func (a *app) watch(ctx context.Context, p *run.Site, names []string, how watching) error {
 	var page atomic.Pointer[[]byte]
 	if how.prometheus != "" {
 		stop, err := a.answer(how.prometheus, &page)
@@ -100,7 +101,7 @@ func (a *app) watch(ctx context.Context, p *project, names []string, how watchin
 	var since *prove.Reading
 	var last *prove.Result
 	for n := 1; ; n++ {
-		res, err := a.measureIn(ctx, p, names, scope{since: since})
+		res, err := p.Measure(ctx, prove.Input{Names: names, Since: since})
 		if ctx.Err() != nil {
 			break
 		}
@@ -108,14 +109,14 @@ func (a *app) watch(ctx context.Context, p *project, names []string, how watchin
 			return err
 		}
 		since, last = res.After.Since(since), res
-		text := prometheus(p.model.Name, res)
+		text := prometheus(p.Model.Name, res)
 		page.Store(&text)
 		if a.json {
 			a.emit(plan.Event{Type: plan.EventVerdict, Message: string(res.Verdict), Data: map[string]any{"judgements": res.Judgements}})
 		} else {
 			view.Watch(a.stdout, res, time.Now(), a.style(a.stdout), terminal)
 		}
-		if how.count > 0 && n >= how.count || sleep(ctx, how.interval) != nil {
+		if how.count > 0 && n >= how.count || !waited(ctx, how.interval) {
 			break
 		}
 	}
@@ -126,6 +127,16 @@ func (a *app) watch(ctx context.Context, p *project, names []string, how watchin
 		return &quietError{proven(last.Verdict)}
 	}
 	return nil
+}
+
+// waited waits, and reports whether ctx let it.
+func waited(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
 }
 
 // answer serves what page holds until stop is called.

@@ -94,7 +94,8 @@ var may = map[string][]string{
 	"examples": {},
 
 	// A plan carried out, for people's commands and for workers.
-	"internal/run": {"modules/claim"}, // who holds a lease
+	"internal/run": {"plan", "plan/rollout", "inventory", "inventory/problem", "modules", "modules/claim", "switches", "internal/remote", "internal/remote/ssh",
+		"internal/bundle", "internal/prove", "internal/view"}, // what a judgement says
 
 	// Where runs are kept.
 	"internal/store":           {},

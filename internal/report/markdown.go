@@ -65,7 +65,7 @@ func (r *Report) Markdown(w io.Writer) error {
 	if len(r.Thresholds) > 0 {
 		p.line("\n## Thresholds\n\n| metric | what is measured | limit | from |\n|---|---|---|---|")
 		for _, t := range r.Thresholds {
-			p.line("| %s.%s | %s | %s | %s |", cell(t.Validation), cell(t.Metric), cell(t.what()), cell(t.limit()), cell(t.Place))
+			p.line("| %s.%s | %s | %s | %s |", cell(t.Validation), cell(t.Metric), cell(what(t)), cell(limit(t)), cell(t.Place))
 		}
 	}
 	if r.Plan != nil {
@@ -201,7 +201,7 @@ func over(row *prove.Row) string {
 }
 
 // what a threshold is about.
-func (t Threshold) what() string {
+func what(t prove.Threshold) string {
 	switch {
 	case t.Source != "":
 		return t.Source

@@ -60,7 +60,7 @@ type stepsOf struct {
 func (r *Report) HTML(w io.Writer) error {
 	t, err := template.New("page").Funcs(template.FuncMap{
 		"mark": mark, "lines": lines, "judged": view.Judged, "duration": view.Duration, "size": size, "plane": plane, "over": over,
-		"known": known, "impact": impact, "limit": Threshold.limit, "what": Threshold.what, "join": strings.Join, "short": short, "degraded": view.Degraded, "told": told, "targetCPU": targetCPU,
+		"known": known, "impact": impact, "limit": limit, "what": what, "join": strings.Join, "short": short, "degraded": view.Degraded, "told": told, "targetCPU": targetCPU,
 		"gbit":     func(bits float64) string { return fmt.Sprintf("%.3g", bits/1e9) },
 		"time":     func(m Measured) string { return m.Time.UTC().Format(stamp) },
 		"rows":     func(res *prove.Result) []*prove.Row { return slices.Concat(res.Local, res.Rows) },
@@ -163,10 +163,10 @@ func (p *page) drawSteps() {
 
 // quiet is at how many looks a metric was seen, if it was nothing and let through
 // at all of them.
-func quiet(samples []Sample, metric string) (looks int) {
+func quiet(samples []prove.Look, metric string) (looks int) {
 	for _, s := range samples {
 		v, ok := s.Worst[metric]
-		if ok && v != 0 || s.of(metric) != prove.Pass && (ok || s.Verdicts[metric] != "") {
+		if ok && v != 0 || of(s, metric) != prove.Pass && (ok || s.Verdicts[metric] != "") {
 			return 0
 		}
 		if ok {

@@ -213,8 +213,8 @@ func bars(list []change) template.HTML {
 
 // timeline draws the worst value of a metric at every look, and where that was
 // not let through.
-func timeline(samples []Sample, metric string, value func(float64) string) template.HTML {
-	var at []Sample
+func timeline(samples []prove.Look, metric string, value func(float64) string) template.HTML {
+	var at []prove.Look
 	high := 0.0
 	for _, s := range samples {
 		if v, ok := s.Worst[metric]; ok {
@@ -237,7 +237,7 @@ func timeline(samples []Sample, metric string, value func(float64) string) templ
 			y -= s.Worst[metric] / high * (height - 30)
 		}
 		fmt.Fprintf(&d, "%s%.1f %.1f", map[bool]string{true: "M", false: "L"}[i == 0], x, y)
-		switch verdict := s.of(metric); verdict {
+		switch verdict := of(s, metric); verdict {
 		case prove.Pass:
 			c.add(`<circle class="dot" cx="%.1f" cy="%.1f" r="2"/>`, x, y)
 		default:

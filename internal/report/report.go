@@ -30,14 +30,14 @@ type Report struct {
 	Simulated bool      `json:"simulated"` // by the lab: function, not speed
 	Made      time.Time `json:"made"`
 
-	Verdict    prove.Verdict `json:"verdict"` // of the headline; inconclusive where nothing was measured
-	Headline   *Headline     `json:"headline,omitempty"`
-	Since      []string      `json:"since,omitempty"` // what has changed since it was measured, in words
-	Run        *rollout.Run  `json:"run,omitempty"`
-	Plan       *Plan         `json:"plan,omitempty"`
-	Measured   []Measured    `json:"measured"` // in the order of time
-	Soak       []Sample      `json:"soak,omitempty"`
-	Thresholds []Threshold   `json:"thresholds,omitempty"`
+	Verdict    prove.Verdict     `json:"verdict"` // of the headline; inconclusive where nothing was measured
+	Headline   *Headline         `json:"headline,omitempty"`
+	Since      []string          `json:"since,omitempty"` // what has changed since it was measured, in words
+	Run        *rollout.Run      `json:"run,omitempty"`
+	Plan       *Plan             `json:"plan,omitempty"`
+	Measured   []Measured        `json:"measured"` // in the order of time
+	Soak       []prove.Look      `json:"soak,omitempty"`
+	Thresholds []prove.Threshold `json:"thresholds,omitempty"`
 }
 
 // A Plan is the part of a plan that a report tells.
@@ -81,46 +81,17 @@ func (m Measured) Title() string {
 	return "gate of phase " + m.Phase
 }
 
-// A Sample is one look at a phase that soaks: of each metric the worst value.
-type Sample struct {
-	Phase    string             `json:"phase"`
-	Time     time.Time          `json:"time"`
-	Recorded bool               `json:"recorded,omitempty"`
-	Files    string             `json:"files,omitempty"` // sum of what the files said
-	Verdict  prove.Verdict      `json:"verdict"`
-	Worst    map[string]float64 `json:"worst"` // by VALIDATION.METRIC
-
-	// Verdicts are those of metrics that have not passed, by VALIDATION.METRIC.
-	Verdicts map[string]prove.Verdict `json:"verdicts,omitempty"`
-}
-
 // of is the verdict of one metric. Samples that an earlier weft kept have one
 // for all of them.
-func (s Sample) of(metric string) prove.Verdict {
+func of(s prove.Look, metric string) prove.Verdict {
 	if len(s.Verdicts) == 0 {
 		return s.Verdict
 	}
 	return cmp.Or(s.Verdicts[metric], prove.Pass)
 }
 
-// A Threshold is a limit and where it comes from.
-type Threshold struct {
-	Validation string  `json:"validation"`
-	Metric     string  `json:"metric"`
-	Size       int     `json:"size,omitempty"`   // bytes
-	Probe      string  `json:"probe,omitempty"`  // verbs or socket; "": reads, or a counter
-	Source     string  `json:"source,omitempty"` // of a counter
-	Unit       string  `json:"unit,omitempty"`
-	HasMax     bool    `json:"has_max"`
-	Max        float64 `json:"max"` // nanoseconds where Duration
-	Duration   bool    `json:"duration,omitempty"`
-	Made       string  `json:"made,omitempty"`       // max as the files have it, where it uses observed values: Max is not known
-	Regression float64 `json:"regression,omitempty"` // share
-	Place      string  `json:"place"`                // file:line
-}
-
 // limit is the threshold for people.
-func (t Threshold) limit() string {
+func limit(t prove.Threshold) string {
 	var parts []string
 	switch {
 	case t.Made != "":
@@ -143,7 +114,7 @@ func (t Threshold) limit() string {
 func (r *Report) Finish() {
 	r.Format = Format
 	slices.SortStableFunc(r.Measured, func(a, b Measured) int { return a.Time.Compare(b.Time) })
-	slices.SortStableFunc(r.Soak, func(a, b Sample) int { return a.Time.Compare(b.Time) })
+	slices.SortStableFunc(r.Soak, func(a, b prove.Look) int { return a.Time.Compare(b.Time) })
 	r.Verdict = prove.Inconclusive
 	if r.Headline = r.latest(); r.Headline != nil {
 		r.Verdict = r.Headline.Verdict

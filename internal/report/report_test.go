@@ -76,13 +76,13 @@ func sample() *Report {
 			Accepted: []rollout.Acceptance{{What: "healthy.drops", By: "ann", Time: begun}}},
 		Plan: &Plan{Created: begun, Devices: 2, Steps: []plan.PlannedStep{{ID: plan.ID{Device: "switch.leaf-a", Kind: "port", Name: "Ethernet1/1"}, Phase: "plane-a",
 			Changes: []plan.Change{{Path: "pfc", Before: "off", After: "on", Impact: plan.ImpactTraffic}}, Send: []string{"interface Ethernet1/1", "priority-flow-control mode on"}, Undo: []string{"no it <"}}}},
-		Thresholds: []Threshold{{Validation: "latency", Metric: "added_p99", Size: 4096, HasMax: true, Max: 3e4, Duration: true, Regression: 0.1, Place: "rollout.weft.hcl:24"},
+		Thresholds: []prove.Threshold{{Validation: "latency", Metric: "added_p99", Size: 4096, HasMax: true, Max: 3e4, Duration: true, Regression: 0.1, Place: "rollout.weft.hcl:24"},
 			{Validation: "healthy", Metric: "paused", Source: "server.rnic.class.rdma.rx_pause_duration", Unit: "ratio", HasMax: true, Max: 0.001, Place: "rollout.weft.hcl:9"}},
 		Measured: []Measured{{Phase: "plane-a", Time: begun.Add(time.Minute), Result: measured(3, 2, 60*time.Microsecond, 500)},
 			{Phase: "baseline", Recorded: true, Time: begun, Result: measured(3, 2, 50*time.Microsecond, 500)}},
 	}
 	for n := range 5 {
-		s := Sample{Phase: "plane-a", Time: begun.Add(time.Duration(n) * time.Second), Verdict: prove.Pass, Worst: map[string]float64{"healthy.drops": float64(n), "healthy.paused": 0}}
+		s := prove.Look{Phase: "plane-a", Time: begun.Add(time.Duration(n) * time.Second), Verdict: prove.Pass, Worst: map[string]float64{"healthy.drops": float64(n), "healthy.paused": 0}}
 		if n == 3 {
 			s.Verdict, s.Verdicts = prove.Fail, map[string]prove.Verdict{"healthy.drops": prove.Fail}
 		}

@@ -1,9 +1,8 @@
-package main
+package run
 
 import (
 	"context"
 	"fmt"
-	"io"
 	"runtime"
 	"sync"
 	"testing"
@@ -12,24 +11,8 @@ import (
 	"weft/plan"
 )
 
-func TestSelects(t *testing.T) {
-	d := plan.Member{Device: `server.node["st1"]`, Host: "st1.example.net"}
-	labels := map[string]string{"role": "storage", "empty": ""}
-	for selector, want := range map[string]bool{
-		`server.node["st1"]`: true, "server.node": true, "server": true, "st1.example.net": true, "role=storage": true, "empty=": true,
-		"": false, "server.no": false, "server.node[": false, "st1": false, "role=compute": false, "role": false, "rack=": false, "=": false, "node": false,
-	} {
-		if selects(selector, d, labels) != want {
-			t.Errorf("%q selects it: %v", selector, !want)
-		}
-	}
-	if !selects("module.rack", plan.Member{Device: "module.rack.server.a"}, nil) {
-		t.Error("a module does not select what is in it")
-	}
-}
-
 func TestEach(t *testing.T) {
-	a := &app{stdout: io.Discard, stderr: io.Discard, parallelism: 3}
+	s := &Site{Input: plan.Input{Parallelism: 3}}
 	devices := make([]string, 20)
 	for i := range devices {
 		devices[i] = fmt.Sprint("d", i)
@@ -37,7 +20,7 @@ func TestEach(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var mu sync.Mutex
 	now, most, done := 0, 0, 0
-	a.each(ctx, devices, "working", func(_ context.Context, i int, device string) {
+	s.Each(ctx, devices, "working", func(_ context.Context, i int, device string) {
 		if devices[i] != device {
 			t.Errorf("device %d is %s", i, device)
 		}
@@ -56,7 +39,7 @@ func TestEach(t *testing.T) {
 	}
 	done = 0
 	cancel()
-	a.each(ctx, devices, "working", func(context.Context, int, string) { done++ })
+	s.Each(ctx, devices, "working", func(context.Context, int, string) { done++ })
 	if done != 0 {
 		t.Errorf("%d begun after the end", done)
 	}

@@ -1,4 +1,4 @@
-package main
+package run
 
 import (
 	"context"
@@ -25,23 +25,23 @@ type cableLook struct {
 // ready for another server; and a port that would lose its settings while the NIC is
 // heard there that is linked elsewhere: it would be cut off. What LLDP does not tell
 // is no proof. Nil: the plan writes to no port that this is about.
-func look(ctx context.Context, p *project, made *plan.Plan) (*cableLook, error) {
+func (s *Site) look(ctx context.Context, made *plan.Plan) (*cableLook, error) {
 	if made.Destroy {
 		return nil, nil // what is pruned does not depend on who is plugged in
 	}
 	writes := func(sw *inventory.Switch) bool {
-		return sw != nil && !sw.Unmanaged && slices.ContainsFunc(made.Steps, func(s plan.PlannedStep) bool { return s.ID.Device == sw.Addr })
+		return sw != nil && !sw.Unmanaged && slices.ContainsFunc(made.Steps, func(x plan.PlannedStep) bool { return x.ID.Device == sw.Addr })
 	}
 	freed, at := map[*inventory.Switch][]string{}, map[plan.ID]hcl.Range{}
-	for _, sw := range p.model.Switches {
-		for _, s := range made.Steps {
-			if s.ID.Device == sw.Addr && s.ID.Kind == "port" && s.Prune && !sw.Unmanaged {
-				freed[sw] = append(freed[sw], s.ID.Name)
-				at[s.ID] = s.Range
+	for _, sw := range s.Model.Switches {
+		for _, x := range made.Steps {
+			if x.ID.Device == sw.Addr && x.ID.Kind == "port" && x.Prune && !sw.Unmanaged {
+				freed[sw] = append(freed[sw], x.ID.Name)
+				at[x.ID] = x.Range
 			}
 		}
 	}
-	for _, l := range p.model.Links {
+	for _, l := range s.Model.Links {
 		for _, e := range []inventory.LinkEnd{l.From, l.To} {
 			if e.Switch != nil {
 				at[plan.ID{Device: e.Switch.Addr, Kind: "port", Name: e.Port}] = l.Range
@@ -49,16 +49,16 @@ func look(ctx context.Context, p *project, made *plan.Plan) (*cableLook, error) 
 		}
 	}
 	linked := func(l *inventory.Link) bool { return writes(l.From.Switch) || writes(l.To.Switch) }
-	if len(freed) == 0 && !slices.ContainsFunc(p.model.Links, linked) {
+	if len(freed) == 0 && !slices.ContainsFunc(s.Model.Links, linked) {
 		return nil, nil
 	}
-	found, err := cables(ctx, p, writes, freed)
+	found, err := s.Cables(ctx, writes, freed)
 	if err != nil {
 		return nil, fmt.Errorf("look at the cabling before the first write: %w", err)
 	}
 	mend := "plug the cables as declared"
 	if len(found.Swaps) > 0 {
-		mend = few(found.Swaps, "; ")
+		mend = hint.Few(found.Swaps, "; ")
 	}
 	out := &cableLook{found: found}
 	for _, c := range found.Cables {
@@ -67,7 +67,7 @@ func look(ctx context.Context, p *project, made *plan.Plan) (*cableLook, error) 
 		}
 		id := plan.ID{Device: c.Switch, Kind: "port", Name: c.Port}
 		text := fmt.Sprintf("%s %s hears %s, declared is %s", c.Switch, c.Port, c.Hears, c.Wants)
-		if slices.Contains(freed[p.switchAt(c.Switch)], c.Port) {
+		if slices.Contains(freed[s.switchAt(c.Switch)], c.Port) {
 			text = fmt.Sprintf("%s %s, which would be reverted, hears %s: %s", c.Switch, c.Port, c.Hears, c.Why)
 		}
 		out.wrong = append(out.wrong, plan.Refusal{ID: id, Range: at[id], Text: text, Hint: mend + ", or change the links; see weft verify cabling"})
@@ -76,12 +76,12 @@ func look(ctx context.Context, p *project, made *plan.Plan) (*cableLook, error) 
 }
 
 // refusePlugs refuses in a plan what LLDP speaks against.
-func refusePlugs(ctx context.Context, p *project, made *plan.Plan) error {
-	seen, err := look(ctx, p, made)
+func (s *Site) refusePlugs(ctx context.Context, made *plan.Plan) error {
+	seen, err := s.look(ctx, made)
 	if err != nil || seen == nil {
 		return err
 	}
-	p.cables = seen
+	s.cables = seen
 	for _, r := range seen.wrong {
 		r.Text = "LLDP contradicts the links: " + r.Text
 		made.Refusals = append(made.Refusals, r)
@@ -91,16 +91,16 @@ func refusePlugs(ctx context.Context, p *project, made *plan.Plan) error {
 
 // plugged refuses to carry out what LLDP speaks against, and says what LLDP does
 // not tell. What was looked at when the plan was made is not asked again.
-func (a *app) plugged(ctx context.Context, p *project, made *plan.Plan) error {
-	seen, err := p.cables, error(nil)
+func (s *Site) plugged(ctx context.Context, made *plan.Plan) error {
+	seen, err := s.cables, error(nil)
 	if seen == nil {
-		seen, err = look(ctx, p, made)
+		seen, err = s.look(ctx, made)
 	}
 	if err != nil || seen == nil {
 		return err
 	}
 	if text := unproven(seen.found.Cables); text != "" {
-		a.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: text})
+		emit(&s.Input, plan.Event{Type: plan.EventNote, Level: "warn", Message: text})
 	}
 	if len(seen.wrong) == 0 {
 		return nil
@@ -109,16 +109,16 @@ func (a *app) plugged(ctx context.Context, p *project, made *plan.Plan) error {
 	for _, r := range seen.wrong {
 		texts = append(texts, r.Text)
 	}
-	return hint.Wrap(fmt.Errorf("LLDP contradicts the links, nothing was changed: %s", few(texts, "; ")), "%s", seen.wrong[0].Hint)
+	return hint.Wrap(fmt.Errorf("LLDP contradicts the links, nothing was changed: %s", hint.Few(texts, "; ")), "%s", seen.wrong[0].Hint)
 }
 
 // switchAt is the switch with an HCL address.
-func (p *project) switchAt(addr string) *inventory.Switch {
-	i := slices.IndexFunc(p.model.Switches, func(sw *inventory.Switch) bool { return sw.Addr == addr })
+func (s *Site) switchAt(addr string) *inventory.Switch {
+	i := slices.IndexFunc(s.Model.Switches, func(sw *inventory.Switch) bool { return sw.Addr == addr })
 	if i < 0 {
 		return nil
 	}
-	return p.model.Switches[i]
+	return s.Model.Switches[i]
 }
 
 // unproven says at which ports nothing is known of the cable, by reason.
@@ -144,16 +144,7 @@ func unproven(cables []prove.Cable) string {
 		return ""
 	}
 	for i, why := range whys {
-		whys[i] = few(at[why], ", ") + ": " + why
+		whys[i] = hint.Few(at[why], ", ") + ": " + why
 	}
 	return fmt.Sprintf("cabling is not proven at %d of %d ports: %s", n, len(cables), strings.Join(whys, "; "))
-}
-
-// few keeps a long list to its first, for one message.
-func few(list []string, between string) string {
-	const most = 3
-	if len(list) > most {
-		return fmt.Sprintf("%s and %d more", strings.Join(list[:most], between), len(list)-most)
-	}
-	return strings.Join(list, between)
 }

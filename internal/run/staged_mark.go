@@ -1,4 +1,4 @@
-package main
+package run
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 // marked has the mark of the run stand on every device that one of its phases
 // changes. A run that cannot be marked has not begun. One that is aborted keeps
 // what stands until that is taken away; nil: nothing does.
-func (s *staged) marked(ctx context.Context) (*marking, error) {
+func (s *staged) marked(ctx context.Context) (*Marking, error) {
 	if s.run.State == rollout.Aborted {
 		return readMarking(s.dir)
 	}
@@ -24,14 +24,14 @@ func (s *staged) marked(ctx context.Context) (*marking, error) {
 	if of.Plan, err = s.plan.Digest(); err != nil {
 		return nil, err
 	}
-	m, err := s.mark(ctx, s.app, s.dir, of, s.devices())
+	m, err := s.env.Records.mark(ctx, &s.site.Input, s.dir, of, s.devices())
 	if err != nil {
 		if !s.resumed {
 			err = errors.Join(err, s.drop())
 		}
 		return nil, err
 	}
-	s.input.Mark = &m.Mark
+	s.site.Input.Mark = &m.Mark
 	return m, nil
 }
 
@@ -44,7 +44,7 @@ func (s *staged) devices() []string {
 // taken away again stays.
 func (s *staged) drop() error {
 	var errs []error
-	for _, name := range []string{runFile, planFile, "journal.jsonl"} {
+	for _, name := range []string{StateFile, PlanFile, JournalFile} {
 		if err := os.Remove(filepath.Join(s.dir, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
 			errs = append(errs, err)
 		}
@@ -54,23 +54,23 @@ func (s *staged) drop() error {
 }
 
 // ended takes the mark away where the run is over.
-func (s *staged) ended(ctx context.Context, m *marking) error {
+func (s *staged) ended(ctx context.Context, m *Marking) error {
 	if m == nil || !s.run.State.Over() {
 		return nil
 	}
-	if err := m.end(ctx, s.app, s.project); err != nil {
+	if err := m.end(ctx, &s.site.Input); err != nil {
 		return err
 	}
-	return s.app.sweep(ctx, s.project, s.run.ID)
+	return s.env.Records.sweep(ctx, &s.site.Input, s.run.ID)
 }
 
 // advanceMark says in the mark which phase the run is in now, for the devices that
 // it changes from here on.
 func (s *staged) advanceMark() {
-	if name := s.phaseName(); s.input.Mark != nil && s.input.Mark.Phase != name {
-		m := *s.input.Mark
+	if name := s.phaseName(); s.site.Input.Mark != nil && s.site.Input.Mark.Phase != name {
+		m := *s.site.Input.Mark
 		m.Phase, m.Since = name, time.Now().UTC()
-		s.input.Mark = &m
+		s.site.Input.Mark = &m
 	}
 }
 

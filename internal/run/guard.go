@@ -1,4 +1,4 @@
-package main
+package run
 
 import (
 	"context"
@@ -41,7 +41,7 @@ func (s *staged) guard(ctx context.Context, part *plan.Plan) *guard {
 	for _, step := range part.Steps {
 		g.busy[step.ID.Device] = true
 	}
-	in := prove.Input{Model: s.model, Switch: s.counted, Ready: s.ready, Paths: s.livePaths}
+	in := prove.Input{Model: s.site.Model, Switch: s.site.counted, Ready: s.ready, Paths: s.site.livePaths}
 	for _, p := range s.spec.Phases {
 		if g.phase != nil && p.Name == g.phase.Name {
 			in.Names = p.Gate
@@ -88,7 +88,7 @@ func (g *guard) end(ctx context.Context, res *plan.Result) error {
 		for _, d := range res.Devices {
 			failed[d.Device] = d.Err != nil
 		}
-		for _, sw := range g.run.model.Switches { // what they have counted tells more
+		for _, sw := range g.run.site.Model.Switches { // what they have counted tells more
 			delete(failed, sw.Addr)
 		}
 		g.look(ctx, g.looks.Last, func(device string) bool { return !failed[device] })
@@ -102,7 +102,7 @@ func (g *guard) end(ctx context.Context, res *plan.Result) error {
 // look keeps what it sees in the timeline of the run, and raises the alarm.
 func (g *guard) look(ctx context.Context, ask func(context.Context, func(string) bool) []prove.Judgement, free func(device string) bool) {
 	list := slices.DeleteFunc(ask(ctx, free), func(j prove.Judgement) bool {
-		return g.run.app.rehearsal != nil && g.run.app.rehearsal.spares(j)
+		return g.run.env.spares(j)
 	})
 	if len(list) == 0 {
 		return
@@ -110,8 +110,8 @@ func (g *guard) look(ctx context.Context, ask func(context.Context, func(string)
 	res := &prove.Result{}
 	res.Add(&prove.Result{Judgements: list})
 	if g.phase != nil {
-		if err := g.run.sampled(kept{Phase: g.phase.Name, Time: time.Now().UTC(), Files: sumOf(g.run.model), Result: res}); err != nil {
-			g.run.app.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: err.Error()})
+		if err := g.run.sampled(Kept{Phase: g.phase.Name, Time: time.Now().UTC(), Files: SumOf(g.run.site.Model), Result: res}); err != nil {
+			g.run.env.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: err.Error()})
 		}
 	}
 	if res.Verdict == prove.Pass || res.Verdict == prove.Inconclusive && g.raised() {
@@ -119,15 +119,15 @@ func (g *guard) look(ctx context.Context, ask func(context.Context, func(string)
 	}
 	i := slices.IndexFunc(list, func(j prove.Judgement) bool { return j.Verdict == res.Verdict })
 	g.alarm.Store(&rollout.Alarm{Verdict: rollout.Verdict(res.Verdict), Why: view.Judged(list[i])})
-	g.run.app.emit(plan.Event{Type: plan.EventGate, Level: "error", Message: fmt.Sprintf("nothing more is begun: %s", view.Judged(list[i])),
+	g.run.env.emit(plan.Event{Type: plan.EventGate, Level: "error", Message: fmt.Sprintf("nothing more is begun: %s", view.Judged(list[i])),
 		Data: map[string]any{"judgement": list[i]}})
 }
 
 // livePaths asks a server over the connection that it is read and changed over,
 // where there is one. Where that was lost meanwhile the server may still answer.
-func (p *project) livePaths(ctx context.Context, s *inventory.Server) ([]prove.Path, error) {
+func (s *Site) livePaths(ctx context.Context, server *inventory.Server) ([]prove.Path, error) {
 	ask := func() (live []modules.LivePath, lost bool, err error) {
-		host, end, err := p.host(s)(ctx, false)
+		host, end, err := s.dial(server)(ctx, false)
 		if err != nil {
 			return nil, false, err
 		}

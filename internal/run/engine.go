@@ -1,4 +1,4 @@
-package main
+package run
 
 import (
 	"context"
@@ -24,7 +24,7 @@ func (s *staged) engine() rollout.Engine {
 		Apply:   s.apply,
 		Reverse: s.reverse,
 		Judge: func(ctx context.Context, validations []string) (rollout.Verdict, string, error) {
-			look, end := s.app.pauses.until(ctx)
+			look, end := s.env.Pauses.until(ctx)
 			defer end()
 			verdict, why, err := s.judge(look, validations)
 			if look.Err() != nil { // what was cut short failed for no reason of the fabric
@@ -35,9 +35,9 @@ func (s *staged) engine() rollout.Engine {
 		Keep: s.persist,
 		Save: s.save,
 		Held: s.held,
-		Emit: s.app.emit, Now: time.Now,
+		Emit: s.env.emit, Now: time.Now,
 		Sleep: func(ctx context.Context, d time.Duration) error {
-			wait, end := s.app.pauses.until(ctx)
+			wait, end := s.env.Pauses.until(ctx)
 			defer end()
 			return sleep(wait, d)
 		},
@@ -47,7 +47,7 @@ func (s *staged) engine() rollout.Engine {
 // held reports whether somebody asked for a pause, here or elsewhere.
 func (s *staged) held() bool {
 	_, err := os.Stat(filepath.Join(s.dir, pauseFile))
-	return s.app.pauses.wanted() || !errors.Is(err, fs.ErrNotExist)
+	return s.env.Pauses.wanted() || !errors.Is(err, fs.ErrNotExist)
 }
 
 func interrupted(ctx context.Context) error {
@@ -65,14 +65,14 @@ func sleep(ctx context.Context, d time.Duration) error {
 
 func (s *staged) apply(ctx context.Context, part *plan.Plan, unavailable int) (*plan.Result, error) {
 	s.advanceMark()
-	in := s.input
+	in := s.site.Input
 	begun := time.Now()
 	g := s.guard(ctx, part)
 	in.Unavailable, in.Failures, in.Pause = unavailable, s.spec.MaxFailures, func() bool { return s.held() || g.raised() }
 	res, err := plan.Apply(ctx, part, in)
 	alarm := g.end(ctx, res)
-	if err != nil && !s.app.json && !res.Paused() {
-		view.Applied(s.app.stdout, part, res, s.app.style(s.app.stdout), time.Since(begun))
+	if err != nil && s.env.Audience != nil && !res.Paused() {
+		s.env.Audience.Applied(part, res, time.Since(begun))
 	}
 	return res, errors.Join(err, alarm)
 }
@@ -80,7 +80,7 @@ func (s *staged) apply(ctx context.Context, part *plan.Plan, unavailable int) (*
 // reverse takes steps of this run back. What somebody changed since is left
 // alone, and then it is not all as it was.
 func (s *staged) reverse(ctx context.Context, steps []plan.PlannedStep) (*plan.Result, error) {
-	in := s.input
+	in := s.site.Input
 	in.Select, in.Reverse = plan.Selection{}, &plan.Reversal{Run: s.run.ID, Steps: steps}
 	made, err := plan.Make(ctx, in)
 	if err != nil {
@@ -114,14 +114,14 @@ func (s *staged) judge(ctx context.Context, validations []string) (rollout.Verdi
 				accepted = append(accepted, what)
 			}
 			continue
-		case s.app.rehearsal != nil && s.app.rehearsal.spares(j):
+		case s.env.spares(j):
 			continue
 		case j.Verdict == prove.Fail && verdict != prove.Fail, j.Verdict == prove.Inconclusive && verdict == prove.Pass:
 			verdict, why = j.Verdict, view.Judged(j)
 		}
 		judged++
 	}
-	if judged == 0 && len(accepted) == 0 && s.app.rehearsal == nil {
+	if judged == 0 && len(accepted) == 0 && s.env.Rehearsal == nil {
 		verdict, why = prove.Inconclusive, "there is nothing that could be judged"
 	}
 	if verdict == prove.Pass && len(accepted) > 0 {
@@ -133,10 +133,10 @@ func (s *staged) judge(ctx context.Context, validations []string) (rollout.Verdi
 // persist saves what switches do now. What is said names all that would not.
 func (s *staged) persist(ctx context.Context, devices []string) error {
 	errs := make([]error, len(devices))
-	turn := make(chan struct{}, max(s.input.Parallelism, 1))
+	turn := make(chan struct{}, max(s.site.Input.Parallelism, 1))
 	var all sync.WaitGroup
 	for i, name := range devices {
-		sw, ok := s.input.Devices[name].(plan.Saver)
+		sw, ok := s.site.Input.Devices[name].(plan.Saver)
 		if !ok {
 			continue
 		}
@@ -168,44 +168,11 @@ func (s *staged) there(from *inventory.Server, to *inventory.Target) bool {
 
 // accept notes what may stay without a verdict.
 func (s *staged) accept(names []string) error {
-	if err := acceptable(s.model, names); err != nil {
+	if err := acceptable(s.site.Model, names); err != nil {
 		return err
 	}
 	for _, name := range names {
-		s.run.Accepted = append(s.run.Accepted, rollout.Acceptance{What: strings.TrimPrefix(name, "validation."), By: who(), Time: time.Now().UTC()})
+		s.run.Accepted = append(s.run.Accepted, rollout.Acceptance{What: strings.TrimPrefix(name, "validation."), By: s.env.By, Time: time.Now().UTC()})
 	}
 	return nil
-}
-
-// acceptable refuses names that no validation, and no metric of one, has.
-func acceptable(m *inventory.Model, names []string) error {
-	for _, name := range names {
-		validation, metric, _ := strings.Cut(strings.TrimPrefix(name, "validation."), ".")
-		i := slices.IndexFunc(m.Validations, func(v *inventory.Validation) bool { return v.Name == validation })
-		if i < 0 || metric != "" && metric != "all" && !slices.ContainsFunc(m.Validations[i].Metrics, func(x *inventory.Metric) bool { return x.Name == metric }) {
-			return usage(fmt.Errorf("--accept %s: no such validation, or VALIDATION.METRIC", name))
-		}
-	}
-	return nil
-}
-
-// stopped is the exit code of a rollout that does not go on.
-func stopped(err error) int {
-	var stop *rollout.Stop
-	if !errors.As(err, &stop) {
-		return applied(&plan.Result{}, err)
-	}
-	switch {
-	case stop.State == rollout.RolledBack:
-		return exitRolledBack
-	case stop.State == rollout.Waiting:
-		return exitWaiting
-	case stop.State == rollout.Paused && stop.Verdict == rollout.Inconclusive:
-		return exitInconclusive
-	case stop.State == rollout.Paused:
-		return exitWaiting
-	case stop.Verdict == rollout.Fail && stop.Err == nil:
-		return exitFailed
-	}
-	return exitChanged
 }

@@ -1,4 +1,4 @@
-package main
+package run
 
 import (
 	"context"
@@ -17,8 +17,8 @@ import (
 // was taken over here.
 const abandonedFile = "abandoned.json"
 
-// An abandoned run is one that nobody goes on with: another took its devices.
-type abandoned struct {
+// An Abandoned run is one that nobody goes on with: another took its devices.
+type Abandoned struct {
 	Mark    plan.Mark `json:"mark"`
 	Devices []string  `json:"devices"` // that carried it
 	By      string    `json:"by"`
@@ -26,43 +26,43 @@ type abandoned struct {
 	Time    time.Time `json:"time"`
 }
 
-// takeOver prepares to take the devices of a run over of which this directory has
-// no record: they have just been read.
-func (a *app) takeOver(p *project, run string) error {
-	if m, err := readMarking(filepath.Join(a.runs(), run)); err != nil || m != nil && !m.Over {
-		return errors.Join(err, usage(hint.Wrap(fmt.Errorf("--takeover: the record of run %s is in this directory", run),
+// TakeOver prepares to take the devices of a run over of which there is no record
+// here: they have just been read. by is who decides that.
+func (r *Records) TakeOver(in *plan.Input, run, by string) error {
+	if m, err := readMarking(r.Folder(run)); err != nil || m != nil && !m.Over {
+		return errors.Join(err, because(Misused, hint.Wrap(fmt.Errorf("--takeover: the record of run %s is in this directory", run),
 			"go on with it: weft rollout status shows how, and an apply without a rollout that was killed is done again with weft apply")))
 	}
-	a.takes = run
+	r.takes = run
 	var carry []string
 	var mark plan.Mark
-	for _, name := range p.marked() {
-		for _, m := range marksOf(p.input.Devices[name]) {
+	for _, name := range marked(in) {
+		for _, m := range MarksOf(in.Devices[name]) {
 			switch {
 			case m.Run == run:
 				carry = append(carry, name)
 				if mark.Token == "" { // what a server says is more than the name on a switch
 					mark = m
 				}
-			case m.Owner == p.model.Name && !a.mine(m):
-				return &codeError{exitHeld, plan.NewMarkedError(name, m)}
+			case m.Owner == in.Owner && !r.Mine(m):
+				return because(Taken, plan.NewMarkedError(name, m))
 			}
 		}
 	}
 	if carry == nil {
-		return usage(hint.Wrap(fmt.Errorf("--takeover: no device carries the mark of a run %s", run), "weft plan shows the runs that devices belong to"))
+		return because(Misused, hint.Wrap(fmt.Errorf("--takeover: no device carries the mark of a run %s", run), "weft plan shows the runs that devices belong to"))
 	}
-	a.taken = &abandoned{Mark: mark, Devices: carry, By: who()}
-	a.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: fmt.Sprintf("%s is taken over: %s", mark.Text(), p.revertible(run, carry)),
+	r.taken = &Abandoned{Mark: mark, Devices: carry, By: by}
+	emit(in, plan.Event{Type: plan.EventNote, Level: "warn", Message: fmt.Sprintf("%s is taken over: %s", mark.Text(), revertible(in, run, carry)),
 		Data: map[string]any{"run": run, "devices": carry}})
 	return nil
 }
 
 // marked are the devices that carry any mark, as they were last read.
-func (p *project) marked() []string {
+func marked(in *plan.Input) []string {
 	var list []string
-	for name, d := range p.input.Devices {
-		if len(marksOf(d)) > 0 {
+	for name, d := range in.Devices {
+		if len(MarksOf(d)) > 0 {
 			list = append(list, name)
 		}
 	}
@@ -70,7 +70,8 @@ func (p *project) marked() []string {
 	return list
 }
 
-func marksOf(d plan.Device) []plan.Mark {
+// MarksOf are those that a device carried when it was last read.
+func MarksOf(d plan.Device) []plan.Mark {
 	if m, ok := d.(plan.Marker); ok {
 		return m.Marks()
 	}
@@ -79,10 +80,10 @@ func marksOf(d plan.Device) []plan.Mark {
 
 // revertible says what ledgers still know of what a run found: that can be
 // brought back by hand or by the files, since its record is elsewhere.
-func (p *project) revertible(run string, devices []string) string {
+func revertible(in *plan.Input, run string, devices []string) string {
 	var known, unknown []string
 	for _, name := range devices {
-		k, ok := p.input.Devices[name].(plan.Keeper)
+		k, ok := in.Devices[name].(plan.Keeper)
 		if !ok {
 			unknown = append(unknown, name)
 			continue
@@ -105,29 +106,32 @@ func (p *project) revertible(run string, devices []string) string {
 	return strings.TrimPrefix(text, "; ") + ". weft cannot roll that run back: its steps stand in its record only, and a rollback from here leads to what it has left. To go back, declare what was there before and apply that"
 }
 
+// Taking reports whether a run is being taken over.
+func (r *Records) Taking() bool { return r.taken != nil }
+
 // succeed ends a run that this one has taken over, once it has its own mark on the
 // devices that it changes: the mark goes from the others, and that the run is
 // abandoned is recorded. now is nil where there was nothing to change.
-func (a *app) succeed(ctx context.Context, p *project, now *marking) error {
-	if a.taken == nil {
+func (r *Records) succeed(ctx context.Context, in *plan.Input, now *Marking) error {
+	if r.taken == nil {
 		return nil
 	}
-	left := p.input.ClearMarks(context.WithoutCancel(ctx), a.taken.Mark, a.taken.Devices)
+	left := in.ClearMarks(context.WithoutCancel(ctx), r.taken.Mark, r.taken.Devices)
 	if len(left) > 0 {
-		a.emit(plan.Event{Type: plan.EventDiagnostic, Level: "warn", Message: fmt.Sprintf("the mark of run %s could not be taken away from %s: weft unlock --force does it", a.taken.Mark.Run, strings.Join(left, ", "))})
+		emit(in, plan.Event{Type: plan.EventDiagnostic, Level: "warn", Message: fmt.Sprintf("the mark of run %s could not be taken away from %s: weft unlock --force does it", r.taken.Mark.Run, strings.Join(left, ", "))})
 	}
-	if a.taken.Time = time.Now().UTC(); now != nil {
-		a.taken.Run = now.Mark.Run
+	if r.taken.Time = time.Now().UTC(); now != nil {
+		r.taken.Run = now.Mark.Run
 	}
-	dir := filepath.Join(a.runs(), a.taken.Mark.Run)
-	err := (&marking{dir: dir}).folder()
+	dir := r.Folder(r.taken.Mark.Run)
+	err := (&Marking{dir: dir}).folder()
 	if err == nil {
-		err = writeSynced(filepath.Join(dir, abandonedFile), a.taken)
+		err = writeSynced(filepath.Join(dir, abandonedFile), r.taken)
 	}
 	if err != nil {
-		return fmt.Errorf("record that run %s is abandoned: %w", a.taken.Mark.Run, err)
+		return fmt.Errorf("record that run %s is abandoned: %w", r.taken.Mark.Run, err)
 	}
-	a.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: "run " + a.taken.Mark.Run + " is abandoned: whoever has its record is told so"})
-	a.taken = nil
+	emit(in, plan.Event{Type: plan.EventNote, Level: "warn", Message: "run " + r.taken.Mark.Run + " is abandoned: whoever has its record is told so"})
+	r.taken = nil
 	return nil
 }

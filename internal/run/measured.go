@@ -1,4 +1,4 @@
-package main
+package run
 
 import (
 	"context"
@@ -13,39 +13,38 @@ import (
 	"time"
 
 	"weft/internal/prove"
-	"weft/internal/report"
 	"weft/plan"
 	"weft/plan/rollout"
 )
 
 // What a run keeps of what its gates have measured.
 const (
-	measuredDir  = "measured"      // the latest result of each phase
+	MeasuredDir  = "measured"      // the latest result of each phase
 	countersFile = "counters.json" // the last reading: a soak counts on from it
-	soakFile     = "soak.jsonl"    // every sample, in a line
+	SoakFile     = "soak.jsonl"    // every sample, in a line
 )
 
 // measured measures for a gate or a record of the run, as far as it has come:
 // what is not rolled out yet is left out. While a phase soaks, counters are
 // counted on from the sample before.
 func (s *staged) measured(ctx context.Context, validations []string) (*prove.Result, error) {
-	base, err := s.app.baseline("")
+	base, err := ReadBaseline(s.env.Baseline, s.env.Simulated)
 	if err != nil {
 		return nil, err
 	}
-	of := scope{there: s.there, ready: s.ready, baseline: base, classes: true}
+	in := prove.Input{Names: validations, There: s.there, Ready: s.ready, Baseline: base, Classes: true}
 	phase := s.current()
 	if phase != nil && phase.State == rollout.Soaking {
-		of.since = s.former()
+		in.Since = s.former()
 	}
-	res, err := s.app.measureIn(ctx, s.project, validations, of)
+	res, err := s.env.measure(ctx, s.site, in)
 	if err != nil || phase == nil {
 		return res, err
 	}
 	if phase.State == rollout.Gating || phase.State == rollout.Soaking {
 		res.Add(&prove.Result{Judgements: s.asApplied(ctx)})
 	}
-	return res, s.keep(phase, validations, of.since, res)
+	return res, s.keep(phase, validations, in.Since, res)
 }
 
 // current is the phase that the run is in; nil: none is left.
@@ -68,7 +67,7 @@ func (s *staged) ready(device, port string) bool {
 // asApplied judges whether what the run has made of switches and NICs is still
 // there: somebody may have changed it by hand since. It says nothing where it is.
 func (s *staged) asApplied(ctx context.Context) []prove.Judgement {
-	in := s.input
+	in := s.site.Input
 	in.Emit, in.Select.Only = nil, []plan.ID{}
 	for _, step := range s.plan.Steps {
 		if !slices.Contains(measuredKinds(), step.ID.Kind) && s.run.HasDone(step.ID) && !step.Prune {
@@ -114,8 +113,8 @@ func (s *staged) former() *prove.Reading {
 	return r
 }
 
-// A kept result is what a phase has measured last.
-type kept struct {
+// A Kept result is what was measured, for the report.
+type Kept struct {
 	Phase       string        `json:"phase"`
 	Validations []string      `json:"validations"`
 	Time        time.Time     `json:"time"`
@@ -125,21 +124,21 @@ type kept struct {
 	Files       string        `json:"files,omitempty"`    // sum of what the files said
 	Result      *prove.Result `json:"result"`
 
-	Thresholds []report.Threshold `json:"thresholds,omitempty"` // that it was held against
+	Thresholds []prove.Threshold `json:"thresholds,omitempty"` // that it was held against
 }
 
 // keep keeps a result for the report, and the reading for the next sample.
 func (s *staged) keep(phase *rollout.PhaseRun, validations []string, since *prove.Reading, res *prove.Result) error {
-	k := kept{Phase: phase.Name, Validations: validations, Time: time.Now().UTC(), Simulated: s.run.Simulated, Files: sumOf(s.model), Result: res, Thresholds: thresholds(s.model),
+	k := Kept{Phase: phase.Name, Validations: validations, Time: time.Now().UTC(), Simulated: s.run.Simulated, Files: SumOf(s.site.Model), Result: res, Thresholds: Thresholds(s.site.Model),
 		Recorded: phase.State != rollout.Gating && phase.State != rollout.Soaking}
 	name := phase.Name
 	if k.Recorded {
 		name += ".record"
-		if _, err := s.app.record("", res); err != nil {
+		if _, err := KeepBaseline(s.env.Baseline, s.env.Simulated, res); err != nil {
 			return err
 		}
 	}
-	err := writeJSON(filepath.Join(s.dir, measuredDir, name+".json"), k)
+	err := writeJSON(filepath.Join(s.dir, MeasuredDir, name+".json"), k)
 	if err == nil && res.After != nil {
 		err = writeJSON(filepath.Join(s.dir, countersFile), res.After.Since(since))
 	}
@@ -150,13 +149,13 @@ func (s *staged) keep(phase *rollout.PhaseRun, validations []string, since *prov
 }
 
 // sampled adds a look to the timeline of the run.
-func (s *staged) sampled(k kept) error {
-	return appendJSON(filepath.Join(s.dir, soakFile), soakSample(k))
+func (s *staged) sampled(k Kept) error {
+	return appendJSON(filepath.Join(s.dir, SoakFile), soakSample(k))
 }
 
 // soakSample is a result in short: of each metric the worst value.
-func soakSample(k kept) report.Sample {
-	line := report.Sample{Phase: k.Phase, Time: k.Time, Recorded: k.Recorded, Files: k.Files, Verdict: k.Result.Verdict, Worst: map[string]float64{}, Verdicts: map[string]prove.Verdict{}}
+func soakSample(k Kept) prove.Look {
+	line := prove.Look{Phase: k.Phase, Time: k.Time, Recorded: k.Recorded, Files: k.Files, Verdict: k.Result.Verdict, Worst: map[string]float64{}, Verdicts: map[string]prove.Verdict{}}
 	for _, j := range k.Result.Judgements {
 		name := j.Validation + "." + j.Metric
 		if j.Verdict == prove.NotMeasured {
@@ -221,3 +220,9 @@ func readJSON(path string, v any) (there bool, err error) {
 	}
 	return true, nil
 }
+
+// ReadKept reads what WriteKept has written; a file that is not there is none.
+func ReadKept(path string, k *Kept) (there bool, err error) { return readJSON(path, k) }
+
+// WriteKept keeps a result in a file.
+func WriteKept(path string, k Kept) error { return writeJSON(path, k) }

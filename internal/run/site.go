@@ -1,0 +1,147 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"weft/internal/bundle"
+	"weft/internal/prove"
+	"weft/internal/remote"
+	"weft/internal/remote/ssh"
+	"weft/inventory"
+	"weft/modules"
+	"weft/plan"
+	"weft/switches"
+)
+
+// An Access is how devices are reached, and in whose name.
+type Access struct {
+	Dialer      *ssh.Dialer
+	Simulated   bool                      // they are those of the lab
+	Agents      *bundle.Bundle            // that are installed
+	Records     *Records                  // whose runs are one's own; nil: none is
+	Version     string                    // of weft, for plans
+	Parallelism int                       // devices worked on at once
+	Emit        plan.Emit                 // may be nil
+	Settle      bool                      // to wait for timed reverts that a dead apply left on switches
+	Say         func(device, text string) // while something takes long; may be nil
+
+	// Hollow tells which targets of the lab carry no I/O; nil: nobody knows.
+	Hollow func() func(*inventory.Target) string
+}
+
+// A Site is a model with its devices within reach.
+type Site struct {
+	Model  *inventory.Model
+	Fleet  *modules.Fleet
+	Input  plan.Input
+	Adjust func(*ssh.Target) // of servers; may be nil
+
+	access Access
+	cables *cableLook // what LLDP told when the plan was made; nil: nobody has asked
+}
+
+// Of is a model whose devices are not within reach: only how they would be logged in to
+// is known.
+func (a Access) Of(m *inventory.Model) *Site { return &Site{Model: m, access: a} }
+
+// Open expands a model and makes its devices dialable. Nothing is dialled. The
+// diagnostics are what of the model weft cannot bring about whatever the devices say.
+func (a Access) Open(m *inventory.Model) (*Site, hcl.Diagnostics) {
+	s := a.Of(m)
+	var mine func(plan.Mark) bool
+	if a.Records != nil {
+		mine = a.Records.Mine
+	}
+	var diags hcl.Diagnostics
+	s.Fleet, diags = modules.Expand(m, modules.Env{Bundle: a.Agents, Holder: Holder(), Mine: mine, Host: s.dial, Terminal: s.terminal,
+		Settle: a.Settle, Say: a.Say})
+	s.Input = plan.Input{
+		Owner: m.Name, Simulated: a.Simulated, Version: a.Version, Items: s.Fleet.Items, Devices: s.Fleet.Devices,
+		Notes: append(s.Fleet.Notes, prove.Notes(m)...), Inputs: m.Inputs, Sources: map[string]string{},
+		Roster: s.Fleet.Roster, Removed: s.Fleet.Removed, Recall: s.Fleet.Recall,
+		Parallelism: a.Parallelism, Emit: a.Emit, Mine: mine,
+	}
+	for name, text := range m.Sources {
+		s.Input.Sources[name] = string(text)
+	}
+	return s, diags
+}
+
+// Close ends every login.
+func (s *Site) Close() error {
+	if s.Fleet == nil {
+		return nil
+	}
+	return s.Fleet.Close()
+}
+
+// host says how to log in to a server.
+func (s *Site) dial(server *inventory.Server) modules.DialHost {
+	return func(ctx context.Context, fresh bool) (remote.Host, func() error, error) {
+		dial := s.access.Dialer.Dial
+		if fresh {
+			dial = s.access.Dialer.DialNew
+		}
+		t := s.Target(server.Host, server.Connection)
+		if s.Adjust != nil {
+			s.Adjust(&t)
+		}
+		c, err := dial(ctx, t)
+		if err != nil {
+			return nil, nil, err
+		}
+		return c, c.Close, nil
+	}
+}
+
+// terminal says how to log in to a switch, afresh each time.
+func (s *Site) terminal(sw *inventory.Switch) switches.Dial {
+	return func(ctx context.Context) (io.ReadWriteCloser, error) {
+		t := s.Target(sw.Host, sw.Connection)
+		t.Become = ""
+		if sw.Credential != nil {
+			t.User = sw.Credential.User
+			if sw.Credential.Password != nil {
+				t.Password = sw.Credential.Password.Read
+			}
+		}
+		c, err := s.access.Dialer.DialNew(ctx, t)
+		if err != nil {
+			return nil, err
+		}
+		// Ctrl-C must not cut the terminal over which the switch is reverted.
+		term, err := c.Terminal(context.WithoutCancel(ctx), 511, 1000)
+		if err != nil {
+			return nil, errors.Join(err, c.Close())
+		}
+		return login{term, c}, nil
+	}
+}
+
+// A login is a terminal that ends its connection with itself.
+type login struct {
+	io.ReadWriteCloser
+	client io.Closer
+}
+
+func (l login) Close() error { return errors.Join(l.ReadWriteCloser.Close(), l.client.Close()) }
+
+// Target says how a host of the files is logged in to; a nil connection is the
+// default.
+func (s *Site) Target(host string, c *inventory.Connection) ssh.Target {
+	if c == nil {
+		c = s.Model.DefaultConnection()
+	}
+	t := ssh.Target{
+		Name: host, User: c.User, Port: c.Port, Become: c.Become,
+		ConnectTimeout: c.ConnectTimeout, CommandTimeout: c.CommandTimeout,
+	}
+	if s.access.Simulated {
+		t.Port = 0 // the lab's ports are its own
+	}
+	return t
+}
