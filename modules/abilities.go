@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"weft/internal/remote"
+	"weft/modules/host"
 	"weft/plan"
 	"weft/switches"
 )
@@ -51,7 +52,7 @@ type (
 	ServerTeller interface {
 		// ServerFacts opens it and asks; findings are what of that speaks against
 		// the files or the catalogue.
-		ServerFacts(ctx context.Context) (_ *ServerFacts, findings []Finding, _ error)
+		ServerFacts(ctx context.Context) (_ *host.ServerFacts, findings []host.Finding, _ error)
 	}
 
 	// A SwitchTeller is a switch that says what it is.
@@ -64,9 +65,9 @@ type (
 // Facts are what a device says of itself: a server or a switch, and what of it
 // speaks against the files or the catalogue.
 type Facts struct {
-	Server   *ServerFacts `json:"server,omitempty"`
-	Switch   *SwitchFacts `json:"switch,omitempty"`
-	Findings []Finding    `json:"findings,omitempty"`
+	Server   *host.ServerFacts `json:"server,omitempty"`
+	Switch   *SwitchFacts      `json:"switch,omitempty"`
+	Findings []host.Finding    `json:"findings,omitempty"`
 }
 
 // ReadFacts opens the device at an address and asks what it is.

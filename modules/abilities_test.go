@@ -3,12 +3,13 @@ package modules
 import (
 	"testing"
 
+	"weft/modules/host"
 	"weft/plan"
 )
 
 // What a device cannot do is refused with its name.
 func TestAbilities(t *testing.T) {
-	for _, d := range []plan.Device{&server{}, &device{}} {
+	for _, d := range []plan.Device{&host.Machine{}, &device{}} {
 		if _, ok := d.(plan.Leaser); !ok {
 			t.Errorf("%T does not say who holds it", d)
 		}
@@ -16,7 +17,7 @@ func TestAbilities(t *testing.T) {
 			t.Errorf("%T carries no marks", d)
 		}
 	}
-	fleet := map[string]plan.Device{"server.a": &server{}, "switch.b": &device{}}
+	fleet := map[string]plan.Device{"server.a": &host.Machine{}, "switch.b": &device{}}
 	able := func(_ any, err error) string {
 		if err != nil {
 			return err.Error()

@@ -12,6 +12,7 @@ import (
 	"weft/internal/bundle"
 	"weft/inventory"
 	"weft/inventory/language"
+	"weft/modules/host"
 	"weft/plan"
 )
 
@@ -44,7 +45,7 @@ func BenchmarkEngine(b *testing.B) {
 			var took time.Duration
 			for b.Loop() {
 				begun := time.Now()
-				fleet, diags := Expand(m, Env{Bundle: bundle.New(), Host: func(*inventory.Server) DialHost { return nil }})
+				fleet, diags := Expand(m, Env{Bundle: bundle.New(), Host: func(*inventory.Server) host.DialHost { return nil }})
 				if diags.HasErrors() {
 					b.Fatal(diags)
 				}

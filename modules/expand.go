@@ -12,6 +12,10 @@ import (
 	"weft/inventory/catalogue"
 	"weft/inventory/problem"
 	"weft/modules/claim"
+	"weft/modules/host"
+	"weft/modules/linux/nic"
+	"weft/modules/linux/nvme"
+	"weft/modules/linux/storage"
 	"weft/plan"
 	"weft/switches"
 	"weft/switches/systems"
@@ -23,10 +27,10 @@ type Env struct {
 	Holder   claim.Holder         // who applies, for leases
 	Mine     func(plan.Mark) bool // whether whoever applies has the record of that run; nil: of none
 	Bundle   *bundle.Bundle
-	Host     func(*inventory.Server) DialHost
+	Host     func(*inventory.Server) host.DialHost
 	Terminal func(*inventory.Switch) switches.Dial
 	System   func(name string) *switches.OS // nil: systems.Named
-	HostOS   func(name string) *OS          // nil: HostOS
+	HostOS   func(name string) *host.OS     // nil: HostOS
 
 	// Settle makes switches wait, when they are opened, until they have taken
 	// back what an apply that died left unproven.
@@ -63,7 +67,7 @@ func Expand(m *inventory.Model, env Env) (*Fleet, hcl.Diagnostics) {
 		hosts: map[string]*hostSystem{}, model: m, env: env, fleet: &Fleet{Devices: map[string]plan.Device{}},
 		refused: map[reason]int{}, ports: map[*inventory.RNIC]plan.ID{}, nics: map[*inventory.RNIC][]plan.ID{},
 		stands: map[*inventory.Block][]plan.ID{}, exports: map[export]plan.ID{}, paths: map[reached][]plan.ID{},
-		chap: chap{keys: map[*inventory.Secret]*chapKey{}, added: map[plan.ID]bool{}, hosts: chapHosts(m)},
+		chap: chap{keys: map[*inventory.Secret]*nvme.ChapKey{}, added: map[plan.ID]bool{}, hosts: chapHosts(m)},
 	}
 	for _, sw := range m.Switches {
 		x.switches(sw)
@@ -98,7 +102,7 @@ type expansion struct {
 	exports map[export]plan.ID             // by what a connection leads to
 	paths   map[reached][]plan.ID          // the connections of an initiator to a subsystem
 	chap    chap
-	rooms   map[*inventory.Pool]*Room // nil until one is asked for
+	rooms   map[*inventory.Pool]*storage.Room // nil until one is asked for
 
 	cables map[*inventory.RNIC]*inventory.Link // nil until it is asked for, as is known
 	known  *catalogue.Catalogue                // see hardware
@@ -107,8 +111,8 @@ type expansion struct {
 }
 
 func (x *expansion) add(id plan.ID, r plan.Resource, at hcl.Range, needs ...plan.ID) plan.ID {
-	if n, ok := r.(thing); ok {
-		n.named(id)
+	if n, ok := r.(host.Thing); ok {
+		n.Named(id)
 	}
 	x.fleet.Items = append(x.fleet.Items, plan.Item{ID: id, Resource: r, Needs: needs, Range: at})
 	return id
@@ -256,7 +260,7 @@ func (x *expansion) server(s *inventory.Server) {
 	}
 	d := x.newServer(os, s)
 	x.fleet.Devices[s.Addr] = d
-	if x.only(os, s); os.Lacks(Intents) != nil {
+	if x.only(os, s); os.Lacks(host.Intents) != nil {
 		x.generic(d, s)
 		return
 	}
@@ -274,11 +278,11 @@ func (x *expansion) server(s *inventory.Server) {
 		}
 		var ready []plan.ID
 		if r.Fabric != nil {
-			ready = append(ready, x.add(id("mtu", r.Name), MTUKind().Want(d, &MTU{PCI: r.PCI, Bytes: r.Fabric.HostMTU, IPoIB: r.Fabric.Transport == "infiniband"}), r.Range, wired...))
+			ready = append(ready, x.add(id("mtu", r.Name), nic.MTUKind().Want(d, &nic.MTU{PCI: r.PCI, Bytes: r.Fabric.HostMTU, IPoIB: r.Fabric.Transport == "infiniband"}), r.Range, wired...))
 		}
 		if r.Address.IsValid() {
-			want := &Address{PCI: r.PCI, CIDR: r.Address, Present: true, Up: true}
-			ready = append(ready, x.add(id("address", r.Name), AddressKind().Want(d, want), r.At("address"), slices.Concat(wired, ready)...))
+			want := &nic.Address{PCI: r.PCI, CIDR: r.Address, Present: true, Up: true}
+			ready = append(ready, x.add(id("address", r.Name), nic.AddressKind().Want(d, want), r.At("address"), slices.Concat(wired, ready)...))
 		}
 		ready = append(ready, x.rdma(d, r, slices.Concat(wired, ready))...)
 		x.nics[r] = append(ready, x.nicQoS(d, r, wired)...)
@@ -295,7 +299,7 @@ func (x *expansion) probes() {
 		if d, ok := x.machine(s); ok && !seen[s] {
 			seen[s] = true
 			id := plan.ID{Device: s.Addr, Kind: "agent", Name: "weft-initiator"}
-			x.add(id, AgentKind().Want(d, &Agent{Name: "weft-initiator", Bundle: x.env.Bundle}), at)
+			x.add(id, nvme.AgentKind().Want(d, &nvme.Agent{Name: "weft-initiator", Bundle: x.env.Bundle}), at)
 		}
 	}
 	for _, i := range x.model.Initiators {

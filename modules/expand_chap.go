@@ -5,12 +5,14 @@ import (
 
 	"weft/internal/agent"
 	"weft/inventory"
+	"weft/modules/host"
+	"weft/modules/linux/nvme"
 	"weft/plan"
 )
 
 // chap is what the expansion knows of authentication.
 type chap struct {
-	keys  map[*inventory.Secret]*chapKey
+	keys  map[*inventory.Secret]*nvme.ChapKey
 	added map[plan.ID]bool
 	hosts map[*inventory.Target]map[string]*inventory.Initiator // with a key, by the names that they connect with
 }
@@ -36,28 +38,28 @@ func chapHosts(m *inventory.Model) map[*inventory.Target]map[string]*inventory.I
 }
 
 // key is a secret that is read once, wherever it goes.
-func (x *expansion) key(s *inventory.Secret) *chapKey {
+func (x *expansion) key(s *inventory.Secret) *nvme.ChapKey {
 	if s == nil {
 		return nil
 	}
 	if x.chap.keys[s] == nil {
-		x.chap.keys[s] = &chapKey{from: s}
+		x.chap.keys[s] = nvme.NewCHAPKey(s)
 	}
 	return x.chap.keys[s]
 }
 
 // keyFile keeps a key on a server, in the file of the NQN that it is proven
 // for. It returns the path, "" where there is no key.
-func (x *expansion) keyFile(d *server, s *inventory.Secret, nqn string, b *inventory.Block) (path string, needs []plan.ID) {
+func (x *expansion) keyFile(d *host.Machine, s *inventory.Secret, nqn string, b *inventory.Block) (path string, needs []plan.ID) {
 	if s == nil {
 		return "", nil
 	}
 	path = agent.KeyFile(x.model.Name, nqn)
-	id := plan.ID{Device: d.name, Kind: "dhchap_key", Name: nqn}
+	id := plan.ID{Device: d.Address(), Kind: "dhchap_key", Name: nqn}
 	if !x.chap.added[id] {
 		x.chap.added[id] = true
-		serves := slices.ContainsFunc(x.model.Targets, func(t *inventory.Target) bool { return t.Engine == "weft" && addr(t.Server) == d.name })
-		x.add(id, DHCHAPKeyKind().Want(d, &DHCHAPKey{Path: path, Mode: keyMode, Target: serves, source: x.key(s)}), b.Range)
+		serves := slices.ContainsFunc(x.model.Targets, func(t *inventory.Target) bool { return t.Engine == "weft" && addr(t.Server) == d.Address() })
+		x.add(id, nvme.DHCHAPKeyKind().Want(d, &nvme.DHCHAPKey{Path: path, Mode: nvme.KeyMode, Target: serves, Source: x.key(s)}), b.Range)
 	}
 	x.stand(b, id)
 	return path, []plan.ID{id}
@@ -65,18 +67,18 @@ func (x *expansion) keyFile(d *server, s *inventory.Secret, nqn string, b *inven
 
 // pair keeps the keys of an initiator, and of a subsystem of the target that it
 // connects to, on a server.
-func (x *expansion) pair(d *server, i *inventory.Initiator, t *inventory.Target, nqn string, b *inventory.Block) (p keyPair, needs []plan.ID) {
-	p = keyPair{host: x.key(i.Key), target: x.key(t.CtrlKey)}
+func (x *expansion) pair(d *host.Machine, i *inventory.Initiator, t *inventory.Target, nqn string, b *inventory.Block) (p nvme.KeyPair, needs []plan.ID) {
+	p = nvme.KeyPair{Host: x.key(i.Key), Target: x.key(t.CtrlKey)}
 	var by []plan.ID
-	p.hostFile, needs = x.keyFile(d, i.Key, i.HostNQN, b)
-	p.targetFile, by = x.keyFile(d, t.CtrlKey, nqn, b)
+	p.HostFile, needs = x.keyFile(d, i.Key, i.HostNQN, b)
+	p.TargetFile, by = x.keyFile(d, t.CtrlKey, nqn, b)
 	return p, append(needs, by...)
 }
 
 // probeKeys keeps the keys where weft's probe finds them.
 func (x *expansion) probeKeys() {
 	for _, i := range x.model.Initiators {
-		d, ok := x.fleet.Devices[addr(i.Server)].(*server)
+		d, ok := x.fleet.Devices[addr(i.Server)].(*host.Machine)
 		if !ok || i.Key == nil {
 			continue
 		}
@@ -92,7 +94,7 @@ func (x *expansion) probeKeys() {
 }
 
 // auth is what weft-target asks of the hosts of a subsystem.
-func (x *expansion) auth(d *server, t *inventory.Target, sub *inventory.Subsystem) (list []agent.Auth, needs []plan.ID) {
+func (x *expansion) auth(d *host.Machine, t *inventory.Target, sub *inventory.Subsystem) (list []agent.Auth, needs []plan.ID) {
 	for _, nqn := range sub.AllowHosts {
 		i := x.chap.hosts[t][nqn]
 		if i == nil {
@@ -100,7 +102,7 @@ func (x *expansion) auth(d *server, t *inventory.Target, sub *inventory.Subsyste
 		}
 		keys, by := x.pair(d, i, t, sub.NQN, &t.Block)
 		needs = append(needs, by...)
-		list = append(list, agent.Auth{Host: nqn, KeyFile: keys.hostFile, SubsystemKeyFile: keys.targetFile, Hashes: only(t.Hash), DHGroups: only(t.DHGroup)})
+		list = append(list, agent.Auth{Host: nqn, KeyFile: keys.HostFile, SubsystemKeyFile: keys.TargetFile, Hashes: only(t.Hash), DHGroups: only(t.DHGroup)})
 	}
 	return list, needs
 }
@@ -114,27 +116,27 @@ func only(word string) []string {
 }
 
 // nvmetAuth is what a kernel's target asks of a host.
-func (x *expansion) nvmetAuth(d *server, t *inventory.Target, sub *inventory.Subsystem, nqn string, host plan.ID) []plan.ID {
+func (x *expansion) nvmetAuth(d *host.Machine, t *inventory.Target, sub *inventory.Subsystem, nqn string, host plan.ID) []plan.ID {
 	i := x.chap.hosts[t][nqn]
 	if i == nil {
 		return nil
 	}
-	id := plan.ID{Device: d.name, Kind: "nvmet_auth", Name: nqn}
+	id := plan.ID{Device: d.Address(), Kind: "nvmet_auth", Name: nqn}
 	if !x.chap.added[id] {
 		x.chap.added[id] = true
 		keys, needs := x.pair(d, i, t, sub.NQN, &t.Block)
-		want := &NVMeTAuth{NQN: nqn, Hash: t.Hash, DHGroup: t.DHGroup, keys: keys}
-		x.add(id, NVMeTAuthKind().Want(d, want), i.Range, append([]plan.ID{host}, needs...)...)
+		want := &nvme.NVMeTAuth{NQN: nqn, Hash: t.Hash, DHGroup: t.DHGroup, Keys: keys}
+		x.add(id, nvme.NVMeTAuthKind().Want(d, want), i.Range, append([]plan.ID{host}, needs...)...)
 	}
 	x.stand(&t.Block, id)
 	return []plan.ID{id}
 }
 
 // proves gives a connection the keys of its two ends.
-func (x *expansion) proves(d *server, want *NVMeConnection, i *inventory.Initiator, t *inventory.Target) (needs []plan.ID) {
+func (x *expansion) proves(d *host.Machine, want *nvme.NVMeConnection, i *inventory.Initiator, t *inventory.Target) (needs []plan.ID) {
 	if i.Key == nil {
 		return nil
 	}
-	want.keys, needs = x.pair(d, i, t, want.NQN, &i.Block)
+	want.Keys, needs = x.pair(d, i, t, want.NQN, &i.Block)
 	return needs
 }

@@ -9,6 +9,9 @@ import (
 
 	"weft/internal/nvme/names"
 	"weft/inventory"
+	"weft/modules/host"
+	"weft/modules/linux/nic"
+	"weft/modules/linux/nvme"
 	"weft/plan"
 )
 
@@ -17,7 +20,7 @@ import (
 // initiator shares a plane with.
 func (x *expansion) connections() {
 	for _, i := range x.model.Initiators {
-		d, ok := x.fleet.Devices[addr(i.Server)].(*server)
+		d, ok := x.fleet.Devices[addr(i.Server)].(*host.Machine)
 		if i.Engine != "kernel" || !ok {
 			continue
 		}
@@ -29,10 +32,10 @@ func (x *expansion) connections() {
 	}
 }
 
-func (x *expansion) connect(d *server, i *inventory.Initiator, c *inventory.Connect, t *inventory.Target) {
+func (x *expansion) connect(d *host.Machine, i *inventory.Initiator, c *inventory.Connect, t *inventory.Target) {
 	for _, p := range t.Portals {
-		nic := nicFor(i.Server, p)
-		if nic == nil && t.Server != nil && p.Plane != nil {
+		port := nicFor(i.Server, p)
+		if port == nil && t.Server != nil && p.Plane != nil {
 			continue // a plane that the initiator has no part in
 		}
 		transport, instead, ok := x.carried(t, p)
@@ -40,17 +43,17 @@ func (x *expansion) connect(d *server, i *inventory.Initiator, c *inventory.Conn
 			return // the target is refused
 		}
 		for _, sub := range t.Subsystems {
-			want := &NVMeConnection{
+			want := &nvme.NVMeConnection{
 				NQN: sub.NQN, Transport: transport, Instead: instead, Address: p.Address, HostNQN: i.HostNQN, HostID: hostID(i.HostNQN),
 				KeepAlive: seconds(c.KeepAliveTMO), ReconnectDelay: seconds(c.ReconnectDelay), CtrlLoss: c.CtrlLossTMO, FastFail: c.FastIOFailTMO, Queues: c.IOQueues, ToS: -1, IOPolicy: c.IOPolicy,
 			}
 			var needs []plan.ID
-			if nic != nil {
-				want.From = nic.Address.Addr()
-				if nic.Fabric != nil {
-					want.ToS = defaultToS(nic.Fabric)
+			if port != nil {
+				want.From = port.Address.Addr()
+				if port.Fabric != nil {
+					want.ToS = nic.DefaultToS(port.Fabric)
 				}
-				needs = slices.Clone(x.nics[nic])
+				needs = slices.Clone(x.nics[port])
 			}
 			for _, by := range []string{transport, instead} {
 				if id, ok := x.exports[export{t, by, p.Address}]; ok && !slices.Contains(needs, id) {
@@ -62,7 +65,7 @@ func (x *expansion) connect(d *server, i *inventory.Initiator, c *inventory.Conn
 				want.FastFail = mirrorFastFail
 			}
 			name := instance(t.Addr, i.Server.Addr) + "." + sub.Name + "@" + p.Address.String()
-			id := x.add(plan.ID{Device: d.name, Kind: "nvme_connection", Name: name}, NVMeConnectionKind().Want(d, want), c.Range, needs...)
+			id := x.add(plan.ID{Device: d.Address(), Kind: "nvme_connection", Name: name}, nvme.NVMeConnectionKind().Want(d, want), c.Range, needs...)
 			x.stand(&i.Block, id)
 			x.paths[reached{i, sub}] = append(x.paths[reached{i, sub}], id)
 		}

@@ -3,10 +3,11 @@ package modules
 import (
 	"weft/inventory"
 	"weft/inventory/catalogue"
+	"weft/modules/host"
 )
 
 // expect tells a server which NICs its facts are to be compared with.
-func (x *expansion) expect(d *server, s *inventory.Server) {
+func (x *expansion) expect(d *host.Machine, s *inventory.Server) {
 	if x.cables == nil {
 		x.cables = map[*inventory.RNIC]*inventory.Link{}
 		for _, l := range x.model.Links {
@@ -19,7 +20,7 @@ func (x *expansion) expect(d *server, s *inventory.Server) {
 	}
 	for _, r := range s.RNICs {
 		if r.PCI != "" {
-			d.expected = append(d.expected, Expectation{r, x.cables[r], x.hardware()})
+			d.Expect(host.Expectation{RNIC: r, Link: x.cables[r], Hardware: x.hardware()})
 		}
 	}
 }

@@ -4,25 +4,27 @@ import (
 	"fmt"
 
 	"weft/inventory"
+	"weft/modules/host"
+	"weft/modules/linux"
 )
 
 // HostOS is the host system of a name; nil: weft does not manage it.
-func HostOS(name string) *OS {
+func HostOS(name string) *host.OS {
 	if name == "linux" || name == "" { // ledgers have named none
-		return Linux()
+		return linux.OS()
 	}
 	return nil
 }
 
 // A hostSystem is one with its kinds, made once.
 type hostSystem struct {
-	os    *OS
-	kinds []AnyKind
-	named kindSet
+	os    *host.OS
+	kinds []host.AnyKind
+	named host.KindSet
 }
 
 // host is the host system of a name; nil: weft does not manage it.
-func (x *expansion) host(name string) *OS {
+func (x *expansion) host(name string) *host.OS {
 	if x.hosts[name] == nil {
 		find := HostOS
 		if x.env.HostOS != nil {
@@ -33,33 +35,33 @@ func (x *expansion) host(name string) *OS {
 			return nil
 		}
 		kinds := os.Kinds()
-		x.hosts[name] = &hostSystem{os, kinds, newKindSet(kinds)}
+		x.hosts[name] = &hostSystem{os, kinds, host.NewKindSet(kinds)}
 		x.hosts[os.Name] = x.hosts[name]
 	}
 	return x.hosts[name].os
 }
 
-func (x *expansion) kindsOf(os *OS) []AnyKind { return x.hosts[os.Name].kinds }
+func (x *expansion) kindsOf(os *host.OS) []host.AnyKind { return x.hosts[os.Name].kinds }
 
 // machine is the device of a server of which fabrics and storage ask something; false:
 // there is none.
-func (x *expansion) machine(s *inventory.Server) (*server, bool) {
-	d, ok := x.fleet.Devices[addr(s)].(*server)
-	return d, ok && d.os.Lacks(Intents) == nil
+func (x *expansion) machine(s *inventory.Server) (*host.Machine, bool) {
+	d, ok := x.fleet.Devices[addr(s)].(*host.Machine)
+	return d, ok && d.OS().Lacks(host.Intents) == nil
 }
 
 // only refuses what a server's blocks ask for and its system has no kind for.
-func (x *expansion) only(os *OS, s *inventory.Server) {
-	for _, k := range Kinds() {
-		if x.hosts[os.Name].named[k.name()] != nil {
+func (x *expansion) only(os *host.OS, s *inventory.Server) {
+	for _, k := range linux.Kinds() {
+		if x.hosts[os.Name].named[k.KindName()] != nil {
 			continue
 		}
-		list, _ := k.blocks(nil, s)
+		list, _ := k.DeclaredBy(nil, s)
 		for _, b := range list {
-			x.refuse(b.Range, s.Addr, fmt.Sprintf("%s %s, on os = %q", k.name(), b.name, os.Name))
+			x.refuse(b.Range, s.Addr, fmt.Sprintf("%s %s, on os = %q", k.KindName(), b.Name, os.Name))
 		}
 	}
-	if os.Lacks(Intents) == nil {
+	if os.Lacks(host.Intents) == nil {
 		return
 	}
 	for _, r := range s.RNICs {

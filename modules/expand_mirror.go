@@ -8,6 +8,8 @@ import (
 	"github.com/google/uuid"
 
 	"weft/inventory"
+	"weft/modules/host"
+	"weft/modules/linux/storage"
 	"weft/plan"
 )
 
@@ -35,7 +37,7 @@ func mirrors(sub *inventory.Subsystem) bool {
 // array over them. Rules have seen to it that no other does.
 func (x *expansion) mirrors() {
 	for _, i := range x.model.Initiators {
-		d, ok := x.fleet.Devices[addr(i.Server)].(*server)
+		d, ok := x.fleet.Devices[addr(i.Server)].(*host.Machine)
 		if i.Engine != "kernel" || !ok {
 			continue
 		}
@@ -47,8 +49,8 @@ func (x *expansion) mirrors() {
 	}
 }
 
-func (x *expansion) mirror(d *server, i *inventory.Initiator, v *inventory.Volume) {
-	want := &Mirror{Name: mdName("weft-" + x.model.Name + "-" + instance(v.Addr, "")), UUID: mdUUID(x.model.Name, v.Addr),
+func (x *expansion) mirror(d *host.Machine, i *inventory.Initiator, v *inventory.Volume) {
+	want := &storage.Mirror{Name: mdName("weft-" + x.model.Name + "-" + instance(v.Addr, "")), UUID: mdUUID(x.model.Name, v.Addr),
 		Heals: true, Later: installs(i.Server, "mdadm")}
 	needs := x.packages(i.Server)
 	for _, p := range []*inventory.Pool{v.Pool, v.Mirror[0]} {
@@ -60,7 +62,7 @@ func (x *expansion) mirror(d *server, i *inventory.Initiator, v *inventory.Volum
 				for _, ns := range sub.Namespaces {
 					ids := x.paths[reached{i, sub}]
 					if ns.From == v && len(ids) > 0 {
-						want.Halves = append(want.Halves, MirrorHalf{Disk: "nvme-uuid." + strings.ToLower(ns.UUID), What: v.Addr + " on " + p.Server.Addr})
+						want.Halves = append(want.Halves, storage.MirrorHalf{Disk: "nvme-uuid." + strings.ToLower(ns.UUID), What: v.Addr + " on " + p.Server.Addr})
 						needs = append(needs, ids...)
 					}
 				}
@@ -68,7 +70,7 @@ func (x *expansion) mirror(d *server, i *inventory.Initiator, v *inventory.Volum
 		}
 	}
 	if len(want.Halves) == 2 {
-		id := x.add(plan.ID{Device: d.name, Kind: "mirror", Name: instance(v.Addr, i.Server.Addr)}, MirrorKind().Want(d, want), v.At("mirror"), needs...)
+		id := x.add(plan.ID{Device: d.Address(), Kind: "mirror", Name: instance(v.Addr, i.Server.Addr)}, storage.MirrorKind().Want(d, want), v.At("mirror"), needs...)
 		x.stand(&i.Block, id)
 	}
 }
@@ -76,7 +78,7 @@ func (x *expansion) mirror(d *server, i *inventory.Initiator, v *inventory.Volum
 // mdName makes a name that md keeps: 32 bytes with the "any:" before it, which
 // says that it is the array of whatever host sees it.
 func mdName(name string) string {
-	clean := notLVM.ReplaceAllString(name, "_")
+	clean := storage.NotLVM.ReplaceAllString(name, "_")
 	if clean == name && len(name) <= 27 {
 		return name
 	}

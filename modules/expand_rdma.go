@@ -4,12 +4,14 @@ import (
 	"slices"
 
 	"weft/inventory"
+	"weft/modules/host"
+	"weft/modules/linux/nic"
 	"weft/plan"
 )
 
 // rdma expands what an RDMA fabric asks of a NIC port beside its queues, each
 // after what the port needs before.
-func (x *expansion) rdma(d *server, r *inventory.RNIC, before []plan.ID) []plan.ID {
+func (x *expansion) rdma(d *host.Machine, r *inventory.RNIC, before []plan.ID) []plan.ID {
 	f := r.Fabric
 	switch {
 	case f == nil:
@@ -22,24 +24,24 @@ func (x *expansion) rdma(d *server, r *inventory.RNIC, before []plan.ID) []plan.
 	}
 	var ids []plan.ID
 	add := func(kind string, want plan.Resource) {
-		ids = append(ids, x.add(plan.ID{Device: d.name, Kind: kind, Name: r.Name}, want, r.Range, slices.Concat(before, ids)...))
+		ids = append(ids, x.add(plan.ID{Device: d.Address(), Kind: kind, Name: r.Name}, want, r.Range, slices.Concat(before, ids)...))
 	}
-	link := newRDMALink(r.PCI, f.Transport, r.Name, r.Software)
+	link := nic.NewRDMALink(r.PCI, f.Transport, r.Name, r.Software)
 	for _, m := range r.Server.KernelModules {
 		link.Modules = append(link.Modules, m.Name)
 	}
-	add("rdma_link", RDMALinkKind().Want(d, link))
+	add("rdma_link", nic.RDMALinkKind().Want(d, link))
 	if f.Transport != "rocev2" {
 		return ids
 	}
-	cm := newRoCE(r.PCI, defaultToS(f))
+	cm := nic.NewRoCE(r.PCI, nic.DefaultToS(f))
 	if cm.ToS < 0 && slices.ContainsFunc(f.Classes, func(c *inventory.TrafficClass) bool { return len(c.DSCP) > 0 }) {
 		x.note(f.Range, f.Addr, "more than one class could be that of storage: the ToS that connections have by default stays as it is")
 	}
 	cm.Software = link.Name
-	add("roce", RoCEKind().Want(d, cm))
-	if ecn := newECN(r.PCI, f); ecn != nil {
-		add("ecn", ECNKind().Want(d, ecn))
+	add("roce", nic.RoCEKind().Want(d, cm))
+	if ecn := nic.NewECN(r.PCI, f); ecn != nil {
+		add("ecn", nic.ECNKind().Want(d, ecn))
 	}
 	return ids
 }

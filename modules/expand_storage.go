@@ -6,6 +6,10 @@ import (
 	"slices"
 
 	"weft/inventory"
+	"weft/modules/host"
+	"weft/modules/linux/nvme"
+	"weft/modules/linux/storage"
+	"weft/modules/linux/system"
 	"weft/plan"
 )
 
@@ -31,7 +35,7 @@ func (x *expansion) storage() {
 	}
 	for _, s := range x.model.Servers {
 		if d, ok := x.machine(s); ok {
-			x.boot(d, s, bootStorage, of[s.Addr])
+			x.boot(d, s, system.BootStorage, of[s.Addr])
 		}
 	}
 }
@@ -51,9 +55,9 @@ func (x *expansion) pool(p *inventory.Pool) {
 		x.refuse(p.At("on_existing_data"), p.Addr, `on_existing_data = "wipe"`)
 		return
 	}
-	want := &VolumeGroup{Name: groupName(x.model.Name, name), Owner: x.model.Name, Drives: p.Drives,
+	want := &storage.VolumeGroup{Name: storage.GroupName(x.model.Name, name), Owner: x.model.Name, Drives: p.Drives,
 		Keep: p.OnExistingData == "keep", Later: installs(p.Server, "lvm2")}
-	x.stand(&p.Block, x.add(plan.ID{Device: p.Server.Addr, Kind: "volume_group", Name: name}, VolumeGroupKind().Want(d, want), p.At("drives"), x.packages(p.Server)...))
+	x.stand(&p.Block, x.add(plan.ID{Device: p.Server.Addr, Kind: "volume_group", Name: name}, storage.VolumeGroupKind().Want(d, want), p.At("drives"), x.packages(p.Server)...))
 }
 
 // installs reports whether a server's own blocks bring a package.
@@ -76,22 +80,22 @@ func (x *expansion) volume(v *inventory.Volume) {
 		return
 	}
 	for _, half := range halves(x.model.Name, v) {
-		d, ok := x.fleet.Devices[addr(half.pool.Server)].(*server)
+		d, ok := x.fleet.Devices[addr(half.pool.Server)].(*host.Machine)
 		if !ok {
 			continue
 		}
 		want := half.volume
 		want.Among = x.among(half.pool)
 		want.Keep, want.Later, want.Half = half.pool.OnExistingData == "keep", installs(half.pool.Server, "lvm2"), v.Across()
-		id := plan.ID{Device: d.name, Kind: "volume", Name: instance(half.pool.Addr, d.name) + "." + half.name}
-		x.stand(&v.Block, x.add(id, VolumeKind().Want(d, want), v.Range, x.stands[&half.pool.Block]...))
+		id := plan.ID{Device: d.Address(), Kind: "volume", Name: instance(half.pool.Addr, d.Address()) + "." + half.name}
+		x.stand(&v.Block, x.add(id, storage.VolumeKind().Want(d, want), v.Range, x.stands[&half.pool.Block]...))
 	}
 }
 
 // among is what is declared of the group of a pool, made once.
-func (x *expansion) among(p *inventory.Pool) *Room {
+func (x *expansion) among(p *inventory.Pool) *storage.Room {
 	if x.rooms == nil {
-		x.rooms = map[*inventory.Pool]*Room{}
+		x.rooms = map[*inventory.Pool]*storage.Room{}
 		for _, v := range x.model.Volumes {
 			if v.Pool == nil {
 				continue
@@ -99,7 +103,7 @@ func (x *expansion) among(p *inventory.Pool) *Room {
 			for _, half := range halves(x.model.Name, v) {
 				r := x.rooms[half.pool]
 				if r == nil {
-					r = &Room{Drives: half.pool.Drives, Volumes: map[string]int64{}}
+					r = &storage.Room{Drives: half.pool.Drives, Volumes: map[string]int64{}}
 					x.rooms[half.pool] = r
 				}
 				r.Volumes[half.volume.Name] = half.volume.Bytes
@@ -113,7 +117,7 @@ func (x *expansion) among(p *inventory.Pool) *Room {
 type half struct {
 	pool   *inventory.Pool
 	name   string
-	volume *Volume
+	volume *storage.Volume
 }
 
 func halves(owner string, v *inventory.Volume) []half {
@@ -126,8 +130,7 @@ func halves(owner string, v *inventory.Volume) []half {
 		if n == 1 {
 			name += "-mirror"
 		}
-		cut := &Volume{Group: groupName(owner, instance(p.Addr, p.Server.Addr)), Name: lvmName(name), Owner: owner, Bytes: extents(v.Size)}
-		cut.Rule, cut.bad = cut.rule()
+		cut := storage.NewVolume(storage.GroupName(owner, instance(p.Addr, p.Server.Addr)), name, owner, v.Size)
 		list = append(list, half{p, name, cut})
 	}
 	return list
@@ -139,10 +142,10 @@ func VolumePath(owner string, v *inventory.Volume, s *inventory.Server) string {
 	list := halves(owner, v)
 	for _, half := range list {
 		if half.pool == v.On(s) {
-			return half.volume.path()
+			return half.volume.Path()
 		}
 	}
-	return list[0].volume.path()
+	return list[0].volume.Path()
 }
 
 // rests are the resources that keep a volume on a server.
@@ -154,7 +157,7 @@ func (x *expansion) rests(v *inventory.Volume, s *inventory.Server) []plan.ID {
 func (x *expansion) nvmetTargets() {
 	hosts := map[plan.ID]bool{}
 	for _, t := range x.model.Targets {
-		d, ok := x.fleet.Devices[addr(t.Server)].(*server)
+		d, ok := x.fleet.Devices[addr(t.Server)].(*host.Machine)
 		if t.Engine != "nvmet" || !ok {
 			continue
 		}
@@ -170,9 +173,9 @@ func (x *expansion) nvmetTargets() {
 		}
 		for _, transport := range x.transports(t) {
 			for _, p := range t.Portals {
-				want := newNVMeTPort(x.model.Name, transport, p.Address, nqns)
-				id := plan.ID{Device: d.name, Kind: "nvmet_port", Name: want.name()}
-				id = x.add(id, NVMeTPortKind().Want(d, want), t.Range, slices.Concat(x.nics[p.RNIC], subsystems)...)
+				want := nvme.NewNVMeTPort(x.model.Name, transport, p.Address, nqns)
+				id := plan.ID{Device: d.Address(), Kind: "nvmet_port", Name: want.Name()}
+				id = x.add(id, nvme.NVMeTPortKind().Want(d, want), t.Range, slices.Concat(x.nics[p.RNIC], subsystems)...)
 				x.stand(&t.Block, id)
 				x.exports[export{t, transport, p.Address}] = id
 			}
@@ -187,18 +190,18 @@ type export struct {
 	address   netip.AddrPort
 }
 
-func (x *expansion) nvmetSubsystem(d *server, t *inventory.Target, sub *inventory.Subsystem, hosts map[plan.ID]bool) plan.ID {
+func (x *expansion) nvmetSubsystem(d *host.Machine, t *inventory.Target, sub *inventory.Subsystem, hosts map[plan.ID]bool) plan.ID {
 	var needs []plan.ID
 	for _, nqn := range sub.AllowHosts {
-		id := plan.ID{Device: d.name, Kind: "nvmet_host", Name: nqn}
+		id := plan.ID{Device: d.Address(), Kind: "nvmet_host", Name: nqn}
 		if !hosts[id] {
 			hosts[id] = true
-			x.add(id, NVMeTHostKind().Want(d, &NVMeTHost{NQN: nqn}), sub.Range)
+			x.add(id, nvme.NVMeTHostKind().Want(d, &nvme.NVMeTHost{NQN: nqn}), sub.Range)
 		}
 		x.stand(&t.Block, id)
 		needs = append(append(needs, id), x.nvmetAuth(d, t, sub, nqn, id)...)
 	}
-	want := newNVMeTSubsystem(sub.NQN, sub.Serial, sub.AllowHosts)
+	want := nvme.NewNVMeTSubsystem(sub.NQN, sub.Serial, sub.AllowHosts)
 	for _, ns := range sub.Namespaces {
 		if ns.From == nil {
 			continue
@@ -206,10 +209,10 @@ func (x *expansion) nvmetSubsystem(d *server, t *inventory.Target, sub *inventor
 		if len(ns.From.Mirror) > 0 && !ns.From.Across() {
 			x.refuse(ns.From.At("mirror"), ns.From.Addr, `mirror, of a volume that a target with engine = "nvmet" exports`)
 		}
-		want.Namespaces[ns.ID] = newNVMeTNamespace(VolumePath(x.model.Name, ns.From, t.Server), ns.UUID)
+		want.Namespaces[ns.ID] = nvme.NewNVMeTNamespace(VolumePath(x.model.Name, ns.From, t.Server), ns.UUID)
 		needs = append(needs, x.rests(ns.From, t.Server)...)
 	}
-	id := x.add(plan.ID{Device: d.name, Kind: "nvmet_subsystem", Name: sub.NQN}, NVMeTSubsystemKind().Want(d, want), sub.Range, needs...)
+	id := x.add(plan.ID{Device: d.Address(), Kind: "nvmet_subsystem", Name: sub.NQN}, nvme.NVMeTSubsystemKind().Want(d, want), sub.Range, needs...)
 	x.stand(&t.Block, id)
 	return id
 }

@@ -6,6 +6,10 @@ import (
 	"weft/internal/agent"
 	"weft/inventory"
 	"weft/inventory/problem"
+	"weft/modules/host"
+	"weft/modules/linux/nic"
+	"weft/modules/linux/nvme"
+	"weft/modules/linux/storage"
 	"weft/plan"
 )
 
@@ -30,7 +34,7 @@ func (x *expansion) targets() {
 	}
 }
 
-func (x *expansion) target(d *server, s *inventory.Server, targets []*inventory.Target) {
+func (x *expansion) target(d *host.Machine, s *inventory.Server, targets []*inventory.Target) {
 	cfg := &agent.Target{Owner: x.model.Name}
 	var needs []plan.ID
 	cfg.ToS = x.targetToS(targets)
@@ -66,8 +70,8 @@ func (x *expansion) target(d *server, s *inventory.Server, targets []*inventory.
 		})
 		return
 	}
-	want := &Agent{Name: "weft-target", Bundle: x.env.Bundle, Config: string(text), Unit: agent.UnitText(cfg.Owner)}
-	id := x.add(plan.ID{Device: s.Addr, Kind: "agent", Name: "weft-target"}, AgentKind().Want(d, want), targets[0].Range, needs...)
+	want := &nvme.Agent{Name: "weft-target", Bundle: x.env.Bundle, Config: string(text), Unit: agent.UnitText(cfg.Owner)}
+	id := x.add(plan.ID{Device: s.Addr, Kind: "agent", Name: "weft-target"}, nvme.AgentKind().Want(d, want), targets[0].Range, needs...)
 	for _, t := range targets {
 		x.stand(&t.Block, id)
 		for _, p := range t.Portals {
@@ -101,7 +105,7 @@ func (x *expansion) targetToS(targets []*inventory.Target) uint8 {
 			if p.RNIC == nil || p.RNIC.Fabric == nil {
 				continue
 			}
-			switch is := defaultToS(p.RNIC.Fabric); {
+			switch is := nic.DefaultToS(p.RNIC.Fabric); {
 			case is < 0 || is == tos:
 			case tos < 0:
 				tos = is
@@ -117,11 +121,11 @@ func (x *expansion) targetToS(targets []*inventory.Target) uint8 {
 func (x *expansion) subsystem(sub *inventory.Subsystem, s *inventory.Server) agent.Subsystem {
 	out := agent.Subsystem{NQN: sub.NQN, Serial: sub.Serial, AllowHosts: sub.AllowHosts}
 	for _, ns := range sub.Namespaces {
-		one := agent.Namespace{ID: ns.ID, UUID: ns.UUID, BlockSize: blockSize, Size: extents(ns.From.Size), Backend: "device"}
+		one := agent.Namespace{ID: ns.ID, UUID: ns.UUID, BlockSize: blockSize, Size: storage.Extents(ns.From.Size), Backend: "device"}
 		if len(ns.From.Mirror) > 0 && !ns.From.Across() {
 			one.Backend = "mirror"
 			for _, half := range halves(x.model.Name, ns.From) {
-				one.Mirror = append(one.Mirror, half.volume.path())
+				one.Mirror = append(one.Mirror, half.volume.Path())
 			}
 		} else {
 			one.Path = VolumePath(x.model.Name, ns.From, s)

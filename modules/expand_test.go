@@ -13,6 +13,8 @@ import (
 	"weft/internal/remote"
 	"weft/inventory"
 	"weft/inventory/language"
+	"weft/modules/host"
+	"weft/modules/linux/nvme"
 	"weft/plan"
 	"weft/switches"
 	"weft/switches/systems"
@@ -39,7 +41,7 @@ func pilot(t *testing.T, files ...string) *inventory.Model {
 func offline(t *testing.T) Env {
 	return Env{
 		Bundle: bundle.New(),
-		Host: func(*inventory.Server) DialHost {
+		Host: func(*inventory.Server) host.DialHost {
 			return func(context.Context, bool) (remote.Host, func() error, error) {
 				t.Error("expansion dialled a server")
 				return nil, nil, context.Canceled
@@ -138,12 +140,11 @@ func TestExpandTarget(t *testing.T) {
 				t.Fatal(diags)
 			}
 			for _, it := range fleet.Items {
-				switch r := it.Resource.(type) {
-				case *resource[Agent]:
-					if it.ID.Device != `server.node["st1"]` || r.want.Config == "" {
+				if a := host.Wish[nvme.Agent](it.Resource); a != nil {
+					if it.ID.Device != `server.node["st1"]` || a.Config == "" {
 						continue
 					}
-					cfg, err := agent.ParseTarget([]byte(r.want.Config))
+					cfg, err := agent.ParseTarget([]byte(a.Config))
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -153,10 +154,9 @@ func TestExpandTarget(t *testing.T) {
 					if ns := cfg.Subsystems[0].Namespaces[1]; ns.IOPS != 50000 || ns.Bandwidth != 1e9 {
 						t.Errorf("limits of namespace 2: %+v", ns)
 					}
-				case *resource[NVMeConnection]:
-					if r.want.Transport != test.transport || r.want.Instead != test.instead || r.want.ToS != 104 {
-						t.Errorf("%s: %+v", it.ID, r.want)
-					}
+				}
+				if c := host.Wish[nvme.NVMeConnection](it.Resource); c != nil && (c.Transport != test.transport || c.Instead != test.instead || c.ToS != 104) {
+					t.Errorf("%s: %+v", it.ID, c)
 				}
 			}
 		})
@@ -189,8 +189,8 @@ func TestExpandIsDeterministic(t *testing.T) {
 		fleet, _ := Expand(pilot(t, "lab.weftvars"), offline(t))
 		for _, it := range fleet.Items {
 			out = append(out, it.ID.String())
-			if r, ok := it.Resource.(*resource[Agent]); ok {
-				out = append(out, r.want.Config)
+			if a := host.Wish[nvme.Agent](it.Resource); a != nil {
+				out = append(out, a.Config)
 			}
 		}
 		return out

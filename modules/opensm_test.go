@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"weft/internal/require"
+	"weft/modules/host"
 )
 
 // TestOpenSM has OpenSM, the subnet manager that most InfiniBand networks have,
@@ -31,21 +32,21 @@ func TestOpenSM(t *testing.T) {
 	net := newSubnet(t, "st1", "cn1", "manager")
 
 	st1 := net.read("st1", "0xffff")
-	before := st1.facts.NICs[0].RDMA[0]
-	if s := before.Subnet; before.State != "INIT" || s.Physical != "LinkUp" || s.LID != 0 || s.Manager != 0 || keys(s.PKeys) != "0xffff" {
+	before := st1.Server.NICs[0].RDMA[0]
+	if s := before.Subnet; before.State != "INIT" || s.Physical != "LinkUp" || s.LID != 0 || s.Manager != 0 || pkeys(s.PKeys) != "0xffff" {
 		t.Errorf("before the sweep: %+v %+v", before, s)
 	}
 	if guid(before) != net.says("st1", "Port GUID") {
 		t.Errorf("GID %q, ibstat has GUID %s", before.Subnet.GID, net.says("st1", "Port GUID"))
 	}
-	if len(st1.findings) > 0 {
-		t.Errorf("before the sweep: %v", st1.findings)
+	if len(st1.Findings) > 0 {
+		t.Errorf("before the sweep: %v", st1.Findings)
 	}
-	cn1 := net.read("cn1", "0xffff").facts.NICs[0].RDMA[0]
+	cn1 := net.read("cn1", "0xffff").Server.NICs[0].RDMA[0]
 
 	partitions := "Default=0x7fff, ipoib, mtu=5: ALL=limited, SELF=full;\nstorage=0x0001, ipoib: %s=full, %s=limited;\n"
 	net.sweep(fmt.Sprintf(partitions, guid(before), guid(cn1)))
-	manager := net.read("manager", "0xffff").facts.NICs[0].RDMA[0].Subnet
+	manager := net.read("manager", "0xffff").Server.NICs[0].RDMA[0].Subnet
 	lids := map[int]bool{manager.LID: true}
 	for _, test := range []struct{ host, ipoib, keys, finding string }{
 		{"st1", "0x8001", "0x7fff, 0x8001", ""},
@@ -55,9 +56,9 @@ func TestOpenSM(t *testing.T) {
 		{"manager", "0xffff", "0xffff", ""},
 	} {
 		d := net.read(test.host, test.ipoib)
-		p := d.facts.NICs[0].RDMA[0]
+		p := d.Server.NICs[0].RDMA[0]
 		s := p.Subnet
-		if p.State != "ACTIVE" || s.LID == 0 || s.Manager != manager.LID || keys(s.PKeys) != test.keys || !strings.HasPrefix(s.GID, "fe80:0000:0000:0000:") {
+		if p.State != "ACTIVE" || s.LID == 0 || s.Manager != manager.LID || pkeys(s.PKeys) != test.keys || !strings.HasPrefix(s.GID, "fe80:0000:0000:0000:") {
 			t.Errorf("%s after the sweep: %+v %+v", test.host, p, s)
 		}
 		if got := net.says(test.host, "Base lid"); got != strconv.Itoa(s.LID) {
@@ -80,14 +81,14 @@ func TestOpenSM(t *testing.T) {
 }
 
 // guid is that of a port, as files of OpenSM and ibstat write it.
-func guid(p RDMAPort) string {
+func guid(p host.RDMAPort) string {
 	digits := strings.ReplaceAll(p.Subnet.GID, ":", "")
 	return "0x" + digits[max(0, len(digits)-16):]
 }
 
-func findings(d *server) string {
+func findings(d *Facts) string {
 	var list []string
-	for _, f := range d.findings {
+	for _, f := range d.Findings {
 		list = append(list, f.String())
 	}
 	return strings.Join(list, "\n")
@@ -212,7 +213,7 @@ func (n *subnet) says(host, key string) string {
 
 // read reads the port of a host as that of the server st1, whose interface is
 // in a partition.
-func (n *subnet) read(host, ipoib string) *server {
+func (n *subnet) read(host, ipoib string) *Facts {
 	n.t.Helper()
 	const pci = "0000:41:00.0"
 	root, err := os.MkdirTemp(n.dir, "root")
@@ -231,7 +232,7 @@ func (n *subnet) read(host, ipoib string) *server {
 		}
 		n.write(rel, value+"\n")
 	}
-	out, err := exec.CommandContext(n.ctx, "sh", "-uc", strings.ReplaceAll(factsScript, "/sys/", root+"/sys/"), "sh", "all", pci).Output()
+	out, err := exec.CommandContext(n.ctx, "sh", "-uc", strings.ReplaceAll(HostOS("linux").Facts.Look(true, nil).Args[2], "/sys/", root+"/sys/"), "sh", "all", pci).Output()
 	if err != nil {
 		n.t.Fatal(err)
 	}
@@ -278,4 +279,12 @@ func (n *subnet) files(host, to string) {
 	if ended := cmd.Wait(); err != nil || ended != nil || line != "1: CA\n" {
 		n.t.Fatalf("read as %s: %v, %v: %q", host, err, ended, line)
 	}
+}
+
+func pkeys(list []host.PKey) string {
+	var words []string
+	for _, k := range list {
+		words = append(words, k.String())
+	}
+	return strings.Join(words, ", ")
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"weft/inventory"
+	"weft/modules/host"
 	"weft/plan"
 )
 
@@ -163,18 +164,18 @@ func (x *expansion) partOfFabric(f *inventory.Fabric) func(string) []plan.ID {
 	return func(path string) []plan.ID {
 		return slices.DeleteFunc(x.nicsOf(f), func(id plan.ID) bool {
 			k, ok := x.kindOf(id)
-			return !ok || path == "" || k.fabricPart() != path
+			return !ok || path == "" || k.OfFabric() != path
 		})
 	}
 }
 
 // kindOf is the kind of a resource on a machine.
-func (x *expansion) kindOf(id plan.ID) (AnyKind, bool) {
-	d, ok := x.fleet.Devices[id.Device].(*server)
+func (x *expansion) kindOf(id plan.ID) (host.AnyKind, bool) {
+	d, ok := x.fleet.Devices[id.Device].(*host.Machine)
 	if !ok {
 		return nil, false
 	}
-	k, ok := d.known()[id.Kind]
+	k, ok := d.Known()[id.Kind]
 	return k, ok
 }
 
@@ -183,27 +184,27 @@ func (x *expansion) kindOf(id plan.ID) (AnyKind, bool) {
 // its own.
 func (x *expansion) partOfServer(s *inventory.Server) func(string) []plan.ID {
 	return func(path string) []plan.ID {
-		d, ok := x.fleet.Devices[s.Addr].(*server)
+		d, ok := x.fleet.Devices[s.Addr].(*host.Machine)
 		if !ok {
 			return nil
 		}
-		for _, k := range x.kindsOf(d.os) {
-			if name, ok := k.part(path); ok {
-				return []plan.ID{{Device: s.Addr, Kind: k.name(), Name: name}}
+		for _, k := range x.kindsOf(d.OS()) {
+			if name, ok := k.PartNamed(path); ok {
+				return []plan.ID{{Device: s.Addr, Kind: k.KindName(), Name: name}}
 			}
 		}
 		kind, name, _ := strings.Cut(path, ".")
-		k, ok := d.known()[kind]
+		k, ok := d.Known()[kind]
 		if !ok {
 			return nil
 		}
-		list, ok := k.blocks(nil, s)
+		list, ok := k.DeclaredBy(nil, s)
 		if ok && name == "" {
 			return []plan.ID{{Device: s.Addr, Kind: kind}}
 		}
 		for _, b := range list {
-			if name == b.name || name == b.also {
-				return []plan.ID{{Device: s.Addr, Kind: kind, Name: b.name}}
+			if name == b.Name || name == b.Also {
+				return []plan.ID{{Device: s.Addr, Kind: kind, Name: b.Name}}
 			}
 		}
 		return nil

@@ -2,22 +2,18 @@ package modules
 
 import (
 	"fmt"
-	"time"
 
 	"weft/internal/hint"
 	"weft/inventory"
+	"weft/modules/host"
 	"weft/plan"
 )
 
-// patience is how long services may take until they answer as wanted.
-const patience = 30 * time.Second
-
-func (x *expansion) newServer(os *OS, s *inventory.Server) *server {
-	return &server{
-		os:   os,
-		name: s.Addr, machineID: s.MachineID, dial: x.env.Host(s), patience: patience, absence: absence,
-		kinds: x.hosts[os.Name].named, owner: x.model.Name, holder: x.env.Holder, mine: x.env.Mine, bundle: x.env.Bundle,
-	}
+func (x *expansion) newServer(os *host.OS, s *inventory.Server) *host.Machine {
+	return host.New(host.Config{
+		OS: os, Name: s.Addr, MachineID: s.MachineID, Dial: x.env.Host(s), Kinds: x.hosts[os.Name].named,
+		Owner: x.model.Name, Holder: x.env.Holder, Mine: x.env.Mine, Bundle: x.env.Bundle,
+	})
 }
 
 // roster lists the devices of the owner, which every ledger holds, and says

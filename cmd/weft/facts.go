@@ -11,6 +11,7 @@ import (
 	"weft/internal/hint"
 	"weft/internal/view"
 	"weft/modules"
+	"weft/modules/host"
 	"weft/plan"
 )
 
@@ -117,7 +118,7 @@ func (a *app) showFacts(owner string, list []told) {
 }
 
 // nicRow shows a port of a NIC; what is not known is empty.
-func nicRow(device string, n modules.NICFacts) []string {
+func nicRow(device string, n host.NICFacts) []string {
 	card := strings.TrimSpace(n.Model + " " + n.ID)
 	if n.Absent {
 		card = "not there"
@@ -151,7 +152,7 @@ func nicRow(device string, n modules.NICFacts) []string {
 }
 
 // inSubnet shows what an InfiniBand port was told by its subnet manager.
-func inSubnet(p modules.RDMAPort) string {
+func inSubnet(p host.RDMAPort) string {
 	s := p.Subnet
 	if s == nil {
 		return ""

@@ -17,7 +17,7 @@ import (
 	"weft/internal/run"
 	"weft/internal/view"
 	"weft/inventory"
-	"weft/modules"
+	"weft/modules/linux"
 	"weft/plan"
 )
 
@@ -103,8 +103,8 @@ func (a *app) failover(ctx context.Context, p *run.Site, cuts []prove.Cut) error
 	in := prove.FailoverInput{
 		Input: prove.Input{Model: p.Model, Host: hosts.Host, Attached: run.Attached},
 		Cut: func(ctx context.Context, h remote.Host, nic *inventory.RNIC, after time.Duration) (func(context.Context) error, error) {
-			a.emit(plan.Event{Type: plan.EventHeartbeat, Device: nic.Server.Addr, Message: fmt.Sprintf("%s/%s %s; its server brings it back within %v by itself", nic.Server.Addr, nic.Name, modules.CutHow(nic), after)})
-			return modules.CutLink(ctx, h, p.Model.Name, nic, after)
+			a.emit(plan.Event{Type: plan.EventHeartbeat, Device: nic.Server.Addr, Message: fmt.Sprintf("%s/%s %s; its server brings it back within %v by itself", nic.Server.Addr, nic.Name, linux.CutHow(nic), after)})
+			return linux.CutLink(ctx, h, p.Model.Name, nic, after)
 		},
 	}
 	all := &prove.Result{Verdict: prove.Pass}

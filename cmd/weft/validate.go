@@ -10,6 +10,7 @@ import (
 
 	"weft/inventory"
 	"weft/modules"
+	"weft/modules/host"
 	"weft/switches"
 )
 
@@ -19,7 +20,7 @@ func endAtOnce() { signal.Reset(os.Interrupt, syscall.SIGTERM) }
 // offline is what an expansion takes where nothing is dialled.
 func offline() modules.Env {
 	return modules.Env{
-		Host:     func(*inventory.Server) modules.DialHost { return nil },
+		Host:     func(*inventory.Server) host.DialHost { return nil },
 		Terminal: func(*inventory.Switch) switches.Dial { return nil },
 	}
 }

@@ -48,8 +48,17 @@ var may = map[string][]string{
 
 	// Where wishes meet machines.
 	"modules/claim": {"plan"},
-	"modules": {"modules/claim", "plan", "inventory", "inventory/problem", "inventory/catalogue", "switches", "switches/systems", "internal/remote", "internal/agent", "internal/bundle",
+	"modules/host":  {"modules/claim", "plan", "inventory", "inventory/catalogue", "internal/remote", "internal/bundle"},
+	// One host system. Its kinds stand apart by what they are about.
+	"modules/linux/see":     {"internal/remote"},
+	"modules/linux/put":     {"internal/remote", "internal/agent"},
+	"modules/linux/nic":     {"modules/host", "modules/linux/see", "modules/linux/put", "plan", "inventory", "internal/remote"},
+	"modules/linux/storage": {"modules/host", "modules/linux/see", "modules/linux/put", "plan", "inventory", "internal/remote"},
+	"modules/linux/system":  {"modules/host", "modules/linux/see", "modules/linux/put", "plan", "inventory", "internal/remote", "internal/agent"},
+	"modules/linux/nvme": {"modules/host", "modules/linux/see", "modules/linux/put", "modules/linux/storage", "plan", "inventory", "internal/remote", "internal/agent", "internal/bundle",
 		"internal/nvme/dhchap"}, // what a key is
+	"modules/linux": {"modules/host", "modules/linux/...", "plan", "inventory", "inventory/catalogue", "internal/remote", "internal/agent"},
+	"modules":       {"modules/claim", "modules/host", "modules/linux/...", "plan", "inventory", "inventory/problem", "inventory/catalogue", "switches", "switches/systems", "internal/remote", "internal/agent", "internal/bundle"},
 
 	// Who vouches for a plan file.
 	"internal/sshsig": {},
@@ -94,7 +103,7 @@ var may = map[string][]string{
 	"examples": {},
 
 	// A plan carried out, for people's commands and for workers.
-	"internal/run": {"plan", "plan/rollout", "inventory", "inventory/problem", "modules", "modules/claim", "switches", "internal/remote", "internal/remote/ssh",
+	"internal/run": {"plan", "plan/rollout", "inventory", "inventory/problem", "modules/...", "switches", "internal/remote", "internal/remote/ssh",
 		"internal/bundle", "internal/prove", "internal/view"}, // what a judgement says
 
 	// Where runs are kept.
@@ -106,7 +115,7 @@ var may = map[string][]string{
 	// Programs.
 	"cmd/weft-target":    {"internal/nvme/...", "internal/agent"},
 	"cmd/weft-initiator": {"internal/nvme/...", "internal/agent"},
-	"cmd/weft": {"plan", "plan/rollout", "inventory/...", "modules", "switches", "internal/remote/...", "internal/agent", "internal/bundle",
+	"cmd/weft": {"plan", "plan/rollout", "inventory/...", "modules/...", "switches", "internal/remote/...", "internal/agent", "internal/bundle",
 		"internal/run", "internal/prove", "internal/view", "internal/report", "internal/graph", "internal/lab", "internal/sshsig", "examples"},
 
 	"internal/arch": {},
@@ -117,6 +126,7 @@ var mayTest = map[string][]string{
 	"internal/remote/ssh":     {"internal/remote/remotetest"},
 	"internal/remote/local":   {"internal/remote/remotetest"},
 	"internal/lab":            {"internal/remote/ssh"},
+	"modules/host":            {"modules/linux", "internal/remote/remotetest"},
 	"switches":                {"switches/..."},
 	"modules":                 {"switches/...", "inventory/language", "internal/remote/remotetest", "internal/remote/ssh", "internal/lab/..."},
 	"internal/prove":          {"internal/remote/remotetest"},

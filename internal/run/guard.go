@@ -13,7 +13,7 @@ import (
 	"weft/internal/remote"
 	"weft/internal/view"
 	"weft/inventory"
-	"weft/modules"
+	"weft/modules/linux/nvme"
 	"weft/plan"
 	"weft/plan/rollout"
 )
@@ -126,13 +126,13 @@ func (g *guard) look(ctx context.Context, ask func(context.Context, func(string)
 // livePaths asks a server over the connection that it is read and changed over,
 // where there is one. Where that was lost meanwhile the server may still answer.
 func (s *Site) livePaths(ctx context.Context, server *inventory.Server) ([]prove.Path, error) {
-	ask := func() (live []modules.LivePath, lost bool, err error) {
+	ask := func() (live []nvme.LivePath, lost bool, err error) {
 		host, end, err := s.dial(server)(ctx, false)
 		if err != nil {
 			return nil, false, err
 		}
 		defer end()
-		live, err = modules.ReadLivePaths(ctx, host)
+		live, err = nvme.ReadLivePaths(ctx, host)
 		return live, errors.As(err, new(*remote.UnreachableError)), err
 	}
 	live, lost, err := ask()

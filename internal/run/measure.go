@@ -7,6 +7,7 @@ import (
 	"weft/internal/remote"
 	"weft/inventory"
 	"weft/modules"
+	"weft/modules/linux/nvme"
 	"weft/plan"
 	"weft/switches"
 )
@@ -35,7 +36,7 @@ func (s *Site) counted(ctx context.Context, sw *inventory.Switch, ports []string
 
 // Attached asks a server what its kernel has of an initiator.
 func Attached(ctx context.Context, h remote.Host, i *inventory.Initiator) (*prove.Attached, error) {
-	p, err := modules.ReadPaths(ctx, h, i)
+	p, err := nvme.ReadPaths(ctx, h, i)
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"weft/internal/remote/ssh"
 	"weft/inventory"
 	"weft/modules"
+	"weft/modules/host"
 	"weft/plan"
 	"weft/switches"
 )
@@ -80,7 +81,7 @@ func (s *Site) Close() error {
 }
 
 // host says how to log in to a server.
-func (s *Site) dial(server *inventory.Server) modules.DialHost {
+func (s *Site) dial(server *inventory.Server) host.DialHost {
 	return func(ctx context.Context, fresh bool) (remote.Host, func() error, error) {
 		dial := s.access.Dialer.Dial
 		if fresh {

@@ -1,0 +1,132 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"weft/internal/remote"
+	"weft/plan"
+)
+
+// Belongs implements plan.Keeper.
+func (d *Machine) Belongs(roster []plan.Member, protect map[string]bool, released []string) plan.Resource {
+	return &belongs{d, roster, protect, released}
+}
+
+// belongs keeps the roster in the ledger of a server.
+type belongs struct {
+	dev      *Machine
+	want     []plan.Member   // nil: the ledger itself goes
+	protect  map[string]bool // by the keys of entries: those where it changes
+	released []string        // keys of the entries that go
+}
+
+// Diff implements plan.Resource.
+func (b *belongs) Diff(plan.State) plan.Diff {
+	path := b.dev.ledgerPlace()
+	have := b.dev.ledgers.own.Roster
+	if b.want == nil {
+		if b.dev.ledgers.raw == nil {
+			return plan.Diff{}
+		}
+		return plan.Diff{Changes: []plan.Change{{Path: "ledger", Before: "kept"}}, Send: []string{"remove " + path}}
+	}
+	var d plan.Diff
+	if gone, came := missing(have, b.want), missing(b.want, have); gone != "" || came != "" {
+		d.Changes = append(d.Changes, plan.Change{Path: "devices", Before: gone, After: came})
+	}
+	if len(b.protect) > 0 {
+		var free, safe []string
+		for _, key := range slices.Sorted(maps.Keys(b.protect)) {
+			if b.protect[key] {
+				safe = append(safe, key)
+			} else {
+				free = append(free, key)
+			}
+		}
+		d.Changes = append(d.Changes, plan.Change{Path: "protected", Before: few(free), After: few(safe)})
+	}
+	if len(b.released) > 0 {
+		d.Changes = append(d.Changes, plan.Change{Path: "adopted", Before: few(b.released)})
+	}
+	if len(d.Changes) > 0 {
+		d.Send, d.Undo = []string{"put " + path + " (0600)"}, []string{"put " + path + " (0600)"}
+	}
+	return d
+}
+
+// missing names what of list is not in other. Rosters are as long as the fleet,
+// and each device has one: mostly they are equal, or differ in one place.
+func missing(list, other []plan.Member) string {
+	for len(list) > 0 && len(other) > 0 && same(list[0], other[0]) {
+		list, other = list[1:], other[1:]
+	}
+	for len(list) > 0 && len(other) > 0 && same(list[len(list)-1], other[len(other)-1]) {
+		list, other = list[:len(list)-1], other[:len(other)-1]
+	}
+	// On every device that weft comes to for the first time, one of them is empty.
+	if len(list) == 0 {
+		return ""
+	}
+	if len(other) == 0 {
+		var names []string
+		for _, m := range list[:min(len(list), mostNamed)] {
+			names = append(names, m.Device)
+		}
+		return someOf(names, len(list))
+	}
+	there := make(map[plan.Member]bool, len(other))
+	for _, m := range other {
+		there[plain(m)] = true
+	}
+	var names []string
+	count := 0
+	for _, m := range list {
+		if there[plain(m)] {
+			continue
+		}
+		if count++; count <= mostNamed {
+			names = append(names, m.Device)
+		}
+	}
+	return someOf(names, count)
+}
+
+func same(a, b plan.Member) bool { return plain(a) == plain(b) }
+
+// plain is a device as the ledgers of before have it, in which no server has a system:
+// there was only the first one.
+func plain(m plan.Member) plan.Member {
+	if m.Kind == "server" && m.OS == firstOS {
+		m.OS = ""
+	}
+	return m
+}
+
+// firstOS is the host system of ledgers that name none.
+const firstOS = "linux"
+
+// mostNamed is how many names are listed in full.
+const mostNamed = 4
+
+func few(names []string) string { return someOf(names, len(names)) }
+
+// someOf lists names, which are the first of that many.
+func someOf(names []string, count int) string {
+	if count > mostNamed {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:mostNamed-1], ", "), count-mostNamed+1)
+	}
+	return strings.Join(names, ", ")
+}
+
+// Verify implements plan.Resource.
+func (b *belongs) Verify(context.Context) error { return nil }
+
+func (b *belongs) looks() []remote.Look           { return nil }
+func (b *belongs) parse(remote.Seen) plan.State   { return nil }
+func (b *belongs) steps(plan.State) []remote.Step { return nil } // the ledger is written by the transaction
+func (b *belongs) undo(plan.State) []remote.Step  { return nil }
+func (b *belongs) restored(_, _ plan.State) error { return nil }

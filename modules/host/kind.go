@@ -1,0 +1,292 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"weft/internal/bundle"
+	"weft/internal/remote"
+	"weft/inventory"
+	"weft/plan"
+)
+
+// A Kind is one sort of resource on a server. All there is to it stands in one
+// literal in one file, beside the struct T, which is both what is wanted and
+// what was observed; its page is NAME.md, its cases are in testdata/NAME.
+//
+// To write a kind: declare T, whose exported fields are what ledgers keep (their
+// names never change); write a function that returns the literal, with the
+// functions of T as its hooks; add that function to Kinds. Expand then makes
+// resources of it with Want.
+//
+// The first five hooks are there in every kind, the others where they are
+// needed. All but Verify are pure. A nil *T is absence: Steps(nil, have)
+// removes.
+type Kind[T any] struct {
+	Name    string
+	Lasting bool // it can be given its former state, and never be removed
+	Risky   bool // it may cut the server off: the dead-man covers it
+	Stays   bool // what a run made of it may hold data, and stays when the run is reverted
+
+	// Blocks are the blocks of the kind's name in a server that declare it; nil:
+	// there are none, and it is made by what Expand finds elsewhere.
+	Blocks func(*inventory.Server) []Block[T]
+
+	// Port is what a fabric asks of a port of a NIC with its classes; nil: nothing.
+	Port func(*inventory.RNIC) *T
+	// Part names the resource that ignore_drift of a server means by a path that is
+	// no block of the kind's name.
+	Part func(path string) (name string, ok bool)
+	// FabricPart is the attribute of a fabric that only this kind keeps.
+	FabricPart string
+
+	// Looks lists what must be read to observe it; it is batched with the looks
+	// of every other resource of the server.
+	Looks func(want *T) []remote.Look
+	// Parse makes the observed state of what was seen; nil is absence. Its error
+	// says why it cannot be had on this server.
+	Parse func(want *T, s remote.Seen) (*T, error)
+	// Diff lists what differs from have.
+	Diff func(want, have *T) []plan.Change
+	// Steps leads from have to want; Steps(have, want) is the way back.
+	Steps func(want, have *T) []remote.Step
+	// Verify proves the effect on the live server, where reading it back does not.
+	Verify func(want *T, ctx context.Context, h remote.Host) error
+
+	// Before it is compared: Check says why what is wanted cannot be written, and
+	// Reveal reads secrets into it. Inherit is told what the ledger holds.
+	Check   func(want *T) error
+	Reveal  func(want *T) error
+	Inherit func(want *T, entries []plan.Entry)
+	// Refuse says why have is not led to want.
+	Refuse func(want, have *T) error
+	// NIC is the PCI address of the port whose facts must allow it.
+	NIC func(want *T) string
+
+	// About names what it is about, where it is called after a block that only
+	// points at that: the same thing under another block's name is the same
+	// resource.
+	About func(*T) string
+	// Boot is the lines of a script that bring back what a restart loses; they may
+	// run at any time. The interface of a PCI address is $(nic ADDRESS).
+	Boot func(want *T) []string
+	// Goal is what will be observed once the steps from have are done, where that
+	// says more than want.
+	Goal func(want, have *T) *T
+	// Left is what of an observed state is not as it should be and is left to
+	// people; "" is nothing.
+	Left func(have *T) string
+	// Advice says what to do about a failure. The reply is what the server answered
+	// to a step, "" when all steps were taken and it is still not as wanted. Why is
+	// a command of the server that tells more.
+	Advice func(want *T, reply string) string
+	Why    func(want *T) []string
+	// Self is what a state is about, as people know it, and Beside all that its
+	// first look shows.
+	Self, Beside func(*T, remote.Seen) []Object
+
+	// First is an observed state as it was before weft ever came, where weft may
+	// have changed it for another resource.
+	First func(want, have *T, entries []plan.Entry) *T
+	// Stay changes a former state so that what others declare of the same thing
+	// holds when this one has gone back to it.
+	Stay func(former *T, t *Things)
+	// Keeps says why an observed thing stays although it is declared no more.
+	Keeps func(have *T) string
+	// Amid is have where what is off, or not off yet, is as before: some settings are
+	// taken off before others are put in their place.
+	Amid func(have, applied, before *T) *T
+	// From gives it weft's bundle, to put back what it took away.
+	From func(*T, *bundle.Bundle)
+	// Secrets are the parts of a state that nobody may read.
+	Secrets func(*T) []*[]byte
+	Partial Partial[T]
+
+	// Together refuses states, as read of all resources of a server, where one may
+	// not be pruned because of others.
+	Together func(rs []plan.Resource, states []plan.State)
+	// Alone reports whether hosts miss something on the way from have: then no
+	// other device does the like at the same time.
+	Alone func(want, have *T) bool
+	// Undo is the way back from want after some steps towards it, where not all of
+	// it is to be undone.
+	Undo func(have, want *T, begun []remote.Step) []remote.Step
+	// Lost says what was there before and is missing although all is as wanted.
+	// back: it was put back, so that all of it belongs there.
+	Lost func(have, now *T, back bool) error
+}
+
+// Partial is for kinds that speak of some settings of their thing and leave the
+// others alone. When the declaration changes, it may speak of others than before:
+// what weft made of those that it does not speak of any more goes back to what was
+// there before weft, unless somebody changed it since.
+type Partial[T any] struct {
+	// Follow takes on the settings that weft applied and want does not speak of.
+	Follow func(want *T, p Past[T])
+	// Since is what was there before weft, of all that want speaks of: as former has
+	// it where applied spoke of it, otherwise as have. nil: former speaks of all.
+	Since func(want, applied, former, have *T) *T
+	// Settle leaves of applied, once it is proven, and of what was there before it,
+	// what is declared.
+	Settle func(applied, former *T)
+}
+
+// A past is what the ledger says of a thing. A setting that is still as it was
+// applied is to be as it was before weft.
+type Past[T any] struct {
+	Applied *T
+	Former  *T   // before weft
+	Half    bool // weft may have been cut off: a setting may have been taken off and nothing put there
+	Firm    bool // a setting is to be as before weft, whatever it is now
+}
+
+// A Block declares one resource of a kind.
+type Block[T any] struct {
+	*inventory.Block
+	Name string // of the resource
+	Also string // how ignore_drift may name it as well
+	Want *T
+}
+
+// AnyKind is a kind whatever its states are.
+type AnyKind interface {
+	KindName() string
+	// blocks are what a server's blocks of its name declare; false: it has none.
+	DeclaredBy(*Machine, *inventory.Server) ([]declaration, bool)
+	// port is what a NIC's port is to have; nil: nothing.
+	OnPort(*Machine, *inventory.RNIC) plan.Resource
+	PartNamed(path string) (name string, ok bool)
+	OfFabric() string
+	// restore makes the resource that leads back from what an entry of a ledger
+	// says was applied to what was there before.
+	restore(*Machine, plan.Entry) (Thing, error)
+	together([]plan.Resource, []plan.State)
+	// secrets opens a state as a ledger keeps it; false: it has no secrets.
+	secrets(json.RawMessage) (openState, bool)
+}
+
+// A declaration is a Block whatever its kind is.
+type declaration struct {
+	*inventory.Block
+	Name, Also string
+	Resource   plan.Resource
+}
+
+func (k *Kind[T]) KindName() string { return k.Name }
+
+func (k *Kind[T]) together(rs []plan.Resource, states []plan.State) {
+	if k.Together != nil {
+		k.Together(rs, states)
+	}
+}
+
+func (k *Kind[T]) DeclaredBy(dev *Machine, s *inventory.Server) (list []declaration, ok bool) {
+	if k.Blocks == nil {
+		return nil, false
+	}
+	for _, b := range k.Blocks(s) {
+		list = append(list, declaration{b.Block, b.Name, b.Also, k.Want(dev, b.Want)})
+	}
+	return list, true
+}
+
+func (k *Kind[T]) OnPort(dev *Machine, r *inventory.RNIC) plan.Resource {
+	if k.Port == nil {
+		return nil
+	}
+	if want := k.Port(r); want != nil {
+		return k.Want(dev, want)
+	}
+	return nil
+}
+
+func (k *Kind[T]) PartNamed(path string) (name string, ok bool) {
+	if k.Part == nil {
+		return "", false
+	}
+	return k.Part(path)
+}
+
+func (k *Kind[T]) OfFabric() string { return k.FabricPart }
+
+// Want is a declared resource of a server.
+func (k *Kind[T]) Want(dev *Machine, want *T) plan.Resource {
+	return &resource[T]{kind: k, want: want, dev: dev}
+}
+
+func (k *Kind[T]) restore(dev *Machine, e plan.Entry) (Thing, error) {
+	applied, former, err := states[T](e)
+	switch {
+	case err != nil:
+		return nil, err
+	case k.Lasting && e.State != plan.EntryAdopted && former == nil:
+		return nil, fmt.Errorf("it does not say what was there before")
+	case e.Applied == nil && e.Former == nil:
+		return nil, fmt.Errorf("it does not say what was applied")
+	}
+	if former != nil && k.Secrets != nil {
+		if err := found(k.Secrets(former)); err != nil {
+			return nil, err
+		}
+	}
+	if former != nil && k.Stay != nil {
+		k.Stay(former, &dev.things)
+	}
+	for _, state := range []*T{applied, former} {
+		if state != nil && k.From != nil {
+			k.From(state, dev.bundle)
+		}
+	}
+	return &resource[T]{kind: k, dev: dev, id: plan.ID{Device: dev.name, Kind: e.Kind, Name: e.Name}, want: former,
+		kept: &kept[T]{last: applied, half: e.State == plan.EntryCreating}}, nil
+}
+
+// states are what an entry says of a thing; nil is nothing.
+func states[T any](e plan.Entry) (applied, former *T, err error) {
+	if e.Applied != nil {
+		if err = json.Unmarshal(e.Applied, &applied); err != nil {
+			return nil, nil, fmt.Errorf("what was applied: %w", err)
+		}
+	}
+	if e.Former != nil {
+		if err = json.Unmarshal(e.Former, &former); err != nil {
+			return nil, nil, fmt.Errorf("what was there before: %w", err)
+		}
+	}
+	return applied, former, nil
+}
+
+// encode is a state as a ledger keeps it.
+func encode[T any](state *T) json.RawMessage {
+	if state == nil {
+		return nil
+	}
+	raw, err := json.Marshal(state)
+	if err != nil {
+		panic(err) // states are plain structs; a test encodes one of each kind
+	}
+	return raw
+}
+
+// either gives the one of two states that is nil what its absence looks like;
+// when both are nil it gives nothing.
+func Either[T any](want, have *T, absent func(*T) *T) (*T, *T) {
+	switch {
+	case want == nil && have != nil:
+		want = absent(have)
+	case want != nil && have == nil:
+		have = absent(want)
+	}
+	return want, have
+}
+
+// some is a state, or the zero one of what was not observed.
+func Some[T any](state *T) *T {
+	if state == nil {
+		return new(T)
+	}
+	return state
+}
+
+func Run(args ...string) remote.Step { return remote.Step{Args: args} }

@@ -1,0 +1,166 @@
+package host
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"weft/modules/claim"
+	"weft/plan"
+)
+
+// A lease lasts leaseTime unless it is renewed, which happens every
+// leaseRenewal.
+const (
+	leaseTime    = 5 * time.Minute
+	leaseRenewal = time.Minute
+)
+
+// lease keeps every other weft from changing a server, until it is released
+// or not renewed any more.
+type lease struct {
+	text  string // of the holder file: no two are the same
+	end   context.CancelFunc
+	ended sync.WaitGroup
+}
+
+// leaseFile is what the holder file holds.
+type leaseFile struct {
+	claim.Holder
+	Owner string `json:"owner"`
+	Nonce string `json:"nonce"`
+}
+
+// take takes the lease for a transaction of the run that has left the mark want,
+// which is renewed; nil: of none. It returns the ledger as it is now.
+func (d *Machine) take(ctx context.Context, want *plan.Mark) (ledger []byte, err error) {
+	var note Note
+	if want != nil {
+		m := *want
+		m.OS = d.os.Name
+		if note.Text, err = markText(m); err != nil {
+			return nil, err
+		}
+		note.Needle = needleOf(*want, note.Text)
+	}
+	var mark string
+	err = d.claim(ctx, func(c Claim) (held *Held, err error) {
+		mark, ledger, held, err = d.os.Memory.Take(ctx, d.host, c, note, d.owner)
+		return held, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	d.keep(d.claimed)
+	d.mark = d.parseMark(mark)
+	if err := d.admits(want); err != nil {
+		return nil, errors.Join(err, d.release(ctx))
+	}
+	return ledger, nil
+}
+
+// claim asks for the lease. A *plan.HeldError says who holds it.
+func (d *Machine) claim(ctx context.Context, ask func(Claim) (*Held, error)) error {
+	if err := d.os.Lacks(Memories); err != nil {
+		return err
+	}
+	me := leaseFile{Holder: d.holder, Owner: d.owner, Nonce: rand.Text()}
+	raw, err := json.Marshal(me)
+	if err != nil {
+		return err
+	}
+	d.claimed = string(raw)
+	for c, try := (Claim{Text: d.claimed, Time: leaseTime}), 1; ; try++ {
+		held, err := ask(c)
+		switch {
+		case errors.As(err, new(*UnwrittenError)):
+			return err
+		case err != nil:
+			d.stray = d.claimed
+			return fmt.Errorf("take the lease %s: %w", d.os.Memory.Place(KeptLease, ""), err)
+		case held == nil:
+			return nil
+		}
+		holder, left := held.by()
+		// Others take it and let go of it meanwhile: who is too late too often gives up.
+		if try == 3 || left > 0 && !d.holder.Outlived(holder.Holder) {
+			return claim.Refused(d.name, holder.describe(), left)
+		}
+		c.Over = held
+	}
+}
+
+// by is who holds a lease, and for how long. No lease ends later than a fresh one:
+// the figure would be none of ours.
+func (h *Held) by() (who leaseFile, left time.Duration) {
+	_ = json.Unmarshal([]byte(h.Text), &who) // whoever it is
+	if !h.Known {
+		return who, leaseTime
+	}
+	return who, min(h.Left, leaseTime)
+}
+
+// keep renews the lease until release.
+func (d *Machine) keep(text string) {
+	ctx, cancel := context.WithCancel(context.Background())
+	l := &lease{text: text, end: cancel}
+	host, memory := d.host, d.os.Memory
+	l.ended.Go(func() {
+		tick := time.NewTicker(leaseRenewal)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				// A renewal that fails ends the lease early, which the next
+				// step will meet as a lost connection.
+				_ = memory.Renew(ctx, host, Claim{Text: text, Time: leaseTime})
+			}
+		}
+	})
+	d.lease = l
+}
+
+// stop ends renewing.
+func (l *lease) stop() {
+	l.end()
+	l.ended.Wait()
+}
+
+// letGo gives back a lease that was taken, or not given back, over a connection
+// that was lost at that very moment: others would wait for its end. That end
+// comes also where this fails.
+func (d *Machine) letGo(ctx context.Context) {
+	if d.stray == "" {
+		return
+	}
+	host, hangUp, err := d.login(ctx, true)
+	if err != nil {
+		return
+	}
+	defer hangUp()
+	if d.os.Memory.Release(ctx, host, d.stray) == nil {
+		d.stray = ""
+	}
+}
+
+// release gives the lease back.
+func (d *Machine) release(ctx context.Context) error {
+	if d.lease == nil {
+		return nil
+	}
+	d.lease.stop()
+	err := d.os.Memory.Release(ctx, d.host, d.lease.text)
+	text := d.lease.text
+	d.lease = nil
+	if err != nil {
+		d.stray = text
+		return fmt.Errorf("release the lease %s: %w", d.os.Memory.Place(KeptLease, ""), err)
+	}
+	return nil
+}

@@ -1,0 +1,16 @@
+package host_test
+
+import (
+	"os"
+	"testing"
+
+	"weft/modules/host"
+	"weft/modules/linux"
+)
+
+// TestMain brings the tests of this package a host system, which it must not know
+// itself.
+func TestMain(m *testing.M) {
+	host.Linux(linux.OS)
+	os.Exit(m.Run())
+}

@@ -1,0 +1,443 @@
+package host
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"weft/internal/bundle"
+	"weft/internal/hint"
+	"weft/internal/remote"
+	"weft/modules/claim"
+	"weft/plan"
+)
+
+// DialHost logs in to a server: over a connection that is there already, or
+// afresh. The returned function ends the login.
+type DialHost func(ctx context.Context, fresh bool) (remote.Host, func() error, error)
+
+// server is a plan.Device: all resources of one machine, read in one
+// batch and changed step by step, each step with its undo.
+type Machine struct {
+	os        *OS
+	name      string // HCL address
+	machineID string // wanted; "" is not checked
+	dial      DialHost
+	patience  time.Duration // how long services may take until they answer as wanted
+	absence   time.Duration // how long a server that is being put back may be away
+
+	owner  string // whose ledger is kept; "": none is, nor is a lease taken
+	holder claim.Holder
+	things Things
+	kinds  KindSet        // of what ledgers name
+	bundle *bundle.Bundle // what undoing the removal of an agent installs
+
+	expected []Expectation // NICs that facts are compared with
+	curious  bool          // all facts are asked for
+	facts    *ServerFacts  // nil: not read yet
+	findings []Finding     // of the facts
+
+	host    Transport // nil: not connected, or at rest
+	close   func() error
+	answers string               // the machine id of who answered Open last
+	ledgers ledgers              // as read by Open, or written since
+	ahead   []remote.Look        // asked for before Open, for the next Read
+	early   remote.Seen          // what Open saw of them; good for one Read
+	seen    []observation        // by the last Read
+	sights  remote.Seen          // by the last Read, for as long as the server is not at rest
+	beside  map[string][]string  // seen by the last Read, and not weft's business
+	mark    *serverMark          // of a run, as it stood when the server was opened or its lease taken; nil: none
+	mine    func(plan.Mark) bool // whose record this weft has
+	lease   *lease
+	claimed string // the text of the lease that was asked for last
+	stray   string // a lease that the server may hold for us although it never said so; see letGo
+
+	places      []remote.Look // of what is declared: where uploads may have been left
+	left        leavings      // by an apply that did not end, as Open saw them
+	armed       bool          // the dead-man of this owner is
+	armedHere   bool          // by this transaction, and by none before
+	othersArmed []string      // owners
+	unguarded   error         // why none can be armed there
+	before      ledger        // before the transaction
+	leaves      bool          // the transaction removes the ledger
+	planned     []plan.Step   // of the transaction
+	done        []carried     // begun in this transaction, in order
+}
+
+// Config is what a machine is made of.
+type Config struct {
+	OS        *OS
+	Name      string // HCL address
+	MachineID string // wanted; "" is not checked
+	Dial      DialHost
+	Kinds     KindSet // nil: those of the system
+
+	Owner  string // whose ledger is kept; "": none is, nor is a lease taken
+	Holder claim.Holder
+	Mine   func(plan.Mark) bool // whose record this weft has
+	Bundle *bundle.Bundle       // what undoing the removal of an agent installs
+}
+
+// newMachine is a machine that was not spoken to yet.
+func New(c Config) *Machine {
+	return &Machine{
+		os: c.OS, name: c.Name, machineID: c.MachineID, dial: c.Dial, kinds: c.Kinds, patience: patience, absence: absence,
+		owner: c.Owner, holder: c.Holder, mine: c.Mine, bundle: c.Bundle,
+	}
+}
+
+// patience is how long services may take until they answer as wanted.
+const patience = 30 * time.Second
+
+// OS is its system.
+func (d *Machine) OS() *OS { return d.os }
+
+// Address is what the files call it.
+func (d *Machine) Address() string { return d.name }
+
+// An observation is a resource with what was read of it.
+type observation struct {
+	resource plan.Resource
+	state    plan.State
+}
+
+// Foresee implements plan.Foreseer. Where the machine id is declared, nothing is
+// asked of a machine before it has shown its own.
+func (d *Machine) Foresee(rs []plan.Resource) {
+	if d.ahead, d.places = nil, looksOf(rs); d.machineID == "" {
+		d.ahead = d.places
+	}
+}
+
+func looksOf(rs []plan.Resource) []remote.Look {
+	var looks []remote.Look
+	for _, r := range rs {
+		looks = append(looks, r.(Resource).looks()...)
+	}
+	return looks
+}
+
+// Open implements plan.Device.
+func (d *Machine) Open(ctx context.Context) (plan.Identity, error) {
+	if err := d.connect(ctx); err != nil {
+		return plan.Identity{}, err
+	}
+	looks := d.os.Who.Looks()
+	keeps := d.owner != "" && d.os.Memory != nil
+	if keeps {
+		looks = append(looks, d.os.Memory.Looks(d.owner, d.places)...)
+	}
+	if keeps && d.os.Guard != nil {
+		looks = append(looks, d.os.Guard.Look())
+	}
+	unknown := d.facts == nil && len(d.expected) > 0 && d.os.Facts != nil
+	if unknown {
+		looks = append(looks, d.factsLook())
+	}
+	ahead := d.ahead
+	looks, d.ahead, d.early = append(looks, ahead...), nil, remote.Seen{}
+	seen, err := d.host.Read(ctx, looks)
+	if err != nil {
+		return plan.Identity{}, err
+	}
+	if len(ahead) > 0 {
+		d.early = seen
+	}
+	id := d.os.Who.Parse(seen)
+	id.Method = d.os.Method
+	d.answers = id.MachineID
+	if keeps {
+		if err := d.remember(seen, &id); err != nil {
+			return id, err
+		}
+	}
+	if unknown {
+		// Facts that cannot be read hold nothing up: ReadFacts says why.
+		_ = d.learn(seen)
+	}
+	id.Warnings = append(id.Warnings, d.warnings()...)
+	if d.machineID != "" && id.MachineID != d.machineID {
+		return id, hint.Wrap(fmt.Errorf("another machine answers: machine_id is %q, declared %q", id.MachineID, d.machineID),
+			"if the machine was replaced on purpose, change machine_id of %s", d.name)
+	}
+	return id, d.ledgers.unknown
+}
+
+// remember takes in what the machine keeps.
+func (d *Machine) remember(seen remote.Seen, id *plan.Identity) error {
+	m, err := d.os.Memory.Parse(seen, d.owner, d.places)
+	if err != nil {
+		return err
+	}
+	d.ledgers = ledgersOf(d.owner, m, d.Known(), d.nameToday)
+	d.rename(&d.ledgers.own)
+	if os := d.ledgers.own.OS; os != "" && os != d.os.Name {
+		d.ledgers.unknown = hint.Wrap(fmt.Errorf("the ledger %s is that of os = %q: nothing on this server is changed", d.ledgerPlace(), os),
+			"if it runs another system now, remove the ledger there: what weft did before is gone")
+	}
+	if d.os.Guard != nil {
+		armed, err := d.os.Guard.Armed(seen)
+		if err != nil {
+			return err
+		}
+		d.armed, d.othersArmed = tellArmed(d.owner, armed.Owners)
+		d.unguarded = armed.Unable
+	}
+	d.left = leftOf(m, d.holder)
+	d.mark = d.sawMark(seen)
+	if d.armed {
+		id.Warnings = append(id.Warnings, fmt.Sprintf("an apply that did not end left a timer: what it changed is reverted within %s, unless apply proves it", revertAfter))
+	}
+	if len(d.othersArmed) > 0 {
+		id.Warnings = append(id.Warnings, fmt.Sprintf("the owner %s has a revert armed on the server: addresses and the settings of NICs are not changed until that apply has ended, or its timer has fired (%s at most)", strings.Join(d.othersArmed, ", "), revertAfter))
+	}
+	if d.ledgers.warning != "" {
+		id.Warnings = append(id.Warnings, d.ledgers.warning)
+	}
+	return nil
+}
+
+// connect logs in, where that has not been done.
+func (d *Machine) connect(ctx context.Context) error {
+	if d.host != nil {
+		return nil
+	}
+	host, hangUp, err := d.login(ctx, false)
+	if err != nil {
+		return err
+	}
+	d.host, d.close = host, hangUp
+	return nil
+}
+
+// login logs in.
+func (d *Machine) login(ctx context.Context, fresh bool) (Transport, func() error, error) {
+	host, hangUp, err := d.dial(ctx, fresh)
+	if err != nil {
+		return nil, nil, err
+	}
+	return d.os.Open(host), hangUp, nil
+}
+
+// Read implements plan.Device.
+func (d *Machine) Read(ctx context.Context, rs []plan.Resource) ([]plan.State, error) {
+	early := d.early
+	d.early = remote.Seen{}
+	states, all, err := read(ctx, d.host, rs, early)
+	if err != nil {
+		return nil, err
+	}
+	d.sights = all
+	d.beside = beside(rs, all, d.ledgers.foreign)
+	d.forbid(rs, states)
+	d.tame(rs, states)
+	for _, k := range d.Known() {
+		k.together(rs, states)
+	}
+	d.seen = d.seen[:0]
+	for i := range states {
+		d.seen = append(d.seen, observation{rs[i], states[i]})
+	}
+	return states, nil
+}
+
+// read observes resources: what was not seen already is looked at.
+func read(ctx context.Context, host Transport, rs []plan.Resource, early remote.Seen) ([]plan.State, remote.Seen, error) {
+	seen, err := remote.ReadRest(ctx, host.Read, looksOf(rs), early)
+	if err != nil {
+		return nil, remote.Seen{}, err
+	}
+	states := make([]plan.State, len(rs))
+	for i, r := range rs {
+		states[i] = r.(Resource).parse(seen)
+	}
+	return states, seen, nil
+}
+
+// unable says why nothing is changed on the machine.
+func (d *Machine) unable() error {
+	if d.os.Memory == nil {
+		return d.os.Lacks(Memories)
+	}
+	return nil
+}
+
+// Rest implements plan.Rester.
+func (d *Machine) Rest() error {
+	if d.host == nil {
+		return nil
+	}
+	hangUp := d.close
+	d.host, d.close, d.sights = nil, nil, remote.Seen{}
+	return hangUp()
+}
+
+// wake connects again after a rest. Nothing may have happened in between.
+func (d *Machine) wake(ctx context.Context) error {
+	if d.host != nil {
+		return nil
+	}
+	machine, ledger := d.answers, d.ledgers.raw
+	id, err := d.Open(ctx)
+	switch {
+	case err != nil:
+		return err
+	case id.MachineID != machine:
+		return fmt.Errorf("another machine answers than before: its machine id is %q, and was %q", id.MachineID, machine)
+	case !bytes.Equal(ledger, d.ledgers.raw):
+		return errMoved
+	}
+	return nil
+}
+
+// Begin implements plan.Device: nobody else may change the server until the
+// transaction ends, and the ledger knows what is about to be done.
+func (d *Machine) Begin(ctx context.Context, steps []plan.Step) error {
+	d.done, d.planned, d.armedHere = nil, steps, false
+	if err := d.wake(ctx); err != nil {
+		return err
+	}
+	if d.owner == "" {
+		return nil
+	}
+	var mark *plan.Mark
+	if len(steps) > 0 {
+		mark = steps[0].Mark
+	}
+	now, err := d.take(ctx, mark)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(now, d.ledgers.raw) {
+		return errors.Join(errMoved, d.release(ctx))
+	}
+	d.before = d.ledgers.own
+	if err := d.sweep(ctx); err != nil {
+		return errors.Join(err, d.release(ctx))
+	}
+	intent := d.before.next(steps)
+	d.leaves, intent.gone = intent.gone, false // it goes when the rest has
+	if d.ledgers.raw == nil && !slices.ContainsFunc(steps, func(s plan.Step) bool { _, ok := s.Resource.(*unproven); return !ok }) {
+		d.leaves = true // to sweep is nothing to remember
+	}
+	if err := d.write(ctx, intent, d.host); err != nil {
+		return errors.Join(err, d.release(ctx))
+	}
+	return d.arm(ctx, steps)
+}
+
+// Apply implements plan.Device.
+func (d *Machine) Apply(ctx context.Context, s plan.Step) error {
+	d.done = append(d.done, carried{Step: s})
+	now := &d.done[len(d.done)-1]
+	for _, step := range s.Resource.(Resource).steps(s.Have) {
+		now.begun = append(now.begun, step)
+		if err := do(ctx, d.host, step); err != nil {
+			return explained(ctx, d.host, s.Resource.(Thing), err)
+		}
+	}
+	return nil
+}
+
+// do carries out one step; what the server answered to a refused one is in
+// the error.
+func do(ctx context.Context, t Transport, step remote.Step) error {
+	err := t.Do(ctx, step)
+	var exit *remote.ExitError
+	if errors.As(err, &exit) {
+		return &plan.RefusedError{Line: step.Short(), Reply: fmt.Sprintf("exit %d: %s", exit.Code, said(exit.Output))}
+	}
+	return err
+}
+
+// said is what a command complained of; some tools do so on standard output.
+func said(out remote.Output) string {
+	return cmp.Or(strings.TrimSpace(string(out.Stderr)), strings.TrimSpace(string(out.Stdout)))
+}
+
+// Commit implements plan.Device: a fresh login must read every resource of
+// the transaction as wanted.
+func (d *Machine) Commit(ctx context.Context) error {
+	host, close, err := d.login(ctx, true)
+	if err != nil {
+		return fmt.Errorf("fresh login: %w", err)
+	}
+	defer close()
+	if err := d.settled(ctx, func() error { return d.converged(ctx, host) }); err != nil || d.owner == "" {
+		return converging(ctx, host, err)
+	}
+	if err := d.disarm(ctx, host); err != nil {
+		return err
+	}
+	proven := d.ledgers.own.done(d.planned, d.seen)
+	proven.gone = d.leaves
+	if err := d.write(ctx, proven, host); err != nil {
+		return err
+	}
+	// The changes stay whatever becomes of the lease, which ends by itself.
+	_ = d.release(ctx)
+	return nil
+}
+
+// settled tries until check passes or patience is at its end.
+func (d *Machine) settled(ctx context.Context, check func() error) error {
+	for deadline := time.Now().Add(d.patience); ; {
+		err := check()
+		if err == nil || ctx.Err() != nil || time.Now().After(deadline) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
+
+func (d *Machine) converged(ctx context.Context, host Transport) error {
+	states, _, err := read(ctx, host, d.resources(), remote.Seen{})
+	if err != nil {
+		return err
+	}
+	for i, s := range d.done {
+		r, ok := s.Resource.(Thing)
+		if !ok {
+			continue // bookkeeping: done by the transaction itself, after this
+		}
+		diff := s.Resource.Diff(states[i])
+		if diff.Err != nil {
+			return fmt.Errorf("%s: %w", s.ID, diff.Err)
+		}
+		for _, c := range diff.Changes {
+			err := fmt.Errorf("%s: %s reads %q after the change, wanted %q", s.ID, c.Path, c.Before, c.After)
+			return &unmet{r, err}
+		}
+		if err := r.lost(s.Have, states[i]); err != nil {
+			return &unmet{r, fmt.Errorf("%s: %w", s.ID, err)}
+		}
+	}
+	return nil
+}
+
+func (d *Machine) resources() []plan.Resource {
+	rs := make([]plan.Resource, len(d.done))
+	for i, s := range d.done {
+		rs[i] = s.Resource
+	}
+	return rs
+}
+
+// Close ends the login.
+func (d *Machine) Close() error {
+	if d.lease != nil {
+		d.lease.stop()
+	}
+	if d.close == nil {
+		return nil
+	}
+	return d.close()
+}

@@ -1,0 +1,145 @@
+//go:build unix
+
+package linux
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"weft/modules/linux/put"
+)
+
+// A taker runs a script of leases in a shell, and stops at one of its tools.
+type taker struct {
+	name, text string
+	args       []string
+	dir        string // of its tools
+	cmd        *exec.Cmd
+	out        strings.Builder
+	ended      chan error
+}
+
+// tools are all that change whose a lease is.
+var tools = []string{"mv", "rm", "rmdir"}
+
+// start begins a script over the folder of a lease. It stops before the n-th tool
+// that it runs, n odd, or after it; 0: nowhere.
+func (k *taker) start(t *testing.T, lease string, stop int) {
+	t.Helper()
+	k.dir, k.ended = t.TempDir(), make(chan error, 1)
+	wait := `: >"$d/stopped"; while [ ! -e "$d/go" ]; do sleep 0.005; done`
+	for _, tool := range tools {
+		real, err := exec.LookPath(tool)
+		if err != nil {
+			t.Skip(err)
+		}
+		text := fmt.Sprintf("#!/bin/sh\nd=%s\nn=1; if [ -e $d/n ]; then read -r n <$d/n; n=$((n+2)); fi; echo $n >$d/n\nif [ $n = %d ]; then %s; fi\n%s \"$@\"; r=$?\nif [ $((n+1)) = %[2]d ]; then %[3]s; fi\nexit $r\n", k.dir, stop, wait, real)
+		if err := os.WriteFile(filepath.Join(k.dir, tool), []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	k.cmd = exec.Command("sh", append([]string{"-c", strings.ReplaceAll(k.text, put.RunDir, lease), "sh"}, k.args...)...)
+	k.cmd.Env = append(os.Environ(), "PATH="+k.dir+":"+os.Getenv("PATH"))
+	k.cmd.Stdout = &k.out
+	if err := k.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() { k.ended <- k.cmd.Wait() }()
+}
+
+// stops waits until the taker has stopped, or ended before it came there.
+func (k *taker) stops() (stopped bool) {
+	for {
+		select {
+		case err := <-k.ended:
+			k.ended <- err
+			return false
+		case <-time.After(time.Millisecond):
+		}
+		if _, err := os.Stat(filepath.Join(k.dir, "stopped")); err == nil {
+			return true
+		}
+	}
+}
+
+// ends lets the taker go on, and waits until it has ended.
+func (k *taker) ends(t *testing.T) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(k.dir, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-k.ended; err != nil && k.text != releaseScript {
+		t.Logf("%s: %v", k.name, err)
+	}
+}
+
+// Wherever a script that ends, renews or takes over a dead lease is stopped, while
+// another takes it over, which is stopped as well, and a third one comes: whoever
+// was told that it has the lease has it, and nobody else has.
+func TestLeaseHasOneHolder(t *testing.T) {
+	claims := func(name string) *taker {
+		return &taker{name: name, text: claimScript + "echo taken", args: []string{name, "300", name, "1.DEAD"}}
+	}
+	for what, first := range map[string]func() *taker{
+		"two take it over":         func() *taker { return claims("A") },
+		"its holder renews it":     func() *taker { return &taker{name: "A", text: renewScript, args: []string{"DEAD", "300"}} },
+		"its holder lets go of it": func() *taker { return &taker{name: "A", text: releaseScript, args: []string{"DEAD"}} },
+		"somebody else breaks it":  func() *taker { return &taker{name: "A", text: breakScript, args: []string{"DEAD"}} },
+		"somebody takes a mark for it": func() *taker {
+			return &taker{name: "A", text: claimScript + `echo taken; away "$3"`, args: []string{"A", "300", "A", "1.DEAD"}}
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			for a := 1; ; a++ {
+				all := true // places to stop at have been met
+				for b := 1; all; b += 2 {
+					dir := t.TempDir()
+					if err := os.MkdirAll(dir+"/lease", 0o755); err != nil {
+						t.Fatal(err)
+					}
+					if err := os.WriteFile(dir+"/lease/1.DEAD", []byte("dead\n"), 0o600); err != nil {
+						t.Fatal(err)
+					}
+					one, two, three := first(), claims("B"), claims("C")
+					one.start(t, dir, a)
+					met := one.stops()
+					two.start(t, dir, b)
+					all = two.stops() && met
+					three.start(t, dir, 0)
+					three.ends(t)
+					two.ends(t)
+					one.ends(t)
+					holds(t, fmt.Sprintf("A stops at %d, B at %d", a, b), dir, one, two, three)
+					if !met {
+						return
+					}
+				}
+			}
+		})
+	}
+}
+
+// holds demands that the lease is that of whoever was told so.
+func holds(t *testing.T, when, dir string, all ...*taker) {
+	t.Helper()
+	names, _ := filepath.Glob(dir + "/lease/*")
+	var have, told []string
+	for _, n := range names {
+		_, word, _ := strings.Cut(filepath.Base(n), ".")
+		have = append(have, word)
+	}
+	for _, k := range all {
+		if strings.Contains(k.out.String(), "taken") && !strings.Contains(k.text, "echo taken; away") {
+			told = append(told, k.name)
+		}
+	}
+	ok := len(told) == 0 && len(have) <= 1 || len(told) == 1 && len(have) == 1 && have[0] == told[0]
+	if !ok {
+		t.Errorf("%s: told to have it: %q, the lease is of %q", when, told, have)
+	}
+}

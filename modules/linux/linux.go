@@ -1,0 +1,52 @@
+package linux
+
+import (
+	"context"
+	"strings"
+
+	"weft/internal/remote"
+	"weft/modules/host"
+	"weft/plan"
+)
+
+// Linux is the host system linux.
+func OS() *host.OS {
+	return &host.OS{
+		Name:    "linux",
+		Method:  "steps, each with its undo; a timer reverts changes of NICs unless they are proven",
+		Open:    func(h remote.Host) host.Transport { return transport{h} },
+		Who:     host.Identity{Looks: whoLooks, Parse: parseWho},
+		Kinds:   Kinds,
+		Memory:  files{},
+		Guard:   timer{},
+		Intents: true,
+		Facts:   &host.Teller{Look: factsLook, Parse: tellFacts, Check: checkNIC},
+	}
+}
+
+// A transport reads with one script and runs commands, each as an argument vector.
+type transport struct{ remote.Host }
+
+func (t transport) Read(ctx context.Context, looks []remote.Look) (remote.Seen, error) {
+	return remote.Read(ctx, t.Host, looks)
+}
+
+func (t transport) Do(ctx context.Context, s remote.Step) error { return remote.Do(ctx, t.Host, s) }
+
+// whoLooks are the looks at the machine id, the boot and the kernel.
+func whoLooks() []remote.Look {
+	return []remote.Look{{File: "/etc/machine-id"}, {File: "/proc/sys/kernel/random/boot_id"}, {Args: []string{"uname", "-srm"}}}
+}
+
+func parseWho(s remote.Seen) (id plan.Identity) {
+	looks := whoLooks()
+	id.MachineID, id.BootID = s.Of(looks[0]).Text(), s.Of(looks[1]).Text()
+	if uname := s.Of(looks[2]); uname.Err == nil {
+		id.System = strings.TrimSpace(string(uname.Content))
+	}
+	return id
+}
+
+func script(text string, args ...string) remote.Cmd {
+	return remote.Cmd{Args: append([]string{"sh", "-c", text, "sh"}, args...)}
+}

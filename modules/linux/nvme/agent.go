@@ -1,0 +1,328 @@
+package nvme
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"weft/internal/agent"
+	"weft/internal/bundle"
+	"weft/internal/remote"
+	"weft/modules/host"
+	"weft/modules/linux/put"
+	"weft/modules/linux/see"
+	"weft/plan"
+)
+
+// Agent keeps one of weft's agents on a server: the executable from weft's
+// own bundle, and where the agent is a service its configuration and unit,
+// enabled and running with exactly those.
+type Agent struct {
+	Name   string         // weft-target
+	Bundle *bundle.Bundle `json:"-"` // where executables come from; nil when observed
+	Config string         // text of agent.ConfigPath; "" where the agent is no service
+	Unit   string         // text of agent.Unit; "" likewise
+
+	source *bundle.Bundle // where a restoration finds what its undo installs
+
+	// Observed, and for Binary and Running* also what is wanted.
+	Platform      string // "linux-amd64"
+	Binary        string // SHA-256 of the executable; "" is not installed
+	Enabled       bool
+	Active        bool
+	RunningBinary string // SHA-256 of what the running process was started from
+	RunningConfig string // SHA-256 of the configuration it runs with
+
+	stale  bool                 // it asks hosts for other keys than those in its files
+	hosts  int                  // controllers that hosts have
+	open   []agent.Portal       // that the running process has opened
+	closed []agent.PortalStatus // and those that it could not open
+}
+
+// AgentKind is the kind agent.
+func AgentKind() *host.Kind[Agent] {
+	return &host.Kind[Agent]{
+		Name:  "agent",
+		Looks: (*Agent).Looks, Parse: (*Agent).Parse, Diff: (*Agent).Diff, Steps: (*Agent).Steps,
+		Goal: (*Agent).Goal, Left: (*Agent).Left, Why: (*Agent).Why, From: (*Agent).from, Alone: (*Agent).Alone,
+		Undo: (*Agent).Undo, Lost: (*Agent).Lost,
+	}
+}
+
+func (a *Agent) path() string { return agent.BinDir + "/" + a.Name }
+
+type agentLooks struct{ uname, binary, config, unit, enabled, active, status remote.Look }
+
+func (a *Agent) looks() agentLooks {
+	return agentLooks{
+		uname:   remote.Look{Args: []string{"uname", "-sm"}},
+		binary:  remote.Look{File: a.path(), Sum: true, Root: true},
+		config:  remote.Look{File: agent.ConfigPath, Root: true},
+		unit:    remote.Look{File: agent.UnitPath + agent.Unit, Root: true},
+		enabled: remote.Look{Args: []string{"systemctl", "is-enabled", agent.Unit}},
+		active:  remote.Look{Args: []string{"systemctl", "is-active", agent.Unit}},
+		status:  remote.Look{Args: []string{a.path(), "status", "--json"}, Root: true},
+	}
+}
+
+func (a *Agent) service() bool { return a.Unit != "" }
+
+func (a *Agent) Looks() []remote.Look {
+	l := a.looks()
+	if !a.service() {
+		return []remote.Look{l.uname, l.binary}
+	}
+	return []remote.Look{see.SystemdLook(), l.uname, l.binary, l.config, l.unit, l.enabled, l.active, l.status}
+}
+
+func (a *Agent) Parse(s remote.Seen) (*Agent, error) {
+	l := a.looks()
+	out, err := see.Output(s, l.uname)
+	if err != nil {
+		return nil, err
+	}
+	have := &Agent{Name: a.Name, Platform: platform(string(out)), source: a.source}
+	if a.Bundle != nil {
+		have.source = a.Bundle
+	}
+	exe, err := see.File(s, l.binary)
+	if err != nil {
+		return nil, err
+	}
+	have.Binary = exe.Sum // "" when it is not there
+	if a.Bundle != nil {
+		want, err := a.wanted(have)
+		if err == nil && have.Binary != want {
+			_, err = a.executable(have) // which will be installed
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if !a.service() {
+		return have, nil
+	}
+	if err := see.Systemd(s); err != nil {
+		return nil, err
+	}
+	for _, f := range []struct {
+		look remote.Look
+		text *string
+	}{{l.config, &have.Config}, {l.unit, &have.Unit}} {
+		got, err := see.File(s, f.look)
+		if err != nil {
+			return nil, err
+		}
+		*f.text = string(got.Content)
+	}
+	have.Enabled = s.Of(l.enabled).Code == 0
+	have.Active = s.Of(l.active).Code == 0
+	if st := s.Of(l.status); have.Active && st.Code == 0 {
+		var status agent.TargetStatus
+		if err := json.Unmarshal(st.Content, &status); err != nil {
+			return nil, fmt.Errorf("%s status --json: %w", a.path(), err)
+		}
+		have.RunningBinary, have.RunningConfig = status.Binary, status.Config
+		have.stale, have.hosts = status.KeysChanged, status.Hosts()
+		for _, p := range status.Portals {
+			if p.Error == "" {
+				have.open = append(have.open, p.Portal)
+			} else {
+				have.closed = append(have.closed, p)
+			}
+		}
+	}
+	return have, nil
+}
+
+// platform turns the answer of uname -sm into Go's words.
+func platform(uname string) string {
+	system, machine, _ := strings.Cut(strings.TrimSpace(strings.ToLower(uname)), " ")
+	switch machine {
+	case "x86_64":
+		machine = "amd64"
+	case "aarch64":
+		machine = "arm64"
+	}
+	return system + "-" + machine
+}
+
+func (a *Agent) from(b *bundle.Bundle) { a.source = b }
+
+// executable is what must be installed on the platform that was observed.
+func (a *Agent) executable(have *Agent) (content []byte, err error) {
+	err = a.bundled(have, func(from *bundle.Bundle, system, machine string) (err error) {
+		content, _, err = from.Open(system, machine, a.Name)
+		return err
+	})
+	return content, err
+}
+
+// wanted is its SHA-256.
+func (a *Agent) wanted(have *Agent) (sum string, err error) {
+	err = a.bundled(have, func(from *bundle.Bundle, system, machine string) (err error) {
+		sum, err = from.Sum(system, machine, a.Name)
+		return err
+	})
+	return sum, err
+}
+
+func (a *Agent) bundled(have *Agent, find func(from *bundle.Bundle, system, machine string) error) error {
+	from := cmp.Or(a.Bundle, a.source)
+	if from == nil {
+		return errors.New("it was observed, and no bundle of weft goes with it")
+	}
+	system, machine, _ := strings.Cut(have.Platform, "-")
+	return find(from, system, machine)
+}
+
+// Goal: what weft installs says which bytes it will be.
+func (a *Agent) Goal(have *Agent) *Agent {
+	exe, _ := a.wanted(have) // Parse has refused platforms without one
+	g := *a
+	g.Bundle, g.Platform, g.Binary = nil, have.Platform, exe
+	if a.service() {
+		g.Enabled, g.Active, g.RunningBinary, g.RunningConfig = true, true, exe, put.Sum(a.Config)
+	}
+	return &g
+}
+
+// absent is the server without it.
+func (a *Agent) absent() *Agent { return &Agent{Name: a.Name, Platform: a.Platform, source: a.source} }
+
+func (a *Agent) Diff(have *Agent) []plan.Change {
+	if a, have = host.Either(a, have, (*Agent).absent); a == nil {
+		return nil
+	}
+	want := a.Binary
+	if a.Bundle != nil {
+		want, _ = a.wanted(have) // Parse has refused platforms without one
+	}
+	out := plan.Changed("binary", put.Short(have.Binary), put.Short(want), plan.ImpactNone)
+	if !a.service() && !have.service() {
+		return out
+	}
+	impact := plan.ImpactTraffic // it restarts
+	if have.runs(a.Unit, want) && have.reloads(a.Config, true) {
+		impact = plan.ImpactNone
+	}
+	out = append(out, plan.Changed("config", put.Short(put.Sum(have.Config)), put.Short(put.Sum(a.Config)), impact)...)
+	out = append(out, plan.Changed("unit", put.Short(put.Sum(have.Unit)), put.Short(put.Sum(a.Unit)), plan.ImpactTraffic)...) // it restarts
+	out = append(out, plan.Changed("enabled", have.Enabled, a.wants(a.Enabled), plan.ImpactNone)...)
+	out = append(out, plan.Changed("active", have.Active, a.wants(a.Active), plan.ImpactTraffic)...)
+	if have.Active && a.wants(a.Active) {
+		out = append(out, plan.Changed("running.binary", put.Short(have.RunningBinary), put.Short(want), plan.ImpactTraffic)...)
+		if have.stale {
+			out = append(out, plan.Change{Path: "running.keys", Before: "of before", After: "as in the files"})
+		}
+		out = append(out, plan.Changed("running.config", put.Short(have.RunningConfig), put.Short(put.Sum(a.Config)), impact)...)
+	}
+	return out
+}
+
+// wants is what is wanted of enabled and active: both, unless a is an
+// observation that is to be restored.
+func (a *Agent) wants(observed bool) bool { return a.Bundle != nil || observed }
+
+// Steps: the executable that is replaced stays beside the new
+// one as NAME.previous, which is what undo puts back.
+func (a *Agent) Steps(have *Agent) []remote.Step {
+	if a, have = host.Either(a, have, (*Agent).absent); a == nil {
+		return nil
+	}
+	if a.Bundle == nil {
+		return a.restore(have)
+	}
+	want, _ := a.wanted(have)
+	var steps []remote.Step
+	if have.Binary != want {
+		if have.Binary != "" {
+			steps = append(steps, host.Run("cp", "-p", a.path(), a.path()+".previous"))
+		}
+		exe, _ := a.executable(have) // Parse has refused one that cannot be had
+		steps = append(steps, put.File(a.path(), 0o755, exe))
+	}
+	if !a.service() {
+		return steps
+	}
+	if have.Config != a.Config {
+		steps = append(steps, put.File(agent.ConfigPath, 0o600, []byte(a.Config)))
+	}
+	if have.Unit != a.Unit {
+		steps = append(steps, put.File(agent.UnitPath+agent.Unit, 0o644, []byte(a.Unit)), host.Run("systemctl", "daemon-reload"))
+	}
+	if !have.Enabled { // links need no other look at all units
+		steps = append(steps, host.Run("systemctl", "enable", "--no-reload", agent.Unit))
+	}
+	switch {
+	case !have.runs(a.Unit, want):
+	case have.Config == a.Config && have.RunningConfig == put.Sum(a.Config) && !have.stale:
+		return steps // it serves as wanted
+	case have.reloads(a.Config, false):
+		return append(steps, host.Run(a.path(), "reload")) // hosts stay connected
+	}
+	return append(steps, a.again(have)...)
+}
+
+// restore leads back to what was observed before.
+func (a *Agent) restore(now *Agent) []remote.Step {
+	var steps []remote.Step
+	service := now.service() || a.service()
+	if service && !a.Active {
+		steps = append(steps, host.Run("systemctl", "stop", agent.Unit))
+	}
+	if service && !a.Enabled {
+		steps = append(steps, host.Run("systemctl", "disable", agent.Unit))
+	}
+	ours, _ := a.wanted(a)
+	installed := now.Binary
+	if now.Bundle != nil {
+		installed = ours
+	}
+	exe, err := []byte(nil), error(nil)
+	if a.Binary != installed && a.Binary == ours {
+		exe, err = a.executable(a)
+	}
+	switch {
+	case a.Binary == installed:
+	case a.Binary == "":
+		steps = append(steps, remote.Step{Del: a.path()}, remote.Step{Del: a.path() + ".previous"})
+	case err == nil && ours == a.Binary:
+		steps = append(steps, put.File(a.path(), 0o755, exe))
+	default:
+		steps = append(steps, host.Run("mv", "-f", a.path()+".previous", a.path()))
+	}
+	if service {
+		steps = append(steps, put.Back(agent.ConfigPath, 0o600, a.Config),
+			put.Back(agent.UnitPath+agent.Unit, 0o644, a.Unit), host.Run("systemctl", "daemon-reload"))
+	}
+	if service && a.Enabled && !now.wants(now.Enabled) {
+		steps = append(steps, host.Run("systemctl", "enable", "--no-reload", agent.Unit))
+	}
+	switch {
+	case !service || !a.Active:
+	case a.Binary == installed && a.RunningBinary == installed && now.Unit == a.Unit && now.reloads(a.Config, false):
+		steps = append(steps, host.Run(a.path(), "reload"))
+	default:
+		steps = append(steps, host.Run("systemctl", "restart", agent.Unit))
+		steps = append(steps, a.returning(a.hosts)...)
+	}
+	return steps
+}
+
+// Left: a weft-target without RDMA serves what it can.
+func (a *Agent) Left() string {
+	if len(a.closed) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("DEGRADED: %d portals of %s are not open: %s", len(a.closed), strings.ToUpper(a.closed[0].Transport), a.closed[0].Error)
+}
+
+func (a *Agent) Why() []string {
+	if !a.service() {
+		return nil
+	}
+	return see.StatusOf(agent.Unit)
+}

@@ -1,0 +1,96 @@
+package nvme
+
+import (
+	"bytes"
+	"io/fs"
+
+	"weft/internal/agent"
+	"weft/internal/remote"
+	"weft/modules/host"
+	"weft/modules/linux/put"
+	"weft/modules/linux/see"
+	"weft/plan"
+)
+
+// DHCHAPKey keeps a key in a file that only root can read: weft-target, weft's
+// probe and what restores connections at boot read it there.
+type DHCHAPKey struct {
+	Path   string
+	Mode   fs.FileMode
+	Key    []byte // what the file holds, without white space at its ends
+	Target bool   `json:",omitempty"` // weft-target reads it, too
+
+	Source *ChapKey `json:"-"`
+	served bool     // observed: weft-target runs
+}
+
+// DHCHAPKeyKind is the kind dhchap_key.
+func DHCHAPKeyKind() *host.Kind[DHCHAPKey] {
+	return &host.Kind[DHCHAPKey]{
+		Name:  "dhchap_key",
+		Looks: (*DHCHAPKey).Looks, Parse: (*DHCHAPKey).Parse, Diff: (*DHCHAPKey).Diff, Steps: (*DHCHAPKey).Steps,
+		Reveal: (*DHCHAPKey).reveal, Secrets: (*DHCHAPKey).hides,
+	}
+}
+
+// keyMode is that of files with keys.
+const KeyMode = 0o600
+
+func (k *DHCHAPKey) reveal() (err error) {
+	if k.Source != nil {
+		k.Key, err = k.Source.read()
+	}
+	return err
+}
+
+func (k *DHCHAPKey) looks() (content, active remote.Look) {
+	return remote.Look{File: k.Path, Stat: true, Root: true}, remote.Look{Args: []string{"systemctl", "is-active", agent.Unit}}
+}
+
+func (k *DHCHAPKey) Looks() []remote.Look {
+	content, active := k.looks()
+	if !k.Target {
+		return []remote.Look{content}
+	}
+	return []remote.Look{content, active}
+}
+
+func (k *DHCHAPKey) Parse(s remote.Seen) (*DHCHAPKey, error) {
+	look, active := k.looks()
+	got, err := see.File(s, look)
+	if err != nil || got.Absent {
+		return nil, err
+	}
+	return &DHCHAPKey{Path: k.Path, Mode: got.Mode.Perm(), Key: bytes.TrimSpace(got.Content), Target: k.Target,
+		served: k.Target && s.Of(active).Code == 0}, nil
+}
+
+func (k *DHCHAPKey) Diff(have *DHCHAPKey) []plan.Change {
+	switch {
+	case k == nil && have == nil:
+		return nil
+	case have == nil:
+		return append(changeKey("dhchap_key", nil, k.Key, plan.ImpactNone), plan.Change{Path: "mode", After: put.Mode(k.Mode)})
+	case k == nil:
+		return []plan.Change{{Path: "dhchap_key", Before: hidden}}
+	}
+	return append(changeKey("dhchap_key", have.Key, k.Key, plan.ImpactNone), plan.Changed("mode", put.Mode(have.Mode), put.Mode(k.Mode), plan.ImpactNone)...)
+}
+
+// Steps: hosts that are connected stay so: a new key is asked
+// for when they come again.
+func (k *DHCHAPKey) Steps(have *DHCHAPKey) []remote.Step {
+	switch {
+	case k == nil && have == nil:
+		return nil
+	case k == nil:
+		return []remote.Step{{Del: have.Path}}
+	}
+	steps := []remote.Step{{Put: &remote.File{Path: k.Path, Mode: k.Mode, Content: append(bytes.Clone(k.Key), '\n'), Secret: true}}}
+	if have != nil && (k.served || have.served) && !bytes.Equal(k.Key, have.Key) {
+		steps = append(steps, host.Run(agent.TargetBin, "reload"))
+	}
+	return steps
+}
+
+func (k *DHCHAPKey) hides() []*[]byte { return []*[]byte{&k.Key} }

@@ -1,0 +1,354 @@
+package nvme
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+	"time"
+
+	"weft/internal/hint"
+	"weft/internal/remote"
+	"weft/modules/host"
+	"weft/modules/linux/put"
+	"weft/plan"
+)
+
+// NVMeConnection keeps one connection of the kernel to a subsystem, over one
+// path. The kernel itself is told and asked; nvme-cli shows what comes of it,
+// and neither it nor its files are needed.
+type NVMeConnection struct {
+	NQN       string
+	Transport string // rdma or tcp
+	Instead   string `json:",omitempty"` // tcp: what it is connected over where RDMA does not connect
+	Address   netip.AddrPort
+	From      netip.Addr // of the NIC that the path begins at; not valid: any
+	HostNQN   string
+	HostID    string
+
+	KeepAlive      int // seconds
+	ReconnectDelay int // seconds
+	CtrlLoss       int // seconds; -1: never
+	FastFail       int `json:",omitempty"` // seconds until I/O fails that no path carries; 0: only with the last path
+	Queues         int // of I/O; 0: the kernel chooses
+	ToS            int // of its packets; -1: as it is
+	IOPolicy       string
+	Key            []byte `json:",omitempty"` // of DH-HMAC-CHAP, that the host proves; empty: whatever it has
+	CtrlKey        []byte `json:",omitempty"` // that the target has to prove
+
+	Keys KeyPair `json:"-"`
+
+	Device string `json:"-"` // observed: nvme0
+	state  string
+	disks  []string
+	users  []string // of its disks
+	paths  int      // that are live and lead to them
+}
+
+// NVMeConnectionKind is the kind nvme_connection.
+func NVMeConnectionKind() *host.Kind[NVMeConnection] {
+	return &host.Kind[NVMeConnection]{
+		Name:  "nvme_connection",
+		Looks: (*NVMeConnection).Looks, Parse: (*NVMeConnection).Parse, Diff: (*NVMeConnection).Diff, Steps: (*NVMeConnection).Steps,
+		Verify: (*NVMeConnection).Verify, Check: (*NVMeConnection).unwritable, Reveal: (*NVMeConnection).reveal,
+		About: (*NVMeConnection).About, Boot: (*NVMeConnection).Boot, Left: (*NVMeConnection).Left, Advice: (*NVMeConnection).Advice,
+		Self: (*NVMeConnection).Self, Beside: (*NVMeConnection).Beside, Secrets: (*NVMeConnection).hides,
+		Together: holdDisks,
+	}
+}
+
+func (n *NVMeConnection) unwritable() error { return put.CheckNQNs(n.NQN, n.HostNQN) }
+
+func (n *NVMeConnection) Looks() []remote.Look { return []remote.Look{nvmeLook()} }
+
+func (n *NVMeConnection) Parse(s remote.Seen) (*NVMeConnection, error) {
+	all, err := parseNVMe(s)
+	if err != nil {
+		return nil, err
+	}
+	mine, live := n.find(all)
+	if mine == nil {
+		return nil, nil
+	}
+	have := &NVMeConnection{
+		NQN: n.NQN, Transport: mine.values["transport"], Instead: n.Instead, Address: n.Address, From: n.From, HostNQN: n.HostNQN, HostID: mine.values["hostid"],
+		Key: mine.key("dhchap_secret"), CtrlKey: mine.key("dhchap_ctrl_secret"),
+		KeepAlive: mine.keep, ReconnectDelay: mine.reconnect, CtrlLoss: mine.loss, FastFail: max(mine.fast, 0), Queues: n.Queues, ToS: n.ToS, IOPolicy: mine.policy,
+		Device: mine.name, state: mine.values["state"], disks: mine.disks, users: mine.users,
+	}
+	// The target, or the number of processors, may allow fewer.
+	if n.Queues > 0 && mine.queues > n.Queues {
+		have.Queues = mine.queues
+	}
+	have.paths = live
+	if _, shown := mine.values["fast_io_fail_tmo"]; !shown {
+		have.FastFail = n.FastFail // a kernel before 5.11
+	}
+	if _, shown := mine.values["dhchap_secret"]; len(n.Key) > 0 && !shown {
+		return nil, errNoAuth
+	}
+	if n.again(have) && live <= 1 && len(have.users) > 0 {
+		return nil, hint.Wrap(fmt.Errorf("it has to connect again, and its disk is in use: %s", strings.Join(have.users, "; ")),
+			"no other path is live: stop what uses the disk, or leave keep_alive_tmo (%d s), the number of queues and whether there are keys as they are", have.KeepAlive)
+	}
+	return have, nil
+}
+
+// find is the connection among all, nil if it is not there, and how many are
+// live that lead to the same subsystem.
+func (n *NVMeConnection) find(all []*controller) (mine *controller, live int) {
+	for _, c := range all {
+		if c.values["subsysnqn"] != n.NQN || c.values["hostnqn"] != n.HostNQN {
+			continue
+		}
+		if c.values["state"] == "live" {
+			live++
+		}
+		// A connection that begins anywhere keeps the kernel from making ours.
+		if c.address != n.Address || c.from.IsValid() && n.From.IsValid() && c.from != n.From {
+			continue
+		}
+		switch by := c.values["transport"]; {
+		case by == n.Transport:
+			mine = c
+		case by == n.Instead && (mine == nil || mine.values["transport"] != n.Transport):
+			mine = c
+		}
+	}
+	return mine, live
+}
+
+// again reports whether only a new connection brings the wanted state about.
+func (n *NVMeConnection) again(have *NVMeConnection) bool {
+	keep := have.KeepAlive != n.KeepAlive && have.KeepAlive > 0 // kernels before 5.17 do not show it
+	return keep || have.Queues > n.Queues || n.firstKey(have)
+}
+
+// firstKey reports whether a key is wanted where the kernel takes none: one that
+// a connection was made with can be changed, no other.
+func (n *NVMeConnection) firstKey(have *NVMeConnection) bool {
+	return len(n.Key) > 0 && len(have.Key) == 0 || len(n.CtrlKey) > 0 && len(have.CtrlKey) == 0
+}
+
+// secrets are the options with the keys, which are told apart from the others.
+func (n *NVMeConnection) secrets() []byte {
+	var o []byte
+	if len(n.Key) > 0 {
+		o = fmt.Appendf(o, ",dhchap_secret=%s", n.Key)
+	}
+	if len(n.CtrlKey) > 0 {
+		o = fmt.Appendf(o, ",dhchap_ctrl_secret=%s", n.CtrlKey)
+	}
+	return o
+}
+
+func (n *NVMeConnection) reveal() error { return n.Keys.reveal(&n.Key, &n.CtrlKey) }
+
+var errNoAuth = hint.Wrap(errors.New("the kernel of this server does not authenticate itself to targets"), "it wants a kernel from 6.0 on with CONFIG_NVME_HOST_AUTH, or CONFIG_NVME_AUTH before 6.7")
+
+// loss is how long a path that is lost is kept: the kernel counts attempts.
+func (n *NVMeConnection) loss() int {
+	if n.CtrlLoss < 0 || n.ReconnectDelay == 0 {
+		return n.CtrlLoss
+	}
+	return (n.CtrlLoss + n.ReconnectDelay - 1) / n.ReconnectDelay * n.ReconnectDelay
+}
+
+// off is a time as the kernel shows it.
+func off(seconds int) string {
+	if seconds == 0 {
+		return "off"
+	}
+	return fmt.Sprint(seconds)
+}
+
+// Left: a path that is down comes back by itself or not, and
+// one over TCP goes on where RDMA was wanted.
+func (n *NVMeConnection) Left() string {
+	if text := n.down(); text != "" || n.Transport != n.Instead {
+		return text
+	}
+	return "DEGRADED: connected over TCP, RDMA did not connect; disconnect it by hand, and the next apply tries RDMA first"
+}
+
+// down says how a path is down; "": it is live.
+func (n *NVMeConnection) down() string {
+	if n.state == "live" {
+		return ""
+	}
+	return fmt.Sprintf("%s is in state %s: the kernel tries %s again every %d s; see dmesg", n.Device, n.state, n.Address, n.ReconnectDelay)
+}
+
+func (n *NVMeConnection) Diff(have *NVMeConnection) []plan.Change {
+	switch {
+	case n == nil && have == nil:
+		return nil
+	case have == nil:
+		return []plan.Change{{Path: "connected", Before: "false", After: "true"}}
+	case n == nil:
+		return []plan.Change{{Path: "connected", Before: "true", After: "false", Impact: plan.ImpactTraffic}}
+	}
+	var out []plan.Change
+	if n.again(have) {
+		out = plan.Changed("keep_alive_tmo", have.KeepAlive, n.KeepAlive, plan.ImpactTraffic)
+		out = append(out, plan.Changed("io_queues", have.Queues, n.Queues, plan.ImpactTraffic)...)
+	}
+	impact := plan.ImpactNone
+	if n.firstKey(have) {
+		impact = plan.ImpactTraffic
+	}
+	if len(n.Key) > 0 {
+		out = append(out, changeKey("dhchap_key", have.Key, n.Key, impact)...)
+	}
+	if len(n.CtrlKey) > 0 {
+		out = append(out, changeKey("dhchap_ctrl_key", have.CtrlKey, n.CtrlKey, impact)...)
+	}
+	out = append(out, plan.Changed("reconnect_delay", have.ReconnectDelay, n.ReconnectDelay, plan.ImpactNone)...)
+	out = append(out, plan.Changed("ctrl_loss_tmo", have.loss(), n.loss(), plan.ImpactNone)...)
+	out = append(out, plan.Changed("fast_io_fail_tmo", off(have.FastFail), off(n.FastFail), plan.ImpactNone)...)
+	if have.IOPolicy != "" && n.IOPolicy != "" { // a kernel without multipath has none
+		out = append(out, plan.Changed("iopolicy", have.IOPolicy, n.IOPolicy, plan.ImpactNone)...)
+	}
+	return out
+}
+
+func (n *NVMeConnection) Steps(have *NVMeConnection) []remote.Step {
+	switch {
+	case n == nil && have == nil:
+		return nil
+	case n == nil:
+		return []remote.Step{have.disconnect()}
+	case have == nil:
+		return n.connect()
+	case n.again(have):
+		return append([]remote.Step{have.disconnect()}, n.connect()...)
+	}
+	var steps []remote.Step
+	dir := "/sys/class/nvme/" + cmp.Or(have.Device, n.Device)
+	if len(n.CtrlKey) > 0 && !bytes.Equal(n.CtrlKey, have.CtrlKey) {
+		steps = append(steps, tell(dir+"/dhchap_ctrl_secret", n.CtrlKey))
+	}
+	if len(n.Key) > 0 && !bytes.Equal(n.Key, have.Key) {
+		steps = append(steps, tell(dir+"/dhchap_secret", n.Key))
+	}
+	if n.ReconnectDelay != have.ReconnectDelay {
+		steps = append(steps, write(dir, attr{"reconnect_delay", fmt.Sprint(n.ReconnectDelay)}))
+	}
+	if n.loss() != have.loss() {
+		steps = append(steps, write(dir, attr{"ctrl_loss_tmo", fmt.Sprint(n.CtrlLoss)}))
+	}
+	if n.FastFail != have.FastFail {
+		steps = append(steps, write(dir, attr{"fast_io_fail_tmo", fmt.Sprint(cmp.Or(n.FastFail, -1))}))
+	}
+	if n.IOPolicy != have.IOPolicy && n.IOPolicy != "" && have.IOPolicy != "" {
+		steps = append(steps, n.spread())
+	}
+	return steps
+}
+
+func (n *NVMeConnection) Boot() []string {
+	var files []string
+	if n.Keys.HostFile != "" {
+		files = []string{n.Keys.HostFile, n.Keys.TargetFile}
+	}
+	lines := []string{"do_ modprobe nvme-" + n.Transport, "connect_ " + remote.Quote(append([]string{n.options(n.Transport)}, files...)...)}
+	if n.eitherWay() {
+		at := fmt.Sprintf("traddr=%s,trsvcid=%d", n.Address.Addr(), n.Address.Port())
+		lines = []string{"either_ " + remote.Quote(append([]string{n.NQN, at, n.options(n.Transport), n.options(n.Instead)}, files...)...)}
+	}
+	if n.IOPolicy != "" {
+		lines = append(lines, "policy_ "+remote.Quote(n.NQN, n.IOPolicy))
+	}
+	return lines
+}
+
+func (n *NVMeConnection) Advice(reply string) string {
+	at := n.Address.String()
+	switch {
+	case strings.Contains(reply, "mounted"), strings.Contains(reply, "is built on"), strings.Contains(reply, "open"), strings.Contains(reply, "is swap"):
+		return "stop what uses the disk and apply again; nothing was disconnected under it"
+	case strings.Contains(reply, "iopolicy: Invalid argument"):
+		return "kernels before 6.11 do not know queue-depth: write iopolicy = \"round-robin\""
+	case strings.Contains(reply, "Required key not available"):
+		return "the target asks this host to authenticate: give the initiator its dhchap_key"
+	case strings.Contains(reply, "Key was rejected"):
+		return "one end did not prove the key that the other has: dhchap_key must be the one that the target has for " + n.HostNQN +
+			", and dhchap_ctrl_key the one that the target proves; dmesg says which"
+	case strings.Contains(reply, "Connection refused") && len(n.Key) > 0:
+		return "nothing listens on " + at + " with " + n.Transport + ", or, with kernels before 6.10, a key was rejected: dmesg says which"
+	case strings.Contains(reply, "Connection refused"), strings.Contains(reply, "Connection reset"):
+		return "nothing listens on " + at + " with " + n.Transport + ": see the target's port"
+	case strings.Contains(reply, "timed out"), strings.Contains(reply, "No route"), strings.Contains(reply, "unreachable"):
+		return at + " does not answer: ping -I " + n.From.String() + " " + n.Address.Addr().String()
+	case strings.Contains(reply, "Input/output error"):
+		return "the target refused: dmesg says why; it must have " + n.NQN + " and allow " + n.HostNQN
+	case strings.Contains(reply, "No such device"):
+		return "the NIC with " + n.From.String() + " has no RDMA device, or the kernel no nvme-" + n.Transport + ": rdma link show; dmesg"
+	case strings.Contains(reply, "already in progress"):
+		return "the kernel has that connection already, from another address: nvme list-subsys"
+	case strings.Contains(reply, "Invalid argument"):
+		return "dmesg says which option it was; another connection with the same host id and another host NQN is refused, too"
+	}
+	return ""
+}
+
+const connectPatience = 20 * time.Second // until a connection is live
+
+// Verify: the path is live.
+func (n *NVMeConnection) Verify(ctx context.Context, h remote.Host) error {
+	for deadline := time.Now().Add(connectPatience); ; {
+		seen, err := remote.Read(ctx, h, n.Looks())
+		if err != nil {
+			return err
+		}
+		have, err := n.Parse(seen)
+		switch {
+		case err == nil && have == nil:
+			err = fmt.Errorf("the kernel has no connection to %s at %s", n.NQN, n.Address)
+		case err == nil && have.down() != "":
+			err = errors.New(have.down())
+		}
+		if err == nil || time.Now().After(deadline) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(500 * time.Millisecond):
+		}
+	}
+}
+
+func (n *NVMeConnection) About() string {
+	return strings.Join([]string{n.NQN, n.Transport, n.Address.String(), n.HostNQN}, ",")
+}
+
+func (n *NVMeConnection) Self(s remote.Seen) []host.Object {
+	list, err := parseNVMe(s)
+	if err != nil {
+		return nil
+	}
+	if c, _ := n.find(list); c != nil {
+		return []host.Object{c.object()}
+	}
+	return nil
+}
+
+// Beside: connections over a fabric, not drives.
+func (n *NVMeConnection) Beside(s remote.Seen) (out []host.Object) {
+	list, err := parseNVMe(s)
+	if err != nil {
+		return nil
+	}
+	for _, c := range list {
+		if c.values["transport"] != "pcie" {
+			out = append(out, c.object())
+		}
+	}
+	return out
+}
+
+func (n *NVMeConnection) hides() []*[]byte { return []*[]byte{&n.Key, &n.CtrlKey} }

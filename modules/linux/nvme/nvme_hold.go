@@ -1,0 +1,46 @@
+package nvme
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"weft/internal/hint"
+	"weft/modules/host"
+	"weft/modules/linux/storage"
+	"weft/plan"
+)
+
+// holdDisks refuses, before anything is done, to end all connections that lead to a
+// disk which something uses. One path of several may go.
+func holdDisks(rs []plan.Resource, states []plan.State) {
+	type disks struct{ nqn, host string }
+	ending := map[disks]int{}
+	goes := func(i int) *NVMeConnection {
+		have, _ := host.Leaving[NVMeConnection](rs[i], states[i])
+		return have
+	}
+	for i := range rs {
+		if have := goes(i); have != nil && have.state == "live" {
+			ending[disks{have.NQN, have.HostNQN}]++
+		}
+	}
+	free := storage.StoppedArrays(rs, states)
+	for i := range rs {
+		have := goes(i)
+		if have == nil {
+			continue
+		}
+		users := slices.DeleteFunc(slices.Clone(have.users), func(user string) bool { return free[firstWord(user)] })
+		if len(users) == 0 || ending[disks{have.NQN, have.HostNQN}] < have.paths {
+			continue
+		}
+		states[i] = host.Stopped(hint.Wrap(fmt.Errorf("%s is not disconnected: %s", have.Device, strings.Join(users, "; ")),
+			"stop what uses the disk and apply again; one path of several may go while it is in use"))
+	}
+}
+
+func firstWord(text string) string {
+	word, _, _ := strings.Cut(text, " ")
+	return word
+}

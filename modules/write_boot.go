@@ -1,7 +1,0 @@
-package modules
-
-// bootFunctions are functions of the shell for boot scripts with lines that call them.
-type bootFunctions struct {
-	Called func(line string) bool
-	Text   string
-}
