@@ -41,6 +41,7 @@ func (s *Store) PutBlob(ctx context.Context, from io.Reader) (store.Digest, erro
 	}
 	defer os.Remove(f.Name())
 	defer f.Close()
+	_ = os.Remove(f.Name()) // at once, where an open file may lose its name: a kill leaves nothing
 	h := sha256.New()
 	size, err := io.Copy(io.MultiWriter(f, h), from)
 	if err != nil {
