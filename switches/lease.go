@@ -202,10 +202,10 @@ func (s *Session) whole(ctx context.Context, file string) error {
 // waits. What a plan may take is less than what a transaction may, so that a switch
 // which is a little slower by then refuses nothing that was planned.
 func (t *Transaction) Enough(part, of time.Duration) error {
-	work := time.Duration(t.guard.Lines) * t.pace
-	if work <= t.Confirm/of*part {
+	if t.pace <= 0 || time.Duration(t.guard.Lines) <= t.Confirm/of*part/t.pace {
 		return nil
 	}
+	work := time.Duration(t.guard.Lines) * t.pace
 	return hint.Wrap(fmt.Errorf("%d lines at %s each take about %s, more than %d/%d of the %s after which the switch reverts by itself",
 		t.guard.Lines, t.pace.Round(time.Millisecond), work.Round(time.Second), part, of, t.Confirm),
 		"a longer commit_confirm gives the switch time")
