@@ -43,7 +43,8 @@ func (d *Machine) Abort(ctx context.Context) error {
 		}
 		return err
 	}
-	err = d.forget(ctx)
+	err = a.reach(ctx, func() error { return d.forget(ctx) })
+	err = errors.Join(err, d.release(ctx))
 	d.letGo(ctx)
 	return err
 }
@@ -102,9 +103,10 @@ func (d *Machine) forget(ctx context.Context) error {
 			return err
 		}
 	}
-	d.leaves, d.before.gone = false, d.before.Serial == 0 // there was none
-	d.before.Serial = d.ledgers.own.Serial + 1
-	return errors.Join(d.write(ctx, d.before, d.host), d.release(ctx))
+	d.leaves = false
+	before := d.before
+	before.gone, before.Serial = before.Serial == 0, d.ledgers.own.Serial+1 // gone: there was none
+	return d.write(ctx, before, d.host)
 }
 
 func (d *Machine) restored(ctx context.Context) error {

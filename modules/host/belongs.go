@@ -26,6 +26,9 @@ type belongs struct {
 
 // Diff implements plan.Resource.
 func (b *belongs) Diff(plan.State) plan.Diff {
+	if b.dev.os.Memory == nil {
+		return plan.Diff{} // nothing is kept there, and nothing changed
+	}
 	path := b.dev.ledgerPlace()
 	have := b.dev.ledgers.own.Roster
 	if b.want == nil {

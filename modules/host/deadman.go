@@ -64,11 +64,12 @@ func (d *Machine) arm(ctx context.Context, steps []plan.Step) error {
 		return hint.Wrap(fmt.Errorf("the owner %s has a revert armed on the server", strings.Join(d.othersArmed, ", ")),
 			"wait until that apply has ended, or its timer has fired (%s at most)", revertAfter)
 	}
+	// Also where the answer is lost: it may be armed.
+	d.armedHere = !d.armed // else what another run did is in the script as well
+	d.armed = true
 	if err := d.os.Guard.Arm(ctx, d.host, d.owner, revertAfter, back); err != nil {
 		return fmt.Errorf("arm the timer that reverts changes: %w", err)
 	}
-	d.armedHere = !d.armed // else what another run did is in the script as well
-	d.armed = true
 	return nil
 }
 

@@ -129,8 +129,13 @@ func (d *Machine) learn(seen remote.Seen) error {
 	return nil
 }
 
-// warnings are the findings that refuse nothing.
+// warnings are the findings that refuse nothing, and what nothing can be found of.
 func (d *Machine) warnings() (list []string) {
+	if err := d.os.Lacks(Telling); err != nil {
+		for _, n := range d.nics() {
+			list = append(list, fmt.Sprintf("rnic %s is not checked: %v", n.Name, err))
+		}
+	}
 	for _, f := range d.findings {
 		if !f.Refuses {
 			list = append(list, f.String())

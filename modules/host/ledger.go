@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -83,6 +84,7 @@ func (l *ledgers) add(owner string, memo Memo, name func(plan.Entry) string) {
 		l.warning = fmt.Sprintf("the ledger %s cannot be used and owns nothing: %v; what weft did here before is not known", path, err)
 	case mine:
 		l.own = one
+		l.own.OS = cmp.Or(one.OS, firstOS)
 	default:
 		for _, e := range one.Entries {
 			if e.State != plan.EntryAdopted {
@@ -245,8 +247,8 @@ func (l ledger) done(steps []plan.Step, seen []observation) ledger {
 		if !ok {
 			continue
 		}
-		if e, ok := r.adopted(o.state); ok && !slices.ContainsFunc(n.Entries, func(o plan.Entry) bool { return o.Key() == e.Key() }) {
-			n.Entries = append(n.Entries, e)
+		if e, ok := r.adopted(o.state); ok {
+			n.found(r, e, o.state)
 		}
 		switch gone := r.gone(o.state); {
 		case gone && r.reversing() && len(steps) > 0: // the run never came to it
@@ -256,6 +258,19 @@ func (l ledger) done(steps []plan.Step, seen []observation) ledger {
 		}
 	}
 	return n
+}
+
+// found takes in what is as wanted without a step: by itself, or by an apply that was
+// cut off after it.
+func (l *ledger) found(r Thing, as plan.Entry, have plan.State) {
+	at := slices.IndexFunc(l.Entries, func(e plan.Entry) bool { return e.Key() == as.Key() })
+	switch {
+	case at < 0:
+		l.Entries = append(l.Entries, as)
+	case l.Entries[at].State == plan.EntryCreating && r.sameApplied(l.Entries[at].Applied, have):
+		l.Entries[at] = r.settled(l.Entries[at])
+		l.Entries[at].State = plan.EntryCreated
+	}
 }
 
 // write replaces the ledger on the server, whole and synced.
