@@ -78,7 +78,7 @@ func (x *expansion) pair(d *host.Machine, i *inventory.Initiator, t *inventory.T
 // probeKeys keeps the keys where weft's probe finds them.
 func (x *expansion) probeKeys() {
 	for _, i := range x.model.Initiators {
-		d, ok := x.fleet.Devices[addr(i.Server)].(*host.Machine)
+		d, ok := x.machine(i.Server)
 		if !ok || i.Key == nil {
 			continue
 		}

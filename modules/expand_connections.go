@@ -20,7 +20,7 @@ import (
 // initiator shares a plane with.
 func (x *expansion) connections() {
 	for _, i := range x.model.Initiators {
-		d, ok := x.fleet.Devices[addr(i.Server)].(*host.Machine)
+		d, ok := x.machine(i.Server)
 		if i.Engine != "kernel" || !ok {
 			continue
 		}

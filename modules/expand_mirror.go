@@ -37,7 +37,7 @@ func mirrors(sub *inventory.Subsystem) bool {
 // array over them. Rules have seen to it that no other does.
 func (x *expansion) mirrors() {
 	for _, i := range x.model.Initiators {
-		d, ok := x.fleet.Devices[addr(i.Server)].(*host.Machine)
+		d, ok := x.machine(i.Server)
 		if i.Engine != "kernel" || !ok {
 			continue
 		}

@@ -80,7 +80,7 @@ func (x *expansion) volume(v *inventory.Volume) {
 		return
 	}
 	for _, half := range halves(x.model.Name, v) {
-		d, ok := x.fleet.Devices[addr(half.pool.Server)].(*host.Machine)
+		d, ok := x.machine(half.pool.Server)
 		if !ok {
 			continue
 		}
@@ -157,7 +157,7 @@ func (x *expansion) rests(v *inventory.Volume, s *inventory.Server) []plan.ID {
 func (x *expansion) nvmetTargets() {
 	hosts := map[plan.ID]bool{}
 	for _, t := range x.model.Targets {
-		d, ok := x.fleet.Devices[addr(t.Server)].(*host.Machine)
+		d, ok := x.machine(t.Server)
 		if t.Engine != "nvmet" || !ok {
 			continue
 		}
