@@ -48,6 +48,9 @@ func (s *survey) reverse(r *Reversal, d *surveyed) error {
 		}
 		d.items = append(d.items, &Item{ID: step.ID, Resource: resource, Range: step.Range, Plane: step.Plane, reverse: true})
 	}
+	if k, ok := d.device.(Keeper); ok { // else a timer of a revert that was cut off brings back what that has reverted
+		d.addPending(k)
+	}
 	return nil
 }
 

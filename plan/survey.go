@@ -253,6 +253,13 @@ func (d *surveyed) resources() []Resource {
 	return resources
 }
 
+// addPending adds the proof of what an apply that did not end has left.
+func (d *surveyed) addPending(k Keeper) {
+	if r := k.Pending(); !r.Diff(nil).Empty() {
+		d.items = append(d.items, &Item{ID: ID{d.address, LedgerKind, "revert"}, Resource: r})
+	}
+}
+
 // addKept adds what the device's ledger asks for: to prune what is no longer
 // declares, first, and the roster.
 func (s *survey) addKept(in *Input, own *ownership, d *surveyed) error {
@@ -270,9 +277,7 @@ func (s *survey) addKept(in *Input, own *ownership, d *surveyed) error {
 	if err != nil {
 		return err
 	}
-	if r := k.Pending(); !r.Diff(nil).Empty() {
-		d.items = append(d.items, &Item{ID: ID{d.address, LedgerKind, "revert"}, Resource: r})
-	}
+	d.addPending(k)
 	roster := &Item{ID: ID{d.address, LedgerKind, "roster"}}
 	whole := !in.Select.narrow() || slices.Contains(in.Select.Only, roster.ID)
 	if in.Select.narrow() {

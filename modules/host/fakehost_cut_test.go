@@ -37,6 +37,40 @@ func TestAnotherSystemIsCutLater(t *testing.T) {
 	}
 }
 
+// A run that is being reverted when it is cut off is reverted by asking again.
+func TestAnotherSystemsRevertIsCut(t *testing.T) {
+	before := []declared{aNote("old", "mine", "first"), aNote("gone", "soon", ""), aWire("right", 50)}
+	for _, how := range []cutting{killedBefore, killedAfter, lostBefore, lostAfter, cancelled} {
+		for cut, more := 0, true; more && cut < 100; cut++ {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBox()
+				b.apply(t, before, func(in *plan.Input) { in.Run = "run-1" })
+				first := b.settings()
+				done := b.apply(t, site(), func(in *plan.Input) { in.Run = "run-2" })
+				reverse := func(in *plan.Input) {
+					in.Run, in.Reverse = "run-2", &plan.Reversal{Run: "run-2", Steps: done.Steps}
+				}
+				p := b.process(cut, how)
+				in, end := p.input(fakehost(), nil)
+				reverse(&in)
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				p.cancel = cancel
+				_, _ = plan.Apply(ctx, b.plan(t, in), in)
+				end()
+				more = len(p.changes) > cut
+				b.apply(t, nil, reverse)
+				story := fmt.Sprintf("%s %d of %q", how, cut, p.changes)
+				b.holds(t, story, first)
+				b.idle(t, story, before)
+				b.apply(t, nil, func(in *plan.Input) { in.Destroy = true })
+				b.holds(t, story+", destroyed", newBox().settings())
+				b.keeps(t, story+", destroyed")
+			})
+		}
+	}
+}
+
 // cutOnce reports whether there was a change to be cut at.
 func cutOnce(t *testing.T, cut int, how cutting, wait time.Duration, b *box, list []declared) bool {
 	first, before := newBox().settings(), b.settings()

@@ -217,10 +217,12 @@ func TestAnotherSystemsRunIsReverted(t *testing.T) {
 		p := b.apply(t, site(), func(in *plan.Input) { in.Run = "run-2" })
 		b.holds(t, "run 2", settled[:len(settled)-2]+"10")
 		b.apply(t, nil, func(in *plan.Input) {
-			in.Run, in.Reverse = "run-3", &plan.Reversal{Run: "run-2", Steps: p.Steps}
+			in.Run, in.Reverse = "run-2", &plan.Reversal{Run: "run-2", Steps: p.Steps}
 		})
 		b.holds(t, "run 2 reverted", first)
 		b.idle(t, "run 2 reverted", []declared{aNote("old", "mine", "first"), aWire("right", 50)})
+		b.apply(t, nil, func(in *plan.Input) { in.Destroy = true })
+		b.holds(t, "destroyed", newBox().settings())
 	})
 }
 

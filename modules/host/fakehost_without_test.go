@@ -46,7 +46,7 @@ func TestASystemWithout(t *testing.T) {
 				var refused []string
 				for _, r := range p.Refusals {
 					refused = append(refused, r.ID.Kind+"."+r.ID.Name)
-					if want := "weft has no " + string(test.feature) + " on fakehost: " + why; r.Text != want || r.Hint == "" {
+					if want := "weft does without " + string(test.feature) + " on fakehost: " + why; r.Text != want || r.Hint == "" {
 						t.Errorf("%s is refused as %q (%s), want %q", r.ID, r.Text, r.Hint, want)
 					}
 				}
@@ -63,6 +63,26 @@ func TestASystemWithout(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Nor is what could cut a machine off taken back without a guard.
+func TestASystemWithoutAGuardPrunesNothingRisky(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, os := newBox(), fakehost()
+		b.apply(t, site())
+		before := b.all()
+		os.Guard = nil
+		in, end := b.process(-1, "").input(os, nil)
+		defer end()
+		in.Destroy = true
+		p := b.plan(t, in)
+		if len(p.Refusals) != 1 || p.Refusals[0].ID.Kind != "wire" || !strings.Contains(p.Refusals[0].Text, "weft does without a timer") {
+			t.Errorf("refused is %+v", p.Refusals)
+		}
+		if _, err := plan.Apply(t.Context(), p, in); err == nil || b.all() != before {
+			t.Errorf("%v; the box holds\n%s", err, b.all())
+		}
+	})
 }
 
 // What asks for something that a system lacks, and is no plan.
@@ -99,7 +119,7 @@ func TestASystemWithoutIsAsked(t *testing.T) {
 			defer end()
 			d := in.Devices[boxAddr].(*host.Machine)
 			err := test.ask(t, d)
-			if err == nil || !strings.Contains(err.Error(), "weft has no "+string(test.lack)+" on fakehost: weft does not know how") || hint.Of(err) == "" {
+			if err == nil || !strings.Contains(err.Error(), "weft does without "+string(test.lack)+" on fakehost: weft does not know how") || hint.Of(err) == "" {
 				t.Errorf("%v (%s)", err, hint.Of(err))
 			}
 			if b.all() != before {

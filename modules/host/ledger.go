@@ -35,6 +35,7 @@ type ledgers struct {
 	own     ledger
 	raw     []byte        // of own, as it stands; nil: there is none
 	former  formerSecrets // that own names
+	unsure  bool          // whether the machine keeps former: to write them has failed
 	foreign map[string]string
 	warning string
 	unknown error // what one says is not known: nothing is changed

@@ -189,7 +189,7 @@ func parseFormer(raw []byte) (formerSecrets, error) {
 
 // keepFormer makes the file of former secrets hold these, and no others.
 func (d *Machine) keepFormer(ctx context.Context, kept formerSecrets, host Transport) error {
-	if maps.EqualFunc(kept, d.ledgers.former, bytes.Equal) {
+	if !d.ledgers.unsure && maps.EqualFunc(kept, d.ledgers.former, bytes.Equal) {
 		return nil
 	}
 	memory := d.os.Memory
@@ -203,6 +203,7 @@ func (d *Machine) keepFormer(ctx context.Context, kept formerSecrets, host Trans
 		}
 		return memory.Put(ctx, host, KeptSecrets, d.owner, raw)
 	}()
+	d.ledgers.unsure = err != nil
 	if err != nil {
 		return fmt.Errorf("keep what was there before in %s: %w", memory.Place(KeptSecrets, d.owner), err)
 	}

@@ -56,7 +56,7 @@ func (os *OS) Lacks(f Feature) error {
 	if why == "" {
 		why = "weft does not know how"
 	}
-	return hint.Wrap(fmt.Errorf("weft has no %s on %s: %s", f, os.Name, why), "it is described, not yet managed on %s", os.Name)
+	return hint.Wrap(fmt.Errorf("weft does without %s on %s: %s", f, os.Name, why), "it is described, not yet managed on %s", os.Name)
 }
 
 // A Transport reads and does on one machine. What looks, steps and commands mean
