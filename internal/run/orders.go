@@ -53,39 +53,34 @@ func Abort(ctx context.Context, e *Env, o Order) error {
 // Rollback takes back what the latest run did, or the phase that o names, and proves
 // it. That it is rolled back is no error.
 func Rollback(ctx context.Context, e *Env, o Order) error {
-	held, err := Hold(e.Place) // before how far it has come is read
-	if err != nil {
+	return e.withRun(e.Records.Latest, func(s *staged) error {
+		err := s.at(ctx, func(engine rollout.Engine) error { return rollout.Rollback(ctx, engine, s.run, o.Phase) })
+		var stop *rollout.Stop
+		if errors.As(err, &stop) && stop.State == rollout.RolledBack {
+			return nil // as it was asked for
+		}
 		return err
-	}
-	defer held.Close()
-	rec, err := e.Records.Latest(e.Simulated)
-	if err != nil {
-		return err
-	}
-	if rec == nil {
-		return ErrNone()
-	}
-	s, err := e.resume(rec)
-	if err != nil {
-		return err
-	}
-	defer s.site.Close()
-	err = s.at(ctx, func(engine rollout.Engine) error { return rollout.Rollback(ctx, engine, s.run, o.Phase) })
-	var stop *rollout.Stop
-	if errors.As(err, &stop) && stop.State == rollout.RolledBack {
-		return nil // as it was asked for
-	}
-	return err
+	})
 }
 
 // onRun does something with the run that is on its way.
 func (e *Env) onRun(o Order, do func(*staged) error) error {
+	return e.withRun(e.Records.Unfinished, func(s *staged) error {
+		if err := s.accept(o.Accept); err != nil {
+			return err
+		}
+		return do(s)
+	})
+}
+
+// withRun does something with the run that find finds, as the only weft here.
+func (e *Env) withRun(find func(simulated bool) (*Record, error), do func(*staged) error) error {
 	held, err := Hold(e.Place) // before how far it has come is read
 	if err != nil {
 		return err
 	}
 	defer held.Close()
-	rec, err := e.Records.Unfinished(e.Simulated)
+	rec, err := find(e.Simulated)
 	if err != nil {
 		return err
 	}
@@ -97,9 +92,6 @@ func (e *Env) onRun(o Order, do func(*staged) error) error {
 		return err
 	}
 	defer s.site.Close()
-	if err := s.accept(o.Accept); err != nil {
-		return err
-	}
 	return do(s)
 }
 
