@@ -4,9 +4,11 @@
 package inventory
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/netip"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
@@ -40,17 +42,22 @@ type Model struct {
 	Initiators  []*Initiator
 	Validations []*Validation
 	Rollouts    []*Rollout
+	Sites       []*Site // that workers carry their part of a run out at
+	Store       *Store  // where runs are kept; nil: in the directory
 	Checks      []*Check
 	Outputs     []*Output
 	Removed     []*Removed
+	Moved       []*Moved
+	Policies    []*Policy
 
 	Evaluator // of what loaded it; nil where the model was made otherwise
 }
 
 // Block is what every instance of a block has.
 type Block struct {
-	Addr  string    // switch.leaf-a, server.node["st1"]
-	Range hcl.Range // of the block's header
+	Addr   string    // switch.leaf-a, server.node["st1"]
+	Former string    // Addr before a moved block; "": there is none
+	Range  hcl.Range // of the block's header
 
 	DependsOn   []string // addresses of instances, from depends_on
 	Protect     bool     // nothing of it may be destroyed
@@ -59,6 +66,10 @@ type Block struct {
 	Places     Places // as it is written; nil: not known
 	Incomplete bool   // an attribute could not be evaluated, which was reported; what needs it is not judged
 }
+
+// Origin is the address that names on devices follow from: the first that the block
+// had, which a moved block keeps.
+func (b *Block) Origin() string { return cmp.Or(b.Former, b.Addr) }
 
 // Places says where in the files an attribute or a block within a block stands,
 // those in such blocks by dotted names: safety.save.
@@ -136,6 +147,17 @@ type Fabric struct {
 	Planes      []*Plane
 	Classes     []*TrafficClass
 	PFCWatchdog *PFCWatchdog
+}
+
+// OnDevices is the name that the classes of the fabric have on switches: that of the
+// block, or the one it had before a moved block.
+func (f *Fabric) OnDevices() string {
+	if f.Former == "" {
+		return f.Name
+	}
+	_, name, _ := strings.Cut(f.Former[strings.LastIndex(f.Former, "fabric."):], ".")
+	name, _, _ = strings.Cut(name, "[")
+	return name
 }
 
 // Lossless reports whether some class of the fabric is under PFC.
@@ -222,11 +244,12 @@ type Server struct {
 	Host       string
 	MachineID  string // "": not checked
 	Labels     map[string]string
+	Credential *Credential // nil: keys, and the user of the connection
 	Connection *Connection // nil: the default one
 	RNICs      []*RNIC
 	FileBlocks []*File
+	Settings   []*Setting // of the kinds that declare their own blocks
 
-	Sysctls       []*Sysctl
 	KernelModules []*KernelModule
 	Packages      []*Package
 	Services      []*Service
@@ -255,6 +278,15 @@ type RNIC struct {
 	Plane   *Plane       // the plane whose subnet holds Address; nil: none
 
 	Software bool // RDMA is done in software where the card has none
+	VMK      *VMK // of ESXi; nil: none
+}
+
+// A VMK is the port of the VMkernel of an ESXi host that has a NIC's address.
+type VMK struct {
+	Block
+	ID       string   // vmk2
+	VSwitch  string   // a standard switch, whose only uplink the NIC is
+	Services []string // nvme-rdma, nvme-tcp
 }
 
 // A File is a file that weft keeps on a server.
@@ -266,10 +298,22 @@ type File struct {
 	Secret  bool // Content derives from a sensitive value and is never shown
 }
 
-// A Sysctl is a kernel parameter of a server.
-type Sysctl struct {
+// A Setting is a small block in a server whose words a kind declares for itself.
+type Setting struct {
 	Block
-	Key, Value string // net.core.rmem_max, 4194304
+	Type   string // as the files name it
+	Label  string
+	Values map[string]string // by attribute; one that is not written and has no default is ""
+}
+
+// Declared are the blocks of one type, in the order of the files.
+func (s *Server) Declared(blockType string) (out []*Setting) {
+	for _, b := range s.Settings {
+		if b.Type == blockType {
+			out = append(out, b)
+		}
+	}
+	return out
 }
 
 // A KernelModule is loaded, now and at boot.
@@ -353,6 +397,9 @@ type Evaluator interface {
 	// Evaluate computes an expression of a Check or an Output. Observed attributes
 	// come from observed.
 	Evaluate(x hcl.Expression, observed Observed) (cty.Value, hcl.Diagnostics)
+
+	// Judge computes an expression of a Policy for one change of a plan.
+	Judge(x hcl.Expression, c PolicyChange) (cty.Value, hcl.Diagnostics)
 
 	// Limit is what LimitOf is for a metric whose Limit is set.
 	Limit(x *Metric, observed Observed) (float64, error)

@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"strings"
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
@@ -56,8 +57,17 @@ type Phase struct {
 	Record    []*Validation
 	Gate      []*Validation
 	Soak      time.Duration
-	Approve   string // "", manual or none
-	Window    Window // when a batch of it may begin
+	Approve   string   // "", manual, none or signed
+	Approvals int      // how many people must have signed; 0: as Approve says
+	NotBy     []string // whose signature does not count: principals, or author
+	Window    Window   // when a batch of it may begin
+}
+
+// A Site is devices that the same workers reach.
+type Site struct {
+	Block
+	Name   string
+	Select []string // HCL addresses of servers and switches, in the order of the model
 }
 
 // A Check is evaluated after facts or verify.
@@ -78,6 +88,19 @@ type Removed struct {
 	Block
 	From string // address of a block, all of its instances or a module
 	Mode string // prune: what weft created goes; forget: it stays, and is weft's no more
+}
+
+// A Moved says how something was called that is declared.
+type Moved struct {
+	Block
+	From, To string // addresses of blocks, of instances or of modules
+}
+
+// Inside reports whether an address is that of a block, of one of its instances or
+// inside of it, and returns what follows.
+func Inside(block, address string) (rest string, ok bool) {
+	rest, ok = strings.CutPrefix(address, block)
+	return rest, ok && (rest == "" || rest[0] == '[' || rest[0] == '.')
 }
 
 // An Output is shown after facts or verify; it may use observed values.

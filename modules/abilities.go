@@ -4,7 +4,9 @@ import (
 	"context"
 
 	"weft/internal/remote"
+	"weft/internal/tally"
 	"weft/modules/host"
+	"weft/modules/leaf"
 	"weft/plan"
 	"weft/switches"
 )
@@ -17,6 +19,12 @@ type (
 		// RunCommand runs a command; the device is open. With hold nobody else
 		// changes the device meanwhile: a *plan.HeldError says who already does.
 		RunCommand(ctx context.Context, cmd remote.Cmd, hold bool) (remote.Output, error)
+	}
+
+	// A Hosted device is a machine with a host system.
+	Hosted interface {
+		// OS is that system; what it can do is asked of it.
+		OS() *host.OS
 	}
 
 	// A Terminal takes lines that only show.
@@ -32,7 +40,7 @@ type (
 	Counter interface {
 		// Counters are those of ports. A device that was not spoken to yet is
 		// opened, which proves that it is the declared one.
-		Counters(ctx context.Context, ports []string) (*switches.Counted, error)
+		Counters(ctx context.Context, ports []string) (*tally.Ports, error)
 	}
 
 	// A Listener hears its neighbours with LLDP.
@@ -55,10 +63,20 @@ type (
 		ServerFacts(ctx context.Context) (_ *host.ServerFacts, findings []host.Finding, _ error)
 	}
 
+	// A ServerPatient is a server that says how it is.
+	ServerPatient interface {
+		Health(ctx context.Context) (*host.Health, error)
+	}
+
+	// A SwitchPatient is a switch that says how it is.
+	SwitchPatient interface {
+		Health(ctx context.Context) (*leaf.Health, error)
+	}
+
 	// A SwitchTeller is a switch that says what it is.
 	SwitchTeller interface {
 		// SwitchFacts opens it and asks.
-		SwitchFacts(ctx context.Context) (*SwitchFacts, error)
+		SwitchFacts(ctx context.Context) (*leaf.Facts, error)
 	}
 )
 
@@ -66,7 +84,7 @@ type (
 // speaks against the files or the catalogue.
 type Facts struct {
 	Server   *host.ServerFacts `json:"server,omitempty"`
-	Switch   *SwitchFacts      `json:"switch,omitempty"`
+	Switch   *leaf.Facts       `json:"switch,omitempty"`
 	Findings []host.Finding    `json:"findings,omitempty"`
 }
 

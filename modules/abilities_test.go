@@ -4,12 +4,13 @@ import (
 	"testing"
 
 	"weft/modules/host"
+	"weft/modules/leaf"
 	"weft/plan"
 )
 
 // What a device cannot do is refused with its name.
 func TestAbilities(t *testing.T) {
-	for _, d := range []plan.Device{&host.Machine{}, &device{}} {
+	for _, d := range []plan.Device{&host.Machine{}, &leaf.Device{}} {
 		if _, ok := d.(plan.Leaser); !ok {
 			t.Errorf("%T does not say who holds it", d)
 		}
@@ -17,7 +18,7 @@ func TestAbilities(t *testing.T) {
 			t.Errorf("%T carries no marks", d)
 		}
 	}
-	fleet := map[string]plan.Device{"server.a": &host.Machine{}, "switch.b": &device{}}
+	fleet := map[string]plan.Device{"server.a": &host.Machine{}, "switch.b": &leaf.Device{}}
 	able := func(_ any, err error) string {
 		if err != nil {
 			return err.Error()

@@ -26,3 +26,24 @@ func TestConfirmAsTheCatalogueHasIt(t *testing.T) {
 		}
 	}
 }
+
+// The catalogue says which host systems the files may name, and the list has them.
+func TestHostSystemsAsTheCatalogueHasThem(t *testing.T) {
+	managed, later := catalogue.HostSystems()
+	if len(managed) == 0 || len(later) == 0 || managed[0].ID != catalogue.UsualHostSystem() {
+		t.Fatalf("managed %v, later %v", managed, later)
+	}
+	for _, o := range managed {
+		if os := HostOS(o.ID); os == nil || os.Name != o.ID {
+			t.Errorf("%s is managed, and its system is %v", o.ID, os)
+		}
+	}
+	for _, name := range later {
+		if HostOS(name) != nil {
+			t.Errorf("%s is in the list, and the catalogue does not say what a machine id is there", name)
+		}
+	}
+	if os := HostOS(""); os == nil || os.Name != managed[0].ID {
+		t.Errorf("a ledger that names no system is of %v", os)
+	}
+}

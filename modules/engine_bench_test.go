@@ -38,7 +38,7 @@ func BenchmarkEngine(b *testing.B) {
 	for _, servers := range []int{1000, 10_000} {
 		b.Run(fmt.Sprint(servers, " servers"), func(b *testing.B) {
 			text := fmt.Sprintf("weft { name = \"bench\" }\nserver \"node\" {\n  count = %d\n  host  = \"n${count.index}\"\n%s  sysctl \"vm.swappiness\" { value = \"10\" }\n}\n", servers, files.String())
-			m, diags := language.Load(fstest.MapFS{"main.weft.hcl": {Data: []byte(text)}}, language.Options{})
+			m, diags := language.Load(fstest.MapFS{"main.weft.hcl": {Data: []byte(text)}}, language.Options{Blocks: Blocks()})
 			if diags.HasErrors() {
 				b.Fatal(diags)
 			}

@@ -18,13 +18,14 @@ import (
 	"weft/modules/linux/storage"
 	"weft/plan"
 	"weft/switches"
-	"weft/switches/systems"
 )
 
 // An Env is what an expansion needs of the world: how devices are reached
 // and where the agents come from. Expand calls none of it.
 type Env struct {
 	Holder   claim.Holder         // who applies, for leases
+	Token    func() claim.Token   // of the run, by the store that keeps it; nil: there is none
+	Stands   func(string) string  // what the token that stands on a device means for whoever applies; nil: it is not said
 	Mine     func(plan.Mark) bool // whether whoever applies has the record of that run; nil: of none
 	Bundle   *bundle.Bundle
 	Host     func(*inventory.Server) host.DialHost
@@ -46,6 +47,7 @@ type Fleet struct {
 	Devices map[string]plan.Device
 
 	Roster  []plan.Member                          // all devices of the owner
+	Moved   plan.Renames                           // how those that are declared were called
 	Removed []plan.Removed                         // what becomes of devices that are not declared any more
 	Recall  func(plan.Member) (plan.Device, error) // makes a device of one of those
 }
@@ -68,6 +70,9 @@ func Expand(m *inventory.Model, env Env) (*Fleet, hcl.Diagnostics) {
 		refused: map[reason]int{}, ports: map[*inventory.RNIC]plan.ID{}, nics: map[*inventory.RNIC][]plan.ID{},
 		stands: map[*inventory.Block][]plan.ID{}, exports: map[export]plan.ID{}, paths: map[reached][]plan.ID{},
 		chap: chap{keys: map[*inventory.Secret]*nvme.ChapKey{}, added: map[plan.ID]bool{}, hosts: chapHosts(m)},
+	}
+	for _, r := range m.Moved {
+		x.fleet.Moved = append(x.fleet.Moved, plan.Rename{From: r.From, To: r.To})
 	}
 	for _, sw := range m.Switches {
 		x.switches(sw)
@@ -158,97 +163,12 @@ func (r refusal) diagnostic() *hcl.Diagnostic {
 	}
 }
 
-// switches expands one switch: its classes, then its ports.
-func (x *expansion) switches(sw *inventory.Switch) {
-	if sw.Unmanaged {
-		return
-	}
-	d := x.newSwitch(sw)
-	if d.os = x.system(sw.OS); d.os == nil {
-		x.refuse(sw.At("os"), sw.Addr, fmt.Sprintf("os = %q", sw.OS))
-		return
-	}
-	if sw.Fabric == nil { // looked at all the same: what weft did to it is taken back
-		if d.confirm == 0 && !sw.Safety.ConfirmNone {
-			d.confirm = usualConfirm
-		}
-		x.fleet.Devices[sw.Addr] = d
-		return
-	}
-	if sw.Safety.Confirm == 0 && !sw.Safety.ConfirmNone {
-		x.report(reason{problem.Missing, "commit_confirm is missing", sw.At("safety"),
-			`a change without a timed revert must be asked for: set safety { commit_confirm = "5m" }, or "none"`}, sw.Addr)
-		return
-	}
-	if sw.Safety.Method != "" {
-		x.refuse(sw.At("safety.commit_method"), sw.Addr, "commit_method: the first method that the switch has is used")
-		return
-	}
-	x.fleet.Devices[sw.Addr] = d
-	d.want.Name = switches.ObjectName(x.model.Name, sw.Fabric.Name)
-	for _, c := range sw.Fabric.Classes {
-		k := class(sw.Fabric, c)
-		if d.os.Lacks(switches.Headrooms) != nil {
-			k.Headroom = nil
-		}
-		d.want.Classes = append(d.want.Classes, k)
-	}
-	if dog := sw.Fabric.PFCWatchdog; dog != nil && sw.Fabric.Lossless() && d.os.Lacks(switches.Watchdogs) == nil {
-		d.want.Watchdog = dog.Action
-	}
-	buffers := slices.ContainsFunc(d.want.Classes, func(k switches.Class) bool { return k.Headroom != nil })
-	slices.SortStableFunc(d.want.Classes, func(a, b switches.Class) int { return a.Priority - b.Priority })
-	// Without classes nothing is to be told apart: only the MTU of ports is kept.
-	classed := len(sw.Fabric.Classes) > 0
-	var classes []plan.ID
-	if classed {
-		classes = append(classes, x.add(plan.ID{Device: sw.Addr, Kind: "qos", Name: sw.Fabric.Name}, &qos{d}, sw.Range))
-	}
-	for _, l := range x.model.Links {
-		for _, ends := range [][2]inventory.LinkEnd{{l.From, l.To}, {l.To, l.From}} {
-			if ends[0].Switch != sw {
-				continue
-			}
-			p := switches.Port{Name: ends[0].Port, MTU: sw.Fabric.MTU, PFC: sw.Fabric.Lossless(), Classify: classed, Queue: classed, Exists: true,
-				Watchdog: d.want.Watchdog != "", Headroom: buffers}
-			d.want.Ports = append(d.want.Ports, p)
-			id := x.add(plan.ID{Device: sw.Addr, Kind: "port", Name: p.Name}, &port{d, p}, l.Range, classes...)
-			if nic := ends[1].RNIC; nic != nil {
-				x.ports[nic] = id
-			}
-		}
-	}
-	d.want.LLDP = len(d.want.Ports) > 0 // cables are proven with it
-}
-
 // connection is the one a device names, else the default one.
 func connection(m *inventory.Model, c *inventory.Connection) *inventory.Connection {
 	if c == nil {
 		return m.DefaultConnection()
 	}
 	return c
-}
-
-// system is the switch system of a name; nil: weft does not speak to it.
-func (x *expansion) system(name string) *switches.OS {
-	if x.env.System != nil {
-		return x.env.System(name)
-	}
-	return systems.Named(name)
-}
-
-func class(f *inventory.Fabric, c *inventory.TrafficClass) switches.Class {
-	out := switches.Class{
-		Name: c.Name, DSCP: slices.Sorted(slices.Values(c.DSCP)), Priority: c.Priority,
-		Bandwidth: c.Bandwidth, Strict: c.Strict, PFC: c.PFC && f.Mode != "lossy",
-	}
-	if c.ECN != nil {
-		out.ECN = &switches.ECN{Min: c.ECN.Min, Max: c.ECN.Max, Probability: c.ECN.Probability}
-	}
-	if h := c.Headroom; h != nil && out.PFC {
-		out.Headroom = &switches.Headroom{Size: h.Size, Xoff: h.Xoff, Xon: h.Xon}
-	}
-	return out
 }
 
 // server expands one server: its NICs and files.
@@ -261,6 +181,7 @@ func (x *expansion) server(s *inventory.Server) {
 	d := x.newServer(os, s)
 	x.fleet.Devices[s.Addr] = d
 	if x.only(os, s); os.Lacks(host.Intents) != nil {
+		x.ownPorts(os, d, s)
 		x.generic(d, s)
 		return
 	}

@@ -20,6 +20,7 @@ import (
 // initiator shares a plane with.
 func (x *expansion) connections() {
 	for _, i := range x.model.Initiators {
+		x.ownConnections(i)
 		d, ok := x.machine(i.Server)
 		if i.Engine != "kernel" || !ok {
 			continue
@@ -64,7 +65,7 @@ func (x *expansion) connect(d *host.Machine, i *inventory.Initiator, c *inventor
 			if want.FastFail == 0 && mirrors(sub) {
 				want.FastFail = mirrorFastFail
 			}
-			name := instance(t.Addr, i.Server.Addr) + "." + sub.Name + "@" + p.Address.String()
+			name := instance(t.Origin(), i.Server.Origin()) + "." + sub.Name + "@" + p.Address.String()
 			id := x.add(plan.ID{Device: d.Address(), Kind: "nvme_connection", Name: name}, nvme.NVMeConnectionKind().Want(d, want), c.Range, needs...)
 			x.stand(&i.Block, id)
 			x.paths[reached{i, sub}] = append(x.paths[reached{i, sub}], id)

@@ -1,17 +1,39 @@
 package modules
 
 import (
+	"cmp"
 	"fmt"
 
 	"weft/inventory"
+	"weft/inventory/catalogue"
+	"weft/modules/esxi"
 	"weft/modules/host"
 	"weft/modules/linux"
 )
 
+// hostSystems are the host systems that weft manages: the one list.
+func hostSystems() []*host.OS { return []*host.OS{linux.OS(), esxi.OS()} }
+
+// Blocks are the blocks in a server that kinds declare for themselves, for those who
+// read files.
+func Blocks() (all []*inventory.BlockType) {
+	for _, os := range hostSystems() {
+		for _, k := range os.Kinds() {
+			if t := k.Words(); t != nil {
+				all = append(all, t)
+			}
+		}
+	}
+	return all
+}
+
 // HostOS is the host system of a name; nil: weft does not manage it.
 func HostOS(name string) *host.OS {
-	if name == "linux" || name == "" { // ledgers have named none
-		return linux.OS()
+	name = cmp.Or(name, catalogue.UsualHostSystem()) // ledgers have named none
+	for _, os := range hostSystems() {
+		if os.Name == name {
+			return os
+		}
 	}
 	return nil
 }
@@ -52,20 +74,29 @@ func (x *expansion) machine(s *inventory.Server) (*host.Machine, bool) {
 
 // only refuses what a server's blocks ask for and its system has no kind for.
 func (x *expansion) only(os *host.OS, s *inventory.Server) {
-	for _, k := range linux.Kinds() {
-		if x.hosts[os.Name].named[k.KindName()] != nil {
-			continue
-		}
-		list, _ := k.DeclaredBy(nil, s)
-		for _, b := range list {
-			x.refuse(b.Range, s.Addr, fmt.Sprintf("%s %s, on os = %q", k.KindName(), b.Name, os.Name))
+	for _, other := range hostSystems() {
+		for _, k := range other.Kinds() {
+			if x.hosts[os.Name].named[k.KindName()] != nil {
+				continue
+			}
+			list, _ := k.DeclaredBy(nil, s)
+			for _, b := range list {
+				x.refuse(b.Range, s.Addr, fmt.Sprintf("%s %s, on os = %q", k.KindName(), b.Name, os.Name))
+			}
 		}
 	}
 	if os.Lacks(host.Intents) == nil {
+		for _, r := range s.RNICs {
+			if r.VMK != nil {
+				x.refuse(r.VMK.Range, s.Addr, fmt.Sprintf("vmk of rnic %s, on os = %q", r.Name, os.Name))
+			}
+		}
 		return
 	}
 	for _, r := range s.RNICs {
-		x.refuse(r.Range, s.Addr, fmt.Sprintf("rnic %s, on os = %q", r.Name, os.Name))
+		if os.Port == nil {
+			x.refuse(r.Range, s.Addr, fmt.Sprintf("rnic %s, on os = %q", r.Name, os.Name))
+		}
 	}
 	no := func(b *inventory.Block, of *inventory.Server) {
 		if of == s {
@@ -79,6 +110,8 @@ func (x *expansion) only(os *host.OS, s *inventory.Server) {
 		no(&t.Block, t.Server)
 	}
 	for _, i := range x.model.Initiators {
-		no(&i.Block, i.Server)
+		if os.Connect == nil {
+			no(&i.Block, i.Server)
+		}
 	}
 }

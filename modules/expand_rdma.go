@@ -9,7 +9,7 @@ import (
 	"weft/plan"
 )
 
-// rdma expands what an RDMA fabric asks of a NIC port beside its queues, each
+// rdma expands what an RDMA fabric asks of a NIC port in addition to its queues, each
 // after what the port needs before.
 func (x *expansion) rdma(d *host.Machine, r *inventory.RNIC, before []plan.ID) []plan.ID {
 	f := r.Fabric

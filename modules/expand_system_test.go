@@ -77,7 +77,7 @@ server "box" {
   sysctl "net.core.rmem_max" { value = "4194304" }
 }
 `
-	m, diags := language.Load(fstest.MapFS{"a.weft.hcl": {Data: []byte(text)}}, language.Options{})
+	m, diags := language.Load(fstest.MapFS{"a.weft.hcl": {Data: []byte(text)}}, language.Options{Blocks: Blocks()})
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
@@ -97,17 +97,17 @@ server "box" {
 	if len(fleet.Roster) != 1 || fleet.Roster[0].OS != "fakehost" {
 		t.Errorf("roster %+v", fleet.Roster)
 	}
-	for os, want := range map[string]string{"": "linux", "linux": "linux", "fakehost": "fakehost", "esxi": ""} {
+	for os, want := range map[string]string{"": "linux", "linux": "linux", "fakehost": "fakehost", "windows": ""} {
 		d, err := fleet.Recall(plan.Member{Device: "server.old", Kind: "server", Host: "old", OS: os})
 		switch {
-		case want == "" && (err == nil || !strings.Contains(err.Error(), `this weft does not manage os = "esxi"`)):
+		case want == "" && (err == nil || !strings.Contains(err.Error(), `this weft does not manage os = "windows"`)):
 			t.Errorf("of os = %q: %v", os, err)
 		case want != "" && (err != nil || d.(*host.Machine).OS().Name != want):
 			t.Errorf("of os = %q: %v", os, err)
 		}
 	}
-	m.Servers[0].OS = "esxi"
-	if _, diags = Expand(m, env); len(diags) != 1 || !strings.Contains(diags[0].Detail, `os = "esxi"`) {
+	m.Servers[0].OS = "windows"
+	if _, diags = Expand(m, env); len(diags) != 1 || !strings.Contains(diags[0].Detail, `os = "windows"`) {
 		t.Errorf("%v", diags)
 	}
 }

@@ -15,14 +15,12 @@ import (
 	"weft/inventory/language"
 	"weft/modules/host"
 	"weft/modules/linux/nvme"
-	"weft/plan"
 	"weft/switches"
-	"weft/switches/systems"
 )
 
 func pilot(t *testing.T, files ...string) *inventory.Model {
 	t.Helper()
-	var o language.Options
+	o := language.Options{Blocks: Blocks()}
 	for _, f := range files {
 		text, err := os.ReadFile("../examples/pilot/" + f)
 		if err != nil {
@@ -198,27 +196,4 @@ func TestExpandIsDeterministic(t *testing.T) {
 	if a, b := show(), show(); !slices.Equal(a, b) {
 		t.Errorf("two expansions differ:\n%v\n%v", a, b)
 	}
-}
-
-// A port keeps a larger MTU, and is refused where the switch has none.
-func TestPort(t *testing.T) {
-	d := &device{os: systems.Named("nxos"), want: switches.Intent{Name: "WEFT-o-f",
-		Classes: []switches.Class{{Name: "default", Bandwidth: 100}},
-		Ports:   []switches.Port{{Name: "Ethernet1/1", MTU: 9000, Classify: true}}}}
-	have, err := d.os.Parse(map[string]string{"show version": "", "show running-config": "interface Ethernet1/1\n  mtu 9216\n"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	have = have.For(d.want)
-	r := &port{d, d.want.Ports[0]}
-	for _, c := range r.Diff(&have).Changes {
-		if c.Path == "mtu" {
-			t.Errorf("the MTU would be lowered: %+v", c)
-		}
-	}
-	missing := &port{d, switches.Port{Name: "Ethernet1/2"}}
-	if diff := missing.Diff(&have); diff.Err == nil || !strings.Contains(diff.Err.Error(), "no port Ethernet1/2") {
-		t.Errorf("diff of a missing port: %+v", diff)
-	}
-	var _ plan.Resource = missing
 }

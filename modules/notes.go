@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"weft/inventory"
+	"weft/modules/leaf"
 	"weft/plan"
 	"weft/switches"
 )
@@ -68,11 +69,7 @@ func (x *expansion) pauses(sw *inventory.Switch) {
 		}
 	}
 	if os.Advice != nil {
-		var classes []switches.Class
-		for _, c := range sw.Fabric.Classes {
-			classes = append(classes, class(sw.Fabric, c))
-		}
-		for _, text := range os.Advice(classes) {
+		for _, text := range os.Advice(leaf.Classes(sw.Fabric)) {
 			x.note(sw.Range, sw.Addr, text)
 		}
 	}

@@ -232,7 +232,7 @@ func (n *subnet) read(host, ipoib string) *Facts {
 		}
 		n.write(rel, value+"\n")
 	}
-	out, err := exec.CommandContext(n.ctx, "sh", "-uc", strings.ReplaceAll(HostOS("linux").Facts.Look(true, nil).Args[2], "/sys/", root+"/sys/"), "sh", "all", pci).Output()
+	out, err := exec.CommandContext(n.ctx, "sh", "-uc", strings.ReplaceAll(HostOS("linux").Facts.Looks(true, nil)[0].Args[2], "/sys/", root+"/sys/"), "sh", "all", pci).Output()
 	if err != nil {
 		n.t.Fatal(err)
 	}

@@ -2,17 +2,21 @@ package modules
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"weft/internal/hint"
 	"weft/inventory"
 	"weft/modules/host"
+	"weft/modules/leaf"
 	"weft/plan"
 )
 
 func (x *expansion) newServer(os *host.OS, s *inventory.Server) *host.Machine {
 	return host.New(host.Config{
 		OS: os, Name: s.Addr, MachineID: s.MachineID, Dial: x.env.Host(s), Kinds: x.hosts[os.Name].named,
-		Owner: x.model.Name, Holder: x.env.Holder, Mine: x.env.Mine, Bundle: x.env.Bundle,
+		Owner: x.model.Name, Holder: x.env.Holder, Token: x.env.Token, Stands: x.env.Stands, Mine: x.env.Mine, Bundle: x.env.Bundle,
+		Now: x.fleet.Moved.Now,
 	})
 }
 
@@ -36,7 +40,11 @@ func (x *expansion) roster() {
 		}
 	}
 	for _, s := range x.model.Servers {
-		x.fleet.Roster = append(x.fleet.Roster, plan.Member{Device: s.Addr, Kind: "server", Host: s.Host, Connection: name(s.Connection), OS: s.OS})
+		m := plan.Member{Device: s.Addr, Kind: "server", Host: s.Host, Connection: name(s.Connection), OS: s.OS}
+		if s.Credential != nil {
+			m.Credential = s.Credential.Addr
+		}
+		x.fleet.Roster = append(x.fleet.Roster, m)
 	}
 	for _, r := range x.model.Removed {
 		x.fleet.Removed = append(x.fleet.Removed, plan.Removed{From: r.From, Forget: r.Mode == "forget", Range: r.Range})
@@ -46,22 +54,33 @@ func (x *expansion) roster() {
 
 // recall makes a device of one that stands in ledgers only.
 func (x *expansion) recall(m plan.Member) (plan.Device, error) {
+	via := find(x.model.Connections, func(c *inventory.Connection) bool { return c.Addr == m.Connection })
+	login := find(x.model.Credentials, func(c *inventory.Credential) bool { return c.Addr == m.Credential })
+	if m.Connection != "" && via == nil || m.Credential != "" && login == nil {
+		return nil, hint.Wrap(fmt.Errorf("it was reached by %s, which is not declared", strings.TrimSpace(m.Connection+" "+m.Credential)),
+			"put that block back until the device is pruned")
+	}
+	at := inventory.Block{Addr: m.Device}
 	if m.Kind == "switch" {
-		return x.recallSwitch(m)
+		os := x.system(m.OS)
+		if os == nil {
+			return nil, fmt.Errorf("the ledgers say that its OS is %q, which weft does not speak to", m.OS)
+		}
+		sw := &inventory.Switch{Block: at, OS: m.OS, Host: m.Host, Connection: via, Credential: login}
+		sw.Safety.Confirm, sw.Safety.Save = leaf.UsualConfirm, "always"
+		return x.newSwitch(os, sw), nil
 	}
 	os := x.host(m.OS)
 	if os == nil {
 		return nil, hint.Wrap(fmt.Errorf("this weft does not manage os = %q", m.OS), "a later weft wrote its ledger: use that one")
 	}
-	s := &inventory.Server{Block: inventory.Block{Addr: m.Device}, OS: os.Name, Host: m.Host}
-	for _, c := range x.model.Connections {
-		if c.Addr == m.Connection {
-			s.Connection = c
-		}
+	return x.newServer(os, &inventory.Server{Block: at, OS: os.Name, Host: m.Host, Connection: via, Credential: login}), nil
+}
+
+// find is the one that is meant; nil: there is none.
+func find[T any](all []*T, is func(*T) bool) *T {
+	if i := slices.IndexFunc(all, is); i >= 0 {
+		return all[i]
 	}
-	if m.Connection != "" && s.Connection == nil {
-		return nil, hint.Wrap(fmt.Errorf("it was reached by %s, which is not declared", m.Connection),
-			"put that connection block back until the device is pruned")
-	}
-	return x.newServer(os, s), nil
+	return nil
 }

@@ -24,6 +24,16 @@ type Leaser interface {
 	Lease(context.Context) (*Lease, error)
 }
 
+// A Fenced device may keep the token of a store's last run, and refuses whoever comes
+// with a lesser one or with none.
+type Fenced interface {
+	Device
+	// Token opens the device and says which one stands; "": none does.
+	Token(context.Context) (string, error)
+	// Yield takes it away.
+	Yield(context.Context) error
+}
+
 // A Lease is the right to change a device, for one transaction. It ends by itself.
 type Lease struct {
 	Holder string        `json:"holder"` // who, for people

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -11,8 +10,9 @@ import (
 
 // Apply carries the plan out, or less of it, never more. It opens and reads
 // every device again, refuses a plan that is stale (*StaleError), made for
-// another device (*WrongDeviceError), or of which a device cannot be reached
-// (*UnreachableError), and only then changes anything.
+// another device (*WrongDeviceError), of which a device cannot be reached
+// (*UnreachableError), or whose ledger it does not know (*LedgerError), and only
+// then changes anything.
 //
 // Devices are changed in parallel, the steps of one device in the plan's
 // order, each step after those it needs. A device that fails is reverted,
@@ -77,8 +77,8 @@ func (p *Plan) Applicable(in Input) error {
 
 // applicable refuses what no look at the devices could make right.
 func (p *Plan) applicable(in *Input) (*graph, error) {
-	if p.Format != Format {
-		return nil, fmt.Errorf("the plan has format %d, this weft applies format %d", p.Format, Format)
+	if p.Format < oldest || p.Format > Format {
+		return nil, fmt.Errorf("the plan has format %d, this weft applies format %d to %d", p.Format, oldest, Format)
 	}
 	if p.Owner != in.Owner {
 		return nil, fmt.Errorf("the plan belongs to owner %q, the inventory to %q", p.Owner, in.Owner)
@@ -88,12 +88,8 @@ func (p *Plan) applicable(in *Input) (*graph, error) {
 		return nil, fmt.Errorf("the plan was made for %s and would be applied to %s",
 			where[p.Simulated], where[in.Simulated])
 	}
-	if list := p.Unreachable(); len(list) > 0 && !p.Skip {
-		e := &UnreachableError{Err: hint.Wrap(errors.New(list[0].Error), "plan again when it can be reached")}
-		for _, d := range list {
-			e.Devices = append(e.Devices, d.Address)
-		}
-		return nil, fmt.Errorf("the plan is incomplete: %w", e)
+	if err := p.Incomplete(); err != nil {
+		return nil, fmt.Errorf("the plan is incomplete: %w", err)
 	}
 	if len(p.Refusals) > 0 {
 		return nil, refusalError(len(p.Refusals), p.Refusals[0])
@@ -123,7 +119,7 @@ func (p *Plan) sameDevices(in *Input, s *survey, res *Result) error {
 		found[d.address] = d
 	}
 	var unreachable UnreachableError
-	var wrong error
+	var wrong, refused error
 	for i, planned := range p.Devices {
 		d, r := found[planned.Address], &res.Devices[i]
 		if d == nil {
@@ -131,8 +127,13 @@ func (p *Plan) sameDevices(in *Input, s *survey, res *Result) error {
 		}
 		delete(found, planned.Address)
 		if d.err != nil {
+			r.Err = d.err
+			if d.refuses() {
+				refused = firstOf(refused, d.err)
+				continue
+			}
 			unreachable.add(d)
-			r.Outcome, r.Err = DeviceUnreachable, d.err
+			r.Outcome = DeviceUnreachable
 			continue
 		}
 		if err := sameDevice(planned, d.identity); err != nil {
@@ -146,7 +147,11 @@ func (p *Plan) sameDevices(in *Input, s *survey, res *Result) error {
 		}
 	}
 	for _, d := range s.devices { // those that came after the plan
-		if found[d.address] != nil && d.err != nil {
+		switch {
+		case found[d.address] == nil || d.err == nil:
+		case d.refuses():
+			refused = firstOf(refused, d.err)
+		default:
 			unreachable.add(d)
 		}
 	}
@@ -156,7 +161,7 @@ func (p *Plan) sameDevices(in *Input, s *survey, res *Result) error {
 	if unreachable.Err != nil && !in.SkipUnreachable {
 		return &unreachable
 	}
-	return nil
+	return refused
 }
 
 func (e *UnreachableError) add(d *surveyed) {

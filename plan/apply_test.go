@@ -87,7 +87,7 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// A device does not commit while what it needs may still be taken back.
+// A device does not commit while what it needs may still be reverted.
 func TestCommitWaits(t *testing.T) {
 	ctx, w := within(t), newWorld()
 	w.want("a/v.x", "1")

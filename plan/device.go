@@ -12,7 +12,8 @@ import (
 // the same time.
 type Device interface {
 	// Open connects and proves that the device is the one that was described.
-	// Any error means that the device is unreachable or the wrong one. Open on
+	// A *LedgerError says that it was reached, and that this weft must not change it;
+	// any other that the device is unreachable or the wrong one. Open on
 	// an open device proves the identity again and keeps the connection: Make
 	// opens, and Apply opens once more. Whoever made the device closes it.
 	Open(context.Context) (Identity, error)

@@ -242,7 +242,7 @@ func (r *deviceRun) grace() time.Duration {
 	return stopGrace
 }
 
-// verify proves the effects. What is not proven stays: taking back committed
+// verify proves the effects. What is not proven stays: reverting committed
 // changes is a decision for people.
 func (r *deviceRun) verify(ctx context.Context) {
 	errs := []error{r.err}

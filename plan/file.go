@@ -2,6 +2,8 @@ package plan
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -74,6 +76,12 @@ func (r *rangeText) UnmarshalText(b []byte) error {
 	at := hcl.Pos{Line: int(line), Column: int(col)}
 	*r = rangeText{Filename: s[:colon], Start: at, End: at}
 	return nil
+}
+
+// DigestOf names a plan file by its content.
+func DigestOf(text []byte) string {
+	sum := sha256.Sum256(text)
+	return "sha256-" + hex.EncodeToString(sum[:])
 }
 
 // Write writes the plan file: indented JSON with what the caller of Make gave
@@ -155,10 +163,10 @@ func checkFormat(text []byte) error {
 	if err := json.NewDecoder(bytes.NewReader(text)).Decode(&head); err != nil || head.Format == nil {
 		return errors.New("read plan: this is not a plan file")
 	}
-	if *head.Format == Format {
+	if *head.Format >= oldest && *head.Format <= Format {
 		return nil
 	}
-	err := fmt.Errorf("read plan: the file has format %d, this weft reads format %d", *head.Format, Format)
+	err := fmt.Errorf("read plan: the file has format %d, this weft reads format %d to %d", *head.Format, oldest, Format)
 	if head.Version != "" {
 		return hint.Wrap(err, "use weft %s, which wrote it, or plan again", head.Version)
 	}
@@ -188,6 +196,9 @@ func (f *file) plan() (*Plan, error) {
 			return nil, err
 		}
 		p.Inputs[name] = b.Bytes()
+	}
+	if p.Run != "" && RunBegan(p.Run).IsZero() {
+		return nil, fmt.Errorf("%q is no name of a run", p.Run)
 	}
 	if _, err := p.stepGraph(); err != nil {
 		return nil, err

@@ -35,7 +35,7 @@ func (s *survey) join(in *Input) error {
 	if in.Select.narrow() {
 		keepNeeds(s.items)
 	}
-	linkPrunes(s.items, s.devices)
+	linkPrunes(s.items, s.devices, in.Moved)
 	in.Reverse.link(s.items)
 	g, err := newGraph(s.items)
 	if err != nil { // ledgers of different times may contradict each other

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"sync"
 	"time"
 )
@@ -17,9 +16,13 @@ type journal struct {
 	now       func() time.Time
 	simulated bool
 
-	mu  sync.Mutex
-	w   io.Writer // nil: no journal
-	err error     // the first failure; after it nothing is written
+	mu      sync.Mutex // guards what follows
+	w       io.Writer  // nil: no journal
+	err     error      // the first failure; after it nothing is written
+	written int        // lines
+	synced  int        // of them
+
+	turn sync.Mutex // of who syncs
 }
 
 // record is one line of the journal.
@@ -45,25 +48,52 @@ const (
 	journalFailed journalState = "failed"
 )
 
-// write appends one line and syncs it.
+// write appends one line, and returns when it is synced: what many devices have written
+// meanwhile is synced at once.
 func (j *journal) write(r record) error {
+	line, err := j.append(r)
+	s, ok := j.w.(interface{ Sync() error })
+	if err != nil || !ok {
+		return err
+	}
+	j.turn.Lock()
+	defer j.turn.Unlock()
+	j.mu.Lock()
+	all, done, err := j.written, j.synced >= line, j.err
+	j.mu.Unlock()
+	if done || err != nil {
+		return err
+	}
+	err = s.Sync()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.failed(err); j.err == nil {
+		j.synced = all
+	}
+	return j.err
+}
+
+// append writes a line, and returns how many there are.
+func (j *journal) append(r record) (line int, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.w == nil || j.err != nil {
-		return j.err
+		return 0, j.err
 	}
 	r.Time, r.Simulated = j.now().UTC(), j.simulated
-	line, err := json.Marshal(r)
+	text, err := json.Marshal(r)
 	if err == nil {
-		_, err = j.w.Write(append(line, '\n'))
+		_, err = j.w.Write(append(text, '\n'))
 	}
-	if s, ok := j.w.(interface{ Sync() error }); ok && err == nil {
-		err = s.Sync()
-	}
-	if err != nil {
+	j.failed(err)
+	j.written++
+	return j.written, j.err
+}
+
+func (j *journal) failed(err error) {
+	if err != nil && j.err == nil {
 		j.err = fmt.Errorf("write the journal: %w", err)
 	}
-	return j.err
 }
 
 // around records what is about to be done, does it, and records how it ended.
@@ -90,13 +120,15 @@ func (j *journal) around(r record, do func() error) error {
 // left out, what is before it stands.
 func ChangedSince(journal io.Reader, after time.Time, simulated bool) (devices []string, err error) {
 	in := bufio.NewReader(journal)
+	seen := map[string]bool{}
 	for {
 		line, err := in.ReadBytes('\n')
 		var r record
 		switch {
 		case json.Unmarshal(line, &r) != nil:
 		case r.Do != "step" && r.Do != "abort", r.Simulated != simulated, !r.Time.After(after):
-		case !slices.Contains(devices, r.Device):
+		case !seen[r.Device]:
+			seen[r.Device] = true
 			devices = append(devices, r.Device)
 		}
 		if errors.Is(err, io.EOF) {

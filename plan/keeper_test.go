@@ -191,7 +191,7 @@ func (w *world) valuesOf() map[string]string {
 }
 
 // Whatever is declared, fails or is killed on the way: applying once more
-// brings about exactly what is declared then, and everything else is as it was
+// makes exactly what is declared then, and everything else is as it was
 // before weft came. Destroying leaves nothing of ours.
 func TestPruneProperties(t *testing.T) {
 	for seed := range uint64(300) {
@@ -316,7 +316,7 @@ func TestRemovedDevices(t *testing.T) {
 	in.Removed = []Removed{{From: "b"}}
 	b.identity.MachineID = w.devices["a"].(*fakeKeeper).identity.MachineID
 	in.Recall = func(Member) (Device, error) { return b, nil }
-	if p := mustMake(t, t.Context(), in); len(p.Refusals) != 1 || !strings.Contains(p.Refusals[0].Text, "declared as a") {
+	if p := mustMake(t, t.Context(), in); len(p.Refusals) != 1 || !strings.Contains(p.Refusals[0].Text, "declared as a") || !strings.Contains(p.Refusals[0].Hint, "moved {\n  from = b\n  to   = a\n}") {
 		t.Errorf("the same machine: %+v %+v", p.Refusals, p.Steps)
 	}
 }
@@ -332,7 +332,7 @@ func chained() *world {
 	return w
 }
 
-// What is applied part by part is taken back in order all the same: nothing
+// What is applied part by part is reverted in order all the same: nothing
 // before what rests on it.
 func TestDestroyAfterParts(t *testing.T) {
 	w := chained()

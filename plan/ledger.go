@@ -89,7 +89,7 @@ type EntryState string
 const (
 	EntryCreating EntryState = "creating" // was about to be applied; may not have been
 	EntryCreated  EntryState = "created"  // applied and proven
-	EntryAdopted  EntryState = "adopted"  // found as wanted: weft never takes it back
+	EntryAdopted  EntryState = "adopted"  // found as wanted: weft never reverts it
 )
 
 // LedgerKind is the kind of the resources that keep the books of a device: what
@@ -101,6 +101,22 @@ type Removed struct {
 	From   string // HCL address of a device, of all its instances, or of a module
 	Forget bool   // leave it as it is; otherwise everything of ours is pruned
 	Range  hcl.Range
+}
+
+// A Rename says how a device was called that is declared, or all those of a block.
+type Rename struct{ From, To string }
+
+// Renames are all of them.
+type Renames []Rename
+
+// Now is how a device is called that ledgers call by that address.
+func (r Renames) Now(device string) string {
+	for _, one := range r {
+		if rest, ok := strings.CutPrefix(device, one.From); ok && covers(one.From, device) {
+			return one.To + rest
+		}
+	}
+	return device
 }
 
 // covers reports whether an address is that of the block, one of its
@@ -210,13 +226,13 @@ func (s *survey) lost(in *Input, o *ownership) (refusals []Refusal, recall []Mem
 			continue
 		}
 		for _, m := range k.Kept().Roster {
-			if seen[m.Device] || o.members[m.Device] || in.Destroy && in.Devices[m.Device] != nil {
+			if m.Device = in.Moved.Now(m.Device); seen[m.Device] || o.members[m.Device] || in.Destroy && in.Devices[m.Device] != nil {
 				continue
 			}
 			seen[m.Device] = true
 			switch r := in.removed(m.Device); {
 			case r == nil:
-				refusals = append(refusals, lostRefusal(m, d.address))
+				refusals = append(refusals, lostRefusal(m, d.address, s.renamed(in, m)))
 			case !r.Forget:
 				recall = append(recall, m)
 			}
@@ -225,16 +241,71 @@ func (s *survey) lost(in *Input, o *ownership) (refusals []Refusal, recall []Mem
 	return refusals, recall
 }
 
-func lostRefusal(m Member, from string) Refusal {
-	return Refusal{
+// lostRefusal refuses a device that ledgers list and nobody declares; now is what it is
+// declared as, where only its name was changed.
+func lostRefusal(m Member, from, now string) Refusal {
+	r := Refusal{
 		ID:   ID{m.Device, LedgerKind, "roster"},
 		Text: fmt.Sprintf("the device (%s) is not declared any more, and %s still lists it as one of this owner's", m.Host, from),
-		Hint: fmt.Sprintf(`write  removed {  from = %s  mode = "prune"  }  to remove what weft did to it, or mode = "forget" to leave it as it is`, m.Device),
+		Hint: "to remove what weft did to it write this, or mode = \"forget\" to leave it as it is:\n" +
+			fmt.Sprintf("removed {\n  from = %s\n  mode = \"prune\"\n}", m.Device),
 	}
+	if now != "" {
+		r.Text = fmt.Sprintf("the device (%s) is not declared any more under this name, and %s still lists it; it is the machine that is declared as %s", m.Host, from, now)
+		r.Hint = "if the block got another name write this, which changes nothing on devices:\n" + movedBlock(m.Device, now)
+	}
+	return r
+}
+
+// movedBlock is as it is written in files.
+func movedBlock(from, to string) string {
+	return fmt.Sprintf("moved {\n  from = %s\n  to   = %s\n}", from, to)
+}
+
+// renamed is the device that a lost one is declared as now: one that no ledger lists
+// yet, at the same address, or which holds a ledger of this owner that lists the lost
+// one and not itself; "": there is none, or more than one.
+func (s *survey) renamed(in *Input, lost Member) string {
+	listed := map[string]bool{}
+	for _, d := range s.devices {
+		if k, ok := d.device.(Keeper); ok && d.err == nil {
+			for _, m := range k.Kept().Roster {
+				listed[in.Moved.Now(m.Device)] = true
+			}
+		}
+	}
+	var hosts, holders []string
+	for _, m := range in.Roster {
+		if listed[m.Device] || m.Kind != lost.Kind {
+			continue
+		}
+		if m.Host == lost.Host {
+			hosts = append(hosts, m.Device)
+		} else if s.holds(m.Device, lost.Device) {
+			holders = append(holders, m.Device)
+		}
+	}
+	switch {
+	case len(hosts) == 1:
+		return hosts[0]
+	case len(hosts) == 0 && len(holders) == 1:
+		return holders[0]
+	}
+	return ""
+}
+
+// holds reports whether the ledger on a device lists another one.
+func (s *survey) holds(address, other string) bool {
+	i := slices.IndexFunc(s.devices, func(d *surveyed) bool { return d.address == address })
+	if i < 0 || s.devices[i].err != nil {
+		return false
+	}
+	k, ok := s.devices[i].device.(Keeper)
+	return ok && slices.ContainsFunc(k.Kept().Roster, func(m Member) bool { return m.Device == other })
 }
 
 // linkPrunes orders what is pruned: after everything that rested on it.
-func linkPrunes(items []Item, devices []*surveyed) {
+func linkPrunes(items []Item, devices []*surveyed, moves Renames) {
 	at := make(map[ID]int)
 	all := make(map[ID]bool, len(items))
 	for i, item := range items {
@@ -257,6 +328,7 @@ func linkPrunes(items []Item, devices []*surveyed) {
 				continue
 			}
 			for _, need := range e.Needs {
+				need.Device = moves.Now(need.Device)
 				if n, ok := at[need]; ok && need != id {
 					items[n].Needs = append(items[n].Needs, id)
 				}

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -26,6 +27,7 @@ type Input struct {
 
 	Roster          []Member                     // all devices of the owner; nil: no roster is kept
 	Removed         []Removed                    // what becomes of devices that ledgers still list
+	Moved           Renames                      // how declared devices were called before
 	Recall          func(Member) (Device, error) // makes a device of one that is not declared any more
 	Select          Selection                    // of Make; Apply takes that of the plan
 	Destroy         bool                         // prune everything that ledgers hold; Apply: as the plan
@@ -88,13 +90,17 @@ func (in *Input) emit(e Event) {
 
 // Format is the number of the plan file's format. Any change of its fields is
 // a new number.
-const Format = 5
+const Format = 6
+
+// oldest is the number of the oldest format that is read: what it lacks may be absent.
+const oldest = 5
 
 // A Plan is the difference between what is declared and what the devices
 // report, in the order in which Apply would carry it out.
 type Plan struct {
 	Format    int       `json:"format"`
-	Version   string    `json:"weft_version"` // of the weft that planned
+	Version   string    `json:"weft_version"`  // of the weft that planned
+	Run       string    `json:"run,omitempty"` // that it is to be, see NewRunID; "": it was not saved
 	Owner     string    `json:"owner"`
 	Simulated bool      `json:"simulated"`
 	Destroy   bool      `json:"destroy,omitempty"`
@@ -123,6 +129,7 @@ type PlannedDevice struct {
 	Removed  bool     `json:"removed,omitempty"` // no longer declared: it is pruned
 	Error    string   `json:"error,omitempty"`   // why it could not be opened or read
 	Hint     string   `json:"hint,omitempty"`    // what to do about that
+	Refuses  bool     `json:"refuses,omitempty"` // it was reached: its ledger is the error
 
 	Unmanaged map[string][]string `json:"unmanaged,omitempty"` // foreign: seen, not declared, and left as it is, by kind
 }
@@ -231,6 +238,25 @@ func (p *Plan) Unreachable() []PlannedDevice {
 		}
 	}
 	return list
+}
+
+// Incomplete is why nothing of the plan is applied before more is known: an
+// *UnreachableError or a *LedgerError; nil: what was not read may be left out.
+func (p *Plan) Incomplete() error {
+	var away UnreachableError
+	var refused error
+	for _, d := range p.Unreachable() {
+		if d.Refuses {
+			refused = firstOf(refused, hint.Wrap(&LedgerError{Device: d.Address, Err: errors.New(d.Error)}, "%s", d.Hint))
+			continue
+		}
+		away.Devices = append(away.Devices, d.Address)
+		away.Err = firstOf(away.Err, hint.Wrap(errors.New(d.Error), "plan again when it can be reached"))
+	}
+	if away.Err != nil && !p.Skip {
+		return &away
+	}
+	return refused
 }
 
 // stepGraph checks what holds for every plan that Make made, and a plan file

@@ -3,6 +3,7 @@ package plan
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -116,6 +117,15 @@ func (r *Result) Held() bool {
 	return held
 }
 
+// Overtaken reports whether a device has refused because another run of the store has
+// gone past this one: what is there is the other's, and so is what becomes of it.
+func (r *Result) Overtaken() bool {
+	return slices.ContainsFunc(r.Devices, func(d DeviceResult) bool {
+		held := new(HeldError)
+		return errors.As(d.Err, &held) && held.Past != ""
+	})
+}
+
 // Err is why not everything in the plan is done and proven: the error that Apply
 // returned.
 func (r *Result) Err() error { return r.err }
@@ -157,6 +167,18 @@ func (e *UnreachableError) Error() string {
 }
 
 func (e *UnreachableError) Unwrap() error { return e.Err }
+
+// A LedgerError is a device that was reached, and whose ledger this weft must not go
+// by: what was done there is not known, and nothing is changed.
+type LedgerError struct {
+	Device string // HCL address
+	Err    error
+}
+
+func (e *LedgerError) Error() string { return fmt.Sprintf("%s was reached, and %v", e.Device, e.Err) }
+
+// Unwrap returns what is wrong with the ledger.
+func (e *LedgerError) Unwrap() error { return e.Err }
 
 // A blockedError is a step that was not tried, or a device that did not
 // commit, because of what it needs.
@@ -233,6 +255,7 @@ type HeldError struct {
 
 	Mark *Mark  // of that run, instead
 	Gone string // or: the run that was to go on, and whose mark is gone
+	Past string // or: how another run of a store has gone past this one
 }
 
 func (e *HeldError) Error() string {
@@ -241,6 +264,8 @@ func (e *HeldError) Error() string {
 		return fmt.Sprintf("%s belongs to %s", e.Device, e.Mark.Text())
 	case e.Gone != "":
 		return fmt.Sprintf("%s does not carry the mark of run %s any more: that run was ended, or taken over", e.Device, e.Gone)
+	case e.Past != "":
+		return fmt.Sprintf("%s refuses this run: %s", e.Device, e.Past)
 	}
 	return fmt.Sprintf("%s is held by %s for another %s at least", e.Device, e.Holder, e.Left.Round(time.Second))
 }

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -114,6 +115,12 @@ func TestApplyRefuses(t *testing.T) {
 			"2 devices cannot be reached, the first is a", new(*UnreachableError), DeviceUnreachable},
 		{"unreachable when planned", func(_ *world, p *Plan, _ *Input) { p.Devices[1].Error = "no route" },
 			"the plan is incomplete: b cannot be reached: no route", new(*UnreachableError), DeviceUnchanged},
+		{"a ledger of a later weft when planned", func(_ *world, p *Plan, _ *Input) {
+			p.Devices[1].Error, p.Devices[1].Refuses, p.Skip = "its ledger has format 9", true, true
+		}, "the plan is incomplete: b was reached, and its ledger has format 9", new(*LedgerError), DeviceUnchanged},
+		{"a ledger of a later weft now", func(w *world, _ *Plan, in *Input) {
+			in.Devices["a"] = laterDevice{w.device("a")}
+		}, "a was reached, and its ledger has format 9", new(*LedgerError), DeviceUnchanged},
 		{"refused when planned", func(_ *world, p *Plan, _ *Input) {
 			p.Refusals = []Refusal{{ID: p.Steps[0].ID, Text: "too much"}}
 		}, "a/v.x cannot be applied: too much", nil, DeviceUnchanged},
@@ -127,7 +134,7 @@ func TestApplyRefuses(t *testing.T) {
 			"was made for the simulated lab and would be applied to real devices", nil, DeviceUnchanged},
 		{"lines that were edited", func(_ *world, p *Plan, _ *Input) { p.Steps[1].Send = []string{"format everything"} },
 			"b/v.x: other lines would be sent than the plan shows", new(*StaleError), DeviceUnchanged},
-		{"another format", func(_ *world, p *Plan, _ *Input) { p.Format = 6 }, "format 6", nil, DeviceUnchanged},
+		{"another format", func(_ *world, p *Plan, _ *Input) { p.Format = 7 }, "format 7", nil, DeviceUnchanged},
 		{"a step that needs a later one", func(_ *world, p *Plan, _ *Input) { p.Steps[0].Needs = []ID{p.Steps[1].ID} },
 			"no earlier step", nil, DeviceUnchanged},
 	}
@@ -170,4 +177,15 @@ func TestApplyThroughWhatIsDone(t *testing.T) {
 	if got := res.Devices[1].Steps[0].Outcome; got != StepAlready {
 		t.Errorf("b/v.x is %s", got)
 	}
+}
+
+// A laterDevice has a ledger that a later weft wrote.
+type laterDevice struct{ Device }
+
+func (d laterDevice) Open(ctx context.Context) (Identity, error) {
+	id, err := d.Device.Open(ctx)
+	if err != nil {
+		return id, err
+	}
+	return id, &LedgerError{"a", errors.New("its ledger has format 9")}
 }

@@ -90,7 +90,7 @@ func (s *survey) recall(ctx context.Context, in *Input, beat *pulse, own *owners
 		if other := machines[d.identity.MachineID]; other != "" {
 			s.refusals = append(s.refusals, Refusal{ID: ID{d.address, LedgerKind, "roster"}, Range: in.removed(d.address).Range,
 				Text: "it is the machine that is declared as " + other,
-				Hint: `if the block was only renamed, write mode = "forget"`})
+				Hint: "if the block was only renamed, take the removed block out and write:\n" + movedBlock(d.address, other)})
 			d.items, d.found = nil, nil
 		}
 	}
@@ -176,7 +176,11 @@ func (s *survey) visit(ctx context.Context, in *Input, beat *pulse, own *ownersh
 	d.identity, d.err = d.device.Open(ctx)
 	end()
 	if d.err != nil {
-		d.report(ctx, in, fmt.Sprintf("%s cannot be reached", d.address))
+		what := d.address + " cannot be reached"
+		if d.refuses() {
+			what = d.address + " refuses this weft"
+		}
+		d.report(ctx, in, what)
 		return
 	}
 	for _, m := range in.others(d.device) {
@@ -188,7 +192,8 @@ func (s *survey) visit(ctx context.Context, in *Input, beat *pulse, own *ownersh
 
 	end = beat.begin(d.address, "reading")
 	defer end()
-	if d.err = s.addKept(in, own, d); d.err != nil {
+	if err := s.addKept(in, own, d); err != nil {
+		d.err = &LedgerError{d.address, err}
 		d.report(ctx, in, fmt.Sprintf("what %s remembers cannot be used", d.address))
 		return
 	}
@@ -293,7 +298,7 @@ func (s *survey) addKept(in *Input, own *ownership, d *surveyed) error {
 	default:
 		want := slices.Clip(in.Roster) // shared: it is as long as the fleet, and there is one for each device
 		for _, m := range k.Kept().Roster {
-			switch {
+			switch m.Device = in.Moved.Now(m.Device); {
 			case own.members[m.Device]:
 			case in.removed(m.Device) != nil:
 				roster.last = true // to be forgotten when it is done
@@ -324,15 +329,26 @@ func (d *surveyed) report(ctx context.Context, in *Input, what string) {
 		return
 	}
 	in.emit(Event{Type: EventConnect, Level: "error", Device: d.address,
-		Message: what + ": " + d.err.Error(),
-		Data:    errorData(d.err)})
+		Message: what + ": " + d.why().Error(),
+		Data:    errorData(d.why())})
+}
+
+// refuses reports whether the device was reached, and its ledger is what is wrong.
+func (d *surveyed) refuses() bool { return errors.As(d.err, new(*LedgerError)) }
+
+// why is the error beside the name of the device.
+func (d *surveyed) why() error {
+	if ledger := new(LedgerError); errors.As(d.err, &ledger) {
+		return ledger.Err
+	}
+	return d.err
 }
 
 // planned is the device as a plan keeps it.
 func (d *surveyed) planned() PlannedDevice {
 	p := PlannedDevice{Address: d.address, Identity: d.identity, Items: len(d.items), Removed: d.removed, Unmanaged: d.unmanaged}
 	if d.err != nil {
-		p.Error, p.Hint = d.err.Error(), hint.Of(d.err)
+		p.Error, p.Hint, p.Refuses = d.why().Error(), hint.Of(d.err), d.refuses()
 	}
 	return p
 }

@@ -14,7 +14,7 @@ func (c Reading) Beside(want Intent) map[string][]string {
 	}
 	heads := slices.Clone(c.read.Others)
 	for _, b := range c.read.Global {
-		if object := Object(b.Head()); len(b.Path) == 1 && object != "" && !want.Mine(object) {
+		if object := Object(b.Head()); len(b.Path) == 1 && object != "" && !c.read.OS.Mine(want, object) {
 			heads = append(heads, b.Head())
 		}
 	}

@@ -95,7 +95,7 @@ func (g Grammar) diff(have, want []Block) []string {
 	return s.out
 }
 
-// down takes back the lines of h that w does not replace, last first, and
+// down reverts the lines of h that w does not replace, last first, and
 // sends those replacements that make room.
 func (g Grammar) down(h, w Block) (out []string) {
 	for _, line := range slices.Backward(h.Lines) {

@@ -34,9 +34,21 @@ func (o *OS) CompareClasses(have Reading, want Intent) (Difference, error) {
 func (o *OS) ComparePort(have Reading, want Intent, now, wished Port) (Difference, error) {
 	from := have.classed(want)
 	from.Ports = []Port{now}
+	wished, err := o.taken(have.read, wished)
+	if err != nil {
+		return Difference{}, err
+	}
 	to := from
 	to.Ports = []Port{wished}
 	return o.compare(from, to)
+}
+
+// taken is what a wished port becomes on a switch of which that was read.
+func (o *OS) taken(observed *Text, p Port) (Port, error) {
+	if o.Lines.Takes == nil || observed == nil {
+		return p, nil
+	}
+	return o.Lines.Takes(observed, p)
 }
 
 func (o *OS) compare(from, to state) (d Difference, err error) {

@@ -44,7 +44,7 @@ func TestComwareInWhateverCase(t *testing.T) {
 	}
 }
 
-// What the system view, the ties of a stack and ports that route bring about
+// What the system view, the ties of a stack and ports that route make
 // beside what weft sets on ports is told.
 func TestComwareBeside(t *testing.T) {
 	const text = `#

@@ -145,10 +145,11 @@ func (c Reading) For(want Intent) Reading {
 // whose leaves the objects of another owner to him: they are not what want
 // replaces, unless it wishes just that.
 func (c Reading) whose(want Intent) Reading {
-	if want.Name == "" || want.Adopt || c.Name == "" || want.Mine(c.Name) {
+	if want.Name == "" || want.Adopt || c.Name == "" || c.read.OS.Mine(want, c.Name) {
 		return c
 	}
-	return c.read.OS.Lines.Under(c, attachedName(c.read, want.Mine))
+	os := c.read.OS
+	return os.Lines.Under(c, attachedName(c.read, func(object string) bool { return os.Mine(want, object) }))
 }
 
 // attachedName is the prefix of the objects of weft's that are attached, of the

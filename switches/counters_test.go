@@ -5,13 +5,13 @@ import (
 	"testing"
 
 	"weft/internal/require"
-	"weft/switches"
+	"weft/internal/tally"
 	"weft/switches/comware"
 	"weft/switches/nxos"
 	"weft/switches/systems"
 )
 
-func value(t *testing.T, c *switches.Counted, port string, priority int, name string) uint64 {
+func value(t *testing.T, c *tally.Ports, port string, priority int, name string) uint64 {
 	t.Helper()
 	count, ok, why := c.Find(port, priority, name)
 	if !ok {
@@ -25,35 +25,35 @@ func TestTranscriptsNXOSCounters(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &switches.Counted{Counts: counts}
+	c := &tally.Ports{Counts: counts}
 	for _, want := range []struct {
 		priority int
 		name     string
 		value    uint64
-	}{{5, switches.TxPackets, 202328436}, {5, switches.TxBytes, 203884632744}, {5, switches.Drops, 0}, {5, switches.PFCTx, 150}, {5, switches.PFCRx, 0}, {3, switches.PFCTx, 0}, {switches.AllPriorities, switches.IngressDrops, 19490}} {
+	}{{5, tally.TxPackets, 202328436}, {5, tally.TxBytes, 203884632744}, {5, tally.Drops, 0}, {5, tally.PFCTx, 150}, {5, tally.PFCRx, 0}, {3, tally.PFCTx, 0}, {tally.AllPriorities, tally.IngressDrops, 19490}} {
 		if got := value(t, c, "Ethernet1/51", want.priority, want.name); got != want.value {
 			t.Errorf("%s of %d: %d, want %d", want.name, want.priority, got, want.value)
 		}
 	}
-	if _, ok, _ := c.Find("Ethernet1/51", 6, switches.Drops); ok {
+	if _, ok, _ := c.Find("Ethernet1/51", 6, tally.Drops); ok {
 		t.Error("a box without rows has counted drops")
 	}
 	counts, err = nxos.OS().Counters[0].Parse(require.Transcript(t, "cisco_nxos/show_queuing_interface/SYNTHETIC_otel_contrib_test.txt"), "Ethernet2/1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	c = &switches.Counted{Counts: counts}
+	c = &tally.Ports{Counts: counts}
 	for _, want := range []struct {
 		priority int
 		name     string
 		value    uint64
-	}{{0, switches.TxPackets, 68}, {0, switches.TxBytes, 6800}, {0, switches.Drops, 3}, {3, switches.TxPackets, 50}, {3, switches.Drops, 6}, {3, switches.PFCTx, 7}, {3, switches.PFCRx, 8}, {switches.AllPriorities, switches.IngressDrops, 10}} {
+	}{{0, tally.TxPackets, 68}, {0, tally.TxBytes, 6800}, {0, tally.Drops, 3}, {3, tally.TxPackets, 50}, {3, tally.Drops, 6}, {3, tally.PFCTx, 7}, {3, tally.PFCRx, 8}, {tally.AllPriorities, tally.IngressDrops, 10}} {
 		if got := value(t, c, "Ethernet2/1", want.priority, want.name); got != want.value {
 			t.Errorf("%s of %d: %d, want %d", want.name, want.priority, got, want.value)
 		}
 	}
 	counts, err = nxos.OS().Counters[1].Parse(require.Transcript(t, "cisco_nxos/show_queuing_pfc-queue_detail/SYNTHETIC_otel_contrib_test.txt"), "Ethernet1/23")
-	if err != nil || len(counts) != 1 || counts[0].Value != 1 || counts[0].Name != switches.WatchdogEvents || counts[0].Priority != switches.AllPriorities || counts[0].Port != "Ethernet1/23" {
+	if err != nil || len(counts) != 1 || counts[0].Value != 1 || counts[0].Name != tally.WatchdogEvents || counts[0].Priority != tally.AllPriorities || counts[0].Port != "Ethernet1/23" {
 		t.Errorf("watchdog: %+v %v", counts, err)
 	}
 }
@@ -64,12 +64,12 @@ func TestTranscriptsComwareCounters(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &switches.Counted{Counts: counts}
+	c := &tally.Ports{Counts: counts}
 	for _, want := range []struct {
 		priority int
 		name     string
 		value    uint64
-	}{{0, switches.Drops, 1}, {3, switches.Drops, 1}, {3, switches.TxPackets, 0}, {7, switches.TxBytes, 0}} {
+	}{{0, tally.Drops, 1}, {3, tally.Drops, 1}, {3, tally.TxPackets, 0}, {7, tally.TxBytes, 0}} {
 		if got := value(t, c, "GigabitEthernet1/0/1", want.priority, want.name); got != want.value || len(counts) != 24 {
 			t.Errorf("%s of %d: %d of %d counts, want %d", want.name, want.priority, got, len(counts), want.value)
 		}
@@ -154,10 +154,10 @@ return
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := value(t, c, "HundredGigE1/0/11", 3, switches.PFCRx); got != 18 || len(c.Counts) != 2 || c.Counts[0].Line == "" {
+	if got := value(t, c, "HundredGigE1/0/11", 3, tally.PFCRx); got != 18 || len(c.Counts) != 2 || c.Counts[0].Line == "" {
 		t.Errorf("%+v", c)
 	}
-	for name, want := range map[string]string{switches.Drops: "Unrecognized command", switches.WatchdogEvents: "deadlock detection is on"} {
+	for name, want := range map[string]string{tally.Drops: "Unrecognized command", tally.WatchdogEvents: "deadlock detection is on"} {
 		if _, ok, why := c.Find("HundredGigE1/0/11", 3, name); ok || !strings.Contains(why, want) {
 			t.Errorf("%s: %q", name, why)
 		}
@@ -174,7 +174,7 @@ func FuzzCounters(f *testing.F) {
 			for _, l := range systems.Named(os).Counters {
 				counts, err := l.Parse(text, "Ethernet1/1")
 				for _, c := range counts {
-					if err == nil && (c.Port != "Ethernet1/1" || c.Priority < switches.AllPriorities || c.Priority > 7 || c.Name == "") {
+					if err == nil && (c.Port != "Ethernet1/1" || c.Priority < tally.AllPriorities || c.Priority > 7 || c.Name == "") {
 						t.Errorf("%+v", c)
 					}
 				}

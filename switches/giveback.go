@@ -19,7 +19,7 @@ func (c Reading) Owned(o Owner) Owned {
 		return out
 	}
 	note := func(object string) string {
-		name := nameOf(object, c.read.Global)
+		name := c.read.OS.nameOf(object, c.read.Global)
 		if name != "" && o.owns(name) && !slices.Contains(out.Names, name) {
 			out.Names = append(out.Names, name)
 		}
@@ -45,13 +45,13 @@ func (c Reading) Owned(o Owner) Owned {
 
 // nameOf is the prefix that an object belongs to: that of a policy without its
 // role, of a class-map that of the policies around it.
-func nameOf(object string, bs []Block) string {
-	for _, role := range Roles() {
+func (o *OS) nameOf(object string, bs []Block) string {
+	for _, role := range o.Lines.Roles {
 		if name, ok := strings.CutSuffix(object, role); ok {
 			return name
 		}
 	}
-	return cmp.Or(owner(object, "", bs), object)
+	return cmp.Or(o.owner(object, "", bs), object)
 }
 
 // Relics are what a switch has kept of the time before, and of the state that
@@ -62,7 +62,7 @@ type Relics struct{ Base, Left *Reading }
 type Return struct {
 	Send, Undo []string
 	Changes    []Line
-	Kept       []string // lines that stay because somebody changed them since, or nobody knows what was there
+	Kept       []string // lines that stay because an operator changed them since, or nobody knows what was there
 }
 
 // A Line is one place of a configuration that changes.
@@ -94,16 +94,17 @@ func GiveBackPort(now Reading, r Relics, o Owner, port string) Return {
 // place. Where the switch is wished to have another name next, what that puts
 // in their place stays.
 func GiveBack(now Reading, r Relics, name string, replaced bool) Return {
-	mine := func(object string) bool { return ours(object, name) }
 	if now.read == nil {
 		return Return{}
 	}
+	os := now.read.OS
+	mine := func(object string) bool { return os.ours(object, name) }
 	var shared, objects []Block
 	for _, b := range now.read.Global {
 		switch object := Object(b.Head()); {
 		case object == "":
 			shared = append(shared, b)
-		case owner(object, name, now.read.Global) == name:
+		case os.owner(object, name, now.read.Global) == name:
 			objects = append(objects, b)
 		}
 	}
@@ -209,7 +210,7 @@ func keyed(g Grammar, b Block, key string) string {
 
 // Nameless says which frame lengths ports have that no wish names, that were not
 // there before weft's first line, and that were there when its last was proven:
-// weft may have written them, or somebody else. Where a port carries nothing of
+// weft may have written them, or another owner. Where a port carries nothing of
 // the owner's name, nobody knows.
 func Nameless(now Reading, r Relics, want Intent) (out []string) {
 	if r.Base == nil || r.Left == nil {
@@ -262,7 +263,7 @@ func LineAt(c Reading, port, place, key string) (line string, there bool) {
 	return "", false
 }
 
-// Changed reports whether somebody changed, since an owner's settings were proven,
+// Changed reports whether an operator changed, since an owner's settings were proven,
 // those of a port, or, of port "", its objects and what it attaches to the system.
 func Changed(now, proven Reading, o Owner, port string) bool {
 	if now.read == nil || proven.read == nil {

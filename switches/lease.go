@@ -65,7 +65,7 @@ func (t *Transaction) hold(ctx context.Context) error {
 // gone. Others may be about to do the same: whoever makes the directory has
 // it, and the one who is refused looks again at who that is.
 func (t *Transaction) lease(ctx context.Context) (Marks, error) {
-	const tries = 3 // each time somebody else came first, and has let go again
+	const tries = 3 // each time another weft came first, and has let go again
 	for try := 1; ; try++ {
 		m, err := t.tryHold(ctx)
 		raced := t.held != "" || m.Hold != nil // else it is no matter of who comes first
@@ -79,7 +79,7 @@ func (t *Transaction) lease(ctx context.Context) (Marks, error) {
 }
 
 // tryHold tries once. The error is a *RefusedError where a line was refused, be
-// it because somebody else was faster.
+// it because another weft was faster.
 func (t *Transaction) tryHold(ctx context.Context) (Marks, error) {
 	m, err := t.s.Marks(ctx)
 	if err == nil && m.Now.IsZero() {
@@ -155,7 +155,7 @@ func (t *Transaction) gone(m Marks) []string {
 }
 
 // keepBase copies what is there before the owner's first line ever. A transaction
-// that is not proven leaves no line, and so no copy: somebody may change the switch
+// that is not proven leaves no line, and so no copy: an operator may change the switch
 // before the next one, which copies what is there then.
 func (t *Transaction) keepBase(ctx context.Context, m Marks) error {
 	file := baseFile(t.guard.Owner)
@@ -232,7 +232,7 @@ func (t *Transaction) mark(ctx context.Context, s *Session) error {
 	return nil
 }
 
-// release takes back what the transaction has written beside the
+// release reverts what the transaction has written beside the
 // configuration. What is left is no harm: a lease ends by itself, and a mark
 // whose time has passed says what has happened.
 func (t *Transaction) release(ctx context.Context) error {
@@ -270,7 +270,7 @@ func (t *Transaction) letGo(ctx context.Context) error {
 	return nil
 }
 
-// BreakLease ends the lease that somebody holds, if it is still that one.
+// BreakLease ends the lease that another holds, if it is still that one.
 func (s *Session) BreakLease(ctx context.Context, h Hold) error {
 	m, err := s.Marks(ctx)
 	if err != nil {
@@ -321,5 +321,5 @@ func (s *Session) Await(ctx context.Context, owner string) error {
 }
 
 // awaitPause is how often a switch is asked for its time while it is about to
-// revert: somebody may set its clock.
+// revert: an operator may set its clock.
 const awaitPause = 2 * time.Second

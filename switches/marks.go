@@ -16,7 +16,7 @@ import (
 // made at once or not at all, no command has to be trusted with its content,
 // and one listing shows them all. Times are those of the switch's own clock.
 //
-//	weft-lease                              somebody changes the switch
+//	weft-lease                              an operator changes the switch
 //	weft-held.UNTIL.OWNER.WHO               who, and until when
 //	weft-armed.DUE.BEFORE.OWNER.WHO         a timed revert runs until DUE and leads to BEFORE
 //	weft-run.BEGAN.OWNER.WHO                a run is on its way that changes the switch
@@ -83,8 +83,8 @@ func (m Marks) Running() (out []Armed) {
 	return out
 }
 
-// A HeldError is a switch that somebody else changes, or that is about to
-// take back what somebody changed.
+// A HeldError is a switch that another weft changes, or that is about to
+// revert what an operator changed.
 type HeldError struct {
 	Hold  *Hold    // or
 	Armed *Armed   // a timed revert that runs, or

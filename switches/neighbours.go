@@ -3,6 +3,7 @@ package switches
 import (
 	"context"
 	"errors"
+	"strings"
 )
 
 // A Neighbour is what a switch hears with LLDP on one of its ports.
@@ -11,6 +12,14 @@ type Neighbour struct {
 	System  string `json:"system,omitempty"`  // name of who is heard; "": it sends none
 	PortID  string `json:"port_id,omitempty"` // of its port: often a MAC address, or a name
 	Chassis string `json:"chassis,omitempty"` // its id: often a MAC address
+	// Describes is what it says of that port: servers say the name of the interface.
+	Describes string `json:"port_description,omitempty"`
+	// Management is the address at which it wants to be managed; "": it says none.
+	Management string `json:"management,omitempty"`
+	Bridge     bool   `json:"bridge,omitempty"` // it forwards frames: a switch, or a server with a bridge
+	// Interface is what the machine that has the port calls it, where that machine was
+	// asked, too.
+	Interface string `json:"interface,omitempty"`
 	// PFC are the priorities that it says with DCBX are lossless: "3", "1,2",
 	// "none"; "": it does not say, or the OS does not show it.
 	PFC string `json:"dcbx_pfc,omitempty"`
@@ -46,4 +55,14 @@ func (o *Neighbours) Heard(text string) []Neighbour {
 		}
 	}
 	return out
+}
+
+// PlainMAC writes 0002.c9aa.bb00, 0002-c9aa-bb00 and 00:02:c9:aa:bb:00 alike; "" is
+// none.
+func PlainMAC(text string) string {
+	mac := strings.ToLower(strings.NewReplacer(":", "", "-", "", ".", "").Replace(strings.TrimSpace(text)))
+	if len(mac) != 12 || strings.Trim(mac, "0123456789abcdef") != "" || mac == "000000000000" || mac == "ffffffffffff" {
+		return ""
+	}
+	return mac
 }

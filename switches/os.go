@@ -39,6 +39,9 @@ type OS struct {
 	Counters   []CounterLine // typed for each port, and only showing; nil: none
 	Neighbours *Neighbours   // nil: none
 	Operates   *Operation    // nil: it does not tell what PFC does
+	Conditions []Condition   // lines that show how it is; what none tells is not known
+
+	Role *Role // how a login is restricted to lines that only read; nil: that is not known
 
 	// Advice says what a reader of the files must know of classes on this system,
 	// whatever the switch reads; may be nil.
@@ -139,10 +142,13 @@ type Lines struct {
 	// Global and port write a wish as blocks; Render has checked its classes.
 	Global func(c Intent, f Facts) ([]Block, error)
 	Port   func(c Intent, p Port, f Facts) []Block
+	// Takes is what a port becomes that is wished so: the least that the switch takes
+	// and that is enough. Its error says why there is none. Nil: just that.
+	Takes func(observed *Text, p Port) (Port, error)
 	// Settle fits wished blocks to observed ones of the same place, so that
 	// what is good enough is left alone.
 	Settle func(observed *Text, frame int, seen, wish []Block) []Block
-	// Unowned reports lines that nobody claims even on a port of somebody else.
+	// Unowned reports lines that nobody claims even on a port of another owner.
 	Unowned func(line string) bool
 	// Detach lists what must be taken off before attached blocks may change,
 	// and have without it. Nil: nothing.
@@ -157,7 +163,7 @@ type Lines struct {
 	Needs func(want Intent, line string) bool
 	// Under says what the objects of a name do, as far as they are in force.
 	Under func(c Reading, name string) Reading
-	// Starving looks which queues get nothing by a wish although somebody else
+	// Starving looks which queues get nothing by a wish although another owner
 	// fills them: taken are those that are served now. Nil: none.
 	Starving func(c Reading, want Intent) (taken, waiting []string)
 }

@@ -6,22 +6,17 @@ import (
 )
 
 // ours reports whether an object that is attached belongs to the prefix name.
-func ours(object, name string) bool {
+func (o *OS) ours(object, name string) bool {
 	if name == "" {
 		return false
 	}
 	role, ok := strings.CutPrefix(object, name)
-	return ok && (role == "" || slices.Contains(Roles(), role))
+	return ok && (role == "" || slices.Contains(o.Lines.Roles, role))
 }
-
-// Roles are what follows a name in the names of objects that are attached.
-func Roles() []string { return []string{RoleIn, RoleOut, RoleNQ, RoleHR} }
-
-const RoleIn, RoleOut, RoleNQ, RoleHR = "-in", "-out", "-nq", "-hr"
 
 // owner returns the prefix that an object belongs to: the longest of those
 // whose policies are there, and of name itself.
-func owner(object, name string, bs []Block) string {
+func (o *OS) owner(object, name string, bs []Block) string {
 	best := ""
 	try := func(prefix string) {
 		if len(prefix) > len(best) && (object == prefix || strings.HasPrefix(object, prefix+"-")) {
@@ -33,7 +28,7 @@ func owner(object, name string, bs []Block) string {
 		if !strings.HasPrefix(b.Head(), "policy-map ") {
 			continue
 		}
-		for _, role := range Roles() {
+		for _, role := range o.Lines.Roles {
 			if prefix, ok := strings.CutSuffix(Object(b.Head()), role); ok {
 				try(prefix)
 			}
@@ -42,13 +37,10 @@ func owner(object, name string, bs []Block) string {
 	return best
 }
 
-// Mine reports whether an object belongs to whoever wishes c: it is of its
+// Mine reports whether an object belongs to whoever wishes want: it is of its
 // name, or of another name of its owner.
-func (c Intent) Mine(object string) bool {
-	if ours(object, c.Name) {
-		return true
-	}
-	return c.Owner.owns(object)
+func (o *OS) Mine(want Intent, object string) bool {
+	return o.ours(object, want.Name) || want.Owner.owns(object)
 }
 
 // Needs reports whether want has something to put in the place of a line that
@@ -78,7 +70,7 @@ func (o Owner) owns(object string) bool {
 func (o *OS) Carries(bs []Block, want Intent) bool {
 	for _, b := range bs {
 		for _, line := range b.Lines {
-			if n := o.Attached(line); n != "" && want.Mine(n) {
+			if n := o.Attached(line); n != "" && o.Mine(want, n) {
 				return true
 			}
 		}
@@ -95,7 +87,7 @@ func foreignNames(have Reading, want Intent) (out []string) {
 	list := func(place string, bs []Block) {
 		for _, b := range bs {
 			for _, line := range b.Lines {
-				if n := o.Attached(line); n != "" && !want.Mine(n) && o.needs(want, line) {
+				if n := o.Attached(line); n != "" && !o.Mine(want, n) && o.needs(want, line) {
 					out = append(out, place+": "+line)
 				}
 			}

@@ -60,7 +60,7 @@ func (t *Transaction) Alive() bool { return t.s.wire.IsAlive() }
 // Refused reports whether a reply is known to be a refusal.
 func (t *Transaction) Refused(reply string) bool { return t.s.refused(reply) }
 
-// Unguarded tells a refusal of somebody who may not type a line from that of a
+// Unguarded tells a refusal of an operator who may not type a line from that of a
 // switch which has no such line.
 func (t *Transaction) Unguarded(err error) error {
 	var no *RefusedError

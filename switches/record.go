@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
 	"weft/internal/traffic"
 )
 

@@ -87,13 +87,13 @@ func (s side) globals(name string) ([]Block, error) {
 	if s.observed() {
 		var out []Block
 		for _, b := range s.read.Global {
-			if object := Object(b.Head()); object != "" && name != "" && owner(object, name, s.read.Global) != name {
+			if object := Object(b.Head()); object != "" && name != "" && s.os.owner(object, name, s.read.Global) != name {
 				continue
 			}
 			b = b.Clone()
 			b.Lines = slices.DeleteFunc(b.Lines, func(l string) bool {
 				n := s.os.Attached(l)
-				return n != "" && name != "" && !ours(n, name) && !s.keeps(n)
+				return n != "" && name != "" && !s.os.ours(n, name) && !s.keeps(n)
 			})
 			out = append(out, b)
 		}
@@ -132,7 +132,7 @@ func keepSystem(seen, wish []Block, key func(string) string) []Block {
 
 // keeps reports whether what attaches an object is ours to replace, and to put
 // back.
-func (s side) keeps(object string) bool { return s.other.Adopt || s.other.Mine(object) }
+func (s side) keeps(object string) bool { return s.other.Adopt || s.os.Mine(s.other.Intent, object) }
 
 // Object returns the name that weft gave to the object a header opens, "" if
 // the header opens no named object.
@@ -162,39 +162,44 @@ func (o *OS) ports(h, w side, port, name string) (from, to []Block, err error) {
 			return nil, nil, fmt.Errorf("the switch has no port %s", port)
 		}
 	}
-	switch {
-	case inHave && inWant:
-		return h.portBlocks(hp), w.portBlocks(wp), nil
-	case inHave && h.read != nil:
-		// Nobody wishes anything of the port: only what carries our name goes.
-		from = h.portBlocks(hp)
-		return from, o.without(from, name), nil
-	case inWant && w.read != nil:
-		to = w.portBlocks(wp)
-		return o.without(to, name), to, nil
-	case inHave:
-		return h.portBlocks(hp), nil, nil
-	default:
-		return nil, w.portBlocks(wp), nil
+	if inHave {
+		from, err = h.portBlocks(hp)
 	}
+	if err == nil && inWant {
+		to, err = w.portBlocks(wp)
+	}
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case inHave && !inWant && h.read != nil:
+		// Nobody wishes anything of the port: only what carries our name goes.
+		return from, o.without(from, name), nil
+	case inWant && !inHave && w.read != nil:
+		return o.without(to, name), to, nil
+	}
+	return from, to, nil
 }
 
-func (s side) portBlocks(p Port) []Block {
+func (s side) portBlocks(p Port) ([]Block, error) {
 	if s.observedPort(p) {
-		return s.read.Port[p.Name]
+		return s.read.Port[p.Name], nil
+	}
+	p, err := s.os.taken(s.seen, p)
+	if err != nil {
+		return nil, err
 	}
 	wish := s.os.Lines.Port(s.Intent, p, s.facts())
 	if s.seen == nil {
-		return wish
+		return wish, nil
 	}
-	return s.os.Lines.Settle(s.seen, s.seen.ports[p.Name].Frame, s.seen.Port[p.Name], wish)
+	return s.os.Lines.Settle(s.seen, s.seen.ports[p.Name].Frame, s.seen.Port[p.Name], wish), nil
 }
 
 // without leaves out the lines that attach objects of the prefix name.
 func (o *OS) without(bs []Block, name string) (out []Block) {
 	for _, b := range bs {
 		b = b.Clone()
-		b.Lines = slices.DeleteFunc(b.Lines, func(l string) bool { return ours(o.Attached(l), name) })
+		b.Lines = slices.DeleteFunc(b.Lines, func(l string) bool { return o.ours(o.Attached(l), name) })
 		out = append(out, b)
 	}
 	return out
@@ -213,7 +218,7 @@ func portNames(have, want state) (out []string) {
 func (o *OS) inTheWay(bs []Block, want Intent) (out []string) {
 	for _, b := range bs {
 		for _, line := range b.Lines {
-			if n := o.Attached(line); n != "" && !want.Mine(n) && o.needs(want, line) {
+			if n := o.Attached(line); n != "" && !o.Mine(want, n) && o.needs(want, line) {
 				out = append(out, b.Head()+": "+line)
 			}
 		}
@@ -221,7 +226,7 @@ func (o *OS) inTheWay(bs []Block, want Intent) (out []string) {
 	return out
 }
 
-// claimed lists what somebody else wants of a port: attachments of others,
+// claimed lists what another owner wants of a port: attachments of others,
 // and, where the port carries nothing of ours, every line that ours would
 // replace or take off.
 func (o *OS) claimed(seen, wish []Block, want Intent) []string {

@@ -48,7 +48,7 @@ func ShortOwner(owner string) string {
 }
 
 // parseRunMark reads the name of a directory. What is no time names a run all the
-// same: it is somebody's.
+// same: it is another's.
 func parseRunMark(name string) (RunMark, bool) {
 	rest, ok := strings.CutPrefix(name, markRun)
 	if !ok {
@@ -109,7 +109,7 @@ func (s *Session) UnmarkRun(ctx context.Context, r RunMark) error {
 	})
 }
 
-// admits refuses a switch that belongs to somebody else's run.
+// admits refuses a switch that belongs to another owner's run.
 func (g Guard) admits(m Marks) error {
 	for _, r := range m.Runs {
 		if g.Mine == nil || !g.Mine(r) {

@@ -22,7 +22,7 @@ type Intent struct {
 	LLDP bool
 
 	Owner Owner // whose the wish is; what it had under other names is its own
-	Adopt bool  // what somebody else has in the way is replaced
+	Adopt bool  // what another owner has in the way is replaced
 }
 
 // A Reading is what a switch has printed: what is configured, in the words of an
@@ -39,8 +39,8 @@ type Reading struct {
 	LLDP     bool
 	Facts    Facts
 
-	Foreign  []string // policies of somebody else that stand where ours must go
-	Starved  []string // queues that have a share now, are filled by somebody else, and have none in the intent
+	Foreign  []string // policies of another owner that stand where ours must go
+	Starved  []string // queues that have a share now, are filled by another owner, and have none in the intent
 	Warnings []string // what a reader of the plan must know
 	// NotUnderstood are lines that belong to QoS, PFC, ECN, buffers, watchdog, MTU
 	// or LLDP, or to a port of the intent, and that weft does not know, each with
@@ -129,7 +129,7 @@ type Facts struct {
 	CellAssumed bool
 }
 
-// A ForeignError is configuration of somebody else that stands where ours
+// A ForeignError is configuration of another owner that stands where ours
 // must go. Nothing is rendered over it.
 type ForeignError struct {
 	Lines []string // as they stand, each after the place it stands in

@@ -63,7 +63,7 @@ func (s *Session) Begin(ctx context.Context, g Guard) (*Transaction, error) {
 	return nil, err
 }
 
-// procedure is how this OS guards lines that are to be taken back after a time.
+// procedure is how this OS guards lines that are to be reverted after a time.
 func (s *Session) procedure(confirm time.Duration) (Procedure, error) {
 	switch {
 	case confirm == 0:
@@ -190,7 +190,7 @@ func (t *Transaction) prove(ctx context.Context, look func(context.Context, *Ses
 	return look(ctx, fresh)
 }
 
-// Abort takes back what the transaction did. undo gives lines that lead back;
+// Abort reverts what the transaction did. undo gives lines that lead back;
 // they are used where lines are in force as they are sent, and left aside where
 // the switch takes everything back itself. It returns nil when the running
 // configuration reads as before the transaction and no revert is pending. It

@@ -75,7 +75,7 @@ func TestTranscriptsNXOSRunning(t *testing.T) {
 		port    switches.Port
 		foreign []string
 		dog     string   // the watchdog of the system
-		others  []string // some of the objects of somebody else; nil: not asked
+		others  []string // some of the objects of another owner; nil: not asked
 		ports   []string // all ports; nil: not asked
 	}{
 		{

@@ -34,7 +34,7 @@ type Section struct {
 	Closed   bool           // every line counts, whatever it is about
 }
 
-// A Remark is a line that weft leaves as it is and that somebody who wants
+// A Remark is a line that weft leaves as it is and that an operator who wants
 // lossless classes must know of.
 type Remark struct {
 	Form *regexp.Regexp

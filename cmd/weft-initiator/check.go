@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -135,7 +134,7 @@ func (d *device) checkPath(ctx context.Context, carrier fabric.Transport, o init
 	if err != nil {
 		return err
 	}
-	into.Access = access(state)
+	into.Access = state.String()
 	q := c.Queues()[0]
 	into.Depth, into.Most = q.Depth(), q.MaxTransfer()
 	if state != wire.ANAOptimized && state != wire.ANANonOptimized {
@@ -148,16 +147,6 @@ func (d *device) checkPath(ctx context.Context, carrier fabric.Transport, o init
 		}
 	}
 	return nil
-}
-
-func access(s wire.ANAState) string {
-	return cmp.Or(map[wire.ANAState]string{
-		wire.ANAOptimized:    "optimized",
-		wire.ANANonOptimized: "non-optimized",
-		wire.ANAUnreachable:  "inaccessible",
-		wire.ANALost:         "lost",
-		wire.ANAChanging:     "changing",
-	}[s], fmt.Sprintf("state %d", s))
 }
 
 // alike compares what the paths lead to.

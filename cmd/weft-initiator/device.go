@@ -98,6 +98,15 @@ type opened struct {
 	close    func() error
 }
 
+// depth is how many commands every lane takes at once.
+func (o *opened) depth() int {
+	least := o.lanes[0].Depth()
+	for _, l := range o.lanes[1:] {
+		least = min(least, l.Depth())
+	}
+	return least
+}
+
 // open opens the device with a lane for each job.
 func (d *device) open(ctx context.Context, places agent.Places, jobs, depth int, writes bool, told io.Writer) (*opened, error) {
 	if d.Path != "" {

@@ -3,7 +3,9 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -60,14 +62,33 @@ type targetProcess struct {
 	said transcript
 }
 
-// buildAgent builds an agent and returns where it is.
+// buildAgent builds an agent as it is bundled, once for all tests, and returns where it
+// is.
 func buildAgent(t testing.TB, name string) string {
 	t.Helper()
-	bin := filepath.Join(t.TempDir(), name)
-	if out, err := exec.Command("go", "build", "-o", bin, "weft/cmd/"+name).CombinedOutput(); err != nil {
+	bin := filepath.Join(os.Getenv(agentsEnv), name, name) // each in a folder of its own, for PATH
+	if _, err := os.Stat(bin); err == nil {
+		return bin
+	}
+	fresh := filepath.Join(t.TempDir(), name)
+	build := exec.Command("go", "build", "-o", fresh, "weft/cmd/"+name)
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("building %s: %v\n%s", name, err, out)
 	}
+	if err := errors.Join(os.MkdirAll(filepath.Dir(bin), 0o755), os.Rename(fresh, bin)); err != nil {
+		t.Fatal(err)
+	}
 	return bin
+}
+
+// apart is an address of this machine that nobody else listens at, where there are
+// many: a port of it that was let go is free again later.
+func apart() string {
+	if runtime.GOOS != "linux" {
+		return "127.0.0.1"
+	}
+	return fmt.Sprintf("127.%d.%d.%d", 1+rand.IntN(254), rand.IntN(256), 1+rand.IntN(254))
 }
 
 func newTargetProcess(t testing.TB, bin, config string, args ...string) *targetProcess {
@@ -80,7 +101,7 @@ func newTargetProcess(t testing.TB, bin, config string, args ...string) *targetP
 	if err := os.WriteFile(filepath.Join(conf, "target.toml"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0") // a port that is free now
+	l, err := net.Listen("tcp", apart()+":0") // a port that is free now
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -133,6 +133,9 @@ func (j *job) report(ctx context.Context, told io.Writer) (*report, error) {
 	if j.jobs < 1 || j.Depth < 1 || j.Depth > 1023 {
 		return nil, fmt.Errorf("--numjobs %d and --iodepth %d: want at least 1, and a depth of at most 1023", j.jobs, j.Depth)
 	}
+	if j.power && j.Path != "" {
+		return nil, fmt.Errorf("--power-loss: nothing says when %s has lost power; it is for targets", j.Path)
+	}
 	if j.seed == 0 {
 		j.seed = rand.Uint64()
 	}
@@ -145,6 +148,10 @@ func (j *job) report(ctx context.Context, told io.Writer) (*report, error) {
 	}
 	if j.verify && j.span == 0 {
 		j.span = size(min(d.capacity, verifyMost))
+	}
+	if most := d.depth(); j.Depth > most {
+		fmt.Fprintf(told, "--iodepth %d: a queue of %s takes %d commands at once, so it is %d\n", j.Depth, j.name(), most, most)
+		j.Depth = most
 	}
 	o := load.Options{
 		Pattern: load.Pattern(j.Pattern), ReadShare: j.mix, Size: int(j.Size), Depth: j.Depth,
@@ -170,8 +177,7 @@ func (j *job) measure(ctx context.Context, d *opened, o load.Options) (*load.Res
 	if err := o.Validate(j.jobs); err != nil {
 		return nil, err
 	}
-	result, err := load.Run(ctx, d.lanes, o)
-	return &result, err
+	return load.Run(ctx, d.lanes, o)
 }
 
 // verdict is the error that a result is, if so.

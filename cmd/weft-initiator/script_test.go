@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -19,16 +20,32 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"weft-initiator": main, "busy-neighbour": busyNeighbour})
+	testscript.Main(building{m}, map[string]func(){"weft-initiator": main, "busy-neighbour": busyNeighbour})
+}
+
+// agentsEnv is the directory of the agents that tests have built.
+const agentsEnv = "WEFT_TEST_AGENTS"
+
+// building has a place for agents while tests run.
+type building struct{ m *testing.M }
+
+// Run implements testscript.TestingM.
+func (b building) Run() int {
+	dir, err := os.MkdirTemp("", "weft-agents-")
+	if err == nil {
+		err = os.Setenv(agentsEnv, dir)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	return b.m.Run()
 }
 
 // TestScripts runs both agents against each other, each as its own process.
 func TestScripts(t *testing.T) {
-	bin := t.TempDir()
-	build := exec.Command("go", "build", "-o", filepath.Join(bin, "weft-target"), "weft/cmd/weft-target")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("building weft-target: %v\n%s", err, out)
-	}
+	bin := filepath.Dir(buildAgent(t, "weft-target"))
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"weft/internal/agent"
+	"weft/internal/nvme/wire"
 )
 
 // The example has every key, and is valid.
@@ -113,4 +114,19 @@ func FuzzImport(f *testing.F) {
 			t.Errorf("%v: an import that is not valid:\n%s", err, out)
 		}
 	})
+}
+
+// TestStates: every state that a configuration can name is one of the wire's.
+func TestStates(t *testing.T) {
+	seen := map[wire.ANAState]bool{}
+	for _, name := range agent.AccessStates() {
+		if s := state(name); s.String() != name || seen[s] {
+			t.Errorf("%s is %v", name, s)
+		} else {
+			seen[s] = true
+		}
+	}
+	if s := wire.ANAState(9).String(); s != "state 9" {
+		t.Error(s)
+	}
 }

@@ -17,10 +17,11 @@ import (
 
 // loaded is a configuration that was read and found good.
 type loaded struct {
-	conf *agent.Target
-	sum  string
-	keys map[string]map[string]target.Keys // by subsystem and host
-	ids  map[string]uuid.UUID              // by their text
+	conf   *agent.Target
+	sum    string
+	keys   map[string]map[string]target.Keys // by subsystem and host
+	ids    map[string]uuid.UUID              // by their text
+	nguids map[string][16]byte               // by the text of the UUID
 }
 
 // load reads a configuration and finds what can be found without changing
@@ -31,7 +32,7 @@ func load(places agent.Places, path string) (*loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &loaded{conf: conf, sum: sum, keys: map[string]map[string]target.Keys{}, ids: map[string]uuid.UUID{}}
+	l := &loaded{conf: conf, sum: sum, keys: map[string]map[string]target.Keys{}, ids: map[string]uuid.UUID{}, nguids: map[string][16]byte{}}
 	var errs []error
 	for _, p := range conf.Portals {
 		_, err := places.Address(p.Address)
@@ -57,6 +58,9 @@ func load(places agent.Places, path string) (*loaded, error) {
 
 func (l *loaded) namespace(places agent.Places, n agent.Namespace) (err error) {
 	if l.ids[n.UUID], err = uuid.Parse(n.UUID); err != nil {
+		return err
+	}
+	if l.nguids[n.UUID], err = n.GUID(); err != nil {
 		return err
 	}
 	var errs []error
@@ -156,7 +160,7 @@ func (l *loaded) configuration(open stores) target.Config {
 		sub := target.Subsystem{NQN: s.NQN, Serial: s.Serial, AllowHosts: s.AllowHosts, Portals: s.Portals, Keys: l.keys[s.NQN]}
 		for _, n := range s.Namespaces {
 			sub.Namespaces = append(sub.Namespaces, target.Namespace{
-				ID: n.ID, UUID: l.ids[n.UUID], Backend: open[sourceOf(n)], Group: n.ANAGroup, ReadOnly: n.ReadOnly,
+				ID: n.ID, UUID: l.ids[n.UUID], NGUID: l.nguids[n.UUID], Backend: open[sourceOf(n)], Group: n.ANAGroup, ReadOnly: n.ReadOnly,
 				Limits: target.Limits{IOPS: n.IOPS, Bandwidth: n.Bandwidth},
 			})
 		}
@@ -168,5 +172,5 @@ func (l *loaded) configuration(open stores) target.Config {
 // state is the state of access that agent.AccessStates names.
 func state(name string) wire.ANAState {
 	states := []wire.ANAState{wire.ANAOptimized, wire.ANANonOptimized, wire.ANAUnreachable, wire.ANALost, wire.ANAChanging}
-	return states[slices.Index(agent.AccessStates(), name)]
+	return states[slices.IndexFunc(states, func(s wire.ANAState) bool { return s.String() == name })]
 }

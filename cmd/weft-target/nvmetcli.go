@@ -228,7 +228,7 @@ func (im *importer) namespace(nqn string, n nvmetNamespace) agent.Namespace {
 		im.note("%s namespace %d has no UUID; it gets %s", nqn, n.ID, out.UUID)
 	}
 	if strings.Trim(n.Device.NGUID, "0-") != "" {
-		im.note("%s namespace %d: hosts will not see its NGUID %s any more, only its UUID", nqn, n.ID, n.Device.NGUID)
+		out.NGUID = strings.ToLower(strings.ReplaceAll(n.Device.NGUID, "-", ""))
 	}
 	if agent.IsDevice(n.Device.Path) {
 		out.Backend = "device"

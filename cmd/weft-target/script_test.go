@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"os"
 	"os/exec"
 	"strconv"
 	"syscall"
@@ -24,6 +25,7 @@ func TestScripts(t *testing.T) {
 			"exits":  exits,
 			"ready":  ready,
 			"signal": signalAll,
+			"append": appendTo,
 		},
 	})
 }
@@ -68,4 +70,12 @@ func signalAll(ts *testscript.TestScript, neg bool, args []string) {
 	for _, c := range ts.BackgroundCmds() {
 		ts.Check(c.Process.Signal(s))
 	}
+}
+
+// appendTo FROM TO appends a file to another.
+func appendTo(ts *testscript.TestScript, neg bool, args []string) {
+	f, err := os.OpenFile(ts.MkAbs(args[1]), os.O_APPEND|os.O_WRONLY, 0)
+	ts.Check(err)
+	_, err = f.WriteString(ts.ReadFile(args[0]))
+	ts.Check(errors.Join(err, f.Close()))
 }

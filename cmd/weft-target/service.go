@@ -110,6 +110,7 @@ func (s *service) open(ctx context.Context, l *loaded) (err error) {
 	s.stores = all
 	c := l.configuration(all)
 	c.Firmware, c.Generation, c.Log, c.Descriptors, c.Processors = firmware, uint64(time.Now().Unix()), s.log, descriptors(), s.processors
+	c.Yield = yield
 	if s.target, err = target.New(c); err != nil {
 		return errors.Join(err, fresh.close())
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -61,6 +60,11 @@ func (have stores) open(conf *agent.Target, places agent.Places, log *slog.Logge
 func (have stores) get(n agent.Namespace, o opener, all, fresh stores) error {
 	want := sourceOf(n)
 	b := have[want]
+	if b != nil && n.Backend == "device" {
+		if err := o.grow(b); err != nil {
+			return err
+		}
+	}
 	if b == nil {
 		if err := have.changed(want); err != nil {
 			return err
@@ -94,6 +98,22 @@ func (have stores) close() error {
 	return errors.Join(errs...)
 }
 
+// grow has a device that is served whole take over what has come to it.
+func (o opener) grow(b backend.Backend) error {
+	g, ok := b.(backend.Grower)
+	if !ok {
+		return nil
+	}
+	was := b.Info().Size
+	if err := g.Grow(); err != nil {
+		return err
+	}
+	if now := b.Info().Size; now != was {
+		o.log.Info("a device has grown", "bytes", now, "were", was)
+	}
+	return nil
+}
+
 // open opens the blocks of a namespace.
 func (o opener) open(n agent.Namespace) (backend.Backend, error) {
 	switch n.Backend {
@@ -116,11 +136,10 @@ func (o opener) blocks(path string, n agent.Namespace) (backend.Backend, error) 
 	if o.places.Root == "" {
 		return backend.OpenDevice(path, n.Size, n.BlockSize)
 	}
-	info, err := os.Stat(o.places.Path(path))
-	if err != nil {
+	if _, err := os.Stat(o.places.Path(path)); err != nil {
 		return nil, fmt.Errorf("device backend, which a file stands for below --root: %w", err)
 	}
-	return backend.OpenFile(o.places.Path(path), cmp.Or(n.Size, info.Size()), n.BlockSize)
+	return backend.OpenFile(o.places.Path(path), n.Size, n.BlockSize)
 }
 
 // mirror opens both halves. What is known of them is kept under a name that

@@ -22,16 +22,29 @@ func (a *app) applyCmd() *cobra.Command {
 	var how order
 	f := planFlags{cables: true}
 	cmd := &cobra.Command{
-		Use: "apply [FILE]", Short: "Carry out a plan", Args: counted(cobra.MaximumNArgs(1)),
+		Use: "apply [FILE|store:DIGEST]", Short: "Carry out a plan", Args: counted(cobra.MaximumNArgs(1)),
 		Long: `apply carries out a saved plan, or makes one and asks. It does what the plan says
 or less, never more: when a device has moved since the plan was made, nothing is
 changed. A device that fails is put back as it was.
 
+A plan starts one run: the same plan again goes on with that run, or is refused where
+it is over (exit 6). store:sha256-… is a plan that weft plan --out has kept in the
+store of --store, WEFT_STORE or the files; the beginning of the digest will do.
+
 Before the first change every device that the run will change is marked for it, until
 the run has ended: nobody else changes it meanwhile, also while the run waits. Whoever
-has the record of the run (.weft/runs) goes on with it; everybody else is told whose
+has the record of the run (.weft/store) goes on with it; everybody else is told whose
 it is, and exits 7. Where that record is lost --takeover=RUN makes a new plan, asks,
 and abandons that run.
+
+With --digest a saved plan is applied only if nothing has moved since it was reviewed:
+it is the file with that digest, the files of --chdir and their values are those that
+it was made from, and the devices are as it found them. Otherwise nothing is changed,
+and the exit code is 6: plan again, and review that.
+
+With --workers this weft reaches no device to carry a rollout out: weft worker --site NAME
+does, at each site that the files name. It leads the run while it lives; when it is gone
+weft worker --lead, weft rollout step or the same order again goes on.
 
 Ctrl-C lets devices that were begun be finished, and begins no other; a second one
 puts back what is being changed; a third ends weft at once, and leaves that to the
@@ -45,10 +58,13 @@ timers which weft has armed on the devices.`,
 			if len(args) == 1 {
 				return a.applyFile(cmd.Context(), args[0], f, how)
 			}
+			if how.digest != "" {
+				return usage(hint.Wrap(errors.New("--digest: only a saved plan has one"), "weft apply FILE --digest %s", how.digest))
+			}
 			if how.signers != "" {
 				return usage(hint.Wrap(errors.New("--require-signature: only a saved plan can be signed"), "weft apply FILE --require-signature %s", how.signers))
 			}
-			if rec, err := a.runs().Unfinished(a.lab); err != nil || rec != nil {
+			if rec, err := a.runs().Unfinished(cmd.Context(), a.lab); err != nil || rec != nil {
 				if rec != nil && takeover != "" {
 					return usage(hint.Wrap(fmt.Errorf("--takeover: this directory has a run of its own, of %s", rec.Run.Begun.Format("2006-01-02 15:04 MST")), "end it first: weft rollout rollback or abort"))
 				}
@@ -56,7 +72,11 @@ timers which weft has armed on the devices.`,
 					return err
 				}
 				how.AllowDestroy, how.Another = f.allowDestroy, f.destroy || len(f.target)+len(f.exclude) > 0
-				return a.carried(cmd.Context(), run.Continue(cmd.Context(), a.env(), rec, how.Order))
+				e, err := a.signing(cmd.Context())
+				if err != nil {
+					return err
+				}
+				return a.carried(cmd.Context(), run.Continue(cmd.Context(), e, rec, how.Order))
 			}
 			if err := a.declares(how.Phase); err != nil {
 				return err
@@ -70,7 +90,7 @@ timers which weft has armed on the devices.`,
 				return err
 			}
 			if takeover != "" {
-				if err := a.runs().TakeOver(&p.Input, takeover, who()); err != nil {
+				if err := a.runs().TakeOver(cmd.Context(), &p.Input, takeover, who()); err != nil {
 					return err
 				}
 			}
@@ -93,21 +113,29 @@ timers which weft has armed on the devices.`,
 	f.scope(cmd)
 	cmd.Flags().BoolVar(&f.destroy, "destroy", false, "remove everything that weft did")
 	acceptFlag(cmd, &how.Accept)
+	a.signerFlags(cmd)
 	cmd.Flags().StringVar(&how.signers, "require-signature", "", "refuse a saved plan without FILE.sig by one of these ALLOWED_SIGNERS, as ssh-keygen(1) describes them")
+	cmd.Flags().StringVar(&how.digest, "digest", "", "refuse a saved plan that is not the one that was reviewed (weft show --format markdown), or that is not of the files here")
+	cmd.Flags().BoolVar(&how.Workers, "workers", false, "have weft worker at the sites of the files carry the rollout out, and lead it from here")
 	cmd.Flags().StringVar(&takeover, "takeover", "", "abandon this run, which was begun elsewhere and will not be continued, and plan anew")
 	cmd.Flags().StringVar(&how.Phase, "phase", "", "carry out this phase of the rollout only, with its gate")
 	return cmd
 }
 
-// An order is what somebody asks for beside the plan.
+// An order is what an operator asks for in addition to the plan.
 type order struct {
 	run.Order
 	signers string // the file of those who may sign a saved plan; "": it need not be signed
+	digest  string // of the saved plan, as it was reviewed; "": any
 }
 
 // carryOut applies a plan.
 func (a *app) carryOut(ctx context.Context, p *run.Site, made *plan.Plan, o run.Order) error {
-	return a.carried(ctx, run.Start(ctx, a.env(), p, made, o))
+	e, err := a.signing(ctx)
+	if err != nil {
+		return err
+	}
+	return a.carried(ctx, run.Start(ctx, e, p, made, o))
 }
 
 // declares refuses a phase that the files do not have, before any device is
@@ -146,7 +174,7 @@ func (a *app) confirm(approve bool, question, otherwise, advice string) error {
 
 // applyFile carries out a saved plan on the inventory text saved with it.
 func (a *app) applyFile(ctx context.Context, path string, f planFlags, how order) error {
-	saved, err := a.readVouched(path, how.signers)
+	saved, err := a.readVouched(ctx, path, how)
 	if err != nil {
 		return err
 	}
@@ -168,6 +196,22 @@ func (a *app) applyFile(ctx context.Context, path string, f planFlags, how order
 	}
 	if err := a.trusts(path, saved); err != nil {
 		return err
+	}
+	if how.digest != "" {
+		if err := a.current(path, saved); err != nil {
+			return err
+		}
+	}
+	rec, err := a.runs().Begun(ctx, saved)
+	if err != nil {
+		return err
+	}
+	if rec != nil { // it was cut off, or waits
+		e, err := a.signing(ctx)
+		if err != nil {
+			return err
+		}
+		return a.carried(ctx, run.Continue(ctx, e, rec, how.Order))
 	}
 	p, err := a.openSaved(saved)
 	if err != nil {

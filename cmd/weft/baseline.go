@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 
@@ -8,33 +9,40 @@ import (
 	"weft/internal/run"
 )
 
-// defaultBaseline stands for the baseline of the directory.
-const defaultBaseline = ".weft/baseline.json"
-
-// baselineFile is where a baseline is kept: what the lab has measured never
-// stands next to what was measured for real.
-func (a *app) baselineFile(name string) string {
-	switch {
-	case name != "" && name != defaultBaseline && filepath.IsAbs(name):
-		return name
-	case name != "" && name != defaultBaseline:
-		return filepath.Join(a.dir, name)
-	case a.lab:
-		return filepath.Join(a.dir, ".weft", "baseline-lab.json")
-	}
-	return filepath.Join(a.dir, ".weft", "baseline.json")
-}
+// keptBaseline stands for the baseline that is kept with the runs.
+const keptBaseline = "the store"
 
 // lastVerify is where the last verification is kept, for the report.
 func (a *app) lastVerify() string { return filepath.Join(a.dir, ".weft", "verify.json") }
 
 // baseline reads what to compare with; nil: nothing was recorded yet. A file
 // that is named must be there.
-func (a *app) baseline(name string) (*prove.Baseline, error) {
-	path := a.baselineFile(name)
-	b, err := run.ReadBaseline(path, a.lab)
-	if err == nil && b == nil && name != "" {
-		return nil, fmt.Errorf("--baseline: there is no %s", path)
+func (a *app) baseline(ctx context.Context, name string) (*prove.Baseline, error) {
+	if name == "" {
+		return a.runs().Baseline(ctx, a.lab)
+	}
+	b, err := run.ReadBaseline(a.inDir(name), a.lab)
+	if err == nil && b == nil {
+		return nil, fmt.Errorf("--baseline: there is no %s", a.inDir(name))
 	}
 	return b, err
+}
+
+// keepBaseline keeps what was measured, to compare with later.
+func (a *app) keepBaseline(ctx context.Context, name string, res *prove.Result) error {
+	var err error
+	if name == keptBaseline {
+		_, err = a.runs().KeepBaseline(ctx, a.lab, res)
+	} else {
+		_, err = run.KeepBaseline(a.inDir(name), a.lab, res)
+	}
+	return err
+}
+
+// inDir is a file that was named, seen from the directory of --chdir.
+func (a *app) inDir(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(a.dir, name)
 }

@@ -17,9 +17,14 @@ import (
 // env is what carrying plans out takes from this command.
 func (a *app) env() *run.Env {
 	e := &run.Env{
-		Place: a.place(), Records: a.runs(), Baseline: a.baselineFile(""), Simulated: a.lab, By: who(),
+		Records: a.runs(), Simulated: a.lab, By: who(), Commit: a.commit(),
 		Open: func(saved *plan.Plan) (*run.Site, error) {
 			a.settle = true
+			if a.runs().Shared() { // whoever may write there has put the plan there
+				if err := a.trusts("the plan of the run", saved); err != nil {
+					return nil, err
+				}
+			}
 			return a.openSaved(saved)
 		},
 		Emit: a.emit, Audience: audience{a}, Pauses: &a.pauses,
@@ -28,16 +33,6 @@ func (a *app) env() *run.Env {
 		e.Rehearsal = a.rehearsal
 	}
 	return e
-}
-
-// runs are the records of this directory.
-func (a *app) runs() *run.Records {
-	a.reading.Lock()
-	defer a.reading.Unlock()
-	if now := run.In(a.place()); a.records == nil || a.records.Dir() != now.Dir() {
-		a.records = now
-	}
-	return a.records
 }
 
 // carried is how the command ends after work on a plan. Why a rollout stops stands
@@ -50,9 +45,9 @@ func (a *app) carried(ctx context.Context, err error) error {
 		return &quietError{proven(verdict.Verdict)}
 	case !errors.As(err, &cause):
 		return err
-	case cause.Cause == run.None:
+	case cause.Cause == run.None && hint.Of(err) == "":
 		return a.noRun(ctx, err)
-	case !a.json && errors.As(err, new(*rollout.Stop)):
+	case !a.json && cause.Cause == run.Ended && errors.As(err, new(*rollout.Stop)):
 		if h := hint.Of(err); h != "" {
 			fmt.Fprintf(a.stderr, "  hint: %s\n", h)
 		}
@@ -68,6 +63,8 @@ func caused(e *run.Error) int {
 		return exitUsage
 	case run.Taken:
 		return exitHeld
+	case run.Spent:
+		return exitStale
 	case run.Waits:
 		return exitWaiting
 	case run.Stopped:

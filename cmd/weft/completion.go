@@ -73,7 +73,16 @@ func complete(cmd *cobra.Command, flag string, f func(word string) ([]string, co
 
 // variables are the names of those that the files declare, each with "=".
 func (a *app) variables() []string {
-	m, _ := language.Load(os.DirFS(a.dir), language.Options{LookupEnv: os.LookupEnv})
+	var names []string
+	for _, name := range a.declared("variable") {
+		names = append(names, name+"=")
+	}
+	return names
+}
+
+// declared are the names of the blocks of a type; nothing is evaluated for that.
+func (a *app) declared(kind string) []string {
+	m, _ := readFiles(os.DirFS(a.dir), language.Options{LookupEnv: os.LookupEnv})
 	var names []string
 	for _, f := range m.Files {
 		body, ok := f.Body.(*hclsyntax.Body)
@@ -81,8 +90,8 @@ func (a *app) variables() []string {
 			continue // a broken file
 		}
 		for _, b := range body.Blocks {
-			if b.Type == "variable" && len(b.Labels) == 1 {
-				names = append(names, b.Labels[0]+"=")
+			if b.Type == kind && len(b.Labels) == 1 {
+				names = append(names, b.Labels[0])
 			}
 		}
 	}

@@ -72,7 +72,7 @@ func (a *app) consoleModel() (*inventory.Model, error) {
 	if !a.json {
 		fmt.Fprintf(a.stderr, "There is no *.weft.hcl in %s: functions only.\n", a.dir)
 	}
-	m, _ := language.Load(os.DirFS(a.dir), language.Options{LookupEnv: os.LookupEnv}) // it would say the same
+	m, _ := readFiles(os.DirFS(a.dir), language.Options{LookupEnv: os.LookupEnv}) // it would say the same
 	return m, nil
 }
 

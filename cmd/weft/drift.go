@@ -45,13 +45,13 @@ func (a *app) drift(ctx context.Context, f planFlags) error {
 		view.Drift(a.stdout, made, pending, f.show)
 	}
 	if f.out != "" && len(made.Steps) > 0 {
-		if err := save(made, f.out); err != nil {
+		if err := a.save(made, f.out); err != nil {
 			return err
 		}
 	}
 	switch {
-	case len(made.Unreachable()) > 0 && !made.Skip:
-		return &quietError{exitUnreachable}
+	case made.Incomplete() != nil:
+		return &quietError{incomplete(made.Incomplete())}
 	case len(made.Steps) > 0:
 		a.emit(plan.Event{Type: plan.EventDiagnostic, Level: "warn", Message: fmt.Sprintf("%d resources have drifted", len(made.Steps)),
 			Data: map[string]any{"drifted": len(made.Steps)}})

@@ -25,6 +25,7 @@ const (
 	exitWaiting      = 10
 	exitUsage        = 64
 	exitInterrupted  = 130
+	exitUnread       = 128 + 13 // as shells show programs whose reader has gone
 )
 
 func exitText(code int) string {
@@ -36,11 +37,12 @@ func exitText(code int) string {
 		exitRolledBack:   "rolled back, and proven",
 		exitStale:        "plan stale",
 		exitHeld:         "another apply is at work, or a device belongs to another run",
-		exitUnreachable:  "device unreachable, or the wrong device",
+		exitUnreachable:  "a device cannot be reached or read, or is the wrong one",
 		exitInconclusive: "inconclusive",
 		exitWaiting:      "waiting",
 		exitUsage:        "usage",
 		exitInterrupted:  "interrupted",
+		exitUnread:       "whoever read the output has gone (a closed pipe): the rest was not said",
 	}[code], "error, nothing was changed")
 }
 
@@ -79,6 +81,14 @@ func exitCode(ctx context.Context, err error) int {
 		return exitInterrupted
 	}
 	return exitError
+}
+
+// incomplete is the exit code of a plan that not every device was read for.
+func incomplete(err error) int {
+	if errors.As(err, new(*plan.LedgerError)) {
+		return exitError // it was reached
+	}
+	return exitUnreachable
 }
 
 // applied is the exit code of what Apply did.

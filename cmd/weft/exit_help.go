@@ -14,29 +14,49 @@ func exitCodes(cmd *cobra.Command) []int {
 	carried := []int{exitFailed, exitChanged, exitRolledBack, exitStale, exitHeld, exitUnreachable, exitInconclusive, exitWaiting}
 	measured := []int{exitFailed, exitUnreachable, exitInconclusive}
 	own := map[string][]int{
-		"plan":             {exitChanges, exitUnreachable},
-		"drift":            {exitChanges, exitUnreachable},
+		"plan":             {exitChanges, exitUnreachable, exitInconclusive, exitWaiting},
+		"drift":            {exitChanges, exitUnreachable, exitWaiting},
+		"audit verify":     {exitFailed, exitHeld, exitWaiting},
+		"audit export":     {exitHeld, exitWaiting},
+		"approve":          {exitHeld, exitWaiting},
 		"apply":            carried,
 		"rollout":          carried,
 		"rollout step":     carried,
 		"rollout promote":  carried,
 		"rollout resume":   carried,
 		"rollout rollback": carried,
-		"rollout abort":    {exitHeld, exitUnreachable},
-		"rollout pause":    {exitHeld, exitUnreachable},
+		"rollout abort":    {exitHeld, exitUnreachable, exitWaiting},
+		"rollout pause":    {exitHeld, exitUnreachable, exitWaiting},
 		"rollout status":   {exitRolledBack, exitHeld, exitUnreachable, exitWaiting},
-		"verify":           measured,
+		"rollout view":     {exitHeld, exitUnreachable, exitWaiting},
+		"worker":           carried,
+		"runs":             {exitHeld, exitWaiting},
+		"report":           {exitHeld, exitWaiting},
+		"verify":           append(slices.Clone(measured), exitWaiting),
 		"verify cabling":   measured,
-		"verify failover":  {exitFailed, exitHeld, exitUnreachable, exitInconclusive},
+		"verify failover":  {exitFailed, exitHeld, exitUnreachable, exitInconclusive, exitWaiting},
 		"verify reboot":    {exitFailed, exitHeld, exitUnreachable, exitInconclusive},
 		"watch":            measured,
 		"rehearse":         carried,
 		"facts":            {exitUnreachable},
+		"discover":         {exitFailed, exitUnreachable},
+		"doctor":           measured,
 		"record":           {exitUnreachable},
 		"exec":             {exitHeld, exitUnreachable},
 		"unlock":           {exitUnreachable},
+		"store check":      {exitFailed, exitUnreachable, exitInconclusive},
+		"store lease list": {exitUnreachable},
+		"hub serve":        {exitHeld, exitUnreachable},
+		"hub status":       {exitFailed, exitUnreachable},
+		"hub backup":       {exitUnreachable},
+		"hub import":       {exitUnreachable},
+		"hub credential":   {exitUnreachable},
+
+		"store lease break":     {exitHeld, exitUnreachable},
+		"hub credential add":    {exitUnreachable},
+		"hub credential revoke": {exitUnreachable},
 	}
-	codes := append([]int{exitDone, exitError, exitUsage, exitInterrupted}, own[commandName(cmd)]...)
+	codes := append([]int{exitDone, exitError, exitUsage, exitInterrupted, exitUnread}, own[commandName(cmd)]...)
 	slices.Sort(codes)
 	return codes
 }
@@ -51,7 +71,7 @@ func commandName(cmd *cobra.Command) string {
 func exitHelp(codes []int) string {
 	lines := []string{"Exit codes:"}
 	for _, code := range codes {
-		lines = append(lines, fmt.Sprintf("  %-3d%s", code, exitMeaning(code)))
+		lines = append(lines, fmt.Sprintf("  %-4d%s", code, exitMeaning(code)))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -66,7 +86,7 @@ func exitMeaning(code int) string {
 	case exitHeld:
 		return exitText(code) + " (weft unlock)"
 	case exitWaiting:
-		return "waiting: for approval, a soak, a window or weft rollout resume"
+		return "waiting: for approval, a soak, a window, weft rollout resume, or the store of runs"
 	}
 	return exitText(code)
 }
@@ -74,5 +94,5 @@ func exitMeaning(code int) string {
 // allExitCodes are those of all commands.
 func allExitCodes() []int {
 	return []int{exitDone, exitError, exitChanges, exitFailed, exitChanged, exitRolledBack, exitStale, exitHeld,
-		exitUnreachable, exitInconclusive, exitWaiting, exitUsage, exitInterrupted}
+		exitUnreachable, exitInconclusive, exitWaiting, exitUsage, exitInterrupted, exitUnread}
 }

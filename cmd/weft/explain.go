@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"weft/internal/doctor"
 	"weft/internal/hint"
 	"weft/inventory/problem"
 )
@@ -21,7 +22,8 @@ func (a *app) explainCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use: "explain [CODE]", Short: "Explain a code such as WF-NET-001; no network",
 		Long: `explain prints the page of a code: what the problem is, why it matters and how
-to mend it. Without a code it lists them all.`,
+to mend it. Without a code it lists them all. privileges, in place of a code, lists what
+logins on servers and switches need.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return usage(fmt.Errorf("usage: weft explain [CODE]"))
@@ -35,6 +37,9 @@ to mend it. Without a code it lists them all.`,
 			return a.explain(args[0])
 		},
 	}
+	for _, check := range doctor.Catalogue() {
+		c.ValidArgs = append(c.ValidArgs, check.ID+"\t"+check.Title)
+	}
 	for _, code := range problem.Codes() {
 		c.ValidArgs = append(c.ValidArgs, fmt.Sprintf("%s\t%s", code.Code, code.Title))
 	}
@@ -46,17 +51,29 @@ func (a *app) listCodes() error {
 		for _, c := range problem.Codes() {
 			fmt.Fprintf(a.stdout, "%-11s  %s\n", c.Code, c.Title)
 		}
+		for _, c := range doctor.Catalogue() {
+			fmt.Fprintf(a.stdout, "%-11s  %s\n", c.ID, c.Title)
+		}
 		return nil
 	}
 	var all []explanation
 	for _, c := range problem.Codes() {
 		all = append(all, explanation{Code: c.Code, Title: c.Title})
 	}
+	for _, c := range doctor.Catalogue() {
+		all = append(all, explanation{Code: problem.Code(c.ID), Title: c.Title})
+	}
 	return a.encode(all)
 }
 
 func (a *app) explain(code string) error {
 	title, text, ok := problem.Explain(code)
+	if code == "privileges" {
+		title, text, ok = "what logins on servers and switches need", rights("weft").text(), true
+	}
+	if !ok {
+		title, text, ok = doctor.Explain(code)
+	}
 	if !ok {
 		err := fmt.Errorf("there is no code %q", code)
 		if near := problem.NearCode(code); near != "" {

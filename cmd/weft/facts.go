@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -13,14 +14,17 @@ import (
 	"weft/modules"
 	"weft/modules/host"
 	"weft/plan"
+	"weft/switches"
 )
 
 func (a *app) factsCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "facts [SELECTOR...]", Short: "Ask devices what they are, and compare that with the files",
 		Long: `facts asks switches and servers for their model, serial and software, switches
-for whom they hear with LLDP, and servers for their declared NICs: card, PCIe
-lanes, NUMA node, driver, firmware, link and RDMA device. It changes nothing.
+for whom they hear with LLDP, and servers for all of their NICs: card, PCIe lanes,
+NUMA node, driver, firmware, link and RDMA device; --json has their addresses, too.
+It changes nothing. Those that no rnic declares have no name. A port that switches
+hear is called as the interface of the server that has it, where that was asked, too.
 
 What speaks against the files stands below. plan says the same: what a source in
 the catalogue proves to be impossible is refused there (✗), all else is a warning
@@ -62,15 +66,21 @@ func (a *app) facts(ctx context.Context, selectors []string) error {
 		switch {
 		case err != nil && a.json:
 			a.lost(device, err)
-		case err == nil:
+		case err == nil && !a.json:
 			a.emit(plan.Event{Type: plan.EventRead, Device: device, Message: device + " was asked what it is", Data: map[string]any{"facts": facts}})
 		}
 	})
 	if ctx.Err() != nil {
 		return fmt.Errorf("interrupted while reading devices: %w", context.Cause(ctx))
 	}
+	nameNeighbours(list)
 	if !a.json {
 		a.showFacts(p.Model.Name, list)
+	}
+	for _, t := range list {
+		if a.json && t.err == nil {
+			a.emit(plan.Event{Type: plan.EventRead, Device: t.device, Message: t.device + " was asked what it is", Data: map[string]any{"facts": t.facts}})
+		}
 	}
 	for _, t := range list {
 		if t.err != nil {
@@ -80,10 +90,49 @@ func (a *app) facts(ctx context.Context, selectors []string) error {
 	return nil
 }
 
+// nameNeighbours says which interfaces the ports are that switches hear, by their MAC
+// addresses. What two machines have names neither.
+func nameNeighbours(list []told) {
+	interfaces := map[string]string{}
+	for _, t := range list {
+		if t.err != nil || t.facts.Server == nil {
+			continue
+		}
+		for _, n := range t.facts.Server.NICs {
+			if mac := switches.PlainMAC(n.MAC); mac != "" && n.Interface != "" {
+				if _, again := interfaces[mac]; again {
+					interfaces[mac] = ""
+					continue
+				}
+				interfaces[mac] = n.Interface
+			}
+		}
+	}
+	for _, t := range list {
+		if t.err != nil || t.facts.Switch == nil {
+			continue
+		}
+		for i := range t.facts.Switch.Neighbours {
+			n := &t.facts.Switch.Neighbours[i]
+			n.Interface = interfaces[switches.PlainMAC(n.PortID)]
+		}
+	}
+}
+
+// portHeard is how the port of a neighbour is shown: by its name, then by its id.
+func portHeard(n switches.Neighbour) string {
+	name := cmp.Or(n.Interface, n.Describes)
+	if name == "" || name == n.PortID {
+		return n.PortID
+	}
+	return name + " " + n.PortID
+}
+
 func (a *app) showFacts(owner string, list []told) {
-	switches := view.Table{Head: []string{"SWITCH", "OS", "VERSION", "MODEL", "SERIAL", "NAME"}}
-	servers := view.Table{Head: []string{"SERVER", "MODEL", "SERIAL", "SYSTEM", "KERNEL", "CPUS", "NODES", "MEMORY", "CPU"}}
+	leaves := view.Table{Head: []string{"SWITCH", "OS", "VERSION", "MODEL", "SERIAL", "NAME"}}
+	servers := view.Table{Head: []string{"SERVER", "MODEL", "SERIAL", "SYSTEM", "KERNEL", "CPUS", "NODES", "MEMORY", "CPU", "HOST NQN"}}
 	nics := view.Table{Head: []string{"NIC", "CARD", "PCI", "PCIE", "NODE", "DRIVER", "FIRMWARE", "INTERFACE", "LINK", "MTU", "RDMA"}}
+	adapters := view.Table{Head: []string{"NVME ADAPTER", "TRANSPORT", "DRIVER", "ON"}}
 	cables := view.Table{Head: []string{"PORT", "HEARS", "ITS PORT", "CHASSIS"}}
 	var remarks []view.Remark
 	var lost []view.Lost
@@ -93,19 +142,25 @@ func (a *app) showFacts(owner string, list []told) {
 			continue
 		}
 		if f := t.facts.Switch; f != nil {
-			switches.Rows = append(switches.Rows, []string{t.device, f.OS, f.Version, f.Model, f.Serial, f.Hostname})
+			leaves.Rows = append(leaves.Rows, []string{t.device, f.OS, f.Version, f.Model, f.Serial, f.Hostname})
 			for _, text := range f.Without {
 				remarks = append(remarks, view.Remark{Device: t.device, Text: text})
 			}
 			for _, n := range f.Neighbours {
-				cables.Rows = append(cables.Rows, []string{t.device + " " + n.Port, n.System, n.PortID, n.Chassis})
+				cables.Rows = append(cables.Rows, []string{t.device + " " + n.Port, n.System, portHeard(n), n.Chassis})
 			}
 		}
 		if f := t.facts.Server; f != nil {
 			servers.Rows = append(servers.Rows, []string{t.device, strings.TrimSpace(f.Vendor + " " + f.Model), f.Serial, f.System, f.Kernel,
-				number(f.CPUs), number(f.Nodes), gibibytes(f.Memory), f.CPU})
+				number(f.CPUs), number(f.Nodes), gibibytes(f.Memory), f.CPU, f.HostNQN})
+			if f.Unlisted != "" {
+				remarks = append(remarks, view.Remark{Device: t.device, Text: f.Unlisted})
+			}
 			for _, n := range f.NICs {
 				nics.Rows = append(nics.Rows, nicRow(t.device, n))
+			}
+			for _, n := range f.Adapters {
+				adapters.Rows = append(adapters.Rows, []string{t.device + " " + n.Name, n.Transport, n.Driver, strings.Join(n.Devices, ", ")})
 			}
 		}
 		for _, f := range t.facts.Findings {
@@ -114,7 +169,7 @@ func (a *app) showFacts(owner string, list []told) {
 	}
 	s := a.style(a.stdout)
 	view.Heading(a.stdout, s, "facts", owner, a.lab)
-	view.Facts(a.stdout, []view.Table{switches, cables, servers, nics}, remarks, lost, s)
+	view.Facts(a.stdout, []view.Table{leaves, cables, servers, nics, adapters}, remarks, lost, s)
 }
 
 // nicRow shows a port of a NIC; what is not known is empty.
@@ -148,7 +203,7 @@ func nicRow(device string, n host.NICFacts) []string {
 	for _, p := range n.RDMA {
 		rdma = append(rdma, strings.TrimSpace(fmt.Sprintf("%s/%d %s %s", p.Device, p.Port, p.State, inSubnet(p))))
 	}
-	return []string{device + " " + n.Name, card, n.PCI, lanes, node, n.Driver, n.Firmware, n.Interface, strings.TrimSpace(link), number(n.MTU), strings.Join(rdma, ", ")}
+	return []string{device + " " + cmp.Or(n.Name, "–"), card, n.PCI, lanes, node, n.Driver, n.Firmware, n.Interface, strings.TrimSpace(link), number(n.MTU), strings.Join(rdma, ", ")}
 }
 
 // inSubnet shows what an InfiniBand port was told by its subnet manager.

@@ -17,7 +17,6 @@ import (
 	"weft/internal/run"
 	"weft/internal/view"
 	"weft/inventory"
-	"weft/modules/linux"
 	"weft/plan"
 )
 
@@ -88,7 +87,7 @@ func cutName(c prove.Cut) string { return c.NIC.Server.Addr + "/" + c.NIC.Name }
 // failover cuts one after the other, and nothing more after a link that did not
 // come back.
 func (a *app) failover(ctx context.Context, p *run.Site, cuts []prove.Cut) error {
-	held, err := run.Hold(a.place())
+	held, err := a.runs().Hold(ctx, a.lab)
 	if err != nil {
 		return err
 	}
@@ -101,10 +100,14 @@ func (a *app) failover(ctx context.Context, p *run.Site, cuts []prove.Cut) error
 	hosts := p.Logins()
 	defer hosts.End()
 	in := prove.FailoverInput{
-		Input: prove.Input{Model: p.Model, Host: hosts.Host, Attached: run.Attached},
+		Input: prove.Input{Model: p.Model, Host: hosts.Host, Attached: p.Attached},
 		Cut: func(ctx context.Context, h remote.Host, nic *inventory.RNIC, after time.Duration) (func(context.Context) error, error) {
-			a.emit(plan.Event{Type: plan.EventHeartbeat, Device: nic.Server.Addr, Message: fmt.Sprintf("%s/%s %s; its server brings it back within %v by itself", nic.Server.Addr, nic.Name, linux.CutHow(nic), after)})
-			return linux.CutLink(ctx, h, p.Model.Name, nic, after)
+			cutter, err := p.Cutter(nic.Server)
+			if err != nil {
+				return nil, err
+			}
+			a.emit(plan.Event{Type: plan.EventHeartbeat, Device: nic.Server.Addr, Message: fmt.Sprintf("%s/%s %s; its server brings it back within %v by itself", nic.Server.Addr, nic.Name, cutter.How(nic), after)})
+			return cutter.Cut(ctx, h, p.Model.Name, nic, after)
 		},
 	}
 	all := &prove.Result{Verdict: prove.Pass}

@@ -63,8 +63,6 @@ func newFleet(tb testing.TB, names []string, resources int) *fleet {
 	tb.Cleanup(rig.stop)
 	f.machine, err = rig.start(names...)
 	check(err)
-	tb.Setenv("HOME", rig.home)
-	tb.Setenv("PATH", rig.bin+":"+os.Getenv("PATH"))
 	check(os.Mkdir(f.conf(), 0o755))
 	var blocks strings.Builder
 	for i := range resources {
@@ -80,6 +78,18 @@ func newFleet(tb testing.TB, names []string, resources int) *fleet {
 		"weft { name = \"bench\" }\nserver \"node\" {\n  for_each = toset([%s])\n  host     = each.key\n%s}\n",
 		`"`+strings.Join(names, `", "`)+`"`, blocks.String()), 0o600))
 	check(f.remember())
+	return f
+}
+
+// env is what a weft needs that plans for the fleet.
+func (f *fleet) env() []string {
+	return append(os.Environ(), "HOME="+f.rig.home, "PATH="+f.rig.bin+":"+os.Getenv("PATH"))
+}
+
+// here has this process, and the wefts that it starts, know the fleet.
+func (f *fleet) here(tb testing.TB) *fleet {
+	tb.Setenv("HOME", f.rig.home)
+	tb.Setenv("PATH", f.rig.bin+":"+os.Getenv("PATH"))
 	return f
 }
 
@@ -227,7 +237,7 @@ func (f *fleet) playbook(b *testing.B, names []string) (time.Duration, error) {
 // than to log in to them. Ansible's check of the same runs beside it, on 20 of
 // the names.
 func BenchmarkPlanOpenSSH(b *testing.B) {
-	f := newFleet(b, names(50), 12)
+	f := newFleet(b, names(50), 12).here(b)
 	f.plan(b) // what is read for the first time is in memory from now on
 	var plans, floors []time.Duration
 	for b.Loop() {
@@ -286,7 +296,7 @@ func (f *fleet) relayed(tb testing.TB) *remotetest.Relay {
 func BenchmarkPlanFarAway(b *testing.B) {
 	for _, resources := range []int{12, 120} {
 		b.Run(fmt.Sprint(resources, " resources"), func(b *testing.B) {
-			f := newFleet(b, names(1), resources)
+			f := newFleet(b, names(1), resources).here(b)
 			f.relayed(b).Delay(25 * time.Millisecond)
 			f.plan(b)
 			var plans, floors []time.Duration
@@ -306,7 +316,7 @@ func BenchmarkPlanFarAway(b *testing.B) {
 func TestPlanRoundTrips(t *testing.T) {
 	const most = 4
 	for _, resources := range []int{12, 120} {
-		f := newFleet(t, names(1), resources)
+		f := newFleet(t, names(1), resources).here(t)
 		relay := f.relayed(t)
 		// A busy machine counts more, never less: the least of each is true.
 		bare, all, least := math.MaxInt, math.MaxInt, 0

@@ -86,7 +86,7 @@ func (a *app) formatInput(f fmtFlags) error {
 
 // format formats files: all of them, or none when one is broken.
 func (a *app) format(ctx context.Context, args []string, f fmtFlags) error {
-	walk := walk{dir: a.dir, recursive: f.recursive, seen: map[string]bool{}}
+	walk := walk{dir: a.dir, plain: a.untrusted, recursive: f.recursive, seen: map[string]bool{}}
 	if len(args) == 0 {
 		args = []string{"."}
 	}
@@ -197,6 +197,7 @@ func (s *source) diff(style view.Style) string {
 type walk struct {
 	dir       string // what names are relative to
 	recursive bool
+	plain     bool            // symbolic links are refused
 	seen      map[string]bool // by path
 	found     []*source
 }
@@ -231,6 +232,9 @@ func (w *walk) argument(ctx context.Context, name string) error {
 	}
 	name = filepath.Clean(name)
 	info, err := os.Stat(w.path(name))
+	if link, linked := os.Lstat(w.path(name)); w.plain && linked == nil && link.Mode().Type() == fs.ModeSymlink {
+		return fmt.Errorf("%s is a symbolic link, and the files are not trusted", name)
+	}
 	switch {
 	case err != nil:
 		return hint.Wrap(err, "a relative path is looked up in --chdir (%s)", w.dir)
@@ -287,6 +291,9 @@ func (w *walk) file(name string) error {
 	path, err := filepath.EvalSymlinks(w.path(name))
 	if err != nil {
 		return err
+	}
+	if link, err := os.Lstat(w.path(name)); err != nil || w.plain && !link.Mode().IsRegular() {
+		return errors.Join(err, fmt.Errorf("%s is a symbolic link, and the files are not trusted", name))
 	}
 	if !w.seen[path] {
 		w.seen[path] = true

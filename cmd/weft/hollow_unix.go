@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"slices"
 
 	"weft/internal/lab"
@@ -26,4 +27,18 @@ func (a *app) hollow() func(*inventory.Target) string {
 		}
 		return "the kernel's target of a SIMULATED server carries no I/O: measure with engine = \"weft\", or on guests (weft lab up --real)"
 	}
+}
+
+// labHosts are the devices of the lab that is up for a directory, and who logs in to its
+// switches.
+func labHosts(dir string) (switches, servers []string, user string, err error) {
+	devices, err := lab.Status(dir)
+	for _, d := range devices {
+		if d.Kind == "switch" {
+			switches, user = append(switches, d.Name), cmp.Or(user, d.User)
+		} else {
+			servers = append(servers, d.Name)
+		}
+	}
+	return switches, servers, user, err
 }

@@ -1,6 +1,15 @@
 package main
 
-import "weft/inventory"
+import (
+	"errors"
+
+	"weft/inventory"
+)
 
 // hollow says which targets of the lab carry no I/O: there is no lab.
 func (a *app) hollow() func(*inventory.Target) string { return nil }
+
+// labHosts has nothing to list.
+func labHosts(string) (switches, servers []string, user string, err error) {
+	return nil, nil, "", errors.New("the lab does not run on Windows")
+}

@@ -34,9 +34,13 @@ var hostileRuns = map[string][][]string{
 	"rollout resume":   {{}},
 	"rollout abort":    {{}},
 	"rollout rollback": {{}},
+	"rollout view":     nil, // it serves until it is interrupted, and asks no device
+	"worker":           nil, // it serves until it is interrupted; what it carries out is as apply
 
 	"drift":          {{}},
 	"facts":          {{}},
+	"doctor":         {{}, {"--format", "markdown"}},
+	"discover":       {{"--seed", "leaf-a.mgmt.example.net,leaf-b.mgmt.example.net", "--hosts", "st1.mgmt.example.net,cn1.mgmt.example.net", "--out", "discovered"}},
 	"verify cabling": {{}},
 	"record":         {{"switch.leaf-a"}, {"switch.leaf-b"}},
 	"exec":           {{"switch.leaf-a", "--", "show", "version"}, {"switch.leaf-b", "--", "display", "version"}, {"server", "--", "id"}},
@@ -58,11 +62,26 @@ var hostileRuns = map[string][][]string{
 	"explain":        {{}, {"\x1b[5m"}},
 	"lab grammar":    {{}},
 	"init":           {{}},
+	"approve":        {{}, {"\x1b[5m"}},
+	"audit verify":   {{}, {"\x1b[5m"}},
+	"audit export":   {{}},
+	"runs":           {{}, {"--all"}},
+	"store check":    {{"\x1b[5m"}},
+
+	"store lease list":      {{"\x1b[5m"}},
+	"store lease break":     {{"\x1b[5m"}},
+	"hub backup":            {{"\x1b[5m"}},
+	"hub credential add":    {{"\x1b[5m"}},
+	"hub credential revoke": {{"\x1b[5m"}},
+	"hub import":            {{"\x1b[5m"}},
+	"hub init":              {{"\x1b[5m"}},
+	"hub status":            {{}},
+	"hub serve":             {{"--listen", "\x1b[5m"}},
 
 	"verify failover": {{}},
 	"rehearse":        nil, // a lab of its own, which is not hostile
 	"lab up":          nil, // as lab status
-	"lab ssh":         nil, // a login of somebody's own: the terminal is the machine's
+	"lab ssh":         nil, // a login of an operator's: the terminal is the machine's
 	"lab down":        nil, // comes last
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"weft/examples"
+	"weft/internal/discover"
 	"weft/internal/hint"
 	"weft/internal/remote"
 	"weft/plan"
@@ -21,19 +23,32 @@ import (
 const gitignore = ".weft/\n*.weftplan\n"
 
 func (a *app) initCmd() *cobra.Command {
-	var template string
+	var template, from string
 	cmd := &cobra.Command{
-		Use: "init", Short: "Write the files of an example to start from; no network", Args: exactly(),
+		Use: "init", Short: "Write files to start from: of an example, of a directory, or of a lab that is up", Args: exactly(),
 		Long: `init writes a complete example into --chdir, which it makes when it is not there,
 with a .gitignore unless there is one. It overwrites nothing: where a file of that
-name or another inventory is in the way, nothing is written.
+name or another inventory is in the way, nothing is written. No device is asked.
+
+--from DIR writes the files of weft that stand in that directory and below it, and
+--from lab those of the devices of the lab that is up for --chdir, whose files need
+not be there any more: it asks them all, as weft discover does.
 
 Templates: ` + strings.Join(examples.Names(), ", "),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a.begin(cmd)
+			switch {
+			case from != "" && cmd.Flags().Changed("template"):
+				return usage(errors.New("--from and --template: begin with one of the two"))
+			case from == "lab":
+				return a.initFromLab(cmd.Context())
+			case from != "":
+				return a.initFrom(from)
+			}
 			return a.writeTemplate(template)
 		},
 	}
+	cmd.Flags().StringVar(&from, "from", "", "begin with the files of this directory, or of the devices of the lab: lab")
 	cmd.Flags().StringVar(&template, "template", "pilot", "the example to write")
 	completeFlag(cmd, "template", examples.Names()...)
 	return cmd
@@ -49,13 +64,61 @@ func (a *app) writeTemplate(template string) error {
 	if err != nil {
 		return err
 	}
+	return a.writeStart(texts)
+}
+
+// initFrom writes the files of another directory.
+func (a *app) initFrom(dir string) error {
+	var texts []text
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && path != dir && strings.HasPrefix(d.Name(), "."):
+			return fs.SkipDir
+		case d.IsDir() || !ours(d.Name()) || strings.HasPrefix(d.Name(), "."):
+			return nil
+		}
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(dir, path)
+		texts = append(texts, text{name, content})
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("--from: %w", err)
+	}
+	if texts == nil {
+		return usage(hint.Wrap(fmt.Errorf("--from %s: no file of weft stands there", dir), "they are called NAME.weft.hcl and NAME.weftvars; an example is written by --template"))
+	}
+	return a.writeStart(texts)
+}
+
+// initFromLab discovers the devices of the lab that is up.
+func (a *app) initFromLab(ctx context.Context) error {
+	f := discoverFlags{out: a.dir, login: discover.Login{Become: "sudo"}}
+	if err := a.nothingInTheWay(nil); err != nil {
+		return err
+	}
+	var err error
+	if f.seeds, f.hosts, f.login.SwitchUser, err = labHosts(a.dir); err != nil {
+		return err
+	}
+	a.lab = true
+	return a.discover(ctx, f)
+}
+
+// writeStart writes files where nothing is in the way.
+func (a *app) writeStart(texts []text) error {
 	if err := os.MkdirAll(a.dir, 0o755); err != nil {
 		return fmt.Errorf("--chdir: %w", err)
 	}
 	if err := a.nothingInTheWay(texts); err != nil {
 		return err
 	}
-	_, err = os.Lstat(filepath.Join(a.dir, ".gitignore"))
+	_, err := os.Lstat(filepath.Join(a.dir, ".gitignore"))
 	ignored := err == nil
 	if !ignored {
 		texts = append(texts, text{".gitignore", []byte(gitignore)})

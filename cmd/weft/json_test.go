@@ -68,6 +68,9 @@ func arguments(c *cobra.Command) []string {
 			list = append(list, "x")
 		}
 	}
+	if c.Name() == "view" { // it serves until it is interrupted
+		list = append(list, "--http", "nowhere")
+	}
 	return list
 }
 

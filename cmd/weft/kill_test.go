@@ -73,10 +73,10 @@ const killedRollout = `rollout "pod" {
 // A pod is a lab in which weft is killed.
 type pod struct {
 	*testing.T
-	weft, dir string
-	random    *rand.Rand
-	took      map[string]time.Duration // the longest that a command has taken
-	content   int
+	weft, dir, home string
+	random          *rand.Rand
+	took            map[string]time.Duration // the longest that a command has taken
+	content         int
 }
 
 // Wherever a weft is killed, in an apply, a destroy, a promotion or a rollback:
@@ -84,11 +84,10 @@ type pod struct {
 // mark, no lease and no upload is left. WEFT_KILLS says how many are killed, and
 // WEFT_SEED which moments are tried first.
 func TestKilled(t *testing.T) {
+	t.Parallel()
 	kills, seed := fromEnv(t, "WEFT_KILLS", 6), fromEnv(t, "WEFT_SEED", int(rand.Uint32()))
 	t.Logf("WEFT_KILLS=%d WEFT_SEED=%d", kills, seed)
-	t.Setenv("WEFT_SWITCH_PASSWORD", "weft")
-	t.Setenv("HOME", t.TempDir())
-	p := &pod{T: t, weft: weftBinary(t), dir: t.TempDir(), random: rand.New(rand.NewPCG(uint64(seed), 0)), took: map[string]time.Duration{}}
+	p := &pod{T: t, home: t.TempDir(), weft: weftBinary(t), dir: t.TempDir(), random: rand.New(rand.NewPCG(uint64(seed), 0)), took: map[string]time.Duration{}}
 	p.write("main.weft.hcl", killedText)
 	p.change()
 	p.must("lab", "up", "--detach")
@@ -131,7 +130,7 @@ func (p *pod) round(n int) {
 		"promote": {"rollout", "promote"}, "rollback": {"rollout", "rollback"},
 	}[way]
 	if way == "promote" || way == "rollback" {
-		p.run(nil, "apply", "--auto-approve") // there may be none to approve or take back
+		p.run(nil, "apply", "--auto-approve") // there may be none to approve or revert
 	}
 	after := p.took[way]
 	if after == 0 {
@@ -145,7 +144,7 @@ func (p *pod) round(n int) {
 	}
 	p.Logf("%d: %s is killed after %s, %d", n, way, after.Round(time.Millisecond), code)
 	// A timed revert of the switch may have to fire first; there may be no run to
-	// promote or take back.
+	// promote or revert.
 	if allowed := []int{-1, exitDone, exitError, exitRolledBack, exitWaiting}; !slices.Contains(allowed, code) {
 		p.Fatalf("%v exits %d:\n%s", args, code, said)
 	}
@@ -186,7 +185,7 @@ func (p *pod) clean(said string) {
 			p.Errorf("unlock: %s", line)
 		}
 	}
-	if marks, _ := filepath.Glob(filepath.Join(p.dir, ".weft/runs/*/mark.json")); marks != nil {
+	if marks, _ := filepath.Glob(filepath.Join(p.dir, ".weft/store/keys/data/+mark/*")); marks != nil {
 		p.Errorf("left: %v", marks)
 	}
 	servers := filepath.Join(p.dir, ".weft/lab/servers")
@@ -232,6 +231,7 @@ func (p *pod) run(after *time.Duration, args ...string) (code int, said string) 
 		args = append([]string{"--lab"}, args...)
 	}
 	cmd := exec.Command(p.weft, append([]string{"-C", p.dir}, args...)...)
+	cmd.Env = append(os.Environ(), "WEFT_SWITCH_PASSWORD=weft", "HOME="+p.home)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Start(); err != nil {

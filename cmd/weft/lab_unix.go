@@ -89,15 +89,6 @@ func (a *app) labIsUp(s *lab.State) {
 // eventLab is a device of the lab.
 const eventLab plan.EventType = "lab_device"
 
-// say writes a line for people, or an event.
-func (a *app) say(text string) {
-	if a.json {
-		a.emit(plan.Event{Type: plan.EventNote, Message: text})
-		return
-	}
-	fmt.Fprintln(a.stdout, text)
-}
-
 // detach runs the lab in a process of its own and waits until it is up.
 func (a *app) detach(ctx context.Context, real bool) error {
 	self, err := os.Executable()

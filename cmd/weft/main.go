@@ -59,9 +59,6 @@ func (a *app) run(args []string) int {
 	return code
 }
 
-// exitUnread is that of programs whose reader has gone, as shells show it.
-const exitUnread = 128 + 13
-
 // screens puts screens before the streams, and returns that of the standard output
 // and how they end.
 func (a *app) screens() (stdout *view.Screen, end func()) {
@@ -91,6 +88,8 @@ type app struct {
 	lab         bool
 	json        bool
 	color       string
+	approvals   approvals
+	untrusted   bool // whoever wrote the files may be anybody
 	parallelism int
 
 	twin      string     // directory of the lab of a rehearsal
@@ -101,8 +100,11 @@ type app struct {
 	started  bool           // the command has begun: --json events may be written
 	settle   bool           // the command waits for timed reverts that a dead apply left on switches
 
-	reading sync.Mutex   // of records
-	records *run.Records // of place; see runs
+	store string // where runs are kept; "": as WEFT_STORE or the files say
+
+	reading   sync.Mutex   // of records
+	records   *run.Records // see runs
+	recordsOf string       // the place that they are of
 
 	pauses run.Pauses // that Ctrl-C asks for
 	once   sync.Once  // where events go is known when the first is shown
@@ -135,7 +137,7 @@ There is no state file: every command reads the devices.
 				return fmt.Errorf("--color: there are auto, always and never, and not %q", a.color)
 			}
 			a.accepted = true
-			return nil
+			return a.guarded(cmd)
 		},
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
@@ -148,10 +150,11 @@ There is no state file: every command reads the devices.
 	f.StringArrayVar(&a.vars, "var", nil, "set a variable: NAME=VALUE (may be repeated)")
 	f.StringArrayVar(&a.varFiles, "var-file", nil, "read variables from a file, relative to --chdir (may be repeated)")
 	f.BoolVar(&a.lab, "lab", false, "talk to the SIMULATED devices of weft lab up instead of the real ones")
+	f.StringVar(&a.store, "store", "", "where runs are kept: a credential of a hub, its URL, or a directory; else WEFT_STORE, the store block of the files, or .weft/store")
 	f.BoolVar(&a.json, "json", false, "write events as JSON lines to stdout, ending in run_summary; what only prints a document prints that as JSON")
 	f.StringVar(&a.color, "color", "auto", "auto, always or never; NO_COLOR is honoured")
 	f.IntVar(&a.parallelism, "parallelism", 16, "devices worked on at once")
-	root.AddCommand(a.validateCmd(), a.planCmd(), a.applyCmd(), a.showCmd(), a.rolloutCmd(), a.driftCmd(), a.factsCmd(), a.recordCmd(), a.execCmd(), a.unlockCmd(), a.verifyCmd(), a.watchCmd(), a.reportCmd(), a.rehearseCmd(), a.labCmd(), a.versionCmd(),
+	root.AddCommand(a.validateCmd(), a.planCmd(), a.applyCmd(), a.showCmd(), a.rolloutCmd(), a.approveCmd(), a.auditCmd(), a.runsCmd(), a.driftCmd(), a.factsCmd(), a.doctorCmd(), a.discoverCmd(), a.recordCmd(), a.execCmd(), a.unlockCmd(), a.verifyCmd(), a.watchCmd(), a.reportCmd(), a.rehearseCmd(), a.labCmd(), a.hubCmd(), a.storeCmd(), a.workerCmd(), a.versionCmd(),
 		a.initCmd(), a.fmtCmd(), a.graphCmd(), a.catalogueCmd(), a.completionCmd(root),
 		a.consoleCmd(), a.schemaCmd(), a.explainCmd())
 	explained(root.Commands())

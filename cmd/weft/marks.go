@@ -24,7 +24,7 @@ func (a *app) elsewhere(ctx context.Context) error {
 	defer p.Close()
 	for _, mark := range p.Standing(ctx) {
 		if mark.Owner == m.Name {
-			return &codeError{exitHeld, hint.Wrap(plan.NewMarkedError(mark.Device, mark.Mark), "go on with it where it was begun: its record is in .weft/runs there; if it will not be: weft apply --takeover=%s", mark.Run)}
+			return &codeError{exitHeld, hint.Wrap(plan.NewMarkedError(mark.Device, mark.Mark), "go on with it where it was begun: its record is in .weft/store there; if it will not be: weft apply --takeover=%s", mark.Run)}
 		}
 	}
 	return nil

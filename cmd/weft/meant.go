@@ -21,11 +21,11 @@ func known(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	err := fmt.Errorf("weft %s has no command %q", cmd.Name(), args[0])
+	err := fmt.Errorf("%s has no command %q", cmd.CommandPath(), args[0])
 	if near := problem.Near(args[0], subcommands(cmd)); near != "" {
-		return usage(hint.Wrap(err, "did you mean weft %s %s?", cmd.Name(), near))
+		return usage(hint.Wrap(err, "did you mean %s %s?", cmd.CommandPath(), near))
 	}
-	return usage(hint.Wrap(err, "weft %s --help lists them", cmd.Name()))
+	return usage(hint.Wrap(err, "%s --help lists them", cmd.CommandPath()))
 }
 
 // helps is what a command that only holds others does.
@@ -55,7 +55,7 @@ func validations(cmd *cobra.Command, m *inventory.Model, wanted []string) error 
 		near := problem.Near(short, append(subcommands(cmd), all...))
 		switch {
 		case near != "":
-			return usage(hint.Wrap(err, "did you mean weft %s %s?", cmd.Name(), near))
+			return usage(hint.Wrap(err, "did you mean %s %s?", cmd.CommandPath(), near))
 		case len(all) == 0:
 			return usage(hint.Wrap(err, "the files have no validation blocks"))
 		}

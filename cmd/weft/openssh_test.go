@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -143,6 +144,7 @@ type sshMachine struct {
 	address string
 	dir     string // its home; below it full is a full disk, and ro cannot be written
 	stop    func() // pulls the plug
+	pid     int    // whose only child is the server
 }
 
 func newSSHRig(dir string) (*sshRig, error) {
@@ -205,7 +207,7 @@ func (r *sshRig) start(names ...string) (*sshMachine, error) {
 	if err := os.WriteFile(filepath.Join(m.dir, "etc", "machine-id"), fmt.Appendf(nil, "%x\n", id), 0o644); err != nil {
 		return nil, err
 	}
-	// OpenSSH takes no port 0: the kernel is asked for a free one. Somebody
+	// OpenSSH takes no port 0: the kernel is asked for a free one. An operator
 	// may be faster.
 	for range 5 {
 		free, err := net.Listen("tcp", "127.0.0.1:0")
@@ -263,7 +265,7 @@ func (r *sshRig) serve(m *sshMachine) error {
 	for {
 		c, err := net.Dial("tcp", m.address)
 		if err == nil {
-			m.stop = func() { cmd.Process.Kill(); <-ended }
+			m.pid, m.stop = cmd.Process.Pid, func() { cmd.Process.Kill(); <-ended }
 			return c.Close()
 		}
 		select {
@@ -271,6 +273,32 @@ func (r *sshRig) serve(m *sshMachine) error {
 			text, _ := os.ReadFile(log.Name())
 			return fmt.Errorf("OpenSSH's server did not start: %s", bytes.TrimSpace(text))
 		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// settles waits until nothing is at work on the machine that a login has left behind,
+// also one that was lost.
+func (m *sshMachine) settles(t *testing.T) {
+	t.Helper()
+	children := func(pid string) []string {
+		text, err := os.ReadFile(filepath.Join("/proc", pid, "task", pid, "children"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Fields(string(text))
+	}
+	server := children(strconv.Itoa(m.pid))
+	if len(server) != 1 {
+		t.Fatalf("the machine's server is %q", server)
+	}
+	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		left := children(server[0])
+		if len(left) == 0 {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("processes are left on the machine: %q", left)
 		}
 	}
 }

@@ -40,7 +40,7 @@ func (a *app) outsideOf(ctx context.Context, saved *plan.Plan) *view.Outside {
 			}
 		}
 	}
-	m, diags := language.Load(sources, language.Options{Values: valuesOf(saved), Secrets: fstest.MapFS{}, LookupEnv: standIn})
+	m, diags := readFiles(sources, language.Options{Values: valuesOf(saved), Secrets: fstest.MapFS{}, LookupEnv: standIn})
 	for _, d := range diags {
 		if d.Severity != hcl.DiagError {
 			continue
@@ -109,7 +109,10 @@ func (a *app) hostsOf(ctx context.Context, m *inventory.Model, o *view.Outside, 
 			o.Hosts[i].Error = "its host comes from the environment of whoever applies the plan"
 		}
 	}
-	if !resolve {
+	if a.untrusted {
+		o.Unknown = append(o.Unknown, "how hosts would be reached: WEFT_UNTRUSTED lets nothing be asked about that")
+	}
+	if !resolve || a.untrusted {
 		return
 	}
 	ways, err := a.waysTo(ctx, o.Hosts, targets)

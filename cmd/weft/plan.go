@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -111,12 +112,20 @@ func (a *app) planCmd() *cobra.Command {
 		Use: "plan", Short: "Read every device and show what would change", Args: exactly(),
 		Long: `plan reads every device, compares it with the files and shows the difference.
 It changes nothing. What weft did before and the files no longer declare is
-taken back: only what weft itself created or changed, and only as long as
-nobody else has changed it since.`,
+reverted: only what weft itself created or changed, and only as long as
+nobody else has changed it since.
+
+With --untrusted the files may be anybody's, as those of a pull request are: no
+device is asked, no program is run, and neither the environment nor a file outside
+of the directory is read. What is not known for that is said, and with
+--detailed-exitcode the answer is 9 then, and never that nothing would change.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a.begin(cmd)
 			if f.sign != "" && f.out == "" {
 				return usage(errors.New("--sign signs the plan that --out saves, which is missing"))
+			}
+			if f.sign != "" && a.untrusted {
+				return usage(errors.New("--untrusted uses no key: --sign does not go with it"))
 			}
 			p, made, err := a.plan(cmd.Context(), f)
 			if err != nil {
@@ -135,6 +144,7 @@ nobody else has changed it since.`,
 	cmd.Flags().StringVar(&f.sign, "sign", "", "sign the saved plan with this SSH key (a file, or the public half of a key in the agent): FILE.sig")
 	cmd.Flags().BoolVar(&f.detailed, "detailed-exitcode", false, "exit 2 when there are changes")
 	cmd.Flags().BoolVar(&f.destroy, "destroy", false, "plan to remove everything that weft did")
+	a.untrustedFlag(cmd)
 	return cmd
 }
 
@@ -171,16 +181,23 @@ func (a *app) planned(p *plan.Plan, f planFlags) error {
 		view.Plan(a.stdout, p, f.show)
 	}
 	if f.out != "" {
-		if err := save(p, f.out); err != nil {
+		if err := a.save(p, f.out); err != nil {
 			return err
 		}
 	}
 	if err := f.allowed(p); err != nil {
 		return err
 	}
+	if a.untrusted {
+		a.unknown(p)
+	}
 	switch {
-	case len(p.Unreachable()) > 0 && !p.Skip:
-		return &quietError{exitUnreachable}
+	case a.untrusted && len(p.Refusals) == 0 && f.detailed:
+		return &quietError{exitInconclusive}
+	case a.untrusted && len(p.Refusals) == 0:
+		return nil
+	case p.Incomplete() != nil && !a.untrusted:
+		return &quietError{incomplete(p.Incomplete())}
 	case len(p.Refusals) > 0:
 		return &quietError{exitError}
 	case f.detailed && len(p.Steps) > 0:
@@ -210,8 +227,10 @@ func (f *planFlags) allowed(p *plan.Plan) error {
 		"leave them out with --exclude, or allow more with --max-impact")
 }
 
-// save writes a plan file whole or not at all, for its owner only.
-func save(p *plan.Plan, path string) error {
+// save writes a plan file whole or not at all, for its owner only, and keeps it in a
+// store that others share. It names the run that the plan is to be.
+func (a *app) save(p *plan.Plan, path string) error {
+	p.Run = plan.NewRunID(time.Now())
 	var text bytes.Buffer
 	if err := p.Write(&text); err != nil {
 		return fmt.Errorf("--out: %w", err)
@@ -219,7 +238,19 @@ func save(p *plan.Plan, path string) error {
 	if err := writeWhole(path, text.Bytes()); err != nil {
 		return fmt.Errorf("--out: %w", err)
 	}
-	return nil
+	if a.untrusted || !a.runs().Shared() { // what is not known is applied by nobody
+		return nil
+	}
+	digest, err := a.runs().KeepPlan(context.Background(), p, who())
+	if err != nil {
+		return fmt.Errorf("--out: %s is written, and not kept in the store: %w", path, err)
+	}
+	if a.json {
+		a.emit(plan.Event{Type: plan.EventNote, Message: "the plan is kept in " + a.runs().Where(), Data: map[string]any{"digest": string(digest), "run": p.Run}})
+		return nil
+	}
+	_, err = fmt.Fprintf(a.stdout, "\nKept in %s, to be carried out from anywhere: weft apply store:%s\n", a.runs().Where(), digest)
+	return err
 }
 
 // writeWhole writes a file whole or not at all, for its owner only.

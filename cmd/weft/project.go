@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"testing/fstest"
 
 	"github.com/hashicorp/hcl/v2"
 
@@ -22,7 +23,11 @@ import (
 
 // load reads the model and reports what is wrong with it.
 func (a *app) load() (*inventory.Model, error) {
-	return a.loadFrom(os.DirFS(a.dir), nil)
+	fsys, err := a.files()
+	if err != nil {
+		return nil, err
+	}
+	return a.loadFrom(fsys, nil)
 }
 
 func (a *app) loadFrom(fsys fs.FS, values map[string]json.RawMessage) (*inventory.Model, error) {
@@ -33,15 +38,20 @@ func (a *app) loadFrom(fsys fs.FS, values map[string]json.RawMessage) (*inventor
 	return m, a.report(m, diags)
 }
 
+// readFiles reads files in the whole language: with the blocks that kinds declare.
+func readFiles(fsys fs.FS, o language.Options) (*inventory.Model, hcl.Diagnostics) {
+	o.Blocks = modules.Blocks()
+	return language.Load(fsys, o)
+}
+
 // parse reads the model and what is wrong with it, and reports nothing.
 func (a *app) parse(fsys fs.FS, values map[string]json.RawMessage) (*inventory.Model, hcl.Diagnostics, error) {
-	o := language.Options{Vars: a.vars, LookupEnv: os.LookupEnv, Values: values, Secrets: os.DirFS(a.dir)}
+	o := language.Options{Vars: a.vars, LookupEnv: os.LookupEnv, Values: values, Secrets: os.DirFS(a.dir), Untrusted: a.untrusted}
+	if a.untrusted {
+		o.Secrets = fstest.MapFS{}
+	}
 	for _, name := range a.varFiles {
-		path := name
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(a.dir, name)
-		}
-		text, err := os.ReadFile(path)
+		text, err := a.varFile(fsys, name)
 		if err != nil {
 			return nil, nil, hint.Wrap(fmt.Errorf("--var-file: %w", err), "a relative path is looked up in --chdir (%s)", a.dir)
 		}
@@ -50,8 +60,20 @@ func (a *app) parse(fsys fs.FS, values map[string]json.RawMessage) (*inventory.M
 	if _, err := fs.Stat(fsys, "."); err != nil {
 		return nil, nil, fmt.Errorf("--chdir %s: %w", a.dir, err)
 	}
-	m, diags := language.Load(fsys, o)
+	m, diags := readFiles(fsys, o)
 	return m, diags, nil
+}
+
+// varFile reads a file of values. One in the directory of files that are not
+// trusted is read as these are.
+func (a *app) varFile(fsys fs.FS, name string) ([]byte, error) {
+	switch {
+	case filepath.IsAbs(name):
+		return os.ReadFile(name)
+	case a.untrusted:
+		return fs.ReadFile(fsys, filepath.ToSlash(filepath.Clean(name)))
+	}
+	return os.ReadFile(filepath.Join(a.dir, name))
 }
 
 // report shows diagnostics; it returns an error when one of them is.
@@ -119,6 +141,9 @@ func (a *app) reach(m *inventory.Model) (*run.Site, error) {
 
 // access is how this command reaches devices.
 func (a *app) access() (run.Access, error) {
+	if a.untrusted {
+		return run.Access{Simulated: a.lab, Agents: a.agents, Version: version(), Parallelism: a.parallelism, Emit: a.emit, Closed: errUntrusted()}, nil
+	}
 	dialer, err := a.dialer()
 	return run.Access{Dialer: dialer, Simulated: a.lab, Agents: a.agents, Records: a.runs(), Version: version(),
 		Parallelism: a.parallelism, Emit: a.emit, Hollow: a.hollow}, err

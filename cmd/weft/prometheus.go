@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"weft/internal/prove"
+	"weft/internal/tally"
 )
 
 // prometheus is a result in the text format of Prometheus.
@@ -19,7 +20,7 @@ func prometheus(owner string, res *prove.Result) []byte {
 	if res.After != nil {
 		for _, s := range res.After.Samples {
 			priority := ""
-			if s.Priority != prove.AllPriorities {
+			if s.Priority != tally.AllPriorities {
 				priority = strconv.Itoa(s.Priority)
 			}
 			if s.Off != "" {

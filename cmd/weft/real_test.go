@@ -67,7 +67,7 @@ func TestReal(t *testing.T) {
 						},
 						Cmds: map[string]func(*testscript.TestScript, bool, []string){
 							"exits": exits, "sub": substitute, "without": without, "guests-up": r.up, "part": r.part,
-							"killed-when": killedWhen,
+							"killed-when": killedWhen, "same-fabric": sameFabric,
 						},
 					})
 				})

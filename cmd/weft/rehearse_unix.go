@@ -73,7 +73,7 @@ func (a *app) onTwin(ctx context.Context, m *inventory.Model, real bool) (err er
 			err = errors.Join(stopped, os.RemoveAll(dir))
 			return
 		}
-		fmt.Fprintf(a.stderr, "  what happened is kept in %s\n", filepath.Join(dir, ".weft", "runs"))
+		fmt.Fprintf(a.stderr, "  what happened is kept in %s\n", filepath.Join(dir, ".weft", "store"))
 	}()
 	a.twin, a.rehearsal = dir, &rehearsal{spared: map[string]bool{}}
 	if err := a.perform(ctx); err != nil {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -19,9 +20,10 @@ import (
 func (a *app) rolloutCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "rollout", Short: "Go on with a rollout, hold it, or revert it", Args: known, RunE: helps,
-		Long: `rollout works on the latest rollout that weft apply began in this directory: it goes
-on with the plan that was approved then, phase after phase. What it keeps is in
-.weft/runs; keep that folder between the runs of a pipeline.`,
+		Long: `rollout works on the latest rollout that weft apply began with the same store, or on
+the RUN of that name: it goes on with the plan that was approved then, phase after
+phase. Without --store the store is .weft/store of this directory: keep that folder
+between the runs of a pipeline.`,
 	}
 	var phase string
 	var accept []string
@@ -33,27 +35,58 @@ on with the plan that was approved then, phase after phase. What it keeps is in
 		cmd.AddCommand(c)
 		return c
 	}
-	verb("status", "Show how far the rollout has come", exactly(), func(ctx context.Context, _ []string) error { return a.rolloutStatus(ctx) })
-	order := func(do func(context.Context, *run.Env, run.Order) error) func(context.Context, []string) error {
+	one := counted(cobra.MaximumNArgs(1))
+	verb("status [RUN]", "Show how far the rollout has come", one, a.rolloutStatus)
+	order := func(do func(context.Context, *run.Env, run.Order) error, begins bool) func(context.Context, []string) error {
 		return func(ctx context.Context, args []string) error {
 			o := run.Order{Phase: phase, Accept: accept}
-			if len(args) > 0 {
-				o.Phase = args[0]
+			for _, arg := range args {
+				if isRun(arg) {
+					o.Run = arg
+				} else {
+					o.Phase = arg
+				}
 			}
-			return a.carried(ctx, do(ctx, a.env(), o))
+			e := a.env()
+			if begins { // an end needs no approval, and is not to fail for want of a list
+				var err error
+				if e, err = a.signing(ctx); err != nil {
+					return err
+				}
+			}
+			return a.carried(ctx, do(ctx, e, o))
 		}
 	}
-	step := verb("step", "Go on until one gate is passed, then exit; 10 means: come again", exactly(), order(run.Step))
-	promote := verb("promote [PHASE]", "Approve the phase that waits for approval, and go on", counted(cobra.MaximumNArgs(1)), order(run.Promote))
-	verb("pause", "Hold the rollout before it touches anything more", exactly(), func(ctx context.Context, _ []string) error { return a.rolloutPause(ctx) })
-	resume := verb("resume", "Go on with a rollout that is held", exactly(), order(run.Resume))
-	verb("abort", "End the rollout and leave the devices as they are", exactly(), order(run.Abort))
-	back := verb("rollback", "Take back what the rollout did, and prove it", exactly(), order(run.Rollback))
+	step := verb("step [RUN]", "Go on until one gate is passed, then exit; 10 means: come again", one, order(run.Step, true))
+	promote := verb("promote [RUN] [PHASE]", "Approve the phase that waits for approval, and go on", counted(cobra.MaximumNArgs(2)), order(run.Promote, true))
+	verb("pause [RUN]", "Hold the rollout before it touches anything more", one, a.rolloutPause)
+	resume := verb("resume [RUN]", "Go on with a rollout that is held", one, order(run.Resume, true))
+	verb("abort [RUN]", "End the rollout and leave the devices as they are", one, order(run.Abort, false))
+	back := verb("rollback [RUN]", "Take back what the rollout did, and prove it", one, order(run.Rollback, false))
 	back.Flags().StringVar(&phase, "phase", "", "only this phase")
+	cmd.AddCommand(a.rolloutView())
 	for _, c := range []*cobra.Command{step, promote, resume} {
 		acceptFlag(c, &accept)
+		a.signerFlags(c)
 	}
 	return cmd
+}
+
+// isRun tells the name of a run, or its beginning, from that of a phase.
+func isRun(arg string) bool {
+	return len(arg) >= 8 && strings.Trim(arg[:8], "0123456789") == "" && strings.Trim(arg[8:], "0123456789TZ.") == ""
+}
+
+// named finds the run of a name, or what find finds where there is none.
+func (a *app) named(ctx context.Context, args []string, find func(context.Context, bool) (*run.Record, error)) (*run.Record, error) {
+	if len(args) == 0 {
+		return find(ctx, a.lab)
+	}
+	r, err := a.runs().Named(ctx, args[0], a.lab)
+	if err == nil && r.Plain() {
+		return nil, usage(fmt.Errorf("run %s is no rollout, but a plan that was carried out at once: it is %s", r.ID, r.State))
+	}
+	return r, err
 }
 
 func runEvent(r *rollout.Run) plan.Event {
@@ -64,11 +97,11 @@ func (a *app) noRun(ctx context.Context, err error) error {
 	if there := a.elsewhere(ctx); there != nil {
 		return there
 	}
-	if over, _ := a.runs().Latest(a.lab); over != nil {
+	if over, _ := a.runs().Latest(ctx, a.lab); over != nil {
 		return hint.Wrap(err, "the last one, begun %s, is %s: weft rollout status shows it, weft apply begins another", over.Run.Begun.Format("2006-01-02 15:04 MST"), over.Run.State)
 	}
 	files, _ := filepath.Glob(filepath.Join(a.place(), "*.weft.hcl")) // the pattern is a good one
-	switch r, _ := a.runs().Latest(!a.lab); {
+	switch r, _ := a.runs().Latest(ctx, !a.lab); {
 	case r == nil && len(files) == 0:
 		return hint.Wrap(err, "no file of it ends in .weft.hcl: weft -C DIR works in another one")
 	case r == nil:
@@ -80,13 +113,13 @@ func (a *app) noRun(ctx context.Context, err error) error {
 	}
 }
 
-// acceptFlag is how somebody decides not to wait for a verdict.
+// acceptFlag is how an operator decides not to wait for a verdict.
 func acceptFlag(cmd *cobra.Command, names *[]string) {
 	cmd.Flags().StringArrayVar(names, "accept", nil, "go on although this validation, or VALIDATION.METRIC, cannot be judged: it is kept with your name; what fails still fails; may be repeated")
 }
 
-func (a *app) rolloutStatus(ctx context.Context) error {
-	rec, err := a.runs().Latest(a.lab)
+func (a *app) rolloutStatus(ctx context.Context, args []string) error {
+	rec, err := a.named(ctx, args, a.runs().Latest)
 	if err != nil {
 		return err
 	}
@@ -94,7 +127,7 @@ func (a *app) rolloutStatus(ctx context.Context) error {
 		return a.noRun(ctx, run.ErrNone())
 	}
 	r := rec.Run
-	made, err := rec.Plan()
+	made, err := rec.Plan(ctx)
 	if err != nil {
 		return err
 	}
@@ -103,7 +136,7 @@ func (a *app) rolloutStatus(ctx context.Context) error {
 	} else {
 		atWork := ""
 		if r.State.Underway() {
-			atWork = run.AtWork(a.place())
+			atWork = a.runs().AtWork(ctx, a.lab)
 		}
 		view.Rollout(a.stdout, r, made, atWork, a.style(a.stdout))
 	}
@@ -117,15 +150,18 @@ func (a *app) rolloutStatus(ctx context.Context) error {
 }
 
 // rolloutPause asks a rollout that may be running elsewhere to stop.
-func (a *app) rolloutPause(ctx context.Context) error {
-	rec, err := a.runs().Unfinished(a.lab)
+func (a *app) rolloutPause(ctx context.Context, args []string) error {
+	rec, err := a.named(ctx, args, a.runs().Unfinished)
 	if err != nil {
 		return err
 	}
 	if rec == nil {
 		return a.noRun(ctx, run.ErrNone())
 	}
-	if err := rec.Hold(who()); err != nil {
+	if rec.Over() {
+		return fmt.Errorf("run %s is over: it is %s", rec.ID, rec.State)
+	}
+	if err := rec.Hold(ctx, who()); err != nil {
 		return err
 	}
 	r := rec.Run

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"testing/fstest"
 
@@ -76,4 +79,57 @@ func side(text string, at hcl.Range) string {
 		return text
 	}
 	return text + " (" + view.Place(at) + ")"
+}
+
+// reviewed demands that the text of a plan file has a digest; "": any.
+func reviewed(path string, text []byte, digest string) error {
+	if digest == "" {
+		return nil
+	}
+	if hex, ok := strings.CutPrefix(digest, "sha256-"); !ok || len(hex) != 64 || strings.Trim(hex, "0123456789abcdef") != "" {
+		return usage(fmt.Errorf("--digest: %q is not sha256- and 64 hexadecimal digits", digest))
+	}
+	if is := plan.DigestOf(text); is != digest {
+		return &codeError{exitStale, hint.Wrap(fmt.Errorf("%s is not the plan that was reviewed: its digest is %s, and that one's %s; nothing was done", path, is, digest),
+			"fetch the file that was reviewed; or plan again, and review that")}
+	}
+	return nil
+}
+
+// current refuses a plan that was made from other files, or other values, than the
+// checkout has now.
+func (a *app) current(path string, saved *plan.Plan) error {
+	checkout := os.DirFS(a.dir)
+	m, diags := readFiles(checkout, language.Options{Values: valuesOf(saved), LookupEnv: os.LookupEnv})
+	var moved []string
+	for _, d := range diags {
+		if d.Severity == hcl.DiagError {
+			moved = append(moved, "the files here are not valid: "+d.Summary)
+			break
+		}
+	}
+	names := maps.Clone(saved.Sources)
+	for name, text := range m.Sources {
+		if was, ok := saved.Sources[name]; !ok {
+			moved = append(moved, name+" is here, and the plan knows nothing of it")
+		} else if was != string(text) {
+			moved = append(moved, name+" is another here")
+		}
+		delete(names, name)
+	}
+	for name := range names {
+		moved = append(moved, name+" is not here any more, or not read")
+	}
+	own := language.OwnValues(checkout, os.LookupEnv)
+	for name, value := range saved.Inputs {
+		if !bytes.Equal(own[name], value) {
+			moved = append(moved, fmt.Sprintf("var.%s is %s in the plan, and %s here", name, value, side(string(own[name]), hcl.Range{})))
+		}
+	}
+	if moved == nil {
+		return nil
+	}
+	slices.Sort(moved)
+	return &codeError{exitStale, hint.Wrap(fmt.Errorf("the files moved since %s was made; nothing was done\n  %s", path, strings.Join(moved, "\n  ")),
+		"plan again from the files here, and review that; values that the plan was given by flags must stand in weft.weftvars or WEFT_VAR_NAME")}
 }

@@ -12,10 +12,10 @@ import (
 
 	"weft/internal/hint"
 	"weft/inventory/language"
+	"weft/modules"
 )
 
 func (a *app) schemaCmd() *cobra.Command {
-	blocks := slices.Sorted(maps.Keys(language.Describe().Blocks))
 	return &cobra.Command{
 		Use: "schema [BLOCK…]", Short: "Show every word of the language; no network",
 		Long: `schema shows which blocks there are, what each takes, what is needed and what
@@ -27,9 +27,12 @@ A ! follows what is needed; = gives the value that holds where none is written,
 For the blocks that are named it also says what each attribute is for.
 
 With --json it is one object, for editors and generators.`,
-		ValidArgs: blocks,
+		ValidArgsFunction: func(_ *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+			blocks := slices.Sorted(maps.Keys(language.Describe(modules.Blocks()).Blocks))
+			return slices.DeleteFunc(blocks, func(b string) bool { return !strings.HasPrefix(b, begun) || slices.Contains(args, b) }), cobra.ShellCompDirectiveNoFileComp
+		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			l := language.Describe()
+			l := language.Describe(modules.Blocks())
 			if err := onlyBlocks(l, args); err != nil {
 				return err
 			}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -11,6 +12,8 @@ import (
 
 func (a *app) showCmd() *cobra.Command {
 	var lines bool
+	var format string
+	var limit int
 	cmd := &cobra.Command{
 		Use: "show FILE", Short: "Show a saved plan; no network", Args: exactly("FILE"),
 		Long: `show prints a plan that weft plan --out has saved. It needs neither the devices
@@ -19,8 +22,20 @@ nor the files.
 It also prints what applying the plan would use of this machine: every program
 that it runs, every file and variable of the environment that it reads, and how it
 logs in to which host. It evaluates none of that, and runs only ssh -G, which asks
-your own ssh_config about the hosts.`,
+your own ssh_config about the hosts.
+
+For reviews --format writes the plan alone: markdown, which is a comment for a forge,
+github and gitlab, which keep to the longest comment there, gitlab-report, which is
+what merge requests take as artifacts:reports:terraform, and sarif. The first line of
+a comment is the plan in short, with the digest that weft apply --digest asks for;
+where not all of it fits, whole resources are left out and counted.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if format != "" {
+				return a.review(args[0], format, limit, lines)
+			}
+			if limit != 0 {
+				return usage(errors.New("--max-bytes goes with --format markdown, github or gitlab"))
+			}
 			p, err := run.ReadPlan(args[0])
 			if err != nil {
 				return err
@@ -37,6 +52,9 @@ your own ssh_config about the hosts.`,
 		},
 	}
 	cmd.Flags().BoolVar(&lines, "show-config", false, "also show the exact lines that would be sent, and their undo")
+	cmd.Flags().StringVar(&format, "format", "", "markdown, github, gitlab, gitlab-report or sarif, for reviews")
+	cmd.Flags().IntVar(&limit, "max-bytes", 0, "of a comment; 0: any length, or what github and gitlab take")
+	completeFlag(cmd, "format", reviewFormats()...)
 	return cmd
 }
 

@@ -147,14 +147,17 @@ func signed(path string, text []byte, allowed string) (string, error) {
 }
 
 // readVouched reads a plan file once, and demands a signature of that text
-// where allowed names who may sign.
-func (a *app) readVouched(path, allowed string) (*plan.Plan, error) {
-	text, err := os.ReadFile(path)
+// where the order names who may sign, and that it has the digest which was reviewed.
+func (a *app) readVouched(ctx context.Context, path string, how order) (*plan.Plan, error) {
+	text, err := a.planText(ctx, path)
 	if err != nil {
 		return nil, err
 	}
-	if allowed != "" {
-		who, err := signed(path, text, allowed)
+	if err := reviewed(path, text, how.digest); err != nil {
+		return nil, err
+	}
+	if how.signers != "" {
+		who, err := signed(path, text, how.signers)
 		if err != nil {
 			return nil, err
 		}
@@ -165,4 +168,16 @@ func (a *app) readVouched(path, allowed string) (*plan.Plan, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return p, nil
+}
+
+// planText reads a plan file, or a plan that a store keeps: store:sha256-….
+func (a *app) planText(ctx context.Context, path string) ([]byte, error) {
+	digest, kept := strings.CutPrefix(path, "store:")
+	if !kept {
+		return os.ReadFile(path)
+	}
+	if !a.runs().Shared() {
+		return nil, usage(hint.Wrap(fmt.Errorf("%s: there is no store that plans are kept in", path), "--store, WEFT_STORE or a store block says where it is"))
+	}
+	return a.runs().PlanText(ctx, digest)
 }

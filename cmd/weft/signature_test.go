@@ -3,7 +3,9 @@ package main
 import (
 	"crypto/ed25519"
 	"crypto/rand"
+	"crypto/rsa"
 	"encoding/pem"
+	"errors"
 	"net"
 	"os"
 	"path/filepath"
@@ -12,6 +14,9 @@ import (
 
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/agent"
+
+	"weft/internal/approve"
+	"weft/internal/sshsig"
 )
 
 // A key that only the agent holds signs, named by its public half; so it does
@@ -95,5 +100,45 @@ func TestSignWithAgent(t *testing.T) {
 	}
 	if err := sign(t.Context(), stranger, plan); err == nil || !strings.Contains(err.Error(), "does not hold it") {
 		t.Errorf("a key that the agent does not hold: %v", err)
+	}
+
+	// Who approves need not name the only key that the agent holds, be it a certificate.
+	approves := func() (ssh.PublicKey, error) {
+		key, c, done, err := approvalKey(t.Context(), "")
+		if err != nil {
+			return nil, err
+		}
+		defer done()
+		sig, err := sshsig.Sign(key, c, approve.Namespace, []byte("text"))
+		if err != nil {
+			return nil, err
+		}
+		return sshsig.Verify(sig, []byte("text"), approve.Namespace)
+	}
+	if by, err := approves(); err != nil || ssh.FingerprintSHA256(by) != ssh.FingerprintSHA256(key.PublicKey()) {
+		t.Errorf("the only key: %v", err)
+	}
+	if err := ring.Add(agent.AddedKey{PrivateKey: other}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := approves(); err == nil || !strings.Contains(err.Error(), "holds 2 keys") {
+		t.Errorf("one of two keys: %v", err)
+	}
+	rsaKey, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if certificate.Key, err = ssh.NewPublicKey(&rsaKey.PublicKey); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(certificate.SignCert(rand.Reader, authority), ring.RemoveAll(), ring.Add(agent.AddedKey{PrivateKey: rsaKey, Certificate: certificate})); err != nil {
+		t.Fatal(err)
+	}
+	by, err := approves()
+	if err != nil {
+		t.Fatalf("a certificate in the agent: %v", err)
+	}
+	if _, ok := by.(*ssh.Certificate); !ok {
+		t.Errorf("a certificate signs as %s", by.Type())
 	}
 }

@@ -25,7 +25,11 @@ by itself, on servers within five minutes, on switches within half an hour or
 three times their commit_confirm. The mark of a run never ends by itself: the run may
 wait for days. --force ends the leases on the named devices now, and takes the marks
 of runs away: be sure that their holder is gone, and that nobody goes on with the
-run. Whoever has its record is then told that it has been ended.`,
+run. Whoever has its record is then told that it has been ended.
+
+A server that was changed by runs of a store keeps the token of the last one, and
+refuses runs with a lesser one or with none. --force takes that away, too: the next run
+that comes begins anew, whatever store it is of.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			a.begin(cmd)
 			if force && len(args) == 0 {
@@ -64,6 +68,19 @@ func (a *app) unlock(ctx context.Context, names []string, force bool) error {
 		return &codeError{exitUnreachable, errors.Join(failed...)}
 	}
 	return nil
+}
+
+// unfence says which token stands on a device, and takes it away if told so.
+func (a *app) unfence(ctx context.Context, p *run.Site, name string, force bool) (string, error) {
+	fenced, ok := p.Fleet.Devices[name].(plan.Fenced)
+	if !ok {
+		return "", nil // a switch, where leases are advice
+	}
+	token, err := fenced.Token(ctx)
+	if err != nil || token == "" || !force {
+		return token, err
+	}
+	return token, fenced.Yield(ctx)
 }
 
 func (a *app) unlockOne(ctx context.Context, p *run.Site, name string, force bool) error {
@@ -105,9 +122,22 @@ func (a *app) unlockOne(ctx context.Context, p *run.Site, name string, force boo
 			return err
 		}
 		text += "; it belonged to " + m.Text()
+		if err := a.runs().Unlocked(ctx, m.Run, name, who()); err != nil { // the device is free all the same
+			a.emit(plan.Event{Type: plan.EventDiagnostic, Level: "warn", Device: name, Message: fmt.Sprintf("the audit trail of run %s lacks that %s was unlocked: %v", m.Run, name, err)})
+		}
+	}
+	token, err := a.unfence(ctx, p, name, force)
+	if err != nil {
+		return err
+	}
+	if token != "" {
+		text += map[bool]string{true: "; the token ", false: "; it is for runs of a store, the last with the token "}[force] + token
+		if force {
+			text += " is taken away"
+		}
 	}
 	if a.json {
-		a.emit(plan.Event{Type: plan.EventLease, Device: name, Message: name + " " + text, Data: map[string]any{"lease": l, "runs": marks}})
+		a.emit(plan.Event{Type: plan.EventLease, Device: name, Message: name + " " + text, Data: map[string]any{"lease": l, "runs": marks, "token": token}})
 		return nil
 	}
 	_, err = fmt.Fprintln(a.stdout, name, text)

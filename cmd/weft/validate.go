@@ -26,11 +26,22 @@ func offline() modules.Env {
 }
 
 func (a *app) validateCmd() *cobra.Command {
-	return &cobra.Command{
+	var format string
+	cmd := &cobra.Command{
 		Use: "validate", Short: "Check the files; no network", Args: exactly(),
-		Long: "validate reads and checks all files and reports everything that is wrong at once.\nIt touches no device.",
+		Long: `validate reads and checks all files and reports everything that is wrong at once.
+It touches no device.
+
+--format github writes problems as workflow commands too, which GitHub shows next to
+their lines: ten errors and ten warnings of a step, the last of which says how many
+more there are. sarif writes a SARIF 2.1.0 file whose rules are weft's codes. Paths
+are relative to the directory that weft works in, which is to be that of the
+repository.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			endAtOnce()
+			if format != "" {
+				return a.validateFor(format)
+			}
 			a.begin(cmd)
 			m, err := a.load()
 			if err != nil {
@@ -46,4 +57,8 @@ func (a *app) validateCmd() *cobra.Command {
 			return nil
 		},
 	}
+	cmd.Flags().StringVar(&format, "format", "", "github or sarif, for pipelines")
+	completeFlag(cmd, "format", "github", "sarif")
+	a.untrustedFlag(cmd)
+	return cmd
 }

@@ -16,7 +16,7 @@ import (
 
 // A verification is how verify goes.
 type verification struct {
-	baseline   string // file to compare with; "": that of this directory
+	baseline   string // file to compare with; "": what was kept
 	save       string // file to keep what was measured in
 	throughput bool
 	schedule   bool
@@ -37,8 +37,8 @@ switch puts them into the queue of that class. What fails is placed: at a NIC, a
 port or a switch, or undecided between some.
 
 A metric with regression is compared with what was measured before: what the
-record phases of rollouts and --save-baseline keep in .weft/baseline.json, or the
-file of --baseline. It fails only where it is worse beyond what the number of
+record phases of rollouts and --save-baseline keep where runs are kept, or the file
+of --baseline. It fails only where it is worse beyond what the number of
 samples leaves open.
 
 No server carries two measured flows at a time; --schedule shows in which rounds
@@ -65,9 +65,9 @@ everything would be measured, without asking anybody.`,
 	}
 	cmd.AddCommand(a.cablingCmd(), a.failoverCmd(), a.rebootCmd())
 	f := cmd.Flags()
-	f.StringVar(&how.baseline, "baseline", "", "compare with this file instead of .weft/baseline.json")
-	f.StringVar(&how.save, "save-baseline", "", "keep what was measured in this file, to compare with later")
-	f.Lookup("save-baseline").NoOptDefVal = defaultBaseline
+	f.StringVar(&how.baseline, "baseline", "", "compare with this file instead of what was kept")
+	f.StringVar(&how.save, "save-baseline", "", "keep what was measured, to compare with later: where runs are kept, or in this file")
+	f.Lookup("save-baseline").NoOptDefVal = keptBaseline
 	f.BoolVar(&how.throughput, "throughput", false, "also measure how much goes over every pair and plane, and what that costs")
 	f.BoolVar(&how.schedule, "schedule", false, "show what would be measured at the same time")
 	return cmd
@@ -90,7 +90,7 @@ func (a *app) schedule(m *inventory.Model, names []string) error {
 }
 
 func (a *app) verify(ctx context.Context, p *run.Site, names []string, how verification) error {
-	base, err := a.baseline(how.baseline)
+	base, err := a.baseline(ctx, how.baseline)
 	if err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func (a *app) verify(ctx context.Context, p *run.Site, names []string, how verif
 		a.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: "nothing is kept for weft report: " + err.Error()})
 	}
 	if how.save != "" {
-		if _, err := run.KeepBaseline(a.baselineFile(how.save), a.lab, res); err != nil {
+		if err := a.keepBaseline(ctx, how.save, res); err != nil {
 			return err
 		}
 	}

@@ -9,12 +9,13 @@ import (
 	"testing"
 
 	"weft/internal/prove"
+	"weft/internal/tally"
 )
 
 func TestPrometheus(t *testing.T) {
 	res := &prove.Result{After: &prove.Reading{Samples: []prove.Sample{
 		{Counter: prove.Counter{Device: `server.node["a"]`, Port: "p0", Priority: 3, Name: "pfc_rx"}, Value: 7},
-		{Counter: prove.Counter{Device: "switch.a", Port: "Ethernet1/1", Priority: prove.AllPriorities, Name: "ingress_drops"}, Value: 1}}},
+		{Counter: prove.Counter{Device: "switch.a", Port: "Ethernet1/1", Priority: tally.AllPriorities, Name: "ingress_drops"}, Value: 1}}},
 		Judgements: []prove.Judgement{{Validation: "v", Metric: "m", Pair: "switch.a Ethernet1/1", Verdict: prove.Fail, Value: 2.5},
 			{Validation: "v", Metric: "m", Pair: "switch.b Ethernet1/1", Verdict: prove.Inconclusive}}}
 	text := string(prometheus("pod", res))

@@ -74,6 +74,7 @@ type Auth struct {
 type Namespace struct {
 	ID        uint32   `toml:"id"`
 	UUID      string   `toml:"uuid"`
+	NGUID     string   `toml:"nguid,omitempty"`  // a second name for hosts: 32 hexadecimal digits, or LocalNGUID
 	Backend   string   `toml:"backend"`          // "memory", "file", "device", "null" or "mirror"
 	Path      string   `toml:"path,omitempty"`   // of a file or device
 	Mirror    []string `toml:"mirror,omitempty"` // of a mirror: the paths of two files or devices

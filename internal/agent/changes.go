@@ -76,7 +76,9 @@ func (s Subsystem) keeps(to Subsystem, portals []Portal) bool {
 		}
 	}
 	for _, n := range s.Namespaces {
-		if !slices.ContainsFunc(to.Namespaces, func(o Namespace) bool { return o.ID == n.ID && o.UUID == n.UUID && o.shape() == n.shape() }) {
+		if !slices.ContainsFunc(to.Namespaces, func(o Namespace) bool {
+			return o.ID == n.ID && o.UUID == n.UUID && o.NGUID == n.NGUID && o.shape() == n.shape()
+		}) {
 			return false
 		}
 	}

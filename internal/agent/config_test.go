@@ -129,6 +129,12 @@ func TestValidate(t *testing.T) {
 		{"is none", func(t *Target) { ns(t).UUID = "6ba7b8119dad11d180b400c04fd430c8" }},
 		{"is none", func(t *Target) { ns(t).UUID = "00000000-0000-0000-0000-000000000000" }},
 		{"its uuid is that of", func(t *Target) { ns(t).UUID = strings.ToUpper(sub(t).Namespaces[1].UUID) }},
+		{"namespace 1: nguid \"eui\" is neither", func(t *Target) { ns(t).NGUID = "eui" }},
+		{"is neither", func(t *Target) { ns(t).NGUID = "00000000-0000-0000-0000-000000000000" }},
+		{"is neither", func(t *Target) { ns(t).NGUID = "36344830533139390025384600000001ff" }},
+		{"namespace 2: its nguid is that of", func(t *Target) {
+			ns(t).NGUID, sub(t).Namespaces[1].NGUID = "36344830533139390025384600000001", "36344830-5331-3939-0025-384600000001"
+		}},
 		{"neither 512 nor 4096", func(t *Target) { ns(t).BlockSize = 0 }},
 		{"multiple of the block size", func(t *Target) { ns(t).Size = 4097 }},
 		{"size is missing", func(t *Target) { ns(t).Size = 0 }},
@@ -239,4 +245,30 @@ func FuzzParseTarget(f *testing.F) {
 			t.Fatalf("its own text is refused: %v\n%s", err, again)
 		}
 	})
+}
+
+// TestGUID: one that is made is the same every time, another for each UUID, and
+// among those that nobody else gives out.
+func TestGUID(t *testing.T) {
+	seen := map[[16]byte]bool{}
+	for i := range 256 {
+		n := Namespace{UUID: fmt.Sprintf("6ba7b811-9dad-11d1-80b4-00c04fd430%02x", i), NGUID: LocalNGUID}
+		id, err := n.GUID()
+		again, _ := n.GUID()
+		if err != nil || id != again || seen[id] || id[8]&3 != 2 {
+			t.Fatalf("%s: %x, %v", n.UUID, id, err)
+		}
+		seen[id] = true
+	}
+	for text, want := range map[string][16]byte{"": {}, "36344830533139390025384600000001": {0x36, 0x34, 0x48, 0x30, 0x53, 0x31, 0x39, 0x39, 0, 0x25, 0x38, 0x46, 0, 0, 0, 1}} {
+		if id, err := (Namespace{NGUID: text}).GUID(); err != nil || id != want {
+			t.Errorf("%q: %x, %v", text, id, err)
+		}
+	}
+	with := func(nguid string) *Target {
+		return &Target{Subsystems: []Subsystem{{Namespaces: []Namespace{{ID: 1, NGUID: nguid}}}}}
+	}
+	if with("").Keeps(with(LocalNGUID)) || !with("").Keeps(with("")) {
+		t.Error("another NGUID takes nothing from hosts")
+	}
 }

@@ -26,7 +26,7 @@ const (
 // refuse; nil means it can be served, as far as can be told without looking at
 // files and addresses.
 func (t *Target) Validate() error {
-	v := &findings{paths: map[string]string{}, uuids: map[string]string{}}
+	v := &findings{paths: map[string]string{}, uuids: map[string]string{}, nguids: map[[16]byte]string{}}
 	if t.Owner == "" {
 		v.add("owner is missing")
 	}
@@ -50,9 +50,10 @@ func (t *Target) Validate() error {
 
 // findings collects what is wrong, and what must be unique in the whole file.
 type findings struct {
-	errs  []error
-	paths map[string]string // of file backends, to the namespace that has it
-	uuids map[string]string
+	errs   []error
+	paths  map[string]string // of file backends, to the namespace that has it
+	uuids  map[string]string
+	nguids map[[16]byte]string
 }
 
 func (v *findings) add(format string, args ...any) {

@@ -106,6 +106,7 @@ func (v *findings) namespace(name string, n Namespace) {
 		v.add("%s: ana_group %d is not from 1 to %d", name, n.ANAGroup, maxGroup)
 	}
 	v.uuid(name, n.UUID)
+	v.nguid(name, n)
 	switch {
 	case n.BlockSize != 512 && n.BlockSize != 4096:
 		v.add("%s: block_size %d is neither 512 nor 4096", name, n.BlockSize)
@@ -166,6 +167,22 @@ func (v *findings) uuid(name, s string) {
 		v.add("%s: its uuid is that of %s", name, other)
 	}
 	v.uuids[u.String()] = name
+}
+
+func (v *findings) nguid(name string, n Namespace) {
+	if n.NGUID == LocalNGUID {
+		return // as good as the UUID
+	}
+	id, err := n.GUID()
+	switch other, there := v.nguids[id]; {
+	case err != nil:
+		v.add("%s: %w", name, err)
+	case id == [16]byte{}:
+	case there:
+		v.add("%s: its nguid is that of %s", name, other)
+	default:
+		v.nguids[id] = name
+	}
 }
 
 func (v *findings) path(name, backend, p string) {

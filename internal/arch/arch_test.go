@@ -20,6 +20,7 @@ var may = map[string][]string{
 	"internal/latency":    {},
 	"internal/owned":      {},
 	"internal/traffic":    {},
+	"internal/tally":      {},
 	"internal/nvme/names": {},
 
 	// The engine and the language know nothing of devices.
@@ -49,6 +50,7 @@ var may = map[string][]string{
 	// Where wishes meet machines.
 	"modules/claim": {"plan"},
 	"modules/host":  {"modules/claim", "plan", "inventory", "inventory/catalogue", "internal/remote", "internal/bundle"},
+	"modules/leaf":  {"modules/claim", "plan", "inventory", "inventory/catalogue", "switches", "switches/systems"},
 	// One host system. Its kinds stand apart by what they are about.
 	"modules/linux/see":     {"internal/remote"},
 	"modules/linux/put":     {"internal/remote", "internal/agent"},
@@ -58,10 +60,12 @@ var may = map[string][]string{
 	"modules/linux/nvme": {"modules/host", "modules/linux/see", "modules/linux/put", "modules/linux/storage", "plan", "inventory", "internal/remote", "internal/agent", "internal/bundle",
 		"internal/nvme/dhchap"}, // what a key is
 	"modules/linux": {"modules/host", "modules/linux/...", "plan", "inventory", "inventory/catalogue", "internal/remote", "internal/agent"},
-	"modules":       {"modules/claim", "modules/host", "modules/linux/...", "plan", "inventory", "inventory/problem", "inventory/catalogue", "switches", "switches/systems", "internal/remote", "internal/agent", "internal/bundle"},
+	"modules/esxi":  {"modules/host", "plan", "inventory", "inventory/catalogue", "internal/remote"},
+	"modules":       {"modules/claim", "modules/host", "modules/leaf", "modules/linux/...", "modules/esxi", "plan", "inventory", "inventory/problem", "inventory/catalogue", "switches", "switches/systems", "internal/remote", "internal/agent", "internal/bundle"},
 
-	// Who vouches for a plan file.
-	"internal/sshsig": {},
+	// Who vouches for a plan file, and for a phase.
+	"internal/sshsig":  {},
+	"internal/approve": {"internal/sshsig", "plan"},
 
 	// What tests may not skip.
 	"internal/require": {},
@@ -71,6 +75,8 @@ var may = map[string][]string{
 	"internal/view":   {"plan", "plan/rollout", "internal/prove"},
 	"internal/report": {"plan", "plan/rollout", "internal/prove", "internal/view"},
 	"internal/graph":  {"inventory"},
+	"internal/doctor": {"inventory", "inventory/catalogue", "modules/host", "modules/leaf", "switches", "internal/review"},
+	"internal/review": {"plan", "inventory/problem", "internal/view"},
 
 	// The lab shares no code with the drivers it stands in for.
 	"internal/lab":           {"inventory", "internal/remote/...", "internal/lab/..."},
@@ -78,6 +84,7 @@ var may = map[string][]string{
 	"internal/lab/guest":     {},
 	"internal/lab/simswitch": {"internal/lab/sshd"},
 	"internal/lab/simserver": {"internal/lab/sshd"},
+	"internal/lab/simesxi":   {"internal/lab/sshd"},
 
 	// The data path.
 	"internal/nvme/wire":      {},
@@ -103,20 +110,29 @@ var may = map[string][]string{
 	"examples": {},
 
 	// A plan carried out, for people's commands and for workers.
-	"internal/run": {"plan", "plan/rollout", "inventory", "inventory/problem", "modules/...", "switches", "internal/remote", "internal/remote/ssh",
-		"internal/bundle", "internal/prove", "internal/view"}, // what a judgement says
+	"internal/run": {"internal/flock", "internal/store", "internal/store/dir", "plan", "plan/rollout", "inventory", "inventory/problem", "modules/...", "switches", "internal/remote", "internal/remote/ssh",
+		"internal/bundle", "internal/prove", "internal/approve", "internal/view"}, // what a judgement says
+
+	// Runs, live, in a browser.
+	"internal/page": {"internal/run", "internal/prove", "internal/report", "internal/view", "internal/graph", "plan", "plan/rollout", "inventory"},
 
 	// Where runs are kept.
 	"internal/store":           {},
 	"internal/store/storetest": {"internal/store"},
-	"internal/store/dir":       {"internal/store"},
+	"internal/store/dir":       {"internal/store", "internal/flock"},
 	"internal/store/nats":      {"internal/store"},
+	"internal/store/check":     {"internal/store"},
+	"internal/flock":           {},
+	"internal/hub":             {"internal/store", "internal/store/dir", "internal/store/nats", "internal/flock"},
+
+	// What stands in a rack, as files.
+	"internal/discover": {"plan", "inventory", "modules/host", "modules/linux/...", "switches", "internal/agent"},
 
 	// Programs.
 	"cmd/weft-target":    {"internal/nvme/...", "internal/agent"},
 	"cmd/weft-initiator": {"internal/nvme/...", "internal/agent"},
-	"cmd/weft": {"plan", "plan/rollout", "inventory/...", "modules/...", "switches", "internal/remote/...", "internal/agent", "internal/bundle",
-		"internal/run", "internal/prove", "internal/view", "internal/report", "internal/graph", "internal/lab", "internal/sshsig", "examples"},
+	"cmd/weft": {"plan", "plan/rollout", "inventory/...", "modules/...", "switches", "switches/systems", "internal/remote/...", "internal/agent", "internal/bundle",
+		"internal/run", "internal/discover", "internal/store/...", "internal/hub", "internal/page", "internal/prove", "internal/view", "internal/report", "internal/review", "internal/doctor", "internal/graph", "internal/lab", "internal/sshsig", "internal/approve", "examples"},
 
 	"internal/arch": {},
 }
@@ -125,12 +141,17 @@ var may = map[string][]string{
 var mayTest = map[string][]string{
 	"internal/remote/ssh":     {"internal/remote/remotetest"},
 	"internal/remote/local":   {"internal/remote/remotetest"},
+	"inventory/language":      {"modules"}, // the words of kinds
+	"internal/run":            {"internal/lab/simswitch", "internal/store/nats", "inventory/language", "switches/systems"},
 	"internal/lab":            {"internal/remote/ssh"},
-	"modules/host":            {"modules/linux", "internal/remote/remotetest"},
+	"modules/linux":           {"modules/claim", "internal/remote/local"},
+	"modules/host":            {"modules/linux", "modules/esxi", "internal/remote/remotetest"},
 	"switches":                {"switches/..."},
+	"modules/leaf":            {"modules", "inventory/language", "internal/bundle", "internal/remote/ssh", "internal/lab/..."},
 	"modules":                 {"switches/...", "inventory/language", "internal/remote/remotetest", "internal/remote/ssh", "internal/lab/..."},
-	"internal/prove":          {"internal/remote/remotetest"},
+	"internal/prove":          {"internal/remote/remotetest", "modules/host", "modules/linux"},
 	"internal/graph":          {"inventory/language"},
+	"internal/discover":       {"inventory/language", "switches/systems"},
 	"internal/nvme/tcp":       {"internal/nvme/nvmetest"},
 	"internal/nvme/rdma/perf": {"internal/nvme/rdma/verbs/verbstest"},
 	"internal/nvme/rdma":      {"internal/nvme/nvmetest", "internal/nvme/rdma/verbs/verbstest"},
@@ -138,13 +159,15 @@ var mayTest = map[string][]string{
 	"internal/nvme/initiator": {"internal/nvme/nvmetest", "internal/nvme/tcp"},
 	"internal/nvme/nvmetest":  {"internal/nvme/tcp"},
 	"internal/nvme/load":      {"internal/nvme/nvmetest", "internal/nvme/target", "internal/nvme/backend", "internal/nvme/tcp"},
+	"internal/page":           {"internal/store/dir"},
 	"internal/store":          {"internal/store/dir"},
 	"internal/store/dir":      {"internal/store/storetest"},
 	"internal/store/nats":     {"internal/store/storetest"},
+	"internal/store/check":    {"internal/store/dir"},
 	"cmd/weft":                {"internal/lab/..."},
 }
 
-var leaves = []string{"internal/hint", "internal/latency", "internal/owned", "internal/traffic", "internal/nvme/names"}
+var leaves = []string{"internal/hint", "internal/latency", "internal/owned", "internal/traffic", "internal/tally", "internal/nvme/names"}
 
 type pkg struct {
 	ImportPath   string

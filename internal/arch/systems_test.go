@@ -7,26 +7,32 @@ import (
 	"io/fs"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
 
-// switchSystem is the name of a switch system, however it is written.
-var switchSystem = regexp.MustCompile(`(?i)nxos|nx-os|nexus|comware`)
+// switchSystem is the name of a switch system, however it is written; hostSystem is
+// that of a host system, as the files and ledgers have it.
+var (
+	switchSystem = regexp.MustCompile(`(?i)nxos|nx-os|nexus|comware`)
+	hostSystem   = regexp.MustCompile("^[\"`](linux|esxi|windows)[\"`]$")
+)
 
-// TestNobodyAsksWhichSystem: a switch system is one value. Only its own files, the
-// list of all, the catalogue, and the lab, which has a list of simulators of its own,
-// know one by its name.
+// TestNobodyAsksWhichSystem: a switch system is one value, and so is a host system.
+// Only its own files, the list of all, the catalogue, and the simulators, which have
+// a list of their own, know one by its name.
 func TestNobodyAsksWhichSystem(t *testing.T) {
+	in := func(path string, dirs ...string) bool {
+		return slices.ContainsFunc(dirs, func(dir string) bool { return strings.HasPrefix(path, dir+"/") })
+	}
 	knows := func(path string) bool {
 		dir, _ := filepath.Split(path)
-		switch {
-		case strings.HasPrefix(path, "inventory/catalogue/"), strings.HasPrefix(path, "internal/lab/"):
-			return true
-		case strings.HasPrefix(path, "switches/") && dir != "switches/":
-			return true
-		}
-		return false
+		return in(path, "inventory/catalogue", "internal/lab/simswitch") || in(path, "switches") && dir != "switches/"
+	}
+	// What weft and its agents are built for, and run on, is no host system.
+	knowsHost := func(path string) bool {
+		return in(path, "inventory/catalogue", "modules/linux", "modules/esxi", "internal/lab/simserver", "internal/lab/simesxi", "internal/bundle", "internal/arch")
 	}
 	seen := 0
 	const root = "../.."
@@ -47,7 +53,14 @@ func TestNobodyAsksWhichSystem(t *testing.T) {
 		seen++
 		ast.Inspect(f, func(n ast.Node) bool {
 			switch n := n.(type) {
+			case *ast.BinaryExpr: // of runtime.GOOS
+				if x, ok := n.X.(*ast.SelectorExpr); ok && x.Sel.Name == "GOOS" {
+					return false
+				}
 			case *ast.BasicLit:
+				if hostSystem.MatchString(n.Value) && !knowsHost(rel) {
+					t.Errorf("%s:%d knows a host system by its name: %s", rel, set.Position(n.Pos()).Line, n.Value)
+				}
 				if n.Kind == token.STRING && switchSystem.MatchString(n.Value) {
 					t.Errorf("%s:%d knows a switch system by its name: %s", rel, set.Position(n.Pos()).Line, n.Value)
 				}

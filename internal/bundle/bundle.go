@@ -4,9 +4,9 @@ package bundle
 import (
 	"bytes"
 	"cmp"
-	"compress/gzip"
 	"crypto/sha256"
 	"embed"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -15,6 +15,8 @@ import (
 	"path"
 	"strings"
 	"sync"
+
+	"github.com/klauspost/compress/gzip"
 
 	"weft/internal/hint"
 )
@@ -35,6 +37,7 @@ type Bundle struct {
 
 	mu       sync.Mutex
 	unpacked map[string]func() (agent, error)
+	checked  map[string]func() (int, error)
 }
 
 type agent struct {
@@ -50,7 +53,7 @@ func New() *Bundle { return newBundle(agents) }
 func From(files fs.FS) *Bundle { return newBundle(files) }
 
 func newBundle(files fs.FS) *Bundle {
-	return &Bundle{files: files, unpacked: map[string]func() (agent, error){}}
+	return &Bundle{files: files, unpacked: map[string]func() (agent, error){}, checked: map[string]func() (int, error){}}
 }
 
 // Open returns the executable of an agent, such as "weft-target", for a
@@ -58,21 +61,38 @@ func newBundle(files fs.FS) *Bundle {
 // do not change them. An agent that was not built is an error that wraps
 // fs.ErrNotExist.
 func (b *Bundle) Open(goos, goarch, name string) (exe []byte, sum string, err error) {
-	a, err := b.once(path.Join("agents", goos+"-"+goarch, name+".gz"))()
+	a, err := once(b, b.unpacked, fileOf(goos, goarch, name), unpack)()
+	return a.bytes, a.sum, unfit(goos, goarch, name, err)
+}
+
+// Size is how long the executable is that Open unpacks, and that it can be
+// unpacked: to tell that of one whose sums were packed nothing is unpacked.
+func (b *Bundle) Size(goos, goarch, name string) (int, error) {
+	size, err := once(b, b.checked, fileOf(goos, goarch, name), b.check)()
+	return size, unfit(goos, goarch, name, err)
+}
+
+// fileOf is where an agent is.
+func fileOf(goos, goarch, name string) string {
+	return path.Join("agents", goos+"-"+goarch, name+".gz")
+}
+
+// unfit says which agent cannot be had.
+func unfit(goos, goarch, name string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, "", missing(goos, goarch, name)
+		return missing(goos, goarch, name)
 	case err != nil:
-		return nil, "", fmt.Errorf("unpacking %s for %s/%s: %w", name, goos, goarch, err)
+		return fmt.Errorf("unpacking %s for %s/%s: %w", name, goos, goarch, err)
 	}
-	return a.bytes, a.sum, nil
+	return nil
 }
 
 // Sum returns what Open does without the bytes: where the sum was packed too, to
 // tell it nothing is unpacked.
 func (b *Bundle) Sum(goos, goarch, name string) (string, error) {
-	file := path.Join("agents", goos+"-"+goarch, name+".gz")
-	sum, err := told(b.files, file)
+	file := fileOf(goos, goarch, name)
+	sum, _, err := told(b.files, file)
 	if sum == "" && err == nil {
 		_, sum, err = b.Open(goos, goarch, name)
 		return sum, err
@@ -87,31 +107,71 @@ func missing(goos, goarch, name string) error {
 	return hint.Wrap(fmt.Errorf("this weft has no %s for %s/%s inside: %w", name, goos, goarch, fs.ErrNotExist), "run make: it builds the agents, then weft with the agents inside")
 }
 
-// told is the sum that was packed with an agent; "": none was.
-func told(files fs.FS, file string) (string, error) {
+// told is the sum that was packed with an agent, and that of the file in which it
+// was packed; "": none was.
+func told(files fs.FS, file string) (sum, whole string, err error) {
 	text, err := fs.ReadFile(files, file+".sum")
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
+		return "", "", nil
 	}
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
-	sum := strings.TrimSpace(string(text))
-	if _, err := hex.DecodeString(sum); err != nil || len(sum) != 2*sha256.Size {
-		return "", fmt.Errorf("%s.sum holds %q, which is no SHA-256", file, sum)
+	sums := strings.Fields(string(text))
+	for _, sum := range sums {
+		if _, err := hex.DecodeString(sum); err != nil || len(sum) != 2*sha256.Size {
+			return "", "", fmt.Errorf("%s.sum holds %q, which is no SHA-256", file, sum)
+		}
 	}
-	return sum, nil
+	switch len(sums) {
+	case 1:
+		return sums[0], "", nil
+	case 2:
+		return sums[0], sums[1], nil
+	}
+	return "", "", fmt.Errorf("%s.sum holds %d sums", file, len(sums))
 }
 
-func (b *Bundle) once(file string) func() (agent, error) {
+// once is what get returns for a file, which it is asked for once.
+func once[T any](b *Bundle, kept map[string]func() (T, error), file string, get func(fs.FS, string) (T, error)) func() (T, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	f, ok := b.unpacked[file]
+	f, ok := kept[file]
 	if !ok {
-		f = sync.OnceValues(func() (agent, error) { return unpack(b.files, file) })
-		b.unpacked[file] = f
+		f = sync.OnceValues(func() (T, error) { return get(b.files, file) })
+		kept[file] = f
 	}
 	return f
+}
+
+// check is the size of an agent whose file is as it was packed, or which can be
+// unpacked.
+func (b *Bundle) check(files fs.FS, file string) (int, error) {
+	_, whole, err := told(files, file)
+	if err != nil {
+		return 0, err
+	}
+	if whole == "" {
+		a, err := once(b, b.unpacked, file, unpack)()
+		return len(a.bytes), err
+	}
+	packed, err := fs.ReadFile(files, file)
+	if err != nil {
+		return 0, err
+	}
+	if digest := sha256.Sum256(packed); hex.EncodeToString(digest[:]) != whole {
+		return 0, fmt.Errorf("the SHA-256 of the packed file is %x, and was %s when it was packed", digest, whole)
+	}
+	return unpackedSize(packed), nil
+}
+
+// unpackedSize is what the end of a gzip file says of its content (RFC 1952,
+// section 2.3.1, ISIZE).
+func unpackedSize(packed []byte) int {
+	if len(packed) < 4 {
+		return 0
+	}
+	return int(binary.LittleEndian.Uint32(packed[len(packed)-4:]))
 }
 
 func unpack(files fs.FS, file string) (agent, error) {
@@ -123,17 +183,18 @@ func unpack(files fs.FS, file string) (agent, error) {
 	if err != nil {
 		return agent{}, err
 	}
-	exe, err := io.ReadAll(io.LimitReader(z, maxAgent+1))
-	if err != nil {
+	var exe bytes.Buffer
+	exe.Grow(min(unpackedSize(packed), maxAgent) + bytes.MinRead) // that it is read at once
+	if _, err := exe.ReadFrom(io.LimitReader(z, maxAgent+1)); err != nil {
 		return agent{}, err
 	}
-	if len(exe) > maxAgent {
+	if exe.Len() > maxAgent {
 		return agent{}, fmt.Errorf("larger than %d bytes", maxAgent)
 	}
-	digest := sha256.Sum256(exe)
+	digest := sha256.Sum256(exe.Bytes())
 	sum := hex.EncodeToString(digest[:])
-	if packed, err := told(files, file); err != nil || packed != "" && packed != sum {
+	if packed, _, err := told(files, file); err != nil || packed != "" && packed != sum {
 		return agent{}, cmp.Or(err, fmt.Errorf("its SHA-256 is %s, and that of what was packed %s", sum, packed))
 	}
-	return agent{exe, sum}, nil
+	return agent{exe.Bytes(), sum}, nil
 }

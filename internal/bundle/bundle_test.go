@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io/fs"
 	"strings"
 	"testing"
@@ -88,5 +89,47 @@ func TestMissingSaysRunMake(t *testing.T) {
 	_, _, err := New().Open("plan9", "mips", "weft-target")
 	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(hint.Of(err), "run make") || !strings.Contains(err.Error(), "plan9/mips") {
 		t.Errorf("%v, hint %q", err, hint.Of(err))
+	}
+}
+
+// That an agent is as it was packed is told without unpacking it, where both sums
+// were packed, and else by unpacking it.
+func TestSize(t *testing.T) {
+	whole := packed(t, "amd")
+	sums := func(texts ...string) *fstest.MapFile {
+		var b strings.Builder
+		for _, text := range texts {
+			fmt.Fprintf(&b, "%x\n", sha256.Sum256([]byte(text)))
+		}
+		return &fstest.MapFile{Data: []byte(b.String())}
+	}
+	damaged := &fstest.MapFile{Data: bytes.Clone(whole.Data)}
+	damaged.Data[len(damaged.Data)/2] ^= 1
+	b := newBundle(fstest.MapFS{
+		"agents/linux-amd64/whole.gz":          whole,
+		"agents/linux-amd64/whole.gz.sum":      sums("amd", string(whole.Data)),
+		"agents/linux-amd64/old.gz":            whole,
+		"agents/linux-amd64/old.gz.sum":        sums("amd"),
+		"agents/linux-amd64/damaged.gz":        damaged,
+		"agents/linux-amd64/damaged.gz.sum":    sums("amd", string(whole.Data)),
+		"agents/linux-amd64/olddamaged.gz":     damaged,
+		"agents/linux-amd64/olddamaged.gz.sum": sums("amd"),
+		"agents/linux-amd64/three.gz":          whole,
+		"agents/linux-amd64/three.gz.sum":      sums("amd", string(whole.Data), ""),
+	})
+	for name, want := range map[string]int{"whole": 3, "old": 3, "damaged": 0, "olddamaged": 0, "three": 0, "none": 0} {
+		size, err := b.Size("linux", "amd64", name)
+		if size != want || (err == nil) != (want > 0) {
+			t.Errorf("%s: %d bytes, %v", name, size, err)
+		}
+		if name == "none" && !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for name, unpacked := range map[string]int{"whole": 0, "old": 1} {
+		b := newBundle(b.files)
+		if _, err := b.Size("linux", "amd64", name); err != nil || len(b.unpacked) != unpacked {
+			t.Errorf("%s: %d were unpacked (%v)", name, len(b.unpacked), err)
+		}
 	}
 }

@@ -4,6 +4,7 @@ package lab
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"regexp"
@@ -14,6 +15,7 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
+	"weft/internal/lab/simesxi"
 	"weft/internal/lab/simserver"
 	"weft/internal/lab/simswitch"
 	"weft/internal/lab/sshd"
@@ -24,9 +26,10 @@ type device struct {
 	name string // the host that the inventory names
 	addr string // HCL address
 	kind string // "server", "switch" or "guest"
-	user string // of a switch: who may log in with any password; "": anybody
+	user string // who may log in with any password, where a password is asked for; "": anybody
 
 	server *simserver.Server                              // or
+	esxi   *simesxi.Host                                  // or
 	sw     *simswitch.Switch                              // or
 	pause  func(port string, priority int, frames uint64) // whoever is plugged into a port of sw
 	guest  machine
@@ -49,6 +52,10 @@ func (l *Lab) serve(ctx, running context.Context, d *device) error {
 	d.hostKey, d.listener = signer.PublicKey(), &listener{Listener: ln, conns: map[net.Conn]struct{}{}}
 	config := sshd.Config{HostKey: signer, AuthorizedKeys: []ssh.PublicKey{l.key.PublicKey()}}
 	var machine sshd.Machine = d.server
+	if d.esxi != nil {
+		machine = d.esxi
+		config.Password = func(user, _ string) bool { return d.user == "" || user == d.user }
+	}
 	if d.sw != nil {
 		machine = d.sw
 		config.Password = func(user, _ string) bool { return d.user == "" || user == d.user }
@@ -79,6 +86,9 @@ func (d *device) close() error {
 	if d.sw != nil {
 		d.sw.Close()
 		return nil
+	}
+	if d.esxi != nil {
+		return d.esxi.Close()
 	}
 	return d.server.Close()
 }
@@ -164,13 +174,15 @@ func Faults() []string {
 		"timers          of a server: whatever its timers are to run later runs now",
 		"stop-target, start-target  of a server: stop and start weft-target",
 		"lock-packages, unlock-packages  of a server: another package tool is at work, and has ended",
+		"expire, license  of an ESXi host: its licence allows no change, and allows them again",
+		"datastore=NQN=NAME  of an ESXi host: there is a datastore on the namespaces of that subsystem; without a name no longer",
 		"no-sudo, sudo   of a server: sudo asks for a password, and no longer",
 		"narrow, wide    of a server: its cards run with half of their PCIe lanes, and with all",
 		"no-sm, sm       of a server: its InfiniBand ports wait for a subnet manager, and one has set them up",
 		"overrun=PORT:DSCP:PACKETS  of a switch: so many packets come in there faster than they can leave",
 		"refuse-line=REGEXP  of a switch: refuse configuration lines that match; empty ends it",
 		"lack=REGEXP     of a switch: it has no commands that match, as older releases; empty ends it",
-		"break=REGEXP    of an NX-OS switch: its modules do not carry out lines that match; empty ends it",
+		"break=REGEXP    of a switch with modules: they do not carry out lines that match; empty ends it",
 		"deny=REGEXP     of a switch: refuse lines that match as those that the user may not type; empty ends it",
 		"full, room      of a switch: its file system has no room left, and has again",
 		"drop-after=N    of a switch: answer N more lines, then cut the connection",
@@ -198,12 +210,18 @@ func (d *device) fault(name string) error {
 		if err != nil {
 			return fmt.Errorf("slow: %w", err)
 		}
-		if d.sw != nil {
+		switch {
+		case d.sw != nil:
 			d.sw.Slow(wait)
-		} else {
+		case d.esxi != nil:
+			d.esxi.Slow(wait)
+		default:
 			d.server.Slow(wait)
 		}
 		return nil
+	}
+	if d.esxi != nil {
+		return d.esxiFault(name, value)
 	}
 	if d.sw != nil {
 		return d.switchFault(name, value)
@@ -222,6 +240,9 @@ func (d *device) setHostile(value string) error {
 		if lines, err = regexp.Compile(value); err != nil {
 			return fmt.Errorf("hostile: %w", err)
 		}
+	}
+	if d.esxi != nil {
+		return errors.New("fault hostile: not one that a simulated ESXi host has")
 	}
 	if d.sw != nil {
 		d.sw.Hostile(lines, hostileText)
@@ -272,6 +293,28 @@ func (d *device) switchFault(name, value string) error {
 		return nil
 	}
 	return fmt.Errorf("fault %s: not one that a simulated switch has", name)
+}
+
+func (d *device) esxiFault(name, value string) error {
+	switch name {
+	case "reboot":
+		d.listener.setRefuse(true)
+		d.listener.drop()
+		err := d.esxi.Reboot()
+		d.listener.setRefuse(false)
+		return err
+	case "timers":
+		d.esxi.Wake()
+		return nil
+	case "expire", "license":
+		d.esxi.Licence(name == "expire")
+		return nil
+	case "datastore":
+		nqn, store, _ := strings.Cut(value, "=")
+		d.esxi.Datastore(nqn, store)
+		return nil
+	}
+	return fmt.Errorf("fault %s: not one that a simulated ESXi host has", name)
 }
 
 func (d *device) serverFault(name string) error {

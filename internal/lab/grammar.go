@@ -27,7 +27,7 @@ type GrammarLine struct {
 }
 
 // SwitchOSes are the OSes of switches that can be simulated.
-func SwitchOSes() []string { return []string{"nxos", "comware"} }
+func SwitchOSes() []string { return simswitch.Systems() }
 
 // Grammar lists all that simulated switches of an OS accept, and the source
 // of each line.
@@ -39,7 +39,7 @@ func Grammar(os string) ([]GrammarLine, error) {
 	all := make([]GrammarLine, len(rules))
 	for i, r := range rules {
 		all[i] = GrammarLine{
-			OS: os, Negates: map[string]string{"nxos": "no", "comware": "undo"}[os], View: r.View, Line: r.Line, Undo: r.Undo, Source: r.Source,
+			OS: os, Negates: simswitch.Negation(os), View: r.View, Line: r.Line, Undo: r.Undo, Source: r.Source,
 			Seen: !strings.Contains(r.Source, "SYNTHETIC"),
 		}
 	}

@@ -90,6 +90,9 @@ func Start(ctx context.Context, m *inventory.Model, o Options) (_ *Lab, err erro
 	if err := servers(ctx, running, t.servers); err != nil {
 		return nil, err
 	}
+	if err := l.buildESXi(ctx, running, t.esxi); err != nil {
+		return nil, err
+	}
 	if l.control, err = newControl(l); err != nil {
 		return nil, err
 	}
@@ -203,7 +206,7 @@ func (l *Lab) wanted() { l.ask.Do(func() { close(l.quit) }) }
 func (l *Lab) describe() State {
 	s := State{Warning: Warning, PID: os.Getpid(), Started: time.Now(), Control: l.control.addr(), Token: l.control.token}
 	for _, d := range l.devices {
-		s.Devices = append(s.Devices, Device{Name: d.name, Kind: d.kind, Block: d.addr, Address: d.address()})
+		s.Devices = append(s.Devices, Device{Name: d.name, Kind: d.kind, Block: d.addr, Address: d.address(), User: d.user})
 	}
 	return s
 }

@@ -19,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"weft/internal/lab/simserver"
+	"weft/internal/lab/simswitch"
 	"weft/internal/remote"
 	"weft/internal/remote/ssh"
 	"weft/internal/require"
@@ -419,7 +420,7 @@ func TestWay(t *testing.T) {
 	if _, ok := tw.way(a, far); ok {
 		t.Error("two planes without a cable between them reach each other")
 	}
-	if mtu := configuredMTU("comware", "interface HundredGigE1/0/1\n port link-mode bridge\n jumboframe enable 9216\n#\n", "HundredGigE1/0/1"); mtu != 9216 {
+	if mtu := simswitch.MTU("comware", "interface HundredGigE1/0/1\n port link-mode bridge\n jumboframe enable 9216\n#\n", "HundredGigE1/0/1"); mtu != 9216 {
 		t.Errorf("Comware: %d", mtu)
 	}
 }
@@ -430,7 +431,7 @@ func TestPortNames(t *testing.T) {
 		{"comware", "HGE1/0/3", "HundredGigE1/0/3"}, {"comware", "XGE1/0/3", "Ten-GigabitEthernet1/0/3"},
 		{"comware", "Twenty-FiveGigE1/0/3", "Twenty-FiveGigE1/0/3"}, {"nxos", "", ""},
 	} {
-		if got := portName(test.os, test.port); got != test.want {
+		if got := simswitch.PortName(test.os, test.port); got != test.want {
 			t.Errorf("%s %s: %s", test.os, test.port, got)
 		}
 	}

@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"net/netip"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
+	"weft/internal/lab/simesxi"
 	"weft/internal/lab/simserver"
 	"weft/internal/lab/simswitch"
 	"weft/inventory"
@@ -19,6 +21,7 @@ import (
 type twin struct {
 	servers  []serverSpec
 	switches []switchSpec
+	esxi     []esxiSpec
 
 	plugs   map[simserver.End]plug   // which switch port an interface is plugged into
 	cables  map[plug]plug            // between switches, both ways
@@ -31,6 +34,11 @@ type serverSpec struct {
 	addr string
 	of   *inventory.Server
 	spec simserver.Spec
+}
+
+type esxiSpec struct {
+	addr, user string
+	spec       simesxi.Spec
 }
 
 type switchSpec struct {
@@ -51,7 +59,10 @@ func newTwin(m *inventory.Model) (*twin, error) {
 	t := &twin{plugs: map[simserver.End]plug{}, cables: map[plug]plug{}, os: map[string]string{}, running: map[string]func() string{}, forward: map[string]forward{}}
 	cards := map[*inventory.RNIC]simserver.Interface{}
 	for n, s := range m.Servers {
-		if s.OS != "linux" {
+		if s.OS == simesxi.System {
+			t.esxi = append(t.esxi, newESXi(m, s, cards))
+		}
+		if s.OS != simserver.System {
 			continue // described, but nothing that the lab could stand in for
 		}
 		t.servers = append(t.servers, newServer(m, s, n, cards))
@@ -99,11 +110,16 @@ func (t *twin) check() error {
 			return err
 		}
 	}
+	for _, s := range t.esxi {
+		if err := note(s.spec.Name, s.addr); err != nil {
+			return err
+		}
+	}
 	for _, s := range t.switches {
 		if err := note(s.host, s.addr); err != nil {
 			return err
 		}
-		if s.spec.OS != "nxos" && s.spec.OS != "comware" {
+		if !slices.Contains(simswitch.Systems(), s.spec.OS) {
 			return fmt.Errorf("%s: os %q is not simulated", s.addr, s.spec.OS)
 		}
 	}
@@ -115,22 +131,7 @@ func newServer(m *inventory.Model, s *inventory.Server, n int, cards map[*invent
 	spec := simserver.Spec{Name: s.Host, MachineID: s.MachineID}
 	spec.Interfaces = []simserver.Interface{{Name: "eno1", PCI: "0000:01:00.0", Speed: 1e9, Plain: true, Address: management(n)}}
 	for i, r := range s.RNICs {
-		card := simserver.Interface{PCI: r.PCI, MAC: r.MAC, NoRDMA: r.Software}
-		if card.PCI == "" {
-			card.PCI = fmt.Sprintf("0000:c1:00.%d", i)
-		}
-		if card.MAC == "" {
-			sum := sha256.Sum256([]byte("mac " + s.Host + " " + card.PCI))
-			card.MAC = fmt.Sprintf("02:%02x:%02x:%02x:%02x:%02x", sum[0], sum[1], sum[2], sum[3], sum[4])
-		}
-		for _, l := range m.Links {
-			if (l.From.RNIC == r || l.To.RNIC == r) && l.Speed > 0 {
-				card.Speed = l.Speed
-			}
-		}
-		if r.Fabric != nil {
-			card.Fabric = r.Fabric.Transport
-		}
+		card := newCard(m, s, r, i)
 		cards[r] = card
 		spec.Interfaces = append(spec.Interfaces, card)
 	}
@@ -151,6 +152,27 @@ func newServer(m *inventory.Model, s *inventory.Server, n int, cards map[*invent
 		}
 	}
 	return serverSpec{addr: s.Addr, of: s, spec: spec}
+}
+
+// newCard derives a port of a network card; i tells it from the others of its server.
+func newCard(m *inventory.Model, s *inventory.Server, r *inventory.RNIC, i int) simserver.Interface {
+	card := simserver.Interface{PCI: r.PCI, MAC: r.MAC, NoRDMA: r.Software}
+	if card.PCI == "" {
+		card.PCI = fmt.Sprintf("0000:c1:00.%d", i)
+	}
+	if card.MAC == "" {
+		sum := sha256.Sum256([]byte("mac " + s.Host + " " + card.PCI))
+		card.MAC = fmt.Sprintf("02:%02x:%02x:%02x:%02x:%02x", sum[0], sum[1], sum[2], sum[3], sum[4])
+	}
+	for _, l := range m.Links {
+		if (l.From.RNIC == r || l.To.RNIC == r) && l.Speed > 0 {
+			card.Speed = l.Speed
+		}
+	}
+	if r.Fabric != nil {
+		card.Fabric = r.Fabric.Transport
+	}
+	return card
 }
 
 // management is an address of the block for benchmarks, which nobody routes.
@@ -184,13 +206,16 @@ func (t *twin) cable(l *inventory.Link, a, b inventory.LinkEnd, cards map[*inven
 	if a.Switch == nil {
 		return
 	}
-	at := plug{a.Switch.Name, portName(a.Switch.OS, a.Port)}
-	neighbour := simswitch.Neighbour{Port: at.port}
+	at := plug{a.Switch.Name, simswitch.PortName(a.Switch.OS, a.Port)}
+	neighbour, heard := simswitch.Neighbour{Port: at.port}, true
 	switch {
 	case b.Switch != nil:
-		far := plug{b.Switch.Name, portName(b.Switch.OS, b.Port)}
+		far := plug{b.Switch.Name, simswitch.PortName(b.Switch.OS, b.Port)}
 		t.cables[at] = far
-		neighbour.SystemName, neighbour.PortID = far.sw, far.port
+		neighbour.SystemName, neighbour.PortID, neighbour.Bridge = far.sw, far.port, true
+		if a, err := netip.ParseAddr(b.Switch.Host); err == nil {
+			neighbour.Management = a.String()
+		}
 	case b.RNIC != nil:
 		card, simulated := cards[b.RNIC]
 		if !simulated {
@@ -198,6 +223,7 @@ func (t *twin) cable(l *inventory.Link, a, b inventory.LinkEnd, cards map[*inven
 		}
 		t.plugs[simserver.End{Server: b.RNIC.Server.Host, PCI: card.PCI}] = at
 		neighbour.SystemName, neighbour.PortID = b.RNIC.Server.Host, card.MAC
+		heard = b.RNIC.Server.OS != simesxi.System // whose standard switches speak CDP only
 	default:
 		return
 	}
@@ -205,7 +231,9 @@ func (t *twin) cable(l *inventory.Link, a, b inventory.LinkEnd, cards map[*inven
 	if !managed {
 		return
 	}
-	end.spec.Neighbours = append(end.spec.Neighbours, neighbour)
+	if heard {
+		end.spec.Neighbours = append(end.spec.Neighbours, neighbour)
+	}
 	end.spec.Ports = append(end.spec.Ports, at.port)
 	if l.Speed > 0 {
 		end.spec.Speed = fmt.Sprintf("%dG", l.Speed/1e9)
@@ -236,28 +264,6 @@ func allPorts(cabled []string) []string {
 		add(port)
 	}
 	return all
-}
-
-// portName is a port as the switch prints it.
-func portName(os, port string) string {
-	at := strings.IndexAny(port, "0123456789")
-	if at <= 0 {
-		return port
-	}
-	kind, number := strings.ToLower(strings.TrimSpace(port[:at])), port[at:]
-	long := map[string]string{"e": "Ethernet", "eth": "Ethernet", "ethernet": "Ethernet"}
-	if os == "comware" {
-		long = map[string]string{"hge": "HundredGigE", "hundredgige": "HundredGigE", "fge": "FortyGigE", "fortygige": "FortyGigE",
-			"xge": "Ten-GigabitEthernet", "ten-gigabitethernet": "Ten-GigabitEthernet",
-			"ge": "GigabitEthernet", "gigabitethernet": "GigabitEthernet"}
-		if rest, ok := strings.CutPrefix(strings.ToLower(port), "twenty-fivegige"); ok {
-			return "Twenty-FiveGigE" + rest
-		}
-	}
-	if name, ok := long[kind]; ok {
-		return name + number
-	}
-	return port
 }
 
 // hostname is what a switch calls itself: the first label of the name it is

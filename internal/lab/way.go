@@ -6,20 +6,13 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strconv"
-	"strings"
 
 	"weft/internal/lab/simserver"
+	"weft/internal/lab/simswitch"
 )
 
-// Frames that a port takes when nothing is configured: what is printed by
-// default is what the simulated boxes have.
-const (
-	nxosMTU     = 1500
-	comwareMTU  = 10000
-	noLimit     = 1 << 16
-	jumboPrefix = "jumboframe enable "
-)
+// noLimit is a frame that nothing is known to speak against.
+const noLimit = 1 << 16
 
 // way finds how a frame goes from one interface to another, and the smallest
 // MTU of the switch ports on the way. An interface without a declared cable
@@ -114,27 +107,5 @@ func (t *twin) portMTU(texts map[string]string, p plug) int {
 	if _, have := texts[p.sw]; !have {
 		texts[p.sw] = read()
 	}
-	return configuredMTU(t.os[p.sw], texts[p.sw], p.port)
-}
-
-// configuredMTU is the MTU of a port in the text of a configuration.
-func configuredMTU(os, text, port string) int {
-	mtu, word := nxosMTU, "mtu "
-	if os == "comware" {
-		mtu, word = comwareMTU, jumboPrefix
-	}
-	inside := false
-	for line := range strings.Lines(text) {
-		line = strings.TrimRight(line, "\r\n ")
-		if !strings.HasPrefix(line, " ") {
-			inside = strings.EqualFold(line, "interface "+port)
-			continue
-		}
-		if value, ok := strings.CutPrefix(strings.TrimSpace(line), word); inside && ok {
-			if n, err := strconv.Atoi(value); err == nil {
-				mtu = n
-			}
-		}
-	}
-	return mtu
+	return simswitch.MTU(t.os[p.sw], texts[p.sw], p.port)
 }

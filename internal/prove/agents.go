@@ -44,7 +44,7 @@ func (r *run) served(ctx context.Context, flows []flow) account {
 }
 
 // reckon compares what the probes read with what the targets say they served.
-// Somebody else's reads make it inconclusive, never a pass.
+// Another owner's reads make it inconclusive, never a pass.
 func reckon(rows []*Row, before, after account) []Judgement {
 	read := map[string]uint64{}
 	whole := map[string]bool{}

@@ -240,20 +240,10 @@ func saysOtherwise(n switches.Neighbour, lossless string) string {
 // is reports whether a neighbour is the one that is meant.
 func (p plugged) is(n switches.Neighbour) bool {
 	if p.mac != "" {
-		return plainMAC(n.PortID) == p.mac
+		return switches.PlainMAC(n.PortID) == p.mac
 	}
 	system, _, _ := strings.Cut(n.System, ".")
 	return p.host != "" && strings.EqualFold(system, p.host) && strings.EqualFold(n.PortID, p.port)
-}
-
-// plainMAC is a MAC address without what vendors put between its digits; "": it
-// is none.
-func plainMAC(s string) string {
-	s = strings.ToLower(strings.NewReplacer(":", "", "-", "", ".", "").Replace(strings.TrimSpace(s)))
-	if len(s) != 12 || strings.Trim(s, "0123456789abcdef") != "" {
-		return ""
-	}
-	return s
 }
 
 // everybody lists who may be plugged in somewhere.
@@ -300,13 +290,13 @@ func (in CablingInput) addresses(ctx context.Context) (macs, lost map[*inventory
 			for _, r := range s.RNICs {
 				switch {
 				case r.MAC != "":
-					macs[r] = plainMAC(r.MAC)
+					macs[r] = switches.PlainMAC(r.MAC)
 				case err != nil:
 					lost[r] = s.Addr + ": " + err.Error()
 				default:
 					for line := range strings.Lines(text) {
 						if pci, mac, ok := strings.Cut(strings.TrimSpace(line), " "); ok && pci == r.PCI {
-							macs[r] = plainMAC(mac)
+							macs[r] = switches.PlainMAC(mac)
 						}
 					}
 					if macs[r] == "" {

@@ -22,7 +22,7 @@ func (a addressed) Run(context.Context, remote.Cmd) (remote.Output, error) {
 	return remote.Output{Stdout: []byte(a)}, nil
 }
 func (a addressed) ReadFile(context.Context, string) ([]byte, error) { return nil, fs.ErrNotExist }
-func (a addressed) WriteFile(context.Context, string, io.Reader, fs.FileMode) error {
+func (a addressed) WriteFile(context.Context, string, io.Reader, fs.FileMode, ...string) error {
 	return errors.New("a proof writes nothing")
 }
 

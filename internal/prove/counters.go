@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"weft/internal/tally"
 	"weft/inventory"
-	"weft/switches"
 )
 
 // A source is what a metric counts: switch.port.class.rdma.drops.
@@ -23,11 +23,11 @@ type source struct {
 // traffic class.
 func sourceNames() map[string][]string {
 	return map[string][]string{
-		"switch.port.class.CLASS": {switches.Drops, switches.TxPackets, switches.TxBytes, switches.PFCRx, switches.PFCTx},
-		"switch.port":             {switches.WatchdogEvents, switches.IngressDrops},
-		"server.rnic.class.CLASS": {drops, rxBytes, txBytes, pfcRx, pfcTx, rxPause, txPause},
-		"server.rnic": {drops, outOfBuffer, outOfOrder, retransmits, cnpSent, cnpHandled, ecnMarked,
-			ibSymbolErrors, ibLinkRecoveries, ibLinkDowned, ibReceiveErrors, ibTransmitDiscards, ibTransmitWait},
+		"switch.port.class.CLASS": {tally.Drops, tally.TxPackets, tally.TxBytes, tally.PFCRx, tally.PFCTx},
+		"switch.port":             {tally.WatchdogEvents, tally.IngressDrops},
+		"server.rnic.class.CLASS": {tally.Drops, tally.RxBytes, tally.TxBytes, tally.PFCRx, tally.PFCTx, tally.RxPause, tally.TxPause},
+		"server.rnic": {tally.Drops, tally.OutOfBuffer, tally.OutOfOrder, tally.Retransmits, tally.CNPSent, tally.CNPHandled, tally.ECNMarked,
+			tally.IBSymbolErrors, tally.IBLinkRecoveries, tally.IBLinkDowned, tally.IBReceiveErrors, tally.IBTransmitDiscards, tally.IBTransmitWait},
 	}
 }
 
@@ -75,7 +75,7 @@ func (p countPlace) String() string {
 func (s source) of(m *inventory.Model) []countPlace {
 	var out []countPlace
 	add := func(f *inventory.Fabric, device, port string) {
-		p := countPlace{Counter{device, port, AllPriorities, s.name}, nil}
+		p := countPlace{Counter{device, port, tally.AllPriorities, s.name}, nil}
 		if s.class != "" {
 			i := slices.IndexFunc(f.Classes, func(c *inventory.TrafficClass) bool { return c.Name == s.class })
 			if i < 0 {
@@ -199,10 +199,10 @@ func (j *Judgement) judge(res *Result, m *inventory.Metric, p countPlace) {
 		return
 	}
 	j.Value = float64(grown)
-	if p.class != nil && p.class.PFC && p.Name == switches.Drops && grown == 0 {
+	if p.class != nil && p.class.PFC && p.Name == tally.Drops && grown == 0 {
 		// A packet that was dropped before its class was known may have been of
 		// this one.
-		in := Counter{p.Device, p.Port, AllPriorities, switches.IngressDrops}
+		in := Counter{p.Device, p.Port, tally.AllPriorities, tally.IngressDrops}
 		a, okA, _ := res.After.find(in)
 		b, okB, _ := res.Before.find(in)
 		if okA && okB && a.Value > b.Value {

@@ -13,8 +13,10 @@ import (
 	"time"
 
 	"weft/internal/remote"
+	"weft/internal/tally"
 	"weft/inventory"
-	"weft/switches"
+	"weft/modules/host"
+	"weft/modules/linux"
 )
 
 // A plant is a fabric of counters: two leaves with a port each, and a server
@@ -33,7 +35,7 @@ type plant struct {
 	after func(*plant)   // between the readings
 }
 
-func (p *plant) counted(_ context.Context, sw *inventory.Switch, ports []string) (*switches.Counted, error) {
+func (p *plant) counted(_ context.Context, sw *inventory.Switch, ports []string) (*tally.Ports, error) {
 	if sw.Addr == p.down {
 		return nil, errors.New("connection refused")
 	}
@@ -43,16 +45,16 @@ func (p *plant) counted(_ context.Context, sw *inventory.Switch, ports []string)
 		p.after(p)
 		p.after = nil
 	}
-	out := &switches.Counted{}
+	out := &tally.Ports{}
 	for _, port := range ports {
-		for name, n := range map[string]uint64{switches.Drops: p.ports[sw.Name], switches.PFCTx: 9} {
-			out.Counts = append(out.Counts, switches.Count{Port: port, Priority: 3, Name: name, Value: n, Line: "show it"})
+		for name, n := range map[string]uint64{tally.Drops: p.ports[sw.Name], tally.PFCTx: 9} {
+			out.Counts = append(out.Counts, tally.Count{Port: port, Priority: 3, Name: name, Value: n, Line: "show it"})
 		}
-		out.Counts = append(out.Counts, switches.Count{Port: port, Priority: switches.AllPriorities, Name: switches.IngressDrops, Value: p.in[sw.Name]})
+		out.Counts = append(out.Counts, tally.Count{Port: port, Priority: tally.AllPriorities, Name: tally.IngressDrops, Value: p.in[sw.Name]})
 		if why := p.gaps[sw.Name]; why != "" {
-			out.Gaps = append(out.Gaps, switches.Gap{Port: port, Name: switches.WatchdogEvents, Why: why})
+			out.Gaps = append(out.Gaps, tally.Gap{Port: port, Name: tally.WatchdogEvents, Why: why})
 		} else {
-			out.Counts = append(out.Counts, switches.Count{Port: port, Priority: switches.AllPriorities, Name: switches.WatchdogEvents, Off: p.off[sw.Name]})
+			out.Counts = append(out.Counts, tally.Count{Port: port, Priority: tally.AllPriorities, Name: tally.WatchdogEvents, Off: p.off[sw.Name]})
 		}
 	}
 	return out, nil
@@ -65,7 +67,7 @@ func (p *plant) Run(context.Context, remote.Cmd) (remote.Output, error) {
 }
 func (p *plant) Name() string                                     { return "n1" }
 func (p *plant) ReadFile(context.Context, string) ([]byte, error) { return nil, fs.ErrNotExist }
-func (p *plant) WriteFile(context.Context, string, io.Reader, fs.FileMode) error {
+func (p *plant) WriteFile(context.Context, string, io.Reader, fs.FileMode, ...string) error {
 	return errors.New("a proof writes nothing")
 }
 
@@ -102,7 +104,7 @@ func lossless() *inventory.Metric {
 
 func (p *plant) prove(t *testing.T, m *inventory.Model, change ...func(*Input)) *Result {
 	t.Helper()
-	in := Input{Model: m, Names: []string{"healthy"}, Switch: p.counted, Window: time.Nanosecond,
+	in := Input{Model: m, Names: []string{"healthy"}, Switch: p.counted, Window: time.Nanosecond, NICs: countNICs,
 		Host: func(context.Context, *inventory.Server) (remote.Host, error) {
 			if p.down == "server.n1" {
 				return nil, errors.New("connection refused")
@@ -117,6 +119,35 @@ func (p *plant) prove(t *testing.T, m *inventory.Model, change ...func(*Input)) 
 		t.Fatal(err)
 	}
 	return res
+}
+
+// countNICs reads what a plant prints as Linux does.
+func countNICs(*inventory.Server) (CountNICs, error) {
+	return func(ctx context.Context, h remote.Host, nics []*inventory.RNIC) (*tally.Ports, error) {
+		var of []host.NIC
+		for _, n := range nics {
+			of = append(of, host.NIC{Name: n.Name, PCI: n.PCI})
+		}
+		return linux.OS().Counters(ctx, h, of)
+	}, nil
+}
+
+// Whatever a NIC may count can be asked for.
+func TestWhatNICsCountIsASource(t *testing.T) {
+	p := healthy()
+	p.nics = func(int) string {
+		return "nic 1\ndriver mlx5_core\nib link_downed 3\nnic 2\ndriver bnxt_en\nnic 3\ndriver ice\n"
+	}
+	ports, err := linux.OS().Counters(t.Context(), p, []host.NIC{{Name: "a", PCI: "1"}, {Name: "b", PCI: "2"}, {Name: "c", PCI: "3"}})
+	if err != nil || len(ports.Gaps) < 20 {
+		t.Fatalf("%v %+v", err, ports)
+	}
+	for _, g := range ports.Gaps {
+		_, port := parseSource("server.rnic." + g.Name)
+		if _, class := parseSource("server.rnic.class.rdma." + g.Name); port != nil && class != nil {
+			t.Errorf("%v", port)
+		}
+	}
 }
 
 func TestCountersAreJudgedByWhatTheyGrow(t *testing.T) {
@@ -249,7 +280,7 @@ func TestCountersOfARollout(t *testing.T) {
 	}
 }
 
-// A gate fails on what no rollout may bring about, whether its validations ask
+// A gate fails on what no rollout may make, whether its validations ask
 // for it or not, and on nothing else that nobody asked for.
 func TestAborts(t *testing.T) {
 	watchdog := &inventory.Metric{Name: "watchdog", Source: "switch.port.pfc_watchdog.events", Delta: true, HasMax: true}
@@ -300,20 +331,4 @@ func TestAborts(t *testing.T) {
 	if res := p.prove(t, plantModel(lossless()), func(in *Input) { in.Classes = true }); res.Verdict != Pass {
 		t.Errorf("%s %+v", res.Verdict, res.Judgements)
 	}
-}
-
-func FuzzParseNICs(f *testing.F) {
-	f.Add(healthy().nics(1))
-	f.Add("nic x\nethtool failed\nhw a b\n")
-	f.Fuzz(func(t *testing.T, text string) {
-		for pci, nic := range parseNICs(text) {
-			for _, name := range nicNames(nic.driver) {
-				for _, s := range func() []Sample { got, _ := name.of(nic, "d", pci, time.Time{}); return got }() {
-					if s.Port != pci || s.Name == "" {
-						t.Errorf("%+v", s)
-					}
-				}
-			}
-		}
-	})
 }

@@ -299,13 +299,13 @@ func (f flow) tos() uint8 {
 
 // What a probe does around what it measures.
 const (
-	warmup   = 100 // reads before those that are measured
+	warmup   = 100 // reads before those that are measured, where there are no fewer of these
 	readTime = 30 * time.Second
 )
 
 // reads is what a probe is asked for.
 func (r *run) reads(f flow) *agent.ReadRequest {
-	q := &agent.ReadRequest{Size: f.size, Depth: depth, Samples: f.samples, Warmup: warmup, Timeout: readTime}
+	q := &agent.ReadRequest{Size: f.size, Depth: depth, Samples: f.samples, Warmup: min(warmup, f.samples), Timeout: readTime}
 	if f.local {
 		q.Path, q.Over.Transports = r.in.Volume(f.ns.From, f.target.Server), []string{"tcp"}
 		return q

@@ -79,7 +79,7 @@ func unjudged(res *Result, validations []*inventory.Validation, later bool) {
 		why := "there is nothing in it to judge"
 		switch {
 		case measured(v) && later:
-			why = errNoPair.Error()
+			why = ErrNoPair.Error()
 		case measured(v):
 			why = "nothing of it could be measured: no initiator connects to a target that its probe reaches"
 		}

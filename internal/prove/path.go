@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"weft/internal/remote"
+	"weft/internal/tally"
 	"weft/inventory"
-	"weft/switches"
 )
 
 // pathName is what judgements about the way of packets stand under.
@@ -213,7 +213,7 @@ func (r *run) classified(res *Result, all []leg) []Judgement {
 		}
 		// Ports and NICs count all pairs that they are on the way of.
 		back := together(res, all, func(o leg) bool { return o.to == l.to })
-		sent, why := res.grown(Counter{l.to.Server.Addr, l.to.Name, class.Priority, txBytes})
+		sent, why := res.grown(Counter{l.to.Server.Addr, l.to.Name, class.Priority, tally.TxBytes})
 		j := Judgement{Validation: pathName, Metric: "marked", Pair: l.label, Counted: true, Note: "as " + class.Name + ", DSCP " + dscps(class), Verdict: Inconclusive}
 		if why != "" {
 			j.Why = l.parts[len(l.parts)-1] + ": " + why
@@ -271,7 +271,7 @@ func (r *run) queued(res *Result, l leg, class *inventory.TrafficClass, back uin
 		return j
 	}
 	device, port, _ := strings.Cut(l.parts[1], " ")
-	got, why := res.grown(Counter{device, port, class.Priority, switches.TxBytes})
+	got, why := res.grown(Counter{device, port, class.Priority, tally.TxBytes})
 	switch {
 	case why != "":
 		j.Why = l.parts[1] + ": " + why
@@ -281,7 +281,7 @@ func (r *run) queued(res *Result, l leg, class *inventory.TrafficClass, back uin
 		j.Verdict, j.Value, j.Where = Fail, 1, "at "+device
 		j.Why = fmt.Sprintf("%d of %d bytes left %s in queue %d", got, back, l.parts[1], class.Priority)
 		for q := range 8 {
-			if n, why := res.grown(Counter{device, port, q, switches.TxBytes}); q != class.Priority && why == "" && n >= back {
+			if n, why := res.grown(Counter{device, port, q, tally.TxBytes}); q != class.Priority && why == "" && n >= back {
 				j.Why += fmt.Sprintf("; queue %d carried %d", q, n)
 			}
 		}

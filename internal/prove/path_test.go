@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"weft/internal/remote"
+	"weft/internal/tally"
 	"weft/inventory"
-	"weft/switches"
 )
 
 func TestLocate(t *testing.T) {
@@ -43,7 +43,7 @@ type pinged struct {
 
 func (p *pinged) Name() string                                     { return "pinged" }
 func (p *pinged) ReadFile(context.Context, string) ([]byte, error) { return nil, fs.ErrNotExist }
-func (p *pinged) WriteFile(context.Context, string, io.Reader, fs.FileMode) error {
+func (p *pinged) WriteFile(context.Context, string, io.Reader, fs.FileMode, ...string) error {
 	return errors.New("a proof writes nothing")
 }
 
@@ -125,12 +125,12 @@ func TestClassified(t *testing.T) {
 		}
 		for _, tg := range m.Targets {
 			for _, nic := range tg.Server.RNICs {
-				add(Counter{tg.Server.Addr, nic.Name, 3, txBytes}, 2000)
+				add(Counter{tg.Server.Addr, nic.Name, 3, tally.TxBytes}, 2000)
 			}
 		}
 		for _, i := range m.Initiators {
 			for _, nic := range i.Server.RNICs {
-				add(Counter{"switch." + nic.Plane.Name, i.Server.Name, 3, switches.TxBytes}, 2000)
+				add(Counter{"switch." + nic.Plane.Name, i.Server.Name, 3, tally.TxBytes}, 2000)
 			}
 		}
 		r := &run{in: Input{Model: m}}

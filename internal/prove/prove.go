@@ -14,9 +14,9 @@ import (
 	"weft/internal/agent"
 	"weft/internal/latency"
 	"weft/internal/remote"
+	"weft/internal/tally"
 	"weft/inventory"
 	"weft/plan"
-	"weft/switches"
 )
 
 // Verdict is how a measurement was judged.
@@ -153,7 +153,10 @@ type Input struct {
 	Emit   plan.Emit // may be nil
 
 	// Switch asks a switch what it has counted on ports. nil: none is asked.
-	Switch func(ctx context.Context, sw *inventory.Switch, ports []string) (*switches.Counted, error)
+	Switch func(ctx context.Context, sw *inventory.Switch, ports []string) (*tally.Ports, error)
+	// NICs is how a server is asked what its NICs have counted; its error says why it
+	// cannot be asked. nil: none is asked.
+	NICs func(*inventory.Server) (CountNICs, error)
 	// Ready says whether a port of a switch or a NIC of a server is rolled out:
 	// one that is not is not judged. nil: they all are.
 	Ready func(device, port string) bool
@@ -165,7 +168,7 @@ type Input struct {
 	// right queues, and arrive whole at their full length.
 	Path bool
 	// Classes proves only the marks and queues of what is measured anyway, and
-	// judges what that tells, and what no rollout may bring about, such as drops of
+	// judges what that tells, and what no rollout may make, such as drops of
 	// a lossless class: where it tells nothing, nobody has asked.
 	Classes bool
 	// Throughput also measures how much goes over every pair and plane.
@@ -185,6 +188,9 @@ type Input struct {
 	Window time.Duration
 }
 
+// CountNICs asks a server what some of its NICs have counted.
+type CountNICs func(context.Context, remote.Host, []*inventory.RNIC) (*tally.Ports, error)
+
 // Run measures every initiator × target × plane at every size that the
 // validations ask for, and judges them. Its error is about the request; what
 // the fabric does wrong is in the result.
@@ -200,9 +206,9 @@ func Run(ctx context.Context, in Input) (*Result, error) {
 	case len(in.Names) > 0 && !slices.ContainsFunc(validations, measured):
 		// Nothing of what was asked for needs a probe.
 	case later && !slices.ContainsFunc(validations, counts):
-		return nil, errNoPair
+		return nil, ErrNoPair
 	case len(flows) == 0 && !slices.ContainsFunc(validations, counts):
-		return nil, errors.New("there is nothing to measure: no initiator connects to a target that its probe reaches")
+		return nil, ErrNothing
 	}
 	return r.prove(ctx, validations, flows, len(all) > 0 && len(flows) == 0)
 }
@@ -285,8 +291,11 @@ func (r *run) judgePaths(ctx context.Context, res *Result, validations []*invent
 	}
 }
 
-// errNoPair is why nothing is measured where all pairs are left out.
-var errNoPair = errors.New("no pair of an initiator and a target is rolled out yet: their agents come in a later phase")
+// ErrNothing is why nothing is measured where there is no pair.
+var ErrNothing = errors.New("there is nothing to measure: no initiator connects to a target that its probe reaches")
+
+// ErrNoPair is why nothing is measured where all pairs are left out.
+var ErrNoPair = errors.New("no pair of an initiator and a target is rolled out yet: their agents come in a later phase")
 
 func chosen(m *inventory.Model, names []string) ([]*inventory.Validation, error) {
 	if len(names) == 0 {
@@ -342,6 +351,17 @@ func Checked(checks []Check) Verdict {
 func (res *Result) Add(other *Result) {
 	res.Judgements = append(res.Judgements, other.Judgements...)
 	res.Verdict = overall(res)
+}
+
+// Join takes in all that was measured elsewhere of the same validations.
+func (res *Result) Join(other *Result) {
+	first := res.Verdict == ""
+	res.Rows, res.Local = append(res.Rows, other.Rows...), append(res.Local, other.Local...)
+	res.Before, res.After = res.Before.join(other.Before), res.After.join(other.After)
+	if first {
+		res.NotYet = other.NotYet
+	}
+	res.Add(other)
 }
 
 // hosts logs in to each server at most once.

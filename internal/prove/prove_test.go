@@ -122,7 +122,7 @@ func (f *farm) do(ctx context.Context, host string, request *agent.Request, repl
 }
 
 func (h *farmHost) ReadFile(context.Context, string) ([]byte, error) { return nil, fs.ErrNotExist }
-func (h *farmHost) WriteFile(context.Context, string, io.Reader, fs.FileMode) error {
+func (h *farmHost) WriteFile(context.Context, string, io.Reader, fs.FileMode, ...string) error {
 	return errors.New("a proof writes nothing")
 }
 
@@ -260,7 +260,7 @@ func TestInconclusive(t *testing.T) {
 	if res.Verdict != Inconclusive || got[Pass] != 2 || got[Inconclusive] != 2 {
 		t.Errorf("an initiator is down: %s, %v", res.Verdict, got)
 	}
-	// A target that counts more than was read was read by somebody else.
+	// A target that counts more than was read was read by another.
 	res = prove(t, model(1, 1, time.Second), &farm{p99: time.Microsecond, lies: true})
 	if got := verdicts(res, "bytes"); res.Verdict != Inconclusive || got[Inconclusive] != 1 {
 		t.Errorf("bytes differ: %s, %v", res.Verdict, got)
@@ -293,7 +293,7 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// A target of somebody else's is read as any other, from whichever namespace it
+// A target of another's is read as any other, from whichever namespace it
 // shows; nobody reads it locally, and nobody counts what it has served.
 func TestExternalTarget(t *testing.T) {
 	m := model(1, 1, time.Second)

@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -10,8 +11,8 @@ import (
 	"time"
 
 	"weft/internal/hint"
+	"weft/internal/tally"
 	"weft/inventory"
-	"weft/switches"
 )
 
 // A Counter is something that a switch port or a NIC counts, in the words of
@@ -19,7 +20,7 @@ import (
 type Counter struct {
 	Device   string `json:"device"`   // HCL address
 	Port     string `json:"port"`     // of a switch, or the name of the rnic block
-	Priority int    `json:"priority"` // 802.1p; switches.AllPriorities
+	Priority int    `json:"priority"` // 802.1p; tally.AllPriorities
 	Name     string `json:"name"`
 }
 
@@ -48,6 +49,17 @@ type Reading struct {
 	// Agents are when the weft-target of each server was started, by the clock
 	// there, where it was asked.
 	Agents map[string]time.Time `json:"agents,omitempty"`
+}
+
+// join is what two readings of different devices say; nil where there is none.
+func (r *Reading) join(other *Reading) *Reading {
+	if r == nil || other == nil {
+		return cmp.Or(r, other)
+	}
+	all := &Reading{Samples: slices.Concat(r.Samples, other.Samples), Missing: slices.Concat(r.Missing, other.Missing), Agents: map[string]time.Time{}}
+	maps.Copy(all.Agents, r.Agents)
+	maps.Copy(all.Agents, other.Agents)
+	return all
 }
 
 // Since is what the next look counts on from: what could not be read now stands
@@ -187,19 +199,38 @@ func (r *run) readSwitch(ctx context.Context, sw *inventory.Switch, ports []stri
 	if r.in.Switch == nil {
 		return nil, nil, errors.New("switches are not asked")
 	}
-	counted, err := r.in.Switch(ctx, sw, ports)
+	return told(sw.Addr)(r.in.Switch(ctx, sw, ports))
+}
+
+// readServer asks a server what its NICs have counted.
+func (r *run) readServer(ctx context.Context, s *inventory.Server, nics []*inventory.RNIC) (samples []Sample, missing []Missing, err error) {
+	if r.in.NICs == nil {
+		return nil, nil, errors.New("servers are not asked")
+	}
+	count, err := r.in.NICs(s)
 	if err != nil {
 		return nil, nil, err
 	}
-	now := time.Now()
-	for _, c := range counted.Counts {
-		samples = append(samples, Sample{Counter{sw.Addr, c.Port, c.Priority, c.Name}, now, c.Value, c.Line, c.Off})
+	host, err := r.hosts.of(ctx, s)
+	if err != nil {
+		return nil, nil, err
 	}
-	for _, g := range counted.Gaps {
-		missing = append(missing, Missing{sw.Addr, g.Port, g.Name, g.Why})
-	}
-	return samples, missing, nil
+	return told(s.Addr)(count(ctx, host, nics))
 }
 
-// AllPriorities stands in a Counter that is of no priority.
-const AllPriorities = switches.AllPriorities
+// told makes samples of what a device has counted.
+func told(device string) func(*tally.Ports, error) ([]Sample, []Missing, error) {
+	return func(ports *tally.Ports, err error) (samples []Sample, missing []Missing, _ error) {
+		if err != nil {
+			return nil, nil, err
+		}
+		now := time.Now()
+		for _, c := range ports.Counts {
+			samples = append(samples, Sample{Counter{device, c.Port, c.Priority, c.Name}, now, c.Value, c.Line, c.Off})
+		}
+		for _, g := range ports.Gaps {
+			missing = append(missing, Missing{device, g.Port, g.Name, g.Why})
+		}
+		return samples, missing, nil
+	}
+}

@@ -25,8 +25,9 @@ type Host interface {
 	ReadFile(ctx context.Context, path string) ([]byte, error)
 
 	// WriteFile replaces a file whole or not at all. Missing directories are
-	// made with mode 0755.
-	WriteFile(ctx context.Context, path string, r io.Reader, mode fs.FileMode) error
+	// made with mode 0755. It is put in its place by a command that runs behind the
+	// arguments, where there are any: they decide whether it is.
+	WriteFile(ctx context.Context, path string, r io.Reader, mode fs.FileMode, behind ...string) error
 }
 
 // A Cmd is an argument vector; Quote is the only function that turns one
@@ -78,6 +79,26 @@ type File struct {
 	Mode    fs.FileMode
 	Content []byte
 	Secret  bool // the content is never shown
+
+	// Unpack makes the content when the file is put, in place of Content: what is
+	// large is not unpacked to be shown. Size is how long it will be.
+	Unpack func() ([]byte, error)
+	Size   int
+}
+
+// Bytes is the content.
+func (f *File) Bytes() ([]byte, error) {
+	if f.Unpack == nil {
+		return f.Content, nil
+	}
+	return f.Unpack()
+}
+
+func (f *File) size() int {
+	if f.Unpack == nil {
+		return len(f.Content)
+	}
+	return f.Size
 }
 
 // String shows the step as people read it in a plan: the command with a
@@ -87,7 +108,7 @@ func (s Step) String() string {
 	case s.Put != nil && s.Put.Secret:
 		return fmt.Sprintf("put %s (%04o, sensitive)", s.Put.Path, s.Put.Mode.Perm())
 	case s.Put != nil:
-		return fmt.Sprintf("put %s (%04o, %d bytes)", s.Put.Path, s.Put.Mode.Perm(), len(s.Put.Content))
+		return fmt.Sprintf("put %s (%04o, %d bytes)", s.Put.Path, s.Put.Mode.Perm(), s.Put.size())
 	case s.Del != "":
 		return "remove " + s.Del
 	case s.Secret != nil:

@@ -11,7 +11,11 @@ import (
 func Do(ctx context.Context, h Host, s Step) error {
 	switch {
 	case s.Put != nil:
-		if err := h.WriteFile(ctx, s.Put.Path, bytes.NewReader(s.Put.Content), s.Put.Mode); err != nil {
+		content, err := s.Put.Bytes()
+		if err == nil {
+			err = h.WriteFile(ctx, s.Put.Path, bytes.NewReader(content), s.Put.Mode)
+		}
+		if err != nil {
 			return fmt.Errorf("writing %s: %w", s.Put.Path, err)
 		}
 		return nil

@@ -32,7 +32,8 @@ func cell(s string) string {
 	return strings.Join(words, " ")
 }
 
-func mark(v prove.Verdict) string {
+// Mark is a verdict for people: never a colour alone.
+func Mark(v prove.Verdict) string {
 	return map[prove.Verdict]string{prove.Pass: "✓ pass", prove.Fail: "✗ fail", prove.Inconclusive: "? inconclusive"}[v]
 }
 
@@ -45,7 +46,7 @@ func (r *Report) Markdown(w io.Writer) error {
 		p.line("**SIMULATED**: measured on weft's lab. It shows function, not speed.")
 		p.line("")
 	}
-	p.line("Verdict of the last measurement: **%s** · made %s by weft %s", mark(r.Verdict), r.Made.UTC().Format(stamp), cell(r.Weft))
+	p.line("Verdict of the last measurement: **%s** · made %s by weft %s", Mark(r.Verdict), r.Made.UTC().Format(stamp), cell(r.Weft))
 	p.line("")
 	if r.Headline == nil {
 		p.line("Nothing was measured.")
@@ -59,13 +60,13 @@ func (r *Report) Markdown(w io.Writer) error {
 	r.markdownRun(p)
 	for _, m := range r.Measured {
 		p.line("\n## %s\n", m.Title())
-		p.line("%s, measured %s\n", mark(m.Result.Verdict), m.Time.UTC().Format(stamp))
+		p.line("%s, measured %s\n", Mark(m.Result.Verdict), m.Time.UTC().Format(stamp))
 		markdownResult(p, m.Result)
 	}
 	if len(r.Thresholds) > 0 {
 		p.line("\n## Thresholds\n\n| metric | what is measured | limit | from |\n|---|---|---|---|")
 		for _, t := range r.Thresholds {
-			p.line("| %s.%s | %s | %s | %s |", cell(t.Validation), cell(t.Metric), cell(what(t)), cell(limit(t)), cell(t.Place))
+			p.line("| %s.%s | %s | %s | %s |", cell(t.Validation), cell(t.Metric), cell(what(t)), cell(Limit(t)), cell(t.Place))
 		}
 	}
 	if r.Plan != nil {
@@ -108,7 +109,7 @@ func markdownResult(p *printer, res *prove.Result) {
 		if c.Why != "" {
 			text = ": " + c.Why
 		}
-		p.line("- %s %s%s", mark(c.Verdict), cell(c.Name), cell(text))
+		p.line("- %s %s%s", Mark(c.Verdict), cell(c.Name), cell(text))
 	}
 	for _, o := range res.Outputs {
 		p.line("- output %s = %s", cell(o.Name), cell(told(o)))
@@ -118,10 +119,10 @@ func markdownResult(p *printer, res *prove.Result) {
 	}
 	p.line("")
 	p.line("| | metric | places | worst | limit |\n|---|---|---|---|---|")
-	for _, l := range lines(res) {
-		p.line("| %s | %s | %s | %s | %s |", mark(l.Verdict), cell(l.Name()), l.Passed, cell(l.Worst), cell(l.Limit))
+	for _, l := range Lines(res) {
+		p.line("| %s | %s | %s | %s | %s |", Mark(l.Verdict), cell(l.Name()), l.Passed, cell(l.Worst), cell(l.Limit))
 	}
-	for _, l := range lines(res) {
+	for _, l := range Lines(res) {
 		for _, note := range l.Notes {
 			p.line("\n%s: %s", cell(l.Name()), cell(note))
 		}

@@ -17,6 +17,11 @@ import (
 //go:embed page.html
 var pageText string
 
+// Style is how the page looks, and any page that shows the same: it loads nothing.
+//
+//go:embed page.css
+var Style string
+
 // A page is what the HTML shows.
 type page struct {
 	*Report
@@ -27,7 +32,7 @@ type page struct {
 	After     *Measured
 	Changes   []change
 	Bars      template.HTML
-	Timelines []titled
+	Timelines []Timeline
 	Quiet     []string // metrics that were nothing at every look, which no picture tells better
 	Latest    *Measured
 	Steps     []stepsOf
@@ -45,9 +50,10 @@ type heatMap struct {
 	Worst   []*prove.Row // those that took longest, in words
 }
 
-type titled struct {
+// A Timeline is a metric at every look.
+type Timeline struct {
 	Title   string
-	Picture template.HTML
+	Picture template.HTML // whose every text is escaped
 }
 
 // stepsOf are the steps of a phase.
@@ -59,8 +65,8 @@ type stepsOf struct {
 // HTML writes the report as one page that is self-contained: no other file or host, no script.
 func (r *Report) HTML(w io.Writer) error {
 	t, err := template.New("page").Funcs(template.FuncMap{
-		"mark": mark, "lines": lines, "judged": view.Judged, "duration": view.Duration, "size": size, "plane": plane, "over": over,
-		"known": known, "impact": impact, "limit": limit, "what": what, "join": strings.Join, "short": short, "degraded": view.Degraded, "told": told, "targetCPU": targetCPU,
+		"mark": Mark, "lines": Lines, "style": func() template.CSS { return template.CSS(Style) }, "judged": view.Judged, "duration": view.Duration, "size": size, "plane": plane, "over": over,
+		"known": known, "impact": impact, "limit": Limit, "what": what, "join": strings.Join, "short": short, "degraded": view.Degraded, "told": told, "targetCPU": targetCPU,
 		"gbit":     func(bits float64) string { return fmt.Sprintf("%.3g", bits/1e9) },
 		"time":     func(m Measured) string { return m.Time.UTC().Format(stamp) },
 		"rows":     func(res *prove.Result) []*prove.Row { return slices.Concat(res.Local, res.Rows) },
@@ -79,7 +85,7 @@ func (r *Report) HTML(w io.Writer) error {
 
 // draw makes the pictures of what there is.
 func (p *page) draw() error {
-	p.drawTimelines()
+	p.Timelines, p.Quiet = p.Report.Timelines()
 	p.drawSteps()
 	if p.Latest == nil {
 		return nil
@@ -126,11 +132,11 @@ func (p *page) drawLatest() error {
 	return nil
 }
 
-// drawTimelines makes a timeline of each metric that moved while a phase was
-// watched.
-func (p *page) drawTimelines() {
+// Timelines are of each metric that moved while a phase was watched, and what did not
+// move, in words.
+func (r *Report) Timelines() (moved []Timeline, quiet []string) {
 	metrics := map[string]bool{}
-	for _, s := range p.Soak {
+	for _, s := range r.Soak {
 		for name := range s.Worst {
 			metrics[name] = true
 		}
@@ -139,12 +145,13 @@ func (p *page) drawTimelines() {
 		if strings.HasPrefix(name, "accounting.") {
 			continue // how much was read says nothing about the fabric
 		}
-		if looks := quiet(p.Soak, name); looks > 0 {
-			p.Quiet = append(p.Quiet, fmt.Sprintf("%s (%d looks)", name, looks))
-		} else if picture := timeline(p.Soak, name, p.value(name)); picture != "" {
-			p.Timelines = append(p.Timelines, titled{name, picture})
+		if looks := still(r.Soak, name); looks > 0 {
+			quiet = append(quiet, fmt.Sprintf("%s (%d looks)", name, looks))
+		} else if picture := timeline(r.Soak, name, r.value(name)); picture != "" {
+			moved = append(moved, Timeline{name, picture})
 		}
 	}
+	return moved, quiet
 }
 
 // drawSteps groups the steps of the plan by phase.
@@ -161,9 +168,9 @@ func (p *page) drawSteps() {
 	}
 }
 
-// quiet is at how many looks a metric was seen, if it was nothing and let through
+// still is at how many looks a metric was seen, if it was nothing and let through
 // at all of them.
-func quiet(samples []prove.Look, metric string) (looks int) {
+func still(samples []prove.Look, metric string) (looks int) {
 	for _, s := range samples {
 		v, ok := s.Worst[metric]
 		if ok && v != 0 || of(s, metric) != prove.Pass && (ok || s.Verdicts[metric] != "") {

@@ -90,8 +90,8 @@ func of(s prove.Look, metric string) prove.Verdict {
 	return cmp.Or(s.Verdicts[metric], prove.Pass)
 }
 
-// limit is the threshold for people.
-func limit(t prove.Threshold) string {
+// Limit is a threshold for people.
+func Limit(t prove.Threshold) string {
 	var parts []string
 	switch {
 	case t.Made != "":
@@ -201,8 +201,8 @@ func (r *Report) JSON(w io.Writer) error {
 	return e.Encode(r)
 }
 
-// A line is one metric of a validation over all its places.
-type line struct {
+// A Line is one metric of a validation over all its places.
+type Line struct {
 	Validation, Metric string
 	Verdict            prove.Verdict
 	Passed             string // of how many
@@ -212,10 +212,10 @@ type line struct {
 }
 
 // Name is that of the metric with its validation.
-func (l line) Name() string { return l.Validation + "." + l.Metric }
+func (l Line) Name() string { return l.Validation + "." + l.Metric }
 
-// lines are the judgements of a result, a line for each metric.
-func lines(res *prove.Result) []line {
+// Lines are the judgements of a result, a line for each metric.
+func Lines(res *prove.Result) []Line {
 	type key struct {
 		validation, metric string
 		base               bool
@@ -229,9 +229,9 @@ func lines(res *prove.Result) []line {
 		}
 		of[k] = append(of[k], j)
 	}
-	var out []line
+	var out []Line
 	for _, k := range order {
-		l := line{Validation: k.validation, Metric: k.metric, Verdict: prove.Pass, Passed: view.Passed(of[k])}
+		l := Line{Validation: k.validation, Metric: k.metric, Verdict: prove.Pass, Passed: view.Passed(of[k])}
 		worst := slices.MaxFunc(of[k], func(a, b prove.Judgement) int { return cmp.Compare(a.Value-a.Limit, b.Value-b.Limit) })
 		if worst.Measured() {
 			l.Worst, l.Limit = view.Value(worst, worst.Value), view.Value(worst, worst.Limit)

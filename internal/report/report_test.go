@@ -203,7 +203,7 @@ func TestTimelineMarksWhatFailed(t *testing.T) {
 
 // A limit that nothing was held against is not said to be zero.
 func TestNothingJudgedHasNoLimit(t *testing.T) {
-	for _, l := range lines(&prove.Result{Judgements: []prove.Judgement{{Validation: "healthy", Metric: "drops", Counted: true, Verdict: prove.Inconclusive, Why: "nobody counts"}}}) {
+	for _, l := range Lines(&prove.Result{Judgements: []prove.Judgement{{Validation: "healthy", Metric: "drops", Counted: true, Verdict: prove.Inconclusive, Why: "nobody counts"}}}) {
 		if l.Worst != "not known" || l.Limit != "–" {
 			t.Errorf("worst %q, limit %q", l.Worst, l.Limit)
 		}

@@ -18,7 +18,7 @@ const (
 	Clients     = "clients"     // libraries of others that drive switches
 	Lab         = "lab"         // guests with real kernels
 	OpenSSH     = "openssh"     // its server and its tools
-	Chromium    = "chromium"    // a browser that opens the report
+	Chromium    = "chromium"    // a browser that opens the report and the page of runs
 	OpenSM      = "opensm"      // a subnet manager and a simulated subnet
 	Agents      = "agents"      // the agents inside weft, which make build puts there
 )

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -43,4 +44,45 @@ func KeepBaseline(path string, simulated bool, res *prove.Result) (int, error) {
 		return 0, fmt.Errorf("keep the baseline: %w", err)
 	}
 	return n, writeJSON(path, b)
+}
+
+// Baseline is what measurements are compared with where no file is named; nil: nothing
+// was recorded yet.
+func (r *Records) Baseline(ctx context.Context, simulated bool) (*prove.Baseline, error) {
+	s, err := r.look(ctx)
+	if s == nil {
+		return nil, err
+	}
+	b := new(prove.Baseline)
+	there, err := getLarge(ctx, s, keyBaseline(simulated), b)
+	if err != nil {
+		return nil, r.trouble(fmt.Errorf("the baseline: %w", err))
+	}
+	if !there {
+		return nil, nil
+	}
+	if err := b.Check(simulated); err != nil {
+		return nil, hint.Wrap(fmt.Errorf("the baseline: %w", err), "measure a new one: weft verify --save-baseline")
+	}
+	return b, nil
+}
+
+// KeepBaseline keeps what was measured there. It says how many flows that are.
+func (r *Records) KeepBaseline(ctx context.Context, simulated bool, res *prove.Result) (int, error) {
+	s, err := r.use(ctx)
+	if err != nil {
+		return 0, err
+	}
+	b := new(prove.Baseline)
+	if there, err := getLarge(ctx, s, keyBaseline(simulated), b); err != nil || !there || b.Check(simulated) != nil {
+		*b = prove.Baseline{Format: prove.BaselineFormat, Simulated: simulated} // what cannot be compared with is of no use
+	}
+	n := b.Record(res, time.Now().UTC())
+	if n == 0 {
+		return 0, nil
+	}
+	if err := putLarge(ctx, s, keyBaseline(simulated), b); err != nil {
+		return 0, r.trouble(fmt.Errorf("keep the baseline: %w", err))
+	}
+	return n, nil
 }

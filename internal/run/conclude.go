@@ -3,7 +3,6 @@ package run
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"time"
 
 	"weft/internal/prove"
@@ -11,19 +10,19 @@ import (
 )
 
 // conclude judges checks and computes outputs after an apply, and keeps them in
-// the folder of a run for the report; "": nowhere. What was applied stays whatever they say.
-func (e *Env) conclude(ctx context.Context, s *Site, dir string) error {
+// the record of a run for the report. What was applied stays whatever they say.
+func (e *Env) conclude(ctx context.Context, s *Site, rec *Record) error {
 	hosts := s.Logins()
 	defer hosts.End()
-	checks, outputs := prove.Conclude(ctx, prove.Input{Model: s.Model, Host: hosts.Host, Attached: Attached})
+	checks, outputs := prove.Conclude(ctx, prove.Input{Model: s.Model, Host: hosts.Host, Attached: s.Attached})
 	if e.Audience != nil {
 		e.Audience.Concluded(checks, outputs)
 	}
 	verdict := prove.Checked(checks)
-	if dir != "" && len(checks)+len(outputs) > 0 {
+	if !rec.Plain() && len(checks)+len(outputs) > 0 {
 		res := &prove.Result{Checks: checks, Outputs: outputs, Verdict: verdict}
 		k := Kept{After: true, Time: time.Now().UTC(), Simulated: e.Simulated, Files: SumOf(s.Model), Result: res}
-		if err := writeJSON(filepath.Join(dir, MeasuredDir, afterFile), k); err != nil {
+		if err := rec.measured(ctx, afterAll, k); err != nil {
 			return err
 		}
 	}
@@ -38,9 +37,9 @@ func partial(p *plan.Plan) bool {
 	return len(p.Select.Target)+len(p.Select.Exclude) > 0 || p.Select.Only != nil || p.Skip
 }
 
-// afterFile keeps what was concluded when the last phase had passed; no phase
+// afterAll names what was concluded when the last phase had passed; no phase
 // has that name.
-const afterFile = "after apply.json"
+const afterAll = "after apply"
 
 // A VerdictError says that a plan was carried out, and that its checks have not
 // passed; which ones was shown.

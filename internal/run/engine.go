@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -14,7 +11,6 @@ import (
 
 	"weft/internal/prove"
 	"weft/internal/view"
-	"weft/inventory"
 	"weft/plan"
 	"weft/plan/rollout"
 )
@@ -32,10 +28,11 @@ func (s *staged) engine() rollout.Engine {
 			}
 			return verdict, why, err
 		},
-		Keep: s.persist,
-		Save: s.save,
-		Held: s.held,
-		Emit: s.env.emit, Now: time.Now,
+		Approved: s.approver(),
+		Keep:     s.persist,
+		Save:     s.save,
+		Held:     s.held,
+		Emit:     s.env.emit, Now: time.Now,
 		Sleep: func(ctx context.Context, d time.Duration) error {
 			wait, end := s.env.Pauses.until(ctx)
 			defer end()
@@ -44,10 +41,33 @@ func (s *staged) engine() rollout.Engine {
 	}
 }
 
-// held reports whether somebody asked for a pause, here or elsewhere.
+// held reports whether an operator asked for a pause, here or elsewhere.
 func (s *staged) held() bool {
-	_, err := os.Stat(filepath.Join(s.dir, pauseFile))
-	return s.env.Pauses.wanted() || !errors.Is(err, fs.ErrNotExist)
+	ctx, cancel := context.WithTimeout(context.Background(), heldPatience)
+	defer cancel()
+	return s.env.Pauses.wanted() || s.rec.isHeld(ctx)
+}
+
+// heldPatience is how long the store is asked whether a pause is wanted.
+const heldPatience = 2 * time.Second
+
+// heldEvery is how often the store is asked that while devices are being changed.
+const heldEvery = time.Second
+
+// halts says for each device that is about to be changed whether it is to be left for
+// later: a pause is wanted, there is an alarm, or the lease was not renewed in time.
+func (s *staged) halts(g *guard) func() bool {
+	var mu sync.Mutex
+	var asked time.Time
+	held := false
+	return func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		if !held && time.Since(asked) >= heldEvery {
+			held, asked = s.held(), time.Now()
+		}
+		return held || s.env.Pauses.wanted() || g.raised() || s.env.Records.fresh() != nil
+	}
 }
 
 func interrupted(ctx context.Context) error {
@@ -64,11 +84,14 @@ func sleep(ctx context.Context, d time.Duration) error {
 }
 
 func (s *staged) apply(ctx context.Context, part *plan.Plan, unavailable int) (*plan.Result, error) {
+	if s.crew != nil {
+		return s.crew.apply(ctx, part, unavailable)
+	}
 	s.advanceMark()
 	in := s.site.Input
 	begun := time.Now()
 	g := s.guard(ctx, part)
-	in.Unavailable, in.Failures, in.Pause = unavailable, s.spec.MaxFailures, func() bool { return s.held() || g.raised() }
+	in.Unavailable, in.Failures, in.Pause = unavailable, s.spec.MaxFailures, s.halts(g)
 	res, err := plan.Apply(ctx, part, in)
 	alarm := g.end(ctx, res)
 	if err != nil && s.env.Audience != nil && !res.Paused() {
@@ -77,9 +100,12 @@ func (s *staged) apply(ctx context.Context, part *plan.Plan, unavailable int) (*
 	return res, errors.Join(err, alarm)
 }
 
-// reverse takes steps of this run back. What somebody changed since is left
+// reverse takes steps of this run back. What an operator changed since is left
 // alone, and then it is not all as it was.
 func (s *staged) reverse(ctx context.Context, steps []plan.PlannedStep) (*plan.Result, error) {
+	if s.crew != nil {
+		return s.crew.reverse(ctx, steps)
+	}
 	in := s.site.Input
 	in.Select, in.Reverse = plan.Selection{}, &plan.Reversal{Run: s.run.ID, Steps: steps}
 	made, err := plan.Make(ctx, in)
@@ -97,7 +123,7 @@ func (s *staged) reverse(ctx context.Context, steps []plan.PlannedStep) (*plan.R
 	return res, err
 }
 
-// judge is the verdict of validations, less what somebody has accepted to go
+// judge is the verdict of validations, less what an operator has accepted to go
 // without a verdict.
 func (s *staged) judge(ctx context.Context, validations []string) (rollout.Verdict, string, error) {
 	res, err := s.measured(ctx, validations)
@@ -132,6 +158,9 @@ func (s *staged) judge(ctx context.Context, validations []string) (rollout.Verdi
 
 // persist saves what switches do now. What is said names all that would not.
 func (s *staged) persist(ctx context.Context, devices []string) error {
+	if s.crew != nil {
+		return s.crew.persist(ctx, devices)
+	}
 	errs := make([]error, len(devices))
 	turn := make(chan struct{}, max(s.site.Input.Parallelism, 1))
 	var all sync.WaitGroup
@@ -152,26 +181,19 @@ func (s *staged) persist(ctx context.Context, devices []string) error {
 	return errors.Join(errs...)
 }
 
-// there reports whether the run has left nothing to do about the agents of a
-// pair: those of later phases are not judged before.
-func (s *staged) there(from *inventory.Server, to *inventory.Target) bool {
-	needs := func(id plan.ID) bool { return id == plan.ID{Device: from.Addr, Kind: "agent", Name: "weft-initiator"} }
-	if server := to.Server; server != nil { // else it is there whatever the run does
-		initiator := needs
-		needs = func(id plan.ID) bool {
-			// weft-initiator measures what the storage itself takes.
-			return initiator(id) || id.Device == server.Addr && (id.Kind == "agent" || to.Engine == "nvmet" && strings.HasPrefix(id.Kind, "nvmet_"))
-		}
-	}
-	return !slices.ContainsFunc(s.plan.Steps, func(step plan.PlannedStep) bool { return needs(step.ID) && !s.run.HasDone(step.ID) })
-}
-
 // accept notes what may stay without a verdict.
-func (s *staged) accept(names []string) error {
+func (s *staged) accept(ctx context.Context, names []string) error {
 	if err := acceptable(s.site.Model, names); err != nil {
 		return err
 	}
-	for _, name := range names {
+	notes, err := s.mayAccept(ctx, names)
+	if err != nil {
+		return err
+	}
+	for i, name := range names {
+		if err := s.rec.audit(ctx, notes[i]); err != nil {
+			return err
+		}
 		s.run.Accepted = append(s.run.Accepted, rollout.Acceptance{What: strings.TrimPrefix(name, "validation."), By: s.env.By, Time: time.Now().UTC()})
 	}
 	return nil

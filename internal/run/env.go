@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"weft/internal/approve"
 	"weft/internal/prove"
 	"weft/plan"
 	"weft/plan/rollout"
@@ -12,11 +13,14 @@ import (
 // An Env is what carrying plans out takes from whoever asks for it: a command with
 // its user, or a worker.
 type Env struct {
-	Place     string   // the directory that holds .weft: in it one plan at a time is carried out
-	Records   *Records // of the runs
-	Baseline  string   // the file with what measurements are compared with
+	Records   *Records // of the runs: with them one plan at a time is carried out
 	Simulated bool     // the devices are those of the lab
 	By        string   // who gives the orders, for the record
+	Commit    string   // of the files, for the record; "": it is not known
+
+	Signers   *approve.Signers // who may approve; nil: nobody has to sign, but where the files ask for it
+	Approvals []string         // folders with approvals, in addition to that of the run
+	Authors   func() []string  // who wrote what is to be rolled out; nil, also what it returns: not known
 
 	// Open opens the files that are kept with a plan, as they were when it was made.
 	// Whoever calls closes the site.
@@ -31,7 +35,7 @@ type Env struct {
 	Measure func(context.Context, prove.Input) (*prove.Result, error)
 }
 
-// An Audience is shown how a plan is carried out, beside the events.
+// An Audience is shown how a plan is carried out, in addition to the events.
 type Audience interface {
 	// Applied: the steps of p were carried out, or not; res says how far.
 	Applied(p *plan.Plan, res *plan.Result, took time.Duration)

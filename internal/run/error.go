@@ -14,12 +14,14 @@ const (
 	Ended Cause = iota
 	// Misused: something was asked for that does not go together, or is not there.
 	Misused
-	// Taken: somebody else is first.
+	// Taken: another weft is first.
 	Taken
 	// Waits: a run of the same directory waits for an order.
 	Waits
 	// None: there is no run to go on with.
 	None
+	// Spent: the plan has started its run already.
+	Spent
 	// Stopped: it was paused on request, and what was begun is done.
 	Stopped
 )

@@ -25,12 +25,16 @@ type fabric struct {
 	kill  int // the call at which this process dies; 0: none
 	model *inventory.Model
 
+	records func() *Records // nil: those of dir
+
 	mu      sync.Mutex
 	calls   int
 	applied []string                      // steps, in their order
 	gate    func(looks int) prove.Verdict // of the look; nil: all pass
 	during  func(*Env)                    // what happens while a gate looks; may be nil
 	looks   int
+
+	stepping func() // what happens while a device is changed; may be nil
 }
 
 // newFabric is two devices, b after a, each with two settings.
@@ -46,7 +50,10 @@ func newFabric(dir string) *fabric {
 }
 
 func (f *fabric) env() *Env {
-	e := &Env{Place: f.dir, Records: In(f.dir), Baseline: filepath.Join(f.dir, "baseline.json"), By: "ann"}
+	e := &Env{Records: In(f.dir), By: "ann"}
+	if f.records != nil {
+		e.Records = f.records()
+	}
 	e.Open = func(*plan.Plan) (*Site, error) { return f.site(e), nil }
 	e.Measure = func(context.Context, prove.Input) (*prove.Result, error) {
 		f.looks++
@@ -162,7 +169,7 @@ func (d *box) load() error {
 func (d *box) change(do func()) error {
 	d.fabric.tick()
 	do()
-	err := writeSynced(d.path(), d.kept)
+	err := writeJSON(d.path(), d.kept)
 	d.fabric.tick()
 	return err
 }
@@ -171,7 +178,7 @@ func (d *box) Open(context.Context) (plan.Identity, error) {
 	err := d.load()
 	if err == nil && d.kept.Before != nil { // whoever began died, and the device has reverted itself
 		d.kept.Values, d.kept.Before = d.kept.Before, nil
-		err = writeSynced(d.path(), d.kept)
+		err = writeJSON(d.path(), d.kept)
 	}
 	return plan.Identity{MachineID: d.name}, err
 }
@@ -199,6 +206,9 @@ func (d *box) Apply(_ context.Context, s plan.Step) error {
 	d.fabric.mu.Lock()
 	d.fabric.applied = append(d.fabric.applied, s.ID.String())
 	d.fabric.mu.Unlock()
+	if d.fabric.stepping != nil {
+		d.fabric.stepping()
+	}
 	return d.change(func() {
 		switch {
 		case s.Reverse:
@@ -292,7 +302,7 @@ func within(t *testing.T) context.Context {
 // stateOf is the state of the latest run.
 func stateOf(t *testing.T, e *Env) rollout.State {
 	t.Helper()
-	rec, err := e.Records.Latest(false)
+	rec, err := e.Records.Latest(t.Context(), false)
 	if err != nil || rec == nil {
 		t.Fatalf("no run: %v", err)
 	}

@@ -13,7 +13,7 @@ import (
 	"weft/internal/remote"
 	"weft/internal/view"
 	"weft/inventory"
-	"weft/modules/linux/nvme"
+	"weft/modules/host"
 	"weft/plan"
 	"weft/plan/rollout"
 )
@@ -41,7 +41,7 @@ func (s *staged) guard(ctx context.Context, part *plan.Plan) *guard {
 	for _, step := range part.Steps {
 		g.busy[step.ID.Device] = true
 	}
-	in := prove.Input{Model: s.site.Model, Switch: s.site.counted, Ready: s.ready, Paths: s.site.livePaths}
+	in := prove.Input{Model: s.site.Model, Switch: s.site.counted, Ready: s.left(s.run.Done()).ready, Paths: s.site.livePaths}
 	for _, p := range s.spec.Phases {
 		if g.phase != nil && p.Name == g.phase.Name {
 			in.Names = p.Gate
@@ -110,7 +110,7 @@ func (g *guard) look(ctx context.Context, ask func(context.Context, func(string)
 	res := &prove.Result{}
 	res.Add(&prove.Result{Judgements: list})
 	if g.phase != nil {
-		if err := g.run.sampled(Kept{Phase: g.phase.Name, Time: time.Now().UTC(), Files: SumOf(g.run.site.Model), Result: res}); err != nil {
+		if err := g.run.sampled(context.WithoutCancel(ctx), Kept{Phase: g.phase.Name, Time: time.Now().UTC(), Files: SumOf(g.run.site.Model), Result: res}); err != nil {
 			g.run.env.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: err.Error()})
 		}
 	}
@@ -126,13 +126,17 @@ func (g *guard) look(ctx context.Context, ask func(context.Context, func(string)
 // livePaths asks a server over the connection that it is read and changed over,
 // where there is one. Where that was lost meanwhile the server may still answer.
 func (s *Site) livePaths(ctx context.Context, server *inventory.Server) ([]prove.Path, error) {
-	ask := func() (live []nvme.LivePath, lost bool, err error) {
-		host, end, err := s.dial(server)(ctx, false)
+	os, err := s.system(server, host.Probing)
+	if err != nil {
+		return nil, err
+	}
+	ask := func() (live []host.LivePath, lost bool, err error) {
+		login, end, err := s.dial(server)(ctx, false)
 		if err != nil {
 			return nil, false, err
 		}
 		defer end()
-		live, err = nvme.ReadLivePaths(ctx, host)
+		live, err = os.Probe.Live(ctx, login)
 		return live, errors.As(err, new(*remote.UnreachableError)), err
 	}
 	live, lost, err := ask()

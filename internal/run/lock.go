@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"weft/internal/flock"
 	"weft/internal/hint"
 )
 
@@ -40,7 +41,7 @@ func Hold(place string) (*Lock, error) {
 	if err != nil {
 		return nil, fmt.Errorf("lock: %w", err)
 	}
-	free, err := lockFile(lock, lockTry)
+	free, err := flock.Try(lock, false)
 	switch {
 	case err != nil:
 		err = fmt.Errorf("lock %s: %w", lock.Name(), err)
@@ -54,7 +55,7 @@ func Hold(place string) (*Lock, error) {
 	}
 	sign, err := os.OpenFile(signFile(place), os.O_CREATE|os.O_RDWR, 0o600)
 	if err == nil {
-		if _, err = lockFile(sign, lockWait); err != nil { // whoever looks is done at once
+		if err = flock.Wait(sign); err != nil { // whoever looks is done at once
 			sign.Close()
 		}
 	}
@@ -79,7 +80,7 @@ func AtWork(place string) string {
 		return "" // nobody ever did
 	}
 	defer sign.Close()
-	if free, err := lockFile(sign, lockShared); free || err != nil {
+	if free, err := flock.Try(sign, true); free || err != nil {
 		return ""
 	}
 	return (&BusyError{holding(place)}).Error()
@@ -98,12 +99,3 @@ func holding(place string) string {
 	}
 	return string(text)
 }
-
-// How a file is locked until it is closed or weft ends, however it ends.
-type lockMode int
-
-const (
-	lockTry    lockMode = iota // alone, or not at all
-	lockWait                   // alone, once nobody else has it
-	lockShared                 // with others who share it, or not at all
-)

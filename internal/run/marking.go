@@ -3,20 +3,24 @@ package run
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"weft/internal/store"
 	"weft/plan"
+	"weft/plan/rollout"
 )
 
-// A Marking is the record of a run's mark, in the folder of the run: whoever has
+// Those who mark devices: whoever reaches them, or workers.
+type marker interface {
+	SetMarks(ctx context.Context, m plan.Mark, devices []string) (left []string, err error)
+	ClearMarks(ctx context.Context, m plan.Mark, devices []string) (left []string)
+}
+
+// A Marking is the record of a run's mark, in the store: whoever has
 // it goes on with the run, and takes the mark away when the run has ended.
 type Marking struct {
 	Mark    plan.Mark `json:"mark"`
@@ -24,38 +28,46 @@ type Marking struct {
 	Made    bool      `json:"made"`           // all of them do
 	Over    bool      `json:"over,omitempty"` // the run has ended; the mark may be left on devices that were away
 
-	dir string // of the run
+	Simulated bool `json:"simulated,omitempty"` // they are those of the lab
+
+	records *Records
+	store   store.Store
 }
 
-// readMarking reads the record in the folder of a run; nil: there is none.
-func readMarking(dir string) (*Marking, error) {
-	raw, err := os.ReadFile(filepath.Join(dir, markFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+// marking reads the record of a run's mark; nil: there is none.
+func (r *Records) marking(ctx context.Context, id string) (*Marking, error) {
+	s, err := r.look(ctx)
+	if s == nil {
+		return nil, err
 	}
-	m := &Marking{dir: dir}
-	if err == nil {
-		err = json.Unmarshal(raw, m)
-	}
+	m := &Marking{records: r, store: s}
+	there, err := getLarge(ctx, s, keyMark(id), m)
 	if err != nil {
-		return nil, fmt.Errorf("the record of a run's mark: %s: %w", filepath.Join(dir, markFile), err)
+		return nil, r.trouble(fmt.Errorf("the record of a run's mark: %w", err))
+	}
+	if !there {
+		return nil, nil
 	}
 	return m, nil
 }
 
-// markings are those of all runs.
-func (r *Records) markings() ([]*Marking, error) {
-	names, err := r.files(markFile)
-	if err != nil {
+// markings are those of all runs: of the lab, or of the real devices.
+func (r *Records) markings(ctx context.Context, simulated bool) ([]*Marking, error) {
+	s, err := r.look(ctx)
+	if s == nil {
 		return nil, err
 	}
+	entries, _, err := s.List(ctx, "mark")
+	if err != nil {
+		return nil, r.trouble(err)
+	}
 	var list []*Marking
-	for _, name := range names {
-		m, err := readMarking(filepath.Dir(name))
-		if err != nil {
-			return nil, err
+	for _, e := range entries {
+		m := &Marking{records: r, store: s}
+		if err := openLarge(ctx, s, e, m); err != nil {
+			return nil, r.trouble(fmt.Errorf("the record of a run's mark: %w", err))
 		}
-		if m != nil {
+		if m.Simulated == simulated {
 			list = append(list, m)
 		}
 	}
@@ -71,55 +83,64 @@ func (r *Records) Mine(m plan.Mark) bool {
 	if plan.RunBegan(m.Run).IsZero() {
 		return false // its name is none of ours, and nothing to look for in a folder
 	}
-	mine, err := readMarking(r.Folder(m.Run))
-	return err == nil && mine != nil && (m.Token == "" || m.Token == mine.Mark.Token)
+	r.marks.Lock()
+	defer r.marks.Unlock()
+	if token, known := r.marks.of[m.Run]; known && (m.Token == "" || m.Token == token) {
+		return true // a record is large, and this is asked for each device
+	}
+	mine, err := r.marking(context.Background(), m.Run)
+	if err != nil || mine == nil || m.Token != "" && m.Token != mine.Mark.Token {
+		return false
+	}
+	if r.marks.of == nil {
+		r.marks.of = map[string]string{}
+	}
+	r.marks.of[m.Run] = mine.Mark.Token
+	return true
 }
 
 // mark leaves the mark of a run on devices, before its first step; of the mark,
 // what it says of the run's plan is given. The record is there before the first
 // mark: whoever is killed meanwhile can take away what stands. A mark that stands
 // already stays.
-func (r *Records) mark(ctx context.Context, in *plan.Input, dir string, of plan.Mark, devices []string) (*Marking, error) {
-	m, err := readMarking(dir)
+func (r *Record) mark(ctx context.Context, in *plan.Input, c *crew, of plan.Mark, devices []string) (*Marking, error) {
+	m, err := r.records.marking(ctx, r.ID)
 	if err != nil || m != nil && m.Made && !m.Over {
 		return m, err
 	}
-	of.Format, of.Run, of.Owner, of.Who, of.Token = plan.MarkFormat, filepath.Base(dir), in.Owner, Holder().Who, rand.Text()
+	of.Format, of.Run, of.Owner, of.Who, of.Token = plan.MarkFormat, r.ID, in.Owner, Holder().Who, rand.Text()
 	of.Since = time.Now().UTC()
+	first := *in
 	if m != nil { // some of it may stand
 		of.Token = m.Mark.Token
+	} else {
+		first.Mine = r.records.mineOf(r.ID, of.Token)
 	}
-	m = &Marking{Mark: of, Devices: devices, dir: dir}
-	if err := m.save(); err != nil {
+	m = &Marking{Mark: of, Devices: devices, Simulated: in.Simulated, records: r.records, store: r.store}
+	if err := m.save(ctx); err != nil {
 		return nil, err
 	}
-	if err := recalled(ctx, *in, m.Devices); err != nil {
+	at := marker(&first)
+	if c != nil {
+		at = c
+	} else if err := recalled(ctx, *in, m.Devices); err != nil {
 		return nil, err
 	}
-	left, err := in.SetMarks(ctx, m.Mark, m.Devices)
+	left, err := at.SetMarks(ctx, m.Mark, m.Devices)
 	if err != nil {
-		return nil, errors.Join(ended(nil, err), m.cleared(left))
+		return nil, errors.Join(ended(nil, err), m.cleared(ctx, left))
 	}
 	m.Made = true
-	if err := m.save(); err != nil {
+	if err := m.save(ctx); err != nil {
 		return nil, err
 	}
-	return m, r.succeed(ctx, in, m)
+	return m, r.records.succeed(ctx, in, m)
 }
 
-// markPlan marks the devices of a plan that is carried out at once: a run of one
-// phase.
-func (r *Records) markPlan(ctx context.Context, in *plan.Input, dir string, made *plan.Plan) (*Marking, error) {
-	digest, err := made.Digest()
-	if err != nil {
-		return nil, err
-	}
-	m, err := r.mark(ctx, in, dir, plan.Mark{Plan: digest}, changed(made.Steps))
-	if err != nil {
-		return nil, err
-	}
-	in.Mark = &m.Mark
-	return m, nil
+// mineOf is Mine while a run is marked for the first time: one of that name is
+// another's, who carries out the same plan elsewhere.
+func (r *Records) mineOf(id, token string) func(plan.Mark) bool {
+	return func(x plan.Mark) bool { return (x.Run != id || x.Token == token) && r.Mine(x) }
 }
 
 // changed are the devices of steps, in their order.
@@ -151,70 +172,70 @@ func recalled(ctx context.Context, in plan.Input, devices []string) error {
 
 // end takes the mark away: the run has ended. Devices that are away keep it, and
 // whoever works in this directory next tries again.
-func (m *Marking) end(ctx context.Context, in *plan.Input) error {
+func (m *Marking) end(ctx context.Context, in *plan.Input, at marker) error {
 	m.Over = true
-	if err := m.save(); err != nil {
+	ctx = context.WithoutCancel(ctx)
+	if err := m.save(ctx); err != nil {
 		return err
 	}
-	left := in.ClearMarks(context.WithoutCancel(ctx), m.Mark, m.Devices)
+	left := at.ClearMarks(ctx, m.Mark, m.Devices)
 	if len(left) > 0 {
 		emit(in, plan.Event{Type: plan.EventDiagnostic, Level: "warn", Message: fmt.Sprintf(
 			"the mark of run %s could not be taken away from %s: the next weft apply here tries again, and weft unlock --force does it from anywhere", m.Mark.Run, strings.Join(left, ", ")),
 			Data: map[string]any{"marked": left}})
 	}
-	return m.cleared(left)
+	return m.cleared(ctx, left)
 }
 
 // cleared keeps on which devices the mark of a run that has ended may be left.
-func (m *Marking) cleared(left []string) error {
+func (m *Marking) cleared(ctx context.Context, left []string) error {
 	if m.Devices, m.Over = left, true; len(left) > 0 {
-		return m.save()
+		return m.save(ctx)
 	}
-	if err := os.Remove(filepath.Join(m.dir, markFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("the record of a run's mark: %w", err)
-	}
-	return nil
+	return m.trouble(remove(ctx, m.store, keyMark(m.Mark.Run)))
 }
 
-// folder makes the folder of the run.
-func (m *Marking) folder() error {
-	if err := os.MkdirAll(m.dir, 0o700); err != nil {
-		return fmt.Errorf("the record of a run's mark: %w", err)
-	}
-	return nil
+func (m *Marking) save(ctx context.Context) error {
+	return m.trouble(putLarge(ctx, m.store, keyMark(m.Mark.Run), m))
 }
 
-func (m *Marking) save() error {
-	if err := m.folder(); err != nil {
-		return err
+func (m *Marking) trouble(err error) error {
+	if err == nil {
+		return nil
 	}
-	return writeSynced(filepath.Join(m.dir, markFile), m)
+	return m.records.trouble(fmt.Errorf("the record of a run's mark: %w", err))
 }
 
-// sweep takes away what runs of this directory have left behind that ended, or
+// sweep takes away what runs of this store have left behind that ended, or
 // were killed and are not gone on with: those without a rollout. Whoever calls
 // holds the directory; now is its own run, or "".
-func (r *Records) sweep(ctx context.Context, in *plan.Input, now string) error {
-	list, err := r.markings()
+func (r *Records) sweep(ctx context.Context, in *plan.Input, at marker, now string) error {
+	list, err := r.markings(ctx, in.Simulated)
 	if err != nil {
 		return err
 	}
 	for _, m := range list {
-		run, err := readState(m.dir)
-		if m.Mark.Run == now || err == nil && !run.State.Over() {
+		rec, err := r.Find(ctx, m.Mark.Run)
+		if err != nil {
+			return err
+		}
+		if m.Mark.Run == now || rec != nil && !rec.Plain() && !rec.Over() {
 			continue // weft rollout goes on with it
 		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := m.end(ctx, in, at); err != nil {
 			return err
 		}
-		if err := m.end(ctx, in); err != nil {
-			return err
+		if rec != nil && !rec.Over() {
+			rec.State, rec.Why = rollout.Aborted, "it was cut off, and another plan was made"
+			if err := rec.saveHead(ctx); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// emit tells of an event where somebody listens.
+// emit tells of an event where there is a listener.
 func emit(in *plan.Input, e plan.Event) {
 	if in.Emit != nil {
 		in.Emit(e)

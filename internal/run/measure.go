@@ -5,11 +5,11 @@ import (
 
 	"weft/internal/prove"
 	"weft/internal/remote"
+	"weft/internal/tally"
 	"weft/inventory"
 	"weft/modules"
-	"weft/modules/linux/nvme"
+	"weft/modules/host"
 	"weft/plan"
-	"weft/switches"
 )
 
 // Measure runs validations; without names all of them. It fills in how the devices
@@ -17,7 +17,7 @@ import (
 func (s *Site) Measure(ctx context.Context, in prove.Input) (*prove.Result, error) {
 	hosts := s.Logins()
 	defer hosts.End()
-	in.Model, in.Emit, in.Host, in.Attached, in.Switch = s.Model, s.Input.Emit, hosts.Host, Attached, s.counted
+	in.Model, in.Emit, in.Host, in.Attached, in.Switch, in.NICs = s.Model, s.Input.Emit, hosts.Host, s.Attached, s.counted, s.countNICs
 	if s.access.Hollow != nil {
 		in.Hollow = s.access.Hollow()
 	}
@@ -26,7 +26,7 @@ func (s *Site) Measure(ctx context.Context, in prove.Input) (*prove.Result, erro
 }
 
 // counted asks a switch what it has counted on ports.
-func (s *Site) counted(ctx context.Context, sw *inventory.Switch, ports []string) (*switches.Counted, error) {
+func (s *Site) counted(ctx context.Context, sw *inventory.Switch, ports []string) (*tally.Ports, error) {
 	d, err := plan.As[modules.Counter](s.Input.Devices, sw.Addr, "has no ports that count")
 	if err != nil {
 		return nil, err
@@ -34,11 +34,48 @@ func (s *Site) counted(ctx context.Context, sw *inventory.Switch, ports []string
 	return d.Counters(ctx, ports)
 }
 
+// system is the host system of a server, if it has what is asked for.
+func (s *Site) system(server *inventory.Server, f host.Feature) (*host.OS, error) {
+	d, err := plan.As[modules.Hosted](s.Input.Devices, server.Addr, "is no machine that weft manages")
+	if err != nil {
+		return nil, err
+	}
+	return d.OS(), d.OS().Lacks(f)
+}
+
+// countNICs is how a server is asked what its NICs have counted.
+func (s *Site) countNICs(server *inventory.Server) (prove.CountNICs, error) {
+	os, err := s.system(server, host.Counting)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, h remote.Host, nics []*inventory.RNIC) (*tally.Ports, error) {
+		var of []host.NIC
+		for _, n := range nics {
+			of = append(of, host.NIC{Name: n.Name, PCI: n.PCI})
+		}
+		return os.Counters(ctx, h, of)
+	}, nil
+}
+
 // Attached asks a server what its kernel has of an initiator.
-func Attached(ctx context.Context, h remote.Host, i *inventory.Initiator) (*prove.Attached, error) {
-	p, err := nvme.ReadPaths(ctx, h, i)
+func (s *Site) Attached(ctx context.Context, h remote.Host, i *inventory.Initiator) (*prove.Attached, error) {
+	os, err := s.system(i.Server, host.Probing)
+	if err != nil {
+		return nil, err
+	}
+	p, err := os.Probe.Attached(ctx, h, i)
 	if err != nil {
 		return nil, err
 	}
 	return &prove.Attached{LivePaths: p.Fewest(), Devices: p.Devices}, nil
+}
+
+// Cutter is how links of a server are cut.
+func (s *Site) Cutter(server *inventory.Server) (*host.Cutter, error) {
+	os, err := s.system(server, host.Cutting)
+	if err != nil {
+		return nil, err
+	}
+	return os.Cut, nil
 }

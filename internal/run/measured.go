@@ -1,11 +1,11 @@
 package run
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,38 +13,50 @@ import (
 	"time"
 
 	"weft/internal/prove"
+	"weft/internal/store"
+	"weft/inventory"
 	"weft/plan"
 	"weft/plan/rollout"
-)
-
-// What a run keeps of what its gates have measured.
-const (
-	MeasuredDir  = "measured"      // the latest result of each phase
-	countersFile = "counters.json" // the last reading: a soak counts on from it
-	SoakFile     = "soak.jsonl"    // every sample, in a line
 )
 
 // measured measures for a gate or a record of the run, as far as it has come:
 // what is not rolled out yet is left out. While a phase soaks, counters are
 // counted on from the sample before.
 func (s *staged) measured(ctx context.Context, validations []string) (*prove.Result, error) {
-	base, err := ReadBaseline(s.env.Baseline, s.env.Simulated)
-	if err != nil {
-		return nil, err
-	}
-	in := prove.Input{Names: validations, There: s.there, Ready: s.ready, Baseline: base, Classes: true}
 	phase := s.current()
-	if phase != nil && phase.State == rollout.Soaking {
-		in.Since = s.former()
-	}
-	res, err := s.env.measure(ctx, s.site, in)
+	res, since, err := s.looked(ctx, phase, validations)
 	if err != nil || phase == nil {
 		return res, err
 	}
-	if phase.State == rollout.Gating || phase.State == rollout.Soaking {
-		res.Add(&prove.Result{Judgements: s.asApplied(ctx)})
+	return res, s.keep(ctx, phase, validations, since, res)
+}
+
+// looked measures, here or at the sites of the workers. since is the reading that was
+// counted on from.
+func (s *staged) looked(ctx context.Context, phase *rollout.PhaseRun, validations []string) (*prove.Result, *prove.Reading, error) {
+	var since *prove.Reading
+	if phase != nil && phase.State == rollout.Soaking {
+		since = s.former(ctx)
 	}
-	return res, s.keep(phase, validations, in.Since, res)
+	if s.crew != nil {
+		res, err := s.crew.measure(ctx, validations)
+		return res, since, err
+	}
+	base, err := s.env.Records.Baseline(ctx, s.env.Simulated)
+	if err != nil {
+		return nil, nil, err
+	}
+	done := s.run.Done()
+	left := s.left(done)
+	in := prove.Input{Names: validations, There: left.there, Ready: left.ready, Baseline: base, Classes: true, Since: since}
+	res, err := s.env.measure(ctx, s.site, in)
+	if err != nil || phase == nil {
+		return res, since, err
+	}
+	if phase.State == rollout.Gating || phase.State == rollout.Soaking {
+		res.Add(&prove.Result{Judgements: s.asApplied(ctx, done)})
+	}
+	return res, since, nil
 }
 
 // current is the phase that the run is in; nil: none is left.
@@ -56,22 +68,50 @@ func (s *staged) current() *rollout.PhaseRun {
 	return &s.run.Phases[i]
 }
 
+// A remainder is what a run has left to do, by device.
+type remainder map[string][]plan.ID
+
+func (s *staged) left(done map[plan.ID]bool) remainder {
+	of := remainder{}
+	for _, x := range s.plan.Steps {
+		if !done[x.ID] {
+			of[x.ID.Device] = append(of[x.ID.Device], x.ID)
+		}
+	}
+	return of
+}
+
 // ready reports whether the run has left nothing to do about a port of a switch
 // or a NIC of a server.
-func (s *staged) ready(device, port string) bool {
-	return !slices.ContainsFunc(s.plan.Steps, func(step plan.PlannedStep) bool {
-		return step.ID.Device == device && (step.ID.Name == port || step.ID.Kind == "qos") && !s.run.HasDone(step.ID)
+func (left remainder) ready(device, port string) bool {
+	return !slices.ContainsFunc(left[device], func(id plan.ID) bool { return id.Name == port || id.Kind == "qos" })
+}
+
+// there reports whether the run has left nothing to do about the agents of a
+// pair: those of later phases are not judged before.
+func (left remainder) there(from *inventory.Server, to *inventory.Target) bool {
+	if slices.ContainsFunc(left[from.Addr], func(id plan.ID) bool { return id.Kind == "agent" && id.Name == "weft-initiator" }) {
+		return false
+	}
+	if to.Server == nil {
+		return true // it is there whatever the run does
+	}
+	// weft-initiator measures what the storage itself takes.
+	return !slices.ContainsFunc(left[to.Server.Addr], func(id plan.ID) bool {
+		return id.Kind == "agent" || to.Engine == "nvmet" && strings.HasPrefix(id.Kind, "nvmet_")
 	})
 }
 
 // asApplied judges whether what the run has made of switches and NICs is still
-// there: somebody may have changed it by hand since. It says nothing where it is.
-func (s *staged) asApplied(ctx context.Context) []prove.Judgement {
+// there: an operator may have changed it by hand since. It says nothing where it is.
+func (s *staged) asApplied(ctx context.Context, done map[plan.ID]bool) []prove.Judgement {
 	in := s.site.Input
 	in.Emit, in.Select.Only = nil, []plan.ID{}
+	only := map[plan.ID]bool{}
 	for _, step := range s.plan.Steps {
-		if !slices.Contains(measuredKinds(), step.ID.Kind) && s.run.HasDone(step.ID) && !step.Prune {
+		if !slices.Contains(measuredKinds(), step.ID.Kind) && done[step.ID] && !step.Prune {
 			in.Select.Only = append(in.Select.Only, step.ID)
+			only[step.ID] = true
 		}
 	}
 	if len(in.Select.Only) == 0 {
@@ -86,7 +126,7 @@ func (s *staged) asApplied(ctx context.Context) []prove.Judgement {
 		out = append(out, prove.Judgement{Validation: prove.AsApplied, Metric: "configuration", Pair: d.Address, Counted: true, Verdict: prove.Inconclusive, Why: d.Error})
 	}
 	for _, step := range made.Steps {
-		if !slices.Contains(in.Select.Only, step.ID) {
+		if !only[step.ID] {
 			continue
 		}
 		var what []string
@@ -104,10 +144,10 @@ func (s *staged) asApplied(ctx context.Context) []prove.Judgement {
 func measuredKinds() []string { return []string{"agent", "nvme_connection", "boot"} }
 
 // former is the last reading of this run; nil: there is none that can be used.
-func (s *staged) former() *prove.Reading {
-	raw, err := os.ReadFile(filepath.Join(s.dir, countersFile))
+func (s *staged) former(ctx context.Context) *prove.Reading {
 	r := new(prove.Reading)
-	if err != nil || json.Unmarshal(raw, r) != nil || len(r.Samples) == 0 {
+	there, err := getLarge(ctx, s.rec.store, keyRecord(s.run.ID, "counters"), r)
+	if err != nil || !there || len(r.Samples) == 0 {
 		return nil // a fresh one is made
 	}
 	return r
@@ -127,30 +167,49 @@ type Kept struct {
 	Thresholds []prove.Threshold `json:"thresholds,omitempty"` // that it was held against
 }
 
-// keep keeps a result for the report, and the reading for the next sample.
-func (s *staged) keep(phase *rollout.PhaseRun, validations []string, since *prove.Reading, res *prove.Result) error {
+// keep keeps a result for the report, and the reading for the next sample. Where the
+// store is away the result is judged all the same.
+func (s *staged) keep(ctx context.Context, phase *rollout.PhaseRun, validations []string, since *prove.Reading, res *prove.Result) error {
 	k := Kept{Phase: phase.Name, Validations: validations, Time: time.Now().UTC(), Simulated: s.run.Simulated, Files: SumOf(s.site.Model), Result: res, Thresholds: Thresholds(s.site.Model),
 		Recorded: phase.State != rollout.Gating && phase.State != rollout.Soaking}
 	name := phase.Name
+	ctx = context.WithoutCancel(ctx) // it is measured, and a pause may be wanted
+	var err error
 	if k.Recorded {
 		name += ".record"
-		if _, err := KeepBaseline(s.env.Baseline, s.env.Simulated, res); err != nil {
-			return err
-		}
-	}
-	err := writeJSON(filepath.Join(s.dir, MeasuredDir, name+".json"), k)
-	if err == nil && res.After != nil {
-		err = writeJSON(filepath.Join(s.dir, countersFile), res.After.Since(since))
+		_, err = s.env.Records.KeepBaseline(ctx, s.env.Simulated, res)
 	}
 	if err == nil {
-		err = s.sampled(k)
+		err = s.rec.measured(ctx, name, k)
+	}
+	if err == nil && res.After != nil {
+		err = putLarge(ctx, s.rec.store, keyRecord(s.run.ID, "counters"), res.After.Since(since))
+	}
+	if err == nil {
+		err = s.sampled(ctx, k)
+	}
+	if errors.As(err, new(*store.UnavailableError)) {
+		s.env.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: "what was measured is not kept: " + err.Error()})
+		return nil
 	}
 	return err
 }
 
 // sampled adds a look to the timeline of the run.
-func (s *staged) sampled(k Kept) error {
-	return appendJSON(filepath.Join(s.dir, SoakFile), soakSample(k))
+func (s *staged) sampled(ctx context.Context, k Kept) error {
+	line, err := json.Marshal(soakSample(k))
+	if err != nil {
+		return fmt.Errorf("keep what was measured: %w", err)
+	}
+	s.looks.Lock()
+	defer s.looks.Unlock()
+	if s.soak == nil {
+		s.soak = &tail{folder: s.env.Records.soaks(s.run.ID) + "/" + store.Segment(plan.NewRunID(time.Now()))}
+	}
+	if err := s.soak.add(ctx, s.rec.store, append(line, '\n')); err != nil {
+		return fmt.Errorf("keep what was measured: %w", err)
+	}
+	return nil
 }
 
 // soakSample is a result in short: of each metric the worst value.
@@ -192,24 +251,10 @@ func writeJSON(path string, v any) error {
 	return nil
 }
 
-// appendJSON adds a line to a file.
-func appendJSON(path string, v any) error {
-	raw, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Errorf("keep what was measured: %w", err)
-	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
-	if err != nil {
-		return fmt.Errorf("keep what was measured: %w", err)
-	}
-	_, err = f.Write(append(raw, '\n'))
-	return errors.Join(err, f.Close())
-}
-
 // readJSON reads what writeJSON has written; a file that is not there is none.
 func readJSON(path string, v any) (there bool, err error) {
 	raw, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	if absent(err) {
 		return false, nil
 	}
 	if err == nil {
@@ -226,3 +271,47 @@ func ReadKept(path string, k *Kept) (there bool, err error) { return readJSON(pa
 
 // WriteKept keeps a result in a file.
 func WriteKept(path string, k Kept) error { return writeJSON(path, k) }
+
+// measured keeps a result of the run, in place of the last one of that name.
+func (r *Record) measured(ctx context.Context, name string, k Kept) error {
+	if err := putLarge(ctx, r.store, keyRecord(r.ID, "measured", name), k); err != nil {
+		return fmt.Errorf("keep what was measured: %w", err)
+	}
+	return nil
+}
+
+// Measured are the latest results of the run's gates and records.
+func (r *Record) Measured(ctx context.Context) ([]Kept, error) {
+	entries, _, err := r.store.List(ctx, keyRecord(r.ID, "measured"))
+	if err != nil {
+		return nil, r.records.trouble(err)
+	}
+	var list []Kept
+	for _, e := range entries {
+		var k Kept
+		if err := openLarge(ctx, r.store, e, &k); err != nil {
+			return nil, r.records.trouble(err)
+		}
+		list = append(list, k)
+	}
+	return list, nil
+}
+
+// Soak is the timeline of the run: every look.
+func (r *Record) Soak(ctx context.Context) ([]prove.Look, error) {
+	text, err := r.records.ofSites(ctx, r.store, r.Head, "soak")
+	if err != nil {
+		return nil, err
+	}
+	var list []prove.Look
+	in := bufio.NewScanner(text)
+	in.Buffer(nil, store.MaxValue)
+	for in.Scan() {
+		var l prove.Look
+		if json.Unmarshal(in.Bytes(), &l) == nil { // one of an older weft that was killed may be cut off
+			list = append(list, l)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b prove.Look) int { return a.Time.Compare(b.Time) })
+	return list, in.Err()
+}

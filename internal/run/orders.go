@@ -3,8 +3,7 @@ package run
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
+	"fmt"
 	"time"
 
 	"weft/internal/hint"
@@ -13,13 +12,19 @@ import (
 
 // Step goes on with the run that is on its way until one gate is passed.
 func Step(ctx context.Context, e *Env, o Order) error {
-	return e.onRun(o, func(s *staged) error { return s.advance(ctx, true) })
+	return e.onRun(ctx, o, func(s *staged) error { return s.advance(ctx, true) })
 }
 
 // Promote approves the phase that waits for approval, which o.Phase may name, and
 // goes on.
 func Promote(ctx context.Context, e *Env, o Order) error {
-	return e.onRun(o, func(s *staged) error {
+	return e.onRun(ctx, o, func(s *staged) error {
+		if s.signed() {
+			if err := s.promotable(ctx, o.Phase); err != nil {
+				return err
+			}
+			return s.advance(ctx, false)
+		}
 		if err := s.run.Approve(o.Phase, e.By, time.Now()); err != nil {
 			advice := "weft rollout status shows what waits"
 			if s.run.State == rollout.Paused {
@@ -27,14 +32,20 @@ func Promote(ctx context.Context, e *Env, o Order) error {
 			}
 			return hint.Wrap(err, "%s", advice)
 		}
+		if err := s.rec.audit(ctx, AuditEntry{What: auditPromoted, Phase: o.Phase, By: e.By}); err != nil {
+			return err
+		}
 		return s.advance(ctx, false)
 	})
 }
 
 // Resume goes on with a run that is held.
 func Resume(ctx context.Context, e *Env, o Order) error {
-	return e.onRun(o, func(s *staged) error {
-		if err := os.Remove(filepath.Join(s.dir, pauseFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
+	return e.onRun(ctx, o, func(s *staged) error {
+		if err := s.rec.release(ctx); err != nil {
+			return err
+		}
+		if err := s.rec.audit(ctx, AuditEntry{What: auditResumed, By: e.By}); err != nil {
 			return err
 		}
 		s.run.State = rollout.Running
@@ -44,16 +55,19 @@ func Resume(ctx context.Context, e *Env, o Order) error {
 
 // Abort ends the run and leaves the devices as they are.
 func Abort(ctx context.Context, e *Env, o Order) error {
-	return e.onRun(o, func(s *staged) error {
+	return e.onRun(ctx, o, func(s *staged) error {
 		s.run.State, s.run.Why = rollout.Aborted, "aborted by "+e.By
 		return s.at(ctx, func(rollout.Engine) error { return s.save(s.run) })
 	})
 }
 
-// Rollback takes back what the latest run did, or the phase that o names, and proves
+// Rollback reverts what the latest run did, or the phase that o names, and proves
 // it. That it is rolled back is no error.
 func Rollback(ctx context.Context, e *Env, o Order) error {
-	return e.withRun(e.Records.Latest, func(s *staged) error {
+	return e.withRun(ctx, o.Run, e.Records.Latest, func(s *staged) error {
+		if err := s.rec.audit(ctx, AuditEntry{What: auditRollback, Phase: o.Phase, By: e.By}); err != nil {
+			return err
+		}
 		err := s.at(ctx, func(engine rollout.Engine) error { return rollout.Rollback(ctx, engine, s.run, o.Phase) })
 		var stop *rollout.Stop
 		if errors.As(err, &stop) && stop.State == rollout.RolledBack {
@@ -63,31 +77,40 @@ func Rollback(ctx context.Context, e *Env, o Order) error {
 	})
 }
 
-// onRun does something with the run that is on its way.
-func (e *Env) onRun(o Order, do func(*staged) error) error {
-	return e.withRun(e.Records.Unfinished, func(s *staged) error {
-		if err := s.accept(o.Accept); err != nil {
+// onRun does something with the run that is on its way, or that o names.
+func (e *Env) onRun(ctx context.Context, o Order, do func(*staged) error) error {
+	return e.withRun(ctx, o.Run, e.Records.Unfinished, func(s *staged) error {
+		if s.run.State.Over() {
+			return because(None, hint.Wrap(fmt.Errorf("run %s is over: it is %s", s.run.ID, s.run.State), "weft rollout status %s shows it, weft apply begins another", s.run.ID))
+		}
+		if err := s.accept(ctx, o.Accept); err != nil {
 			return err
 		}
 		return do(s)
 	})
 }
 
-// withRun does something with the run that find finds, as the only weft here.
-func (e *Env) withRun(find func(simulated bool) (*Record, error), do func(*staged) error) error {
-	held, err := Hold(e.Place) // before how far it has come is read
+// withRun does something with the run of a name, or the one that find finds, as the
+// only weft that uses these records.
+func (e *Env) withRun(ctx context.Context, id string, find func(ctx context.Context, simulated bool) (*Record, error), do func(*staged) error) error {
+	held, err := e.Records.Hold(ctx, e.Simulated) // before how far it has come is read
 	if err != nil {
 		return err
 	}
 	defer held.Close()
-	rec, err := find(e.Simulated)
+	var rec *Record
+	if id != "" {
+		rec, err = e.Records.Named(ctx, id, e.Simulated)
+	} else {
+		rec, err = find(ctx, e.Simulated)
+	}
 	if err != nil {
 		return err
 	}
 	if rec == nil {
 		return ErrNone()
 	}
-	s, err := e.resume(rec)
+	s, err := e.resume(ctx, rec)
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ func owned(paths ...string) error {
 		}
 		if info.Mode().Perm()&0o077 != 0 || !mine(info) {
 			return hint.Wrap(fmt.Errorf("%s may have been written by others: its mode is %s, and weft's own records are their owner's only", path, info.Mode()),
-				"a run is gone on with where it began, by who began it; never copy .weft/runs from elsewhere")
+				"a run is gone on with where it began, by who began it; never copy .weft/store from elsewhere")
 		}
 	}
 	return nil

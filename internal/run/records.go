@@ -1,109 +1,231 @@
 package run
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
+	"sync"
+	"time"
 
 	"weft/internal/hint"
+	"weft/internal/store"
+	"weft/internal/store/dir"
 	"weft/plan"
 	"weft/plan/rollout"
 )
 
-// Records are the runs that are kept in a directory, each in a folder of its own.
-// Whoever has the record of a run goes on with it.
+// Records are the runs that are kept in a store. Whoever has the record of a run goes
+// on with it.
 type Records struct {
-	dir   string
+	place  string // the directory with .weft: spools, and the store where there is no other
+	shared *Sharing
+
+	site string // whose workers use them: what they write stands below it; "": it is none
+
+	mu      sync.Mutex
+	opened  store.Store
+	holding *Holding // while this process carries something out; see Hold
+
+	asking   sync.Once
+	itsEpoch uint64 // of the store, once it was asked; see epoch
+
+	marks struct {
+		sync.Mutex
+		of map[string]string // the tokens of marks of runs that are known to be among them
+	}
+
 	takes string     // the run that is taken over, if one is
 	taken *Abandoned // it, until that is recorded
 }
 
-// In are the records of a directory: place/.weft/runs.
-func In(place string) *Records { return &Records{dir: filepath.Join(place, ".weft", "runs")} }
-
-// What is kept of a run.
-const (
-	StateFile   = "rollout.json" // how far it has come; without a rollout there is none
-	JournalFile = "journal.jsonl"
-	PlanFile    = "plan.weftplan" // that was approved
-	pauseFile   = "pause"         // somebody asked for a pause
-	markFile    = "mark.json"
-)
-
-// Dir is the directory that holds the folders of the runs.
-func (r *Records) Dir() string { return r.dir }
-
-// Folder is that of a run.
-func (r *Records) Folder(id string) string { return filepath.Join(r.dir, id) }
-
-// A Record is what is kept of the run of a rollout.
-type Record struct {
-	Run *rollout.Run // how far it has come
-	Dir string       // its folder
+// Sharing is a store that several machines use.
+type Sharing struct {
+	Name  string // for people: where it is
+	Owner string // whose runs it keeps; "": nobody has asked
+	Lease time.Duration
+	Open  func(context.Context) (store.Store, error)
 }
 
-// Unfinished finds the latest run of a rollout that is not over, among those of
-// the lab or of the real devices; nil: there is none.
-func (r *Records) Unfinished(simulated bool) (*Record, error) {
-	latest, err := r.Latest(simulated)
-	if latest == nil || latest.Run.State.Over() {
-		return nil, err
+// In are the records of a directory: place/.weft/store.
+func In(place string) *Records { return &Records{place: place} }
+
+// InShared are records in a store that others use, too. What is on its way there is
+// spooled in place/.weft.
+func InShared(place string, s Sharing) *Records { return &Records{place: place, shared: &s} }
+
+// ForSite are the same records for the workers of a site, which spool in a directory of
+// their own and write where their credentials let them.
+func (r *Records) ForSite(site string) *Records {
+	return &Records{place: filepath.Join(r.place, ".weft", "worker", store.Segment(site)), shared: r.shared, site: site}
+}
+
+// Where says for people where runs are kept.
+func (r *Records) Where() string {
+	if r.shared != nil {
+		return r.shared.Name
 	}
-	return latest, nil
+	return r.root()
 }
 
-// Latest finds the latest run of a rollout; nil: there is none.
-func (r *Records) Latest(simulated bool) (*Record, error) {
-	names, err := r.files(StateFile)
+// Shared reports whether others may use the store.
+func (r *Records) Shared() bool { return r.shared != nil }
+
+func (r *Records) root() string { return filepath.Join(r.place, ".weft", "store") }
+
+// look opens the store to read; nil: nothing was ever kept.
+func (r *Records) look(ctx context.Context) (store.Store, error) { return r.open(ctx, false) }
+
+// use opens the store to write.
+func (r *Records) use(ctx context.Context) (store.Store, error) { return r.open(ctx, true) }
+
+func (r *Records) open(ctx context.Context, make bool) (store.Store, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.opened != nil {
+		return r.opened, nil
+	}
+	if r.shared != nil {
+		s, err := r.shared.Open(ctx)
+		if err == nil {
+			if err = r.belongs(ctx, s); err != nil {
+				err = errors.Join(err, s.Close())
+			}
+		}
+		if err != nil {
+			return nil, r.trouble(err)
+		}
+		r.opened = s
+		return s, nil
+	}
+	old := r.older()
+	if !make && !old && !isDir(r.root()) {
+		return nil, nil
+	}
+	s, err := dir.Open(ctx, r.root(), dir.Options{})
+	if err == nil && old {
+		err = r.bring(ctx, s)
+	}
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range slices.Backward(names) {
-		run, err := readState(filepath.Dir(name))
-		if err != nil {
-			return nil, err
-		}
-		if run.Simulated == simulated {
-			return &Record{run, filepath.Dir(name)}, nil
-		}
-	}
-	return nil, nil
+	r.opened = s
+	return s, nil
 }
 
-// files are those of all runs that have a name, the oldest first.
-func (r *Records) files(name string) ([]string, error) {
-	names, err := filepath.Glob(filepath.Join(r.dir, "*", name))
-	slices.Sort(names)
-	return names, err
+// belongs refuses a store of another owner: its runs would be taken for one's own.
+func (r *Records) belongs(ctx context.Context, s store.Store) error {
+	if r.shared.Owner == "" {
+		return nil
+	}
+	text, err := json.Marshal(r.shared.Owner)
+	if err != nil {
+		return err
+	}
+	e, err := s.Get(ctx, keyOwner)
+	if errors.As(err, new(*store.NotFoundError)) {
+		_, err = s.Create(ctx, keyOwner, text)
+		if errors.As(err, new(*store.ExistsError)) {
+			e, err = s.Get(ctx, keyOwner)
+		}
+	}
+	if err == nil && e.Value != nil && !bytes.Equal(e.Value, text) {
+		return because(Misused, hint.Wrap(fmt.Errorf("%s keeps the runs of owner %s, and these files are of %s", r.shared.Name, e.Value, text), "each owner has a store of its own"))
+	}
+	return err
+}
+
+// Close lets go of the store.
+func (r *Records) Close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.opened == nil {
+		return nil
+	}
+	err := r.opened.Close()
+	r.opened = nil
+	return err
+}
+
+// trouble says what a store that does not do what it should means for a run.
+func (r *Records) trouble(err error) error {
+	var away *store.UnavailableError
+	if errors.As(err, &away) {
+		if r.shared == nil {
+			return err
+		}
+		return because(Waits, hint.Wrap(fmt.Errorf("waiting for the store %s: %w", r.shared.Name, err),
+			"nothing more is begun until it answers; ask again then. What was begun was finished, and the devices' marks say whose they are"))
+	}
+	return err
+}
+
+// A Record is what is kept of a run.
+type Record struct {
+	*Head
+	Run *rollout.Run // how far it has come
+
+	records *Records
+	store   store.Store
+	at      store.Revision // of the head
+	plan    *plan.Plan     // once it was read
+	kept    map[string]keptDoc
+	drawn   map[string]*drawing // of each phase, as it was last written
+	fresh   bool                // this process has made it
 }
 
 // Plan reads the plan that the run carries out.
-func (r *Record) Plan() (*plan.Plan, error) { return ReadPlan(filepath.Join(r.Dir, PlanFile)) }
+func (r *Record) Plan(ctx context.Context) (*plan.Plan, error) {
+	if r.plan != nil {
+		return r.plan, nil
+	}
+	text, err := readBlob(ctx, r.store, r.Head.Plan)
+	if err != nil {
+		return nil, r.records.trouble(fmt.Errorf("the plan of run %s: %w", r.ID, err))
+	}
+	r.plan, err = plan.ReadPlan(bytes.NewReader(text))
+	return r.plan, err
+}
 
 // Hold asks the run to stop before it touches anything more, whoever is at work
 // on it.
-func (r *Record) Hold(by string) error {
-	if err := os.WriteFile(filepath.Join(r.Dir, pauseFile), []byte(by+"\n"), 0o600); err != nil {
-		return fmt.Errorf("pause: %w", err)
+func (r *Record) Hold(ctx context.Context, by string) error {
+	text, err := json.Marshal(map[string]any{"by": by, "time": time.Now().UTC()})
+	if err == nil {
+		err = put(ctx, r.store, keyPause(r.ID), text)
+	}
+	if err == nil {
+		err = r.audit(ctx, AuditEntry{What: auditPause, By: by})
+	}
+	if err != nil {
+		return r.records.trouble(fmt.Errorf("pause: %w", err))
 	}
 	return nil
 }
 
-// readState reads how far a run has come, from its folder.
-func readState(dir string) (*rollout.Run, error) {
-	name := filepath.Join(dir, StateFile)
-	raw, err := os.ReadFile(name)
-	var r *rollout.Run
-	if err == nil {
-		r, err = rollout.Read(raw)
+// release lets the run go on.
+func (r *Record) release(ctx context.Context) error {
+	return r.records.trouble(remove(ctx, r.store, keyPause(r.ID)))
+}
+
+// isHeld reports whether an operator asked for a pause. A store that does not answer says
+// nothing: whether more may be begun is not decided here.
+func (r *Record) isHeld(ctx context.Context) bool {
+	_, err := r.store.Get(ctx, keyPause(r.ID))
+	return err == nil
+}
+
+// putPlan keeps the text of a plan, by its digest.
+func putPlan(ctx context.Context, s store.Store, p *plan.Plan) (store.Digest, error) {
+	var text bytes.Buffer
+	if err := p.Write(&text); err != nil {
+		return "", err
 	}
-	if err != nil {
-		return nil, hint.Wrap(fmt.Errorf("%s: %w", name, err), "look at the devices with weft plan, and move that folder away")
-	}
-	return r, nil
+	return s.PutBlob(ctx, &text)
 }
 
 // ReadPlan reads a plan file.
@@ -120,24 +242,10 @@ func ReadPlan(path string) (*plan.Plan, error) {
 	return p, nil
 }
 
-// writeWhole replaces a file for its owner only, whole and synced.
-func writeWhole(path string, text []byte) error {
-	f, err := os.OpenFile(path+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(path+".new", path)
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
-// writeSynced writes a file as JSON.
-func writeSynced(path string, v any) error {
-	raw, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return err
-	}
-	return writeWhole(path, append(raw, '\n'))
-}
+// absent: there is no such file.
+func absent(err error) bool { return errors.Is(err, fs.ErrNotExist) }

@@ -24,7 +24,7 @@ func TestRunPasses(t *testing.T) {
 	if got := stateOf(t, e); got != rollout.Passed || f.looks != 2 {
 		t.Errorf("the run is %s after %d looks", got, f.looks)
 	}
-	if list, err := e.Records.markings(); err != nil || len(list) != 0 {
+	if list, err := e.Records.markings(within(t), false); err != nil || len(list) != 0 {
 		t.Errorf("markings are left: %v, %v", list, err)
 	}
 	var none *Error
@@ -56,9 +56,9 @@ func TestGateFails(t *testing.T) {
 func TestHoldAndResume(t *testing.T) {
 	f := newFabric(t.TempDir())
 	f.during = func(e *Env) {
-		rec, err := e.Records.Unfinished(false)
+		rec, err := e.Records.Unfinished(context.Background(), false)
 		if err == nil {
-			err = rec.Hold("bob")
+			err = rec.Hold(context.Background(), "bob")
 		}
 		if err != nil {
 			t.Error(err)
@@ -85,7 +85,7 @@ func TestHoldAndResume(t *testing.T) {
 	}
 
 	other := newFabric(f.dir)
-	if rec, err := other.env().Records.Unfinished(false); err != nil || rec == nil {
+	if rec, err := other.env().Records.Unfinished(within(t), false); err != nil || rec == nil {
 		t.Fatalf("no record: %v", err)
 	} else if err := Continue(within(t), other.env(), rec, Order{}); !errors.As(err, &cause) || cause.Cause != Waits {
 		t.Errorf("a run that is held was overtaken: %v", err)
@@ -101,7 +101,13 @@ func TestHoldAndResume(t *testing.T) {
 
 // Of two who promote at once one goes on, and the other is told.
 func TestTwoPromotes(t *testing.T) {
+	t.Run("own", func(t *testing.T) { promotedTwice(t, nil) })
+	everyStore(t, promotedTwice)
+}
+
+func promotedTwice(t *testing.T, records func() *Records) {
 	f := newFabric(t.TempDir())
+	f.records = records
 	f.model.Rollouts[0].Phases[1].Approve = "manual"
 	var stop *rollout.Stop
 	if err := f.start(within(t), f.env()); !errors.As(err, &stop) || stop.State != rollout.Waiting {
@@ -112,7 +118,7 @@ func TestTwoPromotes(t *testing.T) {
 	ctx := within(t)
 	var all sync.WaitGroup
 	for i, each := range both {
-		each.model = f.model
+		each.model, each.records = f.model, records
 		all.Go(func() { errs[i] = Promote(ctx, each.env(), Order{Phase: "phase-b"}) })
 	}
 	all.Wait()
@@ -164,7 +170,7 @@ func TestKilled(t *testing.T) {
 // goOn is what an apply does in the directory of one that was killed.
 func goOn(ctx context.Context, f *fabric) error {
 	e := f.env()
-	rec, err := e.Records.Unfinished(false)
+	rec, err := e.Records.Unfinished(ctx, false)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"weft/internal/remote/ssh"
 	"weft/inventory"
 	"weft/modules"
+	"weft/modules/claim"
 	"weft/modules/host"
 	"weft/plan"
 	"weft/switches"
@@ -29,6 +30,9 @@ type Access struct {
 	Emit        plan.Emit                 // may be nil
 	Settle      bool                      // to wait for timed reverts that a dead apply left on switches
 	Say         func(device, text string) // while something takes long; may be nil
+
+	// Closed is why no device may be asked; nil: they may.
+	Closed error
 
 	// Hollow tells which targets of the lab carry no I/O; nil: nobody knows.
 	Hollow func() func(*inventory.Target) string
@@ -50,20 +54,22 @@ type Site struct {
 func (a Access) Of(m *inventory.Model) *Site { return &Site{Model: m, access: a} }
 
 // Open expands a model and makes its devices dialable. Nothing is dialled. The
-// diagnostics are what of the model weft cannot bring about whatever the devices say.
+// diagnostics are what of the model weft cannot make whatever the devices say.
 func (a Access) Open(m *inventory.Model) (*Site, hcl.Diagnostics) {
 	s := a.Of(m)
 	var mine func(plan.Mark) bool
+	var token func() claim.Token
+	var stands func(string) string
 	if a.Records != nil {
-		mine = a.Records.Mine
+		mine, token, stands = a.Records.Mine, a.Records.token, a.Records.stands
 	}
 	var diags hcl.Diagnostics
-	s.Fleet, diags = modules.Expand(m, modules.Env{Bundle: a.Agents, Holder: Holder(), Mine: mine, Host: s.dial, Terminal: s.terminal,
+	s.Fleet, diags = modules.Expand(m, modules.Env{Bundle: a.Agents, Holder: Holder(), Mine: mine, Token: token, Stands: stands, Host: s.dial, Terminal: s.terminal,
 		Settle: a.Settle, Say: a.Say})
 	s.Input = plan.Input{
 		Owner: m.Name, Simulated: a.Simulated, Version: a.Version, Items: s.Fleet.Items, Devices: s.Fleet.Devices,
 		Notes: append(s.Fleet.Notes, prove.Notes(m)...), Inputs: m.Inputs, Sources: map[string]string{},
-		Roster: s.Fleet.Roster, Removed: s.Fleet.Removed, Recall: s.Fleet.Recall,
+		Roster: s.Fleet.Roster, Moved: s.Fleet.Moved, Removed: s.Fleet.Removed, Recall: s.Fleet.Recall,
 		Parallelism: a.Parallelism, Emit: a.Emit, Mine: mine,
 	}
 	for name, text := range m.Sources {
@@ -83,11 +89,14 @@ func (s *Site) Close() error {
 // host says how to log in to a server.
 func (s *Site) dial(server *inventory.Server) host.DialHost {
 	return func(ctx context.Context, fresh bool) (remote.Host, func() error, error) {
+		if s.access.Closed != nil {
+			return nil, nil, s.access.Closed
+		}
 		dial := s.access.Dialer.Dial
 		if fresh {
 			dial = s.access.Dialer.DialNew
 		}
-		t := s.Target(server.Host, server.Connection)
+		t := logIn(s.Target(server.Host, server.Connection), server.Credential)
 		if s.Adjust != nil {
 			s.Adjust(&t)
 		}
@@ -99,17 +108,26 @@ func (s *Site) dial(server *inventory.Server) host.DialHost {
 	}
 }
 
+// logIn is a target that is logged in to with a credential; nil: with a key.
+func logIn(t ssh.Target, c *inventory.Credential) ssh.Target {
+	if c == nil {
+		return t
+	}
+	t.User = c.User
+	if c.Password != nil {
+		t.Password = c.Password.Read
+	}
+	return t
+}
+
 // terminal says how to log in to a switch, afresh each time.
 func (s *Site) terminal(sw *inventory.Switch) switches.Dial {
 	return func(ctx context.Context) (io.ReadWriteCloser, error) {
-		t := s.Target(sw.Host, sw.Connection)
-		t.Become = ""
-		if sw.Credential != nil {
-			t.User = sw.Credential.User
-			if sw.Credential.Password != nil {
-				t.Password = sw.Credential.Password.Read
-			}
+		if s.access.Closed != nil {
+			return nil, s.access.Closed
 		}
+		t := logIn(s.Target(sw.Host, sw.Connection), sw.Credential)
+		t.Become = ""
 		c, err := s.access.Dialer.DialNew(ctx, t)
 		if err != nil {
 			return nil, err
@@ -130,6 +148,12 @@ type login struct {
 }
 
 func (l login) Close() error { return errors.Join(l.ReadWriteCloser.Close(), l.client.Close()) }
+
+// Host says how to log in to a server that need not be one of the model's.
+func (s *Site) Host(server *inventory.Server) host.DialHost { return s.dial(server) }
+
+// Terminal says how to log in to a switch that need not be one of the model's.
+func (s *Site) Terminal(sw *inventory.Switch) switches.Dial { return s.terminal(sw) }
 
 // Target says how a host of the files is logged in to; a nil connection is the
 // default.

@@ -9,6 +9,7 @@ import (
 
 	"weft/internal/view"
 	"weft/inventory"
+	"weft/modules"
 	"weft/plan"
 	"weft/plan/rollout"
 )
@@ -19,7 +20,9 @@ import (
 func (s *Site) Plan(ctx context.Context, in plan.Input, cables bool) (*plan.Plan, error) {
 	var unheard error
 	in.Arrange = func(made *plan.Plan) {
+		modules.Renamed(s.Model, made)
 		s.phased(made)
+		made.Refusals = append(made.Refusals, s.policed(made)...)
 		if cables {
 			unheard = s.refusePlugs(ctx, made)
 		}
@@ -41,7 +44,8 @@ func SpecOf(m *inventory.Model) *rollout.Spec {
 	for _, p := range r.Phases {
 		phase := rollout.Phase{
 			Name: p.Name, Range: p.Range, Select: p.Select, Remaining: p.Remaining, Batch: p.Batch,
-			Record: addresses(p.Record), Gate: addresses(p.Gate), Soak: p.Soak, Approve: p.Approve == "manual",
+			Record: addresses(p.Record), Gate: addresses(p.Gate), Soak: p.Soak, Approve: p.Approve == "manual" || p.Approve == "signed",
+			Approvals: p.Approvals, NotBy: p.NotBy,
 		}
 		if !p.Window.IsZero() {
 			phase.Window = p.Window.Next
@@ -60,7 +64,7 @@ func addresses(list []*inventory.Validation) []string {
 }
 
 // phased gives the steps of a plan their phases, where there is a rollout, and
-// refuses those that it could not take back.
+// refuses those that it could not revert.
 func (s *Site) phased(made *plan.Plan) {
 	spec := SpecOf(s.Model)
 	if spec == nil || made.Destroy {

@@ -1,13 +1,11 @@
 package run
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"weft/plan"
@@ -23,40 +21,67 @@ type staged struct {
 	spec *rollout.Spec
 	plan *plan.Plan
 	run  *rollout.Run
-	dir  string
+	rec  *Record
+	crew *crew // of workers, which reach the devices; nil: this process does
 
-	resumed bool // somebody else has begun it
+	resumed bool          // another weft has begun it
+	state   rollout.State // that the audit trail knows
+
+	journal *trail     // while something is being done
+	looks   sync.Mutex // guards soak
+	soak    *tail      // this process's part of the timeline; nil: there is none yet
 }
 
 // stage begins a rollout of a plan.
-func (e *Env) stage(site *Site, spec *rollout.Spec, made *plan.Plan) (*staged, error) {
+func (e *Env) stage(ctx context.Context, site *Site, spec *rollout.Spec, made *plan.Plan, sites []string) (*staged, error) {
 	now := time.Now()
-	s := &staged{env: e, site: site, spec: spec, plan: made, dir: e.Records.Folder(plan.NewRunID(now))}
-	s.run = rollout.NewRun(filepath.Base(s.dir), spec, made, now)
-	if err := os.MkdirAll(s.dir, 0o700); err != nil {
-		return nil, fmt.Errorf("keep the run: %w", err)
+	s := &staged{env: e, site: site, spec: spec, plan: made}
+	s.run = rollout.NewRun(runOf(made, now), spec, made, now)
+	if slices.ContainsFunc(spec.Phases, func(p rollout.Phase) bool { return slices.Contains(p.NotBy, "author") }) {
+		s.run.Authors = e.authors()
 	}
-	if err := savePlan(made, filepath.Join(s.dir, PlanFile)); err != nil {
-		return nil, fmt.Errorf("keep the run: %w", err)
+	if e.Signers != nil {
+		s.run.Signers = e.Signers.Digest
 	}
-	if err := s.save(s.run); err != nil {
+	var err error
+	s.rec, err = e.create(ctx, made, s.run.ID, func(h *Head) {
+		h.Rollout = spec.Name
+		h.Begun = s.run.Begun
+		h.Sites = sites
+		h.put(s.run)
+	})
+	if err != nil {
 		return nil, err
 	}
-	return s, owned(s.dir, filepath.Join(s.dir, PlanFile), filepath.Join(s.dir, StateFile)) // else nobody could go on with it
+	s.rec.Run = s.run
+	s.crewed()
+	return s, s.rec.audit(ctx, AuditEntry{What: auditBegun, By: e.By, Plan: string(s.rec.Head.Plan), Commit: e.Commit})
 }
 
-// same reports whether a phase has come as far as another.
-func same(a, b rollout.PhaseRun) bool {
-	return a.State == b.State && len(a.Steps) == len(b.Steps) && len(a.Verdicts) == len(b.Verdicts)
+// runOf is the run that a plan is to be: it was named when the plan was saved.
+func runOf(made *plan.Plan, now time.Time) string {
+	if made.Run != "" {
+		return made.Run
+	}
+	return plan.NewRunID(now)
+}
+
+// create keeps a run of a plan before it begins.
+func (e *Env) create(ctx context.Context, made *plan.Plan, id string, fill func(*Head)) (*Record, error) {
+	h := &Head{ID: id, Owner: made.Owner, Simulated: e.Simulated, Begun: time.Now().UTC(), Who: Holder().Who, By: e.By, Commit: e.Commit, State: rollout.Running}
+	fill(h)
+	return e.Records.create(ctx, h, made)
 }
 
 // resume opens a run again, with the files as they were when it was approved.
-func (e *Env) resume(rec *Record) (*staged, error) {
-	dir, r := rec.Dir, rec.Run
-	if err := owned(dir, filepath.Join(dir, PlanFile), filepath.Join(dir, StateFile)); err != nil {
-		return nil, err
+func (e *Env) resume(ctx context.Context, rec *Record) (*staged, error) {
+	r := rec.Run
+	if !e.Records.Shared() {
+		if err := owned(e.Records.root()); err != nil {
+			return nil, err
+		}
 	}
-	saved, err := rec.Plan()
+	saved, err := rec.Plan(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -72,15 +97,26 @@ func (e *Env) resume(rec *Record) (*staged, error) {
 		err := fmt.Errorf("the run %s is not one of a rollout that its own plan describes", r.ID)
 		return nil, errors.Join(err, site.Close())
 	}
-	return &staged{env: e, site: site, spec: spec, plan: saved, run: r, dir: dir, resumed: true}, nil
+	s := &staged{env: e, site: site, spec: spec, plan: saved, run: r, rec: rec, resumed: true, state: r.State}
+	s.crewed()
+	return s, nil
 }
 
-// save replaces the record of how far the run has come, whole and synced.
-func (s *staged) save(r *rollout.Run) error {
-	if err := writeSynced(filepath.Join(s.dir, StateFile), r); err != nil {
-		return fmt.Errorf("keep the run: %w", err)
+// save keeps how far the run has come. It fails, and nothing more is begun, where the
+// store does not answer or another weft has changed the run.
+func (s *staged) save(*rollout.Run) error {
+	if s.run.State.Over() { // before anybody sees that it is
+		if err := s.came(context.Background()); err != nil {
+			return err
+		}
 	}
-	return nil
+	if s.journal != nil {
+		s.journal.flush(context.Background())
+	}
+	if err := s.env.Records.fresh(); err != nil {
+		return err
+	}
+	return s.rec.save(context.Background())
 }
 
 // advance goes on with the rollout, until it must stop or, with one, has
@@ -97,23 +133,27 @@ func (s *staged) advance(ctx context.Context, one bool) error {
 	if err != nil || s.run.State != rollout.Passed || len(s.run.Phases) < len(s.site.Model.Rollouts[0].Phases) || partial(s.plan) {
 		return err
 	}
-	return s.env.conclude(ctx, s.site, s.dir)
+	if s.crew != nil {
+		return s.crew.conclude()
+	}
+	return s.env.conclude(ctx, s.site, s.rec)
 }
 
 // at works on the run, and shows how far it has come. Whoever calls holds the
 // directory.
 func (s *staged) at(ctx context.Context, do func(rollout.Engine) error) error {
-	journal, err := os.OpenFile(filepath.Join(s.dir, JournalFile), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	journal, err := s.rec.trail()
 	if err != nil {
-		return fmt.Errorf("journal: %w", err)
+		return err
 	}
-	defer journal.Close()
+	s.journal = journal
+	defer s.env.end(journal)
 	s.site.Input.Journal, s.site.Input.Run = journal, s.run.ID
 	mark, err := s.marked(ctx)
 	if err != nil {
 		return err
 	}
-	if s.resumed && s.run.State != rollout.Aborted {
+	if s.resumed && s.run.State != rollout.Aborted && s.crew == nil {
 		if err := s.settle(ctx); err != nil {
 			return ended(nil, err)
 		}
@@ -125,20 +165,23 @@ func (s *staged) at(ctx context.Context, do func(rollout.Engine) error) error {
 	}
 	defer s.env.watch(ctx)()
 	err = do(s.engine())
+	if late := s.came(ctx); late != nil {
+		s.env.emit(plan.Event{Type: plan.EventDiagnostic, Level: "error", Message: "the audit trail lacks what the run came to: " + late.Error()})
+	}
 	if late := s.ended(ctx, mark); late != nil {
 		s.env.emit(plan.Event{Type: plan.EventDiagnostic, Level: "error", Message: late.Error()})
 	}
 	if s.env.Audience != nil {
 		s.env.Audience.Reached(s.run, s.plan)
 	}
-	if err != nil {
+	if err != nil && !errors.As(err, new(*Error)) {
 		return ended(nil, err)
 	}
-	return nil
+	return err
 }
 
 // settle proves and keeps what a weft that was killed in this run has left to
-// be taken back by servers themselves; the run goes on from there.
+// be reverted by servers themselves; the run goes on from there.
 func (s *staged) settle(ctx context.Context) error {
 	in := s.site.Input
 	in.Select.Only = []plan.ID{}
@@ -151,13 +194,4 @@ func (s *staged) settle(ctx context.Context) error {
 	}
 	_, err = plan.Apply(ctx, made, in)
 	return err
-}
-
-// savePlan writes a plan file for its owner only.
-func savePlan(p *plan.Plan, path string) error {
-	var text bytes.Buffer
-	if err := p.Write(&text); err != nil {
-		return err
-	}
-	return writeWhole(path, text.Bytes())
 }

@@ -3,8 +3,6 @@ package run
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -17,17 +15,17 @@ import (
 // what stands until that is taken away; nil: nothing does.
 func (s *staged) marked(ctx context.Context) (*Marking, error) {
 	if s.run.State == rollout.Aborted {
-		return readMarking(s.dir)
+		return s.env.Records.marking(ctx, s.run.ID)
 	}
 	of := plan.Mark{Rollout: s.spec.Name, Phase: s.phaseName()}
 	var err error
 	if of.Plan, err = s.plan.Digest(); err != nil {
 		return nil, err
 	}
-	m, err := s.env.Records.mark(ctx, &s.site.Input, s.dir, of, s.devices())
+	m, err := s.rec.mark(ctx, &s.site.Input, s.crew, of, s.devices())
 	if err != nil {
 		if !s.resumed {
-			err = errors.Join(err, s.drop())
+			err = errors.Join(err, s.rec.drop(context.WithoutCancel(ctx)))
 		}
 		return nil, err
 	}
@@ -40,28 +38,24 @@ func (s *staged) devices() []string {
 	return changed(slices.DeleteFunc(slices.Clone(s.plan.Steps), func(x plan.PlannedStep) bool { return !s.run.Has(x.Phase) }))
 }
 
-// drop forgets a run that never began. The record of marks that could not be
-// taken away again stays.
-func (s *staged) drop() error {
-	var errs []error
-	for _, name := range []string{StateFile, PlanFile, JournalFile} {
-		if err := os.Remove(filepath.Join(s.dir, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
-			errs = append(errs, err)
-		}
-	}
-	_ = os.Remove(s.dir) // where nothing is left in it
-	return errors.Join(errs...)
-}
-
 // ended takes the mark away where the run is over.
 func (s *staged) ended(ctx context.Context, m *Marking) error {
 	if m == nil || !s.run.State.Over() {
 		return nil
 	}
-	if err := m.end(ctx, &s.site.Input); err != nil {
+	ctx = context.WithoutCancel(ctx)
+	if err := errors.Join(m.end(ctx, &s.site.Input, s.marker()), s.rec.release(ctx)); err != nil {
 		return err
 	}
-	return s.env.Records.sweep(ctx, &s.site.Input, s.run.ID)
+	return s.env.Records.sweep(ctx, &s.site.Input, s.marker(), s.run.ID)
+}
+
+// marker reaches the devices.
+func (s *staged) marker() marker {
+	if s.crew != nil {
+		return s.crew
+	}
+	return &s.site.Input
 }
 
 // advanceMark says in the mark which phase the run is in now, for the devices that

@@ -6,7 +6,7 @@ import (
 	"weft/plan"
 )
 
-// A StandingMark is a mark of somebody else's run on a device.
+// A StandingMark is a mark of another's run on a device.
 type StandingMark struct {
 	plan.Mark
 	Device string

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -16,10 +14,12 @@ import (
 	"weft/plan/rollout"
 )
 
-// An Order is what somebody asks for beside the plan.
+// An Order is what an operator asks for in addition to the plan.
 type Order struct {
-	Phase  string   // only this one of the rollout
-	Accept []string // what may stay without a verdict: VALIDATION or VALIDATION.METRIC
+	Run     string   // which one is meant; "": the one that is on its way
+	Phase   string   // only this one of the rollout
+	Workers bool     // have the workers of the sites carry it out
+	Accept  []string // what may stay without a verdict: VALIDATION or VALIDATION.METRIC
 
 	// Of a run that is to go on: what else was asked for, which may not fit it.
 	AllowDestroy []string // what may lose data
@@ -33,8 +33,17 @@ func Start(ctx context.Context, e *Env, s *Site, made *plan.Plan, o Order) error
 	if err := made.Applicable(s.Input); err != nil {
 		return ended(nil, err)
 	}
-	if err := s.plugged(ctx, made); err != nil {
+	if list := s.policed(made); list != nil { // the plan file may be anybody's
+		return ended(nil, fmt.Errorf("%s: %s", list[0].ID, list[0].Text))
+	}
+	sites, err := e.divided(s, made, o)
+	if err != nil {
 		return err
+	}
+	if sites == nil { // else workers look before they mark
+		if err := s.plugged(ctx, made); err != nil {
+			return err
+		}
 	}
 	if spec == nil || made.Destroy {
 		if o.Phase != "" || o.Accept != nil {
@@ -58,17 +67,17 @@ func Start(ctx context.Context, e *Env, s *Site, made *plan.Plan, o Order) error
 	if err := acceptable(s.Model, o.Accept); err != nil {
 		return err
 	}
-	held, err := Hold(e.Place) // before there is a run that others would go on with
+	held, err := e.Records.Hold(ctx, e.Simulated) // before there is a run that others would go on with
 	if err != nil {
 		return err
 	}
 	defer held.Close()
-	if other, err := e.Records.Unfinished(e.Simulated); err != nil || other != nil {
+	if other, err := e.Records.Unfinished(ctx, e.Simulated); err != nil || other != nil {
 		return errors.Join(err, because(Taken, hint.Wrap(errors.New("another rollout of this directory began while this plan was made: nothing of this plan was begun"), "see weft rollout status")))
 	}
-	st, err := e.stage(s, spec, made)
+	st, err := e.stage(ctx, s, spec, made, sites)
 	if err == nil {
-		err = st.accept(o.Accept)
+		err = st.accept(ctx, o.Accept)
 	}
 	if err != nil {
 		return err
@@ -111,7 +120,7 @@ func earlier(spec *rollout.Spec, made *plan.Plan, phase string) error {
 // Continue goes on with a run that was cut off; one that waits for an order is not
 // overtaken by another plan.
 func Continue(ctx context.Context, e *Env, rec *Record, o Order) error {
-	s, err := e.resume(rec)
+	s, err := e.resume(ctx, rec)
 	if err != nil {
 		return err
 	}
@@ -125,16 +134,16 @@ func Continue(ctx context.Context, e *Env, rec *Record, o Order) error {
 		return because(Misused, hint.Wrap(fmt.Errorf("the plan that %s goes on with does not allow %s to lose data", s.spec.Name, strings.Join(more, ", ")),
 			"go on without that; or end it with weft rollout rollback or abort, and plan anew"))
 	}
-	if err := s.accept(o.Accept); err != nil {
+	if err := s.accept(ctx, o.Accept); err != nil {
 		return err
 	}
-	held, err := Hold(e.Place)
+	held, err := e.Records.Hold(ctx, e.Simulated)
 	if err != nil {
 		return err
 	}
 	defer held.Close()
-	if now, err := readState(rec.Dir); err != nil || now.State != r.State || !slices.EqualFunc(now.Phases, r.Phases, same) {
-		return errors.Join(err, hint.Wrap(fmt.Errorf("another process went on with %s meanwhile", s.spec.Name), "see weft rollout status"))
+	if now, err := e.Records.Find(ctx, r.ID); err != nil || now == nil || now.at != rec.at {
+		return errors.Join(err, because(Taken, hint.Wrap(fmt.Errorf("another process went on with %s meanwhile", s.spec.Name), "see weft rollout status")))
 	}
 	goesOn := "it goes on with the plan that was approved"
 	if r.State == rollout.Reversing {
@@ -146,33 +155,48 @@ func Continue(ctx context.Context, e *Env, rec *Record, o Order) error {
 
 // apply carries a plan out at once: a run of one phase.
 func (e *Env) apply(ctx context.Context, s *Site, made *plan.Plan) error {
-	held, err := Hold(e.Place)
+	held, err := e.Records.Hold(ctx, e.Simulated)
 	if err != nil {
 		return err
 	}
 	defer held.Close()
-	journal, err := e.journal()
+	rec, err := e.plain(ctx, made)
 	if err != nil {
 		return err
 	}
-	defer journal.Close()
-	mark, err := e.Records.markPlan(ctx, &s.Input, filepath.Dir(journal.Name()), made)
+	journal, err := rec.trail()
 	if err != nil {
 		return err
 	}
-	s.Input.Journal, s.Input.Pause = journal, e.Pauses.wanted
+	defer e.end(journal)
+	digest, err := made.Digest()
+	if err != nil {
+		return err
+	}
+	mark, err := rec.mark(ctx, &s.Input, nil, plan.Mark{Plan: digest}, changed(made.Steps))
+	if err != nil && rec.fresh { // it has not begun
+		err = errors.Join(err, rec.drop(context.WithoutCancel(ctx)))
+	}
+	if err != nil {
+		return err
+	}
+	s.Input.Mark = &mark.Mark
+	s.Input.Journal, s.Input.Pause = journal, func() bool { return e.Pauses.wanted() || e.Records.fresh() != nil }
 	end := e.Pauses.offer()
 	defer e.watch(ctx)()
 	begun := time.Now()
 	res, err := plan.Apply(ctx, made, s.Input)
 	end()
-	if late := errors.Join(mark.end(ctx, &s.Input), e.Records.sweep(ctx, &s.Input, mark.Mark.Run)); late != nil {
+	late := errors.Join(mark.end(ctx, &s.Input, &s.Input), e.Records.sweep(context.WithoutCancel(ctx), &s.Input, &s.Input, mark.Mark.Run), rec.conclude(context.WithoutCancel(ctx), res, err))
+	if late != nil {
 		e.emit(plan.Event{Type: plan.EventDiagnostic, Level: "error", Message: late.Error()})
 	}
 	if e.Audience != nil {
 		e.Audience.Applied(made, res, time.Since(begun))
 	}
 	switch {
+	case err != nil && res.Paused() && e.Records.fresh() != nil:
+		return e.Records.fresh()
 	case err != nil && res.Paused():
 		return hint.Wrap(because(Stopped, err), "what was begun is done or as it was; weft apply goes on with the rest")
 	case err != nil:
@@ -180,16 +204,43 @@ func (e *Env) apply(ctx context.Context, s *Site, made *plan.Plan) error {
 	case made.Destroy || partial(made):
 		return nil // what is there now is not all that the files describe
 	}
-	return e.conclude(ctx, s, "")
+	return e.conclude(ctx, s, rec)
 }
 
-// journal opens the journal of a new run, readable by its owner only.
-func (e *Env) journal() (*os.File, error) {
-	dir := e.Records.Folder(plan.NewRunID(time.Now()))
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("journal: %w", err)
+// plain keeps the run of a plan that is carried out at once. One that was cut off
+// before is the same run again.
+func (e *Env) plain(ctx context.Context, made *plan.Plan) (*Record, error) {
+	if made.Run != "" {
+		if rec, err := e.Records.Find(ctx, made.Run); err != nil || rec != nil && rec.Plain() && !rec.Over() {
+			return rec, err
+		}
 	}
-	return os.OpenFile(filepath.Join(dir, JournalFile), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	return e.create(ctx, made, runOf(made, time.Now()), func(*Head) {})
+}
+
+// conclude keeps how a plan was carried out that has no rollout. One that changed
+// nothing, or was paused, may be carried out again.
+func (r *Record) conclude(ctx context.Context, res *plan.Result, err error) error {
+	switch {
+	case err == nil:
+		r.State, r.Why = rollout.Passed, ""
+	case res.Paused():
+		r.State, r.Why = rollout.Paused, clip(err.Error())
+	case slices.ContainsFunc(res.Devices, func(d plan.DeviceResult) bool {
+		return d.Outcome != plan.DeviceUnchanged && d.Outcome != plan.DeviceUnreachable
+	}):
+		r.State, r.Why = rollout.Failed, clip(err.Error())
+	default:
+		r.State, r.Why = rollout.Pending, clip("nothing was changed: "+err.Error())
+	}
+	return r.saveHead(ctx)
+}
+
+// end ends the journal of a piece of work.
+func (e *Env) end(t *trail) {
+	if err := t.Close(); err != nil {
+		e.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: err.Error()})
+	}
 }
 
 // Tidy takes away what runs have left behind, where there is nothing else to do,
@@ -198,13 +249,13 @@ func Tidy(ctx context.Context, e *Env, s *Site) error {
 	if e.Records.taken != nil {
 		return e.Records.succeed(ctx, &s.Input, nil)
 	}
-	if list, err := e.Records.markings(); err != nil || len(list) == 0 {
+	if list, err := e.Records.markings(ctx, e.Simulated); err != nil || len(list) == 0 {
 		return err
 	}
-	held, err := Hold(e.Place)
+	held, err := e.Records.Hold(ctx, e.Simulated)
 	if err != nil {
 		return err
 	}
 	defer held.Close()
-	return e.Records.sweep(ctx, &s.Input, "")
+	return e.Records.sweep(ctx, &s.Input, &s.Input, "")
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -12,10 +11,6 @@ import (
 	"weft/internal/hint"
 	"weft/plan"
 )
-
-// abandonedFile says, in the folder of a run that was begun elsewhere, that it
-// was taken over here.
-const abandonedFile = "abandoned.json"
 
 // An Abandoned run is one that nobody goes on with: another took its devices.
 type Abandoned struct {
@@ -28,8 +23,8 @@ type Abandoned struct {
 
 // TakeOver prepares to take the devices of a run over of which there is no record
 // here: they have just been read. by is who decides that.
-func (r *Records) TakeOver(in *plan.Input, run, by string) error {
-	if m, err := readMarking(r.Folder(run)); err != nil || m != nil && !m.Over {
+func (r *Records) TakeOver(ctx context.Context, in *plan.Input, run, by string) error {
+	if m, err := r.marking(ctx, run); err != nil || m != nil && !m.Over {
 		return errors.Join(err, because(Misused, hint.Wrap(fmt.Errorf("--takeover: the record of run %s is in this directory", run),
 			"go on with it: weft rollout status shows how, and an apply without a rollout that was killed is done again with weft apply")))
 	}
@@ -123,13 +118,12 @@ func (r *Records) succeed(ctx context.Context, in *plan.Input, now *Marking) err
 	if r.taken.Time = time.Now().UTC(); now != nil {
 		r.taken.Run = now.Mark.Run
 	}
-	dir := r.Folder(r.taken.Mark.Run)
-	err := (&Marking{dir: dir}).folder()
+	s, err := r.use(ctx)
 	if err == nil {
-		err = writeSynced(filepath.Join(dir, abandonedFile), r.taken)
+		err = putLarge(ctx, s, keyAbandoned(r.taken.Mark.Run), r.taken)
 	}
 	if err != nil {
-		return fmt.Errorf("record that run %s is abandoned: %w", r.taken.Mark.Run, err)
+		return r.trouble(fmt.Errorf("record that run %s is abandoned: %w", r.taken.Mark.Run, err))
 	}
 	emit(in, plan.Event{Type: plan.EventNote, Level: "warn", Message: "run " + r.taken.Mark.Run + " is abandoned: whoever has its record is told so"})
 	r.taken = nil

@@ -47,8 +47,14 @@ func Sign(key ssh.Signer, certified *ssh.Certificate, namespace string, text []b
 	sum := sha512.Sum512(text)
 	data := append([]byte(magic), ssh.Marshal(signed{Namespace: namespace, HashAlgorithm: "sha512", Hash: sum[:]})...)
 	var sig *ssh.Signature
-	var err error
-	if key.PublicKey().Type() == ssh.KeyAlgoRSA { // SHA-1 is not allowed
+	plain, err := ssh.ParsePublicKey(key.PublicKey().Marshal()) // that of an agent may be a certificate, and does not say so
+	if err != nil {
+		return nil, fmt.Errorf("sign: %w", err)
+	}
+	if c, ok := plain.(*ssh.Certificate); ok {
+		plain = c.Key
+	}
+	if plain.Type() == ssh.KeyAlgoRSA { // SHA-1 is not allowed
 		by, ok := key.(ssh.AlgorithmSigner)
 		if !ok {
 			return nil, errors.New("sign: this RSA key signs with SHA-1 only")

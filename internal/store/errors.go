@@ -35,7 +35,7 @@ func (e *ExistsError) Error() string {
 	return fmt.Sprintf("%s is in the store already, as revision %d", e.Key, e.Current)
 }
 
-// A StaleError is a document that somebody changed since it was read.
+// A StaleError is a document that was changed since it was read.
 type StaleError struct {
 	Key         string
 	At, Current Revision
@@ -45,7 +45,7 @@ func (e *StaleError) Error() string {
 	return fmt.Sprintf("%s was changed since revision %d: it is revision %d now", e.Key, e.At, e.Current)
 }
 
-// A HeldError is a lease that somebody else has.
+// A HeldError is a lease that another weft has.
 type HeldError struct {
 	Key, Holder string
 	Left        time.Duration // until it ends, unless it is renewed
@@ -56,7 +56,7 @@ func (e *HeldError) Error() string {
 }
 
 // A LostError is a lease that its holder has no more: it was not renewed in time, and
-// somebody else took or deleted it.
+// another weft took or deleted it.
 type LostError struct {
 	Key string
 	By  string // who has it now; "" is nobody
@@ -83,6 +83,11 @@ func (e *GapError) Error() string {
 type CorruptError struct{ What, Why string }
 
 func (e *CorruptError) Error() string { return fmt.Sprintf("%s is corrupt: %s", e.What, e.Why) }
+
+// A DeniedError is what a store does not let its user do.
+type DeniedError struct{ What string }
+
+func (e *DeniedError) Error() string { return "the store does not let these credentials " + e.What }
 
 // An UnavailableError is a store that does not answer.
 type UnavailableError struct {

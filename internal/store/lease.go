@@ -25,12 +25,13 @@ func (t Token) Compare(u Token) int {
 
 func (t Token) String() string { return fmt.Sprintf("%d.%d", t.Epoch, t.Revision) }
 
-// A Book is what a store keeps its leases in, beside its documents.
+// A Book is what a store keeps its leases in, apart from its documents.
 type Book interface {
 	Get(ctx context.Context, key string) (Entry, error)
 	Create(ctx context.Context, key string, value []byte) (Revision, error)
 	Update(ctx context.Context, key string, value []byte, at Revision) (Revision, error)
 	Delete(ctx context.Context, key string, at Revision) error
+	List(ctx context.Context, folder string) ([]Entry, Revision, error)
 	Now(ctx context.Context) (time.Time, error) // by the clock of Entry.Written
 	Epoch(ctx context.Context) (uint64, error)
 }
@@ -123,7 +124,7 @@ func (l *Lease) take(ctx context.Context) (Revision, error) {
 	return l.book.Update(ctx, l.key, l.record, e.Revision)
 }
 
-// raced: somebody was quicker.
+// raced: another process was quicker.
 func raced(err error) bool {
 	return errors.As(err, new(*StaleError)) || errors.As(err, new(*ExistsError)) || errors.As(err, new(*NotFoundError))
 }

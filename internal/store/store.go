@@ -27,7 +27,8 @@ type Revision uint64
 
 // A Store keeps documents, blobs and leases. All methods may be called by many
 // goroutines at once. Without a deadline in the context a store that is away is
-// waited for as long as its options say, and then is an UnavailableError.
+// waited for as long as its options say, and then is an UnavailableError. What its
+// user may not do is a DeniedError.
 type Store interface {
 	// Get reads a document: everything that was acknowledged before to anybody is seen.
 	// NotFoundError.
@@ -58,12 +59,26 @@ type Store interface {
 	// those of documents. HeldError.
 	Lease(ctx context.Context, key, holder string, ttl time.Duration) (*Lease, error)
 
+	// Leases lists who has leases below a folder, in order of their keys. One that has
+	// ended is not among them, or has nothing left.
+	Leases(ctx context.Context, folder string) ([]Holding, error)
+	// Break ends a lease that was listed, for a holder who is known to be gone: its
+	// next renewal is a LostError. It is one also here where that holder does not have
+	// it any more.
+	Break(ctx context.Context, h Holding) error
+
+	// Epoch is that of the tokens of leases: it rises when a store is made anew or put
+	// back from a copy.
+	Epoch(ctx context.Context) (uint64, error)
+
 	// PutBlob keeps all that a reader has, under its sum. To put the same again
 	// changes nothing, and mends one that is corrupt.
 	PutBlob(ctx context.Context, from io.Reader) (Digest, error)
 	// Blob reads a blob. What it yields may be used after io.EOF only: until then it
 	// may end in a CorruptError. NotFoundError.
 	Blob(ctx context.Context, d Digest) (io.ReadCloser, error)
+	// Blobs lists the blobs, in order of their names.
+	Blobs(ctx context.Context) ([]Digest, error)
 	// DeleteBlob takes a blob away. NotFoundError.
 	DeleteBlob(ctx context.Context, d Digest) error
 

@@ -41,22 +41,3 @@ func ParseRanges(s string, number func(string) (int, bool)) (out []int) {
 	}
 	return slices.Compact(slices.Sorted(slices.Values(out)))
 }
-
-// ParseDSCP reads a DSCP by number or by its standard name.
-func ParseDSCP(s string) (int, bool) {
-	s = strings.ToLower(strings.TrimSpace(s))
-	if n, err := strconv.Atoi(s); err == nil {
-		return n, n >= 0 && n <= MaxDSCP
-	}
-	switch {
-	case s == "default":
-		return 0, true
-	case s == "ef":
-		return 46, true
-	case len(s) == 3 && s[:2] == "cs" && s[2] >= '0' && s[2] <= '7':
-		return int(s[2]-'0') * 8, true
-	case len(s) == 4 && s[:2] == "af" && s[2] >= '1' && s[2] <= '4' && s[3] >= '1' && s[3] <= '3':
-		return int(s[2]-'0')*8 + int(s[3]-'0')*2, true
-	}
-	return 0, false
-}

@@ -42,7 +42,7 @@ func diagnostic(s Style, files map[string]*hcl.File, d *hcl.Diagnostic) string {
 	fmt.Fprintf(&b, "%s: %s\n\n", severity, d.Summary)
 	if d.Subject != nil {
 		file := files[d.Subject.Filename]
-		fmt.Fprintf(&b, "  on %s line %d%s:\n", d.Subject.Filename, d.Subject.Start.Line, blockAround(file, d.Subject.Start.Byte))
+		fmt.Fprintf(&b, "  on %s line %d%s:\n", d.Subject.Filename, d.Subject.Start.Line, BlockAround(file, d.Subject.Start.Byte))
 		if file == nil || file.Bytes == nil {
 			b.WriteString("  (source code not available)\n")
 		} else {
@@ -56,8 +56,8 @@ func diagnostic(s Style, files map[string]*hcl.File, d *hcl.Diagnostic) string {
 	return b.String()
 }
 
-// blockAround names the block in which an offset lies.
-func blockAround(file *hcl.File, offset int) string {
+// BlockAround names the block in which an offset of a file lies, after a comma.
+func BlockAround(file *hcl.File, offset int) string {
 	if file == nil {
 		return ""
 	}

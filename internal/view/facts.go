@@ -47,6 +47,18 @@ func Facts(w io.Writer, tables []Table, remarks []Remark, lost []Lost, s Style) 
 	if len(remarks) > 0 {
 		fmt.Fprintf(w, "\n%s\n", s.dress(bold, "Against the files"))
 	}
+	Remarks(w, remarks, s)
+	if len(lost) > 0 {
+		fmt.Fprintf(w, "\n%s\n", s.dress(bold, "Not reached"))
+	}
+	for _, l := range alike(lost, func(l Lost) string { return l.Text + "\x00" + l.Hint }) {
+		fmt.Fprintf(w, "  %s %s  %s\n", s.dress(red, "✗"), names(l.of, func(l Lost) string { return l.Device }), l.of[0].Text)
+		adviceLine(w, l.of[0].Hint)
+	}
+}
+
+// Remarks shows what is said of devices. What several have in common is said once.
+func Remarks(w io.Writer, remarks []Remark, s Style) {
 	for _, r := range alike(remarks, func(r Remark) string { return r.Text }) {
 		mark := s.dress(yellow, "!")
 		if r.of[0].Refuses {
@@ -54,13 +66,6 @@ func Facts(w io.Writer, tables []Table, remarks []Remark, lost []Lost, s Style) 
 		}
 		fmt.Fprintf(w, "  %s %s  %s\n", mark, names(r.of, func(r Remark) string { return r.Device }), r.text)
 		adviceLine(w, r.of[0].Hint)
-	}
-	if len(lost) > 0 {
-		fmt.Fprintf(w, "\n%s\n", s.dress(bold, "Not reached"))
-	}
-	for _, l := range alike(lost, func(l Lost) string { return l.Text + "\x00" + l.Hint }) {
-		fmt.Fprintf(w, "  %s %s  %s\n", s.dress(red, "✗"), names(l.of, func(l Lost) string { return l.Device }), l.of[0].Text)
-		adviceLine(w, l.of[0].Hint)
 	}
 }
 

@@ -101,14 +101,18 @@ func Sum(p *plan.Plan) string {
 			parts[0] += fmt.Sprintf(", %d with impact %s", n, i)
 		}
 	}
-	parts = append(parts, fmt.Sprintf("%d as declared", c.Converged))
+	if c.Unread > 0 && c.Unread == c.Resources {
+		parts[0] = fmt.Sprintf("what would change is not known: of %s none was read", count(c.Resources, "resource", "resources"))
+	} else {
+		parts = append(parts, fmt.Sprintf("%d as declared", c.Converged))
+	}
 	if c.Refused > 0 {
 		parts = append(parts, fmt.Sprintf("%d refused", c.Refused))
 	}
 	if c.Left > 0 {
 		parts = append(parts, fmt.Sprintf("%d left alone", c.Left))
 	}
-	if c.Unread > 0 {
+	if c.Unread > 0 && c.Unread < c.Resources {
 		parts = append(parts, fmt.Sprintf("%d not read", c.Unread))
 	}
 	return "Plan: " + strings.Join(parts, "; ") + unmanaged(c) + "."
@@ -211,7 +215,7 @@ func refusals(w io.Writer, p *plan.Plan, s Style) {
 	for _, r := range p.Refusals {
 		fmt.Fprintf(w, "\n%s %s cannot be applied\n  %s  %s\n", s.dress(red, "✗"), r.ID, Place(r.Range), r.Text)
 		if r.Hint != "" {
-			fmt.Fprintf(w, "  hint  %s\n", r.Hint)
+			fmt.Fprintf(w, "  hint  %s\n", strings.ReplaceAll(r.Hint, "\n", "\n        "))
 		}
 	}
 }
@@ -261,6 +265,14 @@ func notes(w io.Writer, list []plan.Note, s Style) {
 	fmt.Fprintf(w, "\n%s\n", s.dress(bold, "Described, without effect yet"))
 	for _, n := range list {
 		fmt.Fprintf(w, "  %s  %s  %s\n", s.dress(faint, Place(n.Range)), n.Block, n.Text)
+	}
+}
+
+// Unknown shows what is not known because files are not trusted.
+func Unknown(w io.Writer, s Style, list []string) {
+	fmt.Fprintf(w, "\n%s\n", s.dress(yellow, "Not known, because the files are not trusted:"))
+	for _, text := range list {
+		fmt.Fprintf(w, "  ? %s\n", text)
 	}
 }
 

@@ -35,7 +35,7 @@ func Rollout(w io.Writer, r *rollout.Run, p *plan.Plan, atWork string, s Style) 
 		}
 		samples(w, phase.Verdicts, s)
 	}
-	fmt.Fprintf(w, "\n%s\n", s.dress(bold, state(r, atWork)))
+	fmt.Fprintf(w, "\n%s\n", s.dress(bold, State(r, atWork)))
 }
 
 // samples shows the verdicts of a phase, those that repeat as one.
@@ -86,8 +86,8 @@ func (s Style) phase(state rollout.State) string {
 	return s.dress(yellow, "…")
 }
 
-// state is a run in one line.
-func state(r *rollout.Run, atWork string) string {
+// State is a run in one line.
+func State(r *rollout.Run, atWork string) string {
 	switch r.State {
 	case rollout.Passed:
 		return "Rolled out: every phase is applied and proven."

@@ -33,6 +33,30 @@ type Catalogue struct {
 	OS       []*SwitchOS `json:"switch_os,omitempty"`
 	Switches []*Switch   `json:"switches,omitempty"`
 	Arrays   []*Array    `json:"arrays,omitempty"`
+
+	Hosts []*HostOS `json:"-"` // what the language knows of them, and nothing of hardware
+}
+
+// A HostOS is an operating system of servers.
+type HostOS struct {
+	ID        string       // the value of server.os
+	MachineID Fact[string] // regular expression of a whole machine id; not known: it is described, not yet managed
+	Identity  Fact[string] // the same for people
+
+	Title   Fact[string] // its name for people
+	Answers Fact[string] // regular expression of what says that a machine runs it
+
+	answers *regexp.Regexp
+}
+
+// Recognise returns the system that answers so, nil where no row says so.
+func (c *Catalogue) Recognise(said string) *HostOS {
+	return find(c.Hosts, func(o *HostOS) bool { return o.Answers.Known && o.answers.MatchString(said) })
+}
+
+// HostOS returns the row of an operating system of servers, or nil.
+func (c *Catalogue) HostOS(id string) *HostOS {
+	return find(c.Hosts, func(o *HostOS) bool { return o.ID == id })
 }
 
 // A Server is one model of server.
@@ -83,6 +107,7 @@ type SwitchOS struct {
 	Queues         Fact[int]               `json:"queues,omitzero"`          // egress queues of a port
 	MaxMTU         Fact[int]               `json:"max_mtu,omitzero"`         // bytes
 	AvoidPFC       Fact[[]int]             `json:"avoid_pfc,omitzero"`       // priorities the vendor advises against making lossless
+	ECN            Fact[bool]              `json:"ecn,omitzero"`             // queues can mark packets instead of dropping them
 
 	ports, models *regexp.Regexp
 }
@@ -103,6 +128,7 @@ type Switch struct {
 	Ports          Fact[map[string]int] `json:"ports,omitzero"`            // how many of each speed in Gbit/s
 	Queues         Fact[int]            `json:"queues,omitzero"`           // egress queues of a port
 	NoDropClasses  Fact[int]            `json:"no_drop_classes,omitzero"`  // lossless classes at once, at most
+	NoPFCReleases  Fact[[]string]       `json:"no_pfc_releases,omitzero"`  // releases of the OS in which it has no priority flow control
 	PauseBufferMin Fact[int]            `json:"pause_buffer_min,omitzero"` // bytes of headroom of a class, at least
 	HeadroomCells  Fact[int]            `json:"headroom_cells,omitzero"`   // cells of the headroom pool, by default
 	CellBytes      Fact[int]            `json:"cell_bytes,omitzero"`       // bytes of a buffer cell
@@ -176,6 +202,29 @@ func (c *Catalogue) SpellPort(os, name string) string {
 		}
 	}
 	return name
+}
+
+// HostSystems are the operating systems of servers, the usual one first, and those
+// that are described, not yet managed.
+func HostSystems() (managed []*HostOS, later []string) {
+	c, err := Load()
+	if err != nil {
+		return nil, nil
+	}
+	for _, o := range c.Hosts {
+		if o.MachineID.Known {
+			managed = append(managed, o)
+		} else {
+			later = append(later, o.ID)
+		}
+	}
+	return managed, later
+}
+
+// UsualHostSystem is that of servers and ledgers that name none.
+func UsualHostSystem() string {
+	managed, _ := HostSystems()
+	return managed[0].ID // a row of the catalogue, which is part of weft
 }
 
 // SwitchSystems are the operating systems of switches that have a row.

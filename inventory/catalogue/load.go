@@ -35,6 +35,7 @@ func read() (*Catalogue, error) {
 		"os":     func(r *row) { c.OS = append(c.OS, r.switchOS()) },
 		"switch": func(r *row) { c.Switches = append(c.Switches, r.switchModel()) },
 	})
+	l.rows("hosts.hcl", l.read("hosts.hcl"), map[string]func(*row){"system": func(r *row) { c.Hosts = append(c.Hosts, r.host()) }})
 	l.rows("arrays.hcl", l.read("arrays.hcl"), map[string]func(*row){"array": func(r *row) { c.Arrays = append(c.Arrays, r.array()) }})
 	if l.diags.HasErrors() {
 		return nil, fmt.Errorf("read the hardware catalogue: %w", l.diags)
@@ -82,6 +83,7 @@ func (r *row) switchOS() *SwitchOS {
 		Queues:         fact[int](r, "queues"),
 		MaxMTU:         fact[int](r, "max_mtu"),
 		AvoidPFC:       fact[[]int](r, "avoid_pfc"),
+		ECN:            fact[bool](r, "ecn"),
 	}
 	o.models = r.compile("(?i)" + o.Models.Value)
 	o.ports = r.compile("^(?:" + strings.Join(o.PortNames.Value, "|") + ")$")
@@ -94,6 +96,7 @@ func (r *row) switchModel() *Switch {
 		Ports:          fact[map[string]int](r, "ports"),
 		Queues:         fact[int](r, "queues"),
 		NoDropClasses:  fact[int](r, "no_drop_classes"),
+		NoPFCReleases:  fact[[]string](r, "no_pfc_releases"),
 		PauseBufferMin: fact[int](r, "pause_buffer_min"),
 		HeadroomCells:  fact[int](r, "headroom_cells"),
 		CellBytes:      fact[int](r, "cell_bytes"),
@@ -102,6 +105,13 @@ func (r *row) switchModel() *Switch {
 	}
 	s.model = r.compile("(?i)" + s.Pattern)
 	return s
+}
+
+func (r *row) host() *HostOS {
+	o := &HostOS{ID: r.id, MachineID: fact[string](r, "machine_id"), Identity: fact[string](r, "identity"),
+		Title: fact[string](r, "title"), Answers: fact[string](r, "answers")}
+	o.answers = r.compile(o.Answers.Value)
+	return o
 }
 
 func (r *row) array() *Array {

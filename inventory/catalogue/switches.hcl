@@ -9,6 +9,7 @@
 # confirm_seconds are the shortest and the longest timed revert.
 # pfc_priorities are those that can be lossless; all, where nothing is said.
 # avoid_pfc are priorities that the vendor advises against making lossless.
+# ecn: queues can mark packets instead of dropping them.
 
 os "nxos" {
   vendor         = "Cisco"
@@ -32,7 +33,9 @@ os "nxos" {
   pfc_priorities  = [1, 2, 3, 4, 5, 6, 7]
   queues         = 8
   max_mtu        = 9216
+  ecn            = true
   source = {
+    ecn            = nxos_qos
     models         = nxos_qos
     port_names     = nxos_output
     port_example   = nxos_output
@@ -73,7 +76,9 @@ os "comware" {
   commit_methods = ["commit-delay"]
   queues         = 8
   avoid_pfc      = [0, 6, 7]
+  ecn            = true
   source = {
+    ecn            = h3c_rdma
     port_names     = h3c_interfaces
     port_example   = h3c_interfaces
     port_kinds     = h3c_interfaces
@@ -126,6 +131,14 @@ switch "n9k-c9336c-fx2" {
   pattern = "\\bC9336C-FX2\\b"
   ports   = { "100" = 36 }
   source  = { ports = netbox }
+}
+
+switch "n9k-c9508" {
+  os              = "nxos"
+  model           = "Nexus 9508"
+  pattern         = "\\bC9508\\b"
+  no_pfc_releases = ["7.0(3)F3(3)"]
+  source          = { no_pfc_releases = nxos_pfc_7 }
 }
 
 switch "n9k-c93600cd-gx" {

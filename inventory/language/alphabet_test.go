@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"weft/modules"
+
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/zclconf/go-cty/cty"
@@ -38,12 +40,17 @@ func benign() map[string]string {
 		"switch.host": "leaf.example.net", "switch.plane": "a", "switch.serial": "FDO1",
 		"server.host": "storage.example.net", "server.machine_id": "0123456789abcdef0123456789abcdef", "server.labels": "storage",
 		"server.rnic": "p0", "server.rnic.address": "10.1.0.11/24", "server.rnic.match": "0000:41:00.0",
+		"server.rnic.vmk.id": "vmk2", "server.rnic.vmk.vswitch": "weft-a",
 		"server.file": "/etc/motd", "server.file.content": "managed", "server.file.mode": "0644",
 		"server.sysctl": "net.core.rmem_max", "server.sysctl.value": "1 2",
 		"server.kernel_module": "nvmet", "server.kernel_module.options": "1",
 		"server.package": "lvm2", "server.package.version": "1.0", "server.service": "ssh",
+		"server.advanced_option": "/Net/TcpipHeapMax", "server.advanced_option.value": "1024",
+		"server.firewall_ruleset": "sshServer", "server.firewall_ruleset.enabled": "true",
+		"server.module_parameters": "nmlx5_core", "server.module_parameters.set": "pfctx=0x08",
 		"server.command": "once", "server.command.creates": "/var/once", "server.command.run": "touch",
 		"server.command.unless": "true", "server.command.undo": "rm",
+		"store.url": "tls://hub.example.net:4222", "store.creds": "hub.creds", "store.path": "/srv/runs",
 		"pool.drives":                     "nvme-eui.01",
 		"target.portals":                  "10.1.0.99",
 		"target.subsystem":                "data",
@@ -56,7 +63,7 @@ func benign() map[string]string {
 		"validation.metric":               "p99", "validation.metric.source": "switch.port.drops", "validation.metric.unit": "ratio",
 		"validation.metric.max": "30us", "validation.metric.regression": "10%",
 		"rollout.phase": "first", "rollout.phase.batch": "1", "rollout.phase.select": "remaining",
-		"rollout.phase.window": "22:00-04:00 UTC",
+		"rollout.phase.window": "22:00-04:00 UTC", "rollout.phase.approve": "manual",
 	}
 }
 
@@ -129,9 +136,9 @@ func walkTexts(do func(path string, s *schema, name string)) {
 			walk(path+"."+kind, s.blocks[kind].schema, true)
 		}
 	}
-	all := language()
+	all := language(modules.Blocks())
 	for _, kind := range sortedNames(all) {
-		if kind != "variable" && kind != "locals" && kind != "check" && kind != "module" && kind != "removed" {
+		if kind != "site" && kind != "variable" && kind != "locals" && kind != "check" && kind != "policy" && kind != "module" && kind != "removed" {
 			walk(kind, all[kind], false)
 		}
 	}
@@ -156,10 +163,17 @@ func full(t *testing.T) string {
   kernel_module "nvmet" {}
   package "lvm2" {}
   service "ssh" {}
+  advanced_option "/Net/TcpipHeapMax" { value = "1024" }
+  firewall_ruleset "sshServer" { enabled = "true" }
+  module_parameters "nmlx5_core" { set = "pfctx=0x08" }
   command "once" {
     run     = ["touch", "/var/once"]
     creates = "/var/once"
-  }`, `  plane  = "a"`, `  plane  = "a"
+  }`, `    address = "10.1.0.11/24"`, `    address = "10.1.0.11/24"
+    vmk {
+      id      = "vmk2"
+      vswitch = "weft-a"
+    }`, `  plane  = "a"`, `  plane  = "a"
   safety { commit_confirm = "5m" }`, `    pfc       = true`, `    pfc       = true
     headroom {
       xoff = "2MB"
@@ -167,6 +181,7 @@ func full(t *testing.T) string {
       size = "3MB"
     }`, `  traffic_class "cnp" {`, `  pfc_watchdog { action = "drop" }
   traffic_class "cnp" {`)
+	text += "\nstore \"nats\" {\n  url = \"tls://hub.example.net\"\n}\n"
 	inOneLine := regexp.MustCompile(`(?m)^(\s*[a-z_]+(?: "[^"]*")? )\{(.*)\}$`)
 	return inOneLine.ReplaceAllString(text, "$1{\n$2\n}")
 }
@@ -207,7 +222,7 @@ func errorsWith(t *testing.T, path, name, text string) []string {
 }
 
 func setText(body *hclwrite.Body, path, name, text string) {
-	s := language()
+	s := language(modules.Blocks())
 	kinds := strings.Split(path, ".")
 	of := s[kinds[0]]
 	for _, kind := range kinds[1 : len(kinds)-1] {
@@ -235,6 +250,7 @@ fabric.traffic_class: dash
 output.description: ESC NUL bidi dash line newline parent quote return shell space
 pool.drives: dash quote shell
 rollout.phase: dash parent shell space
+server.advanced_option.value: dash parent quote shell space
 server.command.creates: quote shell space
 server.command.run: ESC bidi dash line newline parent quote return shell space
 server.command.undo: ESC bidi dash line newline parent quote return shell space
@@ -246,6 +262,8 @@ server.kernel_module.options: dash parent shell
 server.labels: dash parent quote shell space
 server.package.version: dash parent quote shell
 server.sysctl.value: dash parent quote shell space
+store.creds: dash parent quote shell space
+store.path: dash parent quote shell space
 switch.serial: dash parent quote shell space
 target.subsystem.serial: dash parent quote shell space
 target.subsystem: dash parent shell space

@@ -6,8 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"weft/inventory"
 	"weft/inventory/problem"
 
+	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -43,6 +45,35 @@ weft {`)
 	same(t, "in a module", m.Removed[0].From, "module.m.server.s")
 }
 
+// What was moved keeps the names on devices that follow from its first address.
+func TestMoved(t *testing.T) {
+	plain := mustLoad(t, `weft {`, `weft {`)
+	m := mustLoad(t, `weft {`, `moved {
+  from = server.node
+  to   = server.compute
+}
+moved {
+  from = fabric.old
+  to   = fabric.`+plain.Fabrics[0].Name+`
+}
+weft {`)
+	same(t, "moved", len(m.Moved), 2)
+	same(t, "of an instance", m.Servers[0].Origin(), strings.Replace(m.Servers[0].Addr, "server.compute", "server.node", 1))
+	same(t, "of a fabric", m.Fabrics[0].OnDevices(), "old")
+	same(t, "of what was not moved", plain.Fabrics[0].OnDevices(), plain.Fabrics[0].Name)
+	same(t, "not moved", m.Switches[0].Origin(), m.Switches[0].Addr)
+	if m.Initiators[0].HostNQN == plain.Initiators[0].HostNQN {
+		t.Errorf("the host NQN follows from the new name: %s", m.Initiators[0].HostNQN)
+	}
+
+	m, diags := inModules("\nmodule \"m\" { source = \"./m\" }\nmoved {\n from = module.was\n to = module.m\n}\n",
+		map[string]string{"m/a.weft.hcl": "server \"s\" { host = \"a.b\" }\nmoved {\n from = server.t\n to = server.s\n}\n"})
+	if len(diags) > 0 {
+		t.Fatal(diagText(m, diags))
+	}
+	same(t, "in a module", m.Moved[1].From, "module.m.server.t")
+}
+
 func TestProtectAndIgnoreDrift(t *testing.T) {
 	m := mustLoad(t,
 		`pool = pool.flash`, "protect = 1 < 2\n  ignore_drift = [size, \"mirror\"]\n  pool = pool.flash",
@@ -72,8 +103,8 @@ func TestServerBlocks(t *testing.T) {
   }
   file "/etc/motd"`)
 	s := m.Servers[2]
-	same(t, "sysctl", s.Sysctls[0].Key+" = "+s.Sysctls[0].Value, "net.core.rmem_max = 4194304")
-	same(t, "address", s.Sysctls[0].Addr, `server.compute["b"].sysctl["net.core.rmem_max"]`)
+	same(t, "sysctl", s.Settings[0].Label+" = "+s.Settings[0].Values["value"], "net.core.rmem_max = 4194304")
+	same(t, "address", s.Settings[0].Addr, `server.compute["b"].sysctl["net.core.rmem_max"]`)
 	same(t, "module", s.KernelModules[0].Options["register_always"], "Y")
 	same(t, "package", s.Packages[0].Version, "2.4+really2.4-1")
 	same(t, "absent", s.Packages[1].Absent, true)
@@ -122,9 +153,9 @@ func TestDynamic(t *testing.T) {
 	same(t, "content", s.FileBlocks[1].Content, "a: storage.example.net")
 	same(t, "address", s.FileBlocks[0].Addr, `server.compute["a"].file["/etc/one"]`)
 	same(t, "order", s.FileBlocks[2].Path, "/etc/motd")
-	same(t, "sysctls", len(s.Sysctls), 2)
-	same(t, "iterator", s.Sysctls[1].Key+s.Sysctls[1].Value, "x.z1")
-	same(t, "sysctls of b", len(m.Servers[2].Sysctls), 0)
+	same(t, "sysctls", len(s.Declared("sysctl")), 2)
+	same(t, "iterator", s.Settings[1].Label+s.Settings[1].Values["value"], "x.z1")
+	same(t, "sysctls of b", len(m.Servers[2].Settings), 0)
 	same(t, "ECN", m.Fabrics[0].Classes[0].ECN.Min, 150_000)
 	same(t, "connected", m.Initiators[0].Connects[0].To[0], m.Targets[0])
 	same(t, "allowed hosts", len(m.Targets[0].Subsystems[0].AllowHosts), 4)
@@ -244,6 +275,13 @@ func blockMistakes() []mistake {
 	file := func(text string) []string {
 		return []string{`file "/etc/motd" { content = "managed" }`, text + "\n  file \"/etc/motd\" { content = \"managed\" }"}
 	}
+	block := func(from, to string) string {
+		return "moved {\n  from = " + from + "\n  to   = " + to + "\n}\n"
+	}
+	moved := func(from, to string) []string { return []string{`weft {`, block(from, to) + "weft {"} }
+	moved2 := func(from, to string) []string {
+		return []string{`connection "default"`, block(from, to) + `connection "default"`}
+	}
 	removed := func(from string) []string {
 		return []string{`weft {`, "removed {\n  from = " + from + "\n  mode = \"prune\"\n}\nweft {"}
 	}
@@ -261,6 +299,17 @@ func blockMistakes() []mistake {
 		{"removed call", removed(`switch[local.x]`), problem.Reference, `from = switch[`, "written out"},
 		{"removed type", removed(`swtch.x`), problem.Reference, `from = swtch.x`, `Did you mean "switch"?`},
 		{"removed part", removed(`server.x.rnic.p0`), problem.Reference, `from = server.x.rnic.p0`, "as a whole"},
+		{"moved without to", []string{`weft {`, "moved {\n from = switch.x\n}\nweft {"}, problem.Missing, `moved {`, "lacks to"},
+		{"moved from what is there", moved("switch.leaf", "switch.leaf"), problem.Twice, `from = switch.leaf`, "not declared any more"},
+		{"moved to nothing", moved("switch.x", "switch.y"), problem.Reference, `to   = switch.y`, "under its new name"},
+		{"moved to no instance", moved("server.x", `server.compute["zz"]`), problem.Reference, `to   = server`, "is not declared"},
+		{"moved to another type", moved("server.x", "switch.leaf"), problem.Reference, `to   = switch.leaf`, "keeps its type"},
+		{"moved in a chain", append(moved("switch.x", "switch.y"), moved2("switch.y", "switch.leaf")...), problem.Twice, `from = switch.y`, "from the first name to the last"},
+		{"moved in a loop", append(moved("switch.x", "switch.y"), moved2("switch.y", "switch.x")...), problem.Twice, `from = switch.y`, "moved in two steps"},
+		{"two become one", append(moved("switch.x", "switch.leaf"), moved2("switch.y", "switch.leaf")...), problem.Twice, `to   = switch.leaf`, "one of them only"},
+		{"one becomes two", append(moved("server.x", `server.compute["a"]`), moved2("server.x", `server.compute["b"]`)...), problem.Twice, `from = server.x`, "first one"},
+		{"moved and removed", append(moved("switch.x", "switch.leaf"), `connection "default"`, "removed {\n  from = switch.x\n  mode = \"forget\"\n}\nconnection \"default\""), problem.Twice, `from = switch.x`, "first one"},
+		{"moved text", moved(`"switch.x"`, "switch.leaf"), problem.Reference, `from = "switch.x"`, "without quotes"},
 		{"removed alone", removed(`server`), problem.Reference, `from = server`, "name must follow"},
 
 		{"sysctl key", file(`sysctl "--all" { value = 1 }`), problem.Labels, `sysctl "--all"`, "a key of sysctl"},
@@ -348,4 +397,38 @@ func TestBlockMistakes(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A kind may declare its block for itself: its words, what they must be, and what
+// holds where one is not written.
+func TestOwnBlocks(t *testing.T) {
+	own := []*inventory.BlockType{{
+		Name: "knob", About: "A knob.", Label: "name", Named: inventory.Form{Is: "the name of a knob", Pattern: `[a-z]+`},
+		Attributes: []inventory.Attribute{
+			{Name: "turn", About: "How far.", Needed: true, Form: inventory.Form{Is: "a number", Pattern: `[0-9]+`}},
+			{Name: "unit", About: "Of the turn.", Default: "degrees", Form: inventory.Form{Is: "a word", Pattern: `[a-z]+`}},
+		},
+	}}
+	load := func(text string) (*inventory.Model, hcl.Diagnostics) {
+		return loadText(base+"server \"s\" {\n  host = \"h\"\n"+text+"\n}\n", Options{Blocks: own})
+	}
+	m, diags := load(`knob "a" { turn = 3 }`)
+	if len(diags) > 0 {
+		t.Fatal(diagText(m, diags))
+	}
+	s := m.Servers[len(m.Servers)-1]
+	if len(s.Declared("knob")) != 1 || len(s.Declared("sysctl")) != 0 {
+		t.Fatalf("%+v", s.Settings)
+	}
+	is := s.Settings[0]
+	same(t, "knob", is.Addr+" "+is.Label+" "+is.Values["turn"]+" "+is.Values["unit"], `server.s.knob.a a 3 degrees`)
+	for text, want := range map[string]string{
+		`knob "A" { turn = 3 }`: "the name of a knob", `knob "a" {}`: "lacks turn", `knob "a" { turn = "x" }`: "a number", `sysctl "a.b" { value = 1 }`: "sysctl",
+	} {
+		if m, diags := load(text); !strings.Contains(diagText(m, diags), want) {
+			t.Errorf("%s: %s", text, diagText(m, diags))
+		}
+	}
+	d := Describe(own).Blocks["server"].Blocks["knob"]
+	same(t, "described", d.Description+" "+d.Attributes["unit"].Description, "A knob. Of the turn.")
 }

@@ -1,6 +1,8 @@
 package language
 
 import (
+	"slices"
+
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
@@ -39,6 +41,7 @@ func (b *builder) build() {
 		"initiator":  b.initiator,
 		"validation": b.validation,
 		"rollout":    b.rollout,
+		"site":       b.site,
 	}
 	byKind := map[string][]*decl{}
 	for _, d := range all.decls {
@@ -63,9 +66,13 @@ func (b *builder) build() {
 		if m.call == nil || b.enabled(m.call) {
 			b.outputs(m)
 			b.checks(m)
+			b.policies(m)
 		}
 	}
 	b.removed(all)
+	if slices.ContainsFunc(all.modules, func(m *module) bool { return len(m.moved) > 0 }) {
+		b.moved(all)
+	}
 }
 
 // enabled reports whether an object takes effect: it and everything that it
@@ -110,6 +117,9 @@ func (e *evaluator) refOf(o *object, name string) *object {
 // all problems are found.
 func (b *builder) block(o *object) inventory.Block {
 	block := inventory.Block{Addr: o.addr, Range: *o.header, Places: o.body}
+	if first := b.origin(o); first != o.addr {
+		block.Former = first
+	}
 	s := o.body.schema
 	for _, name := range s.evaluated {
 		if !b.attr(o, name).IsKnown() {

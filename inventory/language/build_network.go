@@ -134,6 +134,7 @@ func (b *builder) server(o *object) {
 		Host:       b.text(o, "host"),
 		MachineID:  b.text(o, "machine_id"),
 		Labels:     b.textMap(o, "labels"),
+		Credential: one[inventory.Credential](b, o, "credential"),
 		Connection: one[inventory.Connection](b, o, "connection"),
 	}
 	for _, c := range o.all("rnic") {
@@ -157,6 +158,9 @@ func (b *builder) rnic(o *object, s *inventory.Server) *inventory.RNIC {
 		Fabric:  one[inventory.Fabric](b, o, "fabric"),
 
 		Software: b.flag(o, "software"),
+	}
+	for _, v := range o.all("vmk") {
+		r.VMK = &inventory.VMK{Block: b.block(v), ID: b.text(v, "id"), VSwitch: b.text(v, "vswitch"), Services: b.texts(v, "services")}
 	}
 	if r.Fabric != nil && r.Address.IsValid() {
 		r.Plane = r.Fabric.PlaneOf(r.Address.Addr())

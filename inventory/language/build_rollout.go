@@ -1,6 +1,10 @@
 package language
 
-import "weft/inventory"
+import (
+	"github.com/zclconf/go-cty/cty"
+
+	"weft/inventory"
+)
 
 func (b *builder) validation(o *object) {
 	v := &inventory.Validation{
@@ -22,6 +26,13 @@ func (b *builder) validation(o *object) {
 	}
 	o.became = v
 	b.m.Validations = append(b.m.Validations, v)
+}
+
+func (b *builder) site(o *object) {
+	s := &inventory.Site{Block: b.block(o), Name: o.fullName()}
+	s.Select, s.Incomplete = b.selected(o, func(string) bool { return false })
+	o.became = s
+	b.m.Sites = append(b.m.Sites, s)
 }
 
 func (b *builder) metric(o *object) *inventory.Metric {
@@ -56,15 +67,38 @@ func (b *builder) rollout(o *object) {
 
 func (b *builder) phase(o *object) *inventory.Phase {
 	p := &inventory.Phase{
-		Block:   b.block(o),
-		Name:    o.label,
-		Batch:   b.texts(o, "batch"),
-		Record:  many[inventory.Validation](b, o, "record"),
-		Gate:    many[inventory.Validation](b, o, "gate"),
-		Soak:    unitOf(b, o, "soak", parseDuration),
-		Approve: b.text(o, "approve"),
-		Window:  unitOf(b, o, "window", inventory.ParseWindow),
+		Block:  b.block(o),
+		Name:   o.label,
+		Batch:  b.texts(o, "batch"),
+		Record: many[inventory.Validation](b, o, "record"),
+		Gate:   many[inventory.Validation](b, o, "gate"),
+		Soak:   unitOf(b, o, "soak", parseDuration),
+		Window: unitOf(b, o, "window", inventory.ParseWindow),
 	}
+	b.approves(o, p)
 	b.selects(o, p)
 	return p
+}
+
+// approves reads who must approve a phase.
+func (b *builder) approves(o *object, p *inventory.Phase) {
+	v, ok := b.set(o, "approve")
+	if !ok {
+		return
+	}
+	if v.Type() == cty.String {
+		p.Approve = v.AsString()
+		return
+	}
+	p.Approve, p.Approvals = "signed", 1
+	for name, item := range v.AsValueMap() {
+		if name == "count" {
+			n, _ := item.AsBigFloat().Int64()
+			p.Approvals = int(n)
+			continue
+		}
+		for _, who := range item.AsValueSlice() {
+			p.NotBy = append(p.NotBy, who.AsString())
+		}
+	}
 }

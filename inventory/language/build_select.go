@@ -16,42 +16,58 @@ import (
 // selects resolves what a phase selects: references, servers by a label, or
 // all that remains.
 func (b *builder) selects(o *object, p *inventory.Phase) {
+	var incomplete bool
+	p.Select, incomplete = b.selected(o, func(word string) bool {
+		p.Remaining = p.Remaining || word == "remaining"
+		return word == "remaining"
+	})
+	p.Incomplete = p.Incomplete || incomplete
+}
+
+// selected are the addresses of what select refers to, in the order of the model.
+// special takes words that are no labels.
+func (b *builder) selected(o *object, special func(string) bool) (addrs []string, incomplete bool) {
 	v, ok := b.set(o, "select")
 	if !ok {
-		return
+		return nil, false
 	}
 	selected := b.references(o, "select")
+	seen := map[*object]bool{}
+	for _, s := range selected {
+		seen[s] = true
+	}
 	_, words := flatten(v)
 	for _, w := range words {
-		found, d := b.selectWord(p, w.AsString(), o.body.attrs["select"].Expr.Range())
+		if special(w.AsString()) {
+			continue
+		}
+		found, d := b.selectWord(w.AsString(), o.body.attrs["select"].Expr.Range())
 		if d != nil {
 			b.report(problem.Within(d, o.body.attrs["select"].SrcRange))
-			p.Incomplete = true
+			incomplete = true
 		}
 		for _, s := range found {
-			if !slices.Contains(selected, s) {
+			if !seen[s] {
+				seen[s] = true
 				selected = append(selected, s)
 			}
 		}
 	}
 	sortObjects(selected)
 	for _, s := range selected {
-		p.Select = append(p.Select, s.addr)
+		addrs = append(addrs, s.addr)
 	}
+	return addrs, incomplete
 }
 
-func (b *builder) selectWord(p *inventory.Phase, word string, at hcl.Range) ([]*object, *hcl.Diagnostic) {
-	if word == "remaining" {
-		p.Remaining = true
-		return nil, nil
-	}
+func (b *builder) selectWord(word string, at hcl.Range) ([]*object, *hcl.Diagnostic) {
 	selector, isLabel := strings.CutPrefix(word, "@")
 	key, pattern, whole := strings.Cut(selector, "=")
 	_, err := path.Match(pattern, "")
 	switch {
 	case !isLabel:
 		return nil, problem.New(problem.Value, at, "not a selection",
-			`select takes references such as switch.leaf-a, labels such as "@role=storage", or "remaining"; %q is neither.`, word)
+			`select takes references such as switch.leaf-a, labels such as "@role=storage", or, in a phase, "remaining"; %q is neither.`, word)
 	case !whole || key == "" || pattern == "" || err != nil:
 		return nil, problem.New(problem.Value, at, "not a label",
 			`%q is not of the form "@KEY=VALUE". A * in VALUE stands for any characters, a ? for one.`, word)

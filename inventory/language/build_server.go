@@ -9,16 +9,14 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// serverBlocks are the small blocks in a server that keep one thing each.
-func serverBlocks() blocks {
-	return blocks{
+// serverBlocks are the small blocks in a server that keep one thing each, with those
+// that kinds declare for themselves.
+func serverBlocks(own []*inventory.BlockType) blocks {
+	all := blocks{
 		"file": {schema: part("path", attrs{
 			"content": {takes: text(), needed: true, private: true},
 			"mode":    opt(matching(`a mode such as "0644"`, `0?[0-7]{3,4}`)).orText("0644"),
 		}, nil).named("an absolute path", absolutePath)},
-		"sysctl": {schema: part("key", attrs{
-			"value": need(matching("a text in one line", `(?:\t|[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}])+`)),
-		}, nil).named("a key of sysctl", `[A-Za-z0-9_][A-Za-z0-9_-]*([./][A-Za-z0-9_:*-]+)+`)},
 		"kernel_module": {schema: part("name", attrs{
 			"options": opt(moduleOptions()),
 		}, nil).named("the name of a kernel module", `[A-Za-z0-9_][A-Za-z0-9_-]*`)},
@@ -37,6 +35,23 @@ func serverBlocks() blocks {
 			"undo":    opt(argumentVector()),
 		}, nil)},
 	}
+	for _, t := range own {
+		all[t.Name] = ownBlock(t)
+	}
+	return all
+}
+
+// ownBlock is a block that a kind declares.
+func ownBlock(t *inventory.BlockType) nested {
+	takes := attrs{}
+	for _, a := range t.Attributes {
+		is := attr{takes: matching(a.Form.Is, a.Form.Pattern), needed: a.Needed}
+		if a.Default != "" {
+			is = is.orText(a.Default)
+		}
+		takes[a.Name] = is
+	}
+	return nested{schema: part(t.Label, takes, nil).named(t.Named.Is, t.Named.Pattern)}
 }
 
 // serverBlocks makes the small blocks in a server.
@@ -44,8 +59,14 @@ func (b *builder) serverBlocks(o *object, s *inventory.Server) {
 	for _, c := range o.all("file") {
 		s.FileBlocks = append(s.FileBlocks, b.file(c))
 	}
-	for _, c := range o.all("sysctl") {
-		s.Sysctls = append(s.Sysctls, &inventory.Sysctl{Block: b.block(c), Key: c.label, Value: b.text(c, "value")})
+	for _, t := range b.own {
+		for _, c := range o.all(t.Name) {
+			is := &inventory.Setting{Block: b.block(c), Type: t.Name, Label: c.label, Values: map[string]string{}}
+			for _, a := range t.Attributes {
+				is.Values[a.Name] = b.text(c, a.Name)
+			}
+			s.Settings = append(s.Settings, is)
+		}
 	}
 	for _, c := range o.all("kernel_module") {
 		s.KernelModules = append(s.KernelModules, &inventory.KernelModule{Block: b.block(c), Name: c.label, Options: b.textMap(c, "options")})

@@ -14,14 +14,15 @@ import (
 // derivedHostNQN names a host by its owner and its server:
 // nqn.2014-08.org.nvmexpress:uuid: and the version 5 UUID of OWNER/SERVER,
 // for example nvmeof-pilot/server.node["cn1"], in the URL namespace of
-// RFC 9562. uuidgen --sha1 --namespace @url computes the same.
+// RFC 9562. uuidgen --sha1 --namespace @url computes the same. A server that was
+// moved keeps the name that follows from its first address.
 func derivedHostNQN(e *evaluator, o *object) cty.Value {
 	server := e.refOf(o, "server")
 	owner := e.owner()
 	if server == nil || !owner.IsKnown() {
 		return cty.DynamicVal
 	}
-	id := uuid.NewSHA1(uuid.NameSpaceURL, []byte(owner.AsString()+"/"+server.addr))
+	id := uuid.NewSHA1(uuid.NameSpaceURL, []byte(owner.AsString()+"/"+e.origin(server)))
 	return cty.StringVal(names.UUID + id.String())
 }
 

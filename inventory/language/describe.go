@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 
+	"weft/inventory"
+
 	"github.com/hashicorp/hcl/v2/ext/typeexpr"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
@@ -64,17 +66,23 @@ type Parameter struct {
 	Several bool   `json:"several,omitempty"` // any number of arguments; the last parameter only
 }
 
-// Describe returns the language.
-func Describe() *Language {
+// Describe returns the language, with the blocks that kinds declare for themselves.
+func Describe(own []*inventory.BlockType) *Language {
 	d := describer{words: descriptions(), later: map[string]bool{}}
+	for _, t := range own {
+		d.words["server."+t.Name] = t.About
+		for _, a := range t.Attributes {
+			d.words["server."+t.Name+"."+a.Name] = a.About
+		}
+	}
 	for _, path := range unmanaged() {
 		d.later[path] = true
 	}
 	l := &Language{Format: 1, Version: Version, Blocks: map[string]*BlockType{}, Functions: map[string]*Function{}}
-	for name, s := range language() {
+	for name, s := range language(own) {
 		b := d.block(name, nested{schema: s})
 		b.Required = name == "weft"
-		b.Several = name != "weft"
+		b.Several = name != "weft" && name != "store"
 		l.Blocks[name] = b
 	}
 	for name, f := range functions((&evaluator{}).newOutside(nil, nil)) {

@@ -29,7 +29,6 @@ func languageMistakes() []mistake {
 		{"stray attribute", []string{`weft {`, "hosts = 3\nweft {"}, problem.Attribute, `hosts = 3`, "weft.weftvars"},
 		{"observed written", []string{`connect { to`, "live_paths = 2\n  connect { to"}, problem.Attribute, `live_paths = 2`, "by itself"},
 		{"windows", []string{`host = "storage.example.net"`, `host = "s"` + "\n  os = \"windows\""}, problem.Later, `os = "windows"`, "described, not yet managed"},
-		{"esxi", []string{`host = "storage.example.net"`, `host = "s"` + "\n  os = \"esxi\""}, problem.Later, `os = "esxi"`, ""},
 		{"no label", []string{`volume "fast"`, `volume`}, problem.Labels, `volume {`, "lacks its name"},
 		{"two labels", []string{`volume "fast"`, `volume "fast" "er"`}, problem.Labels, `volume "fast"`, "takes one"},
 		{"label not wanted", []string{`limits {`, `limits "x" {`}, problem.Labels, `limits "x"`, "takes no label"},
@@ -144,6 +143,12 @@ func ruleMistakes() []mistake {
 		{"volume name", second("volume \"x\" {\n  for_each = toset([\"y\"])\n  pool = pool.flash\n  size = \"1GB\"\n}\nvolume \"x-y\" {\n  pool = pool.flash # same\n  size = \"1GB\"\n}"), problem.VolumeName, `pool = pool.flash # same`, `"x-y"`},
 
 		{"selected twice", []string{`select = "remaining"`, `select = [switch.leaf]`}, problem.Select, `phase "rest"`, "already"},
+		{"in two sites", []string{`weft {`, "site \"dc1\" {\n  select = [switch.leaf]\n}\nsite \"dc2\" {\n  select = [server.storage, switch.leaf]\n}\nweft {"}, problem.Select, `select = [server.storage, switch.leaf]`, `switch.leaf is part of site.dc1 (`},
+		{"site without devices", []string{`weft {`, "site \"dc1\" {\n  select = []\n}\nweft {"}, problem.Select, `select = []`, "No device"},
+		{"site of a label nobody has", []string{`weft {`, "site \"dc1\" {\n  select = \"@dc=9\"\n}\nweft {"}, problem.Select, `"@dc=9"`, "No server has a label dc"},
+		{"nothing remains for a site", []string{`weft {`, "site \"dc1\" {\n  select = \"remaining\"\n}\nweft {"}, problem.Value, `"remaining"`, "neither"},
+		{"site of a pool", []string{`weft {`, "site \"dc1\" {\n  select = [pool.flash]\n}\nweft {"}, problem.Type, `pool.flash`, "is a pool"},
+		{"site of an unknown device", []string{`weft {`, "site \"dc1\" {\n  select = [switch.lef]\n}\nweft {"}, problem.Reference, `switch.lef`, "leaf"},
 		{"nothing selected", []string{`select = [switch.leaf]`, `select = []`}, problem.Select, `select = []`, "No instance"},
 		{"unknown selection", []string{`select = "remaining"`, `select = "rest"`}, problem.Value, `select = "rest"`, "neither"},
 		{"unknown metric", []string{`metric "p99"`, `metric "p98"`}, problem.Metric, `metric "p98"`, `Did you mean`},
@@ -156,6 +161,7 @@ func TestMistakes(t *testing.T) {
 	seen := map[problem.Code]bool{
 		problem.File: true, problem.VarUnknown: true, // these take more than one file
 		problem.VarPlanned: true,                      // takes a saved plan: TestPrecedence
+		problem.Untrusted:  true,                      // takes files that are not trusted: TestUntrustedAsksForNothing
 		problem.Readable:   true,                      // takes the mode of a file: TestSecretFilesThatOthersRead
 		problem.NotManaged: true, problem.Agent: true, // package modules
 	}
@@ -203,5 +209,19 @@ func variableMistakes() []mistake {
 		{"secret literal default", append(declare("sensitive = true\ndefault = \"hunter2\""), `env("SWITCH_PASSWORD")`, `var.x`), problem.Literal, `variable "x"`, ""},
 		{"secret in a variable", append(declare(`default = "hunter2"`), `env("SWITCH_PASSWORD")`, `var.x`), problem.Exposed, `credential "switch"`, "sensitive = true"},
 		{"secret elsewhere", []string{`content = "managed"`, `content = credential.switch.password`}, problem.Shown, `credential.switch.password`, ""},
+	}
+}
+
+// Files that are not trusted ask for nothing of this machine.
+func TestUntrustedAsksForNothing(t *testing.T) {
+	for _, call := range []string{`env("HOME")`, `exec(["id"])`} {
+		text := base + "locals { x = " + call + " }\noutput \"x\" { value = local.x }\n"
+		m, diags := loadText(text, Options{Untrusted: true, LookupEnv: func(string) (string, bool) {
+			t.Errorf("%s reads the environment", call)
+			return "", false
+		}})
+		if find(m, diags, problem.Untrusted, call) == nil {
+			t.Errorf("%s:\n%s", call, diagText(m, diags))
+		}
 	}
 }

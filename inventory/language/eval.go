@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"weft/inventory"
 	"weft/inventory/problem"
 
 	"github.com/hashicorp/hcl/v2"
@@ -22,6 +23,7 @@ import (
 // A value that could not be computed is unknown: what went wrong has been
 // reported where it happened, and what depends on it stays silent.
 type evaluator struct {
+	own      []*inventory.BlockType // the blocks in a server that kinds declare
 	root     *module
 	schemas  map[string]*schema
 	outside  *outside
@@ -44,6 +46,8 @@ type evaluator struct {
 
 	directories map[string]*directory // by path
 
+	denied map[hcl.Range]bool // where the machine was asked for although the files are not trusted; nil: they are
+
 	connecting  *cell                 // finds the connections
 	connections map[*object][]*object // the initiators of each target
 }
@@ -53,8 +57,8 @@ const sensitive = mark("sensitive")
 
 type mark string
 
-func newEvaluator(fsys, secrets fs.FS, env func(string) (string, bool)) *evaluator {
-	e := &evaluator{schemas: language(), directories: map[string]*directory{}}
+func newEvaluator(fsys, secrets fs.FS, env func(string) (string, bool), own []*inventory.BlockType) *evaluator {
+	e := &evaluator{own: own, schemas: language(own), directories: map[string]*directory{}}
 	e.outside, e.secrets = e.newOutside(fsys, env), e.newOutside(secrets, env)
 	e.connecting = newCell("the initiators of all targets", hcl.Range{}, 0, e.connect)
 	e.root = e.newModule(e.newDirectory("."), nil)

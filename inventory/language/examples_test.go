@@ -43,6 +43,7 @@ func TestExamples(t *testing.T) {
 		"tcp-only":            {2, 3, 6, 1, 2},
 		"rack-external-array": {2, 8, 16, 1, 8},
 		"two-hosts":           {0, 2, 2, 1, 1},
+		"team":                {0, 2, 0, 0, 0},
 	}
 	names := exampleNames(t)
 	for _, name := range names {

@@ -11,18 +11,24 @@ import (
 
 // language returns the schemas of all blocks that may stand in a file: the
 // words of the language and nothing else.
-func language() map[string]*schema {
+func language(own []*inventory.BlockType) map[string]*schema {
 	words := map[string]*schema{
 		"weft": {attrs: attrs{
 			"name":             need(ownerName()),
 			"required_version": opt(text()),
 		}},
-		"variable":   variableSchema(),
-		"locals":     {}, // takes any attribute
-		"output":     {label: "name", attrs: attrs{"value": {takes: anything(), raw: true, needed: true}, "description": opt(text()), "sensitive": opt(boolean()).or(cty.False)}},
-		"check":      checkSchema(),
+		"variable": variableSchema(),
+		"locals":   {}, // takes any attribute
+		"output":   {label: "name", attrs: attrs{"value": {takes: anything(), raw: true, needed: true}, "description": opt(text()), "sensitive": opt(boolean()).or(cty.False)}},
+		"check":    checkSchema(),
+		"policy": {label: "name", attrs: attrs{
+			"when":      {takes: anything(), raw: true},
+			"condition": {takes: anything(), raw: true, needed: true},
+			"message":   {takes: anything(), raw: true, needed: true},
+		}},
 		"module":     moduleSchema(),
 		"removed":    removedSchema(),
+		"moved":      movedSchema(),
 		"connection": connectionSchema(),
 		"credential": referred("name", attrs{
 			"user":     need(userName()),
@@ -30,7 +36,7 @@ func language() map[string]*schema {
 		}, nil),
 		"fabric":     fabricSchema(),
 		"switch":     switchSchema(),
-		"server":     serverSchema(),
+		"server":     serverSchema(own),
 		"link":       resource("name", attrs{"from": need(ref("rnic", "port")), "to": need(ref("port", "rnic")), "speed": opt(rate())}, nil),
 		"pool":       poolSchema(),
 		"volume":     resource("name", attrs{"pool": need(ref("pool")), "size": need(size()), "mirror": opt(refs("pool"))}, nil),
@@ -38,6 +44,8 @@ func language() map[string]*schema {
 		"initiator":  initiatorSchema(),
 		"validation": validationSchema(),
 		"rollout":    rolloutSchema(),
+		"site":       referred("name", attrs{"select": need(refsOr(`"@label=value"`, "switch", "server"))}, nil),
+		"store":      storeSchema(),
 	}
 	for _, s := range words {
 		s.prepare()
@@ -144,19 +152,26 @@ func switchSchema() *schema {
 	})
 }
 
-func serverSchema() *schema {
-	inside := serverBlocks()
+func serverSchema(own []*inventory.BlockType) *schema {
+	inside := serverBlocks(own)
 	inside["rnic"] = nested{schema: part("name", attrs{
 		"match":    need(hardware()),
 		"address":  opt(prefix()),
 		"fabric":   opt(ref("fabric")),
 		"software": opt(boolean()).or(cty.False),
-	}, nil)}
+	}, blocks{
+		"vmk": {schema: part("", attrs{
+			"id":       need(matching("the name of a vmkernel port: vmk2", `vmk[0-9]{1,4}`)),
+			"vswitch":  need(matching("the name of a standard switch", `[A-Za-z0-9_][A-Za-z0-9_.-]{0,30}`)),
+			"services": opt(wordList("nvme-rdma", "nvme-tcp")),
+		}, nil)},
+	})}
 	return resource("name", attrs{
-		"os":         opt(oneOf("linux").orLater("esxi", "windows")).orText("linux"),
+		"os":         opt(hostSystem()).orText(catalogue.UsualHostSystem()),
 		"host":       need(hostName()),
-		"machine_id": opt(matching("a machine id of 32 characters 0-9 and a-f", `[0-9a-f]{32}`)),
+		"machine_id": opt(machineID()),
 		"labels":     opt(lineMap()),
+		"credential": opt(ref("credential")),
 		"connection": opt(ref("connection")),
 	}, inside)
 }
@@ -258,7 +273,7 @@ func rolloutSchema() *schema {
 			"record":  opt(refs("validation")),
 			"gate":    opt(refs("validation")),
 			"soak":    opt(duration()),
-			"approve": opt(oneOf("manual", "none")),
+			"approve": opt(approval()),
 			"window":  opt(window()),
 		}, nil)},
 	})

@@ -43,7 +43,7 @@ func (r *rewriter) expr(x hclsyntax.Expression) hclsyntax.Expression {
 				x.Args[i] = &argExpr{arg, len(x.Args)}
 			}
 		}
-		return &callExpr{x}
+		return &callExpr{x, r.e}
 	case *hclsyntax.SplatExpr:
 		x.Source, x.Each = r.expr(x.Source), r.expr(x.Each)
 	case *hclsyntax.ForExpr:
@@ -169,6 +169,7 @@ func (x *indexExpr) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 // function says about them.
 type callExpr struct {
 	*hclsyntax.FunctionCallExpr
+	e *evaluator
 }
 
 // Value calls the function.
@@ -178,10 +179,15 @@ func (x *callExpr) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 			return v, nil
 		}
 	}
+	if x.e.denies(x.Name) {
+		x.e.deny(x.Range(), x.Name)
+		return cty.DynamicVal, nil
+	}
 	v, diags := x.FunctionCallExpr.Value(ctx)
 	if !diags.HasErrors() {
 		return v, diags
 	}
+	x.e.escaped(diags)
 	for _, arg := range x.Args {
 		if usesSensitive(arg, ctx) {
 			return cty.DynamicVal, hcl.Diagnostics{problem.New(problem.Expr, x.Range(), "error in a function call",

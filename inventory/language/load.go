@@ -24,6 +24,9 @@ const Version = "0.1.0"
 
 // Options are what Load takes from outside of the directory.
 type Options struct {
+	// Blocks are those in a server that kinds of resources declare for themselves.
+	Blocks []*inventory.BlockType
+
 	Vars      []string                    // "name=value" from --var, in order
 	VarFiles  []VarFile                   // contents of --var-file, in order
 	LookupEnv func(string) (string, bool) // os.LookupEnv; nil: an empty environment
@@ -35,6 +38,12 @@ type Options struct {
 
 	// Secrets is where Secret.Read finds files; nil: where Load does.
 	Secrets fs.FS
+
+	// Untrusted: whoever wrote the files may be anybody. env and exec are refused
+	// where they stand, the environment gives no variable a value, no secret is
+	// read, and a sensitive variable without a value is not known. That no file
+	// leads out of fsys is for the caller to see to.
+	Untrusted bool
 }
 
 // A VarFile is a file with values of variables.
@@ -56,14 +65,17 @@ type VarFile struct {
 // work until then.
 func Load(fsys fs.FS, o Options) (*inventory.Model, hcl.Diagnostics) {
 	env := o.LookupEnv
-	if env == nil {
+	if env == nil || o.Untrusted {
 		env = func(string) (string, bool) { return "", false }
 	}
 	secrets := o.Secrets
 	if secrets == nil {
 		secrets = fsys
 	}
-	e := newEvaluator(fsys, secrets, env)
+	e := newEvaluator(fsys, secrets, env, o.Blocks)
+	if o.Untrusted {
+		e.denied = map[hcl.Range]bool{}
+	}
 	m := &inventory.Model{Files: map[string]*hcl.File{}, Sources: map[string][]byte{}, Evaluator: e}
 	files, err := parseDir(fsys, ".", ".weft.hcl")
 	if err != nil {
@@ -93,6 +105,9 @@ func Load(fsys fs.FS, o Options) (*inventory.Model, hcl.Diagnostics) {
 	}
 	e.give(values, o.Vars, o.Values)
 	e.checkVersion()
+	var bad hcl.Diagnostics
+	m.Store, bad = storeOf(files)
+	e.report(bad...)
 	e.checkSecrets()
 	b := &builder{evaluator: e, m: m}
 	b.build()

@@ -8,6 +8,7 @@ import (
 
 	"weft/inventory"
 	"weft/inventory/problem"
+	"weft/modules"
 
 	"github.com/hashicorp/hcl/v2"
 )
@@ -145,6 +146,9 @@ output "devices" {
 
 // loadText loads one file, main.weft.hcl.
 func loadText(text string, o Options) (*inventory.Model, hcl.Diagnostics) {
+	if o.Blocks == nil {
+		o.Blocks = modules.Blocks()
+	}
 	return Load(fstest.MapFS{"main.weft.hcl": {Data: []byte(text)}}, o)
 }
 

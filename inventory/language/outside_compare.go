@@ -112,7 +112,7 @@ func sensitivity(is bool) json.RawMessage {
 // themselves: from their defaults, the environment and files of values. What
 // is wrong with the files is left to Load.
 func OwnValues(fsys fs.FS, lookupEnv func(string) (string, bool)) map[string]json.RawMessage {
-	e := newEvaluator(fsys, fsys, lookupEnv)
+	e := newEvaluator(fsys, fsys, lookupEnv, nil)
 	files, err := parseDir(fsys, ".", ".weft.hcl")
 	if err != nil || len(files) == 0 {
 		return nil

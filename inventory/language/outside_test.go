@@ -74,7 +74,7 @@ func fsOf(main, module, template string) fstest.MapFS {
 
 func ownNothing(string) (string, bool) { return "", false }
 
-// Whatever somebody changes in a plan that decides what is read of the machine
+// Whatever an operator changes in a plan that decides what is read of the machine
 // which applies it is found, and nothing else is.
 func TestStrangers(t *testing.T) {
 	const template = "text ${name}\n"

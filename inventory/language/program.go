@@ -42,8 +42,10 @@ type program struct {
 	locals    map[string]*cell
 	outputs   []*declared
 	checks    []*declared
-	listed    map[[2]string]*declared // outputs and checks by kind and name
+	policies  []*declared
+	listed    map[[2]string]*declared // outputs, checks and policies by kind and name
 	removed   []*declared
+	moved     []*declared
 }
 
 // collect declares what the files hold and reports what does not belong there.
@@ -79,6 +81,15 @@ func (m *module) declare(block *hclsyntax.Block) {
 	case block.Type == "weft" && m.call != nil:
 		e.report(problem.New(problem.Block, header, "weft in a module",
 			"What a module creates belongs to the owner that the files next to the module block name."))
+		return
+	case block.Type == "store" && m.call != nil:
+		e.report(problem.New(problem.Block, header, "a store in a module",
+			"Where runs are kept is said once, by the files next to the module block."))
+		return
+	case block.Type == "store": // see checkStore
+		if e.checkLabels(block, s.label) {
+			m.from.body(e, s, block)
+		}
 		return
 	case !e.checkLabels(block, s.label):
 		return
@@ -126,7 +137,7 @@ func (m *module) first(kind, name string) (hcl.Range, bool) {
 		if v := m.variables[name]; v != nil {
 			return v.header, true
 		}
-	case "output", "check":
+	case "output", "check", "policy":
 		if d := m.listed[[2]string{kind, name}]; d != nil {
 			return d.header, true
 		}
@@ -163,8 +174,13 @@ func (m *module) add(block *hclsyntax.Block, name string, b *body) {
 	case "check":
 		m.listed[[2]string{"check", name}] = d
 		m.checks = append(m.checks, d)
+	case "policy":
+		m.listed[[2]string{"policy", name}] = d
+		m.policies = append(m.policies, d)
 	case "removed":
 		m.removed = append(m.removed, d)
+	case "moved":
+		m.moved = append(m.moved, d)
 	}
 }
 

@@ -30,15 +30,7 @@ func (b *builder) removed(all contents) {
 	if !slices.ContainsFunc(all.modules, func(m *module) bool { return len(m.removed) > 0 }) {
 		return
 	}
-	declared := map[string]hcl.Range{}
-	for _, m := range all.modules {
-		for _, d := range m.decls {
-			declared[m.prefix+d.kind+"."+d.name] = d.header
-			for _, o := range d.objects {
-				declared[o.addr] = d.header
-			}
-		}
-	}
+	declared := b.declaredAddresses(all)
 	seen := map[string]hcl.Range{}
 	for _, m := range all.modules {
 		for _, d := range m.removed {
@@ -59,6 +51,20 @@ func (b *builder) removed(all contents) {
 			}
 		}
 	}
+}
+
+// declaredAddresses is where each block and each of its instances stands.
+func (b *builder) declaredAddresses(all contents) map[string]hcl.Range {
+	declared := map[string]hcl.Range{}
+	for _, m := range all.modules {
+		for _, d := range m.decls {
+			declared[m.prefix+d.kind+"."+d.name] = d.header
+			for _, o := range d.objects {
+				declared[o.addr] = d.header
+			}
+		}
+	}
+	return declared
 }
 
 func notGone(at hcl.Range, from string, declared, seen map[string]hcl.Range) *hcl.Diagnostic {

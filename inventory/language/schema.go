@@ -207,6 +207,6 @@ func (a attr) written() bool { return !a.observed && !a.computed }
 func referable() []string {
 	return []string{
 		"connection", "credential", "fabric", "switch", "server", "link", "pool", "volume",
-		"target", "initiator", "validation", "rollout",
+		"target", "initiator", "validation", "rollout", "site",
 	}
 }

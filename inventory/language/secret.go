@@ -21,6 +21,9 @@ func (e *evaluator) secret(o *object, name string) *inventory.Secret {
 	}
 	e.warnExposed(a, o.in.from, o.scope, *o.header)
 	return inventory.NewSecret(secretSource(a.Expr), func() (string, error) {
+		if e.denied != nil {
+			return "", fmt.Errorf("read %s (%s): the files are not trusted, so no secret is read", a.Name, problem.Where(a.SrcRange))
+		}
 		e.reading.Lock()
 		defer e.reading.Unlock()
 		e.inSecret, e.spent = true, weight{}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"weft/inventory"
+	"weft/inventory/catalogue"
 	"weft/inventory/problem"
 
 	"github.com/zclconf/go-cty/cty"
@@ -211,6 +212,29 @@ func matching(name, pattern string) valueType {
 		}
 		return nil
 	}}
+}
+
+// hostSystem is the operating system of a server.
+func hostSystem() valueType {
+	managed, later := catalogue.HostSystems()
+	var names []string
+	for _, o := range managed {
+		names = append(names, o.ID)
+	}
+	return oneOf(names...).orLater(later...)
+}
+
+// machineID is the identity of a machine, on any system that is managed.
+func machineID() valueType {
+	var patterns, words []string
+	managed, _ := catalogue.HostSystems()
+	for _, o := range managed {
+		patterns = append(patterns, o.MachineID.Value)
+		if !slices.Contains(words, o.Identity.Value) {
+			words = append(words, o.Identity.Value)
+		}
+	}
+	return matching("a machine id of "+strings.Join(words, ", or of "), strings.Join(patterns, "|"))
 }
 
 // hostName is what goes into command lines, paths and files that are read by

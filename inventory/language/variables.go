@@ -75,6 +75,9 @@ func (m *module) addVariable(d *declared) {
 
 // computeVariable converts the value that wins to the variable's type.
 func (e *evaluator) computeVariable(v *variable) cty.Value {
+	if e.withholds(v) {
+		return cty.DynamicVal
+	}
 	value, from, ok := e.rawVariable(v)
 	if !ok {
 		return cty.DynamicVal
@@ -142,6 +145,11 @@ func (e *evaluator) rawVariable(v *variable) (value cty.Value, from string, ok b
 			return value, "", false
 		}
 		if a == nil {
+			if e.denied != nil {
+				e.report(problem.New(problem.VarUnset, v.header, "variable "+v.name+" has no value",
+					"The files are not trusted, so the environment gives it none. Give it one in weft.weftvars or with --var %s=….", v.name))
+				return value, "", false
+			}
 			e.report(problem.New(problem.VarUnset, v.header, "variable "+v.name+" has no value",
 				"Give it one in weft.weftvars, with --var %s=… or in WEFT_VAR_%s.", v.name, v.name))
 			return value, "", false

@@ -46,6 +46,8 @@ const (
 	Login   Code = "WF-SEC-004"
 
 	Readable Code = "WF-SEC-005"
+
+	Untrusted Code = "WF-SEC-006"
 )
 
 // What can be wrong with what the text describes.

@@ -66,6 +66,7 @@ func storageRules() []Rule {
 		{"metrics can be measured and judged", []Finding{refuses(problem.Metric), warns(problem.NoBaseline)}, (*checker).validations},
 		{"phases select what there is once, in an order that can be kept",
 			[]Finding{refusesOrWarns(problem.Select), refuses(problem.Order), refuses(problem.NoGate)}, (*checker).rollouts},
+		{"a site has devices, and a device one site", []Finding{refuses(problem.Select)}, (*checker).sites},
 		{"no block waits for itself", []Finding{refuses(problem.Cycle)}, (*checker).cycles},
 		{"durations are such as devices take", []Finding{refuses(problem.Duration)}, (*checker).durations},
 	}

@@ -78,6 +78,21 @@ func (c *checker) rollouts() {
 	}
 }
 
+// sites refuses a site without devices, and a device in two of them.
+func (c *checker) sites() {
+	taken := registry[string]{}
+	for _, s := range c.Sites {
+		if len(s.Select) == 0 && !s.Incomplete {
+			c.refuse(problem.Select, &s.Block, "select", "nothing is selected", "No device is left of what select refers to.")
+		}
+		for _, addr := range s.Select {
+			if other := taken.first(addr, &s.Block); other != nil {
+				c.refuse(problem.Select, &s.Block, "select", "in two sites", "%s is part of %s already: a device has one site.", addr, whereBlock(other))
+			}
+		}
+	}
+}
+
 // order refuses what depends on a later phase of the same rollout: it would
 // be carried out before what it needs.
 func (c *checker) order(r *inventory.Rollout, remaining *inventory.Phase) {

@@ -3,6 +3,7 @@
 package claim
 
 import (
+	"fmt"
 	"time"
 
 	"weft/internal/hint"
@@ -25,7 +26,19 @@ func (h Holder) Outlived(other Holder) bool {
 	return h.Alive != nil && other.Machine != "" && other.Machine == h.Machine && !h.Alive(other)
 }
 
-// Refused is the error about a device that somebody holds, and may hold for
+// A Token is greater than those of all holders before: a device that has seen one
+// refuses whoever comes with a lesser one, or with none. The zero Token is none.
+type Token struct {
+	Epoch    uint64 // of the store that gave it
+	Revision uint64
+}
+
+// None reports whether it is no token.
+func (t Token) None() bool { return t == Token{} }
+
+func (t Token) String() string { return fmt.Sprintf("%d.%d", t.Epoch, t.Revision) }
+
+// Refused is the error about a device that another holds, and may hold for
 // another while.
 func Refused(device, holder string, left time.Duration) error {
 	return hint.Wrap(&plan.HeldError{Device: device, Holder: holder, Left: left},

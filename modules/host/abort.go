@@ -8,6 +8,7 @@ import (
 
 	"weft/internal/hint"
 	"weft/internal/remote"
+	"weft/plan"
 )
 
 // absence is how long a server that is being put back may be away: it may be
@@ -23,7 +24,11 @@ func (d *Machine) Abort(ctx context.Context) error {
 	for i := len(d.done) - 1; i >= 0; i-- {
 		s := d.done[i]
 		for _, step := range s.undo() {
-			if err := a.reach(ctx, func() error { return do(ctx, d.host, step) }); err != nil {
+			err := a.reach(ctx, func() error { return d.overtaken(do(ctx, d.behind(d.host), step)) })
+			if held := new(plan.HeldError); errors.As(err, &held) {
+				return err // what is there by now is another's, and so is what it should be
+			}
+			if err != nil {
 				errs = append(errs, fmt.Errorf("undo of %s: %w", s.ID, err))
 			}
 		}

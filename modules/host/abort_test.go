@@ -33,11 +33,11 @@ func (p *plug) Run(ctx context.Context, c remote.Cmd) (remote.Output, error) {
 	return p.Host.Run(ctx, c)
 }
 
-func (p *plug) WriteFile(ctx context.Context, path string, r io.Reader, mode fs.FileMode) error {
+func (p *plug) WriteFile(ctx context.Context, path string, r io.Reader, mode fs.FileMode, behind ...string) error {
 	if err := p.err(); err != nil {
 		return err
 	}
-	return p.Host.WriteFile(ctx, path, r, mode)
+	return p.Host.WriteFile(ctx, path, r, mode, behind...)
 }
 
 func (p *plug) Look(ctx context.Context, looks []remote.Look) (remote.Seen, error) {

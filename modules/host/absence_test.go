@@ -15,23 +15,25 @@ import (
 // Every kind bears absence on both sides, and what is read of a ledger leads
 // where what was observed would.
 func TestStatesLive(t *testing.T) {
-	for kind, k := range NewKindSet(linux().Kinds()) {
-		files, _ := filepath.Glob("../linux/*/testdata/" + kind + "/*.txtar")
-		for _, file := range files {
-			t.Run(kind+"/"+filepath.Base(file), func(t *testing.T) {
-				a, err := txtar.ParseFile(file)
-				if err != nil {
-					t.Fatal(err)
-				}
-				want := Section(a, "want")
-				r, err := k.restore(&Machine{os: linux()}, plan.Entry{Kind: kind, Name: "x", Applied: want, Former: want})
-				if err != nil {
-					t.Fatal(err)
-				}
-				r.(interface {
-					live(*testing.T, *txtar.Archive)
-				}).live(t, a)
-			})
+	for os, cases := range tested() {
+		for kind, k := range NewKindSet(os.Kinds()) {
+			files, _ := filepath.Glob(cases + kind + "/*.txtar")
+			for _, file := range files {
+				t.Run(kind+"/"+filepath.Base(file), func(t *testing.T) {
+					a, err := txtar.ParseFile(file)
+					if err != nil {
+						t.Fatal(err)
+					}
+					want := Section(a, "want")
+					r, err := k.restore(&Machine{os: os}, plan.Entry{Kind: kind, Name: "x", Applied: want, Former: want})
+					if err != nil {
+						t.Fatal(err)
+					}
+					r.(interface {
+						live(*testing.T, *txtar.Archive)
+					}).live(t, a)
+				})
+			}
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"weft/plan"
 )
 
-// A statement is an error and, beside it, what the server says about it.
+// A statement is an error, and what the server says about it.
 type statement struct {
 	err  error
 	said *plan.RefusedError

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"weft/internal/remote"
+	"weft/inventory/catalogue"
 	"weft/plan"
 )
 
@@ -103,14 +104,11 @@ func same(a, b plan.Member) bool { return plain(a) == plain(b) }
 // plain is a device as the ledgers of before have it, in which no server has a system:
 // there was only the first one.
 func plain(m plan.Member) plan.Member {
-	if m.Kind == "server" && m.OS == firstOS {
+	if m.Kind == "server" && m.OS == catalogue.UsualHostSystem() {
 		m.OS = ""
 	}
 	return m
 }
-
-// firstOS is the host system of ledgers that name none.
-const firstOS = "linux"
 
 // mostNamed is how many names are listed in full.
 const mostNamed = 4
@@ -133,3 +131,7 @@ func (b *belongs) parse(remote.Seen) plan.State   { return nil }
 func (b *belongs) steps(plan.State) []remote.Step { return nil } // the ledger is written by the transaction
 func (b *belongs) undo(plan.State) []remote.Step  { return nil }
 func (b *belongs) restored(_, _ plan.State) error { return nil }
+
+// A machine reads all resources of a plan as its own: who lacks a method of them is found
+// when weft is built.
+var _ Resource = (*belongs)(nil)

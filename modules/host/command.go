@@ -16,7 +16,7 @@ func (d *Machine) RunCommand(ctx context.Context, cmd remote.Cmd, hold bool) (ou
 		return out, fmt.Errorf("%s is not connected", d.name)
 	}
 	if hold {
-		if _, err := d.take(ctx, nil); err != nil {
+		if _, err := d.take(ctx, nil, true); err != nil {
 			return out, err
 		}
 		defer func() {

@@ -13,12 +13,12 @@ import (
 )
 
 // The dead-man: before a transaction touches what could cut a server off, or
-// stop its traffic, a timer on the server is armed that takes it back. It is
+// stop its traffic, a timer on the server is armed that reverts it. It is
 // disarmed when a fresh login has proven the result. A weft that dies, or loses
 // the server, leaves it to the timer.
 
 // revertAfter is how long the timer waits. A transaction that takes longer
-// finds its changes taken back, and fails.
+// finds its changes reverted, and fails.
 const revertAfter = 10 * time.Minute
 
 // tellArmed tells ours from others'.
@@ -26,7 +26,7 @@ func tellArmed(owner string, names []string) (ours bool, others []string) {
 	return slices.Contains(names, owner), slices.DeleteFunc(names, func(n string) bool { return n == owner })
 }
 
-// tame refuses risky changes that no timer could take back.
+// tame refuses risky changes that no timer could revert.
 func (d *Machine) tame(rs []plan.Resource, states []plan.State) {
 	unable := d.unguarded
 	if d.os.Guard == nil {
@@ -67,18 +67,18 @@ func (d *Machine) arm(ctx context.Context, steps []plan.Step) error {
 	// Also where the answer is lost: it may be armed.
 	d.armedHere = !d.armed // else what another run did is in the script as well
 	d.armed = true
-	if err := d.os.Guard.Arm(ctx, d.host, d.owner, revertAfter, back); err != nil {
+	if err := d.os.Guard.Arm(ctx, d.behind(d.host), d.owner, revertAfter, back); err != nil {
 		return fmt.Errorf("arm the timer that reverts changes: %w", err)
 	}
 	return nil
 }
 
-// disarm stops the dead-man: what it would take back is proven, or is back.
+// disarm stops the dead-man: what it would revert is proven, or is back.
 func (d *Machine) disarm(ctx context.Context, host Transport) error {
 	if !d.armed {
 		return nil
 	}
-	if err := d.os.Guard.Disarm(ctx, host, d.owner); err != nil {
+	if err := d.os.Guard.Disarm(ctx, d.behind(host), d.owner); err != nil {
 		return fmt.Errorf("disarm the timer that reverts changes: %w", err)
 	}
 	d.armed = false

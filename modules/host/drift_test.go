@@ -13,7 +13,7 @@ import (
 	"weft/plan"
 )
 
-// A declaration that changes is no drift, and what somebody changes is, of every
+// A declaration that changes is no drift, and what an operator changes is, of every
 // kind: each case of testdata that is as wanted is declared otherwise, in every
 // attribute, and each that is not as wanted was applied before. That the half of a
 // mirror failed or that a disk grew is nobody's change of what was applied.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,7 +16,7 @@ import (
 	"weft/plan"
 )
 
-// ServerFacts are what a Linux server says of itself. What it does not tell is
+// ServerFacts are what a server says of itself. What it does not tell is
 // empty or 0.
 type ServerFacts struct {
 	Vendor string     `json:"vendor,omitempty"` // as DMI has it
@@ -28,12 +29,52 @@ type ServerFacts struct {
 	CPUs   int        `json:"cpus,omitempty"`   // online, threads counted
 	Nodes  int        `json:"nodes,omitempty"`  // NUMA
 	Memory int64      `json:"memory,omitempty"` // bytes
-	NICs   []NICFacts `json:"nics"`             // those declared, in their order
+	NICs   []NICFacts `json:"nics"`             // those declared, in their order; then, where somebody asks, the others by PCI address
+	Name   string     `json:"name,omitempty"`   // its own; only a survey asks
+
+	Unlisted string `json:"unlisted,omitempty"` // why NICs that nothing declares are not among them; "": they are, where somebody asks
+
+	NVMe *NVMeFacts `json:"nvme,omitempty"` // only a survey asks
+
+	HostNQN  string        `json:"host_nqn,omitempty"`      // where the system gives one itself
+	Adapters []NVMeAdapter `json:"nvme_adapters,omitempty"` // where a system has such
+}
+
+// An NVMeAdapter is what some systems connect to NVMe over fabrics with.
+type NVMeAdapter struct {
+	Name      string   `json:"name"`      // vmhba64
+	Transport string   `json:"transport"` // rdma, tcp, fc, pcie
+	Driver    string   `json:"driver,omitempty"`
+	Devices   []string `json:"devices,omitempty"` // what it runs on: vmrdma0, vmnic2
+}
+
+// NVMeFacts are what the kernel of a server has of NVMe over fabrics, whoever made it.
+type NVMeFacts struct {
+	Exports     []NVMeExport     `json:"exports,omitempty"`
+	Connections []NVMeConnection `json:"connections,omitempty"`
+}
+
+// An NVMeExport is a subsystem of the kernel's target.
+type NVMeExport struct {
+	NQN   string     `json:"nqn"`
+	Ports []NVMePort `json:"ports,omitempty"` // none: nobody reaches it
+}
+
+// An NVMePort is where the kernel's target listens.
+type NVMePort struct {
+	Transport string `json:"transport"`
+	Address   string `json:"address"` // 10.40.1.11:4420
+}
+
+// An NVMeConnection is a controller over a fabric that the kernel has.
+type NVMeConnection struct {
+	NQN string `json:"nqn"`
+	NVMePort
 }
 
 // NICFacts are what a server says of one port of a network card.
 type NICFacts struct {
-	Name      string `json:"name"` // of the rnic block
+	Name      string `json:"name"` // of the rnic block; "": it is not declared
 	PCI       string `json:"pci"`  // address
 	Absent    bool   `json:"absent,omitempty"`
 	ID        string `json:"id,omitempty"` // vendor:device, 15b3:1021
@@ -53,6 +94,8 @@ type NICFacts struct {
 	Speed     int64      `json:"speed,omitempty"`      // bit/s
 	IPoIB     *IPoIB     `json:"ipoib,omitempty"`      // nil: the interface is none of InfiniBand
 	RDMA      []RDMAPort `json:"rdma_ports,omitempty"` // of its RDMA device
+
+	Addresses []netip.Prefix `json:"addresses,omitempty"` // only where somebody asks
 }
 
 // Lanes are a PCIe connection; the zero value is not known.
@@ -105,14 +148,14 @@ func (d *Machine) nics() []NIC {
 	return list
 }
 
-// factsLook reads the facts of the server and its declared NICs: all of them, or
+// factsLooks read the facts of the server and its declared NICs: all of them, or
 // those that something is compared with.
-func (d *Machine) factsLook() remote.Look { return d.os.Facts.Look(d.curious, d.nics()) }
+func (d *Machine) factsLooks() []remote.Look { return d.os.Facts.Looks(d.curious, d.nics()) }
 
 // learn keeps the facts that were seen, and what speaks against them. Facts
 // that cannot be read hold nothing up.
 func (d *Machine) learn(seen remote.Seen) error {
-	f, err := d.os.Facts.Parse(seen, d.factsLook(), d.nics())
+	f, err := d.os.Facts.Parse(seen, d.curious, d.nics())
 	if err != nil {
 		return err
 	}
@@ -178,7 +221,7 @@ func (d *Machine) ServerFacts(ctx context.Context) (_ *ServerFacts, findings []F
 		return nil, nil, err
 	}
 	if d.facts == nil { // nothing is compared with them, or they could not be read
-		seen, err := d.host.Read(ctx, []remote.Look{d.factsLook()})
+		seen, err := d.host.Read(ctx, d.factsLooks())
 		if err == nil {
 			err = d.learn(seen)
 		}
@@ -186,7 +229,42 @@ func (d *Machine) ServerFacts(ctx context.Context) (_ *ServerFacts, findings []F
 			return nil, nil, fmt.Errorf("read the facts of %s: %w", d.name, err)
 		}
 	}
-	return d.facts, d.findings, nil
+	facts := *d.facts
+	if err := d.undeclared(ctx, &facts); err != nil {
+		facts.Unlisted = "the NICs that nothing declares are not listed: " + err.Error()
+	}
+	return &facts, d.findings, nil
+}
+
+// undeclared adds the ports that no rnic names.
+func (d *Machine) undeclared(ctx context.Context, known *ServerFacts) error {
+	if d.os.Facts.Survey == nil {
+		return nil
+	}
+	seen, err := d.host.Read(ctx, d.os.Facts.Survey())
+	if err != nil {
+		return err
+	}
+	all, err := d.os.Facts.Surveyed(seen)
+	if err != nil {
+		return err
+	}
+	hardware, err := catalogue.Load()
+	if err != nil {
+		return err
+	}
+	known.NICs = slices.Clone(known.NICs)
+	for _, n := range all.NICs {
+		if at := slices.IndexFunc(known.NICs, func(k NICFacts) bool { return k.PCI == n.PCI }); at >= 0 {
+			known.NICs[at].Addresses = n.Addresses
+			continue
+		}
+		if row := hardware.NIC(n.ID); row != nil {
+			n.Model = row.Vendor + " " + row.Model
+		}
+		known.NICs = append(known.NICs, n)
+	}
+	return nil
 }
 
 // A SubnetPort is what a port of InfiniBand has of its subnet: all of it but
@@ -199,7 +277,7 @@ type SubnetPort struct {
 	PKeys    []PKey `json:"pkeys,omitempty"`          // its table, without empty entries
 }
 
-// IPoIB is what the IP interface of an InfiniBand port has beside others.
+// IPoIB is what the IP interface of an InfiniBand port has in addition to others.
 type IPoIB struct {
 	Mode string `json:"mode,omitempty"` // datagram or connected
 	PKey PKey   `json:"pkey"`           // of its partition; 0: not known

@@ -48,7 +48,7 @@ func newBox() *box {
 	}
 }
 
-// settings are what somebody would notice of the box, vault apart.
+// settings are what someone would notice of the box, vault apart.
 func (b *box) settings() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -304,6 +304,6 @@ func (l *line) ReadFile(context.Context, string) ([]byte, error) {
 	return nil, errors.New("fakehost has no files")
 }
 
-func (l *line) WriteFile(context.Context, string, io.Reader, fs.FileMode) error {
+func (l *line) WriteFile(context.Context, string, io.Reader, fs.FileMode, ...string) error {
 	return errors.New("fakehost has no files")
 }

@@ -190,7 +190,7 @@ func TestAnotherSystemsLife(t *testing.T) {
 		b.holds(t, "after drift", settled)
 
 		// What is declared no more goes back to what was there before, and what
-		// somebody else changed meanwhile stays.
+		// another weft changed meanwhile stays.
 		b.apply(t, site()[:1])
 		b.holds(t, "pruned", strings.ReplaceAll(before, "wire left 10", "wire left 40"))
 		b.idle(t, "pruned", site()[:1])
@@ -254,7 +254,7 @@ func TestAnotherSystemsRollout(t *testing.T) {
 		}
 		b.holds(t, "phase 1", strings.ReplaceAll(before, "wire left 10", "wire left 40"))
 
-		// Somebody else is refused, by name of the run, and changes nothing.
+		// Another user is refused, by name of the run, and changes nothing.
 		other, otherEnd := b.process(-1, "").input(fakehost(), site())
 		other.Mine = nil
 		was := b.all()

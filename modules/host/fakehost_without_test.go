@@ -65,7 +65,7 @@ func TestASystemWithout(t *testing.T) {
 	}
 }
 
-// Nor is what could cut a machine off taken back without a guard.
+// Nor is what could cut a machine off reverted without a guard.
 func TestASystemWithoutAGuardPrunesNothingRisky(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, os := newBox(), fakehost()
@@ -160,8 +160,8 @@ func TestALedgerOfAnotherSystem(t *testing.T) {
 				}
 				p := b.plan(t, in)
 				_, err := plan.Apply(t.Context(), p, in)
-				var away *plan.UnreachableError
-				if !errors.As(err, &away) || !strings.Contains(err.Error(), "the ledger vault:me.ledger is that of os = ") || b.all() != before {
+				var ledger *plan.LedgerError
+				if !errors.As(err, &ledger) || !strings.Contains(err.Error(), "the ledger vault:me.ledger is that of os = ") || b.all() != before {
 					t.Errorf("destroy %t: %v; the box holds\n%s", destroy, err, b.all())
 				}
 				end()

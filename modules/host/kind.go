@@ -29,6 +29,9 @@ type Kind[T any] struct {
 	Risky   bool // it may cut the server off: the dead-man covers it
 	Stays   bool // what a run made of it may hold data, and stays when the run is reverted
 
+	// Declares is the block in a server that files write it as, where its words are
+	// the kind's own; nil: the language has them, or there is none.
+	Declares *inventory.BlockType
 	// Blocks are the blocks of the kind's name in a server that declare it; nil:
 	// there are none, and it is made by what Expand finds elsewhere.
 	Blocks func(*inventory.Server) []Block[T]
@@ -120,7 +123,7 @@ type Kind[T any] struct {
 // Partial is for kinds that speak of some settings of their thing and leave the
 // others alone. When the declaration changes, it may speak of others than before:
 // what weft made of those that it does not speak of any more goes back to what was
-// there before weft, unless somebody changed it since.
+// there before weft, unless an operator changed it since.
 type Partial[T any] struct {
 	// Follow takes on the settings that weft applied and want does not speak of.
 	Follow func(want *T, p Past[T])
@@ -152,6 +155,8 @@ type Block[T any] struct {
 // AnyKind is a kind whatever its states are.
 type AnyKind interface {
 	KindName() string
+	// Words is the block that it declares for itself; nil: none.
+	Words() *inventory.BlockType
 	// blocks are what a server's blocks of its name declare; false: it has none.
 	DeclaredBy(*Machine, *inventory.Server) ([]declaration, bool)
 	// port is what a NIC's port is to have; nil: nothing.
@@ -174,6 +179,8 @@ type declaration struct {
 }
 
 func (k *Kind[T]) KindName() string { return k.Name }
+
+func (k *Kind[T]) Words() *inventory.BlockType { return k.Declares }
 
 func (k *Kind[T]) together(rs []plan.Resource, states []plan.State) {
 	if k.Together != nil {

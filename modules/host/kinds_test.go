@@ -33,22 +33,24 @@ func TestKinds(t *testing.T) {
 		"agents/linux-amd64/weft-target.gz":    {Data: gzipped(t, "a new target")},
 		"agents/linux-amd64/weft-initiator.gz": {Data: gzipped(t, "a new probe")},
 	})
-	for name, k := range NewKindSet(linux().Kinds()) {
-		kind := func(a *txtar.Archive) (plan.Resource, error) {
-			r, err := k.(interface {
-				wanted(*txtar.Archive) (plan.Resource, error)
-			}).wanted(a)
-			if from, ok := r.(interface{ from(*bundle.Bundle) }); ok {
-				from.from(agents)
+	for os, cases := range tested() {
+		for name, k := range NewKindSet(os.Kinds()) {
+			kind := func(a *txtar.Archive) (plan.Resource, error) {
+				r, err := k.(interface {
+					wanted(*txtar.Archive) (plan.Resource, error)
+				}).wanted(a)
+				if from, ok := r.(interface{ from(*bundle.Bundle) }); ok {
+					from.from(agents)
+				}
+				return r, err
 			}
-			return r, err
-		}
-		files, _ := filepath.Glob("../linux/*/testdata/" + name + "/*.txtar")
-		if len(files) == 0 {
-			t.Errorf("kind %s has no case", name)
-		}
-		for _, file := range files {
-			t.Run(name+"/"+strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) { runCase(t, file, kind) })
+			files, _ := filepath.Glob(cases + name + "/*.txtar")
+			if len(files) == 0 {
+				t.Errorf("kind %s of %s has no case", name, os.Name)
+			}
+			for _, file := range files {
+				t.Run(name+"/"+strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) { runCase(t, file, kind) })
+			}
 		}
 	}
 }
@@ -78,25 +80,27 @@ func remembering(a *txtar.Archive) *Machine {
 
 // What a ledger keeps of a state is all of it, and no kind falls over absence.
 func TestStatesInLedgers(t *testing.T) {
-	for kind, k := range NewKindSet(linux().Kinds()) {
-		files, _ := filepath.Glob("../linux/*/testdata/" + kind + "/*.txtar")
-		for _, file := range files {
-			a, err := txtar.ParseFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			raw := Section(a, "want")
-			r, err := k.restore(&Machine{os: linux()}, plan.Entry{Kind: kind, Name: "x", Applied: raw, Former: raw})
-			if err != nil {
-				t.Errorf("%s: %v", file, err)
-				continue
-			}
-			again := r.applied(nil)
-			r, err = k.restore(&Machine{os: linux()}, plan.Entry{Kind: kind, Name: "x", Applied: again, Former: again})
-			if err != nil {
-				t.Errorf("%s: %v", file, err)
-			} else if twice := r.applied(nil); !bytes.Equal(again, twice) {
-				t.Errorf("%s: %s becomes %s", file, again, twice)
+	for os, cases := range tested() {
+		for kind, k := range NewKindSet(os.Kinds()) {
+			files, _ := filepath.Glob(cases + kind + "/*.txtar")
+			for _, file := range files {
+				a, err := txtar.ParseFile(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				raw := Section(a, "want")
+				r, err := k.restore(&Machine{os: os}, plan.Entry{Kind: kind, Name: "x", Applied: raw, Former: raw})
+				if err != nil {
+					t.Errorf("%s: %v", file, err)
+					continue
+				}
+				again := r.applied(nil)
+				r, err = k.restore(&Machine{os: os}, plan.Entry{Kind: kind, Name: "x", Applied: again, Former: again})
+				if err != nil {
+					t.Errorf("%s: %v", file, err)
+				} else if twice := r.applied(nil); !bytes.Equal(again, twice) {
+					t.Errorf("%s: %s becomes %s", file, again, twice)
+				}
 			}
 		}
 	}

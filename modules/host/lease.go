@@ -23,7 +23,7 @@ const (
 // lease keeps every other weft from changing a server, until it is released
 // or not renewed any more.
 type lease struct {
-	text  string // of the holder file: no two are the same
+	Claim // whose text no two have alike
 	end   context.CancelFunc
 	ended sync.WaitGroup
 }
@@ -36,8 +36,8 @@ type leaseFile struct {
 }
 
 // take takes the lease for a transaction of the run that has left the mark want,
-// which is renewed; nil: of none. It returns the ledger as it is now.
-func (d *Machine) take(ctx context.Context, want *plan.Mark) (ledger []byte, err error) {
+// which is renewed; nil: of none, or for a command that is given by hand. It returns the ledger as it is now.
+func (d *Machine) take(ctx context.Context, want *plan.Mark, byHand bool) (ledger []byte, err error) {
 	var note Note
 	if want != nil {
 		m := *want
@@ -48,14 +48,14 @@ func (d *Machine) take(ctx context.Context, want *plan.Mark) (ledger []byte, err
 		note.Needle = needleOf(*want, note.Text)
 	}
 	var mark string
-	err = d.claim(ctx, func(c Claim) (held *Held, err error) {
+	err = d.claim(ctx, byHand, func(c Claim) (held *Held, err error) {
 		mark, ledger, held, err = d.os.Memory.Take(ctx, d.host, c, note, d.owner)
 		return held, err
 	})
 	if err != nil {
 		return nil, err
 	}
-	d.keep(d.claimed)
+	d.keep(d.asked)
 	d.mark = d.parseMark(mark)
 	if err := d.admits(want); err != nil {
 		return nil, errors.Join(err, d.release(ctx))
@@ -64,7 +64,7 @@ func (d *Machine) take(ctx context.Context, want *plan.Mark) (ledger []byte, err
 }
 
 // claim asks for the lease. A *plan.HeldError says who holds it.
-func (d *Machine) claim(ctx context.Context, ask func(Claim) (*Held, error)) error {
+func (d *Machine) claim(ctx context.Context, byHand bool, ask func(Claim) (*Held, error)) error {
 	if err := d.os.Lacks(Memories); err != nil {
 		return err
 	}
@@ -74,7 +74,16 @@ func (d *Machine) claim(ctx context.Context, ask func(Claim) (*Held, error)) err
 		return err
 	}
 	d.claimed = string(raw)
-	for c, try := (Claim{Text: d.claimed, Time: leaseTime}), 1; ; try++ {
+	c := Claim{Text: d.claimed, Time: leaseTime, ByHand: byHand}
+	if d.token != nil && !byHand {
+		c.Token = d.token()
+	}
+	if !c.Token.None() {
+		if err := d.os.Lacks(Fencing); err != nil {
+			return err
+		}
+	}
+	for try := 1; ; try++ {
 		held, err := ask(c)
 		switch {
 		case errors.As(err, new(*UnwrittenError)):
@@ -83,7 +92,10 @@ func (d *Machine) claim(ctx context.Context, ask func(Claim) (*Held, error)) err
 			d.stray = d.claimed
 			return fmt.Errorf("take the lease %s: %w", d.os.Memory.Place(KeptLease, ""), err)
 		case held == nil:
+			d.asked = c
 			return nil
+		case held.Past != "":
+			return d.past(c.Token, held.Past)
 		}
 		holder, left := held.by()
 		// Others take it and let go of it meanwhile: who is too late too often gives up.
@@ -105,9 +117,9 @@ func (h *Held) by() (who leaseFile, left time.Duration) {
 }
 
 // keep renews the lease until release.
-func (d *Machine) keep(text string) {
+func (d *Machine) keep(c Claim) {
 	ctx, cancel := context.WithCancel(context.Background())
-	l := &lease{text: text, end: cancel}
+	l := &lease{Claim: c, end: cancel}
 	host, memory := d.host, d.os.Memory
 	l.ended.Go(func() {
 		tick := time.NewTicker(leaseRenewal)
@@ -119,7 +131,7 @@ func (d *Machine) keep(text string) {
 			case <-tick.C:
 				// A renewal that fails ends the lease early, which the next
 				// step will meet as a lost connection.
-				_ = memory.Renew(ctx, host, Claim{Text: text, Time: leaseTime})
+				_ = memory.Renew(ctx, host, c)
 			}
 		}
 	})
@@ -155,8 +167,8 @@ func (d *Machine) release(ctx context.Context) error {
 		return nil
 	}
 	d.lease.stop()
-	err := d.os.Memory.Release(ctx, d.host, d.lease.text)
-	text := d.lease.text
+	err := d.os.Memory.Release(ctx, d.host, d.lease.Text)
+	text := d.lease.Text
 	d.lease = nil
 	if err != nil {
 		d.stray = text

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"weft/internal/hint"
+	"weft/inventory/catalogue"
 	"weft/plan"
 )
 
@@ -21,13 +22,44 @@ const ledgerFormat = 1
 type ledger struct {
 	Format  int           `json:"format"`
 	Owner   string        `json:"owner"`
-	OS      string        `json:"os,omitempty"` // of the machine; "": see firstOS
+	OS      string        `json:"os,omitempty"` // of the machine; "": catalogue.UsualHostSystem
 	Serial  int           `json:"serial"`       // counts writes
 	Roster  []plan.Member `json:"roster"`
 	Entries []plan.Entry  `json:"entries"`
 	Pruned  []plan.Entry  `json:"pruned,omitempty"` // what the last run took back
 
 	gone bool // it is to be removed; what is left alone is nobody's
+}
+
+// A Remembrance is what the ledger of one owner says, for who reads a machine of
+// which nothing is declared.
+type Remembrance struct {
+	Owner   string
+	Roster  []plan.Member
+	Entries []plan.Entry
+}
+
+// Remembrances are what the ledgers among what a machine keeps say, and which of them
+// cannot be read. Secrets stay sealed.
+func Remembrances(m Memorized) (list []Remembrance, unread []error) {
+	for _, memo := range m.Files {
+		if memo.Kept != KeptLedger {
+			continue
+		}
+		var one ledger
+		switch err := json.Unmarshal(memo.Raw, &one); {
+		case err != nil:
+			unread = append(unread, fmt.Errorf("the ledger %s cannot be read: %w", memo.Place, err))
+		case one.Format != ledgerFormat:
+			unread = append(unread, fmt.Errorf("the ledger %s has format %d, this weft knows %d", memo.Place, one.Format, ledgerFormat))
+		default:
+			list = append(list, Remembrance{one.Owner, one.Roster, one.Entries})
+		}
+	}
+	if m.Broken != nil {
+		unread = append(unread, m.Broken)
+	}
+	return list, unread
 }
 
 // ledgers is what a server remembers.
@@ -85,7 +117,7 @@ func (l *ledgers) add(owner string, memo Memo, name func(plan.Entry) string) {
 		l.warning = fmt.Sprintf("the ledger %s cannot be used and owns nothing: %v; what weft did here before is not known", path, err)
 	case mine:
 		l.own = one
-		l.own.OS = cmp.Or(one.OS, firstOS)
+		l.own.OS = cmp.Or(one.OS, catalogue.UsualHostSystem())
 	default:
 		for _, e := range one.Entries {
 			if e.State != plan.EntryAdopted {
@@ -158,6 +190,7 @@ func (l ledger) next(steps []plan.Step) ledger {
 				return e.State == plan.EntryAdopted && slices.Contains(b.released, e.Key())
 			})
 			for i, e := range n.Entries {
+				n.Entries[i].Needs = b.dev.renamed(e.Needs)
 				if protect, ok := b.protect[e.Key()]; ok {
 					n.Entries[i].Protect = protect
 				}
@@ -174,7 +207,7 @@ func (l ledger) next(steps []plan.Step) ledger {
 		case s.Prune || s.Reverse:
 			continue // the entry stays until it is done
 		case at >= 0 && n.Entries[at].State == plan.EntryAdopted && r.sameApplied(n.Entries[at].Applied, s.Have):
-			// Somebody changed what was found as wanted: putting that back makes it none of ours.
+			// An operator changed what was found as wanted: putting that back makes it none of ours.
 			n.Entries[at] = within(s, n.Entries[at], n.Entries[at:at+1])
 			continue
 		}
@@ -214,7 +247,7 @@ func within(s plan.Step, e plan.Entry, was []plan.Entry) plan.Entry {
 	return e
 }
 
-// done is the ledger after the steps are proven: what was taken back is gone,
+// done is the ledger after the steps are proven: what was reverted is gone,
 // also what was found gone, and what is as wanted without weft is marked as
 // adopted.
 func (l ledger) done(steps []plan.Step, seen []observation) ledger {
@@ -276,7 +309,7 @@ func (l *ledger) found(r Thing, as plan.Entry, have plan.State) {
 
 // write replaces the ledger on the server, whole and synced.
 func (d *Machine) write(ctx context.Context, l ledger, host Transport) error {
-	memory, name := d.os.Memory, d.ledgerPlace()
+	memory, name, host := d.os.Memory, d.ledgerPlace(), d.behind(host)
 	had := d.ledgers.own.made()
 	if l.gone {
 		if err := memory.Remove(ctx, host, d.owner, KeptLedger, KeptSecrets); err != nil {
@@ -325,6 +358,18 @@ func (d *Machine) tidy(ctx context.Context, host Transport) error {
 // needs no folder.
 func (l ledger) made() bool {
 	return slices.ContainsFunc(l.Entries, func(e plan.Entry) bool { return e.State != plan.EntryAdopted })
+}
+
+// renamed are what entries rest on, by the names that devices have now.
+func (d *Machine) renamed(needs []plan.ID) []plan.ID {
+	if d.now == nil {
+		return needs
+	}
+	needs = slices.Clone(needs)
+	for i := range needs {
+		needs[i].Device = d.now(needs[i].Device)
+	}
+	return needs
 }
 
 var errMoved = errors.New("the ledger on the device changed since it was read: another weft was at work")

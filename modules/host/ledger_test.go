@@ -99,7 +99,7 @@ func TestLinkStaysRememberedAsDown(t *testing.T) {
 	}
 }
 
-// What was found as wanted has drifted when somebody changes it, and is known by
+// What was found as wanted has drifted when an operator changes it, and is known by
 // what it is about, also where it is something that is always there.
 func TestAdoptedIsKnown(t *testing.T) {
 	const nic = "0000:41:00.0"

@@ -4,6 +4,7 @@ import (
 	"os"
 	"testing"
 
+	"weft/modules/esxi"
 	"weft/modules/host"
 	"weft/modules/linux"
 )
@@ -12,5 +13,6 @@ import (
 // itself.
 func TestMain(m *testing.M) {
 	host.Linux(linux.OS)
+	host.Others(esxi.OS())
 	os.Exit(m.Run())
 }

@@ -30,9 +30,12 @@ type Machine struct {
 
 	owner  string // whose ledger is kept; "": none is, nor is a lease taken
 	holder claim.Holder
+	token  func() claim.Token
+	stands func(string) string
 	things Things
-	kinds  KindSet        // of what ledgers name
-	bundle *bundle.Bundle // what undoing the removal of an agent installs
+	kinds  KindSet             // of what ledgers name
+	bundle *bundle.Bundle      // what undoing the removal of an agent installs
+	now    func(string) string // how a device is called that a ledger calls so; nil: the same
 
 	expected []Expectation // NICs that facts are compared with
 	curious  bool          // all facts are asked for
@@ -51,6 +54,7 @@ type Machine struct {
 	mark    *serverMark          // of a run, as it stood when the server was opened or its lease taken; nil: none
 	mine    func(plan.Mark) bool // whose record this weft has
 	lease   *lease
+	asked   Claim  // that was granted last
 	claimed string // the text of the lease that was asked for last
 	stray   string // a lease that the server may hold for us although it never said so; see letGo
 
@@ -60,6 +64,7 @@ type Machine struct {
 	armedHere   bool          // by this transaction, and by none before
 	othersArmed []string      // owners
 	unguarded   error         // why none can be armed there
+	unkept      error         // why nothing can be kept on the machine
 	before      ledger        // before the transaction
 	leaves      bool          // the transaction removes the ledger
 	planned     []plan.Step   // of the transaction
@@ -76,15 +81,18 @@ type Config struct {
 
 	Owner  string // whose ledger is kept; "": none is, nor is a lease taken
 	Holder claim.Holder
+	Token  func() claim.Token   // of the run, by the store that keeps it; nil: there is none
+	Stands func(string) string  // what the token that stands means for whoever applies; nil: it is not said
 	Mine   func(plan.Mark) bool // whose record this weft has
 	Bundle *bundle.Bundle       // what undoing the removal of an agent installs
+	Now    func(string) string  // how a device is called that a ledger calls so; nil: the same
 }
 
 // New is a machine that was not spoken to yet.
 func New(c Config) *Machine {
 	return &Machine{
 		os: c.OS, name: c.Name, machineID: c.MachineID, dial: c.Dial, kinds: c.Kinds, patience: patience, absence: absence,
-		owner: c.Owner, holder: c.Holder, mine: c.Mine, bundle: c.Bundle,
+		owner: c.Owner, holder: c.Holder, token: c.Token, stands: c.Stands, mine: c.Mine, bundle: c.Bundle, now: c.Now,
 	}
 }
 
@@ -134,7 +142,7 @@ func (d *Machine) Open(ctx context.Context) (plan.Identity, error) {
 	}
 	unknown := d.facts == nil && len(d.expected) > 0 && d.os.Facts != nil
 	if unknown {
-		looks = append(looks, d.factsLook())
+		looks = append(looks, d.factsLooks()...)
 	}
 	ahead := d.ahead
 	looks, d.ahead, d.early = append(looks, ahead...), nil, remote.Seen{}
@@ -146,7 +154,7 @@ func (d *Machine) Open(ctx context.Context) (plan.Identity, error) {
 		d.early = seen
 	}
 	id := d.os.Who.Parse(seen)
-	id.Method = d.os.Method
+	id.Method = d.os.how()
 	d.answers = id.MachineID
 	if keeps {
 		if err := d.remember(seen, &id); err != nil {
@@ -162,7 +170,10 @@ func (d *Machine) Open(ctx context.Context) (plan.Identity, error) {
 		return id, hint.Wrap(fmt.Errorf("another machine answers: machine_id is %q, declared %q", id.MachineID, d.machineID),
 			"if the machine was replaced on purpose, change machine_id of %s", d.name)
 	}
-	return id, d.ledgers.unknown
+	if err := d.ledgers.unknown; err != nil {
+		return id, &plan.LedgerError{Device: d.name, Err: err}
+	}
+	return id, nil
 }
 
 // remember takes in what the machine keeps.
@@ -171,6 +182,7 @@ func (d *Machine) remember(seen remote.Seen, id *plan.Identity) error {
 	if err != nil {
 		return err
 	}
+	d.unkept = m.Unable
 	d.ledgers = ledgersOf(d.owner, m, d.Known(), d.nameToday)
 	d.rename(&d.ledgers.own)
 	if os := d.ledgers.own.OS; os != "" && os != d.os.Name {
@@ -187,6 +199,11 @@ func (d *Machine) remember(seen remote.Seen, id *plan.Identity) error {
 	}
 	d.left = leftOf(m, d.holder)
 	d.mark = d.sawMark(seen)
+	if m.Token != "" && d.stands != nil {
+		if text := d.stands(m.Token); text != "" {
+			id.Warnings = append(id.Warnings, text)
+		}
+	}
 	if d.armed {
 		id.Warnings = append(id.Warnings, fmt.Sprintf("an apply that did not end left a timer: what it changed is reverted within %s, unless apply proves it", revertAfter))
 	}
@@ -215,6 +232,9 @@ func (d *Machine) connect(ctx context.Context) error {
 // login logs in.
 func (d *Machine) login(ctx context.Context, fresh bool) (Transport, func() error, error) {
 	host, hangUp, err := d.dial(ctx, fresh)
+	if err != nil && d.os.Refused != nil {
+		err = d.os.Refused(err)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -261,7 +281,7 @@ func (d *Machine) unable() error {
 	if d.os.Memory == nil {
 		return d.os.Lacks(Memories)
 	}
-	return nil
+	return d.unkept
 }
 
 // Rest implements plan.Rester.

@@ -19,7 +19,7 @@ type serverMark struct {
 }
 
 // parseMark reads a mark; nil: there is none. What cannot be read belongs to
-// somebody all the same.
+// someone all the same.
 func (d *Machine) parseMark(text string) *serverMark {
 	if text == "" {
 		return nil
@@ -32,7 +32,7 @@ func (d *Machine) parseMark(text string) *serverMark {
 }
 
 // sawMark is the mark that was seen. One that only root could read belongs to
-// somebody, too: only what is not there is nobody's.
+// someone, too: only what is not there is nobody's.
 func (d *Machine) sawMark(s remote.Seen) *serverMark {
 	got := s.Of(d.os.Memory.Marked())
 	if got.Err != nil && !got.Absent {
@@ -99,7 +99,7 @@ func (d *Machine) Mark(ctx context.Context, m plan.Mark, mine func(plan.Mark) bo
 		old = d.mark.needle()
 	}
 	other := ""
-	err = d.claim(ctx, func(c Claim) (held *Held, err error) {
+	err = d.claim(ctx, false, func(c Claim) (held *Held, err error) {
 		other, held, err = d.os.Memory.Mark(ctx, d.host, c, text, old)
 		return held, err
 	})
@@ -149,6 +149,9 @@ func (d *Machine) reach(ctx context.Context) error {
 		return nil
 	}
 	if _, err := d.Open(ctx); err != nil {
+		if errors.As(err, new(*plan.LedgerError)) {
+			return err
+		}
 		return &plan.UnreachableError{Devices: []string{d.name}, Err: err}
 	}
 	return nil

@@ -7,6 +7,8 @@ import (
 
 	"weft/internal/hint"
 	"weft/internal/remote"
+	"weft/inventory"
+	"weft/modules/claim"
 	"weft/plan"
 )
 
@@ -19,20 +21,42 @@ type OS struct {
 
 	// Open makes a transport of a login.
 	Open func(remote.Host) Transport
+	// Refused says more about a login that failed; nil: nothing is known.
+	Refused func(error) error
 	// Who is who answers: its Looks, and what they say.
 	Who Identity
 	// Kinds are all kinds of resources of it, which ledgers may name.
 	Kinds func() []AnyKind
 
-	Memory Memory  // nil: nothing can be kept there, so nothing is changed
-	Guard  Guard   // nil: what could cut the machine off is not changed
-	Facts  *Teller // nil: it does not say what it is
+	Memory Memory // nil: nothing can be kept there, so nothing is changed
+	Guard  Guard  // nil: what could cut the machine off is not changed
+	// Last makes what a transaction has proven outlast the machine's next start; nil:
+	// it does by itself.
+	Last   func(context.Context, Transport) error
+	Fence  *Fence    // nil: what comes too late is not refused by the machine
+	Facts  *Teller   // nil: it does not say what it is
+	Health *Examiner // nil: nor how it is
 
+	Counters Meter   // nil: what its NICs count is not measured
+	Probe    *Prober // nil: what its kernel has connected is not known
+	Cut      *Cutter // nil: no link of it is cut to see what becomes of I/O
+
+	// Port makes what a port of a NIC is to have, each after the one before it, and
+	// Connect a connection from it to a subsystem at a portal, where the system has
+	// kinds of its own for that; nil: see Intents. Their errors say what it cannot do.
+	Port    func(*Machine, *inventory.RNIC) ([]Wanted, error)
+	Connect func(*Machine, *inventory.Initiator, *inventory.Connect, *inventory.Target, *inventory.Subsystem, inventory.Portal, *inventory.RNIC) (Wanted, error)
 	// Intents says that Expand has kinds for what fabrics, pools, targets and
 	// initiators ask of a machine.
 	Intents bool
 
 	Without map[Feature]string // of what is nil: why
+}
+
+// A Wanted is a resource that a system makes of what files ask for.
+type Wanted struct {
+	Kind, Name string
+	Resource   plan.Resource
 }
 
 // A Feature is something that not every host system has.
@@ -42,13 +66,29 @@ type Feature string
 const (
 	Memories Feature = "a ledger"
 	Guards   Feature = "a timer that reverts changes"
+	Fencing  Feature = "a check of tokens"
 	Telling  Feature = "facts"
 	Intents  Feature = "fabrics and storage"
+	Counting Feature = "counters of NICs"
+	Probing  Feature = "connections of the kernel"
+	Cutting  Feature = "a link that is cut and comes back by itself"
 )
+
+// how says how changes are made there, and what becomes of its guard.
+func (os *OS) how() string {
+	switch {
+	case os.Guard == nil:
+		return os.Method
+	case os.Guard.Restarts():
+		return os.Method + "; that outlasts a restart of the machine"
+	}
+	return os.Method + "; that does not outlast a restart of the machine"
+}
 
 // Lacks is an error that says why the system has no such thing; nil: it has.
 func (os *OS) Lacks(f Feature) error {
-	has := map[Feature]bool{Memories: os.Memory != nil, Guards: os.Guard != nil, Telling: os.Facts != nil, Intents: os.Intents}
+	has := map[Feature]bool{Memories: os.Memory != nil, Guards: os.Guard != nil, Fencing: os.Fence != nil, Telling: os.Facts != nil, Intents: os.Intents,
+		Counting: os.Counters != nil, Probing: os.Probe != nil, Cutting: os.Cut != nil}
 	if has[f] {
 		return nil
 	}
@@ -111,7 +151,7 @@ type Memory interface {
 	// who has the lease instead.
 	Take(ctx context.Context, t Transport, c Claim, m Note, owner string) (mark string, ledger []byte, held *Held, err error)
 	// Mark leaves a mark under the lease, in place of one that holds old, and lets go
-	// of the lease. other is somebody else's mark that stands there instead.
+	// of the lease. other is another owner's mark that stands there instead.
 	Mark(ctx context.Context, t Transport, c Claim, text, old string) (other string, held *Held, err error)
 	// Marked is the look at the mark, and what it saw.
 	Marked() remote.Look
@@ -130,8 +170,10 @@ type Memory interface {
 type Memorized struct {
 	Files  []Memo
 	Broken error    // the rest of the files could not be told apart
+	Unable error    // why nothing can be kept on this very machine, so that nothing is changed there
 	Leases []Held   // as seen more than once while Left was looked for
 	Left   []string // files, half or whole, that were on their way to their place
+	Token  string   // that stands, for people: EPOCH.REVISION; "": none does
 }
 
 // A Memo is a ledger, or the secrets beside it.
@@ -146,19 +188,43 @@ type Memo struct {
 type Claim struct {
 	Text string // says whose it is; no two are the same
 	Time time.Duration
-	Over *Held // a lease whose holder is gone, which is taken over; nil: none is
+	// Token is kept by the machine in place of a lesser one. Where a higher one stands
+	// nothing is taken: Held.Past says so.
+	Token  claim.Token
+	ByHand bool  // for one command that people give: no token keeps it out
+	Over   *Held // a lease whose holder is gone, which is taken over; nil: none is
 }
 
 // A Note is the text of a mark, and a part of it that no other mark has; "" is none.
 type Note struct{ Text, Needle string }
 
-// Held is a lease that somebody has.
+// Held is a lease that another has.
 type Held struct {
 	Text  string
 	Name  string        // of the lease and its end, where the system knows it by one
 	Left  time.Duration // until it ends by itself
 	Known bool          // else it is just being taken
+
+	Past string // the token that stands, where it is what refuses; nobody may hold the lease
 }
+
+// A Fence keeps out who was overtaken without knowing it: a weft that slept through
+// its lease and goes on.
+type Fence struct {
+	// Behind is a transport over which nothing is changed once another weft has the
+	// lease of the claim, or has left a higher token: each command and file is refused
+	// by the machine itself, in the same round trip, with a FencedError.
+	Behind func(t Transport, c Claim) Transport
+	// Token is what stands on the machine; "": none does.
+	Token func(ctx context.Context, t Transport) (string, error)
+	// Yield takes it away: whoever comes next begins anew.
+	Yield func(ctx context.Context, t Transport) error
+}
+
+// A FencedError is a change that a machine refuses to who was overtaken.
+type FencedError struct{ By string }
+
+func (e *FencedError) Error() string { return e.By + " has been there meanwhile" }
 
 // A Guard reverts changes by itself, unless they are proven in time: a timer, a
 // task, a snapshot. It is what brings a machine back that nobody can reach.
@@ -183,12 +249,17 @@ type Armed struct {
 
 // A Teller asks a machine what it is.
 type Teller struct {
-	// Look is at the machine and its NICs, all of it or what something is compared
+	// Looks are at the machine and its NICs, all of it or what something is compared
 	// with.
-	Look  func(all bool, nics []NIC) remote.Look
-	Parse func(s remote.Seen, l remote.Look, nics []NIC) (*ServerFacts, error)
+	Looks func(all bool, nics []NIC) []remote.Look
+	Parse func(s remote.Seen, all bool, nics []NIC) (*ServerFacts, error)
 	// Check compares a declared NIC with what was told.
 	Check func(e Expectation, s *ServerFacts, have NICFacts) []Finding
+
+	// Survey looks at a machine of which nothing is declared: all that it tells of
+	// itself, and every port of its network cards with the addresses that it has.
+	Survey   func() []remote.Look
+	Surveyed func(remote.Seen) (*ServerFacts, error)
 }
 
 // A NIC is a port of a network card by its name in the files.

@@ -43,7 +43,7 @@ func (r *resource[T]) revert(have plan.State) plan.Diff {
 	return d
 }
 
-// moved reports whether somebody changed the resource since. What was cut off
+// moved reports whether an operator changed the resource since. What was cut off
 // half way, while it was made or while a run was reverted, may also be, in part,
 // what it was before.
 func (r *resource[T]) moved(have plan.State) bool {

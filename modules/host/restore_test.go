@@ -11,7 +11,7 @@ import (
 )
 
 // Whoever was killed while it took something back left it in part as it was
-// before: that is nobody else's change, and what is left is taken back, too.
+// before: that is nobody else's change, and what is left is reverted, too.
 func TestTakenBackHalfWay(t *testing.T) {
 	whole := parts{Script: "script", Unit: "unit", Enabled: true}
 	former := parts{Script: "older", Unit: "unit"}
@@ -47,7 +47,7 @@ func TestTakenBackHalfWay(t *testing.T) {
 		})
 	}
 
-	// A connection is there or not: what differs in one is somebody else's.
+	// A connection is there or not: what differs in one is another owner's.
 	const made = `{"NQN":"nqn:t","Address":"10.0.1.1:4420","CtrlLoss":600,"ReconnectDelay":10}`
 	d := &Machine{os: linux(), name: "server.s"}
 	restored, err := d.restore(plan.Entry{Kind: "nvme_connection", Name: "x", State: plan.EntryCreated, Applied: json.RawMessage(made)})

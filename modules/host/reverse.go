@@ -38,7 +38,7 @@ func (l ledger) ofRun(key, run string) (plan.Entry, bool) {
 	return plan.Entry{}, false
 }
 
-// pruned remembers what a run takes back, so that the run itself can be.
+// pruned remembers what a run reverts, so that the run itself can be.
 func (l *ledger) pruned(key string, s plan.Step) {
 	at := slices.IndexFunc(l.Entries, func(e plan.Entry) bool { return e.Key() == key })
 	if s.Run == "" || at < 0 {

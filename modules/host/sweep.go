@@ -18,7 +18,7 @@ type leavings struct {
 	files []string // half or whole uploads
 }
 
-// leftOf is what was left. Nothing is left of anybody while somebody is at work, or
+// leftOf is what was left. Nothing is left of anybody while someone is at work, or
 // may be.
 func leftOf(m Memorized, me claim.Holder) leavings {
 	l := leavings{files: m.Left}
@@ -55,7 +55,7 @@ func (d *Machine) sweep(ctx context.Context) error {
 	if len(files) == 0 {
 		return nil
 	}
-	if err := d.os.Memory.Sweep(ctx, d.host, files); err != nil {
+	if err := d.os.Memory.Sweep(ctx, d.behind(d.host), files); err != nil {
 		return fmt.Errorf("remove what an apply that did not end has left: %w", err)
 	}
 	return nil

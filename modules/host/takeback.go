@@ -11,7 +11,7 @@ type carried struct {
 	begun []remote.Step // what was sent of it
 }
 
-// undo takes back what was begun.
+// undo reverts what was begun.
 func (c *carried) undo() []remote.Step {
 	if r, ok := c.Resource.(Thing); ok {
 		return r.takeBack(c.Have, c.begun)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"weft/internal/hint"
 	"weft/internal/remote"
 	"weft/plan"
 )
@@ -17,6 +18,10 @@ import (
 // Begin implements plan.Device: nobody else may change the server until the
 // transaction ends, and the ledger knows what is about to be done.
 func (d *Machine) Begin(ctx context.Context, steps []plan.Step) error {
+	return d.overtaken(d.begin(ctx, steps))
+}
+
+func (d *Machine) begin(ctx context.Context, steps []plan.Step) error {
 	d.done, d.planned, d.armedHere = nil, steps, false
 	if err := d.wake(ctx); err != nil {
 		return err
@@ -28,7 +33,7 @@ func (d *Machine) Begin(ctx context.Context, steps []plan.Step) error {
 	if len(steps) > 0 {
 		mark = steps[0].Mark
 	}
-	now, err := d.take(ctx, mark)
+	now, err := d.take(ctx, mark, false)
 	if err != nil {
 		return err
 	}
@@ -56,7 +61,7 @@ func (d *Machine) Apply(ctx context.Context, s plan.Step) error {
 	now := &d.done[len(d.done)-1]
 	for _, step := range s.Resource.(Resource).steps(s.Have) {
 		now.begun = append(now.begun, step)
-		if err := do(ctx, d.host, step); err != nil {
+		if err := d.overtaken(do(ctx, d.behind(d.host), step)); err != nil {
 			return explained(ctx, d.host, s.Resource.(Thing), err)
 		}
 	}
@@ -69,7 +74,11 @@ func do(ctx context.Context, t Transport, step remote.Step) error {
 	err := t.Do(ctx, step)
 	var exit *remote.ExitError
 	if errors.As(err, &exit) {
-		return &plan.RefusedError{Line: step.Short(), Reply: fmt.Sprintf("exit %d: %s", exit.Code, said(exit.Output))}
+		refused := &plan.RefusedError{Line: step.Short(), Reply: fmt.Sprintf("exit %d: %s", exit.Code, said(exit.Output))}
+		if advice := hint.Of(err); advice != "" {
+			return hint.Wrap(refused, "%s", advice)
+		}
+		return refused
 	}
 	return err
 }
@@ -81,7 +90,9 @@ func said(out remote.Output) string {
 
 // Commit implements plan.Device: a fresh login must read every resource of
 // the transaction as wanted.
-func (d *Machine) Commit(ctx context.Context) error {
+func (d *Machine) Commit(ctx context.Context) error { return d.overtaken(d.commit(ctx)) }
+
+func (d *Machine) commit(ctx context.Context) error {
 	host, close, err := d.login(ctx, true)
 	if err != nil {
 		return fmt.Errorf("fresh login: %w", err)
@@ -89,6 +100,11 @@ func (d *Machine) Commit(ctx context.Context) error {
 	defer close()
 	if err := d.settled(ctx, func() error { return d.converged(ctx, host) }); err != nil || d.owner == "" {
 		return converging(ctx, host, err)
+	}
+	if d.os.Last != nil {
+		if err := d.os.Last(ctx, d.behind(host)); err != nil {
+			return fmt.Errorf("make the changes last: %w", err)
+		}
 	}
 	if err := d.disarm(ctx, host); err != nil {
 		return err

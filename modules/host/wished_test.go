@@ -44,3 +44,18 @@ func (k *Kind[T]) fromJSON(d *Machine, text string) (plan.Resource, plan.State, 
 
 // Linux says what linux is.
 func Linux(os func() *OS) { linux = os }
+
+// further are the other host systems.
+var further []*OS
+
+// Others says which they are.
+func Others(list ...*OS) { further = list }
+
+// tested are all host systems, and where the cases of their kinds are.
+func tested() map[*OS]string {
+	all := map[*OS]string{linux(): "../linux/*/testdata/"}
+	for _, os := range further {
+		all[os] = "../" + os.Name + "/testdata/"
+	}
+	return all
+}

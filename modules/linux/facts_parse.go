@@ -11,12 +11,16 @@ import (
 )
 
 // factsScript prints what stands behind the PCI addresses in $2 and on, and the
-// model of the server; with "all" in $1 also what nothing is compared with. One
+// model of the server; with "all" in $1 also what nothing is compared with, and with
+// "every" the addresses are those of all that has an interface or is RDMA. One
 // grep prints all the files, each line after its path; what is not there, or may
 // not be read, is left out. A second one prints partition keys, whose tables are
 // nearly empty. Only the firmware of a NIC without RDMA device needs a tool: the
 // line before its output says whose it is.
 const factsScript = `all=$1; shift; i=/sys/class/dmi/id; n="$i/sys_vendor $i/product_name"; v="/sys/devices/virtual/infiniband/*"; k=
+if [ "$all" = every ]; then all=all; for d in /sys/bus/pci/devices/*; do
+for f in $d/net/* $d/virtio*/net/* $d/infiniband/*; do if [ -e "$f" ]; then set -- "$@" "${d##*/}"; break; fi; done
+done; fi
 if [ "$all" = all ]; then k=/sys/devices/system
 n="$n $i/product_serial $i/bios_version /proc/sys/kernel/osrelease $k/cpu/online $k/node/online"; fi
 for b; do d=/sys/bus/pci/devices/$b; v="$v $d/infiniband/*"
@@ -50,8 +54,12 @@ func factsLook(all bool, nics []host.NIC) remote.Look {
 	return remote.Look{Args: args, Root: true, Own: true}
 }
 
-func tellFacts(s remote.Seen, l remote.Look, nics []host.NIC) (*host.ServerFacts, error) {
-	text, err := see.Output(s, l)
+func factsLooks(all bool, nics []host.NIC) []remote.Look {
+	return []remote.Look{factsLook(all, nics)}
+}
+
+func tellFacts(s remote.Seen, all bool, nics []host.NIC) (*host.ServerFacts, error) {
+	text, err := see.Output(s, factsLook(all, nics))
 	if err != nil {
 		return nil, err
 	}

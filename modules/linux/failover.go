@@ -15,7 +15,7 @@ import (
 
 // cutScript takes down the link of the PCI device $1, once the timer $2 is
 // armed that brings it back in $3 seconds. A link that is down already, or a
-// timer of somebody else's cut, is left alone.
+// timer of another owner's cut, is left alone.
 const cutScript = findScript + `systemd-run --quiet --collect --unit="$2" --on-active="$3" "$(command -v ip)" link set dev "$nic" up
 ip link set dev "$nic" down
 echo "$nic"`
@@ -59,12 +59,12 @@ done
 echo "$1 is $state" >&2
 exit 1`
 
-// CutLink takes the link of a NIC down, to see what becomes of I/O. Before that
+// cutLink takes the link of a NIC down, to see what becomes of I/O. Before that
 // it arms a timer on the server that brings the link back after a time, whatever
 // becomes of weft; mend does so at once and proves it. Addresses of IPv4 and
 // what weft has set of the NIC stay; those of IPv6 would not, and are refused.
 // A NIC with RDMA in software hears nothing any more, and stays up.
-func CutLink(ctx context.Context, h remote.Host, owner string, nic *inventory.RNIC, after time.Duration) (mend func(context.Context) error, err error) {
+func cutLink(ctx context.Context, h remote.Host, owner string, nic *inventory.RNIC, after time.Duration) (mend func(context.Context) error, err error) {
 	switch {
 	case nic.PCI == "":
 		return nil, errors.New("a NIC that is not declared by its PCI address is not cut")
@@ -87,8 +87,8 @@ func CutLink(ctx context.Context, h remote.Host, owner string, nic *inventory.RN
 	}, nil
 }
 
-// CutHow says what becomes of a NIC that CutLink cuts.
-func CutHow(nic *inventory.RNIC) string {
+// cutHow says what becomes of a NIC that cutLink cuts.
+func cutHow(nic *inventory.RNIC) string {
 	if nic.Software {
 		return "hears nothing any more, since RDMA in software would not outlive that its link goes down"
 	}

@@ -83,8 +83,12 @@ func revertLine(s remote.Step) string {
 	switch {
 	case s.Put != nil:
 		n := remote.Quote(s.Put.Path + ".new")
+		content, err := s.Put.Bytes()
+		if err != nil {
+			return "exit 1 # " + strings.ReplaceAll(err.Error(), "\n", " ") // rather than a file that is empty
+		}
 		return fmt.Sprintf("printf %%s %s | base64 -d >%s && chmod %04o %s && mv -f %s %s",
-			base64.StdEncoding.EncodeToString(s.Put.Content), n, s.Put.Mode.Perm(), n, n, remote.Quote(s.Put.Path))
+			base64.StdEncoding.EncodeToString(content), n, s.Put.Mode.Perm(), n, n, remote.Quote(s.Put.Path))
 	case s.Del != "":
 		return remote.Quote("rm", "-f", "--", s.Del)
 	}

@@ -21,7 +21,7 @@ import (
 //     none, or an empty one;
 //   - it is renewed by renaming the file, which is not there any more where the lease
 //     was lost;
-//   - it ends with the file of that word; a dead one that somebody takes over, with
+//   - it ends with the file of that word; a dead one that an operator takes over, with
 //     the file of the very name that was seen, so not if it was renewed since.
 //
 // A script that is killed on the way leaves no lease, or one with holder and end.
@@ -33,11 +33,20 @@ away() { rm -f -- "$l"/*."$1"; rmdir -- "$l" 2>/dev/null || :; }
 show() { for f in "$l"/*; do if [ -e "$f" ]; then echo held "$up" "${f##*/}"; cat "$f" 2>/dev/null; echo; return; fi; done; return 1; }
 `
 
+// tokenSteps are functions of scripts about the token that stands: "EPOCH REVISION" in
+// a file. stands sets e and r to it, and reports whether there is one; barred reports
+// whether it is above te and tr, or cannot be read.
+const tokenSteps = `token=` + tokenPath + `
+stands() { e=0; r=0; [ -e "$token" ] || return 1; read -r e r <"$token" || :; case "$e-$r" in *[!0-9-]*|-*|*-) e=; r=;; esac; }
+barred() { stands && [ -z "$hand" ] || return 1; if [ -z "$e" ]; then return 0; fi; [ "$e" -gt "${te:-0}" ] || { [ "$e" -eq "${te:-0}" ] && [ "$r" -gt "${tr:-0}" ]; }; }
+`
+
 // claimScript begins scripts: it takes the lease for the holder $1 for $2 seconds
 // with the word $3, where $4 is not empty in place of the dead lease of that name,
-// or says who holds it and ends. What scripts that were killed have left is moved
+// or says who holds it and ends. Under it the token te and tr is kept in place of a
+// lesser one; where a higher one stands it is let go of again, and that is said. What scripts that were killed have left is moved
 // before it is removed: nobody makes a lease of it meanwhile.
-const claimScript = leaseSteps + `mkdir -p "${l%/*}" || exit 1
+const claimScript = leaseSteps + tokenSteps + `mkdir -p "${l%/*}" || exit 1
 read -r up rest </proc/uptime || exit 1; up=${up%%.*}
 if [ -n "$4" ]; then rm -f -- "$l/$4"; fi
 if show; then exit 0; fi
@@ -45,6 +54,9 @@ rmdir -- "$l" 2>/dev/null
 if t=$(mktemp -d "$l.XXXXXXXX") && chmod 755 "$t" && printf '%s\n' "$1" >"$t/$((up+$2)).$3" && mv -fT -- "$t" "$l"
 then for f in "$l".*; do if [ -e "$f" ] && mv -fT -- "$f" "$f.$3" 2>/dev/null; then rm -rf -- "$f.$3"; fi; done
 else if [ -n "$t" ]; then rm -rf -- "$t"; fi; if show; then exit 0; fi; [ -d "$l" ] || exit 1; echo held "$up" none; exit 0; fi
+if barred; then away "$3"; echo past "$e" "$r"; exit 0; fi
+if [ "${te:-0}.${tr:-0}" != 0.0 ] && [ "$te $tr" != "$e $r" ]
+then if mkdir -p "${token%/*}" && (umask 077; echo "$te $tr" >"$token.new") && { sync "$token.new" 2>/dev/null || sync; } && mv -f -- "$token.new" "$token"; then :; else away "$3"; exit 1; fi; fi
 `
 
 // renewScript gives the lease of the word $1 another $2 seconds.
@@ -73,11 +85,14 @@ func (files) ask(ctx context.Context, t host.Transport, c host.Claim, text strin
 	if c.Over != nil {
 		dead = c.Over.Name
 	}
-	out, err := t.Run(ctx, script(claimScript+text, append([]string{c.Text, leaseSeconds(c), word(c.Text), dead}, args...)...))
+	out, err := t.Run(ctx, script(tokenOf(c)+claimScript+text, append([]string{c.Text, leaseSeconds(c), word(c.Text), dead}, args...)...))
 	if err != nil {
 		return "", nil, nil, err
 	}
 	first, rest, _ := bytes.Cut(out.Stdout, []byte("\n"))
+	if stands, past := strings.CutPrefix(string(first), "past "); past {
+		return "", nil, &host.Held{Past: readToken(stands)}, nil
+	}
 	if answer = string(first); !strings.HasPrefix(answer, "held ") {
 		return answer, rest, nil, nil
 	}

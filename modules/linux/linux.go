@@ -6,6 +6,7 @@ import (
 
 	"weft/internal/remote"
 	"weft/modules/host"
+	"weft/modules/linux/nvme"
 	"weft/plan"
 )
 
@@ -19,8 +20,14 @@ func OS() *host.OS {
 		Kinds:   Kinds,
 		Memory:  files{},
 		Guard:   timer{},
+		Fence:   fence(),
 		Intents: true,
-		Facts:   &host.Teller{Look: factsLook, Parse: tellFacts, Check: checkNIC},
+		Facts:   &host.Teller{Looks: factsLooks, Parse: tellFacts, Check: checkNIC, Survey: surveyLooks, Surveyed: surveyed},
+		Health:  &host.Examiner{Looks: healthLooks, Parse: tellHealth},
+
+		Counters: readCounters,
+		Probe:    &host.Prober{Attached: nvme.ReadPaths, Live: nvme.ReadLivePaths},
+		Cut:      &host.Cutter{Cut: cutLink, How: cutHow},
 	}
 }
 

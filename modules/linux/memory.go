@@ -53,7 +53,7 @@ func ledgersLook() remote.Look {
 }
 
 func (f files) Looks(owner string, places []remote.Look) []remote.Look {
-	return []remote.Look{ledgersLook(), f.leftLook(owner, places), f.Marked()}
+	return []remote.Look{ledgersLook(), f.leftLook(owner, places), f.Marked(), tokenLook()}
 }
 
 func (f files) Parse(s remote.Seen, owner string, places []remote.Look) (m host.Memorized, err error) {
@@ -67,6 +67,9 @@ func (f files) Parse(s remote.Seen, owner string, places []remote.Look) (m host.
 		return m, fmt.Errorf("look for what an apply that did not end has left: %w", err)
 	}
 	m.Left, m.Leases = parseLeft(left)
+	if token := s.Of(tokenLook()); !token.Absent {
+		m.Token = readToken(token.Text())
+	}
 	return m, nil
 }
 

@@ -17,15 +17,16 @@ type Engine struct {
 	// Apply carries steps out. Its error holds an *Alarm where something that was
 	// seen meanwhile speaks against going on: then what was begun is finished, and
 	// nothing more was.
-	Apply   func(ctx context.Context, part *plan.Plan, unavailable int) (*plan.Result, error)
-	Reverse func(context.Context, []plan.PlannedStep) (*plan.Result, error)
-	Judge   func(ctx context.Context, validations []string) (Verdict, string, error)
-	Keep    func(ctx context.Context, devices []string) error // their changes stay over a restart; may be asked again
-	Save    func(*Run) error                                  // synced when it returns
-	Held    func() bool                                       // an operator asked for a pause; Judge and Sleep may then end with an error
-	Emit    plan.Emit
-	Now     func() time.Time
-	Sleep   func(context.Context, time.Duration) error
+	Apply    func(ctx context.Context, part *plan.Plan, unavailable int) (*plan.Result, error)
+	Reverse  func(context.Context, []plan.PlannedStep) (*plan.Result, error)
+	Judge    func(ctx context.Context, validations []string) (Verdict, string, error)
+	Keep     func(ctx context.Context, devices []string) error    // their changes stay over a restart; may be asked again
+	Save     func(*Run) error                                     // synced when it returns
+	Approved func(context.Context, *Phase) (by string, err error) // judges who has signed that a phase may begin; nil: whoever promotes approves it
+	Held     func() bool                                          // an operator asked for a pause; Judge and Sleep may then end with an error
+	Emit     plan.Emit
+	Now      func() time.Time
+	Sleep    func(context.Context, time.Duration) error
 }
 
 // An Alarm is what was seen while steps were carried out.
@@ -111,7 +112,7 @@ func (a *advance) phase(ctx context.Context, p *Phase, pr *PhaseRun) (gated bool
 	steps := a.left(p, pr)
 	measures := len(p.Select) == 0 && !p.Remaining
 	if len(steps) > 0 || measures {
-		if err := a.mayBegin(p, pr); err != nil {
+		if err := a.mayBegin(ctx, p, pr); err != nil {
 			return gated, err
 		}
 		a.emit(p, plan.EventPhase, strings.TrimSuffix(fmt.Sprintf("begins, with %d steps", len(steps)), map[bool]string{true: "s"}[len(steps) == 1]))
@@ -165,9 +166,19 @@ func (a *advance) left(p *Phase, pr *PhaseRun) []plan.PlannedStep {
 
 // mayBegin stops before a phase that must be approved, or that is outside
 // its window.
-func (a *advance) mayBegin(p *Phase, pr *PhaseRun) error {
+func (a *advance) mayBegin(ctx context.Context, p *Phase, pr *PhaseRun) error {
 	if err := a.hold(p); err != nil {
 		return err
+	}
+	if p.Approve && a.Approved != nil {
+		by, err := a.Approved(ctx, p)
+		if err != nil {
+			pr.Asked, pr.Approved = true, ""
+			return a.stop(pr, Waiting, &Stop{Phase: p.Name, Why: "it waits for approval: " + err.Error()},
+				fmt.Sprintf("weft approve --phase %s, then: weft rollout step", p.Name))
+		}
+		pr.Asked, pr.Approved = false, by
+		return errors.Join(a.Save(a.run), a.window(p, pr))
 	}
 	if p.Approve && pr.Approved == "" {
 		pr.Asked = true
@@ -242,10 +253,14 @@ func (a *advance) batch(ctx context.Context, p *Phase, pr *PhaseRun, steps []pla
 		case err == nil:
 		case ctx.Err() == nil && errors.As(err, &alarm) && (alarm.Verdict == Fail || res.Err() == nil || res.Paused()):
 			return a.alarmed(ctx, p, pr, alarm)
+		case ctx.Err() == nil && res.Paused() && !a.held(): // what is kept of the run cannot be written just now
+			return errors.Join(err, a.Save(a.run))
 		case ctx.Err() == nil && res.Paused():
 			return a.pause(p)
 		case ctx.Err() == nil && res.Held(): // that another run is at work is no failure of what was done
 			return errors.Join(a.later(err), a.Save(a.run))
+		case ctx.Err() == nil && res.Overtaken(): // nothing is reverted under the hands of another
+			return errors.Join(err, a.Save(a.run))
 		case ctx.Err() != nil || !touched(res):
 			return errors.Join(err, a.Save(a.run)) // what is left is for another time
 		case failed > 0 && failed <= a.spec.MaxFailures:

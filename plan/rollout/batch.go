@@ -13,8 +13,10 @@ import (
 // that needs one of a later batch waits for that.
 func batches(steps []plan.PlannedStep, sizes []string) [][]plan.PlannedStep {
 	var devices []string
+	seen := map[string]bool{}
 	for _, s := range steps {
-		if !slices.Contains(devices, s.ID.Device) {
+		if !seen[s.ID.Device] {
+			seen[s.ID.Device] = true
 			devices = append(devices, s.ID.Device)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 
 // Wherever weft is killed, and whatever gates say: nothing of a phase is
 // touched before the gate of the one before it has passed, resuming finishes,
-// and what is taken back leaves nothing.
+// and what is reverted leaves nothing.
 func TestProperties(t *testing.T) {
 	for seed := range uint64(500) {
 		rng := rand.New(rand.NewPCG(seed, 1))

@@ -8,8 +8,8 @@ import (
 	"weft/plan"
 )
 
-// A run that was done is not any more once it is being taken back, and whoever
-// was killed then goes on taking back.
+// A run that was done is not any more once it is being reverted, and whoever
+// was killed then goes on reverting.
 func TestRollbackThatIsCutOff(t *testing.T) {
 	spec, steps := twoPhases()
 	s := newStage(spec, steps...)
@@ -53,8 +53,8 @@ func TestRollback(t *testing.T) {
 	}
 }
 
-// Somebody else at work on a device does not end a rollback: it is still being
-// taken back, and whoever resumes goes on with that.
+// Another user at work on a device does not end a rollback: it is still being
+// reverted, and whoever resumes goes on with that.
 func TestRollbackThatIsHeld(t *testing.T) {
 	spec, steps := twoPhases()
 	s := newStage(spec, steps...)
@@ -75,5 +75,29 @@ func TestRollbackThatIsHeld(t *testing.T) {
 	stop := new(Stop)
 	if err := s.advance(t, false); !errors.As(err, &stop) || stop.State != RolledBack || len(s.done) != 0 {
 		t.Errorf("%v %v", err, s.done)
+	}
+}
+
+// A device that another run of the store has gone past stops this one, and nothing is
+// reverted under its hands, whatever on_failure says.
+func TestOvertakenTakesNothingBack(t *testing.T) {
+	spec, steps := twoPhases()
+	spec.OnFailure = RollbackAll
+	spec.MaxFailures = 1
+	s := newStage(spec, steps...)
+	s.apply = func(id plan.ID) error {
+		if id.Device == "b" {
+			return &plan.HeldError{Device: "b", Past: "a run with the token 1.9 has been there meanwhile"}
+		}
+		return nil
+	}
+	if err := s.advance(t, false); !errors.As(err, new(*plan.HeldError)) || errors.As(err, new(*Stop)) {
+		t.Fatal(err)
+	}
+	if !s.done[steps[0].ID] || s.done[steps[1].ID] {
+		t.Errorf("what was done is %v", s.done)
+	}
+	if run, err := Read(s.saved); err != nil || run.State != Running {
+		t.Errorf("the run is %+v: %v", run, err)
 	}
 }

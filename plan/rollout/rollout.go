@@ -39,7 +39,9 @@ type Phase struct {
 	Record    []string // validations that are measured and kept, and never stop it
 	Gate      []string // validations that must pass after each batch
 	Soak      time.Duration
-	Approve   bool // it must be approved before it begins
+	Approve   bool     // it must be approved before it begins
+	Approvals int      // by so many signatures; 0: by whoever promotes, or one signature
+	NotBy     []string // whose signatures do not count
 	// Window says when the phase, or a batch of it, may begin next, seen from a
 	// time: that time itself where it may now. nil: always.
 	Window func(time.Time) time.Time

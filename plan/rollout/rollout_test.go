@@ -221,7 +221,7 @@ func TestAdvance(t *testing.T) {
 }
 
 // A soak between batches may take longer than the window is open: the next
-// batch waits, and what is done stays until somebody comes back.
+// batch waits, and what is done stays until someone comes back.
 func TestWindowBetweenBatches(t *testing.T) {
 	spec, steps := twoPhases()
 	one := &spec.Phases[1]

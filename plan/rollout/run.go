@@ -27,6 +27,9 @@ type Run struct {
 	Why       string     `json:"why,omitempty"` // it stands still
 	Phases    []PhaseRun `json:"phases"`
 
+	Signers string   `json:"signers,omitempty"` // the digest of the list of those who may approve; "": whoever promotes approves
+	Authors []string `json:"authors,omitempty"` // who wrote what is rolled out, as far as it was known
+
 	// Accepted is what an operator has decided not to wait for where it cannot be
 	// judged: a validation, or VALIDATION.METRIC. What fails, fails.
 	Accepted []Acceptance `json:"accepted,omitempty"`
@@ -181,11 +184,15 @@ func (r *Run) noPhase(name string) error {
 	return fmt.Errorf("the run has no phase %q: there are %s", name, strings.Join(all, ", "))
 }
 
-// HasDone reports whether the run has carried a step out.
-func (r *Run) HasDone(id plan.ID) bool {
-	return slices.ContainsFunc(r.Phases, func(p PhaseRun) bool {
-		return slices.ContainsFunc(p.Steps, func(s plan.PlannedStep) bool { return s.ID == id })
-	})
+// Done are the steps that the run has carried out.
+func (r *Run) Done() map[plan.ID]bool {
+	done := map[plan.ID]bool{}
+	for _, p := range r.Phases {
+		for _, s := range p.Steps {
+			done[s.ID] = true
+		}
+	}
+	return done
 }
 
 // touched are the steps that have been carried out, or may have been, in that

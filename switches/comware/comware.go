@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"weft/internal/tally"
 	"weft/switches"
 )
 
@@ -21,12 +22,15 @@ func OS() *switches.OS {
 		},
 		Lines: lineRules(), Guard: commitDelay{}, Remarks: remarks,
 		Counters: []switches.CounterLine{
-			{Format: "display qos queue-statistics interface %s outbound", Names: []string{switches.TxPackets, switches.TxBytes, switches.Drops}, Parse: queueCounts},
-			{Format: "display priority-flow-control interface %s", Names: []string{switches.PFCRx, switches.PFCTx}, Parse: pfcCounts},
-			{Format: "display current-configuration interface %s", Names: []string{switches.WatchdogEvents}, Parse: deadlockCounts},
+			{Format: "display qos queue-statistics interface %s outbound", Names: []string{tally.TxPackets, tally.TxBytes, tally.Drops}, Parse: queueCounts},
+			{Format: "display priority-flow-control interface %s", Names: []string{tally.PFCRx, tally.PFCTx}, Parse: pfcCounts},
+			{Format: "display current-configuration interface %s", Names: []string{tally.WatchdogEvents}, Parse: deadlockCounts},
 		},
 		Neighbours: &switches.Neighbours{Line: showNeighbours, Parse: parseNeighbours},
-		Advice:     advice,
+		Conditions: conditions(),
+		Role: &switches.Role{Head: "role name %s", Rule: "rule %d permit command %s", Tail: []string{"  quit", "local-user weft class manage"}, Login: "  authorization-attribute user-role %s",
+			Change: "network-admin", Source: "H3C Comware 7 Fundamentals Command Reference, RBAC commands"},
+		Advice: advice,
 		Without: map[switches.Feature]string{
 			switches.Watchdogs: "deadlock detection there starts with an interval whose unit no manual tells",
 			switches.Headrooms: "how its thresholds add up, and on many models their unit, is not documented",
@@ -207,7 +211,7 @@ func undoOf(line string) string {
 }
 
 // join writes neighbouring imports with the same export as one line of
-// at most eight values, and those that are taken back likewise.
+// at most eight values, and those that are reverted likewise.
 func join(lines []string) (out []string) {
 	var from []string
 	before, after := "", ""

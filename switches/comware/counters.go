@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"weft/internal/tally"
 	"weft/internal/traffic"
-	"weft/switches"
 )
 
 var (
@@ -21,13 +21,13 @@ var (
 //	Queue 3
 //	 Forwarded: 120 packets, 480000 bytes
 //	 Dropped: 0 packets, 0 bytes
-func queueCounts(text, port string) ([]switches.Count, error) {
+func queueCounts(text, port string) ([]tally.Count, error) {
 	head, _, _ := strings.Cut(text, "\n")
 	if !strings.EqualFold(strings.TrimSpace(head), "Interface: "+port) {
 		return nil, errors.New("the answer is not about " + port)
 	}
-	var out []switches.Count
-	queue := switches.AllPriorities
+	var out []tally.Count
+	queue := tally.AllPriorities
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		if m := queueLine.FindStringSubmatch(line); m != nil {
@@ -47,10 +47,10 @@ func queueCounts(text, port string) ([]switches.Count, error) {
 			return nil, err
 		}
 		if m[1] == "Dropped" {
-			out = append(out, switches.Count{Port: port, Priority: queue, Name: switches.Drops, Value: packets})
+			out = append(out, tally.Count{Port: port, Priority: queue, Name: tally.Drops, Value: packets})
 			continue
 		}
-		out = append(out, switches.Count{Port: port, Priority: queue, Name: switches.TxPackets, Value: packets}, switches.Count{Port: port, Priority: queue, Name: switches.TxBytes, Value: bytes})
+		out = append(out, tally.Count{Port: port, Priority: queue, Name: tally.TxPackets, Value: packets}, tally.Count{Port: port, Priority: queue, Name: tally.TxBytes, Value: bytes})
 	}
 	return out, nil
 }
@@ -61,8 +61,8 @@ func queueCounts(text, port string) ([]switches.Count, error) {
 //
 //	Interface   AdminMode  OperMode  Dot1pList   Prio  Recv  Send  Inpps  Outpps
 //	HGE1/0/1    Enabled    Enabled   3           3     18    0     0      0
-func pfcCounts(text, port string) ([]switches.Count, error) {
-	var out []switches.Count
+func pfcCounts(text, port string) ([]tally.Count, error) {
+	var out []tally.Count
 	var at []int
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, " \r\n")
@@ -92,7 +92,7 @@ func pfcCounts(text, port string) ([]switches.Count, error) {
 			continue // a rule, or another layout
 		}
 		priority := int(n[0])
-		out = append(out, switches.Count{Port: port, Priority: priority, Name: switches.PFCRx, Value: n[1]}, switches.Count{Port: port, Priority: priority, Name: switches.PFCTx, Value: n[2]})
+		out = append(out, tally.Count{Port: port, Priority: priority, Name: tally.PFCRx, Value: n[1]}, tally.Count{Port: port, Priority: priority, Name: tally.PFCTx, Value: n[2]})
 	}
 	return out, nil
 }
@@ -100,7 +100,7 @@ func pfcCounts(text, port string) ([]switches.Count, error) {
 // deadlockCounts reads from the configuration of a port whether it
 // looks for deadlocks at all. How often it has found one, no documented display
 // says.
-func deadlockCounts(text, port string) ([]switches.Count, error) {
+func deadlockCounts(text, port string) ([]tally.Count, error) {
 	found, detects := false, false
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
@@ -113,5 +113,5 @@ func deadlockCounts(text, port string) ([]switches.Count, error) {
 	case detects:
 		return nil, errors.New("PFC deadlock detection is on there, and no display that is documented counts what it finds")
 	}
-	return []switches.Count{{Port: port, Priority: switches.AllPriorities, Name: switches.WatchdogEvents, Off: "no PFC deadlock detection is on there"}}, nil
+	return []tally.Count{{Port: port, Priority: tally.AllPriorities, Name: tally.WatchdogEvents, Off: "no PFC deadlock detection is on there"}}, nil
 }

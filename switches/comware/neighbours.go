@@ -3,6 +3,7 @@ package comware
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -49,6 +50,12 @@ func parseNeighbours(text string) []switches.Neighbour {
 			list[len(list)-1].PortID = value
 		case key == "system name":
 			list[len(list)-1].System = value
+		case key == "port description":
+			list[len(list)-1].Describes = value
+		case key == "management address" && list[len(list)-1].Management == "":
+			list[len(list)-1].Management = value
+		case key == "system capabilities enabled": // "Bridge, Router"
+			list[len(list)-1].Bridge = slices.Contains(strings.Split(value, ", "), "Bridge")
 		}
 	}
 	return list

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"weft/internal/tally"
 	"weft/internal/traffic"
-	"weft/switches"
 )
 
 // queueCounts reads show queuing interface: one box for each QoS group,
@@ -19,18 +19,18 @@ import (
 //
 // then what came in, and pauses by priority. Older boards call the drops
 // Dropped Pkts and put two of these into one line.
-func queueCounts(text, port string) ([]switches.Count, error) {
+func queueCounts(text, port string) ([]tally.Count, error) {
 	if !strings.Contains(strings.ToLower(text), "queuing for "+strings.ToLower(port)) {
 		return nil, errors.New("the answer is not about " + port)
 	}
-	var out []switches.Count
+	var out []tally.Count
 	var box map[string]uint64 // of the group that is being read
-	group, ingress, pauses := switches.AllPriorities, false, false
+	group, ingress, pauses := tally.AllPriorities, false, false
 	end := func() {
 		if group >= 0 {
 			out = append(out, boxCounts(port, group, box)...)
 		}
-		group = switches.AllPriorities
+		group = tally.AllPriorities
 	}
 	var dropped uint64
 	for line := range strings.Lines(text) {
@@ -49,7 +49,7 @@ func queueCounts(text, port string) ([]switches.Count, error) {
 			end()
 			pauses = line == "PFC Statistics"
 			if ingress {
-				out = append(out, switches.Count{Port: port, Priority: switches.AllPriorities, Name: switches.IngressDrops, Value: dropped})
+				out = append(out, tally.Count{Port: port, Priority: tally.AllPriorities, Name: tally.IngressDrops, Value: dropped})
 			}
 			ingress = false
 		case group >= 0:
@@ -92,21 +92,21 @@ func cells(line string, box map[string]uint64) {
 
 // boxCounts is what a box says. Drops stand in several rows that overlap: the
 // largest counts.
-func boxCounts(port string, group int, box map[string]uint64) []switches.Count {
-	var out []switches.Count
+func boxCounts(port string, group int, box map[string]uint64) []tally.Count {
+	var out []tally.Count
 	drops, seen := uint64(0), false
 	for label, n := range box {
 		switch {
 		case strings.HasSuffix(label, "Drop Pkts"), label == "Dropped Pkts":
 			drops, seen = max(drops, n), true
 		case label == "Tx Pkts":
-			out = append(out, switches.Count{Port: port, Priority: group, Name: switches.TxPackets, Value: n})
+			out = append(out, tally.Count{Port: port, Priority: group, Name: tally.TxPackets, Value: n})
 		case label == "Tx Byts":
-			out = append(out, switches.Count{Port: port, Priority: group, Name: switches.TxBytes, Value: n})
+			out = append(out, tally.Count{Port: port, Priority: group, Name: tally.TxBytes, Value: n})
 		}
 	}
 	if seen {
-		out = append(out, switches.Count{Port: port, Priority: group, Name: switches.Drops, Value: drops})
+		out = append(out, tally.Count{Port: port, Priority: group, Name: tally.Drops, Value: drops})
 	}
 	return out
 }
@@ -115,7 +115,7 @@ func boxCounts(port string, group int, box map[string]uint64) []switches.Count {
 // sent and received behind the words that say whether it is paused now.
 //
 //	3         3  Inactive                 150  Inactive                   0
-func parsePauses(port, line string) []switches.Count {
+func parsePauses(port, line string) []tally.Count {
 	var numbers []uint64
 	var states int
 	words := strings.Fields(line)
@@ -134,7 +134,7 @@ func parsePauses(port, line string) []switches.Count {
 	if err != nil || priority < 0 || priority > traffic.MaxPriority {
 		return nil
 	}
-	return []switches.Count{{Port: port, Priority: priority, Name: switches.PFCTx, Value: numbers[0]}, {Port: port, Priority: priority, Name: switches.PFCRx, Value: numbers[1]}}
+	return []tally.Count{{Port: port, Priority: priority, Name: tally.PFCTx, Value: numbers[0]}, {Port: port, Priority: priority, Name: tally.PFCRx, Value: numbers[1]}}
 }
 
 var (
@@ -145,7 +145,7 @@ var (
 
 // watchdogCounts adds up how often the watchdog of a port has shut one of
 // its queues. A port without one counts nothing.
-func watchdogCounts(text, port string) ([]switches.Count, error) {
+func watchdogCounts(text, port string) ([]tally.Count, error) {
 	var sum uint64
 	state, groups, rows := "", 0, 0
 	for line := range strings.Lines(text) {
@@ -168,12 +168,12 @@ func watchdogCounts(text, port string) ([]switches.Count, error) {
 			rows++
 		}
 	}
-	count := switches.Count{Port: port, Priority: switches.AllPriorities, Name: switches.WatchdogEvents, Value: sum}
+	count := tally.Count{Port: port, Priority: tally.AllPriorities, Name: tally.WatchdogEvents, Value: sum}
 	switch {
 	case state == "Disabled" && groups == 0:
 		count.Off = "no PFC watchdog is on there"
 	case state != "Enabled" || groups == 0 || groups != rows:
 		return nil, nil // not a layout that is known
 	}
-	return []switches.Count{count}, nil
+	return []tally.Count{count}, nil
 }

@@ -1,6 +1,7 @@
 package nxos
 
 import (
+	"slices"
 	"strings"
 
 	"weft/switches"
@@ -41,6 +42,12 @@ func parseNeighbours(text string) []switches.Neighbour {
 			}
 		case "System Name":
 			n.System = value
+		case "Port Description":
+			n.Describes = value
+		case "Management Address":
+			n.Management = value
+		case "Enabled Capabilities": // "B, R"
+			n.Bridge = slices.Contains(strings.Split(value, ", "), "B")
 		}
 	}
 	return list

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"weft/internal/tally"
 	"weft/internal/traffic"
 	"weft/switches"
 )
@@ -22,11 +23,14 @@ func OS() *switches.OS {
 		},
 		Lines: lineRules(), Guard: dualStage{}, Remarks: remarks,
 		Counters: []switches.CounterLine{
-			{Format: "show queuing interface %s", Names: []string{switches.TxPackets, switches.TxBytes, switches.Drops, switches.PFCRx, switches.PFCTx, switches.IngressDrops}, Parse: queueCounts},
-			{Format: "show queuing pfc-queue interface %s detail", Names: []string{switches.WatchdogEvents}, Parse: watchdogCounts},
+			{Format: "show queuing interface %s", Names: []string{tally.TxPackets, tally.TxBytes, tally.Drops, tally.PFCRx, tally.PFCTx, tally.IngressDrops}, Parse: queueCounts},
+			{Format: "show queuing pfc-queue interface %s detail", Names: []string{tally.WatchdogEvents}, Parse: watchdogCounts},
 		},
 		Neighbours: &switches.Neighbours{Line: showNeighbours, Parse: parseNeighbours},
 		Operates:   &switches.Operation{Line: showPFC, Idle: idle},
+		Conditions: conditions(),
+		Role: &switches.Role{Head: "role name %s", Rule: "rule %d permit command %s", Login: "username weft role %s", Change: "network-admin",
+			Source: "Cisco Nexus 9000 NX-OS Security Configuration Guide, Configuring User Accounts and RBAC"},
 		Without: map[switches.Feature]string{
 			switches.WatchdogTimes: "the switch counts in multiples of an interval of its own that no manual found ties to a time, and its own settings hold",
 		},
@@ -116,6 +120,9 @@ default:
     - operation: 'driver.send-command'
       command: 'terminal dont-ask'
 `
+
+// What follows weft's name in those of the objects that are attached.
+const roleIn, roleOut, roleNQ, roleHR = "-in", "-out", "-nq", "-hr"
 
 // Headers of the objects that weft creates.
 const (

@@ -14,7 +14,7 @@ import (
 func parse(o *switches.OS, out map[string]string) (switches.Reading, error) {
 	var c switches.Reading
 	c.Facts = facts(out[showVersion])
-	r, tree := o.Text(out[showRunning], &extra{routes: map[string]bool{}, queues: map[string][]int{}})
+	r, tree := o.Text(out[showRunning], &extra{routes: map[string]bool{}, bridges: map[string]bool{}, queues: map[string][]int{}})
 	for _, n := range tree {
 		parseNode(&c, r, n)
 	}
@@ -114,6 +114,7 @@ func parseNode(c *switches.Reading, r *switches.Text, n *switches.Node) {
 		r.Port[name] = switches.MergeBlocks(append(r.Port[name], interfaceBlock(r.OS, head, n.Kids)), keyOf)
 		for _, k := range n.Kids {
 			own.routes[name] = own.routes[name] || k.Line == "no switchport"
+			own.bridges[name] = own.bridges[name] || k.Line == "switchport" || strings.HasPrefix(k.Line, "switchport ")
 			if w := strings.Fields(k.Line); len(w) > 1 && w[0] == "channel-group" {
 				r.Bundles[name] = "port-channel" + w[1]
 			}
@@ -217,10 +218,10 @@ func parseClasses(bs []switches.Block, name string) (out []switches.Class) {
 		return nil
 	}
 	system, _ := switches.FindBlock(bs, systemQoS)
-	queuing := slices.Contains(system.Lines, attachOut+name+switches.RoleOut)
-	network := slices.Contains(system.Lines, attachNQ+name+switches.RoleNQ)
+	queuing := slices.Contains(system.Lines, attachOut+name+roleOut)
+	network := slices.Contains(system.Lines, attachNQ+name+roleNQ)
 	for _, b := range bs {
-		if b.Head() != policyQoS+name+switches.RoleIn || len(b.Path) < 2 {
+		if b.Head() != policyQoS+name+roleIn || len(b.Path) < 2 {
 			continue
 		}
 		object := strings.TrimPrefix(b.Path[1], "class ")
@@ -241,11 +242,11 @@ func parseClasses(bs []switches.Block, name string) (out []switches.Class) {
 		}
 		slices.Sort(k.DSCP)
 		if queuing {
-			q, _ := switches.FindBlock(bs, policyQueuing+name+switches.RoleOut, "class type queuing "+queueClass(k.Priority))
+			q, _ := switches.FindBlock(bs, policyQueuing+name+roleOut, "class type queuing "+queueClass(k.Priority))
 			schedule(&k, q.Lines)
 		}
 		if network {
-			q, _ := switches.FindBlock(bs, policyNetworkQoS+name+switches.RoleNQ, "class type network-qos c-8q-nq"+strconv.Itoa(k.Priority))
+			q, _ := switches.FindBlock(bs, policyNetworkQoS+name+roleNQ, "class type network-qos c-8q-nq"+strconv.Itoa(k.Priority))
 			k.PFC = slices.Contains(q.Lines, "pause pfc-cos "+strconv.Itoa(k.Priority))
 		}
 		out = append(out, k)
@@ -257,7 +258,7 @@ func parseClasses(bs []switches.Block, name string) (out []switches.Class) {
 // headroom reads the ingress buffers of classes.
 func headroom(classes []switches.Class, bs []switches.Block, name string) {
 	for i, k := range classes {
-		b, _ := switches.FindBlock(bs, policyQueuing+name+switches.RoleHR, "class type queuing c-in-q"+strconv.Itoa(k.Priority))
+		b, _ := switches.FindBlock(bs, policyQueuing+name+roleHR, "class type queuing c-in-q"+strconv.Itoa(k.Priority))
 		for _, line := range b.Lines {
 			h := switches.Headroom{}
 			if n, _ := fmt.Sscanf(line, buffer, &h.Size, &h.Xoff, &h.Xon); n == 3 {
@@ -307,7 +308,7 @@ func parseDepth(number, unit string) (int64, bool) {
 func parsePort(name string, bs, global []switches.Block, prefix string) switches.Port {
 	p := switches.Port{Name: name, Exists: true}
 	system, _ := switches.FindBlock(global, systemQoS)
-	p.Queue = prefix != "" && slices.Contains(system.Lines, attachOut+prefix+switches.RoleOut)
+	p.Queue = prefix != "" && slices.Contains(system.Lines, attachOut+prefix+roleOut)
 	for _, b := range bs {
 		for _, line := range b.Lines {
 			if n, ok := strings.CutPrefix(line, "mtu "); ok {
@@ -317,10 +318,10 @@ func parsePort(name string, bs, global []switches.Block, prefix string) switches
 				p.PFC = true
 			}
 			p.Watchdog = p.Watchdog || dropsPaused(line)
-			if prefix != "" && line == attachIn+prefix+switches.RoleIn {
+			if prefix != "" && line == attachIn+prefix+roleIn {
 				p.Classify = true
 			}
-			if prefix != "" && line == attachHR+prefix+switches.RoleHR {
+			if prefix != "" && line == attachHR+prefix+roleHR {
 				p.Headroom = true
 			}
 			if strings.HasPrefix(line, attachOut) {

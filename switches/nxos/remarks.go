@@ -16,7 +16,7 @@ func strict(c switches.Reading, want switches.Intent) (out []string) {
 	var fill []string
 	for q := lowest + 1; q < traffic.Priorities; q++ {
 		i := slices.IndexFunc(want.Classes, func(k switches.Class) bool { return k.Priority == q })
-		b, _ := switches.FindBlock(c.Text().Global, policyQueuing+want.Name+switches.RoleOut, "class type queuing "+queueClass(q))
+		b, _ := switches.FindBlock(c.Text().Global, policyQueuing+want.Name+roleOut, "class type queuing "+queueClass(q))
 		switch {
 		case i >= 0 && !want.Classes[i].Strict:
 			out = append(out, fmt.Sprintf("class %s: its queue %d shares by weight above queue %d, which is strict: Cisco wants strict queues to be the highest, next to each other", want.Classes[i].Name, q, lowest))
@@ -41,7 +41,7 @@ func divides(c switches.Reading, want switches.Intent) bool {
 		}
 	}
 	if len(want.Classes) == 0 {
-		return attached != "" && want.Mine(attached)
+		return attached != "" && c.Text().OS.Mine(want, attached)
 	}
-	return attached != want.Name+switches.RoleNQ || !slices.Equal(switches.Lossless(c.Classes), switches.Lossless(want.Classes))
+	return attached != want.Name+roleNQ || !slices.Equal(switches.Lossless(c.Classes), switches.Lossless(want.Classes))
 }

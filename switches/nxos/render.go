@@ -15,11 +15,12 @@ func lineRules() switches.Lines {
 		Grammar: grammar(), Words: vocabulary,
 		Global:  renderGlobal,
 		Port:    renderPort,
+		Takes:   takes,
 		Settle:  settle,
 		Unowned: func(line string) bool { return strings.HasPrefix(line, "mtu ") },
 		Detach:  detach,
 
-		Roles:    switches.Roles(),
+		Roles:    []string{roleIn, roleOut, roleNQ, roleHR},
 		Attaches: []string{"service-policy "},
 		Objects:  []string{"class-map", "policy-map"},
 		Needs: func(want switches.Intent, line string) bool {
@@ -72,7 +73,7 @@ func renderGlobal(c switches.Intent, _ switches.Facts) ([]switches.Block, error)
 	if err != nil {
 		return nil, err
 	}
-	classify := policyQoS + c.Name + switches.RoleIn
+	classify := policyQoS + c.Name + roleIn
 	parents := []switches.Block{{Path: []string{classify}}}
 	classes := slices.SortedStableFunc(slices.Values(c.Classes), switches.ByPriority)
 	other := "set qos-group 0"
@@ -93,8 +94,8 @@ func renderGlobal(c switches.Intent, _ switches.Facts) ([]switches.Block, error)
 	out = append(out, renderQueues(c, classes)...)
 	out = append(out, renderLossless(c, classes)...)
 	return append(out, switches.Block{Path: []string{systemQoS}, Lines: []string{
-		attachOut + c.Name + switches.RoleOut,
-		attachNQ + c.Name + switches.RoleNQ,
+		attachOut + c.Name + roleOut,
+		attachNQ + c.Name + roleNQ,
 	}}), nil
 }
 
@@ -118,7 +119,7 @@ func guards(c switches.Intent) (out []switches.Block, err error) {
 	if lines := systemLines(c); len(lines) > 0 {
 		out = append(out, switches.Block{Lines: lines})
 	}
-	policy := policyQueuing + c.Name + switches.RoleHR
+	policy := policyQueuing + c.Name + roleHR
 	for _, k := range slices.SortedStableFunc(slices.Values(c.Classes), switches.ByPriority) {
 		h := k.Headroom
 		if h == nil {
@@ -154,7 +155,7 @@ const (
 // 10.5(x), Configuring Queuing and Scheduling, guidelines), as queue 7 is in the
 // switch's own default-8q-out-policy: what no class claims above one is strict.
 func renderQueues(c switches.Intent, classes []switches.Class) []switches.Block {
-	policy := policyQueuing + c.Name + switches.RoleOut
+	policy := policyQueuing + c.Name + roleOut
 	out := []switches.Block{{Path: []string{policy}}}
 	level, lowest := 0, lowestStrict(classes)
 	for q := traffic.Priorities - 1; q >= 0; q-- {
@@ -207,7 +208,7 @@ func depthText(n int64) string {
 // renderLossless writes the network-qos policy. Its MTU is the largest there
 // is, so that only the MTU of a port limits its frames.
 func renderLossless(c switches.Intent, classes []switches.Class) []switches.Block {
-	policy := policyNetworkQoS + c.Name + switches.RoleNQ
+	policy := policyNetworkQoS + c.Name + roleNQ
 	out := []switches.Block{{Path: []string{policy}}}
 	for _, k := range classes {
 		if k.PFC {
@@ -234,10 +235,10 @@ func renderPort(c switches.Intent, p switches.Port, _ switches.Facts) []switches
 		b.Lines = append(b.Lines, fmt.Sprintf("mtu %d", p.MTU))
 	}
 	if p.Classify {
-		b.Lines = append(b.Lines, attachIn+c.Name+switches.RoleIn)
+		b.Lines = append(b.Lines, attachIn+c.Name+roleIn)
 	}
 	if p.Headroom {
-		b.Lines = append(b.Lines, attachHR+c.Name+switches.RoleHR)
+		b.Lines = append(b.Lines, attachHR+c.Name+roleHR)
 	}
 	return []switches.Block{b}
 }
@@ -254,7 +255,7 @@ func dropsPaused(line string) bool {
 
 // settle leaves alone a larger MTU, pause that is forced on and a watchdog
 // that drops with more words than ours, and what nobody wishes anything of: a
-// watchdog that is off or somebody's own, a watchdog of the system, ingress buffers of somebody else, and our own that are of no use any more:
+// watchdog that is off or an operator's, a watchdog of the system, ingress buffers of another owner, and our own that are of no use any more:
 // classes change before ports do, which still attach them.
 func settle(_ *switches.Text, _ int, seen, wish []switches.Block) []switches.Block {
 	wish = leave(seen, wish)
@@ -288,7 +289,7 @@ func settle(_ *switches.Text, _ int, seen, wish []switches.Block) []switches.Blo
 			}
 			if strings.HasPrefix(l, watchdogLine) && l != watchdog {
 				switch j := slices.Index(w.Lines, watchdog); {
-				case j < 0: // off, or somebody's own
+				case j < 0: // off, or an operator's
 					w.Lines = append(w.Lines, l)
 				case dropsPaused(l):
 					w.Lines[j] = l
@@ -305,7 +306,7 @@ func leave(seen, wish []switches.Block) []switches.Block {
 	var stay []switches.Block
 	for _, s := range seen {
 		outer := s.Path[:min(1, len(s.Path))]
-		if _, wished := switches.FindBlock(wish, outer...); !wished && len(outer) > 0 && strings.HasSuffix(outer[0], switches.RoleHR) {
+		if _, wished := switches.FindBlock(wish, outer...); !wished && len(outer) > 0 && strings.HasSuffix(outer[0], roleHR) {
 			stay = append(stay, s)
 		}
 	}

@@ -8,18 +8,20 @@ import (
 	"slices"
 	"strings"
 
+	"weft/internal/hint"
 	"weft/switches"
 )
 
-// What others attach to an NX-OS switch beside the policies of weft's, and what
+// What others attach to an NX-OS switch in addition to the policies of weft's, and what
 // that does to the queues, of which there is one set for all ports.
 
 // extra is what only NX-OS has.
 type extra struct {
-	queues map[string][]int // that a policy fills (type qos) or serves (type queuing), by its header
-	beside []attached       // policies where weft puts none
-	jumbo  int              // the MTU of layer 2 by a line of the system; 0: no line
-	routes map[string]bool  // ports that say that they are none of layer 2
+	queues  map[string][]int // that a policy fills (type qos) or serves (type queuing), by its header
+	beside  []attached       // policies where weft puts none
+	jumbo   int              // the MTU of layer 2 by a line of the system; 0: no line
+	routes  map[string]bool  // ports that say that they are none of layer 2
+	bridges map[string]bool  // ports that say that they are of layer 2
 }
 
 func extraOf(r *switches.Text) *extra { return r.Own.(*extra) }
@@ -69,7 +71,7 @@ func shared(r *switches.Text) []int {
 }
 
 // starving looks which queues get neither a share nor precedence by want although
-// somebody else's policy fills them: taken are those that have one now.
+// another owner's policy fills them: taken are those that have one now.
 func starving(c switches.Reading, want switches.Intent) (taken, waiting []string) {
 	r, own := c.Text(), extraOf(c.Text())
 	if len(want.Classes) == 0 {
@@ -77,7 +79,7 @@ func starving(c switches.Reading, want switches.Intent) (taken, waiting []string
 	}
 	places := map[string][]string{} // of policies that fill queues
 	note := func(place, line string) {
-		if policy, ok := strings.CutPrefix(line, attachIn); ok && !want.Mine(policy) {
+		if policy, ok := strings.CutPrefix(line, attachIn); ok && !r.OS.Mine(want, policy) {
 			places[policy] = append(places[policy], place)
 		}
 	}
@@ -131,21 +133,45 @@ func systemRemarks(c switches.Reading, want switches.Intent) (out []string) {
 			out = append(out, "system qos: "+a.line+" stays: it sets the ingress buffers of all ports, and whether it or a port's own policy decides is not known")
 		}
 	}
-	jumbo := cmp.Or(own.jumbo, usualJumbo)
-	var short []string
+	var other []string
 	for _, w := range want.Ports {
-		if p, ok := c.Port(w.Name); ok && !own.routes[w.Name] && w.MTU > max(p.MTU, usualMTU) && w.MTU != jumbo {
-			short = append(short, w.Name)
+		p, ok := c.Port(w.Name)
+		if takes, err := takes(c.Text(), w); ok && err == nil && w.MTU > max(p.MTU, usualMTU) && (takes.MTU != w.MTU || w.MTU > own.layer2() && !own.routes[w.Name]) {
+			other = append(other, w.Name)
 		}
 	}
-	switch {
-	case len(short) == 0:
-	case own.jumbo > 0:
-		out = append(out, fmt.Sprintf("system jumbomtu %d stays: a port of layer 2 takes an MTU of %d or just that (Cisco Interfaces guide), so the switch may refuse another one: %s", jumbo, usualMTU, switches.SomeOf(short)))
-	default:
-		out = append(out, fmt.Sprintf("a port of layer 2 takes an MTU of %d or that of system jumbomtu, which is %d without a line (Cisco document 118994), so the switch may refuse another one: %s", usualMTU, jumbo, switches.SomeOf(short)))
+	if len(other) > 0 {
+		out = append(out, fmt.Sprintf("a port of layer 2 takes an MTU of %d or that of system jumbomtu, which is %s: it is given that where it is enough, and the switch may refuse another one: %s", usualMTU, own.saysJumbo(), switches.SomeOf(other)))
 	}
 	return out
+}
+
+// layer2 is the MTU that ports of layer 2 take, apart from the usual one.
+func (x *extra) layer2() int { return cmp.Or(x.jumbo, usualJumbo) }
+
+func (x *extra) saysJumbo() string {
+	if x.jumbo > 0 {
+		return fmt.Sprintf("%d by its line (Cisco Interfaces guide)", x.jumbo)
+	}
+	return fmt.Sprintf("%d without a line (Cisco document 118994)", usualJumbo)
+}
+
+// takes gives a port that may be of layer 2 the MTU of the system where a smaller
+// one is wished: it takes no other. One that says that it is of layer 2 cannot have a
+// larger one.
+func takes(r *switches.Text, p switches.Port) (switches.Port, error) {
+	own := extraOf(r)
+	block, _ := switches.FindBlock(r.Port[p.Name], onPort+p.Name)
+	most := own.layer2()
+	switch {
+	case own.routes[p.Name], p.MTU <= max(usualMTU, mtuOf(block)):
+	case p.MTU <= most:
+		p.MTU = most
+	case own.bridges[p.Name]:
+		return p, hint.Wrap(fmt.Errorf("%s is a port of layer 2, which takes no MTU of %d: that of system jumbomtu is %s", p.Name, p.MTU, own.saysJumbo()),
+			"raise system jumbomtu on the switch by hand, as it concerns all its ports, or lower mtu of the fabric")
+	}
+	return p, nil
 }
 
 // What holds without a line: the MTU of a port, and system jumbomtu (Cisco,

@@ -181,9 +181,9 @@ func connectWeft(t *testing.T, one *Guest, soft softRDMA, more string) {
 // all of it back.
 func testWeftInitiator(t *testing.T, one, two *Guest, soft softRDMA) {
 	run(t, two, "PORT=3 TYPE=rdma ADDR="+soft.two+nvmet)
-	to := "--transport rdma --traddr " + soft.two + ":4420 --nqn nqn.2026-11.net.example:lab " + hostNames + " --connect-timeout 120s "
+	to := "--transport rdma --traddr " + soft.two + ":4420 --nqn nqn.2026-11.net.example:lab " + hostNames + " --connect-timeout 120s --keep-alive-tmo 60s "
 	run(t, one, "/root/weft-initiator check "+to)
-	run(t, one, "/root/weft-initiator verify "+to+"--keep-alive-tmo 60s --size 4M --bs 4096 --iodepth 8 --number-ios 2000 --fsync 16 --i-will-overwrite nqn.2026-11.net.example:lab/1")
+	run(t, one, "/root/weft-initiator verify "+to+"--size 4M --bs 4096 --iodepth 8 --number-ios 2000 --fsync 16 --i-will-overwrite nqn.2026-11.net.example:lab/1")
 	run(t, two, unexport("3"))
 }
 

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 )
@@ -116,7 +117,7 @@ func actInitiator(args []string) int {
 	_, maps, rest := labFlags(args)
 	if rest[0] == "wait" {
 		fmt.Println("waiting")
-		select {}
+		time.Sleep(time.Hour) // select {} alone would be a deadlock, which Go reports
 	}
 	for _, m := range maps {
 		if m[0] != rest[1] {

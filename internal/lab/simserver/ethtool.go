@@ -8,7 +8,7 @@ import (
 )
 
 // ethtool is a part of ethtool's: -i, who drives the card, -S, what it has
-// counted, and -a and -A, global pause. As mlx5 does it, the card comes up with pause in both directions and no autonegotiation of it.
+// counted, --show-fec, -m, the optic, and -a and -A, global pause. As mlx5 does it, the card comes up with pause in both directions and no autonegotiation of it.
 func ethtool(x *call) int {
 	if len(x.args) < 2 {
 		return x.notSimulated(1)
@@ -16,10 +16,17 @@ func ethtool(x *call) int {
 	verb, name, args := x.args[0], x.args[1], x.args[2:]
 	i, ok := x.server.iface(name)
 	switch {
-	case !slices.Contains([]string{"-i", "-S", "-a", "-A"}, verb) || verb != "-A" && len(args) > 0:
+	case !slices.Contains([]string{"-i", "-S", "-a", "-A", "-m", "--show-fec"}, verb) || verb != "-A" && len(args) > 0:
 		return x.notSimulated(1)
 	case !ok:
 		return x.fail(76, "netlink error: no device matches name (offset 24)\nnetlink error: No such device")
+	case verb == "-m": // cables of the lab have no memory to read
+		return x.fail(76, "netlink error: Operation not supported")
+	case verb == "--show-fec" && (i.loop || i.Plain || i.infiniBand()):
+		return x.fail(76, "netlink error: Operation not supported")
+	case verb == "--show-fec": // ethtool(8) 6.1: what mlx5 runs from 100G on
+		fmt.Fprintf(x.stdout, "FEC parameters for %s:\nSupported/Configured FEC encodings: Auto RS\nActive FEC encoding: RS\n", name)
+		return 0
 	case verb == "-i" && i.loop:
 		return x.fail(71, "Cannot get driver information: Operation not supported")
 	case verb == "-i":

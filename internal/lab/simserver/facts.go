@@ -62,6 +62,10 @@ func (s *Server) renderMachine(r rendered) {
 	r.file("/sys/devices/system/node/online", "0-1")
 	r.file("/sys/devices/system/node/node0/cpulist", "0-31")
 	r.file("/sys/devices/system/node/node1/cpulist", "32-63")
+	r.file("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "performance")
+	r.file("/sys/devices/system/edac/mc/mc0/ue_count", "0")
+	r.file("/proc/cmdline", "BOOT_IMAGE=/vmlinuz-"+kernelRelease+" root=/dev/vda1 ro iommu=pt")
+	r.file("/proc/swaps", "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority")
 	r.file("/proc/meminfo", "MemTotal:       263856248 kB\nMemFree:        251042516 kB\nMemAvailable:   259102344 kB")
 	r.file("/proc/cpuinfo", "processor\t: 0\nvendor_id\t: weft\nmodel name\t: weft lab CPU (SIMULATED)\n")
 }
@@ -80,6 +84,9 @@ func (r rendered) card(at string, i *iface) {
 		"current_link_width": strconv.Itoa(lanes), "max_link_width": strconv.Itoa(c.lanes),
 	} {
 		r.file(at+"/"+name, value)
+	}
+	for file, kind := range map[string]string{"correctable": "COR", "nonfatal": "NONFATAL", "fatal": "FATAL"} { // Documentation/ABI/testing/sysfs-bus-pci-devices-aer_stats
+		r.file(at+"/aer_dev_"+file, "Undefined 0\nTOTAL_ERR_"+kind+" 0")
 	}
 	id := strings.ToUpper(c.vendor[2:] + ":" + c.device[2:])
 	r.file(at+"/uevent", "DRIVER="+c.driver+"\nPCI_CLASS=20000\nPCI_ID="+id+"\nPCI_SUBSYS_ID="+id+"\nPCI_SLOT_NAME="+i.PCI)

@@ -45,6 +45,7 @@ type iface struct {
 
 	ingress bool // tc has a place for rules about what comes in
 	deaf    bool // and a rule that drops all of it
+	changes int  // of the carrier since boot
 	narrow  bool // PCIe trained to half of the lanes
 	unbound bool // the module of its RDMA device is not loaded
 	unswept bool // no subnet manager has set its InfiniBand port up
@@ -57,7 +58,7 @@ func (s *Server) newInterfaces() []*iface {
 	list := []*iface{lo}
 	var slots []string
 	for n, spec := range s.spec.Interfaces {
-		i := &iface{Interface: spec, index: n + 2, mtu: bootMTU, up: true, maxMTU: cardMaxMTU, ets: etsAtBoot(), pause: [3]bool{false, true, true}, ecn: ecnAtBoot(), buffers: buffersAtBoot()}
+		i := &iface{Interface: spec, index: n + 2, mtu: bootMTU, up: true, changes: 2, maxMTU: cardMaxMTU, ets: etsAtBoot(), pause: [3]bool{false, true, true}, ecn: ecnAtBoot(), buffers: buffersAtBoot()}
 		switch {
 		case i.Plain:
 			i.maxMTU = plainMaxMTU
@@ -246,6 +247,10 @@ func (i *iface) render(r rendered) {
 		r.file(base+"/duplex", "full")
 		_, function, _ := strings.Cut(i.PCI, ".")
 		r.file(base+"/dev_port", function)
+	}
+	if !i.loop {
+		r.file(base+"/carrier_changes", strconv.Itoa(i.changes))
+		r.file("/proc/sys/net/ipv4/conf/"+i.Name+"/rp_filter", "0")
 	}
 	r.file(base+"/address", i.hardware())
 	r.file(base+"/addr_len", "6")

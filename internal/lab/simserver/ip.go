@@ -231,6 +231,9 @@ func (c *ipCall) setLink(args []string) int {
 			i.mtu = mtu
 		}
 		if up != "" {
+			if i.up != (up == "up") {
+				i.changes++
+			}
 			i.up = up == "up"
 		}
 	})

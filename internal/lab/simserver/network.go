@@ -23,6 +23,7 @@ type Network struct {
 	start   *starter
 	tools   map[string]tool // that every server has, or could be given
 	scripts scripts
+	sums    sums
 
 	mu      sync.Mutex
 	servers []*Server

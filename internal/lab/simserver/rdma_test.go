@@ -103,7 +103,7 @@ func TestRDMACards(t *testing.T) {
 	}
 }
 
-// configfs shows what the connection manager keeps once somebody has made the
+// configfs shows what the connection manager keeps once another process has made the
 // directory; the values outlive it.
 func TestConnectionManager(t *testing.T) {
 	s := server(t, network(t), spec(t, "s"))

@@ -20,6 +20,9 @@ import (
 	"time"
 )
 
+// System is the host system of simulated servers, as in the files.
+const System = "linux"
+
 // A Spec says what a server is made of.
 type Spec struct {
 	Name       string // host name

@@ -127,7 +127,7 @@ func mainPID(t *testing.T, s *Server) int {
 	return pid
 }
 
-// kill kills the target as somebody at the real machine would, and waits until
+// kill kills the target as someone at the real machine would, and waits until
 // the service manager knows.
 func kill(t *testing.T, s *Server) {
 	t.Helper()

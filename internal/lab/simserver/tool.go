@@ -133,7 +133,7 @@ func tools() map[string]tool {
 	bin, sbin := []string{"/usr/bin", "/bin"}, []string{"/usr/sbin", "/sbin"}
 	list := map[string]tool{}
 	for name, run := range map[string]func(*call) int{
-		"basename": basename, "cmp": cmp, "dirname": dirname, "env": env, "head": head, "hostname": hostname, "id": id,
+		"basename": basename, "cmp": cmp, "date": date, "dirname": dirname, "env": env, "head": head, "hostname": hostname, "id": id,
 		"install": install, "journalctl": journalctl, "ls": ls, "mktemp": mktemp, "mv": mv, "nohup": passOn,
 		"ping": ping, "realpath": realpath, "setsid": passOn, "sh": shTool, "sleep": sleep, "sort": sortTool,
 		"sudo": sudo, "systemctl": systemctl, "systemd-run": systemdRun, "tail": tail, "timeout": timeout,

@@ -5,7 +5,6 @@ package simserver
 import (
 	"bufio"
 	"bytes"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -34,11 +33,11 @@ func echo(x *call) int {
 
 func sha256sum(x *call, _ options, files []string) int {
 	return x.each(files, func(name string, r io.Reader) error {
-		h := sha256.New()
-		if _, err := io.Copy(h, r); err != nil {
+		sum, err := x.server.net.sums.of(r)
+		if err != nil {
 			return err
 		}
-		fmt.Fprintf(x.stdout, "%x  %s\n", h.Sum(nil), name)
+		fmt.Fprintf(x.stdout, "%x  %s\n", sum, name)
 		return nil
 	})
 }

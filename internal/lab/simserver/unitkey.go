@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // A value says whether a setting may have it.
@@ -88,9 +89,11 @@ func every(one value) value {
 	}
 }
 
+var sandboxOnce = sync.OnceValue(sandbox)
+
 // harmless reports a setting that the lab does not know, or not so.
 func harmless(key, text string) error {
-	may, known := sandbox()[key]
+	may, known := sandboxOnce()[key]
 	section, name, _ := strings.Cut(key, ".")
 	switch {
 	case !known:

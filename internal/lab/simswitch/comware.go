@@ -9,6 +9,12 @@ import (
 // comware is H3C Comware 7 on an S6800.
 func comware() *system {
 	return &system{
+		name: "comware",
+		kinds: map[string]string{"hge": "HundredGigE", "hundredgige": "HundredGigE", "fge": "FortyGigE", "fortygige": "FortyGigE",
+			"twenty-fivegige": "Twenty-FiveGigE", "xge": "Ten-GigabitEthernet", "ten-gigabitethernet": "Ten-GigabitEthernet",
+			"ge": "GigabitEthernet", "gigabitethernet": "GigabitEthernet"},
+		mtu:      10000,
+		mtuLine:  "jumboframe enable ",
 		top:      "system",
 		more:     "---- More ----",
 		screen:   24, // H3C login management command reference: the default of screen-length

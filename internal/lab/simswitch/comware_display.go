@@ -139,7 +139,14 @@ func comwareNeighbourDetails(s *session, _ match) {
 		s.say(" LLDP neighbor index : 1\n Update time         : 0 days, 0 hours, 1 minutes, 1 seconds")
 		s.say(" Chassis type        : MAC address\n Chassis ID          : " + n.ChassisID)
 		s.say(" Port ID type        : MAC address\n Port ID             : " + n.PortID)
-		s.say(" Time to live        : 120\n System name         : " + n.SystemName + "\n System description  : SIMULATED\n")
+		s.say(" Time to live        : 120\n System name         : " + n.SystemName + "\n System description  : SIMULATED")
+		if n.Bridge {
+			s.say(" System capabilities supported : Bridge, Router\n System capabilities enabled   : Bridge, Router")
+		}
+		if n.Management != "" {
+			s.say(" Management address type           : IPv4\n Management address                : " + n.Management)
+		}
+		s.say("")
 	}
 }
 

@@ -10,6 +10,10 @@ import (
 // nxos is Cisco NX-OS on a Nexus 9000, 10.x.
 func nxos() *system {
 	return &system{
+		name:     "nxos",
+		kinds:    map[string]string{"e": "Ethernet", "eth": "Ethernet", "ethernet": "Ethernet"},
+		mtu:      1500,
+		mtuLine:  "mtu ",
 		top:      "config",
 		more:     "--More--",
 		enter:    "\r\r\n", // seen on devices: netmiko, cisco_nxos.py
@@ -192,15 +196,20 @@ func nxosCheck(_ *Switch, old, next *node, e edit) error {
 	return nil
 }
 
-// jumboFits wants of a port of layer 2 an MTU of 1500 or that of the system,
-// where that was set (Cisco Nexus 9000 Interfaces Configuration Guide 10.6(x)).
+// jumboFits wants of a port of layer 2 an MTU of 1500 or that of the system (Cisco
+// Nexus 9000 Interfaces Configuration Guide 10.6(x)), which is 9216 where nobody set
+// it (blog.madnetworks.fr, on a Nexus 7000).
 func jumboFits(root *node, e edit) error {
-	jumbo, port := root.kid("system jumbomtu"), root.get(e.at)
-	if jumbo == nil || port == nil || e.m.undo || e.m.rule.key != "mtu" || !strings.HasPrefix(port.key, "interface ") {
+	port := root.get(e.at)
+	if port == nil || e.m.undo || e.m.rule.key != "mtu" || !strings.HasPrefix(port.key, "interface ") {
 		return nil
 	}
+	system := "9216"
+	if jumbo := root.kid("system jumbomtu"); jumbo != nil {
+		system = strings.TrimPrefix(jumbo.line, "system jumbomtu ")
+	}
 	mode, mtu := port.kid("switchport"), strings.TrimPrefix(e.m.line, "mtu ")
-	if mode == nil || mode.line != "switchport" || mtu == "1500" || mtu == strings.TrimPrefix(jumbo.line, "system jumbomtu ") {
+	if mode == nil || mode.line != "switchport" || mtu == "1500" || mtu == system {
 		return nil
 	}
 	return fmt.Errorf("%s: MTU on L2 interfaces can only be set to default or system-jumboMTU", strings.TrimPrefix(port.line, "interface "))

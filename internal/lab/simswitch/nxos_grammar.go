@@ -143,7 +143,7 @@ func nxosSystemQoS() []Rule {
 			Undo:   "service-policy type queuing {in:input|output} <name>",
 			Source: exampleA, key: "service-policy type queuing $in", at: 20, exact: true, named: true},
 		{View: "sys-qos", Line: "service-policy type qos input <name>", Undo: "service-policy type qos input <name>",
-			Source: reference, at: 10, exact: true, named: true},
+			Source: "Cisco Nexus 5000 Series NX-OS QoS Configuration Guide, Configuring QoS: the policies of FCoE below system qos", at: 10, exact: true, named: true},
 	}
 }
 

@@ -1,6 +1,7 @@
 package simswitch
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -246,8 +247,12 @@ func nxosNeighbourDetails(s *session, _ match) {
 		}
 		s.say("\nChassis id: " + n.ChassisID + "\nPort id: " + n.PortID + "\nLocal Port id: " + shortPort(n.Port))
 		s.say("Port Description: not advertised\nSystem Name: " + name + "\nSystem Description: SIMULATED")
-		s.say("Time remaining: 91 seconds\nSystem Capabilities: S\nEnabled Capabilities: S")
-		s.say("Management Address: not advertised\nVlan ID: not advertised\n")
+		can, at := "S", cmp.Or(n.Management, "not advertised")
+		if n.Bridge {
+			can = "B, R"
+		}
+		s.say("Time remaining: 91 seconds\nSystem Capabilities: " + can + "\nEnabled Capabilities: " + can)
+		s.say("Management Address: " + at + "\nVlan ID: not advertised\n")
 	}
 	s.say(fmt.Sprintf("Total entries displayed: %d", len(heard)))
 }

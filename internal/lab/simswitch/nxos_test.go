@@ -123,7 +123,9 @@ func TestNXOSErrors(t *testing.T) {
 		{"leaf-a(config-if)# ", "no service-policy type qos input P", "ERROR: "},
 		{"leaf-a(config-if)# ", "no mtu", ""},
 		{"leaf-a(config-if-range)# ", "interface eth1/1-3", ""},
-		{"leaf-a(config-if-range)# ", "mtu 9000", ""},
+		{"leaf-a(config-if-range)# ", "mtu 9216", ""},
+		{"leaf-a(config-if)# ", "interface eth1/4", ""},
+		{"leaf-a(config-if)# ", "mtu 9000", "ERROR: Ethernet1/4: MTU on L2 interfaces can only be set to default or system-jumboMTU"},
 		{"leaf-a(config-pmap-que)# ", "policy-map type queuing Q", ""},
 		{"leaf-a(config-pmap-c-que)# ", "class type queuing c-out-8q-q-default", ""},
 		{"leaf-a(config-pmap-c-que)# ", "bandwidth remaining percent 60", ""},
@@ -139,7 +141,7 @@ func TestNXOSErrors(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", tt.line, got, tt.want)
 		}
 	}
-	has(t, c.run("show running-config interface eth1/3", "leaf-a# "), "!Command: show running-config interface Ethernet1/3", "  mtu 9000\n")
+	has(t, c.run("show running-config interface eth1/3", "leaf-a# "), "!Command: show running-config interface Ethernet1/3", "  mtu 9216\n")
 	hasNot(t, c.run("show running-config interface eth1/4", "leaf-a# "), "mtu")
 }
 
@@ -221,14 +223,14 @@ func TestNXOSRevertOutlivesItsSession(t *testing.T) {
 	c.until("leaf-a# ")
 	c.run("configure dual-stage", "leaf-a(config-dual-stage)# ")
 	c.run("interface e1/1", "leaf-a(config-dual-stage-if)# ")
-	c.run("mtu 9000", "leaf-a(config-dual-stage-if)# ")
+	c.run("mtu 9216", "leaf-a(config-dual-stage-if)# ")
 	c.run("commit confirmed 60", "leaf-a(config-dual-stage)# ")
 	sw.DropAfter(0)
 	sw.DropAfter(1)
 	c.run("show clock", "leaf-a(config-dual-stage)# ")
 	c.send("show clock\n")
 	c.closed()
-	has(t, sw.RunningConfig(), "mtu 9000")
+	has(t, sw.RunningConfig(), "mtu 9216")
 	clock.Advance(time.Minute)
 	if sw.RunningConfig() != before {
 		t.Error("it did not go back by itself")
@@ -286,10 +288,10 @@ func TestNXOSTerminal(t *testing.T) {
 
 func TestNXOSFaults(t *testing.T) {
 	sw := leaf()
-	if err := sw.Edit("interface Ethernet1/1", "mtu 9000"); err != nil {
+	if err := sw.Edit("interface Ethernet1/1", "mtu 9216"); err != nil {
 		t.Fatal(err)
 	}
-	if err := sw.Edit("mtu 9000"); err == nil {
+	if err := sw.Edit("mtu 9216"); err == nil {
 		t.Error("an unknown line was accepted by hand")
 	}
 	sw.Refuse(regexp.MustCompile(`^pause `))

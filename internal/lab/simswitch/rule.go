@@ -41,14 +41,15 @@ type rule struct {
 
 // A dialect is the grammar of one OS, shared by all switches that speak it.
 type dialect struct {
-	rules []*rule
-	view  map[string][]*rule
+	negation string // the word that negative forms begin with
+	rules    []*rule
+	view     map[string][]*rule
 }
 
 // newDialect compiles a table. negation is the word that negative forms begin
 // with.
 func newDialect(table []Rule, negation string, ports portNames) *dialect {
-	d := &dialect{view: make(map[string][]*rule)}
+	d := &dialect{negation: negation, view: make(map[string][]*rule)}
 	for _, r := range table {
 		c := &rule{Rule: r, set: compile(r.Line, ports)}
 		if c.key == "" {

@@ -24,7 +24,7 @@ import (
 
 // A Spec describes a switch to simulate.
 type Spec struct {
-	OS       string // "nxos" or "comware"
+	OS       string // of Systems
 	Hostname string
 	Model    string // empty: C93180YC-FX or S6800-54QF
 	Serial   string
@@ -46,6 +46,8 @@ type Neighbour struct {
 	SystemName string // of the neighbour; may be empty
 	PortID     string // of the neighbour, such as its MAC address
 	ChassisID  string // of the neighbour; empty: PortID
+	Management string // address that the neighbour announces; empty: none
+	Bridge     bool   // it is a switch
 }
 
 // A Switch is one simulated switch: an [sshd.Machine] with one running
@@ -108,25 +110,18 @@ func New(spec Spec) *Switch {
 // uptime is how long a new switch claims to have been up.
 const uptime = 23*24*time.Hour + 4*time.Hour + 11*time.Minute
 
-// systemOf is the behaviour of an OS, or nil.
-func systemOf(os string) *system {
-	switch os {
-	case "nxos":
-		return nxos()
-	case "comware":
-		return comware()
-	}
-	return nil
-}
-
 // A system is how one OS behaves.
 type system struct {
-	top      string // view of the first level of a configuration
-	more     string // what stands at the end of a full screen
-	screen   int    // most rows of a page; 0: as many as the terminal has
-	enter    string // what is echoed for the Enter key
-	number   string // what help writes before a range of numbers
-	denied   string // what is said to a user who may not type a line
+	name     string            // as in the files
+	kinds    map[string]string // of ports as it prints them, by what people write, in small letters
+	mtu      int               // that a port takes when nothing is configured, as the simulated boxes are printed
+	mtuLine  string            // what configures it begins with this
+	top      string            // view of the first level of a configuration
+	more     string            // what stands at the end of a full screen
+	screen   int               // most rows of a page; 0: as many as the terminal has
+	enter    string            // what is echoed for the Enter key
+	number   string            // what help writes before a range of numbers
+	denied   string            // what is said to a user who may not type a line
 	defaults func(Spec) Spec
 	initial  func(Spec) string // configuration of a new switch
 	dialect  func() *dialect

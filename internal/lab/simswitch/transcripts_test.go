@@ -12,7 +12,7 @@ import (
 	"weft/internal/require"
 )
 
-// transcript reads a text that a device printed, or a configuration somebody
+// transcript reads a text that a device printed, or a configuration someone
 // published. They are no part of the repository.
 func transcript(t *testing.T, name string) string {
 	t.Helper()

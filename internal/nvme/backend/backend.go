@@ -21,7 +21,7 @@ type Backend interface {
 	// backend can make them. Once it has failed it fails for good: what was
 	// lost is not known.
 	Flush() error
-	// Info never changes.
+	// Info never changes, but for the size of a Grower.
 	Info() Info
 	// Close waits for calls under way; later ones wrap ErrClosed.
 	Close() error
@@ -35,6 +35,17 @@ type Peeker interface {
 	// TryRead is ReadBlocks unless it had to wait; then it reports false, and what
 	// is in p is undefined.
 	TryRead(p []byte, lba uint64) (bool, error)
+}
+
+// A Grower is a backend that may be all of something which can grow.
+type Grower interface {
+	Backend
+
+	// Grow looks how much there is beneath. What has come to a backend that is all
+	// of it belongs to it from now on. It is an error that changes nothing if there
+	// is less than the backend has; where nothing is left it is no error: then
+	// commands say so.
+	Grow() error
 }
 
 // Info is what a backend is.

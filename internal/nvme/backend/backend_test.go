@@ -317,3 +317,66 @@ func TestFlushStaysFailed(t *testing.T) {
 		t.Errorf("opened anew: %v", err)
 	}
 }
+
+// TestGrow: a backend that is all of a file grows with it and never shrinks; one
+// with a size of its own keeps it.
+func TestGrow(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "disk")
+	become := func(size int64) {
+		t.Helper()
+		if err := errors.Join(os.WriteFile(path, nil, 0o600), os.Truncate(path, size)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	become(8<<10 + 511)
+	whole, err := OpenFile(path, 0, 512)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkGrowth(t, whole, 8<<10, become)
+	if err := whole.Close(); err != nil {
+		t.Fatal(err)
+	}
+	become(8 << 10)
+	part, err := OpenFile(path, 8<<10, 512)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer part.Close()
+	become(16 << 10)
+	if err := part.(Grower).Grow(); err != nil || part.Info().Size != 8<<10 {
+		t.Errorf("%v, %+v", err, part.Info())
+	}
+	become(4 << 10)
+	if err := part.(Grower).Grow(); err == nil || part.Info().Size != 8<<10 {
+		t.Errorf("%v, %+v", err, part.Info())
+	}
+	if _, err := OpenFile(path+"-not", 0, 512); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("all of nothing: %v", err)
+	}
+}
+
+// checkGrowth tries a backend of blocks of 512 that is all of size bytes which
+// become makes others.
+func checkGrowth(t *testing.T, b Backend, size int64, become func(int64)) {
+	t.Helper()
+	block := make([]byte, 512)
+	last := uint64(size/512) - 1
+	if err := errors.Join(b.WriteBlocks(block, last), b.(Grower).Grow()); err != nil || b.Info().Size != size {
+		t.Fatalf("%v, %+v", err, b.Info())
+	}
+	become(2 * size)
+	if err := b.ReadBlocks(block, last+1); !errors.Is(err, ErrRange) {
+		t.Errorf("before it was looked at: %v", err)
+	}
+	if err := b.(Grower).Grow(); err != nil || b.Info().Size != 2*size {
+		t.Fatalf("%v, %+v", err, b.Info())
+	}
+	if err := errors.Join(b.WriteBlocks(block, 2*last+1), b.ReadBlocks(block, 2*last+1), b.ZeroBlocks(last, last+2, true)); err != nil {
+		t.Error(err)
+	}
+	become(size)
+	if err := b.(Grower).Grow(); err == nil || !strings.Contains(err.Error(), "has shrunk: it holds") || b.Info().Size != 2*size {
+		t.Errorf("%v, %+v", err, b.Info())
+	}
+}

@@ -18,7 +18,7 @@ func (b *file) TryRead(p []byte, lba uint64) (bool, error) {
 	if b.align > 0 || b.uncached.Load() || len(p) == 0 {
 		return false, nil
 	}
-	off, err := b.info.offset(len(p), lba)
+	off, err := b.Info().offset(len(p), lba)
 	if err != nil {
 		return true, err
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestTryRead: what was just written is read without waiting, unless somebody
+// TestTryRead: what was just written is read without waiting, unless someone
 // writes there now; a closed file says so.
 func TestTryRead(t *testing.T) {
 	b, err := OpenFile(filepath.Join(t.TempDir(), "volume"), 1<<20, 512)

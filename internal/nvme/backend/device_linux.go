@@ -19,7 +19,7 @@ func OpenDevice(path string, size int64, block int) (Backend, error) {
 	case err != nil:
 		return nil, fmt.Errorf("device backend: %w", err)
 	}
-	b := &file{info: Info{Size: size, BlockSize: block, MayBlock: true}, f: f}
+	b := &file{info: Info{Size: size, BlockSize: block, MayBlock: true}, whole: size == 0, f: f}
 	if err := b.measure(); err != nil {
 		return nil, errors.Join(fmt.Errorf("device backend %s: %w", path, err), f.Close())
 	}
@@ -49,14 +49,14 @@ func (b *file) measure() error {
 	if info.Mode()&os.ModeDevice == 0 || info.Mode()&os.ModeCharDevice != 0 {
 		return fmt.Errorf("it is no block device but %s", info.Mode().Type())
 	}
-	var have int64
 	err = control(b.f, func(fd int) (err error) {
-		if b.align, err = unix.IoctlGetInt(fd, unix.BLKSSZGET); err != nil {
-			return os.NewSyscallError("BLKSSZGET", err)
-		}
-		have, err = unix.Seek(fd, 0, unix.SEEK_END)
-		return os.NewSyscallError("lseek", err)
+		b.align, err = unix.IoctlGetInt(fd, unix.BLKSSZGET)
+		return os.NewSyscallError("BLKSSZGET", err)
 	})
+	if err != nil {
+		return err
+	}
+	have, err := b.extent()
 	switch {
 	case err != nil:
 		return err
@@ -65,7 +65,8 @@ func (b *file) measure() error {
 	case b.info.Size > have:
 		return fmt.Errorf("it holds %d bytes, fewer than the %d declared", have, b.info.Size)
 	case b.info.Size == 0:
-		b.info.Size = have / int64(b.info.BlockSize) * int64(b.info.BlockSize)
+		b.info.Size = wholeBlocks(have, b.info.BlockSize)
 	}
+	b.size.Store(b.info.Size)
 	return b.info.validate()
 }

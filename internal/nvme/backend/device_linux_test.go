@@ -93,6 +93,7 @@ func TestUnalignedMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := &file{info: Info{Size: testSize, BlockSize: 4096, MayBlock: true}, f: f, align: 4096}
+	b.size.Store(testSize)
 	for _, shift := range []int{0, 1, 512, 4095} {
 		raw := bytes.Repeat([]byte{byte(shift + 1)}, 300<<10+8192)
 		start := 0
@@ -111,4 +112,27 @@ func TestUnalignedMemory(t *testing.T) {
 	if err := errors.Join(b.Flush(), b.Close()); err != nil {
 		t.Error(err)
 	}
+}
+
+// TestDeviceGrows: a device that is served whole is larger when the kernel says so.
+func TestDeviceGrows(t *testing.T) {
+	device := loop(t, testSize)
+	b, err := OpenDevice(device, 0, 512)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	backing, err := exec.Command("losetup", "--noheadings", "--output", "BACK-FILE", device).Output()
+	if err != nil {
+		t.Skipf("which file is %s: %v", device, err)
+	}
+	checkGrowth(t, b, testSize, func(size int64) {
+		t.Helper()
+		if err := os.Truncate(strings.TrimSpace(string(backing)), size); err != nil {
+			t.Fatal(err)
+		}
+		if out, err := exec.Command("losetup", "--set-capacity", device).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	})
 }

@@ -13,7 +13,9 @@ import (
 
 // file keeps blocks in a regular file, or on a block device.
 type file struct {
-	info  Info
+	info  Info         // but for its size once the backend is open
+	size  atomic.Int64 // grows
+	whole bool         // all of f, whatever it becomes
 	locks stripes
 	f     *os.File
 	align int // of memory and offsets that f takes, 0 for any
@@ -28,9 +30,17 @@ type file struct {
 
 // OpenFile keeps the blocks in a regular file, which belongs to this backend
 // alone until Close. A missing file is created, with its folders, and sparse;
-// a shorter one grows; a longer one is refused, because it is never shrunk.
+// a shorter one grows; a longer one is refused, because it is never shrunk. Size 0
+// is all of a file that is there.
 func OpenFile(path string, size int64, block int) (Backend, error) {
-	b := &file{info: Info{Size: size, BlockSize: block, MayBlock: true, Cached: true}}
+	b := &file{info: Info{Size: size, BlockSize: block, MayBlock: true, Cached: true}, whole: size == 0}
+	if b.whole {
+		info, err := os.Stat(path)
+		if err != nil {
+			return nil, fmt.Errorf("file backend: %w", err)
+		}
+		b.info.Size = wholeBlocks(info.Size(), block)
+	}
 	if err := b.info.validate(); err != nil {
 		return nil, fmt.Errorf("file backend %s: %w", path, err)
 	}
@@ -48,8 +58,12 @@ func OpenFile(path string, size int64, block int) (Backend, error) {
 	if err := b.prepare(); err != nil {
 		return nil, errors.Join(fmt.Errorf("file backend %s: %w", path, err), f.Close())
 	}
+	b.size.Store(b.info.Size)
 	return b, nil
 }
+
+// wholeBlocks is how many of so many bytes make blocks.
+func wholeBlocks(bytes int64, block int) int64 { return bytes - bytes%max(int64(block), 1) }
 
 // CheckFile reports what stands at path that OpenFile would refuse to serve as so
 // many bytes, 0: as any; nothing there is fine. It changes nothing.
@@ -100,6 +114,9 @@ func (b *file) prepare() error {
 	if err := regular(b.f.Name(), info); err != nil {
 		return err
 	}
+	if b.whole {
+		return nil
+	}
 	if err := longer(info.Size(), b.info.Size); err != nil || info.Size() == b.info.Size {
 		return err
 	}
@@ -122,7 +139,7 @@ func syncDir(dir string) error {
 }
 
 func (b *file) ReadBlocks(p []byte, lba uint64) error {
-	off, err := b.info.offset(len(p), lba)
+	off, err := b.Info().offset(len(p), lba)
 	if err != nil {
 		return err
 	}
@@ -132,14 +149,14 @@ func (b *file) ReadBlocks(p []byte, lba uint64) error {
 			return nil
 		}
 		if errors.Is(err, io.EOF) {
-			err = io.ErrUnexpectedEOF // somebody cut the file
+			err = io.ErrUnexpectedEOF // another process cut the file
 		}
 		return closed(err)
 	})
 }
 
 func (b *file) WriteBlocks(p []byte, lba uint64) error {
-	off, err := b.info.offset(len(p), lba)
+	off, err := b.Info().offset(len(p), lba)
 	if err != nil {
 		return err
 	}
@@ -150,7 +167,7 @@ func (b *file) WriteBlocks(p []byte, lba uint64) error {
 }
 
 func (b *file) ZeroBlocks(lba, n uint64, free bool) error {
-	off, length, err := b.info.span(lba, n)
+	off, length, err := b.Info().span(lba, n)
 	if err != nil {
 		return err
 	}
@@ -188,7 +205,33 @@ func (b *file) Flush() error {
 	return err
 }
 
-func (b *file) Info() Info { return b.info }
+func (b *file) Info() Info {
+	now := b.info
+	now.Size = b.size.Load()
+	return now
+}
+
+var _ Grower = (*file)(nil)
+
+// extent is how many bytes there are. Nothing else uses the position in the file.
+func (b *file) extent() (int64, error) { return b.f.Seek(0, io.SeekEnd) }
+
+// Grow looks at the file or device again.
+func (b *file) Grow() error {
+	have, err := b.extent()
+	is := b.size.Load()
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s: how large it is: %w", b.f.Name(), closed(err))
+	case have == 0:
+		return nil
+	case have < is:
+		return fmt.Errorf("%s has shrunk: it holds %d bytes, fewer than the %d that are served", b.f.Name(), have, is)
+	case b.whole:
+		b.size.Store(wholeBlocks(have, b.info.BlockSize))
+	}
+	return nil
+}
 
 func (b *file) Close() error {
 	return b.locks.all(func() error {

@@ -3,7 +3,7 @@ package fabric
 import "weft/internal/nvme/wire"
 
 // An Exchange is one command on its way through a target. The transport makes
-// it and reuses it after Complete, which nobody may touch it after.
+// it and reuses it after Complete or Drop, which nobody may touch it after.
 type Exchange struct {
 	Command wire.Command
 	Data    []byte // what was fetched from the host; valid from Execute until Complete
@@ -19,6 +19,7 @@ type Carrier interface {
 	Alloc(x *Exchange, n int) Buffer
 	Push(x *Exchange, b Buffer)
 	Complete(x *Exchange, result uint64, st wire.Status)
+	Drop(x *Exchange)
 	Settle(x *Exchange)
 }
 
@@ -52,3 +53,8 @@ func (x *Exchange) Settle() { x.carrier.Settle(x) }
 // Complete ends the command. Where the status is not success the host
 // disregards what was pushed. x and x.Data must not be used afterwards.
 func (x *Exchange) Complete(result uint64, st wire.Status) { x.carrier.Complete(x, result, st) }
+
+// Drop ends the command without an answer: its host has given it up, as one that
+// resets a controller does with requests for events. x and x.Data must not be used
+// afterwards.
+func (x *Exchange) Drop() { x.carrier.Drop(x) }

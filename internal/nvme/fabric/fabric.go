@@ -171,8 +171,8 @@ type Handler interface {
 	Begin(x *Exchange) (pull int, st wire.Status)
 
 	// Execute performs the command; x.Data holds what was fetched. It must
-	// lead to exactly one x.Complete, now or later, or never if the
-	// connection ends first.
+	// lead to exactly one x.Complete or x.Drop, now or later, or never if
+	// the connection ends first.
 	Execute(x *Exchange)
 
 	// Disconnected says that the queue pair is gone and why; nil after

@@ -47,6 +47,7 @@ type carrier struct {
 func (c *carrier) Alloc(_ *fabric.Exchange, n int) fabric.Buffer { return c.pool.Get(n) }
 func (c *carrier) Push(_ *fabric.Exchange, b fabric.Buffer)      { c.pushed += len(b.Bytes); b.Release() }
 func (c *carrier) Settle(*fabric.Exchange)                       {}
+func (c *carrier) Drop(*fabric.Exchange)                         {}
 func (c *carrier) Complete(_ *fabric.Exchange, result uint64, st wire.Status) {
 	c.result, c.status = result, st
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -206,11 +207,10 @@ func (d *Device) wanted() uint32 {
 func (d *Device) same(ns Namespace) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	had := d.ns
-	had.ANAGroup = ns.ANAGroup // may change
-	if d.ns.ID != 0 && ns != had {
-		return fmt.Errorf("namespace %d is not what it was: %d blocks of %d, UUID %x; was %d of %d, %x",
-			ns.ID, ns.Blocks, ns.BlockSize, ns.UUID, had.Blocks, had.BlockSize, had.UUID)
+	if d.ns.ID != 0 {
+		if differs := ns.differs(d.ns); len(differs) > 0 {
+			return fmt.Errorf("namespace %d is not what it was: %s", ns.ID, strings.Join(differs, ", "))
+		}
 	}
 	d.ns = ns
 	return nil
@@ -234,7 +234,7 @@ func (d *Device) change(count func(*DeviceStats)) {
 
 // await returns after a change of the paths that came after generation, after
 // at most a time, or with why there is nothing to wait for.
-func (d *Device) await(generation uint64, most time.Duration) error {
+func (d *Device) await(ctx context.Context, generation uint64, most time.Duration) error {
 	d.mu.Lock()
 	changed, lost, closed := d.changed, d.lost, d.closed
 	d.mu.Unlock()
@@ -252,8 +252,15 @@ func (d *Device) await(generation uint64, most time.Duration) error {
 	select {
 	case <-changed:
 	case <-timer.C:
+	case <-ctx.Done():
+		return d.interrupted(ctx)
 	}
 	return nil
+}
+
+// interrupted is why nobody waits for a path any more.
+func (d *Device) interrupted(ctx context.Context) error {
+	return fmt.Errorf("no path to %s: %w", d.o.SubNQN, errors.Join(context.Cause(ctx), d.why()))
 }
 
 // why is what is wrong with the paths.

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -43,7 +45,7 @@ func do(t *testing.T, l *initiator.Lane, op uint8, lba uint64, b []byte) error {
 		t.Fatal(err)
 	}
 	var done [1]initiator.Done
-	if n, err := l.Wait(done[:], true); err != nil {
+	if n, err := l.Wait(t.Context(), done[:], true); err != nil {
 		return err
 	} else if n != 1 || done[0].Slot != 0 {
 		t.Fatalf("%d done, slot %d", n, done[0].Slot)
@@ -70,7 +72,7 @@ func TestDeviceSurvivesRestarts(t *testing.T) {
 			d.Paths()[0].Controller.Queues()[0].Break()
 			f.mu.Unlock()
 			var done [1]initiator.Done
-			if n, err := l.Wait(done[:], true); err != nil || n != 1 || done[0].Err != nil {
+			if n, err := l.Wait(t.Context(), done[:], true); err != nil || n != 1 || done[0].Err != nil {
 				t.Fatalf("%d, %v, %v", n, err, done[0].Err)
 			}
 			if !bytes.Equal(in, out) {
@@ -144,7 +146,7 @@ func TestDevicePaths(t *testing.T) {
 		d.Paths()[1].Controller.Queues()[0].Break()
 		two.mu.Unlock()
 		for left := 16; left > 0; {
-			n, err := l.Wait(done[:], true)
+			n, err := l.Wait(t.Context(), done[:], true)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -155,7 +157,7 @@ func TestDevicePaths(t *testing.T) {
 			}
 			left -= n
 		}
-		if _, err := l.Wait(done[:], true); !errors.Is(err, fabric.ErrIdle) {
+		if _, err := l.Wait(t.Context(), done[:], true); !errors.Is(err, fabric.ErrIdle) {
 			t.Errorf("nothing is outstanding: %v", err)
 		}
 		if s := d.Stats(); s.Retried == 0 {
@@ -169,4 +171,113 @@ func TestDevicePaths(t *testing.T) {
 	if p := d.Paths(); p[0].Controller == nil || p[1].Controller != nil || p[1].Err == nil {
 		t.Errorf("a path to another namespace: %+v", p)
 	}
+}
+
+// TestDeviceInterrupted: who waits for a path need not wait for it to the end.
+func TestDeviceInterrupted(t *testing.T) {
+	both(t, func(t *testing.T, tr fabric.Transport) {
+		f := newFake()
+		var busy atomic.Bool
+		f.connect = func(wire.ConnectCommand, wire.ConnectData) (uint64, wire.Status) {
+			if busy.Load() {
+				return 0, wire.ConnectControllerBusy
+			}
+			return 7, wire.Success
+		}
+		d, l := openDevice(t, initiator.DeviceOptions{}, tr, serve(t, tr, f))
+		busy.Store(true)
+		d.Paths()[0].Controller.Queues()[0].Break()
+		if err := l.Submit(0, wire.OpRead, 0, 1, make([]byte, 512)); err != nil {
+			t.Fatal(err)
+		}
+		enough := errors.New("enough")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(20*time.Millisecond, func() { cancel(enough) })
+		var done [1]initiator.Done
+		if n, err := l.Wait(ctx, done[:], true); n != 0 || !errors.Is(err, enough) {
+			t.Errorf("%d, %v", n, err)
+		}
+		// Interrupted or not, a path that is there answers.
+		busy.Store(false)
+		for deadline := time.Now().Add(patience); ; {
+			n, err := l.Wait(ctx, done[:], true)
+			if n == 1 && err == nil && done[0].Err == nil {
+				break
+			}
+			if !errors.Is(err, enough) || time.Now().After(deadline) {
+				t.Fatalf("%d, %v, %v", n, err, done[0].Err)
+			}
+			time.Sleep(time.Millisecond)
+		}
+	})
+}
+
+// TestDeviceTellsWhy: why a path does not come back is told once, and again when it
+// is another reason. A namespace that has grown is the same.
+func TestDeviceTellsWhy(t *testing.T) {
+	both(t, func(t *testing.T, tr fabric.Transport) {
+		f := newFake()
+		var mu sync.Mutex
+		var said []string
+		told := func() (again []string) {
+			mu.Lock()
+			defer mu.Unlock()
+			for _, s := range said {
+				if strings.Contains(s, "connected again") {
+					again = append(again, s)
+				}
+			}
+			return again
+		}
+		await := func(what string, over func() bool) {
+			t.Helper()
+			for end := time.Now().Add(patience); !over(); time.Sleep(time.Millisecond) {
+				if time.Now().After(end) {
+					t.Fatalf("%s: %q", what, told())
+				}
+			}
+		}
+		// attempts waits for more of them.
+		attempts := func(more int) {
+			t.Helper()
+			f.mu.Lock()
+			had := len(f.connects)
+			f.mu.Unlock()
+			await("attempts", func() bool {
+				f.mu.Lock()
+				defer f.mu.Unlock()
+				return len(f.connects) >= had+more
+			})
+		}
+		become := func(nguid byte) {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			ns := f.spaces[1]
+			ns.NGUID[0] = nguid
+			ns.NSZE, ns.NCAP = ns.NSZE+8, ns.NCAP+8
+			f.spaces[1] = ns
+		}
+		d, _ := openDevice(t, initiator.DeviceOptions{Told: func(s string) {
+			mu.Lock()
+			defer mu.Unlock()
+			said = append(said, s)
+		}}, tr, serve(t, tr, f))
+		become(7)
+		d.Paths()[0].Controller.Queues()[0].Break()
+		_ = d.Paths()[0].Controller.Close()
+		attempts(8)
+		if s := told(); len(s) != 1 || !strings.Contains(s[0], "namespace 1 is not what it was: NGUID 07000000000000000000000000000000, was 00000000000000000000000000000000") {
+			t.Fatalf("%q", s)
+		}
+		become(8)
+		attempts(8)
+		if s := told(); len(s) != 2 || !strings.Contains(s[1], ": NGUID 08") {
+			t.Fatalf("%q", s)
+		}
+		become(0)
+		await("the path", func() bool { return len(told()) == 3 })
+		if n := d.Namespace().Blocks; n != 2048+3*8 {
+			t.Errorf("%d blocks", n)
+		}
+	})
 }

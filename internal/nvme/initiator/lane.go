@@ -1,6 +1,7 @@
 package initiator
 
 import (
+	"context"
 	"errors"
 	"runtime"
 	"time"
@@ -193,8 +194,9 @@ func (l *Lane) send(slot int) {
 
 // Wait fills done with commands that are over; where block is false it may
 // find none. With nothing outstanding it returns fabric.ErrIdle. Another error
-// ends the lane: there is no path and none is expected.
-func (l *Lane) Wait(done []Done, block bool) (int, error) {
+// ends the lane: there is no path and none is expected, or the context has ended,
+// which ends the waiting for a path and nothing else.
+func (l *Lane) Wait(ctx context.Context, done []Done, block bool) (int, error) {
 	for spins := 0; ; spins++ {
 		if len(l.ready) > 0 {
 			n := copy(done, l.ready)
@@ -216,7 +218,7 @@ func (l *Lane) Wait(done []Done, block bool) (int, error) {
 		}
 		switch {
 		case active == 0:
-			if err := l.d.await(l.generation, avoidTime); err != nil {
+			if err := l.d.await(ctx, l.generation, avoidTime); err != nil {
 				return 0, err
 			}
 		case active == 1 && block && len(l.waiting) == 0:

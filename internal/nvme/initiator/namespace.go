@@ -1,6 +1,7 @@
 package initiator
 
 import (
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -21,6 +22,27 @@ type Namespace struct {
 
 // Size is the capacity in bytes.
 func (n Namespace) Size() uint64 { return n.Blocks * uint64(n.BlockSize) }
+
+// differs says in what a namespace is another than the one that was here before.
+// The group of asymmetric access may change; a namespace that says who it is may
+// have grown.
+func (n Namespace) differs(was Namespace) (all []string) {
+	note := func(what string, now, was any) {
+		if now != was {
+			all = append(all, fmt.Sprintf("%s %v, was %v", what, now, was))
+		}
+	}
+	note("number", n.ID, was.ID)
+	note("UUID", hex.EncodeToString(n.UUID[:]), hex.EncodeToString(was.UUID[:]))
+	note("NGUID", hex.EncodeToString(n.NGUID[:]), hex.EncodeToString(was.NGUID[:]))
+	note("EUI64", hex.EncodeToString(n.EUI64[:]), hex.EncodeToString(was.EUI64[:]))
+	note("block size", n.BlockSize, was.BlockSize)
+	known := n.UUID != [16]byte{} || n.NGUID != [16]byte{} || n.EUI64 != [8]byte{}
+	if n.Blocks < was.Blocks || !known {
+		note("blocks", n.Blocks, was.Blocks)
+	}
+	return all
+}
 
 // Namespaces are those that were active when the controller was connected.
 func (c *Controller) Namespaces() []Namespace { return slices.Clone(c.namespaces) }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"sync"
 	"time"
 
@@ -153,7 +154,7 @@ func (p *path) watch(ctx context.Context, c *Controller) {
 		p.mu.Unlock()
 		if changed {
 			p.d.change(nil)
-			p.d.tell("path %s: access is now %d", p.portal.Addr, state)
+			p.d.tell("path %s: access is now %v", p.portal.Addr, state)
 		}
 	}
 }
@@ -161,6 +162,7 @@ func (p *path) watch(ctx context.Context, c *Controller) {
 // reconnect dials until it succeeds. false says that the target does not want
 // this host any more, or that ctx has ended.
 func (p *path) reconnect(ctx context.Context) bool {
+	told := ""
 	for pause := p.d.o.First; ; pause = min(2*pause, p.d.o.Most) {
 		// A little disorder keeps hosts that were lost together apart.
 		timer := time.NewTimer(pause*3/4 + rand.N(pause/2+1))
@@ -189,7 +191,20 @@ func (p *path) reconnect(ctx context.Context) bool {
 			p.d.tell("path given up: %v", err)
 			return false
 		}
+		if now := reason(err); ctx.Err() == nil && now != told {
+			told = now
+			p.d.tell("path not connected again, it is tried on: %v", err)
+		}
 	}
+}
+
+// reason is what an attempt has failed for, without what is another every time:
+// the port that this end has had.
+func reason(err error) string {
+	if op := (*net.OpError)(nil); errors.As(err, &op) {
+		return op.Op + ": " + op.Err.Error()
+	}
+	return err.Error()
 }
 
 // recheck has the state of access read again.

@@ -121,7 +121,7 @@ func (j *job) load() error {
 // wait waits for commands that are over. What is known of the device is then as
 // of before them; settle brings it up to date when they have been looked at.
 func (j *job) wait(block bool) (int, error) {
-	n, err := j.lane.Wait(j.done, block)
+	n, err := j.lane.Wait(j.r.ctx, j.done, block)
 	if j.checks != nil {
 		j.checks.lookForLoss()
 	}

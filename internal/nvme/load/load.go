@@ -4,6 +4,7 @@
 package load
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -25,8 +26,9 @@ type Lane interface {
 	Submit(slot int, op uint8, lba uint64, blocks int, buf []byte) error
 
 	// Wait fills done with commands that are over, at least one if block.
-	// Another error than a command's ends the lane.
-	Wait(done []initiator.Done, block bool) (int, error)
+	// Another error than a command's ends the lane. When the context has ended
+	// it waits no longer for a way to the device.
+	Wait(ctx context.Context, done []initiator.Done, block bool) (int, error)
 }
 
 // Lossy is what lanes can say whose other end may restart.

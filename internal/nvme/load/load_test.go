@@ -58,7 +58,7 @@ func (d *disk) Submit(slot int, op uint8, lba uint64, blocks int, buf []byte) er
 	return nil
 }
 
-func (d *disk) Wait(done []initiator.Done, block bool) (int, error) {
+func (d *disk) Wait(_ context.Context, done []initiator.Done, block bool) (int, error) {
 	if len(d.over) == 0 {
 		return 0, errors.New("idle")
 	}
@@ -146,8 +146,8 @@ func TestEnds(t *testing.T) {
 	} {
 		o := options(load.RandRead)
 		change(&o)
-		if _, err := load.Run(t.Context(), []load.Lane{newDisk(64<<10, 8)}, o); err == nil || !strings.Contains(err.Error(), what) {
-			t.Errorf("%s: %v", what, err)
+		if r, err := load.Run(t.Context(), []load.Lane{newDisk(64<<10, 8)}, o); r != nil || err == nil || !strings.Contains(err.Error(), what) {
+			t.Errorf("%s: %v, %v", what, r, err)
 		}
 	}
 }

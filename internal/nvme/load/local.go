@@ -1,6 +1,7 @@
 package load
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -121,8 +122,9 @@ func (a *LocalLane) Submit(slot int, op uint8, lba uint64, blocks int, buf []byt
 	return nil
 }
 
-// Wait takes what the threads have done.
-func (a *LocalLane) Wait(done []initiator.Done, block bool) (int, error) {
+// Wait takes what the threads have done. They do not wait for anything that a
+// context could end.
+func (a *LocalLane) Wait(_ context.Context, done []initiator.Done, block bool) (int, error) {
 	n := 0
 	for n < len(done) {
 		if block && n == 0 {

@@ -133,7 +133,7 @@ func survive(m *machine) load.Check {
 	held := &paced{Lane: lane, disk: disk}
 	held.most.Store(each * 3 / 2)
 	defer held.most.Store(math.MaxInt64)
-	var result load.Result
+	var result *load.Result
 	var runErr error
 	done := make(chan struct{})
 	go func() {

@@ -12,22 +12,23 @@ import (
 )
 
 // Run runs one job on each lane and returns when all have ended and nothing is
-// outstanding. The result is there also with an error: of a lane, or the
-// context's. Commands that were refused are counted, they are no error.
-func Run(ctx context.Context, lanes []Lane, o Options) (Result, error) {
+// outstanding. There is a result if the load began, also with an error: of a
+// lane, or the context's. Commands that were refused are counted, they are no
+// error.
+func Run(ctx context.Context, lanes []Lane, o Options) (*Result, error) {
 	o = o.withDefaults()
 	if err := o.Validate(len(lanes)); err != nil {
-		return Result{}, err
+		return nil, err
 	}
 	for _, l := range lanes {
 		if l.Depth() < o.Depth {
-			return Result{}, fmt.Errorf("depth %d, the device takes %d", o.Depth, l.Depth())
+			return nil, fmt.Errorf("depth %d, the device takes %d", o.Depth, l.Depth())
 		}
 		if _, ok := l.(Lossy); o.PowerLoss && !ok {
-			return Result{}, errors.New("the device does not say when it may have lost what was not flushed")
+			return nil, errors.New("the device does not say when it may have lost what was not flushed")
 		}
 	}
-	r := &run{o: o, jobs: len(lanes)}
+	r := &run{ctx: ctx, o: o, jobs: len(lanes)}
 	stop := context.AfterFunc(ctx, func() { r.stop.Store(true) })
 	defer stop()
 	jobs := make([]*job, len(lanes))
@@ -41,14 +42,16 @@ func Run(ctx context.Context, lanes []Lane, o Options) (Result, error) {
 		errs = append(errs, j.err)
 	}
 	total.User, total.System = r.user, r.system
-	if e := context.Cause(ctx); e != nil {
-		errs = append(errs, e)
+	err := errors.Join(errs...)
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
+		err = errors.Join(err, cause)
 	}
-	return total, errors.Join(errs...)
+	return &total, err
 }
 
 // run is what the jobs share.
 type run struct {
+	ctx  context.Context
 	o    Options
 	jobs int
 	stop atomic.Bool

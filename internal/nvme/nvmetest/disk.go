@@ -18,6 +18,7 @@ const (
 	OpNever  = 0xc4 // never completes
 	OpHangup = 0xc8 // ends the connection
 	OpTooBig = 0xc2 // pushes one byte more than was asked for
+	OpDrop   = 0xd0 // is dropped: its place is free again, without an answer
 	OpEcho   = 0xcc // completes with CDW11:CDW10 as result
 	OpLend   = 0xc6 // pushes its own zeros in two parts and completes with the status in CDW10; shared with CDW11 1
 )
@@ -89,7 +90,7 @@ func (h *diskQueue) Begin(x *fabric.Exchange) (int, wire.Status) {
 	case wire.OpRead:
 		_, st := h.length(x)
 		return 0, st
-	case wire.OpFlush, OpFail, OpNever, OpHangup, OpTooBig, OpEcho, OpLend:
+	case wire.OpFlush, OpFail, OpNever, OpDrop, OpHangup, OpTooBig, OpEcho, OpLend:
 		return 0, wire.Success
 	}
 	return 0, wire.InvalidOpcode.WithDNR()
@@ -136,6 +137,9 @@ func (h *diskQueue) perform(x *fabric.Exchange) {
 		x.Complete(0, wire.Status(x.Command.CDW10))
 		return
 	case OpNever:
+		return
+	case OpDrop:
+		x.Drop()
 		return
 	case OpHangup:
 		h.conn.Close()

@@ -221,6 +221,9 @@ func (m memCarrier) Push(x *fabric.Exchange, b fabric.Buffer) {
 // Settle has nothing to do: Push releases.
 func (m memCarrier) Settle(*fabric.Exchange) {}
 
+// Drop leaves the tag with the host, who has given the command up.
+func (m memCarrier) Drop(*fabric.Exchange) { m.cmd.data.Release() }
+
 func (m memCarrier) Complete(x *fabric.Exchange, result uint64, st wire.Status) {
 	if m.cmd.over && st.Code() == wire.Success {
 		st = wire.SGLInvalidLength.WithDNR()

@@ -28,7 +28,9 @@ func Measure(ctx context.Context, c net.Conn, s Shape, warmup, length time.Durat
 	}
 	stop := context.AfterFunc(ctx, func() { _ = c.Close() })
 	defer stop()
-	if _, err := c.Write(s.hello()); err != nil {
+	if _, err := c.Write(s.hello()); err != nil && ctx.Err() != nil {
+		return r, context.Cause(ctx)
+	} else if err != nil {
 		return r, fmt.Errorf("say what is wanted: %w", err)
 	}
 	m := meter{result: &r, warm: time.Now().Add(warmup), samples: s.Samples, parts: 1}

@@ -155,7 +155,7 @@ func Yield() {
 // something to write.
 type Watch struct {
 	fd     int
-	events [64]unix.EpollEvent
+	events [256]unix.EpollEvent
 }
 
 // NewWatch watches nothing yet.
@@ -169,6 +169,15 @@ func NewWatch() (*Watch, error) {
 
 // Add watches a socket under a number of the caller's.
 func (w *Watch) Add(s *Socket, number int32, read, write bool) error {
+	return w.control(unix.EPOLL_CTL_ADD, s, number, read, write)
+}
+
+// Change watches a socket that is watched already for something else.
+func (w *Watch) Change(s *Socket, number int32, read, write bool) error {
+	return w.control(unix.EPOLL_CTL_MOD, s, number, read, write)
+}
+
+func (w *Watch) control(op int, s *Socket, number int32, read, write bool) error {
 	e := unix.EpollEvent{Fd: number}
 	if read {
 		e.Events |= unix.EPOLLIN | unix.EPOLLRDHUP
@@ -176,7 +185,7 @@ func (w *Watch) Add(s *Socket, number int32, read, write bool) error {
 	if write {
 		e.Events |= unix.EPOLLOUT
 	}
-	return os.NewSyscallError("epoll_ctl", unix.EpollCtl(w.fd, unix.EPOLL_CTL_ADD, int(s.fd), &e))
+	return os.NewSyscallError("epoll_ctl", unix.EpollCtl(w.fd, op, int(s.fd), &e))
 }
 
 // Remove watches a socket no longer.
@@ -185,7 +194,7 @@ func (w *Watch) Remove(s *Socket) error {
 }
 
 // Poll calls ready with the number of every socket that has something to read,
-// its end included, or takes something to write; at most 64 in one call.
+// its end included, or takes something to write; at most 256 in one call.
 func (w *Watch) Poll(ready func(number int32)) {
 	n, _, errno := syscall.RawSyscall6(syscall.SYS_EPOLL_PWAIT, uintptr(w.fd), uintptr(unsafe.Pointer(&w.events)), uintptr(len(w.events)), 0, 0, 0)
 	if errno != 0 {

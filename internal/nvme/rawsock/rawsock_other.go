@@ -46,6 +46,9 @@ func NewWatch() (*Watch, error) { return nil, ErrUnsupported }
 // Add watches a socket.
 func (w *Watch) Add(*Socket, int32, bool, bool) error { return ErrUnsupported }
 
+// Change watches a socket for something else.
+func (w *Watch) Change(*Socket, int32, bool, bool) error { return ErrUnsupported }
+
 // Remove watches a socket no longer.
 func (w *Watch) Remove(*Socket) error { return ErrUnsupported }
 

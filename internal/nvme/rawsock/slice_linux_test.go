@@ -2,19 +2,42 @@ package rawsock
 
 import (
 	"os"
+	"runtime"
 	"strconv"
+	"syscall"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// TestShortSlices: all threads have short slices, those that are started later, too;
-// else it says that they have not.
+// TestShortSlices: all threads have short slices, those that are started meanwhile
+// and later, too; else it says that they have not.
 func TestShortSlices(t *testing.T) {
 	const most = 200 * time.Microsecond
-	if !ShortSlices(most) {
+	end := make(chan struct{})
+	defer close(end)
+	meanwhile := make(chan struct{})
+	go func() {
+		defer close(meanwhile)
+		for range 64 {
+			go func() {
+				runtime.LockOSThread() // and the thread ends with it
+				<-end
+			}()
+			runtime.Gosched()
+		}
+	}()
+	short := ShortSlices(most)
+	<-meanwhile
+	if _, _, err := syscall.AllThreadsSyscall(unix.SYS_GETPID, 0, 0, 0); err != 0 {
+		t.Skipf("threads cannot be asked together, as with cgo: %v", err)
+	}
+	if !hasSlices(most) {
 		t.Skip("this kernel has one slice for all: Linux 6.12 and later have others")
+	}
+	if !short {
+		t.Fatal("this kernel gives threads slices of their own, and ShortSlices says that it does not")
 	}
 	tids := []int{}
 	tasks, err := os.ReadDir("/proc/self/task")
@@ -38,4 +61,22 @@ func TestShortSlices(t *testing.T) {
 		}
 	}
 	fresh <- 0
+}
+
+// hasSlices reports whether this kernel lets a thread have a slice of its own.
+func hasSlices(most time.Duration) bool {
+	has := make(chan bool)
+	go func() {
+		runtime.LockOSThread() // and the thread ends with it
+		a, err := unix.SchedGetAttr(0, 0)
+		if err == nil {
+			a.Runtime = uint64(most)
+			err = unix.SchedSetAttr(0, a, 0)
+		}
+		if err == nil {
+			a, err = unix.SchedGetAttr(0, 0)
+		}
+		has <- err == nil && a.Runtime == uint64(most)
+	}()
+	return <-has
 }

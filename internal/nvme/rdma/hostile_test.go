@@ -289,7 +289,7 @@ func TestBreaches(t *testing.T) {
 	}
 }
 
-// TestInvalidate: a host that asks for it gets its key taken back.
+// TestInvalidate: a host that asks for it gets its key back.
 func TestInvalidate(t *testing.T) {
 	f := new(verbstest.Fabric)
 	memory(t, f)
@@ -339,4 +339,23 @@ func FuzzCapsule(f *testing.F) {
 		h.send(b)
 		h.answer()
 	})
+}
+
+// TestDrop: a command that is dropped is not answered, and its slot takes another.
+func TestDrop(t *testing.T) {
+	f := new(verbstest.Fabric)
+	memory(t, f)
+	addr, _ := served(t, f, fabric.ListenParams{})
+	h, err := offer(t, f, addr, goodRequest(), 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const more = 30 // than there are slots before a host has connected
+	for i := range uint16(more) {
+		h.command(&wire.Command{Opcode: nvmetest.OpDrop, CID: 1000 + i})
+		h.command(&wire.Command{Opcode: nvmetest.OpEcho, CID: i, CDW10: 7})
+		if c := h.answer(); c == nil || c.CID != i || c.Result != 7 {
+			t.Fatalf("%d: %+v", i, c)
+		}
+	}
 }

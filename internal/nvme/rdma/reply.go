@@ -80,6 +80,56 @@ func (c *conn) Complete(x *fabric.Exchange, result uint64, st wire.Status) {
 	}
 }
 
+// Drop frees the slot of a command that is not answered.
+func (c *conn) Drop(x *fabric.Exchange) {
+	for _, i := range c.drop(x) {
+		c.slots[i].x.Complete(0, wire.InternalError)
+	}
+}
+
+// drop returns the commands that have waited for it in vain.
+func (c *conn) drop(x *fabric.Exchange) (failed []int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := &c.slots[x.Slot()]
+	if s.state != slotExecuting {
+		return nil
+	}
+	if failed = c.vacate(s); !c.dead {
+		c.receive(x.Slot())
+		c.postNow()
+	}
+	return failed
+}
+
+// vacate frees a slot. It returns the commands that have waited for it in vain.
+// The caller holds mu.
+func (c *conn) vacate(s *slot) (failed []int) {
+	if c.sqHead++; c.sqHead >= c.sqEntries {
+		c.sqHead = 0
+	}
+	s.dropOut()
+	s.dropIn()
+	asked := s.asked
+	*s = slot{x: fabric.NewExchange(c, s.x.Slot())}
+	if asked > 0 && !c.dead {
+		c.incoming.Set(c.incoming.Used() - asked)
+		failed = c.unpark()
+	}
+	return failed
+}
+
+// postNow posts unless the end of the batch does. The caller holds mu.
+func (c *conn) postNow() {
+	if c.later {
+		return
+	}
+	if err := c.post(); err != nil && c.fault == nil {
+		c.fault = err
+		c.pair.Interrupt()
+	}
+}
+
 // complete returns the commands that have waited for it in vain.
 func (c *conn) complete(x *fabric.Exchange, result uint64, st wire.Status) (failed []int) {
 	c.mu.Lock()
@@ -98,38 +148,23 @@ func (c *conn) complete(x *fabric.Exchange, result uint64, st wire.Status) (fail
 		slot: x.Slot(), remote: cmd.SGL.Address, key: cmd.SGL.Key,
 		taken: cmd.SGL.Type == wire.SGLKeyedInvalidate,
 	}
-	if c.sqHead++; c.sqHead >= c.sqEntries {
-		c.sqHead = 0
-	}
-	if !c.noFlow {
-		a.cqe.SQHead = c.sqHead
-	}
 	if st.Code() == wire.Success {
 		a.out, a.bytes, s.out = s.out, s.pushed, nil
 	}
-	s.dropOut()
-	s.dropIn()
-	asked := s.asked
-	*s = slot{x: fabric.NewExchange(c, a.slot)}
+	failed = c.vacate(s)
 	if c.dead {
 		release(&a.out)
 		return nil
 	}
-	if asked > 0 {
-		c.incoming.Set(c.incoming.Used() - asked)
-		failed = c.unpark()
+	if !c.noFlow {
+		a.cqe.SQHead = c.sqHead
 	}
 	if len(c.free) == 0 {
 		c.waiting = append(c.waiting, a)
 	} else {
 		c.answer(a)
 	}
-	if !c.later {
-		if err := c.post(); err != nil && c.fault == nil {
-			c.fault = err
-			c.pair.Interrupt()
-		}
-	}
+	c.postNow()
 	return failed
 }
 

@@ -70,8 +70,11 @@ func (c *controller) setFeature(f wire.FeatureCommand) (result uint32, st wire.S
 	switch f.FID {
 	case wire.FeatureQueues:
 		want := wire.QueueCountsOf(f.Value)
-		if c.sub == nil || f.Value&0xffff == 0xffff || f.Value>>16 == 0xffff {
+		switch {
+		case c.sub == nil || f.Value&0xffff == 0xffff || f.Value>>16 == 0xffff:
 			return 0, wire.InvalidField.WithDNR()
+		case c.hasQueued():
+			return 0, wire.CommandSequence.WithDNR() // Base 1.4 section 5.21.1.7
 		}
 		// Each queue pair is one connection, so both counts are the same.
 		n := min(want.Submission, want.Completion, maxQueues, max(1, c.t.queueSeats.left(c.host.HostNQN)))
@@ -80,16 +83,62 @@ func (c *controller) setFeature(f wire.FeatureCommand) (result uint32, st wire.S
 		c.watch(f.Value)
 		return 0, wire.Success
 	case wire.FeatureAsyncEvents:
+		if f.Value&reservedEvents != 0 {
+			return 0, wire.InvalidField.WithDNR()
+		}
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.enabled = f.Value
 		return 0, wire.Success
 	case wire.FeatureHostID:
 		return 0, wire.CommandSequence.WithDNR() // it came with Connect
-	case wire.FeatureWriteCache:
+	case wire.FeatureTemperature:
+		if c.sub != nil {
+			return 0, wire.FeatureNotChangeable.WithDNR()
+		}
+	}
+	if _, fixed := c.fixedFeature(f.FID); fixed {
 		return 0, wire.FeatureNotChangeable.WithDNR()
 	}
 	return 0, wire.InvalidField.WithDNR()
+}
+
+// reservedEvents are the bits of Asynchronous Event Configuration that mean
+// nothing. Base 1.4 section 5.21.1.11.
+const reservedEvents = 3<<6 | 0xffff<<15
+
+// fixedFeature is the value of a feature that hosts can ask for and not change:
+// those that an I/O controller must have (Base 1.4 section 5.21.1), and the write
+// cache. Those of interrupts are not for fabrics.
+func (c *controller) fixedFeature(fid uint8) (value uint32, ok bool) {
+	if c.sub == nil {
+		return 0, false
+	}
+	switch fid {
+	case wire.FeatureArbitration:
+		return 7, true // no limit to a burst
+	case wire.FeaturePower, // the only state
+		wire.FeatureErrorRecov, // no time limit, and blocks without data are no error
+		wire.FeatureAtomicity:  // writes of more than one block may be torn by a loss of power, as AWUN says
+		return 0, true
+	case wire.FeatureWriteCache:
+		return 1, true
+	}
+	return 0, false
+}
+
+// threshold is that of a temperature: there is no sensor but the composite one, and
+// it never trips. Base 1.4 section 5.21.1.4.
+func threshold(f wire.FeatureCommand) (uint32, wire.Status) {
+	const over, under = 0, 1
+	sensor, kind := f.Value>>16&15, f.Value>>20&3
+	switch {
+	case sensor != 0 || kind > under:
+		return 0, wire.InvalidField.WithDNR()
+	case kind == over:
+		return 0xffff, wire.Success
+	}
+	return 0, wire.Success
 }
 
 // changeable says whether hosts can set a feature.
@@ -120,6 +169,7 @@ func (c *controller) getFeature(x *fabric.Exchange) {
 	alive, events := c.alive, c.enabled
 	c.mu.Unlock()
 	var current, initial uint32
+	fixed, isFixed := c.fixedFeature(f.FID)
 	switch {
 	case f.FID == wire.FeatureKeepAlive:
 		current = uint32(alive / time.Millisecond)
@@ -128,8 +178,15 @@ func (c *controller) getFeature(x *fabric.Exchange) {
 	case f.FID == wire.FeatureQueues && c.sub != nil:
 		current = wire.QueueCounts{Submission: maxQueues, Completion: maxQueues}.Value()
 		initial = current
-	case f.FID == wire.FeatureWriteCache && c.sub != nil:
-		current, initial = 1, 1
+	case f.FID == wire.FeatureTemperature && c.sub != nil:
+		var st wire.Status
+		if current, st = threshold(f); st != wire.Success {
+			x.Complete(0, st)
+			return
+		}
+		initial = current
+	case isFixed:
+		current, initial = fixed, fixed
 	default:
 		x.Complete(0, wire.InvalidField.WithDNR())
 		return

@@ -2,6 +2,7 @@ package target
 
 import (
 	"bytes"
+	"errors"
 	"strings"
 	"testing"
 
@@ -118,9 +119,33 @@ func TestFeatures(t *testing.T) {
 			t.Error("no write cache, and yet a flush is needed")
 		}
 		set(wire.FeatureNotChangeable.WithDNR(), wire.FeatureWriteCache, 0)
+		set(wire.Success, wire.FeatureAsyncEvents, 1<<31|0x7fff&^0xc0)
+		for _, bit := range []uint32{1 << 6, 1 << 7, 1 << 15, 1 << 26, 1 << 30} {
+			set(invalid, wire.FeatureAsyncEvents, bit|1<<8)
+		}
+		// What an I/O controller must have.
+		for fid, want := range map[uint8]uint64{
+			wire.FeatureArbitration: 7, wire.FeaturePower: 0, wire.FeatureTemperature: 0xffff, wire.FeatureErrorRecov: 0, wire.FeatureAtomicity: 0,
+		} {
+			if v := get(wire.Success, fid); v != want {
+				t.Errorf("feature %#x is %#x, want %#x", fid, v, want)
+			}
+			set(wire.FeatureNotChangeable.WithDNR(), fid, 1)
+			for sel, want := range map[uint8]uint64{selectDefault: want, selectSupported: 0} {
+				if v := r.want(wire.Success, q, wire.FeatureCommand{FID: fid, Sel: sel}.Command(), nil); v != want {
+					t.Errorf("select %d of feature %#x is %#x, want %#x", sel, fid, v, want)
+				}
+			}
+		}
+		const underThreshold, otherSensor = 1 << 20, 1 << 16
+		if v := r.want(wire.Success, q, wire.FeatureCommand{FID: wire.FeatureTemperature, Value: underThreshold}.Command(), nil); v != 0 {
+			t.Errorf("under temperature %#x", v)
+		}
+		r.want(invalid, q, wire.FeatureCommand{FID: wire.FeatureTemperature, Value: otherSensor}.Command(), nil)
+		for _, fid := range []uint8{0x03, 0x08, 0x09, 0x0c} {
+			get(invalid, fid)
+		}
 		set(wire.CommandSequence.WithDNR(), wire.FeatureHostID, 1)
-		set(invalid, wire.FeaturePower, 0)
-		get(invalid, wire.FeatureTemperature)
 		r.want(wire.FeatureNotSaveable.WithDNR(), q, wire.FeatureCommand{Set: true, FID: wire.FeatureAsyncEvents, Save: true}.Command(), nil)
 		for sel, want := range map[uint8]uint64{1: 0, 3: 4} {
 			if got := r.want(wire.Success, q, wire.FeatureCommand{FID: wire.FeatureKeepAlive, Sel: sel}.Command(), nil); got != want {
@@ -135,6 +160,28 @@ func TestFeatures(t *testing.T) {
 			t.Errorf("host id % x", id)
 		}
 		r.want(invalid, q, wire.FeatureCommand{FID: wire.FeatureHostID}.Command(), id)
+	})
+}
+
+// A number of queues is asked for before there is one.
+func TestNumberOfQueuesComesFirst(t *testing.T) {
+	fabrics(t, func(t *testing.T, r *rig) {
+		admin, id := r.admin(subNQN, hostNQN, 0)
+		ask := func(want wire.Status) {
+			t.Helper()
+			r.want(want, admin, wire.FeatureCommand{Set: true, FID: wire.FeatureQueues, Value: wire.QueueCounts{Submission: 2, Completion: 2}.Value()}.Command(), nil)
+		}
+		ask(wire.Success)
+		ask(wire.Success)
+		io := r.io(subNQN, hostNQN, id, 1)
+		ask(wire.CommandSequence.WithDNR())
+		if err := io.Close(); err != nil {
+			t.Fatal(err)
+		}
+		ask(wire.CommandSequence.WithDNR()) // one was there
+		r.want(wire.Success, admin, setCC(0), nil)
+		r.want(wire.Success, admin, setCC(wire.CCEnable|wire.CCIOSQES|wire.CCIOCQES), nil)
+		ask(wire.Success)
 	})
 }
 
@@ -249,6 +296,40 @@ func TestDiscoveryControllerHasNothingElse(t *testing.T) {
 		r.want(wire.InvalidField.WithDNR(), q, wire.GetLogPageCommand{LID: wire.LogDiscovery, Length: 1 << 20}.Command(), page)
 		if ms := r.want(wire.Success, q, wire.FeatureCommand{FID: wire.FeatureKeepAlive}.Command(), nil); ms != 120000 {
 			t.Errorf("keep-alive timeout of %d ms", ms)
+		}
+		for _, fid := range []uint8{wire.FeatureArbitration, wire.FeatureTemperature, wire.FeatureErrorRecov, wire.FeatureWriteCache} {
+			r.want(invalid, q, wire.FeatureCommand{FID: fid}.Command(), nil)
+			r.want(invalid, q, wire.FeatureCommand{Set: true, FID: fid}.Command(), nil)
+		}
+	})
+}
+
+// A namespace that has an NGUID shows it in both places, and another one is another
+// namespace.
+func TestNGUID(t *testing.T) {
+	fabrics(t, func(t *testing.T, r *rig) {
+		admin, _ := r.both()
+		names := func() (id wire.IdentifyNamespace, d wire.NSDescriptors) {
+			t.Helper()
+			page := make([]byte, wire.IdentifySize)
+			r.want(wire.Success, admin, wire.IdentifyCommand{CNS: wire.CNSNamespace, NSID: 1}.Command(), page)
+			err := id.UnmarshalBinary(page)
+			r.want(wire.Success, admin, wire.IdentifyCommand{CNS: wire.CNSNSDescriptors, NSID: 1}.Command(), page)
+			if err = errors.Join(err, d.UnmarshalBinary(page)); err != nil || d.UUID != [16]byte{1} {
+				t.Fatalf("%+v, %v", d, err)
+			}
+			return id, d
+		}
+		if id, d := names(); id.NGUID != [16]byte{} || d.NGUID != [16]byte{} {
+			t.Errorf("%x, %x: nobody gave it one", id.NGUID, d.NGUID)
+		}
+		r.listen(admin, wire.NoticeNamespaces)
+		c := r.another()
+		c.Subsystems[0].Namespaces[0].NGUID = [16]byte{7}
+		r.reload(c)
+		r.event(admin, wire.EventNamespaces)
+		if id, d := names(); id.NGUID != [16]byte{7} || d.NGUID != [16]byte{7} {
+			t.Errorf("%x, %x", id.NGUID, d.NGUID)
 		}
 	})
 }

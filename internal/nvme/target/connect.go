@@ -126,8 +126,8 @@ func (t *Target) admit(data *wire.ConnectData, at *portal) (*subsystem, error) {
 }
 
 func (q *queue) joinAdmin(cmd wire.ConnectCommand, data *wire.ConnectData, sub *subsystem) error {
-	if data.ControllerID != wire.DynamicController {
-		return badField(wire.ConnectDataControllerID, true, "controller %d is asked for, only dynamic ones are given", data.ControllerID)
+	if data.ControllerID >= maxID && data.ControllerID != wire.DynamicController {
+		return badField(wire.ConnectDataControllerID, true, "controller %#x is asked for, which is no number of one", data.ControllerID)
 	}
 	c := &controller{t: q.t, sub: sub, portal: q.portal, transport: q.conn.Transport(), source: q.source(), host: *data, queues: map[uint16]*queue{0: q}}
 	if sub != nil {
@@ -138,7 +138,7 @@ func (q *queue) joinAdmin(cmd wire.ConnectCommand, data *wire.ConnectData, sub *
 			return err
 		}
 	}
-	if err := q.t.add(c); err != nil {
+	if err := q.t.add(c, data.ControllerID); err != nil {
 		return err
 	}
 	q.ctrl = c
@@ -165,7 +165,7 @@ func (q *queue) source() string { return fabric.Source(q.conn.Remote()) }
 
 func (q *queue) joinIO(cmd wire.ConnectCommand, data *wire.ConnectData, sub *subsystem) error {
 	q.t.mu.Lock()
-	c := q.t.controllers[data.ControllerID]
+	c := q.t.controllers[controllerKey{sub, data.ControllerID}]
 	q.t.mu.Unlock()
 	switch {
 	case c == nil || c.sub != sub || c.host.HostNQN != data.HostNQN || c.host.HostID != data.HostID:
@@ -185,9 +185,18 @@ func (q *queue) joinIO(cmd wire.ConnectCommand, data *wire.ConnectData, sub *sub
 	return nil
 }
 
-// add gives a controller an id that no other has. It refuses when there are too
-// many, and when a reload has come in between that has no place for it.
-func (t *Target) add(c *controller) error {
+// controllerKey is a controller's id in its subsystem; nil: discovery.
+type controllerKey struct {
+	sub *subsystem
+	id  uint16
+}
+
+func (c *controller) key() controllerKey { return controllerKey{c.sub, c.id} }
+
+// add gives a controller the id that its host has asked for, or one that no other
+// has. It refuses when that one is taken, when there are too many, and when a reload
+// has come in between that has no place for it.
+func (t *Target) add(c *controller, want uint16) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
@@ -196,27 +205,39 @@ func (t *Target) add(c *controller) error {
 	case c.sub != nil && (t.subsystems[c.sub.nqn] != c.sub || !c.sub.now.Load().admits(c.host.HostNQN, c.portal)):
 		return refuse(wire.ConnectControllerBusy, "the configuration has just changed")
 	}
-	for {
-		// 0 is left out because it is easily mistaken for none.
-		if t.lastID++; t.lastID >= maxID {
-			t.lastID = 1
-		}
-		if t.controllers[t.lastID] == nil {
-			break
-		}
+	if c.id = want; want == wire.DynamicController {
+		c.id = t.freeID(c.sub)
+	} else if t.controllers[c.key()] != nil {
+		return refuse(wire.ConnectControllerBusy, "controller %d, which it asks for, is another connection's", want)
 	}
-	c.id = t.lastID
-	t.controllers[c.id] = c
+	t.controllers[c.key()] = c
 	return nil
 }
 
-// maxID is where the controller ids end that have a meaning of their own.
-const maxID = 0xfff0
+// freeID is an id that no controller of a subsystem has. The caller holds mu.
+func (t *Target) freeID(sub *subsystem) uint16 {
+	for {
+		if t.lastID++; t.lastID < firstID || t.lastID >= maxID {
+			t.lastID = firstID
+		}
+		if t.controllers[controllerKey{sub, t.lastID}] == nil {
+			return t.lastID
+		}
+	}
+}
+
+// Ids of controllers: those that hosts have not chosen, as Windows does, are from
+// firstID on, so that they seldom meet; from maxID on ids have a meaning of their
+// own.
+const (
+	firstID = 0x100
+	maxID   = 0xfff0
+)
 
 func (t *Target) remove(c *controller) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.controllers[c.id] == c {
-		delete(t.controllers, c.id)
+	if t.controllers[c.key()] == c {
+		delete(t.controllers, c.key())
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"weft/internal/hint"
 	"weft/internal/nvme/fabric"
@@ -25,7 +26,7 @@ func TestConnectRefused(t *testing.T) {
 		{"format", func() wire.ConnectCommand { c := base(); c.RecordFormat = 1; return c }, connectData(subNQN, hostNQN, 0xffff), wire.ConnectIncompatible, 0},
 		{"queue of one", func() wire.ConnectCommand { c := base(); c.SQSize = 0; return c }, connectData(subNQN, hostNQN, 0xffff), wire.ConnectInvalidParam, 44},
 		{"queue too long", func() wire.ConnectCommand { c := base(); c.SQSize = MaxDepth; return c }, connectData(subNQN, hostNQN, 0xffff), wire.ConnectInvalidParam, 44},
-		{"static controller", base, connectData(subNQN, hostNQN, 1), wire.ConnectInvalidParam, 1<<16 | 16},
+		{"static controller", base, connectData(subNQN, hostNQN, 0xfffe), wire.ConnectInvalidParam, 1<<16 | 16},
 		{"no subsystem named", base, connectData("", hostNQN, 0xffff), wire.ConnectInvalidParam, 1<<16 | 256},
 		{"no host named", base, connectData(subNQN, "", 0xffff), wire.ConnectInvalidParam, 1<<16 | 512},
 		{"stranger", base, connectData(subNQN, stranger, 0xffff), wire.ConnectInvalidHost, 0},
@@ -182,7 +183,7 @@ func TestDiscoveryLeavesRoom(t *testing.T) {
 	visit := func(source string) *controller {
 		t.Helper()
 		c := &controller{t: tgt, source: source, portal: &portal{}}
-		if err := tgt.add(c); err != nil {
+		if err := tgt.add(c, wire.DynamicController); err != nil {
 			t.Fatalf("a controller of discovery is refused: %v", err)
 		}
 		tgt.receive(&tgt.visitors, c)
@@ -207,7 +208,7 @@ func TestDiscoveryLeavesRoom(t *testing.T) {
 	if count > maxDiscovery/strangersShare || quiet.ended {
 		t.Errorf("%d controllers of one source, want at most %d", count, maxDiscovery/strangersShare)
 	}
-	if err := tgt.add(&controller{t: tgt, sub: tgt.subsystems[subNQN], portal: &portal{}, host: wire.ConnectData{HostNQN: hostNQN}}); err != nil {
+	if err := tgt.add(&controller{t: tgt, sub: tgt.subsystems[subNQN], portal: &portal{}, host: wire.ConnectData{HostNQN: hostNQN}}, wire.DynamicController); err != nil {
 		t.Errorf("no room for a controller that does I/O: %v", err)
 	}
 	for _, c := range tgt.connected() {
@@ -273,6 +274,57 @@ func TestDiscoveryIsSmall(t *testing.T) {
 		}
 		for n, want := range map[int]wire.Status{discoveryTransfer: wire.Success, discoveryTransfer + 4: wire.InvalidField.WithDNR(), MaxTransfer: wire.InvalidField.WithDNR()} {
 			r.want(want, q, wire.GetLogPageCommand{LID: wire.LogDiscovery, Length: uint64(n)}.Command(), make([]byte, n))
+		}
+	})
+}
+
+// TestControllerOfItsChoice: hosts of the static model, as Windows has it, say which
+// controller they want. It is theirs if it is free in that subsystem.
+func TestControllerOfItsChoice(t *testing.T) {
+	fabrics(t, func(t *testing.T, r *rig) {
+		c := r.another()
+		c.Subsystems[0].AllowHosts = append(c.Subsystems[0].AllowHosts, stranger)
+		c.Subsystems[1].AllowHosts = []string{hostNQN}
+		r.reload(c)
+		ask := func(want wire.Status, sub, host string, id uint16) (fabric.Queue, uint64) {
+			t.Helper()
+			q := r.dial(0)
+			return q, r.want(want, q, connectCommand(0, 0), connectData(sub, host, id))
+		}
+		for _, id := range []uint16{0, 5, maxID - 1} {
+			if _, got := ask(wire.Success, subNQN, hostNQN, id); got != uint64(id) {
+				t.Errorf("asked for controller %d, got %d", id, got)
+			}
+		}
+		ask(wire.ConnectControllerBusy, subNQN, stranger, 5)
+		ask(wire.ConnectControllerBusy, subNQN, hostNQN, 5)
+		ask(wire.Success, otherNQN, hostNQN, 5) // another one
+		for _, id := range []uint16{maxID, 0xfffe} {
+			ask(wire.ConnectInvalidParam.WithDNR(), subNQN, hostNQN, id)
+		}
+		// It does all that others do, and is free when its host has gone.
+		q, _ := ask(wire.Success, subNQN, hostNQN, 7)
+		r.want(wire.Success, q, setCC(wire.CCEnable|wire.CCIOSQES|wire.CCIOCQES), nil)
+		io := r.io(subNQN, hostNQN, 7, 1)
+		r.want(wire.Success, io, blocks(wire.OpRead, 1, 0, 1), make([]byte, 512))
+		if err := q.Close(); err != nil {
+			t.Fatal(err)
+		}
+		r.dead(io)
+		deadline := time.Now().Add(patience)
+		for again := r.dial(0); r.do(again, connectCommand(0, 0), connectData(subNQN, stranger, 7)).Status != wire.Success; again = r.dial(0) {
+			if time.Now().After(deadline) {
+				t.Fatal("controller 7 is not free again")
+			}
+		}
+		// Who does not choose gets one that nobody has.
+		seen := map[uint64]bool{}
+		for range 20 {
+			_, id := ask(wire.Success, subNQN, hostNQN, wire.DynamicController)
+			if id < firstID || id >= maxID || seen[id] {
+				t.Errorf("controller %d", id)
+			}
+			seen[id] = true
 		}
 	})
 }

@@ -44,6 +44,7 @@ type controller struct {
 	cc     uint32 // the controller configuration property
 	csts   uint32 // the controller status property
 	queues map[uint16]*queue
+	queued bool          // there has been an I/O queue since it was enabled
 	alive  time.Duration // keep-alive timeout; 0: none
 	timer  *time.Timer
 	ended  bool
@@ -114,11 +115,19 @@ func (c *controller) attach(qid uint16, q *queue) error {
 		return refuse(wire.CommandSequence.WithDNR(), "queue %d of controller %d is connected already", qid, c.id)
 	}
 	c.queues[qid] = q
+	c.queued = c.queued || qid != 0
 	c.mu.Unlock()
 	if old != nil {
 		old.conn.Close()
 	}
 	return nil
+}
+
+// hasQueued says that it is too late to ask for a number of queues.
+func (c *controller) hasQueued() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.queued
 }
 
 // detach is called when the connection of q is gone.
@@ -202,7 +211,7 @@ func (c *controller) setProperty(p wire.PropertyCommand) wire.Status {
 	}
 	drop, held := c.configure(uint32(p.Value))
 	for _, x := range held {
-		x.Complete(0, wire.AbortRequested.WithDNR())
+		x.Drop() // never an answer: Base 1.4 section 5.2, and hosts have forgotten them
 	}
 	for _, q := range drop {
 		q.conn.Close()
@@ -234,6 +243,7 @@ func (c *controller) configure(cc uint32) (drop []*queue, held []*fabric.Exchang
 	if c.ready.Load() {
 		return nil, nil
 	}
+	c.queued = false
 	for id, q := range c.queues {
 		if id != 0 {
 			drop = append(drop, q)

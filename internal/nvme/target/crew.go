@@ -1,7 +1,6 @@
 package target
 
 import (
-	"runtime"
 	"sync"
 	"time"
 )
@@ -41,6 +40,7 @@ type crew struct {
 	most int                 // workers that one line may have at a time
 	line func(*queue) string // in which the jobs of a queue wait
 	do   func(job)
+	give func() // lets others go on
 
 	mu     sync.Mutex
 	some   sync.Cond // there may be something to do, or closed is set
@@ -50,7 +50,7 @@ type crew struct {
 
 // hire starts a crew, whose workers belong to t.workers.
 func (t *Target) hire(workers, most int, line func(*queue) string, do func(job)) *crew {
-	c := &crew{most: most, line: line, do: do}
+	c := &crew{most: most, line: line, do: do, give: t.yield}
 	c.some.L = &c.mu
 	for range workers {
 		t.workers.Go(c.work)
@@ -94,7 +94,7 @@ func (c *crew) work() {
 			c.mu.Unlock()
 			c.do(j)
 			if now := time.Now(); now.Sub(began) > slice {
-				runtime.Gosched()
+				c.give()
 				began = now
 			}
 			c.mu.Lock()

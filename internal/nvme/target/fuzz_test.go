@@ -34,6 +34,8 @@ func (p *paper) Push(x *fabric.Exchange, b fabric.Buffer) {
 
 func (*paper) Settle(*fabric.Exchange) {} // nothing stays borrowed
 
+func (p *paper) Drop(x *fabric.Exchange) { p.Complete(x, 0, wire.AbortRequested) }
+
 func (p *paper) Complete(x *fabric.Exchange, _ uint64, st wire.Status) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

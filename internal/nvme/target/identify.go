@@ -56,6 +56,7 @@ func (c *controller) identity(id wire.IdentifyCommand) (encoding.BinaryAppender,
 // self is the Identify Controller data.
 func (c *controller) self() *wire.IdentifyController {
 	id := &wire.IdentifyController{
+		// IEEE stays zero: weft has no OUI.
 		MN:        model,
 		FR:        c.t.firmware(),
 		MDTS:      uint8(bits.Len(uint(c.maxTransfer()/4096)) - 1),
@@ -138,7 +139,7 @@ func (l *layout) namespaceIdentity(id wire.IdentifyCommand) (encoding.BinaryAppe
 	case wire.CNSNamespace:
 		return ns.self(), wire.Success
 	case wire.CNSNSDescriptors:
-		return &wire.NSDescriptors{UUID: ns.UUID}, wire.Success
+		return &wire.NSDescriptors{UUID: ns.UUID, NGUID: ns.NGUID}, wire.Success
 	case wire.CNSNSIndependent:
 		return independent{ns}, wire.Success
 	}
@@ -156,6 +157,7 @@ func (n *namespace) self() *wire.IdentifyNamespace {
 		NMIC: shared,
 
 		DLFEAT:   deallocatedZero,
+		NGUID:    n.NGUID,
 		ANAGRPID: n.Group,
 	}
 	if n.ReadOnly {

@@ -29,8 +29,9 @@ type quiet struct {
 type pace struct {
 	left atomic.Uint64 // lines that were left out
 
-	mu    sync.Mutex
-	kinds map[kind]*allowance
+	mu     sync.Mutex
+	kinds  map[kind]*allowance
+	forgot time.Time // when kinds were last dropped
 }
 
 // A kind of lines is those with one message about one source, "" for all.
@@ -71,7 +72,7 @@ func (q *quiet) Handle(ctx context.Context, r slog.Record) error {
 func (p *pace) take(message, source string, now time.Time) (passes bool, left uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.kinds) >= maxKinds {
+	if len(p.kinds) >= maxKinds && now.Sub(p.forgot) >= forgetEvery {
 		p.forget(now)
 	}
 	own := p.allowance(kind{message, source}, sourceBurst, sourceRate, now)
@@ -101,8 +102,12 @@ func (p *pace) allowance(of kind, burst, rate float64, now time.Time) *allowance
 	return a
 }
 
+// forgetEvery bounds what lines from ever other sources cost: all kinds are gone through.
+const forgetEvery = time.Second
+
 // forget drops the kinds that nothing was left out of lately.
 func (p *pace) forget(now time.Time) {
+	p.forgot = now
 	for of, a := range p.kinds {
 		if a.left == 0 && now.Sub(a.at).Seconds()*sourceRate > sourceBurst {
 			delete(p.kinds, of)

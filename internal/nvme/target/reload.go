@@ -47,8 +47,8 @@ func (t *Target) Resume() { t.loading.Store(false) }
 
 // Reload serves c instead of what was served before, without ending a
 // connection that c allows: commands under way go on, and hosts are told what
-// has changed. A namespace whose Backend, id and UUID stay is the same
-// namespace. Backends that c no longer has are flushed and closed. With an
+// has changed. A namespace whose Backend, id, UUID and NGUID stay is the same
+// namespace; its Backend may have grown. Backends that c no longer has are flushed and closed. With an
 // error nothing has changed, and the backends of c that are new still belong to
 // the caller. The Firmware, Generation, Log and Descriptors of c are not used.
 func (t *Target) Reload(c Config) error {

@@ -2,6 +2,8 @@ package target
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -97,6 +99,35 @@ func TestReloadTellsOfNamespaces(t *testing.T) {
 		r.event(admin, wire.EventNamespaces)
 		r.changed(admin, false, []uint32{9})
 	})
+}
+
+// A device that has grown is told of, and its new blocks are served.
+func TestReloadGrows(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "disk")
+	if err := os.WriteFile(path, make([]byte, 8192), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b, err := backend.OpenFile(path, 0, 512)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rigOn(t, b)
+	admin, io := r.both()
+	r.listen(admin, wire.NoticeNamespaces)
+	if err := errors.Join(os.Truncate(path, 16384), b.(backend.Grower).Grow()); err != nil {
+		t.Fatal(err)
+	}
+	r.want(wire.LBAOutOfRange.WithDNR(), io, blocks(wire.OpRead, 1, 31, 1), make([]byte, 512)) // not yet told
+	r.reload(r.another())
+	r.event(admin, wire.EventNamespaces)
+	r.changed(admin, false, []uint32{1})
+	var ns wire.IdentifyNamespace
+	page := make([]byte, wire.IdentifySize)
+	r.want(wire.Success, admin, wire.IdentifyCommand{CNS: wire.CNSNamespace, NSID: 1}.Command(), page)
+	if err := ns.UnmarshalBinary(page); err != nil || ns.NSZE != 32 || ns.NCAP != 32 {
+		t.Errorf("%+v, %v", ns, err)
+	}
+	r.want(wire.Success, io, blocks(wire.OpRead, 1, 31, 1), make([]byte, 512))
 }
 
 // changed reads the changed namespace list.
@@ -233,27 +264,22 @@ func TestHold(t *testing.T) {
 	})
 }
 
-func TestResetEndsEventRequests(t *testing.T) {
-	fabrics(t, func(t *testing.T, r *rig) {
-		admin, _ := r.both()
-		r.await(admin)
-		cmd := setCC(0)
-		if err := admin.Submit(0, &cmd, fabric.Buffer{}); err != nil {
-			t.Fatal(err)
-		}
-		got := map[uint16]wire.Status{}
-		for len(got) < 2 {
-			var done [2]wire.Completion
-			n, err := admin.Wait(done[:])
-			if err != nil {
-				t.Fatal(err)
+// A reset or a shutdown aborts requests for events, and says nothing of them: the
+// host has forgotten them. Those that come after it are served.
+func TestResetDropsEventRequests(t *testing.T) {
+	const enable = wire.CCEnable | wire.CCIOSQES | wire.CCIOCQES
+	for name, cc := range map[string]uint32{"reset": 0, "shutdown": enable | wire.CCShutdown} {
+		fabrics(t, func(t *testing.T, r *rig) {
+			admin, _ := r.both()
+			r.await(admin)
+			r.want(wire.Success, admin, setCC(cc), nil) // another completion would fail it
+			r.want(wire.Success, admin, setCC(0), nil)
+			r.want(wire.Success, admin, setCC(enable), nil)
+			r.want(wire.Success, admin, wire.Command{Opcode: wire.OpKeepAlive}, nil)
+			var done [1]wire.Completion
+			if n, err := admin.Poll(done[:]); n != 0 || err != nil {
+				t.Errorf("%s: %d, %v: %v", name, n, err, done[0])
 			}
-			for _, c := range done[:n] {
-				got[c.CID] = c.Status
-			}
-		}
-		if got[0] != wire.Success || got[eventTag] != wire.AbortRequested.WithDNR() {
-			t.Errorf("%v", got)
-		}
-	})
+		})
+	}
 }

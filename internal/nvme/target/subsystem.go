@@ -106,7 +106,7 @@ func (l *layout) namespace(id uint32) *namespace {
 
 // same says that two namespaces are the same blocks under the same name.
 func (n *namespace) same(other *namespace) bool {
-	return n.Backend == other.Backend && n.UUID == other.UUID
+	return n.Backend == other.Backend && n.UUID == other.UUID && n.NGUID == other.NGUID
 }
 
 // highest is the highest namespace id that hosts may expect, today or after a
@@ -122,7 +122,7 @@ func (l *layout) highest() uint32 {
 func (l *layout) changed(old *layout) (ids []uint32) {
 	for id, n := range l.namespaces {
 		was := old.namespace(id)
-		if was == nil || !was.same(n) || was.ReadOnly != n.ReadOnly || was.Group != n.Group {
+		if was == nil || !was.same(n) || was.ReadOnly != n.ReadOnly || was.Group != n.Group || was.blocks != n.blocks {
 			ids = append(ids, id)
 		}
 	}

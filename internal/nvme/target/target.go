@@ -59,6 +59,10 @@ type Config struct {
 
 	// Processors are how many the process may keep busy; 0: as many as run Go.
 	Processors int
+
+	// Yield lets other threads have the processor of a worker that has gone on for a
+	// while; nil: other goroutines, as Go does.
+	Yield func()
 }
 
 // A Portal is an address of the target as hosts know it.
@@ -88,6 +92,7 @@ type Subsystem struct {
 type Namespace struct {
 	ID       uint32 // 1 to names.MaxNSID
 	UUID     [16]byte
+	NGUID    [16]byte // zero: none
 	Backend  backend.Backend
 	Group    uint32 // of asymmetric access, 1 to MaxGroups; 0 is 1
 	ReadOnly bool   // hosts cannot change it
@@ -117,13 +122,14 @@ type Target struct {
 	}
 
 	reload sync.Mutex // one at a time
+	yield  func()     // Config.Yield
 
 	mu          sync.Mutex
 	conf        Config // what is served now
 	subsystems  map[string]*subsystem
 	portals     map[string]*portal
 	generation  uint64
-	controllers map[uint16]*controller
+	controllers map[controllerKey]*controller
 	lastID      uint16
 }
 
@@ -132,7 +138,7 @@ type Target struct {
 func New(c Config) (*Target, error) {
 	t := &Target{
 		started:     time.Now(),
-		controllers: map[uint16]*controller{},
+		controllers: map[controllerKey]*controller{},
 		portals:     map[string]*portal{},
 		generation:  c.Generation,
 	}
@@ -147,6 +153,10 @@ func New(c Config) (*Target, error) {
 		return nil, err
 	}
 	t.install(next)
+	if c.Yield == nil {
+		c.Yield = runtime.Gosched
+	}
+	t.yield = c.Yield
 	t.moving = t.hire(movers, hostMovers, ofHost, t.perform)
 	t.storing = t.hire(storers, hostStorers, ofHost, t.perform)
 	t.flushing = t.hire(flushers, hostFlushers, ofHost, t.perform)

@@ -137,7 +137,7 @@ func deafDeepWriter(t *testing.T, tr *tcp.Transport) {
 }
 
 // TestDeafHostHoldsUpNobody: what is shared comes back, though its reader never
-// reads: somebody may wait to write to it.
+// reads: someone may wait to write to it.
 func TestDeafHostHoldsUpNobody(t *testing.T) { deafHostHoldsUpNobody(t, new(tcp.Transport)) }
 
 func deafHostHoldsUpNobody(t *testing.T, tr *tcp.Transport) {

@@ -264,6 +264,18 @@ var breaches = []struct {
 		p.connect()
 		p.send(data(p.r2t(), func(d *wire.DataPDU) { d.Length, d.PLen = 0, 24 }))
 	}, wire.FatalHeaderField, 16},
+	{"data without its size that is not all", func(p *peer) {
+		p.connect()
+		p.send(data(p.r2t(), func(d *wire.DataPDU) { d.Length, d.PLen = 4096, 24 }))
+	}, wire.FatalHeaderField, 16},
+	{"data without its size that is more", func(p *peer) {
+		p.connect()
+		p.send(data(p.r2t(), func(d *wire.DataPDU) { d.Length += 4; d.PLen = 24 }))
+	}, wire.FatalHeaderField, 16},
+	{"data without its size elsewhere", func(p *peer) {
+		p.connect()
+		p.send(data(p.r2t(), func(d *wire.DataPDU) { d.PDO, d.PLen = 28, 24 }))
+	}, wire.FatalHeaderField, 16},
 	{"data larger than agreed", func(p *peer) {
 		p.connect()
 		p.send(data(p.r2t(), func(d *wire.DataPDU) { d.Length = 1 << 20; d.PLen = 1<<20 + 24 }))

@@ -14,11 +14,16 @@ import (
 // pollers are threads that end with the test, after its listeners.
 func pollers(t testing.TB) *tcp.Pollers {
 	t.Helper()
+	return pollersBy(t, tcp.NewPollers)
+}
+
+func pollersBy(t testing.TB, start func(tcp.PollerOptions) (*tcp.Pollers, error)) *tcp.Pollers {
+	t.Helper()
 	if before := runtime.GOMAXPROCS(0); before < 3 {
 		runtime.GOMAXPROCS(3)
 		t.Cleanup(func() { runtime.GOMAXPROCS(before) })
 	}
-	p, err := tcp.NewPollers(tcp.PollerOptions{Threads: 2, Empty: 16})
+	p, err := start(tcp.PollerOptions{Threads: 2, Empty: 16})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,6 +45,11 @@ func TestConformancePolled(t *testing.T) {
 	})
 	t.Run("target only", func(t *testing.T) {
 		nvmetest.Conformance(t, func(t *testing.T) fabric.Transport { return &tcp.Transport{Pollers: pollers(t)} }, "127.0.0.1:0")
+	})
+	t.Run("crowd", func(t *testing.T) {
+		nvmetest.Conformance(t, func(t *testing.T) fabric.Transport {
+			return &tcp.Transport{Pollers: pollersBy(t, tcp.NewCrowdedPollers)}
+		}, "127.0.0.1:0")
 	})
 }
 
@@ -63,10 +73,17 @@ func TestPollersAreBounded(t *testing.T) {
 }
 
 // TestBadHostsPolled: what hostile and silent hosts meet is the same.
-func TestBadHostsPolled(t *testing.T) {
-	tr := &tcp.Transport{Pollers: pollers(t)}
+func TestBadHostsPolled(t *testing.T) { badHosts(t, &tcp.Transport{Pollers: pollers(t)}) }
+
+// TestBadHostsCrowded: also where pollers ask which connections have something.
+func TestBadHostsCrowded(t *testing.T) {
+	badHosts(t, &tcp.Transport{Pollers: pollersBy(t, tcp.NewCrowdedPollers)})
+}
+
+func badHosts(t *testing.T, tr *tcp.Transport) {
 	t.Run("hostile", func(t *testing.T) { hostileHosts(t, tr) })
 	t.Run("strangers", func(t *testing.T) { strangers(t, tr) })
+	t.Run("windows", func(t *testing.T) { windowsHost(t, tr) })
 	t.Run("command ids", func(t *testing.T) { commandIDs(t, tr) })
 	t.Run("silent", func(t *testing.T) { silentHosts(t, tr) })
 	t.Run("deaf", func(t *testing.T) { deafDeepHost(t, tr) })

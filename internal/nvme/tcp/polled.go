@@ -16,7 +16,9 @@ type polled struct {
 	loop   *pollLoop
 	sock   *rawsock.Socket
 	number int32
-	silent int // turns in a row with nothing to do
+	silent int   // turns in a row with nothing to do
+	due    bool  // it is among those of a crowd that get a turn
+	heeds  uint8 // what it is watched for; 0: it is not watched
 	from   *origin
 
 	stuck bool      // the socket takes nothing of what is to be sent
@@ -162,6 +164,25 @@ func (p *polled) cools() bool {
 		after = coolStuck
 	}
 	return p.silent >= after && p.why == nil && !p.wanted()
+}
+
+// What a connection that is watched waits for.
+const (
+	heedWatched = 1 << iota // at least for its end
+	heedRead
+	heedWrite
+)
+
+// heed is what the connection waits for.
+func (p *polled) heed() uint8 {
+	heed := uint8(heedWatched)
+	if !p.c.full || !p.c.out.full.Load() {
+		heed |= heedRead
+	}
+	if p.stuck {
+		heed |= heedWrite
+	}
+	return heed
 }
 
 // wanted reports whether the connection needs a turn.

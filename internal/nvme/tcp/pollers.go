@@ -30,7 +30,9 @@ type PollerOptions struct {
 const DefaultEmpty = 1024
 
 // NewPollers starts the threads; Close ends them.
-func NewPollers(o PollerOptions) (*Pollers, error) {
+func NewPollers(o PollerOptions) (*Pollers, error) { return newPollers(o, usualCrowding()) }
+
+func newPollers(o PollerOptions, when crowding) (*Pollers, error) {
 	most := runtime.GOMAXPROCS(0) - 1
 	if o.Threads == 0 {
 		o.Threads = most
@@ -55,7 +57,7 @@ func NewPollers(o PollerOptions) (*Pollers, error) {
 		if len(o.CPUs) > 0 {
 			cpu = o.CPUs[i%len(o.CPUs)]
 		}
-		l := &pollLoop{empty: o.Empty, yields: o.Yield}
+		l := &pollLoop{empty: o.Empty, yields: o.Yield, crowd: crowd{when: when}}
 		p.loops = append(p.loops, l)
 		p.wg.Go(func() { l.run(cpu, started) })
 	}

@@ -22,7 +22,10 @@ const (
 )
 
 // A pollLoop serves its connections in turn, on one thread. Those that have
-// been silent for a while are watched together, which costs one call for all.
+// been silent for a while are watched together, which costs one call for all. Where
+// many have turns they are watched, too: to look at each of them in every round
+// costs more than to ask which have something. Where there are few it is the other
+// way round.
 type pollLoop struct {
 	empty  int
 	yields bool
@@ -40,7 +43,7 @@ type pollLoop struct {
 	cool    map[int32]*polled
 	watch   *rawsock.Watch
 	number  int32
-	warmed  func(int32)
+	crowd
 }
 
 // An origin is where connections come from (see fabric.Source): each has one turn
@@ -59,27 +62,19 @@ func (l *pollLoop) attend() { l.attention.Store(true) }
 func (l *pollLoop) run(cpu int, started chan<- error) {
 	err := rawsock.Own(cpu)
 	if err == nil {
-		l.watch, err = rawsock.NewWatch()
+		err = l.open()
 	}
 	started <- err
 	if err != nil {
 		return
 	}
 	defer l.watch.Close()
-	l.cool = map[int32]*polled{}
-	l.warmed = l.warm
-	for round, idle := 0, 0; ; round++ {
+	for idle := 0; ; {
 		if l.attention.Load() && !l.attendNow() {
 			return
 		}
-		if round%watchEvery == 0 && len(l.cool) > 0 {
-			l.watch.Poll(l.warmed)
-		}
-		if round%clockEvery == 0 {
-			l.expire(time.Now())
-		}
 		idle++
-		if l.turns() {
+		if l.step() {
 			idle = 0
 			if l.yields && l.active > 1 {
 				rawsock.Yield()
@@ -92,15 +87,38 @@ func (l *pollLoop) run(cpu int, started chan<- error) {
 	}
 }
 
+// open makes the loop ready for rounds.
+func (l *pollLoop) open() (err error) {
+	l.cool = map[int32]*polled{}
+	l.watched = map[int32]*polled{}
+	l.told = l.tell
+	l.watch, err = rawsock.NewWatch()
+	return err
+}
+
+// step is a round, and reports whether there was anything to do.
+func (l *pollLoop) step() bool {
+	if l.gather(); l.crowded || l.round%watchEvery == 0 && len(l.watched) > 0 {
+		l.watch.Poll(l.told)
+	}
+	if l.round%clockEvery == 0 {
+		l.expire(time.Now())
+	}
+	return l.turns()
+}
+
 // turns gives every connection its turn and reports whether any had something to
 // do. Where several origins are active, a turn is short, and one that had something
 // to do is the last of its origin in this round; the next begins elsewhere.
-func (l *pollLoop) turns() (moved bool) {
-	most, left := 0, false
+func (l *pollLoop) turns() bool {
+	most, left, had := 0, false, 0
 	if l.active > 1 {
 		most = turnMost
 	}
 	l.round++
+	if l.crowded {
+		return l.dueTurns(most)
+	}
 	if l.first++; l.first >= len(l.hot) {
 		l.first = 0
 	}
@@ -118,13 +136,11 @@ func (l *pollLoop) turns() (moved bool) {
 		switch {
 		case over:
 			l.hot[at], left = nil, true
-			l.cooled(p)
-			l.leave(p.from)
-			p.end()
+			l.over(p)
 		case did:
-			moved, p.silent, p.from.served = true, 0, l.round
+			had, p.silent, p.from.served = had+1, 0, l.round
 		default:
-			if p.silent++; p.cools() && l.watch.Add(p.sock, p.number, !p.c.full, p.stuck) == nil {
+			if p.silent++; p.cools() && l.watches(p) {
 				l.hot[at], left = nil, true
 				l.cooled(p)
 				l.cool[p.number] = p
@@ -134,7 +150,8 @@ func (l *pollLoop) turns() (moved bool) {
 	if left {
 		l.hot = slices.DeleteFunc(l.hot, func(p *polled) bool { return p == nil })
 	}
-	return moved
+	l.weigh(had)
+	return had > 0
 }
 
 // join adds a connection.
@@ -149,6 +166,9 @@ func (l *pollLoop) join(p *polled) {
 	p.from = l.origins[name]
 	p.from.connections++
 	l.heat(p)
+	if l.crowded {
+		l.mark(p)
+	}
 }
 
 // heat gives a connection turns.
@@ -166,6 +186,14 @@ func (l *pollLoop) cooled(p *polled) {
 	}
 }
 
+// over ends a connection that has had turns.
+func (l *pollLoop) over(p *polled) {
+	l.cooled(p)
+	l.leave(p.from)
+	delete(l.watched, p.number)
+	p.end()
+}
+
 // leave takes a connection from its origin.
 func (l *pollLoop) leave(from *origin) {
 	if from.connections--; from.connections == 0 {
@@ -179,10 +207,14 @@ func (l *pollLoop) warm(number int32) {
 	if p == nil {
 		return
 	}
-	_ = l.watch.Remove(p.sock)
 	delete(l.cool, number)
 	p.silent = 0
 	l.heat(p)
+	if l.crowded {
+		l.mark(p)
+	} else {
+		l.leaves(p)
+	}
 }
 
 // attendNow does what others have asked for, and reports whether to go on.
@@ -204,6 +236,13 @@ func (l *pollLoop) attendNow() bool {
 			l.warm(number)
 		}
 	}
+	if l.crowded {
+		for _, p := range l.hot {
+			if p.wanted() {
+				l.mark(p)
+			}
+		}
+	}
 	return !stopping
 }
 
@@ -215,6 +254,8 @@ func (l *pollLoop) expire(now time.Time) {
 		}
 	}
 	for _, p := range l.hot {
-		p.expired = p.expired || p.late(now)
+		if p.expired = p.expired || p.late(now); p.expired && l.crowded {
+			l.mark(p)
+		}
 	}
 }

@@ -217,33 +217,75 @@ func (c *targetConn) Complete(x *fabric.Exchange, result uint64, st wire.Status)
 		c.connect(x.Command.Connect())
 	}
 	cqe := wire.Completion{Result: result, SQHead: wire.SQHeadNoFlow, SQID: c.qid, CID: x.Command.CID, Status: st}
-	if c.sqHead++; c.sqHead >= c.sqEntries {
-		c.sqHead = 0
-	}
-	if !c.noFlow {
+	left, noFlow := c.vacate(s), c.noFlow
+	if !noFlow {
 		cqe.SQHead = c.sqHead
 	}
-	last, at, data, noFlow, dead, owed := s.last, s.pushed-len(s.last.Bytes), s.data, c.noFlow, c.dead, s.owed
-	if s.asked > 0 && !dead {
-		c.incoming.Set(c.incoming.Used() - s.asked)
-	}
-	asks := len(c.parked) > 0 && !dead
-	*s = slot{x: fabric.NewExchange(c, x.Slot())}
-	c.free = append(c.free, uint16(x.Slot()))
 	c.mu.Unlock()
 
-	data.Release()
-	if dead {
+	left.data.Release()
+	if left.dead {
 		return
 	}
 	b := c.out.lock()
-	c.putEnd(b, cqe, at, last, noFlow)
-	c.out.owed.Add(-int64(owed))
+	c.putEnd(b, cqe, left.at, left.last, noFlow)
+	c.out.owed.Add(-int64(left.owed))
 	c.out.unlock()
-	if asks {
+	if left.asks {
 		c.unpark()
 	}
 	c.out.flush()
+}
+
+// Drop frees the place of a command that is not answered.
+func (c *targetConn) Drop(x *fabric.Exchange) {
+	s := &c.slots[x.Slot()]
+	c.mu.Lock()
+	if s.state != slotExecuting {
+		c.mu.Unlock()
+		return
+	}
+	left := c.vacate(s)
+	c.mu.Unlock()
+
+	left.data.Release()
+	if left.dead {
+		return
+	}
+	left.last.Release()
+	c.out.owed.Add(-int64(left.owed))
+	if left.asks {
+		c.unpark()
+	}
+	c.out.flush()
+}
+
+// left is what a command leaves behind.
+type left struct {
+	last fabric.Buffer // of what was pushed, and how far in it is
+	at   int
+	data fabric.Buffer
+	owed int
+	asks bool // others may ask for data now
+	dead bool // the connection is, which has taken last
+}
+
+// vacate frees the place of a command. The caller holds mu.
+func (c *targetConn) vacate(s *slot) left {
+	if c.sqHead++; c.sqHead >= c.sqEntries {
+		c.sqHead = 0
+	}
+	l := left{
+		last: s.last, at: s.pushed - len(s.last.Bytes), data: s.data, owed: s.owed,
+		asks: len(c.parked) > 0 && !c.dead, dead: c.dead,
+	}
+	if s.asked > 0 && !c.dead {
+		c.incoming.Set(c.incoming.Used() - s.asked)
+	}
+	i := s.x.Slot()
+	*s = slot{x: fabric.NewExchange(c, i)}
+	c.free = append(c.free, uint16(i))
+	return l
 }
 
 // putEnd adds the last PDUs of a command. A host that disabled flow control

@@ -276,6 +276,9 @@ func (c *targetConn) hostData(h *wire.PDUHeader, raw []byte) ([]byte, error) {
 	}
 	s := &c.slots[p.TTag]
 	n := int64(p.Length)
+	if c.unsized(h, &p, s) {
+		h.PLen += p.Length
+	}
 	switch {
 	case p.CID != s.x.Command.CID:
 		return nil, breach(wire.FatalHeaderField, atCID, "H2CData of command %d for transfer %d of command %d", p.CID, p.TTag, s.x.Command.CID)
@@ -295,6 +298,14 @@ func (c *targetConn) hostData(h *wire.PDUHeader, raw []byte) ([]byte, error) {
 	dst := s.data.Bytes[s.got : s.got+int(n)]
 	s.got += int(n)
 	return dst, nil
+}
+
+// unsized reports whether an H2CData says that it ends with its header, and yet is
+// all that was asked for: the initiator of Windows Server 2025 sends what its Connect
+// brings so. What follows is exactly that data, as there are no digests.
+func (c *targetConn) unsized(h *wire.PDUHeader, p *wire.DataPDU, s *slot) bool {
+	return h.PLen == uint32(h.HLen) && c.rx.digests == digests{} && (h.PDO == 0 || h.PDO == h.HLen) &&
+		p.CID == s.x.Command.CID && p.Offset == 0 && s.got == 0 && int64(p.Length) == int64(s.pull)
 }
 
 func (s *slot) stateOf(c *targetConn) slotState {

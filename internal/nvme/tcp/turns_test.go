@@ -49,9 +49,15 @@ type pair struct {
 
 func newPair(tb testing.TB, depth int, agreed digests) *pair {
 	tb.Helper()
+	return newPairOn(tb, depth, agreed, pages(tb, 64<<20))
+}
+
+// newPairOn is newPair whose blocks are those of others, too.
+func newPairOn(tb testing.TB, depth int, agreed digests, blocks []byte) *pair {
+	tb.Helper()
 	a, b := connected(tb)
 	l := &listener{params: fabric.ListenParams{MaxDepth: 1024}.WithDefaults(), maxData: defaultMaxH2CData, conns: map[*targetConn]struct{}{}}
-	l.nl, l.accept = emptyListener{}, func(fabric.Conn) fabric.Handler { return &ground{pages(tb, 64<<20)} }
+	l.nl, l.accept = emptyListener{}, func(fabric.Conn) fabric.Handler { return &ground{blocks} }
 	c := newTargetConn(l, b)
 	c.polled = &polled{c: c, loop: new(pollLoop)}
 	if !c.polled.begin() {

@@ -104,6 +104,7 @@ func (v GetLogPageCommand) Command() Command {
 
 // Feature identifiers. Base section 5.27.1.
 const (
+	FeatureArbitration = 0x01
 	FeaturePower       = 0x02
 	FeatureTemperature = 0x04
 	FeatureErrorRecov  = 0x05

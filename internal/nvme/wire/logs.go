@@ -1,6 +1,9 @@
 package wire
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // ANAState is how well a namespace can be reached over a controller.
 // Base section 8.1.3.
@@ -14,6 +17,13 @@ const (
 	ANALost         ANAState = 0x4 // as unreachable, and for good
 	ANAChanging     ANAState = 0xf // commands end with ANATransition
 )
+
+// String is the name of the state, as the kernel's target has it.
+func (s ANAState) String() string {
+	return cmp.Or(map[ANAState]string{
+		ANAOptimized: "optimized", ANANonOptimized: "non-optimized", ANAUnreachable: "inaccessible", ANALost: "persistent-loss", ANAChanging: "change",
+	}[s], fmt.Sprintf("state %d", uint8(s)))
+}
 
 // Sizes in the asymmetric namespace access log page.
 const (

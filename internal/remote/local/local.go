@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"weft/internal/remote"
@@ -72,7 +73,7 @@ func (Host) ReadFile(ctx context.Context, path string) ([]byte, error) {
 }
 
 // WriteFile implements remote.Host.
-func (Host) WriteFile(ctx context.Context, path string, r io.Reader, mode fs.FileMode) (err error) {
+func (h Host) WriteFile(ctx context.Context, path string, r io.Reader, mode fs.FileMode, behind ...string) (err error) {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -104,6 +105,11 @@ func (Host) WriteFile(ctx context.Context, path string, r io.Reader, mode fs.Fil
 		return err
 	}
 	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if len(behind) > 0 {
+		// Not by this process, which may be stopped between the check and the rename.
+		_, err := h.Run(ctx, remote.Cmd{Args: append(slices.Clone(behind), "mv", "-fT", "--", f.Name(), path)})
 		return err
 	}
 	return os.Rename(f.Name(), path)

@@ -38,6 +38,7 @@ func Run(t *testing.T, newHost func(t *testing.T) remote.Host) {
 		{"write file", (*suite).writeFile},
 		{"write file fails whole", (*suite).writeFileFails},
 		{"write file killed", (*suite).writeFileKilled},
+		{"write file behind", (*suite).writeFileBehind},
 		{"read", (*suite).read},
 		{"do", (*suite).do},
 		{"concurrent", (*suite).concurrent},

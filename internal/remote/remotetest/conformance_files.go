@@ -105,6 +105,29 @@ func (s *suite) writeFileFails() {
 	}
 }
 
+// writeFileBehind puts a file behind arguments that let it, or do not. Nothing is left
+// of one that is not let.
+func (s *suite) writeFileBehind() {
+	name := s.dir + "/file"
+	for _, size := range []int{3, 3 << 20} {
+		text := strings.Repeat("x", size)
+		if err := s.host.WriteFile(s.context(), name, strings.NewReader(text), 0o640, "sh", "-c", `shift; exec "$@"`, "sh", "word"); err != nil {
+			s.Error(err)
+		}
+		if got, err := s.host.ReadFile(s.context(), name); err != nil || string(got) != text {
+			s.Errorf("%d bytes were written, and %d are there: %v", size, len(got), err)
+		}
+		err := s.host.WriteFile(s.context(), name, strings.NewReader(text+"y"), 0o640, "sh", "-c", "echo not now >&2; exit 121", "sh", "word")
+		if err == nil || !strings.Contains(err.Error(), "not now") {
+			s.Errorf("got %v", err)
+		}
+		if got, err := s.host.ReadFile(s.context(), name); err != nil || string(got) != text {
+			s.Errorf("what was not let was written: %d bytes are there: %v", len(got), err)
+		}
+		s.onlyEntry(s.dir, "file")
+	}
+}
+
 // writeFileKilled ends the context while the content is being read.
 func (s *suite) writeFileKilled() {
 	ctx, stop := context.WithCancel(s.context())

@@ -146,7 +146,7 @@ func (r *Replay) ReadFile(ctx context.Context, path string) ([]byte, error) {
 }
 
 // WriteFile implements remote.Host.
-func (r *Replay) WriteFile(ctx context.Context, path string, content io.Reader, mode fs.FileMode) error {
+func (r *Replay) WriteFile(ctx context.Context, path string, content io.Reader, mode fs.FileMode, behind ...string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}

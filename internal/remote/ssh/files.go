@@ -60,7 +60,7 @@ sync "${1%/*}/" 2>/dev/null || sync
 // SHA-256, synced to disk and renamed: one round trip, with and without
 // Become. What is large goes ahead by SFTP, where the server has that. A
 // symbolic link is replaced, not followed.
-func (c *Client) WriteFile(ctx context.Context, path string, r io.Reader, mode fs.FileMode) error {
+func (c *Client) WriteFile(ctx context.Context, path string, r io.Reader, mode fs.FileMode, behind ...string) error {
 	if !strings.HasPrefix(path, "/") || strings.HasSuffix(path, "/") {
 		return fmt.Errorf("%q is not the absolute path of a file", path)
 	}
@@ -83,7 +83,7 @@ func (c *Client) WriteFile(ctx context.Context, path string, r io.Reader, mode f
 	}
 	// Quiet: the script is no use in a message.
 	out, err := c.Run(ctx, remote.Cmd{
-		Args:  []string{"sh", "-c", putScript, "sh", path, fmt.Sprintf("%04o", mode.Perm()), hex.EncodeToString(sum[:]), temporary, uploaded},
+		Args:  append(slices.Clone(behind), "sh", "-c", putScript, "sh", path, fmt.Sprintf("%04o", mode.Perm()), hex.EncodeToString(sum[:]), temporary, uploaded),
 		Stdin: stdin,
 		Quiet: true,
 	})
@@ -94,6 +94,9 @@ func (c *Client) WriteFile(ctx context.Context, path string, r io.Reader, mode f
 	if !errors.As(err, &exit) {
 		c.forget(ctx, temporary, uploaded)
 		return err
+	}
+	if len(behind) > 0 { // the script may not have come to it
+		c.forget(ctx, temporary, uploaded)
 	}
 	said := reason(string(out.Stderr))
 	switch {

@@ -102,7 +102,7 @@ func TestKeyOfAuthorityAsHostKey(t *testing.T) {
 	if !errors.As(err, &no) || !strings.Contains(err.Error(), "authority") || !strings.Contains(hint.Of(err), "do not log in") {
 		t.Fatalf("a machine with the key of the authority was answered: %v", err)
 	}
-	// Where the same key is also one of the machine's, somebody has said so.
+	// Where the same key is also one of the machine's, another has said so.
 	f.write("known_hosts", "@cert-authority "+line(authority)(s.address)+line(authority)(s.address))
 	dial(t, f.dialer(), Target{Name: "server"})
 }

@@ -173,9 +173,12 @@ func (c *Client) fed(feed string, args []string, id string) string {
 // mark is what a command's output begins after.
 func mark(id string) string { return "weft-run-" + id }
 
+// Becomes is what runs a script as root: all that a user needs sudo for.
+func Becomes() []string { return []string{"sudo", "-n", "--", "sh", "-c"} }
+
 // become is a line that runs a script as root.
 func become(script string, args ...string) string {
-	return remote.Quote(append([]string{"sudo", "-n", "--", "sh", "-c", script}, args...)...)
+	return remote.Quote(append(append(Becomes(), script), args...)...)
 }
 
 // failed tells a command that failed from one that never ran.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"weft/internal/store"
@@ -75,6 +76,22 @@ func (s *Store) Blob(_ context.Context, d store.Digest) (io.ReadCloser, error) {
 		return nil, &store.UnavailableError{Err: err}
 	}
 	return store.Verify(f, d), nil
+}
+
+// Blobs lists the files of the folder that are blobs.
+func (s *Store) Blobs(context.Context) ([]store.Digest, error) {
+	names, err := readNames(filepath.Dir(s.blobs()))
+	if err != nil {
+		return nil, &store.UnavailableError{Err: err}
+	}
+	var list []store.Digest
+	for _, name := range names {
+		if d := store.Digest(name); d.Check() == nil {
+			list = append(list, d)
+		}
+	}
+	slices.Sort(list)
+	return list, nil
 }
 
 // DeleteBlob removes a blob.

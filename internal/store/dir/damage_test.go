@@ -57,7 +57,7 @@ func TestTornLog(t *testing.T) {
 	for _, left := range []string{"3 pu", "3 put 1 c 00000000\n", strings.Repeat("\x00", 60), "\n", "3 put\x00\x00 c 1234\ngarbage"} {
 		s := opened(t, t.TempDir(), Options{})
 		created(t, s, "a", "b")
-		e, err := s.keys.tail()
+		e, err := s.table.tail()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,7 +88,7 @@ func TestTornLog(t *testing.T) {
 func TestSpoiledLog(t *testing.T) {
 	s := opened(t, t.TempDir(), Options{})
 	created(t, s, "a", "b", "c")
-	e, err := s.keys.tail()
+	e, err := s.table.tail()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,11 +115,11 @@ func TestSpoiledLog(t *testing.T) {
 func TestSpoiledDocument(t *testing.T) {
 	s := opened(t, t.TempDir(), Options{})
 	created(t, s, "run/r1", "run/r2", "run/r3")
-	good, err := os.ReadFile(s.keys.file("run/r2"))
+	good, err := os.ReadFile(s.table.file("run/r2"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, err := os.ReadFile(s.keys.file("run/r1"))
+	other, err := os.ReadFile(s.table.file("run/r1"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func TestSpoiledDocument(t *testing.T) {
 		spoiled = append(spoiled, bad)
 	}
 	for _, text := range spoiled {
-		if err := os.WriteFile(s.keys.file("run/r2"), text, 0o600); err != nil {
+		if err := os.WriteFile(s.table.file("run/r2"), text, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		var corrupt *store.CorruptError
@@ -157,17 +157,17 @@ func TestLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := document{Entry: store.Entry{Key: "run/r1/x", Value: []byte("decided"), Revision: 4, Written: time.Now()}}
-	e, err := s.keys.tail()
+	e, err := s.table.tail()
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = s.o.writeFile(filepath.Join(s.keys.fresh(), number(4)), d.encode())
+	err = s.o.writeFile(filepath.Join(s.table.fresh(), number(4)), d.encode())
 	if err == nil {
-		err = s.keys.append(e, line{rev: 4, op: opPut, at: d.Written, key: d.Key})
+		err = s.table.append(e, line{rev: 4, op: opPut, at: d.Written, key: d.Key})
 	}
 	undecided := document{Entry: store.Entry{Key: "a", Value: []byte("undecided"), Revision: 5, Written: time.Now()}}
 	if err == nil {
-		err = s.o.writeFile(filepath.Join(s.keys.fresh(), number(5)), undecided.encode()[:20])
+		err = s.o.writeFile(filepath.Join(s.table.fresh(), number(5)), undecided.encode()[:20])
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -179,7 +179,7 @@ func TestLeft(t *testing.T) {
 	if got, err := s.Get(t.Context(), "a"); err != nil || string(got.Value) != "a" {
 		t.Errorf("what was not decided is %v: %v", got, err)
 	}
-	if left, err := readNames(s.keys.fresh()); len(left) > 0 || err != nil {
+	if left, err := readNames(s.table.fresh()); len(left) > 0 || err != nil {
 		t.Errorf("there is left %v: %v", left, err)
 	}
 	if at := created(t, s, "c"); at != 5 {
@@ -198,7 +198,7 @@ func TestLogTurns(t *testing.T) {
 	for n := range 300 {
 		last = created(t, s, fmt.Sprintf("run/r%d", n))
 	}
-	all, err := numbers(s.keys.logs())
+	all, err := numbers(s.table.logs())
 	if err != nil || len(all) != keep || all[0] == 1 {
 		t.Fatalf("files of the log: %v, %v", all, err)
 	}
@@ -223,7 +223,7 @@ func TestLogTurns(t *testing.T) {
 func TestLocked(t *testing.T) {
 	s := opened(t, t.TempDir(), Options{Timeout: 20 * time.Millisecond})
 	last := created(t, s, "a")
-	unlock, err := s.keys.lock(t.Context())
+	unlock, err := s.table.lock(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

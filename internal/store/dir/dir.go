@@ -32,7 +32,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"iter"
 	"os"
 	"path/filepath"
 	"time"
@@ -53,9 +52,10 @@ type Options struct {
 
 // A Store is a directory.
 type Store struct {
-	root         string
-	o            Options
-	keys, leases *table
+	root   string
+	o      Options
+	*table // of what is kept by key
+	leases *table
 }
 
 var _ store.Store = (*Store)(nil)
@@ -84,14 +84,14 @@ func Open(ctx context.Context, root string, o Options) (*Store, error) {
 		o.step = func(string) {}
 	}
 	s := &Store{root: root, o: o}
-	s.keys = newTable(filepath.Join(root, "keys"), &s.o)
+	s.table = newTable(filepath.Join(root, "keys"), &s.o)
 	s.leases = newTable(filepath.Join(root, "leases"), &s.o)
-	for _, d := range append(append(s.keys.folders(), s.leases.folders()...), s.blobs()) {
+	for _, d := range append(append(s.table.folders(), s.leases.folders()...), s.blobs()) {
 		if err := os.MkdirAll(d, 0o700); err != nil {
 			return nil, &store.UnavailableError{Err: err}
 		}
 	}
-	unlock, err := s.keys.lock(ctx)
+	unlock, err := s.table.lock(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +103,7 @@ func Open(ctx context.Context, root string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, t := range []*table{s.keys, s.leases} {
+	for _, t := range []*table{s.table, s.leases} {
 		if _, err := t.finished(ctx); err != nil {
 			return nil, err
 		}
@@ -114,7 +114,7 @@ func Open(ctx context.Context, root string, o Options) (*Store, error) {
 // found makes the epoch of a new store: the time, so that a store that was lost and is
 // made anew has a higher one.
 func (s *Store) found() error {
-	for _, d := range []string{s.root, s.keys.root, s.leases.root} {
+	for _, d := range []string{s.root, s.table.root, s.leases.root} {
 		if err := s.o.syncDir(d); err != nil {
 			return err
 		}
@@ -155,7 +155,7 @@ func (s *Store) writeAbout(a about) error {
 
 // Restored makes tokens rise above those that the store gave before it was copied.
 func (s *Store) Restored(ctx context.Context) error {
-	unlock, err := s.keys.lock(ctx)
+	unlock, err := s.table.lock(ctx)
 	if err != nil {
 		return err
 	}
@@ -168,36 +168,22 @@ func (s *Store) Restored(ctx context.Context) error {
 	return s.writeAbout(a)
 }
 
-func (s *Store) Get(ctx context.Context, key string) (store.Entry, error) {
-	return s.keys.Get(ctx, key)
-}
-
-func (s *Store) Create(ctx context.Context, key string, value []byte) (store.Revision, error) {
-	return s.keys.Create(ctx, key, value)
-}
-
-func (s *Store) Update(ctx context.Context, key string, value []byte, at store.Revision) (store.Revision, error) {
-	return s.keys.Update(ctx, key, value, at)
-}
-
-func (s *Store) Delete(ctx context.Context, key string, at store.Revision) error {
-	return s.keys.Delete(ctx, key, at)
-}
-
-func (s *Store) List(ctx context.Context, folder string) ([]store.Entry, store.Revision, error) {
-	return s.keys.list(ctx, folder)
-}
-
-func (s *Store) Watch(ctx context.Context, folder string, from store.Revision) iter.Seq2[store.Event, error] {
-	return s.keys.watch(ctx, folder, from)
-}
-
 func (s *Store) Lease(ctx context.Context, key, holder string, ttl time.Duration) (*store.Lease, error) {
 	return store.Take(ctx, book{s.leases, s}, s.o.Clock, key, holder, ttl)
 }
 
+func (s *Store) Leases(ctx context.Context, folder string) ([]store.Holding, error) {
+	return store.Holdings(ctx, book{s.leases, s}, folder)
+}
+
+func (s *Store) Break(ctx context.Context, h store.Holding) error {
+	return store.BreakHolding(ctx, book{s.leases, s}, h)
+}
+
 // Close has nothing to let go of: each call opens what it reads.
 func (s *Store) Close() error { return nil }
+
+func (s *Store) Epoch(ctx context.Context) (uint64, error) { return book{s: s}.Epoch(ctx) }
 
 // A book is the table of leases, with what tells their times.
 type book struct {

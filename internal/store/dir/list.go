@@ -12,9 +12,9 @@ import (
 	"weft/internal/store"
 )
 
-// list reads the files of a folder, and what the log says of them since it began: a
+// List reads the files of a folder, and what the log says of them since it began: a
 // folder that is read while files are put in it may lack some.
-func (t *table) list(ctx context.Context, folder string) ([]store.Entry, store.Revision, error) {
+func (t *table) List(ctx context.Context, folder string) ([]store.Entry, store.Revision, error) {
 	if err := store.CheckFolder(folder); err != nil {
 		return nil, 0, err
 	}

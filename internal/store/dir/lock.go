@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"weft/internal/flock"
 	"weft/internal/store"
 )
 
@@ -33,7 +34,7 @@ func (t *table) hold(ctx context.Context, shared bool) (unlock func(), err error
 		return nil, &store.UnavailableError{Err: err}
 	}
 	for wait := time.Millisecond / 2; ; wait = min(2*wait, 10*time.Millisecond) {
-		free, err := lockFile(f, shared)
+		free, err := flock.Try(f, shared)
 		if err == nil && free {
 			return func() { f.Close() }, nil
 		}

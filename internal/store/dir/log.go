@@ -186,7 +186,7 @@ func (t *table) turn(e tail) error {
 	}
 	for len(e.all) >= keep {
 		if err := os.Remove(filepath.Join(t.logs(), number(e.all[0]))); err != nil {
-			break // Windows: somebody reads it; the next turn removes it
+			break // Windows: another process reads it; the next turn removes it
 		}
 		e.all = e.all[1:]
 	}

@@ -154,7 +154,7 @@ func (t *table) finished(ctx context.Context) (store.Revision, error) {
 	return e.last, err
 }
 
-// settle finishes what somebody left who was killed, or whose machine lost its power:
+// settle finishes what another process left who was killed, or whose machine lost its power:
 // values whose change was decided are put in their places, others are removed. It is
 // called with the lock.
 func (t *table) settle() (tail, error) {

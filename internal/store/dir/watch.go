@@ -18,8 +18,8 @@ import (
 // within reports whether a key is below a folder.
 func within(folder, key string) bool { return folder == "" || strings.HasPrefix(key, folder+"/") }
 
-// watch follows the log, and reads each value that it names.
-func (t *table) watch(ctx context.Context, folder string, from store.Revision) iter.Seq2[store.Event, error] {
+// Watch follows the log, and reads each value that it names.
+func (t *table) Watch(ctx context.Context, folder string, from store.Revision) iter.Seq2[store.Event, error] {
 	return func(yield func(store.Event, error) bool) {
 		err := t.follow(ctx, folder, from, func(e store.Event) bool { return yield(e, nil) })
 		if err != nil {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
+	"strings"
 	"time"
 
 	client "github.com/nats-io/nats.go"
@@ -12,7 +14,7 @@ import (
 	"weft/internal/store"
 )
 
-// limit gives a call without a deadline one.
+// limit gives a call without a deadline one: nothing is asked for ever.
 func (s *Store) limit(ctx context.Context) (context.Context, context.CancelFunc) {
 	if _, ok := ctx.Deadline(); ok {
 		return context.WithCancel(ctx)
@@ -45,12 +47,15 @@ func (s *Store) ask(ctx context.Context, question func(context.Context) error) e
 	ctx, cancel := s.limit(ctx)
 	defer cancel()
 	for n := 0; ; n++ {
-		one, cancel := s.once(ctx)
+		one, cancel := s.denials.end(s.once(ctx))
 		err := question(one)
+		denied := context.Cause(one)
 		cancel()
 		switch {
 		case err == nil, !lost(err):
 			return err
+		case errors.As(denied, new(*store.DeniedError)):
+			return denied
 		case errors.Is(err, client.ErrConnectionClosed), !pause(ctx, n):
 			return s.away(ctx, err, false)
 		}
@@ -62,14 +67,31 @@ func (s *Store) away(ctx context.Context, err error, unknown bool) error {
 	if s.conn.IsConnected() {
 		err = fmt.Errorf("%s: %w", s.conn.ConnectedUrlRedacted(), err)
 	} else if last := s.conn.LastError(); last != nil && !errors.Is(err, last) {
-		err = fmt.Errorf("not connected: %w; %w", err, last)
+		err = fmt.Errorf("%s: not connected: %w; %w", s.servers(), err, last)
 	} else {
-		err = fmt.Errorf("not connected: %w", err)
+		err = fmt.Errorf("%s: not connected: %w", s.servers(), err)
 	}
 	if ctx.Err() != nil && !errors.Is(err, ctx.Err()) {
 		err = fmt.Errorf("%w (%w)", err, context.Cause(ctx))
 	}
 	return &store.UnavailableError{Err: err, Unknown: unknown}
+}
+
+// servers are those that the store was looked for at, without secrets.
+func (s *Store) servers() string { return redacted(s.o.URL) }
+
+// redacted are addresses without what a URL may hold of secrets.
+func redacted(addresses string) string {
+	var list []string
+	for _, one := range strings.Split(addresses, ",") {
+		u, err := url.Parse(strings.TrimSpace(one))
+		if err != nil {
+			continue // it may hold anything
+		}
+		u.User = nil
+		list = append(list, u.String())
+	}
+	return strings.Join(list, ", ")
 }
 
 // is tells the errors of JetStream apart.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	client "github.com/nats-io/nats.go"
@@ -161,6 +162,24 @@ func (p *parts) Read(to []byte) (n int, err error) {
 }
 
 func (p *parts) Close() error { return nil }
+
+// Blobs asks the leader which ends there are.
+func (s *Store) Blobs(ctx context.Context) (list []store.Digest, err error) {
+	err = s.ask(ctx, func(ctx context.Context) error {
+		list = nil
+		info, err := s.blobs.Info(ctx, jetstream.WithSubjectFilter(s.blobPre()+"*.end"))
+		if err != nil {
+			return err
+		}
+		for subject := range info.State.Subjects {
+			sum := strings.TrimSuffix(strings.TrimPrefix(subject, s.blobPre()), ".end")
+			list = append(list, store.Digest("sha256-"+sum))
+		}
+		slices.Sort(list)
+		return nil
+	})
+	return list, err
+}
 
 // DeleteBlob takes all parts away at once.
 func (s *Store) DeleteBlob(ctx context.Context, d store.Digest) error {

@@ -16,9 +16,11 @@ import (
 // errAgain: what a consumer delivered is not whole.
 var errAgain = errors.New("messages were lost on their way")
 
-// list has the stream deliver the last message of each key. With replicas a follower
-// may do so that is behind: it is read up to a message that was sent before.
-func (t *table) list(ctx context.Context, folder string) ([]store.Entry, store.Revision, error) {
+// List has the stream deliver the last message of each key. With replicas a follower
+// may do so that is behind: it is read up to a message that was sent before. Up to there
+// the list is whole, whereas the leader's own count may be behind what a follower has
+// told a watch already.
+func (t *table) List(ctx context.Context, folder string) ([]store.Entry, store.Revision, error) {
 	if err := store.CheckFolder(folder); err != nil {
 		return nil, 0, err
 	}
@@ -80,7 +82,7 @@ func (t *table) listOnce(ctx context.Context, folder string) (map[string]message
 			return nil, 0, ctx.Err()
 		}
 	}
-	return found, at, t.complete(ctx, folder, at, found)
+	return found, max(at, until), t.complete(ctx, folder, at, found)
 }
 
 // complete adds what changed while the list was delivered: a message that is replaced
@@ -113,7 +115,7 @@ type delivery struct {
 	consumer jetstream.Consumer
 	messages jetstream.MessagesContext
 	count    uint64         // of messages
-	left     uint64         // that are there beside
+	left     uint64         // that are there besides
 	seen     store.Revision // of the last
 }
 

@@ -29,13 +29,13 @@
 //
 // Retention: documents and blobs stay until they are deleted; of a deleted document a
 // message of some hundred bytes stays, of a blob nothing. What was sent of a blob by
-// somebody who was killed stays until the blob is put again or deleted.
+// another process who was killed stays until the blob is put again or deleted.
 package nats
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"iter"
 	"strconv"
 	"strings"
 	"time"
@@ -53,6 +53,7 @@ type Options struct {
 	Replicas int              // of streams that are made; 0 is 1
 	Timeout  time.Duration    // how long an answer is waited for without a deadline; 0 is 10 s
 	Connect  []client.Option  // credentials, TLS
+	Synced   bool             // who makes streams knows that the server syncs each change
 	Clock    func() time.Time // of who holds leases; nil is time.Now
 
 	step  func(string)              // called before and after each message that changes something
@@ -61,11 +62,13 @@ type Options struct {
 
 // A Store is a connection to NATS.
 type Store struct {
-	o            Options
-	conn         *client.Conn
-	js           jetstream.JetStream
-	keys, leases *table
-	blobs        jetstream.Stream
+	o       Options
+	conn    *client.Conn
+	js      jetstream.JetStream
+	*table  // of what is kept by key
+	leases  *table
+	blobs   jetstream.Stream
+	denials denials
 }
 
 var _ store.Store = (*Store)(nil)
@@ -74,6 +77,9 @@ var _ store.Store = (*Store)(nil)
 func Open(ctx context.Context, o Options) (*Store, error) {
 	if err := store.CheckKey(o.Owner); err != nil || strings.Contains(o.Owner, "/") {
 		return nil, &store.InvalidError{Key: o.Owner, Why: "an owner is one part of a-z, 0-9, - and _"}
+	}
+	if strings.HasSuffix(o.Owner, leaseSuffix) {
+		return nil, &store.InvalidError{Key: o.Owner, Why: "an owner's name does not end in " + leaseSuffix + ", as streams of leases do"}
 	}
 	if o.Timeout == 0 {
 		o.Timeout = 10 * time.Second
@@ -89,12 +95,13 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	}
 	s := &Store{o: o}
 	var err error
-	s.conn, err = client.Connect(o.URL, append(append([]client.Option{client.Name("weft"), client.Timeout(o.Timeout)}, o.Connect...),
+	s.conn, err = connect(ctx, o.URL, append(append([]client.Option{client.Name("weft"), client.Timeout(o.Timeout)}, o.Connect...),
 		client.MaxReconnects(-1), client.ReconnectWait(100*time.Millisecond),
 		client.ReconnectBufSize(-1), // what is sent when there is no connection fails at once
+		client.ErrorHandler(s.denials.hear),
 	)...)
 	if err != nil {
-		return nil, &store.UnavailableError{Err: err}
+		return nil, &store.UnavailableError{Err: fmt.Errorf("%s: %w", s.servers(), err)}
 	}
 	if s.js, err = jetstream.New(s.conn); err == nil {
 		err = s.found(ctx)
@@ -106,13 +113,51 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	return s, nil
 }
 
+// connect connects. A hub that takes up new credentials at that moment refuses also who
+// has good ones: whoever is refused asks again.
+func connect(ctx context.Context, url string, opts ...client.Option) (conn *client.Conn, err error) {
+	for n := range 4 {
+		if conn, err = dial(ctx, url, opts...); !errors.Is(err, client.ErrAuthorization) || !pause(ctx, n) {
+			break
+		}
+	}
+	return conn, err
+}
+
+// dial connects once. The client's own way knows no context, and tries each address for
+// as long as the last.
+func dial(ctx context.Context, url string, opts ...client.Option) (*client.Conn, error) {
+	type answer struct {
+		conn *client.Conn
+		err  error
+	}
+	came := make(chan answer, 1)
+	go func() {
+		conn, err := client.Connect(url, opts...)
+		came <- answer{conn, err}
+	}()
+	select {
+	case a := <-came:
+		return a.conn, a.err
+	case <-ctx.Done():
+		go func() {
+			if a := <-came; a.conn != nil {
+				a.conn.Close()
+			}
+		}()
+		return nil, context.Cause(ctx)
+	}
+}
+
+const leaseSuffix = "-lease"
+
 // found finds the streams, or makes them.
 func (s *Store) found(ctx context.Context) error {
 	bucket := "weft-" + s.o.Owner
 	for _, t := range []struct {
 		to   **table
 		name string
-	}{{&s.keys, bucket}, {&s.leases, bucket + "-lease"}} {
+	}{{&s.table, bucket}, {&s.leases, bucket + leaseSuffix}} {
 		c := s.config("KV_"+t.name, "$KV."+t.name+".>")
 		c.DenyDelete = true
 		c.MaxMsgSize = 1 << 20
@@ -128,17 +173,23 @@ func (s *Store) found(ctx context.Context) error {
 }
 
 func (s *Store) config(name, subjects string) jetstream.StreamConfig {
-	return jetstream.StreamConfig{Name: name, Subjects: []string{subjects}, Description: "runs of weft",
+	c := jetstream.StreamConfig{Name: name, Subjects: []string{subjects}, Description: "runs of weft",
 		MaxMsgsPerSubject: 1, MaxMsgs: -1, MaxBytes: -1, MaxConsumers: -1, Discard: jetstream.DiscardNew,
 		Storage: jetstream.FileStorage, Replicas: s.o.Replicas, AllowRollup: true,
 		// An epoch is the time, so that a store that was lost and is made anew has a
 		// higher one.
 		Metadata: map[string]string{formatName: "1", epochName: strconv.FormatInt(time.Now().UnixMilli(), 10)}}
+	if s.o.Synced {
+		c.Metadata[syncName] = syncAlways
+	}
+	return c
 }
 
 const (
 	formatName = "weft-format"
 	epochName  = "weft-epoch"
+	syncName   = "weft-sync"
+	syncAlways = "always"
 )
 
 // stream finds a stream or makes it, and refuses one that would not keep what it should.
@@ -148,7 +199,7 @@ func (s *Store) stream(ctx context.Context, c jetstream.StreamConfig) (jetstream
 		stream, err = s.js.Stream(ctx, c.Name)
 		if is(err, jetstream.JSErrCodeStreamNotFound) {
 			stream, err = s.js.CreateStream(ctx, c)
-			if is(err, jetstream.JSErrCodeStreamNameInUse) { // somebody was quicker
+			if is(err, jetstream.JSErrCodeStreamNameInUse) { // another process was quicker
 				stream, err = s.js.Stream(ctx, c.Name)
 			}
 		}
@@ -193,33 +244,19 @@ func (s *Store) Restored(ctx context.Context) error {
 	})
 }
 
-func (s *Store) Get(ctx context.Context, key string) (store.Entry, error) {
-	return s.keys.Get(ctx, key)
-}
-
-func (s *Store) Create(ctx context.Context, key string, value []byte) (store.Revision, error) {
-	return s.keys.Create(ctx, key, value)
-}
-
-func (s *Store) Update(ctx context.Context, key string, value []byte, at store.Revision) (store.Revision, error) {
-	return s.keys.Update(ctx, key, value, at)
-}
-
-func (s *Store) Delete(ctx context.Context, key string, at store.Revision) error {
-	return s.keys.Delete(ctx, key, at)
-}
-
-func (s *Store) List(ctx context.Context, folder string) ([]store.Entry, store.Revision, error) {
-	return s.keys.list(ctx, folder)
-}
-
-func (s *Store) Watch(ctx context.Context, folder string, from store.Revision) iter.Seq2[store.Event, error] {
-	return s.keys.watch(ctx, folder, from)
-}
-
 func (s *Store) Lease(ctx context.Context, key, holder string, ttl time.Duration) (*store.Lease, error) {
 	return store.Take(ctx, book{s.leases}, s.o.Clock, key, holder, ttl)
 }
+
+func (s *Store) Leases(ctx context.Context, folder string) ([]store.Holding, error) {
+	return store.Holdings(ctx, book{s.leases}, folder)
+}
+
+func (s *Store) Break(ctx context.Context, h store.Holding) error {
+	return store.BreakHolding(ctx, book{s.leases}, h)
+}
+
+func (s *Store) Epoch(ctx context.Context) (uint64, error) { return book{s.leases}.Epoch(ctx) }
 
 // Close ends the connection.
 func (s *Store) Close() error {
@@ -234,6 +271,14 @@ func (b book) Get(ctx context.Context, key string) (store.Entry, error) {
 	e, err := b.table.Get(ctx, key)
 	e.Written = b.s.o.clock(e.Written)
 	return e, err
+}
+
+func (b book) List(ctx context.Context, folder string) ([]store.Entry, store.Revision, error) {
+	entries, at, err := b.table.List(ctx, folder)
+	for i := range entries {
+		entries[i].Written = b.s.o.clock(entries[i].Written)
+	}
+	return entries, at, err
 }
 
 func (b book) Now(ctx context.Context) (time.Time, error) {

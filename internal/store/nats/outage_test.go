@@ -16,10 +16,8 @@ import (
 // A server that is gone is told, and everything goes on when it is back.
 func TestOutage(t *testing.T) {
 	h := newHub(t)
-	o := h.options()
-	keeper := h.open(t, o)
-	o.Timeout = 300 * time.Millisecond
-	s := h.open(t, o)
+	keeper, s := h.open(t, h.options()), h.open(t, h.options())
+	s.o.Timeout = 300 * time.Millisecond // opened before: all that it is asked from here on is in vain
 	at, err := keeper.Create(t.Context(), "run/r1", []byte("one"))
 	if err != nil {
 		t.Fatal(err)
@@ -106,7 +104,7 @@ func TestRestartBetween(t *testing.T) {
 }
 
 // A copy of a change that was stored and not acknowledged is found by its mark; what
-// somebody else stored is not taken for it.
+// another weft stored is not taken for it.
 func TestMark(t *testing.T) {
 	h := newHub(t)
 	s := h.open(t, h.options())
@@ -116,21 +114,21 @@ func TestMark(t *testing.T) {
 		check func(rev store.Revision, now *message, err error) bool
 	}{
 		{"own", func(m message) {
-			if _, err := s.keys.send(t.Context(), m); err != nil {
+			if _, err := s.table.send(t.Context(), m); err != nil {
 				t.Error(err)
 			}
 		}, func(rev store.Revision, now *message, err error) bool { return rev > 0 && now == nil && err == nil }},
 		{"another's", func(m message) {
-			if _, err := s.keys.Create(t.Context(), m.Key, nil); err != nil {
+			if _, err := s.table.Create(t.Context(), m.Key, nil); err != nil {
 				t.Error(err)
 			}
 		}, func(rev store.Revision, now *message, err error) bool {
 			return rev == 0 && now != nil && !now.deleted && err == nil
 		}},
 		{"own, and another's on it", func(m message) {
-			at, err := s.keys.send(t.Context(), m)
+			at, err := s.table.send(t.Context(), m)
 			if err == nil {
-				_, err = s.keys.Update(t.Context(), m.Key, nil, at)
+				_, err = s.table.Update(t.Context(), m.Key, nil, at)
 			}
 			if err != nil {
 				t.Error(err)
@@ -143,12 +141,12 @@ func TestMark(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			m := message{Entry: store.Entry{Key: "run/" + store.Segment(c.name)}, mark: "mark"}
 			n := 0
-			rev, now, err := s.keys.settle(t.Context(), m, func() (store.Revision, error) {
+			rev, now, err := s.table.settle(t.Context(), m, func() (store.Revision, error) {
 				if n++; n == 1 {
 					c.store(m)
 					return 0, client.ErrTimeout
 				}
-				return s.keys.send(t.Context(), m)
+				return s.table.send(t.Context(), m)
 			})
 			if !c.check(rev, now, err) {
 				t.Errorf("revision %d, now %v: %v", rev, now, err)
@@ -201,6 +199,64 @@ func TestStoreLost(t *testing.T) {
 	l, err := fresh.Lease(t.Context(), "device/fdo1", "me", time.Hour)
 	if err != nil || l.Token().Compare(old.Token()) <= 0 {
 		t.Errorf("token %v after %v: %v", l, old.Token(), err)
+	}
+}
+
+// With replicas a consumer may not learn of what its server caught up with: a watch that
+// waits in vain asks the leader, and has another consumer made.
+func TestWatchMisses(t *testing.T) {
+	h := newHub(t)
+	s := h.open(t, h.options())
+	at, err := s.Create(t.Context(), "run/r1", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := s.table.deliver(t.Context(), jetstream.ConsumerConfig{DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: uint64(at) + 1,
+		FilterSubjects: []string{s.table.below("nothing")}}) // it is never told of run
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.stop()
+	replicated := *s.table
+	replicated.replicas = 3
+	w := watcher{t: &replicated, folder: "run", from: at, at: at}
+	if err := w.idle(t.Context(), d); err != nil {
+		t.Errorf("there is nothing to deliver: %v", err)
+	}
+	if _, err := s.Create(t.Context(), "another/r2", nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.idle(t.Context(), d); err != nil {
+		t.Errorf("another folder's: %v", err)
+	}
+	if _, err := s.Create(t.Context(), "run/r2", nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.idle(t.Context(), d); err != errAgain {
+		t.Errorf("what was not delivered: %v", err)
+	}
+	none := watcher{t: &replicated, folder: "nothing", from: at, at: at}
+	if err := none.idle(t.Context(), d); err != nil {
+		t.Errorf("a folder that has nothing: %v", err)
+	}
+}
+
+// With replicas a list is as new as the message up to which it was read: a watch may have
+// told of a change that the leader does not count yet.
+func TestListIsAsNewAsItsFence(t *testing.T) {
+	h := newHub(t)
+	keeper := h.open(t, h.options())
+	keeper.table.replicas = 3
+	at, err := keeper.Create(t.Context(), "run/r1", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, folder := range []string{"", "run"} {
+		list, of, err := keeper.List(t.Context(), folder)
+		if err != nil || len(list) != 1 || of <= at {
+			t.Errorf("%q: %v as of %d, after a change at %d: %v", folder, list, of, at, err)
+		}
+		at = of
 	}
 }
 

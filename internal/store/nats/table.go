@@ -184,6 +184,8 @@ func (t *table) settle(ctx context.Context, m message, send func() (store.Revisi
 			return rev, nil, nil
 		case overtaken(err):
 			return t.overtaken(ctx, m, unknown)
+		case errors.As(err, new(*store.DeniedError)):
+			return 0, nil, err
 		case !lost(err):
 			return 0, nil, fmt.Errorf("the store refuses %s: %w", m.Key, err)
 		}
@@ -220,10 +222,14 @@ func (t *table) send(ctx context.Context, m message) (store.Revision, error) {
 	if m.deleted {
 		msg.Header.Set(opHeader, "DEL")
 	}
-	ctx, cancel := t.s.once(ctx)
+	one, stop := t.s.once(ctx)
+	ctx, cancel := t.s.denials.endOf(one, stop, msg.Subject)
 	defer cancel()
 	t.s.o.step("send")
 	ack, err := t.s.js.PublishMsg(ctx, msg, jetstream.WithExpectLastSequencePerSubject(uint64(m.before)))
+	if denied := context.Cause(ctx); err != nil && errors.As(denied, new(*store.DeniedError)) {
+		return 0, denied
+	}
 	if err != nil {
 		return 0, err
 	}

@@ -13,7 +13,8 @@ import (
 	"weft/internal/store"
 )
 
-func (t *table) watch(ctx context.Context, folder string, from store.Revision) iter.Seq2[store.Event, error] {
+// Watch tells what the consumer of a stream delivers, which is made anew where it is lost.
+func (t *table) Watch(ctx context.Context, folder string, from store.Revision) iter.Seq2[store.Event, error] {
 	return func(yield func(store.Event, error) bool) {
 		w := watcher{t: t, folder: folder, from: from, at: from, seen: map[string]store.Revision{}}
 		if err := w.run(ctx, func(e store.Event) bool { return yield(e, nil) }); err != nil {
@@ -117,10 +118,32 @@ func (w *watcher) idle(ctx context.Context, d *delivery) error {
 	if err := w.look(ctx); err != nil {
 		return err
 	}
+	if err := w.missed(ctx); err != nil {
+		return err
+	}
 	return w.t.s.ask(ctx, func(ctx context.Context) error {
 		info, err := d.consumer.Info(ctx)
 		if err == nil && info.Delivered.Consumer != d.count {
 			err = errAgain // sent, and not received
+		}
+		return err
+	})
+}
+
+// missed asks the leader whether there is more than what was delivered. With replicas
+// the consumer may be at a follower, and one that catches up wakes no consumer: it would
+// deliver what it has caught up with after the next change only.
+func (w *watcher) missed(ctx context.Context) error {
+	if w.t.replicas < 2 {
+		return nil
+	}
+	return w.t.s.ask(ctx, func(ctx context.Context) error {
+		newest, err := w.t.stream.GetLastMsgForSubject(ctx, w.t.below(w.folder))
+		switch {
+		case errors.Is(err, jetstream.ErrMsgNotFound):
+			return nil
+		case err == nil && store.Revision(newest.Sequence) > w.at:
+			return errAgain
 		}
 		return err
 	})

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -38,6 +39,15 @@ func same(t *testing.T, s store.Store, d store.Digest, n int) {
 
 func blobs(t *testing.T, c *Subject) {
 	s, ctx := c.Open(t), within(t)
+	listed := func(want ...store.Digest) {
+		t.Helper()
+		slices.Sort(want)
+		if have := must[[]store.Digest](t)(c.Open(t).Blobs(ctx)); !slices.Equal(have, want) {
+			t.Errorf("listed are %s, and there should be %s", have, want)
+		}
+	}
+	listed()
+	var put []store.Digest
 	for _, n := range []int{0, 1, 128 << 10, 256 << 10, 1<<20 + 1, 5 << 20} {
 		d := must[store.Digest](t)(s.PutBlob(ctx, pattern(n)))
 		if err := d.Check(); err != nil {
@@ -49,7 +59,9 @@ func blobs(t *testing.T, c *Subject) {
 			t.Errorf("put again it is %s, and was %s", again, d)
 		}
 		same(t, s, d, n)
+		put = append(put, d)
 	}
+	listed(put...)
 	none := store.Digest("sha256-" + strings.Repeat("0", 64))
 	is[*store.NotFoundError](t, second(s.Blob(ctx, none)))
 	is[*store.NotFoundError](t, s.DeleteBlob(ctx, none))
@@ -62,6 +74,7 @@ func blobs(t *testing.T, c *Subject) {
 		t.Fatal(err)
 	}
 	is[*store.NotFoundError](t, second(c.Open(t).Blob(ctx, d)))
+	listed(put...)
 	same(t, s, must[store.Digest](t)(s.PutBlob(ctx, pattern(700_000))), 700_000)
 
 	cut := errors.New("the source broke")

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"weft/internal/store"
 )
@@ -40,7 +41,7 @@ func Main(m *testing.M, open Opener) {
 				err = self.Kill()
 			}
 			fmt.Println(err)
-			select {}
+			time.Sleep(time.Hour) // the signal is on its way
 		}
 	})
 	if err == nil {
@@ -77,7 +78,7 @@ func write(s store.Store, what string, n int) error {
 }
 
 // killed kills a writer at each of its steps. What it changed is then as it was or as
-// it should be, stays so once somebody has seen the new, and others go on.
+// it should be, stays so once another process has seen the new, and others go on.
 func killed(t *testing.T, c *Subject) {
 	for what, look := range map[string]func(*testing.T, store.Store, int) bool{
 		"create": func(t *testing.T, s store.Store, _ int) bool { return state(t, s, "run/r1/new", "", "new") },

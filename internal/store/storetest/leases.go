@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -90,6 +91,55 @@ func leaseRenewed(t *testing.T, c *Subject) {
 	}
 }
 
+// leasesListed: who has a lease is listed until it ends, and a lease is broken for the
+// holder that was seen, and for no later one.
+func leasesListed(t *testing.T, c *Subject) {
+	a, b, ctx := c.Open(t), c.Open(t), within(t)
+	listed := func(folder string, want ...string) (list []store.Holding) {
+		t.Helper()
+		list = must[[]store.Holding](t)(b.Leases(ctx, folder))
+		var have []string
+		for _, h := range list {
+			have = append(have, h.Key+" "+h.Holder)
+			if h.Left <= 0 || h.Left > ttl {
+				t.Errorf("%s is held for %s", h.Key, h.Left)
+			}
+		}
+		if !slices.Equal(have, want) {
+			t.Errorf("below %q there are %q, and should be %q", folder, have, want)
+		}
+		return list
+	}
+	listed("")
+	two := must[*store.Lease](t)(a.Lease(ctx, "device/fdo2", "bob", ttl))
+	one := must[*store.Lease](t)(a.Lease(ctx, "device/fdo1", "alice", ttl))
+	phase := must[*store.Lease](t)(a.Lease(ctx, "phase/r1", "alice", ttl/2))
+	listed("", "device/fdo1 alice", "device/fdo2 bob", "phase/r1 alice")
+	held := listed("device", "device/fdo1 alice", "device/fdo2 bob")
+	if err := one.Renew(ctx); err != nil { // it is the same lease
+		t.Fatal(err)
+	}
+	if err := b.Break(ctx, held[0]); err != nil {
+		t.Fatal(err)
+	}
+	is[*store.LostError](t, one.Renew(ctx))
+	is[*store.LostError](t, b.Break(ctx, held[0]))
+	must[*store.Lease](t)(a.Lease(ctx, "device/fdo1", "carol", ttl))
+	if e := is[*store.LostError](t, b.Break(ctx, held[0])); e.By != "carol" {
+		t.Errorf("it is lost to %q", e.By)
+	}
+	if err := two.Release(ctx); err != nil {
+		t.Fatal(err)
+	}
+	c.Pass(ttl * 6 / 10)
+	listed("", "device/fdo1 carol") // that of the phase has ended
+	if err := phase.Renew(ctx); err != nil {
+		t.Fatal(err)
+	}
+	listed("", "device/fdo1 carol", "phase/r1 alice")
+	is[*store.InvalidError](t, second(b.Leases(ctx, "A")))
+}
+
 func leaseRacers(t *testing.T, c *Subject) {
 	ctx := within(t)
 	old := must[*store.Lease](t)(c.Open(t).Lease(ctx, "device/fdo1", "old", ttl))
@@ -139,6 +189,9 @@ func tokens(t *testing.T, c *Subject) {
 		t.Fatal(err)
 	}
 	rises("after it was put back")
+	if now, err := c.Open(t).Epoch(within(t)); err != nil || now != last.Epoch {
+		t.Errorf("the epoch is %d, and its tokens have %d: %v", now, last.Epoch, err)
+	}
 	if last.Epoch <= epoch {
 		t.Errorf("the epoch was %d, and is %d", epoch, last.Epoch)
 	}

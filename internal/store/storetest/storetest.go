@@ -43,6 +43,7 @@ func Run(t *testing.T, found func(t *testing.T) *Subject) {
 		{"lease ends", leaseEnds},
 		{"lease renewed", leaseRenewed},
 		{"lease racers", leaseRacers},
+		{"leases listed", leasesListed},
 		{"tokens", tokens},
 		{"blobs", blobs},
 		{"blob spoiled", blobSpoiled},

@@ -75,7 +75,7 @@ func (a *Address) Parse(s remote.Seen) (*Address, error) {
 	return have, nil
 }
 
-// inherit: what was found there stays somebody's decision.
+// inherit: what was found there stays another's decision.
 func (a *Address) inherit(entries []plan.Entry) {
 	a.ours = nil
 	for _, e := range entries {

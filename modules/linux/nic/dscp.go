@@ -175,7 +175,7 @@ func (d *DSCP) Parse(s remote.Seen) (*DSCP, error) {
 	return have, nil
 }
 
-// priorities are those of a DSCP: one, or several where somebody mapped it
+// priorities are those of a DSCP: one, or several where an operator mapped it
 // more than once; "" is none.
 func (d *DSCP) priorities(dscp int) string {
 	var list []string

@@ -21,7 +21,7 @@ type RDMALink struct {
 	PCI       string // address of the NIC port: 0000:41:00.0
 	Interface string `json:"-"` // observed: the name it has today
 	Transport string // rocev2, iwarp or infiniband
-	Type      string `json:",omitempty"` // of one that weft makes: rxe or siw; "" is the card's own, or somebody else's
+	Type      string `json:",omitempty"` // of one that weft makes: rxe or siw; "" is the card's own, or another owner's
 	Name      string `json:",omitempty"` // of one that weft makes
 	Present   bool
 	Driver    string `json:"-"` // observed: of the network interface
@@ -175,7 +175,7 @@ func (r *RDMALink) Steps(have *RDMALink) []remote.Step {
 	}
 }
 
-// deleteLinkScript deletes the device $1 unless somebody uses it: as long as a
+// deleteLinkScript deletes the device $1 unless another process uses it: as long as a
 // process has it open the kernel does not finish, and who asked it to cannot be
 // killed; what the kernel itself has over it is cut. Processes are found by what
 // they have open, because rdma shows none of another PID namespace, and one with

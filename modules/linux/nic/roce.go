@@ -19,7 +19,7 @@ import (
 // RoCE keeps what the connection manager of the kernel gives to connections of
 // one NIC port that do not choose themselves: the mode of RoCE, and the ToS.
 //
-// The kernel shows both in a directory of configfs, which somebody has to make.
+// The kernel shows both in a directory of configfs, which another process has to make.
 // A plan makes none: what they are is then unknown, and apply writes down what
 // it finds before it changes anything.
 type RoCE struct {

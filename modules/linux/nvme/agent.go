@@ -95,7 +95,7 @@ func (a *Agent) Parse(s remote.Seen) (*Agent, error) {
 	if a.Bundle != nil {
 		want, err := a.wanted(have)
 		if err == nil && have.Binary != want {
-			_, err = a.executable(have) // which will be installed
+			_, err = a.executable(have) // which will be installed: here it is known whether it can be had
 		}
 		if err != nil {
 			return nil, err
@@ -151,13 +151,19 @@ func platform(uname string) string {
 
 func (a *Agent) from(b *bundle.Bundle) { a.source = b }
 
-// executable is what must be installed on the platform that was observed.
-func (a *Agent) executable(have *Agent) (content []byte, err error) {
-	err = a.bundled(have, func(from *bundle.Bundle, system, machine string) (err error) {
-		content, _, err = from.Open(system, machine, a.Name)
+// executable puts what must be installed on the platform that was observed. That it
+// can be had is known then, and it is unpacked when it is put.
+func (a *Agent) executable(have *Agent) (step remote.Step, err error) {
+	err = a.bundled(have, func(from *bundle.Bundle, system, machine string) error {
+		size, err := from.Size(system, machine, a.Name)
+		unpack := func() ([]byte, error) {
+			exe, _, err := from.Open(system, machine, a.Name)
+			return exe, err
+		}
+		step = remote.Step{Put: &remote.File{Path: a.path(), Mode: 0o755, Unpack: unpack, Size: size}}
 		return err
 	})
-	return content, err
+	return step, err
 }
 
 // wanted is its SHA-256.
@@ -242,7 +248,7 @@ func (a *Agent) Steps(have *Agent) []remote.Step {
 			steps = append(steps, host.Run("cp", "-p", a.path(), a.path()+".previous"))
 		}
 		exe, _ := a.executable(have) // Parse has refused one that cannot be had
-		steps = append(steps, put.File(a.path(), 0o755, exe))
+		steps = append(steps, exe)
 	}
 	if !a.service() {
 		return steps
@@ -281,7 +287,7 @@ func (a *Agent) restore(now *Agent) []remote.Step {
 	if now.Bundle != nil {
 		installed = ours
 	}
-	exe, err := []byte(nil), error(nil)
+	exe, err := remote.Step{}, error(nil)
 	if a.Binary != installed && a.Binary == ours {
 		exe, err = a.executable(a)
 	}
@@ -290,7 +296,7 @@ func (a *Agent) restore(now *Agent) []remote.Step {
 	case a.Binary == "":
 		steps = append(steps, remote.Step{Del: a.path()}, remote.Step{Del: a.path() + ".previous"})
 	case err == nil && ours == a.Binary:
-		steps = append(steps, put.File(a.path(), 0o755, exe))
+		steps = append(steps, exe)
 	default:
 		steps = append(steps, host.Run("mv", "-f", a.path()+".previous", a.path()))
 	}

@@ -97,7 +97,7 @@ func (n *NVMeConnection) disconnect() remote.Step {
 	if n.Device != "" {
 		return host.Run("sh", "-c", disconnectScript, "sh", n.Device, n.NQN)
 	}
-	// What is taken back was connected since the server was read: the kernel has
+	// What is reverted was connected since the server was read: the kernel has
 	// named it, and weft does not know how.
 	at := fmt.Sprintf("traddr=%s,trsvcid=%d", n.Address.Addr(), n.Address.Port())
 	if n.From.IsValid() {

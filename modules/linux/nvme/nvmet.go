@@ -110,7 +110,7 @@ func words(values []attr) []string {
 }
 
 // bootNVMeT are functions for boot scripts: each does nothing where it finds
-// what it is to bring about.
+// what it is to make.
 const bootNVMeT = `# set_ gives attributes of a directory the values that they do not have yet.
 set_() {
 	dir=$1; shift

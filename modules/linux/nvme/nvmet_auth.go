@@ -61,7 +61,7 @@ func (n *NVMeTAuth) follow(p host.Past[NVMeTAuth]) {
 func (n *NVMeTAuth) settle(*NVMeTAuth) { n.GoneHash, n.GoneGroup = "", "" }
 
 // towards is the state with what becomes of what is declared no more, where have
-// is what is there: it goes back unless somebody changed it since.
+// is what is there: it goes back unless an operator changed it since.
 func (n *NVMeTAuth) towards(have *NVMeTAuth) *NVMeTAuth {
 	out := *n
 	if n.GoneHash != "" && have.Hash == n.GoneHash {

@@ -98,7 +98,7 @@ func (n *NVMeTPort) Parse(s remote.Seen) (*NVMeTPort, error) {
 	return have, nil
 }
 
-// taken refuses an address that a port of somebody else listens on.
+// taken refuses an address that a port of another owner listens on.
 func (n *NVMeTPort) taken(t nvmetTree) error {
 	for _, name := range t.in("ports") {
 		at := "ports/" + name

@@ -17,7 +17,7 @@ import (
 
 // NVMeTSubsystem keeps one subsystem of the kernel's target as declared: who
 // it is, its namespaces, and which hosts may connect. A subsystem that weft
-// made is weft's as a whole; one that somebody else made is refused.
+// made is weft's as a whole; one that another owner made is refused.
 type NVMeTSubsystem struct {
 	NQN        string
 	Serial     string

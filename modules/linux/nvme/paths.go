@@ -3,22 +3,16 @@ package nvme
 import (
 	"context"
 	"fmt"
-	"net/netip"
 	"slices"
 
 	"weft/internal/remote"
 	"weft/inventory"
+	"weft/modules/host"
 )
-
-// Paths are what a server's kernel has of the connections of an initiator.
-type Paths struct {
-	Live    map[string]int // live paths, by the NQN of each subsystem it connects to
-	Devices []string       // block devices that they lead to: nvme0n1
-}
 
 // ReadPaths asks a server what its kernel has connected for an initiator. It
 // changes nothing.
-func ReadPaths(ctx context.Context, h remote.Host, i *inventory.Initiator) (*Paths, error) {
+func ReadPaths(ctx context.Context, h remote.Host, i *inventory.Initiator) (*host.Paths, error) {
 	if i.Engine != "kernel" {
 		return nil, fmt.Errorf("with engine = %q its kernel connects to nothing", i.Engine)
 	}
@@ -26,7 +20,7 @@ func ReadPaths(ctx context.Context, h remote.Host, i *inventory.Initiator) (*Pat
 	if err != nil {
 		return nil, err
 	}
-	p := &Paths{Live: map[string]int{}}
+	p := &host.Paths{Live: map[string]int{}}
 	for _, c := range i.Connects {
 		for _, t := range c.To {
 			for _, sub := range t.Subsystems {
@@ -58,34 +52,17 @@ func readNVMe(ctx context.Context, h remote.Host) ([]*controller, error) {
 	return parseNVMe(seen)
 }
 
-// Fewest is how many live paths lead to the subsystem that has fewest.
-func (p *Paths) Fewest() int {
-	fewest := -1
-	for _, n := range p.Live {
-		if fewest < 0 || n < fewest {
-			fewest = n
-		}
-	}
-	return max(fewest, 0)
-}
-
-// A LivePath is a connection of a kernel over which I/O goes.
-type LivePath struct {
-	HostNQN, NQN string
-	Address      netip.AddrPort // of the portal
-}
-
 // ReadLivePaths asks a server which connections of its kernel are live, whoever
 // made them. It changes nothing.
-func ReadLivePaths(ctx context.Context, h remote.Host) ([]LivePath, error) {
+func ReadLivePaths(ctx context.Context, h remote.Host) ([]host.LivePath, error) {
 	all, err := readNVMe(ctx, h)
 	if err != nil {
 		return nil, err
 	}
-	var live []LivePath
+	var live []host.LivePath
 	for _, c := range all {
 		if c.values["state"] == "live" {
-			live = append(live, LivePath{c.values["hostnqn"], c.values["subsysnqn"], c.address})
+			live = append(live, host.LivePath{HostNQN: c.values["hostnqn"], NQN: c.values["subsysnqn"], Address: c.address})
 		}
 	}
 	return live, nil

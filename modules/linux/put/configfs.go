@@ -4,7 +4,7 @@ import (
 	"weft/internal/remote"
 )
 
-// Directories in configfs show what the kernel keeps only once somebody has
+// Directories in configfs show what the kernel keeps only once another process has
 // made them, which a plan does not. What apply then finds, it writes down
 // before it changes it; a restart forgets both.
 

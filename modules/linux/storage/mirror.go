@@ -24,7 +24,7 @@ type Mirror struct {
 	Name   string // below /dev/md
 	UUID   string // of the array, as mdadm writes it
 	Halves []MirrorHalf
-	Heals  bool `json:",omitempty"` // a half that was lost and is there again is taken back
+	Heals  bool `json:",omitempty"` // a half that was lost and is there again rejoins
 
 	Later bool `json:"-"` // the server's own blocks install mdadm
 
@@ -291,7 +291,7 @@ const mirrorStart = mdHalves + `name=$1 uuid=$2; shift 2; ` +
 	`for half in $blank; do mdadm "/dev/$md" --add "$half" || exit 1; done`
 
 // Boot: udev and mdadm put the array together when its
-// halves appear. A half that appeared late is taken back here.
+// halves appear. A half that appeared late rejoins here.
 func (m *Mirror) Boot() []string {
 	return []string{"mirror_ " + remote.Quote(append([]string{m.UUID}, paths(m.disks())...)...)}
 }

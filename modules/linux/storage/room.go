@@ -67,7 +67,7 @@ func (v *Volume) fitsIn(free int64, volumes []map[string]string) error {
 		}
 		have[row["lv_name"]] = size
 		if _, declared := v.Among.Volumes[row["lv_name"]]; !declared && tagged(row["lv_tags"], v.Owner) {
-			free += size // it is taken back
+			free += size // it is freed
 		}
 	}
 	var more int64

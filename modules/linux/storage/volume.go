@@ -45,7 +45,7 @@ func (v *Volume) Path() string { return "/dev/" + v.Group + "/" + v.Name }
 
 // rule is the Rule of a volume. What a host has made of it, half of an array of
 // md for one, is the host's: a server that puts it together, as udev does of
-// itself when the server starts or somebody closes the volume, writes to it and
+// itself when the server starts or another process closes the volume, writes to it and
 // keeps weft-target from opening it. What the volume holds is found out by rules
 // up to 60 and acted on by those from 64 on (Debian 13).
 func (v *Volume) rule() (string, error) {

@@ -15,7 +15,7 @@ import (
 	"weft/plan"
 )
 
-// Boot keeps the script, and the unit that runs it at boot, that bring about
+// Boot keeps the script, and the unit that runs it at boot, that make
 // again what a restart of the server loses.
 type Boot struct {
 	Owner   string

@@ -12,7 +12,7 @@ type Command struct {
 	Run     []string // an argument vector; no shell reads it
 	Creates string   // a file that is there afterwards, or
 	Unless  []string // a command that succeeds then
-	Undo    []string `json:",omitempty"` // takes it back; none: it cannot be taken back
+	Undo    []string `json:",omitempty"` // reverts it; none: it cannot be reverted
 	Done    bool
 }
 

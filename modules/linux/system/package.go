@@ -38,8 +38,8 @@ func packageBlocks(s *inventory.Server) (list []host.Block[Package]) {
 	return list
 }
 
-// anyVersion is wanted where no version is named.
-const anyVersion = "*"
+// AnyVersion is wanted where no version is named.
+const AnyVersion = "*"
 
 func newPackage(name, version string, absent bool) *Package {
 	p := &Package{Name: name, Installed: version}
@@ -47,7 +47,7 @@ func newPackage(name, version string, absent bool) *Package {
 	case absent:
 		p.Installed = ""
 	case version == "":
-		p.Installed = anyVersion
+		p.Installed = AnyVersion
 	}
 	return p
 }
@@ -87,11 +87,11 @@ func (p *Package) Diff(have *Package) []plan.Change {
 	if p, have = host.Either(p, have, (*Package).absent); p == nil {
 		return nil
 	}
-	if p.Installed == anyVersion && have.Installed != "" || p.is(have) {
+	if p.Installed == AnyVersion && have.Installed != "" || p.is(have) {
 		return nil
 	}
 	after := p.Installed
-	if after == anyVersion {
+	if after == AnyVersion {
 		after = "any version"
 	}
 	return []plan.Change{{Path: "version", Before: have.Installed, After: after}}
@@ -137,7 +137,7 @@ func (p *Package) Steps(have *Package) []remote.Step {
 
 // named is the package with its version, as the tool wants it.
 func (p *Package) named(sep string) string {
-	if p.Installed == anyVersion {
+	if p.Installed == AnyVersion {
 		return p.Name
 	}
 	return p.Name + sep + p.Installed

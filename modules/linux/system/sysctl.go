@@ -28,17 +28,28 @@ type Sysctl struct {
 func SysctlKind() *host.Kind[Sysctl] {
 	return &host.Kind[Sysctl]{
 		Name: "sysctl", Lasting: true,
-		Blocks: sysctlBlocks,
-		Looks:  (*Sysctl).Looks, Parse: (*Sysctl).Parse, Diff: (*Sysctl).Diff, Steps: (*Sysctl).Steps,
+		Declares: sysctlWords(), Blocks: sysctlBlocks,
+		Looks: (*Sysctl).Looks, Parse: (*Sysctl).Parse, Diff: (*Sysctl).Diff, Steps: (*Sysctl).Steps,
 		Check: (*Sysctl).unwritable, Advice: (*Sysctl).Advice,
 	}
 }
 
+func sysctlWords() *inventory.BlockType {
+	return &inventory.BlockType{
+		Name: "sysctl", About: "A setting of the kernel.", Label: "key",
+		Named: inventory.Form{Is: "a key of sysctl", Pattern: `[A-Za-z0-9_][A-Za-z0-9_-]*([./][A-Za-z0-9_:*-]+)+`},
+		Attributes: []inventory.Attribute{{
+			Name: "value", About: "The value, as sysctl prints it.", Needed: true,
+			Form: inventory.Form{Is: "a text in one line", Pattern: `(?:\t|[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}])+`},
+		}},
+	}
+}
+
 func sysctlBlocks(s *inventory.Server) (list []host.Block[Sysctl]) {
-	for _, b := range s.Sysctls {
-		w := newSysctl(b.Key, b.Value)
+	for _, b := range s.Declared("sysctl") {
+		w := newSysctl(b.Label, b.Values["value"])
 		w.Later = len(s.Packages)+len(s.KernelModules) > 0
-		list = append(list, host.Block[Sysctl]{Block: &b.Block, Name: b.Key, Also: b.Key + ".value", Want: w})
+		list = append(list, host.Block[Sysctl]{Block: &b.Block, Name: b.Label, Also: b.Label + ".value", Want: w})
 	}
 	return list
 }

@@ -1,0 +1,248 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/crypto/ssh"
+
+	"weft/internal/approve"
+	"weft/internal/hint"
+	"weft/internal/run"
+	"weft/internal/sshsig"
+	"weft/plan"
+)
+
+// eventApproval is the event of an approval that was signed.
+const eventApproval plan.EventType = "approval"
+
+// longestApproval is how long an approval may be good.
+const longestApproval = 90 * 24 * time.Hour
+
+// approval is what weft approve is asked for.
+type approval struct {
+	phase, ticket, expires, out, key, accept string
+	withdraw                                 bool
+}
+
+func (a *app) approveCmd() *cobra.Command {
+	var f approval
+	cmd := &cobra.Command{
+		Use: "approve [RUN|FILE]", Short: "Sign that a phase of a run may begin; no network", Args: counted(cobra.MaximumNArgs(1)),
+		Long: `approve signs that a phase of a run may begin: of the run that is on its way in this
+directory, of the run RUN, or of the run that the saved plan FILE will start. What is
+signed names the fabric, the run, the phase, the digest of the plan, the list of
+signers and when it expires, so that it covers nothing else. It is shown.
+
+The key is --key: a private key, or the public half or the certificate of one that
+the ssh agent holds; without it the only key of the agent. Who may approve says
+--signers, or WEFT_SIGNERS: an allowed_signers file outside of the repository, or
+COMMIT:PATH, the file as it is in a commit, such as that of the base branch.
+
+The approval is kept with the run; for a saved plan next to it, or in --out. It is two
+files, FILE and FILE.sig, which anybody can check without weft:
+
+  ssh-keygen -Y verify -n weft-approval -I WHO -f SIGNERS -s FILE.sig < FILE
+
+In the folder approvals of --chdir, or that of --approvals, files of others are found.
+
+With --withdraw what the key has signed for a run is taken back, as long as the phase has
+not begun.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			a.begin(cmd)
+			return a.approve(cmd.Context(), args, f)
+		},
+	}
+	s := cmd.Flags()
+	s.StringVar(&f.phase, "phase", "", "the phase that may begin; * is all of them")
+	s.StringVar(&f.accept, "accept", "", "instead: this validation, or VALIDATION.METRIC, may stay without a verdict in the phase")
+	s.StringVar(&f.ticket, "ticket", "", "of a change, for the record")
+	s.StringVar(&f.expires, "expires", "24h", "how long it is good: 8h, 3d, or until a time in RFC 3339; at most 90 days")
+	s.StringVar(&f.out, "out", "", "the file to write, and FILE.sig")
+	s.StringVar(&f.key, "key", "", "the SSH key (a file, or the public half of a key in the agent)")
+	s.BoolVar(&f.withdraw, "withdraw", false, "instead: take back what this key has signed for a phase of the run that has not begun")
+	a.signerFlags(cmd)
+	return cmd
+}
+
+// approve signs an approval.
+func (a *app) approve(ctx context.Context, args []string, f approval) error {
+	if f.phase == "" {
+		return usage(hint.Wrap(errors.New("--phase is missing"), "name the phase that may begin, or --phase='*' for all"))
+	}
+	if f.withdraw {
+		return a.withdraw(ctx, args, f)
+	}
+	until, err := expiry(f.expires, time.Now())
+	if err != nil {
+		return usage(fmt.Errorf("--expires: %w", err))
+	}
+	known, err := a.knownSigners(ctx)
+	if err != nil {
+		return err
+	}
+	if known == nil {
+		return usage(hint.Wrap(errors.New("nobody says who may approve"), "--signers FILE, or WEFT_SIGNERS"))
+	}
+	s, phases, rec, err := a.approvable(ctx, args)
+	if err != nil {
+		return err
+	}
+	if f.phase != approve.AnyPhase && !slices.Contains(phases, f.phase) {
+		return usage(hint.Wrap(fmt.Errorf("--phase: there is no phase %q", f.phase), "there are %s", strings.Join(phases, ", ")))
+	}
+	s.Phase, s.Accept, s.Ticket, s.Expires = f.phase, strings.TrimPrefix(f.accept, "validation."), f.ticket, until
+	s.Base, s.Signers = known.Base, known.Digest
+	if err := s.Check(); err != nil {
+		return usage(err)
+	}
+	key, certificate, done, err := approvalKey(ctx, f.key)
+	if err != nil {
+		return fmt.Errorf("--key: %w", err)
+	}
+	defer done()
+	x := approve.Signed{Text: s.Text()}
+	if x.Signature, err = sshsig.Sign(key, certificate, approve.Namespace, x.Text); err != nil {
+		return err
+	}
+	by, err := sshsig.Verify(x.Signature, x.Text, approve.Namespace)
+	if err != nil {
+		return err
+	}
+	who, err := known.List.Allow(by, approve.Namespace, time.Now())
+	if err != nil {
+		return hint.Wrap(fmt.Errorf("this key may not approve: %w", err), "see the file of --signers")
+	}
+	where := f.out
+	if where == "" && rec != nil {
+		where = "kept with the run"
+		err = rec.PutApproval(ctx, s.Phase, keptAs(key.PublicKey(), s.Accept), x.Joined())
+	} else {
+		if where == "" {
+			where = args[0] + "." + approve.FileName(s, key.PublicKey())
+		}
+		err = approve.Write(where, x)
+	}
+	if err != nil {
+		return err
+	}
+	if a.json {
+		a.emit(plan.Event{Type: eventApproval, Message: who + " approves phase " + s.Phase,
+			Data: map[string]any{"by": who, "where": where, "run": s.Run, "phase": s.Phase, "plan": s.Plan, "expires": s.Expires, "accept": s.Accept}})
+		return nil
+	}
+	_, err = fmt.Fprintf(a.stdout, "%s\n%s signed it: %s\n", x.Text, who, where)
+	return err
+}
+
+// keptAs is how the approval of a key is called with a run.
+func keptAs(key ssh.PublicKey, accept string) string {
+	name := ssh.FingerprintSHA256(key)
+	if accept != "" {
+		name += " accept " + accept
+	}
+	return name
+}
+
+// withdraw takes back what a key has signed for a run.
+func (a *app) withdraw(ctx context.Context, args []string, f approval) error {
+	key, _, done, err := approvalKey(ctx, f.key)
+	if err != nil {
+		return fmt.Errorf("--key: %w", err)
+	}
+	defer done()
+	s, phases, rec, err := a.approvable(ctx, args)
+	switch {
+	case err != nil:
+		return err
+	case rec == nil:
+		return usage(hint.Wrap(errors.New("--withdraw: an approval of a plan that is not begun is a file"), "delete it, and its .sig"))
+	case f.phase != approve.AnyPhase && !slices.Contains(phases, f.phase):
+		return usage(hint.Wrap(fmt.Errorf("--phase: there is no phase %q", f.phase), "there are %s", strings.Join(phases, ", ")))
+	}
+	name := keptAs(key.PublicKey(), strings.TrimPrefix(f.accept, "validation."))
+	was, err := rec.WithdrawApproval(ctx, f.phase, name, fmt.Sprintf("%s with the key %s", who(), name))
+	if err != nil {
+		return err
+	}
+	if !was {
+		return hint.Wrap(fmt.Errorf("nothing of the key %s is kept for phase %q of run %s", name, f.phase, s.Run), "one that is a file is withdrawn by deleting that")
+	}
+	text := fmt.Sprintf("the approval of phase %s of run %s by the key %s is withdrawn", f.phase, s.Run, name)
+	if a.json {
+		a.emit(plan.Event{Type: eventApproval, Message: text, Data: map[string]any{"run": s.Run, "phase": f.phase, "key": name, "withdrawn": true}})
+		return nil
+	}
+	_, err = fmt.Fprintln(a.stdout, text)
+	return err
+}
+
+// approvable is what an approval would be about: a plan file, or a run that is kept,
+// with its record.
+func (a *app) approvable(ctx context.Context, args []string) (s *approve.Statement, phases []string, rec *run.Record, err error) {
+	if len(args) == 1 {
+		if is, err := os.Stat(args[0]); err == nil && is.Mode().IsRegular() {
+			s, phases, err := planApproval(args[0])
+			return s, phases, nil, err
+		}
+	}
+	rec, err = a.named(ctx, args, a.runs().Unfinished)
+	switch {
+	case err != nil:
+		return nil, nil, nil, err
+	case rec == nil || rec.Plain() || rec.Over():
+		return nil, nil, nil, hint.Wrap(errors.New("no rollout is on its way whose phases could be approved"),
+			"weft runs lists them; a plan that is not begun yet is approved by its file")
+	}
+	for _, p := range rec.Run.Phases {
+		phases = append(phases, p.Name)
+	}
+	return &approve.Statement{Owner: rec.Owner, Run: rec.ID, Plan: string(rec.Head.Plan)}, phases, rec, nil
+}
+
+// planApproval is an approval of the run that a plan file will start.
+func planApproval(file string) (s *approve.Statement, phases []string, err error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := plan.ReadPlan(bytes.NewReader(text))
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", file, err)
+	}
+	for _, ph := range phasesOf(p) {
+		phases = append(phases, ph.Name)
+	}
+	if phases == nil {
+		return nil, nil, fmt.Errorf("%s is carried out at once: its files have no rollout whose phases could be approved", file)
+	}
+	return &approve.Statement{Owner: p.Owner, Run: p.Run, Plan: plan.DigestOf(text)}, phases, nil
+}
+
+// expiry reads how long an approval is good.
+func expiry(text string, now time.Time) (time.Time, error) {
+	until, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		d, bad := time.ParseDuration(text)
+		if days, ok := strings.CutSuffix(text, "d"); ok {
+			n, wrong := strconv.Atoi(days)
+			d, bad = time.Duration(n)*24*time.Hour, wrong
+		}
+		if bad != nil {
+			return until, fmt.Errorf("%q is neither 8h, 3d nor a time in RFC 3339", text)
+		}
+		until = now.Add(d)
+	}
+	if !until.After(now) || until.After(now.Add(longestApproval)) {
+		return until, fmt.Errorf("%s is not within the next 90 days", until.Format(time.RFC3339))
+	}
+	return until.UTC().Truncate(time.Second), nil
+}

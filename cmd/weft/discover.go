@@ -1,0 +1,504 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing/fstest"
+	"time"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/spf13/cobra"
+
+	"weft/internal/discover"
+	"weft/internal/hint"
+	"weft/internal/remote"
+	"weft/internal/run"
+	"weft/internal/view"
+	"weft/inventory"
+	"weft/inventory/language"
+	"weft/modules"
+	"weft/modules/host"
+	"weft/plan"
+	"weft/switches"
+	"weft/switches/systems"
+)
+
+// discoverFlags say what is read, and how it is written.
+type discoverFlags struct {
+	seeds     []string
+	hosts     []string
+	hostsFrom []string
+	out       string
+	owner     string
+	want      bool
+	depth     int
+	stayIn    []string
+	only      []string
+	login     discover.Login
+}
+
+func (a *app) discoverCmd() *cobra.Command {
+	var f discoverFlags
+	cmd := &cobra.Command{
+		Use: "discover", Short: "Write the files of what stands in a rack, and prove that they change nothing", Args: exactly(),
+		Long: `discover asks switches (--seed) and servers (--hosts, --hosts-from) what they are and
+what they carry, matches the ends of their cables, and writes main, fabric, hosts
+and storage.weft.hcl into --out. It changes nothing on devices, and speaks to none
+that is not named: whom switches hear besides is listed. --stay-in names a network:
+switches in it are followed that announce themselves with LLDP, --depth cables far.
+Servers are never followed.
+
+What is written is proven first: it validates, and a plan with it changes nothing.
+What would change something is left out and told as a finding; --want keeps it, so
+that weft plan shows the mending. Where that does not do, nothing is written. Where
+weft never was, the first apply begins a ledger on the servers, which plan lists.
+
+Where --out holds files of weft, discovered.weft.hcl is written beside them, with the
+switches, servers and cables that they do not have; nothing in them is changed.
+
+Logins are those of connection "default" and of the credential of the files in
+--chdir, where there are any, else --user, --switch-user and the password of
+switches in WEFT_SWITCH_PASSWORD; the files name that variable and hold no secret.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			a.begin(cmd)
+			if cmd.Flags().Changed("depth") && len(f.stayIn) == 0 {
+				return usage(errors.New("--depth needs --stay-in: switches are followed only within networks that are named"))
+			}
+			return a.discover(cmd.Context(), f)
+		},
+	}
+	s := cmd.Flags()
+	s.StringSliceVar(&f.seeds, "seed", nil, "a switch to ask, by name or address; may be repeated")
+	s.StringSliceVar(&f.hosts, "hosts", nil, "servers to ask, between commas; may be repeated")
+	s.StringArrayVar(&f.hostsFrom, "hosts-from", nil, "servers from csv:FILE, ansible:FILE or netbox:URL; may be repeated")
+	s.StringVar(&f.out, "out", "", "the directory to write into; made when it is not there")
+	s.StringVar(&f.owner, "owner", "", "the name of the owner (default: the one that left traces, else site)")
+	s.BoolVar(&f.want, "want", false, "keep what the fabric asks for also where a device does otherwise")
+	s.StringSliceVar(&f.stayIn, "stay-in", nil, "follow switches that say with LLDP that they are managed at an address of this network: 192.0.2.0/24; may be repeated")
+	s.IntVar(&f.depth, "depth", 3, "how many cables far switches are followed; needs --stay-in")
+	s.StringSliceVar(&f.only, "only", nil, "ask and write only these: switch, server, nvme (default: all)")
+	s.StringVar(&f.login.User, "user", "", "who logs in to servers (default: as ~/.ssh/config says)")
+	s.StringVar(&f.login.Become, "become", "sudo", "how root is become on servers: sudo, or nothing")
+	s.StringVar(&f.login.SwitchUser, "switch-user", "", "who logs in to switches (default: --user)")
+	return cmd
+}
+
+// machines are the servers that the flags name.
+func (f *discoverFlags) machines(ctx context.Context) ([]discover.Named, error) {
+	list, err := discover.ParseHosts(strings.Join(f.hosts, ","))
+	if err != nil {
+		return nil, usage(err)
+	}
+	for _, from := range f.hostsFrom {
+		more, err := listed(ctx, from)
+		if err != nil {
+			return nil, hint.Wrap(fmt.Errorf("--hosts-from %s: %w", from, err), "%s", hint.Of(err))
+		}
+		for _, m := range more {
+			if !slices.ContainsFunc(list, func(x discover.Named) bool { return x.Host == m.Host }) {
+				list = append(list, m)
+			}
+		}
+	}
+	return list, nil
+}
+
+// listed reads one --hosts-from.
+func listed(ctx context.Context, from string) ([]discover.Named, error) {
+	form, what, _ := strings.Cut(from, ":")
+	if form == "netbox" {
+		n := discover.NetBox{URL: what, Token: os.Getenv(discover.NetBoxToken), Client: &http.Client{Timeout: time.Minute}}
+		return n.Machines(ctx)
+	}
+	read := map[string]func([]byte) ([]discover.Named, error){"csv": discover.ParseCSV, "ansible": discover.ParseAnsible}[form]
+	if read == nil {
+		return nil, usage(hint.Wrap(fmt.Errorf("there is no source %q", form), "there are csv:FILE, ansible:FILE and netbox:URL"))
+	}
+	text, err := os.ReadFile(what)
+	if err != nil {
+		return nil, err
+	}
+	return read(text)
+}
+
+// networks are those in which switches are followed.
+func (f *discoverFlags) networks() (list []netip.Prefix, err error) {
+	for _, text := range f.stayIn {
+		p, err := netip.ParsePrefix(text)
+		if err != nil {
+			return nil, usage(hint.Wrap(fmt.Errorf("--stay-in %s is no network", text), "a network is written as 192.0.2.0/24"))
+		}
+		list = append(list, p.Masked())
+	}
+	if f.depth < 0 {
+		return nil, usage(fmt.Errorf("--depth %d: it counts cables", f.depth))
+	}
+	return list, nil
+}
+
+// parts are what --only lets in.
+func (f *discoverFlags) parts() (p discover.Parts, err error) {
+	for _, word := range f.only {
+		switch word {
+		case "switch":
+			p.Switches = true
+		case "server":
+			p.Servers = true
+		case "nvme":
+			p.Servers, p.NVMe = true, true
+		default:
+			return p, usage(hint.Wrap(fmt.Errorf("--only %s: there is no such part", word), "there are switch, server and nvme"))
+		}
+	}
+	if f.only == nil {
+		p = discover.Parts{Switches: true, Servers: true, NVMe: true}
+	}
+	return p, nil
+}
+
+func (a *app) discover(ctx context.Context, f discoverFlags) error {
+	parts, err := f.parts()
+	if err != nil {
+		return err
+	}
+	within, err := f.networks()
+	if err != nil {
+		return err
+	}
+	machines, err := f.machines(ctx)
+	switch {
+	case err != nil:
+		return err
+	case len(f.seeds)+len(machines) == 0:
+		return usage(errors.New("discover needs --seed (switches), --hosts or --hosts-from (servers)"))
+	case f.out == "":
+		return usage(errors.New("--out: name the directory to write into"))
+	}
+	if !parts.Switches {
+		f.seeds = nil
+	}
+	if !parts.Servers {
+		machines = nil
+	}
+	base, err := a.standing(f)
+	if err != nil {
+		return err
+	}
+	access, err := a.access()
+	if err != nil {
+		return err
+	}
+	logins, err := a.logins(&f, base)
+	if err != nil {
+		return err
+	}
+	if len(f.seeds) > 0 && f.login.SwitchUser == "" {
+		return usage(hint.Wrap(errors.New("nobody is said to log in to switches"), "--switch-user netops, or --user where it is the same"))
+	}
+	reach := a.undeclared(access, logins)
+	if len(within) > 0 {
+		reach.Depth, reach.Within = f.depth, within
+	}
+	site := reach.Read(ctx, f.seeds, machines)
+	if ctx.Err() != nil {
+		return fmt.Errorf("interrupted while reading devices: %w", context.Cause(ctx))
+	}
+	for _, l := range site.Lost {
+		a.lost(l.Host, l.Err)
+	}
+	if len(site.Switches)+len(site.Servers) == 0 {
+		return &codeError{exitUnreachable, errors.New("no device could be read, and nothing is written")}
+	}
+	judge := func(ctx context.Context, files map[string][]byte) ([]string, *inventory.Model, *plan.Plan, error) {
+		if base != nil {
+			return a.judgeMore(ctx, access, f.out, files)
+		}
+		return a.judge(ctx, access, logins, files)
+	}
+	r, err := site.Discover(ctx, discover.Options{Owner: f.owner, Base: base, Login: f.login, Want: f.want, NoNVMe: !parts.NVMe, When: time.Now(), Judge: judge,
+		Say: func(text string) { a.emit(plan.Event{Type: plan.EventNote, Message: text}) }})
+	var owners *discover.OwnersError
+	switch {
+	case errors.As(err, &owners):
+		return usage(hint.Wrap(err, "say whose files are to be written: --owner %s", strings.Join(owners.Owners, ", or --owner ")))
+	case err != nil:
+		return err
+	}
+	return a.discovered(site, r, f.out)
+}
+
+// standing is what the files in --out declare already, to which is added; nil: there are
+// none.
+func (a *app) standing(f discoverFlags) (*inventory.Model, error) {
+	have, err := filepath.Glob(filepath.Join(f.out, "*.weft.hcl"))
+	if err != nil || len(have) == 0 {
+		return nil, err
+	}
+	m, err := a.loadFrom(os.DirFS(f.out), nil)
+	if err == nil && f.owner != "" && f.owner != m.Name {
+		err = usage(fmt.Errorf("--owner %s: the files in %s are of %s", f.owner, f.out, m.Name))
+	}
+	return m, err
+}
+
+// logins is a model with no devices: how those are reached that are named.
+func (a *app) logins(f *discoverFlags, base *inventory.Model) (*inventory.Model, error) {
+	have, err := filepath.Glob(filepath.Join(a.dir, "*.weft.hcl"))
+	if err != nil {
+		return nil, err
+	}
+	m := &inventory.Model{}
+	if base != nil {
+		m = base
+	} else if len(have) > 0 {
+		if m, err = a.load(); err != nil {
+			return nil, hint.Wrap(err, "discover takes logins from the files in --chdir: mend them, or name an empty directory")
+		}
+	}
+	c := *m.DefaultConnection()
+	if c.Addr == "" { // the files have none
+		c.Addr, c.Become = "connection.default", f.login.Become
+	}
+	c.User = cmp.Or(f.login.User, c.User)
+	f.login.User, f.login.Become, f.login.Port = c.User, c.Become, c.Port
+	f.login.ConnectWait, f.login.CommandMax = c.ConnectTimeout, c.CommandTimeout
+	login := &inventory.Credential{User: cmp.Or(f.login.SwitchUser, f.login.User)}
+	login.Password = inventory.NewSecret(discover.SwitchPassword, func() (string, error) {
+		return os.Getenv(discover.SwitchPassword), nil
+	})
+	if os.Getenv(discover.SwitchPassword) == "" {
+		login.Password = nil // keys only
+	}
+	if len(m.Credentials) > 0 {
+		was := m.Credentials[0]
+		login.User, login.Password = cmp.Or(f.login.SwitchUser, was.User), was.Password
+	}
+	f.login.SwitchUser = login.User
+	return &inventory.Model{Connections: []*inventory.Connection{&c}, Credentials: []*inventory.Credential{login}}, nil
+}
+
+// undeclared is how devices are read that no file names.
+func (a *app) undeclared(access run.Access, logins *inventory.Model) *discover.Reach {
+	at := access.Of(logins)
+	return &discover.Reach{
+		Terminal: func(host string) switches.Dial {
+			return at.Terminal(&inventory.Switch{Host: host, Credential: logins.Credentials[0]})
+		},
+		Server:  func(host string) host.DialHost { return at.Host(&inventory.Server{Host: host}) },
+		Systems: systems.All(), HostOS: modules.HostOS(""), Parallelism: a.parallelism,
+		Timeout: logins.DefaultConnection().CommandTimeout, Patience: logins.DefaultConnection().CommandTimeout,
+		Say: func(host, text string) {
+			a.emit(plan.Event{Type: plan.EventRead, Device: host, Message: host + " " + text})
+		},
+	}
+}
+
+// judge loads files as validate does, and plans with them as plan does, by the logins
+// of this run.
+func (a *app) judge(ctx context.Context, access run.Access, logins *inventory.Model, files map[string][]byte) (problems []string, m *inventory.Model, made *plan.Plan, err error) {
+	fsys := fstest.MapFS{}
+	for name, text := range files {
+		fsys[name] = &fstest.MapFile{Data: text}
+	}
+	m, diags := readFiles(fsys, language.Options{LookupEnv: os.LookupEnv})
+	if diags.HasErrors() {
+		return saidBy(diags), m, nil, nil
+	}
+	for _, c := range m.Credentials {
+		c.User, c.Password = logins.Credentials[0].User, logins.Credentials[0].Password
+	}
+	for _, c := range m.Connections {
+		mine := c.Block
+		*c = *logins.Connections[0]
+		c.Block = mine
+	}
+	if len(m.Connections) == 0 {
+		m.Connections = logins.Connections
+	}
+	quiet := access
+	quiet.Emit = nil
+	s, diags := quiet.Open(m)
+	if diags.HasErrors() {
+		return saidBy(diags), m, nil, nil
+	}
+	made, err = s.Plan(ctx, s.Input, false)
+	return nil, m, made, errors.Join(err, s.Close())
+}
+
+// judgeMore does the same with files beside those that stand, whose logins count.
+func (a *app) judgeMore(ctx context.Context, access run.Access, dir string, files map[string][]byte) ([]string, *inventory.Model, *plan.Plan, error) {
+	fsys := fstest.MapFS{}
+	err := fs.WalkDir(os.DirFS(dir), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() && name != "." && strings.HasPrefix(d.Name(), ".") {
+			return errors.Join(err, fs.SkipDir)
+		}
+		if d.IsDir() || !d.Type().IsRegular() {
+			return nil
+		}
+		text, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
+		fsys[name] = &fstest.MapFile{Data: text}
+		return err
+	})
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("--out: %w", err)
+	}
+	for name, text := range files {
+		fsys[free(dir, name)] = &fstest.MapFile{Data: text}
+	}
+	m, diags, err := a.parse(fsys, nil)
+	if err != nil || diags.HasErrors() {
+		return saidBy(diags), m, nil, err
+	}
+	access.Emit = nil
+	s, diags := access.Open(m)
+	if diags.HasErrors() {
+		return saidBy(diags), m, nil, nil
+	}
+	made, err := s.Plan(ctx, s.Input, false)
+	return nil, m, made, errors.Join(err, s.Close())
+}
+
+// free is the name, or the first like it, that no file in the directory has.
+func free(dir, name string) string {
+	base := strings.TrimSuffix(name, ".weft.hcl")
+	for n := 2; ; n++ {
+		if _, err := os.Lstat(filepath.Join(dir, name)); err != nil {
+			return name
+		}
+		name = fmt.Sprintf("%s-%d.weft.hcl", base, n)
+	}
+}
+
+// discovered shows what was found, and writes the files where they are proven.
+func (a *app) discovered(site *discover.Site, r *discover.Result, out string) error {
+	a.showFindings(r)
+	if n := len(r.Failed); n > 0 {
+		a.showFailed(r.Failed)
+		return hint.Wrap(fmt.Errorf("the files are not proven, and nothing is written: %d things would change or are refused, the first: %s", n, r.Failed[0]),
+			"what is named there has no block that discover writes, or does not stand as its ledger says")
+	}
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return fmt.Errorf("--out: %w", err)
+	}
+	var texts []text
+	for name, content := range r.Files {
+		texts = append(texts, text{free(out, name), content})
+	}
+	slices.SortFunc(texts, func(a, b text) int { return strings.Compare(a.name, b.name) })
+	if err := writeNew(out, texts); err != nil {
+		return fmt.Errorf("--out: %w", err)
+	}
+	a.showDiscovered(r, texts, out)
+	switch {
+	case len(site.Lost) > 0:
+		return &quietError{exitUnreachable}
+	case slices.ContainsFunc(r.Findings, func(f discover.Finding) bool { return f.Severity == discover.Error }):
+		return &quietError{exitFailed}
+	}
+	return nil
+}
+
+// proof is what the plan with the files has shown.
+func proof(r *discover.Result) string {
+	if r.Changes > 0 {
+		return fmt.Sprintf("As wanted: the files validate, and a plan with them changes %d things, which are listed above.", r.Changes)
+	}
+	return "Proven: the files validate, and a plan with them changes nothing."
+}
+
+// mostFailed is how many reasons are shown; --json has all.
+const mostFailed = 20
+
+func (a *app) showFailed(list []string) {
+	if a.json {
+		for _, text := range list {
+			a.emit(plan.Event{Type: plan.EventNote, Level: "error", Message: text, Data: map[string]any{"not_proven": text}})
+		}
+		return
+	}
+	fmt.Fprintln(a.stdout, "\nNot proven")
+	for _, text := range list[:min(len(list), mostFailed)] {
+		fmt.Fprintln(a.stdout, "  "+text)
+	}
+	if more := len(list) - mostFailed; more > 0 {
+		fmt.Fprintf(a.stdout, "  and %d more: --json has all\n", more)
+	}
+}
+
+func (a *app) showFindings(r *discover.Result) {
+	for _, f := range r.Findings {
+		level := map[discover.Severity]string{discover.Error: "error", discover.Warn: "warn"}[f.Severity]
+		if a.json {
+			a.emit(plan.Event{Type: plan.EventNote, Level: level, Device: f.Device, Message: f.Text, Data: map[string]any{"finding": f}})
+		}
+	}
+	if a.json {
+		return
+	}
+	var remarks []view.Remark
+	for _, f := range r.Findings {
+		remarks = append(remarks, view.Remark{Device: f.Device, Text: string(f.Severity) + ": " + f.Text, Hint: f.Hint, Refuses: f.Severity == discover.Error})
+	}
+	s := a.style(a.stdout)
+	view.Heading(a.stdout, s, "discover", r.Owner, a.lab)
+	view.Remarks(a.stdout, remarks, s)
+}
+
+func (a *app) showDiscovered(r *discover.Result, texts []text, out string) {
+	c := r.Coverage
+	lines := []string{
+		fmt.Sprintf("%d of %d switches are in a fabric, %d servers with %d of %d NIC ports", c.FabricsOfSwitch, c.Switches, c.Servers, c.NICs, c.NICsSeen),
+		fmt.Sprintf("%d cables of %d LLDP neighbours are known by both ends", c.Cables, c.Heard),
+		fmt.Sprintf("%d pools, %d volumes, %d targets with %d namespaces, %d initiators", c.Pools, c.Volumes, c.Targets, c.Namespaces, c.Connections),
+	}
+	if a.json {
+		for _, t := range texts {
+			a.emit(plan.Event{Type: eventFile, Message: "wrote " + t.name, Data: map[string]any{"file": filepath.Join(out, t.name)}})
+		}
+		a.emit(plan.Event{Type: plan.EventNote, Message: proof(r), Data: map[string]any{"coverage": c, "begins": r.Begins, "changes": r.Changes}})
+		return
+	}
+	fmt.Fprintln(a.stdout, "\nRead")
+	for _, l := range lines {
+		fmt.Fprintln(a.stdout, "  "+l)
+	}
+	if len(texts) == 0 {
+		fmt.Fprintf(a.stdout, "\nNothing to add: all of that stands in %s already.\n", out)
+		return
+	}
+	fmt.Fprintf(a.stdout, "\nWrote into %s:\n", out)
+	for _, t := range texts {
+		fmt.Fprintf(a.stdout, "  %s\n", t.name)
+	}
+	fmt.Fprintln(a.stdout, "\n"+proof(r))
+	if n := len(r.Begins); n > 0 {
+		fmt.Fprintf(a.stdout, "The first apply begins or brings up to date the ledger of %d devices, and changes nothing else there: plan lists it.\n", n)
+	}
+	if c.Switches > 0 {
+		fmt.Fprintf(a.stdout, "Set %s before weft is used with them.\n", discover.SwitchPassword)
+	}
+	fmt.Fprintf(a.stdout, "\nNext:\n  %s\n", remote.Quote("weft", "-C", out, "plan"))
+}
+
+// saidBy are the errors of diagnostics, in a line each.
+func saidBy(diags hcl.Diagnostics) (list []string) {
+	for _, d := range diags {
+		if d.Severity == hcl.DiagError {
+			at := ""
+			if d.Subject != nil {
+				at = view.Place(*d.Subject) + ": "
+			}
+			list = append(list, at+d.Summary+": "+d.Detail)
+		}
+	}
+	return list
+}

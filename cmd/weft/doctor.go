@@ -1,0 +1,318 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"weft/internal/discover"
+	"weft/internal/doctor"
+	"weft/internal/hint"
+	"weft/internal/run"
+	"weft/internal/view"
+	"weft/inventory"
+	"weft/inventory/catalogue"
+	"weft/modules"
+	"weft/plan"
+)
+
+// doctorFlags say what is judged, and how it is written.
+type doctorFlags struct {
+	format   string
+	ignore   []string
+	watch    time.Duration
+	hosts    []string
+	switches []string
+	user     string
+	assess   bool
+	arrays   []string
+	fix      bool
+	out      string       // of the plan that fix makes
+	show     view.Options // of it
+	rights   bool
+
+	strangers []doctor.Unread // of --hosts, whose systems weft knows by name only
+}
+
+// doctorFormats are how a report is written.
+var doctorFormats = [...]string{"text", "json", "sarif", "html", "markdown"}
+
+func (a *app) doctorCmd() *cobra.Command {
+	var f doctorFlags
+	cmd := &cobra.Command{
+		Use: "doctor [SELECTOR...]", Short: "Say what is wrong with servers, NICs, switches and paths; changes nothing",
+		Long: `doctor reads every device once and judges what it says by a catalogue of numbered
+checks: PCIe, firmware, links, MTU, priorities that pause, DSCPs, ECN, RDMA, kernels,
+NVMe, GPUs, file systems. Each finding has its place, what was read, the limit and where that comes from,
+and what to do; weft explain WD-QOS-01 tells more. Where files say nothing, devices are
+compared with their peers. What could not be read is listed as not known, never as fine.
+
+Without files it takes --hosts and --switches, each switch as OS:HOST; passwords of
+switches come from WEFT_SWITCH_PASSWORD then. Counters that only say something when
+they grow are judged with --watch, which reads twice.
+
+` + selectorHelp,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.rights {
+				return a.listPrivileges(f.user)
+			}
+			a.begin(cmd)
+			return a.doctor(cmd.Context(), f, args)
+		},
+	}
+	s := cmd.Flags()
+	s.StringVar(&f.format, "format", "text", "how to write the report: "+strings.Join(doctorFormats[:], ", "))
+	s.StringArrayVar(&f.ignore, "ignore", nil, "ID=REASON: set findings of a check apart; may be repeated")
+	s.DurationVar(&f.watch, "watch", 0, "read again after this time, and judge what grew")
+	s.StringSliceVar(&f.hosts, "hosts", nil, "servers to ask, between commas, instead of those of the files; esxi:HOST is one with ESXi, windows:HOST is named and not asked")
+	s.StringSliceVar(&f.switches, "switches", nil, "switches to ask, each as OS:HOST; OS is "+strings.Join(catalogue.SwitchSystems(), " or "))
+	s.BoolVar(&f.assess, "assess", false, "instead: what servers, switches and arrays are fit for, the RDMA that all share, and a pair to pilot with")
+	s.BoolVar(&f.fix, "fix", false, "also plan what of the files mends findings; nothing is changed")
+	s.StringVar(&f.out, "out", "", "with --fix: save that plan for weft apply")
+	s.BoolVar(&f.rights, "privileges", false, "instead: list what logins on servers and switches need; asks no device")
+	s.StringSliceVar(&f.arrays, "arrays", nil, "with --assess: storage arrays by their id in weft catalogue, between commas")
+	s.StringVar(&f.user, "user", "", "who logs in to --hosts and --switches (default: as ~/.ssh/config says)")
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(doctorFormats[:], cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("ignore", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		var ids []string
+		for _, c := range doctor.Catalogue() {
+			ids = append(ids, c.ID+"=\t"+c.Title)
+		}
+		return ids, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	})
+	return cmd
+}
+
+func (a *app) doctor(ctx context.Context, f doctorFlags, selectors []string) error {
+	ignore, err := f.ignored()
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(doctorFormats[:], f.format) {
+		return usage(fmt.Errorf("--format: there is no %q; there are %s", f.format, strings.Join(doctorFormats[:], ", ")))
+	}
+	if err := f.fits(); err != nil {
+		return err
+	}
+	known, err := catalogue.Load()
+	if err != nil {
+		return err
+	}
+	p, err := a.patients(&f, known)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	devices, err := choose(p, selectors)
+	if err != nil {
+		return err
+	}
+	declared := p.Model
+	if f.bare() {
+		declared = nil
+	}
+	read := func() (*doctor.Site, map[string]error) { return a.examine(ctx, p, declared, known, devices) }
+	site, lost := read()
+	if f.watch > 0 && ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+		case <-time.After(f.watch):
+		}
+		before := site
+		site, lost = read()
+		site.Before = before
+	}
+	if ctx.Err() != nil {
+		return fmt.Errorf("interrupted while reading devices: %w", context.Cause(ctx))
+	}
+	if f.assess {
+		return a.assess(p, f, site, devices, lost)
+	}
+	sheet := &doctor.Sheet{Owner: cmp.Or(p.Model.Name, "no files"), Simulated: a.lab, Report: doctor.Examine(site, ignore)}
+	for _, d := range devices {
+		if err := lost[d]; err != nil {
+			a.lost(d, err)
+			sheet.Lost = append(sheet.Lost, d+": "+err.Error())
+		}
+	}
+	for _, h := range site.Hosts {
+		if h.Bare {
+			f.strangers = append(f.strangers, doctor.Unread{Device: h.Name, System: h.System, Why: "asked what it is only, and not how it is"})
+		}
+	}
+	for _, u := range f.strangers {
+		sheet.Lost = append(sheet.Lost, u.Device+": "+u.System+" is "+u.Why)
+		a.emit(plan.Event{Type: plan.EventNote, Level: "warn", Device: u.Device, Message: u.Device + " is not judged as a whole: " + u.System + " is " + u.Why})
+	}
+	if err := a.prescribe(sheet, f.format); err != nil {
+		return err
+	}
+	if f.fix {
+		list := remedies(sheet.Findings, p.Input.Items)
+		_ = p.Close() // the plan logs in itself
+		if err := a.cure(ctx, f, list); err != nil {
+			return err
+		}
+	}
+	switch {
+	case sheet.Failed():
+		return &quietError{exitFailed}
+	case len(lost) > 0:
+		return &quietError{exitUnreachable}
+	case len(sheet.Unknown)+len(f.strangers) > 0:
+		return &quietError{exitInconclusive}
+	}
+	return nil
+}
+
+// prescribe writes the report.
+func (a *app) prescribe(sheet *doctor.Sheet, format string) error {
+	if a.json {
+		for _, f := range sheet.Findings {
+			a.emit(plan.Event{Type: plan.EventNote, Level: "warn", Device: f.Place.Device, Message: f.Check.ID + " " + f.Place.String() + ": " + f.Text,
+				Data: map[string]any{"finding": f.Say()}})
+		}
+		for _, f := range sheet.Unknown {
+			a.emit(plan.Event{Type: plan.EventNote, Device: f.Place.Device, Message: f.Check.ID + " " + f.Place.String() + " is not known: " + f.Text,
+				Data: map[string]any{"unknown": f.Say()}})
+		}
+		a.emit(plan.Event{Type: plan.EventNote, Message: sheet.Summary(), Data: map[string]any{"fine": sheet.Fine, "lost": sheet.Lost}})
+		return nil
+	}
+	switch format {
+	case "json":
+		return sheet.JSON(a.stdout)
+	case "html":
+		return sheet.HTML(a.stdout)
+	case "markdown":
+		sheet.Markdown(a.stdout)
+	case "sarif":
+		l := a.log(nil)
+		sheet.SARIF(l)
+		return l.Write(a.stdout)
+	default:
+		view.Heading(a.stdout, a.style(a.stdout), "doctor", sheet.Owner, a.lab)
+		sheet.Text(a.stdout)
+	}
+	return nil
+}
+
+// ignored are the checks whose findings are set apart, with the reasons.
+func (f *doctorFlags) ignored() (map[string]string, error) {
+	out := map[string]string{}
+	for _, one := range f.ignore {
+		id, reason, ok := strings.Cut(one, "=")
+		if !ok || strings.TrimSpace(reason) == "" {
+			return nil, usage(hint.Wrap(fmt.Errorf("--ignore %s: a reason is missing", one), "write --ignore %s=REASON", id))
+		}
+		if _, _, known := doctor.Explain(id); !known {
+			return nil, usage(hint.Wrap(fmt.Errorf("--ignore: there is no check %q", id), "weft explain lists all of them"))
+		}
+		out[id] = reason
+	}
+	return out, nil
+}
+
+func (f *doctorFlags) bare() bool { return len(f.hosts)+len(f.switches) > 0 }
+
+// patients are the devices of the files, or those that the flags name. Those of systems
+// that weft only knows by name become strangers of f.
+func (a *app) patients(f *doctorFlags, known *catalogue.Catalogue) (*run.Site, error) {
+	if !f.bare() {
+		return a.visit()
+	}
+	at := &inventory.Connection{User: f.user, Become: "sudo", ConnectTimeout: inventory.DefaultConnectTimeout, CommandTimeout: inventory.DefaultCommandTimeout}
+	if f.user == "root" {
+		at.Become = "" // who is root needs no sudo, which not every system has
+	}
+	login := &inventory.Credential{User: f.user}
+	if os.Getenv(discover.SwitchPassword) != "" {
+		login.Password = inventory.NewSecret(discover.SwitchPassword, func() (string, error) { return os.Getenv(discover.SwitchPassword), nil })
+	}
+	m := &inventory.Model{}
+	for _, h := range f.hosts {
+		os := catalogue.UsualHostSystem()
+		if system, host, ok := strings.Cut(h, ":"); ok && known.HostOS(system) != nil {
+			if !known.HostOS(system).MachineID.Known {
+				f.strangers = append(f.strangers, doctor.Unread{Device: host, Kind: "server", System: known.HostOS(system).Title.Value, Why: "described, not yet managed on " + system})
+				continue
+			}
+			h, os = host, system
+		}
+		m.Servers = append(m.Servers, &inventory.Server{Block: inventory.Block{Addr: h}, Name: h, Host: h, OS: os, Connection: at})
+	}
+	for _, one := range f.switches {
+		os, h, ok := strings.Cut(one, ":")
+		if !ok || !slices.Contains(catalogue.SwitchSystems(), os) {
+			return nil, usage(hint.Wrap(fmt.Errorf("--switches %s: its system is missing", one), "write OS:HOST, with one of %s", strings.Join(catalogue.SwitchSystems(), ", ")))
+		}
+		m.Switches = append(m.Switches, &inventory.Switch{Block: inventory.Block{Addr: h}, Name: h, Host: h, OS: os, Connection: at, Credential: login})
+	}
+	return a.reach(m)
+}
+
+// examine asks every device once.
+func (a *app) examine(ctx context.Context, p *run.Site, declared *inventory.Model, known *catalogue.Catalogue, devices []string) (*doctor.Site, map[string]error) {
+	hosts := make([]*doctor.Host, len(devices))
+	leafs := make([]*doctor.Switch, len(devices))
+	lost := map[string]error{}
+	var mu sync.Mutex
+	p.Each(ctx, devices, "reading", func(ctx context.Context, i int, device string) {
+		var err error
+		switch d := p.Fleet.Devices[device].(type) {
+		case modules.ServerPatient:
+			h := &doctor.Host{Name: device}
+			if h.Health, err = d.Health(ctx); err == nil {
+				err = stranger(known, h.System, d)
+			} else if other := stranger(known, err.Error(), d); other != nil {
+				err = other
+			}
+			if err == nil {
+				hosts[i] = h
+			}
+		case modules.SwitchPatient:
+			s := &doctor.Switch{Name: device}
+			if s.Health, err = d.Health(ctx); err == nil {
+				leafs[i] = s
+			}
+		default:
+			err = errors.New("it says nothing of how it is")
+		}
+		if err != nil {
+			mu.Lock()
+			lost[device] = err
+			mu.Unlock()
+			return
+		}
+		a.emit(plan.Event{Type: plan.EventRead, Device: device, Message: device + " was asked how it is"})
+	})
+	site := &doctor.Site{Model: declared, Hardware: known}
+	servers, leaves := map[string]*inventory.Server{}, map[string]*inventory.Switch{}
+	if declared != nil {
+		for _, s := range declared.Servers {
+			servers[s.Addr] = s
+		}
+		for _, s := range declared.Switches {
+			leaves[s.Addr] = s
+		}
+	}
+	for i, device := range devices {
+		if h := hosts[i]; h != nil {
+			h.Server = servers[device]
+			site.Hosts = append(site.Hosts, h)
+		}
+		if s := leafs[i]; s != nil {
+			s.Switch = leaves[device]
+			site.Switches = append(site.Switches, s)
+		}
+	}
+	return site, lost
+}

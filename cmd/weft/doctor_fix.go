@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"weft/internal/doctor"
+	"weft/plan"
+)
+
+// A remedy is a finding, and what of the files mends it.
+type remedy struct {
+	doctor.Finding
+	ids []plan.ID
+}
+
+// remedies are the resources that mend findings: of the kinds that the check names, on
+// the device of the finding, those of its part where there is one of that name.
+func remedies(list []doctor.Finding, items []plan.Item) (out []remedy) {
+	for _, f := range list {
+		r := remedy{Finding: f}
+		for _, kind := range f.Check.Mends {
+			var all, named []plan.ID
+			for _, i := range items {
+				id := i.ID
+				if id.Device != f.Place.Device || id.Kind != kind {
+					continue
+				}
+				all = append(all, id)
+				if id.Name == f.Place.Part || strings.HasPrefix(f.Place.Part, id.Name+" ") {
+					named = append(named, id)
+				}
+			}
+			if named == nil {
+				named = all
+			}
+			r.ids = append(r.ids, named...)
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// cure makes the plan of the remedies that the files hold, shows and saves it, and says
+// which findings it mends and which it does not. Nothing is changed.
+func (a *app) cure(ctx context.Context, f doctorFlags, list []remedy) error {
+	var ids []plan.ID
+	for _, r := range list {
+		for _, id := range r.ids {
+			if !slices.Contains(ids, id) {
+				ids = append(ids, id)
+			}
+		}
+	}
+	if len(ids) == 0 {
+		a.uncured(list, nil)
+		return nil
+	}
+	flags := planFlags{out: f.out, show: f.show, cables: true}
+	for _, id := range ids {
+		flags.target = append(flags.target, id.String())
+	}
+	p, made, err := a.plan(ctx, flags)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	err = a.planned(made, flags)
+	a.uncured(list, made)
+	if err != nil && !errors.As(err, new(*quietError)) { // of which doctor's own code says enough
+		return err
+	}
+	if f.out != "" && len(made.Steps) > 0 && len(made.Refusals) == 0 && !a.json {
+		fmt.Fprintf(a.stdout, "\nweft apply %s carries it out; weft doctor then says what is left.\n", f.out)
+	}
+	return nil
+}
+
+// uncured says what the plan mends, and of the rest what has to be done by hand.
+func (a *app) uncured(list []remedy, made *plan.Plan) {
+	mends := func(r remedy) bool {
+		return made != nil && slices.ContainsFunc(made.Steps, func(s plan.PlannedStep) bool { return slices.Contains(r.ids, s.ID) })
+	}
+	var rest []remedy
+	for _, r := range list {
+		if mends(r) {
+			a.emit(plan.Event{Type: plan.EventNote, Device: r.Place.Device, Message: "the plan mends " + r.Check.ID + " " + r.Place.String(), Data: map[string]any{"mends": r.Say()}})
+		} else {
+			rest = append(rest, r)
+		}
+	}
+	if a.json {
+		for _, r := range rest {
+			a.emit(plan.Event{Type: plan.EventNote, Level: "warn", Device: r.Place.Device, Message: "the plan does not mend " + r.Check.ID + " " + r.Place.String() + ": " + r.Check.Remedy,
+				Data: map[string]any{"left": r.Say()}})
+		}
+		return
+	}
+	fmt.Fprintf(a.stdout, "\nThe plan mends %d of %d findings.\n", len(list)-len(rest), len(list))
+	for _, r := range rest {
+		fmt.Fprintf(a.stdout, "  by hand  %s %s: %s\n", r.Check.ID, r.Place, r.Check.Remedy)
+	}
+}

@@ -1,0 +1,342 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"weft/internal/hint"
+	"weft/internal/hub"
+	"weft/internal/store"
+	"weft/plan"
+)
+
+func (a *app) hubCmd() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "hub", Short: "A server that keeps runs for people, pipelines and workers together",
+		Long: `hub is NATS JetStream inside weft: the store of runs that several machines share.
+Its directory is all of it. What it acknowledges is on disk.
+
+See internal/hub/hub.md.`,
+		Args: known, RunE: helps,
+	}
+	var dir string
+	cmd.PersistentFlags().StringVar(&dir, "dir", "", "directory of the hub's server")
+	cmd.AddCommand(a.hubInit(&dir), a.hubServe(&dir), a.hubCredential(&dir), a.hubStatus(&dir), a.hubBackup(&dir), a.hubImport(&dir))
+	return cmd
+}
+
+// placed finds the hub of --dir.
+func placed(dir string) (*hub.Place, error) {
+	if dir == "" {
+		return nil, usage(hint.Wrap(errors.New("--dir: name the directory of the hub"), "weft hub init makes one"))
+	}
+	return hub.Open(dir)
+}
+
+func (a *app) hubInit(dir *string) *cobra.Command {
+	f := hub.Founding{}
+	cmd := &cobra.Command{
+		Use: "init", Short: "Make the directory of a hub's server", Args: exactly(),
+		Long: `init makes a hub: an authority of its own, a certificate for the server, and the key
+of its administrator. Nothing of it leaves the directory, whose files only you can
+read. --host is where others reach it; it stands in the certificate and in credentials.
+
+For a hub of three servers, make the second and the third with --like and the first
+one's directory, and carry each to its machine.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if *dir == "" {
+				return usage(errors.New("--dir: name a directory to make"))
+			}
+			f.Dir = *dir
+			p, err := hub.Found(f)
+			if err != nil {
+				return err
+			}
+			return a.hubMade(p, f)
+		},
+	}
+	s := cmd.Flags()
+	s.StringArrayVar(&f.Hosts, "host", nil, "name or address at which others reach the server, with a port or not (may be repeated)")
+	s.StringVar(&f.Name, "name", "hub1", "name of the server within the hub")
+	s.StringVar(&f.Like, "like", "", "directory of another server of the same hub")
+	s.BoolVar(&f.Plain, "plain", false, "without TLS, for this machine alone")
+	return cmd
+}
+
+func (a *app) hubMade(p *hub.Place, f hub.Founding) error {
+	made := p.Made()
+	if a.json {
+		return a.encode(made)
+	}
+	fmt.Fprintf(a.stdout, "The hub's server %s is in %s. Others reach it at %s.\n", p.Name(), f.Dir, strings.Join(made.URLs, " and "))
+	fmt.Fprintf(a.stdout, "  %s  whoever has it may do everything: hand it to nobody\n", made.Admin)
+	if made.Authority != "" {
+		fmt.Fprintf(a.stdout, "  %s  makes certificates of further servers: keep it apart once you have them\n", made.Authority)
+	} else {
+		fmt.Fprintln(a.stdout, "  It speaks without TLS, on this machine alone.")
+	}
+	_, err := fmt.Fprintf(a.stdout, `Next:
+  weft hub credential add NAME --owner FABRIC --out FILE --dir %s
+  weft hub serve --dir %s
+`, f.Dir, f.Dir)
+	return err
+}
+
+func (a *app) hubServe(dir *string) *cobra.Command {
+	var how hub.Serving
+	shown := &showing{}
+	cmd := &cobra.Command{
+		Use: "serve", Short: "Run a server of a hub until it is interrupted", Args: exactly(),
+		Long: `serve runs the server of a directory, alone: a second one is refused (exit 7). It
+listens on loopback unless --listen says where. SIGTERM and Ctrl-C end it, and what it
+has acknowledged is there when it is started again, also when it was killed.
+
+The certificate is that of weft hub init. One of your own (--tls-cert, --tls-key) is
+read again when its file changes; its authority then has to be one that clients trust.
+
+A hub of three servers goes on while two of them run: give each --cluster, where it
+listens for the others, and --peer for each of the others.
+
+With --http it also shows the runs of all owners in a browser, read-only: on loopback,
+or with TLS and the hub's own certificate or --http-cert. A browser is let in by a
+token that is printed, once. See internal/page/page.md.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			a.begin(cmd)
+			p, err := placed(*dir)
+			if err != nil {
+				return err
+			}
+			how.Note = func(text string) { a.emit(plan.Event{Type: plan.EventNote, Message: text}) }
+			how.Ready = func(at string) {
+				text := fmt.Sprintf("The hub's server %s is ready at %s", p.Name(), at)
+				if strings.HasPrefix(at, "nats:") {
+					text += ", without TLS"
+				}
+				if a.json {
+					a.emit(plan.Event{Type: plan.EventNote, Message: text, Data: map[string]any{"url": at, "name": p.Name()}})
+				} else {
+					fmt.Fprintln(a.stdout, text)
+				}
+			}
+			return hubError(a.served(cmd.Context(), p, how, shown))
+		},
+	}
+	f := cmd.Flags()
+	shown.flags(f, "", "show the runs of all owners to browsers at this address, like 127.0.0.1:8080")
+	f.StringVar(&how.Listen, "listen", "127.0.0.1:"+hub.Port, "address and port for clients; port 0 takes a free one")
+	f.StringVar(&how.Cert, "tls-cert", "", "certificate that clients are shown, in place of the hub's own")
+	f.StringVar(&how.Key, "tls-key", "", "its key")
+	f.StringVar(&how.Cluster, "cluster", "", "address and port for the other servers of the hub")
+	f.StringArrayVar(&how.Peers, "peer", nil, "host and port of another server of the hub (may be repeated)")
+	return cmd
+}
+
+// served serves a hub, and with --http the page of its runs.
+func (a *app) served(ctx context.Context, p *hub.Place, how hub.Serving, shown *showing) error {
+	if shown.addr == "" {
+		return p.Serve(ctx, how)
+	}
+	if err := shown.listen(p.Certificate()); err != nil {
+		return err
+	}
+	defer shown.ln.Close()
+	ctx, stop := context.WithCancel(ctx)
+	var page sync.WaitGroup
+	defer page.Wait()
+	defer stop()
+	ready, failed := how.Ready, make(chan error, 1)
+	how.Ready = func(at string) {
+		ready(at)
+		page.Go(func() {
+			site, err := hubSite(p)
+			if err == nil {
+				err = a.serve(ctx, shown, "/", site)
+			}
+			if err != nil {
+				failed <- fmt.Errorf("--http: %w", err)
+				stop() // who asked for a page is not to believe that there is one
+			}
+		})
+	}
+	err := p.Serve(ctx, how)
+	select {
+	case late := <-failed:
+		return errors.Join(err, late)
+	default:
+		return err
+	}
+}
+
+// hubError gives causes their exit codes.
+func hubError(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, new(*hub.BusyError)):
+		return &codeError{exitHeld, err}
+	case errors.As(err, new(*hub.StoppedError)):
+		return &codeError{exitUnreachable, hint.Wrap(err, "start it with weft hub serve")}
+	case errors.As(err, new(*store.UnavailableError)):
+		return &codeError{exitUnreachable, err}
+	}
+	return err
+}
+
+// asAdmin does something with a hub, which is run for it if nobody serves it.
+func asAdmin(dir string, do func(*hub.Session) error) error {
+	p, err := placed(dir)
+	if err != nil {
+		return err
+	}
+	s, err := p.Reach()
+	if err != nil {
+		return hubError(err)
+	}
+	return hubError(errors.Join(do(s), s.Close()))
+}
+
+func (a *app) hubStatus(dir *string) *cobra.Command {
+	return &cobra.Command{
+		Use: "status", Short: "Show how a hub is", Args: exactly(),
+		Long: `status asks a hub that is served on this machine how it is: its servers, whose runs it
+keeps, and whether each server has all of them. One that has not makes the exit code 3.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			p, err := placed(*dir)
+			if err != nil {
+				return err
+			}
+			s, err := p.Status(cmd.Context())
+			if err != nil {
+				return hubError(err)
+			}
+			if a.json {
+				err = a.encode(s)
+			} else {
+				err = a.showHub(s)
+			}
+			if err == nil && !s.Whole() {
+				err = &quietError{exitFailed}
+			}
+			return err
+		},
+	}
+}
+
+func (a *app) showHub(s *hub.Status) error {
+	fmt.Fprintf(a.stdout, "%s at %s, process %d, for %s\n", s.Name, s.URL, s.PID, time.Since(s.Since).Round(time.Second))
+	if s.Certificate != nil {
+		fmt.Fprintf(a.stdout, "its own certificate is good until %s\n", s.Certificate.Format(time.DateOnly))
+	} else {
+		fmt.Fprintln(a.stdout, "without TLS")
+	}
+	for _, one := range s.Servers {
+		fmt.Fprintf(a.stdout, "server %s: %s\n", one.Name, strings.Join(one.URLs, " "))
+	}
+	fmt.Fprintf(a.stdout, "%d credentials\n\n", s.Members)
+	w := tabwriter.NewWriter(a.stdout, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(w, "OWNER\tDOCUMENTS\tLEASES HELD\tMB\tREPLICAS\tBEHIND")
+	for _, o := range s.Owners {
+		replicas, behind := 0, []string{}
+		for _, stream := range o.Streams {
+			replicas = max(replicas, stream.Replicas)
+			for _, b := range stream.Behind {
+				behind = append(behind, fmt.Sprintf("%s of %s by %d", b.Server, stream.Name, b.Lag))
+			}
+		}
+		fmt.Fprintf(w, "%s\t%d\t%d\t%.1f\t%d\t%s\n", o.Name, o.Documents, len(o.Held), float64(o.Bytes)/1e6, replicas, strings.Join(behind, ", "))
+	}
+	return w.Flush()
+}
+
+func (a *app) hubBackup(dir *string) *cobra.Command {
+	return &cobra.Command{
+		Use: "backup DIR", Short: "Copy what a hub keeps to a new directory", Args: exactly("DIR"),
+		Long: `backup copies documents, blobs and the public keys of credentials, while the hub goes
+on. Each document is as it was at some moment of it. Leases are not copied, nor any
+secret: keep admin.creds and tls of the hub's directory where you keep keys.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return asAdmin(*dir, func(s *hub.Session) error { return a.copied(s.Backup(cmd.Context(), args[0])) })
+		},
+	}
+}
+
+func (a *app) hubImport(dir *string) *cobra.Command {
+	return &cobra.Command{
+		Use: "import DIR", Short: "Put a backup into a hub", Args: exactly("DIR"),
+		Long: `import puts what weft hub backup wrote into a hub that has none of it, or the same. A
+document that differs is refused before anything of its owner is written. Tokens then
+rise above all that were given before. Credentials that were revoked since the backup are
+good again: revoke them once more.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return asAdmin(*dir, func(s *hub.Session) error { return a.copied(s.Import(cmd.Context(), args[0])) })
+		},
+	}
+}
+
+func (a *app) copied(list []hub.Copied, err error) error {
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return a.encode(list)
+	}
+	for _, c := range list {
+		text := fmt.Sprintf("%s: %d documents, %d blobs", c.Owner, c.Documents, c.Blobs)
+		if c.Hub() {
+			text = fmt.Sprintf("the hub itself: %d credentials", c.Documents)
+		}
+		if c.There > 0 {
+			text += fmt.Sprintf("; %d were there already", c.There)
+		}
+		fmt.Fprintln(a.stdout, text)
+	}
+	return nil
+}
+
+// inEffect tells that a credential was changed, and where that is in effect.
+func (a *app) inEffect(name, text string, list []hub.Effect) error {
+	var late []string
+	for _, e := range list {
+		if !e.Done {
+			late = append(late, e.Server)
+		}
+	}
+	if a.json {
+		if err := a.encode(map[string]any{"name": name, "effects": list}); err != nil {
+			return err
+		}
+	} else {
+		fmt.Fprintln(a.stdout, text)
+		if list == nil {
+			fmt.Fprintln(a.stdout, "The hub does not run: it is in effect when it is started.")
+		}
+	}
+	if late == nil {
+		return nil
+	}
+	return &codeError{exitUnreachable, hint.Wrap(fmt.Errorf("it is written, and %s does not say yet that it acts by it", strings.Join(late, " and ")),
+		"a server that runs and reaches the others does so within seconds, one that does not run when it is started: weft hub status")}
+}
+
+func (a *app) members(ctx context.Context, s *hub.Session) error {
+	list, err := s.Members(ctx)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return a.encode(append([]hub.Member{}, list...))
+	}
+	w := tabwriter.NewWriter(a.stdout, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(w, "NAME\tKIND\tOWNER\tSITE\tSINCE\tKEY")
+	for _, m := range list {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", m.Name, m.Kind, m.Owner, m.Site, m.Made.Format(time.DateOnly), m.Key)
+	}
+	return w.Flush()
+}

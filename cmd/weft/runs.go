@@ -1,0 +1,98 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"weft/internal/run"
+	"weft/plan"
+	"weft/plan/rollout"
+)
+
+func (a *app) runsCmd() *cobra.Command {
+	var all bool
+	cmd := &cobra.Command{
+		Use: "runs", Short: "List the runs that are on their way", Args: exactly(),
+		Long: `runs lists the runs that are kept where this directory keeps them, or in the store
+of --store, and are not over: each with its state, the phase that it is in, who began
+it and when. With --all it lists those that are over, too; with --lab those of the
+lab. It asks no device. weft rollout status RUN shows one of them.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			a.begin(cmd)
+			return a.listRuns(cmd.Context(), all)
+		},
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "also those that are over")
+	return cmd
+}
+
+func (a *app) listRuns(ctx context.Context, all bool) error {
+	list, err := a.runs().Heads(ctx, a.lab)
+	if err != nil {
+		return err
+	}
+	over := 0
+	var shown []*run.Head
+	for _, h := range list {
+		if h.Over() && !all {
+			over++
+			continue
+		}
+		shown = append(shown, h)
+	}
+	if a.json {
+		for _, h := range shown {
+			a.emit(plan.Event{Type: plan.EventPhase, Message: fmt.Sprintf("run %s is %s", h.ID, h.State), Data: map[string]any{"run": h}})
+		}
+		return nil
+	}
+	if len(shown) > 0 {
+		w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(w, "RUN\tSTATE\tWHAT\tPHASE\tBEGUN\tBY\tCOMMIT")
+		for _, h := range shown {
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%.12s\n", h.ID, h.State, cmp.Or(h.Rollout, "plan"), phaseOf(h), h.Begun.Local().Format("2006-01-02 15:04"), cmp.Or(h.Who, h.By), h.Commit)
+		}
+		if err := w.Flush(); err != nil {
+			return err
+		}
+	}
+	switch {
+	case len(list) == 0:
+		fmt.Fprintf(a.stdout, "No run is kept in %s.\n", a.runs().Where())
+	case len(shown) == 0:
+		fmt.Fprintf(a.stdout, "No run is on its way; %s over (--all).\n", are(over))
+	case over > 0:
+		fmt.Fprintf(a.stdout, "Beside these %s over (--all).\n", are(over))
+	}
+	return nil
+}
+
+// are counts what is so.
+func are(n int) string {
+	if n == 1 {
+		return "1 is"
+	}
+	return fmt.Sprintf("%d are", n)
+}
+
+// phaseOf is the phase that a run is in, and how many have passed.
+func phaseOf(h *run.Head) string {
+	passed, now := 0, ""
+	for _, p := range h.Phases {
+		switch {
+		case p.State == rollout.Passed:
+			passed++
+		case now == "":
+			now = p.Name + " "
+		}
+	}
+	if len(h.Phases) == 0 {
+		return ""
+	}
+	return strings.TrimSpace(fmt.Sprintf("%s%d/%d", now, passed, len(h.Phases)))
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"weft/internal/hint"
+	"weft/internal/run"
+	"weft/plan"
+)
+
+func (a *app) workerCmd() *cobra.Command {
+	var site string
+	var lead, once bool
+	cmd := &cobra.Command{
+		Use: "worker --site NAME | --lead", Short: "Carry out the part of a site of runs, near its devices", Args: exactly(),
+		Long: `worker waits in the store for parts of runs: those of the devices of its site, which
+the files name in site "NAME" { select = … }. weft apply --workers begins such a run. A
+worker dials out only, to the store and to its devices, with the credentials of this
+machine; it asks for no plan anew, and does nothing that is not in the plan that was
+approved. Approvals of phases it verifies itself, with its own --signers.
+
+While one worker of a site is at work another waits, and takes over when that one is
+gone. Ctrl-C lets it finish what it has taken up; a second one, or SIGTERM, reverts what
+is being changed, and the next worker takes that up again.
+
+With --lead it reaches no device, and decides instead: it goes on with runs of workers
+when they are approved, soaked or their window opens, also after a restart. One leads at
+a time. weft apply --workers and weft rollout step lead as well, while they run.
+
+With --once it does what can be done now. A worker of a site then ends when nobody leads
+a run, with what the last run of the site has come to: 0 where that has passed.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			a.begin(cmd)
+			if (site == "") != lead {
+				return usage(hint.Wrap(errors.New("a worker has a --site, or it leads"), "weft worker --site NAME, or weft worker --lead"))
+			}
+			if !a.runs().Shared() {
+				return usage(hint.Wrap(errors.New("a worker finds its work in a store that it shares with whoever leads a run, and none is named"), "--store, WEFT_STORE, or a store block in the files"))
+			}
+			if !lead {
+				a.records = a.runs().ForSite(site)
+			}
+			e, err := a.signing(cmd.Context())
+			if err != nil {
+				return err
+			}
+			e.Audience = nil // it shows events alone
+			if lead {
+				a.say("weft leads the runs of workers that are kept in " + a.runs().Where())
+				return a.carried(cmd.Context(), run.Lead(cmd.Context(), e, once))
+			}
+			a.say(fmt.Sprintf("weft works for site %s; its runs are kept in %s", site, a.runs().Where()))
+			w := &run.Worker{Env: e, Site: site, Once: once, Drain: &a.pauses}
+			return a.carried(cmd.Context(), w.Work(cmd.Context()))
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&site, "site", "", "the site whose devices it reaches, as the files name it")
+	f.BoolVar(&lead, "lead", false, "lead runs of workers, and reach no device")
+	f.BoolVar(&once, "once", false, "do what can be done now, and end")
+	a.signerFlags(cmd)
+	complete(cmd, "site", func(string) ([]string, cobra.ShellCompDirective) {
+		return a.declared("site"), cobra.ShellCompDirectiveNoFileComp
+	})
+	return cmd
+}
+
+// say writes a line for people, or an event.
+func (a *app) say(text string) {
+	if a.json {
+		a.emit(plan.Event{Type: plan.EventNote, Message: text})
+		return
+	}
+	fmt.Fprintln(a.stdout, text)
+}

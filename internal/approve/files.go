@@ -1,0 +1,136 @@
+package approve
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+
+	"weft/internal/sshsig"
+	"weft/plan"
+)
+
+const (
+	maxFiles  = 1_000    // of a folder
+	maxBytes  = 64 << 10 // of one file
+	maxList   = 1 << 20  // bytes of a list of signers
+	signature = ".sig"
+)
+
+// Read reads the approvals in a folder: each file NAME that has a NAME.sig. A folder
+// that is not there holds none.
+func Read(dir string) ([]Signed, error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("approvals: %w", err)
+	}
+	var list []Signed
+	for _, e := range entries {
+		name, ok := strings.CutSuffix(e.Name(), signature)
+		if !ok {
+			continue
+		}
+		if len(list) == maxFiles {
+			return nil, fmt.Errorf("approvals: %s holds more than %d", dir, maxFiles)
+		}
+		x := Signed{Name: filepath.Join(dir, name)}
+		if x.Signature, err = bounded(x.Name + signature); err == nil {
+			x.Text, err = bounded(x.Name)
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			err = nil // Parse says that it is no approval
+		}
+		if err != nil {
+			return nil, fmt.Errorf("approvals: %w", err)
+		}
+		list = append(list, x)
+	}
+	return list, nil
+}
+
+// bounded reads a small regular file.
+func bounded(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if is, err := f.Stat(); err != nil || !is.Mode().IsRegular() {
+		return nil, errors.Join(err, fmt.Errorf("%s is not a regular file", path))
+	}
+	text, err := io.ReadAll(io.LimitReader(f, maxBytes+1))
+	if err == nil && len(text) > maxBytes {
+		err = fmt.Errorf("%s has more than %d bytes", path, maxBytes)
+	}
+	return text, err
+}
+
+// Joined is an approval as one text, for where there are no files.
+func (x Signed) Joined() []byte { return append(append([]byte(nil), x.Text...), x.Signature...) }
+
+// Split is the inverse of Joined.
+func Split(name string, text []byte) Signed {
+	at := bytes.Index(text, []byte("-----BEGIN SSH SIGNATURE-----"))
+	if at < 0 {
+		at = len(text)
+	}
+	return Signed{Name: name, Text: text[:at], Signature: text[at:]}
+}
+
+// Signer checks that a signature is good for its text, whoever may sign, and returns
+// what was signed by which key.
+func (x Signed) Signer() (*Statement, ssh.PublicKey, error) {
+	s, err := Parse(x.Text)
+	if err != nil {
+		return nil, nil, err
+	}
+	key, err := sshsig.Verify(x.Signature, x.Text, Namespace)
+	return s, key, err
+}
+
+// Write writes an approval as two files, which ssh-keygen -Y verify takes.
+func Write(path string, x Signed) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	if err := whole(path, x.Text); err != nil { // without its signature it is nothing
+		return err
+	}
+	return whole(path+signature, x.Signature)
+}
+
+// whole writes a file whole or not at all.
+func whole(path string, text []byte) error {
+	tmp := path + ".new"
+	defer os.Remove(tmp)
+	if err := os.WriteFile(tmp, text, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(tmp, path)
+}
+
+// NewSigners reads a list of those who may approve.
+func NewSigners(name string, text []byte, base string) (*Signers, error) {
+	if len(text) > maxList {
+		return nil, fmt.Errorf("%s has more than %d bytes", name, maxList)
+	}
+	list, err := sshsig.ReadSigners(name, text, time.UTC)
+	if err != nil {
+		return nil, err
+	}
+	if len(list) == 0 {
+		return nil, fmt.Errorf("%s names nobody", name)
+	}
+	return &Signers{List: slices.Clip(list), Digest: plan.DigestOf(text), Base: base}, nil
+}

@@ -1,0 +1,450 @@
+package discover
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2/hclwrite"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// An address is what files call an instance: server.node["st1"].
+type address struct {
+	kind, label, key string
+	keyed, number    bool // number: the key is one, of count
+}
+
+func (a address) String() string {
+	switch {
+	case !a.keyed:
+		return a.kind + "." + a.label
+	case a.number:
+		return a.kind + "." + a.label + "[" + a.key + "]"
+	}
+	return a.kind + "." + a.label + "[" + quoted(a.key) + "]"
+}
+
+// under is the address of another block that has an instance for each of a.
+func (a address) under(kind, label string) address {
+	a.kind, a.label = kind, label
+	return a
+}
+
+var addressForm = regexp.MustCompile(`^(server|switch)\.([A-Za-z_][A-Za-z0-9_-]*)(?:\[(?:"((?:[^"\\]|\\.)*)"|([0-9]+))\])?$`)
+
+// parseAddress reads that of a device as ledgers have it. Those in modules are none.
+func parseAddress(text string) (address, bool) {
+	m := addressForm.FindStringSubmatch(text)
+	if m == nil || strings.Contains(m[3], `\`) {
+		return address{}, false
+	}
+	a := address{kind: m[1], label: m[2], key: m[3] + m[4], number: m[4] != ""}
+	a.keyed = strings.HasSuffix(text, "]")
+	return a, true
+}
+
+// An expr is an expression in pieces: what is the same in every instance of a block,
+// and values that may differ.
+type expr []piece
+
+type piece struct {
+	text   string
+	slot   bool   // text is a value that may differ
+	number bool   // the value is no string
+	name   string // of the value in for_each; "": that of its attribute
+}
+
+// named gives a value another name in for_each than that of its attribute.
+func (e expr) named(name string) expr {
+	e[0].name = name
+	return e
+}
+
+func str(s string) expr   { return expr{{text: s, slot: true}} }
+func raw(s string) expr   { return expr{{text: s}} }
+func number(n int64) expr { return expr{{text: fmt.Sprint(n), slot: true, number: true}} }
+func boolean(b bool) expr { return raw(fmt.Sprint(b)) }
+func strs(list []string) expr {
+	out := raw("[")
+	for i, s := range list {
+		if i > 0 {
+			out = append(out, raw(", ")...)
+		}
+		out = append(out, str(s)...)
+	}
+	return append(out, raw("]")...)
+}
+
+// to refers to an instance, and to what of it rest names: .rnic.p0.
+func to(a address, rest string) expr {
+	if !a.keyed {
+		return raw(a.kind + "." + a.label + rest)
+	}
+	return expr{{text: a.kind + "." + a.label + "["}, {text: a.key, slot: true, number: a.number}, {text: "]" + rest}}
+}
+
+// A block is one instance of a block, or a block within.
+type block struct {
+	kind   string
+	labels []string
+	body   []item
+}
+
+type item struct {
+	name  string // of an attribute
+	value expr
+	in    *block
+	note  string // a comment behind the attribute
+}
+
+func (b *block) set(name string, value expr) { b.body = append(b.body, item{name: name, value: value}) }
+
+func (b *block) setNoted(name string, value expr, note string) {
+	b.body = append(b.body, item{name: name, value: value, note: note})
+}
+
+func (b *block) add(kind string, labels ...string) *block {
+	in := &block{kind: kind, labels: labels}
+	b.body = append(b.body, item{in: in})
+	return in
+}
+
+// An instance is a block with its address.
+type instance struct {
+	address
+	*block
+}
+
+func newInstance(a address) instance {
+	return instance{a, &block{kind: a.kind, labels: []string{a.label}}}
+}
+
+// shape is a block without its values: instances of one block have one shape.
+func (b *block) shape() string {
+	var s strings.Builder
+	for _, it := range b.body {
+		if it.in != nil {
+			fmt.Fprintf(&s, "%s %q {%s}\n", it.in.kind, it.in.labels, it.in.shape())
+			continue
+		}
+		s.WriteString(it.name + "=")
+		for _, p := range it.value {
+			if p.slot {
+				s.WriteString("\x00")
+			} else {
+				s.WriteString(p.text)
+			}
+		}
+		s.WriteString("\n")
+	}
+	return s.String()
+}
+
+// slots are the values of a block, in order, each with the name it has in for_each.
+func (b *block) slots(within string, out *[]piece, names *[]string) {
+	for _, it := range b.body {
+		if it.in != nil {
+			it.in.slots(strings.Join(append([]string{within}, it.in.labels...), " "), out, names)
+			continue
+		}
+		for _, p := range it.value {
+			if p.slot {
+				*out = append(*out, p)
+				*names = append(*names, strings.ReplaceAll(label(within+" "+cmp.Or(p.name, it.name), "v"), "-", "_"))
+			}
+		}
+	}
+}
+
+// quoted is a string as the files write it.
+func quoted(s string) string { return string(hclwrite.TokensForValue(cty.StringVal(s)).Bytes()) }
+
+func (p piece) literal() string {
+	if p.number {
+		return p.text
+	}
+	return quoted(p.text)
+}
+
+// printer writes instances as a person would: those that differ in values only as one
+// block with for_each.
+type printer struct{ out strings.Builder }
+
+// instances prints all of one kind and label, which are in order.
+func (w *printer) instances(list []instance) error {
+	if len(list) == 0 {
+		return nil
+	}
+	first := list[0]
+	if !first.keyed {
+		for _, one := range list {
+			if one.keyed || len(list) > 1 {
+				return fmt.Errorf("%s stands beside %s: a block has keys, or it has none", first.address, list[1].address)
+			}
+		}
+		w.block(first.block, nil, nil)
+		return nil
+	}
+	for _, one := range list[1:] {
+		if one.shape() != first.shape() || one.number != first.number {
+			return fmt.Errorf("%s and %s are instances of one block, and have not the same attributes", first.address, one.address)
+		}
+	}
+	each := newLoop(list)
+	if first.number {
+		if err := each.counted(); err != nil {
+			return err
+		}
+		w.out.WriteString(each.locals())
+	}
+	head := []string{each.header()}
+	w.block(first.block, head, &each)
+	return nil
+}
+
+// block prints one block; where it is a loop, values come from it.
+func (w *printer) block(b *block, head []string, each *loop) {
+	w.out.WriteString(b.kind)
+	for _, l := range b.labels {
+		w.out.WriteString(" " + quoted(l))
+	}
+	w.out.WriteString(" {\n")
+	for _, line := range head {
+		w.out.WriteString(line + "\n")
+	}
+	for i, it := range b.body {
+		if it.in != nil {
+			if i > 0 || len(head) > 0 {
+				w.out.WriteString("\n")
+			}
+			w.block(it.in, nil, each)
+			continue
+		}
+		w.out.WriteString(it.name + " = ")
+		for _, p := range it.value {
+			switch {
+			case p.slot && each != nil:
+				w.out.WriteString(each.next())
+			case p.slot:
+				w.out.WriteString(p.literal())
+			default:
+				w.out.WriteString(p.text)
+			}
+		}
+		if it.note != "" {
+			w.out.WriteString(" # " + oneLine(it.note))
+		}
+		w.out.WriteString("\n")
+	}
+	w.out.WriteString("}\n")
+}
+
+// oneLine is a text that ends no comment.
+func oneLine(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r == 0x2028 || r == 0x2029 || r == 0x85 {
+			return ' '
+		}
+		return r
+	}, s)
+}
+
+// A loop is how the values of the instances of a block are written.
+type loop struct {
+	list   []instance
+	values [][]piece // by instance, then by slot
+	write  []string  // by slot: what stands in the block
+	vary   []int     // slots whose value is of each instance
+	names  []string  // of those
+	at     int
+}
+
+func newLoop(list []instance) loop {
+	l := loop{list: list}
+	var names []string
+	for i, one := range list {
+		var values []piece
+		names = names[:0]
+		one.slots("", &values, &names)
+		l.values = append(l.values, values)
+		if i == 0 {
+			l.write = make([]string, len(values))
+		}
+	}
+	for slot := range l.write {
+		if l.write[slot] = l.settled(slot); l.write[slot] == "" {
+			l.vary = append(l.vary, slot)
+		}
+	}
+	seen := taken{}
+	for _, slot := range l.vary {
+		name := names[slot]
+		if same := slices.IndexFunc(l.vary, func(s int) bool { return s < slot && l.sameColumn(s, slot) }); same >= 0 {
+			l.names = append(l.names, l.names[same])
+			continue
+		}
+		l.names = append(l.names, seen.column(name))
+	}
+	for i, slot := range l.vary {
+		l.write[slot] = l.value() + "." + l.names[i]
+		if l.single() {
+			l.write[slot] = l.value()
+		}
+	}
+	return l
+}
+
+// dashed is a label that nothing else has.
+func (t taken) dashed(wish string) string {
+	name := wish
+	for n := 2; t[name]; n++ {
+		name = fmt.Sprintf("%s-%d", wish, n)
+	}
+	t[name] = true
+	return name
+}
+
+// column is a name in for_each that no other value has.
+func (t taken) column(wish string) string {
+	name := wish
+	for n := 2; t[name]; n++ {
+		name = fmt.Sprintf("%s_%d", wish, n)
+	}
+	t[name] = true
+	return name
+}
+
+func (l *loop) sameColumn(a, b int) bool {
+	return !slices.ContainsFunc(l.values, func(v []piece) bool { return v[a] != v[b] })
+}
+
+func (l *loop) single() bool { return len(slices.Compact(slices.Sorted(slices.Values(l.names)))) == 1 }
+
+// settled is how a value is written that is the same in all, or follows from the key;
+// "": neither.
+func (l *loop) settled(slot int) string {
+	first := l.values[0][slot]
+	same, key := true, true
+	for i, one := range l.list {
+		v := l.values[i][slot]
+		same = same && v == first
+		key = key && v.text == one.key && v.number == one.number
+	}
+	switch {
+	case key && len(l.list) > 1, key && same:
+		return l.key()
+	case same:
+		return first.literal()
+	case first.number:
+		return ""
+	}
+	before, after, ok := strings.Cut(first.text, l.list[0].key)
+	if !ok || strings.HasSuffix(before, "$") || strings.HasSuffix(before, "%") { // it would escape what follows
+		return ""
+	}
+	for i, one := range l.list {
+		if l.values[i][slot].text != before+one.key+after {
+			return ""
+		}
+	}
+	return strings.TrimSuffix(quoted(before), `"`) + "${" + l.key() + "}" + strings.TrimPrefix(quoted(after), `"`)
+}
+
+func (l *loop) key() string {
+	if l.list[0].number {
+		return "count.index"
+	}
+	return "each.key"
+}
+
+func (l *loop) value() string {
+	if l.list[0].number {
+		return fmt.Sprintf("local.%s[count.index]", l.local())
+	}
+	return "each.value"
+}
+
+// local is the name of the list of values of a block with count.
+func (l *loop) local() string {
+	return strings.ReplaceAll(l.list[0].address.kind+"_"+l.list[0].label, "-", "_")
+}
+
+func (l *loop) next() string {
+	text := l.write[l.at]
+	l.at++
+	return text
+}
+
+// row is what for_each holds for an instance.
+func (l *loop) row(i int) string {
+	if l.single() {
+		return l.values[i][l.vary[0]].literal()
+	}
+	var parts []string
+	seen := map[string]bool{}
+	for n, slot := range l.vary {
+		if name := l.names[n]; !seen[name] {
+			seen[name] = true
+			parts = append(parts, name+" = "+l.values[i][slot].literal())
+		}
+	}
+	return "{ " + strings.Join(parts, ", ") + " }"
+}
+
+// counted is an error where the keys are not those of count.
+func (l *loop) counted() error {
+	for i, one := range l.list {
+		if one.key != fmt.Sprint(i) {
+			return fmt.Errorf("%s is an instance of count, and number %d of them was not read", one.address, i)
+		}
+	}
+	return nil
+}
+
+// locals is the list of the values of a block with count.
+func (l *loop) locals() string {
+	if len(l.vary) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "locals {\n%s = [\n", l.local())
+	for i := range l.list {
+		b.WriteString(l.row(i) + ",\n")
+	}
+	return b.String() + "]\n}\n\n"
+}
+
+// header is the line with for_each or count.
+func (l *loop) header() string {
+	if l.list[0].number {
+		return fmt.Sprintf("count = %d", len(l.list))
+	}
+	var b strings.Builder
+	if len(l.vary) == 0 {
+		b.WriteString("for_each = toset([")
+		for i, one := range l.list {
+			if i > 0 {
+				b.WriteString(", ")
+			}
+			b.WriteString(quoted(one.key))
+		}
+		return b.String() + "])"
+	}
+	b.WriteString("for_each = {\n")
+	for i, one := range l.list {
+		fmt.Fprintf(&b, "%s = %s\n", mapKey(one.key), l.row(i))
+	}
+	return b.String() + "}"
+}
+
+var plainKey = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+func mapKey(key string) string {
+	if plainKey.MatchString(key) {
+		return key
+	}
+	return quoted(key)
+}

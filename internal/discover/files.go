@@ -1,0 +1,373 @@
+package discover
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/hcl/v2/hclwrite"
+
+	"weft/inventory"
+	"weft/switches"
+)
+
+// A Login says how devices were logged in to, for the files to say the same.
+type Login struct {
+	User, Become            string // of servers; "": as ~/.ssh/config has it
+	Port                    int    // 0: likewise
+	ConnectWait, CommandMax time.Duration
+	SwitchUser              string
+}
+
+// The names of the files.
+const (
+	mainFile    = "main.weft.hcl"
+	fabricFile  = "fabric.weft.hcl"
+	hostsFile   = "hosts.weft.hcl"
+	storageFile = "storage.weft.hcl"
+)
+
+// SwitchPassword is the variable of the environment that files name in the place of
+// the password of switches.
+const SwitchPassword = "WEFT_SWITCH_PASSWORD"
+
+// ordered are the servers in the order of their addresses.
+func (d *draft) ordered() []*node {
+	return slices.SortedFunc(maps.Values(d.nodes), func(a, b *node) int {
+		return cmp.Or(strings.Compare(a.label, b.label), natural(a.key, b.key), natural(a.Host, b.Host))
+	})
+}
+
+// switches are the switches in the order of their addresses.
+func (d *draft) switches() []*leaf {
+	return slices.SortedFunc(maps.Values(d.leaves), func(a, b *leaf) int {
+		return cmp.Or(strings.Compare(a.label, b.label), natural(a.key, b.key), natural(a.Host, b.Host))
+	})
+}
+
+// files renders the draft.
+func (d *draft) files(login Login, when time.Time) (map[string][]byte, error) {
+	d.sound()
+	d.regroup()
+	if d.base != nil {
+		return d.additions(when)
+	}
+	texts := map[string]*printer{mainFile: {}, fabricFile: {}, hostsFile: {}, storageFile: {}}
+	d.main(texts[mainFile], login)
+	w := texts[fabricFile]
+	for _, f := range d.fabrics {
+		w.block(d.fabric(f), nil, nil)
+		w.out.WriteString("\n")
+	}
+	var list []instance
+	for _, l := range d.switches() {
+		list = append(list, d.leaf(l))
+	}
+	err := w.all(list)
+	list = nil
+	for _, n := range d.ordered() {
+		list = append(list, d.node(n))
+	}
+	if err == nil {
+		err = texts[hostsFile].all(slices.Concat(list, d.links(), d.between()))
+	}
+	if err == nil && !d.noNVMe {
+		err = texts[storageFile].all(d.storage())
+	}
+	if err != nil {
+		return nil, err
+	}
+	out := map[string][]byte{}
+	for name, w := range texts {
+		d.keep(out, name, w, when)
+	}
+	return out, nil
+}
+
+// keep lays a file out, where something stands in it.
+func (d *draft) keep(out map[string][]byte, name string, w *printer, when time.Time) {
+	if w.out.Len() > 0 {
+		head := fmt.Sprintf("# Written by weft discover on %s, from %d switches and %d servers as they stood.\n", when.UTC().Format("2006-01-02 15:04 MST"), len(d.leaves), len(d.nodes))
+		out[name] = hclwrite.Format([]byte(head + "\n" + strings.TrimSpace(w.out.String()) + "\n"))
+	}
+}
+
+// all prints instances, each block once, in the order in which they first come.
+func (w *printer) all(list []instance) error {
+	type name struct{ kind, label string }
+	var order []name
+	of := map[name][]instance{}
+	for _, one := range list {
+		n := name{one.address.kind, one.label}
+		if of[n] == nil {
+			order = append(order, n)
+		}
+		of[n] = append(of[n], one)
+	}
+	for _, n := range order {
+		if err := w.instances(of[n]); err != nil {
+			return err
+		}
+		w.out.WriteString("\n")
+	}
+	return nil
+}
+
+// regroup gives servers that no ledger names blocks of their own where they differ in
+// more than values.
+func (d *draft) regroup() {
+	shapes, labels := map[string]string{}, taken{}
+	if d.base != nil {
+		for _, m := range d.base.Servers {
+			if a, ok := parseAddress(m.Addr); ok {
+				labels[a.label] = true
+			}
+		}
+	}
+	for _, n := range d.ordered() {
+		if n.fixed {
+			continue
+		}
+		n.label = "node"
+		shape := d.node(n).shape()
+		if shapes[shape] == "" {
+			shapes[shape] = labels.dashed("node")
+		}
+		n.label = shapes[shape]
+	}
+}
+
+func (d *draft) main(w *printer, login Login) {
+	b := &block{kind: "weft"}
+	b.setNoted("name", str(d.owner), "the owner: written on everything weft creates")
+	w.block(b, nil, nil)
+	w.out.WriteString("\n")
+	if c := connection(login); len(d.nodes) > 0 && c.body != nil {
+		w.block(c, nil, nil)
+		w.out.WriteString("\n")
+	}
+	var names []string
+	for _, l := range d.switches() {
+		if !slices.Contains(names, l.credential) {
+			names = append(names, l.credential)
+		}
+	}
+	for _, name := range names {
+		w.block(credential(name, login.SwitchUser), nil, nil)
+		w.out.WriteString("\n")
+	}
+}
+
+func connection(login Login) *block {
+	c := &block{kind: "connection", labels: []string{"default"}}
+	if login.User != "" {
+		c.set("user", str(login.User))
+	}
+	if login.Port != 0 {
+		c.set("port", number(int64(login.Port)))
+	}
+	if login.Become != "" {
+		c.set("become", str(login.Become))
+	}
+	if t := login.ConnectWait; t != 0 && t != inventory.DefaultConnectTimeout {
+		c.set("connect_timeout", str(t.String()))
+	}
+	if t := login.CommandMax; t != 0 && t != inventory.DefaultCommandTimeout {
+		c.set("command_timeout", str(t.String()))
+	}
+	return c
+}
+
+func credential(name, user string) *block {
+	c := &block{kind: "credential", labels: []string{name}}
+	if user != "" {
+		c.set("user", str(user))
+	}
+	c.setNoted("password", raw("env("+quoted(SwitchPassword)+")"), "read when connecting")
+	return c
+}
+
+func (d *draft) fabric(f *fabric) *block {
+	b := &block{kind: "fabric", labels: []string{f.name}}
+	b.set("transport", str(f.transport))
+	b.set("mode", str(f.mode))
+	if f.mtu != 0 && f.mtu != usualMTU {
+		b.set("mtu", number(int64(f.mtu)))
+	}
+	if f.hostMTU != 0 && f.hostMTU != 9000 {
+		b.set("host_mtu", number(int64(f.hostMTU)))
+	}
+	for i, p := range f.planes {
+		b.add("plane", f.planeName(i)).set("subnet", str(p.String()))
+	}
+	for _, c := range f.classes {
+		class(b.add("traffic_class", c.Name), c)
+	}
+	if f.watchdog != "" {
+		b.add("pfc_watchdog").set("action", str(f.watchdog))
+	}
+	return b
+}
+
+func class(b *block, c switches.Class) {
+	if c.Name != switches.AllOther {
+		list := raw("[")
+		for i, n := range c.DSCP {
+			if i > 0 {
+				list = append(list, raw(", ")...)
+			}
+			list = append(list, number(int64(n))...)
+		}
+		b.set("dscp", append(list, raw("]")...))
+		b.set("priority", number(int64(c.Priority)))
+	}
+	if c.Bandwidth > 0 {
+		b.setNoted("bandwidth", number(int64(c.Bandwidth)), "percent")
+	}
+	if c.Strict {
+		b.set("strict", boolean(true))
+	}
+	if c.PFC {
+		b.set("pfc", boolean(true))
+	}
+	if e := c.ECN; e != nil {
+		in := b.add("ecn")
+		in.set("min", str(size(e.Min)))
+		in.set("max", str(size(e.Max)))
+		in.set("probability", number(int64(e.Probability)))
+	}
+	if h := c.Headroom; h != nil {
+		in := b.add("headroom")
+		in.set("xoff", str(size(h.Xoff)))
+		in.set("xon", str(size(h.Xon)))
+		in.set("size", str(size(h.Size)))
+	}
+}
+
+func (d *draft) leaf(l *leaf) instance {
+	b := newInstance(l.address)
+	b.set("os", str(l.OS.Name))
+	b.set("host", str(l.Host))
+	if serial := l.Reading.Facts.Serial; serial != "" {
+		b.set("serial", str(serial))
+	}
+	b.set("credential", raw("credential."+l.credential))
+	if l.fabric != nil {
+		b.set("fabric", raw("fabric."+l.fabric.name))
+		if l.plane != "" {
+			b.set("plane", str(l.plane))
+		}
+		if l.adopt {
+			b.set("adopt", boolean(true))
+		}
+		b.add("safety").setNoted("commit_confirm", str("5m"), "the switch reverts by itself if weft vanishes")
+	}
+	return b
+}
+
+func (d *draft) node(n *node) instance {
+	b := newInstance(n.address)
+	b.set("host", str(n.Host))
+	b.set("labels", append(append(raw("{ role = "), str(n.role).named("role")...), raw(" }")...))
+	inSoftware := d.software(n)
+	for _, c := range n.cards {
+		in := b.add("rnic", c.label)
+		in.set("match", append(append(raw("{ pci = "), str(c.nic.PCI).named("pci")...), raw(" }")...))
+		if c.cidr.IsValid() {
+			in.set("address", str(c.cidr.String()))
+		}
+		if c.fabric != nil {
+			in.set("fabric", raw("fabric."+c.fabric.name))
+		}
+		if inSoftware[c.nic.PCI] && c.fabric != nil {
+			in.setNoted("software", boolean(true), "RDMA without a card that can do it")
+		}
+	}
+	d.everyday(b.block, n)
+	return b
+}
+
+// links writes the cables of each switch as one block, or one for each NIC label.
+func (d *draft) links() []instance {
+	groups := map[string][]instance{}
+	var order []string
+	for _, c := range d.cables {
+		l := d.leaves[c.Switch]
+		n, k := d.end(c)
+		if k == nil || n.declared && l.declared {
+			continue // both ends stand in files: their cable is for verify cabling to judge
+		}
+		if !d.joins(c, l, k) {
+			continue
+		}
+		name := "from-" + l.label
+		if l.plane != "" {
+			name = "plane-" + l.plane
+		}
+		key := n.key
+		if !n.keyed {
+			key = n.label
+		}
+		one := newInstance(address{kind: "link", label: name, key: key, keyed: true})
+		one.set("from", to(n.address, ".rnic."+k.label))
+		one.set("to", append(append(to(l.address, ".port["), str(c.Port)...), raw("]")...))
+		if speed := rate(k.nic.Speed); speed != "" {
+			one.set("speed", str(speed))
+		}
+		shape := name + "\n" + l.String() + "\n" + one.shape()
+		if groups[shape] == nil {
+			order = append(order, shape)
+		}
+		groups[shape] = append(groups[shape], one)
+	}
+	var list []instance
+	labels := d.linkLabels()
+	for _, shape := range order {
+		name := labels.dashed(groups[shape][0].label)
+		keys := taken{}
+		slices.SortStableFunc(groups[shape], func(a, b instance) int { return natural(a.key, b.key) })
+		for _, one := range groups[shape] {
+			one.key = keys.dashed(one.key)
+			one.label, one.labels, one.keyed = name, []string{name}, len(groups[shape]) > 1
+			list = append(list, one)
+		}
+	}
+	return list
+}
+
+// joins reports whether both ends of a cable are of one plane, as the language demands of
+// a link.
+func (d *draft) joins(c Cable, l *leaf, k *card) bool {
+	switch {
+	case k.fabric == nil:
+		return true
+	case l.fabric == nil:
+		d.site.found(Warn, l.Host, "write the link when the switch has its fabric", "port %s: its cable leads to %s of %s, which is in fabric %s, and the switch is in none: the link is not written", c.Port, c.NIC.Interface, c.Server.Host, k.fabric.name)
+		return false
+	case l.fabric != k.fabric:
+		d.site.found(Error, l.Host, "see weft verify cabling", "port %s: its cable leads to %s of %s, which is in fabric %s, and the switch is in fabric %s: the link is not written", c.Port, c.NIC.Interface, c.Server.Host, k.fabric.name, l.fabric.name)
+		return false
+	}
+	if p := k.fabric.plane(k.cidr.Addr()); p < 0 || k.fabric.planeName(p) != l.plane {
+		d.site.found(Error, l.Host, "see weft verify cabling: one of the two is in the wrong place", "port %s: its cable leads to %s of %s with the address %s, which is not of plane %s: the link is not written", c.Port, c.NIC.Interface, c.Server.Host, k.cidr, l.plane)
+		return false
+	}
+	return true
+}
+
+// end is the NIC of a cable as the files have it; nil: they do not.
+func (d *draft) end(c Cable) (*node, *card) {
+	n := d.nodes[c.Server]
+	if n == nil {
+		return nil, nil
+	}
+	for _, k := range n.cards {
+		if k.nic == c.NIC {
+			return n, k
+		}
+	}
+	return nil, nil
+}

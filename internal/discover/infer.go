@@ -1,0 +1,415 @@
+package discover
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"weft/internal/owned"
+	"weft/inventory"
+	"weft/modules/host"
+	"weft/modules/linux/nic"
+	"weft/plan"
+	"weft/switches"
+)
+
+// A draft is a site as the files are to have it.
+type draft struct {
+	site    *Site
+	base    *inventory.Model // what is declared already; nil: nothing
+	owner   string
+	noNVMe  bool // storage is not written
+	cables  []Cable
+	fabrics []*fabric
+	leaves  map[*Switch]*leaf
+	nodes   map[*Server]*node
+}
+
+// A fabric is one as it was inferred.
+type fabric struct {
+	name, transport, mode string
+	mtu, hostMTU          int
+	planes                []netip.Prefix
+	names                 []string // of the planes; nil: a, b, …
+	declared              bool     // it stands in files already
+	classes               []switches.Class
+	watchdog              string
+}
+
+// planeName is what the nth plane is called.
+func planeName(n int) string {
+	if n < 26 {
+		return string(rune('a' + n))
+	}
+	return fmt.Sprintf("p%d", n+1)
+}
+
+// planeName is what its nth plane is called.
+func (f *fabric) planeName(n int) string {
+	if n < len(f.names) {
+		return f.names[n]
+	}
+	return planeName(n)
+}
+
+func (f *fabric) plane(a netip.Addr) int {
+	return slices.IndexFunc(f.planes, func(p netip.Prefix) bool { return p.Contains(a) })
+}
+
+// A leaf is a switch as the files are to have it.
+type leaf struct {
+	address
+	*Switch
+	declared   bool    // it stands in files already
+	fabric     *fabric // nil: in none
+	plane      string
+	subnet     netip.Prefix // of the plane
+	credential string
+	strange    bool // its policies are somebody else's
+	adopt      bool // they are to be replaced, in a trial
+}
+
+// A node is a server as the files are to have it.
+type node struct {
+	address
+	*Server
+	fixed    bool // its address is the one that a ledger has, or files
+	declared bool // it stands in files already
+	role     string
+	cards    []*card
+}
+
+// A card is an rnic.
+type card struct {
+	label  string
+	nic    *host.NICFacts
+	cidr   netip.Prefix // invalid: none
+	fabric *fabric      // nil: in none
+}
+
+// noAddress is that of a card of which none is written.
+var noAddress netip.Prefix
+
+func (n *node) at(a netip.Addr) *card {
+	for _, c := range n.cards {
+		if c.cidr.IsValid() && c.cidr.Addr() == a {
+			return c
+		}
+	}
+	return nil
+}
+
+// An OwnersError is a rack with traces of several owners, of which none was chosen.
+type OwnersError struct{ Owners []string }
+
+func (e *OwnersError) Error() string {
+	return fmt.Sprintf("several owners have been at work here: %s", strings.Join(e.Owners, ", "))
+}
+
+// owners are those whose ledgers are there, and whose objects on switches no ledger
+// explains.
+func (s *Site) owners() []string {
+	seen := map[string]bool{}
+	for _, m := range s.Servers {
+		for _, l := range m.Ledgers {
+			seen[l.Owner] = true
+		}
+	}
+	for _, sw := range s.Switches {
+		rest, ours := strings.CutPrefix(sw.Reading.Name, owned.Objects)
+		if !ours || slices.ContainsFunc(keys(seen), func(o string) bool { return strings.HasPrefix(rest, o+"-") }) {
+			continue
+		}
+		if i := strings.LastIndexByte(rest, '-'); i > 0 {
+			seen[rest[:i]] = true
+		}
+	}
+	return keys(seen)
+}
+
+func keys(m map[string]bool) []string {
+	var list []string
+	for k := range m {
+		list = append(list, k)
+	}
+	slices.Sort(list)
+	return list
+}
+
+// usualOwner is what a rack is called in which weft never was.
+const usualOwner = "site"
+
+// infer makes a draft of what was read. The owner is the one that is named, else the
+// only one that left traces.
+func (s *Site) infer(owner string, base *inventory.Model) (*draft, error) {
+	owners := s.owners()
+	if base != nil {
+		owner = base.Name
+	}
+	switch {
+	case owner == "" && len(owners) > 1:
+		return nil, &OwnersError{owners}
+	case owner == "" && len(owners) == 1:
+		owner = owners[0]
+	}
+	d := &draft{site: s, base: base, owner: cmp.Or(owner, usualOwner), leaves: map[*Switch]*leaf{}, nodes: map[*Server]*node{}}
+	for _, other := range owners {
+		if other != d.owner {
+			s.found(Warn, "", "discover them with --owner "+other, "what the owner %s has here belongs to other files, and is in none of these", other)
+		}
+	}
+	d.name()
+	d.cables = s.Cables()
+	if len(s.Switches) == 0 {
+		s.found(Info, "", "name the switches with --seed; cables from server to server are written by hand", "no switch was read: no cable is known")
+	}
+	d.cards()
+	d.weave()
+	return d, nil
+}
+
+// name gives each device the address that the ledgers of the owner have for it, else a
+// new one that follows from its host.
+func (d *draft) name() {
+	known, credentials := d.rosters()
+	declared := d.declared(known, credentials)
+	labels, nodes := taken{}, taken{}
+	for _, a := range known {
+		labels[a.kind+"."+a.label], nodes[a.key] = true, true
+	}
+	for _, sw := range d.site.Switches {
+		a, ok := known[sw.Host]
+		if !ok || a.kind != "switch" {
+			wish := label(short(cmp.Or(sw.Reading.Facts.Hostname, sw.Host)), "switch")
+			a = address{kind: "switch", label: strings.TrimPrefix(labels.name("switch."+wish, cmp.Or(sw.Reading.Facts.Serial, sw.Host)), "switch.")}
+		}
+		d.leaves[sw] = &leaf{address: a, Switch: sw, declared: declared[sw.Host], credential: cmp.Or(credentials[sw.Host], d.credential())}
+	}
+	for _, m := range d.site.Servers {
+		a, ok := known[m.Host]
+		fixed := ok && a.kind == "server"
+		if !fixed {
+			key := short(cmp.Or(m.Name, m.Host))
+			if _, err := netip.ParseAddr(key); err == nil && m.Facts.Name != "" && m.Facts.Name != "localhost" {
+				key = short(m.Facts.Name)
+			}
+			a = address{kind: "server", label: "node", key: nodes.name(key, m.Host), keyed: true}
+		}
+		if d.taken(a, m.Host) {
+			declared[m.Host] = true
+		}
+		d.nodes[m] = &node{address: a, Server: m, fixed: fixed, declared: declared[m.Host], role: d.role(m)}
+	}
+}
+
+// declared adds the addresses that files have for hosts, and says which hosts these are.
+func (d *draft) declared(known map[string]address, credentials map[string]string) map[string]bool {
+	is := map[string]bool{}
+	if d.base == nil {
+		return is
+	}
+	add := func(host, addr string) {
+		if a, ok := parseAddress(addr); ok {
+			known[host] = a
+		} else {
+			d.site.found(Info, host, "write what is new about it by hand", "the files call it %s, in a module: it is left as it is", addr)
+		}
+		is[host] = true
+	}
+	for _, sw := range d.base.Switches {
+		if add(sw.Host, sw.Addr); sw.Credential != nil {
+			credentials[sw.Host] = strings.TrimPrefix(sw.Credential.Addr, "credential.")
+		}
+	}
+	for _, m := range d.base.Servers {
+		add(m.Host, m.Addr)
+	}
+	return is
+}
+
+// taken reports whether a server that files do not have has in the ledgers the name of a
+// block that they do have: only a person can add its key there.
+func (d *draft) taken(a address, host string) bool {
+	if d.base == nil {
+		return false
+	}
+	block := false
+	for _, m := range d.base.Servers {
+		if b, ok := parseAddress(m.Addr); ok && b.label == a.label {
+			block = true
+		}
+		if m.Host == host {
+			return false
+		}
+	}
+	if block && a.label != "node" || block && d.inLedger(a) {
+		d.site.found(Error, host, "add its key to that block by hand", "the ledgers call it %s, and server.%s stands in the files without it", a, a.label)
+		return true
+	}
+	return false
+}
+
+// inLedger reports whether a ledger of the owner has the address.
+func (d *draft) inLedger(a address) bool {
+	for _, m := range d.site.Servers {
+		if l := m.ledger(d.owner); l != nil && slices.ContainsFunc(l.Roster, func(r plan.Member) bool { return r.Device == a.String() }) {
+			return true
+		}
+	}
+	return false
+}
+
+// credential is the label of the one that new switches are given.
+func (d *draft) credential() string {
+	if d.base != nil && len(d.base.Credentials) > 0 {
+		return strings.TrimPrefix(d.base.Credentials[0].Addr, "credential.")
+	}
+	return "switch"
+}
+
+// rosters are the addresses that the ledgers of the owner have for hosts, and as whom
+// switches are logged in to. Rosters are as long as the fleet, and mostly equal.
+func (d *draft) rosters() (known map[string]address, credentials map[string]string) {
+	known, credentials = map[string]address{}, map[string]string{}
+	asked := map[string]bool{}
+	for _, s := range d.site.Switches {
+		asked[s.Host] = true
+	}
+	for _, s := range d.site.Servers {
+		asked[s.Host] = true
+	}
+	for _, l := range d.site.Lost {
+		asked[l.Host] = true
+	}
+	seen := map[plan.Member]bool{}
+	for _, m := range d.site.Servers {
+		l := m.ledger(d.owner)
+		if l == nil {
+			continue
+		}
+		for _, r := range l.Roster {
+			if seen[r] {
+				continue
+			}
+			seen[r] = true
+			if a, ok := parseAddress(r.Device); ok {
+				known[r.Host] = a
+				credentials[r.Host] = strings.TrimPrefix(r.Credential, "credential.")
+			} else {
+				d.site.found(Error, r.Host, "write that module by hand", "the ledgers call it %s, in a module, and discover writes none", r.Device)
+			}
+			if !asked[r.Host] {
+				d.site.found(Error, r.Host, "name it with --seed (a switch) or --hosts (a server), or write a removed block for it", "the ledger of %s has it as %s, and it was not asked", m.Host, r.Device)
+			}
+		}
+	}
+	return known, credentials
+}
+
+// role is storage where something is exported.
+func (d *draft) role(m *Server) string {
+	if m.Facts.NVMe != nil && len(m.Facts.NVMe.Exports) > 0 {
+		return "storage"
+	}
+	for _, l := range m.Ledgers {
+		for _, e := range l.Entries {
+			if e.Kind == "nvmet_subsystem" || e.Kind == "agent" && e.Name == "weft-target" {
+				return "storage"
+			}
+		}
+	}
+	return "compute"
+}
+
+// cards chooses the ports that files are to name: those that the ledger names, that
+// are RDMA, or that a switch of the site hears.
+func (d *draft) cards() {
+	cabled := map[*host.NICFacts]bool{}
+	for _, c := range d.cables {
+		cabled[c.NIC] = true
+	}
+	for _, m := range d.site.Servers {
+		n := d.nodes[m]
+		named := map[string]string{} // labels by PCI address
+		for _, e := range m.entries(d.owner, "mtu") {
+			var was nic.MTU
+			if json.Unmarshal(e.Applied, &was) == nil {
+				named[was.PCI] = e.Name
+			}
+		}
+		for _, e := range m.entries(d.owner, "address") {
+			var was nic.Address
+			if json.Unmarshal(e.Applied, &was) == nil && named[was.PCI] == "" {
+				named[was.PCI] = e.Name
+			}
+		}
+		if n.declared {
+			named = d.written(m.Host)
+		}
+		used := taken{}
+		for _, l := range named {
+			used[l] = true
+		}
+		for i := range m.Facts.NICs {
+			f := &m.Facts.NICs[i]
+			if named[f.PCI] == "" && (n.declared || len(f.RDMA) == 0 && !cabled[f]) {
+				continue
+			}
+			l := named[f.PCI]
+			for p := 0; l == ""; p++ {
+				if try := fmt.Sprintf("p%d", p); !used[try] {
+					l, used[try] = try, true
+				}
+			}
+			n.cards = append(n.cards, &card{label: l, nic: f, cidr: d.cidr(m, f)})
+		}
+		if len(n.cards) == 0 {
+			d.site.found(Warn, m.Host, "is the driver of its NICs loaded, and are their cables in?", "no RDMA device and no NIC that a switch hears: no rnic is written")
+		}
+	}
+}
+
+// written are the labels of the NICs of a server that stands in files, by PCI address.
+func (d *draft) written(host string) map[string]string {
+	labels := map[string]string{}
+	for _, m := range d.base.Servers {
+		if m.Host == host {
+			for _, r := range m.RNICs {
+				labels[r.PCI] = r.Name
+			}
+		}
+	}
+	return labels
+}
+
+// cidr is the address that a NIC is to be declared with: the one that weft gave it, else
+// its only one.
+func (d *draft) cidr(m *Server, f *host.NICFacts) netip.Prefix {
+	for _, e := range m.entries(d.owner, "address") {
+		var was nic.Address
+		if json.Unmarshal(e.Applied, &was) == nil && was.PCI == f.PCI && slices.Contains(f.Addresses, was.CIDR) {
+			return was.CIDR
+		}
+	}
+	var four []netip.Prefix
+	for _, a := range f.Addresses {
+		if a.Addr().Is4() {
+			four = append(four, a)
+		}
+	}
+	list := four
+	if len(four) == 0 {
+		list = f.Addresses
+	}
+	if len(list) > 1 {
+		d.site.found(Warn, m.Host, "declare the one that the fabric uses by hand", "%s has %d addresses, and none is written: %v", f.Interface, len(list), list)
+		return netip.Prefix{}
+	}
+	if len(list) == 1 {
+		return list[0]
+	}
+	return netip.Prefix{}
+}

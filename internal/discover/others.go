@@ -1,0 +1,63 @@
+package discover
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"weft/plan"
+)
+
+// others are the exports that the kernels of servers have and no ledger of any owner
+// says. They have no block that would make them: they are written as targets of others,
+// which plan leaves alone. Connections that no ledger says are told.
+func (d *draft) others(known []*export) (list []*export) {
+	have := map[string]bool{}
+	for _, x := range known {
+		have[x.nqn] = true
+	}
+	for _, n := range d.ordered() {
+		if n.Facts.NVMe == nil {
+			continue
+		}
+		ours := map[string]bool{} // of any owner, by kind and what the name says
+		for _, l := range n.Ledgers {
+			for _, e := range l.Entries {
+				ours[told(e)] = true
+			}
+		}
+		for _, e := range n.Facts.NVMe.Exports {
+			if ours["nvmet_subsystem "+e.NQN] || have[e.NQN] {
+				continue
+			}
+			x := &export{engine: "external", nqn: e.NQN}
+			for _, p := range e.Ports {
+				if a, err := netip.ParseAddrPort(p.Address); err == nil && (p.Transport == "rdma" || p.Transport == "tcp") {
+					x.at(p.Transport, a)
+				}
+			}
+			if len(x.portals) == 0 {
+				d.site.found(Warn, n.Host, "it has no port of RDMA or TCP: nobody reaches it over a fabric", "its kernel has the subsystem %s, which weft did not make: it is not written", e.NQN)
+				continue
+			}
+			have[e.NQN] = true
+			list = append(list, x)
+			d.site.found(Warn, n.Host, "it is written with engine = external, which plan leaves alone; to have weft keep it, write a target with engine = nvmet by hand", "its kernel exports %s, which weft did not make", e.NQN)
+		}
+		for _, c := range n.Facts.NVMe.Connections {
+			if !ours["nvme_connection "+c.Address] {
+				d.site.found(Warn, n.Host, "write an initiator by hand to have weft keep it", "its kernel is connected to %s at %s (%s), which weft did not do: it is not written", c.NQN, c.Address, c.Transport)
+			}
+		}
+	}
+	return list
+}
+
+// told is what an entry says of NVMe: a subsystem by its NQN, a connection by its address.
+func told(e plan.Entry) string {
+	name := e.Name
+	if _, at, ok := strings.Cut(name, "@"); ok && e.Kind == "nvme_connection" {
+		name = at
+	}
+	return fmt.Sprintf("%s %s", e.Kind, name)
+}

@@ -1,0 +1,109 @@
+// Package discover writes the files of what already stands in a rack. It reads
+// switches and servers of which nothing is declared, matches the ends of cables, infers
+// planes and classes, and renders HCL that a plan proves: what would change anything is
+// taken out, and told as a finding. Nothing here changes a device.
+package discover
+
+import (
+	"fmt"
+	"slices"
+
+	"weft/modules/host"
+	"weft/plan"
+	"weft/switches"
+)
+
+// A Site is what was read, device by device.
+type Site struct {
+	Switches []*Switch
+	Servers  []*Server
+	Findings []Finding
+	Lost     []Lost
+
+	said map[Finding]bool
+}
+
+// A Switch is what one switch has told.
+type Switch struct {
+	Host       string // as it was named
+	OS         *switches.OS
+	Reading    switches.Reading
+	Neighbours []switches.Neighbour
+
+	followed bool // nobody named it: another switch hears it
+}
+
+// A Server is what one machine has told.
+type Server struct {
+	Host      string // as it was named
+	Name      string // a source's name for it; "": none
+	OS        string
+	MachineID string
+	Facts     *host.ServerFacts
+	Ledgers   []host.Remembrance
+}
+
+// ledger is that of an owner; nil: there is none.
+func (s *Server) ledger(owner string) *host.Remembrance {
+	for i, l := range s.Ledgers {
+		if l.Owner == owner {
+			return &s.Ledgers[i]
+		}
+	}
+	return nil
+}
+
+// entries are those of a kind in the ledger of an owner.
+func (s *Server) entries(owner, kind string) (list []plan.Entry) {
+	if l := s.ledger(owner); l != nil {
+		for _, e := range l.Entries {
+			if e.Kind == kind {
+				list = append(list, e)
+			}
+		}
+	}
+	return list
+}
+
+// A Finding is what stands in the rack and not, or not so, in the files.
+type Finding struct {
+	Severity Severity `json:"severity"`
+	Device   string   `json:"device,omitempty"` // host
+	Text     string   `json:"text"`
+	Hint     string   `json:"hint,omitempty"`
+}
+
+// A Severity says how bad a finding is.
+type Severity string
+
+// The severities. What is an error may not stay so.
+const (
+	Info  Severity = "info"
+	Warn  Severity = "warn"
+	Error Severity = "error"
+)
+
+// A Lost is a device that could not be read.
+type Lost struct {
+	Host string
+	Err  error
+}
+
+// found adds a finding.
+func (s *Site) found(how Severity, device, hint, format string, args ...any) {
+	f := Finding{how, device, fmt.Sprintf(format, args...), hint}
+	if s.said == nil {
+		s.said = map[Finding]bool{}
+	}
+	if !s.said[f] {
+		s.said[f] = true
+		s.Findings = append(s.Findings, f)
+	}
+}
+
+// sorted puts a site in one order, whatever order devices answered in.
+func (s *Site) sorted() {
+	slices.SortFunc(s.Switches, func(a, b *Switch) int { return natural(a.Host, b.Host) })
+	slices.SortFunc(s.Servers, func(a, b *Server) int { return natural(a.Host, b.Host) })
+	slices.SortFunc(s.Lost, func(a, b Lost) int { return natural(a.Host, b.Host) })
+}

@@ -1,0 +1,403 @@
+package discover
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"weft/internal/agent"
+	"weft/modules/linux/nvme"
+	"weft/modules/linux/storage"
+)
+
+// The parts of storage that weft's ledgers know. That they stand so is for the plan to
+// prove.
+
+// An export is a subsystem that a server serves.
+type export struct {
+	server     *node // nil: nobody who was asked
+	engine     string
+	nqn        string
+	serial     string
+	hosts      []string
+	transports []string
+	portals    []netip.AddrPort
+	spaces     []space
+}
+
+// A space is a namespace.
+type space struct {
+	id              uint32
+	uuid, path      string
+	iops, bandwidth int64
+}
+
+// A path is a connection that an initiator has.
+type path struct {
+	server *node
+	name   string // of the entry: TARGET.SUBSYSTEM@ADDRESS
+	nvme.NVMeConnection
+}
+
+// decoded are the entries of a kind in the owner's ledger, as weft applied them.
+func decoded[T any](d *draft, n *node, kind string) (list []T, names []string) {
+	for _, e := range n.entries(d.owner, kind) {
+		var v T
+		if err := json.Unmarshal(e.Applied, &v); err != nil || len(e.Applied) == 0 {
+			d.site.found(Error, n.Host, "apply again with the files that made it", "the ledger's entry %s cannot be read", e.Key())
+			continue
+		}
+		list, names = append(list, v), append(names, e.Name)
+	}
+	return list, names
+}
+
+// volumes writes pools and volumes, and finds each volume by its path.
+func (d *draft) volumes() (list []instance, byPath map[string]address) {
+	byPath = map[string]address{}
+	var cuts []instance
+	for _, n := range d.ordered() {
+		pools := map[string]address{}
+		groups, names := decoded[storage.VolumeGroup](d, n, "volume_group")
+		for i, g := range groups {
+			if label(names[i], "pool") != strings.ToLower(names[i]) {
+				d.site.found(Error, n.Host, "write it by hand", "the pool %s has a name that is no label", names[i])
+				continue
+			}
+			p := newInstance(n.under("pool", names[i]))
+			p.set("server", to(n.address, ""))
+			p.set("drives", strs(g.Drives))
+			list, pools[g.Name] = append(list, p), p.address
+		}
+		volumes, names := decoded[storage.Volume](d, n, "volume")
+		for i, v := range volumes {
+			_, name, _ := strings.Cut(names[i], ".")
+			pool, ok := pools[v.Group]
+			switch {
+			case !ok, label(name, "volume") != strings.ToLower(name), v.Half, strings.HasSuffix(name, "-mirror"):
+				d.site.found(Error, n.Host, "write its block by hand: discover does not write mirrors", "the volume %s in %s is not written", names[i], v.Group)
+				continue
+			}
+			one := newInstance(n.under("volume", name))
+			one.set("pool", to(pool, ""))
+			one.set("size", str(size(v.Bytes)))
+			cuts = append(cuts, one)
+			byPath[v.Path()] = one.address // below /dev of this server
+			byPath[n.String()+v.Path()] = one.address
+		}
+	}
+	return append(list, cuts...), byPath
+}
+
+// exports are what the ledgers say is served.
+func (d *draft) exports() (list []*export) {
+	for _, n := range d.ordered() {
+		agents, names := decoded[nvme.Agent](d, n, "agent")
+		for i, a := range agents {
+			if names[i] != "weft-target" {
+				continue
+			}
+			cfg, err := agent.ParseTarget([]byte(a.Config))
+			if err != nil {
+				d.site.found(Error, n.Host, "apply again with the files that made it", "the configuration of weft-target in the ledger: %v", err)
+				continue
+			}
+			list = append(list, served(n, cfg)...)
+		}
+		subsystems, _ := decoded[nvme.NVMeTSubsystem](d, n, "nvmet_subsystem")
+		ports, _ := decoded[nvme.NVMeTPort](d, n, "nvmet_port")
+		for _, s := range subsystems {
+			x := &export{server: n, engine: "nvmet", nqn: s.NQN, serial: s.Serial, hosts: s.Hosts}
+			for _, p := range ports {
+				if slices.Contains(p.Subsystems, s.NQN) {
+					x.at(p.Transport, p.Address)
+				}
+			}
+			for id, ns := range s.Namespaces {
+				x.spaces = append(x.spaces, space{id: id, uuid: ns.UUID, path: ns.Path})
+			}
+			slices.SortFunc(x.spaces, func(a, b space) int { return int(a.id) - int(b.id) })
+			list = append(list, x)
+		}
+	}
+	return list
+}
+
+func (x *export) at(transport string, a netip.AddrPort) {
+	if !slices.Contains(x.transports, transport) {
+		x.transports = append(x.transports, transport)
+	}
+	if !slices.Contains(x.portals, a) {
+		x.portals = append(x.portals, a)
+	}
+}
+
+// served is what a weft-target has.
+func served(n *node, cfg *agent.Target) (list []*export) {
+	for _, s := range cfg.Subsystems {
+		x := &export{server: n, engine: "weft", nqn: s.NQN, serial: s.Serial, hosts: s.AllowHosts}
+		for _, p := range cfg.Portals {
+			if a, err := netip.ParseAddrPort(p.Address); err == nil && s.ServedAt(p.Address) {
+				x.at(p.Transport, a)
+			}
+		}
+		for _, ns := range s.Namespaces {
+			x.spaces = append(x.spaces, space{ns.ID, ns.UUID, ns.Path, int64(ns.IOPS), int64(ns.Bandwidth)})
+		}
+		list = append(list, x)
+	}
+	return list
+}
+
+// paths are the connections that the ledgers know.
+func (d *draft) paths() (list []path) {
+	for _, n := range d.ordered() {
+		conns, names := decoded[nvme.NVMeConnection](d, n, "nvme_connection")
+		for i, c := range conns {
+			list = append(list, path{n, names[i], c})
+		}
+	}
+	return list
+}
+
+// elsewhere are exports of machines that were not asked, as their initiators know them.
+func elsewhere(exports []*export, paths []path) (list []*export) {
+	known := map[string]bool{}
+	for _, x := range exports {
+		known[x.nqn] = true
+	}
+	for _, p := range paths {
+		if known[p.NQN] {
+			continue
+		}
+		i := slices.IndexFunc(list, func(x *export) bool { return x.nqn == p.NQN })
+		if i < 0 {
+			i, list = len(list), append(list, &export{engine: "external", nqn: p.NQN})
+		}
+		list[i].at(p.Transport, p.Address)
+		if p.Instead != "" {
+			list[i].at(p.Instead, p.Address)
+		}
+	}
+	return list
+}
+
+// called is how the connections to a subsystem call its target and itself.
+func called(x *export, paths []path) (target, subsystem string) {
+	for _, p := range paths {
+		if p.NQN != x.nqn {
+			continue
+		}
+		name, _, _ := strings.Cut(p.name, "@")
+		if i := strings.LastIndexByte(name, '.'); i > 0 {
+			target, subsystem = name[:i], name[i+1:]
+		}
+		if x.server != nil && x.server.keyed {
+			target = strings.TrimSuffix(target, "-"+x.server.key)
+		}
+		break
+	}
+	return label(target, "nvme"), label(subsystem, "data")
+}
+
+// storage writes pools, volumes, targets and initiators.
+func (d *draft) storage() (list []instance) {
+	list, byPath := d.volumes()
+	exports, paths := d.exports(), d.paths()
+	exports = append(exports, d.others(exports)...)
+	exports = append(exports, elsewhere(exports, paths)...)
+	targets := map[string]address{} // by NQN
+	used := taken{}
+	for _, x := range exports {
+		t, sub := called(x, paths)
+		a := address{kind: "target", label: t}
+		if x.server != nil {
+			a = x.server.under("target", t)
+		}
+		for n := 2; used[a.String()]; n++ {
+			a.label = fmt.Sprintf("%s-%d", t, n)
+		}
+		used[a.String()] = true
+		targets[x.nqn] = a
+		list = append(list, d.target(a, sub, x, paths, byPath))
+	}
+	return append(list, d.initiators(paths, targets)...)
+}
+
+func (d *draft) target(a address, sub string, x *export, paths []path, volumes map[string]address) instance {
+	t := newInstance(a)
+	if x.server != nil {
+		t.set("server", to(x.server.address, ""))
+	}
+	if x.engine != "weft" {
+		t.set("engine", str(x.engine))
+	}
+	t.set("transport", strs(x.transports))
+	d.portals(t, x)
+	s := t.add("subsystem", sub)
+	s.set("nqn", str(x.nqn))
+	if x.server == nil {
+		return t
+	}
+	if x.serial != usualSerial(x.nqn) {
+		s.set("serial", str(x.serial))
+	}
+	if hosts := sorted(x.hosts); !slices.Equal(hosts, allowed(x.nqn, paths)) {
+		s.set("allow_hosts", strs(hosts))
+	}
+	for _, ns := range x.spaces {
+		in := s.add("namespace", fmt.Sprint(ns.id))
+		v, ok := volumes[x.server.String()+ns.path]
+		if !ok {
+			d.site.found(Error, x.server.Host, "write it by hand", "namespace %d of %s is %s, which no volume that is written is", ns.id, x.nqn, cmp.Or(ns.path, "a mirror"))
+			continue
+		}
+		in.set("from", to(v, ""))
+		if ns.uuid != usualUUID(x.nqn, ns.id) {
+			in.set("uuid", str(ns.uuid))
+		}
+		if ns.iops+ns.bandwidth > 0 {
+			l := in.add("limits")
+			if ns.iops > 0 {
+				l.set("iops", number(ns.iops))
+			}
+			if ns.bandwidth > 0 {
+				l.set("bandwidth", str(size(ns.bandwidth)))
+			}
+		}
+	}
+	return t
+}
+
+// portals names the NICs that have the addresses, and the addresses where none has.
+func (d *draft) portals(t instance, x *export) {
+	port := uint16(4420)
+	out := raw("[")
+	for i, p := range x.portals {
+		if i > 0 {
+			out = append(out, raw(", ")...)
+		}
+		if x.server != nil {
+			if c := x.server.at(p.Addr()); c != nil {
+				out, port = append(out, to(x.server.address, ".rnic."+c.label)...), p.Port()
+				continue
+			}
+		}
+		out = append(out, str(p.String())...)
+	}
+	t.set("portals", append(out, raw("]")...))
+	if port != 4420 {
+		t.set("port", number(int64(port)))
+	}
+}
+
+// allowed are the hosts that are let in where nothing is said: those that connect, and
+// weft's probe on each.
+func allowed(nqn string, paths []path) []string {
+	seen := map[string]bool{}
+	for _, p := range paths {
+		if p.NQN == nqn {
+			seen[p.HostNQN], seen[p.HostNQN+":probe"] = true, true
+		}
+	}
+	return keys(seen)
+}
+
+func sorted(list []string) []string { return slices.Sorted(slices.Values(list)) }
+
+// initiators writes one for each machine that connects, with a connect for each way in
+// which it does.
+func (d *draft) initiators(paths []path, targets map[string]address) (list []instance) {
+	type way struct {
+		policy                              string
+		loss, fail, reconnect, keep, queues int
+	}
+	instances := map[string]int{} // of targets, by kind and label
+	for _, a := range targets {
+		instances[a.label]++
+	}
+	for _, n := range d.ordered() {
+		var ways []way
+		toward := map[way][]address{}
+		nqn := ""
+		for _, p := range paths {
+			if p.server != n {
+				continue
+			}
+			w := way{p.IOPolicy, p.CtrlLoss, p.FastFail, p.ReconnectDelay, p.KeepAlive, p.Queues}
+			if toward[w] == nil {
+				ways = append(ways, w)
+			}
+			if a := targets[p.NQN]; !slices.Contains(toward[w], a) {
+				toward[w] = append(toward[w], a)
+			}
+			if nqn != "" && nqn != p.HostNQN {
+				d.site.found(Error, n.Host, "one initiator block has one host NQN", "it connects under several host NQNs: %s and %s", nqn, p.HostNQN)
+			}
+			nqn = p.HostNQN
+		}
+		if ways == nil {
+			continue
+		}
+		i := newInstance(n.under("initiator", "nvme"))
+		i.set("server", to(n.address, ""))
+		if nqn != usualHostNQN(d.owner, n.String()) {
+			i.set("hostnqn", str(nqn))
+		}
+		for _, w := range ways {
+			c := i.add("connect")
+			c.set("to", several(toward[w], instances))
+			if w.policy != "" && w.policy != "round-robin" {
+				c.set("iopolicy", str(w.policy))
+			}
+			if w.queues != 0 {
+				c.set("io_queues", number(int64(w.queues)))
+			}
+			if w.loss != 600 {
+				c.set("ctrl_loss_tmo", number(int64(w.loss)))
+			}
+			if w.fail != 0 {
+				c.set("fast_io_fail_tmo", number(int64(w.fail)))
+			}
+			if w.reconnect != 10 {
+				c.set("reconnect_delay", str(fmt.Sprintf("%ds", w.reconnect)))
+			}
+			if w.keep != 5 {
+				c.set("keep_alive_tmo", str(fmt.Sprintf("%ds", w.keep)))
+			}
+		}
+		list = append(list, i)
+	}
+	return list
+}
+
+// several refers to targets: to all instances of a block by its name.
+func several(list []address, instances map[string]int) expr {
+	count := map[string]int{}
+	for _, a := range list {
+		count[a.label]++
+	}
+	var out expr
+	done := map[string]bool{}
+	n := 0
+	for _, a := range list {
+		if done[a.label] {
+			continue
+		}
+		one := to(a, "")
+		if a.keyed && count[a.label] == instances[a.label] {
+			done[a.label], one = true, raw("target."+a.label)
+		}
+		if n++; n > 1 {
+			out = append(out, raw(", ")...)
+		}
+		out = append(out, one...)
+	}
+	if n == 1 {
+		return out
+	}
+	return append(append(raw("["), out...), raw("]")...)
+}

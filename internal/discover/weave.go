@@ -1,0 +1,364 @@
+package discover
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"weft/internal/owned"
+	"weft/modules/host"
+	"weft/modules/linux/nic"
+	"weft/plan"
+	"weft/switches"
+)
+
+// weave finds the fabrics: those whose objects stand on switches, with all that is
+// cabled to these. Where no switch has any, the NICs that weft has set are one.
+func (d *draft) weave() {
+	byName := map[string]*fabric{}
+	named := func(name string) *fabric {
+		if byName[name] == nil {
+			byName[name] = &fabric{name: name}
+			d.fabrics = append(d.fabrics, byName[name])
+		}
+		return byName[name]
+	}
+	d.weaveBase(named)
+	for _, sw := range d.site.Switches {
+		if d.leaves[sw].declared {
+			continue
+		}
+		rest, ours := strings.CutPrefix(sw.Reading.Name, owned.Objects+d.owner+"-")
+		switch {
+		case ours:
+			d.leaves[sw].fabric = named(rest)
+		case sw.Reading.Name != "":
+			d.site.found(Warn, sw.Host, "discover that owner's files, or take its policies off", "its policies are of another owner of weft: %s", sw.Reading.Name)
+		}
+	}
+	if len(d.fabrics) == 0 && d.set() {
+		f := named("fabric")
+		for _, c := range d.cables {
+			if l := d.leaves[c.Switch]; c.NIC != nil && l.Reading.Name == "" && len(foreign(c.Switch, d.owner)) == 0 {
+				l.fabric = f
+			}
+		}
+	}
+	d.join()
+	for _, f := range d.fabrics {
+		if f.declared {
+			d.level(f)
+		} else {
+			d.complete(f)
+		}
+	}
+	for _, sw := range d.site.Switches {
+		d.strangers(d.leaves[sw])
+	}
+}
+
+// weaveBase takes over the fabrics that files have, with the switches in them.
+func (d *draft) weaveBase(named func(string) *fabric) {
+	if d.base == nil {
+		return
+	}
+	for _, b := range d.base.Fabrics {
+		f := named(b.Name)
+		f.declared, f.transport, f.mode, f.mtu, f.hostMTU = true, b.Transport, b.Mode, b.MTU, b.HostMTU
+		for _, p := range b.Planes {
+			f.planes, f.names = append(f.planes, p.Subnet.Masked()), append(f.names, p.Name)
+		}
+	}
+	for _, sw := range d.base.Switches {
+		for _, l := range d.leaves {
+			if l.declared && l.Host == sw.Host && sw.Fabric != nil {
+				l.fabric, l.plane = named(sw.Fabric.Name), sw.Plane
+			}
+		}
+	}
+}
+
+// set reports whether weft has set NICs for a fabric.
+func (d *draft) set() bool {
+	return slices.ContainsFunc(d.site.Servers, func(m *Server) bool { return len(m.entries(d.owner, "mtu")) > 0 })
+}
+
+// join puts NICs into the fabric of the switch that they are cabled to; those that weft
+// has set and nobody hears are in the only one there is.
+func (d *draft) join() {
+	at := map[*host.NICFacts]*leaf{}
+	for _, c := range d.cables {
+		if c.NIC != nil {
+			at[c.NIC] = d.leaves[c.Switch]
+		}
+	}
+	for _, m := range d.site.Servers {
+		mine := map[string]bool{}
+		for _, e := range m.entries(d.owner, "mtu") {
+			mine[e.Name] = true
+		}
+		for _, c := range d.nodes[m].cards {
+			switch l := at[c.nic]; {
+			case l != nil:
+				c.fabric = l.fabric
+			case mine[c.label] && len(d.fabrics) == 1:
+				c.fabric = d.fabrics[0]
+			}
+		}
+	}
+}
+
+// foreign are the policies of somebody else on a switch, as lines.
+func foreign(sw *Switch, owner string) []string {
+	want := switches.Intent{Name: switches.ObjectName(owner, "x"), Owner: switches.Owner{Name: owner}, Classes: []switches.Class{{Name: "default"}}}
+	for _, p := range sw.Reading.PortNames() {
+		want.Ports = append(want.Ports, switches.Port{Name: p, Classify: true, Queue: true})
+	}
+	return sw.Reading.For(want).Foreign
+}
+
+// strangers tells what foreign policies stand on a switch that is in no fabric.
+func (d *draft) strangers(l *leaf) {
+	if l.fabric != nil || l.declared {
+		return
+	}
+	if lines := foreign(l.Switch, d.owner); len(lines) > 0 {
+		l.strange = true
+		d.site.found(Warn, l.Host, "fabric = … with adopt = true on the switch puts weft's policies there: weft plan then shows each line that changes, and what stood there comes back when weft leaves",
+			"policies that weft did not write: %s. It is written without fabric", strings.Join(lines, "; "))
+		return
+	}
+	d.site.found(Info, l.Host, "give it a fabric when its policies are to be weft's", "no policies of weft stand on it: it is written without fabric")
+}
+
+// complete fills a fabric with what its switches and NICs do.
+func (d *draft) complete(f *fabric) {
+	var cards []*card
+	speaks := map[*card]string{}
+	for _, m := range d.site.Servers {
+		for _, c := range d.nodes[m].cards {
+			if c.fabric == f {
+				cards = append(cards, c)
+				speaks[c] = d.speaks(m, c)
+			}
+		}
+	}
+	d.classes(f)
+	f.transport = most(cards, func(c *card) string { return speaks[c] }, "rocev2")
+	f.mode = "lossy"
+	if f.transport == "infiniband" || slices.ContainsFunc(f.classes, func(c switches.Class) bool { return c.PFC }) {
+		f.mode = "lossless"
+	}
+	f.hostMTU = most(cards, func(c *card) int { return c.nic.MTU }, 0)
+	for _, c := range d.cables {
+		if l := d.leaves[c.Switch]; l.fabric == f && c.NIC != nil {
+			p, _ := c.Switch.Reading.Port(c.Port)
+			// It is asked for at least: what takes longer frames is as good.
+			if mtu := min(max(p.MTU, p.Frame), usualMTU); mtu > 0 && (f.mtu == 0 || mtu < f.mtu) {
+				f.mtu = mtu
+			}
+		}
+	}
+	for _, c := range cards {
+		if p := c.cidr.Masked(); c.cidr.IsValid() && !slices.Contains(f.planes, p) {
+			f.planes = append(f.planes, p)
+		}
+	}
+	slices.SortFunc(f.planes, func(a, b netip.Prefix) int { return a.Addr().Compare(b.Addr()) })
+	d.level(f)
+}
+
+// usualMTU is that of ports where files say nothing.
+const usualMTU = 9216
+
+// classes are those of the switch that says most of them; where names are kept they
+// are taken from there.
+func (d *draft) classes(f *fabric) {
+	best := -1
+	for _, sw := range d.site.Switches {
+		if d.leaves[sw].fabric != f || sw.Reading.Name == "" { // else they are the system's own
+			continue
+		}
+		score := len(sw.Reading.Classes) * 10
+		for _, c := range sw.Reading.Classes {
+			if !strings.HasPrefix(c.Name, "priority-") {
+				score++
+			}
+		}
+		if score > best {
+			best, f.classes = score, sw.Reading.Classes
+		}
+		if f.watchdog == "" {
+			f.watchdog = sw.Reading.Watchdog
+		}
+	}
+	if best < 0 {
+		d.told(f)
+	}
+	f.classes = slices.Clone(f.classes)
+	names := taken{}
+	for i, c := range f.classes {
+		if strings.HasPrefix(c.Name, "priority-") { // no name was kept
+			f.classes[i].Name = names.column(className(c))
+		}
+		names[f.classes[i].Name] = true
+	}
+}
+
+// className is what a class is called of which no name was kept.
+func className(c switches.Class) string {
+	switch {
+	case c.PFC:
+		return "rdma"
+	case c.Strict:
+		return "cnp"
+	}
+	return fmt.Sprintf("p%d", c.Priority)
+}
+
+// speaks is the transport that a NIC is used with. One that can do RDMA, and that weft
+// has set for a fabric without setting RDMA, is used with TCP.
+func (d *draft) speaks(m *Server, c *card) string {
+	if len(c.nic.RDMA) == 0 {
+		return "tcp"
+	}
+	has := func(kind string) bool {
+		return slices.ContainsFunc(m.entries(d.owner, kind), func(e plan.Entry) bool { return e.Name == c.label })
+	}
+	if c.nic.RDMA[0].Protocol == "rocev2" && has("mtu") && !has("roce") {
+		return "tcp"
+	}
+	return c.nic.RDMA[0].Protocol
+}
+
+// told are the classes that NICs have been given, where no switch says them.
+func (d *draft) told(f *fabric) {
+	for _, n := range d.ordered() {
+		shares, _ := decoded[nic.ETS](d, n, "ets")
+		maps, _ := decoded[nic.DSCP](d, n, "dscp")
+		pauses, _ := decoded[nic.PFC](d, n, "pfc")
+		if len(shares) == 0 || len(maps) == 0 {
+			continue
+		}
+		ets, byPriority := shares[0], map[int][]int{}
+		for _, m := range maps[0].Map {
+			byPriority[m.Priority] = append(byPriority[m.Priority], m.DSCP)
+		}
+		class := func(name string, priority int, dscp []int) switches.Class {
+			tc := ets.PrioTC[priority]
+			c := switches.Class{Name: name, Priority: priority, DSCP: dscp, Bandwidth: ets.Share[tc], Strict: ets.TSA[tc] == "strict"}
+			if len(pauses) > 0 {
+				c.PFC = slices.Contains(pauses[0].Priorities, priority)
+			}
+			return c
+		}
+		for priority := range ets.PrioTC {
+			if dscp := byPriority[priority]; dscp != nil {
+				slices.Sort(dscp)
+				c := class(fmt.Sprintf("priority-%d", priority), priority, dscp)
+				f.classes = append(f.classes, c)
+			}
+		}
+		f.classes = append(f.classes, class(switches.AllOther, 0, nil))
+		return
+	}
+}
+
+// sound takes out what the language refuses: a NIC of a fabric has an address, a switch
+// of one serves a plane, and a fabric has planes.
+func (d *draft) sound() {
+	for _, n := range d.nodes {
+		for _, c := range n.cards {
+			if c.fabric != nil && !c.cidr.IsValid() {
+				d.site.found(Warn, n.Host, "give it an address in the files by hand", "rnic %s has no address that is written, and so it is in no fabric", c.label)
+				c.fabric = nil
+			}
+			if c.fabric != nil && c.fabric.declared && !n.declared && c.fabric.plane(c.cidr.Addr()) < 0 {
+				d.site.found(Warn, n.Host, "give the fabric a plane with that subnet", "rnic %s has the address %s, which is in no plane of fabric %s: it is in no fabric", c.label, c.cidr, c.fabric.name)
+				c.fabric = nil
+			}
+		}
+	}
+	type used struct {
+		fabric *fabric
+		plane  netip.Prefix
+	}
+	in := map[used]bool{}
+	for _, n := range d.nodes {
+		for _, c := range n.cards {
+			in[used{c.fabric, c.cidr.Masked()}] = true
+		}
+	}
+	d.fabrics = slices.DeleteFunc(d.fabrics, func(f *fabric) bool {
+		if f.declared {
+			return false
+		}
+		f.planes = slices.DeleteFunc(f.planes, func(p netip.Prefix) bool { return !in[used{f, p}] })
+		return len(f.planes) == 0
+	})
+	for _, l := range d.leaves {
+		if l.fabric == nil || l.declared {
+			continue
+		}
+		at := slices.Index(l.fabric.planes, l.subnet)
+		if at < 0 || !slices.Contains(d.fabrics, l.fabric) {
+			d.site.found(Warn, l.Host, "cable a NIC that has an address to it, or write its fabric and plane by hand", "no NIC of a plane is known to be cabled to it: it is written without fabric %s", l.fabric.name)
+			l.fabric, l.plane = nil, ""
+			continue
+		}
+		l.plane = l.fabric.planeName(at)
+	}
+}
+
+// level gives each switch the plane of the NICs that are cabled to it.
+func (d *draft) level(f *fabric) {
+	at := map[*Switch]map[int]int{}
+	cards := map[*host.NICFacts]*card{}
+	for _, m := range d.site.Servers {
+		for _, c := range d.nodes[m].cards {
+			cards[c.nic] = c
+		}
+	}
+	for _, c := range d.cables {
+		if k := cards[c.NIC]; c.NIC != nil && k != nil && k.fabric == f && k.cidr.IsValid() {
+			if at[c.Switch] == nil {
+				at[c.Switch] = map[int]int{}
+			}
+			if p := f.plane(k.cidr.Addr()); p >= 0 {
+				at[c.Switch][p]++
+			}
+		}
+	}
+	for _, sw := range d.site.Switches {
+		l := d.leaves[sw]
+		if l.fabric != f || l.declared || len(at[sw]) == 0 {
+			continue
+		}
+		plane, most := 0, 0
+		for p, n := range at[sw] {
+			if n > most || n == most && p < plane {
+				plane, most = p, n
+			}
+		}
+		if len(at[sw]) > 1 {
+			d.site.found(Error, sw.Host, "see weft verify cabling: each switch is to carry one plane", "NICs of %d subnets are cabled to it; it is written as one of plane %s", len(at[sw]), f.planeName(plane))
+		}
+		l.subnet, l.plane = f.planes[plane], f.planeName(plane)
+	}
+}
+
+// most is the value that most have; of as many the one that comes first.
+func most[T any, V comparable](list []T, of func(T) V, none V) V {
+	count := map[V]int{}
+	best, times := none, 0
+	for _, x := range list {
+		count[of(x)]++
+	}
+	for _, x := range list {
+		if v := of(x); count[v] > times {
+			best, times = v, count[v]
+		}
+	}
+	return best
+}

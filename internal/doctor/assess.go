@@ -1,0 +1,371 @@
+package doctor
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"weft/inventory"
+	"weft/inventory/catalogue"
+	"weft/modules/host"
+)
+
+// A Fitness says whether something is fit for a rollout.
+type Fitness string
+
+// What something can be; the worst of the parts of a device is its own, and Needs is
+// worse than Unknown: it is known what has to be done.
+const (
+	Ready   Fitness = "ready"
+	Unknown Fitness = "unknown"
+	Needs   Fitness = "needs"
+)
+
+// An Answer is one thing about a device, and who says so.
+type Answer struct {
+	What   string  `json:"what"`           // catalogue, system, pcie, rdma, drives, model, pfc, ecn, nvme-of
+	Part   string  `json:"part,omitempty"` // the NIC that it is about
+	State  Fitness `json:"state"`
+	Text   string  `json:"text"` // of Needs: what is needed
+	Source string  `json:"source"`
+	Aside  bool    `json:"aside,omitempty"` // it does not decide on the device
+}
+
+// A Subject is one device that is assessed.
+type Subject struct {
+	Device   string   `json:"device"`
+	Kind     string   `json:"kind"`               // server, switch or array
+	At       string   `json:"at,omitempty"`       // in the files
+	State    Fitness  `json:"state"`              // by its answers
+	Flavours []string `json:"flavours,omitempty"` // of RDMA that it can do
+	Unsure   bool     `json:"unsure,omitempty"`   // it may do others that nobody knows of
+	Answers  []Answer `json:"answers"`
+
+	host *Host
+}
+
+// A Flavour is one kind of RDMA, and who can do it.
+type Flavour struct {
+	Name    string   `json:"name"`
+	Can     []string `json:"can,omitempty"`
+	Cannot  []string `json:"cannot,omitempty"`
+	Unknown []string `json:"unknown,omitempty"`
+}
+
+// Shared reports whether all ends are known to do it.
+func (f Flavour) Shared() bool { return len(f.Can) > 0 && len(f.Cannot)+len(f.Unknown) == 0 }
+
+// An Assessment is the first step of a rollout: what there is, and what it is fit for.
+type Assessment struct {
+	Owner     string    `json:"owner,omitempty"`
+	Simulated bool      `json:"simulated"`
+	Subjects  []Subject `json:"subjects"`
+	Flavours  []Flavour `json:"flavours"`
+	Choice    string    `json:"choice"` // the flavour that all ends share; "": none
+	Why       string    `json:"why"`    // it is that one, or none
+	Pair      *Pair     `json:"pair,omitempty"`
+	NoPair    string    `json:"no_pair,omitempty"` // why there is none
+}
+
+// Unread is a device that was not read, and why. System is what runs on it, by its
+// name for people, where that is known.
+type Unread struct{ Device, Kind, System, Why string }
+
+// flavours are the kinds of RDMA, the one that weft prefers first: it is what most
+// cards and arrays do.
+func flavours() []string { return []string{"rocev2", "infiniband", "iwarp"} }
+
+// Assess judges what devices are fit for. arrays are storage arrays by their id in the
+// catalogue, which nobody can log in to.
+func Assess(s *Site, unread []Unread, arrays []string) *Assessment {
+	if s.Hardware == nil {
+		s.Hardware = &catalogue.Catalogue{}
+	}
+	s.match()
+	out := &Assessment{Subjects: []Subject{}}
+	for _, h := range s.Hosts {
+		out.add(s.server(h))
+	}
+	for _, sw := range s.Switches {
+		out.add(s.leaf(sw))
+	}
+	if s.Model != nil {
+		for _, t := range s.Model.Targets {
+			if t.Engine == "external" {
+				out.add(s.external(t))
+			}
+		}
+	}
+	for _, id := range arrays {
+		out.add(s.array(id))
+	}
+	for _, u := range unread {
+		a := Answer{What: "system", State: Unknown, Text: "it was not read: " + u.Why, Source: "the login"}
+		if u.System != "" {
+			a.Text = u.System + ": " + u.Why
+		}
+		out.add(Subject{Device: u.Device, Kind: u.Kind, Unsure: true, Answers: []Answer{a}})
+	}
+	out.choose(s)
+	out.pair(s)
+	return out
+}
+
+// add takes a subject in, whose state follows from its answers.
+func (a *Assessment) add(x Subject) {
+	x.State = Ready
+	for _, one := range x.Answers {
+		if !one.Aside && (one.State == Needs || one.State == Unknown && x.State == Ready) {
+			x.State = one.State
+		}
+	}
+	a.Subjects = append(a.Subjects, x)
+}
+
+func (x *Subject) say(what string, state Fitness, source, format string, args ...any) {
+	x.Answers = append(x.Answers, Answer{What: what, State: state, Source: source, Text: fmt.Sprintf(format, args...)})
+}
+
+// on moves the last answer to a part of the device.
+func (x *Subject) on(part string) { x.Answers[len(x.Answers)-1].Part = part }
+
+const sysfs, dmi, pciIDs = "/sys of the machine", "DMI of the machine", "PCI id of the card"
+
+// server judges one machine.
+func (s *Site) server(h *Host) Subject {
+	x := Subject{Device: h.Name, Kind: "server", At: h.place().At(), host: h}
+	if row := s.Hardware.Server(h.Facts.Vendor, h.Facts.Model); row != nil {
+		x.say("catalogue", Ready, row.PCIeGeneration.From(), "%s %s is %s%s", h.Facts.Vendor, h.Facts.Model, row.ID, slots(row))
+	} else {
+		x.say("catalogue", Unknown, dmi, "%s has no row: what it can do is what it says of itself", cmp.Or(strings.TrimSpace(h.Facts.Vendor+" "+h.Facts.Model), "its model"))
+	}
+	x.Answers[0].Aside = true
+	switch {
+	case h.System == "" && h.Facts.Kernel == "":
+		x.say("system", Unknown, "uname", "it does not say what it runs")
+	default:
+		x.say("system", Ready, "uname, /etc/os-release", "%s", cmp.Or(strings.TrimSpace(h.Facts.System+" "+h.Facts.Kernel), h.System))
+	}
+	ends := s.candidates(h)
+	if len(ends) == 0 {
+		x.say("rdma", Needs, sysfs, "an RDMA NIC: none of its %d ports has an RDMA device, or is of a card that the catalogue has", len(h.NICs))
+	}
+	for _, e := range ends {
+		s.slot(&x, e)
+		s.rdma(&x, e)
+	}
+	s.drives(&x, h)
+	return x
+}
+
+func slots(row *catalogue.Server) string {
+	if !row.PCIeGeneration.Known {
+		return ""
+	}
+	return fmt.Sprintf(", whose slots are PCIe %d at most", row.PCIeGeneration.Value)
+}
+
+// candidates are the ports that a fabric could rest on: the ends, and those of cards
+// that the catalogue has as RDMA cards.
+func (s *Site) candidates(h *Host) []end {
+	list := slices.Clone(s.of[h])
+	for i := range h.NICs {
+		e := end{h, &h.NICs[i], h.declared(h.NICs[i].PCI)}
+		row := s.Hardware.NIC(e.nic.ID)
+		if row != nil && row.Transports.Known && !slices.ContainsFunc(list, func(x end) bool { return x.nic == e.nic }) {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// slot compares the lanes of a card with the speed of its port.
+func (s *Site) slot(x *Subject, e end) {
+	now, most, need, of := e.nic.PCIe, e.nic.PCIeMax, s.need(e), "its link"
+	row := s.Hardware.NIC(e.nic.ID)
+	if need == 0 && row != nil && row.Speed.Known {
+		need, of = float64(row.Speed.Value)*1e9, "the fastest card of its family ("+row.Speed.From()+")"
+	}
+	part := e.place().Part
+	switch {
+	case now.Width == 0 || now.Speed == 0:
+		x.say("pcie", Unknown, sysfs, "it does not say which lanes it has")
+	case need == 0:
+		x.say("pcie", Unknown, sysfs, "PCIe %s, and how fast its port is is not known", now)
+	case now.Bandwidth() >= need:
+		x.say("pcie", Ready, sysfs, "PCIe %s carries %.0f Gbit/s, the port %s", now, now.Bandwidth()/1e9, gigabit(int64(need)))
+	default:
+		text := "a slot with more lanes: PCIe %s carries %.0f Gbit/s, and %s %s"
+		if most.Bandwidth() < need {
+			text = "a card with more lanes, or a slower port: PCIe %s carries %.0f Gbit/s, and %s %s"
+		}
+		x.say("pcie", Needs, sysfs, text, now, now.Bandwidth()/1e9, of, gigabit(int64(need)))
+	}
+	x.on(part)
+}
+
+// rdma says what a port can do of RDMA: what runs on it, and what its card can.
+func (s *Site) rdma(x *Subject, e end) {
+	row := s.Hardware.NIC(e.nic.ID)
+	card := e.nic.ID
+	if row != nil {
+		card = row.Vendor + " " + row.Model
+	}
+	var runs []string
+	for _, p := range e.nic.RDMA {
+		if p.Protocol != "" && !slices.Contains(runs, p.Protocol) {
+			runs = append(runs, p.Protocol)
+		}
+	}
+	soft := software(e.nic.RDMA)
+	meant := e.rnic != nil && e.rnic.Software
+	switch {
+	case soft && meant:
+		x.say("rdma", Ready, sysfs, "%s in software (%s), as the files say", strings.Join(runs, ", "), e.nic.RDMA[0].Device)
+		x.can(runs...)
+	case soft:
+		x.say("rdma", Needs, sysfs, "a card that does RDMA: %s is software", e.nic.RDMA[0].Device)
+	case row != nil && row.Transports.Known && len(e.nic.RDMA) == 0:
+		driver := "its RDMA driver"
+		if row.RDMADriver.Known {
+			driver = "the module " + row.RDMADriver.Value
+		}
+		x.say("rdma", Needs, row.Transports.From(), "%s: %s can do %s, and no RDMA device stands on it", driver, card, strings.Join(row.Transports.Value, ", "))
+		x.can(row.Transports.Value...)
+	case row != nil && row.Transports.Known:
+		x.say("rdma", Ready, row.Transports.From()+"; "+sysfs, "%s can do %s, and does %s", card, strings.Join(row.Transports.Value, ", "), cmp.Or(strings.Join(runs, ", "), "nothing that it tells"))
+		x.can(append(slices.Clone(row.Transports.Value), runs...)...)
+	case len(runs) > 0:
+		x.say("rdma", Ready, sysfs, "%s does %s; the catalogue has no row for it", card, strings.Join(runs, ", "))
+		x.can(runs...)
+	case row != nil:
+		x.say("rdma", Unknown, "the catalogue", "what %s can do of RDMA is not known", card)
+		x.Unsure = true
+	default:
+		x.say("rdma", Unknown, pciIDs, "%s has no row in the catalogue, and no RDMA device", cmp.Or(card, "the card"))
+		x.Unsure = true
+	}
+	x.on(e.place().Part)
+}
+
+func software(ports []host.RDMAPort) bool {
+	return slices.ContainsFunc(ports, func(p host.RDMAPort) bool {
+		return strings.HasPrefix(p.Device, "rxe") || strings.HasPrefix(p.Device, "siw")
+	})
+}
+
+// can adds flavours that the device can do.
+func (x *Subject) can(list ...string) {
+	for _, f := range flavours() {
+		if slices.Contains(list, f) && !slices.Contains(x.Flavours, f) {
+			x.Flavours = append(x.Flavours, f)
+		}
+	}
+}
+
+// drives counts those that a machine could export.
+func (s *Site) drives(x *Subject, h *Host) {
+	models := map[string]int{}
+	count := 0
+	for _, c := range h.Controllers {
+		if c.Transport == "pcie" {
+			models[cmp.Or(strings.TrimSpace(c.Model), "of a model that it does not say")]++
+			count++
+		}
+	}
+	wanted, missing := h.wanted(s)
+	switch {
+	case h.Bare:
+		x.say("drives", Unknown, "its system", "which drives it has is not read there yet")
+	case wanted > 0 && h.Disks == nil:
+		x.say("drives", Unknown, byID, "its pools name %d drives, and which ones it has could not be read", wanted)
+	case len(missing) > 0:
+		x.say("drives", Needs, byID, "drives that its pools name: %s", some(missing))
+	case wanted > 0:
+		x.say("drives", Ready, byID, "all %d that its pools name are there", wanted)
+	case count == 0:
+		x.say("drives", Ready, "/sys/class/nvme", "none: it can be an initiator")
+	default:
+		var list []string
+		for model, n := range models {
+			list = append(list, fmt.Sprintf("%d × %s", n, model))
+		}
+		slices.Sort(list)
+		x.say("drives", Ready, "/sys/class/nvme", "%s", strings.Join(list, ", "))
+	}
+}
+
+const byID = "/dev/disk/by-id"
+
+// wanted is how many drives the pools of a machine name, and which of them it lacks.
+func (h *Host) wanted(s *Site) (count int, missing []string) {
+	if s.Model == nil || h.Server == nil {
+		return 0, nil
+	}
+	for _, p := range s.Model.Pools {
+		if p.Server != h.Server {
+			continue
+		}
+		for _, d := range p.Drives {
+			count++
+			if !slices.Contains(h.Disks, d) {
+				missing = append(missing, d)
+			}
+		}
+	}
+	return count, missing
+}
+
+// external judges an array that the files connect to: by what its initiators see of it.
+func (s *Site) external(t *inventory.Target) Subject {
+	x := Subject{Device: t.Addr, Kind: "array", At: (Place{Range: t.Range}).At()}
+	for _, transport := range t.Transport {
+		if transport == "rdma" {
+			x.Unsure = true // of which kind is not said
+		}
+	}
+	for _, h := range s.Hosts {
+		for _, c := range h.paths() {
+			if slices.ContainsFunc(t.Subsystems, func(sub *inventory.Subsystem) bool { return sub.NQN == c.NQN }) {
+				state, text := Ready, "%s has it by NVMe over %s (%s)"
+				if c.State != "live" {
+					state, text = Needs, "its path back: %s has it by NVMe over %s, and the path is %s"
+				}
+				x.say("nvme-of", state, "/sys/class/nvme of "+h.Name, text, h.Name, c.Transport, c.State)
+				x.on(c.Name)
+			}
+		}
+	}
+	if len(x.Answers) == 0 {
+		x.say("nvme-of", Unknown, "the files", "no server that was read is connected to it, and weft does not log in to arrays; the files say %s", cmp.Or(strings.Join(t.Transport, ", "), "nothing of its transport"))
+	}
+	return x
+}
+
+// array is what the catalogue knows of one.
+func (s *Site) array(id string) Subject {
+	x := Subject{Device: id, Kind: "array"}
+	i := slices.IndexFunc(s.Hardware.Arrays, func(a *catalogue.Array) bool { return a.ID == id })
+	if i < 0 {
+		x.Unsure = true
+		x.say("nvme-of", Unknown, "the catalogue", "there is no row of it")
+		return x
+	}
+	row := s.Hardware.Arrays[i]
+	name := row.Vendor + " " + row.Model
+	x.can(row.Transports.Value...)
+	switch {
+	case !row.Transports.Known:
+		x.Unsure = true
+		x.say("nvme-of", Unknown, "the catalogue", "%s: what it speaks NVMe over is not known", name)
+	case len(x.Flavours) == 0:
+		x.say("nvme-of", Needs, row.Transports.From(), "a fabric over TCP: %s speaks NVMe over %s only", name, strings.Join(row.Transports.Value, ", "))
+	default:
+		x.say("nvme-of", Ready, row.Transports.From(), "%s speaks NVMe over %s", name, strings.Join(row.Transports.Value, ", "))
+	}
+	if row.Since.Known {
+		x.say("release", Unknown, row.Since.From(), "NVMe over fabrics is there since %s; which one runs is not read", row.Since.Value)
+	}
+	return x
+}

@@ -1,0 +1,279 @@
+package doctor
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"weft/internal/traffic"
+)
+
+// leaf judges one switch: its model, and whether it can pause and mark.
+func (s *Site) leaf(sw *Switch) Subject {
+	x := Subject{Device: sw.Name, Kind: "switch", At: sw.place("").At()}
+	facts := sw.Reading.Facts
+	os, row := s.Hardware.SwitchOS(sw.OS), s.Hardware.Switch(sw.OS, facts.Model)
+	is := strings.TrimSpace(fmt.Sprintf("%s, %s %s", facts.Model, sw.OS, facts.Version))
+	switch {
+	case facts.Model == "":
+		x.say("model", Unknown, "its login", "it does not say which model it is (%s %s)", sw.OS, facts.Version)
+	case os != nil && !os.Takes(facts.Model):
+		x.say("model", Needs, os.Models.From(), "another model: %s is none whose lines weft writes", is)
+	case row == nil:
+		x.say("model", Unknown, "the catalogue", "%s: the catalogue has no row of it", is)
+	default:
+		x.say("model", Ready, cmp.Or(row.Ports.Source, row.Releases.Source, row.Queues.Source, row.WREDUnit.Source, "the catalogue"), "%s is %s%s", is, row.ID, made(row.Releases.Value))
+	}
+	known := row != nil
+	s.pauses(&x, sw, known)
+	s.marking(&x, sw, known)
+	return x
+}
+
+func made(releases string) string {
+	if releases == "" {
+		return ""
+	}
+	return ", with releases " + releases
+}
+
+// pauses says whether a switch can do PFC: it does, or its system does on models that
+// the catalogue has.
+func (s *Site) pauses(x *Subject, sw *Switch, known bool) {
+	var on []string
+	for _, p := range sw.Reading.Ports {
+		if p.PFC {
+			on = append(on, p.Name)
+		}
+	}
+	os := s.Hardware.SwitchOS(sw.OS)
+	var source, which string
+	if os != nil {
+		source = cmp.Or(os.PFCPriorities.Source, os.AvoidPFC.Source)
+		if os.PFCPriorities.Proven() {
+			which = " for priorities " + traffic.Ranges(os.PFCPriorities.Value)
+		} else if os.AvoidPFC.Proven() {
+			which = ", and better not for priorities " + traffic.Ranges(os.AvoidPFC.Value)
+		}
+	}
+	switch {
+	case len(on) > 0 && sw.Operates && len(sw.Idle) == 0:
+		x.say("pfc", Ready, "what PFC does on its ports", "it runs on %d ports", len(on))
+	case len(on) > 0 && sw.Operates:
+		x.say("pfc", Needs, "what PFC does on its ports", "a look at PFC: %s", strings.Join(sw.Idle, "; "))
+	case len(on) > 0:
+		x.say("pfc", Ready, "its configuration", "it is configured on %d ports; whether it runs, %s does not tell", len(on), sw.OS)
+	case source != "" && known:
+		x.say("pfc", Ready, source, "it can pause%s; nothing is configured yet", which)
+	case source != "":
+		x.say("pfc", Unknown, source, "%s can pause%s, and whether this model does is not known", sw.OS, which)
+	default:
+		x.say("pfc", Unknown, "the catalogue", "whether it can pause by priority is not known")
+	}
+}
+
+// marking says whether a switch can mark packets.
+func (s *Site) marking(x *Subject, sw *Switch, known bool) {
+	os := s.Hardware.SwitchOS(sw.OS)
+	lossless, marked := 0, 0
+	for _, c := range s.classes(sw) {
+		if c.PFC {
+			lossless++
+		}
+		if c.ECN != nil {
+			marked++
+		}
+	}
+	switch {
+	case lossless > 0 && marked > 0:
+		x.say("ecn", Ready, "its configuration", "%d of its %d classes mark", marked, len(s.classes(sw)))
+	case os == nil || !os.ECN.Proven():
+		x.say("ecn", Unknown, "the catalogue", "whether it can mark packets is not known")
+	case known:
+		x.say("ecn", Ready, os.ECN.From(), "it can mark packets; nothing is configured yet")
+	default:
+		x.say("ecn", Unknown, os.ECN.From(), "%s can mark packets, and whether this model does is not known", sw.OS)
+	}
+}
+
+// A Pair is two servers to pilot with.
+type Pair struct {
+	Target    string   `json:"target"`
+	Initiator string   `json:"initiator"`
+	Flavour   string   `json:"flavour"`
+	Over      []string `json:"over,omitempty"` // switches that both are cabled to; none: that is not known
+	Why       []string `json:"why"`
+	Needs     []string `json:"needs,omitempty"` // what has to be done before
+}
+
+// choose finds the flavour that all ends can do.
+func (a *Assessment) choose(s *Site) {
+	a.Flavours = []Flavour{}
+	var ends []Subject
+	for _, x := range a.Subjects {
+		if x.Kind != "switch" {
+			ends = append(ends, x)
+		}
+	}
+	for _, name := range flavours() {
+		f := Flavour{Name: name}
+		for _, x := range ends {
+			switch {
+			case slices.Contains(x.Flavours, name):
+				f.Can = append(f.Can, x.Device)
+			case x.Unsure:
+				f.Unknown = append(f.Unknown, x.Device)
+			default:
+				f.Cannot = append(f.Cannot, x.Device)
+			}
+		}
+		a.Flavours = append(a.Flavours, f)
+		if a.Choice == "" && f.Shared() {
+			a.Choice, a.Why = name, fmt.Sprintf("all %d ends can do it", len(f.Can))
+		}
+	}
+	if len(ends) == 0 {
+		a.Why = "no server and no array was assessed"
+	} else if a.Choice == "" {
+		var list []string
+		for _, f := range a.Flavours {
+			if len(f.Can) == 0 {
+				continue
+			}
+			text := fmt.Sprintf("%s is known of %d of %d ends", f.Name, len(f.Can), len(ends))
+			if len(f.Cannot) > 0 {
+				text += ", " + some(f.Cannot) + " cannot"
+			}
+			if len(f.Unknown) > 0 {
+				text += ", of " + some(f.Unknown) + " it is not known"
+			}
+			list = append(list, text)
+		}
+		a.Why = cmp.Or(strings.Join(list, "; "), "of no end it is known that it does RDMA")
+	}
+	if s.Model == nil || a.Choice == "" {
+		return
+	}
+	for _, f := range s.Model.Fabrics {
+		if f.Transport == "tcp" || f.Transport == a.Choice {
+			continue
+		}
+		if i := slices.IndexFunc(a.Flavours, func(x Flavour) bool { return x.Name == f.Transport }); i >= 0 && a.Flavours[i].Shared() {
+			a.Choice, a.Why = f.Transport, a.Why+", and "+f.Addr+" declares it"
+		} else {
+			a.Why += "; " + f.Addr + " declares " + f.Transport + ", which not all of them can do"
+		}
+	}
+}
+
+// some names what is many.
+func some(list []string) string {
+	if len(list) <= mostPlaces {
+		return strings.Join(list, ", ")
+	}
+	return strings.Join(list[:mostPlaces], ", ") + fmt.Sprintf(" and %d more", len(list)-mostPlaces)
+}
+
+// pair proposes two servers: the fitter, then the better cabled ones first; the target is
+// one with drives.
+func (a *Assessment) pair(s *Site) {
+	flavour := a.Choice
+	if flavour == "" {
+		most := 1
+		for _, f := range a.Flavours {
+			if len(f.Can) > most {
+				flavour, most = f.Name, len(f.Can)
+			}
+		}
+	}
+	var list []*Subject
+	for i := range a.Subjects {
+		if x := &a.Subjects[i]; x.host != nil && slices.Contains(x.Flavours, flavour) {
+			list = append(list, x)
+		}
+	}
+	if len(list) < 2 {
+		a.NoPair = fmt.Sprintf("%d of the servers that were read can do the same kind of RDMA, and a pair takes two", len(list))
+		return
+	}
+	rank := func(x *Subject) int { return slices.Index([]Fitness{Ready, Unknown, Needs}, x.State) }
+	at := map[*Host][]string{}
+	for _, c := range s.cables {
+		if !slices.Contains(at[c.host], c.sw.Name) {
+			at[c.host] = append(at[c.host], c.sw.Name)
+		}
+	}
+	slices.SortStableFunc(list, func(x, y *Subject) int {
+		return cmp.Or(rank(x)-rank(y), len(at[y.host])-len(at[x.host]), cmp.Compare(x.Device, y.Device))
+	})
+	target := list[0]
+	for _, x := range list {
+		if rank(x) == rank(list[0]) && x.host.gives(s) > target.host.gives(s) {
+			target = x
+		}
+	}
+	var best *Subject
+	var over []string
+	for _, x := range list {
+		if x == target {
+			continue
+		}
+		both := slices.DeleteFunc(slices.Clone(at[x.host]), func(n string) bool { return !slices.Contains(at[target.host], n) })
+		better := best == nil || rank(x) == rank(best) && (len(both) > len(over) || len(both) == len(over) && x.host.gives(s) < best.host.gives(s))
+		if better {
+			best, over = x, both
+		}
+	}
+	p := &Pair{Target: target.Device, Initiator: best.Device, Flavour: flavour, Over: over}
+	p.Why = append(p.Why, fmt.Sprintf("both can do %s", flavour))
+	switch n := target.host.gives(s); {
+	case n >= declaredTarget:
+		p.Why = append(p.Why, target.Device+" is declared as a target")
+	case n > 0:
+		p.Why = append(p.Why, fmt.Sprintf("%s has %d drives", target.Device, n))
+	default:
+		p.Why = append(p.Why, "no server has a drive: the target would export memory or a file")
+	}
+	if len(over) > 0 {
+		p.Why = append(p.Why, "both are cabled to "+strings.Join(over, " and "))
+	} else {
+		p.Why = append(p.Why, "how they are cabled is not known")
+	}
+	for _, x := range []*Subject{target, best} {
+		for _, one := range x.Answers {
+			if one.State == Needs && !one.Aside {
+				p.Needs = append(p.Needs, strings.TrimSpace(x.Device+" "+one.Part)+" needs "+one.Text)
+			}
+		}
+	}
+	a.Pair = p
+}
+
+// declaredTarget outweighs any number of drives.
+const declaredTarget = 1 << 16
+
+// gives is how well a machine could export storage: as declared, else by its drives.
+func (h *Host) gives(s *Site) int {
+	n := 0
+	for _, c := range h.Controllers {
+		if c.Transport == "pcie" {
+			n++
+		}
+	}
+	if s.Model != nil && h.Server != nil && h.serves(s) {
+		n += declaredTarget
+	}
+	return n
+}
+
+// Fit is the worst of all subjects.
+func (a *Assessment) Fit() Fitness {
+	worst := Ready
+	for _, x := range a.Subjects {
+		if x.State == Needs || x.State == Unknown && worst == Ready {
+			worst = x.State
+		}
+	}
+	return worst
+}

@@ -1,0 +1,123 @@
+package doctor
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// JSON writes the assessment as one document.
+func (a *Assessment) JSON(w io.Writer) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(a)
+}
+
+// mark shows a fitness in one sign and its word.
+func (f Fitness) mark() string {
+	return map[Fitness]string{Ready: "✓ ready", Unknown: "? unknown", Needs: "✗ needs"}[f]
+}
+
+// Text writes the assessment for a terminal.
+func (a *Assessment) Text(w io.Writer) {
+	for _, kind := range []string{"server", "switch", "array"} {
+		head := false
+		for _, x := range a.Subjects {
+			if x.Kind != kind {
+				continue
+			}
+			if !head {
+				fmt.Fprintln(w, map[string]string{"server": "Servers", "switch": "Switches", "array": "Arrays"}[kind])
+				head = true
+			}
+			fmt.Fprintf(w, "  %-9s  %s%s\n", x.State.mark(), x.Device, behind("  ", x.At))
+			for _, one := range x.Answers {
+				fmt.Fprintf(w, "      %-9s  %-9s  %s%s  (%s)\n", one.State.mark(), one.What, before(one.Part, ": "), one.Text, one.Source)
+			}
+			if kind == "server" && x.host != nil {
+				fmt.Fprintf(w, "      RDMA that it can do: %s\n", known(x.Flavours, x.Unsure))
+			}
+		}
+		if head {
+			fmt.Fprintln(w)
+		}
+	}
+	for _, line := range a.conclusion() {
+		fmt.Fprintln(w, line)
+	}
+}
+
+func before(text, sign string) string {
+	if text == "" {
+		return ""
+	}
+	return text + sign
+}
+
+func known(list []string, unsure bool) string {
+	text := strings.Join(list, ", ")
+	switch {
+	case text == "" && unsure:
+		return "not known"
+	case text == "":
+		return "none"
+	case unsure:
+		return text + ", and perhaps more"
+	}
+	return text
+}
+
+// conclusion is what follows from all of it.
+func (a *Assessment) conclusion() (lines []string) {
+	for _, f := range a.Flavours {
+		line := fmt.Sprintf("%-10s  %d can", f.Name, len(f.Can))
+		if len(f.Cannot) > 0 {
+			line += fmt.Sprintf("; %d cannot: %s", len(f.Cannot), some(f.Cannot))
+		}
+		if len(f.Unknown) > 0 {
+			line += fmt.Sprintf("; of %d it is not known: %s", len(f.Unknown), some(f.Unknown))
+		}
+		lines = append(lines, line)
+	}
+	if a.Choice != "" {
+		lines = append(lines, "RDMA for all: "+a.Choice+" ("+a.Why+")")
+	} else {
+		lines = append(lines, "RDMA for all: none ("+a.Why+")")
+	}
+	if a.Pair == nil {
+		return append(lines, "To pilot with: no pair ("+a.NoPair+")")
+	}
+	p := a.Pair
+	lines = append(lines, fmt.Sprintf("To pilot with: %s as target, %s as initiator, over %s (%s)", p.Target, p.Initiator, p.Flavour, strings.Join(p.Why, "; ")))
+	for _, need := range p.Needs {
+		lines = append(lines, "  before that, "+need)
+	}
+	return lines
+}
+
+// Markdown writes the assessment for a comment or a wiki.
+func (a *Assessment) Markdown(w io.Writer) {
+	fmt.Fprintf(w, "## weft doctor --assess: %s\n", cell(a.Owner))
+	if a.Simulated {
+		fmt.Fprint(w, "\n**SIMULATED: read from weft's lab.**\n")
+	}
+	fmt.Fprint(w, "\n| | device | what | says | source |\n|---|---|---|---|---|\n")
+	for _, x := range a.Subjects {
+		fmt.Fprintf(w, "| **%s** | %s%s | | %s | |\n", x.State, cell(x.Device), behind(" ", cell(x.At)), cell(known(x.Flavours, x.Unsure)))
+		for _, one := range x.Answers {
+			fmt.Fprintf(w, "| %s | | %s | %s%s | %s |\n", one.State, one.What, cell(before(one.Part, ": ")), cell(one.Text), cell(one.Source))
+		}
+	}
+	fmt.Fprintln(w)
+	for _, line := range a.conclusion() {
+		fmt.Fprintf(w, "- %s\n", cell(strings.TrimSpace(line)))
+	}
+}
+
+// Incomplete reports whether something of it is not known.
+func (a *Assessment) Incomplete() bool {
+	return slices.ContainsFunc(a.Subjects, func(x Subject) bool { return x.State == Unknown })
+}

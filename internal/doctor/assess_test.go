@@ -1,0 +1,207 @@
+package doctor
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"weft/inventory"
+	"weft/inventory/catalogue"
+	"weft/modules/host"
+)
+
+// assessed is the rack with what the catalogue knows.
+func assessed(t *testing.T, s *Site) *Site {
+	t.Helper()
+	known, err := catalogue.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Hardware = known
+	for _, sw := range s.Switches {
+		sw.Reading.Facts.Model, sw.Reading.Facts.Version = "Nexus9000 C93180YC-FX", "10.3(4a)"
+	}
+	for _, h := range s.Hosts {
+		h.System = "Linux 6.14.2 x86_64"
+	}
+	return s
+}
+
+// subject is what is said of a device.
+func subject(t *testing.T, a *Assessment, device string) Subject {
+	t.Helper()
+	i := slices.IndexFunc(a.Subjects, func(x Subject) bool { return x.Device == device })
+	if i < 0 {
+		t.Fatalf("nothing is said of %s", device)
+	}
+	return a.Subjects[i]
+}
+
+// answer is the worst that is said of one thing.
+func (x Subject) answer(what string) Answer {
+	var out Answer
+	for _, a := range x.Answers {
+		if a.What == what && (out.What == "" || a.State == Needs) {
+			out = a
+		}
+	}
+	return out
+}
+
+// Each thing that is assessed can be ready, need something or be unknown, and says by
+// which source.
+func TestAssess(t *testing.T) {
+	for name, c := range map[string]struct {
+		change       func(*Site)
+		device, what string
+		state        Fitness
+		text         string
+	}{
+		"system":             {nil, "st2", "system", Ready, "6.14.2"},
+		"no system":          {machine(func(h *Host) { h.System, h.Facts.Kernel = "", "" }), "st2", "system", Unknown, "does not say"},
+		"slot":               {nil, "st2", "pcie", Ready, "the port 100G"},
+		"narrow slot":        {nic(func(n *host.NICHealth) { n.PCIe = host.Lanes{Speed: 8, Width: 8} }), "st2", "pcie", Needs, "a slot with more lanes: PCIe 8 GT/s x8 carries 63 Gbit/s, and its link 100G"},
+		"narrow card":        {nic(func(n *host.NICHealth) { n.PCIe = host.Lanes{Speed: 8, Width: 8}; n.PCIeMax = n.PCIe }), "st2", "pcie", Needs, "a card with more lanes"},
+		"no lanes":           {nic(func(n *host.NICHealth) { n.PCIe = host.Lanes{} }), "st2", "pcie", Unknown, "which lanes"},
+		"no speed":           {nic(func(n *host.NICHealth) { n.Speed, n.ID = 0, "1234:5678" }), "st2", "pcie", Unknown, "how fast its port is is not known"},
+		"speed of the card":  {nic(func(n *host.NICHealth) { n.Speed, n.PCIe = 0, host.Lanes{Speed: 8, Width: 8} }), "st2", "pcie", Needs, "the fastest card of its family"},
+		"rdma":               {nil, "st2", "rdma", Ready, "ConnectX-7 can do rocev2, infiniband, and does rocev2"},
+		"no module":          {nic(func(n *host.NICHealth) { n.RDMA = nil }), "st2", "rdma", Needs, "the module mlx5_ib"},
+		"software":           {nic(func(n *host.NICHealth) { n.RDMA[0].Device = "rxe0" }), "st2", "rdma", Needs, "rxe0 is software"},
+		"unknown card":       {nic(func(n *host.NICHealth) { n.ID, n.RDMA = "1234:5678", nil }), "st2", "rdma", Unknown, "1234:5678 has no row"},
+		"card that shows it": {nic(func(n *host.NICHealth) { n.ID = "1234:5678" }), "st2", "rdma", Ready, "does rocev2; the catalogue has no row"},
+		"no card": {machine(func(h *Host) {
+			h.NICs = []host.NICHealth{{NICFacts: host.NICFacts{ID: "8086:1521", Interface: "eno1"}}}
+		}), "st2", "rdma", Needs, "an RDMA NIC: none of its 1 ports"},
+		"drives":             {nil, "st2", "drives", Ready, "2 × PM"},
+		"no drives":          {machine(func(h *Host) { h.Controllers = nil }), "st2", "drives", Ready, "it can be an initiator"},
+		"switch":             {nil, "leaf-0", "model", Ready, "n9k-c93180yc-fx"},
+		"unknown switch":     {onSwitch(func(sw *Switch) { sw.Reading.Facts.Model = "Nexus9000 C99999" }), "leaf-0", "model", Unknown, "no row"},
+		"other switch":       {onSwitch(func(sw *Switch) { sw.Reading.Facts.Model = "Nexus7000 C7010" }), "leaf-0", "model", Needs, "another model"},
+		"nameless switch":    {onSwitch(func(sw *Switch) { sw.Reading.Facts.Model = "" }), "leaf-0", "model", Unknown, "does not say"},
+		"pfc":                {nil, "leaf-0", "pfc", Ready, "it runs on 3 ports"},
+		"pfc that stands":    {onSwitch(func(sw *Switch) { sw.Idle = []string{"PFC does not run: Ethernet1/1"} }), "leaf-0", "pfc", Needs, "does not run"},
+		"pfc to come":        {onSwitch(bareLeaf), "leaf-0", "pfc", Ready, "it can pause for priorities 1-7; nothing is configured yet"},
+		"pfc of who knows":   {onSwitch(func(sw *Switch) { bareLeaf(sw); sw.Reading.Facts.Model = "Nexus9000 C99999" }), "leaf-0", "pfc", Unknown, "whether this model does is not known"},
+		"pfc of nobody":      {onSwitch(func(sw *Switch) { bareLeaf(sw); sw.OS = "other" }), "leaf-0", "pfc", Unknown, "is not known"},
+		"ecn":                {nil, "leaf-0", "ecn", Ready, "1 of its 2 classes mark"},
+		"ecn to come":        {onSwitch(bareLeaf), "leaf-0", "ecn", Ready, "it can mark packets"},
+		"ecn of who knows":   {onSwitch(func(sw *Switch) { bareLeaf(sw); sw.Reading.Facts.Model = "" }), "leaf-0", "ecn", Unknown, "whether this model does is not known"},
+		"array that is used": {outside("nqn.x:a"), "target.array", "nvme-of", Ready, "st1 has it by NVMe over rdma"},
+		"array that is lost": {func(s *Site) { outside("nqn.x:a")(s); s.Hosts[1].Controllers[0].State = "connecting" }, "target.array", "nvme-of", Needs, "the path is connecting"},
+		"array":              {outside("nqn.x:b"), "target.array", "nvme-of", Unknown, "no server that was read is connected to it"},
+		"array for tcp":      {nil, "dell-powerstore", "nvme-of", Needs, "a fabric over TCP"},
+		"array for roce":     {nil, "huawei-dorado", "nvme-of", Ready, "speaks NVMe over rocev2"},
+		"array of nobody":    {nil, "acme", "nvme-of", Unknown, "no row"},
+		"esxi":               {nil, "esx1", "system", Unknown, "VMware ESXi: described, not yet managed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := assessed(t, rack())
+			if c.change != nil {
+				c.change(s)
+			}
+			out := Assess(s, []Unread{{"esx1", "server", "VMware ESXi", "described, not yet managed on esxi"}}, []string{"dell-powerstore", "huawei-dorado", "acme"})
+			x := subject(t, out, c.device)
+			got := x.answer(c.what)
+			if got.State != c.state || !strings.Contains(got.Text, c.text) {
+				t.Errorf("it is %s: %s", got.State, got.Text)
+			}
+			if got.Source == "" {
+				t.Error("nobody says so")
+			}
+			if c.state == Needs && x.State != Needs || c.state == Unknown && x.State == Ready {
+				t.Errorf("the device is %s", x.State)
+			}
+		})
+	}
+}
+
+// bareLeaf is a switch on which nothing is configured.
+func bareLeaf(sw *Switch) {
+	sw.Reading.Classes = nil
+	for i := range sw.Reading.Ports {
+		sw.Reading.Ports[i].PFC = false
+	}
+}
+
+// outside declares an array with a subsystem.
+func outside(nqn string) func(*Site) {
+	return func(s *Site) {
+		s.Model = &inventory.Model{Targets: []*inventory.Target{{Block: inventory.Block{Addr: "target.array"}, Engine: "external", Transport: []string{"rdma"},
+			Subsystems: []*inventory.Subsystem{{NQN: nqn}}}}}
+	}
+}
+
+// The flavour is one that all ends are known to share, and the pair the fitter one.
+func TestAssessChoice(t *testing.T) {
+	s := assessed(t, filed())
+	all := Assess(s, nil, nil)
+	if all.Choice != "rocev2" || all.Fit() != Ready || all.Pair == nil || all.Pair.Flavour != "rocev2" || len(all.Pair.Over) != 2 || len(all.Pair.Needs) != 0 {
+		t.Errorf("%+v %+v", all, all.Pair)
+	}
+	for name, c := range map[string]struct {
+		change func(*Site)
+		unread []Unread
+		choice string
+		why    string
+	}{
+		"one cannot": {machine(func(h *Host) {
+			for i := range h.NICs {
+				h.NICs[i].ID, h.NICs[i].RDMA[0].Protocol = "1425:640d", "iwarp"
+			}
+		}), nil, "", "st2 cannot"},
+		"of one it is not known": {nil, []Unread{{"esx1", "server", "VMware ESXi", "later"}}, "", "of esx1 it is not known"},
+		"all do infiniband": {func(s *Site) {
+			for _, h := range s.Hosts {
+				for i := range h.NICs {
+					h.NICs[i].ID, h.NICs[i].RDMA[0].Protocol = "1:2", "infiniband"
+				}
+			}
+		}, nil, "infiniband", "declares rocev2, which not all of them can do"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := assessed(t, filed())
+			if c.change != nil {
+				c.change(s)
+			}
+			out := Assess(s, c.unread, nil)
+			if out.Choice != c.choice || !strings.Contains(out.Why, c.why) {
+				t.Errorf("%q: %s", out.Choice, out.Why)
+			}
+		})
+	}
+	s = assessed(t, filed())
+	s.Model.Targets = s.Model.Targets[2:] // st3 only
+	s.Hosts[0].NICs[0].PCIe = host.Lanes{Speed: 8, Width: 8}
+	if p := Assess(s, nil, nil).Pair; p == nil || p.Target != "st3" || p.Initiator != "st2" {
+		t.Errorf("%+v", p)
+	}
+	s.Hosts = s.Hosts[:1]
+	if out := Assess(s, nil, nil); out.Pair != nil || out.NoPair == "" {
+		t.Errorf("%+v", out.Pair)
+	}
+}
+
+func TestAssessShow(t *testing.T) {
+	out := Assess(assessed(t, filed()), []Unread{{"esx|1", "server", "VMware ESXi", "<later>"}}, nil)
+	var text, mark, doc bytes.Buffer
+	out.Text(&text)
+	out.Markdown(&mark)
+	if err := out.JSON(&doc); err != nil || !json.Valid(doc.Bytes()) {
+		t.Fatal(err)
+	}
+	for name, b := range map[string]*bytes.Buffer{"text": &text, "markdown": &mark, "json": &doc} {
+		for _, want := range []string{"VMware ESXi", "ConnectX-7", "rocev2", "st1"} {
+			if !strings.Contains(b.String(), want) {
+				t.Errorf("%s lacks %q:\n%s", name, want, b)
+			}
+		}
+	}
+	for _, want := range []string{`esx\|1`, "&lt;later>"} {
+		if !strings.Contains(mark.String(), want) {
+			t.Errorf("it lacks %q:\n%s", want, mark.String())
+		}
+	}
+}

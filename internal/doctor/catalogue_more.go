@@ -1,0 +1,117 @@
+package doctor
+
+import "weft/switches"
+
+// cardChecks are about slots, drivers and the counters of ports.
+func cardChecks() []*Check {
+	const nvidia = "NVIDIA: RDMA counters"
+	return []*Check{
+		{ID: "WD-PCI-03", Title: "a bridge above a card is narrower than it", Severity: Warn, Reads: "current_link_speed and current_link_width of each bridge above", Limit: "as much as the card", Source: own,
+			Remedy: "Take another slot; look for a riser or a switch that shares its lanes.", judge: bridges},
+		{ID: "WD-PCI-04", Title: "a card asks for little at once", Severity: Warn, Reads: "the configuration space of the card: Device Control, bits 14 to 12", Limit: "4096 bytes a request", Source: "NVIDIA nic-configuration-operator sets it; Mellanox performance tuning",
+			Remedy: "setpci -s BDF CAP_EXP+8.w=5000:7000 at each start, or the firmware settings of the machine.", judge: readRequest},
+		{ID: "WD-PCI-10", Title: "a card waits for PCIe", Severity: Error, Twice: true, Reads: "ethtool -S IF: outbound_pci_stalled_wr_events, outbound_pci_buffer_overflow", Limit: "does not grow", Source: "NVIDIA: counters of mlx5; Azure on RDMA (NSDI 2023), 8.3",
+			Remedy: "Look at WD-PCI-01 to WD-PCI-04 and at the NUMA node of what it writes to.", judge: growing("outbound_pci_stalled_wr_events", "outbound_pci_buffer_overflow")},
+		{ID: "WD-PCI-12", Title: "the PCIe link of a NIC may sleep", Severity: Info, Reads: "/sys/bus/pci/devices/BDF/link/l1_aspm", Limit: "0", Source: "general knowledge of ASPM",
+			Remedy: "echo performance >/sys/module/pcie_aspm/parameters/policy, or pcie_aspm=off.", judge: sleepingLink},
+		{ID: "WD-FW-06", Title: "drivers of one card are of different stacks", Severity: Info, Reads: "/sys/module/DRIVER/version, which only drivers from outside of the kernel have", Limit: "what most have", Source: own,
+			Remedy: "Bring all machines to one stack.", judge: stacks},
+		{ID: "WD-LNK-04", Title: "blocks arrive that FEC cannot mend", Severity: Error, Twice: true, Reads: "ethtool -I --show-fec IF: uncorrectable_blocks", Limit: "does not grow", Source: "IEEE 802.3: what is not corrected is lost",
+			Remedy: "Clean or replace the cable or optic.", judge: lostBlocks},
+		{ID: "WD-LNK-07", Title: "an optic is too hot, or has a wrong voltage", Severity: Warn, Reads: "ethtool -m IF; show interface transceiver details, of ports that hear somebody", Limit: "the module's own thresholds", Source: "SFF-8472, SFF-8636: what the module says of itself",
+			Remedy: "Look at the airflow, then replace the optic.", judge: alarms(switches.OfHeat, "temperature", "voltage")},
+		{ID: "WD-LNK-09", Title: "a link went down", Severity: Error, Twice: true, Reads: "ports/1/counters/link_downed", Limit: "does not grow", Source: "InfiniBand architecture, PortCounters", Remedy: "Look at the cable and at the other end.", judge: growing("link_downed")},
+		{ID: "WD-LNK-15", Title: "two machines have one address", Severity: Critical, Reads: "ip -j addr of all machines", Limit: "each its own", Source: "WEKA's checks for clusters", Remedy: "Give one of them another address.", judge: sameAddress},
+		{ID: "WD-MTU-04", Title: "an interface takes longer frames than what it stands on", Severity: Error, Reads: "ip -j -d addr", Limit: "the MTU of the interface below", Source: "what does not fit is dropped", Remedy: "Raise the MTU of the lower one.", judge: stacked},
+		{ID: "WD-ADR-01", Title: "two NICs of a machine are in one subnet", Severity: Error, Reads: "ip -j addr, ip -j rule", Limit: "a subnet for each, or rules that route by source", Source: "WEKA's checks for clusters",
+			Remedy: "Give each plane a subnet of its own.", judge: oneSubnet},
+		{ID: "WD-ADR-03", Title: "a NIC answers for the address of another", Severity: Warn, Reads: "/proc/sys/net/ipv4/conf/{all,IF}/arp_ignore", Limit: "1 where two NICs are in one subnet", Source: "ip-sysctl of the kernel", Remedy: `sysctl "net.ipv4.conf.all.arp_ignore" { value = "1" }`, Mends: []string{"sysctl"}, judge: strayARP},
+		{ID: "WD-QOS-09", Title: "a lossless class has other shares on both ends", Severity: Warn, Reads: "dcb -j ets show dev IF; classes of the switch", Limit: "5 points apart", Source: own, Remedy: "Apply the fabric block.", Mends: []string{"ets", "qos"}, judge: sameShares},
+		{ID: "WD-QOS-10", Title: "congestion notifications are in a wrong class", Severity: Error, Reads: "dcb -j app show dev IF, for DSCP 48", Limit: "a class of their own, neither lossless nor that of all other traffic", Source: "DCQCN (SIGCOMM 2015); defaults of mlx5",
+			Remedy: "A traffic_class with dscp = [48] and priority = 6.", Mends: []string{"dscp"}, judge: cnpClass},
+		{ID: "WD-QOS-13", Title: "two write the classes of a NIC", Severity: Error, Reads: "dcb -j dcbx show dev IF; ethtool --show-priv-flags IF; systemctl is-active lldpad", Limit: "the host alone", Source: "dcb-dcbx(8); Linux kernel, ice driver documentation",
+			Remedy: "dcb dcbx set dev IF host ieee; ethtool --set-priv-flags IF fw-lldp-agent off; systemctl disable --now lldpad.", Mends: []string{"dcbx"}, judge: dcbxOwner},
+		{ID: "WD-QOS-17", Title: "a priority is paused that is not lossless", Severity: Error, Twice: true, Reads: "ethtool -S IF: rx_prioN_pause", Limit: "does not grow", Source: nvidia, Remedy: "Look for maps that differ: WD-QOS-04.", judge: strayPauses},
+		{ID: "WD-RDM-03", Title: "an address has no GID of RoCE v2", Severity: Error, Reads: "ports/1/gids and gid_attrs/types", Limit: "one for each address of the NIC", Source: "rdma_cm takes the GID of the address that it is told",
+			Remedy: "Set the address again; look at the VLAN, and at whether the card does RoCE v2.", judge: roceGID},
+		{ID: "WD-RDM-06", Title: "a connection was given up", Severity: Critical, Reads: "hw_counters/req_transport_retries_exceeded", Limit: "0", Source: nvidia, Remedy: "Look for loss on the path: weft verify.", judge: counted("req_transport_retries_exceeded", "requests were given up after all retries")},
+		{ID: "WD-RDM-07", Title: "receivers were not ready", Severity: Warn, Twice: true, Reads: "hw_counters/rnr_nak_retry_err", Limit: "does not grow", Source: nvidia, Remedy: "Raise the queue depth of the receiver; look for a busy CPU there.", judge: growing("rnr_nak_retry_err")},
+		{ID: "WD-RDM-10", Title: "retransmission slows down", Severity: Warn, Twice: true, Reads: "hw_counters/roce_adp_retrans, roce_slow_restart", Limit: "does not grow", Source: nvidia, Remedy: "Look for loss on the path.", judge: growing("roce_adp_retrans", "roce_slow_restart")},
+		{ID: "WD-RDM-11", Title: "packets arrive with a broken checksum", Severity: Error, Twice: true, Reads: "hw_counters/rx_icrc_encapsulated", Limit: "does not grow", Source: nvidia, Remedy: "Look for a switch that rewrites packets.", judge: growing("rx_icrc_encapsulated")},
+		{ID: "WD-IB-03", Title: "a port of InfiniBand is slower than its peers", Severity: Error, Reads: "ports/1/rate", Limit: "what most of the same card have", Source: own, Remedy: "Look at the cable, and at lanes that are lost.", judge: rate},
+		{ID: "WD-IB-04", Title: "errors of a port grow", Severity: Warn, Twice: true, Reads: "ports/1/counters/symbol_error, link_error_recovery", Limit: "does not grow", Source: "InfiniBand architecture, PortCounters", Remedy: "Clean or replace the cable.", judge: growing("symbol_error", "link_error_recovery")},
+	}
+}
+
+// machineChecks are about CPUs, the system and NVMe.
+func machineChecks() []*Check {
+	return []*Check{
+		{ID: "WD-CPU-02", Title: "CPUs sleep deeply", Severity: Warn, Reads: "/sys/devices/system/cpu/cpu0/cpuidle", Limit: "no state that takes more than 20 µs to leave", Source: own, Remedy: "tuned-adm profile latency-performance, or intel_idle.max_cstate=1.", judge: sleep},
+		{ID: "WD-CPU-03", Title: "interrupts of a NIC run on another node", Severity: Warn, Reads: "/proc/irq/N/effective_affinity_list, local_cpulist of the card", Limit: "the CPUs of its node", Source: "vendors' tuning guides", Remedy: "set_irq_affinity_bynode.sh of the driver, and irqbalance off or told so.", judge: interrupts},
+		{ID: "WD-CPU-05", Title: "machines of a role have different mitigations", Severity: Info, Reads: "/sys/devices/system/cpu/vulnerabilities, smt/active", Limit: "what most of the role have", Source: own, Remedy: "Bring kernel line and firmware to one.", judge: flaws},
+		{ID: "WD-CPU-06", Title: "a machine below takes time", Severity: Warn, Twice: true, Reads: "/proc/stat", Limit: "1 % of the time between two readings", Source: own, Remedy: "Do not measure on it; give the guest CPUs of its own.", judge: stolen},
+		{ID: "WD-MEM-01", Title: "machines of a role reserve different huge pages", Severity: Warn, Reads: "/proc/meminfo: HugePages_Total", Limit: "what most of the role have", Source: own + "; SPDK wants 512 of 2 MiB", Remedy: `sysctl "vm.nr_hugepages" { value = "…" }`, Mends: []string{"sysctl"}, judge: hugePages},
+		{ID: "WD-OS-04", Title: "somebody else sets what weft sets", Severity: Warn, Reads: "systemctl is-active lldpad nvmet", Limit: "neither runs", Source: "lldpad(8) writes classes; nvmet.service clears what the kernel exports when it stops", Remedy: "systemctl disable --now of that service.", judge: managers},
+		{ID: "WD-OS-05", Title: "a file system is full", Severity: Warn, Reads: "df -P / /var", Limit: "95 %", Source: own, Remedy: "Make room: logs, old kernels.", judge: full},
+		{ID: "WD-OS-06", Title: "the kernel is locked down", Severity: Info, Reads: "/sys/kernel/security/lockdown", Limit: "none", Source: "kernel_lockdown(7)", Remedy: "Where debugfs is needed, start without Secure Boot, or set ECN with the vendor's tool.", judge: lockdown},
+		{ID: "WD-NVM-06", Title: "a connection has no keep alive", Severity: Warn, Reads: "/sys/class/nvme/*/kato", Limit: "more than 0", Source: "NVMe base specification, Keep Alive", Remedy: "keep_alive_tmo of connect.", Mends: []string{"nvme_connection"}, judge: keepAlive},
+		{ID: "WD-NVM-07", Title: "a connection has more queues than its NIC takes", Severity: Warn, Reads: "/sys/class/nvme/*/queue_count", Limit: "io_queues of the catalogue", Source: "the catalogue, by card", Remedy: "io_queues of connect.", Mends: []string{"nvme_connection"}, judge: queues},
+		{ID: "WD-NVM-08", Title: "queues are longer than the kernel was made for", Severity: Info, Reads: "/sys/class/nvme/*/sqsize", Limit: "128 before Linux 6.9", Source: "Linux, drivers/nvme/host/fabrics.h", Remedy: "queue-size of nvme connect.", judge: queueSize},
+		{ID: "WD-NVM-10", Title: "two targets export one name", Severity: Critical, Reads: "/sys/kernel/config/nvmet/subsystems", Limit: "each NQN and UUID once, unless both give ranges of controller ids", Source: "NVMe base specification: hosts take them for one", Remedy: "Give one of them another NQN and UUID.", judge: twins},
+		{ID: "WD-NVM-11", Title: "controller ids of two targets overlap", Severity: Critical, Reads: "attr_cntlid_min and attr_cntlid_max", Limit: "ranges that do not overlap", Source: "NVMe base specification: a controller id is unique in its subsystem", Remedy: "Give each target a range of its own.", judge: controllerIDs},
+		{ID: "WD-NVM-12", Title: "a target lets anybody in", Severity: Error, Reads: "attr_allow_any_host", Limit: "0", Source: "the kernel's documentation of nvmet", Remedy: "List the hosts: allow_hosts of the subsystem.", Mends: []string{"nvmet_subsystem"}, judge: anyHost},
+		{ID: "WD-NVM-13", Title: "a device is exported and mounted", Severity: Critical, Reads: "device_path of namespaces; /proc/mounts", Limit: "one of both", Source: "two writers of one file system destroy it", Remedy: "Unmount it, or disable the namespace, before anybody writes.", judge: exportedAndMounted},
+		{ID: "WD-NVM-20", Title: "a drive is not well", Severity: Error, Reads: "nvme smart-log DEV -o json, where nvme-cli is there", Limit: "critical_warning 0, percentage_used at most 90, media_errors 0", Source: "NVMe base specification, SMART / Health Information", Remedy: "Replace the drive.", judge: smart},
+		{ID: "WD-NVM-21", Title: "a drive is too hot", Severity: Warn, Reads: "/sys/class/nvme/*/hwmon*/temp1_input and temp1_max", Limit: "the drive's own", Source: "NVMe base specification: warning composite temperature threshold", Remedy: "Look at the airflow.", judge: heat},
+		{ID: "WD-NVM-23", Title: "drives are missing", Severity: Critical, Reads: "/dev/disk/by-id", Limit: "those that pools name", Source: "the files", Remedy: "Seat or replace the drive; look at its slot.", judge: missing},
+		{ID: "WD-NVM-26", Title: "time-outs are out of order", Severity: Warn, Reads: "kato, reconnect_delay and ctrl_loss_tmo", Limit: "ctrl_loss_tmo is the longest", Source: own, Remedy: "ctrl_loss_tmo and reconnect_delay of connect.", Mends: []string{"nvme_connection"}, judge: timeouts},
+	}
+}
+
+// gpuChecks are made on machines with a driver of NVIDIA's.
+func gpuChecks() []*Check {
+	const gds = "NVIDIA GPUDirect Storage guides"
+	return []*Check{
+		{ID: "WD-GPU-01", Title: "the driver is the closed one", Severity: Error, Reads: "/proc/driver/nvidia/version", Limit: "the open kernel modules, where GPUDirect Storage is set up", Source: gds, Remedy: "Install the open kernel modules.", judge: gpuDriver},
+		{ID: "WD-GPU-02", Title: "NICs do not reach GPUs", Severity: Error, Reads: "/sys/module/nvidia_peermem, the kernel and the driver", Limit: "nvidia_peermem, or dma-buf (open driver, kernel 5.12)", Source: "NVIDIA GPUDirect RDMA", Remedy: "modprobe nvidia_peermem, or take the open driver.", judge: gpuPeer},
+		{ID: "WD-GPU-03", Title: "a legacy module is loaded", Severity: Error, Reads: "/sys/module/nv_peer_mem", Limit: "not loaded", Source: "NVIDIA GPUDirect RDMA", Remedy: "Remove its package, and load nvidia_peermem.", judge: gpuLegacy},
+		{ID: "WD-GPU-04", Title: "nvidia-fs is missing", Severity: Error, Reads: "/proc/driver/nvidia-fs/version, /etc/cufile.json", Limit: "loaded where cufile.json is there, or use_pci_p2pdma", Source: gds, Remedy: "Install nvidia-gds, and load nvidia_fs.", judge: gpuFS},
+		{ID: "WD-GPU-07", Title: "a mode hides that nothing is direct", Severity: Warn, Reads: "allow_compat_mode of /etc/cufile.json", Limit: "false where nvidia-fs is not loaded", Source: gds, Remedy: "allow_compat_mode: false on one machine first.", judge: gpuCompat},
+		{ID: "WD-GPU-08", Title: "a GPU is far from all RDMA NICs", Severity: Warn, Reads: "the tree of PCI in /sys/devices", Limit: "one NIC on its root", Source: gds, Remedy: "Move the NIC to a slot of that root.", judge: gpuDistance},
+		{ID: "WD-GPU-12", Title: "the IOMMU stands between GPUs and NICs", Severity: Error, Reads: "/proc/cmdline", Limit: "off, or iommu=pt", Source: gds, Remedy: "Start the kernel with iommu=pt.", judge: gpuIOMMU},
+		{ID: "WD-GPU-13", Title: "multipath and peer-to-peer exclude each other", Severity: Error, Reads: "nvme_core.multipath, use_pci_p2pdma of cufile.json", Limit: "N with use_pci_p2pdma, Y with several paths", Source: gds, Remedy: "Choose one: several paths, or PCI P2PDMA.", judge: gpuMultipath},
+		{ID: "WD-GPU-14", Title: "cufile.json names addresses that no NIC has", Severity: Error, Reads: "rdma_dev_addr_list of cufile.json, ip -j addr", Limit: "addresses of RDMA NICs", Source: gds, Remedy: "Write the addresses of this machine's NICs.", judge: gpuAddresses},
+		{ID: "WD-GPU-15", Title: "the kernel has no peer-to-peer", Severity: Error, Reads: "CONFIG_PCI_P2PDMA in /boot/config-…", Limit: "y where use_pci_p2pdma is", Source: gds, Remedy: "Take a kernel with it, 6.2 or later.", judge: gpuKernel},
+		{ID: "WD-GPU-17", Title: "a machine with GPUs has storage over TCP", Severity: Warn, Reads: "/sys/class/nvme/*/transport", Limit: "rdma", Source: gds, Remedy: "Mend RDMA, and connect again.", judge: gpuTCP},
+		{ID: "WD-GPU-18", Title: "nvidia-fs counts nothing", Severity: Info, Reads: "rw_stats_enabled of nvidia_fs", Limit: "1 for a proof", Source: gds, Remedy: "echo 1 >/sys/module/nvidia_fs/parameters/rw_stats_enabled for the proof.", judge: gpuCounters},
+	}
+}
+
+// fileChecks are about file systems over RDMA, where they are.
+func fileChecks() []*Check {
+	const lustre, wk, nfs = "Lustre Operations Manual, LNet", "WEKA documentation", "Linux, nfs(5) and rpc.nfsd(8)"
+	return []*Check{
+		{ID: "WD-FS-01", Title: "LNet is down", Severity: Error, Reads: "lnetctl net show -v 4", Limit: "up", Source: lustre, Remedy: "lnetctl lnet configure --all; look at its NIC.", judge: lnetUp},
+		{ID: "WD-FS-02", Title: "an interface of LNet is not healthy", Severity: Warn, Reads: "lnetctl net show -v 4: health value", Limit: "1000", Source: lustre, Remedy: "Look at its link and MTU.", judge: lnetHealth},
+		{ID: "WD-FS-03", Title: "LNet is not in the lossless class", Severity: Error, Reads: "/sys/module/ko2iblnd/parameters/tos", Limit: "that of the class, where there is one", Source: "Lustre, ko2iblnd parameters", Remedy: "options ko2iblnd tos=104 (DSCP 26), and load it again.", judge: lnetMarks},
+		{ID: "WD-FS-04", Title: "ends of LNet have different credits", Severity: Warn, Reads: "lnetctl net show -v 4: peer_credits", Limit: "what most have", Source: "general knowledge of ko2iblnd", Remedy: "The same modprobe line on all machines.", judge: lnetCredits},
+		{ID: "WD-FS-05", Title: "a target of Lustre is away", Severity: Error, Reads: "lfs check servers", Limit: "active", Source: "Lustre Operations Manual", Remedy: "Look at its server.", judge: lustreTargets},
+		{ID: "WD-FS-06", Title: "LNet uses one plane of two", Severity: Warn, Reads: "lnetctl net show", Limit: "an NI on each NIC of the fabric", Source: "Lustre Operations Manual, LNet Multi-Rail", Remedy: "lnetctl net add on the other NIC.", judge: lnetPlanes},
+		{ID: "WD-FS-07", Title: "WEKA is not well", Severity: Error, Reads: "weka status --json", Limit: "OK or REDISTRIBUTING, and I/O STARTED", Source: wk, Remedy: "weka alerts.", judge: wekaState},
+		{ID: "WD-FS-09", Title: "the clock is too far off for WEKA", Severity: Warn, Reads: "date; allowed_clock_skew_secs of weka status", Limit: "half of what it allows", Source: wk, Remedy: "Start chrony.", judge: wekaClock},
+		{ID: "WD-FS-10", Title: "NICs of a WEKA machine have mixed MTUs", Severity: Error, Reads: "/sys/class/net/IF/mtu", Limit: "all at least 4076, or none", Source: wk, Remedy: "One MTU for all.", judge: wekaMTU},
+		{ID: "WD-FS-11", Title: "NFS fell back to TCP", Severity: Warn, Reads: "/proc/mounts; /proc/fs/nfsd/portlist of the server", Limit: "rdma where the server listens on it", Source: nfs, Remedy: "Mount with proto=rdma,port=20049.", judge: nfsFallback},
+		{ID: "WD-FS-12", Title: "NFS does not listen on RDMA", Severity: Error, Reads: "/proc/fs/nfsd/portlist", Limit: "rdma 20049", Source: nfs, Remedy: "rdma=y in /etc/nfs.conf.", judge: nfsListens},
+		{ID: "WD-FS-14", Title: "NFS connects again and again", Severity: Warn, Twice: true, Reads: "/proc/self/mountstats: xprt rdma, third number", Limit: "does not grow", Source: "general knowledge of sunrpc", Remedy: "Look for loss on the path.", judge: nfsReconnects},
+	}
+}
+
+// switchChecks are about switches as machines.
+func switchChecks() []*Check {
+	return []*Check{
+		{ID: "WD-SW-01", Title: "a part of a switch is not well", Severity: Error, Reads: "show module; display device", Limit: "ok, active or standby; Normal, Master or Standby", Source: "the switch",
+			Remedy: "Replace the part.", judge: parts},
+		{ID: "WD-SW-02", Title: "two switches that act as one are not agreed", Severity: Critical, Reads: "show vpc, where there is one", Limit: "peer adjacency formed ok, peer is alive, success", Source: "the switch",
+			Remedy: "Look at the peer link and the keep-alive; show vpc consistency-parameters global says what differs.", judge: pairs},
+	}
+}

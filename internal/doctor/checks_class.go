@@ -1,0 +1,176 @@
+package doctor
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"weft/internal/traffic"
+	"weft/modules/host"
+	"weft/switches"
+)
+
+// mostApart is by how many points shares of both ends may differ.
+const mostApart = 5
+
+// sameShares compares what a lossless priority gets on both ends of a cable.
+func sameShares(s *Site, r *ruling) {
+	classes := map[*Switch][]switches.Class{}
+	for _, sw := range s.Switches {
+		classes[sw] = s.classes(sw)
+	}
+	for _, c := range s.cables {
+		for _, class := range classes[c.sw] {
+			if !class.PFC || class.Bandwidth == 0 {
+				continue
+			}
+			if c.nic.ETS == nil || c.nic.Classes == nil {
+				r.unknown(c.place(), "its shares could not be read%s", said(c.end, "ets"))
+				continue
+			}
+			have := c.nic.ETS[c.nic.Classes[class.Priority]]
+			r.unless(have >= 0 && max(have-class.Bandwidth, class.Bandwidth-have) > mostApart, c.place(), "priority %d gets %d %% here, and %d %% at %s", class.Priority, have, class.Bandwidth, c.portPlace())
+		}
+	}
+}
+
+// cnpDSCP is what NICs mark congestion notifications with, unless told otherwise.
+const cnpDSCP = 48
+
+func cnpClass(s *Site, r *ruling) {
+	judge := func(p Place, priority int, lossless []int) {
+		r.unless(priority == 0 || slices.Contains(lossless, priority), p, "congestion notifications (DSCP %d) have priority %d here, which is %s", cnpDSCP, priority,
+			map[bool]string{true: "that of all other traffic", false: "lossless"}[priority == 0])
+	}
+	for _, e := range s.ethernet() {
+		if len(e.nic.RDMA) == 0 {
+			continue
+		}
+		if e.nic.DSCP == nil || e.nic.PFC == nil {
+			r.unknown(e.place(), "which priority congestion notifications have is not known%s", said(e, "app"))
+			continue
+		}
+		judge(e.place(), e.nic.DSCP[cnpDSCP], e.nic.PFC)
+	}
+}
+
+func dcbxOwner(s *Site, r *ruling) {
+	for _, e := range s.ethernet() {
+		agent := e.nic.Flags["fw-lldp-agent"] == "on"
+		switch {
+		case e.nic.DCBX == nil:
+			r.unknown(e.place(), "who decides on its classes could not be read%s", said(e, "dcbx"))
+		case agent:
+			r.bad(e.place(), "the card's own LLDP agent is on: it writes classes, and swallows LLDP")
+		case !e.nic.DCBX.Host && len(e.nic.PFC) > 0:
+			r.bad(e.place(), "its firmware decides on classes (dcbx is not host), and PFC is set by hand")
+		case e.host.Units["lldpad"] == "active":
+			r.bad(e.place(), "lldpad runs and writes classes, too")
+		default:
+			r.fine()
+		}
+	}
+}
+
+// strayPauses are pauses of priorities that are not lossless, by two readings.
+func strayPauses(s *Site, r *ruling) {
+	for _, e := range s.ethernet() {
+		if len(e.nic.RDMA) == 0 {
+			continue
+		}
+		was := s.Before.nic(e)
+		if e.nic.PFC == nil {
+			r.unknown(e.place(), "which priorities it pauses for is not known%s", said(e, "pfc"))
+			continue
+		}
+		for p := range traffic.Priorities {
+			if slices.Contains(e.nic.PFC, p) {
+				continue
+			}
+			name := "rx_prio" + strconv.Itoa(p) + "_pause"
+			now, ok := e.nic.Count[name]
+			before, had := was[name]
+			if !ok || !had {
+				r.unknown(e.place(), "the driver %s does not count %s", e.nic.Driver, name)
+				break
+			}
+			r.unless(now > before, e.place(), "it was paused %d times for priority %d, which is not lossless", now-before, p)
+		}
+	}
+}
+
+// roceGID looks for a RoCE v2 GID of each address.
+func roceGID(s *Site, r *ruling) {
+	for _, e := range s.ethernet() {
+		if len(e.nic.RDMA) == 0 || e.nic.RDMA[0].Protocol != "rocev2" {
+			continue
+		}
+		i := slices.IndexFunc(e.host.Netdevs, func(d host.Netdev) bool { return d.Name == e.nic.Interface })
+		if e.nic.GIDs == nil || i < 0 {
+			r.unknown(e.place(), "its GIDs or its addresses could not be read")
+			continue
+		}
+		for _, a := range e.host.Netdevs[i].Addresses {
+			has := slices.ContainsFunc(e.nic.GIDs, func(g host.GID) bool {
+				return strings.Contains(g.Type, "v2") && g.Address.Unmap() == a.Addr().Unmap()
+			})
+			r.unless(!has, e.place(), "it has no RoCE v2 GID for %s", a.Addr())
+		}
+	}
+}
+
+// counted judges a counter that has to be 0 whenever it is read.
+func counted(name, text string) func(*Site, *ruling) {
+	return func(s *Site, r *ruling) {
+		for _, e := range s.ends() {
+			if len(e.nic.RDMA) == 0 {
+				continue
+			}
+			n, ok := e.nic.Count[name]
+			if !ok {
+				r.unknown(e.place(), "the driver %s does not count %s", e.nic.Driver, name)
+				continue
+			}
+			r.unless(n > 0, e.place(), "%d %s", n, text)
+		}
+	}
+}
+
+func rate(s *Site, r *ruling) {
+	for _, group := range alike(s.ends(), func(e end) string { return e.nic.ID }) {
+		rates := func(e end) int {
+			if !e.infiniband() {
+				return -1
+			}
+			n, _ := strconv.Atoi(strings.Fields(e.nic.RDMA[0].Rate + " 0")[0])
+			return n
+		}
+		var votes []int
+		for _, e := range group {
+			if n := rates(e); n > 0 {
+				votes = append(votes, n)
+			}
+		}
+		usual, _ := most(votes)
+		for _, e := range group {
+			switch n := rates(e); {
+			case n < 0:
+			case n == 0:
+				r.unknown(e.place(), "it does not say its rate")
+			default:
+				r.unless(n < usual, e.place(), "its rate is %s, and most have %d", e.nic.RDMA[0].Rate, usual)
+			}
+		}
+	}
+}
+
+// words writes a map for comparison.
+func words(m map[string]string) string {
+	var list []string
+	for k, v := range m {
+		list = append(list, fmt.Sprintf("%s=%s", k, v))
+	}
+	slices.Sort(list)
+	return strings.Join(list, "; ")
+}

@@ -1,0 +1,192 @@
+package doctor
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"weft/internal/nvme/names"
+	"weft/modules/host"
+)
+
+// twins looks for one NQN or UUID that two targets of the kernel export.
+func twins(s *Site, r *ruling) {
+	type at struct{ host, where, from string }
+	first := map[string]at{}
+	for _, h := range s.Hosts {
+		if h.Modules == nil {
+			r.unknown(h.place(), "whether the kernel exports anything is not known")
+			continue
+		}
+		bad := false
+		see := func(key, what string, here at) {
+			other, again := first[key]
+			if !again {
+				first[key] = here
+			} else if other.host != here.host {
+				bad = true
+				r.bad(h.part(here.where), "%s exports %s, too", other.host, what)
+			}
+		}
+		for _, e := range h.Exports {
+			if e.CntlidMin == "" || e.CntlidMin == "1" && e.CntlidMax == "65519" { // with ranges it is one subsystem of two targets
+				see("nqn "+e.NQN, e.NQN, at{h.Name, e.NQN, ""})
+				for _, n := range e.Namespaces {
+					if uuid := n.Values["device_uuid"]; uuid != "" && strings.Trim(uuid, "0-") != "" {
+						see("uuid "+uuid, "a namespace of UUID "+uuid, at{h.Name, e.NQN, ""})
+					}
+				}
+			}
+		}
+		if !bad {
+			r.fine()
+		}
+	}
+}
+
+// ranges of controller ids of one subsystem on two targets must not overlap.
+func controllerIDs(s *Site, r *ruling) {
+	type span struct {
+		host     *Host
+		min, max int
+	}
+	seen := map[string][]span{}
+	for _, h := range s.Hosts {
+		if h.Modules == nil {
+			r.unknown(h.place(), "whether the kernel exports anything is not known")
+			continue
+		}
+		bad := false
+		for _, e := range h.Exports {
+			low, err1 := strconv.Atoi(e.CntlidMin)
+			high, err2 := strconv.Atoi(e.CntlidMax)
+			if err1 != nil || err2 != nil || e.CntlidMin == "1" && e.CntlidMax == "65519" {
+				continue // the kernel's own range: WD-NVM-10 tells a second one
+			}
+			for _, x := range seen[e.NQN] {
+				if x.host != h && low <= x.max && x.min <= high {
+					bad = true
+					r.bad(h.part(e.NQN), "controller ids %d to %d, and %s gives %d to %d", low, high, x.host.Name, x.min, x.max)
+				}
+			}
+			seen[e.NQN] = append(seen[e.NQN], span{h, low, high})
+		}
+		if !bad {
+			r.fine()
+		}
+	}
+}
+
+func anyHost(s *Site, r *ruling) {
+	for _, h := range s.Hosts {
+		for _, e := range h.Exports {
+			if e.NQN == names.Discovery {
+				continue
+			}
+			if e.AnyHost == "" {
+				r.unknown(h.part(e.NQN), "whom it lets in could not be read")
+				continue
+			}
+			r.unless(e.AnyHost == "1", h.part(e.NQN), "whoever reaches it is let in")
+		}
+	}
+}
+
+// exportedAndMounted looks for a device that is exported and in use here as well.
+func exportedAndMounted(s *Site, r *ruling) {
+	for _, h := range s.Hosts {
+		for _, e := range h.Exports {
+			for _, n := range e.Namespaces {
+				device := n.Values["device_path"]
+				switch {
+				case n.Values["enable"] == "0":
+				case device == "":
+					r.unknown(h.part(e.NQN), "which device namespace %s is could not be read", n.ID)
+				default:
+					i := slices.IndexFunc(h.Mounts, func(m host.Mount) bool { return m.Device == device })
+					where := ""
+					if i >= 0 {
+						where = h.Mounts[i].Dir
+					}
+					r.unless(i >= 0, h.part(e.NQN), "namespace %s is %s, which is mounted at %s here", n.ID, device, where)
+				}
+			}
+		}
+	}
+}
+
+// mostUsed is how much of its life a drive may have used, in percent.
+const mostUsed = 90
+
+func smart(s *Site, r *ruling) {
+	for _, h := range s.Hosts {
+		for _, c := range h.Controllers {
+			if c.Transport != "pcie" {
+				continue
+			}
+			if c.Smart == nil {
+				r.unknown(h.part(c.Name), "its health was not read: it takes nvme-cli on the machine")
+				continue
+			}
+			x := c.Smart
+			r.unless(x.Warning != 0 || x.Used > mostUsed || x.Errors > 0, h.part(c.Name), "critical warnings %#x, %d %% of its life used, %d errors of its medium", x.Warning, x.Used, x.Errors)
+		}
+	}
+}
+
+// heat compares the temperature of a drive with what it allows itself.
+func heat(s *Site, r *ruling) {
+	for _, h := range s.Hosts {
+		for _, c := range h.Controllers {
+			if c.Transport != "pcie" {
+				continue
+			}
+			now, most := -1, -1
+			for file := range c.Values {
+				n, ok := number(c, file)
+				switch {
+				case !ok:
+				case strings.HasSuffix(file, "/temp1_input"):
+					now = n
+				case strings.HasSuffix(file, "/temp1_max"):
+					most = n
+				}
+			}
+			if now < 0 || most < 0 {
+				r.unknown(h.part(c.Name), "its temperature, or its own limit, could not be read")
+				continue
+			}
+			r.unless(now >= most, h.part(c.Name), "it has %d °C, and allows itself %d", now/1000, most/1000)
+		}
+	}
+}
+
+// missing looks for drives that pools name and the machine does not have.
+func missing(s *Site, r *ruling) {
+	for _, h := range s.Hosts {
+		count, gone := h.wanted(s)
+		switch {
+		case count == 0:
+		case h.Disks == nil:
+			r.unknown(h.place(), "which drives it has could not be read")
+		default:
+			r.unless(len(gone) > 0, h.place(), "it lacks %d of %d drives: %s", len(gone), count, some(gone))
+		}
+	}
+}
+
+// usualSkew is that of most clocks; false: none is known.
+func (s *Site) usualSkew() (time.Duration, bool) {
+	var list []time.Duration
+	for _, x := range s.Hosts {
+		if x.Clock != nil {
+			list = append(list, x.Skew)
+		}
+	}
+	if len(list) == 0 {
+		return 0, false
+	}
+	slices.Sort(list)
+	return list[len(list)/2], true
+}

@@ -1,0 +1,253 @@
+package doctor
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"weft/modules/host"
+)
+
+func lnetUp(s *Site, r *ruling) {
+	for _, h := range s.Hosts {
+		switch {
+		case h.Modules["lnet"] == 0:
+		case h.LNet == nil:
+			r.unknown(h.place(), "lnet is loaded, and lnetctl says nothing that is understood")
+		case h.LNet.Down != "":
+			r.bad(h.place(), "LNet is down: %s", h.LNet.Down)
+		default:
+			for _, n := range h.LNet.NIs {
+				r.unless(n.Status != "up", h.part(n.NID), "it is %s", n.Status)
+			}
+		}
+	}
+}
+
+// wholeHealth is what LNet gives an interface that never failed.
+const wholeHealth = 1000
+
+func lnetHealth(s *Site, r *ruling) {
+	for _, n := range s.lnets() {
+		if n.Health < 0 {
+			r.unknown(n.place, "lnetctl does not tell its health")
+			continue
+		}
+		r.unless(n.Health < wholeHealth, n.place, "its health is %d of %d, with %d time-outs", n.Health, wholeHealth, n.Timeouts)
+	}
+}
+
+// lnets are the interfaces of LNet over the fabric, with their places.
+func (s *Site) lnets() (out []placedNI) {
+	for _, h := range s.Hosts {
+		if h.LNet == nil {
+			continue
+		}
+		for _, n := range h.LNet.NIs {
+			if strings.HasPrefix(n.Net, "o2ib") {
+				out = append(out, placedNI{n, h.part(n.NID)})
+			}
+		}
+	}
+	return out
+}
+
+type placedNI struct {
+	host.LNetNI
+	place Place
+}
+
+func lnetMarks(s *Site, r *ruling) {
+	for _, h := range s.Hosts {
+		if h.Modules["ko2iblnd"] == 0 || len(s.marked()) == 0 {
+			continue
+		}
+		if h.LNetToS == "" {
+			r.unknown(h.place(), "tos of ko2iblnd could not be read")
+			continue
+		}
+		r.unless(h.LNetToS == "-1" || h.LNetToS == "0", h.place(), "LNet marks nothing (tos of ko2iblnd is %s), unless default_roce_tos does: it is not in the lossless class", h.LNetToS)
+	}
+}
+
+func lnetCredits(s *Site, r *ruling) {
+	list := s.lnets()
+	var votes []int
+	for _, n := range list {
+		if n.Credits >= 0 {
+			votes = append(votes, n.Credits)
+		}
+	}
+	usual, alone := most(votes)
+	kinds := distinct(strs(votes))
+	for _, n := range list {
+		if n.Credits < 0 {
+			r.unknown(n.place, "lnetctl does not tell its peer_credits")
+			continue
+		}
+		r.unless(n.Credits != usual || !alone, n.place, "peer_credits are %d, and others have %s", n.Credits, another(kinds, strconv.Itoa(n.Credits)))
+	}
+}
+
+func strs(list []int) (out []string) {
+	for _, n := range list {
+		out = append(out, strconv.Itoa(n))
+	}
+	return out
+}
+
+func lustreTargets(s *Site, r *ruling) {
+	for _, h := range s.Hosts {
+		if h.Modules["lustre"] == 0 {
+			continue
+		}
+		if h.Lustre == nil {
+			r.unknown(h.place(), "lfs check servers says nothing that is understood")
+			continue
+		}
+		for name, state := range h.Lustre {
+			r.unless(state != "active", h.part(name), "it is %s", state)
+		}
+	}
+}
+
+func lnetPlanes(s *Site, r *ruling) {
+	for _, h := range s.Hosts {
+		if h.Modules["ko2iblnd"] == 0 || len(s.of[h]) < 2 {
+			continue
+		}
+		if h.LNet == nil {
+			r.unknown(h.place(), "lnetctl says nothing that is understood")
+			continue
+		}
+		n := 0
+		for _, ni := range h.LNet.NIs {
+			if strings.HasPrefix(ni.Net, "o2ib") {
+				n++
+			}
+		}
+		r.unless(n == 1, h.place(), "LNet uses one NIC of %d", len(s.of[h]))
+	}
+}
+
+func wekaState(s *Site, r *ruling) {
+	for _, h := range s.Hosts {
+		if h.Weka == nil {
+			continue
+		}
+		status, io := h.Weka["status"], h.Weka["io_status"]
+		if status == "" || io == "" {
+			r.unknown(h.place(), "weka status --json says nothing that is understood")
+			continue
+		}
+		r.unless(status != "OK" && status != "REDISTRIBUTING" || io != "STARTED", h.place(), "WEKA is %s, its I/O %s", status, io)
+	}
+}
+
+func wekaClock(s *Site, r *ruling) {
+	usual, known := s.usualSkew()
+	for _, h := range s.Hosts {
+		if h.Weka == nil {
+			continue
+		}
+		most, err := strconv.ParseFloat(h.Weka["skew"], 64)
+		if err != nil || !known || h.Clock == nil {
+			r.unknown(h.place(), "its clock, or what WEKA allows, could not be read")
+			continue
+		}
+		off := (h.Skew - usual).Abs()
+		r.unless(off.Seconds() > most/2, h.place(), "its clock is %s from that of most others, and WEKA allows %.0f s", off, most)
+	}
+}
+
+// wekaJumbo is the MTU from which WEKA uses packets of 4 KiB.
+const wekaJumbo = 4076
+
+func wekaMTU(s *Site, r *ruling) {
+	for _, h := range s.Hosts {
+		if h.Weka == nil {
+			continue
+		}
+		big, small := 0, 0
+		for _, e := range s.of[h] {
+			switch {
+			case e.nic.MTU == 0:
+				r.unknown(e.place(), "its MTU could not be read")
+			case e.nic.MTU >= wekaJumbo:
+				big++
+			default:
+				small++
+			}
+		}
+		if big+small > 0 {
+			r.unless(big > 0 && small > 0, h.place(), "%d of its NICs take frames of %d bytes, and %d do not", big, wekaJumbo, small)
+		}
+	}
+}
+
+func option(m host.Mount, key string) string {
+	for _, o := range strings.Split(m.Options, ",") {
+		if v, ok := strings.CutPrefix(o, key+"="); ok {
+			return v
+		}
+	}
+	return ""
+}
+
+// nfsFallback looks for mounts over TCP of a server that listens on RDMA.
+func nfsFallback(s *Site, r *ruling) {
+	listens := map[string]bool{}
+	for _, h := range s.Hosts {
+		if !slices.ContainsFunc(h.NFSPorts, func(p string) bool { return strings.HasPrefix(p, "rdma ") }) {
+			continue
+		}
+		for _, d := range h.Netdevs {
+			for _, a := range d.Addresses {
+				listens[a.Addr().String()] = true
+			}
+		}
+	}
+	for _, h := range s.Hosts {
+		for _, m := range h.Mounts {
+			server, _, ok := strings.Cut(m.Device, ":/")
+			if !strings.HasPrefix(m.Type, "nfs") || !ok {
+				continue
+			}
+			proto := option(m, "proto")
+			if proto == "" {
+				r.unknown(h.part(m.Dir), "over what it is mounted is not said")
+				continue
+			}
+			r.unless(proto == "tcp" && (listens[server] || listens[option(m, "addr")]), h.part(m.Dir), "%s is mounted over TCP, and its server listens on RDMA", m.Device)
+		}
+	}
+}
+
+func nfsListens(s *Site, r *ruling) {
+	for _, h := range s.Hosts {
+		if h.Modules["nfsd"] == 0 || !slices.ContainsFunc(s.of[h], func(e end) bool { return len(e.nic.RDMA) > 0 }) {
+			continue
+		}
+		if h.NFSPorts == nil {
+			r.unknown(h.place(), "nfsd is loaded, and on what it listens could not be read")
+			continue
+		}
+		r.unless(!slices.Contains(h.NFSPorts, "rdma 20049"), h.place(), "nfsd listens on %s, and not on rdma 20049", strings.Join(h.NFSPorts, ", "))
+	}
+}
+
+func nfsReconnects(s *Site, r *ruling) {
+	for _, h := range s.Hosts {
+		if h.NFSRDMA == nil {
+			continue
+		}
+		before := s.Before.host(h.Name)
+		if before == nil || len(before.NFSRDMA) != len(h.NFSRDMA) {
+			r.unknown(h.place(), "its mounts over RDMA were not read twice")
+			continue
+		}
+		for i, n := range h.NFSRDMA {
+			r.unless(n > before.NFSRDMA[i], h.place(), "a mount over RDMA has connected %d times between two readings", n-before.NFSRDMA[i])
+		}
+	}
+}

@@ -1,0 +1,365 @@
+package doctor
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"weft/internal/nvme/names"
+	"weft/modules/host"
+	"weft/switches"
+)
+
+// A portOf is a port of a switch.
+type portOf = switches.Port
+
+func governor(s *Site, r *ruling) {
+	for _, h := range s.Hosts {
+		if len(h.Governors) == 0 {
+			r.unknown(h.place(), "its CPUs have no scaling_governor: a guest, or a driver without")
+			continue
+		}
+		r.unless(!slices.Equal(h.Governors, []string{"performance"}), h.place(), "its CPUs are governed by %s", strings.Join(h.Governors, ", "))
+	}
+}
+
+// serves reports whether a machine exports storage.
+func (h *Host) serves(s *Site) bool {
+	if s.Model != nil && h.Server != nil {
+		for _, t := range s.Model.Targets {
+			if t.Server == h.Server {
+				return true
+			}
+		}
+		return false
+	}
+	return h.Modules["nvmet"] > 0
+}
+
+func balancing(s *Site, r *ruling) {
+	for _, h := range s.Hosts {
+		if !h.serves(s) {
+			continue
+		}
+		v, ok := h.Sysctls["kernel/numa_balancing"]
+		if !ok {
+			r.unknown(h.place(), "numa_balancing could not be read")
+			continue
+		}
+		r.unless(v != 0, h.place(), "numa_balancing is %d on a target", v)
+	}
+}
+
+func swapping(s *Site, r *ruling) {
+	for _, h := range s.Hosts {
+		if !h.serves(s) {
+			continue
+		}
+		if h.Swaps == nil {
+			r.unknown(h.place(), "/proc/swaps could not be read")
+			continue
+		}
+		r.unless(*h.Swaps > 0, h.place(), "%d KiB of swap are in use", *h.Swaps)
+	}
+}
+
+func memory(s *Site, r *ruling) {
+	for _, h := range s.Hosts {
+		if h.MemoryErrs == nil {
+			r.unknown(h.place(), "it has no edac: errors of memory are not counted")
+			continue
+		}
+		r.unless(*h.MemoryErrs > 0, h.place(), "%d errors of memory were not corrected", *h.MemoryErrs)
+	}
+}
+
+// mostSkew is how far a clock may be from those of others.
+const mostSkew = time.Second
+
+func clock(s *Site, r *ruling) {
+	var skews []time.Duration
+	for _, h := range s.Hosts {
+		if h.Clock != nil {
+			skews = append(skews, h.Skew)
+		}
+	}
+	if len(skews) == 0 {
+		for _, h := range s.Hosts {
+			r.unknown(h.place(), "it does not say what time it is")
+		}
+		return
+	}
+	slices.Sort(skews)
+	middle := skews[len(skews)/2]
+	for _, h := range s.Hosts {
+		if h.Clock == nil {
+			r.unknown(h.place(), "it does not say what time it is")
+			continue
+		}
+		off := (h.Skew - middle).Abs()
+		r.unless(off > mostSkew+h.Slack, h.place(), "its clock is %s from that of most others", off.Round(100*time.Millisecond))
+	}
+}
+
+// A fault is one of kernels.
+type fault struct {
+	from, to string // versions; to is the first without it
+	module   string // that must be loaded; "": whichever
+	text     string
+	source   string
+}
+
+// faults are those of upstream kernels. Distributions mend theirs under older numbers.
+func faults() []fault {
+	return []fault{
+		{"6.12", "6.12.106", "nvme_tcp", "page_frag_cache without locking while namespaces are scanned: memory is corrupted (up to at least 6.12.105)", "flatcar#2390"},
+		{"0", "6.18.42", "nvmet_tcp", "use after free where a data digest does not match", "CVE-2026-64535, CVE-2026-64534"},
+		{"5.4", "5.5", "nvmet_tcp", "the target crashes on R2T for Connect", "spdk#1546"},
+		{"5.8", "5.10.77", "nvme_tcp", "req->offset is corrupted", "Linux 5.10.77"},
+		{"0", "5.10.70", "nvme_rdma", "a cm id is destroyed after its qp: use after free", "Linux 5.10.70"},
+		{"5.11", "5.14.9", "nvme_rdma", "a cm id is destroyed after its qp: use after free", "Linux 5.14.9"},
+	}
+}
+
+// faultList names them for readers.
+func faultList() string {
+	var list []string
+	for _, f := range faults() {
+		from := "of " + f.from + " and later, "
+		if f.from == "0" {
+			from = ""
+		}
+		list = append(list, fmt.Sprintf("%s %sbefore %s (%s)", f.module, from, f.to, f.source))
+	}
+	return "none of " + strings.Join(list, "; ")
+}
+
+func kernelFaults(s *Site, r *ruling) {
+	for _, h := range s.Hosts {
+		switch v := version(h.Facts.Kernel); {
+		case v == nil:
+			r.unknown(h.place(), "its kernel is not known")
+		case h.Modules == nil:
+			r.unknown(h.place(), "its modules are not known")
+		default:
+			bad := false
+			for _, f := range faults() {
+				if slices.Compare(v, version(f.from)) >= 0 && slices.Compare(v, version(f.to)) < 0 && h.Modules[f.module] > 0 {
+					bad = true
+					r.bad(h.place(), "kernel %s with %s: %s (%s), unless its distribution has mended it", h.Facts.Kernel, f.module, f.text, f.source)
+				}
+			}
+			if !bad {
+				r.fine()
+			}
+		}
+	}
+}
+
+// version are the numbers that a kernel's begins with.
+func version(text string) (list []int) {
+	end := strings.IndexFunc(text, func(c rune) bool { return c != '.' && (c < '0' || c > '9') })
+	if end >= 0 {
+		text = text[:end]
+	}
+	for _, word := range strings.Split(text, ".") {
+		if n, err := strconv.Atoi(word); err == nil {
+			list = append(list, n)
+		}
+	}
+	return list
+}
+
+// role is what a machine is for, by its label; without one all are of one.
+func (h *Host) role() string {
+	if h.Server == nil {
+		return ""
+	}
+	return h.Server.Labels["role"]
+}
+
+func kernels(s *Site, r *ruling) {
+	for _, group := range alike(s.Hosts, (*Host).role) {
+		var names []string
+		for _, h := range group {
+			if h.Facts.Kernel != "" {
+				names = append(names, h.Facts.Kernel)
+			}
+		}
+		usual, alone := most(names)
+		for _, h := range group {
+			if h.Facts.Kernel == "" {
+				r.unknown(h.place(), "its kernel is not known")
+				continue
+			}
+			r.unless(h.Facts.Kernel != usual || !alone, h.place(), "kernel %s, and others of its role have another", h.Facts.Kernel)
+		}
+	}
+}
+
+// paths are the controllers of a machine that lead over a fabric.
+func (h *Host) paths() []host.Controller {
+	return slices.DeleteFunc(slices.Clone(h.Controllers), func(c host.Controller) bool {
+		return c.Transport == "pcie" || c.Transport == "loop" || c.NQN == names.Discovery
+	})
+}
+
+func (h *Host) part(name string) Place {
+	p := h.place()
+	p.Part = name
+	return p
+}
+
+func livePaths(s *Site, r *ruling) {
+	for _, h := range s.Hosts {
+		for _, c := range h.paths() {
+			if c.State == "" {
+				r.unknown(h.part(c.Name), "its state could not be read")
+				continue
+			}
+			r.unless(c.State != "live", h.part(c.Name), "the path to %s at %s is %s", c.NQN, c.Address, c.State)
+		}
+	}
+}
+
+func multipath(s *Site, r *ruling) {
+	for _, h := range s.Hosts {
+		if len(h.paths()) == 0 {
+			continue
+		}
+		if h.Multipath == "" {
+			r.unknown(h.place(), "nvme_core does not say")
+			continue
+		}
+		r.unless(h.Multipath != "Y", h.place(), "nvme_core.multipath is %s", h.Multipath)
+	}
+}
+
+func ioPolicy(s *Site, r *ruling) {
+	for _, h := range s.Hosts {
+		count := map[string]int{}
+		for _, c := range h.paths() {
+			count[c.NQN]++
+		}
+		for _, sub := range h.Subsystems {
+			if count[sub.NQN] < 2 {
+				continue
+			}
+			if sub.Policy == "" {
+				r.unknown(h.part(sub.NQN), "its iopolicy could not be read")
+				continue
+			}
+			r.unless(sub.Policy == "numa", h.part(sub.NQN), "%d paths, and iopolicy numa uses one", count[sub.NQN])
+		}
+	}
+}
+
+// leastLoss is how long a connection is to be tried again, in seconds.
+const leastLoss = 60
+
+func lossTimeout(s *Site, r *ruling) {
+	for _, h := range s.Hosts {
+		for _, c := range h.paths() {
+			text, ok := c.Values["ctrl_loss_tmo"]
+			n, err := strconv.Atoi(text)
+			switch {
+			case text == "off":
+				r.fine()
+			case !ok || err != nil:
+				r.unknown(h.part(c.Name), "its ctrl_loss_tmo could not be read")
+			default:
+				r.unless(n >= 0 && n < leastLoss, h.part(c.Name), "it is given up after %d s", n)
+			}
+		}
+	}
+}
+
+func hostNQNs(s *Site, r *ruling) {
+	first := map[string]*Host{}
+	for _, h := range s.Hosts {
+		seen := map[string]bool{}
+		for _, c := range h.paths() {
+			if c.HostNQN == "" {
+				r.unknown(h.part(c.Name), "its host NQN could not be read")
+				continue
+			}
+			if seen[c.HostNQN] {
+				continue
+			}
+			seen[c.HostNQN] = true
+			other := first[c.HostNQN]
+			if other == nil {
+				first[c.HostNQN] = h
+			}
+			r.unless(other != nil && other != h, h.place(), "%s has its host NQN, too: %s", nameOf(other), c.HostNQN)
+		}
+	}
+}
+
+func nameOf(h *Host) string {
+	if h == nil {
+		return ""
+	}
+	return h.Name
+}
+
+func fallback(s *Site, r *ruling) {
+	if s.Model == nil || !slices.ContainsFunc(s.ends(), func(e end) bool { return e.fabric() != nil && e.fabric().Transport != "tcp" }) {
+		return
+	}
+	for _, h := range s.Hosts {
+		for _, c := range h.paths() {
+			switch c.Transport {
+			case "":
+				r.unknown(h.part(c.Name), "its transport could not be read")
+			default:
+				r.unless(c.Transport == "tcp", h.part(c.Name), "the path to %s at %s is TCP", c.NQN, c.Address)
+			}
+		}
+	}
+}
+
+func mixedPaths(s *Site, r *ruling) {
+	for _, h := range s.Hosts {
+		for _, group := range alike(h.paths(), func(c host.Controller) string { return c.NQN }) {
+			kinds := map[string]bool{}
+			for _, c := range group {
+				kinds[c.Transport] = true
+			}
+			if kinds[""] {
+				r.unknown(h.part(group[0].NQN), "a transport could not be read")
+				continue
+			}
+			r.unless(len(kinds) > 1, h.part(group[0].NQN), "its %d paths are of %d transports", len(group), len(kinds))
+		}
+	}
+}
+
+func drives(s *Site, r *ruling) {
+	for _, h := range s.Hosts {
+		var local []host.Controller
+		for _, c := range h.Controllers {
+			if c.Transport == "pcie" {
+				local = append(local, c)
+			}
+		}
+		for _, group := range alike(local, func(c host.Controller) string { return c.Model }) {
+			var versions []string
+			for _, c := range group {
+				if c.Firmware != "" {
+					versions = append(versions, c.Firmware)
+				}
+			}
+			usual, alone := most(versions)
+			for _, c := range group {
+				if c.Firmware == "" {
+					r.unknown(h.part(c.Name), "its firmware could not be read")
+					continue
+				}
+				r.unless(c.Firmware != usual || !alone, h.part(c.Name), "firmware %s, and other %s of this machine have another", c.Firmware, c.Model)
+			}
+		}
+	}
+}

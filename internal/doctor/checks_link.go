@@ -1,0 +1,221 @@
+package doctor
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+func linkUp(s *Site, r *ruling) {
+	for _, e := range s.ends() {
+		switch {
+		case e.nic.Carrier == nil && e.nic.State == "":
+			r.unknown(e.place(), "it does not say whether it has a link")
+		case e.nic.Carrier != nil && *e.nic.Carrier && e.nic.State != "down":
+			r.fine()
+		case e.rnic == nil && s.hears(e) == nil: // a port that nobody uses
+		case e.nic.Carrier == nil:
+			r.bad(e.place(), "%s is off (%s)", e.nic.Interface, e.nic.State)
+		default:
+			r.bad(e.place(), "%s has no carrier", e.nic.Interface)
+		}
+	}
+}
+
+func linkSpeed(s *Site, r *ruling) {
+	for _, group := range alike(s.ends(), func(e end) string { return e.nic.ID }) {
+		var speeds []int64
+		for _, e := range group {
+			if e.nic.Speed > 0 {
+				speeds = append(speeds, e.nic.Speed)
+			}
+		}
+		usual, alone := most(speeds)
+		for _, e := range group {
+			l := s.link(e)
+			switch {
+			case e.nic.Speed <= 0:
+				r.unknown(e.place(), "it does not say how fast its link is")
+			case l != nil && l.Speed > 0:
+				p := e.place()
+				p.Range = l.At("speed")
+				r.unless(e.nic.Speed < l.Speed, p, "%s runs at %s, declared are %s", e.nic.Interface, gigabit(e.nic.Speed), gigabit(l.Speed))
+			case alone:
+				r.unless(e.nic.Speed < usual, e.place(), "%s runs at %s, and most ports of the same card at %s", e.nic.Interface, gigabit(e.nic.Speed), gigabit(usual))
+			default:
+				r.fine()
+			}
+		}
+	}
+}
+
+func gigabit(bits int64) string { return strconv.FormatFloat(float64(bits)/1e9, 'g', 4, 64) + "G" }
+
+func fec(s *Site, r *ruling) {
+	for _, group := range alike(s.ethernet(), func(e end) string { return gigabit(e.nic.Speed) }) {
+		var kinds []string
+		for _, e := range group {
+			if e.nic.FEC != "" {
+				kinds = append(kinds, strings.ToLower(e.nic.FEC))
+			}
+		}
+		usual, _ := most(kinds)
+		for _, e := range group {
+			is := strings.ToLower(e.nic.FEC)
+			switch {
+			case is == "":
+				r.unknown(e.place(), "it does not say which FEC it uses%s", said(e, "fec"))
+			case is == "off" || is == "none":
+				r.unless(e.nic.Speed >= 25e9, e.place(), "FEC is off at %s", gigabit(e.nic.Speed))
+			default:
+				r.unless(is != usual, e.place(), "FEC is %s, and most ports of %s have %s", is, gigabit(e.nic.Speed), usual)
+			}
+		}
+	}
+}
+
+// said is what was answered instead.
+func said(e end, what string) string {
+	if text := e.nic.Silent[what]; text != "" {
+		if len(text) > 120 {
+			text = text[:120] + "…"
+		}
+		return ": " + text
+	}
+	return ""
+}
+
+// flapsADay is how often a link may change in a day, as Azure's health checks have it;
+// each coming up is two.
+const flapsADay, comingUp = 5, 2
+
+func flaps(s *Site, r *ruling) {
+	for _, e := range s.ends() {
+		if e.nic.Flaps == nil || e.host.Uptime == 0 {
+			r.unknown(e.place(), "how often its link changed is not known")
+			continue
+		}
+		n := *e.nic.Flaps - comingUp
+		days := max(e.host.Uptime.Hours()/24, 1)
+		r.unless(float64(n)/days > flapsADay, e.place(), "its link changed %d times in %s since the machine started", *e.nic.Flaps, e.host.Uptime.Round(time.Minute))
+	}
+}
+
+func wrongCable(s *Site, r *ruling) {
+	for _, e := range s.ends() {
+		l := s.link(e)
+		if l == nil {
+			continue
+		}
+		sw, port := s.wired(e)
+		if sw == nil {
+			continue // from NIC to NIC, or to a switch that was not read
+		}
+		p := e.place()
+		p.Range = l.Range
+		switch h := s.hears(e); {
+		case h == nil:
+			r.unknown(p, "no switch hears it, so where its cable leads is not known")
+		default:
+			r.unless(h.sw != sw || h.Port != port, p, "it is heard by %s %s, and %s leads to %s %s", h.sw.Name, h.Port, l.Addr, sw.Name, port)
+		}
+	}
+}
+
+func oneSwitch(s *Site, r *ruling) {
+	if len(s.Switches) < 2 {
+		return
+	}
+	for _, h := range s.Hosts {
+		at := map[string]int{}
+		ends, heard := 0, 0
+		for _, e := range onEthernet(s.of[h]) {
+			ends++
+			if x := s.hears(e); x != nil {
+				at[x.sw.Name]++
+				heard++
+			}
+		}
+		switch {
+		case ends < 2:
+		case heard < ends && len(at) < 2:
+			r.unknown(h.place(), "switches hear %d of its %d NICs", heard, ends)
+		default:
+			r.unless(len(at) == 1, h.place(), "all of its %d NICs lead to one switch", ends)
+		}
+	}
+}
+
+func silent(s *Site, r *ruling) {
+	if len(s.Switches) == 0 {
+		return
+	}
+	deaf := false
+	for _, sw := range s.Switches {
+		if !sw.Heard {
+			deaf = true
+			r.unknown(sw.place(""), "it does not tell whom it hears")
+		}
+	}
+	for _, e := range s.ethernet() {
+		sw, _ := s.wired(e)
+		if s.Model != nil && sw == nil || e.nic.Carrier == nil || !*e.nic.Carrier {
+			continue // at no switch, or off, which is said elsewhere
+		}
+		if s.hears(e) == nil && deaf {
+			continue
+		}
+		r.unless(s.hears(e) == nil, e.place(), "no switch hears %s (%s)", e.nic.Interface, e.nic.MAC)
+	}
+}
+
+func portMTU(s *Site, r *ruling) {
+	for _, c := range s.cables {
+		takes := max(c.port.MTU, c.port.Frame)
+		switch {
+		case takes == 0 || c.nic.MTU == 0:
+			r.unknown(c.portPlace(), "its MTU, or that of %s, is not known", c.place())
+		default:
+			r.unless(takes < c.nic.MTU, c.portPlace(), "the port takes %d bytes, and %s sends %d", takes, c.place(), c.nic.MTU)
+		}
+	}
+}
+
+func hostMTU(s *Site, r *ruling) {
+	for _, group := range alike(s.ends(), func(e end) string { return e.fabricName() }) {
+		var values []int
+		for _, e := range group {
+			if e.nic.MTU > 0 {
+				values = append(values, e.nic.MTU)
+			}
+		}
+		usual, alone := most(values)
+		from := "most others have"
+		if f := group[0].fabric(); f != nil {
+			usual, alone, from = f.HostMTU, true, f.Addr+" declares"
+		}
+		for _, e := range group {
+			switch {
+			case e.nic.MTU == 0:
+				r.unknown(e.place(), "its MTU could not be read")
+			case e.nic.IPoIB != nil && e.fabric() != nil: // limited by its mode, which facts tells
+			default:
+				r.unless(e.nic.MTU != usual || !alone, e.place(), "its MTU is %d bytes, %s %d", e.nic.MTU, from, usual)
+			}
+		}
+	}
+}
+
+func pathFilter(s *Site, r *ruling) {
+	for _, e := range s.ethernet() {
+		all, ok := e.host.Sysctls["net/ipv4/conf/all/rp_filter"]
+		own, has := e.host.Sysctls["net/ipv4/conf/"+e.nic.Interface+"/rp_filter"]
+		if !ok || !has {
+			r.unknown(e.place(), "rp_filter of it could not be read")
+			continue
+		}
+		r.unless(max(all, own) == 1, e.place(), "rp_filter is 1: what comes in by the other NIC is dropped")
+	}
+}

@@ -1,0 +1,337 @@
+package doctor
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"weft/internal/tally"
+	"weft/inventory"
+	"weft/switches"
+)
+
+// samePFC compares all ends with what the fabric wishes, or with most of them.
+func samePFC(s *Site, r *ruling) {
+	var votes []string
+	for _, e := range s.ethernet() {
+		if e.nic.PFC != nil {
+			votes = append(votes, ranges(e.nic.PFC))
+		}
+	}
+	for _, c := range s.cables {
+		votes = append(votes, ranges(c.lossless()))
+	}
+	usual, alone := most(votes)
+	judge := func(p Place, have []int, f *inventory.Fabric, far string) {
+		want, from := usual, "most ends do for"
+		if f != nil {
+			want, from = ranges(wished(f)), f.Addr+" wants"
+		}
+		switch {
+		case f == nil && !alone:
+			r.bad(p, "it pauses for %s, and as many ends for others%s", ranges(have), far)
+		default:
+			r.unless(ranges(have) != want, p, "it pauses for priorities %s, %s %s%s", ranges(have), from, want, far)
+		}
+	}
+	for _, e := range s.ethernet() {
+		if f := e.fabric(); f != nil && f.Transport == "tcp" {
+			continue
+		}
+		if e.nic.PFC == nil {
+			r.unknown(e.place(), "which priorities it pauses for is not known%s", said(e, "pfc"))
+			continue
+		}
+		judge(e.place(), e.nic.PFC, e.fabric(), "")
+	}
+	for _, c := range s.cables {
+		if !c.infiniband() {
+			judge(c.portPlace(), c.lossless(), c.fabric(), "; "+c.place().String()+" is cabled to it")
+		}
+	}
+}
+
+func runsPFC(s *Site, r *ruling) {
+	for _, sw := range s.Switches {
+		if !sw.Operates {
+			r.unknown(sw.place(""), "%s does not tell what PFC does", sw.OS)
+			continue
+		}
+		told := false
+		for _, text := range sw.Idle {
+			told = true
+			if strings.Contains(text, "not known") || strings.Contains(text, "not checked") {
+				r.unknown(sw.place(""), "%s", text)
+				continue
+			}
+			ports := sw.linked(text)
+			for _, port := range ports {
+				r.bad(sw.place(port), "%s", text[:strings.LastIndex(text, ": ")])
+			}
+		}
+		if !told {
+			r.fine()
+		}
+	}
+}
+
+// linked are the ports that a text ends with which hear somebody: of one without a
+// link there is nothing to say.
+func (sw *Switch) linked(text string) (ports []string) {
+	for _, n := range sw.Neighbours {
+		if strings.Contains(text[strings.LastIndex(text, ": ")+1:], n.Port) && !slices.Contains(ports, n.Port) {
+			ports = append(ports, n.Port)
+		}
+	}
+	return ports
+}
+
+// sameDSCP compares the priority that each DSCP of a lossless class gets at each hop.
+func sameDSCP(s *Site, r *ruling) {
+	for dscp, want := range s.marked() {
+		for _, e := range s.ethernet() {
+			switch {
+			case e.fabric() != nil && e.fabric().Transport == "tcp":
+			case e.nic.DSCP == nil:
+				r.unknown(e.place(), "which priority it gives DSCP %d is not known%s", dscp, said(e, "app"))
+			default:
+				r.unless(e.nic.DSCP[dscp] != want, e.place(), "DSCP %d has priority %d here, and %d elsewhere", dscp, e.nic.DSCP[dscp], want)
+			}
+		}
+		for _, sw := range s.used() {
+			is := sw.priority(dscp)
+			r.unless(is != want, sw.place(""), "DSCP %d has priority %d here, and %d elsewhere", dscp, is, want)
+		}
+	}
+}
+
+// used are the switches that carry the fabric: those with a cable of it.
+func (s *Site) used() (list []*Switch) {
+	for _, sw := range s.Switches {
+		if sw.fabric() != nil || slices.ContainsFunc(s.cables, func(c cable) bool { return c.sw == sw }) {
+			list = append(list, sw)
+		}
+	}
+	return list
+}
+
+// marked are the DSCPs of lossless classes with the priorities that they are to have:
+// by the files, else as most ends have it that give them one at all.
+func (s *Site) marked() map[int]int {
+	want := map[int]int{}
+	if s.Model != nil {
+		for _, f := range s.Model.Fabrics {
+			for _, c := range f.Classes {
+				if c.PFC && f.Mode != "lossy" {
+					for _, d := range c.DSCP {
+						want[d] = c.Priority
+					}
+				}
+			}
+		}
+		return want
+	}
+	votes := map[int][]int{}
+	for _, e := range s.ethernet() {
+		for d, p := range e.nic.DSCP {
+			if slices.Contains(e.nic.PFC, p) {
+				votes[d] = append(votes[d], p)
+			}
+		}
+	}
+	for _, sw := range s.used() {
+		for _, c := range s.classes(sw) {
+			for _, d := range c.DSCP {
+				if c.PFC {
+					votes[d] = append(votes[d], c.Priority)
+				}
+			}
+		}
+	}
+	ends := len(s.ethernet()) + len(s.used())
+	for d, list := range votes {
+		if p, alone := most(list); alone && 2*len(list) > ends { // a map of the card's own says nothing
+			want[d] = p
+		}
+	}
+	return want
+}
+
+func marks(s *Site, r *ruling) {
+	for _, sw := range s.used() {
+		classes := s.classes(sw)
+		if classes == nil {
+			r.unknown(sw.place(""), "it has no classes that weft understands")
+			continue
+		}
+		for _, c := range classes {
+			if c.PFC {
+				r.unless(c.ECN == nil, sw.place(c.Name), "priority %d is lossless and marks nothing", c.Priority)
+			}
+		}
+	}
+}
+
+func thresholds(s *Site, r *ruling) {
+	for _, sw := range s.used() {
+		classes := s.classes(sw)
+		if classes == nil {
+			r.unknown(sw.place(""), "it has no classes that weft understands")
+			continue
+		}
+		for _, c := range classes {
+			if c.ECN == nil {
+				continue
+			}
+			late := c.Headroom != nil && c.Headroom.Xoff > 0 && c.ECN.Max >= c.Headroom.Xoff
+			r.unless(c.ECN.Min >= c.ECN.Max || late, sw.place(c.Name), "it marks from %d to %d bytes%s", c.ECN.Min, c.ECN.Max,
+				map[bool]string{true: ", and pauses before that"}[late])
+		}
+	}
+}
+
+func shares(s *Site, r *ruling) {
+	for _, e := range s.ethernet() {
+		if e.nic.ETS == nil {
+			r.unknown(e.place(), "its shares could not be read%s", said(e, "ets"))
+			continue
+		}
+		sum, any := 0, false
+		for _, share := range e.nic.ETS {
+			if share >= 0 {
+				sum, any = sum+share, true
+			}
+		}
+		r.unless(any && sum != 100, e.place(), "its shares sum to %d", sum)
+	}
+}
+
+func globalPause(s *Site, r *ruling) {
+	for _, e := range s.ethernet() {
+		if e.nic.Pause == nil || e.nic.PFC == nil {
+			r.unknown(e.place(), "whether it pauses the whole link is not known%s", said(e, "pause"))
+			continue
+		}
+		p := *e.nic.Pause
+		r.unless((p.RX || p.TX) && len(e.nic.PFC) > 0, e.place(), "PAUSE of the whole link is on (rx %t, tx %t) beside PFC", p.RX, p.TX)
+	}
+}
+
+func watchdog(s *Site, r *ruling) {
+	for _, sw := range s.used() {
+		if !slices.ContainsFunc(sw.Reading.Ports, func(p portOf) bool { return p.PFC }) {
+			continue
+		}
+		if !sw.Watches {
+			r.unknown(sw.place(""), "whether %s watches for a stuck queue is not read", sw.OS)
+			continue
+		}
+		r.unless(sw.Reading.Watchdog == "" && !slices.ContainsFunc(sw.Reading.Ports, func(p portOf) bool { return p.PFC && p.Watchdog }),
+			sw.place(""), "PFC is on, and nothing watches for a stuck queue")
+	}
+}
+
+func shut(s *Site, r *ruling) {
+	for _, sw := range s.used() {
+		if sw.Counters == nil {
+			r.unknown(sw.place(""), "its counters were not read")
+			continue
+		}
+		found := false
+		for _, c := range sw.Counters.Counts {
+			if c.Name == tally.WatchdogEvents && c.Off == "" {
+				found = true
+				r.unless(c.Value > 0, sw.place(c.Port), "its watchdog has shut queue %d %d times", c.Priority, c.Value)
+			}
+		}
+		if !found {
+			r.unknown(sw.place(""), "%s shows no counts of a watchdog", sw.OS)
+		}
+	}
+}
+
+func losslessDrops(s *Site, r *ruling) {
+	for _, sw := range s.used() {
+		before := s.Before.counters(sw.Name)
+		if sw.Counters == nil || before == nil {
+			r.unknown(sw.place(""), "its counters were not read")
+			continue
+		}
+		for _, class := range s.classes(sw) {
+			for _, c := range sw.Counters.Counts {
+				if !class.PFC || c.Name != tally.Drops || c.Priority != class.Priority {
+					continue
+				}
+				was, ok, _ := before.Find(c.Port, c.Priority, c.Name)
+				if !ok {
+					r.unknown(sw.place(c.Port), "drops of queue %d were not read twice", c.Priority)
+					continue
+				}
+				r.unless(c.Value > was.Value, sw.place(c.Port), "%d packets of queue %d were dropped between two readings", c.Value-was.Value, c.Priority)
+			}
+		}
+	}
+}
+
+func (s *Site) counters(name string) *tally.Ports {
+	for _, sw := range s.Switches {
+		if sw.Name == name {
+			return sw.Counters
+		}
+	}
+	return nil
+}
+
+// mostPaused is the part of the time for which a NIC may be paused.
+const mostPaused = 0.10
+
+func paused(s *Site, r *ruling) {
+	for _, e := range s.ethernet() {
+		was := s.Before.nic(e)
+		seconds := e.host.Uptime.Seconds() - s.Before.uptime(e.host.Name)
+		for _, p := range e.nic.PFC {
+			name := "rx_prio" + strconv.Itoa(p) + "_pause_duration"
+			now, ok := e.nic.Count[name]
+			before, had := was[name]
+			if !ok || !had || seconds <= 0 {
+				r.unknown(e.place(), "for how long priority %d is paused is not known", p)
+				continue
+			}
+			part := float64(now-before) / 1e6 / seconds
+			r.unless(part >= mostPaused, e.place(), "priority %d was paused for %.0f %% of %.0f s", p, part*100, seconds)
+		}
+	}
+}
+
+func (s *Site) uptime(name string) float64 {
+	if h := s.host(name); h != nil {
+		return h.Uptime.Seconds()
+	}
+	return 0
+}
+
+func sameClasses(s *Site, r *ruling) {
+	lossless := func(sw *Switch) string {
+		list := switches.Lossless(s.classes(sw))
+		return ranges(slices.Compact(list))
+	}
+	used := s.used()
+	var votes []string
+	for _, sw := range used {
+		if s.classes(sw) != nil {
+			votes = append(votes, lossless(sw))
+		}
+	}
+	usual, alone := most(votes)
+	for _, sw := range used {
+		want, from, firm := usual, "most others have", alone
+		if f := sw.fabric(); f != nil {
+			want, from, firm = ranges(wished(f)), f.Addr+" wants", true
+		}
+		if s.classes(sw) == nil {
+			r.unknown(sw.place(""), "it has no classes that weft understands")
+			continue
+		}
+		r.unless(lossless(sw) != want || !firm, sw.place(""), "its lossless priorities are %s, %s %s", lossless(sw), from, want)
+	}
+}

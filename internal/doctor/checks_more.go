@@ -1,0 +1,259 @@
+package doctor
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+
+	"weft/modules/host"
+)
+
+// bridges looks for one above a card that is narrower than the card.
+func bridges(s *Site, r *ruling) {
+	for _, e := range s.ends() {
+		switch {
+		case e.nic.Above == nil || e.nic.PCIe.Bandwidth() == 0:
+			r.unknown(e.place(), "what is above it in the tree of PCIe could not be read")
+		default:
+			i := slices.IndexFunc(e.nic.Above, func(b host.Bridge) bool { return b.Now.Bandwidth() > 0 && b.Now.Bandwidth() < e.nic.PCIe.Bandwidth() })
+			if i < 0 {
+				r.fine()
+				continue
+			}
+			r.bad(e.place(), "bridge %d above it runs at %s, and it itself at %s", i+1, e.nic.Above[i].Now, e.nic.PCIe)
+		}
+	}
+}
+
+// leastRead is how many bytes a read request of a fast card should take.
+const leastRead = 4096
+
+func readRequest(s *Site, r *ruling) {
+	for _, e := range s.ends() {
+		if e.nic.Read == 0 {
+			r.unknown(e.place(), "its configuration space could not be read (it takes od, and root)")
+			continue
+		}
+		r.unless(e.nic.Read < leastRead, e.place(), "it asks for %d bytes at most in one request", e.nic.Read)
+	}
+}
+
+func sleepingLink(s *Site, r *ruling) {
+	for _, e := range s.ends() {
+		if e.nic.ASPM == "" {
+			r.unknown(e.place(), "it has no link/l1_aspm: the kernel or the machine does not tell")
+			continue
+		}
+		r.unless(e.nic.ASPM == "1", e.place(), "its PCIe link may sleep (L1)")
+	}
+}
+
+// stacks compares whose driver it is: the kernel's, whose modules have no version, or one
+// of its vendor's.
+func stacks(s *Site, r *ruling) {
+	for _, group := range alike(s.ends(), func(e end) string { return e.nic.Driver }) {
+		if group[0].nic.Driver == "" {
+			for _, e := range group {
+				r.unknown(e.place(), "which driver it has is not known")
+			}
+			continue
+		}
+		stack := func(e end) string {
+			if v := e.host.Versions[e.nic.Driver]; v != "" {
+				return v
+			}
+			return "the kernel's own"
+		}
+		var votes []string
+		for _, e := range group {
+			votes = append(votes, stack(e))
+		}
+		usual, alone := most(votes)
+		kinds := distinct(votes)
+		for _, e := range group {
+			r.unless(stack(e) != usual || !alone, e.place(), "its driver %s is %s, and others have %s", e.nic.Driver, stack(e), another(kinds, stack(e)))
+		}
+	}
+}
+
+// distinct are the values, each once.
+func distinct(votes []string) []string {
+	list := slices.Clone(votes)
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// another is a value that is not this one.
+func another(votes []string, own string) string {
+	for _, v := range votes {
+		if v != own {
+			return v
+		}
+	}
+	return own
+}
+
+// alarms are the words of optics that a check is about, on NICs and, as what, on switches.
+func alarms(what string, words ...string) func(*Site, *ruling) {
+	return func(s *Site, r *ruling) {
+		for _, sw := range s.used() {
+			r.told(sw, what, sw.heardOn)
+		}
+		for _, e := range s.ethernet() {
+			switch {
+			case e.nic.Optics != nil:
+				var list []string
+				for _, a := range e.nic.Optics.Alarms {
+					if slices.ContainsFunc(words, func(w string) bool { return strings.Contains(strings.ToLower(a), w) }) {
+						list = append(list, a)
+					}
+				}
+				r.unless(len(list) > 0, e.place(), "the optic says: %s", strings.Join(list, ", "))
+			case strings.Contains(e.nic.Silent["optics"], "Operation not supported"): // it has none that could be read
+			default:
+				r.unknown(e.place(), "its optic was not read%s", said(e, "optics"))
+			}
+		}
+	}
+}
+
+// lostBlocks are those that FEC could not mend, by two readings.
+func lostBlocks(s *Site, r *ruling) {
+	for _, e := range s.ethernet() {
+		before := s.Before.port(e)
+		if e.nic.Lost == nil || before == nil || before.Lost == nil {
+			r.unknown(e.place(), "it does not count blocks that FEC could not mend")
+			continue
+		}
+		r.unless(*e.nic.Lost > *before.Lost, e.place(), "FEC could not mend %d blocks between two readings", *e.nic.Lost-*before.Lost)
+	}
+}
+
+// port is what an end was in this reading; nil: it was not read.
+func (s *Site) port(e end) *host.NICHealth {
+	h := s.host(e.host.Name)
+	if h == nil {
+		return nil
+	}
+	for i := range h.NICs {
+		if h.NICs[i].PCI == e.nic.PCI {
+			return &h.NICs[i]
+		}
+	}
+	return nil
+}
+
+// sameAddress looks for one address on two machines.
+func sameAddress(s *Site, r *ruling) {
+	first := map[netip.Addr]*Host{}
+	for _, h := range s.Hosts {
+		if h.Netdevs == nil {
+			r.unknown(h.place(), "its addresses could not be read")
+			continue
+		}
+		for _, d := range h.Netdevs {
+			for _, a := range d.Addresses {
+				other := first[a.Addr()]
+				if other == nil {
+					first[a.Addr()] = h
+				}
+				r.unless(other != nil && other != h, h.part(d.Name), "%s has %s, too", nameOf(other), a.Addr())
+			}
+		}
+	}
+}
+
+// stacked compares the MTU of interfaces with that of those they stand on.
+func stacked(s *Site, r *ruling) {
+	for _, h := range s.Hosts {
+		if h.Netdevs == nil {
+			r.unknown(h.place(), "its interfaces could not be read")
+			continue
+		}
+		for _, d := range h.Netdevs {
+			i := slices.IndexFunc(h.Netdevs, func(x host.Netdev) bool { return x.Name == d.Below })
+			if d.Below == "" || i < 0 || d.MTU == 0 || h.Netdevs[i].MTU == 0 {
+				continue
+			}
+			r.unless(d.MTU > h.Netdevs[i].MTU, h.part(d.Name), "its MTU is %d bytes, and %s, on which it stands, has %d", d.MTU, d.Below, h.Netdevs[i].MTU)
+		}
+		r.fine()
+	}
+}
+
+// usualRules are those that every machine has.
+const usualRules = 3
+
+// shared are the NICs of a machine whose addresses are in one subnet, two by two.
+func (s *Site) shared(h *Host) (pairs [][2]string) {
+	var seen []struct {
+		name   string
+		subnet netip.Prefix
+	}
+	for _, e := range onEthernet(s.of[h]) {
+		i := slices.IndexFunc(h.Netdevs, func(d host.Netdev) bool { return d.Name == e.nic.Interface })
+		if i < 0 {
+			continue
+		}
+		for _, a := range h.Netdevs[i].Addresses {
+			for _, x := range seen {
+				if x.subnet == a.Masked() && x.name != e.nic.Interface {
+					pairs = append(pairs, [2]string{x.name, e.nic.Interface})
+				}
+			}
+			seen = append(seen, struct {
+				name   string
+				subnet netip.Prefix
+			}{e.nic.Interface, a.Masked()})
+		}
+	}
+	return pairs
+}
+
+func oneSubnet(s *Site, r *ruling) {
+	for _, h := range s.Hosts {
+		if h.Netdevs == nil {
+			r.unknown(h.place(), "its addresses could not be read")
+			continue
+		}
+		pairs := s.shared(h)
+		for _, p := range pairs {
+			switch {
+			case h.Rules == nil:
+				r.unknown(h.part(p[1]), "%s has an address of the same subnet, and whether rules route by source could not be read", p[0])
+			case *h.Rules > usualRules:
+				r.fine() // there are rules of the site's own
+			default:
+				r.bad(h.part(p[1]), "%s has an address of the same subnet, and no rule routes by source: all leaves by one of them", p[0])
+			}
+		}
+		if len(pairs) == 0 {
+			r.fine()
+		}
+	}
+}
+
+// strayARP asks whether a NIC answers for the address of another in its subnet.
+func strayARP(s *Site, r *ruling) {
+	for _, h := range s.Hosts {
+		if h.Netdevs == nil {
+			r.unknown(h.place(), "its addresses could not be read")
+			continue
+		}
+		pairs := s.shared(h)
+		for _, p := range pairs {
+			for _, name := range p {
+				all, ok := h.Sysctls["net/ipv4/conf/all/arp_ignore"]
+				own, has := h.Sysctls["net/ipv4/conf/"+name+"/arp_ignore"]
+				if !ok || !has {
+					r.unknown(h.part(name), "arp_ignore of it could not be read")
+					continue
+				}
+				r.unless(max(all, own) == 0, h.part(name), "arp_ignore is 0, and two of its NICs are in one subnet: each answers for both")
+			}
+		}
+		if len(pairs) == 0 {
+			r.fine()
+		}
+	}
+}

@@ -1,0 +1,203 @@
+// Package doctor judges how servers, NICs, switches and paths are, by a catalogue of
+// numbered checks. Each check is a pure function of typed facts: it says fine, wrong
+// or not known of each thing that it looks at, and what is not known is never fine.
+// Nothing here asks a device.
+package doctor
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"weft/inventory"
+	"weft/inventory/catalogue"
+	"weft/modules/host"
+	"weft/modules/leaf"
+)
+
+// A Severity says what a finding costs.
+type Severity string
+
+// The severities, the worst first.
+const (
+	Critical Severity = "critical" // data or the fabric are at risk now
+	Error    Severity = "error"    // it will not work, or not without loss
+	Warn     Severity = "warn"     // slower, or fragile
+	Info     Severity = "info"
+)
+
+// Rank orders severities, the worst first.
+func (s Severity) Rank() int { return slices.Index([]Severity{Critical, Error, Warn, Info}, s) }
+
+// A Check is one row of the catalogue.
+type Check struct {
+	ID       string   `json:"id"` // WD-PCI-01
+	Title    string   `json:"title"`
+	Reads    string   `json:"reads"`
+	Limit    string   `json:"limit"`
+	Source   string   `json:"source"` // where the limit comes from
+	Severity Severity `json:"severity"`
+	Remedy   string   `json:"remedy"`
+	Twice    bool     `json:"twice,omitempty"` // it compares two readings
+	Mends    []string `json:"mends,omitempty"` // the kinds of resources that mend it, where files declare them
+
+	judge func(*Site, *ruling)
+}
+
+// A Site is what was read of all devices.
+type Site struct {
+	Model     *inventory.Model     // nil: there are no files
+	Hardware  *catalogue.Catalogue // nil: nothing is known of cards
+	Hosts     []*Host
+	Switches  []*Switch
+	Before    *Site // an earlier reading of the same; nil: there was one reading only
+	HostsLost bool  // some host could not be read: peers are not all there
+
+	cables []cable // these are made by match
+	all    []end
+	of     map[*Host][]end
+	ears   map[string]heard // who hears a MAC address, or names
+	links  map[*inventory.RNIC]*inventory.Link
+	named  map[string]*Host
+}
+
+// A Host is one server.
+type Host struct {
+	Name   string // HCL address, or as it was named
+	Server *inventory.Server
+	*host.Health
+}
+
+// A Switch is one switch.
+type Switch struct {
+	Name   string
+	Switch *inventory.Switch
+	*leaf.Health
+}
+
+// A Place is what a verdict is about.
+type Place struct {
+	Device string    `json:"device"`
+	Part   string    `json:"part,omitempty"` // NIC, port, drive
+	Range  hcl.Range `json:"-"`              // in the files; zero: there are none
+}
+
+func (p Place) String() string { return strings.TrimSpace(p.Device + " " + p.Part) }
+
+// At is the line of the files; "": none is known.
+func (p Place) At() string {
+	if p.Range.Filename == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s:%d", p.Range.Filename, p.Range.Start.Line)
+}
+
+// A Finding is a verdict that is not fine.
+type Finding struct {
+	Check *Check
+	Place Place
+	Text  string
+}
+
+// A Report is what all checks have said.
+type Report struct {
+	Findings []Finding      // the worst first
+	Unknown  []Finding      // what could not be judged, and why
+	Ignored  []Ignored      // findings that somebody has a reason for
+	Fine     map[string]int // by check: how many things are fine
+	Unasked  []string       // checks that need a second reading
+	Lost     []string       // devices that could not be read
+}
+
+// An Ignored finding is one that is not to be told again.
+type Ignored struct {
+	Finding
+	Reason string
+}
+
+// A ruling collects the verdicts of one check.
+type ruling struct {
+	check *Check
+	out   *Report
+}
+
+func (r *ruling) fine() { r.out.Fine[r.check.ID]++ }
+
+func (r *ruling) bad(p Place, format string, args ...any) {
+	r.out.Findings = append(r.out.Findings, Finding{r.check, p, fmt.Sprintf(format, args...)})
+}
+
+func (r *ruling) unknown(p Place, format string, args ...any) {
+	r.out.Unknown = append(r.out.Unknown, Finding{r.check, p, fmt.Sprintf(format, args...)})
+}
+
+// unless is fine unless something is wrong.
+func (r *ruling) unless(wrong bool, p Place, format string, args ...any) {
+	if wrong {
+		r.bad(p, format, args...)
+		return
+	}
+	r.fine()
+}
+
+// Examine has every check judge the site. What ignore names, by id, is set apart with
+// its reason.
+func Examine(s *Site, ignore map[string]string) *Report {
+	s.match()
+	out := &Report{Fine: map[string]int{}}
+	for _, c := range Catalogue() {
+		if c.Twice && s.Before == nil {
+			out.Unasked = append(out.Unasked, c.ID)
+			continue
+		}
+		c.judge(s, &ruling{c, out})
+	}
+	out.Findings = slices.DeleteFunc(out.Findings, func(f Finding) bool {
+		reason, ok := ignore[f.Check.ID]
+		if ok {
+			out.Ignored = append(out.Ignored, Ignored{f, reason})
+		}
+		return ok
+	})
+	out.Unknown = slices.DeleteFunc(out.Unknown, func(f Finding) bool { _, ok := ignore[f.Check.ID]; return ok })
+	for _, list := range [][]Finding{out.Findings, out.Unknown} {
+		slices.SortStableFunc(list, func(a, b Finding) int {
+			return cmp.Or(a.Check.Severity.Rank()-b.Check.Severity.Rank(), cmp.Compare(a.Check.ID, b.Check.ID), cmp.Compare(a.Place.String(), b.Place.String()))
+		})
+	}
+	return out
+}
+
+// Failed reports whether anything is an error or worse.
+func (r *Report) Failed() bool {
+	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Check.Severity.Rank() <= Error.Rank() })
+}
+
+// Explain returns the page of a check.
+func Explain(id string) (title, text string, ok bool) {
+	for _, c := range Catalogue() {
+		if c.ID == id {
+			return c.Title, c.page(), true
+		}
+	}
+	for _, l := range LeftOut() {
+		if l.ID == id {
+			return l.Title, "Not checked yet: " + l.Why + ".\n", true
+		}
+	}
+	return "", "", false
+}
+
+func (c *Check) page() string {
+	text := fmt.Sprintf("Severity: %s\nRead:     %s\nLimit:    %s\nFrom:     %s\n\n%s\n", c.Severity, c.Reads, c.Limit, c.Source, c.Remedy)
+	if c.Twice {
+		text += "\nCounters only say something when they grow: weft doctor --watch 10s reads twice.\n"
+	}
+	if len(c.Mends) > 0 {
+		text += "\nweft doctor --fix plans it where the files declare it (" + strings.Join(c.Mends, ", ") + ").\n"
+	}
+	return text + fmt.Sprintf("\nweft doctor --ignore %s=REASON sets its findings apart.\n", c.ID)
+}

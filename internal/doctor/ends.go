@@ -1,0 +1,299 @@
+package doctor
+
+import (
+	"slices"
+	"strings"
+
+	"weft/internal/traffic"
+	"weft/inventory"
+	"weft/modules/host"
+	"weft/switches"
+)
+
+// An end is a port of a NIC.
+type end struct {
+	host *Host
+	nic  *host.NICHealth
+	rnic *inventory.RNIC // nil: it is not declared
+}
+
+// A cable leads from a NIC to the port of a switch that hears it, or is declared to.
+type cable struct {
+	end
+	sw   *Switch
+	port *switches.Port
+}
+
+func (e end) place() Place {
+	p := Place{Device: e.host.Name, Part: e.nic.Interface}
+	if p.Part == "" {
+		p.Part = e.nic.PCI
+	}
+	switch {
+	case e.rnic != nil:
+		p.Part, p.Range = e.rnic.Name, e.rnic.Range
+	case e.host.Server != nil:
+		p.Range = e.host.Server.Range
+	}
+	return p
+}
+
+func (h *Host) place() Place {
+	p := Place{Device: h.Name}
+	if h.Server != nil {
+		p.Range = h.Server.Range
+	}
+	return p
+}
+
+func (s *Switch) place(part string) Place {
+	p := Place{Device: s.Name, Part: part}
+	if s.Switch != nil {
+		p.Range = s.Switch.Range
+	}
+	return p
+}
+
+func (c cable) portPlace() Place { return c.sw.place(c.port.Name) }
+
+// ends are the NICs that matter: those declared, with an RDMA device, or heard by a
+// switch. What manages a machine is none of them.
+func (s *Site) ends() []end { return s.all }
+
+// ethernet are the ends that do Ethernet.
+func (s *Site) ethernet() []end { return onEthernet(s.all) }
+
+func onEthernet(list []end) []end {
+	return slices.DeleteFunc(slices.Clone(list), func(e end) bool { return e.nic.IPoIB != nil || e.infiniband() })
+}
+
+func (e end) infiniband() bool {
+	return slices.ContainsFunc(e.nic.RDMA, func(p host.RDMAPort) bool { return p.Protocol == "infiniband" })
+}
+
+func (h *Host) declared(pci string) *inventory.RNIC {
+	if h.Server == nil {
+		return nil
+	}
+	for _, r := range h.Server.RNICs {
+		if r.PCI == pci {
+			return r
+		}
+	}
+	return nil
+}
+
+// hears finds the switch port that hears a NIC: by its MAC address, or by the names
+// that a daemon on its machine sends.
+func (s *Site) hears(e end) *heard {
+	keys := []string{digits(e.nic.MAC)}
+	if e.host.Health.Name != "" && e.nic.Interface != "" {
+		keys = append(keys, e.host.Health.Name+" "+e.nic.Interface)
+	}
+	for _, key := range keys {
+		if h, ok := s.ears[key]; ok && key != "" {
+			return &h
+		}
+	}
+	return nil
+}
+
+// A heard is who hears a NIC.
+type heard struct {
+	sw *Switch
+	switches.Neighbour
+}
+
+// listen notes whom switches hear: by MAC address, else by names.
+func (s *Site) listen() {
+	s.ears = map[string]heard{}
+	for _, sw := range s.Switches {
+		for _, n := range sw.Neighbours {
+			key := digits(n.PortID)
+			if key == "" && n.PortID != "" {
+				key = n.System + " " + n.PortID
+			}
+			if _, again := s.ears[key]; !again {
+				s.ears[key] = heard{sw, n}
+			}
+		}
+	}
+}
+
+// collect finds the ends, and the links that the files have them at.
+func (s *Site) collect() {
+	s.all, s.of, s.links = nil, map[*Host][]end{}, map[*inventory.RNIC]*inventory.Link{}
+	if s.Model != nil {
+		for _, l := range s.Model.Links {
+			for _, r := range []*inventory.RNIC{l.From.RNIC, l.To.RNIC} {
+				if r != nil && s.links[r] == nil {
+					s.links[r] = l
+				}
+			}
+		}
+	}
+	for _, h := range s.Hosts {
+		for i := range h.NICs {
+			e := end{h, &h.NICs[i], h.declared(h.NICs[i].PCI)}
+			if e.rnic != nil || len(e.nic.RDMA) > 0 || s.hears(e) != nil {
+				s.all, s.of[h] = append(s.all, e), append(s.of[h], e)
+			}
+		}
+	}
+}
+
+// digits are those of a MAC address, however it is written; "": it is none.
+func digits(text string) string {
+	plain := strings.ToLower(strings.NewReplacer(":", "", ".", "", "-", "").Replace(text))
+	if len(plain) != 12 || strings.Trim(plain, "0123456789abcdef") != "" {
+		return ""
+	}
+	return plain
+}
+
+// match finds the cables: as they are heard, else as they are declared.
+func (s *Site) match() {
+	s.named = make(map[string]*Host, len(s.Hosts))
+	for _, h := range s.Hosts {
+		s.named[h.Name] = h
+	}
+	s.listen()
+	s.collect()
+	s.cables = nil
+	for _, e := range s.ends() {
+		sw, port := s.wired(e)
+		if h := s.hears(e); h != nil {
+			sw, port = h.sw, h.Port
+		}
+		if sw == nil {
+			continue
+		}
+		if p, ok := sw.Reading.Port(port); ok {
+			s.cables = append(s.cables, cable{e, sw, &p})
+		}
+	}
+	if s.Before != nil {
+		s.Before.match()
+	}
+}
+
+// wired is the switch port that the files have a NIC at.
+func (s *Site) wired(e end) (*Switch, string) {
+	l := s.link(e)
+	if l == nil {
+		return nil, ""
+	}
+	far := l.From
+	if far.RNIC == e.rnic {
+		far = l.To
+	}
+	for _, sw := range s.Switches {
+		if far.Switch != nil && sw.Switch == far.Switch {
+			return sw, far.Port
+		}
+	}
+	return nil, ""
+}
+
+// link is the declared cable of a NIC; nil: none is.
+func (s *Site) link(e end) *inventory.Link { return s.links[e.rnic] }
+
+// fabric is that of a NIC or of a switch; nil: none is declared.
+func (e end) fabric() *inventory.Fabric {
+	if e.rnic == nil {
+		return nil
+	}
+	return e.rnic.Fabric
+}
+
+func (s *Switch) fabric() *inventory.Fabric {
+	if s.Switch == nil {
+		return nil
+	}
+	return s.Switch.Fabric
+}
+
+// wished are the lossless priorities of a fabric.
+func wished(f *inventory.Fabric) []int {
+	list := []int{}
+	for _, c := range f.Classes {
+		if c.PFC && f.Mode != "lossy" {
+			list = append(list, c.Priority)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// lossless are the priorities that a switch port pauses for.
+func (c cable) lossless() []int {
+	if !c.port.PFC {
+		return []int{}
+	}
+	classes := c.port.Classes // where queueing is the port's
+	if len(classes) == 0 {
+		classes = c.sw.Reading.Classes
+	}
+	if list := switches.Lossless(classes); list != nil {
+		return list
+	}
+	return []int{}
+}
+
+// classes are those of a switch; where queueing is per port, as its cabled ports do it.
+func (s *Site) classes(sw *Switch) []switches.Class {
+	list := slices.Clone(sw.Reading.Classes)
+	for _, c := range s.cables {
+		if c.sw != sw {
+			continue
+		}
+		for _, of := range c.port.Classes {
+			i := slices.IndexFunc(list, func(x switches.Class) bool { return x.Priority == of.Priority })
+			if i < 0 {
+				list = append(list, of)
+				continue
+			}
+			list[i].PFC = list[i].PFC || of.PFC
+			if list[i].ECN == nil {
+				list[i].ECN = of.ECN
+			}
+		}
+	}
+	return list
+}
+
+// priority is what a switch gives a DSCP.
+func (s *Switch) priority(dscp int) int {
+	for _, c := range s.Reading.Classes {
+		if slices.Contains(c.DSCP, dscp) {
+			return c.Priority
+		}
+	}
+	return 0
+}
+
+// most is the value that most have; alone: no other has as many.
+func most[T comparable](values []T) (value T, alone bool) {
+	count := map[T]int{}
+	for _, v := range values {
+		count[v]++
+	}
+	best := 0
+	for _, v := range values {
+		switch {
+		case count[v] > best:
+			value, best, alone = v, count[v], true
+		case count[v] == best && v != value:
+			alone = false
+		}
+	}
+	return value, alone
+}
+
+// ranges writes priorities for people.
+func ranges(list []int) string {
+	if len(list) == 0 {
+		return "none"
+	}
+	return traffic.Ranges(list)
+}

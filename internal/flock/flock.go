@@ -1,0 +1,2 @@
+// Package flock locks files among processes.
+package flock

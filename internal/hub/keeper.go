@@ -1,0 +1,96 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"weft/internal/store"
+	"weft/internal/store/nats"
+)
+
+// A keeper has the server let in who is in the store.
+type keeper struct {
+	p    *Place
+	r    *running
+	s    *nats.Store
+	note func(string)
+	url  string
+	at   store.Revision // of the store that is in effect
+}
+
+// A Server is what a server of the hub says of itself, in the store.
+type Server struct {
+	Name    string         `json:"name"`
+	URLs    []string       `json:"urls"`
+	Members store.Revision `json:"members"` // it lets in who was in the store then
+	Said    time.Time      `json:"said"`
+}
+
+const serversFolder = "server"
+
+// load reads the credentials and puts them into effect.
+func (k *keeper) load(ctx context.Context) error {
+	list, at, err := members(ctx, k.s)
+	if err != nil {
+		return err
+	}
+	if err := k.r.admit(k.p.users(list)); err != nil {
+		return err
+	}
+	if err := writeJSON(k.p.file("members.json"), list); err != nil {
+		return err
+	}
+	k.at = at
+	return k.say(ctx)
+}
+
+// say writes what is in effect.
+func (k *keeper) say(ctx context.Context) error {
+	text, err := json.Marshal(Server{Name: k.p.about.Name, URLs: k.p.about.URLs, Members: k.at, Said: time.Now().UTC()})
+	if err != nil {
+		return err
+	}
+	key := serversFolder + "/" + k.p.about.Name
+	for {
+		e, err := k.s.Get(ctx, key)
+		switch {
+		case errors.As(err, new(*store.NotFoundError)):
+			_, err = k.s.Create(ctx, key, text)
+		case err == nil:
+			_, err = k.s.Update(ctx, key, text, e.Revision)
+		}
+		if !errors.As(err, new(*store.StaleError)) && !errors.As(err, new(*store.ExistsError)) {
+			return err
+		}
+	}
+}
+
+// follow puts each change into effect until the context ends.
+func (k *keeper) follow(ctx context.Context) {
+	for ctx.Err() == nil {
+		var err error
+		for _, err = range k.s.Watch(ctx, membersFolder, k.at) {
+			if err == nil {
+				err = k.load(ctx)
+			}
+			if err != nil {
+				break
+			}
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		k.note("credentials stay as they are until the store answers: " + err.Error())
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Second):
+		}
+		if errors.As(err, new(*store.GapError)) { // it was put back from a copy
+			if err := k.load(ctx); err != nil && ctx.Err() == nil {
+				k.note("credentials stay as they are: " + err.Error())
+			}
+		}
+	}
+}

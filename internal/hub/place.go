@@ -1,0 +1,127 @@
+// Package hub is the server of a store that people, pipelines and workers share: NATS
+// JetStream inside weft, with certificates and credentials of its own.
+//
+// A directory is all of a server: hub.json says what it is, tls has its certificates,
+// admin.creds is the key to all of it, jetstream is what it keeps. Credentials of
+// people are kept in the store itself, by their public keys, so that all servers of a
+// hub know them; members.json is a copy to start with.
+package hub
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"weft/internal/flock"
+	"weft/internal/hint"
+	"weft/internal/store/nats"
+)
+
+// own is whose store the hub keeps its own affairs in: no name of an owner is so
+// spelled (store.Segment).
+const own = "_hub"
+
+// about is hub.json.
+type about struct {
+	Format int      `json:"format"`
+	Name   string   `json:"name"`  // of the server, within the hub
+	URLs   []string `json:"urls"`  // at which others reach it
+	Admin  string   `json:"admin"` // the public key of who may do everything
+	Plain  bool     `json:"plain,omitempty"`
+	Mode   mode     `json:"mode,omitempty"` // "": it never ran
+}
+
+// A Place is the directory of a server of a hub.
+type Place struct {
+	dir   string
+	about about
+}
+
+// Open finds the server of a directory.
+func Open(dir string) (*Place, error) {
+	p := &Place{dir: dir}
+	text, err := os.ReadFile(p.file("hub.json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, hint.Wrap(fmt.Errorf("%s is no directory of a hub: there is no hub.json", dir), "make one with weft hub init --dir %s", dir)
+	} else if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(text, &p.about); err != nil {
+		return nil, fmt.Errorf("%s: %w", p.file("hub.json"), err)
+	}
+	if p.about.Format != 1 {
+		return nil, fmt.Errorf("%s: the hub has format %d, and this weft knows format 1: use a newer weft", dir, p.about.Format)
+	}
+	return p, nil
+}
+
+// Name is that of the server.
+func (p *Place) Name() string { return p.about.Name }
+
+func (p *Place) file(parts ...string) string {
+	return filepath.Join(append([]string{p.dir}, parts...)...)
+}
+
+// admin is the key to all.
+func (p *Place) admin() (*nats.Credential, error) {
+	name := p.file("admin.creds")
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	c, err := nats.ParseCredential(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return c, nil
+}
+
+// A BusyError is a directory that another process has.
+type BusyError struct{ Dir string }
+
+func (e *BusyError) Error() string { return "another weft hub has the directory " + e.Dir }
+
+// lock keeps other processes out of the directory until it is closed.
+func (p *Place) lock() (*os.File, error) {
+	f, err := os.OpenFile(p.file("lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	free, err := flock.Try(f, false)
+	if err == nil && !free {
+		err = &BusyError{p.dir}
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// write puts a file in its place whole, for its owner only.
+func write(name string, text []byte) error {
+	tmp := name + ".new"
+	f, err := os.OpenFile(tmp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = os.Rename(tmp, name)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(tmp))
+	}
+	return nil
+}
+
+func writeJSON(name string, v any) error {
+	text, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	return write(name, append(text, '\n'))
+}

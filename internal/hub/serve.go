@@ -1,0 +1,302 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	client "github.com/nats-io/nats.go"
+
+	"weft/internal/hint"
+	"weft/internal/store/nats"
+)
+
+// Serving is how a server of a hub runs.
+type Serving struct {
+	Listen    string // address and port of clients; "" is loopback at Port
+	Cert, Key string // what clients meet; "": what the hub's own authority signed
+	Cluster   string // address and port of the other servers of the hub
+	Peers     []string
+	Note      func(string)    // what happens; nil: nobody listens
+	Ready     func(at string) // called once, when it can be used
+}
+
+// Started is serving.json: who serves the directory.
+type Started struct {
+	PID   int       `json:"pid"`
+	URL   string    `json:"url"`
+	Since time.Time `json:"since"`
+}
+
+// patience is how long a server may take to listen, and an answer within it.
+const patience = time.Minute
+
+// Serve serves until the context ends, which is no error.
+func (p *Place) Serve(ctx context.Context, how Serving) error {
+	if how.Note == nil {
+		how.Note = func(string) {}
+	}
+	opts, err := p.options(how)
+	if err != nil {
+		return err
+	}
+	lock, err := p.lock()
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	if err := p.settle(map[bool]mode{true: clustered, false: alone}[len(how.Peers) > 0]); err != nil {
+		return err
+	}
+	_ = os.Remove(p.file("serving.json")) // of one that was killed
+	known, err := p.copied()
+	if err != nil {
+		how.Note("credentials are known once the store has been read: " + err.Error())
+	}
+	opts.Nkeys = p.users(known)
+	r, err := p.start(opts, how.Note)
+	if err != nil {
+		return err
+	}
+	defer r.stop()
+	at := p.reached(r.Addr())
+	if len(how.Peers) > 0 {
+		how.Note("waiting for the other servers of the hub: most of them must be there")
+	}
+	s, err := r.patiently(ctx, copies(how.Peers), how.Note)
+	if err != nil {
+		return nil // it was told to end
+	}
+	defer s.Close()
+	k := keeper{p: p, r: r, s: s, note: how.Note, url: at}
+	if err := k.load(ctx); err != nil && ctx.Err() == nil {
+		return err
+	}
+	if err := writeJSON(p.file("serving.json"), Started{PID: os.Getpid(), URL: at, Since: time.Now().UTC()}); err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(p.file("serving.json")) }() // the lock is what says that it serves
+	if how.Ready != nil {
+		how.Ready(at)
+	}
+	k.follow(ctx)
+	return nil
+}
+
+// copies is on how many servers a store is kept: most of them must be there to change it.
+func copies(peers []string) int { return min(1+len(peers), 3) }
+
+// reached is where clients of this machine find the server.
+func (p *Place) reached(addr net.Addr) string {
+	host, port, err := net.SplitHostPort(addr.String())
+	if err != nil {
+		return addr.String()
+	}
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return map[bool]string{true: "nats://", false: "tls://"}[p.about.Plain] + net.JoinHostPort(host, port)
+}
+
+// options are those of the server.
+func (p *Place) options(how Serving) (*server.Options, error) {
+	host, port, err := address(how.Listen, net.JoinHostPort("127.0.0.1", Port))
+	if err != nil {
+		return nil, err
+	}
+	o := p.bare()
+	o.DontListen, o.Host, o.Port = false, host, port
+	if p.about.Plain {
+		if !loopback(host) {
+			return nil, hint.Wrap(fmt.Errorf("%s is not loopback: this hub was made without TLS", how.Listen), "listen at 127.0.0.1, or make a hub with TLS")
+		}
+		if how.Cert != "" || how.Cluster != "" || len(how.Peers) > 0 {
+			return nil, errors.New("this hub was made without TLS: it has no certificates and no other servers")
+		}
+		return o, nil
+	}
+	if (how.Cert == "") != (how.Key == "") {
+		return nil, errors.New("a certificate and its key are given together")
+	}
+	shown := &pair{cert: how.Cert, key: how.Key}
+	if how.Cert == "" {
+		shown = &pair{cert: p.file("tls", "server.crt"), key: p.file("tls", "server.key")}
+	}
+	if _, err := shown.get(); err != nil {
+		return nil, err
+	}
+	o.TLSConfig, o.TLSTimeout = shown.clients(), 10
+	if u, err := url.Parse(p.about.URLs[0]); err == nil && !loopback(u.Hostname()) {
+		o.ClientAdvertise = u.Host
+	}
+	if how.Cluster == "" && len(how.Peers) == 0 {
+		return o, nil
+	}
+	return o, p.clustered(o, how)
+}
+
+// clustered adds what makes the server one of several.
+func (p *Place) clustered(o *server.Options, how Serving) error {
+	if how.Cluster == "" || len(how.Peers) < 2 {
+		return hint.Wrap(errors.New("a hub has one server, or three and more: two are less safe than one"), "name where this one listens for the others, and each other one")
+	}
+	host, port, err := address(how.Cluster, "")
+	if err != nil {
+		return err
+	}
+	o.Cluster = server.ClusterOpts{Name: "weft", Host: host, Port: port, TLSTimeout: 10, NoAdvertise: true}
+	if o.Cluster.TLSConfig, err = p.among(); err != nil {
+		return err
+	}
+	for _, peer := range how.Peers {
+		host, port, err := net.SplitHostPort(peer)
+		if err != nil || host == "" {
+			return fmt.Errorf("%q is no other server: it is a host and a port", peer)
+		}
+		o.Routes = append(o.Routes, &url.URL{Scheme: "tls", Host: net.JoinHostPort(host, port)})
+	}
+	return nil
+}
+
+// bare are the options of a server that nobody but this process reaches. What it
+// acknowledges is on disk.
+func (p *Place) bare() *server.Options {
+	return &server.Options{ServerName: p.about.Name, DontListen: true, NoSigs: true, JetStream: true, StoreDir: p.dir, SyncAlways: true,
+		MaxConn: 2048, AuthTimeout: 10, WriteDeadline: 30 * time.Second, DisableJetStreamBanner: true}
+}
+
+func (p *Place) bareWithUsers() *server.Options {
+	o := p.bare()
+	o.Nkeys = p.users(nil)
+	return o
+}
+
+// served is who serves the directory.
+func (p *Place) served() (s Started, err error) {
+	text, err := os.ReadFile(p.file("serving.json"))
+	if err != nil {
+		return s, err
+	}
+	return s, json.Unmarshal(text, &s)
+}
+
+// address reads an address and a port; port 0 takes a free one.
+func address(text, unless string) (host string, port int, err error) {
+	if text == "" {
+		text = unless
+	}
+	host, p, err := net.SplitHostPort(text)
+	if err == nil {
+		port, err = strconv.Atoi(p)
+	}
+	if err != nil || port < 0 || port > 65535 {
+		return "", 0, fmt.Errorf("%q is no address to listen at: it is like 127.0.0.1:%s", text, Port)
+	}
+	if port == 0 {
+		port = server.RANDOM_PORT
+	}
+	return host, port, nil
+}
+
+// A running is a server in this process.
+type running struct {
+	*server.Server
+	opts  *server.Options
+	admin *nats.Credential
+}
+
+// gcPercent keeps the memory of a hub near to what it holds.
+const gcPercent = 50
+
+func (p *Place) start(opts *server.Options, note func(string)) (*running, error) {
+	admin, err := p.admin()
+	if err != nil {
+		return nil, err
+	}
+	s, err := server.NewServer(opts)
+	if err != nil {
+		return nil, fmt.Errorf("the server in %s does not start: %w", p.dir, err)
+	}
+	told := newLog(note)
+	s.SetLoggerV2(told, false, false, false)
+	debug.SetGCPercent(gcPercent)
+	s.Start()
+	r := &running{Server: s, opts: opts, admin: admin}
+	ready := false
+	for end := time.Now().Add(patience); !ready && told.why() == "" && time.Now().Before(end); {
+		ready = s.ReadyForConnections(time.Second)
+	}
+	if why := told.why(); !ready || why != "" {
+		r.stop()
+		if why == "" {
+			why = "it does not listen"
+		}
+		return nil, fmt.Errorf("the server in %s does not start: %s", p.dir, why)
+	}
+	return r, nil
+}
+
+func (r *running) stop() {
+	r.Shutdown()
+	r.WaitForShutdown()
+}
+
+// store opens the store of an owner as the administrator, within this process.
+func (r *running) store(ctx context.Context, owner string, replicas int) (*nats.Store, error) {
+	o, err := r.admin.Options()
+	if err != nil {
+		return nil, err
+	}
+	// What is lost on its way is missed soon.
+	o.URL, o.Owner, o.Replicas, o.Timeout, o.Synced = "", owner, replicas, 4*time.Second, true
+	o.Connect = append(slices.Clone(o.Connect), client.InProcessServer(r.Server), noTLS)
+	return nats.Open(ctx, o)
+}
+
+// patiently opens the hub's own store once most servers are there.
+func (r *running) patiently(ctx context.Context, replicas int, note func(string)) (*nats.Store, error) {
+	for last := ""; ; {
+		s, err := r.store(ctx, own, replicas)
+		if err == nil {
+			return s, nil
+		}
+		if text := err.Error(); text != last && ctx.Err() == nil {
+			note("waiting: " + text)
+			last = text
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
+
+// noTLS: what stays in this process is not encrypted.
+func noTLS(o *client.Options) error {
+	o.Secure, o.TLSConfig = false, nil
+	return nil
+}
+
+// admit lets in whom it is given, and hangs up on those who have lost their credential.
+func (r *running) admit(users []*server.NkeyUser) error {
+	o := r.opts.Clone()
+	o.Nkeys = users
+	if err := r.ReloadOptions(o); err != nil {
+		return fmt.Errorf("the server does not take the credentials: %w", err)
+	}
+	return nil
+}
+
+// oneLine is what the server says, on one line.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

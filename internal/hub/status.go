@@ -1,0 +1,114 @@
+package hub
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"time"
+
+	"weft/internal/store"
+	"weft/internal/store/nats"
+)
+
+// A Status is how a hub is.
+type Status struct {
+	Name        string     `json:"name"`
+	URL         string     `json:"url"`
+	PID         int        `json:"pid"`
+	Since       time.Time  `json:"since"`
+	Plain       bool       `json:"plain"`
+	Certificate *time.Time `json:"certificate_until,omitempty"` // that of the hub's own authority
+	Servers     []Server   `json:"servers"`
+	Members     int        `json:"members"`
+	Owners      []Owner    `json:"owners"`
+}
+
+// An Owner is whose store the hub keeps.
+type Owner struct {
+	Name string `json:"name"`
+	nats.State
+	Held []store.Holding `json:"leases_held"`
+}
+
+// Whole reports whether every server has all.
+func (s *Status) Whole() bool {
+	for _, o := range s.Owners {
+		for _, stream := range o.Streams {
+			if len(stream.Behind) > 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// A StoppedError is a hub that does not run.
+type StoppedError struct{ Dir string }
+
+func (e *StoppedError) Error() string { return fmt.Sprintf("the hub in %s does not run", e.Dir) }
+
+// Status asks the hub how it is. It is not run for that.
+func (p *Place) Status(ctx context.Context) (*Status, error) {
+	lock, err := p.lock()
+	switch {
+	case err == nil:
+		lock.Close()
+		return nil, &StoppedError{p.dir}
+	case !errors.As(err, new(*BusyError)):
+		return nil, err
+	}
+	at, err := p.served()
+	if err != nil {
+		return nil, &store.UnavailableError{Err: errors.New("it is starting, or stopping")}
+	}
+	s := &Session{p: p}
+	out := &Status{Name: p.about.Name, URL: at.URL, PID: at.PID, Since: at.Since, Plain: p.about.Plain}
+	if !p.about.Plain {
+		own := &pair{cert: p.file("tls", "server.crt"), key: p.file("tls", "server.key")}
+		c, err := own.get()
+		if err != nil {
+			return nil, err
+		}
+		leaf, err := x509.ParseCertificate(c.Certificate[0])
+		if err != nil {
+			return nil, err
+		}
+		out.Certificate = &leaf.NotAfter
+	}
+	mine, err := s.Store(ctx, own)
+	if err != nil {
+		return nil, err
+	}
+	defer mine.Close()
+	if out.Servers, err = said(ctx, mine); err != nil {
+		return nil, err
+	}
+	list, _, err := members(ctx, mine)
+	if err != nil {
+		return nil, err
+	}
+	out.Members = len(list)
+	all, err := mine.Owners(ctx)
+	for _, name := range all {
+		var o Owner
+		if o, err = s.owner(ctx, name); err != nil {
+			break
+		}
+		out.Owners = append(out.Owners, o)
+	}
+	return out, err
+}
+
+func (s *Session) owner(ctx context.Context, name string) (Owner, error) {
+	o := Owner{Name: name}
+	one, err := s.Store(ctx, name)
+	if err != nil {
+		return o, err
+	}
+	defer one.Close()
+	if o.State, err = one.State(ctx); err == nil {
+		o.Held, err = one.Leases(ctx, "")
+	}
+	return o, err
+}

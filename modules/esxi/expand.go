@@ -1,0 +1,82 @@
+package esxi
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"weft/inventory"
+	"weft/modules/host"
+	"weft/plan"
+)
+
+// A carrier is what a service of a vmk is: its tag on hosts, and the transport of NVMe.
+type carrier struct{ tag, transport string }
+
+// carrierOf is that of a service by its name in the files.
+func carrierOf(service string) carrier {
+	if service == "nvme-rdma" {
+		return carrier{"NVMeRDMA", "rdma"}
+	}
+	return carrier{"NVMeTCP", "tcp"} // the language takes no other
+}
+
+// portOf makes what a NIC of a fabric is to have: a switch of its own with a port group of
+// its name, a port of the VMkernel, its services, and an adapter for NVMe.
+func portOf(d *host.Machine, r *inventory.RNIC) (list []host.Wanted, err error) {
+	v := r.VMK
+	switch {
+	case v == nil:
+		return nil, errors.New("a NIC of ESXi needs a vmk block: its address is that of a port of the VMkernel")
+	case r.Fabric == nil || r.Fabric.Transport == "infiniband" || r.Fabric.Transport == "iwarp":
+		return nil, errors.New("a NIC of ESXi needs a fabric that is rocev2 or tcp")
+	case r.Software:
+		return nil, errors.New("ESXi has no RDMA in software")
+	case !r.Address.IsValid() || !r.Address.Addr().Is4():
+		return nil, errors.New("a vmk needs an address of IPv4")
+	}
+	for _, other := range r.Server.RNICs {
+		if other != r && other.VMK != nil && (other.VMK.VSwitch == v.VSwitch || other.VMK.ID == v.ID) {
+			return nil, fmt.Errorf("rnic %s has the same vswitch or vmk: each NIC has its own, which is its only uplink", other.Name)
+		}
+	}
+	add := func(kind, name string, r plan.Resource) {
+		list = append(list, host.Wanted{Kind: kind, Name: name, Resource: r})
+	}
+	mtu := r.Fabric.HostMTU
+	add("vswitch", v.VSwitch, VSwitchKind().Want(d, &VSwitch{Name: v.VSwitch, PCI: r.PCI, MTU: mtu}))
+	add("portgroup", v.VSwitch, PortGroupKind().Want(d, &PortGroup{Name: v.VSwitch, VSwitch: v.VSwitch, PCI: r.PCI}))
+	add("vmkernel", v.ID, VMKernelKind().Want(d, &VMKernel{ID: v.ID, PortGroup: v.VSwitch, MTU: mtu, Address: r.Address}))
+	for _, s := range v.Services {
+		is := carrierOf(s)
+		if is.transport == "rdma" && r.Fabric.Transport == "tcp" {
+			return nil, fmt.Errorf("%s carries no RDMA, which the service %s wants", r.Fabric.Addr, s)
+		}
+		add("vmk_service", v.ID+"."+is.tag, ServiceKind().Want(d, &Service{v.ID, is.tag}))
+		add("nvme_adapter", r.Name+"."+is.transport, NVMeAdapterKind().Want(d, &NVMeAdapter{PCI: r.PCI, Transport: is.transport, Enabled: true}))
+	}
+	return list, nil
+}
+
+// connect makes a connection to a subsystem at a portal, from a NIC.
+func connect(d *host.Machine, i *inventory.Initiator, c *inventory.Connect, t *inventory.Target, sub *inventory.Subsystem, p inventory.Portal, r *inventory.RNIC) (host.Wanted, error) {
+	none := host.Wanted{}
+	switch {
+	case i.Key != nil:
+		return none, errors.New("dhchap_key: what authenticates an ESXi host has no source that agrees with others")
+	case t.Engine != "external":
+		return none, fmt.Errorf("%s: its engine %s does no fused compare and write, without which a datastore that several hosts share is corrupted (vSphere Web Services API, HostNvmeController.fusedOperationSupported); connect ESXi to external targets that do", t.Addr, t.Engine)
+	}
+	for _, a := range []string{"iopolicy", "io_queues", "ctrl_loss_tmo", "fast_io_fail_tmo", "reconnect_delay", "keep_alive_tmo"} {
+		if c.Writes(a) {
+			return none, fmt.Errorf("%s: ESXi decides that by itself", a)
+		}
+	}
+	for _, transport := range t.Transport { // the first that the NIC has a service for
+		if slices.ContainsFunc(r.VMK.Services, func(s string) bool { return carrierOf(s).transport == transport }) {
+			return host.Wanted{Kind: "nvme_connection", Resource: NVMeConnectionKind().Want(d, &NVMeConnection{
+				NQN: sub.NQN, Transport: transport, Address: p.Address, PCI: r.PCI, HostNQN: i.HostNQN})}, nil
+		}
+	}
+	return none, fmt.Errorf("rnic %s has no service for the transport of %s", r.Name, t.Addr)
+}

@@ -1,0 +1,237 @@
+package esxi
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"strings"
+	"time"
+
+	"weft/internal/hint"
+	"weft/internal/remote"
+	"weft/modules/host"
+	"weft/plan"
+)
+
+// An NVMeAdapter is NVMe over fabrics on a NIC.
+type NVMeAdapter struct {
+	PCI       string
+	Transport string // rdma or tcp
+	Enabled   bool
+
+	Name, Device string `json:"-"` // observed: vmhba64, vmrdma0
+}
+
+// NVMeAdapterKind is the kind nvme_adapter.
+func NVMeAdapterKind() *host.Kind[NVMeAdapter] {
+	return &host.Kind[NVMeAdapter]{
+		Name: "nvme_adapter", Lasting: true,
+		Looks: (*NVMeAdapter).Looks, Parse: (*NVMeAdapter).Parse, Diff: (*NVMeAdapter).Diff, Steps: (*NVMeAdapter).Steps, NIC: func(a *NVMeAdapter) string { return a.PCI },
+	}
+}
+
+func (a *NVMeAdapter) Looks() []remote.Look { return deviceLooks() }
+
+func (a *NVMeAdapter) Parse(s remote.Seen) (*NVMeAdapter, error) {
+	d, err := readDevices(s)
+	if err != nil {
+		return nil, err
+	}
+	what := map[string]string{"rdma": "rdma", "tcp": "nic"}[a.Transport]
+	have := &NVMeAdapter{PCI: a.PCI, Transport: a.Transport}
+	if have.Device, err = d.name(what, a.PCI); err != nil {
+		return nil, err
+	}
+	n, err := d.nic(a.PCI)
+	if err != nil {
+		return nil, err
+	}
+	if on := d.adapter(a.Transport, n); on != nil {
+		have.Enabled, have.Name = true, on.Name
+	}
+	return have, nil
+}
+
+// Diff: an adapter stays. What turns NVMe off on a device has no source.
+func (a *NVMeAdapter) Diff(have *NVMeAdapter) []plan.Change {
+	if a == nil || !a.Enabled {
+		return nil
+	}
+	return plan.Changed("enabled", host.Some(have).Enabled, true, plan.ImpactNone)
+}
+
+func (a *NVMeAdapter) Steps(have *NVMeAdapter) []remote.Step {
+	if a == nil || !a.Enabled || host.Some(have).Enabled {
+		return nil
+	}
+	device := rdmaName(a.PCI)
+	if a.Transport == "tcp" {
+		device = nicName(a.PCI)
+	}
+	return []remote.Step{host.Run("esxcli", "nvme", "fabrics", "enable", "-p", strings.ToUpper(a.Transport), "-d", device)}
+}
+
+// An NVMeConnection is one controller that the host has, to a subsystem at a portal,
+// over the adapter on one NIC. The host remembers it, and connects again when it starts.
+type NVMeConnection struct {
+	NQN       string
+	Transport string
+	Address   netip.AddrPort
+	PCI       string
+	HostNQN   string // that targets are to admit; "": it is not compared
+
+	adapter string // observed
+	offline bool
+	leads   leads
+	also    []string // other portals over which the same adapter has the subsystem
+}
+
+// NVMeConnectionKind is the kind nvme_connection.
+func NVMeConnectionKind() *host.Kind[NVMeConnection] {
+	return &host.Kind[NVMeConnection]{
+		Name:  "nvme_connection",
+		Looks: (*NVMeConnection).Looks, Parse: (*NVMeConnection).Parse, Diff: (*NVMeConnection).Diff, Steps: (*NVMeConnection).Steps,
+		Verify: (*NVMeConnection).Verify, Left: (*NVMeConnection).Left, Keeps: (*NVMeConnection).Keeps, Together: holdStores, Advice: (*NVMeConnection).Advice,
+	}
+}
+
+func controllersLook() remote.Look { return ask("nvme", "controller", "list") }
+func namespacesLook() remote.Look  { return ask("nvme", "namespace", "list") }
+func extentsLook() remote.Look     { return ask("storage", "vmfs", "extent", "list") }
+
+func (n *NVMeConnection) Looks() []remote.Look {
+	return append(deviceLooks(), controllersLook(), namespacesLook(), extentsLook(), nqnLook())
+}
+
+// A controller is one that the host lists, whose name tells the rest of it.
+type controller struct {
+	number, nqn, adapter, address string
+	online                        bool
+}
+
+// readControllers: a name is NQN#ADAPTER#ADDRESS:PORT; those of drives are none of ours.
+func readControllers(s remote.Seen, err *error) (list []controller) {
+	for _, r := range table(s, controllersLook(), err) {
+		part := strings.Split(r.text("Name"), "#")
+		if len(part) == 3 {
+			list = append(list, controller{r.text("ControllerNumber"), part[0], part[1], part[2], r.flag("IsOnline")})
+		}
+	}
+	return list
+}
+
+func (n *NVMeConnection) Parse(s remote.Seen) (*NVMeConnection, error) {
+	d, err := readDevices(s)
+	if err != nil {
+		return nil, err
+	}
+	if is := hostNQN(s, &err); err == nil && n.HostNQN != "" && is != n.HostNQN {
+		return nil, hint.Wrap(fmt.Errorf("the host gives itself the NQN %s, and targets are to admit %s", is, n.HostNQN), "write hostnqn = %q in its initiator: ESXi takes no other", is)
+	}
+	nic, wrong := d.nic(n.PCI)
+	if err == nil {
+		err = wrong
+	}
+	all := readControllers(s, &err)
+	if err != nil {
+		return nil, err
+	}
+	on := d.adapter(n.Transport, nic)
+	if on == nil {
+		return nil, nil // it comes with a step before
+	}
+	var have *NVMeConnection
+	number := ""
+	var also []string
+	for _, c := range all {
+		switch {
+		case c.adapter != on.Name || c.nqn != n.NQN:
+		case c.address == n.Address.String():
+			have, number = &NVMeConnection{NQN: n.NQN, Transport: n.Transport, Address: n.Address, PCI: n.PCI, HostNQN: n.HostNQN, adapter: on.Name, offline: !c.online}, c.number
+		default:
+			also = append(also, c.address)
+		}
+	}
+	if have == nil {
+		return nil, nil
+	}
+	have.also, have.leads = also, leads{[]string{number}, readStores(s, all, &err)}
+	if err != nil {
+		return nil, err
+	}
+	return have, nil
+}
+
+func (n *NVMeConnection) Diff(have *NVMeConnection) []plan.Change {
+	switch {
+	case n == nil && have != nil:
+		return []plan.Change{{Path: "connected", Before: "true", After: "false", Impact: plan.ImpactTraffic}}
+	case n != nil && have == nil:
+		return []plan.Change{{Path: "connected", Before: "false", After: "true"}}
+	}
+	return nil
+}
+
+func (n *NVMeConnection) Steps(have *NVMeConnection) []remote.Step {
+	switch {
+	case n == nil && have != nil:
+		return []remote.Step{host.Run("esxcli", "nvme", "fabrics", "disconnect", "-a", adapterName(have.Transport, have.PCI), "-s", have.NQN)}
+	case n != nil && have == nil:
+		return []remote.Step{host.Run("esxcli", "nvme", "fabrics", "connect", "-a", adapterName(n.Transport, n.PCI), "-i", n.Address.Addr().String(),
+			"-p", fmt.Sprint(n.Address.Port()), "-s", n.NQN)}
+	}
+	return nil
+}
+
+// Keeps: the host ends all connections of an adapter to a subsystem at once.
+func (n *NVMeConnection) Keeps() string {
+	if len(n.also) > 0 {
+		return n.adapter + " has the same subsystem at " + strings.Join(n.also, ", ") + " as well, which would be disconnected with it"
+	}
+	return ""
+}
+
+func (n *NVMeConnection) Left() string {
+	if n.offline {
+		return "its controller is not online: esxcli nvme controller list, /var/log/vmkernel.log"
+	}
+	return ""
+}
+
+func (n *NVMeConnection) Advice(reply string) string {
+	if strings.Contains(reply, "connect") {
+		return "the target must listen at " + n.Address.String() + " and admit the NQN of the host; vmkping -I VMK -d -s 8972 " + n.Address.Addr().String() + " shows whether full frames pass"
+	}
+	return ""
+}
+
+const connectPatience = 20 * time.Second // until a controller is online
+
+// Verify: the controller is online.
+func (n *NVMeConnection) Verify(ctx context.Context, h remote.Host) error {
+	t := transport{h}
+	if asked, ok := h.(transport); ok {
+		t = asked
+	}
+	for deadline := time.Now().Add(connectPatience); ; {
+		seen, err := t.Read(ctx, n.Looks())
+		if err != nil {
+			return err
+		}
+		have, err := n.Parse(seen)
+		switch {
+		case err == nil && have == nil:
+			err = fmt.Errorf("the host has no controller of %s at %s", n.NQN, n.Address)
+		case err == nil && have.offline:
+			err = fmt.Errorf("the controller of %s at %s is not online", n.NQN, n.Address)
+		}
+		if err == nil || time.Now().After(deadline) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(time.Second):
+		}
+	}
+}

@@ -1,0 +1,120 @@
+package esxi
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"weft/internal/remote"
+	"weft/modules/host"
+)
+
+// Names of NICs, RDMA devices and adapters are given by the host, and may be others after
+// a card has been changed; an adapter may be made by the step before. Where a step means
+// one, it says so by the PCI address of the NIC, and the host is asked when it is taken:
+//
+//	{nic 0000:41:00.0}           vmnic4
+//	{rdma 0000:41:00.0}          vmrdma0
+//	{adapter rdma 0000:41:00.0}  vmhba64
+var named = regexp.MustCompile(`^\{(nic|rdma|adapter (?:rdma|tcp)) ([0-9a-f:.]+)\}$`)
+
+func nicName(pci string) string                { return "{nic " + pci + "}" }
+func rdmaName(pci string) string               { return "{rdma " + pci + "}" }
+func adapterName(transport, pci string) string { return "{adapter " + transport + " " + pci + "}" }
+
+// resolve gives arguments the names that they stand for today.
+func (t transport) resolve(ctx context.Context, args []string) ([]string, error) {
+	asks := false
+	for _, a := range args {
+		asks = asks || named.MatchString(a)
+	}
+	if !asks {
+		return args, nil
+	}
+	seen, err := t.Read(ctx, deviceLooks())
+	if err != nil {
+		return nil, err
+	}
+	d, err := readDevices(seen)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]string, len(args))
+	for i, a := range args {
+		if out[i] = a; !named.MatchString(a) {
+			continue
+		}
+		m := named.FindStringSubmatch(a)
+		if out[i], err = d.name(m[1], m[2]); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// Devices are what a host has of NICs and what runs on them.
+type devices struct {
+	nics     []host.NICFacts
+	adapters []adapter
+}
+
+func deviceLooks() []remote.Look { return []remote.Look{nicsLook(), rdmaLook(), adaptersLook()} }
+
+func readDevices(s remote.Seen) (d devices, err error) {
+	d.nics = readNICs(s, &err)
+	d.adapters = readAdapters(s, &err)
+	return d, err
+}
+
+// nic is that of a PCI address.
+func (d devices) nic(pci string) (*host.NICFacts, error) {
+	for i := range d.nics {
+		if d.nics[i].PCI == pci {
+			return &d.nics[i], nil
+		}
+	}
+	return nil, fmt.Errorf("the host has no NIC at PCI address %s: esxcli network nic list", pci)
+}
+
+// name is that of what runs on the NIC of a PCI address.
+func (d devices) name(what, pci string) (string, error) {
+	n, err := d.nic(pci)
+	switch {
+	case err != nil:
+		return "", err
+	case what == "nic":
+		return n.Interface, nil
+	case what == "rdma" && len(n.RDMA) == 0:
+		return "", fmt.Errorf("%s at %s has no RDMA device: esxcli rdma device list", n.Interface, pci)
+	case what == "rdma":
+		return n.RDMA[0].Device, nil
+	}
+	transport := strings.TrimPrefix(what, "adapter ")
+	if a := d.adapter(transport, n); a != nil {
+		return a.Name, nil
+	}
+	return "", fmt.Errorf("NVMe over %s is not enabled on %s at %s: esxcli nvme adapter list", transport, n.Interface, pci)
+}
+
+// adapter is the one on a NIC; nil: there is none.
+func (d devices) adapter(transport string, n *host.NICFacts) *adapter {
+	on := n.Interface
+	if transport == "rdma" {
+		if len(n.RDMA) == 0 {
+			return nil
+		}
+		on = n.RDMA[0].Device
+	}
+	for i, a := range d.adapters {
+		if !strings.EqualFold(a.Transport, transport) {
+			continue
+		}
+		for _, device := range a.Devices {
+			if device == on {
+				return &d.adapters[i]
+			}
+		}
+	}
+	return nil
+}

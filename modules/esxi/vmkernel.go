@@ -1,0 +1,204 @@
+package esxi
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+
+	"weft/internal/hint"
+	"weft/internal/remote"
+	"weft/modules/host"
+	"weft/plan"
+)
+
+// A VMKernel is a port of the VMkernel with an address.
+type VMKernel struct {
+	ID        string // vmk3
+	PortGroup string
+	MTU       int
+	Address   netip.Prefix // not valid: none
+
+	leads leads // observed
+}
+
+// VMKernelKind is the kind vmkernel.
+func VMKernelKind() *host.Kind[VMKernel] {
+	return &host.Kind[VMKernel]{
+		Name: "vmkernel", Risky: true,
+		Looks: (*VMKernel).Looks, Parse: (*VMKernel).Parse, Diff: (*VMKernel).Diff, Steps: (*VMKernel).Steps,
+		Together: holdStores,
+	}
+}
+
+func portsLook() remote.Look         { return ask("network", "ip", "interface", "list") }
+func portAddressesLook() remote.Look { return ask("network", "ip", "interface", "ipv4", "get") }
+func tagsLook(vmk string) remote.Look {
+	return ask("network", "ip", "interface", "tag", "get", "-i", vmk)
+}
+
+func (v *VMKernel) Looks() []remote.Look {
+	return []remote.Look{portsLook(), portAddressesLook(), tagsLook(v.ID), controllersLook(), namespacesLook(), extentsLook()}
+}
+
+// Parse refuses a port that somebody else uses: that of the management, and one on
+// another port group or stack, neither of which can be changed later.
+func (v *VMKernel) Parse(s remote.Seen) (*VMKernel, error) {
+	var err error
+	var have *VMKernel
+	for _, r := range table(s, portsLook(), &err) {
+		if r.text("Name") != v.ID {
+			continue
+		}
+		have = &VMKernel{ID: v.ID, PortGroup: r.text("Portgroup"), MTU: r.number("MTU")}
+		if stack := r.text("NetstackInstance"); have.PortGroup != v.PortGroup || stack != "defaultTcpipStack" {
+			return nil, hint.Wrap(fmt.Errorf("there is a %s already, on port group %q and stack %s: neither can be changed", v.ID, have.PortGroup, stack), "give the rnic the id of another vmk")
+		}
+	}
+	if err != nil || have == nil {
+		return nil, err
+	}
+	if slices.Contains(one(s, tagsLook(v.ID), &err).list("Tags"), "Management") {
+		return nil, fmt.Errorf("%s carries the management of the host: weft does not touch it", v.ID)
+	}
+	for _, r := range table(s, portAddressesLook(), &err) {
+		if r.text("Name") != v.ID {
+			continue
+		}
+		switch kind := fold(r.text("AddressType")); kind {
+		case "none":
+		case "static":
+			have.Address = prefix(r.text("IPv4Address"), r.text("IPv4Netmask"))
+		default:
+			return nil, fmt.Errorf("%s has its address by %s: weft changes static ones only", v.ID, r.text("AddressType"))
+		}
+	}
+	all := readControllers(s, &err)
+	have.leads.stores = readStores(s, all, &err)
+	for _, c := range all {
+		if to, bad := netip.ParseAddrPort(c.address); bad == nil && have.Address.IsValid() && have.Address.Masked().Contains(to.Addr()) {
+			have.leads.controllers = append(have.leads.controllers, c.number)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return have, nil
+}
+
+// prefix is an address with its mask.
+func prefix(address, mask string) netip.Prefix {
+	a, err1 := netip.ParseAddr(address)
+	m, err2 := netip.ParseAddr(mask)
+	if err1 != nil || err2 != nil || !m.Is4() {
+		return netip.Prefix{}
+	}
+	bits, size := net.IPMask(m.AsSlice()).Size()
+	if size == 0 {
+		return netip.Prefix{}
+	}
+	return netip.PrefixFrom(a, bits)
+}
+
+func shownAddress(p netip.Prefix) string {
+	if !p.IsValid() {
+		return ""
+	}
+	return p.String()
+}
+
+func (v *VMKernel) Diff(have *VMKernel) []plan.Change {
+	switch {
+	case v == nil && have == nil:
+		return nil
+	case v == nil:
+		return []plan.Change{{Path: "present", Before: "true", After: "false", Impact: plan.ImpactTraffic}}
+	case have == nil:
+		return []plan.Change{{Path: "present", Before: "false", After: "true"}, {Path: "mtu", After: fmt.Sprint(v.MTU)}, {Path: "address", After: shownAddress(v.Address)}}
+	}
+	return append(plan.Changed("mtu", have.MTU, v.MTU, plan.ImpactTraffic), plan.Changed("address", shownAddress(have.Address), shownAddress(v.Address), plan.ImpactTraffic)...)
+}
+
+func (v *VMKernel) Steps(have *VMKernel) (steps []remote.Step) {
+	do := func(words ...string) {
+		steps = append(steps, host.Run(slices.Concat([]string{"esxcli", "network", "ip", "interface"}, words)...))
+	}
+	switch {
+	case v == nil && have == nil:
+		return nil
+	case v == nil:
+		do("remove", "-i", have.ID)
+		return steps
+	case have == nil:
+		do("add", "-i", v.ID, "-p", v.PortGroup, "-m", fmt.Sprint(v.MTU))
+		have = &VMKernel{MTU: v.MTU}
+	}
+	if v.MTU != have.MTU {
+		do("set", "-i", v.ID, "-m", fmt.Sprint(v.MTU))
+	}
+	switch {
+	case v.Address == have.Address:
+	case v.Address.IsValid():
+		do("ipv4", "set", "-i", v.ID, "-I", v.Address.Addr().String(), "-N", net.IP(net.CIDRMask(v.Address.Bits(), 32)).String(), "-t", "static")
+	default:
+		do("ipv4", "set", "-i", v.ID, "-t", "none")
+	}
+	return steps
+}
+
+// A Service is one that a port of the VMkernel is tagged for.
+type Service struct{ VMKernel, Tag string }
+
+// ServiceKind is the kind vmk_service.
+func ServiceKind() *host.Kind[Service] {
+	return &host.Kind[Service]{
+		Name:  "vmk_service",
+		Looks: (*Service).Looks, Parse: (*Service).Parse, Diff: (*Service).Diff, Steps: (*Service).Steps, Advice: (*Service).Advice,
+	}
+}
+
+func (t *Service) Looks() []remote.Look { return []remote.Look{portsLook(), tagsLook(t.VMKernel)} }
+
+// Parse: the port may come with a step before.
+func (t *Service) Parse(s remote.Seen) (*Service, error) {
+	var err error
+	there := slices.ContainsFunc(table(s, portsLook(), &err), func(r row) bool { return r.text("Name") == t.VMKernel })
+	if err != nil || !there {
+		return nil, err
+	}
+	tagged := slices.Contains(one(s, tagsLook(t.VMKernel), &err).list("Tags"), t.Tag)
+	if err != nil || !tagged {
+		return nil, err
+	}
+	return &Service{t.VMKernel, t.Tag}, nil
+}
+
+func (t *Service) Diff(have *Service) []plan.Change {
+	switch {
+	case t == nil && have != nil:
+		return []plan.Change{{Path: "tagged", Before: "true", After: "false", Impact: plan.ImpactTraffic}}
+	case t != nil && have == nil:
+		return []plan.Change{{Path: "tagged", Before: "false", After: "true"}}
+	}
+	return nil
+}
+
+func (t *Service) Steps(have *Service) []remote.Step {
+	tag := func(verb string, s *Service) []remote.Step {
+		return []remote.Step{host.Run("esxcli", "network", "ip", "interface", "tag", verb, "-i", s.VMKernel, "-t", s.Tag)}
+	}
+	switch {
+	case t == nil && have != nil:
+		return tag("remove", have)
+	case t != nil && have == nil:
+		return tag("add", t)
+	}
+	return nil
+}
+
+func (t *Service) Advice(string) string {
+	if t.Tag == "NVMeRDMA" {
+		return "the tag NVMeRDMA is there from 7.0 Update 3 on"
+	}
+	return ""
+}

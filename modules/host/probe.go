@@ -1,0 +1,58 @@
+package host
+
+import (
+	"context"
+	"net/netip"
+	"time"
+
+	"weft/internal/remote"
+	"weft/internal/tally"
+	"weft/inventory"
+)
+
+// What is asked of a machine to prove that it does what its resources say. None of
+// it is kept, and all of it is asked over a login of whoever asks.
+
+// A Meter asks a machine what its NICs have counted. What it cannot tell of one is a
+// gap and no error.
+type Meter func(ctx context.Context, h remote.Host, nics []NIC) (*tally.Ports, error)
+
+// A Prober asks a machine what its kernel has connected to. It changes nothing.
+type Prober struct {
+	// Attached is what it has of an initiator.
+	Attached func(context.Context, remote.Host, *inventory.Initiator) (*Paths, error)
+	// Live are the connections that are live, whoever made them.
+	Live func(context.Context, remote.Host) ([]LivePath, error)
+}
+
+// Paths are what a machine's kernel has of the connections of an initiator.
+type Paths struct {
+	Live    map[string]int // live paths, by the NQN of each subsystem it connects to
+	Devices []string       // block devices that they lead to: nvme0n1
+}
+
+// Fewest is how many live paths lead to the subsystem that has fewest.
+func (p *Paths) Fewest() int {
+	fewest := -1
+	for _, n := range p.Live {
+		if fewest < 0 || n < fewest {
+			fewest = n
+		}
+	}
+	return max(fewest, 0)
+}
+
+// A LivePath is a connection of a kernel over which I/O goes.
+type LivePath struct {
+	HostNQN, NQN string
+	Address      netip.AddrPort // of the portal
+}
+
+// A Cutter cuts links, to see what becomes of I/O.
+type Cutter struct {
+	// Cut takes a NIC out of service. Before that it has the machine put it back
+	// after a time, whatever becomes of weft; mend does so at once and proves it.
+	Cut func(ctx context.Context, h remote.Host, owner string, nic *inventory.RNIC, after time.Duration) (mend func(context.Context) error, err error)
+	// How says what becomes of such a NIC, for people.
+	How func(*inventory.RNIC) string
+}

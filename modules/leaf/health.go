@@ -1,0 +1,88 @@
+package leaf
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"weft/internal/tally"
+	"weft/switches"
+)
+
+// Health is what a switch does, with all of its ports, whatever is declared.
+type Health struct {
+	OS         string               `json:"os"`
+	Reading    switches.Reading     `json:"-"`
+	Neighbours []switches.Neighbour `json:"neighbours,omitempty"`
+	Heard      bool                 `json:"heard"`              // Neighbours were told
+	Idle       []string             `json:"idle,omitempty"`     // ports with PFC on which it does not run as configured
+	Operates   bool                 `json:"operates"`           // Idle was told
+	Watches    bool                 `json:"watches"`            // whether its ports watch for stuck queues is read
+	Counters   *tally.Ports         `json:"counters,omitempty"` // nil: not told
+	Conditions *switches.Conditions `json:"conditions,omitempty"`
+	Without    []string             `json:"without,omitempty"` // what was not told, and why
+}
+
+// Health logs in and asks how the switch is. Ports are counted on that hear somebody
+// or do PFC.
+func (d *Device) Health(ctx context.Context) (*Health, error) {
+	if err := d.connect(ctx); err != nil {
+		return nil, err
+	}
+	out, err := d.session.Show(ctx, d.cfg.OS.Show)
+	if err != nil {
+		return nil, told(err)
+	}
+	have, err := d.cfg.OS.Parse(out)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", d.cfg.Name, err)
+	}
+	h := &Health{OS: d.cfg.OS.Name, Reading: have, Watches: d.cfg.OS.Lacks(switches.Watchdogs) == nil}
+	lacks := func(err error) error {
+		if without := (*switches.WithoutError)(nil); errors.As(err, &without) {
+			h.Without = append(h.Without, without.Error())
+			return nil
+		}
+		return told(err)
+	}
+	if h.Neighbours, err = d.session.Neighbours(ctx); err != nil {
+		if err := lacks(err); err != nil {
+			return nil, err
+		}
+	} else {
+		h.Heard = true
+	}
+	if d.cfg.OS.Operates == nil {
+		h.Without = append(h.Without, d.cfg.OS.Lacks(switches.Operating).Error())
+	} else {
+		if h.Idle, err = d.session.Operates(ctx, have, switches.Intent{Ports: have.Ports}); err != nil {
+			return nil, told(err)
+		}
+		h.Operates = true
+	}
+	if h.Conditions, err = d.session.Conditions(ctx); err != nil {
+		return nil, told(err)
+	}
+	if d.cfg.OS.Counters == nil {
+		h.Without = append(h.Without, d.cfg.OS.Lacks(switches.Counting).Error())
+		return h, nil
+	}
+	if h.Counters, err = d.session.Counters(ctx, h.busy()); err != nil {
+		return nil, lacks(err)
+	}
+	return h, nil
+}
+
+// busy are the ports worth counting on.
+func (h *Health) busy() (ports []string) {
+	heard := map[string]bool{}
+	for _, n := range h.Neighbours {
+		heard[n.Port] = true
+	}
+	for _, p := range h.Reading.Ports {
+		if heard[p.Name] || p.PFC {
+			ports = append(ports, p.Name)
+		}
+	}
+	return ports
+}

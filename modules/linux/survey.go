@@ -1,0 +1,78 @@
+package linux
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+
+	"weft/internal/remote"
+	"weft/modules/host"
+	"weft/modules/linux/see"
+)
+
+// surveyLooks are the facts of a machine of which nothing is declared.
+func surveyLooks() []remote.Look {
+	return []remote.Look{everyLook(), addressesLook(), hostnameLook(), nvmeLook()}
+}
+
+func everyLook() remote.Look {
+	return remote.Look{Args: []string{"sh", "-c", factsScript, "sh", "every"}, Root: true, Own: true}
+}
+
+func addressesLook() remote.Look { return remote.Look{Args: []string{"ip", "-j", "addr", "show"}} }
+
+func hostnameLook() remote.Look { return remote.Look{File: "/proc/sys/kernel/hostname"} }
+
+// surveyed reads what they saw.
+func surveyed(s remote.Seen) (*host.ServerFacts, error) {
+	text, err := see.Output(s, everyLook())
+	if err != nil {
+		return nil, err
+	}
+	f := parseFacts(text)
+	for _, pci := range slices.Sorted(maps.Keys(f.devices)) {
+		f.server.NICs = append(f.server.NICs, f.nic("", pci))
+	}
+	f.server.Name = s.Of(hostnameLook()).Text() // "" where it cannot be read
+	out, err := see.Output(s, addressesLook())
+	if err != nil {
+		return nil, err
+	}
+	have, err := parseAddresses(out)
+	if err != nil {
+		return nil, err
+	}
+	for i, n := range f.server.NICs {
+		f.server.NICs[i].Addresses = have[n.Interface]
+	}
+	if text, err := see.Output(s, nvmeLook()); err == nil { // else it is not known
+		f.server.NVMe = parseNVMe(text)
+	}
+	return &f.server, nil
+}
+
+// parseAddresses reads what ip -j addr show prints, by interface. What belongs to a
+// link only is nobody's to declare.
+func parseAddresses(out []byte) (map[string][]netip.Prefix, error) {
+	var links []struct {
+		Name  string `json:"ifname"`
+		Addrs []struct {
+			Local netip.Addr `json:"local"`
+			Bits  int        `json:"prefixlen"`
+		} `json:"addr_info"`
+	}
+	if err := json.Unmarshal(out, &links); err != nil {
+		return nil, fmt.Errorf("ip -j addr show: %w", err)
+	}
+	have := map[string][]netip.Prefix{}
+	for _, l := range links {
+		for _, a := range l.Addrs {
+			if p := netip.PrefixFrom(a.Local, a.Bits); p.IsValid() && l.Name != "" && !a.Local.IsLinkLocalUnicast() {
+				have[l.Name] = append(have[l.Name], p)
+			}
+		}
+	}
+	return have, nil
+}
