@@ -5,26 +5,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/http"
 	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"testing/fstest"
 	"time"
 
-	"github.com/hashicorp/hcl/v2"
 	"github.com/spf13/cobra"
 
 	"weft/internal/discover"
 	"weft/internal/hint"
-	"weft/internal/remote"
 	"weft/internal/run"
-	"weft/internal/view"
 	"weft/inventory"
-	"weft/inventory/language"
 	"weft/modules"
 	"weft/modules/host"
 	"weft/plan"
@@ -300,205 +294,4 @@ func (a *app) undeclared(access run.Access, logins *inventory.Model) *discover.R
 			a.emit(plan.Event{Type: plan.EventRead, Device: host, Message: host + " " + text})
 		},
 	}
-}
-
-// judge loads files as validate does, and plans with them as plan does, by the logins
-// of this run.
-func (a *app) judge(ctx context.Context, access run.Access, logins *inventory.Model, files map[string][]byte) (problems []string, m *inventory.Model, made *plan.Plan, err error) {
-	fsys := fstest.MapFS{}
-	for name, text := range files {
-		fsys[name] = &fstest.MapFile{Data: text}
-	}
-	m, diags := readFiles(fsys, language.Options{LookupEnv: os.LookupEnv})
-	if diags.HasErrors() {
-		return saidBy(diags), m, nil, nil
-	}
-	for _, c := range m.Credentials {
-		c.User, c.Password = logins.Credentials[0].User, logins.Credentials[0].Password
-	}
-	for _, c := range m.Connections {
-		mine := c.Block
-		*c = *logins.Connections[0]
-		c.Block = mine
-	}
-	if len(m.Connections) == 0 {
-		m.Connections = logins.Connections
-	}
-	quiet := access
-	quiet.Emit = nil
-	s, diags := quiet.Open(m)
-	if diags.HasErrors() {
-		return saidBy(diags), m, nil, nil
-	}
-	made, err = s.Plan(ctx, s.Input, false)
-	return nil, m, made, errors.Join(err, s.Close())
-}
-
-// judgeMore does the same with files beside those that stand, whose logins count.
-func (a *app) judgeMore(ctx context.Context, access run.Access, dir string, files map[string][]byte) ([]string, *inventory.Model, *plan.Plan, error) {
-	fsys := fstest.MapFS{}
-	err := fs.WalkDir(os.DirFS(dir), ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() && name != "." && strings.HasPrefix(d.Name(), ".") {
-			return errors.Join(err, fs.SkipDir)
-		}
-		if d.IsDir() || !d.Type().IsRegular() {
-			return nil
-		}
-		text, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
-		fsys[name] = &fstest.MapFile{Data: text}
-		return err
-	})
-	if err != nil {
-		return nil, nil, nil, fmt.Errorf("--out: %w", err)
-	}
-	for name, text := range files {
-		fsys[free(dir, name)] = &fstest.MapFile{Data: text}
-	}
-	m, diags, err := a.parse(fsys, nil)
-	if err != nil || diags.HasErrors() {
-		return saidBy(diags), m, nil, err
-	}
-	access.Emit = nil
-	s, diags := access.Open(m)
-	if diags.HasErrors() {
-		return saidBy(diags), m, nil, nil
-	}
-	made, err := s.Plan(ctx, s.Input, false)
-	return nil, m, made, errors.Join(err, s.Close())
-}
-
-// free is the name, or the first like it, that no file in the directory has.
-func free(dir, name string) string {
-	base := strings.TrimSuffix(name, ".weft.hcl")
-	for n := 2; ; n++ {
-		if _, err := os.Lstat(filepath.Join(dir, name)); err != nil {
-			return name
-		}
-		name = fmt.Sprintf("%s-%d.weft.hcl", base, n)
-	}
-}
-
-// discovered shows what was found, and writes the files where they are proven.
-func (a *app) discovered(site *discover.Site, r *discover.Result, out string) error {
-	a.showFindings(r)
-	if n := len(r.Failed); n > 0 {
-		a.showFailed(r.Failed)
-		return hint.Wrap(fmt.Errorf("the files are not proven, and nothing is written: %d things would change or are refused, the first: %s", n, r.Failed[0]),
-			"what is named there has no block that discover writes, or does not stand as its ledger says")
-	}
-	if err := os.MkdirAll(out, 0o755); err != nil {
-		return fmt.Errorf("--out: %w", err)
-	}
-	var texts []text
-	for name, content := range r.Files {
-		texts = append(texts, text{free(out, name), content})
-	}
-	slices.SortFunc(texts, func(a, b text) int { return strings.Compare(a.name, b.name) })
-	if err := writeNew(out, texts); err != nil {
-		return fmt.Errorf("--out: %w", err)
-	}
-	a.showDiscovered(r, texts, out)
-	switch {
-	case len(site.Lost) > 0:
-		return &quietError{exitUnreachable}
-	case slices.ContainsFunc(r.Findings, func(f discover.Finding) bool { return f.Severity == discover.Error }):
-		return &quietError{exitFailed}
-	}
-	return nil
-}
-
-// proof is what the plan with the files has shown.
-func proof(r *discover.Result) string {
-	if r.Changes > 0 {
-		return fmt.Sprintf("As wanted: the files validate, and a plan with them changes %d things, which are listed above.", r.Changes)
-	}
-	return "Proven: the files validate, and a plan with them changes nothing."
-}
-
-// mostFailed is how many reasons are shown; --json has all.
-const mostFailed = 20
-
-func (a *app) showFailed(list []string) {
-	if a.json {
-		for _, text := range list {
-			a.emit(plan.Event{Type: plan.EventNote, Level: "error", Message: text, Data: map[string]any{"not_proven": text}})
-		}
-		return
-	}
-	fmt.Fprintln(a.stdout, "\nNot proven")
-	for _, text := range list[:min(len(list), mostFailed)] {
-		fmt.Fprintln(a.stdout, "  "+text)
-	}
-	if more := len(list) - mostFailed; more > 0 {
-		fmt.Fprintf(a.stdout, "  and %d more: --json has all\n", more)
-	}
-}
-
-func (a *app) showFindings(r *discover.Result) {
-	for _, f := range r.Findings {
-		level := map[discover.Severity]string{discover.Error: "error", discover.Warn: "warn"}[f.Severity]
-		if a.json {
-			a.emit(plan.Event{Type: plan.EventNote, Level: level, Device: f.Device, Message: f.Text, Data: map[string]any{"finding": f}})
-		}
-	}
-	if a.json {
-		return
-	}
-	var remarks []view.Remark
-	for _, f := range r.Findings {
-		remarks = append(remarks, view.Remark{Device: f.Device, Text: string(f.Severity) + ": " + f.Text, Hint: f.Hint, Refuses: f.Severity == discover.Error})
-	}
-	s := a.style(a.stdout)
-	view.Heading(a.stdout, s, "discover", r.Owner, a.lab)
-	view.Remarks(a.stdout, remarks, s)
-}
-
-func (a *app) showDiscovered(r *discover.Result, texts []text, out string) {
-	c := r.Coverage
-	lines := []string{
-		fmt.Sprintf("%d of %d switches are in a fabric, %d servers with %d of %d NIC ports", c.FabricsOfSwitch, c.Switches, c.Servers, c.NICs, c.NICsSeen),
-		fmt.Sprintf("%d cables of %d LLDP neighbours are known by both ends", c.Cables, c.Heard),
-		fmt.Sprintf("%d pools, %d volumes, %d targets with %d namespaces, %d initiators", c.Pools, c.Volumes, c.Targets, c.Namespaces, c.Connections),
-	}
-	if a.json {
-		for _, t := range texts {
-			a.emit(plan.Event{Type: eventFile, Message: "wrote " + t.name, Data: map[string]any{"file": filepath.Join(out, t.name)}})
-		}
-		a.emit(plan.Event{Type: plan.EventNote, Message: proof(r), Data: map[string]any{"coverage": c, "begins": r.Begins, "changes": r.Changes}})
-		return
-	}
-	fmt.Fprintln(a.stdout, "\nRead")
-	for _, l := range lines {
-		fmt.Fprintln(a.stdout, "  "+l)
-	}
-	if len(texts) == 0 {
-		fmt.Fprintf(a.stdout, "\nNothing to add: all of that stands in %s already.\n", out)
-		return
-	}
-	fmt.Fprintf(a.stdout, "\nWrote into %s:\n", out)
-	for _, t := range texts {
-		fmt.Fprintf(a.stdout, "  %s\n", t.name)
-	}
-	fmt.Fprintln(a.stdout, "\n"+proof(r))
-	if n := len(r.Begins); n > 0 {
-		fmt.Fprintf(a.stdout, "The first apply begins or brings up to date the ledger of %d devices, and changes nothing else there: plan lists it.\n", n)
-	}
-	if c.Switches > 0 {
-		fmt.Fprintf(a.stdout, "Set %s before weft is used with them.\n", discover.SwitchPassword)
-	}
-	fmt.Fprintf(a.stdout, "\nNext:\n  %s\n", remote.Quote("weft", "-C", out, "plan"))
-}
-
-// saidBy are the errors of diagnostics, in a line each.
-func saidBy(diags hcl.Diagnostics) (list []string) {
-	for _, d := range diags {
-		if d.Severity == hcl.DiagError {
-			at := ""
-			if d.Subject != nil {
-				at = view.Place(*d.Subject) + ": "
-			}
-			list = append(list, at+d.Summary+": "+d.Detail)
-		}
-	}
-	return list
 }

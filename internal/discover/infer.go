@@ -2,7 +2,6 @@ package discover
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -11,7 +10,6 @@ import (
 	"weft/internal/owned"
 	"weft/inventory"
 	"weft/modules/host"
-	"weft/modules/linux/nic"
 	"weft/plan"
 	"weft/switches"
 )
@@ -307,109 +305,4 @@ func (d *draft) rosters() (known map[string]address, credentials map[string]stri
 		}
 	}
 	return known, credentials
-}
-
-// role is storage where something is exported.
-func (d *draft) role(m *Server) string {
-	if m.Facts.NVMe != nil && len(m.Facts.NVMe.Exports) > 0 {
-		return "storage"
-	}
-	for _, l := range m.Ledgers {
-		for _, e := range l.Entries {
-			if e.Kind == "nvmet_subsystem" || e.Kind == "agent" && e.Name == "weft-target" {
-				return "storage"
-			}
-		}
-	}
-	return "compute"
-}
-
-// cards chooses the ports that files are to name: those that the ledger names, that
-// are RDMA, or that a switch of the site hears.
-func (d *draft) cards() {
-	cabled := map[*host.NICFacts]bool{}
-	for _, c := range d.cables {
-		cabled[c.NIC] = true
-	}
-	for _, m := range d.site.Servers {
-		n := d.nodes[m]
-		named := map[string]string{} // labels by PCI address
-		for _, e := range m.entries(d.owner, "mtu") {
-			var was nic.MTU
-			if json.Unmarshal(e.Applied, &was) == nil {
-				named[was.PCI] = e.Name
-			}
-		}
-		for _, e := range m.entries(d.owner, "address") {
-			var was nic.Address
-			if json.Unmarshal(e.Applied, &was) == nil && named[was.PCI] == "" {
-				named[was.PCI] = e.Name
-			}
-		}
-		if n.declared {
-			named = d.written(m.Host)
-		}
-		used := taken{}
-		for _, l := range named {
-			used[l] = true
-		}
-		for i := range m.Facts.NICs {
-			f := &m.Facts.NICs[i]
-			if named[f.PCI] == "" && (n.declared || len(f.RDMA) == 0 && !cabled[f]) {
-				continue
-			}
-			l := named[f.PCI]
-			for p := 0; l == ""; p++ {
-				if try := fmt.Sprintf("p%d", p); !used[try] {
-					l, used[try] = try, true
-				}
-			}
-			n.cards = append(n.cards, &card{label: l, nic: f, cidr: d.cidr(m, f)})
-		}
-		if len(n.cards) == 0 {
-			d.site.found(Warn, m.Host, "is the driver of its NICs loaded, and are their cables in?", "no RDMA device and no NIC that a switch hears: no rnic is written")
-		}
-	}
-}
-
-// written are the labels of the NICs of a server that stands in files, by PCI address.
-func (d *draft) written(host string) map[string]string {
-	labels := map[string]string{}
-	for _, m := range d.base.Servers {
-		if m.Host == host {
-			for _, r := range m.RNICs {
-				labels[r.PCI] = r.Name
-			}
-		}
-	}
-	return labels
-}
-
-// cidr is the address that a NIC is to be declared with: the one that weft gave it, else
-// its only one.
-func (d *draft) cidr(m *Server, f *host.NICFacts) netip.Prefix {
-	for _, e := range m.entries(d.owner, "address") {
-		var was nic.Address
-		if json.Unmarshal(e.Applied, &was) == nil && was.PCI == f.PCI && slices.Contains(f.Addresses, was.CIDR) {
-			return was.CIDR
-		}
-	}
-	var four []netip.Prefix
-	for _, a := range f.Addresses {
-		if a.Addr().Is4() {
-			four = append(four, a)
-		}
-	}
-	list := four
-	if len(four) == 0 {
-		list = f.Addresses
-	}
-	if len(list) > 1 {
-		d.site.found(Warn, m.Host, "declare the one that the fabric uses by hand", "%s has %d addresses, and none is written: %v", f.Interface, len(list), list)
-		return netip.Prefix{}
-	}
-	if len(list) == 1 {
-		return list[0]
-	}
-	return netip.Prefix{}
 }

@@ -48,7 +48,7 @@ func rack() *Site {
 				ETS: &ets, AER: map[string]uint64{"fatal": 0, "nonfatal": 0}, Optics: &host.Optics{Model: "Q28"}, Silent: map[string]string{},
 				Count: map[string]uint64{"rp_cnp_ignored": 0, "out_of_sequence": 5, "packet_seq_err": 0, "local_ack_timeout_err": 0, "out_of_buffer": 0,
 					"rx_crc_errors_phy": 0, "rx_symbol_err_phy": 0, "rx_prio3_pause_duration": 0}})
-			for _, name := range moreCounters() {
+			for _, name := range growingCounters() {
 				h.NICs[n].Count[name] = 0
 			}
 			h.Sysctls["net/ipv4/conf/"+name+"/rp_filter"], h.Sysctls["net/ipv4/conf/"+name+"/arp_ignore"] = 0, 1
@@ -212,7 +212,7 @@ func firstTrials() map[string]tried {
 // trials are those of all checks.
 func trials() map[string]tried {
 	all := firstTrials()
-	maps.Copy(all, moreTrials())
+	maps.Copy(all, partTrials())
 	return all
 }
 

@@ -26,7 +26,7 @@ for c in /sys/class/nvme/*; do
 grep -sH "" $c/model $c/firmware_rev $c/transport $c/state $c/address $c/subsysnqn $c/hostnqn $c/ctrl_loss_tmo $c/fast_io_fail_tmo $c/kato $c/queue_count $c/sqsize $c/reconnect_delay $c/hwmon*/temp1_input $c/hwmon*/temp1_max $c/numa_node $c/device/numa_node
 done
 grep -sH -e "^HugePages_Total" -e "^Hugepagesize" -e "^MemTotal" /proc/meminfo
-` + moreScript + `
+` + systemScript + `
 echo "= clock"; date +%s.%N
 echo "= disks"; ls /dev/disk/by-id 2>/dev/null
 for i in $ifs; do
@@ -42,9 +42,9 @@ echo "= $i optics"; ethtool -m "$i" 2>&1
 done
 exit 0`
 
-// moreScript asks what only some machines have: file systems, GPUs, Lustre, WEKA; and of
+// systemScript asks what only some machines have: file systems, GPUs, Lustre, WEKA; and of
 // each card the bridges above it, its interrupts and the head of its configuration space.
-const moreScript = `k=/sys/devices/system/cpu; t=/sys/kernel/config/nvmet/subsystems
+const systemScript = `k=/sys/devices/system/cpu; t=/sys/kernel/config/nvmet/subsystems
 grep -sH "" $k/vulnerabilities/* $k/smt/active $k/cpu0/cpuidle/state*/name $k/cpu0/cpuidle/state*/latency $k/cpu0/cpuidle/state*/disable \
 /sys/kernel/security/lockdown /sys/module/*/version /sys/module/ko2iblnd/parameters/tos /sys/module/nvidia_fs/parameters/rw_stats_enabled \
 /proc/driver/nvidia/version /proc/driver/nvidia-fs/version /proc/fs/nfsd/portlist $t/*/attr_allow_any_host $t/*/attr_cntlid_min $t/*/attr_cntlid_max \

@@ -60,7 +60,7 @@ func parseHealth(text []byte) *host.Health {
 			r.said[at] += line + "\n"
 		} else if r.export(line) {
 			continue
-		} else if path, value, ok := cutFile(line); ok && !r.more(path, printable(value)) {
+		} else if path, value, ok := cutFile(line); ok && !r.system(path, printable(value)) {
 			r.file(path, printable(value))
 		}
 	}

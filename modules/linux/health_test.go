@@ -107,5 +107,6 @@ func TestParseHealth(t *testing.T) {
 
 func FuzzParseHealth(f *testing.F) {
 	f.Add([]byte(healthText))
+	f.Add([]byte(systemText))
 	f.Fuzz(func(_ *testing.T, text []byte) { parseHealth(text) })
 }

@@ -12,7 +12,8 @@ import (
 	"weft/switches"
 )
 
-func moreCounters() []string {
+// growingCounters are what a NIC counts that should stand still.
+func growingCounters() []string {
 	list := []string{"outbound_pci_stalled_wr_events", "outbound_pci_buffer_overflow", "link_downed", "symbol_error", "link_error_recovery", "req_transport_retries_exceeded",
 		"rnr_nak_retry_err", "roce_adp_retrans", "roce_slow_restart", "rx_icrc_encapsulated"}
 	for p := range 8 {
@@ -144,7 +145,8 @@ func filesTwice() *Site {
 	return s
 }
 
-func twiceMore() *Site {
+// ticking is the rack read twice, with time that has passed on its CPUs.
+func ticking() *Site {
 	s := twice()
 	for _, h := range s.Hosts {
 		h.Ticks = &host.Ticks{All: 2000}
@@ -191,8 +193,8 @@ func TestOpticsOfSwitches(t *testing.T) {
 	}
 }
 
-// moreTrials are those of checks of the second list.
-func moreTrials() map[string]tried {
+// partTrials are those of the checks of parts: cards, machines, GPUs, file systems.
+func partTrials() map[string]tried {
 	return map[string]tried{
 		"WD-PCI-03": {nil, nic(func(n *host.NICHealth) { n.Above[0].Now.Width = 4 }), nic(func(n *host.NICHealth) { n.Above = nil })},
 		"WD-PCI-04": {nil, nic(func(n *host.NICHealth) { n.Read = 512 }), nic(func(n *host.NICHealth) { n.Read = 0 })},
@@ -234,7 +236,7 @@ func moreTrials() map[string]tried {
 		"WD-CPU-02": {nil, machine(func(h *Host) { h.Idle[1].Off = false }), machine(func(h *Host) { h.Idle = nil })},
 		"WD-CPU-03": {nil, nic(func(n *host.NICHealth) { n.Vector.Off = 3 }), nic(func(n *host.NICHealth) { n.Vector = nil })},
 		"WD-CPU-05": {nil, machine(func(h *Host) { h.Flaws["meltdown"] = "Vulnerable" }), machine(func(h *Host) { h.Flaws = nil })},
-		"WD-CPU-06": {twiceMore, machine(func(h *Host) { h.Ticks.Stolen = 100 }), machine(func(h *Host) { h.Ticks = nil })},
+		"WD-CPU-06": {ticking, machine(func(h *Host) { h.Ticks.Stolen = 100 }), machine(func(h *Host) { h.Ticks = nil })},
 		"WD-MEM-01": {nil, machine(func(h *Host) { h.Memory["HugePages_Total"] = 0 }), machine(func(h *Host) { delete(h.Memory, "HugePages_Total") })},
 		"WD-OS-04":  {nil, machine(func(h *Host) { h.Units["lldpad"] = "active" }), machine(func(h *Host) { h.Units = nil })},
 		"WD-OS-05":  {nil, machine(func(h *Host) { h.Full["/"] = 97 }), machine(func(h *Host) { h.Full = nil })},

@@ -14,8 +14,8 @@ import (
 	"weft/modules/host"
 )
 
-// more takes a line of a file that moreScript printed; false: it is none of those.
-func (r *healthRead) more(path, value string) bool {
+// system takes a line of a file that systemScript printed; false: it is none of those.
+func (r *healthRead) system(path, value string) bool {
 	p := strings.Split(path, "/")
 	last := p[len(p)-1]
 	switch {

@@ -15,7 +15,7 @@ import (
 
 // What a machine with all of it answers, SYNTHETIC in the layouts of the kernel's files,
 // of iproute2, nvme-cli and lnetctl.
-const moreText = `/sys/bus/pci/devices/0000:41:00.0/uevent:DRIVER=mlx5_core
+const systemText = `/sys/bus/pci/devices/0000:41:00.0/uevent:DRIVER=mlx5_core
 /sys/bus/pci/devices/0000:41:00.0/vendor:0x15b3
 /sys/bus/pci/devices/0000:41:00.0/device:0x1021
 /sys/bus/pci/devices/0000:41:00.0/net/ens1/address:02:00:00:00:00:01
@@ -125,8 +125,8 @@ fw-lldp-agent: on
 {"willing":false,"prio_tc":[0,0,0,3,0,0,0,0],"tc_tsa":["ets","ets","ets","ets","ets","ets","ets","ets"],"tc_bw":[50,0,0,50,0,0,0,0]}
 `
 
-func TestParseMore(t *testing.T) {
-	h := parseHealth([]byte(moreText))
+func TestParseHealthOfSystem(t *testing.T) {
+	h := parseHealth([]byte(systemText))
 	if len(h.NICs) != 1 || h.GPUs == nil || h.LNet == nil || len(h.Exports) != 1 || len(h.Netdevs) != 3 || h.Rules == nil {
 		t.Fatalf("%+v", h)
 	}
@@ -198,11 +198,6 @@ func TestTranscriptsOfFileSystems(t *testing.T) {
 	if w := weka(read("fs/weka_status_--json*")); w["status"] == "" || w["io_status"] == "" {
 		t.Errorf("%v", w)
 	}
-}
-
-func FuzzParseMore(f *testing.F) {
-	f.Add([]byte(moreText))
-	f.Fuzz(func(_ *testing.T, text []byte) { parseHealth(text) })
 }
 
 // The script runs in a real shell, and what a real machine says is understood.

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing/fstest"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"weft/internal/run"
+	"weft/internal/view"
+	"weft/inventory"
+	"weft/inventory/language"
+	"weft/plan"
+)
+
+// judge loads files as validate does, and plans with them as plan does, by the logins
+// of this run.
+func (a *app) judge(ctx context.Context, access run.Access, logins *inventory.Model, files map[string][]byte) (problems []string, m *inventory.Model, made *plan.Plan, err error) {
+	fsys := fstest.MapFS{}
+	for name, text := range files {
+		fsys[name] = &fstest.MapFile{Data: text}
+	}
+	m, diags := readFiles(fsys, language.Options{LookupEnv: os.LookupEnv})
+	if diags.HasErrors() {
+		return saidBy(diags), m, nil, nil
+	}
+	for _, c := range m.Credentials {
+		c.User, c.Password = logins.Credentials[0].User, logins.Credentials[0].Password
+	}
+	for _, c := range m.Connections {
+		mine := c.Block
+		*c = *logins.Connections[0]
+		c.Block = mine
+	}
+	if len(m.Connections) == 0 {
+		m.Connections = logins.Connections
+	}
+	quiet := access
+	quiet.Emit = nil
+	s, diags := quiet.Open(m)
+	if diags.HasErrors() {
+		return saidBy(diags), m, nil, nil
+	}
+	made, err = s.Plan(ctx, s.Input, false)
+	return nil, m, made, errors.Join(err, s.Close())
+}
+
+// judgeMore does the same with files beside those that stand, whose logins count.
+func (a *app) judgeMore(ctx context.Context, access run.Access, dir string, files map[string][]byte) ([]string, *inventory.Model, *plan.Plan, error) {
+	fsys := fstest.MapFS{}
+	err := fs.WalkDir(os.DirFS(dir), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() && name != "." && strings.HasPrefix(d.Name(), ".") {
+			return errors.Join(err, fs.SkipDir)
+		}
+		if d.IsDir() || !d.Type().IsRegular() {
+			return nil
+		}
+		text, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
+		fsys[name] = &fstest.MapFile{Data: text}
+		return err
+	})
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("--out: %w", err)
+	}
+	for name, text := range files {
+		fsys[free(dir, name)] = &fstest.MapFile{Data: text}
+	}
+	m, diags, err := a.parse(fsys, nil)
+	if err != nil || diags.HasErrors() {
+		return saidBy(diags), m, nil, err
+	}
+	access.Emit = nil
+	s, diags := access.Open(m)
+	if diags.HasErrors() {
+		return saidBy(diags), m, nil, nil
+	}
+	made, err := s.Plan(ctx, s.Input, false)
+	return nil, m, made, errors.Join(err, s.Close())
+}
+
+// free is the name, or the first like it, that no file in the directory has.
+func free(dir, name string) string {
+	base := strings.TrimSuffix(name, ".weft.hcl")
+	for n := 2; ; n++ {
+		if _, err := os.Lstat(filepath.Join(dir, name)); err != nil {
+			return name
+		}
+		name = fmt.Sprintf("%s-%d.weft.hcl", base, n)
+	}
+}
+
+// saidBy are the errors of diagnostics, in a line each.
+func saidBy(diags hcl.Diagnostics) (list []string) {
+	for _, d := range diags {
+		if d.Severity == hcl.DiagError {
+			at := ""
+			if d.Subject != nil {
+				at = view.Place(*d.Subject) + ": "
+			}
+			list = append(list, at+d.Summary+": "+d.Detail)
+		}
+	}
+	return list
+}

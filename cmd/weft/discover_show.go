@@ -1,0 +1,126 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"weft/internal/discover"
+	"weft/internal/hint"
+	"weft/internal/remote"
+	"weft/internal/view"
+	"weft/plan"
+)
+
+// discovered shows what was found, and writes the files where they are proven.
+func (a *app) discovered(site *discover.Site, r *discover.Result, out string) error {
+	a.showFindings(r)
+	if n := len(r.Failed); n > 0 {
+		a.showFailed(r.Failed)
+		return hint.Wrap(fmt.Errorf("the files are not proven, and nothing is written: %d things would change or are refused, the first: %s", n, r.Failed[0]),
+			"what is named there has no block that discover writes, or does not stand as its ledger says")
+	}
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return fmt.Errorf("--out: %w", err)
+	}
+	var texts []text
+	for name, content := range r.Files {
+		texts = append(texts, text{free(out, name), content})
+	}
+	slices.SortFunc(texts, func(a, b text) int { return strings.Compare(a.name, b.name) })
+	if err := writeNew(out, texts); err != nil {
+		return fmt.Errorf("--out: %w", err)
+	}
+	a.showDiscovered(r, texts, out)
+	switch {
+	case len(site.Lost) > 0:
+		return &quietError{exitUnreachable}
+	case slices.ContainsFunc(r.Findings, func(f discover.Finding) bool { return f.Severity == discover.Error }):
+		return &quietError{exitFailed}
+	}
+	return nil
+}
+
+// proof is what the plan with the files has shown.
+func proof(r *discover.Result) string {
+	if r.Changes > 0 {
+		return fmt.Sprintf("As wanted: the files validate, and a plan with them changes %d things, which are listed above.", r.Changes)
+	}
+	return "Proven: the files validate, and a plan with them changes nothing."
+}
+
+// mostFailed is how many reasons are shown; --json has all.
+const mostFailed = 20
+
+func (a *app) showFailed(list []string) {
+	if a.json {
+		for _, text := range list {
+			a.emit(plan.Event{Type: plan.EventNote, Level: "error", Message: text, Data: map[string]any{"not_proven": text}})
+		}
+		return
+	}
+	fmt.Fprintln(a.stdout, "\nNot proven")
+	for _, text := range list[:min(len(list), mostFailed)] {
+		fmt.Fprintln(a.stdout, "  "+text)
+	}
+	if more := len(list) - mostFailed; more > 0 {
+		fmt.Fprintf(a.stdout, "  and %d more: --json has all\n", more)
+	}
+}
+
+func (a *app) showFindings(r *discover.Result) {
+	for _, f := range r.Findings {
+		level := map[discover.Severity]string{discover.Error: "error", discover.Warn: "warn"}[f.Severity]
+		if a.json {
+			a.emit(plan.Event{Type: plan.EventNote, Level: level, Device: f.Device, Message: f.Text, Data: map[string]any{"finding": f}})
+		}
+	}
+	if a.json {
+		return
+	}
+	var remarks []view.Remark
+	for _, f := range r.Findings {
+		remarks = append(remarks, view.Remark{Device: f.Device, Text: string(f.Severity) + ": " + f.Text, Hint: f.Hint, Refuses: f.Severity == discover.Error})
+	}
+	s := a.style(a.stdout)
+	view.Heading(a.stdout, s, "discover", r.Owner, a.lab)
+	view.Remarks(a.stdout, remarks, s)
+}
+
+func (a *app) showDiscovered(r *discover.Result, texts []text, out string) {
+	c := r.Coverage
+	lines := []string{
+		fmt.Sprintf("%d of %d switches are in a fabric, %d servers with %d of %d NIC ports", c.FabricsOfSwitch, c.Switches, c.Servers, c.NICs, c.NICsSeen),
+		fmt.Sprintf("%d cables of %d LLDP neighbours are known by both ends", c.Cables, c.Heard),
+		fmt.Sprintf("%d pools, %d volumes, %d targets with %d namespaces, %d initiators", c.Pools, c.Volumes, c.Targets, c.Namespaces, c.Connections),
+	}
+	if a.json {
+		for _, t := range texts {
+			a.emit(plan.Event{Type: eventFile, Message: "wrote " + t.name, Data: map[string]any{"file": filepath.Join(out, t.name)}})
+		}
+		a.emit(plan.Event{Type: plan.EventNote, Message: proof(r), Data: map[string]any{"coverage": c, "begins": r.Begins, "changes": r.Changes}})
+		return
+	}
+	fmt.Fprintln(a.stdout, "\nRead")
+	for _, l := range lines {
+		fmt.Fprintln(a.stdout, "  "+l)
+	}
+	if len(texts) == 0 {
+		fmt.Fprintf(a.stdout, "\nNothing to add: all of that stands in %s already.\n", out)
+		return
+	}
+	fmt.Fprintf(a.stdout, "\nWrote into %s:\n", out)
+	for _, t := range texts {
+		fmt.Fprintf(a.stdout, "  %s\n", t.name)
+	}
+	fmt.Fprintln(a.stdout, "\n"+proof(r))
+	if n := len(r.Begins); n > 0 {
+		fmt.Fprintf(a.stdout, "The first apply begins or brings up to date the ledger of %d devices, and changes nothing else there: plan lists it.\n", n)
+	}
+	if c.Switches > 0 {
+		fmt.Fprintf(a.stdout, "Set %s before weft is used with them.\n", discover.SwitchPassword)
+	}
+	fmt.Fprintf(a.stdout, "\nNext:\n  %s\n", remote.Quote("weft", "-C", out, "plan"))
+}

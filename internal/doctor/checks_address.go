@@ -1,0 +1,137 @@
+package doctor
+
+import (
+	"net/netip"
+	"slices"
+
+	"weft/modules/host"
+)
+
+// port is what an end was in this reading; nil: it was not read.
+func (s *Site) port(e end) *host.NICHealth {
+	h := s.host(e.host.Name)
+	if h == nil {
+		return nil
+	}
+	for i := range h.NICs {
+		if h.NICs[i].PCI == e.nic.PCI {
+			return &h.NICs[i]
+		}
+	}
+	return nil
+}
+
+// sameAddress looks for one address on two machines.
+func sameAddress(s *Site, r *ruling) {
+	first := map[netip.Addr]*Host{}
+	for _, h := range s.Hosts {
+		if h.Netdevs == nil {
+			r.unknown(h.place(), "its addresses could not be read")
+			continue
+		}
+		for _, d := range h.Netdevs {
+			for _, a := range d.Addresses {
+				other := first[a.Addr()]
+				if other == nil {
+					first[a.Addr()] = h
+				}
+				r.unless(other != nil && other != h, h.part(d.Name), "%s has %s, too", nameOf(other), a.Addr())
+			}
+		}
+	}
+}
+
+// stacked compares the MTU of interfaces with that of those they stand on.
+func stacked(s *Site, r *ruling) {
+	for _, h := range s.Hosts {
+		if h.Netdevs == nil {
+			r.unknown(h.place(), "its interfaces could not be read")
+			continue
+		}
+		for _, d := range h.Netdevs {
+			i := slices.IndexFunc(h.Netdevs, func(x host.Netdev) bool { return x.Name == d.Below })
+			if d.Below == "" || i < 0 || d.MTU == 0 || h.Netdevs[i].MTU == 0 {
+				continue
+			}
+			r.unless(d.MTU > h.Netdevs[i].MTU, h.part(d.Name), "its MTU is %d bytes, and %s, on which it stands, has %d", d.MTU, d.Below, h.Netdevs[i].MTU)
+		}
+		r.fine()
+	}
+}
+
+// usualRules are those that every machine has.
+const usualRules = 3
+
+// shared are the NICs of a machine whose addresses are in one subnet, two by two.
+func (s *Site) shared(h *Host) (pairs [][2]string) {
+	var seen []struct {
+		name   string
+		subnet netip.Prefix
+	}
+	for _, e := range onEthernet(s.of[h]) {
+		i := slices.IndexFunc(h.Netdevs, func(d host.Netdev) bool { return d.Name == e.nic.Interface })
+		if i < 0 {
+			continue
+		}
+		for _, a := range h.Netdevs[i].Addresses {
+			for _, x := range seen {
+				if x.subnet == a.Masked() && x.name != e.nic.Interface {
+					pairs = append(pairs, [2]string{x.name, e.nic.Interface})
+				}
+			}
+			seen = append(seen, struct {
+				name   string
+				subnet netip.Prefix
+			}{e.nic.Interface, a.Masked()})
+		}
+	}
+	return pairs
+}
+
+func oneSubnet(s *Site, r *ruling) {
+	for _, h := range s.Hosts {
+		if h.Netdevs == nil {
+			r.unknown(h.place(), "its addresses could not be read")
+			continue
+		}
+		pairs := s.shared(h)
+		for _, p := range pairs {
+			switch {
+			case h.Rules == nil:
+				r.unknown(h.part(p[1]), "%s has an address of the same subnet, and whether rules route by source could not be read", p[0])
+			case *h.Rules > usualRules:
+				r.fine() // there are rules of the site's own
+			default:
+				r.bad(h.part(p[1]), "%s has an address of the same subnet, and no rule routes by source: all leaves by one of them", p[0])
+			}
+		}
+		if len(pairs) == 0 {
+			r.fine()
+		}
+	}
+}
+
+// strayARP asks whether a NIC answers for the address of another in its subnet.
+func strayARP(s *Site, r *ruling) {
+	for _, h := range s.Hosts {
+		if h.Netdevs == nil {
+			r.unknown(h.place(), "its addresses could not be read")
+			continue
+		}
+		pairs := s.shared(h)
+		for _, p := range pairs {
+			for _, name := range p {
+				all, ok := h.Sysctls["net/ipv4/conf/all/arp_ignore"]
+				own, has := h.Sysctls["net/ipv4/conf/"+name+"/arp_ignore"]
+				if !ok || !has {
+					r.unknown(h.part(name), "arp_ignore of it could not be read")
+					continue
+				}
+				r.unless(max(all, own) == 0, h.part(name), "arp_ignore is 0, and two of its NICs are in one subnet: each answers for both")
+			}
+		}
+		if len(pairs) == 0 {
+			r.fine()
+		}
+	}
+}

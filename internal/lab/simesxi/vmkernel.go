@@ -1,0 +1,135 @@
+package simesxi
+
+import (
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+func vmkList(h *Host, _ map[string]string) (string, error) {
+	var rows []string
+	for _, name := range slices.Sorted(maps.Keys(h.now.vmks)) {
+		v := h.now.vmks[name]
+		rows = append(rows, structure("VmkNic", "Enabled", true, "MACAddress", "00:50:56:00:00:01", "MTU", v.mtu, "Name", name, "NetstackInstance", v.stack,
+			"Portgroup", v.group, "Portset", h.now.groups[v.group].on, "TSOMSS", 65535, "VDSName", "N/A"))
+	}
+	return list(rows...), nil
+}
+
+func (h *Host) vmk(name string) (vmk, error) {
+	v, ok := h.now.vmks[name]
+	if !ok {
+		return v, says("Invalid vmknic specified: %s", name)
+	}
+	return v, nil
+}
+
+func vmkAdd(h *Host, o map[string]string) (string, error) {
+	if _, there := h.now.vmks[o["i"]]; there || !strings.HasPrefix(o["i"], "vmk") {
+		return "", says("A vmkernel nic for the connection point already exists: %s", o["i"])
+	}
+	if _, err := h.portgroup(o["p"]); err != nil {
+		return "", err
+	}
+	v := vmk{group: o["p"], stack: "defaultTcpipStack", kind: "NONE", mtu: 1500}
+	if o["N"] != "" && o["N"] != v.stack {
+		return "", says("No such netstack on this SIMULATED host: %s", o["N"])
+	}
+	h.now.vmks[o["i"]] = v
+	if o["m"] == "" {
+		return "", nil
+	}
+	_, err := vmkSet(h, o)
+	return "", err
+}
+
+func vmkRemove(h *Host, o map[string]string) (string, error) {
+	if _, err := h.vmk(o["i"]); err != nil {
+		return "", err
+	}
+	delete(h.now.vmks, o["i"])
+	return "", nil
+}
+
+func vmkSet(h *Host, o map[string]string) (string, error) {
+	v, err := h.vmk(o["i"])
+	if err != nil {
+		return "", err
+	}
+	if v.mtu, err = strconv.Atoi(o["m"]); err != nil || v.mtu < 1280 || v.mtu > 9000 {
+		return "", says("Invalid MTU %s", o["m"])
+	}
+	h.now.vmks[o["i"]] = v
+	return "", nil
+}
+
+func addressList(h *Host, _ map[string]string) (string, error) {
+	var rows []string
+	for _, name := range slices.Sorted(maps.Keys(h.now.vmks)) {
+		v := h.now.vmks[name]
+		address, mask := v.address, v.mask
+		if address == "" {
+			address, mask = "0.0.0.0", "0.0.0.0"
+		}
+		rows = append(rows, structure("IPv4Interface", "AddressType", v.kind, "DHCPDNS", false, "Gateway", "0.0.0.0", "IPv4Address", address, "IPv4Broadcast", "0.0.0.0", "IPv4Netmask", mask, "Name", name))
+	}
+	return list(rows...), nil
+}
+
+func addressSet(h *Host, o map[string]string) (string, error) {
+	v, err := h.vmk(o["i"])
+	if err != nil {
+		return "", err
+	}
+	if o["t"] == "none" {
+		v.address, v.mask, v.kind = "", "", "NONE"
+		h.now.vmks[o["i"]] = v
+		return "", nil
+	}
+	_, bad := netip.ParseAddr(o["I"])
+	_, worse := netip.ParseAddr(o["N"])
+	if o["t"] != "static" || bad != nil || worse != nil {
+		return "", says("Invalid data constraint for parameter 'type'.")
+	}
+	v.address, v.mask, v.kind = o["I"], o["N"], "STATIC"
+	h.now.vmks[o["i"]] = v
+	return "", nil
+}
+
+func tagGet(h *Host, o map[string]string) (string, error) {
+	v, err := h.vmk(o["i"])
+	if err != nil {
+		return "", err
+	}
+	return structure("Tags", "Tags", v.tags), nil
+}
+
+func tagAdd(h *Host, o map[string]string) (string, error) {
+	v, err := h.vmk(o["i"])
+	if err != nil {
+		return "", err
+	}
+	if !slices.Contains([]string{"Management", "VMotion", "NVMeRDMA", "NVMeTCP", "VSAN"}, o["t"]) {
+		return "", says("Invalid data constraint for parameter 'tagname'.")
+	}
+	if slices.Contains(v.tags, o["t"]) {
+		return "", says("%s is tagged %s already", o["i"], o["t"])
+	}
+	v.tags = append(slices.Clone(v.tags), o["t"])
+	h.now.vmks[o["i"]] = v
+	return "", nil
+}
+
+func tagRemove(h *Host, o map[string]string) (string, error) {
+	v, err := h.vmk(o["i"])
+	i := slices.Index(v.tags, o["t"])
+	if err != nil || i < 0 {
+		return "", fmt.Errorf("%s is not tagged %s", o["i"], o["t"])
+	}
+	v.tags = slices.Delete(slices.Clone(v.tags), i, i+1)
+	h.now.vmks[o["i"]] = v
+	return "", nil
+}

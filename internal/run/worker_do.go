@@ -1,0 +1,244 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"weft/internal/hint"
+	"weft/internal/prove"
+	"weft/internal/store"
+	"weft/plan"
+	"weft/plan/rollout"
+)
+
+// do carries a task out. again: not all of it was begun, for the store did not answer.
+func (w *Worker) do(ctx context.Context, t *task, rec *Record) (o *outcome, again bool, err error) {
+	o = &outcome{}
+	s, err := w.staged(ctx, rec)
+	if err != nil {
+		if ctx.Err() != nil || away(err) {
+			return nil, false, err
+		}
+		o.note(err)
+		return o, false, nil
+	}
+	journal, err := rec.trail()
+	if err != nil {
+		return nil, false, err
+	}
+	s.journal = journal
+	defer w.Env.end(journal)
+	s.site.Input.Journal, s.site.Input.Run = journal, rec.ID
+	if t.Do == jobMark || t.Do == jobUnmark {
+		w.mark(ctx, s, t, o)
+		s.site.Input.Mark = nil // it is read before the next step
+		return o, false, nil
+	}
+	if err := w.may(ctx, s, t); err != nil {
+		o.note(err)
+		return o, false, nil
+	}
+	if err := w.settled(ctx, s, t); err != nil {
+		o.note(err)
+		return o, away(err), nil
+	}
+	stopped := w.stops(ctx, t)
+	switch t.Do {
+	case jobApply:
+		s.spec.MaxFailures = t.Failures
+		part := s.plan.Part(chosen(t.Steps))
+		var res *plan.Result
+		res, err = s.apply(ctx, part, t.Unavailable)
+		o.Result = res
+		again = res.Paused() && w.Env.Records.fresh() != nil
+	case jobReverse:
+		o.Result, err = s.reverse(ctx, s.plan.Part(chosen(t.Steps)).Steps)
+	case jobMeasure:
+		if err = rec.loadOf(ctx, s.plan.Steps); err != nil {
+			break
+		}
+		look, end := w.Env.Pauses.until(ctx)
+		o.Seen, _, err = s.looked(look, s.current(), t.Validations)
+		end()
+		o.Nothing = errors.Is(err, prove.ErrNoPair) || errors.Is(err, prove.ErrNothing)
+	case jobKeep:
+		err = s.persist(ctx, t.Devices)
+	}
+	again = again || away(err)
+	if stopped() { // by who leads it, or because nobody does any more
+		again = false
+	}
+	o.note(err)
+	return o, again, nil
+}
+
+func chosen(steps []plan.ID) func(plan.PlannedStep) bool {
+	of := make(map[plan.ID]bool, len(steps))
+	for _, id := range steps {
+		of[id] = true
+	}
+	return func(s plan.PlannedStep) bool { return of[s.ID] }
+}
+
+// staged is the part of a run that the site has, as the run is now.
+func (w *Worker) staged(ctx context.Context, rec *Record) (*staged, error) {
+	s := w.crews[rec.ID]
+	if s == nil {
+		w.close() // one run at a time
+		var err error
+		if s, err = w.Env.resume(ctx, rec); err != nil {
+			return nil, err
+		}
+		w.crews[rec.ID] = s
+		of := sitesOf(s.site.Model)
+		if list := s.site.policed(s.plan); list != nil {
+			return nil, fmt.Errorf("%s: %s", list[0].ID, list[0].Text)
+		}
+		s.plan = s.plan.Part(func(x plan.PlannedStep) bool { return of[x.ID.Device] == w.Site })
+		rec.plan = nil // what other sites have in it need not stay in memory
+		s.site.Model = atSite(s.site.Model, w.Site)
+		for name, d := range s.site.Input.Devices {
+			if sw, ok := d.(plan.Saver); ok && of[name] == w.Site {
+				sw.SaveLater()
+			}
+		}
+	}
+	s.rec, s.run = rec, rec.Run
+	if s.site.Input.Mark != nil {
+		return s, nil
+	}
+	m, err := w.Env.Records.marking(ctx, rec.ID)
+	if err != nil {
+		return nil, err
+	}
+	if m != nil {
+		s.site.Input.Mark = &m.Mark
+	}
+	return s, nil
+}
+
+func (w *Worker) close() {
+	for id, s := range w.crews {
+		if err := s.site.Close(); err != nil {
+			w.say("warn", err)
+		}
+		delete(w.crews, id)
+	}
+}
+
+// may refuses what the plan, the approvals that are verified here, or the window do not
+// allow, whoever asks for it.
+func (w *Worker) may(ctx context.Context, s *staged, t *task) error {
+	own := map[plan.ID]string{}
+	for _, x := range s.plan.Steps {
+		own[x.ID] = x.Phase
+	}
+	for _, id := range t.Steps {
+		if phase, ok := own[id]; !ok || phase != t.Phase {
+			return because(Misused, fmt.Errorf("%s is no step of phase %q at site %s: it is asked for, and not in the plan", id, t.Phase, w.Site))
+		}
+	}
+	i := slices.IndexFunc(s.spec.Phases, func(p rollout.Phase) bool { return p.Name == t.Phase })
+	if t.Do != jobApply || i < 0 {
+		return nil
+	}
+	p := &s.spec.Phases[i]
+	if s.run.State != rollout.Running {
+		return because(Waits, fmt.Errorf("run %s is %s, and nothing of it is begun", s.run.ID, s.run.State))
+	}
+	if now := time.Now(); p.Window != nil && p.Window(now).After(now) {
+		return because(Waits, fmt.Errorf("the window of phase %q opens at %s", p.Name, p.Window(now).Format(time.RFC3339)))
+	}
+	if !p.Approve || !s.signed() {
+		return nil
+	}
+	key := [2]string{s.run.ID, p.Name}
+	if _, judged := w.clear[key]; judged {
+		return nil
+	}
+	if _, _, err := s.approved(ctx, p, ""); err != nil {
+		return because(Waits, fmt.Errorf("phase %q is not approved, as far as this worker can tell: %w", p.Name, err))
+	}
+	w.clear[key] = nil
+	return nil
+}
+
+// settled proves and keeps what another worker, or this one before a restart, may have
+// left half done at the site.
+func (w *Worker) settled(ctx context.Context, s *staged, t *task) error {
+	key := keySite(t.Run, w.Site) + "/by"
+	e, err := s.rec.store.Get(ctx, key)
+	if err == nil && string(e.Value) == w.self {
+		return nil
+	}
+	if err != nil && !errors.As(err, new(*store.NotFoundError)) {
+		return w.Env.Records.trouble(err)
+	}
+	if err == nil { // somebody was here
+		if err := s.settle(ctx); err != nil {
+			return err
+		}
+	}
+	return w.Env.Records.trouble(put(ctx, s.rec.store, key, []byte(w.self)))
+}
+
+// stops asks for a pause once whoever leads the run wants nothing more of a task begun,
+// or nobody leads it any more. The function that it returns ends that, and reports
+// whether one was asked for.
+func (w *Worker) stops(ctx context.Context, t *task) (stopped func() bool) {
+	end := w.Env.Pauses.offer()
+	asked, ended := make(chan bool, 1), make(chan struct{})
+	go func() {
+		stop := false
+		defer func() { asked <- stop }()
+		for !stop {
+			select {
+			case <-ended:
+				return
+			case <-ctx.Done():
+				return
+			case <-time.After(heldEvery):
+			}
+			now, err := w.Env.Records.task(ctx, w.Env.Simulated, w.Site)
+			led, unknown := w.Env.Records.leads(ctx, w.Env.Simulated, t.Lead)
+			if err == nil && unknown == nil { // a store that is away is told by the lease
+				stop = now == nil || now.ID != t.ID || now.Stop || !led
+			}
+		}
+		w.Env.Pauses.Ask()
+	}()
+	return func() bool {
+		close(ended)
+		stop := <-asked
+		end()
+		return stop
+	}
+}
+
+// mark marks devices of the site, all or none, or takes marks away.
+func (w *Worker) mark(ctx context.Context, s *staged, t *task, o *outcome) {
+	in := s.site.Input
+	of := sitesOf(s.site.Model)
+	if t.Mark == nil || t.Mark.Owner != in.Owner || slices.ContainsFunc(t.Devices, func(d string) bool { return of[d] != w.Site }) {
+		o.note(because(Misused, fmt.Errorf("marks of owner %q on %s are asked for, which is not of this site", in.Owner, hint.Few(t.Devices, ", "))))
+		return
+	}
+	if t.Do == jobUnmark {
+		o.Left = in.ClearMarks(ctx, *t.Mark, t.Devices)
+		return
+	}
+	if err := s.site.plugged(ctx, s.plan); err != nil {
+		o.note(err)
+		return
+	}
+	if err := recalled(ctx, in, t.Devices); err != nil {
+		o.note(err)
+		return
+	}
+	in.Mine = s.rec.records.mineOf(s.run.ID, t.Mark.Token)
+	_, err := in.SetMarks(ctx, *t.Mark, t.Devices)
+	o.note(err)
+}

@@ -1,0 +1,119 @@
+package inventory
+
+import (
+	"net/netip"
+)
+
+// A Server is one machine.
+type Server struct {
+	Block
+	Name       string // label and key: node["st1"], in a module module.x.node["st1"]
+	OS         string
+	Host       string
+	MachineID  string // "": not checked
+	Labels     map[string]string
+	Credential *Credential // nil: keys, and the user of the connection
+	Connection *Connection // nil: the default one
+	RNICs      []*RNIC
+	FileBlocks []*File
+	Settings   []*Setting // of the kinds that declare their own blocks
+
+	KernelModules []*KernelModule
+	Packages      []*Package
+	Services      []*Service
+	Commands      []*Command
+}
+
+// RNIC returns the server's RDMA NIC of that label, or nil.
+func (s *Server) RNIC(label string) *RNIC {
+	for _, r := range s.RNICs {
+		if r.Name == label {
+			return r
+		}
+	}
+	return nil
+}
+
+// An RNIC is one port of an RDMA NIC.
+type RNIC struct {
+	Block
+	Name    string // label: p0
+	Server  *Server
+	PCI     string       // match.pci, lower case
+	MAC     string       // match.mac, lower case
+	Address netip.Prefix // invalid: none
+	Fabric  *Fabric      // nil: none
+	Plane   *Plane       // the plane whose subnet holds Address; nil: none
+
+	Software bool // RDMA is done in software where the card has none
+	VMK      *VMK // of ESXi; nil: none
+}
+
+// A VMK is the port of the VMkernel of an ESXi host that has a NIC's address.
+type VMK struct {
+	Block
+	ID       string   // vmk2
+	VSwitch  string   // a standard switch, whose only uplink the NIC is
+	Services []string // nvme-rdma, nvme-tcp
+}
+
+// A File is a file that weft keeps on a server.
+type File struct {
+	Block
+	Path    string
+	Content string
+	Mode    uint32
+	Secret  bool // Content derives from a sensitive value and is never shown
+}
+
+// A Setting is a small block in a server whose words a kind declares for itself.
+type Setting struct {
+	Block
+	Type   string // as the files name it
+	Label  string
+	Values map[string]string // by attribute; one that is not written and has no default is ""
+}
+
+// Declared are the blocks of one type, in the order of the files.
+func (s *Server) Declared(blockType string) (out []*Setting) {
+	for _, b := range s.Settings {
+		if b.Type == blockType {
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+// A KernelModule is loaded, now and at boot.
+type KernelModule struct {
+	Block
+	Name    string
+	Options map[string]string // parameters of the module
+}
+
+// A Package is installed, or absent.
+type Package struct {
+	Block
+	Name    string
+	Version string // "": any
+	Absent  bool
+}
+
+// A Service is a unit of the service manager.
+type Service struct {
+	Block
+	Name    string
+	Enabled bool // starts at boot
+	Running bool
+}
+
+// A Command is run where it has not done its work. Exactly one of Creates and
+// Unless says whether it has.
+type Command struct {
+	Block
+	Name    string
+	Run     []string // an argument vector, like Unless and Undo
+	Creates string   // a file that is there afterwards
+	Unless  []string // succeeds where nothing is left to do
+	Undo    []string // empty: the command cannot be undone
+}
