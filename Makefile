@@ -111,9 +111,9 @@ fuzz: ## every fuzz target for FUZZTIME (1m) each
 # What the tests need beside Go: gcc for the race detector; OpenSSH and other
 # shells as peers; a browser that opens the report; clients that drive switches
 # (290 MB, most of it Ansible's collections). Without them tests skip, and name
-# what is missing; where WEFT_REQUIRE demands it they fail: clients, openssh,
+# what is missing; where WEFT_REQUIRE demands it they fail: clients, openssh, openssl,
 # chromium and opensm, as .ci/run does.
-DEBS := gcc libc6-dev openssh-server openssh-client curl jq busybox-static dash chromium \
+DEBS := gcc libc6-dev openssh-server openssh-client openssl curl jq busybox-static dash chromium \
         python3-netmiko python3-paramiko ansible
 # A subnet manager and a subnet for it (2 MB); not where there may be a real one,
 # which it would start to manage.

@@ -95,6 +95,8 @@ var may = map[string][]string{
 	"internal/nvme/pingpong":  {"internal/nvme/rawsock"},
 	"internal/nvme/tcp":       {"internal/nvme/fabric", "internal/nvme/wire", "internal/nvme/rawsock", "internal/nvme/crc32c"},
 	"internal/nvme/dhchap":    {"internal/nvme/wire"},
+	"internal/nvme/tls13":     {},
+	"internal/nvme/psk":       {"internal/nvme/tls13"},
 	"internal/nvme/target":    {"internal/nvme/fabric", "internal/nvme/backend", "internal/nvme/dhchap", "internal/nvme/wire"},
 	"internal/nvme/initiator": {"internal/nvme/fabric", "internal/nvme/dhchap", "internal/nvme/wire"},
 	"internal/nvme/load":      {"internal/nvme/initiator", "internal/nvme/fabric", "internal/nvme/wire", "internal/nvme/rawsock", "internal/nvme/crc32c"},
