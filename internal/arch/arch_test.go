@@ -93,7 +93,7 @@ var may = map[string][]string{
 	"internal/nvme/rawsock":   {},
 	"internal/nvme/crc32c":    {},
 	"internal/nvme/pingpong":  {"internal/nvme/rawsock"},
-	"internal/nvme/tcp":       {"internal/nvme/fabric", "internal/nvme/wire", "internal/nvme/rawsock", "internal/nvme/crc32c"},
+	"internal/nvme/tcp":       {"internal/nvme/fabric", "internal/nvme/wire", "internal/nvme/rawsock", "internal/nvme/crc32c", "internal/nvme/tls13"},
 	"internal/nvme/dhchap":    {"internal/nvme/wire"},
 	"internal/nvme/tls13":     {},
 	"internal/nvme/psk":       {"internal/nvme/tls13"},

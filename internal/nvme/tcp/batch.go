@@ -2,6 +2,7 @@ package tcp
 
 import (
 	"io"
+	"net"
 
 	"weft/internal/nvme/fabric"
 )
@@ -90,8 +91,19 @@ func (b *batch) wrote(n int) {
 	}
 }
 
-// writeAll writes everything to w, blocking.
+// writeAll writes everything to w, blocking; as one where w can do that.
 func (b *batch) writeAll(w io.Writer) error {
+	if all, ok := w.(interface {
+		WriteBuffers(*net.Buffers) (int64, error)
+	}); ok {
+		v := make(net.Buffers, 0, len(b.segs)-b.first)
+		for i := b.first; i < len(b.segs); i++ {
+			v = append(v, b.rest(&b.segs[i]))
+		}
+		n, err := all.WriteBuffers(&v)
+		b.wrote(int(n))
+		return err
+	}
 	for b.first < len(b.segs) {
 		n, err := w.Write(b.rest(&b.segs[b.first]))
 		b.wrote(n)

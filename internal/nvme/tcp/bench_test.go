@@ -7,6 +7,7 @@ import (
 
 	"weft/internal/nvme/fabric"
 	"weft/internal/nvme/tcp"
+	"weft/internal/nvme/tls13"
 	"weft/internal/nvme/wire"
 )
 
@@ -31,8 +32,11 @@ func (h *null) Disconnected(error) {}
 
 // nullQueue is a connected queue with a null handler behind it.
 func nullQueue(tb testing.TB, depth int) fabric.Queue {
+	return nullQueueOver(tb, depth, new(tcp.Transport))
+}
+
+func nullQueueOver(tb testing.TB, depth int, tr *tcp.Transport) fabric.Queue {
 	tb.Helper()
-	tr := new(tcp.Transport)
 	h := &null{data: make([]byte, 1<<20)}
 	l, err := tr.Listen(context.Background(), fabric.ListenParams{Addr: "127.0.0.1:0"}, func(fabric.Conn) fabric.Handler { return h })
 	if err != nil {
@@ -95,13 +99,16 @@ func BenchmarkLoopback(b *testing.B) {
 		{"read", wire.OpRead, 128 << 10, 32},
 		{"write", wire.OpWrite, 128 << 10, 32},
 	} {
-		b.Run(fmt.Sprintf("%s/size=%dKiB/depth=%d", c.name, c.size>>10, c.depth), func(b *testing.B) {
-			q := nullQueue(b, c.depth)
-			run(b, q, c.op, c.size, c.depth, 4*c.depth)
-			b.SetBytes(int64(c.size))
-			b.ReportAllocs()
-			b.ResetTimer()
-			run(b, q, c.op, c.size, c.depth, b.N)
-		})
+		k := tlsKey(tls13.AES128SHA256)
+		for over, tr := range map[string]*tcp.Transport{"": {}, "/tls": {Key: &k, Keys: known(k)}} {
+			b.Run(fmt.Sprintf("%s/size=%dKiB/depth=%d%s", c.name, c.size>>10, c.depth, over), func(b *testing.B) {
+				q := nullQueueOver(b, c.depth, tr)
+				run(b, q, c.op, c.size, c.depth, 4*c.depth)
+				b.SetBytes(int64(c.size))
+				b.ReportAllocs()
+				b.ResetTimer()
+				run(b, q, c.op, c.size, c.depth, b.N)
+			})
+		}
 	}
 }

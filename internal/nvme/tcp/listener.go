@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"weft/internal/nvme/fabric"
+	"weft/internal/nvme/tls13"
 )
 
 // listener is an open portal and its connections.
@@ -18,6 +19,7 @@ type listener struct {
 	tos     uint8
 	accept  func(fabric.Conn) fabric.Handler
 	pool    fabric.Pool
+	keys    func(identity string) (tls13.Key, bool) // nil: connections are in clear
 
 	spinning atomic.Int32 // event driven connections that are not blocked yet
 	pollers  *Pollers     // nil: event driven
@@ -39,7 +41,7 @@ const maxWaiting = 1024
 
 func newListener(nl net.Listener, p fabric.ListenParams, maxData int, t *Transport, accept func(fabric.Conn) fabric.Handler) *listener {
 	l := &listener{
-		nl: nl, params: p, maxData: maxData, tos: t.ToS, pollers: t.Pollers, accept: accept,
+		nl: nl, params: p, maxData: maxData, tos: t.ToS, pollers: t.Pollers, accept: accept, keys: t.Keys,
 		stopping: make(chan struct{}), conns: map[*targetConn]struct{}{},
 	}
 	l.waiting.Most = maxWaiting
@@ -91,7 +93,7 @@ func (l *listener) start(conn net.Conn) {
 		out.Close()
 	}
 	l.wg.Add(1)
-	if l.pollers != nil {
+	if l.pollers != nil && l.keys == nil {
 		l.pollers.serve(c)
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"weft/internal/nvme/fabric"
+	"weft/internal/nvme/tls13"
 	"weft/internal/nvme/wire"
 )
 
@@ -21,8 +22,9 @@ const answerMost = 512
 // not otherwise marked.
 type targetConn struct {
 	l       *listener
-	conn    net.Conn // nil if polled
-	polled  *polled  // nil if event driven
+	conn    net.Conn    // nil if polled
+	secure  *tls13.Conn // over conn; nil where nothing is encrypted
+	polled  *polled     // nil if event driven
 	local   string
 	remote  string
 	out     *outbox
@@ -94,6 +96,14 @@ func newTargetConn(l *listener, conn net.Conn) *targetConn {
 func (c *targetConn) Transport() string { return "tcp" }
 func (c *targetConn) Local() string     { return c.local }
 func (c *targetConn) Remote() string    { return c.remote }
+
+// Identity is that of the key which the host has shown to have; "" without TLS.
+func (c *targetConn) Identity() string {
+	if c.secure == nil {
+		return ""
+	}
+	return c.secure.Key().Identity
+}
 
 // Close ends the connection without waiting.
 func (c *targetConn) Close() {

@@ -7,6 +7,9 @@ import (
 	"net"
 	"os"
 	"time"
+
+	"weft/internal/hint"
+	"weft/internal/nvme/tls13"
 )
 
 // What ends a connection that was told why: how long, and for how many bytes,
@@ -19,36 +22,71 @@ const (
 // serve runs the connection until it ends.
 func (c *targetConn) serve() {
 	_ = c.conn.SetReadDeadline(time.Now().Add(c.l.params.Timeout))
+	stream, err := c.handshake()
+	if err != nil {
+		if h := c.l.accept(c); h != nil && !c.hangup.Load() {
+			h.Disconnected(err)
+		}
+		return
+	}
 	c.most = turnMost
 	c.turn = c.l.params.Turns.Open(c.remote)
 	defer c.turn.Close()
-	c.out = newOutbox(c.conn, c.l.params.Timeout, &c.l.pool, c.l.params.Turns.Open(c.remote))
+	c.out = newOutbox(stream, c.l.params.Timeout, &c.l.pool, c.l.params.Turns.Open(c.remote))
 	c.account(c.resume)
 	if c.handler = c.l.accept(c); c.handler == nil {
-		_ = c.conn.Close()
+		_ = stream.Close()
 		c.out.stop()
 		c.incoming.Close()
 		return
 	}
-	err := c.read()
+	err = c.read(stream)
 	if f := (*fatal)(nil); errors.As(err, &f) {
 		c.sayWhy(f)
 		c.out.flush()
-		c.linger()
+		c.linger(stream)
 	} else if c.hangup.Load() {
 		err = nil
 	} else if broken := c.out.failure(); broken != nil {
 		err = unread(broken, c.l.params.Timeout) // the write that failed closed the connection
 	}
-	_ = c.conn.Close()
+	_ = stream.Close()
 	c.out.stop()
 	c.bury()
 	c.handler.Disconnected(err)
 }
 
+// handshake is what is read and written from now on: the connection, or TLS over it.
+// One whose host has no key is closed.
+func (c *targetConn) handshake() (net.Conn, error) {
+	if c.l.keys == nil {
+		return c.conn, nil
+	}
+	_ = c.conn.SetWriteDeadline(time.Now().Add(c.l.params.Timeout))
+	secure, err := tls13.Server(c.conn, c.l.keys)
+	_ = c.conn.SetWriteDeadline(time.Time{})
+	if err != nil {
+		_ = c.conn.Close()
+		return nil, withoutKey(err)
+	}
+	c.secure = secure
+	return secure, nil
+}
+
+// withoutKey says what helps a host that gets no further.
+func withoutKey(err error) error {
+	switch {
+	case errors.Is(err, tls13.ErrKey):
+		return hint.Wrap(err, "give the host and this target the same TLS key for this host and subsystem")
+	case errors.Is(err, tls13.ErrNotTLS):
+		return hint.Wrap(err, "have the host connect with TLS (Linux: nvme connect --tls), or to a portal without")
+	}
+	return err
+}
+
 // read takes PDUs until the connection ends; it never returns nil.
-func (c *targetConn) read() error {
-	poller := newPoller(c.conn)
+func (c *targetConn) read(stream net.Conn) error {
+	poller := newPoller(stream)
 	spin := newSpinner(poller, c.l.params.Processors, &c.l.spinning)
 	for {
 		into := c.rx.window()
@@ -112,10 +150,13 @@ func unread(err error, timeout time.Duration) error {
 
 // linger gives the host a moment to read why the connection ends: a socket
 // closed over unread data resets the connection.
-func (c *targetConn) linger() {
-	if tc, ok := c.conn.(*net.TCPConn); ok && c.out.failure() == nil {
-		_ = tc.CloseWrite()
-		_ = tc.SetReadDeadline(time.Now().Add(lingerTime))
-		_, _ = io.CopyN(io.Discard, tc, lingerBytes)
+func (c *targetConn) linger(stream net.Conn) {
+	if half, ok := stream.(interface{ CloseWrite() error }); ok && c.out.failure() == nil {
+		if c.secure != nil {
+			c.out.settle() // without a socket of its own it is sent by another goroutine
+		}
+		_ = half.CloseWrite()
+		_ = stream.SetReadDeadline(time.Now().Add(lingerTime))
+		_, _ = io.CopyN(io.Discard, stream, lingerBytes)
 	}
 }

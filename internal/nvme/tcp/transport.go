@@ -12,18 +12,25 @@
 // With Pollers a target, and with Poll a host, polls its sockets instead: on
 // threads of their own, without the scheduler, many commands in one call.
 //
-// A target takes the digests that the host asks for. TLS and more than one R2T
-// per command are not offered.
+// A target takes the digests that the host asks for. More than one R2T per command
+// is not offered.
+//
+// With a Key, or Keys, connections are TLS ones, and nothing is said in clear. They are
+// event driven, Poll and Pollers or not.
 package tcp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"strings"
+	"time"
 
+	"weft/internal/hint"
 	"weft/internal/nvme/fabric"
 	"weft/internal/nvme/rawsock"
+	"weft/internal/nvme/tls13"
 )
 
 // Transport is NVMe/TCP. The zero Transport dials and listens where the
@@ -51,6 +58,13 @@ type Transport struct {
 	// Pollers serve the connections of listeners; nil is event driven. They
 	// belong to the caller.
 	Pollers *Pollers
+
+	// Key makes what is dialled TLS connections.
+	Key *tls13.Key
+
+	// Keys makes a listener take TLS connections only, of hosts that have shown to
+	// have a key that it returns. It may be called concurrently.
+	Keys func(identity string) (tls13.Key, bool)
 }
 
 var _ fabric.Transport = (*Transport)(nil)
@@ -84,13 +98,16 @@ func (t *Transport) Dial(ctx context.Context, p fabric.DialParams) (fabric.Queue
 		_ = conn.Close()
 		return nil, fmt.Errorf("%s: %w", p.Addr, err)
 	}
+	if conn, err = t.secure(ctx, conn, p.Timeout); err != nil {
+		return nil, fmt.Errorf("%s: %w", p.Addr, err)
+	}
 	agreed := digests{header: p.HeaderDigest, data: p.DataDigest}
 	most, err := introduce(ctx, conn, p.Timeout, agreed)
 	if err != nil {
 		_ = conn.Close()
 		return nil, fmt.Errorf("%s: %w", p.Addr, err)
 	}
-	if !t.Poll || p.QID == 0 {
+	if !t.Poll || p.QID == 0 || t.Key != nil {
 		return newQueue(conn, p, most, agreed), nil
 	}
 	sock, err := rawsock.Detach(conn)
@@ -99,6 +116,30 @@ func (t *Transport) Dial(ctx context.Context, p fabric.DialParams) (fabric.Queue
 		return nil, fmt.Errorf("%s: %w", p.Addr, err)
 	}
 	return newPolledQueue(sock, p, most, agreed), nil
+}
+
+// secure makes a connection a TLS one, where it is to be one, and closes it where that
+// fails.
+func (t *Transport) secure(ctx context.Context, conn net.Conn, timeout time.Duration) (net.Conn, error) {
+	if t.Key == nil {
+		return conn, nil
+	}
+	if timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, timeout)
+		defer cancel()
+	}
+	secured, err := tls13.Client(ctx, conn, *t.Key)
+	switch {
+	case err == nil:
+		return secured, nil
+	case tls13.Rejects(err):
+		err = hint.Wrap(err, "the target has no TLS key for this host and subsystem, or another: give both the same")
+	case errors.Is(err, tls13.ErrNotTLS):
+		err = hint.Wrap(err, "the portal is one without TLS: connect without a TLS key, or have the target serve it with TLS")
+	}
+	_ = conn.Close()
+	return nil, err
 }
 
 // Listen opens a portal.
