@@ -108,7 +108,7 @@ func sameDSCP(s *Site, r *ruling) {
 // used are the switches that carry the fabric: those with a cable of it.
 func (s *Site) used() (list []*Switch) {
 	for _, sw := range s.Switches {
-		if sw.fabric() != nil || slices.ContainsFunc(s.cables, func(c cable) bool { return c.sw == sw }) {
+		if sw.fabric() != nil || len(s.wires[sw]) > 0 {
 			list = append(list, sw)
 		}
 	}

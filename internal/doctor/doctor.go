@@ -57,6 +57,7 @@ type Site struct {
 	HostsLost bool  // some host could not be read: peers are not all there
 
 	cables []cable // these are made by match
+	wires  map[*Switch][]cable
 	all    []end
 	of     map[*Host][]end
 	ears   map[string]heard // who hears a MAC address, or names

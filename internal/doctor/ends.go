@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"slices"
-	"strings"
 
 	"weft/internal/traffic"
 	"weft/inventory"
@@ -144,11 +143,25 @@ func (s *Site) collect() {
 
 // digits are those of a MAC address, however it is written; "": it is none.
 func digits(text string) string {
-	plain := strings.ToLower(strings.NewReplacer(":", "", ".", "", "-", "").Replace(text))
-	if len(plain) != 12 || strings.Trim(plain, "0123456789abcdef") != "" {
+	plain := make([]byte, 0, 12)
+	for _, c := range []byte(text) {
+		switch {
+		case c == ':' || c == '.' || c == '-':
+			continue
+		case c >= 'A' && c <= 'F':
+			c += 'a' - 'A'
+		case (c < '0' || c > '9') && (c < 'a' || c > 'f'):
+			return ""
+		}
+		if len(plain) == cap(plain) {
+			return ""
+		}
+		plain = append(plain, c)
+	}
+	if len(plain) != 12 {
 		return ""
 	}
-	return plain
+	return string(plain)
 }
 
 // match finds the cables: as they are heard, else as they are declared.
@@ -159,7 +172,7 @@ func (s *Site) match() {
 	}
 	s.listen()
 	s.collect()
-	s.cables = nil
+	s.cables, s.wires = nil, map[*Switch][]cable{}
 	for _, e := range s.ends() {
 		sw, port := s.wired(e)
 		if h := s.hears(e); h != nil {
@@ -169,7 +182,8 @@ func (s *Site) match() {
 			continue
 		}
 		if p, ok := sw.Reading.Port(port); ok {
-			s.cables = append(s.cables, cable{e, sw, &p})
+			c := cable{e, sw, &p}
+			s.cables, s.wires[sw] = append(s.cables, c), append(s.wires[sw], c)
 		}
 	}
 	if s.Before != nil {
@@ -243,10 +257,7 @@ func (c cable) lossless() []int {
 // classes are those of a switch; where queueing is per port, as its cabled ports do it.
 func (s *Site) classes(sw *Switch) []switches.Class {
 	list := slices.Clone(sw.Reading.Classes)
-	for _, c := range s.cables {
-		if c.sw != sw {
-			continue
-		}
+	for _, c := range s.wires[sw] {
 		for _, of := range c.port.Classes {
 			i := slices.IndexFunc(list, func(x switches.Class) bool { return x.Priority == of.Priority })
 			if i < 0 {
