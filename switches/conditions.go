@@ -3,11 +3,14 @@ package switches
 import (
 	"context"
 	"errors"
+	"maps"
+	"math"
+	"time"
 )
 
 // A Trouble is something that a switch itself says is not well.
 type Trouble struct {
-	What string `json:"what"` // OfOptics, OfHeat, OfHardware, OfPair
+	What string `json:"what"` // OfOptics and its sisters
 	Part string `json:"part,omitempty"`
 	Text string `json:"text"`
 }
@@ -16,9 +19,24 @@ type Trouble struct {
 const (
 	OfOptics   = "optic"    // power and current of a transceiver, by its own limits
 	OfHeat     = "heat"     // its temperature and voltage
-	OfHardware = "hardware" // modules, power supplies, fans
+	OfHardware = "hardware" // modules
 	OfPair     = "pair"     // the other one of two that act as one
+	OfPower    = "power"    // power supplies, and whether one may fail
+	OfFans     = "fans"
+	OfWarmth   = "warmth" // its own sensors of temperature
+	OfLog      = "log"    // what it does not log
+	OfLinks    = "links"  // what its ports count of broken frames, and when their links came or went
 )
+
+// A PortCount is what a port tells of its link.
+type PortCount struct {
+	Up     bool           `json:"up"`
+	Broken *uint64        `json:"broken,omitempty"` // frames that came in with a wrong checksum; nil: not told
+	Steady *time.Duration `json:"steady,omitempty"` // since the link last came or went, [Always]: it never did; nil: not told
+}
+
+// Always is how long a link is steady that never went.
+const Always = time.Duration(math.MaxInt64)
 
 // A Condition is a line that shows how a switch is, and how it is read.
 type Condition struct {
@@ -26,6 +44,7 @@ type Condition struct {
 	Of       []string // what it tells
 	Optional bool     // a switch that does not know the line has no such thing
 	Parse    func(text string) (list []Trouble, understood bool)
+	Ports    func(text string) map[string]PortCount // in place of Parse: by the names of ports; empty: not understood
 }
 
 // Conditions are what a switch told of how it is.
@@ -34,14 +53,23 @@ type Conditions struct {
 	Told     map[string]bool   `json:"told,omitempty"`   // by what it is about
 	Gaps     map[string]string `json:"gaps,omitempty"`   // why it was not told
 	Absent   map[string]bool   `json:"absent,omitempty"` // there is no such thing
+
+	Ports map[string]PortCount `json:"ports,omitempty"` // by name; of OfLinks
 }
 
 // Conditions asks how the switch is. What it refuses to show, or shows in a layout that
-// is not known, is a gap and no error.
-func (s *Session) Conditions(ctx context.Context) (*Conditions, error) {
+// is not known, is a gap and no error. Lines that are in shown already are not typed
+// again.
+func (s *Session) Conditions(ctx context.Context, shown map[string]string) (*Conditions, error) {
 	out := &Conditions{Told: map[string]bool{}, Gaps: map[string]string{}, Absent: map[string]bool{}}
+	texts, refusals := map[string]string{}, map[string]error{}
+	maps.Copy(texts, shown)
 	for _, c := range s.os.Conditions {
-		text, err := s.Show(ctx, []string{c.Line})
+		if _, known := texts[c.Line]; !known {
+			all, err := s.Show(ctx, []string{c.Line})
+			texts[c.Line], refusals[c.Line] = all[c.Line], err
+		}
+		text, err := texts[c.Line], refusals[c.Line]
 		var list []Trouble
 		understood, why := false, c.Line+" is shown in a layout that is not known"
 		switch refused := (*RefusedError)(nil); {
@@ -55,8 +83,11 @@ func (s *Session) Conditions(ctx context.Context) (*Conditions, error) {
 			}
 		case err != nil:
 			return nil, err
+		case c.Ports != nil:
+			out.Ports = c.Ports(text)
+			understood = len(out.Ports) > 0
 		default:
-			list, understood = c.Parse(text[c.Line])
+			list, understood = c.Parse(text)
 		}
 		for _, what := range c.Of {
 			if understood && out.Gaps[what] == "" {

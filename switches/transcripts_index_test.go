@@ -33,7 +33,6 @@ var unread = map[string]string{
 	"cisco_nxos/show_scheduler_":                                scheduler,
 	"cisco_nxos/show_feature/":                                  asked,
 	"cisco_nxos/show_hostname/":                                 asked,
-	"cisco_nxos/show_interface/":                                asked,
 	"cisco_nxos/show_interface_capabilities/":                   asked,
 	"cisco_nxos/show_interface_counters_brief/":                 asked,
 	"cisco_nxos/show_interface_priority-flow-control_detail/":   asked,

@@ -18,6 +18,9 @@ func Catalogue() []*Check {
 	return list
 }
 
+// opticLines are what tells of optics.
+const opticLines = "ethtool -m IF; of ports that hear somebody show interface transceiver details, display transceiver diagnosis interface"
+
 // own is a limit that weft sets itself.
 const own = "weft's own: no document gives one"
 
@@ -57,7 +60,7 @@ func linkChecks() []*Check {
 			Remedy: "Look at the optic or cable, and at autonegotiation on both ends.", judge: linkSpeed},
 		{ID: "WD-LNK-03", Title: "a link has another FEC than its peers, or none", Severity: Error, Reads: "ethtool --show-fec IF", Limit: "what most ports of that speed have; not off from 25G a lane on", Source: "IEEE 802.3 (clauses 91, 108, 134); the peers",
 			Remedy: "Set the same FEC on both ends: ethtool --set-fec IF encoding rs.", judge: fec},
-		{ID: "WD-LNK-06", Title: "an optic raises an alarm", Severity: Error, Reads: "ethtool -m IF; show interface transceiver details, of ports that hear somebody", Limit: "the module's own thresholds", Source: "SFF-8472, SFF-8636: what the module says of itself",
+		{ID: "WD-LNK-06", Title: "an optic raises an alarm", Severity: Error, Reads: opticLines, Limit: "the module's own thresholds", Source: "SFF-8472, SFF-8636: what the module says of itself",
 			Remedy: "Clean the fibre, then replace the optic.", judge: alarms(switches.OfOptics, "power", "bias", "current", "los", "fault")},
 		{ID: "WD-LNK-08", Title: "a link comes and goes", Severity: Error, Reads: "/sys/class/net/IF/carrier_changes and /proc/uptime", Limit: "more than 5 in 24 hours, beyond the two of coming up", Source: "Azure health checks, check_ib_link_flapping",
 			Remedy: "Replace the cable or optic; look into the kernel log for lost carrier.", judge: flaps},
@@ -67,8 +70,8 @@ func linkChecks() []*Check {
 			Remedy: "Move one cable to the other switch.", judge: oneSwitch},
 		{ID: "WD-LNK-13", Title: "nobody hears a NIC", Severity: Warn, Reads: "LLDP of switches", Limit: "each NIC at a switch is heard by one", Source: own,
 			Remedy: "Switch LLDP on at the port; start lldpd on the server, or the agent of the card.", Mends: []string{"port", "qos"}, judge: silent},
-		{ID: "WD-LNK-16", Title: "a port receives broken frames", Severity: Error, Twice: true, Reads: "ethtool -S IF: rx_crc_errors_phy, rx_symbol_err_phy", Limit: "does not grow", Source: "general knowledge",
-			Remedy: "Clean or replace the cable.", judge: growing("rx_crc_errors_phy", "rx_symbol_err_phy")},
+		{ID: "WD-LNK-16", Title: "a port receives broken frames", Severity: Error, Twice: true, Reads: "ethtool -S IF: rx_crc_errors_phy, rx_symbol_err_phy; show interface, display interface: CRC, of ports that hear somebody", Limit: "does not grow", Source: "general knowledge",
+			Remedy: "Clean or replace the cable.", judge: brokenFrames},
 		{ID: "WD-MTU-01", Title: "a switch port takes shorter frames than its NIC sends", Severity: Error, Reads: "MTU of the NIC, and of the port it is cabled to", Limit: "the port's at least the NIC's", Source: "what does not fit is dropped",
 			Remedy: "Raise the MTU of the port: mtu of the fabric block.", Mends: []string{"port", "qos"}, judge: portMTU},
 		{ID: "WD-MTU-02", Title: "NICs of a fabric have different MTUs", Severity: Warn, Reads: "/sys/class/net/IF/mtu", Limit: "host_mtu of the fabric; without files what most have", Source: "RoCE takes the smaller packet size of both ends",

@@ -1,5 +1,7 @@
 package doctor
 
+import "weft/switches"
+
 // machineChecks are about CPUs, the system and NVMe.
 func machineChecks() []*Check {
 	return []*Check{
@@ -67,8 +69,16 @@ func fileChecks() []*Check {
 func switchChecks() []*Check {
 	return []*Check{
 		{ID: "WD-SW-01", Title: "a part of a switch is not well", Severity: Error, Reads: "show module; display device", Limit: "ok, active or standby; Normal, Master or Standby", Source: "the switch",
-			Remedy: "Replace the part.", judge: parts},
+			Remedy: "Replace the part.", judge: tells(switches.OfHardware)},
 		{ID: "WD-SW-02", Title: "two switches that act as one are not agreed", Severity: Critical, Reads: "show vpc, where there is one", Limit: "peer adjacency formed ok, peer is alive, success", Source: "the switch",
-			Remedy: "Look at the peer link and the keep-alive; show vpc consistency-parameters global says what differs.", judge: pairs},
+			Remedy: "Look at the peer link and the keep-alive; show vpc consistency-parameters global says what differs.", judge: tells(switches.OfPair)},
+		{ID: "WD-SW-03", Title: "a switch may lose its power", Severity: Error, Reads: "show environment; display power", Limit: "no supply that fails, and two that work; redundancy as it is configured", Source: "the switch",
+			Remedy: "Replace the supply, or look at its cord and its circuit.", judge: tells(switches.OfPower)},
+		{ID: "WD-SW-04", Title: "a fan of a switch is not well", Severity: Error, Reads: "show environment; display fan", Limit: "Ok; Normal", Source: "the switch",
+			Remedy: "Replace the fan: without it the switch shuts itself down.", judge: tells(switches.OfFans)},
+		{ID: "WD-SW-05", Title: "a switch is too warm", Severity: Warn, Reads: "show environment", Limit: "its own minor threshold", Source: "the switch",
+			Remedy: "Look at the air: its direction, blanks, and what blows into the inlet.", judge: tells(switches.OfWarmth)},
+		{ID: "WD-SW-06", Title: "a switch logs less than by default", Severity: Info, Reads: "show logging level", Limit: "the default of each part", Source: "the switch's own defaults",
+			Remedy: "no logging level FACILITY: what a watchdog or a link does is otherwise lost.", judge: tells(switches.OfLog)},
 	}
 }

@@ -40,14 +40,65 @@ func (sw *Switch) heardOn(port string) bool {
 
 func anywhere(string) bool { return true }
 
-func parts(s *Site, r *ruling) {
-	for _, sw := range s.Switches {
-		r.told(sw, switches.OfHardware, anywhere)
+// tells judges what all switches say of themselves about one thing.
+func tells(what string) func(*Site, *ruling) {
+	return func(s *Site, r *ruling) {
+		for _, sw := range s.Switches {
+			r.told(sw, what, anywhere)
+		}
 	}
 }
 
-func pairs(s *Site, r *ruling) {
-	for _, sw := range s.Switches {
-		r.told(sw, switches.OfPair, anywhere)
+// ports hands the ports that somebody is heard on to a judge, as they were in the earlier
+// reading and are.
+func (s *Site) ports(r *ruling, judge func(p Place, was, now switches.PortCount)) {
+	for _, sw := range s.used() {
+		var before *Switch
+		for _, x := range s.Before.Switches {
+			if x.Name == sw.Name {
+				before = x
+			}
+		}
+		switch c := sw.Conditions; {
+		case c == nil || before == nil || before.Conditions == nil:
+			r.unknown(sw.place(""), "what its ports count was not read twice")
+			continue
+		case !c.Told[switches.OfLinks]:
+			r.told(sw, switches.OfLinks, anywhere)
+			continue
+		}
+		for _, n := range sw.Neighbours {
+			now, told := sw.Conditions.Ports[n.Port]
+			was, knew := before.Conditions.Ports[n.Port]
+			if !told || !knew {
+				r.unknown(sw.place(n.Port), "the switch does not tell what it counts")
+				continue
+			}
+			judge(sw.place(n.Port), was, now)
+		}
 	}
+}
+
+// brokenFrames are those that NICs and ports of switches count, by two readings.
+func brokenFrames(s *Site, r *ruling) {
+	growing("rx_crc_errors_phy", "rx_symbol_err_phy")(s, r)
+	s.ports(r, func(p Place, was, now switches.PortCount) {
+		if was.Broken == nil || now.Broken == nil {
+			r.unknown(p, "the port does not count frames with a wrong checksum")
+			return
+		}
+		r.unless(*now.Broken > *was.Broken, p, "frames with a wrong checksum grew by %d between two readings, to %d", *now.Broken-*was.Broken, *now.Broken)
+	})
+}
+
+// wentDown are links that were down between two readings, as NICs and switches tell.
+func wentDown(s *Site, r *ruling) {
+	growing("link_downed")(s, r)
+	s.ports(r, func(p Place, was, now switches.PortCount) {
+		if was.Steady == nil || now.Steady == nil {
+			r.unknown(p, "the port does not tell since when its link is up")
+			return
+		}
+		r.unless(*now.Steady < *was.Steady, p, "its link came or went between two readings: the switch has it as it is for %s", *now.Steady)
+	})
 }

@@ -177,6 +177,61 @@ func trouble(what, part, text string) func(*Site) {
 	return onSwitch(func(sw *Switch) { sw.Conditions.Troubles = []switches.Trouble{{What: what, Part: part, Text: text}} })
 }
 
+// well is a switch that says of itself that all is well.
+func well() *switches.Conditions {
+	c := &switches.Conditions{Told: map[string]bool{}, Ports: map[string]switches.PortCount{}}
+	for _, what := range []string{switches.OfOptics, switches.OfHeat, switches.OfHardware, switches.OfPair, switches.OfPower, switches.OfFans, switches.OfWarmth, switches.OfLog, switches.OfLinks} {
+		c.Told[what] = true
+	}
+	return c
+}
+
+// unseen has a switch refuse to say one thing of itself.
+func unseen(what string) func(*Site) {
+	return onSwitch(func(sw *Switch) {
+		delete(sw.Conditions.Told, what)
+		sw.Conditions.Gaps = map[string]string{what: "refused"}
+	})
+}
+
+// What ports of switches count is compared, of those that hear somebody; what is not
+// told twice is not known.
+func TestPortsOfSwitches(t *testing.T) {
+	for name, c := range map[string]struct {
+		id          string
+		port        string
+		change      func(*switches.PortCount)
+		bad, unsure int
+	}{
+		"broken frames":               {"WD-LNK-16", "Ethernet1/1", func(p *switches.PortCount) { p.Broken = ptr(uint64(5)) }, 1, 0},
+		"broken frames, nobody heard": {"WD-LNK-16", "Ethernet1/48", func(p *switches.PortCount) { p.Broken = ptr(uint64(5)) }, 0, 0},
+		"frames not counted":          {"WD-LNK-16", "Ethernet1/1", func(p *switches.PortCount) { p.Broken = nil }, 0, 1},
+		"counters cleared":            {"WD-LNK-16", "Ethernet1/1", func(p *switches.PortCount) { p.Broken = ptr(uint64(0)) }, 0, 0},
+		"a link went":                 {"WD-LNK-09", "Ethernet1/1", func(p *switches.PortCount) { p.Steady = ptr(time.Second) }, 1, 0},
+		"since when is not told":      {"WD-LNK-09", "Ethernet1/1", func(p *switches.PortCount) { p.Steady = nil }, 0, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := twice()
+			sw := s.Switches[0]
+			p := sw.Conditions.Ports[c.port]
+			c.change(&p)
+			sw.Conditions.Ports[c.port] = p
+			r := Examine(s, nil)
+			if f, u := by(r.Findings, c.id), by(r.Unknown, c.id); len(f) != c.bad || len(u) != c.unsure {
+				t.Errorf("%v %v", f, u)
+			}
+		})
+	}
+	for name, change := range map[string]func(*Site){"refused": unseen(switches.OfLinks), "not asked": onSwitch(func(sw *Switch) { sw.Conditions = nil }),
+		"a port is missing": onSwitch(func(sw *Switch) { delete(sw.Conditions.Ports, "Ethernet1/1") })} {
+		s := twice()
+		change(s)
+		if u := by(Examine(s, nil).Unknown, "WD-LNK-09"); len(u) != 1 {
+			t.Errorf("%s: %v", name, u)
+		}
+	}
+}
+
 // An optic of a switch is judged on a port that hears somebody, and nowhere else.
 func TestOpticsOfSwitches(t *testing.T) {
 	for part, want := range map[string]int{"Ethernet1/1": 1, "Ethernet1/48": 0} {
@@ -284,6 +339,10 @@ func partTrials() map[string]tried {
 		"WD-FS-10": {files, nic(func(n *host.NICHealth) { n.MTU = 1500 }), machine(func(h *Host) { h.NICs[0].MTU, h.NICs[1].MTU = 0, 0 })},
 		"WD-FS-11": {files, machine(func(h *Host) { h.Mounts[0].Options = "rw,proto=tcp,addr=10.40.1.11" }), machine(func(h *Host) { h.Mounts[0].Options = "rw" })},
 		"WD-FS-12": {files, machine(func(h *Host) { h.NFSPorts = []string{"tcp 2049"} }), machine(func(h *Host) { h.NFSPorts = nil })},
+		"WD-SW-03": {nil, trouble(switches.OfPower, "power supply 1", "it is Shutdown"), unseen(switches.OfPower)},
+		"WD-SW-04": {nil, trouble(switches.OfFans, "Fan1", "it is Failure"), unseen(switches.OfFans)},
+		"WD-SW-05": {nil, trouble(switches.OfWarmth, "module 1 FRONT", "it is 50 °C"), unseen(switches.OfWarmth)},
+		"WD-SW-06": {nil, trouble(switches.OfLog, "ipqosmgr", "it logs severities up to 2"), unseen(switches.OfLog)},
 		"WD-SW-01": {nil, trouble(switches.OfHardware, "module 1", "it is faulty"), onSwitch(func(sw *Switch) { sw.Conditions = nil })},
 		"WD-SW-02": {nil, trouble(switches.OfPair, "", "Peer status is peer link is down"), onSwitch(func(sw *Switch) {
 			sw.Conditions = &switches.Conditions{Gaps: map[string]string{switches.OfPair: "refused: show vpc"}}

@@ -60,7 +60,7 @@ func (d *Device) Health(ctx context.Context) (*Health, error) {
 		}
 		h.Operates = true
 	}
-	if h.Conditions, err = d.session.Conditions(ctx); err != nil {
+	if h.Conditions, err = d.session.Conditions(ctx, out); err != nil {
 		return nil, told(err)
 	}
 	if d.cfg.OS.Counters == nil {

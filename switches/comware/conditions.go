@@ -9,7 +9,13 @@ import (
 
 // conditions are what a Comware switch shows of itself.
 func conditions() []switches.Condition {
-	return []switches.Condition{{Line: "display device", Of: []string{switches.OfHardware}, Parse: boards}}
+	return []switches.Condition{
+		{Line: "display device", Of: []string{switches.OfHardware}, Parse: boards},
+		{Line: "display fan", Of: []string{switches.OfFans}, Parse: fans},
+		{Line: "display power", Of: []string{switches.OfPower}, Parse: power},
+		{Line: "display transceiver diagnosis interface", Of: []string{switches.OfOptics, switches.OfHeat}, Parse: optics},
+		{Line: showFrames, Of: []string{switches.OfLinks}, Ports: links},
+	}
 }
 
 // boards reads tables of slots, in which the third column is a state.

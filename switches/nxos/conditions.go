@@ -16,6 +16,11 @@ func conditions() []switches.Condition {
 		{Line: "show interface transceiver details", Of: []string{switches.OfOptics, switches.OfHeat}, Parse: optics},
 		{Line: "show module", Of: []string{switches.OfHardware}, Parse: modules},
 		{Line: "show vpc", Of: []string{switches.OfPair}, Optional: true, Parse: pair},
+		{Line: showEnvironment, Of: []string{switches.OfPower}, Parse: power},
+		{Line: showEnvironment, Of: []string{switches.OfFans}, Parse: fans},
+		{Line: showEnvironment, Of: []string{switches.OfWarmth}, Parse: warmth},
+		{Line: "show logging level", Of: []string{switches.OfLog}, Parse: logLevels},
+		{Line: "show interface", Of: []string{switches.OfLinks}, Ports: links},
 	}
 }
 

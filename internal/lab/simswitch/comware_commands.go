@@ -11,7 +11,7 @@ import (
 
 // comwareCommands are the lines that are no configuration.
 func comwareCommands() []Rule {
-	return slices.Concat(comwareViews(), comwareReverts(), comwareSaves(), comwareFiles(), comwareDisplays())
+	return slices.Concat(comwareViews(), comwareReverts(), comwareSaves(), comwareFiles(), comwareDisplays(), comwareWellness())
 }
 
 func comwareViews() []Rule {

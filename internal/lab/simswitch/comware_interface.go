@@ -1,7 +1,6 @@
 package simswitch
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 )
@@ -18,7 +17,7 @@ func (sw *Switch) usualFrame() string {
 }
 
 // comwareInterface prints what a port says of itself, as far as the simulator
-// knows it: no counters.
+// knows it: no counters but of broken frames.
 func comwareInterface(s *session, m match) {
 	for _, port := range s.chosen(m) {
 		k := s.sw.running.kid("interface " + port)
@@ -48,6 +47,7 @@ func comwareInterface(s *session, m match) {
 		s.say(speed)
 		s.say("Flow-control is not enabled")
 		s.say("Maximum frame length: " + frame)
-		s.say(fmt.Sprintf("PVID: %s\n", pvid))
+		s.say("PVID: " + pvid + "\nLast link flapping: Never")
+		s.say(" Input:  0 input errors, 0 runts, 0 giants, 0 throttles\n         0 CRC, 0 frame, - overruns, 0 aborts\n")
 	}
 }

@@ -7,7 +7,7 @@ import (
 
 // nxosCommands are the lines that are no configuration.
 func nxosCommands() []Rule {
-	return slices.Concat(nxosModes(), nxosStages(), nxosShows(), nxosFiles())
+	return slices.Concat(nxosModes(), nxosStages(), nxosShows(), nxosWellness(), nxosFiles())
 }
 
 func nxosModes() []Rule {

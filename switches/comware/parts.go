@@ -1,0 +1,89 @@
+package comware
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"weft/switches"
+)
+
+var (
+	fanOf     = regexp.MustCompile(`^Fan\s+(\d+):?$`)
+	stateOf   = regexp.MustCompile(`^State\s*:\s*(\S+)$`)
+	tableHead = regexp.MustCompile(`^(FanID|PowerID)\s+(?:Status|State)\b`)
+	slotOf    = regexp.MustCompile(`^Slot\s+(\S+?):?$`)
+)
+
+// part is a fan or a power supply, with its state.
+type part struct{ slot, name, state string }
+
+// states reads fans or power supplies, in either layout.
+//
+//	Slot 1:
+//	PowerID State    Mode   Current(A)  Voltage(V)  Power(W)  FanDirection
+//	1       Normal   AC     --          --          --        Back-to-front
+//
+//	Slot 1:
+//	Fan 1:
+//	State    : Normal
+func states(text, kind string) (list []part) {
+	slot, name, table := "", "", false
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		w := strings.Fields(line)
+		if m := slotOf.FindStringSubmatch(line); m != nil {
+			slot, name, table = m[1], "", false
+		} else if m := tableHead.FindStringSubmatch(line); m != nil {
+			table = strings.HasPrefix(strings.ToLower(m[1]), kind)
+		} else if m := fanOf.FindStringSubmatch(line); m != nil {
+			name = m[1]
+		} else if m := stateOf.FindStringSubmatch(line); m != nil && name != "" {
+			list = append(list, part{slot, name, m[1]})
+			name = ""
+		} else if table && len(w) > 1 && strings.Trim(w[0], "0123456789") == "" {
+			list = append(list, part{slot, w[0], w[1]})
+		}
+	}
+	return list
+}
+
+func (p part) at(kind string) string {
+	return strings.TrimSpace(strings.TrimSpace("slot "+p.slot) + " " + kind + " " + p.name)
+}
+
+// fans reads display fan. Each fan has to be there.
+func fans(text string) (list []switches.Trouble, understood bool) {
+	all := states(text, "fan")
+	for _, p := range all {
+		if p.state != "Normal" {
+			list = append(list, switches.Trouble{What: switches.OfFans, Part: p.at("fan"), Text: "it is " + p.state})
+		}
+	}
+	return list, len(all) > 0
+}
+
+// power reads display power. A bay may be empty where two supplies work.
+func power(text string) (list []switches.Trouble, understood bool) {
+	all := states(text, "power")
+	work, slots := map[string]int{}, []string{}
+	for _, p := range all {
+		if !slices.Contains(slots, p.slot) {
+			slots = append(slots, p.slot)
+		}
+		switch p.state {
+		case "Normal":
+			work[p.slot]++
+		case "Absent":
+		default:
+			list = append(list, switches.Trouble{What: switches.OfPower, Part: p.at("power supply"), Text: "it is " + p.state})
+		}
+	}
+	for _, slot := range slots {
+		if work[slot] < 2 {
+			list = append(list, switches.Trouble{What: switches.OfPower, Part: "slot " + slot, Text: fmt.Sprintf("%d of its power supplies work, and two are needed for one to fail", work[slot])})
+		}
+	}
+	return list, len(all) > 0
+}
