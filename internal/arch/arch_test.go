@@ -157,7 +157,7 @@ var mayTest = map[string][]string{
 	"internal/nvme/tcp":       {"internal/nvme/nvmetest"},
 	"internal/nvme/rdma/perf": {"internal/nvme/rdma/verbs/verbstest"},
 	"internal/nvme/rdma":      {"internal/nvme/nvmetest", "internal/nvme/rdma/verbs/verbstest"},
-	"internal/nvme/target":    {"internal/nvme/nvmetest", "internal/nvme/tcp", "internal/nvme/initiator"},
+	"internal/nvme/target":    {"internal/nvme/nvmetest", "internal/nvme/tcp", "internal/nvme/rdma", "internal/nvme/rdma/verbs/verbstest", "internal/nvme/initiator"},
 	"internal/nvme/initiator": {"internal/nvme/nvmetest", "internal/nvme/tcp"},
 	"internal/nvme/nvmetest":  {"internal/nvme/tcp"},
 	"internal/nvme/load":      {"internal/nvme/nvmetest", "internal/nvme/target", "internal/nvme/backend", "internal/nvme/tcp"},

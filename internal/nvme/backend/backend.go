@@ -17,6 +17,12 @@ type Backend interface {
 	// ZeroBlocks makes n blocks from block lba on read as zeroes. With free it
 	// gives their space back where it can.
 	ZeroBlocks(lba, n uint64, free bool) error
+	// CompareAndWrite writes p to block lba if that holds what want does, and
+	// reports whether it did; both are of one block. Other calls on the block come
+	// before or after it, never between its reading and its writing. An error with
+	// true is of the writing.
+	CompareAndWrite(want, p []byte, lba uint64) (same bool, err error)
+
 	// Flush returns when all writes that returned before are as durable as the
 	// backend can make them. Once it has failed it fails for good: what was
 	// lost is not known.
@@ -91,4 +97,12 @@ func (s Info) span(lba, n uint64) (off, length int64, err error) {
 		return 0, 0, fmt.Errorf("%d blocks at block %d of %d: %w", n, lba, blocks, ErrRange)
 	}
 	return int64(lba) * int64(s.BlockSize), int64(n) * int64(s.BlockSize), nil
+}
+
+// block is where block lba begins, in bytes, if it exists and a and b are as long.
+func (s Info) block(a, b []byte, lba uint64) (int64, error) {
+	if len(a) != s.BlockSize || len(b) != s.BlockSize {
+		return 0, fmt.Errorf("%d bytes to compare and %d to write, want one block of %d: %w", len(a), len(b), s.BlockSize, ErrRange)
+	}
+	return s.offset(s.BlockSize, lba)
 }

@@ -2,6 +2,7 @@ package backend
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"io/fs"
 	"os"
@@ -35,6 +36,7 @@ func TestConformance(t *testing.T) {
 		"whole block": checkWholeBlocks,
 		"zeroes":      checkZeroes,
 		"closed":      checkClosed,
+		"compare":     checkCompareAndWrite,
 	}
 	for name, check := range checks {
 		for _, block := range []int{512, 4096} {
@@ -133,6 +135,51 @@ func checkWholeBlocks(t *testing.T, b Backend) {
 	}
 }
 
+// checkCompareAndWrite has some count in one block, each by comparing what it has read.
+func checkCompareAndWrite(t *testing.T, b Backend) {
+	n := b.Info().BlockSize
+	const lba, counters, each = 9, 4, 100
+	var all sync.WaitGroup
+	for range counters {
+		all.Go(func() {
+			have, next := make([]byte, n), make([]byte, n)
+			for done := 0; done < each; {
+				if err := b.ReadBlocks(have, lba); err != nil {
+					t.Error(err)
+					return
+				}
+				binary.LittleEndian.PutUint32(next, binary.LittleEndian.Uint32(have)+1)
+				same, err := b.CompareAndWrite(have, next, lba)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if same {
+					done++
+				}
+			}
+		})
+	}
+	all.Wait()
+	have, next := make([]byte, n), make([]byte, n)
+	if err := b.ReadBlocks(have, lba); err != nil || binary.LittleEndian.Uint32(have) != counters*each {
+		t.Errorf("%d counters came to %d with %d each (%v)", counters, binary.LittleEndian.Uint32(have), each, err)
+	}
+	next[n-1] = 1 // not what is there
+	if same, err := b.CompareAndWrite(next, next, lba); same || err != nil {
+		t.Errorf("another block is the same: %v, %v", same, err)
+	}
+	blocks := uint64(b.Info().Size) / uint64(n)
+	for _, c := range []struct {
+		want, p int
+		lba     uint64
+	}{{n, n, blocks}, {n, n, ^uint64(0)}, {2 * n, 2 * n, 0}, {n, 2 * n, 0}, {2 * n, n, 0}, {0, 0, 0}, {n - 1, n - 1, 0}} {
+		if same, err := b.CompareAndWrite(make([]byte, c.want), make([]byte, c.p), c.lba); same || !errors.Is(err, ErrRange) {
+			t.Errorf("%d bytes compared and %d written at %d: %v, %v", c.want, c.p, c.lba, same, err)
+		}
+	}
+}
+
 // checkZeroes zeroes parts that begin and end within stripes, and everything.
 func checkZeroes(t *testing.T, b Backend) {
 	n := uint64(b.Info().BlockSize)
@@ -198,6 +245,9 @@ func checkClosed(t *testing.T, b Backend) {
 	}
 	if err := b.WriteBlocks(p, 0); !errors.Is(err, ErrClosed) {
 		t.Errorf("write: %v", err)
+	}
+	if same, err := b.CompareAndWrite(p, p, 0); same || !errors.Is(err, ErrClosed) {
+		t.Errorf("compare and write: %v, %v", same, err)
 	}
 	if err := b.Flush(); b.Info().MayBlock && !errors.Is(err, ErrClosed) {
 		t.Errorf("flush: %v", err)

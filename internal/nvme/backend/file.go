@@ -143,16 +143,19 @@ func (b *file) ReadBlocks(p []byte, lba uint64) error {
 	if err != nil {
 		return err
 	}
-	return b.locks.each(p, off, false, func(part []byte, off int64) error {
-		n, err := b.readAt(part, off)
-		if n == len(part) {
-			return nil
-		}
-		if errors.Is(err, io.EOF) {
-			err = io.ErrUnexpectedEOF // another process cut the file
-		}
-		return closed(err)
-	})
+	return b.locks.each(p, off, false, b.readPart)
+}
+
+// readPart fills at most a stripe, whose lock is held.
+func (b *file) readPart(part []byte, off int64) error {
+	n, err := b.readAt(part, off)
+	if n == len(part) {
+		return nil
+	}
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF // another process cut the file
+	}
+	return closed(err)
 }
 
 func (b *file) WriteBlocks(p []byte, lba uint64) error {
@@ -160,10 +163,21 @@ func (b *file) WriteBlocks(p []byte, lba uint64) error {
 	if err != nil {
 		return err
 	}
-	return b.locks.each(p, off, true, func(part []byte, off int64) error {
-		_, err := b.writeAt(part, off)
-		return closed(err)
-	})
+	return b.locks.each(p, off, true, b.writePart)
+}
+
+// writePart stores at most a stripe, whose lock is held.
+func (b *file) writePart(part []byte, off int64) error {
+	_, err := b.writeAt(part, off)
+	return closed(err)
+}
+
+func (b *file) CompareAndWrite(want, p []byte, lba uint64) (same bool, err error) {
+	off, err := b.Info().block(want, p, lba)
+	if err != nil {
+		return false, err
+	}
+	return b.locks.swap(want, p, off, b.readPart, b.writePart)
 }
 
 func (b *file) ZeroBlocks(lba, n uint64, free bool) error {

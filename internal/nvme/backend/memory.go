@@ -1,6 +1,9 @@
 package backend
 
-import "fmt"
+import (
+	"bytes"
+	"fmt"
+)
 
 // MaxMemory is the largest memory backend, in bytes.
 const MaxMemory = 1 << 40
@@ -90,6 +93,23 @@ func (m *memory) ZeroBlocks(lba, n uint64, free bool) error {
 		clear(part)
 		return nil
 	})
+}
+
+func (m *memory) CompareAndWrite(want, p []byte, lba uint64) (same bool, err error) {
+	off, err := m.info.block(want, p, lba)
+	if err != nil {
+		return false, err
+	}
+	err = m.locks.one(p, off, true, func(p []byte, off int64) error {
+		if m.bytes == nil {
+			return ErrClosed
+		}
+		if same = bytes.Equal(want, m.bytes[off:off+int64(len(p))]); same {
+			m.put(off, p)
+		}
+		return nil
+	})
+	return same, err
 }
 
 // Flush has nothing to do: memory is no more durable later than now.

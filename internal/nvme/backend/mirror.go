@@ -193,25 +193,28 @@ func (m *Mirror) ReadBlocks(p []byte, lba uint64) error {
 	if err != nil {
 		return err
 	}
-	return m.locks.each(p, off, false, func(part []byte, off int64) error {
-		at := uint64(off) / uint64(m.info.BlockSize)
-		first := int(off / stripeBytes % 2)
-		last := m.nothing()
-		for _, i := range [2]int{first, 1 - first} {
-			b := m.usable(i, LegInSync)
-			if b == nil {
-				continue
-			}
-			err := b.ReadBlocks(part, at)
-			if err == nil {
-				return nil
-			}
-			if err := m.fail(i, b, err); err != nil {
-				last = err
-			}
+	return m.locks.each(p, off, false, m.readPart)
+}
+
+// readPart reads a part of one stripe, whose lock is held.
+func (m *Mirror) readPart(part []byte, off int64) error {
+	at := uint64(off) / uint64(m.info.BlockSize)
+	first := int(off / stripeBytes % 2)
+	last := m.nothing()
+	for _, i := range [2]int{first, 1 - first} {
+		b := m.usable(i, LegInSync)
+		if b == nil {
+			continue
 		}
-		return last
-	})
+		err := b.ReadBlocks(part, at)
+		if err == nil {
+			return nil
+		}
+		if err := m.fail(i, b, err); err != nil {
+			last = err
+		}
+	}
+	return last
 }
 
 // WriteBlocks writes to both legs.
@@ -220,10 +223,22 @@ func (m *Mirror) WriteBlocks(p []byte, lba uint64) error {
 	if err != nil {
 		return err
 	}
-	return m.locks.each(p, off, true, func(part []byte, off int64) error {
-		at := uint64(off) / uint64(m.info.BlockSize)
-		return m.change(off, int64(len(part)), func(b Backend) error { return b.WriteBlocks(part, at) })
-	})
+	return m.locks.each(p, off, true, m.writePart)
+}
+
+// writePart writes a part of one stripe, which the caller owns, to both legs.
+func (m *Mirror) writePart(part []byte, off int64) error {
+	at := uint64(off) / uint64(m.info.BlockSize)
+	return m.change(off, int64(len(part)), func(b Backend) error { return b.WriteBlocks(part, at) })
+}
+
+// CompareAndWrite compares with one leg and writes to both.
+func (m *Mirror) CompareAndWrite(want, p []byte, lba uint64) (same bool, err error) {
+	off, err := m.info.block(want, p, lba)
+	if err != nil {
+		return false, err
+	}
+	return m.locks.swap(want, p, off, m.readPart, m.writePart)
 }
 
 // ZeroBlocks zeroes both legs.

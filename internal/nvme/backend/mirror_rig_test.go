@@ -98,6 +98,11 @@ func (s *session) ZeroBlocks(lba, n uint64, _ bool) error {
 	return s.WriteBlocks(make([]byte, n*512), lba)
 }
 
+// CompareAndWrite is for a mirror, which compares by itself.
+func (s *session) CompareAndWrite([]byte, []byte, uint64) (bool, error) {
+	return false, errors.New("a leg of a mirror compares nothing")
+}
+
 func (s *session) Flush() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 
 func TestMirrorConformance(t *testing.T) {
 	for name, check := range map[string]func(*testing.T, Backend){
-		"shape": checkShape, "round trip": checkRoundTrip, "range": checkRange, "whole block": checkWholeBlocks, "zeroes": checkZeroes, "closed": checkClosed,
+		"shape": checkShape, "round trip": checkRoundTrip, "range": checkRange, "whole block": checkWholeBlocks, "zeroes": checkZeroes, "closed": checkClosed, "compare": checkCompareAndWrite,
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPair(t, testSize)

@@ -1,6 +1,9 @@
 package backend
 
-import "fmt"
+import (
+	"bytes"
+	"fmt"
+)
 
 // null has blocks of zeroes and forgets what is written.
 type null struct{ info Info }
@@ -31,6 +34,12 @@ func (n *null) WriteBlocks(p []byte, lba uint64) error {
 func (n *null) ZeroBlocks(lba, count uint64, _ bool) error {
 	_, _, err := n.info.span(lba, count)
 	return err
+}
+
+// CompareAndWrite compares with zeroes.
+func (n *null) CompareAndWrite(want, p []byte, lba uint64) (bool, error) {
+	_, err := n.info.block(want, p, lba)
+	return err == nil && bytes.Equal(want, make([]byte, len(want))), err
 }
 
 func (n *null) Flush() error { return nil }

@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"bytes"
 	"sync"
 
 	"weft/internal/nvme/rawsock"
@@ -39,6 +40,22 @@ func (s *stripes) one(part []byte, off int64, write bool, do func([]byte, int64)
 		defer l.RUnlock()
 	}
 	return do(part, off)
+}
+
+// swap writes p, a block, over what is at off if that is what want holds, and reports
+// whether it is. It has read and write called as an owner of the stripe.
+func (s *stripes) swap(want, p []byte, off int64, read, write func(part []byte, off int64) error) (same bool, err error) {
+	have := make([]byte, len(want))
+	err = s.one(p, off, true, func(p []byte, off int64) error {
+		if err := read(have, off); err != nil {
+			return err
+		}
+		if same = bytes.Equal(want, have); !same {
+			return nil
+		}
+		return write(p, off)
+	})
+	return same, err
 }
 
 // all waits for everybody and runs do alone.

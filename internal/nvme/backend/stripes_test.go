@@ -1,6 +1,33 @@
 package backend
 
-import "testing"
+import (
+	"bytes"
+	"slices"
+	"testing"
+)
+
+// Nobody reads or writes a block between its comparing and its writing.
+func TestSwapOwnsItsBlock(t *testing.T) {
+	var s stripes
+	var did []string
+	part := func(what string) func([]byte, int64) error {
+		return func(p []byte, off int64) error {
+			if s[1].TryRLock() || off != stripeBytes+512 {
+				t.Errorf("%s at %d: others may read", what, off)
+			}
+			did = append(did, what)
+			return nil
+		}
+	}
+	for _, want := range [][]byte{make([]byte, 512), bytes.Repeat([]byte{1}, 512)} {
+		if _, err := s.swap(want, make([]byte, 512), stripeBytes+512, part("read"), part("write")); err != nil {
+			t.Error(err)
+		}
+	}
+	if !slices.Equal(did, []string{"read", "write", "read"}) {
+		t.Error(did)
+	}
+}
 
 // TestLongSpansLetOthersIn: while a part of a span is worked on, that part is
 // owned, nothing else is, and a part is no more than a piece.

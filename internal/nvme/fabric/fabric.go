@@ -134,8 +134,8 @@ type Conn interface {
 // will not complete.
 type Queue interface {
 	// Submit hands a command over. The tag must be free and below the depth;
-	// it comes back as the completion's CID. Submit sets the id, the flags and
-	// the SGL in cmd; cmd itself may be reused at once. Data moves as
+	// it comes back as the completion's CID. Submit sets the id, the SGL and the
+	// flags in cmd, but for those that fuse it with its neighbour; cmd itself may be reused at once. Data moves as
 	// cmd.Direction says: all of buf.Bytes is sent, or is what may be filled.
 	// The bytes belong to the queue until the completion was returned by Poll
 	// or Wait or, when the queue has died, until Close has returned.
@@ -164,9 +164,10 @@ type Queue interface {
 // goroutine, so they must not block for long; a backend that may block
 // completes from another goroutine.
 type Handler interface {
-	// Begin judges a command before data of the host is fetched. It returns
+	// Begin judges a command before data of the host is fetched. It is called for
+	// every command, in the order in which the host has sent them. It returns
 	// how many bytes to fetch, 0 for commands that bring none, or the status
-	// to complete with; then Execute is not called. pull must not be greater
+	// to complete with; then Execute is not called, but Lost. pull must not be greater
 	// than x.Length().
 	Begin(x *Exchange) (pull int, st wire.Status)
 
@@ -180,6 +181,41 @@ type Handler interface {
 	// once. Exchanges not yet completed may still be pushed to and completed,
 	// to no effect but the release of buffers.
 	Disconnected(err error)
+}
+
+// A Loser is a handler that performs commands together. Where a command is not to be
+// executed, because Begin has said so, its data is not described as the transport has
+// it, has come torn or found no memory, the transport calls Lost instead of Execute,
+// from any goroutine, and leaves it to the handler to complete the command with st.
+type Loser interface {
+	Lost(x *Exchange, st wire.Status)
+}
+
+// Begin is for transports: it has h begin a command, of which the transport itself
+// says bad, or wire.Success, and may fetch so many bytes at most. A status that is not
+// success is for Lose.
+func Begin(h Handler, x *Exchange, bad wire.Status, most int) (pull int, st wire.Status) {
+	pull, st = h.Begin(x)
+	switch {
+	case bad != wire.Success:
+		return 0, bad
+	case st != wire.Success:
+		return 0, st
+	case pull < 0 || pull > x.Length() || pull > 0 && x.Command.Direction() != wire.ToController:
+		return 0, wire.SGLInvalidLength.WithDNR()
+	case pull > most:
+		return 0, wire.InvalidField.WithDNR()
+	}
+	return pull, wire.Success
+}
+
+// Lose is for transports: it ends a command that is not executed.
+func Lose(h Handler, x *Exchange, st wire.Status) {
+	if l, ok := h.(Loser); ok {
+		l.Lost(x, st)
+		return
+	}
+	x.Complete(0, st)
 }
 
 // A Handler that has Short is told, once for each queue pair, why the transport

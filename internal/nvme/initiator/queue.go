@@ -1,6 +1,7 @@
 package initiator
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 
@@ -44,6 +45,30 @@ func (q *Queue) Flush(ns Namespace) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.do(&wire.Command{Opcode: wire.OpFlush, NSID: ns.ID}, nil, "flush", ns)
+}
+
+// CompareAndWrite writes p to block lba of a namespace if that holds what want does, as
+// one fused operation, and reports whether it did. Both are of one block.
+func (q *Queue) CompareAndWrite(ns Namespace, lba uint64, want, p []byte) (same bool, err error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	compare, write := wire.Command{Opcode: wire.OpCompare, NSID: ns.ID}, wire.Command{Opcode: wire.OpWrite, NSID: ns.ID}
+	compare.SetBlocks(lba, 1)
+	write.SetBlocks(lba, 1)
+	both, err := fabric.DoFused(q.q, &compare, &write, want, p)
+	switch {
+	case err != nil:
+	case both[0].Status.Code() == wire.CompareFailed && both[1].Status.Code() == wire.AbortedFailedFuse:
+		return false, nil
+	case both[0].Status.Code() != wire.Success && both[1].Status.Code() == wire.AbortedFailedFuse:
+		err = both[0].Status.Err()
+	default:
+		err = errors.Join(both[0].Status.Err(), both[1].Status.Err())
+	}
+	if err != nil {
+		return false, fmt.Errorf("%s: compare and write namespace %d: %w", q.addr, ns.ID, err)
+	}
+	return true, nil
 }
 
 func (q *Queue) transfer(op uint8, what string, ns Namespace, lba uint64, p []byte) error {

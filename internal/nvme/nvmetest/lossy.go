@@ -1,6 +1,7 @@
 package nvmetest
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -99,12 +100,17 @@ func (l *Lossy) WriteBlocks(p []byte, lba uint64) error {
 	if err != nil {
 		return err
 	}
+	l.put(p, at, lba)
+	return nil
+}
+
+// put stores blocks that exist. The caller holds mu.
+func (l *Lossy) put(p []byte, at int64, lba uint64) {
 	copy(l.now[at:], p)
 	for i := range len(p) / l.info.BlockSize {
 		l.dirty[int64(lba)+int64(i)] = true
 		l.written.Add(1)
 	}
-	return nil
 }
 
 // ZeroBlocks is Backend's.
@@ -116,6 +122,18 @@ func (l *Lossy) ZeroBlocks(lba, n uint64, _ bool) error {
 		}
 	}
 	return nil
+}
+
+// CompareAndWrite is Backend's.
+func (l *Lossy) CompareAndWrite(want, p []byte, lba uint64) (bool, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	at, err := l.span(lba, len(p))
+	if err != nil || !bytes.Equal(want, l.now[at:at+int64(len(p))]) {
+		return false, err
+	}
+	l.put(p, at, lba)
+	return true, nil
 }
 
 // Flush is Backend's.

@@ -173,20 +173,9 @@ func (c *memConn) serve() {
 
 func (c *memConn) run(cmd *memCommand) {
 	x := &cmd.x
-	st := x.Command.Validate()
-	pull := 0
-	if st == wire.Success {
-		pull, st = c.handler.Begin(x)
-	}
-	switch {
-	case st != wire.Success:
-	case pull < 0 || pull > x.Length() || pull > 0 && x.Command.Direction() != wire.ToController:
-		st = wire.SGLInvalidLength.WithDNR()
-	case pull > c.l.params.MaxTransfer:
-		st = wire.InvalidField.WithDNR()
-	}
+	pull, st := fabric.Begin(c.handler, x, x.Command.Validate(), c.l.params.MaxTransfer)
 	if st != wire.Success {
-		x.Complete(0, st)
+		fabric.Lose(c.handler, x, st)
 		return
 	}
 	if pull > 0 {

@@ -3,6 +3,7 @@ package rdma
 import (
 	"fmt"
 
+	"weft/internal/nvme/fabric"
 	"weft/internal/nvme/rdma/verbs"
 	"weft/internal/nvme/wire"
 )
@@ -53,18 +54,7 @@ func (c *conn) command(i, n int) error {
 		return err
 	}
 	cmd := &s.x.Command
-	st := checkData(cmd, n-wire.CommandSize)
-	pull := 0
-	if st == wire.Success {
-		pull, st = c.handler.Begin(&s.x)
-	}
-	switch {
-	case st != wire.Success:
-	case pull < 0 || pull > s.x.Length() || pull > 0 && cmd.Direction() != wire.ToController:
-		st = wire.SGLInvalidLength.WithDNR()
-	case pull > c.l.params.MaxTransfer:
-		st = wire.InvalidField.WithDNR()
-	}
+	pull, st := fabric.Begin(c.handler, &s.x, checkData(cmd, n-wire.CommandSize), c.l.params.MaxTransfer)
 	if st == wire.Success && pull > 0 && cmd.SGL.Type != wire.SGLInCapsule {
 		if st = c.read(i, pull); st == wire.Success {
 			return nil
@@ -72,7 +62,7 @@ func (c *conn) command(i, n int) error {
 	}
 	if st != wire.Success {
 		c.setState(s, slotExecuting)
-		s.x.Complete(0, st)
+		fabric.Lose(c.handler, &s.x, st)
 		return nil
 	}
 	var data []byte

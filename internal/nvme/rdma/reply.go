@@ -76,14 +76,14 @@ func (c *conn) Settle(*fabric.Exchange) {}
 // Complete answers a command and frees its slot.
 func (c *conn) Complete(x *fabric.Exchange, result uint64, st wire.Status) {
 	for _, i := range c.complete(x, result, st) {
-		c.slots[i].x.Complete(0, wire.InternalError)
+		fabric.Lose(c.handler, &c.slots[i].x, wire.InternalError)
 	}
 }
 
 // Drop frees the slot of a command that is not answered.
 func (c *conn) Drop(x *fabric.Exchange) {
 	for _, i := range c.drop(x) {
-		c.slots[i].x.Complete(0, wire.InternalError)
+		fabric.Lose(c.handler, &c.slots[i].x, wire.InternalError)
 	}
 }
 

@@ -54,7 +54,7 @@ func (c *controller) admin(x *fabric.Exchange) {
 	case wire.OpAsyncEvent:
 		c.holdAER(x)
 	case wire.OpAbort:
-		x.Complete(1, wire.Success) // not aborted: it runs to its end
+		c.abort(x)
 	default:
 		x.Complete(0, wire.Success) // keep alive: Begin has noted the sign of life
 	}

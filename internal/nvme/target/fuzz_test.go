@@ -51,6 +51,7 @@ func (p *paper) run(t *testing.T, h fabric.Handler, raw []byte, data []byte) {
 	}
 	pull, st := h.Begin(x)
 	if st != wire.Success {
+		fabric.Lose(h, x, st)
 		return
 	}
 	if pull < 0 || pull > x.Length() || pull > 2*MaxTransfer {
@@ -83,6 +84,12 @@ func FuzzCommands(f *testing.F) {
 	seed(wire.FeatureCommand{Set: true, FID: wire.FeatureQueues}.Command(), wire.Command{Opcode: wire.OpAsyncEvent})
 	seed(with(wire.AuthCommand{SPSP: wire.AuthSpecific, Protocol: wire.AuthProtocol, Length: 72}.Command(), 72), with(wire.AuthCommand{Receive: true, SPSP: wire.AuthSpecific, Protocol: wire.AuthProtocol, Length: 4096}.Command(), 4096))
 	seed(with(blocks(wire.OpRead, 1, 0, 8), 4096), with(blocks(wire.OpWrite, 1, 0, 8), 4096), with(blocks(wire.OpRead, 3, 0, 1), 512), with(blocks(wire.OpWrite, 2, 0, 1), 512))
+	half := func(fuse, op uint8, nsid uint32) wire.Command { return with(fused(fuse, op, nsid, 3, 1), 512) }
+	compare, write := half(wire.FuseFirst, wire.OpCompare, 1), half(wire.FuseSecond, wire.OpWrite, 1)
+	seed(compare, write, compare, compare, write, write)
+	seed(compare, wire.Command{Opcode: wire.OpFlush, NSID: 1}, write, half(wire.FuseSecond, wire.OpWrite, 3), compare)
+	seed(half(wire.FuseFirst, wire.OpCompare, 2), half(wire.FuseSecond, wire.OpWrite, 2), half(wire.FuseFirst|wire.FuseSecond, wire.OpWrite, 1), half(wire.FuseFirst, wire.OpCompare, 3), half(wire.FuseSecond, wire.OpWrite, 3))
+	seed(compare, wire.Command{Opcode: wire.OpAbort, CDW10: 1}, half(wire.FuseFirst, wire.OpWrite, 1), half(wire.FuseSecond, wire.OpCompare, 1), compare)
 	f.Fuzz(fuzzCommands)
 }
 

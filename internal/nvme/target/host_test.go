@@ -107,7 +107,13 @@ func (r *rig) stop() {
 // dial opens a connection without any command on it.
 func (r *rig) dial(qid uint16) fabric.Queue {
 	r.Helper()
-	q, err := r.carrier.Dial(r.Context(), fabric.DialParams{Addr: r.portal.Addr(), QID: qid, Depth: 31, InCapsule: InCapsule, Timeout: patience})
+	return r.dialWith(qid, InCapsule)
+}
+
+// dialWith is dial with so many bytes of data in capsules.
+func (r *rig) dialWith(qid uint16, inside int) fabric.Queue {
+	r.Helper()
+	q, err := r.carrier.Dial(r.Context(), fabric.DialParams{Addr: r.portal.Addr(), QID: qid, Depth: 31, InCapsule: inside, Timeout: patience})
 	if err != nil {
 		r.Fatal(err)
 	}

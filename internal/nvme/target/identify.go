@@ -100,7 +100,8 @@ func (c *controller) self() *wire.IdentifyController {
 	id.NN = l.highest()
 	id.MNAN = maxNamespaces
 	id.ONCS = 1<<0 | 1<<2 | 1<<3 // Compare, Dataset Management, Write Zeroes
-	id.VWC = 1 | 3<<1            // a cache to flush; one namespace or all
+	id.FUSES = wire.FusesCompareWrite
+	id.VWC = 1 | 3<<1 // a cache to flush; one namespace or all
 	return id
 }
 

@@ -12,9 +12,10 @@ import (
 
 // A job is a command for a worker.
 type job struct {
-	queue *queue
-	x     *fabric.Exchange
-	past  uint64 // what of it is done, of a command that is done in parts: blocks, or the id of a namespace
+	queue   *queue
+	x       *fabric.Exchange
+	compare *fabric.Exchange // that x, a Write, is fused with; nil: none
+	past    uint64           // what of it is done, of a command that is done in parts: blocks, or the id of a namespace
 }
 
 // host is the NQN of the host that the command is of.
@@ -76,6 +77,10 @@ func (n *namespace) beginBlocks(x *fabric.Exchange) (pull int, st wire.Status) {
 
 // executeIO performs an I/O command, now or when its turn comes.
 func (q *queue) executeIO(x *fabric.Exchange) {
+	if x.Command.Fuse() != wire.NotFused {
+		q.arrive(x, wire.Success)
+		return
+	}
 	if !q.t.gate.enter() {
 		return // draining: the connection ends soon
 	}
@@ -95,7 +100,7 @@ func (t *Target) submit(j job) {
 // worker.
 func (t *Target) dispatch(j job) {
 	if ns, one := j.x.State.(*namespace); one {
-		if j.queue.atOnce(j.x, ns) {
+		if j.compare == nil && j.queue.atOnce(j.x, ns) {
 			return
 		}
 		ns.settle(j.x)
@@ -164,15 +169,27 @@ func (q *queue) complete(x *fabric.Exchange, st wire.Status) {
 	q.t.gate.leave()
 }
 
+// abort ends a command that executeIO has begun and nobody waits for.
+func (q *queue) abort(j job) {
+	if j.compare != nil {
+		j.compare.Complete(0, wire.AbortedSQDeletion)
+	}
+	q.complete(j.x, wire.AbortedSQDeletion)
+}
+
 // perform does what an I/O command says, or a part of it, and completes it or has
 // the rest wait for its turn. It may block.
 func (t *Target) perform(j job) {
 	q, x := j.queue, j.x
 	if !q.alive() {
-		q.complete(x, wire.AbortedSQDeletion)
+		q.abort(j)
 		return
 	}
 	ns, _ := x.State.(*namespace)
+	if j.compare != nil {
+		q.compareAndWrite(&j, ns)
+		return
+	}
 	st, more := wire.Success, false
 	switch x.Command.Opcode {
 	case wire.OpRead:

@@ -95,9 +95,10 @@ func TestIORefused(t *testing.T) {
 // broken is a backend with errors, and one that can be made to wait.
 type broken struct {
 	backend.Backend
-	err     error
-	entered chan struct{} // if not nil: told when a read begins, which then
-	leave   chan struct{} // waits for this
+	err      error
+	compares bool          // CompareAndWrite fails while it writes
+	entered  chan struct{} // if not nil: told when a read begins, which then
+	leave    chan struct{} // waits for this
 }
 
 func (b *broken) Info() backend.Info {
@@ -114,7 +115,10 @@ func (b *broken) ReadBlocks(p []byte, lba uint64) error {
 	return errors.Join(b.err, b.Backend.ReadBlocks(p, lba))
 }
 
-func (b *broken) WriteBlocks([]byte, uint64) error          { return b.err }
+func (b *broken) WriteBlocks([]byte, uint64) error { return b.err }
+func (b *broken) CompareAndWrite(_, _ []byte, _ uint64) (bool, error) {
+	return b.compares, b.err
+}
 func (b *broken) ZeroBlocks(lba, n uint64, free bool) error { return b.err }
 func (b *broken) Flush() error                              { return b.err }
 

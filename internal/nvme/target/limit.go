@@ -9,7 +9,7 @@ import (
 
 // Limits hold a namespace to a rate. Zero is no limit.
 type Limits struct {
-	IOPS      uint64 // commands in a second; what zeroes or deallocates counts once for each zeroTurn
+	IOPS      uint64 // commands in a second, two that are fused as one; what zeroes or deallocates counts once for each zeroTurn
 	Bandwidth uint64 // bytes in a second, of what is read, written or compared; a zeroTurn counts as MaxTransfer
 }
 
@@ -151,6 +151,9 @@ func (n *namespace) admit(j job) bool {
 		bytes = MaxTransfer
 	case wire.OpRead, wire.OpWrite, wire.OpCompare:
 		bytes = j.x.Length()
+	}
+	if j.compare != nil {
+		bytes += j.compare.Length()
 	}
 	return n.limit.take(j, bytes)
 }

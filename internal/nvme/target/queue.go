@@ -20,6 +20,7 @@ type queue struct {
 	host   string // NQN
 	qid    uint16
 	auth   gatekeeper
+	fusing fusing
 
 	gone   atomic.Bool // it is disconnected
 	seated atomic.Bool // it has its place among seats
@@ -27,6 +28,14 @@ type queue struct {
 
 // Begin judges a command.
 func (q *queue) Begin(x *fabric.Exchange) (pull int, st wire.Status) {
+	if x.Command.Fuse() != wire.NotFused || q.fusing.open.Load() != nil {
+		return q.beginFused(x)
+	}
+	return q.begin(x)
+}
+
+// begin judges a command by itself.
+func (q *queue) begin(x *fabric.Exchange) (pull int, st wire.Status) {
 	if st := x.Command.Validate(); st != wire.Success {
 		return 0, st
 	}
@@ -127,8 +136,9 @@ func (q *queue) abandon() {
 		waiting = append(waiting, c.drop(q)...)
 	}
 	for _, j := range waiting {
-		q.complete(j.x, wire.AbortedSQDeletion)
+		q.abort(j)
 	}
+	q.part()
 }
 
 // Short is what this machine lacks, so that commands fail.

@@ -103,20 +103,10 @@ func (c *targetConn) command(h *wire.PDUHeader, raw []byte) ([]byte, error) {
 	s.x.Command = p.Command
 	c.begun += max(1, min(s.x.Length(), c.l.params.MaxTransfer)/turnUnit)
 	inside := c.rx.digests.dataLen(h)
-	st := checkData(&p.Command, inside)
-	if st == wire.Success {
-		s.pull, st = c.handler.Begin(&s.x)
-	}
-	switch {
-	case st != wire.Success:
-	case s.pull < 0 || s.pull > s.x.Length() || s.pull > 0 && p.Command.Direction() != wire.ToController:
-		st = wire.SGLInvalidLength.WithDNR()
-	case s.pull > c.l.params.MaxTransfer:
-		st = wire.InvalidField.WithDNR()
-	}
+	var st wire.Status
+	s.pull, st = fabric.Begin(c.handler, &s.x, checkData(&p.Command, inside), c.l.params.MaxTransfer)
 	if st != wire.Success {
-		c.setState(s, slotExecuting)
-		s.x.Complete(0, st)
+		c.lose(s, st)
 		return nil, nil
 	}
 	c.owe(s, inside)
@@ -264,6 +254,12 @@ func (c *targetConn) execute(s *slot) {
 	c.handler.Execute(&s.x)
 }
 
+// lose ends a command that is not executed.
+func (c *targetConn) lose(s *slot, st wire.Status) {
+	c.setState(s, slotExecuting)
+	fabric.Lose(c.handler, &s.x, st)
+}
+
 // hostData takes the header of an H2CData: it must continue where the last one
 // of the same R2T has ended.
 func (c *targetConn) hostData(h *wire.PDUHeader, raw []byte) ([]byte, error) {
@@ -327,8 +323,7 @@ func (c *targetConn) payload(intact bool) error {
 		return nil
 	}
 	if s.torn {
-		c.setState(s, slotExecuting)
-		s.x.Complete(0, wire.TransientTransport)
+		c.lose(s, wire.TransientTransport)
 		return nil
 	}
 	c.execute(s)

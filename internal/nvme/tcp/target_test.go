@@ -39,7 +39,6 @@ func TestDataDescriptions(t *testing.T) {
 		{"not in the capsule", 0, func(c *wire.Command) { c.SGL = wire.SGL{Type: wire.SGLInCapsule, Length: 512} }, wire.SGLInvalidLength},
 		{"4 GiB", 0, func(c *wire.Command) { c.SGL = wire.SGL{Type: wire.SGLTransport, Length: 1<<32 - 1} }, wire.SGLInvalidLength},
 		{"PRP", 512, func(c *wire.Command) { c.Flags = 0 }, wire.InvalidField},
-		{"fused", 512, func(c *wire.Command) { c.Flags |= 1 }, wire.InvalidField},
 	} {
 		p.send(capsule(write, c.inside, with(c.change)))
 		r := p.response()

@@ -45,6 +45,19 @@ const (
 // that fabrics allow.
 const FlagsSGL = 0x40
 
+// What Command.Fuse says: whether the command is one of two that are performed as
+// one. Base section 3.3.3.1, FUSE.
+const (
+	NotFused   = 0
+	FuseFirst  = 1
+	FuseSecond = 2
+	fuseMask   = 3 // which as a value means nothing
+)
+
+// FusesCompareWrite in IdentifyController.FUSES says that Compare and Write can be
+// fused.
+const FusesCompareWrite = 1
+
 // NSIDAll in Command.NSID means all namespaces.
 const NSIDAll = 0xffffffff
 
@@ -145,10 +158,13 @@ func (c *Command) UnmarshalBinary(b []byte) error {
 	return nil
 }
 
+// Fuse is FuseFirst or FuseSecond of a command that is half of a fused operation.
+func (c *Command) Fuse() uint8 { return c.Flags & fuseMask }
+
 // Validate reports what no controller over fabrics accepts in any command: a
-// data pointer that is not an SGL, and fused operation.
+// data pointer that is not an SGL.
 func (c *Command) Validate() Status {
-	if c.Flags&0xc0 != FlagsSGL || c.Flags&3 != 0 {
+	if c.Flags&0xc0 != FlagsSGL {
 		return InvalidField.WithDNR()
 	}
 	return Success

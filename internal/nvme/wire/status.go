@@ -41,6 +41,7 @@ const (
 	MetadataSGLLength   Status = 0x010
 	SGLInvalidType      Status = 0x011
 	OperationDenied     Status = 0x015
+	AtomicUnitExceeded  Status = 0x014
 	SGLInvalidOffset    Status = 0x016
 	HostIDInconsistent  Status = 0x018
 	KeepAliveExpired    Status = 0x019
@@ -143,6 +144,7 @@ func (s Status) Name() string {
 		{AbortedSQDeletion, "aborted by queue deletion"},
 		{AbortedFailedFuse, "aborted: fused command failed"},
 		{AbortedMissingFuse, "aborted: fused command missing"},
+		{AtomicUnitExceeded, "atomic write unit exceeded"},
 		{InvalidNamespace, "invalid namespace or format"},
 		{CommandSequence, "command sequence error"},
 		{SGLInvalidLast, "invalid SGL segment descriptor"},
