@@ -211,15 +211,15 @@ func keyed(g Grammar, b Block, key string) string {
 // Nameless says which frame lengths ports have that no wish names, that were not
 // there before weft's first line, and that were there when its last was proven:
 // weft may have written them, or another owner. Where a port carries nothing of
-// the owner's name, nobody knows.
-func Nameless(now Reading, r Relics, want Intent) (out []string) {
+// the owner's name and is not among those that marks tell of, nobody knows.
+func Nameless(now Reading, r Relics, want Intent, wrote []string) (out []string) {
 	if r.Base == nil || r.Left == nil {
 		return nil
 	}
 	o := now.read.OS.Lines
 	g, owned := o.Grammar, now.Owned(want.Owner).Ports
 	for _, port := range now.read.PortNames() {
-		if _, wished := want.Port(port); wished || owned[port] != "" {
+		if _, wished := want.Port(port); wished || owned[port] != "" || slices.Contains(wrote, port) {
 			continue
 		}
 		for _, b := range now.read.Port[port] {
@@ -228,11 +228,19 @@ func Nameless(now Reading, r Relics, want Intent) (out []string) {
 			for _, line := range b.Lines {
 				key := g.Key(line)
 				if o.Unowned(line) && line != keyed(g, was, key) && line == keyed(g, proven, key) {
+					off := g.diff([]Block{b}, changed([]Block{b}, []Line{{strings.Join(b.Path, " / "), key, line, keyed(g, was, key)}}))
 					out = append(out, port+" has "+line+", which came since weft's first change (before: "+orNone(keyed(g, was, key))+
-						"), and no link names the port: where weft wrote it, take it off by hand; nothing else tells whose it is")
+						"), and no link names the port. It stays: no mark tells that weft wrote it. Where it did, type "+strings.Join(trimmed(off), "; "))
 				}
 			}
 		}
+	}
+	return out
+}
+
+func trimmed(lines []string) (out []string) {
+	for _, l := range lines {
+		out = append(out, strings.TrimSpace(l))
 	}
 	return out
 }

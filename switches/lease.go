@@ -32,6 +32,9 @@ type Guard struct {
 
 	// Lines is about how many lines will be sent.
 	Lines int
+
+	// Wrote are the frame lengths among them that no name tells whose they are.
+	Wrote []Wrote
 }
 
 // leaseTime is how long a lease lasts; it is not renewed.
@@ -58,7 +61,10 @@ func (t *Transaction) hold(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return t.keepBase(ctx, m)
+	if err := t.keepBase(ctx, m); err != nil {
+		return err
+	}
+	return t.markWrote(ctx, m)
 }
 
 // lease takes the lease, in place of one that has ended or whose holder is
@@ -255,9 +261,9 @@ func (t *Transaction) letGo(ctx context.Context) error {
 			return err
 		}
 	}
-	names := []string{t.markName, t.held}
+	names := append(t.drop, t.markName, t.held)
 	if t.leased || t.claimed && len(m.holds) == 1 && m.holds[0] == t.held {
-		names = []string{t.markName, markLease, t.held}
+		names = append(t.drop, t.markName, markLease, t.held)
 	}
 	for _, name := range names {
 		if name != "" && slices.Contains(m.files, name) {
@@ -266,7 +272,7 @@ func (t *Transaction) letGo(ctx context.Context) error {
 			}
 		}
 	}
-	t.markName, t.held, t.leased, t.claimed, t.based = "", "", false, false, false
+	t.markName, t.held, t.leased, t.claimed, t.based, t.drop = "", "", false, false, false, nil
 	return nil
 }
 

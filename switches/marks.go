@@ -20,6 +20,7 @@ import (
 //	weft-held.UNTIL.OWNER.WHO               who, and until when
 //	weft-armed.DUE.BEFORE.OWNER.WHO         a timed revert runs until DUE and leads to BEFORE
 //	weft-run.BEGAN.OWNER.WHO                a run is on its way that changes the switch
+//	weft-wrote.OWNER.PORT.LENGTH            the owner wrote the frame length of a port without its name
 //	weft-OWNER-base.cfg                     the configuration before the first line ever
 //	weft-OWNER-left.cfg                     the configuration as it was proven last
 const (
@@ -314,6 +315,11 @@ func (s *Session) Base(ctx context.Context, owner string, m Marks) (base, left *
 
 // Forgetting lists what Forget types.
 func (s *Session) Forgetting(owner string, m Marks) (out []string) {
+	for _, file := range m.files {
+		if w, ok := parseWrote(file); ok && w.Owner == owner {
+			out = append(out, fmt.Sprintf(s.os.Files.Remove, file))
+		}
+	}
 	for _, file := range []string{leftFile(owner), baseFile(owner)} {
 		if slices.Contains(m.files, file) {
 			out = append(out, fmt.Sprintf(s.os.Files.Delete, file))

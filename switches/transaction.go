@@ -31,6 +31,8 @@ type Transaction struct {
 	claimed  bool          // the lease was asked for, and may be ours without our knowing
 	leased   bool          // it is ours
 	based    bool          // the copy of what was there before is of this transaction, and goes with it
+	drop     []string      // marks of what was written that go with the lease: its own, until it is proven
+	stale    []string      // those that say nothing any more once it is
 	held     string        // name of the directory that says who holds the lease
 	markName string        // of that which says that a timed revert runs
 }
@@ -151,7 +153,7 @@ func (t *Transaction) Commit(ctx context.Context, prove func(context.Context, *S
 			return err
 		}
 	}
-	t.armed, t.based = false, false
+	t.armed, t.based, t.drop = false, false, t.stale
 	t.remember(ctx)
 	return nil
 }

@@ -64,6 +64,7 @@ type Device struct {
 	away    bool        // another weft holds the switch: the transaction never began
 
 	owns    switches.Owned  // what carries the owner's name, as read last
+	wrote   []string        // ports whose frame length the owner wrote without a name, as read last
 	relics  switches.Relics // what the switch has kept for it; read where something is to be given back
 	leaving bool            // everything is given back
 }
@@ -157,7 +158,7 @@ func (d *Device) remembers(r plan.Resource) bool {
 	case *giveBack:
 		return true
 	case *qos, *port:
-		return len(d.owns.Names) > 0 && !r.Diff(&d.have).Empty()
+		return len(d.owns.Names)+len(d.wrote) > 0 && !r.Diff(&d.have).Empty()
 	}
 	return false
 }
@@ -191,7 +192,9 @@ func (d *Device) Begin(ctx context.Context, steps []plan.Step) error {
 			lines += len(s.Diff.Send)
 		}
 	}
-	tx, err := d.session.Begin(ctx, d.guard(lines))
+	guard := d.guard(lines)
+	guard.Wrote = d.writes(steps)
+	tx, err := d.session.Begin(ctx, guard)
 	if err != nil {
 		err = d.held(told(err))
 		d.away = errors.As(err, new(*plan.HeldError))
@@ -241,6 +244,7 @@ func (d *Device) Commit(ctx context.Context) error {
 				return errors.Join(left.Err, fmt.Errorf("%s does not read back as planned; left: %s", s.ID, strings.Join(left.Send, "; ")))
 			}
 		}
+		d.tx.Outdate(d.marks.Stale(have, d.cfg.Owner))
 		idle, err := fresh.Operates(ctx, have, d.want)
 		for _, text := range idle {
 			d.tell(text)

@@ -21,8 +21,9 @@ import (
 // be given back, and says what will stay.
 func (d *Device) owned(ctx context.Context) (notes []string, err error) {
 	d.owns, d.relics = d.have.Owned(d.want.Owner), switches.Relics{}
+	d.wrote = d.marks.Wrote(d.have, d.want.Owner)
 	gone := slices.DeleteFunc(d.entries(), d.declared)
-	// Without classes nothing on a port carries weft's name.
+	// Without classes nothing on a port carries weft's name, and an older weft left no mark.
 	nameless := len(d.want.Classes) == 0 && d.marks.Base(d.cfg.Owner)
 	if len(gone) == 0 && !nameless {
 		return nil, nil
@@ -31,7 +32,7 @@ func (d *Device) owned(ctx context.Context) (notes []string, err error) {
 		return nil, err
 	}
 	if nameless {
-		notes = append(notes, switches.Nameless(d.have, d.relics, d.want)...)
+		notes = append(notes, switches.Nameless(d.have, d.relics, d.want, d.wrote)...)
 	}
 	if d.relics.Base == nil {
 		notes = append(notes, "the copy of what was there before weft is not on the switch: only what carries weft's name can be removed")
@@ -81,6 +82,9 @@ func (d *Device) entries() []plan.Entry {
 	for _, port := range slices.Sorted(keysOf(d.owns.Ports)) {
 		out = append(out, plan.Entry{Kind: "port", Name: port, State: plan.EntryCreated, Needs: []plan.ID{id(d.owns.Ports[port])}})
 	}
+	for _, port := range d.wrote {
+		out = append(out, plan.Entry{Kind: "port", Name: port, State: plan.EntryCreated})
+	}
 	return out
 }
 
@@ -102,7 +106,7 @@ func (d *Device) Restore(e plan.Entry) (plan.Resource, error) {
 	if e.Kind != "qos" && e.Kind != "port" {
 		return nil, fmt.Errorf("a switch has no kind %q", e.Kind)
 	}
-	return &giveBack{dev: d, kind: e.Kind, name: e.Name}, nil
+	return &giveBack{dev: d, kind: e.Kind, name: e.Name, length: slices.Contains(d.wrote, e.Name)}, nil
 }
 
 // Drifted implements plan.Keeper: what was applied is in the copy that the switch
@@ -149,11 +153,15 @@ func (nothing) Verify(context.Context) error { return nil }
 type giveBack struct {
 	dev        *Device
 	kind, name string
+	length     bool // all that is ours of the port is its frame length, and a mark says so
 }
 
 func (r *giveBack) back(have switches.Reading) switches.Return {
 	d := r.dev
-	if r.kind == "port" {
+	switch {
+	case r.length:
+		return switches.GiveBackLength(have, d.relics, r.name)
+	case r.kind == "port":
 		return switches.GiveBackPort(have, d.relics, d.want.Owner, r.name)
 	}
 	return switches.GiveBack(have, d.relics, switches.ObjectName(d.cfg.Owner, r.name), !d.leaving && len(d.want.Classes) > 0)
@@ -233,4 +241,27 @@ func (d *Device) forget(ctx context.Context) error {
 			"apply again, or delete weft-%s-*.cfg by hand", d.cfg.Owner)
 	}
 	return nil
+}
+
+// writes are the frame lengths that steps write, or leave, on ports that carry
+// nothing of the owner's name afterwards.
+func (d *Device) writes(steps []plan.Step) (out []switches.Wrote) {
+	for _, s := range steps {
+		if s.ID.Kind != "port" || len(d.want.Classes) > 0 {
+			continue
+		}
+		length := 0
+		for _, line := range s.Diff.Send {
+			if n, ok := d.cfg.OS.Length(line); ok {
+				length = n
+			}
+		}
+		if _, wished := d.want.Port(s.ID.Name); length == 0 && wished && d.owns.Ports[s.ID.Name] != "" {
+			length = d.have.LengthOf(s.ID.Name) // its classes go, and with them the name
+		}
+		if length > 0 {
+			out = append(out, switches.Wrote{Owner: d.cfg.Owner, Port: s.ID.Name, Length: length})
+		}
+	}
+	return out
 }
