@@ -95,12 +95,16 @@ func (t *Turn) Leave() {
 	next.mine <- struct{}{}
 }
 
+// Wanted reports whether others wait for a turn.
+func (t *Turn) Wanted() bool {
+	t.at.mu.Lock()
+	defer t.at.mu.Unlock()
+	return len(t.at.waiting) > 0
+}
+
 // Pass has those go first who wait, if any do, and then takes the turn again.
 func (t *Turn) Pass() {
-	t.at.mu.Lock()
-	wanted := len(t.at.waiting) > 0
-	t.at.mu.Unlock()
-	if wanted {
+	if t.Wanted() {
 		t.Leave()
 		t.Take()
 	}

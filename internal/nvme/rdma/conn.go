@@ -278,11 +278,13 @@ func (c *conn) post() error {
 // run serves until the connection ends; it never returns nil.
 func (c *conn) run() error {
 	deadline := time.Now().Add(c.l.params.Timeout)
+	turn := c.l.params.Turns.Open(c.remote)
+	defer turn.Close()
 	for armed := false; ; {
 		if c.hangup.Load() {
 			return verbs.ErrInterrupted
 		}
-		n, err := c.turn()
+		n, err := c.turn(turn)
 		if err != nil {
 			return err
 		}
@@ -316,17 +318,26 @@ func (c *conn) isConnected() bool {
 	return c.connected
 }
 
-// turn takes what has completed, and posts at its end what that has led to.
-func (c *conn) turn() (int, error) {
+// turn takes what has completed, and posts at its end what that has led to; after
+// some of it already where there is much, and then others go first.
+func (c *conn) turn(turn *fabric.Turn) (int, error) {
 	n, err := c.pair.Poll(c.done[:])
 	if n == 0 || err != nil {
 		return 0, err
 	}
+	turn.Take()
+	defer turn.Leave()
 	c.mu.Lock()
 	c.later = true
 	c.mu.Unlock()
 	for i := range c.done[:n] {
-		if err = c.completed(&c.done[i]); err != nil {
+		if i > 0 && i%some == 0 {
+			err = c.pass(turn)
+		}
+		if err == nil {
+			err = c.completed(&c.done[i])
+		}
+		if err != nil {
 			break
 		}
 	}
@@ -340,6 +351,17 @@ func (c *conn) turn() (int, error) {
 		err = c.post()
 	}
 	return n, err
+}
+
+// pass has others go first who wait, which what is done does not.
+func (c *conn) pass(turn *fabric.Turn) (err error) {
+	if turn.Wanted() {
+		c.mu.Lock()
+		err = c.post()
+		c.mu.Unlock()
+	}
+	turn.Pass()
+	return err
 }
 
 // bury ends the connection and then, when nothing touches it any more, takes

@@ -15,8 +15,12 @@ import (
 	"weft/internal/nvme/wire"
 )
 
-// batch is how many completions are fetched at once.
-const batch = 64
+// batch is how many completions are fetched at once, and some how many of them a
+// connection works for before it asks whether others wait.
+const (
+	batch = 64
+	some  = 8
+)
 
 // queue is the host's end of a queue pair.
 type queue struct {
