@@ -135,12 +135,24 @@ func (s *Session) Revoke(ctx context.Context, name string) ([]Effect, error) {
 		} else if err != nil {
 			return nil, err
 		}
-		_, at, err := mine.List(ctx, membersFolder)
+		at, err := changed(ctx, mine, key, e.Revision)
 		if err != nil {
 			return nil, err
 		}
 		return s.effects(ctx, mine, at)
 	}
+}
+
+// changed is the first revision after another at which a credential was changed, which
+// it was. What the store is at by now may be more: what a server says of itself is
+// written there, too, and makes it no newer to the server.
+func changed(ctx context.Context, s store.Store, key string, from store.Revision) (store.Revision, error) {
+	for e, err := range s.Watch(ctx, membersFolder, from) {
+		if err != nil || e.Key == key {
+			return e.Revision, err
+		}
+	}
+	return 0, context.Cause(ctx)
 }
 
 // An Effect says whether a server acts by the credentials as they are now.

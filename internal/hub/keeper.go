@@ -30,6 +30,24 @@ type Server struct {
 
 const serversFolder = "server"
 
+// begin loads once the store answers, be it later on a busy machine, or the context ends.
+func (k *keeper) begin(ctx context.Context) error {
+	for {
+		err := k.load(ctx)
+		if err == nil || ctx.Err() != nil {
+			return nil
+		}
+		if !errors.As(err, new(*store.UnavailableError)) {
+			return err
+		}
+		k.note("waiting: " + err.Error())
+		select {
+		case <-ctx.Done():
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
+
 // load reads the credentials and puts them into effect.
 func (k *keeper) load(ctx context.Context) error {
 	list, at, err := members(ctx, k.s)
@@ -42,8 +60,13 @@ func (k *keeper) load(ctx context.Context) error {
 	if err := writeJSON(k.p.file("members.json"), list); err != nil {
 		return err
 	}
+	was := k.at
 	k.at = at
-	return k.say(ctx)
+	if err := k.say(ctx); err != nil {
+		k.at = was // so that it is read, and said, again
+		return err
+	}
+	return nil
 }
 
 // say writes what is in effect.

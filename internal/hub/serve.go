@@ -79,8 +79,11 @@ func (p *Place) Serve(ctx context.Context, how Serving) error {
 	}
 	defer s.Close()
 	k := keeper{p: p, r: r, s: s, note: how.Note, url: at}
-	if err := k.load(ctx); err != nil && ctx.Err() == nil {
+	if err := k.begin(ctx); err != nil {
 		return err
+	}
+	if ctx.Err() != nil {
+		return nil // it was told to end
 	}
 	if err := writeJSON(p.file("serving.json"), Started{PID: os.Getpid(), URL: at, Since: time.Now().UTC()}); err != nil {
 		return err
