@@ -24,7 +24,7 @@ func onePhase(f *fabric) {
 func (h *hub) awayDuring(t *testing.T, f *fabric) {
 	t.Helper()
 	place := t.TempDir()
-	f.records = func() *Records { return h.recordsIn(place, goneAfter) }
+	f.records = func() *Records { return h.recordsIn(place) }
 	var once sync.Once
 	f.stepping = func() { once.Do(h.stop) }
 	var cause *Error

@@ -25,9 +25,11 @@ import (
 type hub struct {
 	place string
 
-	mu sync.Mutex
-	s  *server.Server
-	at string
+	mu   sync.Mutex
+	s    *server.Server
+	at   string
+	gone context.Context // ends when the server is stopped
+	end  context.CancelCauseFunc
 }
 
 func newHub(t testing.TB) *hub {
@@ -49,6 +51,7 @@ func (h *hub) start(t testing.TB) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.s, h.at = s, s.Addr().String()
+	h.gone, h.end = context.WithCancelCause(context.Background())
 }
 
 func (h *hub) stop() {
@@ -56,6 +59,7 @@ func (h *hub) stop() {
 	defer h.mu.Unlock()
 	h.s.Shutdown()
 	h.s.WaitForShutdown()
+	h.end(&store.UnavailableError{Err: errors.New("the hub is stopped")})
 }
 
 // Dial finds the server where it is now.
@@ -68,18 +72,83 @@ func (h *hub) Dial(network, _ string) (net.Conn, error) {
 
 // records are those of machines with nothing but the hub in common.
 func (h *hub) records(t *testing.T) func() *Records {
-	return func() *Records { return h.recordsIn(t.TempDir(), time.Minute) }
+	return func() *Records { return h.recordsIn(t.TempDir()) }
 }
 
-// goneAfter is how long a hub that will be gone is waited for: long enough for its
-// answers before that on a slow machine.
-const goneAfter = 6 * time.Second
-
 // recordsIn are records whose lease ends when it is broken, however slow a machine is.
-func (h *hub) recordsIn(place string, patience time.Duration) *Records {
+func (h *hub) recordsIn(place string) *Records {
 	return InShared(place, Sharing{Name: "hub", Owner: "test", Lease: time.Hour, Open: func(ctx context.Context) (store.Store, error) {
-		return nats.Open(ctx, nats.Options{URL: "nats://hub", Owner: "test", Timeout: patience, Connect: []client.Option{client.SetCustomDialer(h)}})
+		s, err := nats.Open(ctx, nats.Options{URL: "nats://hub", Owner: "test", Timeout: time.Minute, Connect: []client.Option{client.SetCustomDialer(h)}})
+		if err != nil {
+			return nil, err
+		}
+		return &knowing{s, h}, nil
 	}})
+}
+
+// A knowing store knows whether its hub is stopped. One that is not is waited for as
+// long as a busy machine needs, and one that is not at all.
+type knowing struct {
+	store.Store
+	h *hub
+}
+
+// while is a context that ends with the hub.
+func (k *knowing) while(ctx context.Context) (context.Context, func()) {
+	k.h.mu.Lock()
+	gone := k.h.gone
+	k.h.mu.Unlock()
+	ctx, end := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(gone, func() { end(context.Cause(gone)) })
+	return ctx, func() { stop(); end(nil) }
+}
+
+func (k *knowing) Get(ctx context.Context, key string) (store.Entry, error) {
+	ctx, end := k.while(ctx)
+	defer end()
+	return k.Store.Get(ctx, key)
+}
+
+func (k *knowing) Create(ctx context.Context, key string, value []byte) (store.Revision, error) {
+	ctx, end := k.while(ctx)
+	defer end()
+	return k.Store.Create(ctx, key, value)
+}
+
+func (k *knowing) Update(ctx context.Context, key string, value []byte, at store.Revision) (store.Revision, error) {
+	ctx, end := k.while(ctx)
+	defer end()
+	return k.Store.Update(ctx, key, value, at)
+}
+
+func (k *knowing) Delete(ctx context.Context, key string, at store.Revision) error {
+	ctx, end := k.while(ctx)
+	defer end()
+	return k.Store.Delete(ctx, key, at)
+}
+
+func (k *knowing) List(ctx context.Context, folder string) ([]store.Entry, store.Revision, error) {
+	ctx, end := k.while(ctx)
+	defer end()
+	return k.Store.List(ctx, folder)
+}
+
+func (k *knowing) Leases(ctx context.Context, folder string) ([]store.Holding, error) {
+	ctx, end := k.while(ctx)
+	defer end()
+	return k.Store.Leases(ctx, folder)
+}
+
+func (k *knowing) Lease(ctx context.Context, key, holder string, ttl time.Duration) (*store.Lease, error) {
+	ctx, end := k.while(ctx)
+	defer end()
+	return k.Store.Lease(ctx, key, holder, ttl)
+}
+
+func (k *knowing) PutBlob(ctx context.Context, from io.Reader) (store.Digest, error) {
+	ctx, end := k.while(ctx)
+	defer end()
+	return k.Store.PutBlob(ctx, from)
 }
 
 // Where the store goes away in the middle of a run, what was begun is finished, nothing
@@ -90,7 +159,7 @@ func TestStoreAway(t *testing.T) {
 	h := newHub(t)
 	f := newFabric(t.TempDir())
 	place := t.TempDir()
-	f.records = func() *Records { return h.recordsIn(place, goneAfter) }
+	f.records = func() *Records { return h.recordsIn(place) }
 	first := true
 	f.during = func(*Env) {
 		if first {
@@ -109,7 +178,7 @@ func TestStoreAway(t *testing.T) {
 		t.Errorf("the store is still away: %v", err)
 	}
 	h.start(t)
-	f.records = func() *Records { return h.recordsIn(place, time.Minute) }
+	f.records = func() *Records { return h.recordsIn(place) }
 	// Whoever had the lease could not give it back.
 	s, err := f.env().Records.look(within(t))
 	if err != nil {

@@ -255,7 +255,7 @@ func TestWorkerWithoutLeader(t *testing.T) {
 func TestWorkersStoreAway(t *testing.T) {
 	t.Parallel()
 	h := newHub(t)
-	f := sited(t, func() *Records { return h.recordsIn(t.TempDir(), goneAfter) })
+	f := sited(t, func() *Records { return h.recordsIn(t.TempDir()) })
 	var once sync.Once
 	f.stepping = func() { once.Do(h.stop) }
 	f.crewAt(t, "dc1", "dc2")
