@@ -8,8 +8,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
+
 	"weft/modules/linux/put"
 )
 
@@ -38,7 +40,12 @@ func (k *taker) start(t *testing.T, lease string, stop int) {
 			t.Skip(err)
 		}
 		text := fmt.Sprintf("#!/bin/sh\nd=%s\nn=1; if [ -e $d/n ]; then read -r n <$d/n; n=$((n+2)); fi; echo $n >$d/n\nif [ $n = %d ]; then %s; fi\n%s \"$@\"; r=$?\nif [ $((n+1)) = %[2]d ]; then %[3]s; fi\nexit $r\n", k.dir, stop, wait, real)
-		if err := os.WriteFile(filepath.Join(k.dir, tool), []byte(text), 0o755); err != nil {
+		// No process is started meanwhile, as others are at any time here: one that inherits
+		// the open file has Linux refuse to run it (ETXTBSY) until it runs something itself.
+		syscall.ForkLock.RLock()
+		err = os.WriteFile(filepath.Join(k.dir, tool), []byte(text), 0o755)
+		syscall.ForkLock.RUnlock()
+		if err != nil {
 			t.Fatal(err)
 		}
 	}

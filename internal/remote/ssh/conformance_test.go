@@ -54,9 +54,7 @@ func TestConformanceBecome(t *testing.T) {
 func fakeSudo(t *testing.T, script string) []string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "sudo"), []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	write(t, filepath.Join(dir, "sudo"), "#!/bin/sh\n"+script+"\n")
 	return []string{"PATH=" + dir + ":" + os.Getenv("PATH")}
 }
 

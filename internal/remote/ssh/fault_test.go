@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"golang.org/x/crypto/ssh"
@@ -81,8 +82,12 @@ func TestBanner(t *testing.T) {
 	}
 }
 
+// write writes a program. No process is started meanwhile: one that inherits the open
+// file has Linux refuse to run it (ETXTBSY) until it runs something else itself.
 func write(t *testing.T, name, text string) {
 	t.Helper()
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	if err := os.WriteFile(name, []byte(text), 0o755); err != nil {
 		t.Fatal(err)
 	}

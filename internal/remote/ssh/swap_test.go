@@ -29,9 +29,7 @@ func TestUploadFollowsNoSwappedLink(t *testing.T) {
 		t.Fatal(err)
 	}
 	swap := fmt.Sprintf("#!/bin/sh\nfor t in %s/.weft-*; do rm -f \"$t\"; ln -s %s \"$t\"; done\nexec %s \"$@\"\n", dir, victim, chmod)
-	if err := os.WriteFile(filepath.Join(tools, "chmod"), []byte(swap), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	write(t, filepath.Join(tools, "chmod"), swap)
 	key := edKey(t)
 	s := startServer(t, []ssh.Signer{key}, func(s *testServer) { s.env = []string{"PATH=" + tools + ":" + os.Getenv("PATH")} })
 	f := newFiles(t)
