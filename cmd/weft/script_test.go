@@ -48,6 +48,7 @@ func (p patient) Run() int {
 // promised is weft, whose exit code its help must list.
 func promised() {
 	a := &app{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, agents: bundle.New()}
+	halts(a)
 	code := a.run(os.Args[1:])
 	if c := a.command; c != nil && !slices.Contains(exitCodes(c), code) {
 		fmt.Fprintf(os.Stderr, "exit code %d is not in the help of %s\n", code, c.CommandPath())
@@ -216,7 +217,8 @@ func signals(sig os.Signal) func(*exec.Cmd) {
 }
 
 // whenSaid runs a command, does something each time that a line of its stderr
-// holds the next of the texts, and returns its exit code.
+// holds the next of the texts, and returns its exit code. A weft that says so stands
+// still until that is done.
 func whenSaid(ts *testscript.TestScript, do func(*exec.Cmd), texts []string, args []string) int {
 	path, err := exec.LookPath(args[0])
 	ts.Check(err)
@@ -227,14 +229,17 @@ func whenSaid(ts *testscript.TestScript, do func(*exec.Cmd), texts []string, arg
 	}
 	stderr, err := cmd.StderrPipe()
 	ts.Check(err)
+	goOn, end := halted(cmd, texts)
 	ts.Check(cmd.Start())
 	for in := bufio.NewScanner(stderr); in.Scan(); {
 		ts.Logf("%s", in.Text())
 		if len(texts) > 0 && strings.Contains(in.Text(), texts[0]) {
 			texts = texts[1:]
 			do(cmd)
+			goOn()
 		}
 	}
+	end()
 	_ = cmd.Wait()
 	if len(texts) > 0 {
 		ts.Fatalf("%s never said %q", args[0], texts[0])
