@@ -25,7 +25,7 @@ type Relay struct {
 	once   bool // the cut is mended at once
 	passed int  // bytes from clients
 	trips  int
-	count  bool
+	quiet  time.Duration // how long both ends are silent when one waits; 0: nobody counts
 }
 
 // NewRelay relays until the test ends.
@@ -95,16 +95,14 @@ func (r *Relay) HalfClose() {
 }
 
 // CountTrips starts to count round trips at 0. Answers are from then on held
-// back until neither end has said anything for a while: what a client then
+// back until neither end has said anything for so long: what a client then
 // says is what it had to wait for an answer to say. A client, or a server, that
-// pauses for longer makes it count more, never less.
-func (r *Relay) CountTrips() { r.set(func() { r.count, r.trips = true, 0 }) }
+// pauses for longer makes it count more, never less: on a busy machine it is to be
+// longer.
+func (r *Relay) CountTrips(quiet time.Duration) { r.set(func() { r.quiet, r.trips = quiet, 0 }) }
 
 // Trips is how many times clients have waited for an answer.
 func (r *Relay) Trips() (n int) { r.set(func() { n = r.trips }); return n }
-
-// quiet is how long both ends are silent when one of them waits.
-const quiet = 100 * time.Millisecond
 
 func (r *Relay) set(do func()) {
 	r.mu.Lock()
@@ -192,7 +190,7 @@ func (r *Relay) fromClient(n int) int {
 	})
 	if over {
 		// What was allowed to pass arrives; nothing more does.
-		time.AfterFunc(quiet, func() {
+		time.AfterFunc(100*time.Millisecond, func() {
 			once := false
 			r.set(func() { once, r.once = r.once, false })
 			if r.Cut(); once {
@@ -215,9 +213,9 @@ func (r *Relay) send(c net.Conn, p parcel) bool {
 func (r *Relay) answer(client net.Conn, answered <-chan parcel, spoke <-chan struct{}) {
 	asked := false // since the last answer
 	for p := range answered {
-		count := false
-		r.set(func() { count = r.count })
-		for open := count; open; {
+		var quiet time.Duration
+		r.set(func() { quiet = r.quiet })
+		for open := quiet > 0; open; {
 			select {
 			case more, ok := <-answered:
 				if open = ok; ok {
@@ -229,7 +227,7 @@ func (r *Relay) answer(client net.Conn, answered <-chan parcel, spoke <-chan str
 				open = false
 			}
 		}
-		if count && asked {
+		if quiet > 0 && asked {
 			asked = false
 			r.set(func() { r.trips++ })
 		}
