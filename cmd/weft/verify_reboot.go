@@ -95,7 +95,8 @@ func (a *app) reboot(ctx context.Context, names []string, how restarting) error 
 	if err := errors.Join(errs...); err != nil {
 		return &codeError{exitUnreachable, err}
 	}
-	return a.comesBack(ctx, p.Model, servers, begun)
+	again := func(ctx context.Context) (*plan.Plan, error) { return a.planAfresh(ctx, p.Model) }
+	return a.comesBack(ctx, again, servers, begun)
 }
 
 // converged reports whether everything was seen and is as declared.
@@ -173,12 +174,12 @@ func (a *app) startedAgain(ctx context.Context, m *inventory.Model, server strin
 // notes says what becomes of a server.
 func (a *app) notes(server, text string) { a.says(server, server+" "+text) }
 
-// comesBack plans until nothing is left to do, and says what is waited for.
-func (a *app) comesBack(ctx context.Context, m *inventory.Model, servers []string, begun time.Time) error {
+// comesBack plans again until nothing is left to do, and says what is waited for.
+func (a *app) comesBack(ctx context.Context, again func(context.Context) (*plan.Plan, error), servers []string, begun time.Time) error {
 	var last *plan.Plan
 	var waits string
 	for {
-		made, err := a.planAfresh(ctx, m)
+		made, err := again(ctx)
 		if err == nil && converged(made) {
 			return a.isBack(made, strings.Join(servers, ", "), time.Since(begun))
 		}

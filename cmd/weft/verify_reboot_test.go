@@ -2,8 +2,11 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"weft/plan"
@@ -23,4 +26,29 @@ func TestBackDegraded(t *testing.T) {
 	if !strings.Contains(got, "by itself: 7 settings") || !strings.Contains(got, "\n  ! server.one/nvme_connection.nvme.data is DEGRADED: connected over TCP\n") || strings.Contains(got, "managed") {
 		t.Error(got)
 	}
+}
+
+// What does not come back is waited for until its time is over, named once, and shown as
+// the plan that would bring it back.
+func TestNotBackInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const patience = 10*rebootPause + rebootPause/2
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		var out, said bytes.Buffer
+		a := &app{stdout: &out, stderr: &said}
+		id := plan.ID{Device: "server.one", Kind: "service", Name: "chrony"}
+		made := &plan.Plan{Devices: []plan.PlannedDevice{{Address: "server.one", Items: 7}}, Steps: []plan.PlannedStep{{ID: id}}}
+		begun, looks := time.Now(), 0
+		err := a.comesBack(ctx, func(context.Context) (*plan.Plan, error) { looks++; return made, nil }, []string{"server.one"}, begun)
+		if coded := new(codeError); !errors.As(err, &coded) || coded.code != exitFailed || err.Error() != "not everything came back by itself" || time.Since(begun) != patience || looks != 11 {
+			t.Errorf("%v after %s and %d looks", err, time.Since(begun), looks)
+		}
+		if n := strings.Count(said.String(), "not back yet: server.one/service.chrony"); n != 1 {
+			t.Errorf("it is named %d times:\n%s", n, said.String())
+		}
+		if !strings.Contains(out.String(), "chrony") {
+			t.Errorf("the plan is\n%s", out.String())
+		}
+	})
 }
