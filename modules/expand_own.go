@@ -65,6 +65,11 @@ func (x *expansion) ownConnection(d *host.Machine, i *inventory.Initiator, c *in
 			}
 			name := instance(t.Origin(), i.Server.Origin()) + "." + sub.Name + "@" + p.Address.String()
 			needs := slices.Clone(x.nics[r][len(x.nics[r])-1:])
+			for _, by := range t.Transport {
+				if id, ok := x.exports[export{t, by, p.Address}]; ok && !slices.Contains(needs, id) {
+					needs = append(needs, id)
+				}
+			}
 			x.stand(&i.Block, x.add(plan.ID{Device: d.Address(), Kind: w.Kind, Name: name}, w.Resource, c.Range, needs...))
 		}
 	}

@@ -45,6 +45,7 @@ type HostOS struct {
 
 	Title   Fact[string] // its name for people
 	Answers Fact[string] // regular expression of what says that a machine runs it
+	Locks   Fact[string] // "fused": hosts take locks in blocks they share by fused Compare and Write
 
 	answers *regexp.Regexp
 }

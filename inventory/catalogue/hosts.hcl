@@ -5,7 +5,8 @@
 # machine_id is a regular expression for the whole of what identity looks like
 # there, identity the same for people. title is its name for people, answers a regular
 # expression of what such a machine says to the first thing that weft types: it runs
-# this system, whatever the files call it.
+# this system, whatever the files call it. locks is how hosts of it take locks in a
+# namespace that they share: "fused" is by a Compare and a Write that are one.
 
 system "linux" {
   machine_id = "[0-9a-f]{32}"
@@ -22,11 +23,13 @@ system "esxi" {
   identity   = "32 characters 0-9 and a-f"
   title      = "VMware ESXi"
   answers    = "^VMkernel\\b"
+  locks      = "fused"
   source = {
     machine_id = esxcli_uuid
     identity   = esxcli_uuid
     title      = none
     answers    = esxi_uname
+    locks      = vim_fused
   }
 }
 

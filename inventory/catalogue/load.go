@@ -109,7 +109,7 @@ func (r *row) switchModel() *Switch {
 
 func (r *row) host() *HostOS {
 	o := &HostOS{ID: r.id, MachineID: fact[string](r, "machine_id"), Identity: fact[string](r, "identity"),
-		Title: fact[string](r, "title"), Answers: fact[string](r, "answers")}
+		Title: fact[string](r, "title"), Answers: fact[string](r, "answers"), Locks: fact[string](r, "locks")}
 	o.answers = r.compile(o.Answers.Value)
 	return o
 }

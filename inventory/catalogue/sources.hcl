@@ -65,5 +65,6 @@ huawei_csi        = "Huawei CSI user guide V4.3.0: iscsi, fc, roce, fc-nvme"
 # Operating systems of servers
 machine_id    = "machine-id(5), systemd"
 esxcli_uuid   = "Broadcom, ESXCLI Command Reference: esxcli system uuid get"
+vim_fused     = "Broadcom, vSphere Web Services API: HostNvmeController, fusedOperationSupported"
 esxi_uname    = "uname of ESXi, whose kernel calls itself VMkernel"
 windows_shell = "Microsoft: messages of cmd.exe (9009) and of PowerShell (CommandNotFoundException)"

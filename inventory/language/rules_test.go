@@ -16,6 +16,11 @@ func more(text string) []string {
 	return []string{"rollout \"all\"", text + "\nrollout \"all\""}
 }
 
+// esxi makes hosts of base ESXi.
+func esxi() []string {
+	return []string{`host     = "${each.key}.example.net"`, "host     = \"${each.key}.example.net\"\n  os       = \"esxi\""}
+}
+
 const (
 	secondLeaf = `
 switch "other" {
@@ -161,6 +166,12 @@ func storageMistakes() []mistake {
 		{"three halves", append(more(elsewhere), `size = "1TiB"`, "size = \"1TiB\"\n  mirror = [pool.flash, pool.far]"), problem.Mirror, `mirror = [pool.flash, pool.far]`, "A mirror has two halves"},
 		{"half of a mirror", append(more(elsewhere), `size = "1TiB"`, "size = \"1TiB\"\n  mirror = [pool.far]"), problem.Half, `to = target.nvme`, "leads to one half of volume.fast"},
 		{"two writers", append(more(elsewhere+farTarget), `size = "1TiB"`, "size = \"1TiB\"\n  mirror = [pool.far]", `to = target.nvme`, `to = [target.nvme, target.far]`), problem.Half, `to = [target.nvme, target.far]`, "connects to volume.fast"},
+		{"locks at the kernel's target", append(esxi(), `transport = ["tcp"]`, "engine    = \"nvmet\"\n  transport = [\"tcp\"]", `limits { iops = 1000 }`, ``), problem.Locks, `to = target.nvme`, `target.nvme (main.weft.hcl:`},
+		{"locks in half of a mirror", append(esxi(), append(more(elsewhere), `size = "1TiB"`, "size = \"1TiB\"\n  mirror = [pool.far]")...), problem.Locks, `to = target.nvme`, "one half only"},
+		{"locks in a mirror", append(esxi(), append(more(`pool "more" {
+  server = server.storage
+  drives = ["nvme-eui.02"]
+}`), `size = "1TiB"`, "size = \"1TiB\"\n  mirror = [pool.more]")...), problem.Locks, `to = target.nvme`, "loses its power between the halves"},
 		{"half as scratch", append(more(elsewhere), `size = "1TiB"`, "size = \"1TiB\"\n  mirror = [pool.far]", "namespace \"1\" {", "namespace \"1\" {\n      scratch = true"), problem.Half, `scratch = true`, "would write to one half of volume.fast"},
 	}
 }

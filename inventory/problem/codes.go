@@ -96,6 +96,7 @@ const (
 	Transport   Code = "WF-NVM-011"
 	Nothing     Code = "WF-NVM-012"
 	CHAP        Code = "WF-NVM-013"
+	Locks       Code = "WF-NVM-014"
 
 	Drive      Code = "WF-STO-001"
 	DriveTwice Code = "WF-STO-002"

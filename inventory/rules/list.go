@@ -62,6 +62,7 @@ func storageRules() []Rule {
 		{"hosts have names of their own", []Finding{refuses(problem.NQN), refuses(problem.NQNTwice)}, (*checker).initiators},
 		{"what hosts and targets prove to each other goes together", []Finding{refusesOrWarns(problem.CHAP)}, (*checker).authentication},
 		{"initiators reach their targets on every plane", []Finding{refuses(problem.Unreachable)}, (*checker).reach},
+		{"hosts that share blocks can take locks in them", []Finding{refuses(problem.Locks)}, func(c *checker) { c.locks(catalogue.Load) }},
 		{"one host keeps both halves of a mirror over two servers", []Finding{refuses(problem.Half)}, (*checker).mirrored},
 		{"metrics can be measured and judged", []Finding{refuses(problem.Metric), warns(problem.NoBaseline)}, (*checker).validations},
 		{"phases select what there is once, in an order that can be kept",

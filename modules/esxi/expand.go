@@ -64,8 +64,6 @@ func connect(d *host.Machine, i *inventory.Initiator, c *inventory.Connect, t *i
 	switch {
 	case i.Key != nil:
 		return none, errors.New("dhchap_key: what authenticates an ESXi host has no source that agrees with others")
-	case t.Engine != "external":
-		return none, fmt.Errorf("%s: its engine %s does no fused compare and write, without which a datastore that several hosts share is corrupted (vSphere Web Services API, HostNvmeController.fusedOperationSupported); connect ESXi to external targets that do", t.Addr, t.Engine)
 	}
 	for _, a := range []string{"iopolicy", "io_queues", "ctrl_loss_tmo", "fast_io_fail_tmo", "reconnect_delay", "keep_alive_tmo"} {
 		if c.Writes(a) {

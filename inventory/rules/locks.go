@@ -1,0 +1,57 @@
+package rules
+
+import (
+	"weft/inventory"
+	"weft/inventory/catalogue"
+	"weft/inventory/problem"
+)
+
+// locks refuses namespaces in which hosts cannot take the locks that they share blocks by.
+func (c *checker) locks(load func() (*catalogue.Catalogue, error)) {
+	var known *catalogue.Catalogue
+	for _, i := range c.Initiators {
+		if i.Incomplete || i.Server == nil || i.Server.OS == "" {
+			continue
+		}
+		if known == nil {
+			var err error
+			if known, err = load(); err != nil {
+				return // told where switches are judged, and without it nothing is read at all
+			}
+		}
+		system := known.HostOS(i.Server.OS)
+		if system == nil || system.Locks.Value != "fused" {
+			continue
+		}
+		for _, connect := range i.Connects {
+			for _, t := range connect.To {
+				if !connect.Incomplete && !t.Incomplete {
+					c.locked(connect, t, system.Title.Value)
+				}
+			}
+		}
+	}
+}
+
+// locked judges one target that hosts of a system connect to.
+func (c *checker) locked(connect *inventory.Connect, t *inventory.Target, system string) {
+	const summary = "hosts cannot take their locks"
+	if t.Engine == "nvmet" {
+		c.refuse(problem.Locks, &connect.Block, "to", summary, `%s has engine = "nvmet" (%s), which does no fused compare and write: a datastore that several %s hosts share there is corrupted. Write engine = "weft", or connect to an array that does.`,
+			whereBlock(&t.Block), problem.Where(t.At("engine")), system)
+		return
+	}
+	for _, s := range t.Subsystems {
+		for _, n := range s.Namespaces {
+			switch {
+			case n.Incomplete || n.From == nil || n.From.Incomplete || len(n.From.Mirror) == 0:
+			case n.From.Across():
+				c.refuse(problem.Locks, &connect.Block, "to", summary, "%s exports half of %s, which has a mirror on another server: %s hosts write to one half only, and take their locks there. Take the mirror away, or connect Linux hosts, whose md keeps both.",
+					whereBlock(&n.Block), whereBlock(&n.From.Block), system)
+			default:
+				c.refuse(problem.Locks, &connect.Block, "to", summary, "%s exports %s, which has a mirror: what is left of a lock of %s hosts when the server loses its power between the halves was never shown. Take the mirror away.",
+					whereBlock(&n.Block), whereBlock(&n.From.Block), system)
+			}
+		}
+	}
+}
