@@ -38,6 +38,7 @@ type OS struct {
 
 	Counters   []CounterLine // typed for each port, and only showing; nil: none
 	Neighbours *Neighbours   // nil: none
+	Table      *Table        // nil: it does not show the MAC addresses that it has learned
 	Operates   *Operation    // nil: it does not tell what PFC does
 	Conditions []Condition   // lines that show how it is; what none tells is not known
 

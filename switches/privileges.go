@@ -26,6 +26,9 @@ func (o *OS) Typed() []string {
 	if o.Neighbours != nil {
 		list = append(list, o.Neighbours.Line)
 	}
+	if o.Table != nil {
+		list = append(list, o.Table.Line)
+	}
 	if o.Operates != nil {
 		list = append(list, o.Operates.Line)
 	}

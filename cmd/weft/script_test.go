@@ -109,6 +109,7 @@ func TestScript(t *testing.T) {
 			"keys":                keys,
 			"same-fabric":         sameFabric,
 			"stands":              stands,
+			"netbox":              netbox,
 		},
 		RequireExplicitExec: false,
 	})

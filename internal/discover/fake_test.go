@@ -52,3 +52,11 @@ func nexusWith(name, running string, heard ...switches.Neighbour) *Switch {
 func hears(port, system, portID string) switches.Neighbour {
 	return switches.Neighbour{Port: port, System: system, PortID: portID}
 }
+
+// learns gives a switch the MAC addresses that end in the numbers, on a port.
+func learns(sw *Switch, port string, numbers ...int) *Switch {
+	for _, n := range numbers {
+		sw.Stations = append(sw.Stations, switches.Station{Port: port, MAC: switches.PlainMAC(mac(n))})
+	}
+	return sw
+}

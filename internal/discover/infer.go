@@ -194,7 +194,7 @@ func (d *draft) name() {
 			if _, err := netip.ParseAddr(key); err == nil && m.Facts.Name != "" && m.Facts.Name != "localhost" {
 				key = short(m.Facts.Name)
 			}
-			a = address{kind: "server", label: "node", key: nodes.name(key, m.Host), keyed: true}
+			a = address{kind: "server", label: "node", key: nodes.name(cmp.Or(usable(key), m.Host), m.Host), keyed: true}
 		}
 		if d.taken(a, m.Host) {
 			declared[m.Host] = true

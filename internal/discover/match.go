@@ -2,6 +2,7 @@ package discover
 
 import (
 	"net/netip"
+	"slices"
 	"strings"
 
 	"weft/modules/host"
@@ -45,7 +46,7 @@ func (s *Site) ends() ends {
 			}
 			for name := range names {
 				if n.Interface != "" {
-					key := name + " " + strings.ToLower(n.Interface)
+					key := name + " " + lower(n.Interface)
 					e.name[key] = append(e.name[key], end{m, n})
 				}
 			}
@@ -62,11 +63,60 @@ func (s *Site) ends() ends {
 	return e
 }
 
+// called are those of some ends whose interface is the port that is heard. Servers say
+// its name as the id of the port or in its description.
+func called(list []end, n switches.Neighbour) (out []end) {
+	for _, x := range list {
+		if name := lower(x.nic.Interface); name != "" && (name == lower(n.PortID) || name == lower(n.Describes)) {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// byMAC are the NICs with the address of the port that is heard. Those below a bond have
+// one, and are told apart by name.
+func (e ends) byMAC(n switches.Neighbour) []end {
+	list := e.mac[switches.PlainMAC(n.PortID)]
+	if named := called(list, n); len(list) > 1 && len(named) == 1 {
+		return named
+	}
+	return list
+}
+
+// byChassis are the NICs so called of the machine that has the address of the chassis:
+// it is that of any of its NICs, and by itself says nothing of the port.
+func (e ends) byChassis(n switches.Neighbour) (out []end) {
+	owners := e.mac[switches.PlainMAC(n.Chassis)]
+	for i, x := range owners {
+		if slices.ContainsFunc(owners[:i], func(o end) bool { return o.server == x.server }) {
+			continue
+		}
+		for i := range x.server.Facts.NICs {
+			out = append(out, called([]end{{x.server, &x.server.Facts.NICs[i]}}, n)...)
+		}
+	}
+	return out
+}
+
+// byName are the NICs that are called as the port, of machines that are called as the system.
+func (e ends) byName(n switches.Neighbour) []end {
+	if lower(n.System) == "" {
+		return nil
+	}
+	if got := e.name[lower(n.System)+" "+lower(n.PortID)]; got != nil {
+		return got
+	}
+	return e.name[lower(n.System)+" "+lower(n.Describes)]
+}
+
+func lower(text string) string { return strings.ToLower(strings.TrimSpace(text)) }
+
 // systemNames are what a device may call itself with LLDP.
 func systemNames(texts ...string) map[string]bool {
 	names := map[string]bool{}
 	for _, t := range texts {
-		if t = strings.ToLower(strings.TrimSpace(t)); t != "" {
+		if t = lower(t); t != "" {
 			names[t], names[short(t)] = true, true
 		}
 	}
@@ -77,7 +127,7 @@ func systemNames(texts ...string) map[string]bool {
 // and each NIC: where two speak, neither is believed.
 func (s *Site) Cables() []Cable {
 	e := s.ends()
-	var list []Cable
+	var all [][]Cable // by port
 	for _, sw := range s.Switches {
 		if len(sw.Neighbours) == 0 {
 			s.found(Warn, sw.Host, "turn LLDP on there, and an LLDP agent on the servers", "it hears nobody with LLDP: none of its cables is known")
@@ -97,14 +147,10 @@ func (s *Site) Cables() []Cable {
 			}
 		}
 		for _, port := range ports {
-			if got := heard[port]; len(got) == 1 {
-				list = append(list, got[0])
-			} else {
-				s.found(Error, sw.Host, "see what is plugged there: a cable has two ends", "port %s hears %d devices that are all known: none of them is taken for its other end", port, len(got))
-			}
+			all = append(all, heard[port])
 		}
 	}
-	return s.paired(s.once(list))
+	return s.paired(s.once(append(all, s.learned(e, all)...)))
 }
 
 func sameEnds(list []Cable, c Cable) bool {
@@ -116,68 +162,71 @@ func sameEnds(list []Cable, c Cable) bool {
 	return false
 }
 
-// match finds who is heard: by the MAC address of its port, else by names.
+// match finds who is heard: by the MAC address of its port, by that of its machine with
+// the name of the port, else by names.
 func (s *Site) match(e ends, sw *Switch, n switches.Neighbour) (Cable, bool) {
 	c := Cable{Switch: sw, Port: n.Port}
-	for _, text := range []string{n.PortID, n.Chassis} {
-		got := e.mac[switches.PlainMAC(text)]
+	for _, by := range []struct {
+		what string
+		find func(switches.Neighbour) []end
+	}{{"MAC address", e.byMAC}, {"MAC address of its machine", e.byChassis}, {"names", e.byName}} {
+		got := by.find(n)
 		if len(got) > 1 {
-			s.found(Error, sw.Host, "see which NIC is which: ip -br link", "port %s hears the MAC address %s, which %d NICs have: the cable is not known", n.Port, text, len(got))
+			s.found(Error, sw.Host, "give each machine its own name, and each NIC its own address: ip -br link shows them", "port %s hears %q, port %q: %d NICs answer to its %s, and the cable is not known", n.Port, n.System, n.PortID, len(got), by.what)
 			return c, false
 		}
 		if len(got) == 1 {
-			c.Server, c.NIC, c.By = got[0].server, got[0].nic, "MAC address"
+			c.Server, c.NIC, c.By = got[0].server, got[0].nic, by.what
 			return c, true
 		}
 	}
-	system := strings.ToLower(strings.TrimSpace(n.System))
-	got := e.name[system+" "+strings.ToLower(strings.TrimSpace(n.PortID))]
-	switch {
-	case system == "":
-		s.found(Warn, sw.Host, "name the machine with --hosts, or set its system name", "port %s hears a device without a name: port %q, chassis %q", n.Port, n.PortID, n.Chassis)
-		return c, false
-	case len(got) > 1:
-		s.found(Error, sw.Host, "give each machine a name of its own", "port %s hears %q, port %q: %d NICs are called so, and the cable is not known", n.Port, n.System, n.PortID, len(got))
-		return c, false
-	case len(got) == 1:
-		c.Server, c.NIC, c.By = got[0].server, got[0].nic, "names"
-		return c, true
-	}
+	return s.matchSwitch(e, c, n)
+}
+
+// matchSwitch finds the switch that is heard.
+func (s *Site) matchSwitch(e ends, c Cable, n switches.Neighbour) (Cable, bool) {
+	sw, system := c.Switch, lower(n.System)
 	c.PeerPort = strings.TrimSpace(n.PortID)
 	if peer := e.at[strings.TrimSpace(n.Management)]; peer != nil && peer != sw {
 		c.Peer, c.By = peer, "management address"
 		return c, true
 	}
-	switch peers := e.sw[system]; len(peers) {
-	case 1:
-		if c.Peer, c.By = peers[0], "names"; c.Peer == sw {
-			s.found(Warn, sw.Host, "take the loop out, or see which port leads where", "port %s hears the switch itself, on its port %q", n.Port, n.PortID)
-			return c, false
-		}
-		return c, true
-	case 0:
-		s.found(Info, sw.Host, "if it belongs to the fabric, name it with --seed (a switch) or --hosts (a server)", "port %s hears %q, port %q, which was not asked: unknown end", n.Port, n.System, n.PortID)
-	default:
+	switch peers := e.sw[system]; {
+	case system == "":
+		s.found(Warn, sw.Host, "name the machine with --hosts, or set its system name", "port %s hears a device without a name: port %q, chassis %q", n.Port, n.PortID, n.Chassis)
+	case len(peers) > 1:
 		s.found(Error, sw.Host, "give each switch a name of its own", "port %s hears %q, and %d switches are called so: the cable is not known", n.Port, n.System, len(peers))
+	case len(peers) == 0:
+		s.found(Info, sw.Host, "if it belongs to the fabric, name it with --seed (a switch) or --hosts (a server)", "port %s hears %q, port %q, which was not asked: unknown end", n.Port, n.System, n.PortID)
+	case peers[0] == sw:
+		s.found(Warn, sw.Host, "take the loop out, or see which port leads where", "port %s hears the switch itself, on its port %q", n.Port, n.PortID)
+	default:
+		c.Peer, c.By = peers[0], "names"
+		return c, true
 	}
 	return c, false
 }
 
-// once leaves out NICs that are heard on several ports.
-func (s *Site) once(list []Cable) []Cable {
+// once leaves out ports that hear several, and NICs that are heard on several.
+func (s *Site) once(ports [][]Cable) []Cable {
 	count := map[*host.NICFacts]int{}
-	for _, c := range list {
-		if c.NIC != nil {
-			count[c.NIC]++
+	for _, heard := range ports {
+		for _, c := range heard {
+			if c.NIC != nil {
+				count[c.NIC]++
+			}
 		}
 	}
 	var out []Cable
-	for _, c := range list {
-		if c.NIC != nil && count[c.NIC] > 1 {
-			s.found(Error, c.Switch.Host, "a switch in between hands LLDP on, or LLDP is stale: ask again in two minutes", "port %s hears %s of %s, which is heard on %d ports: the cable is not known", c.Port, c.NIC.Interface, c.Server.Host, count[c.NIC])
-			continue
+	for _, heard := range ports {
+		switch c := heard[0]; {
+		case len(heard) > 1:
+			s.found(Error, c.Switch.Host, "see what is plugged there: a cable has two ends", "port %s hears %d devices that are all known: none of them is taken for its other end", c.Port, len(heard))
+		case c.NIC != nil && count[c.NIC] > 1:
+			s.found(Error, c.Switch.Host, "a switch in between hands frames on, or what was heard is stale: ask again in two minutes", "port %s hears %s of %s, which is heard on %d ports: the cable is not known", c.Port, c.NIC.Interface, c.Server.Host, count[c.NIC])
+		default:
+			out = append(out, c)
 		}
-		out = append(out, c)
 	}
 	return out
 }

@@ -73,7 +73,7 @@ func TestCables(t *testing.T) {
 		"two machines with one name": {
 			switches: []*Switch{nexus("leaf-a", hears("Ethernet1/1", "st1", "ens1f0"))},
 			servers:  []*Server{machine("st1", 1), machine("st1", 2)},
-			findings: []string{"2 NICs are called so"},
+			findings: []string{"2 NICs answer to its names"},
 		},
 		"two switches with one name": {
 			switches: []*Switch{nexus("leaf-a", hears("Ethernet1/1", "leaf-b", "Ethernet1/1")), nexus("leaf-b", hears("Ethernet1/9", "printer", "1")), nexus("leaf-b", hears("Ethernet1/9", "printer", "1"))},
@@ -82,7 +82,7 @@ func TestCables(t *testing.T) {
 		"two NICs with one MAC address": {
 			switches: []*Switch{nexus("leaf-a", hears("Ethernet1/1", "st1", mac(1)))},
 			servers:  []*Server{machine("st1", 1), machine("cn1", 1)},
-			findings: []string{"which 2 NICs have"},
+			findings: []string{"2 NICs answer to its MAC address"},
 		},
 		"a port that hears two machines": {
 			switches: []*Switch{nexus("leaf-a", hears("Ethernet1/1", "st1", mac(1)), hears("Ethernet1/1", "cn1", mac(3)))},
@@ -94,8 +94,54 @@ func TestCables(t *testing.T) {
 			servers:  []*Server{st1},
 			cables:   []string{"leaf-a Ethernet1/1 st1 ens1f0 MAC address"},
 		},
+		"a NIC that two ports hear, of which one hears another, too": {
+			switches: []*Switch{nexus("leaf-a", hears("Ethernet1/1", "st1", mac(1)), hears("Ethernet1/2", "cn1", mac(3)), hears("Ethernet1/2", "st1", mac(1)))},
+			servers:  []*Server{st1, cn1},
+			findings: []string{"heard on 2 ports", "hears 2 devices"},
+		},
 		"a NIC that two ports hear": {
 			switches: []*Switch{nexus("leaf-a", hears("Ethernet1/1", "st1", mac(1)), hears("Ethernet1/2", "st1", mac(1)))},
+			servers:  []*Server{st1},
+			findings: []string{"heard on 2 ports"},
+		},
+		"by the address of another port of the machine, which is that of its chassis": {
+			switches: []*Switch{nexus("leaf-a", switches.Neighbour{Port: "Ethernet1/1", System: "st1", PortID: "ens1f1", Chassis: mac(1)})},
+			servers:  []*Server{st1, machine("st1", 3, 4)},
+			cables:   []string{"leaf-a Ethernet1/1 st1 ens1f1 MAC address of its machine"},
+		},
+		"a chassis that is known, and a port that is not": {
+			switches: []*Switch{nexus("leaf-a", switches.Neighbour{Port: "Ethernet1/1", System: "st1", PortID: "vxlan7", Chassis: mac(1)})},
+			servers:  []*Server{st1},
+			findings: []string{`"st1", port "vxlan7"`},
+		},
+		"by the description of the port, as NICs below a bond have one address": {
+			switches: []*Switch{nexus("leaf-a", switches.Neighbour{Port: "Ethernet1/1", System: "st1", PortID: mac(1), Describes: "ens1f1"})},
+			servers:  []*Server{machine("st1", 1, 1)},
+			cables:   []string{"leaf-a Ethernet1/1 st1 ens1f1 MAC address"},
+		},
+		"by the MAC table, where nobody is heard": {
+			switches: []*Switch{learns(nexus("leaf-a"), "Ethernet1/1", 1, 1)},
+			servers:  []*Server{st1},
+			cables:   []string{"leaf-a Ethernet1/1 st1 ens1f0 MAC table"},
+			findings: []string{"hears nobody with LLDP", "by the MAC table of the switch only"},
+		},
+		"several addresses behind one port": {
+			switches: []*Switch{learns(nexus("leaf-a"), "Ethernet1/1", 1, 9)},
+			servers:  []*Server{st1},
+			findings: []string{"has learned 2 MAC addresses, of which 1 are those of NICs here"},
+		},
+		"a port that hears somebody else has learned the address, too": {
+			switches: []*Switch{learns(nexus("leaf-a", hears("Ethernet1/1", "printer", "1")), "Ethernet1/1", 1)},
+			servers:  []*Server{st1},
+			findings: []string{"unknown end"},
+		},
+		"heard by one switch, and learned by another over a cable between them": {
+			switches: []*Switch{nexus("leaf-a", hears("Ethernet1/1", "st1", mac(1))), learns(nexus("leaf-b"), "Ethernet1/9", 1)},
+			servers:  []*Server{st1},
+			cables:   []string{"leaf-a Ethernet1/1 st1 ens1f0 MAC address"},
+		},
+		"learned by two switches": {
+			switches: []*Switch{learns(nexus("leaf-a"), "Ethernet1/1", 1), learns(nexus("leaf-b"), "Ethernet1/9", 1)},
 			servers:  []*Server{st1},
 			findings: []string{"heard on 2 ports"},
 		},

@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"strings"
 	"unicode"
+
+	"github.com/zclconf/go-cty/cty"
 )
 
 // label makes a label of any text: letters, digits, dashes and underscores, beginning
@@ -28,6 +30,17 @@ func label(text, otherwise string) string {
 		return otherwise + "-" + out
 	}
 	return out
+}
+
+// usable makes a key of any text, which has what the language takes in keys: printable
+// characters other than quotes and backslashes.
+func usable(text string) string {
+	return strings.TrimSpace(cty.NormalizeString(strings.Map(func(r rune) rune {
+		if r == '"' || r == '\\' || r == unicode.ReplacementChar || !unicode.IsPrint(r) {
+			return '-'
+		}
+		return r
+	}, strings.ToValidUTF8(text, "-"))))
 }
 
 // short is the name of a host without its domain; an address stays whole.

@@ -22,6 +22,16 @@ func TestLabel(t *testing.T) {
 	}
 }
 
+func TestUsable(t *testing.T) {
+	for text, want := range map[string]string{
+		"st1": "st1", ` st"1\\ `: "st-1--", "${path} %{if}": "${path} %{if}", "\x1b[5m\n": "-[5m-", "\xff": "-", "u\u0308": "\u00fc", "\ufffd": "-", " ": "", "": "",
+	} {
+		if got := usable(text); got != want {
+			t.Errorf("usable(%q) is %q, want %q", text, got, want)
+		}
+	}
+}
+
 // Of two that want one name the second has another, and always the same.
 func TestTaken(t *testing.T) {
 	once, again := taken{}, taken{}

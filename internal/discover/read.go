@@ -131,8 +131,12 @@ func (r *Reach) readSwitch(ctx context.Context, name string) (*Switch, error) {
 	if err != nil && !errors.As(err, new(*switches.WithoutError)) {
 		return nil, fmt.Errorf("read the neighbours: %w", err)
 	}
+	learned, err := s.Stations(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read the MAC addresses that it has learned: %w", err)
+	}
 	slices.SortStableFunc(heard, func(a, b switches.Neighbour) int { return natural(a.Port, b.Port) })
-	return &Switch{Host: name, OS: os, Reading: have, Neighbours: heard}, nil
+	return &Switch{Host: name, OS: os, Reading: have, Neighbours: heard, Stations: learned}, nil
 }
 
 // readServer takes all there is to read of a machine in one batch.

@@ -29,6 +29,7 @@ type Switch struct {
 	OS         *switches.OS
 	Reading    switches.Reading
 	Neighbours []switches.Neighbour
+	Stations   []switches.Station
 
 	followed bool // nobody named it: another switch hears it
 }

@@ -167,8 +167,8 @@ func elsewhere(exports []*export, paths []path) (list []*export) {
 	return list
 }
 
-// called is how the connections to a subsystem call its target and itself.
-func called(x *export, paths []path) (target, subsystem string) {
+// calledBy is how the connections to a subsystem call its target and itself.
+func calledBy(x *export, paths []path) (target, subsystem string) {
 	for _, p := range paths {
 		if p.NQN != x.nqn {
 			continue
@@ -194,7 +194,7 @@ func (d *draft) storage() (list []instance) {
 	targets := map[string]address{} // by NQN
 	used := taken{}
 	for _, x := range exports {
-		t, sub := called(x, paths)
+		t, sub := calledBy(x, paths)
 		a := address{kind: "target", label: t}
 		if x.server != nil {
 			a = x.server.under("target", t)

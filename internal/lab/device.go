@@ -184,6 +184,8 @@ func Faults() []string {
 		"lack=REGEXP     of a switch: it has no commands that match, as older releases; empty ends it",
 		"break=REGEXP    of a switch with modules: they do not carry out lines that match; empty ends it",
 		"deny=REGEXP     of a switch: refuse lines that match as those that the user may not type; empty ends it",
+		"silent=PORT     of a switch: LLDP hears nobody there, whoever is plugged in; hear= ends it",
+		"hear=PORT=PORTID=SYSTEM  of a switch: LLDP hears that there as well, SYSTEM may be empty; hear= ends it",
 		"full, room      of a switch: its file system has no room left, and has again",
 		"drop-after=N    of a switch: answer N more lines, then cut the connection",
 		"pass=DURATION   of a switch: time passes at once, and what its timers are to do then happens",
@@ -268,6 +270,11 @@ func (d *device) switchFault(name, value string) error {
 		}
 		set(lines)
 		return nil
+	case "silent":
+		d.sw.Silence(value)
+		return nil
+	case "hear":
+		return d.hear(value)
 	case "full", "room":
 		d.sw.Fill(name == "full")
 		return nil
@@ -293,6 +300,19 @@ func (d *device) switchFault(name, value string) error {
 		return nil
 	}
 	return fmt.Errorf("fault %s: not one that a simulated switch has", name)
+}
+
+// hear lets a switch hear somebody: PORT=PORTID=SYSTEM; nothing ends it.
+func (d *device) hear(value string) error {
+	if value == "" {
+		d.sw.Listen()
+		return nil
+	}
+	said := strings.SplitN(value, "=", 3)
+	if len(said) != 3 {
+		return fmt.Errorf("hear: %q is not PORT=PORTID=SYSTEM", value)
+	}
+	return d.sw.Hear(simswitch.Neighbour{Port: said[0], PortID: said[1], SystemName: said[2]})
 }
 
 func (d *device) esxiFault(name, value string) error {

@@ -45,6 +45,7 @@ func comwareDisplays() []Rule {
 		}},
 		{View: "any", Line: "display interface [<port>]", Source: "ntc-templates, display interface, shortened", run: comwareInterface},
 		{View: "any", Line: "display interface brief", Source: "ntc-templates, display interface brief", run: comwareBrief},
+		{View: "any", Line: "display mac-address", Source: "ntc-templates, display mac-address", run: comwareStations},
 		{View: "any", Line: "display lldp neighbor-information list", Source: "ntc-templates, display lldp neighbor-information list", run: comwareNeighbours},
 		{View: "any", Line: "display lldp neighbor-information verbose", Source: "ntc-templates, display lldp neighbor-information verbose, shortened", run: comwareNeighbourDetails},
 		{View: "any", Line: "display priority-flow-control interface [<port>]", Source: "H3C PFC command reference, S9825 and S9855; layout on S6800 unknown", run: comwarePFC},
@@ -111,6 +112,13 @@ Interface            Link Speed     Duplex Type PVID Description`)
 			}
 		}
 		s.say(strings.TrimRight(fmt.Sprintf("%-20s %-4s %-9s %-6s %-4s %-4s %s", shortComware(port), link, speed, duplex, kind, pvid, text), " "))
+	}
+}
+
+func comwareStations(s *session, _ match) {
+	s.say("MAC ADDR       VLAN ID  STATE          PORT INDEX               AGING TIME(s)")
+	for _, n := range s.sw.stations() {
+		s.say(fmt.Sprintf("%-14s 1        Learned        %-24s AGING", dotted(n.PortID, "-"), n.Port))
 	}
 }
 

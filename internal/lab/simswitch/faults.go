@@ -1,8 +1,12 @@
 package simswitch
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
+	"net"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -28,6 +32,71 @@ func (sw *Switch) Hostile(lines *regexp.Regexp, text string) {
 	sw.mu.Lock()
 	defer sw.mu.Unlock()
 	sw.hostile, sw.hostileText = lines, text
+}
+
+// Silence lets LLDP hear nobody on a port, whoever is plugged in there.
+func (sw *Switch) Silence(port string) {
+	sw.mu.Lock()
+	defer sw.mu.Unlock()
+	if sw.silent == nil {
+		sw.silent = map[string]bool{}
+	}
+	sw.silent[port] = true
+}
+
+// Hear lets LLDP hear somebody on a port, beside whoever is plugged in there.
+func (sw *Switch) Hear(n Neighbour) error {
+	if !slices.Contains(sw.spec.Ports, n.Port) {
+		return fmt.Errorf("there is no port %s", n.Port)
+	}
+	sw.mu.Lock()
+	defer sw.mu.Unlock()
+	sw.also = append(sw.also, n)
+	return nil
+}
+
+// Listen ends what Silence and Hear began.
+func (sw *Switch) Listen() {
+	sw.mu.Lock()
+	defer sw.mu.Unlock()
+	sw.silent, sw.also = nil, nil
+}
+
+// heard are the neighbours on ports that exist, in the order of the ports.
+func (sw *Switch) heard() []Neighbour {
+	var all []Neighbour
+	for _, port := range sw.spec.Ports {
+		if n, ok := sw.neighbour(port); ok && !sw.silent[port] {
+			all = append(all, n)
+		}
+		for _, n := range sw.also {
+			if n.Port == port {
+				n.ChassisID = cmp.Or(n.ChassisID, n.PortID)
+				all = append(all, n)
+			}
+		}
+	}
+	return all
+}
+
+// stations are the machines that are plugged in, whose frames the switch sees whether or
+// not they speak LLDP.
+func (sw *Switch) stations() []Neighbour {
+	var all []Neighbour
+	for _, port := range sw.spec.Ports {
+		if n, ok := sw.neighbour(port); ok && !n.Bridge {
+			if _, err := net.ParseMAC(n.PortID); err == nil {
+				all = append(all, n)
+			}
+		}
+	}
+	return all
+}
+
+// dotted writes a MAC address in groups of four digits.
+func dotted(mac, between string) string {
+	plain := strings.ReplaceAll(mac, ":", "")
+	return strings.Join([]string{plain[:4], plain[4:8], plain[8:]}, between)
 }
 
 // Break makes an NX-OS switch take configuration lines that match for good, and

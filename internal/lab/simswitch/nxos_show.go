@@ -33,6 +33,7 @@ func nxosShows() []Rule {
 		{View: "exec", Line: "show queuing pfc-queue interface <port> detail", run: nxosWatchdog,
 			Source: "Cisco NX-API schema 9.3(x), show queuing pfc-queue; layout and the word Disabled SYNTHETIC, as in a test of the OpenTelemetry Collector"},
 		{View: "exec", Line: "show interface status", Source: "ntc-templates, show interface status", run: nxosStatus},
+		{View: "exec", Line: "show mac address-table", Source: "ntc-templates, show mac address-table", run: nxosStations},
 		{View: "exec", Line: "show lldp neighbors", needs: "lldp", run: nxosNeighbours,
 			Source: "ntc-templates, show lldp neighbors"},
 		{View: "exec", Line: "show lldp neighbors detail", needs: "lldp", run: nxosNeighbourDetails,
@@ -207,15 +208,15 @@ const lldpCodes = `Capability codes:
   (R) Router, (B) Bridge, (T) Telephone, (C) DOCSIS Cable Device
   (W) WLAN Access Point, (P) Repeater, (S) Station, (O) Other`
 
-// heard are the neighbours on ports that exist, in the order of the ports.
-func (sw *Switch) heard() []Neighbour {
-	var all []Neighbour
-	for _, port := range sw.spec.Ports {
-		if n, ok := sw.neighbour(port); ok {
-			all = append(all, n)
-		}
+func nxosStations(s *session, _ match) {
+	s.say(`Legend:
+        * - primary entry, G - Gateway MAC, (R) - Routed MAC, O - Overlay MAC
+        age - seconds since first seen,+ - primary entry using vPC Peer-Link
+   VLAN     MAC Address      Type      age     Secure NTFY   Ports/SWID.SSID.LID
+---------+-----------------+--------+---------+------+----+------------------`)
+	for _, n := range s.sw.stations() {
+		s.say(fmt.Sprintf("* 1        %s    dynamic   3590       F    F  %s", dotted(n.PortID, "."), shortPort(n.Port)))
 	}
-	return all
 }
 
 func nxosNeighbours(s *session, _ match) {

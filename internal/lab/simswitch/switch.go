@@ -76,6 +76,8 @@ type Switch struct {
 	full    bool // the file system has no room
 	drop    int  // lines until the connection is cut; 0: never
 	slow    time.Duration
+	silent  map[string]bool // ports on which LLDP hears nobody
+	also    []Neighbour     // heard beside those that are cabled
 
 	hostile     *regexp.Regexp // lines that are answered so
 	hostileText string
