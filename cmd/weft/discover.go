@@ -287,7 +287,10 @@ func (a *app) undeclared(access run.Access, logins *inventory.Model) *discover.R
 		Terminal: func(host string) switches.Dial {
 			return at.Terminal(&inventory.Switch{Host: host, Credential: logins.Credentials[0]})
 		},
-		Server:  func(host string) host.DialHost { return at.Host(&inventory.Server{Host: host}) },
+		Server: func(name string, os *host.OS) host.DialHost {
+			return at.Host(&inventory.Server{Host: name, OS: os.Name})
+		},
+		OtherOS: []*host.OS{modules.HostOS("esxi")},
 		Systems: systems.All(), HostOS: modules.HostOS(""), Parallelism: a.parallelism,
 		Timeout: logins.DefaultConnection().CommandTimeout, Patience: logins.DefaultConnection().CommandTimeout,
 		Say: func(host, text string) {

@@ -19,9 +19,10 @@ import (
 // A Reach is how devices that are named are reached.
 type Reach struct {
 	Terminal    func(host string) switches.Dial
-	Server      func(host string) host.DialHost
+	Server      func(host string, os *host.OS) host.DialHost
 	Systems     []*switches.OS
 	HostOS      *host.OS
+	OtherOS     []*host.OS    // of which nothing is written; a machine that answers as one is named
 	Timeout     time.Duration // of a command
 	Patience    time.Duration // until a prompt is there
 	Parallelism int
@@ -67,6 +68,13 @@ func (r *Reach) Read(ctx context.Context, seeds []string, machines []Named) *Sit
 	for _, m := range machines {
 		each(&servers, m.Host, func() (func(), error) {
 			s, unread, err := r.readServer(ctx, m)
+			if err != nil || s.MachineID == "" {
+				if os, is := r.other(ctx, m.Host); os != "" {
+					return func() {
+						site.found(Warn, m.Host, "write it by hand: a server with os = \""+os+"\"", "it is %s, of which nothing is written, and cables to it have an unknown end", is)
+					}, nil
+				}
+			}
 			return func() {
 				site.Servers = append(site.Servers, s)
 				for _, why := range unread {
@@ -141,7 +149,7 @@ func (r *Reach) readSwitch(ctx context.Context, name string) (*Switch, error) {
 
 // readServer takes all there is to read of a machine in one batch.
 func (r *Reach) readServer(ctx context.Context, m Named) (_ *Server, unread []error, err error) {
-	login, hangUp, err := r.Server(m.Host)(ctx, false)
+	login, hangUp, err := r.Server(m.Host, r.HostOS)(ctx, false)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -163,6 +171,23 @@ func (r *Reach) readServer(ctx context.Context, m Named) (_ *Server, unread []er
 	}
 	ledgers, unread := host.Remembrances(kept)
 	return &Server{m.Host, m.Name, os.Name, os.Who.Parse(seen).MachineID, facts, ledgers}, unread, nil
+}
+
+// other is the system of which a machine is that could not be read, and what it calls
+// itself; "": no system knows it. Only the looks at who a machine is are sent.
+func (r *Reach) other(ctx context.Context, name string) (os, is string) {
+	for _, o := range r.OtherOS {
+		login, hangUp, err := r.Server(name, o)(ctx, false)
+		if err != nil {
+			continue
+		}
+		seen, err := o.Open(login).Read(ctx, o.Who.Looks())
+		_ = hangUp() // it was only looked at
+		if err == nil && o.Who.Parse(seen).MachineID != "" {
+			return o.Name, cmp.Or(o.Who.Parse(seen).System, o.Name)
+		}
+	}
+	return "", ""
 }
 
 // alike leaves out what answers under two names: written twice it would be changed
