@@ -288,7 +288,12 @@ func (a *app) undeclared(access run.Access, logins *inventory.Model) *discover.R
 			return at.Terminal(&inventory.Switch{Host: host, Credential: logins.Credentials[0]})
 		},
 		Server: func(name string, os *host.OS) host.DialHost {
-			return at.Host(&inventory.Server{Host: name, OS: os.Name})
+			s := &inventory.Server{Host: name, OS: os.Name}
+			if os.Name != modules.HostOS("").Name { // ESXi has no sudo
+				c := *logins.DefaultConnection()
+				c.Become, s.Connection = "", &c
+			}
+			return at.Host(s)
 		},
 		OtherOS: []*host.OS{modules.HostOS("esxi")},
 		Systems: systems.All(), HostOS: modules.HostOS(""), Parallelism: a.parallelism,

@@ -19,8 +19,11 @@ func (a *app) discovered(site *discover.Site, r *discover.Result, out string) er
 	a.showFindings(r)
 	if n := len(r.Failed); n > 0 {
 		a.showFailed(r.Failed)
-		return hint.Wrap(fmt.Errorf("the files are not proven, and nothing is written: %d things would change or are refused, the first: %s", n, r.Failed[0]),
-			"what is named there has no block that discover writes, or does not stand as its ledger says")
+		todo := "what is named there has no block that discover writes, or does not stand as its ledger says"
+		if r.InPart {
+			todo = "weft was applied there in part, or it was changed since: with --want the files say what the fabric asks for, and weft plan shows what is missing; " + todo
+		}
+		return hint.Wrap(fmt.Errorf("the files are not proven, and nothing is written: %d things would change or are refused, the first: %s", n, r.Failed[0]), "%s", todo)
 	}
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return fmt.Errorf("--out: %w", err)

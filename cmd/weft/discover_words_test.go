@@ -3,7 +3,7 @@ package main
 import (
 	"go/ast"
 	"go/parser"
-	"go/token"
+	gotoken "go/token"
 	"maps"
 	"os"
 	"path/filepath"
@@ -91,7 +91,7 @@ func wordsWritten(t *testing.T) map[string]bool {
 	}
 	words := map[string]bool{}
 	for _, name := range files {
-		f, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		f, err := parser.ParseFile(gotoken.NewFileSet(), name, nil, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

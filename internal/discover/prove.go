@@ -36,6 +36,7 @@ type Result struct {
 	Coverage Coverage
 	Begins   []string // devices on which the first apply begins a ledger, and changes nothing else
 	Failed   []string // why the files are not proven; none: they are
+	InPart   bool     // Failed is what a plan changes with all that was inferred: weft was applied in part, or devices were changed since
 	Changes  int      // what a plan with them would change, as Options.Want allows
 	Model    *inventory.Model
 }
@@ -58,7 +59,8 @@ func (s *Site) Discover(ctx context.Context, o Options) (*Result, error) {
 	}
 	d.noNVMe = o.NoNVMe
 	r := &Result{Owner: d.owner}
-	for range mostRounds {
+	var first []string // what the plan changes with all that was inferred
+	for round := range mostRounds {
 		if r.Files, err = d.files(o.Login, o.When); err != nil {
 			r.Failed = []string{err.Error()}
 			break
@@ -73,7 +75,13 @@ func (s *Site) Discover(ctx context.Context, o Options) (*Result, error) {
 			break
 		}
 		var again bool
+		if round == 0 {
+			first = d.changed(made)
+		}
 		r.Begins, r.Failed, again = d.weigh(made, o.Want)
+		if r.InPart = len(r.Failed) > 0 && len(made.Unreachable()) == 0 && len(first) > 0; r.InPart {
+			r.Failed = first
+		}
 		if o.Want {
 			r.Changes = len(made.Steps) - len(r.Begins) + len(made.Refusals)
 		}
@@ -104,21 +112,7 @@ func rank(s Severity) int { return slices.Index([]Severity{Error, Warn, Info}, s
 // weigh judges a plan. What would change is taken out of the draft where the files can
 // do without it, and the rest is why they are not proven.
 func (d *draft) weigh(p *plan.Plan, want bool) (begins, failed []string, again bool) {
-	type change struct {
-		id   plan.ID
-		text string
-	}
-	var changes []change
-	for _, s := range p.Steps {
-		if s.ID.Kind == plan.LedgerKind {
-			begins = append(begins, s.ID.Device)
-			continue
-		}
-		changes = append(changes, change{s.ID, what(s)})
-	}
-	for _, r := range p.Refusals {
-		changes = append(changes, change{r.ID, strings.TrimSpace(r.Text + " " + r.Hint)})
-	}
+	begins, changes := changesOf(p)
 	for _, u := range p.Unreachable() {
 		failed = append(failed, u.Address+": "+u.Error)
 	}
@@ -139,6 +133,38 @@ func (d *draft) weigh(p *plan.Plan, want bool) (begins, failed []string, again b
 		}
 	}
 	return begins, failed, again
+}
+
+// A change is a step or a refusal, in a line.
+type change struct {
+	id   plan.ID
+	text string
+}
+
+// changesOf are what a plan changes or refuses, and the devices whose ledger it begins.
+func changesOf(p *plan.Plan) (begins []string, changes []change) {
+	for _, s := range p.Steps {
+		if s.ID.Kind == plan.LedgerKind {
+			begins = append(begins, s.ID.Device)
+			continue
+		}
+		changes = append(changes, change{s.ID, what(s)})
+	}
+	for _, r := range p.Refusals {
+		changes = append(changes, change{r.ID, strings.TrimSpace(r.Text + " " + r.Hint)})
+	}
+	return begins, changes
+}
+
+// changed are the changes of a plan to what does not stand in files already, in a line each.
+func (d *draft) changed(p *plan.Plan) (list []string) {
+	_, changes := changesOf(p)
+	for _, c := range changes {
+		if !d.old(c.id) {
+			list = append(list, fmt.Sprintf("%s: %s", c.id, c.text))
+		}
+	}
+	return list
 }
 
 // what a step changes, in a line.

@@ -134,23 +134,30 @@ func (d *draft) strangers(l *leaf) {
 
 // complete fills a fabric with what its switches and NICs do.
 func (d *draft) complete(f *fabric) {
-	var cards []*card
+	var cards, set []*card // set: those that weft has set
 	speaks := map[*card]string{}
 	for _, m := range d.site.Servers {
 		for _, c := range d.nodes[m].cards {
 			if c.fabric == f {
 				cards = append(cards, c)
 				speaks[c] = d.speaks(m, c)
+				if d.has(m, "mtu", c.label) {
+					set = append(set, c)
+				}
 			}
 		}
 	}
 	d.classes(f)
-	f.transport = most(cards, func(c *card) string { return speaks[c] }, "rocev2")
+	says := cards
+	if len(set) > 0 {
+		says = set // the rest is as it was before weft came
+	}
+	f.transport = most(says, func(c *card) string { return speaks[c] }, "rocev2")
 	f.mode = "lossy"
 	if f.transport == "infiniband" || slices.ContainsFunc(f.classes, func(c switches.Class) bool { return c.PFC }) {
 		f.mode = "lossless"
 	}
-	f.hostMTU = most(cards, func(c *card) int { return c.nic.MTU }, 0)
+	f.hostMTU = most(says, func(c *card) int { return c.nic.MTU }, 0)
 	for _, c := range d.cables {
 		if l := d.leaves[c.Switch]; l.fabric == f && c.NIC != nil {
 			p, _ := c.Switch.Reading.Port(c.Port)
@@ -223,13 +230,15 @@ func (d *draft) speaks(m *Server, c *card) string {
 	if len(c.nic.RDMA) == 0 {
 		return "tcp"
 	}
-	has := func(kind string) bool {
-		return slices.ContainsFunc(m.entries(d.owner, kind), func(e plan.Entry) bool { return e.Name == c.label })
-	}
-	if c.nic.RDMA[0].Protocol == "rocev2" && has("mtu") && !has("roce") {
+	if c.nic.RDMA[0].Protocol == "rocev2" && d.has(m, "mtu", c.label) && !d.has(m, "roce", c.label) {
 		return "tcp"
 	}
 	return c.nic.RDMA[0].Protocol
+}
+
+// has reports whether the owner's ledger has an entry of that kind and name.
+func (d *draft) has(m *Server, kind, name string) bool {
+	return slices.ContainsFunc(m.entries(d.owner, kind), func(e plan.Entry) bool { return e.Name == name })
 }
 
 // told are the classes that NICs have been given, where no switch says them.
