@@ -248,7 +248,7 @@ func TestForeign(t *testing.T) {
 	}) {
 		t.Errorf("findings %v", r.Findings)
 	}
-	if text := string(r.Files[fabricFile]); strings.Contains(text, "fabric ") || !strings.Contains(text, `serial     = "serial of leaf-a"`) {
+	if text := string(r.Files[fabricFile]); strings.Contains(text, "fabric ") || !strings.Contains(text, `serial     = "serial of leaf-a"`) || !strings.Contains(text, "# seen, not managed: leaf-a.mgmt.example.net: policies ") {
 		t.Errorf("the switch:\n%s", text)
 	}
 	if len(r.Model.Links) != 1 {
@@ -268,6 +268,11 @@ func TestOthers(t *testing.T) {
 	}
 	if len(r.Model.Targets) != 1 || r.Model.Targets[0].Engine != "external" || r.Model.Targets[0].Subsystems[0].NQN != "nqn.2026-11.net.example:hand" {
 		t.Errorf("targets:\n%s", r.Files[storageFile])
+	}
+	for _, what := range []string{"st1.mgmt.example.net: subsystem nqn.2026-11.net.example:alone", "cn1.mgmt.example.net: connection to nqn.2026-11.net.example:hand at 10.40.1.2:4420 (rdma)"} {
+		if !strings.Contains(string(r.Files[storageFile]), "# seen, not managed: "+what) {
+			t.Errorf("no comment says %q:\n%s", what, r.Files[storageFile])
+		}
 	}
 	for _, words := range []string{"its kernel exports nqn.2026-11.net.example:hand", "has the subsystem nqn.2026-11.net.example:alone", "is connected to nqn.2026-11.net.example:hand"} {
 		if !slices.ContainsFunc(r.Findings, func(f Finding) bool { return strings.Contains(f.Text, words) }) {

@@ -67,6 +67,11 @@ func (d *draft) files(login Login, when time.Time) (map[string][]byte, error) {
 		list = append(list, d.leaf(l))
 	}
 	err := w.all(list)
+	for _, l := range d.switches() {
+		if l.strange && l.fabric == nil {
+			w.unmanaged(l.Host + ": policies " + strings.Join(foreign(l.Switch, d.owner), "; "))
+		}
+	}
 	list = nil
 	for _, n := range d.ordered() {
 		list = append(list, d.node(n))
@@ -75,7 +80,11 @@ func (d *draft) files(login Login, when time.Time) (map[string][]byte, error) {
 		err = texts[hostsFile].all(slices.Concat(list, d.links(), d.between()))
 	}
 	if err == nil && !d.noNVMe {
+		d.unmanaged = nil // of the round before
 		err = texts[storageFile].all(d.storage())
+		for _, what := range d.unmanaged {
+			texts[storageFile].unmanaged(what)
+		}
 	}
 	if err != nil {
 		return nil, err
@@ -114,6 +123,11 @@ func (w *printer) all(list []instance) error {
 		w.out.WriteString("\n")
 	}
 	return nil
+}
+
+// unmanaged writes a comment about what stands there and has no block.
+func (w *printer) unmanaged(what string) {
+	w.out.WriteString("# seen, not managed: " + oneLine(what) + "\n")
 }
 
 // regroup gives servers that no ledger names blocks of their own where they differ in

@@ -24,6 +24,8 @@ type draft struct {
 	fabrics []*fabric
 	leaves  map[*Switch]*leaf
 	nodes   map[*Server]*node
+
+	unmanaged []string // what others connect and export, for comments in the files
 }
 
 // A fabric is one as it was inferred.

@@ -38,6 +38,7 @@ func (d *draft) others(known []*export) (list []*export) {
 			}
 			if len(x.portals) == 0 {
 				d.site.found(Warn, n.Host, "it has no port of RDMA or TCP: nobody reaches it over a fabric", "its kernel has the subsystem %s, which weft did not make: it is not written", e.NQN)
+				d.unmanaged = append(d.unmanaged, fmt.Sprintf("%s: subsystem %s, without a port", n.Host, e.NQN))
 				continue
 			}
 			have[e.NQN] = true
@@ -47,6 +48,7 @@ func (d *draft) others(known []*export) (list []*export) {
 		for _, c := range n.Facts.NVMe.Connections {
 			if !ours["nvme_connection "+c.Address] {
 				d.site.found(Warn, n.Host, "write an initiator by hand to have weft keep it", "its kernel is connected to %s at %s (%s), which weft did not do: it is not written", c.NQN, c.Address, c.Transport)
+				d.unmanaged = append(d.unmanaged, fmt.Sprintf("%s: connection to %s at %s (%s)", n.Host, c.NQN, c.Address, c.Transport))
 			}
 		}
 	}
