@@ -68,12 +68,11 @@ func (r *Reach) Read(ctx context.Context, seeds []string, machines []Named) *Sit
 	for _, m := range machines {
 		each(&servers, m.Host, func() (func(), error) {
 			s, unread, err := r.readServer(ctx, m)
-			if err != nil || s.MachineID == "" {
-				if os, is := r.other(ctx, m.Host); os != "" {
-					return func() {
-						site.found(Warn, m.Host, "write it by hand: a server with os = \""+os+"\"", "it is %s, of which nothing is written, and cables to it have an unknown end", is)
-					}, nil
-				}
+			var other *otherError
+			if errors.As(err, &other) {
+				return func() {
+					site.found(Warn, m.Host, "write it by hand: a server with os = \""+other.os+"\"", "%v, of which nothing is written, and cables to it have an unknown end", other)
+				}, nil
 			}
 			return func() {
 				site.Servers = append(site.Servers, s)
@@ -159,7 +158,7 @@ func (r *Reach) readServer(ctx context.Context, m Named) (_ *Server, unread []er
 	looks := slices.Concat(os.Who.Looks(), os.Facts.Survey(), os.Memory.Looks("", nil))
 	seen, err := t.Read(ctx, looks)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, cmp.Or[error](r.other(ctx, m.Host), err)
 	}
 	facts, err := os.Facts.Surveyed(seen)
 	if err != nil {
@@ -173,9 +172,14 @@ func (r *Reach) readServer(ctx context.Context, m Named) (_ *Server, unread []er
 	return &Server{m.Host, m.Name, os.Name, os.Who.Parse(seen).MachineID, facts, ledgers}, unread, nil
 }
 
-// other is the system of which a machine is that could not be read, and what it calls
-// itself; "": no system knows it. Only the looks at who a machine is are sent.
-func (r *Reach) other(ctx context.Context, name string) (os, is string) {
+// An otherError is a machine of a system of which nothing is written.
+type otherError struct{ os, calls string }
+
+func (e *otherError) Error() string { return "it is " + e.calls }
+
+// other tells of which other system a machine is that lets weft in and cannot be read;
+// nil: of none. Only the looks at who a machine is are sent.
+func (r *Reach) other(ctx context.Context, name string) error {
 	for _, o := range r.OtherOS {
 		login, hangUp, err := r.Server(name, o)(ctx, false)
 		if err != nil {
@@ -183,11 +187,14 @@ func (r *Reach) other(ctx context.Context, name string) (os, is string) {
 		}
 		seen, err := o.Open(login).Read(ctx, o.Who.Looks())
 		_ = hangUp() // it was only looked at
-		if err == nil && o.Who.Parse(seen).MachineID != "" {
-			return o.Name, cmp.Or(o.Who.Parse(seen).System, o.Name)
+		if err != nil {
+			continue
+		}
+		if id := o.Who.Parse(seen); id.MachineID != "" {
+			return &otherError{o.Name, cmp.Or(id.System, o.Name)}
 		}
 	}
-	return "", ""
+	return nil
 }
 
 // alike leaves out what answers under two names: written twice it would be changed
