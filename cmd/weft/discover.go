@@ -19,6 +19,7 @@ import (
 	"weft/internal/hint"
 	"weft/internal/run"
 	"weft/inventory"
+	"weft/inventory/catalogue"
 	"weft/modules"
 	"weft/modules/host"
 	"weft/plan"
@@ -289,17 +290,28 @@ func (a *app) undeclared(access run.Access, logins *inventory.Model) *discover.R
 		},
 		Server: func(name string, os *host.OS) host.DialHost {
 			s := &inventory.Server{Host: name, OS: os.Name}
-			if os.Name != modules.HostOS("").Name { // ESXi has no sudo
+			if os.Name != modules.HostOS("").Name { // sudo is of Linux
 				c := *logins.DefaultConnection()
 				c.Become, s.Connection = "", &c
 			}
 			return at.Host(s)
 		},
-		OtherOS: []*host.OS{modules.HostOS("esxi")},
+		OtherOS: otherHosts(),
 		Systems: systems.All(), HostOS: modules.HostOS(""), Parallelism: a.parallelism,
 		Timeout: logins.DefaultConnection().CommandTimeout, Patience: logins.DefaultConnection().CommandTimeout,
 		Say: func(host, text string) {
 			a.emit(plan.Event{Type: plan.EventRead, Device: host, Message: host + " " + text})
 		},
 	}
+}
+
+// otherHosts are the host systems that weft manages and discover does not write.
+func otherHosts() (list []*host.OS) {
+	managed, _ := catalogue.HostSystems()
+	for _, o := range managed {
+		if os := modules.HostOS(o.ID); os != nil && os.Name != modules.HostOS("").Name {
+			list = append(list, os)
+		}
+	}
+	return list
 }
