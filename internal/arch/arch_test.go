@@ -48,9 +48,10 @@ var may = map[string][]string{
 	"internal/bundle":            {},
 
 	// Where wishes meet machines.
-	"modules/claim": {"plan"},
-	"modules/host":  {"modules/claim", "plan", "inventory", "inventory/catalogue", "internal/remote", "internal/bundle"},
-	"modules/leaf":  {"modules/claim", "plan", "inventory", "inventory/catalogue", "switches", "switches/systems"},
+	"modules/claim":      {"plan"},
+	"modules/host":       {"modules/claim", "plan", "inventory", "inventory/catalogue", "internal/remote", "internal/bundle"},
+	"modules/leaf":       {"modules/claim", "plan", "inventory", "inventory/catalogue", "switches", "switches/systems"},
+	"modules/host/posix": {"modules/host", "internal/remote"}, // a memory, of those systems that have a shell
 	// One host system. Its kinds stand apart by what they are about.
 	"modules/linux/see":     {"internal/remote"},
 	"modules/linux/put":     {"internal/remote", "internal/agent"},
@@ -59,8 +60,8 @@ var may = map[string][]string{
 	"modules/linux/system":  {"modules/host", "modules/linux/see", "modules/linux/put", "plan", "inventory", "internal/remote", "internal/agent"},
 	"modules/linux/nvme": {"modules/host", "modules/linux/see", "modules/linux/put", "modules/linux/storage", "plan", "inventory", "internal/remote", "internal/agent", "internal/bundle",
 		"internal/nvme/dhchap"}, // what a key is
-	"modules/linux": {"modules/host", "modules/linux/...", "plan", "inventory", "inventory/catalogue", "internal/remote", "internal/agent"},
-	"modules/esxi":  {"modules/host", "plan", "inventory", "inventory/catalogue", "internal/remote"},
+	"modules/linux": {"modules/host/...", "modules/linux/...", "plan", "inventory", "inventory/catalogue", "internal/remote", "internal/agent"},
+	"modules/esxi":  {"modules/host/...", "plan", "inventory", "inventory/catalogue", "internal/remote"},
 	"modules":       {"modules/claim", "modules/host", "modules/leaf", "modules/linux/...", "modules/esxi", "plan", "inventory", "inventory/problem", "inventory/catalogue", "switches", "switches/systems", "internal/remote", "internal/agent", "internal/bundle"},
 
 	// Who vouches for a plan file, and for a phase.
@@ -146,7 +147,8 @@ var mayTest = map[string][]string{
 	"inventory/language":      {"modules"}, // the words of kinds
 	"internal/run":            {"internal/lab/simswitch", "internal/store/nats", "inventory/language", "switches/systems"},
 	"internal/lab":            {"internal/remote/ssh"},
-	"modules/linux":           {"modules/claim", "internal/remote/local"},
+	"modules/host/posix":      {"modules/claim", "internal/remote/local"},
+	"modules/esxi":            {"modules/claim"},
 	"modules/host":            {"modules/linux", "modules/esxi", "internal/remote/remotetest"},
 	"switches":                {"switches/..."},
 	"modules/leaf":            {"modules", "inventory/language", "internal/bundle", "internal/remote/ssh", "internal/lab/..."},

@@ -16,18 +16,18 @@ func OS() *host.OS {
 	return &host.OS{
 		Name:    "esxi",
 		Method:  "esxcli over SSH, each step with its undo; a script that sleeps reverts changes of the network unless they are proven",
-		Open:    func(h remote.Host) host.Transport { return transport{h} },
+		Open:    open,
 		Refused: loginFailed,
 		Who:     host.Identity{Looks: whoLooks, Parse: parseWho},
 		Kinds:   Kinds,
-		Memory:  scratch{},
+		Memory:  keepsakes(),
+		Fence:   keepsakes().Fence(),
 		Guard:   sleeper{},
 		Last:    backUp,
 		Port:    portOf,
 		Connect: connect,
 		Facts:   &host.Teller{Looks: factsLooks, Parse: tellFacts, Check: checkNIC, Survey: surveyLooks, Surveyed: surveyed},
 		Without: map[host.Feature]string{
-			host.Fencing:  "the host compares no tokens",
 			host.Intents:  "drives, targets and weft's own agents are none of a hypervisor's",
 			host.Counting: "what its NICs count by class stands in statistics of each driver, whose form has no source",
 			host.Probing:  "weft's probes do not run on ESXi",
@@ -35,6 +35,8 @@ func OS() *host.OS {
 		},
 	}
 }
+
+func open(h remote.Host) host.Transport { return transport{h} }
 
 // backUp saves the configuration, which is in RAM and otherwise saved once an hour.
 func backUp(ctx context.Context, t host.Transport) error {

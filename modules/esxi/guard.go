@@ -63,12 +63,9 @@ func (sleeper) Arm(ctx context.Context, t host.Transport, owner string, after ti
 		if len(s.Args) == 0 || s.Secret != nil {
 			return fmt.Errorf("%s: no script of ESXi takes that back", s.Short())
 		}
-		args := s.Args
-		if asked, ok := t.(transport); ok { // a script cannot ask what devices are called
-			var err error
-			if args, err = asked.resolve(ctx, args); err != nil {
-				return err
-			}
+		args, err := transport{t}.resolve(ctx, s.Args) // a script cannot ask what devices are called
+		if err != nil {
+			return err
 		}
 		text.WriteString(remote.Quote(args...) + "\n")
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"weft/internal/remote"
+	"weft/modules/claim"
 	"weft/modules/host"
 )
 
@@ -111,88 +112,17 @@ func (b *box) see(looks ...remote.Look) remote.Seen {
 
 func (b *box) remembers(owner string) host.Memorized {
 	b.t.Helper()
-	m, err := scratch{}.Parse(b.see(scratch{}.Looks(owner, nil)...), owner, nil)
+	m, err := keepsakes().Parse(b.see(keepsakes().Looks(owner, nil)...), owner, nil)
 	if err != nil || m.Broken != nil || m.Unable != nil {
 		b.t.Fatalf("%v, %v, %v", err, m.Broken, m.Unable)
 	}
 	return m
 }
 
-func TestMemory(t *testing.T) {
-	b := newBox(t)
-	h, ctx, m := transport{b}, t.Context(), scratch{}
-	for k, text := range map[host.Keepsake]string{host.KeptLedger: `{"format":1}` + "\n", host.KeptSecrets: "secret"} {
-		if err := m.Put(ctx, h, k, "me", []byte(text)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := m.Put(ctx, h, host.KeptLedger, "other", []byte("{}")); err != nil {
-		t.Fatal(err)
-	}
-	files := m.Place(host.KeptLedger, "me")
-	have := b.remembers("me")
-	if len(have.Files) != 3 || !have.Files[0].Mine || have.Files[0].Place != files || string(have.Files[0].Raw) != `{"format":1}`+"\n" || have.Files[1].Mine || have.Files[2].Kept != host.KeptSecrets {
-		t.Errorf("%+v", have.Files)
-	}
-	claim := host.Claim{Text: `{"owner":"me"}`, Time: time.Minute}
-	mark, ledger, held, err := m.Take(ctx, h, claim, host.Note{}, "me")
-	if mark != "" || string(ledger) != `{"format":1}`+"\n" || held != nil || err != nil {
-		t.Fatalf("%q %q %+v %v", mark, ledger, held, err)
-	}
-	// Another is told who has it, and takes it over only as it was seen.
-	_, _, held, err = m.Take(ctx, h, host.Claim{Text: "second", Time: time.Minute}, host.Note{}, "me")
-	if err != nil || held == nil || held.Text != claim.Text || !held.Known || held.Left <= 0 || held.Left > time.Minute {
-		t.Fatalf("%+v, %v", held, err)
-	}
-	if have := b.remembers("me"); len(have.Leases) != 2 || have.Leases[0].Text != claim.Text {
-		t.Errorf("leases %+v", have.Leases)
-	}
-	if err := m.Renew(ctx, h, host.Claim{Text: claim.Text, Time: 2 * time.Minute}); err != nil {
-		t.Fatal(err)
-	}
-	if _, _, still, err := m.Take(ctx, h, host.Claim{Text: "second", Time: time.Minute, Over: held}, host.Note{}, "me"); err != nil || still == nil || still.Left <= time.Minute {
-		t.Errorf("a lease that was renewed is taken over: %+v, %v", still, err)
-	} else if _, _, still, err = m.Take(ctx, h, host.Claim{Text: "second", Time: time.Minute, Over: still}, host.Note{}, "me"); err != nil || still != nil {
-		t.Errorf("a dead one is not: %+v, %v", still, err)
-	}
-	if l, err := m.Lease(ctx, h); err != nil || l == nil || l.Text != "second" {
-		t.Errorf("%+v, %v", l, err)
-	} else if broken, err := m.Break(ctx, h, l); !broken || err != nil {
-		t.Errorf("%t, %v", broken, err)
-	} else if broken, err = m.Break(ctx, h, l); broken || err != nil {
-		t.Errorf("it was broken twice: %t, %v", broken, err)
-	}
-	// A mark is another's, is replaced by one of its own run, and goes.
-	if other, held, err := m.Mark(ctx, h, claim, `{"run":"1","token":"a"}`, ""); other != "" || held != nil || err != nil {
-		t.Fatalf("%q %+v %v", other, held, err)
-	}
-	if other, _, err := m.Mark(ctx, h, claim, `{"run":"2","token":"b"}`, ""); other != `{"run":"1","token":"a"}` || err != nil {
-		t.Errorf("%q, %v", other, err)
-	}
-	if mark, _, held, err := m.Take(ctx, h, claim, host.Note{Text: `{"run":"1","token":"a","phase":2}`, Needle: `"token":"a"`}, "none"); mark != `{"run":"1","token":"a","phase":2}` || held != nil || err != nil {
-		t.Errorf("%q %+v %v", mark, held, err)
-	}
-	if err := errors.Join(m.Release(ctx, h, claim.Text), m.Unmark(ctx, h, `"token":"b"`)); err != nil || b.see(m.Marked()).Of(m.Marked()).Text() == "" {
-		t.Errorf("another's needle has taken the mark away: %v", err)
-	}
-	if err := m.Unmark(ctx, h, `"token":"a"`); err != nil || b.see(m.Marked()).Of(m.Marked()).Text() != "" {
-		t.Errorf("%v", err)
-	}
-	// What is removed leaves nothing.
-	for _, owner := range []string{"me", "other"} {
-		if err := errors.Join(m.Remove(ctx, h, owner, host.KeptLedger, host.KeptSecrets), m.Tidy(ctx, h, owner)); err != nil {
-			t.Error(err)
-		}
-	}
-	if left, _ := filepath.Glob(b.dir + "/scratch/*"); left != nil {
-		t.Errorf("left: %v", left)
-	}
-}
-
 // Half of what was to be put takes the place of nothing, and is found.
 func TestPutWhole(t *testing.T) {
 	b := newBox(t)
-	h, ctx, m := transport{b}, t.Context(), scratch{}
+	h, ctx, m := transport{b}, t.Context(), keepsakes()
 	if err := m.Put(ctx, h, host.KeptLedger, "me", []byte("before")); err != nil {
 		t.Fatal(err)
 	}
@@ -223,7 +153,7 @@ func TestPutWhole(t *testing.T) {
 func TestScratch(t *testing.T) {
 	for at, want := range map[string]string{"/tmp/scratch": "is /tmp/scratch, in RAM", "/tmp": "in RAM", "": "has no scratch partition", "/vmfs/volumes/662f-1": ""} {
 		seen := saw(t, scratchLook(), listOf(structure("Path", "/ScratchConfig/CurrentScratchLocation", "StringValue", at)))
-		m, err := scratch{}.Parse(seen, "me", nil)
+		m, err := keepsakes().Parse(seen, "me", nil)
 		if err == nil {
 			err = m.Unable
 		}
@@ -231,45 +161,8 @@ func TestScratch(t *testing.T) {
 			t.Errorf("%q: %v, want %q", at, err, want)
 		}
 	}
-	if m, _ := (scratch{}).Parse(remote.Seen{}, "me", nil); m.Unable == nil || !strings.Contains(m.Unable.Error(), "cannot be read") {
+	if m, _ := keepsakes().Parse(remote.Seen{}, "me", nil); m.Unable == nil || !strings.Contains(m.Unable.Error(), "cannot be read") {
 		t.Errorf("not seen: %v", m.Unable)
-	}
-}
-
-// Wherever the script that takes the lease is killed, the lease is nobody's, or says
-// whose it is and when it ends.
-func TestLeaseIsWholeOrNone(t *testing.T) {
-	for n := 1; ; n++ {
-		b := newBox(t)
-		real, err := os.Readlink(filepath.Join(b.path, "cat"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		count := filepath.Join(b.dir, "count")
-		for _, tool := range []string{"mkdir", "rm", "rmdir", "date"} {
-			text := fmt.Sprintf("#!%s sh\n%s %s \"$@\"; r=$?\necho x >>%s\nif [ $(%[2]s wc -l <%[4]s) = %[5]d ]; then kill -9 $PPID; fi\nexit $r\n", real, real, tool, count, n)
-			if err := errors.Join(os.Remove(filepath.Join(b.path, tool)), os.WriteFile(filepath.Join(b.path, tool), []byte(text), 0o755)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		h, m := transport{b}, scratch{}
-		claim := host.Claim{Text: "me", Time: time.Minute}
-		_, _, _, killed := m.Take(t.Context(), h, claim, host.Note{}, "me")
-		if killed == nil {
-			killed = m.Release(t.Context(), h, claim.Text)
-		}
-		again := newBox(t)
-		again.dir = b.dir
-		_, _, held, err := m.Take(t.Context(), transport{again}, host.Claim{Text: "other", Time: time.Minute}, host.Note{}, "me")
-		if err != nil || held != nil && (held.Text != "me" || !held.Known) {
-			t.Errorf("killed after %d tools (%v), and then: %+v, %v", n, killed, held, err)
-		}
-		if killed == nil {
-			if n < 5 {
-				t.Errorf("only %d tools were run", n)
-			}
-			return
-		}
 	}
 }
 
@@ -331,5 +224,56 @@ func TestGuard(t *testing.T) {
 	}
 	if !done("second") || done("too") {
 		t.Error("not what was armed was reverted")
+	}
+}
+
+// Who was overtaken changes nothing on the host: no command, no step, no ledger, no guard.
+func TestFence(t *testing.T) {
+	b := newBox(t)
+	h, ctx, m := transport{b}, t.Context(), keepsakes()
+	take := func(text string, revision uint64, over *host.Held) *host.Held {
+		t.Helper()
+		c := host.Claim{Text: text, Time: time.Minute, Token: claim.Token{Epoch: 1, Revision: revision}, Over: over}
+		_, _, held, err := m.Take(ctx, h, c, host.Note{}, "me")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return held
+	}
+	if held := take("slow", 1, nil); held != nil {
+		t.Fatalf("%+v", held)
+	}
+	way := OS().Fence.Behind(h, host.Claim{Text: "slow", Token: claim.Token{Epoch: 1, Revision: 1}})
+	mkdir := func(name string) remote.Step { return remote.Step{Args: []string{"mkdir", b.dir + "/" + name}} }
+	changes := map[string]func() error{
+		"command": func() error { _, err := way.Run(ctx, remote.Cmd{Args: []string{"cat", "/dev/null"}}); return err },
+		"step":    func() error { return way.Do(ctx, mkdir(fmt.Sprint("step", time.Now().UnixNano()))) },
+		"ledger":  func() error { return m.Put(ctx, way, host.KeptLedger, "me", []byte("mine")) },
+		"guard":   func() error { return sleeper{}.Arm(ctx, way, "me", time.Minute, []remote.Step{mkdir("back")}) },
+	}
+	for what, change := range changes {
+		if err := change(); err != nil {
+			t.Errorf("%s of who has the lease: %v", what, err)
+		}
+	}
+	if err := (sleeper{}).Disarm(ctx, way, "me"); err != nil {
+		t.Error(err)
+	}
+	if held := take("quick", 2, take("quick", 2, nil)); held != nil {
+		t.Fatalf("%+v", held)
+	}
+	if err := m.Release(ctx, h, "quick"); err != nil {
+		t.Fatal(err)
+	}
+	for what, change := range changes {
+		if err := change(); !errors.As(err, new(*host.FencedError)) || !strings.Contains(err.Error(), "a run with the token 1.2") {
+			t.Errorf("%s of who was overtaken: %v", what, err)
+		}
+	}
+	if have := b.remembers("me"); have.Token != "1.2" || len(have.Files) != 1 {
+		t.Errorf("%+v", have)
+	}
+	if held := take("slow", 1, nil); held == nil || held.Past != "1.2" {
+		t.Errorf("a lower token takes the lease: %+v", held)
 	}
 }

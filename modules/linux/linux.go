@@ -15,12 +15,12 @@ func OS() *host.OS {
 	return &host.OS{
 		Name:    "linux",
 		Method:  "steps, each with its undo; a timer reverts changes of NICs unless they are proven",
-		Open:    func(h remote.Host) host.Transport { return transport{h} },
+		Open:    open,
 		Who:     host.Identity{Looks: whoLooks, Parse: parseWho},
 		Kinds:   Kinds,
-		Memory:  files{},
+		Memory:  keepsakes(),
 		Guard:   timer{},
-		Fence:   fence(),
+		Fence:   keepsakes().Fence(),
 		Intents: true,
 		Facts:   &host.Teller{Looks: factsLooks, Parse: tellFacts, Check: checkNIC, Survey: surveyLooks, Surveyed: surveyed},
 		Health:  &host.Examiner{Looks: healthLooks, Parse: tellHealth},
@@ -39,6 +39,8 @@ func (t transport) Read(ctx context.Context, looks []remote.Look) (remote.Seen, 
 }
 
 func (t transport) Do(ctx context.Context, s remote.Step) error { return remote.Do(ctx, t.Host, s) }
+
+func open(h remote.Host) host.Transport { return transport{h} }
 
 // whoLooks are the looks at the machine id, the boot and the kernel.
 func whoLooks() []remote.Look {

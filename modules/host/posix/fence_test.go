@@ -1,101 +1,25 @@
 //go:build unix
 
-package linux
+package posix
 
 import (
 	"bytes"
-	"context"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"weft/internal/remote"
-	"weft/internal/remote/local"
-	"weft/modules/claim"
 	"weft/modules/host"
-	"weft/modules/linux/put"
 )
-
-// A yard is a machine of which the folders of leases and ledgers are elsewhere.
-type yard struct {
-	local.Host
-	run, lib string
-}
-
-func newYard(t *testing.T) yard {
-	if _, err := os.Stat("/proc/uptime"); err != nil {
-		t.Skip(err)
-	}
-	dir := t.TempDir()
-	return yard{run: filepath.Join(dir, "run"), lib: filepath.Join(dir, "lib")}
-}
-
-func (y yard) moved(args []string) []string {
-	var out []string
-	for _, a := range args {
-		out = append(out, strings.NewReplacer(put.RunDir, y.run, ledgerDir, y.lib).Replace(a))
-	}
-	return out
-}
-
-func (y yard) Run(ctx context.Context, c remote.Cmd) (remote.Output, error) {
-	c.Args = y.moved(c.Args)
-	return y.Host.Run(ctx, c)
-}
-
-func (y yard) WriteFile(ctx context.Context, path string, r io.Reader, mode fs.FileMode, behind ...string) error {
-	return y.Host.WriteFile(ctx, path, r, mode, y.moved(behind)...)
-}
-
-func (y yard) token() string {
-	text, _ := os.ReadFile(filepath.Join(y.lib, "token"))
-	return strings.TrimSpace(string(text))
-}
-
-func (y yard) take(t *testing.T, c host.Claim) *host.Held {
-	t.Helper()
-	c.Time = time.Hour
-	_, _, held, err := files{}.Take(t.Context(), transport{y}, c, host.Note{}, "o")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return held
-}
-
-// over takes the lease from whoever has it, as if its time had gone.
-func (y yard) over(t *testing.T, c host.Claim) {
-	t.Helper()
-	held, err := files{}.Lease(t.Context(), transport{y})
-	if err != nil || held == nil {
-		t.Fatalf("%v: %v", held, err)
-	}
-	c.Over = held
-	if by := y.take(t, c); by != nil {
-		t.Fatalf("it is refused by %+v", by)
-	}
-}
-
-func (y yard) release(t *testing.T, c host.Claim) {
-	t.Helper()
-	if err := (files{}).Release(t.Context(), transport{y}, c.Text); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func holder(text string, epoch, revision uint64) host.Claim {
-	return host.Claim{Text: text, Token: claim.Token{Epoch: epoch, Revision: revision}}
-}
 
 // changes tries all ways to change something, and says how many were let through.
 func (y yard) changes(t *testing.T, c host.Claim) (through int) {
 	t.Helper()
-	way := fence().Behind(transport{y}, c)
-	name := filepath.Join(y.lib, "file")
+	way := y.m.Fence().Behind(y, c)
+	name := filepath.Join(y.m.Dir, "file")
 	for what, do := range map[string]func() error{
 		"command": func() error { _, err := way.Run(t.Context(), remote.Cmd{Args: []string{"touch", name}}); return err },
 		"input": func() error {
@@ -134,8 +58,9 @@ const allWays = 6
 
 // Who was overtaken is refused by the machine at every way to change something: while
 // the other is at work, and when it has gone; and after a restart, which forgets leases.
-func TestFence(t *testing.T) {
-	y := newYard(t)
+func TestFence(t *testing.T) { inYards(t, fences) }
+
+func fences(t *testing.T, y yard) {
 	slow, quick := holder("slow", 7, 5), holder("quick", 7, 6)
 	if by := y.take(t, slow); by != nil {
 		t.Fatalf("%+v", by)
@@ -143,7 +68,7 @@ func TestFence(t *testing.T) {
 	if y.token() != "7 5" {
 		t.Errorf("the token is %q", y.token())
 	}
-	if info, err := os.Stat(filepath.Join(y.lib, "token")); err != nil || info.Mode().Perm() != 0o600 {
+	if info, err := os.Stat(filepath.Join(y.m.Dir, "token")); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the token's file: %v %v", info, err)
 	}
 	if n := y.changes(t, slow); n != allWays {
@@ -159,11 +84,13 @@ func TestFence(t *testing.T) {
 	if n := y.changes(t, quick); n != allWays {
 		t.Errorf("the next one changes %d of %d", n, allWays)
 	}
-	y.release(t, quick)
+	if err := y.m.Release(t.Context(), y, quick.Text); err != nil {
+		t.Fatal(err)
+	}
 	if n := y.changes(t, slow); n != 0 {
 		t.Errorf("who was overtaken changes %d once nobody has the lease", n)
 	}
-	if err := os.RemoveAll(y.run); err != nil { // a restart
+	if err := os.RemoveAll(y.m.Run); err != nil { // a restart
 		t.Fatal(err)
 	}
 	if n := y.changes(t, slow); n != 0 {
@@ -179,7 +106,9 @@ func TestFence(t *testing.T) {
 
 // Tokens are compared as numbers, epochs first; none is the least; what cannot be read
 // refuses all; a command by hand is kept out by none.
-func TestTokens(t *testing.T) {
+func TestTokens(t *testing.T) { inYards(t, tokens) }
+
+func tokens(t *testing.T, y yard) {
 	for _, c := range []struct {
 		stands string
 		comes  host.Claim
@@ -201,9 +130,8 @@ func TestTokens(t *testing.T) {
 		{" ", holder("a", 9, 9), "cannot be read", ""},
 		{"", host.Claim{Text: "a", ByHand: true}, "", ""},
 	} {
-		y := newYard(t)
 		if c.stands != "" {
-			if err := errors.Join(os.MkdirAll(y.lib, 0o755), os.WriteFile(filepath.Join(y.lib, "token"), []byte(c.stands+"\n"), 0o600)); err != nil {
+			if err := errors.Join(os.MkdirAll(y.m.Dir, 0o755), os.WriteFile(filepath.Join(y.m.Dir, "token"), []byte(c.stands+"\n"), 0o600)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -214,19 +142,21 @@ func TestTokens(t *testing.T) {
 		if y.token() != c.then {
 			t.Errorf("%q stood, %v came, and now %q stands", c.stands, c.comes.Token, y.token())
 		}
-		if held, err := (files{}).Lease(t.Context(), transport{y}); err != nil || (held != nil) != (c.past == "") {
+		if held, err := y.m.Lease(t.Context(), y); err != nil || (held != nil) != (c.past == "") {
 			t.Errorf("%q stands, and %v came: the lease is %+v, %v", c.stands, c.comes.Token, held, err)
 		}
-		if err := yield(t.Context(), transport{y}); err != nil || y.token() != "" {
+		if err := y.m.Fence().Yield(t.Context(), y); err != nil || y.token() != "" {
 			t.Errorf("it does not yield: %v", err)
 		}
+		if err := y.m.Release(t.Context(), y, c.comes.Text); err != nil {
+			t.Error(err)
+		}
 	}
-	y := newYard(t)
-	if text, err := standing(t.Context(), transport{y}); text != "" || err != nil {
+	if text, err := y.m.Fence().Token(t.Context(), y); text != "" || err != nil {
 		t.Errorf("where none stands there is %q: %v", text, err)
 	}
 	y.take(t, holder("a", 3, 4))
-	if text, err := standing(t.Context(), transport{y}); text != "3.4" || err != nil {
+	if text, err := y.m.Fence().Token(t.Context(), y); text != "3.4" || err != nil {
 		t.Errorf("there is %q: %v", text, err)
 	}
 }

@@ -1,6 +1,6 @@
 //go:build unix
 
-package linux
+package posix
 
 import (
 	"bufio"
@@ -26,15 +26,15 @@ func TestWorker(t *testing.T) {
 	if dir == "" {
 		t.Skip("it is for another test")
 	}
-	y := yard{run: filepath.Join(dir, "run"), lib: filepath.Join(dir, "lib")}
+	y := yard{m: inRoot(dir)["rename"], shell: []string{"sh"}}
 	c := holder("worker", 1, 1)
 	c.Time = time.Second
-	if _, _, held, err := (files{}).Take(t.Context(), transport{y}, c, host.Note{}, "o"); err != nil || held != nil {
+	if _, _, held, err := y.m.Take(t.Context(), y, c, host.Note{}, "o"); err != nil || held != nil {
 		t.Fatal(held, err)
 	}
-	way := fence().Behind(transport{y}, c)
+	way := y.m.Fence().Behind(y, c)
 	for n := 1; ; n++ {
-		err := way.WriteFile(t.Context(), filepath.Join(y.lib, "file"), strings.NewReader("worker"), 0o600)
+		err := way.WriteFile(t.Context(), filepath.Join(y.m.Dir, "file"), strings.NewReader("worker"), 0o600)
 		fmt.Printf("wrote %d %v\n", n, err)
 		if err != nil {
 			if !errors.As(err, new(*host.FencedError)) {
@@ -48,13 +48,17 @@ func TestWorker(t *testing.T) {
 // A worker that is stopped for longer than its lease, and goes on, is refused by the
 // machine at its next write: what the next one wrote stays.
 func TestStoppedWorker(t *testing.T) {
-	y := newYard(t)
+	dir := t.TempDir()
+	y := yard{m: inRoot(dir)["rename"], shell: []string{"sh"}}
+	if y.m.Dir == "" {
+		t.Skip("there is no /proc/uptime")
+	}
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	worker := exec.Command(self, "-test.run", "^TestWorker$", "-test.v")
-	worker.Env = append(os.Environ(), workerEnv+"="+filepath.Dir(y.run))
+	worker.Env = append(os.Environ(), workerEnv+"="+dir)
 	out, err := worker.StdoutPipe()
 	if err == nil {
 		err = worker.Start()
@@ -77,7 +81,7 @@ func TestStoppedWorker(t *testing.T) {
 	}
 	next := holder("next", 1, 2)
 	for {
-		held, err := files{}.Lease(t.Context(), transport{y})
+		held, err := y.m.Lease(t.Context(), y)
 		if err != nil || held == nil {
 			t.Fatalf("%v: %v", held, err)
 		}
@@ -90,7 +94,7 @@ func TestStoppedWorker(t *testing.T) {
 	if by := y.take(t, next); by != nil {
 		t.Fatalf("it is refused by %+v", by)
 	}
-	if err := fence().Behind(transport{y}, next).WriteFile(t.Context(), filepath.Join(y.lib, "file"), strings.NewReader("next"), 0o600); err != nil {
+	if err := y.m.Fence().Behind(y, next).WriteFile(t.Context(), filepath.Join(y.m.Dir, "file"), strings.NewReader("next"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := worker.Process.Signal(syscall.SIGCONT); err != nil {
@@ -103,7 +107,7 @@ func TestStoppedWorker(t *testing.T) {
 	if err := worker.Wait(); err != nil || !refused {
 		t.Errorf("the worker ends with %v; refused: %v", err, refused)
 	}
-	if text, err := os.ReadFile(filepath.Join(y.lib, "file")); err != nil || string(text) != "next" {
+	if text, err := os.ReadFile(filepath.Join(y.m.Dir, "file")); err != nil || string(text) != "next" {
 		t.Errorf("the file is %q: %v", text, err)
 	}
 }
