@@ -284,7 +284,7 @@ func TestRemovedDevices(t *testing.T) {
 	p = mustMake(t, t.Context(), in)
 	w.failOn("commit b")
 	if res, err := Apply(t.Context(), p, in); err == nil || res.Devices[0].Outcome == DeviceChanged {
-		t.Errorf("b was not taken back, and a forgot it: %v %+v", err, res)
+		t.Errorf("b was not reverted, and a forgot it: %v %+v", err, res)
 	}
 	w.fault = nil
 	if _, err := Apply(t.Context(), p, in); err != nil {
@@ -350,7 +350,7 @@ func TestDestroyAfterParts(t *testing.T) {
 		at[s.ID.String()] = n
 	}
 	if len(steps) != len(whole.Steps) || at["b/v.x"] > at["a/v.y"] || at["a/v.y"] > at["a/v.x"] || len(steps[at["a/v.x"]].Needs) == 0 {
-		t.Errorf("taken back in the order %v", at)
+		t.Errorf("reverted in the order %v", at)
 	}
 }
 

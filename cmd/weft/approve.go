@@ -54,7 +54,7 @@ files, FILE and FILE.sig, which anybody can check without weft:
 
 In the folder approvals of --chdir, or that of --approvals, files of others are found.
 
-With --withdraw what the key has signed for a run is taken back, as long as the phase has
+With --withdraw what the key has signed for a run counts no more, as long as the phase has
 not begun.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			a.begin(cmd)

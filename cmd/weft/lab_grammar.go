@@ -58,7 +58,7 @@ In a line {a|b} is a choice, [a] may be left out, and <0-7> is a value.`,
 // printGrammar prints a table, then how much of it was never seen.
 func printGrammar(out io.Writer, all []lab.GrammarLine) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "OS\tVIEW\tLINE\tTAKEN BACK BY\tSOURCE")
+	fmt.Fprintln(w, "OS\tVIEW\tLINE\tUNDONE BY\tSOURCE")
 	unseen := 0
 	for _, l := range all {
 		if !l.Seen {

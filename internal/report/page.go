@@ -17,7 +17,7 @@ import (
 //go:embed page.html
 var pageText string
 
-// Style is how the page looks, and any page that shows the same: it loads nothing.
+// Style is how the page looks, and any page that shows the same: it is self-contained.
 //
 //go:embed page.css
 var Style string

@@ -61,7 +61,7 @@ func (sleeper) Arm(ctx context.Context, t host.Transport, owner string, after ti
 	text.WriteString("# weft reverts what was not proven, for " + owner + "\n")
 	for _, s := range back {
 		if len(s.Args) == 0 || s.Secret != nil {
-			return fmt.Errorf("%s: no script of ESXi takes that back", s.Short())
+			return fmt.Errorf("%s: no script of ESXi reverts that", s.Short())
 		}
 		args, err := transport{t}.resolve(ctx, s.Args) // a script cannot ask what devices are called
 		if err != nil {

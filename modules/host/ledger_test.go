@@ -121,7 +121,7 @@ func TestAdoptedIsKnown(t *testing.T) {
 	made := found
 	made.State = plan.EntryCreated
 	if _, err := d.Restore(made); err == nil {
-		t.Error("what weft made is taken back to nothing")
+		t.Error("what weft made is reverted to nothing")
 	}
 }
 

@@ -127,7 +127,7 @@ func TestWhatIsDeclaredNoMoreGoesBack(t *testing.T) {
 			if err != nil {
 				continue // the run changed nothing
 			}
-			story += ", taken back"
+			story += ", reverted"
 			carry(undone, run, true, false, false)
 			if !slices.Equal(machine.list, before) {
 				t.Fatalf("%s: the table holds %v, before the run %v", story, machine.list, before)

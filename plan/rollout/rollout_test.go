@@ -133,10 +133,10 @@ func TestAdvance(t *testing.T) {
 		{"what is recorded stops nothing", func(s *stage) {
 			s.verdict = func(g string) Verdict { return map[string]Verdict{"base": Fail, "g1": Pass, "g2": Pass}[g] }
 		}, Passed, "base fail, a/v.x, g1 pass, b/v.x, g2 pass"},
-		{"a gate fails: its phase is taken back", func(s *stage) {
+		{"a gate fails: its phase is reverted", func(s *stage) {
 			s.verdict = func(g string) Verdict { return map[string]Verdict{"g1": Pass, "g2": Fail}[g] }
 		}, RolledBack, "base , a/v.x, g1 pass, b/v.x, g2 fail, undo b/v.x"},
-		{"a gate fails: everything is taken back", func(s *stage) {
+		{"a gate fails: everything is reverted", func(s *stage) {
 			s.spec.OnFailure = RollbackAll
 			s.verdict = func(g string) Verdict { return map[string]Verdict{"g1": Pass, "g2": Fail}[g] }
 		}, RolledBack, "base , a/v.x, g1 pass, b/v.x, g2 fail, undo a/v.x, undo b/v.x"},
@@ -213,7 +213,7 @@ func TestAdvance(t *testing.T) {
 			}
 			for _, p := range s.run.Phases {
 				if s.run.State == RolledBack && (p.State == Running || p.State == Waiting || p.State == Gating) {
-					t.Errorf("all is taken back, and phase %q is said to be %s", p.Name, p.State)
+					t.Errorf("all is reverted, and phase %q is said to be %s", p.Name, p.State)
 				}
 			}
 		})
