@@ -5,7 +5,6 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 	"unicode"
@@ -30,186 +29,108 @@ type field struct {
 // deepest is how many elements stand in one another at most.
 const deepest = 16
 
+// An element of a document, with all that stands in it.
+type element struct {
+	XMLName xml.Name
+	Name    string    `xml:"name,attr"`
+	Text    string    `xml:",chardata"`
+	Inner   []element `xml:",any"`
+}
+
 // parseXML reads one document of esxcli: <output><root>VALUE</root></output>. The
 // zero value is an empty root, which commands that only change something print.
 func parseXML(text []byte) (value, error) {
 	if text = bytes.TrimSpace(text); len(text) == 0 {
 		return value{}, errors.New("esxcli printed nothing")
 	}
+	if text[0] != '<' {
+		return value{}, fmt.Errorf("this is no document of esxcli: %.120q", text)
+	}
 	d := xml.NewDecoder(bytes.NewReader(text))
-	output, err := begins(d)
-	if err == nil && output != "output" {
-		err = fmt.Errorf("it begins with <%s>", output)
+	var output element
+	err := d.Decode(&output)
+	if err == nil && output.XMLName.Local != "output" {
+		return value{}, fmt.Errorf("this is no document of esxcli: it begins with <%s>: %.120q", output.XMLName.Local, text)
 	}
-	if err != nil {
-		return value{}, fmt.Errorf("this is no document of esxcli: %w: %.120q", err, text)
-	}
-	root, err := begins(d)
-	if err == nil && root != "root" {
-		err = fmt.Errorf("<%s> stands in place of <root>", root)
-	}
-	var all []value
+	var v value
 	if err == nil {
-		all, err = values(d, deepest)
+		v, err = output.inRoot()
 	}
-	if err == nil && len(all) > 1 {
-		err = fmt.Errorf("it has %d values", len(all))
-	}
-	if err == nil {
-		err = ends(d)
+	if rest := bytes.TrimSpace(text[d.InputOffset():]); err == nil && len(rest) > 0 {
+		err = fmt.Errorf("%.40q follows it", rest)
 	}
 	if err != nil {
 		return value{}, fmt.Errorf("the document of esxcli cannot be read: %w", err)
 	}
-	if len(all) == 0 {
-		return value{}, nil
-	}
-	return all[0], nil
+	return v, nil
 }
 
-// begins is the name of the next element.
-func begins(d *xml.Decoder) (string, error) {
-	for {
-		t, err := d.Token()
-		switch t := t.(type) {
-		case xml.StartElement:
-			return t.Name.Local, nil
-		case xml.EndElement:
-			return "", fmt.Errorf("</%s> comes too early", t.Name.Local)
-		case xml.CharData:
-			if len(bytes.TrimSpace(t)) > 0 {
-				return "", errors.New("text stands before it")
-			}
-		}
-		if err != nil {
-			return "", whole(err)
-		}
+// inRoot is the value of a document.
+func (e element) inRoot() (v value, err error) {
+	if len(e.Inner) != 1 || e.Inner[0].XMLName.Local != "root" || strings.TrimSpace(e.Text) != "" {
+		return v, fmt.Errorf("%d elements stand in place of <root>", len(e.Inner))
 	}
+	return e.Inner[0].only("it", deepest)
 }
 
-// ends demands that nothing follows but the end of <output>.
-func ends(d *xml.Decoder) error {
-	for closed := false; ; {
-		t, err := d.Token()
-		switch t := t.(type) {
-		case xml.StartElement:
-			return fmt.Errorf("<%s> follows it", t.Name.Local)
-		case xml.EndElement:
-			closed = true
-		case xml.CharData:
-			if len(bytes.TrimSpace(t)) > 0 {
-				return errors.New("text follows it")
-			}
-		}
-		if errors.Is(err, io.EOF) && closed {
-			return nil
-		}
-		if err != nil {
-			return whole(err)
-		}
+// only is the one value in an element, of which there may be none.
+func (e element) only(what string, depth int) (v value, err error) {
+	all, err := e.values(depth)
+	if len(all) > 1 {
+		return v, fmt.Errorf("%s has %d values", what, len(all))
 	}
+	if len(all) == 1 {
+		v = all[0]
+	}
+	return v, err
 }
 
-// whole says of an end that it came too early.
-func whole(err error) error {
-	if errors.Is(err, io.EOF) {
-		return io.ErrUnexpectedEOF
+// values are those in an element, which has no text beside them.
+func (e element) values(depth int) (list []value, err error) {
+	if text := strings.TrimSpace(e.Text); text != "" {
+		return nil, fmt.Errorf("text stands beside elements: %.40q", text)
 	}
-	return err
-}
-
-// values reads values up to the end of the element that they stand in.
-func values(d *xml.Decoder, depth int) (list []value, err error) {
 	if depth == 0 {
 		return nil, errors.New("too many elements stand in one another")
 	}
-	for {
-		t, err := d.Token()
+	for _, in := range e.Inner {
+		v := value{kind: in.XMLName.Local}
+		switch v.kind {
+		case "structure":
+			v.fields, err = in.fields(depth - 1)
+		case "list":
+			v.items, err = in.values(depth - 1)
+		case "field", "root", "output":
+			err = fmt.Errorf("<%s> stands in a wrong place", v.kind)
+		default:
+			if v.text = strings.TrimSpace(in.Text); len(in.Inner) > 0 {
+				err = fmt.Errorf("<%s> stands in a text", in.Inner[0].XMLName.Local)
+			}
+		}
 		if err != nil {
-			return nil, whole(err)
+			return nil, err
 		}
-		switch t := t.(type) {
-		case xml.EndElement:
-			return list, nil
-		case xml.CharData:
-			if len(bytes.TrimSpace(t)) > 0 {
-				return nil, fmt.Errorf("text stands beside elements: %.40q", t)
-			}
-		case xml.StartElement:
-			v := value{kind: t.Name.Local}
-			switch v.kind {
-			case "structure":
-				v.fields, err = fields(d, depth-1)
-			case "list":
-				v.items, err = values(d, depth-1)
-			case "field", "root", "output":
-				err = fmt.Errorf("<%s> stands in a wrong place", v.kind)
-			default:
-				v.text, err = content(d)
-			}
-			if err != nil {
-				return nil, err
-			}
-			list = append(list, v)
-		}
+		list = append(list, v)
 	}
+	return list, nil
 }
 
-// fields reads the fields of a structure.
-func fields(d *xml.Decoder, depth int) (list []field, err error) {
-	for {
-		t, err := d.Token()
-		if err != nil {
-			return nil, whole(err)
-		}
-		switch t := t.(type) {
-		case xml.EndElement:
-			return list, nil
-		case xml.CharData:
-			if len(bytes.TrimSpace(t)) > 0 {
-				return nil, fmt.Errorf("text stands beside fields: %.40q", t)
-			}
-		case xml.StartElement:
-			if t.Name.Local != "field" {
-				return nil, fmt.Errorf("<%s> stands in place of a field", t.Name.Local)
-			}
-			f := field{}
-			for _, a := range t.Attr {
-				if a.Name.Local == "name" {
-					f.name = a.Value
-				}
-			}
-			all, err := values(d, depth)
-			switch {
-			case err != nil:
-				return nil, err
-			case len(all) > 1:
-				return nil, fmt.Errorf("the field %s has %d values", f.name, len(all))
-			case len(all) == 1:
-				f.value = all[0]
-			}
-			list = append(list, f)
-		}
+// fields are those of a structure.
+func (e element) fields(depth int) (list []field, err error) {
+	if text := strings.TrimSpace(e.Text); text != "" {
+		return nil, fmt.Errorf("text stands beside fields: %.40q", text)
 	}
-}
-
-// content is the text up to the end of its element.
-func content(d *xml.Decoder) (string, error) {
-	var b strings.Builder
-	for {
-		t, err := d.Token()
+	for _, in := range e.Inner {
+		if in.XMLName.Local != "field" {
+			return nil, fmt.Errorf("<%s> stands in place of a field", in.XMLName.Local)
+		}
+		v, err := in.only("the field "+in.Name, depth)
 		if err != nil {
-			return "", whole(err)
+			return nil, err
 		}
-		switch t := t.(type) {
-		case xml.EndElement:
-			return strings.TrimSpace(b.String()), nil
-		case xml.CharData:
-			b.Write(t)
-		case xml.StartElement:
-			return "", fmt.Errorf("<%s> stands in a text", t.Name.Local)
-		}
+		list = append(list, field{in.Name, v})
 	}
+	return list, nil
 }
 
 // fold is a name without what releases write differently.
