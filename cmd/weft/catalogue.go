@@ -88,10 +88,10 @@ func printCatalogue(w io.Writer, c *catalogue.Catalogue) error {
 			p.row(o.ID, cell(catalogue.Fact[string]{Value: name, Source: o.PortNames.Source, Known: true}))
 		}
 	}
-	p.table(c.Switches == nil, "SWITCH", "OS", "MODEL", "PORTS", "QUEUES", "NO-DROP", "NO PFC IN", "PAUSE BUFFER", "HEADROOM", "CELL", "WRED UNIT", "RELEASES")
+	p.table(c.Switches == nil, "SWITCH", "OS", "MODEL", "PORTS", "QUEUES", "NO-DROP", "NO PFC IN", "PAUSE BUFFER", "HEADROOM", "CELL", "WRED UNIT", "QOS TCAM", "RELEASES")
 	for _, s := range c.Switches {
 		p.row(s.ID+"\t"+s.OS+"\t"+s.Model, cell(s.Ports), cell(s.Queues), cell(s.NoDropClasses), cell(s.NoPFCReleases), cell(s.PauseBufferMin),
-			cell(s.HeadroomCells), cell(s.CellBytes), cell(s.WREDUnit), cell(s.Releases))
+			cell(s.HeadroomCells), cell(s.CellBytes), cell(s.WREDUnit), cell(s.QoSTCAM), cell(s.Releases))
 	}
 	p.table(c.Arrays == nil, "ARRAY", "MODEL", "TRANSPORTS", "SINCE")
 	for _, a := range c.Arrays {

@@ -20,6 +20,7 @@ import (
 	"weft/internal/run"
 	"weft/inventory"
 	"weft/inventory/catalogue"
+	"weft/inventory/language"
 	"weft/modules"
 	"weft/modules/host"
 	"weft/plan"
@@ -72,15 +73,15 @@ switches in WEFT_SWITCH_PASSWORD; the files name that variable and hold no secre
 		},
 	}
 	s := cmd.Flags()
-	s.StringSliceVar(&f.seeds, "seed", nil, "a switch to ask, by name or address; may be repeated")
-	s.StringSliceVar(&f.hosts, "hosts", nil, "servers to ask, between commas; may be repeated")
+	s.Var((*words)(&f.seeds), "seed", "a switch to ask, by name or address; may be repeated")
+	s.Var((*words)(&f.hosts), "hosts", "servers to ask, between commas; may be repeated")
 	s.StringArrayVar(&f.hostsFrom, "hosts-from", nil, "servers from csv:FILE, ansible:FILE or netbox:URL; may be repeated")
 	s.StringVar(&f.out, "out", "", "the directory to write into; made when it is not there")
 	s.StringVar(&f.owner, "owner", "", "the name of the owner (default: the one that left traces, else site)")
 	s.BoolVar(&f.want, "want", false, "keep what the fabric asks for also where a device does otherwise")
-	s.StringSliceVar(&f.stayIn, "stay-in", nil, "follow switches that say with LLDP that they are managed at an address of this network: 192.0.2.0/24; may be repeated")
+	s.Var((*words)(&f.stayIn), "stay-in", "follow switches that say with LLDP that they are managed at an address of this network: 192.0.2.0/24; may be repeated")
 	s.IntVar(&f.depth, "depth", 3, "how many cables far switches are followed; needs --stay-in")
-	s.StringSliceVar(&f.only, "only", nil, "ask and write only these: switch, server, nvme (default: all)")
+	s.Var((*words)(&f.only), "only", "ask and write only these: switch, server, nvme (default: all)")
 	s.StringVar(&f.login.User, "user", "", "who logs in to servers (default: as ~/.ssh/config says)")
 	s.StringVar(&f.login.Become, "become", "sudo", "how root is become on servers: sudo, or nothing")
 	s.StringVar(&f.login.SwitchUser, "switch-user", "", "who logs in to switches (default: --user)")
@@ -140,6 +141,21 @@ func (f *discoverFlags) networks() (list []netip.Prefix, err error) {
 	return list, nil
 }
 
+// checked refuses names that files would refuse.
+func (f *discoverFlags) checked() error {
+	err := checkNames("seed", language.CheckHost, f.seeds...)
+	if err == nil && f.owner != "" {
+		err = checkNames("owner", language.CheckOwner, f.owner)
+	}
+	if err == nil {
+		err = checkUsers("user", f.login.User)
+	}
+	if err == nil {
+		err = checkUsers("switch-user", f.login.SwitchUser)
+	}
+	return err
+}
+
 // parts are what --only lets in.
 func (f *discoverFlags) parts() (p discover.Parts, err error) {
 	for _, word := range f.only {
@@ -162,6 +178,9 @@ func (f *discoverFlags) parts() (p discover.Parts, err error) {
 
 func (a *app) discover(ctx context.Context, f discoverFlags) error {
 	parts, err := f.parts()
+	if err == nil {
+		err = f.checked()
+	}
 	if err != nil {
 		return err
 	}

@@ -20,6 +20,7 @@ import (
 	"weft/internal/view"
 	"weft/inventory"
 	"weft/inventory/catalogue"
+	"weft/inventory/language"
 	"weft/modules"
 	"weft/plan"
 )
@@ -61,6 +62,9 @@ they grow are judged with --watch, which reads twice.
 
 ` + selectorHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := checkUsers("user", f.user); err != nil {
+				return err
+			}
 			if f.rights {
 				return a.listPrivileges(f.user)
 			}
@@ -72,13 +76,13 @@ they grow are judged with --watch, which reads twice.
 	s.StringVar(&f.format, "format", "text", "how to write the report: "+strings.Join(doctorFormats[:], ", "))
 	s.StringArrayVar(&f.ignore, "ignore", nil, "ID=REASON: set findings of a check apart; may be repeated")
 	s.DurationVar(&f.watch, "watch", 0, "read again after this time, and judge what grew")
-	s.StringSliceVar(&f.hosts, "hosts", nil, "servers to ask, between commas, instead of those of the files; esxi:HOST is one with ESXi, windows:HOST is named and not asked")
-	s.StringSliceVar(&f.switches, "switches", nil, "switches to ask, each as OS:HOST; OS is "+strings.Join(catalogue.SwitchSystems(), " or "))
+	s.Var((*words)(&f.hosts), "hosts", "servers to ask, between commas, instead of those of the files; esxi:HOST is one with ESXi, windows:HOST is named and not asked")
+	s.Var((*words)(&f.switches), "switches", "switches to ask, each as OS:HOST; OS is "+strings.Join(catalogue.SwitchSystems(), " or "))
 	s.BoolVar(&f.assess, "assess", false, "instead: what servers, switches and arrays are fit for, the RDMA that all share, and a pair to pilot with")
 	s.BoolVar(&f.fix, "fix", false, "also plan what of the files mends findings; nothing is changed")
 	s.StringVar(&f.out, "out", "", "with --fix: save that plan for weft apply")
 	s.BoolVar(&f.rights, "privileges", false, "instead: list what logins on servers and switches need; asks no device")
-	s.StringSliceVar(&f.arrays, "arrays", nil, "with --assess: storage arrays by their id in weft catalogue, between commas")
+	s.Var((*words)(&f.arrays), "arrays", "with --assess: storage arrays by their id in weft catalogue, between commas")
 	s.StringVar(&f.user, "user", "", "who logs in to --hosts and --switches (default: as ~/.ssh/config says)")
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(doctorFormats[:], cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("ignore", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -247,12 +251,18 @@ func (a *app) patients(f *doctorFlags, known *catalogue.Catalogue) (*run.Site, e
 			}
 			h, os = host, system
 		}
+		if err := checkNames("hosts", language.CheckHost, h); err != nil {
+			return nil, err
+		}
 		m.Servers = append(m.Servers, &inventory.Server{Block: inventory.Block{Addr: h}, Name: h, Host: h, OS: os, Connection: at})
 	}
 	for _, one := range f.switches {
 		os, h, ok := strings.Cut(one, ":")
 		if !ok || !slices.Contains(catalogue.SwitchSystems(), os) {
 			return nil, usage(hint.Wrap(fmt.Errorf("--switches %s: its system is missing", one), "write OS:HOST, with one of %s", strings.Join(catalogue.SwitchSystems(), ", ")))
+		}
+		if err := checkNames("switches", language.CheckHost, h); err != nil {
+			return nil, err
 		}
 		m.Switches = append(m.Switches, &inventory.Switch{Block: inventory.Block{Addr: h}, Name: h, Host: h, OS: os, Connection: at, Credential: login})
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"weft/internal/hub"
+	"weft/inventory/language"
 )
 
 func (a *app) hubCredential(dir *string) *cobra.Command {
@@ -38,6 +39,11 @@ nobody else. Who has it is taken for them. It is made once: weft keeps its publi
 			}
 			if site != "" && !cmd.Flags().Changed("kind") {
 				kind = string(hub.Worker)
+			}
+			if owner != "" {
+				if err := checkNames("owner", language.CheckOwner, owner); err != nil {
+					return err
+				}
 			}
 			m := hub.Member{Name: args[0], Kind: hub.Kind(kind), Site: site, Owner: owner}
 			if err := m.Check(); err != nil {

@@ -134,6 +134,7 @@ type Switch struct {
 	HeadroomCells  Fact[int]            `json:"headroom_cells,omitzero"`   // cells of the headroom pool, by default
 	CellBytes      Fact[int]            `json:"cell_bytes,omitzero"`       // bytes of a buffer cell
 	WREDUnit       Fact[string]         `json:"wred_unit,omitzero"`        // what WRED limits count: cells or packets
+	QoSTCAM        Fact[string]         `json:"qos_tcam,omitzero"`         // ports whose QoS policies its TCAM holds as it comes
 	Releases       Fact[string]         `json:"releases,omitzero"`         // releases of the OS made for it
 
 	model *regexp.Regexp

@@ -101,6 +101,7 @@ func (r *row) switchModel() *Switch {
 		HeadroomCells:  fact[int](r, "headroom_cells"),
 		CellBytes:      fact[int](r, "cell_bytes"),
 		WREDUnit:       fact[string](r, "wred_unit"),
+		QoSTCAM:        fact[string](r, "qos_tcam"),
 		Releases:       fact[string](r, "releases"),
 	}
 	s.model = r.compile("(?i)" + s.Pattern)

@@ -46,6 +46,7 @@ nxos_classes   = "configurations of the Cisco Nexus 9000: classes c-8q-nq1 to c-
 nxos_commit    = "Cisco NX-OS configuration guides: two-stage commit (Nexus 9000, 10.5), scheduler (Nexus 7000, 8.x), configure replace (Nexus 9000, 10.2)"
 nxos_qos       = "Cisco Nexus 9000 Series NX-OS Quality of Service Configuration Guide, Release 10.5(x), Configuring Queuing and Scheduling"
 nxos_pfc_7     = "Cisco Nexus 9000 Series NX-OS Quality of Service Configuration Guide, Release 7.x, Configuring Priority Flow Control, guidelines and limitations"
+nxos_tcam      = "Cisco Nexus 9000 Series NX-OS Quality of Service Configuration Guide, Release 10.4(x), Configuring QoS TCAM Carving"
 roce_enable    = "Cisco, roce_enable v0.60, April 2026: eight queues on Nexus 9300"
 rdma_cluster   = "operator's notes on a C9332PQ: classes c-nq3 and c-out-q3"
 c93180_notes   = "operator's notes on a 93180YC-EX with 10.3(8): smallest pause buffer accepted"

@@ -133,12 +133,29 @@ switch "n9k-c9336c-fx2" {
   source  = { ports = netbox }
 }
 
+switch "n9k-c9504" {
+  os       = "nxos"
+  model    = "Nexus 9504"
+  pattern  = "\\bC9504\\b"
+  qos_tcam = "ports that route"
+  source   = { qos_tcam = nxos_tcam }
+}
+
 switch "n9k-c9508" {
   os              = "nxos"
   model           = "Nexus 9508"
   pattern         = "\\bC9508\\b"
   no_pfc_releases = ["7.0(3)F3(3)"]
-  source          = { no_pfc_releases = nxos_pfc_7 }
+  qos_tcam        = "ports that route"
+  source          = { no_pfc_releases = nxos_pfc_7, qos_tcam = nxos_tcam }
+}
+
+switch "n9k-c9516" {
+  os       = "nxos"
+  model    = "Nexus 9516"
+  pattern  = "\\bC9516\\b"
+  qos_tcam = "ports that route"
+  source   = { qos_tcam = nxos_tcam }
 }
 
 switch "n9k-c93600cd-gx" {

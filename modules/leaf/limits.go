@@ -76,6 +76,9 @@ func unknownLimits(known *catalogue.Catalogue, os string, f switches.Facts, clas
 			said = append(said, fmt.Sprintf("class %s: the least headroom that %s takes is not known to the catalogue: a size of %d bytes is not checked", k.Name, f.Model, k.Headroom.Size))
 		}
 	}
+	if n := row.QoSTCAM; n.Known {
+		said = append(said, fmt.Sprintf("the TCAM of %s has room, as it comes, for QoS policies of %s only (%s): whether it was carved for others is not read, so that whether the ports take their classification is not checked", f.Model, n.Value, n.From()))
+	}
 	if lossless > fewLossless && !row.NoDropClasses.Known {
 		said = append(said, fmt.Sprintf("how many lossless classes %s takes at once is not known to the catalogue, and there are switches that take %d: the fabric's %d are not checked", f.Model, fewLossless, lossless))
 	}

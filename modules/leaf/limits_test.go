@@ -38,9 +38,11 @@ func TestSwitchLimits(t *testing.T) {
 		{"Nexus9000 C93180YC-FX3 Chassis", []switches.Class{shallow}, "", "class rdma: the least headroom that Nexus9000 C93180YC-FX3 takes is not known to the catalogue: a size of 20000 bytes is not checked"},
 		{"Nexus9000 C93180YC-FX3 Chassis", []switches.Class{rdma, second}, "", ""},
 		{"Nexus9000 C93180YC-FX3 Chassis", []switches.Class{rdma, second, third}, "", "how many lossless classes Nexus9000 C93180YC-FX3 takes at once is not known"},
-		{"Nexus9000 C9508 (8 Slot) Chassis\n  NXOS: version 7.0(3)F3(3)", []switches.Class{rdma}, "has no priority flow control in release 7.0(3)F3(3), and class rdma is lossless (Cisco Nexus 9000 Series NX-OS Quality of Service Configuration Guide, Release 7.x", ""},
-		{"Nexus9000 C9508 (8 Slot) Chassis\n  NXOS: version 9.3(9)", []switches.Class{rdma}, "", ""},
-		{"Nexus9000 C9504 (4 Slot) Chassis", []switches.Class{rdma}, "", "no row of Nexus9000 C9504"},
+		{"Nexus9000 C9508 (8 Slot) Chassis\n  NXOS: version 7.0(3)F3(3)", []switches.Class{rdma}, "has no priority flow control in release 7.0(3)F3(3), and class rdma is lossless (Cisco Nexus 9000 Series NX-OS Quality of Service Configuration Guide, Release 7.x", "the TCAM of Nexus9000 C9508"},
+		{"Nexus9000 C9508 (8 Slot) Chassis\n  NXOS: version 9.3(9)", []switches.Class{rdma}, "", "room, as it comes, for QoS policies of ports that route only (Cisco Nexus 9000"},
+		{"Nexus9000 C9504 (4 Slot) Chassis", []switches.Class{rdma}, "", "the TCAM of Nexus9000 C9504"},
+		{"Nexus9000 C9504 (4 Slot) Chassis", nil, "", ""},
+		{"Nexus9000 C9232C Chassis", []switches.Class{rdma}, "", "no row of Nexus9000 C9232C"},
 	} {
 		have, err := systems.Named("nxos").Parse(map[string]string{"show version": fmt.Sprintf("Hardware\n  cisco %s\n  Processor Board ID FDO1\n", test.chassis)})
 		if err != nil {

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"weft/inventory/language"
+)
+
+// words are the values of a flag that takes several: between commas, or on lines, as
+// "$(cat hosts)" gives them. The flag may be repeated.
+type words []string
+
+var _ pflag.Value = (*words)(nil)
+
+// Set adds values.
+func (w *words) Set(text string) error {
+	for _, one := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(",\r\n", r) }) {
+		if one = strings.TrimSpace(one); one != "" {
+			*w = append(*w, one)
+		}
+	}
+	return nil
+}
+
+func (w *words) String() string { return strings.Join(*w, ",") }
+
+// Type is what the help calls a value.
+func (w *words) Type() string { return "strings" }
+
+// checkNames refuses what is no host or no user by the rules of the files.
+func checkNames(flag string, check func(string) error, names ...string) error {
+	for _, name := range names {
+		if err := check(name); err != nil {
+			return usage(fmt.Errorf("--%s: %w", flag, err))
+		}
+	}
+	return nil
+}
+
+// checkUsers is checkNames of users, who may be left out.
+func checkUsers(flag, user string) error {
+	if user == "" {
+		return nil
+	}
+	return checkNames(flag, language.CheckUser, user)
+}
