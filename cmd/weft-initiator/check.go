@@ -63,7 +63,7 @@ type checked struct {
 }
 
 func (d *device) check(ctx context.Context, places agent.Places, out io.Writer, asJSON bool) error {
-	carrier, err := d.host.over(places, false)
+	carrier, err := d.host.over(places, d.NQN, false)
 	if err != nil {
 		return err
 	}

@@ -47,6 +47,7 @@ func (d *device) flags(c *cobra.Command) {
 	f.DurationVar(&d.host.way.Connect, "connect-timeout", 10*time.Second, "how long connecting may take")
 	f.Uint8Var(&d.host.way.ToS, "tos", 0, tosHelp)
 	d.host.secrets(f)
+	d.host.tlsFlag(f)
 	f.StringVar(&d.NQN, "nqn", "", "NQN of the subsystem")
 	f.Uint32Var(&d.NSID, "nsid", 1, "namespace; 0, where nothing is written: the first that this host is shown")
 	f.StringVar(&d.Path, "path", "", "file or block device of this machine instead of a target")
@@ -115,7 +116,7 @@ func (d *device) open(ctx context.Context, places agent.Places, jobs, depth int,
 	if most := runtime.GOMAXPROCS(0) - 1; d.poll && jobs > most {
 		return nil, fmt.Errorf("--poll with %d jobs needs %d processors, there are %d", jobs, jobs+1, most+1)
 	}
-	carrier, err := d.host.over(places, d.poll)
+	carrier, err := d.host.over(places, d.NQN, d.poll)
 	if err != nil {
 		return nil, err
 	}

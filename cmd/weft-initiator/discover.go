@@ -22,6 +22,7 @@ func discoverCommand(places *agent.Places) *cobra.Command {
 	}
 	h := new(host)
 	h.flags(c)
+	h.tlsFlag(c.Flags())
 	asJSON := c.Flags().Bool("json", false, "print the records as JSON")
 	c.MarkFlagsRequiredTogether("traddr", "hostnqn")
 	c.MarkFlagsOneRequired("traddr")
@@ -29,7 +30,7 @@ func discoverCommand(places *agent.Places) *cobra.Command {
 		if _, err := places.Address(h.portal); err != nil {
 			return err
 		}
-		carrier, err := h.over(*places, false)
+		carrier, err := h.over(*places, agent.DiscoveryNQN, false)
 		if err != nil {
 			return err
 		}

@@ -58,17 +58,26 @@ func (o *carriage) note(used, degraded string) {
 	}
 }
 
-// over is the transport for any portal.
-func (h *host) over(places agent.Places, poll bool) (fabric.Transport, error) {
+// over is the transport for any portal of a subsystem.
+func (h *host) over(places agent.Places, subsystem string, poll bool) (fabric.Transport, error) {
 	t, err := h.carrier(places)
 	if err != nil {
+		return nil, err
+	}
+	if t.Key, err = h.tlsKey(places, subsystem); err != nil {
 		return nil, err
 	}
 	t.Poll = poll
 	switch want := strings.Join(h.way.Transports, ","); want {
 	case "tcp":
+		if t.Key != nil && poll {
+			return nil, errors.New("--poll with --tls-key-file: TLS waits for events")
+		}
 		return t, nil
 	case "rdma", "rdma,tcp":
+		if t.Key != nil {
+			return nil, fmt.Errorf("--tls-key-file with --transport %s: TLS is for tcp; there is none for RDMA", want)
+		}
 	default:
 		return nil, fmt.Errorf("--transport %q is not rdma, tcp or rdma,tcp", want)
 	}

@@ -39,6 +39,7 @@ samples, errors, the first error), and the exit status is 3.`,
 	p := new(probe)
 	p.flags(c)
 	p.secrets(c.Flags())
+	p.tlsFlag(c.Flags())
 	f := c.Flags()
 	f.StringVar(&p.Path, "path", "", "file or device of this machine")
 	f.StringVar(&p.NQN, "nqn", "", "NQN of the subsystem")
@@ -107,7 +108,7 @@ func (p *probe) measure(ctx context.Context, places agent.Places) (*agent.ProbeR
 	if _, err := places.Address(p.portal); err != nil {
 		return nil, nil, err
 	}
-	carrier, err := p.over(places, false)
+	carrier, err := p.over(places, p.NQN, false)
 	if err != nil {
 		return nil, nil, err
 	}

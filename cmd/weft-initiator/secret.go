@@ -11,6 +11,8 @@ import (
 	"weft/internal/hint"
 	"weft/internal/nvme/dhchap"
 	"weft/internal/nvme/initiator"
+	"weft/internal/nvme/psk"
+	"weft/internal/nvme/tls13"
 )
 
 // secrets adds the files with the keys for authentication. The keys themselves are
@@ -18,6 +20,28 @@ import (
 func (h *host) secrets(f *pflag.FlagSet) {
 	f.StringVar(&h.way.KeyFile, "dhchap-secret-file", "", "file with this host's key, where the target asks for it (weft-target key makes one)")
 	f.StringVar(&h.way.SubKeyFile, "dhchap-ctrl-secret-file", "", "file with the key that the target has to prove")
+}
+
+// tlsFlag adds the file with the key for TLS.
+func (h *host) tlsFlag(f *pflag.FlagSet) {
+	f.StringVar(&h.tls, "tls-key-file", "", "file with the key by which to speak TLS (weft-target key --tls makes one); nothing is said in clear then")
+}
+
+// tlsKey is the key for a subsystem; nil where nothing is encrypted.
+func (h *host) tlsKey(places agent.Places, subsystem string) (*tls13.Key, error) {
+	if h.tls == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(places.Path(h.tls))
+	if err != nil {
+		return nil, fmt.Errorf("--tls-key-file: %w", err) // names the path
+	}
+	key, err := psk.Parse(string(text))
+	if err != nil {
+		return nil, fmt.Errorf("--tls-key-file: %s: %w", h.tls, err)
+	}
+	k, err := key.TLS(psk.One, h.way.HostNQN, subsystem)
+	return &k, err
 }
 
 // keys reads them.

@@ -10,6 +10,8 @@ import (
 
 	"weft/internal/agent"
 	"weft/internal/nvme/dhchap"
+	"weft/internal/nvme/psk"
+	"weft/internal/nvme/tls13"
 )
 
 // example is a configuration with everything there is, explained.
@@ -37,7 +39,7 @@ file that explains everything that can be configured.`,
 			return err
 		}
 		for i := range l.conf.Subsystems {
-			hide(l.conf.Subsystems[i].Auth)
+			hide(&l.conf.Subsystems[i])
 		}
 		text, err := l.conf.Encode()
 		if err != nil {
@@ -50,12 +52,17 @@ file that explains everything that can be configured.`,
 }
 
 // hide takes out secrets.
-func hide(all []agent.Auth) {
-	for i := range all {
-		for _, key := range []*string{&all[i].Key, &all[i].SubsystemKey} {
-			if *key != "" {
-				*key = "(hidden)"
-			}
+func hide(s *agent.Subsystem) {
+	var keys []*string
+	for i := range s.Auth {
+		keys = append(keys, &s.Auth[i].Key, &s.Auth[i].SubsystemKey)
+	}
+	for i := range s.TLS {
+		keys = append(keys, &s.TLS[i].Key)
+	}
+	for _, key := range keys {
+		if *key != "" {
+			*key = "(hidden)"
 		}
 	}
 }
@@ -63,14 +70,20 @@ func hide(all []agent.Auth) {
 func keyCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "key",
-		Short: "Make a key for authentication (DH-HMAC-CHAP)",
+		Short: "Make a key for authentication (DH-HMAC-CHAP), or for TLS",
 		Long: `Make a key for authentication (DH-HMAC-CHAP) and print it. It goes into a file
 that key_file or subsystem_key_file names, and to the host: with Linux as
-nvme connect --dhchap-secret, or --dhchap-ctrl-secret for the subsystem's.`,
+nvme connect --dhchap-secret, or --dhchap-ctrl-secret for the subsystem's.
+
+With --tls it is a key for TLS, in the form that nvme gen-tls-key writes.`,
 		Args: cobra.NoArgs,
 	}
 	name := c.Flags().String("hash", "sha256", "sha256, sha384 or sha512: how long the key is, and what transforms it")
+	tls := c.Flags().Bool("tls", false, "make a key for TLS; --hash is sha256 (AES-128) or sha384 (AES-256) then")
 	c.RunE = started(func(c *cobra.Command) error {
+		if *tls {
+			return printTLSKey(c.OutOrStdout(), *name)
+		}
 		h, err := dhchap.ParseHash(*name)
 		if err != nil {
 			return err
@@ -83,4 +96,17 @@ nvme connect --dhchap-secret, or --dhchap-ctrl-secret for the subsystem's.`,
 		return err
 	})
 	return c
+}
+
+func printTLSKey(out io.Writer, hash string) error {
+	suite, ok := map[string]tls13.Suite{"sha256": tls13.AES128SHA256, "sha384": tls13.AES256SHA384}[hash]
+	if !ok {
+		return fmt.Errorf("hash %q is none of sha256, sha384", hash)
+	}
+	k, err := psk.New(suite, rand.Reader)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(out, k.Reveal())
+	return err
 }

@@ -23,7 +23,7 @@ func TestExample(t *testing.T) {
 	if err := conf.Validate(); err != nil {
 		t.Error(err)
 	}
-	for _, part := range []any{agent.Target{}, agent.Portal{}, agent.Access{}, agent.Subsystem{}, agent.Auth{}, agent.Namespace{}} {
+	for _, part := range []any{agent.Target{}, agent.Portal{}, agent.Access{}, agent.Subsystem{}, agent.Auth{}, agent.TLS{}, agent.Namespace{}} {
 		for f := range reflect.TypeOf(part).Fields() {
 			key, _, _ := strings.Cut(f.Tag.Get("toml"), ",")
 			if !regexp.MustCompile(`\b` + key + `\b`).MatchString(example) {

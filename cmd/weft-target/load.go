@@ -11,7 +11,9 @@ import (
 	"weft/internal/agent"
 	"weft/internal/nvme/backend"
 	"weft/internal/nvme/dhchap"
+	"weft/internal/nvme/psk"
 	"weft/internal/nvme/target"
+	"weft/internal/nvme/tls13"
 	"weft/internal/nvme/wire"
 )
 
@@ -20,6 +22,7 @@ type loaded struct {
 	conf   *agent.Target
 	sum    string
 	keys   map[string]map[string]target.Keys // by subsystem and host
+	tls    map[string]tls13.Key              // by identity
 	ids    map[string]uuid.UUID              // by their text
 	nguids map[string][16]byte               // by the text of the UUID
 }
@@ -32,7 +35,7 @@ func load(places agent.Places, path string) (*loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &loaded{conf: conf, sum: sum, keys: map[string]map[string]target.Keys{}, ids: map[string]uuid.UUID{}, nguids: map[string][16]byte{}}
+	l := &loaded{conf: conf, sum: sum, keys: map[string]map[string]target.Keys{}, tls: map[string]tls13.Key{}, ids: map[string]uuid.UUID{}, nguids: map[string][16]byte{}}
 	var errs []error
 	for _, p := range conf.Portals {
 		_, err := places.Address(p.Address)
@@ -42,6 +45,11 @@ func load(places agent.Places, path string) (*loaded, error) {
 		for _, a := range s.Auth {
 			if err := l.key(places, s.NQN, a); err != nil {
 				errs = append(errs, fmt.Errorf("subsystem %q: auth of %s: %w", s.NQN, a.Host, err))
+			}
+		}
+		for _, k := range s.TLS {
+			if err := l.tlsKey(places, s.NQN, k); err != nil {
+				errs = append(errs, fmt.Errorf("subsystem %q: tls of %s: %w", s.NQN, k.Host, err))
 			}
 		}
 		for _, n := range s.Namespaces {
@@ -137,21 +145,57 @@ func (l *loaded) key(places agent.Places, nqn string, a agent.Auth) (err error) 
 }
 
 func secret(places agent.Places, text, file string) (dhchap.Secret, error) {
-	if file != "" {
-		b, err := os.ReadFile(places.Path(file))
-		if err != nil {
-			return dhchap.Secret{}, err // names the path
-		}
-		text = string(b)
+	text, err := written(places, text, file)
+	if err != nil {
+		return dhchap.Secret{}, err
 	}
 	return dhchap.ParseSecret(text)
+}
+
+// written is a text that may be in a file.
+func written(places agent.Places, text, file string) (string, error) {
+	if file == "" {
+		return text, nil
+	}
+	b, err := os.ReadFile(places.Path(file))
+	return string(b), err // names the path
+}
+
+// tlsKey reads the key of one host, and makes of it what the host may go by, with the
+// subsystem and with discovery. The identities of version 0 are those of older hosts;
+// they do not tell keys apart, so a host with keys for several subsystems has the first
+// for discovery.
+func (l *loaded) tlsKey(places agent.Places, nqn string, t agent.TLS) error {
+	text, err := written(places, t.Key, t.KeyFile)
+	if err != nil {
+		return err
+	}
+	key, err := psk.Parse(text)
+	if err != nil {
+		return err
+	}
+	for _, sub := range []string{nqn, agent.DiscoveryNQN} {
+		for _, v := range []psk.Version{psk.One, psk.Zero} {
+			k, err := key.TLS(v, t.Host, sub)
+			if err != nil && v == psk.Zero {
+				continue // names too long for old hosts
+			}
+			if err != nil {
+				return err
+			}
+			if _, has := l.tls[k.Identity]; !has {
+				l.tls[k.Identity] = k
+			}
+		}
+	}
+	return nil
 }
 
 // configuration is what the target is to serve, with backends that are open.
 func (l *loaded) configuration(open stores) target.Config {
 	var c target.Config
 	for _, p := range l.conf.Portals {
-		c.Portals = append(c.Portals, target.Portal{Transport: p.Transport, Address: p.Address})
+		c.Portals = append(c.Portals, target.Portal{Transport: p.Transport, Address: p.Address, TLS: p.TLS})
 	}
 	for _, a := range l.conf.Access {
 		c.Access = append(c.Access, target.Access{Portal: a.Portal, Group: a.Group, State: state(a.State)})

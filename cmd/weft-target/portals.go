@@ -15,6 +15,7 @@ import (
 	"weft/internal/nvme/rdma/verbs"
 	"weft/internal/nvme/target"
 	"weft/internal/nvme/tcp"
+	"weft/internal/nvme/tls13"
 )
 
 // rdmaLoader loads RDMA once it is wanted. What was missing may be there the
@@ -137,7 +138,11 @@ func (s *service) carrier(p agent.Portal, tos uint8) (fabric.Transport, *string,
 			return real, err
 		}}, bound, nil
 	}
-	return &tcp.Transport{Pollers: s.pollers, ToS: tos, ListenAddr: func(ctx context.Context, logical string) (net.Listener, error) {
+	t := &tcp.Transport{Pollers: s.pollers, ToS: tos}
+	if p.TLS {
+		t.Keys = s.tlsKey
+	}
+	t.ListenAddr = func(ctx context.Context, logical string) (net.Listener, error) {
 		real, err := s.places.Address(logical)
 		if err != nil {
 			return nil, err
@@ -148,5 +153,12 @@ func (s *service) carrier(p agent.Portal, tos uint8) (fabric.Transport, *string,
 			*bound = l.Addr().String()
 		}
 		return l, err
-	}}, bound, nil
+	}
+	return t, bound, nil
+}
+
+// tlsKey is the key of an identity, as the newest configuration has it.
+func (s *service) tlsKey(identity string) (tls13.Key, bool) {
+	k, ok := (*s.tls.Load())[identity]
+	return k, ok
 }

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"weft/internal/agent"
@@ -16,6 +17,7 @@ import (
 	"weft/internal/nvme/rawsock"
 	"weft/internal/nvme/target"
 	"weft/internal/nvme/tcp"
+	"weft/internal/nvme/tls13"
 )
 
 // A service is a target that is being served.
@@ -30,7 +32,8 @@ type service struct {
 	waiting    int            // connections of strangers at a portal; 0 is as many as it likes
 	rdma       rdmaLoader
 	socket     *statusServer
-	metrics    *metricsServer // nil: nowhere
+	metrics    *metricsServer                       // nil: nowhere
+	tls        atomic.Pointer[map[string]tls13.Key] // by identity
 
 	// target is nil only in start. What follows changes with a reload, under mu;
 	// reloads come one after the other.
@@ -68,6 +71,7 @@ func start(ctx context.Context, places agent.Places, o options, log *slog.Logger
 	s := &service{log: log, places: places, options: o, conf: l.conf, keys: l.keys, budget: fabric.NewBudget(fabric.DefaultBudget), processors: runtime.GOMAXPROCS(0), status: agent.TargetStatus{
 		Version: agent.Version(), Binary: binary, Config: l.sum, PID: os.Getpid(), Root: places.Root, Started: time.Now().UTC(),
 	}}
+	s.tls.Store(&l.tls)
 	if err := s.open(ctx, l); err != nil {
 		return nil, errors.Join(err, s.stop())
 	}
@@ -169,6 +173,13 @@ func (s *service) change(ctx context.Context) error {
 	if l.conf.ToS != s.conf.ToS {
 		return fmt.Errorf("tos changes from %d to %d, which needs a restart", s.conf.ToS, l.conf.ToS)
 	}
+	for _, p := range l.conf.Portals {
+		other := p
+		other.TLS = !p.TLS
+		if slices.Contains(s.conf.Portals, other) {
+			return fmt.Errorf("tls of portal %s changes, which needs a restart", p.Address)
+		}
+	}
 	missing, err := s.sortOut(l.conf)
 	if err != nil {
 		return err
@@ -187,6 +198,7 @@ func (s *service) change(ctx context.Context) error {
 	if err := s.target.Reload(l.configuration(all)); err != nil {
 		return errors.Join(err, closePortals(opened), fresh.close())
 	}
+	s.tls.Store(&l.tls)
 	if err := closePortals(gone); err != nil {
 		s.log.Error("closing portals", "error", err)
 	}

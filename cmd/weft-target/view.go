@@ -6,6 +6,7 @@ import (
 
 	"weft/internal/agent"
 	"weft/internal/nvme/backend"
+	"weft/internal/nvme/psk"
 	"weft/internal/nvme/target"
 )
 
@@ -60,8 +61,28 @@ func (s *service) keysChanged() bool {
 				return true
 			}
 		}
+		for _, k := range sub.TLS {
+			if !s.hasTLSKey(sub.NQN, k) {
+				return true
+			}
+		}
 	}
 	return false
+}
+
+// hasTLSKey reports whether a key is the one that is in force.
+func (s *service) hasTLSKey(nqn string, t agent.TLS) bool {
+	text, err := written(s.places, t.Key, t.KeyFile)
+	if err != nil {
+		return false
+	}
+	key, err := psk.Parse(text)
+	if err != nil {
+		return false
+	}
+	k, err := key.TLS(psk.One, t.Host, nqn) // an identity tells keys apart
+	_, has := s.tlsKey(k.Identity)
+	return err == nil && has
 }
 
 func (s *service) subsystem(conf agent.Subsystem, t target.Stat) agent.SubsystemStatus {

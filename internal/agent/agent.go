@@ -32,6 +32,7 @@ type Portal struct {
 	Transport string `toml:"transport" json:"transport"`                 // "tcp" or "rdma"
 	Address   string `toml:"address" json:"address"`                     // "10.40.1.11:4420"
 	Instead   bool   `toml:"instead,omitempty" json:"instead,omitempty"` // only where the RDMA portal of this address cannot be opened
+	TLS       bool   `toml:"tls,omitempty" json:"tls,omitempty"`         // hosts connect with TLS, or not at all; TCP only
 }
 
 // Access is how well a group of namespaces can be reached at a portal.
@@ -49,6 +50,7 @@ type Subsystem struct {
 	Portals    []string    `toml:"portals,omitempty"` // addresses of the portals that serve it; none: all
 	Auth       []Auth      `toml:"auth,omitempty"`
 	DemandAuth bool        `toml:"demand_auth,omitempty"` // a host that need not authenticate is a mistake
+	TLS        []TLS       `toml:"tls,omitempty"`
 	Namespaces []Namespace `toml:"namespace"`
 }
 
@@ -68,6 +70,14 @@ type Auth struct {
 	SubsystemKeyFile string   `toml:"subsystem_key_file,omitempty"`
 	Hashes           []string `toml:"hashes,omitempty"`    // "sha256", "sha384", "sha512"
 	DHGroups         []string `toml:"dh_groups,omitempty"` // "null", "ffdhe2048" and up to "ffdhe8192"
+}
+
+// TLS is the key by which one host and a subsystem encrypt what they say: of the form
+// NVMeTLSkey-1:HH:BASE64:, here or in a file of its own.
+type TLS struct {
+	Host    string `toml:"host"`
+	Key     string `toml:"key,omitempty"`
+	KeyFile string `toml:"key_file,omitempty"`
 }
 
 // A Namespace is one block device of a subsystem.

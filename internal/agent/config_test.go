@@ -112,6 +112,19 @@ func TestValidate(t *testing.T) {
 			t.Portals = append(t.Portals, rdma, instead)
 		}},
 		{"portal tcp 10.40.1.11:4420: there is no portal of RDMA", func(t *Target) { t.Portals[0].Instead = true }},
+		{"portal rdma 10.40.1.11:4420: TLS is for tcp", func(t *Target) { t.Portals[0].Transport, t.Portals[0].TLS = "rdma", true }},
+		{"portal tcp 10.40.1.11:4420 is there twice", func(t *Target) {
+			t.Portals = append(t.Portals, Portal{Transport: "tcp", Address: t.Portals[0].Address, TLS: true})
+		}},
+		{"not every host of allow_hosts has a key", func(t *Target) { t.Portals[0].TLS = true }},
+		{"portal tcp 10.40.1.11:4420 serves it in clear", func(t *Target) { sub(t).TLS = []TLS{{Host: sub(t).AllowHosts[0], KeyFile: "/k"}} }},
+		{"tls of nqn.x: allow_hosts does not name this host", func(t *Target) { sub(t).TLS = []TLS{{Host: "nqn.x", KeyFile: "/k"}} }},
+		{"give either key or key_file", func(t *Target) { sub(t).TLS = []TLS{{Host: sub(t).AllowHosts[0]}} }},
+		{"\"k\" is not absolute", func(t *Target) { sub(t).TLS = []TLS{{Host: sub(t).AllowHosts[0], KeyFile: "k"}} }},
+		{"is there twice", func(t *Target) {
+			one := TLS{Host: sub(t).AllowHosts[0], KeyFile: "/k"}
+			sub(t).TLS = []TLS{one, one}
+		}},
 		{"is no IP address with a port", func(t *Target) { t.Portals[0].Address = "st1:4420" }},
 		{"no port", func(t *Target) { t.Portals[0].Address = "10.0.0.1:0" }},
 		{"could dial", func(t *Target) { t.Portals[0].Address = "[::]:4420" }},

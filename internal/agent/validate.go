@@ -70,7 +70,10 @@ func (v *findings) portals(portals []Portal) {
 		if p.Instead && (p.Transport == "rdma" || !slices.Contains(portals, rdma)) {
 			v.add("portal %s %s: there is no portal of RDMA at this address that it could stand in for", p.Transport, p.Address)
 		}
-		p.Instead = false
+		if p.TLS && p.Transport == "rdma" {
+			v.add("portal %s %s: TLS is for tcp; there is none for RDMA", p.Transport, p.Address)
+		}
+		p.Instead, p.TLS = false, false
 		if seen[p] {
 			v.add("portal %s %s is there twice", p.Transport, p.Address)
 		}

@@ -33,6 +33,7 @@ func (v *findings) subsystem(name string, s Subsystem, portals []Portal) {
 	if s.DemandAuth {
 		v.demand(name, s)
 	}
+	v.tls(name, s, hosts, portals)
 	if len(s.Namespaces) > maxNamespaces {
 		v.add("%s: %d namespaces; %d is the most", name, len(s.Namespaces), maxNamespaces)
 	}
@@ -80,6 +81,37 @@ func (v *findings) auth(name string, all []Auth, hosts map[string]bool) {
 			if file != "" && !path.IsAbs(file) {
 				v.add("%s: %s %q is not absolute", who, key, file)
 			}
+		}
+	}
+}
+
+// tls sees to it that keys are for hosts that may connect, and that who has one cannot
+// go by it in clear.
+func (v *findings) tls(name string, s Subsystem, hosts map[string]bool, portals []Portal) {
+	seen := map[string]bool{}
+	for _, k := range s.TLS {
+		who := fmt.Sprintf("%s: tls of %s", name, k.Host)
+		switch {
+		case seen[k.Host]:
+			v.add("%s is there twice", who)
+		case !hosts[k.Host]:
+			v.add("%s: allow_hosts does not name this host", who)
+		}
+		seen[k.Host] = true
+		if (k.Key == "") == (k.KeyFile == "") {
+			v.add("%s: give either key or key_file", who)
+		}
+		if k.KeyFile != "" && !path.IsAbs(k.KeyFile) {
+			v.add("%s: key_file %q is not absolute", who, k.KeyFile)
+		}
+	}
+	for _, p := range portals {
+		switch {
+		case !s.ServedAt(p.Address):
+		case !p.TLS && len(s.TLS) > 0:
+			v.add("%s has TLS keys, and portal %s %s serves it in clear: set tls = true there, or leave it out of the subsystem's portals", name, p.Transport, p.Address)
+		case p.TLS && len(s.TLS) < len(s.AllowHosts):
+			v.add("%s: portal %s has tls, and not every host of allow_hosts has a key in subsystem.tls", name, p.Address)
 		}
 	}
 }

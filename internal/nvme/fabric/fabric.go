@@ -126,6 +126,10 @@ type Conn interface {
 	Close()
 }
 
+// A Conn that is Secured tells the identity of the key which its host has shown to
+// have; "" where nothing is encrypted.
+type Secured interface{ Identity() string }
+
 // A Queue is the host's end of a queue pair.
 //
 // One goroutine at a time uses Submit, Poll and Wait; Close may be called from

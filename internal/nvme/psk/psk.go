@@ -1,6 +1,10 @@
 // Package psk is the keys of NVMe/TCP over TLS: the form in which people hand them
 // around, and what of them TLS is given.
 //
+// Keys are derived as the specification says and OpenSSL's HKDF confirms. By reading,
+// libnvme left the lengths out of the labels for years (its commit 034a6e9 does): what
+// such an nvme-cli derives from the same text is another key, which no handshake takes.
+//
 // Section numbers are those of the NVMe TCP Transport Specification 1.0.
 package psk
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"weft/internal/nvme/fabric"
+	"weft/internal/nvme/psk"
 	"weft/internal/nvme/wire"
 )
 
@@ -79,6 +80,9 @@ func (q *queue) join(cmd wire.ConnectCommand, data *wire.ConnectData) error {
 	if err := wire.ValidNQN(data.HostNQN); err != nil {
 		return badField(wire.ConnectDataHostNQN, true, "host: %w", err)
 	}
+	if err := q.vouched(data); err != nil {
+		return err
+	}
 	q.t.mu.Lock()
 	q.portal = q.t.portalAt(q.conn.Local())
 	q.t.mu.Unlock()
@@ -96,6 +100,27 @@ func (q *queue) join(cmd wire.ConnectCommand, data *wire.ConnectData) error {
 		q.leaveSeat()
 	}
 	return err
+}
+
+// vouched refuses names other than those for which the host has shown to have a key.
+func (q *queue) vouched(data *wire.ConnectData) error {
+	id := q.identity()
+	if id == "" {
+		return nil
+	}
+	_, host, sub, err := psk.ParseIdentity(id)
+	if err != nil || host != data.HostNQN || sub != data.SubNQN {
+		return refuse(wire.ConnectInvalidHost.WithDNR(), "its TLS key is for host %s and subsystem %s", host, sub)
+	}
+	return nil
+}
+
+// identity is that of the host's TLS key; "" where nothing is encrypted.
+func (q *queue) identity() string {
+	if c, ok := q.conn.(fabric.Secured); ok {
+		return c.Identity()
+	}
+	return ""
 }
 
 // admit returns the subsystem that the host may connect to at a portal, nil for
@@ -129,7 +154,7 @@ func (q *queue) joinAdmin(cmd wire.ConnectCommand, data *wire.ConnectData, sub *
 	if data.ControllerID >= maxID && data.ControllerID != wire.DynamicController {
 		return badField(wire.ConnectDataControllerID, true, "controller %#x is asked for, which is no number of one", data.ControllerID)
 	}
-	c := &controller{t: q.t, sub: sub, portal: q.portal, transport: q.conn.Transport(), source: q.source(), host: *data, queues: map[uint16]*queue{0: q}}
+	c := &controller{t: q.t, sub: sub, portal: q.portal, transport: q.conn.Transport(), tls: q.identity() != "", source: q.source(), host: *data, queues: map[uint16]*queue{0: q}}
 	if sub != nil {
 		if keys, has := sub.now.Load().Keys[data.HostNQN]; has {
 			c.keys.Store(&keys)

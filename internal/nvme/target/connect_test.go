@@ -11,6 +11,8 @@ import (
 
 	"weft/internal/hint"
 	"weft/internal/nvme/fabric"
+	"weft/internal/nvme/tcp"
+	"weft/internal/nvme/tls13"
 	"weft/internal/nvme/wire"
 )
 
@@ -327,4 +329,32 @@ func TestControllerOfItsChoice(t *testing.T) {
 			seen[id] = true
 		}
 	})
+}
+
+// TestTLSKeyIsForItsNames: a host cannot go by the key of another, nor by its own to
+// another subsystem.
+func TestTLSKeyIsForItsNames(t *testing.T) {
+	key := tls13.Key{Secret: make([]byte, 32), Suite: tls13.AES128SHA256}
+	for identity, want := range map[string]wire.Status{
+		"NVMe0R01 " + hostNQN + " " + subNQN:        wire.Success,
+		"NVMe1R01 " + hostNQN + " " + subNQN + " x": wire.Success,
+		"NVMe0R01 " + stranger + " " + subNQN:       wire.ConnectInvalidHost.WithDNR(),
+		"NVMe0R01 " + hostNQN + " " + otherNQN:      wire.ConnectInvalidHost.WithDNR(),
+		"Client_identity":                           wire.ConnectInvalidHost.WithDNR(),
+	} {
+		key.Identity = identity
+		r := newRig(t, &tcp.Transport{Key: &key, Keys: func(id string) (tls13.Key, bool) { return key, id == identity }}, config(t))
+		r.want(want, r.dial(0), connectCommand(0, 0), connectData(subNQN, hostNQN, 0xffff))
+	}
+}
+
+// TestDiscoveryTellsOfTLS: what a host needs to know before it connects.
+func TestDiscoveryTellsOfTLS(t *testing.T) {
+	c := Config{Portals: []Portal{{Transport: "tcp", Address: "10.40.1.11:4420", TLS: true}, {Transport: "tcp", Address: "10.40.1.12:4420"}}}
+	for _, p := range c.Portals {
+		e, err := c.entry(p, subNQN)
+		if err != nil || (e.TSAS[0] == 2) != p.TLS || (e.Treq&3 == 1) != p.TLS || e.PortID == 0 {
+			t.Errorf("%+v: security %d, requirements %d, port %d: %v", p, e.TSAS[0], e.Treq, e.PortID, err)
+		}
+	}
 }

@@ -33,6 +33,7 @@ type controller struct {
 	id     uint16
 
 	transport string // of its admin queue
+	tls       bool   // which is encrypted
 	source    string // where that comes from
 
 	keys atomic.Pointer[Keys] // that its host must prove; nil: none, now and later

@@ -77,6 +77,11 @@ func (t *Target) discoveryLog(host string, here Portal) ([]byte, error) {
 	return page, err
 }
 
+// here is the portal that a controller's host has come to.
+func (c *controller) here() Portal {
+	return Portal{Transport: c.transport, Address: c.portal.address, TLS: c.tls}
+}
+
 // entry is the record of a subsystem at a portal.
 func (c *Config) entry(p Portal, nqn string) (wire.DiscoveryEntry, error) {
 	addr, err := netip.ParseAddrPort(p.Address)
@@ -100,6 +105,10 @@ func (c *Config) entry(p Portal, nqn string) (wire.DiscoveryEntry, error) {
 	if p.Transport == "rdma" {
 		e.TrType = wire.TransportRDMA
 		e.TSAS = wire.TSASOverRDMA()
+	}
+	if p.TLS {
+		e.Treq |= wire.TreqSecure
+		e.TSAS = wire.TSASOverTLS()
 	}
 	for i, q := range c.Portals {
 		if q == p {

@@ -115,7 +115,7 @@ func fuzzTarget(t *testing.T) *Target {
 				{ID: 1, Backend: m}, {ID: 2, Backend: none, ReadOnly: true, Group: 2}, {ID: 3, Backend: limited, Limits: Limits{IOPS: 1 << 30}}}},
 			{NQN: otherNQN, Serial: "O", AllowHosts: []string{hostNQN}, Keys: map[string]Keys{hostNQN: keys(t)}},
 		},
-		Portals: []Portal{{"tcp", "10.40.1.11:4420"}},
+		Portals: []Portal{{Transport: "tcp", Address: "10.40.1.11:4420"}},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -40,7 +40,7 @@ func config(t *testing.T) Config {
 				{ID: 1, UUID: [16]byte{1}, Backend: m}, {ID: 3, UUID: [16]byte{3}, Backend: f}}},
 			{NQN: otherNQN, Serial: "WEFT02"},
 		},
-		Portals:    []Portal{{"tcp", "10.40.1.11:4420"}, {"tcp", "[fd00::11]:4420"}},
+		Portals:    []Portal{{Transport: "tcp", Address: "10.40.1.11:4420"}, {Transport: "tcp", Address: "[fd00::11]:4420"}},
 		Firmware:   "1.0",
 		Generation: 7,
 	}

@@ -36,7 +36,7 @@ func (c *controller) logPage(log wire.GetLogPageCommand) ([]byte, wire.Status) {
 		if !log.RAE {
 			c.heard(wire.EventDiscovery)
 		}
-		page, err = c.t.discoveryLog(c.host.HostNQN, Portal{c.transport, c.portal.address})
+		page, err = c.t.discoveryLog(c.host.HostNQN, c.here())
 	case c.sub == nil:
 		return nil, wire.InvalidLogPage.WithDNR()
 	case log.LID == wire.LogError:

@@ -153,7 +153,7 @@ func (t *Target) views() map[*controller]string {
 
 // view is the discovery log of a controller but for the generation.
 func (t *Target) view(c *controller) string {
-	page, err := t.discoveryLog(c.host.HostNQN, Portal{c.transport, c.portal.address})
+	page, err := t.discoveryLog(c.host.HostNQN, c.here())
 	if err != nil {
 		return err.Error()
 	}

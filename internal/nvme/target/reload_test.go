@@ -208,7 +208,7 @@ func TestReloadMovesPortals(t *testing.T) {
 		_, io := r.both()
 		c := r.another()
 		c.Subsystems[0].Portals = []string{r.portal.Addr()}
-		c.Portals = append(c.Portals, Portal{"tcp", r.portal.Addr()})
+		c.Portals = append(c.Portals, Portal{Transport: "tcp", Address: r.portal.Addr()})
 		r.reload(c)
 		r.want(wire.Success, io, wire.Command{Opcode: wire.OpFlush, Flags: wire.FlagsSGL, NSID: 1}, nil)
 		if head, entries := r.log(hostNQN, 4096); head.GenCtr != 8 || len(entries) != 2 || entries[1].PortID != 3 {

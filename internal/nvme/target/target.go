@@ -69,6 +69,7 @@ type Config struct {
 type Portal struct {
 	Transport string // "tcp" or "rdma"
 	Address   string // "10.40.1.11:4420"
+	TLS       bool   // hosts have to connect with TLS
 }
 
 // Access is how well a group of namespaces can be reached at a portal.

@@ -83,7 +83,10 @@ const (
 	slotExecuting           // with the handler
 )
 
-var _ fabric.Carrier = (*targetConn)(nil)
+var (
+	_ fabric.Carrier = (*targetConn)(nil)
+	_ fabric.Secured = (*targetConn)(nil)
+)
 
 func newTargetConn(l *listener, conn net.Conn) *targetConn {
 	return &targetConn{

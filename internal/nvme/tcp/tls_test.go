@@ -109,7 +109,7 @@ func TestConnTellsTheIdentity(t *testing.T) {
 	tr := &tcp.Transport{Key: &k, Keys: known(k)}
 	got := make(chan string, 1)
 	l, err := tr.Listen(context.Background(), fabric.ListenParams{Addr: "127.0.0.1:0"}, func(c fabric.Conn) fabric.Handler {
-		got <- c.(interface{ Identity() string }).Identity()
+		got <- c.(fabric.Secured).Identity()
 		return nil
 	})
 	if err != nil {

@@ -74,6 +74,17 @@ const (
 // may be disabled.
 const TreqNoFlow = 1 << 2
 
+// TreqSecure in DiscoveryEntry.Treq says that hosts have to connect by a secure
+// channel.
+const TreqSecure = 1 << 0
+
+// TSASOverTLS is DiscoveryEntry.TSAS of TCP with TLS 1.3. TCP section 3.7, Transport
+// Specific Address Subtype.
+func TSASOverTLS() (b [256]byte) {
+	b[0] = 2
+	return b
+}
+
 // TSASOverRDMA is DiscoveryEntry.TSAS of RDMA: connected queue pairs, of no
 // particular provider, made with the RDMA connection manager.
 // RDMA section 3.4, Transport Specific Address Subtype.
