@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"weft/internal/hint"
 	"weft/internal/store"
 )
 
@@ -228,8 +231,13 @@ func TestLocked(t *testing.T) {
 		t.Fatal(err)
 	}
 	var away *store.UnavailableError
-	if _, err := s.Create(t.Context(), "b", nil); !errors.As(err, &away) || away.Unknown || !strings.Contains(err.Error(), "lock") {
+	_, err = s.Create(t.Context(), "b", nil)
+	if !errors.As(err, &away) || away.Unknown {
 		t.Errorf("create: %v", err)
+	}
+	want := regexp.MustCompile(`lock is held by process ` + strconv.Itoa(os.Getpid()) + ` on \S+, since 2\d{3}-\d\d-\d\d \d\d:\d\d:\d\d UTC: `)
+	if !want.MatchString(err.Error()) || !strings.Contains(hint.Of(err), "kill -CONT") {
+		t.Errorf("it does not say who has the lock, and what to do: %v; %s", err, hint.Of(err))
 	}
 	if !readersLock {
 		if e, err := s.Get(t.Context(), "a"); err != nil || e.Revision != last {

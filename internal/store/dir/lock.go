@@ -2,12 +2,14 @@ package dir
 
 import (
 	"context"
-	"errors"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"time"
 
 	"weft/internal/flock"
+	"weft/internal/hint"
 	"weft/internal/store"
 )
 
@@ -36,12 +38,15 @@ func (t *table) hold(ctx context.Context, shared bool) (unlock func(), err error
 	for wait := time.Millisecond / 2; ; wait = min(2*wait, 10*time.Millisecond) {
 		free, err := flock.Try(f, shared)
 		if err == nil && free {
+			if !shared {
+				sign(f, t.o.Clock())
+			}
 			return func() { f.Close() }, nil
 		}
 		if err == nil {
 			select {
 			case <-ctx.Done():
-				err = errors.New(f.Name() + " is locked by another process, which fuser names: " + ctx.Err().Error())
+				err = lockedBy(f, ctx.Err())
 			case <-time.After(wait):
 				continue
 			}
@@ -49,4 +54,27 @@ func (t *table) hold(ctx context.Context, shared bool) (unlock func(), err error
 		f.Close()
 		return nil, &store.UnavailableError{Err: err}
 	}
+}
+
+// sign says in a lock who has it. Where that cannot be written who waits is told less.
+func sign(f *os.File, now time.Time) {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "this host"
+	}
+	if f.Truncate(0) == nil {
+		_, _ = fmt.Fprintf(f, "process %d on %s, since %s", os.Getpid(), host, now.UTC().Format("2006-01-02 15:04:05 MST"))
+	}
+}
+
+// lockedBy says who has a lock that was waited for in vain. Who is at work has it for a
+// moment only: this one was stopped, or its disk hangs.
+func lockedBy(f *os.File, why error) error {
+	by := "another process, which fuser names"
+	text, err := io.ReadAll(io.NewSectionReader(f, 0, 300))
+	if err == nil && len(text) > 0 {
+		by = string(text)
+	}
+	return hint.Wrap(fmt.Errorf("%s is held by %s: %w", f.Name(), by, why),
+		"a change takes a moment: a process that was stopped goes on after kill -CONT, and one that was ended by kill loses the lock; what it had begun is finished by whoever comes next")
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	client "github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"weft/internal/store"
@@ -55,11 +54,9 @@ func (t *table) listOnce(ctx context.Context, folder string) (map[string]message
 	c := jetstream.ConsumerConfig{DeliverPolicy: jetstream.DeliverLastPerSubjectPolicy, FilterSubjects: []string{t.below(folder)}}
 	var until store.Revision
 	if t.replicas > 1 {
-		ack, err := t.s.js.PublishMsg(ctx, client.NewMsg(t.pre+fence))
-		if err != nil {
+		if until, err = t.newest(ctx); err != nil {
 			return nil, 0, err
 		}
-		until = store.Revision(ack.Sequence)
 		if folder != "" {
 			c.FilterSubjects = append(c.FilterSubjects, t.pre+fence)
 		}

@@ -1,6 +1,7 @@
 package nats
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"sync/atomic"
@@ -197,6 +198,42 @@ func TestStoreLost(t *testing.T) {
 	l, err := fresh.Lease(t.Context(), "device/fdo1", "me", time.Hour)
 	if err != nil || l.Token().Compare(old.Token()) <= 0 {
 		t.Errorf("token %v after %v: %v", l, old.Token(), err)
+	}
+}
+
+// behind is a leader whose count is behind what a follower has delivered already.
+type behind struct {
+	jetstream.Stream
+	by uint64
+}
+
+func (b behind) Info(ctx context.Context, opts ...jetstream.StreamInfoOpt) (*jetstream.StreamInfo, error) {
+	info, err := b.Stream.Info(ctx, opts...)
+	if err == nil {
+		info.State.LastSeq -= b.by
+	}
+	return info, err
+}
+
+// A watch that was told more than the leader counts is told of a gap only where the
+// replicas agree that the store has less.
+func TestWatchIsAheadOfTheLeader(t *testing.T) {
+	h := newHub(t)
+	s := h.open(t, h.options())
+	at, err := s.Create(t.Context(), "run/r1", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	replicated := *s.table
+	replicated.replicas = 3
+	replicated.stream = behind{s.table.stream, 1}
+	w := watcher{t: &replicated, from: at, at: at}
+	if err := w.look(t.Context()); err != nil {
+		t.Errorf("a leader that is behind: %v", err)
+	}
+	w.at += 100
+	if err := w.look(t.Context()); !errors.As(err, new(*store.GapError)) {
+		t.Errorf("an older copy of the store: %v", err)
 	}
 }
 

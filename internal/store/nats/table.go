@@ -122,6 +122,19 @@ func (t *table) agreed(ctx context.Context, m message) error {
 	})
 }
 
+// newest is a revision that the replicas agree on, above all that any of them has told.
+// The leader's own count may be behind what a follower has delivered.
+func (t *table) newest(ctx context.Context) (at store.Revision, err error) {
+	err = t.s.ask(ctx, func(ctx context.Context) error {
+		ack, err := t.s.js.PublishMsg(ctx, client.NewMsg(t.pre+fence))
+		if err == nil {
+			at = store.Revision(ack.Sequence)
+		}
+		return err
+	})
+	return at, err
+}
+
 // Create writes a document that is not there.
 func (t *table) Create(ctx context.Context, key string, value []byte) (store.Revision, error) {
 	at := store.Revision(0)

@@ -79,7 +79,13 @@ func (w *watcher) look(ctx context.Context) error {
 	if w.made.IsZero() {
 		w.made = info.Created
 	}
-	if last := store.Revision(info.State.LastSeq); w.at > last || !w.made.Equal(info.Created) {
+	last := store.Revision(info.State.LastSeq)
+	if w.at > last && w.t.replicas > 1 {
+		if last, err = w.t.newest(ctx); err != nil {
+			return err
+		}
+	}
+	if w.at > last || !w.made.Equal(info.Created) {
 		return &store.GapError{From: w.at, Why: fmt.Sprintf("the store's last is %d: it is another store, or an older copy", last)}
 	}
 	return nil
