@@ -75,6 +75,8 @@ type Entry struct {
 	Protect bool            `json:"protect,omitempty"` // never pruned
 
 	Run    string          `json:"run,omitempty"`    // the last one that touched it
+	By     string          `json:"by,omitempty"`     // user@host that began it
+	Commit string          `json:"commit,omitempty"` // of the files that it carried out
 	Before json.RawMessage `json:"before,omitempty"` // what that found; none: nothing
 	Prior  *Entry          `json:"prior,omitempty"`  // the entry as that found it; nil: there was none
 }

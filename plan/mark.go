@@ -23,6 +23,7 @@ type Mark struct {
 	Rollout string    `json:"rollout,omitempty"` // HCL address; "": an apply without one
 	Phase   string    `json:"phase,omitempty"`   // of the rollout, that the run was in when it last changed this device
 	Who     string    `json:"who"`               // user@host that began the run
+	Commit  string    `json:"commit,omitempty"`  // of the files that it carries out, where that is known
 	Since   time.Time `json:"since"`             // when the mark was written
 	Plan    string    `json:"plan,omitempty"`    // SHA-256 of the plan file
 	Token   string    `json:"token,omitempty"`   // stands in the run's record; switches keep none

@@ -188,7 +188,7 @@ func expandHome(path string) string {
 
 // commit is that of the files, where git knows it: for the record.
 func (a *app) commit() string {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	top, err := filepath.Abs(a.dir)
 	if err != nil {

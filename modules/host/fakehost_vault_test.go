@@ -149,12 +149,12 @@ func (v vault) Take(ctx context.Context, t host.Transport, c host.Claim, m host.
 	return r.Mark, ledger, r.Held.held(), err
 }
 
-func (v vault) Mark(ctx context.Context, t host.Transport, c host.Claim, text, old string) (string, *host.Held, error) {
+func (v vault) Mark(ctx context.Context, t host.Transport, c host.Claim, text, old, _ string) (string, *host.Held, error) {
 	r, err := v.ask(ctx, t, "mark", asks{Owner: c.Text, Time: c.Time, Over: leaseOf(c.Over), Text: text, Old: old})
 	return r.Mark, r.Held.held(), err
 }
 
-func (v vault) Unmark(ctx context.Context, t host.Transport, needle string) error {
+func (v vault) Unmark(ctx context.Context, t host.Transport, needle, _ string) error {
 	_, err := v.ask(ctx, t, "unmark", asks{Old: needle})
 	return err
 }

@@ -234,6 +234,9 @@ func within(s plan.Step, e plan.Entry, was []plan.Entry) plan.Entry {
 		return e
 	}
 	e.Run, e.Before, e.Prior = s.Run, s.Resource.(Thing).formerly(s.Have), nil
+	if s.Mark != nil {
+		e.By, e.Commit = s.Mark.Who, s.Mark.Commit
+	}
 	if len(was) == 0 {
 		return e
 	}
@@ -242,7 +245,7 @@ func within(s plan.Step, e plan.Entry, was []plan.Entry) plan.Entry {
 		return e
 	}
 	prior := was[0]
-	prior.Run, prior.Before, prior.Prior = "", nil, nil
+	prior.Run, prior.By, prior.Commit, prior.Before, prior.Prior = "", "", "", nil, nil
 	e.Prior = &prior
 	return e
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"weft/internal/remote"
 	"weft/plan"
@@ -100,7 +101,7 @@ func (d *Machine) Mark(ctx context.Context, m plan.Mark, mine func(plan.Mark) bo
 	}
 	other := ""
 	err = d.claim(ctx, false, func(c Claim) (held *Held, err error) {
-		other, held, err = d.os.Memory.Mark(ctx, d.host, c, text, old)
+		other, held, err = d.os.Memory.Mark(ctx, d.host, c, text, old, logged(m, "this server is its own now"))
 		return held, err
 	})
 	switch {
@@ -124,17 +125,33 @@ func (d *Machine) Unmark(ctx context.Context, m plan.Mark) error {
 	if err != nil {
 		return err
 	}
-	return d.unmark(ctx, needleOf(m, text))
+	return d.unmark(ctx, needleOf(m, text), logged(m, "it has ended here"))
 }
 
-func (d *Machine) unmark(ctx context.Context, needle string) error {
+// logged is what the log of a machine is told of a run, in a line: nothing of what it
+// changes, and no token.
+func logged(m plan.Mark, what string) string {
+	m.Phase = "" // the log has a time of its own, and no line for each phase
+	text := m.Text()
+	if m.Commit != "" {
+		text += ", commit " + m.Commit
+	}
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}, text+": "+what)
+}
+
+func (d *Machine) unmark(ctx context.Context, needle, say string) error {
 	if err := d.os.Lacks(Memories); err != nil {
 		return err
 	}
 	if err := d.reach(ctx); err != nil {
 		return err
 	}
-	if err := d.os.Memory.Unmark(ctx, d.host, needle); err != nil {
+	if err := d.os.Memory.Unmark(ctx, d.host, needle, say); err != nil {
 		return fmt.Errorf("remove %s: %w", d.markPlace(), err)
 	}
 	if d.mark != nil && strings.Contains(d.mark.text, needle) {
@@ -194,5 +211,9 @@ func (d *Machine) BreakMark(ctx context.Context, _ plan.Mark) error {
 	if d.os.Memory != nil && d.mark.needle() == "" {
 		return fmt.Errorf("only root may read %s", d.markPlace())
 	}
-	return d.unmark(ctx, d.mark.needle())
+	say := ""
+	if d.mark != nil {
+		say = logged(d.mark.Mark, "its mark was taken away by force")
+	}
+	return d.unmark(ctx, d.mark.needle(), say)
 }

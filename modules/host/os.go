@@ -151,12 +151,13 @@ type Memory interface {
 	// who has the lease instead.
 	Take(ctx context.Context, t Transport, c Claim, m Note, owner string) (mark string, ledger []byte, held *Held, err error)
 	// Mark leaves a mark under the lease, in place of one that holds old, and lets go
-	// of the lease. other is another owner's mark that stands there instead.
-	Mark(ctx context.Context, t Transport, c Claim, text, old string) (other string, held *Held, err error)
+	// of the lease. other is another owner's mark that stands there instead. A mark that
+	// was left is told the system's log, as say puts it, where there is one.
+	Mark(ctx context.Context, t Transport, c Claim, text, old, say string) (other string, held *Held, err error)
 	// Marked is the look at the mark, and what it saw.
 	Marked() remote.Look
-	// Unmark takes away a mark that holds needle.
-	Unmark(ctx context.Context, t Transport, needle string) error
+	// Unmark takes away a mark that holds needle, and tells the log.
+	Unmark(ctx context.Context, t Transport, needle, say string) error
 
 	Renew(ctx context.Context, t Transport, c Claim) error
 	Release(ctx context.Context, t Transport, text string) error

@@ -19,7 +19,8 @@ import (
 // ends it by the time since the start.
 func keepsakes() posix.Memory {
 	return posix.Memory{
-		Dir: "/var/lib/weft", Run: put.RunDir, Mask: "022", Clock: posix.Uptime, Enter: posix.ByRename, Keep: posix.SyncThenMove,
+		Logger: "logger -t weft",
+		Dir:    "/var/lib/weft", Run: put.RunDir, Mask: "022", Clock: posix.Uptime, Enter: posix.ByRename, Keep: posix.SyncThenMove,
 		Write: func(ctx context.Context, t host.Transport, path string, raw []byte) error {
 			return t.WriteFile(ctx, path, bytes.NewReader(raw), 0o600)
 		},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -338,10 +339,31 @@ func (c *systemctlCall) reload(u *unit) int {
 	return c.fail(1, "ExecReload=%s: not simulated in the lab", strings.Join(svc.reload, " "))
 }
 
-// journalctl prints the end of a unit's output.
+// logger tells the journal a line.
+func logger(x *call) int {
+	opts, rest, ok := x.options("t:", long{"tag": 't'})
+	if !ok || !opts.has('t') || len(rest) == 0 {
+		return x.notSimulated(1)
+	}
+	f, err := os.OpenFile(x.server.journalPath("-"+opts.last('t')), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err == nil {
+		_, err = fmt.Fprintln(f, strings.Join(rest, " "))
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		return x.errorf("%v", err)
+	}
+	return 0
+}
+
+// journalctl prints the end of a unit's output, or what logger was told with a tag.
 func journalctl(x *call) int {
-	opts, rest, ok := x.options("u:n:o:", long{"unit": 'u', "lines": 'n', "output": 'o', "no-pager": 'P'})
-	if !ok || len(rest) > 0 || !opts.has('u') || opts.has('o') && opts.last('o') != "cat" {
+	opts, rest, ok := x.options("u:n:o:t:", long{"unit": 'u', "lines": 'n', "output": 'o', "no-pager": 'P', "identifier": 't'})
+	if ok && len(rest) == 0 && opts.has('t') && !opts.has('u') && !opts.has('n') && opts.has('o') && opts.last('o') == "cat" {
+		x.journalTail("-"+opts.last('t'), 1<<30)
+		return 0
+	}
+	if ok = ok && !opts.has('t'); !ok || len(rest) > 0 || !opts.has('u') || opts.has('o') && opts.last('o') != "cat" {
 		return x.notSimulated(1)
 	}
 	lines := 1 << 30

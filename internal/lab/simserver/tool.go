@@ -134,7 +134,7 @@ func tools() map[string]tool {
 	list := map[string]tool{}
 	for name, run := range map[string]func(*call) int{
 		"basename": basename, "cmp": cmp, "date": date, "dirname": dirname, "env": env, "head": head, "hostname": hostname, "id": id,
-		"install": install, "journalctl": journalctl, "ls": ls, "mktemp": mktemp, "mv": mv, "nohup": passOn,
+		"install": install, "journalctl": journalctl, "logger": logger, "ls": ls, "mktemp": mktemp, "mv": mv, "nohup": passOn,
 		"ping": ping, "realpath": realpath, "setsid": passOn, "sh": shTool, "sleep": sleep, "sort": sortTool,
 		"sudo": sudo, "systemctl": systemctl, "systemd-run": systemdRun, "tail": tail, "timeout": timeout,
 		"uname": unameTool, "whoami": whoami, "apt-get": aptGet, "dpkg": dpkg, "dpkg-query": dpkgQuery, "grep": grep,

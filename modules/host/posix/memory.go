@@ -24,6 +24,8 @@ type Memory struct {
 	Enter Enter
 	Keep  Keep
 
+	// Logger is a command that tells the system's log its last argument; empty: weft tells none.
+	Logger string
 	// Write puts a file there, whole or not at all.
 	Write func(ctx context.Context, t host.Transport, path string, raw []byte) error
 	// Left are patterns of a shell for files on their way to their place; places are what

@@ -131,25 +131,25 @@ func TestMark(t *testing.T) {
 	inYards(t, func(t *testing.T, y yard) {
 		ctx, m, c := t.Context(), y.m, host.Claim{Text: "me", Time: time.Minute}
 		const mine, next = `{"run":"1","token":"a"}`, `{"run":"1","token":"a","phase":2}`
-		if other, held, err := m.Mark(ctx, y, c, mine, ""); other != "" || held != nil || err != nil {
+		if other, held, err := m.Mark(ctx, y, c, mine, "", ""); other != "" || held != nil || err != nil {
 			t.Fatalf("%q %+v %v", other, held, err)
 		}
-		if other, _, err := m.Mark(ctx, y, c, `{"run":"2","token":"b"}`, ""); other != mine || err != nil {
+		if other, _, err := m.Mark(ctx, y, c, `{"run":"2","token":"b"}`, "", ""); other != mine || err != nil {
 			t.Errorf("%q, %v", other, err)
 		}
 		if mark, _, held, err := m.Take(ctx, y, c, host.Note{Text: next, Needle: `"token":"a"`}, "none"); mark != next || held != nil || err != nil {
 			t.Errorf("%q %+v %v", mark, held, err)
 		}
-		if err := errors.Join(m.Release(ctx, y, c.Text), m.Unmark(ctx, y, `"token":"b"`)); err != nil || y.marked(t) != next {
+		if err := errors.Join(m.Release(ctx, y, c.Text), m.Unmark(ctx, y, `"token":"b"`, "")); err != nil || y.marked(t) != next {
 			t.Errorf("another's needle has taken the mark away: %v", err)
 		}
-		if err := m.Unmark(ctx, y, `"token":"a"`); err != nil || y.marked(t) != "" {
+		if err := m.Unmark(ctx, y, `"token":"a"`, ""); err != nil || y.marked(t) != "" {
 			t.Error(err)
 		}
 		if err := os.MkdirAll(m.Place(host.KeptMark, "")+".new/x", 0o700); err != nil { // where none can be put
 			t.Fatal(err)
 		}
-		if _, held, err := m.Mark(ctx, y, c, mine, ""); held != nil || !errors.As(err, new(*host.UnwrittenError)) {
+		if _, held, err := m.Mark(ctx, y, c, mine, "", ""); held != nil || !errors.As(err, new(*host.UnwrittenError)) {
 			t.Errorf("%+v %v", held, err)
 		}
 	})
