@@ -121,7 +121,7 @@ func (a *app) unlockOne(ctx context.Context, p *run.Site, name string, force boo
 		if err := marked.BreakMark(ctx, m); err != nil {
 			return err
 		}
-		text += "; it belonged to " + m.Text()
+		text += "; it belonged to " + m.Text() + ", which cannot go on now: whoever has its record is told so (exit 7), and closes it with weft rollout abort"
 		if err := a.runs().Unlocked(ctx, m.Run, name, who()); err != nil { // the device is free all the same
 			a.emit(plan.Event{Type: plan.EventDiagnostic, Level: "warn", Device: name, Message: fmt.Sprintf("the audit trail of run %s lacks that %s was unlocked: %v", m.Run, name, err)})
 		}

@@ -83,20 +83,14 @@ func (r *Records) Mine(m plan.Mark) bool {
 	if plan.RunBegan(m.Run).IsZero() {
 		return false // its name is none of ours, and nothing to look for in a folder
 	}
-	r.marks.Lock()
-	defer r.marks.Unlock()
-	if token, known := r.marks.of[m.Run]; known && (m.Token == "" || m.Token == token) {
-		return true // a record is large, and this is asked for each device
-	}
-	mine, err := r.marking(context.Background(), m.Run)
-	if err != nil || mine == nil || m.Token != "" && m.Token != mine.Mark.Token {
-		return false
-	}
-	if r.marks.of == nil {
-		r.marks.of = map[string]string{}
-	}
-	r.marks.of[m.Run] = mine.Mark.Token
-	return true
+	token, known := r.known.of(m.Run, func() (string, bool, error) {
+		mine, err := r.marking(context.Background(), m.Run)
+		if err != nil || mine == nil {
+			return "", false, err
+		}
+		return mine.Mark.Token, true, nil
+	})
+	return known && (m.Token == "" || m.Token == token)
 }
 
 // mark leaves the mark of a run on devices, before its first step; of the mark,
@@ -109,7 +103,7 @@ func (r *Record) mark(ctx context.Context, in *plan.Input, c *crew, of plan.Mark
 		return m, err
 	}
 	of.Format, of.Run, of.Owner, of.Who, of.Token = plan.MarkFormat, r.ID, in.Owner, Holder().Who, rand.Text()
-	of.Since = time.Now().UTC()
+	of.Since, of.Commit = time.Now().UTC(), r.Head.Commit
 	first := *in
 	if m != nil { // some of it may stand
 		of.Token = m.Mark.Token

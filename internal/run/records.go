@@ -34,10 +34,7 @@ type Records struct {
 	asking   sync.Once
 	itsEpoch uint64 // of the store, once it was asked; see epoch
 
-	marks struct {
-		sync.Mutex
-		of map[string]string // the tokens of marks of runs that are known to be among them
-	}
+	known tokens // of marks of runs, as they were asked for
 
 	takes string     // the run that is taken over, if one is
 	taken *Abandoned // it, until that is recorded

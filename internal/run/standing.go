@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"slices"
 
 	"weft/plan"
 )
@@ -24,15 +25,14 @@ func (s *Site) Standing(ctx context.Context) []StandingMark {
 	found := make([][]plan.Mark, len(devices))
 	s.Each(ctx, devices, "looking for marks of runs", func(ctx context.Context, i int, device string) {
 		if d, err := plan.As[plan.Marker](s.Input.Devices, device, "carries no marks of runs"); err == nil {
-			found[i], _ = d.ReadMarks(ctx) // whoever asks for more hears that it is away
+			marks, _ := d.ReadMarks(ctx) // whoever asks for more hears that it is away
+			found[i] = slices.DeleteFunc(marks, func(m plan.Mark) bool { return s.Input.Mine != nil && s.Input.Mine(m) })
 		}
 	})
 	var list []StandingMark
 	for i, marks := range found {
 		for _, m := range marks {
-			if s.Input.Mine == nil || !s.Input.Mine(m) {
-				list = append(list, StandingMark{m, devices[i]})
-			}
+			list = append(list, StandingMark{m, devices[i]})
 		}
 	}
 	return list
