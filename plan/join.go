@@ -27,7 +27,9 @@ func (s *survey) join(in *Input) error {
 	s.items = append(make([]Item, 0, len(first)+len(in.Items)+len(last)), first...)
 	for _, item := range in.Items { // in the order of the input, not of the devices
 		if _, ok := found[item.ID]; ok && !in.Destroy {
-			item.rests = item.Needs
+			if item.rests == nil {
+				item.rests = item.Needs
+			}
 			s.items = append(s.items, item)
 		}
 	}

@@ -335,22 +335,29 @@ func chained() *world {
 // What is applied part by part is reverted in order all the same: nothing
 // before what rests on it.
 func TestDestroyAfterParts(t *testing.T) {
-	w := chained()
-	in := w.inputOf(func(Item) bool { return true })
-	whole := mustMake(t, t.Context(), in)
-	for _, one := range whole.Steps {
-		if _, err := Apply(t.Context(), whole.Part(func(s PlannedStep) bool { return s.ID == one.ID }), in); err != nil {
-			t.Fatal(err)
+	for name, of := range map[string]func(in Input, device string) Input{
+		"all devices": func(in Input, _ string) Input { return in },
+		"each by who knows no other": func(in Input, device string) Input {
+			return in.At(func(d string) bool { return d == device })
+		},
+	} {
+		w := chained()
+		in := w.inputOf(func(Item) bool { return true })
+		whole := mustMake(t, t.Context(), in)
+		for _, one := range whole.Steps {
+			if _, err := Apply(t.Context(), whole.Part(func(s PlannedStep) bool { return s.ID == one.ID }), of(in, one.ID.Device)); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	in.Destroy = true
-	at := map[string]int{}
-	steps := mustMake(t, t.Context(), in).Steps
-	for n, s := range steps {
-		at[s.ID.String()] = n
-	}
-	if len(steps) != len(whole.Steps) || at["b/v.x"] > at["a/v.y"] || at["a/v.y"] > at["a/v.x"] || len(steps[at["a/v.x"]].Needs) == 0 {
-		t.Errorf("reverted in the order %v", at)
+		in.Destroy = true
+		at := map[string]int{}
+		steps := mustMake(t, t.Context(), in).Steps
+		for n, s := range steps {
+			at[s.ID.String()] = n
+		}
+		if len(steps) != len(whole.Steps) || at["b/v.x"] > at["a/v.y"] || at["a/v.y"] > at["a/v.x"] || len(steps[at["a/v.x"]].Needs) == 0 {
+			t.Errorf("%s: reverted in the order %v", name, at)
+		}
 	}
 }
 

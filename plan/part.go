@@ -1,6 +1,9 @@
 package plan
 
-import "slices"
+import (
+	"maps"
+	"slices"
+)
 
 // Part is the plan of some of the steps, which keep their order. A step in it
 // stays without what it needs of the others: those must be as planned by the
@@ -27,4 +30,22 @@ func (p *Plan) Part(keep func(PlannedStep) bool) *Plan {
 	})
 	part.Devices = slices.DeleteFunc(slices.Clone(p.Devices), func(d PlannedDevice) bool { return !devices[d.Address] })
 	return &part
+}
+
+// At is the input with some of the devices only, for parts of a plan that change no
+// others. An item in it stays without what it needs of the other devices: that must be as
+// planned by the time something is applied, as in a Part. What is done with it costs what
+// these devices do, however many others there are.
+func (in Input) At(keep func(device string) bool) Input {
+	var items []Item
+	for _, item := range in.Items {
+		if keep(item.ID.Device) {
+			item.rests = item.Needs // ledgers know it all the same
+			item.Needs = slices.DeleteFunc(slices.Clone(item.Needs), func(id ID) bool { return !keep(id.Device) })
+			items = append(items, item)
+		}
+	}
+	in.Items, in.Devices = items, maps.Clone(in.Devices)
+	maps.DeleteFunc(in.Devices, func(name string, _ Device) bool { return !keep(name) })
+	return in
 }

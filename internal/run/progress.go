@@ -155,8 +155,13 @@ func (r *Record) rendered() {
 }
 
 // loadOf reads how far some steps have come, which are those of a site: what that costs
-// has nothing to do with how large the run is. What else has been done is not known then.
-func (r *Record) loadOf(ctx context.Context, steps []plan.PlannedStep) error {
+// has nothing to do with how large the run is, and devices that were found done are not
+// asked for again. What else has been done is not known then.
+func (s *staged) loadOf(ctx context.Context, steps []plan.PlannedStep) error {
+	r := s.rec
+	if s.whole == nil {
+		s.whole = map[[2]string]bool{}
+	}
 	of := map[string]map[string][]plan.PlannedStep{} // by phase and device
 	for _, s := range steps {
 		if of[s.Phase] == nil {
@@ -174,6 +179,16 @@ func (r *Record) loadOf(ctx context.Context, steps []plan.PlannedStep) error {
 			continue
 		}
 		for device, steps := range of[p.Name] {
+			key := [2]string{p.Name, device}
+			mu.Lock()
+			whole := s.whole[key]
+			if whole {
+				p.Steps = append(p.Steps, steps...)
+			}
+			mu.Unlock()
+			if whole {
+				continue
+			}
 			turn <- struct{}{}
 			all.Go(func() {
 				defer func() { <-turn }()
@@ -181,6 +196,7 @@ func (r *Record) loadOf(ctx context.Context, steps []plan.PlannedStep) error {
 				mu.Lock()
 				defer mu.Unlock()
 				p.Steps = append(p.Steps, done...)
+				s.whole[key] = err == nil && len(done) == len(steps)
 				if err != nil {
 					errs = append(errs, err)
 				}

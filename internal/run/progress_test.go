@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -116,7 +117,7 @@ func TestProgressIsKept(t *testing.T) {
 				for i := range own2.Run.Phases {
 					own2.Run.Phases[i].State = rollout.Running
 				}
-				err = own2.loadOf(t.Context(), mine)
+				err = (&staged{rec: own2}).loadOf(t.Context(), mine)
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -128,5 +129,54 @@ func TestProgressIsKept(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// A worker asks once for a device that is done, however many gates come after it.
+func TestDoneIsAskedOnce(t *testing.T) {
+	r := In(t.TempDir())
+	run := &rollout.Run{ID: plan.NewRunID(time.Now()), Phases: []rollout.PhaseRun{{Name: "one", State: rollout.Running}}}
+	steps := []plan.PlannedStep{{ID: plan.ID{Device: "a", Kind: "v", Name: "1"}, Phase: "one"}, {ID: plan.ID{Device: "b", Kind: "v", Name: "1"}, Phase: "one"}}
+	st, err := r.use(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := func(device string) {
+		t.Helper()
+		text, err := json.Marshal(progress{Phase: "one", Device: device, Done: []doneStep{{0, "v", "1"}}})
+		if err == nil {
+			err = put(t.Context(), st, keyRecord(run.ID, "progress", "one", device), text)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := &staged{}
+	seen := func() (list []string) {
+		t.Helper()
+		run.Phases[0].Steps = nil
+		s.rec = &Record{Head: &Head{ID: run.ID}, Run: run, records: r, store: st}
+		if err := s.loadOf(t.Context(), steps); err != nil {
+			t.Fatal(err)
+		}
+		for _, x := range s.rec.Run.Phases[0].Steps {
+			list = append(list, x.ID.Device)
+		}
+		slices.Sort(list)
+		return list
+	}
+	done("a")
+	if got := seen(); !slices.Equal(got, []string{"a"}) {
+		t.Fatalf("%v are done", got)
+	}
+	done("b")
+	if err := remove(t.Context(), st, keyRecord(run.ID, "progress", "one", "a")); err != nil { // who asks for it again misses it
+		t.Fatal(err)
+	}
+	if got := seen(); !slices.Equal(got, []string{"a", "b"}) {
+		t.Errorf("%v are done", got)
+	}
+	if s.whole = nil; !slices.Equal(seen(), []string{"b"}) {
+		t.Error("what was reverted is taken for done")
 	}
 }

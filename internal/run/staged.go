@@ -24,6 +24,8 @@ type staged struct {
 	rec  *Record
 	crew *crew // of workers, which reach the devices; nil: this process does
 
+	whole map[[2]string]bool // for a worker: phases and devices of which all steps are known to be done
+
 	resumed bool          // another weft has begun it
 	state   rollout.State // that the audit trail knows
 

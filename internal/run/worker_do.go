@@ -55,9 +55,10 @@ func (w *Worker) do(ctx context.Context, t *task, rec *Record) (o *outcome, agai
 		o.Result = res
 		again = res.Paused() && w.Env.Records.fresh() != nil
 	case jobReverse:
+		s.whole = nil
 		o.Result, err = s.reverse(ctx, s.plan.Part(chosen(t.Steps)).Steps)
 	case jobMeasure:
-		if err = rec.loadOf(ctx, s.plan.Steps); err != nil {
+		if err = s.loadOf(ctx, s.plan.Steps); err != nil {
 			break
 		}
 		look, end := w.Env.Pauses.until(ctx)
@@ -100,8 +101,12 @@ func (w *Worker) staged(ctx context.Context, rec *Record) (*staged, error) {
 		s.plan = s.plan.Part(func(x plan.PlannedStep) bool { return of[x.ID.Device] == w.Site })
 		rec.plan = nil // what other sites have in it need not stay in memory
 		s.site.Model = atSite(s.site.Model, w.Site)
-		for name, d := range s.site.Input.Devices {
-			if sw, ok := d.(plan.Saver); ok && of[name] == w.Site {
+		s.site.Input = s.site.Input.At(func(device string) bool { return of[device] == w.Site })
+		if f := s.site.Fleet; f != nil { // the other devices were never opened
+			f.Items, f.Devices = s.site.Input.Items, s.site.Input.Devices
+		}
+		for _, d := range s.site.Input.Devices {
+			if sw, ok := d.(plan.Saver); ok {
 				sw.SaveLater()
 			}
 		}
@@ -178,6 +183,7 @@ func (w *Worker) settled(ctx context.Context, s *staged, t *task) error {
 		return w.Env.Records.trouble(err)
 	}
 	if err == nil { // somebody was here
+		s.whole = nil
 		if err := s.settle(ctx); err != nil {
 			return err
 		}
