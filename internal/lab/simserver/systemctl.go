@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -345,7 +344,7 @@ func logger(x *call) int {
 	if !ok || !opts.has('t') || len(rest) == 0 {
 		return x.notSimulated(1)
 	}
-	f, err := os.OpenFile(x.server.journalPath("-"+opts.last('t')), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	f, err := x.server.journal("-" + opts.last('t'))
 	if err == nil {
 		_, err = fmt.Fprintln(f, strings.Join(rest, " "))
 		err = errors.Join(err, f.Close())
