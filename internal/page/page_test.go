@@ -385,7 +385,10 @@ func TestStoreAway(t *testing.T) {
 func TestManyDevices(t *testing.T) {
 	text := manyDevices(t, 5000)
 	wellFormed(t, text)
-	has(t, text, "5000 devices, a square for each")
+	has(t, text, "5000 devices, a square for each", "The worst value of each metric at 10000 looks", "<figcaption>healthy.drops")
+	if n := strings.Count(text, "h10v10h-10z"); n != 2*5000 {
+		t.Errorf("two phases over 5000 devices have %d squares", n)
+	}
 	if len(text) > 2<<20 {
 		t.Errorf("it has %d bytes", len(text))
 	}
