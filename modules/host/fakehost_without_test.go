@@ -105,6 +105,7 @@ func TestASystemWithoutIsAsked(t *testing.T) {
 			if _, err := d.Open(t.Context()); err != nil {
 				t.Fatal(err)
 			}
+			t.Cleanup(func() { _ = d.Close() })
 			return d.Begin(t.Context(), nil)
 		}, host.Memories},
 		"storage": {func(_ *testing.T, d *host.Machine) error { return d.OS().Lacks(host.Intents) }, host.Intents},

@@ -76,6 +76,7 @@ func (g gate) Do(ctx context.Context, s remote.Step) error {
 func fencedMachine(t *testing.T, token claim.Token) (d *Machine, state func() string, passed *int, stands *string, asked *Claim) {
 	r := machine(t)
 	d = replayed(r)
+	t.Cleanup(func() { _ = d.Close() })
 	os := *d.os
 	passed, stands, asked = new(int), new(string), new(Claim)
 	os.Memory = notebook{os.Memory, stands, asked}

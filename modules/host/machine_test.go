@@ -40,9 +40,11 @@ func replayed(r *remotetest.Replay) *Machine {
 	}}
 }
 
-// begun opens the server and begins with the resources, as the engine does.
+// begun opens the server and begins with the resources, as the engine does. With the
+// test ends what renews the lease: a minute later it would speak to a server of no test.
 func begun(t *testing.T, d *Machine, rs ...plan.Resource) []plan.Step {
 	t.Helper()
+	t.Cleanup(func() { _ = d.Close() })
 	if _, err := d.Open(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -156,6 +158,7 @@ func TestServerRests(t *testing.T) {
 			}
 		}
 		r.Files["/etc/machine-id"] = machineID
+		t.Cleanup(func() { _ = d.Close() })
 		err := d.Begin(t.Context(), nil)
 		switch {
 		case name == "the same" && (err != nil || dials != 2):
