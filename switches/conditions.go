@@ -1,10 +1,13 @@
 package switches
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"math"
+	"strings"
 	"time"
 )
 
@@ -25,6 +28,8 @@ const (
 	OfFans     = "fans"
 	OfWarmth   = "warmth" // its own sensors of temperature
 	OfLog      = "log"    // what it does not log
+	OfSaved    = "saved"  // whether what runs is saved
+	OfAges     = "ages"   // how long it remembers where machines are
 	OfLinks    = "links"  // what its ports count of broken frames, and when their links came or went
 )
 
@@ -44,7 +49,9 @@ type Condition struct {
 	Of       []string // what it tells
 	Optional bool     // a switch that does not know the line has no such thing
 	Parse    func(text string) (list []Trouble, understood bool)
-	Ports    func(text string) map[string]PortCount // in place of Parse: by the names of ports; empty: not understood
+	Against  string                                                     // another line, for Compare
+	Compare  func(text, other string) (list []Trouble, understood bool) // in place of Parse
+	Ports    func(text string) map[string]PortCount                     // in place of Parse: by the names of ports; empty: not understood
 }
 
 // Conditions are what a switch told of how it is.
@@ -65,11 +72,13 @@ func (s *Session) Conditions(ctx context.Context, shown map[string]string) (*Con
 	texts, refusals := map[string]string{}, map[string]error{}
 	maps.Copy(texts, shown)
 	for _, c := range s.os.Conditions {
-		if _, known := texts[c.Line]; !known {
-			all, err := s.Show(ctx, []string{c.Line})
-			texts[c.Line], refusals[c.Line] = all[c.Line], err
+		for _, line := range []string{c.Line, c.Against} {
+			if _, known := texts[line]; !known && line != "" {
+				all, err := s.Show(ctx, []string{line})
+				texts[line], refusals[line] = all[line], err
+			}
 		}
-		text, err := texts[c.Line], refusals[c.Line]
+		text, err := texts[c.Line], cmp.Or(refusals[c.Line], refusals[c.Against])
 		var list []Trouble
 		understood, why := false, c.Line+" is shown in a layout that is not known"
 		switch refused := (*RefusedError)(nil); {
@@ -86,6 +95,8 @@ func (s *Session) Conditions(ctx context.Context, shown map[string]string) (*Con
 		case c.Ports != nil:
 			out.Ports = c.Ports(text)
 			understood = len(out.Ports) > 0
+		case c.Compare != nil:
+			list, understood = c.Compare(text, texts[c.Against])
 		default:
 			list, understood = c.Parse(text)
 		}
@@ -100,4 +111,48 @@ func (s *Session) Conditions(ctx context.Context, shown map[string]string) (*Con
 		out.Troubles = append(out.Troubles, list...)
 	}
 	return out, nil
+}
+
+// Unsaved compares the lines of what is saved with those of what runs, whatever their
+// order; comment is what a line begins with that says nothing. Their text may hold
+// secrets and is not told.
+func Unsaved(comment string) func(saved, running string) ([]Trouble, bool) {
+	count := func(text string) (lines map[string]int, all int) {
+		lines = map[string]int{}
+		for line := range strings.Lines(text) {
+			line = strings.TrimSpace(line)
+			if line != "" && !strings.HasPrefix(line, comment) {
+				lines[line]++
+				all++
+			}
+		}
+		return lines, all
+	}
+	return func(saved, running string) ([]Trouble, bool) {
+		kept, some := count(saved)
+		runs, more := count(running)
+		if some == 0 || more == 0 {
+			return nil, false
+		}
+		lost, back := 0, 0
+		for line, n := range runs {
+			lost += max(0, n-kept[line])
+		}
+		for line, n := range kept {
+			back += max(0, n-runs[line])
+		}
+		if lost+back == 0 {
+			return nil, true
+		}
+		return []Trouble{{What: OfSaved, Text: fmt.Sprintf("%d lines run and are not saved, %d are saved and do not run: a restart changes it", lost, back)}}, true
+	}
+}
+
+// Ages judges how long a switch that routes remembers MAC addresses and ARP, in seconds; 0
+// is for ever.
+func Ages(mac, arp int) []Trouble {
+	if mac == 0 || arp != 0 && mac >= arp {
+		return nil
+	}
+	return []Trouble{{What: OfAges, Text: fmt.Sprintf("it forgets MAC addresses after %d s and ARP after %d s: in between it floods", mac, arp)}}
 }

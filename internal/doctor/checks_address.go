@@ -39,6 +39,7 @@ func sameAddress(s *Site, r *ruling) {
 			}
 		}
 	}
+	s.met(r)
 }
 
 // stacked compares the MTU of interfaces with that of those they stand on.

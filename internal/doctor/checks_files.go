@@ -58,8 +58,9 @@ type placedNI struct {
 }
 
 func lnetMarks(s *Site, r *ruling) {
+	marked := s.marked()
 	for _, h := range s.Hosts {
-		if h.Modules["ko2iblnd"] == 0 || len(s.marked()) == 0 {
+		if h.Modules["ko2iblnd"] == 0 || len(marked) == 0 {
 			continue
 		}
 		if h.LNetToS == "" {

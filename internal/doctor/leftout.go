@@ -6,7 +6,6 @@ type Row struct{ ID, Title, Why string }
 const (
 	needsTool   = "it needs a vendor's tool on the machine (mlxconfig, mlxlink, gdscheck, nvidia-smi)"
 	needsProbe  = "it takes traffic, which weft verify makes"
-	notRead     = "it could be read, and is not yet"
 	validated   = "weft validate or weft plan says it already"
 	unsureLimit = "no limit with a source is known"
 	noLayout    = "its output is not known well enough: no recording was found"
@@ -17,7 +16,7 @@ func LeftOut() []Row {
 	return []Row{
 		{"WD-PCI-05", "relaxed ordering is off", needsTool},
 		{"WD-PCI-06", "outstanding reads of a card", needsTool},
-		{"WD-PCI-07", "ACS between GPU and NIC", notRead},
+		{"WD-PCI-07", "ACS between GPU and NIC", "WD-GPU-11 judges it where there are GPUs; elsewhere what passes goes through memory anyway"},
 		{"WD-FW-03", "firmware settings that wait for a reset", needsTool},
 		{"WD-FW-05", "another driver than the catalogue's", "weft facts and weft plan say it already"},
 		{"WD-FW-07", "BIOS profile", unsureLimit},
@@ -25,14 +24,10 @@ func LeftOut() []Row {
 		{"WD-LNK-12", "both links of a host on one member", noLayout},
 		{"WD-LNK-14", "fewer lanes than the other end", unsureLimit},
 		{"WD-MTU-03", "another MTU each way", needsProbe},
-		{"WD-ADR-04", "a manager that ignores carrier", notRead},
-		{"WD-ADR-05", "a firewall drops", notRead},
 		{"WD-QOS-03", "what a port trusts", "the DSCP map that it rests on is judged by WD-QOS-04"},
 		{"WD-QOS-05", "marking", needsProbe},
 		{"WD-QOS-11", "headroom for the cable", unsureLimit},
-		{"WD-QOS-19", "flooding of a lossless class", notRead},
 		{"WD-QOS-20", "too many lossless classes", validated},
-		{"WD-QOS-22", "what runs is not what is saved", notRead},
 		{"WD-RDM-12", "locked memory of agents", "weft plan says it already"},
 		{"WD-RDM-13", "renamed RDMA devices", "weft knows NICs by PCI address"},
 		{"WD-RDM-15", "Soft-RoCE beside PFC", "WD-RDM-14 tells software RDMA"},
@@ -41,18 +36,13 @@ func LeftOut() []Row {
 		{"WD-NVM-05", "fast_io_fail below a mirror", validated},
 		{"WD-NVM-14", "UUIDs that change", validated},
 		{"WD-NVM-15", "no listener", "weft plan says it already"},
-		{"WD-NVM-16", "nobody connects", notRead},
 		{"WD-NVM-19", "reconnects", "kernels do not count them; a path that is away is told by WD-NVM-01"},
 		{"WD-NVM-24", "a busy target", needsProbe},
 		{"WD-NVM-25", "keys of DH-HMAC-CHAP", "doctor reads no secrets; weft validate compares those of the files"},
-		{"WD-NVM-27", "thin pools", notRead},
-		{"WD-GPU-05", "a transport without its hooks", notRead},
 		{"WD-GPU-06", "GPUDirect Storage does not do NVMe-oF", needsTool},
 		{"WD-GPU-09", "traffic across roots", noLayout},
 		{"WD-GPU-10", "a small BAR", needsTool},
-		{"WD-GPU-11", "ACS between GPU and NIC", notRead},
 		{"WD-GPU-16", "a file system that GPUDirect does not do", "which file systems GPUs read is not known from outside"},
 		{"WD-FS-08", "RDMA of WEKA", noLayout},
-		{"WD-FS-13", "marking of NFS", notRead},
 	}
 }

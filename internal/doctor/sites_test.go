@@ -32,6 +32,10 @@ func equip(h *Host) {
 	h.Full = map[string]int{"/": 40}
 	h.Lockdown = "[none] integrity confidentiality"
 	h.Rules = ptr(3)
+	h.Listens, h.Firewall = []string{"tcp 4420"}, &host.Firewall{Closed: true, Rules: []host.FirewallRule{{Protocol: "tcp", Low: 4420, High: 4420, Accepts: true}}}
+	h.Keepers = map[string]host.Keeper{"ens0": {Name: "NetworkManager", Keeps: true}}
+	h.Met, h.RoCEToS = map[string]string{}, map[string]string{"mlx5_0": "104"}
+	h.Modules["dm_thin_pool"], h.Thin = 1, []host.ThinPool{{Name: "vg/pool", Data: 80, Metadata: 10}}
 	h.Sysctls["net/ipv4/conf/all/arp_ignore"] = 0
 }
 
@@ -51,7 +55,8 @@ func equipNIC(h *Host, m, n int) {
 func exports() *Site {
 	s := rack()
 	for m, h := range s.Hosts {
-		h.Exports = []host.Export{{NQN: fmt.Sprintf("nqn.t:%d", m), AnyHost: "0", CntlidMin: "1", CntlidMax: "65519",
+		h.Sessions = true
+		h.Exports = []host.Export{{NQN: fmt.Sprintf("nqn.t:%d", m), Allowed: []string{"nqn.host:7"}, Connected: []string{"nqn.host:7"}, AnyHost: "0", CntlidMin: "1", CntlidMax: "65519",
 			Namespaces: []host.ExportNamespace{{ID: "1", Values: map[string]string{"device_path": "/dev/nvme8n1", "device_uuid": fmt.Sprintf("00000000-0000-4000-8000-00000000000%d", m+1), "enable": "1"}}}}}
 	}
 	return s
@@ -110,7 +115,7 @@ func gpus() *Site {
 	s := rack()
 	for _, h := range s.Hosts {
 		h.Modules["nvidia_peermem"] = 1
-		h.GPUs = &host.GPUs{Driver: "NVIDIA UNIX Open Kernel Module 570", FS: "2.24", Counts: "1", Peering: ptr(true),
+		h.GPUs = &host.GPUs{Hooks: []string{"nvme_rdma_v1_register_nvfs_dma_ops"}, ACS: map[string]string{"0000:10:02.0": "0000", "0000:10:01.0": ""}, Driver: "NVIDIA UNIX Open Kernel Module 570", FS: "2.24", Counts: "1", Peering: ptr(true),
 			Paths:  map[string]string{"0000:11:00.0": "/sys/devices/pci0000:10/0000:10:02.0/0000:11:00.0"},
 			Config: map[string]string{"allow_compat_mode": "false", "use_pci_p2pdma": "true"}, Lists: map[string][]string{"rdma_dev_addr_list": {h.Netdevs[0].Addresses[0].Addr().String()}}}
 		h.Multipath = "N"
@@ -180,7 +185,7 @@ func trouble(what, part, text string) func(*Site) {
 // well is a switch that says of itself that all is well.
 func well() *switches.Conditions {
 	c := &switches.Conditions{Told: map[string]bool{}, Ports: map[string]switches.PortCount{}}
-	for _, what := range []string{switches.OfOptics, switches.OfHeat, switches.OfHardware, switches.OfPair, switches.OfPower, switches.OfFans, switches.OfWarmth, switches.OfLog, switches.OfLinks} {
+	for _, what := range []string{switches.OfOptics, switches.OfHeat, switches.OfHardware, switches.OfPair, switches.OfPower, switches.OfFans, switches.OfWarmth, switches.OfLog, switches.OfLinks, switches.OfSaved, switches.OfAges} {
 		c.Told[what] = true
 	}
 	return c
@@ -229,6 +234,51 @@ func TestPortsOfSwitches(t *testing.T) {
 		if u := by(Examine(s, nil).Unknown, "WD-LNK-09"); len(u) != 1 {
 			t.Errorf("%s: %v", name, u)
 		}
+	}
+}
+
+// What a firewall does with storage follows from its rules in their order.
+func TestFirewall(t *testing.T) {
+	accept := host.FirewallRule{Protocol: "tcp", Low: 4420, High: 4430, Accepts: true}
+	drop := host.FirewallRule{Protocol: "tcp", Low: 4000, High: 5000}
+	counted := drop
+	counted.Packets = 7
+	for name, c := range map[string]struct {
+		wall        host.Firewall
+		bad, unsure int
+	}{
+		"open":                             {host.Firewall{}, 0, 0},
+		"closed":                           {host.Firewall{Closed: true}, 1, 0},
+		"closed, others let some in":       {host.Firewall{Closed: true, Vague: true}, 0, 1},
+		"a range lets it in":               {host.Firewall{Closed: true, Rules: []host.FirewallRule{accept}}, 0, 0},
+		"let in, then the rest dropped":    {host.Firewall{Rules: []host.FirewallRule{accept, drop}}, 0, 0},
+		"dropped before it is let in":      {host.Firewall{Rules: []host.FirewallRule{drop, accept}}, 1, 0},
+		"dropped, and it counts":           {host.Firewall{Rules: []host.FirewallRule{accept, counted}}, 1, 0},
+		"another protocol is dropped":      {host.Firewall{Rules: []host.FirewallRule{{Protocol: "udp", Low: 4420, High: 4420}}}, 0, 0},
+		"both protocols are dropped there": {host.Firewall{Rules: []host.FirewallRule{{Protocol: "th", Low: 4420, High: 4420}}}, 1, 0},
+	} {
+		s := rack()
+		s.Hosts[1].Firewall = &c.wall
+		r := Examine(s, nil)
+		if f, u := by(r.Findings, "WD-ADR-05"), by(r.Unknown, "WD-ADR-05"); len(f) != c.bad || len(u) != c.unsure {
+			t.Errorf("%s: %v %v", name, f, u)
+		}
+	}
+}
+
+// Who is met at the address of a machine is that machine, with any of its MAC addresses.
+func TestMet(t *testing.T) {
+	for mac, want := range map[string]int{"02:00:00:00:00:01": 0, "02:00:00:00:00:00": 0, "aa:bb:cc:dd:ee:ff": 1} {
+		s := rack()
+		s.Hosts[1].Met = map[string]string{"10.40.1.11": mac, "192.0.2.1": "aa:bb:cc:dd:ee:ff"}
+		if f := by(Examine(s, nil).Findings, "WD-LNK-15"); len(f) != want {
+			t.Errorf("%s: %v", mac, f)
+		}
+	}
+	s := rack()
+	s.Hosts[1].Met = nil
+	if u := by(Examine(s, nil).Unknown, "WD-LNK-15"); len(u) != 1 {
+		t.Errorf("%v", u)
 	}
 }
 
@@ -328,22 +378,31 @@ func partTrials() map[string]tried {
 		"WD-GPU-17": {gpus, path(func(c *host.Controller) { c.Transport = "tcp" }), path(func(c *host.Controller) { c.Transport = "" })},
 		"WD-GPU-18": {gpus, machine(func(h *Host) { h.GPUs.Counts = "0" }), machine(func(h *Host) { h.GPUs.Counts = "" })},
 
-		"WD-FS-01": {files, machine(func(h *Host) { h.LNet = &host.LNet{Down: "Network is down (-100)"} }), machine(func(h *Host) { h.LNet = nil })},
-		"WD-FS-02": {files, machine(func(h *Host) { h.LNet.NIs[0].Health = 900 }), machine(func(h *Host) { h.LNet.NIs[0].Health = -1 })},
-		"WD-FS-03": {files, machine(func(h *Host) { h.LNetToS = "-1" }), machine(func(h *Host) { h.LNetToS = "" })},
-		"WD-FS-04": {files, machine(func(h *Host) { h.LNet.NIs[0].Credits = 8 }), machine(func(h *Host) { h.LNet.NIs[0].Credits = -1 })},
-		"WD-FS-05": {files, machine(func(h *Host) { h.Lustre["x-OST0001"] = "inactive" }), machine(func(h *Host) { h.Lustre = nil })},
-		"WD-FS-06": {files, machine(func(h *Host) { h.LNet.NIs = h.LNet.NIs[:1] }), machine(func(h *Host) { h.LNet = nil })},
-		"WD-FS-07": {files, machine(func(h *Host) { h.Weka["io_status"] = "STOPPED" }), machine(func(h *Host) { delete(h.Weka, "status") })},
-		"WD-FS-09": {files, machine(func(h *Host) { h.Skew = 40 * time.Second }), machine(func(h *Host) { delete(h.Weka, "skew") })},
-		"WD-FS-10": {files, nic(func(n *host.NICHealth) { n.MTU = 1500 }), machine(func(h *Host) { h.NICs[0].MTU, h.NICs[1].MTU = 0, 0 })},
-		"WD-FS-11": {files, machine(func(h *Host) { h.Mounts[0].Options = "rw,proto=tcp,addr=10.40.1.11" }), machine(func(h *Host) { h.Mounts[0].Options = "rw" })},
-		"WD-FS-12": {files, machine(func(h *Host) { h.NFSPorts = []string{"tcp 2049"} }), machine(func(h *Host) { h.NFSPorts = nil })},
-		"WD-SW-03": {nil, trouble(switches.OfPower, "power supply 1", "it is Shutdown"), unseen(switches.OfPower)},
-		"WD-SW-04": {nil, trouble(switches.OfFans, "Fan1", "it is Failure"), unseen(switches.OfFans)},
-		"WD-SW-05": {nil, trouble(switches.OfWarmth, "module 1 FRONT", "it is 50 °C"), unseen(switches.OfWarmth)},
-		"WD-SW-06": {nil, trouble(switches.OfLog, "ipqosmgr", "it logs severities up to 2"), unseen(switches.OfLog)},
-		"WD-SW-01": {nil, trouble(switches.OfHardware, "module 1", "it is faulty"), onSwitch(func(sw *Switch) { sw.Conditions = nil })},
+		"WD-FS-01":  {files, machine(func(h *Host) { h.LNet = &host.LNet{Down: "Network is down (-100)"} }), machine(func(h *Host) { h.LNet = nil })},
+		"WD-FS-02":  {files, machine(func(h *Host) { h.LNet.NIs[0].Health = 900 }), machine(func(h *Host) { h.LNet.NIs[0].Health = -1 })},
+		"WD-FS-03":  {files, machine(func(h *Host) { h.LNetToS = "-1" }), machine(func(h *Host) { h.LNetToS = "" })},
+		"WD-FS-04":  {files, machine(func(h *Host) { h.LNet.NIs[0].Credits = 8 }), machine(func(h *Host) { h.LNet.NIs[0].Credits = -1 })},
+		"WD-FS-05":  {files, machine(func(h *Host) { h.Lustre["x-OST0001"] = "inactive" }), machine(func(h *Host) { h.Lustre = nil })},
+		"WD-FS-06":  {files, machine(func(h *Host) { h.LNet.NIs = h.LNet.NIs[:1] }), machine(func(h *Host) { h.LNet = nil })},
+		"WD-FS-07":  {files, machine(func(h *Host) { h.Weka["io_status"] = "STOPPED" }), machine(func(h *Host) { delete(h.Weka, "status") })},
+		"WD-FS-09":  {files, machine(func(h *Host) { h.Skew = 40 * time.Second }), machine(func(h *Host) { delete(h.Weka, "skew") })},
+		"WD-FS-10":  {files, nic(func(n *host.NICHealth) { n.MTU = 1500 }), machine(func(h *Host) { h.NICs[0].MTU, h.NICs[1].MTU = 0, 0 })},
+		"WD-FS-11":  {files, machine(func(h *Host) { h.Mounts[0].Options = "rw,proto=tcp,addr=10.40.1.11" }), machine(func(h *Host) { h.Mounts[0].Options = "rw" })},
+		"WD-FS-12":  {files, machine(func(h *Host) { h.NFSPorts = []string{"tcp 2049"} }), machine(func(h *Host) { h.NFSPorts = nil })},
+		"WD-QOS-19": {nil, trouble(switches.OfAges, "", "it forgets MAC addresses after 300 s"), unseen(switches.OfAges)},
+		"WD-QOS-22": {nil, trouble(switches.OfSaved, "", "3 lines run and are not saved"), unseen(switches.OfSaved)},
+		"WD-ADR-04": {nil, machine(func(h *Host) { h.Keepers["ens0"] = host.Keeper{Name: "NetworkManager"} }), machine(func(h *Host) { h.Keepers = nil })},
+		"WD-ADR-05": {nil, machine(func(h *Host) { h.Firewall.Closed, h.Firewall.Rules = true, nil }), machine(func(h *Host) { h.Firewall = nil })},
+		"WD-NVM-16": {exports, export(func(e *host.Export) { e.Connected = nil }), machine(func(h *Host) { h.Sessions = false })},
+		"WD-NVM-27": {nil, machine(func(h *Host) { h.Thin[0].Data = 81 }), machine(func(h *Host) { h.Thin = nil })},
+		"WD-GPU-05": {gpus, machine(func(h *Host) { h.GPUs.Hooks = []string{"rpcrdma_register_nvfs_dma_ops"} }), machine(func(h *Host) { h.GPUs.Hooks = nil })},
+		"WD-GPU-11": {gpus, machine(func(h *Host) { h.GPUs.ACS["0000:10:02.0"] = "001d" }), machine(func(h *Host) { h.GPUs.ACS = nil })},
+		"WD-FS-13":  {files, machine(func(h *Host) { h.RoCEToS["mlx5_0"] = "0" }), machine(func(h *Host) { h.RoCEToS = nil })},
+		"WD-SW-03":  {nil, trouble(switches.OfPower, "power supply 1", "it is Shutdown"), unseen(switches.OfPower)},
+		"WD-SW-04":  {nil, trouble(switches.OfFans, "Fan1", "it is Failure"), unseen(switches.OfFans)},
+		"WD-SW-05":  {nil, trouble(switches.OfWarmth, "module 1 FRONT", "it is 50 °C"), unseen(switches.OfWarmth)},
+		"WD-SW-06":  {nil, trouble(switches.OfLog, "ipqosmgr", "it logs severities up to 2"), unseen(switches.OfLog)},
+		"WD-SW-01":  {nil, trouble(switches.OfHardware, "module 1", "it is faulty"), onSwitch(func(sw *Switch) { sw.Conditions = nil })},
 		"WD-SW-02": {nil, trouble(switches.OfPair, "", "Peer status is peer link is down"), onSwitch(func(sw *Switch) {
 			sw.Conditions = &switches.Conditions{Gaps: map[string]string{switches.OfPair: "refused: show vpc"}}
 		})},

@@ -150,7 +150,15 @@ func (d *Machine) nics() []NIC {
 
 // factsLooks read the facts of the server and its declared NICs: all of them, or
 // those that something is compared with.
-func (d *Machine) factsLooks() []remote.Look { return d.os.Facts.Looks(d.curious, d.nics()) }
+//
+// Where all facts are asked for, they are those of the NICs that nothing declares, too.
+func (d *Machine) factsLooks() []remote.Look {
+	looks := d.os.Facts.Looks(d.curious, d.nics())
+	if d.curious && d.os.Facts.Survey != nil {
+		looks = slices.Concat(looks, d.os.Facts.Survey())
+	}
+	return looks
+}
 
 // learn keeps the facts that were seen, and what speaks against them. Facts
 // that cannot be read hold nothing up.
@@ -160,6 +168,9 @@ func (d *Machine) learn(seen remote.Seen) error {
 		return err
 	}
 	d.facts, d.findings = f, nil
+	if d.curious && d.os.Facts.Survey != nil {
+		d.surveyed, d.surveyFault = d.os.Facts.Surveyed(seen)
+	}
 	for i, e := range d.expected {
 		n := &f.NICs[i]
 		if row := e.Hardware.NIC(n.ID); row != nil {
@@ -230,31 +241,23 @@ func (d *Machine) ServerFacts(ctx context.Context) (_ *ServerFacts, findings []F
 		}
 	}
 	facts := *d.facts
-	if err := d.undeclared(ctx, &facts); err != nil {
+	if err := d.undeclared(&facts); err != nil {
 		facts.Unlisted = "the NICs that nothing declares are not listed: " + err.Error()
 	}
 	return &facts, d.findings, nil
 }
 
 // undeclared adds the ports that no rnic names.
-func (d *Machine) undeclared(ctx context.Context, known *ServerFacts) error {
-	if d.os.Facts.Survey == nil {
-		return nil
-	}
-	seen, err := d.host.Read(ctx, d.os.Facts.Survey())
-	if err != nil {
-		return err
-	}
-	all, err := d.os.Facts.Surveyed(seen)
-	if err != nil {
-		return err
+func (d *Machine) undeclared(known *ServerFacts) error {
+	if d.surveyed == nil {
+		return d.surveyFault
 	}
 	hardware, err := catalogue.Load()
 	if err != nil {
 		return err
 	}
 	known.NICs = slices.Clone(known.NICs)
-	for _, n := range all.NICs {
+	for _, n := range d.surveyed.NICs {
 		if at := slices.IndexFunc(known.NICs, func(k NICFacts) bool { return k.PCI == n.PCI }); at >= 0 {
 			known.NICs[at].Addresses = n.Addresses
 			continue

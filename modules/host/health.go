@@ -42,6 +42,13 @@ type Health struct {
 	Netdevs  []Netdev          `json:"netdevs,omitempty"`  // nil: not known
 	Rules    *int              `json:"ip_rules,omitempty"`
 	Exports  []Export          `json:"exports,omitempty"`
+	Sessions bool              `json:"sessions,omitempty"`   // Connected of Exports was read
+	Listens  []string          `json:"listens,omitempty"`    // ports of the kernel's target: "tcp 4420"
+	Keepers  map[string]Keeper `json:"keepers,omitempty"`    // by interface; nil: not known
+	Firewall *Firewall         `json:"firewall,omitempty"`   // nil: not known
+	Met      map[string]string `json:"neighbours,omitempty"` // MAC addresses by the IP addresses that it has met; nil: not known
+	Thin     []ThinPool        `json:"thin_pools,omitempty"` // nil: not known, or dm_thin_pool is not loaded
+	RoCEToS  map[string]string `json:"roce_tos,omitempty"`   // default_roce_tos, by RDMA device; nil: not known
 	Mounts   []Mount           `json:"mounts,omitempty"`
 	NFSPorts []string          `json:"nfs_ports,omitempty"` // that knfsd listens on; nil: it does not run
 	NFSRDMA  []int             `json:"nfs_rdma,omitempty"`  // how often each mount over RDMA has connected

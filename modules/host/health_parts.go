@@ -18,6 +18,7 @@ type Netdev struct {
 	Name      string         `json:"name"`
 	Below     string         `json:"below,omitempty"` // the interface that it stands on
 	Kind      string         `json:"kind,omitempty"`  // vlan, bond
+	MAC       string         `json:"mac,omitempty"`
 	MTU       int            `json:"mtu"`
 	Addresses []netip.Prefix `json:"addresses,omitempty"`
 }
@@ -29,6 +30,38 @@ type Export struct {
 	CntlidMin  string            `json:"cntlid_min,omitempty"`
 	CntlidMax  string            `json:"cntlid_max,omitempty"`
 	Namespaces []ExportNamespace `json:"namespaces,omitempty"`
+	Allowed    []string          `json:"allowed,omitempty"`   // hosts that it lets in, by NQN
+	Connected  []string          `json:"connected,omitempty"` // hosts that have a controller of it, where Health.Sessions is
+}
+
+// A Keeper is what manages an interface. One that does not keep takes addresses away when
+// the link is lost.
+type Keeper struct {
+	Name  string `json:"name"`
+	Keeps bool   `json:"keeps"`
+}
+
+// A Firewall is what nftables do with what comes in.
+type Firewall struct {
+	Closed bool           `json:"closed"` // what no rule accepts is dropped
+	Vague  bool           `json:"vague"`  // rules that are not about ports accept something
+	Rules  []FirewallRule `json:"rules,omitempty"`
+}
+
+// A FirewallRule is one about ports.
+type FirewallRule struct {
+	Protocol string `json:"protocol"` // tcp, udp
+	Low      int    `json:"low"`
+	High     int    `json:"high"`
+	Accepts  bool   `json:"accepts"`
+	Packets  uint64 `json:"packets,omitempty"` // that met it; 0 where it does not count
+}
+
+// A ThinPool is one of lvm2, with the percent of it that is used.
+type ThinPool struct {
+	Name     string  `json:"name"`
+	Data     float64 `json:"data"`
+	Metadata float64 `json:"metadata"`
 }
 
 // An ExportNamespace is one of its devices.
@@ -51,6 +84,8 @@ type GPUs struct {
 	Lists   map[string][]string `json:"lists,omitempty"`  // of it
 	Peering *bool               `json:"p2pdma,omitempty"` // the kernel was built with it
 	Counts  string              `json:"counts,omitempty"` // rw_stats_enabled
+	Hooks   []string            `json:"hooks,omitempty"`  // of nvidia-fs in loaded modules, by symbol; nil: not known
+	ACS     map[string]string   `json:"acs,omitempty"`    // ACS control of bridges above GPUs, NICs and drives, in hex; "": it has none. nil: not known
 }
 
 // An LNet is what a machine says of Lustre's network.

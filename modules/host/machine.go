@@ -42,6 +42,9 @@ type Machine struct {
 	facts    *ServerFacts  // nil: not read yet
 	findings []Finding     // of the facts
 
+	surveyed    *ServerFacts // all of its NICs, where all facts were asked for
+	surveyFault error        // why surveyed is nil
+
 	host    Transport // nil: not connected, or at rest
 	close   func() error
 	answers string               // the machine id of who answered Open last

@@ -26,7 +26,7 @@ for c in /sys/class/nvme/*; do
 grep -sH "" $c/model $c/firmware_rev $c/transport $c/state $c/address $c/subsysnqn $c/hostnqn $c/ctrl_loss_tmo $c/fast_io_fail_tmo $c/kato $c/queue_count $c/sqsize $c/reconnect_delay $c/hwmon*/temp1_input $c/hwmon*/temp1_max $c/numa_node $c/device/numa_node
 done
 grep -sH -e "^HugePages_Total" -e "^Hugepagesize" -e "^MemTotal" /proc/meminfo
-` + systemScript + `
+` + systemScript + "\n" + networkScript + "\n" + storageScript + `
 echo "= clock"; date +%s.%N
 echo "= disks"; ls /dev/disk/by-id 2>/dev/null
 for i in $ifs; do

@@ -38,7 +38,8 @@ type healthRead struct {
 	aspm      map[string]string    // by PCI address
 	local     map[string]string    // CPUs, by PCI address
 	gids      map[string]netip.Addr
-	gidTypes  map[string]string // by device/port/index
+	gidTypes  map[string]string    // by device/port/index
+	ports     map[string][2]string // of the kernel's target, by id: transport and service
 }
 
 // parseHealth reads what healthScript printed. Lines that it does not know are left
@@ -58,7 +59,7 @@ func parseHealth(text []byte) *host.Health {
 		}
 		if at[0] != "" {
 			r.said[at] += line + "\n"
-		} else if r.export(line) {
+		} else if r.export(line) || r.target(line) {
 			continue
 		} else if path, value, ok := cutFile(line); ok && !r.system(path, printable(value)) {
 			r.file(path, printable(value))

@@ -131,12 +131,7 @@ func (r *healthRead) export(line string) bool {
 		return false
 	}
 	nqn, value := printable(m[1]), printable(m[5])
-	i := slices.IndexFunc(r.Exports, func(e host.Export) bool { return e.NQN == nqn })
-	if i < 0 {
-		i = len(r.Exports)
-		r.Exports = append(r.Exports, host.Export{NQN: nqn})
-	}
-	e := &r.Exports[i]
+	e := r.exportOf(nqn)
 	switch m[2] {
 	case "attr_allow_any_host":
 		e.AnyHost = value
@@ -153,6 +148,16 @@ func (r *healthRead) export(line string) bool {
 		e.Namespaces[n].Values[m[4]] = value
 	}
 	return true
+}
+
+// exportOf is the subsystem of that name, which is made where it is new.
+func (r *healthRead) exportOf(nqn string) *host.Export {
+	i := slices.IndexFunc(r.Exports, func(e host.Export) bool { return e.NQN == nqn })
+	if i < 0 {
+		i = len(r.Exports)
+		r.Exports = append(r.Exports, host.Export{NQN: nqn})
+	}
+	return &r.Exports[i]
 }
 
 // rest sorts out what tools said that are asked once.
@@ -179,6 +184,8 @@ func (r *healthRead) rest() {
 			r.Rules = &n
 		}
 	}
+	r.network(one)
+	r.storage(one)
 	if text, ok := one("lnet"); ok {
 		r.LNet = lnet(text)
 	}
@@ -224,6 +231,7 @@ func fullness(text string) map[string]int {
 func netdevs(text string) (out []host.Netdev) {
 	var links []struct {
 		Name  string `json:"ifname"`
+		MAC   string `json:"address"`
 		Below string `json:"link"`
 		MTU   int    `json:"mtu"`
 		Info  struct {
@@ -239,7 +247,7 @@ func netdevs(text string) (out []host.Netdev) {
 	}
 	out = []host.Netdev{}
 	for _, l := range links {
-		d := host.Netdev{Name: printable(l.Name), Below: printable(l.Below), Kind: printable(l.Info.Kind), MTU: l.MTU}
+		d := host.Netdev{Name: printable(l.Name), Below: printable(l.Below), Kind: printable(l.Info.Kind), MAC: printable(l.MAC), MTU: l.MTU}
 		for _, a := range l.Addrs {
 			if p := netip.PrefixFrom(a.Local, a.Bits); p.IsValid() && !a.Local.IsLinkLocalUnicast() && !a.Local.IsLoopback() {
 				d.Addresses = append(d.Addresses, p)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"weft/switches"
@@ -86,4 +87,31 @@ func power(text string) (list []switches.Trouble, understood bool) {
 		}
 	}
 	return list, len(all) > 0
+}
+
+var (
+	routes = regexp.MustCompile(`(?m)^interface Vlan-interface\d+$`)
+	macAge = regexp.MustCompile(`(?m)^\s*mac-address timer (?:aging (\d+)|(no-aging))`)
+	arpAge = regexp.MustCompile(`(?m)^\s*arp timer aging (\d+)`)
+)
+
+// ages reads how long MAC addresses and ARP are remembered where the switch routes: 300
+// seconds and 20 minutes by default.
+func ages(text string) (list []switches.Trouble, understood bool) {
+	if !routes.MatchString(text) {
+		return nil, strings.TrimSpace(text) != ""
+	}
+	mac, arp := 300, 0
+	if m := macAge.FindStringSubmatch(text); m != nil {
+		mac, _ = strconv.Atoi(m[1]) // "" of no-aging is 0
+	}
+	for _, m := range arpAge.FindAllStringSubmatch(text, -1) {
+		if n, err := strconv.Atoi(m[1]); err == nil && n < 1e6 {
+			arp = max(arp, n)
+		}
+	}
+	if arp == 0 {
+		arp = 20
+	}
+	return switches.Ages(mac, 60*arp), true
 }

@@ -92,11 +92,30 @@ func FuzzConditions(f *testing.F) {
 	f.Add("HundredGigE1/0/1 transceiver diagnostic information:\n  Current diagnostic parameters:\n    [channel] Bias(mA)  RX power(dBm)  TX power(dBm)\n    1         6.42      -2.55          -2.71\n")
 	f.Fuzz(func(_ *testing.T, text string) {
 		for _, c := range conditions() {
-			if c.Ports != nil {
+			switch {
+			case c.Ports != nil:
 				c.Ports(text)
-			} else {
+			case c.Compare != nil:
+				c.Compare(text, text)
+			default:
 				c.Parse(text)
 			}
 		}
 	})
+}
+
+func TestAges(t *testing.T) {
+	for text, want := range map[string]string{
+		"#\nmac-address timer aging 60\n":                                                 "", // it routes nothing
+		"#\ninterface Vlan-interface40\n":                                                 "it forgets MAC addresses after 300 s and ARP after 1200 s: in between it floods",
+		"#\n mac-address timer aging 1800\n#\ninterface Vlan-interface40\n":               "",
+		"#\n mac-address timer no-aging\n#\ninterface Vlan-interface40\n":                 "",
+		"#\n arp timer aging 5\n mac-address timer aging 60\ninterface Vlan-interface4\n": "it forgets MAC addresses after 60 s and ARP after 300 s: in between it floods",
+		"#\n arp timer aging 5\n#\ninterface Vlan-interface4\n":                           "",
+	} {
+		list, ok := ages(text)
+		if !ok || len(list) > 1 || want == "" && list != nil || want != "" && (list == nil || list[0].Text != want) {
+			t.Errorf("%q: %v %v", text, ok, list)
+		}
+	}
 }

@@ -20,6 +20,8 @@ func conditions() []switches.Condition {
 		{Line: showEnvironment, Of: []string{switches.OfFans}, Parse: fans},
 		{Line: showEnvironment, Of: []string{switches.OfWarmth}, Parse: warmth},
 		{Line: "show logging level", Of: []string{switches.OfLog}, Parse: logLevels},
+		{Line: "show startup-config", Against: showRunning, Of: []string{switches.OfSaved}, Compare: switches.Unsaved("!")},
+		{Line: showRunning, Of: []string{switches.OfAges}, Parse: ages},
 		{Line: "show interface", Of: []string{switches.OfLinks}, Ports: links},
 	}
 }

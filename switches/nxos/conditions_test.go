@@ -65,9 +65,12 @@ func FuzzConditions(f *testing.F) {
 	f.Add("Ethernet1/1\n  Rx Power     -30.45 dBm --    2.00 dBm  -13.90 dBm   -1.00 dBm     -9.90 dBm\n")
 	f.Fuzz(func(_ *testing.T, text string) {
 		for _, c := range conditions() {
-			if c.Ports != nil {
+			switch {
+			case c.Ports != nil:
 				c.Ports(text)
-			} else {
+			case c.Compare != nil:
+				c.Compare(text, text)
+			default:
 				c.Parse(text)
 			}
 		}

@@ -138,3 +138,27 @@ func logLevels(text string) (list []switches.Trouble, understood bool) {
 	}
 	return list, understood
 }
+
+var (
+	routes = regexp.MustCompile(`(?m)^interface Vlan\d+$`)
+	macAge = regexp.MustCompile(`(?m)^mac address-table aging-time (\d+)`)
+	arpAge = regexp.MustCompile(`(?m)^\s+ip arp timeout (\d+)`)
+)
+
+// ages reads how long MAC addresses and ARP are remembered where the switch routes: 1,800
+// and 1,500 seconds by default.
+func ages(text string) (list []switches.Trouble, understood bool) {
+	if !routes.MatchString(text) {
+		return nil, strings.TrimSpace(text) != ""
+	}
+	mac, arp := 1800, 1500
+	if m := macAge.FindStringSubmatch(text); m != nil {
+		mac, _ = strconv.Atoi(m[1]) // of digits
+	}
+	for _, m := range arpAge.FindAllStringSubmatch(text, -1) {
+		if n, err := strconv.Atoi(m[1]); err == nil && n > arp {
+			arp = n
+		}
+	}
+	return switches.Ages(mac, arp), true
+}

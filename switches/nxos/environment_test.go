@@ -95,3 +95,34 @@ func TestTranscriptsLinks(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+func TestAges(t *testing.T) {
+	for text, want := range map[string]string{
+		"version 10.3\nmac address-table aging-time 300\n":                                                 "", // it routes nothing
+		"interface Vlan40\n  ip address 10.40.1.1/24\n":                                                    "", // 1,800 and 1,500
+		"interface Vlan40\n  ip arp timeout 3600\n":                                                        "it forgets MAC addresses after 1800 s and ARP after 3600 s: in between it floods",
+		"mac address-table aging-time 300\ninterface Vlan40\n  no shutdown\n":                              "it forgets MAC addresses after 300 s and ARP after 1500 s: in between it floods",
+		"mac address-table aging-time 0\ninterface Vlan40\n  ip arp timeout 3600\ninterface Ethernet1/1\n": "",
+	} {
+		list, ok := ages(text)
+		if !ok || len(list) > 1 || want == "" && list != nil || want != "" && (list == nil || list[0].Text != want) {
+			t.Errorf("%q: %v %v", text, ok, list)
+		}
+	}
+	if _, ok := ages(""); ok {
+		t.Error("nothing is understood")
+	}
+}
+
+func TestUnsaved(t *testing.T) {
+	saved := "!Startup config saved at: now\nversion 10.3\ninterface Ethernet1/1\n  mtu 9216\n"
+	for running, want := range map[string]int{"!Command: show running-config\n\nversion 10.3\ninterface Ethernet1/1\n  mtu 9216\n": 0, "version 10.3\ninterface Ethernet1/1\n": 1, "version 10.3\ninterface Ethernet1/1\n  mtu 9216\n  password 5 x\n": 1} {
+		list, ok := switches.Unsaved("!")(saved, running)
+		if !ok || len(list) != want || want == 1 && slices.Contains(said(list), "x") {
+			t.Errorf("%q: %v %v", running, ok, list)
+		}
+	}
+	if _, ok := switches.Unsaved("!")("", "version 10.3\n"); ok {
+		t.Error("nothing saved is understood")
+	}
+}
