@@ -95,8 +95,8 @@ func another(votes []string, own string) string {
 // alarms are the words of optics that a check is about, on NICs and, as what, on switches.
 func alarms(what string, words ...string) func(*Site, *ruling) {
 	return func(s *Site, r *ruling) {
-		for _, sw := range s.used() {
-			r.told(sw, what, sw.heardOn)
+		for _, sw := range s.Switches {
+			r.told(sw, what, sw.hasLink)
 		}
 		for _, e := range s.ethernet() {
 			switch {

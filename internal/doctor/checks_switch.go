@@ -32,10 +32,10 @@ func (r *ruling) told(sw *Switch, what string, where func(part string) bool) {
 	}
 }
 
-// heardOn reports whether somebody is heard on a port: of one without a link there is
-// nothing to say.
-func (sw *Switch) heardOn(port string) bool {
-	return slices.ContainsFunc(sw.Neighbours, func(n switches.Neighbour) bool { return n.Port == port })
+// hasLink reports whether a port has a link, as LLDP or the switch tells: of one without
+// there is nothing to say.
+func (sw *Switch) hasLink(port string) bool {
+	return sw.Conditions.Ports[port].Up || slices.ContainsFunc(sw.Neighbours, func(n switches.Neighbour) bool { return n.Port == port })
 }
 
 func anywhere(string) bool { return true }

@@ -186,6 +186,7 @@ func Faults() []string {
 		"deny=REGEXP     of a switch: refuse lines that match as those that the user may not type; empty ends it",
 		"silent=PORT     of a switch: LLDP hears nobody there, whoever is plugged in; hear= ends it",
 		"hear=PORT=PORTID=SYSTEM  of a switch: LLDP hears that there as well, SYSTEM may be empty; hear= ends it",
+		"ail=WHAT        of a switch: it shows that its supply, fan or module fails, that it is warm or logs less, or optic PORT, hot PORT, as far as it shows that; ail= ends it",
 		"full, room      of a switch: its file system has no room left, and has again",
 		"drop-after=N    of a switch: answer N more lines, then cut the connection",
 		"pass=DURATION   of a switch: time passes at once, and what its timers are to do then happens",
@@ -275,6 +276,8 @@ func (d *device) switchFault(name, value string) error {
 		return nil
 	case "hear":
 		return d.hear(value)
+	case "ail":
+		return d.sw.Ail(value)
 	case "full", "room":
 		d.sw.Fill(name == "full")
 		return nil

@@ -38,6 +38,7 @@ func comware() *system {
 		leave:    func(s *session) { s.levels = nil },
 		classify: comwareClassify,
 		lossless: comwareLossless,
+		ailments: []string{"supply", "fan", "module", "optic", "hot"},
 	}
 }
 

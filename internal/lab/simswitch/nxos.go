@@ -42,6 +42,7 @@ func nxos() *system {
 		},
 		classify: nxosClassify,
 		lossless: nxosLossless,
+		ailments: []string{"supply", "fan", "warm", "module", "log", "optic", "hot"},
 	}
 }
 

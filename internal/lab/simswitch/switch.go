@@ -78,6 +78,7 @@ type Switch struct {
 	slow    time.Duration
 	silent  map[string]bool // ports on which LLDP hears nobody
 	also    []Neighbour     // heard beside those that are cabled
+	ails    map[string]bool // see Ail
 
 	hostile     *regexp.Regexp // lines that are answered so
 	hostileText string
@@ -136,6 +137,7 @@ type system struct {
 	complain func(s *session, f *fault, line string)
 	refused  func(s *session, err error)
 	leave    func(*session) // Ctrl-Z
+	ailments []string       // that it shows, see Ail
 
 	classify func(root *node, port string, dscp int) class
 	lossless func(root *node, port string, c class) bool // PFC is on and pauses it
