@@ -16,14 +16,7 @@ import (
 	"weft/plan"
 )
 
-func (a *app) applyCmd() *cobra.Command {
-	var approve bool
-	var takeover string
-	var how order
-	f := planFlags{cables: true}
-	cmd := &cobra.Command{
-		Use: "apply [FILE|store:DIGEST]", Short: "Carry out a plan", Args: counted(cobra.MaximumNArgs(1)),
-		Long: `apply carries out a saved plan, or makes one and asks. It does what the plan says
+const applyLong = `apply carries out a saved plan, or makes one and asks. It does what the plan says
 or less, never more: when a device has moved since the plan was made, nothing is
 changed. A device that fails is put back as it was.
 
@@ -48,68 +41,23 @@ weft worker --lead, weft rollout step or the same order again goes on.
 
 Ctrl-C lets devices that were begun be finished, and begins no other; a second one
 puts back what is being changed; a third ends weft at once, and leaves that to the
-timers which weft has armed on the devices.`,
+timers which weft has armed on the devices.`
+
+func (a *app) applyCmd() *cobra.Command {
+	var how order
+	f := planFlags{cables: true}
+	cmd := &cobra.Command{
+		Use: "apply [FILE|store:DIGEST]", Short: "Carry out a plan", Args: counted(cobra.MaximumNArgs(1)), Long: applyLong,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			a.begin(cmd)
 			a.settle = true
-			if takeover != "" && len(args) == 1 {
-				return usage(errors.New("--takeover reads everything anew: a saved plan does not go with it"))
-			}
 			if len(args) == 1 {
 				return a.applyFile(cmd.Context(), args[0], f, how)
 			}
-			if how.digest != "" {
-				return usage(hint.Wrap(errors.New("--digest: only a saved plan has one"), "weft apply FILE --digest %s", how.digest))
-			}
-			if how.signers != "" {
-				return usage(hint.Wrap(errors.New("--require-signature: only a saved plan can be signed"), "weft apply FILE --require-signature %s", how.signers))
-			}
-			if rec, err := a.runs().Unfinished(cmd.Context(), a.lab); err != nil || rec != nil {
-				if rec != nil && takeover != "" {
-					return usage(hint.Wrap(fmt.Errorf("--takeover: this directory has a run of its own, of %s", rec.Run.Begun.Format("2006-01-02 15:04 MST")), "end it first: weft rollout rollback or abort"))
-				}
-				if err != nil {
-					return err
-				}
-				how.AllowDestroy, how.Another = f.allowDestroy, f.destroy || len(f.target)+len(f.exclude) > 0
-				e, err := a.signing(cmd.Context())
-				if err != nil {
-					return err
-				}
-				return a.carried(cmd.Context(), run.Continue(cmd.Context(), e, rec, how.Order))
-			}
-			if err := a.declares(how.Phase); err != nil {
-				return err
-			}
-			p, made, err := a.plan(cmd.Context(), f)
-			if err != nil {
-				return err
-			}
-			defer p.Close()
-			if err := a.planned(made, f); err != nil {
-				return err
-			}
-			if takeover != "" {
-				if err := a.runs().TakeOver(cmd.Context(), &p.Input, takeover, who()); err != nil {
-					return err
-				}
-			}
-			if err := p.Input.Held(made); err != nil {
-				return &codeError{exitHeld, err}
-			}
-			if len(made.Steps) == 0 && !a.runs().Taking() {
-				return run.Tidy(cmd.Context(), a.env(), p)
-			}
-			if err := a.ask(approve); err != nil {
-				return err
-			}
-			if len(made.Steps) == 0 {
-				return run.Tidy(cmd.Context(), a.env(), p)
-			}
-			return a.carryOut(cmd.Context(), p, made, how.Order)
+			return a.applyNew(cmd.Context(), f, how)
 		},
 	}
-	cmd.Flags().BoolVar(&approve, "auto-approve", false, "do not ask")
+	cmd.Flags().BoolVar(&how.approve, "auto-approve", false, "do not ask")
 	f.scope(cmd)
 	cmd.Flags().BoolVar(&f.destroy, "destroy", false, "remove everything that weft did")
 	acceptFlag(cmd, &how.Accept)
@@ -117,7 +65,7 @@ timers which weft has armed on the devices.`,
 	cmd.Flags().StringVar(&how.signers, "require-signature", "", "refuse a saved plan without FILE.sig by one of these ALLOWED_SIGNERS, as ssh-keygen(1) describes them")
 	cmd.Flags().StringVar(&how.digest, "digest", "", "refuse a saved plan that is not the one that was reviewed (weft show --format markdown), or that is not of the files here")
 	cmd.Flags().BoolVar(&how.Workers, "workers", false, "have weft worker at the sites of the files carry the rollout out, and lead it from here")
-	cmd.Flags().StringVar(&takeover, "takeover", "", "abandon this run, which was begun elsewhere and will not be continued, and plan anew")
+	cmd.Flags().StringVar(&how.takeover, "takeover", "", "abandon this run, which was begun elsewhere and will not be continued, and plan anew")
 	cmd.Flags().StringVar(&how.Phase, "phase", "", "carry out this phase of the rollout only, with its gate")
 	return cmd
 }
@@ -125,8 +73,68 @@ timers which weft has armed on the devices.`,
 // An order is what an operator asks for in addition to the plan.
 type order struct {
 	run.Order
-	signers string // the file of those who may sign a saved plan; "": it need not be signed
-	digest  string // of the saved plan, as it was reviewed; "": any
+	approve  bool   // of a new plan, without being asked
+	takeover string // the run of others to abandon; "": none
+	signers  string // the file of those who may sign a saved plan; "": it need not be signed
+	digest   string // of the saved plan, as it was reviewed; "": any
+}
+
+// applyNew goes on with the run of this directory, or makes a plan, asks, and carries it
+// out.
+func (a *app) applyNew(ctx context.Context, f planFlags, how order) error {
+	if how.digest != "" {
+		return usage(hint.Wrap(errors.New("--digest: only a saved plan has one"), "weft apply FILE --digest %s", how.digest))
+	}
+	if how.signers != "" {
+		return usage(hint.Wrap(errors.New("--require-signature: only a saved plan can be signed"), "weft apply FILE --require-signature %s", how.signers))
+	}
+	if rec, err := a.runs().Unfinished(ctx, a.lab); err != nil || rec != nil {
+		if rec != nil && how.takeover != "" {
+			return usage(hint.Wrap(fmt.Errorf("--takeover: this directory has a run of its own, of %s", rec.Run.Begun.Format("2006-01-02 15:04 MST")), "end it first: weft rollout rollback or abort"))
+		}
+		if err != nil {
+			return err
+		}
+		how.AllowDestroy, how.Another = f.allowDestroy, f.destroy || len(f.target)+len(f.exclude) > 0
+		return a.goOn(ctx, rec, how.Order)
+	}
+	if err := a.declares(how.Phase); err != nil {
+		return err
+	}
+	p, made, err := a.plan(ctx, f)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	if err := a.planned(made, f); err != nil {
+		return err
+	}
+	if how.takeover != "" {
+		if err := a.runs().TakeOver(ctx, &p.Input, how.takeover, who()); err != nil {
+			return err
+		}
+	}
+	if err := p.Input.Held(made); err != nil {
+		return &codeError{exitHeld, err}
+	}
+	if len(made.Steps) > 0 || a.runs().Taking() {
+		if err := a.ask(how.approve); err != nil {
+			return err
+		}
+	}
+	if len(made.Steps) == 0 {
+		return run.Tidy(ctx, a.env(), p)
+	}
+	return a.carryOut(ctx, p, made, how.Order)
+}
+
+// goOn goes on with a run that was cut off, or waits.
+func (a *app) goOn(ctx context.Context, rec *run.Record, o run.Order) error {
+	e, err := a.signing(ctx)
+	if err != nil {
+		return err
+	}
+	return a.carried(ctx, run.Continue(ctx, e, rec, o))
 }
 
 // carryOut applies a plan.
@@ -174,6 +182,9 @@ func (a *app) confirm(approve bool, question, otherwise, advice string) error {
 
 // applyFile carries out a saved plan on the inventory text saved with it.
 func (a *app) applyFile(ctx context.Context, path string, f planFlags, how order) error {
+	if how.takeover != "" {
+		return usage(errors.New("--takeover reads everything anew: a saved plan does not go with it"))
+	}
 	saved, err := a.readVouched(ctx, path, how)
 	if err != nil {
 		return err
@@ -206,12 +217,8 @@ func (a *app) applyFile(ctx context.Context, path string, f planFlags, how order
 	if err != nil {
 		return err
 	}
-	if rec != nil { // it was cut off, or waits
-		e, err := a.signing(ctx)
-		if err != nil {
-			return err
-		}
-		return a.carried(ctx, run.Continue(ctx, e, rec, how.Order))
+	if rec != nil {
+		return a.goOn(ctx, rec, how.Order)
 	}
 	p, err := a.openSaved(saved)
 	if err != nil {

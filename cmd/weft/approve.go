@@ -104,30 +104,17 @@ func (a *app) approve(ctx context.Context, args []string, f approval) error {
 	if err := s.Check(); err != nil {
 		return usage(err)
 	}
-	key, certificate, done, err := approvalKey(ctx, f.key)
-	if err != nil {
-		return fmt.Errorf("--key: %w", err)
-	}
-	defer done()
-	x := approve.Signed{Text: s.Text()}
-	if x.Signature, err = sshsig.Sign(key, certificate, approve.Namespace, x.Text); err != nil {
-		return err
-	}
-	by, err := sshsig.Verify(x.Signature, x.Text, approve.Namespace)
+	x, key, who, err := signApproval(ctx, s, f.key, known.List)
 	if err != nil {
 		return err
-	}
-	who, err := known.List.Allow(by, approve.Namespace, time.Now())
-	if err != nil {
-		return hint.Wrap(fmt.Errorf("this key may not approve: %w", err), "see the file of --signers")
 	}
 	where := f.out
 	if where == "" && rec != nil {
 		where = "kept with the run"
-		err = rec.PutApproval(ctx, s.Phase, keptAs(key.PublicKey(), s.Accept), x.Joined())
+		err = rec.PutApproval(ctx, s.Phase, keptAs(key, s.Accept), x.Joined())
 	} else {
 		if where == "" {
-			where = args[0] + "." + approve.FileName(s, key.PublicKey())
+			where = args[0] + "." + approve.FileName(s, key)
 		}
 		err = approve.Write(where, x)
 	}
@@ -141,6 +128,27 @@ func (a *app) approve(ctx context.Context, args []string, f approval) error {
 	}
 	_, err = fmt.Fprintf(a.stdout, "%s\n%s signed it: %s\n", x.Text, who, where)
 	return err
+}
+
+// signApproval signs a statement with a key that the list allows to, and says whose it is.
+func signApproval(ctx context.Context, s *approve.Statement, keyFile string, list sshsig.Signers) (x approve.Signed, by ssh.PublicKey, who string, err error) {
+	key, certificate, done, err := approvalKey(ctx, keyFile)
+	if err != nil {
+		return x, nil, "", fmt.Errorf("--key: %w", err)
+	}
+	defer done()
+	x.Text = s.Text()
+	if x.Signature, err = sshsig.Sign(key, certificate, approve.Namespace, x.Text); err != nil {
+		return x, nil, "", err
+	}
+	signer, err := sshsig.Verify(x.Signature, x.Text, approve.Namespace)
+	if err != nil {
+		return x, nil, "", err
+	}
+	if who, err = list.Allow(signer, approve.Namespace, time.Now()); err != nil {
+		return x, nil, "", hint.Wrap(fmt.Errorf("this key may not approve: %w", err), "see the file of --signers")
+	}
+	return x, key.PublicKey(), who, nil
 }
 
 // keptAs is how the approval of a key is called with a run.

@@ -29,26 +29,9 @@ type Founding struct {
 
 // Found makes the directory of a server, and returns what it has made.
 func Found(f Founding) (*Place, error) {
-	if f.Name == "" {
-		f.Name = "hub1"
-	}
-	if err := store.CheckKey(f.Name); err != nil || strings.Contains(f.Name, "/") {
-		return nil, fmt.Errorf("%q is no name of a server: it is one part of a-z, 0-9, - and _", f.Name)
-	}
-	if len(f.Hosts) == 0 {
-		f.Hosts = []string{"127.0.0.1"}
-	}
-	names, ports, err := split(f.Hosts)
+	names, ports, err := f.begin()
 	if err != nil {
 		return nil, err
-	}
-	if err := os.MkdirAll(f.Dir, 0o700); err != nil {
-		return nil, err
-	}
-	if there, err := os.ReadDir(f.Dir); err != nil {
-		return nil, err
-	} else if len(there) > 0 {
-		return nil, hint.Wrap(fmt.Errorf("%s is not empty", f.Dir), "a hub wants a directory of its own")
 	}
 	p := &Place{dir: f.Dir, about: about{Format: 1, Name: f.Name, Plain: f.Plain}}
 	if f.Plain {
@@ -88,6 +71,32 @@ func Found(f Founding) (*Place, error) {
 		return nil, err
 	}
 	return p, writeJSON(p.file("hub.json"), p.about) // last: now it is one
+}
+
+// begin makes an empty directory of a founding that can be, and says which names and
+// ports the server has.
+func (f *Founding) begin() (names, ports []string, err error) {
+	if f.Name == "" {
+		f.Name = "hub1"
+	}
+	if err := store.CheckKey(f.Name); err != nil || strings.Contains(f.Name, "/") {
+		return nil, nil, fmt.Errorf("%q is no name of a server: it is one part of a-z, 0-9, - and _", f.Name)
+	}
+	if len(f.Hosts) == 0 {
+		f.Hosts = []string{"127.0.0.1"}
+	}
+	if names, ports, err = split(f.Hosts); err != nil {
+		return nil, nil, err
+	}
+	if err := os.MkdirAll(f.Dir, 0o700); err != nil {
+		return nil, nil, err
+	}
+	if there, err := os.ReadDir(f.Dir); err != nil {
+		return nil, nil, err
+	} else if len(there) > 0 {
+		return nil, nil, hint.Wrap(fmt.Errorf("%s is not empty", f.Dir), "a hub wants a directory of its own")
+	}
+	return names, ports, nil
 }
 
 // Made are the files that a server was made with.

@@ -105,6 +105,22 @@ func (r *Records) bringRun(ctx context.Context, s store.Store, dir string) error
 	if err != nil {
 		return err
 	}
+	if err := bringLoose(ctx, s, id, at); err != nil {
+		return err
+	}
+	if rec.Plain() && h.Owner == "" && !isFile(at("journal.jsonl")) {
+		return nil // it only says that a run was abandoned
+	}
+	text, err := json.Marshal(h)
+	if err != nil {
+		return err
+	}
+	_, err = s.Create(ctx, keyRun(id), text)
+	return err
+}
+
+// bringLoose takes in what needs no understanding; at says where a file of the run is.
+func bringLoose(ctx context.Context, s store.Store, id string, at func(string) string) error {
 	for key, name := range map[string]string{keyAbandoned(id): "abandoned.json", keyRecord(id, "counters"): "counters.json", keyPause(id): "pause"} {
 		text, err := os.ReadFile(at(name))
 		if err == nil && name == "pause" {
@@ -130,15 +146,7 @@ func (r *Records) bringRun(ctx context.Context, s store.Store, dir string) error
 			n++
 		}
 	}
-	if rec.Plain() && h.Owner == "" && !isFile(at("journal.jsonl")) {
-		return nil // it only says that a run was abandoned
-	}
-	text, err := json.Marshal(h)
-	if err != nil {
-		return err
-	}
-	_, err = s.Create(ctx, keyRun(id), text)
-	return err
+	return nil
 }
 
 // bringRollout takes in how far a rollout has come, with its plan.
