@@ -175,6 +175,10 @@ func Faults() []string {
 		"stop-target, start-target  of a server: stop and start weft-target",
 		"lock-packages, unlock-packages  of a server: another package tool is at work, and has ended",
 		"expire, license  of an ESXi host: its licence allows no change, and allows them again",
+		"offline=NQN, online=NQN  of an ESXi host: the controllers of that subsystem are not online, or are again",
+		"blocks=NQN=BYTES  of an ESXi host: the namespaces of that subsystem have such blocks",
+		"dcb=HOW  of an ESXi host: its NICs have ieee, cee or off from their switch, or are silent about it",
+		"longest=BYTES  of an ESXi host: longer packets do not come through; 0: all do",
 		"datastore=NQN=NAME  of an ESXi host: there is a datastore on the namespaces of that subsystem; without a name no longer",
 		"no-sudo, sudo   of a server: sudo asks for a password, and no longer",
 		"narrow, wide    of a server: its cards run with half of their PCIe lanes, and with all",
@@ -335,6 +339,26 @@ func (d *device) esxiFault(name, value string) error {
 	case "datastore":
 		nqn, store, _ := strings.Cut(value, "=")
 		d.esxi.Datastore(nqn, store)
+		return nil
+	case "dcb":
+		return d.esxi.DCB(value)
+	case "offline", "online":
+		d.esxi.Online(value, name == "online")
+		return nil
+	case "blocks":
+		nqn, size, _ := strings.Cut(value, "=")
+		bytes, err := strconv.Atoi(size)
+		if err != nil {
+			return fmt.Errorf("blocks: %q is not NQN=BYTES", value)
+		}
+		d.esxi.Blocks(nqn, bytes)
+		return nil
+	case "longest":
+		bytes, err := strconv.Atoi(value)
+		if err != nil {
+			return fmt.Errorf("longest: %w", err)
+		}
+		d.esxi.Longest(bytes)
 		return nil
 	}
 	return fmt.Errorf("fault %s: not one that a simulated ESXi host has", name)

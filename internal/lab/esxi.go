@@ -22,7 +22,15 @@ func newESXi(m *inventory.Model, s *inventory.Server, cards map[*inventory.RNIC]
 		card := newCard(m, s, r, i)
 		cards[r] = card
 		rdma := r.Fabric == nil || r.Fabric.Transport != "tcp"
-		spec.spec.NICs = append(spec.spec.NICs, simesxi.NIC{PCI: card.PCI, MAC: card.MAC, Speed: card.Speed, RDMA: rdma})
+		nic := simesxi.NIC{PCI: card.PCI, MAC: card.MAC, Speed: card.Speed, RDMA: rdma}
+		if r.Fabric != nil && r.Fabric.Lossless() {
+			for _, c := range r.Fabric.Classes {
+				if c.PFC {
+					nic.Lossless = append(nic.Lossless, c.Priority)
+				}
+			}
+		}
+		spec.spec.NICs = append(spec.spec.NICs, nic)
 	}
 	return spec
 }

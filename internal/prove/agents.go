@@ -50,7 +50,7 @@ func reckon(rows []*Row, before, after account) []Judgement {
 	whole := map[string]bool{}
 	var order []*Row
 	for _, row := range rows {
-		if t := row.flow.target; row.Probe != "" || t.Server == nil || t.Engine == "nvmet" {
+		if t := row.flow.target; row.Probe != "" || row.Unprobed || t.Server == nil || t.Engine == "nvmet" {
 			continue // nobody counts it
 		}
 		nqn := row.flow.sub.NQN

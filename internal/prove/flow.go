@@ -171,6 +171,10 @@ func (r *run) row(ctx context.Context, f flow) *Row {
 			return row
 		}
 	}
+	if !f.local && r.witness(f.from) != nil {
+		row.Why, row.Unprobed = unprobed, true
+		return row
+	}
 	ask := r.probe
 	if f.wire != "" {
 		ask, row.Transport, row.Op = r.toAndFro, wireTransport(f.wire), f.wire
@@ -374,7 +378,10 @@ func (r *run) emit(row *Row) {
 	}
 	e := plan.Event{Time: time.Now(), Type: plan.EventProbe, Device: row.Initiator,
 		Message: fmt.Sprintf("%s: p99 %v of %d", row.Pair(), row.P99, row.Samples), Data: map[string]any{"probe": row}}
-	if row.Why != "" || row.Errors > 0 {
+	switch {
+	case row.Unprobed:
+		e.Message = row.Pair() + ": " + string(NotMeasured) + ": " + row.Why
+	case row.Why != "" || row.Errors > 0:
 		e.Level, e.Message = "error", row.Pair()+": "+row.Why+row.FirstErr
 	}
 	r.in.Emit(e)

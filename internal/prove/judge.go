@@ -24,6 +24,10 @@ func judge(res *Result, v *inventory.Validation, base *Baseline, unknown unknown
 			if other(row) || m.Size != 0 && m.Size != row.Size || len(v.Sizes) > 0 && !slices.Contains(v.Sizes, row.Size) {
 				continue
 			}
+			if row.Unprobed {
+				res.Judgements = append(res.Judgements, judgeUnprobed(res, v, m, row))
+				continue
+			}
 			known := base.of(row) != nil
 			if m.HasMax {
 				j := one(res, v, m, row)
@@ -42,7 +46,11 @@ func judge(res *Result, v *inventory.Validation, base *Baseline, unknown unknown
 	if !slices.ContainsFunc(v.Metrics, func(m *inventory.Metric) bool { return m.Name == "errors" && m.HasMax }) {
 		none := &inventory.Metric{Name: "errors", HasMax: true}
 		for _, row := range res.Rows {
-			if !other(row) {
+			switch {
+			case other(row):
+			case row.Unprobed:
+				res.Judgements = append(res.Judgements, judgeUnprobed(res, v, none, row))
+			default:
 				res.Judgements = append(res.Judgements, one(res, v, none, row))
 			}
 		}

@@ -46,6 +46,8 @@ type Row struct {
 	P99  time.Duration `json:"p99_ns"`
 	P999 time.Duration `json:"p999_ns"`
 	Why  string        `json:"why,omitempty"` // it could not be measured
+	// Unprobed: no probe of weft runs on the initiator.
+	Unprobed bool `json:"unprobed,omitempty"`
 
 	Wanted int `json:"wanted"` // samples
 
@@ -181,6 +183,10 @@ type Input struct {
 	// answer. nil: no server is asked.
 	Paths func(context.Context, *inventory.Server) ([]Path, error)
 
+	// Witness is how a server is asked on which weft's probes do not run; nil: they
+	// do, and without the function everywhere.
+	Witness func(*inventory.Server) Witness
+
 	beat time.Duration // between signs of life; 0: beatInterval
 	// Conclude also judges the checks and computes the outputs.
 	Conclude bool
@@ -279,8 +285,11 @@ func (r *run) judgePaths(ctx context.Context, res *Result, validations []*invent
 	ways := legs(in.Model, in.There)
 	place(res, ways)
 	res.Judgements = append(res.Judgements, fallenBack(res.Rows)...)
+	if in.Path || in.Classes {
+		res.Judgements = append(res.Judgements, r.testified(ctx)...)
+	}
 	if in.Path {
-		res.Judgements = append(res.Judgements, r.jumbo(ctx, ways)...)
+		res.Judgements = append(res.Judgements, r.jumbo(ctx, slices.DeleteFunc(slices.Clone(ways), func(l leg) bool { return r.witness(l.from.Server) != nil }))...)
 		res.Judgements = append(res.Judgements, r.classified(res, ways)...)
 	}
 	if in.Classes && !in.Path && res.After != nil {

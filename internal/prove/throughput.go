@@ -42,7 +42,7 @@ func (r *run) throughput(ctx context.Context, all []flow) []*Throughput {
 	var list []flow
 	seen := map[string]bool{}
 	for _, f := range all {
-		if f.wire != "" {
+		if f.wire != "" || !f.local && r.witness(f.from) != nil {
 			continue
 		}
 		f.size = throughputSize

@@ -17,12 +17,33 @@ import (
 func (s *Site) Measure(ctx context.Context, in prove.Input) (*prove.Result, error) {
 	hosts := s.Logins()
 	defer hosts.End()
-	in.Model, in.Emit, in.Host, in.Attached, in.Switch, in.NICs = s.Model, s.Input.Emit, hosts.Host, s.Attached, s.counted, s.countNICs
+	in.Model, in.Emit, in.Host, in.Attached, in.Switch, in.NICs, in.Witness = s.Model, s.Input.Emit, hosts.Host, s.Attached, s.counted, s.countNICs, s.witness
 	if s.access.Hollow != nil {
 		in.Hollow = s.access.Hollow()
 	}
 	in.Volume = func(v *inventory.Volume, on *inventory.Server) string { return modules.VolumePath(s.Model.Name, v, on) }
 	return prove.Run(ctx, in)
+}
+
+// witness is how a server is asked on which weft's probes do not run; nil: they do.
+func (s *Site) witness(server *inventory.Server) prove.Witness {
+	d, err := plan.As[modules.Hosted](s.Input.Devices, server.Addr, "is no machine that weft manages")
+	if err != nil || d.OS().Witness == nil {
+		return nil
+	}
+	return func(ctx context.Context, h remote.Host, ways []prove.Way) ([]prove.Testimony, error) {
+		of := make([]host.Way, len(ways))
+		for i, w := range ways {
+			of[i] = host.Way{NIC: w.NIC, Portal: w.Portal, NQNs: w.Subsystems}
+		}
+		says, err := d.OS().Witness(ctx, h, of)
+		out := make([]prove.Testimony, len(says))
+		for i, t := range says {
+			v := map[host.Holding]prove.Verdict{host.Holds: prove.Pass, host.Broken: prove.Fail, host.Unknown: prove.Inconclusive}[t.Holds]
+			out[i] = prove.Testimony{Way: t.Way, OfNIC: t.OfNIC, Metric: t.Metric, Verdict: v, Why: t.Why, Note: t.Note}
+		}
+		return out, err
+	}
 }
 
 // counted asks a switch what it has counted on ports.

@@ -222,6 +222,10 @@ func line(w io.Writer, s Style, r *prove.Result, row *prove.Row, low, high time.
 		over += " " + row.Mode
 	}
 	fmt.Fprintf(w, "  %s %s %s %s ", pad(from, 20), pad(to, 22), pad(plane, 5), pad(over, 9))
+	if row.Unprobed {
+		fmt.Fprintln(w, s.dress(faint, string(prove.NotMeasured)+": "+row.Why))
+		return
+	}
 	if row.Why != "" || row.Samples == 0 {
 		fmt.Fprintln(w, s.dress(red, row.Why+row.FirstErr))
 		return

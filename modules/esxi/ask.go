@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -24,8 +25,49 @@ func (t transport) Read(ctx context.Context, looks []remote.Look) (remote.Seen, 
 			return remote.Seen{}, fmt.Errorf("look at %s: ESXi is asked by commands only", l)
 		}
 	}
-	seen, err := remote.Read(ctx, t.Host, looks)
-	return seen, cannot(err)
+	var plain, named []remote.Look
+	for _, l := range looks {
+		if slices.ContainsFunc(l.Args, meansDevice) {
+			named = append(named, l)
+		} else {
+			plain = append(plain, l)
+		}
+	}
+	if len(named) > 0 {
+		plain = append(plain, deviceLooks()...)
+	}
+	seen, err := remote.Read(ctx, t.Host, plain)
+	if err != nil || len(named) == 0 {
+		return seen, cannot(err)
+	}
+	return t.readNamed(ctx, plain, named, seen)
+}
+
+// readNamed takes the looks that mean devices by their place, whose names have been seen.
+func (t transport) readNamed(ctx context.Context, plain, named []remote.Look, seen remote.Seen) (remote.Seen, error) {
+	var answers []remote.Answer
+	for _, l := range plain {
+		answers = append(answers, remote.Answer{Look: l, Sight: seen.Of(l)})
+	}
+	d, err := readDevices(seen)
+	if err != nil {
+		return remote.Seen{}, err
+	}
+	of, second := map[int]remote.Look{}, []remote.Look{}
+	for i, l := range named {
+		args, err := d.names(l.Args)
+		if err != nil {
+			answers = append(answers, remote.Answer{Look: l, Sight: remote.Sight{Err: err}})
+			continue
+		}
+		of[i] = remote.Look{Args: args, Own: l.Own}
+		second = append(second, of[i])
+	}
+	more, err := remote.Read(ctx, t.Host, second)
+	for i, l := range of {
+		answers = append(answers, remote.Answer{Look: named[i], Sight: more.Of(l)})
+	}
+	return remote.NewSeen(answers...), cannot(err)
 }
 
 func (t transport) Do(ctx context.Context, s remote.Step) error {

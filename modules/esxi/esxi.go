@@ -14,24 +14,25 @@ import (
 // OS is the host system esxi.
 func OS() *host.OS {
 	return &host.OS{
-		Name:    "esxi",
-		Method:  "esxcli over SSH, each step with its undo; a script that sleeps reverts changes of the network unless they are proven",
-		Open:    open,
-		Refused: loginFailed,
-		Who:     host.Identity{Looks: whoLooks, Parse: parseWho},
-		Kinds:   Kinds,
-		Memory:  keepsakes(),
-		Fence:   keepsakes().Fence(),
-		Guard:   sleeper{},
-		Last:    backUp,
-		Port:    portOf,
-		Connect: connect,
-		Facts:   &host.Teller{Looks: factsLooks, Parse: tellFacts, Check: checkNIC, Survey: surveyLooks, Surveyed: surveyed},
+		Name:     "esxi",
+		Method:   "esxcli over SSH, each step with its undo; a script that sleeps reverts changes of the network unless they are proven",
+		Open:     open,
+		Refused:  loginFailed,
+		Who:      host.Identity{Looks: whoLooks, Parse: parseWho},
+		Kinds:    Kinds,
+		Memory:   keepsakes(),
+		Fence:    keepsakes().Fence(),
+		Guard:    sleeper{},
+		Last:     backUp,
+		Port:     portOf,
+		Connect:  connect,
+		Counters: meter,
+		Probe:    &host.Prober{Attached: readAttached, Live: readLive},
+		Witness:  witness,
+		Facts:    &host.Teller{Looks: factsLooks, Parse: tellFacts, Check: checkNIC, Survey: surveyLooks, Surveyed: surveyed},
 		Without: map[host.Feature]string{
-			host.Intents:  "drives, targets and weft's own agents are none of a hypervisor's",
-			host.Counting: "what its NICs count by class stands in statistics of each driver, whose form has no source",
-			host.Probing:  "weft's probes do not run on ESXi",
-			host.Cutting:  "weft cuts no link of a hypervisor",
+			host.Intents: "drives, targets and weft's own agents are none of a hypervisor's",
+			host.Cutting: "weft cuts no link of a hypervisor",
 		},
 	}
 }
@@ -47,7 +48,7 @@ func backUp(ctx context.Context, t host.Transport) error {
 // Kinds are all the kinds of resources on an ESXi host, which ledgers may name.
 func Kinds() []host.AnyKind {
 	return []host.AnyKind{
-		VSwitchKind(), PortGroupKind(), VMKernelKind(), ServiceKind(), NVMeAdapterKind(), NVMeConnectionKind(),
+		DCBKind(), VSwitchKind(), PortGroupKind(), VMKernelKind(), ServiceKind(), NVMeAdapterKind(), NVMeConnectionKind(),
 		OptionKind(), RulesetKind(), ParametersKind(),
 	}
 }

@@ -43,6 +43,9 @@ func portOf(d *host.Machine, r *inventory.RNIC) (list []host.Wanted, err error) 
 	add := func(kind, name string, r plan.Resource) {
 		list = append(list, host.Wanted{Kind: kind, Name: name, Resource: r})
 	}
+	if list := losslessOf(r.Fabric); list != nil {
+		add("dcb", r.Name, DCBKind().Want(d, &DCB{PCI: r.PCI, Lossless: list}))
+	}
 	mtu := r.Fabric.HostMTU
 	add("vswitch", v.VSwitch, VSwitchKind().Want(d, &VSwitch{Name: v.VSwitch, PCI: r.PCI, MTU: mtu}))
 	add("portgroup", v.VSwitch, PortGroupKind().Want(d, &PortGroup{Name: v.VSwitch, VSwitch: v.VSwitch, PCI: r.PCI}))

@@ -83,6 +83,7 @@ type NVMeConnection struct {
 	adapter string // observed
 	offline bool
 	leads   leads
+	odd     []string // namespaces in blocks that ESXi does not take
 	also    []string // other portals over which the same adapter has the subsystem
 }
 
@@ -141,13 +142,13 @@ func (n *NVMeConnection) Parse(s remote.Seen) (*NVMeConnection, error) {
 		return nil, nil // it comes with a step before
 	}
 	var have *NVMeConnection
-	number := ""
+	mine := controller{}
 	var also []string
 	for _, c := range all {
 		switch {
 		case c.adapter != on.Name || c.nqn != n.NQN:
 		case c.address == n.Address.String():
-			have, number = &NVMeConnection{NQN: n.NQN, Transport: n.Transport, Address: n.Address, PCI: n.PCI, HostNQN: n.HostNQN, adapter: on.Name, offline: !c.online}, c.number
+			have, mine = &NVMeConnection{NQN: n.NQN, Transport: n.Transport, Address: n.Address, PCI: n.PCI, HostNQN: n.HostNQN, adapter: on.Name, offline: !c.online}, c
 		default:
 			also = append(also, c.address)
 		}
@@ -155,7 +156,8 @@ func (n *NVMeConnection) Parse(s remote.Seen) (*NVMeConnection, error) {
 	if have == nil {
 		return nil, nil
 	}
-	have.also, have.leads = also, leads{[]string{number}, readStores(s, all, &err)}
+	have.also, have.leads = also, leads{[]string{mine.number}, readStores(s, all, &err)}
+	have.odd, _ = readBlocks(s, []controller{mine}, &err)
 	if err != nil {
 		return nil, err
 	}
@@ -192,7 +194,10 @@ func (n *NVMeConnection) Keeps() string {
 }
 
 func (n *NVMeConnection) Left() string {
-	if n.offline {
+	switch {
+	case len(n.odd) > 0:
+		return strings.Join(n.odd, ", ")
+	case n.offline:
 		return "its controller is not online: esxcli nvme controller list, /var/log/vmkernel.log"
 	}
 	return ""
@@ -209,10 +214,7 @@ const connectPatience = 20 * time.Second // until a controller is online
 
 // Verify: the controller is online.
 func (n *NVMeConnection) Verify(ctx context.Context, h remote.Host) error {
-	t := transport{h}
-	if asked, ok := h.(transport); ok {
-		t = asked
-	}
+	t := asked(h)
 	for deadline := time.Now().Add(connectPatience); ; {
 		seen, err := t.Read(ctx, n.Looks())
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"weft/internal/remote"
@@ -25,11 +26,7 @@ func adapterName(transport, pci string) string { return "{adapter " + transport 
 
 // resolve gives arguments the names that they stand for today.
 func (t transport) resolve(ctx context.Context, args []string) ([]string, error) {
-	asks := false
-	for _, a := range args {
-		asks = asks || named.MatchString(a)
-	}
-	if !asks {
+	if !slices.ContainsFunc(args, meansDevice) {
 		return args, nil
 	}
 	seen, err := t.Read(ctx, deviceLooks())
@@ -40,7 +37,15 @@ func (t transport) resolve(ctx context.Context, args []string) ([]string, error)
 	if err != nil {
 		return nil, err
 	}
-	out := make([]string, len(args))
+	return d.names(args)
+}
+
+// meansDevice reports whether an argument stands for the name of a device.
+func meansDevice(arg string) bool { return named.MatchString(arg) }
+
+// names gives arguments the names that they stand for.
+func (d devices) names(args []string) (out []string, err error) {
+	out = make([]string, len(args))
 	for i, a := range args {
 		if out[i] = a; !named.MatchString(a) {
 			continue

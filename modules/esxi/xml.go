@@ -246,3 +246,15 @@ func (r row) list(name string) (list []string) {
 	}
 	return list
 }
+
+// words are those of a field, which may be a list or a text; nil: there is none.
+func (r row) words(name string) (list []string) {
+	f := r.find(name)
+	if f == nil {
+		return nil
+	}
+	for _, item := range f.items {
+		list = append(list, item.text)
+	}
+	return append(list, strings.Fields(f.value.text)...)
+}

@@ -39,6 +39,7 @@ type OS struct {
 
 	Counters Meter   // nil: what its NICs count is not measured
 	Probe    *Prober // nil: what its kernel has connected is not known
+	Witness  Witness // nil: weft's probes run there
 	Cut      *Cutter // nil: no link of it is cut to see what becomes of I/O
 
 	// Port makes what a port of a NIC is to have, each after the one before it, and

@@ -48,6 +48,37 @@ type LivePath struct {
 	Address      netip.AddrPort // of the portal
 }
 
+// A Witness asks a machine, on which weft's probes do not run, what it knows of ways that
+// its connections take. It changes nothing.
+type Witness func(ctx context.Context, h remote.Host, ways []Way) ([]Testimony, error)
+
+// A Way leads from a NIC to a portal of subsystems.
+type Way struct {
+	NIC    *inventory.RNIC
+	Portal netip.AddrPort
+	NQNs   []string // of the subsystems
+}
+
+// A Testimony is what a machine says of a way, or of its NIC.
+type Testimony struct {
+	Way    int // of those that were asked for
+	OfNIC  bool
+	Metric string // controllers, paths, blocks, jumbo, dcb
+	Holds  Holding
+	Why    string // it does not hold, or is not known
+	Note   string // what was looked at
+}
+
+// Holding says whether something is as it is to be.
+type Holding int
+
+// What is not told is unknown, and never holds.
+const (
+	Unknown Holding = iota
+	Holds
+	Broken
+)
+
 // A Cutter cuts links, to see what becomes of I/O.
 type Cutter struct {
 	// Cut takes a NIC out of service. Before that it has the machine put it back

@@ -35,6 +35,8 @@ type NIC struct {
 	MAC   string // "": derived from the host's name and PCI
 	Speed int64  // bit/s; 0: 100 Gbit/s
 	RDMA  bool
+
+	Lossless []int // priorities for which its switch gives PFC by DCBX
 }
 
 // A Host is one simulated host. It is an sshd.Machine.
@@ -58,6 +60,8 @@ type Host struct {
 	wake      chan struct{} // closed when whoever sleeps is to wake
 	fault     string        // what esxcli answers to changes; "": nothing is wrong
 	slow      time.Duration
+	dcb       string // what NICs say of DCB
+	longest   int    // packets that come through, bytes; 0: all
 }
 
 type nic struct {
@@ -101,6 +105,8 @@ type controller struct {
 	number                     int
 	nqn, adapter, address, dev string
 	extent                     string // name of the datastore on its namespace; "": none
+	offline                    bool
+	blocks                     int // bytes; 0: 512
 }
 
 // clone is a copy that shares nothing which changes.
@@ -118,7 +124,7 @@ func (c config) clone() config {
 // New makes a host that is up, as it is after its installation: a switch with the
 // management NIC, its port group and vmk0.
 func New(spec Spec) (*Host, error) {
-	h := &Host{spec: spec, processes: map[int]string{}, wake: make(chan struct{}), loaded: map[string]string{}}
+	h := &Host{spec: spec, processes: map[int]string{}, wake: make(chan struct{}), loaded: map[string]string{}, dcb: dcbIEEE}
 	h.alive, h.stop = context.WithCancel(context.Background())
 	if h.uuid = spec.MachineID; h.uuid == "" {
 		sum := sha256.Sum256([]byte("machine " + spec.Name))
@@ -212,6 +218,28 @@ func (h *Host) Datastore(nqn, name string) {
 	for i := range h.now.controllers {
 		if h.now.controllers[i].nqn == nqn {
 			h.now.controllers[i].extent = name
+		}
+	}
+}
+
+// Online takes the controllers of a subsystem off, or back.
+func (h *Host) Online(nqn string, online bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i := range h.now.controllers {
+		if h.now.controllers[i].nqn == nqn {
+			h.now.controllers[i].offline = !online
+		}
+	}
+}
+
+// Blocks has the namespaces of a subsystem in blocks of a size, bytes.
+func (h *Host) Blocks(nqn string, size int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i := range h.now.controllers {
+		if h.now.controllers[i].nqn == nqn {
+			h.now.controllers[i].blocks = size
 		}
 	}
 }

@@ -3,6 +3,7 @@
 package simesxi
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -20,6 +21,7 @@ func aboutNVMe() []command {
 		{words: "nvme adapter list", source: nvmeGuide, run: adapterList},
 		{words: "nvme controller list", source: nvmeGuide, run: controllerList},
 		{words: "nvme namespace list", source: nvmeGuide, run: namespaceList},
+		{words: "storage hpp path list", source: reference + "; NetApp, ontap-sanhost, nvme-esxi-8", run: hppList},
 		{words: "storage vmfs extent list", source: reference, run: extentList},
 		{words: "nvme fabrics enable", options: map[string]string{"p": "protocol", "d": "device"}, needed: "pd", changes: true, source: nvmeGuide + "; " + ciscoVIC, run: fabricsEnable},
 		{words: "nvme fabrics connect", options: map[string]string{"a": "adapter", "i": "ip-address", "p": "port-number", "s": "subsystem-nqn"}, needed: "aips", changes: true, source: nvmeGuide, run: fabricsConnect},
@@ -68,7 +70,7 @@ func fabricsEnable(h *Host, o map[string]string) (string, error) {
 func controllerList(h *Host, _ map[string]string) (string, error) {
 	var rows []string
 	for _, c := range h.now.controllers {
-		rows = append(rows, structure("NvmeController", "Adapter", c.adapter, "ControllerNumber", c.number, "IsOnline", true, "IsVVOL", false,
+		rows = append(rows, structure("NvmeController", "Adapter", c.adapter, "ControllerNumber", c.number, "IsOnline", !c.offline, "IsVVOL", false,
 			"Name", c.nqn+"#"+c.adapter+"#"+c.address, "TransportType", h.transportOf(c.adapter)))
 	}
 	return list(rows...), nil
@@ -86,7 +88,21 @@ func (h *Host) transportOf(name string) string {
 func namespaceList(h *Host, _ map[string]string) (string, error) {
 	var rows []string
 	for _, c := range h.now.controllers {
-		rows = append(rows, structure("NvmeNamespace", "BlockSize", 512, "CapacityinMB", 10240, "ControllerNumber", c.number, "Name", c.dev, "NamespaceID", 1))
+		rows = append(rows, structure("NvmeNamespace", "BlockSize", cmp.Or(c.blocks, 512), "CapacityinMB", 10240, "ControllerNumber", c.number, "Name", c.dev, "NamespaceID", 1))
+	}
+	return list(rows...), nil
+}
+
+// hppList: a controller that is not online has no path that is active.
+func hppList(h *Host, _ map[string]string) (string, error) {
+	var rows []string
+	for i, c := range h.now.controllers {
+		state := "active"
+		if c.offline {
+			state = "dead"
+		}
+		rows = append(rows, structure("HppPath", "Device", c.dev, "DeviceDisplayName", "NVMe "+h.transportOf(c.adapter)+" Disk ("+c.dev+")", "PathState", state,
+			"PathConfig", "{ANA_GRP_id=1,ANA_GRP_state=AO,health=UP}", "RuntimeName", fmt.Sprintf("%s:C0:T%d:L0", c.adapter, i)))
 	}
 	return list(rows...), nil
 }
@@ -141,18 +157,7 @@ func (h *Host) reaches(a adapter, to netip.Addr) bool {
 		if g.override {
 			links = g.active
 		}
-		ip, err := netip.ParseAddr(v.address)
-		mask, bad := netip.ParseAddr(v.mask)
-		if err != nil || bad != nil || !slices.Contains(links, up) || !slices.Contains(v.tags, tag) {
-			continue
-		}
-		bits := 0
-		for _, b := range mask.AsSlice() {
-			for ; b&0x80 != 0; b <<= 1 {
-				bits++
-			}
-		}
-		if netip.PrefixFrom(ip, bits).Contains(to) {
+		if slices.Contains(links, up) && slices.Contains(v.tags, tag) && v.contains(to) {
 			return true
 		}
 	}

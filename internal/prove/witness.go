@@ -1,0 +1,138 @@
+package prove
+
+import (
+	"context"
+	"net/netip"
+	"slices"
+
+	"weft/internal/remote"
+	"weft/inventory"
+)
+
+// A Witness asks a machine on which weft's probes do not run what it knows of its own
+// connections: of each way whatever can be told.
+type Witness func(ctx context.Context, h remote.Host, ways []Way) ([]Testimony, error)
+
+// A Way leads from a NIC to a portal.
+type Way struct {
+	NIC        *inventory.RNIC
+	Portal     netip.AddrPort
+	Subsystems []string // NQNs
+}
+
+// A Testimony is what a machine says of a way, or of its NIC.
+type Testimony struct {
+	Way     int // of those that were asked for
+	OfNIC   bool
+	Metric  string
+	Verdict Verdict
+	Why     string // it does not hold, or is not known
+	Note    string // what was looked at
+}
+
+// unprobed is why a read from such a machine was not measured.
+const unprobed = "weft's probes do not run there"
+
+// witness is how a server is asked on which weft's probes do not run; nil: they do.
+func (r *run) witness(s *inventory.Server) Witness {
+	if r.in.Witness == nil {
+		return nil
+	}
+	return r.in.Witness(s)
+}
+
+// judgeUnprobed judges what nobody could measure: that holds nothing up where another
+// host was measured over the same plane.
+func judgeUnprobed(res *Result, v *inventory.Validation, m *inventory.Metric, row *Row) Judgement {
+	j := Judgement{Validation: v.Name, Metric: m.Name, Pair: row.Pair(), Size: row.Size, Limit: m.Max, Latency: m.Name != "errors", Verdict: NotMeasured, Why: row.Why}
+	if !slices.ContainsFunc(res.Rows, func(other *Row) bool {
+		return !other.Unprobed && other.Why == "" && other.Probe == row.Probe && other.Plane == row.Plane
+	}) {
+		j.Verdict, j.Why = Inconclusive, row.Why+", and no other host was measured over this plane"
+	}
+	return j
+}
+
+// testified asks each server that has a witness about all ways of its initiators.
+func (r *run) testified(ctx context.Context) (out []Judgement) {
+	type asked struct {
+		ask    Witness
+		ways   []Way
+		labels []string
+	}
+	all, order := map[*inventory.Server]*asked{}, []*inventory.Server{}
+	for _, i := range r.in.Model.Initiators {
+		ask := r.witness(i.Server)
+		if ask == nil {
+			continue
+		}
+		for _, c := range i.Connects {
+			for _, t := range c.To {
+				if r.in.There != nil && !r.in.There(i.Server, t) {
+					continue
+				}
+				for _, p := range t.Portals {
+					nic := nicTowards(i.Server, p)
+					if nic == nil {
+						continue
+					}
+					if all[i.Server] == nil {
+						all[i.Server], order = &asked{ask: ask}, append(order, i.Server)
+					}
+					w := Way{NIC: nic, Portal: p.Address}
+					for _, sub := range t.Subsystems {
+						w.Subsystems = append(w.Subsystems, sub.NQN)
+					}
+					row := &Row{Initiator: i.Server.Addr, Target: t.Addr}
+					row.Plane, row.At = flow{target: t, portal: p}.plane()
+					row.Remote = p.Address.String()
+					all[i.Server].ways, all[i.Server].labels = append(all[i.Server].ways, w), append(all[i.Server].labels, row.Pair())
+				}
+			}
+		}
+	}
+	answers := make([][]Judgement, len(order))
+	asking := newQuestions()
+	for n, s := range order {
+		asking.Go(func() { answers[n] = r.hear(ctx, s, all[s].ask, all[s].ways, all[s].labels) })
+	}
+	asking.Wait()
+	return slices.Concat(answers...)
+}
+
+// hear is what one server says. One that says nothing has proven nothing.
+func (r *run) hear(ctx context.Context, s *inventory.Server, ask Witness, ways []Way, labels []string) (out []Judgement) {
+	h, err := r.hosts.of(ctx, s)
+	var says []Testimony
+	if err == nil {
+		says, err = ask(ctx, h, ways)
+	}
+	if err != nil {
+		return []Judgement{{Validation: pathName, Metric: "connections", Pair: s.Addr, Counted: true, Verdict: Inconclusive, Why: err.Error()}}
+	}
+	for _, t := range says {
+		j := Judgement{Validation: pathName, Metric: t.Metric, Pair: labels[t.Way], Counted: true, Verdict: t.Verdict, Why: t.Why, Note: t.Note}
+		if t.OfNIC {
+			j.Pair = portOf(ways[t.Way].NIC)
+		}
+		if t.Verdict == Fail {
+			j.Value = 1
+		}
+		out = append(out, j)
+	}
+	return out
+}
+
+// nicTowards is the NIC of a server from which a portal is reached; nil: there is none.
+func nicTowards(s *inventory.Server, p inventory.Portal) *inventory.RNIC {
+	if r := inPlane(s, p.Plane); r != nil {
+		return r
+	}
+	i := slices.IndexFunc(s.RNICs, func(r *inventory.RNIC) bool {
+		return r.Address.IsValid() && r.Address.Masked().Contains(p.Address.Addr())
+	})
+	if i < 0 {
+		return nil
+	}
+	return s.RNICs[i]
+}

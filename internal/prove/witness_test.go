@@ -1,0 +1,79 @@
+package prove
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"slices"
+	"testing"
+
+	"weft/internal/remote"
+	"weft/inventory"
+)
+
+// What no probe measures holds nothing up where another host was measured over the same
+// plane, and is inconclusive where nobody was.
+func TestUnprobed(t *testing.T) {
+	none := &Row{Initiator: "server.esx", Target: "target.st", Plane: "a", Why: unprobed, Unprobed: true}
+	other := func(plane, why string) *Row {
+		return &Row{Initiator: "server.cn", Target: "target.st", Plane: plane, Why: why, Wanted: 1}
+	}
+	v := &inventory.Validation{Name: "v", Probe: readProbe, Metrics: []*inventory.Metric{{Name: "p99", Max: 1, HasMax: true}}}
+	for _, test := range []struct {
+		name string
+		rows []*Row
+		want Verdict
+	}{
+		{"measured over the same plane", []*Row{none, other("a", "")}, NotMeasured},
+		{"measured over another plane only", []*Row{none, other("b", "")}, Inconclusive},
+		{"nobody was measured", []*Row{none, other("a", "it does not answer")}, Inconclusive},
+		{"there is no other host", []*Row{none}, Inconclusive},
+	} {
+		res := &Result{Rows: test.rows}
+		judge(res, v, nil, nil)
+		var got []Verdict
+		for _, j := range res.Judgements {
+			if j.Pair == none.Pair() {
+				got = append(got, j.Verdict)
+			}
+		}
+		if !slices.Equal(got, []Verdict{test.want, test.want}) { // p99, and errors, which every validation has
+			t.Errorf("%s: %q, want %s twice", test.name, got, test.want)
+		}
+	}
+}
+
+// A server with a witness is asked about all ways of its initiators; one that does not
+// answer has proven nothing.
+func TestTestified(t *testing.T) {
+	plane := &inventory.Plane{Name: "a"}
+	s := &inventory.Server{Block: inventory.Block{Addr: "server.esx"}}
+	s.RNICs = []*inventory.RNIC{{Name: "p0", Server: s, Plane: plane, Address: netip.MustParsePrefix("10.0.0.21/24")}}
+	at := netip.MustParseAddrPort("10.0.0.1:4420")
+	target := &inventory.Target{Block: inventory.Block{Addr: "target.array"}, Portals: []inventory.Portal{{Address: at, Plane: plane}},
+		Subsystems: []*inventory.Subsystem{{NQN: "nqn.x"}}}
+	m := &inventory.Model{Servers: []*inventory.Server{s}, Initiators: []*inventory.Initiator{{Server: s, Connects: []*inventory.Connect{{To: []*inventory.Target{target}}}}}}
+	var asked []Way
+	says, fails := []Testimony{{Metric: "controllers", Verdict: Fail, Why: "not online"}, {OfNIC: true, Metric: "dcb", Verdict: Pass}}, error(nil)
+	r := &run{in: Input{Model: m, Witness: func(*inventory.Server) Witness {
+		return func(_ context.Context, _ remote.Host, ways []Way) ([]Testimony, error) {
+			asked = ways
+			return says, fails
+		}
+	}}, hosts: hosts{dial: func(context.Context, *inventory.Server) (remote.Host, error) { return nil, nil }}}
+	got := r.testified(t.Context())
+	if len(asked) != 1 || asked[0].NIC != s.RNICs[0] || asked[0].Portal != at || !slices.Equal(asked[0].Subsystems, []string{"nqn.x"}) {
+		t.Errorf("it was asked about %+v", asked)
+	}
+	if len(got) != 2 || got[0].Verdict != Fail || got[0].Value != 1 || got[0].Pair != "server.esx → target.array over plane a" || got[1].Pair != "server.esx p0" || got[1].Verdict != Pass {
+		t.Errorf("%+v", got)
+	}
+	says, fails = nil, errors.New("hostd hangs")
+	if got = r.testified(t.Context()); len(got) != 1 || got[0].Verdict != Inconclusive || got[0].Why != "hostd hangs" {
+		t.Errorf("%+v", got)
+	}
+	r.in.There = func(*inventory.Server, *inventory.Target) bool { return false }
+	if got = r.testified(t.Context()); len(got) != 0 {
+		t.Errorf("of what comes in a later phase: %+v", got)
+	}
+}
