@@ -55,6 +55,8 @@ type Target struct {
 	DHGroup string  // "" is what the engine chooses
 
 	DemandAuth bool // no host may come without a key
+
+	TLS bool // its portals take hosts with TLS and a key of theirs, and no others
 }
 
 // A Portal is an address of a target.
@@ -98,6 +100,7 @@ type Initiator struct {
 	HostNQN  string  // given, or derived from owner and server
 	ProbeNQN string  // of weft's own probe on that server
 	Key      *Secret // that it proves to targets with DH-HMAC-CHAP, under both names; nil: it proves nothing
+	TLSKey   *Secret // by which it speaks TLS with targets that do, under both names; nil: it does not
 	Connects []*Connect
 }
 

@@ -69,7 +69,9 @@ func Expand(m *inventory.Model, env Env) (*Fleet, hcl.Diagnostics) {
 		hosts: map[string]*hostSystem{}, model: m, env: env, fleet: &Fleet{Devices: map[string]plan.Device{}},
 		refused: map[reason]int{}, ports: map[*inventory.RNIC]plan.ID{}, nics: map[*inventory.RNIC][]plan.ID{},
 		stands: map[*inventory.Block][]plan.ID{}, exports: map[export]plan.ID{}, paths: map[reached][]plan.ID{},
-		chap: chap{keys: map[*inventory.Secret]*nvme.ChapKey{}, added: map[plan.ID]bool{}, hosts: chapHosts(m)},
+		chap: chap{keys: map[*inventory.Secret]*nvme.Key{}, added: map[plan.ID]bool{},
+			hosts: keyed(m, func(i *inventory.Initiator) *inventory.Secret { return i.Key }),
+			tls:   keyed(m, func(i *inventory.Initiator) *inventory.Secret { return i.TLSKey })},
 	}
 	for _, r := range m.Moved {
 		x.fleet.Moved = append(x.fleet.Moved, plan.Rename{From: r.From, To: r.To})

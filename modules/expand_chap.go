@@ -10,19 +10,21 @@ import (
 	"weft/plan"
 )
 
-// chap is what the expansion knows of authentication.
+// chap is what the expansion knows of authentication and of its keys, those for TLS
+// among them.
 type chap struct {
-	keys  map[*inventory.Secret]*nvme.ChapKey
+	keys  map[*inventory.Secret]*nvme.Key
 	added map[plan.ID]bool
 	hosts map[*inventory.Target]map[string]*inventory.Initiator // with a key, by the names that they connect with
+	tls   map[*inventory.Target]map[string]*inventory.Initiator // those with one for TLS
 }
 
-// chapHosts are the initiators with keys that connect to targets, by the names
+// keyed are the initiators with a key that connect to targets, by the names
 // of the kernel's connections and of the probe's.
-func chapHosts(m *inventory.Model) map[*inventory.Target]map[string]*inventory.Initiator {
+func keyed(m *inventory.Model, key func(*inventory.Initiator) *inventory.Secret) map[*inventory.Target]map[string]*inventory.Initiator {
 	hosts := map[*inventory.Target]map[string]*inventory.Initiator{}
 	for _, i := range m.Initiators {
-		if i.Key == nil {
+		if key(i) == nil {
 			continue
 		}
 		for _, c := range i.Connects {
@@ -38,37 +40,46 @@ func chapHosts(m *inventory.Model) map[*inventory.Target]map[string]*inventory.I
 }
 
 // key is a secret that is read once, wherever it goes.
-func (x *expansion) key(s *inventory.Secret) *nvme.ChapKey {
+func (x *expansion) key(s *inventory.Secret, made func(*inventory.Secret) *nvme.Key) *nvme.Key {
 	if s == nil {
 		return nil
 	}
 	if x.chap.keys[s] == nil {
-		x.chap.keys[s] = nvme.NewCHAPKey(s)
+		x.chap.keys[s] = made(s)
 	}
 	return x.chap.keys[s]
 }
 
-// keyFile keeps a key on a server, in the file of the NQN that it is proven
-// for. It returns the path, "" where there is no key.
+// keyFile keeps a key of DH-HMAC-CHAP on a server, in the file of the NQN that it is
+// proven for. It returns the path, "" where there is no key.
 func (x *expansion) keyFile(d *host.Machine, s *inventory.Secret, nqn string, b *inventory.Block) (path string, needs []plan.ID) {
-	if s == nil {
+	return x.kept(d, nvme.DHCHAPKeyKind(), agent.KeyFile(x.model.Name, nqn), x.key(s, nvme.NewCHAPKey), nqn, b)
+}
+
+// tlsFile keeps the key by which an initiator speaks TLS.
+func (x *expansion) tlsFile(d *host.Machine, i *inventory.Initiator, b *inventory.Block) (path string, needs []plan.ID) {
+	return x.kept(d, nvme.TLSKeyKind(), agent.TLSKeyFile(x.model.Name, i.HostNQN), x.key(i.TLSKey, nvme.NewTLSKey), i.HostNQN, b)
+}
+
+// kept is a key in a file, which is one resource whoever wants it.
+func (x *expansion) kept(d *host.Machine, kind *host.Kind[nvme.KeyFile], file string, key *nvme.Key, nqn string, b *inventory.Block) (path string, needs []plan.ID) {
+	if key == nil {
 		return "", nil
 	}
-	path = agent.KeyFile(x.model.Name, nqn)
-	id := plan.ID{Device: d.Address(), Kind: "dhchap_key", Name: nqn}
+	id := plan.ID{Device: d.Address(), Kind: kind.Name, Name: nqn}
 	if !x.chap.added[id] {
 		x.chap.added[id] = true
 		serves := slices.ContainsFunc(x.model.Targets, func(t *inventory.Target) bool { return t.Engine == "weft" && addr(t.Server) == d.Address() })
-		x.add(id, nvme.DHCHAPKeyKind().Want(d, &nvme.DHCHAPKey{Path: path, Mode: nvme.KeyMode, Target: serves, Source: x.key(s)}), b.Range)
+		x.add(id, kind.Want(d, &nvme.KeyFile{Path: file, Mode: nvme.KeyMode, Target: serves, Source: key}), b.Range)
 	}
 	x.stand(b, id)
-	return path, []plan.ID{id}
+	return file, []plan.ID{id}
 }
 
 // pair keeps the keys of an initiator, and of a subsystem of the target that it
 // connects to, on a server.
 func (x *expansion) pair(d *host.Machine, i *inventory.Initiator, t *inventory.Target, nqn string, b *inventory.Block) (p nvme.KeyPair, needs []plan.ID) {
-	p = nvme.KeyPair{Host: x.key(i.Key), Target: x.key(t.CtrlKey)}
+	p = nvme.KeyPair{Host: x.key(i.Key, nvme.NewCHAPKey), Target: x.key(t.CtrlKey, nvme.NewCHAPKey)}
 	var by []plan.ID
 	p.HostFile, needs = x.keyFile(d, i.Key, i.HostNQN, b)
 	p.TargetFile, by = x.keyFile(d, t.CtrlKey, nqn, b)
@@ -79,7 +90,11 @@ func (x *expansion) pair(d *host.Machine, i *inventory.Initiator, t *inventory.T
 func (x *expansion) probeKeys() {
 	for _, i := range x.model.Initiators {
 		d, ok := x.machine(i.Server)
-		if !ok || i.Key == nil {
+		if !ok {
+			continue
+		}
+		x.tlsFile(d, i, &i.Block)
+		if i.Key == nil {
 			continue
 		}
 		x.keyFile(d, i.Key, i.HostNQN, &i.Block)
@@ -103,6 +118,20 @@ func (x *expansion) auth(d *host.Machine, t *inventory.Target, sub *inventory.Su
 		keys, by := x.pair(d, i, t, sub.NQN, &t.Block)
 		needs = append(needs, by...)
 		list = append(list, agent.Auth{Host: nqn, KeyFile: keys.HostFile, SubsystemKeyFile: keys.TargetFile, Hashes: only(t.Hash), DHGroups: only(t.DHGroup)})
+	}
+	return list, needs
+}
+
+// tls is what weft-target speaks TLS by with the hosts of a subsystem.
+func (x *expansion) tls(d *host.Machine, t *inventory.Target, sub *inventory.Subsystem) (list []agent.TLS, needs []plan.ID) {
+	if !t.TLS {
+		return nil, nil
+	}
+	for _, nqn := range sub.AllowHosts {
+		if i := x.chap.tls[t][nqn]; i != nil { // the rules refuse others
+			file, by := x.tlsFile(d, i, &t.Block)
+			list, needs = append(list, agent.TLS{Host: nqn, KeyFile: file}), append(needs, by...)
+		}
 	}
 	return list, needs
 }

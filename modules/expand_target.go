@@ -1,6 +1,8 @@
 package modules
 
 import (
+	"slices"
+
 	"github.com/hashicorp/hcl/v2"
 
 	"weft/internal/agent"
@@ -52,8 +54,10 @@ func (x *expansion) target(d *host.Machine, s *inventory.Server, targets []*inve
 			}
 			auth, keys := x.auth(d, t, sub)
 			one.Auth, one.DemandAuth = auth, t.DemandAuth
+			tls, tlsKeys := x.tls(d, t, sub)
+			one.TLS = tls
 			cfg.Subsystems = append(cfg.Subsystems, one)
-			needs = append(needs, keys...)
+			needs = slices.Concat(needs, keys, tlsKeys)
 			for _, ns := range sub.Namespaces {
 				needs = append(needs, x.rests(ns.From, s)...)
 			}
@@ -91,7 +95,7 @@ func portals(t *inventory.Target, p inventory.Portal) []agent.Portal {
 		if iwarp && i > 0 && transport == "rdma" {
 			continue
 		}
-		list = append(list, agent.Portal{Transport: transport, Address: p.Address.String(), Instead: iwarp && i > 0})
+		list = append(list, agent.Portal{Transport: transport, Address: p.Address.String(), Instead: iwarp && i > 0, TLS: t.TLS})
 	}
 	return list
 }

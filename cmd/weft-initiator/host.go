@@ -19,7 +19,6 @@ type host struct {
 	portal string // logical address of the target
 	way    agent.Way
 	by     carriage
-	tls    string // file with the TLS key; "": in clear
 
 	local atomic.Pointer[net.TCPAddr] // of the first connection, where it is real
 }

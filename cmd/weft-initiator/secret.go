@@ -24,21 +24,21 @@ func (h *host) secrets(f *pflag.FlagSet) {
 
 // tlsFlag adds the file with the key for TLS.
 func (h *host) tlsFlag(f *pflag.FlagSet) {
-	f.StringVar(&h.tls, "tls-key-file", "", "file with the key by which to speak TLS (weft-target key --tls makes one); nothing is said in clear then")
+	f.StringVar(&h.way.TLSKeyFile, "tls-key-file", "", "file with the key by which to speak TLS (weft-target key --tls makes one); nothing is said in clear then")
 }
 
 // tlsKey is the key for a subsystem; nil where nothing is encrypted.
 func (h *host) tlsKey(places agent.Places, subsystem string) (*tls13.Key, error) {
-	if h.tls == "" {
+	if h.way.TLSKeyFile == "" {
 		return nil, nil
 	}
-	text, err := os.ReadFile(places.Path(h.tls))
+	text, err := os.ReadFile(places.Path(h.way.TLSKeyFile))
 	if err != nil {
 		return nil, fmt.Errorf("--tls-key-file: %w", err) // names the path
 	}
 	key, err := psk.Parse(string(text))
 	if err != nil {
-		return nil, fmt.Errorf("--tls-key-file: %s: %w", h.tls, err)
+		return nil, fmt.Errorf("--tls-key-file: %s: %w", h.way.TLSKeyFile, err)
 	}
 	k, err := key.TLS(psk.One, h.way.HostNQN, subsystem)
 	return &k, err

@@ -11,6 +11,12 @@ func (t *Target) Reloads(to *Target) bool {
 	if t.Metrics != to.Metrics || t.ToS != to.ToS {
 		return false
 	}
+	for _, p := range to.Portals {
+		p.TLS = !p.TLS
+		if slices.Contains(t.Portals, p) {
+			return false // its socket stays, and with it how it greets hosts
+		}
+	}
 	served := map[string]string{}
 	for _, s := range t.Subsystems {
 		for _, n := range s.Namespaces {

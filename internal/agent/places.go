@@ -107,8 +107,16 @@ func (p Places) Address(logical string) (string, error) {
 	return "", fmt.Errorf("address %s has no --map, and with any --map given only mapped ones are used", logical)
 }
 
+// TLSKeyFile is the file, readable by root only, in which weft keeps the key by which
+// a host speaks TLS, by its NQN.
+func TLSKeyFile(owner, nqn string) string { return keyFile(owner, "tls", nqn) }
+
 // KeyFile is the file, readable by root only, in which weft keeps the key that
 // a host or a subsystem proves to have, by its NQN.
 func KeyFile(owner, nqn string) string {
-	return "/etc/weft/" + owner + "/dhchap/" + strings.ReplaceAll(nqn, "/", "%2F") + ".key"
+	return keyFile(owner, "dhchap", nqn)
+}
+
+func keyFile(owner, folder, nqn string) string {
+	return "/etc/weft/" + owner + "/" + folder + "/" + strings.ReplaceAll(nqn, "/", "%2F") + ".key"
 }

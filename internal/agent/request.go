@@ -11,7 +11,7 @@ import (
 
 // RequestFormat is the format of [Request] and [Reply]. What one side does not
 // know the other must not send: a field more is another format.
-const RequestFormat = 1
+const RequestFormat = 2
 
 // requestMost is the longest request or reply in bytes.
 const requestMost = 1 << 20
@@ -36,6 +36,7 @@ type Way struct {
 	HostNQN    string        `json:"host_nqn,omitempty"`
 	KeyFile    string        `json:"key_file,omitempty"`     // with the host's key
 	SubKeyFile string        `json:"sub_key_file,omitempty"` // with the key that the subsystem has to prove
+	TLSKeyFile string        `json:"tls_key_file,omitempty"` // with the key by which TLS is spoken; empty: in clear
 }
 
 // ReadRequest measures how long reads take, of a namespace or of a local file or

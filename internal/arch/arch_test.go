@@ -59,7 +59,7 @@ var may = map[string][]string{
 	"modules/linux/storage": {"modules/host", "modules/linux/see", "modules/linux/put", "plan", "inventory", "internal/remote"},
 	"modules/linux/system":  {"modules/host", "modules/linux/see", "modules/linux/put", "plan", "inventory", "internal/remote", "internal/agent"},
 	"modules/linux/nvme": {"modules/host", "modules/linux/see", "modules/linux/put", "modules/linux/storage", "plan", "inventory", "internal/remote", "internal/agent", "internal/bundle",
-		"internal/nvme/dhchap"}, // what a key is
+		"internal/nvme/dhchap", "internal/nvme/psk"}, // what a key is
 	"modules/linux": {"modules/host/...", "modules/linux/...", "plan", "inventory", "inventory/catalogue", "internal/remote", "internal/agent"},
 	"modules/esxi":  {"modules/host/...", "plan", "inventory", "inventory/catalogue", "internal/remote"},
 	"modules":       {"modules/claim", "modules/host", "modules/leaf", "modules/linux/...", "modules/esxi", "plan", "inventory", "inventory/problem", "inventory/catalogue", "switches", "switches/systems", "internal/remote", "internal/agent", "internal/bundle"},

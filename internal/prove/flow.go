@@ -264,11 +264,14 @@ func (f flow) degraded(transport, why string) (bool, string) {
 	return true, why
 }
 
-// keyFiles are on the server that probes: with its key, and with that of the
-// subsystem.
-type keyFiles struct{ host, sub string }
+// keyFiles are on the server that probes: with its key, with that of the subsystem,
+// and with the one for TLS.
+type keyFiles struct{ host, sub, tls string }
 
 func keysOf(owner string, i *inventory.Initiator, t *inventory.Target) (k keyFiles) {
+	if t.TLS && i.TLSKey != nil {
+		k.tls = agent.TLSKeyFile(owner, i.HostNQN)
+	}
 	if i.Key == nil {
 		return k
 	}
@@ -284,7 +287,7 @@ const connectTime = 10 * time.Second
 
 // over is what a probe goes over, and as whom.
 func (f flow) over() agent.Way {
-	w := agent.Way{Transports: f.transports(), From: ownAddress(f), ToS: f.tos(), Connect: connectTime, HostNQN: f.probe, KeyFile: f.keys.host, SubKeyFile: f.keys.sub}
+	w := agent.Way{Transports: f.transports(), From: ownAddress(f), ToS: f.tos(), Connect: connectTime, HostNQN: f.probe, KeyFile: f.keys.host, SubKeyFile: f.keys.sub, TLSKeyFile: f.keys.tls}
 	if w.Transports[0] == "tcp" {
 		w.Transports = []string{"tcp"} // nothing comes after what is always there
 	}

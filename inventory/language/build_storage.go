@@ -48,6 +48,7 @@ func (b *builder) target(o *object) {
 		Hash:          b.text(o, "dhchap_hash"),
 		DHGroup:       b.text(o, "dhchap_dhgroup"),
 		DemandAuth:    b.flag(o, "demand_auth"),
+		TLS:           b.flag(o, "tls"),
 	}
 	if t.Engine == "external" {
 		b.untouched(o)
@@ -146,6 +147,7 @@ func (b *builder) initiator(o *object) {
 		HostNQN:  b.text(o, "hostnqn"),
 		ProbeNQN: b.text(o, "probe_nqn"),
 		Key:      b.secret(o, "dhchap_key"),
+		TLSKey:   b.secret(o, "tls_key"),
 	}
 	for _, c := range o.all("connect") {
 		i.Connects = append(i.Connects, &inventory.Connect{

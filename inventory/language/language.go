@@ -197,6 +197,7 @@ func targetSchema() *schema {
 		"dhchap_hash":     opt(oneOf("sha256", "sha384", "sha512")),
 		"demand_auth":     opt(boolean()).or(cty.False),
 		"dhchap_dhgroup":  opt(oneOf("null", "ffdhe2048", "ffdhe3072", "ffdhe4096", "ffdhe6144", "ffdhe8192")),
+		"tls":             opt(boolean()).or(cty.False),
 	}, blocks{
 		"subsystem": {needed: true, schema: part("name", attrs{
 			"nqn":         need(text()),
@@ -224,6 +225,7 @@ func initiatorSchema() *schema {
 		"hostnqn":    opt(text()).orDerived(derivedHostNQN),
 		"probe_nqn":  {takes: text(), derive: derivedProbeNQN, computed: true},
 		"dhchap_key": {takes: text(), secret: true},
+		"tls_key":    {takes: text(), secret: true},
 		"live_paths": observed(),
 		"devices":    observed(),
 	}, blocks{

@@ -16,6 +16,19 @@ func more(text string) []string {
 	return []string{"rollout \"all\"", text + "\nrollout \"all\""}
 }
 
+// probing is one more initiator, which is weft's own host.
+func probing(name, line string) string {
+	return `initiator "` + name + `" {
+  server  = server.compute["a"]
+  engine  = "none"
+  hostnqn = "nqn.2026-11.net.example:` + name + `"
+  ` + line + `
+  connect {
+    to = target.nvme # ` + name + `
+  }
+}`
+}
+
 // esxi makes hosts of base ESXi.
 func esxi() []string {
 	return []string{`host     = "${each.key}.example.net"`, "host     = \"${each.key}.example.net\"\n  os       = \"esxi\""}
@@ -52,6 +65,13 @@ target "far" {
     nqn = "nqn.2026-11.net.example:far"
     namespace "1" { from = volume.fast }
   }
+}
+`
+	array = `
+target "array" {
+  engine  = "external"
+  portals = ["10.1.0.50", "10.2.0.50"]
+  subsystem "x" { nqn = "nqn.2026-11.net.example:x" }
 }
 `
 	spine = `
@@ -135,6 +155,15 @@ func storageMistakes() []mistake {
 }`), problem.CHAP, `initiator "nvme"`, "by name only"},
 		{"demanded of a host without a key", []string{`transport = ["tcp"]`, "transport = [\"tcp\"]\n  demand_auth = true"}, problem.CHAP, `demand_auth`, "no initiator of that name that connects here has dhchap_key"},
 		{"demanded without an exchange", []string{`transport = ["tcp"]`, "transport = [\"tcp\"]\n  demand_auth = true\n  dhchap_dhgroup = \"null\""}, problem.CHAP, `dhchap_dhgroup`, "or name a group"},
+		{"TLS of the kernel's target", []string{`transport = ["tcp"]`, "engine    = \"nvmet\"\n  transport = [\"tcp\"]\n  tls       = true"}, problem.TLS, `tls       = true`, "tlshd and a keyring"},
+		{"TLS over RDMA", []string{`transport = ["tcp"]`, "transport = [\"tcp\", \"rdma\"]\n  tls       = true"}, problem.TLS, `transport = ["tcp", "rdma"]`, "over TCP only"},
+		{"TLS of a kernel", []string{`transport = ["tcp"]`, "transport = [\"tcp\"]\n  tls       = true"}, problem.TLS, `to = target.nvme`, "this initiator is the kernel's"},
+		{"TLS without a key", append(more(probing("tls2", "")), `transport = ["tcp"]`, "transport = [\"tcp\"]\n  tls       = true"), problem.TLS, `to = target.nvme # tls2`, "give the initiator a tls_key"},
+		{"TLS of a host that nobody knows", []string{`transport = ["tcp"]`, "transport = [\"tcp\"]\n  tls       = true", `nqn = "nqn.2026-11.net.example:data"`,
+			"nqn = \"nqn.2026-11.net.example:data\"\n    allow_hosts = [\"nqn.2026-11.net.example:h\"]"}, problem.TLS, `tls       = true`, "nqn.2026-11.net.example:h may connect"},
+		{"TLS with some", append(more(probing("half", `tls_key = env("K")`)+array), `to = target.nvme # half`, `to = [target.nvme, target.array] # half`,
+			`transport = ["tcp"]`, "transport = [\"tcp\"]\n  tls       = true"), problem.TLS, `tls_key = env("K")`, "in clear with target.array (main.weft.hcl:"},
+		{"TLS with nobody", more(probing("alone", `tls_key = env("K")`)), problem.TLS, `tls_key = env("K")`, "target.nvme (main.weft.hcl:"},
 		{"no drives", more(`target "idle" {
   server  = server.compute["a"] # no pool
   portals = [server.compute["a"].rnic.p0, server.compute["a"].rnic.p1]

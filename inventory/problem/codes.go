@@ -97,6 +97,7 @@ const (
 	Nothing     Code = "WF-NVM-012"
 	CHAP        Code = "WF-NVM-013"
 	Locks       Code = "WF-NVM-014"
+	TLS         Code = "WF-NVM-015"
 
 	Drive      Code = "WF-STO-001"
 	DriveTwice Code = "WF-STO-002"

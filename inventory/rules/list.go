@@ -61,6 +61,7 @@ func storageRules() []Rule {
 			refuses(problem.Limits), refuses(problem.Target)}, (*checker).subsystems},
 		{"hosts have names of their own", []Finding{refuses(problem.NQN), refuses(problem.NQNTwice)}, (*checker).initiators},
 		{"what hosts and targets prove to each other goes together", []Finding{refusesOrWarns(problem.CHAP)}, (*checker).authentication},
+		{"who speaks TLS has keys for it, and can", []Finding{refusesOrWarns(problem.TLS)}, (*checker).encryption},
 		{"initiators reach their targets on every plane", []Finding{refuses(problem.Unreachable)}, (*checker).reach},
 		{"hosts that share blocks can take locks in them", []Finding{refuses(problem.Locks)}, func(c *checker) { c.locks(catalogue.Load) }},
 		{"one host keeps both halves of a mirror over two servers", []Finding{refuses(problem.Half)}, (*checker).mirrored},

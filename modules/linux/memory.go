@@ -31,7 +31,7 @@ func keepsakes() posix.Memory {
 // folders are those of agents, of their keys and of mirrors.
 func folders(owner string) []string {
 	keys := path.Dir(agent.KeyFile(owner, ""))
-	return []string{path.Dir(fmt.Sprintf(agent.MirrorState, owner, "")), keys, path.Dir(keys), path.Dir(agent.ConfigPath), agent.BinDir + "/" + owner, agent.BinDir}
+	return []string{path.Dir(fmt.Sprintf(agent.MirrorState, owner, "")), path.Dir(agent.TLSKeyFile(owner, "")), keys, path.Dir(keys), path.Dir(agent.ConfigPath), agent.BinDir + "/" + owner, agent.BinDir}
 }
 
 // uploads are in the folders in which weft puts files, which are those that the other

@@ -12,42 +12,48 @@ import (
 	"weft/plan"
 )
 
-// DHCHAPKey keeps a key in a file that only root can read: weft-target, weft's
+// A KeyFile keeps a key in a file that only root can read: weft-target, weft's
 // probe and what restores connections at boot read it there.
-type DHCHAPKey struct {
+type KeyFile struct {
 	Path   string
 	Mode   fs.FileMode
 	Key    []byte // what the file holds, without white space at its ends
 	Target bool   `json:",omitempty"` // weft-target reads it, too
 
-	Source *ChapKey `json:"-"`
-	served bool     // observed: weft-target runs
+	Source *Key `json:"-"`
+	served bool // observed: weft-target runs
 }
 
 // DHCHAPKeyKind is the kind dhchap_key.
-func DHCHAPKeyKind() *host.Kind[DHCHAPKey] {
-	return &host.Kind[DHCHAPKey]{
-		Name:  "dhchap_key",
-		Looks: (*DHCHAPKey).Looks, Parse: (*DHCHAPKey).Parse, Diff: (*DHCHAPKey).Diff, Steps: (*DHCHAPKey).Steps,
-		Reveal: (*DHCHAPKey).reveal, Secrets: (*DHCHAPKey).hides,
+func DHCHAPKeyKind() *host.Kind[KeyFile] { return keyKind("dhchap_key") }
+
+// TLSKeyKind is the kind tls_key.
+func TLSKeyKind() *host.Kind[KeyFile] { return keyKind("tls_key") }
+
+func keyKind(name string) *host.Kind[KeyFile] {
+	return &host.Kind[KeyFile]{
+		Name:  name,
+		Looks: (*KeyFile).Looks, Parse: (*KeyFile).Parse, Steps: (*KeyFile).Steps,
+		Diff:   func(want, have *KeyFile) []plan.Change { return want.diff(name, have) },
+		Reveal: (*KeyFile).reveal, Secrets: (*KeyFile).hides,
 	}
 }
 
-// keyMode is that of files with keys.
+// KeyMode is that of files with keys.
 const KeyMode = 0o600
 
-func (k *DHCHAPKey) reveal() (err error) {
+func (k *KeyFile) reveal() (err error) {
 	if k.Source != nil {
 		k.Key, err = k.Source.read()
 	}
 	return err
 }
 
-func (k *DHCHAPKey) looks() (content, active remote.Look) {
+func (k *KeyFile) looks() (content, active remote.Look) {
 	return remote.Look{File: k.Path, Stat: true, Root: true}, remote.Look{Args: []string{"systemctl", "is-active", agent.Unit}}
 }
 
-func (k *DHCHAPKey) Looks() []remote.Look {
+func (k *KeyFile) Looks() []remote.Look {
 	content, active := k.looks()
 	if !k.Target {
 		return []remote.Look{content}
@@ -55,31 +61,32 @@ func (k *DHCHAPKey) Looks() []remote.Look {
 	return []remote.Look{content, active}
 }
 
-func (k *DHCHAPKey) Parse(s remote.Seen) (*DHCHAPKey, error) {
+func (k *KeyFile) Parse(s remote.Seen) (*KeyFile, error) {
 	look, active := k.looks()
 	got, err := see.File(s, look)
 	if err != nil || got.Absent {
 		return nil, err
 	}
-	return &DHCHAPKey{Path: k.Path, Mode: got.Mode.Perm(), Key: bytes.TrimSpace(got.Content), Target: k.Target,
+	return &KeyFile{Path: k.Path, Mode: got.Mode.Perm(), Key: bytes.TrimSpace(got.Content), Target: k.Target,
 		served: k.Target && s.Of(active).Code == 0}, nil
 }
 
-func (k *DHCHAPKey) Diff(have *DHCHAPKey) []plan.Change {
+// diff calls the key by the name of its kind.
+func (k *KeyFile) diff(name string, have *KeyFile) []plan.Change {
 	switch {
 	case k == nil && have == nil:
 		return nil
 	case have == nil:
-		return append(changeKey("dhchap_key", nil, k.Key, plan.ImpactNone), plan.Change{Path: "mode", After: put.Mode(k.Mode)})
+		return append(changeKey(name, nil, k.Key, plan.ImpactNone), plan.Change{Path: "mode", After: put.Mode(k.Mode)})
 	case k == nil:
-		return []plan.Change{{Path: "dhchap_key", Before: hidden}}
+		return []plan.Change{{Path: name, Before: hidden}}
 	}
-	return append(changeKey("dhchap_key", have.Key, k.Key, plan.ImpactNone), plan.Changed("mode", put.Mode(have.Mode), put.Mode(k.Mode), plan.ImpactNone)...)
+	return append(changeKey(name, have.Key, k.Key, plan.ImpactNone), plan.Changed("mode", put.Mode(have.Mode), put.Mode(k.Mode), plan.ImpactNone)...)
 }
 
 // Steps: hosts that are connected stay so: a new key is asked
 // for when they come again.
-func (k *DHCHAPKey) Steps(have *DHCHAPKey) []remote.Step {
+func (k *KeyFile) Steps(have *KeyFile) []remote.Step {
 	switch {
 	case k == nil && have == nil:
 		return nil
@@ -93,4 +100,4 @@ func (k *DHCHAPKey) Steps(have *DHCHAPKey) []remote.Step {
 	return steps
 }
 
-func (k *DHCHAPKey) hides() []*[]byte { return []*[]byte{&k.Key} }
+func (k *KeyFile) hides() []*[]byte { return []*[]byte{&k.Key} }

@@ -7,26 +7,39 @@ import (
 
 	"weft/internal/hint"
 	"weft/internal/nvme/dhchap"
+	"weft/internal/nvme/psk"
 	"weft/internal/remote"
 	"weft/inventory"
 	"weft/modules/host"
 	"weft/plan"
 )
 
-// A chapKey is a key of DH-HMAC-CHAP as it is declared: it is read once, when
-// the first server is looked at that has to do with it. nil is none.
-type ChapKey struct {
+// A Key is a key as it is declared: it is read once, when the first server is looked
+// at that has to do with it. nil is none.
+type Key struct {
 	from *inventory.Secret
+	what string             // people call it that
+	made string             // how it is made, and looks
+	is   func(string) error // why a text is none
 	once sync.Once
-	text []byte // DHHC-1:HH:BASE64:
+	text []byte // as agents and kernels read it
 	err  error
 }
 
-// newCHAPKey is the key of a secret.
-func NewCHAPKey(from *inventory.Secret) *ChapKey { return &ChapKey{from: from} }
+// NewCHAPKey is the key of a secret for DH-HMAC-CHAP.
+func NewCHAPKey(from *inventory.Secret) *Key {
+	return &Key{from: from, what: "a key of DH-HMAC-CHAP", made: "weft-target key, or nvme gen-dhchap-key, makes one: DHHC-1:HH:BASE64:, all of it on one line",
+		is: func(text string) error { _, err := dhchap.ParseSecret(text); return err }}
+}
+
+// NewTLSKey is the key of a secret for TLS.
+func NewTLSKey(from *inventory.Secret) *Key {
+	return &Key{from: from, what: "a key for TLS", made: "weft-target key --tls, or nvme gen-tls-key, makes one: NVMeTLSkey-1:HH:BASE64:, all of it on one line",
+		is: func(text string) error { _, err := psk.Parse(text); return err }}
+}
 
 // read computes the key. Its error shows nothing of it.
-func (k *ChapKey) read() ([]byte, error) {
+func (k *Key) read() ([]byte, error) {
 	if k == nil {
 		return nil, nil
 	}
@@ -36,9 +49,8 @@ func (k *ChapKey) read() ([]byte, error) {
 			k.err = err
 			return
 		}
-		if _, err := dhchap.ParseSecret(text); err != nil {
-			k.err = hint.Wrap(fmt.Errorf("%s is not a key of DH-HMAC-CHAP: %w", k.from.From, err),
-				"weft-target key, or nvme gen-dhchap-key, makes one: DHHC-1:HH:BASE64:, all of it on one line")
+		if err := k.is(text); err != nil {
+			k.err = hint.Wrap(fmt.Errorf("%s is not %s: %w", k.from.From, k.what, err), "%s", k.made)
 			return
 		}
 		k.text = []byte(strings.TrimSpace(text))
@@ -46,11 +58,11 @@ func (k *ChapKey) read() ([]byte, error) {
 	return k.text, k.err
 }
 
-// A keyPair is where the keys of a host and of what it connects to come from,
+// A KeyPair is where the keys of a host and of what it connects to come from,
 // and the files of a server in which boot scripts find them; "" where there is
 // none.
 type KeyPair struct {
-	Host, Target         *ChapKey
+	Host, Target         *Key
 	HostFile, TargetFile string
 }
 
