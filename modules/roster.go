@@ -14,25 +14,36 @@ import (
 
 func (x *expansion) newServer(os *host.OS, s *inventory.Server) *host.Machine {
 	return host.New(host.Config{
-		OS: os, Name: s.Addr, MachineID: s.MachineID, Dial: x.env.Host(s), Kinds: x.hosts[os.Name].named,
+		OS: os, Member: memberOf(s), MachineID: s.MachineID, Dial: x.env.Host(s), Kinds: x.hosts[os.Name].named,
 		Owner: x.model.Name, Holder: x.env.Holder, Token: x.env.Token, Stands: x.env.Stands, Mine: x.env.Mine, Bundle: x.env.Bundle,
 		Now: x.fleet.Moved.Now,
 	})
 }
 
+// memberOf is a server as rosters have it.
+func memberOf(s *inventory.Server) plan.Member {
+	m := plan.Member{Device: s.Addr, Kind: "server", Host: s.Host, Connection: by(s.Connection), OS: s.OS}
+	if s.Credential != nil {
+		m.Credential = s.Credential.Addr
+	}
+	return m
+}
+
+// by is the address of a connection; "": the default.
+func by(c *inventory.Connection) string {
+	if c == nil {
+		return ""
+	}
+	return c.Addr
+}
+
 // roster lists the devices of the owner, which every ledger holds, and says
 // what becomes of those that only ledgers know.
 func (x *expansion) roster() {
-	name := func(c *inventory.Connection) string {
-		if c == nil {
-			return ""
-		}
-		return c.Addr
-	}
 	x.fleet.Roster = []plan.Member{}
 	for _, s := range x.model.Switches {
 		if !s.Unmanaged {
-			m := plan.Member{Device: s.Addr, Kind: "switch", Host: s.Host, Connection: name(s.Connection), OS: s.OS}
+			m := plan.Member{Device: s.Addr, Kind: "switch", Host: s.Host, Connection: by(s.Connection), OS: s.OS}
 			if s.Credential != nil {
 				m.Credential = s.Credential.Addr
 			}
@@ -40,11 +51,7 @@ func (x *expansion) roster() {
 		}
 	}
 	for _, s := range x.model.Servers {
-		m := plan.Member{Device: s.Addr, Kind: "server", Host: s.Host, Connection: name(s.Connection), OS: s.OS}
-		if s.Credential != nil {
-			m.Credential = s.Credential.Addr
-		}
-		x.fleet.Roster = append(x.fleet.Roster, m)
+		x.fleet.Roster = append(x.fleet.Roster, memberOf(s))
 	}
 	for _, r := range x.model.Removed {
 		x.fleet.Removed = append(x.fleet.Removed, plan.Removed{From: r.From, Forget: r.Mode == "forget", Range: r.Range})

@@ -308,12 +308,7 @@ func (a *app) undeclared(access run.Access, logins *inventory.Model) *discover.R
 			return at.Terminal(&inventory.Switch{Host: host, Credential: logins.Credentials[0]})
 		},
 		Server: func(name string, os *host.OS) host.DialHost {
-			s := &inventory.Server{Host: name, OS: os.Name}
-			if os.Name != modules.HostOS("").Name { // sudo is of Linux
-				c := *logins.DefaultConnection()
-				c.Become, s.Connection = "", &c
-			}
-			return at.Host(s)
+			return at.Host(&inventory.Server{Host: name, OS: os.Name})
 		},
 		OtherOS: otherHosts(),
 		Systems: systems.All(), HostOS: modules.HostOS(""), Parallelism: a.parallelism,

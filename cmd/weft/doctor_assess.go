@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"weft/internal/doctor"
 	"weft/internal/hint"
@@ -16,16 +15,11 @@ import (
 	"weft/plan"
 )
 
-// assessFormats are those of doctorFormats that a table can be written in.
-var assessFormats = [...]string{"text", "json", "markdown"}
-
 // fits refuses flags that do not go together.
 func (f *doctorFlags) fits() error {
 	switch {
 	case !f.assess && len(f.arrays) > 0:
 		return usage(errors.New("--arrays goes with --assess: weft does not log in to arrays"))
-	case f.assess && !slices.Contains(assessFormats[:], f.format):
-		return usage(fmt.Errorf("--assess is written as %s, and not as %s", strings.Join(assessFormats[:], ", "), f.format))
 	case f.fix && (f.bare() || f.assess):
 		return usage(hint.Wrap(errors.New("--fix plans what files declare: it goes neither with --hosts and --switches nor with --assess"), "weft discover writes files of what stands there"))
 	case f.fix && f.format != "text":
@@ -88,6 +82,16 @@ func (a *app) assess(p *run.Site, f doctorFlags, site *doctor.Site, devices []st
 		}
 	case f.format == "markdown":
 		out.Markdown(a.stdout)
+	case f.format == "html":
+		if err := out.HTML(a.stdout); err != nil {
+			return err
+		}
+	case f.format == "sarif":
+		l := a.log(nil)
+		out.SARIF(l)
+		if err := l.Write(a.stdout); err != nil {
+			return err
+		}
 	default:
 		view.Heading(a.stdout, a.style(a.stdout), "assessment", out.Owner, a.lab)
 		out.Text(a.stdout)

@@ -112,7 +112,7 @@ func (a *app) exec(ctx context.Context, selectors, words []string, f execFlags) 
 func asRoot(p *run.Site) map[string]bool {
 	list := map[string]bool{}
 	for _, s := range p.Model.Servers {
-		list[s.Addr] = p.Target(s.Host, s.Connection).User == "root"
+		list[s.Addr] = p.OfServer(s).User == "root"
 	}
 	return list
 }

@@ -99,7 +99,7 @@ func (a *app) hostsOf(ctx context.Context, m *inventory.Model, o *view.Outside, 
 		add(sw.Addr, t, sw.Credential)
 	}
 	for _, s := range m.Servers {
-		add(s.Addr, p.Target(s.Host, s.Connection), nil)
+		add(s.Addr, p.OfServer(s), s.Credential)
 	}
 	for i, h := range o.Hosts {
 		switch {

@@ -42,7 +42,8 @@ type Subject struct {
 	Unsure   bool     `json:"unsure,omitempty"`   // it may do others that nobody knows of
 	Answers  []Answer `json:"answers"`
 
-	host *Host
+	host  *Host
+	place Place
 }
 
 // A Flavour is one kind of RDMA, and who can do it.
@@ -134,7 +135,7 @@ const sysfs, dmi, pciIDs = "/sys of the machine", "DMI of the machine", "PCI id 
 
 // server judges one machine.
 func (s *Site) server(h *Host) Subject {
-	x := Subject{Device: h.Name, Kind: "server", At: h.place().At(), host: h}
+	x := Subject{Device: h.Name, Kind: "server", At: h.place().At(), place: h.place(), host: h}
 	if row := s.Hardware.Server(h.Facts.Vendor, h.Facts.Model); row != nil {
 		x.say("catalogue", Ready, row.PCIeGeneration.From(), "%s %s is %s%s", h.Facts.Vendor, h.Facts.Model, row.ID, slots(row))
 	} else {
@@ -319,7 +320,7 @@ func (h *Host) wanted(s *Site) (count int, missing []string) {
 
 // external judges an array that the files connect to: by what its initiators see of it.
 func (s *Site) external(t *inventory.Target) Subject {
-	x := Subject{Device: t.Addr, Kind: "array", At: (Place{Range: t.Range}).At()}
+	x := Subject{Device: t.Addr, Kind: "array", At: (Place{Range: t.Range}).At(), place: Place{Range: t.Range}}
 	for _, transport := range t.Transport {
 		if transport == "rdma" {
 			x.Unsure = true // of which kind is not said

@@ -11,7 +11,7 @@ import (
 
 // leaf judges one switch: its model, and whether it can pause and mark.
 func (s *Site) leaf(sw *Switch) Subject {
-	x := Subject{Device: sw.Name, Kind: "switch", At: sw.place("").At()}
+	x := Subject{Device: sw.Name, Kind: "switch", At: sw.place("").At(), place: sw.place("")}
 	facts := sw.Reading.Facts
 	os, row := s.Hardware.SwitchOS(sw.OS), s.Hardware.Switch(sw.OS, facts.Model)
 	is := strings.TrimSpace(fmt.Sprintf("%s, %s %s", facts.Model, sw.OS, facts.Version))

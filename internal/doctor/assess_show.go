@@ -6,6 +6,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"weft/internal/review"
 )
 
 // JSON writes the assessment as one document.
@@ -38,7 +40,7 @@ func (a *Assessment) Text(w io.Writer) {
 				fmt.Fprintf(w, "      %-9s  %-9s  %s%s  (%s)\n", one.State.mark(), one.What, before(one.Part, ": "), one.Text, one.Source)
 			}
 			if kind == "server" && x.host != nil {
-				fmt.Fprintf(w, "      RDMA that it can do: %s\n", known(x.Flavours, x.Unsure))
+				fmt.Fprintf(w, "      RDMA that it can do: %s\n", x.Does())
 			}
 		}
 		if head {
@@ -106,7 +108,7 @@ func (a *Assessment) Markdown(w io.Writer) {
 	}
 	fmt.Fprint(w, "\n| | device | what | says | source |\n|---|---|---|---|---|\n")
 	for _, x := range a.Subjects {
-		fmt.Fprintf(w, "| **%s** | %s%s | | %s | |\n", x.State, cell(x.Device), behind(" ", cell(x.At)), cell(known(x.Flavours, x.Unsure)))
+		fmt.Fprintf(w, "| **%s** | %s%s | | %s | |\n", x.State, cell(x.Device), behind(" ", cell(x.At)), cell(x.Does()))
 		for _, one := range x.Answers {
 			fmt.Fprintf(w, "| %s | | %s | %s%s | %s |\n", one.State, one.What, cell(before(one.Part, ": ")), cell(one.Text), cell(one.Source))
 		}
@@ -114,6 +116,38 @@ func (a *Assessment) Markdown(w io.Writer) {
 	fmt.Fprintln(w)
 	for _, line := range a.conclusion() {
 		fmt.Fprintf(w, "- %s\n", cell(strings.TrimSpace(line)))
+	}
+}
+
+// questions are what answers are about, for people.
+func questions() map[string]string {
+	return map[string]string{
+		"catalogue": "whether the catalogue has the model", "system": "what a machine runs", "pcie": "PCIe lanes against the speed of a NIC", "rdma": "which RDMA a NIC can do",
+		"drives": "the drives of a machine", "model": "the model of a switch", "release": "the release of a device", "pfc": "whether a switch pauses by class", "ecn": "whether a switch marks congestion",
+		"nvme-of": "whether an array speaks NVMe over fabrics",
+	}
+}
+
+// SARIF adds what is needed and what is not known to a log, and what follows from it; what
+// stands in no file has a logical place.
+func (a *Assessment) SARIF(l *review.Log) {
+	for _, x := range a.Subjects {
+		for _, one := range x.Answers {
+			level := map[Fitness]string{Needs: "error", Unknown: "warning"}[one.State]
+			if one.Aside && level != "" {
+				level = "note"
+			}
+			if level == "" {
+				continue
+			}
+			at := Place{Device: x.Device, Part: one.Part}.String()
+			l.Add(review.Result{Rule: "assess/" + one.What, Title: questions()[one.What], Level: level, Identity: at, At: x.place.Range, Logical: at,
+				Text: fmt.Sprintf("%s: %s: %s (%s)", at, one.State, one.Text, one.Source)})
+		}
+	}
+	for _, line := range a.conclusion() {
+		line = strings.TrimSpace(line)
+		l.Add(review.Result{Rule: "assess/conclusion", Title: "what follows from all of it", Level: "note", Text: line, Identity: line, Logical: "assessment"})
 	}
 }
 

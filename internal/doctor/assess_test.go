@@ -3,10 +3,14 @@ package doctor
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/hashicorp/hcl/v2"
+
+	"weft/internal/review"
 	"weft/inventory"
 	"weft/inventory/catalogue"
 	"weft/modules/host"
@@ -186,13 +190,16 @@ func TestAssessChoice(t *testing.T) {
 
 func TestAssessShow(t *testing.T) {
 	out := Assess(assessed(t, filed()), []Unread{{"esx|1", "server", "VMware ESXi", "<later>"}}, nil)
-	var text, mark, doc bytes.Buffer
+	var text, mark, doc, page bytes.Buffer
 	out.Text(&text)
 	out.Markdown(&mark)
+	if err := out.HTML(&page); err != nil {
+		t.Fatal(err)
+	}
 	if err := out.JSON(&doc); err != nil || !json.Valid(doc.Bytes()) {
 		t.Fatal(err)
 	}
-	for name, b := range map[string]*bytes.Buffer{"text": &text, "markdown": &mark, "json": &doc} {
+	for name, b := range map[string]*bytes.Buffer{"text": &text, "markdown": &mark, "json": &doc, "html": &page} {
 		for _, want := range []string{"VMware ESXi", "ConnectX-7", "rocev2", "st1"} {
 			if !strings.Contains(b.String(), want) {
 				t.Errorf("%s lacks %q:\n%s", name, want, b)
@@ -202,6 +209,80 @@ func TestAssessShow(t *testing.T) {
 	for _, want := range []string{`esx\|1`, "&lt;later>"} {
 		if !strings.Contains(mark.String(), want) {
 			t.Errorf("it lacks %q:\n%s", want, mark.String())
+		}
+	}
+	for _, want := range []string{"<title>weft doctor --assess: ", "&lt;later&gt;", `<td class="unknown">unknown</td><td>system</td>`, "RDMA for all: none"} {
+		if !strings.Contains(page.String(), want) {
+			t.Errorf("the page lacks %q:\n%s", want, page.String())
+		}
+	}
+}
+
+// A log has what is needed and what is not known, at the line of the files where there is
+// one, and never what is ready.
+func TestAssessSARIF(t *testing.T) {
+	s := assessed(t, filed())
+	s.Hosts[1].NICs[0].RDMA = nil
+	s.Model.Targets = append(s.Model.Targets, &inventory.Target{Block: inventory.Block{Addr: "target.array", Range: hcl.Range{Filename: "a.weft.hcl", Start: hcl.Pos{Line: 7}}}, Engine: "external"})
+	l := &review.Log{Path: func(name string) string { return "site/" + name }}
+	Assess(s, []Unread{{"esx1", "server", "VMware ESXi", "later"}}, []string{"dell-powerstore"}).SARIF(l)
+	var out bytes.Buffer
+	if err := l.Write(&out); err != nil {
+		t.Fatal(err)
+	}
+	type location struct {
+		Physical *struct {
+			Artifact struct{ URI string }    `json:"artifactLocation"`
+			Region   struct{ StartLine int } `json:"region"`
+		} `json:"physicalLocation"`
+		Logical []struct{ FullyQualifiedName string } `json:"logicalLocations"`
+	}
+	var log struct {
+		Runs []struct {
+			Tool struct {
+				Driver struct {
+					Rules []struct {
+						ID    string
+						Short struct{ Text string } `json:"shortDescription"`
+					}
+				}
+			}
+			Results []struct {
+				RuleID, Level string
+				Message       struct{ Text string }
+				Locations     []location
+			}
+		}
+	}
+	if err := json.Unmarshal(out.Bytes(), &log); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range log.Runs[0].Tool.Driver.Rules {
+		if r.Short.Text == "" {
+			t.Errorf("rule %s says not what it is about", r.ID)
+		}
+	}
+	have := map[string]string{}
+	for _, r := range log.Runs[0].Results {
+		at := r.Locations[0]
+		where := at.Logical[0].FullyQualifiedName
+		if at.Physical != nil {
+			where = fmt.Sprintf("%s:%d", at.Physical.Artifact.URI, at.Physical.Region.StartLine)
+		}
+		have[r.Level+" "+r.RuleID+" "+where] += r.Message.Text
+	}
+	for want, text := range map[string]string{
+		"error assess/rdma st2 p0": "the module mlx5_ib", "warning assess/system esx1": "VMware ESXi: later", "error assess/nvme-of dell-powerstore": "a fabric over TCP", "warning assess/release dell-powerstore": "which one runs is not read",
+		"warning assess/nvme-of site/a.weft.hcl:7": "no server that was read", "note assess/conclusion assessment": "RDMA for all: ",
+	} {
+		if !strings.Contains(have[want], text) {
+			t.Errorf("%s lacks %q", want, text)
+		}
+		delete(have, want)
+	}
+	for also, text := range have {
+		if !strings.HasPrefix(also, "note ") {
+			t.Errorf("also: %s: %s", also, text)
 		}
 	}
 }

@@ -96,7 +96,7 @@ func (s *Site) dial(server *inventory.Server) host.DialHost {
 		if fresh {
 			dial = s.access.Dialer.DialNew
 		}
-		t := logIn(s.Target(server.Host, server.Connection), server.Credential)
+		t := s.OfServer(server)
 		if s.Adjust != nil {
 			s.Adjust(&t)
 		}
@@ -106,6 +106,16 @@ func (s *Site) dial(server *inventory.Server) host.DialHost {
 		}
 		return c, c.Close, nil
 	}
+}
+
+// OfServer says how a server of the files is logged in to: with its credential, and
+// without sudo where its system has none.
+func (s *Site) OfServer(server *inventory.Server) ssh.Target {
+	t := logIn(s.Target(server.Host, server.Connection), server.Credential)
+	if os := modules.HostOS(server.OS); os != nil && !os.Sudo {
+		t.Become = ""
+	}
+	return t
 }
 
 // logIn is a target that is logged in to with a credential; nil: with a key.

@@ -46,7 +46,7 @@ wire right 10`
 // input is what a process of weft plans and applies with; end ends it.
 func (p *process) input(os *host.OS, list []declared) (in plan.Input, end func()) {
 	d := host.New(host.Config{
-		OS: os, Name: boxAddr, MachineID: "box-1", Dial: p.dial, Owner: "me",
+		OS: os, Member: plan.Member{Device: boxAddr, Kind: "server"}, MachineID: "box-1", Dial: p.dial, Owner: "me",
 		Holder: claim.Holder{Who: "me@laptop", Machine: "laptop", PID: p.pid, Alive: func(h claim.Holder) bool { return p.living[h.PID] }},
 		Mine:   func(m plan.Mark) bool { return m.Owner == "me" },
 	})

@@ -23,6 +23,7 @@ type DialHost func(ctx context.Context, fresh bool) (remote.Host, func() error, 
 type Machine struct {
 	os        *OS
 	name      string // HCL address
+	member    plan.Member
 	machineID string // wanted; "" is not checked
 	dial      DialHost
 	patience  time.Duration // how long services may take until they answer as wanted
@@ -77,8 +78,8 @@ type Machine struct {
 // Config is what a machine is made of.
 type Config struct {
 	OS        *OS
-	Name      string // HCL address
-	MachineID string // wanted; "" is not checked
+	Member    plan.Member // of rosters; its Device is what the files call the machine
+	MachineID string      // wanted; "" is not checked
 	Dial      DialHost
 	Kinds     KindSet // nil: those of the system
 
@@ -94,7 +95,7 @@ type Config struct {
 // New is a machine that was not spoken to yet.
 func New(c Config) *Machine {
 	return &Machine{
-		os: c.OS, name: c.Name, machineID: c.MachineID, dial: c.Dial, kinds: c.Kinds, patience: patience, absence: absence,
+		os: c.OS, member: c.Member, name: c.Member.Device, machineID: c.MachineID, dial: c.Dial, kinds: c.Kinds, patience: patience, absence: absence,
 		owner: c.Owner, holder: c.Holder, token: c.Token, stands: c.Stands, mine: c.Mine, bundle: c.Bundle, now: c.Now,
 	}
 }

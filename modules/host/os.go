@@ -19,6 +19,8 @@ type OS struct {
 	Name   string // as in the files and in ledgers
 	Method string // how changes are made and kept, for people
 
+	Sudo bool // become = "sudo" is for it: elsewhere who logs in has the rights, or has not
+
 	// Open makes a transport of a login.
 	Open func(remote.Host) Transport
 	// Refused says more about a login that failed; nil: nothing is known.

@@ -45,6 +45,9 @@ func (d *Machine) begin(ctx context.Context, steps []plan.Step) error {
 		return errors.Join(err, d.release(ctx))
 	}
 	intent := d.before.next(steps)
+	if intent.Roster == nil && !intent.gone { // the devices of the owner come with a whole apply
+		intent.Roster = []plan.Member{d.member}
+	}
 	d.leaves, intent.gone = intent.gone, false // it goes when the rest has
 	if d.ledgers.raw == nil && !slices.ContainsFunc(steps, func(s plan.Step) bool { _, ok := s.Resource.(*unproven); return !ok }) {
 		d.leaves = true // to sweep is nothing to remember

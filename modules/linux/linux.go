@@ -15,6 +15,7 @@ func OS() *host.OS {
 	return &host.OS{
 		Name:    "linux",
 		Method:  "steps, each with its undo; a timer reverts changes of NICs unless they are proven",
+		Sudo:    true,
 		Open:    open,
 		Who:     host.Identity{Looks: whoLooks, Parse: parseWho},
 		Kinds:   Kinds,
