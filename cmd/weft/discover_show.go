@@ -90,6 +90,11 @@ func (a *app) showFindings(r *discover.Result) {
 	s := a.style(a.stdout)
 	view.Heading(a.stdout, s, "discover", r.Owner, a.lab)
 	view.Remarks(a.stdout, remarks, s)
+	for _, f := range r.Findings {
+		if f.Lines != nil {
+			fmt.Fprintf(a.stdout, "\n%s: %s\n    %s\n", f.Device, f.Text, strings.Join(f.Lines, "\n    "))
+		}
+	}
 }
 
 func (a *app) showDiscovered(r *discover.Result, texts []text, out string) {

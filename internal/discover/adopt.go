@@ -2,22 +2,65 @@ package discover
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strings"
 
 	"weft/plan"
+	"weft/switches"
 )
 
-// mostLines is how many lines of an adoption a finding shows.
-const mostLines = 40
+// usualClasses are those of examples/pilot: what a fabric is planned with of which nothing
+// is known.
+func usualClasses(lossless bool) []switches.Class {
+	rdma := switches.Class{Name: "rdma", DSCP: []int{26}, Priority: 3, Bandwidth: 50, PFC: lossless, ECN: &switches.ECN{Min: 150e3, Max: 1500e3, Probability: 5}}
+	return []switches.Class{rdma, {Name: "cnp", DSCP: []int{48}, Priority: 6, Strict: true}, {Name: switches.AllOther, Bandwidth: 50}}
+}
+
+// usualFabric is one for a rack in which no fabric is known, with the planes that tryOn
+// finds: its NICs do what most of them can.
+func (d *draft) usualFabric() *fabric {
+	var cards []*card
+	speaks := map[*card]string{}
+	for _, n := range d.ordered() {
+		for _, c := range n.cards {
+			cards, speaks[c] = append(cards, c), d.speaks(n.Server, c)
+		}
+	}
+	f := &fabric{name: "roce", mode: "lossy", transport: most(cards, func(c *card) string { return speaks[c] }, "rocev2"),
+		hostMTU: most(cards, func(c *card) int { return c.nic.MTU }, 0)}
+	if f.transport == "rocev2" {
+		f.mode = "lossless"
+	}
+	f.classes = usualClasses(f.mode == "lossless")
+	return f
+}
 
 // adoptions shows, for each switch whose policies are somebody else's, the lines that its
 // fabric with adopt = true would have typed: a plan is made as if the files said so, and
-// nothing of that is written.
+// nothing of that is written. Where no fabric is known at all it is the usual one.
 func (d *draft) adoptions(ctx context.Context, o Options) error {
+	if !slices.ContainsFunc(d.switches(), func(l *leaf) bool { return l.strange && l.fabric == nil && !l.declared }) {
+		return nil
+	}
+	like := ""
+	if len(d.fabrics) == 0 {
+		like = " (no fabric is known here: one with the classes of examples/pilot is taken, which are rdma with DSCP 26 and priority 3, cnp with DSCP 48 and priority 6)"
+		d.fabrics = []*fabric{d.usualFabric()}
+	}
+	for _, n := range d.ordered() {
+		for _, c := range n.cards {
+			c.cidr = c.has // a plan of which nothing comes may give addresses a boot entry
+		}
+	}
 	trial := map[string]*leaf{}
 	for _, l := range d.switches() {
-		if l.strange && l.fabric == nil && !l.declared && d.tryOn(l) {
+		switch {
+		case !l.strange || l.fabric != nil || l.declared:
+		case d.tryOn(l):
 			trial[l.String()] = l
+		default:
+			d.site.found(Info, l.Host, "ask the servers that are cabled to it, or give their NICs addresses", "what adoption would change is not known: no NIC with an address in a plane of a fabric is cabled to it")
 		}
 	}
 	if len(trial) == 0 {
@@ -36,7 +79,7 @@ func (d *draft) adoptions(ctx context.Context, o Options) error {
 	}
 	if len(problems) > 0 {
 		for _, l := range trial {
-			d.site.found(Info, l.Host, "write it by hand and plan", "fabric = fabric.%s with adopt = true does not validate here: %s", l.fabric.name, problems[0])
+			d.site.found(Info, l.Host, "write it by hand and plan", "fabric = fabric.%s with adopt = true%s does not validate here: %s", l.fabric.name, like, problems[0])
 		}
 		return nil
 	}
@@ -47,11 +90,10 @@ func (d *draft) adoptions(ctx context.Context, o Options) error {
 		lines, refused := lead(made, l.String())
 		switch {
 		case refused != "":
-			d.site.found(Warn, l.Host, "mend that first", "fabric = fabric.%s with adopt = true would be refused: %s", l.fabric.name, refused)
-		case len(lines) > mostLines:
-			d.site.found(Info, l.Host, "nothing of it is written: set both on the switch, and weft plan shows them all", "fabric = fabric.%s with adopt = true would type %d lines, of which the first are: %s", l.fabric.name, len(lines), strings.Join(lines[:mostLines], "; "))
+			d.site.found(Warn, l.Host, "mend that first", "fabric = fabric.%s with adopt = true%s would be refused: %s", l.fabric.name, like, refused)
 		default:
-			d.site.found(Info, l.Host, "nothing of it is written: set both on the switch, and weft plan shows them again", "fabric = fabric.%s with adopt = true would type: %s", l.fabric.name, strings.Join(lines, "; "))
+			d.site.add(Finding{Severity: Info, Device: l.Host, Lines: lines, Hint: "nothing of it is written: set both on the switch, and weft plan shows them again",
+				Text: fmt.Sprintf("fabric = fabric.%s with adopt = true%s would type %d lines, which stand below", l.fabric.name, like, len(lines))})
 		}
 	}
 	return nil
@@ -67,7 +109,7 @@ func lead(p *plan.Plan, device string) (lines []string, refused string) {
 	for _, s := range p.Steps {
 		if s.ID.Device == device && s.ID.Kind != plan.LedgerKind {
 			for _, line := range s.Send {
-				lines = append(lines, strings.TrimSpace(line))
+				lines = append(lines, strings.TrimRight(line, "\n"))
 			}
 		}
 	}

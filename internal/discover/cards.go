@@ -65,7 +65,8 @@ func (d *draft) cards() {
 					l, used[try] = try, true
 				}
 			}
-			n.cards = append(n.cards, &card{label: l, nic: f, cidr: d.cidr(m, f)})
+			at := d.cidr(m, f)
+			n.cards = append(n.cards, &card{label: l, nic: f, cidr: at, has: at})
 		}
 		if len(n.cards) == 0 {
 			d.site.found(Warn, m.Host, "is the driver of its NICs loaded, and are their cables in?", "no RDMA device and no NIC that a switch hears: no rnic is written")

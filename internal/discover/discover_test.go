@@ -399,12 +399,41 @@ func TestAdoption(t *testing.T) {
 		t.Fatalf("%+v %v, %d trials", r, err, trial)
 	}
 	if !slices.ContainsFunc(r.Findings, func(f Finding) bool {
-		return f.Device == "leaf-1.mgmt.example.net" && strings.Contains(f.Text, "fabric = fabric.roce with adopt = true would type: system qos; service-policy type qos input WEFT-a-roce-in")
+		return f.Device == "leaf-1.mgmt.example.net" && strings.Contains(f.Text, "fabric = fabric.roce with adopt = true would type 2 lines") && slices.Equal(f.Lines, []string{"system qos", "  service-policy type qos input WEFT-a-roce-in"})
 	}) {
 		t.Errorf("findings %v", r.Findings)
 	}
 	if text := string(r.Files[fabricFile]); strings.Contains(text, "adopt") || strings.Count(text, "fabric     = ") != 1 {
 		t.Errorf("what is written:\n%s", text)
+	}
+	// Where nobody says what the fabric is, the usual one is tried, which has to validate.
+	s := site()
+	s.Switches = s.Switches[1:]
+	for _, m := range s.Servers {
+		m.Ledgers = nil
+	}
+	r, err = s.Discover(t.Context(), judged(t, steps))
+	if err != nil || r.Failed != nil || trial != 2 {
+		t.Fatalf("%+v %v, %d trials", r, err, trial)
+	}
+	if !slices.ContainsFunc(r.Findings, func(f Finding) bool {
+		return strings.Contains(f.Text, "no fabric is known here: one with the classes of examples/pilot") && len(f.Lines) == 2
+	}) {
+		t.Errorf("findings %v", r.Findings)
+	}
+	if text := string(r.Files[fabricFile]); strings.Contains(text, "adopt") || strings.Contains(text, "fabric ") {
+		t.Errorf("what is written:\n%s", text)
+	}
+	for _, m := range s.Servers {
+		for i := range m.Facts.NICs {
+			m.Facts.NICs[i].Addresses = nil
+		}
+	}
+	s.Findings = nil
+	if r, err = s.Discover(t.Context(), judged(t, steps)); err != nil || trial != 2 || !slices.ContainsFunc(r.Findings, func(f Finding) bool {
+		return strings.Contains(f.Text, "what adoption would change is not known")
+	}) {
+		t.Errorf("%+v %v, %d trials", r.Findings, err, trial)
 	}
 	o := judged(t, func(m *inventory.Model) []plan.PlannedStep { return nil })
 	judge := o.Judge

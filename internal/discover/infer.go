@@ -87,6 +87,7 @@ type card struct {
 	label  string
 	nic    *host.NICFacts
 	cidr   netip.Prefix // invalid: none
+	has    netip.Prefix // cidr, whether or not it is written
 	fabric *fabric      // nil: in none
 }
 

@@ -20,7 +20,7 @@ type Site struct {
 	Findings []Finding
 	Lost     []Lost
 
-	said map[Finding]bool
+	said map[[3]string]bool
 }
 
 // A Switch is what one switch has told.
@@ -72,6 +72,7 @@ type Finding struct {
 	Device   string   `json:"device,omitempty"` // host
 	Text     string   `json:"text"`
 	Hint     string   `json:"hint,omitempty"`
+	Lines    []string `json:"lines,omitempty"` // of a switch, that it is about
 }
 
 // A Severity says how bad a finding is.
@@ -92,12 +93,16 @@ type Lost struct {
 
 // found adds a finding.
 func (s *Site) found(how Severity, device, hint, format string, args ...any) {
-	f := Finding{how, device, fmt.Sprintf(format, args...), hint}
+	s.add(Finding{Severity: how, Device: device, Text: fmt.Sprintf(format, args...), Hint: hint})
+}
+
+// add takes a finding in, once.
+func (s *Site) add(f Finding) {
 	if s.said == nil {
-		s.said = map[Finding]bool{}
+		s.said = map[[3]string]bool{}
 	}
-	if !s.said[f] {
-		s.said[f] = true
+	if one := [3]string{f.Device, f.Text, f.Hint}; !s.said[one] {
+		s.said[one] = true
 		s.Findings = append(s.Findings, f)
 	}
 }
