@@ -184,6 +184,9 @@ func essenceOfStorage(m *inventory.Model) (list []string) {
 	}
 	for _, v := range m.Volumes {
 		say("volume %s of %q %d", v.Pool.Server.Host, v.Pool.Drives, v.Size)
+		for _, p := range v.Mirror {
+			say("and on %s of %q", p.Server.Host, p.Drives)
+		}
 	}
 	for _, t := range m.Targets {
 		for _, p := range t.Portals {

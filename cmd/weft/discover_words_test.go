@@ -29,7 +29,7 @@ func discovered() map[string]string {
 		"server": "host labels", "server.rnic": "match address fabric software", "link": "from to speed",
 		"server.file": "content mode", "server.package": "state version", "server.kernel_module": "options", "server.sysctl": "value",
 		"server.command": "run creates unless undo", "server.service": "enabled running",
-		"pool": "server drives", "volume": "pool size",
+		"pool": "server drives", "volume": "pool size mirror",
 		"target": "server engine transport portals port", "target.subsystem": "nqn serial allow_hosts", "target.subsystem.namespace": "from uuid", "target.subsystem.namespace.limits": "iops bandwidth",
 		"initiator": "server hostnqn", "initiator.connect": "to iopolicy io_queues ctrl_loss_tmo fast_io_fail_tmo reconnect_delay keep_alive_tmo",
 	}

@@ -1,7 +1,6 @@
 package discover
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/netip"
@@ -32,6 +31,7 @@ type export struct {
 type space struct {
 	id              uint32
 	uuid, path      string
+	twin            string // of a mirror that the server keeps: the path of its second half
 	iops, bandwidth int64
 }
 
@@ -48,10 +48,11 @@ func decoded[T any](d *draft, n *node, kind string) (list []T, names []string) {
 	return list, names
 }
 
-// volumes writes pools and volumes, and finds each volume by its path.
-func (d *draft) volumes() (list []instance, byPath map[string]address) {
-	byPath = map[string]address{}
-	var cuts []instance
+// volumes writes pools and volumes, and finds each volume by its server and path.
+func (d *draft) volumes(pairs map[half]pair) (list []instance, byPath map[half]address) {
+	byPath = map[half]address{}
+	var order []*cut
+	cuts := map[half]*cut{}
 	for _, n := range d.ordered() {
 		pools := map[string]address{}
 		groups, names := decoded[storage.VolumeGroup](d, n, "volume_group")
@@ -69,20 +70,34 @@ func (d *draft) volumes() (list []instance, byPath map[string]address) {
 		for i, v := range volumes {
 			_, name, _ := strings.Cut(names[i], ".")
 			pool, ok := pools[v.Group]
-			switch {
-			case !ok, label(name, "volume") != strings.ToLower(name), v.Half, strings.HasSuffix(name, "-mirror"):
-				d.site.found(Error, n.Host, "write its block by hand: discover does not write mirrors", "the volume %s in %s is not written", names[i], v.Group)
+			if !ok || label(name, "volume") != strings.ToLower(name) {
+				d.site.found(Error, n.Host, "write its block by hand", "the volume %s in %s is not written", names[i], v.Group)
 				continue
 			}
-			one := newInstance(n.under("volume", name))
-			one.set("pool", to(pool, ""))
-			one.set("size", str(size(v.Bytes)))
-			cuts = append(cuts, one)
-			byPath[v.Path()] = one.address // below /dev of this server
-			byPath[n.String()+v.Path()] = one.address
+			c := &cut{half: half{n, v.Path()}, name: name, pool: pool, size: v.Bytes, lone: v.Half}
+			order, cuts[c.half] = append(order, c), c
 		}
 	}
-	return append(list, cuts...), byPath
+	for _, c := range order {
+		if strings.HasSuffix(c.name, secondHalf) {
+			continue // the first one has it
+		}
+		one, twin, ok := d.volume(c, pairs, cuts)
+		if !ok {
+			continue
+		}
+		list, byPath[c.half] = append(list, one), one.address
+		if twin != nil {
+			byPath[twin.half] = one.address
+		}
+	}
+	for _, c := range order {
+		if _, ok := byPath[c.half]; !ok {
+			d.site.found(Error, c.server.Host, "discover the servers that have its halves together with the host that mirrors them, or write its block by hand",
+				"the volume %s is half of a mirror of which not all was read: it is not written", c.path)
+		}
+	}
+	return list, byPath
 }
 
 // exports are what the ledgers say is served.
@@ -138,7 +153,11 @@ func served(n *node, cfg *agent.Target) (list []*export) {
 			}
 		}
 		for _, ns := range s.Namespaces {
-			x.spaces = append(x.spaces, space{ns.ID, ns.UUID, ns.Path, int64(ns.IOPS), int64(ns.Bandwidth)})
+			one := space{id: ns.ID, uuid: ns.UUID, path: ns.Path, iops: int64(ns.IOPS), bandwidth: int64(ns.Bandwidth)}
+			if len(ns.Mirror) == 2 {
+				one.path, one.twin = ns.Mirror[0], ns.Mirror[1]
+			}
+			x.spaces = append(x.spaces, one)
 		}
 		list = append(list, x)
 	}
@@ -187,8 +206,10 @@ func calledBy(x *export, paths []path) (target, subsystem string) {
 
 // storage writes pools, volumes, targets and initiators.
 func (d *draft) storage() (list []instance) {
-	list, byPath := d.volumes()
 	exports, paths := d.exports(), d.paths()
+	pairs := d.pairs(exports)
+	list, byPath := d.volumes(pairs)
+	paths = quicker(paths, exports, pairs)
 	exports = append(exports, d.others(exports)...)
 	exports = append(exports, elsewhere(exports, paths)...)
 	targets := map[string]address{} // by NQN
@@ -209,7 +230,7 @@ func (d *draft) storage() (list []instance) {
 	return append(list, d.initiators(paths, targets)...)
 }
 
-func (d *draft) target(a address, sub string, x *export, paths []path, volumes map[string]address) instance {
+func (d *draft) target(a address, sub string, x *export, paths []path, volumes map[half]address) instance {
 	t := newInstance(a)
 	if x.server != nil {
 		t.set("server", to(x.server.address, ""))
@@ -232,9 +253,9 @@ func (d *draft) target(a address, sub string, x *export, paths []path, volumes m
 	}
 	for _, ns := range x.spaces {
 		in := s.add("namespace", fmt.Sprint(ns.id))
-		v, ok := volumes[x.server.String()+ns.path]
+		v, ok := volumes[half{x.server, ns.path}]
 		if !ok {
-			d.site.found(Error, x.server.Host, "write it by hand", "namespace %d of %s is %s, which no volume that is written is", ns.id, x.nqn, cmp.Or(ns.path, "a mirror"))
+			d.site.found(Error, x.server.Host, "write it by hand", "namespace %d of %s is %s, which no volume that is written is", ns.id, x.nqn, ns.path)
 			continue
 		}
 		in.set("from", to(v, ""))

@@ -23,6 +23,12 @@ func usualUUID(nqn string, id uint32) string {
 	return uuid.NewSHA1(uuid.NameSpaceURL, []byte(fmt.Sprintf("%s/%d", nqn, id))).String()
 }
 
+// usualArray is the UUID of the array of md with which a host mirrors a volume.
+func usualArray(owner, volume string) string {
+	id := strings.ReplaceAll(uuid.NewSHA1(uuid.NameSpaceURL, []byte("weft-mirror/"+owner+"/"+volume)).String(), "-", "")
+	return strings.Join([]string{id[:8], id[8:16], id[16:24], id[24:]}, ":")
+}
+
 func usualHostNQN(owner, server string) string {
 	return names.UUID + uuid.NewSHA1(uuid.NameSpaceURL, []byte(owner+"/"+server)).String()
 }
