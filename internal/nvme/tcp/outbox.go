@@ -210,7 +210,7 @@ func (o *outbox) pump(block bool) bool {
 		o.mu.Lock()
 		if o.err != nil || err != nil {
 			o.broken(err)
-			_ = o.conn.Close() // wakes the reader
+			hangUp(o.conn) // wakes the reader
 			return true
 		}
 		o.sending = o.send.size

@@ -115,9 +115,13 @@ func (c *targetConn) Close() {
 		c.polled.loop.attend()
 		return
 	}
-	_ = c.conn.Close()
+	hangUp(c.conn)
 	c.resume()
 }
+
+// hangUp closes a connection without waiting for who reads or writes it: they may wait
+// for the turn that the caller has.
+func hangUp(c net.Conn) { go func() { _ = c.Close() }() }
 
 // resume lets the reader look again whether there is room for a command.
 func (c *targetConn) resume() {

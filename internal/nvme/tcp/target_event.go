@@ -97,8 +97,11 @@ func (c *targetConn) read(stream net.Conn) error {
 			n, err = poller.wait(into, c.turn)
 		}
 		if n > 0 {
-			c.rx.filled(n)
-			broken := c.drain()
+			broken := net.ErrClosed // what was closed while it waited for its turn does nothing more
+			if !c.hangup.Load() {
+				c.rx.filled(n)
+				broken = c.drain()
+			}
 			if n == len(into) { // there is more
 				c.turn.Pass()
 			}
