@@ -64,18 +64,18 @@ func (h *host) over(places agent.Places, subsystem string, poll bool) (fabric.Tr
 	if err != nil {
 		return nil, err
 	}
-	if t.Key, err = h.tlsKey(places, subsystem); err != nil {
+	if t.Offers, err = h.tlsKeys(places, subsystem); err != nil {
 		return nil, err
 	}
 	t.Poll = poll
 	switch want := strings.Join(h.way.Transports, ","); want {
 	case "tcp":
-		if t.Key != nil && poll {
+		if t.Offers != nil && poll {
 			return nil, errors.New("--poll with --tls-key-file: TLS waits for events")
 		}
 		return t, nil
 	case "rdma", "rdma,tcp":
-		if t.Key != nil {
+		if t.Offers != nil {
 			return nil, fmt.Errorf("--tls-key-file with --transport %s: TLS is for tcp; there is none for RDMA", want)
 		}
 	default:

@@ -3,14 +3,19 @@ package main
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
+	"weft/internal/agent"
 	"weft/internal/nvme/fabric"
 	"weft/internal/nvme/rdma"
 	"weft/internal/nvme/rdma/verbs"
 	"weft/internal/nvme/rdma/verbs/verbstest"
 	"weft/internal/nvme/tcp"
+	"weft/internal/nvme/tls13"
 	"weft/internal/nvme/wire"
 )
 
@@ -75,5 +80,30 @@ func TestPreference(t *testing.T) {
 				t.Errorf("%s, degraded: %q", used, degraded)
 			}
 		})
+	}
+}
+
+// TestTLSKeysOffered: a target may know a key by an identity of version 1, or only by one
+// of version 0, which has no room for the longest names.
+func TestTLSKeysOffered(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(file, []byte("NVMeTLSkey-1:01:uCgb3RuYvaLat0p3YcjdfuWralsZqKq5NaWvnYKwltNL2sMp:\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	long := "nqn.2026-11.net.example:" + strings.Repeat("l", 150)
+	for subsystem, want := range map[string][]string{"nqn.2026-11.net.example:s": {"NVMe1R01 ", "NVMe0R01 "}, long: {"NVMe1R01 "}} {
+		h := &host{way: agent.Way{HostNQN: "nqn.2026-11.net.example:" + strings.Repeat("h", 50), TLSKeyFile: file}}
+		keys, err := h.tlsKeys(agent.Places{}, subsystem)
+		if err != nil || len(keys) != len(want) {
+			t.Fatalf("%v, %v", keys, err)
+		}
+		for i, k := range keys {
+			if !strings.HasPrefix(k.Identity, want[i]) || k.Suite != tls13.AES128SHA256 {
+				t.Errorf("%v, want %q", k, want[i])
+			}
+		}
+	}
+	if keys, err := new(host).tlsKeys(agent.Places{}, "nqn"); keys != nil || err != nil {
+		t.Errorf("%v, %v without a key", keys, err)
 	}
 }

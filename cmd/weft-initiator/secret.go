@@ -27,8 +27,10 @@ func (h *host) tlsFlag(f *pflag.FlagSet) {
 	f.StringVar(&h.way.TLSKeyFile, "tls-key-file", "", "file with the key by which to speak TLS (weft-target key --tls makes one); nothing is said in clear then")
 }
 
-// tlsKey is the key for a subsystem; nil where nothing is encrypted.
-func (h *host) tlsKey(places agent.Places, subsystem string) (*tls13.Key, error) {
+// tlsKeys are what the key is for a subsystem: by an identity of version 1, and for
+// targets that are older by one of version 0, where the names leave room for that. None
+// where nothing is encrypted.
+func (h *host) tlsKeys(places agent.Places, subsystem string) ([]tls13.Key, error) {
 	if h.way.TLSKeyFile == "" {
 		return nil, nil
 	}
@@ -40,8 +42,14 @@ func (h *host) tlsKey(places agent.Places, subsystem string) (*tls13.Key, error)
 	if err != nil {
 		return nil, fmt.Errorf("--tls-key-file: %s: %w", h.way.TLSKeyFile, err)
 	}
-	k, err := key.TLS(psk.One, h.way.HostNQN, subsystem)
-	return &k, err
+	one, err := key.TLS(psk.One, h.way.HostNQN, subsystem)
+	if err != nil {
+		return nil, err
+	}
+	if zero, err := key.TLS(psk.Zero, h.way.HostNQN, subsystem); err == nil {
+		return []tls13.Key{one, zero}, nil
+	}
+	return []tls13.Key{one}, nil
 }
 
 // keys reads them.

@@ -5,6 +5,9 @@
 // libnvme left the lengths out of the labels for years (its commit 034a6e9 does): what
 // such an nvme-cli derives from the same text is another key, which no handshake takes.
 //
+// No kernel was tried as a peer yet. It could be: Debian 13 has tlshd (ktls-utils 1.0.0),
+// and its kernel 6.12 is built with NVME_TCP_TLS and NVME_TARGET_TCP_TLS.
+//
 // Section numbers are those of the NVMe TCP Transport Specification 1.0.
 package psk
 

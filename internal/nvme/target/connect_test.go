@@ -343,7 +343,7 @@ func TestTLSKeyIsForItsNames(t *testing.T) {
 		"Client_identity":                           wire.ConnectInvalidHost.WithDNR(),
 	} {
 		key.Identity = identity
-		r := newRig(t, &tcp.Transport{Key: &key, Keys: func(id string) (tls13.Key, bool) { return key, id == identity }}, config(t))
+		r := newRig(t, &tcp.Transport{Offers: []tls13.Key{key}, Keys: func(id string) (tls13.Key, bool) { return key, id == identity }}, config(t))
 		r.want(want, r.dial(0), connectCommand(0, 0), connectData(subNQN, hostNQN, 0xffff))
 	}
 }

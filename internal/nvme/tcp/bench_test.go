@@ -100,7 +100,7 @@ func BenchmarkLoopback(b *testing.B) {
 		{"write", wire.OpWrite, 128 << 10, 32},
 	} {
 		k := tlsKey(tls13.AES128SHA256)
-		for over, tr := range map[string]*tcp.Transport{"": {}, "/tls": {Key: &k, Keys: known(k)}} {
+		for over, tr := range map[string]*tcp.Transport{"": {}, "/tls": {Offers: []tls13.Key{k}, Keys: known(k)}} {
 			b.Run(fmt.Sprintf("%s/size=%dKiB/depth=%d%s", c.name, c.size>>10, c.depth, over), func(b *testing.B) {
 				q := nullQueueOver(b, c.depth, tr)
 				run(b, q, c.op, c.size, c.depth, 4*c.depth)

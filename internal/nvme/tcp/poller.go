@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"weft/internal/nvme/fabric"
+	"weft/internal/nvme/tls13"
 )
 
 // pollSlice is how long a read without blocking may block on connections that
@@ -50,6 +51,9 @@ func (p *poller) readInTurn(fd uintptr) bool {
 // wait reads once there is something, in a turn, which goes on if there is. Who
 // waits for something to read has none.
 func (p *poller) wait(b []byte, turn *fabric.Turn) (n int, err error) {
+	if s, ok := p.conn.(*tls13.Conn); ok {
+		return openInTurn(s, b, turn)
+	}
 	if p.raw == nil {
 		if n, err = p.conn.Read(b); n > 0 {
 			turn.Take()
@@ -61,6 +65,20 @@ func (p *poller) wait(b []byte, turn *fabric.Turn) (n int, err error) {
 		return 0, err
 	}
 	return p.n, p.err
+}
+
+// openInTurn is wait where what comes has to be opened, which is work of the turn.
+func openInTurn(s *tls13.Conn, b []byte, turn *fabric.Turn) (n int, err error) {
+	for n == 0 && err == nil {
+		if err = s.Await(); err != nil {
+			return 0, err
+		}
+		turn.Take()
+		if n, err = s.ReadOne(b); n == 0 {
+			turn.Leave()
+		}
+	}
+	return n, err
 }
 
 // read returns 0 and no error if there is nothing to read.

@@ -32,7 +32,11 @@ func (c *targetConn) serve() {
 	c.most = turnMost
 	c.turn = c.l.params.Turns.Open(c.remote)
 	defer c.turn.Close()
-	c.out = newOutbox(stream, c.l.params.Timeout, &c.l.pool, c.l.params.Turns.Open(c.remote))
+	writes := c.l.params.Turns.Open(c.remote)
+	if c.secure != nil {
+		c.secure.SealIn(writes)
+	}
+	c.out = newOutbox(stream, c.l.params.Timeout, &c.l.pool, writes)
 	c.account(c.resume)
 	if c.handler = c.l.accept(c); c.handler == nil {
 		_ = stream.Close()

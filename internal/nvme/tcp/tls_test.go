@@ -28,7 +28,7 @@ func TestConformanceWithTLS(t *testing.T) {
 		t.Run(s.String(), func(t *testing.T) {
 			k := tlsKey(s)
 			nvmetest.Conformance(t, func(*testing.T) fabric.Transport {
-				return &tcp.Transport{Key: &k, Keys: known(k), Poll: true} // which TLS does not do
+				return &tcp.Transport{Offers: []tls13.Key{k}, Keys: known(k), Poll: true} // which TLS does not do
 			}, "127.0.0.1:0")
 		})
 	}
@@ -49,14 +49,14 @@ func TestWithoutTheKey(t *testing.T) {
 	other := good
 	other.Secret = bytes.Repeat([]byte{8}, 32)
 	for name, c := range map[string]struct {
-		host           *tls13.Key
+		host           []tls13.Key
 		keys           func(string) (tls13.Key, bool)
 		hostSays       string
 		hostHint       string
 		targetSays     string
 		targetHintSays string
 	}{
-		"another key":  {&other, known(good), "decrypt_error", "give both the same", "another of that name", "the same TLS key"},
+		"another key":  {[]tls13.Key{other}, known(good), "decrypt_error", "give both the same", "another of that name", "the same TLS key"},
 		"a clear host": {nil, known(good), "", "", "does not speak TLS", "nvme connect --tls"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -67,7 +67,7 @@ func TestWithoutTheKey(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer l.Close()
-			q, err := (&tcp.Transport{Key: c.host}).Dial(context.Background(), fabric.DialParams{Addr: l.Addr(), Depth: 1, Timeout: time.Minute})
+			q, err := (&tcp.Transport{Offers: c.host}).Dial(context.Background(), fabric.DialParams{Addr: l.Addr(), Depth: 1, Timeout: time.Minute})
 			if err == nil {
 				_ = q.Close()
 				t.Fatal("it is let in")
@@ -97,7 +97,7 @@ func TestTLSToAClearPortal(t *testing.T) {
 		}
 	}()
 	k := tlsKey(tls13.AES128SHA256)
-	_, err = (&tcp.Transport{Key: &k}).Dial(context.Background(), fabric.DialParams{Addr: l.Addr().String(), Depth: 1, Timeout: time.Minute})
+	_, err = (&tcp.Transport{Offers: []tls13.Key{k}}).Dial(context.Background(), fabric.DialParams{Addr: l.Addr().String(), Depth: 1, Timeout: time.Minute})
 	if err == nil || !strings.Contains(err.Error(), "does not speak TLS") || !strings.Contains(hint.Of(err), "without TLS") {
 		t.Errorf("%v; %s", err, hint.Of(err))
 	}
@@ -106,7 +106,7 @@ func TestTLSToAClearPortal(t *testing.T) {
 // TestConnTellsTheIdentity: what a handler goes by.
 func TestConnTellsTheIdentity(t *testing.T) {
 	k := tlsKey(tls13.AES256SHA384)
-	tr := &tcp.Transport{Key: &k, Keys: known(k)}
+	tr := &tcp.Transport{Offers: []tls13.Key{k}, Keys: known(k)}
 	got := make(chan string, 1)
 	l, err := tr.Listen(context.Background(), fabric.ListenParams{Addr: "127.0.0.1:0"}, func(c fabric.Conn) fabric.Handler {
 		got <- c.(fabric.Secured).Identity()

@@ -15,7 +15,7 @@
 // A target takes the digests that the host asks for. More than one R2T per command
 // is not offered.
 //
-// With a Key, or Keys, connections are TLS ones, and nothing is said in clear. They are
+// With Offers, or Keys, connections are TLS ones, and nothing is said in clear. They are
 // event driven, Poll and Pollers or not.
 package tcp
 
@@ -59,8 +59,9 @@ type Transport struct {
 	// belong to the caller.
 	Pollers *Pollers
 
-	// Key makes what is dialled TLS connections.
-	Key *tls13.Key
+	// Offers makes what is dialled TLS connections with one of these keys: the target
+	// chooses, and the first is liked best (see tls13.Client).
+	Offers []tls13.Key
 
 	// Keys makes a listener take TLS connections only, of hosts that have shown to
 	// have a key that it returns. It may be called concurrently.
@@ -107,7 +108,7 @@ func (t *Transport) Dial(ctx context.Context, p fabric.DialParams) (fabric.Queue
 		_ = conn.Close()
 		return nil, fmt.Errorf("%s: %w", p.Addr, err)
 	}
-	if !t.Poll || p.QID == 0 || t.Key != nil {
+	if !t.Poll || p.QID == 0 || t.Offers != nil {
 		return newQueue(conn, p, most, agreed), nil
 	}
 	sock, err := rawsock.Detach(conn)
@@ -121,7 +122,7 @@ func (t *Transport) Dial(ctx context.Context, p fabric.DialParams) (fabric.Queue
 // secure makes a connection a TLS one, where it is to be one, and closes it where that
 // fails.
 func (t *Transport) secure(ctx context.Context, conn net.Conn, timeout time.Duration) (net.Conn, error) {
-	if t.Key == nil {
+	if t.Offers == nil {
 		return conn, nil
 	}
 	if timeout > 0 {
@@ -129,7 +130,7 @@ func (t *Transport) secure(ctx context.Context, conn net.Conn, timeout time.Dura
 		ctx, cancel = context.WithTimeout(ctx, timeout)
 		defer cancel()
 	}
-	secured, err := tls13.Client(ctx, conn, *t.Key)
+	secured, err := tls13.Client(ctx, conn, t.Offers[0], t.Offers[1:]...)
 	switch {
 	case err == nil:
 		return secured, nil

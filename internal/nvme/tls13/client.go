@@ -8,17 +8,21 @@ import (
 )
 
 // connect is the client's handshake. Section 4, appendix A.1.
-func (c *Conn) connect() error {
-	hello := &clientHello{random: random32(), session: random32(), suites: []Suite{c.key.Suite}, groups: c.groups, ids: [][]byte{[]byte(c.key.Identity)}}
-	s := newSchedule(c.key)
-	own, err := c.offer(hello, s, c.groups[0])
+func (c *Conn) connect(keys []Key) error {
+	suite := keys[0].Suite
+	hello := &clientHello{random: random32(), session: random32(), suites: []Suite{suite}, groups: c.groups}
+	for _, k := range keys {
+		hello.ids = append(hello.ids, []byte(k.Identity))
+	}
+	s := newSchedule(keys[0])
+	own, err := c.offer(hello, keys, s, c.groups[0])
 	if err != nil {
 		return err
 	}
 	c.ccs = 2
 	answer, raw, err := c.answer(hello)
 	if err == nil && answer.retry {
-		if own, err = c.again(hello, s, answer, raw, own); err == nil {
+		if own, err = c.again(hello, keys, s, answer, raw, own); err == nil {
 			if answer, raw, err = c.answer(hello); err == nil && answer.retry {
 				err = broke(unexpectedMessage, "the server asks for another group twice")
 			}
@@ -29,9 +33,14 @@ func (c *Conn) connect() error {
 	if err != nil {
 		return err
 	}
-	if answer.chosen != 0 {
+	switch {
+	case answer.chosen < 0:
 		return broke(handshakeFailure, "the server does not take the key; it would go on without")
+	case answer.chosen >= len(keys):
+		return broke(illegalParameter, "the server takes key %d of %d", answer.chosen+1, len(keys))
 	}
+	c.key = keys[answer.chosen]
+	s.use(c.key)
 	if answer.share.group.curve() != own.Curve() {
 		return broke(illegalParameter, "the server answers with group 0x%04x, which was not offered", uint16(answer.share.group))
 	}
@@ -74,8 +83,8 @@ func (c *Conn) conclude(s *schedule, client, server []byte) error {
 	return nil
 }
 
-// offer sends the hello with a new public key of a group.
-func (c *Conn) offer(hello *clientHello, s *schedule, g group) (*ecdh.PrivateKey, error) {
+// offer sends the hello with a new public key of a group, and a binder for each key.
+func (c *Conn) offer(hello *clientHello, keys []Key, s *schedule, g group) (*ecdh.PrivateKey, error) {
 	own, err := g.newPair()
 	if err != nil {
 		return nil, err
@@ -83,7 +92,11 @@ func (c *Conn) offer(hello *clientHello, s *schedule, g group) (*ecdh.PrivateKey
 	hello.shares = []share{{g, own.PublicKey().Bytes()}}
 	n := s.suite.Size()
 	raw := hello.marshal(n)
-	copy(raw[len(raw)-n:], s.binder(raw[:len(raw)-n-3]))
+	binders := raw[len(raw)-len(keys)*(1+n):]
+	for i, k := range keys {
+		s.use(k)
+		copy(binders[i*(1+n)+1:], s.binder(raw[:len(raw)-len(binders)-2]))
+	}
 	s.said.Write(raw)
 	return own, c.say(raw)
 }
@@ -102,14 +115,14 @@ func (c *Conn) answer(hello *clientHello) (*serverHello, []byte, error) {
 		return nil, nil, broke(protocolVersion, "the server speaks a version other than TLS 1.3: 0x%04x", m.version)
 	case !bytes.Equal(m.session, hello.session):
 		return nil, nil, broke(illegalParameter, "the server answers with another session")
-	case m.suite != c.key.Suite:
-		return nil, nil, broke(illegalParameter, "the server answers with %v, only %v was offered", m.suite, c.key.Suite)
+	case m.suite != hello.suites[0]:
+		return nil, nil, broke(illegalParameter, "the server answers with %v, only %v was offered", m.suite, hello.suites[0])
 	}
 	return m, raw, nil
 }
 
 // again does what a HelloRetryRequest asks for.
-func (c *Conn) again(hello *clientHello, s *schedule, answer *serverHello, raw []byte, own *ecdh.PrivateKey) (*ecdh.PrivateKey, error) {
+func (c *Conn) again(hello *clientHello, keys []Key, s *schedule, answer *serverHello, raw []byte, own *ecdh.PrivateKey) (*ecdh.PrivateKey, error) {
 	g := answer.share.group
 	if !slices.Contains(hello.groups, g) || g.curve() == own.Curve() {
 		return nil, broke(illegalParameter, "the server asks for group 0x%04x, which was not offered, or was tried", uint16(g))
@@ -120,5 +133,5 @@ func (c *Conn) again(hello *clientHello, s *schedule, answer *serverHello, raw [
 	if err := c.compat(); err != nil {
 		return nil, err
 	}
-	return c.offer(hello, s, g)
+	return c.offer(hello, keys, s, g)
 }

@@ -25,6 +25,7 @@ type Conn struct {
 	plain []byte // opened, not yet read: a part of raw
 	said  []byte // of messages of the handshake, not yet a whole one
 	most  int    // bytes of a record
+	empty int    // records in a row that carried nothing
 	ccs   int    // records of middleboxes that may still come
 	begun bool   // the peer has said something that is TLS
 	rerr  error  // nothing is read any more
@@ -35,10 +36,21 @@ type Conn struct {
 	gather []byte // of pieces that become one record
 	werr   error  // nothing is written any more
 	renew  uint64 // records after which the key is changed
+	turn   Turn   // in which records are sealed; nil: at any time
 
 	owes atomic.Bool // the peer has asked for a KeyUpdate
 	over atomic.Bool // closed
 }
+
+// A Turn is what work is done in: Take waits for it, Leave ends it, and nothing is
+// waited for in between.
+type Turn interface {
+	Take()
+	Leave()
+}
+
+// SealIn has data sealed in turns from now on. It comes before the first write.
+func (c *Conn) SealIn(t Turn) { c.turn = t }
 
 // renewAfter is how many records are sent under one key: well below 2^24.5, the
 // bound of AES-GCM for whole records. Section 5.5.
@@ -80,20 +92,52 @@ func (c *Conn) Read(b []byte) (int, error) {
 	if len(b) == 0 {
 		return 0, nil
 	}
-	for empty := 0; len(c.plain) == 0; empty++ {
+	for {
+		if n, err := c.one(b); n > 0 || err != nil {
+			return n, err
+		}
+	}
+}
+
+// Await returns when there is something for ReadOne, of which nothing is opened yet.
+func (c *Conn) Await() error {
+	c.rmu.Lock()
+	defer c.rmu.Unlock()
+	if len(c.plain) > 0 || c.rerr != nil {
+		return c.rerr
+	}
+	if _, err := c.ready(); err != nil {
+		return c.fail(err)
+	}
+	return nil
+}
+
+// ReadOne is Read that opens one record at most: 0 bytes without an error may come of
+// it. After Await it waits for nothing.
+func (c *Conn) ReadOne(b []byte) (int, error) {
+	c.rmu.Lock()
+	defer c.rmu.Unlock()
+	return c.one(b)
+}
+
+// one takes what was opened, or of the next record.
+func (c *Conn) one(b []byte) (int, error) {
+	if len(c.plain) == 0 {
 		kind, plain, err := c.record()
-		if err == nil && empty >= maxEmpty {
-			err = broke(unexpectedMessage, "%d records in a row without data", empty+1)
-		}
-		if err == nil && kind == recordData {
+		switch {
+		case err != nil:
+		case c.empty >= maxEmpty:
+			err = broke(unexpectedMessage, "%d records in a row without data", c.empty+1)
+		case kind == recordData:
 			c.plain = plain
-			continue
-		}
-		if err == nil {
+		default:
 			err = c.later(kind, plain)
 		}
 		if err != nil {
 			return 0, c.fail(err)
+		}
+		if c.empty++; len(c.plain) > 0 {
+			c.empty = 0
 		}
 	}
 	n := copy(b, c.plain)
@@ -194,12 +238,23 @@ func heard(plain []byte) error {
 
 // whole reads one whole record.
 func (c *Conn) whole() ([]byte, error) {
-	if err := c.fill(headerSize); err != nil {
+	n, err := c.ready()
+	if err != nil {
 		return nil, err
+	}
+	record := c.raw[c.r : c.r+n]
+	c.r += n
+	return record, nil
+}
+
+// ready reads until a whole record is there, and says how long it is.
+func (c *Conn) ready() (int, error) {
+	if err := c.fill(headerSize); err != nil {
+		return 0, err
 	}
 	h := c.raw[c.r:]
 	if !c.begun && (h[0] < recordCCS || h[0] > recordData || h[1] != 3) {
-		return nil, broke(unexpectedMessage, "%w: its first bytes are % x", ErrNotTLS, h[:headerSize])
+		return 0, broke(unexpectedMessage, "%w: its first bytes are % x", ErrNotTLS, h[:headerSize])
 	}
 	c.begun = true
 	most := c.most
@@ -208,14 +263,9 @@ func (c *Conn) whole() ([]byte, error) {
 	}
 	n := int(h[3])<<8 | int(h[4])
 	if n > most {
-		return nil, broke(recordOverflow, "a record of %d bytes, at most %d are taken", n, most)
+		return 0, broke(recordOverflow, "a record of %d bytes, at most %d are taken", n, most)
 	}
-	if err := c.fill(headerSize + n); err != nil {
-		return nil, err
-	}
-	record := c.raw[c.r : c.r+headerSize+n]
-	c.r += len(record)
-	return record, nil
+	return headerSize + n, c.fill(headerSize + n)
 }
 
 // fill reads until n bytes are there. What a deadline cuts off goes on later.

@@ -8,17 +8,24 @@ import (
 	"time"
 )
 
-// Client shows a server that it has the key, and has it show the same. It does not
-// close the connection. The context bounds the handshake.
-func Client(ctx context.Context, conn net.Conn, key Key) (*Conn, error) {
-	if err := key.valid(); err != nil {
-		return nil, fmt.Errorf("TLS: %w", err)
+// Client shows a server that it has a key, and has it show the same. Of several the
+// server chooses one; the first is the one that is liked best, and all are for the same
+// suite. Client does not close the connection. The context bounds the handshake.
+func Client(ctx context.Context, conn net.Conn, key Key, others ...Key) (*Conn, error) {
+	keys := append([]Key{key}, others...)
+	for _, k := range keys {
+		err := k.valid()
+		if err == nil && k.Suite != key.Suite {
+			err = fmt.Errorf("keys for %v and %v", key.Suite, k.Suite)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("TLS: %w", err)
+		}
 	}
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
 	c := newConn(conn, true)
-	c.key = key
-	err := c.connect()
+	err := c.connect(keys)
 	if ended := !stop(); ended && err == nil {
 		err = context.Cause(ctx) // the deadline is set, or about to be
 	} else if ended {

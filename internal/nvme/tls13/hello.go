@@ -57,8 +57,8 @@ type clientHello struct {
 	truncated int    // how much of it the binders are computed over
 }
 
-// marshal writes the message with one key, whose binder is still to be filled in: it
-// is the last bytes.
+// marshal writes the message with its keys, whose binders are still to be filled in:
+// they are the last bytes, each with its length before it.
 func (m *clientHello) marshal(binder int) []byte {
 	var b cryptobyte.Builder
 	b.AddUint8(typeClientHello)
@@ -105,11 +105,15 @@ func (m *clientHello) extensions(b *cryptobyte.Builder, binder int) {
 	})
 	extension(b, extPSK, func(b *cryptobyte.Builder) { // must be the last
 		b.AddUint16LengthPrefixed(func(b *cryptobyte.Builder) {
-			b.AddUint16LengthPrefixed(func(b *cryptobyte.Builder) { b.AddBytes(m.ids[0]) })
-			b.AddUint32(0) // external keys have no age
+			for _, id := range m.ids {
+				b.AddUint16LengthPrefixed(func(b *cryptobyte.Builder) { b.AddBytes(id) })
+				b.AddUint32(0) // external keys have no age
+			}
 		})
 		b.AddUint16LengthPrefixed(func(b *cryptobyte.Builder) {
-			b.AddUint8LengthPrefixed(func(b *cryptobyte.Builder) { b.AddBytes(make([]byte, binder)) })
+			for range m.ids {
+				b.AddUint8LengthPrefixed(func(b *cryptobyte.Builder) { b.AddBytes(make([]byte, binder)) })
+			}
 		})
 	})
 }

@@ -129,7 +129,7 @@ func TestHostileServers(t *testing.T) {
 		"NVMe without TLS":    {func(*clientHello) []byte { return []byte{3, 0, 24, 0, 152, 0, 0, 0} }, "does not speak TLS"},
 		"another session":     {answer(func(m *serverHello) { m.session = random32() }), "another session"},
 		"another suite":       {answer(func(m *serverHello) { m.suite = AES256SHA384 }), "only TLS_AES_128_GCM_SHA256 was offered"},
-		"another key":         {answer(func(m *serverHello) { m.chosen = 1 }), "go on without"},
+		"another key":         {answer(func(m *serverHello) { m.chosen = 1 }), "key 2 of 1"},
 		"another group":       {answer(func(m *serverHello) { p, _ := p256.newPair(); m.share = share{p256, p.PublicKey().Bytes()} }), "not offered"},
 		"the same group":      {retry(x25519), "was tried"},
 		"a foreign group":     {retry(0x0019), "was not offered"},

@@ -125,7 +125,8 @@ func TestOpenSSLServes(t *testing.T) {
 		}
 		defer conn.Close()
 		_ = conn.SetDeadline(time.Now().Add(patience))
-		c, err := Client(context.Background(), conn, k)
+		unknown := Key{"NVMe1R01 x y z", bytes.Repeat([]byte{9}, 32), k.Suite}
+		c, err := Client(context.Background(), conn, unknown, k)
 		if err != nil {
 			t.Fatal(err)
 		}

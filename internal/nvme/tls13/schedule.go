@@ -65,6 +65,9 @@ func newSchedule(k Key) *schedule {
 	return &schedule{suite: k.Suite, secret: k.Suite.Extract(nil, k.Secret), said: k.Suite.Hash()}
 }
 
+// use begins with another key of the same suite. It comes before handshake.
+func (s *schedule) use(k Key) { s.secret = s.suite.Extract(nil, k.Secret) }
+
 // binder proves the key for a ClientHello, of which all before the binders is given.
 // It comes before handshake.
 func (s *schedule) binder(truncated []byte) []byte {

@@ -190,6 +190,109 @@ func TestOtherKeys(t *testing.T) {
 	}
 }
 
+// TestServerChooses: of several keys the server takes the first that it knows, also
+// where it asks for another group.
+func TestServerChooses(t *testing.T) {
+	for _, s := range []Suite{AES128SHA256, AES256SHA384} {
+		first, second := testKey(s), Key{"NVMe0R01 a b", bytes.Repeat([]byte{9}, 32), s}
+		for name, c := range map[string]struct {
+			knows  []Key
+			groups []group
+			want   string
+		}{
+			"both":              {[]Key{second, first}, groups(), first.Identity},
+			"the second":        {[]Key{second}, groups(), second.Identity},
+			"after a retry":     {[]Key{second}, []group{p384}, second.Identity},
+			"both after it":     {[]Key{second, first}, []group{p384}, first.Identity},
+			"none, which fails": {nil, groups(), ""},
+		} {
+			t.Run(s.String()+"/"+name, func(t *testing.T) {
+				a, b := pair(t)
+				server := newConn(b, false)
+				server.groups = c.groups
+				served := make(chan error, 1)
+				go func() { served <- server.fail(server.accept(finds(c.knows...))) }()
+				client, err := Client(context.Background(), a, first, second)
+				if c.want == "" {
+					if !Rejects(err) {
+						t.Errorf("%v", err)
+					}
+					<-served
+					return
+				}
+				if err := errors.Join(err, <-served); err != nil {
+					t.Fatal(err)
+				}
+				if client.Key().Identity != c.want || server.Key().Identity != c.want {
+					t.Errorf("%v and %v, want %q", client.Key(), server.Key(), c.want)
+				}
+				go client.Write([]byte("x"))
+				if n, err := server.Read(make([]byte, 9)); n != 1 || err != nil {
+					t.Error(n, err)
+				}
+			})
+		}
+	}
+}
+
+// TestAwaitOpensNothing: what has come is opened by ReadOne alone, which says so where
+// it is no data.
+func TestAwaitOpensNothing(t *testing.T) {
+	client, server := joined(t, AES128SHA256)
+	if err := client.say(keyUpdate(false)); err != nil {
+		t.Fatal(err)
+	}
+	client.out.update()
+	_, _ = client.Write([]byte("xy"))
+	before := server.in.seq
+	b := make([]byte, 1)
+	for _, want := range []string{"", "x", "y"} {
+		for range 2 {
+			if err := server.Await(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if want == "" && server.in.seq != before {
+			t.Error("Await opens a record")
+		}
+		if n, err := server.ReadOne(b); string(b[:n]) != want || err != nil {
+			t.Errorf("%q, %v, want %q", b[:n], err, want)
+		}
+	}
+	_ = client.Close()
+	if err := server.Await(); err != nil {
+		t.Error(err)
+	}
+	for range 2 {
+		if n, err := server.ReadOne(b); n != 0 || err != io.EOF {
+			t.Error(n, err)
+		}
+	}
+}
+
+// sealing notes what was sealed outside of a turn.
+type sealing struct {
+	c             *Conn
+	left, outside uint64
+	turns         int
+}
+
+func (s *sealing) Take()  { s.outside += s.c.out.seq - s.left }
+func (s *sealing) Leave() { s.left = s.c.out.seq; s.turns++ }
+
+func TestSealsInTurns(t *testing.T) {
+	client, server := joined(t, AES256SHA384)
+	turn := &sealing{c: client, left: client.out.seq}
+	client.SealIn(turn)
+	go func() { _, _ = io.Copy(io.Discard, server) }()
+	if _, err := client.Write(make([]byte, 1<<20)); err != nil {
+		t.Fatal(err)
+	}
+	if turn.outside != 0 || turn.turns < 1<<20/sealMost || turn.left != client.out.seq {
+		t.Errorf("%+v", turn)
+	}
+}
+
 func TestKeysThatAreNone(t *testing.T) {
 	for _, k := range []Key{
 		{},
@@ -201,6 +304,9 @@ func TestKeysThatAreNone(t *testing.T) {
 		if _, err := Client(context.Background(), nil, k); err == nil {
 			t.Errorf("%v is taken", k)
 		}
+	}
+	if _, err := Client(context.Background(), nil, testKey(AES128SHA256), testKey(AES256SHA384)); err == nil {
+		t.Error("keys of two suites are taken")
 	}
 }
 

@@ -19,20 +19,29 @@ func (c *Conn) WriteBuffers(v *net.Buffers) (int64, error) {
 	defer c.wmu.Unlock()
 	var sent int64
 	for c.werr == nil && more(v) {
-		c.sealed = c.sealed[:0]
-		if c.owes.Swap(false) || c.out.seq >= c.renew {
-			c.sealed = c.out.seal(c.sealed, recordHandshake, keyUpdate(false))
-			c.out.update()
-		}
-		n := 0
-		for len(c.sealed) < sealMost && more(v) {
-			n += c.sealNext(v)
-		}
+		n := c.sealSome(v)
 		if _, c.werr = c.conn.Write(c.sealed); c.werr == nil {
 			sent += int64(n)
 		}
 	}
 	return sent, c.werr
+}
+
+// sealSome makes records of as much as is sent in one call, and says how much that is.
+func (c *Conn) sealSome(v *net.Buffers) (n int) {
+	if c.turn != nil {
+		c.turn.Take()
+		defer c.turn.Leave()
+	}
+	c.sealed = c.sealed[:0]
+	if c.owes.Swap(false) || c.out.seq >= c.renew {
+		c.sealed = c.out.seal(c.sealed, recordHandshake, keyUpdate(false))
+		c.out.update()
+	}
+	for len(c.sealed) < sealMost && more(v) {
+		n += c.sealNext(v)
+	}
+	return n
 }
 
 // more drops what is empty, and reports whether anything is left.
