@@ -96,10 +96,10 @@ func TestDo(t *testing.T) {
 	})
 	t.Run("unheard of", func(t *testing.T) {
 		for text, want := range map[string]string{
-			`{"format":2,"destroy":{}}`: `unknown field "destroy"`,
-			`{"format":3}`:              "format 3",
+			`{"format":1,"destroy":{}}`: `unknown field "destroy"`,
+			`{"format":2}`:              "format 2",
 			"":                          "unexpected end",
-			`{"format":2,"load":{"pattern":"randwrite"}}`: "do not overwrite",
+			`{"format":1,"load":{"pattern":"randwrite"}}`: "do not overwrite",
 		} {
 			if r, status := d.text(t, text); status != agent.ExitError || !strings.Contains(r.Error, want) || r.Probe != nil || r.Load != nil {
 				t.Errorf("%s: %d, %+v", text, status, r)

@@ -10,8 +10,10 @@ import (
 )
 
 // RequestFormat is the format of [Request] and [Reply]. What one side does not
-// know the other must not send: a field more is another format.
-const RequestFormat = 2
+// know the other must not send: a field more is another format, but for one that
+// is only sent where files ask for what it says, as Way.TLSKeyFile is: an agent that
+// does not know it refuses it by its name.
+const RequestFormat = 1
 
 // requestMost is the longest request or reply in bytes.
 const requestMost = 1 << 20

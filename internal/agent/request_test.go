@@ -80,13 +80,13 @@ func TestRequestGolden(t *testing.T) {
 func TestRequestIsClosed(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"nothing":        {"", "unexpected end"},
-		"another format": {`{"format":3,"newer":{}}`, "format 2"},
-		"unknown field":  {`{"format":2,"answer":{"over":{"transports":["tcp"],"connect_ns":1},"listen":"x","forever":true}}`, `unknown field "forever"`},
-		"nothing asked":  {`{"format":2}`, "asks for 0 things"},
-		"two things":     {`{"format":2,"read":{},"answer":{}}`, "asks for 2 things"},
-		"writes":         {`{"format":2,"load":{"pattern":"randwrite"}}`, "do not overwrite"},
-		"something else": {`{"format":2,"answer":{}} x`, "invalid character"},
-		"too long":       {`{"format":2,"x":"` + strings.Repeat("x", requestMost) + `"}`, "at most"},
+		"another format": {`{"format":2,"newer":{}}`, "format 2"},
+		"unknown field":  {`{"format":1,"answer":{"over":{"transports":["tcp"],"connect_ns":1},"listen":"x","forever":true}}`, `unknown field "forever"`},
+		"nothing asked":  {`{"format":1}`, "asks for 0 things"},
+		"two things":     {`{"format":1,"read":{},"answer":{}}`, "asks for 2 things"},
+		"writes":         {`{"format":1,"load":{"pattern":"randwrite"}}`, "do not overwrite"},
+		"something else": {`{"format":1,"answer":{}} x`, "invalid character"},
+		"too long":       {`{"format":1,"x":"` + strings.Repeat("x", requestMost) + `"}`, "at most"},
 	} {
 		if _, err := ParseRequest([]byte(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
@@ -101,9 +101,9 @@ func TestReplyIsClosed(t *testing.T) {
 	}
 	for name, c := range map[string]struct{ text, want string }{
 		"text":          {"weft-initiator v1\n", "invalid character"},
-		"no version":    {`{"format":2}`, "no version"},
-		"two results":   {`{"format":2,"version":"v1","probe":{},"load":{}}`, "two results"},
-		"unknown field": {`{"format":2,"version":"v1","latency":1}`, `unknown field "latency"`},
+		"no version":    {`{"format":1}`, "no version"},
+		"two results":   {`{"format":1,"version":"v1","probe":{},"load":{}}`, "two results"},
+		"unknown field": {`{"format":1,"version":"v1","latency":1}`, `unknown field "latency"`},
 	} {
 		if _, err := ParseReply([]byte(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)

@@ -43,9 +43,9 @@ func TestAskOfAnotherVersion(t *testing.T) {
 	}{
 		"it does not know requests": {elder{exit: agent.ExitUsage, stderr: "error: unknown command \"do\" for \"weft-initiator\"\n", version: "v0.9.0"},
 			[]string{"server.cn1", "v0.9.0", agent.Version(), "unknown command", "weft apply"}},
-		"another format": {elder{out: `{"format":3,"version":"v3.0.0","verdict":"fine"}`, version: "v3.0.0"},
-			[]string{"server.cn1", "v3.0.0", "format 3", "verdict", "weft apply"}},
-		"a field more": {elder{out: `{"format":2,"version":"v1.1.0","mood":"good"}`, version: "v1.1.0"}, []string{"server.cn1", "v1.1.0", `unknown field "mood"`}},
+		"another format": {elder{out: `{"format":2,"version":"v3.0.0","verdict":"fine"}`, version: "v3.0.0"},
+			[]string{"server.cn1", "v3.0.0", "format 2", "verdict", "weft apply"}},
+		"a field more": {elder{out: `{"format":1,"version":"v1.1.0","mood":"good"}`, version: "v1.1.0"}, []string{"server.cn1", "v1.1.0", `unknown field "mood"`}},
 		"no JSON":      {elder{out: "segmentation fault", version: "v1.0.0"}, []string{"server.cn1", "v1.0.0", "segmentation fault"}},
 		"not there":    {elder{exit: 127, stderr: "sh: not found"}, []string{"server.cn1", "did not run", "exit 127", "sh: not found"}},
 	} {

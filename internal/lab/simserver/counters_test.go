@@ -20,7 +20,7 @@ func TestCountersFollowWhatAgentsMove(t *testing.T) {
 	from, to := server(t, n, a), server(t, n, b)
 	result := `{"op":"read","transport":"tcp","local":"10.0.1.1","remote":"10.0.1.2:4420","size":4096,"bytes":409600}`
 	from.moved(0, []byte(result))
-	result = `{"format":2,"version":"v1","probe":` + result + `}` // as the reply to a request
+	result = `{"format":1,"version":"v1","probe":` + result + `}` // as the reply to a request
 	for _, line := range []string{"mkdir -p /sys/kernel/config/rdma_cm/rocep65s0f0", "sh -c 'echo 104 > /sys/kernel/config/rdma_cm/rocep65s0f0/ports/1/default_roce_tos'",
 		"dcb app add dev ens1f0np0 dscp-prio 26:3", "dcb pfc set dev ens1f0np0 prio-pfc 3:on"} {
 		if r := local(t, from, "root", line); r.status != 0 {
