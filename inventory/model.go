@@ -35,6 +35,8 @@ type Model struct {
 	Fabrics     []*Fabric
 	Switches    []*Switch
 	Servers     []*Server
+	VCenters    []*VCenter
+	DVSwitches  []*DVSwitch
 	Links       []*Link
 	Pools       []*Pool
 	Volumes     []*Volume

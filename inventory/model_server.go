@@ -45,8 +45,9 @@ type RNIC struct {
 	Fabric  *Fabric      // nil: none
 	Plane   *Plane       // the plane whose subnet holds Address; nil: none
 
-	Software bool // RDMA is done in software where the card has none
-	VMK      *VMK // of ESXi; nil: none
+	Software bool      // RDMA is done in software where the card has none
+	VMK      *VMK      // of ESXi; nil: none
+	DVSwitch *DVSwitch // whose uplink it is; nil: none
 }
 
 // A VMK is the port of the VMkernel of an ESXi host that has a NIC's address.

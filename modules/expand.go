@@ -16,6 +16,7 @@ import (
 	"weft/modules/linux/nic"
 	"weft/modules/linux/nvme"
 	"weft/modules/linux/storage"
+	"weft/modules/vcenter"
 	"weft/plan"
 	"weft/switches"
 )
@@ -30,8 +31,9 @@ type Env struct {
 	Bundle   *bundle.Bundle
 	Host     func(*inventory.Server) host.DialHost
 	Terminal func(*inventory.Switch) switches.Dial
-	System   func(name string) *switches.OS // nil: systems.Named
-	HostOS   func(name string) *host.OS     // nil: HostOS
+	VCenter  func(*inventory.VCenter) vcenter.Login // nil: none is reached
+	System   func(name string) *switches.OS         // nil: systems.Named
+	HostOS   func(name string) *host.OS             // nil: HostOS
 
 	// Settle makes switches wait, when they are opened, until they have taken
 	// back what an apply that died left unproven.
@@ -82,6 +84,7 @@ func Expand(m *inventory.Model, env Env) (*Fleet, hcl.Diagnostics) {
 	for _, s := range m.Servers {
 		x.server(s)
 	}
+	x.vcenters()
 	x.storage()
 	x.treat()
 	x.notes()

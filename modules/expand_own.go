@@ -54,6 +54,10 @@ func (x *expansion) ownConnections(i *inventory.Initiator) {
 func (x *expansion) ownConnection(d *host.Machine, i *inventory.Initiator, c *inventory.Connect, t *inventory.Target) {
 	for _, p := range t.Portals {
 		r := nicFor(i.Server, p)
+		if r != nil && r.DVSwitch != nil {
+			x.refuse(c.Range, i.Addr, fmt.Sprintf("connect over %s, an uplink of %s: NVMe from ports of a distributed switch", r.Addr, r.DVSwitch.Addr))
+			return
+		}
 		if r == nil || len(x.nics[r]) == 0 {
 			continue // a plane that the initiator has no part in, or a NIC that is refused
 		}

@@ -106,6 +106,9 @@ func (x *expansion) treated() []treated {
 	for _, s := range m.Servers {
 		add(&s.Block, x.partOfServer(s), plan.ID{Device: s.Addr})
 	}
+	for _, s := range m.DVSwitches {
+		add(&s.Block, none, x.stands[&s.Block]...)
+	}
 	for _, l := range m.Links {
 		add(&l.Block, none, x.partsOfLink(l)...)
 	}

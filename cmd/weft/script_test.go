@@ -89,6 +89,7 @@ func TestScript(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":               exits,
+			"simvcenter":          simVCenter,
 			"sub":                 substitute,
 			"without":             without,
 			"renamed":             renamed,

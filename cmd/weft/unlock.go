@@ -53,7 +53,10 @@ func (a *app) unlock(ctx context.Context, names []string, force bool) error {
 	}
 	defer p.Close()
 	if len(names) == 0 {
-		names = slices.Sorted(maps.Keys(p.Fleet.Devices))
+		names = slices.DeleteFunc(slices.Sorted(maps.Keys(p.Fleet.Devices)), func(name string) bool {
+			_, leased := p.Fleet.Devices[name].(plan.Leaser)
+			return !leased // a vCenter knows no lease
+		})
 	}
 	var failed []error
 	for _, name := range names {

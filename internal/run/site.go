@@ -3,11 +3,13 @@ package run
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 
 	"github.com/hashicorp/hcl/v2"
 
 	"weft/internal/bundle"
+	"weft/internal/hint"
 	"weft/internal/prove"
 	"weft/internal/remote"
 	"weft/internal/remote/ssh"
@@ -15,6 +17,7 @@ import (
 	"weft/modules"
 	"weft/modules/claim"
 	"weft/modules/host"
+	"weft/modules/vcenter"
 	"weft/plan"
 	"weft/switches"
 )
@@ -64,7 +67,7 @@ func (a Access) Open(m *inventory.Model) (*Site, hcl.Diagnostics) {
 		mine, token, stands = a.Records.Mine, a.Records.token, a.Records.stands
 	}
 	var diags hcl.Diagnostics
-	s.Fleet, diags = modules.Expand(m, modules.Env{Bundle: a.Agents, Holder: Holder(), Mine: mine, Token: token, Stands: stands, Host: s.dial, Terminal: s.terminal,
+	s.Fleet, diags = modules.Expand(m, modules.Env{Bundle: a.Agents, Holder: Holder(), Mine: mine, Token: token, Stands: stands, Host: s.dial, Terminal: s.terminal, VCenter: s.vcenter,
 		Settle: a.Settle, Say: a.Say})
 	s.Input = plan.Input{
 		Owner: m.Name, Simulated: a.Simulated, Version: a.Version, Items: s.Fleet.Items, Devices: s.Fleet.Devices,
@@ -116,6 +119,21 @@ func (s *Site) OfServer(server *inventory.Server) ssh.Target {
 		t.Become = ""
 	}
 	return t
+}
+
+// vcenter says how to log in to a vCenter.
+func (s *Site) vcenter(v *inventory.VCenter) vcenter.Login {
+	l := vcenter.Login{Host: v.Host, Port: v.Port, SHA256: v.SHA256, Refused: s.access.Closed}
+	if s.access.Simulated {
+		l.Refused = hint.Wrap(errors.New("the lab has no vCenter yet"), "leave %s out with --exclude, or plan without --lab", v.Addr)
+	}
+	if c := v.Credential; c != nil {
+		l.User = c.User
+		if l.Password = func() (string, error) { return "", fmt.Errorf("%s has no password, and vCenter takes no keys", c.Addr) }; c.Password != nil {
+			l.Password = c.Password.Read
+		}
+	}
+	return l
 }
 
 // logIn is a target that is logged in to with a credential; nil: with a key.

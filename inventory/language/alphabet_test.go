@@ -41,6 +41,8 @@ func benign() map[string]string {
 		"server.host": "storage.example.net", "server.machine_id": "0123456789abcdef0123456789abcdef", "server.labels": "storage",
 		"server.rnic": "p0", "server.rnic.address": "10.1.0.11/24", "server.rnic.match": "0000:41:00.0",
 		"server.rnic.vmk.id": "vmk2", "server.rnic.vmk.vswitch": "weft-a",
+		"vcenter.host": "vc.example.net", "vcenter.tls_sha256": strings.Repeat("0a", 32),
+		"dvswitch.path": "dc1/network/weft-rdma", "dvswitch.portgroup": "storage",
 		"server.file": "/etc/motd", "server.file.content": "managed", "server.file.mode": "0644",
 		"server.sysctl": "net.core.rmem_max", "server.sysctl.value": "1 2",
 		"server.kernel_module": "nvmet", "server.kernel_module.options": "1",
@@ -181,6 +183,7 @@ func full(t *testing.T) string {
       size = "3MB"
     }`, `  traffic_class "cnp" {`, `  pfc_watchdog { action = "drop" }
   traffic_class "cnp" {`)
+	text += "\nvcenter \"dc1\" {\n  host = \"vc.example.net\"\n  credential = credential.switch\n}\ndvswitch \"rdma\" {\n  vcenter = vcenter.dc1\n  path = \"dc1/network/weft-rdma\"\n  uplinks = []\n  portgroup \"storage\" {}\n}\n"
 	text += "\nstore \"nats\" {\n  url = \"tls://hub.example.net\"\n}\n"
 	inOneLine := regexp.MustCompile(`(?m)^(\s*[a-z_]+(?: "[^"]*")? )\{(.*)\}$`)
 	return inOneLine.ReplaceAllString(text, "$1{\n$2\n}")
@@ -246,6 +249,7 @@ func setText(body *hclwrite.Body, path, name, text string) {
 // alphabets is what texts take of what hostile has; those that take nothing of it
 // are left out.
 const alphabets = `
+dvswitch.path: space
 fabric.traffic_class: dash
 output.description: ESC NUL bidi dash line newline parent quote return shell space
 pool.drives: dash quote shell

@@ -34,6 +34,8 @@ func (b *builder) build() {
 		"fabric":     b.fabric,
 		"switch":     b.leaf,
 		"server":     b.server,
+		"vcenter":    b.vcenter,
+		"dvswitch":   b.dvswitch,
 		"link":       b.link,
 		"pool":       b.pool,
 		"volume":     b.volume,

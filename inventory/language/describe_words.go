@@ -140,6 +140,19 @@ func deviceDescriptions() map[string]string {
 		"server.command.unless":        "A command that succeeds where nothing is left to do.",
 		"server.command.undo":          "The command that reverts it.",
 
+		"vcenter":            "A vCenter Server: distributed switches are changed through it.",
+		"vcenter.host":       "Its name or address.",
+		"vcenter.port":       "The port of its API.",
+		"vcenter.tls_sha256": "The SHA-256 of its certificate: another one is refused. Without it, an authority that this machine trusts must have signed it.",
+		"vcenter.credential": "The user, with the password, that weft is there.",
+		"dvswitch":           "A distributed switch, which weft makes.",
+		"dvswitch.vcenter":   "Where it is.",
+		"dvswitch.path":      "Its place in the inventory: DATACENTER/network/NAME.",
+		"dvswitch.uplinks":   "One NIC of each ESXi host that is a member.",
+
+		"dvswitch.portgroup":      "A port group of it, whose name in vCenter is that of the switch, a dash, and this.",
+		"dvswitch.portgroup.vlan": "The VLAN of its frames; 0: they are not tagged.",
+
 		"link":       "One cable, which is proven with LLDP.",
 		"link.from":  "One end: a NIC, server.NAME.rnic.NAME, or a port, switch.NAME.port[\"PORT\"].",
 		"link.to":    "The other end.",

@@ -37,6 +37,8 @@ func language(own []*inventory.BlockType) map[string]*schema {
 		"fabric":     fabricSchema(),
 		"switch":     switchSchema(),
 		"server":     serverSchema(own),
+		"vcenter":    vcenterSchema(),
+		"dvswitch":   dvswitchSchema(),
 		"link":       resource("name", attrs{"from": need(ref("rnic", "port")), "to": need(ref("port", "rnic")), "speed": opt(rate())}, nil),
 		"pool":       poolSchema(),
 		"volume":     resource("name", attrs{"pool": need(ref("pool")), "size": need(size()), "mirror": opt(refs("pool"))}, nil),
@@ -270,7 +272,7 @@ func rolloutSchema() *schema {
 		"accept_no_undo":  opt(boolean()).or(cty.False),
 	}, blocks{
 		"phase": {needed: true, schema: part("name", attrs{
-			"select":  opt(refsOr(`"remaining" or "@label=value"`, "switch", "server", "link", "pool", "volume", "target", "initiator")),
+			"select":  opt(refsOr(`"remaining" or "@label=value"`, "switch", "server", "vcenter", "dvswitch", "link", "pool", "volume", "target", "initiator")),
 			"batch":   opt(listMatching(`a number of devices or a percentage such as "100%"`, `[1-9][0-9]{0,5}|(100|[1-9][0-9]?)%`)),
 			"record":  opt(refs("validation")),
 			"gate":    opt(refs("validation")),

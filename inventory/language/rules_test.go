@@ -51,6 +51,12 @@ switch "h3c" {
   plane  = "a"
 }
 `
+	vcenter = `
+vcenter "dc1" {
+  host       = "vc.example.net"
+  credential = credential.switch
+}
+`
 	elsewhere = `
 pool "far" {
   server = server.compute["a"]
@@ -116,6 +122,31 @@ func networkMistakes() []mistake {
 rollout "all"`}, problem.DeviceTwice, `# again`, "switch.leaf (main.weft.hcl:"},
 		{"server host twice", []string{`"${each.key}.example.net"`, `"compute.example.net"`}, problem.DeviceTwice, `host     = "compute.example.net"`, `server.compute["a"] (main.weft.hcl:`},
 		{"machine id twice", []string{`host     = "${each.key}.example.net"`, "host     = \"${each.key}.example.net\"\n  machine_id = \"0123456789abcdef0123456789abcdef\""}, problem.DeviceTwice, `machine_id`, "cloned"},
+		{"two uplinks of one host", more(vcenter + `dvswitch "rdma" {
+  vcenter = vcenter.dc1
+  path    = "dc1/network/rdma"
+  uplinks = [server.storage.rnic.p0, server.storage.rnic.p1] # both
+}`), problem.Uplink, `# both`, "has one uplink on each host, without teaming"},
+		{"an uplink of two distributed switches", more(vcenter + `dvswitch "rdma" {
+  vcenter = vcenter.dc1
+  path    = "dc1/network/rdma"
+  uplinks = [server.storage.rnic.p0]
+}
+dvswitch "other" {
+  vcenter = vcenter.dc1
+  path    = "dc1/network/other"
+  uplinks = [server.storage.rnic.p0] # again
+}`), problem.Uplink, `# again`, "is an uplink of dvswitch.rdma (main.weft.hcl:"},
+		{"one path for two switches", more(vcenter + `dvswitch "rdma" {
+  vcenter = vcenter.dc1
+  path    = "dc1/network/rdma"
+  uplinks = []
+}
+dvswitch "other" {
+  vcenter = vcenter.dc1
+  path    = "dc1/network/rdma" # again
+  uplinks = []
+}`), problem.Uplink, `# again`, "has the path dc1/network/rdma as well"},
 		{"port without a kind", []string{`port["Ethernet1/1"]`, `port["1/1"]`}, problem.PortName, `port["1/1"]`, `as in "Ethernet1/1"`},
 		{"no login", []string{`connection "default" { user = "root" }`, ""}, problem.Login, `switch "leaf"`, "~/.ssh/config"},
 	}

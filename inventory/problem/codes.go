@@ -69,6 +69,7 @@ const (
 	SmallMTU    Code = "WF-NET-015"
 	DeviceTwice Code = "WF-NET-016"
 	PortName    Code = "WF-NET-017"
+	Uplink      Code = "WF-NET-018"
 
 	DSCP       Code = "WF-QOS-001"
 	Priority   Code = "WF-QOS-002"

@@ -31,6 +31,12 @@ func (c *checker) dependents() []*inventory.Block {
 	for _, x := range c.Servers {
 		add(&x.Block)
 	}
+	for _, x := range c.VCenters {
+		add(&x.Block)
+	}
+	for _, x := range c.DVSwitches {
+		add(&x.Block)
+	}
 	for _, x := range c.Links {
 		add(&x.Block)
 	}

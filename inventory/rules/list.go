@@ -39,6 +39,7 @@ func networkRules() []Rule {
 		{"an end has one cable, which stays in its plane and suits its port",
 			[]Finding{refuses(problem.EndTwice), refuses(problem.Speed), refuses(problem.Crossed), refuses(problem.NoFabric)}, (*checker).links},
 		{"the NICs of a server lead to different switches at one speed", []Finding{refuses(problem.OneSwitch), warns(problem.Uneven)}, (*checker).hosts},
+		{"a distributed switch has one NIC of each host", []Finding{refuses(problem.Uplink)}, (*checker).uplinks},
 		{"what hosts send passes the switches", []Finding{refusesOrWarns(problem.MTU), warns(problem.SmallMTU)}, ofFabrics((*checker).mtu)},
 		{"traffic classes can be told apart, and share what there is", []Finding{refuses(problem.DSCP), refuses(problem.Priority), refuses(problem.Class),
 			refuses(problem.Share), refuses(problem.ETS), refuses(problem.ECN), refusesOrWarns(problem.Headroom), refuses(problem.Lossless),

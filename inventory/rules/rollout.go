@@ -136,6 +136,8 @@ func (c *checker) anyOther(selected map[string]int) bool {
 	}
 	return slices.ContainsFunc(c.Switches, func(x *inventory.Switch) bool { return !x.Unmanaged && free(&x.Block) }) ||
 		slices.ContainsFunc(c.Servers, func(x *inventory.Server) bool { return free(&x.Block) }) ||
+		slices.ContainsFunc(c.VCenters, func(x *inventory.VCenter) bool { return free(&x.Block) }) ||
+		slices.ContainsFunc(c.DVSwitches, func(x *inventory.DVSwitch) bool { return free(&x.Block) }) ||
 		slices.ContainsFunc(c.Links, func(x *inventory.Link) bool { return free(&x.Block) }) ||
 		slices.ContainsFunc(c.Pools, func(x *inventory.Pool) bool { return free(&x.Block) }) ||
 		slices.ContainsFunc(c.Volumes, func(x *inventory.Volume) bool { return free(&x.Block) }) ||

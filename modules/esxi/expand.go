@@ -24,8 +24,16 @@ func carrierOf(service string) carrier {
 // portOf makes what a NIC of a fabric is to have: a switch of its own with a port group of
 // its name, a port of the VMkernel, its services, and an adapter for NVMe.
 func portOf(d *host.Machine, r *inventory.RNIC) (list []host.Wanted, err error) {
+	add := func(kind, name string, r plan.Resource) {
+		list = append(list, host.Wanted{Kind: kind, Name: name, Resource: r})
+	}
+	if list := losslessOf(r.Fabric); list != nil {
+		add("dcb", r.Name, DCBKind().Want(d, &DCB{PCI: r.PCI, Lossless: list}))
+	}
 	v := r.VMK
 	switch {
+	case v == nil && r.DVSwitch != nil:
+		return list, nil // the rest of it is vCenter's
 	case v == nil:
 		return nil, errors.New("a NIC of ESXi needs a vmk block: its address is that of a port of the VMkernel")
 	case r.Fabric == nil || r.Fabric.Transport == "infiniband" || r.Fabric.Transport == "iwarp":
@@ -39,12 +47,6 @@ func portOf(d *host.Machine, r *inventory.RNIC) (list []host.Wanted, err error) 
 		if other != r && other.VMK != nil && (other.VMK.VSwitch == v.VSwitch || other.VMK.ID == v.ID) {
 			return nil, fmt.Errorf("rnic %s has the same vswitch or vmk: each NIC has its own, which is its only uplink", other.Name)
 		}
-	}
-	add := func(kind, name string, r plan.Resource) {
-		list = append(list, host.Wanted{Kind: kind, Name: name, Resource: r})
-	}
-	if list := losslessOf(r.Fabric); list != nil {
-		add("dcb", r.Name, DCBKind().Want(d, &DCB{PCI: r.PCI, Lossless: list}))
 	}
 	mtu := r.Fabric.HostMTU
 	add("vswitch", v.VSwitch, VSwitchKind().Want(d, &VSwitch{Name: v.VSwitch, PCI: r.PCI, MTU: mtu}))

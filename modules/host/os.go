@@ -49,6 +49,8 @@ type OS struct {
 	// kinds of its own for that; nil: see Intents. Their errors say what it cannot do.
 	Port    func(*Machine, *inventory.RNIC) ([]Wanted, error)
 	Connect func(*Machine, *inventory.Initiator, *inventory.Connect, *inventory.Target, *inventory.Subsystem, inventory.Portal, *inventory.RNIC) (Wanted, error)
+	// Uplinks says that NICs of it may be uplinks of distributed switches.
+	Uplinks bool
 	// Intents says that Expand has kinds for what fabrics, pools, targets and
 	// initiators ask of a machine.
 	Intents bool

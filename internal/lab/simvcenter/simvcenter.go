@@ -1,0 +1,156 @@
+// Package simvcenter is a SIMULATED vCenter Server: vcsim of govmomi, with what that lacks of
+// distributed switches. It answers the vSphere API over TLS, keeps state, and refuses what it
+// does not know.
+package simvcenter
+
+import (
+	"crypto/sha256"
+	"crypto/tls"
+	"encoding/hex"
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/soap"
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// Datacenter is the name of the only one there is.
+const Datacenter = "DC0"
+
+// A Spec says what a vCenter has.
+type Spec struct {
+	User, Password string // the only ones that are let in
+	Hosts          []Host
+}
+
+// A Host is an ESXi host of a vCenter.
+type Host struct {
+	Name string
+	NICs []string // PCI addresses; the first NIC, vmnic0, is that of the management
+}
+
+// A Server is a simulated vCenter that answers.
+type Server struct {
+	Host   string
+	Port   int
+	SHA256 string // of its certificate
+
+	model  *simulator.Model
+	server *simulator.Server
+}
+
+// Start makes a vCenter answer on loopback.
+func Start(spec Spec) (*Server, error) {
+	m := simulator.VPX()
+	m.Host, m.Cluster, m.Machine, m.Portgroup, m.Datastore = len(spec.Hosts), 0, 0, 0, 1
+	m.ServiceContent.About.FullName += " (SIMULATED)"
+	if err := m.Create(); err != nil {
+		return nil, fmt.Errorf("simulated vCenter: %w", err)
+	}
+	for i, o := range m.Map().All("HostSystem") {
+		equip(o.(*simulator.HostSystem), spec.Hosts[i])
+	}
+	// Its own code wants its own type in the inventory: a session sees ours instead.
+	m.Map().Handler = func(ctx *simulator.Context, method *simulator.Method) (mo.Reference, types.BaseMethodFault) {
+		if d, ok := ctx.Map.Get(method.This).(*simulator.DistributedVirtualSwitch); ok && method.Name == "ReconfigureDvs_Task" && ctx.Session != nil {
+			ctx.Session.Put(&dvs{d})
+		}
+		return nil, nil
+	}
+	m.Service.TLS = new(tls.Config)
+	m.Service.Listen = &url.URL{Host: "127.0.0.1:0", User: url.UserPassword(spec.User, spec.Password)}
+	s := &Server{model: m, server: m.Service.NewServer()}
+	sum := sha256.Sum256(s.server.Certificate().Raw)
+	s.SHA256 = hex.EncodeToString(sum[:])
+	host, port, err := net.SplitHostPort(s.server.URL.Host)
+	if err == nil {
+		s.Port, err = strconv.Atoi(port)
+	}
+	if s.Host = host; err != nil {
+		s.Close()
+		return nil, fmt.Errorf("simulated vCenter: %w", err)
+	}
+	return s, nil
+}
+
+// Close ends it.
+func (s *Server) Close() {
+	s.server.Close()
+	s.model.Remove()
+}
+
+// equip gives a host its name and its NICs.
+func equip(h *simulator.HostSystem, spec Host) {
+	h.Name, h.Summary.Config.Name = spec.Name, spec.Name
+	config, network := *h.Config, types.HostNetworkInfo{}
+	if h.Config.Network != nil {
+		network = *h.Config.Network
+	}
+	network.Pnic = []types.PhysicalNic{{Key: "key-vim.host.PhysicalNic-vmnic0", Device: "vmnic0", Pci: "0000:01:00.0"}}
+	network.Vswitch = []types.HostVirtualSwitch{{Name: "vSwitch0", Pnic: []string{network.Pnic[0].Key}}}
+	for i, pci := range spec.NICs {
+		name := "vmnic" + strconv.Itoa(i+1)
+		network.Pnic = append(network.Pnic, types.PhysicalNic{Key: "key-vim.host.PhysicalNic-" + name, Device: name, Pci: pci})
+	}
+	config.Network = &network
+	h.Config = &config
+}
+
+// A dvs is a distributed switch that takes an MTU and keeps the NICs of its members, which
+// vcsim does not.
+type dvs struct {
+	*simulator.DistributedVirtualSwitch
+}
+
+// ReconfigureDvsTask refuses what was read before somebody else's change, and NICs that a
+// host does not have.
+func (d *dvs) ReconfigureDvsTask(ctx *simulator.Context, req *types.ReconfigureDvs_Task) soap.HasFault {
+	config, ok := d.Config.(*types.VMwareDVSConfigInfo)
+	spec, given := req.Spec.(*types.VMwareDVSConfigSpec)
+	if !ok || !given {
+		return refused(&types.NotSupported{})
+	}
+	if spec.ConfigVersion != config.ConfigVersion {
+		return refused(&types.ConcurrentAccess{})
+	}
+	for _, m := range spec.Host {
+		for _, nic := range nicsOf(m) {
+			h, ok := ctx.Map.Get(m.Host).(*simulator.HostSystem)
+			if !ok || !slices.ContainsFunc(h.Config.Network.Pnic, func(p types.PhysicalNic) bool { return p.Device == nic }) {
+				return refused(&types.PlatformConfigFault{Text: "no NIC " + nic})
+			}
+		}
+	}
+	body := d.DistributedVirtualSwitch.ReconfigureDvsTask(ctx, req)
+	if spec.MaxMtu != 0 {
+		config.MaxMtu = spec.MaxMtu
+	}
+	for _, m := range spec.Host {
+		config.Host = slices.DeleteFunc(config.Host, func(h types.DistributedVirtualSwitchHostMember) bool { return *h.Config.Host == m.Host })
+		if m.Operation == string(types.ConfigSpecOperationAdd) {
+			config.Host = append(config.Host, types.DistributedVirtualSwitchHostMember{Config: types.DistributedVirtualSwitchHostMemberConfigInfo{Host: &m.Host, Backing: m.Backing}})
+		}
+	}
+	n, _ := strconv.Atoi(config.ConfigVersion) // "" is the first
+	config.ConfigVersion = strconv.Itoa(n + 1)
+	return body
+}
+
+func refused(f types.BaseMethodFault) soap.HasFault {
+	return &methods.ReconfigureDvs_TaskBody{Fault_: simulator.Fault("", f)}
+}
+
+func nicsOf(m types.DistributedVirtualSwitchHostMemberConfigSpec) (names []string) {
+	if b, ok := m.Backing.(*types.DistributedVirtualSwitchHostMemberPnicBacking); ok {
+		for _, p := range b.PnicSpec {
+			names = append(names, p.PnicDevice)
+		}
+	}
+	return names
+}

@@ -1,0 +1,257 @@
+// Package vcenter is a vCenter Server as a device: distributed switches, their port groups
+// and the hosts that are their members, changed through its API. No other package speaks to
+// it.
+package vcenter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"weft/internal/hint"
+	"weft/plan"
+)
+
+// Device is a plan.Device. It keeps no ledger: whose an object is stands in a custom
+// attribute of it.
+type Device struct {
+	name  string // HCL address
+	owner string
+	login Login
+
+	client *client
+	uuid   string // of who answered Open
+	have   *reading
+	fresh  bool // Open has just read it
+	steps  []plan.Step
+	undo   []op // of what was done, in the order in which it is to be undone
+}
+
+// New is a vCenter that was not spoken to yet.
+func New(name, owner string, login Login) *Device {
+	return &Device{name: name, owner: owner, login: login}
+}
+
+// Resource makes a resource of a Switch, a Group or a Member; its name is that of its ID.
+func (d *Device) Resource(t interface{ key() (kind, name string) }) (plan.ID, plan.Resource) {
+	kind, name := t.key()
+	return plan.ID{Device: d.name, Kind: kind, Name: name}, resource{t.(thing)}
+}
+
+// Address is what the files call it.
+func (d *Device) Address() string { return d.name }
+
+// Open implements plan.Device.
+func (d *Device) Open(ctx context.Context) (plan.Identity, error) {
+	if d.client == nil {
+		c, err := d.login.connect(ctx)
+		if err != nil {
+			return plan.Identity{}, err
+		}
+		d.client = c
+	}
+	about := d.client.vim.ServiceContent.About
+	if d.uuid != "" && d.uuid != about.InstanceUuid {
+		return plan.Identity{}, fmt.Errorf("another vCenter answers: its instance UUID is %s, before it was %s", about.InstanceUuid, d.uuid)
+	}
+	d.uuid = about.InstanceUuid
+	have, err := d.client.read(ctx)
+	if err != nil {
+		return plan.Identity{}, fmt.Errorf("read %s: %s", d.login.Host, said(err))
+	}
+	d.have, d.fresh = have, true
+	return plan.Identity{Address: d.login.Host, Serial: about.InstanceUuid, System: strings.TrimSpace(about.FullName),
+		Method: "calls of the vSphere API, each with its undo; vCenter reverts nothing by itself, and knows no lease of weft: two runs at once are not kept apart"}, nil
+}
+
+// Read implements plan.Device.
+func (d *Device) Read(ctx context.Context, rs []plan.Resource) ([]plan.State, error) {
+	if !d.fresh {
+		have, err := d.client.read(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %s", d.login.Host, said(err))
+		}
+		d.have = have
+	}
+	d.fresh = false
+	states := make([]plan.State, len(rs))
+	for i := range rs {
+		states[i] = d.state()
+	}
+	return states, nil
+}
+
+func (d *Device) state() *state { return &state{d.have, d.owner} }
+
+// Begin implements plan.Device.
+func (d *Device) Begin(_ context.Context, steps []plan.Step) error {
+	d.steps, d.undo = steps, nil
+	return nil
+}
+
+// Apply implements plan.Device.
+func (d *Device) Apply(ctx context.Context, s plan.Step) error {
+	r, ok := s.Resource.(resource)
+	have, seen := s.Have.(*state)
+	if !ok || !seen {
+		return nil // what keeps the books: there are none
+	}
+	c := r.change(*have)
+	for i, o := range c.ops {
+		if err := o.do(ctx, d.client); err != nil {
+			return refused(o, err)
+		}
+		d.undo = append(d.undo, c.undo[i])
+	}
+	return nil
+}
+
+func refused(o op, err error) error {
+	out := error(&plan.RefusedError{Line: o.text, Reply: said(err)})
+	if advice := hint.Of(err); advice != "" {
+		return hint.Wrap(out, "%s", advice)
+	}
+	return out
+}
+
+// again logs in afresh and reads.
+func (d *Device) again(ctx context.Context) error {
+	err := d.Close()
+	d.client = nil
+	if err != nil && ctx.Err() != nil {
+		return err
+	}
+	_, err = d.Open(ctx)
+	return err
+}
+
+// Commit implements plan.Device: from a fresh login all of it reads as planned.
+func (d *Device) Commit(ctx context.Context) error {
+	if err := d.again(ctx); err != nil {
+		return err
+	}
+	for _, s := range d.steps {
+		if left := s.Resource.Diff(d.state()); !left.Empty() {
+			return errors.Join(left.Err, fmt.Errorf("%s does not read back as planned; left: %s", s.ID, strings.Join(left.Send, "; ")))
+		}
+	}
+	return nil
+}
+
+// Abort implements plan.Device: what was done is undone, the latest first, and proven by
+// reading.
+func (d *Device) Abort(ctx context.Context) error {
+	if err := d.again(ctx); err != nil {
+		return err
+	}
+	var errs []error
+	for _, o := range slices.Backward(d.undo) {
+		if err := o.do(ctx, d.client); err != nil {
+			errs = append(errs, refused(o, err))
+		}
+	}
+	d.undo = nil
+	if err := d.again(ctx); err != nil {
+		return errors.Join(append(errs, err)...)
+	}
+	for _, s := range d.steps {
+		if have, ok := s.Have.(*state); ok && fmt.Sprint(s.Resource.Diff(d.state()).Send) != fmt.Sprint(s.Resource.Diff(have).Send) {
+			return errors.Join(append(errs, fmt.Errorf("%s is not as it was before", s.ID))...)
+		}
+	}
+	return nil // what could not be undone was not there
+}
+
+// logoutTime is how long the end of a session may take.
+const logoutTime = 10 * time.Second
+
+// Close ends the session.
+func (d *Device) Close() error {
+	if d.client == nil {
+		return nil
+	}
+	ctx, done := context.WithTimeout(context.Background(), logoutTime)
+	defer done()
+	_ = d.client.end(ctx) // it ends by itself
+	d.client = nil
+	return nil
+}
+
+// Kept implements plan.Keeper: what carries the owner's name.
+func (d *Device) Kept() (kept plan.Kept) {
+	if d.have == nil {
+		return kept
+	}
+	add := func(kind, name string, needs ...plan.ID) {
+		kept.Entries = append(kept.Entries, plan.Entry{Kind: kind, Name: name, State: plan.EntryCreated, Needs: needs})
+	}
+	for _, at := range slices.Sorted(maps.Keys(d.have.switches)) {
+		s := d.have.switches[at]
+		if s.note.owner != d.owner {
+			continue
+		}
+		add(SwitchKind, at)
+		on := plan.ID{Device: d.name, Kind: SwitchKind, Name: at}
+		for _, name := range slices.Sorted(maps.Keys(s.groups)) {
+			if s.groups[name].note.owner == d.owner {
+				add(GroupKind, at+"/"+name, on)
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(d.have.hosts)) {
+			h := d.have.hosts[name]
+			if _, member := s.members[h.ref]; member && h.noted(d.owner, at) {
+				add(MemberKind, at+"@"+name, on)
+			}
+		}
+	}
+	return kept
+}
+
+// Restore implements plan.Keeper.
+func (d *Device) Restore(e plan.Entry) (plan.Resource, error) {
+	if !slices.Contains([]string{SwitchKind, GroupKind, MemberKind}, e.Kind) {
+		return nil, fmt.Errorf("a vCenter has no kind %q", e.Kind)
+	}
+	return resource{removal{e.Kind, e.Name}}, nil
+}
+
+// Drifted implements plan.Keeper: the mark says what weft has left.
+func (d *Device) Drifted(e plan.Entry, _ plan.State) bool {
+	if d.have == nil {
+		return false
+	}
+	at, name := path.Dir(e.Name), path.Base(e.Name)
+	switch s := d.have.switches[e.Name]; {
+	case e.Kind == SwitchKind && s != nil:
+		return s.note.text != mtuText(s.mtu)
+	case e.Kind == GroupKind && d.have.switches[at] != nil && d.have.switches[at].groups[name] != nil:
+		g := d.have.switches[at].groups[name]
+		return g.note.text != vlanText(g.vlan)
+	}
+	return false
+}
+
+// Unchanged implements plan.Keeper.
+func (d *Device) Unchanged(plan.Entry, plan.Resource) bool { return false }
+
+// Pending implements plan.Keeper: vCenter reverts nothing by itself.
+func (d *Device) Pending() plan.Resource { return nothing{} }
+
+// Belongs implements plan.Keeper. Rosters are in the ledgers of servers.
+func (d *Device) Belongs([]plan.Member, map[string]bool, []string) plan.Resource { return nothing{} }
+
+// nothing is a resource that is always as wanted.
+type nothing struct{}
+
+// Diff implements plan.Resource.
+func (nothing) Diff(plan.State) plan.Diff { return plan.Diff{} }
+
+// Verify implements plan.Resource.
+func (nothing) Verify(context.Context) error { return nil }
+
+var _ plan.Keeper = (*Device)(nil)

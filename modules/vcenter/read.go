@@ -1,0 +1,210 @@
+package vcenter
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/vmware/govmomi/property"
+	"github.com/vmware/govmomi/view"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// A reading is what vCenter has, as read at one time.
+type reading struct {
+	switches map[string]*dvs  // by path
+	hosts    map[string]*host // by name, in lower case
+}
+
+// A dvs is a distributed switch.
+type dvs struct {
+	ref     types.ManagedObjectReference
+	path    string
+	version string
+	mtu     int
+	note    note
+	groups  map[string]*group // by name, without those of uplinks
+	members map[types.ManagedObjectReference][]string
+}
+
+// A group is a port group of a distributed switch.
+type group struct {
+	ref  types.ManagedObjectReference
+	conf types.DVPortgroupConfigInfo
+	vlan int // -1: no single one
+	vms  int // that are on it
+	note note
+}
+
+// A host is one of vCenter's.
+type host struct {
+	ref   types.ManagedObjectReference
+	name  string
+	nics  map[string]string // names, by PCI address
+	taken map[string]string // by name of a NIC: the switch whose uplink it is
+	notes []note            // a member of which switches weft has made it
+}
+
+// A note is what the custom attribute of an object says.
+type note struct{ owner, text string }
+
+func readNote(text string) note {
+	owner, rest, _ := strings.Cut(text, " ")
+	return note{owner, rest}
+}
+
+func (n note) String() string { return strings.TrimSpace(n.owner + " " + n.text) }
+
+// read takes all that weft looks at.
+func (c *client) read(ctx context.Context) (*reading, error) {
+	pc := property.DefaultCollector(c.vim)
+	root := c.vim.ServiceContent.RootFolder
+	v, err := view.NewManager(c.vim).CreateContainerView(ctx, root, []string{"DistributedVirtualSwitch", "DistributedVirtualPortgroup", "HostSystem", "Folder", "Datacenter"}, true)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = v.Destroy(ctx) }() // it goes with the session at the latest
+	var switches []mo.DistributedVirtualSwitch
+	var groups []mo.DistributedVirtualPortgroup
+	var hosts []mo.HostSystem
+	var folders []mo.ManagedEntity
+	for _, ask := range []struct {
+		kinds, props []string
+		into         any
+	}{
+		{[]string{"DistributedVirtualSwitch"}, []string{"name", "parent", "config", "customValue"}, &switches},
+		{[]string{"DistributedVirtualPortgroup"}, []string{"name", "config", "vm", "customValue"}, &groups},
+		{[]string{"HostSystem"}, []string{"name", "config.network.pnic", "config.network.vswitch", "config.network.proxySwitch", "customValue"}, &hosts},
+		{[]string{"Folder", "Datacenter"}, []string{"name", "parent"}, &folders},
+	} {
+		if err := v.Retrieve(ctx, ask.kinds, ask.props, ask.into); err != nil {
+			return nil, err
+		}
+	}
+	key, err := c.markKey(ctx, pc)
+	if err != nil {
+		return nil, err
+	}
+	r := &reading{switches: map[string]*dvs{}, hosts: map[string]*host{}}
+	byRef := map[types.ManagedObjectReference]*dvs{}
+	for _, s := range switches {
+		d := newDVS(s, pathOf(s.ManagedEntity, folders), readNote(noteIn(s.CustomValue, key)))
+		r.switches[d.path], byRef[d.ref] = d, d
+	}
+	for _, g := range groups {
+		if d := g.Config.DistributedVirtualSwitch; d != nil && byRef[*d] != nil && !isUplinks(g) {
+			byRef[*d].groups[g.Name] = &group{ref: g.Self, conf: g.Config, vlan: vlanOf(g.Config.DefaultPortConfig), vms: len(g.Vm), note: readNote(noteIn(g.CustomValue, key))}
+		}
+	}
+	for _, h := range hosts {
+		r.hosts[strings.ToLower(h.Name)] = newHost(h, noteIn(h.CustomValue, key))
+	}
+	return r, nil
+}
+
+// markKey is the key of weft's custom attribute; -1: there is none yet.
+func (c *client) markKey(ctx context.Context, pc *property.Collector) (int32, error) {
+	at := c.vim.ServiceContent.CustomFieldsManager
+	if at == nil {
+		return -1, nil
+	}
+	var fields mo.CustomFieldsManager
+	if err := pc.RetrieveOne(ctx, *at, []string{"field"}, &fields); err != nil {
+		return -1, err
+	}
+	for _, f := range fields.Field {
+		if f.Name == mark {
+			return f.Key, nil
+		}
+	}
+	return -1, nil
+}
+
+func noteIn(values []types.BaseCustomFieldValue, key int32) string {
+	for _, v := range values {
+		if s, ok := v.(*types.CustomFieldStringValue); ok && s.Key == key {
+			return s.Value
+		}
+	}
+	return ""
+}
+
+// pathOf is where an entity stands in the inventory, without the root.
+func pathOf(e mo.ManagedEntity, all []mo.ManagedEntity) string {
+	path := e.Name
+	for up := e.Parent; up != nil; {
+		i := slices.IndexFunc(all, func(f mo.ManagedEntity) bool { return f.Self == *up })
+		if i < 0 {
+			break // the root, which no path names
+		}
+		path, up = all[i].Name+"/"+path, all[i].Parent
+	}
+	return path
+}
+
+func newDVS(s mo.DistributedVirtualSwitch, path string, n note) *dvs {
+	d := &dvs{ref: s.Self, path: path, note: n, groups: map[string]*group{}, members: map[types.ManagedObjectReference][]string{}}
+	if s.Config == nil {
+		return d
+	}
+	d.version = s.Config.GetDVSConfigInfo().ConfigVersion
+	if v, ok := s.Config.(*types.VMwareDVSConfigInfo); ok {
+		d.mtu = int(v.MaxMtu)
+	}
+	for _, m := range s.Config.GetDVSConfigInfo().Host {
+		if m.Config.Host == nil {
+			continue
+		}
+		nics := []string{}
+		if b, ok := m.Config.Backing.(*types.DistributedVirtualSwitchHostMemberPnicBacking); ok {
+			for _, p := range b.PnicSpec {
+				nics = append(nics, p.PnicDevice)
+			}
+		}
+		d.members[*m.Config.Host] = nics
+	}
+	return d
+}
+
+func isUplinks(g mo.DistributedVirtualPortgroup) bool {
+	return g.Config.Uplink != nil && *g.Config.Uplink || strings.Contains(g.Name, "-DVUplinks-")
+}
+
+// vlanOf is the VLAN of a port group; -1: it has a trunk, a private one, or none is told.
+func vlanOf(c types.BaseDVPortSetting) int {
+	if s, ok := c.(*types.VMwareDVSPortSetting); ok {
+		if v, ok := s.Vlan.(*types.VmwareDistributedVirtualSwitchVlanIdSpec); ok {
+			return int(v.VlanId)
+		}
+	}
+	return -1
+}
+
+func newHost(h mo.HostSystem, marked string) *host {
+	out := &host{ref: h.Self, name: h.Name, nics: map[string]string{}, taken: map[string]string{}}
+	for _, text := range strings.Split(marked, ";") {
+		if n := readNote(strings.TrimSpace(text)); n.owner != "" {
+			out.notes = append(out.notes, n)
+		}
+	}
+	if h.Config == nil || h.Config.Network == nil {
+		return out
+	}
+	net := h.Config.Network
+	name := map[string]string{} // by key
+	for _, p := range net.Pnic {
+		out.nics[strings.ToLower(p.Pci)], name[p.Key] = p.Device, p.Device
+	}
+	for _, s := range net.Vswitch {
+		for _, key := range s.Pnic {
+			out.taken[name[key]] = s.Name
+		}
+	}
+	for _, s := range net.ProxySwitch {
+		for _, key := range s.Pnic {
+			out.taken[name[key]] = s.DvsName
+		}
+	}
+	return out
+}

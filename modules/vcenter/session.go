@@ -1,0 +1,176 @@
+package vcenter
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/vmware/govmomi/fault"
+	"github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/session"
+	"github.com/vmware/govmomi/vim25"
+	"github.com/vmware/govmomi/vim25/soap"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"weft/internal/hint"
+)
+
+// A Login is how a vCenter is reached, and as whom.
+type Login struct {
+	Host     string
+	Port     int
+	SHA256   string // of its certificate, 64 hexadecimal digits; "": authorities of this machine vouch for it
+	User     string
+	Password func() (string, error)
+	Refused  error // why none may be asked; nil: they may
+}
+
+// How long vCenter may take.
+const (
+	answerTime = time.Minute     // to answer a request
+	taskTime   = 5 * time.Minute // to carry out a task
+	mark       = "weft"          // the custom attribute that says whose an object is
+)
+
+// A client is a session with vCenter.
+type client struct {
+	vim *vim25.Client
+	sm  *session.Manager
+}
+
+// connect logs in.
+func (l Login) connect(ctx context.Context) (*client, error) {
+	if l.Refused != nil {
+		return nil, l.Refused
+	}
+	u := &url.URL{Scheme: "https", Host: net.JoinHostPort(l.Host, strconv.Itoa(l.Port)), Path: "/sdk"}
+	s := soap.NewClient(u, false)
+	s.Timeout = answerTime
+	if l.SHA256 != "" {
+		config := s.DefaultTransport().TLSClientConfig
+		config.InsecureSkipVerify = true // the certificate itself is declared
+		config.VerifyConnection = l.same
+	}
+	vim, err := vim25.NewClient(ctx, s)
+	if err != nil {
+		return nil, l.unreached(err)
+	}
+	if vim.ServiceContent.About.ApiType != "VirtualCenter" {
+		return nil, hint.Wrap(fmt.Errorf("%s is no vCenter: it says that it is %s", l.Host, vim.ServiceContent.About.FullName), "an ESXi host is a server block with os = \"esxi\"")
+	}
+	password, err := l.Password()
+	if err != nil {
+		return nil, err
+	}
+	c := &client{vim, session.NewManager(vim)}
+	if err := c.sm.Login(ctx, url.UserPassword(l.User, password)); err != nil {
+		if fault.Is(err, &types.InvalidLogin{}) {
+			return nil, hint.Wrap(fmt.Errorf("%s does not let %s in: %s", l.Host, l.User, said(err)), "users of vCenter have their domain behind them, as administrator@vsphere.local")
+		}
+		return nil, fmt.Errorf("log in to %s: %s", l.Host, said(err))
+	}
+	return c, nil
+}
+
+// same refuses another certificate than the declared one.
+func (l Login) same(state tls.ConnectionState) error {
+	if len(state.PeerCertificates) == 0 {
+		return errors.New("it shows no certificate")
+	}
+	sum := sha256.Sum256(state.PeerCertificates[0].Raw)
+	if is := hex.EncodeToString(sum[:]); is != l.SHA256 {
+		return &certificateError{is, l.SHA256}
+	}
+	return nil
+}
+
+type certificateError struct{ is, declared string }
+
+func (e *certificateError) Error() string {
+	return "another certificate: its SHA-256 is " + e.is + ", declared " + e.declared
+}
+
+// unreached says more about a vCenter that could not be asked.
+func (l Login) unreached(err error) error {
+	err = fmt.Errorf("%s, port %d: %w", l.Host, l.Port, err)
+	var unknown *tls.CertificateVerificationError
+	switch {
+	case errors.As(err, new(*certificateError)):
+		return hint.Wrap(err, "if its certificate was renewed on purpose, change tls_sha256; nothing was sent to it")
+	case errors.As(err, &unknown):
+		if certs := unknown.UnverifiedCertificates; len(certs) > 0 {
+			sum := sha256.Sum256(certs[0].Raw)
+			return hint.Wrap(err, "nobody whom this machine trusts has signed its certificate: if it is the right one, write tls_sha256 = %q", hex.EncodeToString(sum[:]))
+		}
+	}
+	return err
+}
+
+func (c *client) end(ctx context.Context) error { return c.sm.Logout(ctx) }
+
+// said is what vCenter says of a failure, with the name of the fault.
+func said(err error) string {
+	text := strings.TrimPrefix(err.Error(), "ServerFaultCode: ")
+	for e := err; e != nil; e = errors.Unwrap(e) {
+		if f, ok := e.(interface{ Fault() types.BaseMethodFault }); ok && f.Fault() != nil {
+			name := strings.TrimPrefix(fmt.Sprintf("%T", f.Fault()), "*types.")
+			if !strings.Contains(text, name) {
+				text += " (" + name + ")"
+			}
+			break
+		}
+		if soap.IsSoapFault(e) {
+			if detail := soap.ToSoapFault(e).VimFault(); detail != nil {
+				name := strings.TrimPrefix(fmt.Sprintf("%T", detail), "types.")
+				if !strings.Contains(text, name) {
+					text += " (" + name + ")"
+				}
+			}
+			break
+		}
+	}
+	return strings.TrimSpace(text)
+}
+
+// wait is until a task has been carried out.
+func (c *client) wait(ctx context.Context, task types.ManagedObjectReference) error {
+	bounded, done := context.WithTimeout(ctx, taskTime)
+	defer done()
+	_, err := object.NewTask(c.vim, task).WaitForResult(bounded)
+	if err != nil && bounded.Err() != nil && ctx.Err() == nil {
+		return hint.Wrap(fmt.Errorf("the task %s is not done after %v", task.Value, taskTime), "it may go on in vCenter: see Recent Tasks there")
+	}
+	return err
+}
+
+// own marks an object as an owner's; with an empty text it is nobody's.
+func (c *client) own(ctx context.Context, of types.ManagedObjectReference, text string) error {
+	m, err := object.GetCustomFieldsManager(c.vim)
+	if err != nil {
+		return err
+	}
+	key, err := m.FindKey(ctx, mark)
+	if errors.Is(err, object.ErrKeyNameNotFound) {
+		var def *types.CustomFieldDef
+		if def, err = m.Add(ctx, mark, "", nil, nil); err == nil {
+			key = def.Key
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return m.Set(ctx, of, key, text)
+}
+
+// at is the object at a path of the inventory; nil: there is none.
+func (c *client) at(ctx context.Context, path string) (object.Reference, error) {
+	return object.NewSearchIndex(c.vim).FindByInventoryPath(ctx, "/"+path)
+}
