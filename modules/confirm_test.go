@@ -30,7 +30,7 @@ func TestConfirmAsTheCatalogueHasIt(t *testing.T) {
 // The catalogue says which host systems the files may name, and the list has them.
 func TestHostSystemsAsTheCatalogueHasThem(t *testing.T) {
 	managed, later := catalogue.HostSystems()
-	if len(managed) == 0 || len(later) == 0 || managed[0].ID != catalogue.UsualHostSystem() {
+	if len(managed) == 0 || managed[0].ID != catalogue.UsualHostSystem() {
 		t.Fatalf("managed %v, later %v", managed, later)
 	}
 	for _, o := range managed {

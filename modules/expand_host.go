@@ -9,10 +9,11 @@ import (
 	"weft/modules/esxi"
 	"weft/modules/host"
 	"weft/modules/linux"
+	"weft/modules/windows"
 )
 
 // hostSystems are the host systems that weft manages: the one list.
-func hostSystems() []*host.OS { return []*host.OS{linux.OS(), esxi.OS()} }
+func hostSystems() []*host.OS { return []*host.OS{linux.OS(), esxi.OS(), windows.OS()} }
 
 // Blocks are the blocks in a server that kinds declare for themselves, for those who
 // read files.

@@ -97,17 +97,17 @@ server "box" {
 	if len(fleet.Roster) != 1 || fleet.Roster[0].OS != "fakehost" {
 		t.Errorf("roster %+v", fleet.Roster)
 	}
-	for os, want := range map[string]string{"": "linux", "linux": "linux", "fakehost": "fakehost", "windows": ""} {
+	for os, want := range map[string]string{"": "linux", "linux": "linux", "fakehost": "fakehost", "windows": "windows", "beos": ""} {
 		d, err := fleet.Recall(plan.Member{Device: "server.old", Kind: "server", Host: "old", OS: os})
 		switch {
-		case want == "" && (err == nil || !strings.Contains(err.Error(), `this weft does not manage os = "windows"`)):
+		case want == "" && (err == nil || !strings.Contains(err.Error(), `this weft does not manage os = "beos"`)):
 			t.Errorf("of os = %q: %v", os, err)
 		case want != "" && (err != nil || d.(*host.Machine).OS().Name != want):
 			t.Errorf("of os = %q: %v", os, err)
 		}
 	}
-	m.Servers[0].OS = "windows"
-	if _, diags = Expand(m, env); len(diags) != 1 || !strings.Contains(diags[0].Detail, `os = "windows"`) {
+	m.Servers[0].OS = "beos"
+	if _, diags = Expand(m, env); len(diags) != 1 || !strings.Contains(diags[0].Detail, `os = "beos"`) {
 		t.Errorf("%v", diags)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"weft/modules/esxi"
 	"weft/modules/host"
 	"weft/modules/linux"
+	"weft/modules/windows"
 	"weft/plan"
 )
 
@@ -28,7 +29,7 @@ func TestPages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for system, where := range map[*host.OS][2]string{linux.OS(): {"linux/*/", "../evidence.md"}, esxi.OS(): {"esxi/", "evidence.md"}} {
+	for system, where := range map[*host.OS][2]string{linux.OS(): {"linux/*/", "../evidence.md"}, esxi.OS(): {"esxi/", "evidence.md"}, windows.OS(): {"windows/", "evidence.md"}} {
 		for kind := range host.NewKindSet(system.Kinds()) {
 			pages, err := filepath.Glob(where[0] + kind + ".md")
 			if err != nil || len(pages) != 1 {

@@ -76,7 +76,7 @@ they grow are judged with --watch, which reads twice.
 	s.StringVar(&f.format, "format", "text", "how to write the report: "+strings.Join(doctorFormats[:], ", "))
 	s.StringArrayVar(&f.ignore, "ignore", nil, "ID=REASON: set findings of a check apart; may be repeated")
 	s.DurationVar(&f.watch, "watch", 0, "read again after this time, and judge what grew")
-	s.Var((*words)(&f.hosts), "hosts", "servers to ask, between commas, instead of those of the files; esxi:HOST is one with ESXi, windows:HOST is named and not asked")
+	s.Var((*words)(&f.hosts), "hosts", "servers to ask, between commas, instead of those of the files; esxi:HOST is one with ESXi, windows:HOST one with Windows")
 	s.Var((*words)(&f.switches), "switches", "switches to ask, each as OS:HOST; OS is "+strings.Join(catalogue.SwitchSystems(), " or "))
 	s.BoolVar(&f.assess, "assess", false, "instead: what servers, switches and arrays are fit for, the RDMA that all share, and a pair to pilot with")
 	s.BoolVar(&f.fix, "fix", false, "also plan what of the files mends findings; nothing is changed")

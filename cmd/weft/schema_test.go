@@ -15,7 +15,6 @@ import (
 // what stands within a server, or beside all else where it begins a block.
 func notYet() map[string]string {
 	return map[string]string{
-		"server.os=windows":          `os = "windows"`,
 		"pool.on_existing_data=wipe": "\npool \"p\" {\n server = server.s\n drives = [\"nvme-eui.01\"]\n on_existing_data = \"wipe\"\n}",
 		"switch.safety.commit_method": "\nswitch \"w\" {\n os = \"nxos\"\n host = \"w.example.net\"\n fabric = fabric.f\n plane = \"a\"\n" +
 			" safety {\n commit_confirm = \"5m\"\n commit_method = \"replace\"\n }\n}",

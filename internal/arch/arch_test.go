@@ -60,9 +60,11 @@ var may = map[string][]string{
 	"modules/linux/system":  {"modules/host", "modules/linux/see", "modules/linux/put", "plan", "inventory", "internal/remote", "internal/agent"},
 	"modules/linux/nvme": {"modules/host", "modules/linux/see", "modules/linux/put", "modules/linux/storage", "plan", "inventory", "internal/remote", "internal/agent", "internal/bundle",
 		"internal/nvme/dhchap", "internal/nvme/psk"}, // what a key is
-	"modules/linux": {"modules/host/...", "modules/linux/...", "plan", "inventory", "inventory/catalogue", "internal/remote", "internal/agent"},
-	"modules/esxi":  {"modules/host/...", "plan", "inventory", "inventory/catalogue", "internal/remote"},
-	"modules":       {"modules/claim", "modules/host", "modules/leaf", "modules/linux/...", "modules/esxi", "plan", "inventory", "inventory/problem", "inventory/catalogue", "switches", "switches/systems", "internal/remote", "internal/agent", "internal/bundle"},
+	"modules/linux":              {"modules/host/...", "modules/linux/...", "plan", "inventory", "inventory/catalogue", "internal/remote", "internal/agent"},
+	"modules/esxi":               {"modules/host/...", "plan", "inventory", "inventory/catalogue", "internal/remote"},
+	"modules/windows/powershell": {},
+	"modules/windows":            {"modules/host", "modules/windows/powershell", "plan", "inventory", "internal/remote"},
+	"modules":                    {"modules/claim", "modules/host", "modules/leaf", "modules/linux/...", "modules/esxi", "modules/windows", "plan", "inventory", "inventory/problem", "inventory/catalogue", "switches", "switches/systems", "internal/remote", "internal/agent", "internal/bundle"},
 
 	// Who vouches for a plan file, and for a phase.
 	"internal/sshsig":  {},
@@ -84,12 +86,13 @@ var may = map[string][]string{
 	"internal/review": {"plan", "inventory/problem", "internal/view"},
 
 	// The lab shares no code with the drivers it stands in for.
-	"internal/lab":           {"inventory", "internal/remote/...", "internal/lab/..."},
-	"internal/lab/sshd":      {},
-	"internal/lab/guest":     {},
-	"internal/lab/simswitch": {"internal/lab/sshd"},
-	"internal/lab/simserver": {"internal/lab/sshd"},
-	"internal/lab/simesxi":   {"internal/lab/sshd"},
+	"internal/lab":            {"inventory", "internal/remote/...", "internal/lab/..."},
+	"internal/lab/sshd":       {},
+	"internal/lab/guest":      {},
+	"internal/lab/simswitch":  {"internal/lab/sshd"},
+	"internal/lab/simserver":  {"internal/lab/sshd"},
+	"internal/lab/simesxi":    {"internal/lab/sshd"},
+	"internal/lab/simwindows": {"internal/lab/sshd"},
 
 	// The data path.
 	"internal/nvme/wire":      {},
@@ -153,7 +156,8 @@ var mayTest = map[string][]string{
 	"internal/lab":            {"internal/remote/ssh"},
 	"modules/host/posix":      {"modules/claim", "internal/remote/local"},
 	"modules/esxi":            {"modules/claim"},
-	"modules/host":            {"modules/linux", "modules/esxi", "internal/remote/remotetest"},
+	"modules/windows":         {"modules/claim", "internal/lab/simwindows"},
+	"modules/host":            {"modules/linux", "modules/esxi", "modules/windows", "internal/remote/remotetest"},
 	"switches":                {"switches/..."},
 	"modules/leaf":            {"modules", "inventory/language", "internal/bundle", "internal/remote/ssh", "internal/lab/..."},
 	"modules":                 {"switches/...", "inventory/language", "internal/remote/remotetest", "internal/remote/ssh", "internal/lab/..."},

@@ -32,7 +32,7 @@ func TestNobodyAsksWhichSystem(t *testing.T) {
 	}
 	// What weft and its agents are built for, and run on, is no host system.
 	knowsHost := func(path string) bool {
-		return in(path, "inventory/catalogue", "modules/linux", "modules/esxi", "internal/lab/simserver", "internal/lab/simesxi", "internal/bundle", "internal/arch")
+		return in(path, "inventory/catalogue", "modules/linux", "modules/esxi", "modules/windows", "internal/lab/simserver", "internal/lab/simesxi", "internal/lab/simwindows", "internal/bundle", "internal/arch")
 	}
 	seen := 0
 	const root = "../.."

@@ -18,6 +18,7 @@ import (
 	"weft/internal/lab/simesxi"
 	"weft/internal/lab/simserver"
 	"weft/internal/lab/simswitch"
+	"weft/internal/lab/simwindows"
 	"weft/internal/lab/sshd"
 )
 
@@ -30,6 +31,7 @@ type device struct {
 
 	server *simserver.Server                              // or
 	esxi   *simesxi.Host                                  // or
+	win    *simwindows.Host                               // or
 	sw     *simswitch.Switch                              // or
 	pause  func(port string, priority int, frames uint64) // whoever is plugged into a port of sw
 	guest  machine
@@ -54,6 +56,10 @@ func (l *Lab) serve(ctx, running context.Context, d *device) error {
 	var machine sshd.Machine = d.server
 	if d.esxi != nil {
 		machine = d.esxi
+		config.Password = func(user, _ string) bool { return d.user == "" || user == d.user }
+	}
+	if d.win != nil {
+		machine = d.win
 		config.Password = func(user, _ string) bool { return d.user == "" || user == d.user }
 	}
 	if d.sw != nil {
@@ -89,6 +95,9 @@ func (d *device) close() error {
 	}
 	if d.esxi != nil {
 		return d.esxi.Close()
+	}
+	if d.win != nil {
+		return d.win.Close()
 	}
 	return d.server.Close()
 }
@@ -180,6 +189,7 @@ func Faults() []string {
 		"dcb=HOW  of an ESXi host: its NICs have ieee, cee or off from their switch, or are silent about it",
 		"longest=BYTES  of an ESXi host: longer packets do not come through; 0: all do",
 		"datastore=NQN=NAME  of an ESXi host: there is a datastore on the namespaces of that subsystem; without a name no longer",
+		"constrained, german, no-admin, no-powershell, mended  of a Windows host: its PowerShell runs no script, speaks German, its accounts are not elevated, its shell is another; and as it should be",
 		"no-sudo, sudo   of a server: sudo asks for a password, and no longer",
 		"narrow, wide    of a server: its cards run with half of their PCIe lanes, and with all",
 		"no-sm, sm       of a server: its InfiniBand ports wait for a subnet manager, and one has set them up",
@@ -222,6 +232,8 @@ func (d *device) fault(name string) error {
 			d.sw.Slow(wait)
 		case d.esxi != nil:
 			d.esxi.Slow(wait)
+		case d.win != nil:
+			d.win.Slow(wait)
 		default:
 			d.server.Slow(wait)
 		}
@@ -229,6 +241,9 @@ func (d *device) fault(name string) error {
 	}
 	if d.esxi != nil {
 		return d.esxiFault(name, value)
+	}
+	if d.win != nil {
+		return d.windowsFault(name)
 	}
 	if d.sw != nil {
 		return d.switchFault(name, value)
@@ -248,8 +263,8 @@ func (d *device) setHostile(value string) error {
 			return fmt.Errorf("hostile: %w", err)
 		}
 	}
-	if d.esxi != nil {
-		return errors.New("fault hostile: not one that a simulated ESXi host has")
+	if d.esxi != nil || d.win != nil {
+		return errors.New("fault hostile: not one that a simulated ESXi or Windows host has")
 	}
 	if d.sw != nil {
 		d.sw.Hostile(lines, hostileText)

@@ -93,6 +93,9 @@ func Start(ctx context.Context, m *inventory.Model, o Options) (_ *Lab, err erro
 	if err := l.buildESXi(ctx, running, t.esxi); err != nil {
 		return nil, err
 	}
+	if err := l.buildWindows(ctx, running, t.windows); err != nil {
+		return nil, err
+	}
 	if l.control, err = newControl(l); err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	"weft/internal/lab/simesxi"
 	"weft/internal/lab/simserver"
 	"weft/internal/lab/simswitch"
+	"weft/internal/lab/simwindows"
 	"weft/inventory"
 )
 
@@ -22,6 +23,7 @@ type twin struct {
 	servers  []serverSpec
 	switches []switchSpec
 	esxi     []esxiSpec
+	windows  []windowsSpec
 
 	plugs   map[simserver.End]plug   // which switch port an interface is plugged into
 	cables  map[plug]plug            // between switches, both ways
@@ -61,6 +63,9 @@ func newTwin(m *inventory.Model) (*twin, error) {
 	for n, s := range m.Servers {
 		if s.OS == simesxi.System {
 			t.esxi = append(t.esxi, newESXi(m, s, cards))
+		}
+		if s.OS == simwindows.System {
+			t.windows = append(t.windows, newWindows(m, s, cards))
 		}
 		if s.OS != simserver.System {
 			continue // described, but nothing that the lab could stand in for
@@ -111,6 +116,11 @@ func (t *twin) check() error {
 		}
 	}
 	for _, s := range t.esxi {
+		if err := note(s.spec.Name, s.addr); err != nil {
+			return err
+		}
+	}
+	for _, s := range t.windows {
 		if err := note(s.spec.Name, s.addr); err != nil {
 			return err
 		}
@@ -223,7 +233,8 @@ func (t *twin) cable(l *inventory.Link, a, b inventory.LinkEnd, cards map[*inven
 		}
 		t.plugs[simserver.End{Server: b.RNIC.Server.Host, PCI: card.PCI}] = at
 		neighbour.SystemName, neighbour.PortID = b.RNIC.Server.Host, card.MAC
-		heard = b.RNIC.Server.OS != simesxi.System // whose standard switches speak CDP only
+		// Standard switches of ESXi speak CDP only, and Windows speaks neither.
+		heard = b.RNIC.Server.OS != simesxi.System && b.RNIC.Server.OS != simwindows.System
 	default:
 		return
 	}

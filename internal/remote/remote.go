@@ -36,6 +36,11 @@ type Cmd struct {
 	Args  []string
 	Stdin io.Reader
 	Quiet bool // arguments and output are left out of errors and traces
+
+	// Bare has the arguments reach the machine as they are, with spaces between: for one
+	// whose shell is none of POSIX. They are words that no shell takes for more, and
+	// neither does the command become root, nor do its children end with the context.
+	Bare bool
 }
 
 // Output is what a command wrote.

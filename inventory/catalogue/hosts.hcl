@@ -33,8 +33,16 @@ system "esxi" {
   }
 }
 
+# MachineGuid, which a registry has with dashes.
 system "windows" {
-  title   = "Microsoft Windows"
-  answers = "is not recognized as (an internal or external command|(the|a) name of a cmdlet)"
-  source  = { title = none, answers = windows_shell }
+  machine_id = "[0-9a-f]{32}"
+  identity   = "32 characters 0-9 and a-f"
+  title      = "Microsoft Windows"
+  answers    = "is not recognized as (an internal or external command|(the|a) name of a cmdlet)"
+  source = {
+    machine_id = windows_guid
+    identity   = windows_guid
+    title      = none
+    answers    = windows_shell
+  }
 }

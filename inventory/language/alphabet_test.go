@@ -48,6 +48,7 @@ func benign() map[string]string {
 		"server.kernel_module": "nvmet", "server.kernel_module.options": "1",
 		"server.package": "lvm2", "server.package.version": "1.0", "server.service": "ssh",
 		"server.advanced_option": "/Net/TcpipHeapMax", "server.advanced_option.value": "1024",
+		"server.windows_feature":  "Data-Center-Bridging",
 		"server.firewall_ruleset": "sshServer", "server.firewall_ruleset.enabled": "true",
 		"server.module_parameters": "nmlx5_core", "server.module_parameters.set": "pfctx=0x08",
 		"server.command": "once", "server.command.creates": "/var/once", "server.command.run": "touch",
@@ -168,6 +169,7 @@ func full(t *testing.T) string {
   advanced_option "/Net/TcpipHeapMax" { value = "1024" }
   firewall_ruleset "sshServer" { enabled = "true" }
   module_parameters "nmlx5_core" { set = "pfctx=0x08" }
+  windows_feature "Data-Center-Bridging" {}
   command "once" {
     run     = ["touch", "/var/once"]
     creates = "/var/once"

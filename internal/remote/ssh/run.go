@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"time"
 
@@ -38,7 +39,30 @@ func (c *Client) Run(ctx context.Context, cmd remote.Cmd) (remote.Output, error)
 	if len(cmd.Args) == 0 {
 		return remote.Output{}, errors.New("a command without a name")
 	}
+	if cmd.Bare {
+		if c.target.Become != "" {
+			return remote.Output{}, &remote.BecomeError{Name: c.Name(), User: c.User(), Reply: "there is no sudo on this machine"}
+		}
+		line, err := bare(cmd.Args)
+		if err != nil {
+			return remote.Output{}, err
+		}
+		return c.run(ctx, cmd, func(string) string { return line })
+	}
 	return c.run(ctx, cmd, func(id string) string { return c.line(cmd.Args, id) })
+}
+
+// plainWord is one that cmd.exe, PowerShell and POSIX shells take as it is.
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:=+-]+$`)
+
+// bare is a line for a shell of whatever kind.
+func bare(args []string) (string, error) {
+	for _, a := range args {
+		if !plainWord.MatchString(a) {
+			return "", fmt.Errorf("%q is no word that every shell takes as it is", a)
+		}
+	}
+	return strings.Join(args, " "), nil
 }
 
 // Script implements remote.Scripter. OpenSSH grants a command its input only
@@ -85,7 +109,11 @@ func (c *Client) run(ctx context.Context, cmd remote.Cmd, line func(id string) s
 	full := func() { fail(fmt.Errorf("more than %d MiB of output", maxOutput>>20)) }
 	stdout, stderr := &bounded{full: full}, &bounded{full: full}
 	id := runID()
-	err = c.execute(ctx, &process{session: session, stdin: cmd.Stdin, stdout: stdout, stderr: stderr}, line(id), id)
+	kill := func() { c.kill(id) }
+	if cmd.Bare {
+		kill = func() {} // there may be neither /proc nor kill
+	}
+	err = c.execute(ctx, &process{session: session, stdin: cmd.Stdin, stdout: stdout, stderr: stderr}, line(id), kill)
 	out := remote.Output{Stdout: stdout.after(mark(id) + "\n"), Stderr: stderr.buf.Bytes()}
 	if err == nil {
 		return out, nil
@@ -97,7 +125,7 @@ func (c *Client) run(ctx context.Context, cmd remote.Cmd, line func(id string) s
 }
 
 // execute runs a line until it ends or the context does.
-func (c *Client) execute(ctx context.Context, p *process, line, id string) error {
+func (c *Client) execute(ctx context.Context, p *process, line string, kill func()) error {
 	ended := make(chan error, 1)
 	c.conn.work.Go(func() { ended <- p.run(line) })
 	select {
@@ -107,7 +135,7 @@ func (c *Client) execute(ctx context.Context, p *process, line, id string) error
 	}
 	p.session.signal(ssh.SIGKILL)
 	if c.target.Become != "" || !within(time.Second, ended) {
-		c.kill(id)
+		kill()
 	}
 	switch {
 	case within(killGrace, ended), c.conn.dead():

@@ -1,0 +1,121 @@
+//go:build unix
+
+package simwindows
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf16"
+)
+
+// bootstraps is what the encoded part of the command line must be: a script that reads so
+// many characters of base64, and runs what they say.
+var bootstraps = regexp.MustCompile(`^\$ProgressPreference='SilentlyContinue'
+if\("\$\(\$ExecutionContext\.SessionState\.LanguageMode\)" -ne 'FullLanguage'\)\{"weft-language \$\(\$ExecutionContext\.SessionState\.LanguageMode\)";exit 96\}
+\$n=([0-9]+);\$c=New-Object char\[\] \$n;\$i=0
+while\(\$i -lt \$n\)\{\$r=\[Console\]::In\.Read\(\$c,\$i,\$n-\$i\);if\(\$r -le 0\)\{"weft-short \$i of \$n";exit 97\};\$i\+=\$r\}
+&\(\[ScriptBlock\]::Create\(\[Text\.Encoding\]::UTF8\.GetString\(\[Convert\]::FromBase64CharArray\(\$c,0,\$n\)\)\)\)
+exit 0$`)
+
+// progress is what PowerShell writes on standard error although all is well.
+const progress = "#< CLIXML\r\n" + `<Objs Version="1.1.0.1" xmlns="http://schemas.microsoft.com/powershell/2004/04"><Obj S="progress" RefId="0"><TN RefId="0"><T>System.Management.Automation.PSCustomObject</T><T>System.Object</T></TN><MS><I64 N="SourceId">1</I64><PR N="Record"><AV>Preparing modules for first use.</AV><AI>0</AI><Nil /><PI>-1</PI><PC>-1</PC><T>Completed</T><SR>-1</SR><SD> </SD></PR></MS></Obj></Objs>`
+
+// Exec runs one command line and returns its exit status.
+func (h *Host) Exec(ctx context.Context, user, line string, stdin io.Reader, stdout, stderr io.Writer) int {
+	h.mu.Lock()
+	slow, shell, language, elevated := h.slow, h.shell, h.language, !h.plain
+	h.mu.Unlock()
+	if slow > 0 {
+		select {
+		case <-ctx.Done():
+			return 255
+		case <-time.After(slow):
+		}
+	}
+	encoded, ok := strings.CutPrefix(line, "powershell -NoProfile -NonInteractive -ExecutionPolicy Bypass -EncodedCommand ")
+	word, _, _ := strings.Cut(line, " ")
+	switch {
+	case shell != "":
+		fmt.Fprintf(stderr, "%s: %s: command not found\n", shell, word)
+		return 127
+	case !ok || len(line) > 8191:
+		fmt.Fprintf(stderr, "%s\r\n", h.notRecognized(word))
+		return 1
+	}
+	count, ok := bootstrapped(encoded)
+	if !ok {
+		fmt.Fprintf(stderr, "#< CLIXML\r\n<Objs Version=\"1.1.0.1\" xmlns=\"http://schemas.microsoft.com/powershell/2004/04\"><S S=\"Error\">This SIMULATED host takes no other encoded command than weft's._x000D__x000A_</S></Objs>")
+		return 1
+	}
+	fmt.Fprint(stderr, progress)
+	if language != "" {
+		fmt.Fprintf(stdout, "weft-language %s\r\n", language)
+		return 96
+	}
+	input := make([]byte, count) // and not to its end, which may not come
+	if n, err := io.ReadFull(stdin, input); err != nil {
+		fmt.Fprintf(stdout, "weft-short %d of %d\r\n", n, count)
+		return 97
+	}
+	text, err := base64.StdEncoding.DecodeString(string(input))
+	if err != nil {
+		fmt.Fprintf(stderr, "#< CLIXML\r\n<Objs><S S=\"Error\">The input is not a valid Base-64 string_x000D__x000A_</S></Objs>")
+		return 1
+	}
+	out, err := h.script(user, elevated, string(text))
+	_, _ = stdout.Write(out) // the client may have gone
+	if err != nil {
+		fmt.Fprintf(stderr, "#< CLIXML\r\n<Objs><S S=\"Error\">%s_x000D__x000A_</S></Objs>", strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(err.Error()))
+		return 1
+	}
+	return 0
+}
+
+func (h *Host) notRecognized(word string) string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.say("'"+word+"' is not recognized as an internal or external command,\r\noperable program or batch file.",
+		"Der Befehl \""+word+"\" ist entweder falsch geschrieben oder\r\nkonnte nicht gefunden werden.")
+}
+
+// bootstrapped is how many characters an encoded command reads.
+func bootstrapped(encoded string) (int, bool) {
+	wide, err := base64.StdEncoding.DecodeString(encoded)
+	if err != nil || len(wide)%2 != 0 {
+		return 0, false
+	}
+	units := make([]uint16, len(wide)/2)
+	for i := range units {
+		units[i] = binary.LittleEndian.Uint16(wide[2*i:])
+	}
+	m := bootstraps.FindStringSubmatch(string(utf16.Decode(units)))
+	if m == nil {
+		return 0, false
+	}
+	n, err := strconv.Atoi(m[1])
+	return n, err == nil && n < 64<<20
+}
+
+// script interprets one, and returns what it writes to standard output.
+func (h *Host) script(user string, elevated bool, src string) ([]byte, error) {
+	body, err := parse(src)
+	if err != nil {
+		return nil, err
+	}
+	f := &frame{host: h, vars: map[string]any{}, user: user, elevated: elevated}
+	err = body(f)
+	return f.printed.Bytes(), err
+}
+
+// Shell refuses: nothing of weft talks to a host's terminal.
+func (h *Host) Shell(_ context.Context, _ string, term io.ReadWriter) int {
+	fmt.Fprint(term, "This Windows host is SIMULATED and takes weft's scripts only\r\n")
+	return 1
+}

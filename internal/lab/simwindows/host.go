@@ -1,0 +1,259 @@
+//go:build unix
+
+// Package simwindows is a SIMULATED Windows Server: a shell that takes one command line,
+// a parser and interpreter of that part of PowerShell 5.1 which weft's scripts use, and
+// those cmdlets that a page of Microsoft's reference has. It keeps state, answers JSON as
+// 5.1 does, and refuses all else. No script of weft's has run on a real one.
+package simwindows
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// System is the host system of simulated hosts, as in the files.
+const System = "windows"
+
+// A Spec says what a host is made of.
+type Spec struct {
+	Name      string
+	MachineID string // 32 hexadecimal digits; "": derived from Name
+	NICs      []NIC
+}
+
+// A NIC is one port of a network card.
+type NIC struct {
+	PCI   string
+	MAC   string // "": derived from the host's name and PCI
+	Name  string // of the adapter; "": Ethernet and a number
+	Speed int64  // bit/s; 0: 100 Gbit/s
+	RDMA  bool   // it can do it
+}
+
+// A Host is one simulated host. It is an sshd.Machine.
+type Host struct {
+	spec Spec
+	guid string
+
+	stop  context.CancelFunc // ends the clock
+	alive context.Context
+	clock sync.WaitGroup
+	moved chan struct{} // tasks were scheduled
+
+	mu       sync.Mutex
+	disk     *disk
+	adapters []*adapter
+	dcb      bool // the feature is installed
+	tasks    map[string]scheduled
+	booted   time.Time
+	ahead    time.Duration // of the real clock
+
+	shell    string // what stands in for cmd.exe; "": that
+	language string // mode of PowerShell; "": FullLanguage
+	german   bool
+	plain    bool     // accounts are not elevated
+	lacks    []string // cmdlets
+	slow     time.Duration
+}
+
+type adapter struct {
+	NIC
+	name, description, mac string
+	up, rdma, taken        bool
+	jumbo                  int64 // *JumboPacket
+}
+
+// mtu is without the header of Ethernet.
+func (a *adapter) mtu() int64 { return a.jumbo - 14 }
+
+// place is where an adapter is, in numbers.
+func (a *adapter) place() (n [4]int64) {
+	for i, word := range strings.FieldsFunc(a.PCI, func(r rune) bool { return r == ':' || r == '.' }) {
+		n[i], _ = strconv.ParseInt(word, 16, 64)
+	}
+	return n
+}
+
+// scheduled is a task that runs a script once.
+type scheduled struct {
+	at   time.Time
+	file string
+	late bool // also where the machine was off at that time
+}
+
+// New makes a host that is up, as it is after its installation.
+func New(spec Spec) (*Host, error) {
+	h := &Host{spec: spec, disk: newDisk(), tasks: map[string]scheduled{}, booted: time.Now(), moved: make(chan struct{}, 1)}
+	h.alive, h.stop = context.WithCancel(context.Background())
+	if h.guid = spec.MachineID; h.guid == "" {
+		sum := sha256.Sum256([]byte("machine " + spec.Name))
+		h.guid = hex.EncodeToString(sum[:16])
+	}
+	if len(h.guid) != 32 {
+		return nil, fmt.Errorf("simulated host %s: %q is no GUID of 32 digits", spec.Name, h.guid)
+	}
+	for i, n := range append([]NIC{{PCI: "0000:01:00.0", Speed: 1e9, Name: "Ethernet"}}, spec.NICs...) {
+		sum := sha256.Sum256([]byte("mac " + spec.Name + " " + n.PCI))
+		a := &adapter{NIC: n, name: n.Name, description: "SIMULATED 100GbE Adapter", up: true, rdma: n.RDMA, jumbo: 1514}
+		if a.name == "" {
+			a.name = fmt.Sprintf("Ethernet %d", i+1)
+		}
+		if i > 1 { // Windows tells two of one description apart
+			a.description += fmt.Sprintf(" #%d", i)
+		}
+		if a.mac = strings.ToUpper(strings.ReplaceAll(n.MAC, ":", "-")); a.mac == "" {
+			a.mac = fmt.Sprintf("02-%02X-%02X-%02X-%02X-%02X", sum[0], sum[1], sum[2], sum[3], sum[4])
+		}
+		if a.Speed == 0 {
+			a.Speed = 100e9
+		}
+		if len(strings.FieldsFunc(n.PCI, func(r rune) bool { return r == ':' || r == '.' })) != 4 {
+			return nil, fmt.Errorf("simulated host %s: %q is no PCI address", spec.Name, n.PCI)
+		}
+		h.adapters = append(h.adapters, a)
+	}
+	h.clock.Go(h.wait)
+	return h, nil
+}
+
+// Name is its host name.
+func (h *Host) Name() string { return h.spec.Name }
+
+// Close ends its clock. The sessions must have ended.
+func (h *Host) Close() error {
+	h.stop()
+	h.clock.Wait()
+	return nil
+}
+
+func (h *Host) now() time.Time { return time.Now().Add(h.ahead) }
+
+// reschedule wakes the clock.
+func (h *Host) reschedule() {
+	select {
+	case h.moved <- struct{}{}:
+	default:
+	}
+}
+
+// wait runs tasks when their time has come.
+func (h *Host) wait() {
+	for {
+		h.due(false)
+		h.mu.Lock()
+		next := time.Hour
+		for _, t := range h.tasks {
+			next = min(next, max(t.at.Sub(h.now()), 10*time.Millisecond))
+		}
+		h.mu.Unlock()
+		timer := time.NewTimer(next)
+		select {
+		case <-h.alive.Done():
+			timer.Stop()
+			return
+		case <-h.moved:
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
+}
+
+// due runs the tasks whose time has come, or all.
+func (h *Host) due(all bool) {
+	h.mu.Lock()
+	var files []string
+	for name, t := range h.tasks {
+		if all || !t.at.After(h.now()) {
+			files = append(files, t.file)
+			t.at = h.now().Add(365 * 24 * time.Hour) // once
+			h.tasks[name] = t
+		}
+	}
+	var scripts []string
+	for _, f := range files {
+		data, err := h.disk.read(f)
+		if err == nil {
+			scripts = append(scripts, strings.TrimPrefix(string(data), "\uFEFF"))
+		}
+	}
+	h.mu.Unlock()
+	for _, s := range scripts {
+		_, _ = h.script("SYSTEM", true, s) // what went wrong nobody sees, as on a real one
+	}
+}
+
+// Fire runs at once what tasks are to run later.
+func (h *Host) Fire() { h.due(true) }
+
+// Slow delays every command.
+func (h *Host) Slow(d time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.slow = d
+}
+
+// Reboot starts the host again: what is on its disk stays, and a task whose time came
+// while it was off runs late.
+func (h *Host) Reboot() {
+	h.mu.Lock()
+	h.booted = h.now()
+	h.mu.Unlock()
+	h.reschedule()
+}
+
+// Faults are what Fault knows, for help texts.
+func Faults() []string {
+	return []string{"constrained", "german", "no-admin", "no-powershell", "mended"}
+}
+
+// Fault has a host be as some are; mended is as they should be.
+func (h *Host) Fault(name string) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch name {
+	case "constrained":
+		h.language = "ConstrainedLanguage"
+	case "german":
+		h.german = true
+	case "no-admin":
+		h.plain = true
+	case "no-powershell":
+		h.shell = "bash"
+	case "mended":
+		h.language, h.german, h.plain, h.shell = "", false, false, ""
+	default:
+		return fmt.Errorf("fault %s: not one that a simulated Windows host has", name)
+	}
+	return nil
+}
+
+// Plant makes a folder, or a file, as somebody else than weft would.
+func (h *Host) Plant(name, content string, folder bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if folder {
+		h.disk.mkdir(name, inherited)
+		return
+	}
+	h.disk.mkdir(parent(name), "")
+	_ = h.disk.write(name, []byte(content))
+}
+
+// Contents are the files of the disk, by name.
+func (h *Host) Contents() map[string]string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	all := map[string]string{}
+	for _, i := range h.disk.items {
+		if !i.dir {
+			all[i.name] = string(i.data)
+		}
+	}
+	return all
+}
