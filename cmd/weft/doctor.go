@@ -254,7 +254,11 @@ func (a *app) patients(f *doctorFlags, known *catalogue.Catalogue) (*run.Site, e
 		if err := checkNames("hosts", language.CheckHost, h); err != nil {
 			return nil, err
 		}
-		m.Servers = append(m.Servers, &inventory.Server{Block: inventory.Block{Addr: h}, Name: h, Host: h, OS: os, Connection: at})
+		as := *at
+		if os != catalogue.UsualHostSystem() {
+			as.Become = "" // sudo is of Linux
+		}
+		m.Servers = append(m.Servers, &inventory.Server{Block: inventory.Block{Addr: h}, Name: h, Host: h, OS: os, Connection: &as})
 	}
 	for _, one := range f.switches {
 		os, h, ok := strings.Cut(one, ":")

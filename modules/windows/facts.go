@@ -1,6 +1,7 @@
 package windows
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -10,18 +11,25 @@ import (
 	"weft/modules/host"
 )
 
-// adaptersLook reads the physical adapters, those of them on PCI with where they are, and
-// which of them can do RDMA. Numbers are asked for in place of names, which other
-// languages have otherwise. components are what of Hyper-V, a team and the like has taken
-// an adapter: its settings are not its own then.
-func adaptersLook() remote.Look {
-	return ask("Get-NetAdapter", `$places = @(foreach ($h in @(Get-NetAdapterHardwareInfo)) { @{ name = [string]$h.Name; segment = [int]$h.Segment; bus = [int]$h.Bus; device = [int]$h.Device; function = [int]$h.Function; node = [int]$h.NumaNode } })
-$rdma = @(foreach ($r in @(Get-NetAdapterRdma)) { @{ name = [string]$r.Name; enabled = [bool]$r.Enabled } })
-$taken = @(foreach ($b in @(Get-NetAdapterBinding -ComponentID 'vms_pp','ms_implat')) { if ([bool]$b.Enabled) { @{ name = [string]$b.Name; component = [string]$b.ComponentID } } })
-$adapters = @(foreach ($a in @(Get-NetAdapter -Physical)) { @{ name = [string]$a.Name; description = [string]$a.InterfaceDescription; mac = [string]$a.MacAddress
-mtu = [int]$a.MtuSize; media = [int]$a.MediaConnectionState; admin = [int]$a.InterfaceAdminStatus; speed = [int64]$a.ReceiveLinkSpeed; driver = [string]$a.DriverFileName; version = [string]$a.DriverVersion; pnp = [string]$a.PnPDeviceID } })
-$value = @{ adapters = $adapters; places = $places; rdma = $rdma; taken = $taken }
-`)
+// The looks at physical adapters, at where they are, at which of them can do RDMA, and at
+// what has taken one. Numbers are asked for in place of names, which other languages have
+// otherwise.
+func cardsLook() remote.Look {
+	return query("Name InterfaceDescription MacAddress MtuSize:int64 MediaConnectionState:int64 ReceiveLinkSpeed:int64 DriverFileName PnPDeviceID", "Get-NetAdapter", "-Physical")
+}
+
+func placesLook() remote.Look {
+	return query("Name Segment:int64 Bus:int64 Device:int64 Function:int64 NumaNode:int64", "Get-NetAdapterHardwareInfo")
+}
+
+func rdmaLook() remote.Look { return query("Name Enabled:bool", "Get-NetAdapterRdma") }
+
+func bindingsLook() remote.Look {
+	return query("Name ComponentID Enabled:bool", "Get-NetAdapterBinding", "-ComponentID", "vms_pp", "ms_implat")
+}
+
+func adapterLooks() []remote.Look {
+	return []remote.Look{cardsLook(), placesLook(), rdmaLook(), bindingsLook()}
 }
 
 // An adapter is a physical NIC of a host.
@@ -34,20 +42,32 @@ type adapter struct {
 
 // readAdapters are the adapters of a host, by PCI address where they have one.
 func readAdapters(s remote.Seen) (list []adapter, err error) {
-	var all struct {
-		Adapters, Places, RDMA, Taken jsonRows
+	type card struct {
+		Name, InterfaceDescription, MacAddress, DriverFileName, PnPDeviceID string
+		MtuSize, MediaConnectionState, ReceiveLinkSpeed                     int64
 	}
-	if err := answer(s, adaptersLook(), &all); err != nil {
+	type place struct {
+		Name                                     string
+		Segment, Bus, Device, Function, NumaNode int64
+	}
+	type mark struct {
+		Name, ComponentID string
+		Enabled           bool
+	}
+	cards, err1 := rows[card](s, cardsLook())
+	places, err2 := rows[place](s, placesLook())
+	rdma, err3 := rows[mark](s, rdmaLook())
+	bindings, err4 := rows[mark](s, bindingsLook())
+	if err := errors.Join(err1, err2, err3, err4); err != nil {
 		return nil, err
 	}
-	for _, r := range all.Adapters.rows(&err) {
+	for _, c := range cards {
 		a := adapter{NICFacts: host.NICFacts{
-			Interface: r.text("name"), Node: -1, Model: r.text("description"), MAC: strings.ToLower(strings.ReplaceAll(r.text("mac"), "-", ":")),
-			MTU: r.number("mtu"), State: "down", Driver: strings.TrimSuffix(r.text("driver"), ".sys"), Firmware: "",
+			Interface: c.Name, Node: -1, Model: c.InterfaceDescription, MAC: strings.ToLower(strings.ReplaceAll(c.MacAddress, "-", ":")),
+			MTU: int(c.MtuSize), State: "down", Driver: strings.TrimSuffix(c.DriverFileName, ".sys"), ID: deviceID(c.PnPDeviceID), Speed: c.ReceiveLinkSpeed,
 		}}
-		up := r.number("media") == 1 // MediaConnectState: 1 connected, 2 disconnected
-		a.Carrier, a.Speed = &up, int64(r.number("speed"))
-		if a.ID = deviceID(r.text("pnp")); up {
+		up := c.MediaConnectionState == 1 // MediaConnectState: 1 connected, 2 disconnected
+		if a.Carrier = &up; up {
 			a.State = "up"
 		}
 		list = append(list, a)
@@ -58,23 +78,21 @@ func readAdapters(s remote.Seen) (list []adapter, err error) {
 		}
 		return new(adapter)
 	}
-	for _, r := range all.Places.rows(&err) {
-		a := find(r.text("name"))
-		a.PCI = fmt.Sprintf("%04x:%02x:%02x.%x", r.number("segment"), r.number("bus"), r.number("device"), r.number("function"))
-		if n := r.number("node"); n >= 0 && n < 1024 { // what is not known is 65535
-			a.Node = n
+	for _, p := range places {
+		a := find(p.Name)
+		a.PCI = fmt.Sprintf("%04x:%02x:%02x.%x", p.Segment, p.Bus, p.Device, p.Function)
+		if p.NumaNode >= 0 && p.NumaNode < 1024 { // what is not known is 65535
+			a.Node = int(p.NumaNode)
 		}
 	}
-	for _, r := range all.RDMA.rows(&err) {
-		a := find(r.text("name"))
-		a.rdma, a.on = true, r.flag("enabled")
+	for _, r := range rdma {
+		a := find(r.Name)
+		a.rdma, a.on = true, r.Enabled
 	}
-	for _, r := range all.Taken.rows(&err) {
-		what := map[string]string{"vms_pp": "a Hyper-V switch", "ms_implat": "an LBFO team"}[r.text("component")]
-		find(r.text("name")).taken = what
-	}
-	if err != nil {
-		return nil, fmt.Errorf("Get-NetAdapter: %w", err)
+	for _, b := range bindings {
+		if b.Enabled {
+			find(b.Name).taken = map[string]string{"vms_pp": "a Hyper-V switch", "ms_implat": "an LBFO team"}[b.ComponentID]
+		}
 	}
 	return list, nil
 }
@@ -91,9 +109,9 @@ func deviceID(pnp string) string {
 
 func factsLooks(all bool, _ []host.NIC) []remote.Look {
 	if all {
-		return []remote.Look{adaptersLook(), whoLook()}
+		return append(adapterLooks(), whoLook())
 	}
-	return []remote.Look{adaptersLook()}
+	return adapterLooks()
 }
 
 func surveyLooks() []remote.Look { return factsLooks(true, nil) }

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -104,10 +105,8 @@ func TestPrograms(t *testing.T) {
 	way := transport{Host: log}
 	ctx := t.Context()
 	c := holder("me", 1, 2)
-	looks := append(memory{}.Looks("o", nil), task{}.Look(), whoLook(), adaptersLook())
-	for _, k := range Kinds() {
-		_ = k
-	}
+	looks := append(memory{}.Looks("o", nil), task{}.Look(), whoLook(), intentLook(), addressesLook(), (&Jumbo{PCI: "0000:3b:00.0"}).look())
+	looks = append(looks, adapterLooks()...)
 	if _, err := way.Read(ctx, append(looks, (&Feature{Name: "Data-Center-Bridging"}).Looks()...)); err != nil {
 		t.Fatal(err)
 	}
@@ -127,6 +126,8 @@ func TestPrograms(t *testing.T) {
 		"sweep":    memory{}.Sweep(ctx, way, []string{root + `\x.new`}),
 		"yield":    fence().Yield(ctx, way),
 		"renamed":  behind.Do(ctx, host.Run("Restart-NetAdapter", "-Name", nicName("0000:00:00.0"))),
+		"jumbo":    behind.Do(ctx, (&Jumbo{"0000:3b:00.0", 9000}).Steps(&Jumbo{"0000:3b:00.0", 1500})[0]),
+		"address":  behind.Do(ctx, (&Address{"0000:3b:00.0", netip.MustParsePrefix("10.0.0.1/24")}).Steps(nil)[0]),
 		"no token": func() error { _, err := fence().Token(ctx, way); return err }(),
 		"lease":    func() error { _, err := memory{}.Lease(ctx, way); return err }(),
 		"break":    func() error { _, err := memory{}.Break(ctx, way, &host.Held{Name: "1.x"}); return err }(),

@@ -41,10 +41,8 @@ func (h *Host) call(f *frame, name string, given params) ([]any, error) {
 	defer h.mu.Unlock()
 	all := h.cmdlets()
 	i := slices.IndexFunc(all, func(n namedCmdlet) bool { return strings.EqualFold(n.name, name) })
-	if i < 0 || slices.Contains(h.lacks, all[i].name) {
-		return nil, &thrown{message: h.say("The term '"+name+"' is not recognized as the name of a cmdlet, function, script file, or operable program.",
-			"Die Benennung \""+name+"\" wurde nicht als Name eines Cmdlet, einer Funktion, einer Skriptdatei oder eines ausführbaren Programms erkannt."),
-			id: "CommandNotFoundException", kind: "System.Management.Automation.CommandNotFoundException"}
+	if i < 0 {
+		return nil, h.unknown(name)
 	}
 	c := all[i].cmdlet
 	fits := slices.ContainsFunc(c.sets, func(set string) bool { return takes(set, given) })
@@ -53,6 +51,13 @@ func (h *Host) call(f *frame, name string, given params) ([]any, error) {
 			kind: "System.Management.Automation.ParameterBindingException"}
 	}
 	return c.run(h, given)
+}
+
+// unknown is the error of a cmdlet that the host does not have.
+func (h *Host) unknown(name string) error {
+	return &thrown{message: h.say("The term '"+name+"' is not recognized as the name of a cmdlet, function, script file, or operable program.",
+		"Die Benennung \""+name+"\" wurde nicht als Name eines Cmdlet, einer Funktion, einer Skriptdatei oder eines ausführbaren Programms erkannt."),
+		id: "CommandNotFoundException", kind: "System.Management.Automation.CommandNotFoundException"}
 }
 
 func takes(set string, given params) bool {
@@ -91,7 +96,7 @@ const (
 )
 
 func (h *Host) cmdlets() []namedCmdlet {
-	return slices.Concat(coreCmdlets(), adapterCmdlets(), taskCmdlets(), featureCmdlets())
+	return slices.Concat(coreCmdlets(), adapterCmdlets(), settingCmdlets(), taskCmdlets(), featureCmdlets())
 }
 
 func coreCmdlets() []namedCmdlet {

@@ -46,19 +46,20 @@ type Host struct {
 	clock sync.WaitGroup
 	moved chan struct{} // tasks were scheduled
 
-	mu       sync.Mutex
-	disk     *disk
-	adapters []*adapter
-	dcb      bool // the feature is installed
-	tasks    map[string]scheduled
-	booted   time.Time
-	ahead    time.Duration // of the real clock
+	mu        sync.Mutex
+	disk      *disk
+	adapters  []*adapter
+	dcb       bool // the feature is installed
+	addresses []address
+	tasks     map[string]scheduled
+	booted    time.Time
+	ahead     time.Duration // of the real clock
 
 	shell    string // what stands in for cmd.exe; "": that
 	language string // mode of PowerShell; "": FullLanguage
 	german   bool
-	plain    bool     // accounts are not elevated
-	lacks    []string // cmdlets
+	plain    bool   // accounts are not elevated
+	intent   string // of Network ATC; "": there is no such feature
 	slow     time.Duration
 }
 
@@ -89,7 +90,7 @@ type scheduled struct {
 
 // New makes a host that is up, as it is after its installation.
 func New(spec Spec) (*Host, error) {
-	h := &Host{spec: spec, disk: newDisk(), tasks: map[string]scheduled{}, booted: time.Now(), moved: make(chan struct{}, 1)}
+	h := &Host{spec: spec, disk: newDisk(), tasks: map[string]scheduled{}, booted: time.Now(), addresses: []address{{"127.0.0.1", "Loopback Pseudo-Interface 1", "WellKnown", 8}, {"192.0.2.10", "Ethernet", "Dhcp", 24}}, moved: make(chan struct{}, 1)}
 	h.alive, h.stop = context.WithCancel(context.Background())
 	if h.guid = spec.MachineID; h.guid == "" {
 		sum := sha256.Sum256([]byte("machine " + spec.Name))
@@ -209,7 +210,7 @@ func (h *Host) Reboot() {
 
 // Faults are what Fault knows, for help texts.
 func Faults() []string {
-	return []string{"constrained", "german", "no-admin", "no-powershell", "mended"}
+	return []string{"constrained", "german", "no-admin", "no-powershell", "atc", "hyper-v", "mended"}
 }
 
 // Fault has a host be as some are; mended is as they should be.
@@ -225,12 +226,24 @@ func (h *Host) Fault(name string) error {
 		h.plain = true
 	case "no-powershell":
 		h.shell = "bash"
+	case "atc":
+		h.intent = "storage"
+	case "hyper-v":
+		h.taken(true)
 	case "mended":
-		h.language, h.german, h.plain, h.shell = "", false, false, ""
+		h.language, h.german, h.plain, h.shell, h.intent = "", false, false, "", ""
+		h.taken(false)
 	default:
 		return fmt.Errorf("fault %s: not one that a simulated Windows host has", name)
 	}
 	return nil
+}
+
+// taken has a Hyper-V switch have all adapters but the first, or none.
+func (h *Host) taken(by bool) {
+	for _, a := range h.adapters[1:] {
+		a.taken = by
+	}
 }
 
 // Plant makes a folder, or a file, as somebody else than weft would.

@@ -108,7 +108,7 @@ func Command(args []string, expr func(string) (string, bool)) (string, error) {
 }
 
 // Rows is a program that leaves in $value, of each object that a cmdlet gives, these
-// fields: NAME is a text, NAME:bool, NAME:int and NAME:list what they say. Objects are not
+// fields: NAME is a text, NAME:bool, NAME:int64 and NAME:list what they say. Objects are not
 // written as they are, as most drag along more than JSON has room for, and enumerations
 // would be numbers.
 func Rows(args, fields []string, expr func(string) (string, bool)) (string, error) {
@@ -125,7 +125,7 @@ func Rows(args, fields []string, expr func(string) (string, bool)) (string, erro
 		switch kind {
 		case "":
 			list[i] = name + " = [string]$o." + name
-		case "bool", "int":
+		case "bool", "int64":
 			list[i] = name + " = [" + kind + "]$o." + name
 		case "list":
 			list[i] = name + " = @(foreach ($x in @($o." + name + ")) { [string]$x })"

@@ -114,8 +114,8 @@ func TestCheck(t *testing.T) {
 
 // What is read of a cmdlet's objects is what is named, each as a type of JSON.
 func TestRows(t *testing.T) {
-	got, err := Rows([]string{"Get-WindowsFeature", "-Name", "it's"}, []string{"Name", "Installed:bool", "N:int", "L:list"}, nil)
-	want := "$value = @(foreach ($o in @(Get-WindowsFeature -Name 'it''s')) { @{ Name = [string]$o.Name; Installed = [bool]$o.Installed; N = [int]$o.N; L = @(foreach ($x in @($o.L)) { [string]$x }) } })\n"
+	got, err := Rows([]string{"Get-WindowsFeature", "-Name", "it's"}, []string{"Name", "Installed:bool", "N:int64", "L:list"}, nil)
+	want := "$value = @(foreach ($o in @(Get-WindowsFeature -Name 'it''s')) { @{ Name = [string]$o.Name; Installed = [bool]$o.Installed; N = [int64]$o.N; L = @(foreach ($x in @($o.L)) { [string]$x }) } })\n"
 	if err != nil || got != want {
 		t.Errorf("%s, %v", got, err)
 	}

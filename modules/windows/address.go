@@ -1,0 +1,87 @@
+package windows
+
+import (
+	"fmt"
+	"net/netip"
+
+	"weft/internal/remote"
+	"weft/modules/host"
+	"weft/plan"
+)
+
+// An Address is one of IPv4 on an adapter.
+type Address struct {
+	PCI  string
+	CIDR netip.Prefix
+}
+
+// AddressKind is the kind ip_address.
+func AddressKind() *host.Kind[Address] {
+	return &host.Kind[Address]{
+		Name: "ip_address", Risky: true,
+		Looks: (*Address).Looks, Parse: (*Address).Parse, Diff: (*Address).Diff, Steps: (*Address).Steps,
+		NIC: func(a *Address) string { return a.PCI },
+	}
+}
+
+// addressesLook sees all of the host: of one adapter without any, the cmdlet would say
+// that there are none as an error.
+func addressesLook() remote.Look {
+	return query("IPAddress PrefixLength:int64 InterfaceAlias PrefixOrigin AddressState", "Get-NetIPAddress", "-AddressFamily", "IPv4")
+}
+
+func (a *Address) Looks() []remote.Look {
+	return append(adapterLooks(), intentLook(), addressesLook())
+}
+
+func (a *Address) Parse(s remote.Seen) (*Address, error) {
+	nic, err := own(s, a.PCI)
+	if err != nil {
+		return nil, err
+	}
+	type address struct {
+		IPAddress, InterfaceAlias, PrefixOrigin, AddressState string
+		PrefixLength                                          int
+	}
+	list, err := rows[address](s, addressesLook())
+	if err != nil {
+		return nil, err
+	}
+	var have *Address
+	for _, l := range list {
+		ip, err := netip.ParseAddr(l.IPAddress)
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("Get-NetIPAddress: %w", err)
+		case l.InterfaceAlias == nic.Interface && l.PrefixOrigin == "Dhcp":
+			return nil, fmt.Errorf("%s has its address %s by DHCP: weft sets none beside it", nic.Interface, ip)
+		case ip != a.CIDR.Addr():
+		case l.InterfaceAlias != nic.Interface:
+			return nil, fmt.Errorf("%s stands on %s already", ip, l.InterfaceAlias)
+		case l.AddressState == "Duplicate":
+			return nil, fmt.Errorf("another machine has %s as well", ip)
+		case l.PrefixLength != a.CIDR.Bits():
+			return nil, fmt.Errorf("%s stands on %s with the prefix length %d: weft changes none", ip, nic.Interface, l.PrefixLength)
+		default:
+			have = &Address{a.PCI, netip.PrefixFrom(ip, l.PrefixLength)}
+		}
+	}
+	return have, nil
+}
+
+func (a *Address) Diff(have *Address) []plan.Change {
+	if a != nil {
+		return plan.Changed("present", have != nil, true, plan.ImpactNone)
+	}
+	return plan.Changed("present", have != nil, false, plan.ImpactTraffic)
+}
+
+func (a *Address) Steps(have *Address) []remote.Step {
+	switch {
+	case a != nil && have == nil:
+		return []remote.Step{host.Run("New-NetIPAddress", "-InterfaceAlias", nicName(a.PCI), "-IPAddress", a.CIDR.Addr().String(), "-PrefixLength", fmt.Sprint(a.CIDR.Bits()))}
+	case a == nil && have != nil:
+		return []remote.Step{host.Run("Remove-NetIPAddress", "-InterfaceAlias", nicName(have.PCI), "-IPAddress", have.CIDR.Addr().String(), "-Confirm:$false")}
+	}
+	return nil
+}
