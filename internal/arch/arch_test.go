@@ -64,7 +64,7 @@ var may = map[string][]string{
 	"modules/esxi":               {"modules/host/...", "plan", "inventory", "inventory/catalogue", "internal/remote"},
 	"modules/windows/powershell": {},
 	"modules/windows":            {"modules/host", "modules/windows/powershell", "plan", "inventory", "internal/remote"},
-	"modules":                    {"modules/claim", "modules/host", "modules/leaf", "modules/linux/...", "modules/esxi", "modules/windows", "plan", "inventory", "inventory/problem", "inventory/catalogue", "switches", "switches/systems", "internal/remote", "internal/agent", "internal/bundle"},
+	"modules":                    {"modules/claim", "modules/host", "modules/leaf", "modules/linux/...", "modules/esxi", "modules/vcenter", "modules/windows", "plan", "inventory", "inventory/problem", "inventory/catalogue", "switches", "switches/systems", "internal/remote", "internal/agent", "internal/bundle"},
 
 	// Who vouches for a plan file, and for a phase.
 	"internal/sshsig":  {},
@@ -212,7 +212,6 @@ func TestHouse(t *testing.T) {
 			t.Errorf("%s is not in the house: add it to the map with what it may import", name)
 			continue
 		}
-		allowed = append(slices.Clone(allowed), mayToo[name]...)
 		check(t, name, "imports", p.Imports, allowed)
 		allowed = append(slices.Clone(allowed), mayTest[name]...)
 		allowed = append(allowed, "internal/require")

@@ -6,9 +6,6 @@ import (
 	"testing"
 )
 
-// mayToo adds what brings a large library with it.
-var mayToo = map[string][]string{"modules": {"modules/vcenter"}}
-
 // TestVCenterLibrary: what speaks to vCenter is large, and stands in one package; what
 // simulates it is in no program.
 func TestVCenterLibrary(t *testing.T) {
