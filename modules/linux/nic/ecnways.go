@@ -166,6 +166,5 @@ func bnxtAttributes() []string {
 // hide gives the values back that were written down, and takes the directory
 // away.
 func (p ecnPlace) hide() []remote.Step {
-	return []remote.Step{put.RestoreValues(p.bnxt(), put.KeptFile("ecn", p.device)), put.Set(p.bnxt()+"/apply", "0x1"),
-		host.Run("rmdir", bnxtDir+"/"+p.device)}
+	return []remote.Step{put.RestoreValues(p.bnxt(), put.KeptFile("ecn", p.device), bnxtDir+"/"+p.device, "apply", "0x1")}
 }

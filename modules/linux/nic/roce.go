@@ -175,7 +175,7 @@ func (r *RoCE) Steps(have *RoCE) []remote.Step {
 	r, have = r.towards(have), host.Some(have).towards(r)
 	at := &RoCE{Device: cmp.Or(have.Device, r.Device, r.Software), Port: max(have.Port, r.Port)}
 	if !r.Known {
-		return []remote.Step{put.RestoreValues(at.port(), put.KeptFile("roce", at.Device)), host.Run("rmdir", at.dir())}
+		return []remote.Step{put.RestoreValues(at.port(), put.KeptFile("roce", at.Device), at.dir())}
 	}
 	var steps []remote.Step
 	if !have.Known {
