@@ -99,10 +99,17 @@ func testify(seen remote.Seen, way int, w host.Way) (out []host.Testimony) {
 		return out
 	}
 	odd, devices := readBlocks(seen, mine, &err)
+	if err == nil && len(devices) == 0 {
+		err = errors.New("the host lists no namespace behind them: esxcli nvme namespace list")
+	}
 	add("blocks", err, odd)
+	if len(devices) == 0 {
+		add("paths", err, nil)
+		return out
+	}
 	err = nil
 	states, found := readPaths(seen, mine, devices, &err)
-	if err == nil && !found && len(devices) > 0 {
+	if err == nil && !found {
 		err = errors.New("the host lists no path to their namespaces: esxcli storage hpp path list")
 	}
 	add("paths", err, states)
