@@ -145,19 +145,7 @@ func readNICs(s remote.Seen, err *error) (list []host.NICFacts) {
 }
 
 // checkNIC compares a declared NIC with what was told.
-func checkNIC(e host.Expectation, _ *host.ServerFacts, have host.NICFacts) (list []host.Finding) {
-	at := e.RNIC.At("match")
-	find := func(refuses bool, advice, text string) {
-		list = append(list, host.Finding{RNIC: e.RNIC.Name, Place: at.Filename + ":" + strconv.Itoa(at.Start.Line), Text: text, Hint: advice, Refuses: refuses, PCI: e.RNIC.PCI})
-	}
-	switch {
-	case have.Absent:
-		find(true, "esxcli network nic list shows the NICs of the host with their PCI addresses", "the host has no NIC at PCI address "+have.PCI)
-	case have.Carrier != nil && !*have.Carrier:
-		find(false, "", have.Interface+" has no link")
-	case e.RNIC.Fabric != nil && e.RNIC.Fabric.Transport != "tcp" && len(have.RDMA) == 0:
-		find(false, "esxcli rdma device list shows what there is; some drivers have RDMA off until a module parameter turns it on",
-			have.Interface+" ("+have.Driver+") has no RDMA device")
-	}
-	return list
+func checkNIC(e host.Expectation, _ *host.ServerFacts, have host.NICFacts) []host.Finding {
+	return e.Missing(have, "esxcli network nic list shows the NICs of the host with their PCI addresses",
+		"esxcli rdma device list shows what there is; some drivers have RDMA off until a module parameter turns it on")
 }

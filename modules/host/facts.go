@@ -136,6 +136,24 @@ type Expectation struct {
 	Hardware *catalogue.Catalogue
 }
 
+// Missing says what a declared NIC lacks of what any system tells: that it is there, has
+// a link, and RDMA where its fabric wants it. nics and rdma are hints: what lists them.
+func (e Expectation) Missing(have NICFacts, nics, rdma string) []Finding {
+	at := e.RNIC.At("match")
+	f := Finding{RNIC: e.RNIC.Name, Place: fmt.Sprintf("%s:%d", at.Filename, at.Start.Line), PCI: e.RNIC.PCI}
+	switch {
+	case have.Absent:
+		f.Text, f.Hint, f.Refuses = "the host has no NIC at PCI address "+have.PCI, nics, true
+	case have.Carrier != nil && !*have.Carrier:
+		f.Text = have.Interface + " has no link"
+	case e.RNIC.Fabric != nil && e.RNIC.Fabric.Transport != "tcp" && len(have.RDMA) == 0:
+		f.Text, f.Hint = have.Interface+" ("+have.Driver+") has no RDMA device", rdma
+	default:
+		return nil
+	}
+	return []Finding{f}
+}
+
 // Expect adds a NIC that facts are compared with.
 func (d *Machine) Expect(e Expectation) { d.expected = append(d.expected, e) }
 

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"weft/internal/remote"
@@ -166,18 +165,6 @@ func (a adapter) told() host.NICFacts {
 }
 
 // checkNIC compares a declared NIC with what was told.
-func checkNIC(e host.Expectation, _ *host.ServerFacts, have host.NICFacts) (list []host.Finding) {
-	at := e.RNIC.At("match")
-	find := func(refuses bool, advice, text string) {
-		list = append(list, host.Finding{RNIC: e.RNIC.Name, Place: at.Filename + ":" + strconv.Itoa(at.Start.Line), Text: text, Hint: advice, Refuses: refuses, PCI: e.RNIC.PCI})
-	}
-	switch {
-	case have.Absent:
-		find(true, "Get-NetAdapterHardwareInfo shows the adapters with their PCI addresses, in decimal", "the host has no adapter at PCI address "+have.PCI)
-	case have.Carrier != nil && !*have.Carrier:
-		find(false, "", have.Interface+" has no link")
-	case e.RNIC.Fabric != nil && e.RNIC.Fabric.Transport != "tcp" && len(have.RDMA) == 0:
-		find(false, "Get-NetAdapterRdma shows those that have it", have.Interface+" ("+have.Driver+") cannot do RDMA")
-	}
-	return list
+func checkNIC(e host.Expectation, _ *host.ServerFacts, have host.NICFacts) []host.Finding {
+	return e.Missing(have, "Get-NetAdapterHardwareInfo shows the adapters with their PCI addresses, in decimal", "Get-NetAdapterRdma shows those that have it")
 }
