@@ -16,6 +16,8 @@ import (
 // Each op finds what it is about by its path when it is carried out: what it means may
 // have been made by the op before. One that fails leaves nothing of what it has made, and
 // what it removes must carry the owner's mark then: others may have been there meanwhile.
+// One that has set an MTU or a VLAN and cannot write the mark leaves the value: Abort says
+// that it is not as before, and the next plan that it drifted.
 
 func createSwitch(at string, mtu int, owner string) op {
 	folder, name := path.Dir(at), path.Base(at)
