@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"runtime"
@@ -78,8 +79,9 @@ type busyLoad struct {
 }
 
 // BenchmarkNeighbours measures reads of 4 KiB, one at a time, alone and while
-// another host keeps the same target busy, which on a machine with few processors
-// takes those from it, too. At the end it prints all as a table.
+// another host, from another address, keeps the same target busy. The target has a
+// processor and the host that is measured has one; the busy host runs where that one
+// leaves it something. At the end it prints all as a table.
 func BenchmarkNeighbours(b *testing.B) {
 	if runtime.NumCPU() < 2 {
 		b.Skip("needs two processors")
@@ -115,8 +117,10 @@ func BenchmarkNeighbours(b *testing.B) {
 // besideRun measures both on one target; the results are in µs.
 func besideRun(b *testing.B, own, bin, kind string, event bool, load busyLoad) (alone, beside float64) {
 	b.Helper()
+	of, on, behind := []string{"taskset", "-c", "0"}, []string{"taskset", "-c", "1"}, []string{"chrt", "-i", "0", "taskset", "-c", "1"}
 	var mode, polls []string
-	if !event {
+	if !event { // a host that polls would leave nothing to one that runs behind it
+		of, on, behind = nil, nil, []string{"nice", "-n", "19"}
 		mode, polls = []string{"--poll", "1", "--poll-cpus", "0"}, []string{"--poll", "--poll-cpus", "1"}
 	}
 	volume := func(name string) string {
@@ -126,31 +130,34 @@ func besideRun(b *testing.B, own, bin, kind string, event bool, load busyLoad) (
 		return "backend = 'memory'"
 	}
 	p := newTargetProcess(b, bin, fmt.Sprintf(neighbourConfig, volume("quiet"), volume("busy")), mode...)
+	p.under = of
 	if err := p.start(); err != nil {
 		b.Fatal(err)
 	}
 	defer p.kill()
+	quiet := append(on, own)
 	p99 := func() float64 {
 		var r report
-		measure(b, own, append([]string{
-			"--map", "10.40.1.11:4420=" + p.port, "run", "--json", "--traddr", "10.40.1.11:4420", "--host-traddr", "127.0.0.2",
+		measure(b, quiet[0], slices.Concat(quiet[1:], []string{
+			"--map", "10.40.1.11:4420=" + p.port, "run", "--json", "--traddr", "10.40.1.11:4420",
 			"--hostnqn", "nqn.2026-11.net.example:bench:h1", "--nqn", "nqn.2026-11.net.example:bench:st1",
 			"--rw", "randread", "--bs", "4k", "--iodepth", "1", "--runtime", benchTime, "--ramp-time", benchRamp,
-		}, polls...), &r)
+		}, polls), &r)
 		return float64(r.Jobs[0].Read.Clat.Percentile["99.000000"]) / 1e3
 	}
 	alone = p99()
-	stop := keepBusy(b, p.port, load)
+	stop := keepBusy(b, p.port, load, behind)
 	defer stop()
 	return alone, p99()
 }
 
 // keepBusy runs a host with two full queues, until stop. It is a process of its
-// own that has processors only when nobody else wants them: a neighbour is another
-// machine, and what it does with its own processors is not what is measured.
-func keepBusy(b *testing.B, addr string, load busyLoad) (stop func()) {
+// own that has processors only when nobody else wants them, which behind sees to: a
+// neighbour is another machine, and what it does with its own processors is not what is
+// measured.
+func keepBusy(b *testing.B, addr string, load busyLoad, behind []string) (stop func()) {
 	b.Helper()
-	cmd := exec.Command("nice", "-n", "19", "busy-neighbour", addr, load.name)
+	cmd := exec.Command(behind[0], slices.Concat(behind[1:], []string{"busy-neighbour", addr, load.name})...)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -183,7 +190,8 @@ func busyNeighbour() {
 
 func beBusy(addr string, load busyLoad) error {
 	const depth = 127
-	carrier := &tcp.Transport{}
+	apart := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 3)}}
+	carrier := &tcp.Transport{DialAddr: func(ctx context.Context, addr string) (net.Conn, error) { return apart.DialContext(ctx, "tcp", addr) }}
 	data := wire.ConnectData{HostID: [16]byte{2}, ControllerID: wire.DynamicController, SubNQN: "nqn.2026-11.net.example:bench:st2", HostNQN: "nqn.2026-11.net.example:bench:h2"}
 	for qid := range uint16(3) {
 		q, err := carrier.Dial(context.Background(), fabric.DialParams{Addr: addr, QID: qid, Depth: depth, InCapsule: 8192})

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -54,12 +55,13 @@ func (t *transcript) String() string {
 // A targetProcess is a weft-target that can be killed and started again on the
 // same port.
 type targetProcess struct {
-	bin  string
-	root string
-	port string
-	args []string
-	cmd  *exec.Cmd
-	said transcript
+	under []string // what starts it, if not itself
+	bin   string
+	root  string
+	port  string
+	args  []string
+	cmd   *exec.Cmd
+	said  transcript
 }
 
 // buildAgent builds an agent as it is bundled, once for all tests, and returns where it
@@ -112,7 +114,8 @@ func newTargetProcess(t testing.TB, bin, config string, args ...string) *targetP
 
 // start starts it and waits until it serves.
 func (p *targetProcess) start() error {
-	p.cmd = exec.Command(p.bin, append([]string{"--root", p.root, "--map", "10.40.1.11:4420=" + p.port, "serve"}, p.args...)...)
+	line := slices.Concat(p.under, []string{p.bin, "--root", p.root, "--map", "10.40.1.11:4420=" + p.port, "serve"}, p.args)
+	p.cmd = exec.Command(line[0], line[1:]...)
 	p.cmd.Stderr = &p.said
 	if err := p.cmd.Start(); err != nil {
 		return err

@@ -89,17 +89,12 @@ func start(ctx context.Context, places agent.Places, o options, log *slog.Logger
 // take it ten milliseconds: meanwhile the commands of other hosts would stay where
 // no thread looks for them. Which of the threads goes on is up to the kernel.
 func (s *service) open(ctx context.Context, l *loaded) (err error) {
-	var yield func()
-	short := rawsock.ShortSlices(fabric.TurnTime)
-	if short { // else the kernel takes as much from who yields as it gives to one in milliseconds
-		yield = rawsock.Yield
-	}
 	if s.options.poll > 0 {
-		if s.pollers, err = tcp.NewPollers(tcp.PollerOptions{Threads: s.options.poll, CPUs: s.options.cpus, Yield: short}); err != nil {
+		if s.pollers, err = tcp.NewPollers(tcp.PollerOptions{Threads: s.options.poll, CPUs: s.options.cpus}); err != nil {
 			return err
 		}
 	}
-	s.turns = fabric.NewTurns(s.processors, yield)
+	s.turns = fabric.NewTurns(s.processors, yielding())
 	runtime.GOMAXPROCS(2*s.processors + s.options.poll)
 	if s.missing, err = s.sortOut(l.conf); err != nil {
 		return err
@@ -114,7 +109,7 @@ func (s *service) open(ctx context.Context, l *loaded) (err error) {
 	s.stores = all
 	c := l.configuration(all)
 	c.Firmware, c.Generation, c.Log, c.Descriptors, c.Processors = firmware, uint64(time.Now().Unix()), s.log, descriptors(), s.processors
-	c.Yield = yield
+	c.Yield = s.turns.Yield
 	if s.target, err = target.New(c); err != nil {
 		return errors.Join(err, fresh.close())
 	}
@@ -131,6 +126,19 @@ func (s *service) open(ctx context.Context, l *loaded) (err error) {
 	}
 	s.metrics, err = serveMetrics(s.places, l.conf.Metrics, s.writeMetrics, s.log)
 	return err
+}
+
+// yielding lets other threads go on, if the kernel can have the threads of the process
+// yield for little: else it takes as much from who yields as it gives to one in
+// milliseconds. It asks for that when it is first called, as one host alone has no use
+// for it.
+func yielding() func() {
+	short := sync.OnceValue(func() bool { return rawsock.ShortSlices(fabric.TurnTime) })
+	return func() {
+		if short() {
+			rawsock.Yield()
+		}
+	}
 }
 
 // firmware is the revision that hosts see, in at most 8 characters.

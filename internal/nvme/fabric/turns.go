@@ -1,12 +1,14 @@
 package fabric
 
 import (
+	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
 // TurnTime is how long a thread may keep a processor that others wait for. Kernels
-// would leave it to one for milliseconds.
+// would leave it to one for milliseconds, and take no less than this.
 const TurnTime = 100 * time.Microsecond
 
 // Turns bound how many connections of one source (see [Source]) are worked for at
@@ -14,8 +16,9 @@ const TurnTime = 100 * time.Microsecond
 // that wait go in the order in which they came. The listeners of a process share
 // them.
 type Turns struct {
-	most  int
-	yield func()
+	most    int
+	yield   func()
+	several atomic.Bool // sources there are
 
 	mu      sync.Mutex
 	sources map[string]*stage
@@ -39,7 +42,8 @@ type Turn struct {
 }
 
 // NewTurns lets so many of a source be taken at a time. yield, if any, lets other
-// threads go on.
+// threads go on. It is called while there are several sources: one alone has nobody to
+// let go on, and would only wait for what else the machine does.
 func NewTurns(most int, yield func()) *Turns {
 	return &Turns{most: most, yield: yield, sources: map[string]*stage{}}
 }
@@ -53,6 +57,7 @@ func (t *Turns) Open(remote string) *Turn {
 	if at == nil {
 		at = new(stage)
 		t.sources[source] = at
+		t.several.Store(len(t.sources) > 1)
 	}
 	at.turns++
 	return &Turn{turns: t, source: source, at: at, mine: make(chan struct{}, 1)}
@@ -64,7 +69,17 @@ func (t *Turn) Close() {
 	defer t.turns.mu.Unlock()
 	if t.at.turns--; t.at.turns == 0 {
 		delete(t.turns.sources, t.source)
+		t.turns.several.Store(len(t.turns.sources) > 1)
 	}
+}
+
+// Yield lets other threads go on where there are several sources, else goroutines.
+func (t *Turns) Yield() {
+	if t.yield != nil && t.several.Load() {
+		t.yield()
+		return
+	}
+	runtime.Gosched()
 }
 
 // Take waits for the turn. Leave ends it, soon: meanwhile nothing is waited for.
@@ -81,8 +96,14 @@ func (t *Turn) Take() {
 	<-t.mine
 }
 
-// Leave gives the turn to who has waited longest.
+// Leave gives the turn to who has waited longest. Who takes turns without ever having
+// to wait lets other threads go on here.
 func (t *Turn) Leave() {
+	t.give()
+	t.rest()
+}
+
+func (t *Turn) give() {
 	s := t.at
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -105,10 +126,18 @@ func (t *Turn) Wanted() bool {
 // Pass has those go first who wait, if any do, and then takes the turn again.
 func (t *Turn) Pass() {
 	if t.Wanted() {
-		t.Leave()
+		t.give()
 		t.Take()
 	}
-	if now := time.Now(); now.Sub(t.since) > TurnTime && t.turns.yield != nil {
+	t.rest()
+}
+
+// rest lets other threads go on, unless it just did.
+func (t *Turn) rest() {
+	if t.turns.yield == nil || !t.turns.several.Load() {
+		return
+	}
+	if now := time.Now(); now.Sub(t.since) > TurnTime {
 		t.turns.yield()
 		t.since = now
 	}

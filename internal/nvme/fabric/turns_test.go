@@ -41,6 +41,10 @@ func TestTurns(t *testing.T) {
 		t.Errorf("%d turns, want %d", done.Load(), connections*each)
 	}
 
+	if yields.Load() > 0 {
+		t.Errorf("other threads were let go on %d times for one source alone", yields.Load())
+	}
+
 	held := []*fabric.Turn{turns.Open("10.0.0.1:1"), turns.Open("10.0.0.1:2")}
 	for _, one := range held {
 		one.Take()
@@ -51,7 +55,11 @@ func TestTurns(t *testing.T) {
 	if other.Pass(); yields.Load() == 0 {
 		t.Error("a turn that has lasted does not let other threads go on")
 	}
-	other.Leave()
+	before := yields.Load()
+	time.Sleep(2 * fabric.TurnTime)
+	if other.Leave(); yields.Load() == before {
+		t.Error("a turn that ends late does not let other threads go on")
+	}
 
 	next := turns.Open("10.0.0.1:3")
 	has := make(chan struct{})

@@ -1,9 +1,9 @@
 package rawsock
 
 import (
-	"syscall"
+	"os"
+	"strconv"
 	"time"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -13,20 +13,42 @@ import (
 // processor, and reports whether it does: Linux 6.12 and later do. It takes nothing
 // from anybody: who yields gives up a slice, which is a short one then.
 //
-// It reports false where a library of C is loaded, for which Go refuses what it does: so
-// in weft-target, which loads libibverbs (see PERFORMANCE.md).
-//
-// The runtime has every thread ask for itself while none is started: one that is
-// would have the slice that its parent had when it began to.
+// A thread has the slice of the one that starts it, so that it is asked for until no
+// thread has another. syscall.AllThreadsSyscall would be one call, and refuses where a
+// library of C is loaded, as libibverbs is in weft-target.
 func ShortSlices(most time.Duration) bool {
-	a, err := unix.SchedGetAttr(0, 0)
+	for range 100 {
+		others, err := shorten(uint64(most))
+		if err != nil {
+			return false
+		}
+		if others == 0 {
+			return true
+		}
+	}
+	return false // older kernels know slices of other classes only
+}
+
+// shorten sets the slice of all threads, and says how many had another.
+func shorten(slice uint64) (others int, err error) {
+	tasks, err := os.ReadDir("/proc/self/task")
 	if err != nil {
-		return false
+		return 0, err
 	}
-	a.Runtime = uint64(most)
-	if _, _, err := syscall.AllThreadsSyscall(unix.SYS_SCHED_SETATTR, 0, uintptr(unsafe.Pointer(a)), 0); err != 0 {
-		return false // where others may start threads, too
+	for _, task := range tasks {
+		tid, err := strconv.Atoi(task.Name())
+		if err != nil {
+			return 0, err
+		}
+		a, err := unix.SchedGetAttr(tid, 0)
+		if err == nil && a.Runtime != slice {
+			others++
+			a.Runtime = slice
+			err = unix.SchedSetAttr(tid, a, 0)
+		}
+		if err != nil && err != unix.ESRCH { // it has ended
+			return 0, err
+		}
 	}
-	a, err = unix.SchedGetAttr(0, 0)
-	return err == nil && a.Runtime == uint64(most) // older kernels know slices of other classes only
+	return others, nil
 }

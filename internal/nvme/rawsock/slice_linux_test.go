@@ -4,7 +4,6 @@ import (
 	"os"
 	"runtime"
 	"strconv"
-	"syscall"
 	"testing"
 	"time"
 
@@ -30,9 +29,6 @@ func TestShortSlices(t *testing.T) {
 	}()
 	short := ShortSlices(most)
 	<-meanwhile
-	if _, _, err := syscall.AllThreadsSyscall(unix.SYS_GETPID, 0, 0, 0); err != 0 {
-		t.Skipf("threads cannot be asked together, as with cgo: %v", err)
-	}
 	if !hasSlices(most) {
 		t.Skip("this kernel has one slice for all: Linux 6.12 and later have others")
 	}

@@ -22,7 +22,6 @@ type Pollers struct {
 type PollerOptions struct {
 	Threads int   // at most one less than GOMAXPROCS; 0 is as many
 	CPUs    []int // processors that they are kept on, in turn; empty: any
-	Yield   bool  // let other threads go on between the turns of several hosts, too
 	Empty   int   // rounds without anything after which the processor is offered to other threads; 0 is DefaultEmpty
 }
 
@@ -57,7 +56,7 @@ func newPollers(o PollerOptions, when crowding) (*Pollers, error) {
 		if len(o.CPUs) > 0 {
 			cpu = o.CPUs[i%len(o.CPUs)]
 		}
-		l := &pollLoop{empty: o.Empty, yields: o.Yield, crowd: crowd{when: when}}
+		l := &pollLoop{empty: o.Empty, crowd: crowd{when: when}}
 		p.loops = append(p.loops, l)
 		p.wg.Go(func() { l.run(cpu, started) })
 	}

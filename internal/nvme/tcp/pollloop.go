@@ -27,8 +27,7 @@ const (
 // costs more than to ask which have something. Where there are few it is the other
 // way round.
 type pollLoop struct {
-	empty  int
-	yields bool
+	empty int
 
 	attention atomic.Bool // there is something in what follows, or in a connection's flags
 	mu        sync.Mutex
@@ -76,9 +75,6 @@ func (l *pollLoop) run(cpu int, started chan<- error) {
 		idle++
 		if l.step() {
 			idle = 0
-			if l.yields && l.active > 1 {
-				rawsock.Yield()
-			}
 		}
 		if idle >= l.empty {
 			idle = 0
