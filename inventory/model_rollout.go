@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -16,7 +17,19 @@ type Validation struct {
 	Pairs   string
 	Sizes   []int // bytes
 	Samples int
+	Compare []string // rdma, tcp, local: what reads go over in turn; empty: nothing is compared
+	Before  *Before  // nil: there is none
+	Depth   int      // of Compare: reads under way where it is seen how much goes
+	Runtime time.Duration
 	Metrics []*Metric
+}
+
+// A Before is a block device that is there already, by iSCSI, FC or local, and is
+// read beside what is compared.
+type Before struct {
+	Block
+	Server *Server
+	Device string // below /dev/disk/by-id
 }
 
 // A Metric is one limit of a validation.
@@ -28,6 +41,8 @@ type Metric struct {
 	Unit       string
 	Max        float64 // limit; nanoseconds when Duration
 	HasMax     bool
+	Min        float64 // least value, of what compares
+	HasMin     bool
 	Duration   bool // Max was written as a duration
 	Delta      bool
 	Limit      hcl.Expression // max where it uses observed values: Model.LimitOf gives it; nil: Max holds
@@ -112,7 +127,20 @@ type Output struct {
 }
 
 // Latency reports whether the metric is a latency: its limit is a duration.
-func (x *Metric) Latency() bool { return x.Source == "" && x.Name != "errors" }
+func (x *Metric) Latency() bool {
+	return x.Source == "" && x.Name != "errors" && !slices.Contains(CompareMetrics(), x.Name)
+}
+
+// What compares RDMA with TCP, or is of RDMA where both are measured in turn.
+const (
+	CPUSaved   = "cpu_saved"  // 1 - processor time for a gigabit over RDMA by that over TCP
+	Ratio      = "ratio"      // p99 over TCP by that over RDMA
+	Throughput = "throughput" // Gbit/s over RDMA
+)
+
+// CompareMetrics are the metrics that compare measures. They have numbers for limits,
+// also for the least.
+func CompareMetrics() []string { return []string{CPUSaved, Ratio, Throughput} }
 
 // Mistyped reports whether a limit of observed values is of another kind than
 // the metric, as far as that shows before they are known.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"time"
 
@@ -94,6 +95,13 @@ func (a asked) load(ctx context.Context, r *agent.LoadRequest) (*agent.LoadResul
 		j.KeepAlive = initiator.DefaultKATO
 	}
 	a.host(&j.host, r.Over, "")
+	if r.Path != "" { // of a device past the system's cache, as reads one at a time
+		info, err := os.Stat(a.places.Path(r.Path))
+		if err != nil {
+			return nil, err // names the path
+		}
+		j.direct = info.Mode()&os.ModeDevice != 0
+	}
 	text, err := j.report(ctx, a.told)
 	if text == nil {
 		return nil, err

@@ -33,8 +33,12 @@ func prometheus(owner string, res *prove.Result) []byte {
 	verdicts := map[prove.Verdict]int{prove.Pass: 1, prove.Fail: 0, prove.Inconclusive: -1, prove.NotMeasured: -2}
 	var value, verdict bytes.Buffer
 	for _, j := range res.Judgements {
-		labels := fmt.Sprintf("{owner=%s,validation=%s,metric=%s,place=%s,size=%s,baseline=%s}", quote(owner), quote(j.Validation), quote(j.Metric), quote(j.Pair),
-			quote(strconv.Itoa(j.Size)), quote(strconv.FormatBool(!j.Against.IsZero())))
+		least := ""
+		if j.Least { // beside a most
+			least = `,limit="least"`
+		}
+		labels := fmt.Sprintf("{owner=%s,validation=%s,metric=%s,place=%s,size=%s,baseline=%s%s}", quote(owner), quote(j.Validation), quote(j.Metric), quote(j.Pair),
+			quote(strconv.Itoa(j.Size)), quote(strconv.FormatBool(!j.Against.IsZero())), least)
 		if j.Verdict == prove.Pass || j.Verdict == prove.Fail {
 			fmt.Fprintf(&value, "weft_metric%s %s\n", labels, strconv.FormatFloat(j.Value, 'g', -1, 64))
 		}

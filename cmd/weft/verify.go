@@ -19,6 +19,7 @@ type verification struct {
 	baseline   string // file to compare with; "": what was kept
 	save       string // file to keep what was measured in
 	throughput bool
+	compare    bool
 	schedule   bool
 }
 
@@ -40,6 +41,11 @@ A metric with regression is compared with what was measured before: what the
 record phases of rollouts and --save-baseline keep where runs are kept, or the file
 of --baseline. It fails only where it is worse beyond what the number of
 samples leaves open.
+
+--compare measures what reads take, move and cost over RDMA, over TCP and from the
+storage itself, in turn and in random order, with 95 % intervals: of each pair
+whose target has both at the same portal, as transport says. Nothing is opened
+for it. It loads what it measures for a minute or so a pair and size.
 
 No server carries two measured flows at a time; --schedule shows in which rounds
 everything would be measured, without asking anybody.`,
@@ -69,6 +75,7 @@ everything would be measured, without asking anybody.`,
 	f.StringVar(&how.save, "save-baseline", "", "keep what was measured, to compare with later: where runs are kept, or in this file")
 	f.Lookup("save-baseline").NoOptDefVal = keptBaseline
 	f.BoolVar(&how.throughput, "throughput", false, "also measure how much goes over every pair and plane, and what that costs")
+	f.BoolVar(&how.compare, "compare", false, "also measure RDMA, TCP and the storage itself in turn at every pair, with what each costs both ends")
 	f.BoolVar(&how.schedule, "schedule", false, "show what would be measured at the same time")
 	return cmd
 }
@@ -95,7 +102,7 @@ func (a *app) verify(ctx context.Context, p *run.Site, names []string, how verif
 		return err
 	}
 	a.warnMarked(ctx, p)
-	res, err := p.Measure(ctx, prove.Input{Names: names, Baseline: base, Throughput: how.throughput, Path: len(names) == 0, Conclude: len(names) == 0})
+	res, err := p.Measure(ctx, prove.Input{Names: names, Baseline: base, Throughput: how.throughput, Compare: how.compare, Path: len(names) == 0, Conclude: len(names) == 0})
 	if err != nil {
 		return err
 	}

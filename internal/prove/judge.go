@@ -76,7 +76,7 @@ func measured(v *inventory.Validation) bool {
 func unjudged(res *Result, validations []*inventory.Validation, later bool) {
 	for _, v := range validations {
 		for _, m := range v.Metrics {
-			if !measures(v, m) && !counted(m) {
+			if !measures(v, m) && !counted(m) && !compared(v, m) {
 				res.Judgements = append(res.Judgements, Judgement{Validation: v.Name, Metric: m.Name, Pair: v.Addr,
 					Verdict: Inconclusive, Why: "described, not yet measured"})
 			}
@@ -86,9 +86,9 @@ func unjudged(res *Result, validations []*inventory.Validation, later bool) {
 		}
 		why := "there is nothing in it to judge"
 		switch {
-		case measured(v) && later:
+		case (measured(v) || compares(v)) && later:
 			why = ErrNoPair.Error()
-		case measured(v):
+		case measured(v) || compares(v):
 			why = "nothing of it could be measured: no initiator connects to a target that its probe reaches"
 		}
 		res.Judgements = append(res.Judgements, Judgement{Validation: v.Name, Metric: "all", Pair: v.Addr, Verdict: Inconclusive, Why: why})
@@ -111,7 +111,7 @@ func Notes(m *inventory.Model) []plan.Note {
 				if _, err := parseSource(metric.Source); err != nil {
 					not = append(not, metric.Name+" ("+err.Error()+")")
 				}
-			case !measures(v, metric):
+			case !measures(v, metric) && !compared(v, metric):
 				not = append(not, metric.Name)
 			}
 		}

@@ -25,6 +25,8 @@ type Threshold struct {
 	Unit       string  `json:"unit,omitempty"`
 	HasMax     bool    `json:"has_max"`
 	Max        float64 `json:"max"` // nanoseconds where Duration
+	HasMin     bool    `json:"has_min,omitempty"`
+	Min        float64 `json:"min,omitempty"`
 	Duration   bool    `json:"duration,omitempty"`
 	Made       string  `json:"made,omitempty"`       // max as the files have it, where it uses observed values: Max is not known
 	Regression float64 `json:"regression,omitempty"` // share

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	"weft/internal/agent"
@@ -96,39 +95,13 @@ func (r *Row) Pair() string {
 	return fmt.Sprintf("%s → %s over plane %s", r.Initiator, r.Target, r.Plane)
 }
 
-// A Judgement is one metric of one row held against its limit.
-type Judgement struct {
-	Validation string  `json:"validation"`
-	Metric     string  `json:"metric"`
-	Pair       string  `json:"pair"`
-	Size       int     `json:"size,omitempty"`
-	Verdict    Verdict `json:"verdict"`
-	Value      float64 `json:"value"` // nanoseconds for latencies
-	Limit      float64 `json:"limit"`
-	Latency    bool    `json:"latency"` // Value and Limit are nanoseconds
-	Why        string  `json:"why,omitempty"`
-
-	Counted bool          `json:"counted,omitempty"` // Value is of a counter; Pair names its place
-	Unit    string        `json:"unit,omitempty"`    // ratio: share of Over; "": a count
-	Over    time.Duration `json:"over_ns,omitempty"` // between the readings
-	Against time.Time     `json:"against,omitzero"`  // Limit comes from a baseline of that time
-	Note    string        `json:"note,omitempty"`    // what else a reader must know
-	Where   string        `json:"where,omitempty"`   // of a failure: at a place, or undecided between some
-}
-
-// Measured reports whether Value and Limit say something. What holds or does not
-// hold, such as the way of packets, has a verdict and a reason only.
-func (j Judgement) Measured() bool { return j.Validation != pathName && j.Validation != AsApplied }
-
-// AsApplied is what judgements about what a run has set stand under.
-const AsApplied = "as-applied"
-
 // A Result is everything one verification has found.
 type Result struct {
 	Rows       []*Row        `json:"rows"`  // over the fabric
 	Local      []*Row        `json:"local"` // the same storage read on its own server
 	Judgements []Judgement   `json:"judgements"`
 	Throughput []*Throughput `json:"throughput,omitempty"` // where it was asked for
+	Compared   []*Comparison `json:"compared,omitempty"`   // where it was asked for
 	Before     *Reading      `json:"before,omitempty"`     // what devices had counted; nil: not asked
 	After      *Reading      `json:"after,omitempty"`
 	Checks     []Check       `json:"checks,omitempty"`
@@ -175,6 +148,9 @@ type Input struct {
 	Classes bool
 	// Throughput also measures how much goes over every pair and plane.
 	Throughput bool
+	// Compare also measures RDMA, TCP and the storage itself in turn at every pair, whether
+	// validations ask for that or not.
+	Compare bool
 	// Attached asks a server what its kernel has of an initiator: for limits made
 	// of that, and for checks and outputs. nil: nobody knows.
 	Attached func(context.Context, remote.Host, *inventory.Initiator) (*Attached, error)
@@ -230,6 +206,11 @@ func (r *run) prove(ctx context.Context, validations []*inventory.Validation, fl
 		res.Before = r.read(ctx)
 	}
 	rows := r.measure(ctx, flows)
+	after := r.served(ctx, flows)
+	if w := compareWanted(validations, in.Compare); w != nil {
+		res.Compared = r.compare(ctx, w)
+		res.Judgements = failedCompared(res.Compared)
+	}
 	if counting {
 		if err := r.dwell(ctx, res.Before); err != nil {
 			return nil, err
@@ -239,17 +220,12 @@ func (r *run) prove(ctx context.Context, validations []*inventory.Validation, fl
 	if ctx.Err() != nil { // rows that were not measured are nil
 		return nil, fmt.Errorf("interrupted while measuring: %w", context.Cause(ctx))
 	}
-	for _, row := range rows {
-		if row.flow.local {
-			res.Local = append(res.Local, row)
-		} else {
-			res.Rows = append(res.Rows, row)
-		}
-	}
+	res.take(rows)
 	r.measured = res
 	validations, unknown := r.limited(ctx, validations)
 	for _, v := range validations {
 		judge(res, v, in.Baseline, unknown)
+		judgeCompared(res, v, unknown)
 		r.judgeCounters(res, v, unknown)
 	}
 	if len(flows) > 0 && !slices.ContainsFunc(validations, reads) {
@@ -259,7 +235,6 @@ func (r *run) prove(ctx context.Context, validations []*inventory.Validation, fl
 	if len(in.Names) > 0 {
 		unjudged(res, validations, later)
 	}
-	after := r.served(ctx, flows)
 	res.Judgements = append(res.Judgements, reckon(res.Rows, before, after)...)
 	if in.Since != nil { // what was asked then is older than what was asked just now
 		maps.Copy(before.started, in.Since.Agents)
@@ -277,6 +252,17 @@ func (r *run) prove(ctx context.Context, validations []*inventory.Validation, fl
 	}
 	res.Verdict = overall(res)
 	return res, nil
+}
+
+// take takes in what was measured.
+func (res *Result) take(rows []*Row) {
+	for _, row := range rows {
+		if row.flow.local {
+			res.Local = append(res.Local, row)
+		} else {
+			res.Rows = append(res.Rows, row)
+		}
+	}
 }
 
 // judgePaths judges the ways of packets, as far as that was asked for.
@@ -366,30 +352,10 @@ func (res *Result) Add(other *Result) {
 func (res *Result) Join(other *Result) {
 	first := res.Verdict == ""
 	res.Rows, res.Local = append(res.Rows, other.Rows...), append(res.Local, other.Local...)
+	res.Compared = append(res.Compared, other.Compared...)
 	res.Before, res.After = res.Before.join(other.Before), res.After.join(other.After)
 	if first {
 		res.NotYet = other.NotYet
 	}
 	res.Add(other)
-}
-
-// hosts logs in to each server at most once.
-type hosts struct {
-	dial func(context.Context, *inventory.Server) (remote.Host, error)
-	mu   sync.Mutex
-	once map[*inventory.Server]func() (remote.Host, error)
-}
-
-func (h *hosts) of(ctx context.Context, s *inventory.Server) (remote.Host, error) {
-	h.mu.Lock()
-	if h.once == nil {
-		h.once = map[*inventory.Server]func() (remote.Host, error){}
-	}
-	get, ok := h.once[s]
-	if !ok {
-		get = sync.OnceValues(func() (remote.Host, error) { return h.dial(ctx, s) })
-		h.once[s] = get
-	}
-	h.mu.Unlock()
-	return get()
 }

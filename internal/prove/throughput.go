@@ -68,13 +68,11 @@ func (r *run) load(ctx context.Context, f flow) *Throughput {
 	if f.portal.Plane != nil {
 		t.Plane = f.portal.Plane.Name
 	}
-	q := &agent.LoadRequest{Pattern: "randread", Size: throughputSize, Depth: throughputDepth, Runtime: throughputTime, Ramp: throughputRamp, Timeout: readTime}
-	if f.local {
-		q.Path, q.Over.Transports = r.in.Volume(f.ns.From, f.target.Server), []string{"tcp"}
-	} else {
+	if !f.local {
 		t.Transport = f.transports()[0]
-		q.Over, q.Portals, q.NQN, q.NSID = f.over(), []string{f.portal.Address.String()}, f.sub.NQN, f.namespace()
 	}
+	q := r.loads(f)
+	q.Depth, q.Runtime, q.Ramp = throughputDepth, throughputTime, throughputRamp
 	host, err := r.hosts.of(ctx, f.from)
 	if err != nil {
 		t.Why = err.Error()
@@ -90,6 +88,17 @@ func (r *run) load(ctx context.Context, f flow) *Throughput {
 	t.Why = t.take(reply)
 	t.Degraded, t.Instead = f.degraded(t.Transport, t.Instead)
 	return t
+}
+
+// loads is what is asked for to see how much goes; Depth and Runtime are left to say.
+func (r *run) loads(f flow) *agent.LoadRequest {
+	q := &agent.LoadRequest{Pattern: "randread", Size: uint64(f.size), Timeout: readTime}
+	if f.local {
+		q.Path, q.Over.Transports = r.in.Volume(f.ns.From, f.target.Server), []string{"tcp"}
+		return q
+	}
+	q.Over, q.Portals, q.NQN, q.NSID = f.over(), []string{f.portal.Address.String()}, f.sub.NQN, f.namespace()
+	return q
 }
 
 // A spending is what a weft-target has used and served since it started.

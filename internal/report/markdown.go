@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"regexp"
@@ -133,6 +134,7 @@ func markdownResult(p *printer, res *prove.Result) {
 	for _, text := range view.Degraded(res) {
 		p.line("\n**%s**", cell(text))
 	}
+	markdownCompared(p, res.Compared)
 	if len(res.Rows) == 0 {
 		return
 	}
@@ -154,6 +156,29 @@ func markdownResult(p *printer, res *prove.Result) {
 			continue
 		}
 		p.line("| %s | %s | %s | %s | %.3g | %.0f | %.0f | %s |", cell(t.Initiator), cell(t.Target), t.Plane, t.Transport, t.BitsPerSec/1e9, t.IOPS, t.CPUPerGbit, targetCPU(t))
+	}
+}
+
+// markdownCompared writes what was measured in turn.
+func markdownCompared(p *printer, list []*prove.Comparison) {
+	for i, c := range list {
+		if i == 0 {
+			p.line("\n| initiator | target | plane | size | compared over | p50 | p99 | p99.9 | IOPS | Gbit/s | CPU µs per Gbit |\n|---|---|---|---|---|---|---|---|---|---|---|")
+		}
+		for _, w := range c.Ways {
+			to := cmp.Or(c.Target, w.Device)
+			if w.Why != "" {
+				p.line("| %s | %s | %s | %s | %s | %s | | | | | |", cell(c.Initiator), cell(to), c.Plane, view.Size(c.Size), w.Over, cell("not measured: "+w.Why))
+				continue
+			}
+			p.line("| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |", cell(c.Initiator), cell(to), c.Plane, view.Size(c.Size), w.Over,
+				view.Duration(w.P50), view.Duration(w.P99), view.Duration(w.P999), view.Rate(w), view.Gigabits(w), view.Cost(w))
+		}
+	}
+	for _, c := range list {
+		for _, text := range view.Compares(c) {
+			p.line("\n%s, %s: %s", cell(c.Pair()), view.Size(c.Size), cell(text))
+		}
 	}
 }
 

@@ -93,7 +93,13 @@ func of(s prove.Look, metric string) prove.Verdict {
 // Limit is a threshold for people.
 func Limit(t prove.Threshold) string {
 	var parts []string
+	compares := prove.Judgement{Unit: prove.UnitOf(t.Metric)}
+	if t.HasMin {
+		parts = append(parts, "at least "+view.Value(compares, t.Min))
+	}
 	switch {
+	case t.HasMax && t.Made == "" && compares.Unit != "" && t.Source == "":
+		parts = append(parts, "at most "+view.Value(compares, t.Max))
 	case t.Made != "":
 		parts = append(parts, "at most "+t.Made)
 	case t.HasMax && t.Duration:
@@ -218,12 +224,12 @@ func (l Line) Name() string { return l.Validation + "." + l.Metric }
 func Lines(res *prove.Result) []Line {
 	type key struct {
 		validation, metric string
-		base               bool
+		base, least        bool
 	}
 	var order []key
 	of := map[key][]prove.Judgement{}
 	for _, j := range res.Judgements {
-		k := key{j.Validation, j.Metric, !j.Against.IsZero()}
+		k := key{j.Validation, j.Metric, !j.Against.IsZero(), j.Least}
 		if of[k] == nil {
 			order = append(order, k)
 		}
@@ -232,9 +238,12 @@ func Lines(res *prove.Result) []Line {
 	var out []Line
 	for _, k := range order {
 		l := Line{Validation: k.validation, Metric: k.metric, Verdict: prove.Pass, Passed: view.Passed(of[k])}
-		worst := slices.MaxFunc(of[k], func(a, b prove.Judgement) int { return cmp.Compare(a.Value-a.Limit, b.Value-b.Limit) })
+		worst := slices.MaxFunc(of[k], func(a, b prove.Judgement) int { return cmp.Compare(a.Excess(), b.Excess()) })
 		if worst.Measured() {
 			l.Worst, l.Limit = view.Value(worst, worst.Value), view.Value(worst, worst.Limit)
+		}
+		if k.least && l.Limit != "" {
+			l.Limit = "at least " + l.Limit
 		}
 		if k.base {
 			l.Limit += " by the baseline of " + worst.Against.UTC().Format(stamp)

@@ -64,6 +64,11 @@ func measured(initiators, targets int, around time.Duration, samples int) *prove
 		{Validation: "healthy", Metric: "drops", Pair: "switch.leaf-a Ethernet1/1 priority 3 (rdma)", Verdict: prove.Inconclusive, Why: "refused", Counted: true},
 		{Validation: "healthy", Metric: "paused", Pair: "server.a p0", Verdict: prove.Pass, Value: 0.0001, Limit: 0.001, Counted: true, Unit: "ratio", Note: "a note"},
 	}
+	rdma := &prove.Compared{Over: "rdma", Server: "server.a", Samples: 100, P50: 1e4, P99: 2e4, P999: 3e4}
+	for range prove.CompareBlocks {
+		rdma.Blocks = append(rdma.Blocks, prove.Block{P99: 2e4, IOPS: 31234, BitsPerSec: 9.4e9, CPU: 777})
+	}
+	res.Compared = []*prove.Comparison{{Initiator: "server.a", Target: "target.b", Plane: "a", Size: 4096, Ways: []*prove.Compared{rdma, {Over: "tcp", Untried: true, Why: "nothing | is <opened>"}}}}
 	res.Throughput = []*prove.Throughput{{Initiator: "server.a", Target: "target.b", Plane: "a", Transport: "tcp", BitsPerSec: 9.4e9, IOPS: 18000, CPUPerGbit: 60000},
 		{Initiator: "server.c", Target: "target.b", Plane: "a", Transport: "tcp", Why: "it did not run"}}
 	return res
@@ -117,7 +122,8 @@ func TestFaces(t *testing.T) {
 	}
 	md := write(t, r.Markdown)
 	for _, want := range []string{"**SIMULATED**", "✗ fail", "| ✗ fail | latency.added_p99 | 1 of 2 pass | 90.0 µs | 30.0 µs |", "? inconclusive", "another `<pair>` \\| with a bar",
-		"| latency.added_p99 | 4 KiB reads | at most 30.0 µs, at most 10 % over the baseline | rollout.weft.hcl:24 |", "| plane-a | switch.leaf-a/port.Ethernet1/1 | 1 | traffic |", "9.4 | 18000 | 60000"} {
+		"| latency.added_p99 | 4 KiB reads | at most 30.0 µs, at most 10 % over the baseline | rollout.weft.hcl:24 |", "| plane-a | switch.leaf-a/port.Ethernet1/1 | 1 | traffic |", "9.4 | 18000 | 60000",
+		"| server.a | target.b | a | 4 KiB | rdma | 10.0 µs | 20.0 µs | 30.0 µs | 31234 | 9.4 ± 0 | 777 ± 0 |", "| tcp | not measured: nothing \\| is `<opened>` |", "what RDMA saves of processor time is not measured: tcp: nothing"} {
 		if !strings.Contains(md, want) {
 			t.Errorf("no %q in\n%s", want, md)
 		}
@@ -248,7 +254,7 @@ func TestHTML(t *testing.T) {
 		t.Errorf("%d pictures", elements["svg"])
 	}
 	for _, want := range []string{"prefers-color-scheme: dark", "@media print", "SIMULATED", "pilot &lt;x&gt;", "rollout.weft.hcl:24", "priority-flow-control mode on", "p99 before and after",
-		"healthy.drops over time", "Not judged, which ann accepted", "connection refused &lt;by", "the server is down", "at most 10 % over the baseline", "60000",
+		"healthy.drops over time", "Not judged, which ann accepted", "connection refused &lt;by", "the server is down", "at most 10 % over the baseline", "60000", "RDMA, TCP and local, compared", "777 ± 0", "not measured: nothing | is &lt;opened&gt;",
 		"@media screen and (prefers-color-scheme: dark)", `counter(page) " of " counter(pages)`, "5 looks, worst 4", "Measured by gate of phase plane-a"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in the page", want)

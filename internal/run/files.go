@@ -34,7 +34,7 @@ func Thresholds(m *inventory.Model) []prove.Threshold {
 			if probe == "nvme-read" || x.Source != "" {
 				probe = ""
 			}
-			out = append(out, prove.Threshold{Probe: probe, Validation: v.Name, Metric: x.Name, Size: x.Size, Source: x.Source, Unit: x.Unit, HasMax: x.HasMax, Max: x.Max,
+			out = append(out, prove.Threshold{Probe: probe, Validation: v.Name, Metric: x.Name, Size: x.Size, Source: x.Source, Unit: x.Unit, HasMax: x.HasMax, Max: x.Max, HasMin: x.HasMin, Min: x.Min,
 				Duration: x.Duration, Made: made(m, x), Regression: x.Regression, Place: view.Place(x.Range)})
 		}
 	}

@@ -226,7 +226,7 @@ func soakSample(k Kept) prove.Look {
 		if j.Verdict == prove.Inconclusive {
 			continue
 		}
-		if v, seen := line.Worst[name]; !seen || j.Value > v {
+		if v, seen := line.Worst[name]; !seen || j.Value > v && !j.Least || j.Value < v && j.Least {
 			line.Worst[name] = j.Value
 		}
 	}

@@ -16,12 +16,12 @@ import (
 func judgements(w io.Writer, s Style, r *prove.Result) {
 	type key struct {
 		validation, metric string
-		base               bool
+		base, least        bool
 	}
 	var order []key
 	of := map[key][]prove.Judgement{}
 	for _, j := range r.Judgements {
-		k := key{j.Validation, j.Metric, !j.Against.IsZero()}
+		k := key{j.Validation, j.Metric, !j.Against.IsZero(), j.Least}
 		if of[k] == nil {
 			order = append(order, k)
 		}
@@ -35,6 +35,9 @@ func judgements(w io.Writer, s Style, r *prove.Result) {
 			}
 		}
 		against := "worst %s, limit %s"
+		if k.least {
+			worst, against = furthest(of[k]), "worst %s, at least %s"
+		}
 		if k.base {
 			worst = furthest(of[k])
 			against += " by the baseline of " + worst.Against.Local().Format("2006-01-02 15:04")
@@ -64,7 +67,7 @@ func judgements(w io.Writer, s Style, r *prove.Result) {
 
 // furthest is what lies furthest over its own limit.
 func furthest(js []prove.Judgement) prove.Judgement {
-	return slices.MaxFunc(js, func(a, b prove.Judgement) int { return cmp.Compare(a.Value-a.Limit, b.Value-b.Limit) })
+	return slices.MaxFunc(js, func(a, b prove.Judgement) int { return cmp.Compare(a.Excess(), b.Excess()) })
 }
 
 // Passed says how many places of a metric pass, and how many are not measured.
@@ -138,6 +141,12 @@ func verdict(s Style, js []prove.Judgement) string {
 // Value is a value of a judgement for people.
 func Value(j prove.Judgement, v float64) string {
 	switch {
+	case j.Unit == prove.Share:
+		return number(v*100) + " %"
+	case j.Unit == prove.Times:
+		return number(v) + " ×"
+	case j.Unit == prove.GbitRate:
+		return number(v) + " " + prove.GbitRate
 	case j.Latency:
 		return Duration(time.Duration(v))
 	case j.Counted && j.Unit == "ratio":
@@ -150,12 +159,25 @@ func Value(j prove.Judgement, v float64) string {
 	return fmt.Sprintf("%.0f", v)
 }
 
+// limit is that of a judgement, as a part of a sentence.
+func limit(j prove.Judgement) string {
+	if j.Least {
+		return "at least " + Value(j, j.Limit)
+	}
+	return "limit " + Value(j, j.Limit)
+}
+
 func reason(j prove.Judgement) string {
 	text := Value(j, j.Value)
+	if j.Interval != nil {
+		text += between(*j.Interval, j.Unit)
+	}
 	if j.Size != 0 {
 		text = Size(j.Size) + " " + text
 	}
 	switch {
+	case j.Interval != nil && j.Why != "":
+		text += ": " + j.Why + ", " + limit(j)
 	case j.Why != "" && (j.Value == 0 || j.Where != "" || !j.Measured()):
 		text = j.Why
 	case j.Why != "":

@@ -117,8 +117,8 @@ func State(r *rollout.Run, atWork string) string {
 // Judged is one judgement in a line.
 func Judged(j prove.Judgement) string {
 	text := fmt.Sprintf("%s.%s of %s: %s", j.Validation, j.Metric, j.Pair, reason(j))
-	if j.Measured() && j.Value > j.Limit {
-		text += ", limit " + Value(j, j.Limit)
+	if j.Measured() && j.Excess() > 0 && (j.Interval == nil || j.Why == "") {
+		text += ", " + limit(j)
 	}
 	return text
 }

@@ -46,6 +46,7 @@ func Verify(w io.Writer, r *prove.Result, s Style) {
 		fmt.Fprintf(w, "  %s %s\n", s.dress(yellow, "!"), text)
 	}
 	throughputs(w, s, r)
+	compared(w, s, r)
 	judgements(w, s, r)
 	checks(w, s, r.Checks)
 	concluded(w, s, r)

@@ -13,7 +13,14 @@ func (b *builder) validation(o *object) {
 		Probe: b.text(o, "probe"),
 		Pairs: b.text(o, "pairs"),
 	}
-	if v.Probe != "" {
+	v.Compare = b.texts(o, "compare")
+	if len(v.Compare) > 0 {
+		v.Depth, v.Runtime = b.integer(o, "depth"), unitOf(b, o, "runtime", parseDuration)
+	}
+	if c := o.child("before"); c != nil {
+		v.Before = &inventory.Before{Block: b.block(c), Server: one[inventory.Server](b, c, "server"), Device: b.text(c, "device")}
+	}
+	if v.Probe != "" || len(v.Compare) > 0 {
 		v.Samples = b.integer(o, "samples")
 		for _, text := range b.texts(o, "sizes") {
 			if n, err := parseSize(text); err == nil {
@@ -46,6 +53,10 @@ func (b *builder) metric(o *object) *inventory.Metric {
 		Regression: unitOf(b, o, "regression", parsePercent),
 	}
 	b.limitOf(o, m)
+	if v, ok := b.set(o, "min"); ok {
+		m.HasMin = true
+		m.Min, _ = v.AsBigFloat().Float64()
+	}
 	return m
 }
 

@@ -250,14 +250,22 @@ func validationSchema() *schema {
 		"pairs":   opt(oneOf("all")).orText("all"),
 		"sizes":   opt(sizeList()).orDerived(derivedSizes),
 		"samples": opt(integer(1, 1e9)).orNumber(20000),
+		"compare": opt(wordList("rdma", "tcp", "local")),
+		"depth":   opt(integer(1, 128)).orNumber(16),
+		"runtime": opt(duration()).orText("1s"),
 
 		"baseline": observed(),
 	}, blocks{
+		"before": {schema: part("", attrs{
+			"server": need(ref("server")),
+			"device": need(matching("a path below /dev/disk/by-id", `/dev/disk/by-id/[A-Za-z0-9._:+=@-]+`)),
+		}, nil)},
 		"metric": {needed: true, schema: part("name", attrs{
 			"source":     opt(matching("the dotted name of a counter", `[a-z0-9_]+(\.[a-z0-9_]+)+`)),
 			"size":       opt(size()),
 			"unit":       opt(line()),
 			"max":        {takes: limit(), late: true},
+			"min":        opt(aNumber()),
 			"delta":      opt(boolean()).or(cty.False),
 			"regression": opt(percent()),
 		}, nil)},

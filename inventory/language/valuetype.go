@@ -80,6 +80,8 @@ func refsOr(what string, types ...string) valueType {
 	return t
 }
 
+func aNumber() valueType { return valueType{name: "a number", cty: cty.Number} }
+
 // integer is a whole number from low to high.
 func integer(low, high int64) valueType {
 	return valueType{

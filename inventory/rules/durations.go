@@ -8,7 +8,11 @@ import (
 )
 
 // What makes sense at most.
-const maxSoak = 30 * 24 * time.Hour
+const (
+	maxSoak    = 30 * 24 * time.Hour
+	minRuntime = 100 * time.Millisecond
+	maxRuntime = time.Hour
+)
 
 // durations refuses what a device does not take or what can never be kept.
 func (c *checker) durations() {
@@ -31,6 +35,9 @@ func (c *checker) durations() {
 		}
 	}
 	for _, v := range c.Validations {
+		if len(v.Compare) > 0 && !v.Incomplete && (v.Runtime < minRuntime || v.Runtime > maxRuntime) {
+			c.refuse(problem.Duration, &v.Block, "runtime", "out of range", "runtime is %s; from %s to %s make sense, as kernels count processor time in ticks of 10 ms.", v.Runtime, minRuntime, maxRuntime)
+		}
 		for _, m := range v.Metrics {
 			if m.Duration && m.Max == 0 && !m.Incomplete {
 				c.refuse(problem.Duration, &m.Block, "max", "a limit that nothing keeps", "No latency is 0.")

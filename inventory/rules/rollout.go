@@ -9,6 +9,9 @@ import (
 
 func (c *checker) validations() {
 	for _, v := range c.Validations {
+		if !v.Incomplete {
+			c.compares(v)
+		}
 		for _, m := range v.Metrics {
 			if !v.Incomplete && !m.Incomplete {
 				c.metric(v, m)
@@ -17,9 +20,68 @@ func (c *checker) validations() {
 	}
 }
 
+// compares checks that what is compared are reads, and that what was there before can
+// be read.
+func (c *checker) compares(v *inventory.Validation) {
+	if len(v.Compare) == 0 {
+		for _, attr := range []string{"depth", "runtime"} {
+			if v.Writes(attr) {
+				c.refuse(problem.Metric, &v.Block, attr, "without effect", `%s says how is compared: it goes with compare = ["rdma", "tcp", "local"].`, attr)
+			}
+		}
+		if v.Before != nil {
+			c.refuse(problem.Metric, &v.Before.Block, "", "nothing to compare with", `before is measured beside what is compared: give %s compare = ["rdma", "tcp", "local"].`, v.Addr)
+		}
+		return
+	}
+	if v.Probe != "" && v.Probe != "nvme-read" {
+		c.refuse(problem.Metric, &v.Block, "compare", "messages are not compared", `What is compared are reads: take probe = %q away, or write another validation for it.`, v.Probe)
+	}
+	if b := v.Before; b != nil && !b.Incomplete && b.Server != nil && !c.probes(b.Server) {
+		c.refuse(problem.Metric, &b.Block, "server", "nobody to read it", "weft-initiator is installed on servers of initiators and of targets that weft manages, and %s is neither.", b.Server.Addr)
+	}
+}
+
+// probes reports whether weft-initiator is installed on a server.
+func (c *checker) probes(s *inventory.Server) bool {
+	return slices.ContainsFunc(c.Initiators, func(i *inventory.Initiator) bool { return i.Server == s }) ||
+		slices.ContainsFunc(c.Targets, func(t *inventory.Target) bool { return t.Server == s })
+}
+
+// comparing checks a metric that compares.
+func (c *checker) comparing(v *inventory.Validation, m *inventory.Metric) {
+	lacks := func(ways ...string) bool {
+		return slices.ContainsFunc(ways, func(way string) bool { return !slices.Contains(v.Compare, way) })
+	}
+	switch {
+	case m.Name == inventory.Throughput && lacks("rdma"):
+		c.refuse(problem.Metric, &m.Block, "", "nothing measures this", `throughput is what goes over RDMA: give %s compare = ["rdma"].`, v.Addr)
+	case m.Name != inventory.Throughput && lacks("rdma", "tcp"):
+		c.refuse(problem.Metric, &m.Block, "", "nothing to compare", `%s compares RDMA with TCP: give %s compare = ["rdma", "tcp"].`, m.Name, v.Addr)
+	case m.Regression != 0:
+		c.refuse(problem.Metric, &m.Block, "regression", "no baseline of it", "What is compared is measured in one run, and no baseline keeps it: write min or max.")
+	case !m.HasMin && !m.HasMax:
+		c.refuse(problem.Metric, &m.Block, "", "no limit", "%s needs min or max.", m.Name)
+	case m.Duration || m.Mistyped():
+		c.refuse(problem.Metric, &m.Block, "max", "a limit of another kind", "%s has a number for a limit.", m.Name)
+	case m.HasMin && m.HasMax && m.Limit == nil && m.Min > m.Max:
+		c.refuse(problem.Metric, &m.Block, "min", "nothing lies between", "The least is %g and the most %g.", m.Min, m.Max)
+	case m.Writes("size") && !slices.Contains(v.Sizes, m.Size):
+		c.refuse(problem.Metric, &m.Block, "size", "a size that is not measured", "The sizes of %s do not contain it.", v.Addr)
+	}
+}
+
 // metric checks that a metric can be measured and has something to be judged
 // by.
 func (c *checker) metric(v *inventory.Validation, m *inventory.Metric) {
+	if m.Source == "" && slices.Contains(inventory.CompareMetrics(), m.Name) {
+		c.comparing(v, m)
+		return
+	}
+	if m.HasMin {
+		c.refuse(problem.Metric, &m.Block, "min", "no least of this", "min goes with what compares: %s. Of all else less is better, and max limits it.", problem.OrList(inventory.CompareMetrics()))
+		return
+	}
 	if !m.HasMax && m.Regression == 0 {
 		c.refuse(problem.Metric, &m.Block, "", "no limit", "A metric needs max, or regression against a baseline.")
 	}
