@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"strings"
 	"time"
 )
 
@@ -111,41 +110,6 @@ func (s *Session) Conditions(ctx context.Context, shown map[string]string) (*Con
 		out.Troubles = append(out.Troubles, list...)
 	}
 	return out, nil
-}
-
-// Unsaved compares the lines of what is saved with those of what runs, whatever their
-// order; comment is what a line begins with that says nothing. Their text may hold
-// secrets and is not told.
-func Unsaved(comment string) func(saved, running string) ([]Trouble, bool) {
-	count := func(text string) (lines map[string]int, all int) {
-		lines = map[string]int{}
-		for line := range strings.Lines(text) {
-			line = strings.TrimSpace(line)
-			if line != "" && !strings.HasPrefix(line, comment) {
-				lines[line]++
-				all++
-			}
-		}
-		return lines, all
-	}
-	return func(saved, running string) ([]Trouble, bool) {
-		kept, some := count(saved)
-		runs, more := count(running)
-		if some == 0 || more == 0 {
-			return nil, false
-		}
-		lost, back := 0, 0
-		for line, n := range runs {
-			lost += max(0, n-kept[line])
-		}
-		for line, n := range kept {
-			back += max(0, n-runs[line])
-		}
-		if lost+back == 0 {
-			return nil, true
-		}
-		return []Trouble{{What: OfSaved, Text: fmt.Sprintf("%d lines run and are not saved, %d are saved and do not run: a restart changes it", lost, back)}}, true
-	}
 }
 
 // Ages judges how long a switch that routes remembers MAC addresses and ARP, in seconds; 0

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"weft/internal/doctor"
+	"weft/inventory"
 	"weft/plan"
 )
 
@@ -56,7 +57,7 @@ func (a *app) cure(ctx context.Context, f doctorFlags, list []remedy) error {
 		}
 	}
 	if len(ids) == 0 {
-		a.uncured(list, nil)
+		a.uncured(list, func(remedy) bool { return false })
 		return nil
 	}
 	flags := planFlags{out: f.out, show: f.show, cables: true}
@@ -69,7 +70,7 @@ func (a *app) cure(ctx context.Context, f doctorFlags, list []remedy) error {
 	}
 	defer p.Close()
 	err = a.planned(made, flags)
-	a.uncured(list, made)
+	a.uncured(list, mending(made, p.Model))
 	if err != nil && !errors.As(err, new(*quietError)) { // of which doctor's own code says enough
 		return err
 	}
@@ -79,11 +80,22 @@ func (a *app) cure(ctx context.Context, f doctorFlags, list []remedy) error {
 	return nil
 }
 
-// uncured says what the plan mends, and of the rest what has to be done by hand.
-func (a *app) uncured(list []remedy, made *plan.Plan) {
-	mends := func(r remedy) bool {
-		return made != nil && slices.ContainsFunc(made.Steps, func(s plan.PlannedStep) bool { return slices.Contains(r.ids, s.ID) })
+// mending tells what a plan mends: that of which it has a step, and what is not saved of
+// switches that it changes, where they are declared to be saved.
+func mending(made *plan.Plan, m *inventory.Model) func(remedy) bool {
+	saves := map[string]bool{}
+	for _, sw := range m.Switches {
+		saves[sw.Addr] = sw.Safety.Save != "never"
 	}
+	return func(r remedy) bool {
+		return slices.ContainsFunc(made.Steps, func(s plan.PlannedStep) bool {
+			return slices.Contains(r.ids, s.ID) || r.Check.Saved && s.ID.Device == r.Place.Device && saves[s.ID.Device]
+		})
+	}
+}
+
+// uncured says what the plan mends, and of the rest what has to be done by hand.
+func (a *app) uncured(list []remedy, mends func(remedy) bool) {
 	var rest []remedy
 	for _, r := range list {
 		if mends(r) {

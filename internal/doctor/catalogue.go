@@ -107,8 +107,8 @@ func losslessChecks() []*Check {
 			Remedy: "Find the slow receiver behind the switch.", judge: paused},
 		{ID: "WD-QOS-19", Title: "a switch forgets where a machine is before it forgets its address", Severity: Warn, Reads: "aging of MAC addresses and of ARP in the configuration, where the switch routes", Limit: "MAC addresses age no sooner than ARP", Source: "Microsoft, SIGCOMM 2016, 4.2: what is flooded in a lossless class can stop the fabric",
 			Remedy: "Let MAC addresses live longer than ARP: mac address-table aging-time, or mac-address timer aging.", judge: tells(switches.OfAges)},
-		{ID: "WD-QOS-22", Title: "what runs is not what is saved", Severity: Warn, Reads: "show startup-config; display saved-configuration", Limit: "the lines of the running configuration", Source: "the switch",
-			Remedy: "Save it: copy running-config startup-config, or save; or find who changed it.", judge: tells(switches.OfSaved)},
+		{ID: "WD-QOS-22", Title: "what runs is not what is saved", Severity: Warn, Reads: "show startup-config; display saved-configuration", Limit: "the lines of the running configuration, without comments, release and secrets", Source: "the switch",
+			Remedy: "Save it: copy running-config startup-config, or save; or find who changed it.", Saved: true, judge: tells(switches.OfSaved)},
 		{ID: "WD-QOS-21", Title: "switches of a fabric have different classes", Severity: Critical, Reads: "classes of all switches", Limit: "the same lossless priorities", Source: "what most of them have",
 			Remedy: "Apply the fabric block to all of them.", Mends: []string{"qos"}, judge: sameClasses},
 	}

@@ -43,6 +43,7 @@ type Check struct {
 	Remedy   string   `json:"remedy"`
 	Twice    bool     `json:"twice,omitempty"` // it compares two readings
 	Mends    []string `json:"mends,omitempty"` // the kinds of resources that mend it, where files declare them
+	Saved    bool     `json:"saved,omitempty"` // it is mended when weft saves what runs, as it does after each change of a switch
 
 	judge func(*Site, *ruling)
 }

@@ -42,6 +42,8 @@ func Faults() []string {
 		"lack=REGEXP     of a switch: it has no commands that match, as older releases; empty ends it",
 		"break=REGEXP    of a switch with modules: they do not carry out lines that match; empty ends it",
 		"deny=REGEXP     of a switch: refuse lines that match as those that the user may not type; empty ends it",
+		"role=LINE;LINE  of a switch: its user has a role that permits these lines only, * is any word; role= ends it",
+		"save            of a switch: somebody saves what runs, for the next start",
 		"silent=PORT     of a switch: LLDP hears nobody there, whoever is plugged in; hear= ends it",
 		"hear=PORT=PORTID=SYSTEM  of a switch: LLDP hears that there as well, SYSTEM may be empty; hear= ends it",
 		"ail=WHAT        of a switch: it shows that its supply, fan or module fails, that it is warm or logs less, or optic PORT, hot PORT, as far as it shows that; ail= ends it",
@@ -133,6 +135,12 @@ func (d *device) switchFault(name, value string) error {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		set(lines)
+		return nil
+	case "role":
+		d.sw.Restrict(strings.FieldsFunc(value, func(r rune) bool { return r == ';' }))
+		return nil
+	case "save":
+		d.sw.Save()
 		return nil
 	case "silent":
 		d.sw.Silence(value)

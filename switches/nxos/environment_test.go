@@ -113,16 +113,3 @@ func TestAges(t *testing.T) {
 		t.Error("nothing is understood")
 	}
 }
-
-func TestUnsaved(t *testing.T) {
-	saved := "!Startup config saved at: now\nversion 10.3\ninterface Ethernet1/1\n  mtu 9216\n"
-	for running, want := range map[string]int{"!Command: show running-config\n\nversion 10.3\ninterface Ethernet1/1\n  mtu 9216\n": 0, "version 10.3\ninterface Ethernet1/1\n": 1, "version 10.3\ninterface Ethernet1/1\n  mtu 9216\n  password 5 x\n": 1} {
-		list, ok := switches.Unsaved("!")(saved, running)
-		if !ok || len(list) != want || want == 1 && slices.Contains(said(list), "x") {
-			t.Errorf("%q: %v %v", running, ok, list)
-		}
-	}
-	if _, ok := switches.Unsaved("!")("", "version 10.3\n"); ok {
-		t.Error("nothing saved is understood")
-	}
-}

@@ -18,6 +18,22 @@ func (sw *Switch) Deny(lines *regexp.Regexp) {
 	sw.deny = lines
 }
 
+// Restrict gives the user a role that permits these lines and no others, in which * stands
+// for any word; none ends it. A real switch may take a line that begins as a permitted one
+// for permitted, too.
+func (sw *Switch) Restrict(lines []string) {
+	sw.mu.Lock()
+	defer sw.mu.Unlock()
+	if sw.role = nil; len(lines) == 0 {
+		return
+	}
+	forms := make([]string, len(lines))
+	for i, line := range lines {
+		forms[i] = strings.ReplaceAll(regexp.QuoteMeta(line), `\*`, `\S+`)
+	}
+	sw.role = regexp.MustCompile("^(?:" + strings.Join(forms, "|") + ")$") // of quoted texts
+}
+
 // Lack makes the switch answer lines that match as one that has no such command,
 // as older releases do; nil ends it.
 func (sw *Switch) Lack(lines *regexp.Regexp) {
@@ -114,6 +130,13 @@ func (sw *Switch) Fill(full bool) {
 	sw.full = full
 }
 
+// Save is somebody saving what runs, for the next start.
+func (sw *Switch) Save() {
+	sw.mu.Lock()
+	defer sw.mu.Unlock()
+	sw.startup, sw.saved = sw.running, sw.clock.Now()
+}
+
 // Reboot makes the switch come back with its startup configuration: commits and
 // timers are forgotten. Whoever calls it ends the sessions.
 func (sw *Switch) Reboot() {
@@ -172,7 +195,8 @@ func (s *session) assaults(line string) bool {
 
 // denies reports whether a line is not for its user, and says so.
 func (s *session) denies(line string) bool {
-	if s.sw.deny == nil || !s.sw.deny.MatchString(line) {
+	denied := s.sw.deny != nil && s.sw.deny.MatchString(line)
+	if !denied && (s.sw.role == nil || s.sw.role.MatchString(line)) {
 		return false
 	}
 	s.ok = false

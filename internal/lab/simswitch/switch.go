@@ -71,6 +71,7 @@ type Switch struct {
 	counted map[string]*counts // by port
 	refuse  *regexp.Regexp
 	deny    *regexp.Regexp
+	role    *regexp.Regexp // lines that the user's role permits; nil: all
 	lack    *regexp.Regexp
 	broken  *regexp.Regexp
 	full    bool // the file system has no room
