@@ -32,6 +32,10 @@ type OS struct {
 	Lines Lines
 	Guard Procedure // its timed revert; nil: it has none
 
+	// Meaning reads, in the output that Parse reads, what policies of others that are in
+	// force mean as classes; nil: how others write them is not known.
+	Meaning func(out map[string]string) Meaning
+
 	// Remarks are what a reader of the plan must know of what was read and stays;
 	// nil: of lines beside weft's nothing is known.
 	Remarks func(have Reading, want Intent) []string
@@ -50,6 +54,12 @@ type OS struct {
 
 	// Without says why it has no such feature, of each that it lacks.
 	Without map[Feature]string
+}
+
+// A Meaning is what policies that weft did not write mean in its words.
+type Meaning struct {
+	Classes []Class  // none: nothing that weft has words for
+	Remarks []string // what of them has no word
 }
 
 // A Feature is something that not every system has.

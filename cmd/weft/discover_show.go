@@ -19,6 +19,9 @@ func (a *app) discovered(site *discover.Site, r *discover.Result, out string) er
 	a.showFindings(r)
 	if n := len(r.Failed); n > 0 {
 		a.showFailed(r.Failed)
+		if len(r.Keys) > 0 {
+			a.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: "the proof takes keys from " + strings.Join(r.Keys, ", ") + ": set each of them to the key that stands on the device"})
+		}
 		todo := "what is named there has no block that discover writes, or does not stand as its ledger says"
 		if r.InPart {
 			todo = "weft was applied there in part, or it was changed since: with --want the files say what the fabric asks for, and weft plan shows what is missing; " + todo
@@ -108,7 +111,7 @@ func (a *app) showDiscovered(r *discover.Result, texts []text, out string) {
 		for _, t := range texts {
 			a.emit(plan.Event{Type: eventFile, Message: "wrote " + t.name, Data: map[string]any{"file": filepath.Join(out, t.name)}})
 		}
-		a.emit(plan.Event{Type: plan.EventNote, Message: proof(r), Data: map[string]any{"coverage": c, "begins": r.Begins, "changes": r.Changes}})
+		a.emit(plan.Event{Type: plan.EventNote, Message: proof(r), Data: map[string]any{"coverage": c, "begins": r.Begins, "changes": r.Changes, "keys": r.Keys}})
 		return
 	}
 	fmt.Fprintln(a.stdout, "\nRead")
@@ -127,8 +130,12 @@ func (a *app) showDiscovered(r *discover.Result, texts []text, out string) {
 	if n := len(r.Begins); n > 0 {
 		fmt.Fprintf(a.stdout, "The first apply begins or brings up to date the ledger of %d devices, and changes nothing else there: plan lists it.\n", n)
 	}
+	names := r.Keys
 	if c.Switches > 0 {
-		fmt.Fprintf(a.stdout, "Set %s before weft is used with them.\n", discover.SwitchPassword)
+		names = append([]string{discover.SwitchPassword}, names...)
+	}
+	if len(names) > 0 {
+		fmt.Fprintf(a.stdout, "Set %s before weft is used with them.\n", strings.Join(names, ", "))
 	}
 	fmt.Fprintf(a.stdout, "\nNext:\n  %s\n", remote.Quote("weft", "-C", out, "plan"))
 }

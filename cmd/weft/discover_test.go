@@ -122,9 +122,15 @@ func essence(m *inventory.Model, links bool) (list []string) {
 		if e.RNIC != nil {
 			return e.RNIC.Server.Host + " " + e.RNIC.PCI
 		}
+		if e.Switch.Unmanaged {
+			return "unmanaged in " + plane(e.Switch.Fabric, e.Switch.Plane) + " " + e.Port
+		}
 		return e.Switch.Serial + " " + e.Port
 	}
 	for _, s := range m.Switches {
+		if s.Unmanaged && links {
+			say("switch unmanaged in %s", plane(s.Fabric, s.Plane))
+		}
 		if !s.Unmanaged {
 			say("switch %s %s %s in %s", s.OS, s.Host, s.Serial, plane(s.Fabric, s.Plane))
 		}
@@ -189,6 +195,7 @@ func essenceOfStorage(m *inventory.Model) (list []string) {
 		}
 	}
 	for _, t := range m.Targets {
+		say("asks ctrl key %v hash %q group %q demand %v tls %v", t.CtrlKey != nil, t.Hash, t.DHGroup, t.DemandAuth, t.TLS)
 		for _, p := range t.Portals {
 			say("portal %s %s", t.Transport, p.Address)
 		}
@@ -204,6 +211,7 @@ func essenceOfStorage(m *inventory.Model) (list []string) {
 		}
 	}
 	for _, i := range m.Initiators {
+		say("initiator %s engine %s key %v tls key %v", i.Server.Host, i.Engine, i.Key != nil, i.TLSKey != nil)
 		for _, c := range i.Connects {
 			for _, t := range c.To {
 				for _, s := range t.Subsystems {

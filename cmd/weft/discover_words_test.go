@@ -25,13 +25,13 @@ func discovered() map[string]string {
 		"weft": "name", "connection": "user port become connect_timeout command_timeout", "credential": "user password",
 		"fabric": "transport mode mtu host_mtu", "fabric.plane": "subnet", "fabric.pfc_watchdog": "action",
 		"fabric.traffic_class": "dscp priority bandwidth strict pfc", "fabric.traffic_class.ecn": "min max probability", "fabric.traffic_class.headroom": "xoff xon size",
-		"switch": "os host serial credential fabric plane", "switch.safety": "commit_confirm",
+		"switch": "os host serial credential fabric plane unmanaged", "switch.safety": "commit_confirm",
 		"server": "host labels", "server.rnic": "match address fabric software", "link": "from to speed",
 		"server.file": "content mode", "server.package": "state version", "server.kernel_module": "options", "server.sysctl": "value",
 		"server.command": "run creates unless undo", "server.service": "enabled running",
 		"pool": "server drives", "volume": "pool size mirror",
-		"target": "server engine transport portals port", "target.subsystem": "nqn serial allow_hosts", "target.subsystem.namespace": "from uuid", "target.subsystem.namespace.limits": "iops bandwidth",
-		"initiator": "server hostnqn", "initiator.connect": "to iopolicy io_queues ctrl_loss_tmo fast_io_fail_tmo reconnect_delay keep_alive_tmo",
+		"target": "server engine transport portals port dhchap_ctrl_key dhchap_hash dhchap_dhgroup demand_auth tls", "target.subsystem": "nqn serial allow_hosts", "target.subsystem.namespace": "from uuid", "target.subsystem.namespace.limits": "iops bandwidth",
+		"initiator": "server engine hostnqn dhchap_key tls_key", "initiator.connect": "to iopolicy io_queues ctrl_loss_tmo fast_io_fail_tmo reconnect_delay keep_alive_tmo",
 	}
 }
 

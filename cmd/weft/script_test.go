@@ -110,7 +110,14 @@ func TestScript(t *testing.T) {
 			"keys":                keys,
 			"same-fabric":         sameFabric,
 			"stands":              stands,
+			"restrict":            restrict,
 			"netbox":              netbox,
+		},
+		Condition: func(name string) (bool, error) {
+			if name != "whole" {
+				return false, fmt.Errorf("there is no condition %s", name)
+			}
+			return os.Getenv("WEFT_WHOLE") != "", nil // what takes minutes is wanted whole
 		},
 		RequireExplicitExec: false,
 	})

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"weft/internal/traffic"
 	"weft/plan"
 	"weft/switches"
 )
@@ -36,6 +37,56 @@ func (d *draft) usualFabric() *fabric {
 	return f
 }
 
+// means says what policies of others mean, behind their lines; "": that is not known.
+func means(m switches.Meaning) string {
+	var list []string
+	for _, k := range m.Classes {
+		text := fmt.Sprintf("%s with %d percent", k.Name, k.Bandwidth)
+		if k.Strict {
+			text = k.Name + ", strict"
+		}
+		if k.Name != switches.AllOther {
+			text += fmt.Sprintf(", DSCP %s, priority %d", traffic.Ranges(k.DSCP), k.Priority)
+		}
+		if k.PFC {
+			text += ", lossless"
+		}
+		if k.ECN != nil {
+			text += fmt.Sprintf(", ECN from %s to %s", size(k.ECN.Min), size(k.ECN.Max))
+		}
+		list = append(list, text)
+	}
+	out := ""
+	if list != nil {
+		out = "; in weft's words they mean " + strings.Join(list, "; ")
+	}
+	for _, r := range m.Remarks {
+		out += "; " + r
+	}
+	return out
+}
+
+// meant gives a fabric the classes that policies of others mean, of the switch that has
+// most of them, and says whose; "": nobody's are known.
+func (d *draft) meant(f *fabric) (host string) {
+	best := 0
+	for _, l := range d.switches() {
+		if n := len(l.Meant.Classes); l.strange && l.fabric == nil && n > best {
+			best, host, f.classes, f.mode = n, l.Host, slices.Clone(l.Meant.Classes), "lossy"
+		}
+	}
+	names := taken{}
+	for i, k := range f.classes {
+		if host != "" {
+			f.classes[i].Name = names.dashed(label(k.Name, "class"))
+		}
+		if k.PFC {
+			f.mode = "lossless"
+		}
+	}
+	return host
+}
+
 // adoptions shows, for each switch whose policies are somebody else's, the lines that its
 // fabric with adopt = true would have typed: a plan is made as if the files said so, and
 // nothing of that is written. Where no fabric is known at all it is the usual one.
@@ -46,7 +97,11 @@ func (d *draft) adoptions(ctx context.Context, o Options) error {
 	like := ""
 	if len(d.fabrics) == 0 {
 		like = " (no fabric is known here: one with the classes of examples/pilot is taken, which are rdma with DSCP 26 and priority 3, cnp with DSCP 48 and priority 6)"
-		d.fabrics = []*fabric{d.usualFabric()}
+		f := d.usualFabric()
+		if host := d.meant(f); host != "" {
+			like = " (no fabric is known here: one with the classes that the policies of " + host + " mean is taken)"
+		}
+		d.fabrics = []*fabric{f}
 	}
 	for _, n := range d.ordered() {
 		for _, c := range n.cards {

@@ -32,6 +32,9 @@ func (d *draft) cards() {
 	for _, c := range d.cables {
 		cabled[c.NIC] = true
 	}
+	for _, w := range d.wires {
+		cabled[w.a.nic], cabled[w.b.nic] = true, true
+	}
 	for _, m := range d.site.Servers {
 		n := d.nodes[m]
 		named := map[string]string{} // labels by PCI address

@@ -52,6 +52,7 @@ func (d *draft) switches() []*leaf {
 func (d *draft) files(login Login, when time.Time) (map[string][]byte, error) {
 	d.sound()
 	d.regroup()
+	d.linked = nil // of the round before
 	if d.base != nil {
 		return d.additions(when)
 	}
@@ -66,10 +67,11 @@ func (d *draft) files(login Login, when time.Time) (map[string][]byte, error) {
 	for _, l := range d.switches() {
 		list = append(list, d.leaf(l))
 	}
-	err := w.all(list)
+	unmanaged, cables, at := d.subnet()
+	err := w.all(append(list, unmanaged...))
 	for _, l := range d.switches() {
 		if l.strange && l.fabric == nil {
-			w.unmanaged(l.Host + ": policies " + strings.Join(foreign(l.Switch, d.owner), "; "))
+			w.unmanaged(l.Host + ": policies " + strings.Join(foreign(l.Switch, d.owner), "; ") + means(l.Meant))
 		}
 	}
 	list = nil
@@ -77,10 +79,10 @@ func (d *draft) files(login Login, when time.Time) (map[string][]byte, error) {
 		list = append(list, d.node(n))
 	}
 	if err == nil {
-		err = texts[hostsFile].all(slices.Concat(list, d.links(), d.between()))
+		err = texts[hostsFile].all(slices.Concat(list, d.links(d.cables, d.leaves), d.links(cables, at), d.between(), d.direct()))
 	}
 	if err == nil && !d.noNVMe {
-		d.unmanaged = nil // of the round before
+		d.unmanaged, d.variables = nil, nil // of the round before
 		err = texts[storageFile].all(d.storage())
 		for _, what := range d.unmanaged {
 			texts[storageFile].unmanaged(what)
@@ -305,11 +307,11 @@ func (d *draft) node(n *node) instance {
 }
 
 // links writes the cables of each switch as one block, or one for each NIC label.
-func (d *draft) links() []instance {
+func (d *draft) links(cables []Cable, leaves map[*Switch]*leaf) []instance {
 	groups := map[string][]instance{}
 	var order []string
-	for _, c := range d.cables {
-		l := d.leaves[c.Switch]
+	for _, c := range cables {
+		l := leaves[c.Switch]
 		n, k := d.end(c)
 		if k == nil || n.declared && l.declared {
 			continue // both ends stand in files: their cable is for verify cabling to judge
@@ -328,7 +330,7 @@ func (d *draft) links() []instance {
 		one := newInstance(address{kind: "link", label: name, key: key, keyed: true})
 		one.set("from", to(n.address, ".rnic."+k.label))
 		one.set("to", append(append(to(l.address, ".port["), str(c.Port)...), raw("]")...))
-		if speed := rate(k.nic.Speed); speed != "" {
+		if speed := rate(k.nic.Speed); speed != "" && l.OS != nil { // what IPoIB says of its speed is not that of the port
 			one.set("speed", str(speed))
 		}
 		shape := name + "\n" + l.String() + "\n" + one.shape()

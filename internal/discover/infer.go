@@ -21,10 +21,13 @@ type draft struct {
 	owner   string
 	noNVMe  bool // storage is not written
 	cables  []Cable
+	wires   []wire
 	fabrics []*fabric
 	leaves  map[*Switch]*leaf
 	nodes   map[*Server]*node
 
+	linked    taken    // labels of links
+	variables []string // of the environment, that files name in the place of keys
 	unmanaged []string // what others connect and export, for comments in the files
 }
 
@@ -163,9 +166,9 @@ func (s *Site) infer(owner string, base *inventory.Model) (*draft, error) {
 		}
 	}
 	d.name()
-	d.cables = s.Cables()
-	if len(s.Switches) == 0 {
-		s.found(Info, "", "name the switches with --seed; cables from server to server are written by hand", "no switch was read: no cable is known")
+	d.cables, d.wires = s.hearing(s.Cables())
+	if len(s.Switches) == 0 && !s.hearsAny() {
+		s.found(Info, "", "name the switches with --seed; without, cables are known where the servers have lldpd or, of InfiniBand, infiniband-diags", "no switch was read: no cable is known")
 	}
 	d.cards()
 	d.weave()

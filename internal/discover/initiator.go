@@ -11,6 +11,7 @@ import (
 type path struct {
 	server *node
 	name   string // of the entry: TARGET.SUBSYSTEM@ADDRESS
+	probe  bool   // the kernel has it not: engine = "none"
 	nvme.NVMeConnection
 }
 
@@ -19,7 +20,7 @@ func (d *draft) paths() (list []path) {
 	for _, n := range d.ordered() {
 		conns, names := decoded[nvme.NVMeConnection](d, n, "nvme_connection")
 		for i, c := range conns {
-			list = append(list, path{n, names[i], c})
+			list = append(list, path{server: n, name: names[i], NVMeConnection: c})
 		}
 	}
 	return list
@@ -51,11 +52,12 @@ func (d *draft) initiators(paths []path, targets map[string]address) (list []ins
 	for _, n := range d.ordered() {
 		var ways []way
 		toward := map[way][]address{}
-		nqn := ""
+		nqn, probe := "", false
 		for _, p := range paths {
 			if p.server != n {
 				continue
 			}
+			probe = p.probe // all of a server are, or none
 			w := way{p.IOPolicy, p.CtrlLoss, p.FastFail, p.ReconnectDelay, p.KeepAlive, p.Queues}
 			if toward[w] == nil {
 				ways = append(ways, w)
@@ -73,6 +75,10 @@ func (d *draft) initiators(paths []path, targets map[string]address) (list []ins
 		}
 		i := newInstance(n.under("initiator", "nvme"))
 		i.set("server", to(n.address, ""))
+		if probe {
+			i.set("engine", str("none"))
+		}
+		d.keysOf(i, n, nqn)
 		if nqn != usualHostNQN(d.owner, n.String()) {
 			i.set("hostnqn", str(nqn))
 		}

@@ -41,6 +41,7 @@ func (s *Site) learned(e ends, heard [][]Cable) (list [][]Cable) {
 			case len(here) == 0:
 			case len(here) > 1 || len(macs[port]) > 1:
 				s.found(Info, sw.Host, "turn LLDP on, on the switch or bridge that is between, and discover again", "port %s hears nobody, and has learned %d MAC addresses, of which %d are those of NICs here: unknown end", port, len(macs[port]), len(here))
+			case len(here[0].nic.Heard) > 0: // its server says where it is plugged in
 			case !known[here[0]]:
 				c := Cable{Switch: sw, Port: port, Server: here[0].server, NIC: here[0].nic, By: "MAC table"}
 				s.found(Warn, sw.Host, "see that no switch is between, or turn LLDP on and discover again", "port %s: its cable leads to %s of %s by the MAC table of the switch only", port, c.NIC.Interface, c.Server.Host)

@@ -130,7 +130,7 @@ func (s *Site) Cables() []Cable {
 	var all [][]Cable // by port
 	for _, sw := range s.Switches {
 		if len(sw.Neighbours) == 0 {
-			s.found(Warn, sw.Host, "turn LLDP on there, and an LLDP agent on the servers", "it hears nobody with LLDP: none of its cables is known")
+			s.found(Warn, sw.Host, "turn LLDP on there, and an LLDP agent on the servers", "it hears nobody with LLDP: of its cables only those are known that servers hear or its MAC table tells")
 		}
 		heard := map[string][]Cable{}
 		var ports []string

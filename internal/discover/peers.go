@@ -68,9 +68,13 @@ func (d *draft) between() (list []instance) {
 	return list
 }
 
-// linkLabels are those that links in files have.
+// linkLabels are those that links have, in files that stand and in those that are rendered.
 func (d *draft) linkLabels() taken {
+	if d.linked != nil {
+		return d.linked
+	}
 	labels := taken{}
+	d.linked = labels
 	if d.base != nil {
 		for _, l := range d.base.Links {
 			name, _, _ := strings.Cut(strings.TrimPrefix(l.Addr, "link."), "[")

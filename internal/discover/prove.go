@@ -39,6 +39,7 @@ type Result struct {
 	InPart   bool     // Failed is what a plan changes with all that was inferred: weft was applied in part, or devices were changed since
 	Changes  int      // what a plan with them would change, as Options.Want allows
 	Model    *inventory.Model
+	Keys     []string // variables of the environment that the files name in the place of keys
 }
 
 // Coverage is how much of what was read stands in the files.
@@ -92,7 +93,7 @@ func (s *Site) Discover(ctx context.Context, o Options) (*Result, error) {
 			o.Say("the plan would change something: what it rests on is taken out, and the plan is made again")
 		}
 	}
-	r.Coverage = d.coverage(r.Model)
+	r.Coverage, r.Keys = d.coverage(r.Model), d.variables
 	if len(r.Failed) == 0 && o.Base == nil {
 		if err := d.adoptions(ctx, o); err != nil {
 			return nil, err
@@ -265,6 +266,9 @@ func (d *draft) coverage(m *inventory.Model) Coverage {
 	for _, n := range d.nodes {
 		c.NICs += len(n.cards)
 		c.NICsSeen += len(n.Facts.NICs)
+		for _, f := range n.Facts.NICs {
+			c.Heard += len(f.Heard)
+		}
 	}
 	for _, l := range d.leaves {
 		c.Heard += len(l.Neighbours)

@@ -143,7 +143,11 @@ func (r *Reach) readSwitch(ctx context.Context, name string) (*Switch, error) {
 		return nil, fmt.Errorf("read the MAC addresses that it has learned: %w", err)
 	}
 	slices.SortStableFunc(heard, func(a, b switches.Neighbour) int { return natural(a.Port, b.Port) })
-	return &Switch{Host: name, OS: os, Reading: have, Neighbours: heard, Stations: learned}, nil
+	sw := &Switch{Host: name, OS: os, Reading: have, Neighbours: heard, Stations: learned}
+	if os.Meaning != nil {
+		sw.Meant = os.Meaning(out)
+	}
+	return sw, nil
 }
 
 // readServer takes all there is to read of a machine in one batch.

@@ -30,6 +30,7 @@ type Switch struct {
 	Reading    switches.Reading
 	Neighbours []switches.Neighbour
 	Stations   []switches.Station
+	Meant      switches.Meaning // what policies of others on it mean
 
 	followed bool // nobody named it: another switch hears it
 }

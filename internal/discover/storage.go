@@ -23,6 +23,7 @@ type export struct {
 	serial     string
 	hosts      []string
 	transports []string
+	asks       asked
 	portals    []netip.AddrPort
 	spaces     []space
 }
@@ -116,9 +117,10 @@ func (d *draft) exports() (list []*export) {
 			list = append(list, served(n, cfg)...)
 		}
 		subsystems, _ := decoded[nvme.NVMeTSubsystem](d, n, "nvmet_subsystem")
+		auths, _ := decoded[nvme.NVMeTAuth](d, n, "nvmet_auth")
 		ports, _ := decoded[nvme.NVMeTPort](d, n, "nvmet_port")
 		for _, s := range subsystems {
-			x := &export{server: n, engine: "nvmet", nqn: s.NQN, serial: s.Serial, hosts: s.Hosts}
+			x := &export{server: n, engine: "nvmet", nqn: s.NQN, serial: s.Serial, hosts: s.Hosts, asks: kernelAsks(s.Hosts, auths)}
 			for _, p := range ports {
 				if slices.Contains(p.Subsystems, s.NQN) {
 					x.at(p.Transport, p.Address)
@@ -146,7 +148,7 @@ func (x *export) at(transport string, a netip.AddrPort) {
 // served is what a weft-target has.
 func served(n *node, cfg *agent.Target) (list []*export) {
 	for _, s := range cfg.Subsystems {
-		x := &export{server: n, engine: "weft", nqn: s.NQN, serial: s.Serial, hosts: s.AllowHosts}
+		x := &export{server: n, engine: "weft", nqn: s.NQN, serial: s.Serial, hosts: s.AllowHosts, asks: weftAsks(cfg, s)}
 		for _, p := range cfg.Portals {
 			if a, err := netip.ParseAddrPort(p.Address); err == nil && s.ServedAt(p.Address) {
 				x.at(p.Transport, a)
@@ -179,6 +181,7 @@ func elsewhere(exports []*export, paths []path) (list []*export) {
 			i, list = len(list), append(list, &export{engine: "external", nqn: p.NQN})
 		}
 		list[i].at(p.Transport, p.Address)
+		list[i].asks.proves = list[i].asks.proves || len(p.CtrlKey) > 0
 		if p.Instead != "" {
 			list[i].at(p.Instead, p.Address)
 		}
@@ -209,7 +212,7 @@ func (d *draft) storage() (list []instance) {
 	exports, paths := d.exports(), d.paths()
 	pairs := d.pairs(exports)
 	list, byPath := d.volumes(pairs)
-	paths = quicker(paths, exports, pairs)
+	paths = quicker(append(paths, d.byKey(exports, paths)...), exports, pairs)
 	exports = append(exports, d.others(exports)...)
 	exports = append(exports, elsewhere(exports, paths)...)
 	targets := map[string]address{} // by NQN
@@ -240,6 +243,7 @@ func (d *draft) target(a address, sub string, x *export, paths []path, volumes m
 	}
 	t.set("transport", strs(x.transports))
 	d.portals(t, x)
+	x.asks.write(d, t, x.server)
 	s := t.add("subsystem", sub)
 	s.set("nqn", str(x.nqn))
 	if x.server == nil {

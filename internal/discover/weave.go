@@ -126,7 +126,7 @@ func (d *draft) strangers(l *leaf) {
 	if lines := foreign(l.Switch, d.owner); len(lines) > 0 {
 		l.strange = true
 		d.site.found(Warn, l.Host, "fabric = … with adopt = true on the switch puts weft's policies there: weft plan then shows each line that changes, and what stood there comes back when weft leaves",
-			"policies that weft did not write: %s. It is written without fabric", strings.Join(lines, "; "))
+			"policies that weft did not write: %s%s. It is written without fabric", strings.Join(lines, "; "), means(l.Meant))
 		return
 	}
 	d.site.found(Info, l.Host, "give it a fabric when its policies are to be weft's", "no policies of weft stand on it: it is written without fabric")

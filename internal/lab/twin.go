@@ -90,6 +90,8 @@ func newTwin(m *inventory.Model) (*twin, error) {
 	for _, link := range m.Links {
 		t.cable(link, link.From, link.To, cards, ends)
 		t.cable(link, link.To, link.From, cards, ends)
+		t.hears(link.From, link.To, cards)
+		t.hears(link.To, link.From, cards)
 	}
 	for i := range t.switches {
 		t.switches[i].spec.Ports = allPorts(t.switches[i].spec.Ports)
@@ -171,8 +173,7 @@ func newCard(m *inventory.Model, s *inventory.Server, r *inventory.RNIC, i int) 
 		card.PCI = fmt.Sprintf("0000:c1:00.%d", i)
 	}
 	if card.MAC == "" {
-		sum := sha256.Sum256([]byte("mac " + s.Host + " " + card.PCI))
-		card.MAC = fmt.Sprintf("02:%02x:%02x:%02x:%02x:%02x", sum[0], sum[1], sum[2], sum[3], sum[4])
+		card.MAC = localMAC(sha256.Sum256([]byte("mac " + s.Host + " " + card.PCI)))
 	}
 	for _, l := range m.Links {
 		if (l.From.RNIC == r || l.To.RNIC == r) && l.Speed > 0 {
@@ -249,6 +250,44 @@ func (t *twin) cable(l *inventory.Link, a, b inventory.LinkEnd, cards map[*inven
 	if l.Speed > 0 {
 		end.spec.Speed = fmt.Sprintf("%dG", l.Speed/1e9)
 	}
+}
+
+// hears lets a NIC of a Linux server know the other end of its cable, for the day on which
+// somebody installs what asks: lldpd, or the diagnostics of InfiniBand.
+func (t *twin) hears(a, b inventory.LinkEnd, cards map[*inventory.RNIC]simserver.Interface) {
+	if a.RNIC == nil {
+		return
+	}
+	var peer simserver.Peer
+	switch ib := cards[a.RNIC].Fabric == "infiniband"; {
+	case ib && b.Switch != nil:
+		sum := sha256.Sum256([]byte("guid " + b.Switch.Addr))
+		peer = simserver.Peer{System: b.Switch.Name, Chassis: fmt.Sprintf("0x%x", sum[:8]), Port: b.Port}
+	case ib:
+		return
+	case b.Switch != nil && !b.Switch.Unmanaged:
+		sum := sha256.Sum256([]byte("chassis " + b.Switch.Host))
+		peer = simserver.Peer{System: hostname(b.Switch.Host), Chassis: localMAC(sum), Port: simswitch.PortName(b.Switch.OS, b.Port)}
+	case b.RNIC != nil && b.RNIC.Server.OS == simserver.System:
+		peer = simserver.Peer{System: b.RNIC.Server.Host, Chassis: cards[b.RNIC].MAC, Port: cards[b.RNIC].MAC}
+	default:
+		return
+	}
+	for i := range t.servers {
+		if t.servers[i].of != a.RNIC.Server {
+			continue
+		}
+		for n := range t.servers[i].spec.Interfaces {
+			if one := &t.servers[i].spec.Interfaces[n]; one.PCI == cards[a.RNIC].PCI {
+				one.Hears = &peer
+			}
+		}
+	}
+}
+
+// localMAC is an address that nobody sells, of a sum.
+func localMAC(sum [sha256.Size]byte) string {
+	return fmt.Sprintf("02:%02x:%02x:%02x:%02x:%02x", sum[0], sum[1], sum[2], sum[3], sum[4])
 }
 
 // commonPorts is how many ports a switch has at least of each kind.

@@ -96,6 +96,16 @@ type NICFacts struct {
 	RDMA      []RDMAPort `json:"rdma_ports,omitempty"` // of its RDMA device
 
 	Addresses []netip.Prefix `json:"addresses,omitempty"` // only where somebody asks
+	Heard     []Heard        `json:"heard,omitempty"`     // at the other end of its cable; only a survey asks
+}
+
+// A Heard is a device that an agent of a server hears with LLDP on a port of a NIC, or the
+// switch of InfiniBand that the port is plugged into.
+type Heard struct {
+	System    string `json:"system,omitempty"`  // what it calls itself
+	Chassis   string `json:"chassis,omitempty"` // of a switch of InfiniBand its GUID
+	Port      string `json:"port"`              // the id of its port: a MAC address, a name, a number
+	Describes string `json:"describes,omitempty"`
 }
 
 // Lanes are a PCIe connection; the zero value is not known.

@@ -14,7 +14,7 @@ import (
 
 // surveyLooks are the facts of a machine of which nothing is declared.
 func surveyLooks() []remote.Look {
-	return []remote.Look{everyLook(), addressesLook(), hostnameLook(), nvmeLook()}
+	return []remote.Look{everyLook(), addressesLook(), hostnameLook(), nvmeLook(), heardLook(), subnetLook()}
 }
 
 func everyLook() remote.Look {
@@ -44,8 +44,21 @@ func surveyed(s remote.Seen) (*host.ServerFacts, error) {
 	if err != nil {
 		return nil, err
 	}
+	heard := map[string][]host.Heard{}
+	if text, err := see.Output(s, heardLook()); err == nil { // else no agent is there
+		heard = parseHeard(text)
+	}
+	plugged := map[ibPort]host.Heard{}
+	if text, err := see.Output(s, subnetLook()); err == nil {
+		plugged = parseSubnet(text)
+	}
 	for i, n := range f.server.NICs {
-		f.server.NICs[i].Addresses = have[n.Interface]
+		f.server.NICs[i].Addresses, f.server.NICs[i].Heard = have[n.Interface], heard[n.Interface]
+		for _, r := range n.RDMA {
+			if p, ok := plugged[ibPort{r.Device, r.Port}]; ok {
+				f.server.NICs[i].Heard = append(f.server.NICs[i].Heard, p)
+			}
+		}
 	}
 	if text, err := see.Output(s, nvmeLook()); err == nil { // else it is not known
 		f.server.NVMe = parseNVMe(text)

@@ -2,6 +2,7 @@ package linux
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -33,5 +34,59 @@ no such line
 	want := "{[{nqn.a:b [{tcp [fd00::1]:4420}]} {nqn.c []}] [{nqn.2014-08.org.nvmexpress:uuid:x {rdma 10.0.0.1:4420}}]}"
 	if got := fmt.Sprint(*f); got != want {
 		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// In the layout of tests/integration/test_lldpcli.py of lldpd.
+func TestParseHeard(t *testing.T) {
+	heard := parseHeard([]byte(`{"lldp": [{"interface": [
+		{"name": "eth0", "via": "LLDP", "rid": "1", "age": "0 day, 00:00:05",
+		 "chassis": [{"id": [{"type": "mac", "value": "00:00:00:00:00:02"}], "name": [{"value": "ns-2.example.com"}], "descr": [{"value": "Linux"}],
+		              "mgmt-ip": [{"value": "fe80::200:ff:fe00:2"}], "capability": [{"type": "Bridge", "enabled": false}]}],
+		 "port": [{"id": [{"type": "mac", "value": "00:00:00:00:00:03"}], "descr": [{"value": "eth1"}], "ttl": [{"value": "120"}]}]},
+		{"name": "eth0", "via": "LLDP", "chassis": [{"id": [{"type": "local", "value": "x"}]}], "port": [{"id": [{"type": "ifname", "value": "Ethernet1/1"}]}]},
+		{"name": "eth1", "via": "CDPv2", "chassis": [{"name": [{"value": "old"}]}], "port": [{"id": [{"value": "Ethernet1/2"}]}]},
+		{"name": "eth2", "via": "LLDP", "chassis": [{}]}]}]}`))
+	want := "map[eth0:[{ns-2.example.com 00:00:00:00:00:02 00:00:00:00:00:03 eth1} { x Ethernet1/1 }]]"
+	if got := fmt.Sprint(heard); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	for _, nobody := range []string{"", "{}", `{"lldp": [{}]}`, `{"lldp": {"interface": []}}`, "sh: lldpcli: command not found"} {
+		if heard := parseHeard([]byte(nobody)); len(heard) > 0 {
+			t.Errorf("%q: %v", nobody, heard)
+		}
+	}
+}
+
+func FuzzParseHeard(f *testing.F) {
+	f.Add([]byte(`{"lldp":[{"interface":[{"name":"eth0","via":"LLDP","chassis":[{"id":[{"value":"x"}]}],"port":[{"id":[]}]}]}]}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		for name, list := range parseHeard(text) {
+			if len(list) == 0 {
+				t.Errorf("%q is there and hears nobody", name)
+			}
+		}
+	})
+}
+
+// As smpquery 44.0 of infiniband-diags printed it on a subnet of ibsim 0.10: a switch; then,
+// with another type, a card.
+func TestParseSubnet(t *testing.T) {
+	const node = `# Node info: DR path slid 65535; dlid 65535; 0,1
+BaseVers:........................1
+NodeType:........................Switch
+NumPorts:........................8
+Guid:............................0x0000000000200000
+PortGuid:........................0x0000000000200000
+LocalPort:.......................3
+VendorId:........................0x000000
+Node Description:.............................sw1
+`
+	plugged := parseSubnet([]byte("port ibsim0 1\n" + node + "port ibsim1 2\n" + strings.ReplaceAll(node, "Switch", "Channel Adapter") + "port ibsim2 1\n"))
+	if got := fmt.Sprint(plugged); got != "map[{ibsim0 1}:{sw1 0x0000000000200000 3 }]" {
+		t.Error(got)
+	}
+	if plugged := parseSubnet([]byte(node)); len(plugged) > 0 {
+		t.Errorf("of no port: %v", plugged)
 	}
 }

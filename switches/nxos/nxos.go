@@ -36,6 +36,7 @@ func OS() *switches.OS {
 			switches.WatchdogTimes: "the switch counts in multiples of an interval of its own that no manual found ties to a time, and its own settings hold",
 		},
 	}
+	o.Meaning = func(out map[string]string) switches.Meaning { return meaning(o, out) }
 	o.Parse = func(out map[string]string) (switches.Reading, error) { return parse(o, out) }
 	return o
 }

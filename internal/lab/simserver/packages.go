@@ -181,14 +181,17 @@ func (s *Server) installed(name string) (version string, held bool) {
 	return s.software.packages[name], s.software.held[name]
 }
 
-// bears reports whether the server has a package tool: a file that all systems
-// with dnf have tells which ones.
+// bears reports whether the server has a tool of a package. Which package tools: a file
+// that all systems with dnf have tells that.
 func (s *Server) bears(name string) bool {
 	switch name {
 	case "apt-get", "apt-mark", "dpkg", "dpkg-query":
 		return !s.redHat()
 	case "dnf", "rpm":
 		return s.redHat()
+	case "lldpcli", "smpquery":
+		version, _ := s.installed(map[string]string{"lldpcli": "lldpd", "smpquery": "infiniband-diags"}[name])
+		return version != ""
 	}
 	return true
 }

@@ -46,6 +46,15 @@ type Interface struct {
 	Plain   bool   // a plain management port: no data center bridging, MTU at most 1500
 	Fabric  string // transport of the fabric the card is made for: rocev2, infiniband or iwarp; others: as rocev2
 	NoRDMA  bool   // the card has no RDMA, but all else
+	Hears   *Peer  // at the other end of its cable; nil: nobody
+}
+
+// A Peer is a device at the other end of a cable that says what it is, with LLDP or in the
+// subnet of InfiniBand.
+type Peer struct {
+	System  string
+	Chassis string // MAC address, or GUID
+	Port    string // MAC address of a NIC, name of a switch's port, or number of one of InfiniBand
 }
 
 // A Drive is a block device, simulated by a sparse file.

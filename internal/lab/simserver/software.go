@@ -64,7 +64,8 @@ func builtinList() string {
 func repository() map[string][2]string {
 	return map[string][2]string{
 		"nvme-cli": {"2.13-2", ""}, "rdma-core": {"56.1-1", ""}, "ethtool": {"1:6.14.2-1", ""}, "fio": {"3.39-1", ""},
-		"chrony": {"4.6.1-3", "chrony.service"}, "irqbalance": {"1.9.4-1", "irqbalance.service"},
+		"chrony": {"4.6.1-3", "chrony.service"}, "irqbalance": {"1.9.4-1", "irqbalance.service"}, "lldpd": {"1.0.18-1", "lldpd.service"},
+		"infiniband-diags": {"44.0-2", ""},
 	}
 }
 

@@ -172,6 +172,7 @@ func tools() map[string]tool {
 	list["dcb"] = tool{dcb, sbin}
 	list["rdma"] = tool{rdma, append(bin, sbin...)}
 	list["ethtool"] = tool{ethtool, sbin}
+	list["lldpcli"], list["smpquery"] = tool{lldpcli, sbin}, tool{smpquery, sbin}
 	list["sysctl"] = tool{sysctl, sbin}
 	list["modprobe"] = tool{modprobe, sbin}
 	list["rmmod"] = tool{rmmod, sbin}

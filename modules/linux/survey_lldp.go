@@ -1,0 +1,57 @@
+package linux
+
+import (
+	"encoding/json"
+
+	"weft/internal/remote"
+	"weft/modules/host"
+)
+
+// heardLook asks the agent for LLDP of a server, where one runs, whom it hears. The form
+// json0 has the same layout however many there are; see lldpcli(8).
+func heardLook() remote.Look {
+	return remote.Look{Args: []string{"lldpcli", "-f", "json0", "show", "neighbors"}, Root: true}
+}
+
+// parseHeard reads what lldpcli prints, by interface. What is no JSON says nothing, and
+// what other protocols than LLDP tell is left out.
+func parseHeard(text []byte) map[string][]host.Heard {
+	type value []struct {
+		Value string `json:"value"`
+	}
+	of := func(v value) string {
+		if len(v) == 0 {
+			return ""
+		}
+		return v[0].Value
+	}
+	var all struct {
+		LLDP []struct {
+			Interface []struct {
+				Name    string `json:"name"`
+				Via     string `json:"via"`
+				Chassis []struct {
+					ID, Name value
+				} `json:"chassis"`
+				Port []struct {
+					ID    value
+					Descr value
+				} `json:"port"`
+			} `json:"interface"`
+		} `json:"lldp"`
+	}
+	if json.Unmarshal(text, &all) != nil {
+		return nil
+	}
+	heard := map[string][]host.Heard{}
+	for _, l := range all.LLDP {
+		for _, i := range l.Interface {
+			if i.Via != "LLDP" || len(i.Port) == 0 || len(i.Chassis) == 0 {
+				continue
+			}
+			c, p := i.Chassis[0], i.Port[0]
+			heard[i.Name] = append(heard[i.Name], host.Heard{System: of(c.Name), Chassis: of(c.ID), Port: of(p.ID), Describes: of(p.Descr)})
+		}
+	}
+	return heard
+}
