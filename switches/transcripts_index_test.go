@@ -16,8 +16,7 @@ import (
 var unread = map[string]string{
 	"cisco_nxos/CONFIG_EXAMPLES/github_33216769739_n7706_scheduler_session": scheduler,
 	"cisco_nxos/CONFIG_EXAMPLES/github_43865195979_scheduler":               scheduler,
-	"cisco_nxos/CONFIG_EXAMPLES/pareshgupta":                                typed,
-	"cisco_nxos/CONFIG_EXAMPLES/zartbot":                                    typed,
+	"cisco_nxos/CONFIG_EXAMPLES/pareshgupta_roce_disable":                   typed,
 	"hp_comware/CONFIG_EXAMPLES/fcoe_dcbx_iface":                            typed,
 	"hp_comware/CONFIG_EXAMPLES/github_12565337609":                         typed,
 	"hp_comware/CONFIG_EXAMPLES/h3c_400g_ops_interface":                     typed,
