@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"weft/internal/graph"
 	"weft/internal/hint"
 	"weft/internal/prove"
 	"weft/internal/report"
@@ -83,13 +84,13 @@ func (a *app) tell(ctx context.Context, args []string) (*report.Report, error) {
 		return nil, err
 	}
 	limits := limits{thresholds: run.Thresholds(m)}
-	r := &report.Report{Weft: version(), Owner: m.Name, Simulated: a.lab, Made: time.Now().UTC()}
+	r := &report.Report{Weft: version(), Owner: m.Name, Simulated: a.lab, Made: time.Now().UTC(), Wiring: wiringOf(graph.Of(m))}
 	told, err := a.reported(ctx, args)
 	if err != nil {
 		return nil, err
 	}
 	if told != nil {
-		r.Run = told.Run
+		r.Run, r.Carried = told.Run, carriedOf(told)
 		if err := tellRun(ctx, r, told, &limits); err != nil {
 			return nil, err
 		}

@@ -58,6 +58,15 @@ func (r *Report) Markdown(w io.Writer) error {
 		p.line("")
 		p.line("**! %s**", cell(text))
 	}
+	if covers := r.covers(); len(covers) > 0 {
+		p.line("\nIt covers %s.", cell(strings.Join(covers, "; ")))
+	}
+	if text, _ := r.changed(); text != "" {
+		p.line("\nWhat changes: %s.", cell(text))
+	}
+	if r.Carried != nil {
+		p.line("\n%s", cell(r.Carried.String()))
+	}
 	r.markdownRun(p)
 	for _, m := range r.Measured {
 		p.line("\n## %s\n", m.Title())

@@ -25,6 +25,7 @@ var Style string
 // A page is what the HTML shows.
 type page struct {
 	*Report
+	Front     front
 	Curves    []sized
 	Legend    []string
 	Heat      []heatMap
@@ -77,7 +78,7 @@ func (r *Report) HTML(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	p := page{Report: r, Latest: r.last()}
+	p := page{Report: r, Front: r.front(), Latest: r.last()}
 	if err := p.draw(); err != nil {
 		return err
 	}

@@ -34,6 +34,8 @@ type Report struct {
 	Headline   *Headline         `json:"headline,omitempty"`
 	Since      []string          `json:"since,omitempty"` // what has changed since it was measured, in words
 	Run        *rollout.Run      `json:"run,omitempty"`
+	Carried    *Carried          `json:"carried,omitempty"` // by whom
+	Wiring     *Wiring           `json:"wiring,omitempty"`
 	Plan       *Plan             `json:"plan,omitempty"`
 	Measured   []Measured        `json:"measured"` // in the order of time
 	Soak       []prove.Look      `json:"soak,omitempty"`
