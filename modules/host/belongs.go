@@ -40,6 +40,11 @@ func (b *belongs) Diff(plan.State) plan.Diff {
 	}
 	var d plan.Diff
 	if gone, came := missing(have, b.want), missing(b.want, have); gone != "" || came != "" {
+		if gone == "" && len(have) == 1 && have[0].Device == b.dev.member.Device {
+			// A transaction without the roster lists its own device, as that which ends what a
+			// killed weft has begun. A plan from before it stays true: it is the same change.
+			came = missing(b.want, nil)
+		}
 		d.Changes = append(d.Changes, plan.Change{Path: "devices", Before: gone, After: came})
 	}
 	if len(b.protect) > 0 {

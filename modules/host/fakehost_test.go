@@ -46,7 +46,7 @@ wire right 10`
 // input is what a process of weft plans and applies with; end ends it.
 func (p *process) input(os *host.OS, list []declared) (in plan.Input, end func()) {
 	d := host.New(host.Config{
-		OS: os, Member: plan.Member{Device: boxAddr, Kind: "server"}, MachineID: "box-1", Dial: p.dial, Owner: "me",
+		OS: os, Member: plan.Member{Device: boxAddr, Kind: "server", Host: "box", OS: os.Name}, MachineID: "box-1", Dial: p.dial, Owner: "me",
 		Holder: claim.Holder{Who: "me@laptop", Machine: "laptop", PID: p.pid, Alive: func(h claim.Holder) bool { return p.living[h.PID] }},
 		Mine:   func(m plan.Mark) bool { return m.Owner == "me" },
 	})
@@ -125,10 +125,13 @@ func (b *box) keeps(t *testing.T, story string, places ...string) {
 }
 
 // idle fails unless there is nothing to do.
-func (b *box) idle(t *testing.T, story string, list []declared) {
+func (b *box) idle(t *testing.T, story string, list []declared, change ...func(*plan.Input)) {
 	t.Helper()
 	in, end := b.process(-1, "").input(fakehost(), list)
 	defer end()
+	for _, f := range change {
+		f(&in)
+	}
 	if p := b.plan(t, in); !p.Empty() || len(p.Refusals) > 0 || len(p.Left) > 0 {
 		t.Errorf("%s: planned again, there is %d to do, %v, %v", story, len(p.Steps), p.Refusals, p.Left)
 	}

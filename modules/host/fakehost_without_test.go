@@ -192,3 +192,27 @@ func TestARosterWithoutSystems(t *testing.T) {
 		})
 	}
 }
+
+// A transaction without the roster, as one that ends what a killed weft has begun, lists
+// its own device only. A plan from before it is carried out as it stands.
+func TestARosterOfOneIsNotStale(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBox()
+		whole := func(in *plan.Input) {
+			in.Roster = append(in.Roster, plan.Member{Device: "server.old", Kind: "server", Host: "old"})
+		}
+		in, end := b.process(-1, "").input(fakehost(), site())
+		whole(&in)
+		p := b.plan(t, in)
+		end()
+		b.apply(t, site()[:1], func(in *plan.Input) { in.Roster = nil })
+		in, end = b.process(-1, "").input(fakehost(), site())
+		defer end()
+		whole(&in)
+		if _, err := plan.Apply(t.Context(), p, in); err != nil {
+			t.Error(err)
+		}
+		b.holds(t, "the plan from before", settled)
+		b.idle(t, "after it", site(), whole)
+	})
+}
