@@ -74,11 +74,15 @@ func (c Cable) said() string {
 }
 
 // hears is who the agent of a server hears on a NIC: a port of a switch, or another NIC.
-// Of several none is believed. Where the cable is known nobody is told that this end does
-// not say enough.
+// Of several none is believed. Where a switch knows the cable, nobody is told that this end
+// does not say enough.
 func (s *Site) hears(e ends, here end, known bool) (peer Cable, ok bool) {
+	tell := s.found
+	if known {
+		tell = func(Severity, string, string, string, ...any) {}
+	}
 	if len(here.nic.Heard) > 1 {
-		s.found(Error, here.server.Host, "a switch in between hands frames on, or what was heard is stale: ask again in two minutes", "%s hears %d devices with LLDP: none of them is taken for the other end of its cable", here.nic.Interface, len(here.nic.Heard))
+		tell(Error, here.server.Host, "a switch in between hands frames on, or what was heard is stale: ask again in two minutes", "%s hears %d devices with LLDP: none of them is taken for the other end of its cable", here.nic.Interface, len(here.nic.Heard))
 		return peer, false
 	}
 	if len(here.nic.Heard) == 0 || infiniBand(here.nic) {
@@ -89,10 +93,10 @@ func (s *Site) hears(e ends, here end, known bool) (peer Cable, ok bool) {
 	for _, find := range []func(switches.Neighbour) []end{e.byMAC, e.byChassis, e.byName} {
 		switch got := find(n); {
 		case len(got) > 1:
-			s.found(Error, here.server.Host, "give each machine its own name, and each NIC its own address: ip -br link shows them", "%s hears %q, port %q: %d NICs answer to that, and the cable is not known", here.nic.Interface, h.System, h.Port, len(got))
+			tell(Error, here.server.Host, "give each machine its own name, and each NIC its own address: ip -br link shows them", "%s hears %q, port %q: %d NICs answer to that, and the cable is not known", here.nic.Interface, h.System, h.Port, len(got))
 			return peer, false
 		case len(got) == 1 && got[0].server == here.server:
-			s.found(Warn, here.server.Host, "take the loop out, or declare the link by hand", "%s hears %s of the same machine: the cable is not written", here.nic.Interface, got[0].nic.Interface)
+			tell(Warn, here.server.Host, "take the loop out, or declare the link by hand", "%s hears %s of the same machine: the cable is not written", here.nic.Interface, got[0].nic.Interface)
 			return peer, false
 		case len(got) == 1:
 			return Cable{Server: got[0].server, NIC: got[0].nic}, true
@@ -108,12 +112,9 @@ func (s *Site) hears(e ends, here end, known bool) (peer Cable, ok bool) {
 				}
 			}
 		}
-		if known {
-			break
-		}
-		s.found(Warn, here.server.Host, "write the link by hand", "%s hears port %q of %s, which has no port of that name: the cable is not known", here.nic.Interface, h.Port, list[0].Host)
-	case !known:
-		s.found(Info, here.server.Host, "if it belongs to the fabric, name it with --seed (a switch) or --hosts (a server)", "%s hears %q, port %q, which was not asked: unknown end", here.nic.Interface, h.System, h.Port)
+		tell(Warn, here.server.Host, "write the link by hand", "%s hears port %q of %s, which has no port of that name: the cable is not known", here.nic.Interface, h.Port, list[0].Host)
+	default:
+		tell(Info, here.server.Host, "if it belongs to the fabric, name it with --seed (a switch) or --hosts (a server)", "%s hears %q, port %q, which was not asked: unknown end", here.nic.Interface, h.System, h.Port)
 	}
 	return peer, false
 }

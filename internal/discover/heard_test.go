@@ -86,6 +86,11 @@ func TestHeardByServers(t *testing.T) {
 			servers:  []*Server{hearing(machine("st1", 1), one("leaf-a", "02:00:00:00:00:aa"))},
 			cables:   []string{"leaf-a Ethernet1/1 st1 ens1f0"},
 		},
+		"a port that is known already, and something stale": {
+			switches: []*Switch{nexusWith("leaf-a", "interface Ethernet1/1\n", hears("Ethernet1/1", "st1", mac(1)))},
+			servers:  []*Server{hearing(machine("st1", 1), slices.Concat(one("leaf-a", "Ethernet1/1"), one("leaf-b", "Ethernet1/1")))},
+			cables:   []string{"leaf-a Ethernet1/1 st1 ens1f0"},
+		},
 		"a port that is described": {
 			switches: []*Switch{nexusWith("leaf-a", "interface Ethernet1/1\n", hears("Ethernet1/2", "printer", "1"))},
 			servers:  []*Server{hearing(machine("st1", 1), []host.Heard{{System: "leaf-a", Port: "02:00:00:00:00:aa", Describes: "Ethernet1/1 Interface"}})},
