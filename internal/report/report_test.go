@@ -254,7 +254,7 @@ func TestHTML(t *testing.T) {
 		t.Errorf("%d pictures", elements["svg"])
 	}
 	for _, want := range []string{"prefers-color-scheme: dark", "@media print", "SIMULATED", "pilot &lt;x&gt;", "rollout.weft.hcl:24", "priority-flow-control mode on", "p99 before and after",
-		"healthy.drops over time", "Not judged, which ann accepted", "connection refused &lt;by", "the server is down", "at most 10 % over the baseline", "60000", "RDMA, TCP and local, compared", "777 ± 0", "not measured: nothing | is &lt;opened&gt;",
+		"healthy.drops over time", "Not judged, which ann accepted", "connection refused &lt;by", "the server is down", "at most 10 % over the baseline", "60000", "RDMA, TCP and local, compared", "777 ± 0", "not measured: nothing | is &lt;opened&gt;", "NVMe/RDMA takes 10 to 20 µs, NVMe/TCP 25 to 40 µs</td><td>rdma p50 10 µs</td>", "SIGCOMM 2016",
 		"@media screen and (prefers-color-scheme: dark)", `counter(page) " of " counter(pages)`, "5 looks, worst 4", "Measured by gate of phase plane-a"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in the page", want)
