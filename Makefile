@@ -14,15 +14,21 @@ EXAMPLES := $(wildcard examples/*/*.weft.hcl examples/*/*.weftvars)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 
-.PHONY: help build demo test fresh race kills lab image bench labbench fuzz lint cross deps labdeps clean
+.PHONY: help build labvcenter demo test fresh race kills lab image bench labbench fuzz lint cross deps labdeps clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: bin/weft ## the agents, then weft with the agents inside: bin/weft
 
 bin/weft: $(SOURCES) $(EXAMPLES) $(foreach p,$(PLATFORMS),$(foreach a,$(AGENTS),$(BUNDLE)/$(p)/$(a).gz))
 	$(BUILD) $(LDFLAGS) -o $@ ./cmd/weft
+
+# It simulates vCenter for weft lab up, which starts it where it lies beside weft.
+bin/weft-lab-vcenter: $(SOURCES)
+	$(BUILD) $(LDFLAGS) -o $@ ./cmd/weft-lab-vcenter
+
+labvcenter: build bin/weft-lab-vcenter ## weft, and beside it the SIMULATED vCenter of its lab
 
 # One agent for one platform, gzipped without a name or a time so that equal
 # sources give equal bundles; and the SHA-256 of both, for which plans do not unpack

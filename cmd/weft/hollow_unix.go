@@ -4,6 +4,9 @@ package main
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
+	"net/netip"
 	"slices"
 
 	"weft/internal/lab"
@@ -34,11 +37,33 @@ func (a *app) hollow() func(*inventory.Target) string {
 func labHosts(dir string) (switches, servers []string, user string, err error) {
 	devices, err := lab.Status(dir)
 	for _, d := range devices {
-		if d.Kind == "switch" {
+		switch d.Kind {
+		case "switch":
 			switches, user = append(switches, d.Name), cmp.Or(user, d.User)
-		} else {
+		case "vcenter": // nobody logs in there by SSH
+		default:
 			servers = append(servers, d.Name)
 		}
 	}
 	return switches, servers, user, err
+}
+
+// labVCenter is where the vCenter of the lab answers that stands in for a host.
+func (a *app) labVCenter(host string) (at netip.AddrPort, sha256 string, err error) {
+	s, err := lab.Running(a.place())
+	if err != nil {
+		return at, "", err
+	}
+	if s == nil {
+		return at, "", errors.New("no lab is up for this directory")
+	}
+	d := s.VCenter(host)
+	if d == nil {
+		return at, "", fmt.Errorf("the lab has no vCenter %s: it simulates one where %s lies beside weft (make labvcenter) when it is started", host, lab.VCenterProgram)
+	}
+	at, err = netip.ParseAddrPort(d.Address)
+	if err == nil && !at.Addr().IsLoopback() {
+		err = fmt.Errorf("%s is no address on loopback", d.Address)
+	}
+	return at, d.SHA256, err
 }

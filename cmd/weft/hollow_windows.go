@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"net/netip"
 
 	"weft/inventory"
 )
@@ -12,4 +13,9 @@ func (a *app) hollow() func(*inventory.Target) string { return nil }
 // labHosts has nothing to list.
 func labHosts(string) (switches, servers []string, user string, err error) {
 	return nil, nil, "", errors.New("the lab does not run on Windows")
+}
+
+// labVCenter finds none: there is no lab.
+func (a *app) labVCenter(string) (at netip.AddrPort, sha256 string, err error) {
+	return at, "", errors.New("the lab does not run on Windows")
 }

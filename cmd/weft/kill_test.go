@@ -60,6 +60,65 @@ link "a" {
 }
 `
 
+// killedESXi has the same devices with another system: what they keep is in RAM until it
+// is saved, and their guard is a process that sleeps.
+const killedESXi = `weft { name = "pod" }
+connection "default" { user = "root" }
+credential "switch" {
+  user     = "netops"
+  password = env("WEFT_SWITCH_PASSWORD")
+}
+fabric "storage" {
+  transport = "rocev2"
+  mode      = "lossy"
+  plane "a" { subnet = "10.70.1.0/24" }
+}
+switch "leaf" {
+  os         = "comware"
+  host       = "leaf.mgmt.example.net"
+  serial     = "210200A00000000011"
+  credential = credential.switch
+  fabric     = fabric.storage
+  plane      = "a"
+  safety { commit_confirm = "5m" }
+}
+locals { nodes = { n0 = 11, n1 = 12 } }
+server "node" {
+  for_each   = local.nodes
+  os         = "esxi"
+  host       = "${each.key}.mgmt.example.net"
+  machine_id = "5ffefdd70a5137000b16001e679230${each.value}"
+  advanced_option "/Net/PVRDMAVmknic" { value = var.content }
+  rnic "p0" {
+    match   = { pci = "0000:18:00.0" }
+    address = "${cidrhost("10.70.1.0/24", each.value)}/24"
+    fabric  = fabric.storage
+    vmk {
+      id       = "vmk2"
+      vswitch  = "weft-a"
+      services = ["nvme-rdma"]
+    }
+  }
+}
+link "a" {
+  for_each = local.nodes
+  from     = server.node[each.key].rnic.p0
+  to       = switch.leaf.port["Ten-GigabitEthernet1/0/${each.value}"]
+  speed    = "10G"
+}
+target "array" {
+  engine  = "external"
+  portals = ["10.70.1.1:4420"]
+  subsystem "data" { nqn = "nqn.2010-06.com.example:array1" }
+}
+initiator "esx" {
+  for_each = local.nodes
+  server   = server.node[each.key]
+  hostnqn  = "nqn.2014-08.org.nvmexpress:uuid:5ffefdd7-0a51-3700-0b16-001e679230${each.value}"
+  connect { to = target.array }
+}
+`
+
 const killedRollout = `rollout "pod" {
   on_failure = "rollback-all"
   phase "switch" { select = [switch.leaf, link.a, server.node["n0"]] }
@@ -84,11 +143,18 @@ type pod struct {
 // mark, no lease and no upload is left. WEFT_KILLS says how many are killed, and
 // WEFT_SEED which moments are tried first.
 func TestKilled(t *testing.T) {
+	t.Run("linux", func(t *testing.T) { killed(t, killedText) })
+	if os.Getenv("WEFT_KILLS") != "" { // make kills; TestScript/vsphere kills a few each time
+		t.Run("esxi", func(t *testing.T) { killed(t, killedESXi) })
+	}
+}
+
+func killed(t *testing.T, files string) {
 	t.Parallel()
 	kills, seed := fromEnv(t, "WEFT_KILLS", 6), fromEnv(t, "WEFT_SEED", int(rand.Uint32()))
 	t.Logf("WEFT_KILLS=%d WEFT_SEED=%d", kills, seed)
 	p := &pod{T: t, home: t.TempDir(), weft: weftBinary(t), dir: t.TempDir(), random: rand.New(rand.NewPCG(uint64(seed), 0)), took: map[string]time.Duration{}}
-	p.write("main.weft.hcl", killedText)
+	p.write("main.weft.hcl", files)
 	p.change()
 	p.must("lab", "up", "--detach")
 	t.Cleanup(func() { stopLabs(p.dir) })

@@ -146,7 +146,7 @@ func (a *app) access() (run.Access, error) {
 	}
 	dialer, err := a.dialer()
 	return run.Access{Dialer: dialer, Simulated: a.lab, Agents: a.agents, Records: a.runs(), Version: version(),
-		Parallelism: a.parallelism, Emit: a.emit, Hollow: a.hollow}, err
+		Parallelism: a.parallelism, Emit: a.emit, Hollow: a.hollow, VCenter: a.labVCenter}, err
 }
 
 // expand makes resources of a model, and reports what of it weft cannot bring

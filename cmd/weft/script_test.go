@@ -23,11 +23,12 @@ import (
 
 	"weft/internal/agent"
 	"weft/internal/bundle"
+	"weft/internal/lab"
 	"weft/internal/require"
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(patient{m}, map[string]func(){"weft": promised, "weft-next": next, "ci": pipeline})
+	testscript.Main(patient{m}, map[string]func(){"weft": promised, "weft-next": next, "ci": pipeline, lab.VCenterProgram: labVCenter})
 }
 
 // patient runs more tests at once than there are processors, unless told how

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"os"
 	"strconv"
 	"strings"
 
@@ -8,6 +10,14 @@ import (
 
 	"weft/internal/lab/simvcenter"
 )
+
+// labVCenter is the program that simulates the vCenter of labs, as scripts have it.
+func labVCenter() {
+	if err := simvcenter.Serve(os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
 
 // simVCenter makes a SIMULATED vCenter answer until the script ends; its hosts are given as
 // NAME=PCI. Where it answers, and the SHA-256 of its certificate, become variables.

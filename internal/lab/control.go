@@ -36,11 +36,12 @@ type State struct {
 
 // Device is one simulated device.
 type Device struct {
-	Name    string `json:"name"`           // its host in the inventory
-	Kind    string `json:"kind"`           // "server", "switch" or "guest"
-	Block   string `json:"block"`          // HCL address
-	Address string `json:"address"`        // where it answers SSH
-	User    string `json:"user,omitempty"` // who may log in with a password; "": anybody
+	Name    string `json:"name"`             // its host in the inventory
+	Kind    string `json:"kind"`             // "server", "switch", "guest" or "vcenter"
+	Block   string `json:"block"`            // HCL address
+	Address string `json:"address"`          // where it answers SSH, a vCenter its API
+	User    string `json:"user,omitempty"`   // who may log in with a password; "": anybody
+	SHA256  string `json:"sha256,omitempty"` // of the certificate of a vCenter
 }
 
 // A request is one line of JSON to a running lab; so is the reply.

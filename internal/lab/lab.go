@@ -28,14 +28,15 @@ type Options struct {
 
 // A Lab is a running twin.
 type Lab struct {
-	place   place
-	log     *logger
-	key     ssh.Signer // of everybody who logs in
-	devices []*device
-	guests  io.Closer // ends the guests; nil: there are none
-	network *simserver.Network
-	control *control
-	state   State
+	place    place
+	log      *logger
+	key      ssh.Signer // of everybody who logs in
+	devices  []*device
+	vcenters []*vcenter
+	guests   io.Closer // ends the guests; nil: there are none
+	network  *simserver.Network
+	control  *control
+	state    State
 
 	stop    context.CancelFunc // ends the devices' SSH servers
 	serving sync.WaitGroup
@@ -94,6 +95,9 @@ func Start(ctx context.Context, m *inventory.Model, o Options) (_ *Lab, err erro
 		return nil, err
 	}
 	if err := l.buildWindows(ctx, running, t.windows); err != nil {
+		return nil, err
+	}
+	if err := l.buildVCenters(ctx, t.vcenters); err != nil {
 		return nil, err
 	}
 	if l.control, err = newControl(l); err != nil {
@@ -192,6 +196,9 @@ func (l *Lab) shutdown() error {
 	for _, d := range l.devices {
 		errs = append(errs, d.close())
 	}
+	for _, v := range l.vcenters {
+		v.close()
+	}
 	if l.guests != nil {
 		errs = append(errs, l.guests.Close())
 	}
@@ -210,6 +217,9 @@ func (l *Lab) describe() State {
 	s := State{Warning: Warning, PID: os.Getpid(), Started: time.Now(), Control: l.control.addr(), Token: l.control.token}
 	for _, d := range l.devices {
 		s.Devices = append(s.Devices, Device{Name: d.name, Kind: d.kind, Block: d.addr, Address: d.address(), User: d.user})
+	}
+	for _, v := range l.vcenters {
+		s.Devices = append(s.Devices, v.device)
 	}
 	return s
 }

@@ -27,6 +27,9 @@ func (l *Lab) status() []DeviceStatus {
 		}
 		all = append(all, s)
 	}
+	for _, v := range l.vcenters {
+		all = append(all, DeviceStatus{Device: v.device, Running: true})
+	}
 	return all
 }
 

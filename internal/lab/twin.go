@@ -24,6 +24,7 @@ type twin struct {
 	switches []switchSpec
 	esxi     []esxiSpec
 	windows  []windowsSpec
+	vcenters []*vcenterSpec
 
 	plugs   map[simserver.End]plug   // which switch port an interface is plugged into
 	cables  map[plug]plug            // between switches, both ways
@@ -71,6 +72,13 @@ func newTwin(m *inventory.Model) (*twin, error) {
 			continue // described, but nothing that the lab could stand in for
 		}
 		t.servers = append(t.servers, newServer(m, s, n, cards))
+	}
+	for _, v := range m.VCenters {
+		spec, err := newVCenter(m, v, cards)
+		if err != nil {
+			return nil, err
+		}
+		t.vcenters = append(t.vcenters, spec)
 	}
 	ends := map[*inventory.Switch]*switchSpec{}
 	for _, sw := range m.Switches {
@@ -124,6 +132,11 @@ func (t *twin) check() error {
 	}
 	for _, s := range t.windows {
 		if err := note(s.spec.Name, s.addr); err != nil {
+			return err
+		}
+	}
+	for _, v := range t.vcenters {
+		if err := note(v.host, v.addr); err != nil {
 			return err
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"weft/internal/prove"
 	"weft/internal/store"
 	"weft/inventory"
+	"weft/modules"
 	"weft/plan"
 	"weft/plan/rollout"
 )
@@ -88,9 +89,14 @@ func (left remainder) ready(device, port string) bool {
 }
 
 // there reports whether the run has left nothing to do about the agents of a
-// pair: those of later phases are not judged before.
+// pair, or the connections of a host without one: those of later phases are not judged before.
 func (left remainder) there(from *inventory.Server, to *inventory.Target) bool {
 	if slices.ContainsFunc(left[from.Addr], func(id plan.ID) bool { return id.Kind == "agent" && id.Name == "weft-initiator" }) {
+		return false
+	}
+	// A host that is asked what it knows of its connections has to have them.
+	if os := modules.HostOS(from.OS); os != nil && os.Witness != nil &&
+		slices.ContainsFunc(left[from.Addr], func(id plan.ID) bool { return id.Kind == "nvme_connection" }) {
 		return false
 	}
 	if to.Server == nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
 
 	"github.com/hashicorp/hcl/v2"
 
@@ -36,6 +37,10 @@ type Access struct {
 
 	// Closed is why no device may be asked; nil: they may.
 	Closed error
+
+	// VCenter is where the lab's vCenter of a host name answers, and the SHA-256 of its
+	// certificate; an error: the lab has none. nil: no lab is known.
+	VCenter func(host string) (at netip.AddrPort, sha256 string, err error)
 
 	// Hollow tells which targets of the lab carry no I/O; nil: nobody knows.
 	Hollow func() func(*inventory.Target) string
@@ -124,8 +129,8 @@ func (s *Site) OfServer(server *inventory.Server) ssh.Target {
 // vcenter says how to log in to a vCenter.
 func (s *Site) vcenter(v *inventory.VCenter) vcenter.Login {
 	l := vcenter.Login{Host: v.Host, Port: v.Port, SHA256: v.SHA256, Refused: s.access.Closed}
-	if s.access.Simulated {
-		l.Refused = hint.Wrap(errors.New("the lab has no vCenter yet"), "leave %s out with --exclude, or plan without --lab", v.Addr)
+	if s.access.Simulated && l.Refused == nil {
+		s.simulated(&l, v)
 	}
 	if c := v.Credential; c != nil {
 		l.User = c.User
@@ -134,6 +139,20 @@ func (s *Site) vcenter(v *inventory.VCenter) vcenter.Login {
 		}
 	}
 	return l
+}
+
+// simulated has a login lead to the vCenter of the lab, and nowhere else.
+func (s *Site) simulated(l *vcenter.Login, v *inventory.VCenter) {
+	if s.access.VCenter == nil {
+		l.Refused = errors.New("no lab is known that has a vCenter")
+		return
+	}
+	at, sum, err := s.access.VCenter(v.Host)
+	if err != nil {
+		l.Refused = hint.Wrap(err, "leave %s out with --exclude, or plan without --lab", v.Addr)
+		return
+	}
+	l.Host, l.Port, l.SHA256 = at.Addr().String(), int(at.Port()), sum
 }
 
 // logIn is a target that is logged in to with a credential; nil: with a key.

@@ -116,7 +116,11 @@ func (v *VMKernel) Diff(have *VMKernel) []plan.Change {
 	case have == nil:
 		return []plan.Change{{Path: "present", Before: "false", After: "true"}, {Path: "mtu", After: fmt.Sprint(v.MTU)}, {Path: "address", After: shownAddress(v.Address)}}
 	}
-	return append(plan.Changed("mtu", have.MTU, v.MTU, plan.ImpactTraffic), plan.Changed("address", shownAddress(have.Address), shownAddress(v.Address), plan.ImpactTraffic)...)
+	impact := plan.ImpactTraffic
+	if !have.Address.IsValid() { // nothing runs over it: it may be one that was begun and not finished
+		impact = plan.ImpactNone
+	}
+	return append(plan.Changed("mtu", have.MTU, v.MTU, impact), plan.Changed("address", shownAddress(have.Address), shownAddress(v.Address), impact)...)
 }
 
 func (v *VMKernel) Steps(have *VMKernel) (steps []remote.Step) {

@@ -104,11 +104,18 @@ func (v *VSwitch) Diff(have *VSwitch) []plan.Change {
 	case have == nil:
 		return []plan.Change{{Path: "present", Before: "false", After: "true"}, {Path: "mtu", After: fmt.Sprint(v.MTU)}, {Path: "uplinks", After: strings.Join(v.uplinks(nic), ", ")}}
 	}
-	return append(plan.Changed("mtu", have.MTU, v.MTU, plan.ImpactLinkFlap),
+	list := append(plan.Changed("mtu", have.MTU, v.MTU, plan.ImpactLinkFlap),
 		plan.Changed("uplinks", strings.Join(have.uplinks(nic), ", "), strings.Join(v.uplinks(nic), ", "), plan.ImpactTraffic)...)
+	if len(have.uplinks(nic)) == 0 { // nothing runs over it: it may be one that was begun and not finished
+		for i := range list {
+			list[i].Before, list[i].Impact = "", plan.ImpactNone
+		}
+	}
+	return list
 }
 
-// Steps name the NIC by its address: its name is asked for when they are taken.
+// Steps name the NIC by its address: its name is asked for when they are taken. The NIC
+// comes last: what was begun until then disturbs nobody, and can be gone on with.
 func (v *VSwitch) Steps(have *VSwitch) (steps []remote.Step) {
 	std := []string{"esxcli", "network", "vswitch", "standard"}
 	do := func(words ...string) { steps = append(steps, host.Run(slices.Concat(std, words)...)) }
@@ -135,13 +142,13 @@ func (v *VSwitch) Steps(have *VSwitch) (steps []remote.Step) {
 			do("uplink", "remove", "-u", by(u), "-v", v.Name)
 		}
 	}
+	if v.MTU != have.MTU {
+		do("set", "-v", v.Name, "-m", fmt.Sprint(v.MTU))
+	}
 	for _, u := range wants {
 		if !slices.Contains(has, u) {
 			do("uplink", "add", "-u", by(u), "-v", v.Name)
 		}
-	}
-	if v.MTU != have.MTU {
-		do("set", "-v", v.Name, "-m", fmt.Sprint(v.MTU))
 	}
 	return steps
 }

@@ -4,6 +4,7 @@
 package simvcenter
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"crypto/tls"
 	"encoding/hex"
@@ -20,13 +21,15 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// Datacenter is the name of the only one there is.
+// Datacenter is the usual name of the only one there is.
 const Datacenter = "DC0"
 
 // A Spec says what a vCenter has.
 type Spec struct {
-	User, Password string // the only ones that are let in
-	Hosts          []Host
+	User       string // the only one that is let in
+	Password   string // "": any does
+	Datacenter string // "": Datacenter
+	Hosts      []Host
 }
 
 // A Host is an ESXi host of a vCenter.
@@ -56,6 +59,9 @@ func Start(spec Spec) (*Server, error) {
 	for i, o := range m.Map().All("HostSystem") {
 		equip(o.(*simulator.HostSystem), spec.Hosts[i])
 	}
+	for _, o := range m.Map().All("Datacenter") {
+		o.(*simulator.Datacenter).Name = cmp.Or(spec.Datacenter, Datacenter)
+	}
 	// Its own code wants its own type in the inventory: a session sees ours instead.
 	m.Map().Handler = func(ctx *simulator.Context, method *simulator.Method) (mo.Reference, types.BaseMethodFault) {
 		if d, ok := ctx.Map.Get(method.This).(*simulator.DistributedVirtualSwitch); ok && method.Name == "ReconfigureDvs_Task" && ctx.Session != nil {
@@ -65,6 +71,9 @@ func Start(spec Spec) (*Server, error) {
 	}
 	m.Service.TLS = new(tls.Config)
 	m.Service.Listen = &url.URL{Host: "127.0.0.1:0", User: url.UserPassword(spec.User, spec.Password)}
+	m.Map().SessionManager().ValidLogin = func(l *types.Login) bool {
+		return l.UserName == spec.User && l.Password != "" && (spec.Password == "" || l.Password == spec.Password)
+	}
 	s := &Server{model: m, server: m.Service.NewServer()}
 	sum := sha256.Sum256(s.server.Certificate().Raw)
 	s.SHA256 = hex.EncodeToString(sum[:])

@@ -1,0 +1,148 @@
+//go:build unix
+
+package lab
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"weft/internal/lab/simesxi"
+	"weft/internal/lab/simserver"
+	"weft/inventory"
+)
+
+// A vcenterSpec is what a vCenter of the twin is made of, as its program reads it.
+type vcenterSpec struct {
+	host, addr string
+
+	User       string
+	Datacenter string
+	Hosts      []vcenterHost
+}
+
+type vcenterHost struct {
+	Name string
+	NICs []string // PCI addresses
+}
+
+// A vcenter is one that runs.
+type vcenter struct {
+	device Device
+	life   io.Closer // its standard input: it ends with it
+	cmd    *exec.Cmd
+}
+
+// newVCenter derives a vCenter: the datacenter of its distributed switches, and the hosts
+// that are their members.
+func newVCenter(m *inventory.Model, v *inventory.VCenter, cards map[*inventory.RNIC]simserver.Interface) (*vcenterSpec, error) {
+	spec := &vcenterSpec{host: v.Host, addr: v.Addr}
+	if v.Credential != nil {
+		spec.User = v.Credential.User
+	}
+	members := map[*inventory.Server]bool{}
+	for _, d := range m.DVSwitches {
+		if d.VCenter != v {
+			continue
+		}
+		datacenter, _, _ := strings.Cut(d.Path, "/")
+		if spec.Datacenter != "" && spec.Datacenter != datacenter {
+			return nil, fmt.Errorf("%s: a vCenter of the lab has one datacenter, and %s is in another one than %s", v.Addr, d.Path, spec.Datacenter)
+		}
+		spec.Datacenter = datacenter
+		for _, r := range d.Uplinks {
+			members[r.Server] = true
+		}
+	}
+	for _, s := range m.Servers {
+		if s.OS != simesxi.System || !members[s] && len(m.VCenters) > 1 {
+			continue
+		}
+		h := vcenterHost{Name: s.Host}
+		for _, r := range s.RNICs {
+			h.NICs = append(h.NICs, cards[r].PCI)
+		}
+		spec.Hosts = append(spec.Hosts, h)
+	}
+	return spec, nil
+}
+
+// buildVCenters starts the vCenters of the twin. Without their program there are none, and
+// who asks for one is told so.
+func (l *Lab) buildVCenters(ctx context.Context, specs []*vcenterSpec) error {
+	if len(specs) == 0 {
+		return nil
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	program := filepath.Join(filepath.Dir(self), VCenterProgram)
+	if _, err := os.Stat(program); err != nil {
+		l.log.say("%s is not there: no vCenter is simulated", program)
+		return nil
+	}
+	for _, s := range specs {
+		v, err := startVCenter(ctx, program, s)
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.addr, err)
+		}
+		l.vcenters = append(l.vcenters, v)
+	}
+	return nil
+}
+
+func startVCenter(ctx context.Context, program string, s *vcenterSpec) (*vcenter, error) {
+	cmd := exec.Command(program)
+	var said strings.Builder
+	cmd.Stderr = &said
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	v := &vcenter{life: in, cmd: cmd}
+	defer context.AfterFunc(ctx, func() { _ = cmd.Process.Kill() })() // it ends what is read below
+	var answer struct {
+		Host   string `json:"host"`
+		Port   int    `json:"port"`
+		SHA256 string `json:"sha256"`
+	}
+	if err = json.NewEncoder(in).Encode(s); err == nil {
+		err = json.NewDecoder(out).Decode(&answer)
+	}
+	if err != nil {
+		v.close()
+		return nil, errors.Join(ctx.Err(), fmt.Errorf("%s did not start: %w: %s", VCenterProgram, err, strings.TrimSpace(said.String())))
+	}
+	v.device = Device{Name: s.host, Kind: "vcenter", Block: s.addr, Address: fmt.Sprintf("%s:%d", answer.Host, answer.Port), User: s.User, SHA256: answer.SHA256}
+	return v, nil
+}
+
+// close ends it, and waits.
+func (v *vcenter) close() {
+	_ = v.life.Close() // it ends by itself then
+	_ = v.cmd.Wait()   // how does not matter any more
+}
+
+// VCenter is the simulated vCenter of a host name; nil: the lab has none.
+func (s *State) VCenter(host string) *Device {
+	i := slices.IndexFunc(s.Devices, func(d Device) bool { return d.Kind == "vcenter" && d.Name == host })
+	if i < 0 {
+		return nil
+	}
+	return &s.Devices[i]
+}
