@@ -17,6 +17,7 @@ type Server struct {
 	RNICs      []*RNIC
 	FileBlocks []*File
 	Settings   []*Setting // of the kinds that declare their own blocks
+	SMB        *SMB       // of Windows; nil: none
 
 	KernelModules []*KernelModule
 	Packages      []*Package
@@ -45,6 +46,7 @@ type RNIC struct {
 	Fabric  *Fabric      // nil: none
 	Plane   *Plane       // the plane whose subnet holds Address; nil: none
 
+	VLAN     int       // of its frames, which are tagged; 0: they are not
 	Software bool      // RDMA is done in software where the card has none
 	VMK      *VMK      // of ESXi; nil: none
 	DVSwitch *DVSwitch // whose uplink it is; nil: none
@@ -56,6 +58,12 @@ type VMK struct {
 	ID       string   // vmk2
 	VSwitch  string   // a standard switch, whose only uplink the NIC is
 	Services []string // nvme-rdma, nvme-tcp
+}
+
+// An SMB is file sharing over RDMA, SMB Direct, between Windows hosts.
+type SMB struct {
+	Block
+	DirectPort int // NetworkDirect port, whose traffic has the lossless class of a fabric
 }
 
 // A File is a file that weft keeps on a server.

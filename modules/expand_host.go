@@ -91,6 +91,9 @@ func (x *expansion) only(os *host.OS, s *inventory.Server) {
 			if r.VMK != nil {
 				x.refuse(r.VMK.Range, s.Addr, fmt.Sprintf("vmk of rnic %s, on os = %q", r.Name, os.Name))
 			}
+			if r.VLAN != 0 {
+				x.refuse(r.At("vlan"), s.Addr, fmt.Sprintf("vlan of rnic %s, on os = %q", r.Name, os.Name))
+			}
 		}
 		return
 	}

@@ -21,6 +21,10 @@ func (x *expansion) ownPorts(os *host.OS, d *host.Machine, s *inventory.Server) 
 			x.refuse(r.Range, s.Addr, "rnic "+r.Name+": a NIC is found by match = { pci = … } only")
 			continue
 		}
+		if sw := x.onward(r); sw != nil {
+			x.refuse(r.At("vlan"), s.Addr, fmt.Sprintf("rnic %s, on os = %q: %s leads on to another switch, whose port tells packets apart by DSCP, and this NIC marks the tag of its VLAN only", r.Name, os.Name, sw.Addr))
+			continue
+		}
 		list, err := os.Port(d, r)
 		if err != nil {
 			x.refuse(r.Range, s.Addr, fmt.Sprintf("rnic %s, on os = %q: %v", r.Name, os.Name, err))
@@ -36,6 +40,29 @@ func (x *expansion) ownPorts(os *host.OS, d *host.Machine, s *inventory.Server) 
 			x.nics[r] = append(x.nics[r], id)
 		}
 	}
+}
+
+// onward is the switch of a NIC that marks packets in the tag of a VLAN, where that is
+// cabled to another one of the fabric; nil: it is not, or the NIC marks otherwise.
+func (x *expansion) onward(r *inventory.RNIC) *inventory.Switch {
+	if r.VLAN == 0 || r.Fabric == nil || len(r.Fabric.Classes) == 0 {
+		return nil
+	}
+	var first *inventory.Switch
+	for _, l := range x.model.Links {
+		switch r {
+		case l.From.RNIC:
+			first = l.To.Switch
+		case l.To.RNIC:
+			first = l.From.Switch
+		}
+	}
+	for _, l := range x.model.Links {
+		if a, b := l.From.Switch, l.To.Switch; first != nil && a != nil && b != nil && (a == first || b == first) {
+			return first
+		}
+	}
+	return nil
 }
 
 // ownConnections expands what an initiator on such a server connects to.

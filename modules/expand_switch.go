@@ -77,7 +77,11 @@ func (x *expansion) carry(d *leaf.Device, sw *inventory.Switch) {
 		if here.Switch != sw {
 			return
 		}
-		id := x.add(plan.ID{Device: sw.Addr, Kind: "port", Name: here.Port}, d.Link(sw.Fabric, here.Port), at, classes...)
+		vlan := 0
+		if there.RNIC != nil {
+			vlan = there.RNIC.VLAN
+		}
+		id := x.add(plan.ID{Device: sw.Addr, Kind: "port", Name: here.Port}, d.Link(sw.Fabric, here.Port, vlan), at, classes...)
 		if there.RNIC != nil {
 			x.ports[there.RNIC] = id
 		}

@@ -12,7 +12,7 @@ type state struct {
 func (c Intent) state() state { return state{Intent: c} }
 
 func (c Reading) state() state {
-	return state{Intent{Name: c.Name, Classes: c.Classes, Ports: c.Ports, Watchdog: c.Watchdog, LLDP: c.LLDP}, c.Facts, c.read}
+	return state{Intent{Name: c.Name, Classes: c.Classes, Ports: c.Ports, Watchdog: c.Watchdog, LLDP: c.LLDP, Tagged: c.Tagged}, c.Facts, c.read}
 }
 
 // classed is what was read with the classes that are wished.

@@ -22,6 +22,7 @@ type Text struct {
 	classes []Class
 	dog     string // Watchdog
 	lldp    bool
+	tagged  bool
 	ports   map[string]Port
 	facts   Facts
 	notes   map[string][]string // ports that carry a line worth a remark, by its text; "" is the system
@@ -54,7 +55,7 @@ func (c Reading) Text() *Text { return c.read }
 
 // observed reports whether classes and name still stand as they were read.
 func (c state) observed() bool {
-	return c.read != nil && c.Name == c.read.name && c.Watchdog == c.read.dog && c.LLDP == c.read.lldp && reflect.DeepEqual(c.Classes, c.read.classes)
+	return c.read != nil && c.Name == c.read.name && c.Watchdog == c.read.dog && c.LLDP == c.read.lldp && c.Tagged == c.read.tagged && reflect.DeepEqual(c.Classes, c.read.classes)
 }
 
 // observedPort reports whether the port still stands as it was read.
@@ -72,7 +73,7 @@ func (c Reading) seal() Reading {
 	for i := range c.Classes {
 		c.Classes[i].read = true
 	}
-	r.name, r.dog, r.lldp, r.classes, r.ports = c.Name, c.Watchdog, c.LLDP, slices.Clone(c.Classes), map[string]Port{}
+	r.name, r.dog, r.lldp, r.tagged, r.classes, r.ports = c.Name, c.Watchdog, c.LLDP, c.Tagged, slices.Clone(c.Classes), map[string]Port{}
 	for i := range c.Ports {
 		c.Ports[i].read = true
 		r.ports[c.Ports[i].Name] = c.Ports[i]
@@ -122,6 +123,7 @@ func (c Reading) For(want Intent) Reading {
 		have.Watchdog = "" // nobody's business
 	}
 	have.LLDP = have.LLDP && want.LLDP // neither is this
+	have.Tagged = have.Tagged && want.Tagged
 	for i := range have.Classes {
 		fitClass(&have.Classes[i], want, c.Facts)
 	}

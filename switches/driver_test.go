@@ -97,7 +97,7 @@ func readsBack(t *testing.T, after switches.Reading, want switches.Intent) {
 	t.Helper()
 	for i, w := range want.Ports {
 		p := after.Ports[i]
-		if p.PFC != w.PFC || p.Classify != w.Classify || p.Queue != w.Queue || p.MTU < w.MTU || p.Watchdog != w.Watchdog || p.Headroom != w.Headroom {
+		if p.PFC != w.PFC || p.Classify != w.Classify || p.ByTag != w.ByTag || p.Queue != w.Queue || p.MTU < w.MTU || p.Watchdog != w.Watchdog || p.Headroom != w.Headroom {
 			t.Errorf("port %s reads back as %+v", w.Name, p)
 		}
 	}
@@ -211,6 +211,8 @@ func parseWish(t *testing.T, text string) (c switches.Intent) {
 			c.Name = w[1]
 		case "watchdog":
 			c.Watchdog = w[1]
+		case "tagged":
+			c.Tagged = w[1] == "on"
 		case "adopt":
 			c.Adopt = w[1] == "on"
 		case "lldp":
@@ -235,7 +237,7 @@ func parseWish(t *testing.T, text string) (c switches.Intent) {
 			}
 			c.Classes = append(c.Classes, k)
 		case "port":
-			c.Ports = append(c.Ports, switches.Port{Name: w[1], MTU: num("mtu"), PFC: has("pfc"), Classify: has("classify"), Queue: has("queue"),
+			c.Ports = append(c.Ports, switches.Port{Name: w[1], MTU: num("mtu"), PFC: has("pfc"), Classify: has("classify"), ByTag: has("tag"), VLAN: num("tag"), Queue: has("queue"),
 				Watchdog: has("watchdog"), Headroom: has("headroom")})
 		default:
 			t.Fatalf("unknown line %q", line)

@@ -128,6 +128,9 @@ func wishText(c Intent) string {
 	if c.LLDP {
 		fmt.Fprintln(&b, "lldp on")
 	}
+	if c.Tagged {
+		fmt.Fprintln(&b, "tagged on")
+	}
 	if c.Adopt {
 		fmt.Fprintln(&b, "adopt on")
 	}
@@ -156,6 +159,7 @@ func wishText(c Intent) string {
 		flag(p.MTU > 0, fmt.Sprintf("mtu=%d", p.MTU))
 		flag(p.PFC, "pfc")
 		flag(p.Classify, "classify")
+		flag(p.ByTag, fmt.Sprintf("tag=%d", p.VLAN))
 		flag(p.Queue, "queue")
 		flag(p.Watchdog, "watchdog")
 		flag(p.Headroom, "headroom")

@@ -21,6 +21,10 @@ type Intent struct {
 	// cables; false leaves it as it is.
 	LLDP bool
 
+	// Tagged says that some port is classified by the priority in VLAN tags, which
+	// needs objects of its own on some systems.
+	Tagged bool
+
 	Owner Owner // whose the wish is; what it had under other names is its own
 	Adopt bool  // what another owner has in the way is replaced
 }
@@ -37,6 +41,7 @@ type Reading struct {
 	Ports    []Port
 	Watchdog string
 	LLDP     bool
+	Tagged   bool
 	Facts    Facts
 
 	Foreign  []string // policies of another owner that stand where ours must go
@@ -91,7 +96,11 @@ type Port struct {
 	Name     string // canonical long name: Ethernet1/11, HundredGigE1/0/11
 	MTU      int    // in bytes, at least; a larger one is left alone; observed 0: the default of the OS
 	PFC      bool   // priority flow control forced on for the lossless classes
-	Classify bool   // DSCP classification into the classes is in force on the port
+	Classify bool   // classification into the classes is in force on the port: by DSCP, unless
+	ByTag    bool   // it is by the 802.1p priority in VLAN tags, each that of a class
+	// VLAN is wished with ByTag: the one whose frames must be tagged there. The switch
+	// has it, or the port is refused.
+	VLAN int
 	// Queueing and marking are per port on Comware and system-wide on NX-OS;
 	// true when the port schedules and marks as Classes says.
 	Queue bool

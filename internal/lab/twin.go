@@ -260,6 +260,12 @@ func (t *twin) cable(l *inventory.Link, a, b inventory.LinkEnd, cards map[*inven
 		end.spec.Neighbours = append(end.spec.Neighbours, neighbour)
 	}
 	end.spec.Ports = append(end.spec.Ports, at.port)
+	if b.RNIC != nil && b.RNIC.VLAN != 0 {
+		if end.spec.Tagged == nil {
+			end.spec.Tagged = map[string]int{}
+		}
+		end.spec.Tagged[at.port] = b.RNIC.VLAN
+	}
 	if l.Speed > 0 {
 		end.spec.Speed = fmt.Sprintf("%dG", l.Speed/1e9)
 	}

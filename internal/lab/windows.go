@@ -29,6 +29,13 @@ func newWindows(m *inventory.Model, s *inventory.Server, cards map[*inventory.RN
 		rdma := r.Fabric == nil || r.Fabric.Transport != "tcp"
 		spec.spec.NICs = append(spec.spec.NICs, simwindows.NIC{PCI: card.PCI, MAC: card.MAC, Speed: card.Speed, RDMA: rdma})
 	}
+	for _, other := range m.Servers {
+		for _, r := range other.RNICs {
+			if s.SMB != nil && other.SMB != nil && other != s && r.Address.IsValid() {
+				spec.spec.Peers = append(spec.spec.Peers, r.Address.Addr().String())
+			}
+		}
+	}
 	return spec
 }
 

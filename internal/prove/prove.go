@@ -189,7 +189,7 @@ func Run(ctx context.Context, in Input) (*Result, error) {
 		// Nothing of what was asked for needs a probe.
 	case later && !slices.ContainsFunc(validations, counts):
 		return nil, ErrNoPair
-	case len(flows) == 0 && !slices.ContainsFunc(validations, counts):
+	case len(flows) == 0 && !slices.ContainsFunc(validations, counts) && (len(in.Names) > 0 || !in.Path || len(r.peers()) == 0):
 		return nil, ErrNothing
 	}
 	return r.prove(ctx, validations, flows, len(all) > 0 && len(flows) == 0)

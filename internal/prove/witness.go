@@ -53,7 +53,43 @@ func judgeUnprobed(res *Result, v *inventory.Validation, m *inventory.Metric, ro
 	return j
 }
 
-// testified asks each server that has a witness about all ways of its initiators.
+// A peer is a way from a host to another one with which it shares files over RDMA.
+type peer struct {
+	from *inventory.Server
+	way  Way
+	row  Row // for its label
+}
+
+// smb is the port at which hosts share files.
+const smb = 445
+
+// peers are those of all hosts with a witness, each NIC to those of its plane. While a
+// rollout is under way, not all of them may be there: none is asked about.
+func (r *run) peers() (list []peer) {
+	if r.in.There != nil {
+		return nil
+	}
+	for _, a := range r.in.Model.Servers {
+		if a.SMB == nil || r.witness(a) == nil {
+			continue
+		}
+		for _, b := range r.in.Model.Servers {
+			for _, nic := range a.RNICs {
+				if a == b || b.SMB == nil || nic.Plane == nil || nic.Fabric.Transport == "tcp" {
+					continue
+				}
+				if far := inPlane(b, nic.Plane); far != nil {
+					at := netip.AddrPortFrom(far.Address.Addr(), smb)
+					list = append(list, peer{a, Way{NIC: nic, Portal: at}, Row{Initiator: a.Addr, Target: b.Addr, Plane: nic.Plane.Name}})
+				}
+			}
+		}
+	}
+	return list
+}
+
+// testified asks each server that has a witness about all ways of its initiators, and to
+// its peers.
 func (r *run) testified(ctx context.Context) (out []Judgement) {
 	type asked struct {
 		ask    Witness
@@ -61,6 +97,15 @@ func (r *run) testified(ctx context.Context) (out []Judgement) {
 		labels []string
 	}
 	all, order := map[*inventory.Server]*asked{}, []*inventory.Server{}
+	add := func(s *inventory.Server, ask Witness, w Way, row *Row) {
+		if all[s] == nil {
+			all[s], order = &asked{ask: ask}, append(order, s)
+		}
+		all[s].ways, all[s].labels = append(all[s].ways, w), append(all[s].labels, row.Pair())
+	}
+	for _, p := range r.peers() {
+		add(p.from, r.witness(p.from), p.way, &p.row)
+	}
 	for _, i := range r.in.Model.Initiators {
 		ask := r.witness(i.Server)
 		if ask == nil {
@@ -76,9 +121,6 @@ func (r *run) testified(ctx context.Context) (out []Judgement) {
 					if nic == nil {
 						continue
 					}
-					if all[i.Server] == nil {
-						all[i.Server], order = &asked{ask: ask}, append(order, i.Server)
-					}
 					w := Way{NIC: nic, Portal: p.Address}
 					for _, sub := range t.Subsystems {
 						w.Subsystems = append(w.Subsystems, sub.NQN)
@@ -86,7 +128,7 @@ func (r *run) testified(ctx context.Context) (out []Judgement) {
 					row := &Row{Initiator: i.Server.Addr, Target: t.Addr}
 					row.Plane, row.At = flow{target: t, portal: p}.plane()
 					row.Remote = p.Address.String()
-					all[i.Server].ways, all[i.Server].labels = append(all[i.Server].ways, w), append(all[i.Server].labels, row.Pair())
+					add(i.Server, ask, w, row)
 				}
 			}
 		}

@@ -43,6 +43,43 @@ func TestUnprobed(t *testing.T) {
 	}
 }
 
+// Hosts that share files over RDMA are asked about each other, over each plane.
+func TestPeers(t *testing.T) {
+	fabric := &inventory.Fabric{Transport: "rocev2"}
+	planes := []*inventory.Plane{{Name: "a"}, {Name: "b"}}
+	m := &inventory.Model{}
+	for n, name := range []string{"server.win1", "server.win2", "server.linux"} {
+		s := &inventory.Server{Block: inventory.Block{Addr: name}}
+		if n < 2 {
+			s.SMB = &inventory.SMB{DirectPort: 445}
+		}
+		for i, p := range planes {
+			s.RNICs = append(s.RNICs, &inventory.RNIC{Server: s, Plane: p, Fabric: fabric, Address: netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, byte(i), byte(n + 1)}), 24)})
+		}
+		m.Servers = append(m.Servers, s)
+	}
+	r := &run{in: Input{Model: m, Witness: func(s *inventory.Server) Witness {
+		return func(context.Context, remote.Host, []Way) ([]Testimony, error) { return nil, nil }
+	}}}
+	var got []string
+	for _, p := range r.peers() {
+		got = append(got, p.row.Pair()+" "+p.way.Portal.String())
+	}
+	want := []string{"server.win1 → server.win2 over plane a 10.0.0.2:445", "server.win1 → server.win2 over plane b 10.0.1.2:445",
+		"server.win2 → server.win1 over plane a 10.0.0.1:445", "server.win2 → server.win1 over plane b 10.0.1.1:445"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	r.in.There = func(*inventory.Server, *inventory.Target) bool { return true }
+	if len(r.peers()) > 0 {
+		t.Error("peers are asked about while a rollout is under way")
+	}
+	r.in.There, r.in.Witness = nil, nil
+	if len(r.peers()) > 0 {
+		t.Error("hosts without a witness are asked")
+	}
+}
+
 // A server with a witness is asked about all ways of its initiators; one that does not
 // answer has proven nothing.
 func TestTestified(t *testing.T) {

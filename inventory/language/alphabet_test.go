@@ -170,6 +170,7 @@ func full(t *testing.T) string {
   firewall_ruleset "sshServer" { enabled = "true" }
   module_parameters "nmlx5_core" { set = "pfctx=0x08" }
   windows_feature "Data-Center-Bridging" {}
+  smb { direct_port = 445 }
   command "once" {
     run     = ["touch", "/var/once"]
     creates = "/var/once"

@@ -157,6 +157,7 @@ func (b *builder) rnic(o *object, s *inventory.Server) *inventory.RNIC {
 		Address: unitOf(b, o, "address", netip.ParsePrefix),
 		Fabric:  one[inventory.Fabric](b, o, "fabric"),
 
+		VLAN:     b.integer(o, "vlan"),
 		Software: b.flag(o, "software"),
 	}
 	for _, v := range o.all("vmk") {

@@ -28,6 +28,7 @@ func serverBlocks(own []*inventory.BlockType) blocks {
 			"enabled": opt(boolean()).or(cty.True),
 			"running": opt(boolean()).or(cty.True),
 		}, nil).named("the name of a unit", `[A-Za-z0-9_][A-Za-z0-9@:_.\\-]*`)},
+		"smb": {schema: part("", attrs{"direct_port": opt(integer(1, 65535)).orNumber(445)}, nil)},
 		"command": {schema: part("name", attrs{
 			"run":     need(argumentVector()),
 			"creates": opt(matching("an absolute path", "(?:"+absolutePath+")/?")),
@@ -67,6 +68,9 @@ func (b *builder) serverBlocks(o *object, s *inventory.Server) {
 			}
 			s.Settings = append(s.Settings, is)
 		}
+	}
+	for _, c := range o.all("smb") {
+		s.SMB = &inventory.SMB{Block: b.block(c), DirectPort: b.integer(c, "direct_port")}
 	}
 	for _, c := range o.all("kernel_module") {
 		s.KernelModules = append(s.KernelModules, &inventory.KernelModule{Block: b.block(c), Name: c.label, Options: b.textMap(c, "options")})

@@ -160,6 +160,7 @@ func serverSchema(own []*inventory.BlockType) *schema {
 		"match":    need(hardware()),
 		"address":  opt(prefix()),
 		"fabric":   opt(ref("fabric")),
+		"vlan":     opt(integer(1, 4094)),
 		"software": opt(boolean()).or(cty.False),
 	}, blocks{
 		"vmk": {schema: part("", attrs{

@@ -24,6 +24,9 @@ func carrierOf(service string) carrier {
 // portOf makes what a NIC of a fabric is to have: a switch of its own with a port group of
 // its name, a port of the VMkernel, its services, and an adapter for NVMe.
 func portOf(d *host.Machine, r *inventory.RNIC) (list []host.Wanted, err error) {
+	if r.VLAN != 0 {
+		return nil, errors.New("vlan is of Windows: a port group of ESXi has none")
+	}
 	add := func(kind, name string, r plan.Resource) {
 		list = append(list, host.Wanted{Kind: kind, Name: name, Resource: r})
 	}

@@ -273,7 +273,7 @@ func (l ledger) done(steps []plan.Step, seen []observation) ledger {
 			continue
 		}
 		for i := range n.Entries {
-			if n.Entries[i].Key() == key {
+			if n.Entries[i].Key() == key && n.Entries[i].State != plan.EntryAdopted { // what was found, and put back, is none of ours still
 				n.Entries[i] = s.Resource.(Thing).settled(n.Entries[i])
 				n.Entries[i].State = plan.EntryCreated
 			}

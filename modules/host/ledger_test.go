@@ -99,6 +99,22 @@ func TestLinkStaysRememberedAsDown(t *testing.T) {
 	}
 }
 
+// What was found as wanted, and put back after an operator changed it, is still none of
+// weft's: what there was before weft is not known, and it is not given back.
+func TestAdoptedIsPutBack(t *testing.T) {
+	want := wished(t, nil, "mtu", `{"PCI":"0000:41:00.0","Bytes":9000}`)
+	have := seenAs(t, "mtu", `{"PCI":"0000:41:00.0","Bytes":1500}`)
+	steps := []plan.Step{{ID: plan.ID{Device: "server.s", Kind: "mtu", Name: "p0"}, Resource: want, Have: have}}
+	l := ledger{Entries: []plan.Entry{{Kind: "mtu", Name: "p0", State: plan.EntryAdopted, Applied: want.(Thing).applied(have)}}}
+	after := l.next(steps).done(steps, nil)
+	if len(after.Entries) != 1 || after.Entries[0].State != plan.EntryAdopted {
+		t.Fatalf("%+v", after.Entries)
+	}
+	if _, err := NewKindSet(linux().Kinds())["mtu"].restore(&Machine{os: linux()}, after.Entries[0]); err != nil {
+		t.Error(err)
+	}
+}
+
 // What was found as wanted has drifted when an operator changes it, and is known by
 // what it is about, also where it is something that is always there.
 func TestAdoptedIsKnown(t *testing.T) {

@@ -106,6 +106,9 @@ const patience = 30 * time.Second
 // OS is its system.
 func (d *Machine) OS() *OS { return d.os }
 
+// Owner is whose it is: what weft makes there bears that name.
+func (d *Machine) Owner() string { return d.owner }
+
 // Address is what the files call it.
 func (d *Machine) Address() string { return d.name }
 

@@ -63,7 +63,8 @@ func (r *unlinked) wish(p switches.Port) switches.Port {
 		case "pfc":
 			p.PFC = on
 		case "classification":
-			p.Classify = on
+			p.ByTag = c.After == byTag
+			p.Classify = on || p.ByTag
 		case "queueing":
 			p.Queue = on
 		case "pfc_watchdog":

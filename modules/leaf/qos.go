@@ -102,6 +102,7 @@ const policies = "policies" // the change of whose policies are in force
 func classChanges(have, want switches.Intent) []plan.Change {
 	out := plan.Changed(policies, have.Name, want.Name, plan.ImpactTraffic)
 	out = append(out, plan.Changed("pfc_watchdog", have.Watchdog, want.Watchdog, plan.ImpactTraffic)...)
+	out = append(out, plan.Changed("priority_tags", enabled(have.Tagged), enabled(want.Tagged), plan.ImpactNone)...)
 	out = append(out, plan.Changed("lldp", enabled(have.LLDP), enabled(want.LLDP), plan.ImpactNone)...)
 	find := func(c switches.Intent, name string) switches.Class {
 		i := slices.IndexFunc(c.Classes, func(x switches.Class) bool { return x.Name == name })
@@ -140,12 +141,22 @@ func portChanges(h, w switches.Port) []plan.Change {
 	return slices.Concat(
 		plan.Changed("mtu", frame(h.MTU), frame(w.MTU), plan.ImpactTraffic),
 		plan.Changed("pfc", enabled(h.PFC), enabled(w.PFC), plan.ImpactTraffic),
-		plan.Changed("classification", enabled(h.Classify), enabled(w.Classify), plan.ImpactTraffic),
+		plan.Changed("classification", classified(h), classified(w), plan.ImpactTraffic),
 		plan.Changed("queueing", enabled(h.Queue), enabled(w.Queue), plan.ImpactTraffic),
 		plan.Changed("pfc_watchdog", enabled(h.Watchdog), enabled(w.Watchdog), plan.ImpactTraffic),
 		plan.Changed("headroom", enabled(h.Headroom), enabled(w.Headroom), plan.ImpactTraffic),
 	)
 }
+
+// classified says by what a port tells packets apart.
+func classified(p switches.Port) string {
+	if p.Classify && p.ByTag {
+		return byTag
+	}
+	return enabled(p.Classify)
+}
+
+const byTag = "by the priority in VLAN tags"
 
 func enabled(on bool) string {
 	if on {

@@ -52,12 +52,16 @@ func (d *Device) Carry(f *inventory.Fabric) plan.Resource {
 	return &qos{d}
 }
 
-// Link is the resource of a port through which the fabric goes.
-func (d *Device) Link(f *inventory.Fabric, name string) plan.Resource {
+// Link is the resource of a port through which the fabric goes. Where the NIC at its other
+// end marks packets in the tag of a VLAN, which is not 0 then, the port tells them apart by it.
+func (d *Device) Link(f *inventory.Fabric, name string, vlan int) plan.Resource {
 	classed := len(d.want.Classes) > 0
 	p := switches.Port{Name: name, MTU: f.MTU, PFC: f.Lossless(), Classify: classed, Queue: classed, Exists: true,
 		Watchdog: d.want.Watchdog != "",
 		Headroom: slices.ContainsFunc(d.want.Classes, func(k switches.Class) bool { return k.Headroom != nil })}
+	if classed && vlan != 0 {
+		p.ByTag, p.VLAN, d.want.Tagged = true, vlan, true
+	}
 	d.want.Ports = append(d.want.Ports, p)
 	d.want.LLDP = true // cables are proven with it
 	return &port{d, p}

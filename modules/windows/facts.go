@@ -106,9 +106,34 @@ func deviceID(pnp string) string {
 	return strings.ToLower(vendor + ":" + device[:4])
 }
 
+// initiatorLook sees the NVMe-oF initiator that comes with Windows Server 2025: it is told,
+// and left alone, as Microsoft documents neither its driver nor its tool.
+func initiatorLook() remote.Look {
+	return ask("the NVMe-oF initiator of Windows", `$tool = [IO.File]::Exists([Environment]::SystemDirectory + '\nvmeofutil.exe')
+$value = @(foreach ($d in @(Get-CimInstance -ClassName 'Win32_SystemDriver' -Filter 'Name=''stornvmeofi''')) { @{ name = [string]$d.Name; state = [string]$d.State; tool = $tool } })
+`)
+}
+
+// initiators are those that a host has; what it does not tell is not there.
+func initiators(s remote.Seen) (list []host.NVMeAdapter) {
+	type driver struct {
+		Name, State string
+		Tool        bool
+	}
+	found, _ := rows[driver](s, initiatorLook())
+	for _, d := range found {
+		says := d.Name + ".sys, " + d.State
+		if d.Tool {
+			says += ", with nvmeofutil.exe"
+		}
+		list = append(list, host.NVMeAdapter{Name: d.Name, Transport: "not told", Driver: says})
+	}
+	return list
+}
+
 func factsLooks(all bool, _ []host.NIC) []remote.Look {
 	if all {
-		return append(adapterLooks(), whoLook())
+		return append(adapterLooks(), whoLook(), initiatorLook())
 	}
 	return adapterLooks()
 }
@@ -148,6 +173,7 @@ func tellFacts(s remote.Seen, all bool, nics []host.NIC) (*host.ServerFacts, err
 		return nil, err
 	}
 	f.Vendor, f.Model, f.Serial, f.System, f.Memory = w.Vendor, w.Model, w.Serial, w.system(), w.Memory<<10
+	f.Adapters = initiators(s)
 	return f, nil
 }
 

@@ -25,6 +25,7 @@ func OS() *host.OS {
 		Fence:   fence(),
 		Guard:   task{},
 		Port:    portOf,
+		Witness: witness,
 		Facts:   &host.Teller{Looks: factsLooks, Parse: tellFacts, Check: checkNIC, Survey: surveyLooks, Surveyed: surveyed},
 		Without: map[host.Feature]string{
 			host.Intents:  "drives, targets and weft's own agents are not managed on Windows",
@@ -36,7 +37,9 @@ func OS() *host.OS {
 }
 
 // Kinds are all the kinds of resources on a Windows host, which ledgers may name.
-func Kinds() []host.AnyKind { return []host.AnyKind{FeatureKind(), JumboKind(), AddressKind()} }
+func Kinds() []host.AnyKind {
+	return []host.AnyKind{FeatureKind(), AdapterKind(), AddressKind(), DCBKind(), PolicyKind(), AdapterQoSKind(), SMBKind()}
+}
 
 // loginFailed says what else a login that failed may mean on Windows.
 func loginFailed(err error) error {

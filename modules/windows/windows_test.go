@@ -105,7 +105,8 @@ func TestPrograms(t *testing.T) {
 	way := transport{Host: log}
 	ctx := t.Context()
 	c := holder("me", 1, 2)
-	looks := append(memory{}.Looks("o", nil), task{}.Look(), whoLook(), intentLook(), addressesLook(), (&Jumbo{PCI: "0000:3b:00.0"}).look())
+	looks := append(memory{}.Looks("o", nil), task{}.Look(), whoLook(), intentLook(), addressesLook(), propertiesLook("0000:3b:00.0"), offloadsLook(), operationalLook(), smbLook("Client"), smbLook("Server"))
+	looks = append(append(looks, (&DCB{}).Looks()...), (&Policy{}).Looks()...)
 	looks = append(looks, adapterLooks()...)
 	if _, err := way.Read(ctx, append(looks, (&Feature{Name: "Data-Center-Bridging"}).Looks()...)); err != nil {
 		t.Fatal(err)
@@ -126,7 +127,7 @@ func TestPrograms(t *testing.T) {
 		"sweep":    memory{}.Sweep(ctx, way, []string{root + `\x.new`}),
 		"yield":    fence().Yield(ctx, way),
 		"renamed":  behind.Do(ctx, host.Run("Restart-NetAdapter", "-Name", nicName("0000:00:00.0"))),
-		"jumbo":    behind.Do(ctx, (&Jumbo{"0000:3b:00.0", 9000}).Steps(&Jumbo{"0000:3b:00.0", 1500})[0]),
+		"jumbo":    behind.Do(ctx, (&Adapter{PCI: "0000:3b:00.0", Values: map[string]string{kwJumbo: "9014"}}).Steps(&Adapter{Values: map[string]string{kwJumbo: "1514"}})[0]),
 		"address":  behind.Do(ctx, (&Address{"0000:3b:00.0", netip.MustParsePrefix("10.0.0.1/24")}).Steps(nil)[0]),
 		"no token": func() error { _, err := fence().Token(ctx, way); return err }(),
 		"lease":    func() error { _, err := memory{}.Lease(ctx, way); return err }(),

@@ -130,6 +130,7 @@ const (
 	lldp   = "lldp global enable"
 	apply  = "qos wred apply "
 	trust  = "qos trust dscp"
+	tags   = "qos trust dot1p"
 	wfq    = "qos wfq byte-count"
 	pfc    = "priority-flow-control enable"
 	noDrop = "priority-flow-control no-drop dot1p "

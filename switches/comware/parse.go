@@ -18,7 +18,7 @@ func parse(o *switches.OS, out map[string]string) (switches.Reading, error) {
 	r, tree := o.Text(out[showRunning], &extra{maps: map[string]map[int]int{
 		mapDSCP:  parseMap(out[showDSCP], "dscp-dot1p"),
 		mapDot1p: parseMap(out[showDot1p], "dot1p-lp"),
-	}, routed: map[string]int{}})
+	}, routed: map[string]int{}, trunks: map[string]*switches.Trunk{}})
 	for _, n := range tree {
 		parseNode(&c, r, n)
 	}
@@ -33,7 +33,7 @@ func parse(o *switches.OS, out map[string]string) (switches.Reading, error) {
 		c.Ports[i] = parsePort(p.Name, r, c.Facts)
 		c.Ports[i].Frame, c.Ports[i].Bundle = frames[p.Name], r.Bundles[p.Name]
 	}
-	c.Classes = parseClasses(r)
+	c.Classes, c.Tagged = parseClasses(r), true // tags need no objects
 	return r.Reading(c), nil
 }
 
@@ -117,6 +117,7 @@ func parseNode(c *switches.Reading, r *switches.Text, n *switches.Node) {
 				b.Lines = append(b.Lines, k.Line)
 			}
 			extraOf(r).route(name, k.Line)
+			extraOf(r).trunk(name, k.Line)
 			if group, ok := strings.CutPrefix(k.Line, member); ok {
 				group, _, _ = strings.Cut(group, " ")
 				r.Bundles[name] = "aggregation group " + group
@@ -256,6 +257,8 @@ func parsePort(name string, r *switches.Text, f switches.Facts) switches.Port {
 			}
 		case line == trust:
 			p.Classify = true
+		case line == tags:
+			p.Classify, p.ByTag = true, true
 		case line == wfq:
 			fair = true
 		case strings.HasPrefix(line, "qos wfq "):

@@ -10,9 +10,10 @@ import (
 
 // extra is what only Comware has.
 type extra struct {
-	maps   map[string]map[int]int // as displayed, by the header that opens them
-	stack  []string               // ports that tie members of a stack together
-	routed map[string]int         // by port that routes, how long an IP packet may be there; 0: no line says so
+	maps   map[string]map[int]int     // as displayed, by the header that opens them
+	stack  []string                   // ports that tie members of a stack together
+	routed map[string]int             // by port that routes, how long an IP packet may be there; 0: no line says so
+	trunks map[string]*switches.Trunk // by port that says something of VLANs
 }
 
 func extraOf(r *switches.Text) *extra { return r.Own.(*extra) }
@@ -44,7 +45,7 @@ func besideMaps(c switches.Reading, want switches.Intent) (out []string) {
 	}
 	var names []string
 	for _, p := range c.Ports {
-		if _, wanted := want.Port(p.Name); p.Classify && !wanted && !c.Text().OS.Carries(c.Text().Port[p.Name], want) {
+		if _, wanted := want.Port(p.Name); p.Classify && !p.ByTag && !wanted && !c.Text().OS.Carries(c.Text().Port[p.Name], want) {
 			names = append(names, p.Name)
 		}
 	}
@@ -95,4 +96,46 @@ func (s *extra) shortRoutes(want switches.Intent) (out []string) {
 		}
 	}
 	return out
+}
+
+// trunk reads a line of a port about VLANs. A trunk permits VLAN 1 unless a line says more;
+// a hybrid port says which VLANs leave it with a tag.
+func (x *extra) trunk(port, line string) {
+	of, is := strings.CutPrefix(line, "port ")
+	if !is {
+		return
+	}
+	t := x.trunks[port]
+	if t == nil {
+		t = &switches.Trunk{Native: 1}
+		x.trunks[port] = t
+	}
+	list := func(text string) []int {
+		return switches.VLANs(strings.ReplaceAll(strings.ReplaceAll(text, " to ", "-"), " ", ","))
+	}
+	if kind, ok := strings.CutPrefix(of, "link-type "); ok {
+		t.On = kind == "trunk" || kind == "hybrid"
+	}
+	if vlan, ok := strings.CutPrefix(of, "trunk pvid vlan "); ok {
+		t.Native = switches.Number(vlan)
+	}
+	if vlans, ok := strings.CutPrefix(of, "trunk permit vlan "); ok {
+		t.All = t.All || vlans == "all"
+		t.Allowed = append(t.Allowed, list(vlans)...)
+	}
+	if vlans, ok := strings.CutPrefix(of, "hybrid vlan "); ok && strings.HasSuffix(vlans, " tagged") {
+		t.Allowed = append(t.Allowed, list(strings.TrimSuffix(vlans, " tagged"))...)
+	}
+}
+
+// takes refuses a port that does not carry the VLAN with its tag.
+func takes(r *switches.Text, p switches.Port) (switches.Port, error) {
+	if p.VLAN == 0 {
+		return p, nil
+	}
+	var t switches.Trunk
+	if is := extraOf(r).trunks[p.Name]; is != nil {
+		t = *is
+	}
+	return p, t.Tags(p.Name, p.VLAN)
 }

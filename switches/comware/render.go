@@ -22,6 +22,7 @@ func lineRules() switches.Lines {
 		Grammar: grammar(), Words: vocabulary,
 		Global: renderGlobal,
 		Port:   renderPort,
+		Takes:  takes,
 		Settle: settle,
 		Unowned: func(line string) bool {
 			return strings.HasPrefix(line, "jumboframe ") || line == short || strings.HasPrefix(line, "import ")
@@ -110,7 +111,10 @@ func renderPort(c switches.Intent, p switches.Port, _ switches.Facts) []switches
 			add(noDrop + traffic.Ranges(ps))
 		}
 	}
-	if p.Classify {
+	switch {
+	case p.Classify && p.ByTag:
+		add(tags)
+	case p.Classify:
 		add(trust)
 	}
 	if p.Queue {

@@ -124,7 +124,7 @@ default:
 `
 
 // What follows weft's name in those of the objects that are attached.
-const roleIn, roleOut, roleNQ, roleHR = "-in", "-out", "-nq", "-hr"
+const roleIn, roleTag, roleOut, roleNQ, roleHR = "-in", "-cos", "-out", "-nq", "-hr"
 
 // Headers of the objects that weft creates.
 const (

@@ -14,7 +14,7 @@ import (
 func parse(o *switches.OS, out map[string]string) (switches.Reading, error) {
 	var c switches.Reading
 	c.Facts = facts(out[showVersion])
-	r, tree := o.Text(out[showRunning], &extra{routes: map[string]bool{}, bridges: map[string]bool{}, queues: map[string][]int{}})
+	r, tree := o.Text(out[showRunning], &extra{trunks: map[string]*switches.Trunk{}, routes: map[string]bool{}, bridges: map[string]bool{}, queues: map[string][]int{}})
 	for _, n := range tree {
 		parseNode(&c, r, n)
 	}
@@ -38,6 +38,7 @@ func under(c switches.Reading, name string) switches.Reading {
 		c.Ports[i].Bundle = r.Bundles[p.Name]
 		buffers = buffers || c.Ports[i].Headroom
 	}
+	_, c.Tagged = switches.FindBlock(r.Global, policyQoS+name+roleTag)
 	if buffers { // in force on some port
 		headroom(c.Classes, r.Global, name)
 	}
@@ -115,6 +116,7 @@ func parseNode(c *switches.Reading, r *switches.Text, n *switches.Node) {
 		for _, k := range n.Kids {
 			own.routes[name] = own.routes[name] || k.Line == "no switchport"
 			own.bridges[name] = own.bridges[name] || k.Line == "switchport" || strings.HasPrefix(k.Line, "switchport ")
+			own.trunk(name, k.Line)
 			if w := strings.Fields(k.Line); len(w) > 1 && w[0] == "channel-group" {
 				r.Bundles[name] = "port-channel" + w[1]
 			}
@@ -320,6 +322,9 @@ func parsePort(name string, bs, global []switches.Block, prefix string) switches
 			p.Watchdog = p.Watchdog || dropsPaused(line)
 			if prefix != "" && line == attachIn+prefix+roleIn {
 				p.Classify = true
+			}
+			if prefix != "" && line == attachIn+prefix+roleTag {
+				p.Classify, p.ByTag = true, true
 			}
 			if prefix != "" && line == attachHR+prefix+roleHR {
 				p.Headroom = true

@@ -2,6 +2,7 @@ package nxos
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -20,7 +21,7 @@ func lineRules() switches.Lines {
 		Unowned: func(line string) bool { return strings.HasPrefix(line, "mtu ") },
 		Detach:  detach,
 
-		Roles:    []string{roleIn, roleOut, roleNQ, roleHR},
+		Roles:    []string{roleIn, roleTag, roleOut, roleNQ, roleHR},
 		Attaches: []string{"service-policy "},
 		Objects:  []string{"class-map", "policy-map"},
 		Needs: func(want switches.Intent, line string) bool {
@@ -91,12 +92,38 @@ func renderGlobal(c switches.Intent, _ switches.Facts) ([]switches.Block, error)
 	}
 	parents = append(parents, switches.Block{Path: []string{classify, otherwise}, Lines: []string{other}})
 	out = append(out, parents...)
+	if c.Tagged {
+		tags, err := renderTags(c, classes)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, tags...)
+	}
 	out = append(out, renderQueues(c, classes)...)
 	out = append(out, renderLossless(c, classes)...)
 	return append(out, switches.Block{Path: []string{systemQoS}, Lines: []string{
 		attachOut + c.Name + roleOut,
 		attachNQ + c.Name + roleNQ,
 	}}), nil
+}
+
+// renderTags writes the classification by the priority in VLAN tags, of ports whose hosts
+// mark nothing else.
+func renderTags(c switches.Intent, classes []switches.Class) (out []switches.Block, err error) {
+	policy := policyQoS + c.Name + roleTag
+	parents := []switches.Block{{Path: []string{policy}}}
+	for _, k := range classes {
+		if k.Name == switches.AllOther {
+			continue
+		}
+		object := fmt.Sprintf("%s%s%d", c.Name, roleTag, k.Priority)
+		if len(object) > owned.MaxObject {
+			return nil, fmt.Errorf("%s is longer than %d characters", object, owned.MaxObject)
+		}
+		out = append(out, switches.Block{Path: []string{classMap + object}, Lines: []string{fmt.Sprintf("match cos %d", k.Priority)}})
+		parents = append(parents, switches.Block{Path: []string{policy, "class " + object}, Lines: []string{fmt.Sprintf("set qos-group %d", k.Priority)}})
+	}
+	return append(append(out, parents...), switches.Block{Path: []string{policy, otherwise}, Lines: []string{"set qos-group 0"}}), nil
 }
 
 // systemLines are those that stand below no header.
@@ -234,7 +261,10 @@ func renderPort(c switches.Intent, p switches.Port, _ switches.Facts) []switches
 	if p.MTU > 0 {
 		b.Lines = append(b.Lines, fmt.Sprintf("mtu %d", p.MTU))
 	}
-	if p.Classify {
+	switch {
+	case p.Classify && p.ByTag:
+		b.Lines = append(b.Lines, attachIn+c.Name+roleTag)
+	case p.Classify:
 		b.Lines = append(b.Lines, attachIn+c.Name+roleIn)
 	}
 	if p.Headroom {
@@ -301,12 +331,16 @@ func settle(_ *switches.Text, _ int, seen, wish []switches.Block) []switches.Blo
 	return wish
 }
 
+// tagObject opens an object of the classification by VLAN tags.
+var tagObject = regexp.MustCompile(`^(?:policy-map type qos WEFT.*-cos|class-map type qos match-any WEFT.*-cos[0-7])$`)
+
 // leave adds to what is wished the blocks that stay without being wished.
 func leave(seen, wish []switches.Block) []switches.Block {
+	tagged := slices.ContainsFunc(wish, func(b switches.Block) bool { return strings.HasSuffix(b.Head(), roleTag) })
 	var stay []switches.Block
 	for _, s := range seen {
 		outer := s.Path[:min(1, len(s.Path))]
-		if _, wished := switches.FindBlock(wish, outer...); !wished && len(outer) > 0 && strings.HasSuffix(outer[0], roleHR) {
+		if _, wished := switches.FindBlock(wish, outer...); !wished && len(outer) > 0 && (strings.HasSuffix(outer[0], roleHR) || !tagged && tagObject.MatchString(outer[0])) {
 			stay = append(stay, s)
 		}
 	}

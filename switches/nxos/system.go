@@ -17,11 +17,12 @@ import (
 
 // extra is what only NX-OS has.
 type extra struct {
-	queues  map[string][]int // that a policy fills (type qos) or serves (type queuing), by its header
-	beside  []attached       // policies where weft puts none
-	jumbo   int              // the MTU of layer 2 by a line of the system; 0: no line
-	routes  map[string]bool  // ports that say that they are none of layer 2
-	bridges map[string]bool  // ports that say that they are of layer 2
+	queues  map[string][]int           // that a policy fills (type qos) or serves (type queuing), by its header
+	beside  []attached                 // policies where weft puts none
+	jumbo   int                        // the MTU of layer 2 by a line of the system; 0: no line
+	routes  map[string]bool            // ports that say that they are none of layer 2
+	bridges map[string]bool            // ports that say that they are of layer 2
+	trunks  map[string]*switches.Trunk // by port that says something of VLANs
 }
 
 func extraOf(r *switches.Text) *extra { return r.Own.(*extra) }
@@ -163,6 +164,15 @@ func takes(r *switches.Text, p switches.Port) (switches.Port, error) {
 	own := extraOf(r)
 	block, _ := switches.FindBlock(r.Port[p.Name], onPort+p.Name)
 	most := own.layer2()
+	if p.VLAN != 0 {
+		var t switches.Trunk
+		if own.trunks[p.Name] != nil {
+			t = *own.trunks[p.Name]
+		}
+		if err := t.Tags(p.Name, p.VLAN); err != nil {
+			return p, err
+		}
+	}
 	switch {
 	case own.routes[p.Name], p.MTU <= max(usualMTU, mtuOf(block)):
 	case p.MTU <= most:
@@ -172,6 +182,33 @@ func takes(r *switches.Text, p switches.Port) (switches.Port, error) {
 			"raise system jumbomtu on the switch by hand, as it concerns all its ports, or lower mtu of the fabric")
 	}
 	return p, nil
+}
+
+// trunk reads a line of a port about VLANs. Without a list, a trunk allows all.
+func (x *extra) trunk(port, line string) {
+	of, is := strings.CutPrefix(line, "switchport ")
+	if !is {
+		return
+	}
+	t := x.trunks[port]
+	if t == nil {
+		t = &switches.Trunk{Native: 1, All: true}
+		x.trunks[port] = t
+	}
+	if mode, ok := strings.CutPrefix(of, "mode "); ok {
+		t.On = mode == "trunk"
+	}
+	if vlan, ok := strings.CutPrefix(of, "trunk native vlan "); ok {
+		t.Native = switches.Number(vlan)
+	}
+	if list, ok := strings.CutPrefix(of, "trunk allowed vlan "); ok {
+		list, more := strings.CutPrefix(list, "add ")
+		if !more {
+			t.Allowed = nil
+		}
+		t.All = list == "all"
+		t.Allowed = append(t.Allowed, switches.VLANs(list)...)
+	}
 }
 
 // What holds without a line: the MTU of a port, and system jumbomtu (Cisco,

@@ -31,7 +31,7 @@ var vocabulary = sync.OnceValue(func() *switches.Vocabulary {
 				Harmless: switches.Forms(`mtu \d+`, `bandwidth \d+`, `description .*`, `(?:no )?lldp (?:transmit|receive)`),
 			},
 			"class-map": {
-				Kept:     switches.Forms(`match dscp ` + dscPs),
+				Kept:     switches.Forms(`match dscp `+dscPs, `match cos [0-7](?:[-,][0-7])*`),
 				Harmless: switches.Forms(`description .*`, `match (?:not )?(?:cos|precedence|qos-group|access-group|protocol|packet|ip|exception|redirect) .*`),
 				Closed:   true,
 			},

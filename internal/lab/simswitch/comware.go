@@ -141,7 +141,11 @@ interface NULL0
 `, spec.Version, spec.Hostname)
 	b.WriteString(spec.Config)
 	for i, port := range spec.Ports {
-		fmt.Fprintf(&b, "interface %s\n port link-mode bridge\n description server port %d\n port access vlan 40\n", port, i+1)
+		vlan := " port access vlan 40"
+		if tagged := spec.Tagged[port]; tagged != 0 {
+			vlan = fmt.Sprintf(" port link-type trunk\n port trunk permit vlan 1 %d", tagged)
+		}
+		fmt.Fprintf(&b, "interface %s\n port link-mode bridge\n description server port %d\n%s\n", port, i+1, vlan)
 	}
 	b.WriteString(`interface M-GigabitEthernet0/0/0
  ip address 192.0.2.21 255.255.255.0

@@ -152,7 +152,11 @@ vrf context management
 `, spec.Hostname)
 	b.WriteString(spec.Config)
 	for i, port := range spec.Ports {
-		fmt.Fprintf(&b, "\ninterface %s\n  description server port %d\n  switchport\n  switchport access vlan 40\n  no shutdown\n", port, i+1)
+		vlan := "  switchport access vlan 40"
+		if tagged := spec.Tagged[port]; tagged != 0 {
+			vlan = fmt.Sprintf("  switchport mode trunk\n  switchport trunk allowed vlan %d", tagged)
+		}
+		fmt.Fprintf(&b, "\ninterface %s\n  description server port %d\n  switchport\n%s\n  no shutdown\n", port, i+1, vlan)
 	}
 	b.WriteString("interface mgmt0\n  vrf member management\n  ip address 192.0.2.20/24\n@90\nline console\nline vty\nboot nxos bootflash:/nxos64-cs.10.3.4a.M.bin\n")
 	return b.String()

@@ -96,7 +96,7 @@ const (
 )
 
 func (h *Host) cmdlets() []namedCmdlet {
-	return slices.Concat(coreCmdlets(), adapterCmdlets(), settingCmdlets(), taskCmdlets(), featureCmdlets())
+	return slices.Concat(coreCmdlets(), adapterCmdlets(), settingCmdlets(), addressCmdlets(), bridgingCmdlets(), qosCmdlets(), sharingCmdlets(), taskCmdlets(), featureCmdlets())
 }
 
 func coreCmdlets() []namedCmdlet {
@@ -112,6 +112,17 @@ func coreCmdlets() []namedCmdlet {
 		}}},
 		{"New-Object", cmdlet{coreDocs + "Microsoft.PowerShell.Utility/New-Object", []string{"TypeName! ArgumentList"}, func(_ *Host, p params) ([]any, error) {
 			kind := "System." + strings.TrimPrefix(p.text("typename"), "System.")
+			switch kind {
+			case "System.byte[]":
+				n, _ := p["argumentlist"].(int64)
+				return []any{made(kind, "Length", n)}, nil
+			case "System.Net.NetworkInformation.Ping":
+				return []any{made(kind)}, nil
+			case "System.Net.NetworkInformation.PingOptions":
+				if list, is := p["argumentlist"].([]any); is && len(list) == 2 {
+					return []any{made(kind, "DontFragment", list[1])}, nil
+				}
+			}
 			if kind != "System.Security.Principal.WindowsPrincipal" && kind != "System.Security.AccessControl.DirectorySecurity" {
 				return nil, raise("System.Management.Automation.PSArgumentException", "Cannot find type [%s]: verify that the assembly containing this type is loaded.", kind)
 			}
@@ -131,6 +142,11 @@ func coreCmdlets() []namedCmdlet {
 					"LastBootUpTime", moment{h.booted}, "TotalVisibleMemorySize", int64(268435456))}, nil
 			case "win32_computersystemproduct":
 				return []any{made(class, "UUID", strings.ToUpper(h.guid), "Vendor", "weft lab", "Name", "SIMULATED host")}, nil
+			case "win32_systemdriver":
+				if p.text("filter") != "Name='stornvmeofi'" {
+					return nil, nil
+				}
+				return []any{made(class, "Name", "stornvmeofi", "State", "Stopped", "StartMode", "Manual")}, nil
 			case "win32_bios":
 				return []any{made(class, "SerialNumber", "SIM-"+h.guid[:8])}, nil
 			}
@@ -152,7 +168,9 @@ func featureCmdlets() []namedCmdlet {
 			if _, err := one(h, p); err != nil {
 				return nil, err
 			}
-			h.dcb = on
+			if h.dcb = on; !on {
+				h.qos.willing, h.qos.pauses, h.qos.classes = true, [8]bool{}, nil
+			}
 			return []any{made("Microsoft.Windows.ServerManager.Commands.FeatureOperationResult", "Success", true, "RestartNeeded", "No", "ExitCode", "Success")}, nil
 		}
 	}

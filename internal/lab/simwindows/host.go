@@ -25,6 +25,7 @@ type Spec struct {
 	Name      string
 	MachineID string // 32 hexadecimal digits; "": derived from Name
 	NICs      []NIC
+	Peers     []string // addresses of hosts whose shares it uses
 }
 
 // A NIC is one port of a network card.
@@ -46,14 +47,18 @@ type Host struct {
 	clock sync.WaitGroup
 	moved chan struct{} // tasks were scheduled
 
-	mu        sync.Mutex
-	disk      *disk
-	adapters  []*adapter
-	dcb       bool // the feature is installed
-	addresses []address
-	tasks     map[string]scheduled
-	booted    time.Time
-	ahead     time.Duration // of the real clock
+	mu         sync.Mutex
+	disk       *disk
+	adapters   []*adapter
+	dcb        bool // the feature is installed
+	qos        qos
+	room       int             // for traffic classes on an adapter
+	noRDMA     bool            // on the whole host
+	oneChannel map[string]bool // SMB of an end has no more
+	addresses  []address
+	tasks      map[string]scheduled
+	booted     time.Time
+	ahead      time.Duration // of the real clock
 
 	shell    string // what stands in for cmd.exe; "": that
 	language string // mode of PowerShell; "": FullLanguage
@@ -66,12 +71,18 @@ type Host struct {
 type adapter struct {
 	NIC
 	name, description, mac string
-	up, rdma, taken        bool
-	jumbo                  int64 // *JumboPacket
+	up, rdma, taken, qos   bool
+
+	values, force map[string]string // of keywords: as they are set, and as they are in force
+	rdmaSet       bool              // as rdma is to be, once the adapter has started again
+	restarts      int
 }
 
 // mtu is without the header of Ethernet.
-func (a *adapter) mtu() int64 { return a.jumbo - 14 }
+func (a *adapter) mtu() int64 {
+	n, _ := strconv.ParseInt(a.force["*JumboPacket"], 10, 64) // a number, says the driver
+	return n - 14
+}
 
 // place is where an adapter is, in numbers.
 func (a *adapter) place() (n [4]int64) {
@@ -90,7 +101,7 @@ type scheduled struct {
 
 // New makes a host that is up, as it is after its installation.
 func New(spec Spec) (*Host, error) {
-	h := &Host{spec: spec, disk: newDisk(), tasks: map[string]scheduled{}, booted: time.Now(), addresses: []address{{"127.0.0.1", "Loopback Pseudo-Interface 1", "WellKnown", 8}, {"192.0.2.10", "Ethernet", "Dhcp", 24}}, moved: make(chan struct{}, 1)}
+	h := &Host{spec: spec, disk: newDisk(), qos: newQoS(), room: 8, oneChannel: map[string]bool{}, tasks: map[string]scheduled{}, booted: time.Now(), addresses: []address{{"127.0.0.1", "Loopback Pseudo-Interface 1", "WellKnown", 8}, {"192.0.2.10", "Ethernet", "Dhcp", 24}}, moved: make(chan struct{}, 1)}
 	h.alive, h.stop = context.WithCancel(context.Background())
 	if h.guid = spec.MachineID; h.guid == "" {
 		sum := sha256.Sum256([]byte("machine " + spec.Name))
@@ -101,7 +112,12 @@ func New(spec Spec) (*Host, error) {
 	}
 	for i, n := range append([]NIC{{PCI: "0000:01:00.0", Speed: 1e9, Name: "Ethernet"}}, spec.NICs...) {
 		sum := sha256.Sum256([]byte("mac " + spec.Name + " " + n.PCI))
-		a := &adapter{NIC: n, name: n.Name, description: "SIMULATED 100GbE Adapter", up: true, rdma: n.RDMA, jumbo: 1514}
+		a := &adapter{NIC: n, name: n.Name, description: "SIMULATED 100GbE Adapter", up: true, rdmaSet: n.RDMA, values: map[string]string{}}
+		for _, k := range keywords() {
+			a.values[k.name] = k.usual
+		}
+		a.restart()
+		a.restarts = 0
 		if a.name == "" {
 			a.name = fmt.Sprintf("Ethernet %d", i+1)
 		}
@@ -118,6 +134,10 @@ func New(spec Spec) (*Host, error) {
 			return nil, fmt.Errorf("simulated host %s: %q is no PCI address", spec.Name, n.PCI)
 		}
 		h.adapters = append(h.adapters, a)
+	}
+	h.disk.mkdir(`C:\Windows\system32`, inherited)
+	if err := h.disk.write(`C:\Windows\system32\nvmeofutil.exe`, nil); err != nil {
+		return nil, err
 	}
 	h.clock.Go(h.wait)
 	return h, nil
@@ -204,13 +224,16 @@ func (h *Host) Slow(d time.Duration) {
 func (h *Host) Reboot() {
 	h.mu.Lock()
 	h.booted = h.now()
+	for _, a := range h.adapters {
+		a.restart()
+	}
 	h.mu.Unlock()
 	h.reschedule()
 }
 
 // Faults are what Fault knows, for help texts.
 func Faults() []string {
-	return []string{"constrained", "german", "no-admin", "no-powershell", "atc", "hyper-v", "mended"}
+	return []string{"constrained", "german", "no-admin", "no-powershell", "atc", "hyper-v", "few-classes", "group-policy", "no-rdma", "one-channel", "mended"}
 }
 
 // Fault has a host be as some are; mended is as they should be.
@@ -230,8 +253,18 @@ func (h *Host) Fault(name string) error {
 		h.intent = "storage"
 	case "hyper-v":
 		h.taken(true)
+	case "few-classes": // its cards have room for two
+		h.room = 2
+	case "group-policy": // of the domain
+		h.qos.domain = []policy{{"Domain SMB", 445, 5}}
+	case "no-rdma":
+		h.noRDMA = true
+	case "one-channel":
+		h.oneChannel["Client"] = true
 	case "mended":
 		h.language, h.german, h.plain, h.shell, h.intent = "", false, false, "", ""
+		h.room, h.noRDMA, h.qos.domain = 8, false, nil
+		clear(h.oneChannel)
 		h.taken(false)
 	default:
 		return fmt.Errorf("fault %s: not one that a simulated Windows host has", name)
@@ -258,15 +291,27 @@ func (h *Host) Plant(name, content string, folder bool) {
 	_ = h.disk.write(name, []byte(content))
 }
 
-// Contents are the files of the disk, by name.
+// Contents are the files of the disk that are not the system's, by name.
 func (h *Host) Contents() map[string]string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	all := map[string]string{}
 	for _, i := range h.disk.items {
-		if !i.dir {
+		if !i.dir && !strings.HasPrefix(key(i.name), key(`C:\Windows`)) {
 			all[i.name] = string(i.data)
 		}
 	}
 	return all
+}
+
+// Restarts is how often the adapter at a PCI address has started again.
+func (h *Host) Restarts(pci string) int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, a := range h.adapters {
+		if a.PCI == pci {
+			return a.restarts
+		}
+	}
+	return 0
 }

@@ -111,6 +111,8 @@ func (f *frame) method(of any, name string, args []any) (any, error) {
 		case v.kind == "System.Security.AccessControl.DirectorySecurity" && name == "setsecuritydescriptorsddlform":
 			v.fields = []fieldOf{{"sddl", s(0)}}
 			return nil, nil
+		case v.kind == "System.Net.NetworkInformation.Ping" && name == "send":
+			return h.ping(s(0), args[2:])
 		case v.kind == "Exception" && name == "getbaseexception":
 			return v, nil
 		case v.kind == "Exception" && name == "gettype":
