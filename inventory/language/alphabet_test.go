@@ -64,7 +64,8 @@ func benign() map[string]string {
 		"target.subsystem.namespace.uuid": "123e4567-e89b-42d3-a456-426614174000",
 		"initiator.hostnqn":               "nqn.2026-11.net.example:host",
 		"validation.metric":               "p99", "validation.metric.source": "switch.port.drops", "validation.metric.unit": "ratio",
-		"validation.metric.max": "30us", "validation.metric.regression": "10%",
+		"validation.before.device": "/dev/disk/by-id/nvme-eui.1",
+		"validation.metric.max":    "30us", "validation.metric.regression": "10%",
 		"rollout.phase": "first", "rollout.phase.batch": "1", "rollout.phase.select": "remaining",
 		"rollout.phase.window": "22:00-04:00 UTC", "rollout.phase.approve": "manual",
 	}
@@ -185,7 +186,11 @@ func full(t *testing.T) string {
       xon  = "1MB"
       size = "3MB"
     }`, `  traffic_class "cnp" {`, `  pfc_watchdog { action = "drop" }
-  traffic_class "cnp" {`)
+  traffic_class "cnp" {`, `  probe = "nvme-read"`, `  probe = "nvme-read"
+  before {
+    server = server.storage
+    device = "/dev/disk/by-id/nvme-eui.1"
+  }`)
 	text += "\nvcenter \"dc1\" {\n  host = \"vc.example.net\"\n  credential = credential.switch\n}\ndvswitch \"rdma\" {\n  vcenter = vcenter.dc1\n  path = \"dc1/network/weft-rdma\"\n  uplinks = []\n  portgroup \"storage\" {}\n}\n"
 	text += "\nstore \"nats\" {\n  url = \"tls://hub.example.net\"\n}\n"
 	inOneLine := regexp.MustCompile(`(?m)^(\s*[a-z_]+(?: "[^"]*")? )\{(.*)\}$`)
