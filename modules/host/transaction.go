@@ -137,14 +137,26 @@ func (d *Machine) settled(ctx context.Context, check func() error) error {
 }
 
 func (d *Machine) converged(ctx context.Context, host Transport) error {
-	states, _, err := read(ctx, host, d.resources(), remote.Seen{})
+	states, seen, err := read(ctx, host, d.resources(), remote.Seen{})
 	if err != nil {
 		return err
+	}
+	made := map[Object]bool{} // by what is declared
+	for _, s := range d.done {
+		if r, ok := s.Resource.(Thing); ok && !s.Prune {
+			its, _ := r.beside(seen, map[string]bool{})
+			for _, o := range its {
+				made[o] = true
+			}
+		}
 	}
 	for i, s := range d.done {
 		r, ok := s.Resource.(Thing)
 		if !ok {
 			continue // bookkeeping: done by the transaction itself, after this
+		}
+		if its, _ := r.beside(seen, map[string]bool{}); s.Prune && len(its) > 0 && !slices.ContainsFunc(its, func(o Object) bool { return !made[o] }) {
+			continue // it went, and what reads like it is what took its place
 		}
 		diff := s.Resource.Diff(states[i])
 		if diff.Err != nil {
