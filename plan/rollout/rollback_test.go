@@ -35,6 +35,30 @@ func TestRollbackThatIsCutOff(t *testing.T) {
 	}
 }
 
+// A kill may leave steps in what is done and in what is begun: each is reverted once.
+func TestRollbackOfWhatIsKeptTwice(t *testing.T) {
+	spec, steps := twoPhases()
+	s := newStage(spec, steps...)
+	if err := s.advance(t, false); err != nil {
+		t.Fatal(err)
+	}
+	for i := range s.run.Phases {
+		s.run.Phases[i].Begun = s.run.Phases[i].Steps
+	}
+	e := s.engine()
+	reverse := e.Reverse
+	e.Reverse = func(ctx context.Context, steps []plan.PlannedStep) (*plan.Result, error) {
+		if len(ids(steps)) != len(steps) {
+			t.Errorf("%d steps are reverted, of which %d differ", len(steps), len(ids(steps)))
+		}
+		return reverse(ctx, steps)
+	}
+	stop := new(Stop)
+	if err := Rollback(t.Context(), e, s.run, ""); !errors.As(err, &stop) || stop.State != RolledBack || len(s.done) != 0 {
+		t.Errorf("%v %v", err, s.done)
+	}
+}
+
 func TestRollback(t *testing.T) {
 	spec, steps := twoPhases()
 	s := newStage(spec, steps...)

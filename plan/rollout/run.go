@@ -196,5 +196,9 @@ func (r *Run) Done() map[plan.ID]bool {
 }
 
 // touched are the steps that have been carried out, or may have been, in that
-// order.
-func (p *PhaseRun) touched() []plan.PlannedStep { return slices.Concat(p.Steps, p.Begun) }
+// order. A kill between the two documents that say so leaves some in both.
+func (p *PhaseRun) touched() []plan.PlannedStep {
+	done := ids(p.Steps)
+	begun := slices.DeleteFunc(slices.Clone(p.Begun), func(s plan.PlannedStep) bool { return done[s.ID] })
+	return slices.Concat(p.Steps, begun)
+}
