@@ -206,8 +206,9 @@ func (l ledger) next(steps []plan.Step) ledger {
 		switch {
 		case s.Prune || s.Reverse:
 			continue // the entry stays until it is done
-		case at >= 0 && n.Entries[at].State == plan.EntryAdopted && r.sameApplied(n.Entries[at].Applied, s.Have):
-			// An operator changed what was found as wanted: putting that back makes it none of ours.
+		case at >= 0 && n.Entries[at].State == plan.EntryAdopted && s.Have != nil && r.sameApplied(n.Entries[at].Applied, s.Have):
+			// An operator changed what was found as wanted: putting that back makes it none of
+			// ours. What is not there any more is made by weft, and its own.
 			n.Entries[at] = within(s, n.Entries[at], n.Entries[at:at+1])
 			continue
 		}
