@@ -158,6 +158,14 @@ func deafHostHoldsUpNobody(t *testing.T, tr *tcp.Transport) {
 			}
 		}
 		_ = p.conn.Close()
+		for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) { // commands that came before may still begin
+			if open, _ := disk.Open(); open == 0 {
+				break
+			}
+			if time.Now().After(end) {
+				t.Fatal("a connection that its host has closed does not end")
+			}
+		}
 		disk.Wait()
 	}
 }
