@@ -115,6 +115,17 @@ func TestAdoptedIsPutBack(t *testing.T) {
 	}
 }
 
+// What was found as wanted, taken away by an operator and made again is weft's own.
+func TestAdoptedIsMadeAgain(t *testing.T) {
+	want := wished(t, nil, "file", `{"Path":"/etc/motd","Content":"YQ==","Mode":420}`)
+	steps := []plan.Step{{ID: plan.ID{Device: "server.s", Kind: "file", Name: "/etc/motd"}, Resource: want}}
+	l := ledger{Entries: []plan.Entry{{Kind: "file", Name: "/etc/motd", State: plan.EntryAdopted, Applied: want.(Thing).applied(nil)}}}
+	after := l.next(steps).done(steps, nil)
+	if len(after.Entries) != 1 || after.Entries[0].State != plan.EntryCreated {
+		t.Fatalf("%+v", after.Entries)
+	}
+}
+
 // What was found as wanted has drifted when an operator changes it, and is known by
 // what it is about, also where it is something that is always there.
 func TestAdoptedIsKnown(t *testing.T) {
