@@ -141,12 +141,14 @@ func (d *Machine) converged(ctx context.Context, host Transport) error {
 	if err != nil {
 		return err
 	}
-	made := map[Object]bool{} // by what is declared
-	for _, s := range d.done {
-		if r, ok := s.Resource.(Thing); ok && !s.Prune {
-			its, _ := r.beside(seen, map[string]bool{})
-			for _, o := range its {
-				made[o] = true
+	made, looked := map[Object]bool{}, map[string]bool{} // by what is declared
+	if slices.ContainsFunc(d.done, func(c carried) bool { return c.Prune }) {
+		for _, s := range d.done {
+			if r, ok := s.Resource.(Thing); ok && !s.Prune {
+				its, _ := r.beside(seen, looked)
+				for _, o := range its {
+					made[o] = true
+				}
 			}
 		}
 	}
@@ -155,8 +157,10 @@ func (d *Machine) converged(ctx context.Context, host Transport) error {
 		if !ok {
 			continue // bookkeeping: done by the transaction itself, after this
 		}
-		if its, _ := r.beside(seen, map[string]bool{}); s.Prune && len(its) > 0 && !slices.ContainsFunc(its, func(o Object) bool { return !made[o] }) {
-			continue // it went, and what reads like it is what took its place
+		if s.Prune {
+			if its, _ := r.beside(seen, looked); len(its) > 0 && !slices.ContainsFunc(its, func(o Object) bool { return !made[o] }) {
+				continue // it went, and what reads like it is what took its place
+			}
 		}
 		diff := s.Resource.Diff(states[i])
 		if diff.Err != nil {
