@@ -149,7 +149,11 @@ func (a *app) doctor(ctx context.Context, f doctorFlags, selectors []string) err
 	}
 	for _, h := range site.Hosts {
 		if h.Bare {
-			f.strangers = append(f.strangers, doctor.Unread{Device: h.Name, System: h.System, Why: "asked what it is only, and not how it is"})
+			why := "asked what it is, and little of how it is"
+			if list := sheet.Untold[h.Name]; len(list) > 0 {
+				why += fmt.Sprintf("; not judged by %d checks: %s", len(list), strings.Join(list, ", "))
+			}
+			f.strangers = append(f.strangers, doctor.Unread{Device: h.Name, System: h.System, Why: why})
 		}
 	}
 	for _, u := range f.strangers {

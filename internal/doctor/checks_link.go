@@ -79,12 +79,16 @@ func fec(s *Site, r *ruling) {
 // said is what was answered instead.
 func said(e end, what string) string {
 	if text := e.nic.Silent[what]; text != "" {
-		if len(text) > 120 {
-			text = text[:120] + "…"
-		}
-		return ": " + text
+		return ": " + short(text)
 	}
 	return ""
+}
+
+func short(text string) string {
+	if len(text) > 120 {
+		return text[:120] + "…"
+	}
+	return text
 }
 
 // flapsADay is how often a link may change in a day, as Azure's health checks have it;

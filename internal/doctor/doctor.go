@@ -112,6 +112,9 @@ type Report struct {
 	Fine     map[string]int // by check: how many things are fine
 	Unasked  []string       // checks that need a second reading
 	Lost     []string       // devices that could not be read
+
+	// Untold are checks that ask for what the system of a machine does not tell, by machine.
+	Untold map[string][]string
 }
 
 // An Ignored finding is one that is not to be told again.
@@ -149,7 +152,7 @@ func (r *ruling) unless(wrong bool, p Place, format string, args ...any) {
 // its reason.
 func Examine(s *Site, ignore map[string]string) *Report {
 	s.match()
-	out := &Report{Fine: map[string]int{}}
+	out := &Report{Fine: map[string]int{}, Untold: map[string][]string{}}
 	for _, c := range Catalogue() {
 		if c.Twice && s.Before == nil {
 			out.Unasked = append(out.Unasked, c.ID)
@@ -164,13 +167,39 @@ func Examine(s *Site, ignore map[string]string) *Report {
 		}
 		return ok
 	})
-	out.Unknown = slices.DeleteFunc(out.Unknown, func(f Finding) bool { _, ok := ignore[f.Check.ID]; return ok })
+	out.Unknown = slices.DeleteFunc(out.Unknown, func(f Finding) bool {
+		_, ok := ignore[f.Check.ID]
+		if !ok && s.untold(f) {
+			ok = true
+			if list := out.Untold[f.Place.Device]; !slices.Contains(list, f.Check.ID) {
+				out.Untold[f.Place.Device] = append(list, f.Check.ID)
+			}
+		}
+		return ok
+	})
 	for _, list := range [][]Finding{out.Findings, out.Unknown} {
 		slices.SortStableFunc(list, func(a, b Finding) int {
 			return cmp.Or(a.Check.Severity.Rank()-b.Check.Severity.Rank(), cmp.Compare(a.Check.ID, b.Check.ID), cmp.Compare(a.Place.String(), b.Place.String()))
 		})
 	}
 	return out
+}
+
+// untold reports whether a machine of which little can be read at all does not tell what a
+// check asks: what one of its NICs says instead is worth telling.
+func (s *Site) untold(f Finding) bool {
+	i := slices.IndexFunc(s.Hosts, func(h *Host) bool { return h.Name == f.Place.Device })
+	if i < 0 || !s.Hosts[i].Bare {
+		return false
+	}
+	for _, n := range s.Hosts[i].NICs {
+		for _, text := range n.Silent {
+			if strings.HasSuffix(f.Text, ": "+short(text)) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // Failed reports whether anything is an error or worse.

@@ -44,6 +44,13 @@ func operationalLook() remote.Look {
 	return query("Name Enabled:bool OperationalFlowControl:list OperationalTrafficClasses:list OperationalClassifications:list", "Get-NetAdapterQos")
 }
 
+// operational is what an adapter does, whatever is configured.
+type operational struct {
+	Name                                                                          string
+	Enabled                                                                       bool
+	OperationalFlowControl, OperationalTrafficClasses, OperationalClassifications powershell.List
+}
+
 func (q *AdapterQoS) Looks() []remote.Look {
 	return append(adapterLooks(), intentLook(), operationalLook())
 }
@@ -52,11 +59,6 @@ func (q *AdapterQoS) Parse(s remote.Seen) (*AdapterQoS, error) {
 	nic, err := own(s, q.PCI)
 	if err != nil {
 		return nil, err
-	}
-	type operational struct {
-		Name                                                                          string
-		Enabled                                                                       bool
-		OperationalFlowControl, OperationalTrafficClasses, OperationalClassifications powershell.List
 	}
 	list, err := rows[operational](s, operationalLook())
 	if err != nil {

@@ -27,6 +27,7 @@ func OS() *host.OS {
 		Port:    portOf,
 		Witness: witness,
 		Facts:   &host.Teller{Looks: factsLooks, Parse: tellFacts, Check: checkNIC, Survey: surveyLooks, Surveyed: surveyed},
+		Health:  &host.Examiner{Looks: examineLooks, Parse: examined},
 		Without: map[host.Feature]string{
 			host.Intents:  "drives, targets and weft's own agents are not managed on Windows",
 			host.Counting: "what its NICs count by class stands in counters of each vendor, whose form has no source",

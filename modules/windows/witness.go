@@ -37,7 +37,7 @@ const shortest = 84 // bytes of a ping that any path takes
 // witness asks a host what it knows of the ways to hosts with which it shares files: its
 // RDMA, whether SMB Multichannel has chosen it, and whether full packets arrive.
 func witness(ctx context.Context, h remote.Host, ways []host.Way) (out []host.Testimony, err error) {
-	looks := append(adapterLooks(), operationalLook(), channelsLook())
+	looks := append(adapterLooks(), offloadsLook(), operationalLook(), channelsLook())
 	for _, w := range ways {
 		looks = append(looks, pingLook(w.Portal.Addr().String(), w.NIC.Fabric.HostMTU), pingLook(w.Portal.Addr().String(), shortest))
 	}
@@ -64,11 +64,17 @@ func testifyRDMA(s remote.Seen, way int, nic *inventory.RNIC) host.Testimony {
 	says := host.Testimony{Way: way, OfNIC: true, Metric: "rdma", Note: "RDMA is on, PFC as the fabric has it"}
 	all, err := readAdapters(s)
 	i := slices.IndexFunc(all, func(a adapter) bool { return a.PCI == nic.PCI })
+	var offErr error // RDMA is off for the whole host
+	if i >= 0 {
+		_, offErr = all[i].networkDirect(s, true)
+	}
 	switch {
 	case err != nil:
 		says.Why = err.Error()
 	case i < 0 || !all[i].on:
 		says.Holds, says.Why = host.Broken, "its RDMA is off: Get-NetAdapterRdma"
+	case offErr != nil:
+		says.Holds, says.Why = host.Broken, offErr.Error()
 	default:
 		says.Holds, says.Why = paused(s, all[i].Interface, nic.Fabric)
 	}
@@ -77,11 +83,6 @@ func testifyRDMA(s remote.Seen, way int, nic *inventory.RNIC) host.Testimony {
 
 // paused compares the priorities that a NIC pauses with those of its fabric.
 func paused(s remote.Seen, name string, f *inventory.Fabric) (host.Holding, string) {
-	type operational struct {
-		Name                   string
-		Enabled                bool
-		OperationalFlowControl powershell.List
-	}
 	list, err := rows[operational](s, operationalLook())
 	if err != nil {
 		return host.Unknown, err.Error()

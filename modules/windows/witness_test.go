@@ -58,7 +58,7 @@ func TestWitness(t *testing.T) {
 	if err := h.Fault("no-rdma"); err != nil {
 		t.Fatal(err)
 	}
-	expect("RDMA is off for the whole host", "10.0.0.2:445", "rdma 1", "smb_direct 2", "jumbo 1")
+	expect("RDMA is off for the whole host", "10.0.0.2:445", "rdma 2", "smb_direct 2", "jumbo 1")
 	for _, s := range log.scripts {
 		if err := powershell.Check(s); err != nil {
 			t.Errorf("%v in\n%s", err, s)
