@@ -50,6 +50,7 @@ func benign() map[string]string {
 		"server.advanced_option": "/Net/TcpipHeapMax", "server.advanced_option.value": "1024",
 		"server.windows_feature":  "Data-Center-Bridging",
 		"server.firewall_ruleset": "sshServer", "server.firewall_ruleset.enabled": "true",
+		"server.pause_parameters": "0000:41:00.0", "server.pause_parameters.rx": "true", "server.pause_parameters.tx": "true",
 		"server.module_parameters": "nmlx5_core", "server.module_parameters.set": "pfctx=0x08",
 		"server.command": "once", "server.command.creates": "/var/once", "server.command.run": "touch",
 		"server.command.unless": "true", "server.command.undo": "rm",
@@ -169,6 +170,10 @@ func full(t *testing.T) string {
   service "ssh" {}
   advanced_option "/Net/TcpipHeapMax" { value = "1024" }
   firewall_ruleset "sshServer" { enabled = "true" }
+  pause_parameters "0000:41:00.0" {
+    rx = "true"
+    tx = "true"
+  }
   module_parameters "nmlx5_core" { set = "pfctx=0x08" }
   windows_feature "Data-Center-Bridging" {}
   smb { direct_port = 445 }

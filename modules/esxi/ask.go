@@ -53,6 +53,7 @@ func (t transport) readNamed(ctx context.Context, plain, named []remote.Look, se
 	if err != nil {
 		return remote.Seen{}, err
 	}
+	named = d.each(named)
 	of, second := map[int]remote.Look{}, []remote.Look{}
 	for i, l := range named {
 		args, err := d.names(l.Args)

@@ -31,6 +31,7 @@ func OS() *host.OS {
 		Probe:    &host.Prober{Attached: readAttached, Live: readLive},
 		Witness:  witness,
 		Facts:    &host.Teller{Looks: factsLooks, Parse: tellFacts, Check: checkNIC, Survey: surveyLooks, Surveyed: surveyed},
+		Health:   &host.Examiner{Looks: examineLooks, Parse: examined},
 		Without: map[host.Feature]string{
 			host.Intents: "drives, targets and weft's own agents are none of a hypervisor's",
 			host.Cutting: "weft cuts no link of a hypervisor",
@@ -50,7 +51,7 @@ func backUp(ctx context.Context, t host.Transport) error {
 func Kinds() []host.AnyKind {
 	return []host.AnyKind{
 		DCBKind(), VSwitchKind(), PortGroupKind(), VMKernelKind(), ServiceKind(), NVMeAdapterKind(), NVMeConnectionKind(),
-		OptionKind(), RulesetKind(), ParametersKind(),
+		OptionKind(), RulesetKind(), ParametersKind(), PauseKind(),
 	}
 }
 

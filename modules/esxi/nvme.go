@@ -2,6 +2,7 @@ package esxi
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -226,6 +227,8 @@ func (n *NVMeConnection) Verify(ctx context.Context, h remote.Host) error {
 			err = fmt.Errorf("the host has no controller of %s at %s", n.NQN, n.Address)
 		case err == nil && have.offline:
 			err = fmt.Errorf("the controller of %s at %s is not online", n.NQN, n.Address)
+		case err == nil && len(have.odd) > 0: // waiting mends nothing
+			return errors.New(strings.Join(have.odd, ", "))
 		}
 		if err == nil || time.Now().After(deadline) {
 			return err

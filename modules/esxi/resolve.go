@@ -18,7 +18,12 @@ import (
 //	{nic 0000:41:00.0}           vmnic4
 //	{rdma 0000:41:00.0}          vmrdma0
 //	{adapter rdma 0000:41:00.0}  vmhba64
-var named = regexp.MustCompile(`^\{(nic|rdma|adapter (?:rdma|tcp)) ([0-9a-f:.]+)\}$`)
+//
+// A look at {nic all} is one at each NIC, and is seen as that.
+var named = regexp.MustCompile(`^\{(nic|rdma|adapter (?:rdma|tcp)) ([0-9a-f:.]+|all)\}$`)
+
+// everyNIC stands for the PCI address of each NIC of a host, in looks.
+const everyNIC = "all"
 
 func nicName(pci string) string                { return "{nic " + pci + "}" }
 func rdmaName(pci string) string               { return "{rdma " + pci + "}" }
@@ -122,4 +127,21 @@ func (d devices) adapter(transport string, n *host.NICFacts) *adapter {
 		}
 	}
 	return nil
+}
+
+// each has looks at every NIC be one at each of those that there are.
+func (d devices) each(looks []remote.Look) (out []remote.Look) {
+	for _, l := range looks {
+		at := slices.Index(l.Args, nicName(everyNIC))
+		if at < 0 {
+			out = append(out, l)
+			continue
+		}
+		for _, n := range d.nics {
+			one := remote.Look{Args: slices.Clone(l.Args), Own: l.Own}
+			one.Args[at] = nicName(n.PCI)
+			out = append(out, one)
+		}
+	}
+	return out
 }

@@ -139,3 +139,41 @@ func (v vmk) contains(to netip.Addr) bool {
 	}
 	return netip.PrefixFrom(ip, bits).Contains(to)
 }
+
+// A pause is global pause of a NIC.
+type pause struct{ rx, tx bool }
+
+func pauseList(h *Host, _ map[string]string) (string, error) {
+	var rows []string
+	for _, n := range h.nics {
+		p := h.now.pauses[n.name]
+		rows = append(rows, structure("PauseParams", "AutoNegotiation", false, "AutoNegotiationResolutionAvail", false, "NIC", n.name, "PauseParamsSupported", true,
+			"PauseRX", p.rx, "PauseTX", p.tx))
+	}
+	return list(rows...), nil
+}
+
+// pauseSet refuses a NIC that has PFC by DCBX, as nmlx5_core does.
+func pauseSet(h *Host, o map[string]string) (string, error) {
+	i := slices.IndexFunc(h.nics, func(n *nic) bool { return n.name == o["n"] })
+	if i < 0 {
+		return "", says("Invalid nic name: %s", o["n"])
+	}
+	if h.dcb == dcbIEEE && len(h.nics[i].Lossless) > 0 {
+		return "", says("Unable to complete Sysinfo operation.  Please see the VMkernel log file for more details.")
+	}
+	p := h.now.pauses[o["n"]]
+	for short, to := range map[string]*bool{"r": &p.rx, "t": &p.tx} {
+		text, given := o[short]
+		if !given {
+			continue
+		}
+		on, err := boolean(text)
+		if err != nil {
+			return "", err
+		}
+		*to = on
+	}
+	h.now.pauses[o["n"]] = p
+	return "", nil
+}

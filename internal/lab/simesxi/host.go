@@ -60,8 +60,9 @@ type Host struct {
 	wake      chan struct{} // closed when whoever sleeps is to wake
 	fault     string        // what esxcli answers to changes; "": nothing is wrong
 	slow      time.Duration
-	dcb       string // what NICs say of DCB
-	longest   int    // packets that come through, bytes; 0: all
+	dcb       string         // what NICs say of DCB
+	longest   int            // packets that come through, bytes; 0: all
+	sizes     map[string]int // blocks of the namespaces of a subsystem, bytes; none: 512
 }
 
 type nic struct {
@@ -77,6 +78,7 @@ type config struct {
 	modules     map[string]map[string]string
 	options     map[string]string
 	rulesets    map[string]bool
+	pauses      map[string]pause // by name of a NIC
 	adapters    []adapter
 	controllers []controller
 }
@@ -112,7 +114,7 @@ type controller struct {
 // clone is a copy that shares nothing which changes.
 func (c config) clone() config {
 	c.switches, c.groups, c.vmks = maps.Clone(c.switches), maps.Clone(c.groups), maps.Clone(c.vmks)
-	c.options, c.rulesets = maps.Clone(c.options), maps.Clone(c.rulesets)
+	c.options, c.rulesets, c.pauses = maps.Clone(c.options), maps.Clone(c.rulesets), maps.Clone(c.pauses)
 	modules := map[string]map[string]string{}
 	for m, p := range c.modules {
 		modules[m] = maps.Clone(p)
@@ -124,7 +126,7 @@ func (c config) clone() config {
 // New makes a host that is up, as it is after its installation: a switch with the
 // management NIC, its port group and vmk0.
 func New(spec Spec) (*Host, error) {
-	h := &Host{spec: spec, processes: map[int]string{}, wake: make(chan struct{}), loaded: map[string]string{}, dcb: dcbIEEE}
+	h := &Host{spec: spec, processes: map[int]string{}, wake: make(chan struct{}), loaded: map[string]string{}, sizes: map[string]int{}, dcb: dcbIEEE}
 	h.alive, h.stop = context.WithCancel(context.Background())
 	if h.uuid = spec.MachineID; h.uuid == "" {
 		sum := sha256.Sum256([]byte("machine " + spec.Name))
@@ -158,6 +160,10 @@ func New(spec Spec) (*Host, error) {
 		modules:  map[string]map[string]string{"nmlx5_core": {"max_vfs": "", "pfcrx": "", "pfctx": "", "trust_state": ""}, "nmlx5_rdma": {"dscp_force": ""}},
 		options:  map[string]string{"/Net/PVRDMAVmknic": "", "/ScratchConfig/CurrentScratchLocation": scratch},
 		rulesets: map[string]bool{"pvrdma": false, "sshServer": true, "nvmetcp": false},
+		pauses:   map[string]pause{},
+	}
+	for _, n := range h.nics {
+		h.now.pauses[n.name] = pause{true, true}
 	}
 	h.saved = h.now.clone()
 	if err := os.MkdirAll(spec.Root, 0o700); err != nil {
@@ -233,10 +239,12 @@ func (h *Host) Online(nqn string, online bool) {
 	}
 }
 
-// Blocks has the namespaces of a subsystem in blocks of a size, bytes.
+// Blocks has the namespaces of a subsystem in blocks of a size, bytes, also where the host
+// connects to it later.
 func (h *Host) Blocks(nqn string, size int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.sizes[nqn] = size
 	for i := range h.now.controllers {
 		if h.now.controllers[i].nqn == nqn {
 			h.now.controllers[i].blocks = size

@@ -15,6 +15,8 @@ func aboutNetwork() []command {
 		{words: "network nic list", source: reference + "; published documents of --formatter=xml", run: nicList},
 		{words: "network nic stats get", options: map[string]string{"n": "nic-name"}, needed: "n", source: reference + "; intel/mfd-network-adapter, its tests", run: nicStats},
 		{words: "network nic dcb status get", options: map[string]string{"n": "nic-name"}, needed: "n", source: reference + "; four lines that an operator quotes", run: dcbStatus},
+		{words: "network nic pauseParams list", source: reference + "; published output of ESXi 8.0 Update 1a", run: pauseList},
+		{words: "network nic pauseParams set", options: map[string]string{"n": "nic-name", "r": "rx", "t": "tx"}, needed: "n", changes: true, source: reference + "; what an operator quotes", run: pauseSet},
 		{words: "rdma device list", source: reference + "; " + ciscoVIC, run: rdmaList},
 		{words: "network vswitch standard list", source: reference + "; published output of --formatter=keyvalue", run: switchList},
 		{words: "network vswitch standard add", options: map[string]string{"v": "vswitch-name"}, needed: "v", changes: true, source: reference, run: switchAdd},

@@ -145,7 +145,7 @@ func fabricsConnect(h *Host, o map[string]string) (string, error) {
 	for _, c := range h.now.controllers {
 		number = max(number, c.number+1)
 	}
-	h.now.controllers = append(h.now.controllers, controller{number: number, nqn: o["s"], adapter: a.name, address: to.String(), dev: "uuid." + hex.EncodeToString(sum[:16])})
+	h.now.controllers = append(h.now.controllers, controller{number: number, nqn: o["s"], adapter: a.name, address: to.String(), dev: "uuid." + hex.EncodeToString(sum[:16]), blocks: h.sizes[o["s"]]})
 	return "", nil
 }
 
