@@ -13,15 +13,34 @@ import (
 type Validation struct {
 	Block
 	Name    string
-	Probe   string // nvme-read, or "" for counters only
-	Pairs   string
-	Sizes   []int // bytes
+	Probe   string // nvme-read, nvme-load, verbs or socket, or "" for counters only
+	Pairs   string // all or sampled
+	Sizes   []int  // bytes
 	Samples int
 	Compare []string // rdma, tcp, local: what reads go over in turn; empty: nothing is compared
 	Before  *Before  // nil: there is none
-	Depth   int      // of Compare: reads under way where it is seen how much goes
+	Load    *Load    // of nvme-load; nil: another probe
+	Depth   int      // of Compare and Load: commands under way in each queue
 	Runtime time.Duration
 	Metrics []*Metric
+}
+
+// A Load is what nvme-load does to a namespace.
+type Load struct {
+	Pattern   string  // as fio names it, or database: a log that is flushed, and pages
+	ReadShare int     // percent of reads where a pattern mixes
+	Queues    int     // each with Depth commands under way
+	Rate      float64 // commands a second of all queues; 0: as many as go
+	FlushEach int     // a flush after so many writes of a queue; 0: none
+	Span      int64   // bytes from the beginning that are used
+}
+
+// Overwrites reports whether it writes.
+func (l *Load) Overwrites() bool { return l.Pattern != "read" && l.Pattern != "randread" }
+
+// Mixes reports whether reads and writes are mixed.
+func (l *Load) Mixes() bool {
+	return l.Pattern == "rw" || l.Pattern == "randrw" || l.Pattern == "database"
 }
 
 // A Before is a block device that is there already, by iSCSI, FC or local, and is
@@ -128,15 +147,18 @@ type Output struct {
 
 // Latency reports whether the metric is a latency: its limit is a duration.
 func (x *Metric) Latency() bool {
-	return x.Source == "" && x.Name != "errors" && !slices.Contains(CompareMetrics(), x.Name)
+	return x.Source == "" && x.Name != "errors" && x.Name != IOPS && !slices.Contains(CompareMetrics(), x.Name)
 }
 
 // What compares RDMA with TCP, or is of RDMA where both are measured in turn.
 const (
 	CPUSaved   = "cpu_saved"  // 1 - processor time for a gigabit over RDMA by that over TCP
 	Ratio      = "ratio"      // p99 over TCP by that over RDMA
-	Throughput = "throughput" // Gbit/s over RDMA
+	Throughput = "throughput" // Gbit/s over RDMA, or of a load
 )
+
+// IOPS is how many commands a load does in a second.
+const IOPS = "iops"
 
 // CompareMetrics are the metrics that compare measures. They have numbers for limits,
 // also for the least.
@@ -159,8 +181,11 @@ func (x *Metric) Mistyped() bool {
 // ProbeMetrics are the metrics that a probe measures, all but errors as
 // latencies. What the storage takes by itself is known of reads alone.
 func ProbeMetrics(probe string) []string {
-	if probe == "verbs" || probe == "socket" {
+	switch probe {
+	case "verbs", "socket":
 		return []string{"p50", "p99", "p999", "errors"}
+	case "nvme-load":
+		return []string{"p50", "p99", "p999", "errors", IOPS, Throughput}
 	}
 	return []string{"p50", "p99", "p999", "added_p99", "errors"}
 }

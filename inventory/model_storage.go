@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"fmt"
 	"net/netip"
 	"time"
 )
@@ -74,6 +75,25 @@ type Subsystem struct {
 	Serial     string   // derived from the NQN where it is not set; at most 20 characters
 	AllowHosts []string // host NQNs: those given, else of the initiators that connect
 	Namespaces []*Namespace
+}
+
+// A Scratch is a namespace that validations may write to.
+type Scratch struct {
+	Addr      string // as --i-will-write names it: target.nvme/namespace.luns.2
+	Subsystem *Subsystem
+	Namespace *Namespace
+}
+
+// Scratch are the namespaces of a target that validations may write to.
+func (t *Target) Scratch() (out []Scratch) {
+	for _, s := range t.Subsystems {
+		for _, n := range s.Namespaces {
+			if n.Scratch {
+				out = append(out, Scratch{fmt.Sprintf("%s/namespace.%s.%d", t.Addr, s.Name, n.ID), s, n})
+			}
+		}
+	}
+	return out
 }
 
 // A Namespace is one block device of a subsystem.

@@ -33,13 +33,6 @@ func (x *expansion) notes() {
 		if text := degraded(t); text != "" {
 			x.note(t.At("transport"), block(t.Addr), text)
 		}
-		for _, sub := range t.Subsystems {
-			for _, ns := range sub.Namespaces {
-				if ns.Scratch {
-					x.note(ns.At("scratch"), block(t.Addr), "validations only read, here as everywhere: scratch is described, without effect yet")
-				}
-			}
-		}
 	}
 }
 

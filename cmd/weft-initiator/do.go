@@ -14,6 +14,7 @@ import (
 	"weft/internal/agent"
 	"weft/internal/hint"
 	"weft/internal/nvme/initiator"
+	"weft/internal/nvme/load"
 	"weft/internal/nvme/pingpong"
 	"weft/internal/nvme/rdma/perf"
 )
@@ -24,7 +25,8 @@ func doCommand(places *agent.Places) *cobra.Command {
 		Short: "Do what a request asks for, as weft sends it",
 		Long: `Read one request as JSON from standard input, do what it asks for, and write a
 reply as JSON to standard output, also when it cannot be done: the way in which
-weft itself uses this program. Nothing is overwritten.
+weft itself uses this program. Only a load whose request names what it overwrites
+writes, and only where that is blank or of an earlier load.
 
 A request has a format, as has the reply, which says also which version has
 answered; what either does not know is refused.`,
@@ -94,6 +96,11 @@ func (a asked) load(ctx context.Context, r *agent.LoadRequest) (*agent.LoadResul
 	if j.KeepAlive == 0 {
 		j.KeepAlive = initiator.DefaultKATO
 	}
+	if w := r.Work; w != nil {
+		j.jobs, j.mix, j.rate, j.fsync, j.span, j.overwrite = w.Queues, w.ReadShare, w.Rate, w.FlushEach, size(w.Span), w.Overwrite
+		j.verify = load.Pattern(j.Pattern).Writes()
+		j.careful = j.verify
+	}
 	a.host(&j.host, r.Over, "")
 	if r.Path != "" { // of a device past the system's cache, as reads one at a time
 		info, err := os.Stat(a.places.Path(r.Path))
@@ -107,11 +114,28 @@ func (a asked) load(ctx context.Context, r *agent.LoadRequest) (*agent.LoadResul
 		return nil, err
 	}
 	run, weft := &text.Jobs[0], &text.Weft
-	return &agent.LoadResult{
+	result := &agent.LoadResult{
 		Transport: weft.Transport, Degraded: weft.Degraded, Mode: weft.Mode, Reads: run.Read.Total, Failed: run.Error,
 		BytesPerSec: run.Read.BW, IOPS: run.Read.IOPS, Longest: time.Duration(run.Read.Lat.Max), CPUPerGbit: weft.CPUPerGbit,
 		Lost: weft.Lost, Reconnected: weft.Reconnected,
-	}, err
+	}
+	if r.Work != nil {
+		result.Worked = worked(text)
+	}
+	return result, err
+}
+
+// worked is a report by kind of command.
+func worked(text *report) *agent.Worked {
+	run := &text.Jobs[0]
+	of := func(r *reportOp) agent.Operations {
+		return agent.Operations{Done: r.Total, BytesPerSec: r.BW, IOPS: r.IOPS, Histogram: r.Clat.Histogram}
+	}
+	w := &agent.Worked{Read: of(&run.Read), Write: of(&run.Write), Flush: agent.Operations{Done: run.Sync.Total, Histogram: run.Sync.Lat.Histogram}}
+	if v := text.Weft.Verified; v != nil {
+		w.Checked, w.Bad = v.Blocks, v.Bad
+	}
+	return w
 }
 
 // warmTime is how long messages are sent before they are measured.

@@ -99,7 +99,7 @@ func TestDo(t *testing.T) {
 			`{"format":1,"destroy":{}}`: `unknown field "destroy"`,
 			`{"format":2}`:              "format 2",
 			"":                          "unexpected end",
-			`{"format":1,"load":{"pattern":"randwrite"}}`: "do not overwrite",
+			`{"format":1,"load":{"pattern":"randwrite"}}`: "nothing is overwritten",
 		} {
 			if r, status := d.text(t, text); status != agent.ExitError || !strings.Contains(r.Error, want) || r.Probe != nil || r.Load != nil {
 				t.Errorf("%s: %d, %+v", text, status, r)

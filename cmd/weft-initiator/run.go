@@ -29,6 +29,7 @@ type job struct {
 	overwrite string
 	json      bool
 	verify    bool
+	careful   bool // only where everything is blank or of a load
 	power     bool // the target may lose what was not flushed
 }
 
@@ -157,7 +158,7 @@ func (j *job) report(ctx context.Context, told io.Writer) (*report, error) {
 		Pattern: load.Pattern(j.Pattern), ReadShare: j.mix, Size: int(j.Size), Depth: j.Depth,
 		Time: j.Runtime, Count: j.count, Warmup: j.Ramp, Rate: j.rate, FlushEach: j.fsync,
 		Span: uint64(j.span), Seed: j.seed, BlockSize: d.block, Capacity: d.capacity,
-		Verify: j.verify, PowerLoss: j.power, Spin: j.poll, CPUs: j.cpus,
+		Verify: j.verify, Careful: j.careful, PowerLoss: j.power, Spin: j.poll, CPUs: j.cpus,
 	}
 	result, err := j.measure(ctx, d, o)
 	if result == nil {

@@ -64,6 +64,27 @@ func validations(cmd *cobra.Command, m *inventory.Model, wanted []string) error 
 	return nil
 }
 
+// writable refuses to let loads write to what is no scratch namespace of the files.
+func writable(m *inventory.Model, wanted []string) error {
+	var all []string
+	for _, t := range m.Targets {
+		for _, s := range t.Scratch() {
+			all = append(all, s.Addr)
+		}
+	}
+	for _, addr := range wanted {
+		if slices.Contains(all, addr) {
+			continue
+		}
+		err := fmt.Errorf("--i-will-write %s: the files have no such namespace with scratch = true", addr)
+		if len(all) == 0 {
+			return usage(hint.Wrap(err, "a validation may write to a namespace only where its block says scratch = true"))
+		}
+		return usage(hint.Wrap(err, "there are %s", strings.Join(all, ", ")))
+	}
+	return nil
+}
+
 // misspelt suggests the flag that was probably meant.
 func misspelt(cmd *cobra.Command, err error) error {
 	unknown := new(pflag.NotExistError)

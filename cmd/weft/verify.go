@@ -21,6 +21,7 @@ type verification struct {
 	throughput bool
 	compare    bool
 	schedule   bool
+	mayWrite   []string // scratch namespaces that loads may overwrite
 }
 
 func (a *app) verifyCmd() *cobra.Command {
@@ -30,8 +31,8 @@ func (a *app) verifyCmd() *cobra.Command {
 		Long: `verify reads from every target over every plane from every initiator, prints the
 latencies, and judges them against the limits of the validation blocks. What
 switch ports and NICs count is read before and after, and judged by how it has
-grown. It only reads. check and output blocks are computed with what the servers'
-kernels have connected. Without names every validation is run, and the way of
+grown. It only reads, but for what --i-will-write names. check and output blocks are
+computed with what the servers' kernels have connected. Without names every validation is run, and the way of
 packets is proven for every pair and plane: that they arrive whole at their full
 length, that the NIC marks them as the class that carries storage, and that the
 switch puts them into the queue of that class. What fails is placed: at a NIC, a
@@ -47,6 +48,12 @@ storage itself, in turn and in random order, with 95 % intervals: of each pair
 whose target has both at the same portal, as transport says. Nothing is opened
 for it. It loads what it measures for a minute or so a pair and size.
 
+A validation whose load writes (probe = "nvme-load" with rw = "randwrite", say)
+OVERWRITES namespaces that the files declare as scratch. It is not run on one that
+--i-will-write does not name, nor where a host that the namespace admits has it
+mounted, partitioned or built upon, or cannot be asked, nor where what is to be
+overwritten is neither blank nor of an earlier load. What it writes it reads back.
+
 No server carries two measured flows at a time; --schedule shows in which rounds
 everything would be measured, without asking anybody.`,
 		RunE: func(cmd *cobra.Command, names []string) error {
@@ -56,6 +63,9 @@ everything would be measured, without asking anybody.`,
 				return err
 			}
 			if err := validations(cmd, m, names); err != nil {
+				return err
+			}
+			if err := writable(m, how.mayWrite); err != nil {
 				return err
 			}
 			if how.schedule {
@@ -76,6 +86,7 @@ everything would be measured, without asking anybody.`,
 	f.Lookup("save-baseline").NoOptDefVal = keptBaseline
 	f.BoolVar(&how.throughput, "throughput", false, "also measure how much goes over every pair and plane, and what that costs")
 	f.BoolVar(&how.compare, "compare", false, "also measure RDMA, TCP and the storage itself in turn at every pair, with what each costs both ends")
+	f.StringArrayVar(&how.mayWrite, "i-will-write", nil, "let loads OVERWRITE this scratch namespace (TARGET/namespace.SUBSYSTEM.ID); may be repeated")
 	f.BoolVar(&how.schedule, "schedule", false, "show what would be measured at the same time")
 	return cmd
 }
@@ -102,7 +113,7 @@ func (a *app) verify(ctx context.Context, p *run.Site, names []string, how verif
 		return err
 	}
 	a.warnMarked(ctx, p)
-	res, err := p.Measure(ctx, prove.Input{Names: names, Baseline: base, Throughput: how.throughput, Compare: how.compare, Path: len(names) == 0, Conclude: len(names) == 0})
+	res, err := p.Measure(ctx, prove.Input{Names: names, Baseline: base, Throughput: how.throughput, Compare: how.compare, MayWrite: how.mayWrite, Path: len(names) == 0, Conclude: len(names) == 0})
 	if err != nil {
 		return err
 	}

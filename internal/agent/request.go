@@ -64,7 +64,7 @@ type LoadRequest struct {
 	NQN       string        `json:"nqn,omitempty"`
 	NSID      uint32        `json:"nsid,omitempty"`
 	Path      string        `json:"path,omitempty"`
-	Pattern   string        `json:"pattern"` // as fio names it; weft asks for "randread" only
+	Pattern   string        `json:"pattern"` // as fio names it; without Work "randread" only
 	Size      uint64        `json:"size"`    // bytes of one command
 	Depth     int           `json:"depth"`
 	Runtime   time.Duration `json:"runtime_ns"`
@@ -72,6 +72,19 @@ type LoadRequest struct {
 	Timeout   time.Duration `json:"timeout_ns"`    // after which a path counts as lost
 	KeepAlive time.Duration `json:"keep_alive_ns"` // timeout
 	Patience  time.Duration `json:"patience_ns"`   // how long commands wait when all paths are lost; 0: not at all
+	Work      *Work         `json:"work,omitempty"`
+}
+
+// Work is what a load does that a validation describes. The reply then has Worked.
+type Work struct {
+	ReadShare int     `json:"read_share"`           // percent of reads in a mixed pattern
+	Queues    int     `json:"queues"`               // each of Depth
+	Rate      float64 `json:"rate,omitempty"`       // commands a second of all queues; 0: as many as go
+	FlushEach int     `json:"flush_each,omitempty"` // a flush after so many writes of a queue; 0: none
+	Span      uint64  `json:"span"`                 // bytes from the beginning, at most
+	// Overwrite is NQN/NSID of what a pattern that writes may overwrite: only where all of
+	// it is blank or of an earlier load, and everything written is read back.
+	Overwrite string `json:"overwrite,omitempty"`
 }
 
 // ProbeRequest sends messages to whoever answers at an address (see
@@ -114,6 +127,24 @@ type LoadResult struct {
 	CPUPerGbit  float64       `json:"cpu_us_per_gbit"` // processor time of the initiator
 	Lost        int           `json:"paths_lost"`
 	Reconnected int           `json:"paths_reconnected"`
+	Worked      *Worked       `json:"worked,omitempty"` // of Work
+}
+
+// Worked is what a load has done, by kind of command.
+type Worked struct {
+	Read    Operations `json:"read"`
+	Write   Operations `json:"write"`
+	Flush   Operations `json:"flush"`
+	Checked int64      `json:"blocks_checked"` // blocks that were read and compared with what was written
+	Bad     int64      `json:"blocks_bad"`     // that were not what they must be
+}
+
+// Operations are commands of one kind that succeeded.
+type Operations struct {
+	Done        int64   `json:"done"`
+	BytesPerSec float64 `json:"bytes_per_second"`
+	IOPS        float64 `json:"iops"`
+	Histogram   string  `json:"histogram,omitempty"` // latency.Histogram, text form; nanoseconds
 }
 
 // A FormatError is a request or reply of another format than this program's.
@@ -145,10 +176,27 @@ func ParseRequest(text []byte) (*Request, error) {
 	if n != 1 {
 		return nil, fmt.Errorf("request: asks for %d things, want 1 of read, load, probe and answer", n)
 	}
-	if r.Load != nil && r.Load.Pattern != "randread" {
-		return nil, fmt.Errorf("request: load with pattern %q: requests do not overwrite anything, want randread", r.Load.Pattern)
+	if r.Load != nil {
+		if err := r.Load.check(); err != nil {
+			return nil, err
+		}
 	}
 	return &r, nil
+}
+
+// check refuses to overwrite what is not named.
+func (l *LoadRequest) check() error {
+	reads := l.Pattern == "randread" || l.Pattern == "read"
+	switch w := l.Work; {
+	case w == nil && l.Pattern != "randread":
+		return fmt.Errorf("request: load with pattern %q: without work nothing is overwritten, want randread", l.Pattern)
+	case w == nil:
+	case reads && w.Overwrite != "":
+		return fmt.Errorf("request: load with pattern %q is to overwrite %s: it only reads", l.Pattern, w.Overwrite)
+	case !reads && (l.Path != "" || w.Overwrite == "" || w.Overwrite != fmt.Sprintf("%s/%d", l.NQN, l.NSID)):
+		return fmt.Errorf("request: load with pattern %q overwrites namespace %d of %q, and overwrite names %q", l.Pattern, l.NSID, l.NQN, w.Overwrite)
+	}
+	return nil
 }
 
 // ParseReply reads a reply.

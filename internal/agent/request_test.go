@@ -26,6 +26,9 @@ func requests() map[string]Request {
 			Size: 4096, Depth: 1, Samples: 1000, Warmup: 100, Timeout: 30 * time.Second}},
 		"load": {Format: RequestFormat, Load: &LoadRequest{Over: way(), Portals: []string{"10.40.1.11:4420", "10.40.2.11:4420"}, NQN: "nqn.2026-11.net.example:st1", NSID: 1,
 			Pattern: "randread", Size: 131072, Depth: 32, Runtime: 10 * time.Second, Ramp: time.Second, Timeout: 30 * time.Second, KeepAlive: 5 * time.Second, Patience: time.Minute}},
+		"work": {Format: RequestFormat, Load: &LoadRequest{Over: way(), Portals: []string{"10.40.1.11:4420"}, NQN: "nqn.2026-11.net.example:st1", NSID: 2,
+			Pattern: "randrw", Size: 4096, Depth: 16, Runtime: time.Second, Ramp: time.Second, Timeout: 30 * time.Second, KeepAlive: 5 * time.Second,
+			Work: &Work{ReadShare: 70, Queues: 4, Rate: 20000, FlushEach: 8, Span: 1 << 30, Overwrite: "nqn.2026-11.net.example:st1/2"}}},
 		"probe":  {Format: RequestFormat, Probe: &ProbeRequest{Over: Way{Transports: []string{"tcp"}, Connect: time.Second}, Portal: "10.40.1.11:18515", Size: 64, Samples: 100, Runtime: time.Minute}},
 		"answer": {Format: RequestFormat, Answer: &AnswerRequest{Over: Way{Transports: []string{"rdma"}, Connect: time.Second}, Listen: "10.40.1.11:18515"}},
 	}
@@ -37,6 +40,9 @@ func replies() map[string]Reply {
 			Remote: "10.40.1.11:4420", NQN: "nqn.2026-11.net.example:st1", NSID: 1, Op: "read", Size: 4096, Depth: 1, Samples: 1000, Bytes: 4505600, Elapsed: 1e9, Histogram: "1 10:1000"}},
 		"loaded": {Format: RequestFormat, Version: "v1.2.3", Error: "load: 2 commands failed", Load: &LoadResult{Transport: "rdma", Mode: "event", Reads: 1000, Failed: 2,
 			BytesPerSec: 1e9, IOPS: 7629.4, Longest: time.Millisecond, CPUPerGbit: 12.5, Lost: 1, Reconnected: 1}},
+		"worked": {Format: RequestFormat, Version: "v1.2.3", Load: &LoadResult{Transport: "tcp", Mode: "event", Reads: 700,
+			BytesPerSec: 1e9, IOPS: 7629.4, Longest: time.Millisecond, CPUPerGbit: 12.5,
+			Worked: &Worked{Read: Operations{700, 7e8, 5340, "1 10:700"}, Write: Operations{300, 3e8, 2289, "1 20:300"}, Flush: Operations{Done: 37}, Checked: 4096}}},
 		"refused": {Format: RequestFormat, Version: "v1.2.3", Error: "the device is gone", Hint: "get one"},
 	}
 }
@@ -79,14 +85,17 @@ func TestRequestGolden(t *testing.T) {
 
 func TestRequestIsClosed(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
-		"nothing":        {"", "unexpected end"},
-		"another format": {`{"format":2,"newer":{}}`, "format 2"},
-		"unknown field":  {`{"format":1,"answer":{"over":{"transports":["tcp"],"connect_ns":1},"listen":"x","forever":true}}`, `unknown field "forever"`},
-		"nothing asked":  {`{"format":1}`, "asks for 0 things"},
-		"two things":     {`{"format":1,"read":{},"answer":{}}`, "asks for 2 things"},
-		"writes":         {`{"format":1,"load":{"pattern":"randwrite"}}`, "do not overwrite"},
-		"something else": {`{"format":1,"answer":{}} x`, "invalid character"},
-		"too long":       {`{"format":1,"x":"` + strings.Repeat("x", requestMost) + `"}`, "at most"},
+		"nothing":          {"", "unexpected end"},
+		"another format":   {`{"format":2,"newer":{}}`, "format 2"},
+		"unknown field":    {`{"format":1,"answer":{"over":{"transports":["tcp"],"connect_ns":1},"listen":"x","forever":true}}`, `unknown field "forever"`},
+		"nothing asked":    {`{"format":1}`, "asks for 0 things"},
+		"two things":       {`{"format":1,"read":{},"answer":{}}`, "asks for 2 things"},
+		"writes":           {`{"format":1,"load":{"pattern":"randwrite"}}`, "nothing is overwritten"},
+		"writes elsewhere": {`{"format":1,"load":{"pattern":"randwrite","nqn":"nqn.a","nsid":1,"work":{"queues":1,"overwrite":"nqn.a/2"}}}`, `overwrites namespace 1 of "nqn.a", and overwrite names "nqn.a/2"`},
+		"writes a path":    {`{"format":1,"load":{"pattern":"randwrite","path":"/dev/sda","nqn":"n","nsid":1,"work":{"queues":1,"overwrite":"n/1"}}}`, `overwrites`},
+		"reads to write":   {`{"format":1,"load":{"pattern":"randread","nqn":"n","nsid":1,"work":{"queues":1,"overwrite":"n/1"}}}`, `it only reads`},
+		"something else":   {`{"format":1,"answer":{}} x`, "invalid character"},
+		"too long":         {`{"format":1,"x":"` + strings.Repeat("x", requestMost) + `"}`, "at most"},
 	} {
 		if _, err := ParseRequest([]byte(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)

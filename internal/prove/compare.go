@@ -87,6 +87,8 @@ type comparing struct {
 	samples, depth int
 	runtime        time.Duration
 	before         []*inventory.Before
+	sampled        bool
+	asked          []*inventory.Validation
 }
 
 // compares reports whether a validation has something compared.
@@ -108,7 +110,7 @@ func compareWanted(validations []*inventory.Validation, anyway bool) *comparing 
 	if len(asked) == 0 {
 		return nil
 	}
-	w := new(comparing)
+	w := &comparing{asked: asked, sampled: sampled(asked)}
 	for _, v := range asked {
 		w.samples, w.depth, w.runtime = max(w.samples, v.Samples), max(w.depth, v.Depth), max(w.runtime, v.Runtime)
 		w.sizes = append(w.sizes, v.Sizes...)
@@ -151,10 +153,15 @@ type contender struct {
 // contests are what is to be compared between pairs that are there.
 func (r *run) contests(w *comparing) []*contest {
 	var out []*contest
-	for _, f := range readFlows(r.in.Model, nil) {
-		if f.local || r.in.There != nil && !r.in.There(f.from, f.target) {
-			continue
+	all := slices.DeleteFunc(readFlows(r.in.Model, nil), func(f flow) bool { return f.local || r.in.There != nil && !r.in.There(f.from, f.target) })
+	some := all
+	if w.sampled {
+		some = sample(all)
+		for _, v := range w.asked {
+			r.left = append(r.left, leftOut(v, all, some)...)
 		}
+	}
+	for _, f := range some {
 		for _, size := range w.sizes {
 			f.size, f.samples = size, w.samples
 			c := &contest{flow: f, Comparison: &Comparison{Initiator: f.from.Addr, Target: f.target.Addr, Size: size, Depth: w.depth, Runtime: w.runtime}}

@@ -69,7 +69,12 @@ func flows(m *inventory.Model, validations []*inventory.Validation, named bool) 
 }
 
 func readFlows(m *inventory.Model, validations []*inventory.Validation) []flow {
-	sizes, samples := wanted(validations, readProbe)
+	return flowsOf(m, validations, readProbe)
+}
+
+// flowsOf are the reads at the sizes that validations with a probe ask for.
+func flowsOf(m *inventory.Model, validations []*inventory.Validation, probe string) []flow {
+	sizes, samples := wanted(validations, probe)
 	var out []flow
 	seen := map[*inventory.Target]bool{}
 	for _, i := range m.Initiators {
@@ -130,6 +135,9 @@ type run struct {
 
 	asking   *observer // made when something is asked first
 	measured *Result   // nil: nothing was
+
+	left []Judgement    // what a sample of flows leaves out
+	only map[wayTo]bool // ways that are proven; nil: all
 }
 
 // measure runs the flows round by round. Rows stand in the order of the flows.

@@ -60,6 +60,7 @@ func judge(res *Result, v *inventory.Validation, base *Baseline, unknown unknown
 // The probes of validations.
 const (
 	readProbe   = "nvme-read"
+	loadProbe   = "nvme-load"
 	verbsProbe  = "verbs"  // messages over RDMA, as ib_send_lat
 	socketProbe = "socket" // messages over TCP
 )
@@ -76,7 +77,7 @@ func measured(v *inventory.Validation) bool {
 func unjudged(res *Result, validations []*inventory.Validation, later bool) {
 	for _, v := range validations {
 		for _, m := range v.Metrics {
-			if !measures(v, m) && !counted(m) && !compared(v, m) {
+			if !measures(v, m) && !counted(m) && !compared(v, m) && !loaded(v, m) {
 				res.Judgements = append(res.Judgements, Judgement{Validation: v.Name, Metric: m.Name, Pair: v.Addr,
 					Verdict: Inconclusive, Why: "described, not yet measured"})
 			}
@@ -86,9 +87,9 @@ func unjudged(res *Result, validations []*inventory.Validation, later bool) {
 		}
 		why := "there is nothing in it to judge"
 		switch {
-		case (measured(v) || compares(v)) && later:
+		case (measured(v) || compares(v) || loads(v)) && later:
 			why = ErrNoPair.Error()
-		case measured(v) || compares(v):
+		case measured(v) || compares(v) || loads(v):
 			why = "nothing of it could be measured: no initiator connects to a target that its probe reaches"
 		}
 		res.Judgements = append(res.Judgements, Judgement{Validation: v.Name, Metric: "all", Pair: v.Addr, Verdict: Inconclusive, Why: why})
@@ -111,7 +112,7 @@ func Notes(m *inventory.Model) []plan.Note {
 				if _, err := parseSource(metric.Source); err != nil {
 					not = append(not, metric.Name+" ("+err.Error()+")")
 				}
-			case !measures(v, metric) && !compared(v, metric):
+			case !measures(v, metric) && !compared(v, metric) && !loaded(v, metric):
 				not = append(not, metric.Name)
 			}
 		}

@@ -1,5 +1,5 @@
 // Package prove measures what a fabric does and judges it against limits. It
-// only reads from namespaces.
+// only reads from namespaces, but for loads that write to scratch ones.
 package prove
 
 import (
@@ -102,6 +102,7 @@ type Result struct {
 	Judgements []Judgement   `json:"judgements"`
 	Throughput []*Throughput `json:"throughput,omitempty"` // where it was asked for
 	Compared   []*Comparison `json:"compared,omitempty"`   // where it was asked for
+	Loads      []*Load       `json:"loads,omitempty"`      // that validations make
 	Before     *Reading      `json:"before,omitempty"`     // what devices had counted; nil: not asked
 	After      *Reading      `json:"after,omitempty"`
 	Checks     []Check       `json:"checks,omitempty"`
@@ -163,6 +164,12 @@ type Input struct {
 	// do, and without the function everywhere.
 	Witness func(*inventory.Server) Witness
 
+	// MayWrite are the scratch namespaces that loads may overwrite, by their address.
+	MayWrite []string
+	// Uses asks a server what it does with a namespace: mounts, partitions, holders. nil:
+	// nobody can be asked, so nothing is overwritten.
+	Uses func(ctx context.Context, s *inventory.Server, h remote.Host, uuid string) ([]string, error)
+
 	beat time.Duration // between signs of life; 0: beatInterval
 	// Conclude also judges the checks and computes the outputs.
 	Conclude bool
@@ -184,6 +191,9 @@ func Run(ctx context.Context, in Input) (*Result, error) {
 	r := &run{in: in, hosts: hosts{dial: in.Host}}
 	all := flows(in.Model, validations, len(in.Names) > 0)
 	flows := slices.DeleteFunc(slices.Clone(all), func(f flow) bool { return in.There != nil && !in.There(f.from, f.target) })
+	if thinned, left := thin(flows, validations); len(left) > 0 {
+		flows, r.left, r.only = thinned, left, only(thinned)
+	}
 	switch later := len(all) > 0 && len(flows) == 0; {
 	case len(in.Names) > 0 && !slices.ContainsFunc(validations, measured):
 		// Nothing of what was asked for needs a probe.
@@ -211,6 +221,9 @@ func (r *run) prove(ctx context.Context, validations []*inventory.Validation, fl
 		res.Compared = r.compare(ctx, w)
 		res.Judgements = failedCompared(res.Compared)
 	}
+	var left []Judgement
+	res.Loads, left = r.loadAll(ctx, validations)
+	res.Judgements = append(append(res.Judgements, r.left...), left...)
 	if counting {
 		if err := r.dwell(ctx, res.Before); err != nil {
 			return nil, err
@@ -226,6 +239,7 @@ func (r *run) prove(ctx context.Context, validations []*inventory.Validation, fl
 	for _, v := range validations {
 		judge(res, v, in.Baseline, unknown)
 		judgeCompared(res, v, unknown)
+		judgeLoads(res, v, unknown)
 		r.judgeCounters(res, v, unknown)
 	}
 	if len(flows) > 0 && !slices.ContainsFunc(validations, reads) {
@@ -269,8 +283,11 @@ func (res *Result) take(rows []*Row) {
 func (r *run) judgePaths(ctx context.Context, res *Result, validations []*inventory.Validation) {
 	in := r.in
 	ways := legs(in.Model, in.There)
+	if r.only != nil {
+		ways = slices.DeleteFunc(ways, func(l leg) bool { return !r.only[l.way()] })
+	}
 	place(res, ways)
-	res.Judgements = append(res.Judgements, fallenBack(res.Rows)...)
+	res.Judgements = append(res.Judgements, fallenBack(append(slices.Clone(res.Rows), asRows(res.Loads)...))...)
 	if in.Path || in.Classes {
 		res.Judgements = append(res.Judgements, r.testified(ctx)...)
 	}
@@ -352,7 +369,7 @@ func (res *Result) Add(other *Result) {
 func (res *Result) Join(other *Result) {
 	first := res.Verdict == ""
 	res.Rows, res.Local = append(res.Rows, other.Rows...), append(res.Local, other.Local...)
-	res.Compared = append(res.Compared, other.Compared...)
+	res.Compared, res.Loads = append(res.Compared, other.Compared...), append(res.Loads, other.Loads...)
 	res.Before, res.After = res.Before.join(other.Before), res.After.join(other.After)
 	if first {
 		res.NotYet = other.NotYet

@@ -12,12 +12,24 @@ func Schedule(m *inventory.Model, names []string) ([]Round, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := flows(m, validations, len(names) > 0)
+	all, _ := thin(flows(m, validations, len(names) > 0), validations)
 	var out []Round
 	for _, round := range rounds(all) {
 		var r Round
 		for _, i := range round {
 			r = append(r, all[i].String())
+		}
+		out = append(out, r)
+	}
+	list, _ := loadings(m, validations, nil)
+	var ends []flow
+	for _, l := range list {
+		ends = append(ends, l.flow)
+	}
+	for _, round := range rounds(ends) {
+		var r Round
+		for _, i := range round {
+			r = append(r, list[i].Pair()+" ("+list[i].v.Name+")")
 		}
 		out = append(out, r)
 	}

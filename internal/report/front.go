@@ -190,7 +190,7 @@ func (r *Report) gates() (out []gateLine, more int) {
 		}
 		out = append(out, g)
 	}
-	order := map[prove.Verdict]int{prove.Fail: 0, prove.Inconclusive: 1, prove.Pass: 2}
+	order := map[prove.Verdict]int{prove.Fail: 0, prove.Inconclusive: 1, prove.NotMeasured: 2, prove.Pass: 3}
 	slices.SortStableFunc(out, func(a, b gateLine) int { return cmp.Compare(order[a.Verdict], order[b.Verdict]) })
 	n := min(len(out), mostGates)
 	return out[:n], len(out) - n

@@ -35,7 +35,7 @@ func cell(s string) string {
 
 // Mark is a verdict for people: never a colour alone.
 func Mark(v prove.Verdict) string {
-	return map[prove.Verdict]string{prove.Pass: "✓ pass", prove.Fail: "✗ fail", prove.Inconclusive: "? inconclusive"}[v]
+	return map[prove.Verdict]string{prove.Pass: "✓ pass", prove.Fail: "✗ fail", prove.Inconclusive: "? inconclusive", prove.NotMeasured: "– not measured"}[v]
 }
 
 // Markdown writes the report for a pull request or a ticket.
@@ -143,6 +143,7 @@ func markdownResult(p *printer, res *prove.Result) {
 	for _, text := range view.Degraded(res) {
 		p.line("\n**%s**", cell(text))
 	}
+	markdownLoads(p, res.Loads)
 	markdownCompared(p, res.Compared)
 	if len(res.Rows) == 0 {
 		return
@@ -165,6 +166,33 @@ func markdownResult(p *printer, res *prove.Result) {
 			continue
 		}
 		p.line("| %s | %s | %s | %s | %.3g | %.0f | %.0f | %s |", cell(t.Initiator), cell(t.Target), t.Plane, t.Transport, t.BitsPerSec/1e9, t.IOPS, t.CPUPerGbit, targetCPU(t))
+	}
+}
+
+// markdownLoads writes what loads have done.
+func markdownLoads(p *printer, list []*prove.Load) {
+	for i, l := range list {
+		if i == 0 {
+			p.line("\n| initiator | target | plane | over | load | | p50 | p99 | p99.9 | IOPS | Gbit/s |\n|---|---|---|---|---|---|---|---|---|---|---|")
+		}
+		words := l.Validation + ": " + view.LoadWords(l)
+		if l.Why != "" {
+			p.line("| %s | %s | %s | %s | %s | %s | | | | | |", cell(l.Initiator), cell(l.Target), l.Plane, l.Transport, cell(words), cell("not measured: "+l.Why))
+			continue
+		}
+		for _, k := range view.LoadKinds(l) {
+			rate, gbit := "", ""
+			if k.IOPS > 0 {
+				rate, gbit = fmt.Sprintf("%.0f", k.IOPS), fmt.Sprintf("%.3g", k.Gbit)
+			}
+			p.line("| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |", cell(l.Initiator), cell(l.Target), l.Plane, l.Transport, cell(words), k.Name,
+				view.Duration(k.P50), view.Duration(k.P99), view.Duration(k.P999), rate, gbit)
+		}
+	}
+	for _, l := range list {
+		if l.Checked > 0 {
+			p.line("\n%s: %d blocks of %s were read back and compared, %d of them bad", cell(l.Pair()), l.Checked, cell(l.Scratch), l.Bad)
+		}
 	}
 }
 

@@ -271,8 +271,11 @@ func Lines(res *prove.Result) []Line {
 			}
 			l.Bad = append(l.Bad, j)
 		}
-		if l.Worst != "" && !passed && l.Verdict == prove.Inconclusive {
+		switch {
+		case l.Worst != "" && !passed && l.Verdict == prove.Inconclusive:
 			l.Worst, l.Limit = "not known", "–"
+		case !passed && l.Verdict == prove.Pass: // no place is measured
+			l.Verdict, l.Worst, l.Limit = prove.NotMeasured, "", ""
 		}
 		out = append(out, l)
 	}

@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"fmt"
 
 	"weft/internal/prove"
 	"weft/internal/remote"
@@ -18,6 +19,7 @@ func (s *Site) Measure(ctx context.Context, in prove.Input) (*prove.Result, erro
 	hosts := s.Logins()
 	defer hosts.End()
 	in.Model, in.Emit, in.Host, in.Attached, in.Switch, in.NICs, in.Witness = s.Model, s.Input.Emit, hosts.Host, s.Attached, s.counted, s.countNICs, s.witness
+	in.Uses = s.uses
 	if s.access.Hollow != nil {
 		in.Hollow = s.access.Hollow()
 	}
@@ -90,6 +92,18 @@ func (s *Site) Attached(ctx context.Context, h remote.Host, i *inventory.Initiat
 		return nil, err
 	}
 	return &prove.Attached{LivePaths: p.Fewest(), Devices: p.Devices}, nil
+}
+
+// uses asks a server what it does with the namespace of a UUID.
+func (s *Site) uses(ctx context.Context, server *inventory.Server, h remote.Host, uuid string) ([]string, error) {
+	os, err := s.system(server, host.Probing)
+	if err != nil {
+		return nil, err
+	}
+	if os.Probe.Uses == nil {
+		return nil, fmt.Errorf("weft does not know how to ask %s", os.Name)
+	}
+	return os.Probe.Uses(ctx, h, uuid)
 }
 
 // Cutter is how links of a server are cut.

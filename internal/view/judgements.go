@@ -81,6 +81,9 @@ func Passed(js []prove.Judgement) string {
 			off++
 		}
 	}
+	if off == len(js) {
+		return string(prove.NotMeasured)
+	}
 	text := fmt.Sprintf("%d of %d pass", passed, len(js)-off)
 	if off > 0 {
 		text += fmt.Sprintf(", %d not measured", off)
@@ -124,6 +127,9 @@ func places(js []prove.Judgement, of func(prove.Judgement) string) string {
 
 func verdict(s Style, js []prove.Judgement) string {
 	out := prove.Pass
+	if !slices.ContainsFunc(js, func(j prove.Judgement) bool { return j.Verdict != prove.NotMeasured }) {
+		return s.dress(faint, "–")
+	}
 	for _, j := range js {
 		if j.Verdict == prove.Fail {
 			return s.dress(red, "✗")

@@ -47,6 +47,7 @@ func Verify(w io.Writer, r *prove.Result, s Style) {
 	}
 	throughputs(w, s, r)
 	compared(w, s, r)
+	loads(w, s, r.Loads)
 	judgements(w, s, r)
 	checks(w, s, r.Checks)
 	concluded(w, s, r)
@@ -181,6 +182,8 @@ func Measured(probe string, size int) string {
 	switch probe {
 	case "":
 		return Size(size) + " reads"
+	case "nvme-load":
+		return Size(size) + " commands of a load"
 	case "verbs":
 		return Size(size) + " sends over RDMA without NVMe, half of a round trip"
 	}

@@ -65,8 +65,8 @@ func benign() map[string]string {
 		"target.subsystem.namespace.uuid": "123e4567-e89b-42d3-a456-426614174000",
 		"initiator.hostnqn":               "nqn.2026-11.net.example:host",
 		"validation.metric":               "p99", "validation.metric.source": "switch.port.drops", "validation.metric.unit": "ratio",
-		"validation.before.device": "/dev/disk/by-id/nvme-eui.1",
-		"validation.metric.max":    "30us", "validation.metric.regression": "10%",
+		"validation.before.device": "/dev/disk/by-id/nvme-eui.1", "validation.span": "1GiB",
+		"validation.metric.max": "30us", "validation.metric.regression": "10%",
 		"rollout.phase": "first", "rollout.phase.batch": "1", "rollout.phase.select": "remaining",
 		"rollout.phase.window": "22:00-04:00 UTC", "rollout.phase.approve": "manual",
 	}

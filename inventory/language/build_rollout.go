@@ -14,7 +14,11 @@ func (b *builder) validation(o *object) {
 		Pairs: b.text(o, "pairs"),
 	}
 	v.Compare = b.texts(o, "compare")
-	if len(v.Compare) > 0 {
+	if v.Probe == "nvme-load" {
+		v.Load = &inventory.Load{Pattern: b.text(o, "rw"), ReadShare: b.integer(o, "read_share"), Queues: b.integer(o, "queues"),
+			Rate: float64(b.integer(o, "rate")), FlushEach: b.integer(o, "fsync"), Span: unitOf(b, o, "span", parseSize)}
+	}
+	if len(v.Compare) > 0 || v.Load != nil {
 		v.Depth, v.Runtime = b.integer(o, "depth"), unitOf(b, o, "runtime", parseDuration)
 	}
 	if c := o.child("before"); c != nil {

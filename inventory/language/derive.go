@@ -40,7 +40,7 @@ func derivedProbeNQN(e *evaluator, o *object) cty.Value {
 // what is lost may be only the large ones.
 func derivedSizes(e *evaluator, o *object) cty.Value {
 	sizes := []string{"4KiB"}
-	if p := e.attr(o, "probe"); p.IsKnown() && !p.IsNull() && p.AsString() != "nvme-read" {
+	if p := e.attr(o, "probe"); p.IsKnown() && !p.IsNull() && !strings.HasPrefix(p.AsString(), "nvme-") {
 		sizes = []string{"64B", "512B", "4KiB", "64KiB"}
 	}
 	var list []cty.Value

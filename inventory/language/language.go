@@ -247,13 +247,20 @@ func initiatorSchema() *schema {
 
 func validationSchema() *schema {
 	return referred("name", attrs{
-		"probe":   opt(oneOf("nvme-read", "verbs", "socket")),
-		"pairs":   opt(oneOf("all")).orText("all"),
+		"probe":   opt(oneOf("nvme-read", "nvme-load", "verbs", "socket")),
+		"pairs":   opt(oneOf("all", "sampled")).orText("all"),
 		"sizes":   opt(sizeList()).orDerived(derivedSizes),
 		"samples": opt(integer(1, 1e9)).orNumber(20000),
 		"compare": opt(wordList("rdma", "tcp", "local")),
 		"depth":   opt(integer(1, 128)).orNumber(16),
 		"runtime": opt(duration()).orText("1s"),
+
+		"rw":         opt(oneOf("read", "write", "rw", "randread", "randwrite", "randrw", "database")).orText("randread"),
+		"read_share": opt(integer(0, 100)).orNumber(70),
+		"queues":     opt(integer(1, 64)).orNumber(1),
+		"rate":       opt(integer(1, 1e9)),
+		"fsync":      opt(integer(1, 1e9)),
+		"span":       opt(size()).orText("1GiB"),
 
 		"baseline": observed(),
 	}, blocks{

@@ -112,6 +112,7 @@ const (
 
 	Metric     Code = "WF-VAL-001"
 	NoBaseline Code = "WF-VAL-002"
+	Load       Code = "WF-VAL-003"
 
 	Duration Code = "WF-TIM-001"
 )

@@ -35,7 +35,7 @@ func (c *checker) durations() {
 		}
 	}
 	for _, v := range c.Validations {
-		if len(v.Compare) > 0 && !v.Incomplete && (v.Runtime < minRuntime || v.Runtime > maxRuntime) {
+		if (len(v.Compare) > 0 || v.Load != nil) && !v.Incomplete && (v.Runtime < minRuntime || v.Runtime > maxRuntime) {
 			c.refuse(problem.Duration, &v.Block, "runtime", "out of range", "runtime is %s; from %s to %s make sense, as kernels count processor time in ticks of 10 ms.", v.Runtime, minRuntime, maxRuntime)
 		}
 		for _, m := range v.Metrics {

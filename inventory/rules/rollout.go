@@ -11,6 +11,7 @@ func (c *checker) validations() {
 	for _, v := range c.Validations {
 		if !v.Incomplete {
 			c.compares(v)
+			c.load(v)
 		}
 		for _, m := range v.Metrics {
 			if !v.Incomplete && !m.Incomplete {
@@ -25,8 +26,8 @@ func (c *checker) validations() {
 func (c *checker) compares(v *inventory.Validation) {
 	if len(v.Compare) == 0 {
 		for _, attr := range []string{"depth", "runtime"} {
-			if v.Writes(attr) {
-				c.refuse(problem.Metric, &v.Block, attr, "without effect", `%s says how is compared: it goes with compare = ["rdma", "tcp", "local"].`, attr)
+			if v.Writes(attr) && v.Load == nil {
+				c.refuse(problem.Metric, &v.Block, attr, "without effect", `%s says how is compared, or how much a load does: it goes with compare = ["rdma", "tcp", "local"] or probe = "nvme-load".`, attr)
 			}
 		}
 		if v.Before != nil {
@@ -74,12 +75,16 @@ func (c *checker) comparing(v *inventory.Validation, m *inventory.Metric) {
 // metric checks that a metric can be measured and has something to be judged
 // by.
 func (c *checker) metric(v *inventory.Validation, m *inventory.Metric) {
-	if m.Source == "" && slices.Contains(inventory.CompareMetrics(), m.Name) {
+	switch {
+	case m.Source == "" && v.Load != nil && slices.Contains(inventory.ProbeMetrics(v.Probe), m.Name):
+		c.loading(v, m)
+		return
+	case m.Source == "" && slices.Contains(inventory.CompareMetrics(), m.Name):
 		c.comparing(v, m)
 		return
 	}
 	if m.HasMin {
-		c.refuse(problem.Metric, &m.Block, "min", "no least of this", "min goes with what compares: %s. Of all else less is better, and max limits it.", problem.OrList(inventory.CompareMetrics()))
+		c.refuse(problem.Metric, &m.Block, "min", "no least of this", "min goes with what compares: %s, and with throughput and iops of a load. Of all else less is better, and max limits it.", problem.OrList(inventory.CompareMetrics()))
 		return
 	}
 	if !m.HasMax && m.Regression == 0 {
@@ -105,7 +110,7 @@ func (c *checker) metric(v *inventory.Validation, m *inventory.Metric) {
 	case !slices.Contains(known, m.Name):
 		c.refuse(problem.Metric, &m.Block, "", "an unknown metric", "%q is none of %s and has no source.%s", m.Name, problem.OrList(known), problem.DidYouMean(m.Name, known))
 	case v.Probe == "":
-		c.refuse(problem.Metric, &m.Block, "", "nothing measures this", `%s is measured by a probe: give %s probe = "nvme-read", "verbs" or "socket".`, m.Name, v.Addr)
+		c.refuse(problem.Metric, &m.Block, "", "nothing measures this", `%s is measured by a probe: give %s probe = "nvme-read", "nvme-load", "verbs" or "socket".`, m.Name, v.Addr)
 	case m.HasMax && m.Limit == nil && m.Duration != (m.Name != "errors"):
 		c.refuse(problem.Metric, &m.Block, "max", "a limit of another kind", `A latency has a limit such as "30us"; errors are counted.`)
 	case sized && !slices.Contains(v.Sizes, m.Size):
@@ -209,11 +214,16 @@ func (c *checker) anyOther(selected map[string]int) bool {
 
 func (c *checker) phase(p *inventory.Phase) {
 	for _, list := range []struct {
-		attr  string
-		names int
-	}{{"gate", len(p.Gate)}, {"record", len(p.Record)}} {
-		if written := p.Writes(list.attr); written && list.names == 0 {
+		attr string
+		of   []*inventory.Validation
+	}{{"gate", p.Gate}, {"record", p.Record}} {
+		if written := p.Writes(list.attr); written && len(list.of) == 0 {
 			c.refuse(problem.NoGate, &p.Block, list.attr, "names no validation", "%s is written, but no validation is left in it, so nothing would be judged.", list.attr)
+		}
+		for _, v := range list.of {
+			if v.Load != nil && v.Load.Overwrites() {
+				c.refuse(problem.Load, &p.Block, list.attr, "a rollout does not write", "%s writes to scratch namespaces, which weft verify --i-will-write allows one by one: run it with weft verify, or gate with a load that reads.", v.Addr)
+			}
 		}
 	}
 	selects := p.Writes("select")

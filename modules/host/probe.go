@@ -23,6 +23,9 @@ type Prober struct {
 	Attached func(context.Context, remote.Host, *inventory.Initiator) (*Paths, error)
 	// Live are the connections that are live, whoever made them.
 	Live func(context.Context, remote.Host) ([]LivePath, error)
+	// Uses is what it does with the namespace of a UUID, in words: what is mounted, built
+	// on it, or swap, and partitions. nil: it cannot be asked.
+	Uses func(ctx context.Context, h remote.Host, uuid string) ([]string, error)
 }
 
 // Paths are what a machine's kernel has of the connections of an initiator.

@@ -27,7 +27,7 @@ func OS() *host.OS {
 		Health:  &host.Examiner{Looks: healthLooks, Parse: tellHealth},
 
 		Counters: readCounters,
-		Probe:    &host.Prober{Attached: nvme.ReadPaths, Live: nvme.ReadLivePaths},
+		Probe:    &host.Prober{Attached: nvme.ReadPaths, Live: nvme.ReadLivePaths, Uses: nvme.ReadUses},
 		Cut:      &host.Cutter{Cut: cutLink, How: cutHow},
 	}
 }

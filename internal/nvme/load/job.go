@@ -11,8 +11,12 @@ import (
 
 // A job is one lane's share of the load: a part of the span that is its own.
 type job struct {
-	r      *run
-	lane   Lane
+	r    *run
+	lane Lane
+
+	pattern   Pattern
+	flushEach int
+
 	first  uint64 // place
 	places uint64
 	blocks int // of a place
@@ -46,14 +50,21 @@ type slot struct {
 func newJob(r *run, lane Lane, index, jobs int) *job {
 	all := r.o.Span / uint64(r.o.Size)
 	first, end := all*uint64(index)/uint64(jobs), all*uint64(index+1)/uint64(jobs)
+	depth, pattern, flushEach := r.o.Depth, r.o.Pattern, r.o.FlushEach
+	if pattern == Database {
+		if pattern = RandMix; index == 0 {
+			depth, pattern, flushEach = 1, SeqWrite, 1
+		}
+	}
 	j := &job{
+		pattern: pattern, flushEach: flushEach,
 		r: r, lane: lane, first: first, places: end - first, blocks: r.o.Size / r.o.BlockSize,
-		rng: rand.NewPCG(r.o.Seed, uint64(index)), slots: make([]slot, r.o.Depth), done: make([]initiator.Done, r.o.Depth),
+		rng: rand.NewPCG(r.o.Seed, uint64(index)), slots: make([]slot, depth), done: make([]initiator.Done, depth),
 		result: newResult(),
 		left:   r.o.Count*int64(index+1)/int64(jobs) - r.o.Count*int64(index)/int64(jobs),
 	}
 	apart := r.o.apart(lane)
-	slab := Aligned((r.o.Depth-1)*apart + r.o.Size)
+	slab := Aligned((depth-1)*apart + r.o.Size)
 	for i := range j.slots {
 		j.slots[i].buf = slab[i*apart:][:r.o.Size:r.o.Size]
 		j.free = append(j.free, i)
@@ -185,7 +196,7 @@ func (j *job) choose() uint8 {
 		return wire.OpFlush
 	}
 	op := wire.OpRead
-	switch o.Pattern {
+	switch j.pattern {
 	case SeqWrite, RandWrite:
 		op = wire.OpWrite
 	case SeqMix, RandMix:
@@ -193,8 +204,8 @@ func (j *job) choose() uint8 {
 			op = wire.OpWrite
 		}
 	}
-	if op == wire.OpWrite && o.FlushEach > 0 {
-		if j.writes++; j.writes >= o.FlushEach {
+	if op == wire.OpWrite && j.flushEach > 0 {
+		if j.writes++; j.writes >= j.flushEach {
 			j.writes, j.flushing = 0, true
 		}
 	}
@@ -206,7 +217,7 @@ func (j *job) choose() uint8 {
 func (j *job) place() uint64 {
 	for {
 		p := j.next
-		if j.r.o.Pattern.random() {
+		if j.pattern.random() {
 			p = j.random()
 		} else {
 			j.next = (j.next + 1) % j.places

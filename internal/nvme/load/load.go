@@ -51,18 +51,22 @@ const (
 	RandRead  Pattern = "randread"
 	RandWrite Pattern = "randwrite"
 	RandMix   Pattern = "randrw"
+
+	// Database is none of fio's: the first job writes in sequence, one at a time, and
+	// flushes after each write, as a log; the others mix reads and writes of pages.
+	Database Pattern = "database"
 )
 
 // Patterns are all of them.
 func Patterns() []string {
-	return []string{string(SeqRead), string(SeqWrite), string(SeqMix), string(RandRead), string(RandWrite), string(RandMix)}
+	return []string{string(SeqRead), string(SeqWrite), string(SeqMix), string(RandRead), string(RandWrite), string(RandMix), string(Database)}
 }
 
 // Writes reports whether the pattern overwrites what is there.
 func (p Pattern) Writes() bool { return p != SeqRead && p != RandRead }
 
 // mixes reports whether the pattern reads and writes.
-func (p Pattern) mixes() bool { return p == SeqMix || p == RandMix }
+func (p Pattern) mixes() bool { return p == SeqMix || p == RandMix || p == Database }
 
 func (p Pattern) random() bool { return strings.HasPrefix(string(p), "rand") }
 
@@ -84,6 +88,10 @@ type Options struct {
 	Capacity  uint64 // of the device, bytes
 
 	Verify bool // every block is checked; see verify.go
+
+	// Careful refuses to begin where anything that is to be overwritten, or the end of
+	// the device, is neither blank nor of blocks that a verified load has written.
+	Careful bool
 
 	// PowerLoss has Verify allow for a device that loses what was not flushed
 	// whenever a path is lost. Lanes must then say when (see Lossy).
@@ -116,6 +124,10 @@ func (o Options) Validate(jobs int) error {
 		return errors.New("neither a time nor a count ends the load")
 	case o.Time < 0 || o.Count < 0 || o.Warmup < 0 || o.Rate < 0 || o.FlushEach < 0:
 		return errors.New("a negative time, count, rate or flush interval")
+	case o.Pattern == Database && (jobs < 2 || o.FlushEach != 0):
+		return fmt.Errorf("a database of %d jobs that flushes every %d writes, want a log, which flushes each, and pages", jobs, o.FlushEach)
+	case o.Careful && !o.Verify:
+		return errors.New("what is careful writes blocks that can be told, so it is verified")
 	case o.PowerLoss && (!o.Verify || o.FlushEach == 0):
 		return errors.New("only a load that is verified and has flushes can survive the loss of what was not flushed")
 	case o.Span/uint64(o.Size) < uint64(jobs*o.Depth):

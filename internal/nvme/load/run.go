@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -65,6 +66,12 @@ type run struct {
 // phases fills the device where blocks are verified, runs the load, and reads
 // everything back.
 func (r *run) phases(jobs []*job) error {
+	if r.o.Careful {
+		r.each(jobs, (*job).look)
+		if slices.ContainsFunc(jobs, func(j *job) bool { return j.err != nil }) || r.stop.Load() {
+			return nil // said by the job, or by the context
+		}
+	}
 	if r.o.Verify {
 		r.each(jobs, (*job).fill)
 	}

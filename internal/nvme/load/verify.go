@@ -141,6 +141,9 @@ type checks struct {
 	last  []uint32 // sent
 	seen  []bool   // acked was read
 
+	looking bool   // at what is there before anything is written
+	foreign string // the first that is neither blank nor of a load
+
 	flushed flushed
 }
 
@@ -175,6 +178,8 @@ func (k *checks) end(j *job, s *slot, failed error) {
 	k.busy[p] = false
 	switch {
 	case failed != nil:
+	case k.looking:
+		k.lookAt(j, s)
 	case s.op == wire.OpWrite:
 		k.acked[p], k.seen[p] = k.last[p], false
 	default:

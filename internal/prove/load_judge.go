@@ -1,0 +1,107 @@
+package prove
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"weft/inventory"
+)
+
+// integrity is the metric that nobody declares: blocks that were not what had been written.
+const integrity = "integrity"
+
+// judgeLoads holds what loads have done against the metrics of their validation. Whatever
+// it limits, commands that fail fail it, and so do blocks that are not what was written.
+func judgeLoads(res *Result, v *inventory.Validation, unknown unknownLimits) {
+	if !loads(v) {
+		return
+	}
+	of := slices.DeleteFunc(slices.Clone(res.Loads), func(l *Load) bool { return l.Validation != v.Name })
+	metrics := slices.Clone(v.Metrics)
+	if !slices.ContainsFunc(metrics, func(m *inventory.Metric) bool { return m.Name == "errors" && m.HasMax }) {
+		metrics = append(metrics, &inventory.Metric{Name: "errors", HasMax: true})
+	}
+	if v.Load.Overwrites() {
+		metrics = append(metrics, &inventory.Metric{Name: integrity, HasMax: true})
+	}
+	for _, m := range metrics {
+		if !loaded(v, m) && m.Name != integrity {
+			continue
+		}
+		for _, limit := range limitsOf(m) {
+			first := len(res.Judgements)
+			for _, l := range of {
+				if m.Size != 0 && m.Size != l.Size {
+					continue
+				}
+				for _, j := range l.judge(m, limit) {
+					if !j.Least {
+						unknown.spoil(m, &j)
+					}
+					res.Judgements = append(res.Judgements, j)
+				}
+			}
+			nowhere(res.Judgements[first:])
+		}
+	}
+}
+
+// judge holds a load against a limit: latencies of reads and of writes apart.
+func (l *Load) judge(m *inventory.Metric, limit boundary) []Judgement {
+	j := Judgement{Validation: l.Validation, Metric: m.Name, Pair: l.Pair(), Size: l.Size, Limit: limit.value, Least: limit.least, Latency: m.Latency() && m.Name != integrity}
+	if m.Name == inventory.Throughput {
+		j.Unit = GbitRate
+	}
+	if l.Scratch != "" {
+		j.Pair += ", " + strings.TrimPrefix(l.Scratch, l.Target+"/")
+	}
+	if l.Why != "" && (l.Errors == 0 && l.Bad == 0 || m.Name != "errors" && m.Name != integrity) {
+		j.Verdict, j.Why = Inconclusive, l.Why
+		if l.Untried {
+			j.Verdict = NotMeasured
+		}
+		return []Judgement{j}
+	}
+	switch m.Name {
+	case "errors":
+		j.Value, j.Why = float64(l.Errors), l.Why
+	case integrity:
+		j.Value, j.Why = float64(l.Bad), l.Why
+	case inventory.IOPS:
+		j.Value = l.IOPS
+	case inventory.Throughput:
+		j.Value = l.BitsPerSec / 1e9
+	default:
+		return l.latencies(m.Name, j)
+	}
+	j.hold()
+	return []Judgement{j}
+}
+
+// latencies judges each kind of command that has ended.
+func (l *Load) latencies(metric string, j Judgement) (out []Judgement) {
+	for _, kind := range []struct {
+		name string
+		of   Operations
+	}{{"reads", l.Reads}, {"writes", l.Writes}} {
+		if kind.of.Done == 0 {
+			continue
+		}
+		one := j
+		one.Pair += ", " + kind.name
+		one.Value = float64(map[string]int64{"p50": int64(kind.of.P50), "p99": int64(kind.of.P99), "p999": int64(kind.of.P999)}[metric])
+		one.hold()
+		out = append(out, one)
+	}
+	return out
+}
+
+// hold holds a value against its limit.
+func (j *Judgement) hold() {
+	least, most := math.Inf(-1), j.Limit
+	if j.Least {
+		least, most = j.Limit, math.Inf(1)
+	}
+	j.Verdict = Interval{j.Value, j.Value, j.Value}.against(least, most)
+}
