@@ -71,18 +71,30 @@ lab: labdeps ## weft against real kernels in guests: root, QEMU, Debian mirror
 image:
 	WEFT_LAB=1 $(GO) test -count=1 -timeout 40m -v -run '^TestImage$$' ./internal/lab/guest
 
+# Races are between goroutines. Packages that start none, nor do their tests, are not run
+# again: internal/arch holds the list to that. What others run of them side by side is raced
+# where it is: plan, internal/run, modules/leaf, modules/host, the scripts below.
+NOT_RACED := cmd/weft-lab-vcenter examples internal/agent internal/approve internal/arch internal/doctor internal/graph \
+  internal/hint internal/lab/simvcenter internal/latency internal/nvme/crc32c internal/nvme/names internal/nvme/psk \
+  internal/nvme/wire internal/owned internal/report internal/require internal/review internal/sshsig internal/tally \
+  internal/traffic inventory inventory/problem inventory/rules modules/claim modules/esxi modules/linux modules/linux/nic \
+  modules/linux/put modules/linux/see modules/linux/storage modules/linux/system modules/vcenter modules/windows/powershell \
+  plan/rollout switches/systems
+RACED = $(filter-out weft/cmd/weft $(addprefix weft/,$(NOT_RACED)),$(shell $(GO) list ./...))
+
 # Scripts take many times as long with the race detector: those with the most
 # that runs side by side. What bombs blow up, each hostile value, each odd line of a
-# switch, and thousands of anything are computed by one goroutine; Ansible and netmiko
-# are other people's processes. Packages wait for most of their time: three at once keep
-# two processors busy.
+# switch, and thousands of anything are computed by one goroutine; shells that take leases,
+# Ansible, netmiko and OpenSSH are other people's processes; a transaction that is cut after
+# each of its lines is the same one each time. Packages wait for most of their time: three at
+# once keep two processors busy.
 RACE_SCRIPTS := ^Test[^SOR]|^TestScript$$/^(exec|facts|killed|prune|switch_killed|watch)$$
-RACE_SKIPPED := ^(Test(Bombs|Alphabets|MutatedRecordings|Thousands|ManyInstances|ManyPairs|Ansible.*|Netmiko.*)|FuzzLine.*)$$
+RACE_SKIPPED := ^(Test(Bombs|Alphabets|MutatedRecordings|Thousands|Depth|ManyInstances|ManyPairs|Ansible.*|Netmiko.*|Conformance(OpenSSH|Become|BusyBox)|LeaseHasOneHolder|LeaseIsWholeOrNone|(Switch|Length)CutAfterEachLine.*)|FuzzLine.*)$$
 
 race: ## the tests again with the race detector (wants a C compiler)
 	@if command -v gcc >/dev/null; then \
 	  echo "go test -race"; export WEFT_LAB=later CGO_ENABLED=1; \
-	  $(GO) test -race -vet=off -parallel 8 -skip '$(RACE_SKIPPED)' -timeout 30m -p 3 $$($(GO) list ./... | grep -v -e '/arch$$' -e '/cmd/weft$$') && \
+	  $(GO) test -race -vet=off -parallel 8 -skip '$(RACE_SKIPPED)' -timeout 30m -p 3 $(RACED) && \
 	  $(GO) test -race -vet=off -parallel 4 -timeout 30m -run '$(RACE_SCRIPTS)' ./cmd/weft; \
 	else echo "race detector not run: there is no gcc"; test -z "$$CI"; fi
 

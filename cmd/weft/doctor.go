@@ -23,6 +23,7 @@ import (
 	"weft/inventory/language"
 	"weft/modules"
 	"weft/plan"
+	"weft/switches/systems"
 )
 
 // doctorFlags say what is judged, and how it is written.
@@ -77,7 +78,7 @@ they grow are judged with --watch, which reads twice.
 	s.StringArrayVar(&f.ignore, "ignore", nil, "ID=REASON: set findings of a check apart; may be repeated")
 	s.DurationVar(&f.watch, "watch", 0, "read again after this time, and judge what grew")
 	s.Var((*words)(&f.hosts), "hosts", "servers to ask, between commas, instead of those of the files; esxi:HOST is one with ESXi, windows:HOST one with Windows")
-	s.Var((*words)(&f.switches), "switches", "switches to ask, each as OS:HOST; OS is "+strings.Join(catalogue.SwitchSystems(), " or "))
+	s.Var((*words)(&f.switches), "switches", "switches to ask, each as OS:HOST; OS is "+strings.Join(systems.Names(), " or "))
 	s.BoolVar(&f.assess, "assess", false, "instead: what servers, switches and arrays are fit for, the RDMA that all share, and a pair to pilot with")
 	s.BoolVar(&f.fix, "fix", false, "also plan what of the files mends findings; nothing is changed")
 	s.StringVar(&f.out, "out", "", "with --fix: save that plan for weft apply")
@@ -266,8 +267,8 @@ func (a *app) patients(f *doctorFlags, known *catalogue.Catalogue) (*run.Site, e
 	}
 	for _, one := range f.switches {
 		os, h, ok := strings.Cut(one, ":")
-		if !ok || !slices.Contains(catalogue.SwitchSystems(), os) {
-			return nil, usage(hint.Wrap(fmt.Errorf("--switches %s: its system is missing", one), "write OS:HOST, with one of %s", strings.Join(catalogue.SwitchSystems(), ", ")))
+		if !ok || systems.Named(os) == nil {
+			return nil, usage(hint.Wrap(fmt.Errorf("--switches %s: its system is missing", one), "write OS:HOST, with one of %s", strings.Join(systems.Names(), ", ")))
 		}
 		if err := checkNames("switches", language.CheckHost, h); err != nil {
 			return nil, err

@@ -20,3 +20,12 @@ func Named(name string) *switches.OS {
 	}
 	return nil
 }
+
+// Names are the names of All, as files and flags write them.
+func Names() []string {
+	var names []string
+	for _, o := range All() {
+		names = append(names, o.Name)
+	}
+	return names
+}

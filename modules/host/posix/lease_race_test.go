@@ -17,10 +17,11 @@ import (
 type taker struct {
 	name, text string
 	args       []string
-	dir        string // of its tools
+	dir        string // where it counts and stops
 	cmd        *exec.Cmd
 	out        strings.Builder
 	ended      chan error
+	gate       *os.File // a byte in it lets the taker go on
 }
 
 // tools are all that change whose a lease is; mkdir -p is none.
@@ -31,31 +32,28 @@ var tools = []string{"mkdir", "mv", "rm", "rmdir"}
 func (k *taker) start(t *testing.T, stop int) {
 	t.Helper()
 	k.dir, k.ended = t.TempDir(), make(chan error, 1)
-	wait := `: >"$d/stopped"; while [ ! -e "$d/go" ]; do sleep 0.005; done`
-	for _, tool := range tools {
-		real, err := exec.LookPath(tool)
-		if err != nil {
-			t.Skip(err)
-		}
-		text := fmt.Sprintf(`#!/bin/sh
-if [ "$1" = -p ]; then exec %[4]s "$@"; fi
-d=%[1]s; n=1; if [ -e $d/n ]; then read -r n <$d/n; n=$((n+2)); fi; echo $n >$d/n
-if [ $n = %[2]d ]; then %[3]s; fi
-%[4]s "$@"; r=$?
-if [ $((n+1)) = %[2]d ]; then %[3]s; fi
-exit $r
-`, k.dir, stop, wait, real)
-		// No process is started meanwhile, as others are at any time here: one that inherits
-		// the open file has Linux refuse to run it (ETXTBSY) until it runs something itself.
-		syscall.ForkLock.RLock()
-		err = os.WriteFile(filepath.Join(k.dir, tool), []byte(text), 0o755)
-		syscall.ForkLock.RUnlock()
-		if err != nil {
-			t.Fatal(err)
-		}
+	gate := filepath.Join(k.dir, "go")
+	err := syscall.Mkfifo(gate, 0o600)
+	if err == nil {
+		k.gate, err = os.OpenFile(gate, os.O_RDWR, 0) // both ways, so that nobody waits for the other end
 	}
-	k.cmd = exec.Command("sh", append([]string{"-c", k.text, "sh"}, k.args...)...)
-	k.cmd.Env = append(os.Environ(), "PATH="+k.dir+":"+os.Getenv("PATH"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Each tool is a function, which counts in a file: what runs in a shell within counts as well.
+	head := fmt.Sprintf(`taker=%s; taker_stop() { : >$taker/stopped; read -r taker_go <$taker/go; }
+taker_runs() {
+if [ "$2" = -p ]; then command "$@"; return; fi
+taker_n=1; if [ -e $taker/n ]; then read -r taker_n <$taker/n; taker_n=$((taker_n+2)); fi; echo $taker_n >$taker/n
+if [ $taker_n = %[2]d ]; then taker_stop; fi
+command "$@" && taker_r=0 || taker_r=$?
+if [ $((taker_n+1)) = %[2]d ]; then taker_stop; fi
+return $taker_r; }
+`, k.dir, stop)
+	for _, tool := range tools {
+		head += tool + "() { taker_runs " + tool + ` "$@"; }` + "\n"
+	}
+	k.cmd = exec.Command("sh", append([]string{"-c", head + k.text, "sh"}, k.args...)...)
 	k.cmd.Stdout = &k.out
 	if err := k.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -81,7 +79,8 @@ func (k *taker) stops() (stopped bool) {
 // ends lets the taker go on, and waits until it has ended.
 func (k *taker) ends(t *testing.T) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(k.dir, "go"), nil, 0o600); err != nil {
+	defer k.gate.Close()
+	if _, err := k.gate.WriteString("go\n"); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-k.ended; err != nil && !strings.HasSuffix(k.text, `away "$1"`) {
