@@ -14,7 +14,7 @@ EXAMPLES := $(wildcard examples/*/*.weft.hcl examples/*/*.weftvars)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 
-.PHONY: help build labvcenter demo test fresh race kills lab image bench labbench fuzz lint cross deps labdeps clean
+.PHONY: help build labvcenter demo test fresh race kills lab nightly image bench labbench fuzz lint cross deps labdeps clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -66,6 +66,12 @@ LAB_CAN = $(shell test "$$(id -u)" = 0 && command -v qemu-system-x86_64 >/dev/nu
 lab: labdeps ## weft against real kernels in guests: root, QEMU, Debian mirror
 	$(MAKE) -j2 build image
 	WEFT_LAB=1 $(GO) test -count=1 -p 1 -timeout 90m -v -run '^TestGuests$$|^TestReal$$' ./internal/lab/guest ./cmd/weft
+
+# What is too long for each change. Each of the two takes an hour or more, and a
+# pipeline may give each a machine: make nightly NIGHTLY=lab.
+NIGHTLY ?= lab fuzz
+nightly: ## every script with real kernels, then every fuzz target
+	$(MAKE) -j1 $(NIGHTLY)
 
 # What guests boot from, which waits for a mirror while others compile.
 image:
