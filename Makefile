@@ -137,7 +137,7 @@ fuzz: ## every fuzz target for FUZZTIME (1m) each
 # (290 MB, most of it Ansible's collections). Without them tests skip, and name
 # what is missing; where WEFT_REQUIRE demands it they fail: clients, openssh, openssl,
 # chromium and opensm, as .ci/run does.
-DEBS := gcc libc6-dev openssh-server openssh-client openssl curl jq busybox-static dash chromium \
+DEBS := gcc libc6-dev openssh-server sudo openssh-client openssl curl jq busybox-static dash chromium \
         python3-netmiko python3-paramiko ansible
 # A subnet manager and a subnet for it (2 MB); not where there may be a real one,
 # which it would start to manage.

@@ -99,13 +99,16 @@ func (b *Block) Writes(attr string) bool {
 	return ok
 }
 
+// Becomes are the ways to become root on a server: for everything, or to read only.
+func Becomes() []string { return []string{"sudo", "weft-read"} }
+
 // A Connection says how devices are reached; what is not set comes from
 // ~/.ssh/config.
 type Connection struct {
 	Block
 	User           string
 	Port           int    // 0: not set
-	Become         string // "" or "sudo"
+	Become         string // one of Becomes, or ""
 	ConnectTimeout time.Duration
 	CommandTimeout time.Duration
 }

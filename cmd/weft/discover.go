@@ -83,7 +83,7 @@ switches in WEFT_SWITCH_PASSWORD; the files name that variable and hold no secre
 	s.IntVar(&f.depth, "depth", 3, "how many cables far switches are followed; needs --stay-in")
 	s.Var((*words)(&f.only), "only", "ask and write only these: switch, server, nvme (default: all)")
 	s.StringVar(&f.login.User, "user", "", "who logs in to servers (default: as ~/.ssh/config says)")
-	s.StringVar(&f.login.Become, "become", "sudo", "how root is become on servers: sudo, or nothing")
+	s.StringVar(&f.login.Become, "become", "sudo", "how root is become on servers: sudo, weft-read, or nothing")
 	s.StringVar(&f.login.SwitchUser, "switch-user", "", "who logs in to switches (default: --user)")
 	return cmd
 }
@@ -149,6 +149,9 @@ func (f *discoverFlags) checked() error {
 	}
 	if err == nil {
 		err = checkUsers("user", f.login.User)
+	}
+	if err == nil {
+		err = checkBecome(f.login.Become)
 	}
 	if err == nil {
 		err = checkUsers("switch-user", f.login.SwitchUser)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -16,12 +17,14 @@ import (
 	"weft/internal/discover"
 	"weft/internal/doctor"
 	"weft/internal/hint"
+	"weft/internal/remote"
 	"weft/internal/run"
 	"weft/internal/view"
 	"weft/inventory"
 	"weft/inventory/catalogue"
 	"weft/inventory/language"
 	"weft/modules"
+	"weft/modules/linux"
 	"weft/plan"
 	"weft/switches/systems"
 )
@@ -40,6 +43,8 @@ type doctorFlags struct {
 	out      string       // of the plan that fix makes
 	show     view.Options // of it
 	rights   bool
+	reader   bool
+	become   string // on hosts
 
 	strangers []doctor.Unread // of --hosts, whose systems weft knows by name only
 }
@@ -66,8 +71,15 @@ they grow are judged with --watch, which reads twice.
 			if err := checkUsers("user", f.user); err != nil {
 				return err
 			}
+			if f.reader {
+				_, err := io.WriteString(a.stdout, remote.Reader(linux.Permits()))
+				return err
+			}
 			if f.rights {
 				return a.listPrivileges(f.user)
+			}
+			if err := checkBecome(f.become); err != nil {
+				return err
 			}
 			a.begin(cmd)
 			return a.doctor(cmd.Context(), f, args)
@@ -83,6 +95,8 @@ they grow are judged with --watch, which reads twice.
 	s.BoolVar(&f.fix, "fix", false, "also plan what of the files mends findings; nothing is changed")
 	s.StringVar(&f.out, "out", "", "with --fix: save that plan for weft apply")
 	s.BoolVar(&f.rights, "privileges", false, "instead: list what logins on servers and switches need; asks no device")
+	s.BoolVar(&f.reader, "reader", false, "instead: print the program that reads as root for logins with become = \"weft-read\"; asks no device")
+	s.StringVar(&f.become, "become", "sudo", "how root is become on --hosts: sudo, weft-read, or nothing")
 	s.Var((*words)(&f.arrays), "arrays", "with --assess: storage arrays by their id in weft catalogue, between commas")
 	s.StringVar(&f.user, "user", "", "who logs in to --hosts and --switches (default: as ~/.ssh/config says)")
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(doctorFormats[:], cobra.ShellCompDirectiveNoFileComp))
@@ -238,7 +252,7 @@ func (a *app) patients(f *doctorFlags, known *catalogue.Catalogue) (*run.Site, e
 	if !f.bare() {
 		return a.visit()
 	}
-	at := &inventory.Connection{User: f.user, Become: "sudo", ConnectTimeout: inventory.DefaultConnectTimeout, CommandTimeout: inventory.DefaultCommandTimeout}
+	at := &inventory.Connection{User: f.user, Become: f.become, ConnectTimeout: inventory.DefaultConnectTimeout, CommandTimeout: inventory.DefaultCommandTimeout}
 	if f.user == "root" {
 		at.Become = "" // who is root needs no sudo, which not every system has
 	}

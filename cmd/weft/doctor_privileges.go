@@ -2,10 +2,13 @@ package main
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"fmt"
 	"strings"
 
+	"weft/internal/remote"
 	"weft/internal/remote/ssh"
+	"weft/modules/linux"
 	"weft/switches/systems"
 )
 
@@ -15,7 +18,24 @@ type privileges struct {
 	Switches []switchRights `json:"switches"`
 }
 
+// serverRights are those of two users, or of one that has both: who reads, and who changes.
 type serverRights struct {
+	Read   readRights `json:"read"`
+	Change runRights  `json:"change"`
+}
+
+// readRights are of a login that has one program run as root, which changes nothing.
+type readRights struct {
+	Become  string   `json:"become"`
+	Runs    []string `json:"runs"`
+	Sudoers []string `json:"sudoers"`
+	Tells   []string `json:"tells"` // what the program tells; it refuses anything else
+	Remark  string   `json:"remark"`
+}
+
+// runRights are of a login that does everything.
+type runRights struct {
+	Become  string   `json:"become"`
 	Runs    []string `json:"runs"` // what every command that needs root begins with
 	Sudoers []string `json:"sudoers"`
 	Remark  string   `json:"remark"`
@@ -33,11 +53,21 @@ type switchRights struct {
 func rights(user string) privileges {
 	runs := ssh.Becomes()
 	shell := runs[len(runs)-2]
+	tty := "Defaults:" + user + " !requiretty"
 	var p privileges
-	p.Servers = serverRights{Runs: runs,
-		Sudoers: []string{fmt.Sprintf("%s ALL=(root) NOPASSWD: /usr/bin/%s, /bin/%s", user, shell, shell), "Defaults:" + user + " !requiretty"},
-		Remark: "weft reads and changes with scripts that it hands to " + shell + ": who may run that as root may do everything, and sudo cannot tell one script from another. " +
-			"Bind the key instead: from=\"…\" in authorized_keys, a user of its own, and sudo's log (log_output) where it is to be seen.",
+	p.Servers.Read = readRights{Become: ssh.ReadOnly, Runs: ssh.BecomesReader(),
+		Sudoers: []string{fmt.Sprintf("%s ALL=(root) NOPASSWD: sha256:%x %s \"\"", user, sha256.Sum256([]byte(remote.Reader(linux.Permits()))), remote.ReaderPath), tty},
+		Remark: "The program is what weft doctor --reader prints; root owns it, with mode 0755. sudo runs it by its digest only. No word that it is asked with is evaluated: " +
+			"it compares them with the list below. It tells no keys, no content of files and no output of commands of the files: such resources are read as the user, or told as not readable. " +
+			"A weft that reads otherwise comes with another one: install both again.",
+	}
+	for _, permit := range linux.Permits() {
+		p.Servers.Read.Tells = append(p.Servers.Read.Tells, permit.What)
+	}
+	p.Servers.Change = runRights{Become: "sudo", Runs: runs,
+		Sudoers: []string{fmt.Sprintf("%s ALL=(root) NOPASSWD: /usr/bin/%s, /bin/%s", user, shell, shell), tty},
+		Remark: "weft changes with scripts that it hands to " + shell + ": who may run that as root may do everything, and sudo cannot tell one script from another. " +
+			"Keep that login for rollouts: a user and a key of its own, from=\"…\" in authorized_keys, and sudo's log (log_output) where it is to be seen.",
 	}
 	for _, o := range systems.All() {
 		r := switchRights{OS: o.Name, Reads: o.Typed(), Role: o.Reading("weft-read")}
@@ -52,8 +82,12 @@ func rights(user string) privileges {
 // text is the page of it.
 func (p privileges) text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Servers: a user, and sudo without a password for one program\n\n  %s\n\n", strings.Join(p.Servers.Sudoers, "\n  "))
-	fmt.Fprintf(&b, "  Every command that needs root begins with: %s\n  %s\n", strings.Join(p.Servers.Runs, " "), p.Servers.Remark)
+	r, c := p.Servers.Read, p.Servers.Change
+	fmt.Fprintf(&b, "Servers, to read: a user for weft plan, facts, drift, discover and doctor, with become = %q in the connection\n\n  %s\n\n", r.Become, strings.Join(r.Sudoers, "\n  "))
+	fmt.Fprintf(&b, "  Installed with: weft doctor --reader | ssh root@SERVER 'cat >%[1]s && chown root:root %[1]s && chmod 0755 %[1]s'\n", remote.ReaderPath)
+	fmt.Fprintf(&b, "  %s\n  It tells: %s.\n", r.Remark, strings.Join(r.Tells, "; "))
+	fmt.Fprintf(&b, "\nServers, to change: a user for weft apply and verify, with become = %q\n\n  %s\n\n", c.Become, strings.Join(c.Sudoers, "\n  "))
+	fmt.Fprintf(&b, "  Every command that needs root begins with: %s\n  %s\n", strings.Join(c.Runs, " "), c.Remark)
 	for _, s := range p.Switches {
 		fmt.Fprintf(&b, "\n%s: a role for weft plan, facts, verify and doctor, which permits the lines that they type\n\n  %s\n\n", s.OS, strings.Join(s.Role, "\n  "))
 		fmt.Fprintf(&b, "  weft apply types configuration, saves it and arms a timed revert: that takes %s.\n  Roles as in: %s. Not tried on a switch.\n", cmp.Or(s.Change, "an administrator's role"), cmp.Or(s.Source, "no source"))

@@ -66,6 +66,8 @@ func TestOpenSSH(t *testing.T) {
 			"without":       without,
 			"killed-when":   killedWhen,
 			"swap-host-key": swapHostKey,
+			"sudoers":       sudoers,
+			"same-unknowns": sameUnknowns,
 			"restart": func(ts *testscript.TestScript, neg bool, args []string) {
 				if neg || len(args) != 1 {
 					ts.Fatalf("usage: restart MACHINE")
@@ -114,9 +116,9 @@ func needSSHD(t testing.TB) {
 	if os.Getuid() != 0 {
 		require.Missing(t, require.OpenSSH, "OpenSSH's server changes users and namespaces: run as root")
 	}
-	for _, name := range []string{sshdPath, "ssh", "unshare"} {
+	for _, name := range []string{sshdPath, "ssh", "unshare", "sudo"} {
 		if _, err := exec.LookPath(name); err != nil {
-			require.Missing(t, require.OpenSSH, "%v: install openssh-server, openssh-client and util-linux", err)
+			require.Missing(t, require.OpenSSH, "%v: install openssh-server, openssh-client, sudo and util-linux", err)
 		}
 	}
 	if out, err := exec.Command("unshare", "--mount", "--pid", "--fork", "true").CombinedOutput(); err != nil {
@@ -126,8 +128,8 @@ func needSSHD(t testing.TB) {
 
 const sshdPath = "/usr/sbin/sshd"
 
-// An sshRig is a client's home, and machines that it can log in to as root. Each
-// is an OpenSSH server in namespaces of its own, with which all of its processes
+// An sshRig is a client's home, and machines that it can log in to as root and as weft, for
+// whom sudo has the rules that a script gives it. Each is an OpenSSH server in namespaces of its own, with which all of its processes
 // end: what it keeps is below the test's directory, and what a restart empties
 // is in memory. The kernel is that of this machine.
 type sshRig struct {
@@ -193,7 +195,7 @@ func (r *sshRig) restart(name string) error {
 // start starts a machine that is known by all of the names.
 func (r *sshRig) start(names ...string) (*sshMachine, error) {
 	m := &sshMachine{dir: filepath.Join(r.dir, names[0]), stop: func() {}}
-	for _, d := range []string{"etc", "etc/sysctl.d", "lib", "full", "ro"} {
+	for _, d := range []string{"etc", "etc/sysctl.d", "lib", "sbin", "full", "ro"} {
 		if err := os.MkdirAll(filepath.Join(m.dir, d), 0o755); err != nil {
 			return nil, err
 		}
@@ -205,6 +207,9 @@ func (r *sshRig) start(names ...string) (*sshMachine, error) {
 	id := make([]byte, 16)
 	rand.Read(id) // never fails
 	if err := os.WriteFile(filepath.Join(m.dir, "etc", "machine-id"), fmt.Appendf(nil, "%x\n", id), 0o644); err != nil {
+		return nil, err
+	}
+	if err := m.enrol(); err != nil {
 		return nil, err
 	}
 	// OpenSSH takes no port 0: the kernel is asked for a free one. An operator
@@ -224,6 +229,20 @@ func (r *sshRig) start(names ...string) (*sshMachine, error) {
 	return nil, err
 }
 
+// enrol makes the user weft, and root's rules of sudo.
+func (m *sshMachine) enrol() error {
+	for name, more := range map[string]string{"passwd": "weft:x:4711:65534::/:/bin/sh\n", "shadow": "weft:*:19000:0:99999:7:::\n"} {
+		text, err := os.ReadFile("/etc/" + name)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(m.dir, "etc", name), append(text, more...), 0o644); err != nil {
+			return err
+		}
+	}
+	return os.WriteFile(filepath.Join(m.dir, "etc", "sudoers"), nil, 0o440)
+}
+
 // machineScript turns the namespaces into the machine of directory $1, and
 // runs the rest in it.
 const machineScript = `set -e
@@ -232,6 +251,9 @@ mount --bind "$1/lib" /var/lib/weft
 mount --bind "$1/etc/sysctl.d" /etc/sysctl.d
 mount --bind "$1/etc/machine-id" /etc/machine-id
 mount -t tmpfs -o size=64k tmpfs "$1/full"; head -c 1m /dev/zero >"$1/full/filler" 2>/dev/null || true
+mount --bind "$1/sbin" /usr/local/sbin
+for f in passwd shadow sudoers; do mount --bind "$1/etc/$f" "/etc/$f"; done
+install -m 0644 "$1/../authorized_keys" /run/sshd/keys
 mount -t tmpfs tmpfs "$1/ro"; echo before >"$1/ro/file"; mount -o remount,ro "$1/ro"
 shift; exec "$@"`
 
@@ -241,7 +263,7 @@ func (r *sshRig) serve(m *sshMachine) error {
 	config := strings.Join([]string{
 		"ListenAddress " + m.address,
 		"HostKey " + filepath.Join(etc, "host_key"),
-		"AuthorizedKeysFile " + filepath.Join(r.dir, "authorized_keys"),
+		"AuthorizedKeysFile /run/sshd/keys",
 		"StrictModes no", "UsePAM no", "PermitRootLogin yes", "PasswordAuthentication no", "PidFile none",
 		"AcceptEnv LANG LC_*", "Subsystem sftp internal-sftp", // as Debian has it
 		"SetEnv HOME=" + m.dir, // without start-up files of root's

@@ -2,10 +2,12 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
 
+	"weft/inventory"
 	"weft/inventory/language"
 )
 
@@ -36,6 +38,14 @@ func checkNames(flag string, check func(string) error, names ...string) error {
 		if err := check(name); err != nil {
 			return usage(fmt.Errorf("--%s: %w", flag, err))
 		}
+	}
+	return nil
+}
+
+// checkBecome refuses other ways to become root than there are.
+func checkBecome(how string) error {
+	if all := inventory.Becomes(); how != "" && !slices.Contains(all, how) {
+		return usage(fmt.Errorf("--become %s: there are %s", how, strings.Join(all, ", ")))
 	}
 	return nil
 }

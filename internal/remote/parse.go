@@ -150,6 +150,8 @@ func (f frames) sight(i int, l Look, netdev string, stderr []byte) (Sight, error
 		if l.Root {
 			s.Err = hint.Wrap(s.Err, `only root may read it: set become = "sudo" in the connection`)
 		}
+	case "refused":
+		s.Err = l.refused()
 	case "failed":
 		s.Err = fmt.Errorf("reading %s: %s", l.path(netdev), said)
 	case "code":

@@ -43,24 +43,32 @@ func Read(ctx context.Context, h Host, looks []Look) (Seen, error) {
 	if l, ok := h.(Looker); ok {
 		return l.Look(ctx, looks)
 	}
+	if l, ok := h.(Limited); ok && l.Limited() {
+		return readLimited(ctx, h, looks)
+	}
 	nonce := newNonce()
 	// Quiet: the script is no use in a message, and files may hold secrets.
 	out, err := runScript(ctx, h, Script(looks), nonce)
-	if said := bytes.TrimSpace(out.Stderr); errors.As(err, new(*ExitError)) && len(said) > 0 {
-		// The script itself exits 0: this is a host without a shell.
-		err = fmt.Errorf("%w: %s", err, said)
-	}
-	if errors.As(err, new(*BecomeError)) || errors.As(err, new(*UnreachableError)) {
-		return Seen{}, err // which names the machine
-	}
 	if err != nil {
-		return Seen{}, fmt.Errorf("reading %s: %w", h.Name(), err)
+		return Seen{}, unread(h, out, err)
 	}
 	seen, err := parse(nonce, looks, out)
 	if err != nil {
 		return Seen{}, fmt.Errorf("reading %s: %w", h.Name(), err)
 	}
 	return seen, nil
+}
+
+// unread is the error of a script that did not end well.
+func unread(h Host, out Output, err error) error {
+	if said := bytes.TrimSpace(out.Stderr); errors.As(err, new(*ExitError)) && len(said) > 0 {
+		// The script itself exits 0: this is a host without a shell.
+		err = fmt.Errorf("%w: %s", err, said)
+	}
+	if errors.As(err, new(*BecomeError)) || errors.As(err, new(*UnreachableError)) {
+		return err // which names the machine
+	}
+	return fmt.Errorf("reading %s: %w", h.Name(), err)
 }
 
 // ReadRest reads those of the looks that have not been seen, in one round trip or
@@ -83,11 +91,11 @@ func ReadRest(ctx context.Context, read func(context.Context, []Look) (Seen, err
 	return more, nil
 }
 
-func runScript(ctx context.Context, h Host, text, nonce string) (Output, error) {
+func runScript(ctx context.Context, h Host, text string, nonces ...string) (Output, error) {
 	if s, ok := h.(Scripter); ok {
-		return s.Script(ctx, text, nonce)
+		return s.Script(ctx, text, nonces...)
 	}
-	return h.Run(ctx, Cmd{Args: []string{"sh", "-s", nonce}, Stdin: strings.NewReader(text), Quiet: true})
+	return h.Run(ctx, Cmd{Args: append([]string{"sh", "-s"}, nonces...), Stdin: strings.NewReader(text), Quiet: true})
 }
 
 // check refuses looks that no script could carry out.

@@ -24,7 +24,10 @@ const placeholder = "{if}"
 //
 // Standard output and standard error carry the same marker lines, so that
 // both can be cut apart without a temporary file on the host.
-const prelude = `
+const prelude = preludeOne + preludeBatch
+
+// preludeOne are those of single looks.
+const preludeOne = `
 weft_mark() {
 	printf '\n%s %s\n' "$weft_nonce" "$*"
 	printf '\n%s %s\n' "$weft_nonce" "$*" >&2
@@ -60,7 +63,24 @@ weft_list() {
 	weft_mark list "$1"
 	ls -lLdn "$2"
 }
-weft_see() {
+weft_sum() {
+	weft_mark look "$1"
+	if [ ! -e "$2" ]; then weft_missing "$2"
+	elif sha256sum <"$2" && ls -lLdn "$2"; then weft_why=seen
+	else weft_unread "$2"; fi
+	weft_mark end "$1" "$weft_why"
+}
+weft_run() {
+	weft_i=$1
+	shift
+	weft_mark look "$weft_i"
+	( "$@" ) </dev/null
+	weft_mark end "$weft_i" code "$?"
+}
+`
+
+// preludeBatch are those of batches, and of tests.
+const preludeBatch = `weft_see() {
 	if [ -f "$2" ]; then
 		weft_l="$weft_l $1" weft_p=$2
 		return 0
@@ -91,25 +111,11 @@ weft_each() {
 		shift 2
 	done
 }
-weft_sum() {
-	weft_mark look "$1"
-	if [ ! -e "$2" ]; then weft_missing "$2"
-	elif sha256sum <"$2" && ls -lLdn "$2"; then weft_why=seen
-	else weft_unread "$2"; fi
-	weft_mark end "$1" "$weft_why"
-}
 weft_test() {
 	weft_i=$1
 	shift
 	weft_mark look "$weft_i"
 	test "$@"
-	weft_mark end "$weft_i" code "$?"
-}
-weft_run() {
-	weft_i=$1
-	shift
-	weft_mark look "$weft_i"
-	( "$@" ) </dev/null
 	weft_mark end "$weft_i" code "$?"
 }
 `

@@ -84,7 +84,7 @@ func deviceDescriptions() map[string]string {
 		"connection":                 `How devices are reached; "default" is for all that name no other. What is not set comes from ~/.ssh/config.`,
 		"connection.user":            "The user to log in as.",
 		"connection.port":            "The SSH port.",
-		"connection.become":          "How changes get the rights they need.",
+		"connection.become":          "How root is become: with sudo, for everything; or weft-read, a program that reads and changes nothing.",
 		"connection.connect_timeout": "How long to wait for a login.",
 		"connection.command_timeout": "How long one command may take.",
 		"credential":                 "A login whose secret is read when connecting.",

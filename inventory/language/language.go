@@ -99,7 +99,7 @@ func connectionSchema() *schema {
 	return referred("name", attrs{
 		"user":            opt(userName()),
 		"port":            opt(integer(1, 65535)),
-		"become":          opt(oneOf("sudo")),
+		"become":          opt(oneOf(inventory.Becomes()...)),
 		"connect_timeout": opt(duration()).orText(inventory.DefaultConnectTimeout.String()),
 		"command_timeout": opt(duration()).orText(inventory.DefaultCommandTimeout.String()),
 	}, nil)

@@ -29,7 +29,7 @@ func keepsakes() scratch {
 	return scratch{posix.Memory{
 		Dir: keepDir, Run: runDir, Mask: "077", Clock: posix.Date, Enter: posix.ByMkdir, Keep: posix.MoveThenSync,
 		Write: write, Open: open,
-		Left: func(string, []remote.Look) []string { return []string{keepDir + "/*.new", keepDir + "/*/*.new"} },
+		Left: func(string, []remote.Look) []string { return []string{keepDir} }, OnWay: []string{"*.new", "*/*.new"},
 	}}
 }
 

@@ -24,7 +24,7 @@ func keepsakes() posix.Memory {
 		Write: func(ctx context.Context, t host.Transport, path string, raw []byte) error {
 			return t.WriteFile(ctx, path, bytes.NewReader(raw), 0o600)
 		},
-		Left: uploads, Folders: folders, Open: open,
+		Left: uploads, OnWay: []string{".weft-????????????????"}, Folders: folders, Open: open,
 	}
 }
 
@@ -44,9 +44,5 @@ func uploads(owner string, looks []remote.Look) []string {
 		}
 	}
 	slices.Sort(dirs)
-	dirs = slices.Compact(dirs)
-	for i, d := range dirs {
-		dirs[i] = remote.Quote(d) + "/.weft-????????????????"
-	}
-	return dirs
+	return slices.Compact(dirs)
 }

@@ -30,7 +30,8 @@ type Target struct {
 	Port int    // 0: from ssh_config
 
 	// Become is "sudo" where commands and files need root and the user may
-	// run sudo without a password; "" runs everything as the user.
+	// run sudo without a password; "" runs everything as the user; ReadOnly
+	// runs nothing but what reads.
 	Become string
 
 	ConnectTimeout time.Duration // 0: from ssh_config, else 30 s; covers all attempts
@@ -40,6 +41,10 @@ type Target struct {
 	// for a password; nil offers keys only.
 	Password func() (string, error)
 }
+
+// ReadOnly is a login that reads only: as the user, and what only root may read by the one
+// program that sudo lets it run, [remote.ReaderPath].
+const ReadOnly = "weft-read"
 
 // Limits and defaults. They are what OpenSSH's server allows by default, less
 // a margin.

@@ -29,6 +29,7 @@ const (
 //	echo MARK; WEFT_RUN=… ARG…
 //	echo MARK; sudo -n -- sh -c 'export WEFT_RUN=…; exec "$@"' sh ARG…
 //
+// Who may only read runs nothing: see [ReadOnly].
 // What is before the mark is what a start-up file of the user's shell prints.
 //
 // When the context ends, the SSH server is asked to send SIGKILL to the
@@ -49,8 +50,15 @@ func (c *Client) Run(ctx context.Context, cmd remote.Cmd) (remote.Output, error)
 		}
 		return c.run(ctx, cmd, func(string) string { return line })
 	}
+	if c.Limited() {
+		err := &remote.BecomeError{Name: c.Name(), User: c.User(), Reply: "it logs in to read only"}
+		return remote.Output{}, hint.Wrap(err, "what changes a machine, or measures, takes a connection with become = \"sudo\"; this one has %q", ReadOnly)
+	}
 	return c.run(ctx, cmd, func(id string) string { return c.line(cmd.Args, id) })
 }
+
+// Limited implements remote.Limited.
+func (c *Client) Limited() bool { return c.target.Become == ReadOnly }
 
 // plainWord is one that cmd.exe, PowerShell and POSIX shells take as it is.
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:=+-]+$`)
@@ -73,7 +81,7 @@ func bare(args []string) (string, error) {
 func (c *Client) Script(ctx context.Context, text string, args ...string) (remote.Output, error) {
 	cmd := remote.Cmd{Args: append([]string{"sh", "-s"}, args...), Quiet: true}
 	line := func(id string) string { return c.line(append([]string{"sh", "-c", text, "sh"}, args...), id) }
-	if c.target.Become != "" {
+	if c.sudo() {
 		feed := "printf %s " + remote.Quote(text) + " | "
 		line = func(id string) string { return c.fed(feed, cmd.Args, id) }
 	}
@@ -85,8 +93,11 @@ func (c *Client) Script(ctx context.Context, text string, args ...string) (remot
 		c.short.Store(true)
 	}
 	cmd.Stdin = strings.NewReader(text)
-	return c.Run(ctx, cmd)
+	return c.run(ctx, cmd, func(id string) string { return c.line(cmd.Args, id) })
 }
+
+// sudo reports whether commands become root.
+func (c *Client) sudo() bool { return c.target.Become == "sudo" }
 
 // run runs a command whose line is made of the run's name.
 func (c *Client) run(ctx context.Context, cmd remote.Cmd, line func(id string) string) (remote.Output, error) {
@@ -134,7 +145,7 @@ func (c *Client) execute(ctx context.Context, p *process, line string, kill func
 	case <-ctx.Done():
 	}
 	p.session.signal(ssh.SIGKILL)
-	if c.target.Become != "" || !within(time.Second, ended) {
+	if c.sudo() || !within(time.Second, ended) {
 		kill()
 	}
 	switch {
@@ -170,7 +181,7 @@ func (c *Client) kill(id string) {
 	defer stop()
 	defer killer.Close()
 	line := remote.Quote("sh", "-c", killScript, "sh", id)
-	if c.target.Become != "" {
+	if c.sudo() {
 		line = become(killScript, "sh", id)
 	}
 	p := &process{session: killer, stdout: io.Discard, stderr: io.Discard}
@@ -192,7 +203,7 @@ func (c *Client) line(args []string, id string) string { return c.fed("", args, 
 // writes.
 func (c *Client) fed(feed string, args []string, id string) string {
 	begin := "echo " + mark(id) + "; " + feed
-	if c.target.Become == "" {
+	if !c.sudo() {
 		return begin + "WEFT_RUN=" + id + " " + remote.Quote(args...)
 	}
 	return begin + become("export WEFT_RUN="+id+`; exec "$@"`, append([]string{"sh"}, args...)...)
@@ -203,6 +214,9 @@ func mark(id string) string { return "weft-run-" + id }
 
 // Becomes is what runs a script as root: all that a user needs sudo for.
 func Becomes() []string { return []string{"sudo", "-n", "--", "sh", "-c"} }
+
+// BecomesReader is what runs the reader.
+func BecomesReader() []string { return []string{"sudo", "-n", "--", remote.ReaderPath} }
 
 // become is a line that runs a script as root.
 func become(script string, args ...string) string {
@@ -262,9 +276,14 @@ func (c *Client) sudoRefusal(code int, stderr []byte) error {
 			"may not run sudo",
 			"sudo: not found",
 			"sudo: command not found",
+			"sudo: " + remote.ReaderPath + ": command not found",
+			"weft-read: ",
 		} {
 			if strings.Contains(line, phrase) {
 				err := &remote.BecomeError{Name: c.Name(), User: c.User(), Reply: line}
+				if c.Limited() {
+					return hint.Wrap(err, "install the reader there, and the rule of sudo for it: weft doctor --privileges shows both")
+				}
 				return hint.Wrap(err, "let %s run sudo without a password there: %s ALL=(root) NOPASSWD: ALL in /etc/sudoers.d/weft", c.User(), c.User())
 			}
 		}

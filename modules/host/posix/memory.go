@@ -28,9 +28,10 @@ type Memory struct {
 	Logger string
 	// Write puts a file there, whole or not at all.
 	Write func(ctx context.Context, t host.Transport, path string, raw []byte) error
-	// Left are patterns of a shell for files on their way to their place; places are what
-	// weft looks at on the machine.
-	Left func(owner string, places []remote.Look) []string
+	// Left are folders with files that may be on their way to their place; places are what
+	// weft looks at on the machine. OnWay are patterns of a shell for such files, below these.
+	Left  func(owner string, places []remote.Look) []string
+	OnWay []string
 	// Folders are others that weft makes for an owner, inner ones first; nil: none.
 	Folders func(owner string) []string
 	// Open makes a transport over another way to the same machine.
@@ -64,15 +65,43 @@ func script(text string, args ...string) remote.Cmd {
 // ledgersLook reads the ledgers of all owners at once, and what they keep beside them:
 // each after a line with its path and size.
 func (m Memory) ledgersLook() remote.Look {
-	return look(`for f in ` + m.Dir + `/*/ledger.json ` + m.Dir + `/*/former.json; do if [ -f "$f" ]; then s=$(wc -c <"$f"); echo "$f" $s; cat "$f"; echo; fi; done`)
+	return look(m.show("ledger", "former"))
+}
+
+func (m Memory) show(kept ...string) string {
+	files := ""
+	for _, k := range kept {
+		files += m.Dir + `/*/` + k + `.json `
+	}
+	return `for f in ` + files + `; do if [ -f "$f" ]; then s=$(wc -c <"$f"); echo "$f" $s; cat "$f"; echo; fi; done`
+}
+
+// Permits are what a reader tells of it: not what was secret before weft came.
+func (m Memory) Permits() []remote.Permit {
+	return []remote.Permit{
+		{What: "ledgers of weft", Look: m.ledgersLook(), Instead: m.show("ledger")},
+		{What: "the lease, and what an apply that did not end has left", Look: look(m.leftScript()), Each: "/*"},
+		{What: "whose run has the machine", Look: m.Marked()},
+		{What: "the token of the last lease", Look: m.tokenLook()},
+	}
 }
 
 // leftLook looks for files on their way, and before and after that for the lease: while
 // it is held its holder may be putting them.
 func (m Memory) leftLook(owner string, places []remote.Look) remote.Look {
-	return look(m.leaseSteps() + `clock || :; show
-for f in ` + strings.Join(m.Left(owner, places), " ") + `; do if [ -f "$f" ]; then echo "left $f"; fi; done
-show || :`)
+	l := look(m.leftScript())
+	l.Args = append(append(l.Args, "sh"), m.Left(owner, places)...)
+	return l
+}
+
+func (m Memory) leftScript() string {
+	in := ""
+	for _, p := range m.OnWay {
+		in += ` "$d"/` + p
+	}
+	return m.leaseSteps() + `clock || :; show
+for d; do for f in` + in + `; do if [ -f "$f" ]; then echo "left $f"; fi; done; done
+show || :`
 }
 
 // Marked implements host.Memory.

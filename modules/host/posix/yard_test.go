@@ -67,7 +67,7 @@ func inRoot(dir string) map[string]Memory {
 		Write: func(ctx context.Context, t host.Transport, path string, raw []byte) error {
 			return t.WriteFile(ctx, path, bytes.NewReader(raw), 0o600)
 		},
-		Left: func(owner string, _ []remote.Look) []string { return []string{dir + "/lib/" + owner + "/*.half"} },
+		Left: func(owner string, _ []remote.Look) []string { return []string{dir + "/lib/" + owner} }, OnWay: []string{"*.half"},
 		Open: func(h remote.Host) host.Transport { return transport{h} },
 	}
 	other := m
