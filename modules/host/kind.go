@@ -77,6 +77,9 @@ type Kind[T any] struct {
 	// Goal is what will be observed once the steps from have are done, where that
 	// says more than want.
 	Goal func(want, have *T) *T
+	// Tries reports whether steps only try to bring a change about, and have will do
+	// where that was in vain.
+	Tries func(want, have *T, c plan.Change) bool
 	// Left is what of an observed state is not as it should be and is left to
 	// people; "" is nothing.
 	Left func(have *T) string

@@ -35,6 +35,7 @@ type Thing interface {
 	beside(seen remote.Seen, looked map[string]bool) (mine, all []Object)
 	takeBack(have plan.State, begun []remote.Step) []remote.Step
 	lost(have, now plan.State) error
+	tries(have plan.State, c plan.Change) bool
 
 	// What a ledger keeps: of the outcome, of what was there, of what was there
 	// before weft ever came, and of what the steps lead to.
@@ -246,6 +247,12 @@ func (r *resource[T]) restored(have, now plan.State) error {
 // lost says what was there before a change and is not any more.
 func (r *resource[T]) lost(have, now plan.State) error {
 	return r.misses(observed[T](have), observed[T](now), false)
+}
+
+// tries reports whether a change was to be tried only.
+func (r *resource[T]) tries(have plan.State, c plan.Change) bool {
+	h := observed[T](have)
+	return r.kept == nil && h != nil && r.kind.Tries != nil && r.kind.Tries(r.want, h, c)
 }
 
 func (r *resource[T]) misses(have, now *T, back bool) error {

@@ -137,36 +137,23 @@ func (d *Machine) settled(ctx context.Context, check func() error) error {
 }
 
 func (d *Machine) converged(ctx context.Context, host Transport) error {
-	states, seen, err := read(ctx, host, d.resources(), remote.Seen{})
+	states, _, err := read(ctx, host, d.resources(), remote.Seen{})
 	if err != nil {
 		return err
-	}
-	made, looked := map[Object]bool{}, map[string]bool{} // by what is declared
-	if slices.ContainsFunc(d.done, func(c carried) bool { return c.Prune }) {
-		for _, s := range d.done {
-			if r, ok := s.Resource.(Thing); ok && !s.Prune {
-				its, _ := r.beside(seen, looked)
-				for _, o := range its {
-					made[o] = true
-				}
-			}
-		}
 	}
 	for i, s := range d.done {
 		r, ok := s.Resource.(Thing)
 		if !ok {
 			continue // bookkeeping: done by the transaction itself, after this
 		}
-		if s.Prune {
-			if its, _ := r.beside(seen, looked); len(its) > 0 && !slices.ContainsFunc(its, func(o Object) bool { return !made[o] }) {
-				continue // it went, and what reads like it is what took its place
-			}
-		}
 		diff := s.Resource.Diff(states[i])
 		if diff.Err != nil {
 			return fmt.Errorf("%s: %w", s.ID, diff.Err)
 		}
 		for _, c := range diff.Changes {
+			if r.tries(states[i], c) {
+				continue
+			}
 			err := fmt.Errorf("%s: %s reads %q after the change, wanted %q", s.ID, c.Path, c.Before, c.After)
 			return &unmet{r, err}
 		}

@@ -22,7 +22,7 @@ import (
 type Agent struct {
 	Name   string         // weft-target
 	Bundle *bundle.Bundle `json:"-"` // where executables come from; nil when observed
-	Config string         // text of agent.ConfigPath; "" where the agent is no service
+	Config string         // text of agent.ConfigPath; "" where the agent is no service, or not there
 	Unit   string         // text of agent.Unit; "" likewise
 
 	source *bundle.Bundle // where a restoration finds what its undo installs
@@ -67,7 +67,8 @@ func (a *Agent) looks() agentLooks {
 	}
 }
 
-func (a *Agent) service() bool { return a.Unit != "" }
+// service reports whether a unit runs it, also where there is none at the time.
+func (a *Agent) service() bool { return a.Name+".service" == agent.Unit }
 
 func (a *Agent) Looks() []remote.Look {
 	l := a.looks()

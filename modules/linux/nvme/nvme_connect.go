@@ -87,11 +87,15 @@ const disconnectScript = `c=/sys/class/nvme/$1; read -r v 2>/dev/null <"$c/subsy
 	`if [ -n "$u" ]; then printf '%s\n' "$u" | while read -r w text; do echo "$text"; done >&2; exit 1; fi; fi; done; fi; done; ` +
 	`printf 1 | tee "$c/delete_controller" >/dev/null`
 
-// foundScript finds what was connected to the subsystem $1 as the host $2 by the
-// address $3, for disconnectScript; where nothing is, there is nothing to end.
-const foundScript = `for c in /sys/class/nvme/nvme*; do read -r v 2>/dev/null <"$c/subsysnqn"; if [ "$v" != "$1" ]; then continue; fi; ` +
+// foundScript has a function found which names what is connected to the subsystem $1 as
+// the host $2 by the address $3 over one of the transports $4; nothing, where nothing is.
+const foundScript = `found() { for c in /sys/class/nvme/nvme*; do read -r v 2>/dev/null <"$c/subsysnqn"; if [ "$v" != "$1" ]; then continue; fi; ` +
 	`read -r v 2>/dev/null <"$c/hostnqn"; if [ "$v" != "$2" ]; then continue; fi; ` +
-	`read -r v 2>/dev/null <"$c/address"; case ",$v," in *",$3,"*) set -- "${c##*/}" "$1"; break;; esac; done; if [ $# = 3 ]; then exit 0; fi; `
+	`read -r v 2>/dev/null <"$c/transport"; case " $4 " in *" $v "*) ;; *) continue;; esac; ` +
+	`read -r v 2>/dev/null <"$c/address"; case ",$v," in *",$3,"*) echo "${c##*/}"; return;; esac; done; }; `
+
+// endScript ends what is found so, for disconnectScript.
+const endScript = foundScript + `d=$(found "$@"); if [ -z "$d" ]; then exit 0; fi; set -- "$d" "$1"; `
 
 func (n *NVMeConnection) disconnect() remote.Step {
 	if n.Device != "" {
@@ -99,9 +103,21 @@ func (n *NVMeConnection) disconnect() remote.Step {
 	}
 	// What is reverted was connected since the server was read: the kernel has
 	// named it, and weft does not know how.
-	at := fmt.Sprintf("traddr=%s,trsvcid=%d", n.Address.Addr(), n.Address.Port())
-	if n.From.IsValid() {
-		at += ",host_traddr=" + n.From.String()
+	over := n.Transport
+	if n.eitherWay() {
+		over += " " + n.Instead
 	}
-	return host.Run("sh", "-c", foundScript+disconnectScript, "sh", n.NQN, n.HostNQN, at)
+	return host.Run("sh", "-c", endScript+disconnectScript, "sh", n.NQN, n.HostNQN, n.begins(), over)
+}
+
+// at is where it leads, as the kernel shows it, and begins also where it begins.
+func (n *NVMeConnection) at() string {
+	return fmt.Sprintf("traddr=%s,trsvcid=%d", n.Address.Addr(), n.Address.Port())
+}
+
+func (n *NVMeConnection) begins() string {
+	if !n.From.IsValid() {
+		return n.at()
+	}
+	return n.at() + ",host_traddr=" + n.From.String()
 }

@@ -46,6 +46,9 @@ type NVMeConnection struct {
 	disks  []string
 	users  []string // of its disks
 	paths  int      // that are live and lead to them
+
+	was  string      // the other transport that a ledger says it had
+	next *controller // observed beside one with that: what a move that was cut off has made
 }
 
 // NVMeConnectionKind is the kind nvme_connection.
@@ -56,7 +59,7 @@ func NVMeConnectionKind() *host.Kind[NVMeConnection] {
 		Verify: (*NVMeConnection).Verify, Check: (*NVMeConnection).unwritable, Reveal: (*NVMeConnection).reveal,
 		About: (*NVMeConnection).About, Boot: (*NVMeConnection).Boot, Left: (*NVMeConnection).Left, Advice: (*NVMeConnection).Advice,
 		Self: (*NVMeConnection).Self, Beside: (*NVMeConnection).Beside, Secrets: (*NVMeConnection).hides,
-		Together: holdDisks,
+		Inherit: (*NVMeConnection).inherit, Amid: (*NVMeConnection).amid, Tries: (*NVMeConnection).tries, Together: holdDisks,
 	}
 }
 
@@ -69,7 +72,7 @@ func (n *NVMeConnection) Parse(s remote.Seen) (*NVMeConnection, error) {
 	if err != nil {
 		return nil, err
 	}
-	mine, live := n.find(all)
+	mine, next, live := n.find(all)
 	if mine == nil {
 		return nil, nil
 	}
@@ -77,7 +80,7 @@ func (n *NVMeConnection) Parse(s remote.Seen) (*NVMeConnection, error) {
 		NQN: n.NQN, Transport: mine.values["transport"], Instead: n.Instead, Address: n.Address, From: n.From, HostNQN: n.HostNQN, HostID: mine.values["hostid"],
 		Key: mine.key("dhchap_secret"), CtrlKey: mine.key("dhchap_ctrl_secret"),
 		KeepAlive: mine.keep, ReconnectDelay: mine.reconnect, CtrlLoss: mine.loss, FastFail: max(mine.fast, 0), Queues: n.Queues, ToS: n.ToS, IOPolicy: mine.policy,
-		Device: mine.name, state: mine.values["state"], disks: mine.disks, users: mine.users,
+		Device: mine.name, next: next, state: mine.values["state"], disks: mine.disks, users: mine.users,
 	}
 	// The target, or the number of processors, may allow fewer.
 	if n.Queues > 0 && mine.queues > n.Queues {
@@ -90,16 +93,17 @@ func (n *NVMeConnection) Parse(s remote.Seen) (*NVMeConnection, error) {
 	if _, shown := mine.values["dhchap_secret"]; len(n.Key) > 0 && !shown {
 		return nil, errNoAuth
 	}
-	if n.again(have) && live <= 1 && len(have.users) > 0 {
+	if n.again(have) && !n.moves(have) && live <= 1 && len(have.users) > 0 {
 		return nil, hint.Wrap(fmt.Errorf("it has to connect again, and its disk is in use: %s", strings.Join(have.users, "; ")),
 			"no other path is live: stop what uses the disk, or leave keep_alive_tmo (%d s), the number of queues and whether there are keys as they are", have.KeepAlive)
 	}
 	return have, nil
 }
 
-// find is the connection among all, nil if it is not there, and how many are
-// live that lead to the same subsystem.
-func (n *NVMeConnection) find(all []*controller) (mine *controller, live int) {
+// find is the connection among all, nil if it is not there; the next one, where it goes
+// over to another transport and has both; and how many are live that lead to the same
+// subsystem.
+func (n *NVMeConnection) find(all []*controller) (mine, next *controller, live int) {
 	for _, c := range all {
 		if c.values["subsysnqn"] != n.NQN || c.values["hostnqn"] != n.HostNQN {
 			continue
@@ -112,13 +116,17 @@ func (n *NVMeConnection) find(all []*controller) (mine *controller, live int) {
 			continue
 		}
 		switch by := c.values["transport"]; {
+		case by == n.was:
+			next, mine = mine, c
+		case by == n.Transport && n.was != "" && mine != nil:
+			next = c
 		case by == n.Transport:
 			mine = c
 		case by == n.Instead && (mine == nil || mine.values["transport"] != n.Transport):
 			mine = c
 		}
 	}
-	return mine, live
+	return mine, next, live
 }
 
 // again reports whether only a new connection brings the wanted state about.
@@ -191,9 +199,9 @@ func (n *NVMeConnection) Diff(have *NVMeConnection) []plan.Change {
 	case n == nil:
 		return []plan.Change{{Path: "connected", Before: "true", After: "false", Impact: plan.ImpactTraffic}}
 	}
-	var out []plan.Change
+	out := n.moved(have)
 	if n.again(have) {
-		out = plan.Changed("keep_alive_tmo", have.KeepAlive, n.KeepAlive, plan.ImpactTraffic)
+		out = append(out, plan.Changed("keep_alive_tmo", have.KeepAlive, n.KeepAlive, plan.ImpactTraffic)...)
 		out = append(out, plan.Changed("io_queues", have.Queues, n.Queues, plan.ImpactTraffic)...)
 	}
 	impact := plan.ImpactNone
@@ -220,13 +228,15 @@ func (n *NVMeConnection) Steps(have *NVMeConnection) []remote.Step {
 	case n == nil && have == nil:
 		return nil
 	case n == nil:
-		return []remote.Step{have.disconnect()}
+		return append(have.leave(), have.disconnect())
 	case have == nil:
 		return n.connect()
+	case n.moves(have):
+		return n.move(have)
 	case n.again(have):
-		return append([]remote.Step{have.disconnect()}, n.connect()...)
+		return append(append(have.leave(), have.disconnect()), n.connect()...)
 	}
-	var steps []remote.Step
+	steps := have.leave()
 	dir := "/sys/class/nvme/" + cmp.Or(have.Device, n.Device)
 	if len(n.CtrlKey) > 0 && !bytes.Equal(n.CtrlKey, have.CtrlKey) {
 		steps = append(steps, tell(dir+"/dhchap_ctrl_secret", n.CtrlKey))
@@ -323,18 +333,21 @@ func (n *NVMeConnection) Verify(ctx context.Context, h remote.Host) error {
 }
 
 func (n *NVMeConnection) About() string {
-	return strings.Join([]string{n.NQN, n.Transport, n.Address.String(), n.HostNQN}, ",")
+	return strings.Join([]string{n.NQN, n.Address.String(), n.HostNQN}, ",")
 }
 
-func (n *NVMeConnection) Self(s remote.Seen) []host.Object {
+func (n *NVMeConnection) Self(s remote.Seen) (out []host.Object) {
 	list, err := parseNVMe(s)
 	if err != nil {
 		return nil
 	}
-	if c, _ := n.find(list); c != nil {
-		return []host.Object{c.object()}
+	mine, next, _ := n.find(list)
+	for _, c := range []*controller{mine, next} {
+		if c != nil {
+			out = append(out, c.object())
+		}
 	}
-	return nil
+	return out
 }
 
 // Beside: connections over a fabric, not drives.
