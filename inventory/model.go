@@ -37,6 +37,7 @@ type Model struct {
 	Servers     []*Server
 	VCenters    []*VCenter
 	DVSwitches  []*DVSwitch
+	VMs         []*VM
 	Links       []*Link
 	Pools       []*Pool
 	Volumes     []*Volume

@@ -33,6 +33,25 @@ func (d *DVSwitch) MTU() (most int) {
 // A DVPortGroup is one of a distributed switch.
 type DVPortGroup struct {
 	Block
-	Name string // label: its name in vCenter begins with that of the switch
-	VLAN int    // 0: frames are not tagged
+	Name   string // label: its name in vCenter begins with that of the switch
+	Switch *DVSwitch
+	VLAN   int // 0: frames are not tagged
+}
+
+// A VM is a virtual machine of vCenter, which somebody else has made.
+type VM struct {
+	Block
+	Name            string
+	Path            string // in the inventory of vCenter: dc1/vm/hpc1
+	HardwareVersion int    // at least; 0: as it is
+	Adapters        []*PVRDMA
+}
+
+// A PVRDMA is a paravirtual RDMA adapter of a virtual machine.
+type PVRDMA struct {
+	Block
+	Name          string // label
+	PortGroup     *DVPortGroup
+	Protocol      string // rocev1 or rocev2
+	AllowDegraded bool   // to reach others by memory or TCP, without adapters of RDMA in the hosts
 }

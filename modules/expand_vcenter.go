@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
+	"strings"
 
 	"weft/inventory"
 	"weft/inventory/problem"
@@ -16,11 +18,7 @@ import (
 func (x *expansion) vcenters() {
 	devices := map[*inventory.VCenter]*vcenter.Device{}
 	for _, v := range x.model.VCenters {
-		login := vcenter.Login{Host: v.Host, Refused: errors.New("nothing says how it is reached")}
-		if x.env.VCenter != nil {
-			login = x.env.VCenter(v)
-		}
-		devices[v] = vcenter.New(v.Addr, x.model.Name, login)
+		devices[v] = x.newVCenter(v)
 		x.fleet.Devices[v.Addr] = devices[v]
 	}
 	for _, s := range x.model.DVSwitches {
@@ -28,6 +26,56 @@ func (x *expansion) vcenters() {
 			x.dvswitch(d, s)
 		}
 	}
+	for _, v := range x.model.VMs {
+		for _, a := range v.Adapters {
+			if a.PortGroup == nil {
+				continue // told elsewhere
+			}
+			if d := devices[a.PortGroup.Switch.VCenter]; d != nil {
+				x.pvrdma(d, v, a)
+			}
+		}
+	}
+}
+
+func groupName(g *inventory.DVPortGroup) string { return path.Base(g.Switch.Path) + "-" + g.Name }
+
+// pvrdma expands an adapter of a virtual machine. Its port group comes first, the hosts
+// that are its members, and what lets PVRDMA into them.
+func (x *expansion) pvrdma(d *vcenter.Device, v *inventory.VM, a *inventory.PVRDMA) {
+	s := a.PortGroup.Switch
+	want := &vcenter.Adapter{VM: v.Path, Name: a.Name, Switch: s.Path, Group: groupName(a.PortGroup), Protocol: a.Protocol, Degraded: a.AllowDegraded, Hardware: v.HardwareVersion, Uplinks: map[string]string{}}
+	needs := slices.Clone(x.stands[&s.Block])
+	for _, r := range s.Uplinks {
+		want.Uplinks[strings.ToLower(r.Server.Host)] = r.PCI
+		for _, b := range slices.Concat(r.Server.Declared("advanced_option"), r.Server.Declared("firewall_ruleset")) {
+			if b.Label == "/Net/PVRDMAVmknic" || b.Label == "pvrdma" {
+				needs = append(needs, plan.ID{Device: r.Server.Addr, Kind: b.Type, Name: b.Label})
+			}
+		}
+	}
+	for _, other := range x.model.VMs {
+		if other != v && slices.ContainsFunc(other.Adapters, func(o *inventory.PVRDMA) bool { return o.PortGroup != nil && o.PortGroup.Switch == s }) {
+			want.Peers = append(want.Peers, other.Path)
+		}
+	}
+	if v.HardwareVersion > 0 {
+		id, r := d.Resource(&vcenter.Hardware{VM: v.Path, Version: v.HardwareVersion})
+		if !slices.Contains(x.stands[&v.Block], id) {
+			x.stand(&v.Block, x.add(id, r, v.At("hardware_version")))
+		}
+		needs = append(needs, id)
+	}
+	id, r := d.Resource(want)
+	x.stand(&v.Block, x.add(id, r, a.Range, needs...))
+}
+
+func (x *expansion) newVCenter(v *inventory.VCenter) *vcenter.Device {
+	login := vcenter.Login{Host: v.Host, Refused: errors.New("nothing says how it is reached")}
+	if x.env.VCenter != nil {
+		login = x.env.VCenter(v)
+	}
+	return vcenter.New(v.Addr, x.model.Name, login)
 }
 
 func (x *expansion) dvswitch(d *vcenter.Device, s *inventory.DVSwitch) {
@@ -35,7 +83,7 @@ func (x *expansion) dvswitch(d *vcenter.Device, s *inventory.DVSwitch) {
 	made := x.add(id, r, s.Range)
 	x.stand(&s.Block, made)
 	for _, g := range s.PortGroups {
-		id, r := d.Resource(&vcenter.Group{Switch: s.Path, Name: path.Base(s.Path) + "-" + g.Name, VLAN: g.VLAN})
+		id, r := d.Resource(&vcenter.Group{Switch: s.Path, Name: groupName(g), VLAN: g.VLAN})
 		x.stand(&s.Block, x.add(id, r, g.Range, made))
 	}
 	for _, r := range s.Uplinks {

@@ -21,5 +21,5 @@ func (x *expansion) later() {
 // devices reports whether an address is that of devices, or of a module.
 func devices(address string) bool {
 	_, rest := modulePath(address + ".")
-	return rest == "" || strings.HasPrefix(rest, "server.") || strings.HasPrefix(rest, "switch.")
+	return rest == "" || strings.HasPrefix(rest, "server.") || strings.HasPrefix(rest, "switch.") || strings.HasPrefix(rest, "vcenter.")
 }

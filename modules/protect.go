@@ -109,6 +109,9 @@ func (x *expansion) treated() []treated {
 	for _, s := range m.DVSwitches {
 		add(&s.Block, none, x.stands[&s.Block]...)
 	}
+	for _, v := range m.VMs {
+		add(&v.Block, none, x.stands[&v.Block]...)
+	}
 	for _, l := range m.Links {
 		add(&l.Block, none, x.partsOfLink(l)...)
 	}

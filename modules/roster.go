@@ -2,7 +2,9 @@ package modules
 
 import (
 	"fmt"
+	"net"
 	"slices"
+	"strconv"
 	"strings"
 
 	"weft/internal/hint"
@@ -11,6 +13,9 @@ import (
 	"weft/modules/leaf"
 	"weft/plan"
 )
+
+// vcenterKind is that of a vCenter in rosters.
+const vcenterKind = "vcenter"
 
 func (x *expansion) newServer(os *host.OS, s *inventory.Server) *host.Machine {
 	return host.New(host.Config{
@@ -53,6 +58,13 @@ func (x *expansion) roster() {
 	for _, s := range x.model.Servers {
 		x.fleet.Roster = append(x.fleet.Roster, memberOf(s))
 	}
+	for _, v := range x.model.VCenters {
+		m := plan.Member{Device: v.Addr, Kind: vcenterKind, Host: net.JoinHostPort(v.Host, strconv.Itoa(v.Port)), SHA256: v.SHA256}
+		if v.Credential != nil {
+			m.Credential = v.Credential.Addr
+		}
+		x.fleet.Roster = append(x.fleet.Roster, m)
+	}
 	for _, r := range x.model.Removed {
 		x.fleet.Removed = append(x.fleet.Removed, plan.Removed{From: r.From, Forget: r.Mode == "forget", Range: r.Range})
 	}
@@ -68,6 +80,14 @@ func (x *expansion) recall(m plan.Member) (plan.Device, error) {
 			"put that block back until the device is pruned")
 	}
 	at := inventory.Block{Addr: m.Device}
+	if m.Kind == vcenterKind {
+		host, text, _ := net.SplitHostPort(m.Host)
+		port, err := strconv.Atoi(text)
+		if err != nil {
+			return nil, fmt.Errorf("the ledgers say that it is at %q, which is no host with a port", m.Host)
+		}
+		return x.newVCenter(&inventory.VCenter{Block: at, Host: host, Port: port, SHA256: m.SHA256, Credential: login}), nil
+	}
 	if m.Kind == "switch" {
 		os := x.system(m.OS)
 		if os == nil {

@@ -55,12 +55,13 @@ type Kept struct {
 // A Member is one device of an owner.
 type Member struct {
 	Device     string `json:"device"` // HCL address
-	Kind       string `json:"kind"`   // server or switch
+	Kind       string `json:"kind"`   // server, switch or vcenter
 	Host       string `json:"host"`   // what is dialled
 	Connection string `json:"connection,omitempty"`
 
 	OS         string `json:"os,omitempty"`         // its system; "" of a server: linux, which older ledgers do not name
-	Credential string `json:"credential,omitempty"` // of a switch: as whom it is spoken to
+	Credential string `json:"credential,omitempty"` // of a switch or a vCenter: as whom it is spoken to
+	SHA256     string `json:"tls_sha256,omitempty"` // of the certificate of a vCenter; "": authorities vouch for it
 }
 
 // An Entry is one resource in a ledger. It holds states, never commands.

@@ -24,6 +24,9 @@ func choose(p *run.Site, selectors []string) ([]string, error) {
 		if p.Fleet.Devices[d.Device] == nil {
 			continue // described, not yet managed
 		}
+		if d.Kind == "vcenter" {
+			continue // it answers none of those who choose
+		}
 		take := len(selectors) == 0
 		for i, s := range selectors {
 			if selects(s, d, labels[d.Device]) {

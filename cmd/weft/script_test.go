@@ -237,6 +237,9 @@ func whenSaid(ts *testscript.TestScript, do func(*exec.Cmd), texts []string, arg
 	for _, name := range []string{"HOME", "PATH", "NO_COLOR", "TMPDIR", "WORK"} {
 		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
 	}
+	if secret := ts.Getenv("WEFT_SWITCH_PASSWORD"); secret != "" { // of the examples
+		cmd.Env = append(cmd.Env, "WEFT_SWITCH_PASSWORD="+secret)
+	}
 	stderr, err := cmd.StderrPipe()
 	ts.Check(err)
 	goOn, end := halted(cmd, texts)

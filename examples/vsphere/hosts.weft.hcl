@@ -29,6 +29,16 @@ server "esx" {
       services = ["nvme-rdma"]
     }
   }
+
+  rnic "p2" { # of the distributed switch
+    match   = { pci = "0000:42:00.0" }
+    address = "${cidrhost("10.50.1.0/24", each.value.node + 100)}/24"
+    fabric  = fabric.roce
+  }
+
+  # PVRDMA finds the other host over a VMkernel port, and through the firewall.
+  advanced_option "/Net/PVRDMAVmknic" { value = "vmk2" }
+  firewall_ruleset "pvrdma" {}
 }
 
 server "storage" {

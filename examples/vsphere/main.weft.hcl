@@ -1,6 +1,7 @@
 # Four ESXi hosts with their datastores on two Linux storage servers, over NVMe-oF and two
 # planes: two leaves (one Nexus, one H3C), a standard vSwitch with a VMkernel port on each
-# NIC, one controller for each path.
+# NIC, one controller for each path. A third NIC is the uplink of a distributed switch, over
+# which two virtual machines have RDMA.
 weft {
   required_version = ">= 0.1"
   name             = "vsphere"
@@ -20,6 +21,11 @@ credential "switch" {
 
 credential "esxi" { # a key, as ESXi keeps with: esxcli system ssh key add
   user = "root"
+}
+
+credential "vcenter" {
+  user     = "weft@vsphere.local"
+  password = env("WEFT_SWITCH_PASSWORD") # one for this example; give vCenter its own
 }
 
 variable "storage" {

@@ -34,7 +34,7 @@ rollout "vsphere" {
   accept_no_undo  = true # an adapter of NVMe stays: nothing is documented that turns it off
 
   phase "plane-a" {
-    select = [switch.leaf-a, link.storage-a, link.esx-a]
+    select = [switch.leaf-a, link.storage-a, link.esx-a, link.esx-pvrdma]
     gate   = [validation.fabric-healthy]
     soak   = var.soak
   }
@@ -59,9 +59,15 @@ rollout "vsphere" {
   }
 
   phase "hosts" {
-    select = "remaining"
+    select = [for name, s in server.esx : s if name != "esx1"]
     batch  = ["1", "100%"]
     gate   = [validation.fabric-healthy, validation.latency]
+    soak   = var.soak
+  }
+
+  phase "virtual" {
+    select = "remaining" # the distributed switch and its machines
+    gate   = [validation.fabric-healthy]
     soak   = var.soak
   }
 }

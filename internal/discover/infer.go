@@ -305,7 +305,7 @@ func (d *draft) rosters() (known map[string]address, credentials map[string]stri
 			} else {
 				d.site.found(Error, r.Host, "write that module by hand", "the ledgers call it %s, in a module, and discover writes none", r.Device)
 			}
-			if !asked[r.Host] {
+			if !asked[r.Host] && r.Kind != "vcenter" { // which is not discovered
 				d.site.found(Error, r.Host, "name it with --seed (a switch) or --hosts (a server), or write a removed block for it", "the ledger of %s has it as %s, and it was not asked", m.Host, r.Device)
 			}
 		}

@@ -26,11 +26,17 @@ type vcenterSpec struct {
 	User       string
 	Datacenter string
 	Hosts      []vcenterHost
+	VMs        []vcenterVM
 }
 
 type vcenterHost struct {
-	Name string
-	NICs []string // PCI addresses
+	Name       string
+	NICs, RDMA []string // PCI addresses
+}
+
+type vcenterVM struct {
+	Path, Host string
+	Hardware   int // version
 }
 
 // A vcenter is one that runs.
@@ -68,10 +74,27 @@ func newVCenter(m *inventory.Model, v *inventory.VCenter, cards map[*inventory.R
 		h := vcenterHost{Name: s.Host}
 		for _, r := range s.RNICs {
 			h.NICs = append(h.NICs, cards[r].PCI)
+			if r.Fabric == nil || r.Fabric.Transport != "tcp" {
+				h.RDMA = append(h.RDMA, cards[r].PCI)
+			}
 		}
 		spec.Hosts = append(spec.Hosts, h)
 	}
+	spec.VMs = newVMs(m, v)
 	return spec, nil
+}
+
+// newVMs derives the virtual machines of a vCenter, off, each on the next of the hosts that
+// are members of its switch.
+func newVMs(m *inventory.Model, v *inventory.VCenter) (list []vcenterVM) {
+	for i, machine := range m.VMs {
+		g := machine.Adapters[0].PortGroup
+		if g == nil || g.Switch.VCenter != v || len(g.Switch.Uplinks) == 0 {
+			continue
+		}
+		list = append(list, vcenterVM{machine.Path, g.Switch.Uplinks[i%len(g.Switch.Uplinks)].Server.Host, machine.HardwareVersion})
+	}
+	return list
 }
 
 // buildVCenters starts the vCenters of the twin. Without their program there are none, and

@@ -43,6 +43,7 @@ func benign() map[string]string {
 		"server.rnic.vmk.id": "vmk2", "server.rnic.vmk.vswitch": "weft-a",
 		"vcenter.host": "vc.example.net", "vcenter.tls_sha256": strings.Repeat("0a", 32),
 		"dvswitch.path": "dc1/network/weft-rdma", "dvswitch.portgroup": "storage",
+		"vm.path": "dc1/vm/hpc1", "vm.pvrdma": "eth1",
 		"server.file": "/etc/motd", "server.file.content": "managed", "server.file.mode": "0644",
 		"server.sysctl": "net.core.rmem_max", "server.sysctl.value": "1 2",
 		"server.kernel_module": "nvmet", "server.kernel_module.options": "1",
@@ -196,7 +197,7 @@ func full(t *testing.T) string {
     server = server.storage
     device = "/dev/disk/by-id/nvme-eui.1"
   }`)
-	text += "\nvcenter \"dc1\" {\n  host = \"vc.example.net\"\n  credential = credential.switch\n}\ndvswitch \"rdma\" {\n  vcenter = vcenter.dc1\n  path = \"dc1/network/weft-rdma\"\n  uplinks = []\n  portgroup \"storage\" {}\n}\n"
+	text += "\nvcenter \"dc1\" {\n  host = \"vc.example.net\"\n  credential = credential.switch\n}\ndvswitch \"rdma\" {\n  vcenter = vcenter.dc1\n  path = \"dc1/network/weft-rdma\"\n  uplinks = []\n  portgroup \"storage\" {}\n}\nvm \"hpc\" {\n  path = \"dc1/vm/hpc\"\n  pvrdma \"eth1\" {\n    portgroup = dvswitch.rdma.portgroup.storage\n  }\n}\n"
 	text += "\nstore \"nats\" {\n  url = \"tls://hub.example.net\"\n}\n"
 	inOneLine := regexp.MustCompile(`(?m)^(\s*[a-z_]+(?: "[^"]*")? )\{(.*)\}$`)
 	return inOneLine.ReplaceAllString(text, "$1{\n$2\n}")
@@ -285,5 +286,6 @@ switch.serial: dash parent quote shell space
 target.subsystem.serial: dash parent quote shell space
 target.subsystem: dash parent shell space
 validation.metric.unit: dash parent quote shell space
+vm.path: space
 weft.name: dash
 `

@@ -36,6 +36,7 @@ func (b *builder) build() {
 		"server":     b.server,
 		"vcenter":    b.vcenter,
 		"dvswitch":   b.dvswitch,
+		"vm":         b.vm,
 		"link":       b.link,
 		"pool":       b.pool,
 		"volume":     b.volume,
@@ -54,7 +55,7 @@ func (b *builder) build() {
 			for _, o := range d.objects {
 				if b.enabled(o) {
 					makers[kind](o)
-				} else if kind == "switch" || kind == "server" {
+				} else if kind == "switch" || kind == "server" || kind == "vcenter" {
 					// What weft did to a device that is switched off is pruned.
 					b.m.Removed = append(b.m.Removed, &inventory.Removed{Block: b.block(o), From: o.addr, Mode: "prune"})
 				}

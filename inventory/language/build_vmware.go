@@ -3,6 +3,8 @@ package language
 import (
 	"strings"
 
+	"github.com/zclconf/go-cty/cty"
+
 	"weft/inventory"
 )
 
@@ -25,6 +27,20 @@ func dvswitchSchema() *schema {
 		"portgroup": {schema: part("name", attrs{
 			"vlan": opt(integer(0, 4094)).orNumber(0),
 		}, nil).named("the end of the name of a port group", `[A-Za-z0-9_][A-Za-z0-9_.-]{0,39}`)},
+	})
+}
+
+func vmSchema() *schema {
+	const name = `[A-Za-z0-9_][A-Za-z0-9_. -]{0,79}`
+	return resource("name", attrs{
+		"path":             need(matching("a path such as dc1/vm/hpc1", name+`/vm(/`+name+`)+`)),
+		"hardware_version": opt(integer(4, 99)),
+	}, blocks{
+		"pvrdma": {needed: true, schema: part("name", attrs{
+			"portgroup":      need(ref("portgroup")),
+			"protocol":       opt(oneOf("rocev1", "rocev2")).orText("rocev2"),
+			"allow_degraded": opt(boolean()).or(cty.False),
+		}, nil).named("the name of an adapter", `[A-Za-z0-9_][A-Za-z0-9_.-]{0,30}`)},
 	})
 }
 
@@ -57,8 +73,22 @@ func (b *builder) dvswitch(o *object) {
 		}
 	}
 	for _, c := range o.all("portgroup") {
-		d.PortGroups = append(d.PortGroups, &inventory.DVPortGroup{Block: b.block(c), Name: c.label, VLAN: b.integer(c, "vlan")})
+		g := &inventory.DVPortGroup{Block: b.block(c), Name: c.label, Switch: d, VLAN: b.integer(c, "vlan")}
+		c.became = g
+		d.PortGroups = append(d.PortGroups, g)
 	}
 	o.became = d
 	b.m.DVSwitches = append(b.m.DVSwitches, d)
+}
+
+func (b *builder) vm(o *object) {
+	v := &inventory.VM{Block: b.block(o), Name: o.fullName(), Path: b.text(o, "path"), HardwareVersion: b.integer(o, "hardware_version")}
+	for _, c := range o.all("pvrdma") {
+		v.Adapters = append(v.Adapters, &inventory.PVRDMA{
+			Block: b.block(c), Name: c.label, PortGroup: one[inventory.DVPortGroup](b, c, "portgroup"),
+			Protocol: b.text(c, "protocol"), AllowDegraded: b.flag(c, "allow_degraded"),
+		})
+	}
+	o.became = v
+	b.m.VMs = append(b.m.VMs, v)
 }

@@ -156,6 +156,15 @@ func deviceDescriptions() map[string]string {
 		"dvswitch.portgroup":      "A port group of it, whose name in vCenter is that of the switch, a dash, and this.",
 		"dvswitch.portgroup.vlan": "The VLAN of its frames; 0: they are not tagged.",
 
+		"vm":                  "A virtual machine of vCenter that others have made, with adapters for RDMA.",
+		"vm.path":             "Its place in the inventory: DATACENTER/vm/NAME.",
+		"vm.hardware_version": "The version of its virtual hardware, at least. Raising it has no undo.",
+
+		"vm.pvrdma":                "A paravirtual RDMA adapter. All memory of the machine is reserved with it.",
+		"vm.pvrdma.portgroup":      "The port group of a distributed switch that it is on.",
+		"vm.pvrdma.protocol":       "What it speaks: rocev1 within one subnet, rocev2 beyond.",
+		"vm.pvrdma.allow_degraded": "Whether it may reach others by memory copy or TCP, where hosts have no adapters for RDMA.",
+
 		"link":       "One cable, which is proven with LLDP.",
 		"link.from":  "One end: a NIC, server.NAME.rnic.NAME, or a port, switch.NAME.port[\"PORT\"].",
 		"link.to":    "The other end.",

@@ -182,7 +182,7 @@ func TestMistakes(t *testing.T) {
 		problem.Later: true, // takes a catalogue with a host system that is not managed yet: all are
 	}
 	for _, m := range slices.Concat(languageMistakes(), variableMistakes(), ruleMistakes(),
-		networkMistakes(), qosMistakes(), storageMistakes(), rolloutMistakes()) {
+		networkMistakes(), pvrdmaMistakes(), qosMistakes(), storageMistakes(), rolloutMistakes()) {
 		seen[m.code] = true
 		t.Run(m.name, func(t *testing.T) {
 			text := edited(t, m.edits...)

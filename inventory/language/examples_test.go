@@ -7,12 +7,13 @@ import (
 	"testing"
 
 	"weft/inventory"
+	"weft/modules"
 )
 
 // loadExample loads one of the examples, none of which may have a problem.
 func loadExample(t *testing.T, name string) *inventory.Model {
 	t.Helper()
-	m, diags := Load(os.DirFS(filepath.Join("..", "..", "examples", name)), Options{})
+	m, diags := Load(os.DirFS(filepath.Join("..", "..", "examples", name)), Options{Blocks: modules.Blocks()})
 	if len(diags) > 0 {
 		t.Fatalf("%s has problems:\n%s", name, diagText(m, diags))
 	}
@@ -44,7 +45,7 @@ func TestExamples(t *testing.T) {
 		"rack-external-array": {2, 8, 16, 1, 8},
 		"two-hosts":           {0, 2, 2, 1, 1},
 		"team":                {0, 2, 0, 0, 0},
-		"vsphere":             {2, 6, 12, 2, 6},
+		"vsphere":             {2, 6, 16, 2, 6},
 		"windows":             {2, 3, 6, 1, 0},
 	}
 	names := exampleNames(t)

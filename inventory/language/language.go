@@ -39,6 +39,7 @@ func language(own []*inventory.BlockType) map[string]*schema {
 		"server":     serverSchema(own),
 		"vcenter":    vcenterSchema(),
 		"dvswitch":   dvswitchSchema(),
+		"vm":         vmSchema(),
 		"link":       resource("name", attrs{"from": need(ref("rnic", "port")), "to": need(ref("port", "rnic")), "speed": opt(rate())}, nil),
 		"pool":       poolSchema(),
 		"volume":     resource("name", attrs{"pool": need(ref("pool")), "size": need(size()), "mirror": opt(refs("pool"))}, nil),
@@ -288,7 +289,7 @@ func rolloutSchema() *schema {
 		"accept_no_undo":  opt(boolean()).or(cty.False),
 	}, blocks{
 		"phase": {needed: true, schema: part("name", attrs{
-			"select":  opt(refsOr(`"remaining" or "@label=value"`, "switch", "server", "vcenter", "dvswitch", "link", "pool", "volume", "target", "initiator")),
+			"select":  opt(refsOr(`"remaining" or "@label=value"`, "switch", "server", "vcenter", "dvswitch", "vm", "link", "pool", "volume", "target", "initiator")),
 			"batch":   opt(listMatching(`a number of devices or a percentage such as "100%"`, `[1-9][0-9]{0,5}|(100|[1-9][0-9]?)%`)),
 			"record":  opt(refs("validation")),
 			"gate":    opt(refs("validation")),

@@ -22,7 +22,7 @@ func removedSchema() *schema {
 
 // removable are the types of blocks of which something may be left on devices.
 func removable() []string {
-	return []string{"module", "fabric", "switch", "server", "link", "pool", "volume", "target", "initiator"}
+	return []string{"module", "fabric", "switch", "server", "vcenter", "link", "pool", "volume", "target", "initiator"}
 }
 
 // removed makes the removed blocks, whose addresses must not be declared.

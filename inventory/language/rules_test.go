@@ -276,6 +276,8 @@ func TestRulesStaySilent(t *testing.T) {
 			`host = "storage.example.net"`, "host = \"gate.example.net\"", "rollout \"all\"", "server \"nat\" {\n  host = \"gate.example.net\"\n  connection = connection.nat\n}\nrollout \"all\""},
 		"a later phase of another rollout": append(more("rollout \"storage\" {\n  phase \"all\" { select = pool.flash }\n}"),
 			`phase "rest" { select = "remaining" }`, "", `  plane  = "a"`, "  plane  = \"a\"\n  depends_on = [pool.flash]"),
+		"PVRDMA":                      pvrdmaEdits(),
+		"PVRDMA that may be TCP":      pvrdmaEdits(`firewall_ruleset "pvrdma" {}`, "", "    fabric  = fabric.roce\n", "", "# on", "\n    allow_degraded = true"),
 		"an earlier phase":            {`pool = pool.flash`, "pool = pool.flash\n  depends_on = [switch.leaf]"},
 		"both transports on TCP":      {`transport = "rocev2"`, "transport = \"tcp\"\n  mode = \"lossy\"", "    pfc       = true\n", "", `["tcp"]`, `["rdma", "tcp"]`},
 		"a spine in between":          more(spine + "link \"up\" {\n  from = switch.leaf.port[\"Ethernet1/49\"]\n  to = switch.spine.port[\"Ethernet1/1\"]\n}"),
@@ -289,7 +291,7 @@ func TestRulesStaySilent(t *testing.T) {
 // code with its severity, and nothing else.
 func TestRulesFindWhatTheySay(t *testing.T) {
 	found := map[rules.Finding]bool{}
-	for _, m := range slices.Concat(ruleMistakes(), networkMistakes(), qosMistakes(), storageMistakes(), rolloutMistakes()) {
+	for _, m := range slices.Concat(ruleMistakes(), networkMistakes(), pvrdmaMistakes(), qosMistakes(), storageMistakes(), rolloutMistakes()) {
 		model, _ := loadText(edited(t, m.edits...), Options{})
 		for _, r := range rules.All() {
 			for _, d := range r.Check(model) {

@@ -206,7 +206,7 @@ func (a attr) written() bool { return !a.observed && !a.computed }
 // referable returns the types of blocks that can be referred to.
 func referable() []string {
 	return []string{
-		"connection", "credential", "fabric", "switch", "server", "vcenter", "dvswitch", "link", "pool", "volume",
+		"connection", "credential", "fabric", "switch", "server", "vcenter", "dvswitch", "vm", "link", "pool", "volume",
 		"target", "initiator", "validation", "rollout", "site",
 	}
 }

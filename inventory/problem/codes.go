@@ -70,6 +70,7 @@ const (
 	DeviceTwice Code = "WF-NET-016"
 	PortName    Code = "WF-NET-017"
 	Uplink      Code = "WF-NET-018"
+	PVRDMA      Code = "WF-NET-019"
 
 	DSCP       Code = "WF-QOS-001"
 	Priority   Code = "WF-QOS-002"

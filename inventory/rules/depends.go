@@ -37,6 +37,9 @@ func (c *checker) dependents() []*inventory.Block {
 	for _, x := range c.DVSwitches {
 		add(&x.Block)
 	}
+	for _, x := range c.VMs {
+		add(&x.Block)
+	}
 	for _, x := range c.Links {
 		add(&x.Block)
 	}

@@ -40,6 +40,7 @@ func networkRules() []Rule {
 			[]Finding{refuses(problem.EndTwice), refuses(problem.Speed), refuses(problem.Crossed), refuses(problem.NoFabric)}, (*checker).links},
 		{"the NICs of a server lead to different switches at one speed", []Finding{refuses(problem.OneSwitch), warns(problem.Uneven)}, (*checker).hosts},
 		{"a distributed switch has one NIC of each host", []Finding{refuses(problem.Uplink)}, (*checker).uplinks},
+		{"PVRDMA has what it needs", []Finding{refusesOrWarns(problem.PVRDMA)}, (*checker).pvrdma},
 		{"what hosts send passes the switches", []Finding{refusesOrWarns(problem.MTU), warns(problem.SmallMTU)}, ofFabrics((*checker).mtu)},
 		{"traffic classes can be told apart, and share what there is", []Finding{refuses(problem.DSCP), refuses(problem.Priority), refuses(problem.Class),
 			refuses(problem.Share), refuses(problem.ETS), refuses(problem.ECN), refusesOrWarns(problem.Headroom), refuses(problem.Lossless),

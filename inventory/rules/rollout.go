@@ -205,6 +205,7 @@ func (c *checker) anyOther(selected map[string]int) bool {
 		slices.ContainsFunc(c.Servers, func(x *inventory.Server) bool { return free(&x.Block) }) ||
 		slices.ContainsFunc(c.VCenters, func(x *inventory.VCenter) bool { return free(&x.Block) }) ||
 		slices.ContainsFunc(c.DVSwitches, func(x *inventory.DVSwitch) bool { return free(&x.Block) }) ||
+		slices.ContainsFunc(c.VMs, func(x *inventory.VM) bool { return free(&x.Block) }) ||
 		slices.ContainsFunc(c.Links, func(x *inventory.Link) bool { return free(&x.Block) }) ||
 		slices.ContainsFunc(c.Pools, func(x *inventory.Pool) bool { return free(&x.Block) }) ||
 		slices.ContainsFunc(c.Volumes, func(x *inventory.Volume) bool { return free(&x.Block) }) ||

@@ -24,6 +24,8 @@ type Device struct {
 	owner string
 	login Login
 
+	machines []string // paths of virtual machines that resources are about
+
 	client *client
 	uuid   string // of who answered Open
 	have   *reading
@@ -37,9 +39,11 @@ func New(name, owner string, login Login) *Device {
 	return &Device{name: name, owner: owner, login: login}
 }
 
-// Resource makes a resource of a Switch, a Group or a Member; its name is that of its ID.
+// Resource makes a resource of a Switch, a Group, a Member, a Hardware or an Adapter; its
+// name is that of its ID.
 func (d *Device) Resource(t interface{ key() (kind, name string) }) (plan.ID, plan.Resource) {
 	kind, name := t.key()
+	d.machines = append(d.machines, paths(t.(thing))...)
 	return plan.ID{Device: d.name, Kind: kind, Name: name}, resource{t.(thing)}
 }
 
@@ -60,7 +64,7 @@ func (d *Device) Open(ctx context.Context) (plan.Identity, error) {
 		return plan.Identity{}, fmt.Errorf("another vCenter answers: its instance UUID is %s, before it was %s", about.InstanceUuid, d.uuid)
 	}
 	d.uuid = about.InstanceUuid
-	have, err := d.client.read(ctx)
+	have, err := d.client.read(ctx, d.machines...)
 	if err != nil {
 		return plan.Identity{}, fmt.Errorf("read %s: %s", d.login.Host, said(err))
 	}
@@ -72,7 +76,7 @@ func (d *Device) Open(ctx context.Context) (plan.Identity, error) {
 // Read implements plan.Device.
 func (d *Device) Read(ctx context.Context, rs []plan.Resource) ([]plan.State, error) {
 	if !d.fresh {
-		have, err := d.client.read(ctx)
+		have, err := d.client.read(ctx, d.machines...)
 		if err != nil {
 			return nil, fmt.Errorf("read %s: %s", d.login.Host, said(err))
 		}
@@ -106,7 +110,9 @@ func (d *Device) Apply(ctx context.Context, s plan.Step) error {
 		if err := o.do(ctx, d.client); err != nil {
 			return refused(o, err)
 		}
-		d.undo = append(d.undo, c.undo[i])
+		if i < len(c.undo) {
+			d.undo = append(d.undo, c.undo[i])
+		}
 	}
 	return nil
 }
@@ -209,12 +215,13 @@ func (d *Device) Kept() (kept plan.Kept) {
 			}
 		}
 	}
+	kept.Entries = append(kept.Entries, d.state().keptVMs(d.name)...)
 	return kept
 }
 
 // Restore implements plan.Keeper.
 func (d *Device) Restore(e plan.Entry) (plan.Resource, error) {
-	if !slices.Contains([]string{SwitchKind, GroupKind, MemberKind}, e.Kind) {
+	if !slices.Contains([]string{SwitchKind, GroupKind, MemberKind, AdapterKind}, e.Kind) {
 		return nil, fmt.Errorf("a vCenter has no kind %q", e.Kind)
 	}
 	return resource{removal{e.Kind, e.Name}}, nil
@@ -228,10 +235,10 @@ func (d *Device) Drifted(e plan.Entry, _ plan.State) bool {
 	at, name := path.Dir(e.Name), path.Base(e.Name)
 	switch s := d.have.switches[e.Name]; {
 	case e.Kind == SwitchKind && s != nil:
-		return s.note.text != mtuText(s.mtu)
+		return s.note.text != "" && s.note.text != mtuText(s.mtu)
 	case e.Kind == GroupKind && d.have.switches[at] != nil && d.have.switches[at].groups[name] != nil:
 		g := d.have.switches[at].groups[name]
-		return g.note.text != vlanText(g.vlan)
+		return g.note.text != "" && g.note.text != vlanText(g.vlan)
 	}
 	return false
 }

@@ -31,7 +31,7 @@ func createSwitch(at string, mtu int, owner string) op {
 			return fmt.Errorf("vCenter has no folder %s", folder)
 		}
 		spec := &types.VMwareDVSConfigSpec{MaxMtu: int32(mtu)}
-		spec.Name = name
+		spec.Name, spec.Description = name, madeBy(owner, at)
 		spec.UplinkPortPolicy = &types.DVSNameArrayUplinkPortPolicy{UplinkPortName: []string{"uplink1"}}
 		res, err := methods.CreateDVS_Task(ctx, c.vim, &types.CreateDVS_Task{This: f.Reference(), Spec: types.DVSCreateSpec{ConfigSpec: spec}})
 		if err != nil {
@@ -141,7 +141,7 @@ func createGroup(at, name string, vlan int, owner string) op {
 			return err
 		}
 		grows := true
-		spec := types.DVPortgroupConfigSpec{Name: name, NumPorts: 8, AutoExpand: &grows, Type: string(types.DistributedVirtualPortgroupPortgroupTypeEarlyBinding), DefaultPortConfig: vlanSetting(vlan)}
+		spec := types.DVPortgroupConfigSpec{Name: name, Description: madeBy(owner, at+"/"+name), NumPorts: 8, AutoExpand: &grows, Type: string(types.DistributedVirtualPortgroupPortgroupTypeEarlyBinding), DefaultPortConfig: vlanSetting(vlan)}
 		res, err := methods.AddDVPortgroup_Task(ctx, c.vim, &types.AddDVPortgroup_Task{This: d.ref, Spec: []types.DVPortgroupConfigSpec{spec}})
 		if err != nil {
 			return err
@@ -210,14 +210,14 @@ func addMember(at, name, nic, owner string) op {
 		if err != nil {
 			return err
 		}
-		if err := c.reconfigure(ctx, d, membership(h, types.ConfigSpecOperationAdd, nic)); err != nil {
-			return err
-		}
-		if err := c.remark(ctx, h, append(slices.Clone(h.notes), note{owner, at})); err != nil {
-			if d, again := c.find(ctx, at); again == nil {
-				err = errors.Join(err, c.reconfigure(ctx, d, membership(h, types.ConfigSpecOperationRemove)))
+		// The mark first: whoever is killed in between has said whose the member is.
+		if !h.noted(owner, at) {
+			if err := c.remark(ctx, h, append(slices.Clone(h.notes), note{owner, at})); err != nil {
+				return err
 			}
-			return err
+		}
+		if err := c.reconfigure(ctx, d, membership(h, types.ConfigSpecOperationAdd, nic)); err != nil {
+			return errors.Join(err, c.remark(ctx, h, h.notes))
 		}
 		return nil
 	}}

@@ -1,6 +1,7 @@
 package vcenter
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -15,11 +16,13 @@ import (
 type reading struct {
 	switches map[string]*dvs  // by path
 	hosts    map[string]*host // by name, in lower case
+	vms      map[string]*vm   // by path: those that were asked for, and those with a mark of weft's
 }
 
 // A dvs is a distributed switch.
 type dvs struct {
 	ref     types.ManagedObjectReference
+	uuid    string
 	path    string
 	version string
 	mtu     int
@@ -32,18 +35,20 @@ type dvs struct {
 type group struct {
 	ref  types.ManagedObjectReference
 	conf types.DVPortgroupConfigInfo
-	vlan int // -1: no single one
-	vms  int // that are on it
+	vlan int                            // -1: no single one
+	vms  []types.ManagedObjectReference // that are on it
 	note note
 }
 
 // A host is one of vCenter's.
 type host struct {
-	ref   types.ManagedObjectReference
-	name  string
-	nics  map[string]string // names, by PCI address
-	taken map[string]string // by name of a NIC: the switch whose uplink it is
-	notes []note            // a member of which switches weft has made it
+	ref     types.ManagedObjectReference
+	name    string
+	nics    map[string]string // names, by PCI address
+	rdma    map[string]bool   // by name of a NIC: an RDMA device runs on it
+	taken   map[string]string // by name of a NIC: the switch whose uplink it is
+	release string            // of ESXi: 8.0.2
+	notes   []note            // a member of which switches weft has made it
 }
 
 // A note is what the custom attribute of an object says.
@@ -54,13 +59,27 @@ func readNote(text string) note {
 	return note{owner, rest}
 }
 
+// madeBy is the description that weft gives what it makes, in the same call: a weft that is
+// killed before it has set the mark has said whose it is. It names the place, so that a
+// copy elsewhere, of somebody's import, is nobody's.
+func madeBy(owner, at string) string { return "made by weft for " + owner + ": " + at }
+
+// or is what the description of an object says, where there is no mark.
+func (n note) or(description, at string) note {
+	owner, _, _ := strings.Cut(strings.TrimPrefix(description, "made by weft for "), ": ")
+	if n.owner == "" && description == madeBy(owner, at) {
+		n.owner = owner
+	}
+	return n
+}
+
 func (n note) String() string { return strings.TrimSpace(n.owner + " " + n.text) }
 
-// read takes all that weft looks at.
-func (c *client) read(ctx context.Context) (*reading, error) {
+// read takes all that weft looks at, and of virtual machines those at some paths.
+func (c *client) read(ctx context.Context, machines ...string) (*reading, error) {
 	pc := property.DefaultCollector(c.vim)
 	root := c.vim.ServiceContent.RootFolder
-	v, err := view.NewManager(c.vim).CreateContainerView(ctx, root, []string{"DistributedVirtualSwitch", "DistributedVirtualPortgroup", "HostSystem", "Folder", "Datacenter"}, true)
+	v, err := view.NewManager(c.vim).CreateContainerView(ctx, root, []string{"DistributedVirtualSwitch", "DistributedVirtualPortgroup", "HostSystem", "VirtualMachine", "Folder", "Datacenter"}, true)
 	if err != nil {
 		return nil, err
 	}
@@ -68,14 +87,16 @@ func (c *client) read(ctx context.Context) (*reading, error) {
 	var switches []mo.DistributedVirtualSwitch
 	var groups []mo.DistributedVirtualPortgroup
 	var hosts []mo.HostSystem
+	var vms []mo.VirtualMachine
 	var folders []mo.ManagedEntity
 	for _, ask := range []struct {
 		kinds, props []string
 		into         any
 	}{
-		{[]string{"DistributedVirtualSwitch"}, []string{"name", "parent", "config", "customValue"}, &switches},
+		{[]string{"DistributedVirtualSwitch"}, []string{"name", "parent", "uuid", "config", "customValue"}, &switches},
 		{[]string{"DistributedVirtualPortgroup"}, []string{"name", "config", "vm", "customValue"}, &groups},
-		{[]string{"HostSystem"}, []string{"name", "config.network.pnic", "config.network.vswitch", "config.network.proxySwitch", "customValue"}, &hosts},
+		{[]string{"HostSystem"}, []string{"name", "config.network.pnic", "config.network.vswitch", "config.network.proxySwitch", "config.network.rdmaDevice", "config.product.version", "customValue"}, &hosts},
+		{[]string{"VirtualMachine"}, []string{"name", "parent", "customValue"}, &vms},
 		{[]string{"Folder", "Datacenter"}, []string{"name", "parent"}, &folders},
 	} {
 		if err := v.Retrieve(ctx, ask.kinds, ask.props, ask.into); err != nil {
@@ -90,17 +111,21 @@ func (c *client) read(ctx context.Context) (*reading, error) {
 	byRef := map[types.ManagedObjectReference]*dvs{}
 	for _, s := range switches {
 		d := newDVS(s, pathOf(s.ManagedEntity, folders), readNote(noteIn(s.CustomValue, key)))
+		if s.Config != nil {
+			d.note = d.note.or(s.Config.GetDVSConfigInfo().Description, d.path)
+		}
 		r.switches[d.path], byRef[d.ref] = d, d
 	}
 	for _, g := range groups {
 		if d := g.Config.DistributedVirtualSwitch; d != nil && byRef[*d] != nil && !isUplinks(g) {
-			byRef[*d].groups[g.Name] = &group{ref: g.Self, conf: g.Config, vlan: vlanOf(g.Config.DefaultPortConfig), vms: len(g.Vm), note: readNote(noteIn(g.CustomValue, key))}
+			byRef[*d].groups[g.Name] = &group{ref: g.Self, conf: g.Config, vlan: vlanOf(g.Config.DefaultPortConfig), vms: g.Vm, note: readNote(noteIn(g.CustomValue, key)).or(g.Config.Description, byRef[*d].path+"/"+g.Name)}
 		}
 	}
 	for _, h := range hosts {
 		r.hosts[strings.ToLower(h.Name)] = newHost(h, noteIn(h.CustomValue, key))
 	}
-	return r, nil
+	r.vms, err = c.readVMs(ctx, vms, folders, key, machines)
+	return r, err
 }
 
 // markKey is the key of weft's custom attribute; -1: there is none yet.
@@ -144,7 +169,7 @@ func pathOf(e mo.ManagedEntity, all []mo.ManagedEntity) string {
 }
 
 func newDVS(s mo.DistributedVirtualSwitch, path string, n note) *dvs {
-	d := &dvs{ref: s.Self, path: path, note: n, groups: map[string]*group{}, members: map[types.ManagedObjectReference][]string{}}
+	d := &dvs{ref: s.Self, uuid: s.Uuid, path: path, note: n, groups: map[string]*group{}, members: map[types.ManagedObjectReference][]string{}}
 	if s.Config == nil {
 		return d
 	}
@@ -182,13 +207,17 @@ func vlanOf(c types.BaseDVPortSetting) int {
 }
 
 func newHost(h mo.HostSystem, marked string) *host {
-	out := &host{ref: h.Self, name: h.Name, nics: map[string]string{}, taken: map[string]string{}}
+	out := &host{ref: h.Self, name: h.Name, nics: map[string]string{}, rdma: map[string]bool{}, taken: map[string]string{}}
 	for _, text := range strings.Split(marked, ";") {
 		if n := readNote(strings.TrimSpace(text)); n.owner != "" {
 			out.notes = append(out.notes, n)
 		}
 	}
-	if h.Config == nil || h.Config.Network == nil {
+	if h.Config == nil {
+		return out
+	}
+	out.release = h.Config.Product.Version
+	if h.Config.Network == nil {
 		return out
 	}
 	net := h.Config.Network
@@ -199,6 +228,11 @@ func newHost(h mo.HostSystem, marked string) *host {
 	for _, s := range net.Vswitch {
 		for _, key := range s.Pnic {
 			out.taken[name[key]] = s.Name
+		}
+	}
+	for _, d := range net.RdmaDevice {
+		if b, ok := d.Backing.(*types.HostRdmaDevicePnicBacking); ok {
+			out.rdma[cmp.Or(name[b.PairedUplink], b.PairedUplink)] = true
 		}
 	}
 	for _, s := range net.ProxySwitch {

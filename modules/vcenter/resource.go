@@ -56,7 +56,7 @@ type op struct {
 type change struct {
 	list []plan.Change
 	ops  []op
-	undo []op // for each op
+	undo []op // for each op; none: there is no way back
 	err  error
 	left string // why nothing is done about it
 }
@@ -199,6 +199,8 @@ func (r removal) change(s state) (c change) {
 		c = s.removeSwitch(r.name)
 	case GroupKind:
 		c = s.removeGroup(path.Dir(r.name), path.Base(r.name))
+	case AdapterKind:
+		c = s.removeAdapter(path.Dir(r.name), path.Base(r.name))
 	default:
 		at, host, _ := strings.Cut(r.name, "@")
 		c = s.removeMember(at, host)
@@ -236,8 +238,8 @@ func (s state) removeGroup(at, name string) (c change) {
 	if d == nil || d.groups[name] == nil {
 		return c
 	}
-	if g := d.groups[name]; g.vms > 0 {
-		c.left = fmt.Sprintf("%d virtual machines are on it", g.vms)
+	if g := d.groups[name]; s.others(g) > 0 {
+		c.left = fmt.Sprintf("%d virtual machines are on it", s.others(g))
 	} else {
 		c.ops, c.undo = []op{destroyGroup(at, name, s.owner)}, []op{createGroup(at, name, max(g.vlan, 0), s.owner)}
 	}

@@ -30,12 +30,14 @@ type Spec struct {
 	Password   string // "": any does
 	Datacenter string // "": Datacenter
 	Hosts      []Host
+	VMs        []VM
 }
 
 // A Host is an ESXi host of a vCenter.
 type Host struct {
 	Name string
 	NICs []string // PCI addresses; the first NIC, vmnic0, is that of the management
+	RDMA []string // those of them on which an RDMA device runs
 }
 
 // A Server is a simulated vCenter that answers.
@@ -61,6 +63,11 @@ func Start(spec Spec) (*Server, error) {
 	}
 	for _, o := range m.Map().All("Datacenter") {
 		o.(*simulator.Datacenter).Name = cmp.Or(spec.Datacenter, Datacenter)
+	}
+	for _, v := range spec.VMs {
+		if err := install(m, v); err != nil {
+			return nil, fmt.Errorf("simulated vCenter: virtual machine %s: %w", v.Path, err)
+		}
 	}
 	// Its own code wants its own type in the inventory: a session sees ours instead.
 	m.Map().Handler = func(ctx *simulator.Context, method *simulator.Method) (mo.Reference, types.BaseMethodFault) {
@@ -106,6 +113,11 @@ func equip(h *simulator.HostSystem, spec Host) {
 	for i, pci := range spec.NICs {
 		name := "vmnic" + strconv.Itoa(i+1)
 		network.Pnic = append(network.Pnic, types.PhysicalNic{Key: "key-vim.host.PhysicalNic-" + name, Device: name, Pci: pci})
+		if slices.Contains(spec.RDMA, pci) {
+			device := "vmrdma" + strconv.Itoa(len(network.RdmaDevice))
+			network.RdmaDevice = append(network.RdmaDevice, types.HostRdmaDevice{Key: "key-vim.host.RdmaDevice-" + device, Device: device,
+				Backing: &types.HostRdmaDevicePnicBacking{PairedUplink: "key-vim.host.PhysicalNic-" + name}})
+		}
 	}
 	config.Network = &network
 	h.Config = &config

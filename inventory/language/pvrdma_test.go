@@ -1,0 +1,82 @@
+package language
+
+import (
+	"strings"
+
+	"weft/inventory/problem"
+)
+
+// pvrdma is a virtual machine with an adapter that could carry RDMA, to be put before the
+// rollout of base.
+const pvrdma = vcenter + `
+server "esx" {
+  os   = "esxi"
+  host = "esx.example.net"
+  rnic "p2" {
+    match   = { pci = "0000:42:00.0" }
+    address = "10.1.0.98/24"
+    fabric  = fabric.roce
+  }
+  advanced_option "/Net/PVRDMAVmknic" { value = "vmk2" }
+  firewall_ruleset "pvrdma" {}
+}
+dvswitch "rdma" {
+  vcenter = vcenter.dc1
+  path    = "dc1/network/rdma"
+  uplinks = [server.esx.rnic.p2]
+  portgroup "storage" {}
+}
+vm "hpc" {
+  path = "dc1/vm/hpc"
+  pvrdma "eth1" {
+    portgroup = dvswitch.rdma.portgroup.storage # on
+  }
+}
+`
+
+// pvrdmaEdits are those of base, with pvrdma where texts stand in place of others.
+func pvrdmaEdits(oldnew ...string) []string {
+	return more(strings.NewReplacer(oldnew...).Replace(pvrdma))
+}
+
+func pvrdmaMistakes() []mistake {
+	const path, eth1, other = `path = "dc1/vm/hpc"`, `pvrdma "eth1" {`, `
+server "far" {
+  os   = "esxi"
+  host = "far.example.net"
+  rnic "p2" {
+    match   = { pci = "0000:42:00.0" }
+    address = "10.2.0.99/24"
+    fabric  = fabric.roce
+  }
+  advanced_option "/Net/PVRDMAVmknic" { value = "vmk2" }
+  firewall_ruleset "pvrdma" {}
+}
+vm "hpc"`
+	return []mistake{
+		{"hardware without PVRDMA", pvrdmaEdits(path, path+"\n  hardware_version = 12 # old"), problem.PVRDMA, "# old", "PVRDMA came with virtual hardware 13 (vSphere 6.5)"},
+		{"hardware without RoCE v2", pvrdmaEdits(path, path+"\n  hardware_version = 13"), problem.PVRDMA, eth1, "RoCE v2 came with virtual hardware 14 (vSphere 6.7), and hardware_version is 13 (main.weft.hcl:"},
+		{"a host without a port for PVRDMA", pvrdmaEdits(`"vmk2"`, `""`), problem.PVRDMA, "# on", `server.esx (main.weft.hcl:`},
+		{"a firewall that keeps PVRDMA out", pvrdmaEdits(`firewall_ruleset "pvrdma" {}`, ""), problem.PVRDMA, "# on", `has no firewall_ruleset "pvrdma" {}`},
+		{"no fabric for RoCE", pvrdmaEdits("    fabric  = fabric.roce\n", ""), problem.PVRDMA, "# on", "between hosts it would be TCP"},
+		{"a fabric without PFC", append(pvrdmaEdits(), "    pfc       = true\n", ""), problem.PVRDMA, "# on", "RoCE wants one that loses nothing"},
+		{"RoCE v1 in two subnets", pvrdmaEdits(`vm "hpc"`, other, `[server.esx.rnic.p2]`, `[server.esx.rnic.p2, server.far.rnic.p2]`, "# on", "# on\n    protocol = \"rocev1\" # flat"), problem.PVRDMA, "# flat", "RoCE v1 stays in one: write rocev2"},
+		{"another datacenter", pvrdmaEdits(path, `path = "dc2/vm/hpc"`), problem.PVRDMA, "# on", "vm.hpc is in dc2, and dvswitch.rdma is in dc1"},
+		{"one machine in two blocks", pvrdmaEdits(`vm "hpc"`, `vm "twin" {
+  path = "dc1/vm/hpc"
+  pvrdma "eth1" { portgroup = dvswitch.rdma.portgroup.storage }
+}
+vm "hpc"`, path, path+" # again"), problem.PVRDMA, "# again", "vm.twin (main.weft.hcl:"},
+		{"a machine of two vCenters", pvrdmaEdits(`vm "hpc"`, `vcenter "dc2" {
+  host       = "vc2.example.net"
+  credential = credential.switch
+}
+dvswitch "other" {
+  vcenter = vcenter.dc2
+  path    = "dc1/network/other"
+  uplinks = []
+  portgroup "storage" {}
+}
+vm "hpc"`, "# on\n  }", "\n  }\n  pvrdma \"eth2\" {\n    portgroup = dvswitch.other.portgroup.storage # there\n  }"), problem.PVRDMA, "# there", "is in vcenter.dc1, and"},
+	}
+}
