@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"weft/inventory"
+	"weft/inventory/problem"
+	"weft/modules/esxi"
 	"weft/modules/host"
 	"weft/modules/linux/nvme"
 	"weft/modules/linux/storage"
@@ -56,8 +58,38 @@ func (x *expansion) pool(p *inventory.Pool) {
 		return
 	}
 	want := &storage.VolumeGroup{Name: storage.GroupName(x.model.Name, name), Owner: x.model.Name, Drives: p.Drives,
-		Keep: p.OnExistingData == "keep", Later: installs(p.Server, "lvm2")}
+		Keep: p.OnExistingData == "keep", Later: installs(p.Server, "lvm2"), Served: x.served(p)}
 	x.stand(&p.Block, x.add(plan.ID{Device: p.Server.Addr, Kind: "volume_group", Name: name}, storage.VolumeGroupKind().Want(d, want), p.At("drives"), x.packages(p.Server)...))
+}
+
+// served says in which blocks volumes of a pool are handed on by weft-target; nil: by none.
+func (x *expansion) served(p *inventory.Pool) *storage.Served {
+	for _, t := range x.model.Targets {
+		if t.Engine != "weft" || t.Server != p.Server {
+			continue
+		}
+		for _, sub := range t.Subsystems {
+			for _, ns := range sub.Namespaces {
+				if ns.From == nil || ns.From.Pool != p && !slices.Contains(ns.From.Mirror, p) {
+					continue
+				}
+				return x.servedBy(t, ns)
+			}
+		}
+	}
+	return nil
+}
+
+func (x *expansion) servedBy(t *inventory.Target, ns *inventory.Namespace) *storage.Served {
+	s := &storage.Served{Block: blockSize, By: t.Addr + " (" + problem.Where(ns.Range) + ")",
+		Hint: `take a drive with blocks of 512 bytes, or format this one so, which destroys what it holds (nvme id-ns -H lists its formats); engine = "nvmet" serves larger blocks, to Linux hosts`}
+	for _, i := range x.model.Initiators {
+		if i.Server != nil && i.Server.OS == esxi.OS().Name && slices.ContainsFunc(i.Connects, func(c *inventory.Connect) bool { return slices.Contains(c.To, t) }) {
+			s.Hint = i.Server.Addr + " connects to it, and ESXi takes no blocks but those of 512 bytes: take a drive with such blocks, or format this one so, which destroys what it holds (nvme id-ns -H lists its formats)"
+			break
+		}
+	}
+	return s
 }
 
 // installs reports whether a server's own blocks bring a package.

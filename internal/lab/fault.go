@@ -29,6 +29,7 @@ func Faults() []string {
 		"lock-packages, unlock-packages  of a server: another package tool is at work, and has ended",
 		"expire, license  of an ESXi host: its licence allows no change, and allows them again",
 		"offline=NQN, online=NQN  of an ESXi host: the controllers of that subsystem are not online, or are again",
+		"blocks=DRIVE=BYTES  of a server: its drive of that name in /dev/disk/by-id has such blocks",
 		"blocks=NQN=BYTES  of an ESXi host: the namespaces of that subsystem have such blocks",
 		"dcb=HOW  of an ESXi host: its NICs have ieee, cee or off from their switch, or are silent about it",
 		"longest=BYTES  of an ESXi host: longer packets do not come through; 0: all do",
@@ -95,7 +96,23 @@ func (d *device) fault(name string) error {
 	if d.sw != nil {
 		return d.switchFault(name, value)
 	}
+	if name == "blocks" {
+		drive, size, err := blocksOf(value)
+		if err != nil {
+			return err
+		}
+		return d.server.Blocks(drive, size)
+	}
 	return d.serverFault(name)
+}
+
+// blocksOf reads whose blocks are to have which size: NAME=BYTES.
+func blocksOf(value string) (name string, size int, err error) {
+	name, text, _ := strings.Cut(value, "=")
+	if size, err = strconv.Atoi(text); err != nil {
+		return "", 0, fmt.Errorf("blocks: %q is not NAME=BYTES", value)
+	}
+	return name, size, nil
 }
 
 // hostileText sets a title and the clipboard, turns text to blinking and around,
@@ -214,12 +231,11 @@ func (d *device) esxiFault(name, value string) error {
 		d.esxi.Online(value, name == "online")
 		return nil
 	case "blocks":
-		nqn, size, _ := strings.Cut(value, "=")
-		bytes, err := strconv.Atoi(size)
+		nqn, size, err := blocksOf(value)
 		if err != nil {
-			return fmt.Errorf("blocks: %q is not NQN=BYTES", value)
+			return err
 		}
-		d.esxi.Blocks(nqn, bytes)
+		d.esxi.Blocks(nqn, size)
 		return nil
 	case "longest":
 		bytes, err := strconv.Atoi(value)

@@ -35,6 +35,7 @@ func (s *Server) renderBlocks(r rendered) {
 	for _, d := range s.spec.Drives {
 		dir := "/sys/class/block/" + d.ID
 		r.file(dir+"/size", strconv.FormatInt(d.Size/512, 10))
+		r.file(dir+"/queue/logical_block_size", strconv.Itoa(max(s.blocks[d.ID], 512)))
 		r.dir(dir + "/holders")
 		if h := holders[d.ID]; h != "" {
 			r.dir(dir + "/holders/" + h)
@@ -46,6 +47,20 @@ func (s *Server) renderBlocks(r rendered) {
 	}
 	r["/proc/self/mounts"] = node{mode: 0o444, content: mounts.String()}
 	r["/proc/swaps"] = node{mode: 0o444, content: "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n"}
+}
+
+// Blocks gives a drive logical blocks of a size, bytes.
+func (s *Server) Blocks(id string, size int) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !slices.ContainsFunc(s.spec.Drives, func(d Drive) bool { return d.ID == id }) {
+		return fmt.Errorf("blocks: there is no drive %q", id)
+	}
+	if s.blocks == nil {
+		s.blocks = map[string]int{}
+	}
+	s.blocks[id] = size
+	return nil
 }
 
 // signature is what blkid finds on a device.

@@ -89,7 +89,8 @@ type Server struct {
 
 	raids    map[string]*raid // by UUID
 	groups   map[string]*volumeGroup
-	mounts   [][2]string // a device, and where it is mounted
+	blocks   map[string]int // of drives, bytes; not there: 512
+	mounts   [][2]string    // a device, and where it is mounted
 	units    map[string]*unit
 	software software
 	timers   map[string]*timer

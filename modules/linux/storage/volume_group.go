@@ -21,6 +21,16 @@ type VolumeGroup struct {
 
 	Keep  bool `json:"-"` // a group of that name that weft did not make is taken over as it is
 	Later bool `json:"-"` // the server's own blocks install lvm2
+
+	Served *Served `json:"-"` // who hands its volumes on in blocks of a size; nil: nobody
+}
+
+// A Served says in which blocks the volumes of a group are handed on. A drive with larger
+// ones cannot keep them.
+type Served struct {
+	Block int    // bytes
+	By    string // the target, and where it stands in the files
+	Hint  string // what to do where a drive has larger blocks
 }
 
 // VolumeGroupKind is the kind volume_group.
@@ -36,13 +46,14 @@ func VolumeGroupKind() *host.Kind[VolumeGroup] {
 func GroupName(owner, pool string) string { return LVMName("weft-" + owner + "-" + pool) }
 
 // driveScript says of the drive $1 what it is and what uses it: the device, a
-// line for each thing that is on it or holds it, and its size.
+// line for each thing that is on it or holds it, its size, and that of its blocks.
 const driveScript = `[ -e "$1" ] || exit 3; d=$(readlink -f "$1"); [ -b "$d" ] || exit 4; n=${d##*/}; echo "device $d"; ` +
 	`blkid -p -o export "$d" | while IFS='=' read -r k v; do case $k in TYPE|PTTYPE) echo "holds $v";; esac; done; ` +
 	`for h in "/sys/class/block/$n/holders/"* "/sys/class/block/$n/$n"*/holders/*; do if [ -e "$h" ]; then echo "held ${h##*/}"; fi; done; ` +
 	`while read -r what where rest; do case $what in "$d"|"$d"[0-9]*|"$d"p[0-9]*) echo "mounted $where";; esac; done </proc/self/mounts; ` +
 	`while read -r what rest; do case $what in "$d"|"$d"[0-9]*|"$d"p[0-9]*) echo "swap";; esac; done </proc/swaps; ` +
 	`read -r sectors <"/sys/class/block/$n/size"; echo "bytes $((sectors * 512))"; ` +
+	`for q in "/sys/class/block/$n/queue" "/sys/class/block/$n/../queue"; do if [ -e "$q/logical_block_size" ]; then read -r b <"$q/logical_block_size"; echo "blocks $b"; break; fi; done; ` +
 	`for at in 0 $(((sectors / 2048 - 1) * 1048576)); do cmp -s -n 1048576 -i "$at:0" "$d" /dev/zero || echo "data $at"; done`
 
 func drivePath(id string) string { return "/dev/disk/by-id/" + id }
@@ -57,6 +68,7 @@ type drive struct {
 	used   []string // by what, in words
 	holds  string   // signature: LVM2_member, ext4, gpt
 	bytes  int64    // 0: not known
+	block  int      // logical, bytes; 0: not known
 }
 
 func parseDrive(s remote.Seen, id string) (drive, error) {
@@ -81,6 +93,8 @@ func parseDrive(s remote.Seen, id string) (drive, error) {
 			d.used = append(d.used, "it holds "+rest)
 		case "bytes":
 			d.bytes, _ = strconv.ParseInt(rest, 10, 64) // else it is not known
+		case "blocks":
+			d.block, _ = strconv.Atoi(rest) // else it is not known
 		case "held":
 			d.used = append(d.used, rest+" is built on it")
 		case "mounted":
@@ -142,6 +156,8 @@ func (g *VolumeGroup) Parse(s remote.Seen) (*VolumeGroup, error) {
 			return nil, err
 		}
 		switch {
+		case g.Served != nil && d.block > g.Served.Block:
+			return nil, hint.Wrap(fmt.Errorf("%s (%s) has blocks of %d bytes, and %s serves it in blocks of %d", drivePath(id), d.device, d.block, g.Served.By, g.Served.Block), "%s", g.Served.Hint)
 		case have != nil && in[d.device] == g.Name:
 			have.Drives = append(have.Drives, id)
 		case len(d.used) > 0:
