@@ -57,7 +57,7 @@ type VMK struct {
 	Block
 	ID       string   // vmk2
 	VSwitch  string   // a standard switch, whose only uplink the NIC is
-	Services []string // nvme-rdma, nvme-tcp
+	Services []string // nvme-rdma, nvme-tcp, vsan
 }
 
 // An SMB is file sharing over RDMA, SMB Direct, between Windows hosts.

@@ -122,7 +122,7 @@ func deviceDescriptions() map[string]string {
 		"server.rnic.vmk":          "Of ESXi: the port of the VMkernel that has the address.",
 		"server.rnic.vmk.id":       "Its name, vmk2.",
 		"server.rnic.vmk.vswitch":  "The standard switch that is made for it: the NIC is its only uplink, its port group has its name.",
-		"server.rnic.vmk.services": "What it carries: the port is tagged for it, and an adapter of NVMe made.",
+		"server.rnic.vmk.services": "What it carries: NVMe, for which it is tagged and an adapter made, or vSAN.",
 		"server.smb":               "Of Windows: file sharing between hosts over RDMA, SMB Direct, over as many channels as there are.",
 		"server.smb.direct_port":   "The NetworkDirect port whose RDMA has the lossless class of the fabric.",
 		"server.file":              "A file that is kept as it is written here.",

@@ -167,7 +167,7 @@ func serverSchema(own []*inventory.BlockType) *schema {
 		"vmk": {schema: part("", attrs{
 			"id":       need(matching("the name of a vmkernel port: vmk2", `vmk[0-9]{1,4}`)),
 			"vswitch":  need(matching("the name of a standard switch", `[A-Za-z0-9_][A-Za-z0-9_.-]{0,30}`)),
-			"services": opt(wordList("nvme-rdma", "nvme-tcp")),
+			"services": opt(wordList("nvme-rdma", "nvme-tcp", "vsan")),
 		}, nil)},
 	})}
 	return resource("name", attrs{

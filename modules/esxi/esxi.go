@@ -51,7 +51,7 @@ func backUp(ctx context.Context, t host.Transport) error {
 func Kinds() []host.AnyKind {
 	return []host.AnyKind{
 		DCBKind(), VSwitchKind(), PortGroupKind(), VMKernelKind(), ServiceKind(), NVMeAdapterKind(), NVMeConnectionKind(),
-		OptionKind(), RulesetKind(), ParametersKind(), PauseKind(),
+		VSANNetworkKind(), OptionKind(), RulesetKind(), ParametersKind(), PauseKind(),
 	}
 }
 

@@ -15,10 +15,13 @@ type carrier struct{ tag, transport string }
 
 // carrierOf is that of a service by its name in the files.
 func carrierOf(service string) carrier {
-	if service == "nvme-rdma" {
+	switch service {
+	case "nvme-rdma":
 		return carrier{"NVMeRDMA", "rdma"}
+	case "nvme-tcp":
+		return carrier{"NVMeTCP", "tcp"}
 	}
-	return carrier{"NVMeTCP", "tcp"} // the language takes no other
+	return carrier{} // vsan, which has a network of its own
 }
 
 // portOf makes what a NIC of a fabric is to have: a switch of its own with a port group of
@@ -57,6 +60,10 @@ func portOf(d *host.Machine, r *inventory.RNIC) (list []host.Wanted, err error) 
 	add("vmkernel", v.ID, VMKernelKind().Want(d, &VMKernel{ID: v.ID, PortGroup: v.VSwitch, MTU: mtu, Address: r.Address}))
 	for _, s := range v.Services {
 		is := carrierOf(s)
+		if is.tag == "" {
+			add("vsan_network", v.ID, VSANNetworkKind().Want(d, &VSANNetwork{VMKernel: v.ID}))
+			continue
+		}
 		if is.transport == "rdma" && r.Fabric.Transport == "tcp" {
 			return nil, fmt.Errorf("%s carries no RDMA, which the service %s wants", r.Fabric.Addr, s)
 		}

@@ -60,6 +60,7 @@ type Host struct {
 	wake      chan struct{} // closed when whoever sleeps is to wake
 	fault     string        // what esxcli answers to changes; "": nothing is wrong
 	slow      time.Duration
+	clustered bool           // it is in a cluster of vSAN
 	dcb       string         // what NICs say of DCB
 	longest   int            // packets that come through, bytes; 0: all
 	sizes     map[string]int // blocks of the namespaces of a subsystem, bytes; none: 512
@@ -99,6 +100,7 @@ type vmk struct {
 	group, stack, address, mask, kind string
 	mtu                               int
 	tags                              []string
+	vsan                              bool // it carries vSAN
 }
 
 type adapter struct{ name, transport, device string }
