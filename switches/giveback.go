@@ -212,14 +212,14 @@ func keyed(g Grammar, b Block, key string) string {
 // there before weft's first line, and that were there when its last was proven:
 // weft may have written them, or another owner. Where a port carries nothing of
 // the owner's name and is not among those that marks tell of, nobody knows.
-func Nameless(now Reading, r Relics, want Intent, wrote []string) (out []string) {
+func Nameless(now Reading, r Relics, want Intent, told []string) (out []string) {
 	if r.Base == nil || r.Left == nil {
 		return nil
 	}
 	o := now.read.OS.Lines
 	g, owned := o.Grammar, now.Owned(want.Owner).Ports
 	for _, port := range now.read.PortNames() {
-		if _, wished := want.Port(port); wished || owned[port] != "" || slices.Contains(wrote, port) {
+		if _, wished := want.Port(port); wished || owned[port] != "" || slices.Contains(told, port) {
 			continue
 		}
 		for _, b := range now.read.Port[port] {

@@ -91,6 +91,16 @@ func (m Marks) Wrote(now Reading, o Owner) (ports []string) {
 	return ports
 }
 
+// Told lists the ports of which a mark tells that some owner wrote their frame length.
+func (m Marks) Told(now Reading) []string {
+	return slices.DeleteFunc(now.PortNames(), func(port string) bool {
+		return !slices.ContainsFunc(m.files, func(f string) bool {
+			w, ok := parseWrote(f)
+			return ok && w.Port == portInName(port) && w.Length == now.LengthOf(port)
+		})
+	})
+}
+
 // says reports whether a mark of the owner says that it wrote the length of a port.
 func (m Marks) says(now Reading, owner, port string) bool {
 	return slices.Contains(m.files, Wrote{Owner: owner, Port: port, Length: now.LengthOf(port)}.name())

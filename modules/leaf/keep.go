@@ -32,7 +32,7 @@ func (d *Device) owned(ctx context.Context) (notes []string, err error) {
 		return nil, err
 	}
 	if nameless {
-		notes = append(notes, switches.Nameless(d.have, d.relics, d.want, d.wrote)...)
+		notes = append(notes, switches.Nameless(d.have, d.relics, d.want, d.marks.Told(d.have))...)
 	}
 	if d.relics.Base == nil {
 		notes = append(notes, "the copy of what was there before weft is not on the switch: only what carries weft's name can be removed")

@@ -85,7 +85,7 @@ func TestLengthOfAnOldPort(t *testing.T) {
 		written := l.sw.RunningConfig()
 		l.moves(3, 2)
 		changes, said := l.must(3)
-		if len(changes) != 1 || changes[0].After != "" || strings.Contains(said, "nothing else tells") {
+		if len(changes) != 1 || changes[0].After != "" || strings.Contains(said, "no mark tells") {
 			t.Errorf("port 3: %+v; %s", changes, said)
 		}
 		l.moves(2, 3)
@@ -114,6 +114,7 @@ func TestLengthThatIsNotOurs(t *testing.T) {
 	for name, c := range map[string]struct {
 		before, between func(*rig)
 		stays           int
+		said            string // what the plan says of it, where weft may have written it
 	}{
 		"the operator's, which was enough": {before: func(l *rig) { l.length(3, 9100) }, stays: 9100},
 		"changed by hand since":            {between: func(l *rig) { l.length(3, 4500) }, stays: 4500},
@@ -121,7 +122,7 @@ func TestLengthThatIsNotOurs(t *testing.T) {
 		"another owner's too":              {between: func(l *rig) { l.marked(l.mark("o-b", 3, 9000)) }, stays: 9000},
 		"of a weft that left no mark": {between: func(l *rig) {
 			l.edit(map[string][]string{"nxos": {"rmdir bootflash:" + l.mark("o", 3, 9000) + " no-prompt"}, "comware": {"quit", "rmdir " + l.mark("o", 3, 9000), "y"}}[l.sw.Spec().OS]...)
-		}, stays: 9000},
+		}, stays: 9000, said: "came since weft's first change (before: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachOS(t, func(t *testing.T, os string) {
@@ -136,8 +137,13 @@ func TestLengthThatIsNotOurs(t *testing.T) {
 				}
 				was := l.port(3)
 				l.moves(3, 2)
-				if changes, _ := l.must(3); len(changes) > 0 {
+				changes, said := l.must(3)
+				if len(changes) > 0 {
 					t.Errorf("port 3: %+v", changes)
+				}
+				if off := l.off(3); strings.Contains(said, "no mark tells that weft wrote it") != (c.said != "") || !strings.Contains(said, c.said) ||
+					c.said != "" && !strings.Contains(said, "Where it did, type "+strings.Join(off, "; ")) {
+					t.Errorf("it is said: %s", said)
 				}
 				if now := l.port(3); now != was || c.stays > 0 && !strings.Contains(now, fmt.Sprint(c.stays)) {
 					t.Errorf("port 3 reads\n%s, before\n%s", now, was)
