@@ -92,7 +92,7 @@ type NVMeConnection struct {
 func NVMeConnectionKind() *host.Kind[NVMeConnection] {
 	return &host.Kind[NVMeConnection]{
 		Name:  "nvme_connection",
-		Looks: (*NVMeConnection).Looks, Parse: (*NVMeConnection).Parse, Diff: (*NVMeConnection).Diff, Steps: (*NVMeConnection).Steps,
+		Looks: (*NVMeConnection).Looks, Parse: (*NVMeConnection).Parse, Diff: (*NVMeConnection).Diff, Steps: (*NVMeConnection).Steps, About: (*NVMeConnection).About,
 		Verify: (*NVMeConnection).Verify, Left: (*NVMeConnection).Left, Keeps: (*NVMeConnection).Keeps, Together: holdStores, Advice: (*NVMeConnection).Advice,
 	}
 }
@@ -184,6 +184,12 @@ func (n *NVMeConnection) Steps(have *NVMeConnection) []remote.Step {
 			"-p", fmt.Sprint(n.Address.Port()), "-s", n.NQN)}
 	}
 	return nil
+}
+
+// About is the controller: over another adapter it is another one, and the old one is pruned
+// when that has come.
+func (n *NVMeConnection) About() string {
+	return strings.Join([]string{n.NQN, n.Transport, n.Address.String(), n.PCI}, ",")
 }
 
 // Keeps: the host ends all connections of an adapter to a subsystem at once.
