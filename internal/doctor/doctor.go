@@ -167,9 +167,15 @@ func Examine(s *Site, ignore map[string]string) *Report {
 		}
 		return ok
 	})
+	bare := map[string]*Host{}
+	for _, h := range s.Hosts {
+		if h.Bare {
+			bare[h.Name] = h
+		}
+	}
 	out.Unknown = slices.DeleteFunc(out.Unknown, func(f Finding) bool {
 		_, ok := ignore[f.Check.ID]
-		if !ok && s.untold(f) {
+		if h := bare[f.Place.Device]; !ok && h != nil && h.untold(f) {
 			ok = true
 			if list := out.Untold[f.Place.Device]; !slices.Contains(list, f.Check.ID) {
 				out.Untold[f.Place.Device] = append(list, f.Check.ID)
@@ -187,12 +193,8 @@ func Examine(s *Site, ignore map[string]string) *Report {
 
 // untold reports whether a machine of which little can be read at all does not tell what a
 // check asks: what one of its NICs says instead is worth telling.
-func (s *Site) untold(f Finding) bool {
-	i := slices.IndexFunc(s.Hosts, func(h *Host) bool { return h.Name == f.Place.Device })
-	if i < 0 || !s.Hosts[i].Bare {
-		return false
-	}
-	for _, n := range s.Hosts[i].NICs {
+func (h *Host) untold(f Finding) bool {
+	for _, n := range h.NICs {
 		for _, text := range n.Silent {
 			if strings.HasSuffix(f.Text, ": "+short(text)) {
 				return false
