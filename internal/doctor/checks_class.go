@@ -64,7 +64,7 @@ func dcbxOwner(s *Site, r *ruling) {
 		case agent:
 			r.bad(e.place(), "the card's own LLDP agent is on: it writes classes, and swallows LLDP")
 		case !e.nic.DCBX.Host && len(e.nic.PFC) > 0:
-			r.bad(e.place(), "its firmware decides on classes (dcbx is not host), and PFC is set by hand")
+			r.bad(e.place(), "its firmware or its switch may decide on classes (dcbx is not host, or willing), and PFC is set by hand")
 		case e.host.Units["lldpad"] == "active":
 			r.bad(e.place(), "lldpad runs and writes classes, too")
 		default:
