@@ -262,19 +262,27 @@ func TestOthers(t *testing.T) {
 	st1, cn1 := machine("st1", 1), machine("cn1", 2)
 	st1.Facts.NVMe = &host.NVMeFacts{Exports: []host.NVMeExport{{NQN: "nqn.2026-11.net.example:hand", Ports: []host.NVMePort{{Transport: "rdma", Address: "10.40.1.2:4420"}}}, {NQN: "nqn.2026-11.net.example:alone"}}}
 	cn1.Facts.NVMe = &host.NVMeFacts{Connections: []host.NVMeConnection{{NQN: "nqn.2026-11.net.example:hand", NVMePort: host.NVMePort{Transport: "rdma", Address: "10.40.1.2:4420"}}}}
-	r, err := (&Site{Servers: []*Server{st1, cn1}}).Discover(t.Context(), judged(t, nil))
+	st1.Facts.Volumes.Groups = []host.VolumeGroup{{Name: "vg0", Volumes: []string{"root", "swap"}}, {Name: "weft-a-flash"}}
+	st1.Ledgers = append(st1.Ledgers, host.Remembrance{Owner: "b", Entries: []plan.Entry{applied("volume_group", "flash", map[string]any{"Name": "weft-a-flash"})}})
+	cn1.Facts.Volumes = nil
+	o := judged(t, nil)
+	o.Owner = "a"
+	r, err := (&Site{Servers: []*Server{st1, cn1}}).Discover(t.Context(), o)
 	if err != nil || r.Failed != nil {
 		t.Fatalf("%v %v", r.Failed, err)
+	}
+	if strings.Contains(string(r.Files[storageFile]), "weft-a-flash") {
+		t.Errorf("what another owner's ledger holds is told:\n%s", r.Files[storageFile])
 	}
 	if len(r.Model.Targets) != 1 || r.Model.Targets[0].Engine != "external" || r.Model.Targets[0].Subsystems[0].NQN != "nqn.2026-11.net.example:hand" {
 		t.Errorf("targets:\n%s", r.Files[storageFile])
 	}
-	for _, what := range []string{"st1.mgmt.example.net: subsystem nqn.2026-11.net.example:alone", "cn1.mgmt.example.net: connection to nqn.2026-11.net.example:hand at 10.40.1.2:4420 (rdma)"} {
+	for _, what := range []string{"st1.mgmt.example.net: subsystem nqn.2026-11.net.example:alone", "st1.mgmt.example.net: volume group vg0 with 2 volumes: root, swap", "cn1.mgmt.example.net: connection to nqn.2026-11.net.example:hand at 10.40.1.2:4420 (rdma)"} {
 		if !strings.Contains(string(r.Files[storageFile]), "# seen, not managed: "+what) {
 			t.Errorf("no comment says %q:\n%s", what, r.Files[storageFile])
 		}
 	}
-	for _, words := range []string{"its kernel exports nqn.2026-11.net.example:hand", "has the subsystem nqn.2026-11.net.example:alone", "is connected to nqn.2026-11.net.example:hand"} {
+	for _, words := range []string{"its kernel exports nqn.2026-11.net.example:hand", "has the subsystem nqn.2026-11.net.example:alone", "is connected to nqn.2026-11.net.example:hand", "which volumes others have made on it is not known"} {
 		if !slices.ContainsFunc(r.Findings, func(f Finding) bool { return strings.Contains(f.Text, words) }) {
 			t.Errorf("no finding says %q: %v", words, r.Findings)
 		}

@@ -1,10 +1,12 @@
 package discover
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/netip"
 	"strings"
 
+	"weft/modules/linux/storage"
 	"weft/plan"
 )
 
@@ -53,6 +55,37 @@ func (d *draft) others(known []*export) (list []*export) {
 		}
 	}
 	return list
+}
+
+// cutByOthers tells the volumes that no ledger holds. Pools of weft are made of drives that
+// are free, so that these have no block.
+func (d *draft) cutByOthers() {
+	for _, n := range d.ordered() {
+		if n.Facts.Volumes == nil {
+			d.site.found(Info, n.Host, "does vgs work there?", "which volumes others have made on it is not known")
+			continue
+		}
+		ours := map[string]bool{} // of any owner
+		for _, l := range n.Ledgers {
+			for _, e := range l.Entries {
+				var g storage.VolumeGroup
+				if e.Kind == "volume_group" && json.Unmarshal(e.Applied, &g) == nil {
+					ours[g.Name] = true
+				}
+			}
+		}
+		for _, g := range n.Facts.Volumes.Groups {
+			if ours[g.Name] {
+				continue
+			}
+			what := fmt.Sprintf("volume group %s with %d volumes", g.Name, len(g.Volumes))
+			if len(g.Volumes) > 0 {
+				what += ": " + strings.Join(g.Volumes, ", ")
+			}
+			d.site.found(Info, n.Host, "weft cuts volumes from drives that are free", "it has the %s; no ledger of weft holds it: it is not written", what)
+			d.unmanaged = append(d.unmanaged, n.Host+": "+what)
+		}
+	}
 }
 
 // told is what an entry says of NVMe: a subsystem by its NQN, a connection by its address.

@@ -214,6 +214,7 @@ func (d *draft) storage() (list []instance) {
 	list, byPath := d.volumes(pairs)
 	paths = quicker(append(paths, d.byKey(exports, paths)...), exports, pairs)
 	exports = append(exports, d.others(exports)...)
+	d.cutByOthers()
 	exports = append(exports, elsewhere(exports, paths)...)
 	targets := map[string]address{} // by NQN
 	used := taken{}

@@ -34,10 +34,22 @@ type ServerFacts struct {
 
 	Unlisted string `json:"unlisted,omitempty"` // why NICs that nothing declares are not among them; "": they are, where somebody asks
 
-	NVMe *NVMeFacts `json:"nvme,omitempty"` // only a survey asks
+	NVMe    *NVMeFacts   `json:"nvme,omitempty"`    // only a survey asks
+	Volumes *VolumeFacts `json:"volumes,omitempty"` // likewise; nil: not known
 
 	HostNQN  string        `json:"host_nqn,omitempty"`      // where the system gives one itself
 	Adapters []NVMeAdapter `json:"nvme_adapters,omitempty"` // where a system has such
+}
+
+// VolumeFacts are the volumes that a server's drives are cut into, whoever did it.
+type VolumeFacts struct {
+	Groups []VolumeGroup `json:"groups"`
+}
+
+// A VolumeGroup is drives that volumes are cut from.
+type VolumeGroup struct {
+	Name    string   `json:"name"`
+	Volumes []string `json:"volumes,omitempty"`
 }
 
 // An NVMeAdapter is what some systems connect to NVMe over fabrics with.

@@ -10,11 +10,12 @@ import (
 	"weft/internal/remote"
 	"weft/modules/host"
 	"weft/modules/linux/see"
+	"weft/modules/linux/storage"
 )
 
 // surveyLooks are the facts of a machine of which nothing is declared.
 func surveyLooks() []remote.Look {
-	return []remote.Look{everyLook(), addressesLook(), hostnameLook(), nvmeLook(), heardLook(), subnetLook()}
+	return append([]remote.Look{everyLook(), addressesLook(), hostnameLook(), nvmeLook(), heardLook(), subnetLook()}, storage.SurveyLooks()...)
 }
 
 func everyLook() remote.Look {
@@ -63,6 +64,7 @@ func surveyed(s remote.Seen) (*host.ServerFacts, error) {
 	if text, err := see.Output(s, nvmeLook()); err == nil { // else it is not known
 		f.server.NVMe = parseNVMe(text)
 	}
+	f.server.Volumes, _ = storage.Surveyed(s) // else it is not known
 	return &f.server, nil
 }
 
