@@ -115,7 +115,7 @@ func (a asked) load(ctx context.Context, r *agent.LoadRequest) (*agent.LoadResul
 	}
 	run, weft := &text.Jobs[0], &text.Weft
 	result := &agent.LoadResult{
-		Transport: weft.Transport, Degraded: weft.Degraded, Mode: weft.Mode, Reads: run.Read.Total, Failed: run.Error,
+		Transport: weft.Transport, Degraded: weft.Degraded, TLS: weft.TLS, Mode: weft.Mode, Reads: run.Read.Total, Failed: run.Error,
 		BytesPerSec: run.Read.BW, IOPS: run.Read.IOPS, Longest: time.Duration(run.Read.Lat.Max), CPUPerGbit: weft.CPUPerGbit,
 		Lost: weft.Lost, Reconnected: weft.Reconnected,
 	}

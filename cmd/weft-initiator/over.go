@@ -17,6 +17,7 @@ import (
 	"weft/internal/nvme/rdma"
 	"weft/internal/nvme/rdma/verbs"
 	"weft/internal/nvme/tcp"
+	"weft/internal/nvme/tls13"
 )
 
 // carriage is what NVMe went over, of the transports that were wanted.
@@ -26,6 +27,7 @@ type carriage struct {
 	mu       sync.Mutex
 	used     string // by the newest admin queue
 	degraded string // why it was not the first choice
+	suite    string // by which TLS was spoken last; "": it was not
 }
 
 // transports adds the choice.
@@ -48,6 +50,20 @@ func (o *carriage) result() (used, degraded string) {
 	return o.used, o.degraded
 }
 
+// secured notes a TLS connection.
+func (o *carriage) secured(s tls13.Suite) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.suite = s.String()
+}
+
+// tls is the cipher suite by which all that was said is encrypted; "": it was said in clear.
+func (o *carriage) tls() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.suite
+}
+
 func (o *carriage) note(used, degraded string) {
 	o.mu.Lock()
 	news := degraded != "" && degraded != o.degraded
@@ -67,7 +83,7 @@ func (h *host) over(places agent.Places, subsystem string, poll bool) (fabric.Tr
 	if t.Offers, err = h.tlsKeys(places, subsystem); err != nil {
 		return nil, err
 	}
-	t.Poll = poll
+	t.Poll, t.Secured = poll, h.by.secured
 	switch want := strings.Join(h.way.Transports, ","); want {
 	case "tcp":
 		if t.Offers != nil && poll {

@@ -120,6 +120,7 @@ func (p *probe) measure(ctx context.Context, places agent.Places) (*agent.ProbeR
 	err = p.readTarget(ctx, carrier, o, result, hist)
 	result.Local = p.own()
 	result.Transport, result.Degraded = p.result()
+	result.TLS = p.by.tls()
 	if f := (*failure)(nil); errors.As(err, &f) && f.status == agent.ExitError {
 		return nil, nil, err
 	}
@@ -211,6 +212,9 @@ func printResult(out io.Writer, r *agent.ProbeResult, h *latency.Histogram) erro
 	_, err := fmt.Fprintf(out, "%d B %s, depth %d, %s (%s), %s\n", r.Size, what, r.Depth, r.Transport, r.Mode, at)
 	if r.Degraded != "" && err == nil {
 		_, err = fmt.Fprintf(out, "DEGRADED: %s\n", r.Degraded)
+	}
+	if r.TLS != "" && err == nil {
+		_, err = fmt.Fprintf(out, "TLS 1.3: %s\n", r.TLS)
 	}
 	if r.Samples > 0 && err == nil {
 		_, err = fmt.Fprintf(out, "samples %d  min %v  mean %v  p50 %v  p99 %v  p99.9 %v  max %v\n",

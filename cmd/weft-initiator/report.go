@@ -61,6 +61,7 @@ type reportWeft struct {
 	Mode        string       `json:"mode"`      // "event" or "poll"
 	Transport   string       `json:"transport"` // "tcp", "rdma" or "local"
 	Degraded    string       `json:"degraded,omitempty"`
+	TLS         string       `json:"tls,omitempty"` // the cipher suite; "": in clear
 	Device      string       `json:"device"`
 	Remote      []string     `json:"remote,omitempty"`
 	Local       string       `json:"local,omitempty"`
@@ -147,6 +148,7 @@ func newReport(j *job, d *opened, r *load.Result) *report {
 		out.Weft.Transport = "local"
 	} else {
 		out.Weft.Transport, out.Weft.Degraded = j.host.result()
+		out.Weft.TLS = j.host.by.tls()
 		s := d.remote.Stats()
 		out.Weft.Lost, out.Weft.Reconnected, out.Weft.Retried = s.Lost, s.Reconnected, s.Retried
 	}
@@ -163,6 +165,9 @@ func (r *report) print(out io.Writer) error {
 	w.line("%s %s, %s bytes, depth %s, %s jobs on %s (%s, %s)", job.Name, job.Options["rw"], job.Options["bs"], job.Options["iodepth"], job.Options["numjobs"], r.Weft.Device, r.Weft.Transport, r.Weft.Mode)
 	if r.Weft.Degraded != "" {
 		w.line("DEGRADED: %s", r.Weft.Degraded)
+	}
+	if r.Weft.TLS != "" {
+		w.line("TLS 1.3: %s", r.Weft.TLS)
 	}
 	for _, op := range []struct {
 		name string

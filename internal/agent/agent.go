@@ -100,6 +100,7 @@ type Namespace struct {
 type ProbeResult struct {
 	Transport string `json:"transport"`          // "tcp" or "rdma", or "local" for a file or device on the same host
 	Degraded  string `json:"degraded,omitempty"` // why it is not the transport that was preferred
+	TLS       string `json:"tls,omitempty"`      // the cipher suite of TLS 1.3 that was spoken; "": all was said in clear
 	Mode      string `json:"mode"`               // "event" or "poll": how the initiator waits
 	Local     string `json:"local"`              // address of this end, as the fabric names it
 	Remote    string `json:"remote"`             // address of the portal, or the path of a local file

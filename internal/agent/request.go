@@ -118,6 +118,7 @@ type Reply struct {
 type LoadResult struct {
 	Transport   string        `json:"transport"`
 	Degraded    string        `json:"degraded,omitempty"`
+	TLS         string        `json:"tls,omitempty"` // as in ProbeResult
 	Mode        string        `json:"mode"`
 	Reads       int64         `json:"reads"` // that succeeded
 	Failed      int           `json:"failed"`

@@ -29,6 +29,9 @@ func ask(ctx context.Context, host remote.Host, request agent.Request) (*agent.R
 	}
 	reply, why := agent.ParseReply(out.Stdout)
 	if why == nil {
+		if err := mute(&request, reply); err != nil {
+			return nil, err
+		}
 		return reply, nil
 	}
 	if exit != nil && len(bytes.TrimSpace(out.Stdout)) == 0 && exit.Code != agent.ExitUsage {

@@ -33,6 +33,7 @@ type Load struct {
 	Mode       string        `json:"mode,omitempty"`
 	Degraded   bool          `json:"degraded,omitempty"`
 	Instead    string        `json:"degraded_why,omitempty"`
+	TLS        string        `json:"tls,omitempty"` // the cipher suite; "": in clear
 	Reads      Operations    `json:"reads"`
 	Writes     Operations    `json:"writes"`
 	Flushes    Operations    `json:"flushes"`
@@ -172,7 +173,7 @@ func (l *Load) take(reply *agent.Reply) {
 		return
 	}
 	w := r.Worked
-	l.Transport, l.Instead, l.Mode, l.CPUPerGbit = r.Transport, r.Degraded, r.Mode, r.CPUPerGbit
+	l.Transport, l.Instead, l.TLS, l.Mode, l.CPUPerGbit = r.Transport, r.Degraded, r.TLS, r.Mode, r.CPUPerGbit
 	l.Reads, l.Writes, l.Flushes = operations(w.Read), operations(w.Write), operations(w.Flush)
 	l.IOPS, l.BitsPerSec = w.Read.IOPS+w.Write.IOPS, (w.Read.BytesPerSec+w.Write.BytesPerSec)*8
 	l.Errors, l.Checked, l.Bad = r.Failed, w.Checked, w.Bad
@@ -270,7 +271,9 @@ func (r *run) emitLoad(ctx context.Context, l *Load) {
 // asRows are loads as rows, as far as these tell what they went over.
 func asRows(list []*Load) (out []*Row) {
 	for _, l := range list {
-		out = append(out, &Row{Initiator: l.Initiator, Target: l.Target, Plane: l.Plane, Degraded: l.Degraded, ProbeResult: agent.ProbeResult{Degraded: l.Instead}, flow: l.flow})
+		row := &Row{Initiator: l.Initiator, Target: l.Target, Plane: l.Plane, At: l.At, Degraded: l.Degraded, Why: l.Why, Unprobed: l.Untried, flow: l.flow}
+		row.ProbeResult = agent.ProbeResult{Degraded: l.Instead, TLS: l.TLS, Remote: l.flow.portal.Address.String(), Samples: int(l.Reads.Done + l.Writes.Done)}
+		out = append(out, row)
 	}
 	return out
 }

@@ -287,7 +287,8 @@ func (r *run) judgePaths(ctx context.Context, res *Result, validations []*invent
 		ways = slices.DeleteFunc(ways, func(l leg) bool { return !r.only[l.way()] })
 	}
 	place(res, ways)
-	res.Judgements = append(res.Judgements, fallenBack(append(slices.Clone(res.Rows), asRows(res.Loads)...))...)
+	rows := append(slices.Clone(res.Rows), asRows(res.Loads)...)
+	res.Judgements = append(append(res.Judgements, fallenBack(rows)...), encrypted(rows)...)
 	if in.Path || in.Classes {
 		res.Judgements = append(res.Judgements, r.testified(ctx)...)
 	}

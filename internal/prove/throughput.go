@@ -26,6 +26,7 @@ type Throughput struct {
 	Why        string  `json:"why,omitempty"` // it could not be measured
 	Degraded   bool    `json:"degraded,omitempty"`
 	Instead    string  `json:"degraded_why,omitempty"`
+	TLS        string  `json:"tls,omitempty"` // the cipher suite; "": in clear
 }
 
 // How throughput is measured.
@@ -139,7 +140,7 @@ func (t *Throughput) take(reply *agent.Reply) (why string) {
 	if r == nil {
 		return unanswered(reply).Error()
 	}
-	t.Transport, t.Instead = r.Transport, r.Degraded
+	t.Transport, t.Instead, t.TLS = r.Transport, r.Degraded, r.TLS
 	t.Mode, t.BitsPerSec, t.IOPS, t.CPUPerGbit, t.Errors = r.Mode, r.BytesPerSec*8, r.IOPS, r.CPUPerGbit, r.Failed
 	if r.Reads == 0 {
 		return "not a single read ended"

@@ -103,11 +103,11 @@ func grids(res *prove.Result) []grid {
 		if row.Probe != probe || row.Size != size {
 			continue
 		}
-		key := row.Plane + " " + row.Transport
+		key := row.Plane + " " + row.Over()
 		i, ok := at[key]
 		if !ok {
 			i, at[key] = len(out), len(out)
-			title := "over " + row.Transport
+			title := "over " + row.Over()
 			if row.Plane != "" {
 				title = "plane " + row.Plane + " " + title
 			}

@@ -162,10 +162,10 @@ func markdownResult(p *printer, res *prove.Result) {
 			p.line("\n| initiator | target | plane | over | Gbit/s | IOPS | CPU µs per Gbit | of the target |\n|---|---|---|---|---|---|---|---|")
 		}
 		if t.Why != "" {
-			p.line("| %s | %s | %s | %s | %s | | | |", cell(t.Initiator), cell(t.Target), t.Plane, t.Transport, cell(t.Why))
+			p.line("| %s | %s | %s | %s | %s | | | |", cell(t.Initiator), cell(t.Target), t.Plane, t.Over(), cell(t.Why))
 			continue
 		}
-		p.line("| %s | %s | %s | %s | %.3g | %.0f | %.0f | %s |", cell(t.Initiator), cell(t.Target), t.Plane, t.Transport, t.BitsPerSec/1e9, t.IOPS, t.CPUPerGbit, targetCPU(t))
+		p.line("| %s | %s | %s | %s | %.3g | %.0f | %.0f | %s |", cell(t.Initiator), cell(t.Target), t.Plane, t.Over(), t.BitsPerSec/1e9, t.IOPS, t.CPUPerGbit, targetCPU(t))
 	}
 }
 
@@ -177,7 +177,7 @@ func markdownLoads(p *printer, list []*prove.Load) {
 		}
 		words := l.Validation + ": " + view.LoadWords(l)
 		if l.Why != "" {
-			p.line("| %s | %s | %s | %s | %s | %s | | | | | |", cell(l.Initiator), cell(l.Target), l.Plane, l.Transport, cell(words), cell("not measured: "+l.Why))
+			p.line("| %s | %s | %s | %s | %s | %s | | | | | |", cell(l.Initiator), cell(l.Target), l.Plane, l.Over(), cell(words), cell("not measured: "+l.Why))
 			continue
 		}
 		for _, k := range view.LoadKinds(l) {
@@ -185,7 +185,7 @@ func markdownLoads(p *printer, list []*prove.Load) {
 			if k.IOPS > 0 {
 				rate, gbit = fmt.Sprintf("%.0f", k.IOPS), fmt.Sprintf("%.3g", k.Gbit)
 			}
-			p.line("| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |", cell(l.Initiator), cell(l.Target), l.Plane, l.Transport, cell(words), k.Name,
+			p.line("| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |", cell(l.Initiator), cell(l.Target), l.Plane, l.Over(), cell(words), k.Name,
 				view.Duration(k.P50), view.Duration(k.P99), view.Duration(k.P999), rate, gbit)
 		}
 	}
@@ -253,7 +253,7 @@ func size(row *prove.Row) string { return strings.TrimSuffix(view.Size(row.Size)
 
 // over is what carried a row.
 func over(row *prove.Row) string {
-	text := row.Transport
+	text := row.Over()
 	if row.Mode != "" && row.Transport != "local" {
 		text += " " + row.Mode
 	}

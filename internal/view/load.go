@@ -35,7 +35,7 @@ func loads(w io.Writer, s Style, list []*prove.Load) {
 				pad("initiator", 20), pad("target", 22), pad("plane", 5), pad("over", 9), pad("", 6),
 				padLeft("p50", 8), padLeft("p99", 8), padLeft("p99.9", 8), padLeft("IOPS", 8), padLeft("Gbit/s", 8))))
 		}
-		head := fmt.Sprintf("  %s %s %s %s", pad(short(l.Initiator), 20), pad(short(l.Target), 22), pad(l.Plane, 5), pad(strings.TrimSpace(l.Transport+" "+l.Mode), 9))
+		head := fmt.Sprintf("  %s %s %s %s", pad(short(l.Initiator), 20), pad(short(l.Target), 22), pad(l.Plane, 5), pad(strings.TrimSpace(l.Over()+" "+l.Mode), 9))
 		if l.Why != "" {
 			fmt.Fprintf(w, "%s %s\n", head, s.dress(map[bool]string{true: faint, false: red}[l.Untried], string(prove.NotMeasured)+": "+l.Why))
 			continue

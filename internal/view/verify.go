@@ -132,7 +132,7 @@ func throughputs(w io.Writer, s Style, r *prove.Result) {
 				pad("initiator", 20), pad("target", 22), pad("plane", 5), pad("over", 9), padLeft("Gbit/s", 8), padLeft("IOPS", 8),
 				padLeft("CPU µs/Gbit", 12), padLeft("of the target", 13))))
 		}
-		plane, over := t.Plane, t.Transport
+		plane, over := t.Plane, t.Over()
 		if t.Transport == "local" {
 			plane = "local"
 		} else if t.Mode != "" {
@@ -221,7 +221,7 @@ func line(w io.Writer, s Style, r *prove.Result, row *prove.Row, low, high time.
 	if d, ok := r.Added(row); ok && row.Plane != "" {
 		added = Duration(d)
 	}
-	over := row.Transport
+	over := row.Over()
 	if row.Mode != "" && row.Plane != "" {
 		over += " " + row.Mode
 	}

@@ -63,6 +63,10 @@ type Transport struct {
 	// chooses, and the first is liked best (see tls13.Client).
 	Offers []tls13.Key
 
+	// Secured, where it is not nil, is told of each TLS connection that was dialled.
+	// It may be called concurrently.
+	Secured func(tls13.Suite)
+
 	// Keys makes a listener take TLS connections only, of hosts that have shown to
 	// have a key that it returns. It may be called concurrently.
 	Keys func(identity string) (tls13.Key, bool)
@@ -133,6 +137,9 @@ func (t *Transport) secure(ctx context.Context, conn net.Conn, timeout time.Dura
 	secured, err := tls13.Client(ctx, conn, t.Offers[0], t.Offers[1:]...)
 	switch {
 	case err == nil:
+		if t.Secured != nil {
+			t.Secured(secured.Key().Suite)
+		}
 		return secured, nil
 	case tls13.Rejects(err):
 		err = hint.Wrap(err, "the target has no TLS key for this host and subsystem, or another: give both the same")
