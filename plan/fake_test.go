@@ -41,6 +41,7 @@ type world struct {
 	events  []Event
 	dead    bool // the weft that calls was killed
 
+	holds  map[string][]string      // what resources hold that one alone can, by ID
 	during func(call string)        // what a call does meanwhile; may be nil
 	turns  func(device string) bool // devices that need a turn; nil: none
 	inside int                      // of those, at work now
@@ -176,6 +177,17 @@ func (r *fakeResource) Diff(have State) Diff {
 		Undo:    []string{"set " + r.key() + " " + before},
 		Alone:   r.alone,
 	}
+}
+
+func (r *fakeResource) Holds(have State) (now, then []string) {
+	names := r.device.world.holds[r.id.String()]
+	if v, ok := have.(*string); ok && *v != "" {
+		now = names
+	}
+	if r.value != "" {
+		then = names
+	}
+	return now, then
 }
 
 func (r *fakeResource) Verify(ctx context.Context) error {

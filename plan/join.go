@@ -37,8 +37,9 @@ func (s *survey) join(in *Input) error {
 	if in.Select.narrow() {
 		keepNeeds(s.items)
 	}
-	linkPrunes(s.items, s.devices, in.Moved)
-	in.Reverse.link(s.items)
+	after := s.handOver(in, found)
+	linkPrunes(s.items, s.devices, in.Moved, after)
+	in.Reverse.link(s.items, after)
 	g, err := newGraph(s.items)
 	if err != nil { // ledgers of different times may contradict each other
 		for i := range s.items {

@@ -190,6 +190,19 @@ func (w *world) valuesOf() map[string]string {
 	return all
 }
 
+// killAt kills whoever calls at that call from now on.
+func (w *world) killAt(nth int) {
+	w.fault = func(string, int) error {
+		if nth--; nth == 0 {
+			w.dead = true
+		}
+		if w.dead {
+			return errKilled
+		}
+		return nil
+	}
+}
+
 // Whatever is declared, fails or is killed on the way: applying once more
 // makes exactly what is declared then, and everything else is as it was
 // before weft came. Destroying leaves nothing of ours.
@@ -204,16 +217,7 @@ func TestPruneProperties(t *testing.T) {
 			chosen := func(i Item) bool { return drop>>(len(i.ID.String()+i.ID.Name)%5*3+len(i.ID.Name))&1 == 0 }
 			in := w.inputOf(chosen)
 			if round < 2 {
-				kill := rng.IntN(40)
-				w.fault = func(string, int) error {
-					if kill--; kill == 0 {
-						w.dead = true
-					}
-					if w.dead {
-						return errKilled
-					}
-					return nil
-				}
+				w.killAt(rng.IntN(40))
 			}
 			if p, err := Make(t.Context(), in); err == nil {
 				_, _ = Apply(t.Context(), p, in)

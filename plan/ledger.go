@@ -307,8 +307,9 @@ func (s *survey) holds(address, other string) bool {
 	return ok && slices.ContainsFunc(k.Kept().Roster, func(m Member) bool { return m.Device == other })
 }
 
-// linkPrunes orders what is pruned: after everything that rested on it.
-func linkPrunes(items []Item, devices []*surveyed, moves Renames) {
+// linkPrunes orders what is pruned: after everything that rested on it, unless that comes
+// after it to take over what it holds.
+func linkPrunes(items []Item, devices []*surveyed, moves Renames, after map[ID]map[ID]bool) {
 	at := make(map[ID]int)
 	all := make(map[ID]bool, len(items))
 	for i, item := range items {
@@ -332,7 +333,7 @@ func linkPrunes(items []Item, devices []*surveyed, moves Renames) {
 			}
 			for _, need := range e.Needs {
 				need.Device = moves.Now(need.Device)
-				if n, ok := at[need]; ok && need != id {
+				if n, ok := at[need]; ok && need != id && !after[need][id] {
 					items[n].Needs = append(items[n].Needs, id)
 				}
 			}

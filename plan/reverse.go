@@ -54,8 +54,9 @@ func (s *survey) reverse(r *Reversal, d *surveyed) error {
 	return nil
 }
 
-// link orders what is reverted: after everything that rested on it.
-func (r *Reversal) link(items []Item) {
+// link orders what is reverted: after everything that rested on it, unless that comes
+// after it to take over what it holds.
+func (r *Reversal) link(items []Item, after map[ID]map[ID]bool) {
 	if r == nil {
 		return
 	}
@@ -68,7 +69,7 @@ func (r *Reversal) link(items []Item) {
 			continue
 		}
 		for _, need := range step.Needs {
-			if i, ok := at[need]; ok && !slices.Contains(items[i].Needs, step.ID) {
+			if i, ok := at[need]; ok && !after[need][step.ID] && !slices.Contains(items[i].Needs, step.ID) {
 				items[i].Needs = append(items[i].Needs, step.ID)
 			}
 		}

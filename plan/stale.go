@@ -94,8 +94,8 @@ func (p *Plan) match(s *survey) ([]*finding, error) {
 	var moved []Moved
 	for n, step := range p.Steps {
 		d, ok := at[step.ID]
-		if !ok && step.ID.Kind == LedgerKind && step.ID.Name == "revert" {
-			continue // what was left behind has gone meanwhile: there is less to do
+		if !ok && (step.Prune || step.ID.Kind == LedgerKind && step.ID.Name == "revert") {
+			continue // what was to go has gone, as where a run goes on that was cut off: there is less to do
 		}
 		if !ok {
 			moved = append(moved, Moved{ID: step.ID, Range: step.Range, Why: "it is no longer declared"})

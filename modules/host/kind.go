@@ -115,6 +115,8 @@ type Kind[T any] struct {
 	// Alone reports whether hosts miss something on the way from have: then no
 	// other device does the like at the same time.
 	Alone func(want, have *T) bool
+	// Holds names what only one resource of a server can have at a time.
+	Holds func(*T) []string
 	// Undo is the way back from want after some steps towards it, where not all of
 	// it is to be undone.
 	Undo func(have, want *T, begun []remote.Step) []remote.Step

@@ -201,6 +201,20 @@ func show(steps []remote.Step) []string {
 	return lines
 }
 
+// Holds implements plan.Holder.
+func (r *resource[T]) Holds(have plan.State) (now, then []string) {
+	if r.kind.Holds == nil {
+		return nil, nil
+	}
+	if h := observed[T](have); h != nil {
+		now = r.kind.Holds(h)
+	}
+	if r.want != nil {
+		then = r.kind.Holds(r.want)
+	}
+	return now, then
+}
+
 // Verify implements plan.Resource: of what is restored, commit has read that it
 // is as before.
 func (r *resource[T]) Verify(ctx context.Context) error {

@@ -78,7 +78,9 @@ func (g timer) Arm(ctx context.Context, t host.Transport, owner string, after ti
 	return nil
 }
 
-// revertLine is a step as a line of a script.
+// revertLine is a step as a line of a script. A file is made anew beside the one that it
+// takes the place of, for root alone until it has all of it: a link that stands there is
+// not followed, nor what somebody puts there meanwhile (noclobber), nor by chmod.
 func revertLine(s remote.Step) string {
 	switch {
 	case s.Put != nil:
@@ -87,8 +89,8 @@ func revertLine(s remote.Step) string {
 		if err != nil {
 			return "exit 1 # " + strings.ReplaceAll(err.Error(), "\n", " ") // rather than a file that is empty
 		}
-		return fmt.Sprintf("printf %%s %s | base64 -d >%s && chmod %04o %s && mv -f %s %s",
-			base64.StdEncoding.EncodeToString(content), n, s.Put.Mode.Perm(), n, n, remote.Quote(s.Put.Path))
+		return fmt.Sprintf("rm -f -- %s && (umask 077; set -C; { printf %%s %s | base64 -d && chmod %04o /proc/self/fd/1; } >%s) && mv -fT -- %s %s",
+			n, base64.StdEncoding.EncodeToString(content), s.Put.Mode.Perm(), n, n, remote.Quote(s.Put.Path))
 	case s.Del != "":
 		return remote.Quote("rm", "-f", "--", s.Del)
 	}

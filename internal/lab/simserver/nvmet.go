@@ -3,7 +3,9 @@
 package simserver
 
 import (
+	"context"
 	"fmt"
+	"net"
 	"net/netip"
 	"path"
 	"regexp"
@@ -44,6 +46,9 @@ type nvmetPort struct {
 	groups                              map[string]string
 	exports                             []string // NQNs; it listens while there is one
 }
+
+// at is where it listens.
+func (p *nvmetPort) at() string { return net.JoinHostPort(p.address, p.service) }
 
 func newNVMeT() *nvmet {
 	return &nvmet{hosts: map[string]*nvmetHost{}, subsystems: map[string]*nvmetSubsystem{}, ports: map[string]*nvmetPort{}}
@@ -356,6 +361,7 @@ func (s *Server) nvmetLink(target, p string) error {
 	case "ports subsystems " + nvmetDir + "/subsystems":
 		local := s.interfaces()
 		devices := s.rdmaDevices()
+		open := s.bound(context.Background()) // of weft-target, whose RDMA is not simulated
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if s.nvmet.subsystems[name] == nil {
@@ -363,6 +369,9 @@ func (s *Server) nvmetLink(target, p string) error {
 		}
 		port := s.nvmet.ports[parts[1]]
 		if len(port.exports) == 0 {
+			if port.transport == "tcp" && open[port.at()] != "" {
+				return syscall.EADDRINUSE
+			}
 			if err := s.listen(port, local, devices); err != nil {
 				return err
 			}

@@ -112,6 +112,42 @@ func TestNVMeT(t *testing.T) {
 	}
 }
 
+// The kernel's target and weft-target cannot listen at one address with TCP, whichever
+// comes first; with RDMA ports count apart.
+func TestEnginesShareNoAddress(t *testing.T) {
+	s := spec(t, "st1")
+	s.Portals = []netip.AddrPort{netip.MustParseAddrPort("10.9.0.1:4420")}
+	s.Interfaces[1].Address = netip.MustParsePrefix("10.9.0.1/24")
+	srv := server(t, network(t), s)
+	upload(t, srv, "weft-target")
+	if err := srv.rootView().WriteFile("/etc/systemd/system/weft-target.service", []byte(unitText), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	const dir = "cd /sys/kernel/config/nvmet && "
+	port := func(number, transport string) string {
+		return dir + "mkdir ports/" + number + " && for v in trtype=" + transport + " adrfam=ipv4 traddr=10.9.0.1 trsvcid=4420; do echo ${v#*=} >ports/" + number + "/addr_${v%=*}; done"
+	}
+	link := func(number string) string {
+		return dir + "ln -s /sys/kernel/config/nvmet/subsystems/a ports/" + number + "/subsystems/a"
+	}
+	refusals{
+		{"modprobe nvmet-tcp && modprobe nvmet-rdma", ""},
+		{dir + "mkdir subsystems/a", ""},
+		{port("1", "tcp"), ""},
+		{port("2", "rdma"), ""},
+		{"systemctl start weft-target", ""},
+		{link("1"), "Address already in use"},
+		{link("2"), ""},
+		{"systemctl stop weft-target", ""},
+		{link("1"), ""},
+		{"systemctl start weft-target", "Job for weft-target.service failed"},
+		{"mkdir -p /etc/weft && echo \"address = '10.9.0.1:4420'\" >/etc/weft/target.toml && /usr/local/lib/weft/weft-target reload", "10.9.0.1:4420: bind: address already in use"},
+		{dir + "rm ports/1/subsystems/a", ""},
+		{"systemctl start weft-target && /usr/local/lib/weft/weft-target reload", ""},
+		{link("1"), "Address already in use"},
+	}.check(t, srv)
+}
+
 // A host connects to what is there and admits it, once, and sees the disks.
 func TestNVMeConnects(t *testing.T) {
 	n := network(t)

@@ -178,6 +178,12 @@ func (x *call) agent(p string) int {
 	}
 	args := []string{"--root", "."}
 	if isTarget(p) { // asked for its status it needs no map of others
+		if slices.Equal(x.args, []string{"reload"}) {
+			if err := x.server.reloads(); err != nil {
+				return x.errorf("%v", err)
+			}
+			defer x.server.forget()
+		}
 		return x.ended(x.server.run(x.ctx, p, append(args, x.args...), nil, x.stdout, x.stderr))
 	}
 	q, err := readAsked(x.args, x.in)
@@ -254,12 +260,7 @@ func (n *Network) portals(ctx context.Context) []string {
 // bound is where the server's portals listen that are up.
 func (s *Server) bound(ctx context.Context) map[string]string {
 	s.mu.Lock()
-	var procs []*process
-	for _, u := range s.units {
-		if u.proc != nil && u.active == "active" && isTarget(u.proc.path) {
-			procs = append(procs, u.proc)
-		}
-	}
+	procs := s.targets()
 	s.mu.Unlock()
 	all := map[string]string{}
 	for _, p := range procs {
@@ -268,6 +269,28 @@ func (s *Server) bound(ctx context.Context) map[string]string {
 		}
 	}
 	return all
+}
+
+// targets are the weft-targets that run. The caller holds s.mu.
+func (s *Server) targets() (procs []*process) {
+	for _, u := range s.units {
+		if u.proc != nil && u.active == "active" && isTarget(u.proc.path) {
+			procs = append(procs, u.proc)
+		}
+	}
+	return procs
+}
+
+// forget forgets where weft-target listens: it may have gone over to other portals.
+func (s *Server) forget() {
+	s.mu.Lock()
+	procs := s.targets()
+	s.mu.Unlock()
+	for _, p := range procs {
+		p.mu.Lock()
+		p.bound = nil
+		p.mu.Unlock()
+	}
 }
 
 // ask lets a running target say where it listens; the answer is kept when it
@@ -298,16 +321,49 @@ func (s *Server) ask(ctx context.Context, p *process) map[string]string {
 	return p.bound
 }
 
-// labArgs adds the lab's arguments to those of a service.
-func (s *Server) labArgs(args []string) []string {
+// labArgs adds the lab's arguments to those of a service. Where the kernel's target
+// listens, the service is sent to busy: an address on which somebody listens already.
+func (s *Server) labArgs(args []string, busy string) []string {
 	all := []string{"--root", "."}
 	for _, p := range s.spec.Portals {
-		all = append(all, "--map", p.String()+"="+nowhere)
+		real := nowhere
+		if s.nvmetListens(p) {
+			real = busy
+		}
+		all = append(all, "--map", p.String()+"="+real)
 	}
 	if len(s.spec.Portals) == 0 {
 		all = append(all, "--map", "192.0.2.1:1="+nowhere)
 	}
 	return append(all, args...)
+}
+
+// nvmetListens reports whether the kernel's target listens on an address with TCP. RDMA
+// counts its ports apart.
+func (s *Server) nvmetListens(at netip.AddrPort) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for _, p := range s.nvmet.ports {
+		if len(p.exports) > 0 && p.transport == "tcp" && p.at() == at.String() {
+			return true
+		}
+	}
+	return false
+}
+
+// reloads says why weft-target cannot go over to its configuration: it would listen where
+// the kernel's target does, which its own end of the lab does not see.
+func (s *Server) reloads() error {
+	text, err := s.rootView().ReadFile("/etc/weft/target.toml")
+	if err != nil {
+		return nil // it says so itself
+	}
+	for _, p := range s.spec.Portals {
+		if strings.Contains(string(text), p.String()) && s.nvmetListens(p) {
+			return fmt.Errorf("listen tcp %s: bind: %w", p, syscall.EADDRINUSE)
+		}
+	}
+	return nil
 }
 
 // A notice is the socket on which a service of Type=notify says that it is

@@ -5,6 +5,7 @@ package simserver
 import (
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path"
 	"path/filepath"
@@ -119,7 +120,12 @@ func (s *Server) daemon(u *unit, svc *service) error {
 		env = append(env, n.env())
 		ready = n.ready(&s.background)
 	}
-	cmd := s.command(p, s.labArgs(args[1:]), env)
+	busy, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return fail(err)
+	}
+	defer busy.Close()
+	cmd := s.command(p, s.labArgs(args[1:], busy.Addr().String()), env)
 	cmd.Stdout, cmd.Stderr = log, log
 	proc, err := s.spawn(cmd, p, func(p *process) { s.began(u, p) }, func(p *process) { s.ended(u, p) })
 	if err != nil {

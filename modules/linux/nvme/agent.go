@@ -47,7 +47,7 @@ func AgentKind() *host.Kind[Agent] {
 		Name:  "agent",
 		Looks: (*Agent).Looks, Parse: (*Agent).Parse, Diff: (*Agent).Diff, Steps: (*Agent).Steps,
 		Goal: (*Agent).Goal, Left: (*Agent).Left, Why: (*Agent).Why, From: (*Agent).from, Alone: (*Agent).Alone,
-		Undo: (*Agent).Undo, Lost: (*Agent).Lost,
+		Holds: (*Agent).Holds, Undo: (*Agent).Undo, Lost: (*Agent).Lost,
 	}
 }
 

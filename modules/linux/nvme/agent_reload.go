@@ -38,6 +38,27 @@ func (a *Agent) Alone(have *Agent) bool {
 		slices.ContainsFunc(a.Diff(have), func(c plan.Change) bool { return c.Impact > plan.ImpactNone })
 }
 
+// Holds: the portals that it has open or, where that is not known, is to open.
+func (a *Agent) Holds() (list []string) {
+	if !a.service() || !a.wants(a.Active) {
+		return nil
+	}
+	open := a.open
+	if open == nil {
+		if t, err := agent.ParseTarget([]byte(a.Config)); err == nil {
+			open = t.Portals
+		}
+	}
+	for _, p := range open {
+		list = append(list, listens(p.Transport, p.Address))
+	}
+	return list
+}
+
+// listens names an address that one engine at a time can listen on: TCP and RDMA count
+// their ports apart.
+func listens(transport, address string) string { return transport + " " + address }
+
 // Undo: a process that was not told anything yet runs as it
 // did, and is left alone.
 func (a *Agent) Undo(want *Agent, begun []remote.Step) []remote.Step {

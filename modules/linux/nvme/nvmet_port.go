@@ -36,7 +36,7 @@ func NVMeTPortKind() *host.Kind[NVMeTPort] {
 		Name:  "nvmet_port",
 		Looks: (*NVMeTPort).Looks, Parse: (*NVMeTPort).Parse, Diff: (*NVMeTPort).Diff, Steps: (*NVMeTPort).Steps,
 		Check: (*NVMeTPort).unwritable, Boot: (*NVMeTPort).Boot, Advice: (*NVMeTPort).Advice, Self: (*NVMeTPort).Self,
-		Beside: (*NVMeTPort).Beside, Keeps: (*NVMeTPort).Keeps,
+		Beside: (*NVMeTPort).Beside, Keeps: (*NVMeTPort).Keeps, Holds: (*NVMeTPort).Holds,
 	}
 }
 
@@ -249,6 +249,14 @@ func (n *NVMeTPort) Keeps() string {
 		return ""
 	}
 	return fmt.Sprintf("it exports %s too, which is not weft's", strings.Join(n.foreign, ", "))
+}
+
+// Holds: it listens from its first export on.
+func (n *NVMeTPort) Holds() []string {
+	if len(n.Subsystems)+len(n.foreign) == 0 {
+		return nil
+	}
+	return []string{listens(n.Transport, n.where())}
 }
 
 func (n *NVMeTPort) Boot() []string {
