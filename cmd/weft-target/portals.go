@@ -85,6 +85,9 @@ func (s *service) listen(ctx context.Context, tos uint8, want []agent.Portal, ot
 		case err == nil:
 			open = append(open, one)
 			s.log.Info("listening", "portal", p.Address, "transport", p.Transport, "bound", one.Bound)
+			if p.TLS && s.pollers != nil {
+				s.log.Info("TLS is not polled: this portal waits for events", "portal", p.Address)
+			}
 		case isRDMA(p) && ctx.Err() == nil && slices.ContainsFunc(want, func(o agent.Portal) bool { return !isRDMA(o) && o.Address == p.Address }):
 			missing = append(missing, agent.PortalStatus{Portal: p, Error: err.Error()})
 			s.log.Warn("degraded: a portal of RDMA stays closed", "portal", p.Address, "why", err, "hint", hint.Of(err))

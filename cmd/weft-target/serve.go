@@ -45,7 +45,7 @@ SIGTERM and SIGINT finish the commands under way and end with status 0.`,
 	o := new(options)
 	c.Flags().StringVar(&o.config, "config", agent.ConfigPath, "configuration, below --root")
 	c.Flags().IntSliceVar(&o.cpus, "poll-cpus", nil, "with --poll: processors that the threads are kept on, in turn")
-	c.Flags().IntVar(&o.poll, "poll", 0, "poll the network with so many threads, each of which keeps a processor busy (Linux); 0 waits for events")
+	c.Flags().IntVar(&o.poll, "poll", 0, "poll the network with so many threads, each of which keeps a processor busy (Linux); portals with TLS wait for events all the same; 0 waits for events everywhere")
 	c.RunE = started(func(c *cobra.Command) error {
 		log := slog.New(slog.NewTextHandler(c.ErrOrStderr(), nil))
 		return serve(c.Context(), *places, *o, log)

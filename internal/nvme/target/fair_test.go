@@ -83,21 +83,7 @@ func crowd(t *testing.T, carrier fabric.Transport, b backend.Backend, others ...
 func carriers(t *testing.T, run func(*testing.T, fabric.Transport)) {
 	t.Run("memory", func(t *testing.T) { run(t, &nvmetest.Memory{}) })
 	t.Run("tcp", func(t *testing.T) { run(t, &tcp.Transport{}) })
-	t.Run("polled", func(t *testing.T) {
-		if runtime.GOOS != "linux" {
-			t.Skip("polling is for Linux")
-		}
-		if before := runtime.GOMAXPROCS(0); before < 2 {
-			runtime.GOMAXPROCS(2)
-			t.Cleanup(func() { runtime.GOMAXPROCS(before) })
-		}
-		p, err := tcp.NewPollers(tcp.PollerOptions{Threads: 1, Empty: 16})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(p.Close)
-		run(t, &tcp.Transport{Pollers: p})
-	})
+	t.Run("polled", func(t *testing.T) { run(t, &tcp.Transport{Pollers: onePoller(t)}) })
 }
 
 // deallocate is a Dataset Management of whole ranges from block 0 on.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"runtime"
 	"testing"
 	"time"
 
@@ -44,6 +45,24 @@ func config(t *testing.T) Config {
 		Firmware:   "1.0",
 		Generation: 7,
 	}
+}
+
+// onePoller polls the connections of a listener.
+func onePoller(t *testing.T) *tcp.Pollers {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skip("polling is for Linux")
+	}
+	if before := runtime.GOMAXPROCS(0); before < 2 {
+		runtime.GOMAXPROCS(2)
+		t.Cleanup(func() { runtime.GOMAXPROCS(before) })
+	}
+	p, err := tcp.NewPollers(tcp.PollerOptions{Threads: 1, Empty: 16})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	return p
 }
 
 // fabrics are the transports that the tests run on, with what ends them.
