@@ -71,13 +71,17 @@ func means(m switches.Meaning) string {
 func (d *draft) meant(f *fabric) (host string) {
 	best := 0
 	for _, l := range d.switches() {
-		if n := len(l.Meant.Classes); l.strange && l.fabric == nil && n > best {
+		if n := len(l.Meant.Classes); l.strange != "" && l.fabric == nil && n > best {
 			best, host, f.classes, f.mode = n, l.Host, slices.Clone(l.Meant.Classes), "lossy"
 		}
 	}
 	names := taken{}
 	for i, k := range f.classes {
-		if host != "" {
+		switch {
+		case host == "":
+		case strings.HasPrefix(k.Name, "priority-"): // no name was kept
+			f.classes[i].Name = names.column(className(k))
+		default:
 			f.classes[i].Name = names.dashed(label(k.Name, "class"))
 		}
 		if k.PFC {
@@ -91,7 +95,7 @@ func (d *draft) meant(f *fabric) (host string) {
 // fabric with adopt = true would have typed: a plan is made as if the files said so, and
 // nothing of that is written. Where no fabric is known at all it is the usual one.
 func (d *draft) adoptions(ctx context.Context, o Options) error {
-	if !slices.ContainsFunc(d.switches(), func(l *leaf) bool { return l.strange && l.fabric == nil && !l.declared }) {
+	if !slices.ContainsFunc(d.switches(), func(l *leaf) bool { return l.strange != "" && l.fabric == nil && !l.declared }) {
 		return nil
 	}
 	like := ""
@@ -111,7 +115,7 @@ func (d *draft) adoptions(ctx context.Context, o Options) error {
 	trial := map[string]*leaf{}
 	for _, l := range d.switches() {
 		switch {
-		case !l.strange || l.fabric != nil || l.declared:
+		case l.strange == "" || l.fabric != nil || l.declared:
 		case d.tryOn(l):
 			trial[l.String()] = l
 		default:

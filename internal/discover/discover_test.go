@@ -248,7 +248,7 @@ func TestForeign(t *testing.T) {
 	}) {
 		t.Errorf("findings %v", r.Findings)
 	}
-	if text := string(r.Files[fabricFile]); strings.Contains(text, "fabric ") || !strings.Contains(text, `serial     = "serial of leaf-a"`) || !strings.Contains(text, "# seen, not managed: leaf-a.mgmt.example.net: policies ") {
+	if text := string(r.Files[fabricFile]); strings.Contains(text, "fabric ") || !strings.Contains(text, `serial     = "serial of leaf-a"`) || !strings.Contains(text, "# seen, not managed: leaf-a.mgmt.example.net: policies that weft did not write: ") {
 		t.Errorf("the switch:\n%s", text)
 	}
 	if len(r.Model.Links) != 1 {

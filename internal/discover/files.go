@@ -70,8 +70,8 @@ func (d *draft) files(login Login, when time.Time) (map[string][]byte, error) {
 	unmanaged, cables, at := d.subnet()
 	err := w.all(append(list, unmanaged...))
 	for _, l := range d.switches() {
-		if l.strange && l.fabric == nil {
-			w.unmanaged(l.Host + ": policies " + strings.Join(foreign(l.Switch, d.owner), "; ") + means(l.Meant))
+		if l.strange != "" && l.fabric == nil {
+			w.unmanaged(l.Host + ": " + l.strange)
 		}
 	}
 	list = nil

@@ -71,8 +71,8 @@ type leaf struct {
 	plane      string
 	subnet     netip.Prefix // of the plane
 	credential string
-	strange    bool // its policies are somebody else's
-	adopt      bool // they are to be replaced, in a trial
+	strange    string // what of it is somebody else's, and means; "": nothing
+	adopt      bool   // they are to be replaced, in a trial
 }
 
 // A node is a server as the files are to have it.

@@ -118,15 +118,26 @@ func foreign(sw *Switch, owner string) []string {
 	return sw.Reading.For(want).Foreign
 }
 
+// standing are the policies of somebody else on a switch, and what they mean; "": there
+// are none.
+func (d *draft) standing(sw *Switch) string {
+	if lines := foreign(sw, d.owner); len(lines) > 0 {
+		return "policies that weft did not write: " + strings.Join(lines, "; ") + means(sw.Meant)
+	}
+	if len(sw.Meant.Classes) > 0 { // without a name, as some systems have them
+		return "classes that weft did not set up" + means(sw.Meant)
+	}
+	return ""
+}
+
 // strangers tells what foreign policies stand on a switch that is in no fabric.
 func (d *draft) strangers(l *leaf) {
 	if l.fabric != nil || l.declared {
 		return
 	}
-	if lines := foreign(l.Switch, d.owner); len(lines) > 0 {
-		l.strange = true
+	if l.strange = d.standing(l.Switch); l.strange != "" {
 		d.site.found(Warn, l.Host, "fabric = … with adopt = true on the switch puts weft's policies there: weft plan then shows each line that changes, and what stood there comes back when weft leaves",
-			"policies that weft did not write: %s%s. It is written without fabric", strings.Join(lines, "; "), means(l.Meant))
+			"%s. It is written without fabric", l.strange)
 		return
 	}
 	d.site.found(Info, l.Host, "give it a fabric when its policies are to be weft's", "no policies of weft stand on it: it is written without fabric")

@@ -39,6 +39,7 @@ func OS() *switches.OS {
 		},
 	}
 	o.Parse = func(out map[string]string) (switches.Reading, error) { return parse(o, out) }
+	o.Meaning = func(out map[string]string) switches.Meaning { return meaning(o, out) }
 	return o
 }
 
@@ -127,16 +128,17 @@ const (
 	wredTable = "qos wred queue table "
 	iface     = "interface "
 
-	lldp   = "lldp global enable"
-	apply  = "qos wred apply "
-	trust  = "qos trust dscp"
-	tags   = "qos trust dot1p"
-	wfq    = "qos wfq byte-count"
-	pfc    = "priority-flow-control enable"
-	noDrop = "priority-flow-control no-drop dot1p "
-	jumbo  = "jumboframe enable "
-	short  = "undo jumboframe enable" // no frame longer than usual: a setting, and no default
-	member = "port link-aggregation group "
+	lldp    = "lldp global enable"
+	apply   = "qos wred apply "
+	trust   = "qos trust dscp"
+	tags    = "qos trust dot1p"
+	wfq     = "qos wfq byte-count"
+	pfc     = "priority-flow-control enable"
+	pfcAuto = "priority-flow-control auto"
+	noDrop  = "priority-flow-control no-drop dot1p "
+	jumbo   = "jumboframe enable "
+	short   = "undo jumboframe enable" // no frame longer than usual: a setting, and no default
+	member  = "port link-aggregation group "
 
 	// What a queue has unless a line says otherwise; it is not printed.
 	defaultShare = " group 1 byte-count 1"
@@ -181,7 +183,7 @@ func keyOf(line string) string {
 		return "jumboframe enable"
 	case has(noDrop):
 		return strings.TrimSpace(noDrop)
-	case line == pfc, line == "priority-flow-control auto":
+	case line == pfc, line == pfcAuto:
 		return "priority-flow-control"
 	case has("qos trust "):
 		return "qos trust"

@@ -83,7 +83,7 @@ func parseNode(c *switches.Reading, r *switches.Text, n *switches.Node) {
 	switch {
 	case strings.HasPrefix(n.Line, "sysname "):
 		c.Facts.Hostname = strings.TrimPrefix(n.Line, "sysname ")
-	case n.Line == pfc, n.Line == "priority-flow-control auto", strings.HasPrefix(n.Line, noDrop):
+	case n.Line == pfc, n.Line == pfcAuto, strings.HasPrefix(n.Line, noDrop):
 		c.Warnings = append(c.Warnings, "the system view says "+n.Line+
 			", which is kept and may decide for every port")
 	case strings.HasPrefix(n.Line, "irf-port"):
@@ -157,7 +157,7 @@ func managed(line string) bool {
 			return true
 		}
 	}
-	return line == pfc || line == "priority-flow-control auto" || line == short
+	return line == pfc || line == pfcAuto || line == short
 }
 
 // imports reads "import 4 5 export 1" as one line for each value.
