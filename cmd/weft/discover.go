@@ -88,32 +88,35 @@ switches in WEFT_SWITCH_PASSWORD; the files name that variable and hold no secre
 	return cmd
 }
 
-// machines are the servers that the flags name.
-func (f *discoverFlags) machines(ctx context.Context) ([]discover.Named, error) {
+// machines are the servers that the flags name, and the cables that their sources have.
+func (f *discoverFlags) machines(ctx context.Context) (*discover.Listing, error) {
+	all := &discover.Listing{}
 	list, err := discover.ParseHosts(strings.Join(f.hosts, ","))
 	if err != nil {
 		return nil, usage(err)
 	}
+	all.Machines = list
 	for _, from := range f.hostsFrom {
 		more, err := listed(ctx, from)
 		if err != nil {
 			return nil, hint.Wrap(fmt.Errorf("--hosts-from %s: %w", from, err), "%s", hint.Of(err))
 		}
-		for _, m := range more {
-			if !slices.ContainsFunc(list, func(x discover.Named) bool { return x.Host == m.Host }) {
-				list = append(list, m)
+		for _, m := range more.Machines {
+			if !slices.ContainsFunc(all.Machines, func(x discover.Named) bool { return x.Host == m.Host }) {
+				all.Machines = append(all.Machines, m)
 			}
 		}
+		all.Cables, all.Unread = append(all.Cables, more.Cables...), errors.Join(all.Unread, more.Unread)
 	}
-	return list, nil
+	return all, nil
 }
 
 // listed reads one --hosts-from.
-func listed(ctx context.Context, from string) ([]discover.Named, error) {
+func listed(ctx context.Context, from string) (*discover.Listing, error) {
 	form, what, _ := strings.Cut(from, ":")
 	if form == "netbox" {
 		n := discover.NetBox{URL: what, Token: os.Getenv(discover.NetBoxToken), Client: &http.Client{Timeout: time.Minute}}
-		return n.Machines(ctx)
+		return n.Read(ctx)
 	}
 	read := map[string]func([]byte) ([]discover.Named, error){"csv": discover.ParseCSV, "ansible": discover.ParseAnsible}[form]
 	if read == nil {
@@ -123,7 +126,8 @@ func listed(ctx context.Context, from string) ([]discover.Named, error) {
 	if err != nil {
 		return nil, err
 	}
-	return read(text)
+	list, err := read(text)
+	return &discover.Listing{Machines: list}, err
 }
 
 // networks are those in which switches are followed.
@@ -191,11 +195,11 @@ func (a *app) discover(ctx context.Context, f discoverFlags) error {
 	if err != nil {
 		return err
 	}
-	machines, err := f.machines(ctx)
+	listing, err := f.machines(ctx)
 	switch {
 	case err != nil:
 		return err
-	case len(f.seeds)+len(machines) == 0:
+	case len(f.seeds)+len(listing.Machines) == 0:
 		return usage(errors.New("discover needs --seed (switches), --hosts or --hosts-from (servers)"))
 	case f.out == "":
 		return usage(errors.New("--out: name the directory to write into"))
@@ -204,7 +208,7 @@ func (a *app) discover(ctx context.Context, f discoverFlags) error {
 		f.seeds = nil
 	}
 	if !parts.Servers {
-		machines = nil
+		listing.Machines = nil
 	}
 	base, err := a.standing(f)
 	if err != nil {
@@ -225,7 +229,8 @@ func (a *app) discover(ctx context.Context, f discoverFlags) error {
 	if len(within) > 0 {
 		reach.Depth, reach.Within = f.depth, within
 	}
-	site := reach.Read(ctx, f.seeds, machines)
+	site := reach.Read(ctx, f.seeds, listing.Machines)
+	site.Inventory(listing)
 	if ctx.Err() != nil {
 		return fmt.Errorf("interrupted while reading devices: %w", context.Cause(ctx))
 	}

@@ -73,6 +73,9 @@ func (d *draft) files(login Login, when time.Time) (map[string][]byte, error) {
 		if l.strange != "" && l.fabric == nil {
 			w.unmanaged(l.Host + ": " + l.strange)
 		}
+		for _, what := range l.bundles {
+			w.unmanaged(l.Host + ": " + what)
+		}
 	}
 	list = nil
 	for _, n := range d.ordered() {
@@ -80,6 +83,11 @@ func (d *draft) files(login Login, when time.Time) (map[string][]byte, error) {
 	}
 	if err == nil {
 		err = texts[hostsFile].all(slices.Concat(list, d.links(d.cables, d.leaves), d.links(cables, at), d.between(), d.direct()))
+	}
+	for _, n := range d.ordered() {
+		for _, what := range n.bundles {
+			texts[hostsFile].unmanaged(n.Host + ": " + what)
+		}
 	}
 	if err == nil && !d.noNVMe {
 		d.unmanaged, d.variables = nil, nil // of the round before

@@ -73,6 +73,7 @@ type leaf struct {
 	credential string
 	strange    string // what of it is somebody else's, and means; "": nothing
 	adopt      bool   // they are to be replaced, in a trial
+	bundles    []string
 }
 
 // A node is a server as the files are to have it.
@@ -83,6 +84,7 @@ type node struct {
 	declared bool // it stands in files already
 	role     string
 	cards    []*card
+	bundles  []string
 }
 
 // A card is an rnic.
@@ -171,6 +173,8 @@ func (s *Site) infer(owner string, base *inventory.Model) (*draft, error) {
 		s.found(Info, "", "name the switches with --seed; without, cables are known where the servers have lldpd or, of InfiniBand, infiniband-diags", "no switch was read: no cable is known")
 	}
 	d.cards()
+	d.recorded()
+	d.bundles()
 	d.weave()
 	return d, nil
 }

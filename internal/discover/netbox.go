@@ -8,14 +8,17 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 
 	"weft/internal/hint"
 )
 
-// A NetBox is where machines are listed. That devices have name and primary_ip.address,
-// and that pages have results and next, is how its API is described; it was never tried
-// with one.
+// A NetBox is where machines are listed, and their cables. That devices have id, name and
+// primary_ip.address, interfaces device, name and, since 3.3, connected_endpoints, which
+// goes on behind patch panels, and that pages have results and next, is how its API is
+// described; it was never tried with one.
 type NetBox struct {
 	URL    string // of the list of devices: https://netbox.example.net/api/dcim/devices/?tag=pilot
 	Token  string // "": none
@@ -25,23 +28,51 @@ type NetBox struct {
 // NetBoxToken is the variable of the environment that holds the token.
 const NetBoxToken = "WEFT_NETBOX_TOKEN"
 
-// A page of devices, as far as weft reads it.
-type netboxPage struct {
+// A page of a list of NetBox.
+type netboxPage[T any] struct {
 	Next    *string `json:"next"`
-	Results *[]struct {
-		Name      *string `json:"name"`
-		PrimaryIP *struct {
-			Address string `json:"address"`
-		} `json:"primary_ip"`
-	} `json:"results"`
+	Results *[]T    `json:"results"`
+}
+
+// A device, as far as weft reads it.
+type netboxDevice struct {
+	ID        int64   `json:"id"`
+	Name      *string `json:"name"`
+	PrimaryIP *struct {
+		Address string `json:"address"`
+	} `json:"primary_ip"`
+}
+
+// A netboxPort is an interface, or an end of what others have.
+type netboxPort struct {
+	Device *struct {
+		Name *string `json:"name"`
+	} `json:"device"`
+	Name      string        `json:"name"`
+	Connected *[]netboxPort `json:"connected_endpoints"`
+}
+
+func (p netboxPort) device() string {
+	if p.Device == nil || p.Device.Name == nil {
+		return ""
+	}
+	return *p.Device.Name
 }
 
 // mostPage is how long a page may be, in bytes.
 const mostPage = 32 << 20
 
-// Machines reads all pages. The token goes to the host of the URL and nowhere else: a
-// page that leads elsewhere, or round in a circle, is refused.
-func (n *NetBox) Machines(ctx context.Context) ([]Named, error) {
+// A Listing is what a NetBox has.
+type Listing struct {
+	Machines []Named
+	Cables   []Recorded
+	Unread   error // why Cables are not known
+}
+
+// Read reads the devices, and the cables of their interfaces. The token goes to the host
+// of the URL and nowhere else: a page that leads elsewhere, or round in a circle, is
+// refused.
+func (n *NetBox) Read(ctx context.Context) (*Listing, error) {
 	first, err := url.Parse(n.URL)
 	if err != nil || first.Host == "" || first.Scheme != "https" && first.Scheme != "http" {
 		return nil, hint.Wrap(fmt.Errorf("%q is no URL of NetBox", n.URL), "as in netbox:https://netbox.example.net/api/dcim/devices/?tag=pilot")
@@ -52,28 +83,84 @@ func (n *NetBox) Machines(ctx context.Context) ([]Named, error) {
 	if n.Token != "" && first.Scheme != "https" {
 		return nil, errors.New("the token of NetBox is sent over https only")
 	}
-	var list []Named
+	devices, err := netboxList[netboxDevice](ctx, n, first)
+	if err != nil {
+		return nil, err
+	}
+	l := &Listing{}
+	for i, d := range devices {
+		m := Named{}
+		if d.Name != nil {
+			m.Name, m.Host = *d.Name, *d.Name
+		}
+		if d.PrimaryIP != nil && d.PrimaryIP.Address != "" {
+			m.Host, _, _ = strings.Cut(d.PrimaryIP.Address, "/")
+		}
+		if l.Machines, err = appendNamed(l.Machines, m, fmt.Sprintf("%s, device %d (%s)", n.URL, i+1, m.Name)); err != nil {
+			return nil, err
+		}
+	}
+	l.Cables, l.Unread = n.cables(ctx, first, devices)
+	return l, ctx.Err()
+}
+
+// mostDevices is of how many devices interfaces are asked at once.
+const mostDevices = 50
+
+// cables reads where the interfaces of devices lead.
+func (n *NetBox) cables(ctx context.Context, first *url.URL, devices []netboxDevice) (list []Recorded, err error) {
+	base, is := strings.CutSuffix(strings.TrimSuffix(first.Path, "/"), "/dcim/devices")
+	if !is {
+		return nil, errors.New("its URL does not end with /api/dcim/devices/, beside which interfaces are listed")
+	}
+	for some := range slices.Chunk(devices, mostDevices) {
+		ids := url.Values{"limit": {"500"}}
+		for _, d := range some {
+			if d.ID == 0 {
+				return nil, errors.New("its devices have no id")
+			}
+			ids.Add("device_id", strconv.FormatInt(d.ID, 10))
+		}
+		at := *first
+		at.Path, at.RawPath, at.RawQuery = base+"/dcim/interfaces/", "", ids.Encode()
+		ports, err := netboxList[netboxPort](ctx, n, &at)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range ports {
+			switch r := (Recorded{Device: p.device(), Port: p.Name}); {
+			case p.Connected == nil || len(*p.Connected) == 0:
+				list = append(list, r)
+			case len(*p.Connected) == 1: // else it is split, and each end is another's
+				r.PeerDevice, r.PeerPort = (*p.Connected)[0].device(), (*p.Connected)[0].Name
+				list = append(list, r)
+			}
+		}
+	}
+	return list, nil
+}
+
+// netboxList reads all pages of a list.
+func netboxList[T any](ctx context.Context, n *NetBox, first *url.URL) (list []T, err error) {
 	seen := map[string]bool{}
 	for at := first; at != nil; {
 		if seen[at.String()] {
 			return nil, fmt.Errorf("the pages of NetBox lead in a circle: %s comes again", at)
 		}
 		seen[at.String()] = true
-		page, err := n.page(ctx, at)
+		text, err := n.get(ctx, at)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", at, err)
 		}
-		for i, d := range *page.Results {
-			m := Named{}
-			if d.Name != nil {
-				m.Name, m.Host = *d.Name, *d.Name
-			}
-			if d.PrimaryIP != nil && d.PrimaryIP.Address != "" {
-				m.Host, _, _ = strings.Cut(d.PrimaryIP.Address, "/")
-			}
-			if list, err = appendNamed(list, m, fmt.Sprintf("%s, device %d (%s)", at, i+1, m.Name)); err != nil {
-				return nil, err
-			}
+		page := netboxPage[T]{}
+		if err := json.Unmarshal(text, &page); err != nil {
+			return nil, fmt.Errorf("%s: what it answers is no page of a list: %w", at, err)
+		}
+		if page.Results == nil {
+			return nil, fmt.Errorf("%s: what it answers is no page of a list: it has no results", at)
+		}
+		if list = append(list, *page.Results...); len(list) > mostListed {
+			return nil, fmt.Errorf("%s: more than %d in a list", at, mostListed)
 		}
 		if at, err = following(first, page.Next); err != nil {
 			return nil, err
@@ -81,6 +168,9 @@ func (n *NetBox) Machines(ctx context.Context) ([]Named, error) {
 	}
 	return list, nil
 }
+
+// mostListed is how long a list may be, all pages together.
+const mostListed = 200000
 
 // following is the page after this one; nil: there is none.
 func following(first *url.URL, next *string) (*url.URL, error) {
@@ -94,7 +184,7 @@ func following(first *url.URL, next *string) (*url.URL, error) {
 	return at, nil
 }
 
-func (n *NetBox) page(ctx context.Context, at *url.URL) (*netboxPage, error) {
+func (n *NetBox) get(ctx context.Context, at *url.URL) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
 	if err != nil {
 		return nil, err
@@ -120,12 +210,5 @@ func (n *NetBox) page(ctx context.Context, at *url.URL) (*netboxPage, error) {
 	if len(text) > mostPage {
 		return nil, fmt.Errorf("the page is longer than %d bytes", mostPage)
 	}
-	page := &netboxPage{}
-	if err := json.Unmarshal(text, page); err != nil {
-		return nil, fmt.Errorf("what it answers is no page of devices: %w", err)
-	}
-	if page.Results == nil {
-		return nil, errors.New("what it answers is no page of devices: it has no results")
-	}
-	return page, nil
+	return text, nil
 }

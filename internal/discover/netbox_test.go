@@ -8,6 +8,44 @@ import (
 	"testing"
 )
 
+// Cables are those of the interfaces of the devices that are listed; where they cannot be
+// read the machines are, and why is kept.
+func TestNetBoxCables(t *testing.T) {
+	device := `{"results":[{"id":7,"name":"st1"},{"id":9,"name":"cn1"}]}`
+	ports := `{"results":[{"name":"ens1","device":{"name":"st1"},"connected_endpoints":[{"name":"Eth1/1","device":{"name":"leaf-a"}}]},
+		{"name":"ens2","device":{"name":"st1"},"connected_endpoints":null},{"name":"ens1","device":{"name":"cn1"},"connected_endpoints":[{"name":"a"},{"name":"b"}]},
+		{"name":"ens2","device":{"name":"cn1"},"connected_endpoints":[{"name":"7","device":null}]}]}`
+	for name, c := range map[string]struct{ path, device, ports, want, err string }{
+		"cables":       {"/api/dcim/devices/", device, ports, "[{st1 ens1 leaf-a Eth1/1} {st1 ens2  } {cn1 ens2  7}]", ""},
+		"no slash":     {"/api/dcim/devices", device, ports, "[{st1 ens1 leaf-a Eth1/1} {st1 ens2  } {cn1 ens2  7}]", ""},
+		"another list": {"/api/plugins/mine/", device, ports, "[]", "does not end with /api/dcim/devices/"},
+		"no id":        {"/api/dcim/devices/", `{"results":[{"name":"st1"}]}`, ports, "[]", "have no id"},
+		"a lie":        {"/api/dcim/devices/", device, `{"results":[{"name":{}}]}`, "[]", "no page of a list"},
+		"refused":      {"/api/dcim/devices/", device, "", "[]", "403"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				switch {
+				case r.URL.Path == c.path && r.URL.RawQuery == "tag=x":
+					fmt.Fprint(w, c.device)
+				case r.URL.Path == "/api/dcim/interfaces/" && r.URL.RawQuery == "device_id=7&device_id=9&limit=500" && c.ports != "":
+					fmt.Fprint(w, c.ports)
+				default:
+					w.WriteHeader(http.StatusForbidden)
+				}
+			}))
+			defer server.Close()
+			l, err := (&NetBox{URL: server.URL + c.path + "?tag=x", Token: "secret", Client: server.Client()}).Read(t.Context())
+			if err != nil || len(l.Machines) == 0 {
+				t.Fatalf("%+v %v", l, err)
+			}
+			if got := fmt.Sprint(l.Cables); got != c.want || (l.Unread == nil) != (c.err == "") || l.Unread != nil && !strings.Contains(l.Unread.Error(), c.err) {
+				t.Errorf("%s, want %s; %v", got, c.want, l.Unread)
+			}
+		})
+	}
+}
+
 // A list that lies, ends or leads elsewhere gives no machine.
 func TestNetBox(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -20,7 +58,7 @@ func TestNetBox(t *testing.T) {
 		"no name":        {map[string]string{"/d": `{"results":[{"name":null}]}`}, `error: "" is no host`},
 		"an option":      {map[string]string{"/d": `{"results":[{"name":"-oX"}]}`}, "error: is no host"},
 		"no results":     {map[string]string{"/d": `{"detail":"x"}`}, "error: it has no results"},
-		"a page of HTML": {map[string]string{"/d": `<html>`}, "error: no page of devices"},
+		"a page of HTML": {map[string]string{"/d": `<html>`}, "error: no page of a list"},
 		"refused":        {nil, "error: it answers 403"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -35,9 +73,13 @@ func TestNetBox(t *testing.T) {
 			}))
 			defer server.Close()
 			own = server.URL
-			list, err := (&NetBox{URL: own + "/d", Token: "secret", Client: server.Client()}).Machines(t.Context())
+			var machines []Named
+			list, err := (&NetBox{URL: own + "/d", Token: "secret", Client: server.Client()}).Read(t.Context())
 			var got []string
-			for _, m := range list {
+			if err == nil {
+				machines = list.Machines
+			}
+			for _, m := range machines {
 				got = append(got, m.Host+"="+m.Name)
 			}
 			if words, fails := strings.CutPrefix(c.want, "error: "); fails {
@@ -50,7 +92,7 @@ func TestNetBox(t *testing.T) {
 		})
 	}
 	for _, bad := range []string{"", "file:///etc/passwd", "http://netbox.example.net/d", "https://u:p@netbox.example.net/d"} {
-		if _, err := (&NetBox{URL: bad, Token: "secret", Client: http.DefaultClient}).Machines(t.Context()); err == nil || strings.Contains(err.Error(), "secret") {
+		if _, err := (&NetBox{URL: bad, Token: "secret", Client: http.DefaultClient}).Read(t.Context()); err == nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}

@@ -19,6 +19,7 @@ type Site struct {
 	Servers  []*Server
 	Findings []Finding
 	Lost     []Lost
+	Recorded []Recorded // cables as an inventory has them
 
 	said map[[3]string]bool
 }

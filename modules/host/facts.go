@@ -36,9 +36,18 @@ type ServerFacts struct {
 
 	NVMe    *NVMeFacts   `json:"nvme,omitempty"`    // only a survey asks
 	Volumes *VolumeFacts `json:"volumes,omitempty"` // likewise; nil: not known
+	Bundles []Bundle     `json:"bundles,omitempty"` // likewise; those with a NIC
 
 	HostNQN  string        `json:"host_nqn,omitempty"`      // where the system gives one itself
 	Adapters []NVMeAdapter `json:"nvme_adapters,omitempty"` // where a system has such
+}
+
+// A Bundle is an interface that others are part of: a bond, a bridge, a team.
+type Bundle struct {
+	Name       string         `json:"name"`
+	Bond       bool           `json:"bond,omitempty"` // else it is not known what it is
+	Interfaces []string       `json:"interfaces"`
+	Addresses  []netip.Prefix `json:"addresses,omitempty"`
 }
 
 // VolumeFacts are the volumes that a server's drives are cut into, whoever did it.

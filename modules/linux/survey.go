@@ -41,10 +41,11 @@ func surveyed(s remote.Seen) (*host.ServerFacts, error) {
 	if err != nil {
 		return nil, err
 	}
-	have, err := parseAddresses(out)
+	have, of, err := parseAddresses(out)
 	if err != nil {
 		return nil, err
 	}
+	f.server.Bundles = bundles(f.server.NICs, have, of)
 	heard := map[string][]host.Heard{}
 	if text, err := see.Output(s, heardLook()); err == nil { // else no agent is there
 		heard = parseHeard(text)
@@ -68,26 +69,55 @@ func surveyed(s remote.Seen) (*host.ServerFacts, error) {
 	return &f.server, nil
 }
 
-// parseAddresses reads what ip -j addr show prints, by interface. What belongs to a
-// link only is nobody's to declare.
-func parseAddresses(out []byte) (map[string][]netip.Prefix, error) {
+// A part is what an interface is part of.
+type part struct {
+	of   string
+	bond bool
+}
+
+// bundles are the interfaces that NICs are part of.
+func bundles(nics []host.NICFacts, have map[string][]netip.Prefix, of map[string]part) (list []host.Bundle) {
+	for _, n := range nics {
+		p, is := of[n.Interface]
+		if !is {
+			continue
+		}
+		i := slices.IndexFunc(list, func(b host.Bundle) bool { return b.Name == p.of })
+		if i < 0 {
+			i = len(list)
+			list = append(list, host.Bundle{Name: p.of, Bond: p.bond, Addresses: have[p.of]})
+		}
+		list[i].Interfaces = append(list[i].Interfaces, n.Interface)
+	}
+	return list
+}
+
+// parseAddresses reads what ip -j addr show prints, by interface, and what interfaces are
+// part of. What belongs to a link only is nobody's to declare. The kernel gives the flag
+// SLAVE to members of bonds only.
+func parseAddresses(out []byte) (map[string][]netip.Prefix, map[string]part, error) {
 	var links []struct {
-		Name  string `json:"ifname"`
-		Addrs []struct {
+		Name   string   `json:"ifname"`
+		Master string   `json:"master"`
+		Flags  []string `json:"flags"`
+		Addrs  []struct {
 			Local netip.Addr `json:"local"`
 			Bits  int        `json:"prefixlen"`
 		} `json:"addr_info"`
 	}
 	if err := json.Unmarshal(out, &links); err != nil {
-		return nil, fmt.Errorf("ip -j addr show: %w", err)
+		return nil, nil, fmt.Errorf("ip -j addr show: %w", err)
 	}
-	have := map[string][]netip.Prefix{}
+	have, of := map[string][]netip.Prefix{}, map[string]part{}
 	for _, l := range links {
+		if l.Master != "" {
+			of[l.Name] = part{l.Master, slices.Contains(l.Flags, "SLAVE")}
+		}
 		for _, a := range l.Addrs {
 			if p := netip.PrefixFrom(a.Local, a.Bits); p.IsValid() && l.Name != "" && !a.Local.IsLinkLocalUnicast() {
 				have[l.Name] = append(have[l.Name], p)
 			}
 		}
 	}
-	return have, nil
+	return have, of, nil
 }

@@ -4,15 +4,22 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"weft/modules/host"
 )
 
 func TestParseAddresses(t *testing.T) {
-	have, err := parseAddresses([]byte(`[{"ifname":"lo","addr_info":[{"local":"127.0.0.1","prefixlen":8}]},
+	have, of, err := parseAddresses([]byte(`[{"ifname":"ens2","master":"bond0","flags":["SLAVE","UP"]},{"ifname":"ens3","master":"br0","flags":["UP"]},{"ifname":"bond0","flags":["MASTER"],"addr_info":[{"local":"10.0.1.1","prefixlen":24}]},
+		{"ifname":"lo","addr_info":[{"local":"127.0.0.1","prefixlen":8}]},
 		{"ifname":"ens1","addr_info":[{"local":"10.0.0.1","prefixlen":24},{"local":"fe80::1","prefixlen":64},{"local":"fd00::1","prefixlen":64},{}]},{"addr_info":[{"local":"10.0.0.2","prefixlen":99}]}]`))
-	if err != nil || fmt.Sprint(have) != "map[ens1:[10.0.0.1/24 fd00::1/64] lo:[127.0.0.1/8]]" {
+	if err != nil || fmt.Sprint(have) != "map[bond0:[10.0.1.1/24] ens1:[10.0.0.1/24 fd00::1/64] lo:[127.0.0.1/8]]" {
 		t.Errorf("%v %v", have, err)
 	}
-	if _, err := parseAddresses([]byte("Object")); err == nil {
+	nics := []host.NICFacts{{Interface: "ens1"}, {Interface: "ens2"}, {Interface: "ens3"}}
+	if got := fmt.Sprint(bundles(nics, have, of)); got != "[{bond0 true [ens2] [10.0.1.1/24]} {br0 false [ens3] []}]" {
+		t.Errorf("bundles %s", got)
+	}
+	if _, _, err := parseAddresses([]byte("Object")); err == nil {
 		t.Error("what is no JSON is an error")
 	}
 }
