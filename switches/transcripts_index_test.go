@@ -19,7 +19,6 @@ var unread = map[string]string{
 	"cisco_nxos/CONFIG_EXAMPLES/pareshgupta_roce_disable":                   typed,
 	"hp_comware/CONFIG_EXAMPLES/fcoe_dcbx_iface":                            typed,
 	"hp_comware/CONFIG_EXAMPLES/github_12565337609":                         typed,
-	"hp_comware/CONFIG_EXAMPLES/h3c_400g_ops_interface":                     typed,
 
 	"cisco_nxos/checkpoint/":                                    checkpoints,
 	"cisco_nxos/rollback_running-config_checkpoint/":            checkpoints,
