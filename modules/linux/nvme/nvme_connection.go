@@ -244,19 +244,27 @@ func (n *NVMeConnection) Steps(have *NVMeConnection) []remote.Step {
 	if len(n.Key) > 0 && !bytes.Equal(n.Key, have.Key) {
 		steps = append(steps, tell(dir+"/dhchap_secret", n.Key))
 	}
-	if n.ReconnectDelay != have.ReconnectDelay {
-		steps = append(steps, write(dir, attr{"reconnect_delay", fmt.Sprint(n.ReconnectDelay)}))
-	}
-	if n.loss() != have.loss() {
-		steps = append(steps, write(dir, attr{"ctrl_loss_tmo", fmt.Sprint(n.CtrlLoss)}))
-	}
-	if n.FastFail != have.FastFail {
-		steps = append(steps, write(dir, attr{"fast_io_fail_tmo", fmt.Sprint(cmp.Or(n.FastFail, -1))}))
+	for _, timer := range n.timers(have) {
+		steps = append(steps, write(dir, timer))
 	}
 	if n.IOPolicy != have.IOPolicy && n.IOPolicy != "" && have.IOPolicy != "" {
 		steps = append(steps, n.spread())
 	}
 	return steps
+}
+
+// timers are those that change where the connection is.
+func (n *NVMeConnection) timers(have *NVMeConnection) (list []attr) {
+	if n.ReconnectDelay != have.ReconnectDelay {
+		list = append(list, attr{"reconnect_delay", fmt.Sprint(n.ReconnectDelay)})
+	}
+	if n.loss() != have.loss() {
+		list = append(list, attr{"ctrl_loss_tmo", fmt.Sprint(n.CtrlLoss)})
+	}
+	if n.FastFail != have.FastFail {
+		list = append(list, attr{"fast_io_fail_tmo", fmt.Sprint(cmp.Or(n.FastFail, -1))})
+	}
+	return list
 }
 
 func (n *NVMeConnection) Boot() []string {

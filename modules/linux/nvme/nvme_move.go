@@ -2,6 +2,7 @@ package nvme
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"weft/internal/remote"
@@ -78,16 +79,53 @@ const overScript = `modprobe "nvme-$2" && said=$(printf %s "$1" | tee /dev/nvme-
 // connection $6, where one to the address $5 over the transport $7 is there as well.
 const leaveScript = foundScript + `d=${6:-$(found "$@")}; if [ -z "$d" ] || [ -z "$(found "$1" "$2" "$5" "$7")" ]; then exit 0; fi; set -- "$d" "$1"; `
 
+// timersScript gives what is found by foundScript the values of attributes that follow.
+const timersScript = foundScript + `d=$(found "$@"); if [ -z "$d" ]; then exit 0; fi; cd "/sys/class/nvme/$d" && shift 4; ` +
+	`while [ $# -gt 0 ]; do printf %s "$2" | tee "$1" >/dev/null || exit 1; shift 2; done`
+
+// otherScript ends, for disconnectScript, what is found by foundScript unless its keep-alive
+// is $5 seconds, and noneScript connects as overScript does where nothing is connected to the
+// subsystem $4 as the host $5 by the address $6 over one of the transports $7.
+const (
+	otherScript = foundScript + `d=$(found "$@"); if [ -z "$d" ]; then exit 0; fi; read -r v <"/sys/class/nvme/$d/kato"; if [ "$v" = "$5" ]; then exit 0; fi; set -- "$d" "$1"; `
+	noneScript  = foundScript + `if [ -n "$(found "$4" "$5" "$6" "$7")" ]; then exit 0; fi; `
+)
+
+// stayed gives TCP the new timers where it stays, and takes them from it where that is
+// undone: what is connected over another transport has them from the start.
+func (n *NVMeConnection) stayed(have *NVMeConnection) []remote.Step {
+	timers := n.timers(have)
+	switch {
+	case n.Instead != have.Transport && n.Instead != n.Transport:
+		return nil
+	case n.KeepAlive != have.KeepAlive && have.KeepAlive > 0:
+		return []remote.Step{
+			host.Run("sh", "-c", otherScript+disconnectScript, "sh", n.NQN, n.HostNQN, n.begins(), n.Instead, fmt.Sprint(n.KeepAlive)),
+			n.over(n.Instead, "", noneScript, n.NQN, n.HostNQN, n.begins(), n.Transport+" "+have.Transport),
+		}
+	case len(timers) == 0:
+		return nil
+	}
+	return []remote.Step{host.Run(append([]string{"sh", "-c", timersScript, "sh", n.NQN, n.HostNQN, n.begins(), n.Instead}, words(timers)...)...)}
+}
+
+// over connects over a transport, for overScript, after the script before it with more words.
+func (n *NVMeConnection) over(transport, stays, before string, more ...string) remote.Step {
+	rest := append([]string{"sh", n.options(transport), transport, stays}, more...)
+	with := func(script string) remote.Step { return host.Run(append([]string{"sh", "-c", script}, rest...)...) }
+	return n.withKeys(with(before+overScript), with("read -r k; "+before+strings.Replace(overScript, "$1", "$1$k", 1)))
+}
+
 func (n *NVMeConnection) move(have *NVMeConnection) []remote.Step {
 	stays := ""
 	if n.Instead == have.Transport {
 		stays = "stays"
 	}
 	steps := []remote.Step{
-		n.withKeys(host.Run("sh", "-c", overScript, "sh", n.options(n.Transport), n.Transport, stays),
-			host.Run("sh", "-c", "read -r k; "+strings.Replace(overScript, "$1", "$1$k", 1), "sh", n.options(n.Transport), n.Transport, stays)),
+		n.over(n.Transport, stays, ""),
 		host.Run("sh", "-c", leaveScript+disconnectScript, "sh", n.NQN, n.HostNQN, n.begins(), have.Transport, n.at(), have.Device, n.Transport),
 	}
+	steps = append(steps, n.stayed(have)...)
 	if n.IOPolicy != "" && n.IOPolicy != have.IOPolicy {
 		steps = append(steps, n.spread())
 	}
