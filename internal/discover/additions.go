@@ -36,7 +36,8 @@ func (d *draft) additions(when time.Time) (map[string][]byte, error) {
 			list = append(list, d.node(n))
 		}
 	}
-	list = slices.Concat(list, d.links(d.cables, d.leaves), d.between(), d.direct())
+	unmanaged, cables, at := d.subnet()
+	list = slices.Concat(list, unmanaged, d.links(d.cables, d.leaves), d.links(cables, at), d.between(), d.direct())
 	d.newStorage()
 	if err := w.all(list); err != nil {
 		return nil, err
