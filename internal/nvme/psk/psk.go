@@ -5,8 +5,8 @@
 // libnvme left the lengths out of the labels for years (its commit 034a6e9 does): what
 // such an nvme-cli derives from the same text is another key, which no handshake takes.
 //
-// No kernel was tried as a peer yet. It could be: Debian 13 has tlshd (ktls-utils 1.0.0),
-// and its kernel 6.12 is built with NVME_TCP_TLS and NVME_TARGET_TCP_TLS.
+// So does that of Debian 13 (nvme-cli 2.13, libnvme 1.13): seen in a guest. With the keys as
+// they are derived here in its keyring, Linux 6.12 with tlshd was a peer both ways.
 //
 // Section numbers are those of the NVMe TCP Transport Specification 1.0.
 package psk
