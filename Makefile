@@ -123,8 +123,8 @@ bench: ## benchmarks; last, as tables, both agents against a ping-pong, and a ho
 	$(GO) test -run '^$$' -bench . -skip '^Benchmark(Agents|Neighbours)$$' -benchmem -timeout 60m ./...
 	$(GO) test -run '^$$' -bench '^Benchmark(Agents|Neighbours)$$' -timeout 60m ./cmd/weft-initiator
 
-labbench: build ## weft's RDMA beside the kernel's and perftest, in guests, as a table
-	WEFT_LAB=1 $(GO) test -run '^$$' -bench '^BenchmarkRDMA$$' -timeout 120m -v ./internal/lab/guest
+labbench: build ## weft's RDMA beside the kernel's and perftest, and a host beside a busy one, in guests, as tables
+	WEFT_LAB=1 $(GO) test -run '^$$' -bench '^BenchmarkRDMA(Neighbours)?$$' -timeout 120m -v ./internal/lab/guest
 
 FUZZTIME ?= 1m
 fuzz: ## every fuzz target for FUZZTIME (1m) each
