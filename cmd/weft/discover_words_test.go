@@ -15,9 +15,11 @@ import (
 
 	"weft/inventory/language"
 	"weft/modules"
+	"weft/plan"
 )
 
-// discovered are the attributes that discover writes, by block. Each word of them has to
+// discovered are the attributes that discover writes, by block, but for blocks that kinds
+// write themselves: of those all are. Each word of them has to
 // be one that its code writes; everything else of the language stands in the table of
 // discover.md, with the reason.
 func discovered() map[string]string {
@@ -27,8 +29,6 @@ func discovered() map[string]string {
 		"fabric.traffic_class": "dscp priority bandwidth strict pfc", "fabric.traffic_class.ecn": "min max probability", "fabric.traffic_class.headroom": "xoff xon size",
 		"switch": "os host serial credential fabric plane unmanaged", "switch.safety": "commit_confirm",
 		"server": "host labels", "server.rnic": "match address fabric software", "link": "from to speed",
-		"server.file": "content mode", "server.package": "state version", "server.kernel_module": "options", "server.sysctl": "value",
-		"server.command": "run creates unless undo", "server.service": "enabled running",
 		"pool": "server drives", "volume": "pool size mirror",
 		"target": "server engine transport portals port dhchap_ctrl_key dhchap_hash dhchap_dhgroup demand_auth tls", "target.subsystem": "nqn serial allow_hosts", "target.subsystem.namespace": "from uuid", "target.subsystem.namespace.limits": "iops bandwidth",
 		"initiator": "server engine hostnqn dhchap_key tls_key", "initiator.connect": "to iopolicy io_queues ctrl_loss_tmo fast_io_fail_tmo reconnect_delay keep_alive_tmo",
@@ -42,9 +42,17 @@ func TestDiscoverWords(t *testing.T) {
 	unwritten := rowsOfUnwritten(t)
 	used := map[string]bool{}
 	known := map[string]bool{}
+	own := map[string]bool{}
+	for _, kind := range modules.HostOS("").Kinds() {
+		_, _, writes, _ := kind.Written(plan.Entry{})
+		own["server."+kind.KindName()] = writes
+	}
 	var walk func(at string, b *language.BlockType)
 	walk = func(at string, b *language.BlockType) {
 		written := strings.Fields(discovered()[at])
+		if own[at] {
+			written = slices.Collect(maps.Keys(b.Attributes))
+		}
 		for _, name := range slices.Sorted(maps.Keys(b.Attributes)) {
 			if a := b.Attributes[name]; a.ReadOnly || a.Observed || name == "for_each" || name == "count" { // those two are how blocks are written
 				continue
@@ -83,14 +91,16 @@ func TestDiscoverWords(t *testing.T) {
 	}
 }
 
-// wordsWritten are the names of attributes that the code of discover writes.
+// wordsWritten are the names of attributes that the code of discover writes, and of kinds:
+// they call host.Set.
 func wordsWritten(t *testing.T) map[string]bool {
 	files, err := filepath.Glob("../../internal/discover/*.go")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("%v %v", files, err)
+	kinds, err2 := filepath.Glob("../../modules/linux/*/*.go")
+	if err != nil || err2 != nil || len(files) == 0 || len(kinds) == 0 {
+		t.Fatalf("%v %v %v %v", files, kinds, err, err2)
 	}
 	words := map[string]bool{}
-	for _, name := range files {
+	for _, name := range append(files, kinds...) {
 		f, err := parser.ParseFile(gotoken.NewFileSet(), name, nil, 0)
 		if err != nil {
 			t.Fatal(err)
@@ -100,7 +110,7 @@ func wordsWritten(t *testing.T) map[string]bool {
 			if !ok || len(call.Args) < 2 {
 				return true
 			}
-			if s, ok := call.Fun.(*ast.SelectorExpr); ok && (s.Sel.Name == "set" || s.Sel.Name == "setNoted") {
+			if s, ok := call.Fun.(*ast.SelectorExpr); ok && (s.Sel.Name == "set" || s.Sel.Name == "setNoted" || s.Sel.Name == "Set") {
 				if l, ok := call.Args[0].(*ast.BasicLit); ok {
 					word, err := strconv.Unquote(l.Value)
 					words[word] = err == nil

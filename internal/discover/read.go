@@ -173,7 +173,7 @@ func (r *Reach) readServer(ctx context.Context, m Named) (_ *Server, unread []er
 		return nil, nil, err
 	}
 	ledgers, unread := host.Remembrances(kept)
-	return &Server{m.Host, m.Name, os.Name, os.Who.Parse(seen).MachineID, facts, ledgers}, unread, nil
+	return &Server{m.Host, m.Name, os.Name, os.Kinds(), os.Who.Parse(seen).MachineID, facts, ledgers}, unread, nil
 }
 
 // An otherError is a machine of a system of which nothing is written.

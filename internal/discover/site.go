@@ -41,6 +41,7 @@ type Server struct {
 	Host      string // as it was named
 	Name      string // a source's name for it; "": none
 	OS        string
+	Kinds     []host.AnyKind // of OS
 	MachineID string
 	Facts     *host.ServerFacts
 	Ledgers   []host.Remembrance

@@ -225,7 +225,13 @@ func arrange(w *Wiring, res *prove.Result) []*box {
 		b.names = append(b.names, name)
 		at[name] = b
 	}
-	for _, l := range w.Cables { // the other ends are known now
+	meet(w.Cables, at)
+	return boxes
+}
+
+// meet gives strands between two servers their other ends, which are known now.
+func meet(cables []Cable, at map[string]*box) {
+	for _, l := range cables {
 		a, b := l.Ends[0], l.Ends[1]
 		if !a.Server || !b.Server {
 			continue
@@ -237,7 +243,6 @@ func arrange(w *Wiring, res *prove.Result) []*box {
 			}
 		}
 	}
-	return boxes
 }
 
 // bundled adds a cable to those of a box; those that lead to the same device and were

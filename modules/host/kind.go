@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"weft/internal/bundle"
+	"weft/internal/hint"
 	"weft/internal/remote"
 	"weft/inventory"
 	"weft/plan"
@@ -35,6 +36,11 @@ type Kind[T any] struct {
 	// Blocks are the blocks of the kind's name in a server that declare it; nil:
 	// there are none, and it is made by what Expand finds elsewhere.
 	Blocks func(*inventory.Server) []Block[T]
+
+	// Writes is the block that declares an applied state: its label, and what is set in
+	// it where that is not what is usual. An error says why it cannot be written, its
+	// hint what to do. nil: internal/discover writes it with others, or not at all.
+	Writes func(name string, applied *T) (label string, set []Setting, err error)
 
 	// Port is what a fabric asks of a port of a NIC with its classes; nil: nothing.
 	Port func(*inventory.RNIC) *T
@@ -157,6 +163,16 @@ type Block[T any] struct {
 	Want *T
 }
 
+// A Setting is an attribute of a block with its value: a string, bool, []string or
+// map[string]string.
+type Setting struct {
+	Name  string
+	Value any
+}
+
+// Set sets an attribute.
+func Set(name string, value any) Setting { return Setting{name, value} }
+
 // AnyKind is a kind whatever its states are.
 type AnyKind interface {
 	KindName() string
@@ -164,6 +180,9 @@ type AnyKind interface {
 	Words() *inventory.BlockType
 	// blocks are what a server's blocks of its name declare; false: it has none.
 	DeclaredBy(*Machine, *inventory.Server) ([]declaration, bool)
+	// Written is the block that declares what an entry of a ledger says was applied;
+	// false: the kind does not write its own.
+	Written(plan.Entry) (label string, set []Setting, ok bool, err error)
 	// port is what a NIC's port is to have; nil: nothing.
 	OnPort(*Machine, *inventory.RNIC) plan.Resource
 	PartNamed(path string) (name string, ok bool)
@@ -201,6 +220,18 @@ func (k *Kind[T]) DeclaredBy(dev *Machine, s *inventory.Server) (list []declarat
 		list = append(list, declaration{b.Block, b.Name, b.Also, k.Want(dev, b.Want)})
 	}
 	return list, true
+}
+
+func (k *Kind[T]) Written(e plan.Entry) (label string, set []Setting, ok bool, err error) {
+	if k.Writes == nil {
+		return "", nil, false, nil
+	}
+	applied, _, err := states[T](plan.Entry{Applied: e.Applied})
+	if err != nil || applied == nil {
+		return "", nil, true, hint.Wrap(fmt.Errorf("the ledger's entry %s cannot be read", e.Key()), "apply again with the files that made it")
+	}
+	label, set, err = k.Writes(e.Name, applied)
+	return label, set, true, err
 }
 
 func (k *Kind[T]) OnPort(dev *Machine, r *inventory.RNIC) plan.Resource {

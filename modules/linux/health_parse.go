@@ -162,18 +162,23 @@ func (r *healthRead) file(path, value string) {
 	case path == "/sys/module/nvme_core/parameters/multipath":
 		r.Multipath = value
 	case strings.HasPrefix(path, "/sys/class/nvme-subsystem/"):
-		s := r.paths[p[4]]
-		if s == nil {
-			s = &host.Subsystem{}
-			r.paths[p[4]] = s
-		}
-		if last == "iopolicy" {
-			s.Policy = value
-		} else {
-			s.NQN = value
-		}
+		r.subsystem(p[4], last, value)
 	case strings.HasPrefix(path, "/sys/class/nvme/"):
 		r.controller(p[4], strings.Join(p[5:], "/"), value)
+	}
+}
+
+// subsystem takes a file of an NVMe subsystem: its policy, or its NQN.
+func (r *healthRead) subsystem(name, file, value string) {
+	s := r.paths[name]
+	if s == nil {
+		s = &host.Subsystem{}
+		r.paths[name] = s
+	}
+	if file == "iopolicy" {
+		s.Policy = value
+	} else {
+		s.NQN = value
 	}
 }
 

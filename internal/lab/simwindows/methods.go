@@ -63,32 +63,9 @@ func (f *frame) method(of any, name string, args []any) (any, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	name = strings.ToLower(name)
-	s := func(i int) string { return text(args[i]) }
 	switch v := of.(type) {
 	case string:
-		switch name {
-		case "trim":
-			return strings.TrimSpace(v), nil
-		case "split":
-			var list []any
-			for _, w := range strings.Split(v, s(0)) {
-				list = append(list, w)
-			}
-			return list, nil
-		case "contains":
-			return strings.Contains(v, s(0)), nil
-		case "endswith":
-			return strings.HasSuffix(v, s(0)), nil
-		case "replace":
-			return strings.ReplaceAll(v, s(0), s(1)), nil
-		case "indexof":
-			return int64(strings.Index(v, s(0))), nil
-		case "substring":
-			if n, is := args[0].(int64); is && n >= 0 && n <= int64(len(v)) {
-				return v[n:], nil
-			}
-			return nil, raise("System.ArgumentOutOfRangeException", "StartIndex cannot be less than zero.")
-		}
+		return methodOfText(v, name, args)
 	case moment:
 		switch name {
 		case "tounixtimeseconds":
@@ -103,23 +80,64 @@ func (f *frame) method(of any, name string, args []any) (any, error) {
 	case *stream:
 		return nil, f.written(v, name, args)
 	case *object:
-		switch {
-		case v.kind == "System.Text.UTF8Encoding" && name == "getbytes":
-			return []byte(s(0)), nil
-		case v.kind == "System.Security.Principal.WindowsPrincipal" && name == "isinrole":
-			return s(0) == "Administrator" && f.elevated, nil
-		case v.kind == "System.Security.AccessControl.DirectorySecurity" && name == "setsecuritydescriptorsddlform":
-			v.fields = []fieldOf{{"sddl", s(0)}}
-			return nil, nil
-		case v.kind == "System.Net.NetworkInformation.Ping" && name == "send":
-			return h.ping(s(0), args[2:])
-		case v.kind == "Exception" && name == "getbaseexception":
-			return v, nil
-		case v.kind == "Exception" && name == "gettype":
-			return made("System.RuntimeType", "FullName", v.field("kind")), nil
-		}
+		return f.methodOfObject(v, name, args)
 	}
-	return nil, raise("System.Management.Automation.RuntimeException", "Method invocation failed because [%s] does not contain a method named '%s', or this SIMULATED host does not have it.", text(of), name)
+	return nil, noMethod(of, name)
+}
+
+// noMethod: an object has no such method, or the host does not have it.
+func noMethod(of any, name string) error {
+	return raise("System.Management.Automation.RuntimeException", "Method invocation failed because [%s] does not contain a method named '%s', or this SIMULATED host does not have it.", text(of), name)
+}
+
+// methodOfText is a method of a string.
+func methodOfText(v, name string, args []any) (any, error) {
+	s := func(i int) string { return text(args[i]) }
+	switch name {
+	case "trim":
+		return strings.TrimSpace(v), nil
+	case "split":
+		var list []any
+		for _, w := range strings.Split(v, s(0)) {
+			list = append(list, w)
+		}
+		return list, nil
+	case "contains":
+		return strings.Contains(v, s(0)), nil
+	case "endswith":
+		return strings.HasSuffix(v, s(0)), nil
+	case "replace":
+		return strings.ReplaceAll(v, s(0), s(1)), nil
+	case "indexof":
+		return int64(strings.Index(v, s(0))), nil
+	case "substring":
+		if n, is := args[0].(int64); is && n >= 0 && n <= int64(len(v)) {
+			return v[n:], nil
+		}
+		return nil, raise("System.ArgumentOutOfRangeException", "StartIndex cannot be less than zero.")
+	}
+	return nil, noMethod(v, name)
+}
+
+// methodOfObject is a method of an object of .NET.
+func (f *frame) methodOfObject(v *object, name string, args []any) (any, error) {
+	s := func(i int) string { return text(args[i]) }
+	switch {
+	case v.kind == "System.Text.UTF8Encoding" && name == "getbytes":
+		return []byte(s(0)), nil
+	case v.kind == "System.Security.Principal.WindowsPrincipal" && name == "isinrole":
+		return s(0) == "Administrator" && f.elevated, nil
+	case v.kind == "System.Security.AccessControl.DirectorySecurity" && name == "setsecuritydescriptorsddlform":
+		v.fields = []fieldOf{{"sddl", s(0)}}
+		return nil, nil
+	case v.kind == "System.Net.NetworkInformation.Ping" && name == "send":
+		return f.host.ping(s(0), args[2:])
+	case v.kind == "Exception" && name == "getbaseexception":
+		return v, nil
+	case v.kind == "Exception" && name == "gettype":
+		return made("System.RuntimeType", "FullName", v.field("kind")), nil
+	}
+	return nil, noMethod(v, name)
 }
 
 // written is what becomes of bytes that are written to a stream.

@@ -20,10 +20,21 @@ type Command struct {
 func CommandKind() *host.Kind[Command] {
 	return &host.Kind[Command]{
 		Name:   "command",
-		Blocks: commandBlocks,
-		Looks:  (*Command).Looks, Parse: (*Command).Parse, Diff: (*Command).Diff, Steps: (*Command).Steps,
+		Blocks: commandBlocks, Writes: commandWritten,
+		Looks: (*Command).Looks, Parse: (*Command).Parse, Diff: (*Command).Diff, Steps: (*Command).Steps,
 		Advice: (*Command).Advice,
 	}
+}
+
+func commandWritten(name string, c *Command) (string, []host.Setting, error) {
+	set := []host.Setting{host.Set("run", c.Run), host.Set("creates", c.Creates)}
+	if c.Creates == "" {
+		set[1] = host.Set("unless", c.Unless)
+	}
+	if len(c.Undo) > 0 {
+		set = append(set, host.Set("undo", c.Undo))
+	}
+	return name, set, nil
 }
 
 func commandBlocks(s *inventory.Server) (list []host.Block[Command]) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 
+	"weft/internal/hint"
 	"weft/internal/remote"
 	"weft/inventory"
 	"weft/modules/host"
@@ -26,10 +27,22 @@ type File struct {
 func FileKind() *host.Kind[File] {
 	return &host.Kind[File]{
 		Name:   "file",
-		Blocks: fileBlocks,
-		Looks:  (*File).Looks, Parse: (*File).Parse, Diff: (*File).Diff, Steps: (*File).Steps,
+		Blocks: fileBlocks, Writes: fileWritten,
+		Looks: (*File).Looks, Parse: (*File).Parse, Diff: (*File).Diff, Steps: (*File).Steps,
 		Secrets: (*File).hides,
 	}
+}
+
+func fileWritten(_ string, f *File) (string, []host.Setting, error) {
+	if f.Secret {
+		return "", nil, hint.Wrap(fmt.Errorf("the file %s holds a secret of the files that made it: it is not written", f.Path),
+			"write its file block by hand, with the secret where the former files had it")
+	}
+	set := []host.Setting{host.Set("content", string(f.Content))}
+	if f.Mode != 0o644 {
+		set = append(set, host.Set("mode", put.Mode(f.Mode)))
+	}
+	return f.Path, set, nil
 }
 
 func fileBlocks(s *inventory.Server) (list []host.Block[File]) {

@@ -34,10 +34,17 @@ type KernelModule struct {
 func KernelModuleKind() *host.Kind[KernelModule] {
 	return &host.Kind[KernelModule]{
 		Name:   "kernel_module",
-		Blocks: kernelModuleBlocks,
-		Looks:  (*KernelModule).Looks, Parse: (*KernelModule).Parse, Diff: (*KernelModule).Diff, Steps: (*KernelModule).Steps,
+		Blocks: kernelModuleBlocks, Writes: kernelModuleWritten,
+		Looks: (*KernelModule).Looks, Parse: (*KernelModule).Parse, Diff: (*KernelModule).Diff, Steps: (*KernelModule).Steps,
 		Check: (*KernelModule).unwritable, Advice: (*KernelModule).Advice,
 	}
+}
+
+func kernelModuleWritten(_ string, m *KernelModule) (label string, set []host.Setting, err error) {
+	if len(m.Options) > 0 {
+		set = []host.Setting{host.Set("options", m.Options)}
+	}
+	return m.Name, set, nil
 }
 
 func kernelModuleBlocks(s *inventory.Server) (list []host.Block[KernelModule]) {

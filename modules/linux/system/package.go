@@ -25,10 +25,21 @@ type Package struct {
 func PackageKind() *host.Kind[Package] {
 	return &host.Kind[Package]{
 		Name:   "package",
-		Blocks: packageBlocks,
-		Looks:  (*Package).Looks, Parse: (*Package).Parse, Diff: (*Package).Diff, Steps: (*Package).Steps,
+		Blocks: packageBlocks, Writes: packageWritten,
+		Looks: (*Package).Looks, Parse: (*Package).Parse, Diff: (*Package).Diff, Steps: (*Package).Steps,
 		Advice: (*Package).Advice,
 	}
+}
+
+func packageWritten(_ string, p *Package) (label string, set []host.Setting, err error) {
+	switch p.Installed {
+	case "":
+		set = []host.Setting{host.Set("state", "absent")}
+	case AnyVersion:
+	default:
+		set = []host.Setting{host.Set("version", p.Installed)}
+	}
+	return p.Name, set, nil
 }
 
 func packageBlocks(s *inventory.Server) (list []host.Block[Package]) {

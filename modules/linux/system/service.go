@@ -27,10 +27,20 @@ type Service struct {
 func ServiceKind() *host.Kind[Service] {
 	return &host.Kind[Service]{
 		Name: "service", Lasting: true,
-		Blocks: serviceBlocks,
-		Looks:  (*Service).Looks, Parse: (*Service).Parse, Diff: (*Service).Diff, Steps: (*Service).Steps,
+		Blocks: serviceBlocks, Writes: serviceWritten,
+		Looks: (*Service).Looks, Parse: (*Service).Parse, Diff: (*Service).Diff, Steps: (*Service).Steps,
 		Advice: (*Service).Advice, Why: (*Service).Why,
 	}
+}
+
+func serviceWritten(_ string, s *Service) (label string, set []host.Setting, err error) {
+	if !s.Enabled {
+		set = append(set, host.Set("enabled", false))
+	}
+	if !s.Running {
+		set = append(set, host.Set("running", false))
+	}
+	return strings.TrimSuffix(s.Unit, ".service"), set, nil
 }
 
 func serviceBlocks(s *inventory.Server) (list []host.Block[Service]) {

@@ -29,6 +29,9 @@ func SysctlKind() *host.Kind[Sysctl] {
 	return &host.Kind[Sysctl]{
 		Name: "sysctl", Lasting: true,
 		Declares: sysctlWords(), Blocks: sysctlBlocks,
+		Writes: func(_ string, s *Sysctl) (string, []host.Setting, error) {
+			return s.Key, []host.Setting{host.Set("value", s.Value)}, nil
+		},
 		Looks: (*Sysctl).Looks, Parse: (*Sysctl).Parse, Diff: (*Sysctl).Diff, Steps: (*Sysctl).Steps,
 		Check: (*Sysctl).unwritable, Advice: (*Sysctl).Advice,
 	}
