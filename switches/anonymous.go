@@ -3,9 +3,10 @@ package switches
 import (
 	"fmt"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strings"
+
+	"weft/internal/pattern"
 )
 
 // An anonymizer puts others in the place of names, addresses and serial numbers:
@@ -67,19 +68,19 @@ func (a *anonymizer) said() string {
 
 // Lines that say what stands in them: the value is the last group.
 var (
-	saysHost = regexp.MustCompile(`(?mi)^\s*(?:(?:hostname|switchname|sysname)\s+|vdc (\S+) id |device name *: *|system[ -]name *: *|(?:ip )?(?:domain-name|dns domain) )(\S+)`)
-	saysUser = regexp.MustCompile(`(?mi)^\s*(?:username|local-user|snmp-server user|snmp-agent usm-user v3)\s+(\S+)`)
-	saysSN   = regexp.MustCompile(`(?mi)(?:serial[ _-]?num(?:ber)?|board id|chassis sn|host-?id|\bSN)\s*[:=]?\s+([A-Z0-9]{6,})`)
-	saysText = regexp.MustCompile(`(?mi)^(\s*(?:description|snmp-server (?:contact|location)|snmp-agent sys-info (?:contact|location)|header \w+|banner \w+|` +
+	saysHost = pattern.New(`(?mi)^\s*(?:(?:hostname|switchname|sysname)\s+|vdc (\S+) id |device name *: *|system[ -]name *: *|(?:ip )?(?:domain-name|dns domain) )(\S+)`)
+	saysUser = pattern.New(`(?mi)^\s*(?:username|local-user|snmp-server user|snmp-agent usm-user v3)\s+(\S+)`)
+	saysSN   = pattern.New(`(?mi)(?:serial[ _-]?num(?:ber)?|board id|chassis sn|host-?id|\bSN)\s*[:=]?\s+([A-Z0-9]{6,})`)
+	saysText = pattern.New(`(?mi)^(\s*(?:description|snmp-server (?:contact|location)|snmp-agent sys-info (?:contact|location)|header \w+|banner \w+|` +
 		`port description *:|system description *:|description *:))([ \t]+)(\S.*)$`)
 )
 
 // Values that are known by their form.
 var (
-	formAddr = regexp.MustCompile(`\b(?:\d{1,3}\.){3}\d{1,3}\b|[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,7}`)
-	formMAC  = regexp.MustCompile(`\b(?:[0-9A-Fa-f]{4}[.-]){2}[0-9A-Fa-f]{4}\b|\b(?:[0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}\b`)
-	formMail = regexp.MustCompile(`[\w.+-]+@[\w-]+(?:\.[\w-]+)+`)
-	formFQDN = regexp.MustCompile(`\b[A-Za-z](?:[\w-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9][\w-]*)+\.[A-Za-z]{2,}\b`)
+	formAddr = pattern.New(`\b(?:\d{1,3}\.){3}\d{1,3}\b|[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,7}`)
+	formMAC  = pattern.New(`\b(?:[0-9A-Fa-f]{4}[.-]){2}[0-9A-Fa-f]{4}\b|\b(?:[0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}\b`)
+	formMail = pattern.New(`[\w.+-]+@[\w-]+(?:\.[\w-]+)+`)
+	formFQDN = pattern.New(`\b[A-Za-z](?:[\w-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9][\w-]*)+\.[A-Za-z]{2,}\b`)
 )
 
 // learn goes through a text for values that only their place tells.
@@ -142,7 +143,7 @@ func (a *anonymizer) clean(text string) string {
 
 // name is a word as names are written; one that goes on with a slash is part of
 // a port.
-var name = regexp.MustCompile(`[A-Za-z0-9][\w.-]*[A-Za-z0-9]`)
+var name = pattern.New(`[A-Za-z0-9][\w.-]*[A-Za-z0-9]`)
 
 // mac replaces a MAC address by one that is administered locally, in the same
 // form; the same one in another form is the same.

@@ -1,13 +1,14 @@
 package switches
 
 import (
-	"regexp"
 	"strings"
+
+	"weft/internal/pattern"
 )
 
 // "banner motd ^" of NX-OS and "header login %" of Comware begin a text of any
 // kind, which the same character ends: its lines are no configuration.
-var bannerBegins = regexp.MustCompile(`^\s*(?:banner (?:motd|exec)|header (?:legal|login|motd|shell|incoming)) +(\S)(.*)$`)
+var bannerBegins = pattern.New(`^\s*(?:banner (?:motd|exec)|header (?:legal|login|motd|shell|incoming)) +(\S)(.*)$`)
 
 // bannerLength is how many of lines, of which the first may begin a banner, are
 // one; 0 for none. A text that nothing ends is no banner.

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"regexp"
 	"slices"
 	"time"
 
 	"weft/internal/hint"
+	"weft/internal/pattern"
 )
 
 // A Guard says how a transaction is kept from harm.
@@ -41,7 +41,7 @@ type Guard struct {
 const leaseTime = 30 * time.Minute
 
 // unsafe are the characters that names on a switch do without.
-var unsafe = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
+var unsafe = pattern.New(`[^A-Za-z0-9_-]+`)
 
 // who is the holder as it stands in names.
 func (g Guard) who() string {

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"weft/internal/pattern"
 )
 
 // A switch remembers for weft in the names of empty directories: a name is
@@ -202,7 +204,7 @@ func seconds(s string) time.Time {
 
 // "18:57:38.347 UTC Mon Oct 19 2015", "10:09:00 UTC Fri 03/16/2015". What the
 // zone is called does not matter: times of one switch are compared.
-var clockLine = regexp.MustCompile(`(\d{1,2}:\d{2}:\d{2})(?:\.\d+)? \S+ \w{3} (\w{3} +\d{1,2} \d{4}|\d{2}/\d{2}/\d{4})`)
+var clockLine = pattern.New(`(\d{1,2}:\d{2}:\d{2})(?:\.\d+)? \S+ \w{3} (\w{3} +\d{1,2} \d{4}|\d{2}/\d{2}/\d{4})`)
 
 func (s *Session) clock(ctx context.Context) (time.Time, error) {
 	cmd := s.os.Files.Clock

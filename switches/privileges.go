@@ -2,15 +2,16 @@ package switches
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
+
+	"weft/internal/pattern"
 )
 
 // anyPort stands for a port, or a name on the file system, in a line of a role.
 const anyPort = "*"
 
-var onOpen = regexp.MustCompile(`(?m)^\s+command: '([^']+)'`)
+var onOpen = pattern.New(`(?m)^\s+command: '([^']+)'`)
 
 // Typed are all lines that weft types to read a switch, as this value has them: at each
 // login, for plans, facts, counters and health, and for the marks of runs.

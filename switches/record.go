@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
+	"weft/internal/pattern"
 	"weft/internal/traffic"
 )
 
@@ -104,7 +104,7 @@ func (Discretion) anonymize(commands []string, clean map[string]string, want *In
 	return " and with others in the place of " + a.said()
 }
 
-var sectionMark = regexp.MustCompile(`(?m)^-- .* --$`)
+var sectionMark = pattern.New(`(?m)^-- .* --$`)
 
 // sectionText makes text a section: it ends with a line end, and no line of it
 // looks like the beginning of another.

@@ -1,9 +1,10 @@
 package switches
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"weft/internal/pattern"
 )
 
 // redacted stands where a secret was.
@@ -42,18 +43,18 @@ func Redact(text string, known ...string) string {
 
 // A redactor goes through the lines of one text.
 type redactor struct {
-	found map[string]bool // values that were taken out
-	until *regexp.Regexp  // in a block of keys: what ends it
+	found map[string]bool  // values that were taken out
+	until *pattern.Pattern // in a block of keys: what ends it
 }
 
 var (
-	keyBegins = regexp.MustCompile(`(?i)-----BEGIN |public-key-code begin|^\s*(?:certificate|key)-?(?:data|string)? begin\b`)
-	keyEnds   = regexp.MustCompile(`(?i)-----END |public-key-code end|\bend\b`)
-	hashed    = regexp.MustCompile(`\$[0-9A-Za-z]{1,4}\$[^\s"']+`)
-	inURL     = regexp.MustCompile(`(://[^\s:/@]+:)\S+@`)
-	longHex   = regexp.MustCompile(`\b(?:0x)?[0-9a-fA-F]{24,}\b`)
-	publicKey = regexp.MustCompile(`\b((?:ssh|ecdsa|sk)-[\w@.-]+) +[A-Za-z0-9+/=]{16,}.*`)
-	piece     = regexp.MustCompile(`\s+|"[^"]*"|'[^']*'|[^\s"']+|["']`)
+	keyBegins = pattern.New(`(?i)-----BEGIN |public-key-code begin|^\s*(?:certificate|key)-?(?:data|string)? begin\b`)
+	keyEnds   = pattern.New(`(?i)-----END |public-key-code end|\bend\b`)
+	hashed    = pattern.New(`\$[0-9A-Za-z]{1,4}\$[^\s"']+`)
+	inURL     = pattern.New(`(://[^\s:/@]+:)\S+@`)
+	longHex   = pattern.New(`\b(?:0x)?[0-9a-fA-F]{24,}\b`)
+	publicKey = pattern.New(`\b((?:ssh|ecdsa|sk)-[\w@.-]+) +[A-Za-z0-9+/=]{16,}.*`)
+	piece     = pattern.New(`\s+|"[^"]*"|'[^']*'|[^\s"']+|["']`)
 )
 
 // line takes the secrets out of one line.
@@ -68,7 +69,7 @@ func (r *redactor) line(line string) string {
 		return redacted + end
 	}
 	if keyBegins.MatchString(body) {
-		r.until = keyEnds
+		r.until = &keyEnds
 		return line
 	}
 	body = r.replace(hashed, body)
@@ -78,7 +79,7 @@ func (r *redactor) line(line string) string {
 	return r.words(body) + end
 }
 
-func (r *redactor) replace(re *regexp.Regexp, s string) string {
+func (r *redactor) replace(re pattern.Pattern, s string) string {
 	return re.ReplaceAllStringFunc(s, func(v string) string {
 		r.found[v] = true
 		return redacted

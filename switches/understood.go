@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"weft/internal/pattern"
 )
 
 // Every line of a switch that belongs to QoS, PFC, ECN, buffers, watchdog, MTU
@@ -20,7 +22,7 @@ type Vocabulary struct {
 }
 
 // subject finds a line that belongs to one of these subjects, on whatever OS.
-var subject = regexp.MustCompile(`(?i)\b(?:` +
+var subject = pattern.New(`(?i)\b(?:` +
 	`qos|ipqos\w*|service-policy|policy-map|class-map|traffic (?:classifier|behavior)|traffic-policy|qmprofile|dscp|dscp-\w+|dot1p|dot1p-\w+|cos|police|` +
 	`queues?|queuing|queueing|wfq|wrr|bandwidth|buffers?|buffer-\w+|burst(?:-mode)?|headroom|` +
 	`priority-flow-control|link-level-flow-control|flow-?control|pfc|pfc-cos|pause|no-?drop|watch-?dog|deadlock|` +

@@ -3,6 +3,8 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -19,7 +21,7 @@ type explanation struct {
 }
 
 func (a *app) explainCmd() *cobra.Command {
-	c := &cobra.Command{
+	return &cobra.Command{
 		Use: "explain [CODE]", Short: "Explain a code such as WF-NET-001; no network",
 		Long: `explain prints the page of a code: what the problem is, why it matters and how
 to mend it. Without a code it lists them all. privileges, in place of a code, lists what
@@ -36,14 +38,17 @@ logins on servers and switches need.`,
 			}
 			return a.explain(args[0])
 		},
+		ValidArgsFunction: func(_ *cobra.Command, _ []string, start string) (codes []string, _ cobra.ShellCompDirective) {
+			for _, check := range doctor.Catalogue() {
+				codes = append(codes, check.ID+"\t"+check.Title)
+			}
+			for _, code := range problem.Codes() {
+				codes = append(codes, fmt.Sprintf("%s\t%s", code.Code, code.Title))
+			}
+			codes = slices.DeleteFunc(codes, func(c string) bool { return !strings.HasPrefix(c, start) })
+			return codes, cobra.ShellCompDirectiveNoFileComp
+		},
 	}
-	for _, check := range doctor.Catalogue() {
-		c.ValidArgs = append(c.ValidArgs, check.ID+"\t"+check.Title)
-	}
-	for _, code := range problem.Codes() {
-		c.ValidArgs = append(c.ValidArgs, fmt.Sprintf("%s\t%s", code.Code, code.Title))
-	}
-	return c
 }
 
 func (a *app) listCodes() error {

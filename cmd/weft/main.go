@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -23,7 +25,17 @@ import (
 	"weft/plan"
 )
 
-func main() { os.Exit(weft(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+func main() {
+	collectLate()
+	os.Exit(weft(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// collectLate has garbage collected for the first time when there are 32 MiB, and not 4:
+// most commands end before. From then on all is as usual.
+func collectLate() {
+	usual := debug.SetGCPercent(800)
+	runtime.AddCleanup(new(int), func(usual int) { debug.SetGCPercent(usual) }, usual)
+}
 
 // weft is the command as a function: arguments in, exit code out.
 func weft(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
@@ -125,9 +137,7 @@ func (a *app) root() *cobra.Command {
 		Short: "Rolls out RDMA storage fabrics described in HCL, and proves that they work",
 		Long: `weft reads *.weft.hcl, compares it with what switches and servers report, shows
 what would change, carries it out, and measures what the fabric then does.
-There is no state file: every command reads the devices.
-
-` + exitHelp(allExitCodes()),
+There is no state file: every command reads the devices.`,
 		SilenceUsage: true, SilenceErrors: true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			if a.json && cmd.Annotations[events] == "none" {
@@ -157,7 +167,7 @@ There is no state file: every command reads the devices.
 	root.AddCommand(a.validateCmd(), a.planCmd(), a.applyCmd(), a.showCmd(), a.rolloutCmd(), a.approveCmd(), a.auditCmd(), a.runsCmd(), a.driftCmd(), a.factsCmd(), a.doctorCmd(), a.discoverCmd(), a.recordCmd(), a.execCmd(), a.unlockCmd(), a.verifyCmd(), a.watchCmd(), a.reportCmd(), a.rehearseCmd(), a.labCmd(), a.hubCmd(), a.storeCmd(), a.workerCmd(), a.versionCmd(),
 		a.initCmd(), a.fmtCmd(), a.graphCmd(), a.catalogueCmd(), a.completionCmd(root),
 		a.consoleCmd(), a.schemaCmd(), a.explainCmd())
-	explained(root.Commands())
+	explained(root)
 	return root
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -101,13 +102,16 @@ func misspelt(cmd *cobra.Command, err error) error {
 	return usage(err)
 }
 
-// explained adds its exit codes to the help of each command, and of those it holds.
-func explained(commands []*cobra.Command) {
-	for _, c := range commands {
-		if c.Long == "" {
-			c.Long = c.Short + "."
+// explained makes help of a command end in its exit codes, those of all commands for weft
+// itself.
+func explained(root *cobra.Command) {
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(c *cobra.Command, args []string) {
+		codes := allExitCodes()
+		if c != root {
+			codes = exitCodes(c)
 		}
-		c.Long += "\n\n" + exitHelp(exitCodes(c))
-		explained(c.Commands())
-	}
+		c.Long = cmp.Or(c.Long, c.Short+".") + "\n\n" + exitHelp(codes)
+		help(c, args)
+	})
 }

@@ -23,12 +23,11 @@ import (
 
 	"weft/internal/agent"
 	"weft/internal/bundle"
-	"weft/internal/lab"
 	"weft/internal/require"
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(patient{m}, map[string]func(){"weft": promised, "weft-next": next, "ci": pipeline, lab.VCenterProgram: labVCenter})
+	testscript.Main(patient{m}, map[string]func(){"weft": promised, "weft-next": next, "ci": pipeline})
 }
 
 // patient runs more tests at once than there are processors, unless told how
@@ -48,6 +47,7 @@ func (p patient) Run() int {
 
 // promised is weft, whose exit code its help must list.
 func promised() {
+	collectLate()
 	a := &app{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, agents: bundle.New()}
 	halts(a)
 	code := a.run(os.Args[1:])
@@ -90,6 +90,7 @@ func TestScript(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":               exits,
+			"labvcenter":          labVCenter,
 			"simvcenter":          simVCenter,
 			"sub":                 substitute,
 			"without":             without,

@@ -1,38 +1,69 @@
 package main
 
 import (
-	"fmt"
+	"encoding/json"
+	"errors"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"weft/internal/lab/simvcenter"
+	"weft/internal/lab"
 )
 
-// labVCenter is the program that simulates the vCenter of labs, as scripts have it.
-func labVCenter() {
-	if err := simvcenter.Serve(os.Stdin, os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+// labVCenter builds the program that simulates the vCenter of labs, beside the weft of
+// scripts. It is a process of its own, here too: its library takes longer to start than
+// weft, and scripts start weft thousands of times.
+func labVCenter(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) > 0 {
+		ts.Fatalf("usage: labvcenter")
 	}
+	weft, err := exec.LookPath("weft")
+	ts.Check(err)
+	program := filepath.Join(filepath.Dir(weft), lab.VCenterProgram)
+	ts.Setenv("LABVCENTER", program)
+	// Scripts may build it side by side: each moves a whole one to its place.
+	built := ts.MkAbs(lab.VCenterProgram)
+	cmd := exec.Command("go", "build", "-o", built, "weft/cmd/weft-lab-vcenter")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		ts.Fatalf("%v: %v\n%s", cmd, err, out)
+	}
+	ts.Check(os.Rename(built, program))
 }
 
-// simVCenter makes a SIMULATED vCenter answer until the script ends; its hosts are given as
-// NAME=PCI. Where it answers, and the SHA-256 of its certificate, become variables.
+// simVCenter makes the program of labvcenter answer until the script ends; the hosts are
+// given as NAME=PCI. Where it answers, and the SHA-256 of its certificate, become variables.
 func simVCenter(ts *testscript.TestScript, neg bool, args []string) {
 	if neg {
 		ts.Fatalf("usage: simvcenter NAME=PCI...")
 	}
-	spec := simvcenter.Spec{User: "weft@vsphere.local", Password: "simulated"}
+	type host struct {
+		Name string   `json:"name"`
+		NICs []string `json:"nics"`
+	}
+	var hosts []host
 	for _, a := range args {
 		name, pci, _ := strings.Cut(a, "=")
-		spec.Hosts = append(spec.Hosts, simvcenter.Host{Name: name, NICs: []string{pci}})
+		hosts = append(hosts, host{name, []string{pci}})
 	}
-	s, err := simvcenter.Start(spec)
+	cmd := exec.Command(ts.Getenv("LABVCENTER"))
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
 	ts.Check(err)
-	ts.Defer(s.Close)
+	out, err := cmd.StdoutPipe()
+	ts.Check(err)
+	ts.Check(cmd.Start())
+	ts.Defer(func() { _ = errors.Join(in.Close(), cmd.Wait()) }) // it ends when its input does
+	ts.Check(json.NewEncoder(in).Encode(map[string]any{"user": "weft@vsphere.local", "password": "simulated", "hosts": hosts}))
+	var s struct {
+		Port   int    `json:"port"`
+		SHA256 string `json:"sha256"`
+	}
+	ts.Check(json.NewDecoder(out).Decode(&s))
 	ts.Setenv("WEFT_VAR_port", strconv.Itoa(s.Port))
 	ts.Setenv("WEFT_VAR_sha256", s.SHA256)
 }

@@ -19,6 +19,7 @@ var may = map[string][]string{
 	"internal/hint":       {},
 	"internal/latency":    {},
 	"internal/owned":      {},
+	"internal/pattern":    {},
 	"internal/traffic":    {},
 	"internal/tally":      {},
 	"internal/nvme/names": {},
@@ -181,7 +182,7 @@ var mayTest = map[string][]string{
 	"cmd/weft":                {"internal/lab/..."},
 }
 
-var leaves = []string{"internal/hint", "internal/latency", "internal/owned", "internal/traffic", "internal/tally", "internal/nvme/names"}
+var leaves = []string{"internal/hint", "internal/latency", "internal/owned", "internal/pattern", "internal/traffic", "internal/tally", "internal/nvme/names"}
 
 type pkg struct {
 	ImportPath   string

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"weft/internal/pattern"
 	"weft/internal/traffic"
 	"weft/modules/host"
 )
@@ -43,7 +44,7 @@ func (r *healthRead) card(n *host.NICHealth) {
 }
 
 // laneFile is a file about lanes; addresses of PCI devices hold colons, and speeds a slash.
-var laneFile = regexp.MustCompile(`^(/.*)/((?:current|max)_link_(?:speed|width)):(.*)$`)
+var laneFile = pattern.New(`^(/.*)/((?:current|max)_link_(?:speed|width)):(.*)$`)
 
 // bridges reads the lanes of what is above a card, the next one first.
 func bridges(text string) []host.Bridge {
@@ -165,7 +166,7 @@ func takeFlags(n *host.NICHealth, said string) bool {
 	return n.Flags != nil
 }
 
-var uncorrectable = regexp.MustCompile(`(?m)^\s*uncorrectable_blocks:\s*(\d+)`)
+var uncorrectable = pattern.New(`(?m)^\s*uncorrectable_blocks:\s*(\d+)`)
 
 // takeLost reads the blocks that FEC could not mend, of ethtool -I.
 func takeLost(n *host.NICHealth, said string) {

@@ -2,11 +2,11 @@ package linux
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"weft/internal/pattern"
 	"weft/modules/host"
 )
 
@@ -22,10 +22,10 @@ if command -v setpci >/dev/null 2>&1; then for d in $b $(ls /proc/driver/nvidia/
 while [ -e "$u/current_link_width" ]; do echo "= ${u##*/} acs"; setpci -s "${u##*/}" ECAP_ACS+0x6.w 2>&1; u=${u%/*}; done; done; fi; fi`
 
 var (
-	allowed   = regexp.MustCompile(`^/sys/kernel/config/nvmet/subsystems/(.+?)/allowed_hosts/(.+):$`)
-	connected = regexp.MustCompile(`^/sys/kernel/debug/nvmet/(.+)/ctrl[0-9]+/hostnqn:(.*)$`)
-	listener  = regexp.MustCompile(`^/sys/kernel/config/nvmet/ports/([^/]+)/addr_(trtype|trsvcid):(.*)$`)
-	tosFile   = regexp.MustCompile(`^/sys/kernel/config/rdma_cm/([^/]+)/ports/1/default_roce_tos:(.*)$`)
+	allowed   = pattern.New(`^/sys/kernel/config/nvmet/subsystems/(.+?)/allowed_hosts/(.+):$`)
+	connected = pattern.New(`^/sys/kernel/debug/nvmet/(.+)/ctrl[0-9]+/hostnqn:(.*)$`)
+	listener  = pattern.New(`^/sys/kernel/config/nvmet/ports/([^/]+)/addr_(trtype|trsvcid):(.*)$`)
+	tosFile   = pattern.New(`^/sys/kernel/config/rdma_cm/([^/]+)/ports/1/default_roce_tos:(.*)$`)
 )
 
 // target takes a line about whom the kernel's target lets in and has; false: it is none.

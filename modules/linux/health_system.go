@@ -4,13 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
+	"weft/internal/pattern"
 	"weft/modules/host"
 )
 
@@ -121,7 +121,7 @@ func ticksOf(line string) *host.Ticks {
 	return t
 }
 
-var exported = regexp.MustCompile(`^/sys/kernel/config/nvmet/subsystems/(.+?)/(?:(attr_[a-z_]+)|namespaces/([0-9]+)/([a-z_]+)):(.*)$`)
+var exported = pattern.New(`^/sys/kernel/config/nvmet/subsystems/(.+?)/(?:(attr_[a-z_]+)|namespaces/([0-9]+)/([a-z_]+)):(.*)$`)
 
 // export takes a line about the kernel's target, whose paths hold colons; false: it is
 // none.
@@ -343,9 +343,9 @@ func weka(text string) map[string]string {
 }
 
 var (
-	cufileWord = regexp.MustCompile(`^\s*"(\w+)"\s*:\s*(true|false)`)
-	cufileList = regexp.MustCompile(`"(rdma_dev_addr_list)"\s*:\s*\[([^\]]*)\]`)
-	comment    = regexp.MustCompile(`(?m)^\s*//.*$`)
+	cufileWord = pattern.New(`^\s*"(\w+)"\s*:\s*(true|false)`)
+	cufileList = pattern.New(`"(rdma_dev_addr_list)"\s*:\s*\[([^\]]*)\]`)
+	comment    = pattern.New(`(?m)^\s*//.*$`)
 )
 
 // cufile reads cufile.json, which is JSON with comments.

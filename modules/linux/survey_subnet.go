@@ -1,10 +1,10 @@
 package linux
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 
+	"weft/internal/pattern"
 	"weft/internal/remote"
 	"weft/modules/host"
 )
@@ -33,7 +33,7 @@ type ibPort struct {
 	port   int
 }
 
-var nodeField = regexp.MustCompile(`^([A-Za-z ]+):\.+(.*)$`)
+var nodeField = pattern.New(`^([A-Za-z ]+):\.+(.*)$`)
 
 // parseSubnet reads what the script prints. What is no switch is left out.
 func parseSubnet(text []byte) map[ibPort]host.Heard {

@@ -3,11 +3,11 @@ package windows
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"weft/internal/pattern"
 	"weft/internal/remote"
 	"weft/internal/traffic"
 	"weft/modules/host"
@@ -82,9 +82,9 @@ func (q *AdapterQoS) Parse(s remote.Seen) (*AdapterQoS, error) {
 func told(lines powershell.List) string { return strings.Join(texts(lines), "\n") }
 
 var (
-	pauseWords = regexp.MustCompile(`[0-7][0-7,-]*`)
-	classLine  = regexp.MustCompile(`(?m)^\s*[0-7]\s+\S+\s+(?:(\d+)%?\s+)?([0-7][0-7,-]*)\s*$`) // 1 ETS 30% 4
-	portLine   = regexp.MustCompile(`(?m)\bNetDirect\s+(\d+)\s+([0-7])\b`)
+	pauseWords = pattern.New(`[0-7][0-7,-]*`)
+	classLine  = pattern.New(`(?m)^\s*[0-7]\s+\S+\s+(?:(\d+)%?\s+)?([0-7][0-7,-]*)\s*$`) // 1 ETS 30% 4
+	portLine   = pattern.New(`(?m)\bNetDirect\s+(\d+)\s+([0-7])\b`)
 )
 
 // readPauses reads "Priority 3 Enabled" and "All Priorities Disabled".

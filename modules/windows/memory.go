@@ -6,10 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"weft/internal/hint"
+	"weft/internal/pattern"
 	"weft/internal/remote"
 	"weft/modules/host"
 	"weft/modules/windows/powershell"
@@ -45,7 +45,7 @@ func folders() string {
 // owned is an ACL that nobody but SYSTEM and Administrators is in, with nothing inherited.
 const owned = `^O:(BA|SY)G:[^()]*D:P(AI)?(\(A;(OICI)?;FA;;;(SY|BA)\))+$`
 
-var ownedACL = regexp.MustCompile(owned)
+var ownedACL = pattern.New(owned)
 
 // secure has root be there, and be weft's alone: it is made with its ACL in one step, and
 // one that was there before, or is a way to somewhere else, is refused.

@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"weft/internal/hint"
+	"weft/internal/pattern"
 	"weft/internal/remote"
 	"weft/modules/host"
 	"weft/modules/windows/powershell"
@@ -115,7 +115,7 @@ func (t transport) Do(ctx context.Context, s remote.Step) error {
 	return err
 }
 
-var device = regexp.MustCompile(`^\{nic ([0-9a-f]{4}):([0-9a-f]{2}):([0-9a-f]{2})\.([0-7])\}$`)
+var device = pattern.New(`^\{nic ([0-9a-f]{4}):([0-9a-f]{2}):([0-9a-f]{2})\.([0-7])\}$`)
 
 // nicName stands in steps for the name that the adapter at a PCI address has when the
 // step is taken: people rename adapters.

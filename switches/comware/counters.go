@@ -2,18 +2,18 @@ package comware
 
 import (
 	"errors"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"weft/internal/pattern"
 	"weft/internal/tally"
 	"weft/internal/traffic"
 )
 
 var (
-	queueLine = regexp.MustCompile(`^Queue ([0-7])$`)
-	counted   = regexp.MustCompile(`^(Forwarded|Dropped): (\d+) packets, (\d+) bytes$`)
+	queueLine = pattern.New(`^Queue ([0-7])$`)
+	counted   = pattern.New(`^(Forwarded|Dropped): (\d+) packets, (\d+) bytes$`)
 )
 
 // queueCounts reads what left a port, queue by queue:

@@ -1,21 +1,21 @@
 package comware
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
+	"weft/internal/pattern"
 	"weft/switches"
 )
 
 var (
-	crcOf     = regexp.MustCompile(`(?:^|\s)(\d+) CRC\b`)
-	flappedOf = regexp.MustCompile(`^Last link flapping: (.+)$`)
-	elapsedOf = regexp.MustCompile(`(\d+) (week|day|hour|minute|second)s?\b`)
-	stateLine = regexp.MustCompile(`^Current state: (.+)$`)
-	linkHead  = regexp.MustCompile(`^([A-LN-Z][A-Za-z-]*Gig[A-Za-z]*\d+(?:[/:]\d+)+|Gig[A-Za-z]*\d+(?:[/:]\d+)+)$`) // M-… manages
-	oneWord   = regexp.MustCompile(`^\S+$`)                                                                         // names of interfaces stand alone
+	crcOf     = pattern.New(`(?:^|\s)(\d+) CRC\b`)
+	flappedOf = pattern.New(`^Last link flapping: (.+)$`)
+	elapsedOf = pattern.New(`(\d+) (week|day|hour|minute|second)s?\b`)
+	stateLine = pattern.New(`^Current state: (.+)$`)
+	linkHead  = pattern.New(`^([A-LN-Z][A-Za-z-]*Gig[A-Za-z]*\d+(?:[/:]\d+)+|Gig[A-Za-z]*\d+(?:[/:]\d+)+)$`) // M-… manages
+	oneWord   = pattern.New(`^\S+$`)                                                                         // names of interfaces stand alone
 )
 
 // links reads what display interface tells of each port.

@@ -2,11 +2,11 @@ package comware
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"weft/internal/pattern"
 	"weft/internal/traffic"
 	"weft/switches"
 )
@@ -15,7 +15,7 @@ const showNeighbours = "display lldp neighbor-information verbose"
 
 // portLine begins what is heard on one port: "LLDP neighbor-information
 // of port 1[HundredGigE1/0/1]:".
-var portLine = regexp.MustCompile(`^LLDP neighbor-information of port \d+ ?\[([^\]]+)\]:?$`)
+var portLine = pattern.New(`^LLDP neighbor-information of port \d+ ?\[([^\]]+)\]:?$`)
 
 // parseNeighbours reads, for each port, records that begin with their
 // index. What is heard with CDP stands between, in the same words.

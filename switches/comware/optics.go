@@ -2,16 +2,16 @@ package comware
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
+	"weft/internal/pattern"
 	"weft/switches"
 )
 
 var (
-	opticHead = regexp.MustCompile(`^(\S+) transceiver diagnostic information:`)
-	opticCol  = regexp.MustCompile(`Temp|Voltage|Bias|RX power|TX power`)
+	opticHead = pattern.New(`^(\S+) transceiver diagnostic information:`)
+	opticCol  = pattern.New(`Temp|Voltage|Bias|RX power|TX power`)
 )
 
 // optics reads what a transceiver measures, and its own limits behind it. Where there are

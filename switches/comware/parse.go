@@ -3,11 +3,11 @@ package comware
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"weft/internal/pattern"
 	"weft/internal/traffic"
 	"weft/switches"
 )
@@ -41,9 +41,9 @@ func parse(o *switches.OS, out map[string]string) (switches.Reading, error) {
 // Release 2609", "H3C S6800-54QF uptime is 19 weeks". What is not a release is
 // an "Ess 6505", a "Feature 2702" or a "Demo 5202P14".
 var (
-	versionLine = regexp.MustCompile(`(?im)Comware (?:Platform )?Software, (?:Software )?Version (\S+?), ([a-z]+ +\d\S*|\S+)`)
-	modelLine   = regexp.MustCompile(`(?im)^ *(?:H3C|HPE?|3Com) +(.+?) uptime is `)
-	serialLine  = regexp.MustCompile(`(?im)^ *DEVICE_SERIAL_NUMBER *: *(\S+)`)
+	versionLine = pattern.New(`(?im)Comware (?:Platform )?Software, (?:Software )?Version (\S+?), ([a-z]+ +\d\S*|\S+)`)
+	modelLine   = pattern.New(`(?im)^ *(?:H3C|HPE?|3Com) +(.+?) uptime is `)
+	serialLine  = pattern.New(`(?im)^ *DEVICE_SERIAL_NUMBER *: *(\S+)`)
 )
 
 func facts(version, manu string) (f switches.Facts) {
@@ -196,7 +196,7 @@ func parseMap(text, name string) map[int]int {
 	return out
 }
 
-var frameLine = regexp.MustCompile(`(?i)^ *(?:the )?maximum frame length(?: *:| +is) *(\d+)`)
+var frameLine = pattern.New(`(?i)^ *(?:the )?maximum frame length(?: *:| +is) *(\d+)`)
 
 // frameLengths reads the longest frame of each port. A port is
 // introduced by its name on a line of its own, or before "current state".

@@ -2,19 +2,19 @@ package comware
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"weft/internal/pattern"
 	"weft/switches"
 )
 
 var (
-	fanOf     = regexp.MustCompile(`^Fan\s+(\d+):?$`)
-	stateOf   = regexp.MustCompile(`^State\s*:\s*(\S+)$`)
-	tableHead = regexp.MustCompile(`^(FanID|PowerID)\s+(?:Status|State)\b`)
-	slotOf    = regexp.MustCompile(`^Slot\s+(\S+?):?$`)
+	fanOf     = pattern.New(`^Fan\s+(\d+):?$`)
+	stateOf   = pattern.New(`^State\s*:\s*(\S+)$`)
+	tableHead = pattern.New(`^(FanID|PowerID)\s+(?:Status|State)\b`)
+	slotOf    = pattern.New(`^Slot\s+(\S+?):?$`)
 )
 
 // part is a fan or a power supply, with its state.
@@ -90,9 +90,9 @@ func power(text string) (list []switches.Trouble, understood bool) {
 }
 
 var (
-	routes = regexp.MustCompile(`(?m)^interface Vlan-interface\d+$`)
-	macAge = regexp.MustCompile(`(?m)^\s*mac-address timer (?:aging (\d+)|(no-aging))`)
-	arpAge = regexp.MustCompile(`(?m)^\s*arp timer aging (\d+)`)
+	routes = pattern.New(`(?m)^interface Vlan-interface\d+$`)
+	macAge = pattern.New(`(?m)^\s*mac-address timer (?:aging (\d+)|(no-aging))`)
+	arpAge = pattern.New(`(?m)^\s*arp timer aging (\d+)`)
 )
 
 // ages reads how long MAC addresses and ARP are remembered where the switch routes: 300

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
 	"weft/internal/hint"
+	"weft/internal/pattern"
 	"weft/switches"
 )
 
@@ -30,7 +30,7 @@ const (
 )
 
 // Help for a number: "  INTEGER<1-65535>  Delay time in minutes".
-var help = regexp.MustCompile(`(?i)<(\d+)-(\d+)>(.*)`)
+var help = pattern.New(`(?i)<(\d+)-(\d+)>(.*)`)
 
 // Probe asks for the timer and leaves again.
 func (c commitDelay) Probe(ctx context.Context, t *switches.Transaction) error {

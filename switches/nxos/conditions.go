@@ -2,11 +2,11 @@ package nxos
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"weft/internal/pattern"
 	"weft/switches"
 )
 
@@ -27,11 +27,11 @@ func conditions() []switches.Condition {
 }
 
 var (
-	opticPort = regexp.MustCompile(`^Ethernet[0-9/]+$`)
-	opticLane = regexp.MustCompile(`(?i)^lane number:?\s*(\d+)`)
-	opticRow  = regexp.MustCompile(`^(Temperature|Voltage|Current|Tx Power|Rx Power)\s+(.*)$`)
-	measured  = regexp.MustCompile(`(-?\d+(?:\.\d+)?|N/A)\s*(?:C|V|mA|dBm)?(?:\s|$)`)
-	flag      = regexp.MustCompile(`\s(\+\+|--|\+|-)\s`)
+	opticPort = pattern.New(`^Ethernet[0-9/]+$`)
+	opticLane = pattern.New(`(?i)^lane number:?\s*(\d+)`)
+	opticRow  = pattern.New(`^(Temperature|Voltage|Current|Tx Power|Rx Power)\s+(.*)$`)
+	measured  = pattern.New(`(-?\d+(?:\.\d+)?|N/A)\s*(?:C|V|mA|dBm)?(?:\s|$)`)
+	flag      = pattern.New(`\s(\+\+|--|\+|-)\s`)
 )
 
 // optics reads a table for each port, or for each lane of it. Behind what was measured

@@ -2,10 +2,10 @@ package nxos
 
 import (
 	"errors"
-	"regexp"
 	"strconv"
 	"strings"
 
+	"weft/internal/pattern"
 	"weft/internal/tally"
 	"weft/internal/traffic"
 )
@@ -71,8 +71,8 @@ func queueCounts(text, port string) ([]tally.Count, error) {
 }
 
 var (
-	qosGroup     = regexp.MustCompile(`^\|\s*QOS GROUP ([0-7])\s*\|$`)
-	ingressDrops = regexp.MustCompile(`Drop Pkts\s+(\d+)$`)
+	qosGroup     = pattern.New(`^\|\s*QOS GROUP ([0-7])\s*\|$`)
+	ingressDrops = pattern.New(`Drop Pkts\s+(\d+)$`)
 )
 
 // cells adds the numbers of a row of a box to what they are of.
@@ -138,9 +138,9 @@ func parsePauses(port, line string) []tally.Count {
 }
 
 var (
-	dog   = regexp.MustCompile(`^(\S+) Interface PFC watchdog: \[(\w+)\]$`)
-	shut  = regexp.MustCompile(`^\|\s*Shutdown\|\s*(\d+)\|$`)
-	boxed = regexp.MustCompile(`^\| QOS GROUP [0-7] \[`)
+	dog   = pattern.New(`^(\S+) Interface PFC watchdog: \[(\w+)\]$`)
+	shut  = pattern.New(`^\|\s*Shutdown\|\s*(\d+)\|$`)
+	boxed = pattern.New(`^\| QOS GROUP [0-7] \[`)
 )
 
 // watchdogCounts adds up how often the watchdog of a port has shut one of

@@ -2,10 +2,10 @@ package nxos
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
+	"weft/internal/pattern"
 	"weft/switches"
 )
 
@@ -31,10 +31,10 @@ func titled(text, title string) (lines []string, found bool) {
 }
 
 var (
-	supply     = regexp.MustCompile(`^(\d+)\s+\S+\s.*\bW\s+(\S.*)$`)
-	redundancy = regexp.MustCompile(`^Power Supply redundancy mode \((configured|operational)\)\s+(\S.*)$`)
-	fan        = regexp.MustCompile(`^([Ff]an\S+)\s+\S+\s.*?(\S+)$`)
-	sensor     = regexp.MustCompile(`^(\d+)\s+(\S.*?)\s+(\d+)\s+(\d+)\s+(-?\d+)\s+(\S+)$`)
+	supply     = pattern.New(`^(\d+)\s+\S+\s.*\bW\s+(\S.*)$`)
+	redundancy = pattern.New(`^Power Supply redundancy mode \((configured|operational)\)\s+(\S.*)$`)
+	fan        = pattern.New(`^([Ff]an\S+)\s+\S+\s.*?(\S+)$`)
+	sensor     = pattern.New(`^(\d+)\s+(\S.*?)\s+(\d+)\s+(\d+)\s+(-?\d+)\s+(\S+)$`)
 )
 
 // power reads the tables of power supplies, and which redundancy they were meant to have
@@ -118,7 +118,7 @@ func warmth(text string) (list []switches.Trouble, understood bool) {
 	return list, understood
 }
 
-var logged = regexp.MustCompile(`^(\S+)\s+([0-7])\s+([0-7])$`)
+var logged = pattern.New(`^(\S+)\s+([0-7])\s+([0-7])$`)
 
 // logLevels reads how much each part logs by default, and how much it does:
 // less than its default is a trouble.
@@ -140,9 +140,9 @@ func logLevels(text string) (list []switches.Trouble, understood bool) {
 }
 
 var (
-	routes = regexp.MustCompile(`(?m)^interface Vlan\d+$`)
-	macAge = regexp.MustCompile(`(?m)^mac address-table aging-time (\d+)`)
-	arpAge = regexp.MustCompile(`(?m)^\s+ip arp timeout (\d+)`)
+	routes = pattern.New(`(?m)^interface Vlan\d+$`)
+	macAge = pattern.New(`(?m)^mac address-table aging-time (\d+)`)
+	arpAge = pattern.New(`(?m)^\s+ip arp timeout (\d+)`)
 )
 
 // ages reads how long MAC addresses and ARP are remembered where the switch routes: 1,800

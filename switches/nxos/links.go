@@ -1,20 +1,20 @@
 package nxos
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
+	"weft/internal/pattern"
 	"weft/switches"
 )
 
 var (
-	linkHead = regexp.MustCompile(`^(Ethernet[0-9/]+) is (up|down)\b`)
-	linkCRC  = regexp.MustCompile(`(?:^|\s)(\d+) CRC(?:/FCS)?\b`)
-	flapped  = regexp.MustCompile(`^Last link flapped (.+)$`)
-	elapsed  = regexp.MustCompile(`(\d+)\s*(week|day|hour)\(s\)`)
-	daytime  = regexp.MustCompile(`^(\d+):(\d\d):(\d\d)$`)
+	linkHead = pattern.New(`^(Ethernet[0-9/]+) is (up|down)\b`)
+	linkCRC  = pattern.New(`(?:^|\s)(\d+) CRC(?:/FCS)?\b`)
+	flapped  = pattern.New(`^Last link flapped (.+)$`)
+	elapsed  = pattern.New(`(\d+)\s*(week|day|hour)\(s\)`)
+	daytime  = pattern.New(`^(\d+):(\d\d):(\d\d)$`)
 )
 
 // links reads what show interface tells of each port.

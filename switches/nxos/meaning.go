@@ -2,12 +2,12 @@ package nxos
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"weft/internal/owned"
+	"weft/internal/pattern"
 	"weft/internal/traffic"
 	"weft/switches"
 )
@@ -54,8 +54,8 @@ type branch struct {
 }
 
 var (
-	anyClassMap = regexp.MustCompile(`^class-map type qos (?:match-(?:any|all) )?(\S+)$`)
-	queueNumber = regexp.MustCompile(`^c-(?:out-)?(?:[48]q-)?n?q(\d|-default)$`)
+	anyClassMap = pattern.New(`^class-map type qos (?:match-(?:any|all) )?(\S+)$`)
+	queueNumber = pattern.New(`^c-(?:out-)?(?:[48]q-)?n?q(\d|-default)$`)
 )
 
 // take notes a section.

@@ -2,11 +2,11 @@ package nxos
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"weft/internal/pattern"
 	"weft/internal/traffic"
 	"weft/switches"
 )
@@ -49,15 +49,15 @@ func under(c switches.Reading, name string) switches.Reading {
 // Release]", "cisco Nexus9000 C9332D-GX2B Chassis", "Processor Board ID
 // FDO26380WD1", "Device name: Spine-12". Older systems say "system:".
 var (
-	versionLine = regexp.MustCompile(`(?m)^ *(?:NXOS|system): +version (\S+)`)
-	modelLine   = regexp.MustCompile(`(?m)^ *cisco (.+?) *(?:[Cc]hassis\b.*|\(.*)?$`)
-	serialLine  = regexp.MustCompile(`(?m)^ *Processor Board ID (\S+)`)
-	nameLine    = regexp.MustCompile(`(?m)^ *Device name: (\S+)`)
+	versionLine = pattern.New(`(?m)^ *(?:NXOS|system): +version (\S+)`)
+	modelLine   = pattern.New(`(?m)^ *cisco (.+?) *(?:[Cc]hassis\b.*|\(.*)?$`)
+	serialLine  = pattern.New(`(?m)^ *Processor Board ID (\S+)`)
+	nameLine    = pattern.New(`(?m)^ *Device name: (\S+)`)
 )
 
 func facts(text string) switches.Facts {
 	text = strings.ReplaceAll(text, "\r", "")
-	first := func(re *regexp.Regexp) string {
+	first := func(re pattern.Pattern) string {
 		if m := re.FindStringSubmatch(text); m != nil {
 			return m[1]
 		}
@@ -178,7 +178,7 @@ func parseObject(path []string, kids []*switches.Node) []switches.Block {
 	return append([]switches.Block{b}, below...)
 }
 
-var depthWords = regexp.MustCompile(`(\d+) ([km]?bytes)\b`)
+var depthWords = pattern.New(`(\d+) ([km]?bytes)\b`)
 
 // depths writes the depths of a curve in the units that we use.
 func depths(line string) string {
@@ -270,7 +270,7 @@ func headroom(classes []switches.Class, bs []switches.Block, name string) {
 	}
 }
 
-var red = regexp.MustCompile(`^random-detect minimum-threshold (\d+) (\w+) maximum-threshold (\d+) (\w+) drop-probability (\d+) weight \d+ (?:\S+ )*ecn$`)
+var red = pattern.New(`^random-detect minimum-threshold (\d+) (\w+) maximum-threshold (\d+) (\w+) drop-probability (\d+) weight \d+ (?:\S+ )*ecn$`)
 
 func schedule(k *switches.Class, lines []string) {
 	for _, line := range lines {

@@ -2,11 +2,11 @@ package nxos
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"weft/internal/owned"
+	"weft/internal/pattern"
 	"weft/internal/traffic"
 	"weft/switches"
 )
@@ -332,7 +332,7 @@ func settle(_ *switches.Text, _ int, seen, wish []switches.Block) []switches.Blo
 }
 
 // tagObject opens an object of the classification by VLAN tags.
-var tagObject = regexp.MustCompile(`^(?:policy-map type qos WEFT.*-cos|class-map type qos match-any WEFT.*-cos[0-7])$`)
+var tagObject = pattern.New(`^(?:policy-map type qos WEFT.*-cos|class-map type qos match-any WEFT.*-cos[0-7])$`)
 
 // leave adds to what is wished the blocks that stay without being wished.
 func leave(seen, wish []switches.Block) []switches.Block {

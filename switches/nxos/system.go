@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"weft/internal/hint"
+	"weft/internal/pattern"
 	"weft/switches"
 )
 
@@ -33,7 +33,7 @@ type attached struct {
 	line  string
 }
 
-var classNumber = regexp.MustCompile(`q(\d)$`)
+var classNumber = pattern.New(`q(\d)$`)
 
 // queuesOf reads into which queues a policy puts packets (type qos), or to
 // which it gives a share or precedence (type queuing).

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
 	"weft/internal/hint"
+	"weft/internal/pattern"
 	"weft/switches"
 )
 
@@ -30,7 +30,7 @@ const (
 	fired      = "Confirm commit Timer expired"
 )
 
-var notVerified = regexp.MustCompile(`(?im)^failed\. err=|commit verification failed`)
+var notVerified = pattern.New(`(?im)^failed\. err=|commit verification failed`)
 
 // Probe enters the mode and leaves it again, with nothing to commit.
 func (d dualStage) Probe(ctx context.Context, t *switches.Transaction) error {

@@ -9,7 +9,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +16,8 @@ import (
 	"time"
 
 	"golang.org/x/crypto/ssh"
+
+	"weft/internal/pattern"
 )
 
 // A Guest is one machine.
@@ -278,10 +279,10 @@ func (g *Guest) Restart(ctx context.Context) error {
 
 // unwanted are sequences that control a terminal, and other bytes that would
 // garble a report.
-var unwanted = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]|\x1b.|[^\\t\\n -~]")
+var unwanted = pattern.New("\x1b\\[[0-9;?]*[A-Za-z]|\x1b.|[^\\t\\n -~]")
 
 // waiting is a line by which systemd says, again and again, that it waits.
-var waiting = regexp.MustCompile(`^\s*\[[* ]{6}\]`)
+var waiting = pattern.New(`^\s*\[[* ]{6}\]`)
 
 // ConsoleTail is the last lines that the guest wrote to its console.
 func (g *Guest) ConsoleTail(n int) string {

@@ -6,9 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strconv"
 	"sync"
+
+	"weft/internal/pattern"
 )
 
 // A monitor speaks QMP, QEMU's own protocol, one command at a time.
@@ -98,7 +99,7 @@ func (m *monitor) human(line string) (string, error) {
 // forwarded is a line of "info usernet" about a forwarded port: the state, a
 // file descriptor, source address and port, destination address and port, and
 // the lengths of two queues.
-var forwarded = regexp.MustCompile(`(?m)^\s*TCP\[HOST_FORWARD\]\s+\d+\s+127\.0\.0\.1\s+(\d+)\s+\S+\s+22\s`)
+var forwarded = pattern.New(`(?m)^\s*TCP\[HOST_FORWARD\]\s+\d+\s+127\.0\.0\.1\s+(\d+)\s+\S+\s+22\s`)
 
 // sshPort finds the port on 127.0.0.1 that leads to SSH in the guest.
 func sshPort(usernet string) (int, error) {

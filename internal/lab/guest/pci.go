@@ -2,16 +2,17 @@ package guest
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
+
+	"weft/internal/pattern"
 )
 
 // A pciAddress is a bus, a slot on it and a function in the slot. Guests have
 // only the domain 0000.
 type pciAddress struct{ bus, slot, function int }
 
-var pciForm = regexp.MustCompile(`^0000:([0-9a-f]{2}):([01][0-9a-f])\.([0-7])$`)
+var pciForm = pattern.New(`^0000:([0-9a-f]{2}):([01][0-9a-f])\.([0-7])$`)
 
 // The slots of bus 0 that are taken: the chip set, the management card, bridges,
 // and what guests boot from.

@@ -4,9 +4,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
+
+	"weft/internal/pattern"
 )
 
 // A Spec describes one guest.
@@ -40,11 +41,11 @@ const (
 )
 
 var (
-	specName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
-	specID   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:+-]*$`)
-	specMAC  = regexp.MustCompile(`^[0-9a-f]{2}(:[0-9a-f]{2}){5}$`)
-	specUser = regexp.MustCompile(`^[a-z_][a-z0-9_-]*$`)
-	hex128   = regexp.MustCompile(`^[0-9a-f]{32}$`)
+	specName = pattern.New(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+	specID   = pattern.New(`^[A-Za-z0-9][A-Za-z0-9._:+-]*$`)
+	specMAC  = pattern.New(`^[0-9a-f]{2}(:[0-9a-f]{2}){5}$`)
+	specUser = pattern.New(`^[a-z_][a-z0-9_-]*$`)
+	hex128   = pattern.New(`^[0-9a-f]{32}$`)
 )
 
 // whole checks a spec and fills in what it leaves open.

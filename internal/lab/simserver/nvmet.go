@@ -8,11 +8,12 @@ import (
 	"net"
 	"net/netip"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"syscall"
+
+	"weft/internal/pattern"
 )
 
 const nvmetDir = configDir + "/nvmet"
@@ -145,8 +146,8 @@ func bit(on bool) string {
 }
 
 var (
-	uuidForm  = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
-	nguidForm = regexp.MustCompile(`^([0-9a-fA-F]{2}[-:]?){16}$`)
+	uuidForm  = pattern.New(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+	nguidForm = pattern.New(`^([0-9a-fA-F]{2}[-:]?){16}$`)
 )
 
 func (s *Server) renderNamespace(r rendered, dir string, ns *nvmetNamespace) {

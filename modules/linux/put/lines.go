@@ -3,11 +3,11 @@ package put
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"weft/internal/agent"
+	"weft/internal/pattern"
 )
 
 // Files that programs read by lines are written here, each format by one writer:
@@ -20,16 +20,16 @@ func unwritableError(format, part, text string) error {
 }
 
 var (
-	moduleName     = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_-]*$`)
-	moduleOption   = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
-	moduleValue    = regexp.MustCompile(`^(?:[!#-\[\]-~]*|"[ !#-\[\]-~]*")$`)
-	sysctlKey      = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_:*./-]*$`)
-	sysctlValue    = regexp.MustCompile(`^[^\s\p{Cc}](?:[^\p{Cc}]*[^\s\p{Cc}])?$`)
-	LimitedUser    = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`) // @ begins a group, and * is everybody
-	deviceProperty = regexp.MustCompile(`^[A-Z][A-Z0-9_]*$`)
-	propertyValue  = regexp.MustCompile(`^[A-Za-z0-9_.+-]*$`) // of LVM, whose names are of these: lvm(8)
-	unitSection    = regexp.MustCompile(`^[A-Z][A-Za-z]*$`)
-	unitValue      = regexp.MustCompile(`^[^\s\p{Cc}\\](?:[^\p{Cc}\\]*[^\s\p{Cc}\\])?$`)
+	moduleName     = pattern.New(`^[A-Za-z0-9_][A-Za-z0-9_-]*$`)
+	moduleOption   = pattern.New(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
+	moduleValue    = pattern.New(`^(?:[!#-\[\]-~]*|"[ !#-\[\]-~]*")$`)
+	sysctlKey      = pattern.New(`^[A-Za-z0-9_][A-Za-z0-9_:*./-]*$`)
+	sysctlValue    = pattern.New(`^[^\s\p{Cc}](?:[^\p{Cc}]*[^\s\p{Cc}])?$`)
+	LimitedUser    = pattern.New(`^[A-Za-z_][A-Za-z0-9_.-]*$`) // @ begins a group, and * is everybody
+	deviceProperty = pattern.New(`^[A-Z][A-Z0-9_]*$`)
+	propertyValue  = pattern.New(`^[A-Za-z0-9_.+-]*$`) // of LVM, whose names are of these: lvm(8)
+	unitSection    = pattern.New(`^[A-Z][A-Za-z]*$`)
+	unitValue      = pattern.New(`^[^\s\p{Cc}\\](?:[^\p{Cc}\\]*[^\s\p{Cc}\\])?$`)
 )
 
 // modprobeOptions is a file of modprobe.d(5) with the options of one module, ""

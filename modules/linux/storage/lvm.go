@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"weft/internal/hint"
+	"weft/internal/pattern"
 	"weft/internal/remote"
 	"weft/modules/linux/see"
 )
@@ -63,7 +63,7 @@ func tagged(tags, owner string) bool {
 // lvmTag is what groups and volumes of an owner bear.
 func lvmTag(owner string) string { return "weft-" + owner }
 
-var NotLVM = regexp.MustCompile(`[^A-Za-z0-9+_.-]`)
+var NotLVM = pattern.New(`[^A-Za-z0-9+_.-]`)
 
 // lvmName makes a name that lvm2 takes. One that had to be changed gets a
 // number that follows from what it was, and stays apart from others.

@@ -3,11 +3,11 @@ package system
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"weft/internal/agent"
+	"weft/internal/pattern"
 	"weft/internal/remote"
 	"weft/modules/host"
 	"weft/modules/linux/put"
@@ -68,7 +68,7 @@ func nameNICs(lines []string) (nics, named []string) {
 	return nics, named
 }
 
-var nicCall = regexp.MustCompile(`\$\(nic [0-9A-Fa-f:.]+\)`)
+var nicCall = pattern.New(`\$\(nic [0-9A-Fa-f:.]+\)`)
 
 const bootScript = `#!/bin/sh
 # Written by weft for %q: the next apply replaces what is changed here.

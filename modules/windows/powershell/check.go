@@ -3,9 +3,10 @@ package powershell
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"weft/internal/pattern"
 )
 
 // Check holds a program to what weft's scripts are: no string but in single quotes, no
@@ -38,8 +39,8 @@ type token struct {
 // words are those of the programs: types, members, operators and numbers are words as
 // well, and their meaning is PowerShell's affair.
 var (
-	words = regexp.MustCompile(`^(?:-?[A-Za-z][A-Za-z0-9]*(?:-[A-Za-z0-9]+)*(?::\$(?:true|false))?|[0-9]+|\[[A-Za-z][A-Za-z0-9.]*(?:\[\])?\]|\.[A-Za-z][A-Za-z0-9]*|::[A-Za-z][A-Za-z0-9]*)`)
-	names = regexp.MustCompile(`^\$(?:[A-Za-z][A-Za-z0-9]*|_)`)
+	words = pattern.New(`^(?:-?[A-Za-z][A-Za-z0-9]*(?:-[A-Za-z0-9]+)*(?::\$(?:true|false))?|[0-9]+|\[[A-Za-z][A-Za-z0-9.]*(?:\[\])?\]|\.[A-Za-z][A-Za-z0-9]*|::[A-Za-z][A-Za-z0-9]*)`)
+	names = pattern.New(`^\$(?:[A-Za-z][A-Za-z0-9]*|_)`)
 )
 
 // lex cuts a program into tokens.

@@ -2,9 +2,10 @@ package powershell
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"weft/internal/pattern"
 )
 
 // Quote is a text as PowerShell reads it, whatever is in it: in single quotes nothing
@@ -27,9 +28,9 @@ func Quote(text string) string {
 func isQuote(r rune) bool { return r == '\'' || r >= '\u2018' && r <= '\u201B' }
 
 var (
-	parameter = regexp.MustCompile(`^-([A-Za-z][A-Za-z0-9]*)(?::\$(true|false))?$`)
-	variable  = regexp.MustCompile(`^[a-z][A-Za-z0-9]*$`)
-	number    = regexp.MustCompile(`^-?[0-9]{1,18}$`)
+	parameter = pattern.New(`^-([A-Za-z][A-Za-z0-9]*)(?::\$(true|false))?$`)
+	variable  = pattern.New(`^[a-z][A-Za-z0-9]*$`)
+	number    = pattern.New(`^-?[0-9]{1,18}$`)
 )
 
 // Let gives a variable of a program its value: a string, strings, an int, an int64 or a bool.
@@ -136,7 +137,7 @@ func Rows(args, fields []string, expr func(string) (string, bool)) (string, erro
 	return "$value = @(foreach ($o in @(" + line + ")) { @{ " + strings.Join(list, "; ") + " } })\n", nil
 }
 
-var fieldName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*$`)
+var fieldName = pattern.New(`^[A-Za-z][A-Za-z0-9]*$`)
 
 // valueOf writes one value of a parameter.
 func valueOf(text, kind string, expr func(string) (string, bool)) (string, error) {

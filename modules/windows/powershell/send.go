@@ -5,10 +5,11 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf16"
+
+	"weft/internal/pattern"
 )
 
 // begin is what scripts begin with: an error ends a part, and no progress is drawn.
@@ -156,8 +157,8 @@ func (r *List) UnmarshalJSON(raw []byte) error {
 }
 
 var (
-	complaints = regexp.MustCompile(`<S S="Error">([^<]*)</S>`)
-	escapes    = regexp.MustCompile(`_x([0-9A-Fa-f]{4})_`)
+	complaints = pattern.New(`<S S="Error">([^<]*)</S>`)
+	escapes    = pattern.New(`_x([0-9A-Fa-f]{4})_`)
 )
 
 // Complaint is what a host wrote on standard error, for people: PowerShell writes it as
