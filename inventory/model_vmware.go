@@ -8,6 +8,14 @@ type VCenter struct {
 	Port       int
 	SHA256     string // of its certificate, 64 hexadecimal digits; "": authorities vouch for it
 	Credential *Credential
+	Clusters   []*Cluster
+}
+
+// A Cluster is one of hosts, which somebody else has made in vCenter.
+type Cluster struct {
+	Block
+	Path     string // label, in the inventory of vCenter: dc1/host/c1
+	VSANRDMA bool
 }
 
 // A DVSwitch is a distributed switch of vCenter.

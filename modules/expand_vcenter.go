@@ -20,6 +20,9 @@ func (x *expansion) vcenters() {
 	for _, v := range x.model.VCenters {
 		devices[v] = x.newVCenter(v)
 		x.fleet.Devices[v.Addr] = devices[v]
+		for _, c := range v.Clusters {
+			x.vsan(devices[v], v, c)
+		}
 	}
 	for _, s := range x.model.DVSwitches {
 		if d := devices[s.VCenter]; d != nil {
@@ -36,6 +39,25 @@ func (x *expansion) vcenters() {
 			}
 		}
 	}
+}
+
+// vsan expands what a cluster uses for vSAN. The networks of hosts for it come first, and the
+// ports that their NICs are cabled to.
+func (x *expansion) vsan(d *vcenter.Device, v *inventory.VCenter, c *inventory.Cluster) {
+	var needs []plan.ID
+	for _, s := range x.model.Servers {
+		for _, r := range s.RNICs {
+			if r.VMK == nil || !slices.Contains(r.VMK.Services, "vsan") {
+				continue
+			}
+			needs = append(needs, plan.ID{Device: s.Addr, Kind: "vsan_network", Name: r.VMK.ID})
+			if port, ok := x.ports[r]; ok {
+				needs = append(needs, port)
+			}
+		}
+	}
+	id, r := d.Resource(&vcenter.VSAN{Cluster: c.Path, RDMA: c.VSANRDMA})
+	x.stand(&v.Block, x.add(id, r, c.Range, needs...))
 }
 
 func groupName(g *inventory.DVPortGroup) string { return path.Base(g.Switch.Path) + "-" + g.Name }

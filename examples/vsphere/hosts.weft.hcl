@@ -14,7 +14,7 @@ server "esx" {
     vmk {
       id       = "vmk2"
       vswitch  = "weft-a" # standard; this NIC is its only uplink, its port group has its name
-      services = ["nvme-rdma"]
+      services = ["nvme-rdma", "vsan"]
     }
   }
 

@@ -1,7 +1,7 @@
 # Four ESXi hosts with their datastores on two Linux storage servers, over NVMe-oF and two
 # planes: two leaves (one Nexus, one H3C), a standard vSwitch with a VMkernel port on each
-# NIC, one controller for each path. A third NIC is the uplink of a distributed switch, over
-# which two virtual machines have RDMA.
+# NIC, one controller for each path. The hosts are a cluster whose vSAN uses RDMA, and a third
+# NIC is the uplink of a distributed switch, over which two virtual machines have RDMA.
 weft {
   required_version = ">= 0.1"
   name             = "vsphere"

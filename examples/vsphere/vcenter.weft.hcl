@@ -1,6 +1,8 @@
 vcenter "dc1" {
   host       = "vc.mgmt.example.net" # its certificate: of an authority, or tls_sha256
   credential = credential.vcenter
+
+  cluster "dc1/host/c1" { vsan_rdma = true } # of all its hosts, or it falls back to TCP
 }
 
 dvswitch "rdma" {

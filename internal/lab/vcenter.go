@@ -25,13 +25,19 @@ type vcenterSpec struct {
 
 	User       string
 	Datacenter string
+	Cluster    string `json:",omitempty"`
 	Hosts      []vcenterHost
 	VMs        []vcenterVM
 }
 
 type vcenterHost struct {
 	Name       string
-	NICs, RDMA []string // PCI addresses
+	NICs, RDMA []string     // PCI addresses
+	VSAN       *vcenterVSAN `json:",omitempty"`
+}
+
+type vcenterVSAN struct {
+	NIC, Subnet string // PCI address of the one that vSAN uses
 }
 
 type vcenterVM struct {
@@ -46,23 +52,38 @@ type vcenter struct {
 	cmd    *exec.Cmd
 }
 
-// newVCenter derives a vCenter: the datacenter of its distributed switches, and the hosts
-// that are their members.
+// newVCenter derives a vCenter: the datacenter of its distributed switches and clusters, and
+// the hosts that are their members.
 func newVCenter(m *inventory.Model, v *inventory.VCenter, cards map[*inventory.RNIC]simserver.Interface) (*vcenterSpec, error) {
 	spec := &vcenterSpec{host: v.Host, addr: v.Addr}
 	if v.Credential != nil {
 		spec.User = v.Credential.User
+	}
+	within := func(path string) error {
+		datacenter, _, _ := strings.Cut(path, "/")
+		if spec.Datacenter != "" && spec.Datacenter != datacenter {
+			return fmt.Errorf("%s: a vCenter of the lab has one datacenter, and %s is in another one than %s", v.Addr, path, spec.Datacenter)
+		}
+		spec.Datacenter = datacenter
+		return nil
+	}
+	for _, c := range v.Clusters {
+		if spec.Cluster != "" {
+			return nil, fmt.Errorf("%s: a vCenter of the lab has one cluster, and %s is not %s", v.Addr, c.Path, spec.Cluster)
+		}
+		if err := within(c.Path); err != nil {
+			return nil, err
+		}
+		spec.Cluster = c.Path
 	}
 	members := map[*inventory.Server]bool{}
 	for _, d := range m.DVSwitches {
 		if d.VCenter != v {
 			continue
 		}
-		datacenter, _, _ := strings.Cut(d.Path, "/")
-		if spec.Datacenter != "" && spec.Datacenter != datacenter {
-			return nil, fmt.Errorf("%s: a vCenter of the lab has one datacenter, and %s is in another one than %s", v.Addr, d.Path, spec.Datacenter)
+		if err := within(d.Path); err != nil {
+			return nil, err
 		}
-		spec.Datacenter = datacenter
 		for _, r := range d.Uplinks {
 			members[r.Server] = true
 		}
@@ -76,6 +97,9 @@ func newVCenter(m *inventory.Model, v *inventory.VCenter, cards map[*inventory.R
 			h.NICs = append(h.NICs, cards[r].PCI)
 			if r.Fabric == nil || r.Fabric.Transport != "tcp" {
 				h.RDMA = append(h.RDMA, cards[r].PCI)
+			}
+			if r.VMK != nil && slices.Contains(r.VMK.Services, "vsan") {
+				h.VSAN = &vcenterVSAN{NIC: cards[r].PCI, Subnet: r.Address.Masked().String()}
 			}
 		}
 		spec.Hosts = append(spec.Hosts, h)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/netip"
+	"time"
 
 	"github.com/hashicorp/hcl/v2"
 
@@ -152,8 +153,11 @@ func (s *Site) simulated(l *vcenter.Login, v *inventory.VCenter) {
 		l.Refused = hint.Wrap(err, "leave %s out with --exclude, or plan without --lab", v.Addr)
 		return
 	}
-	l.Host, l.Port, l.SHA256 = at.Addr().String(), int(at.Port()), sum
+	l.Host, l.Port, l.SHA256, l.Settle = at.Addr().String(), int(at.Port()), sum, simulatedSettle
 }
+
+// simulatedSettle is enough for hosts that change at once.
+const simulatedSettle = 5 * time.Second
 
 // logIn is a target that is logged in to with a credential; nil: with a key.
 func logIn(t ssh.Target, c *inventory.Credential) ssh.Target {

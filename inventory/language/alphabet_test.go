@@ -43,7 +43,7 @@ func benign() map[string]string {
 		"server.rnic.vmk.id": "vmk2", "server.rnic.vmk.vswitch": "weft-a",
 		"vcenter.host": "vc.example.net", "vcenter.tls_sha256": strings.Repeat("0a", 32),
 		"dvswitch.path": "dc1/network/weft-rdma", "dvswitch.portgroup": "storage",
-		"vm.path": "dc1/vm/hpc1", "vm.pvrdma": "eth1",
+		"vcenter.cluster": "dc1/host/c1", "vm.path": "dc1/vm/hpc1", "vm.pvrdma": "eth1",
 		"server.file": "/etc/motd", "server.file.content": "managed", "server.file.mode": "0644",
 		"server.sysctl": "net.core.rmem_max", "server.sysctl.value": "1 2",
 		"server.kernel_module": "nvmet", "server.kernel_module.options": "1",

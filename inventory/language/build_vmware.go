@@ -14,14 +14,20 @@ func vcenterSchema() *schema {
 		"port":       opt(integer(1, 65535)).orNumber(443),
 		"tls_sha256": opt(matching("the SHA-256 of a certificate, 64 hexadecimal digits", `([0-9A-Fa-f]{2}:?){31}[0-9A-Fa-f]{2}`)),
 		"credential": need(ref("credential")),
-	}, nil)
+	}, blocks{
+		"cluster": {schema: part("path", attrs{
+			"vsan_rdma": need(boolean()),
+		}, nil).named("the path of a cluster, such as dc1/host/c1", entityName+`/host(/`+entityName+`)+`)},
+	})
 }
 
+// entityName is what a name in a path of vCenter's inventory looks like.
+const entityName = `[A-Za-z0-9_][A-Za-z0-9_. -]{0,79}`
+
 func dvswitchSchema() *schema {
-	const name = `[A-Za-z0-9_][A-Za-z0-9_. -]{0,79}`
 	return resource("name", attrs{
 		"vcenter": need(ref("vcenter")),
-		"path":    need(matching("a path such as dc1/network/weft-rdma", name+`/network(/`+name+`)+`)),
+		"path":    need(matching("a path such as dc1/network/weft-rdma", entityName+`/network(/`+entityName+`)+`)),
 		"uplinks": need(refs("rnic")),
 	}, blocks{
 		"portgroup": {schema: part("name", attrs{
@@ -31,9 +37,8 @@ func dvswitchSchema() *schema {
 }
 
 func vmSchema() *schema {
-	const name = `[A-Za-z0-9_][A-Za-z0-9_. -]{0,79}`
 	return resource("name", attrs{
-		"path":             need(matching("a path such as dc1/vm/hpc1", name+`/vm(/`+name+`)+`)),
+		"path":             need(matching("a path such as dc1/vm/hpc1", entityName+`/vm(/`+entityName+`)+`)),
 		"hardware_version": opt(integer(4, 99)),
 	}, blocks{
 		"pvrdma": {needed: true, schema: part("name", attrs{
@@ -52,6 +57,9 @@ func (b *builder) vcenter(o *object) {
 		Port:       b.integer(o, "port"),
 		SHA256:     strings.ToLower(strings.ReplaceAll(b.text(o, "tls_sha256"), ":", "")),
 		Credential: one[inventory.Credential](b, o, "credential"),
+	}
+	for _, c := range o.all("cluster") {
+		v.Clusters = append(v.Clusters, &inventory.Cluster{Block: b.block(c), Path: c.label, VSANRDMA: b.flag(c, "vsan_rdma")})
 	}
 	o.became = v
 	b.m.VCenters = append(b.m.VCenters, v)

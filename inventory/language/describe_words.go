@@ -148,10 +148,14 @@ func deviceDescriptions() map[string]string {
 		"vcenter.port":       "The port of its API.",
 		"vcenter.tls_sha256": "The SHA-256 of its certificate: another one is refused. Without it, an authority that this machine trusts must have signed it.",
 		"vcenter.credential": "The user, with the password, that weft is there.",
-		"dvswitch":           "A distributed switch, which weft makes.",
-		"dvswitch.vcenter":   "Where it is.",
-		"dvswitch.path":      "Its place in the inventory: DATACENTER/network/NAME.",
-		"dvswitch.uplinks":   "One NIC of each ESXi host that is a member.",
+
+		"vcenter.cluster":           "A cluster of hosts that others have made, by its place in the inventory: DATACENTER/host/NAME.",
+		"vcenter.cluster.vsan_rdma": "Whether its hosts use RDMA for vSAN.",
+
+		"dvswitch":         "A distributed switch, which weft makes.",
+		"dvswitch.vcenter": "Where it is.",
+		"dvswitch.path":    "Its place in the inventory: DATACENTER/network/NAME.",
+		"dvswitch.uplinks": "One NIC of each ESXi host that is a member.",
 
 		"dvswitch.portgroup":      "A port group of it, whose name in vCenter is that of the switch, a dash, and this.",
 		"dvswitch.portgroup.vlan": "The VLAN of its frames; 0: they are not tagged.",

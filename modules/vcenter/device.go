@@ -24,7 +24,7 @@ type Device struct {
 	owner string
 	login Login
 
-	machines []string // paths of virtual machines that resources are about
+	paths []string // of virtual machines and clusters that resources are about
 
 	client *client
 	uuid   string // of who answered Open
@@ -39,11 +39,11 @@ func New(name, owner string, login Login) *Device {
 	return &Device{name: name, owner: owner, login: login}
 }
 
-// Resource makes a resource of a Switch, a Group, a Member, a Hardware or an Adapter; its
-// name is that of its ID.
+// Resource makes a resource of a Switch, a Group, a Member, a Hardware, an Adapter or a VSAN;
+// its name is that of its ID.
 func (d *Device) Resource(t interface{ key() (kind, name string) }) (plan.ID, plan.Resource) {
 	kind, name := t.key()
-	d.machines = append(d.machines, paths(t.(thing))...)
+	d.paths = append(d.paths, paths(t.(thing))...)
 	return plan.ID{Device: d.name, Kind: kind, Name: name}, resource{t.(thing)}
 }
 
@@ -64,7 +64,7 @@ func (d *Device) Open(ctx context.Context) (plan.Identity, error) {
 		return plan.Identity{}, fmt.Errorf("another vCenter answers: its instance UUID is %s, before it was %s", about.InstanceUuid, d.uuid)
 	}
 	d.uuid = about.InstanceUuid
-	have, err := d.client.read(ctx, d.machines...)
+	have, err := d.client.read(ctx, d.paths...)
 	if err != nil {
 		return plan.Identity{}, fmt.Errorf("read %s: %s", d.login.Host, said(err))
 	}
@@ -76,7 +76,7 @@ func (d *Device) Open(ctx context.Context) (plan.Identity, error) {
 // Read implements plan.Device.
 func (d *Device) Read(ctx context.Context, rs []plan.Resource) ([]plan.State, error) {
 	if !d.fresh {
-		have, err := d.client.read(ctx, d.machines...)
+		have, err := d.client.read(ctx, d.paths...)
 		if err != nil {
 			return nil, fmt.Errorf("read %s: %s", d.login.Host, said(err))
 		}
@@ -216,12 +216,17 @@ func (d *Device) Kept() (kept plan.Kept) {
 		}
 	}
 	kept.Entries = append(kept.Entries, d.state().keptVMs(d.name)...)
+	for _, at := range slices.Sorted(maps.Keys(d.have.clusters)) {
+		if d.have.clusters[at].note.owner == d.owner {
+			add(VSANKind, at)
+		}
+	}
 	return kept
 }
 
 // Restore implements plan.Keeper.
 func (d *Device) Restore(e plan.Entry) (plan.Resource, error) {
-	if !slices.Contains([]string{SwitchKind, GroupKind, MemberKind, AdapterKind}, e.Kind) {
+	if !slices.Contains([]string{SwitchKind, GroupKind, MemberKind, AdapterKind, VSANKind}, e.Kind) {
 		return nil, fmt.Errorf("a vCenter has no kind %q", e.Kind)
 	}
 	return resource{removal{e.Kind, e.Name}}, nil
@@ -239,6 +244,8 @@ func (d *Device) Drifted(e plan.Entry, _ plan.State) bool {
 	case e.Kind == GroupKind && d.have.switches[at] != nil && d.have.switches[at].groups[name] != nil:
 		g := d.have.switches[at].groups[name]
 		return g.note.text != "" && g.note.text != vlanText(g.vlan)
+	case e.Kind == VSANKind && d.have.clusters[e.Name] != nil:
+		return d.have.clusters[e.Name].drifted()
 	}
 	return false
 }

@@ -275,13 +275,15 @@ func (s state) keptVMs(device string) (list []plan.Entry) {
 	return list
 }
 
-// paths are those of the machines that things are about.
+// paths are those of the machines and clusters that things are about.
 func paths(t thing) []string {
 	switch t := t.(type) {
 	case *Hardware:
 		return []string{t.VM}
 	case *Adapter:
 		return append([]string{t.VM}, t.Peers...)
+	case *VSAN:
+		return []string{t.Cluster}
 	}
 	return nil
 }

@@ -14,9 +14,10 @@ import (
 
 // A reading is what vCenter has, as read at one time.
 type reading struct {
-	switches map[string]*dvs  // by path
-	hosts    map[string]*host // by name, in lower case
-	vms      map[string]*vm   // by path: those that were asked for, and those with a mark of weft's
+	switches map[string]*dvs     // by path
+	hosts    map[string]*host    // by name, in lower case
+	vms      map[string]*vm      // by path: those that were asked for, and those with a mark of weft's
+	clusters map[string]*cluster // likewise
 }
 
 // A dvs is a distributed switch.
@@ -26,6 +27,7 @@ type dvs struct {
 	path    string
 	version string
 	mtu     int
+	lacp    bool // it has bundles of uplinks
 	note    note
 	groups  map[string]*group // by name, without those of uplinks
 	members map[types.ManagedObjectReference][]string
@@ -47,6 +49,7 @@ type host struct {
 	nics    map[string]string // names, by PCI address
 	rdma    map[string]bool   // by name of a NIC: an RDMA device runs on it
 	taken   map[string]string // by name of a NIC: the switch whose uplink it is
+	teaming map[string]string // by name of a standard switch: how it spreads over its uplinks
 	release string            // of ESXi: 8.0.2
 	notes   []note            // a member of which switches weft has made it
 }
@@ -75,11 +78,12 @@ func (n note) or(description, at string) note {
 
 func (n note) String() string { return strings.TrimSpace(n.owner + " " + n.text) }
 
-// read takes all that weft looks at, and of virtual machines those at some paths.
-func (c *client) read(ctx context.Context, machines ...string) (*reading, error) {
+// read takes all that weft looks at, and of virtual machines and clusters those at some
+// paths.
+func (c *client) read(ctx context.Context, paths ...string) (*reading, error) {
 	pc := property.DefaultCollector(c.vim)
 	root := c.vim.ServiceContent.RootFolder
-	v, err := view.NewManager(c.vim).CreateContainerView(ctx, root, []string{"DistributedVirtualSwitch", "DistributedVirtualPortgroup", "HostSystem", "VirtualMachine", "Folder", "Datacenter"}, true)
+	v, err := view.NewManager(c.vim).CreateContainerView(ctx, root, []string{"DistributedVirtualSwitch", "DistributedVirtualPortgroup", "HostSystem", "ClusterComputeResource", "VirtualMachine", "Folder", "Datacenter"}, true)
 	if err != nil {
 		return nil, err
 	}
@@ -87,6 +91,7 @@ func (c *client) read(ctx context.Context, machines ...string) (*reading, error)
 	var switches []mo.DistributedVirtualSwitch
 	var groups []mo.DistributedVirtualPortgroup
 	var hosts []mo.HostSystem
+	var clusters []mo.ClusterComputeResource
 	var vms []mo.VirtualMachine
 	var folders []mo.ManagedEntity
 	for _, ask := range []struct {
@@ -96,6 +101,7 @@ func (c *client) read(ctx context.Context, machines ...string) (*reading, error)
 		{[]string{"DistributedVirtualSwitch"}, []string{"name", "parent", "uuid", "config", "customValue"}, &switches},
 		{[]string{"DistributedVirtualPortgroup"}, []string{"name", "config", "vm", "customValue"}, &groups},
 		{[]string{"HostSystem"}, []string{"name", "config.network.pnic", "config.network.vswitch", "config.network.proxySwitch", "config.network.rdmaDevice", "config.product.version", "customValue"}, &hosts},
+		{[]string{"ClusterComputeResource"}, []string{"name", "parent", "host", "customValue"}, &clusters},
 		{[]string{"VirtualMachine"}, []string{"name", "parent", "customValue"}, &vms},
 		{[]string{"Folder", "Datacenter"}, []string{"name", "parent"}, &folders},
 	} {
@@ -124,8 +130,10 @@ func (c *client) read(ctx context.Context, machines ...string) (*reading, error)
 	for _, h := range hosts {
 		r.hosts[strings.ToLower(h.Name)] = newHost(h, noteIn(h.CustomValue, key))
 	}
-	r.vms, err = c.readVMs(ctx, vms, folders, key, machines)
-	return r, err
+	if r.vms, err = c.readVMs(ctx, vms, folders, key, paths); err != nil {
+		return nil, err
+	}
+	return r, c.readClusters(ctx, clusters, folders, key, paths, r)
 }
 
 // markKey is the key of weft's custom attribute; -1: there is none yet.
@@ -175,7 +183,7 @@ func newDVS(s mo.DistributedVirtualSwitch, path string, n note) *dvs {
 	}
 	d.version = s.Config.GetDVSConfigInfo().ConfigVersion
 	if v, ok := s.Config.(*types.VMwareDVSConfigInfo); ok {
-		d.mtu = int(v.MaxMtu)
+		d.mtu, d.lacp = int(v.MaxMtu), len(v.LacpGroupConfig) > 0
 	}
 	for _, m := range s.Config.GetDVSConfigInfo().Host {
 		if m.Config.Host == nil {
@@ -196,6 +204,14 @@ func isUplinks(g mo.DistributedVirtualPortgroup) bool {
 	return g.Config.Uplink != nil && *g.Config.Uplink || strings.Contains(g.Name, "-DVUplinks-")
 }
 
+// teaming is how a port group spreads over uplinks; "": as its switch does, or not told.
+func (g *group) teaming() string {
+	if s, ok := g.conf.DefaultPortConfig.(*types.VMwareDVSPortSetting); ok && s.UplinkTeamingPolicy != nil && s.UplinkTeamingPolicy.Policy != nil {
+		return s.UplinkTeamingPolicy.Policy.Value
+	}
+	return ""
+}
+
 // vlanOf is the VLAN of a port group; -1: it has a trunk, a private one, or none is told.
 func vlanOf(c types.BaseDVPortSetting) int {
 	if s, ok := c.(*types.VMwareDVSPortSetting); ok {
@@ -207,7 +223,7 @@ func vlanOf(c types.BaseDVPortSetting) int {
 }
 
 func newHost(h mo.HostSystem, marked string) *host {
-	out := &host{ref: h.Self, name: h.Name, nics: map[string]string{}, rdma: map[string]bool{}, taken: map[string]string{}}
+	out := &host{ref: h.Self, name: h.Name, nics: map[string]string{}, rdma: map[string]bool{}, taken: map[string]string{}, teaming: map[string]string{}}
 	for _, text := range strings.Split(marked, ";") {
 		if n := readNote(strings.TrimSpace(text)); n.owner != "" {
 			out.notes = append(out.notes, n)
@@ -228,6 +244,9 @@ func newHost(h mo.HostSystem, marked string) *host {
 	for _, s := range net.Vswitch {
 		for _, key := range s.Pnic {
 			out.taken[name[key]] = s.Name
+		}
+		if p := s.Spec.Policy; p != nil && p.NicTeaming != nil {
+			out.teaming[s.Name] = p.NicTeaming.Policy
 		}
 	}
 	for _, d := range net.RdmaDevice {

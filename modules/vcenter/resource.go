@@ -201,6 +201,8 @@ func (r removal) change(s state) (c change) {
 		c = s.removeGroup(path.Dir(r.name), path.Base(r.name))
 	case AdapterKind:
 		c = s.removeAdapter(path.Dir(r.name), path.Base(r.name))
+	case VSANKind:
+		c = s.forgetVSAN(r.name)
 	default:
 		at, host, _ := strings.Cut(r.name, "@")
 		c = s.removeMember(at, host)

@@ -1,6 +1,7 @@
 package vcenter
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/tls"
@@ -30,20 +31,24 @@ type Login struct {
 	SHA256   string // of its certificate, 64 hexadecimal digits; "": authorities of this machine vouch for it
 	User     string
 	Password func() (string, error)
-	Refused  error // why none may be asked; nil: they may
+	Refused  error         // why none may be asked; nil: they may
+	Settle   time.Duration // that hosts may take to talk to each other in another way; 0: settleTime
 }
 
 // How long vCenter may take.
 const (
 	answerTime = time.Minute     // to answer a request
 	taskTime   = 5 * time.Minute // to carry out a task
+	settleTime = 3 * time.Minute // until hosts of a cluster use the transport that it is told
 	mark       = "weft"          // the custom attribute that says whose an object is
 )
 
 // A client is a session with vCenter.
 type client struct {
-	vim *vim25.Client
-	sm  *session.Manager
+	vim    *vim25.Client
+	vsan   *soap.Client // its service for vSAN
+	sm     *session.Manager
+	settle time.Duration
 }
 
 // connect logs in.
@@ -70,13 +75,14 @@ func (l Login) connect(ctx context.Context) (*client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &client{vim, session.NewManager(vim)}
+	c := &client{vim: vim, sm: session.NewManager(vim), settle: cmp.Or(l.Settle, settleTime)}
 	if err := c.sm.Login(ctx, url.UserPassword(l.User, password)); err != nil {
 		if fault.Is(err, &types.InvalidLogin{}) {
 			return nil, hint.Wrap(fmt.Errorf("%s does not let %s in: %s", l.Host, l.User, said(err)), "users of vCenter have their domain behind them, as administrator@vsphere.local")
 		}
 		return nil, fmt.Errorf("log in to %s: %s", l.Host, said(err))
 	}
+	c.vsan = vim.NewServiceClient(vsanPath, vsanNamespace) // it takes over the session
 	return c, nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"path"
 	"slices"
 	"strconv"
 
@@ -29,6 +30,9 @@ type Spec struct {
 	User       string // the only one that is let in
 	Password   string // "": any does
 	Datacenter string // "": Datacenter
+	Cluster    string // path of the one that the hosts are in, with vSAN; "": they are in none
+	Witnesses  int    // of its vSAN
+	Mute       bool   // the health service of vSAN does not answer
 	Hosts      []Host
 	VMs        []VM
 }
@@ -38,7 +42,13 @@ type Host struct {
 	Name string
 	NICs []string // PCI addresses; the first NIC, vmnic0, is that of the management
 	RDMA []string // those of them on which an RDMA device runs
+	VSAN *VSAN    // nil: it has no network for it
+
+	Release string // of ESXi; "": 8.0.2
 }
+
+// vmnic is what a host calls the NIC at a PCI address.
+func (h Host) vmnic(pci string) string { return "vmnic" + strconv.Itoa(slices.Index(h.NICs, pci)+1) }
 
 // A Server is a simulated vCenter that answers.
 type Server struct {
@@ -54,6 +64,9 @@ type Server struct {
 func Start(spec Spec) (*Server, error) {
 	m := simulator.VPX()
 	m.Host, m.Cluster, m.Machine, m.Portgroup, m.Datastore = len(spec.Hosts), 0, 0, 0, 1
+	if spec.Cluster != "" {
+		m.Host, m.Cluster, m.ClusterHost = 0, 1, len(spec.Hosts)
+	}
 	m.ServiceContent.About.FullName += " (SIMULATED)"
 	if err := m.Create(); err != nil {
 		return nil, fmt.Errorf("simulated vCenter: %w", err)
@@ -63,6 +76,10 @@ func Start(spec Spec) (*Server, error) {
 	}
 	for _, o := range m.Map().All("Datacenter") {
 		o.(*simulator.Datacenter).Name = cmp.Or(spec.Datacenter, Datacenter)
+	}
+	for _, o := range m.Map().All("ClusterComputeResource") {
+		o.(*simulator.ClusterComputeResource).Name = path.Base(spec.Cluster)
+		m.Service.HandleFunc(vsanPath, newVSAN(m, o.Reference(), spec).ServeHTTP)
 	}
 	for _, v := range spec.VMs {
 		if err := install(m, v); err != nil {
@@ -110,8 +127,8 @@ func equip(h *simulator.HostSystem, spec Host) {
 	}
 	network.Pnic = []types.PhysicalNic{{Key: "key-vim.host.PhysicalNic-vmnic0", Device: "vmnic0", Pci: "0000:01:00.0"}}
 	network.Vswitch = []types.HostVirtualSwitch{{Name: "vSwitch0", Pnic: []string{network.Pnic[0].Key}}}
-	for i, pci := range spec.NICs {
-		name := "vmnic" + strconv.Itoa(i+1)
+	for _, pci := range spec.NICs {
+		name := spec.vmnic(pci)
 		network.Pnic = append(network.Pnic, types.PhysicalNic{Key: "key-vim.host.PhysicalNic-" + name, Device: name, Pci: pci})
 		if slices.Contains(spec.RDMA, pci) {
 			device := "vmrdma" + strconv.Itoa(len(network.RdmaDevice))
@@ -119,7 +136,7 @@ func equip(h *simulator.HostSystem, spec Host) {
 				Backing: &types.HostRdmaDevicePnicBacking{PairedUplink: "key-vim.host.PhysicalNic-" + name}})
 		}
 	}
-	config.Network = &network
+	config.Network, config.Product.Version = &network, cmp.Or(spec.Release, config.Product.Version)
 	h.Config = &config
 }
 

@@ -3,7 +3,6 @@ package simvcenter
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"path"
 
@@ -39,13 +38,16 @@ func install(m *simulator.Model, v VM) error {
 		if h.Name != v.Host {
 			continue
 		}
-		on, ok := m.Map().Get(*h.Parent).(*mo.ComputeResource)
-		if !ok {
-			return errors.New("its host is part of a cluster")
+		var pool types.ManagedObjectReference
+		switch on := m.Map().Get(*h.Parent).(type) {
+		case *mo.ComputeResource:
+			pool = *on.ResourcePool
+		case *simulator.ClusterComputeResource:
+			pool = *on.ResourcePool
 		}
 		spec := types.VirtualMachineConfigSpec{Name: path.Base(v.Path), GuestId: cmp.Or(v.Guest, "ubuntu64Guest"), Version: fmt.Sprintf("vmx-%02d", cmp.Or(v.Hardware, 13)),
 			NumCPUs: 1, MemoryMB: 1024, Files: &types.VirtualMachineFileInfo{VmPathName: "[LocalDS_0]"}}
-		task, err := object.NewFolder(client, dc.VmFolder).CreateVM(ctx, spec, object.NewResourcePool(client, *on.ResourcePool), object.NewHostSystem(client, h.Self))
+		task, err := object.NewFolder(client, dc.VmFolder).CreateVM(ctx, spec, object.NewResourcePool(client, pool), object.NewHostSystem(client, h.Self))
 		if err != nil {
 			return err
 		}
