@@ -7,6 +7,7 @@ import (
 	"weft/internal/tally"
 	"weft/modules/host"
 	"weft/modules/leaf"
+	"weft/modules/vcenter"
 	"weft/plan"
 	"weft/switches"
 )
@@ -41,6 +42,12 @@ type (
 		// Counters are those of ports. A device that was not spoken to yet is
 		// opened, which proves that it is the declared one.
 		Counters(ctx context.Context, ports []string) (*tally.Ports, error)
+	}
+
+	// A VSANTeller knows what the hosts of clusters speak to each other.
+	VSANTeller interface {
+		// VSAN asks about the clusters that are to use RDMA; the session is one of its own.
+		VSAN(ctx context.Context) ([]vcenter.VSANState, error)
 	}
 
 	// A Listener hears its neighbours with LLDP.

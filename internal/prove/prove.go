@@ -163,6 +163,10 @@ type Input struct {
 	// Witness is how a server is asked on which weft's probes do not run; nil: they
 	// do, and without the function everywhere.
 	Witness func(*inventory.Server) Witness
+	// Others is what devices that are neither servers nor switches say of what they run,
+	// which nobody else could measure; those that are not set up yet say nothing while a
+	// rollout is under way. nil: there are none.
+	Others func(ctx context.Context, underWay bool) []Judgement
 
 	// MayWrite are the scratch namespaces that loads may overwrite, by their address.
 	MayWrite []string
@@ -291,6 +295,12 @@ func (r *run) judgePaths(ctx context.Context, res *Result, validations []*invent
 	res.Judgements = append(append(res.Judgements, fallenBack(rows)...), encrypted(rows)...)
 	if in.Path || in.Classes {
 		res.Judgements = append(res.Judgements, r.testified(ctx)...)
+		if in.Others != nil {
+			for _, j := range in.Others(ctx, in.There != nil) {
+				j.Validation, j.Counted = pathName, true
+				res.Judgements = append(res.Judgements, j)
+			}
+		}
 	}
 	if in.Path {
 		res.Judgements = append(res.Judgements, r.jumbo(ctx, slices.DeleteFunc(slices.Clone(ways), func(l leg) bool { return r.witness(l.from.Server) != nil }))...)

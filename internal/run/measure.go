@@ -10,6 +10,7 @@ import (
 	"weft/inventory"
 	"weft/modules"
 	"weft/modules/host"
+	"weft/modules/vcenter"
 	"weft/plan"
 )
 
@@ -19,7 +20,7 @@ func (s *Site) Measure(ctx context.Context, in prove.Input) (*prove.Result, erro
 	hosts := s.Logins()
 	defer hosts.End()
 	in.Model, in.Emit, in.Host, in.Attached, in.Switch, in.NICs, in.Witness = s.Model, s.Input.Emit, hosts.Host, s.Attached, s.counted, s.countNICs, s.witness
-	in.Uses = s.uses
+	in.Uses, in.Others = s.uses, s.clusters
 	if s.access.Hollow != nil {
 		in.Hollow = s.access.Hollow()
 	}
@@ -47,6 +48,36 @@ func (s *Site) witness(server *inventory.Server) prove.Witness {
 		return out, err
 	}
 }
+
+// clusters asks vCenters what the hosts of clusters speak to each other.
+func (s *Site) clusters(ctx context.Context, underWay bool) (out []prove.Judgement) {
+	for _, v := range s.Model.VCenters {
+		d, err := plan.As[modules.VSANTeller](s.Input.Devices, v.Addr, "is no vCenter")
+		var told []vcenter.VSANState
+		if err == nil && len(v.Clusters) > 0 {
+			told, err = d.VSAN(ctx)
+		}
+		if err != nil {
+			out = append(out, prove.Judgement{Metric: vsanMetric, Pair: v.Addr, Verdict: prove.Inconclusive, Why: err.Error()})
+		}
+		for _, t := range told {
+			j := prove.Judgement{Metric: vsanMetric, Pair: t.Cluster, Verdict: prove.Pass, Why: t.Why, Note: fmt.Sprintf("all %d hosts speak RoCE", t.Hosts)}
+			switch {
+			case !t.On && underWay:
+				continue // its turn comes
+			case !t.Told:
+				j.Verdict = prove.Inconclusive
+			case t.Why != "":
+				j.Verdict, j.Value = prove.Fail, 1
+			}
+			out = append(out, j)
+		}
+	}
+	return out
+}
+
+// vsanMetric is what is judged of the vSAN of a cluster.
+const vsanMetric = "vsan_rdma"
 
 // counted asks a switch what it has counted on ports.
 func (s *Site) counted(ctx context.Context, sw *inventory.Switch, ports []string) (*tally.Ports, error) {

@@ -25,6 +25,7 @@ type Device struct {
 	login Login
 
 	paths []string // of virtual machines and clusters that resources are about
+	vsans []*VSAN
 
 	client *client
 	uuid   string // of who answered Open
@@ -44,6 +45,9 @@ func New(name, owner string, login Login) *Device {
 func (d *Device) Resource(t interface{ key() (kind, name string) }) (plan.ID, plan.Resource) {
 	kind, name := t.key()
 	d.paths = append(d.paths, paths(t.(thing))...)
+	if v, ok := t.(*VSAN); ok {
+		d.vsans = append(d.vsans, v)
+	}
 	return plan.ID{Device: d.name, Kind: kind, Name: name}, resource{t.(thing)}
 }
 

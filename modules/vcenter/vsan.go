@@ -238,3 +238,40 @@ type getWitnessesBody struct {
 }
 
 func (b *getWitnessesBody) Fault() *soap.Fault { return b.Failed }
+
+// A VSANState is whether a cluster that is to use RDMA for vSAN does.
+type VSANState struct {
+	Cluster string // path
+	Hosts   int
+	On      bool   // it is switched on
+	Told    bool   // all hosts say what they speak
+	Why     string // it does not, or is not known to; "": it does
+}
+
+// VSAN asks in a session of its own about the clusters that are to use RDMA, afresh.
+func (d *Device) VSAN(ctx context.Context) (list []VSANState, err error) {
+	c, err := d.login.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = c.end(ctx) }() // it ends by itself
+	for _, v := range d.vsans {
+		if !v.RDMA {
+			continue
+		}
+		k, err := c.findCluster(ctx, v.Cluster)
+		if err != nil {
+			return list, err
+		}
+		if k.on {
+			k.silent = c.readHealth(ctx, k, false)
+		}
+		s := VSANState{Cluster: k.path, Hosts: len(k.hosts), On: k.on && k.rdma, Told: k.silent == nil, Why: k.fallen(true)}
+		if !s.On {
+			s.Why = "RDMA is switched off there"
+		}
+		s.Told = s.Told && !slices.ContainsFunc(k.hosts, func(h vsanHost) bool { return s.On && h.protocol == "" })
+		list = append(list, s)
+	}
+	return list, nil
+}

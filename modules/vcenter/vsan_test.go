@@ -55,6 +55,9 @@ func TestVSAN(t *testing.T) {
 	if p, _ := f.make(t); len(p.Steps) > 0 || len(p.Left) > 0 {
 		t.Fatalf("applied, and still: %+v %+v", p.Steps, p.Left)
 	}
+	if told, err := f.VSAN(context.Background()); err != nil || len(told) != 1 || told[0] != (VSANState{Cluster: vsanCluster, Hosts: 3, On: true, Told: true}) {
+		t.Errorf("verify: %+v, %v", told, err)
+	}
 	if p, _ := declareVSAN(t, login, "p", want).make(t); len(p.Refusals) != 1 || !strings.Contains(p.Refusals[0].Text, "belongs to the owner o") {
 		t.Errorf("another owner: %+v", p.Refusals)
 	}
@@ -142,6 +145,10 @@ func TestVSANFalls(t *testing.T) {
 	}
 	if p, _ := f.make(t); len(p.Left) != 1 || !strings.Contains(p.Left[0].Text, "esx2.example.net speaks TCP") {
 		t.Errorf("it is on and speaks TCP: %+v", p.Left)
+	}
+	told, err := f.VSAN(context.Background())
+	if err != nil || len(told) != 1 || !told[0].On || !told[0].Told || !strings.Contains(told[0].Why, "esx2.example.net speaks TCP") {
+		t.Errorf("verify: %+v, %v", told, err)
 	}
 }
 
