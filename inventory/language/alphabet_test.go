@@ -197,7 +197,7 @@ func full(t *testing.T) string {
     server = server.storage
     device = "/dev/disk/by-id/nvme-eui.1"
   }`)
-	text += "\nvcenter \"dc1\" {\n  host = \"vc.example.net\"\n  credential = credential.switch\n}\ndvswitch \"rdma\" {\n  vcenter = vcenter.dc1\n  path = \"dc1/network/weft-rdma\"\n  uplinks = []\n  portgroup \"storage\" {}\n}\nvm \"hpc\" {\n  path = \"dc1/vm/hpc\"\n  pvrdma \"eth1\" {\n    portgroup = dvswitch.rdma.portgroup.storage\n  }\n}\n"
+	text += "\nvcenter \"dc1\" {\n  host = \"vc.example.net\"\n  credential = credential.switch\n  cluster \"dc1/host/c1\" {\n    vsan_rdma = true\n  }\n}\ndvswitch \"rdma\" {\n  vcenter = vcenter.dc1\n  path = \"dc1/network/weft-rdma\"\n  uplinks = []\n  portgroup \"storage\" {}\n}\nvm \"hpc\" {\n  path = \"dc1/vm/hpc\"\n  pvrdma \"eth1\" {\n    portgroup = dvswitch.rdma.portgroup.storage\n  }\n}\n"
 	text += "\nstore \"nats\" {\n  url = \"tls://hub.example.net\"\n}\n"
 	inOneLine := regexp.MustCompile(`(?m)^(\s*[a-z_]+(?: "[^"]*")? )\{(.*)\}$`)
 	return inOneLine.ReplaceAllString(text, "$1{\n$2\n}")
@@ -286,6 +286,7 @@ switch.serial: dash parent quote shell space
 target.subsystem.serial: dash parent quote shell space
 target.subsystem: dash parent shell space
 validation.metric.unit: dash parent quote shell space
+vcenter.cluster: space
 vm.path: space
 weft.name: dash
 `
