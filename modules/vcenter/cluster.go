@@ -287,7 +287,7 @@ func (c *client) findCluster(ctx context.Context, at string) (*cluster, error) {
 		return nil, err
 	}
 	if k := r.clusters[at]; k != nil {
-		return k, nil
+		return k, c.readVSAN(ctx, k)
 	}
 	return nil, fmt.Errorf("vCenter has no cluster %s", at)
 }

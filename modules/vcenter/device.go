@@ -68,7 +68,7 @@ func (d *Device) Open(ctx context.Context) (plan.Identity, error) {
 		return plan.Identity{}, fmt.Errorf("another vCenter answers: its instance UUID is %s, before it was %s", about.InstanceUuid, d.uuid)
 	}
 	d.uuid = about.InstanceUuid
-	have, err := d.client.read(ctx, d.paths...)
+	have, err := d.client.survey(ctx, d.paths...)
 	if err != nil {
 		return plan.Identity{}, fmt.Errorf("read %s: %s", d.login.Host, said(err))
 	}
@@ -80,7 +80,7 @@ func (d *Device) Open(ctx context.Context) (plan.Identity, error) {
 // Read implements plan.Device.
 func (d *Device) Read(ctx context.Context, rs []plan.Resource) ([]plan.State, error) {
 	if !d.fresh {
-		have, err := d.client.read(ctx, d.paths...)
+		have, err := d.client.survey(ctx, d.paths...)
 		if err != nil {
 			return nil, fmt.Errorf("read %s: %s", d.login.Host, said(err))
 		}

@@ -133,7 +133,8 @@ func (c *client) read(ctx context.Context, paths ...string) (*reading, error) {
 	if r.vms, err = c.readVMs(ctx, vms, folders, key, paths); err != nil {
 		return nil, err
 	}
-	return r, c.readClusters(ctx, clusters, folders, key, paths, r)
+	r.listClusters(clusters, folders, key, paths)
+	return r, nil
 }
 
 // markKey is the key of weft's custom attribute; -1: there is none yet.

@@ -142,8 +142,8 @@ type vsanHealth struct {
 	} `xml:"hclInfo"`
 }
 
-// readClusters reads those at some paths, and those with a mark.
-func (c *client) readClusters(ctx context.Context, all []mo.ClusterComputeResource, folders []mo.ManagedEntity, key int32, paths []string, r *reading) error {
+// listClusters notes those at some paths, and those with a mark, without their vSAN.
+func (r *reading) listClusters(all []mo.ClusterComputeResource, folders []mo.ManagedEntity, key int32, paths []string) {
 	r.clusters = map[string]*cluster{}
 	for _, m := range all {
 		k := &cluster{ref: m.Self, path: pathOf(m.ManagedEntity, folders), note: readNote(noteIn(m.CustomValue, key))}
@@ -158,12 +158,23 @@ func (c *client) readClusters(ctx context.Context, all []mo.ClusterComputeResour
 			}
 		}
 		slices.SortFunc(k.hosts, func(a, b vsanHost) int { return strings.Compare(a.name, b.name) })
-		if err := c.readVSAN(ctx, k); err != nil {
-			return fmt.Errorf("vSAN of %s: %w", k.path, err)
-		}
 		r.clusters[k.path] = k
 	}
-	return nil
+}
+
+// survey reads, and asks the clusters among it about their vSAN, for which others need not
+// wait.
+func (c *client) survey(ctx context.Context, paths ...string) (*reading, error) {
+	r, err := c.read(ctx, paths...)
+	if err != nil {
+		return nil, err
+	}
+	for _, at := range sorted(r.clusters) {
+		if err := c.readVSAN(ctx, r.clusters[at]); err != nil {
+			return nil, fmt.Errorf("vSAN of %s: %w", at, err)
+		}
+	}
+	return r, nil
 }
 
 // errNoAnswer is of a body that holds neither what was asked for nor a fault.
