@@ -2,11 +2,14 @@ package language
 
 import (
 	"maps"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"weft/inventory"
 	"weft/modules"
 
 	"github.com/hashicorp/hcl/v2"
@@ -45,14 +48,8 @@ func benign() map[string]string {
 		"dvswitch.path": "dc1/network/weft-rdma", "dvswitch.portgroup": "storage",
 		"vcenter.cluster": "dc1/host/c1", "vm.path": "dc1/vm/hpc1", "vm.pvrdma": "eth1",
 		"server.file": "/etc/motd", "server.file.content": "managed", "server.file.mode": "0644",
-		"server.sysctl": "net.core.rmem_max", "server.sysctl.value": "1 2",
 		"server.kernel_module": "nvmet", "server.kernel_module.options": "1",
 		"server.package": "lvm2", "server.package.version": "1.0", "server.service": "ssh",
-		"server.advanced_option": "/Net/TcpipHeapMax", "server.advanced_option.value": "1024",
-		"server.windows_feature":  "Data-Center-Bridging",
-		"server.firewall_ruleset": "sshServer", "server.firewall_ruleset.enabled": "true",
-		"server.pause_parameters": "0000:41:00.0", "server.pause_parameters.rx": "true", "server.pause_parameters.tx": "true",
-		"server.module_parameters": "nmlx5_core", "server.module_parameters.set": "pfctx=0x08",
 		"server.command": "once", "server.command.creates": "/var/once", "server.command.run": "touch",
 		"server.command.unless": "true", "server.command.undo": "rm",
 		"store.url": "tls://hub.example.net:4222", "store.creds": "hub.creds", "store.path": "/srv/runs",
@@ -86,23 +83,30 @@ func open() map[string]string {
 
 // TestAlphabets sets every text of the language to what means something to
 // others, behind a good value where that is not about the first character, and
-// shows what is taken. Nothing that reaches a device takes control characters.
+// shows what is taken; words of kinds take what their forms say. Nothing that reaches a device takes control characters.
 func TestAlphabets(t *testing.T) {
 	var table []string
+	good, forms, ofKinds := kindsOwn(t)
+	maps.Copy(good, benign())
+	all := full(t, ofKinds)
 	walkTexts(func(path string, s *schema, name string) {
-		good := goodValue(path, s, name)
+		good := goodValue(good, path, s, name)
 		if good == "" {
 			t.Errorf("%s: no good value of it is known to this test", path)
 			return
 		}
-		known := errorsWith(t, path, name, good)
+		known := errorsWith(t, all, path, s, name, good)
 		var taken []string
 		for _, what := range slices.Sorted(maps.Keys(hostile())) {
 			text := hostile()[what]
 			if what != "dash" && what != "parent" {
 				text = good + text
 			}
-			if slices.ContainsFunc(errorsWith(t, path, name, text), func(e string) bool { return !slices.Contains(known, e) }) {
+			refused := slices.ContainsFunc(errorsWith(t, all, path, s, name, text), func(e string) bool { return !slices.Contains(known, e) })
+			if form := forms[path]; form != nil && form.MatchString(text) == refused {
+				t.Errorf("%s: %q is taken %t, where its kind takes %v", path, text, !refused, form)
+			}
+			if refused {
 				continue
 			}
 			taken = append(taken, what)
@@ -110,7 +114,7 @@ func TestAlphabets(t *testing.T) {
 				t.Errorf("%s takes %s", path, what)
 			}
 		}
-		if taken != nil {
+		if taken != nil && forms[path] == nil {
 			table = append(table, path+": "+strings.Join(taken, " "))
 		}
 	})
@@ -151,8 +155,8 @@ func walkTexts(do func(path string, s *schema, name string)) {
 }
 
 // goodValue is a value that the attribute, or the label, takes.
-func goodValue(path string, s *schema, name string) string {
-	good, ok := benign()[path]
+func goodValue(values map[string]string, path string, s *schema, name string) string {
+	good, ok := values[path]
 	switch {
 	case ok || name == "":
 		return good
@@ -162,21 +166,68 @@ func goodValue(path string, s *schema, name string) string {
 	return ""
 }
 
+// kindsOwn are the words of the blocks that kinds declare for themselves: a good value of
+// each, which is the one of the kind's page, its form, and all of the blocks.
+func kindsOwn(t *testing.T) (values map[string]string, forms map[string]*regexp.Regexp, text string) {
+	values, forms = map[string]string{}, map[string]*regexp.Regexp{}
+	form := func(path string, f inventory.Form) { forms[path] = regexp.MustCompile(`^(?:` + f.Pattern + `)$`) }
+	for _, kind := range modules.Blocks() {
+		path := "server." + kind.Name
+		block := onItsPage(t, kind.Name)
+		text += string(block.BuildTokens(nil).Bytes())
+		values[path] = block.Labels()[0]
+		form(path, kind.Named)
+		for _, a := range kind.Attributes {
+			form(path+"."+a.Name, a.Form)
+			if set := block.Body().GetAttribute(a.Name); set != nil {
+				values[path+"."+a.Name] = strings.Trim(string(set.Expr().BuildTokens(nil).Bytes()), ` "`)
+			}
+		}
+	}
+	return values, forms, text
+}
+
+// onItsPage is the first block of a kind in the example of its page.
+func onItsPage(t *testing.T, kind string) *hclwrite.Block {
+	var pages []string
+	for _, where := range []string{"*", "*/*"} {
+		found, err := filepath.Glob("../../modules/" + where + "/" + kind + ".md")
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages = append(pages, found...)
+	}
+	if len(pages) != 1 {
+		t.Fatalf("the pages of %s are %q", kind, pages)
+	}
+	page, err := os.ReadFile(pages[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, example, _ := strings.Cut(string(page), "```hcl\n")
+	example, _, _ = strings.Cut(example, "```")
+	f, diags := hclwrite.ParseConfig([]byte(example), pages[0], hcl.InitialPos)
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	for _, server := range f.Body().Blocks() {
+		for _, b := range server.Body().Blocks() {
+			if b.Type() == kind {
+				return b
+			}
+		}
+	}
+	t.Fatalf("the example of %s has no block %s", pages[0], kind)
+	return nil
+}
+
 // full is base with a block of every type and what is left out there.
-func full(t *testing.T) string {
+func full(t *testing.T, ofKinds string) string {
 	text := edited(t, `  file "/etc/motd" { content = "managed" }`, `  file "/etc/motd" { content = "managed" }
-  sysctl "net.core.rmem_max" { value = "1" }
+`+ofKinds+`
   kernel_module "nvmet" {}
   package "lvm2" {}
   service "ssh" {}
-  advanced_option "/Net/TcpipHeapMax" { value = "1024" }
-  firewall_ruleset "sshServer" { enabled = "true" }
-  pause_parameters "0000:41:00.0" {
-    rx = "true"
-    tx = "true"
-  }
-  module_parameters "nmlx5_core" { set = "pfctx=0x08" }
-  windows_feature "Data-Center-Bridging" {}
   smb { direct_port = 445 }
   command "once" {
     run     = ["touch", "/var/once"]
@@ -203,11 +254,11 @@ func full(t *testing.T) string {
 	return inOneLine.ReplaceAllString(text, "$1{\n$2\n}")
 }
 
-// errorsWith are the summaries of what is wrong with full when one text stands in
+// errorsWith are the summaries of what is wrong with all when one text stands in
 // place of what is written at a path.
-func errorsWith(t *testing.T, path, name, text string) []string {
+func errorsWith(t *testing.T, all, path string, s *schema, name, text string) []string {
 	t.Helper()
-	f, diags := hclwrite.ParseConfig([]byte(full(t)), "main.weft.hcl", hcl.InitialPos)
+	f, diags := hclwrite.ParseConfig([]byte(all), "main.weft.hcl", hcl.InitialPos)
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
@@ -226,7 +277,7 @@ func errorsWith(t *testing.T, path, name, text string) []string {
 	if name == "" {
 		block.SetLabels([]string{text})
 	} else {
-		setText(body, path, name, text)
+		setText(body, path, s.attrs[name].takes, name, text)
 	}
 	_, diags = loadText(string(f.Bytes()), Options{})
 	var list []string
@@ -238,15 +289,9 @@ func errorsWith(t *testing.T, path, name, text string) []string {
 	return list
 }
 
-func setText(body *hclwrite.Body, path, name, text string) {
-	s := language(modules.Blocks())
-	kinds := strings.Split(path, ".")
-	of := s[kinds[0]]
-	for _, kind := range kinds[1 : len(kinds)-1] {
-		of = of.blocks[kind].schema
-	}
+func setText(body *hclwrite.Body, path string, takes valueType, name, text string) {
 	v := cty.StringVal(text)
-	switch takes := of.attrs[name].takes; {
+	switch {
 	case path == "server.rnic.match":
 		v = cty.MapVal(map[string]cty.Value{"pci": v})
 	case takes.cty == cty.Map(cty.String):
@@ -268,7 +313,6 @@ fabric.traffic_class: dash
 output.description: ESC NUL bidi dash line newline parent quote return shell space
 pool.drives: dash quote shell
 rollout.phase: dash parent shell space
-server.advanced_option.value: dash parent quote shell space
 server.command.creates: quote shell space
 server.command.run: ESC bidi dash line newline parent quote return shell space
 server.command.undo: ESC bidi dash line newline parent quote return shell space
@@ -279,7 +323,6 @@ server.file: quote shell space
 server.kernel_module.options: dash parent shell
 server.labels: dash parent quote shell space
 server.package.version: dash parent quote shell
-server.sysctl.value: dash parent quote shell space
 store.creds: dash parent quote shell space
 store.path: dash parent quote shell space
 switch.serial: dash parent quote shell space

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"weft/inventory"
 	"weft/inventory/catalogue"
@@ -207,9 +208,9 @@ func durationOr(words ...string) valueType {
 
 // matching is a text that a pattern matches.
 func matching(name, pattern string) valueType {
-	re := regexp.MustCompile(`^(?:` + pattern + `)$`)
+	re := sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:` + pattern + `)$`) })
 	return valueType{name: name, cty: cty.String, check: func(v cty.Value) error {
-		if !re.MatchString(v.AsString()) {
+		if !re().MatchString(v.AsString()) {
 			return fmt.Errorf("%q is not %s", v.AsString(), name)
 		}
 		return nil
