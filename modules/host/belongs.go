@@ -134,7 +134,6 @@ func (b *belongs) Verify(context.Context) error { return nil }
 func (b *belongs) looks() []remote.Look           { return nil }
 func (b *belongs) parse(remote.Seen) plan.State   { return nil }
 func (b *belongs) steps(plan.State) []remote.Step { return nil } // the ledger is written by the transaction
-func (b *belongs) undo(plan.State) []remote.Step  { return nil }
 func (b *belongs) restored(_, _ plan.State) error { return nil }
 
 // A machine reads all resources of a plan as its own: who lacks a method of them is found

@@ -16,7 +16,6 @@ type Resource interface {
 	looks() []remote.Look
 	parse(remote.Seen) plan.State
 	steps(have plan.State) []remote.Step
-	undo(have plan.State) []remote.Step
 	restored(have, now plan.State) error
 }
 
@@ -33,6 +32,7 @@ type Thing interface {
 	advice(reply string) string
 	why() []string
 	beside(seen remote.Seen, looked map[string]bool) (mine, all []Object)
+	undo(have plan.State) []remote.Step
 	takeBack(have plan.State, begun []remote.Step) []remote.Step
 	lost(have, now plan.State) error
 	tries(have plan.State, c plan.Change) bool
