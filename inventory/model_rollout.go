@@ -43,6 +43,14 @@ func (l *Load) Mixes() bool {
 	return l.Pattern == "rw" || l.Pattern == "randrw" || l.Pattern == "database"
 }
 
+// Makes are the kinds of commands that it is made of.
+func (l *Load) Makes() (reads, writes, flushes bool) {
+	reads = !l.Overwrites() || l.Mixes() && l.ReadShare > 0
+	log := l.Pattern == "database"
+	writes = log || l.Overwrites() && (!l.Mixes() || l.ReadShare < 100)
+	return reads, writes, log || writes && l.FlushEach > 0
+}
+
 // A Before is a block device that is there already, by iSCSI, FC or local, and is
 // read beside what is compared.
 type Before struct {

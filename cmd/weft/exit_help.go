@@ -32,6 +32,7 @@ func exitCodes(cmd *cobra.Command) []int {
 		"worker":           carried,
 		"runs":             {exitHeld, exitWaiting},
 		"report":           {exitHeld, exitWaiting},
+		"report check":     {exitFailed},
 		"verify":           append(slices.Clone(measured), exitWaiting),
 		"verify cabling":   measured,
 		"verify failover":  {exitFailed, exitHeld, exitUnreachable, exitInconclusive, exitWaiting},

@@ -119,6 +119,59 @@ initiator "esx" {
 }
 `
 
+// killedWindows has two hosts whose changes are scripts, whose guard is a task of the
+// scheduler and whose NICs start again with each of their settings.
+const killedWindows = `weft { name = "pod" }
+connection "default" { user = "Administrator" }
+credential "switch" {
+  user     = "netops"
+  password = env("WEFT_SWITCH_PASSWORD")
+}
+fabric "storage" {
+  transport = "rocev2"
+  mode      = "lossless"
+  mtu       = 9216
+  host_mtu  = 9000
+  plane "a" { subnet = "10.70.1.0/24" }
+  traffic_class "rdma" {
+    dscp      = [26]
+    priority  = 3
+    bandwidth = 50
+    pfc       = true
+  }
+  traffic_class "default" { bandwidth = 50 }
+}
+switch "leaf" {
+  os         = "comware"
+  host       = "leaf.mgmt.example.net"
+  serial     = "210200A00000000011"
+  credential = credential.switch
+  fabric     = fabric.storage
+  plane      = "a"
+  safety { commit_confirm = "5m" }
+}
+locals { nodes = { n0 = 11, n1 = 12 } }
+server "node" {
+  for_each   = local.nodes
+  os         = "windows"
+  host       = "${each.key}.mgmt.example.net"
+  machine_id = "0123456789abcdef0123456789abcd${each.value}"
+  smb { direct_port = 5445 + tonumber(trimprefix(var.content, "c")) % 2 }
+  rnic "p0" {
+    match   = { pci = "0000:18:00.0" }
+    address = "${cidrhost("10.70.1.0/24", each.value)}/24"
+    fabric  = fabric.storage
+    vlan    = 711
+  }
+}
+link "a" {
+  for_each = local.nodes
+  from     = server.node[each.key].rnic.p0
+  to       = switch.leaf.port["Ten-GigabitEthernet1/0/${each.value}"]
+  speed    = "10G"
+}
+`
+
 const killedRollout = `rollout "pod" {
   on_failure = "rollback-all"
   phase "switch" { select = [switch.leaf, link.a, server.node["n0"]] }
@@ -146,6 +199,7 @@ func TestKilled(t *testing.T) {
 	t.Run("linux", func(t *testing.T) { killed(t, killedText) })
 	if os.Getenv("WEFT_KILLS") != "" { // make kills; TestScript/vsphere kills a few each time
 		t.Run("esxi", func(t *testing.T) { killed(t, killedESXi) })
+		t.Run("windows", func(t *testing.T) { killed(t, killedWindows) })
 	}
 }
 

@@ -25,6 +25,7 @@ import (
 
 func (a *app) reportCmd() *cobra.Command {
 	var out []string
+	var b bundling
 	cmd := &cobra.Command{
 		Use: "report [RUN]", Short: "Write what a rollout did and what was measured", Args: counted(cobra.MaximumNArgs(1)),
 		Long: `report tells the latest rollout of this directory, or the RUN of that name, and the
@@ -33,14 +34,25 @@ and after, thresholds with where they come from, and the plan. It asks no device
 
 --out FILE writes it as its name says, and may be repeated: .html is one page that
 is self-contained, .md Markdown, .xml JUnit, .json everything. Without --out it is
-Markdown on stdout. With --lab it is about what was done in the lab, and says so.`,
+Markdown on stdout. With --lab it is about what was done in the lab, and says so.
+
+--bundle FILE.tar.gz puts all that is known in one archive, for who keeps evidence: the
+report with all its faces, the plan as it was reviewed, the trail of decisions and the
+journal of what devices were told, with the sums of all. --sign KEY signs these sums.
+weft report check looks at such a file, and so do sha256sum -c SHA256SUMS and
+ssh-keygen -Y verify -n weft-report -s SHA256SUMS.sig < SHA256SUMS.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			a.begin(cmd)
 			r, err := a.tell(cmd.Context(), args)
 			if err != nil {
 				return err
 			}
-			if len(out) == 0 && !a.json {
+			if b.file != "" || b.key != "" {
+				if err := a.writeBundle(cmd.Context(), r, args, b); err != nil {
+					return err
+				}
+			}
+			if len(out) == 0 && b.file == "" && !a.json {
 				return r.Markdown(a.stdout)
 			}
 			for _, name := range out {
@@ -52,6 +64,9 @@ Markdown on stdout. With --lab it is about what was done in the lab, and says so
 		},
 	}
 	cmd.Flags().StringArrayVarP(&out, "out", "o", nil, "write to this file: .html, .md, .xml or .json; may be repeated")
+	cmd.Flags().StringVar(&b.file, "bundle", "", "write all that is known, with its sums, to this file: .tar.gz")
+	cmd.Flags().StringVar(&b.key, "sign", "", "sign the sums of the bundle with this SSH key (a file, or the public half of a key in the agent)")
+	cmd.AddCommand(a.reportCheckCmd())
 	return cmd
 }
 

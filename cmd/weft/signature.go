@@ -32,19 +32,28 @@ func sign(ctx context.Context, key, path string) error {
 	if err != nil {
 		return fmt.Errorf("--sign: %w", err)
 	}
-	signer, certificate, done, err := signingKey(ctx, key)
+	sig, err := signText(ctx, key, signedFor, text)
 	if err != nil {
-		return fmt.Errorf("--sign: %w", err)
-	}
-	defer done()
-	sig, err := sshsig.Sign(signer, certificate, signedFor, text)
-	if err != nil {
-		return fmt.Errorf("--sign %s: %w", key, err)
+		return err
 	}
 	if err := writeWhole(signatureOf(path), sig); err != nil {
 		return fmt.Errorf("--sign: %w", err)
 	}
 	return nil
+}
+
+// signText is the signature of a text in a namespace.
+func signText(ctx context.Context, key, namespace string, text []byte) ([]byte, error) {
+	signer, certificate, done, err := signingKey(ctx, key)
+	if err != nil {
+		return nil, fmt.Errorf("--sign: %w", err)
+	}
+	defer done()
+	sig, err := sshsig.Sign(signer, certificate, namespace, text)
+	if err != nil {
+		return nil, fmt.Errorf("--sign %s: %w", key, err)
+	}
+	return sig, nil
 }
 
 // signingKey opens a private key, or finds the private half of a public key or
@@ -117,13 +126,9 @@ func agentKey(ctx context.Context, public ssh.PublicKey) (_ ssh.Signer, done fun
 // signed demands that an allowed signer has signed the text of a plan
 // file. It returns who that is.
 func signed(path string, text []byte, allowed string) (string, error) {
-	list, err := os.ReadFile(allowed)
+	signers, err := allowedSigners(allowed)
 	if err != nil {
-		return "", fmt.Errorf("--require-signature: %w", err)
-	}
-	signers, err := sshsig.ReadSigners(allowed, list, time.Local)
-	if err != nil {
-		return "", hint.Wrap(fmt.Errorf("--require-signature: %w", err), "ssh-keygen(1) describes the lines under ALLOWED SIGNERS")
+		return "", err
 	}
 	refuse := func(err error) (string, error) {
 		return "", &codeError{exitStale, hint.Wrap(fmt.Errorf("%s: %w", path, err), "nothing was done; sign a plan with: weft plan --out FILE --sign KEY")}
@@ -144,6 +149,19 @@ func signed(path string, text []byte, allowed string) (string, error) {
 		return refuse(err)
 	}
 	return fmt.Sprintf("%s (%s)", who, ssh.FingerprintSHA256(key)), nil
+}
+
+// allowedSigners reads the file that --require-signature names.
+func allowedSigners(path string) (sshsig.Signers, error) {
+	list, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("--require-signature: %w", err)
+	}
+	signers, err := sshsig.ReadSigners(path, list, time.Local)
+	if err != nil {
+		return nil, hint.Wrap(fmt.Errorf("--require-signature: %w", err), "ssh-keygen(1) describes the lines under ALLOWED SIGNERS")
+	}
+	return signers, nil
 }
 
 // readVouched reads a plan file once, and demands a signature of that text

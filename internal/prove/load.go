@@ -37,7 +37,8 @@ type Load struct {
 	Reads      Operations    `json:"reads"`
 	Writes     Operations    `json:"writes"`
 	Flushes    Operations    `json:"flushes"`
-	IOPS       float64       `json:"iops"` // of reads and writes together
+	Missing    []string      `json:"missing,omitempty"` // what the load is made of and no command of has ended: reads, writes, flushes
+	IOPS       float64       `json:"iops"`              // of reads and writes together
 	BitsPerSec float64       `json:"bits_per_second"`
 	CPUPerGbit float64       `json:"cpu_us_per_gbit"` // processor time of the initiator's process, microseconds
 	Errors     int           `json:"errors"`
@@ -150,6 +151,7 @@ func (r *run) make(ctx context.Context, l loading) {
 		return
 	}
 	l.take(reply)
+	l.Missing = l.missing(l.v.Load)
 	l.Degraded, l.Instead = l.flow.degraded(l.Transport, l.Instead)
 }
 
@@ -183,6 +185,21 @@ func (l *Load) take(reply *agent.Reply) {
 	case l.Reads.Done+l.Writes.Done == 0:
 		l.Why = "not a single command ended"
 	}
+}
+
+// missing are the kinds of commands that a load is made of and has none of that ended.
+func (l *Load) missing(of *inventory.Load) (out []string) {
+	reads, writes, flushes := of.Makes()
+	for _, k := range []struct {
+		name   string
+		wanted bool
+		done   int64
+	}{{"reads", reads, l.Reads.Done}, {"writes", writes, l.Writes.Done}, {"flushes", flushes, l.Flushes.Done}} {
+		if k.wanted && k.done == 0 {
+			out = append(out, k.name)
+		}
+	}
+	return out
 }
 
 func operations(o agent.Operations) Operations {

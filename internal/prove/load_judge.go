@@ -79,7 +79,8 @@ func (l *Load) judge(m *inventory.Metric, limit boundary) []Judgement {
 	return []Judgement{j}
 }
 
-// latencies judges each kind of command that has ended.
+// latencies judges each kind of command that has ended; one that should be there and is not
+// leaves them open.
 func (l *Load) latencies(metric string, j Judgement) (out []Judgement) {
 	for _, kind := range []struct {
 		name string
@@ -94,7 +95,18 @@ func (l *Load) latencies(metric string, j Judgement) (out []Judgement) {
 		one.hold()
 		out = append(out, one)
 	}
+	for _, kind := range l.Missing {
+		one := j
+		one.Pair += ", " + kind
+		one.Verdict, one.Why = Inconclusive, l.None(kind)
+		out = append(out, one)
+	}
 	return out
+}
+
+// None says that no command of a kind has ended, and what to do.
+func (l *Load) None(kind string) string {
+	return "none of the " + kind + " that the load is made of ended within " + l.Runtime.String() + ": how long they take was not measured, a longer runtime would tell"
 }
 
 // hold holds a value against its limit.

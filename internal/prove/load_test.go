@@ -26,6 +26,7 @@ type mill struct {
 	bad   int64  // blocks that are not what was written
 	uses  map[string][]string
 	mute  string // server that does not say what it uses
+	stuck bool   // no flush ends
 }
 
 type millHost struct {
@@ -60,6 +61,9 @@ func (h *millHost) Run(_ context.Context, c remote.Cmd) (remote.Output, error) {
 	if q.Load.Work.Overwrite != "" {
 		w.Write = agent.Operations{Done: 100, IOPS: 300, BytesPerSec: 300 * 4096, Histogram: took(time.Millisecond)}
 		w.Checked, w.Bad = 1000, h.bad
+	}
+	if q.Load.Work.FlushEach > 0 && !h.stuck {
+		w.Flush = agent.Operations{Done: 3, Histogram: took(time.Millisecond)}
 	}
 	reply := agent.Reply{Format: agent.RequestFormat, Version: "v1", Load: &agent.LoadResult{Transport: "tcp", Mode: "event", Worked: w}}
 	if h.fails != "" {
@@ -148,6 +152,25 @@ func TestLoadWrites(t *testing.T) {
 	res = h.prove(t, loadModel("write", limitOf("p99", time.Second)), scratch)
 	if got := verdicts(res, "integrity"); got[Fail] != 2 || res.Verdict != Fail {
 		t.Errorf("bad blocks: %v", got)
+	}
+}
+
+// A load that flushes and has no flush that ended says nothing of how long its writes take
+// to last, and does not pass.
+func TestLoadWithoutFlushes(t *testing.T) {
+	m := loadModel("randrw", limitOf("p99", time.Second))
+	m.Validations[0].Load.FlushEach = 8
+	if res := new(mill).prove(t, m, scratch); res.Verdict != Pass || len(res.Loads[0].Missing) != 0 {
+		t.Errorf("%s: %+v", res.Verdict, res.Judgements)
+	}
+	res := (&mill{stuck: true}).prove(t, m, scratch)
+	if got := verdicts(res, "p99"); res.Verdict != Inconclusive || got[Inconclusive] != 2 || got[Pass] != 4 {
+		t.Errorf("%s, %v", res.Verdict, got)
+	}
+	if !slices.ContainsFunc(res.Judgements, func(j Judgement) bool {
+		return strings.HasSuffix(j.Pair, ", flushes") && strings.Contains(j.Why, "none of the flushes that the load is made of ended within 1s")
+	}) {
+		t.Errorf("%+v", res.Judgements)
 	}
 }
 

@@ -190,8 +190,8 @@ func markdownLoads(p *printer, list []*prove.Load) {
 		}
 	}
 	for _, l := range list {
-		if l.Checked > 0 {
-			p.line("\n%s: %d blocks of %s were read back and compared, %d of them bad", cell(l.Pair()), l.Checked, cell(l.Scratch), l.Bad)
+		for _, note := range view.LoadNotes(l) {
+			p.line("\n%s: %s", cell(l.Pair()), cell(note))
 		}
 	}
 }

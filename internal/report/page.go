@@ -73,7 +73,7 @@ func (r *Report) HTML(w io.Writer) error {
 		"rows":     func(res *prove.Result) []*prove.Row { return slices.Concat(res.Local, res.Rows) },
 		"headline": func(h Headline) string { return h.text(r.Made) },
 		"blocks":   func() int { return prove.CompareBlocks }, "bytes": view.Size, "compares": view.Compares, "claims": prove.Claims, "rate": view.Rate, "gigabits": view.Gigabits, "cost": view.Cost,
-		"load": view.LoadWords, "loadKinds": view.LoadKinds,
+		"load": view.LoadWords, "loadKinds": view.LoadKinds, "loadNotes": view.LoadNotes,
 		"series": func(i int) int { return i % series },
 	}).Parse(pageText)
 	if err != nil {

@@ -180,12 +180,21 @@ func (r *Record) Plan(ctx context.Context) (*plan.Plan, error) {
 	if r.plan != nil {
 		return r.plan, nil
 	}
+	text, err := r.PlanText(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r.plan, err = plan.ReadPlan(bytes.NewReader(text))
+	return r.plan, err
+}
+
+// PlanText is the plan that the run carries out, as it was reviewed.
+func (r *Record) PlanText(ctx context.Context) ([]byte, error) {
 	text, err := readBlob(ctx, r.store, r.Head.Plan)
 	if err != nil {
 		return nil, r.records.trouble(fmt.Errorf("the plan of run %s: %w", r.ID, err))
 	}
-	r.plan, err = plan.ReadPlan(bytes.NewReader(text))
-	return r.plan, err
+	return text, nil
 }
 
 // Hold asks the run to stop before it touches anything more, whoever is at work

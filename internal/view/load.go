@@ -43,13 +43,24 @@ func loads(w io.Writer, s Style, list []*prove.Load) {
 		for _, k := range LoadKinds(l) {
 			fmt.Fprintf(w, "%s %s %s %s %s %s\n", head, pad(k.Name, 6), padLeft(Duration(k.P50), 8), padLeft(Duration(k.P99), 8), padLeft(Duration(k.P999), 8), k.whole())
 		}
-		if l.Checked > 0 {
-			fmt.Fprintf(w, "      %d blocks of %s were read back and compared, %d of them bad\n", l.Checked, l.Scratch, l.Bad)
+		for _, note := range LoadNotes(l) {
+			fmt.Fprintln(w, "      "+note)
 		}
 	}
 	if len(list) > 0 {
 		fmt.Fprintln(w)
 	}
+}
+
+// LoadNotes say what figures do not: what is missing, and what was read back.
+func LoadNotes(l *prove.Load) (out []string) {
+	for _, kind := range l.Missing {
+		out = append(out, l.None(kind))
+	}
+	if l.Checked > 0 {
+		out = append(out, fmt.Sprintf("%d blocks of %s were read back and compared, %d of them bad", l.Checked, l.Scratch, l.Bad))
+	}
+	return out
 }
 
 // A LoadKind is what a load has of one kind of command.

@@ -16,8 +16,9 @@ const neighbourRounds = 3
 // alone and while another host, from another address, has 128 commands outstanding: with
 // weft-target, and the same with the kernel's target. Both hosts are in one guest, where
 // the busy one has what the other leaves it; what the kernel does for its packets is not
-// bounded by that, so that the kernel's target is what to compare with. It prints a table;
-// nothing is judged.
+// bounded by that, so that two things are there to compare with: the kernel's target, and
+// perftest's ping-pong, which no target answers, beside the host that keeps weft-target
+// busy. It prints a table; nothing is judged.
 func BenchmarkRDMANeighbours(b *testing.B) {
 	l := lab(b)
 	one, two := l.Guest("one.example.net"), l.Guest("two.example.net")
@@ -39,23 +40,27 @@ id = 1
 uuid = "6ba7b811-9dad-11d1-80b4-00c04fd430c9"
 block_size = 4096
 `+inMemory)
-	run(b, two, "PORT=3 TYPE=rdma ADDR="+soft.two+nvmet)
+	run(b, two, "PORT=3 TYPE=rdma ADDR="+soft.two+nvmet+"\n"+pingServer)
 	before := loadNow()
 	table := []string{
-		"| read 4 KiB, QD1 | target | p99 ms alone | p99 ms beside | times |",
+		"| 4 KiB, QD1 | target | p99 ms alone | p99 ms beside | times |",
 		"|---|---|---|---|---|",
 	}
 	for _, rw := range []string{"randread", "randwrite"} {
+		weft := neighbourTarget{"weft-target", soft.two + ":4421", "nqn.2026-11.net.example:weft", "nqn.2026-11.net.example:busy", neighbourTarget.reads}
+		ping := weft
+		ping.name, ping.p99 = "none: ib_send_lat of 4 KiB", neighbourTarget.pings
 		for _, t := range []neighbourTarget{
-			{"weft-target", soft.two + ":4421", "nqn.2026-11.net.example:weft", "nqn.2026-11.net.example:busy"},
-			{"the kernel's", soft.two + ":4420", "nqn.2026-11.net.example:lab", "nqn.2026-11.net.example:lab"},
+			weft,
+			{"the kernel's", soft.two + ":4420", "nqn.2026-11.net.example:lab", "nqn.2026-11.net.example:lab", neighbourTarget.reads},
+			ping,
 		} {
 			b.Run(rw+"/"+strings.ReplaceAll(t.name, " ", "-"), func(b *testing.B) {
 				var alone, beside []float64
 				for range neighbourRounds {
-					alone = append(alone, t.p99(b, one))
+					alone = append(alone, t.p99(t, b, one))
 					run(b, one, t.busy(rw))
-					beside = append(beside, t.p99(b, one))
+					beside = append(beside, t.p99(t, b, one))
 					run(b, one, "systemctl stop busy")
 				}
 				slices.Sort(alone)
@@ -73,10 +78,29 @@ block_size = 4096
 const busyHost = "nqn.2014-08.org.nvmexpress:uuid:22222222-2222-3333-4444-555555555555"
 
 // A neighbourTarget is one of the two, and where each of its hosts goes.
-type neighbourTarget struct{ name, at, quietNQN, busyNQN string }
+type neighbourTarget struct {
+	name, at, quietNQN, busyNQN string
+	// p99 is that of what is measured, in µs.
+	p99 func(neighbourTarget, *testing.B, *Guest) float64
+}
 
-// p99 is that of the host that is measured, in µs.
-func (t neighbourTarget) p99(b *testing.B, one *Guest) float64 {
+// pingServer answers pings, one client at a time, for as long as the guest is there.
+const pingServer = "systemd-run --quiet --property=Restart=always --property=RestartSec=100ms --property=StartLimitIntervalSec=0 --property=LimitMEMLOCK=infinity timeout 240 ib_send_lat -R -F -p 18610 -s 4096 -n 300"
+
+// pings is the p99 of what goes to the other guest without a target, half a round trip.
+func (t neighbourTarget) pings(b *testing.B, one *Guest) float64 {
+	b.Helper()
+	host, _, _ := strings.Cut(t.at, ":")
+	out := run(b, one, "for i in $(seq 1000); do ! timeout 220 ib_send_lat -R -F -p 18610 -s 4096 -n 300 "+host+" >/run/said 2>&1 || { cat /run/said; exit; }; sleep 0.3; done; cat /run/said; exit 1")
+	p99, err := column(out, 7)
+	if err != nil || p99 <= 0 {
+		b.Fatalf("%v in:\n%s", err, out)
+	}
+	return p99
+}
+
+// reads is the p99 of reads through the target.
+func (t neighbourTarget) reads(b *testing.B, one *Guest) float64 {
 	b.Helper()
 	out := run(b, one, fmt.Sprintf("/root/weft-initiator run --json --transport rdma --traddr %s --host-traddr 10.90.1.1 --nqn %s %s --connect-timeout 120s --keep-alive-tmo 60s"+
 		" --rw randread --bs 4k --ramp-time 1s --runtime 8s", t.at, t.quietNQN, hostNames))

@@ -148,8 +148,11 @@ func (j *job) settle() {
 // more reports whether another command is wanted.
 func (j *job) more(now time.Time) bool {
 	r := j.r
-	if r.stop.Load() || !r.end.IsZero() && !now.Before(r.end) {
+	if r.stop.Load() {
 		return false
+	}
+	if !r.end.IsZero() && !now.Before(r.end) {
+		return j.flushing // what was written is flushed, also where a flush takes as long as the load
 	}
 	return r.o.Count == 0 || now.Before(r.measure) || j.left > 0
 }

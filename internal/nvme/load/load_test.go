@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 	"unsafe"
 
@@ -105,6 +106,21 @@ func TestPatterns(t *testing.T) {
 			t.Errorf("%s: %d and %d places of 32", p, len(a.touched), len(b.touched))
 		}
 	}
+}
+
+// TestLastFlush: a write that the end of the load overtakes is flushed like the others, so
+// that a device that takes as long as the load does not look as if nothing was flushed.
+func TestLastFlush(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := options(load.SeqWrite)
+		o.Count, o.Depth, o.FlushEach, o.Time = 0, 1, 1, time.Second
+		d := newDisk(64<<10, 1)
+		d.lie = func(uint8, uint64, []byte) (bool, error) { time.Sleep(2 * time.Second); return false, nil }
+		r, err := load.Run(t.Context(), []load.Lane{d}, o)
+		if err != nil || r.Write.Done != 1 || r.Flush.Done != 1 {
+			t.Errorf("%v, %d writes, %d flushes", err, r.Write.Done, r.Flush.Done)
+		}
+	})
 }
 
 func TestEnds(t *testing.T) {

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/crypto/ssh"
+
+	"weft/internal/hint"
+	"weft/internal/report"
+	"weft/internal/sshsig"
+	"weft/plan"
+)
+
+// bundleSuffix is how the name of a bundle ends.
+const bundleSuffix = ".tar.gz"
+
+// eventBundle is the event of a bundle that was checked.
+const eventBundle plan.EventType = "bundle"
+
+// bundling is where a bundle is written, and who signs it.
+type bundling struct{ file, key string }
+
+// writeBundle puts a report and all that it was made of in one file.
+func (a *app) writeBundle(ctx context.Context, r *report.Report, args []string, b bundling) error {
+	name := filepath.Base(b.file)
+	switch {
+	case b.file == "":
+		return usage(hint.Wrap(errors.New("--sign: only a bundle is signed"), "weft report --bundle report.tar.gz --sign %s", b.key))
+	case !strings.HasSuffix(name, bundleSuffix) || name == bundleSuffix:
+		return usage(fmt.Errorf("--bundle %s: the name of a bundle ends in %s", b.file, bundleSuffix))
+	}
+	files, err := a.bundled(ctx, r, args)
+	if err != nil {
+		return err
+	}
+	var sign func([]byte) ([]byte, error)
+	if b.key != "" {
+		sign = func(text []byte) ([]byte, error) { return signText(ctx, b.key, report.SignedFor, text) }
+	}
+	var out bytes.Buffer
+	if err := report.Bundle(&out, strings.TrimSuffix(name, bundleSuffix), r.Made, files, sign); err != nil {
+		return err
+	}
+	path := b.file
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(a.dir, path)
+	}
+	if err := writeWhole(path, out.Bytes()); err != nil {
+		return fmt.Errorf("write the bundle: %w", err)
+	}
+	a.emit(plan.Event{Type: plan.EventHeartbeat, Message: fmt.Sprintf("wrote %s: %d files", b.file, len(files)), Data: map[string]any{"file": b.file, "bytes": out.Len(), "signed": b.key != ""}})
+	return nil
+}
+
+// bundled are the files of a bundle: the report with all its faces, and of its run the
+// plan, the trail and the journal.
+func (a *app) bundled(ctx context.Context, r *report.Report, args []string) (files []report.File, err error) {
+	for _, face := range []struct {
+		name  string
+		write func(io.Writer) error
+	}{{"report.html", r.HTML}, {"report.md", r.Markdown}, {"report.xml", r.JUnit}, {"report.json", r.JSON}} {
+		var text bytes.Buffer
+		if err := face.write(&text); err != nil {
+			return nil, err
+		}
+		files = append(files, report.File{Name: face.name, Text: text.Bytes()})
+	}
+	rec, err := a.reported(ctx, args)
+	if err != nil || rec == nil {
+		return files, err
+	}
+	text, err := rec.PlanText(ctx)
+	if err != nil {
+		return nil, err
+	}
+	files = append(files, report.File{Name: "plan.weftplan", Text: text})
+	trail, err := rec.Audit(ctx)
+	if err != nil {
+		return nil, err
+	}
+	files = append(files, report.File{Name: "audit.jsonl", Text: append(bytes.Join(trail, []byte("\n")), '\n')})
+	journal, err := rec.Journal(ctx)
+	if err != nil {
+		return nil, err
+	}
+	text, err = io.ReadAll(journal)
+	return append(files, report.File{Name: "journal.jsonl", Text: text}), err
+}
+
+func (a *app) reportCheckCmd() *cobra.Command {
+	var signers string
+	cmd := &cobra.Command{
+		Use: "check BUNDLE", Short: "Check that a bundle is as it was written, and who signed it", Args: exactly("BUNDLE"),
+		Long: `check holds each file of a BUNDLE that weft report --bundle has written against its sum,
+and the signature against the sums. It exits 3 where a file was changed, taken out or put
+in, where the signature does not hold, and, with --require-signature, where none of the
+ALLOWED_SIGNERS has signed.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			a.begin(cmd)
+			return a.checkBundle(args[0], signers)
+		},
+	}
+	cmd.Flags().StringVar(&signers, "require-signature", "", "demand a signature by one of these ALLOWED_SIGNERS, as ssh-keygen(1) describes them")
+	return cmd
+}
+
+func (a *app) checkBundle(path, allowed string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	var signers sshsig.Signers
+	if allowed != "" {
+		if signers, err = allowedSigners(allowed); err != nil {
+			return err
+		}
+	}
+	refuse := func(err error) error { return &codeError{exitFailed, fmt.Errorf("%s: %w", path, err)} }
+	c, err := report.CheckBundle(f)
+	if err != nil {
+		return refuse(err)
+	}
+	by, key := "nobody has signed it", ""
+	switch {
+	case c.Signature != nil:
+		k, err := sshsig.Verify(c.Signature, c.Sums, report.SignedFor)
+		if err != nil {
+			return refuse(fmt.Errorf("its signature does not hold: %w", err))
+		}
+		key = ssh.FingerprintSHA256(k)
+		by = "signed with the key " + key + ", which was held against no list: --require-signature names one"
+		if allowed != "" {
+			who, err := signers.Allow(k, report.SignedFor, time.Now())
+			if err != nil {
+				return refuse(err)
+			}
+			by = "signed by " + who + " (" + key + ")"
+		}
+	case allowed != "":
+		return refuse(errors.New("it is not signed"))
+	}
+	if a.json {
+		a.emit(plan.Event{Type: eventBundle, Message: path + " is whole", Data: map[string]any{"files": c.Files, "key": key, "signed": by}})
+		return nil
+	}
+	_, err = fmt.Fprintf(a.stdout, "%s is whole: %s; %s.\n", path, strings.Join(c.Files, ", "), by)
+	return err
+}
