@@ -138,6 +138,11 @@ fabric "storage" {
     priority  = 3
     bandwidth = 50
     pfc       = true
+    ecn {
+      min         = "150KB"
+      max         = "1500KB"
+      probability = 5
+    }
   }
   traffic_class "default" { bandwidth = 50 }
 }
@@ -188,6 +193,7 @@ type pod struct {
 	weft, dir, home string
 	random          *rand.Rand
 	took            map[string]time.Duration // the longest that a command has taken
+	tasks           bool                     // the guard of its hosts is a task, and what they keep is in the lab's memory
 	content         int
 }
 
@@ -208,6 +214,7 @@ func killed(t *testing.T, files string) {
 	kills, seed := fromEnv(t, "WEFT_KILLS", 6), fromEnv(t, "WEFT_SEED", int(rand.Uint32()))
 	t.Logf("WEFT_KILLS=%d WEFT_SEED=%d", kills, seed)
 	p := &pod{T: t, home: t.TempDir(), weft: weftBinary(t), dir: t.TempDir(), random: rand.New(rand.NewPCG(uint64(seed), 0)), took: map[string]time.Duration{}}
+	p.tasks = files == killedWindows
 	p.write("main.weft.hcl", files)
 	p.change()
 	p.must("lab", "up", "--detach")
@@ -269,6 +276,9 @@ func (p *pod) round(n int) {
 		p.Fatalf("%v exits %d:\n%s", args, code, said)
 	}
 	p.must("lab", "fault", "leaf.mgmt.example.net", "pass=40m") // timers and leases of the switch run out
+	if p.tasks {
+		p.must("lab", "fault", "n0.mgmt.example.net", "timers") // what was armed there fires
+	}
 }
 
 // settle goes on with what there is until everything is as declared.
@@ -301,7 +311,9 @@ func (p *pod) clean(said string) {
 	p.Helper()
 	_, text := p.run(nil, "unlock")
 	for line := range strings.Lines(text) {
-		if strings.Contains(line, "held by") || strings.Contains(line, "belongs") {
+		// A switch has no ledger to note it in: whoever changes it next takes a lease that has ended.
+		ended := strings.HasPrefix(line, "switch.leaf was held by") && strings.HasSuffix(line, "the lease has ended\n")
+		if strings.Contains(line, "held by") && !ended || strings.Contains(line, "belongs") {
 			p.Errorf("unlock: %s", line)
 		}
 	}
@@ -309,6 +321,9 @@ func (p *pod) clean(said string) {
 		p.Errorf("left: %v", marks)
 	}
 	servers := filepath.Join(p.dir, ".weft/lab/servers")
+	if p.tasks {
+		servers = p.dir // which has nothing of theirs
+	}
 	err := filepath.WalkDir(servers, func(path string, d fs.DirEntry, err error) error {
 		name := filepath.Base(path)
 		if strings.HasPrefix(name, ".weft-") || strings.HasPrefix(name, "run.json") || name == "lease" || strings.HasPrefix(name, "lease.") {

@@ -127,7 +127,7 @@ func (p *page) drawLatest() error {
 		last.Groups = append(last.Groups, g)
 	}
 	for i := range p.Curves {
-		p.Curves[i].Picture = curves(p.Curves[i].Groups, "latency of "+p.Curves[i].What)
+		p.Curves[i].Picture = curves(p.Curves[i].Groups, p.ofCurves(p.Curves[i].Groups[0].Probe, p.Curves[i].Groups[0].Size), "latency of "+p.Curves[i].What)
 	}
 	for _, g := range grids(p.Latest.Result) {
 		p.Heat = append(p.Heat, heatMap{g.Title, heat(g), worst(g)})
@@ -150,7 +150,7 @@ func (r *Report) Timelines() (moved []Timeline, quiet []string) {
 		}
 		if looks := still(r.Soak, name); looks > 0 {
 			quiet = append(quiet, fmt.Sprintf("%s (%d looks)", name, looks))
-		} else if picture := timeline(r.Soak, name, r.value(name)); picture != "" {
+		} else if picture := timeline(r.Soak, name, r.value(name), r.ofTimeline(name)); picture != "" {
 			moved = append(moved, Timeline{name, picture})
 		}
 	}

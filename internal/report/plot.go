@@ -5,6 +5,7 @@ import (
 	"html"
 	"html/template"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,7 +15,7 @@ import (
 
 // The size of a plot and of what stands around it, in its own units.
 const (
-	plotWidth, plotHeight = 720.0, 260.0
+	plotWidth, plotHeight = 920.0, 300.0
 	plotLeft, plotBottom  = 48.0, 34.0
 	plotTop, plotRight    = 10.0, 12.0
 )
@@ -44,8 +45,13 @@ func logarithmic(low, high float64) func(float64) float64 {
 	}
 }
 
-// curves draws what share of the reads was done within a time.
-func curves(groups []group, label string) template.HTML {
+// farthest is by how much a limit may be beyond what was measured and still stretch the
+// scale; one that is farther stands at the edge.
+const farthest = 100
+
+// curves draws what share of the reads was done within a time, with p50 and p99 marked, and
+// the limits.
+func curves(groups []group, limits []bound, label string) template.HTML {
 	if len(groups) == 0 {
 		return ""
 	}
@@ -54,6 +60,10 @@ func curves(groups []group, label string) template.HTML {
 		low, high = min(low, float64(g.Hist.Min())), max(high, float64(g.Hist.Max()))
 	}
 	low, high = max(low, 1), max(high, 2)
+	least, most := low/farthest, high*farthest
+	for _, b := range limits {
+		low, high = min(low, max(b.at, least, 1)), max(high, min(b.at, most))
+	}
 	scale := logarithmic(low, high)
 	x := func(v float64) float64 { return plotLeft + scale(v)*(plotWidth-plotLeft-plotRight) }
 	y := func(share float64) float64 { return plotTop + (1-share)*(plotHeight-plotTop-plotBottom) }
@@ -76,6 +86,20 @@ func curves(groups []group, label string) template.HTML {
 			fmt.Fprintf(&d, "%s%.1f %.1f", map[bool]string{true: "M", false: "L"}[n == 0], x(float64(g.Hist.Quantile(q))), y(q))
 		}
 		c.add(`<path class="curve s%d" d="%s"><title>%s</title></path>`, i%series, d.String(), html.EscapeString(g.Name))
+	}
+	for i, g := range groups {
+		for _, q := range []float64{0.5, 0.99} {
+			at := g.Hist.Quantile(q)
+			c.add(`<circle class="mark s%d" cx="%.1f" cy="%.1f" r="3"><title>%s</title></circle>`, i%series, x(float64(at)), y(q), html.EscapeString(fmt.Sprintf("%s: p%.0f %s", g.Name, q*100, view.Duration(at))))
+		}
+	}
+	for i, b := range limits {
+		c.add(`<path class="limit" d="M%.1f %.1fV%.1f"/>`, x(b.at), y(0), y(1))
+		anchor, at := "limit", x(b.at)+4
+		if at > plotWidth/2 {
+			anchor, at = "limit end", x(b.at)-4
+		}
+		c.text(at, y(0)-6-14*float64(i), anchor, b.name)
 	}
 	return c.picture(plotWidth, plotHeight, label)
 }
@@ -211,9 +235,13 @@ func bars(list []change) template.HTML {
 	return c.picture(width, float64(len(list))*row+4, "p99 before and after")
 }
 
-// timeline draws the worst value of a metric at every look, and where that was
-// not let through.
-func timeline(samples []prove.Look, metric string, value func(float64) string) template.HTML {
+// nearest is how many times the worst value a limit may be and still be drawn: else the
+// values were a flat line.
+const nearest = 4
+
+// timeline draws the worst value of a metric at every look, its limits where they are near,
+// and where it was not let through.
+func timeline(samples []prove.Look, metric string, value func(float64) string, limits []bound) template.HTML {
 	var at []prove.Look
 	high := 0.0
 	for _, s := range samples {
@@ -225,16 +253,34 @@ func timeline(samples []prove.Look, metric string, value func(float64) string) t
 	if len(at) < 2 {
 		return ""
 	}
+	for _, b := range limits {
+		if b.at <= nearest*high {
+			high = max(high, b.at)
+		}
+	}
 	begin, took := at[0].Time, max(at[len(at)-1].Time.Sub(at[0].Time), time.Millisecond)
-	const width, height, left = 720.0, 70.0, 10.0
+	const width, height, left, top = plotWidth, 84.0, 10.0, 26.0
 	c := new(canvas)
 	c.add(`<path class="rule" d="M%.0f %.0fH%.0f"/>`, left, height-18, width-left)
+	level := func(v float64) float64 {
+		if high > 0 {
+			return height - 18 - v/high*(height-18-top)
+		}
+		return height - 18
+	}
+	for _, b := range limits {
+		if b.at <= high {
+			c.add(`<path class="limit" d="M%.0f %.1fH%.0f"/>`, left, level(b.at), width-left)
+		}
+	}
+	falls := len(limits) > 0 && !slices.ContainsFunc(limits, func(b bound) bool { return !b.least })
+	worst := at[0].Worst[metric]
 	var d strings.Builder
 	for i, s := range at {
 		x := left + float64(s.Time.Sub(begin))/float64(took)*(width-2*left)
-		y := height - 18
-		if high > 0 {
-			y -= s.Worst[metric] / high * (height - 30)
+		y := level(s.Worst[metric])
+		if v := s.Worst[metric]; v > worst != falls {
+			worst = v
 		}
 		fmt.Fprintf(&d, "%s%.1f %.1f", map[bool]string{true: "M", false: "L"}[i == 0], x, y)
 		switch verdict := of(s, metric); verdict {
@@ -245,8 +291,11 @@ func timeline(samples []prove.Look, metric string, value func(float64) string) t
 		}
 	}
 	c.add(`<path class="curve s0" d="%s"/>`, d.String())
+	if len(limits) > 0 {
+		c.text(width-left, 9, "limit end", words(limits))
+	}
 	c.text(left, height-4, "tick", at[0].Time.UTC().Format(stamp))
-	c.text(width/2, height-4, "tick middle", fmt.Sprintf("%d looks, worst %s", len(at), value(high)))
+	c.text(width/2, height-4, "tick middle", fmt.Sprintf("%d looks, worst %s", len(at), value(worst)))
 	c.text(width-left, height-4, "tick end", at[len(at)-1].Time.UTC().Format(stamp))
 	return c.picture(width, height, metric+" over time")
 }

@@ -197,12 +197,12 @@ func TestBeforeAndAfter(t *testing.T) {
 func TestTimelineMarksWhatFailed(t *testing.T) {
 	r := sample()
 	for metric, want := range map[string]int{"healthy.drops": 1, "healthy.paused": 0} {
-		if got := strings.Count(string(timeline(r.Soak, metric, r.value(metric))), "✗"); got != want {
+		if got := strings.Count(string(timeline(r.Soak, metric, r.value(metric), nil)), "✗"); got != want {
 			t.Errorf("%s has %d marks, wanted %d", metric, got, want)
 		}
 	}
 	r.Soak[3].Verdicts = nil // as kept by an earlier weft
-	if got := strings.Count(string(timeline(r.Soak, "healthy.paused", r.value("healthy.paused"))), "✗"); got != 1 {
+	if got := strings.Count(string(timeline(r.Soak, "healthy.paused", r.value("healthy.paused"), nil)), "✗"); got != 1 {
 		t.Errorf("%d marks where nobody knows what failed", got)
 	}
 }
