@@ -119,6 +119,9 @@ type Input struct {
 	// There says whether the agents of both ends are deployed: a pair without
 	// them is not measured. nil: they all are.
 	There func(from *inventory.Server, to *inventory.Target) bool
+	// Settled reports whether a rollout that is under way has left nothing to do about a
+	// device, by its HCL address. nil: none is under way.
+	Settled func(device string) bool
 	// Host logs in to a server; it is called once for each server.
 	Host func(context.Context, *inventory.Server) (remote.Host, error)
 	// Hollow says why nothing can be read from a target although it is there; "":

@@ -63,12 +63,16 @@ type peer struct {
 // smb is the port at which hosts share files.
 const smb = 445
 
-// peers are those of all hosts with a witness, each NIC to those of its plane. While a
-// rollout is under way, not all of them may be there: none is asked about.
+// settled reports whether a rollout has left nothing to do about the server of a NIC and the
+// switches of its plane: before, nobody is asked what goes over it.
+func (r *run) settled(nic *inventory.RNIC) bool {
+	return r.in.Settled == nil || r.in.Settled(nic.Server.Addr) && !slices.ContainsFunc(r.in.Model.Switches, func(sw *inventory.Switch) bool {
+		return sw.Fabric == nic.Fabric && sw.Plane == nic.Plane.Name && !r.in.Settled(sw.Addr)
+	})
+}
+
+// peers are those of all hosts with a witness, each NIC to those of its plane.
 func (r *run) peers() (list []peer) {
-	if r.in.There != nil {
-		return nil
-	}
 	for _, a := range r.in.Model.Servers {
 		if a.SMB == nil || r.witness(a) == nil {
 			continue
@@ -78,7 +82,7 @@ func (r *run) peers() (list []peer) {
 				if a == b || b.SMB == nil || nic.Plane == nil || nic.Fabric.Transport == "tcp" {
 					continue
 				}
-				if far := inPlane(b, nic.Plane); far != nil {
+				if far := inPlane(b, nic.Plane); far != nil && r.settled(nic) && r.settled(far) {
 					at := netip.AddrPortFrom(far.Address.Addr(), smb)
 					list = append(list, peer{a, Way{NIC: nic, Portal: at}, Row{Initiator: a.Addr, Target: b.Addr, Plane: nic.Plane.Name}})
 				}
@@ -95,6 +99,7 @@ func (r *run) testified(ctx context.Context) (out []Judgement) {
 		ask    Witness
 		ways   []Way
 		labels []string
+		peers  int // of the ways: the first ones
 	}
 	all, order := map[*inventory.Server]*asked{}, []*inventory.Server{}
 	add := func(s *inventory.Server, ask Witness, w Way, row *Row) {
@@ -105,6 +110,7 @@ func (r *run) testified(ctx context.Context) (out []Judgement) {
 	}
 	for _, p := range r.peers() {
 		add(p.from, r.witness(p.from), p.way, &p.row)
+		all[p.from].peers++
 	}
 	for _, i := range r.in.Model.Initiators {
 		ask := r.witness(i.Server)
@@ -136,14 +142,15 @@ func (r *run) testified(ctx context.Context) (out []Judgement) {
 	answers := make([][]Judgement, len(order))
 	asking := newQuestions()
 	for n, s := range order {
-		asking.Go(func() { answers[n] = r.hear(ctx, s, all[s].ask, all[s].ways, all[s].labels) })
+		asking.Go(func() { answers[n] = r.hear(ctx, s, all[s].ask, all[s].ways, all[s].labels, all[s].peers) })
 	}
 	asking.Wait()
 	return slices.Concat(answers...)
 }
 
-// hear is what one server says. One that says nothing has proven nothing.
-func (r *run) hear(ctx context.Context, s *inventory.Server, ask Witness, ways []Way, labels []string) (out []Judgement) {
+// hear is what one server says. One that says nothing has proven nothing. What is not known
+// of its peers, with which it may share nothing yet, does not hold a rollout up.
+func (r *run) hear(ctx context.Context, s *inventory.Server, ask Witness, ways []Way, labels []string, peers int) (out []Judgement) {
 	h, err := r.hosts.of(ctx, s)
 	var says []Testimony
 	if err == nil {
@@ -153,6 +160,9 @@ func (r *run) hear(ctx context.Context, s *inventory.Server, ask Witness, ways [
 		return []Judgement{{Validation: pathName, Metric: "connections", Pair: s.Addr, Counted: true, Verdict: Inconclusive, Why: err.Error()}}
 	}
 	for _, t := range says {
+		if t.Way < peers && t.Verdict == Inconclusive && r.in.Settled != nil {
+			continue
+		}
 		j := Judgement{Validation: pathName, Metric: t.Metric, Pair: labels[t.Way], Counted: true, Verdict: t.Verdict, Why: t.Why, Note: t.Note}
 		if t.OfNIC {
 			j.Pair = portOf(ways[t.Way].NIC)

@@ -70,11 +70,39 @@ func TestPeers(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
-	r.in.There = func(*inventory.Server, *inventory.Target) bool { return true }
-	if len(r.peers()) > 0 {
-		t.Error("peers are asked about while a rollout is under way")
+	// While a rollout is under way: those that it has left nothing to do about, over planes
+	// of which that holds, too.
+	for _, p := range planes {
+		m.Switches = append(m.Switches, &inventory.Switch{Block: inventory.Block{Addr: "switch." + p.Name}, Fabric: fabric, Plane: p.Name})
 	}
-	r.in.There, r.in.Witness = nil, nil
+	for _, test := range []struct {
+		left string
+		want []string
+	}{{"", want}, {"switch.b", []string{want[0], want[2]}}, {"server.win2", nil}, {"server.linux", want}} {
+		r.in.Settled = func(device string) bool { return device != test.left }
+		var got []string
+		for _, p := range r.peers() {
+			got = append(got, p.row.Pair()+" "+p.way.Portal.String())
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%s is left: %q", test.left, got)
+		}
+	}
+	// What they do not know yet holds no rollout up, what does not hold does.
+	r.hosts.dial = func(context.Context, *inventory.Server) (remote.Host, error) { return nil, nil }
+	r.in.Witness = func(*inventory.Server) Witness {
+		return func(context.Context, remote.Host, []Way) ([]Testimony, error) {
+			return []Testimony{{Metric: "smb_direct", Verdict: Inconclusive, Why: "no session"}, {Metric: "rdma", Verdict: Fail, Why: "off"}}, nil
+		}
+	}
+	if got := r.testified(t.Context()); len(got) != 2 || got[0].Verdict != Fail || got[1].Verdict != Fail {
+		t.Errorf("%+v", got)
+	}
+	r.in.Settled = nil
+	if got := r.testified(t.Context()); len(got) != 4 {
+		t.Errorf("without a rollout: %+v", got)
+	}
+	r.in.Witness = nil
 	if len(r.peers()) > 0 {
 		t.Error("hosts without a witness are asked")
 	}

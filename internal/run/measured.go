@@ -49,7 +49,7 @@ func (s *staged) looked(ctx context.Context, phase *rollout.PhaseRun, validation
 	}
 	done := s.run.Done()
 	left := s.left(done)
-	in := prove.Input{Names: validations, There: left.there, Ready: left.ready, Baseline: base, Classes: true, Since: since}
+	in := prove.Input{Names: validations, There: left.there, Settled: left.settled, Ready: left.ready, Baseline: base, Classes: true, Since: since}
 	res, err := s.env.measure(ctx, s.site, in)
 	if err != nil || phase == nil {
 		return res, since, err
@@ -81,6 +81,9 @@ func (s *staged) left(done map[plan.ID]bool) remainder {
 	}
 	return of
 }
+
+// settled reports whether the run has left nothing to do about a device.
+func (left remainder) settled(device string) bool { return len(left[device]) == 0 }
 
 // ready reports whether the run has left nothing to do about a port of a switch
 // or a NIC of a server.
