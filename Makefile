@@ -14,7 +14,7 @@ EXAMPLES := $(wildcard examples/*/*.weft.hcl examples/*/*.weftvars)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 
-.PHONY: help build labvcenter demo test fresh race kills lab nightly image bench labbench fuzz lint cross deps labdeps clean
+.PHONY: help build labvcenter demo test fresh race kills lab nightly image bench peerbench labbench fuzz lint cross deps labdeps clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -120,8 +120,11 @@ cross: ## weft for the laptops people have
 	GOOS=windows GOARCH=amd64 $(GO) build -o /dev/null ./cmd/weft
 
 bench: ## benchmarks; last, as tables, both agents against a ping-pong, and a host beside a busy one
-	$(GO) test -run '^$$' -bench . -skip '^Benchmark(Agents|Neighbours)$$' -benchmem -timeout 60m ./...
+	$(GO) test -run '^$$' -bench . -skip '^Benchmark(Agents|Neighbours|Peer)$$' -benchmem -timeout 60m ./...
 	$(GO) test -run '^$$' -bench '^Benchmark(Agents|Neighbours)$$' -timeout 60m ./cmd/weft-initiator
+
+peerbench: ## both agents beside an SPDK that was built on this machine: SPDK=DIR
+	SPDK='$(abspath $(SPDK))' $(GO) test -run '^$$' -bench '^BenchmarkPeer$$' -timeout 120m -v ./cmd/weft-initiator
 
 labbench: build ## weft's RDMA beside the kernel's and perftest, and a host beside a busy one, in guests, as tables
 	WEFT_LAB=1 $(GO) test -run '^$$' -bench '^BenchmarkRDMA(Neighbours)?$$' -timeout 120m -v ./internal/lab/guest

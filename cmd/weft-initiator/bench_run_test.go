@@ -61,7 +61,7 @@ func agentRun(b *testing.B, own, bin string, row benchRow) (r report, used float
 	args := append([]string{
 		"--map", "10.40.1.11:4420=" + p.port, "run", "--json", "--traddr", "10.40.1.11:4420", "--hostnqn", "nqn.2026-11.net.example:bench:h1",
 		"--nqn", "nqn.2026-11.net.example:bench:st1", "--runtime", benchTime, "--ramp-time", benchRamp, "--iodepth", fmt.Sprint(row.depth),
-		"--i-will-overwrite", "nqn.2026-11.net.example:bench:st1/1",
+		"--i-will-overwrite", "nqn.2026-11.net.example:bench:st1/1", "--shared-memory", // as the ping-pong's
 	}, row.args...)
 	if !row.event {
 		args = append(args, "--poll", "--poll-cpus", "1")

@@ -60,6 +60,7 @@ type reportLatency struct {
 type reportWeft struct {
 	Mode        string       `json:"mode"`      // "event" or "poll"
 	Transport   string       `json:"transport"` // "tcp", "rdma" or "local"
+	Shared      bool         `json:"shared_memory,omitempty"`
 	Degraded    string       `json:"degraded,omitempty"`
 	TLS         string       `json:"tls,omitempty"` // the cipher suite; "": in clear
 	Device      string       `json:"device"`
@@ -138,7 +139,7 @@ func newReport(j *job, d *opened, r *load.Result) *report {
 		}},
 		Weft: reportWeft{
 			Mode: "event", Transport: "tcp", Device: j.name(), Remote: j.Portals, Local: j.host.own(),
-			CPUPerGbit: float64(r.GbitCost()) / 1e3,
+			Shared: j.shared, CPUPerGbit: float64(r.GbitCost()) / 1e3,
 		},
 	}
 	if j.poll {
@@ -163,6 +164,9 @@ func (r *report) print(out io.Writer) error {
 	job := &r.Jobs[0]
 	w := &lines{out: out}
 	w.line("%s %s, %s bytes, depth %s, %s jobs on %s (%s, %s)", job.Name, job.Options["rw"], job.Options["bs"], job.Options["iodepth"], job.Options["numjobs"], r.Weft.Device, r.Weft.Transport, r.Weft.Mode)
+	if r.Weft.Shared {
+		w.line("its commands share memory, which stays in the processor's cache")
+	}
 	if r.Weft.Degraded != "" {
 		w.line("DEGRADED: %s", r.Weft.Degraded)
 	}

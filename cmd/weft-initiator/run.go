@@ -28,6 +28,7 @@ type job struct {
 	seed      uint64
 	overwrite string
 	json      bool
+	shared    bool
 	verify    bool
 	careful   bool // only where everything is blank or of a load
 	power     bool // the target may lose what was not flushed
@@ -74,6 +75,8 @@ processor busy for each job.`,
 	f.IntVar(&j.mix, "rwmixread", 50, "percent of reads in a mixed load")
 	f.DurationVar(&j.Runtime, "runtime", 10*time.Second, "how long to measure")
 	f.DurationVar(&j.Ramp, "ramp-time", time.Second, "how long to run before that")
+	f.BoolVar(&j.shared, "shared-memory", false, "the commands of a job share memory, which stays in the processor's cache: what the network does alone")
+	c.MarkFlagsMutuallyExclusive("path", "shared-memory") // threads fill memory at the same time there
 	c.RunE = started(func(c *cobra.Command) error { return j.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr()) })
 	return c
 }
@@ -158,7 +161,7 @@ func (j *job) report(ctx context.Context, told io.Writer) (*report, error) {
 		Pattern: load.Pattern(j.Pattern), ReadShare: j.mix, Size: int(j.Size), Depth: j.Depth,
 		Time: j.Runtime, Count: j.count, Warmup: j.Ramp, Rate: j.rate, FlushEach: j.fsync,
 		Span: uint64(j.span), Seed: j.seed, BlockSize: d.block, Capacity: d.capacity,
-		Verify: j.verify, Careful: j.careful, PowerLoss: j.power, Spin: j.poll, CPUs: j.cpus,
+		Verify: j.verify, Careful: j.careful, PowerLoss: j.power, Shared: j.shared, Spin: j.poll, CPUs: j.cpus,
 	}
 	result, err := j.measure(ctx, d, o)
 	if result == nil {

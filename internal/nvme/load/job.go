@@ -63,7 +63,10 @@ func newJob(r *run, lane Lane, index, jobs int) *job {
 		result: newResult(),
 		left:   r.o.Count*int64(index+1)/int64(jobs) - r.o.Count*int64(index)/int64(jobs),
 	}
-	apart := r.o.apart(lane)
+	apart := r.o.Size
+	if r.o.Shared {
+		apart = min(apart, page)
+	}
 	slab := Aligned((depth-1)*apart + r.o.Size)
 	for i := range j.slots {
 		j.slots[i].buf = slab[i*apart:][:r.o.Size:r.o.Size]
@@ -77,19 +80,6 @@ func newJob(r *run, lane Lane, index, jobs int) *job {
 		}
 	}
 	return j
-}
-
-// apart is how far from each other the buffers of two commands begin. Where
-// nobody looks at what was read, or everything is only ever sent, they overlap:
-// buffers that all fit into the processor's cache are filled and sent as fast as
-// the device goes, not as fast as this machine's memory. What is written differs
-// from command to command even so. The threads of a local device do not share
-// memory that they fill at the same time.
-func (o *Options) apart(l Lane) int {
-	if _, threads := l.(*LocalLane); threads || o.Verify || o.Pattern.mixes() {
-		return o.Size
-	}
-	return min(o.Size, page)
 }
 
 // load keeps the lane busy until the time or the count is over.

@@ -97,6 +97,12 @@ type Options struct {
 	// whenever a path is lost. Lanes must then say when (see Lossy).
 	PowerLoss bool
 
+	// Shared has the buffers of a job's commands overlap, so that all fit into the
+	// processor's cache: they are filled and sent as fast as the device goes, not as fast
+	// as this machine's memory. What is read nobody looks at then; what is written differs
+	// from command to command even so.
+	Shared bool
+
 	Spin bool // each job has a thread of its own and never sleeps
 	CPUs []int
 }
@@ -128,6 +134,8 @@ func (o Options) Validate(jobs int) error {
 		return fmt.Errorf("a database of %d jobs that flushes every %d writes, want a log, which flushes each, and pages", jobs, o.FlushEach)
 	case o.Careful && !o.Verify:
 		return errors.New("what is careful writes blocks that can be told, so it is verified")
+	case o.Shared && (o.Verify || o.Pattern.mixes()):
+		return errors.New("commands share memory where all read or all write, and nothing is verified")
 	case o.PowerLoss && (!o.Verify || o.FlushEach == 0):
 		return errors.New("only a load that is verified and has flushes can survive the loss of what was not flushed")
 	case o.Span/uint64(o.Size) < uint64(jobs*o.Depth):

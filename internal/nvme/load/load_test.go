@@ -297,9 +297,8 @@ func (k *keeper) Submit(slot int, op uint8, lba uint64, blocks int, buf []byte) 
 	return k.disk.Submit(slot, op, lba, blocks, buf)
 }
 
-// TestBuffers: memory that nobody looks at is small enough to stay in a cache,
-// and yet no two writes have the same data; where it matters what is in it
-// nobody shares it.
+// TestBuffers: nobody shares memory unless told to; then it is small enough to stay in
+// a cache, and yet no two writes have the same data.
 func TestBuffers(t *testing.T) {
 	const size, depth = 64 << 10, 8
 	for _, c := range []struct {
@@ -309,13 +308,15 @@ func TestBuffers(t *testing.T) {
 	}{
 		{load.RandRead, false, true},
 		{load.RandWrite, false, true},
+		{load.RandRead, false, false},
+		{load.RandWrite, false, false},
 		{load.SeqMix, false, false},
 		{load.RandMix, false, false},
 		{load.RandWrite, true, false},
 		{load.RandRead, true, false},
 	} {
 		o := options(c.pattern)
-		o.Size, o.Depth, o.Capacity, o.Count, o.Verify = size, depth, 4<<20, 100, c.verify
+		o.Size, o.Depth, o.Capacity, o.Count, o.Verify, o.Shared = size, depth, 4<<20, 100, c.verify, c.shared
 		k := &keeper{newDisk(4<<20, depth), map[int][]byte{}}
 		if _, err := load.Run(t.Context(), []load.Lane{k}, o); err != nil {
 			t.Fatal(err)
