@@ -14,7 +14,7 @@
   // with that: what is open, scrolled or focused.
   const replace = (old, fresh) => {
     const open = [...old.querySelectorAll("details[id]")].map((d) => [d.id, d.open]);
-    const scrolled = [...old.querySelectorAll("[tabindex]")].map((e) => e.scrollTop);
+    const scrolled = [...old.querySelectorAll("[tabindex]")].map((e) => [e.scrollLeft, e.scrollTop]);
     const active = old.contains(document.activeElement) ? [...old.querySelectorAll("a, summary, [tabindex]")].indexOf(document.activeElement) : -1;
     fresh.classList.add("fresh");
     old.replaceWith(fresh);
@@ -22,7 +22,7 @@
       const d = document.getElementById(id);
       if (d) d.open = is;
     }
-    fresh.querySelectorAll("[tabindex]").forEach((e, i) => { e.scrollTop = scrolled[i] || 0; });
+    fresh.querySelectorAll("[tabindex]").forEach((e, i) => { e.scrollTo(...(scrolled[i] || [0, 0])); });
     if (active >= 0) fresh.querySelectorAll("a, summary, [tabindex]")[active]?.focus({ preventScroll: true });
   };
 
