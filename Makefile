@@ -13,6 +13,9 @@ SOURCES  := $(shell find cmd internal plan inventory modules switches examples -
 EXAMPLES := $(wildcard examples/*/*.weft.hcl examples/*/*.weftvars)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
+# A package of npm that carries GitLab's own schema of .gitlab-ci.yml, and its SHA-256.
+CI_LOCAL := gitlab-ci-local-4.65.1
+CI_LOCAL_SUM := e6b1de5993ad55e68c59d3c1e4a35e99944f48e0712eddeab9b16abebf007f76
 
 .PHONY: help build labvcenter demo test fresh race kills lab nightly image bench peerbench labbench fuzz lint cross deps labdeps clean
 
@@ -139,14 +142,26 @@ fuzz: ## every fuzz target for FUZZTIME (1m) each
 # shells as peers; a browser that opens the report; clients that drive switches
 # (290 MB, most of it Ansible's collections). Without them tests skip, and name
 # what is missing; where WEFT_REQUIRE demands it they fail: clients, openssh, openssl,
-# chromium and opensm, as .ci/run does.
+# chromium, opensm and gitlab, as .ci/run does.
 DEBS := gcc libc6-dev openssh-server sudo openssh-client openssl curl jq busybox-static dash chromium \
         python3-netmiko python3-paramiko ansible
+# npm brings GitLab's schema of its pipelines.
+DEBS += $(if $(shell command -v npm 2>/dev/null),,npm)
 # A subnet manager and a subnet for it (2 MB); not where there may be a real one,
 # which it would start to manage.
 DEBS += $(if $(wildcard /sys/class/infiniband),,ibsim-utils opensm infiniband-diags)
 deps:
 	$(call install,$(DEBS),not root on Debian: tests that need gcc (race detector) or sshd (real OpenSSH as a peer) say so)
+	@command -v npm >/dev/null && $(MAKE) -s bin/gitlab-ci.schema.json || echo "npm did not bring GitLab's schema: the test that needs it says so"
+
+# The package is not installed: what is taken from it is one object.
+bin/gitlab-ci.schema.json:
+	@mkdir -p bin && dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && \
+	  npm pack --silent --prefer-offline --pack-destination "$$dir" $(subst local-,local@,$(CI_LOCAL)) >/dev/null && \
+	  sum=$$({ sha256sum || shasum -a 256; } <"$$dir/$(CI_LOCAL).tgz" 2>/dev/null | cut -c 1-64) && \
+	  { test "$$sum" = $(CI_LOCAL_SUM) || { echo "$(CI_LOCAL) has the SHA-256 $$sum, not $(CI_LOCAL_SUM)"; exit 1; }; } && \
+	  tar -xzf "$$dir/$(CI_LOCAL).tgz" -C "$$dir" && \
+	  node --input-type=module -e 'import { schema } from "'"$$dir"'/package/src/schema/schema.js"; console.log(JSON.stringify(schema))' >$@.new && mv $@.new $@
 
 # What guests with real kernels need on this machine.
 LABDEBS := debootstrap wget e2fsprogs qemu-system-x86 seabios openssh-client

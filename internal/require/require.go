@@ -20,6 +20,7 @@ const (
 	OpenSSH     = "openssh"     // its server and its tools
 	Chromium    = "chromium"    // a browser that opens the report and the page of runs
 	OpenSM      = "opensm"      // a subnet manager and a simulated subnet
+	GitLab      = "gitlab"      // its schema of pipelines, which make deps brings
 	OpenSSL     = "openssl"     // its s_server and s_client
 	Agents      = "agents"      // the agents inside weft, which make build puts there
 )

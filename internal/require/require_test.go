@@ -56,7 +56,7 @@ func TestCIDemandsAll(t *testing.T) {
 	}
 	_, list, _ := strings.Cut(string(text), "WEFT_REQUIRE=${WEFT_REQUIRE-")
 	list, _, _ = strings.Cut(list, "}")
-	for _, word := range []string{Transcripts, Clients, Lab, OpenSSH, Chromium, OpenSM, Agents} {
+	for _, word := range []string{Transcripts, Clients, Lab, OpenSSH, Chromium, OpenSM, OpenSSL, GitLab, Agents} {
 		if !strings.Contains(","+list+",", ","+word+",") {
 			t.Errorf(".ci/run demands %q, and not %s", list, word)
 		}
