@@ -42,6 +42,11 @@ type fileStep struct {
 	Range rangeText `json:"range"`
 }
 
+func (s fileStep) step() PlannedStep {
+	s.PlannedStep.Range = hcl.Range(s.Range)
+	return s.PlannedStep
+}
+
 type fileNote struct {
 	Note
 	Range rangeText `json:"range"`
@@ -144,7 +149,7 @@ func readPlan(r io.Reader, limit int64) (*Plan, error) {
 		return nil, err
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("read plan: something follows the plan")
+		return nil, errFollowed
 	}
 	p, err := f.plan()
 	if err != nil {
@@ -152,6 +157,11 @@ func readPlan(r io.Reader, limit int64) (*Plan, error) {
 	}
 	return p, nil
 }
+
+var (
+	errNoPlan   = errors.New("read plan: this is not a plan file")
+	errFollowed = errors.New("read plan: something follows the plan")
+)
 
 // checkFormat looks at the format number alone.
 func checkFormat(text []byte) error {
@@ -161,7 +171,7 @@ func checkFormat(text []byte) error {
 	}
 	// Only the first value: what follows it is judged elsewhere.
 	if err := json.NewDecoder(bytes.NewReader(text)).Decode(&head); err != nil || head.Format == nil {
-		return errors.New("read plan: this is not a plan file")
+		return errNoPlan
 	}
 	if *head.Format >= oldest && *head.Format <= Format {
 		return nil
@@ -179,8 +189,7 @@ func (f *file) plan() (*Plan, error) {
 	p.Inputs, p.Sources = f.Inputs, f.Sources
 	p.Steps = make([]PlannedStep, 0, len(f.Steps))
 	for _, s := range f.Steps {
-		s.PlannedStep.Range = hcl.Range(s.Range)
-		p.Steps = append(p.Steps, s.PlannedStep)
+		p.Steps = append(p.Steps, s.step())
 	}
 	for _, n := range f.Notes {
 		n.Note.Range = hcl.Range(n.Range)

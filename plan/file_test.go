@@ -100,6 +100,9 @@ func TestReadPlanRefuses(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(hint.Of(err), tt.hint) {
 				t.Errorf("error %v, hint %q; want %q, %q", err, hint.Of(err), tt.want, tt.hint)
 			}
+			if _, err = unfolded([]byte(tt.text), anyDevice); err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(hint.Of(err), tt.hint) {
+				t.Errorf("folded: error %v, hint %q; want %q, %q", err, hint.Of(err), tt.want, tt.hint)
+			}
 		})
 	}
 	if _, err := readPlan(strings.NewReader(good), int64(len(good))-1); err == nil || !strings.Contains(err.Error(), "more than") {
@@ -120,8 +123,15 @@ func FuzzReadPlan(f *testing.F) {
 	f.Add([]byte(`{"format":2,"inputs":{"a":null,"b": [ 1 ]}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		p, err := ReadPlan(bytes.NewReader(text))
+		part, refused := unfolded(text, anyDevice)
 		if err != nil {
+			if refused == nil {
+				t.Fatalf("a part is read of a plan that is refused: %v", err)
+			}
 			return
+		}
+		if whole := p.Part(func(PlannedStep) bool { return true }); refused == nil && !reflect.DeepEqual(part, whole) {
+			t.Fatalf("the part of all devices is\n%+v\nwanted\n%+v", part, whole)
 		}
 		var once, twice bytes.Buffer
 		if err := p.Write(&once); err != nil {

@@ -129,14 +129,14 @@ func (r *Records) Heads(ctx context.Context, simulated bool) ([]*Head, error) {
 }
 
 // last finds the latest run that is wanted; nil: there is none.
-func (r *Records) last(ctx context.Context, simulated bool, wanted func(*Head) bool) (*Record, error) {
+func (r *Records) last(ctx context.Context, simulated bool, wanted func(*Head) bool) (*Head, error) {
 	list, err := r.Heads(ctx, simulated)
 	if err != nil {
 		return nil, err
 	}
 	for _, h := range slices.Backward(list) {
 		if wanted(h) {
-			return r.Find(ctx, h.ID)
+			return h, nil
 		}
 	}
 	return nil, nil
@@ -154,7 +154,11 @@ func (r *Records) Unfinished(ctx context.Context, simulated bool) (*Record, erro
 
 // Latest finds the latest run of a rollout; nil: there is none.
 func (r *Records) Latest(ctx context.Context, simulated bool) (*Record, error) {
-	return r.last(ctx, simulated, func(h *Head) bool { return !h.Plain() })
+	h, err := r.last(ctx, simulated, func(h *Head) bool { return !h.Plain() })
+	if err != nil || h == nil {
+		return nil, err
+	}
+	return r.Find(ctx, h.ID)
 }
 
 // Find reads all that is kept of a run; nil: there is none of that name.

@@ -188,6 +188,15 @@ func (r *Record) Plan(ctx context.Context) (*plan.Plan, error) {
 	return r.plan, err
 }
 
+// folded reads it for who works on a part of it.
+func (r *Record) folded(ctx context.Context) (*plan.Folded, error) {
+	text, err := r.PlanText(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return plan.ReadFolded(text)
+}
+
 // PlanText is the plan that the run carries out, as it was reviewed.
 func (r *Record) PlanText(ctx context.Context) ([]byte, error) {
 	text, err := readBlob(ctx, r.store, r.Head.Plan)

@@ -77,7 +77,6 @@ func (e *Env) create(ctx context.Context, made *plan.Plan, id string, fill func(
 
 // resume opens a run again, with the files as they were when it was approved.
 func (e *Env) resume(ctx context.Context, rec *Record) (*staged, error) {
-	r := rec.Run
 	if !e.Records.Shared() {
 		if err := owned(e.Records.root()); err != nil {
 			return nil, err
@@ -91,7 +90,13 @@ func (e *Env) resume(ctx context.Context, rec *Record) (*staged, error) {
 	if err != nil {
 		return nil, err
 	}
-	spec := SpecOf(site.Model)
+	return e.restaged(rec, saved, site)
+}
+
+// restaged is a run that goes on with its plan, or a part of it, and the files that were
+// opened for it.
+func (e *Env) restaged(rec *Record, saved *plan.Plan, site *Site) (*staged, error) {
+	r, spec := rec.Run, SpecOf(site.Model)
 	if spec != nil { // a run of one phase only
 		spec.Phases = slices.DeleteFunc(spec.Phases, func(x rollout.Phase) bool { return !r.Has(x.Name) })
 	}

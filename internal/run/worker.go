@@ -84,14 +84,14 @@ func (w *Worker) say(level string, err error) {
 
 // came is what the last run of the site has come to, as an exit code would tell it.
 func (w *Worker) came(ctx context.Context) error {
-	rec, err := w.Env.Records.last(ctx, w.Env.Simulated, func(h *Head) bool { return slices.Contains(h.Sites, w.Site) })
+	h, err := w.Env.Records.last(ctx, w.Env.Simulated, func(h *Head) bool { return slices.Contains(h.Sites, w.Site) })
 	switch {
-	case err != nil || rec == nil || rec.State == rollout.Passed || rec.State == rollout.Aborted:
+	case err != nil || h == nil || h.State == rollout.Passed || h.State == rollout.Aborted:
 		return err
-	case rec.State.Underway():
-		return because(Waits, hint.Wrap(fmt.Errorf("run %s was cut off, and nobody leads it", rec.ID), "weft worker --lead, or weft rollout step %s", rec.ID))
+	case h.State.Underway():
+		return because(Waits, hint.Wrap(fmt.Errorf("run %s was cut off, and nobody leads it", h.ID), "weft worker --lead, or weft rollout step %s", h.ID))
 	}
-	return ended(nil, hint.Wrap(&rollout.Stop{State: rec.State, Why: fmt.Sprintf("run %s is %s: %s", rec.ID, rec.State, rec.Why)}, "weft rollout status %s", rec.ID))
+	return ended(nil, hint.Wrap(&rollout.Stop{State: h.State, Why: fmt.Sprintf("run %s is %s: %s", h.ID, h.State, h.Why)}, "weft rollout status %s", h.ID))
 }
 
 // turn takes one task up, if there is one. led reports whether anybody leads a run.

@@ -90,21 +90,10 @@ func (w *Worker) staged(ctx context.Context, rec *Record) (*staged, error) {
 	if s == nil {
 		w.close() // one run at a time
 		var err error
-		if s, err = w.Env.resume(ctx, rec); err != nil {
+		if s, err = w.part(ctx, rec); err != nil {
 			return nil, err
 		}
 		w.crews[rec.ID] = s
-		of := sitesOf(s.site.Model)
-		if list := s.site.policed(s.plan); list != nil {
-			return nil, fmt.Errorf("%s: %s", list[0].ID, list[0].Text)
-		}
-		s.plan = s.plan.Part(func(x plan.PlannedStep) bool { return of[x.ID.Device] == w.Site })
-		rec.plan = nil // what other sites have in it need not stay in memory
-		s.site.Model = atSite(s.site.Model, w.Site)
-		s.site.Input = s.site.Input.At(func(device string) bool { return of[device] == w.Site })
-		if f := s.site.Fleet; f != nil { // the other devices were never opened
-			f.Items, f.Devices = s.site.Input.Items, s.site.Input.Devices
-		}
 		for _, d := range s.site.Input.Devices {
 			if sw, ok := d.(plan.Saver); ok {
 				sw.SaveLater()
@@ -121,6 +110,39 @@ func (w *Worker) staged(ctx context.Context, rec *Record) (*staged, error) {
 	}
 	if m != nil {
 		s.site.Input.Mark = &m.Mark
+	}
+	return s, nil
+}
+
+// part opens the part of a run that the site has: what the plan says of other sites is
+// not even taken apart.
+func (w *Worker) part(ctx context.Context, rec *Record) (*staged, error) {
+	folded, err := rec.folded(ctx)
+	if err != nil {
+		return nil, err
+	}
+	site, err := w.Env.Open(folded.Head)
+	if err != nil {
+		return nil, err
+	}
+	of := sitesOf(site.Model)
+	here := func(device string) bool { return of[device] == w.Site }
+	own, err := folded.Part(here)
+	if err == nil {
+		if list := site.policed(own); list != nil {
+			err = fmt.Errorf("%s: %s", list[0].ID, list[0].Text)
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, site.Close())
+	}
+	s, err := w.Env.restaged(rec, own, site)
+	if err != nil {
+		return nil, err
+	}
+	site.Model, site.Input = atSite(site.Model, w.Site), site.Input.At(here)
+	if f := site.Fleet; f != nil { // the other devices were never opened
+		f.Items, f.Devices = site.Input.Items, site.Input.Devices
 	}
 	return s, nil
 }

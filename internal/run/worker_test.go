@@ -10,6 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+
 	"weft/internal/prove"
 	"weft/internal/store"
 	"weft/internal/store/dir"
@@ -290,4 +293,49 @@ func TestWorkersStoreAway(t *testing.T) {
 	if n := bytes.Count(text, []byte(`"do":"step","state":"done"`)); n != 4 || err != nil {
 		t.Errorf("the journals tell %d steps, %v:\n%s", n, err, text)
 	}
+}
+
+// constant judges by expressions that say the same of every change.
+type constant struct{ inventory.Evaluator }
+
+func (constant) Judge(x hcl.Expression, _ inventory.PolicyChange) (cty.Value, hcl.Diagnostics) {
+	return x.Value(nil)
+}
+
+// What the files of the plan forbid a worker does not do, however often it is asked.
+func TestWorkerPolicy(t *testing.T) {
+	f := sited(t, sharedAt(t, t.TempDir()))
+	ctx, end := context.WithCancel(within(t))
+	led := make(chan error, 1)
+	go func() { led <- f.lead(ctx, f.env()) }()
+	w := f.worker("dc1")
+	var asked *task
+	for asked == nil && ctx.Err() == nil {
+		var err error
+		if asked, err = w.Env.Records.task(ctx, false, "dc1"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(shortIdle)
+	}
+	open := w.Env.Open
+	w.Env.Open = func(p *plan.Plan) (*Site, error) {
+		s, err := open(p)
+		forbidding := *s.Model
+		forbidding.Policies = []*inventory.Policy{{Name: "never", Condition: hcl.StaticExpr(cty.False, hcl.Range{}), Message: hcl.StaticExpr(cty.StringVal("never"), hcl.Range{})}}
+		forbidding.Evaluator = constant{}
+		s.Model = &forbidding
+		return s, err
+	}
+	rec, err := w.Env.Records.glance(ctx, asked.Run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.crews = map[string]*staged{}
+	for range 2 {
+		if _, err := w.staged(ctx, rec); err == nil || !strings.Contains(err.Error(), `policy "never" forbids it`) {
+			t.Errorf("%v", err)
+		}
+	}
+	end()
+	<-led
 }
