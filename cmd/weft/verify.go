@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"weft/internal/prove"
 	"weft/internal/run"
@@ -80,7 +81,11 @@ everything would be measured, without asking anybody.`,
 		},
 	}
 	cmd.AddCommand(a.cablingCmd(), a.failoverCmd(), a.rebootCmd())
-	f := cmd.Flags()
+	how.flags(cmd.Flags())
+	return cmd
+}
+
+func (how *verification) flags(f *pflag.FlagSet) {
 	f.StringVar(&how.baseline, "baseline", "", "compare with this file instead of what was kept")
 	f.StringVar(&how.save, "save-baseline", "", "keep what was measured, to compare with later: where runs are kept, or in this file")
 	f.Lookup("save-baseline").NoOptDefVal = keptBaseline
@@ -88,7 +93,6 @@ everything would be measured, without asking anybody.`,
 	f.BoolVar(&how.compare, "compare", false, "also measure RDMA, TCP and the storage itself in turn at every pair, with what each costs both ends")
 	f.StringArrayVar(&how.mayWrite, "i-will-write", nil, "let loads OVERWRITE this scratch namespace (TARGET/namespace.SUBSYSTEM.ID); may be repeated")
 	f.BoolVar(&how.schedule, "schedule", false, "show what would be measured at the same time")
-	return cmd
 }
 
 // schedule shows the rounds of a measurement.
