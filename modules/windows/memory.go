@@ -43,16 +43,14 @@ func folders() string {
 }
 
 // owned is an ACL that nobody but SYSTEM and Administrators is in, with nothing inherited.
-const owned = `^O:(BA|SY)G:[^()]*D:P(AI)?(\(A;(OICI)?;FA;;;(SY|BA)\))+$`
-
-var ownedACL = pattern.New(owned)
+var owned = pattern.New(`^O:(BA|SY)G:[^()]*D:P(AI)?(\(A;(OICI)?;FA;;;(SY|BA)\))+$`)
 
 // secure has root be there, and be weft's alone: it is made with its ACL in one step, and
 // one that was there before, or is a way to somewhere else, is refused.
 var secure = `$acl = New-Object -TypeName 'Security.AccessControl.DirectorySecurity'
 $acl.SetSecurityDescriptorSddlForm('O:BAG:BAD:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)')
 $null = [IO.Directory]::CreateDirectory($root, $acl)
-if (-not ([string](Get-Acl -LiteralPath $root).Sddl -match ` + powershell.Quote(owned) + `)) { throw ('others may write ' + $root) }
+if (-not ([string](Get-Acl -LiteralPath $root).Sddl -match ` + powershell.Quote(owned.String()) + `)) { throw ('others may write ' + $root) }
 if ([string][IO.File]::GetAttributes($root) -match 'ReparsePoint') { throw ($root + ' leads elsewhere') }
 `
 
@@ -121,7 +119,7 @@ func (m memory) Parse(s remote.Seen, owner string, _ []remote.Look) (kept host.M
 	if err := answer(s, memoryLook(), &k); err != nil {
 		return kept, fmt.Errorf("read the ledgers in %s: %w", root, err)
 	}
-	if k.SDDL != "" && (k.Link || !ownedACL.MatchString(k.SDDL)) {
+	if k.SDDL != "" && (k.Link || !owned.MatchString(k.SDDL)) {
 		kept.Unable = hint.Wrap(fmt.Errorf("nothing of this host can be owned: others than SYSTEM and Administrators may write %s, or it leads elsewhere (%s)", root, k.SDDL),
 			"look who made it, then remove it: weft makes it anew")
 		return kept, nil
