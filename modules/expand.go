@@ -35,8 +35,8 @@ type Env struct {
 	System   func(name string) *switches.OS         // nil: systems.Named
 	HostOS   func(name string) *host.OS             // nil: HostOS
 
-	// Settle makes switches wait, when they are opened, until they have taken
-	// back what an apply that died left unproven.
+	// Settle makes switches wait, when they are opened, until they have
+	// reverted what an apply that died left unproven.
 	Settle bool
 	Say    func(device, text string) // what is worth knowing meanwhile; may be nil
 }
@@ -68,7 +68,7 @@ func (f *Fleet) Close() error {
 // what the model asks for and weft cannot do yet.
 func Expand(m *inventory.Model, env Env) (*Fleet, hcl.Diagnostics) {
 	x := &expansion{
-		hosts: map[string]*hostSystem{}, model: m, env: env, fleet: &Fleet{Devices: map[string]plan.Device{}},
+		hosts: map[string]*hostSystem{}, machines: map[string]*host.Machine{}, model: m, env: env, fleet: &Fleet{Devices: map[string]plan.Device{}},
 		refused: map[reason]int{}, ports: map[*inventory.RNIC]plan.ID{}, nics: map[*inventory.RNIC][]plan.ID{},
 		stands: map[*inventory.Block][]plan.ID{}, exports: map[export]plan.ID{}, paths: map[reached][]plan.ID{},
 		chap: chap{keys: map[*inventory.Secret]*nvme.Key{}, added: map[plan.ID]bool{},
@@ -117,13 +117,26 @@ type expansion struct {
 	cables map[*inventory.RNIC]*inventory.Link // nil until it is asked for, as is known
 	known  *catalogue.Catalogue                // see hardware
 
-	hosts map[string]*hostSystem // by name, as far as they were asked for
+	hosts    map[string]*hostSystem   // by name, as far as they were asked for
+	machines map[string]*host.Machine // by the address of their server
+	things   []thing                  // what they carry
 }
 
+// A thing is what a machine carries.
+type thing struct {
+	id plan.ID
+	is host.Thing
+}
+
+// thing makes an item of what a machine carries.
+func (x *expansion) thing(id plan.ID, is host.Thing, at hcl.Range, needs ...plan.ID) plan.ID {
+	is.Named(id)
+	x.things = append(x.things, thing{id, is})
+	return x.add(id, is, at, needs...)
+}
+
+// add makes an item.
 func (x *expansion) add(id plan.ID, r plan.Resource, at hcl.Range, needs ...plan.ID) plan.ID {
-	if n, ok := r.(host.Thing); ok {
-		n.Named(id)
-	}
 	x.fleet.Items = append(x.fleet.Items, plan.Item{ID: id, Resource: r, Needs: needs, Range: at})
 	return id
 }
@@ -184,14 +197,14 @@ func (x *expansion) server(s *inventory.Server) {
 		return
 	}
 	d := x.newServer(os, s)
-	x.fleet.Devices[s.Addr] = d
+	x.fleet.Devices[s.Addr], x.machines[s.Addr] = d, d
 	if x.only(os, s); os.Lacks(host.Intents) != nil {
 		x.ownPorts(os, d, s)
 		x.generic(d, s)
 		return
 	}
 	x.expect(d, s)
-	since := len(x.fleet.Items)
+	since := len(x.things)
 	id := func(kind, name string) plan.ID { return plan.ID{Device: s.Addr, Kind: kind, Name: name} }
 	for _, r := range s.RNICs {
 		if r.PCI == "" {
@@ -204,18 +217,18 @@ func (x *expansion) server(s *inventory.Server) {
 		}
 		var ready []plan.ID
 		if r.Fabric != nil {
-			ready = append(ready, x.add(id("mtu", r.Name), nic.MTUKind().Want(d, &nic.MTU{PCI: r.PCI, Bytes: r.Fabric.HostMTU, IPoIB: r.Fabric.Transport == "infiniband"}), r.Range, wired...))
+			ready = append(ready, x.thing(id("mtu", r.Name), nic.MTUKind().Want(d, &nic.MTU{PCI: r.PCI, Bytes: r.Fabric.HostMTU, IPoIB: r.Fabric.Transport == "infiniband"}), r.Range, wired...))
 		}
 		if r.Address.IsValid() {
 			want := &nic.Address{PCI: r.PCI, CIDR: r.Address, Present: true, Up: true}
-			ready = append(ready, x.add(id("address", r.Name), nic.AddressKind().Want(d, want), r.At("address"), slices.Concat(wired, ready)...))
+			ready = append(ready, x.thing(id("address", r.Name), nic.AddressKind().Want(d, want), r.At("address"), slices.Concat(wired, ready)...))
 		}
 		ready = append(ready, x.rdma(d, r, slices.Concat(wired, ready))...)
 		x.nics[r] = append(ready, x.nicQoS(d, r, wired)...)
 	}
 	x.memlock(d, s)
 	x.generic(d, s)
-	x.boot(d, s, "", x.fleet.Items[since:])
+	x.boot(d, s, "", x.things[since:])
 }
 
 // probes puts weft-initiator on every server that measures or is measured.
@@ -225,7 +238,7 @@ func (x *expansion) probes() {
 		if d, ok := x.machine(s); ok && !seen[s] {
 			seen[s] = true
 			id := plan.ID{Device: s.Addr, Kind: "agent", Name: "weft-initiator"}
-			x.add(id, nvme.AgentKind().Want(d, &nvme.Agent{Name: "weft-initiator", Bundle: x.env.Bundle}), at)
+			x.thing(id, nvme.AgentKind().Want(d, &nvme.Agent{Name: "weft-initiator", Bundle: x.env.Bundle}), at)
 		}
 	}
 	for _, i := range x.model.Initiators {

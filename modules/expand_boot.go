@@ -10,23 +10,19 @@ import (
 	"weft/plan"
 )
 
-// boot gives a server the unit that restores what its items lose.
-func (x *expansion) boot(d *host.Machine, s *inventory.Server, part string, items []plan.Item) {
+// boot gives a server the unit that restores what these things lose.
+func (x *expansion) boot(d *host.Machine, s *inventory.Server, part string, things []thing) {
 	var lines []string
 	var needs []plan.ID
-	for _, item := range items {
-		r, ok := item.Resource.(host.Thing)
-		if !ok {
-			continue
-		}
-		if l := r.Boot(); len(l) > 0 {
+	for _, t := range things {
+		if l := t.is.Boot(); len(l) > 0 {
 			lines = append(lines, l...)
-			needs = append(needs, item.ID)
+			needs = append(needs, t.id)
 		}
 	}
 	if len(lines) > 0 {
 		want := system.NewBoot(x.model.Name, part, lines, linux.AtBoot())
-		x.add(plan.ID{Device: s.Addr, Kind: "boot", Name: want.Name()}, system.BootKind().Want(d, want), s.Range, needs...)
+		x.thing(plan.ID{Device: s.Addr, Kind: "boot", Name: want.Name()}, system.BootKind().Want(d, want), s.Range, needs...)
 	}
 }
 
@@ -38,6 +34,6 @@ func (x *expansion) memlock(d *host.Machine, s *inventory.Server) {
 		if c := connection(x.model, s.Connection); c != nil {
 			user = c.User
 		}
-		x.add(plan.ID{Device: s.Addr, Kind: "memlock", Name: "rdma"}, system.MemlockKind().Want(d, system.NewMemlock(x.model.Name, user)), s.RNICs[i].Range)
+		x.thing(plan.ID{Device: s.Addr, Kind: "memlock", Name: "rdma"}, system.MemlockKind().Want(d, system.NewMemlock(x.model.Name, user)), s.RNICs[i].Range)
 	}
 }

@@ -70,7 +70,7 @@ func (x *expansion) kept(d *host.Machine, kind *host.Kind[nvme.KeyFile], file st
 	if !x.chap.added[id] {
 		x.chap.added[id] = true
 		serves := slices.ContainsFunc(x.model.Targets, func(t *inventory.Target) bool { return t.Engine == "weft" && addr(t.Server) == d.Address() })
-		x.add(id, kind.Want(d, &nvme.KeyFile{Path: file, Mode: nvme.KeyMode, Target: serves, Source: key}), b.Range)
+		x.thing(id, kind.Want(d, &nvme.KeyFile{Path: file, Mode: nvme.KeyMode, Target: serves, Source: key}), b.Range)
 	}
 	x.stand(b, id)
 	return file, []plan.ID{id}
@@ -155,7 +155,7 @@ func (x *expansion) nvmetAuth(d *host.Machine, t *inventory.Target, sub *invento
 		x.chap.added[id] = true
 		keys, needs := x.pair(d, i, t, sub.NQN, &t.Block)
 		want := &nvme.NVMeTAuth{NQN: nqn, Hash: t.Hash, DHGroup: t.DHGroup, Keys: keys}
-		x.add(id, nvme.NVMeTAuthKind().Want(d, want), i.Range, append([]plan.ID{host}, needs...)...)
+		x.thing(id, nvme.NVMeTAuthKind().Want(d, want), i.Range, append([]plan.ID{host}, needs...)...)
 	}
 	x.stand(&t.Block, id)
 	return []plan.ID{id}

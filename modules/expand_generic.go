@@ -13,7 +13,7 @@ func (x *expansion) generic(d *host.Machine, s *inventory.Server) {
 	for _, k := range x.kindsOf(d.OS()) {
 		list, _ := k.DeclaredBy(d, s)
 		for _, b := range list {
-			before = []plan.ID{x.add(plan.ID{Device: s.Addr, Kind: k.KindName(), Name: b.Name}, b.Resource, b.Range, before...)}
+			before = []plan.ID{x.thing(plan.ID{Device: s.Addr, Kind: k.KindName(), Name: b.Name}, b.Resource, b.Range, before...)}
 		}
 	}
 }

@@ -69,8 +69,8 @@ func (x *expansion) kindsOf(os *host.OS) []host.AnyKind { return x.hosts[os.Name
 // machine is the device of a server of which fabrics and storage ask something; false:
 // there is none.
 func (x *expansion) machine(s *inventory.Server) (*host.Machine, bool) {
-	d, ok := x.fleet.Devices[addr(s)].(*host.Machine)
-	return d, ok && d.OS().Lacks(host.Intents) == nil
+	d := x.machines[addr(s)]
+	return d, d != nil && d.OS().Lacks(host.Intents) == nil
 }
 
 // only refuses what a server's blocks ask for and its system has no kind for.

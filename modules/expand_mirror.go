@@ -70,7 +70,7 @@ func (x *expansion) mirror(d *host.Machine, i *inventory.Initiator, v *inventory
 		}
 	}
 	if len(want.Halves) == 2 {
-		id := x.add(plan.ID{Device: d.Address(), Kind: "mirror", Name: instance(v.Origin(), i.Server.Origin())}, storage.MirrorKind().Want(d, want), v.At("mirror"), needs...)
+		id := x.thing(plan.ID{Device: d.Address(), Kind: "mirror", Name: instance(v.Origin(), i.Server.Origin())}, storage.MirrorKind().Want(d, want), v.At("mirror"), needs...)
 		x.stand(&i.Block, id)
 	}
 }

@@ -13,7 +13,7 @@ import (
 func (x *expansion) nicQoS(d *host.Machine, r *inventory.RNIC, wired []plan.ID) (ids []plan.ID) {
 	for _, k := range x.kindsOf(d.OS()) {
 		if want := k.OnPort(d, r); want != nil {
-			ids = append(ids, x.add(plan.ID{Device: d.Address(), Kind: k.KindName(), Name: r.Name}, want, r.Range, slices.Concat(wired, ids)...))
+			ids = append(ids, x.thing(plan.ID{Device: d.Address(), Kind: k.KindName(), Name: r.Name}, want, r.Range, slices.Concat(wired, ids)...))
 		}
 	}
 	return ids

@@ -35,7 +35,7 @@ func (x *expansion) ownPorts(os *host.OS, d *host.Machine, s *inventory.Server) 
 			needs = append(needs, port)
 		}
 		for _, w := range list {
-			id := x.add(plan.ID{Device: s.Addr, Kind: w.Kind, Name: w.Name}, w.Resource, r.Range, needs...)
+			id := x.thing(plan.ID{Device: s.Addr, Kind: w.Kind, Name: w.Name}, w.Resource, r.Range, needs...)
 			needs = []plan.ID{id}
 			x.nics[r] = append(x.nics[r], id)
 		}
@@ -67,8 +67,8 @@ func (x *expansion) onward(r *inventory.RNIC) *inventory.Switch {
 
 // ownConnections expands what an initiator on such a server connects to.
 func (x *expansion) ownConnections(i *inventory.Initiator) {
-	d, ok := x.fleet.Devices[addr(i.Server)].(*host.Machine)
-	if !ok || d.OS().Connect == nil || i.Engine != "kernel" {
+	d := x.machines[addr(i.Server)]
+	if d == nil || d.OS().Connect == nil || i.Engine != "kernel" {
 		return
 	}
 	for _, c := range i.Connects {
@@ -101,7 +101,7 @@ func (x *expansion) ownConnection(d *host.Machine, i *inventory.Initiator, c *in
 					needs = append(needs, id)
 				}
 			}
-			x.stand(&i.Block, x.add(plan.ID{Device: d.Address(), Kind: w.Kind, Name: name}, w.Resource, c.Range, needs...))
+			x.stand(&i.Block, x.thing(plan.ID{Device: d.Address(), Kind: w.Kind, Name: name}, w.Resource, c.Range, needs...))
 		}
 	}
 }

@@ -23,8 +23,8 @@ func (x *expansion) rdma(d *host.Machine, r *inventory.RNIC, before []plan.ID) [
 		return nil
 	}
 	var ids []plan.ID
-	add := func(kind string, want plan.Resource) {
-		ids = append(ids, x.add(plan.ID{Device: d.Address(), Kind: kind, Name: r.Name}, want, r.Range, slices.Concat(before, ids)...))
+	add := func(kind string, want host.Thing) {
+		ids = append(ids, x.thing(plan.ID{Device: d.Address(), Kind: kind, Name: r.Name}, want, r.Range, slices.Concat(before, ids)...))
 	}
 	link := nic.NewRDMALink(r.PCI, f.Transport, r.Name, r.Software)
 	for _, m := range r.Server.KernelModules {

@@ -18,7 +18,7 @@ import (
 // storage expands what servers keep, export and connect to, and the units that
 // bring it back after a restart.
 func (x *expansion) storage() {
-	since := len(x.fleet.Items)
+	since := len(x.things)
 	for _, p := range x.model.Pools {
 		x.pool(p)
 	}
@@ -31,9 +31,9 @@ func (x *expansion) storage() {
 	x.mirrors()
 	x.probes()
 	x.probeKeys()
-	of := map[string][]plan.Item{}
-	for _, item := range x.fleet.Items[since:] {
-		of[item.ID.Device] = append(of[item.ID.Device], item)
+	of := map[string][]thing{}
+	for _, t := range x.things[since:] {
+		of[t.id.Device] = append(of[t.id.Device], t)
 	}
 	for _, s := range x.model.Servers {
 		if d, ok := x.machine(s); ok {
@@ -59,7 +59,7 @@ func (x *expansion) pool(p *inventory.Pool) {
 	}
 	want := &storage.VolumeGroup{Name: storage.GroupName(x.model.Name, name), Owner: x.model.Name, Drives: p.Drives,
 		Keep: p.OnExistingData == "keep", Later: installs(p.Server, "lvm2"), Served: x.served(p)}
-	x.stand(&p.Block, x.add(plan.ID{Device: p.Server.Addr, Kind: "volume_group", Name: name}, storage.VolumeGroupKind().Want(d, want), p.At("drives"), x.packages(p.Server)...))
+	x.stand(&p.Block, x.thing(plan.ID{Device: p.Server.Addr, Kind: "volume_group", Name: name}, storage.VolumeGroupKind().Want(d, want), p.At("drives"), x.packages(p.Server)...))
 }
 
 // served says in which blocks volumes of a pool are handed on by weft-target; nil: by none.
@@ -120,7 +120,7 @@ func (x *expansion) volume(v *inventory.Volume) {
 		want.Among = x.among(half.pool)
 		want.Keep, want.Later, want.Half = half.pool.OnExistingData == "keep", installs(half.pool.Server, "lvm2"), v.Across()
 		id := plan.ID{Device: d.Address(), Kind: "volume", Name: instance(half.pool.Origin(), half.pool.Server.Origin()) + "." + half.name}
-		x.stand(&v.Block, x.add(id, storage.VolumeKind().Want(d, want), v.Range, x.stands[&half.pool.Block]...))
+		x.stand(&v.Block, x.thing(id, storage.VolumeKind().Want(d, want), v.Range, x.stands[&half.pool.Block]...))
 	}
 }
 
@@ -207,7 +207,7 @@ func (x *expansion) nvmetTargets() {
 			for _, p := range t.Portals {
 				want := nvme.NewNVMeTPort(x.model.Name, transport, p.Address, nqns)
 				id := plan.ID{Device: d.Address(), Kind: "nvmet_port", Name: want.Name()}
-				id = x.add(id, nvme.NVMeTPortKind().Want(d, want), t.Range, slices.Concat(x.nics[p.RNIC], subsystems)...)
+				id = x.thing(id, nvme.NVMeTPortKind().Want(d, want), t.Range, slices.Concat(x.nics[p.RNIC], subsystems)...)
 				x.stand(&t.Block, id)
 				x.exports[export{t, transport, p.Address}] = id
 			}
@@ -228,7 +228,7 @@ func (x *expansion) nvmetSubsystem(d *host.Machine, t *inventory.Target, sub *in
 		id := plan.ID{Device: d.Address(), Kind: "nvmet_host", Name: nqn}
 		if !hosts[id] {
 			hosts[id] = true
-			x.add(id, nvme.NVMeTHostKind().Want(d, &nvme.NVMeTHost{NQN: nqn}), sub.Range)
+			x.thing(id, nvme.NVMeTHostKind().Want(d, &nvme.NVMeTHost{NQN: nqn}), sub.Range)
 		}
 		x.stand(&t.Block, id)
 		needs = append(append(needs, id), x.nvmetAuth(d, t, sub, nqn, id)...)
@@ -244,7 +244,7 @@ func (x *expansion) nvmetSubsystem(d *host.Machine, t *inventory.Target, sub *in
 		want.Namespaces[ns.ID] = nvme.NewNVMeTNamespace(VolumePath(x.model.Name, ns.From, t.Server), ns.UUID)
 		needs = append(needs, x.rests(ns.From, t.Server)...)
 	}
-	id := x.add(plan.ID{Device: d.Address(), Kind: "nvmet_subsystem", Name: sub.NQN}, nvme.NVMeTSubsystemKind().Want(d, want), sub.Range, needs...)
+	id := x.thing(plan.ID{Device: d.Address(), Kind: "nvmet_subsystem", Name: sub.NQN}, nvme.NVMeTSubsystemKind().Want(d, want), sub.Range, needs...)
 	x.stand(&t.Block, id)
 	return id
 }

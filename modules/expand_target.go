@@ -75,7 +75,7 @@ func (x *expansion) target(d *host.Machine, s *inventory.Server, targets []*inve
 		return
 	}
 	want := &nvme.Agent{Name: "weft-target", Bundle: x.env.Bundle, Config: string(text), Unit: agent.UnitText(cfg.Owner)}
-	id := x.add(plan.ID{Device: s.Addr, Kind: "agent", Name: "weft-target"}, nvme.AgentKind().Want(d, want), targets[0].Range, needs...)
+	id := x.thing(plan.ID{Device: s.Addr, Kind: "agent", Name: "weft-target"}, nvme.AgentKind().Want(d, want), targets[0].Range, needs...)
 	for _, t := range targets {
 		x.stand(&t.Block, id)
 		for _, p := range t.Portals {

@@ -177,8 +177,8 @@ func (x *expansion) partOfFabric(f *inventory.Fabric) func(string) []plan.ID {
 
 // kindOf is the kind of a resource on a machine.
 func (x *expansion) kindOf(id plan.ID) (host.AnyKind, bool) {
-	d, ok := x.fleet.Devices[id.Device].(*host.Machine)
-	if !ok {
+	d := x.machines[id.Device]
+	if d == nil {
 		return nil, false
 	}
 	k, ok := d.Known()[id.Kind]
@@ -190,8 +190,8 @@ func (x *expansion) kindOf(id plan.ID) (host.AnyKind, bool) {
 // its own.
 func (x *expansion) partOfServer(s *inventory.Server) func(string) []plan.ID {
 	return func(path string) []plan.ID {
-		d, ok := x.fleet.Devices[s.Addr].(*host.Machine)
-		if !ok {
+		d := x.machines[s.Addr]
+		if d == nil {
 			return nil
 		}
 		for _, k := range x.kindsOf(d.OS()) {

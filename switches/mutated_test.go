@@ -139,7 +139,7 @@ func survives(t *testing.T, os *switches.OS, text string) (well bool) {
 		switches.GiveBack(have, switches.Relics{Base: &have, Left: &have}, name, false)
 	}
 	switches.Back(have, c, switches.Owner{Name: "o"}, ports)
-	have.Beside(want)
+	have.Unmanaged(want)
 	os.Neighbours.Heard(text)
 	for _, line := range os.Counters {
 		for _, port := range append(ports[:min(2, len(ports))], "Ethernet1/1") {

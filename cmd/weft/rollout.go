@@ -62,7 +62,7 @@ between the runs of a pipeline.`,
 	verb("pause [RUN]", "Hold the rollout before it touches anything more", one, a.rolloutPause)
 	resume := verb("resume [RUN]", "Go on with a rollout that is held", one, order(run.Resume, true))
 	verb("abort [RUN]", "End the rollout and leave the devices as they are", one, order(run.Abort, false))
-	back := verb("rollback [RUN]", "Take back what the rollout did, and prove it", one, order(run.Rollback, false))
+	back := verb("rollback [RUN]", "Revert what the rollout did, and prove it", one, order(run.Rollback, false))
 	back.Flags().StringVar(&phase, "phase", "", "only this phase")
 	cmd.AddCommand(a.rolloutView())
 	for _, c := range []*cobra.Command{step, promote, resume} {

@@ -19,7 +19,7 @@ func Catalogue() []*Check {
 }
 
 // opticLines are what tells of optics.
-const opticLines = "ethtool -m IF; of ports that hear somebody show interface transceiver details, display transceiver diagnosis interface"
+const opticLines = "ethtool -m IF; of ports with an LLDP neighbour show interface transceiver details, display transceiver diagnosis interface"
 
 // own is a limit that weft sets itself.
 const own = "weft's own: no document gives one"
@@ -70,7 +70,7 @@ func linkChecks() []*Check {
 			Remedy: "Move one cable to the other switch.", judge: oneSwitch},
 		{ID: "WD-LNK-13", Title: "nobody hears a NIC", Severity: Warn, Reads: "LLDP of switches", Limit: "each NIC at a switch is heard by one", Source: own,
 			Remedy: "Switch LLDP on at the port; start lldpd on the server, or the agent of the card.", Mends: []string{"port", "qos"}, judge: silent},
-		{ID: "WD-LNK-16", Title: "a port receives broken frames", Severity: Error, Twice: true, Reads: "ethtool -S IF: rx_crc_errors_phy, rx_symbol_err_phy; show interface, display interface: CRC, of ports that hear somebody", Limit: "does not grow", Source: "general knowledge",
+		{ID: "WD-LNK-16", Title: "a port receives broken frames", Severity: Error, Twice: true, Reads: "ethtool -S IF: rx_crc_errors_phy, rx_symbol_err_phy; show interface, display interface: CRC, of ports with an LLDP neighbour", Limit: "does not grow", Source: "general knowledge",
 			Remedy: "Clean or replace the cable.", judge: brokenFrames},
 		{ID: "WD-MTU-01", Title: "a switch port takes shorter frames than its NIC sends", Severity: Error, Reads: "MTU of the NIC, and of the port it is cabled to", Limit: "the port's at least the NIC's", Source: "what does not fit is dropped",
 			Remedy: "Raise the MTU of the port: mtu of the fabric block.", Mends: []string{"port", "qos"}, judge: portMTU},

@@ -75,7 +75,7 @@ func runsPFC(s *Site, r *ruling) {
 	}
 }
 
-// linked are the ports that a text ends with which hear somebody: of one without a
+// linked are the ports that a text ends with which have a neighbour: of one without a
 // link there is nothing to say.
 func (sw *Switch) linked(text string) (ports []string) {
 	for _, n := range sw.Neighbours {

@@ -49,7 +49,7 @@ func tells(what string) func(*Site, *ruling) {
 	}
 }
 
-// ports hands the ports that somebody is heard on to a judge, as they were in the earlier
+// ports hands the ports with an LLDP neighbour to a judge, as they were in the earlier
 // reading and are.
 func (s *Site) ports(r *ruling, judge func(p Place, was, now switches.PortCount)) {
 	for _, sw := range s.used() {

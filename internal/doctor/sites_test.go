@@ -199,7 +199,7 @@ func unseen(what string) func(*Site) {
 	})
 }
 
-// What ports of switches count is compared, of those that hear somebody; what is not
+// What ports of switches count is compared, of those with an LLDP neighbour; what is not
 // told twice is not known.
 func TestPortsOfSwitches(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -282,7 +282,7 @@ func TestMet(t *testing.T) {
 	}
 }
 
-// An optic of a switch is judged on a port that hears somebody, and nowhere else.
+// An optic of a switch is judged on a port with an LLDP neighbour, and nowhere else.
 func TestOpticsOfSwitches(t *testing.T) {
 	for part, want := range map[string]int{"Ethernet1/1": 1, "Ethernet1/48": 0} {
 		s := rack()

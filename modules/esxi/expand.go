@@ -7,7 +7,6 @@ import (
 
 	"weft/inventory"
 	"weft/modules/host"
-	"weft/plan"
 )
 
 // A carrier is what a service of a vmk is: its tag on hosts, and the transport of NVMe.
@@ -30,7 +29,7 @@ func portOf(d *host.Machine, r *inventory.RNIC) (list []host.Wanted, err error) 
 	if r.VLAN != 0 {
 		return nil, errors.New("vlan is of Windows: a port group of ESXi has none")
 	}
-	add := func(kind, name string, r plan.Resource) {
+	add := func(kind, name string, r host.Thing) {
 		list = append(list, host.Wanted{Kind: kind, Name: name, Resource: r})
 	}
 	if list := losslessOf(r.Fabric); list != nil {

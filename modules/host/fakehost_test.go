@@ -21,16 +21,16 @@ const boxAddr = "server.box"
 // A declared resource of the box.
 type declared struct {
 	kind, name string
-	make       func(*host.Machine) plan.Resource
+	make       func(*host.Machine) host.Thing
 	needs      []string // kind.name
 }
 
 func aNote(name, text, pass string, needs ...string) declared {
-	return declared{"note", name, func(d *host.Machine) plan.Resource { return notes().Want(d, &note{name, text, []byte(pass)}) }, needs}
+	return declared{"note", name, func(d *host.Machine) host.Thing { return notes().Want(d, &note{name, text, []byte(pass)}) }, needs}
 }
 
 func aWire(name string, speed int, needs ...string) declared {
-	return declared{"wire", name, func(d *host.Machine) plan.Resource { return wires().Want(d, &wire{name, speed}) }, needs}
+	return declared{"wire", name, func(d *host.Machine) host.Thing { return wires().Want(d, &wire{name, speed}) }, needs}
 }
 
 // site is what the tests declare, and settled what a box is then.
@@ -55,8 +55,9 @@ func (p *process) input(os *host.OS, list []declared) (in plan.Input, end func()
 		Roster: []plan.Member{{Device: boxAddr, Kind: "server", Host: "box", OS: os.Name}},
 	}
 	for _, want := range list {
-		item := plan.Item{ID: plan.ID{Device: boxAddr, Kind: want.kind, Name: want.name}, Resource: want.make(d), Blocks: []string{boxAddr}}
-		item.Resource.(host.Thing).Named(item.ID)
+		is := want.make(d)
+		item := plan.Item{ID: plan.ID{Device: boxAddr, Kind: want.kind, Name: want.name}, Resource: is, Blocks: []string{boxAddr}}
+		is.Named(item.ID)
 		for _, need := range want.needs {
 			kind, name, _ := strings.Cut(need, ".")
 			item.Needs = append(item.Needs, plan.ID{Device: boxAddr, Kind: kind, Name: name})

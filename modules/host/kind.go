@@ -94,9 +94,9 @@ type Kind[T any] struct {
 	// a command of the server that tells more.
 	Advice func(want *T, reply string) string
 	Why    func(want *T) []string
-	// Self is what a state is about, as people know it, and Beside all that its
+	// Self is what a state is about, as people know it, and All of its sort that its
 	// first look shows.
-	Self, Beside func(*T, remote.Seen) []Object
+	Self, All func(*T, remote.Seen) []Object
 
 	// First is an observed state as it was before weft ever came, where weft may
 	// have changed it for another resource.
@@ -184,7 +184,7 @@ type AnyKind interface {
 	// false: the kind does not write its own.
 	Written(plan.Entry) (label string, set []Setting, ok bool, err error)
 	// port is what a NIC's port is to have; nil: nothing.
-	OnPort(*Machine, *inventory.RNIC) plan.Resource
+	OnPort(*Machine, *inventory.RNIC) Thing
 	PartNamed(path string) (name string, ok bool)
 	OfFabric() string
 	// restore makes the resource that leads back from what an entry of a ledger
@@ -199,7 +199,7 @@ type AnyKind interface {
 type declaration struct {
 	*inventory.Block
 	Name, Also string
-	Resource   plan.Resource
+	Resource   Thing
 }
 
 func (k *Kind[T]) KindName() string { return k.Name }
@@ -234,7 +234,7 @@ func (k *Kind[T]) Written(e plan.Entry) (label string, set []Setting, ok bool, e
 	return label, set, true, err
 }
 
-func (k *Kind[T]) OnPort(dev *Machine, r *inventory.RNIC) plan.Resource {
+func (k *Kind[T]) OnPort(dev *Machine, r *inventory.RNIC) Thing {
 	if k.Port == nil {
 		return nil
 	}
@@ -254,7 +254,7 @@ func (k *Kind[T]) PartNamed(path string) (name string, ok bool) {
 func (k *Kind[T]) OfFabric() string { return k.FabricPart }
 
 // Want is a declared resource of a server.
-func (k *Kind[T]) Want(dev *Machine, want *T) plan.Resource {
+func (k *Kind[T]) Want(dev *Machine, want *T) Thing {
 	return &resource[T]{kind: k, want: want, dev: dev}
 }
 

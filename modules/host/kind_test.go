@@ -49,7 +49,7 @@ func TestKindIsOneLiteral(t *testing.T) {
 		d := &Machine{os: linux(), name: "server.st1", host: linux().Open(r), kinds: NewKindSet(append(linux().Kinds(), bannerKind()))}
 		id := plan.ID{Device: d.name, Kind: "banner", Name: "x"}
 		want := bannerKind().Want(d, &banner{"ours\n"})
-		want.(Thing).Named(id)
+		want.Named(id)
 
 		carry := func(res plan.Resource, s plan.Step) {
 			t.Helper()

@@ -54,7 +54,7 @@ type Machine struct {
 	early   remote.Seen          // what Open saw of them; good for one Read
 	seen    []observation        // by the last Read
 	sights  remote.Seen          // by the last Read, for as long as the server is not at rest
-	beside  map[string][]string  // seen by the last Read, and not weft's business
+	foreign map[string][]string  // seen by the last Read, by kind
 	mark    *serverMark          // of a run, as it stood when the server was opened or its lease taken; nil: none
 	mine    func(plan.Mark) bool // whose record this weft has
 	lease   *lease
@@ -257,7 +257,7 @@ func (d *Machine) Read(ctx context.Context, rs []plan.Resource) ([]plan.State, e
 		return nil, err
 	}
 	d.sights = all
-	d.beside = beside(rs, all, d.ledgers.foreign)
+	d.foreign = unmanaged(rs, all, d.ledgers.foreign)
 	d.forbid(rs, states)
 	d.tame(rs, states)
 	for _, k := range d.Known() {

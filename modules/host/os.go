@@ -61,7 +61,7 @@ type OS struct {
 // A Wanted is a resource that a system makes of what files ask for.
 type Wanted struct {
 	Kind, Name string
-	Resource   plan.Resource
+	Resource   Thing
 }
 
 // A Feature is something that not every host system has.

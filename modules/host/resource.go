@@ -31,9 +31,9 @@ type Thing interface {
 	nic() string
 	advice(reply string) string
 	why() []string
-	beside(seen remote.Seen, looked map[string]bool) (mine, all []Object)
+	objects(seen remote.Seen, looked map[string]bool) (mine, all []Object)
 	undo(have plan.State) []remote.Step
-	takeBack(have plan.State, begun []remote.Step) []remote.Step
+	undoBegun(have plan.State, begun []remote.Step) []remote.Step
 	lost(have, now plan.State) error
 	tries(have plan.State, c plan.Change) bool
 
@@ -232,8 +232,8 @@ func (r *resource[T]) undo(have plan.State) []remote.Step {
 	return r.kind.Steps(observed[T](have), r.want)
 }
 
-// takeBack is the way back after some steps.
-func (r *resource[T]) takeBack(have plan.State, begun []remote.Step) []remote.Step {
+// undoBegun is the way back after some steps.
+func (r *resource[T]) undoBegun(have plan.State, begun []remote.Step) []remote.Step {
 	if h := observed[T](have); h != nil && r.kind.Undo != nil {
 		return r.kind.Undo(h, r.want, begun)
 	}
@@ -303,9 +303,9 @@ func (r *resource[T]) advice(reply string) string {
 	return r.kind.Advice(r.basis(), reply)
 }
 
-// beside is what the resource is, and all that its looks show which were not
+// objects is what the resource is, and all that its looks show which were not
 // looked at yet.
-func (r *resource[T]) beside(seen remote.Seen, looked map[string]bool) (mine, all []Object) {
+func (r *resource[T]) objects(seen remote.Seen, looked map[string]bool) (mine, all []Object) {
 	if r.kind.Self == nil {
 		return nil, nil
 	}
@@ -313,7 +313,7 @@ func (r *resource[T]) beside(seen remote.Seen, looked map[string]bool) (mine, al
 		mine = append(mine, r.kind.Self(state, seen)...)
 		if look := r.kind.Looks(state)[0].String(); !looked[look] {
 			looked[look] = true
-			all = append(all, r.kind.Beside(state, seen)...)
+			all = append(all, r.kind.All(state, seen)...)
 		}
 	}
 	return mine, all

@@ -12,7 +12,7 @@ import (
 
 // Whoever was killed while it took something back left it in part as it was
 // before: that is nobody else's change, and what is left is reverted, too.
-func TestTakenBackHalfWay(t *testing.T) {
+func TestRevertedHalfWay(t *testing.T) {
 	whole := parts{Script: "script", Unit: "unit", Enabled: true}
 	former := parts{Script: "older", Unit: "unit"}
 	for _, test := range []struct {

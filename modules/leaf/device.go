@@ -164,7 +164,7 @@ func (d *Device) remembers(r plan.Resource) bool {
 }
 
 // Unmanaged implements plan.Onlooker.
-func (d *Device) Unmanaged() map[string][]string { return d.have.Beside(d.want) }
+func (d *Device) Unmanaged() map[string][]string { return d.have.Unmanaged(d.want) }
 
 // Probe implements plan.Prober: a switch without a timed revert is known before
 // anything is typed on it. While a revert runs there, whosever it is, nobody

@@ -23,7 +23,7 @@ type Health struct {
 	Without    []string             `json:"without,omitempty"` // what was not told, and why
 }
 
-// Health logs in and asks how the switch is. Ports are counted on that hear somebody
+// Health logs in and asks how the switch is. Ports are counted on that have a neighbour
 // or do PFC.
 func (d *Device) Health(ctx context.Context) (*Health, error) {
 	if err := d.connect(ctx); err != nil {

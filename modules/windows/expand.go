@@ -10,7 +10,6 @@ import (
 	naming "weft/internal/owned"
 	"weft/inventory"
 	"weft/modules/host"
-	"weft/plan"
 )
 
 // portOf makes what a NIC of a fabric is to have, each after the one before it.
@@ -25,7 +24,7 @@ func portOf(d *host.Machine, r *inventory.RNIC) (list []host.Wanted, err error) 
 	case r.Address.IsValid() && !r.Address.Addr().Is4():
 		return nil, errors.New("an address of a NIC of Windows is one of IPv4")
 	}
-	add := func(kind, name string, r plan.Resource) {
+	add := func(kind, name string, r host.Thing) {
 		list = append(list, host.Wanted{Kind: kind, Name: name, Resource: r})
 	}
 	nic := &Adapter{PCI: r.PCI, Values: map[string]string{kwJumbo: frame(r.Fabric.HostMTU)}}
@@ -50,7 +49,7 @@ func roce(d *host.Machine, r *inventory.RNIC, nic *Adapter) (list []host.Wanted,
 	if err != nil {
 		return nil, err
 	}
-	add := func(kind, name string, r plan.Resource) {
+	add := func(kind, name string, r host.Thing) {
 		list = append(list, host.Wanted{Kind: kind, Name: name, Resource: r})
 	}
 	for k, v := range map[string]string{kwPause: "0", kwTag: "3", kwRSS: "1", kwTechnology: "4", kwRDMA: "1"} {

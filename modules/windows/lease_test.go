@@ -183,7 +183,7 @@ func TestFence(t *testing.T) {
 	}
 }
 
-// The task takes back what it is armed with, the last first, and then forgets itself; it
+// The task reverts what it is armed with, the last first, and then forgets itself; it
 // is there after a restart.
 func TestGuard(t *testing.T) {
 	b := newBox(t)
@@ -238,7 +238,7 @@ func TestGuard(t *testing.T) {
 	}
 	b.Fire()
 	if installed() {
-		t.Error("it was not taken back")
+		t.Error("it was not reverted")
 	}
 	if got := armed(); len(got) != 0 {
 		t.Errorf("armed are %v", got)

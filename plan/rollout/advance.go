@@ -71,7 +71,7 @@ func Advance(ctx context.Context, e Engine, s *Spec, p *plan.Plan, r *Run, one b
 		if len(half) == 1 {
 			stop.Phase = half[0].Name
 		}
-		return a.takeBack(ctx, half, stop)
+		return a.rollBack(ctx, half, stop)
 	}
 	r.State, r.Why = Running, ""
 	for i := range s.Phases {

@@ -102,9 +102,9 @@ func (a *advance) gate(ctx context.Context, p *Phase, pr *PhaseRun) error {
 func (a *advance) failed(ctx context.Context, p *Phase, pr *PhaseRun, s *Stop) error {
 	switch a.spec.OnFailure {
 	case RollbackPhase:
-		return a.takeBack(ctx, []*PhaseRun{pr}, s)
+		return a.rollBack(ctx, []*PhaseRun{pr}, s)
 	case RollbackAll:
-		return a.takeBack(ctx, phases(a.run), s)
+		return a.rollBack(ctx, phases(a.run), s)
 	}
 	a.run.State, a.run.Why = Paused, s.Error()
 	s.State = Failed
@@ -138,7 +138,7 @@ func Rollback(ctx context.Context, e Engine, r *Run, phase string) error {
 		}
 	}
 	a := &advance{Engine: e, run: r}
-	return a.takeBack(ctx, list, &Stop{Phase: phase, Why: "it was asked for"})
+	return a.rollBack(ctx, list, &Stop{Phase: phase, Why: "it was asked for"})
 }
 
 // taken is how many steps are taken, for people.
@@ -149,8 +149,8 @@ func taken(n int) string {
 	return fmt.Sprintf("%d steps are taken", n)
 }
 
-// takeBack reverses the steps of phases and proves it.
-func (a *advance) takeBack(ctx context.Context, list []*PhaseRun, s *Stop) error {
+// rollBack reverses the steps of phases and proves it.
+func (a *advance) rollBack(ctx context.Context, list []*PhaseRun, s *Stop) error {
 	var steps []plan.PlannedStep
 	for _, pr := range list {
 		steps = append(steps, pr.touched()...)

@@ -32,7 +32,7 @@ func AddressKind() *host.Kind[Address] {
 		Name: "address", Risky: true, Part: addressPart,
 		Looks: (*Address).Looks, Parse: (*Address).Parse, Diff: (*Address).Diff, Steps: (*Address).Steps,
 		Inherit: (*Address).inherit, About: (*Address).About, Boot: (*Address).Boot, Self: (*Address).Self,
-		Beside: (*Address).Beside, First: (*Address).first, Stay: (*Address).stay,
+		All: (*Address).All, First: (*Address).first, Stay: (*Address).stay,
 	}
 }
 
@@ -172,9 +172,9 @@ func (a *Address) object(s remote.Seen, cidr netip.Prefix) host.Object {
 	return host.Object{Kind: "address", Name: name + " " + cidr.String()}
 }
 
-// Beside: the kernel gives every interface an address of
+// All: the kernel gives every interface an address of
 // the link's: those are nobody's.
-func (a *Address) Beside(s remote.Seen) (list []host.Object) {
+func (a *Address) All(s remote.Seen) (list []host.Object) {
 	var links []struct {
 		Addrs []struct {
 			Local netip.Addr `json:"local"`

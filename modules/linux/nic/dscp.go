@@ -33,7 +33,7 @@ func DSCPKind() *host.Kind[DSCP] {
 	return &host.Kind[DSCP]{
 		Name: "dscp", Risky: true, Port: dscpPort,
 		Looks: (*DSCP).Looks, Parse: (*DSCP).Parse, Diff: (*DSCP).Diff, Steps: (*DSCP).Steps,
-		About: (*DSCP).About, Boot: (*DSCP).Boot, Self: (*DSCP).Self, Beside: (*DSCP).Beside, Amid: (*DSCP).amid,
+		About: (*DSCP).About, Boot: (*DSCP).Boot, Self: (*DSCP).Self, All: (*DSCP).All, Amid: (*DSCP).amid,
 		Partial: host.Partial[DSCP]{Follow: (*DSCP).follow, Since: (*DSCP).since, Settle: (*DSCP).settle},
 	}
 }
@@ -255,7 +255,7 @@ func (d *DSCP) Self(s remote.Seen) []host.Object {
 	return have.objects()
 }
 
-func (d *DSCP) Beside(s remote.Seen) []host.Object {
+func (d *DSCP) All(s remote.Seen) []host.Object {
 	every := &DSCP{PCI: d.PCI}
 	for dscp := range 64 {
 		every.Map = append(every.Map, Marking{DSCP: dscp})

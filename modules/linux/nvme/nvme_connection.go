@@ -58,7 +58,7 @@ func NVMeConnectionKind() *host.Kind[NVMeConnection] {
 		Looks: (*NVMeConnection).Looks, Parse: (*NVMeConnection).Parse, Diff: (*NVMeConnection).Diff, Steps: (*NVMeConnection).Steps,
 		Verify: (*NVMeConnection).Verify, Check: (*NVMeConnection).unwritable, Reveal: (*NVMeConnection).reveal,
 		About: (*NVMeConnection).About, Boot: (*NVMeConnection).Boot, Left: (*NVMeConnection).Left, Advice: (*NVMeConnection).Advice,
-		Self: (*NVMeConnection).Self, Beside: (*NVMeConnection).Beside, Secrets: (*NVMeConnection).hides,
+		Self: (*NVMeConnection).Self, All: (*NVMeConnection).All, Secrets: (*NVMeConnection).hides,
 		Inherit: (*NVMeConnection).inherit, Amid: (*NVMeConnection).amid, Tries: (*NVMeConnection).tries, Together: holdDisks,
 	}
 }
@@ -358,8 +358,8 @@ func (n *NVMeConnection) Self(s remote.Seen) (out []host.Object) {
 	return out
 }
 
-// Beside: connections over a fabric, not drives.
-func (n *NVMeConnection) Beside(s remote.Seen) (out []host.Object) {
+// All: connections over a fabric, not drives.
+func (n *NVMeConnection) All(s remote.Seen) (out []host.Object) {
 	list, err := parseNVMe(s)
 	if err != nil {
 		return nil

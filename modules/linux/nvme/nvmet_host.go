@@ -22,7 +22,7 @@ func NVMeTHostKind() *host.Kind[NVMeTHost] {
 		Name:  "nvmet_host",
 		Looks: (*NVMeTHost).Looks, Parse: (*NVMeTHost).Parse, Diff: (*NVMeTHost).Diff, Steps: (*NVMeTHost).Steps,
 		Check: (*NVMeTHost).unwritable, Boot: (*NVMeTHost).Boot, Advice: (*NVMeTHost).Advice, Self: (*NVMeTHost).Self,
-		Beside: (*NVMeTHost).Beside,
+		All: (*NVMeTHost).All,
 	}
 }
 
@@ -67,4 +67,4 @@ func (n *NVMeTHost) Self(remote.Seen) []host.Object {
 	return []host.Object{{Kind: "nvmet_host", Name: n.NQN}}
 }
 
-func (n *NVMeTHost) Beside(s remote.Seen) []host.Object { return nvmetObjects(s) }
+func (n *NVMeTHost) All(s remote.Seen) []host.Object { return nvmetObjects(s) }

@@ -36,7 +36,7 @@ func NVMeTPortKind() *host.Kind[NVMeTPort] {
 		Name:  "nvmet_port",
 		Looks: (*NVMeTPort).Looks, Parse: (*NVMeTPort).Parse, Diff: (*NVMeTPort).Diff, Steps: (*NVMeTPort).Steps,
 		Check: (*NVMeTPort).unwritable, Boot: (*NVMeTPort).Boot, Advice: (*NVMeTPort).Advice, Self: (*NVMeTPort).Self,
-		Beside: (*NVMeTPort).Beside, Keeps: (*NVMeTPort).Keeps, Holds: (*NVMeTPort).Holds,
+		All: (*NVMeTPort).All, Keeps: (*NVMeTPort).Keeps, Holds: (*NVMeTPort).Holds,
 	}
 }
 
@@ -291,4 +291,4 @@ func (n *NVMeTPort) Self(remote.Seen) []host.Object {
 	return []host.Object{{Kind: "nvmet_port", Name: strconv.Itoa(int(n.Number))}}
 }
 
-func (n *NVMeTPort) Beside(s remote.Seen) []host.Object { return nvmetObjects(s) }
+func (n *NVMeTPort) All(s remote.Seen) []host.Object { return nvmetObjects(s) }

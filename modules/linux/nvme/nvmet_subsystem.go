@@ -33,7 +33,7 @@ func NVMeTSubsystemKind() *host.Kind[NVMeTSubsystem] {
 		Name:  "nvmet_subsystem",
 		Looks: (*NVMeTSubsystem).Looks, Parse: (*NVMeTSubsystem).Parse, Diff: (*NVMeTSubsystem).Diff, Steps: (*NVMeTSubsystem).Steps,
 		Check: (*NVMeTSubsystem).unwritable, Boot: (*NVMeTSubsystem).Boot, Advice: (*NVMeTSubsystem).Advice,
-		Self: (*NVMeTSubsystem).Self, Beside: (*NVMeTSubsystem).Beside,
+		Self: (*NVMeTSubsystem).Self, All: (*NVMeTSubsystem).All,
 	}
 }
 
@@ -291,4 +291,4 @@ func (n *NVMeTSubsystem) Self(remote.Seen) []host.Object {
 	return []host.Object{{Kind: "nvmet_subsystem", Name: n.NQN}}
 }
 
-func (n *NVMeTSubsystem) Beside(s remote.Seen) []host.Object { return nvmetObjects(s) }
+func (n *NVMeTSubsystem) All(s remote.Seen) []host.Object { return nvmetObjects(s) }

@@ -36,7 +36,7 @@ func VolumeKind() *host.Kind[Volume] {
 		Name: "volume", Stays: true,
 		Looks: (*Volume).Looks, Parse: (*Volume).Parse, Diff: (*Volume).Diff, Steps: (*Volume).Steps,
 		Check: (*Volume).unwritable, Refuse: (*Volume).Refuse, Advice: (*Volume).Advice, Self: (*Volume).Self,
-		Beside: (*Volume).Beside,
+		All: (*Volume).All,
 	}
 }
 
@@ -201,7 +201,7 @@ func (v *Volume) Self(remote.Seen) []host.Object {
 	return []host.Object{{Kind: "volume", Name: v.Group + "/" + v.Name}}
 }
 
-func (v *Volume) Beside(s remote.Seen) (list []host.Object) {
+func (v *Volume) All(s remote.Seen) (list []host.Object) {
 	rows, err := lvmRows(s, lvsLook())
 	if err != nil {
 		return nil

@@ -38,7 +38,7 @@ func VolumeGroupKind() *host.Kind[VolumeGroup] {
 	return &host.Kind[VolumeGroup]{
 		Name: "volume_group", Stays: true,
 		Looks: (*VolumeGroup).Looks, Parse: (*VolumeGroup).Parse, Diff: (*VolumeGroup).Diff, Steps: (*VolumeGroup).Steps,
-		Advice: (*VolumeGroup).Advice, Self: (*VolumeGroup).Self, Beside: (*VolumeGroup).Beside,
+		Advice: (*VolumeGroup).Advice, Self: (*VolumeGroup).Self, All: (*VolumeGroup).All,
 	}
 }
 
@@ -249,7 +249,7 @@ func (g *VolumeGroup) Self(remote.Seen) []host.Object {
 	return []host.Object{{Kind: "volume_group", Name: g.Name}}
 }
 
-func (g *VolumeGroup) Beside(s remote.Seen) (list []host.Object) {
+func (g *VolumeGroup) All(s remote.Seen) (list []host.Object) {
 	rows, err := lvmRows(s, vgsLook())
 	if err != nil {
 		return nil

@@ -10,7 +10,7 @@ import (
 )
 
 // What is not of the one who plans is named, whoever it belongs to.
-func TestBeside(t *testing.T) {
+func TestUnmanaged(t *testing.T) {
 	for name, tt := range map[string]struct {
 		driver  *switches.OS
 		running string
@@ -49,14 +49,14 @@ qos wred queue table WEFT-me-roce
 			t.Fatal(err)
 		}
 		want := switches.Intent{Name: "WEFT-me-roce", Owner: switches.Owner{Name: "me", Others: []string{"you"}}}
-		if got := have.For(want).Beside(want); !reflect.DeepEqual(got, tt.want) {
+		if got := have.For(want).Unmanaged(want); !reflect.DeepEqual(got, tt.want) {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
 	if got := (switches.Reading{}).PortNames(); got != nil {
 		t.Errorf("ports of nothing that was read: %v", got)
 	}
-	if got := (switches.Reading{}).Beside(switches.Intent{}); got != nil {
+	if got := (switches.Reading{}).Unmanaged(switches.Intent{}); got != nil {
 		t.Errorf("of nothing that was read: %v", got)
 	}
 }

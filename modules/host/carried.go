@@ -14,7 +14,7 @@ type carried struct {
 // undo reverts what was begun.
 func (c *carried) undo() []remote.Step {
 	if r, ok := c.Resource.(Thing); ok {
-		return r.takeBack(c.Have, c.begun)
+		return r.undoBegun(c.Have, c.begun)
 	}
 	return nil
 }

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Beside lists the objects for quality of service that were read and are not
+// Unmanaged lists the objects for quality of service that were read and are not
 // of who wishes want: the names by what they are. System defaults that the
 // configuration does not show are not among them.
-func (c Reading) Beside(want Intent) map[string][]string {
+func (c Reading) Unmanaged(want Intent) map[string][]string {
 	if c.read == nil {
 		return nil
 	}

@@ -11,9 +11,9 @@ import (
 // An object is one thing on a server, as people know it.
 type Object struct{ Kind, Name string }
 
-// beside names what was seen and is neither declared nor weft's, by kind: it
-// took no look of its own.
-func beside(rs []plan.Resource, seen remote.Seen, foreign map[string]string) map[string][]string {
+// unmanaged names what was seen and is foreign, or of another owner, by kind: it took
+// no look of its own.
+func unmanaged(rs []plan.Resource, seen remote.Seen, others map[string]string) map[string][]string {
 	all, mine := map[Object]bool{}, map[Object]bool{}
 	looked, kinds := map[string]bool{}, map[string]bool{}
 	for _, r := range rs {
@@ -21,7 +21,7 @@ func beside(rs []plan.Resource, seen remote.Seen, foreign map[string]string) map
 		if !ok {
 			continue
 		}
-		its, seen := n.beside(seen, looked)
+		its, seen := n.objects(seen, looked)
 		for _, o := range its {
 			mine[o], kinds[o.Kind] = true, true
 		}
@@ -41,7 +41,7 @@ func beside(rs []plan.Resource, seen remote.Seen, foreign map[string]string) map
 			add(o.Kind, o.Name)
 		}
 	}
-	for key, owner := range foreign {
+	for key, owner := range others {
 		if kind, _, _ := strings.Cut(key, "."); !kinds[kind] { // else it was counted where it was seen
 			add("of the owner "+owner, key)
 		}
@@ -53,4 +53,4 @@ func beside(rs []plan.Resource, seen remote.Seen, foreign map[string]string) map
 }
 
 // Unmanaged implements plan.Onlooker.
-func (d *Machine) Unmanaged() map[string][]string { return d.beside }
+func (d *Machine) Unmanaged() map[string][]string { return d.foreign }
