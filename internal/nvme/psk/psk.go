@@ -5,8 +5,8 @@
 // libnvme left the lengths out of the labels for years (its commit 034a6e9 does): what
 // such an nvme-cli derives from the same text is another key, which no handshake takes.
 //
-// So does that of Debian 13 (nvme-cli 2.13, libnvme 1.13): seen in a guest. With the keys as
-// they are derived here in its keyring, Linux 6.12 with tlshd was a peer both ways.
+// So does that of Debian 13 (nvme-cli 2.13, libnvme 1.13): seen in a guest. With keys derived
+// as here in its keyring, Linux 6.12 with tlshd is a peer both ways (tls.txtar of make lab).
 //
 // Section numbers are those of the NVMe TCP Transport Specification 1.0.
 package psk
