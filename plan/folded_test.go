@@ -2,7 +2,9 @@ package plan
 
 import (
 	"bytes"
+	"fmt"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -65,4 +67,47 @@ func TestFoldedTwice(t *testing.T) {
 			t.Errorf("a second %q is read", name)
 		}
 	}
+}
+
+// What the plan of 100,000 devices takes to read: all of it, or what a site of 2,000 has.
+func BenchmarkReadPlan(b *testing.B) {
+	const devices, sites = 100_000, 50
+	p := &Plan{Format: Format, Owner: "bench"}
+	for i := range devices {
+		name := fmt.Sprintf("server.dc%02d-n%05d", i%sites, i)
+		p.Devices = append(p.Devices, PlannedDevice{Address: name, Identity: Identity{MachineID: name}, Items: 2})
+		for _, kind := range []string{"mtu", "pfc"} {
+			p.Steps = append(p.Steps, PlannedStep{ID: ID{name, kind, "p0"}, Changes: []Change{{"value", "off", "on", ImpactTraffic}}, Send: []string{kind + " on"}, Undo: []string{kind + " off"}, Phase: "first"})
+		}
+	}
+	var text bytes.Buffer
+	if err := p.Write(&text); err != nil {
+		b.Fatal(err)
+	}
+	p = nil
+	here := func(device string) bool { return strings.HasPrefix(device, "server.dc07-") }
+	for name, read := range map[string]func() (*Plan, error){
+		"whole": func() (*Plan, error) { return ReadPlan(bytes.NewReader(text.Bytes())) },
+		"part":  func() (*Plan, error) { return unfolded(text.Bytes(), here) },
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				before := inUse()
+				got, err := read()
+				if err != nil {
+					b.Fatal(err)
+				}
+				b.ReportMetric(float64(inUse()-before)/1e6, "MB-kept")
+				b.ReportMetric(float64(len(got.Steps)), "steps")
+			}
+			b.ReportMetric(float64(text.Len())/1e6, "MB-text")
+		})
+	}
+}
+
+func inUse() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }
