@@ -125,14 +125,13 @@ func (b *box) frames() string {
 	return s
 }
 
-// play types lines. A header enters; a line goes to the innermost header that
-// takes it.
+// play types lines. One that deeper ones follow is a header, and enters.
 func (b *box) play(t *testing.T, lines []string) {
 	t.Helper()
 	var at []*switches.Node
-	for _, raw := range lines {
-		line := strings.TrimSpace(raw)
-		depth := (len(raw) - len(strings.TrimLeft(raw, " "))) / len(b.unit)
+	depth := func(raw string) int { return (len(raw) - len(strings.TrimLeft(raw, " "))) / len(b.unit) }
+	for i, raw := range lines {
+		line, deep := strings.TrimSpace(raw), depth(raw)
 		if line == "quit" {
 			if len(at) == 0 {
 				t.Fatalf("quit leaves nothing")
@@ -140,29 +139,20 @@ func (b *box) play(t *testing.T, lines []string) {
 			at = at[:len(at)-1]
 			continue
 		}
-		if depth > len(at) {
+		if deep > len(at) {
 			t.Fatalf("%q stands below nothing", raw)
 		}
-		at = at[:depth]
+		at = at[:deep]
 		in := b.root
-		if depth > 0 {
-			in = at[depth-1]
+		if deep > 0 {
+			in = at[deep-1]
 		}
 		if what, ok := strings.CutPrefix(line, b.no); ok {
 			b.remove(t, in, what)
-		} else if n := b.set(in, line); isHeader(line) {
+		} else if n := b.set(in, line); i+1 < len(lines) && depth(lines[i+1]) > deep {
 			at = append(at, n)
 		}
 	}
-}
-
-func isHeader(line string) bool {
-	for _, p := range []string{"interface ", "class-map ", "policy-map ", "class ", "system qos", "qos map-table ", "qos wred queue table "} {
-		if strings.HasPrefix(line, p) {
-			return true
-		}
-	}
-	return false
 }
 
 func (b *box) set(in *switches.Node, line string) *switches.Node {
@@ -199,7 +189,7 @@ func (b *box) one(in *switches.Node, line string) *switches.Node {
 // What is attached cannot be removed, and what is not there neither.
 func (b *box) remove(t *testing.T, in *switches.Node, what string) {
 	t.Helper()
-	if isHeader(what) && in == b.root {
+	if in == b.root {
 		if name := switches.Object(what); name != "" && b.mentions(b.root, name, what) {
 			t.Fatalf("%s%s: it is in use", b.no, what)
 		}

@@ -25,6 +25,9 @@ func TestMutatedRecordings(t *testing.T) {
 	require.Transcript(t, "SOURCES.md")
 	for _, sys := range systems.All() {
 		t.Run(sys.Name, func(t *testing.T) {
+			if top[sys.Name] == "" {
+				t.Skip("there are no recordings of it")
+			}
 			texts := recordings(t, top[sys.Name])
 			seed, err := strconv.ParseUint(cmp.Or(os.Getenv("WEFT_SEED"), "1"), 10, 64)
 			if err != nil {

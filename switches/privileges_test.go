@@ -13,7 +13,23 @@ func TestRoles(t *testing.T) {
 	for _, o := range systems.All() {
 		t.Run(o.Name, func(t *testing.T) {
 			lines := o.Reading("weft-read")
-			for _, want := range slices.Concat(o.Show, []string{o.Dialect.Running, o.Neighbours.Line, o.Files.Clock, o.Dialect.Hello}) {
+			if (lines == nil) != (o.Role == nil) {
+				t.Fatalf("the lines of a role are %q", lines)
+			}
+			reads := slices.Concat(o.Show, []string{o.Dialect.Running, o.Dialect.Hello})
+			if o.Neighbours != nil {
+				reads = append(reads, o.Neighbours.Line)
+			}
+			if o.Files != nil {
+				reads = append(reads, o.Files.Clock)
+			}
+			for _, want := range reads {
+				if !slices.Contains(o.Typed(), want) {
+					t.Errorf("%q is not typed", want)
+				}
+				if o.Role == nil {
+					continue
+				}
 				if !slices.ContainsFunc(lines, func(l string) bool { return strings.HasSuffix(l, " "+want) }) {
 					t.Errorf("the role does not permit %q", want)
 				}
