@@ -81,7 +81,7 @@ func (s *spdk) serve(b *testing.B) *peerEnd {
 	if err := os.WriteFile(file, spdkConfig(b, e.addr), 0o600); err != nil {
 		b.Fatal(err)
 	}
-	args := append([]string{"-m", "0x1", "-c", file, "-r", filepath.Join(dir, "rpc")}, s.memory...)
+	args := append([]string{"-m", "0x1", "--no-pci", "-c", file, "-r", filepath.Join(dir, "rpc")}, s.memory...)
 	e.cmd = exec.Command(s.target, args...)
 	e.cmd.Stdout, e.cmd.Stderr = e.said, e.said
 	if err := e.cmd.Start(); err != nil {
