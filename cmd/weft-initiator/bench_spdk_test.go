@@ -170,12 +170,9 @@ var (
 )
 
 // parsePerf reads what perf has printed of so many namespaces: the rate of all, and the
-// longest p99 of one. Errors in its log are an error here.
+// longest p99 of one. Commands that failed are in its exit status; of its log not every
+// error is one: SPDK 26.09 logs its own disconnecting as a transport error.
 func parsePerf(text string, namespaces int) (f peerFigure, err error) {
-	if at := strings.Index(text, "*ERROR*"); at >= 0 {
-		line, _, _ := strings.Cut(text[at:], "\n")
-		return f, fmt.Errorf("perf logs %s", line)
-	}
 	total, tails := perfTotal.FindStringSubmatch(text), perfTail.FindAllStringSubmatch(text, -1)
 	if total == nil || len(tails) != namespaces {
 		return f, fmt.Errorf("perf has printed no total, or a p99 of %d namespaces, want %d", len(tails), namespaces)
@@ -209,7 +206,6 @@ Summary latency data for TCP  (addr:127.0.0.1 subnqn:nqn.b) NSID 1 from core 1:
 	for wrong, text := range map[string]string{
 		"of 2 namespaces, want 3": text,
 		"no total":                strings.ReplaceAll(text, "Total", "total"),
-		"*ERROR*: lost":           "nvme_tcp.c: 1:x: *ERROR*: lost\n" + text,
 	} {
 		if _, err := parsePerf(text, 3); err == nil || !strings.Contains(err.Error(), wrong) {
 			t.Errorf("%v, want %s", err, wrong)
