@@ -135,6 +135,9 @@ func movedStep(planned PlannedStep, fresh Diff) []Moved {
 	return moved
 }
 
+// Unknown is a value that cannot be read before an earlier step is done.
+const Unknown = "unknown until apply"
+
 // movedChanges returns what of the fresh changes the planned ones do not cover.
 func movedChanges(planned, fresh []Change) []Moved {
 	var moved []Moved
@@ -149,7 +152,7 @@ func movedChanges(planned, fresh []Change) []Moved {
 		case c.After != p.After:
 			moved = append(moved, Moved{Path: c.Path, Planned: p.After, Now: c.After,
 				Why: "another value is wanted"})
-		case c.Before != p.Before && c.Before != p.After:
+		case c.Before != p.Before && c.Before != p.After && p.Before != Unknown: // a run that was cut off may have done the earlier step
 			moved = append(moved, Moved{Path: c.Path, Planned: p.Before, Now: c.Before,
 				Why: "it changed on the device"})
 		case c.Impact > p.Impact:

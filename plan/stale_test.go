@@ -189,3 +189,17 @@ func (d laterDevice) Open(ctx context.Context) (Identity, error) {
 	}
 	return id, &LedgerError{"a", errors.New("its ledger has format 9")}
 }
+
+// What could not be read when it was planned may be anything later, as where a run was cut
+// off after the step that it waited for; what changing it costs may not.
+func TestUnknownWhenPlanned(t *testing.T) {
+	planned := []Change{{Path: "tos", Before: Unknown, After: "104", Impact: ImpactTraffic}}
+	if moved := movedChanges(planned, []Change{{Path: "tos", Before: "0", After: "104", Impact: ImpactTraffic}}); moved != nil {
+		t.Errorf("%v", moved)
+	}
+	for _, now := range []Change{{Path: "tos", Before: "0", After: "96", Impact: ImpactTraffic}, {Path: "tos", Before: "0", After: "104", Impact: ImpactReboot}} {
+		if movedChanges(planned, []Change{now}) == nil {
+			t.Errorf("%v is taken", now)
+		}
+	}
+}

@@ -12,7 +12,6 @@ import (
 	"weft/internal/remote"
 	"weft/inventory"
 	"weft/modules/host"
-	"weft/modules/linux/put"
 	"weft/modules/linux/see"
 	"weft/plan"
 )
@@ -172,7 +171,7 @@ func (e *ECN) Diff(have *ECN) []plan.Change {
 		case seen:
 			out = append(out, plan.Changed(a, before, target[a], plan.ImpactTraffic)...)
 		case have.Hidden:
-			out = append(out, plan.Changed(a, put.Unknown, strconv.Itoa(target[a]), plan.ImpactTraffic)...)
+			out = append(out, plan.Changed(a, plan.Unknown, strconv.Itoa(target[a]), plan.ImpactTraffic)...)
 		case have.Way != "":
 			out = append(out, plan.Changed(a, "none", strconv.Itoa(target[a]), plan.ImpactTraffic)...)
 		}

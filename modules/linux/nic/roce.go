@@ -146,9 +146,9 @@ func (r *RoCE) Diff(have *RoCE) []plan.Change {
 		return []plan.Change{{Path: "mode", Before: have.Mode, After: "as it was found", Impact: plan.ImpactNone},
 			{Path: "tos", Before: have.tos(), After: "as it was found", Impact: plan.ImpactNone}}
 	case !have.Known && r.ToS < 0:
-		return plan.Changed("mode", put.Unknown, r.Mode, plan.ImpactNone)
+		return plan.Changed("mode", plan.Unknown, r.Mode, plan.ImpactNone)
 	case !have.Known:
-		return append(plan.Changed("mode", put.Unknown, r.Mode, plan.ImpactNone), plan.Changed("tos", put.Unknown, r.tos(), plan.ImpactNone)...)
+		return append(plan.Changed("mode", plan.Unknown, r.Mode, plan.ImpactNone), plan.Changed("tos", plan.Unknown, r.tos(), plan.ImpactNone)...)
 	}
 	out := plan.Changed("mode", have.Mode, r.Mode, plan.ImpactNone)
 	if r.ToS >= 0 {

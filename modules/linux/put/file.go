@@ -36,6 +36,3 @@ func File(path string, mode uint32, content []byte) remote.Step {
 
 // mode is that of a file as people see it.
 func Mode(m fs.FileMode) string { return fmt.Sprintf("%04o", m.Perm()) }
-
-// unknown stands for what only apply will find out.
-const Unknown = "unknown until apply"

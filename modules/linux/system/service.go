@@ -8,7 +8,6 @@ import (
 	"weft/internal/remote"
 	"weft/inventory"
 	"weft/modules/host"
-	"weft/modules/linux/put"
 	"weft/modules/linux/see"
 	"weft/plan"
 )
@@ -111,8 +110,8 @@ func (s *Service) Diff(have *Service) []plan.Change {
 	}
 	have = host.Some(have)
 	if s.comes(have) {
-		return append(plan.Changed("enabled", put.Unknown, fmt.Sprint(s.Enabled), plan.ImpactNone),
-			plan.Changed("running", put.Unknown, fmt.Sprint(s.Running), plan.ImpactNone)...)
+		return append(plan.Changed("enabled", plan.Unknown, fmt.Sprint(s.Enabled), plan.ImpactNone),
+			plan.Changed("running", plan.Unknown, fmt.Sprint(s.Running), plan.ImpactNone)...)
 	}
 	impact := plan.ImpactNone
 	if have.Running && !s.Running {
