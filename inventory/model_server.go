@@ -2,6 +2,8 @@ package inventory
 
 import (
 	"net/netip"
+	"strconv"
+	"strings"
 )
 
 // A Server is one machine.
@@ -55,9 +57,17 @@ type RNIC struct {
 // A VMK is the port of the VMkernel of an ESXi host that has a NIC's address.
 type VMK struct {
 	Block
-	ID       string   // vmk2
-	VSwitch  string   // a standard switch, whose only uplink the NIC is
-	Services []string // nvme-rdma, nvme-tcp, vsan
+	ID        string       // vmk2
+	VSwitch   string       // a standard switch, whose only uplink the NIC is; "": it is on PortGroup
+	PortGroup *DVPortGroup // of the distributed switch whose uplink the NIC is
+	Netstack  string       // the stack of TCP/IP that it is on; "": the default one
+	Services  []string     // nvme-rdma, nvme-tcp, vsan, pvrdma
+}
+
+// Number is that of its name.
+func (v *VMK) Number() int {
+	n, _ := strconv.Atoi(strings.TrimPrefix(v.ID, "vmk")) // the language has checked it
+	return n
 }
 
 // An SMB is file sharing over RDMA, SMB Direct, between Windows hosts.

@@ -34,8 +34,12 @@ func (x *expansion) ownPorts(os *host.OS, d *host.Machine, s *inventory.Server) 
 		if port, ok := x.ports[r]; ok {
 			needs = append(needs, port)
 		}
+		var on []plan.ID // what each names, so that it goes before that: not all are in ledgers
+		if r.VMK != nil && r.VMK.PortGroup != nil && r.VMK.PortGroup.Switch.VCenter != nil {
+			on = append(on, onGroup(r))
+		}
 		for _, w := range list {
-			id := x.thing(plan.ID{Device: s.Addr, Kind: w.Kind, Name: w.Name}, w.Resource, r.Range, needs...)
+			id := x.thing(plan.ID{Device: s.Addr, Kind: w.Kind, Name: w.Name}, w.Resource, r.Range, append(needs, on...)...)
 			needs = []plan.ID{id}
 			x.nics[r] = append(x.nics[r], id)
 		}
@@ -81,8 +85,8 @@ func (x *expansion) ownConnections(i *inventory.Initiator) {
 func (x *expansion) ownConnection(d *host.Machine, i *inventory.Initiator, c *inventory.Connect, t *inventory.Target) {
 	for _, p := range t.Portals {
 		r := nicFor(i.Server, p)
-		if r != nil && r.DVSwitch != nil {
-			x.refuse(c.Range, i.Addr, fmt.Sprintf("connect over %s, an uplink of %s: NVMe from ports of a distributed switch", r.Addr, r.DVSwitch.Addr))
+		if r != nil && r.DVSwitch != nil && r.VMK == nil {
+			x.refuse(c.Range, i.Addr, fmt.Sprintf("connect over %s, an uplink of %s: it has no vmk block with a portgroup of that", r.Addr, r.DVSwitch.Addr))
 			return
 		}
 		if r == nil || len(x.nics[r]) == 0 {

@@ -75,6 +75,9 @@ func (x *expansion) pvrdma(d *vcenter.Device, v *inventory.VM, a *inventory.PVRD
 				needs = append(needs, plan.ID{Device: r.Server.Addr, Kind: b.Type, Name: b.Label})
 			}
 		}
+		if slices.ContainsFunc(r.Server.RNICs, func(r *inventory.RNIC) bool { return r.VMK != nil && slices.Contains(r.VMK.Services, "pvrdma") }) {
+			needs = append(needs, plan.ID{Device: r.Server.Addr, Kind: "advanced_option", Name: "/Net/PVRDMAVmknic"}, plan.ID{Device: r.Server.Addr, Kind: "firewall_ruleset", Name: "pvrdma"})
+		}
 	}
 	for _, other := range x.model.VMs {
 		if other != v && slices.ContainsFunc(other.Adapters, func(o *inventory.PVRDMA) bool { return o.PortGroup != nil && o.PortGroup.Switch == s }) {
@@ -117,14 +120,41 @@ func (x *expansion) dvswitch(d *vcenter.Device, s *inventory.DVSwitch) {
 			x.refuse(r.Range, s.Addr, "uplink "+r.Addr+": a NIC is found by match = { pci = … } only")
 			continue
 		}
-		if r.Address.IsValid() {
-			x.note(r.At("address"), block(r.Server.Addr), "ports of the VMkernel on distributed switches are described, not yet managed: the address of "+r.Name+" is for a port that is made by hand")
+		if r.Address.IsValid() && r.VMK == nil {
+			x.note(r.At("address"), block(r.Server.Addr), "without a vmk block the address of "+r.Name+" is for a port of the VMkernel that is made by hand")
 		}
 		needs := []plan.ID{made}
 		if port, ok := x.ports[r]; ok {
 			needs = append(needs, port)
 		}
 		id, member := d.Resource(&vcenter.Member{Switch: s.Path, Host: r.Server.Host, PCI: r.PCI})
-		x.stand(&s.Block, x.add(id, member, s.At("uplinks"), needs...))
+		joined := x.add(id, member, s.At("uplinks"), needs...)
+		x.stand(&s.Block, joined)
+		if v := r.VMK; v != nil && v.PortGroup != nil && r.Address.IsValid() && r.Fabric != nil {
+			want := &vcenter.VMKernel{Host: r.Server.Host, ID: v.ID, Switch: s.Path, Group: groupName(v.PortGroup), Stack: v.Netstack, Address: r.Address, MTU: r.Fabric.HostMTU}
+			_, port := d.Resource(want)
+			group, _ := d.Resource(&vcenter.Group{Switch: s.Path, Name: groupName(v.PortGroup)})
+			x.stand(&s.Block, x.add(onGroup(r), port, v.Range, append(below(r), joined, group)...))
+		}
 	}
+}
+
+// onGroup is the port of the VMkernel of a NIC on a distributed switch.
+func onGroup(r *inventory.RNIC) plan.ID {
+	return plan.ID{Device: r.VMK.PortGroup.Switch.VCenter.Addr, Kind: vcenter.VMKernelKind, Name: vcenter.PortName(r.Server.Host, r.VMK.ID)}
+}
+
+// below are the ports of the VMkernel of its host that have lower numbers: a host gives a new
+// one the first that is free.
+func below(r *inventory.RNIC) (list []plan.ID) {
+	for _, other := range r.Server.RNICs {
+		switch v := other.VMK; {
+		case v == nil || v.Number() >= r.VMK.Number():
+		case v.PortGroup != nil:
+			list = append(list, onGroup(other))
+		default:
+			list = append(list, plan.ID{Device: r.Server.Addr, Kind: "vmkernel", Name: v.ID})
+		}
+	}
+	return list
 }

@@ -80,13 +80,6 @@ link "esx-b" {
   speed    = "100G"
 }
 
-link "esx-pvrdma" {
-  for_each = var.esx
-  from     = server.esx[each.key].rnic.p2
-  to       = switch.leaf-a.port["Ethernet1/${each.value.node + 20}"]
-  speed    = "100G"
-}
-
 link "storage-a" {
   for_each = var.storage
   from     = server.storage[each.key].rnic.p0

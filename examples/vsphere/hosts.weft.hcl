@@ -12,9 +12,9 @@ server "esx" {
     fabric  = fabric.roce
 
     vmk {
-      id       = "vmk2"
-      vswitch  = "weft-a" # standard; this NIC is its only uplink, its port group has its name
-      services = ["nvme-rdma", "vsan"]
+      id        = "vmk2" # hosts give out the first that is free; vmk1 is for vMotion here
+      portgroup = dvswitch.rdma.portgroup.storage
+      services  = ["nvme-rdma", "vsan", "pvrdma"]
     }
   }
 
@@ -25,20 +25,10 @@ server "esx" {
 
     vmk {
       id       = "vmk3"
-      vswitch  = "weft-b"
+      vswitch  = "weft-b" # standard; this NIC is its only uplink, its port group has its name
       services = ["nvme-rdma"]
     }
   }
-
-  rnic "p2" { # of the distributed switch
-    match   = { pci = "0000:42:00.0" }
-    address = "${cidrhost("10.50.1.0/24", each.value.node + 100)}/24"
-    fabric  = fabric.roce
-  }
-
-  # PVRDMA finds the other host over a VMkernel port, and through the firewall.
-  advanced_option "/Net/PVRDMAVmknic" { value = "vmk2" }
-  firewall_ruleset "pvrdma" {}
 }
 
 server "storage" {

@@ -1,7 +1,7 @@
 # Four ESXi hosts with their datastores on two Linux storage servers, over NVMe-oF and two
-# planes: two leaves (one Nexus, one H3C), a standard vSwitch with a VMkernel port on each
-# NIC, one controller for each path. The hosts are a cluster whose vSAN uses RDMA, and a third
-# NIC is the uplink of a distributed switch, over which two virtual machines have RDMA.
+# planes: two leaves (one Nexus, one H3C), a VMkernel port on each NIC, one controller for each
+# path. One NIC of each host is the uplink of a distributed switch, which carries vSAN over RDMA
+# and RDMA of two virtual machines, too; the other one is of a standard vSwitch.
 weft {
   required_version = ">= 0.1"
   name             = "vsphere"

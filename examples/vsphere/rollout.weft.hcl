@@ -34,7 +34,7 @@ rollout "vsphere" {
   accept_no_undo  = true # an adapter of NVMe stays: nothing is documented that turns it off
 
   phase "plane-a" {
-    select = [switch.leaf-a, link.storage-a, link.esx-a, link.esx-pvrdma]
+    select = [switch.leaf-a, link.storage-a, link.esx-a]
     gate   = [validation.fabric-healthy]
     soak   = var.soak
   }
@@ -48,6 +48,12 @@ rollout "vsphere" {
   phase "storage" {
     select = ["@role=storage"]
     gate   = [validation.fabric-healthy, validation.latency]
+    soak   = var.soak
+  }
+
+  phase "network" { # hosts have their ports of the VMkernel from it
+    select = dvswitch.rdma
+    gate   = [validation.fabric-healthy]
     soak   = var.soak
   }
 
@@ -66,7 +72,7 @@ rollout "vsphere" {
   }
 
   phase "virtual" {
-    select = "remaining" # the distributed switch and its machines
+    select = "remaining" # virtual machines, and RDMA of vSAN
     gate   = [validation.fabric-healthy]
     soak   = var.soak
   }

@@ -8,9 +8,9 @@ vcenter "dc1" {
 dvswitch "rdma" {
   vcenter = vcenter.dc1
   path    = "dc1/network/weft-rdma"
-  uplinks = [for s in server.esx : s.rnic.p2] # exactly one a host: PVRDMA
+  uplinks = [for s in server.esx : s.rnic.p0] # exactly one a host: PVRDMA
 
-  portgroup "hpc" { vlan = 0 }
+  portgroup "storage" { vlan = 0 }
 }
 
 # Both are there already, off, with Linux in them. The plan says whether they will talk by
@@ -21,7 +21,7 @@ vm "hpc" {
   hardware_version = 14 # raising it has no undo
 
   pvrdma "eth1" { # reserves all memory
-    portgroup = dvswitch.rdma.portgroup.hpc
+    portgroup = dvswitch.rdma.portgroup.storage
     protocol  = "rocev2"
   }
 }

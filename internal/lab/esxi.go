@@ -31,6 +31,9 @@ func newESXi(m *inventory.Model, s *inventory.Server, cards map[*inventory.RNIC]
 			}
 		}
 		spec.spec.NICs = append(spec.spec.NICs, nic)
+		if r.VMK != nil && r.VMK.Netstack != "" {
+			spec.spec.Stacks = append(spec.spec.Stacks, r.VMK.Netstack)
+		}
 	}
 	return spec
 }

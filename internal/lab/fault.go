@@ -28,6 +28,7 @@ func Faults() []string {
 		"stop-target, start-target  of a server: stop and start weft-target",
 		"lock-packages, unlock-packages  of a server: another package tool is at work, and has ended",
 		"expire, license  of an ESXi host: its licence allows no change, and allows them again",
+		"runs=NAME  of an ESXi host: a virtual machine of that name runs there; without a name none does",
 		"vsan, no-vsan  of an ESXi host: it is a member of a cluster of vSAN, and no longer",
 		"offline=NQN, online=NQN  of an ESXi host: the controllers of that subsystem are not online, or are again",
 		"blocks=DRIVE=BYTES  of a server: its drive of that name in /dev/disk/by-id has such blocks",
@@ -218,6 +219,9 @@ func (d *device) esxiFault(name, value string) error {
 		return err
 	case "timers":
 		d.esxi.Wake()
+		return nil
+	case "runs":
+		d.esxi.Runs(value)
 		return nil
 	case "vsan", "no-vsan":
 		d.esxi.Cluster(name == "vsan")

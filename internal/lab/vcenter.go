@@ -34,6 +34,7 @@ type vcenterHost struct {
 	Name       string
 	NICs, RDMA []string     // PCI addresses
 	VSAN       *vcenterVSAN `json:",omitempty"`
+	Ports      []string     `json:",omitempty"` // of the VMkernel that others have made
 }
 
 type vcenterVSAN struct {
@@ -48,7 +49,8 @@ type vcenterVM struct {
 // A vcenter is one that runs.
 type vcenter struct {
 	device Device
-	life   io.Closer // its standard input: it ends with it
+	life   io.Closer     // its standard input: it ends with it
+	heard  chan struct{} // closed when it says nothing any more
 	cmd    *exec.Cmd
 }
 
@@ -92,7 +94,7 @@ func newVCenter(m *inventory.Model, v *inventory.VCenter, cards map[*inventory.R
 		if s.OS != simesxi.System || !members[s] && len(m.VCenters) > 1 {
 			continue
 		}
-		h := vcenterHost{Name: s.Host}
+		h := vcenterHost{Name: s.Host, Ports: lowerPorts(s)}
 		for _, r := range s.RNICs {
 			h.NICs = append(h.NICs, cards[r].PCI)
 			if r.Fabric == nil || r.Fabric.Transport != "tcp" {
@@ -106,6 +108,23 @@ func newVCenter(m *inventory.Model, v *inventory.VCenter, cards map[*inventory.R
 	}
 	spec.VMs = newVMs(m, v)
 	return spec, nil
+}
+
+// lowerPorts are the names that a host has given out already, so that its vCenter gives the
+// files theirs: the first that are free.
+func lowerPorts(s *inventory.Server) (names []string) {
+	ours, most := map[int]bool{}, 0
+	for _, r := range s.RNICs {
+		if r.VMK != nil && r.VMK.PortGroup != nil {
+			ours[r.VMK.Number()], most = true, max(most, r.VMK.Number())
+		}
+	}
+	for n := 1; n < most; n++ {
+		if !ours[n] {
+			names = append(names, fmt.Sprintf("vmk%d", n))
+		}
+	}
+	return names
 }
 
 // newVMs derives the virtual machines of a vCenter, off, each on the next of the hosts that
@@ -137,7 +156,7 @@ func (l *Lab) buildVCenters(ctx context.Context, specs []*vcenterSpec) error {
 		return nil
 	}
 	for _, s := range specs {
-		v, err := startVCenter(ctx, program, s)
+		v, err := startVCenter(ctx, program, s, l.attach)
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.addr, err)
 		}
@@ -146,7 +165,7 @@ func (l *Lab) buildVCenters(ctx context.Context, specs []*vcenterSpec) error {
 	return nil
 }
 
-func startVCenter(ctx context.Context, program string, s *vcenterSpec) (*vcenter, error) {
+func startVCenter(ctx context.Context, program string, s *vcenterSpec, attach func(vcenterEvent)) (*vcenter, error) {
 	cmd := exec.Command(program)
 	var said strings.Builder
 	cmd.Stderr = &said
@@ -168,21 +187,70 @@ func startVCenter(ctx context.Context, program string, s *vcenterSpec) (*vcenter
 		Port   int    `json:"port"`
 		SHA256 string `json:"sha256"`
 	}
+	told := json.NewDecoder(out)
 	if err = json.NewEncoder(in).Encode(s); err == nil {
-		err = json.NewDecoder(out).Decode(&answer)
+		err = told.Decode(&answer)
 	}
 	if err != nil {
 		v.close()
 		return nil, errors.Join(ctx.Err(), fmt.Errorf("%s did not start: %w: %s", VCenterProgram, err, strings.TrimSpace(said.String())))
 	}
 	v.device = Device{Name: s.host, Kind: "vcenter", Block: s.addr, Address: fmt.Sprintf("%s:%d", answer.Host, answer.Port), User: s.User, SHA256: answer.SHA256}
+	v.heard = make(chan struct{})
+	go v.hear(told, in, attach)
 	return v, nil
+}
+
+// A vcenterEvent is what a vCenter has done to a host: maintenance mode, on or off, or a port
+// of the VMkernel that it has made, changed or removed.
+type vcenterEvent struct {
+	Host, ID    string
+	Maintenance string
+	simesxi.DVPort
+}
+
+// hear has hosts follow what their vCenter does to them, until that ends.
+func (v *vcenter) hear(told *json.Decoder, in io.Writer, attach func(vcenterEvent)) {
+	defer close(v.heard)
+	for {
+		var p vcenterEvent
+		if told.Decode(&p) != nil {
+			return
+		}
+		attach(p)
+		if _, err := io.WriteString(in, "done\n"); err != nil {
+			return
+		}
+	}
+}
+
+// attach has a simulated host follow.
+func (l *Lab) attach(p vcenterEvent) {
+	for _, d := range l.devices {
+		if d.esxi == nil || d.name != p.Host {
+			continue
+		}
+		switch {
+		case p.Maintenance != "":
+			d.esxi.Maintain(p.Maintenance == "on")
+			continue
+		case p.Switch == "":
+			d.esxi.Detach(p.ID)
+			continue
+		}
+		if err := d.esxi.Attach(p.ID, p.DVPort); err != nil {
+			l.log.say("%v", err)
+		}
+	}
 }
 
 // close ends it, and waits.
 func (v *vcenter) close() {
 	_ = v.life.Close() // it ends by itself then
-	_ = v.cmd.Wait()   // how does not matter any more
+	if v.heard != nil {
+		<-v.heard
+	}
+	_ = v.cmd.Wait() // how does not matter any more
 }
 
 // VCenter is the simulated vCenter of a host name; nil: the lab has none.

@@ -43,7 +43,7 @@ func benign() map[string]string {
 		"switch.host": "leaf.example.net", "switch.plane": "a", "switch.serial": "FDO1",
 		"server.host": "storage.example.net", "server.machine_id": "0123456789abcdef0123456789abcdef", "server.labels": "storage",
 		"server.rnic": "p0", "server.rnic.address": "10.1.0.11/24", "server.rnic.match": "0000:41:00.0",
-		"server.rnic.vmk.id": "vmk2", "server.rnic.vmk.vswitch": "weft-a",
+		"server.rnic.vmk.id": "vmk2", "server.rnic.vmk.vswitch": "weft-a", "server.rnic.vmk.netstack": "storage",
 		"vcenter.host": "vc.example.net", "vcenter.tls_sha256": strings.Repeat("0a", 32),
 		"dvswitch.path": "dc1/network/weft-rdma", "dvswitch.portgroup": "storage",
 		"vcenter.cluster": "dc1/host/c1", "vm.path": "dc1/vm/hpc1", "vm.pvrdma": "eth1",

@@ -79,6 +79,8 @@ func (e *evaluator) takeAttr(b *body, a *hclsyntax.Attribute, what string) bool 
 	case known && !spec.written():
 		e.report(problem.New(problem.Attribute, a.NameRange, a.Name+" cannot be set",
 			"weft finds out %s by itself.", a.Name))
+	case !known && b.schema.attrs != nil && otherWayOf(a.Name) != nil:
+		e.report(problem.Within(otherWayOf(a.Name).at(a.NameRange), a.SrcRange))
 	case !known && b.schema.attrs != nil && keeps(a.Name):
 		e.report(keepsNothing(a, what))
 	case !known && b.schema.attrs != nil:
@@ -143,6 +145,9 @@ func (e *evaluator) addBlock(b *body, block *hclsyntax.Block, what string, last 
 	case isAttr:
 		e.report(problem.New(problem.Block, block.DefRange(), block.Type+" is an attribute",
 			"In %s, %s is an attribute: write %s = ….", what, block.Type, block.Type))
+		return
+	case !known && otherWayOf(block.Type) != nil:
+		e.report(otherWayOf(block.Type).at(block.DefRange()))
 		return
 	case !known:
 		e.report(problem.New(problem.Block, block.DefRange(), what+" has no block "+block.Type,

@@ -161,7 +161,7 @@ func (b *builder) rnic(o *object, s *inventory.Server) *inventory.RNIC {
 		Software: b.flag(o, "software"),
 	}
 	for _, v := range o.all("vmk") {
-		r.VMK = &inventory.VMK{Block: b.block(v), ID: b.text(v, "id"), VSwitch: b.text(v, "vswitch"), Services: b.texts(v, "services")}
+		r.VMK = &inventory.VMK{Block: b.block(v), ID: b.text(v, "id"), VSwitch: b.text(v, "vswitch"), Netstack: b.text(v, "netstack"), Services: b.texts(v, "services")}
 	}
 	if r.Fabric != nil && r.Address.IsValid() {
 		r.Plane = r.Fabric.PlaneOf(r.Address.Addr())

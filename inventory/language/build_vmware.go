@@ -85,6 +85,15 @@ func (b *builder) dvswitch(o *object) {
 		c.became = g
 		d.PortGroups = append(d.PortGroups, g)
 	}
+	// A vmk names a port group, and the switch of that names the NIC: servers are made first.
+	for _, r := range b.references(o, "uplinks") {
+		nic, ok := r.became.(*inventory.RNIC)
+		for _, v := range r.all("vmk") {
+			if g := one[inventory.DVPortGroup](b, v, "portgroup"); ok && g != nil && g.Switch == d {
+				nic.VMK.PortGroup = g
+			}
+		}
+	}
 	o.became = d
 	b.m.DVSwitches = append(b.m.DVSwitches, d)
 }

@@ -2,6 +2,7 @@ package language
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
@@ -296,6 +297,9 @@ func (t valueType) accept(v cty.Value, x hcl.Expression, hidden bool) (cty.Value
 		return v, nil
 	}
 	if err := t.check(v); err != nil {
+		if other := (*otherWay)(nil); errors.As(err, &other) && !hidden {
+			return v, other.at(x.Range())
+		}
 		msg := err.Error()
 		if hidden {
 			msg = t.name + " is needed"

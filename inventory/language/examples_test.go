@@ -45,7 +45,7 @@ func TestExamples(t *testing.T) {
 		"rack-external-array": {2, 8, 16, 1, 8},
 		"two-hosts":           {0, 2, 2, 1, 1},
 		"team":                {0, 2, 0, 0, 0},
-		"vsphere":             {2, 6, 16, 2, 6},
+		"vsphere":             {2, 6, 12, 2, 6},
 		"windows":             {2, 3, 6, 1, 0},
 	}
 	names := exampleNames(t)

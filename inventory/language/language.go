@@ -165,9 +165,11 @@ func serverSchema(own []*inventory.BlockType) *schema {
 		"software": opt(boolean()).or(cty.False),
 	}, blocks{
 		"vmk": {schema: part("", attrs{
-			"id":       need(matching("the name of a vmkernel port: vmk2", `vmk[0-9]{1,4}`)),
-			"vswitch":  need(matching("the name of a standard switch", `[A-Za-z0-9_][A-Za-z0-9_.-]{0,30}`)),
-			"services": opt(wordList("nvme-rdma", "nvme-tcp", "vsan")),
+			"id":        need(matching("the name of a vmkernel port: vmk2", `vmk[0-9]{1,4}`)),
+			"vswitch":   opt(matching("the name of a standard switch", `[A-Za-z0-9_][A-Za-z0-9_.-]{0,30}`)),
+			"portgroup": opt(ref("portgroup")),
+			"netstack":  opt(matching("the name of a stack of TCP/IP", `[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}`)),
+			"services":  opt(wordList("nvme-rdma", "nvme-tcp", "vsan", "pvrdma")),
 		}, nil)},
 	})}
 	return resource("name", attrs{

@@ -34,13 +34,23 @@ vm "hpc" {
 }
 `
 
+// onSwitch makes the NIC of pvrdma one with a port of the VMkernel.
+func onSwitch(words string) []string {
+	return []string{"    fabric  = fabric.roce\n  }\n  adv", "    fabric  = fabric.roce\n    vmk {\n      id = \"vmk2\" # port\n" + words + "    }\n  }\n  adv"}
+}
+
+const (
+	onGroup = "      portgroup = dvswitch.rdma.portgroup.storage # in\n"
+	ownHost = "  advanced_option \"/Net/PVRDMAVmknic\" { value = \"vmk2\" }\n  firewall_ruleset \"pvrdma\" {}\n"
+)
+
 // pvrdmaEdits are those of base, with pvrdma where texts stand in place of others.
 func pvrdmaEdits(oldnew ...string) []string {
 	return more(strings.NewReplacer(oldnew...).Replace(pvrdma))
 }
 
 func pvrdmaMistakes() []mistake {
-	const path, eth1, other = `path = "dc1/vm/hpc"`, `pvrdma "eth1" {`, `
+	const path, eth1, match, other = `path = "dc1/vm/hpc"`, `pvrdma "eth1" {`, `    match   = { pci = "0000:42:00.0" }`, `
 server "far" {
   os   = "esxi"
   host = "far.example.net"
@@ -53,7 +63,16 @@ server "far" {
   firewall_ruleset "pvrdma" {}
 }
 vm "hpc"`
+	on := func(words string, oldnew ...string) []string {
+		return pvrdmaEdits(append(onSwitch(words), oldnew...)...)
+	}
 	return []mistake{
+		{"a port on two switches", on(onGroup + "      vswitch = \"weft-a\"\n"), problem.Uplink, "# in", "vmk of server.esx.rnic.p2 has vswitch as well"},
+		{"a port on no switch", on(""), problem.Uplink, "# port", "needs vswitch, the standard switch that weft makes for it, or portgroup"},
+		{"a port whose NIC is no uplink", on(onGroup, "uplinks = [server.esx.rnic.p2]", "uplinks = []"), problem.Uplink, "# in", "server.esx.rnic.p2 is no uplink of the switch of that port group"},
+		{"DirectPath I/O", pvrdmaEdits(path, path+"\n  directpath_io \"eth9\" {}"), problem.OtherWay, `directpath_io "eth9"`, "it gives one adapter to one machine, is the fastest, and restricts vMotion"},
+		{"SR-IOV", pvrdmaEdits(match, match+"\n    sriov = 8"), problem.OtherWay, "sriov = 8", "weft sets up no SR-IOV"},
+		{"iSER", on(onGroup + "      services = [\"iser\"]\n"), problem.OtherWay, `services = ["iser"]`, "NVMe over RDMA, of 7.0 on, is the service nvme-rdma"},
 		{"hardware without PVRDMA", pvrdmaEdits(path, path+"\n  hardware_version = 12 # old"), problem.PVRDMA, "# old", "PVRDMA came with virtual hardware 13 (vSphere 6.5)"},
 		{"hardware without RoCE v2", pvrdmaEdits(path, path+"\n  hardware_version = 13"), problem.PVRDMA, eth1, "RoCE v2 came with virtual hardware 14 (vSphere 6.7), and hardware_version is 13 (main.weft.hcl:"},
 		{"a host without a port for PVRDMA", pvrdmaEdits(`"vmk2"`, `""`), problem.PVRDMA, "# on", `server.esx (main.weft.hcl:`},

@@ -276,12 +276,13 @@ func TestRulesStaySilent(t *testing.T) {
 			`host = "storage.example.net"`, "host = \"gate.example.net\"", "rollout \"all\"", "server \"nat\" {\n  host = \"gate.example.net\"\n  connection = connection.nat\n}\nrollout \"all\""},
 		"a later phase of another rollout": append(more("rollout \"storage\" {\n  phase \"all\" { select = pool.flash }\n}"),
 			`phase "rest" { select = "remaining" }`, "", `  plane  = "a"`, "  plane  = \"a\"\n  depends_on = [pool.flash]"),
-		"PVRDMA":                      pvrdmaEdits(),
-		"PVRDMA that may be TCP":      pvrdmaEdits(`firewall_ruleset "pvrdma" {}`, "", "    fabric  = fabric.roce\n", "", "# on", "\n    allow_degraded = true"),
-		"an earlier phase":            {`pool = pool.flash`, "pool = pool.flash\n  depends_on = [switch.leaf]"},
-		"both transports on TCP":      {`transport = "rocev2"`, "transport = \"tcp\"\n  mode = \"lossy\"", "    pfc       = true\n", "", `["tcp"]`, `["rdma", "tcp"]`},
-		"a spine in between":          more(spine + "link \"up\" {\n  from = switch.leaf.port[\"Ethernet1/49\"]\n  to = switch.spine.port[\"Ethernet1/1\"]\n}"),
-		"a faster port than its link": more(comware + "link \"c\" {\n  from = server.compute[\"a\"].rnic.p0\n  to = switch.h3c.port[\"HundredGigE1/0/1\"]\n  speed = \"25G\"\n}"),
+		"PVRDMA":                        pvrdmaEdits(),
+		"PVRDMA over a port of its own": pvrdmaEdits(append(onSwitch(onGroup+"      services = [\"pvrdma\"]\n"), ownHost, "")...),
+		"PVRDMA that may be TCP":        pvrdmaEdits(`firewall_ruleset "pvrdma" {}`, "", "    fabric  = fabric.roce\n", "", "# on", "\n    allow_degraded = true"),
+		"an earlier phase":              {`pool = pool.flash`, "pool = pool.flash\n  depends_on = [switch.leaf]"},
+		"both transports on TCP":        {`transport = "rocev2"`, "transport = \"tcp\"\n  mode = \"lossy\"", "    pfc       = true\n", "", `["tcp"]`, `["rdma", "tcp"]`},
+		"a spine in between":            more(spine + "link \"up\" {\n  from = switch.leaf.port[\"Ethernet1/49\"]\n  to = switch.spine.port[\"Ethernet1/1\"]\n}"),
+		"a faster port than its link":   more(comware + "link \"c\" {\n  from = server.compute[\"a\"].rnic.p0\n  to = switch.h3c.port[\"HundredGigE1/0/1\"]\n  speed = \"25G\"\n}"),
 	} {
 		t.Run(name, func(t *testing.T) { mustLoad(t, edits...) })
 	}

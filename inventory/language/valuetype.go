@@ -149,6 +149,9 @@ func checkWord(word string, words []string) error {
 	if slices.Contains(words, word) {
 		return nil
 	}
+	if other := otherWayOf(word); other != nil {
+		return other
+	}
 	if hint := problem.DidYouMean(word, words); hint != "" {
 		return fmt.Errorf("%q is not one of %s.%s", word, quotedList(words), hint)
 	}

@@ -71,6 +71,7 @@ const (
 	PortName    Code = "WF-NET-017"
 	Uplink      Code = "WF-NET-018"
 	PVRDMA      Code = "WF-NET-019"
+	OtherWay    Code = "WF-NET-020"
 
 	DSCP       Code = "WF-QOS-001"
 	Priority   Code = "WF-QOS-002"

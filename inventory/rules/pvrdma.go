@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"slices"
 	"strings"
 
 	"weft/inventory"
@@ -94,7 +95,8 @@ func (c *checker) network(a *inventory.PVRDMA, d *inventory.DVSwitch) {
 
 // prepared checks that a host lets PVRDMA through and has a port of the VMkernel for it.
 func (c *checker) prepared(a *inventory.PVRDMA, s *inventory.Server) {
-	vmk, open := false, false
+	carries := slices.ContainsFunc(s.RNICs, func(r *inventory.RNIC) bool { return r.VMK != nil && slices.Contains(r.VMK.Services, "pvrdma") })
+	vmk, open := carries, carries
 	for _, o := range s.Declared("advanced_option") {
 		vmk = vmk || o.Label == "/Net/PVRDMAVmknic" && strings.HasPrefix(o.Values["value"], "vmk")
 	}
@@ -102,7 +104,7 @@ func (c *checker) prepared(a *inventory.PVRDMA, s *inventory.Server) {
 		open = open || r.Label == "pvrdma" && r.Values["enabled"] == "true"
 	}
 	if !vmk {
-		c.refuse(problem.PVRDMA, &a.Block, "portgroup", "a host without a port for PVRDMA", `%s has no advanced_option "/Net/PVRDMAVmknic" { value = "vmk…" }: PVRDMA finds the other host over that port.`, whereBlock(&s.Block))
+		c.refuse(problem.PVRDMA, &a.Block, "portgroup", "a host without a port for PVRDMA", `%s has no vmk with the service "pvrdma", and no advanced_option "/Net/PVRDMAVmknic" { value = "vmk…" }: PVRDMA finds the other host over that port.`, whereBlock(&s.Block))
 	}
 	if !open {
 		c.refuse(problem.PVRDMA, &a.Block, "portgroup", "a firewall that keeps PVRDMA out", `%s has no firewall_ruleset "pvrdma" {}: hosts would not hear each other.`, whereBlock(&s.Block))

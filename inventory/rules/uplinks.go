@@ -26,7 +26,7 @@ func (c *checker) uplinks() {
 					first.Addr, r.Addr, r.Server.Addr)
 			}
 			hosts[r.Server] = r
-			if r.VMK != nil {
+			if r.VMK != nil && r.VMK.VSwitch != "" {
 				c.refuse(problem.Uplink, &d.Block, "uplinks", "an uplink of two switches", "%s is the only uplink of the standard switch %s (%s): take its vmk block away, or the NIC out of this list.",
 					r.Addr, r.VMK.VSwitch, problem.Where(r.VMK.Range))
 			}
@@ -34,5 +34,26 @@ func (c *checker) uplinks() {
 				c.refuse(problem.Uplink, &d.Block, "uplinks", "an uplink of two switches", "%s is an uplink of %s, too.", r.Addr, whereBlock(&r.DVSwitch.Block))
 			}
 		}
+	}
+	for _, s := range c.Servers {
+		for _, r := range s.RNICs {
+			if r.VMK != nil && !r.Incomplete && !r.VMK.Incomplete {
+				c.place(r)
+			}
+		}
+	}
+}
+
+// place refuses a port of the VMkernel that is on no switch, on two, or on one whose uplink
+// its NIC is not.
+func (c *checker) place(r *inventory.RNIC) {
+	v := r.VMK
+	switch grouped := v.Writes("portgroup"); {
+	case grouped && v.VSwitch != "":
+		c.refuse(problem.Uplink, &v.Block, "portgroup", "a port on two switches", "vmk of %s has vswitch as well: a port is on a standard switch, which weft makes for it, or on a port group of a distributed one.", r.Addr)
+	case !grouped && v.VSwitch == "":
+		c.refuse(problem.Uplink, &v.Block, "id", "a port on no switch", "vmk of %s needs vswitch, the standard switch that weft makes for it, or portgroup, of a distributed one.", r.Addr)
+	case grouped && v.PortGroup == nil:
+		c.refuse(problem.Uplink, &v.Block, "portgroup", "a port whose NIC is no uplink", "%s is no uplink of the switch of that port group: add it to its uplinks.", r.Addr)
 	}
 }

@@ -23,12 +23,12 @@ func carrierOf(service string) carrier {
 	return carrier{} // vsan, which has a network of its own
 }
 
+// vmkOption names the port over which PVRDMA finds other hosts.
+const vmkOption = "/Net/PVRDMAVmknic"
+
 // portOf makes what a NIC of a fabric is to have: a switch of its own with a port group of
 // its name, a port of the VMkernel, its services, and an adapter for NVMe.
 func portOf(d *host.Machine, r *inventory.RNIC) (list []host.Wanted, err error) {
-	if r.VLAN != 0 {
-		return nil, errors.New("vlan is of Windows: a port group of ESXi has none")
-	}
 	add := func(kind, name string, r host.Thing) {
 		list = append(list, host.Wanted{Kind: kind, Name: name, Resource: r})
 	}
@@ -48,16 +48,33 @@ func portOf(d *host.Machine, r *inventory.RNIC) (list []host.Wanted, err error) 
 	case !r.Address.IsValid() || !r.Address.Addr().Is4():
 		return nil, errors.New("a vmk needs an address of IPv4")
 	}
+	if g := v.PortGroup; g != nil && g.VLAN != r.VLAN {
+		return nil, fmt.Errorf("its port group %s has vlan = %d, and the rnic vlan = %d: write the same there, so that the port of the leaf carries it", g.Addr, g.VLAN, r.VLAN)
+	}
 	for _, other := range r.Server.RNICs {
-		if other != r && other.VMK != nil && (other.VMK.VSwitch == v.VSwitch || other.VMK.ID == v.ID) {
+		if other != r && other.VMK != nil && (v.VSwitch != "" && other.VMK.VSwitch == v.VSwitch || other.VMK.ID == v.ID) {
 			return nil, fmt.Errorf("rnic %s has the same vswitch or vmk: each NIC has its own, which is its only uplink", other.Name)
 		}
+		if other != r && other.VMK != nil && slices.Contains(v.Services, "pvrdma") && slices.Contains(other.VMK.Services, "pvrdma") {
+			return nil, fmt.Errorf("rnic %s carries PVRDMA, too: one port of a host does", other.Name)
+		}
 	}
-	mtu := r.Fabric.HostMTU
-	add("vswitch", v.VSwitch, VSwitchKind().Want(d, &VSwitch{Name: v.VSwitch, PCI: r.PCI, MTU: mtu}))
-	add("portgroup", v.VSwitch, PortGroupKind().Want(d, &PortGroup{Name: v.VSwitch, VSwitch: v.VSwitch, PCI: r.PCI}))
-	add("vmkernel", v.ID, VMKernelKind().Want(d, &VMKernel{ID: v.ID, PortGroup: v.VSwitch, MTU: mtu, Address: r.Address}))
+	if mtu := r.Fabric.HostMTU; v.PortGroup == nil { // else vCenter makes the port
+		add("vswitch", v.VSwitch, VSwitchKind().Want(d, &VSwitch{Name: v.VSwitch, PCI: r.PCI, MTU: mtu}))
+		add("portgroup", v.VSwitch, PortGroupKind().Want(d, &PortGroup{Name: v.VSwitch, VSwitch: v.VSwitch, VLAN: r.VLAN, PCI: r.PCI}))
+		add("vmkernel", v.ID, VMKernelKind().Want(d, &VMKernel{ID: v.ID, PortGroup: v.VSwitch, Stack: v.Netstack, MTU: mtu, Address: r.Address}))
+	}
 	for _, s := range v.Services {
+		if s == "pvrdma" {
+			for _, b := range slices.Concat(r.Server.Declared("advanced_option"), r.Server.Declared("firewall_ruleset")) {
+				if b.Label == vmkOption || b.Label == "pvrdma" {
+					return nil, fmt.Errorf("its service pvrdma sets %s, which has a block of its own: take that away", b.Label)
+				}
+			}
+			add("advanced_option", vmkOption, OptionKind().Want(d, &Option{Path: vmkOption, Value: v.ID}))
+			add("firewall_ruleset", "pvrdma", RulesetKind().Want(d, &Ruleset{Name: "pvrdma", Enabled: true}))
+			continue
+		}
 		is := carrierOf(s)
 		if is.tag == "" {
 			add("vsan_network", v.ID, VSANNetworkKind().Want(d, &VSANNetwork{VMKernel: v.ID}))

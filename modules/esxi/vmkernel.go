@@ -1,6 +1,7 @@
 package esxi
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"net/netip"
@@ -16,29 +17,49 @@ import (
 type VMKernel struct {
 	ID        string // vmk3
 	PortGroup string
+	Stack     string `json:",omitempty"` // of TCP/IP; "": the default one
 	MTU       int
 	Address   netip.Prefix // not valid: none
 
 	leads leads // observed
 }
 
+// defaultStack is the stack of TCP/IP that ports are on where nothing is said.
+const defaultStack = "defaultTcpipStack"
+
 // VMKernelKind is the kind vmkernel.
 func VMKernelKind() *host.Kind[VMKernel] {
 	return &host.Kind[VMKernel]{
 		Name: "vmkernel", Risky: true,
 		Looks: (*VMKernel).Looks, Parse: (*VMKernel).Parse, Diff: (*VMKernel).Diff, Steps: (*VMKernel).Steps,
-		Together: holdStores,
+		Together: holdStores, Advice: (*VMKernel).Advice,
 	}
 }
 
-func portsLook() remote.Look         { return ask("network", "ip", "interface", "list") }
-func portAddressesLook() remote.Look { return ask("network", "ip", "interface", "ipv4", "get") }
+func portsLook() remote.Look { return ask("network", "ip", "interface", "list") }
+
+// addressesLook is at the ports of a stack.
+func addressesLook(stack string) remote.Look {
+	if stack == "" {
+		return ask("network", "ip", "interface", "ipv4", "get")
+	}
+	return ask("network", "ip", "interface", "ipv4", "get", "-N", stack)
+}
+
 func tagsLook(vmk string) remote.Look {
 	return ask("network", "ip", "interface", "tag", "get", "-i", vmk)
 }
 
 func (v *VMKernel) Looks() []remote.Look {
-	return []remote.Look{portsLook(), portAddressesLook(), tagsLook(v.ID), controllersLook(), namespacesLook(), extentsLook()}
+	return []remote.Look{portsLook(), addressesLook(v.Stack), tagsLook(v.ID), controllersLook(), namespacesLook(), extentsLook()}
+}
+
+// Advice says what is to be done about a stack that the host does not have.
+func (v *VMKernel) Advice(string) string {
+	if v.Stack == "" {
+		return ""
+	}
+	return "weft makes no stack: esxcli network ip netstack list shows those of the host, esxcli network ip netstack add -N makes one"
 }
 
 // Parse refuses a port that somebody else uses: that of the management, and one on
@@ -50,8 +71,8 @@ func (v *VMKernel) Parse(s remote.Seen) (*VMKernel, error) {
 		if r.text("Name") != v.ID {
 			continue
 		}
-		have = &VMKernel{ID: v.ID, PortGroup: r.text("Portgroup"), MTU: r.number("MTU")}
-		if stack := r.text("NetstackInstance"); have.PortGroup != v.PortGroup || stack != "defaultTcpipStack" {
+		have = &VMKernel{ID: v.ID, PortGroup: r.text("Portgroup"), Stack: v.Stack, MTU: r.number("MTU")}
+		if stack := r.text("NetstackInstance"); have.PortGroup != v.PortGroup || stack != cmp.Or(v.Stack, defaultStack) {
 			return nil, hint.Wrap(fmt.Errorf("there is a %s already, on port group %q and stack %s: neither can be changed", v.ID, have.PortGroup, stack), "give the rnic the id of another vmk")
 		}
 	}
@@ -61,7 +82,7 @@ func (v *VMKernel) Parse(s remote.Seen) (*VMKernel, error) {
 	if slices.Contains(one(s, tagsLook(v.ID), &err).list("Tags"), "Management") {
 		return nil, fmt.Errorf("%s carries the management of the host: weft does not touch it", v.ID)
 	}
-	for _, r := range table(s, portAddressesLook(), &err) {
+	for _, r := range table(s, addressesLook(v.Stack), &err) {
 		if r.text("Name") != v.ID {
 			continue
 		}
@@ -134,7 +155,11 @@ func (v *VMKernel) Steps(have *VMKernel) (steps []remote.Step) {
 		do("remove", "-i", have.ID)
 		return steps
 	case have == nil:
-		do("add", "-i", v.ID, "-p", v.PortGroup, "-m", fmt.Sprint(v.MTU))
+		words := []string{"add", "-i", v.ID, "-p", v.PortGroup, "-m", fmt.Sprint(v.MTU)}
+		if v.Stack != "" {
+			words = append(words, "-N", v.Stack)
+		}
+		do(words...)
 		have = &VMKernel{MTU: v.MTU}
 	}
 	if v.MTU != have.MTU {

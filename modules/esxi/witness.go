@@ -164,7 +164,11 @@ func ping(ctx context.Context, t transport, w host.Way) (host.Holding, string, s
 	mtu := w.NIC.Fabric.HostMTU
 	note := fmt.Sprintf("packets of %d bytes that nobody takes apart", mtu)
 	arrive := func(size int) (all bool, said string, err error) {
-		out, err := t.Run(ctx, remote.Cmd{Args: []string{"vmkping", "-I", w.NIC.VMK.ID, "-d", "-s", strconv.Itoa(size), "-c", "3", w.Portal.Addr().String()}})
+		args := []string{"vmkping", "-I", w.NIC.VMK.ID}
+		if stack := w.NIC.VMK.Netstack; stack != "" {
+			args = append(args, "-S", stack)
+		}
+		out, err := t.Run(ctx, remote.Cmd{Args: append(args, "-d", "-s", strconv.Itoa(size), "-c", "3", w.Portal.Addr().String())})
 		var exit *remote.ExitError
 		if errors.As(err, &exit) {
 			out, err = exit.Output, nil

@@ -25,6 +25,7 @@ type Device struct {
 	login Login
 
 	paths []string // of virtual machines and clusters that resources are about
+	hosts []string // that they are about
 	vsans []*VSAN
 
 	client *client
@@ -40,13 +41,16 @@ func New(name, owner string, login Login) *Device {
 	return &Device{name: name, owner: owner, login: login}
 }
 
-// Resource makes a resource of a Switch, a Group, a Member, a Hardware, an Adapter or a VSAN;
-// its name is that of its ID.
+// Resource makes a resource of a Switch, a Group, a Member, a Hardware, an Adapter, a VSAN
+// or a VMKernel; its name is that of its ID.
 func (d *Device) Resource(t interface{ key() (kind, name string) }) (plan.ID, plan.Resource) {
 	kind, name := t.key()
 	d.paths = append(d.paths, paths(t.(thing))...)
-	if v, ok := t.(*VSAN); ok {
-		d.vsans = append(d.vsans, v)
+	switch x := t.(type) {
+	case *VSAN:
+		d.vsans = append(d.vsans, x)
+	case *Member:
+		d.hosts = append(d.hosts, x.Host)
 	}
 	return plan.ID{Device: d.name, Kind: kind, Name: name}, resource{t.(thing)}
 }
@@ -73,7 +77,7 @@ func (d *Device) Open(ctx context.Context) (plan.Identity, error) {
 		return plan.Identity{}, fmt.Errorf("read %s: %s", d.login.Host, said(err))
 	}
 	d.have, d.fresh = have, true
-	return plan.Identity{Address: d.login.Host, Serial: about.InstanceUuid, System: strings.TrimSpace(about.FullName),
+	return plan.Identity{Address: d.login.Host, Serial: about.InstanceUuid, System: strings.TrimSpace(about.FullName), Warnings: d.profiled(ctx),
 		Method: "calls of the vSphere API, each with its undo; vCenter reverts nothing by itself, and knows no lease of weft: two runs at once are not kept apart"}, nil
 }
 
@@ -219,6 +223,7 @@ func (d *Device) Kept() (kept plan.Kept) {
 			}
 		}
 	}
+	kept.Entries = append(kept.Entries, d.state().keptPorts(d.name)...)
 	kept.Entries = append(kept.Entries, d.state().keptVMs(d.name)...)
 	for _, at := range slices.Sorted(maps.Keys(d.have.clusters)) {
 		if d.have.clusters[at].note.owner == d.owner {
@@ -230,7 +235,7 @@ func (d *Device) Kept() (kept plan.Kept) {
 
 // Restore implements plan.Keeper.
 func (d *Device) Restore(e plan.Entry) (plan.Resource, error) {
-	if !slices.Contains([]string{SwitchKind, GroupKind, MemberKind, AdapterKind, VSANKind}, e.Kind) {
+	if !slices.Contains([]string{SwitchKind, GroupKind, MemberKind, AdapterKind, VSANKind, VMKernelKind}, e.Kind) {
 		return nil, fmt.Errorf("a vCenter has no kind %q", e.Kind)
 	}
 	return resource{removal{e.Kind, e.Name}}, nil

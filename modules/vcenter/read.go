@@ -50,6 +50,7 @@ type host struct {
 	rdma    map[string]bool   // by name of a NIC: an RDMA device runs on it
 	taken   map[string]string // by name of a NIC: the switch whose uplink it is
 	teaming map[string]string // by name of a standard switch: how it spreads over its uplinks
+	ports   map[string]port   // of the VMkernel, by name
 	release string            // of ESXi: 8.0.2
 	notes   []note            // a member of which switches weft has made it
 }
@@ -100,7 +101,7 @@ func (c *client) read(ctx context.Context, paths ...string) (*reading, error) {
 	}{
 		{[]string{"DistributedVirtualSwitch"}, []string{"name", "parent", "uuid", "config", "customValue"}, &switches},
 		{[]string{"DistributedVirtualPortgroup"}, []string{"name", "config", "vm", "customValue"}, &groups},
-		{[]string{"HostSystem"}, []string{"name", "config.network.pnic", "config.network.vswitch", "config.network.proxySwitch", "config.network.rdmaDevice", "config.product.version", "customValue"}, &hosts},
+		{[]string{"HostSystem"}, []string{"name", "config.network.pnic", "config.network.vnic", "config.network.vswitch", "config.network.proxySwitch", "config.network.rdmaDevice", "config.product.version", "customValue"}, &hosts},
 		{[]string{"ClusterComputeResource"}, []string{"name", "parent", "host", "customValue"}, &clusters},
 		{[]string{"VirtualMachine"}, []string{"name", "parent", "customValue"}, &vms},
 		{[]string{"Folder", "Datacenter"}, []string{"name", "parent"}, &folders},
@@ -224,7 +225,7 @@ func vlanOf(c types.BaseDVPortSetting) int {
 }
 
 func newHost(h mo.HostSystem, marked string) *host {
-	out := &host{ref: h.Self, name: h.Name, nics: map[string]string{}, rdma: map[string]bool{}, taken: map[string]string{}, teaming: map[string]string{}}
+	out := &host{ref: h.Self, name: h.Name, nics: map[string]string{}, rdma: map[string]bool{}, taken: map[string]string{}, teaming: map[string]string{}, ports: map[string]port{}}
 	for _, text := range strings.Split(marked, ";") {
 		if n := readNote(strings.TrimSpace(text)); n.owner != "" {
 			out.notes = append(out.notes, n)
@@ -249,6 +250,9 @@ func newHost(h mo.HostSystem, marked string) *host {
 		if p := s.Spec.Policy; p != nil && p.NicTeaming != nil {
 			out.teaming[s.Name] = p.NicTeaming.Policy
 		}
+	}
+	for _, n := range net.Vnic {
+		out.ports[n.Device] = readPort(n)
 	}
 	for _, d := range net.RdmaDevice {
 		if b, ok := d.Backing.(*types.HostRdmaDevicePnicBacking); ok {

@@ -159,7 +159,7 @@ func (w *Member) key() (string, string) { return MemberKind, w.Switch + "@" + st
 func (w *Member) change(s state) (c change) {
 	h := s.hosts[strings.ToLower(w.Host)]
 	if h == nil {
-		c.err = hint.Wrap(fmt.Errorf("vCenter has no host %s", w.Host), "host of the server must be the name that vCenter shows; weft adds no host to it")
+		c.err = noHost(w.Host)
 		return c
 	}
 	nic := h.nics[strings.ToLower(w.PCI)]
@@ -203,6 +203,8 @@ func (r removal) change(s state) (c change) {
 		c = s.removeAdapter(path.Dir(r.name), path.Base(r.name))
 	case VSANKind:
 		c = s.forgetVSAN(r.name)
+	case VMKernelKind:
+		c = s.removePort(r.name)
 	default:
 		at, host, _ := strings.Cut(r.name, "@")
 		c = s.removeMember(at, host)

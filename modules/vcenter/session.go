@@ -33,6 +33,7 @@ type Login struct {
 	Password func() (string, error)
 	Refused  error         // why none may be asked; nil: they may
 	Settle   time.Duration // that hosts may take to talk to each other in another way; 0: settleTime
+	Task     time.Duration // that vCenter may take to carry out a task; 0: taskTime
 }
 
 // How long vCenter may take.
@@ -49,6 +50,7 @@ type client struct {
 	vsan   *soap.Client // its service for vSAN
 	sm     *session.Manager
 	settle time.Duration
+	task   time.Duration
 }
 
 // connect logs in.
@@ -75,7 +77,7 @@ func (l Login) connect(ctx context.Context) (*client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &client{vim: vim, sm: session.NewManager(vim), settle: cmp.Or(l.Settle, settleTime)}
+	c := &client{vim: vim, sm: session.NewManager(vim), settle: cmp.Or(l.Settle, settleTime), task: cmp.Or(l.Task, taskTime)}
 	if err := c.sm.Login(ctx, url.UserPassword(l.User, password)); err != nil {
 		if fault.Is(err, &types.InvalidLogin{}) {
 			return nil, hint.Wrap(fmt.Errorf("%s does not let %s in: %s", l.Host, l.User, said(err)), "users of vCenter have their domain behind them, as administrator@vsphere.local")
@@ -148,11 +150,15 @@ func said(err error) string {
 
 // wait is until a task has been carried out.
 func (c *client) wait(ctx context.Context, task types.ManagedObjectReference) error {
-	bounded, done := context.WithTimeout(ctx, taskTime)
+	return c.waitFor(ctx, task, c.task)
+}
+
+func (c *client) waitFor(ctx context.Context, task types.ManagedObjectReference, most time.Duration) error {
+	bounded, done := context.WithTimeout(ctx, most)
 	defer done()
 	_, err := object.NewTask(c.vim, task).WaitForResult(bounded)
 	if err != nil && bounded.Err() != nil && ctx.Err() == nil {
-		return hint.Wrap(fmt.Errorf("the task %s is not done after %v", task.Value, taskTime), "it may go on in vCenter: see Recent Tasks there")
+		return hint.Wrap(fmt.Errorf("the task %s is not done after %v", task.Value, most), "it may go on in vCenter: see Recent Tasks there")
 	}
 	return err
 }

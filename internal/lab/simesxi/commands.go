@@ -10,7 +10,7 @@ import (
 
 // commands are all that this host has.
 func commands() []command {
-	return slices.Concat(aboutHost(), aboutNetwork(), aboutNVMe())
+	return slices.Concat(aboutHost(), aboutRestart(), aboutNetwork(), aboutNVMe())
 }
 
 // aboutHost are the commands about who a host is, and its settings.

@@ -94,8 +94,13 @@ func (h *Host) Longest(bytes int) {
 // port and the switch take the length.
 func vmkping(x *call) int {
 	h, a := x.s.h, x.args
+	stack := defaultStack
+	if len(a) == 10 && a[2] == "-S" {
+		stack = a[3]
+		a = slices.Concat(a[:2], a[4:])
+	}
 	if len(a) != 8 || a[0] != "-I" || a[2] != "-d" || a[3] != "-s" || a[5] != "-c" {
-		return x.fail("this SIMULATED host takes -I VMK -d -s SIZE -c COUNT ADDRESS only")
+		return x.fail("this SIMULATED host takes -I VMK [-S NETSTACK] -d -s SIZE -c COUNT ADDRESS only")
 	}
 	to, err := netip.ParseAddr(a[7])
 	size, bad := strconv.Atoi(a[4])
@@ -106,7 +111,7 @@ func vmkping(x *call) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	v, ok := h.now.vmks[a[1]]
-	if !ok {
+	if !ok || v.stack != stack {
 		return x.fail("Unable to find interface %s", a[1])
 	}
 	fmt.Fprintf(x.out, "PING %s (%s): %d data bytes\n", to, to, size)
@@ -114,7 +119,7 @@ func vmkping(x *call) int {
 	switch length := size + 28; {
 	case length > v.mtu:
 		fmt.Fprintln(x.out, "sendto() failed (Message too long)")
-	case v.contains(to) && length <= h.now.switches[h.now.groups[v.group].on].mtu && (h.longest == 0 || length <= h.longest):
+	case v.contains(to) && (v.dvs != "" || length <= h.now.switches[h.now.groups[v.group].on].mtu) && (h.longest == 0 || length <= h.longest):
 		got = count
 	}
 	fmt.Fprintf(x.out, "\n--- %s ping statistics ---\n%d packets transmitted, %d packets received, %d%% packet loss\n", to, count, got, 100*(count-got)/max(count, 1))

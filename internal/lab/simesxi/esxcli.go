@@ -45,27 +45,40 @@ func esxcli(x *call) int {
 		fmt.Fprintf(x.out, "Error: %v\n", err)
 		return 1
 	}
+	status, going := x.answer(c, options, asXML)
+	if going {
+		if err := h.Reboot(); err != nil {
+			return x.fail("%v", err)
+		}
+	}
+	return status
+}
+
+// answer carries a command out, and says whether the host restarts then.
+func (x *call) answer(c *command, options map[string]string, asXML bool) (status int, going bool) {
+	h := x.s.h
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if c.changes && h.fault != "" {
 		fmt.Fprintln(x.out, h.fault)
-		return 1
+		return 1, false
 	}
 	if !c.changes && !asXML {
 		fmt.Fprintln(x.out, "this SIMULATED host prints lists with --formatter=xml only")
-		return 1
+		return 1, false
 	}
 	text, err := c.run(h, options)
 	switch {
 	case err != nil:
 		fmt.Fprintln(x.out, err)
-		return 1
+		return 1, false
 	case asXML:
 		fmt.Fprint(x.out, document(text))
 	case text != "":
 		fmt.Fprintln(x.out, text)
 	}
-	return 0
+	going, h.upkeep.going = h.upkeep.going, false
+	return 0, going
 }
 
 // find is the command that arguments begin with, and the rest of them.

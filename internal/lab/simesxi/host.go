@@ -26,7 +26,8 @@ type Spec struct {
 	Root      string // its file system: a real directory, made if it is missing
 	MachineID string // 32 hexadecimal digits; "": derived from Name
 	NICs      []NIC
-	Scratch   string // where /scratch is; "": on a disk
+	Scratch   string   // where /scratch is; "": on a disk
+	Stacks    []string // of TCP/IP, besides the default one
 }
 
 // A NIC is one port of a network card.
@@ -60,6 +61,7 @@ type Host struct {
 	wake      chan struct{} // closed when whoever sleeps is to wake
 	fault     string        // what esxcli answers to changes; "": nothing is wrong
 	slow      time.Duration
+	upkeep    upkeep
 	clustered bool           // it is in a cluster of vSAN
 	dcb       string         // what NICs say of DCB
 	longest   int            // packets that come through, bytes; 0: all
@@ -100,7 +102,8 @@ type vmk struct {
 	group, stack, address, mask, kind string
 	mtu                               int
 	tags                              []string
-	vsan                              bool // it carries vSAN
+	vsan                              bool   // it carries vSAN
+	dvs, nic                          string // the distributed switch that it is on, and the NIC of that; "": it is on a port group
 }
 
 type adapter struct{ name, transport, device string }
@@ -128,7 +131,7 @@ func (c config) clone() config {
 // New makes a host that is up, as it is after its installation: a switch with the
 // management NIC, its port group and vmk0.
 func New(spec Spec) (*Host, error) {
-	h := &Host{spec: spec, processes: map[int]string{}, wake: make(chan struct{}), loaded: map[string]string{}, sizes: map[string]int{}, dcb: dcbIEEE}
+	h := &Host{spec: spec, processes: map[int]string{}, wake: make(chan struct{}), loaded: map[string]string{}, sizes: map[string]int{}, dcb: dcbIEEE, upkeep: upkeep{since: time.Now()}}
 	h.alive, h.stop = context.WithCancel(context.Background())
 	if h.uuid = spec.MachineID; h.uuid == "" {
 		sum := sha256.Sum256([]byte("machine " + spec.Name))
@@ -263,6 +266,7 @@ func (h *Host) Reboot() error {
 	defer h.mu.Unlock()
 	h.alive, h.stop = context.WithCancel(context.Background())
 	h.now = h.saved.clone()
+	h.upkeep.since = time.Now()
 	for m, p := range h.now.modules {
 		h.loaded[m] = paramText(p)
 	}

@@ -35,7 +35,7 @@ func aboutNetwork() []command {
 		{words: "network ip interface add", options: map[string]string{"i": "interface-name", "p": "portgroup-name", "m": "mtu", "N": "netstack"}, needed: "ip", changes: true, source: reference, run: vmkAdd},
 		{words: "network ip interface remove", options: map[string]string{"i": "interface-name"}, needed: "i", changes: true, source: reference, run: vmkRemove},
 		{words: "network ip interface set", options: map[string]string{"i": "interface-name", "m": "mtu"}, needed: "im", changes: true, source: reference, run: vmkSet},
-		{words: "network ip interface ipv4 get", source: reference, run: addressList},
+		{words: "network ip interface ipv4 get", options: map[string]string{"N": "netstack"}, source: reference + "; without one, of the default stack", run: addressList},
 		{words: "network ip interface ipv4 set", options: map[string]string{"i": "interface-name", "I": "ipv4", "N": "netmask", "t": "type"}, needed: "it", changes: true, source: reference, run: addressSet},
 		{words: "vsan network list", source: reference + "; published output of VCF 9.0; VMware's plug-in of host profiles, for its fields", run: vsanList},
 		{words: "vsan network ip add", options: map[string]string{"i": "interface-name", "T": "traffic-type"}, needed: "i", changes: true, source: reference + "; VMware's plug-in of host profiles", run: vsanAdd},

@@ -154,7 +154,10 @@ func (h *Host) reaches(a adapter, to netip.Addr) bool {
 	for _, v := range h.now.vmks {
 		g := h.now.groups[v.group]
 		links := h.now.switches[g.on].uplinks
-		if g.override {
+		switch {
+		case v.dvs != "":
+			links = []string{v.nic}
+		case g.override:
 			links = g.active
 		}
 		if slices.Contains(links, up) && slices.Contains(v.tags, tag) && v.contains(to) {

@@ -1,6 +1,7 @@
 package simesxi
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/netip"
@@ -9,10 +10,18 @@ import (
 	"strings"
 )
 
+// defaultStack is that of TCP/IP which ports are on where nothing is said.
+const defaultStack = "defaultTcpipStack"
+
 func vmkList(h *Host, _ map[string]string) (string, error) {
 	var rows []string
 	for _, name := range slices.Sorted(maps.Keys(h.now.vmks)) {
 		v := h.now.vmks[name]
+		if v.dvs != "" {
+			rows = append(rows, structure("VmkNic", "Enabled", true, "MACAddress", "00:50:56:00:00:01", "MTU", v.mtu, "Name", name, "NetstackInstance", v.stack,
+				"Portgroup", "N/A", "Portset", "DvsPortset-0", "TSOMSS", 65535, "VDSName", v.dvs))
+			continue
+		}
 		rows = append(rows, structure("VmkNic", "Enabled", true, "MACAddress", "00:50:56:00:00:01", "MTU", v.mtu, "Name", name, "NetstackInstance", v.stack,
 			"Portgroup", v.group, "Portset", h.now.groups[v.group].on, "TSOMSS", 65535, "VDSName", "N/A"))
 	}
@@ -27,6 +36,39 @@ func (h *Host) vmk(name string) (vmk, error) {
 	return v, nil
 }
 
+// A DVPort is a port of the VMkernel on a distributed switch.
+type DVPort struct {
+	Switch, PCI   string // name, and address of the NIC that is its uplink
+	Address, Mask string
+	Stack         string // "": the default one
+	MTU           int
+}
+
+// Attach makes a port, or changes one, as vCenter has a host do.
+func (h *Host) Attach(id string, p DVPort) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	i := slices.IndexFunc(h.nics, func(n *nic) bool { return n.PCI == p.PCI })
+	if i < 0 {
+		return fmt.Errorf("SIMULATED host %s has no NIC at %s", h.spec.Name, p.PCI)
+	}
+	for _, c := range []*config{&h.now, &h.saved} {
+		v := c.vmks[id]
+		v.dvs, v.nic, v.stack, v.kind = p.Switch, h.nics[i].name, cmp.Or(p.Stack, defaultStack), "STATIC"
+		v.address, v.mask, v.mtu = p.Address, p.Mask, p.MTU
+		c.vmks[id] = v
+	}
+	return nil
+}
+
+// Detach takes a port away.
+func (h *Host) Detach(id string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.now.vmks, id)
+	delete(h.saved.vmks, id)
+}
+
 func vmkAdd(h *Host, o map[string]string) (string, error) {
 	if _, there := h.now.vmks[o["i"]]; there || !strings.HasPrefix(o["i"], "vmk") {
 		return "", says("A vmkernel nic for the connection point already exists: %s", o["i"])
@@ -34,8 +76,8 @@ func vmkAdd(h *Host, o map[string]string) (string, error) {
 	if _, err := h.portgroup(o["p"]); err != nil {
 		return "", err
 	}
-	v := vmk{group: o["p"], stack: "defaultTcpipStack", kind: "NONE", mtu: 1500}
-	if o["N"] != "" && o["N"] != v.stack {
+	v := vmk{group: o["p"], stack: cmp.Or(o["N"], defaultStack), kind: "NONE", mtu: 1500}
+	if v.stack != defaultStack && !slices.Contains(h.spec.Stacks, v.stack) {
 		return "", says("No such netstack on this SIMULATED host: %s", o["N"])
 	}
 	h.now.vmks[o["i"]] = v
@@ -66,10 +108,13 @@ func vmkSet(h *Host, o map[string]string) (string, error) {
 	return "", nil
 }
 
-func addressList(h *Host, _ map[string]string) (string, error) {
+func addressList(h *Host, o map[string]string) (string, error) {
 	var rows []string
 	for _, name := range slices.Sorted(maps.Keys(h.now.vmks)) {
 		v := h.now.vmks[name]
+		if v.stack != cmp.Or(o["N"], defaultStack) {
+			continue
+		}
 		address, mask := v.address, v.mask
 		if address == "" {
 			address, mask = "0.0.0.0", "0.0.0.0"

@@ -1,9 +1,11 @@
 package simvcenter
 
 import (
+	"bufio"
 	"encoding/json"
 	"fmt"
 	"io"
+	"sync"
 )
 
 // An Answer is where a vCenter answers.
@@ -13,25 +15,46 @@ type Answer struct {
 	SHA256 string `json:"sha256"` // of its certificate
 }
 
-// Serve reads a Spec as JSON, makes that vCenter answer, writes its Answer, and ends it
-// when the input ends: whoever started it is gone then.
+// Serve reads a Spec as JSON, makes that vCenter answer, writes its Answer, then each Event,
+// after which it waits for a line. It ends when the input ends: whoever
+// started it is gone then.
 func Serve(in io.Reader, out io.Writer) error {
 	var spec Spec
 	d := json.NewDecoder(in)
 	if err := d.Decode(&spec); err != nil {
 		return fmt.Errorf("what the vCenter is made of: %w", err)
 	}
+	said, gone := make(chan struct{}), make(chan struct{})
+	enc := json.NewEncoder(out)
+	var mu sync.Mutex
+	spec.Tell = func(p Event) {
+		mu.Lock()
+		defer mu.Unlock()
+		if enc.Encode(p) != nil {
+			return // whoever started it is gone
+		}
+		select {
+		case <-said:
+		case <-gone:
+		}
+	}
 	s, err := Start(spec)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	if err := json.NewEncoder(out).Encode(Answer{s.Host, s.Port, s.SHA256}); err != nil {
+	defer close(gone) // before it is closed, which waits for who is served
+	mu.Lock()
+	err = enc.Encode(Answer{s.Host, s.Port, s.SHA256})
+	mu.Unlock()
+	if err != nil {
 		return fmt.Errorf("saying where the vCenter answers: %w", err)
 	}
-	_, err = io.Copy(io.Discard, d.Buffered())
-	if err == nil {
-		_, err = io.Copy(io.Discard, in)
+	lines := bufio.NewScanner(io.MultiReader(d.Buffered(), in))
+	for lines.Scan() {
+		if lines.Text() != "" { // what is left of the line of the Spec
+			said <- struct{}{}
+		}
 	}
-	return err
+	return lines.Err()
 }

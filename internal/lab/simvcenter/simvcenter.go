@@ -14,6 +14,7 @@ import (
 	"path"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25/methods"
@@ -33,8 +34,26 @@ type Spec struct {
 	Cluster    string // path of the one that the hosts are in, with vSAN; "": they are in none
 	Witnesses  int    // of its vSAN
 	Mute       bool   // the health service of vSAN does not answer
+	DRS        bool   // machines move by themselves from a host that is to be empty
+	Stuck      bool   // its tasks about distributed switches never end
 	Hosts      []Host
 	VMs        []VM
+
+	// Tell is told of what becomes of hosts, before whoever did it hears of that. nil:
+	// nobody is.
+	Tell func(Event) `json:"-"`
+}
+
+// An Event is a port of the VMkernel of a host that is made, changed or removed on a
+// distributed switch, or maintenance mode.
+type Event struct {
+	Host          string
+	Maintenance   string // "on", "off": of the host, and there is no port; "": there is
+	ID            string
+	Switch, PCI   string // name, and address of the NIC that is its uplink; "": it has gone
+	Address, Mask string
+	Stack         string // "": the default one
+	MTU           int
 }
 
 // A Host is an ESXi host of a vCenter.
@@ -43,6 +62,9 @@ type Host struct {
 	NICs []string // PCI addresses; the first NIC, vmnic0, is that of the management
 	RDMA []string // those of them on which an RDMA device runs
 	VSAN *VSAN    // nil: it has no network for it
+
+	Ports   []string // of the VMkernel that others have made, besides vmk0
+	Profile string   // the host profile that is attached to it; "": none is
 
 	Release string // of ESXi; "": 8.0.2
 }
@@ -74,11 +96,16 @@ func Start(spec Spec) (*Server, error) {
 	for i, o := range m.Map().All("HostSystem") {
 		equip(o.(*simulator.HostSystem), spec.Hosts[i])
 	}
+	profile(m, spec)
 	for _, o := range m.Map().All("Datacenter") {
 		o.(*simulator.Datacenter).Name = cmp.Or(spec.Datacenter, Datacenter)
 	}
 	for _, o := range m.Map().All("ClusterComputeResource") {
-		o.(*simulator.ClusterComputeResource).Name = path.Base(spec.Cluster)
+		c := o.(*simulator.ClusterComputeResource)
+		c.Name = path.Base(spec.Cluster)
+		if conf, ok := c.ConfigurationEx.(*types.ClusterConfigInfoEx); ok && spec.DRS {
+			conf.DrsConfig.DefaultVmBehavior = types.DrsBehaviorFullyAutomated
+		}
 		m.Service.HandleFunc(vsanPath, newVSAN(m, o.Reference(), spec).ServeHTTP)
 	}
 	for _, v := range spec.VMs {
@@ -88,8 +115,22 @@ func Start(spec Spec) (*Server, error) {
 	}
 	// Its own code wants its own type in the inventory: a session sees ours instead.
 	m.Map().Handler = func(ctx *simulator.Context, method *simulator.Method) (mo.Reference, types.BaseMethodFault) {
-		if d, ok := ctx.Map.Get(method.This).(*simulator.DistributedVirtualSwitch); ok && method.Name == "ReconfigureDvs_Task" && ctx.Session != nil {
-			ctx.Session.Put(&dvs{d})
+		if spec.Stuck && method.Name == "CreateDVS_Task" && ctx.Session != nil {
+			ctx.Session.Put(&stuck{ctx.Map.Get(method.This).(*simulator.Folder)})
+		}
+		switch o := ctx.Map.Get(method.This).(type) {
+		case *simulator.DistributedVirtualSwitch:
+			if method.Name == "ReconfigureDvs_Task" && ctx.Session != nil {
+				ctx.Session.Put(&dvs{o})
+			}
+		case *simulator.HostSystem:
+			if on, ok := map[string]string{"EnterMaintenanceMode_Task": "on", "ExitMaintenanceMode_Task": "off"}[method.Name]; ok && spec.Tell != nil {
+				spec.Tell(Event{Host: o.Name, Maintenance: on})
+			}
+		case *simulator.HostNetworkSystem:
+			if strings.HasSuffix(method.Name, "VirtualNic") && ctx.Session != nil {
+				ctx.Session.Put(&hostNetwork{o, spec})
+			}
 		}
 		return nil, nil
 	}
@@ -127,6 +168,10 @@ func equip(h *simulator.HostSystem, spec Host) {
 	}
 	network.Pnic = []types.PhysicalNic{{Key: "key-vim.host.PhysicalNic-vmnic0", Device: "vmnic0", Pci: "0000:01:00.0"}}
 	network.Vswitch = []types.HostVirtualSwitch{{Name: "vSwitch0", Pnic: []string{network.Pnic[0].Key}}}
+	network.Vnic = slices.Clone(network.Vnic)
+	for _, name := range spec.Ports {
+		network.Vnic = append(network.Vnic, types.HostVirtualNic{Device: name, Key: "key-vim.host.VirtualNic-" + name, Portgroup: "VM Network"})
+	}
 	for _, pci := range spec.NICs {
 		name := spec.vmnic(pci)
 		network.Pnic = append(network.Pnic, types.PhysicalNic{Key: "key-vim.host.PhysicalNic-" + name, Device: name, Pci: pci})
