@@ -2,6 +2,7 @@ package modules
 
 import (
 	"context"
+	"time"
 
 	"weft/internal/remote"
 	"weft/internal/tally"
@@ -42,6 +43,15 @@ type (
 		// Counters are those of ports. A device that was not spoken to yet is
 		// opened, which proves that it is the declared one.
 		Counters(ctx context.Context, ports []string) (*tally.Ports, error)
+	}
+
+	// An Emptier is a machine that is emptied before it is restarted; it is open.
+	Emptier interface {
+		Empties() bool
+		Empty(ctx context.Context) error
+		Fill(ctx context.Context) error
+		Restart(ctx context.Context) error
+		Up(ctx context.Context) (time.Duration, error)
 	}
 
 	// A VSANTeller knows what the hosts of clusters speak to each other.

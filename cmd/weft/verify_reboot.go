@@ -28,7 +28,9 @@ func (a *app) rebootCmd() *cobra.Command {
 	var how restarting
 	cmd := &cobra.Command{
 		Use: "reboot SERVER...", Short: "Restart servers, and prove that everything comes back by itself",
-		Long: `reboot restarts the named servers, all at the same time, after it has asked. It
+		Long: `reboot restarts the named servers, all at the same time, after it has asked; ESXi
+hosts after them and one after another, each emptied before by maintenance mode:
+through the vCenter of the files that has it, else by itself. It
 waits until each has started again, with all that starts at boot, and then plans
 until nothing is left to do: every setting, target and connection of the whole
 fabric has come back by itself. What is not as declared before the restart would
@@ -79,12 +81,32 @@ func (a *app) reboot(ctx context.Context, names []string, how restarting) error 
 		}
 		return hint.Wrap(errors.New("not restarted: not everything is as declared, so that nothing would be proven"), "carry the plan out first: weft apply")
 	}
+	together, rolling := divided(p, servers)
 	question := "Restart " + strings.Join(servers, ", ") + "? Whatever runs there ends."
+	if len(together) == 0 {
+		question = "Restart " + strings.Join(servers, ", ") + ", one after another? Whatever runs there leaves before."
+	}
 	if err := a.confirm(how.approve, question, "not restarted", "pass --auto-approve"); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, how.timeout)
 	defer cancel()
+	if err := a.restartAll(ctx, p, together); err != nil {
+		return err
+	}
+	for _, host := range rolling {
+		if err := a.roll(ctx, p, host); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// restartAll restarts servers at the same time, and waits until all is back.
+func (a *app) restartAll(ctx context.Context, p *run.Site, servers []string) error {
+	if len(servers) == 0 {
+		return nil
+	}
 	begun := time.Now()
 	errs := make([]error, len(servers))
 	p.Each(ctx, servers, "restarting", func(ctx context.Context, i int, server string) {
@@ -95,8 +117,12 @@ func (a *app) reboot(ctx context.Context, names []string, how restarting) error 
 	if err := errors.Join(errs...); err != nil {
 		return &codeError{exitUnreachable, err}
 	}
-	again := func(ctx context.Context) (*plan.Plan, error) { return a.planAfresh(ctx, p.Model) }
-	return a.comesBack(ctx, again, servers, begun)
+	return a.comesBack(ctx, a.again(p.Model), servers, begun)
+}
+
+// again plans over connections of its own, as often as it is called.
+func (a *app) again(m *inventory.Model) func(context.Context) (*plan.Plan, error) {
+	return func(ctx context.Context) (*plan.Plan, error) { return a.planAfresh(ctx, m) }
 }
 
 // converged reports whether everything was seen and is as declared.

@@ -30,6 +30,7 @@ func OS() *host.OS {
 		Counters: meter,
 		Probe:    &host.Prober{Attached: readAttached, Live: readLive},
 		Witness:  witness,
+		Restart:  restarter(),
 		Facts:    &host.Teller{Looks: factsLooks, Parse: tellFacts, Check: checkNIC, Survey: surveyLooks, Surveyed: surveyed},
 		Health:   &host.Examiner{Looks: examineLooks, Parse: examined},
 		Without: map[host.Feature]string{

@@ -44,6 +44,8 @@ type OS struct {
 	Witness  Witness // nil: weft's probes run there
 	Cut      *Cutter // nil: no link of it is cut to see what becomes of I/O
 
+	Restart *Restarter // nil: nothing leaves it before a restart
+
 	// Port makes what a port of a NIC is to have, each after the one before it, and
 	// Connect a connection from it to a subsystem at a portal, where the system has
 	// kinds of its own for that; nil: see Intents. Their errors say what it cannot do.

@@ -1,0 +1,75 @@
+package esxi
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"weft/internal/hint"
+	"weft/internal/remote"
+	"weft/modules/host"
+)
+
+func restarter() *host.Restarter {
+	return &host.Restarter{Empty: empty, Fill: fill, Up: up,
+		Restart: []string{"esxcli", "system", "shutdown", "reboot", "-r", "weft verify reboot"}}
+}
+
+func runningLook() remote.Look     { return ask("vm", "process", "list") }
+func maintenanceLook() remote.Look { return ask("system", "maintenanceMode", "get") }
+func uptimeLook() remote.Look      { return ask("system", "stats", "uptime", "get") }
+
+func maintenance(on bool) remote.Cmd {
+	return remote.Cmd{Args: []string{"esxcli", "system", "maintenanceMode", "set", "-e", strconv.FormatBool(on)}}
+}
+
+// empty enters maintenance mode. Without vCenter nobody moves what runs on a host.
+func empty(ctx context.Context, t host.Transport) error {
+	seen, err := t.Read(ctx, []remote.Look{runningLook(), maintenanceLook()})
+	if err != nil {
+		return err
+	}
+	mode, err := answer(seen, maintenanceLook())
+	if err != nil {
+		return err
+	}
+	if fold(mode.text) != "disabled" {
+		return hint.Wrap(fmt.Errorf("it says %q of maintenance mode: somebody else has put it there", mode.text), "when that is over: esxcli system maintenanceMode set -e false")
+	}
+	var names []string
+	for _, r := range table(seen, runningLook(), &err) {
+		names = append(names, r.text("DisplayName"))
+	}
+	if err != nil {
+		return err
+	}
+	if len(names) > 0 {
+		return hint.Wrap(fmt.Errorf("%s runs there, and nobody moves it: no vCenter of the files has this host", strings.Join(names, ", ")), "move or shut down what runs there")
+	}
+	_, err = t.Run(ctx, maintenance(true))
+	return err
+}
+
+func fill(ctx context.Context, t host.Transport) error {
+	_, err := t.Run(ctx, maintenance(false))
+	return err
+}
+
+// up: the host tells microseconds.
+func up(ctx context.Context, t host.Transport) (time.Duration, error) {
+	seen, err := t.Read(ctx, []remote.Look{uptimeLook()})
+	if err != nil {
+		return 0, err
+	}
+	v, err := answer(seen, uptimeLook())
+	if err != nil {
+		return 0, err
+	}
+	n, err := strconv.ParseInt(strings.TrimSpace(v.text), 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %q is no number", command(uptimeLook()), v.text)
+	}
+	return time.Duration(n) * time.Microsecond, nil
+}

@@ -1,0 +1,71 @@
+package vcenter
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"weft/internal/hint"
+	"weft/internal/lab/simvcenter"
+)
+
+// A host is emptied where what runs there can leave, and only then.
+func TestMaintenance(t *testing.T) {
+	const host = "esx1.example.net"
+	for _, test := range []struct {
+		name    string
+		drs, on bool
+		refused string
+	}{
+		{"nothing runs", false, false, ""},
+		{"nobody moves it", false, true, "hpc1 runs on esx1.example.net, and nobody moves it: DRS of its cluster is not fully automated"},
+		{"DRS moves it", true, true, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var mu sync.Mutex
+			var told []string
+			spec := ready()
+			spec.DRS = test.drs
+			spec.VMs = []simvcenter.VM{{Path: simvcenter.Datacenter + "/vm/hpc1", Host: host, On: test.on}}
+			spec.Tell = func(e simvcenter.Event) {
+				mu.Lock()
+				defer mu.Unlock()
+				told = append(told, e.Host+" "+e.Maintenance)
+			}
+			d := New("vcenter.dc1", "o", startVSAN(t, spec))
+			t.Cleanup(func() { _ = d.Close() })
+			ctx := context.Background()
+			if _, err := d.Open(ctx); err != nil {
+				t.Fatal(err)
+			}
+			if !d.Knows("ESX1.example.net") || d.Knows("esx9.example.net") {
+				t.Error("it does not know its hosts")
+			}
+			err := d.Empty(ctx, host)
+			if test.refused != "" {
+				mu.Lock()
+				defer mu.Unlock()
+				if err == nil || err.Error() != test.refused || hint.Of(err) == "" || told != nil {
+					t.Errorf("it says %v, and told %q", err, told)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := d.Empty(ctx, host); err == nil || !strings.Contains(err.Error(), "is in maintenance mode already") {
+				t.Errorf("again: %v", err)
+			}
+			if err := d.Fill(ctx, host); err != nil {
+				t.Fatal(err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if !slices.Equal(told, []string{host + " on", host + " off"}) {
+				t.Errorf("told %q", told)
+			}
+		})
+	}
+}
