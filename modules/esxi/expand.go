@@ -83,7 +83,7 @@ func portOf(d *host.Machine, r *inventory.RNIC) (list []host.Wanted, err error) 
 		if is.transport == "rdma" && r.Fabric.Transport == "tcp" {
 			return nil, fmt.Errorf("%s carries no RDMA, which the service %s wants", r.Fabric.Addr, s)
 		}
-		add("vmk_service", v.ID+"."+is.tag, ServiceKind().Want(d, &Service{v.ID, is.tag}))
+		add("vmk_service", v.ID+"."+is.tag, ServiceKind().Want(d, &Service{VMKernel: v.ID, Tag: is.tag}))
 		add("nvme_adapter", r.Name+"."+is.transport, NVMeAdapterKind().Want(d, &NVMeAdapter{PCI: r.PCI, Transport: is.transport, Enabled: true}))
 	}
 	return list, nil

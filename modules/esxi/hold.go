@@ -50,6 +50,9 @@ func leaving(r plan.Resource, state plan.State) *leads {
 	if v, _ := host.Leaving[VMKernel](r, state); v != nil {
 		return &v.leads
 	}
+	if t, _ := host.Leaving[Service](r, state); t != nil { // the port itself may be vCenter's
+		return &t.leads
+	}
 	return nil
 }
 

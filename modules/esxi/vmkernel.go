@@ -94,17 +94,23 @@ func (v *VMKernel) Parse(s remote.Seen) (*VMKernel, error) {
 			return nil, fmt.Errorf("%s has its address by %s: weft changes static ones only", v.ID, r.text("AddressType"))
 		}
 	}
-	all := readControllers(s, &err)
-	have.leads.stores = readStores(s, all, &err)
-	for _, c := range all {
-		if to, bad := netip.ParseAddrPort(c.address); bad == nil && have.Address.IsValid() && have.Address.Masked().Contains(to.Addr()) {
-			have.leads.controllers = append(have.leads.controllers, c.number)
-		}
-	}
+	have.leads = leadsOver(s, have.Address, &err)
 	if err != nil {
 		return nil, err
 	}
 	return have, nil
+}
+
+// leadsOver are the connections over a port with an address, and what rests on them.
+func leadsOver(s remote.Seen, address netip.Prefix, err *error) (l leads) {
+	all := readControllers(s, err)
+	l.stores = readStores(s, all, err)
+	for _, c := range all {
+		if to, bad := netip.ParseAddrPort(c.address); bad == nil && address.IsValid() && address.Masked().Contains(to.Addr()) {
+			l.controllers = append(l.controllers, c.number)
+		}
+	}
+	return l
 }
 
 // prefix is an address with its mask.
@@ -176,19 +182,27 @@ func (v *VMKernel) Steps(have *VMKernel) (steps []remote.Step) {
 }
 
 // A Service is one that a port of the VMkernel is tagged for.
-type Service struct{ VMKernel, Tag string }
+type Service struct {
+	VMKernel, Tag string
+
+	leads leads // observed
+}
 
 // ServiceKind is the kind vmk_service.
 func ServiceKind() *host.Kind[Service] {
 	return &host.Kind[Service]{
 		Name:  "vmk_service",
 		Looks: (*Service).Looks, Parse: (*Service).Parse, Diff: (*Service).Diff, Steps: (*Service).Steps, Advice: (*Service).Advice,
+		Together: holdStores,
 	}
 }
 
-func (t *Service) Looks() []remote.Look { return []remote.Look{portsLook(), tagsLook(t.VMKernel)} }
+func (t *Service) Looks() []remote.Look {
+	return []remote.Look{portsLook(), tagsLook(t.VMKernel), addressesLook(""), controllersLook(), namespacesLook(), extentsLook()}
+}
 
-// Parse: the port may come with a step before.
+// Parse: the port may come with a step before. What goes over it, of a port on another stack
+// than the default one, is not told.
 func (t *Service) Parse(s remote.Seen) (*Service, error) {
 	var err error
 	there := slices.ContainsFunc(table(s, portsLook(), &err), func(r row) bool { return r.text("Name") == t.VMKernel })
@@ -199,7 +213,13 @@ func (t *Service) Parse(s remote.Seen) (*Service, error) {
 	if err != nil || !tagged {
 		return nil, err
 	}
-	return &Service{t.VMKernel, t.Tag}, nil
+	have := &Service{VMKernel: t.VMKernel, Tag: t.Tag}
+	for _, r := range table(s, addressesLook(""), &err) {
+		if r.text("Name") == t.VMKernel {
+			have.leads = leadsOver(s, prefix(r.text("IPv4Address"), r.text("IPv4Netmask")), &err)
+		}
+	}
+	return have, err
 }
 
 func (t *Service) Diff(have *Service) []plan.Change {
