@@ -113,8 +113,30 @@ func Start(spec Spec) (*Server, error) {
 			return nil, fmt.Errorf("simulated vCenter: virtual machine %s: %w", v.Path, err)
 		}
 	}
-	// Its own code wants its own type in the inventory: a session sees ours instead.
-	m.Map().Handler = func(ctx *simulator.Context, method *simulator.Method) (mo.Reference, types.BaseMethodFault) {
+	m.Map().Handler = ours(spec)
+	m.Service.TLS = new(tls.Config)
+	m.Service.Listen = &url.URL{Host: "127.0.0.1:0", User: url.UserPassword(spec.User, spec.Password)}
+	m.Map().SessionManager().ValidLogin = func(l *types.Login) bool {
+		return l.UserName == spec.User && l.Password != "" && (spec.Password == "" || l.Password == spec.Password)
+	}
+	s := &Server{model: m, server: m.Service.NewServer()}
+	sum := sha256.Sum256(s.server.Certificate().Raw)
+	s.SHA256 = hex.EncodeToString(sum[:])
+	host, port, err := net.SplitHostPort(s.server.URL.Host)
+	if err == nil {
+		s.Port, err = strconv.Atoi(port)
+	}
+	if s.Host = host; err != nil {
+		s.Close()
+		return nil, fmt.Errorf("simulated vCenter: %w", err)
+	}
+	return s, nil
+}
+
+// ours has sessions see types of ours, which can more: the code of vcsim wants its own in the
+// inventory.
+func ours(spec Spec) func(*simulator.Context, *simulator.Method) (mo.Reference, types.BaseMethodFault) {
+	return func(ctx *simulator.Context, method *simulator.Method) (mo.Reference, types.BaseMethodFault) {
 		if spec.Stuck && method.Name == "CreateDVS_Task" && ctx.Session != nil {
 			ctx.Session.Put(&stuck{ctx.Map.Get(method.This).(*simulator.Folder)})
 		}
@@ -134,23 +156,6 @@ func Start(spec Spec) (*Server, error) {
 		}
 		return nil, nil
 	}
-	m.Service.TLS = new(tls.Config)
-	m.Service.Listen = &url.URL{Host: "127.0.0.1:0", User: url.UserPassword(spec.User, spec.Password)}
-	m.Map().SessionManager().ValidLogin = func(l *types.Login) bool {
-		return l.UserName == spec.User && l.Password != "" && (spec.Password == "" || l.Password == spec.Password)
-	}
-	s := &Server{model: m, server: m.Service.NewServer()}
-	sum := sha256.Sum256(s.server.Certificate().Raw)
-	s.SHA256 = hex.EncodeToString(sum[:])
-	host, port, err := net.SplitHostPort(s.server.URL.Host)
-	if err == nil {
-		s.Port, err = strconv.Atoi(port)
-	}
-	if s.Host = host; err != nil {
-		s.Close()
-		return nil, fmt.Errorf("simulated vCenter: %w", err)
-	}
-	return s, nil
 }
 
 // Close ends it.
