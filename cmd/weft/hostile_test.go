@@ -49,6 +49,7 @@ var hostileRuns = map[string][][]string{
 	"verify reboot":  {{"server.node[\"st1\"]", "--auto-approve"}},
 	"watch":          {{"--count", "1"}},
 	"report":         {{}},
+	"report check":   {{"p.weftplan"}, {"\x1b[5m"}},
 	"lab status":     {{}},
 	"lab fault":      {{"leaf-a.mgmt.example.net", "hostile=("}},
 	"lab edit":       {{"leaf-a.mgmt.example.net", "hostname \x1b[5m"}},
@@ -186,7 +187,7 @@ func TestHostile(t *testing.T) {
 // runnable lists the commands that do something, by their names.
 func runnable(root *cobra.Command) (names []string) {
 	for _, c := range root.Commands() {
-		if c.Runnable() && c.Name() != "help" && !c.HasSubCommands() || c.Name() == "verify" || c.Name() == "facts" {
+		if c.Runnable() && c.Name() != "help" && !c.HasSubCommands() || slices.Contains([]string{"verify", "facts", "report"}, c.Name()) {
 			names = append(names, strings.TrimPrefix(c.CommandPath(), "weft "))
 		}
 		names = append(names, runnable(c)...)
