@@ -63,6 +63,9 @@ func (d *Device) Empty(ctx context.Context, host string) error {
 // Fill lets machines come to a host again; the device is open.
 func (d *Device) Fill(ctx context.Context, host string) error {
 	h := d.have.hosts[strings.ToLower(host)]
+	if h == nil {
+		return fmt.Errorf("vCenter has no host %s any more: it stays in maintenance mode", host)
+	}
 	res, err := methods.ExitMaintenanceMode_Task(ctx, d.client.vim, &types.ExitMaintenanceMode_Task{This: h.ref, Timeout: int32(d.client.task.Seconds())})
 	if err == nil {
 		err = d.client.wait(ctx, res.Returnval)

@@ -61,6 +61,9 @@ func TestMaintenance(t *testing.T) {
 			if err := d.Fill(ctx, host); err != nil {
 				t.Fatal(err)
 			}
+			if err := d.Fill(ctx, "esx9.example.net"); err == nil || !strings.Contains(err.Error(), "has no host esx9.example.net any more") {
+				t.Errorf("a host that is gone: %v", err)
+			}
 			mu.Lock()
 			defer mu.Unlock()
 			if !slices.Equal(told, []string{host + " on", host + " off"}) {
