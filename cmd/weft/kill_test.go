@@ -17,19 +17,11 @@ import (
 	"time"
 )
 
-const killedText = `weft { name = "pod" }
-connection "default" {
-  user   = "weft"
-  become = "sudo"
-}
+// killedLeaf is the switch that all pods have, and its cables.
+const killedLeaf = `weft { name = "pod" }
 credential "switch" {
   user     = "netops"
   password = env("WEFT_SWITCH_PASSWORD")
-}
-fabric "storage" {
-  transport = "tcp"
-  mode      = "lossy"
-  plane "a" { subnet = "10.70.1.0/24" }
 }
 switch "leaf" {
   os         = "comware"
@@ -41,6 +33,23 @@ switch "leaf" {
   safety { commit_confirm = "5m" }
 }
 locals { nodes = { n0 = 11, n1 = 12 } }
+link "a" {
+  for_each = local.nodes
+  from     = server.node[each.key].rnic.p0
+  to       = switch.leaf.port["Ten-GigabitEthernet1/0/${each.value}"]
+  speed    = "10G"
+}
+`
+
+const killedText = `connection "default" {
+  user   = "weft"
+  become = "sudo"
+}
+fabric "storage" {
+  transport = "tcp"
+  mode      = "lossy"
+  plane "a" { subnet = "10.70.1.0/24" }
+}
 server "node" {
   for_each = local.nodes
   host     = "${each.key}.mgmt.example.net"
@@ -52,37 +61,16 @@ server "node" {
   file "/etc/motd" { content = "${var.content}\n" }
   file "/etc/large" { content = "${var.content}${var.large}" }
 }
-link "a" {
-  for_each = local.nodes
-  from     = server.node[each.key].rnic.p0
-  to       = switch.leaf.port["Ten-GigabitEthernet1/0/${each.value}"]
-  speed    = "10G"
-}
 `
 
 // killedESXi has the same devices with another system: what they keep is in RAM until it
 // is saved, and their guard is a process that sleeps.
-const killedESXi = `weft { name = "pod" }
-connection "default" { user = "root" }
-credential "switch" {
-  user     = "netops"
-  password = env("WEFT_SWITCH_PASSWORD")
-}
+const killedESXi = `connection "default" { user = "root" }
 fabric "storage" {
   transport = "rocev2"
   mode      = "lossy"
   plane "a" { subnet = "10.70.1.0/24" }
 }
-switch "leaf" {
-  os         = "comware"
-  host       = "leaf.mgmt.example.net"
-  serial     = "210200A00000000011"
-  credential = credential.switch
-  fabric     = fabric.storage
-  plane      = "a"
-  safety { commit_confirm = "5m" }
-}
-locals { nodes = { n0 = 11, n1 = 12 } }
 server "node" {
   for_each   = local.nodes
   os         = "esxi"
@@ -100,12 +88,6 @@ server "node" {
     }
   }
 }
-link "a" {
-  for_each = local.nodes
-  from     = server.node[each.key].rnic.p0
-  to       = switch.leaf.port["Ten-GigabitEthernet1/0/${each.value}"]
-  speed    = "10G"
-}
 target "array" {
   engine  = "external"
   portals = ["10.70.1.1:4420"]
@@ -121,12 +103,7 @@ initiator "esx" {
 
 // killedWindows has two hosts whose changes are scripts, whose guard is a task of the
 // scheduler and whose NICs start again with each of their settings.
-const killedWindows = `weft { name = "pod" }
-connection "default" { user = "Administrator" }
-credential "switch" {
-  user     = "netops"
-  password = env("WEFT_SWITCH_PASSWORD")
-}
+const killedWindows = `connection "default" { user = "Administrator" }
 fabric "storage" {
   transport = "rocev2"
   mode      = "lossless"
@@ -146,16 +123,6 @@ fabric "storage" {
   }
   traffic_class "default" { bandwidth = 50 }
 }
-switch "leaf" {
-  os         = "comware"
-  host       = "leaf.mgmt.example.net"
-  serial     = "210200A00000000011"
-  credential = credential.switch
-  fabric     = fabric.storage
-  plane      = "a"
-  safety { commit_confirm = "5m" }
-}
-locals { nodes = { n0 = 11, n1 = 12 } }
 server "node" {
   for_each   = local.nodes
   os         = "windows"
@@ -168,12 +135,6 @@ server "node" {
     fabric  = fabric.storage
     vlan    = 711
   }
-}
-link "a" {
-  for_each = local.nodes
-  from     = server.node[each.key].rnic.p0
-  to       = switch.leaf.port["Ten-GigabitEthernet1/0/${each.value}"]
-  speed    = "10G"
 }
 `
 
@@ -216,6 +177,7 @@ func killed(t *testing.T, files string) {
 	p := &pod{T: t, home: t.TempDir(), weft: weftBinary(t), dir: t.TempDir(), random: rand.New(rand.NewPCG(uint64(seed), 0)), took: map[string]time.Duration{}}
 	p.tasks = files == killedWindows
 	p.write("main.weft.hcl", files)
+	p.write("leaf.weft.hcl", killedLeaf)
 	p.change()
 	p.must("lab", "up", "--detach")
 	t.Cleanup(func() { stopLabs(p.dir) })
