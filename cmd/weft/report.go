@@ -48,7 +48,7 @@ ssh-keygen -Y verify -n weft-report -s SHA256SUMS.sig < SHA256SUMS.`,
 				return err
 			}
 			if b.file != "" || b.key != "" {
-				if err := a.writeBundle(cmd.Context(), r, args, b); err != nil {
+				if err := a.writeBundle(cmd.Context(), r, b); err != nil {
 					return err
 				}
 			}

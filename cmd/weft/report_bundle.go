@@ -30,7 +30,7 @@ const eventBundle plan.EventType = "bundle"
 type bundling struct{ file, key string }
 
 // writeBundle puts a report and all that it was made of in one file.
-func (a *app) writeBundle(ctx context.Context, r *report.Report, args []string, b bundling) error {
+func (a *app) writeBundle(ctx context.Context, r *report.Report, b bundling) error {
 	name := filepath.Base(b.file)
 	switch {
 	case b.file == "":
@@ -38,7 +38,7 @@ func (a *app) writeBundle(ctx context.Context, r *report.Report, args []string, 
 	case !strings.HasSuffix(name, bundleSuffix) || name == bundleSuffix:
 		return usage(fmt.Errorf("--bundle %s: the name of a bundle ends in %s", b.file, bundleSuffix))
 	}
-	files, err := a.bundled(ctx, r, args)
+	files, err := a.bundled(ctx, r)
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (a *app) writeBundle(ctx context.Context, r *report.Report, args []string, 
 
 // bundled are the files of a bundle: the report with all its faces, and of its run the
 // plan, the trail and the journal.
-func (a *app) bundled(ctx context.Context, r *report.Report, args []string) (files []report.File, err error) {
+func (a *app) bundled(ctx context.Context, r *report.Report) (files []report.File, err error) {
 	for _, face := range []struct {
 		name  string
 		write func(io.Writer) error
@@ -74,9 +74,12 @@ func (a *app) bundled(ctx context.Context, r *report.Report, args []string) (fil
 		}
 		files = append(files, report.File{Name: face.name, Text: text.Bytes()})
 	}
-	rec, err := a.reported(ctx, args)
-	if err != nil || rec == nil {
-		return files, err
+	if r.Run == nil {
+		return files, nil
+	}
+	rec, err := a.runs().Named(ctx, r.Run.ID, a.lab) // and not the latest, which may be another by now
+	if err != nil {
+		return nil, err
 	}
 	text, err := rec.PlanText(ctx)
 	if err != nil {
