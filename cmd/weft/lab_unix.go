@@ -84,6 +84,9 @@ debootstrap; the first time the image is built, which takes some minutes.`,
 
 func (a *app) labIsUp(s *lab.State) {
 	a.say(fmt.Sprintf("The lab is up: %s on loopback. Use it with --lab; stop it with: weft -C %s lab down", s.Describe(), a.dir))
+	for _, w := range s.Without {
+		a.say("! " + w)
+	}
 }
 
 // eventLab is a device of the lab.

@@ -32,6 +32,7 @@ type State struct {
 	Control string    `json:"control"` // address on loopback that takes requests
 	Token   string    `json:"token"`   // which every request has to name
 	Devices []Device  `json:"devices"`
+	Without []string  `json:"without,omitempty"` // what is described and not simulated, and why
 }
 
 // Device is one simulated device.

@@ -33,6 +33,7 @@ type Lab struct {
 	key      ssh.Signer // of everybody who logs in
 	devices  []*device
 	vcenters []*vcenter
+	without  []string  // of its state
 	guests   io.Closer // ends the guests; nil: there are none
 	network  *simserver.Network
 	control  *control
@@ -214,7 +215,7 @@ func (l *Lab) shutdown() error {
 func (l *Lab) wanted() { l.ask.Do(func() { close(l.quit) }) }
 
 func (l *Lab) describe() State {
-	s := State{Warning: Warning, PID: os.Getpid(), Started: time.Now(), Control: l.control.addr(), Token: l.control.token}
+	s := State{Warning: Warning, PID: os.Getpid(), Started: time.Now(), Control: l.control.addr(), Token: l.control.token, Without: l.without}
 	for _, d := range l.devices {
 		s.Devices = append(s.Devices, Device{Name: d.name, Kind: d.kind, Block: d.addr, Address: d.address(), User: d.user})
 	}

@@ -152,7 +152,10 @@ func (l *Lab) buildVCenters(ctx context.Context, specs []*vcenterSpec) error {
 	}
 	program := filepath.Join(filepath.Dir(self), VCenterProgram)
 	if _, err := os.Stat(program); err != nil {
-		l.log.say("%s is not there: no vCenter is simulated", program)
+		for _, s := range specs {
+			l.without = append(l.without, fmt.Sprintf("%s is not simulated: %s is not there (make labvcenter), which has to be before the lab starts", s.addr, program))
+		}
+		l.log.say("%s", strings.Join(l.without, "\n"))
 		return nil
 	}
 	for _, s := range specs {
