@@ -41,7 +41,6 @@ var may = map[string][]string{
 	// Machines.
 	"internal/remote":            {},
 	"internal/remote/ssh":        {"internal/remote"},
-	"internal/remote/local":      {"internal/remote"},
 	"internal/remote/remotetest": {"internal/remote"},
 	"switches":                   {},
 	"switches/*":                 {"switches"},     // each system
@@ -152,15 +151,15 @@ var may = map[string][]string{
 
 // mayTest adds what only tests may import.
 var mayTest = map[string][]string{
-	"internal/remote/ssh":     {"internal/remote/remotetest"},
-	"internal/remote/local":   {"internal/remote/remotetest"},
-	"inventory/language":      {"modules"}, // the words of kinds
-	"internal/run":            {"internal/lab/simswitch", "internal/store/nats", "inventory/language", "switches/systems"},
-	"internal/lab":            {"internal/remote/ssh"},
-	"modules/host/posix":      {"modules/claim", "internal/remote/local"},
-	"modules/esxi":            {"modules/claim"},
-	"modules/windows":         {"modules/claim", "internal/lab/simwindows"},
-	"modules/host":            {"modules/linux", "modules/esxi", "modules/windows", "internal/remote/remotetest"},
+	"internal/remote/ssh": {"internal/remote/remotetest"},
+	"inventory/language":  {"modules"}, // the words of kinds
+	"internal/run":        {"internal/lab/simswitch", "internal/store/nats", "inventory/language", "switches/systems"},
+	"internal/lab":        {"internal/remote/ssh"},
+	"modules/host/posix":  {"modules/claim"},
+	"modules/esxi":        {"modules/claim"},
+	"modules/windows":     {"modules/claim", "internal/lab/simwindows"},
+	"modules/host": {"modules/linux", "modules/esxi", "modules/windows", "internal/remote/remotetest",
+		"modules", "inventory/language", "internal/run", "internal/prove", "plan/rollout"}, // a fake host system goes through all of it
 	"switches":                {"switches/..."},
 	"modules/leaf":            {"modules", "inventory/language", "internal/bundle", "internal/remote/ssh", "internal/lab/..."},
 	"modules":                 {"switches/...", "inventory/language", "internal/remote/remotetest", "internal/remote/ssh", "internal/lab/..."},

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"weft/internal/remote"
+	"weft/inventory"
 	"weft/modules/host"
 	"weft/plan"
 )
@@ -77,7 +78,13 @@ func notes() *host.Kind[note] {
 		return changes
 	}
 	return &host.Kind[note]{
-		Name:  "note",
+		Name: "note", Declares: boxWords("note", "text"),
+		Blocks: func(s *inventory.Server) (list []host.Block[note]) {
+			for _, b := range s.Declared("note") {
+				list = append(list, host.Block[note]{Block: &b.Block, Name: b.Label, Want: &note{b.Label, b.Values["text"], []byte("word of " + b.Label)}})
+			}
+			return list
+		},
 		Looks: look,
 		Parse: func(want *note, s remote.Seen) (*note, error) { return told[note](s.Of(look(want)[0])) },
 		Diff:  diff,
@@ -110,7 +117,14 @@ type wire struct {
 func wires() *host.Kind[wire] {
 	look := func(w *wire) []remote.Look { return []remote.Look{{Args: []string{"tell", "wire", w.Name}}} }
 	return &host.Kind[wire]{
-		Name: "wire", Lasting: true, Risky: true,
+		Name: "wire", Lasting: true, Risky: true, Declares: boxWords("wire", "speed"),
+		Blocks: func(s *inventory.Server) (list []host.Block[wire]) {
+			for _, b := range s.Declared("wire") {
+				speed, _ := strconv.Atoi(b.Values["speed"]) // its form is that of a number
+				list = append(list, host.Block[wire]{Block: &b.Block, Name: b.Label, Want: &wire{b.Label, speed}})
+			}
+			return list
+		},
 		Looks: look,
 		Parse: func(want *wire, s remote.Seen) (*wire, error) {
 			w, err := told[wire](s.Of(look(want)[0]))
@@ -128,6 +142,15 @@ func wires() *host.Kind[wire] {
 			}
 			return []remote.Step{host.Run("wire", "turn", want.Name, strconv.Itoa(want.Speed))}
 		},
+	}
+}
+
+// boxWords is the block that declares a kind of fakehost.
+func boxWords(kind, attribute string) *inventory.BlockType {
+	form := inventory.Form{Is: "a word", Pattern: `[a-z0-9]+`}
+	return &inventory.BlockType{
+		Name: kind, About: "What a box has.", Label: "name", Named: form,
+		Attributes: []inventory.Attribute{{Name: attribute, About: "What it is to be.", Needed: true, Form: form}},
 	}
 }
 
