@@ -3,6 +3,7 @@ module weft
 go 1.26.0
 
 require (
+	filippo.io/bigmod v0.1.0
 	github.com/HdrHistogram/hdrhistogram-go v1.4.0
 	github.com/agext/levenshtein v1.2.1
 	github.com/apparentlymart/go-cidr v1.1.1

@@ -46,13 +46,11 @@ type agent struct {
 }
 
 // New returns the agents that were embedded when weft was built.
-func New() *Bundle { return newBundle(agents) }
+func New() *Bundle { return From(agents) }
 
 // From returns the agents of another folder, laid out as this package's own:
 // agents/<goos>-<goarch>/<name>.gz.
-func From(files fs.FS) *Bundle { return newBundle(files) }
-
-func newBundle(files fs.FS) *Bundle {
+func From(files fs.FS) *Bundle {
 	return &Bundle{files: files, unpacked: map[string]func() (agent, error){}, checked: map[string]func() (int, error){}}
 }
 

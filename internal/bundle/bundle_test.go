@@ -30,7 +30,7 @@ func packed(t *testing.T, content string) *fstest.MapFile {
 
 func TestOpen(t *testing.T) {
 	whole := packed(t, "arm")
-	b := newBundle(fstest.MapFS{
+	b := From(fstest.MapFS{
 		"agents/linux-amd64/weft-target.gz":   packed(t, "amd"),
 		"agents/linux-arm64/weft-target.gz":   whole,
 		"agents/darwin-arm64/weft-target.gz":  {Data: whole.Data[:len(whole.Data)-9]},
@@ -59,7 +59,7 @@ func TestOpen(t *testing.T) {
 func TestSum(t *testing.T) {
 	digest := sha256.Sum256([]byte("amd"))
 	sum := hex.EncodeToString(digest[:])
-	b := newBundle(fstest.MapFS{
+	b := From(fstest.MapFS{
 		"agents/linux-amd64/weft-target.gz":        {Data: []byte("ELF")},
 		"agents/linux-amd64/weft-target.gz.sum":    {Data: []byte(sum + "\n")},
 		"agents/linux-amd64/weft-initiator.gz":     packed(t, "amd"),
@@ -105,7 +105,7 @@ func TestSize(t *testing.T) {
 	}
 	damaged := &fstest.MapFile{Data: bytes.Clone(whole.Data)}
 	damaged.Data[len(damaged.Data)/2] ^= 1
-	b := newBundle(fstest.MapFS{
+	b := From(fstest.MapFS{
 		"agents/linux-amd64/whole.gz":          whole,
 		"agents/linux-amd64/whole.gz.sum":      sums("amd", string(whole.Data)),
 		"agents/linux-amd64/old.gz":            whole,
@@ -127,7 +127,7 @@ func TestSize(t *testing.T) {
 		}
 	}
 	for name, unpacked := range map[string]int{"whole": 0, "old": 1} {
-		b := newBundle(b.files)
+		b := From(b.files)
 		if _, err := b.Size("linux", "amd64", name); err != nil || len(b.unpacked) != unpacked {
 			t.Errorf("%s: %d were unpacked (%v)", name, len(b.unpacked), err)
 		}

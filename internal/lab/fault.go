@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"weft/internal/lab/simswitch"
+	"weft/internal/lab/simwindows"
 )
 
 // targetUnit is the service that faults of a target are about.
@@ -36,8 +37,7 @@ func Faults() []string {
 		"dcb=HOW  of an ESXi host: its NICs have ieee, cee or off from their switch, or are silent about it",
 		"longest=BYTES  of an ESXi host: longer packets do not come through; 0: all do",
 		"datastore=NQN=NAME  of an ESXi host: there is a datastore on the namespaces of that subsystem; without a name no longer",
-		"constrained, german, no-admin, no-powershell, atc, hyper-v, mended  of a Windows host: its PowerShell runs no script, speaks German, its accounts are not elevated, its shell is another, Network ATC or Hyper-V has its NICs; and as it should be",
-		"few-classes, group-policy, no-rdma, one-channel, mended  of one, too: its NICs have room for two traffic classes, a policy of the domain is in force, its RDMA or its SMB Multichannel is off; and as it should be",
+		strings.Join(simwindows.Faults(), ", ") + "  of a Windows host: its PowerShell runs no script, speaks German, its accounts are not elevated, its shell is another, Network ATC or Hyper-V has its NICs, they have room for two traffic classes, a policy of the domain is in force, its RDMA or its SMB Multichannel is off; and as it should be",
 		"no-sudo, sudo   of a server: sudo asks for a password, and no longer",
 		"narrow, wide    of a server: its cards run with half of their PCIe lanes, and with all",
 		"no-sm, sm       of a server: its InfiniBand ports wait for a subnet manager, and one has set them up",

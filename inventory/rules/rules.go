@@ -3,43 +3,37 @@ package rules
 
 import (
 	"fmt"
-	"regexp"
 
 	"github.com/hashicorp/hcl/v2"
 
+	"weft/internal/pattern"
 	"weft/inventory"
 	"weft/inventory/problem"
 )
 
 // Check applies all rules to a model. What could not be evaluated has been
 // reported and is not judged.
-func Check(m *inventory.Model) hcl.Diagnostics {
-	c := newChecker(m)
+func Check(m *inventory.Model) (all hcl.Diagnostics) {
 	for _, r := range All() {
-		r.check(c)
+		all = append(all, r.Check(m)...)
 	}
-	return c.diags
+	return all
 }
 
 // Check applies one rule.
 func (r Rule) Check(m *inventory.Model) hcl.Diagnostics {
-	c := newChecker(m)
+	c := &checker{Model: m}
 	r.check(c)
 	return c.diags
 }
 
-func newChecker(m *inventory.Model) *checker {
-	return &checker{
-		Model:  m,
-		serial: regexp.MustCompile(`^[!-~]([ -~]*[!-~])?$`),
-	}
-}
+// serial is printable ASCII without spaces around.
+var serial = pattern.New(`^[!-~]([ -~]*[!-~])?$`)
 
 // A checker collects what breaks the rules.
 type checker struct {
 	*inventory.Model
-	diags  hcl.Diagnostics
-	serial *regexp.Regexp // printable ASCII without spaces around
+	diags hcl.Diagnostics
 
 	fallback *inventory.Connection // the default connection, once asked for
 }

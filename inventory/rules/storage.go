@@ -182,7 +182,7 @@ func (c *checker) subsystem(t *inventory.Target, s *inventory.Subsystem, nqns, s
 		return
 	}
 	switch {
-	case len(s.Serial) > names.MaxSerial || !c.serial.MatchString(s.Serial):
+	case len(s.Serial) > names.MaxSerial || !serial.MatchString(s.Serial):
 		c.refuse(problem.Serial, &s.Block, "serial", "not a serial number", "%q is not 1 to 20 printable ASCII characters without spaces around.", s.Serial)
 	default:
 		if other := serials.first(s.Serial, &s.Block); other != nil {

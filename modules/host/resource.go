@@ -370,7 +370,8 @@ func (r *resource[T]) sameApplied(raw json.RawMessage, have plan.State) bool {
 	return sameApplied(r.kind, raw, r.applied(have))
 }
 
-// wish is what a resource wants; nil: it is none of T, or nothing is to be there.
+// Wish is what a resource wants; nil: it is none of T, or nothing is to be there. It is
+// for tests of Expand: all others ask a resource how it differs.
 func Wish[T any](r plan.Resource) *T {
 	if it, ok := r.(*resource[T]); ok {
 		return it.want

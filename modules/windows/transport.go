@@ -185,9 +185,14 @@ func (t transport) WriteFile(context.Context, string, io.Reader, fs.FileMode, ..
 	return errNoShell
 }
 
-// run sends a script, and reads what it prints.
+// run sends a script, and reads what it prints. What no table of package powershell has is
+// not sent, whoever made it.
 func (t transport) run(ctx context.Context, parts ...string) ([]powershell.Answer, error) {
-	args, input := powershell.Bootstrap(powershell.Script(parts...))
+	text := powershell.Script(parts...)
+	if err := powershell.Check(text); err != nil {
+		return nil, hint.Wrap(fmt.Errorf("nothing was sent to %s: weft's script holds what its scripts must not: %w", t.Name(), err), "this is a mistake in weft: report it with the plan or the command")
+	}
+	args, input := powershell.Bootstrap(text)
 	out, err := t.Host.Run(ctx, remote.Cmd{Args: args, Stdin: strings.NewReader(input), Quiet: true, Bare: true})
 	var exit *remote.ExitError
 	if err != nil && !errors.As(err, &exit) {

@@ -1,6 +1,7 @@
 package dhchap
 
 import (
+	"bytes"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
@@ -242,6 +243,29 @@ func TestAuthenticationFails(t *testing.T) {
 		// One that has failed does not begin again.
 		if err := NewHost(peer(t, true), 8).Run(join(ctrl)); err == nil || ctrl.Authenticated() {
 			t.Errorf("%s: authenticated afterwards", name)
+		}
+	}
+}
+
+// Powers are those of math/big.
+func TestPowers(t *testing.T) {
+	for g := FFDHE2048; g <= FFDHE8192; g++ {
+		x, err := g.exchange(rand.Reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		base, err := rand.Int(rand.Reader, g.prime())
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := func(y *big.Int) []byte {
+			return new(big.Int).Exp(y, new(big.Int).SetBytes(x.private), g.prime()).FillBytes(make([]byte, g.Size()))
+		}
+		if got := x.public(); !bytes.Equal(got, want(big.NewInt(2))) {
+			t.Errorf("%v: the public value of %x is %x", g, x.private, got)
+		}
+		if got, ok := x.shared(base.FillBytes(make([]byte, g.Size()))); !ok || !bytes.Equal(got, want(base)) {
+			t.Errorf("%v: %x to the power of %x is %x", g, base, x.private, got)
 		}
 	}
 }

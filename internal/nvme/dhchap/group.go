@@ -5,6 +5,8 @@ import (
 	"io"
 	"math/big"
 	"sync"
+
+	"filippo.io/bigmod"
 )
 
 // Group is a Diffie-Hellman group by its number on the wire.
@@ -67,15 +69,16 @@ func (g Group) Size() int {
 	return int(bits / 8)
 }
 
-// primes are computed once each; nobody changes them.
-var primes = [...]func() *big.Int{
-	Null:      func() *big.Int { return nil },
-	FFDHE2048: sync.OnceValue(FFDHE2048.prime),
-	FFDHE3072: sync.OnceValue(FFDHE3072.prime),
-	FFDHE4096: sync.OnceValue(FFDHE4096.prime),
-	FFDHE6144: sync.OnceValue(FFDHE6144.prime),
-	FFDHE8192: sync.OnceValue(FFDHE8192.prime),
+// moduli are the primes, computed once each; nobody changes them.
+var moduli = [...]func() (*bigmod.Modulus, error){
+	FFDHE2048: sync.OnceValues(FFDHE2048.modulus),
+	FFDHE3072: sync.OnceValues(FFDHE3072.modulus),
+	FFDHE4096: sync.OnceValues(FFDHE4096.modulus),
+	FFDHE6144: sync.OnceValues(FFDHE6144.modulus),
+	FFDHE8192: sync.OnceValues(FFDHE8192.modulus),
 }
+
+func (g Group) modulus() (*bigmod.Modulus, error) { return bigmod.NewModulus(g.prime().Bytes()) }
 
 // prime is 2^b − 2^(b−64) + (⌊2^(b−130)·e⌋ + x)·2^64 − 1, as RFC 7919 defines
 // it; nil for no group. It takes a millisecond or two.
@@ -105,11 +108,12 @@ func (g Group) prime() *big.Int {
 const exponentBytes = 64
 
 // An exchange is one end's part in a Diffie-Hellman exchange. It is made for
-// one authentication and then forgotten.
+// one authentication and then forgotten. How long its powers take tells nothing of
+// its exponent: math/big promises that of none of its functions.
 type exchange struct {
 	group   Group
-	prime   *big.Int
-	private *big.Int
+	prime   *bigmod.Modulus
+	private []byte
 }
 
 func (g Group) exchange(random io.Reader) (*exchange, error) {
@@ -120,7 +124,8 @@ func (g Group) exchange(random io.Reader) (*exchange, error) {
 	if _, err := io.ReadFull(random, secret); err != nil {
 		return nil, fmt.Errorf("reading random bytes: %w", err)
 	}
-	return &exchange{g, primes[g](), new(big.Int).SetBytes(secret)}, nil
+	prime, err := moduli[g]()
+	return &exchange{g, prime, secret}, err
 }
 
 // public is the value for the other end; nil of the null group.
@@ -128,11 +133,12 @@ func (x *exchange) public() []byte {
 	if x.group == Null {
 		return nil
 	}
-	return x.power(big.NewInt(2))
+	return x.power(bigmod.NewNat().SetUint(2).ExpandFor(x.prime))
 }
 
-func (x *exchange) power(base *big.Int) []byte {
-	return new(big.Int).Exp(base, x.private, x.prime).FillBytes(make([]byte, x.group.Size()))
+// power is a base, less than the prime, raised to the exponent.
+func (x *exchange) power(base *bigmod.Nat) []byte {
+	return bigmod.NewNat().Exp(base, x.private, x.prime).Bytes(x.prime)
 }
 
 // shared is the session key from the other end's value; nil of the null group.
@@ -144,9 +150,8 @@ func (x *exchange) shared(public []byte) (key []byte, ok bool) {
 	if x.group == Null {
 		return nil, true
 	}
-	y := new(big.Int).SetBytes(public)
-	top := new(big.Int).Sub(x.prime, big.NewInt(1))
-	if y.Cmp(big.NewInt(1)) <= 0 || y.Cmp(top) >= 0 {
+	y, err := bigmod.NewNat().SetBytes(public, x.prime) // fails unless it is less than the prime
+	if err != nil || y.IsZero() == 1 || y.IsOne() == 1 || y.IsMinusOne(x.prime) == 1 {
 		return nil, false
 	}
 	return x.power(y), true

@@ -111,14 +111,6 @@ func (k Key) String() string { return prefix + "(hidden)" }
 // GoString hides it, too.
 func (k Key) GoString() string { return k.String() }
 
-// Empty says that this is the zero Key.
-func (k Key) Empty() bool { return len(k.secret) == 0 }
-
-// Equal says whether both are the same.
-func (k Key) Equal(other Key) bool {
-	return k.bound == other.bound && hmac.Equal(k.secret, other.secret)
-}
-
 // Version is which form of an identity is meant.
 type Version uint8
 

@@ -27,7 +27,7 @@ func TestParse(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if k.Suite() != want || k.Reveal() != text || k.Empty() {
+		if k.Suite() != want || k.Reveal() != text {
 			t.Errorf("%s becomes %s, %v", text, k.Reveal(), k.Suite())
 		}
 		if s := fmt.Sprintf("%v %+v %#v", k, k, k); strings.Contains(s, text[20:30]) || strings.Contains(s, fmt.Sprint(k.secret[0])) {
@@ -58,10 +58,10 @@ func TestNew(t *testing.T) {
 	for _, s := range []tls13.Suite{tls13.AES128SHA256, tls13.AES256SHA384} {
 		a, err := New(s, rand.Reader)
 		b, err2 := New(s, rand.Reader)
-		if err != nil || err2 != nil || a.Equal(b) || !a.Equal(a) || a.Suite() != s {
+		if err != nil || err2 != nil || a.Reveal() == b.Reveal() || a.Suite() != s {
 			t.Error(a.Reveal(), b.Reveal(), err, err2)
 		}
-		if back, err := Parse(a.Reveal()); err != nil || !back.Equal(a) {
+		if back, err := Parse(a.Reveal()); err != nil || back.Reveal() != a.Reveal() {
 			t.Error(err)
 		}
 	}

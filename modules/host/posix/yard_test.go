@@ -15,14 +15,13 @@ import (
 	"time"
 
 	"weft/internal/remote"
-	"weft/internal/remote/local"
 	"weft/modules/claim"
 	"weft/modules/host"
 )
 
 // A yard is this machine as one that keeps its memory in a folder of a test.
 type yard struct {
-	local.Host
+	here
 	m     Memory
 	shell []string // what "sh" is
 }
@@ -36,11 +35,11 @@ func (y yard) args(args []string) []string {
 
 func (y yard) Run(ctx context.Context, c remote.Cmd) (remote.Output, error) {
 	c.Args = y.args(c.Args)
-	return y.Host.Run(ctx, c)
+	return y.here.Run(ctx, c)
 }
 
 func (y yard) WriteFile(ctx context.Context, path string, r io.Reader, mode fs.FileMode, behind ...string) error {
-	return y.Host.WriteFile(ctx, path, r, mode, y.args(behind)...)
+	return y.here.WriteFile(ctx, path, r, mode, y.args(behind)...)
 }
 
 func (y yard) Read(ctx context.Context, looks []remote.Look) (remote.Seen, error) {

@@ -87,15 +87,17 @@ func lex(program string) (list []token, err error) {
 // does not end.
 func unquote(from string) (value string, length int) {
 	var b strings.Builder
-	runes := []rune(from)
-	for i := 1; i < len(runes); i++ {
-		if isQuote(runes[i]) {
-			if i+1 == len(runes) || !isQuote(runes[i+1]) {
-				return b.String(), len(string(runes[:i+1]))
+	for at := 1; at < len(from); {
+		r, size := utf8.DecodeRuneInString(from[at:])
+		at += size
+		if isQuote(r) {
+			second, size := utf8.DecodeRuneInString(from[at:])
+			if !isQuote(second) {
+				return b.String(), at
 			}
-			i++ // the second one counts
+			r, at = second, at+size // the second one counts
 		}
-		b.WriteRune(runes[i])
+		b.WriteRune(r)
 	}
 	return "", 0
 }

@@ -1,5 +1,6 @@
-// Package local is the machine weft itself runs on, as a remote.Host.
-package local
+//go:build unix
+
+package posix
 
 import (
 	"bytes"
@@ -12,68 +13,46 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"time"
 
 	"weft/internal/remote"
 )
 
-// Host runs commands and touches files as the user who runs weft.
-type Host struct{}
+// here is the machine that tests run on, as a remote.Host.
+type here struct{}
 
-// Name is "localhost".
-func (Host) Name() string { return "localhost" }
+func (here) Name() string { return "localhost" }
 
-// Run implements remote.Host.
-func (Host) Run(ctx context.Context, c remote.Cmd) (remote.Output, error) {
-	if len(c.Args) == 0 {
-		return remote.Output{}, errors.New("a command without a name")
-	}
+func (here) Run(ctx context.Context, c remote.Cmd) (remote.Output, error) {
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, c.Args[0], c.Args[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Stdin, &stdout, &stderr
 	// A child that keeps the pipes open must not keep us waiting.
 	cmd.WaitDelay = 5 * time.Second
-	ownGroup(cmd)
+	// In a group of its own, all of which is killed when the context ends.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	err := cmd.Run()
 	out := remote.Output{Stdout: stdout.Bytes(), Stderr: stderr.Bytes()}
-	name := c.Args[0]
-	if !c.Quiet {
-		name = remote.Short(c.Args...)
-	}
-	if ctx.Err() != nil {
-		return out, fmt.Errorf("%s: %w", name, context.Cause(ctx))
-	}
 	var exit *exec.ExitError
 	switch {
+	case ctx.Err() != nil:
+		return out, fmt.Errorf("%s: %w", c.Args[0], context.Cause(ctx))
 	case errors.As(err, &exit):
-		return out, exitError(c, exit.ExitCode(), out)
-	case errors.Is(err, exec.ErrNotFound):
-		// As a shell has it, and every Host that is reached through one.
+		return out, &remote.ExitError{Args: c.Args, Code: exit.ExitCode(), Output: out}
+	case errors.Is(err, exec.ErrNotFound): // as a shell has it
 		out.Stderr = []byte(err.Error())
-		return out, exitError(c, 127, out)
-	case err != nil:
-		return out, fmt.Errorf("%s: %w", name, err)
+		return out, &remote.ExitError{Args: c.Args, Code: 127, Output: out}
 	}
-	return out, nil
+	return out, err
 }
 
-func exitError(c remote.Cmd, code int, out remote.Output) error {
-	if c.Quiet {
-		return &remote.ExitError{Code: code}
-	}
-	return &remote.ExitError{Args: c.Args, Code: code, Output: out}
-}
-
-// ReadFile implements remote.Host.
-func (Host) ReadFile(ctx context.Context, path string) ([]byte, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
+func (here) ReadFile(_ context.Context, path string) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// WriteFile implements remote.Host.
-func (h Host) WriteFile(ctx context.Context, path string, r io.Reader, mode fs.FileMode, behind ...string) (err error) {
+func (h here) WriteFile(ctx context.Context, path string, r io.Reader, mode fs.FileMode, behind ...string) (err error) {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
