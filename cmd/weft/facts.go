@@ -23,7 +23,7 @@ func (a *app) factsCmd() *cobra.Command {
 		Long: `facts asks switches and servers for their model, serial and software, switches
 for whom they hear with LLDP, and servers for all of their NICs: card, PCIe lanes,
 NUMA node, driver, firmware, link and RDMA device; --json has their addresses, too.
-It changes nothing. Those that no rnic declares have no name. A port that switches
+It changes nothing on them, and keeps what they say for weft report. Those that no rnic declares have no name. A port that switches
 hear is called as the interface of the server that has it, where that was asked, too.
 
 What speaks against the files stands below. plan says the same: what a source in
@@ -74,6 +74,9 @@ func (a *app) facts(ctx context.Context, selectors []string) error {
 		return fmt.Errorf("interrupted while reading devices: %w", context.Cause(ctx))
 	}
 	nameNeighbours(list)
+	if err := a.keepFacts(list); err != nil {
+		a.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: "nothing is kept for weft report: " + err.Error()})
+	}
 	if !a.json {
 		a.showFacts(p.Model.Name, list)
 	}
@@ -129,13 +132,20 @@ func portHeard(n switches.Neighbour) string {
 }
 
 func (a *app) showFacts(owner string, list []told) {
+	tables, remarks, lost := factTables(list)
+	s := a.style(a.stdout)
+	view.Heading(a.stdout, s, "facts", owner, a.lab)
+	view.Facts(a.stdout, tables, remarks, lost, s)
+}
+
+// factTables are the tables of what devices have told, the same and in the same order
+// whatever they are; what speaks against the files; and who did not answer.
+func factTables(list []told) (tables []view.Table, remarks []view.Remark, lost []view.Lost) {
 	leaves := view.Table{Head: []string{"SWITCH", "OS", "VERSION", "MODEL", "SERIAL", "NAME"}}
 	servers := view.Table{Head: []string{"SERVER", "MODEL", "SERIAL", "SYSTEM", "KERNEL", "CPUS", "NODES", "MEMORY", "CPU", "HOST NQN"}}
 	nics := view.Table{Head: []string{"NIC", "CARD", "PCI", "PCIE", "NODE", "DRIVER", "FIRMWARE", "INTERFACE", "LINK", "MTU", "RDMA"}}
 	adapters := view.Table{Head: []string{"NVME ADAPTER", "TRANSPORT", "DRIVER", "ON"}}
 	cables := view.Table{Head: []string{"PORT", "HEARS", "ITS PORT", "CHASSIS"}}
-	var remarks []view.Remark
-	var lost []view.Lost
 	for _, t := range list {
 		if t.err != nil {
 			lost = append(lost, view.Lost{Device: t.device, Text: t.err.Error(), Hint: hint.Of(t.err)})
@@ -167,9 +177,7 @@ func (a *app) showFacts(owner string, list []told) {
 			remarks = append(remarks, view.Remark{Device: t.device, Text: f.String(), Hint: f.Hint, Refuses: f.Refuses})
 		}
 	}
-	s := a.style(a.stdout)
-	view.Heading(a.stdout, s, "facts", owner, a.lab)
-	view.Facts(a.stdout, []view.Table{leaves, cables, servers, nics, adapters}, remarks, lost, s)
+	return []view.Table{leaves, cables, servers, nics, adapters}, remarks, lost
 }
 
 // nicRow shows a port of a NIC; what is not known is empty.

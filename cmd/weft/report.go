@@ -26,11 +26,13 @@ import (
 func (a *app) reportCmd() *cobra.Command {
 	var out []string
 	var b bundling
+	var figures map[string]string
 	cmd := &cobra.Command{
 		Use: "report [RUN]", Short: "Write what a rollout did and what was measured", Args: counted(cobra.MaximumNArgs(1)),
 		Long: `report tells the latest rollout of this directory, or the RUN of that name, and the
-last weft verify: phases and verdicts, latencies, pairs, before
-and after, thresholds with where they come from, and the plan. It asks no device.
+last weft verify: phases and verdicts, their course, latencies, pairs, before and after,
+counters, what devices are by the last weft facts, what was not measured, thresholds with
+where they come from, and the plan. It asks no device.
 
 --out FILE writes it as its name says, and may be repeated: .html is one page that
 is self-contained, .md Markdown, .xml JUnit, .json everything. Without --out it is
@@ -40,13 +42,22 @@ Markdown on stdout. With --lab it is about what was done in the lab, and says so
 report with all its faces, the plan as it was reviewed, the trail of decisions and the
 journal of what devices were told, with the sums of all. --sign KEY signs these sums.
 weft report check looks at such a file, and so do sha256sum -c SHA256SUMS and
-ssh-keygen -Y verify -n weft-report -s SHA256SUMS.sig < SHA256SUMS.`,
+ssh-keygen -Y verify -n weft-report -s SHA256SUMS.sig < SHA256SUMS.
+
+--payback calculates when RDMA has paid for itself: from what was compared last (weft
+verify --compare) and from four figures of yours: what the network costs without RDMA and
+with it, what a core costs in a month, and the Gbit/s that storage moves on average.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			a.begin(cmd)
+			own, err := siteFigures(figures)
+			if err != nil {
+				return err
+			}
 			r, err := a.tell(cmd.Context(), args)
 			if err != nil {
 				return err
 			}
+			r.Figures = own
 			if b.file != "" || b.key != "" {
 				if err := a.writeBundle(cmd.Context(), r, b); err != nil {
 					return err
@@ -66,8 +77,21 @@ ssh-keygen -Y verify -n weft-report -s SHA256SUMS.sig < SHA256SUMS.`,
 	cmd.Flags().StringArrayVarP(&out, "out", "o", nil, "write to this file: .html, .md, .xml or .json; may be repeated")
 	cmd.Flags().StringVar(&b.file, "bundle", "", "write all that is known, with its sums, to this file: .tar.gz")
 	cmd.Flags().StringVar(&b.key, "sign", "", "sign the sums of the bundle with this SSH key (a file, or the public half of a key in the agent)")
+	cmd.Flags().StringToStringVar(&figures, "payback", nil, "your figures: plain=120000,rdma=150000,core=35,traffic=80")
 	cmd.AddCommand(a.reportCheckCmd())
 	return cmd
+}
+
+// siteFigures are those of --payback; nil: there are none.
+func siteFigures(of map[string]string) (*report.Figures, error) {
+	if len(of) == 0 {
+		return nil, nil
+	}
+	f, err := report.ParseFigures(of)
+	if err != nil {
+		return nil, usage(hint.Wrap(fmt.Errorf("--payback: %w", err), "--payback plain=120000,rdma=150000,core=35,traffic=80: the network without RDMA and with it, a core for a month, Gbit/s of storage on average"))
+	}
+	return f, nil
 }
 
 // writeReport writes the face that the name of a file asks for.
@@ -127,6 +151,9 @@ func (a *app) tell(ctx context.Context, args []string) (*report.Report, error) {
 			advice = "measure first: weft --lab verify; what was done with real devices is told without --lab"
 		}
 		return nil, hint.Wrap(errors.New("there is nothing to report: no rollout and no verification of this directory is kept"), "%s", advice)
+	}
+	if r.Hardware, err = a.hardware(m); err != nil {
+		return nil, err
 	}
 	r.Thresholds = limits.thresholds
 	r.Finish()
@@ -192,6 +219,9 @@ func tellRun(ctx context.Context, r *report.Report, rec *run.Record, limits *lim
 			limits.of(k)
 			r.Measured = append(r.Measured, report.Measured{Phase: k.Phase, Recorded: k.Recorded, After: k.After, Validations: k.Validations, Time: k.Time, Files: k.Files, Result: k.Result})
 		}
+	}
+	if r.Course, err = courseOf(ctx, rec, p); err != nil {
+		return err
 	}
 	r.Soak, err = rec.Soak(ctx)
 	return err

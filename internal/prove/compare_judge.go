@@ -112,20 +112,51 @@ func (c *Comparison) Ratio() (Interval, string) {
 // Saved is the share of the processor time for a gigabit over TCP that RDMA does
 // without, which may be less than nothing; or why it is not known.
 func (c *Comparison) Saved() (Interval, string) {
-	rdma, tcp, why := c.both()
+	rdma, tcp, why := c.costs()
 	if why != "" {
 		return Interval{}, why
 	}
-	for _, w := range []*Compared{rdma, tcp} {
-		if why := w.uncosted(); why != "" {
-			return Interval{}, why
-		}
-	}
-	costs, err := quotient(rdma.of(cpu), tcp.of(cpu))
+	costs, err := quotient(rdma, tcp)
 	if err != nil {
-		return Interval{}, "what reads cost cannot be told from what the machines do anyway: " + err.Error() + "; a longer runtime tells more"
+		return Interval{}, uncostable(err)
 	}
 	return Interval{1 - costs.Value, 1 - costs.High, 1 - costs.Low}, ""
+}
+
+// Spared is the processor time of both ends for a gigabit that RDMA does without, in
+// microseconds, which may be less than nothing; or why it is not known. What changes from
+// one block to the next for both is in neither.
+func (c *Comparison) Spared() (Interval, string) {
+	rdma, tcp, why := c.costs()
+	if why != "" {
+		return Interval{}, why
+	}
+	less := make([]float64, len(tcp))
+	for i := range less {
+		if !(rdma[i] > 0 && tcp[i] > 0) {
+			return Interval{}, uncostable(errNotPositive)
+		}
+		less[i] = tcp[i] - rdma[i]
+	}
+	return orWhy(mean(less))
+}
+
+// costs are the processor times of each block, where they are known of both.
+func (c *Comparison) costs() (rdma, tcp []float64, why string) {
+	r, t, why := c.both()
+	if why != "" {
+		return nil, nil, why
+	}
+	for _, w := range []*Compared{r, t} {
+		if why := w.uncosted(); why != "" {
+			return nil, nil, why
+		}
+	}
+	return r.of(cpu), t.of(cpu), ""
+}
+
+func uncostable(err error) string {
+	return "what reads cost cannot be told from what the machines do anyway: " + err.Error() + "; a longer runtime tells more"
 }
 
 // orWhy is an interval, or why there is none, as a text.

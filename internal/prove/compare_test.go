@@ -197,6 +197,10 @@ func TestCompare(t *testing.T) {
 	if why != "" || math.Abs(saved.Value-0.5) > 0.02 || saved.Low > saved.Value || saved.High < saved.Value {
 		t.Errorf("saved %+v %s", saved, why)
 	}
+	tcp, _ := c.way("tcp").Cost()
+	if spared, why := c.Spared(); why != "" || math.Abs(spared.Value-tcp.Value/2) > 0.05*tcp.Value || spared.Low > spared.Value || spared.High < spared.Value {
+		t.Errorf("spared %+v of %+v %s", spared, tcp, why)
+	}
 	if ratio, why := c.Ratio(); why != "" || math.Abs(ratio.Value-2.5) > 0.01 {
 		t.Errorf("ratio %+v %s", ratio, why)
 	}

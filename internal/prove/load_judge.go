@@ -76,6 +76,9 @@ func (l *Load) judge(m *inventory.Metric, limit boundary) []Judgement {
 		return l.latencies(m.Name, j)
 	}
 	j.hold()
+	if len(l.Missing) > 0 && j.Verdict == Pass && m.Name != integrity {
+		j.Verdict, j.Why = Inconclusive, l.None(l.Missing[0])
+	}
 	return []Judgement{j}
 }
 

@@ -172,6 +172,36 @@ func TestLoadWithoutFlushes(t *testing.T) {
 	}) {
 		t.Errorf("%+v", res.Judgements)
 	}
+	// Nor does it where only what goes is limited, or nothing but errors is; what is known
+	// to be too little fails.
+	for _, c := range []struct {
+		metric *inventory.Metric
+		want   Verdict
+	}{
+		{&inventory.Metric{Name: inventory.IOPS, HasMin: true, Min: 1}, Inconclusive},
+		{&inventory.Metric{Name: inventory.Throughput, HasMin: true, Min: 1e-9}, Inconclusive},
+		{&inventory.Metric{Name: inventory.IOPS, HasMin: true, Min: 1e12}, Fail},
+		{&inventory.Metric{Name: "errors", HasMax: true}, Inconclusive},
+	} {
+		m := loadModel("randrw", c.metric)
+		m.Validations[0].Load.FlushEach = 8
+		res := (&mill{stuck: true}).prove(t, m, scratch)
+		if got := verdicts(res, "errors"); res.Verdict != c.want || got[Inconclusive] != 2 || got[Pass] != 0 {
+			t.Errorf("%s: %s, errors %v, want %s: %+v", c.metric.Name, res.Verdict, got, c.want, res.Judgements)
+		}
+	}
+}
+
+// Loads are sampled as reads are, and what is left out is counted.
+func TestLoadSampled(t *testing.T) {
+	m := model(9, 4, time.Second)
+	v := loadModel("randread", limitOf("p99", time.Second)).Validations[0]
+	v.Pairs = "sampled"
+	m.Validations = []*inventory.Validation{v}
+	list, left := loadings(m, m.Validations, nil)
+	if len(list) != 18 || len(left) != 1 || left[0].Verdict != NotMeasured || !strings.HasPrefix(left[0].Why, "54 of 72 ways") {
+		t.Errorf("%d loads, %+v", len(list), left)
+	}
 }
 
 // Nothing is written that was not declared and named, or that a host uses or may use; and

@@ -9,7 +9,7 @@ import (
 )
 
 // Pictures have the limits that what they show was held against, and no others; one that is
-// far from everything measured is said, and does not flatten the rest.
+// far from everything measured is drawn above it, and does not flatten the rest.
 func TestLimitsInPictures(t *testing.T) {
 	r := finished(t, sample())
 	limit := func(validation, metric string, size int, most float64) prove.Threshold {
@@ -31,7 +31,7 @@ func TestLimitsInPictures(t *testing.T) {
 	if near := picture(3); strings.Count(near, `<path class="limit"`) != 1 || !strings.Contains(near, ">at most 3</text>") {
 		t.Error(near)
 	}
-	if far := picture(3000); strings.Contains(far, `<path class="limit"`) || !strings.Contains(far, ">at most 3000</text>") {
+	if far, curve := picture(3000), `d="M10.0 66.0L235.0 56.0L460.0 46.0L685.0 36.0L910.0 26.0"`; strings.Count(far, `<path class="limit"`) != 1 || !strings.Contains(far, ">at most 3000, which is above what is drawn</text>") || !strings.Contains(far, curve) {
 		t.Error(far)
 	}
 	// Of what must not fall below a limit, the worst is the least.

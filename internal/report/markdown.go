@@ -73,6 +73,8 @@ func (r *Report) Markdown(w io.Writer) error {
 		p.line("%s, measured %s\n", Mark(m.Result.Verdict), m.Time.UTC().Format(stamp))
 		markdownResult(p, m.Result)
 	}
+	r.markdownWorth(p)
+	r.markdownDevices(p)
 	if len(r.Thresholds) > 0 {
 		p.line("\n## Thresholds\n\n| metric | what is measured | limit | from |\n|---|---|---|---|")
 		for _, t := range r.Thresholds {

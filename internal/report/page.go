@@ -37,7 +37,14 @@ type page struct {
 	Quiet     []string // metrics that were nothing at every look, which no picture tells better
 	Latest    *Measured
 	Steps     []stepsOf
+
+	CoursePicture template.HTML
+	Happened      []Happening
+	HappenedMore  int
 }
+
+// NothingCompared reports whether RDMA and TCP were not compared.
+func (p *page) NothingCompared() bool { return len(p.compared()) == 0 }
 
 type sized struct {
 	What    string
@@ -72,14 +79,15 @@ func (r *Report) HTML(w io.Writer) error {
 		"time":     func(m Measured) string { return m.Time.UTC().Format(stamp) },
 		"rows":     func(res *prove.Result) []*prove.Row { return slices.Concat(res.Local, res.Rows) },
 		"headline": func(h Headline) string { return h.text(r.Made) },
-		"blocks":   func() int { return prove.CompareBlocks }, "bytes": view.Size, "compares": view.Compares, "claims": prove.Claims, "rate": view.Rate, "gigabits": view.Gigabits, "cost": view.Cost,
+		"blocks":   func() int { return prove.CompareBlocks }, "bytes": view.Size, "compares": view.Compares, "claims": r.claims, "notCounted": func() string { return notCounted }, "count": count, "rate": view.Rate, "gigabits": view.Gigabits, "cost": view.Cost,
 		"load": view.LoadWords, "loadKinds": view.LoadKinds, "loadNotes": view.LoadNotes,
 		"series": func(i int) int { return i % series },
 	}).Parse(pageText)
 	if err != nil {
 		return err
 	}
-	p := page{Report: r, Front: r.front(), Latest: r.last()}
+	p := &page{Report: r, Front: r.front(), Latest: r.last(), CoursePicture: r.course()}
+	p.Happened, p.HappenedMore = r.happened()
 	if err := p.draw(); err != nil {
 		return err
 	}
@@ -149,7 +157,11 @@ func (r *Report) Timelines() (moved []Timeline, quiet []string) {
 			continue // how much was read says nothing about the fabric
 		}
 		if looks := still(r.Soak, name); looks > 0 {
-			quiet = append(quiet, fmt.Sprintf("%s (%d looks)", name, looks))
+			limit := words(r.ofTimeline(name))
+			if limit != "" {
+				limit = ", " + limit
+			}
+			quiet = append(quiet, fmt.Sprintf("%s (%d looks%s)", name, looks, limit))
 		} else if picture := timeline(r.Soak, name, r.value(name), r.ofTimeline(name)); picture != "" {
 			moved = append(moved, Timeline{name, picture})
 		}

@@ -235,11 +235,11 @@ func bars(list []change) template.HTML {
 	return c.picture(width, float64(len(list))*row+4, "p99 before and after")
 }
 
-// nearest is how many times the worst value a limit may be and still be drawn: else the
-// values were a flat line.
+// nearest is how many times the worst value a limit may be and still be drawn where it is:
+// else the values were a flat line, and it is drawn above them.
 const nearest = 4
 
-// timeline draws the worst value of a metric at every look, its limits where they are near,
+// timeline draws the worst value of a metric at every look, its limits,
 // and where it was not let through.
 func timeline(samples []prove.Look, metric string, value func(float64) string, limits []bound) template.HTML {
 	var at []prove.Look
@@ -268,11 +268,7 @@ func timeline(samples []prove.Look, metric string, value func(float64) string, l
 		}
 		return height - 18
 	}
-	for _, b := range limits {
-		if b.at <= high {
-			c.add(`<path class="limit" d="M%.0f %.1fH%.0f"/>`, left, level(b.at), width-left)
-		}
-	}
+	limitLines(c, limits, high, left, level)
 	falls := len(limits) > 0 && !slices.ContainsFunc(limits, func(b bound) bool { return !b.least })
 	worst := at[0].Worst[metric]
 	var d strings.Builder
@@ -291,11 +287,23 @@ func timeline(samples []prove.Look, metric string, value func(float64) string, l
 		}
 	}
 	c.add(`<path class="curve s0" d="%s"/>`, d.String())
-	if len(limits) > 0 {
-		c.text(width-left, 9, "limit end", words(limits))
-	}
 	c.text(left, height-4, "tick", at[0].Time.UTC().Format(stamp))
 	c.text(width/2, height-4, "tick middle", fmt.Sprintf("%d looks, worst %s", len(at), value(worst)))
 	c.text(width-left, height-4, "tick end", at[len(at)-1].Time.UTC().Format(stamp))
 	return c.picture(width, height, metric+" over time")
+}
+
+// limitLines draws limits across a timeline, those beyond what it shows above it, and says them.
+func limitLines(c *canvas, limits []bound, high, left float64, level func(float64) float64) {
+	beyond := ""
+	for _, b := range limits {
+		y := level(min(b.at, high))
+		if b.at > high {
+			y, beyond = 14, ", which is above what is drawn"
+		}
+		c.add(`<path class="limit" d="M%.0f %.1fH%.0f"/>`, left, y, plotWidth-left)
+	}
+	if len(limits) > 0 {
+		c.text(plotWidth-left, 9, "limit end", words(limits)+beyond)
+	}
 }

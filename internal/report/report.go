@@ -35,7 +35,10 @@ type Report struct {
 	Since      []string          `json:"since,omitempty"` // what has changed since it was measured, in words
 	Run        *rollout.Run      `json:"run,omitempty"`
 	Carried    *Carried          `json:"carried,omitempty"` // by whom
+	Course     *Course           `json:"course,omitempty"`
 	Wiring     *Wiring           `json:"wiring,omitempty"`
+	Hardware   *Hardware         `json:"hardware,omitempty"`
+	Figures    *Figures          `json:"payback,omitempty"` // nil: nobody gave any
 	Plan       *Plan             `json:"plan,omitempty"`
 	Measured   []Measured        `json:"measured"` // in the order of time
 	Soak       []prove.Look      `json:"soak,omitempty"`

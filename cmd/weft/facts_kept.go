@@ -1,0 +1,128 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"weft/internal/report"
+	"weft/internal/view"
+	"weft/inventory"
+)
+
+// keptFacts are what devices have said last, for the report, which asks nobody.
+type keptFacts struct {
+	Simulated bool                  `json:"simulated"` // by the lab
+	Devices   map[string]deviceTold `json:"devices"`
+}
+
+// deviceTold is what a device has said, as tables of factTables.
+type deviceTold struct {
+	Time    time.Time    `json:"time"`
+	Tables  []view.Table `json:"tables"`
+	Against []string     `json:"against,omitempty"` // what speaks against the files
+}
+
+// lastFacts is where that is kept.
+func (a *app) lastFacts() string { return filepath.Join(a.dir, ".weft", "facts.json") }
+
+// keepFacts keeps what devices have said, beside what others said before; what stands there
+// of the lab is not of real devices, nor the other way round.
+func (a *app) keepFacts(list []told) error {
+	kept, err := a.readFacts()
+	if err != nil {
+		return err
+	}
+	for _, t := range list {
+		if t.err != nil {
+			continue
+		}
+		tables, remarks, _ := factTables([]told{t})
+		d := deviceTold{Time: time.Now().UTC(), Tables: tables}
+		for _, r := range remarks {
+			d.Against = append(d.Against, t.device+": "+r.Text)
+		}
+		kept.Devices[t.device] = d
+	}
+	text, err := json.Marshal(kept)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(a.lastFacts()), 0o700); err != nil {
+		return err
+	}
+	return writeWhole(a.lastFacts(), text)
+}
+
+// readFacts reads what is kept; nothing is kept of the lab where real devices are asked for,
+// nor the other way round.
+func (a *app) readFacts() (*keptFacts, error) {
+	kept := &keptFacts{Simulated: a.lab, Devices: map[string]deviceTold{}}
+	text, err := os.ReadFile(a.lastFacts())
+	if errors.Is(err, fs.ErrNotExist) {
+		return kept, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var was keptFacts
+	if err := json.Unmarshal(text, &was); err != nil {
+		return nil, fmt.Errorf("%s: %w", a.lastFacts(), err)
+	}
+	if was.Simulated == a.lab && was.Devices != nil {
+		kept = &was
+	}
+	return kept, nil
+}
+
+// hardware is what devices of the files have said last; nil: none has.
+func (a *app) hardware(m *inventory.Model) (*report.Hardware, error) {
+	kept, err := a.readFacts()
+	if err != nil {
+		return nil, err
+	}
+	h := new(report.Hardware)
+	var asked []string
+	for _, s := range m.Switches {
+		if !s.Unmanaged {
+			asked = append(asked, s.Addr)
+		}
+	}
+	for _, s := range m.Servers {
+		asked = append(asked, s.Addr)
+	}
+	for _, device := range asked {
+		d, ok := kept.Devices[device]
+		if !ok {
+			h.Unasked = append(h.Unasked, device)
+			continue
+		}
+		if h.From.IsZero() || d.Time.Before(h.From) {
+			h.From = d.Time
+		}
+		if d.Time.After(h.To) {
+			h.To = d.Time
+		}
+		h.Against = append(h.Against, d.Against...)
+		for i, t := range d.Tables {
+			if i >= len(h.Tables) {
+				h.Tables = append(h.Tables, view.Table{Head: t.Head})
+			}
+			h.Tables[i].Rows = append(h.Tables[i].Rows, t.Rows...)
+		}
+	}
+	if len(h.Unasked) == len(asked) {
+		return nil, nil
+	}
+	for i := range h.Tables {
+		for k, word := range h.Tables[i].Head {
+			h.Tables[i].Head[k] = strings.ToLower(word)
+		}
+	}
+	return h, nil
+}
