@@ -85,7 +85,7 @@ func (d *draft) files(login Login, when time.Time) (map[string][]byte, error) {
 		err = texts[hostsFile].all(slices.Concat(list, d.links(d.cables, d.leaves), d.links(cables, at), d.between(), d.direct()))
 	}
 	for _, n := range d.ordered() {
-		for _, what := range n.bundles {
+		for _, what := range n.seen {
 			texts[hostsFile].unmanaged(n.Host + ": " + what)
 		}
 	}

@@ -84,7 +84,7 @@ type node struct {
 	declared bool // it stands in files already
 	role     string
 	cards    []*card
-	bundles  []string
+	seen     []string // that has no block, for comments
 }
 
 // A card is an rnic.
@@ -175,6 +175,7 @@ func (s *Site) infer(owner string, base *inventory.Model) (*draft, error) {
 	d.cards()
 	d.recorded()
 	d.bundles()
+	d.tuned()
 	d.weave()
 	return d, nil
 }

@@ -165,7 +165,7 @@ func (d *draft) bundles() {
 				what += fmt.Sprintf(" with %v", b.Addresses)
 			}
 			d.site.found(Info, n.Host, why, "it has %s: it is not written", what)
-			n.bundles = append(n.bundles, what)
+			n.seen = append(n.seen, what)
 		}
 	}
 }

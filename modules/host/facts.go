@@ -38,6 +38,8 @@ type ServerFacts struct {
 	Volumes *VolumeFacts `json:"volumes,omitempty"` // likewise; nil: not known
 	Bundles []Bundle     `json:"bundles,omitempty"` // likewise; those with a NIC
 
+	Tuning *Tuning `json:"tuning,omitempty"` // likewise; nil: not known
+
 	HostNQN  string        `json:"host_nqn,omitempty"`      // where the system gives one itself
 	Adapters []NVMeAdapter `json:"nvme_adapters,omitempty"` // where a system has such
 }
@@ -48,6 +50,20 @@ type Bundle struct {
 	Bond       bool           `json:"bond,omitempty"` // else it is not known what it is
 	Interfaces []string       `json:"interfaces"`
 	Addresses  []netip.Prefix `json:"addresses,omitempty"`
+}
+
+// Tuning is what somebody else than weft has tuned in a kernel, for good.
+type Tuning struct {
+	KernelLine []string `json:"kernel_line,omitempty"` // words of it that have to do with speed
+	Sysctls    []Sysctl `json:"sysctls,omitempty"`
+	Unread     []string `json:"unread,omitempty"` // files with such settings that only root may read
+}
+
+// A Sysctl is a setting of the kernel that a file sets at each start.
+type Sysctl struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+	File  string `json:"file"`
 }
 
 // VolumeFacts are the volumes that a server's drives are cut into, whoever did it.

@@ -15,7 +15,7 @@ import (
 
 // surveyLooks are the facts of a machine of which nothing is declared.
 func surveyLooks() []remote.Look {
-	return append([]remote.Look{everyLook(), addressesLook(), hostnameLook(), nvmeLook(), heardLook(), subnetLook()}, storage.SurveyLooks()...)
+	return append([]remote.Look{everyLook(), addressesLook(), hostnameLook(), nvmeLook(), heardLook(), subnetLook(), tuningLook()}, storage.SurveyLooks()...)
 }
 
 func everyLook() remote.Look {
@@ -64,6 +64,9 @@ func surveyed(s remote.Seen) (*host.ServerFacts, error) {
 	}
 	if text, err := see.Output(s, nvmeLook()); err == nil { // else it is not known
 		f.server.NVMe = parseNVMe(text)
+	}
+	if text, err := see.Output(s, tuningLook()); err == nil {
+		f.server.Tuning = parseTuning(text)
 	}
 	f.server.Volumes, _ = storage.Surveyed(s) // else it is not known
 	return &f.server, nil
