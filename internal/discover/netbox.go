@@ -15,10 +15,10 @@ import (
 	"weft/internal/hint"
 )
 
-// A NetBox is where machines are listed, and their cables. That devices have id, name and
-// primary_ip.address, interfaces device, name and, since 3.3, connected_endpoints, which
-// goes on behind patch panels, and that pages have results and next, is how its API is
-// described; it was never tried with one.
+// A NetBox is where machines are listed, and their cables. The names of fields are those of
+// its source: netbox/dcim/api/serializers_/devices.py, device_components.py and base.py, and
+// of its documentation: docs/integrations/rest-api.md, Pagination. Cables go on behind patch
+// panels there, since 3.3. It was never tried with one.
 type NetBox struct {
 	URL    string // of the list of devices: https://netbox.example.net/api/dcim/devices/?tag=pilot
 	Token  string // "": none
@@ -30,6 +30,7 @@ const NetBoxToken = "WEFT_NETBOX_TOKEN"
 
 // A page of a list of NetBox.
 type netboxPage[T any] struct {
+	Count   *int    `json:"count"` // of the whole list
 	Next    *string `json:"next"`
 	Results *[]T    `json:"results"`
 }
@@ -50,6 +51,7 @@ type netboxPort struct {
 	} `json:"device"`
 	Name      string        `json:"name"`
 	Connected *[]netboxPort `json:"connected_endpoints"`
+	Reachable *bool         `json:"connected_endpoints_reachable"` // false: a cable on the way is only planned
 }
 
 func (p netboxPort) device() string {
@@ -129,6 +131,7 @@ func (n *NetBox) cables(ctx context.Context, first *url.URL, devices []netboxDev
 		}
 		for _, p := range ports {
 			switch r := (Recorded{Device: p.device(), Port: p.Name}); {
+			case p.Reachable != nil && !*p.Reachable && p.Connected != nil && len(*p.Connected) > 0: // it is not to be there yet
 			case p.Connected == nil || len(*p.Connected) == 0:
 				list = append(list, r)
 			case len(*p.Connected) == 1: // else it is split, and each end is another's
@@ -140,48 +143,77 @@ func (n *NetBox) cables(ctx context.Context, first *url.URL, devices []netboxDev
 	return list, nil
 }
 
-// netboxList reads all pages of a list.
+// netboxList reads all pages of a list. One that is not as long as it says is refused: it
+// ended early, or was changed meanwhile.
 func netboxList[T any](ctx context.Context, n *NetBox, first *url.URL) (list []T, err error) {
 	seen := map[string]bool{}
 	for at := first; at != nil; {
-		if seen[at.String()] {
-			return nil, fmt.Errorf("the pages of NetBox lead in a circle: %s comes again", at)
-		}
 		seen[at.String()] = true
-		text, err := n.get(ctx, at)
+		page, err := netboxRead[T](ctx, n, at)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", at, err)
 		}
-		page := netboxPage[T]{}
-		if err := json.Unmarshal(text, &page); err != nil {
-			return nil, fmt.Errorf("%s: what it answers is no page of a list: %w", at, err)
-		}
-		if page.Results == nil {
-			return nil, fmt.Errorf("%s: what it answers is no page of a list: it has no results", at)
-		}
-		if list = append(list, *page.Results...); len(list) > mostListed {
-			return nil, fmt.Errorf("%s: more than %d in a list", at, mostListed)
-		}
-		if at, err = following(first, page.Next); err != nil {
+		next, err := following(first, page.Next)
+		list = append(list, *page.Results...)
+		switch {
+		case err != nil:
 			return nil, err
+		case len(list) > mostListed:
+			return nil, fmt.Errorf("%s: more than %d in a list", at, mostListed)
+		case next != nil && seen[next.String()]:
+			return nil, fmt.Errorf("the pages of NetBox lead in a circle: %s comes again", next)
+		case next != nil && len(*page.Results) == 0:
+			return nil, fmt.Errorf("%s: the page is empty, and leads on to another: it would never end", at)
+		case next == nil && page.Count != nil && *page.Count != len(list):
+			return nil, hint.Wrap(fmt.Errorf("%s: the list ends after %d, and says that it has %d", at, len(list), *page.Count), "was it changed meanwhile? Try again; the URL must not begin behind its first: no offset=")
 		}
+		at = next
 	}
 	return list, nil
+}
+
+// netboxRead reads one page.
+func netboxRead[T any](ctx context.Context, n *NetBox, at *url.URL) (*netboxPage[T], error) {
+	text, err := n.get(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	page := &netboxPage[T]{}
+	if err := json.Unmarshal(text, page); err != nil {
+		return nil, fmt.Errorf("what it answers is no page of a list: %w", err)
+	}
+	if page.Results == nil {
+		return nil, errors.New("what it answers is no page of a list: it has no results")
+	}
+	return page, nil
 }
 
 // mostListed is how long a list may be, all pages together.
 const mostListed = 200000
 
-// following is the page after this one; nil: there is none.
+// following is the page after this one; nil: there is none. A NetBox behind a proxy that does
+// not tell it of https writes http there: it is asked over https as before.
 func following(first *url.URL, next *string) (*url.URL, error) {
 	if next == nil || *next == "" {
 		return nil, nil
 	}
 	at, err := first.Parse(*next)
+	if err == nil && at.Scheme == "http" {
+		at.Scheme = first.Scheme
+	}
 	if err != nil || at.Host != first.Host || at.Scheme != first.Scheme || at.User != nil {
 		return nil, fmt.Errorf("a page of NetBox leads to %q, which is not on %s: it is not followed", *next, first.Host)
 	}
 	return at, nil
+}
+
+// authorization is how a token is shown: those of version 2, of NetBox 4.5 and later, begin
+// with nbt_ and are bearers (docs/integrations/rest-api.md, Authenticating to the API).
+func authorization(token string) string {
+	if strings.HasPrefix(token, "nbt_") {
+		return "Bearer " + token
+	}
+	return "Token " + token
 }
 
 func (n *NetBox) get(ctx context.Context, at *url.URL) ([]byte, error) {
@@ -191,7 +223,7 @@ func (n *NetBox) get(ctx context.Context, at *url.URL) ([]byte, error) {
 	}
 	req.Header.Set("Accept", "application/json")
 	if n.Token != "" {
-		req.Header.Set("Authorization", "Token "+n.Token)
+		req.Header.Set("Authorization", authorization(n.Token))
 	}
 	client := *n.Client
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
@@ -200,7 +232,10 @@ func (n *NetBox) get(ctx context.Context, at *url.URL) ([]byte, error) {
 		return nil, err
 	}
 	defer res.Body.Close()
-	if res.StatusCode != http.StatusOK {
+	switch {
+	case res.StatusCode >= 300 && res.StatusCode < 400:
+		return nil, hint.Wrap(fmt.Errorf("it answers %s, and is not followed elsewhere", res.Status), "name the URL of the list itself, with the slash at its end: https://netbox.example.net/api/dcim/devices/?tag=pilot")
+	case res.StatusCode != http.StatusOK:
 		return nil, hint.Wrap(fmt.Errorf("it answers %s", res.Status), "is the token in %s good, and the URL that of the list of devices?", NetBoxToken)
 	}
 	text, err := io.ReadAll(io.LimitReader(res.Body, mostPage+1))

@@ -1,9 +1,11 @@
 package discover
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -14,10 +16,12 @@ func TestNetBoxCables(t *testing.T) {
 	device := `{"results":[{"id":7,"name":"st1"},{"id":9,"name":"cn1"}]}`
 	ports := `{"results":[{"name":"ens1","device":{"name":"st1"},"connected_endpoints":[{"name":"Eth1/1","device":{"name":"leaf-a"}}]},
 		{"name":"ens2","device":{"name":"st1"},"connected_endpoints":null},{"name":"ens1","device":{"name":"cn1"},"connected_endpoints":[{"name":"a"},{"name":"b"}]},
-		{"name":"ens2","device":{"name":"cn1"},"connected_endpoints":[{"name":"7","device":null}]}]}`
+		{"name":"ens2","device":{"name":"cn1"},"connected_endpoints":[{"name":"7","device":null}],"connected_endpoints_reachable":true},
+		{"name":"ens3","device":{"name":"cn1"},"connected_endpoints":[{"name":"8","device":{"name":"leaf-a"}}],"connected_endpoints_reachable":false},
+		{"name":"ens4","device":{"name":"cn1"},"connected_endpoints":null,"connected_endpoints_reachable":false}]}`
 	for name, c := range map[string]struct{ path, device, ports, want, err string }{
-		"cables":       {"/api/dcim/devices/", device, ports, "[{st1 ens1 leaf-a Eth1/1} {st1 ens2  } {cn1 ens2  7}]", ""},
-		"no slash":     {"/api/dcim/devices", device, ports, "[{st1 ens1 leaf-a Eth1/1} {st1 ens2  } {cn1 ens2  7}]", ""},
+		"cables":       {"/api/dcim/devices/", device, ports, "[{st1 ens1 leaf-a Eth1/1} {st1 ens2  } {cn1 ens2  7} {cn1 ens4  }]", ""},
+		"no slash":     {"/api/dcim/devices", device, ports, "[{st1 ens1 leaf-a Eth1/1} {st1 ens2  } {cn1 ens2  7} {cn1 ens4  }]", ""},
 		"another list": {"/api/plugins/mine/", device, ports, "[]", "does not end with /api/dcim/devices/"},
 		"no id":        {"/api/dcim/devices/", `{"results":[{"name":"st1"}]}`, ports, "[]", "have no id"},
 		"a lie":        {"/api/dcim/devices/", device, `{"results":[{"name":{}}]}`, "[]", "no page of a list"},
@@ -60,6 +64,13 @@ func TestNetBox(t *testing.T) {
 		"no results":     {map[string]string{"/d": `{"detail":"x"}`}, "error: it has no results"},
 		"a page of HTML": {map[string]string{"/d": `<html>`}, "error: no page of a list"},
 		"refused":        {nil, "error: it answers 403"},
+		"all of them":    {map[string]string{"/d": `{"count":2,"next":"HOST/d?offset=1","results":[{"name":"st1"}]}`, "/d?offset=1": `{"count":2,"results":[{"name":"cn1"}]}`}, "st1=st1 cn1=cn1"},
+		"ends early":     {map[string]string{"/d": `{"count":3,"next":"HOST/d?offset=1","results":[{"name":"st1"}]}`, "/d?offset=1": `{"count":3,"results":[{"name":"cn1"}]}`}, "error: ends after 2, and says that it has 3"},
+		"goes on empty":  {map[string]string{"/d": `{"next":"HOST/d?offset=1","results":[{"name":"st1"}]}`, "/d?offset=1": `{"next":"HOST/d?offset=2","results":[]}`}, "error: it would never end"},
+		"cut short":      {map[string]string{"/d": `{"results":[{"name":"st1"}`}, "error: no page of a list"},
+		"a list only":    {map[string]string{"/d": `[{"name":"st1"}]`}, "error: no page of a list"},
+		"by http":        {map[string]string{"/d": `{"next":"PLAIN/d?offset=1","results":[{"name":"st1"}]}`, "/d?offset=1": `{"results":[]}`}, "st1=st1"},
+		"a redirection":  {map[string]string{"/d": "302 /d/"}, "error: and is not followed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var own string
@@ -69,7 +80,10 @@ func TestNetBox(t *testing.T) {
 					w.WriteHeader(http.StatusForbidden)
 					return
 				}
-				fmt.Fprint(w, strings.ReplaceAll(text, "HOST", own))
+				if to, is := strings.CutPrefix(text, "302 "); is {
+					http.Redirect(w, r, to, http.StatusFound)
+				}
+				fmt.Fprint(w, strings.NewReplacer("HOST", own, "PLAIN", "http"+strings.TrimPrefix(own, "https")).Replace(text))
 			}))
 			defer server.Close()
 			own = server.URL
@@ -94,6 +108,35 @@ func TestNetBox(t *testing.T) {
 	for _, bad := range []string{"", "file:///etc/passwd", "http://netbox.example.net/d", "https://u:p@netbox.example.net/d"} {
 		if _, err := (&NetBox{URL: bad, Token: "secret", Client: http.DefaultClient}).Read(t.Context()); err == nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}
+
+// A list has an end, and so has a page: what goes on is refused, and not kept. Tokens of
+// both versions are shown as their kind is.
+func TestNetBoxEndless(t *testing.T) {
+	const v2 = "nbt_key.secret"
+	page := `"results":[` + strings.Repeat("{},", 9999) + "{}]}"
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.Header.Get("Authorization") != "Bearer "+v2:
+			w.WriteHeader(http.StatusForbidden)
+		case r.URL.Path == "/page":
+			for part := bytes.Repeat([]byte(" "), 1<<20); ; {
+				if _, err := w.Write(part); err != nil {
+					return
+				}
+			}
+		default:
+			n, _ := strconv.Atoi(r.URL.Query().Get("offset")) // none: the first
+			fmt.Fprintf(w, `{"count":1,"next":"/list?offset=%d",%s`, n+1, page)
+		}
+	}))
+	defer server.Close()
+	for path, want := range map[string]string{"/page": "is longer than", "/list": "more than 200000 in a list"} {
+		_, err := (&NetBox{URL: server.URL + path, Token: v2, Client: server.Client()}).Read(t.Context())
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), v2) {
+			t.Errorf("%s: %v, want %s", path, err, want)
 		}
 	}
 }
