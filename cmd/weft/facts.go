@@ -102,7 +102,14 @@ func nameNeighbours(list []told) {
 			continue
 		}
 		for _, n := range t.facts.Server.NICs {
-			if mac := switches.PlainMAC(n.MAC); mac != "" && n.Interface != "" {
+			macs := []string{switches.PlainMAC(n.MAC)}
+			if own := switches.PlainMAC(n.Permanent); own != macs[0] {
+				macs = append(macs, own)
+			}
+			for _, mac := range macs {
+				if mac == "" || n.Interface == "" {
+					continue
+				}
 				if _, again := interfaces[mac]; again {
 					interfaces[mac] = ""
 					continue

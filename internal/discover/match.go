@@ -31,18 +31,23 @@ type end struct {
 type ends struct {
 	mac  map[string][]end
 	name map[string][]end // by "system interface", in lower case
+	told map[string]bool  // MAC addresses of ports that are heard
 	sw   map[string][]*Switch
 	at   map[string]*Switch // by the address that it was asked at
 }
 
 func (s *Site) ends() ends {
-	e := ends{map[string][]end{}, map[string][]end{}, map[string][]*Switch{}, map[string]*Switch{}}
+	e := ends{map[string][]end{}, map[string][]end{}, map[string]bool{}, map[string][]*Switch{}, map[string]*Switch{}}
 	for _, m := range s.Servers {
 		names := systemNames(m.Host, m.Facts.Name)
 		for i := range m.Facts.NICs {
 			n := &m.Facts.NICs[i]
-			if mac := switches.PlainMAC(n.MAC); mac != "" {
+			mac, own := switches.PlainMAC(n.MAC), switches.PlainMAC(n.Permanent)
+			if mac != "" {
 				e.mac[mac] = append(e.mac[mac], end{m, n})
+			}
+			if own != "" && own != mac {
+				e.mac[own] = append(e.mac[own], end{m, n})
 			}
 			for name := range names {
 				if n.Interface != "" {
@@ -53,6 +58,9 @@ func (s *Site) ends() ends {
 		}
 	}
 	for _, sw := range s.Switches {
+		for _, n := range sw.Neighbours {
+			e.told[switches.PlainMAC(n.PortID)] = true
+		}
 		if a, err := netip.ParseAddr(sw.Host); err == nil {
 			e.at[a.String()] = sw
 		}
@@ -75,11 +83,31 @@ func called(list []end, n switches.Neighbour) (out []end) {
 }
 
 // byMAC are the NICs with the address of the port that is heard. Those below a bond have
-// one, and are told apart by name.
+// one, which was that of the first of them, and are told apart by name; or by their own:
+// where that of another part is heard, its machine tells each by its own.
 func (e ends) byMAC(n switches.Neighbour) []end {
-	list := e.mac[switches.PlainMAC(n.PortID)]
-	if named := called(list, n); len(list) > 1 && len(named) == 1 {
+	mac := switches.PlainMAC(n.PortID)
+	list := e.mac[mac]
+	if len(list) < 2 {
+		return list
+	}
+	if named := called(list, n); len(named) == 1 {
 		return named
+	}
+	var first []end
+	own := false
+	for _, x := range list {
+		switch p := switches.PlainMAC(x.nic.Permanent); {
+		case p == "" || x.server != list[0].server:
+			return list
+		case p == mac:
+			first = append(first, x)
+		case e.told[p]:
+			own = true
+		}
+	}
+	if own && len(first) == 1 {
+		return first
 	}
 	return list
 }

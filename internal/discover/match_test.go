@@ -119,6 +119,21 @@ func TestCables(t *testing.T) {
 			servers:  []*Server{machine("st1", 1, 1)},
 			cables:   []string{"leaf-a Ethernet1/1 st1 ens1f1 MAC address"},
 		},
+		"by the own addresses of the parts of a bond": {
+			switches: []*Switch{nexus("leaf-a", hears("Ethernet1/1", "st1", mac(1)), hears("Ethernet1/2", "st1", mac(2)))},
+			servers:  []*Server{bonded("st1")},
+			cables:   []string{"leaf-a Ethernet1/1 st1 ens1f0 MAC address", "leaf-a Ethernet1/2 st1 ens1f1 MAC address"},
+		},
+		"the address of a bond, which any part of it may send": {
+			switches: []*Switch{nexus("leaf-a", hears("Ethernet1/1", "st1", mac(1)))},
+			servers:  []*Server{bonded("st1")},
+			findings: []string{"2 NICs answer to its MAC address"},
+		},
+		"the address of a bond in the MAC table": {
+			switches: []*Switch{learns(nexus("leaf-a"), "Ethernet1/1", 1)},
+			servers:  []*Server{bonded("st1")},
+			findings: []string{"hears nobody with LLDP", "has learned 1 MAC addresses, of which 2 are those of NICs here"},
+		},
 		"by the MAC table, where nobody is heard": {
 			switches: []*Switch{learns(nexus("leaf-a"), "Ethernet1/1", 1, 1)},
 			servers:  []*Server{st1},
@@ -195,4 +210,14 @@ func TestAlike(t *testing.T) {
 			t.Errorf("no error says %q: %v", words, s.Findings)
 		}
 	}
+}
+
+// bonded is a machine with a bond over both of its ports, which have the address of the first.
+func bonded(name string) *Server {
+	m := machine(name, 1, 2)
+	for i := range m.Facts.NICs {
+		n := &m.Facts.NICs[i]
+		n.Permanent, n.MAC = n.MAC, mac(1)
+	}
+	return m
 }

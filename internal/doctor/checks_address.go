@@ -42,7 +42,8 @@ func sameAddress(s *Site, r *ruling) {
 	s.met(r)
 }
 
-// stacked compares the MTU of interfaces with that of those they stand on.
+// stacked compares the MTU of interfaces with that of those they stand on, and of bonds
+// with that of their parts.
 func stacked(s *Site, r *ruling) {
 	for _, h := range s.Hosts {
 		if h.Netdevs == nil {
@@ -50,11 +51,12 @@ func stacked(s *Site, r *ruling) {
 			continue
 		}
 		for _, d := range h.Netdevs {
-			i := slices.IndexFunc(h.Netdevs, func(x host.Netdev) bool { return x.Name == d.Below })
-			if d.Below == "" || i < 0 || d.MTU == 0 || h.Netdevs[i].MTU == 0 {
-				continue
+			for _, low := range h.Netdevs {
+				if d.MTU == 0 || low.MTU == 0 || low.Name != d.Below && (low.Bond == "" || low.Bond != d.Name) {
+					continue
+				}
+				r.unless(d.MTU > low.MTU, h.part(d.Name), "its MTU is %d bytes, and %s, on which it stands, has %d", d.MTU, low.Name, low.MTU)
 			}
-			r.unless(d.MTU > h.Netdevs[i].MTU, h.part(d.Name), "its MTU is %d bytes, and %s, on which it stands, has %d", d.MTU, d.Below, h.Netdevs[i].MTU)
 		}
 		r.fine()
 	}

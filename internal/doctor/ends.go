@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"slices"
+	"strings"
 
 	"weft/internal/traffic"
 	"weft/inventory"
@@ -83,24 +84,35 @@ func (h *Host) declared(pci string) *inventory.RNIC {
 }
 
 // hears finds the switch port that hears a NIC: by its MAC address, or by the names
-// that a daemon on its machine sends.
+// that a daemon on its machine sends. The parts of a bond have one address: where that is
+// heard, it is of the part that the port is told the name of.
 func (s *Site) hears(e end) *heard {
-	keys := []string{digits(e.nic.MAC)}
-	if e.host.Health.Name != "" && e.nic.Interface != "" {
-		keys = append(keys, e.host.Health.Name+" "+e.nic.Interface)
+	mac, own := digits(e.nic.MAC), digits(e.nic.Permanent)
+	if own == "" {
+		own = mac
 	}
-	for _, key := range keys {
-		if h, ok := s.ears[key]; ok && key != "" {
+	shared := e.nic.Permanent != "" && own == mac
+	if h, ok := s.ears[own]; ok && own != "" && (!shared || h.of(e.nic.Interface)) {
+		return &h
+	}
+	if e.host.Health.Name != "" && e.nic.Interface != "" {
+		if h, ok := s.ears[e.host.Health.Name+" "+e.nic.Interface]; ok {
 			return &h
 		}
 	}
 	return nil
 }
 
+// of reports whether the port hears an interface of that name, as far as it is told.
+func (h heard) of(name string) bool {
+	return !h.twice && (h.Describes == "" || strings.EqualFold(strings.TrimSpace(h.Describes), name))
+}
+
 // A heard is who hears a NIC.
 type heard struct {
 	sw *Switch
 	switches.Neighbour
+	twice bool // another port hears the same
 }
 
 // listen notes whom switches hear: by MAC address, else by names.
@@ -112,9 +124,12 @@ func (s *Site) listen() {
 			if key == "" && n.PortID != "" {
 				key = n.System + " " + n.PortID
 			}
-			if _, again := s.ears[key]; !again {
-				s.ears[key] = heard{sw, n}
+			first, again := s.ears[key]
+			if !again {
+				first = heard{sw: sw, Neighbour: n}
 			}
+			first.twice = first.twice || first.sw != sw || first.Port != n.Port
+			s.ears[key] = first
 		}
 	}
 }

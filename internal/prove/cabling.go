@@ -270,8 +270,10 @@ func everybody(m *inventory.Model, macs map[*inventory.RNIC]string) []plugged {
 	return out
 }
 
-// addressScript prints the MAC address of each PCI address.
-const addressScript = `for pci; do for n in /sys/bus/pci/devices/"$pci"/net/* /sys/bus/pci/devices/"$pci"/virtio*/net/*; do if [ -e "$n/address" ]; then echo "$pci $(cat "$n/address")"; fi; done; done`
+// addressScript prints the MAC address of each PCI address: its own, where a bond gives it
+// another.
+const addressScript = `for pci; do for n in /sys/bus/pci/devices/"$pci"/net/* /sys/bus/pci/devices/"$pci"/virtio*/net/*; do a="$n/bonding_slave/perm_hwaddr"; if [ ! -e "$a" ]; then a="$n/address"; fi
+if [ -e "$a" ]; then echo "$pci $(cat "$a")"; fi; done; done`
 
 // addresses asks servers for the MAC addresses of their NICs; lost says why one
 // is not known.

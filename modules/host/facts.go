@@ -125,12 +125,13 @@ type NICFacts struct {
 
 	Interface string     `json:"interface,omitempty"`
 	MAC       string     `json:"mac,omitempty"`
-	MTU       int        `json:"mtu,omitempty"`        // bytes
-	State     string     `json:"state,omitempty"`      // operstate: up, down
-	Carrier   *bool      `json:"carrier,omitempty"`    // nil: the interface is off
-	Speed     int64      `json:"speed,omitempty"`      // bit/s
-	IPoIB     *IPoIB     `json:"ipoib,omitempty"`      // nil: the interface is none of InfiniBand
-	RDMA      []RDMAPort `json:"rdma_ports,omitempty"` // of its RDMA device
+	Permanent string     `json:"permanent_mac,omitempty"` // of a part of a bond, whose MAC all parts have; "": MAC
+	MTU       int        `json:"mtu,omitempty"`           // bytes
+	State     string     `json:"state,omitempty"`         // operstate: up, down
+	Carrier   *bool      `json:"carrier,omitempty"`       // nil: the interface is off
+	Speed     int64      `json:"speed,omitempty"`         // bit/s
+	IPoIB     *IPoIB     `json:"ipoib,omitempty"`         // nil: the interface is none of InfiniBand
+	RDMA      []RDMAPort `json:"rdma_ports,omitempty"`    // of its RDMA device
 
 	Addresses []netip.Prefix `json:"addresses,omitempty"` // only where somebody asks
 	Heard     []Heard        `json:"heard,omitempty"`     // at the other end of its cable; only a survey asks

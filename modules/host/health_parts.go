@@ -17,6 +17,7 @@ type Ticks struct{ Stolen, All uint64 }
 type Netdev struct {
 	Name      string         `json:"name"`
 	Below     string         `json:"below,omitempty"` // the interface that it stands on
+	Bond      string         `json:"bond,omitempty"`  // that it is part of
 	Kind      string         `json:"kind,omitempty"`  // vlan, bond
 	MAC       string         `json:"mac,omitempty"`
 	MTU       int            `json:"mtu"`

@@ -26,7 +26,7 @@ n="$n $i/product_serial $i/bios_version /proc/sys/kernel/osrelease $k/cpu/online
 for b; do d=/sys/bus/pci/devices/$b; v="$v $d/infiniband/*"
 n="$n $d/uevent $d/vendor $d/device $d/subsystem_vendor $d/subsystem_device $d/numa_node"
 n="$n $d/current_link_speed $d/current_link_width $d/max_link_speed $d/max_link_width"
-for f in $d/net/* $d/virtio*/net/*; do n="$n $f/address $f/mtu $f/operstate $f/carrier $f/speed $f/mode $f/pkey"; done
+for f in $d/net/* $d/virtio*/net/*; do n="$n $f/address $f/bonding_slave/perm_hwaddr $f/mtu $f/operstate $f/carrier $f/speed $f/mode $f/pkey"; done
 done
 for r in $v; do n="$n $r/fw_ver $r/node_type"
 for f in $r/ports/*; do n="$n $f/state $f/rate $f/link_layer $f/phys_state $f/lid $f/sm_lid $f/gids/0"; k="$k $f/pkeys/*"; done
@@ -233,6 +233,8 @@ func (n *seenNIC) below(file fact) {
 	case len(p) == 3 && p[0] == "net" && (n.Interface == "" || n.Interface == p[1]):
 		n.Interface = p[1]
 		n.netdev(p[2], file.value)
+	case len(p) == 4 && p[0] == "net" && p[1] == n.Interface && p[3] == "perm_hwaddr": // bond_sysfs_slave.c of Linux
+		n.Permanent = file.value
 	case len(p) == 3 && p[0] == "infiniband" && p[2] == "fw_ver":
 		n.Firmware = file.value
 	case len(p) == 5 && p[0] == "infiniband" && p[2] == "ports":

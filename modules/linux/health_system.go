@@ -233,9 +233,11 @@ func netdevs(text string) (out []host.Netdev) {
 		Name  string `json:"ifname"`
 		MAC   string `json:"address"`
 		Below string `json:"link"`
+		Of    string `json:"master"`
 		MTU   int    `json:"mtu"`
 		Info  struct {
 			Kind string `json:"info_kind"`
+			In   string `json:"info_slave_kind"`
 		} `json:"linkinfo"`
 		Addrs []struct {
 			Local netip.Addr `json:"local"`
@@ -248,6 +250,9 @@ func netdevs(text string) (out []host.Netdev) {
 	out = []host.Netdev{}
 	for _, l := range links {
 		d := host.Netdev{Name: printable(l.Name), Below: printable(l.Below), Kind: printable(l.Info.Kind), MAC: printable(l.MAC), MTU: l.MTU}
+		if l.Info.In == "bond" {
+			d.Bond = printable(l.Of)
+		}
 		for _, a := range l.Addrs {
 			if p := netip.PrefixFrom(a.Local, a.Bits); p.IsValid() && !a.Local.IsLinkLocalUnicast() && !a.Local.IsLoopback() {
 				d.Addresses = append(d.Addresses, p)

@@ -19,6 +19,7 @@ const systemText = `/sys/bus/pci/devices/0000:41:00.0/uevent:DRIVER=mlx5_core
 /sys/bus/pci/devices/0000:41:00.0/vendor:0x15b3
 /sys/bus/pci/devices/0000:41:00.0/device:0x1021
 /sys/bus/pci/devices/0000:41:00.0/net/ens1/address:02:00:00:00:00:01
+/sys/bus/pci/devices/0000:41:00.0/net/ens1/bonding_slave/perm_hwaddr:02:00:00:00:00:09
 /sys/bus/pci/devices/0000:41:00.0/infiniband/mlx5_0/node_type:1: CA
 /sys/bus/pci/devices/0000:41:00.0/infiniband/mlx5_0/ports/1/link_layer:Ethernet
 /sys/devices/system/cpu/vulnerabilities/meltdown:Mitigation: PTI
@@ -81,7 +82,7 @@ Filesystem     1024-blocks     Used Available Capacity Mounted on
 active
 inactive
 = links
-[{"ifname":"lo","mtu":65536,"addr_info":[{"local":"127.0.0.1","prefixlen":8}]},{"ifname":"ens1","mtu":1500,"addr_info":[{"local":"10.40.1.21","prefixlen":24}]},{"ifname":"ens1.100","link":"ens1","mtu":9000,"linkinfo":{"info_kind":"vlan"},"addr_info":[]}]
+[{"ifname":"lo","mtu":65536,"addr_info":[{"local":"127.0.0.1","prefixlen":8}]},{"ifname":"ens1","mtu":1500,"addr_info":[{"local":"10.40.1.21","prefixlen":24}]},{"ifname":"ens1.100","link":"ens1","mtu":9000,"linkinfo":{"info_kind":"vlan"},"addr_info":[]},{"ifname":"ens2","master":"bond0","mtu":1500,"linkinfo":{"info_slave_kind":"bond"}},{"ifname":"ens3","master":"br0","mtu":1500,"linkinfo":{"info_slave_kind":"bridge"}}]
 = rules
 [{"priority":0},{"priority":32766},{"priority":32767}]
 = cufile
@@ -127,7 +128,7 @@ fw-lldp-agent: on
 
 func TestParseHealthOfSystem(t *testing.T) {
 	h := parseHealth([]byte(systemText))
-	if len(h.NICs) != 1 || h.GPUs == nil || h.LNet == nil || len(h.Exports) != 1 || len(h.Netdevs) != 3 || h.Rules == nil {
+	if len(h.NICs) != 1 || h.GPUs == nil || h.LNet == nil || len(h.Exports) != 1 || len(h.Netdevs) != 5 || h.Rules == nil {
 		t.Fatalf("%+v", h)
 	}
 	n, g, e := h.NICs[0], h.GPUs, h.Exports[0]
@@ -158,6 +159,7 @@ func TestParseHealthOfSystem(t *testing.T) {
 		"full":       {h.Full, map[string]int{"/": 96}},
 		"units":      {h.Units, map[string]string{"lldpad": "active", "nvmet": "inactive"}},
 		"vlan":       {h.Netdevs[2].Below + " " + h.Netdevs[2].Kind, "ens1 vlan"},
+		"bond":       {h.Netdevs[3].Bond + " " + h.Netdevs[4].Bond + n.Permanent, "bond0 02:00:00:00:00:09"},
 		"rules":      {*h.Rules, 3},
 		"ni":         {h.LNet.NIs, []host.LNetNI{{Net: "o2ib", NID: "10.40.1.21@o2ib", Status: "down", Health: 900, Credits: 32, Timeouts: 7}}},
 		"lustre":     {h.Lustre, map[string]string{"x-MDT0000-mdc-ffff88003bfbd000": "active", "x-OST0001-osc-ffff88003bfbd000": "inactive"}},

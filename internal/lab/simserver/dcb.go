@@ -87,7 +87,7 @@ func (i *iface) noDCB(exists bool) string {
 	switch {
 	case !exists:
 		return "No such device"
-	case i.loop || i.Plain:
+	case i.virtual() || i.Plain:
 		return "Operation not supported"
 	}
 	return ""

@@ -23,7 +23,7 @@ func ecnAtBoot() ecnState {
 
 // renderECN shows it in the folder of the network interface of a card for RoCE.
 func (s *Server) renderECN(r rendered, i *iface) {
-	if i.loop || i.rdmaModule() != "mlx5_ib" || i.kind().layer != "Ethernet" {
+	if i.virtual() || i.rdmaModule() != "mlx5_ib" || i.kind().layer != "Ethernet" {
 		return
 	}
 	base := r.netdevAt(i) + "/ecn/"

@@ -18,6 +18,8 @@ func ethtool(x *call) int {
 	switch {
 	case !slices.Contains([]string{"-i", "-S", "-a", "-A", "-m", "--show-fec"}, verb) || verb != "-A" && len(args) > 0:
 		return x.notSimulated(1)
+	case i.bond.mode != "": // its driver answers of itself
+		return x.notSimulated(1)
 	case !ok:
 		return x.fail(76, "netlink error: no device matches name (offset 24)\nnetlink error: No such device")
 	case verb == "-m": // cables of the lab have no memory to read

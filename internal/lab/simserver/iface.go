@@ -49,6 +49,7 @@ type iface struct {
 	narrow  bool // PCIe trained to half of the lanes
 	unbound bool // the module of its RDMA device is not loaded
 	unswept bool // no subnet manager has set its InfiniBand port up
+	bond    bonded
 }
 
 // newInterfaces are the interfaces as they are after boot.
@@ -137,7 +138,7 @@ func (s *Server) setIface(name string, change func(*iface)) bool {
 // operstate is what the kernel calls the state of the link.
 func (i *iface) operstate() string {
 	switch {
-	case !i.up || i.unswept:
+	case !i.up || i.unswept || i.bond.mode != "" && len(i.bond.ports) == 0:
 		return "DOWN"
 	case i.loop:
 		return "UNKNOWN"
@@ -151,7 +152,13 @@ func (i *iface) flags() []string {
 		flags = []string{"LOOPBACK"}
 	}
 	switch {
-	case i.up && i.unswept:
+	case i.bond.mode != "":
+		flags = append(flags, "MASTER")
+	case i.bond.master != "":
+		flags = append(flags, "SLAVE")
+	}
+	switch {
+	case i.up && i.operstate() == "DOWN":
 		flags = append([]string{"NO-CARRIER"}, append(flags, "UP")...)
 	case i.up:
 		flags = append(flags, "UP", "LOWER_UP")
@@ -222,7 +229,7 @@ func (r rendered) list() {
 
 func (i *iface) render(r rendered) {
 	base := "/sys/devices/virtual/net/" + i.Name
-	if !i.loop {
+	if !i.virtual() {
 		card := "/sys/devices/pci" + bus(i.PCI) + "/" + i.PCI
 		r.card(card, i)
 		base = card + "/net/" + i.Name
@@ -233,14 +240,15 @@ func (i *iface) render(r rendered) {
 	if i.up {
 		flags = 0x1003
 		carrier := "1" // of an interface that is off none can be read
-		if i.unswept {
+		if i.operstate() == "DOWN" {
 			carrier = "0"
 		}
 		r.file(base+"/carrier", carrier)
 	}
-	if i.loop {
+	switch {
+	case i.loop:
 		flags, kind = 0x9, "772"
-	} else {
+	case !i.virtual():
 		if i.up {
 			r.file(base+"/speed", strconv.FormatInt(i.Speed/1e6, 10))
 		}
@@ -262,6 +270,7 @@ func (i *iface) render(r rendered) {
 	if i.infiniBand() {
 		r.ipoib(base)
 	}
+	i.renderBond(r, base)
 }
 
 // bus is the bus of a PCI address: 0000:41:00.0 → 0000:41.

@@ -33,7 +33,7 @@ type subnetState struct {
 }
 
 // infiniBand reports whether the interface is one of InfiniBand.
-func (i *iface) infiniBand() bool { return !i.loop && i.kind().rdma == "ib" }
+func (i *iface) infiniBand() bool { return !i.virtual() && i.kind().rdma == "ib" }
 
 // subnet is the state of a port of InfiniBand: that of its IP interface does
 // not matter to it.
@@ -57,7 +57,7 @@ func (s *Server) Sweep(on bool) {
 
 // guid is that of an RDMA device, and of its only port.
 func (i *iface) guid() string {
-	sum := sha256.Sum256([]byte("guid " + i.MAC))
+	sum := sha256.Sum256([]byte("guid " + i.burnt()))
 	return fmt.Sprintf("%x:%x:%x:%x", sum[:2], sum[2:4], sum[4:6], sum[6:8])
 }
 

@@ -47,7 +47,11 @@ func ip(x *call) int {
 		case "show", "list", "ls":
 			return c.show(rest, false)
 		case "set":
-			return c.setLink(rest)
+			return c.set(rest)
+		case "add":
+			return c.addLink(rest)
+		case "del", "delete":
+			return c.deleteLink(rest)
 		}
 	case "addr", "address", "a":
 		switch verb {
@@ -103,6 +107,7 @@ type linkJSON struct {
 	Flags     []string `json:"flags"`
 	MTU       int      `json:"mtu"`
 	Qdisc     string   `json:"qdisc"`
+	Master    string   `json:"master,omitempty"`
 	State     string   `json:"operstate"`
 	Mode      string   `json:"linkmode,omitempty"`
 	Group     string   `json:"group"`
@@ -129,6 +134,8 @@ type detailsJSON struct {
 	GROSize     int    `json:"gro_max_size"`
 	ParentBus   string `json:"parentbus,omitempty"`
 	ParentDev   string `json:"parentdev,omitempty"`
+
+	Info *linkInfo `json:"linkinfo,omitempty"`
 }
 
 type addrJSON struct {
@@ -144,8 +151,10 @@ type addrJSON struct {
 
 func (c *ipCall) describe(i *iface, withAddrs bool) linkJSON {
 	l := linkJSON{Index: i.index, Name: i.Name, Flags: i.flags(), MTU: i.mtu, Qdisc: "mq", State: i.operstate(),
-		Mode: "DEFAULT", Group: "default", TxQLen: 1000, Type: "ether", Address: i.MAC, Broadcast: "ff:ff:ff:ff:ff:ff"}
+		Master: i.bond.master, Mode: "DEFAULT", Group: "default", TxQLen: 1000, Type: "ether", Address: i.MAC, Broadcast: "ff:ff:ff:ff:ff:ff"}
 	switch {
+	case i.bond.mode != "":
+		l.Qdisc = "noqueue"
 	case i.loop:
 		l.Qdisc, l.Type, l.Broadcast = "noqueue", "loopback", i.MAC
 	case i.infiniBand():
@@ -153,9 +162,12 @@ func (c *ipCall) describe(i *iface, withAddrs bool) linkJSON {
 	}
 	if c.details {
 		l.detailsJSON = &detailsJSON{MinMTU: minMTU, MaxMTU: i.maxMTU, AddrGen: "eui64", TxQueues: 8, RxQueues: 8,
-			GSOSize: 65536, GSOSegs: 65535, TSOSize: 524280, TSOSegs: 65535, GROSize: 65536, ParentBus: "pci", ParentDev: i.PCI}
+			GSOSize: 65536, GSOSegs: 65535, TSOSize: 524280, TSOSegs: 65535, GROSize: 65536, ParentBus: "pci", ParentDev: i.PCI, Info: i.linkInfo()}
 		if i.loop {
-			l.MinMTU, l.TxQueues, l.RxQueues, l.ParentBus = 0, 1, 1, ""
+			l.MinMTU, l.TxQueues, l.RxQueues = 0, 1, 1
+		}
+		if i.virtual() {
+			l.ParentBus = ""
 		}
 	}
 	if !withAddrs {
@@ -187,7 +199,7 @@ func (c *ipCall) describe(i *iface, withAddrs bool) linkJSON {
 	return l
 }
 
-// setLink is ip link set [dev] NAME { mtu N | up | down }…
+// setLink is ip link set [dev] NAME { mtu N | up | down }….
 func (c *ipCall) setLink(args []string) int {
 	if len(args) > 0 && args[0] == "dev" {
 		args = args[1:]
@@ -225,6 +237,11 @@ func (c *ipCall) setLink(args []string) int {
 		return c.fail(2, "Error: mtu greater than device maximum.")
 	case mtu > ipoibDatagramMTU && i.infiniBand():
 		return c.fail(2, "RTNETLINK answers: Invalid argument")
+	}
+	if mtu > 0 {
+		for _, port := range i.bond.ports { // the driver gives them that of the bond
+			c.server.setIface(port, func(p *iface) { p.mtu = mtu })
+		}
 	}
 	c.server.setIface(name, func(i *iface) {
 		if mtu > 0 {

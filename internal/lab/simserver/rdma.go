@@ -28,7 +28,7 @@ type rdmaDevice struct {
 // rdmaModule is the module that the RDMA device of a card comes from; "": it
 // has none.
 func (i *iface) rdmaModule() string {
-	if i.loop {
+	if i.virtual() {
 		return ""
 	}
 	return map[string]string{"mlx5_core": "mlx5_ib", "cxgb4": "iw_cxgb4"}[i.kind().driver]
@@ -212,7 +212,7 @@ func (x *call) addRDMA(name, kind, netdev string) int {
 	switch {
 	case module == "":
 		return x.refuseRDMA("Invalid argument")
-	case !ok || i.loop:
+	case !ok || i.virtual():
 		return x.refuseRDMA("No such device")
 	case !x.user.root:
 		return x.refuseRDMA("Operation not permitted")
