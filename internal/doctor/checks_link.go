@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -196,9 +197,11 @@ func hostMTU(s *Site, r *ruling) {
 			}
 		}
 		usual, alone := most(values)
-		from := "most others have"
+		from := fmt.Sprintf("most others have %d", usual)
 		if f := group[0].fabric(); f != nil {
-			usual, alone, from = f.HostMTU, true, f.Addr+" declares"
+			usual, alone, from = f.HostMTU, true, fmt.Sprintf("%s declares %d", f.Addr, f.HostMTU)
+		} else if !alone {
+			from = "and as many others have another"
 		}
 		for _, e := range group {
 			switch {
@@ -206,7 +209,7 @@ func hostMTU(s *Site, r *ruling) {
 				r.unknown(e.place(), "its MTU could not be read")
 			case e.nic.IPoIB != nil && e.fabric() != nil: // limited by its mode, which facts tells
 			default:
-				r.unless(e.nic.MTU != usual || !alone, e.place(), "its MTU is %d bytes, %s %d", e.nic.MTU, from, usual)
+				r.unless(e.nic.MTU != usual || !alone, e.place(), "its MTU is %d bytes, %s", e.nic.MTU, from)
 			}
 		}
 	}

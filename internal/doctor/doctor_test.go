@@ -109,7 +109,7 @@ func infiniband() *Site {
 	s := rack()
 	for _, h := range s.Hosts {
 		for i := range h.NICs {
-			h.NICs[i].RDMA[0].Protocol, h.NICs[i].RDMA[0].Subnet = "infiniband", &host.SubnetPort{Manager: 1}
+			h.NICs[i].RDMA[0].Protocol, h.NICs[i].RDMA[0].Subnet = "infiniband", &host.SubnetPort{Manager: 1, PKeys: []host.PKey{0x7fff, 0x8001}}
 		}
 	}
 	return s

@@ -88,6 +88,21 @@ func carded() *Site {
 	return s
 }
 
+// members is the rack whose two switches are members of one.
+func members() *Site {
+	s := rack()
+	for i, sw := range s.Switches {
+		for p := range sw.Reading.Ports {
+			name := fmt.Sprintf("HundredGigE%d/0/%d", i+1, p+1)
+			sw.Reading.Ports[p].Name, sw.Neighbours[p].Port = name, name
+		}
+	}
+	one, two := s.Switches[0], s.Switches[1]
+	one.Reading.Ports, one.Neighbours = append(one.Reading.Ports, two.Reading.Ports...), append(one.Neighbours, two.Neighbours...)
+	s.Switches = s.Switches[:1]
+	return s
+}
+
 // subnet is the rack whose machines have both NICs in one subnet, with rules.
 func subnet() *Site {
 	s := rack()
@@ -305,12 +320,17 @@ func partTrials() map[string]tried {
 		"WD-PCI-04": {nil, nic(func(n *host.NICHealth) { n.Read = 512 }), nic(func(n *host.NICHealth) { n.Read = 0 })},
 		"WD-PCI-10": counter("outbound_pci_stalled_wr_events"),
 		"WD-PCI-12": {nil, nic(func(n *host.NICHealth) { n.ASPM = "1" }), nic(func(n *host.NICHealth) { n.ASPM = "" })},
+		"WD-FW-05":  {carded, nic(func(n *host.NICHealth) { n.Driver = "vfio-pci" }), nic(func(n *host.NICHealth) { n.Driver = "" })},
 		"WD-FW-06":  {nil, machine(func(h *Host) { h.Versions = map[string]string{"mlx5_core": "24.10"} }), nic(func(n *host.NICHealth) { n.Driver = "" })},
 
 		"WD-LNK-04": {twice, nic(func(n *host.NICHealth) { n.Lost = ptr(uint64(4)) }), nic(func(n *host.NICHealth) { n.Lost = nil })},
 		"WD-LNK-07": {nil, nic(func(n *host.NICHealth) { n.Optics.Alarms = []string{"Module temperature high alarm"} }), nic(func(n *host.NICHealth) { n.Optics, n.Silent["optics"] = nil, "Input/output error" })},
 		"WD-LNK-09": counter("link_downed"),
 		"WD-LNK-15": {nil, machine(func(h *Host) { h.Netdevs[0].Addresses = []netip.Prefix{netip.MustParsePrefix("10.40.1.11/24")} }), machine(func(h *Host) { h.Netdevs = nil })},
+		"WD-LNK-12": {members, func(s *Site) {
+			n := s.Switches[0].Neighbours
+			n[0].Port, n[4].Port = n[4].Port, n[0].Port
+		}, onSwitch(func(sw *Switch) { sw.Heard, sw.Neighbours = false, nil })},
 		"WD-MTU-04": {vlans, machine(func(h *Host) { h.Netdevs[2].MTU = 9100 }), machine(func(h *Host) { h.Netdevs = nil })},
 		"WD-ADR-01": {subnet, machine(func(h *Host) { h.Rules = ptr(3) }), machine(func(h *Host) { h.Rules = nil })},
 		"WD-ADR-03": {subnet, machine(func(h *Host) {
@@ -327,6 +347,13 @@ func partTrials() map[string]tried {
 		"WD-RDM-07": counter("rnr_nak_retry_err"),
 		"WD-RDM-10": counter("roce_adp_retrans"),
 		"WD-RDM-11": counter("rx_icrc_encapsulated"),
+		"WD-IB-02": {infiniband, func(s *Site) {
+			for _, h := range s.Hosts {
+				for _, n := range h.NICs {
+					n.RDMA[0].Subnet.PKeys = []host.PKey{0x7fff}
+				}
+			}
+		}, nic(func(n *host.NICHealth) { n.RDMA[0].Subnet = nil })},
 		"WD-IB-03": {func() *Site {
 			s := infiniband()
 			for _, h := range s.Hosts {
