@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"weft/examples"
 	"weft/inventory/language"
 	"weft/modules"
 	"weft/plan"
@@ -87,6 +88,23 @@ func TestDiscoverWords(t *testing.T) {
 	for row := range unwritten {
 		if !used[row] {
 			t.Errorf("discover.md: %s is none of the language", row)
+		}
+	}
+}
+
+// TestDiscoverExamples: each example is discovered by a script, or discover.md says why not.
+func TestDiscoverExamples(t *testing.T) {
+	var tried string
+	for _, name := range []string{"testdata/script/discover.txtar", "testdata/script/discover_examples.txtar", "../../internal/discover/discover.md"} {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tried += string(text)
+	}
+	for _, name := range examples.Names() {
+		if !strings.Contains(tried, "$EXAMPLES/"+name+" ") && !strings.Contains(tried, "\ncd "+name+"\n") && !strings.Contains(tried, "the example `"+name+"`") {
+			t.Errorf("no script discovers the example %s, and discover.md does not say why", name)
 		}
 	}
 }

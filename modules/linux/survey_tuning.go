@@ -12,7 +12,7 @@ import (
 // tuningScript prints how the kernel was started, and what files of the machine's own set
 // in it at each start, each line after its path; a file that may not be read, after a ?.
 const tuningScript = `grep -sHv -e "^[ 	]*$" -e "^[ 	]*[#;]" /proc/cmdline /etc/sysctl.d/*.conf /etc/sysctl.conf
-for f in /etc/sysctl.d/*.conf /etc/sysctl.conf; do if [ -e "$f" ] && [ ! -r "$f" ]; then echo "?$f"; fi; done
+for f in /etc/sysctl.d/*.conf /etc/sysctl.conf; do if [ -e "$f" ]; then cat "$f" >/dev/null 2>&1 || echo "?$f"; fi; done
 exit 0`
 
 func tuningLook() remote.Look {
