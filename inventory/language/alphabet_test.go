@@ -95,14 +95,15 @@ func TestAlphabets(t *testing.T) {
 			t.Errorf("%s: no good value of it is known to this test", path)
 			return
 		}
-		known := errorsWith(t, all, path, s, name, good)
+		with := errorsWith(t, all, path, s, name)
+		known := with(good)
 		var taken []string
 		for _, what := range slices.Sorted(maps.Keys(hostile())) {
 			text := hostile()[what]
 			if what != "dash" && what != "parent" {
 				text = good + text
 			}
-			refused := slices.ContainsFunc(errorsWith(t, all, path, s, name, text), func(e string) bool { return !slices.Contains(known, e) })
+			refused := slices.ContainsFunc(with(text), func(e string) bool { return !slices.Contains(known, e) })
 			if form := forms[path]; form != nil && form.MatchString(text) == refused {
 				t.Errorf("%s: %q is taken %t, where its kind takes %v", path, text, !refused, form)
 			}
@@ -254,9 +255,9 @@ func full(t *testing.T, ofKinds string) string {
 	return inOneLine.ReplaceAllString(text, "$1{\n$2\n}")
 }
 
-// errorsWith are the summaries of what is wrong with all when one text stands in
-// place of what is written at a path.
-func errorsWith(t *testing.T, all, path string, s *schema, name, text string) []string {
+// errorsWith makes a function of texts: the summaries of what is wrong with all when one
+// stands in place of what is written at a path.
+func errorsWith(t *testing.T, all, path string, s *schema, name string) func(text string) []string {
 	t.Helper()
 	f, diags := hclwrite.ParseConfig([]byte(all), "main.weft.hcl", hcl.InitialPos)
 	if diags.HasErrors() {
@@ -274,19 +275,20 @@ func errorsWith(t *testing.T, all, path string, s *schema, name, text string) []
 		block = body.Blocks()[i]
 		body = block.Body()
 	}
-	if name == "" {
-		block.SetLabels([]string{text})
-	} else {
-		setText(body, path, s.attrs[name].takes, name, text)
-	}
-	_, diags = loadText(string(f.Bytes()), Options{})
-	var list []string
-	for _, d := range diags {
-		if d.Severity == hcl.DiagError {
-			list = append(list, d.Summary)
+	return func(text string) (list []string) {
+		if name == "" {
+			block.SetLabels([]string{text})
+		} else {
+			setText(body, path, s.attrs[name].takes, name, text)
 		}
+		_, diags := loadText(string(f.Bytes()), Options{})
+		for _, d := range diags {
+			if d.Severity == hcl.DiagError {
+				list = append(list, d.Summary)
+			}
+		}
+		return list
 	}
-	return list
 }
 
 func setText(body *hclwrite.Body, path string, takes valueType, name, text string) {

@@ -28,6 +28,9 @@ func (b *builder) build() {
 			o.order = i
 		}
 	}
+	if b.full {
+		return // of what is refused nothing is made
+	}
 	makers := map[string]func(*object){
 		"connection": b.connection,
 		"credential": b.credential,

@@ -85,12 +85,13 @@ func TestDepth(t *testing.T) {
 	deep := func(open, middle, shut string, n int) string {
 		return "locals {\n  x = " + strings.Repeat(open, n) + middle + strings.Repeat(shut, n) + "\n}\n"
 	}
+	const links = 200 // of 140 levels each: more than the 20,000 that there may be
 	var chain strings.Builder
 	chain.WriteString("locals {\n")
-	for i := range 1200 {
+	for i := range links {
 		fmt.Fprintf(&chain, "  v%d = %slocal.v%d%s\n", i, strings.Repeat("upper(", 140), i+1, strings.Repeat(")", 140))
 	}
-	chain.WriteString("  v1200 = \"x\"\n}\n")
+	fmt.Fprintf(&chain, "  v%d = \"x\"\n}\n", links)
 	for name, c := range map[string]struct {
 		text    string
 		refused bool
@@ -163,7 +164,7 @@ func TestBombs(t *testing.T) {
 		"million nested":  {"server \"s\" {\n  for_each = toset(flatten([for a in range(1000) : [for b in range(1000) : \"${a}-${b}\"]]))\n  host = each.key\n}\n", "more than 1000000 items"},
 		"million merged":  {"server \"s\" {\n  for_each = merge([for a in range(990) : { for b in range(990) : \"${a}-${b}\" => 1 }]...)\n  host = each.key\n}\n", "more than 1000000 items"},
 		"million range":   {"server \"s\" {\n  for_each = toset([for i in range(1000000) : tostring(i)])\n  host = each.key\n}\n", "more than 1024 values"},
-		"many instances":  {strings.Join([]string{fullBlock("a"), fullBlock("b"), fullBlock("c"), fullBlock("d"), fullBlock("e"), fullBlock("f")}, ""), "are more than 500000"},
+		"many instances":  {fullBlock("a") + fullBlock("b"), "are more than 500000"},
 		"million count":   {"server \"s\" {\n  count = 1000000\n  host = \"h${count.index}\"\n}\n", "between 0 and 100000"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -184,9 +185,15 @@ func TestBombs(t *testing.T) {
 	}
 }
 
-// fullBlock is a block with as many instances as there may be.
+// fullBlock is a block whose instances, with what is in them, are half as many as there may
+// be, and some more.
 func fullBlock(name string) string {
-	return "connection \"" + name + "\" {\n  count = 100000\n  user = \"root\"\n}\n"
+	const in = 60
+	text := fmt.Sprintf("server %q {\n  count = %d\n  host = \"h\"\n", name, maxObjects/2/in)
+	for i := range in {
+		text += fmt.Sprintf("  sysctl \"net.x%d\" { value = \"1\" }\n", i)
+	}
+	return text + "}\n"
 }
 
 // Thousands of mistakes and thousands of blocks in one are not looked for in

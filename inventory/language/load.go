@@ -110,7 +110,9 @@ func Load(fsys fs.FS, o Options) (*inventory.Model, hcl.Diagnostics) {
 	e.report(bad...)
 	e.checkSecrets()
 	b := &builder{evaluator: e, m: m}
-	b.build()
+	if b.build(); e.full {
+		return m, e.finish()
+	}
 	e.finishValues()
 	m.Name = e.ownerName()
 	m.Inputs = e.inputs()

@@ -8,16 +8,17 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf16"
+
+	"weft/internal/pattern"
 )
 
 // bootstraps is what the encoded part of the command line must be: a script that reads so
 // many characters of base64, and runs what they say.
-var bootstraps = regexp.MustCompile(`^\$ProgressPreference='SilentlyContinue'
+var bootstraps = pattern.New(`^\$ProgressPreference='SilentlyContinue'
 if\("\$\(\$ExecutionContext\.SessionState\.LanguageMode\)" -ne 'FullLanguage'\)\{"weft-language \$\(\$ExecutionContext\.SessionState\.LanguageMode\)";exit 96\}
 \$n=([0-9]+);\$c=New-Object char\[\] \$n;\$i=0
 while\(\$i -lt \$n\)\{\$r=\[Console\]::In\.Read\(\$c,\$i,\$n-\$i\);if\(\$r -le 0\)\{"weft-short \$i of \$n";exit 97\};\$i\+=\$r\}
