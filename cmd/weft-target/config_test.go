@@ -4,6 +4,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"os"
 	"reflect"
 	"regexp"
 	"strings"
@@ -65,6 +66,16 @@ func TestMetrics(t *testing.T) {
 	} {
 		if !strings.Contains(text, "\nweft_target_"+want+"\n") {
 			t.Errorf("no %s in\n%s", want, text)
+		}
+	}
+	// The dashboard for Grafana asks for nothing else.
+	dashboard, err := os.ReadFile("../../examples/grafana/target.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range regexp.MustCompile(`\bweft_target_\w+`).FindAllString(string(dashboard), -1) {
+		if !strings.Contains(text, "# TYPE "+name+" ") {
+			t.Errorf("the dashboard asks for %s", name)
 		}
 	}
 	// Each family is described once, and every line has the form of the format.

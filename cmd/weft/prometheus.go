@@ -1,52 +1,98 @@
 package main
 
 import (
-	"bytes"
-	"fmt"
+	"net/http"
 	"strconv"
-	"strings"
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"weft/internal/prove"
 	"weft/internal/tally"
 )
 
-// prometheus is a result in the text format of Prometheus.
-func prometheus(owner string, res *prove.Result) []byte {
-	var b bytes.Buffer
-	quote := func(s string) string {
-		return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(s) + `"`
+// seenLast tells Prometheus what was seen at the last look.
+type seenLast struct {
+	owner string
+	last  atomic.Pointer[prove.Result] // nil: the first look is under way
+
+	counter, value, verdict, pairP99 *prometheus.Desc
+}
+
+func newSeenLast(owner string) *seenLast {
+	place := []string{"owner", "validation", "metric", "place", "size", "baseline", "limit"}
+	return &seenLast{owner: owner,
+		counter: prometheus.NewDesc("weft_counter", "What a switch port or a NIC has counted.", []string{"owner", "device", "port", "priority", "name"}, nil),
+		value:   prometheus.NewDesc("weft_metric", "What a metric was at a place; latencies in nanoseconds.", place, nil),
+		verdict: prometheus.NewDesc("weft_verdict", "1: pass, 0: fail, -1: inconclusive, -2: not measured, nothing counts there.", place, nil),
+		pairP99: prometheus.NewDesc("weft_pair_p99_seconds", "p99 of reads of a pair over a plane.", []string{"owner", "initiator", "target", "plane", "portal", "over", "size"}, nil)}
+}
+
+// Describe implements prometheus.Collector.
+func (s *seenLast) Describe(out chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{s.counter, s.value, s.verdict, s.pairP99} {
+		out <- d
 	}
-	b.WriteString("# HELP weft_counter What a switch port or a NIC has counted.\n# TYPE weft_counter counter\n")
+}
+
+// Collect implements prometheus.Collector.
+func (s *seenLast) Collect(out chan<- prometheus.Metric) {
+	res := s.last.Load()
+	if res == nil {
+		return
+	}
+	told := map[string]bool{} // what stands there twice is told once: Prometheus takes no other
+	put := func(d *prometheus.Desc, kind prometheus.ValueType, v float64, labels ...string) {
+		key := d.String()
+		for _, l := range labels {
+			key += "\x00" + l
+		}
+		if !told[key] {
+			told[key] = true
+			out <- prometheus.MustNewConstMetric(d, kind, v, labels...)
+		}
+	}
 	if res.After != nil {
-		for _, s := range res.After.Samples {
+		for _, c := range res.After.Samples {
 			priority := ""
-			if s.Priority != tally.AllPriorities {
-				priority = strconv.Itoa(s.Priority)
+			if c.Priority != tally.AllPriorities {
+				priority = strconv.Itoa(c.Priority)
 			}
-			if s.Off != "" {
-				continue
+			if c.Off == "" {
+				put(s.counter, prometheus.CounterValue, float64(c.Value), s.owner, c.Device, c.Port, priority, c.Name)
 			}
-			fmt.Fprintf(&b, "weft_counter{owner=%s,device=%s,port=%s,priority=%s,name=%s} %d\n",
-				quote(owner), quote(s.Device), quote(s.Port), quote(priority), quote(s.Name), s.Value)
 		}
 	}
-	verdicts := map[prove.Verdict]int{prove.Pass: 1, prove.Fail: 0, prove.Inconclusive: -1, prove.NotMeasured: -2}
-	var value, verdict bytes.Buffer
+	verdicts := map[prove.Verdict]float64{prove.Pass: 1, prove.Fail: 0, prove.Inconclusive: -1, prove.NotMeasured: -2}
 	for _, j := range res.Judgements {
-		least := ""
+		limit := ""
 		if j.Least { // beside a most
-			least = `,limit="least"`
+			limit = "least"
 		}
-		labels := fmt.Sprintf("{owner=%s,validation=%s,metric=%s,place=%s,size=%s,baseline=%s%s}", quote(owner), quote(j.Validation), quote(j.Metric), quote(j.Pair),
-			quote(strconv.Itoa(j.Size)), quote(strconv.FormatBool(!j.Against.IsZero())), least)
+		labels := []string{s.owner, j.Validation, j.Metric, j.Pair, strconv.Itoa(j.Size), strconv.FormatBool(!j.Against.IsZero()), limit}
 		if j.Verdict == prove.Pass || j.Verdict == prove.Fail {
-			fmt.Fprintf(&value, "weft_metric%s %s\n", labels, strconv.FormatFloat(j.Value, 'g', -1, 64))
+			put(s.value, prometheus.GaugeValue, j.Value, labels...)
 		}
-		fmt.Fprintf(&verdict, "weft_verdict%s %d\n", labels, verdicts[j.Verdict])
+		put(s.verdict, prometheus.GaugeValue, verdicts[j.Verdict], labels...)
 	}
-	b.WriteString("# HELP weft_metric What a metric was at a place; latencies in nanoseconds.\n# TYPE weft_metric gauge\n")
-	b.Write(value.Bytes())
-	b.WriteString("# HELP weft_verdict 1: pass, 0: fail, -1: inconclusive, -2: not measured, nothing counts there.\n# TYPE weft_verdict gauge\n")
-	b.Write(verdict.Bytes())
-	return b.Bytes()
+	for _, r := range res.Rows {
+		if r.Why == "" && r.Samples > 0 && r.Probe == "" {
+			put(s.pairP99, prometheus.GaugeValue, r.P99.Seconds(), s.owner, r.Initiator, r.Target, r.Plane, r.At, r.Over(), strconv.Itoa(r.Size))
+		}
+	}
+}
+
+// handler answers what was seen last; before the first look it says that there is nothing.
+func (s *seenLast) handler() http.Handler {
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(s)
+	answer := promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.last.Load() == nil {
+			http.Error(w, "the first look is under way", http.StatusServiceUnavailable)
+			return
+		}
+		answer.ServeHTTP(w, r)
+	})
 }

@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -26,6 +25,7 @@ type watching struct {
 	interval   time.Duration
 	count      int
 	prometheus string
+	ui         bool
 }
 
 func (a *app) watchCmd() *cobra.Command {
@@ -36,8 +36,12 @@ func (a *app) watchCmd() *cobra.Command {
 the look before, until it is interrupted or after --count looks. Without names these
 are all validations that count something; one with a probe is probed at every look.
 
+--ui shows how it goes on a terminal: for each plane lines of the last looks (p99 where a
+validation reads, what moved, pauses, drops), the slowest pairs and what does not pass.
+Where stdout is no terminal it is as without it: one look after another.
+
 With --prometheus it also answers /metrics there, with every counter, and each metric
-with its worst value and verdict. The exit code is that of the last look.`,
+with its value and verdict at each place, and the p99 of each pair. The exit code is that of the last look.`,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			a.begin(cmd)
 			if how.interval < time.Second {
@@ -73,6 +77,7 @@ with its worst value and verdict. The exit code is that of the last look.`,
 	f := cmd.Flags()
 	f.DurationVar(&how.interval, "interval", 10*time.Second, "between two looks")
 	f.IntVar(&how.count, "count", 0, "end after so many looks; 0: when interrupted")
+	f.BoolVar(&how.ui, "ui", false, "a board of planes, pairs and what does not pass, where stdout is a terminal")
 	f.StringVar(&how.prometheus, "prometheus", "", "answer Prometheus at this address, like 127.0.0.1:9421; port 0 takes a free one")
 	return cmd
 }
@@ -89,15 +94,15 @@ func countingNames(m *inventory.Model) []string {
 }
 
 func (a *app) watch(ctx context.Context, p *run.Site, names []string, how watching) error {
-	var page atomic.Pointer[[]byte]
+	seen := newSeenLast(p.Model.Name)
 	if how.prometheus != "" {
-		stop, err := a.answer(how.prometheus, &page)
+		stop, err := a.answer(how.prometheus, seen.handler())
 		if err != nil {
 			return err
 		}
 		defer stop()
 	}
-	terminal := onTerminal(a.stdout)
+	terminal, board := onTerminal(a.stdout), a.boardFor(p.Model, how.ui)
 	var since *prove.Reading
 	var last *prove.Result
 	for n := 1; ; n++ {
@@ -109,11 +114,14 @@ func (a *app) watch(ctx context.Context, p *run.Site, names []string, how watchi
 			return err
 		}
 		since, last = res.After.Since(since), res
-		text := prometheus(p.Model.Name, res)
-		page.Store(&text)
-		if a.json {
+		seen.last.Store(res)
+		switch {
+		case a.json:
 			a.emit(plan.Event{Type: plan.EventVerdict, Message: string(res.Verdict), Data: map[string]any{"judgements": res.Judgements}})
-		} else {
+		case board != nil:
+			board.Add(res, time.Now())
+			board.Show(a.stdout, res, time.Now(), a.style(a.stdout))
+		default:
 			view.Watch(a.stdout, res, time.Now(), a.style(a.stdout), terminal)
 		}
 		if how.count > 0 && n >= how.count || !waited(ctx, how.interval) {
@@ -139,22 +147,14 @@ func waited(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// answer serves what page holds until stop is called.
-func (a *app) answer(addr string, page *atomic.Pointer[[]byte]) (stop func(), err error) {
+// answer serves metrics until stop is called.
+func (a *app) answer(addr string, metrics http.Handler) (stop func(), err error) {
 	ln, err := net.Listen("tcp", addr)
 	if err != nil {
 		return nil, fmt.Errorf("--prometheus: %w", err)
 	}
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
-		text := page.Load()
-		if text == nil {
-			http.Error(w, "the first look is under way", http.StatusServiceUnavailable)
-			return
-		}
-		w.Header().Set("Content-Type", "text/plain; version=0.0.4")
-		_, _ = w.Write(*text) // who asked may be gone
-	})
+	mux.Handle("GET /metrics", metrics)
 	s := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, ErrorLog: log.New(a.stderr, "", 0)}
 	done := make(chan struct{})
 	go func() {

@@ -4,30 +4,48 @@ import (
 	"bytes"
 	"io"
 	"net/http"
+	"net/http/httptest"
+	"os"
+	"regexp"
 	"strings"
-	"sync/atomic"
 	"testing"
+	"time"
 
 	"weft/internal/prove"
 	"weft/internal/tally"
 )
 
-func TestPrometheus(t *testing.T) {
-	res := &prove.Result{After: &prove.Reading{Samples: []prove.Sample{
-		{Counter: prove.Counter{Device: `server.node["a"]`, Port: "p0", Priority: 3, Name: "pfc_rx"}, Value: 7},
-		{Counter: prove.Counter{Device: "switch.a", Port: "Ethernet1/1", Priority: tally.AllPriorities, Name: "ingress_drops"}, Value: 1}}},
+// sighting is a look with something of all that Prometheus is told.
+func sighting() *prove.Result {
+	row := &prove.Row{Initiator: `server.node["a"]`, Target: "target.t", Plane: "a", P99: 1500 * time.Microsecond}
+	row.Samples, row.Size, row.Transport = 5, 4096, "tcp"
+	return &prove.Result{Rows: []*prove.Row{row, {Initiator: "server.b", Plane: "a", Why: "it is away"}},
+		After: &prove.Reading{Samples: []prove.Sample{
+			{Counter: prove.Counter{Device: `server.node["a"]`, Port: "p0", Priority: 3, Name: "pfc_rx"}, Value: 7},
+			{Counter: prove.Counter{Device: "switch.a", Port: "Ethernet1/1", Priority: tally.AllPriorities, Name: "ingress_drops"}, Value: 1},
+			{Counter: prove.Counter{Device: "switch.a", Port: "Ethernet1/1", Priority: 3, Name: "pfc_watchdog.events"}, Off: "there is none"}}},
 		Judgements: []prove.Judgement{{Validation: "v", Metric: "m", Pair: "switch.a Ethernet1/1", Verdict: prove.Fail, Value: 2.5},
+			{Validation: "v", Metric: "m", Pair: "switch.a Ethernet1/1", Verdict: prove.Fail, Value: 2.5},
+			{Validation: "v", Metric: "m", Pair: "switch.a Ethernet1/1", Verdict: prove.Pass, Value: 2.5, Least: true},
 			{Validation: "v", Metric: "m", Pair: "switch.b Ethernet1/1", Verdict: prove.Inconclusive}}}
-	text := string(prometheus("pod", res))
-	for _, want := range []string{`weft_counter{owner="pod",device="server.node[\"a\"]",port="p0",priority="3",name="pfc_rx"} 7` + "\n",
-		`priority="",name="ingress_drops"} 1`, `weft_metric{owner="pod",validation="v",metric="m",place="switch.a Ethernet1/1",size="0",baseline="false"} 2.5`,
-		`weft_verdict{owner="pod",validation="v",metric="m",place="switch.b Ethernet1/1",size="0",baseline="false"} -1`} {
+}
+
+func TestPrometheus(t *testing.T) {
+	seen := newSeenLast("pod")
+	seen.last.Store(sighting())
+	answer := httptest.NewRecorder()
+	seen.handler().ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	text := answer.Body.String()
+	for _, want := range []string{`weft_counter{device="server.node[\"a\"]",name="pfc_rx",owner="pod",port="p0",priority="3"} 7` + "\n",
+		`name="ingress_drops",owner="pod",port="Ethernet1/1",priority=""} 1`, `weft_metric{baseline="false",limit="",metric="m",owner="pod",place="switch.a Ethernet1/1",size="0",validation="v"} 2.5`,
+		`weft_verdict{baseline="false",limit="",metric="m",owner="pod",place="switch.b Ethernet1/1",size="0",validation="v"} -1`, `limit="least",metric="m",owner="pod",place="switch.a Ethernet1/1",size="0",validation="v"} 1`,
+		`weft_pair_p99_seconds{initiator="server.node[\"a\"]",over="tcp",owner="pod",plane="a",portal="",size="4096",target="target.t"} 0.0015`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %s in\n%s", want, text)
 		}
 	}
-	if strings.Count(text, "\nweft_metric{") != 1 {
-		t.Errorf("what is not known has a value:\n%s", text)
+	if answer.Code != http.StatusOK || strings.Count(text, "\nweft_metric{") != 2 || strings.Count(text, "\nweft_counter{") != 2 || strings.Count(text, "\nweft_pair_p99_seconds{") != 1 {
+		t.Errorf("%d: what is not known has a value, or something stands there twice:\n%s", answer.Code, text)
 	}
 }
 
@@ -35,8 +53,8 @@ func TestPrometheus(t *testing.T) {
 func TestPrometheusEndpoint(t *testing.T) {
 	var said bytes.Buffer
 	a := &app{stdout: io.Discard, stderr: &said}
-	var page atomic.Pointer[[]byte]
-	stop, err := a.answer("127.0.0.1:0", &page)
+	seen := newSeenLast("pod")
+	stop, err := a.answer("127.0.0.1:0", seen.handler())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,12 +75,58 @@ func TestPrometheusEndpoint(t *testing.T) {
 	if code, _ := get(); code != http.StatusServiceUnavailable {
 		t.Errorf("before the first look: %d", code)
 	}
-	text := []byte("weft_verdict 1\n")
-	page.Store(&text)
-	if code, body := get(); code != http.StatusOK || body != string(text) {
+	seen.last.Store(&prove.Result{Judgements: []prove.Judgement{{Validation: "v", Metric: "m", Verdict: prove.Pass}}})
+	if code, body := get(); code != http.StatusOK || !strings.Contains(body, `validation="v"} 1`) {
 		t.Errorf("%d %s", code, body)
 	}
-	if _, err := a.answer("256.0.0.1:1", &page); err == nil {
+	if _, err := a.answer("256.0.0.1:1", seen.handler()); err == nil {
 		t.Error("an address that there cannot be")
+	}
+}
+
+// The dashboard for Grafana asks for nothing that weft does not tell: no other metric, label
+// or counter.
+func TestFabricDashboard(t *testing.T) {
+	text, err := os.ReadFile("../../examples/grafana/fabric.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := newSeenLast("pod")
+	seen.last.Store(sighting())
+	answer := httptest.NewRecorder()
+	seen.handler().ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	labels := map[string]string{} // of each metric
+	for line := range strings.Lines(answer.Body.String()) {
+		if name, rest, ok := strings.Cut(line, "{"); ok && !strings.HasPrefix(line, "#") {
+			labels[name] += "," + rest
+		}
+	}
+	asked := regexp.MustCompile(`\b(weft_\w+)(?:\{([^}]*)\})?`).FindAllStringSubmatch(string(text), -1)
+	if len(asked) < 10 {
+		t.Fatalf("%d metrics", len(asked))
+	}
+	counters := map[string]bool{tally.TxBytes: true, tally.PFCRx: true, tally.Drops: true, tally.IngressDrops: true, tally.WatchdogEvents: true}
+	for _, m := range asked {
+		of, ok := labels[m[1]]
+		if !ok {
+			t.Errorf("weft does not tell %s", m[1])
+		}
+		for _, l := range regexp.MustCompile(`(\w+)=~?\\"([^"\\]*)\\"`).FindAllStringSubmatch(m[2], -1) {
+			if !strings.Contains(of, ","+l[1]+"=") {
+				t.Errorf("%s has no label %s", m[1], l[1])
+			}
+			for name := range strings.SplitSeq(l[2], "|") {
+				if l[1] == "name" && !counters[name] {
+					t.Errorf("nothing is counted as %s", name)
+				}
+			}
+		}
+	}
+	for _, by := range regexp.MustCompile(`by \(([^)]*)\)`).FindAllStringSubmatch(string(text), -1) {
+		for label := range strings.SplitSeq(by[1], ", ") {
+			if !strings.Contains(labels["weft_counter"]+labels["weft_pair_p99_seconds"], ","+label+"=") {
+				t.Errorf("nothing has a label %s", label)
+			}
+		}
 	}
 }

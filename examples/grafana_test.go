@@ -1,0 +1,107 @@
+package examples
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+type dashboard struct {
+	UID, Title    string
+	SchemaVersion int
+	Templating    struct {
+		List []struct{ Name, Type string }
+	}
+	Panels []struct {
+		ID                       int
+		Type, Title, Description string
+		GridPos                  struct{ X, Y, W, H int }
+		Datasource               struct{ UID string }
+		Targets                  []struct{ RefID, Expr string }
+	}
+}
+
+// Each dashboard has the form that Grafana imports: panels of known types, on a grid of 24
+// columns, none over another, each with queries of its own whose brackets close and which
+// use no variable that the dashboard has not.
+func TestDashboards(t *testing.T) {
+	files, err := filepath.Glob("grafana/*.json")
+	if err != nil || len(files) < 2 {
+		t.Fatalf("%v %v", files, err)
+	}
+	uids := map[string]bool{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var d dashboard
+		if err := json.Unmarshal(text, &d); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		if d.UID == "" || d.Title == "" || d.SchemaVersion < 30 || len(d.Panels) == 0 || uids[d.UID] {
+			t.Errorf("%s: %q, %q, schema %d, %d panels", file, d.UID, d.Title, d.SchemaVersion, len(d.Panels))
+		}
+		uids[d.UID] = true
+		variables := map[string]bool{"__rate_interval": true}
+		for _, v := range d.Templating.List {
+			variables[v.Name] = true
+		}
+		checkPanels(t, file, &d, variables)
+	}
+}
+
+func checkPanels(t *testing.T, file string, d *dashboard, variables map[string]bool) {
+	ids, taken := map[int]bool{}, map[[2]int]string{}
+	for _, p := range d.Panels {
+		g := p.GridPos
+		if ids[p.ID] || p.ID == 0 || p.Title == "" || p.Description == "" || p.Datasource.UID != "${datasource}" || len(p.Targets) == 0 || g.W <= 0 || g.H <= 0 || g.X+g.W > 24 || !strings.Contains(" stat timeseries table ", " "+p.Type+" ") {
+			t.Errorf("%s: panel %d %q: %+v", file, p.ID, p.Title, p)
+		}
+		ids[p.ID] = true
+		for x := g.X; x < g.X+g.W; x++ {
+			for y := g.Y; y < g.Y+g.H; y++ {
+				if over := taken[[2]int{x, y}]; over != "" {
+					t.Fatalf("%s: %q lies over %q", file, p.Title, over)
+				}
+				taken[[2]int{x, y}] = p.Title
+			}
+		}
+		refs := map[string]bool{}
+		for _, q := range p.Targets {
+			if refs[q.RefID] || q.RefID == "" || !closes(q.Expr) {
+				t.Errorf("%s: %q: %q %s", file, p.Title, q.RefID, q.Expr)
+			}
+			refs[q.RefID] = true
+			for _, m := range regexp.MustCompile(`\$\{?(\w+)`).FindAllStringSubmatch(q.Expr, -1) {
+				if !variables[m[1]] {
+					t.Errorf("%s: %q: there is no variable %s", file, p.Title, m[1])
+				}
+			}
+		}
+	}
+}
+
+// closes reports whether brackets and quotes of an expression close.
+func closes(expr string) bool {
+	var open []rune
+	quoted := false
+	for _, r := range expr {
+		switch {
+		case r == '"':
+			quoted = !quoted
+		case quoted:
+		case strings.ContainsRune("([{", r):
+			open = append(open, map[rune]rune{'(': ')', '[': ']', '{': '}'}[r])
+		case strings.ContainsRune(")]}", r):
+			if len(open) == 0 || open[len(open)-1] != r {
+				return false
+			}
+			open = open[:len(open)-1]
+		}
+	}
+	return expr != "" && len(open) == 0 && !quoted
+}
