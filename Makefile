@@ -6,9 +6,11 @@ export GOFLAGS := $(filter-out -trimpath,$(GOFLAGS)) -trimpath
 BUILD    := $(GO) build
 LDFLAGS  := -ldflags '-s -w'
 HOST     := $(shell $(GO) env GOOS)-$(shell $(GO) env GOARCH)
-PLATFORMS := $(sort linux-amd64 linux-arm64 $(HOST))
+PLATFORMS := $(sort linux-amd64 linux-arm64 windows-amd64 $(HOST))
 AGENTS   := weft-target weft-initiator
 BUNDLE   := internal/bundle/agents
+# Windows hosts measure, and serve nothing.
+PACKED   := $(foreach p,$(filter-out windows-amd64,$(PLATFORMS)),$(foreach a,$(AGENTS),$(BUNDLE)/$(p)/$(a).gz)) $(BUNDLE)/windows-amd64/weft-initiator.gz
 SOURCES  := $(shell find cmd internal plan inventory modules switches examples -name '*.go' -not -name '*_test.go') go.mod go.sum
 EXAMPLES := $(wildcard examples/*/*.weft.hcl examples/*/*.weftvars)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
@@ -24,7 +26,7 @@ help: ## this list
 
 build: bin/weft ## the agents, then weft with the agents inside: bin/weft
 
-bin/weft: $(SOURCES) $(EXAMPLES) $(foreach p,$(PLATFORMS),$(foreach a,$(AGENTS),$(BUNDLE)/$(p)/$(a).gz))
+bin/weft: $(SOURCES) $(EXAMPLES) $(PACKED)
 	$(BUILD) $(LDFLAGS) -o $@ ./cmd/weft
 
 # It simulates vCenter for weft lab up, which starts it where it lies beside weft.
@@ -121,6 +123,7 @@ lint: ## gofmt, vet, staticcheck, actionlint of the recipes, go mod tidy
 cross: ## weft for the laptops people have
 	GOOS=darwin GOARCH=arm64 $(GO) build ./...
 	GOOS=windows GOARCH=amd64 $(GO) build -o /dev/null ./cmd/weft
+	GOOS=windows GOARCH=amd64 $(GO) vet ./cmd/weft-initiator
 
 bench: ## benchmarks; last, as tables, both agents against a ping-pong, and a host beside a busy one
 	$(GO) test -run '^$$' -bench . -skip '^Benchmark(Agents|Neighbours|Peer)$$' -benchmem -timeout 60m ./...

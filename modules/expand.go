@@ -235,7 +235,13 @@ func (x *expansion) server(s *inventory.Server) {
 func (x *expansion) probes() {
 	seen := map[*inventory.Server]bool{}
 	probe := func(s *inventory.Server, at hcl.Range) {
-		if d, ok := x.machine(s); ok && !seen[s] {
+		d, ok := x.machine(s)
+		if d != nil && d.OS().Agent != nil && !seen[s] {
+			seen[s] = true
+			w := d.OS().Agent(d, x.env.Bundle)
+			x.thing(plan.ID{Device: s.Addr, Kind: w.Kind, Name: w.Name}, w.Resource, at)
+		}
+		if ok && !seen[s] {
 			seen[s] = true
 			id := plan.ID{Device: s.Addr, Kind: "agent", Name: "weft-initiator"}
 			x.thing(id, nvme.AgentKind().Want(d, &nvme.Agent{Name: "weft-initiator", Bundle: x.env.Bundle}), at)

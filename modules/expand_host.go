@@ -114,8 +114,14 @@ func (x *expansion) only(os *host.OS, s *inventory.Server) {
 		no(&t.Block, t.Server)
 	}
 	for _, i := range x.model.Initiators {
-		if os.Connect == nil {
+		switch {
+		case i.Server != s || os.Connect != nil:
+		case os.Agent == nil:
 			no(&i.Block, i.Server)
+		case i.Engine != "none":
+			x.refuse(i.Range, i.Addr, fmt.Sprintf("initiator of the kernel, on os = %q: engine = \"none\" has weft's probe read from there, and connects nothing", os.Name))
+		case i.Key != nil || i.TLSKey != nil:
+			x.refuse(i.Range, i.Addr, fmt.Sprintf("a key of %s, on os = %q: weft keeps none there", i.Addr, os.Name))
 		}
 	}
 }

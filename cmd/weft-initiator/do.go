@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -37,7 +38,7 @@ answered; what either does not know is refused.`,
 				return fmt.Errorf("read the request: %w", err)
 			}
 			reply := agent.Reply{Format: agent.RequestFormat, Version: agent.Version()}
-			request, err := agent.ParseRequest(text)
+			request, err := agent.ParseRequest(bytes.TrimPrefix(text, []byte("\uFEFF"))) // .NET on Windows may begin with one
 			if err == nil {
 				a := asked{places: *places, told: c.ErrOrStderr()}
 				err = a.do(c.Context(), request, &reply)

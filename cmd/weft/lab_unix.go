@@ -69,7 +69,7 @@ debootstrap; the first time the image is built, which takes some minutes.`,
 			if err != nil {
 				return err
 			}
-			l, err := lab.Start(cmd.Context(), m, lab.Options{Dir: a.dir, Log: a.stderr, Real: real})
+			l, err := lab.Start(cmd.Context(), m, lab.Options{Dir: a.dir, Log: a.stderr, Real: real, Agents: a.agents.Open})
 			if err != nil {
 				return err
 			}

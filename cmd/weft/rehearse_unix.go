@@ -64,7 +64,7 @@ func (a *app) onTwin(ctx context.Context, m *inventory.Model, real bool) (err er
 		return fmt.Errorf("rehearse: %w", err)
 	}
 	a.note("starts the twin")
-	twin, err := lab.Start(ctx, m, lab.Options{Dir: dir, Log: io.Discard, Real: real})
+	twin, err := lab.Start(ctx, m, lab.Options{Dir: dir, Log: io.Discard, Real: real, Agents: a.agents.Open})
 	if err != nil {
 		return errors.Join(err, os.RemoveAll(dir))
 	}

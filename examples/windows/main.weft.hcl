@@ -15,6 +15,12 @@ variable "command_timeout" {
   default     = "60s"
 }
 
+variable "p99" {
+  type        = string
+  description = "How long 99 of 100 reads of 4 KiB may take, over TCP."
+  default     = "2ms"
+}
+
 connection "default" {
   user            = "weft"
   become          = "sudo"
@@ -151,17 +157,34 @@ volume "data" {
   size = "100GiB"
 }
 
-# The initiator that comes with Windows Server 2025 may connect by hand: weft admits the
-# host by its name, and manages nothing of it.
+# Who may read from it: the initiators below, and no other.
 target "nvme" {
   server    = server.st1
   transport = ["tcp"]
   portals   = values(server.st1.rnic)
 
   subsystem "data" {
-    nqn         = "nqn.2026-11.net.example:windows:st1"
-    allow_hosts = ["nqn.2014-08.org.nvmexpress:uuid:f81d4fae-7dec-11d0-a765-00a0c91e6bf6"]
+    nqn = "nqn.2026-11.net.example:windows:st1"
 
     namespace "1" { from = volume.data }
   }
+}
+
+# weft's probe reads from each Windows host over TCP, which says nothing of RDMA, and connects
+# nothing. The initiator that comes with Windows Server 2025 may connect by hand under hostnqn:
+# weft admits it, and manages nothing of it.
+initiator "windows" {
+  for_each = local.hosts
+  server   = server.win[each.key]
+  engine   = "none"
+  hostnqn  = "nqn.2014-08.org.nvmexpress:uuid:f81d4fae-7dec-11d0-a765-00a0c91e6b${each.value}"
+
+  connect { to = target.nvme }
+}
+
+validation "latency" {
+  probe   = "nvme-read"
+  samples = 1000
+
+  metric "p99" { max = var.p99 }
 }

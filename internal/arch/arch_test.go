@@ -64,7 +64,7 @@ var may = map[string][]string{
 	"modules/linux":              {"modules/host/...", "modules/linux/...", "plan", "inventory", "inventory/catalogue", "internal/remote", "internal/agent"},
 	"modules/esxi":               {"modules/host/...", "plan", "inventory", "inventory/catalogue", "internal/remote"},
 	"modules/windows/powershell": {},
-	"modules/windows":            {"modules/host", "modules/windows/powershell", "plan", "inventory", "internal/remote"},
+	"modules/windows":            {"modules/host", "modules/windows/powershell", "plan", "inventory", "internal/remote", "internal/agent", "internal/bundle"},
 	"modules":                    {"modules/claim", "modules/host", "modules/leaf", "modules/linux/...", "modules/esxi", "modules/vcenter", "modules/windows", "plan", "inventory", "inventory/problem", "inventory/catalogue", "switches", "switches/systems", "internal/remote", "internal/agent", "internal/bundle"},
 
 	// Who vouches for a plan file, and for a phase.

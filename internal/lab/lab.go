@@ -24,6 +24,9 @@ type Options struct {
 	Dir  string    // the directory of the HCL files
 	Log  io.Writer // told what happens, a line each; nil: nobody
 	Real bool      // servers are guests with real kernels; switches are simulated
+	// Agents gives the executable of an agent for a platform, and its SHA-256; nil: there
+	// are none.
+	Agents func(goos, goarch, name string) (exe []byte, sum string, err error)
 }
 
 // A Lab is a running twin.
@@ -37,6 +40,7 @@ type Lab struct {
 	guests   io.Closer // ends the guests; nil: there are none
 	network  *simserver.Network
 	control  *control
+	agents   func(goos, goarch, name string) ([]byte, string, error)
 	state    State
 
 	stop    context.CancelFunc // ends the devices' SSH servers
@@ -52,7 +56,7 @@ type Lab struct {
 //
 // The lab runs until Stop; ctx is for starting only.
 func Start(ctx context.Context, m *inventory.Model, o Options) (_ *Lab, err error) {
-	l := &Lab{place: newPlace(o.Dir), log: &logger{w: o.Log}, quit: make(chan struct{})}
+	l := &Lab{place: newPlace(o.Dir), log: &logger{w: o.Log}, agents: o.Agents, quit: make(chan struct{})}
 	if err := l.place.lock(); err != nil {
 		if running, rerr := Running(o.Dir); rerr == nil && running != nil {
 			err = hint.Wrap(fmt.Errorf("a lab is up for this directory already, since %s (process %d)",

@@ -76,7 +76,7 @@ func (t *twin) moved(m simserver.Transfer) {
 	for _, h := range t.hops(a, b) {
 		if count := t.forward[h.sw]; count != nil {
 			count(h.in, h.out, m.DSCP, m.Commands, m.There)
-			count(h.out, h.in, m.DSCP, m.Data, m.Back)
+			count(h.out, h.in, m.Reply, m.Data, m.Back)
 		}
 	}
 }

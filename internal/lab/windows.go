@@ -4,8 +4,14 @@ package lab
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
 
 	"weft/internal/lab/simserver"
 	"weft/internal/lab/simwindows"
@@ -42,6 +48,7 @@ func newWindows(m *inventory.Model, s *inventory.Server, cards map[*inventory.RN
 // buildWindows starts the Windows hosts of the twin.
 func (l *Lab) buildWindows(ctx, running context.Context, specs []windowsSpec) error {
 	for _, s := range specs {
+		s.spec.Probe = l.standIn(s.spec)
 		h, err := simwindows.New(s.spec)
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.addr, err)
@@ -53,6 +60,57 @@ func (l *Lab) buildWindows(ctx, running context.Context, specs []windowsSpec) er
 		}
 	}
 	return nil
+}
+
+// probeName is the one agent that runs on Windows.
+const probeName = "weft-initiator"
+
+// standIn runs weft-initiator for a Windows host: SIMULATED, as what runs is the program of
+// the same weft for the machine that the lab runs on. Any other program is refused.
+func (l *Lab) standIn(spec simwindows.Spec) func(context.Context, []byte, []string, []byte) ([]byte, []byte, int, error) {
+	dir, bad := filepath.Abs(l.place.root(spec.Name))
+	name := filepath.Join(dir, probeName)
+	install := sync.OnceValue(func() error {
+		if bad != nil {
+			return bad
+		}
+		exe, _, err := l.agents(runtime.GOOS, runtime.GOARCH, probeName)
+		if err == nil {
+			err = os.MkdirAll(dir, 0o700)
+		}
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(name, exe, 0o700)
+	})
+	of := simserver.Stranger{Name: spec.Name, Dir: dir, Exe: name}
+	return func(ctx context.Context, exe []byte, args []string, input []byte) (stdout, stderr []byte, code int, err error) {
+		if l.agents == nil {
+			return nil, nil, 0, errors.New("this lab has no agents to stand in for those of Windows")
+		}
+		_, sum, err := l.agents("windows", "amd64", probeName)
+		if err != nil {
+			return nil, nil, 0, err
+		}
+		if sum != fmt.Sprintf("%x", sha256.Sum256(exe)) {
+			return nil, nil, 0, errors.New("this SIMULATED host runs no program but " + probeName + " of the weft that the lab is of")
+		}
+		if err := install(); err != nil {
+			return nil, nil, 0, err
+		}
+		asking := of
+		asking.Holds = func(a netip.Addr) (string, bool) { return l.windowsNIC(spec.Name, a) }
+		return l.network.Probe(ctx, asking, args, input)
+	}
+}
+
+// windowsNIC is where the NIC of a Windows host is that has an address.
+func (l *Lab) windowsNIC(name string, a netip.Addr) (pci string, ok bool) {
+	d, err := l.find(name)
+	if err != nil || d.win == nil {
+		return "", false
+	}
+	return d.win.Holds(a.String())
 }
 
 func (d *device) windowsFault(name string) error {

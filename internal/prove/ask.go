@@ -67,3 +67,13 @@ func unanswered(reply *agent.Reply) error {
 	}
 	return errors.New(strings.ReplaceAll(text, "\n", "; "))
 }
+
+// complaint is what an agent that failed had to say, in a line.
+func complaint(exit *remote.ExitError) string {
+	text, advice, ok := strings.Cut(strings.TrimSpace(string(exit.Output.Stderr)), "\nhint: ")
+	text = strings.TrimPrefix(text, "error: ")
+	if ok {
+		text += " (" + advice + ")"
+	}
+	return strings.ReplaceAll(text, "\n", "; ")
+}

@@ -185,7 +185,7 @@ func (r *run) former(w *comparing) []*contest {
 			way.read = agent.ReadRequest{Path: b.Device, Size: size, Depth: depth, Samples: w.samples, Warmup: min(warmup, w.samples), Timeout: readTime}
 			way.load = agent.LoadRequest{Path: b.Device, Pattern: "randread", Size: uint64(size), Timeout: readTime}
 			if r.witness(b.Server) != nil {
-				way.Why, way.Untried = unprobed, true
+				way.Why, way.Untried = r.unasked(b.Server), true
 			}
 			c.add(way)
 			out = append(out, c)
@@ -232,7 +232,7 @@ func (r *run) rules(f flow, way string) string {
 	case way == localTransport:
 		return ""
 	case r.witness(f.from) != nil:
-		return unprobed
+		return r.unasked(f.from)
 	case r.in.Hollow != nil && r.in.Hollow(t) != "":
 		return r.in.Hollow(t)
 	case !slices.Contains(t.Transport, way):

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -41,6 +40,7 @@ type flow struct {
 	samples int
 	keys    keyFiles
 	wire    string // what is measured without NVMe, verbs or socket; "": reads
+	plain   bool   // its probe reads over TCP only, and marks nothing
 }
 
 // far is the end that a flow goes to: the server, or, where another vendor has
@@ -180,8 +180,10 @@ func (r *run) row(ctx context.Context, f flow) *Row {
 		}
 	}
 	if !f.local && r.witness(f.from) != nil {
-		row.Why, row.Unprobed = unprobed, true
-		return row
+		if row.Why = r.unprobed(f); row.Why != "" {
+			row.Unprobed = true
+			return row
+		}
 	}
 	ask := r.probe
 	if f.wire != "" {
@@ -251,7 +253,7 @@ func (f flow) namespace() uint32 {
 // preference: RDMA runs only where the fabric carries it.
 func (f flow) transports() []string {
 	list := slices.DeleteFunc(slices.Clone(f.target.Transport), func(t string) bool {
-		return t == "rdma" && f.fabric() != nil && f.fabric().Transport == "tcp"
+		return t == "rdma" && (f.plain || f.fabric() != nil && f.fabric().Transport == "tcp")
 	})
 	if len(list) == 0 {
 		return []string{"tcp"}
@@ -264,8 +266,8 @@ func (f flow) transports() []string {
 func (f flow) degraded(transport, why string) (bool, string) {
 	rdma := f.transports()[0] == "rdma" || f.fabric() != nil && f.fabric().Transport != "tcp"
 	switch {
-	case f.local || transport != "tcp" || !rdma:
-		return false, ""
+	case f.local || f.plain || transport != "tcp" || !rdma:
+		return false, "" // what speaks TCP only is judged as that
 	case f.transports()[0] == "tcp":
 		return true, "the files ask for TCP"
 	}
@@ -304,6 +306,9 @@ func (f flow) over() agent.Way {
 
 // tos is how packets are marked; 0: as the system does.
 func (f flow) tos() uint8 {
+	if f.plain {
+		return 0
+	}
 	if fabric := f.marking(); fabric != nil {
 		if class := fabric.StorageClass(); class != nil {
 			return uint8(traffic.ToS(class.DSCP[0]))
@@ -342,7 +347,7 @@ func ownAddress(f flow) string {
 // probe runs weft-initiator. Its error means that nothing could be tried; a
 // fabric that refuses is in the result.
 func (r *run) probe(ctx context.Context, f flow) (*agent.ProbeResult, error) {
-	host, err := r.hosts.of(ctx, f.from)
+	host, err := r.prober(ctx, f.from)
 	if err != nil {
 		return nil, err
 	}
@@ -358,16 +363,6 @@ func probed(reply *agent.Reply, err error) (*agent.ProbeResult, error) {
 		return nil, unanswered(reply)
 	}
 	return reply.Probe, nil
-}
-
-// complaint is what an agent that failed had to say, in a line.
-func complaint(exit *remote.ExitError) string {
-	text, advice, ok := strings.Cut(strings.TrimSpace(string(exit.Output.Stderr)), "\nhint: ")
-	text = strings.TrimPrefix(text, "error: ")
-	if ok {
-		text += " (" + advice + ")"
-	}
-	return strings.ReplaceAll(text, "\n", "; ")
 }
 
 func (r *run) status(ctx context.Context, s *inventory.Server) (*agent.TargetStatus, error) {

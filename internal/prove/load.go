@@ -217,7 +217,7 @@ func (r *run) forbids(ctx context.Context, l loading) string {
 	l.Untried = true
 	switch f := l.flow; {
 	case r.witness(f.from) != nil:
-		return unprobed
+		return r.unasked(f.from)
 	case r.in.Hollow != nil && r.in.Hollow(f.target) != "":
 		return r.in.Hollow(f.target)
 	case l.Scratch != "" && !slices.Contains(r.in.MayWrite, l.Scratch):

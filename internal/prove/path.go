@@ -337,7 +337,7 @@ func together(res *Result, all []leg, chosen func(leg) bool) (sum uint64) {
 
 func degraded(res *Result, l leg) bool {
 	return slices.ContainsFunc(res.Rows, func(row *Row) bool {
-		return row.Initiator == l.from.Server.Addr && row.Target == l.target.Addr && row.Plane == l.portal.Plane.Name && row.Degraded
+		return row.Initiator == l.from.Server.Addr && row.Target == l.target.Addr && row.Plane == l.portal.Plane.Name && (row.Degraded || row.flow.plain)
 	})
 }
 

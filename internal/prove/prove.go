@@ -163,9 +163,12 @@ type Input struct {
 	// answer. nil: no server is asked.
 	Paths func(context.Context, *inventory.Server) ([]Path, error)
 
-	// Witness is how a server is asked on which weft's probes do not run; nil: they
-	// do, and without the function everywhere.
+	// Witness is how a server is asked what it knows of its own ways, where weft's probes do
+	// not run as on Linux; nil: they do, and without the function everywhere.
 	Witness func(*inventory.Server) Witness
+	// Agent is the host over which weft-initiator is run on a server that has a witness,
+	// made of a login: it reads over TCP only, and marks nothing. nil: none runs there.
+	Agent func(*inventory.Server) func(remote.Host) remote.Host
 	// Others is what devices that are neither servers nor switches say of what they run,
 	// which nobody else could measure; those that are not set up yet say nothing while a
 	// rollout is under way. nil: there are none.
@@ -196,7 +199,7 @@ func Run(ctx context.Context, in Input) (*Result, error) {
 		return nil, err
 	}
 	r := &run{in: in, hosts: hosts{dial: in.Host}}
-	all := flows(in.Model, validations, len(in.Names) > 0)
+	all := r.plain(flows(in.Model, validations, len(in.Names) > 0))
 	flows := slices.DeleteFunc(slices.Clone(all), func(f flow) bool { return in.There != nil && !in.There(f.from, f.target) })
 	if thinned, left := thin(flows, validations); len(left) > 0 {
 		flows, r.left, r.only = thinned, left, only(thinned)

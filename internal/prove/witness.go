@@ -9,8 +9,8 @@ import (
 	"weft/inventory"
 )
 
-// A Witness asks a machine on which weft's probes do not run what it knows of its own
-// connections: of each way whatever can be told.
+// A Witness asks a machine what it knows of its own connections: of each way whatever can
+// be told.
 type Witness func(ctx context.Context, h remote.Host, ways []Way) ([]Testimony, error)
 
 // A Way leads from a NIC to a portal.
@@ -30,10 +30,61 @@ type Testimony struct {
 	Note    string // what was looked at
 }
 
-// unprobed is why a read from such a machine was not measured.
-const unprobed = "weft's probes do not run there"
+// Why nothing was measured from such a machine, or only latency.
+const (
+	unprobed = "weft's probes do not run there"
+	readsOne = "weft's probe there reads over TCP, one command at a time, and does no more"
+)
 
-// witness is how a server is asked on which weft's probes do not run; nil: they do.
+// unprobed says why a flow from a server with a witness is not measured; "": it is.
+func (r *run) unprobed(f flow) string {
+	switch {
+	case !f.plain:
+		return unprobed
+	case f.wire != "":
+		return readsOne
+	case !slices.Contains(f.target.Transport, "tcp"):
+		return readsOne + ": " + f.target.Addr + " serves no TCP"
+	}
+	return ""
+}
+
+// unasked is why nothing but latency is measured from a server with a witness.
+func (r *run) unasked(s *inventory.Server) string {
+	if r.agent(s) != nil {
+		return readsOne
+	}
+	return unprobed
+}
+
+// agent is the host over which weft-initiator is run on a server with a witness; nil: none
+// runs there.
+func (r *run) agent(s *inventory.Server) func(remote.Host) remote.Host {
+	if r.in.Agent == nil || r.witness(s) == nil {
+		return nil
+	}
+	return r.in.Agent(s)
+}
+
+// prober is the host over which weft-initiator is run on a server.
+func (r *run) prober(ctx context.Context, s *inventory.Server) (remote.Host, error) {
+	host, err := r.hosts.of(ctx, s)
+	if over := r.agent(s); over != nil && err == nil {
+		return over(host), nil
+	}
+	return host, err
+}
+
+// plain notes the flows whose probes read over TCP only.
+func (r *run) plain(all []flow) []flow {
+	for i, f := range all {
+		all[i].plain = !f.local && r.agent(f.from) != nil
+	}
+	return all
+}
+
+// witness is how a server is asked on which weft's probes do not run as on Linux; nil: they
+// do.
 func (r *run) witness(s *inventory.Server) Witness {
 	if r.in.Witness == nil {
 		return nil
@@ -46,7 +97,8 @@ func (r *run) witness(s *inventory.Server) Witness {
 func judgeUnprobed(res *Result, v *inventory.Validation, m *inventory.Metric, row *Row) Judgement {
 	j := Judgement{Validation: v.Name, Metric: m.Name, Pair: row.Pair(), Size: row.Size, Limit: m.Max, Latency: m.Name != "errors", Verdict: NotMeasured, Why: row.Why}
 	if !slices.ContainsFunc(res.Rows, func(other *Row) bool {
-		return !other.Unprobed && other.Why == "" && other.Probe == row.Probe && other.Plane == row.Plane
+		instead := other.flow.plain && !row.flow.plain // TCP of a host that has no more does not stand in for RDMA
+		return !other.Unprobed && !instead && other.Why == "" && other.Probe == row.Probe && other.Plane == row.Plane
 	}) {
 		j.Verdict, j.Why = Inconclusive, row.Why+", and no other host was measured over this plane"
 	}
@@ -66,9 +118,33 @@ const smb = 445
 // settled reports whether a rollout has left nothing to do about the server of a NIC and the
 // switches of its plane: before, nobody is asked what goes over it.
 func (r *run) settled(nic *inventory.RNIC) bool {
-	return r.in.Settled == nil || r.in.Settled(nic.Server.Addr) && !slices.ContainsFunc(r.in.Model.Switches, func(sw *inventory.Switch) bool {
+	return r.in.Settled == nil || r.in.Settled(nic.Server.Addr) && r.standing(nic, inventory.Portal{})
+}
+
+// standing reports whether a rollout has left nothing to do about a NIC, the one at the far
+// end and the switches of its plane: what comes in a later phase is not judged before.
+func (r *run) standing(nic *inventory.RNIC, p inventory.Portal) bool {
+	for _, end := range []*inventory.RNIC{nic, p.RNIC} {
+		if end != nil && r.in.Ready != nil && slices.ContainsFunc(standsOn(end), func(p [2]string) bool { return !r.in.Ready(p[0], p[1]) }) {
+			return false
+		}
+	}
+	return r.in.Settled == nil || nic.Plane == nil || !slices.ContainsFunc(r.in.Model.Switches, func(sw *inventory.Switch) bool {
 		return sw.Fabric == nic.Fabric && sw.Plane == nic.Plane.Name && !r.in.Settled(sw.Addr)
 	})
+}
+
+// standsOn is what packets of a NIC go through on its machine, and on its distributed switch:
+// devices and the names of their resources.
+func standsOn(nic *inventory.RNIC) [][2]string {
+	list := [][2]string{{nic.Server.Addr, nic.Name}}
+	if v := nic.VMK; v != nil {
+		list = append(list, [2]string{nic.Server.Addr, v.ID}, [2]string{nic.Server.Addr, v.VSwitch})
+	}
+	if d := nic.DVSwitch; d != nil && d.VCenter != nil {
+		list = append(list, [2]string{d.VCenter.Addr, d.Path})
+	}
+	return list
 }
 
 // peers are those of all hosts with a witness, each NIC to those of its plane.
@@ -124,7 +200,7 @@ func (r *run) testified(ctx context.Context) (out []Judgement) {
 				}
 				for _, p := range t.Portals {
 					nic := nicTowards(i.Server, p)
-					if nic == nil {
+					if nic == nil || !r.standing(nic, p) {
 						continue
 					}
 					w := Way{NIC: nic, Portal: p.Address}

@@ -28,6 +28,7 @@ func TestUnprobed(t *testing.T) {
 		{"measured over another plane only", []*Row{none, other("b", "")}, Inconclusive},
 		{"nobody was measured", []*Row{none, other("a", "it does not answer")}, Inconclusive},
 		{"there is no other host", []*Row{none}, Inconclusive},
+		{"measured over TCP by a host that has no more", []*Row{none, {Initiator: "server.win", Target: "target.st", Plane: "a", Wanted: 1, flow: flow{plain: true}}}, Inconclusive},
 	} {
 		res := &Result{Rows: test.rows}
 		judge(res, v, nil, nil)
@@ -140,5 +141,87 @@ func TestTestified(t *testing.T) {
 	r.in.There = func(*inventory.Server, *inventory.Target) bool { return false }
 	if got = r.testified(t.Context()); len(got) != 0 {
 		t.Errorf("of what comes in a later phase: %+v", got)
+	}
+}
+
+// A gate asks about no way over a plane whose leaf, or NIC, is mended in a later phase only:
+// what is broken there would hold up the phase that does not touch it.
+func TestTestifiedByPhase(t *testing.T) {
+	fabric := &inventory.Fabric{Transport: "rocev2"}
+	esx, st := &inventory.Server{Block: inventory.Block{Addr: "server.esx"}}, &inventory.Server{Block: inventory.Block{Addr: "server.st"}}
+	target := &inventory.Target{Block: inventory.Block{Addr: "target.st"}, Server: st}
+	m := &inventory.Model{Servers: []*inventory.Server{esx, st}, Initiators: []*inventory.Initiator{{Server: esx, Connects: []*inventory.Connect{{To: []*inventory.Target{target}}}}}}
+	for i, name := range []string{"a", "b"} {
+		plane := &inventory.Plane{Name: name}
+		for n, s := range m.Servers {
+			s.RNICs = append(s.RNICs, &inventory.RNIC{Name: "p" + name, Server: s, Fabric: fabric, Plane: plane, Address: netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, byte(i), byte(n + 1)}), 24)})
+		}
+		far := st.RNICs[i]
+		target.Portals = append(target.Portals, inventory.Portal{Address: netip.AddrPortFrom(far.Address.Addr(), 4420), Plane: plane, RNIC: far})
+		m.Switches = append(m.Switches, &inventory.Switch{Block: inventory.Block{Addr: "switch." + name}, Fabric: fabric, Plane: name})
+	}
+	esx.RNICs[1].VMK = &inventory.VMK{ID: "vmk2", VSwitch: "weft-b"}
+	for _, test := range []struct {
+		name, device, port string
+		want               []string
+	}{
+		{"nothing is left", "", "", []string{"pa", "pb"}},
+		{"the leaf of plane b is left", "switch.b", "", []string{"pa"}},
+		{"the NIC of the host in plane b is left", "server.esx", "pb", []string{"pa"}},
+		{"its port of the VMkernel is left", "server.esx", "vmk2", []string{"pa"}},
+		{"the NIC of the target in plane a is left", "server.st", "pa", []string{"pb"}},
+	} {
+		var asked []string
+		r := &run{in: Input{Model: m,
+			Settled: func(device string) bool { return device != test.device },
+			Ready:   func(device, port string) bool { return device != test.device || port != test.port },
+			Witness: func(s *inventory.Server) Witness {
+				if s != esx {
+					return nil
+				}
+				return func(_ context.Context, _ remote.Host, ways []Way) ([]Testimony, error) {
+					for _, w := range ways {
+						asked = append(asked, w.NIC.Name)
+					}
+					return nil, nil
+				}
+			}}, hosts: hosts{dial: func(context.Context, *inventory.Server) (remote.Host, error) { return nil, nil }}}
+		if r.testified(t.Context()); !slices.Equal(asked, test.want) {
+			t.Errorf("%s: asked about %q, want %q", test.name, asked, test.want)
+		}
+	}
+}
+
+// A host whose probe speaks TCP only reads over that and marks nothing; it is judged as
+// TCP, and measured no other way.
+func TestPlain(t *testing.T) {
+	fabric := &inventory.Fabric{Transport: "rocev2", Classes: []*inventory.TrafficClass{{Name: "rdma", DSCP: []int{26}, Priority: 3, PFC: true}}}
+	s := &inventory.Server{Block: inventory.Block{Addr: "server.win"}}
+	both := &inventory.Target{Block: inventory.Block{Addr: "target.st"}, Transport: []string{"rdma", "tcp"}, Subsystems: []*inventory.Subsystem{{}}}
+	only := &inventory.Target{Block: inventory.Block{Addr: "target.rdma"}, Transport: []string{"rdma"}, Subsystems: []*inventory.Subsystem{{}}}
+	portal := inventory.Portal{RNIC: &inventory.RNIC{Fabric: fabric}}
+	runs := true
+	r := &run{in: Input{Witness: func(*inventory.Server) Witness {
+		return func(context.Context, remote.Host, []Way) ([]Testimony, error) { return nil, nil }
+	}, Agent: func(*inventory.Server) func(remote.Host) remote.Host {
+		if !runs {
+			return nil
+		}
+		return func(h remote.Host) remote.Host { return h }
+	}}}
+	f := r.plain([]flow{{from: s, target: both, portal: portal}})[0]
+	if w := f.over(); !slices.Equal(w.Transports, []string{"tcp"}) || w.ToS != 0 || r.unprobed(f) != "" {
+		t.Errorf("it reads over %+v: %q", w, r.unprobed(f))
+	}
+	if is, why := f.degraded("tcp", ""); is {
+		t.Errorf("it is DEGRADED: %s", why)
+	}
+	for name, f := range map[string]flow{"no TCP": {from: s, target: only, portal: portal}, "messages": {from: s, target: both, portal: portal, wire: socketProbe}} {
+		if why := r.unprobed(r.plain([]flow{f})[0]); why == "" || why == unprobed {
+			t.Errorf("%s: %q", name, why)
+		}
+	}
+	if runs = false; r.plain([]flow{f})[0].plain || r.unasked(s) != unprobed {
+		t.Error("a host without weft-initiator is measured")
 	}
 }

@@ -4,6 +4,7 @@ package remote
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -29,6 +30,19 @@ type Host interface {
 	// arguments, where there are any: they decide whether it is.
 	WriteFile(ctx context.Context, path string, r io.Reader, mode fs.FileMode, behind ...string) error
 }
+
+// An Uploader is a Host that takes files by SFTP, where its server has that.
+type Uploader interface {
+	// Upload stores content in a new file of that name, in the folder in which sessions of
+	// who logs in begin, and returns its path as the server has it. ErrNoUpload: the
+	// server has no SFTP.
+	Upload(ctx context.Context, name string, content []byte) (path string, err error)
+	// Withdraw removes such a file.
+	Withdraw(ctx context.Context, path string) error
+}
+
+// ErrNoUpload is a server that has no SFTP subsystem.
+var ErrNoUpload = errors.New("the server has no SFTP subsystem")
 
 // A Cmd is an argument vector; Quote is the only function that turns one
 // into a line for a shell.

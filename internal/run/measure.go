@@ -20,7 +20,7 @@ func (s *Site) Measure(ctx context.Context, in prove.Input) (*prove.Result, erro
 	hosts := s.Logins()
 	defer hosts.End()
 	in.Model, in.Emit, in.Host, in.Attached, in.Switch, in.NICs, in.Witness = s.Model, s.Input.Emit, hosts.Host, s.Attached, s.counted, s.countNICs, s.witness
-	in.Uses, in.Others = s.uses, s.clusters
+	in.Agent, in.Uses, in.Others = s.agent, s.uses, s.clusters
 	if s.access.Hollow != nil {
 		in.Hollow = s.access.Hollow()
 	}
@@ -47,6 +47,16 @@ func (s *Site) witness(server *inventory.Server) prove.Witness {
 		}
 		return out, err
 	}
+}
+
+// agent is how weft-initiator is run on a server whose system has a kind of its own for it;
+// nil: it is run as on Linux, or not at all.
+func (s *Site) agent(server *inventory.Server) func(remote.Host) remote.Host {
+	d, err := plan.As[modules.Hosted](s.Input.Devices, server.Addr, "is no machine that weft manages")
+	if err != nil || d.OS().Agent == nil {
+		return nil
+	}
+	return func(h remote.Host) remote.Host { return d.OS().Open(h) }
 }
 
 // clusters asks vCenters what the hosts of clusters speak to each other.

@@ -30,8 +30,9 @@ var update = flag.Bool("update", false, "rewrite diff, apply and undo of the cas
 // fails.
 func TestKinds(t *testing.T) {
 	agents := bundle.From(fstest.MapFS{
-		"agents/linux-amd64/weft-target.gz":    {Data: gzipped(t, "a new target")},
-		"agents/linux-amd64/weft-initiator.gz": {Data: gzipped(t, "a new probe")},
+		"agents/linux-amd64/weft-target.gz":      {Data: gzipped(t, "a new target")},
+		"agents/linux-amd64/weft-initiator.gz":   {Data: gzipped(t, "a new probe")},
+		"agents/windows-amd64/weft-initiator.gz": {Data: gzipped(t, "a new probe")},
 	})
 	for os, cases := range tested() {
 		for name, k := range NewKindSet(os.Kinds()) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"weft/internal/bundle"
 	"weft/internal/hint"
 	"weft/internal/remote"
 	"weft/inventory"
@@ -41,7 +42,7 @@ type OS struct {
 
 	Counters Meter   // nil: what its NICs count is not measured
 	Probe    *Prober // nil: what its kernel has connected is not known
-	Witness  Witness // nil: weft's probes run there
+	Witness  Witness // nil: weft's probes run there as on Linux
 	Cut      *Cutter // nil: no link of it is cut to see what becomes of I/O
 
 	Restart *Restarter // nil: nothing leaves it before a restart
@@ -51,6 +52,10 @@ type OS struct {
 	// kinds of its own for that; nil: see Intents. Their errors say what it cannot do.
 	Port    func(*Machine, *inventory.RNIC) ([]Wanted, error)
 	Connect func(*Machine, *inventory.Initiator, *inventory.Connect, *inventory.Target, *inventory.Subsystem, inventory.Portal, *inventory.RNIC) (Wanted, error)
+	// Agent makes the resource that keeps weft-initiator there, where the system has a kind
+	// of its own for it: over a Transport it is run by the path that it has on Linux, reads
+	// over TCP only, and marks nothing. nil: see Intents; with a Witness, none runs there.
+	Agent func(*Machine, *bundle.Bundle) Wanted
 	// Uplinks says that NICs of it may be uplinks of distributed switches.
 	Uplinks bool
 	// Intents says that Expand has kinds for what fabrics, pools, targets and

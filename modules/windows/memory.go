@@ -179,7 +179,7 @@ func (m memory) Remove(ctx context.Context, t host.Transport, owner string, kept
 
 // Tidy implements host.Memory.
 func (memory) Tidy(ctx context.Context, t host.Transport, owner string) error {
-	_, err := t.Run(ctx, do("remove empty folders", powershell.Let("folders", []string{root + `\` + owner, root})+`foreach ($folder in $folders) {
+	_, err := t.Run(ctx, do("remove empty folders", powershell.Let("folders", []string{root + `\bin`, root + `\` + owner, root})+`foreach ($folder in $folders) {
 if ([IO.Directory]::Exists($folder)) { try { [IO.Directory]::Delete($folder) } catch { } }
 }
 `))
@@ -189,7 +189,7 @@ if ([IO.Directory]::Exists($folder)) { try { [IO.Directory]::Delete($folder) } c
 // Sweep implements host.Memory.
 func (memory) Sweep(ctx context.Context, t host.Transport, files []string) error {
 	for _, f := range files {
-		if !strings.HasPrefix(strings.ToLower(f), strings.ToLower(root)+`\`) || strings.Contains(f, "..") {
+		if !inside(f) {
 			return errors.New("weft removes no file outside of " + root + ": " + f)
 		}
 	}

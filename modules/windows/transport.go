@@ -20,8 +20,8 @@ import (
 
 // A transport runs scripts of package powershell, each read by the one command that the
 // shell gets to see: whether that is cmd.exe or PowerShell does not matter. Looks are
-// programs, and all of them one script. No file is put: what weft keeps on the machine is
-// written by scripts as well.
+// programs, and all of them one script. Files come by SFTP where there is one, else scripts
+// carry them; what weft keeps on the machine is written by scripts as well.
 type transport struct {
 	remote.Host
 	guard string // a program that ends the part before anything is changed; "": there is none
@@ -63,13 +63,20 @@ func (t transport) Read(ctx context.Context, looks []remote.Look) (remote.Seen, 
 	}
 	answers := make([]remote.Answer, len(looks))
 	for i, a := range got {
-		answers[i] = remote.Answer{Look: looks[i], Sight: remote.Sight{Content: content(a.Value), Err: failed(named(looks[i]), a)}}
+		sight := remote.Sight{Content: content(a.Value), Err: failed(named(looks[i]), a)}
+		if looks[i].File != "" {
+			sight = fileSight(looks[i], sight)
+		}
+		answers[i] = remote.Answer{Look: looks[i], Sight: sight}
 	}
 	return remote.NewSeen(answers...), nil
 }
 
 // look is the program of a look.
 func look(l remote.Look) (string, error) {
+	if l.File != "" {
+		return fileLook(l)
+	}
 	if len(l.Args) == 3 && l.Args[0] == program {
 		return l.Args[2], nil
 	}
@@ -84,6 +91,9 @@ func look(l remote.Look) (string, error) {
 
 // named is what a look is called in messages.
 func named(l remote.Look) string {
+	if l.File != "" {
+		return "read " + l.File
+	}
 	if l.Args[0] == program {
 		return l.Args[1]
 	}
@@ -102,10 +112,15 @@ func content(value json.RawMessage) []byte {
 	return value
 }
 
-// Do carries out a step: a cmdlet with its arguments.
+// Do carries out a step: a cmdlet with its arguments, or one about a file of weft's own.
 func (t transport) Do(ctx context.Context, s remote.Step) error {
-	if len(s.Args) == 0 || s.Secret != nil {
-		return fmt.Errorf("%s: a step on Windows is a cmdlet, and no file is put there", s.Short())
+	switch {
+	case s.Put != nil && inside(s.Put.Path) && !s.Put.Secret:
+		return t.put(ctx, s.Put)
+	case s.Del != "" && inside(s.Del):
+		return memory{}.Sweep(ctx, t, []string{s.Del})
+	case len(s.Args) == 0 || s.Secret != nil:
+		return fmt.Errorf("%s: a step on Windows is a cmdlet, or is about a file of weft's own", s.Short())
 	}
 	text, err := render(s.Args)
 	if err != nil {
@@ -163,6 +178,9 @@ if ($nic -match '[*?\[\]` + "`" + `]') { throw ('the name of the adapter ' + $ni
 
 // Run runs a program of this package. It prints what that leaves in $value.
 func (t transport) Run(ctx context.Context, cmd remote.Cmd) (remote.Output, error) {
+	if isProbe(cmd.Args) {
+		return t.probe(ctx, cmd)
+	}
 	if len(cmd.Args) != 3 || cmd.Args[0] != program {
 		return remote.Output{}, hint.Wrap(errNoShell, "log in with ssh and type it there")
 	}
@@ -188,12 +206,21 @@ func (t transport) WriteFile(context.Context, string, io.Reader, fs.FileMode, ..
 // run sends a script, and reads what it prints. What no table of package powershell has is
 // not sent, whoever made it.
 func (t transport) run(ctx context.Context, parts ...string) ([]powershell.Answer, error) {
-	text := powershell.Script(parts...)
-	if err := powershell.Check(text); err != nil {
+	script := powershell.Script(parts...)
+	if err := powershell.Check(script); err != nil {
 		return nil, hint.Wrap(fmt.Errorf("nothing was sent to %s: weft's script holds what its scripts must not: %w", t.Name(), err), "this is a mistake in weft: report it with the plan or the command")
 	}
-	args, input := powershell.Bootstrap(text)
+	args, input := powershell.Bootstrap(script)
 	out, err := t.Host.Run(ctx, remote.Cmd{Args: args, Stdin: strings.NewReader(input), Quiet: true, Bare: true})
+	reply, bad := powershell.Parse(out.Stdout, len(parts))
+	if errors.As(bad, new(*powershell.ShortError)) { // nothing of it was run
+		again, wrong := t.uploaded(ctx, script)
+		if errors.Is(wrong, remote.ErrNoUpload) {
+			return nil, hint.Wrap(bad, "standard input does not reach scripts over this server, and it takes no files by SFTP: Subsystem sftp sftp-server.exe in sshd_config")
+		}
+		out, err = again, wrong
+		reply, bad = powershell.Parse(out.Stdout, len(parts))
+	}
 	var exit *remote.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		if errors.As(err, new(*remote.BecomeError)) {
@@ -201,7 +228,6 @@ func (t transport) run(ctx context.Context, parts ...string) ([]powershell.Answe
 		}
 		return nil, err
 	}
-	reply, bad := powershell.Parse(out.Stdout, len(parts))
 	if bad != nil {
 		return nil, unread(bad, exit, powershell.Complaint(out.Stderr))
 	}

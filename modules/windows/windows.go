@@ -26,12 +26,13 @@ func OS() *host.OS {
 		Guard:   task{},
 		Port:    portOf,
 		Witness: witness,
+		Agent:   agentOf,
 		Facts:   &host.Teller{Looks: factsLooks, Parse: tellFacts, Check: checkNIC, Survey: surveyLooks, Surveyed: surveyed},
 		Health:  &host.Examiner{Looks: examineLooks, Parse: examined},
 		Without: map[host.Feature]string{
-			host.Intents:  "drives, targets and weft's own agents are not managed on Windows",
+			host.Intents:  "drives, targets and connections of the kernel are not managed on Windows",
 			host.Counting: "what its NICs count by class stands in counters of each vendor, whose form has no source",
-			host.Probing:  "weft's probes do not run on Windows yet",
+			host.Probing:  "what the in-box initiator has connected is not read: Microsoft does not document it",
 			host.Cutting:  "weft cuts no link of a Windows host",
 		},
 	}
@@ -39,7 +40,7 @@ func OS() *host.OS {
 
 // Kinds are all the kinds of resources on a Windows host, which ledgers may name.
 func Kinds() []host.AnyKind {
-	return []host.AnyKind{FeatureKind(), AdapterKind(), AddressKind(), DCBKind(), PolicyKind(), AdapterQoSKind(), SMBKind()}
+	return []host.AnyKind{FeatureKind(), AdapterKind(), AddressKind(), DCBKind(), PolicyKind(), AdapterQoSKind(), SMBKind(), AgentKind()}
 }
 
 // loginFailed says what else a login that failed may mean on Windows.

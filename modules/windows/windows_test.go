@@ -50,7 +50,9 @@ func (b *box) Run(ctx context.Context, cmd remote.Cmd) (remote.Output, error) {
 	// The end of the input never comes, as may be over Win32-OpenSSH.
 	in, out := io.Pipe()
 	defer out.Close()
-	go func() { _, _ = io.Copy(out, cmd.Stdin) }() // ends when the pipe is closed
+	if cmd.Stdin != nil {
+		go func() { _, _ = io.Copy(out, cmd.Stdin) }() // ends when the pipe is closed
+	}
 	var stdout, stderr bytes.Buffer
 	code := b.Exec(ctx, "admin", strings.Join(cmd.Args, " "), in, &stdout, &stderr)
 	_ = in.Close()

@@ -35,7 +35,8 @@ $value = [string]$reply.Status
 const shortest = 84 // bytes of a ping that any path takes
 
 // witness asks a host what it knows of the ways to hosts with which it shares files: its
-// RDMA, whether SMB Multichannel has chosen it, and whether full packets arrive.
+// RDMA, whether SMB Multichannel has chosen it, and whether full packets arrive; of ways to
+// targets only that, as they are read from over TCP.
 func witness(ctx context.Context, h remote.Host, ways []host.Way) (out []host.Testimony, err error) {
 	looks := append(adapterLooks(), offloadsLook(), operationalLook(), channelsLook())
 	for _, w := range ways {
@@ -51,11 +52,14 @@ func witness(ctx context.Context, h remote.Host, ways []host.Way) (out []host.Te
 	}
 	told := map[*inventory.RNIC]bool{}
 	for i, w := range ways {
-		if !told[w.NIC] {
-			told[w.NIC] = true
-			out = append(out, testifyRDMA(seen, i, w.NIC))
+		if shares := len(w.NQNs) == 0; shares {
+			if !told[w.NIC] {
+				told[w.NIC] = true
+				out = append(out, testifyRDMA(seen, i, w.NIC))
+			}
+			out = append(out, testifySMB(seen, i, w))
 		}
-		out = append(out, testifySMB(seen, i, w), testifyPing(seen, i, w))
+		out = append(out, testifyPing(seen, i, w))
 	}
 	return out, nil
 }

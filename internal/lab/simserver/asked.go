@@ -17,6 +17,7 @@ type asked struct {
 	to     []string // the portals that it goes to
 	probe  bool     // it sends messages
 	tos    int      // what it marks packets with; 0: as the system does
+	from   string   // the address that a request has it connect from
 }
 
 // mostInput is the longest request that is passed on.
@@ -41,7 +42,8 @@ func readAsked(args []string, in io.Reader) (a asked, err error) {
 	}
 	type end struct {
 		Over struct {
-			ToS int `json:"tos"`
+			ToS  int    `json:"tos"`
+			From string `json:"from"`
 		} `json:"over"`
 		Portal  string   `json:"portal"`
 		Portals []string `json:"portals"`
@@ -55,7 +57,7 @@ func readAsked(args []string, in io.Reader) (a asked, err error) {
 		if e == nil {
 			continue
 		}
-		a.tos, a.listen, a.to = e.Over.ToS, e.Listen, e.Portals
+		a.tos, a.from, a.listen, a.to = e.Over.ToS, e.Over.From, e.Listen, e.Portals
 		if e.Portal != "" {
 			a.to = []string{e.Portal}
 		}

@@ -27,6 +27,7 @@ type nicCounts struct {
 type Transfer struct {
 	From, To       End // the initiator's, the target's
 	DSCP           int // that the agent asks for, else what the initiator's card marks connections with
+	Reply          int // that what comes back has
 	There, Back    uint64
 	Commands, Data uint64 // packets there and back
 }
@@ -40,32 +41,48 @@ const (
 
 // moved notes what a read of weft-initiator says that it has moved.
 func (s *Server) moved(tos int, printed []byte) {
-	var r struct {
-		Op, Local, Remote string
-		Size              int
-		Bytes             uint64
-	}
-	var reply struct{ Probe json.RawMessage }
-	if json.Unmarshal(printed, &reply) == nil && len(reply.Probe) > 0 { // of a request
-		printed = reply.Probe
-	}
-	if json.Unmarshal(printed, &r) != nil || r.Op != "read" && r.Op != "socket" || r.Bytes == 0 || r.Size <= 0 {
+	r, ok := readHaul(printed)
+	if !ok {
 		return
 	}
 	from, ok := s.holder(host(r.Local))
 	if !ok {
 		return
 	}
-	for _, other := range s.net.all() {
-		if to, ok := other.holder(host(r.Remote)); ok {
-			dscp := s.marks(from)
-			if tos != 0 {
-				dscp = tos >> 2
-			}
-			s.transfer(from, other, to, dscp, r.Bytes, uint64(r.Size), r.Op != "read")
-			return
+	if other, to := s.net.holder(host(r.Remote)); other != nil {
+		dscp := s.marks(from)
+		if tos != 0 {
+			dscp = tos >> 2
+		}
+		s.transfer(from, other, to, dscp, r)
+	}
+}
+
+// A haul is what weft-initiator says that it has moved.
+type haul struct {
+	Op, Local, Remote string
+	Size              int
+	Bytes             uint64
+}
+
+// readHaul reads what it printed; false: nothing was moved.
+func readHaul(printed []byte) (r haul, ok bool) {
+	var reply struct{ Probe json.RawMessage }
+	if json.Unmarshal(printed, &reply) == nil && len(reply.Probe) > 0 { // of a request
+		printed = reply.Probe
+	}
+	err := json.Unmarshal(printed, &r)
+	return r, err == nil && (r.Op == "read" || r.Op == "socket") && r.Bytes > 0 && r.Size > 0
+}
+
+// holder is the server that has an address, and its interface; nil: none has.
+func (n *Network) holder(a netip.Addr) (*Server, iface) {
+	for _, s := range n.all() {
+		if i, ok := s.holder(a); ok {
+			return s, i
 		}
 	}
+	return nil, iface{}
 }
 
 // host is the address of an address with or without a port.
@@ -89,14 +106,21 @@ func (s *Server) holder(a netip.Addr) (iface, bool) {
 	return iface{}, false
 }
 
-// transfer counts reads; with both, messages that go there and back.
-func (s *Server) transfer(from iface, other *Server, to iface, dscp int, read, size uint64, both bool) {
-	t := Transfer{From: End{s.spec.Name, from.PCI}, To: End{other.spec.Name, to.PCI}, DSCP: dscp,
-		Commands: (read + size - 1) / size, Data: (read + roceMTU - 1) / roceMTU, Back: read}
+// packets are those of what was moved: of a read, commands there and data back.
+func (r haul) packets() (t Transfer) {
+	size := uint64(r.Size)
+	t.Commands, t.Data, t.Back = (r.Bytes+size-1)/size, (r.Bytes+roceMTU-1)/roceMTU, r.Bytes
 	t.There = t.Commands * commandBytes
-	if both {
+	if r.Op != "read" { // messages go there and back
 		t.Commands, t.There = t.Data, t.Back
 	}
+	return t
+}
+
+// transfer counts what was moved.
+func (s *Server) transfer(from iface, other *Server, to iface, dscp int, r haul) {
+	t := r.packets()
+	t.From, t.To, t.DSCP, t.Reply = End{s.spec.Name, from.PCI}, End{other.spec.Name, to.PCI}, dscp, dscp
 	s.count(from, t.DSCP, t.Data, t.Back, t.Commands, t.There)
 	other.count(to, t.DSCP, t.Commands, t.There, t.Data, t.Back)
 	if s.net.Moved != nil {

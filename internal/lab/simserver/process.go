@@ -149,8 +149,13 @@ func (p *process) end(patience time.Duration) {
 func (s *Server) run(ctx context.Context, p string, args []string, stdin []byte, stdout, stderr io.Writer) (int, error) {
 	cmd := s.command(p, args, nil)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(stdin), stdout, stderr
+	return s.net.run(ctx, cmd)
+}
+
+// run runs a command to its end, or to that of ctx.
+func (n *Network) run(ctx context.Context, cmd *exec.Cmd) (int, error) {
 	cmd.WaitDelay = 5 * time.Second // for output pipes that a grandchild holds
-	if err := s.net.start.start(cmd); err != nil {
+	if err := n.start.start(cmd); err != nil {
 		return 126, err
 	}
 	kill := context.AfterFunc(ctx, func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })

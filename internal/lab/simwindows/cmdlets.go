@@ -96,7 +96,7 @@ const (
 )
 
 func (h *Host) cmdlets() []namedCmdlet {
-	return slices.Concat(coreCmdlets(), adapterCmdlets(), settingCmdlets(), addressCmdlets(), bridgingCmdlets(), qosCmdlets(), sharingCmdlets(), taskCmdlets(), featureCmdlets())
+	return slices.Concat(coreCmdlets(), fileCmdlets(), adapterCmdlets(), settingCmdlets(), addressCmdlets(), bridgingCmdlets(), qosCmdlets(), sharingCmdlets(), taskCmdlets(), featureCmdlets())
 }
 
 func coreCmdlets() []namedCmdlet {
@@ -110,7 +110,7 @@ func coreCmdlets() []namedCmdlet {
 			toJSON(&b, p["inputobject"], depth)
 			return []any{b.String()}, nil
 		}}},
-		{"New-Object", cmdlet{coreDocs + "Microsoft.PowerShell.Utility/New-Object", []string{"TypeName! ArgumentList"}, func(_ *Host, p params) ([]any, error) {
+		{"New-Object", cmdlet{coreDocs + "Microsoft.PowerShell.Utility/New-Object", []string{"TypeName! ArgumentList Property"}, func(_ *Host, p params) ([]any, error) {
 			kind := "System." + strings.TrimPrefix(p.text("typename"), "System.")
 			switch kind {
 			case "System.byte[]":
@@ -122,6 +122,9 @@ func coreCmdlets() []namedCmdlet {
 				if list, is := p["argumentlist"].([]any); is && len(list) == 2 {
 					return []any{made(kind, "DontFragment", list[1])}, nil
 				}
+			}
+			if how, is := p["property"].(*object); is && kind == "System.Diagnostics.ProcessStartInfo" {
+				return []any{&object{kind: kind, fields: how.fields}}, nil
 			}
 			if kind != "System.Security.Principal.WindowsPrincipal" && kind != "System.Security.AccessControl.DirectorySecurity" {
 				return nil, raise("System.Management.Automation.PSArgumentException", "Cannot find type [%s]: verify that the assembly containing this type is loaded.", kind)
@@ -147,6 +150,8 @@ func coreCmdlets() []namedCmdlet {
 					return nil, nil
 				}
 				return []any{made(class, "Name", "stornvmeofi", "State", "Stopped", "StartMode", "Manual")}, nil
+			case "win32_processor":
+				return []any{made(class, "Architecture", int64(9))}, nil
 			case "win32_bios":
 				return []any{made(class, "SerialNumber", "SIM-"+h.guid[:8])}, nil
 			}

@@ -83,6 +83,15 @@ func (d *disk) fileMethod(name string, s []string, args []any) (any, bool, error
 		return i != nil && !i.dir, true, nil
 	case "move":
 		return nil, true, d.move(s[0], s[1])
+	case "copy":
+		data, err := d.read(s[0])
+		if err == nil && d.items[key(s[1])] != nil && (len(args) < 3 || !truth(args[2])) {
+			err = raise("System.IO.IOException", "The file '%s' already exists.", s[1])
+		}
+		if err != nil {
+			return nil, true, err
+		}
+		return nil, true, d.write(s[1], slices.Clone(data))
 	case "replace":
 		return nil, true, d.replace(s[0], s[1], args)
 	case "delete":
@@ -100,7 +109,12 @@ func (d *disk) fileMethod(name string, s []string, args []any) (any, bool, error
 	case "writealltext":
 		return nil, true, d.write(s[0], []byte(s[1]))
 	case "open":
-		if s[1] != "Create" || s[2] != "Write" || s[3] != "None" {
+		switch {
+		case s[2] != "Write" || s[3] != "None":
+			return nil, false, nil
+		case s[1] == "Append" && d.items[key(s[0])] != nil:
+			return &stream{name: s[0]}, true, nil
+		case s[1] != "Create" && s[1] != "Append":
 			return nil, false, nil
 		}
 		return &stream{name: s[0]}, true, d.write(s[0], nil)

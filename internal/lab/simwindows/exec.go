@@ -31,7 +31,7 @@ const progress = "#< CLIXML\r\n" + `<Objs Version="1.1.0.1" xmlns="http://schema
 // Exec runs one command line and returns its exit status.
 func (h *Host) Exec(ctx context.Context, user, line string, stdin io.Reader, stdout, stderr io.Writer) int {
 	h.mu.Lock()
-	slow, shell, language, elevated := h.slow, h.shell, h.language, !h.plain
+	slow, shell, language, elevated, noInput := h.slow, h.shell, h.language, !h.plain, h.noInput
 	h.mu.Unlock()
 	if slow > 0 {
 		select {
@@ -46,6 +46,8 @@ func (h *Host) Exec(ctx context.Context, user, line string, stdin io.Reader, std
 	case shell != "":
 		fmt.Fprintf(stderr, "%s: %s: command not found\n", shell, word)
 		return 127
+	case strings.HasPrefix(line, fileCommand) && len(line) <= 8191:
+		return h.execFile(ctx, user, strings.TrimPrefix(line, fileCommand), stdout, stderr)
 	case !ok || len(line) > 8191:
 		fmt.Fprintf(stderr, "%s\r\n", h.notRecognized(word))
 		return 1
@@ -60,6 +62,10 @@ func (h *Host) Exec(ctx context.Context, user, line string, stdin io.Reader, std
 		fmt.Fprintf(stdout, "weft-language %s\r\n", language)
 		return 96
 	}
+	if noInput {
+		fmt.Fprintf(stdout, "weft-short 0 of %d\r\n", count)
+		return 97
+	}
 	input := make([]byte, count) // and not to its end, which may not come
 	if n, err := io.ReadFull(stdin, input); err != nil {
 		fmt.Fprintf(stdout, "weft-short %d of %d\r\n", n, count)
@@ -70,7 +76,12 @@ func (h *Host) Exec(ctx context.Context, user, line string, stdin io.Reader, std
 		fmt.Fprintf(stderr, "#< CLIXML\r\n<Objs><S S=\"Error\">The input is not a valid Base-64 string_x000D__x000A_</S></Objs>")
 		return 1
 	}
-	out, err := h.script(user, elevated, string(text))
+	return h.ran(ctx, user, elevated, string(text), "", stdout, stderr)
+}
+
+// ran runs a script, and says what becomes of it.
+func (h *Host) ran(ctx context.Context, user string, elevated bool, text, file string, stdout, stderr io.Writer) int {
+	out, err := h.script(ctx, user, elevated, text, file)
 	_, _ = stdout.Write(out) // the client may have gone
 	if err != nil {
 		fmt.Fprintf(stderr, "#< CLIXML\r\n<Objs><S S=\"Error\">%s_x000D__x000A_</S></Objs>", strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(err.Error()))
@@ -104,13 +115,13 @@ func bootstrapped(encoded string) (int, bool) {
 	return n, err == nil && n < 64<<20
 }
 
-// script interprets one, and returns what it writes to standard output.
-func (h *Host) script(user string, elevated bool, src string) ([]byte, error) {
+// script interprets one, of a file or of none, and returns what it writes to standard output.
+func (h *Host) script(ctx context.Context, user string, elevated bool, src, file string) ([]byte, error) {
 	body, err := parse(src)
 	if err != nil {
 		return nil, err
 	}
-	f := &frame{host: h, vars: map[string]any{}, user: user, elevated: elevated}
+	f := &frame{host: h, ctx: ctx, vars: map[string]any{"pscommandpath": file}, user: user, elevated: elevated}
 	err = body(f)
 	return f.printed.Bytes(), err
 }

@@ -26,6 +26,9 @@ type Spec struct {
 	MachineID string // 32 hexadecimal digits; "": derived from Name
 	NICs      []NIC
 	Peers     []string // addresses of hosts whose shares it uses
+	// Probe runs what stands for weft-initiator, whose executable is exe, on this machine.
+	// Its error says why it is not run. nil: it is not.
+	Probe func(ctx context.Context, exe []byte, args []string, input []byte) (stdout, stderr []byte, code int, err error)
 }
 
 // A NIC is one port of a network card.
@@ -65,6 +68,9 @@ type Host struct {
 	german   bool
 	plain    bool   // accounts are not elevated
 	intent   string // of Network ATC; "": there is no such feature
+	noSFTP   bool   // the subsystem does not answer
+	noInput  bool   // standard input does not reach programs
+	signed   bool   // a policy lets no script run from a file that is not signed
 	slow     time.Duration
 }
 
@@ -205,7 +211,7 @@ func (h *Host) due(all bool) {
 	}
 	h.mu.Unlock()
 	for _, s := range scripts {
-		_, _ = h.script("SYSTEM", true, s) // what went wrong nobody sees, as on a real one
+		_, _ = h.script(h.alive, "SYSTEM", true, s, "") // what went wrong nobody sees, as on a real one
 	}
 }
 
@@ -233,7 +239,7 @@ func (h *Host) Reboot() {
 
 // Faults are what Fault knows, for help texts.
 func Faults() []string {
-	return []string{"constrained", "german", "no-admin", "no-powershell", "atc", "hyper-v", "few-classes", "group-policy", "no-rdma", "one-channel", "mended"}
+	return []string{"constrained", "german", "no-admin", "no-powershell", "atc", "hyper-v", "few-classes", "group-policy", "no-rdma", "one-channel", "no-sftp", "no-stdin", "all-signed", "mended"}
 }
 
 // Fault has a host be as some are; mended is as they should be.
@@ -261,7 +267,14 @@ func (h *Host) Fault(name string) error {
 		h.noRDMA = true
 	case "one-channel":
 		h.oneChannel["Client"] = true
+	case "no-sftp":
+		h.noSFTP = true
+	case "no-stdin":
+		h.noInput = true
+	case "all-signed": // a group policy, which -ExecutionPolicy does not change
+		h.signed = true
 	case "mended":
+		h.noSFTP, h.noInput, h.signed = false, false, false
 		h.language, h.german, h.plain, h.shell, h.intent = "", false, false, "", ""
 		h.room, h.noRDMA, h.qos.domain = 8, false, nil
 		clear(h.oneChannel)
@@ -302,6 +315,20 @@ func (h *Host) Contents() map[string]string {
 		}
 	}
 	return all
+}
+
+// Holds is where the adapter is that has an address; false: none has.
+func (h *Host) Holds(ip string) (pci string, ok bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, have := range h.addresses {
+		for _, a := range h.adapters {
+			if have.ip == ip && have.on == a.name && a.up {
+				return a.PCI, true
+			}
+		}
+	}
+	return "", false
 }
 
 // Restarts is how often the adapter at a PCI address has started again.

@@ -11,6 +11,9 @@ import (
 // static is a static method or property of .NET.
 func (f *frame) static(kind, name string, called bool, args []any) (any, error) {
 	h := f.host
+	if called && strings.EqualFold(strings.TrimPrefix(strings.ToLower(kind), "system."), "diagnostics.process") && strings.EqualFold(name, "Start") {
+		return f.start(args)
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	full := strings.ToLower(strings.TrimPrefix(strings.ToLower(kind), "system.") + "::" + name)
@@ -60,9 +63,12 @@ func (f *frame) static(kind, name string, called bool, args []any) (any, error) 
 // method is a method of an object.
 func (f *frame) method(of any, name string, args []any) (any, error) {
 	h := f.host
+	name = strings.ToLower(name)
+	if p, is := of.(*pipeOf); is { // a process may take its time
+		return f.piped(p, name, args)
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	name = strings.ToLower(name)
 	switch v := of.(type) {
 	case string:
 		return methodOfText(v, name, args)
@@ -132,6 +138,8 @@ func (f *frame) methodOfObject(v *object, name string, args []any) (any, error) 
 		return nil, nil
 	case v.kind == "System.Net.NetworkInformation.Ping" && name == "send":
 		return f.host.ping(s(0), args[2:])
+	case v.kind == "System.Diagnostics.Process" && name == "waitforexit":
+		return nil, nil
 	case v.kind == "Exception" && name == "getbaseexception":
 		return v, nil
 	case v.kind == "Exception" && name == "gettype":

@@ -29,10 +29,10 @@ func newHost(t testing.TB) *Host {
 
 // eval is what a script leaves of $value as JSON, or why it does not run.
 func eval(h *Host, src string) string {
-	out, err := h.script("admin", true, src+"\n"+`$json = ConvertTo-Json -InputObject @{ v = $value } -Depth 4 -Compress
+	out, err := h.script(context.Background(), "admin", true, src+"\n"+`$json = ConvertTo-Json -InputObject @{ v = $value } -Depth 4 -Compress
 $bytes = [Text.Encoding]::UTF8.GetBytes($json)
 $out = [Console]::OpenStandardOutput()
-$out.Write($bytes, 0, $bytes.Length)`)
+$out.Write($bytes, 0, $bytes.Length)`, "")
 	if err != nil {
 		return "error: " + err.Error()
 	}
@@ -94,7 +94,7 @@ func TestRefuses(t *testing.T) {
 		"Get-NetAdapter -Bogus 1":                          "Parameter set cannot be resolved",
 		"New-ScheduledTaskTrigger -Once":                   "Parameter set cannot be resolved",
 		"Unregister-ScheduledTask -TaskName 'x'":           "NonInteractive",
-		"$value = [IO.File]::Copy('a', 'b')":               "not one of what this SIMULATED host has",
+		"$value = [IO.File]::AppendAllText('a', 'b')":               "not one of what this SIMULATED host has",
 		"$value = 'a'.Insert(0, 'b')":                      "does not have it",
 		"[IO.File]::Replace('C:\\a', 'C:\\b', $null)":      "not of a legal form",
 		"[IO.Directory]::Move('C:\\x', 'C:\\ProgramData')": "Could not find",

@@ -4,6 +4,7 @@ package simwindows
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -55,6 +56,7 @@ func raise(kind, format string, args ...any) *thrown {
 // A frame is where a script runs.
 type frame struct {
 	host   *Host
+	ctx    context.Context // of the session
 	vars   map[string]any
 	out    []any
 	errors []*thrown // that are being handled
@@ -253,6 +255,10 @@ func property(v any, name string) (any, error) {
 	switch v := v.(type) {
 	case *object:
 		return v.field(name), nil
+	case *pipeOf:
+		if strings.EqualFold(name, "BaseStream") {
+			return v, nil
+		}
 	case string:
 		if strings.EqualFold(name, "Length") {
 			return int64(len(v)), nil

@@ -110,7 +110,7 @@ func conformOpenSSH(t *testing.T, sshd string, me *user.User, subsystem string) 
 	large := bytes.Repeat([]byte("weft"), sftpFrom)
 	switch path, err := c.upload(t.Context(), large); {
 	case subsystem == "":
-		if !errors.Is(err, errNoSFTP) {
+		if !errors.Is(err, remote.ErrNoUpload) {
 			t.Errorf("an upload without SFTP: %v", err)
 		}
 	case err != nil:

@@ -77,7 +77,7 @@ func (c *Client) WriteFile(ctx context.Context, path string, r io.Reader, mode f
 		switch uploaded, err = c.upload(ctx, content); {
 		case err == nil:
 			stdin = nil
-		case !errors.Is(err, errNoSFTP):
+		case !errors.Is(err, remote.ErrNoUpload):
 			return err
 		}
 	}

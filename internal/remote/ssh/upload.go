@@ -6,9 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 
 	"github.com/pkg/sftp"
 	"golang.org/x/crypto/ssh"
+
+	"weft/internal/remote"
 )
 
 // sftpFrom is the size in bytes from which a file is uploaded by SFTP. A
@@ -16,15 +19,36 @@ import (
 // trip.
 const sftpFrom = 64 << 10
 
-// errNoSFTP is a server that has no SFTP subsystem.
-var errNoSFTP = errors.New("the server has no SFTP subsystem")
-
 // upload stores content by SFTP in a private file below /tmp, as the login
 // user, and returns its path. Where it failed the file is gone.
 func (c *Client) upload(ctx context.Context, content []byte) (path string, err error) {
+	path = "/tmp/.weft-" + runID()
+	return path, c.sftp(ctx, func(files *sftp.Client) error { return store(files, path, content, true) })
+}
+
+// Upload implements remote.Uploader. Who else may read the file is as the folder has it.
+func (c *Client) Upload(ctx context.Context, name string, content []byte) (at string, err error) {
+	err = c.sftp(ctx, func(files *sftp.Client) error {
+		home, err := files.Getwd()
+		if err != nil {
+			return fmt.Errorf("where a session begins: %w", err)
+		}
+		at = path.Join(home, name)
+		return store(files, at, content, false)
+	})
+	return at, err
+}
+
+// Withdraw implements remote.Uploader.
+func (c *Client) Withdraw(ctx context.Context, path string) error {
+	return c.sftp(ctx, func(files *sftp.Client) error { return files.Remove(path) })
+}
+
+// sftp does something over a session of the subsystem.
+func (c *Client) sftp(ctx context.Context, do func(*sftp.Client) error) error {
 	session, release, err := c.session(ctx, c.conn.sessions)
 	if err != nil {
-		return "", err
+		return err
 	}
 	defer release()
 	defer session.Close()
@@ -34,36 +58,40 @@ func (c *Client) upload(ctx context.Context, content []byte) (path string, err e
 	ok, err := session.SendRequest("subsystem", true, ssh.Marshal(struct{ Name string }{"sftp"}))
 	switch {
 	case err != nil:
-		return "", c.lostOr(err)
+		return c.lostOr(err)
 	case !ok:
-		return "", errNoSFTP
+		return remote.ErrNoUpload
 	}
 	files, err := sftp.NewClientPipe(session, session)
 	if err != nil {
-		return "", c.lostOr(fmt.Errorf("%w: %w", errNoSFTP, err)) // granted, but nothing answers
+		return c.lostOr(fmt.Errorf("%w: %w", remote.ErrNoUpload, err)) // granted, but nothing answers
 	}
 	defer files.Close()
-	path = "/tmp/.weft-" + runID()
-	if err := store(files, path, content); err != nil {
-		files.Remove(path)
+	if err := do(files); err != nil {
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
-		return "", c.lostOr(fmt.Errorf("uploading to %s: %w", path, err))
+		return c.lostOr(err)
 	}
-	return path, nil
+	return nil
 }
 
-// store makes a new file that only its owner may read, before it holds
-// anything.
-func store(files *sftp.Client, path string, content []byte) error {
+// store makes a new file; a private one may be read by its owner only, before it holds
+// anything. Where it failed the file is gone.
+func store(files *sftp.Client, path string, content []byte, private bool) error {
 	f, err := files.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
 	if err != nil {
-		return err
+		return fmt.Errorf("uploading to %s: %w", path, err)
 	}
-	err = f.Chmod(0o600)
+	if private {
+		err = f.Chmod(0o600)
+	}
 	if err == nil {
 		_, err = f.ReadFrom(bytes.NewReader(content))
 	}
-	return errors.Join(err, f.Close())
+	if err = errors.Join(err, f.Close()); err != nil {
+		_ = files.Remove(path) // what matters is why
+		return fmt.Errorf("uploading to %s: %w", path, err)
+	}
+	return nil
 }

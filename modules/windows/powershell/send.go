@@ -73,6 +73,18 @@ func Bootstrap(script string) (args []string, input string) {
 	return []string{"powershell", "-NoProfile", "-NonInteractive", "-ExecutionPolicy", "Bypass", "-EncodedCommand", base64.StdEncoding.EncodeToString(wide)}, input
 }
 
+// FileText is what a script is as a file that File runs. It removes itself: PowerShell has
+// read all of it by then. Without a byte order mark it would be taken for one of the code
+// page.
+func FileText(script string) []byte {
+	return []byte("\uFEFF[IO.File]::Delete($PSCommandPath)\n" + script + "exit 0\n")
+}
+
+// File is the command that runs a script in a file.
+func File(path string) []string {
+	return []string{"powershell", "-NoProfile", "-NonInteractive", "-ExecutionPolicy", "Bypass", "-File", path}
+}
+
 // A Reply is what a script printed.
 type Reply struct {
 	User    string // who ran it
@@ -98,6 +110,12 @@ func (e *ConstrainedError) Error() string {
 	return "PowerShell of this host is in the language mode " + e.Mode + ", where no script of weft's runs"
 }
 
+// A ShortError is a script that did not reach the host whole: standard input ended before.
+// Nothing of it was run.
+type ShortError struct{ Said string }
+
+func (e *ShortError) Error() string { return "the script did not reach the host whole: " + e.Said }
+
 // Parse reads what a script of so many parts printed. What is no document is an error
 // that shows it.
 func Parse(stdout []byte, parts int) (*Reply, error) {
@@ -106,7 +124,7 @@ func Parse(stdout []byte, parts int) (*Reply, error) {
 		return nil, &ConstrainedError{mode}
 	}
 	if _, ok := strings.CutPrefix(said, "weft-short "); ok {
-		return nil, fmt.Errorf("the script did not reach the host whole: %s", said)
+		return nil, &ShortError{said}
 	}
 	var doc struct {
 		Weft    int    `json:"weft"`
