@@ -213,6 +213,7 @@ func firstTrials() map[string]tried {
 func trials() map[string]tried {
 	all := firstTrials()
 	maps.Copy(all, partTrials())
+	maps.Copy(all, windowsTrials())
 	return all
 }
 
@@ -294,7 +295,7 @@ func TestEveryRow(t *testing.T) {
 		name string
 		rows int
 	}{{"PCI", 12}, {"FW", 7}, {"LNK", 16}, {"MTU", 4}, {"ADR", 5}, {"QOS", 22}, {"RDM", 15}, {"IB", 4}, {"CPU", 6}, {"MEM", 3}, {"TIM", 1}, {"OS", 6},
-		{"NVM", 27}, {"GPU", 18}, {"FS", 14}, {"SW", 6}} {
+		{"NVM", 27}, {"GPU", 18}, {"FS", 14}, {"WIN", 13}, {"SW", 6}} {
 		for n := range area.rows {
 			want = append(want, fmt.Sprintf("WD-%s-%02d", area.name, n+1))
 		}

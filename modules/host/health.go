@@ -58,6 +58,8 @@ type Health struct {
 	Lustre   map[string]string `json:"lustre,omitempty"` // states of its targets
 	Weka     map[string]string `json:"weka,omitempty"`   // status, io_status, skew; nil: it is not there
 
+	Marks map[int]int `json:"network_direct_marks,omitempty"` // priorities of 802.1p by port of NetworkDirect, as policies in force have them; nil: not known
+
 	NICs        []NICHealth  `json:"nics,omitempty"` // as in Facts
 	Controllers []Controller `json:"nvme,omitempty"`
 	Subsystems  []Subsystem  `json:"nvme_subsystems,omitempty"`
@@ -75,17 +77,18 @@ type NICHealth struct {
 	AER     map[string]uint64 `json:"aer,omitempty"`      // errors of PCIe: fatal, nonfatal, correctable
 	Count   map[string]uint64 `json:"counters,omitempty"` // of ethtool -S and hw_counters, in the driver's words
 	Optics  *Optics           `json:"optics,omitempty"`
-	Above   []Bridge          `json:"above,omitempty"`    // bridges of PCIe, the next one first; nil: not known
-	Path    string            `json:"path,omitempty"`     // in the tree of PCI
-	Read    int               `json:"max_read,omitempty"` // bytes of a read request of PCIe; 0: not known
-	ASPM    string            `json:"l1_aspm,omitempty"`  // 1: its link may sleep
-	Vector  *Vectors          `json:"vectors,omitempty"`  // nil: not known
-	DCBX    *DCBX             `json:"dcbx,omitempty"`     // nil: not known
-	Flags   map[string]string `json:"flags,omitempty"`    // private ones of the driver
-	Lost    *uint64           `json:"fec_lost,omitempty"` // blocks that FEC could not mend
-	GIDs    []GID             `json:"gids,omitempty"`     // nil: not known
-	Classes *[8]int           `json:"prio_tc,omitempty"`  // class of each priority; nil: not known
-	Silent  map[string]string `json:"silent,omitempty"`   // what it does not tell, and what it said instead
+	Above   []Bridge          `json:"above,omitempty"`          // bridges of PCIe, the next one first; nil: not known
+	Path    string            `json:"path,omitempty"`           // in the tree of PCI
+	Read    int               `json:"max_read,omitempty"`       // bytes of a read request of PCIe; 0: not known
+	ASPM    string            `json:"l1_aspm,omitempty"`        // 1: its link may sleep
+	Vector  *Vectors          `json:"vectors,omitempty"`        // nil: not known
+	DCBX    *DCBX             `json:"dcbx,omitempty"`           // nil: not known
+	Flags   map[string]string `json:"flags,omitempty"`          // private ones of the driver
+	Lost    *uint64           `json:"fec_lost,omitempty"`       // blocks that FEC could not mend
+	GIDs    []GID             `json:"gids,omitempty"`           // nil: not known
+	Classes *[8]int           `json:"prio_tc,omitempty"`        // class of each priority; nil: not known
+	Direct  *Direct           `json:"network_direct,omitempty"` // nil: its system is not Windows
+	Silent  map[string]string `json:"silent,omitempty"`         // what it does not tell, and what it said instead
 }
 
 // A Bridge is one of PCIe.

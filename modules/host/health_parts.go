@@ -111,6 +111,16 @@ type GID struct {
 // A DCBX is who decides on the classes of a port.
 type DCBX struct{ Host, IEEE bool }
 
+// A Direct is what Windows says of RDMA on a port, which it calls NetworkDirect.
+type Direct struct {
+	On         *bool   `json:"on,omitempty"`         // of the port and of its machine; nil: not known
+	Technology string  `json:"technology,omitempty"` // as drivers number it: 1 iWARP, 2 InfiniBand, 3 RoCE, 4 RoCEv2; "": not known
+	VLAN       *int    `json:"vlan,omitempty"`       // whose tag it sends; 0: none; nil: not known
+	Bridging   *bool   `json:"bridging,omitempty"`   // data-centre bridging is on; nil: not known
+	Taken      *string `json:"taken,omitempty"`      // what has taken it: a team, a virtual switch; "": nothing; nil: not known
+	Version    string  `json:"driver,omitempty"`     // of its driver; "": not known
+}
+
 // Vectors are the interrupts of a card, and those that run off its NUMA node.
 type Vectors struct {
 	All, Off int

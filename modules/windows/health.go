@@ -19,7 +19,7 @@ func driversLook() remote.Look {
 // who decides on that, and what their drivers are set to. The rest of what weft doctor
 // judges has no source on Windows.
 func examineLooks() []remote.Look {
-	return slices.Concat(surveyLooks(), []remote.Look{operationalLook(), willingLook(), driversLook()})
+	return slices.Concat(surveyLooks(), []remote.Look{operationalLook(), willingLook(), driversLook(), versionsLook(), offloadsLook(), activePoliciesLook()})
 }
 
 // examined: what a host does not tell is not known, and no error. It stays one of which
@@ -29,11 +29,12 @@ func examined(s remote.Seen) (*host.Health, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &host.Health{Facts: *f, Name: f.Name, Bare: true}
+	h := &host.Health{Facts: *f, Name: f.Name, Bare: true, Marks: marksOf(s)}
 	for _, n := range f.NICs {
 		x := host.NICHealth{NICFacts: n, Silent: map[string]string{}}
 		classesOf(s, &x)
 		pauseOf(s, &x)
+		directOf(s, &x)
 		if bits, err := rows[struct{ Willing bool }](s, willingLook()); err != nil || len(bits) != 1 {
 			x.Silent["dcbx"] = "Get-NetQosDcbxSetting does not tell whether it is willing"
 		} else {

@@ -94,7 +94,7 @@ func TestRefuses(t *testing.T) {
 		"Get-NetAdapter -Bogus 1":                          "Parameter set cannot be resolved",
 		"New-ScheduledTaskTrigger -Once":                   "Parameter set cannot be resolved",
 		"Unregister-ScheduledTask -TaskName 'x'":           "NonInteractive",
-		"$value = [IO.File]::AppendAllText('a', 'b')":               "not one of what this SIMULATED host has",
+		"$value = [IO.File]::AppendAllText('a', 'b')":      "not one of what this SIMULATED host has",
 		"$value = 'a'.Insert(0, 'b')":                      "does not have it",
 		"[IO.File]::Replace('C:\\a', 'C:\\b', $null)":      "not of a legal form",
 		"[IO.Directory]::Move('C:\\x', 'C:\\ProgramData')": "Could not find",
