@@ -88,7 +88,7 @@ func (l *Lab) standIn(spec simwindows.Spec) func(context.Context, []byte, []stri
 		if l.agents == nil {
 			return nil, nil, 0, errors.New("this lab has no agents to stand in for those of Windows")
 		}
-		_, sum, err := l.agents("windows", "amd64", probeName)
+		_, sum, err := l.agents(simwindows.System, "amd64", probeName) // the lab names systems as Go does
 		if err != nil {
 			return nil, nil, 0, err
 		}

@@ -198,6 +198,24 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// A login that fails says what that may mean on Windows: keys of administrators are passed over
+// without a word where the ACL of their file is wrong.
+func TestLoginFailed(t *testing.T) {
+	for said, want := range map[string]string{
+		"ssh: handshake failed: ssh: unable to authenticate, attempted methods [none publickey]": "icacls C:\\ProgramData\\ssh\\administrators_authorized_keys",
+		"dial tcp 10.0.0.1:22: connect: connection refused":                                      "OpenSSH Server is an optional feature",
+		"dial tcp 10.0.0.1:22: i/o timeout":                                                      "",
+	} {
+		err := loginFailed(&remote.UnreachableError{Name: "win1", Err: errors.New(said)})
+		if got := hint.Of(err); want == "" && got != "" || !strings.Contains(got, want) {
+			t.Errorf("%s: %q", said, got)
+		}
+	}
+	if err := loginFailed(errors.New("unable to authenticate")); hint.Of(err) != "" {
+		t.Errorf("of what is no login: %v", err)
+	}
+}
+
 // A ledger is there whole, whatever is in it, and its folder is nobody else's.
 func TestKeeps(t *testing.T) {
 	b := newBox(t)
