@@ -46,7 +46,7 @@ func TestExamples(t *testing.T) {
 		"two-hosts":           {0, 2, 2, 1, 1},
 		"team":                {0, 2, 0, 0, 0},
 		"vsphere":             {2, 6, 12, 2, 6},
-		"windows":             {2, 3, 6, 1, 0},
+		"windows":             {2, 3, 6, 1, 2},
 	}
 	names := exampleNames(t)
 	for _, name := range names {

@@ -23,20 +23,25 @@ const sftpFrom = 64 << 10
 // user, and returns its path. Where it failed the file is gone.
 func (c *Client) upload(ctx context.Context, content []byte) (path string, err error) {
 	path = "/tmp/.weft-" + runID()
-	return path, c.sftp(ctx, func(files *sftp.Client) error { return store(files, path, content, true) })
+	if err := c.sftp(ctx, func(files *sftp.Client) error { return store(files, path, content, true) }); err != nil {
+		return "", err
+	}
+	return path, nil
 }
 
 // Upload implements remote.Uploader. Who else may read the file is as the folder has it.
 func (c *Client) Upload(ctx context.Context, name string, content []byte) (at string, err error) {
-	err = c.sftp(ctx, func(files *sftp.Client) error {
+	if err = c.sftp(ctx, func(files *sftp.Client) error {
 		home, err := files.Getwd()
 		if err != nil {
 			return fmt.Errorf("where a session begins: %w", err)
 		}
 		at = path.Join(home, name)
 		return store(files, at, content, false)
-	})
-	return at, err
+	}); err != nil {
+		return "", err
+	}
+	return at, nil
 }
 
 // Withdraw implements remote.Uploader.
