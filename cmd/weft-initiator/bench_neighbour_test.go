@@ -176,6 +176,11 @@ func keepBusy(b *testing.B, addr string, load busyLoad, behind []string) (stop f
 	return func() { _ = in.Close(); _ = cmd.Wait() }
 }
 
+// programs are what the program of the tests can be.
+func programs() map[string]func() {
+	return map[string]func(){"weft-initiator": main, "busy-neighbour": busyNeighbour}
+}
+
 // busyNeighbour is the busy host: ADDRESS and the name of a load. It writes a byte
 // when it has begun and ends with its input.
 func busyNeighbour() {

@@ -20,7 +20,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(building{m}, map[string]func(){"weft-initiator": main, "busy-neighbour": busyNeighbour})
+	testscript.Main(building{m}, programs())
 }
 
 // agentsEnv is the directory of the agents that tests have built.
