@@ -73,13 +73,7 @@ type phaseLine struct {
 	Soak         time.Duration
 	Approve      string // what lets it begin
 	Signed       int
-	Samples      []sample
-}
-
-// A sample is what a gate said, so many times in a row.
-type sample struct {
-	rollout.Sample
-	Times int
+	Samples      []rollout.Stretch
 }
 
 func phasesOf(pic *run.Picture, m *inventory.Model) []phaseLine {
@@ -93,7 +87,7 @@ func phasesOf(pic *run.Picture, m *inventory.Model) []phaseLine {
 	var list []phaseLine
 	for i := range pic.Run.Phases {
 		p := &pic.Run.Phases[i]
-		l := phaseLine{PhaseRun: p, All: all[p.Name], Devices: len(devices[p.Name]), Signed: pic.Signed[p.Name], Samples: samplesOf(p.Verdicts)}
+		l := phaseLine{PhaseRun: p, All: all[p.Name], Devices: len(devices[p.Name]), Signed: pic.Signed[p.Name], Samples: samplesOf(p)}
 		if d := declared(m, p.Name); d != nil {
 			l.Soak = d.Soak
 			switch {
@@ -111,16 +105,8 @@ func phasesOf(pic *run.Picture, m *inventory.Model) []phaseLine {
 // mostSamples is how many of what a gate said stand with its phase; the soak has all.
 const mostSamples = 12
 
-func samplesOf(list []rollout.Sample) []sample {
-	var out []sample
-	for _, v := range list {
-		if n := len(out); n > 0 && out[n-1].Verdict == v.Verdict && out[n-1].Recorded == v.Recorded && out[n-1].Why == v.Why {
-			out[n-1].Times++
-			out[n-1].Time = v.Time
-			continue
-		}
-		out = append(out, sample{v, 1})
-	}
+func samplesOf(p *rollout.PhaseRun) []rollout.Stretch {
+	out := p.Stretches()
 	return out[max(0, len(out)-mostSamples):]
 }
 

@@ -104,6 +104,9 @@ func TestCourse(t *testing.T) {
 	if !strings.Contains(text, "a &lt;gate&gt;") || !strings.Contains(text, "phases over time") {
 		t.Error("the course is not on the page")
 	}
+	if !strings.Contains(text, ", 21 times: ") || !strings.Contains(text, ", 29 times: ") {
+		t.Error("verdicts that repeat one another are not put together")
+	}
 	if (&Report{}).course() != "" {
 		t.Error("a course of no run")
 	}

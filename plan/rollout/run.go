@@ -96,6 +96,27 @@ type Sample struct {
 	Recorded    bool      `json:"recorded,omitempty"` // measured only: it stops nothing
 }
 
+// A Stretch is what a gate said several times, one after another, the last time as it stands.
+type Stretch struct {
+	Sample
+	Since time.Time // the first time
+	Times int
+}
+
+// Stretches are the verdicts of a phase, those that repeat one another as one: a gate looks
+// thousands of times during a long soak.
+func (p PhaseRun) Stretches() (out []Stretch) {
+	for _, v := range p.Verdicts {
+		if n := len(out); n > 0 && out[n-1].Verdict == v.Verdict && out[n-1].Recorded == v.Recorded && out[n-1].Why == v.Why {
+			out[n-1].Times++
+			out[n-1].Time = v.Time
+			continue
+		}
+		out = append(out, Stretch{v, v.Time, 1})
+	}
+	return out
+}
+
 // A Verdict is the judgement of a gate. Only a pass lets a rollout go on.
 type Verdict string
 
