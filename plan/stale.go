@@ -125,11 +125,12 @@ func (p *Plan) match(s *survey) ([]*finding, error) {
 }
 
 // movedStep returns what of a fresh difference the planned step does not
-// cover: changes, and where they are the same the lines that make them.
+// cover: changes, and where they are the same the lines that make them. Lines name what
+// is swept, which may be as much as before and something else.
 func movedStep(planned PlannedStep, fresh Diff) []Moved {
 	changes := slices.DeleteFunc(slices.Clone(fresh.Changes), func(c Change) bool { return slices.Contains(fresh.Sweeps, c.Path) })
 	moved := movedChanges(planned.Changes, changes)
-	if moved == nil && slices.Equal(planned.Changes, fresh.Changes) && !slices.Equal(planned.Send, fresh.Send) {
+	if moved == nil && len(changes) == len(fresh.Changes) && slices.Equal(planned.Changes, fresh.Changes) && !slices.Equal(planned.Send, fresh.Send) {
 		moved = []Moved{{Why: "other lines would be sent than the plan shows"}}
 	}
 	return moved

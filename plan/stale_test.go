@@ -84,6 +84,7 @@ func TestSweptIsNotStale(t *testing.T) {
 	for _, test := range []struct{ planned, fresh []Change }{
 		{nil, []Change{left("1")}},
 		{[]Change{{Path: "uploads", Before: "1"}}, []Change{left("2")}}, // as read from a file
+		{[]Change{left("1")}, []Change{left("1")}},                      // another file
 		{[]Change{armed}, []Change{armed, left("1")}},
 	} {
 		if moved := movedStep(PlannedStep{Changes: test.planned, Send: []string{"x"}}, Diff{Changes: test.fresh, Sweeps: []string{"uploads"}, Send: []string{"y"}}); moved != nil {
