@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"weft/internal/hint"
 	"weft/internal/report"
 	"weft/internal/view"
 	"weft/inventory"
@@ -32,11 +33,12 @@ type deviceTold struct {
 func (a *app) lastFacts() string { return filepath.Join(a.dir, ".weft", "facts.json") }
 
 // keepFacts keeps what devices have said, beside what others said before; what stands there
-// of the lab is not of real devices, nor the other way round.
+// of the lab is not of real devices, nor the other way round. A file that cannot be read is
+// begun anew.
 func (a *app) keepFacts(list []told) error {
 	kept, err := a.readFacts()
 	if err != nil {
-		return err
+		kept = &keptFacts{Simulated: a.lab, Devices: map[string]deviceTold{}}
 	}
 	for _, t := range list {
 		if t.err != nil {
@@ -72,7 +74,7 @@ func (a *app) readFacts() (*keptFacts, error) {
 	}
 	var was keptFacts
 	if err := json.Unmarshal(text, &was); err != nil {
-		return nil, fmt.Errorf("%s: %w", a.lastFacts(), err)
+		return nil, hint.Wrap(fmt.Errorf("%s is damaged: %w", a.lastFacts(), err), "have devices tell it again: weft facts")
 	}
 	if was.Simulated == a.lab && was.Devices != nil {
 		kept = &was
