@@ -48,6 +48,9 @@ type (
 	// An Emptier is a machine that is emptied before it is restarted; it is open.
 	Emptier interface {
 		Empties() bool
+		Stands(ctx context.Context) (*host.Standing, error)
+		NoteEmptying(ctx context.Context, n host.Emptying) error
+		NoteEmptied(ctx context.Context) error
 		Empty(ctx context.Context) error
 		Fill(ctx context.Context) error
 		Restart(ctx context.Context) error

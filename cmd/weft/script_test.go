@@ -239,8 +239,10 @@ func whenSaid(ts *testscript.TestScript, do func(*exec.Cmd), texts []string, arg
 	for _, name := range []string{"HOME", "PATH", "NO_COLOR", "TMPDIR", "WORK"} {
 		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
 	}
-	if secret := ts.Getenv("WEFT_SWITCH_PASSWORD"); secret != "" { // of the examples
-		cmd.Env = append(cmd.Env, "WEFT_SWITCH_PASSWORD="+secret)
+	for _, name := range []string{"WEFT_SWITCH_PASSWORD", "WEFT_VCENTER_PASSWORD"} { // of the examples
+		if secret := ts.Getenv(name); secret != "" {
+			cmd.Env = append(cmd.Env, name+"="+secret)
+		}
 	}
 	stderr, err := cmd.StderrPipe()
 	ts.Check(err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"weft/internal/hint"
@@ -12,7 +11,6 @@ import (
 	"weft/internal/run"
 	"weft/inventory"
 	"weft/modules"
-	"weft/modules/vcenter"
 	"weft/plan"
 )
 
@@ -27,39 +25,6 @@ func divided(p *run.Site, servers []string) (together, rolling []string) {
 		}
 	}
 	return together, rolling
-}
-
-// An emptied host is one that others' machines have left.
-type emptied struct {
-	by   string // who moves them, for people
-	fill func(context.Context) error
-}
-
-// empty has all machines leave a host: through the vCenter that has it, else by itself.
-func (a *app) empty(ctx context.Context, p *run.Site, host string) (*emptied, error) {
-	i := slices.IndexFunc(p.Model.Servers, func(s *inventory.Server) bool { return s.Addr == host })
-	for _, v := range p.Model.VCenters {
-		d, ok := p.Fleet.Devices[v.Addr].(*vcenter.Device)
-		if !ok || i < 0 || !d.Knows(p.Model.Servers[i].Host) {
-			continue
-		}
-		name := p.Model.Servers[i].Host
-		a.notes(host, "enters maintenance mode, through "+v.Addr)
-		return &emptied{v.Addr, func(ctx context.Context) error {
-			if _, err := d.Open(ctx); err != nil { // its session may have ended meanwhile
-				return err
-			}
-			return d.Fill(ctx, name)
-		}}, d.Empty(ctx, name)
-	}
-	e, err := plan.As[modules.Emptier](p.Fleet.Devices, host, "is emptied by nobody")
-	if err != nil {
-		return nil, err
-	}
-	a.notes(host, "enters maintenance mode: esxcli system maintenanceMode set -e true")
-	return &emptied{"itself", func(ctx context.Context) error {
-		return a.withHost(ctx, p.Model, host, func(e modules.Emptier) error { return e.Fill(ctx) })
-	}}, e.Empty(ctx)
 }
 
 // roll restarts one host that others' machines run on, and waits until all is back. Where it

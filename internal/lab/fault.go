@@ -30,6 +30,7 @@ func Faults() []string {
 		"lock-packages, unlock-packages  of a server: another package tool is at work, and has ended",
 		"expire, license  of an ESXi host: its licence allows no change, and allows them again",
 		"runs=NAME  of an ESXi host: a virtual machine of that name runs there; without a name none does",
+		"maintenance=on, maintenance=off  of an ESXi host: somebody puts it in maintenance mode, and ends that",
 		"vsan, no-vsan  of an ESXi host: it is a member of a cluster of vSAN, and no longer",
 		"offline=NQN, online=NQN  of an ESXi host: the controllers of that subsystem are not online, or are again",
 		"blocks=DRIVE=BYTES  of a server: its drive of that name in /dev/disk/by-id has such blocks",
@@ -222,6 +223,12 @@ func (d *device) esxiFault(name, value string) error {
 		return nil
 	case "runs":
 		d.esxi.Runs(value)
+		return nil
+	case "maintenance":
+		if value != "on" && value != "off" {
+			return fmt.Errorf("maintenance: %q is neither on nor off", value)
+		}
+		d.esxi.Maintain(value == "on")
 		return nil
 	case "vsan", "no-vsan":
 		d.esxi.Cluster(name == "vsan")

@@ -13,7 +13,7 @@ import (
 )
 
 func restarter() *host.Restarter {
-	return &host.Restarter{Empty: empty, Fill: fill, Up: up,
+	return &host.Restarter{Stands: stands, Note: note, Entered: entered, Empty: empty, Fill: fill, Up: up,
 		Restart: []string{"esxcli", "system", "shutdown", "reboot", "-r", "weft verify reboot"}}
 }
 
@@ -21,13 +21,28 @@ func runningLook() remote.Look     { return ask("vm", "process", "list") }
 func maintenanceLook() remote.Look { return ask("system", "maintenanceMode", "get") }
 func uptimeLook() remote.Look      { return ask("system", "stats", "uptime", "get") }
 
-func maintenance(on bool) remote.Cmd {
-	return remote.Cmd{Args: []string{"esxcli", "system", "maintenanceMode", "set", "-e", strconv.FormatBool(on)}}
-}
-
 // empty enters maintenance mode. Without vCenter nobody moves what runs on a host.
 func empty(ctx context.Context, t host.Transport) error {
-	seen, err := t.Read(ctx, []remote.Look{runningLook(), maintenanceLook()})
+	seen, err := t.Read(ctx, []remote.Look{runningLook()})
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, r := range table(seen, runningLook(), &err) {
+		names = append(names, r.text("DisplayName"))
+	}
+	if err == nil && len(names) > 0 {
+		err = hint.Wrap(fmt.Errorf("%s runs there, and nobody moves it: no vCenter of the files has this host", strings.Join(names, ", ")), "move or shut down what runs there")
+	}
+	if err == nil {
+		_, err = t.Run(ctx, script(enterScript, "itself", enteredFile, vobLog, noteFile))
+	}
+	return err
+}
+
+// fill leaves maintenance mode, where the host is in it still.
+func fill(ctx context.Context, t host.Transport) error {
+	seen, err := t.Read(ctx, []remote.Look{maintenanceLook()})
 	if err != nil {
 		return err
 	}
@@ -36,25 +51,11 @@ func empty(ctx context.Context, t host.Transport) error {
 		return err
 	}
 	if fold(mode.text) != "disabled" {
-		return hint.Wrap(fmt.Errorf("it says %q of maintenance mode: somebody else has put it there", mode.text), "when that is over: esxcli system maintenanceMode set -e false")
+		if _, err := t.Run(ctx, remote.Cmd{Args: []string{"esxcli", "system", "maintenanceMode", "set", "-e", "false"}}); err != nil {
+			return err
+		}
 	}
-	var names []string
-	for _, r := range table(seen, runningLook(), &err) {
-		names = append(names, r.text("DisplayName"))
-	}
-	if err != nil {
-		return err
-	}
-	if len(names) > 0 {
-		return hint.Wrap(fmt.Errorf("%s runs there, and nobody moves it: no vCenter of the files has this host", strings.Join(names, ", ")), "move or shut down what runs there")
-	}
-	_, err = t.Run(ctx, maintenance(true))
-	return err
-}
-
-func fill(ctx context.Context, t host.Transport) error {
-	_, err := t.Run(ctx, maintenance(false))
-	return err
+	return forget(ctx, t)
 }
 
 // up: the host tells microseconds.

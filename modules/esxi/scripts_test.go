@@ -46,7 +46,7 @@ func newBox(t *testing.T) *box {
 	if err := errors.Join(os.Symlink(dash, filepath.Join(b.path, "sh")), os.Symlink(setsid, filepath.Join(b.path, "setsid"))); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"cat", "mkdir", "rm", "rmdir", "mv", "wc", "date", "sync", "sleep"} {
+	for _, name := range []string{"cat", "mkdir", "rm", "rmdir", "mv", "wc", "date", "sync", "sleep", "grep", "tail"} {
 		if err := os.Symlink(tool, filepath.Join(b.path, name)); err != nil {
 			t.Fatal(err)
 		}
@@ -65,7 +65,7 @@ func newBox(t *testing.T) *box {
 }
 
 func (b *box) moved(text string) string {
-	return strings.NewReplacer("/scratch/", b.dir+"/scratch/", "/tmp/weft", b.dir+"/tmp/weft").Replace(text)
+	return strings.NewReplacer("/scratch/", b.dir+"/scratch/", "/tmp/weft", b.dir+"/tmp/weft", "/var/run/log/", b.dir+"/tmp/").Replace(text)
 }
 
 func (b *box) Name() string { return "box" }

@@ -2,6 +2,7 @@ package vcenter
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,8 +25,9 @@ func (d *Device) Knows(host string) bool {
 }
 
 // Empty has all machines that run on a host leave it, and keeps others from coming, with
-// maintenance mode; the device is open. It refuses where they cannot leave.
-func (d *Device) Empty(ctx context.Context, host string) error {
+// maintenance mode; the device is open. It refuses where they cannot leave. begun is told the
+// task of vCenter before it is waited for; where that fails, the host is filled again.
+func (d *Device) Empty(ctx context.Context, host string, begun func(task string) error) error {
 	ref := d.have.hosts[strings.ToLower(host)].ref
 	var h mo.HostSystem
 	pc := property.DefaultCollector(d.client.vim)
@@ -51,8 +53,13 @@ func (d *Device) Empty(ctx context.Context, host string) error {
 		req.MaintenanceSpec = &types.HostMaintenanceSpec{VsanMode: &types.VsanHostDecommissionMode{ObjectAction: string(types.VsanHostDecommissionModeObjectActionEnsureObjectAccessibility)}}
 	}
 	res, err := methods.EnterMaintenanceMode_Task(ctx, d.client.vim, &req)
+	var unable error
 	if err == nil {
+		unable = begun(res.Returnval.Value)
 		err = d.client.waitFor(ctx, res.Returnval, emptyTime)
+	}
+	if err == nil && unable != nil {
+		return errors.Join(unable, d.Fill(ctx, host))
 	}
 	if err != nil {
 		return hint.Wrap(fmt.Errorf("EnterMaintenanceMode_Task of %s: %s", host, said(err)), "see Recent Tasks in vCenter, which machine does not leave and why")
@@ -60,11 +67,28 @@ func (d *Device) Empty(ctx context.Context, host string) error {
 	return nil
 }
 
+// Await waits for a task that empties a host, begun by one that has ended, and reports whether
+// that was done. vCenter forgets tasks after some minutes.
+func (d *Device) Await(ctx context.Context, task string) (done bool, err error) {
+	err = d.client.waitFor(ctx, types.ManagedObjectReference{Type: "Task", Value: task}, emptyTime)
+	if err != nil {
+		return false, fmt.Errorf("the task %s of the weft before: %s", task, said(err))
+	}
+	return true, nil
+}
+
 // Fill lets machines come to a host again; the device is open.
 func (d *Device) Fill(ctx context.Context, host string) error {
 	h := d.have.hosts[strings.ToLower(host)]
 	if h == nil {
 		return fmt.Errorf("vCenter has no host %s any more: it stays in maintenance mode", host)
+	}
+	var now mo.HostSystem
+	if err := property.DefaultCollector(d.client.vim).RetrieveOne(ctx, h.ref, []string{"runtime.inMaintenanceMode"}, &now); err != nil {
+		return err
+	}
+	if !now.Runtime.InMaintenanceMode {
+		return nil // a host that starts may have left it by itself
 	}
 	res, err := methods.ExitMaintenanceMode_Task(ctx, d.client.vim, &types.ExitMaintenanceMode_Task{This: h.ref, Timeout: int32(d.client.task.Seconds())})
 	if err == nil {

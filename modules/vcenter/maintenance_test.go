@@ -43,7 +43,9 @@ func TestMaintenance(t *testing.T) {
 			if !d.Knows("ESX1.example.net") || d.Knows("esx9.example.net") {
 				t.Error("it does not know its hosts")
 			}
-			err := d.Empty(ctx, host)
+			task := ""
+			begun := func(name string) error { task = name; return nil }
+			err := d.Empty(ctx, host, begun)
 			if test.refused != "" {
 				mu.Lock()
 				defer mu.Unlock()
@@ -55,11 +57,19 @@ func TestMaintenance(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := d.Empty(ctx, host); err == nil || !strings.Contains(err.Error(), "is in maintenance mode already") {
+			if err := d.Empty(ctx, host, begun); err == nil || !strings.Contains(err.Error(), "is in maintenance mode already") {
 				t.Errorf("again: %v", err)
 			}
-			if err := d.Fill(ctx, host); err != nil {
-				t.Fatal(err)
+			if done, err := d.Await(ctx, task); err != nil || !done {
+				t.Errorf("its task %s: %v, %v", task, done, err)
+			}
+			if done, err := d.Await(ctx, "task-that-is-forgotten"); done || err == nil {
+				t.Errorf("a task that is not there: %v, %v", done, err)
+			}
+			for range 2 { // the second finds it filled
+				if err := d.Fill(ctx, host); err != nil {
+					t.Fatal(err)
+				}
 			}
 			if err := d.Fill(ctx, "esx9.example.net"); err == nil || !strings.Contains(err.Error(), "has no host esx9.example.net any more") {
 				t.Errorf("a host that is gone: %v", err)

@@ -136,6 +136,21 @@ func TestLacks(t *testing.T) {
 	}
 }
 
+// A host whose release has no PVRDMA, or none of that protocol, is refused by its release.
+func TestLacksRelease(t *testing.T) {
+	for protocol, release := range map[string]string{"rocev1": "6.0.0", "rocev2": "6.5.0"} {
+		spec := simvcenter.Spec{User: "weft@vsphere.local", Password: "p", VMs: []simvcenter.VM{machine(1, 1)}}
+		spec.VMs[0].Hardware = 14
+		spec.Hosts = []simvcenter.Host{{Name: "esx1.example.net", NICs: []string{"0000:41:00.0"}, RDMA: []string{"0000:41:00.0"}, Release: release}}
+		things := append(onSwitch()[:3], adapterOf(1, protocol))
+		p, _ := declare(t, startVSAN(t, spec), "o", things...).make(t)
+		want := map[string]string{"rocev1": "has ESXi 6.0.0, and rocev1 wants 6.5", "rocev2": "has ESXi 6.5.0, and rocev2 wants 6.7"}[protocol]
+		if len(p.Refusals) != 1 || !strings.Contains(p.Refusals[0].Text, want) {
+			t.Errorf("%s: %+v, want %q", protocol, p.Refusals, want)
+		}
+	}
+}
+
 // Releases are compared by their numbers.
 func TestOlder(t *testing.T) {
 	for release, want := range map[string]bool{"6.5.0": false, "6.4.9": true, "6.10.0": false, "8.0.2": false, "5.5": true, "": true, "x": true, "7": false, "6": true} {

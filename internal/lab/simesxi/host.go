@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path"
 	"slices"
 	"sync"
 	"time"
@@ -179,7 +180,7 @@ func New(spec Spec) (*Host, error) {
 		return nil, fmt.Errorf("simulated host %s: %w", spec.Name, err)
 	}
 	h.root = root
-	for _, dir := range []string{"scratch", "tmp"} {
+	for _, dir := range []string{"scratch", "tmp", path.Dir(vobLog)} {
 		if err := root.MkdirAll(dir, 0o700); err != nil {
 			return nil, fmt.Errorf("simulated host %s: %w", spec.Name, err)
 		}

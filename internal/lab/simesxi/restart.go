@@ -3,6 +3,9 @@
 package simesxi
 
 import (
+	"errors"
+	"fmt"
+	"os"
 	"strconv"
 	"time"
 )
@@ -19,7 +22,34 @@ type upkeep struct {
 func (h *Host) Maintain(on bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.maintain(on)
+}
+
+// vobLog is where a host writes when it enters and leaves maintenance mode, each for two
+// readers.
+const vobLog = "var/run/log/vobd.log"
+
+func (h *Host) maintain(on bool) {
 	h.upkeep.empty = on
+	words := []string{"exited"}
+	if on {
+		words = []string{"entering", "entered"}
+	}
+	text := ""
+	for _, w := range words {
+		for _, reader := range []string{"GenericCorrelator", "UserLevelCorrelator"} {
+			now := time.Now()
+			text += fmt.Sprintf("%s: [%s] %dus: [vob.user.maintenancemode.%s] maintenance mode %s (SIMULATED)\n", now.UTC().Format("2006-01-02T15:04:05.000Z"), reader, now.Sub(h.upkeep.since).Microseconds(), w, w)
+		}
+	}
+	f, err := h.root.OpenFile(vobLog, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err == nil {
+		_, err = f.WriteString(text)
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil { // a host whose log is full has no such line, either
+		return
+	}
 }
 
 // Runs has a machine run on the host; "": none does.
@@ -69,6 +99,6 @@ func maintenanceSet(h *Host, o map[string]string) (string, error) {
 	case on && len(h.upkeep.machines) > 0:
 		return "", says("The operation cannot be done while virtual machines run.")
 	}
-	h.upkeep.empty = on
+	h.maintain(on)
 	return "", nil
 }

@@ -31,7 +31,7 @@ type call struct {
 func tools() map[string]func(*call) int {
 	return map[string]func(*call) int{
 		"esxcli": esxcli, "sh": sh, "cat": cat, "mkdir": mkdir, "rm": rm, "rmdir": rmdir, "mv": mv, "wc": wc, "date": date, "sync": nothing, "umask": nothing,
-		"sleep": sleep, "setsid": setsid, "ps": ps, "auto-backup.sh": backUp, "vmkping": vmkping,
+		"sleep": sleep, "setsid": setsid, "ps": ps, "grep": grep, "tail": tail, "auto-backup.sh": backUp, "vmkping": vmkping,
 	}
 }
 
