@@ -102,7 +102,8 @@ initiator "esx" {
 `
 
 // killedWindows has two hosts whose changes are scripts, whose guard is a task of the
-// scheduler and whose NICs start again with each of their settings.
+// scheduler and whose NICs start again with each of their settings. weft's probe is put on
+// them, to one of them by SFTP and to the other in pieces that scripts carry.
 const killedWindows = `connection "default" { user = "Administrator" }
 fabric "storage" {
   transport = "rocev2"
@@ -135,6 +136,19 @@ server "node" {
     fabric  = fabric.storage
     vlan    = 711
   }
+}
+target "array" {
+  engine    = "external"
+  transport = ["tcp"]
+  portals   = ["10.70.1.1:4420"]
+  subsystem "data" { nqn = "nqn.2010-06.com.example:array1" }
+}
+initiator "probe" {
+  for_each = local.nodes
+  server   = server.node[each.key]
+  engine   = "none"
+  hostnqn  = "nqn.2014-08.org.nvmexpress:uuid:5ffefdd7-0a51-3700-0b16-001e679230${each.value}"
+  connect { to = target.array }
 }
 `
 
@@ -183,6 +197,9 @@ func killed(t *testing.T, files string) {
 	t.Cleanup(func() { stopLabs(p.dir) })
 	for _, host := range []string{"n0", "n1"} { // so that there are more moments
 		p.must("lab", "fault", host+".mgmt.example.net", "slow=5ms")
+	}
+	if p.tasks {
+		p.must("lab", "fault", "n1.mgmt.example.net", "no-sftp")
 	}
 	p.settle()
 	for n := range kills {

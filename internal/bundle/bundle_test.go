@@ -133,3 +133,34 @@ func TestSize(t *testing.T) {
 		}
 	}
 }
+
+// What a resource installs is that of the platform of its machine; without a bundle, or a
+// platform that it has, the error says so before anything is unpacked.
+func TestExecutable(t *testing.T) {
+	b := From(fstest.MapFS{"agents/windows-amd64/weft-initiator.gz": packed(t, "exe")})
+	e := Executable{From: b, Platform: "windows-amd64", Name: "weft-initiator"}
+	digest := sha256.Sum256([]byte("exe"))
+	if sum, err := e.Sum(); err != nil || sum != hex.EncodeToString(digest[:]) {
+		t.Errorf("%q %v", sum, err)
+	}
+	size, unpack, err := e.Packed()
+	if err != nil || size != len("exe") {
+		t.Fatal(size, err)
+	}
+	if exe, err := unpack(); err != nil || string(exe) != "exe" {
+		t.Errorf("%q %v", exe, err)
+	}
+	for want, e := range map[string]Executable{
+		"no bundle of weft goes with it":      {nil, "windows-amd64", "weft-initiator"},
+		"no weft-initiator for windows/arm64": {b, "windows-arm64", "weft-initiator"},
+		"no weft-target for windows/amd64":    {b, "windows-amd64", "weft-target"},
+		"no weft-initiator for riscv/":        {b, "riscv", "weft-initiator"},
+	} {
+		if _, err := e.Sum(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("sum: %v, want %s", err, want)
+		}
+		if _, _, err := e.Packed(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("packed: %v, want %s", err, want)
+		}
+	}
+}

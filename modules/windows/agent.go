@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"strings"
 
 	"weft/internal/bundle"
 	"weft/internal/remote"
@@ -71,7 +70,7 @@ func (a *Agent) Parse(s remote.Seen) (*Agent, error) {
 	if a.Bundle == nil {
 		return have, nil
 	}
-	want, err := a.wanted(have)
+	want, err := a.exe(have).Sum()
 	if err == nil && have.Binary != want {
 		_, err = a.executable(have) // which will be installed: here it is known whether it can be had
 	}
@@ -89,42 +88,21 @@ func platform(architecture int64) string {
 	return fmt.Sprintf("windows-architecture %d of Win32_Processor", architecture)
 }
 
-func (a *Agent) bundled(have *Agent, find func(from *bundle.Bundle, system, machine string) error) error {
-	from := cmp.Or(a.Bundle, a.source)
-	if from == nil {
-		return errors.New("it was observed, and no bundle of weft goes with it")
-	}
-	system, machine, _ := strings.Cut(have.Platform, "-")
-	return find(from, system, machine)
-}
-
-// wanted is its SHA-256.
-func (a *Agent) wanted(have *Agent) (sum string, err error) {
-	err = a.bundled(have, func(from *bundle.Bundle, system, machine string) (err error) {
-		sum, err = from.Sum(system, machine, a.Name)
-		return err
-	})
-	return sum, err
+// exe is what stands for it in the bundle, for the platform that was observed.
+func (a *Agent) exe(have *Agent) bundle.Executable {
+	return bundle.Executable{From: cmp.Or(a.Bundle, a.source), Platform: have.Platform, Name: a.Name}
 }
 
 // executable puts what is to be installed, which is unpacked when it is put.
-func (a *Agent) executable(have *Agent) (step remote.Step, err error) {
-	err = a.bundled(have, func(from *bundle.Bundle, system, machine string) error {
-		size, err := from.Size(system, machine, a.Name)
-		unpack := func() ([]byte, error) {
-			exe, _, err := from.Open(system, machine, a.Name)
-			return exe, err
-		}
-		step = remote.Step{Put: &remote.File{Path: probeExe, Mode: 0o755, Unpack: unpack, Size: size}}
-		return err
-	})
-	return step, err
+func (a *Agent) executable(have *Agent) (remote.Step, error) {
+	size, unpack, err := a.exe(have).Packed()
+	return remote.Step{Put: &remote.File{Path: probeExe, Mode: 0o755, Unpack: unpack, Size: size}}, err
 }
 
 // Goal says which bytes will be there.
 func (a *Agent) Goal(have *Agent) *Agent {
-	exe, _ := a.wanted(have) // Parse has refused platforms without one
-	return &Agent{Name: a.Name, Platform: have.Platform, Binary: exe}
+	sum, _ := a.exe(have).Sum() // Parse has refused platforms without one
+	return &Agent{Name: a.Name, Platform: have.Platform, Binary: sum}
 }
 
 func (a *Agent) absent() *Agent { return &Agent{Name: a.Name, Platform: a.Platform, source: a.source} }
@@ -134,7 +112,7 @@ func (a *Agent) sum(have *Agent) string {
 	if a.Bundle == nil {
 		return a.Binary
 	}
-	sum, _ := a.wanted(have) // Parse has refused platforms without one
+	sum, _ := a.exe(have).Sum() // Parse has refused platforms without one
 	return sum
 }
 
@@ -161,7 +139,7 @@ func (a *Agent) Steps(have *Agent) []remote.Step {
 		have = have.Goal(a)
 	}
 	exe, err := a.executable(have)
-	ours, _ := a.wanted(have)
+	ours, _ := a.exe(have).Sum()
 	switch {
 	case have.Binary == want:
 		return nil

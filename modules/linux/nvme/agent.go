@@ -3,7 +3,6 @@ package nvme
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -94,7 +93,7 @@ func (a *Agent) Parse(s remote.Seen) (*Agent, error) {
 	}
 	have.Binary = exe.Sum // "" when it is not there
 	if a.Bundle != nil {
-		want, err := a.wanted(have)
+		want, err := a.exe(have).Sum()
 		if err == nil && have.Binary != want {
 			_, err = a.executable(have) // which will be installed: here it is known whether it can be had
 		}
@@ -154,44 +153,23 @@ func (a *Agent) from(b *bundle.Bundle) { a.source = b }
 
 // executable puts what must be installed on the platform that was observed. That it
 // can be had is known then, and it is unpacked when it is put.
-func (a *Agent) executable(have *Agent) (step remote.Step, err error) {
-	err = a.bundled(have, func(from *bundle.Bundle, system, machine string) error {
-		size, err := from.Size(system, machine, a.Name)
-		unpack := func() ([]byte, error) {
-			exe, _, err := from.Open(system, machine, a.Name)
-			return exe, err
-		}
-		step = remote.Step{Put: &remote.File{Path: a.path(), Mode: 0o755, Unpack: unpack, Size: size}}
-		return err
-	})
-	return step, err
+func (a *Agent) executable(have *Agent) (remote.Step, error) {
+	size, unpack, err := a.exe(have).Packed()
+	return remote.Step{Put: &remote.File{Path: a.path(), Mode: 0o755, Unpack: unpack, Size: size}}, err
 }
 
-// wanted is its SHA-256.
-func (a *Agent) wanted(have *Agent) (sum string, err error) {
-	err = a.bundled(have, func(from *bundle.Bundle, system, machine string) (err error) {
-		sum, err = from.Sum(system, machine, a.Name)
-		return err
-	})
-	return sum, err
-}
-
-func (a *Agent) bundled(have *Agent, find func(from *bundle.Bundle, system, machine string) error) error {
-	from := cmp.Or(a.Bundle, a.source)
-	if from == nil {
-		return errors.New("it was observed, and no bundle of weft goes with it")
-	}
-	system, machine, _ := strings.Cut(have.Platform, "-")
-	return find(from, system, machine)
+// exe is what stands for it in the bundle, for the platform that was observed.
+func (a *Agent) exe(have *Agent) bundle.Executable {
+	return bundle.Executable{From: cmp.Or(a.Bundle, a.source), Platform: have.Platform, Name: a.Name}
 }
 
 // Goal: what weft installs says which bytes it will be.
 func (a *Agent) Goal(have *Agent) *Agent {
-	exe, _ := a.wanted(have) // Parse has refused platforms without one
+	sum, _ := a.exe(have).Sum() // Parse has refused platforms without one
 	g := *a
-	g.Bundle, g.Platform, g.Binary = nil, have.Platform, exe
+	g.Bundle, g.Platform, g.Binary = nil, have.Platform, sum
 	if a.service() {
-		g.Enabled, g.Active, g.RunningBinary, g.RunningConfig = true, true, exe, put.Sum(a.Config)
+		g.Enabled, g.Active, g.RunningBinary, g.RunningConfig = true, true, sum, put.Sum(a.Config)
 	}
 	return &g
 }
@@ -205,7 +183,7 @@ func (a *Agent) Diff(have *Agent) []plan.Change {
 	}
 	want := a.Binary
 	if a.Bundle != nil {
-		want, _ = a.wanted(have) // Parse has refused platforms without one
+		want, _ = a.exe(have).Sum() // Parse has refused platforms without one
 	}
 	out := plan.Changed("binary", put.Short(have.Binary), put.Short(want), plan.ImpactNone)
 	if !a.service() && !have.service() {
@@ -242,7 +220,7 @@ func (a *Agent) Steps(have *Agent) []remote.Step {
 	if a.Bundle == nil {
 		return a.restore(have)
 	}
-	want, _ := a.wanted(have)
+	want, _ := a.exe(have).Sum()
 	var steps []remote.Step
 	if have.Binary != want {
 		if have.Binary != "" {
@@ -283,7 +261,7 @@ func (a *Agent) restore(now *Agent) []remote.Step {
 	if service && !a.Enabled {
 		steps = append(steps, host.Run("systemctl", "disable", agent.Unit))
 	}
-	ours, _ := a.wanted(a)
+	ours, _ := a.exe(a).Sum()
 	installed := now.Binary
 	if now.Bundle != nil {
 		installed = ours
