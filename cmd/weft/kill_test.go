@@ -296,8 +296,13 @@ func (p *pod) clean(said string) {
 			p.Errorf("unlock: %s", line)
 		}
 	}
-	if marks, _ := filepath.Glob(filepath.Join(p.dir, ".weft/store/keys/data/+mark/*")); marks != nil {
-		p.Errorf("left: %v", marks)
+	marks, _ := filepath.Glob(filepath.Join(p.dir, ".weft/store/keys/data/+mark/*"))
+	for _, m := range marks {
+		text, err := os.ReadFile(m)
+		// A weft that is killed while it deletes a key leaves a file that says it is gone.
+		if head, _, _ := strings.Cut(string(text), "\n"); err != nil || !strings.Contains(head, " delete ") {
+			p.Errorf("left: %s: %s %v", m, head, err)
+		}
 	}
 	servers := filepath.Join(p.dir, ".weft/lab/servers")
 	if p.tasks {

@@ -55,6 +55,7 @@ func (l *Lab) serve(ctx, running context.Context, d *device) error {
 	}
 	if d.win != nil {
 		machine = d.win
+		config.KeysPassedOver = d.win.KeysPassedOver
 		config.Password = func(user, _ string) bool { return d.user == "" || user == d.user }
 	}
 	if d.sw != nil {

@@ -38,7 +38,7 @@ func Faults() []string {
 		"dcb=HOW  of an ESXi host: its NICs have ieee, cee or off from their switch, or are silent about it",
 		"longest=BYTES  of an ESXi host: longer packets do not come through; 0: all do",
 		"datastore=NQN=NAME  of an ESXi host: there is a datastore on the namespaces of that subsystem; without a name no longer",
-		strings.Join(simwindows.Faults(), ", ") + "  of a Windows host: its PowerShell runs no script, speaks German, its accounts are not elevated, its shell is another, Network ATC or Hyper-V has its NICs, they have room for two traffic classes, a policy of the domain is in force, its RDMA or its SMB Multichannel is off; and as it should be",
+		strings.Join(simwindows.Faults(), ", ") + "  of a Windows host: its PowerShell runs no script, speaks German, its accounts are not elevated, it passes keys over, the shell of its logins is bash, PowerShell 7, or greets first, Network ATC or Hyper-V has its NICs, they have room for two traffic classes, a policy of the domain is in force, its RDMA or its SMB Multichannel is off, its adapters are described alike, files are copied over RDMA, connections of that break, it restarts in the middle of the next change, it takes no files by SFTP, no standard input, only signed files; and as it should be",
 		"no-sudo, sudo   of a server: sudo asks for a password, and no longer",
 		"narrow, wide    of a server: its cards run with half of their PCIe lanes, and with all",
 		"no-sm, sm       of a server: its InfiniBand ports wait for a subnet manager, and one has set them up",

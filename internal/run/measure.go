@@ -42,7 +42,7 @@ func (s *Site) witness(server *inventory.Server) prove.Witness {
 		says, err := d.OS().Witness(ctx, h, of)
 		out := make([]prove.Testimony, len(says))
 		for i, t := range says {
-			v := map[host.Holding]prove.Verdict{host.Holds: prove.Pass, host.Broken: prove.Fail, host.Unknown: prove.Inconclusive}[t.Holds]
+			v := map[host.Holding]prove.Verdict{host.Holds: prove.Pass, host.Broken: prove.Fail, host.Unknown: prove.Inconclusive, host.Unmeasured: prove.NotMeasured}[t.Holds]
 			out[i] = prove.Testimony{Way: t.Way, OfNIC: t.OfNIC, Metric: t.Metric, Verdict: v, Why: t.Why, Note: t.Note}
 		}
 		return out, err

@@ -54,7 +54,7 @@ func runMark(w io.Writer, p *plan.Plan, s Style) {
 		devices[step.ID.Device] = true
 	}
 	if len(devices) > 0 {
-		fmt.Fprintf(w, "\n%s\n", s.dress(faint, fmt.Sprintf("apply marks %s for its run, until that has ended: /var/lib/weft/run.json on a server, the directory weft-run.… on a switch",
+		fmt.Fprintf(w, "\n%s\n", s.dress(faint, fmt.Sprintf("apply marks %s for its run, until that has ended: /var/lib/weft/run.json on a server (in weft's folder there, on other systems than Linux), the directory weft-run.… on a switch",
 			count(len(devices), "device", "devices"))))
 	}
 }

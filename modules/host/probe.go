@@ -75,11 +75,12 @@ type Testimony struct {
 // Holding says whether something is as it is to be.
 type Holding int
 
-// What is not told is unknown, and never holds.
+// What is not told is unknown, and never holds; what is not measured holds nothing up either.
 const (
 	Unknown Holding = iota
 	Holds
 	Broken
+	Unmeasured // there was nothing to tell it by: no traffic, no counter
 )
 
 // A Cutter cuts links, to see what becomes of I/O.

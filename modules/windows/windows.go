@@ -31,7 +31,7 @@ func OS() *host.OS {
 		Health:  &host.Examiner{Looks: examineLooks, Parse: examined},
 		Without: map[host.Feature]string{
 			host.Intents:  "drives, targets and connections of the kernel are not managed on Windows",
-			host.Counting: "what its NICs count by class stands in counters of each vendor, whose form has no source",
+			host.Counting: "what its NICs count by class stands in counters of each vendor, whose form has no source; path.rdma_traffic is what they count of RDMA",
 			host.Probing:  "what the in-box initiator has connected is not read: Microsoft does not document it",
 			host.Cutting:  "weft cuts no link of a Windows host",
 		},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"weft/internal/remote"
 	"weft/inventory"
@@ -35,10 +36,11 @@ $value = [string]$reply.Status
 const shortest = 84 // bytes of a ping that any path takes
 
 // witness asks a host what it knows of the ways to hosts with which it shares files: its
-// RDMA, whether SMB Multichannel has chosen it, and whether full packets arrive; of ways to
-// targets only that, as they are read from over TCP.
+// RDMA, what that has carried meanwhile, whether SMB Multichannel has chosen it, and whether
+// full packets arrive; of ways to targets only that, as they are read from over TCP.
 func witness(ctx context.Context, h remote.Host, ways []host.Way) (out []host.Testimony, err error) {
-	looks := append(adapterLooks(), offloadsLook(), operationalLook(), channelsLook())
+	looks := append(adapterLooks(), offloadsLook(), operationalLook(), channelsLook(), countersLook())
+	shares := slices.ContainsFunc(ways, sharing)
 	for _, w := range ways {
 		looks = append(looks, pingLook(w.Portal.Addr().String(), w.NIC.Fabric.HostMTU), pingLook(w.Portal.Addr().String(), shortest))
 	}
@@ -46,16 +48,22 @@ func witness(ctx context.Context, h remote.Host, ways []host.Way) (out []host.Te
 	if !is {
 		t = transport{Host: h}
 	}
+	began := time.Now()
 	seen, err := t.Read(ctx, looks)
+	later := seen
+	if err == nil && shares {
+		later, err = t.counted(ctx, began)
+	}
 	if err != nil {
 		return nil, err
 	}
 	told := map[*inventory.RNIC]bool{}
 	for i, w := range ways {
-		if shares := len(w.NQNs) == 0; shares {
+		if sharing(w) {
 			if !told[w.NIC] {
 				told[w.NIC] = true
 				out = append(out, testifyRDMA(seen, i, w.NIC))
+				out = append(out, testifyTraffic(trafficOf(seen, seen, w.NIC), trafficOf(seen, later, w.NIC), i))
 			}
 			out = append(out, testifySMB(seen, i, w))
 		}
@@ -63,6 +71,9 @@ func witness(ctx context.Context, h remote.Host, ways []host.Way) (out []host.Te
 	}
 	return out, nil
 }
+
+// sharing reports whether a way leads to a host with which files are shared.
+func sharing(w host.Way) bool { return len(w.NQNs) == 0 }
 
 func testifyRDMA(s remote.Seen, way int, nic *inventory.RNIC) host.Testimony {
 	says := host.Testimony{Way: way, OfNIC: true, Metric: "rdma", Note: "RDMA is on, PFC as the fabric has it"}

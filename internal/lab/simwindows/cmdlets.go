@@ -50,7 +50,11 @@ func (h *Host) call(f *frame, name string, given params) ([]any, error) {
 		return nil, &thrown{message: "Parameter set cannot be resolved using the specified named parameters.", id: "AmbiguousParameterSet," + name,
 			kind: "System.Management.Automation.ParameterBindingException"}
 	}
-	return c.run(h, given)
+	out, err := c.run(h, given)
+	if err == nil && h.goesDown(name) {
+		return nil, errOff
+	}
+	return out, err
 }
 
 // unknown is the error of a cmdlet that the host does not have.
@@ -138,26 +142,31 @@ func coreCmdlets() []namedCmdlet {
 			}
 			return []any{made("System.Security.AccessControl.DirectorySecurity", "Sddl", i.sddl)}, nil
 		}}},
-		{"Get-CimInstance", cmdlet{coreDocs + "CimCmdlets/Get-CimInstance", []string{"ClassName! Namespace Filter Property"}, func(h *Host, p params) ([]any, error) {
-			switch class := strings.ToLower(p.text("classname")); class {
-			case "win32_operatingsystem":
-				return []any{made(class, "Caption", "Microsoft Windows Server 2025 Datacenter (SIMULATED)", "BuildNumber", "26100", "ProductType", int64(3),
-					"LastBootUpTime", moment{h.booted}, "TotalVisibleMemorySize", int64(268435456))}, nil
-			case "win32_computersystemproduct":
-				return []any{made(class, "UUID", strings.ToUpper(h.guid), "Vendor", "weft lab", "Name", "SIMULATED host")}, nil
-			case "win32_systemdriver":
-				if p.text("filter") != "Name='stornvmeofi'" {
-					return nil, nil
-				}
-				return []any{made(class, "Name", "stornvmeofi", "State", "Stopped", "StartMode", "Manual")}, nil
-			case "win32_processor":
-				return []any{made(class, "Architecture", int64(9))}, nil
-			case "win32_bios":
-				return []any{made(class, "SerialNumber", "SIM-"+h.guid[:8])}, nil
-			}
-			return nil, &thrown{message: h.say("Invalid class ", "Ungültige Klasse "), id: "HRESULT 0x80041010,Microsoft.Management.Infrastructure.CimCmdlets.GetCimInstanceCommand", kind: "Microsoft.Management.Infrastructure.CimException"}
-		}}},
+		{"Get-CimInstance", cmdlet{coreDocs + "CimCmdlets/Get-CimInstance", []string{"ClassName! Namespace Filter Property"}, (*Host).instances}},
 	}
+}
+
+// instances are those of a class of CIM.
+func (h *Host) instances(p params) ([]any, error) {
+	switch class := strings.ToLower(p.text("classname")); class {
+	case "win32_operatingsystem":
+		return []any{made(class, "Caption", "Microsoft Windows Server 2025 Datacenter (SIMULATED)", "BuildNumber", "26100", "ProductType", int64(3),
+			"LastBootUpTime", moment{h.booted}, "TotalVisibleMemorySize", int64(268435456))}, nil
+	case "win32_computersystemproduct":
+		return []any{made(class, "UUID", strings.ToUpper(h.guid), "Vendor", "weft lab", "Name", "SIMULATED host")}, nil
+	case "win32_systemdriver":
+		if p.text("filter") != "Name='stornvmeofi'" {
+			return nil, nil
+		}
+		return []any{made(class, "Name", "stornvmeofi", "State", "Stopped", "StartMode", "Manual")}, nil
+	case "win32_processor":
+		return []any{made(class, "Architecture", int64(9))}, nil
+	case "win32_perfrawdata_counters_rdmaactivity":
+		return h.counts(), nil
+	case "win32_bios":
+		return []any{made(class, "SerialNumber", "SIM-"+h.guid[:8])}, nil
+	}
+	return nil, &thrown{message: h.say("Invalid class ", "Ungültige Klasse "), id: "HRESULT 0x80041010,Microsoft.Management.Infrastructure.CimCmdlets.GetCimInstanceCommand", kind: "Microsoft.Management.Infrastructure.CimException"}
 }
 
 func featureCmdlets() []namedCmdlet {

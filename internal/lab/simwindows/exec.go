@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -28,66 +29,66 @@ exit 0$`)
 // progress is what PowerShell writes on standard error although all is well.
 const progress = "#< CLIXML\r\n" + `<Objs Version="1.1.0.1" xmlns="http://schemas.microsoft.com/powershell/2004/04"><Obj S="progress" RefId="0"><TN RefId="0"><T>System.Management.Automation.PSCustomObject</T><T>System.Object</T></TN><MS><I64 N="SourceId">1</I64><PR N="Record"><AV>Preparing modules for first use.</AV><AI>0</AI><Nil /><PI>-1</PI><PC>-1</PC><T>Completed</T><SR>-1</SR><SD> </SD></PR></MS></Obj></Objs>`
 
-// Exec runs one command line and returns its exit status.
-func (h *Host) Exec(ctx context.Context, user, line string, stdin io.Reader, stdout, stderr io.Writer) int {
+// exec runs one command line, after the login shell has taken it.
+func (h *Host) exec(ctx context.Context, user, line string, stdin io.Reader, stdout, stderr io.Writer) (int, error) {
 	h.mu.Lock()
-	slow, shell, language, elevated, noInput := h.slow, h.shell, h.language, !h.plain, h.noInput
+	slow, language, elevated, noInput := h.slow, h.language, !h.plain, h.noInput
 	h.mu.Unlock()
 	if slow > 0 {
 		select {
 		case <-ctx.Done():
-			return 255
+			return 255, nil
 		case <-time.After(slow):
 		}
 	}
 	encoded, ok := strings.CutPrefix(line, "powershell -NoProfile -NonInteractive -ExecutionPolicy Bypass -EncodedCommand ")
 	word, _, _ := strings.Cut(line, " ")
 	switch {
-	case shell != "":
-		fmt.Fprintf(stderr, "%s: %s: command not found\n", shell, word)
-		return 127
 	case strings.HasPrefix(line, fileCommand) && len(line) <= 8191:
 		return h.execFile(ctx, user, strings.TrimPrefix(line, fileCommand), stdout, stderr)
 	case !ok || len(line) > 8191:
 		fmt.Fprintf(stderr, "%s\r\n", h.notRecognized(word))
-		return 1
+		return 1, nil
 	}
 	count, ok := bootstrapped(encoded)
 	if !ok {
 		fmt.Fprintf(stderr, "#< CLIXML\r\n<Objs Version=\"1.1.0.1\" xmlns=\"http://schemas.microsoft.com/powershell/2004/04\"><S S=\"Error\">This SIMULATED host takes no other encoded command than weft's._x000D__x000A_</S></Objs>")
-		return 1
+		return 1, nil
 	}
 	fmt.Fprint(stderr, progress)
 	if language != "" {
 		fmt.Fprintf(stdout, "weft-language %s\r\n", language)
-		return 96
+		return 96, nil
 	}
 	if noInput {
 		fmt.Fprintf(stdout, "weft-short 0 of %d\r\n", count)
-		return 97
+		return 97, nil
 	}
 	input := make([]byte, count) // and not to its end, which may not come
 	if n, err := io.ReadFull(stdin, input); err != nil {
 		fmt.Fprintf(stdout, "weft-short %d of %d\r\n", n, count)
-		return 97
+		return 97, nil
 	}
 	text, err := base64.StdEncoding.DecodeString(string(input))
 	if err != nil {
 		fmt.Fprintf(stderr, "#< CLIXML\r\n<Objs><S S=\"Error\">The input is not a valid Base-64 string_x000D__x000A_</S></Objs>")
-		return 1
+		return 1, nil
 	}
 	return h.ran(ctx, user, elevated, string(text), "", stdout, stderr)
 }
 
 // ran runs a script, and says what becomes of it.
-func (h *Host) ran(ctx context.Context, user string, elevated bool, text, file string, stdout, stderr io.Writer) int {
+func (h *Host) ran(ctx context.Context, user string, elevated bool, text, file string, stdout, stderr io.Writer) (int, error) {
 	out, err := h.script(ctx, user, elevated, text, file)
+	if errors.Is(err, errOff) {
+		return 255, err
+	}
 	_, _ = stdout.Write(out) // the client may have gone
 	if err != nil {
 		fmt.Fprintf(stderr, "#< CLIXML\r\n<Objs><S S=\"Error\">%s_x000D__x000A_</S></Objs>", strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(err.Error()))
-		return 1
+		return 1, nil
 	}
-	return 0
+	return 0, nil
 }
 
 func (h *Host) notRecognized(word string) string {

@@ -25,7 +25,7 @@ const (
 )
 
 // execFile runs a script that was uploaded.
-func (h *Host) execFile(ctx context.Context, user, name string, stdout, stderr io.Writer) int {
+func (h *Host) execFile(ctx context.Context, user, name string, stdout, stderr io.Writer) (int, error) {
 	path := windowsPath(name)
 	h.mu.Lock()
 	data, err := h.disk.read(path)
@@ -34,16 +34,16 @@ func (h *Host) execFile(ctx context.Context, user, name string, stdout, stderr i
 	switch {
 	case err != nil:
 		fmt.Fprintf(stdout, "The argument '%s' to the -File parameter does not exist.\r\n", name)
-		return 196
+		return 196, nil
 	case signed:
 		fmt.Fprintf(stderr, "File %s cannot be loaded. The file %s is not digitally signed. You cannot run this script on the current system.\r\n", path, path)
-		return 1
+		return 1, nil
 	}
 	body, begins := strings.CutPrefix(string(data), fileBegins)
 	body, ends := strings.CutSuffix(body, fileEnds)
 	if !begins || !ends {
 		fmt.Fprint(stderr, "This SIMULATED host takes no other file than weft's.\r\n")
-		return 1
+		return 1, nil
 	}
 	fmt.Fprint(stderr, progress)
 	return h.ran(ctx, user, elevated, "[IO.File]::Delete($PSCommandPath)\n"+body, path, stdout, stderr)

@@ -57,16 +57,20 @@ type Host struct {
 	qos        qos
 	room       int             // for traffic classes on an adapter
 	noRDMA     bool            // on the whole host
+	copying    bool            // files are copied to its peers
+	breaking   bool            // connections of RDMA break
+	midway     bool            // it goes down after the next change
 	oneChannel map[string]bool // SMB of an end has no more
 	addresses  []address
 	tasks      map[string]scheduled
 	booted     time.Time
 	ahead      time.Duration // of the real clock
 
-	shell    string // what stands in for cmd.exe; "": that
+	shell    string // of logins, as shells has them
 	language string // mode of PowerShell; "": FullLanguage
 	german   bool
 	plain    bool   // accounts are not elevated
+	loose    bool   // others may write the file with the keys of administrators
 	intent   string // of Network ATC; "": there is no such feature
 	noSFTP   bool   // the subsystem does not answer
 	noInput  bool   // standard input does not reach programs
@@ -82,6 +86,8 @@ type adapter struct {
 	values, force map[string]string // of keywords: as they are set, and as they are in force
 	rdmaSet       bool              // as rdma is to be, once the adapter has started again
 	restarts      int
+
+	carried, broken int64 // bytes each way and connections with an error, of RDMA
 }
 
 // mtu is without the header of Ethernet.
@@ -118,7 +124,7 @@ func New(spec Spec) (*Host, error) {
 	}
 	for i, n := range append([]NIC{{PCI: "0000:01:00.0", Speed: 1e9, Name: "Ethernet"}}, spec.NICs...) {
 		sum := sha256.Sum256([]byte("mac " + spec.Name + " " + n.PCI))
-		a := &adapter{NIC: n, name: n.Name, description: "SIMULATED 100GbE Adapter", up: true, rdmaSet: n.RDMA, values: map[string]string{}}
+		a := &adapter{NIC: n, name: n.Name, up: true, rdmaSet: n.RDMA, values: map[string]string{}}
 		for _, k := range keywords() {
 			a.values[k.name] = k.usual
 		}
@@ -126,9 +132,6 @@ func New(spec Spec) (*Host, error) {
 		a.restarts = 0
 		if a.name == "" {
 			a.name = fmt.Sprintf("Ethernet %d", i+1)
-		}
-		if i > 1 { // Windows tells two of one description apart
-			a.description += fmt.Sprintf(" #%d", i)
 		}
 		if a.mac = strings.ToUpper(strings.ReplaceAll(n.MAC, ":", "-")); a.mac == "" {
 			a.mac = fmt.Sprintf("02-%02X-%02X-%02X-%02X-%02X", sum[0], sum[1], sum[2], sum[3], sum[4])
@@ -141,6 +144,7 @@ func New(spec Spec) (*Host, error) {
 		}
 		h.adapters = append(h.adapters, a)
 	}
+	h.describe(false)
 	h.disk.mkdir(`C:\Windows\system32`, inherited)
 	if err := h.disk.write(`C:\Windows\system32\nvmeofutil.exe`, nil); err != nil {
 		return nil, err
@@ -239,7 +243,7 @@ func (h *Host) Reboot() {
 
 // Faults are what Fault knows, for help texts.
 func Faults() []string {
-	return []string{"constrained", "german", "no-admin", "no-powershell", "atc", "hyper-v", "few-classes", "group-policy", "no-rdma", "one-channel", "no-sftp", "no-stdin", "all-signed", "mended"}
+	return []string{"constrained", "german", "no-admin", "keys-acl", "no-powershell", "pwsh", "greeting", "atc", "hyper-v", "few-classes", "group-policy", "no-rdma", "one-channel", "twins", "smb-copy", "rdma-errors", "reboot-midway", "no-sftp", "no-stdin", "all-signed", "mended"}
 }
 
 // Fault has a host be as some are; mended is as they should be.
@@ -253,8 +257,10 @@ func (h *Host) Fault(name string) error {
 		h.german = true
 	case "no-admin":
 		h.plain = true
-	case "no-powershell":
-		h.shell = "bash"
+	case "keys-acl":
+		h.loose = true
+	case "no-powershell", "pwsh", "greeting": // logins have another shell
+		h.shell = name
 	case "atc":
 		h.intent = "storage"
 	case "hyper-v":
@@ -267,6 +273,14 @@ func (h *Host) Fault(name string) error {
 		h.noRDMA = true
 	case "one-channel":
 		h.oneChannel["Client"] = true
+	case "twins":
+		h.describe(true)
+	case "smb-copy":
+		h.copying = true
+	case "rdma-errors":
+		h.breaking = true
+	case "reboot-midway":
+		h.midway = true
 	case "no-sftp":
 		h.noSFTP = true
 	case "no-stdin":
@@ -274,15 +288,25 @@ func (h *Host) Fault(name string) error {
 	case "all-signed": // a group policy, which -ExecutionPolicy does not change
 		h.signed = true
 	case "mended":
-		h.noSFTP, h.noInput, h.signed = false, false, false
+		h.noSFTP, h.noInput, h.signed, h.loose = false, false, false, false
 		h.language, h.german, h.plain, h.shell, h.intent = "", false, false, "", ""
 		h.room, h.noRDMA, h.qos.domain = 8, false, nil
+		h.copying, h.breaking, h.midway = false, false, false
 		clear(h.oneChannel)
 		h.taken(false)
+		h.describe(false)
 	default:
 		return fmt.Errorf("fault %s: not one that a simulated Windows host has", name)
 	}
 	return nil
+}
+
+// KeysPassedOver reports whether OpenSSH takes no key, as others may write the file that has
+// them. It says nothing of that to who logs in.
+func (h *Host) KeysPassedOver() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.loose
 }
 
 // taken has a Hyper-V switch have all adapters but the first, or none.

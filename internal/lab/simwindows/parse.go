@@ -3,6 +3,7 @@
 package simwindows
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -234,7 +235,7 @@ func (p *parser) try() stmt {
 			err = caught(f)
 			f.errors = before
 		}
-		if finally != nil {
+		if finally != nil && !errors.Is(err, errOff) {
 			if ferr := finally(f); ferr != nil {
 				return ferr
 			}

@@ -49,6 +49,7 @@ func (a *adapter) set(name, value string) error {
 func (a *adapter) restart() {
 	a.restarts++
 	a.force, a.rdma = maps.Clone(a.values), a.rdmaSet
+	a.carried, a.broken = 0, 0
 }
 
 func notFound(cmdlet, class string) error {

@@ -118,6 +118,55 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
+// Shells of logins take what is more to them than plain words for that, and say what they do
+// not find in words of their own.
+func TestShells(t *testing.T) {
+	h := newHost(t)
+	for _, c := range [][3]string{
+		{"mended", "powershell -Command %PATH%", "cmd.exe of this SIMULATED host takes lines of plain words only"},
+		{"mended", "pwsh -Version", "'pwsh' is not recognized as an internal or external command"},
+		{"pwsh", "powershell -Command $x", "PowerShell 7 of this SIMULATED host takes lines of plain words only"},
+		{"pwsh", "ls -l", "The term 'ls' is not recognized as a name of a cmdlet"},
+		{"no-powershell", "powershell -Version", "bash: powershell: command not found"},
+	} {
+		var out, errs bytes.Buffer
+		if err := h.Fault("mended"); err != nil {
+			t.Fatal(err)
+		}
+		if err := h.Fault(c[0]); err != nil {
+			t.Fatal(err)
+		}
+		if code := h.Exec(context.Background(), "admin", c[1], nil, &out, &errs); code == 0 || !strings.Contains(errs.String(), c[2]) || out.Len() > 0 {
+			t.Errorf("%s: %s: %d %q %q", c[0], c[1], code, &out, &errs)
+		}
+	}
+}
+
+// A host that goes down under a script has done what came before, and nothing after: no
+// handler of the script runs.
+func TestGoesDown(t *testing.T) {
+	h := newHost(t)
+	if err := h.Fault("reboot-midway"); err != nil {
+		t.Fatal(err)
+	}
+	const script = `try {
+Get-NetAdapter
+Set-NetAdapterAdvancedProperty -Name 'Ethernet 2' -RegistryKeyword 'VlanID' -RegistryValue '711' -NoRestart
+Set-NetAdapterAdvancedProperty -Name 'Ethernet 2' -RegistryKeyword '*JumboPacket' -RegistryValue '9014' -NoRestart
+} catch { [IO.File]::WriteAllText('C:\ProgramData\caught', '') } finally { [IO.File]::WriteAllText('C:\ProgramData\finally', '') }`
+	if got := eval(h, script); got != "error: "+errOff.Error() {
+		t.Error(got)
+	}
+	h.Reboot()
+	a := h.adapters[1]
+	if a.force["VlanID"] != "711" || a.force["*JumboPacket"] != "1514" || len(h.Contents()) != 0 {
+		t.Errorf("%v %v", a.force, h.Contents())
+	}
+	if got := eval(h, script); got != "null" {
+		t.Errorf("the next time: %s", got)
+	}
+}
+
 func wide(text string) string {
 	var b []byte
 	for _, u := range utf16.Encode([]rune(text)) {
