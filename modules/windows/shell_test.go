@@ -68,3 +68,26 @@ func TestShells(t *testing.T) {
 		t.Errorf("%v; %s", err, hint.Of(err))
 	}
 }
+
+// Two adapters of one description are told apart by where they are: what is for one of them
+// is set on that one.
+func TestTwins(t *testing.T) {
+	b := newBox(t, simwindows.NIC{PCI: nicA, RDMA: true}, simwindows.NIC{PCI: nicB, RDMA: true})
+	if err := b.Fault("twins"); err != nil {
+		t.Fatal(err)
+	}
+	doAll(t, b.transport(), (&Adapter{PCI: nicB, Values: map[string]string{kwJumbo: "9014"}}).Steps(&Adapter{PCI: nicB, Values: map[string]string{kwJumbo: "1514"}}))
+	seen, err := b.transport().Read(t.Context(), adapterLooks())
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := readAdapters(seen)
+	if err != nil || len(all) != 3 {
+		t.Fatal(len(all), err)
+	}
+	for _, a := range all {
+		if want := map[bool]int{true: 9000, false: 1500}[a.PCI == nicB]; a.MTU != want || a.Model != all[0].Model || b.Restarts(a.PCI) != map[bool]int{true: 1}[a.PCI == nicB] {
+			t.Errorf("%s, %s: MTU %d, %d restarts", a.PCI, a.Model, a.MTU, b.Restarts(a.PCI))
+		}
+	}
+}
