@@ -7,9 +7,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
+	"weft/internal/flock"
 	"weft/internal/hint"
 	"weft/internal/report"
 	"weft/internal/view"
@@ -34,8 +36,19 @@ func (a *app) lastFacts() string { return filepath.Join(a.dir, ".weft", "facts.j
 
 // keepFacts keeps what devices have said, beside what others said before; what stands there
 // of the lab is not of real devices, nor the other way round. A file that cannot be read is
-// begun anew.
+// begun anew. Of two that keep at once one waits, so that neither's devices are lost.
 func (a *app) keepFacts(list []told) error {
+	if err := os.MkdirAll(filepath.Dir(a.lastFacts()), 0o700); err != nil {
+		return err
+	}
+	lock, err := os.OpenFile(a.lastFacts()+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	defer lock.Close() // lets go of it
+	if err := flock.Wait(lock); err != nil {
+		return fmt.Errorf("lock %s: %w", lock.Name(), err)
+	}
 	kept, err := a.readFacts()
 	if err != nil {
 		kept = &keptFacts{Simulated: a.lab, Devices: map[string]deviceTold{}}
@@ -53,9 +66,6 @@ func (a *app) keepFacts(list []told) error {
 	}
 	text, err := json.Marshal(kept)
 	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(a.lastFacts()), 0o700); err != nil {
 		return err
 	}
 	return writeWhole(a.lastFacts(), text)
@@ -88,7 +98,8 @@ func (a *app) hardware(m *inventory.Model) (*report.Hardware, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := new(report.Hardware)
+	tables, _, _ := factTables(nil)
+	h := &report.Hardware{Tables: tables}
 	var asked []string
 	for _, s := range m.Switches {
 		if !s.Unmanaged {
@@ -111,11 +122,8 @@ func (a *app) hardware(m *inventory.Model) (*report.Hardware, error) {
 			h.To = d.Time
 		}
 		h.Against = append(h.Against, d.Against...)
-		for i, t := range d.Tables {
-			if i >= len(h.Tables) {
-				h.Tables = append(h.Tables, view.Table{Head: t.Head})
-			}
-			h.Tables[i].Rows = append(h.Tables[i].Rows, t.Rows...)
+		for _, t := range d.Tables {
+			file(h.Tables, t)
 		}
 	}
 	if len(h.Unasked) == len(asked) {
@@ -127,4 +135,25 @@ func (a *app) hardware(m *inventory.Model) (*report.Hardware, error) {
 		}
 	}
 	return h, nil
+}
+
+// file puts rows that were kept under the columns that tables have today, by their names: a
+// file may be of a weft with other tables and columns. What has no column is not shown, and
+// a column that was not kept is empty.
+func file(tables []view.Table, kept view.Table) {
+	for i := range tables {
+		t := &tables[i]
+		if len(kept.Head) == 0 || t.Head[0] != kept.Head[0] {
+			continue
+		}
+		for _, was := range kept.Rows {
+			row := make([]string, len(t.Head))
+			for k, name := range t.Head {
+				if at := slices.Index(kept.Head, name); at >= 0 && at < len(was) {
+					row[k] = was[at]
+				}
+			}
+			t.Rows = append(t.Rows, row)
+		}
+	}
 }
