@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"html/template"
+	"math"
 	"slices"
 	"time"
 
@@ -139,19 +140,33 @@ func (r *Report) course() template.HTML {
 		for _, s := range l.changed {
 			c.add(`<rect class="after" x="%.1f" y="%.1f" width="%.1f" height="12"><title>devices were changed</title></rect>`, x(s.From), y-6, max(x(s.To)-x(s.From), 2))
 		}
-		marked := -20.0
-		for n, v := range l.gates {
-			// Marks that would lie over one another are one; what did not pass is always there.
-			if at := x(v.Time); at-marked >= 10 || v.Verdict != rollout.Pass || n == len(l.gates)-1 {
-				c.text(at, y+4, "middle halo gate "+string(v.Verdict), map[rollout.Verdict]string{rollout.Pass: "✓", rollout.Fail: "✗", rollout.Inconclusive: "?"}[v.Verdict])
-				marked = at
-			}
+		for _, v := range marked(l.gates, x) {
+			c.text(x(v.Time), y+4, "middle halo gate "+string(v.Verdict), map[rollout.Verdict]string{rollout.Pass: "✓", rollout.Fail: "✗", rollout.Inconclusive: "?"}[v.Verdict])
 		}
 	}
 	c.text(laneLeft, bottom+12, "tick", from.UTC().Format(stamp))
 	c.text(plotWidth-plotRight, bottom+12, "tick end", to.UTC().Format(stamp))
 	c.text((laneLeft+plotWidth-plotRight)/2, bottom+12, "tick middle", took.Round(time.Second).String()+moreLanes(len(all)-len(some)))
 	return c.picture(plotWidth, bottom+18, "phases over time")
+}
+
+// marked are the verdicts of a gate that are drawn. Those that would lie over one another are
+// one: what failed, then what is not known, then the last one, goes before the others.
+func marked(gates []rollout.Sample, x func(time.Time) float64) (some []rollout.Sample) {
+	const apart = 11.0
+	draw := func(which func(n int, v rollout.Verdict) bool) {
+		for n, v := range gates {
+			near := func(o rollout.Sample) bool { return math.Abs(x(o.Time)-x(v.Time)) < apart }
+			if which(n, v.Verdict) && !slices.ContainsFunc(some, near) {
+				some = append(some, v)
+			}
+		}
+	}
+	draw(func(_ int, v rollout.Verdict) bool { return v == rollout.Fail })
+	draw(func(_ int, v rollout.Verdict) bool { return v == rollout.Inconclusive })
+	draw(func(n int, _ rollout.Verdict) bool { return n == len(gates)-1 })
+	draw(func(int, rollout.Verdict) bool { return true })
+	return some
 }
 
 func moreLanes(n int) string {

@@ -138,8 +138,9 @@ func racks(n int) *Wiring {
 	return w
 }
 
-// looker opens each page in a frame, as wide as its name begins, and says which texts of
-// pictures overlap or are cut off, what is wider than the page, and how high the first page is.
+// looker opens each page in a frame, as wide as its name begins, and says which texts of its
+// pictures overlap or are cut off, what is wider than its place or the page, and how high the
+// first page is.
 const looker = `<!DOCTYPE html><link rel="icon" href="data:,"/><body style="margin:0"><script>
 function look(path) {
   const frame = document.createElement("iframe");
@@ -150,10 +151,9 @@ function look(path) {
     if (frame.width < 1000) page.body.style.cssText = "font-size: 10pt; padding: 0"; // as on paper
     for (const svg of page.querySelectorAll("svg[role=img]")) {
       const edge = svg.getBoundingClientRect(), texts = [...svg.querySelectorAll("text")].map(t => [t.textContent, t.getBoundingClientRect()]);
-      const on = svg.closest(".front") !== null;
       texts.forEach(([text, r], i) => {
         if (r.left < edge.left - 1 || r.right > edge.right + 1 || r.top < edge.top - 1 || r.bottom > edge.bottom + 1) say("cut off:", text);
-        if (on) for (const [other, o] of texts.slice(i + 1))
+        for (const [other, o] of texts.slice(i + 1))
           if (r.left < o.right - 1 && o.left < r.right - 1 && r.top < o.bottom - 2 && o.top < r.bottom - 2) say("overlap:", text, "and", other);
       });
     }
@@ -161,7 +161,7 @@ function look(path) {
       const b = box.getBoundingClientRect(), r = box.nextElementSibling.getBoundingClientRect();
       if (r.right > b.right || r.left < b.left) say("out of its box:", box.nextElementSibling.textContent);
     }
-    for (const e of page.querySelectorAll(".front p, .front td, .front th, .front h2"))
+    for (const e of page.querySelectorAll("p, td, th, h2, h3, li"))
       if (e.scrollWidth > e.clientWidth + 1) say("clipped:", e.textContent.slice(0, 60));
     const wide = page.documentElement.scrollWidth;
     if (wide > page.documentElement.clientWidth) say("the page is wider than the window:", wide);
@@ -172,11 +172,14 @@ function look(path) {
 %q.split(" ").forEach(look);
 </script>`
 
-// In a browser no text of the first page lies over another one or is cut off, whatever
-// the fabric, and on paper it is one page: A4 less its margins is 182 by 263 mm.
+// In a browser no text of any page lies over another one or is cut off, whatever the
+// fabric, and on paper the first is one page: A4 less its margins is 182 by 263 mm.
 func TestFrontInBrowser(t *testing.T) {
 	const across, down = 688, 994 // in units of 1/96 inch
 	pages := map[string]string{}
+	for _, width := range []int{across, 1000} { // with all there is to a report
+		pages[fmt.Sprintf("%d-rolled-out", width)] = write(t, rolled(t).HTML)
+	}
 	for name, w := range map[string]*Wiring{"two-servers": pod(2, true), "64-servers": pod(64, false), "differently-wired": racks(mostBoxes)} {
 		r := decided(t, 8)
 		r.Wiring = w
