@@ -168,6 +168,11 @@ func newServer(m *inventory.Model, s *inventory.Server, n int, cards map[*invent
 			spec.Drives = append(spec.Drives, simserver.Drive{ID: id, Size: driveSize(m, p)})
 		}
 	}
+	for _, d := range formerDrives(m, s) {
+		if !slices.ContainsFunc(spec.Drives, func(o simserver.Drive) bool { return o.ID == d.ID }) {
+			spec.Drives = append(spec.Drives, d)
+		}
+	}
 	for _, target := range m.Targets {
 		if target.Server != s {
 			continue
@@ -215,6 +220,22 @@ func driveSize(m *inventory.Model, p *inventory.Pool) int64 {
 		}
 	}
 	return max(common, sum+sum/64) // lvm2 keeps some of each drive
+}
+
+// formerDrives are the devices that validations compare with, which are there before weft.
+// What is named otherwise than in /dev/disk/by-id the lab does not have.
+func formerDrives(m *inventory.Model, s *inventory.Server) (drives []simserver.Drive) {
+	const size = 64 << 20
+	for _, v := range m.Validations {
+		if v.Before == nil || v.Before.Server != s {
+			continue
+		}
+		id, named := strings.CutPrefix(v.Before.Device, "/dev/disk/by-id/")
+		if named {
+			drives = append(drives, simserver.Drive{ID: id, Size: size})
+		}
+	}
+	return drives
 }
 
 func newSwitch(sw *inventory.Switch) switchSpec {
