@@ -144,7 +144,7 @@ var may = map[string][]string{
 	"cmd/weft-initiator":   {"internal/nvme/...", "internal/agent"},
 	"cmd/weft-lab-vcenter": {"internal/lab/simvcenter"},
 	"cmd/weft": {"plan", "plan/rollout", "inventory/...", "modules/...", "switches", "switches/systems", "internal/remote/...", "internal/agent", "internal/bundle",
-		"internal/run", "internal/discover", "internal/store/...", "internal/hub", "internal/page", "internal/prove", "internal/view", "internal/report", "internal/review", "internal/doctor", "internal/graph", "internal/lab", "internal/sshsig", "internal/approve", "examples"},
+		"internal/run", "internal/discover", "internal/store/...", "internal/hub", "internal/page", "internal/prove", "internal/view", "internal/report", "internal/review", "internal/doctor", "internal/graph", "internal/lab", "internal/sshsig", "internal/approve", "internal/flock", "examples"},
 
 	"internal/arch": {},
 }

@@ -90,6 +90,13 @@ func TestExamplePod64(t *testing.T) {
 	for _, i := range m.Initiators {
 		same(t, "targets of "+i.Addr, len(i.Connects[0].To), 4)
 	}
+	// What the gate of the canary reads goes between two that it selects.
+	canary := m.Rollouts[0].Phases[3].Select
+	if !slices.ContainsFunc(m.Initiators, func(i *inventory.Initiator) bool {
+		return slices.Contains(canary, i.Server.Addr) && slices.ContainsFunc(i.Connects[0].To, func(t *inventory.Target) bool { return slices.Contains(canary, t.Server.Addr) })
+	}) {
+		t.Errorf("no initiator of the canary %q connects to a target of it", canary)
+	}
 	for _, target := range m.Targets {
 		// Twelve hosts, each with weft's own probe beside it.
 		same(t, "hosts of "+target.Addr, len(target.Subsystems[0].AllowHosts), 24)
