@@ -51,7 +51,8 @@ With --real every Linux server is a Debian guest under QEMU, with its cards at
 their PCI addresses and each plane a hub between them. Switches stay simulated:
 they count the frames that pass between the guests by class, and hold none up, so
 nothing here proves the MTU or the state of their ports. The data centre bridging
-of the cards is a STAND-IN that keeps settings. That needs Linux, root, QEMU and
+and the pause of the cards are a STAND-IN that keeps settings; RDMA that they would do
+themselves is done by Soft-RoCE or Soft-iWARP. That needs Linux, root, QEMU and
 debootstrap; the first time the image is built, which takes some minutes.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a.begin(cmd)

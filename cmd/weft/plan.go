@@ -154,6 +154,7 @@ func (a *app) plan(ctx context.Context, f planFlags) (*run.Site, *plan.Plan, err
 	if err != nil {
 		return nil, nil, err
 	}
+	a.rehearsal.patient(m)
 	p, err := a.open(m)
 	if err != nil {
 		return nil, nil, err

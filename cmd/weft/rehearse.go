@@ -6,12 +6,34 @@ import (
 	"time"
 
 	"weft/internal/prove"
+	"weft/inventory"
 	"weft/plan/rollout"
 )
 
 // A rehearsal is a rollout on a twin.
 type rehearsal struct {
+	real   bool            // servers are guests, which have RDMA, in software
 	spared map[string]bool // metrics without a verdict, which it went on without
+}
+
+// Guests that are emulated take long to answer.
+const (
+	patientConnect = 5 * time.Minute
+	patientCommand = 10 * time.Minute
+)
+
+// patient gives guests time to answer, whatever the files give servers.
+func (r *rehearsal) patient(m *inventory.Model) {
+	if r == nil || !r.real {
+		return
+	}
+	if usual := m.DefaultConnection(); !slices.Contains(m.Connections, usual) {
+		usual.Addr = "connection.default"
+		m.Connections = append(m.Connections, usual)
+	}
+	for _, c := range m.Connections {
+		c.ConnectTimeout, c.CommandTimeout = max(c.ConnectTimeout, patientConnect), max(c.CommandTimeout, patientCommand)
+	}
 }
 
 // Ease leaves out of a rollout what only takes time.
@@ -26,7 +48,7 @@ func (r *rehearsal) Ease(s *rollout.Spec) {
 // something took, or on what a twin cannot count.
 func (r *rehearsal) Spares(j prove.Judgement) bool {
 	if j.Verdict == prove.Fail && j.Metric == prove.Transport {
-		return true // a twin has no RDMA
+		return !r.real // a SIMULATED server has no RDMA
 	}
 	if j.Verdict == prove.Pass || j.Verdict == prove.NotMeasured || j.Verdict == prove.Fail && !j.Latency {
 		return false

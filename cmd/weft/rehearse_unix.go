@@ -29,7 +29,10 @@ state, and does there what weft apply would do: the plan, each phase with its
 gate, and a second plan, which must be empty. Then everything is pruned, and
 nothing of weft may be left. No real device is spoken to.
 
-The devices are SIMULATED; with --real the servers are guests with real kernels.
+The devices are SIMULATED; with --real the Linux servers are guests with real kernels,
+where this machine can run them (Linux, root, QEMU, debootstrap). There RDMA is done in
+software, by Soft-RoCE or Soft-iWARP, also for cards that would do it themselves, and
+storage goes over it; switches and other hosts stay SIMULATED.
 Nobody is asked for approval, soaks are short, windows are open, and limits on
 time and throughput are not judged: a twin shows that it works, not how fast.
 What it cannot show is said at the end.`,
@@ -64,7 +67,11 @@ func (a *app) onTwin(ctx context.Context, m *inventory.Model, real bool) (err er
 		return fmt.Errorf("rehearse: %w", err)
 	}
 	a.note("starts the twin")
-	twin, err := lab.Start(ctx, m, lab.Options{Dir: dir, Log: io.Discard, Real: real, Agents: a.agents.Open})
+	log := io.Discard
+	if real && !a.json { // guests boot for minutes
+		log = a.stderr
+	}
+	twin, err := lab.Start(ctx, m, lab.Options{Dir: dir, Log: log, Real: real, Agents: a.agents.Open})
 	if err != nil {
 		return errors.Join(err, os.RemoveAll(dir))
 	}
@@ -75,7 +82,7 @@ func (a *app) onTwin(ctx context.Context, m *inventory.Model, real bool) (err er
 		}
 		fmt.Fprintf(a.stderr, "  what happened is kept in %s\n", filepath.Join(dir, ".weft", "store"))
 	}()
-	a.twin, a.rehearsal = dir, &rehearsal{spared: map[string]bool{}}
+	a.twin, a.rehearsal = dir, &rehearsal{real: real, spared: map[string]bool{}}
 	if err := a.perform(ctx); err != nil {
 		return err
 	}

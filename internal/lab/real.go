@@ -11,6 +11,7 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"weft/internal/lab/guest"
+	"weft/internal/lab/simserver"
 	"weft/inventory"
 )
 
@@ -47,7 +48,7 @@ func guestSpecs(m *inventory.Model, t *twin) ([]guest.Spec, error) {
 		// The first card of a simulated server is for management, which guests
 		// have anyway.
 		for i, card := range server.spec.Interfaces[1:] {
-			spec.NICs = append(spec.NICs, guest.NIC{Plane: planeName(m, from.RNICs[i]), PCI: card.PCI, MAC: card.MAC, DCB: true})
+			spec.NICs = append(spec.NICs, guest.NIC{Plane: planeName(m, from.RNICs[i]), PCI: card.PCI, MAC: card.MAC, DCB: true, RDMA: standIn(card)})
 		}
 		for _, d := range server.spec.Drives {
 			spec.Drives = append(spec.Drives, guest.Drive{ID: d.ID, Size: d.Size})
@@ -55,6 +56,20 @@ func guestSpecs(m *inventory.Model, t *twin) ([]guest.Spec, error) {
 		specs = append(specs, spec)
 	}
 	return specs, nil
+}
+
+// standIn is what does RDMA where the card would have it itself. Nothing does for InfiniBand,
+// nor where weft is to make a device that does.
+func standIn(card simserver.Interface) string {
+	switch {
+	case card.NoRDMA:
+		return ""
+	case card.Fabric == "rocev2":
+		return "rxe"
+	case card.Fabric == "iwarp":
+		return "siw"
+	}
+	return ""
 }
 
 // planeName is what a card is plugged into: the plane of its address, which

@@ -70,6 +70,7 @@ func TestSpec(t *testing.T) {
 		{Name: "a", Drives: []Drive{{ID: "x\" RUN+=\"y", Size: 1 << 20}}},
 		{Name: "a", Drives: []Drive{{ID: "x", Size: 1}}},
 		{Name: "a", NICs: []NIC{{PCI: "0000:41:00.0"}, {PCI: "0000:41:00.0"}}},
+		{Name: "a", NICs: []NIC{{RDMA: "mlx5"}}},
 		{Name: "a", NICs: []NIC{{MAC: "02:00:00:00:00:01,romfile=x"}}},
 	} {
 		if _, err := bad.whole(); err == nil {

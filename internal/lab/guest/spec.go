@@ -26,6 +26,7 @@ type NIC struct {
 	PCI   string // 0000:BB:SS.F; "": chosen
 	MAC   string // "": made from the guest's name and the card's number
 	DCB   bool   // the STAND-IN for data centre bridging answers on it
+	RDMA  string // what stands in for an RDMA device of its own: "rxe" or "siw"; "": it has none
 }
 
 // A Drive is an empty disk of a guest.
@@ -47,6 +48,12 @@ var (
 	specUser = pattern.New(`^[a-z_][a-z0-9_-]*$`)
 	hex128   = pattern.New(`^[0-9a-f]{32}$`)
 )
+
+// rdmaModule is the module of the kernel that does RDMA in software, by what rdma calls it;
+// "": there is none.
+func rdmaModule(kind string) string {
+	return map[string]string{"rxe": "rdma_rxe", "siw": "siw"}[kind]
+}
 
 // whole checks a spec and fills in what it leaves open.
 func (s Spec) whole() (Spec, error) {
@@ -86,6 +93,9 @@ func (s Spec) whole() (Spec, error) {
 		if n.PCI == "" {
 			n.PCI = fmt.Sprintf("0000:c1:%02x.0", i)
 		}
+		if n.RDMA != "" && rdmaModule(n.RDMA) == "" {
+			return bad("nothing stands in for RDMA of the kind %q", n.RDMA)
+		}
 		if n.MAC == "" {
 			sum := sha256.Sum256([]byte("mac " + s.Name + " " + n.PCI))
 			n.MAC = fmt.Sprintf("02:%02x:%02x:%02x:%02x:%02x", sum[0], sum[1], sum[2], sum[3], sum[4])
@@ -122,6 +132,12 @@ func (s Spec) seedFiles(hostKey, authorized []byte) []seedFile {
 	if bridged != nil {
 		fmt.Fprintf(&start, "names=\nfor pci in %s; do names=$names,$(ls /sys/bus/pci/devices/$pci/virtio*/net); done\nmodprobe weft_dcb devices=${names#,}\n",
 			strings.Join(bridged, " "))
+	}
+	for i, n := range s.NICs {
+		if n.RDMA != "" {
+			fmt.Fprintf(&start, "modprobe %s\nrdma link add lab%d type %s netdev \"$(ls /sys/bus/pci/devices/%s/virtio*/net)\"\n",
+				rdmaModule(n.RDMA), i, n.RDMA, n.PCI)
+		}
 	}
 	var users strings.Builder
 	users.WriteString("set -eu\n")

@@ -3,8 +3,8 @@
  * weft_dcb: a STAND-IN for the data centre bridging of a NIC, for weft's lab.
  *
  * It gives network devices that have none (virtio's) the dcbnl operations of
- * the kernel, so that the real dcb tool and the real netlink path can be used
- * on them. It keeps what it is told and moves no frame differently: what is
+ * the kernel and its ethtool operations for global pause, so that the real dcb
+ * and ethtool and the real netlink path can be used on them. It keeps what it is told and moves no frame differently: what is
  * proven with it is that settings arrive, are checked and can be read back.
  * The checks are those that mlx5's documentation and driver interface promise:
  * bandwidths of the classes that share add up to 100, applications are told
@@ -13,6 +13,7 @@
  *	modprobe weft_dcb devices=eth1,eth2
  */
 #include <linux/dcbnl.h>
+#include <linux/ethtool.h>
 #include <linux/module.h>
 #include <linux/netdevice.h>
 #include <linux/rtnetlink.h>
@@ -32,6 +33,9 @@ struct lab_dcb {
 	struct ieee_ets ets;
 	struct ieee_pfc pfc;
 	struct dcbnl_buffer buffer;
+	struct ethtool_pauseparam pause;
+	const struct ethtool_ops *own;	/* the device's, without pause */
+	struct ethtool_ops ethtool;
 	u8 dcbx;
 };
 
@@ -165,6 +169,27 @@ static int lab_setbuffer(struct net_device *dev, struct dcbnl_buffer *buffer)
 	return 0;
 }
 
+static void lab_getpause(struct net_device *dev, struct ethtool_pauseparam *pause)
+{
+	struct lab_dcb *lab = lab_of(dev);
+
+	if (!lab)
+		return;
+	pause->autoneg = lab->pause.autoneg;
+	pause->rx_pause = lab->pause.rx_pause;
+	pause->tx_pause = lab->pause.tx_pause;
+}
+
+static int lab_setpause(struct net_device *dev, struct ethtool_pauseparam *pause)
+{
+	struct lab_dcb *lab = lab_of(dev);
+
+	if (!lab)
+		return -ENODEV;
+	lab->pause = *pause;
+	return 0;
+}
+
 static const struct dcbnl_rtnl_ops lab_ops = {
 	.ieee_getets = lab_getets,
 	.ieee_setets = lab_setets,
@@ -188,7 +213,7 @@ static int lab_add(const char *name)
 		pr_err("weft_dcb: there is no device %s\n", name);
 		return -ENODEV;
 	}
-	if (dev->dcbnl_ops) {
+	if (dev->dcbnl_ops || (dev->ethtool_ops && dev->ethtool_ops->set_pauseparam)) {
 		pr_err("weft_dcb: %s has data centre bridging already\n", name);
 		return -EBUSY;
 	}
@@ -207,12 +232,19 @@ static int lab_add(const char *name)
 	lab->buffer.buffer_size[0] = LAB_BUFFER_BYTES;
 	list_add_tail(&lab->list, &labs);
 	dev->dcbnl_ops = &lab_ops;
+	lab->own = dev->ethtool_ops;
+	if (lab->own)
+		lab->ethtool = *lab->own;
+	lab->ethtool.get_pauseparam = lab_getpause;
+	lab->ethtool.set_pauseparam = lab_setpause;
+	dev->ethtool_ops = &lab->ethtool;
 	return 0;
 }
 
 static void lab_drop(struct lab_dcb *lab)
 {
 	lab->dev->dcbnl_ops = NULL;
+	lab->dev->ethtool_ops = lab->own;
 	list_del(&lab->list);
 	kfree(lab);
 }
