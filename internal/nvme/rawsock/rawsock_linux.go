@@ -50,6 +50,9 @@ func Detach(c net.Conn) (*Socket, error) {
 	return &Socket{fd: uintptr(fd)}, nil
 }
 
+// FD is the socket's descriptor, which stays the socket's.
+func (s *Socket) FD() uintptr { return s.fd }
+
 // Read fills first and then second, which may be empty, with what is there.
 // 0 without an error means nothing; the end is io.EOF. first must not be
 // empty.

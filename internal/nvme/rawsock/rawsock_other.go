@@ -37,6 +37,15 @@ func ShortSlices(time.Duration) bool { return false }
 // Yield lets another thread have the processor.
 func Yield() {}
 
+// ReadPath asks about the way to a peer.
+func ReadPath(uintptr) (Path, error) { return Path{}, ErrUnsupported }
+
+// SendBuffer sets how much a socket takes.
+func SendBuffer(uintptr, int) error { return ErrUnsupported }
+
+// FD is the socket's descriptor.
+func (s *Socket) FD() uintptr { return 0 }
+
 // A Watch tells which sockets have something to read.
 type Watch struct{}
 

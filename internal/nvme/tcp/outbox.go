@@ -48,8 +48,9 @@ type outbox struct {
 	kick chan struct{} // wakes the writer, which then owns busy
 	done chan struct{} // the writer has ended
 
-	try   writeTry // owned like send
-	tryFn func(fd uintptr) bool
+	try     writeTry // owned like send
+	fitting fitting  // too
+	tryFn   func(fd uintptr) bool
 
 	sock   *rawsock.Socket // polled
 	wake   func()          // tells the poller to push; nil if it always does

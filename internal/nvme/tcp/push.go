@@ -49,6 +49,7 @@ func (o *outbox) push(most int) (moved bool, err error) {
 		o.send.wrote(n)
 		o.sending = o.send.size
 		o.sent += uint64(n)
+		o.fit(o.sock.FD(), n)
 		moved = moved || n > 0
 		most -= n
 		if full := n < want; full || most == 0 && o.send.size+o.fill.size > 0 {

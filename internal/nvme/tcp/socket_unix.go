@@ -79,6 +79,7 @@ func (o *outbox) tryWrite(fd uintptr) bool {
 			return true
 		default:
 			o.send.wrote(n)
+			o.fit(fd, n)
 		}
 	}
 	return true
