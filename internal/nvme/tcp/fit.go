@@ -16,6 +16,7 @@ import (
 // one with which more was sent, and the kernel's own where that cannot be told.
 const (
 	fitLeast  = 96 << 10               // bytes of a send buffer: twice that is three segments of loopback; with less acknowledgements are delayed
+	fitMost   = 1 << 20                // the same: more of it is in no cache anyway, so that there is nothing to try
 	fitFirst  = 32 << 20               // bytes sent before the first trial
 	fitAgain  = 4 << 30                // bytes sent from one trial to the next
 	fitHalf   = 16 << 20               // bytes of half a window with one size; the first half shows what the size before has left
@@ -49,8 +50,12 @@ func (f *fitting) wrote(n int) bool {
 	return f.sent >= f.next && !f.off
 }
 
-// begin begins a trial of a size. The kernel's own is the first.
+// begin begins a trial of a size, if that may pay off. The kernel's own is the first.
 func (f *fitting) begin(bytes int, now time.Time) {
+	if bytes > fitMost {
+		f.end()
+		return
+	}
 	f.tries, f.half = bytes, 0
 	f.from, f.since, f.next = f.sent, now, f.sent+fitLook
 }

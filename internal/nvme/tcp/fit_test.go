@@ -72,6 +72,16 @@ func every(n int, rate, odd float64) func(int) float64 {
 	}
 }
 
+// Over a long way nothing is tried.
+func TestFittingFar(t *testing.T) {
+	var f fitting
+	f.sent = fitFirst
+	f.begin(fits(rawsock.Path{RTT: 20 * time.Millisecond, Rate: 1e9}), time.Unix(0, 0))
+	if f.tries != 0 || f.wrote(fitFirst) || !f.wrote(fitAgain) {
+		t.Errorf("a path of 20 MB: %+v; want another look after %d bytes", f, fitAgain)
+	}
+}
+
 // Half as much again as is on its way, and never so little that it is held up.
 func TestFits(t *testing.T) {
 	for _, tt := range []struct {

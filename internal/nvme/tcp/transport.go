@@ -12,6 +12,9 @@
 // With Pollers a target, and with Poll a host, polls its sockets instead: on
 // threads of their own, without the scheduler, many commands in one call.
 //
+// On Linux a connection that sends much finds out what send buffer suits its path (see
+// fitting).
+//
 // A target takes the digests that the host asks for. More than one R2T per command
 // is not offered.
 //
