@@ -173,6 +173,9 @@ func factTables(list []told) (tables []view.Table, remarks []view.Remark, lost [
 			if f.Unlisted != "" {
 				remarks = append(remarks, view.Remark{Device: t.device, Text: f.Unlisted})
 			}
+			for _, text := range f.Taken {
+				remarks = append(remarks, view.Remark{Device: t.device, Text: text})
+			}
 			for _, n := range f.NICs {
 				nics.Rows = append(nics.Rows, nicRow(t.device, n))
 			}

@@ -42,6 +42,8 @@ type ServerFacts struct {
 
 	HostNQN  string        `json:"host_nqn,omitempty"`      // where the system gives one itself
 	Adapters []NVMeAdapter `json:"nvme_adapters,omitempty"` // where a system has such
+
+	Taken []string `json:"taken,omitempty"` // in words, NICs that something of the machine has which weft leaves alone
 }
 
 // An NVMeAdapter is what some systems connect to NVMe over fabrics with.

@@ -17,6 +17,11 @@ func cardsLook() remote.Look {
 	return query("Name InterfaceDescription MacAddress MtuSize:int64 MediaConnectionState:int64 ReceiveLinkSpeed:int64 DriverFileName PnPDeviceID", "Get-NetAdapter", "-Physical")
 }
 
+// namesLook sees all adapters, those of virtual machines' switches among them.
+func namesLook() remote.Look {
+	return query("Name InterfaceDescription", "Get-NetAdapter", "-Name", "*")
+}
+
 func placesLook() remote.Look {
 	return query("Name Segment:int64 Bus:int64 Device:int64 Function:int64 NumaNode:int64", "Get-NetAdapterHardwareInfo")
 }
@@ -133,7 +138,7 @@ func initiators(s remote.Seen) (list []host.NVMeAdapter) {
 
 func factsLooks(all bool, _ []host.NIC) []remote.Look {
 	if all {
-		return append(adapterLooks(), whoLook(), initiatorLook())
+		return append(adapterLooks(), namesLook(), whoLook(), initiatorLook())
 	}
 	return adapterLooks()
 }
@@ -173,8 +178,27 @@ func tellFacts(s remote.Seen, all bool, nics []host.NIC) (*host.ServerFacts, err
 		return nil, err
 	}
 	f.Vendor, f.Model, f.Serial, f.System, f.Memory = w.Vendor, w.Model, w.Serial, w.system(), w.Memory<<10
-	f.Adapters = initiators(s)
+	f.Adapters, f.Taken = initiators(s), takenOf(s)
 	return f, nil
+}
+
+// takenOf says which NICs something else has, and which ones a Hyper-V switch gives its host:
+// weft reports them, and manages neither.
+func takenOf(s remote.Seen) (list []string) {
+	all, err := readAdapters(s)
+	for _, a := range all {
+		if a.taken != "" && err == nil {
+			list = append(list, fmt.Sprintf("%s belongs to %s: weft reports it, and does not manage it", a.Interface, a.taken))
+		}
+	}
+	type name struct{ Name, InterfaceDescription string }
+	named, _ := rows[name](s, namesLook()) // what is not told is not reported
+	for _, n := range named {
+		if strings.HasPrefix(n.InterfaceDescription, "Hyper-V Virtual Ethernet Adapter") {
+			list = append(list, fmt.Sprintf("%s is a NIC that a Hyper-V switch gives its host: weft reports it, and does not manage it", n.Name))
+		}
+	}
+	return list
 }
 
 // told are the facts of an adapter with its RDMA, which has no device of its own.

@@ -268,11 +268,11 @@ func adapterCmdlets() []namedCmdlet {
 		}
 	}
 	return []namedCmdlet{
-		{"Get-NetAdapter", cmdlet{winDocs + "NetAdapter/Get-NetAdapter", []string{"Name IncludeHidden Physical"}, get(func(_ *Host, a *adapter) *object {
+		{"Get-NetAdapter", cmdlet{winDocs + "NetAdapter/Get-NetAdapter", []string{"Name IncludeHidden Physical"}, withVirtual(get(func(_ *Host, a *adapter) *object {
 			media := map[bool]int64{true: 1, false: 2}[a.up]
 			return made("MSFT_NetAdapter", "Name", a.name, "InterfaceDescription", a.description, "MacAddress", a.mac, "MtuSize", a.mtu(), "MediaConnectionState", media,
 				"InterfaceAdminStatus", int64(1), "ReceiveLinkSpeed", a.Speed, "DriverFileName", "mlx5.sys", "DriverVersion", "24.10.26603.0", "PnPDeviceID", `PCI\VEN_15B3&DEV_1021&SUBSYS_00000000`)
-		})}},
+		}))}},
 		{"Get-NetAdapterHardwareInfo", cmdlet{winDocs + "NetAdapter/Get-NetAdapterHardwareInfo", []string{"Name IncludeHidden"}, get(func(_ *Host, a *adapter) *object {
 			n := a.place()
 			return made("MSFT_NetAdapterHardwareInfoSettingData", "Name", a.name, "Segment", n[0], "Bus", n[1], "Device", n[2], "Function", n[3], "NumaNode", int64(0))
@@ -293,5 +293,18 @@ func adapterCmdlets() []namedCmdlet {
 			}
 			return out, nil
 		}}},
+	}
+}
+
+// withVirtual gives the NICs besides that a Hyper-V switch has for its host, where it has
+// adapters and not only physical ones are asked for.
+func withVirtual(get func(*Host, params) ([]any, error)) func(*Host, params) ([]any, error) {
+	return func(h *Host, p params) ([]any, error) {
+		out, err := get(h, p)
+		const name = "vEthernet (SMB)"
+		if slices.ContainsFunc(h.adapters, func(a *adapter) bool { return a.taken }) && !p.has("physical") && p.matches("name", name) {
+			out = append(out, made("MSFT_NetAdapter", "Name", name, "InterfaceDescription", "Hyper-V Virtual Ethernet Adapter"))
+		}
+		return out, err
 	}
 }
