@@ -63,6 +63,17 @@ type (
 		VSAN(ctx context.Context) ([]vcenter.VSANState, error)
 	}
 
+	// A VCenterTeller is a vCenter that says what it is and has.
+	VCenterTeller interface {
+		// Facts opens it and asks.
+		Facts(ctx context.Context) (*vcenter.Facts, error)
+	}
+
+	// A VCenterPatient is a vCenter that says how what weft keeps there is.
+	VCenterPatient interface {
+		Health(ctx context.Context) (*vcenter.Health, error)
+	}
+
 	// A Listener hears its neighbours with LLDP.
 	Listener interface {
 		// Heard are those that it hears now; it is opened where it is not.
@@ -100,11 +111,12 @@ type (
 	}
 )
 
-// Facts are what a device says of itself: a server or a switch, and what of it
-// speaks against the files or the catalogue.
+// Facts are what a device says of itself: a server, a switch or a vCenter, and what
+// of it speaks against the files or the catalogue.
 type Facts struct {
 	Server   *host.ServerFacts `json:"server,omitempty"`
 	Switch   *leaf.Facts       `json:"switch,omitempty"`
+	VCenter  *vcenter.Facts    `json:"vcenter,omitempty"`
 	Findings []host.Finding    `json:"findings,omitempty"`
 }
 
@@ -116,6 +128,13 @@ func ReadFacts(ctx context.Context, devices map[string]plan.Device, address stri
 			return nil, err
 		}
 		return &Facts{Server: facts, Findings: findings}, nil
+	}
+	if v, ok := devices[address].(VCenterTeller); ok {
+		facts, err := v.Facts(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return &Facts{VCenter: facts}, nil
 	}
 	s, err := plan.As[SwitchTeller](devices, address, "tells no facts")
 	if err != nil {

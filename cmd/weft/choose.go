@@ -14,6 +14,12 @@ import (
 // with all of its instances, or of a module; the host of a device; or NAME=VALUE,
 // a label of servers.
 func choose(p *run.Site, selectors []string) ([]string, error) {
+	return chooseOf(p, selectors, false)
+}
+
+// chooseOf is choose, with vCenters or without: most of what is asked of devices they do not
+// answer.
+func chooseOf(p *run.Site, selectors []string, vcenters bool) ([]string, error) {
 	labels := map[string]map[string]string{}
 	for _, s := range p.Model.Servers {
 		labels[s.Addr] = s.Labels
@@ -24,8 +30,8 @@ func choose(p *run.Site, selectors []string) ([]string, error) {
 		if p.Fleet.Devices[d.Device] == nil {
 			continue // described, not yet managed
 		}
-		if d.Kind == "vcenter" {
-			continue // it answers none of those who choose
+		if d.Kind == "vcenter" && !vcenters {
+			continue
 		}
 		take := len(selectors) == 0
 		for i, s := range selectors {

@@ -130,7 +130,7 @@ func (a *app) doctor(ctx context.Context, f doctorFlags, selectors []string) err
 		return err
 	}
 	defer p.Close()
-	devices, err := choose(p, selectors)
+	devices, err := chooseOf(p, selectors, !f.assess)
 	if err != nil {
 		return err
 	}
@@ -296,6 +296,7 @@ func (a *app) patients(f *doctorFlags, known *catalogue.Catalogue) (*run.Site, e
 func (a *app) examine(ctx context.Context, p *run.Site, declared *inventory.Model, known *catalogue.Catalogue, devices []string) (*doctor.Site, map[string]error) {
 	hosts := make([]*doctor.Host, len(devices))
 	leafs := make([]*doctor.Switch, len(devices))
+	centers := make([]*doctor.VCenter, len(devices))
 	lost := map[string]error{}
 	var mu sync.Mutex
 	p.Each(ctx, devices, "reading", func(ctx context.Context, i int, device string) {
@@ -316,6 +317,8 @@ func (a *app) examine(ctx context.Context, p *run.Site, declared *inventory.Mode
 			if s.Health, err = d.Health(ctx); err == nil {
 				leafs[i] = s
 			}
+		case modules.VCenterPatient:
+			centers[i], err = vcenterHealth(ctx, d, device, p.Model)
 		default:
 			err = errors.New("it says nothing of how it is")
 		}
@@ -345,6 +348,9 @@ func (a *app) examine(ctx context.Context, p *run.Site, declared *inventory.Mode
 		if s := leafs[i]; s != nil {
 			s.Switch = leaves[device]
 			site.Switches = append(site.Switches, s)
+		}
+		if v := centers[i]; v != nil {
+			site.VCenters = append(site.VCenters, v)
 		}
 	}
 	return site, lost

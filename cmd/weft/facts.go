@@ -13,6 +13,7 @@ import (
 	"weft/internal/view"
 	"weft/modules"
 	"weft/modules/host"
+	"weft/modules/vcenter"
 	"weft/plan"
 	"weft/switches"
 )
@@ -23,6 +24,7 @@ func (a *app) factsCmd() *cobra.Command {
 		Long: `facts asks switches and servers for their model, serial and software, switches
 for whom they hear with LLDP, and servers for all of their NICs: card, PCIe lanes,
 NUMA node, driver, firmware, link and RDMA device; --json has their addresses, too.
+A vCenter tells its hosts, their NICs and whose uplinks those are.
 It changes nothing on them, and keeps what they say for weft report. Those that no rnic declares have no name. A port that switches
 hear is called as the interface of the server that has it, where that was asked, too.
 
@@ -55,7 +57,7 @@ func (a *app) facts(ctx context.Context, selectors []string) error {
 		return err
 	}
 	defer p.Close()
-	devices, err := choose(p, selectors)
+	devices, err := chooseOf(p, selectors, true)
 	if err != nil {
 		return err
 	}
@@ -152,6 +154,8 @@ func factTables(list []told) (tables []view.Table, remarks []view.Remark, lost [
 	servers := view.Table{Head: []string{"SERVER", "MODEL", "SERIAL", "SYSTEM", "KERNEL", "CPUS", "NODES", "MEMORY", "CPU", "HOST NQN"}}
 	nics := view.Table{Head: []string{"NIC", "CARD", "PCI", "PCIE", "NODE", "DRIVER", "FIRMWARE", "INTERFACE", "LINK", "MTU", "RDMA"}}
 	adapters := view.Table{Head: []string{"NVME ADAPTER", "TRANSPORT", "DRIVER", "ON"}}
+	centers := view.Table{Head: []string{"VCENTER", "SYSTEM", "SERIAL", "HOSTS"}}
+	hosts := view.Table{Head: []string{"HOST OF VCENTER", "ESXI", "NIC", "PCI", "RDMA", "UPLINK OF", "PORTS"}}
 	cables := view.Table{Head: []string{"PORT", "HEARS", "ITS PORT", "CHASSIS"}}
 	for _, t := range list {
 		if t.err != nil {
@@ -183,11 +187,39 @@ func factTables(list []told) (tables []view.Table, remarks []view.Remark, lost [
 				adapters.Rows = append(adapters.Rows, []string{t.device + " " + n.Name, n.Transport, n.Driver, strings.Join(n.Devices, ", ")})
 			}
 		}
+		if f := t.facts.VCenter; f != nil {
+			centers.Rows = append(centers.Rows, []string{t.device, f.System, f.Serial, number(len(f.Hosts))})
+			hosts.Rows = append(hosts.Rows, hostRows(f)...)
+			for _, text := range f.Warnings {
+				remarks = append(remarks, view.Remark{Device: t.device, Text: text})
+			}
+		}
 		for _, f := range t.facts.Findings {
 			remarks = append(remarks, view.Remark{Device: t.device, Text: f.String(), Hint: f.Hint, Refuses: f.Refuses})
 		}
 	}
-	return []view.Table{leaves, cables, servers, nics, adapters}, remarks, lost
+	return []view.Table{leaves, cables, servers, nics, adapters, centers, hosts}, remarks, lost
+}
+
+// hostRows show the NICs of the hosts of a vCenter.
+func hostRows(f *vcenter.Facts) (rows [][]string) {
+	for _, h := range f.Hosts {
+		var ports []string
+		for _, p := range h.Ports {
+			ports = append(ports, strings.TrimSpace(p.Name+" "+p.Address))
+		}
+		for i, n := range h.NICs {
+			rdma, all := "no", ""
+			if n.RDMA {
+				rdma = "yes"
+			}
+			if i == 0 {
+				all = strings.Join(ports, ", ")
+			}
+			rows = append(rows, []string{h.Name, h.Release, n.Name, n.PCI, rdma, n.Uplink, all})
+		}
+	}
+	return rows
 }
 
 // nicRow shows a port of a NIC; what is not known is empty.

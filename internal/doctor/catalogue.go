@@ -10,9 +10,9 @@ import (
 
 // Catalogue is the list of all checks, by area in the order of their ids.
 func Catalogue() []*Check {
-	list := slices.Concat(pcieChecks(), linkChecks(), losslessChecks(), rdmaChecks(), hostChecks(), nvmeChecks(), cardChecks(), machineChecks(), gpuChecks(), fileChecks(), windowsChecks(), switchChecks())
+	list := slices.Concat(pcieChecks(), linkChecks(), losslessChecks(), rdmaChecks(), hostChecks(), nvmeChecks(), cardChecks(), machineChecks(), gpuChecks(), fileChecks(), windowsChecks(), switchChecks(), vcenterChecks())
 	area := func(c *Check) int {
-		return slices.IndexFunc([]string{"PCI", "FW", "LNK", "MTU", "ADR", "QOS", "RDM", "IB", "CPU", "MEM", "TIM", "OS", "NVM", "GPU", "FS", "WIN", "SW"}, func(a string) bool { return strings.HasPrefix(c.ID, "WD-"+a+"-") })
+		return slices.IndexFunc([]string{"PCI", "FW", "LNK", "MTU", "ADR", "QOS", "RDM", "IB", "CPU", "MEM", "TIM", "OS", "NVM", "GPU", "FS", "WIN", "SW", "VC"}, func(a string) bool { return strings.HasPrefix(c.ID, "WD-"+a+"-") })
 	}
 	slices.SortFunc(list, func(a, b *Check) int { return cmp.Or(area(a)-area(b), cmp.Compare(a.ID, b.ID)) })
 	return list

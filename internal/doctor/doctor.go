@@ -54,6 +54,7 @@ type Site struct {
 	Hardware  *catalogue.Catalogue // nil: nothing is known of cards
 	Hosts     []*Host
 	Switches  []*Switch
+	VCenters  []*VCenter
 	Before    *Site // an earlier reading of the same; nil: there was one reading only
 	HostsLost bool  // some host could not be read: peers are not all there
 
@@ -78,6 +79,32 @@ type Switch struct {
 	Name   string
 	Switch *inventory.Switch
 	*leaf.Health
+}
+
+// A VCenter is one vCenter, and how what weft keeps there is.
+type VCenter struct {
+	Name     string
+	Clusters []VSAN
+	Silent   string // why vSAN is not told; "": it is
+	Members  []Member
+	Profiles []string // what host profiles may own of what weft sets, host by host
+	Blind    string   // why that is not told; "": it is
+}
+
+// A VSAN is a cluster that is to use RDMA.
+type VSAN struct {
+	Path  string
+	Told  bool   // all hosts say what they speak
+	Wrong string // why it does not; "": it does
+	Range hcl.Range
+}
+
+// A Member is a host that is to be a member of a distributed switch.
+type Member struct {
+	Host, Switch string
+	Told         bool   // vCenter says what the host has
+	Wrong        string // why it is not, with its uplink; "": it is
+	Range        hcl.Range
 }
 
 // A Place is what a verdict is about.

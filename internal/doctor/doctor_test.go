@@ -214,6 +214,7 @@ func trials() map[string]tried {
 	all := firstTrials()
 	maps.Copy(all, partTrials())
 	maps.Copy(all, windowsTrials())
+	maps.Copy(all, vcenterTrials())
 	return all
 }
 
@@ -295,7 +296,7 @@ func TestEveryRow(t *testing.T) {
 		name string
 		rows int
 	}{{"PCI", 12}, {"FW", 7}, {"LNK", 16}, {"MTU", 4}, {"ADR", 5}, {"QOS", 22}, {"RDM", 15}, {"IB", 4}, {"CPU", 6}, {"MEM", 3}, {"TIM", 1}, {"OS", 6},
-		{"NVM", 27}, {"GPU", 18}, {"FS", 14}, {"WIN", 13}, {"SW", 6}} {
+		{"NVM", 27}, {"GPU", 18}, {"FS", 14}, {"WIN", 13}, {"SW", 6}, {"VC", 3}} {
 		for n := range area.rows {
 			want = append(want, fmt.Sprintf("WD-%s-%02d", area.name, n+1))
 		}

@@ -2,6 +2,7 @@ package vcenter
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -35,5 +36,42 @@ func TestHostProfile(t *testing.T) {
 	p, _ := declare(t, startVSAN(t, spec), "o", all(9000, 0)...).make(t)
 	if got := p.Devices[0].Identity.Warnings; len(got) != 1 || !strings.HasPrefix(got[0], "esx1.example.net has the host profile gold: ") {
 		t.Errorf("warnings: %q", got)
+	}
+}
+
+// A vCenter says what it has, and how what weft keeps there is: members with their uplinks,
+// and hosts with a profile.
+func TestFactsAndHealth(t *testing.T) {
+	const pci = "0000:41:00.0"
+	spec := simvcenter.Spec{User: "weft@vsphere.local", Password: "p"}
+	for _, name := range []string{"esx1.example.net", "esx2.example.net"} {
+		spec.Hosts = append(spec.Hosts, simvcenter.Host{Name: name, NICs: []string{pci}, RDMA: []string{pci}, Profile: map[string]string{"esx1.example.net": "gold"}[name]})
+	}
+	login := startVSAN(t, spec)
+	declare(t, login, "o", all(9000, 0)[:3]...).apply(t) // without the second host
+	things := append(all(9000, 0), &Member{at, "esx9.example.net", pci}, &Member{at, "esx1.example.net", "0000:99:00.0"}, &Member{at + "-other", "esx1.example.net", pci})
+	f := declare(t, login, "o", things...)
+	facts, err := f.Facts(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(facts.Hosts) != 2 || facts.Serial == "" || len(facts.Warnings) != 1 {
+		t.Fatalf("facts: %+v", facts)
+	}
+	want := []NICFacts{{Name: "vmnic0", PCI: "0000:01:00.0", Uplink: "vSwitch0"}, {Name: "vmnic1", PCI: pci, RDMA: true, Uplink: at}}
+	if h := facts.Hosts[0]; h.Name != "esx1.example.net" || h.Release != "8.0.2" || !slices.Equal(h.NICs, want) {
+		t.Errorf("of a host: %+v", h)
+	}
+	health, err := f.Health(t.Context())
+	if err != nil || health.Silent != nil || health.Blind != nil || len(health.Profiled) != 1 {
+		t.Fatalf("health: %+v, %v", health, err)
+	}
+	var wrong []string
+	for _, m := range health.Members {
+		wrong = append(wrong, m.Wrong)
+	}
+	says := []string{"", "it is no member", "vCenter has no such host", "it has no NIC at PCI address 0000:99:00.0", "there is no such switch"}
+	if !slices.Equal(wrong, says) {
+		t.Errorf("members: %q, want %q", wrong, says)
 	}
 }

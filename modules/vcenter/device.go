@@ -28,6 +28,8 @@ type Device struct {
 	hosts []string // that they are about
 	vsans []*VSAN
 
+	members []*Member
+
 	client *client
 	uuid   string // of who answered Open
 	have   *reading
@@ -50,7 +52,7 @@ func (d *Device) Resource(t interface{ key() (kind, name string) }) (plan.ID, pl
 	case *VSAN:
 		d.vsans = append(d.vsans, x)
 	case *Member:
-		d.hosts = append(d.hosts, x.Host)
+		d.hosts, d.members = append(d.hosts, x.Host), append(d.members, x)
 	}
 	return plan.ID{Device: d.name, Kind: kind, Name: name}, resource{t.(thing)}
 }
@@ -77,7 +79,7 @@ func (d *Device) Open(ctx context.Context) (plan.Identity, error) {
 		return plan.Identity{}, fmt.Errorf("read %s: %s", d.login.Host, said(err))
 	}
 	d.have, d.fresh = have, true
-	return plan.Identity{Address: d.login.Host, Serial: about.InstanceUuid, System: strings.TrimSpace(about.FullName), Warnings: d.profiled(ctx),
+	return plan.Identity{Address: d.login.Host, Serial: about.InstanceUuid, System: strings.TrimSpace(about.FullName), Warnings: d.warnings(ctx),
 		Method: "calls of the vSphere API, each with its undo; vCenter reverts nothing by itself, and knows no lease of weft: two runs at once are not kept apart"}, nil
 }
 

@@ -10,18 +10,26 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// profiled says which of the hosts that resources are about have a host profile attached,
-// themselves or by their cluster; nil: none has. What a profile owns is put back by whoever
-// remediates with it.
-func (d *Device) profiled(ctx context.Context) []string {
-	if len(d.hosts) == 0 {
-		return nil
-	}
-	profiles, err := d.client.profiles(ctx)
+// warnings are what the plan says of host profiles.
+func (d *Device) warnings(ctx context.Context) []string {
+	list, err := d.profiled(ctx)
 	if err != nil {
 		return []string{"whether host profiles own settings of its hosts is not known: " + said(err)}
 	}
-	var list []string
+	return list
+}
+
+// profiled says which of the hosts that resources are about have a host profile attached,
+// themselves or by their cluster; nil: none has. What a profile owns is put back by whoever
+// remediates with it.
+func (d *Device) profiled(ctx context.Context) (list []string, err error) {
+	if len(d.hosts) == 0 {
+		return nil, nil
+	}
+	profiles, err := d.client.profiles(ctx)
+	if err != nil {
+		return nil, err
+	}
 	for _, name := range d.hosts {
 		h := d.have.hosts[strings.ToLower(name)]
 		if h == nil {
@@ -34,7 +42,7 @@ func (d *Device) profiled(ctx context.Context) []string {
 		}
 	}
 	slices.Sort(list)
-	return slices.Compact(list)
+	return slices.Compact(list), nil
 }
 
 // profiles are all host profiles, each with the hosts that it is attached to.
