@@ -331,6 +331,18 @@ func (a *app) examine(ctx context.Context, p *run.Site, declared *inventory.Mode
 		a.emit(plan.Event{Type: plan.EventRead, Device: device, Message: device + " was asked how it is"})
 	})
 	site := &doctor.Site{Model: declared, Hardware: known}
+	for _, v := range centers {
+		if v != nil {
+			site.VCenters = append(site.VCenters, v)
+		}
+	}
+	gather(site, devices, hosts, leafs)
+	return site, lost
+}
+
+// gather puts the servers and switches that answered into a site, each with its block.
+func gather(site *doctor.Site, devices []string, hosts []*doctor.Host, leafs []*doctor.Switch) {
+	declared := site.Model
 	servers, leaves := map[string]*inventory.Server{}, map[string]*inventory.Switch{}
 	if declared != nil {
 		for _, s := range declared.Servers {
@@ -349,9 +361,5 @@ func (a *app) examine(ctx context.Context, p *run.Site, declared *inventory.Mode
 			s.Switch = leaves[device]
 			site.Switches = append(site.Switches, s)
 		}
-		if v := centers[i]; v != nil {
-			site.VCenters = append(site.VCenters, v)
-		}
 	}
-	return site, lost
 }
