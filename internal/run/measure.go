@@ -83,8 +83,35 @@ func (s *Site) clusters(ctx context.Context, underWay bool) (out []prove.Judgeme
 			out = append(out, j)
 		}
 	}
+	if !underWay {
+		out = append(out, s.machines()...)
+	}
 	return out
 }
+
+// machines says of adapters for PVRDMA that nobody has measured what carries them, where they
+// have somebody to talk to. Nothing in a guest tells; counters of both hosts would, and no
+// document or recording shows how ESXi prints those.
+func (s *Site) machines() (out []prove.Judgement) {
+	on := map[*inventory.DVPortGroup]int{}
+	for _, v := range s.Model.VMs {
+		for _, a := range v.Adapters {
+			on[a.PortGroup]++
+		}
+	}
+	for _, v := range s.Model.VMs {
+		for _, a := range v.Adapters {
+			if on[a.PortGroup] > 1 {
+				out = append(out, prove.Judgement{Metric: pvrdmaMetric, Pair: v.Addr + " " + a.Name, Verdict: prove.NotMeasured,
+					Why: "whether it goes over RDMA or TCP show counters of both hosts, and how esxcli rdma device stats get prints them is not documented"})
+			}
+		}
+	}
+	return out
+}
+
+// pvrdmaMetric is what is judged of an adapter for PVRDMA.
+const pvrdmaMetric = "pvrdma_path"
 
 // vsanMetric is what is judged of the vSAN of a cluster.
 const vsanMetric = "vsan_rdma"

@@ -1,7 +1,9 @@
 package esxi
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"syscall"
@@ -119,6 +121,7 @@ func TestAdvice(t *testing.T) {
 		{"sudo", cannot(&remote.BecomeError{Name: "esx1", Reply: "sudo: not found"}), "there is no sudo on ESXi"},
 		{"licence", explain(&remote.ExitError{Args: []string{"esxcli"}, Code: 1, Output: remote.Output{Stdout: []byte("Unable to add: RestrictedVersion\n")}}), "licence"},
 		{"hostd", explain(&remote.ExitError{Args: []string{"esxcli"}, Code: 1, Output: remote.Output{Stderr: []byte("Connect to localhost failed: Connection failure\n")}}), "hostd"},
+		{"hostd hangs", cannot(fmt.Errorf("read: %w", context.DeadlineExceeded)), "hostd, which may hang"},
 		{"release", explain(&remote.ExitError{Args: []string{"esxcli"}, Code: 1, Output: remote.Output{Stderr: []byte("Error: Unknown command or namespace nvme info get\n")}}), "release"},
 	} {
 		if got := hint.Of(test.err); !strings.Contains(got, test.want) {

@@ -239,3 +239,25 @@ func TestLogin(t *testing.T) {
 		}
 	}
 }
+
+// Names may have spaces and dots, of switches, port groups and machines.
+func TestNamesWithSpacesAndDots(t *testing.T) {
+	const path, group, machine = simvcenter.Datacenter + "/network/Weft RDMA v1.0", "Weft RDMA v1.0-storage a", simvcenter.Datacenter + "/vm/hpc 1.lab"
+	login := machines(t, simvcenter.VM{Path: machine, Host: "esx1.example.net"}, simvcenter.VM{Path: simvcenter.Datacenter + "/vm/hpc 2.lab", Host: "esx2.example.net"})
+	a := adapterOf(1, "rocev1")
+	a.VM, a.Name, a.Switch, a.Group, a.Peers = machine, "eth1", path, group, []string{simvcenter.Datacenter + "/vm/hpc 2.lab"}
+	things := []interface{ key() (string, string) }{&Switch{path, 9000}, &Group{path, group, 0}, &Member{path, "esx1.example.net", "0000:41:00.0"}, &Member{path, "esx2.example.net", "0000:41:00.0"}, a}
+	f := declare(t, login, "o", things...)
+	for i := range f.items {
+		if f.items[i].Needs != nil {
+			f.items[i].Needs[0].Name = path
+		}
+	}
+	made := f.apply(t) // and plans again, which is to be empty
+	if last := made[len(made)-1]; !strings.HasPrefix(last, "ReconfigVM_Task of "+machine+": add VirtualVmxnet3Vrdma portgroup=") {
+		t.Errorf("%q", made)
+	}
+	if gone := declare(t, login, "o").apply(t); len(gone) != len(made) {
+		t.Errorf("it leaves something: %q, of %q", gone, made)
+	}
+}
