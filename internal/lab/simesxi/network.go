@@ -54,7 +54,13 @@ func (h *Host) mtuOf(name string) int {
 			return s.mtu
 		}
 	}
-	return 1500
+	mtu := 1500
+	for _, v := range h.now.vmks {
+		if v.dvs != "" && v.nic == name {
+			mtu = max(mtu, v.mtu) // of its distributed switch, as far as the host's own ports tell
+		}
+	}
+	return mtu
 }
 
 func nicList(h *Host, _ map[string]string) (string, error) {
