@@ -107,7 +107,7 @@ func answered(t *testing.T, files, printed []byte) *Facts {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Facts{f.Server, f.Switch, f.Findings}
+	return &Facts{Server: f.Server, Switch: f.Switch, Findings: f.Findings}
 }
 
 // golden compares sections of a case, or rewrites them.
