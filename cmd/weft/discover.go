@@ -327,7 +327,7 @@ func (a *app) undeclared(access run.Access, logins *inventory.Model) *discover.R
 	}
 }
 
-// otherHosts are the host systems that weft manages and discover does not write.
+// otherHosts are the host systems that weft manages beside the usual one.
 func otherHosts() (list []*host.OS) {
 	managed, _ := catalogue.HostSystems()
 	for _, o := range managed {

@@ -142,7 +142,7 @@ func essence(m *inventory.Model, links bool) (list []string) {
 			if r.Fabric != nil {
 				in = plane(r.Fabric, r.Plane.Name)
 			}
-			say("rnic %s %s %s in %s software %v", s.Host, r.PCI, r.Address, in, r.Software)
+			say("rnic %s %s %s in %s vlan %d software %v", s.Host, r.PCI, r.Address, in, r.VLAN, r.Software)
 		}
 		list = append(list, essenceOfServer(s)...)
 	}
@@ -161,6 +161,9 @@ func essence(m *inventory.Model, links bool) (list []string) {
 func essenceOfServer(s *inventory.Server) (list []string) {
 	say := func(format string, args ...any) {
 		list = append(list, s.Host+" "+fmt.Sprintf(format, args...))
+	}
+	if s.SMB != nil {
+		say("smb on port %d", s.SMB.DirectPort)
 	}
 	for _, b := range s.FileBlocks {
 		say("file %s %q %04o", b.Path, b.Content, b.Mode)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"go/ast"
 	"go/parser"
 	gotoken "go/token"
@@ -29,7 +30,7 @@ func discovered() map[string]string {
 		"fabric": "transport mode mtu host_mtu", "fabric.plane": "subnet", "fabric.pfc_watchdog": "action",
 		"fabric.traffic_class": "dscp priority bandwidth strict pfc", "fabric.traffic_class.ecn": "min max probability", "fabric.traffic_class.headroom": "xoff xon size",
 		"switch": "os host serial credential fabric plane unmanaged", "switch.safety": "commit_confirm",
-		"server": "host labels", "server.rnic": "match address fabric software", "link": "from to speed",
+		"server": "os host labels", "server.rnic": "match address fabric software vlan", "server.smb": "direct_port", "link": "from to speed",
 		"pool": "server drives", "volume": "pool size mirror",
 		"target": "server engine transport portals port dhchap_ctrl_key dhchap_hash dhchap_dhgroup demand_auth tls", "target.subsystem": "nqn serial allow_hosts", "target.subsystem.namespace": "from uuid", "target.subsystem.namespace.limits": "iops bandwidth",
 		"initiator": "server engine hostnqn dhchap_key tls_key", "initiator.connect": "to iopolicy io_queues ctrl_loss_tmo fast_io_fail_tmo reconnect_delay keep_alive_tmo",
@@ -44,9 +45,11 @@ func TestDiscoverWords(t *testing.T) {
 	used := map[string]bool{}
 	known := map[string]bool{}
 	own := map[string]bool{}
-	for _, kind := range modules.HostOS("").Kinds() {
-		_, _, writes, _ := kind.Written(plan.Entry{})
-		own["server."+kind.KindName()] = writes
+	for _, os := range append(otherHosts(), modules.HostOS("")) {
+		for _, kind := range os.Kinds() {
+			_, _, writes, _ := kind.Written(plan.Entry{})
+			own["server."+kind.KindName()] = own["server."+kind.KindName()] || writes
+		}
 	}
 	var walk func(at string, b *language.BlockType)
 	walk = func(at string, b *language.BlockType) {
@@ -95,7 +98,7 @@ func TestDiscoverWords(t *testing.T) {
 // TestDiscoverExamples: each example is discovered by a script, or discover.md says why not.
 func TestDiscoverExamples(t *testing.T) {
 	var tried string
-	for _, name := range []string{"testdata/script/discover.txtar", "testdata/script/discover_examples.txtar", "../../internal/discover/discover.md"} {
+	for _, name := range []string{"testdata/script/discover.txtar", "testdata/script/discover_examples.txtar", "testdata/script/discover_windows.txtar", "../../internal/discover/discover.md"} {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
@@ -114,6 +117,10 @@ func TestDiscoverExamples(t *testing.T) {
 func wordsWritten(t *testing.T) map[string]bool {
 	files, err := filepath.Glob("../../internal/discover/*.go")
 	kinds, err2 := filepath.Glob("../../modules/linux/*/*.go")
+	for _, dir := range []string{"windows", "esxi"} {
+		more, err := filepath.Glob("../../modules/" + dir + "/*.go")
+		kinds, err2 = append(kinds, more...), errors.Join(err2, err)
+	}
 	if err != nil || err2 != nil || len(files) == 0 || len(kinds) == 0 {
 		t.Fatalf("%v %v %v %v", files, kinds, err, err2)
 	}

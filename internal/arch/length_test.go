@@ -28,7 +28,6 @@ func long() map[string]string {
 		"cmd/weft/doctor.go doctor":                               "the command's steps in their order, each a call",
 		"internal/discover/adopt.go adoptions":                    "the lines of one switch, sorted by what adoption does to them",
 		"internal/discover/initiator.go initiators":               "one block with all of its attributes",
-		"internal/discover/read.go Read":                          "rounds of reading, which share what was seen so far",
 		"internal/doctor/assess_leaf.go pair":                     "one score, summed up from what speaks for a pair",
 	}
 }

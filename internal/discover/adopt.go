@@ -25,7 +25,7 @@ func (d *draft) usualFabric() *fabric {
 	speaks := map[*card]string{}
 	for _, n := range d.ordered() {
 		for _, c := range n.cards {
-			cards, speaks[c] = append(cards, c), d.speaks(n.Server, c)
+			cards, speaks[c] = append(cards, c), c.speaks()
 		}
 	}
 	f := &fabric{name: "roce", mode: "lossy", transport: most(cards, func(c *card) string { return speaks[c] }, "rocev2"),

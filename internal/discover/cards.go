@@ -1,13 +1,12 @@
 package discover
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/netip"
 	"slices"
 
+	"weft/internal/hint"
 	"weft/modules/host"
-	"weft/modules/linux/nic"
 )
 
 // role is storage where something is exported.
@@ -25,6 +24,31 @@ func (d *draft) role(m *Server) string {
 	return "compute"
 }
 
+// retell has the ledgers of the owner say what they hold, as files declare it.
+func (d *draft) retell() {
+	for m, n := range d.nodes {
+		l := m.ledger(d.owner)
+		if l == nil || m.System.Declares == nil {
+			continue
+		}
+		told, err := m.System.Declares(d.owner, l.Entries)
+		if err != nil {
+			d.site.found(Error, n.Host, hint.Of(err), "%v", err)
+		}
+		n.told = told
+	}
+}
+
+// port is what the ledger says of the port at a PCI address.
+func (n *node) port(pci string) (host.DeclaredPort, bool) {
+	for _, p := range n.told.Ports {
+		if p.PCI == pci {
+			return p, true
+		}
+	}
+	return host.DeclaredPort{}, false
+}
+
 // cards chooses the ports that files are to name: those that the ledger names, that
 // are RDMA, or that a switch of the site hears.
 func (d *draft) cards() {
@@ -38,17 +62,8 @@ func (d *draft) cards() {
 	for _, m := range d.site.Servers {
 		n := d.nodes[m]
 		named := map[string]string{} // labels by PCI address
-		for _, e := range m.entries(d.owner, "mtu") {
-			var was nic.MTU
-			if json.Unmarshal(e.Applied, &was) == nil {
-				named[was.PCI] = e.Name
-			}
-		}
-		for _, e := range m.entries(d.owner, "address") {
-			var was nic.Address
-			if json.Unmarshal(e.Applied, &was) == nil && named[was.PCI] == "" {
-				named[was.PCI] = e.Name
-			}
+		for _, p := range n.told.Ports {
+			named[p.PCI] = p.Name
 		}
 		if n.declared {
 			named = d.written(m.Host)
@@ -59,7 +74,8 @@ func (d *draft) cards() {
 		}
 		for i := range m.Facts.NICs {
 			f := &m.Facts.NICs[i]
-			if named[f.PCI] == "" && (n.declared || len(f.RDMA) == 0 && !cabled[f]) {
+			told, known := n.port(f.PCI)
+			if named[f.PCI] == "" && (n.declared || !known && len(f.RDMA) == 0 && !cabled[f]) {
 				continue
 			}
 			l := named[f.PCI]
@@ -68,8 +84,8 @@ func (d *draft) cards() {
 					l, used[try] = try, true
 				}
 			}
-			at := d.cidr(m, f)
-			n.cards = append(n.cards, &card{label: l, nic: f, cidr: at, has: at})
+			at := d.cidr(m, f, told.Address)
+			n.cards = append(n.cards, &card{label: l, told: told, nic: f, cidr: at, has: at})
 		}
 		if len(n.cards) == 0 {
 			d.site.found(Warn, m.Host, "is the driver of its NICs loaded, and are their cables in?", "no RDMA device and no NIC that a switch hears: no rnic is written")
@@ -92,12 +108,9 @@ func (d *draft) written(host string) map[string]string {
 
 // cidr is the address that a NIC is to be declared with: the one that weft gave it, else
 // its only one.
-func (d *draft) cidr(m *Server, f *host.NICFacts) netip.Prefix {
-	for _, e := range m.entries(d.owner, "address") {
-		var was nic.Address
-		if json.Unmarshal(e.Applied, &was) == nil && was.PCI == f.PCI && slices.Contains(f.Addresses, was.CIDR) {
-			return was.CIDR
-		}
+func (d *draft) cidr(m *Server, f *host.NICFacts, given netip.Prefix) netip.Prefix {
+	if given.IsValid() && slices.Contains(f.Addresses, given) {
+		return given
 	}
 	var four []netip.Prefix
 	for _, a := range f.Addresses {

@@ -5,13 +5,13 @@ import (
 	"slices"
 
 	"weft/internal/hint"
-	"weft/modules/linux/nic"
+	"weft/modules/host"
 )
 
 // everyday writes the blocks of a server that its ledger knows and whose kinds write
 // their own, such as files and packages. What others did of that kind is left alone.
 func (d *draft) everyday(b *block, n *node) {
-	for _, kind := range n.Kinds {
+	for _, kind := range n.System.Kinds() {
 		for _, e := range n.entries(d.owner, kind.KindName()) {
 			label, set, ok, err := kind.Written(e)
 			if !ok {
@@ -27,6 +27,21 @@ func (d *draft) everyday(b *block, n *node) {
 			}
 		}
 	}
+	for _, one := range n.told.Blocks {
+		b.declare(one)
+	}
+}
+
+// declare writes a block within.
+func (b *block) declare(one host.DeclaredBlock) {
+	var labels []string
+	if one.Label != "" {
+		labels = []string{one.Label}
+	}
+	in := b.add(one.Kind, labels...)
+	for _, s := range one.Set {
+		in.set(s.Name, written(s.Value))
+	}
 }
 
 // written is a value of a host.Setting.
@@ -36,6 +51,8 @@ func written(v any) expr {
 		return str(v)
 	case bool:
 		return boolean(v)
+	case int:
+		return number(int64(v))
 	case []string:
 		return strs(v)
 	case map[string]string:
@@ -59,15 +76,4 @@ func texts(m map[string]string) expr {
 		out = append(append(out, raw(mapKey(name)+" = ")...), str(m[name]).named(name)...)
 	}
 	return append(out, raw(" }")...)
-}
-
-// software are the PCI addresses of the ports of a server for which weft does RDMA in
-// software.
-func (d *draft) software(n *node) map[string]bool {
-	is := map[string]bool{}
-	links, _ := decoded[nic.RDMALink](d, n, "rdma_link")
-	for _, l := range links {
-		is[l.PCI] = is[l.PCI] || l.Type != ""
-	}
-	return is
 }

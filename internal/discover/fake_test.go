@@ -13,7 +13,7 @@ import (
 
 // machine is a server with ports whose MAC addresses end in the numbers.
 func machine(name string, ports ...int) *Server {
-	s := &Server{Host: name + ".mgmt.example.net", OS: "linux", Kinds: linux.Kinds(), MachineID: "id of " + name, Facts: &host.ServerFacts{Name: name, Volumes: &host.VolumeFacts{}}}
+	s := &Server{Host: name + ".mgmt.example.net", System: linux.OS(), MachineID: "id of " + name, Facts: &host.ServerFacts{Name: name, Volumes: &host.VolumeFacts{}}}
 	for i, n := range ports {
 		s.Facts.NICs = append(s.Facts.NICs, host.NICFacts{
 			PCI: fmt.Sprintf("0000:41:00.%d", i), Interface: fmt.Sprintf("ens1f%d", i), MAC: mac(n), MTU: 9000, Speed: 100e9,

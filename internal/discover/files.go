@@ -294,9 +294,11 @@ func (d *draft) leaf(l *leaf) instance {
 
 func (d *draft) node(n *node) instance {
 	b := newInstance(n.address)
+	if n.Named {
+		b.set("os", str(n.System.Name))
+	}
 	b.set("host", str(n.Host))
 	b.set("labels", append(append(raw("{ role = "), str(n.role).named("role")...), raw(" }")...))
-	inSoftware := d.software(n)
 	for _, c := range n.cards {
 		in := b.add("rnic", c.label)
 		in.set("match", append(append(raw("{ pci = "), str(c.nic.PCI).named("pci")...), raw(" }")...))
@@ -306,92 +308,16 @@ func (d *draft) node(n *node) instance {
 		if c.fabric != nil {
 			in.set("fabric", raw("fabric."+c.fabric.name))
 		}
-		if inSoftware[c.nic.PCI] && c.fabric != nil {
+		if c.told.Software && c.fabric != nil {
 			in.setNoted("software", boolean(true), "RDMA without a card that can do it")
+		}
+		if c.told.VLAN != 0 && c.fabric != nil {
+			in.set("vlan", number(int64(c.told.VLAN)))
+		}
+		if c.told.VMK != nil {
+			in.declare(*c.told.VMK)
 		}
 	}
 	d.everyday(b.block, n)
 	return b
-}
-
-// links writes the cables of each switch as one block, or one for each NIC label.
-func (d *draft) links(cables []Cable, leaves map[*Switch]*leaf) []instance {
-	groups := map[string][]instance{}
-	var order []string
-	for _, c := range cables {
-		l := leaves[c.Switch]
-		n, k := d.end(c)
-		if k == nil || n.declared && l.declared {
-			continue // both ends stand in files: their cable is for verify cabling to judge
-		}
-		if !d.joins(c, l, k) {
-			continue
-		}
-		name := "from-" + l.label
-		if l.plane != "" {
-			name = "plane-" + l.plane
-		}
-		key := n.key
-		if !n.keyed {
-			key = n.label
-		}
-		one := newInstance(address{kind: "link", label: name, key: key, keyed: true})
-		one.set("from", to(n.address, ".rnic."+k.label))
-		one.set("to", append(append(to(l.address, ".port["), str(c.Port)...), raw("]")...))
-		if speed := rate(k.nic.Speed); speed != "" && l.OS != nil { // what IPoIB says of its speed is not that of the port
-			one.set("speed", str(speed))
-		}
-		shape := name + "\n" + l.String() + "\n" + one.shape()
-		if groups[shape] == nil {
-			order = append(order, shape)
-		}
-		groups[shape] = append(groups[shape], one)
-	}
-	var list []instance
-	labels := d.linkLabels()
-	for _, shape := range order {
-		name := labels.dashed(groups[shape][0].label)
-		keys := taken{}
-		slices.SortStableFunc(groups[shape], func(a, b instance) int { return natural(a.key, b.key) })
-		for _, one := range groups[shape] {
-			one.key = keys.dashed(one.key)
-			one.label, one.labels, one.keyed = name, []string{name}, len(groups[shape]) > 1
-			list = append(list, one)
-		}
-	}
-	return list
-}
-
-// joins reports whether both ends of a cable are of one plane, as the language demands of
-// a link.
-func (d *draft) joins(c Cable, l *leaf, k *card) bool {
-	switch {
-	case k.fabric == nil:
-		return true
-	case l.fabric == nil:
-		d.site.found(Warn, l.Host, "write the link when the switch has its fabric", "port %s: its cable leads to %s of %s, which is in fabric %s, and the switch is in none: the link is not written", c.Port, c.NIC.Interface, c.Server.Host, k.fabric.name)
-		return false
-	case l.fabric != k.fabric:
-		d.site.found(Error, l.Host, "see weft verify cabling", "port %s: its cable leads to %s of %s, which is in fabric %s, and the switch is in fabric %s: the link is not written", c.Port, c.NIC.Interface, c.Server.Host, k.fabric.name, l.fabric.name)
-		return false
-	}
-	if p := k.fabric.plane(k.cidr.Addr()); p < 0 || k.fabric.planeName(p) != l.plane {
-		d.site.found(Error, l.Host, "see weft verify cabling: one of the two is in the wrong place", "port %s: its cable leads to %s of %s with the address %s, which is not of plane %s: the link is not written", c.Port, c.NIC.Interface, c.Server.Host, k.cidr, l.plane)
-		return false
-	}
-	return true
-}
-
-// end is the NIC of a cable as the files have it; nil: they do not.
-func (d *draft) end(c Cable) (*node, *card) {
-	n := d.nodes[c.Server]
-	if n == nil {
-		return nil, nil
-	}
-	for _, k := range n.cards {
-		if k.nic == c.NIC {
-			return n, k
-		}
-	}
-	return nil, nil
 }

@@ -83,6 +83,7 @@ type node struct {
 	fixed    bool // its address is the one that a ledger has, or files
 	declared bool // it stands in files already
 	role     string
+	told     *host.Declared // what its ledger of the owner says
 	cards    []*card
 	seen     []string // that has no block, for comments
 }
@@ -90,6 +91,7 @@ type node struct {
 // A card is an rnic.
 type card struct {
 	label  string
+	told   host.DeclaredPort
 	nic    *host.NICFacts
 	cidr   netip.Prefix // invalid: none
 	has    netip.Prefix // cidr, whether or not it is written
@@ -168,6 +170,7 @@ func (s *Site) infer(owner string, base *inventory.Model) (*draft, error) {
 		}
 	}
 	d.name()
+	d.retell()
 	d.cables, d.wires = s.hearing(s.Cables())
 	if len(s.Switches) == 0 && !s.hearsAny() {
 		s.found(Info, "", "name the switches with --seed; without, cables are known where the servers have lldpd or, of InfiniBand, infiniband-diags", "no switch was read: no cable is known")
@@ -210,7 +213,7 @@ func (d *draft) name() {
 		if d.taken(a, m.Host) {
 			declared[m.Host] = true
 		}
-		d.nodes[m] = &node{address: a, Server: m, fixed: fixed, declared: declared[m.Host], role: d.role(m)}
+		d.nodes[m] = &node{address: a, Server: m, told: &host.Declared{}, fixed: fixed, declared: declared[m.Host], role: d.role(m)}
 	}
 }
 

@@ -32,7 +32,7 @@ func allowed(nqn string, paths []path) []string {
 	seen := map[string]bool{}
 	for _, p := range paths {
 		if p.NQN == nqn {
-			seen[p.HostNQN], seen[p.HostNQN+":probe"] = true, true
+			seen[p.HostNQN], seen[p.HostNQN+probeSuffix] = true, true
 		}
 	}
 	return keys(seen)

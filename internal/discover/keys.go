@@ -98,20 +98,3 @@ func (d *draft) variable(what string, of address) expr {
 	}
 	return append(append(raw("env("), str(name)...), raw(")")...)
 }
-
-// byKey are hosts that the kernel connects nothing from, and that have a key under the name
-// by which an export lets them in: weft's probe alone connects from there.
-func (d *draft) byKey(exports []*export, paths []path) (list []path) {
-	for _, n := range d.ordered() {
-		nqn := usualHostNQN(d.owner, n.String())
-		if slices.ContainsFunc(paths, func(p path) bool { return p.server == n }) || !d.has(n.Server, "tls_key", nqn) && !d.has(n.Server, "dhchap_key", nqn) {
-			continue
-		}
-		for _, x := range exports {
-			if slices.Contains(x.hosts, nqn) {
-				list = append(list, path{server: n, probe: true, NVMeConnection: nvme.NVMeConnection{NQN: x.nqn, HostNQN: nqn, CtrlLoss: 600, ReconnectDelay: 10, KeepAlive: 5}})
-			}
-		}
-	}
-	return list
-}

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"strings"
 
+	"weft/modules/host"
 	"weft/modules/linux/storage"
 	"weft/plan"
 )
@@ -61,6 +62,9 @@ func (d *draft) others(known []*export) (list []*export) {
 // are free, so that these have no block.
 func (d *draft) cutByOthers() {
 	for _, n := range d.ordered() {
+		if n.System.Lacks(host.Intents) != nil {
+			continue // no volume of it is weft's
+		}
 		if n.Facts.Volumes == nil {
 			d.site.found(Info, n.Host, "does vgs work there?", "which volumes others have made on it is not known")
 			continue

@@ -247,7 +247,8 @@ func (d *draft) undress(n *node, id plan.ID, text string) bool {
 			return true
 		}
 	}
-	if id.Kind != "boot" && id.Kind != "memlock" && id.Kind != "kernel_module" {
+	own := n.System.Port != nil // its fabrics ask for things of the whole host
+	if id.Kind != "boot" && id.Kind != "memlock" && id.Kind != "kernel_module" && !own {
 		return false
 	}
 	dressed := false
@@ -255,7 +256,9 @@ func (d *draft) undress(n *node, id plan.ID, text string) bool {
 		dressed = dressed || c.fabric != nil || c.cidr.IsValid()
 		c.fabric, c.cidr = nil, noAddress
 	}
-	if dressed {
+	if dressed && own {
+		d.site.found(Error, n.Host, "discover with --want, and weft plan shows the mending", "it is not as the fabric of its NICs asks (%s %s): %s", id.Kind, id.Name, text)
+	} else if dressed {
 		d.site.found(Warn, n.Host, "discover with --want, and apply keeps them", "no boot entry of weft keeps the addresses and settings of its NICs: they are not written (%s %s)", id.Kind, id.Name)
 	}
 	return dressed

@@ -22,7 +22,7 @@ type Reach struct {
 	Server      func(host string, os *host.OS) host.DialHost
 	Systems     []*switches.OS
 	HostOS      *host.OS
-	OtherOS     []*host.OS    // of which nothing is written; a machine that answers as one is named
+	OtherOS     []*host.OS    // that a machine which is none of HostOS may have
 	Timeout     time.Duration // of a command
 	Patience    time.Duration // until a prompt is there
 	Parallelism int
@@ -68,16 +68,10 @@ func (r *Reach) Read(ctx context.Context, seeds []string, machines []Named) *Sit
 	for _, m := range machines {
 		each(&servers, m.Host, func() (func(), error) {
 			s, unread, err := r.readServer(ctx, m)
-			var other *otherError
-			if errors.As(err, &other) {
-				return func() {
-					site.found(Warn, m.Host, "write it by hand: a server with os = \""+other.os+"\"", "%v, of which nothing is written, and cables to it have an unknown end", other)
-				}, nil
-			}
 			return func() {
 				site.Servers = append(site.Servers, s)
 				for _, why := range unread {
-					site.found(Error, m.Host, "look at that file before weft is used there", "%v", why)
+					site.found(Error, m.Host, cmp.Or(hint.Of(why), "look at that file before weft is used there"), "%v", why)
 				}
 			}, err
 		})
@@ -150,19 +144,34 @@ func (r *Reach) readSwitch(ctx context.Context, name string) (*Switch, error) {
 	return sw, nil
 }
 
-// readServer takes all there is to read of a machine in one batch.
+// readServer takes all there is to read of a machine in one batch. Where it cannot be read
+// as one of the usual system, it may be of another.
 func (r *Reach) readServer(ctx context.Context, m Named) (_ *Server, unread []error, err error) {
-	login, hangUp, err := r.Server(m.Host, r.HostOS)(ctx, false)
+	s, unread, err := r.readAs(ctx, m, r.HostOS)
+	if err == nil {
+		return s, unread, nil
+	}
+	other, calls := r.other(ctx, m.Host)
+	if other == nil {
+		return nil, nil, err
+	}
+	if s, unread, err = r.readAs(ctx, m, other); err != nil {
+		return nil, nil, hint.Wrap(fmt.Errorf("it is %s, and cannot be read: %w", calls, err), "%s", hint.Of(err))
+	}
+	s.Named = true
+	return s, unread, nil
+}
+
+func (r *Reach) readAs(ctx context.Context, m Named, os *host.OS) (_ *Server, unread []error, err error) {
+	login, hangUp, err := r.Server(m.Host, os)(ctx, false)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer func() { err = errors.Join(err, hangUp()) }()
-	os := r.HostOS
 	t := os.Open(login)
-	looks := slices.Concat(os.Who.Looks(), os.Facts.Survey(), os.Memory.Looks("", nil))
-	seen, err := t.Read(ctx, looks)
+	seen, err := t.Read(ctx, slices.Concat(os.Who.Looks(), os.Facts.Survey(), os.Memory.Looks("", nil)))
 	if err != nil {
-		return nil, nil, cmp.Or[error](r.other(ctx, m.Host), err)
+		return nil, nil, err
 	}
 	facts, err := os.Facts.Surveyed(seen)
 	if err != nil {
@@ -173,17 +182,15 @@ func (r *Reach) readServer(ctx context.Context, m Named) (_ *Server, unread []er
 		return nil, nil, err
 	}
 	ledgers, unread := host.Remembrances(kept)
-	return &Server{m.Host, m.Name, os.Name, os.Kinds(), os.Who.Parse(seen).MachineID, facts, ledgers}, unread, nil
+	if kept.Unable != nil {
+		unread = append(unread, kept.Unable)
+	}
+	return &Server{Host: m.Host, Name: m.Name, System: os, MachineID: os.Who.Parse(seen).MachineID, Facts: facts, Ledgers: ledgers}, unread, nil
 }
 
-// An otherError is a machine of a system of which nothing is written.
-type otherError struct{ os, calls string }
-
-func (e *otherError) Error() string { return "it is " + e.calls }
-
-// other tells of which other system a machine is that lets weft in and cannot be read;
-// nil: of none. Only the looks at who a machine is are sent.
-func (r *Reach) other(ctx context.Context, name string) error {
+// other is which other system a machine is of that lets weft in and cannot be read, and
+// what that calls itself; nil: it is of none. Only the looks at who a machine is are sent.
+func (r *Reach) other(ctx context.Context, name string) (os *host.OS, calls string) {
 	for _, o := range r.OtherOS {
 		login, hangUp, err := r.Server(name, o)(ctx, false)
 		if err != nil {
@@ -195,10 +202,10 @@ func (r *Reach) other(ctx context.Context, name string) error {
 			continue
 		}
 		if id := o.Who.Parse(seen); id.MachineID != "" {
-			return &otherError{o.Name, cmp.Or(id.System, o.Name)}
+			return o, cmp.Or(id.System, o.Name)
 		}
 	}
-	return nil
+	return nil, ""
 }
 
 // alike leaves out what answers under two names: written twice it would be changed

@@ -40,8 +40,8 @@ type Switch struct {
 type Server struct {
 	Host      string // as it was named
 	Name      string // a source's name for it; "": none
-	OS        string
-	Kinds     []host.AnyKind // of OS
+	System    *host.OS
+	Named     bool // files name its system: it is not the usual one
 	MachineID string
 	Facts     *host.ServerFacts
 	Ledgers   []host.Remembrance

@@ -212,7 +212,7 @@ func (d *draft) storage() (list []instance) {
 	exports, paths := d.exports(), d.paths()
 	pairs := d.pairs(exports)
 	list, byPath := d.volumes(pairs)
-	paths = quicker(append(paths, d.byKey(exports, paths)...), exports, pairs)
+	paths = quicker(append(paths, d.probed(exports, paths)...), exports, pairs)
 	exports = append(exports, d.others(exports)...)
 	d.cutByOthers()
 	exports = append(exports, elsewhere(exports, paths)...)

@@ -81,7 +81,12 @@ func (d *draft) weaveBase(named func(string) *fabric) {
 
 // set reports whether weft has set NICs for a fabric.
 func (d *draft) set() bool {
-	return slices.ContainsFunc(d.site.Servers, func(m *Server) bool { return len(m.entries(d.owner, "mtu")) > 0 })
+	for _, n := range d.nodes {
+		if slices.ContainsFunc(n.told.Ports, func(p host.DeclaredPort) bool { return p.Fabric }) {
+			return true
+		}
+	}
+	return false
 }
 
 // join puts NICs into the fabric of the switch that they are cabled to; those that weft
@@ -94,15 +99,12 @@ func (d *draft) join() {
 		}
 	}
 	for _, m := range d.site.Servers {
-		mine := map[string]bool{}
-		for _, e := range m.entries(d.owner, "mtu") {
-			mine[e.Name] = true
-		}
 		for _, c := range d.nodes[m].cards {
 			switch l := at[c.nic]; {
+			case m.System.Port != nil && !c.told.Fabric: // people choose what a fabric asks of it
 			case l != nil:
 				c.fabric = l.fabric
-			case mine[c.label] && len(d.fabrics) == 1:
+			case c.told.Fabric && len(d.fabrics) == 1:
 				c.fabric = d.fabrics[0]
 			}
 		}
@@ -151,8 +153,8 @@ func (d *draft) complete(f *fabric) {
 		for _, c := range d.nodes[m].cards {
 			if c.fabric == f {
 				cards = append(cards, c)
-				speaks[c] = d.speaks(m, c)
-				if d.has(m, "mtu", c.label) {
+				speaks[c] = c.speaks()
+				if c.told.Fabric {
 					set = append(set, c)
 				}
 			}
@@ -163,7 +165,7 @@ func (d *draft) complete(f *fabric) {
 	if len(set) > 0 {
 		says = set // the rest is as it was before weft came
 	}
-	f.transport = most(says, func(c *card) string { return speaks[c] }, "rocev2")
+	f.transport = most(slices.DeleteFunc(slices.Clone(says), func(c *card) bool { return speaks[c] == "" }), func(c *card) string { return speaks[c] }, "rocev2")
 	f.mode = "lossy"
 	if f.transport == "infiniband" || slices.ContainsFunc(f.classes, func(c switches.Class) bool { return c.PFC }) {
 		f.mode = "lossless"
@@ -235,16 +237,23 @@ func className(c switches.Class) string {
 	return fmt.Sprintf("p%d", c.Priority)
 }
 
-// speaks is the transport that a NIC is used with. One that can do RDMA, and that weft
-// has set for a fabric without setting RDMA, is used with TCP.
-func (d *draft) speaks(m *Server, c *card) string {
+// speaks is the transport that a NIC is used with; "": it does not tell. One that can do
+// RDMA, and that weft has set for a fabric without setting RDMA, is used with TCP.
+func (c *card) speaks() string {
 	if len(c.nic.RDMA) == 0 {
 		return "tcp"
 	}
-	if c.nic.RDMA[0].Protocol == "rocev2" && d.has(m, "mtu", c.label) && !d.has(m, "roce", c.label) {
+	const roce = "rocev2"
+	switch p := c.nic.RDMA[0].Protocol; {
+	case p != "" && p != roce:
+		return p
+	case c.told.RoCE:
+		return roce
+	case c.told.Fabric:
 		return "tcp"
+	default:
+		return p
 	}
-	return c.nic.RDMA[0].Protocol
 }
 
 // has reports whether the owner's ledger has an entry of that kind and name.
@@ -282,52 +291,6 @@ func (d *draft) told(f *fabric) {
 		}
 		f.classes = append(f.classes, class(switches.AllOther, 0, nil))
 		return
-	}
-}
-
-// sound takes out what the language refuses: a NIC of a fabric has an address, a switch
-// of one serves a plane, and a fabric has planes.
-func (d *draft) sound() {
-	for _, n := range d.nodes {
-		for _, c := range n.cards {
-			if c.fabric != nil && !c.cidr.IsValid() {
-				d.site.found(Warn, n.Host, "give it an address in the files by hand", "rnic %s has no address that is written, and so it is in no fabric", c.label)
-				c.fabric = nil
-			}
-			if c.fabric != nil && c.fabric.declared && !n.declared && c.fabric.plane(c.cidr.Addr()) < 0 {
-				d.site.found(Warn, n.Host, "give the fabric a plane with that subnet", "rnic %s has the address %s, which is in no plane of fabric %s: it is in no fabric", c.label, c.cidr, c.fabric.name)
-				c.fabric = nil
-			}
-		}
-	}
-	type used struct {
-		fabric *fabric
-		plane  netip.Prefix
-	}
-	in := map[used]bool{}
-	for _, n := range d.nodes {
-		for _, c := range n.cards {
-			in[used{c.fabric, c.cidr.Masked()}] = true
-		}
-	}
-	d.fabrics = slices.DeleteFunc(d.fabrics, func(f *fabric) bool {
-		if f.declared {
-			return false
-		}
-		f.planes = slices.DeleteFunc(f.planes, func(p netip.Prefix) bool { return !in[used{f, p}] })
-		return len(f.planes) == 0
-	})
-	for _, l := range d.leaves {
-		if l.fabric == nil || l.declared {
-			continue
-		}
-		at := slices.Index(l.fabric.planes, l.subnet)
-		if at < 0 || !slices.Contains(d.fabrics, l.fabric) {
-			d.site.found(Warn, l.Host, "cable a NIC that has an address to it, or write its fabric and plane by hand", "no NIC of a plane is known to be cabled to it: it is written without fabric %s", l.fabric.name)
-			l.fabric, l.plane = nil, ""
-			continue
-		}
-		l.plane = l.fabric.planeName(at)
 	}
 }
 

@@ -120,6 +120,7 @@ func Start(ctx context.Context, m *inventory.Model, o Options) (_ *Lab, err erro
 func (l *Lab) build(ctx, running context.Context, t *twin) error {
 	// The switches first: servers ask for the ways between them.
 	for _, spec := range t.switches {
+		spec.spec.Stations = l.stations(t, spec.name)
 		sw := simswitch.New(spec.spec)
 		t.running[spec.name], t.forward[spec.name] = sw.RunningConfig, sw.Forward
 		d := &device{name: spec.host, addr: spec.addr, kind: "switch", user: spec.user, sw: sw}

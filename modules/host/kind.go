@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"weft/internal/bundle"
-	"weft/internal/hint"
 	"weft/internal/remote"
 	"weft/inventory"
 	"weft/plan"
@@ -163,7 +162,7 @@ type Block[T any] struct {
 	Want *T
 }
 
-// A Setting is an attribute of a block with its value: a string, bool, []string or
+// A Setting is an attribute of a block with its value: a string, bool, int, []string or
 // map[string]string.
 type Setting struct {
 	Name  string
@@ -228,7 +227,7 @@ func (k *Kind[T]) Written(e plan.Entry) (label string, set []Setting, ok bool, e
 	}
 	applied, _, err := states[T](plan.Entry{Applied: e.Applied})
 	if err != nil || applied == nil {
-		return "", nil, true, hint.Wrap(fmt.Errorf("the ledger's entry %s cannot be read", e.Key()), "apply again with the files that made it")
+		return "", nil, true, unreadable(e)
 	}
 	label, set, err = k.Writes(e.Name, applied)
 	return label, set, true, err

@@ -52,6 +52,9 @@ type OS struct {
 	// kinds of its own for that; nil: see Intents. Their errors say what it cannot do.
 	Port    func(*Machine, *inventory.RNIC) ([]Wanted, error)
 	Connect func(*Machine, *inventory.Initiator, *inventory.Connect, *inventory.Target, *inventory.Subsystem, inventory.Portal, *inventory.RNIC) (Wanted, error)
+	// Declares is Port and Connect the other way round: what the ledger of an owner says of
+	// a machine, as files declare it; nil: nothing is told of it.
+	Declares func(owner string, entries []plan.Entry) (*Declared, error)
 	// Agent makes the resource that keeps weft-initiator there, where the system has a kind
 	// of its own for it: over a Transport it is run by the path that it has on Linux, reads
 	// over TCP only, and marks nothing. nil: see Intents; with a Witness, none runs there.

@@ -30,6 +30,22 @@ func addressesLook() remote.Look {
 	return query("IPAddress PrefixLength:int64 InterfaceAlias PrefixOrigin AddressState", "Get-NetIPAddress", "-AddressFamily", "IPv4")
 }
 
+// A given is an address as Windows shows it.
+type given struct {
+	IPAddress, InterfaceAlias, PrefixOrigin, AddressState string
+	PrefixLength                                          int
+}
+
+func readAddresses(s remote.Seen) ([]given, error) { return rows[given](s, addressesLook()) }
+
+func (g given) prefix() (netip.Prefix, error) {
+	ip, err := netip.ParseAddr(g.IPAddress)
+	if err != nil {
+		return netip.Prefix{}, fmt.Errorf("Get-NetIPAddress: %w", err)
+	}
+	return netip.PrefixFrom(ip, g.PrefixLength), nil
+}
+
 func (a *Address) Looks() []remote.Look {
 	return append(adapterLooks(), intentLook(), addressesLook())
 }
@@ -39,20 +55,17 @@ func (a *Address) Parse(s remote.Seen) (*Address, error) {
 	if err != nil {
 		return nil, err
 	}
-	type address struct {
-		IPAddress, InterfaceAlias, PrefixOrigin, AddressState string
-		PrefixLength                                          int
-	}
-	list, err := rows[address](s, addressesLook())
+	list, err := readAddresses(s)
 	if err != nil {
 		return nil, err
 	}
 	var have *Address
 	for _, l := range list {
-		ip, err := netip.ParseAddr(l.IPAddress)
+		stands, err := l.prefix()
+		ip := stands.Addr()
 		switch {
 		case err != nil:
-			return nil, fmt.Errorf("Get-NetIPAddress: %w", err)
+			return nil, err
 		case l.InterfaceAlias == nic.Interface && l.PrefixOrigin == "Dhcp":
 			return nil, fmt.Errorf("%s has its address %s by DHCP: weft sets none beside it", nic.Interface, ip)
 		case ip != a.CIDR.Addr():
@@ -63,7 +76,7 @@ func (a *Address) Parse(s remote.Seen) (*Address, error) {
 		case l.PrefixLength != a.CIDR.Bits():
 			return nil, fmt.Errorf("%s stands on %s with the prefix length %d: weft changes none", ip, nic.Interface, l.PrefixLength)
 		default:
-			have = &Address{a.PCI, netip.PrefixFrom(ip, l.PrefixLength)}
+			have = &Address{a.PCI, stands}
 		}
 	}
 	return have, nil

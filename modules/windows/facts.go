@@ -143,9 +143,27 @@ func factsLooks(all bool, _ []host.NIC) []remote.Look {
 	return adapterLooks()
 }
 
-func surveyLooks() []remote.Look { return factsLooks(true, nil) }
+func surveyLooks() []remote.Look { return append(factsLooks(true, nil), addressesLook()) }
 
-func surveyed(s remote.Seen) (*host.ServerFacts, error) { return tellFacts(s, true, nil) }
+// surveyed adds the addresses that NICs have been given.
+func surveyed(s remote.Seen) (*host.ServerFacts, error) {
+	f, err := tellFacts(s, true, nil)
+	if err != nil {
+		return nil, err
+	}
+	list, err := readAddresses(s)
+	if err != nil {
+		return nil, err
+	}
+	for i := range f.NICs {
+		for _, l := range list {
+			if p, err := l.prefix(); err == nil && l.InterfaceAlias == f.NICs[i].Interface && !p.Addr().IsLinkLocalUnicast() {
+				f.NICs[i].Addresses = append(f.NICs[i].Addresses, p)
+			}
+		}
+	}
+	return f, nil
+}
 
 // tellFacts reads what was seen: the declared NICs first, in their order, and where all
 // was asked for every other one.

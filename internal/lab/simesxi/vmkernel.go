@@ -2,6 +2,7 @@ package simesxi
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"fmt"
 	"maps"
 	"net/netip"
@@ -18,14 +19,39 @@ func vmkList(h *Host, _ map[string]string) (string, error) {
 	for _, name := range slices.Sorted(maps.Keys(h.now.vmks)) {
 		v := h.now.vmks[name]
 		if v.dvs != "" {
-			rows = append(rows, structure("VmkNic", "Enabled", true, "MACAddress", "00:50:56:00:00:01", "MTU", v.mtu, "Name", name, "NetstackInstance", v.stack,
+			rows = append(rows, structure("VmkNic", "Enabled", true, "MACAddress", h.macOf(name), "MTU", v.mtu, "Name", name, "NetstackInstance", v.stack,
 				"Portgroup", "N/A", "Portset", "DvsPortset-0", "TSOMSS", 65535, "VDSName", v.dvs))
 			continue
 		}
-		rows = append(rows, structure("VmkNic", "Enabled", true, "MACAddress", "00:50:56:00:00:01", "MTU", v.mtu, "Name", name, "NetstackInstance", v.stack,
+		rows = append(rows, structure("VmkNic", "Enabled", true, "MACAddress", h.macOf(name), "MTU", v.mtu, "Name", name, "NetstackInstance", v.stack,
 			"Portgroup", v.group, "Portset", h.now.groups[v.group].on, "TSOMSS", 65535, "VDSName", "N/A"))
 	}
 	return list(rows...), nil
+}
+
+// macOf is the MAC address of a port, as VMware gives them out.
+func (h *Host) macOf(vmk string) string {
+	sum := sha256.Sum256([]byte("vmk " + h.spec.Name + " " + vmk))
+	return fmt.Sprintf("00:50:56:6%x:%02x:%02x", sum[0]&15, sum[1], sum[2])
+}
+
+// Sends are the MAC addresses of the ports of the VMkernel whose frames leave by the NIC at
+// a PCI address.
+func (h *Host) Sends(pci string) (macs []string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	i := slices.IndexFunc(h.nics, func(n *nic) bool { return n.PCI == pci })
+	if i < 0 {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(h.now.vmks)) {
+		v := h.now.vmks[name]
+		on := h.now.switches[h.now.groups[v.group].on]
+		if v.dvs != "" && v.nic == h.nics[i].name || v.dvs == "" && slices.Contains(on.uplinks, h.nics[i].name) {
+			macs = append(macs, h.macOf(name))
+		}
+	}
+	return macs
 }
 
 func (h *Host) vmk(name string) (vmk, error) {

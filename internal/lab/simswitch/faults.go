@@ -100,6 +100,11 @@ func (sw *Switch) heard() []Neighbour {
 func (sw *Switch) stations() []Neighbour {
 	var all []Neighbour
 	for _, port := range sw.spec.Ports {
+		if sw.spec.Stations != nil {
+			for _, mac := range sw.spec.Stations(port) {
+				all = append(all, Neighbour{Port: port, PortID: mac})
+			}
+		}
 		if n, ok := sw.neighbour(port); ok && !n.Bridge {
 			if _, err := net.ParseMAC(n.PortID); err == nil {
 				all = append(all, n)

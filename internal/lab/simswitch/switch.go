@@ -32,13 +32,14 @@ type Spec struct {
 	Ports    []string // in full: Ethernet1/1, HundredGigE1/0/1
 	Speed    string   // of the ports, such as "100G", which an empty one means
 
-	Neighbours []Neighbour    // a port with a neighbour is up, others are down
-	Tagged     map[string]int // the VLAN that a port carries with its tag; other ports carry one without
-	Config     string         // foreign lines, added to the usual ones
-	Motd       string         // shown after each login, before the first prompt; may be empty
-	Frame      int            // bytes of the longest frame of a Comware port without a line about it; 0: as the device of the transcript
-	NoStats    bool           // NX-OS prints "no-stats" after a port's qos policy unasked, as some do
-	Clock      Clock          // nil: the real one
+	Neighbours []Neighbour                // a port with a neighbour is up, others are down
+	Stations   func(port string) []string // MAC addresses of those that speak no LLDP; nil: there are none
+	Tagged     map[string]int             // the VLAN that a port carries with its tag; other ports carry one without
+	Config     string                     // foreign lines, added to the usual ones
+	Motd       string                     // shown after each login, before the first prompt; may be empty
+	Frame      int                        // bytes of the longest frame of a Comware port without a line about it; 0: as the device of the transcript
+	NoStats    bool                       // NX-OS prints "no-stats" after a port's qos policy unasked, as some do
+	Clock      Clock                      // nil: the real one
 }
 
 // A Neighbour is what LLDP hears on a port.

@@ -355,6 +355,18 @@ func (h *Host) Holds(ip string) (pci string, ok bool) {
 	return "", false
 }
 
+// MAC is the address of the adapter at a PCI address; "": there is none.
+func (h *Host) MAC(pci string) string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, a := range h.adapters {
+		if a.PCI == pci {
+			return strings.ToLower(strings.ReplaceAll(a.mac, "-", ":"))
+		}
+	}
+	return ""
+}
+
 // Restarts is how often the adapter at a PCI address has started again.
 func (h *Host) Restarts(pci string) int {
 	h.mu.Lock()
