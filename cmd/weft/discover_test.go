@@ -162,6 +162,11 @@ func essenceOfServer(s *inventory.Server) (list []string) {
 	say := func(format string, args ...any) {
 		list = append(list, s.Host+" "+fmt.Sprintf(format, args...))
 	}
+	for _, r := range s.RNICs {
+		if v := r.VMK; v != nil {
+			say("%s is %s on %s of stack %q for %q", r.PCI, v.ID, v.VSwitch, v.Netstack, slices.Sorted(slices.Values(v.Services)))
+		}
+	}
 	if s.SMB != nil {
 		say("smb on port %d", s.SMB.DirectPort)
 	}

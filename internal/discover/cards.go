@@ -109,8 +109,8 @@ func (d *draft) written(host string) map[string]string {
 // cidr is the address that a NIC is to be declared with: the one that weft gave it, else
 // its only one.
 func (d *draft) cidr(m *Server, f *host.NICFacts, given netip.Prefix) netip.Prefix {
-	if given.IsValid() && slices.Contains(f.Addresses, given) {
-		return given
+	if given.IsValid() && (m.System.Port != nil || slices.Contains(f.Addresses, given)) {
+		return given // that it stands so on a port of such a system is for the plan to prove
 	}
 	var four []netip.Prefix
 	for _, a := range f.Addresses {

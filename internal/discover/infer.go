@@ -307,13 +307,17 @@ func (d *draft) rosters() (known map[string]address, credentials map[string]stri
 				continue
 			}
 			seen[r] = true
+			if r.Kind == "vcenter" {
+				d.site.found(Error, r.Host, "the files that made them have their blocks, which nobody else writes", "the ledgers have it as %s: a vCenter is not asked, so that neither its distributed switches and virtual machines nor ports of hosts on them are written", r.Device)
+				continue
+			}
 			if a, ok := parseAddress(r.Device); ok {
 				known[r.Host] = a
 				credentials[r.Host] = strings.TrimPrefix(r.Credential, "credential.")
 			} else {
 				d.site.found(Error, r.Host, "write that module by hand", "the ledgers call it %s, in a module, and discover writes none", r.Device)
 			}
-			if !asked[r.Host] && r.Kind != "vcenter" { // which is not discovered
+			if !asked[r.Host] {
 				d.site.found(Error, r.Host, "name it with --seed (a switch) or --hosts (a server), or write a removed block for it", "the ledger of %s has it as %s, and it was not asked", m.Host, r.Device)
 			}
 		}

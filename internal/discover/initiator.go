@@ -18,10 +18,35 @@ type path struct {
 // paths are the connections that the ledgers know.
 func (d *draft) paths() (list []path) {
 	for _, n := range d.ordered() {
+		for _, c := range n.told.Paths {
+			list = append(list, path{server: n, name: c.Name, NVMeConnection: usualPath(nvme.NVMeConnection{NQN: c.NQN, Transport: c.Transport, Address: c.Address, HostNQN: c.HostNQN})})
+		}
+		if n.System.Connect != nil {
+			continue
+		}
 		conns, names := decoded[nvme.NVMeConnection](d, n, "nvme_connection")
 		for i, c := range conns {
 			list = append(list, path{server: n, name: names[i], NVMeConnection: c})
 		}
+	}
+	return list
+}
+
+// usualPath is a connection as files make it that say nothing of how.
+func usualPath(c nvme.NVMeConnection) nvme.NVMeConnection {
+	c.CtrlLoss, c.ReconnectDelay, c.KeepAlive = 600, 10, 5
+	return c
+}
+
+// apart gives initiators that differ in more than values blocks of their own.
+func apart(list []instance) []instance {
+	labels, used := map[string]string{}, taken{}
+	for i := range list {
+		shape := list[i].shape()
+		if labels[shape] == "" {
+			labels[shape] = used.dashed(list[i].label)
+		}
+		list[i].label, list[i].labels = labels[shape], []string{labels[shape]}
 	}
 	return list
 }
@@ -106,7 +131,7 @@ func (d *draft) initiators(paths []path, targets map[string]address) (list []ins
 		}
 		list = append(list, i)
 	}
-	return list
+	return apart(list)
 }
 
 // several refers to targets: to all instances of a block by its name.

@@ -37,9 +37,10 @@ func (s *Site) learned(e ends, heard [][]Cable) (list [][]Cable) {
 			for _, mac := range macs[port] {
 				here = append(here, e.mac[mac]...)
 			}
+			one := len(here) == len(macs[port]) && !slices.ContainsFunc(here, func(x end) bool { return x != here[0] })
 			switch {
 			case len(here) == 0:
-			case len(here) > 1 || len(macs[port]) > 1:
+			case !one:
 				s.found(Info, sw.Host, "turn LLDP on, on the switch or bridge that is between, and discover again", "port %s hears nobody, and has learned %d MAC addresses, of which %d are those of NICs here: unknown end", port, len(macs[port]), len(here))
 			case len(here[0].nic.Heard) > 0: // its server says where it is plugged in
 			case !known[here[0]]:

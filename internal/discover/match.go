@@ -49,6 +49,9 @@ func (s *Site) ends() ends {
 			if own != "" && own != mac {
 				e.mac[own] = append(e.mac[own], end{m, n})
 			}
+			for _, of := range n.Sends {
+				e.mac[switches.PlainMAC(of)] = append(e.mac[switches.PlainMAC(of)], end{m, n})
+			}
 			for name := range names {
 				if n.Interface != "" {
 					key := name + " " + lower(n.Interface)

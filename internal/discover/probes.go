@@ -34,7 +34,7 @@ func (d *draft) probed(exports []*export, paths []path) (list []path) {
 }
 
 func probeOf(n *node, x *export, nqn string) path {
-	return path{server: n, probe: true, NVMeConnection: nvme.NVMeConnection{NQN: x.nqn, HostNQN: nqn, CtrlLoss: 600, ReconnectDelay: 10, KeepAlive: 5}}
+	return path{server: n, probe: true, NVMeConnection: usualPath(nvme.NVMeConnection{NQN: x.nqn, HostNQN: nqn})}
 }
 
 // probeSuffix is what the name of weft's probe has after that of its host.

@@ -26,6 +26,7 @@ func OS() *host.OS {
 		Last:     backUp,
 		Port:     portOf,
 		Connect:  connect,
+		Declares: declared,
 		Uplinks:  true,
 		Counters: meter,
 		Probe:    &host.Prober{Attached: readAttached, Live: readLive},

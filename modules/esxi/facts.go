@@ -1,6 +1,7 @@
 package esxi
 
 import (
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,9 +27,46 @@ func factsLooks(all bool, _ []host.NIC) []remote.Look {
 	return slices.Concat(whoLooks(), nics, []remote.Look{adaptersLook(), nqnLook(), cpuLook(), memoryLook()})
 }
 
-func surveyLooks() []remote.Look { return factsLooks(true, nil) }
+func surveyLooks() []remote.Look {
+	return append(factsLooks(true, nil), portsLook(), addressesLook(""), switchesLook())
+}
 
-func surveyed(s remote.Seen) (*host.ServerFacts, error) { return tellFacts(s, true, nil) }
+// surveyed adds what the ports of the VMkernel on standard switches have: that of a switch
+// with one uplink goes out there, that of any other nobody knows where.
+func surveyed(s remote.Seen) (*host.ServerFacts, error) {
+	f, err := tellFacts(s, true, nil)
+	if err != nil {
+		return nil, err
+	}
+	uplinks, addresses := map[string][]string{}, map[string]netip.Prefix{} // of a port group, of a port
+	for _, sw := range table(s, switchesLook(), &err) {
+		for _, g := range sw.list("Portgroups") {
+			uplinks[g] = sw.list("Uplinks")
+		}
+	}
+	for _, r := range table(s, addressesLook(""), &err) {
+		addresses[r.text("Name")] = prefix(r.text("IPv4Address"), r.text("IPv4Netmask"))
+	}
+	for _, r := range table(s, portsLook(), &err) {
+		on := uplinks[r.text("Portgroup")]
+		for i := range f.NICs {
+			n := &f.NICs[i]
+			if len(on) != 1 || on[0] != n.Interface {
+				continue
+			}
+			if a := addresses[r.text("Name")]; a.IsValid() {
+				n.Addresses = append(n.Addresses, a)
+			}
+			if mac := r.maybe("MACAddress"); mac != "" {
+				n.Sends = append(n.Sends, strings.ToLower(mac))
+			}
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
 
 // tellFacts reads what was seen: the declared NICs first, in their order, and where
 // all was asked for every other one.

@@ -103,6 +103,7 @@ type NICFacts struct {
 	RDMA      []RDMAPort `json:"rdma_ports,omitempty"`    // of its RDMA device
 
 	Addresses []netip.Prefix `json:"addresses,omitempty"` // only where somebody asks
+	Sends     []string       `json:"sends,omitempty"`     // MAC addresses, other than its own, of what sends by it; only a survey asks
 	Heard     []Heard        `json:"heard,omitempty"`     // at the other end of its cable; only a survey asks
 }
 
