@@ -27,7 +27,7 @@ import (
 func discovered() map[string]string {
 	return map[string]string{
 		"weft": "name", "connection": "user port become connect_timeout command_timeout", "credential": "user password",
-		"fabric": "transport mode mtu host_mtu", "fabric.plane": "subnet", "fabric.pfc_watchdog": "action",
+		"fabric": "transport mode partition mtu host_mtu", "fabric.plane": "subnet", "fabric.pfc_watchdog": "action",
 		"fabric.traffic_class": "dscp priority bandwidth strict pfc", "fabric.traffic_class.ecn": "min max probability", "fabric.traffic_class.headroom": "xoff xon size",
 		"switch": "os host serial credential fabric plane unmanaged", "switch.safety": "commit_confirm",
 		"server": "os host labels", "server.rnic": "match address fabric software vlan", "server.smb": "direct_port", "server.rnic.vmk": "id vswitch netstack services",

@@ -218,6 +218,9 @@ func (d *draft) fabric(f *fabric) *block {
 	b := &block{kind: "fabric", labels: []string{f.name}}
 	b.set("transport", str(f.transport))
 	b.set("mode", str(f.mode))
+	if f.partition != 0 {
+		b.set("partition", str(f.partition.String()))
+	}
 	if f.mtu != 0 && f.mtu != usualMTU {
 		b.set("mtu", number(int64(f.mtu)))
 	}

@@ -40,6 +40,7 @@ type fabric struct {
 	declared              bool     // it stands in files already
 	classes               []switches.Class
 	watchdog              string
+	partition             host.PKey // of InfiniBand; 0: the default one, or not known
 }
 
 // planeName is what the nth plane is called.

@@ -12,6 +12,32 @@ import (
 // infiniBand reports whether a NIC is one of InfiniBand, which LLDP is not spoken on.
 func infiniBand(n *host.NICFacts) bool { return len(n.RDMA) > 0 && n.RDMA[0].Protocol == "infiniband" }
 
+// partition is that of all NICs of a fabric of InfiniBand, by their IP interfaces. Only a
+// subnet manager knows whether they belong there.
+func (d *draft) partition(f *fabric, cards []*card) {
+	if f.transport != "infiniband" {
+		return
+	}
+	const usual = 0x7fff | host.FullMember
+	var keys []host.PKey
+	for _, c := range cards {
+		if ip := c.nic.IPoIB; ip != nil && ip.PKey != 0 && !slices.ContainsFunc(keys, ip.PKey.Same) {
+			keys = append(keys, ip.PKey)
+		}
+	}
+	switch {
+	case len(keys) > 1:
+		d.site.found(Warn, "", "write partition by hand: ports of different partitions do not reach each other", "NICs of fabric %s are in %d partitions: %v", f.name, len(keys), keys)
+	case len(keys) == 1 && !keys[0].Same(usual):
+		f.partition = most(cards, func(c *card) host.PKey {
+			if c.nic.IPoIB == nil {
+				return 0
+			}
+			return c.nic.IPoIB.PKey
+		}, 0)
+	}
+}
+
 // subnet are the switches of InfiniBand that NICs of a fabric are plugged into, other than
 // those that stand in files, and the cables to them. weft manages none of them: they are
 // of the plane of their NICs, and known by their GUIDs.

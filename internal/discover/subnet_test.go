@@ -35,6 +35,41 @@ func TestSubnet(t *testing.T) {
 	}
 }
 
+// The partition of a fabric is that of all of its NICs; the default one is not written.
+func TestPartition(t *testing.T) {
+	for name, c := range map[string]struct {
+		keys [2]host.PKey
+		want string // in the files, or a finding
+	}{
+		"one":     {[2]host.PKey{0x8012, 0x8012}, `partition = "0x8012"`},
+		"default": {[2]host.PKey{0xffff, 0x7fff}, ""},
+		"unknown": {[2]host.PKey{}, ""},
+		"two":     {[2]host.PKey{0x8012, 0x8013}, "are in 2 partitions: [0x8012 0x8013]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := rack(1, 2)
+			s.Switches = nil
+			for _, m := range s.Servers {
+				for i := range m.Facts.NICs {
+					m.Facts.NICs[i].RDMA[0].Protocol = "infiniband"
+					m.Facts.NICs[i].IPoIB = &host.IPoIB{Mode: "datagram", PKey: c.keys[i]}
+				}
+			}
+			r, err := s.Discover(t.Context(), judged(t, nil))
+			if err != nil || r.Failed != nil {
+				t.Fatalf("%v %v", r.Failed, err)
+			}
+			text := strings.Join(strings.Fields(string(r.Files[fabricFile])), " ")
+			for _, f := range r.Findings {
+				text += "\n" + f.Text
+			}
+			if !strings.Contains(text, c.want) || c.want == "" && strings.Contains(text, "partition") {
+				t.Errorf("%s", text)
+			}
+		})
+	}
+}
+
 // A second run adds switches of InfiniBand and cables to those that stand, which it knows by
 // the links of NICs that are asked again; else it adds none.
 func TestSubnetAgain(t *testing.T) {

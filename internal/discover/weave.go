@@ -171,6 +171,10 @@ func (d *draft) complete(f *fabric) {
 		f.mode = "lossless"
 	}
 	f.hostMTU = most(says, func(c *card) int { return c.nic.MTU }, 0)
+	d.partition(f, says)
+	if f.watchdog != "" {
+		d.site.found(Info, "", "write detect and restore in its pfc_watchdog by hand where they matter to you: weft sets neither", "the switches of fabric %s have a PFC watchdog, whose times are not read", f.name)
+	}
 	for _, c := range d.cables {
 		if l := d.leaves[c.Switch]; l.fabric == f && c.NIC != nil {
 			p, _ := c.Switch.Reading.Port(c.Port)

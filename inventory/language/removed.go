@@ -90,6 +90,9 @@ func address(x hcl.Expression) (string, *hcl.Diagnostic) {
 	for len(t) > 0 {
 		kind := stepName(t[0])
 		if !slices.Contains(removable(), kind) {
+			if kind == "dvswitch" || kind == "vm" {
+				return "", problem.New(problem.Reference, t[0].SourceRange(), "known by its path", "A %s is known by its path in vCenter, whatever its block is called: no block is needed when it gets another name or leaves the files.", kind)
+			}
 			return "", problem.New(problem.Reference, t[0].SourceRange(), "not a type of block",
 				"%q leaves nothing on devices.%s An address starts with %s.", kind, problem.DidYouMean(kind, removable()), problem.OrList(removable()))
 		}
