@@ -123,11 +123,15 @@ func (s *Session) leave(ctx context.Context) error {
 // question is a switch that waits for a yes or no, which has no prompt.
 var question = regexp.MustCompile(`(?i)(\[y/n[^\]\n]*\]|\(y/n\)(\s*\[[yn]\])?)\s*[:?]?\s*\z`)
 
+// longestQuestion is more bytes than any question has: the rest of a long answer is not
+// looked through for one.
+const longestQuestion = 512
+
 // say types one line and returns what came back, without echo, prompts and
 // log lines. A question is answered with no and is a refusal.
 func (s *Session) say(ctx context.Context, line string, wait time.Duration) (string, error) {
 	reply, err := s.exchange(ctx, line, wait)
-	if err == nil && question.MatchString(reply) {
+	if err == nil && question.MatchString(reply[max(0, len(reply)-longestQuestion):]) {
 		asked := s.clean(reply, line)
 		if _, err := s.exchange(ctx, "n", wait); err != nil {
 			return "", err
@@ -197,6 +201,11 @@ func (s *Session) explain(ctx context.Context, err error) error {
 // %$ VDC-1 %$ %SECURITYD-2-…: …" and "%Jan  1 00:00:00:000 2011 leaf-b SHELL/5/…".
 var syslog = regexp.MustCompile(`^\d{4} \w{3} +\d+ [\d:.]+ \S+ .*%\S+-\d-\S+:|^%\w{3} +\d+ [\d:]+ \d{4} \S+ \S+/\d/`)
 
+// mayBeSyslog spares most lines the expression.
+func mayBeSyslog(line string) bool {
+	return line != "" && (line[0] == '%' || '0' <= line[0] && line[0] <= '9')
+}
+
 // clean drops echo, prompts and log lines, and remembers the last prompt.
 func (s *Session) clean(reply, line string) string {
 	var kept []string
@@ -206,7 +215,7 @@ func (s *Session) clean(reply, line string) string {
 		case s.prompts.MatchString(l):
 			s.prompt = l
 		case strings.HasSuffix(l, line) && (bare == "" || s.prompts.MatchString(bare)):
-		case syslog.MatchString(l):
+		case mayBeSyslog(l) && syslog.MatchString(l):
 		default:
 			kept = append(kept, l)
 		}
