@@ -107,7 +107,7 @@ func (a *app) applyNew(ctx context.Context, f planFlags, how order) error {
 	}
 	defer p.Close()
 	if err := a.planned(made, f); err != nil {
-		return err
+		return notApplied(err)
 	}
 	if how.takeover != "" {
 		if err := a.runs().TakeOver(ctx, &p.Input, how.takeover, who()); err != nil {
@@ -126,6 +126,14 @@ func (a *app) applyNew(ctx context.Context, f planFlags, how order) error {
 		return run.Tidy(ctx, a.env(), p)
 	}
 	return a.carryOut(ctx, p, made, how.Order)
+}
+
+// notApplied says of a plan that cannot be applied that it was not.
+func notApplied(err error) error {
+	if quiet := new(quietError); errors.As(err, &quiet) {
+		return &codeError{quiet.code, errors.New("nothing was applied: the plan says what stands in the way")}
+	}
+	return err
 }
 
 // goOn goes on with a run that was cut off, or waits.
