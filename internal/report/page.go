@@ -22,6 +22,9 @@ var pageText string
 //go:embed page.css
 var Style string
 
+// paperSteps is of how many steps a print shows all: thousands are hundreds of sheets.
+const paperSteps = 200
+
 // A page is what the HTML shows.
 type page struct {
 	*Report
@@ -78,6 +81,7 @@ func (r *Report) HTML(w io.Writer) error {
 		"gbit":     func(bits float64) string { return fmt.Sprintf("%.3g", bits/1e9) },
 		"time":     func(m Measured) string { return m.Time.UTC().Format(stamp) },
 		"rows":     func(res *prove.Result) []*prove.Row { return slices.Concat(res.Local, res.Rows) },
+		"paper":    func(steps []plan.PlannedStep) bool { return len(steps) > paperSteps },
 		"headline": func(h Headline) string { return h.text(r.Made) },
 		"blocks":   func() int { return prove.CompareBlocks }, "bytes": view.Size, "compares": view.Compares, "claims": r.claims, "notCounted": func() string { return notCounted }, "count": count, "rate": view.Rate, "gigabits": view.Gigabits, "cost": view.Cost,
 		"load": view.LoadWords, "loadKinds": view.LoadKinds, "loadNotes": view.LoadNotes,
