@@ -69,7 +69,7 @@ func linkChecks() []*Check {
 		{ID: "WD-LNK-11", Title: "all NICs of a server lead to one switch", Severity: Critical, Reads: "LLDP of switches", Limit: "two switches for two NICs", Source: "what planes are for",
 			Remedy: "Move one cable to the other switch.", judge: oneSwitch},
 		{ID: "WD-LNK-13", Title: "nobody hears a NIC", Severity: Warn, Reads: "LLDP of switches", Limit: "each NIC at a switch is heard by one", Source: own,
-			Remedy: "Switch LLDP on at the port; start lldpd on the server, or the agent of the card.", Mends: []string{"port", "qos"}, judge: silent},
+			Remedy: "Switch LLDP on at the port; start lldpd on Linux, or the agent of the card; ESXi speaks it from a distributed switch only.", Mends: []string{"port", "qos"}, judge: silent},
 		{ID: "WD-LNK-16", Title: "a port receives broken frames", Severity: Error, Twice: true, Reads: "ethtool -S IF: rx_crc_errors_phy, rx_symbol_err_phy; show interface, display interface: CRC, of ports with an LLDP neighbour", Limit: "does not grow", Source: "general knowledge",
 			Remedy: "Clean or replace the cable.", judge: brokenFrames},
 		{ID: "WD-MTU-01", Title: "a switch port takes shorter frames than its NIC sends", Severity: Error, Reads: "MTU of the NIC, and of the port it is cabled to", Limit: "the port's at least the NIC's", Source: "what does not fit is dropped",
