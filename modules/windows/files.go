@@ -119,13 +119,23 @@ func (t transport) uploaded(ctx context.Context, script string) (remote.Output, 
 	if !is {
 		return remote.Output{}, remote.ErrNoUpload
 	}
-	from, err := up.Upload(ctx, "weft-"+unique()+".ps1", powershell.FileText(script))
+	name := "weft-" + unique() + ".ps1"
+	from, err := up.Upload(ctx, name, powershell.FileText(script))
 	if err != nil {
 		return remote.Output{}, err
 	}
-	out, err := t.Host.Run(ctx, remote.Cmd{Args: powershell.File(strings.TrimPrefix(from, "/")), Quiet: true, Bare: true})
+	path := strings.TrimPrefix(from, "/")
+	if strings.ContainsFunc(path, special) { // as in C:/Users/Jane Doe; commands begin in that folder, too
+		path = name
+	}
+	out, err := t.Host.Run(ctx, remote.Cmd{Args: powershell.File(path), Quiet: true, Bare: true})
 	if err != nil { // it may not have come to remove itself
 		_ = up.Withdraw(context.WithoutCancel(ctx), from)
 	}
 	return out, err
+}
+
+// special reports whether a character of a path may mean more to a shell of Windows.
+func special(r rune) bool {
+	return !strings.ContainsRune("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_./:-", r)
 }

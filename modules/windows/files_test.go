@@ -23,7 +23,7 @@ type reach struct{ *box }
 func (r reach) sftp(do func(*sftp.Client) error) error {
 	near, far := net.Pipe()
 	served := make(chan error, 1)
-	go func() { served <- r.SFTP(r.t.Context(), "admin", far); _ = far.Close() }()
+	go func() { served <- r.SFTP(r.t.Context(), r.login(), far); _ = far.Close() }()
 	c, err := sftp.NewClientPipe(near, near)
 	if err == nil {
 		err = errors.Join(do(c), c.Close())
@@ -127,6 +127,10 @@ func TestShortInput(t *testing.T) {
 	if got := seen.Of(look).Text(); err != nil || got != "it runs" || len(b.Contents()) != 0 {
 		t.Errorf("%q %v, left %v", got, err, b.Contents())
 	}
+	b.user = "Jane Doe" // no shell takes C:/Users/Jane Doe as one word
+	if seen, err = OS().Open(reach{b}).Read(t.Context(), []remote.Look{look}); err != nil || seen.Of(look).Text() != "it runs" || len(b.Contents()) != 0 {
+		t.Errorf("a profile with a space in its path: %q %v, left %v", seen.Of(look).Text(), err, b.Contents())
+	}
 	if _, err := OS().Open(b).Read(t.Context(), []remote.Look{look}); err == nil || !strings.Contains(err.Error(), "did not reach the host whole") {
 		t.Errorf("without SFTP: %v", err)
 	}
@@ -148,7 +152,7 @@ func TestProbe(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = h.Close() })
-	b := &box{h, t}
+	b := &box{Host: h, t: t}
 	tr := OS().Open(b)
 	cmd := func() remote.Cmd {
 		return remote.Cmd{Args: []string{agent.ProbeBin, "do"}, Stdin: strings.NewReader(`{"read": 'x'}`)}

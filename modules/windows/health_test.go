@@ -22,7 +22,7 @@ func TestExamined(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer h.Close()
-	log := &logged{box: &box{h, t}}
+	log := &logged{box: &box{Host: h, t: t}}
 	way := transport{Host: log}
 	expect := func(when, want string) {
 		t.Helper()

@@ -24,7 +24,7 @@ func TestShells(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = h.Close() })
-	b := &box{h, t}
+	b := &box{Host: h, t: t}
 	b.Plant(probeExe, "MZ", false)
 	fault := func(names ...string) {
 		t.Helper()

@@ -4,6 +4,7 @@ package windows
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -26,8 +27,11 @@ import (
 // A box is a SIMULATED host without the SSH in between.
 type box struct {
 	*simwindows.Host
-	t testing.TB
+	t    testing.TB
+	user string // of the login; "" is admin
 }
+
+func (b *box) login() string { return cmp.Or(b.user, "admin") }
 
 func newBox(t testing.TB, nics ...simwindows.NIC) *box {
 	t.Helper()
@@ -40,7 +44,7 @@ func newBox(t testing.TB, nics ...simwindows.NIC) *box {
 			t.Error(err)
 		}
 	})
-	return &box{h, t}
+	return &box{Host: h, t: t}
 }
 
 func (b *box) Run(ctx context.Context, cmd remote.Cmd) (remote.Output, error) {
@@ -54,7 +58,7 @@ func (b *box) Run(ctx context.Context, cmd remote.Cmd) (remote.Output, error) {
 		go func() { _, _ = io.Copy(out, cmd.Stdin) }() // ends when the pipe is closed
 	}
 	var stdout, stderr bytes.Buffer
-	code := b.Exec(ctx, "admin", strings.Join(cmd.Args, " "), in, &stdout, &stderr)
+	code := b.Exec(ctx, b.login(), strings.Join(cmd.Args, " "), in, &stdout, &stderr)
 	_ = in.Close()
 	got := remote.Output{Stdout: stdout.Bytes(), Stderr: stderr.Bytes()}
 	if code != 0 {

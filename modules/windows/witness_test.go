@@ -28,7 +28,7 @@ func testWitness(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer h.Close()
-	log := &logged{box: &box{h, t}}
+	log := &logged{box: &box{Host: h, t: t}}
 	way := transport{Host: log}
 	fabric := &inventory.Fabric{Transport: "rocev2", HostMTU: 9000, Classes: []*inventory.TrafficClass{{Priority: 3, PFC: true}}}
 	to := func(address string) []host.Way {

@@ -27,6 +27,9 @@ const (
 // execFile runs a script that was uploaded.
 func (h *Host) execFile(ctx context.Context, user, name string, stdout, stderr io.Writer) (int, error) {
 	path := windowsPath(name)
+	if !strings.Contains(path, `\`) { // sessions begin in the profile
+		path = profile(user) + `\` + path
+	}
 	h.mu.Lock()
 	data, err := h.disk.read(path)
 	data, signed, elevated := slices.Clone(data), h.signed, !h.plain
@@ -54,12 +57,15 @@ func windowsPath(name string) string {
 	return strings.ReplaceAll(strings.TrimPrefix(name, "/"), "/", `\`)
 }
 
+// profile is the folder of a user.
+func profile(user string) string { return `C:\Users\` + user }
+
 // SFTP serves the sftp subsystem until the client closes it. Sessions begin in the folder
 // of their user.
 func (h *Host) SFTP(ctx context.Context, user string, ch io.ReadWriteCloser) error {
 	h.mu.Lock()
 	none := h.noSFTP
-	home := `C:\Users\` + user
+	home := profile(user)
 	h.disk.mkdir(home, "O:BAG:SYD:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)")
 	h.mu.Unlock()
 	if none {
