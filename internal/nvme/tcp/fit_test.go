@@ -13,7 +13,6 @@ import (
 
 // What is sent faster with a bound keeps it, and nothing else does.
 func TestFitting(t *testing.T) {
-	const mib = 1 << 20
 	for name, tt := range map[string]struct {
 		own, bound func(window int) float64 // MiB a second
 		want       int
@@ -27,37 +26,94 @@ func TestFitting(t *testing.T) {
 		"once faster":       {flat(3000), every(5, 2900, 30000), 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var f fitting
-			now, size, windows := time.Unix(0, 0), 0, 0
-			for range 2 * (fitFirst + fitAgain) / mib {
-				rate := tt.own
-				if size > 0 {
-					rate = tt.bound
-				}
-				now = now.Add(time.Duration(float64(time.Second) / rate(windows)))
-				if !f.wrote(mib) {
-					continue
-				}
-				if f.tries == 0 {
-					f.begin(fitLeast, now)
-					size = 0
-				} else if bytes, change := f.step(now); change {
-					size, windows = bytes, windows+1
-				}
-				if f.tries == 0 {
-					break
-				}
+			p := fakePath{own: tt.own, bound: tt.bound, now: time.Unix(0, 0)}
+			p.trial(t)
+			if p.size != tt.want {
+				t.Errorf("the trial ends with a send buffer of %d bytes, want %d (times %v)", p.size, tt.want, p.times)
 			}
-			if f.tries != 0 || f.next-f.sent != fitAgain {
-				t.Fatalf("the trial did not end: half %d, sent %d, next %d", f.half, f.sent, f.next)
-			}
-			if size != tt.want {
-				t.Errorf("the trial ends with a send buffer of %d bytes, want %d (times %v)", size, tt.want, f.times)
-			}
-			if most := uint64(fitFirst + 4*fitPairs*(fitHalf+fitLook)); f.sent > most {
-				t.Errorf("the trial took %d bytes, more than %d", f.sent, most)
+			if most := uint64(fitFirst + 4*fitPairs*(fitHalf+fitLook)); p.sent > most {
+				t.Errorf("the trial took %d bytes, more than %d", p.sent, most)
 			}
 		})
+	}
+}
+
+// What is kept holds back nobody for long once the path has become longer, is tried anew
+// now and then where it has not, and nobody looks at the clock where nothing is kept.
+func TestFittingKept(t *testing.T) {
+	for name, tt := range map[string]struct {
+		then  float64 // MiB a second with the size that is kept, after the trial
+		least time.Duration
+		most  time.Duration
+	}{
+		"longer":         {10, fitKeep, fitKeep + time.Second},
+		"much longer":    {0.5, fitKeep, fitKeep + 2*time.Second},
+		"as long":        {3600, time.Second, 2 * time.Second}, // 4 GiB
+		"slow before":    {100, fitKeep, fitKeep + time.Second},
+		"just as before": {410, 9 * time.Second, fitKeep + time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := fakePath{own: flat(3000), bound: flat(3600), now: time.Unix(0, 0)}
+			p.trial(t)
+			if p.size != fitLeast {
+				t.Fatalf("a send buffer of %d bytes, want %d", p.size, fitLeast)
+			}
+			kept := p.now
+			for p.bound = flat(tt.then); p.size > 0; {
+				p.send()
+			}
+			if took := p.now.Sub(kept); took < tt.least || took > tt.most {
+				t.Errorf("the kernel has its own again after %v and %d MiB, want %v to %v", took, p.sent>>20, tt.least, tt.most)
+			}
+			if p.tries != fitLeast {
+				t.Errorf("it tries %d bytes then, want %d", p.tries, fitLeast)
+			}
+		})
+	}
+	p := fakePath{own: flat(3000), bound: flat(3000), now: time.Unix(0, 0)}
+	p.trial(t)
+	if p.size != 0 || p.next-p.sent != fitAgain {
+		t.Errorf("nothing is kept: a send buffer of %d bytes, and a look after %d more, want %d", p.size, p.next-p.sent, fitAgain)
+	}
+}
+
+// A fakePath is a connection on which so much is sent in a second.
+type fakePath struct {
+	fitting
+	own, bound    func(window int) float64 // MiB a second with the kernel's own, and with another size
+	now           time.Time
+	size, windows int // of the send buffer, and how often it was changed in this trial
+}
+
+// send sends a MiB.
+func (p *fakePath) send() {
+	rate := p.own
+	if p.size > 0 {
+		rate = p.bound
+	}
+	p.now = p.now.Add(time.Duration(float64(time.Second) / rate(p.windows)))
+	switch {
+	case !p.wrote(1 << 20):
+	case p.tries > 0:
+		if bytes, change := p.step(p.now); change {
+			p.size, p.windows = bytes, p.windows+1
+		}
+	case !p.kept(p.now):
+		p.begin(fitLeast, p.now)
+		p.size, p.windows = 0, 0
+	}
+}
+
+// trial goes through the first trial.
+func (p *fakePath) trial(t *testing.T) {
+	t.Helper()
+	for p.tries == 0 {
+		p.send()
+	}
+	for p.tries > 0 {
+		if p.send(); p.sent > fitAgain {
+			t.Fatalf("the trial did not end: half %d, sent %d, next %d", p.half, p.sent, p.next)
+		}
 	}
 }
 
@@ -159,7 +215,7 @@ func TestFittingOverSocket(t *testing.T) {
 	if got := <-read; got.err != nil || got.n != sent {
 		t.Errorf("read %d bytes of %d: %v", got.n, sent, got.err)
 	}
-	if f := &o.fitting; f.next < fitAgain || f.own <= 0 {
+	if f := &o.fitting; f.keep == 0 && f.next < fitAgain || f.keep > 0 && f.keep < fitAgain || f.own <= 0 {
 		t.Errorf("no trial: %+v", f)
 	}
 }
