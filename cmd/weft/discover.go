@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,15 +16,9 @@ import (
 
 	"weft/internal/discover"
 	"weft/internal/hint"
-	"weft/internal/run"
 	"weft/inventory"
-	"weft/inventory/catalogue"
 	"weft/inventory/language"
-	"weft/modules"
-	"weft/modules/host"
 	"weft/plan"
-	"weft/switches"
-	"weft/switches/systems"
 )
 
 // discoverFlags say what is read, and how it is written.
@@ -33,6 +26,7 @@ type discoverFlags struct {
 	seeds     []string
 	hosts     []string
 	hostsFrom []string
+	vcenters  []string
 	out       string
 	owner     string
 	want      bool
@@ -40,6 +34,7 @@ type discoverFlags struct {
 	stayIn    []string
 	only      []string
 	login     discover.Login
+	users     users
 }
 
 func (a *app) discoverCmd() *cobra.Command {
@@ -61,9 +56,11 @@ weft never was, the first apply begins a ledger on the servers, which plan lists
 Where --out holds files of weft, discovered.weft.hcl is written beside them, with the
 switches, servers and cables that they do not have; nothing in them is changed.
 
-Logins are those of connection "default" and of the credential of the files in
---chdir, where there are any, else --user, --switch-user and the password of
-switches in WEFT_SWITCH_PASSWORD; the files name that variable and hold no secret.`,
+Logins are those of connection "default" and of the credentials of the files in
+--chdir, where there are any, else --user and the passwords in WEFT_SWITCH_PASSWORD and
+WEFT_VCENTER_PASSWORD; the files name these variables and hold no secret. Where not
+everybody is the same, --user esxi=root --user switch=netops says who logs in to servers
+of a system, switches and vCenters; a column user, or ansible_user, to one server.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a.begin(cmd)
 			if cmd.Flags().Changed("depth") && len(f.stayIn) == 0 {
@@ -82,9 +79,10 @@ switches in WEFT_SWITCH_PASSWORD; the files name that variable and hold no secre
 	s.Var((*words)(&f.stayIn), "stay-in", "follow switches that say with LLDP that they are managed at an address of this network: 192.0.2.0/24; may be repeated")
 	s.IntVar(&f.depth, "depth", 3, "how many cables far switches are followed; needs --stay-in")
 	s.Var((*words)(&f.only), "only", "ask and write only these: switch, server, nvme (default: all)")
-	s.StringVar(&f.login.User, "user", "", "who logs in to servers (default: as ~/.ssh/config says)")
+	s.Var((*words)(&f.vcenters), "vcenter", "a vCenter to ask, as HOST[:PORT], with =SHA256 of its certificate where no authority that this machine trusts has signed it; may be repeated")
+	s.Var(&f.users, "user", "who logs in to servers (default: as ~/.ssh/config says), or SYSTEM=NAME: "+strings.Join(userSystems(), ", ")+"; may be repeated")
 	s.StringVar(&f.login.Become, "become", "sudo", "how root is become on servers: sudo, weft-read, or nothing")
-	s.StringVar(&f.login.SwitchUser, "switch-user", "", "who logs in to switches (default: --user)")
+	s.StringVar(&f.login.SwitchUser, "switch-user", "", "who logs in to switches, as --user switch=NAME (default: --user)")
 	return cmd
 }
 
@@ -102,6 +100,9 @@ func (f *discoverFlags) machines(ctx context.Context) (*discover.Listing, error)
 			return nil, hint.Wrap(fmt.Errorf("--hosts-from %s: %w", from, err), "%s", hint.Of(err))
 		}
 		for _, m := range more.Machines {
+			if m.User != "" && language.CheckUser(m.User) != nil {
+				return nil, usage(hint.Wrap(fmt.Errorf("--hosts-from %s: %s is logged in to by %q, which is no name of a user", from, m.Host, m.User), "weft evaluates no templates: write the name, or leave it out and say --user"))
+			}
 			if !slices.ContainsFunc(all.Machines, func(x discover.Named) bool { return x.Host == m.Host }) {
 				all.Machines = append(all.Machines, m)
 			}
@@ -152,7 +153,7 @@ func (f *discoverFlags) checked() error {
 		err = checkNames("owner", language.CheckOwner, f.owner)
 	}
 	if err == nil {
-		err = checkUsers("user", f.login.User)
+		err = f.users.into(&f.login)
 	}
 	if err == nil {
 		err = checkBecome(f.login.Become)
@@ -195,12 +196,16 @@ func (a *app) discover(ctx context.Context, f discoverFlags) error {
 	if err != nil {
 		return err
 	}
+	centers, err := f.centers()
+	if err != nil {
+		return err
+	}
 	listing, err := f.machines(ctx)
 	switch {
 	case err != nil:
 		return err
-	case len(f.seeds)+len(listing.Machines) == 0:
-		return usage(errors.New("discover needs --seed (switches), --hosts or --hosts-from (servers)"))
+	case len(f.seeds)+len(listing.Machines)+len(f.vcenters) == 0:
+		return usage(errors.New("discover needs --seed (switches), --hosts or --hosts-from (servers), or --vcenter"))
 	case f.out == "":
 		return usage(errors.New("--out: name the directory to write into"))
 	}
@@ -208,7 +213,7 @@ func (a *app) discover(ctx context.Context, f discoverFlags) error {
 		f.seeds = nil
 	}
 	if !parts.Servers {
-		listing.Machines = nil
+		listing.Machines, centers = nil, nil
 	}
 	base, err := a.standing(f)
 	if err != nil {
@@ -225,11 +230,14 @@ func (a *app) discover(ctx context.Context, f discoverFlags) error {
 	if len(f.seeds) > 0 && f.login.SwitchUser == "" {
 		return usage(hint.Wrap(errors.New("nobody is said to log in to switches"), "--switch-user netops, or --user where it is the same"))
 	}
-	reach := a.undeclared(access, logins)
+	if len(centers) > 0 && f.login.VCenterUser == "" {
+		return usage(hint.Wrap(errors.New("nobody is said to log in to vCenters"), "--user vcenter=weft@vsphere.local, with the password in %s", discover.VCenterPassword))
+	}
+	reach := a.undeclared(access, f.login, logins)
 	if len(within) > 0 {
 		reach.Depth, reach.Within = f.depth, within
 	}
-	site := reach.Read(ctx, f.seeds, listing.Machines)
+	site := reach.Read(ctx, f.seeds, listing.Machines, centers...)
 	site.Inventory(listing)
 	if ctx.Err() != nil {
 		return fmt.Errorf("interrupted while reading devices: %w", context.Cause(ctx))
@@ -237,7 +245,7 @@ func (a *app) discover(ctx context.Context, f discoverFlags) error {
 	for _, l := range site.Lost {
 		a.lost(l.Host, l.Err)
 	}
-	if len(site.Switches)+len(site.Servers) == 0 {
+	if len(site.Switches)+len(site.Servers)+len(site.VCenters) == 0 {
 		return &codeError{exitUnreachable, errors.New("no device could be read, and nothing is written")}
 	}
 	judge := func(ctx context.Context, files map[string][]byte) ([]string, *inventory.Model, *plan.Plan, error) {
@@ -270,70 +278,4 @@ func (a *app) standing(f discoverFlags) (*inventory.Model, error) {
 		err = usage(fmt.Errorf("--owner %s: the files in %s are of %s", f.owner, f.out, m.Name))
 	}
 	return m, err
-}
-
-// logins is a model with no devices: how those are reached that are named.
-func (a *app) logins(f *discoverFlags, base *inventory.Model) (*inventory.Model, error) {
-	have, err := filepath.Glob(filepath.Join(a.dir, "*.weft.hcl"))
-	if err != nil {
-		return nil, err
-	}
-	m := &inventory.Model{}
-	if base != nil {
-		m = base
-	} else if len(have) > 0 {
-		if m, err = a.load(); err != nil {
-			return nil, hint.Wrap(err, "discover takes logins from the files in --chdir: mend them, or name an empty directory")
-		}
-	}
-	c := *m.DefaultConnection()
-	if c.Addr == "" { // the files have none
-		c.Addr, c.Become = "connection.default", f.login.Become
-	}
-	c.User = cmp.Or(f.login.User, c.User)
-	f.login.User, f.login.Become, f.login.Port = c.User, c.Become, c.Port
-	f.login.ConnectWait, f.login.CommandMax = c.ConnectTimeout, c.CommandTimeout
-	login := &inventory.Credential{User: cmp.Or(f.login.SwitchUser, f.login.User)}
-	login.Password = inventory.NewSecret(discover.SwitchPassword, func() (string, error) {
-		return os.Getenv(discover.SwitchPassword), nil
-	})
-	if os.Getenv(discover.SwitchPassword) == "" {
-		login.Password = nil // keys only
-	}
-	if len(m.Credentials) > 0 {
-		was := m.Credentials[0]
-		login.User, login.Password = cmp.Or(f.login.SwitchUser, was.User), was.Password
-	}
-	f.login.SwitchUser = login.User
-	return &inventory.Model{Connections: []*inventory.Connection{&c}, Credentials: []*inventory.Credential{login}}, nil
-}
-
-// undeclared is how devices are read that no file names.
-func (a *app) undeclared(access run.Access, logins *inventory.Model) *discover.Reach {
-	at := access.Of(logins)
-	return &discover.Reach{
-		Terminal: func(host string) switches.Dial {
-			return at.Terminal(&inventory.Switch{Host: host, Credential: logins.Credentials[0]})
-		},
-		Server: func(name string, os *host.OS) host.DialHost {
-			return at.Host(&inventory.Server{Host: name, OS: os.Name})
-		},
-		OtherOS: otherHosts(),
-		Systems: systems.All(), HostOS: modules.HostOS(""), Parallelism: a.parallelism,
-		Timeout: logins.DefaultConnection().CommandTimeout, Patience: logins.DefaultConnection().CommandTimeout,
-		Say: func(host, text string) {
-			a.emit(plan.Event{Type: plan.EventRead, Device: host, Message: host + " " + text})
-		},
-	}
-}
-
-// otherHosts are the host systems that weft manages beside the usual one.
-func otherHosts() (list []*host.OS) {
-	managed, _ := catalogue.HostSystems()
-	for _, o := range managed {
-		if os := modules.HostOS(o.ID); os != nil && os.Name != modules.HostOS("").Name {
-			list = append(list, os)
-		}
-	}
-	return list
 }

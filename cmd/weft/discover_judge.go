@@ -21,7 +21,7 @@ import (
 
 // judge loads files as validate does, and plans with them as plan does, by the logins
 // of this run.
-func (a *app) judge(ctx context.Context, access run.Access, logins *inventory.Model, files map[string][]byte) (problems []string, m *inventory.Model, made *plan.Plan, err error) {
+func (a *app) judge(ctx context.Context, access run.Access, l *logins, files map[string][]byte) (problems []string, m *inventory.Model, made *plan.Plan, err error) {
 	fsys := fstest.MapFS{}
 	for name, text := range files {
 		fsys[name] = &fstest.MapFile{Data: text}
@@ -30,17 +30,7 @@ func (a *app) judge(ctx context.Context, access run.Access, logins *inventory.Mo
 	if diags.HasErrors() {
 		return saidBy(diags), m, nil, nil
 	}
-	for _, c := range m.Credentials {
-		c.User, c.Password = logins.Credentials[0].User, logins.Credentials[0].Password
-	}
-	for _, c := range m.Connections {
-		mine := c.Block
-		*c = *logins.Connections[0]
-		c.Block = mine
-	}
-	if len(m.Connections) == 0 {
-		m.Connections = logins.Connections
-	}
+	l.give(m)
 	quiet := access
 	quiet.Emit = nil
 	s, diags := quiet.Open(m)

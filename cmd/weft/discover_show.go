@@ -107,6 +107,9 @@ func (a *app) showDiscovered(r *discover.Result, texts []text, out string) {
 		fmt.Sprintf("%d cables of %d LLDP neighbours are known by both ends", c.Cables, c.Heard),
 		fmt.Sprintf("%d pools, %d volumes, %d targets with %d namespaces, %d initiators", c.Pools, c.Volumes, c.Targets, c.Namespaces, c.Connections),
 	}
+	if c.VCenters > 0 {
+		lines = append(lines, fmt.Sprintf("%d vCenters with %d distributed switches, %d virtual machines with adapters for RDMA", c.VCenters, c.DVSwitches, c.VMs))
+	}
 	if a.json {
 		for _, t := range texts {
 			a.emit(plan.Event{Type: eventFile, Message: "wrote " + t.name, Data: map[string]any{"file": filepath.Join(out, t.name)}})
@@ -133,6 +136,9 @@ func (a *app) showDiscovered(r *discover.Result, texts []text, out string) {
 	names := r.Keys
 	if c.Switches > 0 {
 		names = append([]string{discover.SwitchPassword}, names...)
+	}
+	if c.VCenters > 0 {
+		names = append(names, discover.VCenterPassword)
 	}
 	if len(names) > 0 {
 		fmt.Fprintf(a.stdout, "Set %s before weft is used with them.\n", strings.Join(names, ", "))

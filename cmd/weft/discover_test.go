@@ -152,7 +152,7 @@ func essence(m *inventory.Model, links bool) (list []string) {
 			say("link %s speed %d", strings.Join(ends, " to "), l.Speed)
 		}
 	}
-	list = append(list, essenceOfStorage(m)...)
+	list = append(list, slices.Concat(essenceOfStorage(m), essenceOfVCenters(m))...)
 	slices.Sort(list)
 	return list
 }
@@ -164,7 +164,11 @@ func essenceOfServer(s *inventory.Server) (list []string) {
 	}
 	for _, r := range s.RNICs {
 		if v := r.VMK; v != nil {
-			say("%s is %s on %s of stack %q for %q", r.PCI, v.ID, v.VSwitch, v.Netstack, slices.Sorted(slices.Values(v.Services)))
+			on := v.VSwitch
+			if v.PortGroup != nil {
+				on = v.PortGroup.Name + " of " + v.PortGroup.Switch.Path
+			}
+			say("%s is %s on %s of stack %q for %q", r.PCI, v.ID, on, v.Netstack, slices.Sorted(slices.Values(v.Services)))
 		}
 	}
 	if s.SMB != nil {
@@ -187,6 +191,32 @@ func essenceOfServer(s *inventory.Server) (list []string) {
 	}
 	for _, b := range s.Commands {
 		say("command %s %q creates %q unless %q undo %q", b.Name, b.Run, b.Creates, b.Unless, b.Undo)
+	}
+	return list
+}
+
+// essenceOfVCenters are vCenters with what is declared in them.
+func essenceOfVCenters(m *inventory.Model) (list []string) {
+	say := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
+	for _, v := range m.VCenters {
+		say("vcenter %s:%d", v.Host, v.Port)
+		for _, c := range v.Clusters {
+			say("cluster %s of %s, vsan_rdma %v", c.Path, v.Host, c.VSANRDMA)
+		}
+	}
+	for _, s := range m.DVSwitches {
+		say("dvswitch %s of %s, mtu %d", s.Path, s.VCenter.Host, s.MTU())
+		for _, r := range s.Uplinks {
+			say("uplink of %s: %s %s", s.Path, r.Server.Host, r.PCI)
+		}
+		for _, g := range s.PortGroups {
+			say("portgroup %s of %s, vlan %d", g.Name, s.Path, g.VLAN)
+		}
+	}
+	for _, v := range m.VMs {
+		for _, a := range v.Adapters {
+			say("adapter %s of %s on %s of %s: %s, degraded %v", a.Name, v.Path, a.PortGroup.Name, a.PortGroup.Switch.Path, a.Protocol, a.AllowDegraded)
+		}
 	}
 	return list
 }

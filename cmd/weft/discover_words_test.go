@@ -30,8 +30,10 @@ func discovered() map[string]string {
 		"fabric": "transport mode partition mtu host_mtu", "fabric.plane": "subnet", "fabric.pfc_watchdog": "action",
 		"fabric.traffic_class": "dscp priority bandwidth strict pfc", "fabric.traffic_class.ecn": "min max probability", "fabric.traffic_class.headroom": "xoff xon size",
 		"switch": "os host serial credential fabric plane unmanaged", "switch.safety": "commit_confirm",
-		"server": "os host labels", "server.rnic": "match address fabric software vlan", "server.smb": "direct_port", "server.rnic.vmk": "id vswitch netstack services",
+		"server": "os host labels credential", "server.rnic": "match address fabric software vlan", "server.smb": "direct_port", "server.rnic.vmk": "id vswitch portgroup netstack services",
 		"server.advanced_option": "value", "server.firewall_ruleset": "enabled", "server.module_parameters": "set", "server.pause_parameters": "rx tx", "link": "from to speed",
+		"vcenter": "host port tls_sha256 credential", "vcenter.cluster": "vsan_rdma",
+		"dvswitch": "vcenter path uplinks", "dvswitch.portgroup": "vlan", "vm": "path", "vm.pvrdma": "portgroup protocol allow_degraded",
 		"pool": "server drives", "volume": "pool size mirror",
 		"target": "server engine transport portals port dhchap_ctrl_key dhchap_hash dhchap_dhgroup demand_auth tls", "target.subsystem": "nqn serial allow_hosts", "target.subsystem.namespace": "from uuid", "target.subsystem.namespace.limits": "iops bandwidth",
 		"initiator": "server engine hostnqn dhchap_key tls_key", "initiator.connect": "to iopolicy io_queues ctrl_loss_tmo fast_io_fail_tmo reconnect_delay keep_alive_tmo",
@@ -99,7 +101,7 @@ func TestDiscoverWords(t *testing.T) {
 // TestDiscoverExamples: each example is discovered by a script, or discover.md says why not.
 func TestDiscoverExamples(t *testing.T) {
 	var tried string
-	for _, name := range []string{"testdata/script/discover.txtar", "testdata/script/discover_examples.txtar", "testdata/script/discover_windows.txtar", "../../internal/discover/discover.md"} {
+	for _, name := range []string{"testdata/script/discover.txtar", "testdata/script/discover_examples.txtar", "testdata/script/discover_windows.txtar", "testdata/script/discover_vsphere.txtar", "../../internal/discover/discover.md"} {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)

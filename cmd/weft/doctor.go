@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -36,7 +35,8 @@ type doctorFlags struct {
 	watch    time.Duration
 	hosts    []string
 	switches []string
-	user     string
+	users    users
+	login    discover.Login // what they say
 	assess   bool
 	arrays   []string
 	fix      bool
@@ -68,7 +68,7 @@ they grow are judged with --watch, which reads twice.
 
 ` + selectorHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := checkUsers("user", f.user); err != nil {
+			if err := f.users.into(&f.login); err != nil {
 				return err
 			}
 			if f.reader {
@@ -76,7 +76,7 @@ they grow are judged with --watch, which reads twice.
 				return err
 			}
 			if f.rights {
-				return a.listPrivileges(f.user)
+				return a.listPrivileges(f.login.User)
 			}
 			if err := checkBecome(f.become); err != nil {
 				return err
@@ -98,7 +98,7 @@ they grow are judged with --watch, which reads twice.
 	s.BoolVar(&f.reader, "reader", false, "instead: print the program that reads as root for logins with become = \"weft-read\"; asks no device")
 	s.StringVar(&f.become, "become", "sudo", "how root is become on --hosts: sudo, weft-read, or nothing")
 	s.Var((*words)(&f.arrays), "arrays", "with --assess: storage arrays by their id in weft catalogue, between commas")
-	s.StringVar(&f.user, "user", "", "who logs in to --hosts and --switches (default: as ~/.ssh/config says)")
+	s.Var(&f.users, "user", "who logs in to --hosts and --switches (default: as ~/.ssh/config says), or SYSTEM=NAME: "+strings.Join(userSystems(), ", ")+"; may be repeated")
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(doctorFormats[:], cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("ignore", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		var ids []string
@@ -252,14 +252,8 @@ func (a *app) patients(f *doctorFlags, known *catalogue.Catalogue) (*run.Site, e
 	if !f.bare() {
 		return a.visit()
 	}
-	at := &inventory.Connection{User: f.user, Become: f.become, ConnectTimeout: inventory.DefaultConnectTimeout, CommandTimeout: inventory.DefaultCommandTimeout}
-	if f.user == "root" {
-		at.Become = "" // who is root needs no sudo, which not every system has
-	}
-	login := &inventory.Credential{User: f.user}
-	if os.Getenv(discover.SwitchPassword) != "" {
-		login.Password = inventory.NewSecret(discover.SwitchPassword, func() (string, error) { return os.Getenv(discover.SwitchPassword), nil })
-	}
+	at := &inventory.Connection{User: f.login.User, Become: f.become, ConnectTimeout: inventory.DefaultConnectTimeout, CommandTimeout: inventory.DefaultCommandTimeout}
+	login := byVariable(cmp.Or(f.login.SwitchUser, f.login.User), discover.SwitchPassword)
 	m := &inventory.Model{}
 	for _, h := range f.hosts {
 		os := catalogue.UsualHostSystem()
@@ -274,8 +268,9 @@ func (a *app) patients(f *doctorFlags, known *catalogue.Catalogue) (*run.Site, e
 			return nil, err
 		}
 		as := *at
-		if os != catalogue.UsualHostSystem() {
-			as.Become = "" // sudo is of Linux
+		as.User = cmp.Or(f.login.Users[os], as.User)
+		if os != catalogue.UsualHostSystem() || as.User == "root" {
+			as.Become = "" // sudo is of Linux, and who is root needs none
 		}
 		m.Servers = append(m.Servers, &inventory.Server{Block: inventory.Block{Addr: h}, Name: h, Host: h, OS: os, Connection: &as})
 	}

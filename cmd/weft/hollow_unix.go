@@ -32,20 +32,21 @@ func (a *app) hollow() func(*inventory.Target) string {
 	}
 }
 
-// labHosts are the devices of the lab that is up for a directory, and who logs in to its
-// switches.
-func labHosts(dir string) (switches, servers []string, user string, err error) {
+// labHosts names the devices of the lab that is up for a directory, and who logs in to its
+// switches and vCenters.
+func labHosts(dir string, f *discoverFlags) error {
 	devices, err := lab.Status(dir)
 	for _, d := range devices {
 		switch d.Kind {
 		case "switch":
-			switches, user = append(switches, d.Name), cmp.Or(user, d.User)
-		case "vcenter": // nobody logs in there by SSH
+			f.seeds, f.login.SwitchUser = append(f.seeds, d.Name), cmp.Or(f.login.SwitchUser, d.User)
+		case "vcenter":
+			f.vcenters, f.login.VCenterUser = append(f.vcenters, d.Name), cmp.Or(f.login.VCenterUser, d.User)
 		default:
-			servers = append(servers, d.Name)
+			f.hosts = append(f.hosts, d.Name)
 		}
 	}
-	return switches, servers, user, err
+	return err
 }
 
 // labVCenter is where the vCenter of the lab answers that stands in for a host.

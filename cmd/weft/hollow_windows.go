@@ -11,8 +11,8 @@ import (
 func (a *app) hollow() func(*inventory.Target) string { return nil }
 
 // labHosts has nothing to list.
-func labHosts(string) (switches, servers []string, user string, err error) {
-	return nil, nil, "", errors.New("the lab does not run on Windows")
+func labHosts(string, *discoverFlags) error {
+	return errors.New("the lab does not run on Windows")
 }
 
 // labVCenter finds none: there is no lab.

@@ -103,7 +103,7 @@ func (a *app) initFromLab(ctx context.Context) error {
 		return err
 	}
 	var err error
-	if f.seeds, f.hosts, f.login.SwitchUser, err = labHosts(a.dir); err != nil {
+	if err = labHosts(a.dir, &f); err != nil {
 		return err
 	}
 	a.lab = true

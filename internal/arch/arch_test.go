@@ -137,7 +137,7 @@ var may = map[string][]string{
 	"internal/hub":             {"internal/store", "internal/store/dir", "internal/store/nats", "internal/flock"},
 
 	// What stands in a rack, as files.
-	"internal/discover": {"plan", "inventory", "modules/host", "modules/linux/...", "switches", "internal/agent"},
+	"internal/discover": {"plan", "inventory", "modules/host", "modules/linux/...", "modules/vcenter", "switches", "internal/agent"},
 
 	// Programs.
 	"cmd/weft-target":      {"internal/nvme/...", "internal/agent"},

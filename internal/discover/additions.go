@@ -28,7 +28,11 @@ func (d *draft) additions(when time.Time) (map[string][]byte, error) {
 		}
 	}
 	if len(list) > 0 && len(d.base.Credentials) == 0 {
-		w.block(credential("switch", ""), nil, nil)
+		w.block(credential("switch", "", SwitchPassword), nil, nil)
+		w.out.WriteString("\n")
+	}
+	for _, c := range d.credentials(Login{}) { // there are no vCenters
+		w.block(c, nil, nil)
 		w.out.WriteString("\n")
 	}
 	for _, n := range d.ordered() {

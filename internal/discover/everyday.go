@@ -57,6 +57,8 @@ func written(v any) expr {
 		return strs(v)
 	case map[string]string:
 		return texts(v)
+	case reference:
+		return raw(string(v))
 	}
 	panic(fmt.Sprintf("discover does not write a %T", v)) // a kind's literal says it
 }

@@ -14,25 +14,14 @@ import (
 	"weft/switches"
 )
 
-// A Login says how devices were logged in to, for the files to say the same.
-type Login struct {
-	User, Become            string // of servers; "": as ~/.ssh/config has it
-	Port                    int    // 0: likewise
-	ConnectWait, CommandMax time.Duration
-	SwitchUser              string
-}
-
 // The names of the files.
 const (
 	mainFile    = "main.weft.hcl"
 	fabricFile  = "fabric.weft.hcl"
 	hostsFile   = "hosts.weft.hcl"
 	storageFile = "storage.weft.hcl"
+	vcenterFile = "vcenter.weft.hcl" // where one was asked
 )
-
-// SwitchPassword is the variable of the environment that files name in the place of
-// the password of switches.
-const SwitchPassword = "WEFT_SWITCH_PASSWORD"
 
 // ordered are the servers in the order of their addresses.
 func (d *draft) ordered() []*node {
@@ -56,7 +45,7 @@ func (d *draft) files(login Login, when time.Time) (map[string][]byte, error) {
 	if d.base != nil {
 		return d.additions(when)
 	}
-	texts := map[string]*printer{mainFile: {}, fabricFile: {}, hostsFile: {}, storageFile: {}}
+	texts := map[string]*printer{mainFile: {}, fabricFile: {}, hostsFile: {}, storageFile: {}, vcenterFile: {}}
 	d.main(texts[mainFile], login)
 	w := texts[fabricFile]
 	for _, f := range d.fabrics {
@@ -88,6 +77,9 @@ func (d *draft) files(login Login, when time.Time) (map[string][]byte, error) {
 		for _, what := range n.seen {
 			texts[hostsFile].unmanaged(n.Host + ": " + what)
 		}
+	}
+	if err == nil {
+		err = texts[vcenterFile].all(d.vcenters())
 	}
 	if err == nil && !d.noNVMe {
 		d.unmanaged, d.variables = nil, nil // of the round before
@@ -180,7 +172,11 @@ func (d *draft) main(w *printer, login Login) {
 		}
 	}
 	for _, name := range names {
-		w.block(credential(name, login.SwitchUser), nil, nil)
+		w.block(credential(name, login.SwitchUser, SwitchPassword), nil, nil)
+		w.out.WriteString("\n")
+	}
+	for _, c := range d.credentials(login) {
+		w.block(c, nil, nil)
 		w.out.WriteString("\n")
 	}
 }
@@ -205,12 +201,12 @@ func connection(login Login) *block {
 	return c
 }
 
-func credential(name, user string) *block {
+func credential(name, user, variable string) *block {
 	c := &block{kind: "credential", labels: []string{name}}
 	if user != "" {
 		c.set("user", str(user))
 	}
-	c.setNoted("password", raw("env("+quoted(SwitchPassword)+")"), "read when connecting")
+	c.setNoted("password", raw("env("+quoted(variable)+")"), "read when connecting")
 	return c
 }
 
@@ -301,6 +297,9 @@ func (d *draft) node(n *node) instance {
 		b.set("os", str(n.System.Name))
 	}
 	b.set("host", str(n.Host))
+	if n.login != "" {
+		b.set("credential", raw("credential."+n.login))
+	}
 	b.set("labels", append(append(raw("{ role = "), str(n.role).named("role")...), raw(" }")...))
 	for _, c := range n.cards {
 		in := b.add("rnic", c.label)

@@ -25,10 +25,13 @@ type draft struct {
 	fabrics []*fabric
 	leaves  map[*Switch]*leaf
 	nodes   map[*Server]*node
+	centers []*center
 
-	linked    taken    // labels of links
-	variables []string // of the environment, that files name in the place of keys
-	unmanaged []string // what others connect and export, for comments in the files
+	users     map[string]string // labels of credentials, by user of servers
+	credited  []string          // users whose credential is to be written
+	linked    taken             // labels of links
+	variables []string          // of the environment, that files name in the place of keys
+	unmanaged []string          // what others connect and export, for comments in the files
 }
 
 // A fabric is one as it was inferred.
@@ -81,8 +84,9 @@ type leaf struct {
 type node struct {
 	address
 	*Server
-	fixed    bool // its address is the one that a ledger has, or files
-	declared bool // it stands in files already
+	fixed    bool   // its address is the one that a ledger has, or files
+	login    string // label of the credential of its user; "": it is reached as all are
+	declared bool   // it stands in files already
 	role     string
 	told     *host.Declared // what its ledger of the owner says
 	cards    []*card
@@ -125,6 +129,11 @@ func (s *Site) owners() []string {
 	for _, m := range s.Servers {
 		for _, l := range m.Ledgers {
 			seen[l.Owner] = true
+		}
+	}
+	for _, v := range s.VCenters {
+		for _, o := range v.owners() {
+			seen[o] = true
 		}
 	}
 	for _, sw := range s.Switches {
@@ -172,6 +181,7 @@ func (s *Site) infer(owner string, base *inventory.Model) (*draft, error) {
 	}
 	d.name()
 	d.retell()
+	d.spread()
 	d.cables, d.wires = s.hearing(s.Cables())
 	if len(s.Switches) == 0 && !s.hearsAny() {
 		s.found(Info, "", "name the switches with --seed; without, cables are known where the servers have lldpd or, of InfiniBand, infiniband-diags", "no switch was read: no cable is known")
@@ -188,6 +198,7 @@ func (s *Site) infer(owner string, base *inventory.Model) (*draft, error) {
 // new one that follows from its host.
 func (d *draft) name() {
 	known, credentials := d.rosters()
+	d.centered(known)
 	declared := d.declared(known, credentials)
 	labels, nodes := taken{}, taken{}
 	for _, a := range known {
@@ -216,6 +227,7 @@ func (d *draft) name() {
 		}
 		d.nodes[m] = &node{address: a, Server: m, told: &host.Declared{}, fixed: fixed, declared: declared[m.Host], role: d.role(m)}
 	}
+	d.accredit(credentials)
 }
 
 // declared adds the addresses that files have for hosts, and says which hosts these are.
@@ -294,6 +306,9 @@ func (d *draft) rosters() (known map[string]address, credentials map[string]stri
 	for _, s := range d.site.Servers {
 		asked[s.Host] = true
 	}
+	for _, v := range d.site.VCenters {
+		asked[v.String()] = true
+	}
 	for _, l := range d.site.Lost {
 		asked[l.Host] = true
 	}
@@ -308,8 +323,11 @@ func (d *draft) rosters() (known map[string]address, credentials map[string]stri
 				continue
 			}
 			seen[r] = true
-			if r.Kind == "vcenter" {
-				d.site.found(Error, r.Host, "the files that made them have their blocks, which nobody else writes", "the ledgers have it as %s: a vCenter is not asked, so that neither its distributed switches and virtual machines nor ports of hosts on them are written", r.Device)
+			if r.Kind == "vcenter" && d.declares(r.Host) {
+				continue
+			}
+			if r.Kind == "vcenter" && !asked[r.Host] {
+				d.site.found(Error, r.Host, "name it with --vcenter "+strings.TrimSuffix(r.Host, fmt.Sprint(":", VCenterPort)), "the ledgers have it as %s, and it was not asked: neither its distributed switches and virtual machines nor ports of hosts on them are written", r.Device)
 				continue
 			}
 			if a, ok := parseAddress(r.Device); ok {

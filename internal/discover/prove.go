@@ -50,6 +50,7 @@ type Coverage struct {
 	Pools, Volumes               int
 	Targets, Namespaces          int
 	Connections, FabricsOfSwitch int
+	VCenters, DVSwitches, VMs    int
 }
 
 // Discover writes the files of a site, and takes out of them what the plan would change.
@@ -289,5 +290,6 @@ func (d *draft) coverage(m *inventory.Model) Coverage {
 		}
 	}
 	c.Connections = len(m.Initiators)
+	c.VCenters, c.DVSwitches, c.VMs = len(m.VCenters), len(m.DVSwitches), len(m.VMs)
 	return c
 }

@@ -13,13 +13,16 @@ import (
 
 	"weft/internal/hint"
 	"weft/modules/host"
+	"weft/modules/vcenter"
 	"weft/switches"
 )
 
 // A Reach is how devices that are named are reached.
 type Reach struct {
 	Terminal    func(host string) switches.Dial
-	Server      func(host string, os *host.OS) host.DialHost
+	Server      func(m Named, os *host.OS, user string) host.DialHost // user "": the usual one
+	VCenter     func(Center) vcenter.Login
+	Login       Login
 	Systems     []*switches.OS
 	HostOS      *host.OS
 	OtherOS     []*host.OS    // that a machine which is none of HostOS may have
@@ -42,10 +45,11 @@ const mostSwitches = 512
 type Named struct {
 	Host string
 	Name string // that the source gives it; "": none
+	User string // likewise: who logs in
 }
 
 // Read asks each device once.
-func (r *Reach) Read(ctx context.Context, seeds []string, machines []Named) *Site {
+func (r *Reach) Read(ctx context.Context, seeds []string, machines []Named, centers ...Center) *Site {
 	site := &Site{}
 	var mu sync.Mutex
 	slots := make(chan struct{}, max(r.Parallelism, 1))
@@ -68,12 +72,13 @@ func (r *Reach) Read(ctx context.Context, seeds []string, machines []Named) *Sit
 	for _, m := range machines {
 		each(&servers, m.Host, func() (func(), error) {
 			s, unread, err := r.readServer(ctx, m)
-			return func() {
-				site.Servers = append(site.Servers, s)
-				for _, why := range unread {
-					site.found(Error, m.Host, cmp.Or(hint.Of(why), "look at that file before weft is used there"), "%v", why)
-				}
-			}, err
+			return func() { site.serve(s, unread) }, err
+		})
+	}
+	for _, c := range centers {
+		each(&servers, c.String(), func() (func(), error) {
+			v, err := r.readCenter(ctx, c)
+			return func() { site.VCenters = append(site.VCenters, v) }, err
 		})
 	}
 	trail := newTrail(r)
@@ -100,6 +105,14 @@ func (r *Reach) Read(ctx context.Context, seeds []string, machines []Named) *Sit
 	site.sorted()
 	site.alike()
 	return site
+}
+
+// serve takes a server in, and what of it could not be read.
+func (s *Site) serve(m *Server, unread []error) {
+	s.Servers = append(s.Servers, m)
+	for _, why := range unread {
+		s.found(Error, m.Host, cmp.Or(hint.Of(why), "look at that file before weft is used there"), "%v", why)
+	}
 }
 
 func (r *Reach) say(host, text string) {
@@ -151,7 +164,7 @@ func (r *Reach) readServer(ctx context.Context, m Named) (_ *Server, unread []er
 	if err == nil {
 		return s, unread, nil
 	}
-	other, calls := r.other(ctx, m.Host)
+	other, calls := r.other(ctx, m)
 	if other == nil {
 		return nil, nil, err
 	}
@@ -163,7 +176,8 @@ func (r *Reach) readServer(ctx context.Context, m Named) (_ *Server, unread []er
 }
 
 func (r *Reach) readAs(ctx context.Context, m Named, os *host.OS) (_ *Server, unread []error, err error) {
-	login, hangUp, err := r.Server(m.Host, os)(ctx, false)
+	user := r.Login.who(m, os.Name)
+	login, hangUp, err := r.Server(m, os, user)(ctx, false)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -185,14 +199,14 @@ func (r *Reach) readAs(ctx context.Context, m Named, os *host.OS) (_ *Server, un
 	if kept.Unable != nil {
 		unread = append(unread, kept.Unable)
 	}
-	return &Server{Host: m.Host, Name: m.Name, System: os, MachineID: os.Who.Parse(seen).MachineID, Facts: facts, Ledgers: ledgers}, unread, nil
+	return &Server{Host: m.Host, Name: m.Name, User: user, System: os, MachineID: os.Who.Parse(seen).MachineID, Facts: facts, Ledgers: ledgers}, unread, nil
 }
 
 // other is which other system a machine is of that lets weft in and cannot be read, and
 // what that calls itself; nil: it is of none. Only the looks at who a machine is are sent.
-func (r *Reach) other(ctx context.Context, name string) (os *host.OS, calls string) {
+func (r *Reach) other(ctx context.Context, m Named) (os *host.OS, calls string) {
 	for _, o := range r.OtherOS {
-		login, hangUp, err := r.Server(name, o)(ctx, false)
+		login, hangUp, err := r.Server(m, o, r.Login.who(m, o.Name))(ctx, false)
 		if err != nil {
 			continue
 		}

@@ -17,6 +17,7 @@ import (
 type Site struct {
 	Switches []*Switch
 	Servers  []*Server
+	VCenters []*VCenter
 	Findings []Finding
 	Lost     []Lost
 	Recorded []Recorded // cables as an inventory has them
@@ -40,6 +41,7 @@ type Switch struct {
 type Server struct {
 	Host      string // as it was named
 	Name      string // a source's name for it; "": none
+	User      string // who was let in, where that is nobody who logs in everywhere; "": who does
 	System    *host.OS
 	Named     bool // files name its system: it is not the usual one
 	MachineID string
@@ -114,5 +116,6 @@ func (s *Site) add(f Finding) {
 func (s *Site) sorted() {
 	slices.SortFunc(s.Switches, func(a, b *Switch) int { return natural(a.Host, b.Host) })
 	slices.SortFunc(s.Servers, func(a, b *Server) int { return natural(a.Host, b.Host) })
+	slices.SortFunc(s.VCenters, func(a, b *VCenter) int { return natural(a.String(), b.String()) })
 	slices.SortFunc(s.Lost, func(a, b Lost) int { return natural(a.Host, b.Host) })
 }

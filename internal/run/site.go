@@ -206,6 +206,9 @@ func (s *Site) Host(server *inventory.Server) host.DialHost { return s.dial(serv
 // Terminal says how to log in to a switch that need not be one of the model's.
 func (s *Site) Terminal(sw *inventory.Switch) switches.Dial { return s.terminal(sw) }
 
+// VCenter says how to log in to a vCenter that need not be one of the model's.
+func (s *Site) VCenter(v *inventory.VCenter) vcenter.Login { return s.vcenter(v) }
+
 // Target says how a host of the files is logged in to; a nil connection is the
 // default.
 func (s *Site) Target(host string, c *inventory.Connection) ssh.Target {

@@ -2,6 +2,7 @@ package esxi
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,7 +19,8 @@ type retelling struct {
 }
 
 // declared is what a ledger says of NICs with their switches and ports, of connections, and of
-// settings that no port asks for. A port on a distributed switch is not told: vCenter made it.
+// settings that no port asks for. Of a port on a distributed switch, which vCenter made, only
+// its services are told.
 func declared(_ string, entries []plan.Entry) (*host.Declared, error) {
 	r := &retelling{entries: entries}
 	r.cards()
@@ -83,6 +85,7 @@ func (r *retelling) services() map[string][]string {
 // ports adds the ports of the VMkernel to their NICs. implied: one of them makes the settings
 // of PVRDMA.
 func (r *retelling) ports(services map[string][]string) (implied bool) {
+	loose := maps.Clone(services)                         // those of ports that vCenter made
 	uplink, vlan := map[string]string{}, map[string]int{} // by name of the switch, which its port group has, too
 	each(r, "vswitch", func(_ string, v VSwitch) { uplink[v.Name] = v.PCI })
 	each(r, "portgroup", func(_ string, g PortGroup) { vlan[g.Name] = g.VLAN })
@@ -101,7 +104,15 @@ func (r *retelling) ports(services map[string][]string) (implied bool) {
 			p.VMK.Set = append(p.VMK.Set, host.Set("services", list))
 			implied = implied || slices.Contains(list, pvrdma)
 		}
+		delete(loose, v.ID)
 	})
+	for _, id := range slices.Sorted(maps.Keys(loose)) {
+		b := host.LooseBlock{DeclaredBlock: host.DeclaredBlock{Kind: "vmk", Set: []host.Setting{host.Set("id", id), host.Set("services", loose[id])}}}
+		if slices.Contains(loose[id], pvrdma) {
+			b.Makes = []host.DeclaredBlock{{Kind: "advanced_option", Label: vmkOption}, {Kind: "firewall_ruleset", Label: pvrdma}}
+		}
+		r.Loose = append(r.Loose, b)
+	}
 	return implied
 }
 

@@ -32,7 +32,7 @@ func surveyLooks() []remote.Look {
 }
 
 // surveyed adds what the ports of the VMkernel on standard switches have: that of a switch
-// with one uplink goes out there, that of any other nobody knows where.
+// with one uplink goes out there, of any other the host does not say where.
 func surveyed(s remote.Seen) (*host.ServerFacts, error) {
 	f, err := tellFacts(s, true, nil)
 	if err != nil {
@@ -49,16 +49,21 @@ func surveyed(s remote.Seen) (*host.ServerFacts, error) {
 	}
 	for _, r := range table(s, portsLook(), &err) {
 		on := uplinks[r.text("Portgroup")]
+		mac := strings.ToLower(r.maybe("MACAddress"))
+		if len(on) != 1 {
+			f.Adrift = append(f.Adrift, host.PortFacts{Name: r.text("Name"), MAC: mac})
+			continue
+		}
 		for i := range f.NICs {
 			n := &f.NICs[i]
-			if len(on) != 1 || on[0] != n.Interface {
+			if on[0] != n.Interface {
 				continue
 			}
 			if a := addresses[r.text("Name")]; a.IsValid() {
 				n.Addresses = append(n.Addresses, a)
 			}
-			if mac := r.maybe("MACAddress"); mac != "" {
-				n.Sends = append(n.Sends, strings.ToLower(mac))
+			if mac != "" {
+				n.Sends = append(n.Sends, mac)
 			}
 		}
 	}

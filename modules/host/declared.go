@@ -16,6 +16,7 @@ type Declared struct {
 	Ports  []DeclaredPort
 	Paths  []DeclaredPath
 	Blocks []DeclaredBlock // in the server
+	Loose  []LooseBlock
 }
 
 // A DeclaredPort is an rnic. One that is in no fabric has an address only.
@@ -42,6 +43,13 @@ type DeclaredPath struct {
 type DeclaredBlock struct {
 	Kind, Label string // "": it has no label
 	Set         []Setting
+}
+
+// A LooseBlock is one in the rnic of a NIC that the ledger does not tell: who made what it is
+// about knows it. Makes are those of Blocks that are not written beside it.
+type LooseBlock struct {
+	DeclaredBlock
+	Makes []DeclaredBlock
 }
 
 // Applied are the entries of a kind in a ledger, as weft applied them, with their names.

@@ -38,12 +38,20 @@ type ServerFacts struct {
 	Volumes *VolumeFacts `json:"volumes,omitempty"` // likewise; nil: not known
 	Bundles []Bundle     `json:"bundles,omitempty"` // likewise; those with a NIC
 
+	Adrift []PortFacts `json:"adrift,omitempty"` // likewise: ports of its kernel that go out nobody there says where
+
 	Tuning *Tuning `json:"tuning,omitempty"` // likewise; nil: not known
 
 	HostNQN  string        `json:"host_nqn,omitempty"`      // where the system gives one itself
 	Adapters []NVMeAdapter `json:"nvme_adapters,omitempty"` // where a system has such
 
 	Taken []string `json:"taken,omitempty"` // in words, NICs that something of the machine has which weft leaves alone
+}
+
+// PortFacts are what a port of a host's own kernel is.
+type PortFacts struct {
+	Name string `json:"name"`
+	MAC  string `json:"mac,omitempty"`
 }
 
 // An NVMeAdapter is what some systems connect to NVMe over fabrics with.

@@ -1,0 +1,82 @@
+package discover
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A Login says how devices were logged in to, for the files to say the same.
+type Login struct {
+	User, Become            string            // of servers; User "": as ~/.ssh/config has it
+	Users                   map[string]string // of servers of a system, where that is somebody else; by its name
+	Port                    int               // 0: likewise
+	ConnectWait, CommandMax time.Duration
+	SwitchUser              string
+	VCenterUser             string
+}
+
+// Who is the user of a server: of what its source says, of its system, or nobody but the
+// usual one, who is "".
+func (l Login) who(m Named, system string) string {
+	if user := cmp.Or(m.User, l.Users[system]); user != l.User {
+		return user
+	}
+	return ""
+}
+
+// The variables of the environment that files name in the place of passwords.
+const (
+	SwitchPassword  = "WEFT_SWITCH_PASSWORD"
+	VCenterPassword = "WEFT_VCENTER_PASSWORD"
+)
+
+// accredit gives servers whose user is not the usual one, and vCenters, a credential: the one
+// that ledgers name, else one of that user.
+func (d *draft) accredit(credentials map[string]string) {
+	used := taken{}
+	for _, l := range d.leaves {
+		used[l.credential] = true
+	}
+	d.users = map[string]string{}
+	if d.base != nil {
+		for _, c := range d.base.Credentials {
+			l := strings.TrimPrefix(c.Addr, "credential.")
+			if used[l] = true; c.Password == nil && d.users[c.User] == "" {
+				d.users[c.User] = l
+			}
+		}
+	}
+	for _, n := range d.ordered() {
+		if n.User == "" {
+			continue
+		}
+		if d.users[n.User] == "" {
+			d.users[n.User] = used.dashed(cmp.Or(credentials[n.Host], label(n.User, "server")))
+			d.credited = append(d.credited, n.User)
+		}
+		n.login = d.users[n.User]
+	}
+	for _, c := range d.centers {
+		at := slices.IndexFunc(d.centers, func(o *center) bool { return o.credential != "" })
+		if at >= 0 {
+			c.credential = d.centers[at].credential // this run has logged in to all alike
+			continue
+		}
+		c.credential = used.dashed(cmp.Or(credentials[c.String()], "vcenter"))
+	}
+}
+
+// credentials are the blocks of those that log in, beside the one of switches.
+func (d *draft) credentials(login Login) (list []*block) {
+	for _, user := range d.credited {
+		c := &block{kind: "credential", labels: []string{d.users[user]}}
+		c.set("user", str(user))
+		list = append(list, c)
+	}
+	if len(d.centers) > 0 {
+		list = append(list, credential(d.centers[0].credential, login.VCenterUser, VCenterPassword))
+	}
+	return list
+}
