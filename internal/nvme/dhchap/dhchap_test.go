@@ -54,7 +54,7 @@ func TestParseSecret(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "begin", "DHHC-2:00:x:": "begin", "DHHC-1:00": "form", "DHHC-1:00:AQID": "form", "DHHC-1:0:AQID:": "form",
 		"DHHC-1:04" + plain32[9:]: "hash", "DHHC-1:zz" + plain32[9:]: "hash", "DHHC-1:00:!!!!:": "base64", "DHHC-1:00:AQIDBA==:": "bytes long",
-		strings.Replace(plain32, "AQID", "AQIE", 1): "checksum",
+		strings.Replace(plain32, "AQID", "AQIE", 1): "checksum", strings.Replace(plain32, "AQID", "AQ\nID", 1): "base64",
 	} {
 		if _, err := ParseSecret(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)

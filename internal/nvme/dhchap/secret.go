@@ -114,7 +114,7 @@ func ParseSecret(s string) (Secret, error) {
 		return Secret{}, errors.New("secret has a hash other than 00, 01, 02 and 03")
 	}
 	raw, err := base64.StdEncoding.Strict().DecodeString(text)
-	if err != nil {
+	if err != nil || strings.ContainsAny(text, "\r\n") { // which base64 passes over, and the kernel does not
 		return Secret{}, errors.New("secret is not base64")
 	}
 	if !keySize(len(raw) - crcLen) {

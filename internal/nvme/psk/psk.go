@@ -50,7 +50,7 @@ func Parse(s string) (Key, error) {
 		return Key{}, fmt.Errorf("TLS key is not of the form \"%sHH:BASE64:\"", prefix)
 	}
 	raw, err := base64.StdEncoding.Strict().DecodeString(text)
-	if err != nil {
+	if err != nil || strings.ContainsAny(text, "\r\n") { // which base64 passes over, and the kernel does not
 		return Key{}, errors.New("TLS key is not base64")
 	}
 	k := Key{number != "00", raw[:max(0, len(raw)-crcLen)]}

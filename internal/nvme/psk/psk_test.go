@@ -40,6 +40,7 @@ func TestParse(t *testing.T) {
 		"NVMeTLSkey-1:01":                         "form",
 		strings.TrimSuffix(short, ":"):            "form",
 		strings.Replace(short, "6y", "!!", 1):     "base64",
+		strings.Replace(short, "6y", "6\ny", 1):   "base64",
 		strings.Replace(short, "6y", "7y", 1):     "checksum",
 		strings.Replace(short, ":01:", ":02:", 1): "hash",
 		strings.Replace(short, ":01:", ":1:", 1):  "hash",
