@@ -3,6 +3,7 @@ package dhchap
 import (
 	"bytes"
 	"encoding/binary"
+	"strings"
 	"testing"
 
 	"weft/internal/nvme/wire"
@@ -25,9 +26,8 @@ func FuzzParseSecret(f *testing.F) {
 		if err != nil {
 			return
 		}
-		back, err := ParseSecret(s.Reveal())
-		if err != nil || !bytes.Equal(back.key, s.key) || back.hash != s.hash {
-			t.Errorf("%q changes when written: %v", text, err)
+		if s.Reveal() != strings.TrimSpace(text) {
+			t.Errorf("%q becomes %q", text, s.Reveal())
 		}
 	})
 }
