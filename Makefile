@@ -19,7 +19,7 @@ ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 CI_LOCAL := gitlab-ci-local-4.65.1
 CI_LOCAL_SUM := e6b1de5993ad55e68c59d3c1e4a35e99944f48e0712eddeab9b16abebf007f76
 
-.PHONY: help build labvcenter demo test fresh race kills lab nightly image bench peerbench labbench fuzz lint cross deps labdeps clean
+.PHONY: help build labvcenter demo test fresh race kills lab nightly whole image bench peerbench labbench fuzz lint cross deps labdeps clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -53,7 +53,7 @@ demo: build ## the whole job on the embedded, SIMULATED lab, in under a minute
 
 # lint has vetted all, so go test need not.
 test: build deps lint cross ## everything there is
-	WEFT_LAB=later WEFT_CLIENTS=1 $(GO) test -vet=off -p 3 -parallel 8 -timeout 30m ./...
+	WEFT_LAB=later WEFT_LONG=1 $(GO) test -vet=off -p 3 -parallel 8 -timeout 30m ./...
 	$(MAKE) race
 	$(if $(or $(LAB_DEMANDED),$(if $(CI),,$(LAB_CAN))),$(MAKE) lab,@echo "guests with real kernels not run: make lab")
 
@@ -72,11 +72,15 @@ lab: labdeps ## weft against real kernels in guests: root, QEMU, Debian mirror
 	$(MAKE) -j2 build image
 	WEFT_LAB=1 $(GO) test -count=1 -p 1 -timeout 90m -v -run '^TestGuests$$|^TestReal$$' ./internal/lab/guest ./cmd/weft
 
-# What is too long for each change. Each of the two takes an hour or more, and a
-# pipeline may give each a machine: make nightly NIGHTLY=lab.
-NIGHTLY ?= lab fuzz
-nightly: ## every script with real kernels, then every fuzz target
+# What is too long for each change. lab and fuzz take an hour or more, and a pipeline
+# may give each a machine: make nightly NIGHTLY=lab.
+NIGHTLY ?= lab whole fuzz
+nightly: ## every script with real kernels, long tests whole, then every fuzz target
 	$(MAKE) -j1 $(NIGHTLY)
+
+whole: build ## the tests that make test shortens, or leaves out, because they take minutes
+	WEFT_WHOLE=1 $(GO) test -count=1 -timeout 30m -run '^TestHostsLeaveInSilence$$' ./internal/nvme/target
+	WEFT_WHOLE=1 $(GO) test -count=1 -timeout 60m -run '^TestScript$$/^(esxi_guard|discover_examples)$$' ./cmd/weft
 
 # What guests boot from, which waits for a mirror while others compile.
 image:
@@ -104,7 +108,7 @@ RACE_SKIPPED := ^(Test(Bombs|Alphabets|MutatedRecordings|Thousands|Depth|ManyIns
 
 race: ## the tests again with the race detector (wants a C compiler)
 	@if command -v gcc >/dev/null; then \
-	  echo "go test -race"; export WEFT_LAB=later CGO_ENABLED=1; \
+	  echo "go test -race"; export WEFT_LAB=later WEFT_LONG=1 CGO_ENABLED=1; \
 	  $(GO) test -race -vet=off -parallel 8 -skip '$(RACE_SKIPPED)' -timeout 30m -p 3 $(RACED) && \
 	  $(GO) test -race -vet=off -parallel 4 -timeout 30m -run '$(RACE_SCRIPTS)' ./cmd/weft; \
 	else echo "race detector not run: there is no gcc"; test -z "$$CI"; fi

@@ -116,10 +116,13 @@ func TestScript(t *testing.T) {
 			"netbox":              netbox,
 		},
 		Condition: func(name string) (bool, error) {
-			if name != "whole" {
-				return false, fmt.Errorf("there is no condition %s", name)
+			switch name {
+			case "whole":
+				return os.Getenv("WEFT_WHOLE") != "", nil // what takes minutes is wanted whole
+			case "long":
+				return require.AllWanted(), nil
 			}
-			return os.Getenv("WEFT_WHOLE") != "", nil // what takes minutes is wanted whole
+			return false, fmt.Errorf("there is no condition %s", name)
 		},
 		RequireExplicitExec: false,
 	})

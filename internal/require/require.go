@@ -4,6 +4,7 @@
 package require
 
 import (
+	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,6 +29,27 @@ const (
 // Demanded reports whether WEFT_REQUIRE holds the word.
 func Demanded(word string) bool {
 	return slices.Contains(strings.Split(os.Getenv("WEFT_REQUIRE"), ","), word)
+}
+
+// Long skips a test that takes seconds of a processor in a plain go test of packages,
+// which is for people who wait for it. It runs where all are wanted, as make test does by
+// WEFT_LONG, and where -run picks tests.
+func Long(t testing.TB, takes string) {
+	t.Helper()
+	if !AllWanted() {
+		t.Skip(TakesLong(takes))
+	}
+}
+
+// AllWanted reports whether tests that take long are run.
+func AllWanted() bool {
+	picked := flag.Lookup("test.run")
+	return os.Getenv("WEFT_LONG") != "" || picked != nil && picked.Value.String() != ""
+}
+
+// TakesLong is what a test says that is skipped for its length.
+func TakesLong(takes string) string {
+	return "takes " + takes + " of a processor: make test, or WEFT_LONG=1, or pick it by -run"
 }
 
 // Missing skips a test, or fails it where the word is demanded.

@@ -1,6 +1,7 @@
 package require
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"strings"
@@ -44,6 +45,33 @@ func TestMissing(t *testing.T) {
 	} {
 		if said := ending(t, words); !strings.HasPrefix(said, want) || !strings.Contains(said, "weft-no-such-tool") {
 			t.Errorf("WEFT_REQUIRE=%s: %q, wanted %q…", words, said, want)
+		}
+	}
+}
+
+// What takes long is left out of a plain go test, and make test runs it: with the race
+// detector, too.
+func TestLong(t *testing.T) {
+	picked := flag.Lookup("test.run")
+	was := picked.Value.String()
+	t.Cleanup(func() { _ = picked.Value.Set(was) })
+	for _, c := range []struct {
+		long, run string
+		wanted    bool
+	}{{"", "", false}, {"1", "", true}, {"", "TestLong", true}} {
+		t.Setenv("WEFT_LONG", c.long)
+		_ = picked.Value.Set(c.run)
+		if AllWanted() != c.wanted {
+			t.Errorf("WEFT_LONG=%q -run %q: not %v", c.long, c.run, c.wanted)
+		}
+	}
+	text, err := os.ReadFile("../../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, recipe := range []string{"WEFT_LAB=later WEFT_LONG=1 $(GO) test -vet=off", "export WEFT_LAB=later WEFT_LONG=1 CGO_ENABLED=1"} {
+		if !strings.Contains(string(text), recipe) {
+			t.Errorf("the Makefile has not %q", recipe)
 		}
 	}
 }
