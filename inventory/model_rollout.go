@@ -103,6 +103,9 @@ type Phase struct {
 	Approvals int      // how many people must have signed; 0: as Approve says
 	NotBy     []string // whose signature does not count: principals, or author
 	Window    Window   // when a batch of it may begin
+	Restart   string   // "": nothing is restarted; rolling
+
+	RestartTimeout time.Duration // how long a server may take to come back
 }
 
 // A Site is devices that the same workers reach.

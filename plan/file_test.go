@@ -49,7 +49,7 @@ func TestPlanFileReadsWell(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"{\n  \"format\": 6,\n",
+		"{\n  \"format\": 7,\n",
 		`"range": "hosts.weft.hcl:9,1"`,
 		`"id": "server.node[\"st1\"]/mtu.p0"`,
 		`"impact": "link-flap"`,
@@ -78,9 +78,9 @@ func TestReadPlanRefuses(t *testing.T) {
 		{"no JSON", "hello", "not a plan file", ""},
 		{"other JSON", "[]", "not a plan file", ""},
 		{"no format", `{"steps": []}`, "not a plan file", ""},
-		{"a later format", edit(`"format": 6`, `"format": 7, "colour": "red"`),
-			"the file has format 7, this weft reads format 5 to 6", "use weft v0.1.0"},
-		{"a later format that looks alike", edit(`"format": 6`, `"format": 4`), "has format 4", "or plan again"},
+		{"a later format", edit(`"format": 7`, `"format": 8, "colour": "red"`),
+			"the file has format 8, this weft reads format 5 to 7", "use weft v0.1.0"},
+		{"a later format that looks alike", edit(`"format": 7`, `"format": 4`), "has format 4", "or plan again"},
 		{"an unknown field", edit(`"owner"`, `"colour": "red", "owner"`), "colour", ""},
 		{"something after it", good + "{}", "something follows the plan", ""},
 		{"garbage after it", good + "x", "something follows the plan", ""},

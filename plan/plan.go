@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
@@ -90,7 +91,7 @@ func (in *Input) emit(e Event) {
 
 // Format is the number of the plan file's format. Any change of its fields is
 // a new number.
-const Format = 6
+const Format = 7
 
 // oldest is the number of the oldest format that is read: what it lacks may be absent.
 const oldest = 5
@@ -115,6 +116,7 @@ type Plan struct {
 	Steps    []PlannedStep   `json:"steps"`   // in execution order
 	Notes    []Note          `json:"notes,omitempty"`
 	Refusals []Refusal       `json:"refusals,omitempty"` // any: Apply refuses the plan
+	Restarts []Restart       `json:"restarts,omitempty"` // that steps need to be in force
 	Left     []LeftAlone     `json:"left_alone,omitempty"`
 
 	Sources map[string]string          `json:"sources,omitempty"`
@@ -155,6 +157,19 @@ type LeftAlone struct {
 	Device string `json:"device"`
 	ID     ID     `json:"id,omitzero"` // of one resource; none: about the device
 	Text   string `json:"text"`
+}
+
+// A Restart is one that a device needs before all that the plan writes is in force there.
+type Restart struct {
+	Device  string `json:"device"`
+	Phase   string `json:"phase,omitempty"`   // whose steps need it
+	Rolling bool   `json:"rolling,omitempty"` // the phase does it; else nobody does
+	Through string `json:"through,omitempty"` // the device that empties it before, or itself; "": that is not known yet
+}
+
+// NeedsRestart reports whether the step is in force from the next start of its device.
+func (s PlannedStep) NeedsRestart() bool {
+	return slices.ContainsFunc(s.Changes, func(c Change) bool { return c.Impact == ImpactReboot })
 }
 
 // Impact is the worst impact of the step's changes.

@@ -11,10 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"weft/internal/hint"
-	"weft/internal/remote"
 	"weft/internal/run"
 	"weft/inventory"
-	"weft/modules"
 	"weft/plan"
 )
 
@@ -95,11 +93,42 @@ func (a *app) reboot(ctx context.Context, names []string, how restarting) error 
 		return err
 	}
 	for _, host := range rolling {
-		if err := a.roll(ctx, p, host); err != nil {
+		begun := time.Now()
+		if err := a.restarts(p).Roll(ctx, host, false, false, how.timeout); err != nil {
+			return unrestarted(err)
+		}
+		if err := a.comesBack(ctx, a.again(p.Model), []string{host}, begun); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (a *app) restarts(p *run.Site) *run.Restarts { return &run.Restarts{Site: p, Says: a.says} }
+
+// unrestarted gives a host that is not well its exit code.
+func unrestarted(err error) error {
+	code, stage := exitFailed, new(run.RestartError)
+	if errors.As(err, &stage) && (stage.Stage == run.Unreached || stage.Stage == run.Gone) {
+		code = exitUnreachable
+	}
+	if stage.By != "" {
+		err = hint.Wrap(err, "%s; it is in maintenance mode: weft verify reboot takes it out of that when it is well, or let it leave it (through %s)", hint.Of(err), stage.By)
+	}
+	return &codeError{code, err}
+}
+
+// divided tells servers that are restarted at the same time from those that others' machines
+// run on: they are restarted one after another.
+func divided(p *run.Site, servers []string) (together, rolling []string) {
+	for _, s := range servers {
+		if p.Rolling(s) {
+			rolling = append(rolling, s)
+		} else {
+			together = append(together, s)
+		}
+	}
+	return together, rolling
 }
 
 // restartAll restarts servers at the same time, and waits until all is back.
@@ -110,8 +139,8 @@ func (a *app) restartAll(ctx context.Context, p *run.Site, servers []string) err
 	begun := time.Now()
 	errs := make([]error, len(servers))
 	p.Each(ctx, servers, "restarting", func(ctx context.Context, i int, server string) {
-		if errs[i] = a.restart(ctx, p, server); errs[i] == nil {
-			a.notes(server, fmt.Sprintf("has started again after %s", time.Since(begun).Round(time.Second)))
+		if errs[i] = a.restarts(p).Boot(ctx, server); errs[i] == nil {
+			a.says(server, fmt.Sprintf("%s has started again after %s", server, time.Since(begun).Round(time.Second)))
 		}
 	})
 	if err := errors.Join(errs...); err != nil {
@@ -130,75 +159,7 @@ func converged(made *plan.Plan) bool {
 	return len(made.Steps)+len(made.Refusals)+len(made.Unreachable()) == 0
 }
 
-const (
-	rebootPause = 2 * time.Second // between looks at a server that starts, and plans of one that has
-	rebootLook  = time.Minute     // of one look: a connection to what goes down may never end
-)
-
-// restart restarts one server and waits until it has started again, with
-// everything that starts at boot.
-func (a *app) restart(ctx context.Context, p *run.Site, server string) error {
-	dev, err := plan.As[modules.Commander](p.Fleet.Devices, server, "takes no commands")
-	if err != nil {
-		return err
-	}
-	before, err := p.Fleet.Devices[server].Open(ctx)
-	if err != nil {
-		return fmt.Errorf("%s: %w", server, err)
-	}
-	a.notes(server, "is restarted: systemctl reboot")
-	asked, cancel := context.WithTimeout(ctx, rebootLook)
-	defer cancel()
-	_, err = dev.RunCommand(asked, remote.Cmd{Args: []string{"systemctl", "reboot"}}, true)
-	if errors.As(err, new(*remote.ExitError)) || errors.As(err, new(*plan.HeldError)) {
-		return fmt.Errorf("%s is not restarted: %w", server, err)
-	}
-	for { // the connection may have ended before the answer came
-		last := a.startedAgain(ctx, p.Model, server, before)
-		if last == nil {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return hint.Wrap(fmt.Errorf("%s does not start again: %w", server, errors.Join(context.Cause(ctx), last)), "look at its console")
-		case <-time.After(rebootPause):
-		}
-	}
-}
-
-// startedAgain looks once whether a server has started since, and then waits
-// until systemd has carried out what starts at boot.
-func (a *app) startedAgain(ctx context.Context, m *inventory.Model, server string, before plan.Identity) error {
-	q, err := a.reach(m) // nothing is left of the connections of before
-	if err != nil {
-		return err
-	}
-	defer q.Close()
-	look, cancel := context.WithTimeout(ctx, rebootLook)
-	defer cancel()
-	dev, err := plan.As[modules.Commander](q.Fleet.Devices, server, "takes no commands")
-	if err != nil {
-		return err
-	}
-	now, err := q.Fleet.Devices[server].Open(look)
-	switch {
-	case err != nil:
-		return err
-	case now.BootID == before.BootID:
-		return errors.New("it has not gone down yet")
-	case now.MachineID != before.MachineID:
-		return fmt.Errorf("another machine answers in its place: %s instead of %s", now.MachineID, before.MachineID)
-	}
-	out, err := dev.RunCommand(ctx, remote.Cmd{Args: []string{"systemctl", "is-system-running", "--wait"}, Quiet: true}, false)
-	if errors.As(err, new(*remote.ExitError)) {
-		a.notes(server, "has started, and systemd says: "+strings.TrimSpace(string(out.Stdout))+"; see systemctl --failed there")
-		return nil
-	}
-	return err
-}
-
-// notes says what becomes of a server.
-func (a *app) notes(server, text string) { a.says(server, server+" "+text) }
+const rebootPause = 2 * time.Second // between plans of a server that has started
 
 // comesBack plans again until nothing is left to do, and says what is waited for.
 func (a *app) comesBack(ctx context.Context, again func(context.Context) (*plan.Plan, error), servers []string, begun time.Time) error {

@@ -31,6 +31,7 @@ func Faults() []string {
 		"expire, license  of an ESXi host: its licence allows no change, and allows them again",
 		"runs=NAME  of an ESXi host: a virtual machine of that name runs there; without a name none does",
 		"maintenance=on, maintenance=off  of an ESXi host: somebody puts it in maintenance mode, and ends that",
+		"hang            of an ESXi host: the next restart that is asked for does not come to its end: nobody answers until accept",
 		"vsan, no-vsan  of an ESXi host: it is a member of a cluster of vSAN, and no longer",
 		"offline=NQN, online=NQN  of an ESXi host: the controllers of that subsystem are not online, or are again",
 		"blocks=DRIVE=BYTES  of a server: its drive of that name in /dev/disk/by-id has such blocks",
@@ -242,6 +243,9 @@ func (d *device) esxiFault(name, value string) error {
 		return nil
 	case "dcb":
 		return d.esxi.DCB(value)
+	case "hang":
+		d.esxi.Hangs(func() { d.listener.setRefuse(true); d.listener.drop() })
+		return nil
 	case "offline", "online":
 		d.esxi.Online(value, name == "online")
 		return nil

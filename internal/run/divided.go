@@ -60,6 +60,11 @@ func (e *Env) divided(s *Site, made *plan.Plan, o Order) ([]string, error) {
 			}
 		}
 	}
+	for _, r := range made.Restarts {
+		if r.Rolling {
+			wrong = append(wrong, fmt.Sprintf("%s is restarted in phase %q, and workers restart nothing", r.Device, r.Phase))
+		}
+	}
 	wrong = append(wrong, crossing(s.Model, of)...)
 	if wrong != nil {
 		return nil, refusesWorkers(wrong)

@@ -19,6 +19,7 @@ func (s *staged) engine() rollout.Engine {
 	return rollout.Engine{
 		Apply:   s.apply,
 		Reverse: s.reverse,
+		Restart: s.restart,
 		Judge: func(ctx context.Context, validations []string) (rollout.Verdict, string, error) {
 			look, end := s.env.Pauses.until(ctx)
 			defer end()

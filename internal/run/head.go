@@ -47,6 +47,9 @@ type headPhase struct {
 	Asked    bool          `json:"asked,omitempty"`
 	Approved string        `json:"approved,omitempty"`
 	Until    time.Time     `json:"soak_until,omitzero"`
+
+	Restarted  []string `json:"restarted,omitempty"`
+	Restarting string   `json:"restarting,omitempty"`
 }
 
 // headFormat is the number of the format of heads.
@@ -78,7 +81,7 @@ func (h *Head) put(r *rollout.Run) {
 	h.State, h.Why, h.Accepted, h.Phases = r.State, clip(r.Why), r.Accepted, nil
 	h.Signers, h.Authors = r.Signers, r.Authors
 	for _, p := range r.Phases {
-		h.Phases = append(h.Phases, headPhase{p.Name, p.State, p.Asked, p.Approved, p.Until})
+		h.Phases = append(h.Phases, headPhase{p.Name, p.State, p.Asked, p.Approved, p.Until, p.Restarted, p.Restarting})
 	}
 }
 
@@ -88,7 +91,8 @@ func (h *Head) run() *rollout.Run {
 		State: h.State, Why: h.Why, Accepted: h.Accepted,
 		Signers: h.Signers, Authors: h.Authors}
 	for _, p := range h.Phases {
-		r.Phases = append(r.Phases, rollout.PhaseRun{Name: p.Name, State: p.State, Asked: p.Asked, Approved: p.Approved, Until: p.Until})
+		r.Phases = append(r.Phases, rollout.PhaseRun{Name: p.Name, State: p.State, Asked: p.Asked, Approved: p.Approved, Until: p.Until,
+			Restarted: p.Restarted, Restarting: p.Restarting})
 	}
 	return r
 }

@@ -87,6 +87,18 @@ func (a Access) Open(m *inventory.Model) (*Site, hcl.Diagnostics) {
 	return s, diags
 }
 
+// Afresh is the site over connections of its own, for looks: what is described and not
+// managed yet does not matter to it. Whoever calls closes it.
+func (s *Site) Afresh() *Site {
+	a := s.access
+	if a.Dialer != nil {
+		a.Dialer = a.Dialer.Afresh()
+	}
+	q, _ := a.Open(s.Model)
+	q.Adjust, q.Input.Emit = s.Adjust, nil
+	return q
+}
+
 // Close ends every login.
 func (s *Site) Close() error {
 	if s.Fleet == nil {

@@ -22,6 +22,7 @@ func (s *Site) Plan(ctx context.Context, in plan.Input, cables bool) (*plan.Plan
 	in.Arrange = func(made *plan.Plan) {
 		modules.Renamed(s.Model, made)
 		s.phased(made)
+		s.restarts(made)
 		made.Refusals = append(made.Refusals, s.policed(made)...)
 		if cables {
 			unheard = s.refusePlugs(ctx, made)
@@ -45,7 +46,7 @@ func SpecOf(m *inventory.Model) *rollout.Spec {
 		phase := rollout.Phase{
 			Name: p.Name, Range: p.Range, Select: p.Select, Remaining: p.Remaining, Batch: p.Batch,
 			Record: addresses(p.Record), Gate: addresses(p.Gate), Soak: p.Soak, Approve: p.Approve == "manual" || p.Approve == "signed",
-			Approvals: p.Approvals, NotBy: p.NotBy,
+			Approvals: p.Approvals, NotBy: p.NotBy, Restart: p.Restart == "rolling",
 		}
 		if !p.Window.IsZero() {
 			phase.Window = p.Window.Next

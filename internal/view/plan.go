@@ -31,6 +31,7 @@ func Plan(w io.Writer, p *plan.Plan, o Options) {
 		for _, g := range fold(part) {
 			g.show(w, o)
 		}
+		restarts(w, p, part[0].Phase, o.Style)
 	}
 	allowed(w, p, o.Style)
 	refusals(w, p, o.Style)

@@ -89,6 +89,8 @@ func (b *builder) phase(o *object) *inventory.Phase {
 		Gate:   many[inventory.Validation](b, o, "gate"),
 		Soak:   unitOf(b, o, "soak", parseDuration),
 		Window: unitOf(b, o, "window", inventory.ParseWindow),
+
+		Restart: b.text(o, "restart"), RestartTimeout: unitOf(b, o, "restart_timeout", parseDuration),
 	}
 	b.approves(o, p)
 	b.selects(o, p)

@@ -298,6 +298,9 @@ func rolloutSchema() *schema {
 			"soak":    opt(duration()),
 			"approve": opt(approval()),
 			"window":  opt(window()),
+
+			"restart":         opt(oneOf("rolling")),
+			"restart_timeout": opt(duration()).orText("30m"),
 		}, nil)},
 	})
 }

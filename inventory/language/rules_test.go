@@ -254,6 +254,9 @@ func rolloutMistakes() []mistake {
 		{"gives up at once", []string{`connect { to = target.nvme }`, "connect {\n    to = target.nvme\n    ctrl_loss_tmo = 5\n  }"}, problem.Duration, `ctrl_loss_tmo`, "before the first attempt"},
 		{"no latency", []string{`max = "30us"`, `max = "0s"`}, problem.Duration, `max = "0s"`, "No latency is 0"},
 		{"soak", []string{`gate   = [validation.latency]`, "gate = [validation.latency]\n    soak = \"31d\""}, problem.Duration, `soak`, "30 days"},
+		{"restart of nothing", []string{`phase "rest"`, "phase \"base\" {\n    gate = [validation.latency]\n    restart = \"rolling\"\n  }\n  phase \"rest\""}, problem.Select, `restart = "rolling"`, "restart goes with select"},
+		{"time for no restart", []string{`gate   = [validation.latency]`, "gate = [validation.latency]\n    restart_timeout = \"1h\""}, problem.Select, `restart_timeout`, `goes with restart = "rolling"`},
+		{"no time for a restart", []string{`gate   = [validation.latency]`, "gate = [validation.latency]\n    restart = \"rolling\"\n    restart_timeout = \"0s\""}, problem.Duration, `restart_timeout`, "24 hours"},
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 // What makes sense at most.
 const (
 	maxSoak    = 30 * 24 * time.Hour
+	maxRestart = 24 * time.Hour
 	minRuntime = 100 * time.Millisecond
 	maxRuntime = time.Hour
 )
@@ -48,6 +49,9 @@ func (c *checker) durations() {
 		for _, p := range r.Phases {
 			if p.Soak > maxSoak {
 				c.refuse(problem.Duration, &p.Block, "soak", "out of range", "soak is %s; more than 30 days is not waited for.", p.Soak)
+			}
+			if p.Restart != "" && !p.Incomplete && (p.RestartTimeout < time.Second || p.RestartTimeout > maxRestart) {
+				c.refuse(problem.Duration, &p.Block, "restart_timeout", "out of range", "restart_timeout is %s; a server may take from a second to 24 hours to come back.", p.RestartTimeout)
 			}
 		}
 	}

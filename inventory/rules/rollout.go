@@ -235,5 +235,9 @@ func (c *checker) phase(p *inventory.Phase) {
 		c.refuse(problem.Select, &p.Block, "", "an empty phase", "A phase selects, records or gates.")
 	case !selects && len(p.Batch) > 0:
 		c.refuse(problem.Select, &p.Block, "batch", "batches of nothing", "batch goes with select.")
+	case !selects && p.Restart != "":
+		c.refuse(problem.Select, &p.Block, "restart", "nothing to restart", "restart goes with select: what a phase changes may need a restart of its servers.")
+	case p.Restart == "" && p.Writes("restart_timeout"):
+		c.refuse(problem.Select, &p.Block, "restart_timeout", "nothing is restarted", `restart_timeout goes with restart = "rolling".`)
 	}
 }

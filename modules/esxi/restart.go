@@ -14,7 +14,7 @@ import (
 
 func restarter() *host.Restarter {
 	return &host.Restarter{Stands: stands, Note: note, Entered: entered, Empty: empty, Fill: fill, Up: up,
-		Restart: []string{"esxcli", "system", "shutdown", "reboot", "-r", "weft verify reboot"}}
+		Restart: []string{"esxcli", "system", "shutdown", "reboot", "-r", "weft"}}
 }
 
 func runningLook() remote.Look     { return ask("vm", "process", "list") }

@@ -38,6 +38,8 @@ type Emptying struct {
 	Through string       `json:"through,omitempty"` // the vCenter that empties it; "": itself
 	Task    string       `json:"task,omitempty"`    // of that vCenter
 	Before  string       `json:"before,omitempty"`  // the last of the log then
+
+	Up time.Duration `json:"up,omitempty"` // for which the machine had been running then
 }
 
 // A Standing is a machine in view of who has emptied it.
@@ -82,7 +84,7 @@ func (s *Standing) Held(owner string, me claim.Holder) error {
 		return hint.Wrap(fmt.Errorf("the weft of %s restarts it, for another %s at most", n.By.Who, time.Duration(n.Until-s.Now)*time.Second),
 			"wait for that; where that weft ran, one that has died is gone on with at once")
 	case s.Empty && n.Owner != owner:
-		return hint.Wrap(fmt.Errorf("it is in maintenance mode: a weft of the owner %s has noted that it puts it there", n.Owner), "let that owner go on: weft verify reboot")
+		return hint.Wrap(fmt.Errorf("it is in maintenance mode: a weft of the owner %s has noted that it puts it there", n.Owner), "let that owner go on: weft verify reboot, or weft rollout resume")
 	}
 	return nil
 }

@@ -17,9 +17,14 @@ type Engine struct {
 	// Apply carries steps out. Its error holds an *Alarm where something that was
 	// seen meanwhile speaks against going on: then what was begun is finished, and
 	// nothing more was.
-	Apply    func(ctx context.Context, part *plan.Plan, unavailable int) (*plan.Result, error)
-	Reverse  func(context.Context, []plan.PlannedStep) (*plan.Result, error)
-	Judge    func(ctx context.Context, validations []string) (Verdict, string, error)
+	Apply   func(ctx context.Context, part *plan.Plan, unavailable int) (*plan.Result, error)
+	Reverse func(context.Context, []plan.PlannedStep) (*plan.Result, error)
+	Judge   func(ctx context.Context, validations []string) (Verdict, string, error)
+
+	// Restart empties a device, restarts it, and waits until all is there again that had been.
+	// begun: where there is an error it is not known whether the device is well.
+	Restart func(context.Context, Restart) (begun bool, err error)
+
 	Keep     func(ctx context.Context, devices []string) error    // their changes stay over a restart; may be asked again
 	Save     func(*Run) error                                     // synced when it returns
 	Approved func(context.Context, *Phase) (by string, err error) // judges who has signed that a phase may begin; nil: whoever promotes approves it
@@ -101,7 +106,10 @@ func (a *advance) phase(ctx context.Context, p *Phase, pr *PhaseRun) (gated bool
 	if pr.State == Passed {
 		return false, nil
 	}
-	if pr.State == Gating || pr.State == Soaking { // what was applied is not proven yet
+	if pr.State == Restarting || pr.State == Gating || pr.State == Soaking { // what was applied is not proven yet
+		if err := a.restart(ctx, p, pr); err != nil {
+			return false, err
+		}
 		if err := a.prove(ctx, p, pr); err != nil {
 			return false, err
 		}
@@ -129,6 +137,9 @@ func (a *advance) phase(ctx context.Context, p *Phase, pr *PhaseRun) (gated bool
 			return gated, err // gates and soaks may have taken longer than it is open
 		}
 		if err := a.batch(ctx, p, pr, batch); err != nil {
+			return gated, err
+		}
+		if err := a.restart(ctx, p, pr); err != nil {
 			return gated, err
 		}
 		if err := a.prove(ctx, p, pr); err != nil {
@@ -242,7 +253,9 @@ func (a *advance) batch(ctx context.Context, p *Phase, pr *PhaseRun, steps []pla
 		}
 		chosen := ids(wave)
 		res, err := a.Apply(ctx, a.plan.Part(func(s plan.PlannedStep) bool { return chosen[s.ID] }), unavailable)
-		pr.Steps, pr.Begun = append(pr.Steps, carriedOut(wave, res)...), nil
+		did := carriedOut(wave, res)
+		pr.Steps, pr.Begun = append(pr.Steps, did...), nil
+		pr.asks(did)
 		failed := 0
 		for _, d := range res.Devices {
 			if d.Err != nil {

@@ -161,7 +161,7 @@ func (a *advance) rollBack(ctx context.Context, list []*PhaseRun, s *Stop) error
 	}
 	for _, pr := range list {
 		switch {
-		case len(pr.touched()) > 0, pr.State == Gating, pr.State == Soaking, pr.State == Running:
+		case len(pr.touched()) > 0, pr.State == Gating, pr.State == Soaking, pr.State == Restarting, pr.State == Running:
 			pr.State = Reversing
 		case pr.State == Waiting: // for nothing any more
 			pr.State = Pending
@@ -174,6 +174,9 @@ func (a *advance) rollBack(ctx context.Context, list []*PhaseRun, s *Stop) error
 	}
 	if len(steps) > 0 {
 		_, err = a.Reverse(ctx, steps)
+	}
+	if err == nil {
+		err = a.restartBack(ctx, list)
 	}
 	if err == nil {
 		err = a.keep(ctx, steps)
@@ -190,6 +193,7 @@ func (a *advance) rollBack(ctx context.Context, list []*PhaseRun, s *Stop) error
 	for _, pr := range list {
 		if pr.State == Reversing {
 			pr.State, pr.Steps, pr.Begun, pr.Approved, pr.Until = RolledBack, nil, nil, "", time.Time{}
+			pr.Restarted, pr.Restarting = nil, ""
 		}
 	}
 	a.run.State, a.run.Why = RolledBack, s.Error()

@@ -39,6 +39,7 @@ type Phase struct {
 	Record    []string // validations that are measured and kept, and never stop it
 	Gate      []string // validations that must pass after each batch
 	Soak      time.Duration
+	Restart   bool     // devices on which a step needs it are restarted before the gate, one after another
 	Approve   bool     // it must be approved before it begins
 	Approvals int      // by so many signatures; 0: by whoever promotes, or one signature
 	NotBy     []string // whose signatures do not count

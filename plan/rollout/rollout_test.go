@@ -21,15 +21,16 @@ type stage struct {
 	saved []byte
 	now   time.Time
 
-	done    map[plan.ID]bool
-	log     []string
-	verdict func(gate string) Verdict
-	apply   func(plan.ID) error
-	alarm   func(plan.ID) *Alarm // is seen after a step
-	killed  func() bool          // before anything is saved
-	held    bool
-	keep    error
-	kept    map[string]bool // devices whose changes stay over a restart
+	done     map[plan.ID]bool
+	log      []string
+	verdict  func(gate string) Verdict
+	apply    func(plan.ID) error
+	alarm    func(plan.ID) *Alarm // is seen after a step
+	restarts func(Restart) (begun bool, err error)
+	killed   func() bool // before anything is saved
+	held     bool
+	keep     error
+	kept     map[string]bool // devices whose changes stay over a restart
 }
 
 var errKilled = errors.New("weft was killed")
@@ -85,6 +86,15 @@ func (s *stage) engine() Engine {
 				s.kept[d] = true
 			}
 			return s.keep
+		},
+		Restart: func(_ context.Context, r Restart) (bool, error) {
+			if s.restarts != nil {
+				if begun, err := s.restarts(r); err != nil {
+					return begun, err
+				}
+			}
+			s.log = append(s.log, "restart "+r.Device+map[bool]string{r.Begun: " gone on", r.Anew: " anew"}[true])
+			return true, nil
 		},
 		Save: func(r *Run) error {
 			if s.killed != nil && s.killed() {

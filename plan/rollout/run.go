@@ -56,6 +56,7 @@ type State string
 const (
 	Pending    State = "pending"     // not begun
 	Running    State = "running"     // or cut off
+	Restarting State = "restarting"  // applied; devices are restarted before it is proven
 	Gating     State = "gating"      // applied, not yet proven
 	Soaking    State = "soaking"     // proven, and watched until its time has come
 	Waiting    State = "waiting"     // for an approval, for a window or for the soak
@@ -85,6 +86,9 @@ type PhaseRun struct {
 	Steps    []plan.PlannedStep `json:"steps,omitempty"` // carried out, in that order
 	Begun    []plan.PlannedStep `json:"begun,omitempty"` // being carried out, or cut off
 	Verdicts []Sample           `json:"verdicts,omitempty"`
+
+	Restarted  []string `json:"restarted,omitempty"`  // devices, since their steps were carried out
+	Restarting string   `json:"restarting,omitempty"` // the device that is being restarted, or was when that was cut off
 }
 
 // A Sample is one judgement of a gate.

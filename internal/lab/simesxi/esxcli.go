@@ -50,6 +50,7 @@ func esxcli(x *call) int {
 		if err := h.Reboot(); err != nil {
 			return x.fail("%v", err)
 		}
+		h.hang()
 	}
 	return status
 }

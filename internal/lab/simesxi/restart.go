@@ -16,6 +16,24 @@ type upkeep struct {
 	going    bool     // it is to restart when its command has ended
 	machines []string // that run on it
 	since    time.Time
+	hangs    func() // what the next restart that is asked for ends in; nil: it goes well
+}
+
+// Hangs has the next restart that is asked for end in something else than a host that runs.
+func (h *Host) Hangs(in func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.upkeep.hangs = in
+}
+
+func (h *Host) hang() {
+	h.mu.Lock()
+	in := h.upkeep.hangs
+	h.upkeep.hangs = nil
+	h.mu.Unlock()
+	if in != nil {
+		in()
+	}
 }
 
 // Maintain puts the host in maintenance mode, or takes it out, as vCenter does.

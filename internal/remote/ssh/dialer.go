@@ -101,6 +101,9 @@ func NewDialer(c Config) *Dialer {
 	}
 }
 
+// Afresh is a Dialer of the same configuration that shares no connection with this one.
+func (d *Dialer) Afresh() *Dialer { return NewDialer(d.config) }
+
 // linkKey is the same for targets that share a connection.
 type linkKey struct {
 	name, user string
