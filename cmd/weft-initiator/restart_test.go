@@ -15,6 +15,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"weft/internal/require"
 )
 
 const restartConfig = `owner = 'pilot'
@@ -138,6 +139,7 @@ func (p *targetProcess) kill() {
 // TestVerifyOverRestarts is the proof that nothing acknowledged is lost or torn
 // when the target is killed in the middle, again and again.
 func TestVerifyOverRestarts(t *testing.T) {
+	require.Long(t, "4 s")
 	const restarts = 3
 	bin := buildAgent(t, "weft-target")
 	for name, c := range map[string]struct{ target, initiator []string }{

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"weft/internal/nvme/wire"
+	"weft/internal/require"
 )
 
 const (
@@ -37,6 +38,7 @@ type stranger struct {
 // strangers and a host that is allowed ask for far more than there is, and read
 // nothing; another host notices nothing.
 func TestStrangersWhoDoNotRead(t *testing.T) {
+	require.Long(t, "7 s")
 	bin := buildAgent(t, "weft-target")
 	for name, mode := range map[string][]string{"event": nil, "poll": {"--poll", "1"}} {
 		t.Run(name, func(t *testing.T) {

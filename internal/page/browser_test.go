@@ -32,6 +32,7 @@ type browser struct {
 
 func browse(t *testing.T, flags ...string) *browser {
 	t.Helper()
+	require.Long(t, "seconds")
 	program := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 		if path, err := exec.LookPath(name); err == nil {

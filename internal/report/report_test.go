@@ -374,6 +374,7 @@ func serve(w http.ResponseWriter, page string) {
 
 // browse opens a page in a browser of its own, and returns what its console says.
 func browse(t testing.TB, url string, flags ...string) (said string) {
+	require.Long(t, "seconds")
 	browser := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 		if path, err := exec.LookPath(name); err == nil {

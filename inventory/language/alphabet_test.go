@@ -15,6 +15,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/zclconf/go-cty/cty"
+	"weft/internal/require"
 )
 
 // hostile are texts that mean something to a shell, a terminal, a path or a file
@@ -85,6 +86,7 @@ func open() map[string]string {
 // others, behind a good value where that is not about the first character, and
 // shows what is taken; words of kinds take what their forms say. Nothing that reaches a device takes control characters.
 func TestAlphabets(t *testing.T) {
+	require.Long(t, "12 s")
 	var table []string
 	good, forms, ofKinds := kindsOwn(t)
 	maps.Copy(good, benign())

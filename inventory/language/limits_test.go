@@ -11,6 +11,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"weft/internal/require"
 	"weft/inventory"
 	"weft/inventory/problem"
 )
@@ -135,6 +136,7 @@ server "many" {
 // A few lines that stand for more than any memory holds are refused with
 // their place, and what it takes to find out stays small.
 func TestBombs(t *testing.T) {
+	require.Long(t, "4 s")
 	doubled := func(first, format string) string {
 		var b strings.Builder
 		b.WriteString("locals {\n  v0 = " + first + "\n")

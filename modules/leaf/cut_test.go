@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"weft/internal/require"
 	"weft/plan"
 )
 
@@ -18,6 +19,7 @@ const atOnce = 8
 // switch reads as before or as planned, what others have there included, weft says which, and the next apply does
 // the rest.
 func TestSwitchCutAfterEachLine(t *testing.T) {
+	require.Long(t, "9 s")
 	eachOS(t, func(t *testing.T, os string) {
 		ref := newSharedRig(t, os)
 		before, planned, lines := ref.reference()

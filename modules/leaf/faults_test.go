@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"weft/internal/require"
 	"weft/plan"
 )
 
@@ -23,6 +24,7 @@ type trouble struct {
 // Whatever goes wrong, the switch ends as before or as planned, which is read
 // from the switch itself, and weft says which and why.
 func TestSwitchTroubles(t *testing.T) {
+	require.Long(t, "5 s")
 	for name, x := range troubles() {
 		t.Run(name, func(t *testing.T) {
 			eachOS(t, func(t *testing.T, os string) {

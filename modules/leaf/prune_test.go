@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"weft/internal/require"
 	"weft/plan"
 )
 
@@ -37,6 +38,7 @@ func (l *rig) recount() {
 // reads as it did with the fabric or as it did before weft, and the next apply
 // does the rest.
 func TestSwitchCutAfterEachLineOfPrune(t *testing.T) {
+	require.Long(t, "8 s")
 	eachOS(t, func(t *testing.T, os string) {
 		ref := newSharedRig(t, os)
 		without := ref.sw.RunningConfig()
@@ -68,6 +70,7 @@ func TestSwitchCutAfterEachLineOfPrune(t *testing.T) {
 // Wherever the session is lost while a switch is put back, it is put back all
 // the same.
 func TestSwitchCutAfterEachLineOfRollback(t *testing.T) {
+	require.Long(t, "8 s")
 	for name, refused := range map[string]string{
 		"a line":           `^(pause pfc-cos|qos wred apply)`,
 		"the confirmation": confirmation,

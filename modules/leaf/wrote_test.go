@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"weft/internal/lab/simswitch"
+	"weft/internal/require"
 	"weft/plan"
 )
 
@@ -194,6 +195,7 @@ func TestLengthOutlivesTheClasses(t *testing.T) {
 // Wherever the session is lost while a link moves, the next run does what is left,
 // and no mark tells what is not so.
 func TestLengthCutAfterEachLine(t *testing.T) {
+	require.Long(t, "5 s")
 	eachOS(t, func(t *testing.T, os string) {
 		ref := newPlainRig(t, os)
 		first := ref.sw.RunningConfig()

@@ -9,6 +9,7 @@ import (
 	"weft/internal/nvme/fabric"
 	"weft/internal/nvme/nvmetest"
 	"weft/internal/nvme/tcp"
+	"weft/internal/require"
 )
 
 // pollers are threads that end with the test, after its listeners.
@@ -32,6 +33,7 @@ func pollersBy(t testing.TB, start func(tcp.PollerOptions) (*tcp.Pollers, error)
 }
 
 func TestConformancePolled(t *testing.T) {
+	require.Long(t, "3 s")
 	for name, header := range map[string]bool{"plain": false, "digests": true} {
 		t.Run(name, func(t *testing.T) {
 			nvmetest.Conformance(t, func(t *testing.T) fabric.Transport {
