@@ -26,6 +26,42 @@ variable "domain" {
   default     = "pod64.mgmt.example.net"
 }
 
+variable "transport" {
+  description = "What storage is reached over, in order of preference."
+  type        = list(string)
+  default     = ["rdma"]
+}
+
+variable "allow_degraded" {
+  description = "Whether gates let TCP through where RDMA was wanted and is not to be had."
+  type        = bool
+  default     = false
+}
+
+variable "p99" {
+  description = "The most that a 4 KiB read may take, p99."
+  type        = string
+  default     = "200us"
+}
+
+variable "samples" {
+  description = "How many reads of each size each pair is measured by."
+  type        = number
+  default     = 5000
+}
+
+variable "soak" {
+  description = "How long each phase is watched before the next one begins."
+  type        = string
+  default     = "1h"
+}
+
+variable "approve" {
+  description = "Whether a person lets the rollout go on after its first servers: manual, or none."
+  type        = string
+  default     = "manual"
+}
+
 variable "serials" {
   description = "The serial number of each leaf: another box that answers is refused."
   type        = map(string)

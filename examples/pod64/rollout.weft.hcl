@@ -9,11 +9,11 @@ validation "fabric-healthy" {
 validation "latency" {
   probe   = "nvme-read"
   sizes   = ["4KiB", "64KiB"]
-  samples = 5000
+  samples = var.samples
 
   metric "p99" {
     size = "4KiB"
-    max  = "200us"
+    max  = var.p99
   }
 
   metric "errors" {
@@ -33,27 +33,27 @@ rollout "pod" {
   phase "plane-a" {
     select = [switch.leaf["a"], link.plane-a]
     gate   = [validation.fabric-healthy]
-    soak   = "1h"
+    soak   = var.soak
   }
 
   phase "plane-b" {
     select = [switch.leaf["b"], link.plane-b]
     gate   = [validation.fabric-healthy]
-    soak   = "1h"
+    soak   = var.soak
   }
 
   phase "canary" {
     select  = [server.node["st05"], server.node["cn01"]] # cn01 uses it: else there was nothing to measure
     gate    = [validation.fabric-healthy, validation.latency]
-    soak    = "1h"
-    approve = "manual"
+    soak    = var.soak
+    approve = var.approve
   }
 
   phase "rest" {
     select = "remaining"
     batch  = ["2", "10%", "100%"]
     gate   = [validation.fabric-healthy, validation.latency]
-    soak   = "30m"
+    soak   = var.soak
   }
 }
 

@@ -16,8 +16,10 @@ target "nvme" {
   for_each  = local.storage
   server    = server.node[each.key]
   engine    = "weft"
-  transport = ["rdma"]
+  transport = var.transport
   portals   = [for p in ["p0", "p1"] : server.node[each.key].rnic[p]]
+
+  allow_degraded = var.allow_degraded
 
   subsystem "data" { # allow_hosts is not written: the initiators that connect, and no other
     nqn = "nqn.2026-11.net.example:pod64:${each.key}"

@@ -138,7 +138,7 @@ func racks(n int) *Wiring {
 	return w
 }
 
-// looker opens each page in a frame, as wide as its name begins, and says which texts of its
+// looker opens each page in a frame, as wide as its name begins, unfolds it, and says which texts of its
 // pictures overlap or are cut off, what is wider than its place or the page, and how high the
 // first page is.
 const looker = `<!DOCTYPE html><link rel="icon" href="data:,"/><body style="margin:0"><script>
@@ -149,6 +149,8 @@ function look(path) {
   frame.onload = () => requestAnimationFrame(() => {
     const page = frame.contentDocument;
     if (frame.width < 1000) page.body.style.cssText = "font-size: 10pt; padding: 0"; // as on paper
+    for (const e of page.querySelectorAll("main > section")) e.style.contentVisibility = "visible"; // also what is far below
+    for (const e of page.querySelectorAll("details")) e.open = true;
     for (const svg of page.querySelectorAll("svg[role=img]")) {
       const edge = svg.getBoundingClientRect(), texts = [...svg.querySelectorAll("text")].map(t => [t.textContent, t.getBoundingClientRect()]);
       texts.forEach(([text, r], i) => {
@@ -161,7 +163,7 @@ function look(path) {
       const b = box.getBoundingClientRect(), r = box.nextElementSibling.getBoundingClientRect();
       if (r.right > b.right || r.left < b.left) say("out of its box:", box.nextElementSibling.textContent);
     }
-    for (const e of page.querySelectorAll("p, td, th, h2, h3, li"))
+    for (const e of page.querySelectorAll("p, td, th, h2, h3, h4, li, summary"))
       if (e.scrollWidth > e.clientWidth + 1) say("clipped:", e.textContent.slice(0, 60));
     const wide = page.documentElement.scrollWidth;
     if (wide > page.documentElement.clientWidth) say("the page is wider than the window:", wide);

@@ -85,7 +85,7 @@ func (r *Report) Markdown(w io.Writer) error {
 		p.line("\n## Plan\n\nOf %s: %d steps on %d devices.\n\n| phase | resource | changes | impact |\n|---|---|---|---|",
 			r.Plan.Created.UTC().Format(stamp), len(r.Plan.Steps), r.Plan.Devices)
 		for _, s := range r.Plan.Steps {
-			p.line("| %s | %s | %d | %s |", cell(s.Phase), cell(s.ID.String()), len(s.Changes), impact(s))
+			p.line("| %s | %s | %d | %s |", cell(s.Phase), cell(s.ID.String()), len(s.Changes), s.Impact().String())
 		}
 	}
 	return p.err

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	_ "embed" // of the page
 	"fmt"
 	"html/template"
@@ -67,17 +68,25 @@ type Timeline struct {
 	Picture template.HTML // whose every text is escaped
 }
 
-// stepsOf are the steps of a phase.
+// stepsOf are the steps of a phase, by device.
 type stepsOf struct {
-	Phase string
-	Steps []plan.PlannedStep
+	Phase   string
+	Devices []deviceSteps
+}
+
+// deviceSteps are the steps of a device in a phase. A browser opens thousands of steps in a
+// moment only where each is little to it: they fold by device, and what a step does is one text.
+type deviceSteps struct {
+	Device string
+	Impact plan.Impact // the worst
+	Steps  []plan.PlannedStep
 }
 
 // HTML writes the report as one page that is self-contained: no other file or host, no script.
 func (r *Report) HTML(w io.Writer) error {
 	t, err := template.New("page").Funcs(template.FuncMap{
 		"mark": Mark, "lines": Lines, "style": func() template.CSS { return template.CSS(Style) }, "judged": view.Judged, "duration": view.Duration, "size": size, "plane": plane, "over": over,
-		"known": known, "impact": impact, "limit": Limit, "what": what, "join": strings.Join, "short": short, "degraded": view.Degraded, "told": told, "targetCPU": targetCPU,
+		"known": known, "doing": doing, "firstBad": firstBad, "otherBad": otherBad, "limit": Limit, "what": what, "join": strings.Join, "short": short, "degraded": view.Degraded, "told": told, "targetCPU": targetCPU,
 		"gbit":     func(bits float64) string { return fmt.Sprintf("%.3g", bits/1e9) },
 		"time":     func(m Measured) string { return m.Time.UTC().Format(stamp) },
 		"rows":     func(res *prove.Result) []*prove.Row { return slices.Concat(res.Local, res.Rows) },
@@ -173,18 +182,39 @@ func (r *Report) Timelines() (moved []Timeline, quiet []string) {
 	return moved, quiet
 }
 
-// drawSteps groups the steps of the plan by phase.
+// drawSteps groups the steps of the plan by phase and device.
 func (p *page) drawSteps() {
 	if p.Plan == nil {
 		return
 	}
+	at := map[string]int{} // devices of the phase
 	for _, s := range p.Plan.Steps {
 		if n := len(p.Steps); n == 0 || p.Steps[n-1].Phase != s.Phase {
 			p.Steps = append(p.Steps, stepsOf{Phase: s.Phase})
+			clear(at)
 		}
-		last := &p.Steps[len(p.Steps)-1]
-		last.Steps = append(last.Steps, s)
+		of := &p.Steps[len(p.Steps)-1]
+		i, ok := at[s.ID.Device]
+		if !ok {
+			i, at[s.ID.Device] = len(of.Devices), len(of.Devices)
+			of.Devices = append(of.Devices, deviceSteps{Device: s.ID.Device})
+		}
+		d := &of.Devices[i]
+		d.Steps, d.Impact = append(d.Steps, s), max(d.Impact, s.Impact())
 	}
+}
+
+// doing is what a step changes, what it sends for that, and what would take it back.
+func doing(s plan.PlannedStep) string {
+	var text []string
+	for _, c := range s.Changes {
+		text = append(text, fmt.Sprintf("%s: %s → %s, impact %s", c.Path, cmp.Or(c.Before, "–"), cmp.Or(c.After, "–"), c.Impact))
+	}
+	text = append(text, s.Send...)
+	if len(s.Undo) > 0 {
+		text = append(append(text, "what would take it back:"), s.Undo...)
+	}
+	return strings.Join(text, "\n")
 }
 
 // still is at how many looks a metric was seen, if it was nothing and let through
@@ -236,5 +266,9 @@ func worst(g grid) []*prove.Row {
 	return all[:min(len(all), 10)]
 }
 
-// impact is the worst of what a step does to traffic.
-func impact(s plan.PlannedStep) string { return s.Impact().String() }
+// mostBad is how many places of a metric are shown at once; the others fold.
+const mostBad = 20
+
+func firstBad(bad []prove.Judgement) []prove.Judgement { return bad[:min(len(bad), mostBad)] }
+
+func otherBad(bad []prove.Judgement) []prove.Judgement { return bad[min(len(bad), mostBad):] }

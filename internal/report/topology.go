@@ -132,7 +132,7 @@ func topology(w *Wiring, res *prove.Result) (picture template.HTML, why string) 
 		b.y = top + (float64(next[b.side])+0.5)*(height-top)/float64(rows[b.side])
 		next[b.side]++
 	}
-	c := new(canvas)
+	c, labels := new(canvas), new(canvas) // no wire lies over a label
 	headings(c, w)
 	for _, b := range boxes {
 		for _, side := range []int{-1, 1} {
@@ -143,10 +143,11 @@ func topology(w *Wiring, res *prove.Result) (picture template.HTML, why string) 
 				}
 			}
 			for i, s := range own {
-				drawStrand(c, b, s, b.y+12*(float64(i)-float64(len(own)-1)/2))
+				drawStrand(c, labels, b, s, b.y+12*(float64(i)-float64(len(own)-1)/2))
 			}
 		}
 	}
+	c.WriteString(labels.String())
 	for _, b := range boxes {
 		drawBox(c, b)
 	}
@@ -301,9 +302,9 @@ func (b *box) label() string {
 	return name
 }
 
-// drawStrand draws cables of a box from a height, with what was measured over them beside
-// the box.
-func drawStrand(c *canvas, b *box, s strand, y float64) {
+// drawStrand draws cables of a box from a height, and writes what was measured over them
+// beside the box.
+func drawStrand(c, labels *canvas, b *box, s strand, y float64) {
 	left, right := b.edges()
 	from, anchor, away := left, "tick end halo", -6.0
 	if s.side > 0 {
@@ -329,7 +330,7 @@ func drawStrand(c *canvas, b *box, s strand, y float64) {
 	if s.n > 1 {
 		text = fmt.Sprintf("%d × %s", s.n, text)
 	}
-	c.text(from+away, y-3, anchor, text)
+	labels.text(from+away, y-3, anchor, text)
 }
 
 // fitted is a text that is about as wide as there is room: a letter of it takes 6 units.
