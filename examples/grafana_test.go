@@ -2,11 +2,21 @@ package examples
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/grafana/grafana-foundation-sdk/go/cog"
+	"github.com/grafana/grafana-foundation-sdk/go/cog/variants"
+	schema "github.com/grafana/grafana-foundation-sdk/go/dashboard"
+	"github.com/grafana/grafana-foundation-sdk/go/prometheus"
+	"github.com/grafana/grafana-foundation-sdk/go/stat"
+	"github.com/grafana/grafana-foundation-sdk/go/table"
+	"github.com/grafana/grafana-foundation-sdk/go/timeseries"
 )
 
 type dashboard struct {
@@ -46,11 +56,79 @@ func TestDashboards(t *testing.T) {
 			t.Errorf("%s: %q, %q, schema %d, %d panels", file, d.UID, d.Title, d.SchemaVersion, len(d.Panels))
 		}
 		uids[d.UID] = true
+		if err := takes(text); err != nil {
+			t.Errorf("%s is not what Grafana's schema of dashboards takes: %v", file, err)
+		}
 		variables := map[string]bool{"__rate_interval": true}
 		for _, v := range d.Templating.List {
 			variables[v.Name] = true
 		}
 		checkPanels(t, file, &d, variables)
+	}
+}
+
+// takes reports what Grafana's own schema, of which the types of its SDK are made, has against
+// a dashboard: a field that is not known at its place, is missing, or of another type, in panels
+// and queries, too. Of words among which there is a choice it knows no list.
+func takes(text []byte) error {
+	runtime := cog.NewRuntime()
+	for _, panel := range []variants.PanelcfgConfig{stat.VariantConfig(), table.VariantConfig(), timeseries.VariantConfig()} {
+		runtime.RegisterPanelcfgVariant(panel)
+	}
+	runtime.RegisterDataqueryVariant(prometheus.VariantConfig())
+	var parts struct {
+		Panels []struct{ FieldConfig, GridPos json.RawMessage }
+	}
+	if err := json.Unmarshal(text, &parts); err != nil {
+		return err
+	}
+	all := []error{strictly(text, new(schema.Dashboard))}
+	for n, p := range parts.Panels { // which a dashboard reads less strictly
+		if err := errors.Join(strictly(p.FieldConfig, new(schema.FieldConfigSource)), strictly(p.GridPos, new(schema.GridPos))); err != nil {
+			all = append(all, fmt.Errorf("panels[%d]: %w", n, err))
+		}
+	}
+	return errors.Join(all...)
+}
+
+// strictly reads a part of a dashboard.
+func strictly(text []byte, part interface {
+	UnmarshalJSONStrict([]byte) error
+	Validate() error
+}) error {
+	var errs cog.BuildErrors // empty, and not nil as an error, where nothing is wrong
+	if err := part.UnmarshalJSONStrict(text); !errors.As(err, &errs) || len(errs) > 0 {
+		return err
+	}
+	return part.Validate()
+}
+
+// Grafana's schema refuses what is no dashboard, wherever that is wrong.
+func TestDashboardSchema(t *testing.T) {
+	good, err := os.ReadFile("grafana/fabric.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct{ old, new string }{
+		"a field that it does not know":       {`"editable": true`, `"editible": true`},
+		"a value of another type":             {`"schemaVersion": 39`, `"schemaVersion": "39"`},
+		"a field of a panel":                  {`"gridPos"`, `"gridpos"`},
+		"an option that this panel has not":   {`"colorMode": "background"`, `"colourMode": "background"`},
+		"thresholds without steps":            {`"steps"`, `"stages"`},
+		"a panel of no height":                {`"h": 4`, `"h": 0`},
+		"a panel that is wider than the page": {`"w": 6`, `"w": 60`},
+		"a time that does not begin":          {`"from"`, `"begin"`},
+		"a variable without a kind":           {`"type": "query"`, `"kind": "query"`},
+		"a field of a query to Prometheus":    {`"expr"`, `"expression"`},
+	} {
+		bad := strings.Replace(string(good), c.old, c.new, 1)
+		if bad == string(good) {
+			t.Errorf("%s: there is no %s", name, c.old)
+		} else if err := takes([]byte(bad)); err == nil {
+			t.Errorf("%s: %s is taken", name, c.new)
+		} else {
+			t.Logf("%s: %v", name, err)
+		}
 	}
 }
 
