@@ -149,8 +149,8 @@ fuzz: ## every fuzz target for FUZZTIME (1m) each
 # shells as peers; a browser that opens the report; clients that drive switches
 # (290 MB, most of it Ansible's collections). Without them tests skip, and name
 # what is missing; where WEFT_REQUIRE demands it they fail: clients, openssh, openssl,
-# chromium, opensm and gitlab, as .ci/run does.
-DEBS := gcc libc6-dev openssh-server sudo openssh-client openssl curl jq busybox-static dash chromium \
+# chromium, opensm, gitlab and tools (what scripts call), as .ci/run does.
+DEBS := gcc libc6-dev openssh-server sudo openssh-client openssl curl jq graphviz busybox-static dash chromium \
         python3-netmiko python3-paramiko ansible
 # npm brings GitLab's schema of its pipelines.
 DEBS += $(if $(shell command -v npm 2>/dev/null),,npm)

@@ -24,6 +24,7 @@ const (
 	GitLab      = "gitlab"      // its schema of pipelines, which make deps brings
 	OpenSSL     = "openssl"     // its s_server and s_client
 	Agents      = "agents"      // the agents inside weft, which make build puts there
+	Tools       = "tools"       // programs that scripts of tests call: script, ssh, jq and others
 )
 
 // Demanded reports whether WEFT_REQUIRE holds the word.
