@@ -80,7 +80,7 @@ func (r *run) rest(ctx context.Context, c *contest) {
 			}
 			if !looked[s] {
 				looked[s] = true
-				share, err := r.resting(ctx, s, c.Runtime)
+				share, err := r.resting(ctx, s, restFor(c.Runtime))
 				if err != nil {
 					silent[s] = err.Error()
 				}
@@ -89,6 +89,13 @@ func (r *run) rest(ctx context.Context, c *contest) {
 			way.CPUWhy = silent[s]
 		}
 	}
+}
+
+// restFor is how long the ends are looked at while nothing is asked of them: longer than under
+// load. The question itself, a command over SSH, takes a slow machine a tenth of a second, which
+// is 5 % of two seconds; what else the machine does is the same share of a longer time.
+func restFor(runtime time.Duration) time.Duration {
+	return max(runtime, min(5*runtime, 10*time.Second))
 }
 
 // block measures a way once: how busy both ends are while its program connects, reads

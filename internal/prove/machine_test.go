@@ -1,6 +1,9 @@
 package prove
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 func TestParseStat(t *testing.T) {
 	// As Linux 6.12 prints it: user nice system idle iowait irq softirq steal guest guest_nice.
@@ -29,4 +32,16 @@ func FuzzStat(f *testing.F) {
 			t.Errorf("%q: %+v", text, b)
 		}
 	})
+}
+
+// A command over SSH that takes 0.15 s of a slow machine is far below the 5 % that it may do
+// otherwise, whatever the runtime that files say; long runtimes are not drawn out.
+func TestRestFor(t *testing.T) {
+	for runtime, want := range map[time.Duration]time.Duration{
+		time.Millisecond: 5 * time.Millisecond, 2 * time.Second: 10 * time.Second, 4 * time.Second: 10 * time.Second, time.Minute: time.Minute,
+	} {
+		if got := restFor(runtime); got != want {
+			t.Errorf("%v: %v, want %v", runtime, got, want)
+		}
+	}
 }
