@@ -82,6 +82,7 @@ func takes(text []byte) error {
 	if err := json.Unmarshal(text, &parts); err != nil {
 		return err
 	}
+	//lint:ignore SA1019 the form that every Grafana imports; that of its newest, v2, older ones do not take
 	all := []error{strictly(text, new(schema.Dashboard))}
 	for n, p := range parts.Panels { // which a dashboard reads less strictly
 		if err := errors.Join(strictly(p.FieldConfig, new(schema.FieldConfigSource)), strictly(p.GridPos, new(schema.GridPos))); err != nil {
