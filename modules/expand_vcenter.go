@@ -100,7 +100,7 @@ func (x *expansion) newVCenter(v *inventory.VCenter) *vcenter.Device {
 	if x.env.VCenter != nil {
 		login = x.env.VCenter(v)
 	}
-	return vcenter.New(v.Addr, x.model.Name, login)
+	return vcenter.New(v.Addr, x.model.Name, x.env.Holder, login)
 }
 
 func (x *expansion) dvswitch(d *vcenter.Device, s *inventory.DVSwitch) {

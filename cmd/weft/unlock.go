@@ -21,8 +21,8 @@ func (a *app) unlockCmd() *cobra.Command {
 		Use: "unlock [DEVICE...]", Short: "Show who holds devices, and with --force let them go",
 		Long: `unlock shows whose runs devices belong to, and the leases on them: an apply holds each device that it changes, so
 that no second one changes it at the same time. A lease of a weft that died ends
-by itself, on servers within five minutes, on switches within half an hour or
-three times their commit_confirm. The mark of a run never ends by itself: the run may
+by itself, on servers within five minutes, on a vCenter within half an hour, on switches
+within half an hour or three times their commit_confirm. The mark of a run never ends by itself: the run may
 wait for days. --force ends the leases on the named devices now, and takes the marks
 of runs away: be sure that their holder is gone, and that nobody goes on with the
 run. Whoever has its record is then told that it has been ended.
@@ -55,7 +55,7 @@ func (a *app) unlock(ctx context.Context, names []string, force bool) error {
 	if len(names) == 0 {
 		names = slices.DeleteFunc(slices.Sorted(maps.Keys(p.Fleet.Devices)), func(name string) bool {
 			_, leased := p.Fleet.Devices[name].(plan.Leaser)
-			return !leased // a vCenter knows no lease
+			return !leased
 		})
 	}
 	var failed []error
@@ -91,10 +91,6 @@ func (a *app) unlockOne(ctx context.Context, p *run.Site, name string, force boo
 	if err != nil {
 		return err
 	}
-	marked, err := plan.As[plan.Marker](p.Fleet.Devices, name, "carries no marks of runs")
-	if err != nil {
-		return err
-	}
 	l, err := leased.Lease(ctx)
 	if err != nil {
 		return err
@@ -112,9 +108,12 @@ func (a *app) unlockOne(ctx context.Context, p *run.Site, name string, force boo
 		}
 		text = fmt.Sprintf("is free: it was held by %s", l.Holder)
 	}
-	marks, err := marked.ReadMarks(ctx)
-	if err != nil {
-		return err
+	var marks []plan.Mark
+	marked, ok := leased.(plan.Marker)
+	if ok { // a vCenter carries none
+		if marks, err = marked.ReadMarks(ctx); err != nil {
+			return err
+		}
 	}
 	for _, m := range marks {
 		if !force {

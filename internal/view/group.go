@@ -172,10 +172,18 @@ func (g *group) ledger(w io.Writer, o Options) {
 		case c.Before != "":
 			text = fmt.Sprintf("%s will forget %s", devices, c.Before)
 		case c.After != "":
-			text = fmt.Sprintf("%s will remember as ours: %s", devices, c.After)
+			text = fmt.Sprintf("%s will remember that %s: %s", devices, ours(c.After), c.After)
 		}
 		fmt.Fprintf(w, "\n%s %s  %s  %s\n", o.dress(yellow, "~"), o.dress(bold, "ledger"), text, o.dress(faint, "impact none"))
 	}
+}
+
+// ours says of devices that they are: not all of those that a server remembers are servers.
+func ours(list string) string {
+	if strings.Contains(list, ", ") {
+		return "these devices are ours"
+	}
+	return "this device is ours"
 }
 
 // protection says what may be pruned from now on, and what may not.

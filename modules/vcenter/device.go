@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"weft/internal/hint"
+	"weft/modules/claim"
 	"weft/plan"
 )
 
@@ -23,6 +24,11 @@ type Device struct {
 	name  string // HCL address
 	owner string
 	login Login
+
+	holder claim.Holder
+	lease  *hold // nil: it has none
+	barred bool  // the transaction did not get it
+	lost   bool  // another has it by now
 
 	paths []string // of virtual machines and clusters that resources are about
 	hosts []string // that they are about
@@ -39,8 +45,8 @@ type Device struct {
 }
 
 // New is a vCenter that was not spoken to yet.
-func New(name, owner string, login Login) *Device {
-	return &Device{name: name, owner: owner, login: login}
+func New(name, owner string, holder claim.Holder, login Login) *Device {
+	return &Device{name: name, owner: owner, holder: holder, login: login}
 }
 
 // Resource makes a resource of a Switch, a Group, a Member, a Hardware, an Adapter, a VSAN
@@ -80,7 +86,7 @@ func (d *Device) Open(ctx context.Context) (plan.Identity, error) {
 	}
 	d.have, d.fresh = have, true
 	return plan.Identity{Address: d.login.Host, Serial: about.InstanceUuid, System: strings.TrimSpace(about.FullName), Warnings: d.warnings(ctx),
-		Method: "calls of the vSphere API, each with its undo; vCenter reverts nothing by itself, and knows no lease of weft: two runs at once are not kept apart"}, nil
+		Method: "calls of the vSphere API, each with its undo; vCenter reverts nothing by itself"}, nil
 }
 
 // Read implements plan.Device.
@@ -102,9 +108,13 @@ func (d *Device) Read(ctx context.Context, rs []plan.Resource) ([]plan.State, er
 
 func (d *Device) state() *state { return &state{d.have, d.owner} }
 
-// Begin implements plan.Device.
-func (d *Device) Begin(_ context.Context, steps []plan.Step) error {
-	d.steps, d.undo = steps, nil
+// Begin implements plan.Device: nobody else may change the vCenter meanwhile.
+func (d *Device) Begin(ctx context.Context, steps []plan.Step) error {
+	d.steps, d.undo, d.barred = steps, nil, true
+	if err := d.take(ctx); err != nil {
+		return err
+	}
+	d.barred = false
 	return nil
 }
 
@@ -114,6 +124,9 @@ func (d *Device) Apply(ctx context.Context, s plan.Step) error {
 	have, seen := s.Have.(*state)
 	if !ok || !seen {
 		return nil // what keeps the books: there are none
+	}
+	if err := d.renew(ctx); err != nil {
+		return err
 	}
 	c := r.change(*have)
 	for i, o := range c.ops {
@@ -156,15 +169,25 @@ func (d *Device) Commit(ctx context.Context) error {
 			return errors.Join(left.Err, fmt.Errorf("%s does not read back as planned; left: %s", s.ID, strings.Join(left.Send, "; ")))
 		}
 	}
+	if err := d.letGo(ctx); err != nil {
+		return &plan.KeptError{Err: fmt.Errorf("its lease, which ends by itself: %w", err)}
+	}
 	return nil
 }
 
 // Abort implements plan.Device: what was done is undone, the latest first, and proven by
 // reading.
-func (d *Device) Abort(ctx context.Context) error {
+func (d *Device) Abort(ctx context.Context) (err error) {
+	if d.barred { // nothing was done, and another is at work
+		return nil
+	}
+	if d.lost && len(d.undo) > 0 {
+		return errors.New("its lease is another's by now: what was done is not undone under their hands")
+	}
 	if err := d.again(ctx); err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, d.letGo(ctx)) }()
 	var errs []error
 	for _, o := range slices.Backward(d.undo) {
 		if err := o.do(ctx, d.client); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"weft/internal/hint"
 	"weft/internal/lab/simvcenter"
+	"weft/modules/claim"
 )
 
 // A host is emptied where what runs there can leave, and only then.
@@ -34,7 +35,7 @@ func TestMaintenance(t *testing.T) {
 				defer mu.Unlock()
 				told = append(told, e.Host+" "+e.Maintenance)
 			}
-			d := New("vcenter.dc1", "o", startVSAN(t, spec))
+			d := New("vcenter.dc1", "o", claim.Holder{}, startVSAN(t, spec))
 			t.Cleanup(func() { _ = d.Close() })
 			ctx := context.Background()
 			if _, err := d.Open(ctx); err != nil {

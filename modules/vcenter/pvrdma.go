@@ -133,7 +133,7 @@ func (w *Adapter) lacks(s state, v *vm) error {
 	case is < hardware:
 		return hint.Wrap(fmt.Errorf("%s has virtual hardware %d, and %s wants %d", w.VM, is, w.Protocol, hardware), "write hardware_version = %d; raising it has no undo", hardware)
 	case h == nil:
-		return fmt.Errorf("vCenter does not tell on which host %s is", w.VM)
+		return hint.Wrap(fmt.Errorf("vCenter does not tell on which host %s is", w.VM), "see in vCenter whether it is orphaned or its host is away, and whether the account may read that host")
 	case older(h.release, release):
 		return hint.Wrap(fmt.Errorf("%s, where %s is, has ESXi %s, and %s wants %d.%d", h.name, w.VM, h.release, w.Protocol, release[0], release[1]), page)
 	case w.Uplinks[strings.ToLower(h.name)] == "":

@@ -7,7 +7,9 @@ import (
 
 	"github.com/vmware/govmomi/vim25/types"
 
+	"weft/internal/hint"
 	"weft/internal/lab/simvcenter"
+	"weft/modules/claim"
 	"weft/plan"
 )
 
@@ -136,6 +138,20 @@ func TestLacks(t *testing.T) {
 	}
 }
 
+// Where a machine is must be known: of an orphaned one, or one that the account may not see
+// whole, vCenter does not tell it.
+func TestLacksHost(t *testing.T) {
+	f := declare(t, machines(t, machine(1, 1)), "o", append(onSwitch(), adapterOf(1, "rocev1"))...)
+	if _, err := f.Open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	f.have.vms[hpc+"1"].host = types.ManagedObjectReference{}
+	got := f.items[len(f.items)-1].Resource.Diff(f.state())
+	if got.Err == nil || got.Err.Error() != "vCenter does not tell on which host DC0/vm/hpc1 is" || hint.Of(got.Err) == "" || len(got.Send) > 0 {
+		t.Errorf("%+v, hint %q", got, hint.Of(got.Err))
+	}
+}
+
 // A host whose release has no PVRDMA, or none of that protocol, is refused by its release.
 func TestLacksRelease(t *testing.T) {
 	for protocol, release := range map[string]string{"rocev1": "6.0.0", "rocev2": "6.5.0"} {
@@ -190,7 +206,7 @@ func TestDescription(t *testing.T) {
 
 // The engine finds the kinds of what is kept.
 func TestRestore(t *testing.T) {
-	d := New("vcenter.dc1", "o", Login{})
+	d := New("vcenter.dc1", "o", claim.Holder{}, Login{})
 	for _, kind := range []string{SwitchKind, GroupKind, MemberKind, AdapterKind} {
 		if _, err := d.Restore(plan.Entry{Kind: kind}); err != nil {
 			t.Error(err)

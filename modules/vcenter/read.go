@@ -138,8 +138,13 @@ func (c *client) read(ctx context.Context, paths ...string) (*reading, error) {
 	return r, nil
 }
 
-// markKey is the key of weft's custom attribute; -1: there is none yet.
+// markKey is the key of the custom attribute that says whose an object is; -1: there is none yet.
 func (c *client) markKey(ctx context.Context, pc *property.Collector) (int32, error) {
+	return c.keyOf(ctx, pc, mark)
+}
+
+// keyOf is the key of a custom attribute; -1: there is none.
+func (c *client) keyOf(ctx context.Context, pc *property.Collector, name string) (int32, error) {
 	at := c.vim.ServiceContent.CustomFieldsManager
 	if at == nil {
 		return -1, nil
@@ -149,7 +154,7 @@ func (c *client) markKey(ctx context.Context, pc *property.Collector) (int32, er
 		return -1, err
 	}
 	for _, f := range fields.Field {
-		if f.Name == mark {
+		if f.Name == name {
 			return f.Key, nil
 		}
 	}

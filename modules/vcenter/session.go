@@ -165,21 +165,7 @@ func (c *client) waitFor(ctx context.Context, task types.ManagedObjectReference,
 
 // own marks an object as an owner's; with an empty text it is nobody's.
 func (c *client) own(ctx context.Context, of types.ManagedObjectReference, text string) error {
-	m, err := object.GetCustomFieldsManager(c.vim)
-	if err != nil {
-		return err
-	}
-	key, err := m.FindKey(ctx, mark)
-	if errors.Is(err, object.ErrKeyNameNotFound) {
-		var def *types.CustomFieldDef
-		if def, err = m.Add(ctx, mark, "", nil, nil); err == nil {
-			key = def.Key
-		}
-	}
-	if err != nil {
-		return err
-	}
-	return m.Set(ctx, of, key, text)
+	return c.note(ctx, mark, of, text)
 }
 
 // at is the object at a path of the inventory; nil: there is none.

@@ -9,6 +9,7 @@ import (
 
 	"weft/internal/hint"
 	"weft/internal/lab/simvcenter"
+	"weft/modules/claim"
 	"weft/plan"
 )
 
@@ -33,7 +34,7 @@ type fleet struct {
 }
 
 func declare(t *testing.T, login Login, owner string, things ...interface{ key() (string, string) }) *fleet {
-	f := &fleet{Device: New("vcenter.dc1", owner, login)}
+	f := &fleet{Device: New("vcenter.dc1", owner, claim.Holder{Who: "ann@ws", Machine: "m1", PID: 7, Started: "1"}, login)}
 	t.Cleanup(func() {
 		if err := f.Close(); err != nil {
 			t.Error(err)
