@@ -208,6 +208,7 @@ func (p *Plan) phases() []section {
 			title = "Phase " + html(name)
 		}
 		title += ": " + count(len(part), "resource", "resources") + ", worst impact " + part[0].Impact().String()
+		title += p.restarts(name)
 		if i := slices.IndexFunc(p.Phases, func(ph Phase) bool { return ph.Name == name }); i >= 0 {
 			title += p.Phases[i].terms()
 		}
@@ -218,6 +219,28 @@ func (p *Plan) phases() []section {
 		list = append(list, s)
 	}
 	return list
+}
+
+// restarts are those that a phase does, and those that nothing does.
+func (p *Plan) restarts(phase string) string {
+	rolling, needed := 0, 0
+	for _, r := range p.Restarts {
+		switch {
+		case r.Phase != phase:
+		case r.Rolling:
+			rolling++
+		default:
+			needed++
+		}
+	}
+	text := ""
+	if rolling > 0 {
+		text += ", empties and restarts " + count(rolling, "host", "hosts") + " one after another"
+	}
+	if needed > 0 {
+		text += ", in force from the next start of " + count(needed, "host", "hosts") + ", which nothing restarts"
+	}
+	return text
 }
 
 // terms are what stands before and behind a phase.

@@ -230,3 +230,20 @@ func FuzzCode(f *testing.F) {
 		prose(t, html(text))
 	})
 }
+
+// A phase that restarts hosts says so where it stands folded.
+func TestMarkdownRestarts(t *testing.T) {
+	p := &plan.Plan{Restarts: []plan.Restart{{Device: "server.a", Phase: "one", Rolling: true}, {Device: "server.b", Phase: "one", Rolling: true}, {Device: "server.a", Phase: "two"}}}
+	for _, phase := range []string{"one", "two"} {
+		p.Steps = append(p.Steps, plan.PlannedStep{ID: plan.ID{Device: "server.a", Kind: "k", Name: phase}, Phase: phase, Changes: []plan.Change{{Path: "x", Impact: plan.ImpactReboot}}})
+	}
+	var b bytes.Buffer
+	if err := (&Plan{Plan: p}).Markdown(&b, 0); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"Phase <code>one</code>: 1 resource, worst impact reboot, empties and restarts 2 hosts one after another<", "Phase <code>two</code>: 1 resource, worst impact reboot, in force from the next start of 1 host, which nothing restarts<"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("it lacks %q:\n%s", want, b.String())
+		}
+	}
+}

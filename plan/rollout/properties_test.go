@@ -23,10 +23,11 @@ func TestProperties(t *testing.T) {
 		for k := range 1 + rng.IntN(4) {
 			name := fmt.Sprint("p", k)
 			phase := Phase{Name: name, Select: []string{name}, Gate: []string{name}, Batch: [][]string{nil, {"1"}, {"50%"}}[rng.IntN(3)]}
+			phase.Restart = rng.IntN(2) == 0
 			phase.Soak = time.Duration(rng.IntN(2)) * 5 * time.Second
 			spec.Phases = append(spec.Phases, phase)
 			for d := range 1 + rng.IntN(3) {
-				st := step(fmt.Sprintf("%s-%d/v.x", name, d), []string{"", "a", "b"}[rng.IntN(3)], plan.Impact(rng.IntN(3)))
+				st := step(fmt.Sprintf("%s-%d/v.x", name, d), []string{"", "a", "b"}[rng.IntN(3)], plan.Impact(rng.IntN(4)))
 				st.Phase = name
 				steps = append(steps, st)
 			}
@@ -57,6 +58,7 @@ func TestProperties(t *testing.T) {
 			}
 		}
 		checkOrder(t, seed, s)
+		checkRestarts(t, seed, s)
 		switch s.run.State {
 		case Passed:
 			if len(s.done) != len(steps) {
@@ -85,7 +87,7 @@ func checkOrder(t *testing.T, seed uint64, s *stage) {
 			proven[name] = verdict == string(Pass)
 			continue
 		}
-		if strings.HasPrefix(line, "undo ") {
+		if strings.HasPrefix(line, "undo ") || strings.HasPrefix(line, "restart ") {
 			continue
 		}
 		phase, _, _ := strings.Cut(line, "-")
@@ -94,6 +96,33 @@ func checkOrder(t *testing.T, seed uint64, s *stage) {
 		if i > 0 && !proven[s.spec.Phases[i-1].Name] {
 			t.Errorf("seed %d: %s although %s was not proven\n%v", seed, line, s.spec.Phases[i-1].Name, s.log)
 			return
+		}
+	}
+}
+
+// checkRestarts reads the log: when all is over, the last word on a device that needs a
+// restart is one, where its phase restarts and what it was given stays; what was taken back
+// is run with nowhere.
+func checkRestarts(t *testing.T, seed uint64, s *stage) {
+	t.Helper()
+	for _, st := range s.plan.Steps {
+		i := slices.IndexFunc(s.spec.Phases, func(p Phase) bool { return p.Name == st.Phase })
+		runs, set := "", "" // with what the device runs, and what it has been given
+		for _, line := range s.log {
+			switch {
+			case line == st.ID.String():
+				set = "new"
+			case line == "undo "+st.ID.String():
+				set = ""
+			case strings.HasPrefix(line+" ", "restart "+st.ID.Device+" "):
+				runs = set
+				if !st.NeedsRestart() || !s.spec.Phases[i].Restart {
+					t.Errorf("seed %d: %s is restarted for nothing\n%v", seed, st.ID.Device, s.log)
+				}
+			}
+		}
+		if s.run.State.Over() && st.NeedsRestart() && s.spec.Phases[i].Restart && runs != set {
+			t.Errorf("seed %d: %s runs with %q and has %q\n%v", seed, st.ID.Device, runs, set, s.log)
 		}
 	}
 }
