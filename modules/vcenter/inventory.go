@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+
+	"weft/modules/claim"
 )
 
 // An Inventory is what stands in a vCenter of what files declare, whoever has made it.
@@ -65,7 +67,7 @@ type StandingCluster struct {
 
 // Inventory logs in, reads, and ends the session.
 func (l Login) Inventory(ctx context.Context) (*Inventory, error) {
-	d := New(l.Host, "", l)
+	d := New(l.Host, "", claim.Holder{}, l)
 	who, err := d.Open(ctx)
 	if err != nil {
 		return nil, err
