@@ -72,7 +72,7 @@ var may = map[string][]string{
 	"internal/approve": {"internal/sshsig", "plan"},
 
 	// vCenter, and what stands in for it in tests.
-	"modules/vcenter":         {"plan"},
+	"modules/vcenter":         {"modules/claim", "plan"},
 	"internal/lab/simvcenter": {},
 
 	// What tests may not skip.

@@ -1,4 +1,4 @@
-// Package claim says who holds a device: what servers and switches, and those who
+// Package claim says who holds a device: what servers, switches and vCenters, and those who
 // show it to people, have in common.
 package claim
 
