@@ -53,7 +53,7 @@ func rack() *Site {
 			h.Sysctls["net/ipv4/conf/"+name+"/rp_filter"], h.Sysctls["net/ipv4/conf/"+name+"/arp_ignore"] = 0, 1
 			equipNIC(h, m, n)
 			h.Controllers = append(h.Controllers, host.Controller{Name: fmt.Sprintf("nvme%d", n+1), Transport: "rdma", State: "live", NQN: "nqn.x:a",
-				Address: "traddr=10.0.0.1", HostNQN: fmt.Sprintf("nqn.host:%d", m), Values: map[string]string{"ctrl_loss_tmo": "600", "kato": "5", "reconnect_delay": "10", "queue_count": "9", "sqsize": "127"}})
+				Address: "traddr=10.0.0.1", HostNQN: fmt.Sprintf("nqn.host:%d", m), Values: map[string]string{"ctrl_loss_tmo": "600", "kato": "5", "reconnect_delay": "10", "queue_count": "9", "sqsize": "127", "fast_io_fail_tmo": "5"}})
 			sw := s.Switches[n]
 			port := fmt.Sprintf("Ethernet1/%d", m+1)
 			sw.Reading.Ports = append(sw.Reading.Ports, switches.Port{Name: port, MTU: 9216, PFC: true, Classify: true, Exists: true})

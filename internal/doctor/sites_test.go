@@ -30,6 +30,8 @@ func equip(h *Host) {
 	h.Memory["HugePages_Total"] = 512
 	h.Units = map[string]string{"lldpad": "inactive", "nvmet": "inactive"}
 	h.Full = map[string]int{"/": 40}
+	h.Mirrored, h.Exported, h.CMListens = []string{"nqn.x:a"}, []string{"rdma 10.40.1.11:4420", "tcp 10.40.1.11:4420"}, []string{"10.40.1.11:4420"}
+	h.Agents = []host.AgentLimits{{Name: "weft-target", Lock: "unlimited"}, {Name: "weft-initiator", Lock: "8388608", Free: true}}
 	h.Lockdown = "[none] integrity confidentiality"
 	h.Rules = ptr(3)
 	h.Listens, h.Firewall = []string{"tcp 4420"}, &host.Firewall{Closed: true, Rules: []host.FirewallRule{{Protocol: "tcp", Low: 4420, High: 4420, Accepts: true}}}
@@ -318,6 +320,10 @@ func partTrials() map[string]tried {
 	return map[string]tried{
 		"WD-PCI-03": {nil, nic(func(n *host.NICHealth) { n.Above[0].Now.Width = 4 }), nic(func(n *host.NICHealth) { n.Above = nil })},
 		"WD-PCI-04": {nil, nic(func(n *host.NICHealth) { n.Read = 512 }), nic(func(n *host.NICHealth) { n.Read = 0 })},
+		"WD-QOS-03": {nil, nic(func(n *host.NICHealth) { n.DSCP = map[int]int{} }), nic(func(n *host.NICHealth) { n.DSCP = nil })},
+		"WD-NVM-05": {nil, path(value("fast_io_fail_tmo", "off")), path(value("fast_io_fail_tmo", ""))},
+		"WD-NVM-15": {nil, machine(func(h *Host) { h.CMListens = []string{"10.40.1.11:20049"} }), machine(func(h *Host) { h.CMListens = nil })},
+		"WD-RDM-12": {nil, machine(func(h *Host) { h.Agents[0].Lock = "8388608" }), machine(func(h *Host) { h.Agents[0].Lock = "" })},
 		"WD-PCI-10": counter("outbound_pci_stalled_wr_events"),
 		"WD-PCI-12": {nil, nic(func(n *host.NICHealth) { n.ASPM = "1" }), nic(func(n *host.NICHealth) { n.ASPM = "" })},
 		"WD-FW-05":  {carded, nic(func(n *host.NICHealth) { n.Driver = "vfio-pci" }), nic(func(n *host.NICHealth) { n.Driver = "" })},
@@ -434,5 +440,32 @@ func partTrials() map[string]tried {
 			sw.Conditions = &switches.Conditions{Gaps: map[string]string{switches.OfPair: "refused: show vpc"}}
 		})},
 		"WD-FS-14": {filesTwice, machine(func(h *Host) { h.NFSRDMA = []int{3} }), machine(func(h *Host) { h.NFSRDMA = []int{1, 1} })},
+	}
+}
+
+// A port that goes by tags of VLANs is no port of a lossless class; of one without a line
+// nobody knows.
+func TestTrust(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*switches.Port)
+		want   string
+	}{
+		"by DSCP":  {func(*switches.Port) {}, ""},
+		"by tags":  {func(p *switches.Port) { p.ByTag = true }, "bad leaf-0 Ethernet1/1"},
+		"no line":  {func(p *switches.Port) { p.Classify, p.Classes = false, []switches.Class{{Priority: 3, PFC: true}} }, "unknown leaf-0 Ethernet1/1"},
+		"policies": {func(p *switches.Port) { p.Classify = false }, ""},
+	} {
+		s := rack()
+		c.change(&s.Switches[0].Reading.Ports[0])
+		got, r := "", Examine(s, nil)
+		for _, f := range by(r.Findings, "WD-QOS-03") {
+			got += "bad " + f.Place.String()
+		}
+		for _, f := range by(r.Unknown, "WD-QOS-03") {
+			got += "unknown " + f.Place.String()
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
 	}
 }

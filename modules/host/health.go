@@ -32,31 +32,35 @@ type Health struct {
 	MemoryErrs *int           `json:"memory_errors,omitempty"`
 	Multipath  string         `json:"nvme_multipath,omitempty"` // of nvme_core: Y or N; "": not loaded
 
-	Idle     []IdleState       `json:"idle_states,omitempty"` // nil: not known
-	Flaws    map[string]string `json:"cpu_flaws,omitempty"`   // what the kernel does about flaws of CPUs, and smt
-	Ticks    *Ticks            `json:"ticks,omitempty"`
-	Lockdown string            `json:"lockdown,omitempty"`
-	Full     map[string]int    `json:"full,omitempty"`     // percent of file systems; nil: not known
-	Units    map[string]string `json:"units,omitempty"`    // states of services that interfere; nil: not known
-	Versions map[string]string `json:"versions,omitempty"` // of modules that have their own: drivers that are not the kernel's
-	Netdevs  []Netdev          `json:"netdevs,omitempty"`  // nil: not known
-	Rules    *int              `json:"ip_rules,omitempty"`
-	Exports  []Export          `json:"exports,omitempty"`
-	Sessions bool              `json:"sessions,omitempty"`   // Connected of Exports was read
-	Listens  []string          `json:"listens,omitempty"`    // ports of the kernel's target: "tcp 4420"
-	Keepers  map[string]Keeper `json:"keepers,omitempty"`    // by interface; nil: not known
-	Firewall *Firewall         `json:"firewall,omitempty"`   // nil: not known
-	Met      map[string]string `json:"neighbours,omitempty"` // MAC addresses by the IP addresses that it has met; nil: not known
-	Thin     []ThinPool        `json:"thin_pools,omitempty"` // nil: not known, or dm_thin_pool is not loaded
-	RoCEToS  map[string]string `json:"roce_tos,omitempty"`   // default_roce_tos, by RDMA device; nil: not known
-	Mounts   []Mount           `json:"mounts,omitempty"`
-	NFSPorts []string          `json:"nfs_ports,omitempty"` // that knfsd listens on; nil: it does not run
-	NFSRDMA  []int             `json:"nfs_rdma,omitempty"`  // how often each mount over RDMA has connected
-	GPUs     *GPUs             `json:"gpus,omitempty"`      // nil: there is no driver of NVIDIA's
-	LNet     *LNet             `json:"lnet,omitempty"`      // nil: there is no Lustre
-	LNetToS  string            `json:"lnet_tos,omitempty"`
-	Lustre   map[string]string `json:"lustre,omitempty"` // states of its targets
-	Weka     map[string]string `json:"weka,omitempty"`   // status, io_status, skew; nil: it is not there
+	Idle      []IdleState       `json:"idle_states,omitempty"` // nil: not known
+	Flaws     map[string]string `json:"cpu_flaws,omitempty"`   // what the kernel does about flaws of CPUs, and smt
+	Ticks     *Ticks            `json:"ticks,omitempty"`
+	Lockdown  string            `json:"lockdown,omitempty"`
+	Full      map[string]int    `json:"full,omitempty"`     // percent of file systems; nil: not known
+	Units     map[string]string `json:"units,omitempty"`    // states of services that interfere; nil: not known
+	Versions  map[string]string `json:"versions,omitempty"` // of modules that have their own: drivers that are not the kernel's
+	Netdevs   []Netdev          `json:"netdevs,omitempty"`  // nil: not known
+	Rules     *int              `json:"ip_rules,omitempty"`
+	Exports   []Export          `json:"exports,omitempty"`
+	Sessions  bool              `json:"sessions,omitempty"`   // Connected of Exports was read
+	Listens   []string          `json:"listens,omitempty"`    // ports of the kernel's target: "tcp 4420"
+	Keepers   map[string]Keeper `json:"keepers,omitempty"`    // by interface; nil: not known
+	Firewall  *Firewall         `json:"firewall,omitempty"`   // nil: not known
+	Met       map[string]string `json:"neighbours,omitempty"` // MAC addresses by the IP addresses that it has met; nil: not known
+	Exported  []string          `json:"exported,omitempty"`   // where the kernel's target is to serve a subsystem: "rdma 10.40.1.11:4420"
+	CMListens []string          `json:"cm_listens,omitempty"` // who listens by the connection manager of RDMA: 10.40.1.11:4420; nil: not known
+	Mirrored  []string          `json:"mirrored,omitempty"`   // NQNs of what is below mirrors of md; nil: not known
+	Agents    []AgentLimits     `json:"agents,omitempty"`     // of weft that run
+	Thin      []ThinPool        `json:"thin_pools,omitempty"` // nil: not known, or dm_thin_pool is not loaded
+	RoCEToS   map[string]string `json:"roce_tos,omitempty"`   // default_roce_tos, by RDMA device; nil: not known
+	Mounts    []Mount           `json:"mounts,omitempty"`
+	NFSPorts  []string          `json:"nfs_ports,omitempty"` // that knfsd listens on; nil: it does not run
+	NFSRDMA   []int             `json:"nfs_rdma,omitempty"`  // how often each mount over RDMA has connected
+	GPUs      *GPUs             `json:"gpus,omitempty"`      // nil: there is no driver of NVIDIA's
+	LNet      *LNet             `json:"lnet,omitempty"`      // nil: there is no Lustre
+	LNetToS   string            `json:"lnet_tos,omitempty"`
+	Lustre    map[string]string `json:"lustre,omitempty"` // states of its targets
+	Weka      map[string]string `json:"weka,omitempty"`   // status, io_status, skew; nil: it is not there
 
 	Marks map[int]int `json:"network_direct_marks,omitempty"` // priorities of 802.1p by port of NetworkDirect, as policies in force have them; nil: not known
 

@@ -126,3 +126,10 @@ type Vectors struct {
 	All, Off int
 	Node     string // CPUs of its node
 }
+
+// AgentLimits are what a process of weft's agents may do.
+type AgentLimits struct {
+	Name string `json:"name"`           // weft-target
+	Lock string `json:"lock,omitempty"` // bytes of memory, or unlimited; "": not known
+	Free bool   `json:"free,omitempty"` // the limit is none for it
+}

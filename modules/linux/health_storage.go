@@ -2,6 +2,7 @@ package linux
 
 import (
 	"encoding/json"
+	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,12 +11,20 @@ import (
 	"weft/modules/host"
 )
 
-// storageScript asks who is connected to the kernel's target, how full thin pools are, how
-// RoCE is marked by default, and on machines with GPUs for hooks of nvidia-fs and ACS.
+// storageScript asks who is connected to the kernel's target and where it listens, how full thin pools are, how
+// RoCE is marked by default, what is below mirrors of md, what weft's agents may lock, and on
+// machines with GPUs for hooks of nvidia-fs and ACS.
 const storageScript = `g=/sys/kernel/config/nvmet; for f in $g/subsystems/*/allowed_hosts/*; do if [ -e "$f" ]; then echo "$f:"; fi; done
 grep -sH "" $g/ports/*/addr_trtype $g/ports/*/addr_trsvcid
 if [ -d /sys/kernel/debug/nvmet ]; then echo "/sys/kernel/debug/nvmet:"; grep -sH "" /sys/kernel/debug/nvmet/*/ctrl*/hostnqn; fi
 echo "= rocetos"; grep -sH "" /sys/kernel/config/rdma_cm/*/ports/1/default_roce_tos
+if [ -d $g/ports ]; then echo "= exported"; for l in $g/ports/*/subsystems/*; do if [ -e "$l" ]; then l=${l%/*}; l=${l%/*}
+echo "$(cat $l/addr_trtype) $(cat $l/addr_traddr) $(cat $l/addr_trsvcid)"; fi; done
+echo "= listens"; rdma resource show cm_id 2>&1; echo "rc $?"; fi
+echo "= mirrored"; for m in /sys/block/md*; do case $(cat $m/md/level 2>/dev/null) in raid1|raid10) for s in $m/slaves/nvme*; do
+grep -sh "" $s/device/subsysnqn $s/../device/subsysnqn; done;; esac; done
+echo "= agents"; for c in $(grep -lsx -e weft-target -e weft-initiator /proc/[0-9]*/comm); do
+echo "$(cat $c) $(grep -s "^Max locked memory" ${c%/*}/limits) $(grep -s "^CapEff" ${c%/*}/status)"; done
 if [ -e /sys/module/dm_thin_pool ]; then echo "= thin"; lvs --reportformat json -o vg_name,lv_name,data_percent,metadata_percent -S lv_layout=~pool 2>/dev/null; fi
 if [ -e /proc/driver/nvidia/version ]; then echo "= hooks"; grep -o "[a-z_0-9]*register_nvfs_dma_ops" /proc/kallsyms 2>&1; echo .
 if command -v setpci >/dev/null 2>&1; then for d in $b $(ls /proc/driver/nvidia/gpus 2>/dev/null); do u=$(readlink -f $p/$d); u=${u%/*}
@@ -73,6 +82,25 @@ func (r *healthRead) storage(one func(string) (string, bool)) {
 	if text, ok := one("thin"); ok {
 		r.Thin = thinPools(text)
 	}
+	if text, ok := one("exported"); ok {
+		r.exported(text)
+	}
+	if text, ok := one("listens"); ok {
+		r.listeners(text)
+	}
+	if text, ok := one("mirrored"); ok {
+		r.Mirrored = []string{}
+		for _, nqn := range strings.Fields(text) {
+			r.Mirrored = append(r.Mirrored, printable(nqn))
+		}
+	}
+	if text, ok := one("agents"); ok {
+		for line := range strings.Lines(text) {
+			if a, ok := agentLimits(line); ok {
+				r.Agents = append(r.Agents, a)
+			}
+		}
+	}
 	if r.GPUs == nil {
 		return
 	}
@@ -96,6 +124,61 @@ func (r *healthRead) storage(one func(string) (string, bool)) {
 			note(&r.GPUs.ACS, printable(at[0]), "")
 		}
 	}
+}
+
+// exported reads at which ports the kernel's target is to serve a subsystem.
+func (r *healthRead) exported(text string) {
+	for line := range strings.Lines(text) {
+		w := strings.Fields(line)
+		if len(w) != 3 {
+			continue
+		}
+		if at := printable(w[0] + " " + net.JoinHostPort(w[1], w[2])); !slices.Contains(r.Exported, at) {
+			r.Exported = append(r.Exported, at)
+		}
+	}
+}
+
+// listeners reads who listens by the connection manager of RDMA, where it could be asked. An
+// IPv6 address has no brackets there.
+//
+//	link rxe0/- cm-idn 0 state LISTEN ps TCP comm [nvmet_rdma] src-addr 10.40.1.11:4420
+func (r *healthRead) listeners(text string) {
+	if !strings.HasSuffix(strings.TrimSpace(text), "rc 0") {
+		return
+	}
+	r.CMListens = []string{}
+	for line := range strings.Lines(text) {
+		w := strings.Fields(line)
+		i := slices.Index(w, "src-addr")
+		if j := slices.Index(w, "state"); j < 0 || j+1 >= len(w) || w[j+1] != "LISTEN" || i < 0 || i+1 >= len(w) {
+			continue
+		}
+		if c := strings.LastIndexByte(w[i+1], ':'); c > 0 {
+			r.CMListens = append(r.CMListens, printable(net.JoinHostPort(w[i+1][:c], w[i+1][c+1:])))
+		}
+	}
+}
+
+// mayLock is CAP_IPC_LOCK: whoever has it locks what it will.
+const mayLock = 1 << 14
+
+// agentLimits reads what a process is called and may lock: its soft limit, in bytes.
+//
+//	weft-target Max locked memory  8388608  8388608  bytes CapEff:	000001ffffffffff
+func agentLimits(line string) (host.AgentLimits, bool) {
+	w := strings.Fields(line)
+	if len(w) == 0 {
+		return host.AgentLimits{}, false
+	}
+	a := host.AgentLimits{Name: printable(w[0])}
+	if len(w) == 9 && w[7] == "CapEff:" {
+		if caps, err := strconv.ParseUint(w[8], 16, 64); err == nil {
+			a.Lock = printable(w[4])
+			a.Free = caps&mayLock != 0
+		}
+	}
+	return a, true
 }
 
 // thinPools reads lvs in JSON; nil: it was not understood.

@@ -53,6 +53,20 @@ const systemText = `/sys/bus/pci/devices/0000:41:00.0/uevent:DRIVER=mlx5_core
 /sys/bus/pci/devices/0000:41:00.0/local_cpulist:0-3
 /sys/class/nvme/nvme0/transport:pcie
 /sys/class/nvme/nvme0/hwmon3/temp1_input:41000
+= exported
+rdma 10.40.1.11 4420
+tcp fd00::11 4420
+= listens
+link rxe0/- cm-idn 0 state LISTEN ps TCP comm [rpcrdma] src-addr 0.0.0.0:20049 
+link rxe0/- cm-idn 1 state LISTEN ps TCP comm [rpcrdma] src-addr :::20049 
+link rxe0/1 cm-idn 2 state CONNECT ps TCP comm [nvme_rdma] src-addr 10.40.1.11:4420 dst-addr 10.40.1.21:4420 
+rc 0
+= mirrored
+nqn.2026-11.net.example:a
+= agents
+weft-target Max locked memory         8388608              8388608              bytes      CapEff:	000001ffffffffff
+weft-initiator Max locked memory         unlimited            unlimited            bytes      CapEff:	0000000000000000
+weft-initiator 
 = 0000:41:00.0 path
 /sys/devices/pci0000:40/0000:40:01.0/0000:41:00.0
 = 0000:41:00.0 above
@@ -161,6 +175,10 @@ func TestParseHealthOfSystem(t *testing.T) {
 		"vlan":       {h.Netdevs[2].Below + " " + h.Netdevs[2].Kind, "ens1 vlan"},
 		"bond":       {h.Netdevs[3].Bond + " " + h.Netdevs[4].Bond + n.Permanent, "bond0 02:00:00:00:00:09"},
 		"rules":      {*h.Rules, 3},
+		"exported":   {h.Exported, []string{"rdma 10.40.1.11:4420", "tcp [fd00::11]:4420"}},
+		"listens":    {h.CMListens, []string{"0.0.0.0:20049", "[::]:20049"}},
+		"mirrored":   {h.Mirrored, []string{"nqn.2026-11.net.example:a"}},
+		"agents":     {h.Agents, []host.AgentLimits{{Name: "weft-target", Lock: "8388608", Free: true}, {Name: "weft-initiator", Lock: "unlimited"}, {Name: "weft-initiator"}}},
 		"ni":         {h.LNet.NIs, []host.LNetNI{{Net: "o2ib", NID: "10.40.1.21@o2ib", Status: "down", Health: 900, Credits: 32, Timeouts: 7}}},
 		"lustre":     {h.Lustre, map[string]string{"x-MDT0000-mdc-ffff88003bfbd000": "active", "x-OST0001-osc-ffff88003bfbd000": "inactive"}},
 		"weka":       {h.Weka, map[string]string{"status": "OK", "io_status": "STARTED", "skew": "60"}},

@@ -125,6 +125,13 @@ func rdma(x *call) int {
 			return x.notSimulated(1)
 		}
 		return x.showListeners(device)
+	case !asJSON && strings.Join(args, " ") == "resource show cm_id":
+		for _, d := range x.server.rdmaDevices() {
+			if rc := x.showListeners(d.name); rc != 0 {
+				return rc
+			}
+		}
+		return 0
 	}
 	return x.notSimulated(1)
 }

@@ -1,0 +1,100 @@
+package doctor
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+
+	"weft/modules/host"
+)
+
+// failsFast judges connections that a mirror of md rests on: it waits for a half that is gone
+// until the connection fails its I/O.
+func failsFast(s *Site, r *ruling) {
+	for _, h := range s.Hosts {
+		if h.Mirrored == nil && len(h.paths()) > 0 {
+			r.unknown(h.place(), "what is below a mirror is not known")
+		}
+		for _, c := range h.paths() {
+			if !slices.Contains(h.Mirrored, c.NQN) {
+				continue
+			}
+			tmo, ok := c.Values["fast_io_fail_tmo"]
+			if !ok || tmo == "" {
+				r.unknown(h.part(c.Name), "its fast_io_fail_tmo could not be read")
+				continue
+			}
+			r.unless(tmo == "off", h.part(c.Name), "half of a mirror is on it, and its fast_io_fail_tmo is off: the mirror stands still for as long as that half is away")
+		}
+	}
+}
+
+// listening looks for ports of the kernel's target that serve a subsystem by RDMA and at which
+// nobody listens: it loses a listener with the address, and does not say so.
+func listening(s *Site, r *ruling) {
+	for _, h := range s.Hosts {
+		for _, port := range h.Exported {
+			at, rdma := strings.CutPrefix(port, "rdma ")
+			switch {
+			case !rdma:
+			case h.CMListens == nil:
+				r.unknown(h.part(at), "whether anybody listens there is not known: rdma resource show cm_id did not say it")
+			default:
+				r.unless(!slices.ContainsFunc(h.CMListens, func(l string) bool { return covers(l, at) }), h.part(at), "the kernel's target serves a subsystem there by RDMA, and nobody listens")
+			}
+		}
+	}
+}
+
+// covers reports whether who listens at one address hears another: it is the same, or any.
+func covers(listens, at string) bool {
+	l, err := netip.ParseAddrPort(listens)
+	a, err2 := netip.ParseAddrPort(at)
+	return err == nil && err2 == nil && l.Port() == a.Port() && (l.Addr() == a.Addr() || l.Addr().IsUnspecified())
+}
+
+// locks judges what weft's agents may lock of memory on machines that do RDMA: each region that
+// is registered with a card is locked.
+func locks(s *Site, r *ruling) {
+	for _, h := range s.Hosts {
+		if !slices.ContainsFunc(h.NICs, func(n host.NICHealth) bool { return len(n.RDMA) > 0 }) {
+			continue
+		}
+		for _, a := range h.Agents {
+			switch {
+			case a.Free || a.Lock == "unlimited":
+				r.fine()
+			case a.Lock == "":
+				r.unknown(h.part(a.Name), "what it may lock could not be read")
+			default:
+				r.bad(h.part(a.Name), "it may lock %s bytes of memory, and has no CAP_IPC_LOCK", a.Lock)
+			}
+		}
+	}
+}
+
+// trusts judges by what ports classify where PFC is on: over routers and between untagged ports
+// only the DSCP is left of a priority.
+func trusts(s *Site, r *ruling) {
+	for _, e := range s.ethernet() {
+		if f := e.fabric(); f != nil && f.Transport == "tcp" || len(e.nic.PFC) == 0 {
+			continue
+		}
+		if e.nic.DSCP == nil {
+			r.unknown(e.place(), "whether it goes by DSCP is not known%s", said(e, "app"))
+			continue
+		}
+		r.unless(len(e.nic.DSCP) == 0, e.place(), "no DSCP has a priority there, so that it goes by tags of VLANs, and it pauses for priorities %s", ranges(e.nic.PFC))
+	}
+	for _, c := range s.cables {
+		switch {
+		case c.infiniband() || len(c.lossless()) == 0:
+		case c.port.ByTag:
+			r.bad(c.portPlace(), "it goes by tags of VLANs, and pauses for priorities %s; %s is cabled to it", ranges(c.lossless()), c.place())
+		case c.port.Classify || len(c.port.Classes) == 0: // where policies classify, they go by what they match
+			r.fine()
+		default:
+			r.unknown(c.portPlace(), "it has no line qos trust dscp, and what its model does without is not known")
+		}
+	}
+}
