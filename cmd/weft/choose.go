@@ -66,8 +66,12 @@ func selects(selector string, d plan.Member, labels map[string]string) bool {
 // lost says that a device cannot be reached.
 func (a *app) lost(device string, err error) {
 	data := map[string]any{"error": err.Error()}
+	text := device + " cannot be reached: " + err.Error()
 	if h := hint.Of(err); h != "" {
 		data["hint"] = h
+		if !a.json {
+			text += "\n      hint: " + h
+		}
 	}
-	a.emit(plan.Event{Type: plan.EventConnect, Level: "error", Device: device, Message: device + " cannot be reached: " + err.Error(), Data: data})
+	a.emit(plan.Event{Type: plan.EventConnect, Level: "error", Device: device, Message: text, Data: data})
 }

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"context"
 	"crypto/sha256"
 	"fmt"
 	"io/fs"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,8 +13,10 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"weft/internal/lab"
 	"weft/inventory"
 	"weft/inventory/language"
+	"weft/modules/vcenter"
 )
 
 // sameFabric fails unless the files of two directories describe the same devices, by
@@ -55,7 +59,8 @@ func sameFabric(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // stands writes down all that the devices of a lab hold: each file of the servers by
-// the sum of what is in it, drives by when they were written, and the configuration of the switches, running and saved.
+// the sum of what is in it, drives by when they were written, what switches and hosts of ESXi
+// and Windows have set, saved and scheduled, and what carries marks in vCenters.
 func stands(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: stands DIR FILE")
@@ -78,16 +83,28 @@ func stands(ts *testscript.TestScript, neg bool, args []string) {
 		fmt.Fprintf(&all, "%s %x\n", strings.TrimPrefix(path, servers), sha256.Sum256(content))
 		return err
 	}))
-	if all.Len() == 0 {
-		ts.Fatalf("%s has no lab with servers", args[0])
+	rest, err := lab.Stands(ts.MkAbs(args[0]))
+	ts.Check(err)
+	if all.Len() == 0 || !strings.Contains(rest, "\nrunning\n") {
+		ts.Fatalf("%s has no lab with servers and switches", args[0])
 	}
-	for _, show := range []string{"show running-config", "show startup-config"} {
-		ts.Check(ts.Exec("weft", "-C", args[0], "--lab", "exec", "switch", "--", show))
-		for line := range strings.Lines(ts.ReadFile("stdout")) {
-			if !strings.Contains(line, "!Time:") { // of this look
-				all.WriteString(line)
-			}
+	for line := range strings.Lines(rest) {
+		if !strings.Contains(line, "!Time:") { // of this look
+			all.WriteString(line)
 		}
+	}
+	up, err := lab.Running(ts.MkAbs(args[0]))
+	ts.Check(err)
+	for _, d := range up.Devices {
+		if d.Kind != "vcenter" {
+			continue
+		}
+		at, err := netip.ParseAddrPort(d.Address)
+		ts.Check(err)
+		l := vcenter.Login{Host: at.Addr().String(), Port: int(at.Port()), SHA256: d.SHA256, User: d.User, Password: func() (string, error) { return "simulated", nil }}
+		has, err := l.Inventory(context.Background())
+		ts.Check(err)
+		fmt.Fprintf(&all, "= %s\n%+v\n", d.Name, *has)
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(all.String()), 0o600))
 }

@@ -2,11 +2,15 @@ package discover
 
 import (
 	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
 	"net"
 	"slices"
 	"strconv"
 	"strings"
 
+	"weft/internal/hint"
 	"weft/inventory"
 	"weft/modules/host"
 	"weft/modules/vcenter"
@@ -319,6 +323,9 @@ func (d *draft) machine(c *center, v vcenter.StandingVM, labels taken) instance 
 // readCenter asks a vCenter.
 func (r *Reach) readCenter(ctx context.Context, c Center) (*VCenter, error) {
 	have, err := r.VCenter(c).Inventory(ctx)
+	if errors.As(err, new(*tls.CertificateVerificationError)) {
+		return nil, hint.Wrap(err, "%s; here that is --vcenter %s=SHA256", hint.Of(err), strings.TrimSuffix(c.String(), fmt.Sprint(":", VCenterPort)))
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -134,12 +134,13 @@ func (r *Reach) readSwitch(ctx context.Context, name string) (*Switch, error) {
 	}
 	defer s.Close()
 	out, err := s.Show(ctx, os.Show)
-	if err != nil {
-		return nil, err
+	var have switches.Reading
+	if err == nil {
+		have, err = os.Parse(out)
 	}
-	have, err := os.Parse(out)
 	if err != nil {
-		return nil, err
+		advice := cmp.Or(hint.Of(err), "if it is of another system than "+os.Name+", weft does not speak to it: leave it out")
+		return nil, hint.Wrap(fmt.Errorf("it shows the prompt of %s, and does not answer as such a switch: %w", os.Name, err), "%s", advice)
 	}
 	heard, err := s.Neighbours(ctx)
 	if err != nil && !errors.As(err, new(*switches.WithoutError)) {

@@ -48,7 +48,7 @@ type Device struct {
 // A request is one line of JSON to a running lab; so is the reply.
 type request struct {
 	Token  string   `json:"token"`
-	Op     string   `json:"op"` // ping, down, status, edit or fault
+	Op     string   `json:"op"` // ping, down, status, stands, edit or fault
 	Device string   `json:"device,omitempty"`
 	Lines  []string `json:"lines,omitempty"`
 	Fault  string   `json:"fault,omitempty"`
@@ -58,6 +58,7 @@ type reply struct {
 	PID    int            `json:"pid"`
 	Error  string         `json:"error,omitempty"`
 	Status []DeviceStatus `json:"status,omitempty"`
+	Stands string         `json:"stands,omitempty"`
 }
 
 const (
@@ -135,6 +136,8 @@ func (c *control) answer(conn net.Conn) {
 	r := reply{PID: os.Getpid()}
 	if req.Op == "status" {
 		r.Status = c.lab.status()
+	} else if req.Op == "stands" {
+		r.Stands = c.lab.stands()
 	} else if err := c.do(req); err != nil {
 		r.Error = err.Error()
 	}

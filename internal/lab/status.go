@@ -43,6 +43,37 @@ func Status(dir string) ([]DeviceStatus, error) {
 	return r.Status, err
 }
 
+// stands is all that devices hold that are simulated, but for the files that lie below the
+// directory of the lab.
+func (l *Lab) stands() string {
+	var out strings.Builder
+	for _, d := range l.devices {
+		var holder interface{ Stands() string }
+		switch {
+		case d.esxi != nil:
+			holder = d.esxi
+		case d.win != nil:
+			holder = d.win
+		case d.sw != nil:
+			holder = d.sw
+		default:
+			continue
+		}
+		fmt.Fprintf(&out, "= %s\n%s", d.name, holder.Stands())
+	}
+	return out.String()
+}
+
+// Stands is all that the devices of the lab of a directory hold, for tests that compare it.
+func Stands(dir string) (string, error) {
+	s, err := newPlace(dir).running(dir)
+	if err != nil {
+		return "", err
+	}
+	r, err := s.ask(context.Background(), request{Op: "stands"})
+	return r.Stands, err
+}
+
 // Guests is how many devices are guests with real kernels.
 func (s *State) Guests() (n int) {
 	for _, d := range s.Devices {

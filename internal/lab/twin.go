@@ -279,6 +279,8 @@ func (t *twin) cable(l *inventory.Link, a, b inventory.LinkEnd, cards map[*inven
 	}
 	if heard {
 		end.spec.Neighbours = append(end.spec.Neighbours, neighbour)
+	} else {
+		end.spec.Quiet = append(end.spec.Quiet, at.port)
 	}
 	end.spec.Ports = append(end.spec.Ports, at.port)
 	if b.RNIC != nil && b.RNIC.VLAN != 0 {

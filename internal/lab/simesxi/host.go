@@ -290,3 +290,11 @@ func paramText(p map[string]string) (text string) {
 	}
 	return text
 }
+
+// Stands is all that the host holds beside its files: what is set, what a start would read,
+// and what runs later.
+func (h *Host) Stands() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return fmt.Sprintf("now %+v\nsaved %+v\nmodules %v\nlater %v\nempty %t\n", h.now, h.saved, h.loaded, h.processes, h.upkeep.empty)
+}

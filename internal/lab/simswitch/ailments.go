@@ -27,7 +27,7 @@ func (sw *Switch) Ail(what string) error {
 	case !known:
 		return fmt.Errorf("ail: %q is not one of %s of a simulated %s switch, with a port behind optic and hot", what, strings.Join(sw.system.ailments, ", "), sw.system.name)
 	case of:
-		if _, up := sw.neighbour(port); !up {
+		if !sw.linked(port) {
 			return fmt.Errorf("ail: no optic is in %q: nobody is plugged in there", port)
 		}
 	}

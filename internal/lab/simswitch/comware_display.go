@@ -96,7 +96,7 @@ Interface            Link Speed     Duplex Type PVID Description`)
 	for _, port := range s.sw.spec.Ports {
 		k := s.sw.running.kid("interface " + port)
 		link, speed, duplex, kind, pvid, text := "DOWN", "auto", "A", "A", "1", ""
-		if _, up := s.sw.neighbour(port); up {
+		if s.sw.linked(port) {
 			link, speed, duplex = "UP", s.sw.spec.Speed+"(a)", "F(a)"
 		}
 		for _, l := range k.kids {

@@ -22,7 +22,7 @@ func comwareInterface(s *session, m match) {
 	for _, port := range s.chosen(m) {
 		k := s.sw.running.kid("interface " + port)
 		state, speed := "DOWN", "Unknown-speed mode, Unknown-duplex mode"
-		if _, up := s.sw.neighbour(port); up {
+		if s.sw.linked(port) {
 			state, speed = "UP", s.sw.spec.Speed+"bps-speed mode, full-duplex mode"
 		}
 		frame, text, pvid := s.sw.usualFrame(), port+" Interface", "1"

@@ -21,7 +21,7 @@ func comwareWellness() []Rule {
 func comwareOptics(s *session, _ match) {
 	for _, port := range s.sw.spec.Ports {
 		s.say(port + " transceiver diagnostic information:")
-		if _, up := s.sw.neighbour(port); !up {
+		if !s.sw.linked(port) {
 			s.say("  The transceiver is absent.")
 			continue
 		}

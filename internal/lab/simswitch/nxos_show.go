@@ -175,7 +175,7 @@ func nxosStatus(s *session, _ match) {
 		k := s.sw.running.kid("interface " + port)
 		name, vlan := "--", "1"
 		state, duplex, speed := "notconnec", "auto", "auto"
-		if _, up := s.sw.neighbour(port); up {
+		if s.sw.linked(port) {
 			state, duplex, speed = "connected", "full", s.sw.spec.Speed
 		}
 		for _, l := range k.kids {

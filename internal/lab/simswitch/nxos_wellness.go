@@ -56,7 +56,7 @@ func nxosEnvironment(s *session, _ match) {
 func nxosOptics(s *session, _ match) {
 	for _, port := range s.sw.spec.Ports {
 		s.say(port)
-		if _, up := s.sw.neighbour(port); !up {
+		if !s.sw.linked(port) {
 			s.say("    transceiver is not present\n")
 			continue
 		}
@@ -73,7 +73,7 @@ func nxosInterfaces(s *session, _ match) {
 	for _, port := range s.sw.spec.Ports {
 		k := s.sw.running.kid("interface " + port)
 		state, admin := "down (Link not connected)", "up"
-		if _, up := s.sw.neighbour(port); up {
+		if s.sw.linked(port) {
 			state = "up"
 		}
 		if k != nil && slices.ContainsFunc(k.kids, func(l *node) bool { return l.line == "shutdown" }) {

@@ -33,6 +33,7 @@ type Spec struct {
 	Speed    string   // of the ports, such as "100G", which an empty one means
 
 	Neighbours []Neighbour                // a port with a neighbour is up, others are down
+	Quiet      []string                   // ports with a cable whose other end speaks no LLDP
 	Stations   func(port string) []string // MAC addresses of those that speak no LLDP; nil: there are none
 	Tagged     map[string]int             // the VLAN that a port carries with its tag; other ports carry one without
 	Config     string                     // foreign lines, added to the usual ones
@@ -174,6 +175,16 @@ func (sw *Switch) StartupConfig() string {
 	return strings.Join(sw.system.print(sw.startup), "\n") + "\n"
 }
 
+// Stands is all that the switch holds: what runs, what a start would read, its files, and
+// whether something reverts by itself.
+func (sw *Switch) Stands() string {
+	_, armed := sw.Armed()
+	running, startup := sw.RunningConfig(), sw.StartupConfig()
+	sw.mu.Lock()
+	defer sw.mu.Unlock()
+	return fmt.Sprintf("running\n%s\nstartup\n%s\nfiles %q\nreverts %t\n", running, startup, sw.flash, armed)
+}
+
 // Armed is the time left until the switch reverts a change by itself; false:
 // nothing is armed.
 func (sw *Switch) Armed() (time.Duration, bool) {
@@ -277,6 +288,12 @@ func (sw *Switch) neighbour(port string) (Neighbour, bool) {
 		n.ChassisID = n.PortID
 	}
 	return n, true
+}
+
+// linked reports whether a port has a link, whoever is at the other end.
+func (sw *Switch) linked(port string) bool {
+	_, heard := sw.neighbour(port)
+	return heard || slices.Contains(sw.spec.Quiet, port)
 }
 
 // set makes next the running configuration.

@@ -3,6 +3,9 @@
 package simwindows
 
 import (
+	"crypto/sha256"
+	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -152,3 +155,19 @@ type nullString struct{}
 
 // A moment is a DateTime.
 type moment struct{ time.Time }
+
+// Stands is all that the host holds: each file with its ACL, what is set, and what runs later.
+func (h *Host) Stands() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var out strings.Builder
+	for _, k := range slices.Sorted(maps.Keys(h.disk.items)) {
+		i := h.disk.items[k]
+		fmt.Fprintf(&out, "%s %t %x %s\n", i.name, i.dir, sha256.Sum256(i.data), i.sddl)
+	}
+	for _, a := range h.adapters {
+		fmt.Fprintf(&out, "%s up %t rdma %t %t qos %t %v %v, started %d times\n", a.name, a.up, a.rdma, a.rdmaSet, a.qos, a.values, a.force, a.restarts)
+	}
+	fmt.Fprintf(&out, "qos %t %+v\naddresses %v\nlater %v\n", h.dcb, h.qos, h.addresses, h.tasks)
+	return out.String()
+}
