@@ -57,16 +57,16 @@ const systemText = `/sys/bus/pci/devices/0000:41:00.0/uevent:DRIVER=mlx5_core
 rdma 10.40.1.11 4420
 tcp fd00::11 4420
 = listens
-link rxe0/- cm-idn 0 state LISTEN ps TCP comm [rpcrdma] src-addr 0.0.0.0:20049 
-link rxe0/- cm-idn 1 state LISTEN ps TCP comm [rpcrdma] src-addr :::20049 
-link rxe0/1 cm-idn 2 state CONNECT ps TCP comm [nvme_rdma] src-addr 10.40.1.11:4420 dst-addr 10.40.1.21:4420 
+link rxe0/- cm-idn 0 state LISTEN ps TCP comm [rpcrdma] src-addr 0.0.0.0:20049
+link rxe0/- cm-idn 1 state LISTEN ps TCP comm [rpcrdma] src-addr :::20049
+link rxe0/1 cm-idn 2 state CONNECT ps TCP comm [nvme_rdma] src-addr 10.40.1.11:4420 dst-addr 10.40.1.21:4420
 rc 0
 = mirrored
 nqn.2026-11.net.example:a
 = agents
 weft-target Max locked memory         8388608              8388608              bytes      CapEff:	000001ffffffffff
 weft-initiator Max locked memory         unlimited            unlimited            bytes      CapEff:	0000000000000000
-weft-initiator 
+weft-initiator
 = 0000:41:00.0 path
 /sys/devices/pci0000:40/0000:40:01.0/0000:41:00.0
 = 0000:41:00.0 above
