@@ -87,7 +87,7 @@ func losslessChecks() []*Check {
 			Remedy: "Apply the fabric block, or switch PFC on or off there by hand.", Mends: []string{"pfc", "port", "qos"}, judge: samePFC},
 		{ID: "WD-QOS-02", Title: "PFC is configured on a port and does not run", Severity: Critical, Reads: "show interface priority-flow-control", Limit: "runs, for the lossless priorities", Source: "the switch's own operational state",
 			Remedy: "priority-flow-control mode on: auto waits for DCBX of the other end.", Mends: []string{"port", "qos"}, judge: runsPFC},
-		{ID: "WD-QOS-03", Title: "a lossless port does not go by DSCP", Severity: Critical, Reads: "dcb -j app show dev IF; qos trust of ports of Comware; NX-OS goes by its policies", Limit: "goes by DSCP wherever PFC is on", Source: "RFC 2474 and IEEE 802.1Q: routers and untagged ports drop the priority of a tag, and leave the DSCP",
+		{ID: "WD-QOS-03", Title: "a lossless port does not go by DSCP", Severity: Critical, Reads: "dcb -j app show dev IF; what lines of switch ports say that they go by, where policies do not", Limit: "goes by DSCP wherever PFC is on", Source: "RFC 2474 and IEEE 802.1Q: routers and untagged ports drop the priority of a tag, and leave the DSCP",
 			Remedy: "Apply the fabric block: weft plan shows the line.", Mends: []string{"dscp", "port"}, judge: trusts},
 		{ID: "WD-QOS-04", Title: "a DSCP gets another priority here than elsewhere", Severity: Critical, Reads: "dcb -j app show dev IF; class maps and maps of switches", Limit: "the classes of the fabric; without files what most ends have", Source: "what is in another queue is not paused for",
 			Remedy: "Apply the fabric block: weft plan shows the line.", Mends: []string{"dscp", "qos"}, judge: sameDSCP},

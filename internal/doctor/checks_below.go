@@ -94,7 +94,7 @@ func trusts(s *Site, r *ruling) {
 		case c.port.Classify || len(c.port.Classes) == 0: // where policies classify, they go by what they match
 			r.fine()
 		default:
-			r.unknown(c.portPlace(), "it has no line qos trust dscp, and what its model does without is not known")
+			r.unknown(c.portPlace(), "no line says what it goes by, and what its model does without one is not known")
 		}
 	}
 }
