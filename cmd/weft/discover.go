@@ -233,6 +233,7 @@ func (a *app) discover(ctx context.Context, f discoverFlags) error {
 	if len(centers) > 0 && f.login.VCenterUser == "" {
 		return usage(hint.Wrap(errors.New("nobody is said to log in to vCenters"), "--user vcenter=weft@vsphere.local, with the password in %s", discover.VCenterPassword))
 	}
+	logins.name(listing.Machines)
 	reach := a.undeclared(access, f.login, logins)
 	if len(within) > 0 {
 		reach.Depth, reach.Within = f.depth, within

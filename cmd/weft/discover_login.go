@@ -117,6 +117,27 @@ func (f *discoverFlags) centers() (list []discover.Center, err error) {
 type logins struct {
 	model   *inventory.Model // with no devices: the connection, and the credential of switches
 	vcenter *inventory.Credential
+	servers map[string]*inventory.Credential // of servers that the files in --chdir have, by host
+}
+
+// name says of machines whom the files in --chdir log in as, where nothing else says it.
+func (l *logins) name(machines []discover.Named) {
+	for i := range machines {
+		if m := &machines[i]; m.User == "" && l.servers[m.Host] != nil {
+			m.User, m.Password = l.servers[m.Host].User, l.servers[m.Host].Password != nil
+		}
+	}
+}
+
+// of is the credential of a server for a user; nil: it has none, and everybody's connection does.
+func (l *logins) of(host, user string) *inventory.Credential {
+	switch c := l.servers[host]; {
+	case c != nil && c.User == user:
+		return c
+	case user != "":
+		return &inventory.Credential{User: user}
+	}
+	return nil
 }
 
 // logins takes what the files in --chdir say, and what the flags say before that.
@@ -140,7 +161,12 @@ func (a *app) logins(f *discoverFlags, base *inventory.Model) (*logins, error) {
 	c.User = cmp.Or(f.login.User, c.User)
 	f.login.User, f.login.Become, f.login.Port = c.User, c.Become, c.Port
 	f.login.ConnectWait, f.login.CommandMax = c.ConnectTimeout, c.CommandTimeout
-	l := &logins{model: &inventory.Model{Connections: []*inventory.Connection{&c}}}
+	l := &logins{model: &inventory.Model{Connections: []*inventory.Connection{&c}}, servers: map[string]*inventory.Credential{}}
+	for _, s := range m.Servers {
+		if s.Credential != nil {
+			l.servers[s.Host] = s.Credential
+		}
+	}
 	onSwitches := byVariable(cmp.Or(f.login.SwitchUser, f.login.User), discover.SwitchPassword)
 	if was := credentialOf(m); was != nil {
 		onSwitches.User, onSwitches.Password = cmp.Or(f.login.SwitchUser, was.User), was.Password
@@ -190,6 +216,11 @@ func (l *logins) give(m *inventory.Model) {
 			s.Credential.User, s.Credential.Password = l.model.Credentials[0].User, l.model.Credentials[0].Password
 		}
 	}
+	for _, s := range m.Servers {
+		if was := l.servers[s.Host]; s.Credential != nil && was != nil && was.User == s.Credential.User {
+			s.Credential.Password = was.Password
+		}
+	}
 	for _, v := range m.VCenters {
 		if v.Credential != nil {
 			v.Credential.User, v.Credential.Password = l.vcenter.User, l.vcenter.Password
@@ -214,11 +245,7 @@ func (a *app) undeclared(access run.Access, login discover.Login, l *logins) *di
 			return at.Terminal(&inventory.Switch{Host: host, Credential: l.model.Credentials[0]})
 		},
 		Server: func(m discover.Named, os *host.OS, user string) host.DialHost {
-			s := &inventory.Server{Host: m.Host, OS: os.Name}
-			if user != "" {
-				s.Credential = &inventory.Credential{User: user}
-			}
-			return at.Host(s)
+			return at.Host(&inventory.Server{Host: m.Host, OS: os.Name, Credential: l.of(m.Host, user)})
 		},
 		VCenter: func(c discover.Center) vcenter.Login {
 			in := at.VCenter(&inventory.VCenter{Block: inventory.Block{Addr: c.Host}, Host: c.Host, Port: c.Port, SHA256: c.SHA256, Credential: l.vcenter})

@@ -133,7 +133,7 @@ func (a *app) showDiscovered(r *discover.Result, texts []text, out string) {
 	if n := len(r.Begins); n > 0 {
 		fmt.Fprintf(a.stdout, "The first apply begins or brings up to date the ledger of %d devices, and changes nothing else there: plan lists it.\n", n)
 	}
-	names := r.Keys
+	names := append(slices.Clone(r.Passwords), r.Keys...)
 	if c.Switches > 0 {
 		names = append([]string{discover.SwitchPassword}, names...)
 	}

@@ -64,7 +64,7 @@ func FuzzSources(f *testing.F) {
 			seen := map[string]bool{}
 			for _, m := range list {
 				if !dialable(m.Host) || seen[m.Host] {
-					t.Errorf("%q", m)
+					t.Errorf("%v", m)
 				}
 				seen[m.Host] = true
 			}
@@ -77,7 +77,7 @@ func TestParseHosts(t *testing.T) {
 	if err == nil {
 		t.Errorf("%v: an address in brackets is no host", list)
 	}
-	if list, err = ParseHosts("st1, st2 ,,st1,fe80::1%eth0"); err != nil || fmt.Sprint(list) != "[{st1  } {st2  } {fe80::1%eth0  }]" {
+	if list, err = ParseHosts("st1, st2 ,,st1,fe80::1%eth0"); err != nil || fmt.Sprint(list) != "[{st1   false} {st2   false} {fe80::1%eth0   false}]" {
 		t.Errorf("%v %v", list, err)
 	}
 }

@@ -29,6 +29,7 @@ type draft struct {
 
 	users     map[string]string // labels of credentials, by user of servers
 	credited  []string          // users whose credential is to be written
+	secret    []string          // variables of the environment for the passwords of these
 	linked    taken             // labels of links
 	variables []string          // of the environment, that files name in the place of keys
 	unmanaged []string          // what others connect and export, for comments in the files

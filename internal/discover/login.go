@@ -17,10 +17,10 @@ type Login struct {
 	VCenterUser             string
 }
 
-// Who is the user of a server: of what its source says, of its system, or nobody but the
-// usual one, who is "".
+// who is the user of a server: of what its source says, of its system, or nobody but the
+// usual one, who is "" and has no password.
 func (l Login) who(m Named, system string) string {
-	if user := cmp.Or(m.User, l.Users[system]); user != l.User {
+	if user := cmp.Or(m.User, l.Users[system]); user != l.User || m.Password && user == m.User {
 		return user
 	}
 	return ""
@@ -56,7 +56,9 @@ func (d *draft) accredit(credentials map[string]string) {
 			d.users[n.User] = used.dashed(cmp.Or(credentials[n.Host], label(n.User, "server")))
 			d.credited = append(d.credited, n.User)
 		}
-		n.login = d.users[n.User]
+		if n.login = d.users[n.User]; n.Password && !slices.Contains(d.secret, variableOf(n.login)) {
+			d.secret = append(d.secret, variableOf(n.login))
+		}
 	}
 	for _, c := range d.centers {
 		at := slices.IndexFunc(d.centers, func(o *center) bool { return o.credential != "" })
@@ -68,11 +70,19 @@ func (d *draft) accredit(credentials map[string]string) {
 	}
 }
 
+// variableOf is what files name in the place of the password of a credential.
+func variableOf(credential string) string {
+	return "WEFT_" + strings.ToUpper(strings.ReplaceAll(credential, "-", "_")) + "_PASSWORD"
+}
+
 // credentials are the blocks of those that log in, beside the one of switches.
 func (d *draft) credentials(login Login) (list []*block) {
 	for _, user := range d.credited {
 		c := &block{kind: "credential", labels: []string{d.users[user]}}
 		c.set("user", str(user))
+		if v := variableOf(d.users[user]); slices.Contains(d.secret, v) {
+			c.setNoted("password", raw("env("+quoted(v)+")"), "read when connecting")
+		}
 		list = append(list, c)
 	}
 	if len(d.centers) > 0 {

@@ -30,16 +30,17 @@ type Options struct {
 
 // A Result is what was made of a site.
 type Result struct {
-	Owner    string
-	Files    map[string][]byte
-	Findings []Finding
-	Coverage Coverage
-	Begins   []string // devices on which the first apply begins a ledger, and changes nothing else
-	Failed   []string // why the files are not proven; none: they are
-	InPart   bool     // Failed is what a plan changes with all that was inferred: weft was applied in part, or devices were changed since
-	Changes  int      // what a plan with them would change, as Options.Want allows
-	Model    *inventory.Model
-	Keys     []string // variables of the environment that the files name in the place of keys
+	Owner     string
+	Files     map[string][]byte
+	Findings  []Finding
+	Coverage  Coverage
+	Begins    []string // devices on which the first apply begins a ledger, and changes nothing else
+	Failed    []string // why the files are not proven; none: they are
+	InPart    bool     // Failed is what a plan changes with all that was inferred: weft was applied in part, or devices were changed since
+	Changes   int      // what a plan with them would change, as Options.Want allows
+	Model     *inventory.Model
+	Passwords []string // likewise of passwords of servers
+	Keys      []string // variables of the environment that the files name in the place of keys
 }
 
 // Coverage is how much of what was read stands in the files.
@@ -94,7 +95,7 @@ func (s *Site) Discover(ctx context.Context, o Options) (*Result, error) {
 			o.Say("the plan would change something: what it rests on is taken out, and the plan is made again")
 		}
 	}
-	r.Coverage, r.Keys = d.coverage(r.Model), d.variables
+	r.Coverage, r.Keys, r.Passwords = d.coverage(r.Model), d.variables, d.secret
 	if len(r.Failed) == 0 && o.Base == nil {
 		if err := d.adoptions(ctx, o); err != nil {
 			return nil, err

@@ -46,6 +46,8 @@ type Named struct {
 	Host string
 	Name string // that the source gives it; "": none
 	User string // likewise: who logs in
+
+	Password bool // with one, which the files are to ask for
 }
 
 // Read asks each device once.
@@ -200,7 +202,7 @@ func (r *Reach) readAs(ctx context.Context, m Named, os *host.OS) (_ *Server, un
 	if kept.Unable != nil {
 		unread = append(unread, kept.Unable)
 	}
-	return &Server{Host: m.Host, Name: m.Name, User: user, System: os, MachineID: os.Who.Parse(seen).MachineID, Facts: facts, Ledgers: ledgers}, unread, nil
+	return &Server{Host: m.Host, Name: m.Name, User: user, Password: m.Password && user == m.User, System: os, MachineID: os.Who.Parse(seen).MachineID, Facts: facts, Ledgers: ledgers}, unread, nil
 }
 
 // other is which other system a machine is of that lets weft in and cannot be read, and

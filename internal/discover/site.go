@@ -42,6 +42,7 @@ type Server struct {
 	Host      string // as it was named
 	Name      string // a source's name for it; "": none
 	User      string // who was let in, where that is nobody who logs in everywhere; "": who does
+	Password  bool   // with a password
 	System    *host.OS
 	Named     bool // files name its system: it is not the usual one
 	MachineID string
