@@ -41,6 +41,7 @@ type page struct {
 	Quiet     []string // metrics that were nothing at every look, which no picture tells better
 	Latest    *Measured
 	Steps     []stepsOf
+	Scripts   scripts
 
 	CoursePicture template.HTML
 	Happened      []Happening
@@ -86,7 +87,7 @@ type deviceSteps struct {
 func (r *Report) HTML(w io.Writer) error {
 	t, err := template.New("page").Funcs(template.FuncMap{
 		"mark": Mark, "lines": Lines, "style": func() template.CSS { return template.CSS(Style) }, "judged": view.Judged, "duration": view.Duration, "size": size, "plane": plane, "over": over,
-		"known": known, "doing": doing, "firstBad": firstBad, "otherBad": otherBad, "limit": Limit, "what": what, "join": strings.Join, "short": short, "degraded": view.Degraded, "told": told, "targetCPU": targetCPU,
+		"known": known, "firstBad": firstBad, "otherBad": otherBad, "limit": Limit, "what": what, "join": strings.Join, "short": short, "degraded": view.Degraded, "told": told, "targetCPU": targetCPU,
 		"gbit":     func(bits float64) string { return fmt.Sprintf("%.3g", bits/1e9) },
 		"time":     func(m Measured) string { return m.Time.UTC().Format(stamp) },
 		"rows":     func(res *prove.Result) []*prove.Row { return slices.Concat(res.Local, res.Rows) },
@@ -95,6 +96,7 @@ func (r *Report) HTML(w io.Writer) error {
 		"blocks":   func() int { return prove.CompareBlocks }, "bytes": view.Size, "compares": view.Compares, "claims": r.claims, "notCounted": func() string { return notCounted }, "count": count, "rate": view.Rate, "gigabits": view.Gigabits, "cost": view.Cost,
 		"load": view.LoadWords, "loadKinds": view.LoadKinds, "loadNotes": view.LoadNotes,
 		"series": func(i int) int { return i % series },
+		"next":   func(i int) int { return i + 1 },
 	}).Parse(pageText)
 	if err != nil {
 		return err
@@ -187,6 +189,7 @@ func (p *page) drawSteps() {
 	if p.Plan == nil {
 		return
 	}
+	p.Scripts = scriptsOf(p.Plan.Steps)
 	at := map[string]int{} // devices of the phase
 	for _, s := range p.Plan.Steps {
 		if n := len(p.Steps); n == 0 || p.Steps[n-1].Phase != s.Phase {
@@ -204,15 +207,20 @@ func (p *page) drawSteps() {
 	}
 }
 
-// doing is what a step changes, what it sends for that, and what would take it back.
-func doing(s plan.PlannedStep) string {
+// Doing is what a step changes, what it sends for that, and what would take it back.
+func (p *page) Doing(s plan.PlannedStep) string {
 	var text []string
 	for _, c := range s.Changes {
 		text = append(text, fmt.Sprintf("%s: %s → %s, impact %s", c.Path, cmp.Or(c.Before, "–"), cmp.Or(c.After, "–"), c.Impact))
 	}
-	text = append(text, s.Send...)
+	for _, line := range s.Send {
+		text = append(text, p.Scripts.named(line))
+	}
 	if len(s.Undo) > 0 {
-		text = append(append(text, "what would take it back:"), s.Undo...)
+		text = append(text, "what would take it back:")
+	}
+	for _, line := range s.Undo {
+		text = append(text, p.Scripts.named(line))
 	}
 	return strings.Join(text, "\n")
 }
