@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"weft/internal/require"
 )
 
 const lostText = `weft { name = "bench" }
@@ -31,6 +32,7 @@ server "node" {
 // Wherever the network is lost under an apply, what was done is reverted or
 // whole, nothing is half written, and the next apply converges.
 func TestLostNetwork(t *testing.T) {
+	require.Long(t, "9 s")
 	t.Parallel()
 	f := newFleet(t, names(1), 0)
 	relay := f.relayed(t)

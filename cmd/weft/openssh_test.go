@@ -33,6 +33,7 @@ import (
 // In every file, @S@ and @T@ are their home directories, and so are $S and $T in
 // scripts. Below each, full is a full disk and ro cannot be written.
 func TestOpenSSH(t *testing.T) {
+	require.Long(t, "20 s")
 	t.Parallel()
 	needSSHD(t)
 	keepKernel(t, "/proc/sys/kernel/printk_ratelimit_burst")

@@ -11,12 +11,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"weft/internal/require"
 )
 
 // The transcript in the README is what make demo prints: each part between two
 // lines of "…" stands there as it is, in this order, but for what is measured, of
 // which the test takes less.
 func TestReadmeTranscript(t *testing.T) {
+	require.Long(t, "15 s")
 	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("the lab does not run on Windows")
