@@ -30,6 +30,12 @@ func Rollout(w io.Writer, r *rollout.Run, p *plan.Plan, atWork string, s Style) 
 			fmt.Fprintf(w, " until %s", phase.Until.Local().Format("2006-01-02 15:04:05 MST"))
 		}
 		fmt.Fprintln(w)
+		if phase.Restarting != "" {
+			fmt.Fprintf(w, "      %s is being restarted, or was when that was cut off\n", phase.Restarting)
+		}
+		if len(phase.Restarted) > 0 {
+			fmt.Fprintf(w, "      restarted: %s\n", few(phase.Restarted))
+		}
 		if phase.Approved != "" {
 			fmt.Fprintf(w, "      approved by %s\n", phase.Approved)
 		}
