@@ -3,6 +3,7 @@
 package guest
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,7 +24,7 @@ type versus struct {
 	name         string
 	ours, theirs string
 	read         func(out string) (float64, error)
-	rate         bool // more is better
+	rate         string // the unit, where more is better; "": µs
 }
 
 // BenchmarkRDMA compares, in guests with Soft-RoCE, both agents with the kernel's
@@ -88,10 +89,7 @@ func (v versus) measure(b *testing.B, one *Guest) string {
 	for _, all := range [][]float64{ours, theirs, ratios} {
 		slices.Sort(all)
 	}
-	middle, unit := benchPairs/2, "µs"
-	if v.rate {
-		unit = "MiB/s"
-	}
+	middle, unit := benchPairs/2, cmp.Or(v.rate, "µs")
 	b.ReportMetric(0, "ns/op")
 	b.ReportMetric(ratios[middle], "ratio")
 	return fmt.Sprintf("| %s | %.0f %s | %.0f %s | %.2f | %.2f to %.2f |",
@@ -109,9 +107,9 @@ func connect(b *testing.B, one *Guest, soft softRDMA) {
 
 // loads are those of NVMe.
 func loads(soft softRDMA) (all []versus) {
-	weft := func(port int, nqn, rw, bs string) string {
+	weft := func(port int, nqn, rw, bs string, more ...string) string {
 		return fmt.Sprintf("/root/weft-initiator run --json --transport rdma --traddr %s:%d --nqn %s %s --connect-timeout 120s --keep-alive-tmo 60s"+
-			" --rw %s --bs %s --ramp-time 1s --runtime 3s --i-will-overwrite %s/1", soft.two, port, nqn, hostNames, rw, bs, nqn)
+			" --rw %s --bs %s --ramp-time 1s --runtime 3s --i-will-overwrite %s/1 %s", soft.two, port, nqn, hostNames, rw, bs, nqn, strings.Join(more, " "))
 	}
 	fio := func(disk, rw, bs string) string {
 		return "fio --name=lab --filename=/dev/" + disk + " --ioengine=psync --direct=1 --rw=" + rw + " --bs=" + bs +
@@ -126,28 +124,45 @@ func loads(soft softRDMA) (all []versus) {
 	return append(all,
 		versus{name: "read 4 KiB, weft-target alone", ours: fio("nvme1n1", "randread", "4k"), theirs: fio("nvme0n1", "randread", "4k"), read: median},
 		versus{name: "read 4 KiB, weft-initiator alone", ours: weft(4420, kernelNQN, "randread", "4k"), theirs: fio("nvme0n1", "randread", "4k"), read: median},
+		versus{
+			name: "read 4 KiB, 64 queue pairs of weft-initiator, weft-target alone", rate: "IOPS", read: reads,
+			ours: weft(4421, weftNQN, "randread", "4k", "--numjobs 64"), theirs: weft(4420, kernelNQN, "randread", "4k", "--numjobs 64"),
+		},
 	)
 }
 
-// median is that of the completion latencies in what fio and weft-initiator
-// print, in µs.
-func median(out string) (float64, error) {
-	type side struct {
-		Lat struct {
-			Percentile map[string]float64 `json:"percentile"`
-		} `json:"clat_ns"`
-	}
+// A side is what a job has read, or written.
+type side struct {
+	IOPS float64 `json:"iops"`
+	Lat  struct {
+		Percentile map[string]float64 `json:"percentile"`
+	} `json:"clat_ns"`
+}
+
+// job is the one job in what fio and weft-initiator print.
+func job(out string) (read, write side, err error) {
 	var said struct {
 		Jobs []struct{ Read, Write side } `json:"jobs"`
 	}
 	if err := json.Unmarshal([]byte(out), &said); err != nil {
-		return 0, err
+		return side{}, side{}, err
 	}
 	if len(said.Jobs) != 1 {
-		return 0, fmt.Errorf("%d jobs, want one", len(said.Jobs))
+		return side{}, side{}, fmt.Errorf("%d jobs, want one", len(said.Jobs))
 	}
-	job := said.Jobs[0]
-	return max(job.Read.Lat.Percentile["50.000000"], job.Write.Lat.Percentile["50.000000"]) / 1e3, nil
+	return said.Jobs[0].Read, said.Jobs[0].Write, nil
+}
+
+// median is that of the completion latencies, in µs.
+func median(out string) (float64, error) {
+	read, write, err := job(out)
+	return max(read.Lat.Percentile["50.000000"], write.Lat.Percentile["50.000000"]) / 1e3, err
+}
+
+// reads are those of a second.
+func reads(out string) (float64, error) {
+	read, _, err := job(out)
+	return read.IOPS, err
 }
 
 // probes are those of verbs, with servers for them in the other guest.
@@ -165,13 +180,13 @@ func probes(b *testing.B, two *Guest, soft softRDMA) (all []versus) {
 			perftest := program + " -R -F -p " + strconv.Itoa(port) + kind.args
 			serve += "serve timeout 120 " + perftest + "\n" // which now and then refuses everybody
 			v := versus{
-				name: program + kind.name, rate: kind.suffix == "_bw", read: typical,
+				name: program + kind.name, read: typical,
 				ours: "/root/weft-initiator probe --transport rdma --poll --connect-timeout 120s --traddr " + soft.two + ":18600 --op " + op + kind.ours,
 				// Its server ends with each client, and is started again.
 				theirs: "for i in $(seq 1000); do ! timeout 100 " + perftest + " " + soft.two + " >/run/said 2>&1 || { cat /run/said; exit; }; sleep 0.3; done; cat /run/said; exit 1",
 			}
-			if v.rate {
-				v.read = average
+			if kind.suffix == "_bw" {
+				v.read, v.rate = average, "MiB/s"
 			}
 			all = append(all, v)
 		}

@@ -123,8 +123,11 @@ func (l *library) zero(fn uintptr, args ...uintptr) error {
 }
 
 // code calls a function of libibverbs that returns an error number.
-func code(fn uintptr, args ...uintptr) error {
-	if r := int32(call(fn, args...)); r != 0 {
+func code(fn uintptr, args ...uintptr) error { return numbered(call(fn, args...)) }
+
+// numbered is what such a function has returned.
+func numbered(result uintptr) error {
+	if r := int32(result); r != 0 {
 		return failure(syscall.Errno(max(r, -r)))
 	}
 	return nil

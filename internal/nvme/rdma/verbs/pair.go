@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -22,25 +23,21 @@ const (
 
 // pair is the queue pair of a link, and its one completion queue.
 type pair struct {
-	k       *link
-	events  uintptr // ibv_comp_channel
-	cq, qp  uintptr
-	inline  int
-	fault   atomic.Pointer[error] // what the device has told
-	postOne uintptr               // functions of the device
-	takeOne uintptr
-	poll    uintptr
-	notify  uintptr
+	k      *link
+	events uintptr // ibv_comp_channel
+	cq, qp uintptr
+	inline int
+	fault  atomic.Pointer[error] // what the device has told
 
-	// Arguments of calls that every command makes: such a slice is otherwise
-	// allocated for each call.
-	sendArgs, recvArgs, pollArgs, armArgs, eventArgs []uintptr
+	// What every command calls: functions of the device, and one that takes an event.
+	post, take, poll, notify, event direct
 
 	// Of who waits.
 	looks  func(epoll uintptr) bool // look: made once, as whoever waits often would make it each time
 	failed error                    // of the last look
 	slept  bool                     // since Wait was called
 	taken  uint32                   // events of completions, not yet acknowledged
+	woke   [3]unix.EpollEvent       // what it is woken for
 
 	sending sync.Mutex
 	sends   []byte // for the works of one call, and the place of the one that failed
@@ -57,7 +54,6 @@ func (k *link) Open(q Queue) (Pair, error) {
 	}
 	p := &pair{
 		k: k, sends: stable(postBatch*sendStride + 8), recvs: stable(postBatch*recvStride + 8), dones: stable(doneBatch*doneSize + 16),
-		postOne: word(d.ctx, opPostSend), takeOne: word(d.ctx, opPostRecv), poll: word(d.ctx, opPollCQ), notify: word(d.ctx, opNotifyCQ),
 	}
 	var err error
 	if p.events, err = l.pointer(l.ibv.Ibv_create_comp_channel, d.ctx); err != nil {
@@ -97,11 +93,12 @@ func (p *pair) create(q Queue) error {
 	}
 	p.inline = int(le.Uint32(init[initInline:]))
 	p.qp = word(k.id, idQP)
-	p.sendArgs = []uintptr{p.qp, address(p.sends), address(p.sends) + postBatch*sendStride}
-	p.recvArgs = []uintptr{p.qp, address(p.recvs), address(p.recvs) + postBatch*recvStride}
-	p.pollArgs = []uintptr{p.cq, 0, address(p.dones)}
-	p.armArgs = []uintptr{p.cq, 0}
-	p.eventArgs = []uintptr{p.events, address(p.dones) + doneBatch*doneSize, address(p.dones) + doneBatch*doneSize + 8}
+	ctx, event := d.ctx, address(p.dones)+doneBatch*doneSize
+	p.post = direct{fn: word(ctx, opPostSend), args: [3]uintptr{p.qp, address(p.sends), address(p.sends) + postBatch*sendStride}}
+	p.take = direct{fn: word(ctx, opPostRecv), args: [3]uintptr{p.qp, address(p.recvs), address(p.recvs) + postBatch*recvStride}}
+	p.poll = direct{fn: word(ctx, opPollCQ), args: [3]uintptr{p.cq, 0, address(p.dones)}}
+	p.notify = direct{fn: word(ctx, opNotifyCQ), args: [3]uintptr{p.cq, 0}}
+	p.event = direct{fn: k.l.ibv.Ibv_get_cq_event, args: [3]uintptr{p.events, event, event + 8}}
 	p.looks = p.look
 	if err := d.checkQP(p.qp, p.cq); err != nil {
 		call(k.l.cm.Rdma_destroy_qp, k.id)
@@ -134,7 +131,7 @@ func (p *pair) Send(works []Work) error {
 			}
 		}
 		putSend(p.sends, uint64(address(p.sends)), works[:n])
-		if err := code(p.postOne, p.sendArgs...); err != nil {
+		if err := p.post.code(); err != nil {
 			return fmt.Errorf("post to %s: %w", p.k.d.limits.Device, err)
 		}
 		works = works[n:]
@@ -147,7 +144,7 @@ func (p *pair) Receive(works []Work) error {
 	for len(works) > 0 {
 		n := min(len(works), postBatch)
 		putReceive(p.recvs, uint64(address(p.recvs)), works[:n])
-		if err := code(p.takeOne, p.recvArgs...); err != nil {
+		if err := p.take.code(); err != nil {
 			return fmt.Errorf("post to %s: %w", p.k.d.limits.Device, err)
 		}
 		works = works[n:]
@@ -160,8 +157,8 @@ var errPoll = errors.New("the completion queue is broken")
 // Poll fetches completions.
 func (p *pair) Poll(done []Done) (int, error) {
 	most := min(len(done), doneBatch)
-	p.pollArgs[1] = uintptr(most)
-	n := int(int32(call(p.poll, p.pollArgs...)))
+	p.poll.args[1] = uintptr(most)
+	n := int(int32(p.poll.do()))
 	if n < 0 || n > most {
 		return 0, fmt.Errorf("poll %s: %w", p.k.d.limits.Device, errPoll)
 	}
@@ -173,7 +170,7 @@ func (p *pair) Poll(done []Done) (int, error) {
 
 // Arm asks for an event.
 func (p *pair) Arm() error {
-	if err := code(p.notify, p.armArgs...); err != nil {
+	if err := p.notify.code(); err != nil {
 		return fmt.Errorf("arm the completion queue: %w", err)
 	}
 	return nil
@@ -216,15 +213,14 @@ func (p *pair) look(epoll uintptr) (woken bool) {
 		return true // should there be more than that, the next wait begins with it
 	}
 	p.slept = true
-	var events [3]unix.EpollEvent
-	n, err := unix.EpollWait(int(epoll), events[:], 0)
-	if err != nil {
-		if !errors.Is(err, syscall.EINTR) {
-			p.failed = err
+	n, _, errno := syscall.RawSyscall6(syscall.SYS_EPOLL_PWAIT, epoll, uintptr(unsafe.Pointer(&p.woke)), uintptr(len(p.woke)), 0, 0, 0) // as the calls of a direct
+	if errno != 0 {
+		if errno != syscall.EINTR {
+			p.failed = errno
 		}
 		return p.failed != nil
 	}
-	for _, e := range events[:n] {
+	for _, e := range p.woke[:n] {
 		switch e.Fd {
 		case wokeCM:
 			if p.failed = p.k.happened(); p.failed != nil {
@@ -242,7 +238,7 @@ func (p *pair) look(epoll uintptr) (woken bool) {
 // takeEvent takes one event from the completion channel: Arm asks for no more.
 // Should there be another, the next wait is a short one.
 func (p *pair) takeEvent() bool {
-	if int32(call(p.k.l.ibv.Ibv_get_cq_event, p.eventArgs...)) != 0 {
+	if int32(p.event.do()) != 0 {
 		return false
 	}
 	p.taken++
