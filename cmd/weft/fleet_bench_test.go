@@ -337,6 +337,27 @@ func TestPlanRoundTrips(t *testing.T) {
 	}
 }
 
+// doctor waits for a server at most once more than a plan does, whatever it judges.
+func TestDoctorRoundTrips(t *testing.T) {
+	f := newFleet(t, names(1), 12).here(t)
+	relay := f.relayed(t)
+	planned, examined := math.MaxInt, math.MaxInt
+	for quiet := 100 * time.Millisecond; quiet < 10*time.Second; quiet *= 2 { // as above
+		relay.CountTrips(quiet)
+		f.plan(t)
+		planned = min(planned, relay.Trips())
+		relay.CountTrips(quiet)
+		out, _ := exec.Command(f.weft, "-C", f.dir, "doctor").CombinedOutput() // how this machine is does not matter
+		if !strings.Contains(string(out), " things are fine by ") {
+			t.Fatalf("%s", out)
+		}
+		if examined = min(examined, relay.Trips()); examined <= planned+1 {
+			return
+		}
+	}
+	t.Errorf("%d round trips, and a plan takes %d; want at most one more", examined, planned)
+}
+
 const fleetText = `weft { name = "bench" }
 connection "default" {
   user   = "weft"

@@ -144,13 +144,10 @@ type Examiner struct {
 	Parse func(remote.Seen) (*Health, error)
 }
 
-// Health opens the machine and asks how it is.
+// Health opens the machine and asks how it is: in the same round trip as who it is, unless
+// files say who it has to be.
 func (d *Machine) Health(ctx context.Context) (*Health, error) {
 	if err := d.os.Lacks(Telling); err != nil {
-		return nil, err
-	}
-	id, err := d.Open(ctx)
-	if err != nil {
 		return nil, err
 	}
 	ask := d.os.Health
@@ -160,8 +157,23 @@ func (d *Machine) Health(ctx context.Context) (*Health, error) {
 	if ask == nil {
 		ask = d.os.Facts.bare()
 	}
+	if err := d.connect(ctx); err != nil {
+		return nil, err
+	}
+	looks := ask.Looks()
+	if d.ahead = nil; d.machineID == "" {
+		d.ahead = looks
+	}
 	before := time.Now()
-	seen, err := d.host.Read(ctx, ask.Looks())
+	id, err := d.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	early := d.early
+	if d.early = (remote.Seen{}); d.machineID != "" {
+		early, before = remote.Seen{}, time.Now()
+	}
+	seen, err := remote.ReadRest(ctx, d.host.Read, looks, early)
 	after := time.Now()
 	if err != nil {
 		return nil, fmt.Errorf("ask %s how it is: %w", d.name, err)
