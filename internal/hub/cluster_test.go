@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"weft/internal/require"
 	"weft/internal/store"
 )
 
@@ -73,6 +74,7 @@ func three(t *testing.T) (places []*Place, hows []Serving, hubs []*served) {
 // Two of three servers go on without the third, which has all when it is back. One of
 // three alone changes nothing.
 func TestThree(t *testing.T) {
+	require.Long(t, "10 s")
 	places, hows, hubs := three(t)
 	admin := reach(t, places[0])
 	c := credential(t, admin, alice) // each server lets her in

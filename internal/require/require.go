@@ -32,8 +32,8 @@ func Demanded(word string) bool {
 	return slices.Contains(strings.Split(os.Getenv("WEFT_REQUIRE"), ","), word)
 }
 
-// Long skips a test that takes seconds of a processor in a plain go test of packages,
-// which is for people who wait for it. It runs where all are wanted, as make test does by
+// Long skips a test that takes seconds in a plain go test of packages, which is for people
+// who wait for it. It runs where all are wanted, as make test does by
 // WEFT_LONG, and where -run picks tests.
 func Long(t testing.TB, takes string) {
 	t.Helper()
@@ -50,7 +50,7 @@ func AllWanted() bool {
 
 // TakesLong is what a test says that is skipped for its length.
 func TakesLong(takes string) string {
-	return "takes " + takes + " of a processor: make test, or WEFT_LONG=1, or pick it by -run"
+	return "takes " + takes + ": make test, or WEFT_LONG=1, or pick it by -run"
 }
 
 // Missing skips a test, or fails it where the word is demanded.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"weft/internal/hint"
+	"weft/internal/require"
 	"weft/plan"
 	"weft/plan/rollout"
 )
@@ -44,6 +45,7 @@ func (h *hub) awayDuring(t *testing.T, f *fabric) {
 // The hub goes away while a phase is carried out: the batch is finished, the next is
 // not begun, and it goes on when the hub is back.
 func TestStoreAwayInPhase(t *testing.T) {
+	require.Long(t, "11 s")
 	t.Parallel()
 	h := newHub(t)
 	f := newFabric(t.TempDir())
@@ -81,6 +83,7 @@ func (h *hub) freed(t *testing.T, f *fabric) {
 // The hub is lost for good in the middle of a phase, with all that it had: the devices
 // are as they were left, say whose they are and what to do, and are taken over.
 func TestStoreLostForGood(t *testing.T) {
+	require.Long(t, "15 s")
 	t.Parallel()
 	h := newHub(t)
 	f := newFabric(t.TempDir())

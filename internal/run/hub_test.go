@@ -15,6 +15,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	client "github.com/nats-io/nats.go"
 
+	"weft/internal/require"
 	"weft/internal/store"
 	"weft/internal/store/nats"
 	"weft/plan/rollout"
@@ -155,6 +156,7 @@ func (k *knowing) PutBlob(ctx context.Context, from io.Reader) (store.Digest, er
 // more is begun, and nothing reverted; the journal waits on the machine and is sent by
 // whoever comes next, each line once.
 func TestStoreAway(t *testing.T) {
+	require.Long(t, "11 s")
 	t.Parallel()
 	h := newHub(t)
 	f := newFabric(t.TempDir())

@@ -14,6 +14,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"weft/internal/prove"
+	"weft/internal/require"
 	"weft/internal/store"
 	"weft/internal/store/dir"
 	"weft/inventory"
@@ -256,6 +257,7 @@ func TestWorkerWithoutLeader(t *testing.T) {
 // more is begun anywhere, and when it is back workers that nobody has started anew go on
 // as soon as one leads. The journal has each step once.
 func TestWorkersStoreAway(t *testing.T) {
+	require.Long(t, "16 s")
 	t.Parallel()
 	h := newHub(t)
 	f := sited(t, func() *Records { return h.recordsIn(t.TempDir()) })

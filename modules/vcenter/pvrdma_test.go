@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/vmware/govmomi/vim25/types"
 
@@ -30,7 +31,7 @@ func machines(t *testing.T, vms ...simvcenter.VM) Login {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
-	return Login{Host: s.Host, Port: s.Port, SHA256: s.SHA256, User: "weft@vsphere.local", Password: func() (string, error) { return "p", nil }}
+	return Login{Host: s.Host, Port: s.Port, SHA256: s.SHA256, User: "weft@vsphere.local", Password: func() (string, error) { return "p", nil }, Settle: time.Millisecond}
 }
 
 func onSwitch() []interface{ key() (string, string) } {

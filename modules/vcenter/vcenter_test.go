@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"weft/internal/hint"
 	"weft/internal/lab/simvcenter"
@@ -24,7 +25,7 @@ func start(t *testing.T) Login {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
-	return Login{Host: s.Host, Port: s.Port, SHA256: s.SHA256, User: "weft@vsphere.local", Password: func() (string, error) { return "p", nil }}
+	return Login{Host: s.Host, Port: s.Port, SHA256: s.SHA256, User: "weft@vsphere.local", Password: func() (string, error) { return "p", nil }, Settle: time.Millisecond}
 }
 
 // A fleet is a device with the resources that are declared of it.

@@ -11,6 +11,7 @@ import (
 	client "github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"weft/internal/require"
 	"weft/internal/store"
 )
 
@@ -158,6 +159,7 @@ func TestMark(t *testing.T) {
 
 // A store that was made anew is not taken for the one that was watched.
 func TestStoreLost(t *testing.T) {
+	require.Long(t, "6 s")
 	h := newHub(t)
 	s := h.open(t, h.options()) // patient: a busy machine takes its time to start another server
 	var at store.Revision
