@@ -154,9 +154,13 @@ func (a *app) again(m *inventory.Model) func(context.Context) (*plan.Plan, error
 	return func(ctx context.Context) (*plan.Plan, error) { return a.planAfresh(ctx, m) }
 }
 
-// converged reports whether everything was seen and is as declared.
+// converged reports whether everything was seen and is as declared. What a weft that was
+// killed has left, a lease or half an upload, is nothing that was declared.
 func converged(made *plan.Plan) bool {
-	return len(made.Steps)+len(made.Refusals)+len(made.Unreachable()) == 0
+	declared := func(s plan.PlannedStep) bool {
+		return s.ID.Kind != plan.LedgerKind || slices.ContainsFunc(s.Changes, func(c plan.Change) bool { return c.Path != "lease" && c.Path != "uploads" })
+	}
+	return !slices.ContainsFunc(made.Steps, declared) && len(made.Refusals)+len(made.Unreachable()) == 0
 }
 
 const rebootPause = 2 * time.Second // between plans of a server that has started

@@ -52,3 +52,24 @@ func TestNotBackInTime(t *testing.T) {
 		}
 	})
 }
+
+// What a weft that was killed has left keeps no server from being restarted; anything else
+// that is to do does.
+func TestLeftIsNothingDeclared(t *testing.T) {
+	for paths, want := range map[string]bool{"": true, "lease": true, "lease uploads": true, "lease revert": false, "roster": false, "value": false} {
+		made := &plan.Plan{}
+		if paths != "" {
+			step := plan.PlannedStep{ID: plan.ID{Device: "server.a", Kind: plan.LedgerKind, Name: "roster"}}
+			if paths == "value" {
+				step.ID.Kind = "sysctl"
+			}
+			for _, p := range strings.Fields(paths) {
+				step.Changes = append(step.Changes, plan.Change{Path: p})
+			}
+			made.Steps = append(made.Steps, step)
+		}
+		if converged(made) != want {
+			t.Errorf("%q: not %v", paths, want)
+		}
+	}
+}
