@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"weft/internal/require"
 	"weft/switches"
 	"weft/switches/comware"
 	"weft/switches/nxos"
@@ -86,6 +87,7 @@ leaf-a#
 // Lines that look like prompts, in a banner and in what is shown, are text; a
 // prompt that has changed is not waited for in vain without saying so.
 func TestPromptLikeLines(t *testing.T) {
+	require.Long(t, "5 s")
 	r := newReplay(t, join(nxosLogin, `
 leaf-a# show running-config
 hostname leaf-a

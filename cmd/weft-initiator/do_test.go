@@ -14,6 +14,7 @@ import (
 
 	"weft/internal/agent"
 	"weft/internal/latency"
+	"weft/internal/require"
 )
 
 // doer runs requests in processes of weft-initiator.
@@ -50,6 +51,7 @@ func (d doer) do(t *testing.T, r agent.Request) (*agent.Reply, int) {
 
 // TestDo has the real programs do each kind of request.
 func TestDo(t *testing.T) {
+	require.Long(t, "3 s")
 	const portal, nqn, host = "10.40.1.11:4420", "nqn.2026-11.net.example:pilot:st1", "nqn.2026-11.net.example:pilot:h1"
 	bin := buildAgent(t, "weft-initiator")
 	target := newTargetProcess(t, buildAgent(t, "weft-target"), restartConfig)

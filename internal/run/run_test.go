@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"weft/internal/prove"
+	"weft/internal/require"
 	"weft/plan/rollout"
 )
 
@@ -101,6 +102,7 @@ func TestHoldAndResume(t *testing.T) {
 
 // Of two who promote at once one goes on, and the other is told.
 func TestTwoPromotes(t *testing.T) {
+	require.Long(t, "5 s")
 	t.Run("own", func(t *testing.T) { promotedTwice(t, nil) })
 	everyStore(t, promotedTwice)
 }

@@ -14,6 +14,7 @@ import (
 	"weft/internal/nvme/tcp"
 	"weft/internal/nvme/tls13"
 	"weft/internal/nvme/wire"
+	"weft/internal/require"
 )
 
 func TestConnectRefused(t *testing.T) {
@@ -159,6 +160,7 @@ func TestControllerEndsWithItsAdminQueue(t *testing.T) {
 }
 
 func TestKeepAliveTimeout(t *testing.T) {
+	require.Long(t, "4 s")
 	fabrics(t, func(t *testing.T, r *rig) {
 		admin, id := r.admin(subNQN, hostNQN, 60_001) // rounded up to a second
 		io := r.io(subNQN, hostNQN, id, 1)

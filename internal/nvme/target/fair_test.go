@@ -15,6 +15,7 @@ import (
 	"weft/internal/nvme/nvmetest"
 	"weft/internal/nvme/tcp"
 	"weft/internal/nvme/wire"
+	"weft/internal/require"
 )
 
 const neighbour = "nqn.2026-11.net.example:neighbour"
@@ -394,6 +395,7 @@ func TestHostsShareLimitsInTurn(t *testing.T) {
 
 // TestZeroingAndFlushesAreCharged: what takes a while is no way around a limit.
 func TestZeroingAndFlushesAreCharged(t *testing.T) {
+	require.Long(t, "3 s")
 	null, err := backend.NewNull(1<<40, 4096)
 	if err != nil {
 		t.Fatal(err)

@@ -75,10 +75,14 @@ func TestPollersAreBounded(t *testing.T) {
 }
 
 // TestBadHostsPolled: what hostile and silent hosts meet is the same.
-func TestBadHostsPolled(t *testing.T) { badHosts(t, &tcp.Transport{Pollers: pollers(t)}) }
+func TestBadHostsPolled(t *testing.T) {
+	require.Long(t, "4 s")
+	badHosts(t, &tcp.Transport{Pollers: pollers(t)})
+}
 
 // TestBadHostsCrowded: also where pollers ask which connections have something.
 func TestBadHostsCrowded(t *testing.T) {
+	require.Long(t, "4 s")
 	badHosts(t, &tcp.Transport{Pollers: pollersBy(t, tcp.NewCrowdedPollers)})
 }
 

@@ -61,6 +61,7 @@ func fakeSudo(t *testing.T, script string) []string {
 // TestConformanceOpenSSH runs the suite against OpenSSH's own server, one
 // process per connection on sockets of ours, so that no port is fixed.
 func TestConformanceOpenSSH(t *testing.T) {
+	require.Long(t, "8 s")
 	t.Parallel()
 	sshd := require.Tool(t, require.OpenSSH, "/usr/sbin/sshd")
 	me, err := user.Current()
