@@ -33,8 +33,8 @@ func Demanded(word string) bool {
 }
 
 // Long skips a test that takes seconds in a plain go test of packages, which is for people
-// who wait for it. It runs where all are wanted, as make test does by
-// WEFT_LONG, and where -run picks tests.
+// who wait for it. It runs where all are wanted, as make test does by WEFT_LONG, where
+// WEFT_REQUIRE demands anything, and where -run picks tests.
 func Long(t testing.TB, takes string) {
 	t.Helper()
 	if !AllWanted() {
@@ -45,7 +45,7 @@ func Long(t testing.TB, takes string) {
 // AllWanted reports whether tests that take long are run.
 func AllWanted() bool {
 	picked := flag.Lookup("test.run")
-	return os.Getenv("WEFT_LONG") != "" || picked != nil && picked.Value.String() != ""
+	return os.Getenv("WEFT_LONG") != "" || os.Getenv("WEFT_REQUIRE") != "" || picked != nil && picked.Value.String() != ""
 }
 
 // TakesLong is what a test says that is skipped for its length.

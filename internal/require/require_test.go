@@ -56,13 +56,14 @@ func TestLong(t *testing.T) {
 	was := picked.Value.String()
 	t.Cleanup(func() { _ = picked.Value.Set(was) })
 	for _, c := range []struct {
-		long, run string
-		wanted    bool
-	}{{"", "", false}, {"1", "", true}, {"", "TestLong", true}} {
+		long, demanded, run string
+		wanted              bool
+	}{{"", "", "", false}, {"1", "", "", true}, {"", "openssh", "", true}, {"", "", "TestLong", true}} {
 		t.Setenv("WEFT_LONG", c.long)
+		t.Setenv("WEFT_REQUIRE", c.demanded)
 		_ = picked.Value.Set(c.run)
 		if AllWanted() != c.wanted {
-			t.Errorf("WEFT_LONG=%q -run %q: not %v", c.long, c.run, c.wanted)
+			t.Errorf("WEFT_LONG=%q WEFT_REQUIRE=%q -run %q: not %v", c.long, c.demanded, c.run, c.wanted)
 		}
 	}
 	text, err := os.ReadFile("../../Makefile")
