@@ -115,7 +115,7 @@ func (d *Device) take(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		return errors.Join(context.Cause(ctx), d.client.writeLease(context.WithoutCancel(ctx), nil))
-	case <-time.After(min(leaseSettle, d.client.settle)): // as tests have less patience for both
+	case <-time.After(min(leaseSettle, d.client.settle)):
 	}
 	d.lease, d.lost = mine, false
 	return d.renew(ctx)

@@ -32,7 +32,7 @@ type Login struct {
 	User     string
 	Password func() (string, error)
 	Refused  error         // why none may be asked; nil: they may
-	Settle   time.Duration // that hosts may take to talk to each other in another way; 0: settleTime
+	Settle   time.Duration // that hosts may take to talk to each other in another way, and at most what a new lease waits; 0: settleTime
 	Task     time.Duration // that vCenter may take to carry out a task; 0: taskTime
 }
 
