@@ -195,8 +195,7 @@ func (s *Site) terminal(sw *inventory.Switch) switches.Dial {
 		if err != nil {
 			return nil, err
 		}
-		// Ctrl-C must not cut the terminal over which the switch is reverted.
-		term, err := c.Terminal(context.WithoutCancel(ctx), 511, 1000)
+		term, err := c.Terminal(ctx, 511, 1000)
 		if err != nil {
 			return nil, errors.Join(err, c.Close())
 		}

@@ -61,7 +61,7 @@ func (l *rig) overSSH(config sshd.Config, password string) switches.Dial {
 		if err != nil {
 			return nil, err
 		}
-		term, err := c.Terminal(context.WithoutCancel(ctx), 511, 1000)
+		term, err := c.Terminal(ctx, 511, 1000)
 		if err != nil {
 			return nil, errors.Join(err, c.Close())
 		}

@@ -308,12 +308,16 @@ func TestTerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect("show version\n")
-	cancel()
-	if _, err := term.Read(make([]byte, 1)); err == nil {
-		t.Error("a terminal outlives its context")
+	cancel() // a switch is reverted over the terminal that was open when somebody gave up
+	if _, err := term.Write([]byte("show clock\n")); err != nil {
+		t.Fatal(err)
 	}
+	expect("show clock\n")
 	if err := term.Close(); err != nil {
 		t.Error(err)
+	}
+	if _, err := term.Read(make([]byte, 1)); err == nil {
+		t.Error("a terminal outlives its end")
 	}
 	term.Close()
 	if _, err := c.Terminal(ctx, 80, 24); !errors.Is(err, context.Canceled) {

@@ -17,6 +17,7 @@ import (
 	"weft/internal/hint"
 	"weft/internal/remote"
 	"weft/internal/remote/remotetest"
+	"weft/internal/require"
 )
 
 // relayed is a server behind a relay, and a client of it.
@@ -212,5 +213,45 @@ func TestHostCertificateOfAnotherTime(t *testing.T) {
 	var unreachable *remote.UnreachableError
 	if !errors.As(err, &unreachable) || !strings.Contains(err.Error(), "expired") || !strings.Contains(hint.Of(err), "clock") {
 		t.Errorf("got %v (%s)", err, hint.Of(err))
+	}
+}
+
+// A machine that takes the login and then says nothing ends in a message, whatever is
+// asked of it, and what has waited for it is gone with the connection.
+func TestMute(t *testing.T) {
+	require.Long(t, "24 s of waiting")
+	for _, mute := range []string{"sessions", "answers"} {
+		t.Run(mute, func(t *testing.T) {
+			t.Parallel()
+			_, d := reach(t, newFiles(t), func(s *testServer) { s.mute = mute })
+			for what, do := range map[string]func(c *Client) error{
+				"Terminal": func(c *Client) error { _, err := c.Terminal(t.Context(), 511, 24); return err },
+				"Run": func(c *Client) error {
+					_, err := c.Run(t.Context(), remote.Cmd{Args: []string{"true"}})
+					return err
+				},
+				"Upload": func(c *Client) error { _, err := c.Upload(t.Context(), "x", []byte("x")); return err },
+				"WriteFile": func(c *Client) error {
+					return c.WriteFile(t.Context(), "/tmp/x", strings.NewReader(strings.Repeat("x", sftpFrom)), 0o600)
+				},
+			} {
+				t.Run(what, func(t *testing.T) {
+					t.Parallel()
+					c, err := d.DialNew(t.Context(), Target{Name: "server", ConnectTimeout: 2 * time.Second, CommandTimeout: time.Second})
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer c.Close()
+					err = do(c)
+					var unreachable *remote.UnreachableError
+					switch text := fmt.Sprint(err); {
+					case what != "Terminal" && !strings.Contains(text, "not done after 1s"):
+						t.Errorf("got %v", err)
+					case what == "Terminal" && (!strings.Contains(text, "no shell came within 2s") || !errors.As(err, &unreachable) || hint.Of(err) == ""):
+						t.Errorf("got %v", err)
+					}
+				})
+			}
+		})
 	}
 }

@@ -97,13 +97,17 @@ func (s *session) signal(name ssh.Signal) {
 	s.SendRequest("signal", false, ssh.Marshal(struct{ Signal string }{string(name)}))
 }
 
-// bounded collects output up to a limit.
+// bounded collects output up to a limit. What does not die may write to it still while it
+// is read.
 type bounded struct {
+	mu   sync.Mutex
 	buf  bytes.Buffer
 	full func() // called when there is more
 }
 
 func (b *bounded) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	if b.buf.Len()+len(p) > maxOutput {
 		b.full()
 		return len(p), nil // the rest is dropped while the command is killed
@@ -113,8 +117,16 @@ func (b *bounded) Write(p []byte) (int, error) {
 
 // after returns what was written after the mark, or all of it without one.
 func (b *bounded) after(mark string) []byte {
-	if _, rest, ok := bytes.Cut(b.buf.Bytes(), []byte(mark)); ok {
+	text := b.all()
+	if _, rest, ok := bytes.Cut(text, []byte(mark)); ok {
 		return rest
 	}
+	return text
+}
+
+// all is what was written until now.
+func (b *bounded) all() []byte {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	return b.buf.Bytes()
 }

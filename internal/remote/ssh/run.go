@@ -105,8 +105,7 @@ func (c *Client) run(ctx context.Context, cmd remote.Cmd, line func(id string) s
 	if !cmd.Quiet {
 		what = remote.Short(cmd.Args...)
 	}
-	limit := pick(c.target.CommandTimeout, defaultCommandTimeout)
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not done after %s: %w", limit, context.DeadlineExceeded))
+	ctx, cancel := c.limited(ctx)
 	defer cancel()
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -125,7 +124,7 @@ func (c *Client) run(ctx context.Context, cmd remote.Cmd, line func(id string) s
 		kill = func() {} // there may be neither /proc nor kill
 	}
 	err = c.execute(ctx, &process{session: session, stdin: cmd.Stdin, stdout: stdout, stderr: stderr}, line(id), kill)
-	out := remote.Output{Stdout: stdout.after(mark(id) + "\n"), Stderr: stderr.buf.Bytes()}
+	out := remote.Output{Stdout: stdout.after(mark(id) + "\n"), Stderr: stderr.all()}
 	if err == nil {
 		return out, nil
 	}
@@ -133,6 +132,12 @@ func (c *Client) run(ctx context.Context, cmd remote.Cmd, line func(id string) s
 		return out, fmt.Errorf("%s: %w", what, err)
 	}
 	return out, c.failed(cmd, what, out, err)
+}
+
+// limited ends with the time that a command or file may take.
+func (c *Client) limited(ctx context.Context) (context.Context, context.CancelFunc) {
+	limit := pick(c.target.CommandTimeout, defaultCommandTimeout)
+	return context.WithTimeoutCause(ctx, limit, fmt.Errorf("not done after %s: %w", limit, context.DeadlineExceeded))
 }
 
 // execute runs a line until it ends or the context does.
@@ -168,7 +173,9 @@ func within(limit time.Duration, ended chan error) bool {
 	}
 }
 
-// kill ends a command and its children from another session.
+// kill ends a command and its children from another session. A machine that opens one and
+// then says nothing, not even that it is closed, holds up nobody: the session ends with the
+// connection.
 func (c *Client) kill(id string) {
 	ctx, cancel := context.WithTimeout(context.Background(), killGrace)
 	defer cancel()
@@ -176,16 +183,22 @@ func (c *Client) kill(id string) {
 	if err != nil {
 		return // execute says what that means
 	}
-	defer release()
-	stop := context.AfterFunc(ctx, func() { killer.Close() })
-	defer stop()
 	defer killer.Close()
 	line := remote.Quote("sh", "-c", killScript, "sh", id)
 	if c.sudo() {
 		line = become(killScript, "sh", id)
 	}
 	p := &process{session: killer, stdout: io.Discard, stderr: io.Discard}
-	_ = p.run(line) // whether the command has ended is seen there
+	ended := make(chan struct{})
+	c.conn.work.Go(func() {
+		defer release()
+		defer close(ended)
+		_ = p.run(line) // whether the command has ended is seen there
+	})
+	select {
+	case <-ended:
+	case <-ctx.Done():
+	}
 }
 
 // killScript kills the processes whose environment holds $1. It looks more

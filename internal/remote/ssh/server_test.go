@@ -35,6 +35,7 @@ type testServer struct {
 	noExec   bool     // the first command of a session is refused
 	longest  int      // bytes of a line; longer ones are refused; 0: any
 	patient  bool     // commands outlive their connection, as OpenSSH's do
+	mute     string   // "sessions": takes the login and opens none; "answers": opens them and says nothing more
 
 	dropFirst   atomic.Int32 // connections to hang up on at once
 	connections atomic.Int32
@@ -155,6 +156,9 @@ func (s *testServer) serve(c net.Conn) {
 	s.work.Go(func() { ssh.DiscardRequests(requests) })
 	for n := range channels {
 		switch {
+		case s.mute == "sessions":
+		case s.mute == "answers":
+			s.mutely(conn, n)
 		case n.ChannelType() == "session" && s.open.value() >= 10:
 			n.Reject(ssh.ConnectionFailed, "open failed") // OpenSSH's words
 		case n.ChannelType() == "session":
@@ -170,6 +174,19 @@ func (s *testServer) serve(c net.Conn) {
 			n.Reject(ssh.Prohibited, "no")
 		}
 	}
+}
+
+// mutely opens a session and answers nothing there, not even that it is closed.
+func (s *testServer) mutely(conn *ssh.ServerConn, n ssh.NewChannel) {
+	ch, reqs, err := n.Accept()
+	if err != nil {
+		return
+	}
+	_ = ch // to close it would be an answer
+	s.work.Go(func() {
+		for range reqs { // nothing is replied to
+		}
+	})
 }
 
 func (s *testServer) forward(n ssh.NewChannel) {

@@ -8,35 +8,51 @@ import (
 	"sync"
 
 	"golang.org/x/crypto/ssh"
+
+	"weft/internal/hint"
+	"weft/internal/remote"
 )
 
 // Terminal opens an interactive shell on a terminal of that many columns and
-// rows, as switches expect it. Reads return what the machine says as it
-// comes, and io.EOF when the shell has ended; a context that ends closes the
-// terminal. Close may be called more than once, also during a Read.
+// rows, as switches expect it. The context is that of opening it, which takes as
+// long as a login may. Reads return what the machine says as it comes, and io.EOF
+// when the shell has ended. Close may be called more than once, also during a Read.
 func (c *Client) Terminal(ctx context.Context, width, height int) (io.ReadWriteCloser, error) {
+	limit := pick(c.target.ConnectTimeout, defaultConnectTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("the login was taken, and then no shell came within %s", limit))
+	defer cancel()
 	session, release, err := c.session(ctx, c.conn.sessions)
 	if err != nil {
-		return nil, fmt.Errorf("opening a terminal: %w", err)
+		return nil, c.speechless(fmt.Errorf("opening a terminal: %w", err))
 	}
 	c.conn.work.Go(session.discard)
 	t := &terminal{session: session, release: release}
-	stop := context.AfterFunc(ctx, func() { session.Close() })
-	if err := t.start(width, height); err != nil {
-		stop()
-		t.Close()
-		if ctx.Err() != nil {
-			err = context.Cause(ctx)
-		}
-		return nil, fmt.Errorf("opening a terminal: %w", c.lostOr(err))
+	started := make(chan error, 1)
+	c.conn.work.Go(func() { started <- t.start(width, height) })
+	select {
+	case err = <-started:
+		err = c.lostOr(err)
+	case <-ctx.Done():
+		err = context.Cause(ctx) // what asks ends with the connection
 	}
-	t.stop = stop
+	if err != nil {
+		t.Close()
+		return nil, c.speechless(fmt.Errorf("opening a terminal: %w", err))
+	}
 	return t, nil
+}
+
+// speechless is the error of a machine that let us in and gives no terminal.
+func (c *Client) speechless(err error) error {
+	if errors.Is(err, context.Canceled) || isTyped(err) {
+		return err
+	}
+	return hint.Wrap(c.unreachable(err), "log in by hand: ssh %s; where that hangs, too, all its terminals may be taken", remote.Quote(c.Name()))
 }
 
 // lostOr is err, unless the connection is gone.
 func (c *Client) lostOr(err error) error {
-	if c.conn.dead() {
+	if err != nil && c.conn.dead() {
 		return c.unreachable(errLost)
 	}
 	return err
@@ -44,7 +60,6 @@ func (c *Client) lostOr(err error) error {
 
 type terminal struct {
 	session *session
-	stop    func() bool
 	release func()
 	once    sync.Once
 }
@@ -85,9 +100,6 @@ func (t *terminal) Write(p []byte) (int, error) { return t.session.Write(p) }
 func (t *terminal) Close() error {
 	var err error
 	t.once.Do(func() {
-		if t.stop != nil {
-			t.stop()
-		}
 		err = t.session.Close()
 		if errors.Is(err, io.EOF) {
 			err = nil // the shell was first

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path"
+	"time"
 
 	"github.com/pkg/sftp"
 	"golang.org/x/crypto/ssh"
@@ -49,36 +50,48 @@ func (c *Client) Withdraw(ctx context.Context, path string) error {
 	return c.sftp(ctx, func(files *sftp.Client) error { return files.Remove(path) })
 }
 
-// sftp does something over a session of the subsystem.
+// sftp does something over a session of the subsystem, for as long as a file may take. A
+// machine that grants it and then says nothing holds up nobody: what waits for it ends with
+// the connection, and do may then still be at work.
 func (c *Client) sftp(ctx context.Context, do func(*sftp.Client) error) error {
+	ctx, cancel := c.limited(ctx)
+	defer cancel()
 	session, release, err := c.session(ctx, c.conn.sessions)
 	if err != nil {
 		return err
 	}
-	defer release()
-	defer session.Close()
-	stop := context.AfterFunc(ctx, func() { session.Close() })
-	defer stop()
+	done := make(chan error, 1)
 	c.conn.work.Go(session.discard)
+	c.conn.work.Go(func() {
+		defer release()
+		defer session.Close()
+		done <- c.subsystem(session, do)
+	})
+	select {
+	case err := <-done:
+		return c.lostOr(err)
+	case <-ctx.Done():
+	}
+	session.Close()
+	within(time.Second, done)
+	return c.lostOr(context.Cause(ctx))
+}
+
+// subsystem starts sftp in a session.
+func (c *Client) subsystem(session *session, do func(*sftp.Client) error) error {
 	ok, err := session.SendRequest("subsystem", true, ssh.Marshal(struct{ Name string }{"sftp"}))
 	switch {
 	case err != nil:
-		return c.lostOr(err)
+		return err
 	case !ok:
 		return remote.ErrNoUpload
 	}
 	files, err := sftp.NewClientPipe(session, session)
 	if err != nil {
-		return c.lostOr(fmt.Errorf("%w: %w", remote.ErrNoUpload, err)) // granted, but nothing answers
+		return fmt.Errorf("%w: %w", remote.ErrNoUpload, err) // granted, but nothing answers
 	}
 	defer files.Close()
-	if err := do(files); err != nil {
-		if ctx.Err() != nil {
-			err = context.Cause(ctx)
-		}
-		return c.lostOr(err)
-	}
-	return nil
+	return do(files)
 }
 
 // store makes a new file; a private one may be read by its owner only, before it holds
