@@ -191,6 +191,8 @@ func (s *Session) explain(ctx context.Context, err error) error {
 		return ctx.Err()
 	case errors.Is(err, util.ErrTimeoutError):
 		return fmt.Errorf("no prompt within %s: %w", s.timeout, err)
+	case errors.Is(s.wire.end(), errMost):
+		return fmt.Errorf("the session was ended: %w", errMost)
 	case errors.Is(err, util.ErrConnectionError), errors.Is(err, io.EOF), errors.Is(err, io.ErrClosedPipe): // heard of when reading, or when typing
 		return fmt.Errorf("the switch ended the session: %w", cmp.Or(s.wire.end(), err))
 	}

@@ -143,6 +143,27 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
+// A switch that does not end its answer, or speaks without being asked, is not listened to
+// for ever: all of it would be kept.
+func TestFlood(t *testing.T) {
+	require.Long(t, "12 s of waiting")
+	t.Parallel()
+	for _, script := range []string{
+		join(nxosLogin, "leaf-a# show version\n"+floods),
+		"leaf-a# terminal width 511\n" + floods,
+	} {
+		r := newReplay(t, script)
+		s, err := switches.Open(t.Context(), "leaf", nxos.OS(), r.dial, time.Hour)
+		if err == nil {
+			_, err = s.Show(t.Context(), []string{"show version"})
+			s.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), "it said more than 32 MiB") {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
 func TestQuestion(t *testing.T) {
 	r := newReplay(t, join(comwareLogin, `
 <leaf-b> reset saved-configuration

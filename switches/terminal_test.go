@@ -54,11 +54,13 @@ func (r *replay) dial(context.Context) (io.ReadWriteCloser, error) {
 	return near, nil
 }
 
-// A line that says hangs is one after which nothing comes any more; later is
+// A line that says hangs is one after which nothing comes any more, floods one after which
+// there is no end of it; later is
 // followed by output that comes after the prompt.
 const (
-	hangs = "(hangs)"
-	later = "(later)"
+	hangs  = "(hangs)"
+	floods = "(floods)"
+	later  = "(later)"
 )
 
 func (r *replay) serve(conn io.ReadWriter, script []string) {
@@ -103,6 +105,10 @@ func (r *replay) serve(conn io.ReadWriter, script []string) {
 					swallow(conn, b)
 					return
 				}
+				if l == floods {
+					flood(conn)
+					return
+				}
 				if text, ok := strings.CutPrefix(l, later); ok {
 					after = text
 					continue
@@ -126,6 +132,16 @@ func (r *replay) serve(conn io.ReadWriter, script []string) {
 			if after != "" {
 				io.WriteString(conn, after+"\r\n")
 			}
+		}
+	}
+}
+
+// flood says the same until nobody hears it any more.
+func flood(conn io.Writer) {
+	text := []byte(strings.Repeat("debug: a packet came in on Ethernet1/11\r\n", 1000))
+	for {
+		if _, err := conn.Write(text); err != nil {
+			return
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package switches
 
 import (
+	"fmt"
 	"io"
 	"strings"
 	"sync"
@@ -16,12 +17,20 @@ type wire struct {
 
 	mu     sync.Mutex
 	heard  strings.Builder
+	since  int // bytes that came since a line was typed
 	closed bool
 	err    error // why the terminal ended
 }
 
 // memory is how much of what was heard is kept, in bytes.
 const memory = 1 << 16
+
+// most is how much a switch may say to one line, in bytes, or when nothing was typed. No
+// configuration comes near it; and scrapligo keeps all that it hears.
+const most = 32 << 20
+
+// errMost ends a session in which more than that came.
+var errMost = fmt.Errorf("it said more than %d MiB, and there was no prompt", most>>20)
 
 // Open implements transport.Implementation: there is nothing left to open.
 func (w *wire) Open(*transport.Args) error { return nil }
@@ -52,6 +61,12 @@ func (w *wire) Read(n int) ([]byte, error) {
 	n, err := w.conn.Read(b)
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.since += n; w.since > most && w.err == nil {
+		w.err = errMost
+	}
+	if w.err != nil {
+		return nil, io.EOF
+	}
 	if n > 0 {
 		if w.heard.Len() > memory {
 			tail := w.heard.String()[w.heard.Len()-memory/2:]
@@ -62,9 +77,7 @@ func (w *wire) Read(n int) ([]byte, error) {
 		return b[:n], nil
 	}
 	if err != nil {
-		if w.err == nil {
-			w.err = err
-		}
+		w.err = err
 		return nil, io.EOF
 	}
 	return nil, nil
@@ -72,6 +85,9 @@ func (w *wire) Read(n int) ([]byte, error) {
 
 // Write implements transport.Implementation.
 func (w *wire) Write(b []byte) error {
+	w.mu.Lock()
+	w.since = 0
+	w.mu.Unlock()
 	_, err := w.conn.Write(b)
 	return err
 }
