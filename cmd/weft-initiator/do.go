@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -94,9 +95,7 @@ func (a asked) host(h *host, way agent.Way, portal string) {
 func (a asked) load(ctx context.Context, r *agent.LoadRequest) (*agent.LoadResult, error) {
 	j := &job{places: &a.places, jobs: 1}
 	j.LoadRequest, j.block, j.policy = *r, defaultBlock, defaultPolicy
-	if j.KeepAlive == 0 {
-		j.KeepAlive = initiator.DefaultKATO
-	}
+	j.KeepAlive = cmp.Or(j.KeepAlive, initiator.DefaultKATO)
 	if w := r.Work; w != nil {
 		j.jobs, j.mix, j.rate, j.fsync, j.span, j.overwrite = w.Queues, w.ReadShare, w.Rate, w.FlushEach, size(w.Span), w.Overwrite
 		j.verify = load.Pattern(j.Pattern).Writes()

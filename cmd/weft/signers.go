@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,10 +41,7 @@ func (a *app) signerFlags(cmd *cobra.Command) {
 
 // knownSigners reads who may approve; nil: nobody is named.
 func (a *app) knownSigners(ctx context.Context) (*approve.Signers, error) {
-	name := a.approvals.signers
-	if name == "" {
-		name = os.Getenv("WEFT_SIGNERS")
-	}
+	name := cmp.Or(a.approvals.signers, os.Getenv("WEFT_SIGNERS"))
 	if name == "" {
 		return nil, nil
 	}
@@ -161,13 +159,7 @@ func (a *app) signing(ctx context.Context) (*run.Env, error) {
 		}
 		return a.writers(ctx, known.Base)
 	}
-	folder := a.approvals.folder
-	if folder == "" {
-		folder = os.Getenv("WEFT_APPROVALS")
-	}
-	if folder == "" {
-		folder = filepath.Join(a.dir, "approvals")
-	}
+	folder := cmp.Or(a.approvals.folder, os.Getenv("WEFT_APPROVALS"), filepath.Join(a.dir, "approvals"))
 	e.Approvals = []string{folder}
 	return e, nil
 }

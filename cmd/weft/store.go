@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -89,9 +90,7 @@ func (a *app) whereRuns() (*inventory.Store, string, error) {
 	case s.Creds != "" && !filepath.IsAbs(s.Creds) && !strings.HasPrefix(s.Creds, "~/"):
 		s.Creds = filepath.Join(a.dir, s.Creds)
 	}
-	if s.Lease == 0 {
-		s.Lease = defaultLease
-	}
+	s.Lease = cmp.Or(s.Lease, defaultLease)
 	return s, owner, nil
 }
 

@@ -5,6 +5,7 @@ package approve
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -56,10 +57,7 @@ func (s *Statement) Text() []byte {
 	var b bytes.Buffer
 	b.WriteString(heading + "\n")
 	for _, f := range s.fields() {
-		value := f[1]
-		if value == "" {
-			value = nothing
-		}
+		value := cmp.Or(f[1], nothing)
 		fmt.Fprintf(&b, "%s: %s\n", f[0], value)
 	}
 	return b.Bytes()

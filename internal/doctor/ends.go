@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -26,9 +27,7 @@ type cable struct {
 
 func (e end) place() Place {
 	p := Place{Device: e.host.Name, Part: e.nic.Interface}
-	if p.Part == "" {
-		p.Part = e.nic.PCI
-	}
+	p.Part = cmp.Or(p.Part, e.nic.PCI)
 	switch {
 	case e.rnic != nil:
 		p.Part, p.Range = e.rnic.Name, e.rnic.Range
@@ -88,9 +87,7 @@ func (h *Host) declared(pci string) *inventory.RNIC {
 // heard, it is of the part that the port is told the name of.
 func (s *Site) hears(e end) *heard {
 	mac, own := digits(e.nic.MAC), digits(e.nic.Permanent)
-	if own == "" {
-		own = mac
-	}
+	own = cmp.Or(own, mac)
 	shared := e.nic.Permanent != "" && own == mac
 	if h, ok := s.ears[own]; ok && own != "" && (!shared || h.of(e.nic.Interface)) {
 		return &h

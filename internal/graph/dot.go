@@ -2,6 +2,7 @@ package graph
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -37,10 +38,7 @@ func (g *Graph) DOT(w io.Writer) error {
 		}
 	}
 	for _, p := range x.pairs() {
-		to := p.server
-		if to == "" {
-			to = p.target
-		}
+		to := cmp.Or(p.server, p.target)
 		fmt.Fprintf(out, "  %s -- %s [style=dashed dir=forward constraint=false label=%s]\n",
 			quote(p.client), quote(to), quote(p.target+" over "+x.planesOf(p)))
 	}

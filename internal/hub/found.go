@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -76,9 +77,7 @@ func Found(f Founding) (*Place, error) {
 // begin makes an empty directory of a founding that can be, and says which names and
 // ports the server has.
 func (f *Founding) begin() (names, ports []string, err error) {
-	if f.Name == "" {
-		f.Name = "hub1"
-	}
+	f.Name = cmp.Or(f.Name, "hub1")
 	if err := store.CheckKey(f.Name); err != nil || strings.Contains(f.Name, "/") {
 		return nil, nil, fmt.Errorf("%q is no name of a server: it is one part of a-z, 0-9, - and _", f.Name)
 	}

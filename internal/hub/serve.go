@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -195,9 +196,7 @@ func (p *Place) served() (s Started, err error) {
 
 // address reads an address and a port; port 0 takes a free one.
 func address(text, unless string) (host string, port int, err error) {
-	if text == "" {
-		text = unless
-	}
+	text = cmp.Or(text, unless)
 	host, p, err := net.SplitHostPort(text)
 	if err == nil {
 		port, err = strconv.Atoi(p)
@@ -205,9 +204,7 @@ func address(text, unless string) (host string, port int, err error) {
 	if err != nil || port < 0 || port > 65535 {
 		return "", 0, fmt.Errorf("%q is no address to listen at: it is like 127.0.0.1:%s", text, Port)
 	}
-	if port == 0 {
-		port = server.RANDOM_PORT
-	}
+	port = cmp.Or(port, server.RANDOM_PORT)
 	return host, port, nil
 }
 
@@ -241,9 +238,7 @@ func (p *Place) start(opts *server.Options, note func(string)) (*running, error)
 	}
 	if why := told.why(); !ready || why != "" {
 		r.stop()
-		if why == "" {
-			why = "it does not listen"
-		}
+		why = cmp.Or(why, "it does not listen")
 		return nil, fmt.Errorf("the server in %s does not start: %s", p.dir, why)
 	}
 	return r, nil

@@ -3,6 +3,7 @@
 package lab
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"net/netip"
@@ -187,9 +188,7 @@ func newServer(m *inventory.Model, s *inventory.Server, n int, cards map[*invent
 // newCard derives a port of a network card; i tells it from the others of its server.
 func newCard(m *inventory.Model, s *inventory.Server, r *inventory.RNIC, i int) simserver.Interface {
 	card := simserver.Interface{PCI: r.PCI, MAC: r.MAC, NoRDMA: r.Software}
-	if card.PCI == "" {
-		card.PCI = fmt.Sprintf("0000:c1:00.%d", i)
-	}
+	card.PCI = cmp.Or(card.PCI, fmt.Sprintf("0000:c1:00.%d", i))
 	if card.MAC == "" {
 		card.MAC = localMAC(sha256.Sum256([]byte("mac " + s.Host + " " + card.PCI)))
 	}

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -94,10 +95,7 @@ func (d *Door) spend(token string) *http.Cookie {
 // name is that of the cookie. With TLS browsers see to it that no other host, and
 // nobody without TLS, has set it.
 func (d *Door) name() string {
-	name := d.Cookie
-	if name == "" {
-		name = "weft"
-	}
+	name := cmp.Or(d.Cookie, "weft")
 	if d.Secure {
 		return "__Host-" + name
 	}

@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -260,9 +261,7 @@ func everybody(m *inventory.Model, macs map[*inventory.RNIC]string) []plugged {
 		for _, e := range []inventory.LinkEnd{l.From, l.To} {
 			if e.Switch != nil {
 				name, _, _ := strings.Cut(e.Switch.Host, ".")
-				if name == "" {
-					name = e.Switch.Name
-				}
+				name = cmp.Or(name, e.Switch.Name)
 				out = append(out, plugged{label: e.Switch.Addr + " " + e.Port, host: name, port: e.Port})
 			}
 		}

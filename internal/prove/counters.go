@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -226,10 +227,7 @@ const shortest = time.Second
 // dwell waits until so much has passed since a reading that a second one says
 // something.
 func (r *run) dwell(ctx context.Context, since *Reading) error {
-	least := r.in.Window
-	if least == 0 {
-		least = shortest
-	}
+	least := cmp.Or(r.in.Window, shortest)
 	var last time.Time
 	for _, s := range since.Samples {
 		if s.Time.After(last) {

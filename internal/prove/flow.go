@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -123,9 +124,7 @@ func wanted(validations []*inventory.Validation, probe string) (sizes []int, sam
 	if len(sizes) == 0 {
 		sizes = []int{defaultSize}
 	}
-	if samples == 0 {
-		samples = defaultSamples
-	}
+	samples = cmp.Or(samples, defaultSamples)
 	return sizes, samples
 }
 

@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"cmp"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -26,10 +27,7 @@ func (r *run) pulse(flows int) *pulse {
 	if r.in.Emit == nil || flows == 0 {
 		return p
 	}
-	every := r.in.beat
-	if every == 0 {
-		every = beatInterval
-	}
+	every := cmp.Or(r.in.beat, beatInterval)
 	p.beats.Go(func() {
 		tick := time.NewTicker(every)
 		defer tick.Stop()

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -53,9 +54,6 @@ type BecomeError struct {
 }
 
 func (e *BecomeError) Error() string {
-	who := e.User
-	if who == "" {
-		who = "the login user"
-	}
+	who := cmp.Or(e.User, "the login user")
 	return fmt.Sprintf("%s: %s may not become root: %s", e.Name, who, e.Reply)
 }

@@ -1,6 +1,7 @@
 package review
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -53,10 +54,7 @@ func annotation(kind string, path func(string) string, d *hcl.Diagnostic) string
 		}
 	}
 	at = append(at, "title="+property(d.Summary))
-	text := d.Detail
-	if text == "" {
-		text = d.Summary
-	}
+	text := cmp.Or(d.Detail, d.Summary)
 	return "::" + kind + " " + strings.Join(at, ",") + "::" + data(text)
 }
 

@@ -1,6 +1,7 @@
 package review
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -156,9 +157,7 @@ func (l *Log) Add(one Result) {
 	}
 	where := &sarifPhysical{}
 	r.Locations[0].Physical = where
-	if name == "" {
-		name = l.First
-	}
+	name = cmp.Or(name, l.First)
 	where.Artifact.URI = (&url.URL{Path: l.Path(name)}).String()
 	if at.Filename != "" && at.Start.Line > 0 {
 		where.Region = &sarifRegion{StartLine: at.Start.Line, StartColumn: at.Start.Column}

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 
@@ -26,9 +27,7 @@ func restarts(w io.Writer, p *plan.Plan, phase string, s Style) {
 	}
 	for _, by := range through {
 		how := map[string]string{"": "through the vCenter that has it, else by itself", "itself": "by itself"}[by]
-		if how == "" {
-			how = "through " + by
-		}
+		how = cmp.Or(how, "through "+by)
 		fmt.Fprintf(w, "  %s\n", s.dress(yellow, fmt.Sprintf("restarted before the gate, one after another: %s; each is emptied by maintenance mode (%s), restarted, waited for and filled again", few(rolling[by]), how)))
 	}
 	if needed != nil {

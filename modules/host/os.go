@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -107,10 +108,7 @@ func (os *OS) Lacks(f Feature) error {
 	if has[f] {
 		return nil
 	}
-	why := os.Without[f]
-	if why == "" {
-		why = "weft does not know how"
-	}
+	why := cmp.Or(os.Without[f], "weft does not know how")
 	return hint.Wrap(fmt.Errorf("weft does without %s on %s: %s", f, os.Name, why), "it is described, not yet managed on %s", os.Name)
 }
 

@@ -1,6 +1,7 @@
 package comware
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -110,8 +111,6 @@ func ages(text string) (list []switches.Trouble, understood bool) {
 			arp = max(arp, n)
 		}
 	}
-	if arp == 0 {
-		arp = 20
-	}
+	arp = cmp.Or(arp, 20)
 	return switches.Ages(mac, 60*arp), true
 }

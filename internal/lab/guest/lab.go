@@ -3,6 +3,7 @@
 package guest
 
 import (
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"crypto/rand"
@@ -56,12 +57,8 @@ type Lab struct {
 // this process ends.
 func Start(ctx context.Context, specs []Spec, o Options) (_ *Lab, err error) {
 	l := &Lab{o: o, planes: map[string]*Hub{}}
-	if l.o.AtOnce == 0 {
-		l.o.AtOnce = commonAtOnce
-	}
-	if l.o.Timeout == 0 {
-		l.o.Timeout = commonTimeout
-	}
+	l.o.AtOnce = cmp.Or(l.o.AtOnce, commonAtOnce)
+	l.o.Timeout = cmp.Or(l.o.Timeout, commonTimeout)
 	var mu sync.Mutex
 	p := &progress{w: o.Log, begun: time.Now()}
 	l.say = func(format string, args ...any) {

@@ -1,6 +1,7 @@
 package guest
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -70,9 +71,7 @@ func (s Spec) whole() (Spec, error) {
 	if !hex128.MatchString(s.MachineID) {
 		return bad("machine id %q has not 32 hexadecimal digits", s.MachineID)
 	}
-	if s.Memory == 0 {
-		s.Memory = commonMemory
-	}
+	s.Memory = cmp.Or(s.Memory, commonMemory)
 	for _, user := range s.Users {
 		if !specUser.MatchString(user) {
 			return bad("user %q cannot be created", user)
@@ -90,9 +89,7 @@ func (s Spec) whole() (Spec, error) {
 	taken := map[string]bool{}
 	for i := range s.NICs {
 		n := &s.NICs[i]
-		if n.PCI == "" {
-			n.PCI = fmt.Sprintf("0000:c1:%02x.0", i)
-		}
+		n.PCI = cmp.Or(n.PCI, fmt.Sprintf("0000:c1:%02x.0", i))
 		if n.RDMA != "" && rdmaModule(n.RDMA) == "" {
 			return bad("nothing stands in for RDMA of the kind %q", n.RDMA)
 		}

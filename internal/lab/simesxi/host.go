@@ -6,6 +6,7 @@
 package simesxi
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -150,9 +151,7 @@ func New(spec Spec) (*Host, error) {
 			sum := sha256.Sum256([]byte("mac " + spec.Name + " " + n.PCI))
 			n.MAC = fmt.Sprintf("02:%02x:%02x:%02x:%02x:%02x", sum[0], sum[1], sum[2], sum[3], sum[4])
 		}
-		if n.Speed == 0 {
-			n.Speed = 100e9
-		}
+		n.Speed = cmp.Or(n.Speed, 100e9)
 	}
 	scratch := spec.Scratch
 	if scratch == "" {

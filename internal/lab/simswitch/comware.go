@@ -1,6 +1,7 @@
 package simswitch
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -43,12 +44,8 @@ func comware() *system {
 }
 
 func comwareDefaults(spec Spec) Spec {
-	if spec.Model == "" {
-		spec.Model = "S6800-54QF"
-	}
-	if spec.Version == "" {
-		spec.Version = "7.1.070, Release 2612P06"
-	}
+	spec.Model = cmp.Or(spec.Model, "S6800-54QF")
+	spec.Version = cmp.Or(spec.Version, "7.1.070, Release 2612P06")
 	return spec
 }
 

@@ -1,6 +1,7 @@
 package simswitch
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -115,10 +116,7 @@ func dropLevels(_ *Switch, m match) []setting {
 	if l := m.args["level"]; l != "" {
 		levels = []string{l}
 	}
-	probability := m.args["probability"]
-	if probability == "" {
-		probability = "10"
-	}
+	probability := cmp.Or(m.args["probability"], "10")
 	var all []setting
 	for _, l := range levels {
 		s := setting{key: fmt.Sprintf("queue %s drop-level %s", m.args["queue-id"], l)}

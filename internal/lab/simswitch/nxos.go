@@ -1,6 +1,7 @@
 package simswitch
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -47,9 +48,7 @@ func nxos() *system {
 }
 
 func nxosDefaults(spec Spec) Spec {
-	if spec.Model == "" {
-		spec.Model = "C93180YC-FX"
-	}
+	spec.Model = cmp.Or(spec.Model, "C93180YC-FX")
 	if spec.Version == "" {
 		spec.Version = "10.3(4a)"
 	}

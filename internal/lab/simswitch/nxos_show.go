@@ -224,10 +224,7 @@ func nxosNeighbours(s *session, _ match) {
 	s.say("Device ID            Local Intf      Hold-time  Capability  Port ID  ")
 	heard := s.sw.heard()
 	for _, n := range heard {
-		id := n.SystemName
-		if id == "" {
-			id = n.ChassisID
-		}
+		id := cmp.Or(n.SystemName, n.ChassisID)
 		if len(id) > 20 { // long names stand on a line of their own
 			s.say(id)
 			id = ""
@@ -242,10 +239,7 @@ func nxosNeighbourDetails(s *session, _ match) {
 	s.say("Device ID            Local Intf      Hold-time  Capability  Port ID  ")
 	heard := s.sw.heard()
 	for n := range slices.Values(heard) {
-		name := n.SystemName
-		if name == "" {
-			name = "not advertised"
-		}
+		name := cmp.Or(n.SystemName, "not advertised")
 		s.say("\nChassis id: " + n.ChassisID + "\nPort id: " + n.PortID + "\nLocal Port id: " + shortPort(n.Port))
 		s.say("Port Description: not advertised\nSystem Name: " + name + "\nSystem Description: SIMULATED")
 		can, at := "S", cmp.Or(n.Management, "not advertised")

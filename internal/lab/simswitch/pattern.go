@@ -1,6 +1,7 @@
 package simswitch
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -93,9 +94,7 @@ func oneElement(rest, pattern string, ports portNames) (element, string) {
 	if closing == "}" {
 		return element{words: strings.Split(body, "|"), name: name}, after
 	}
-	if name == "" {
-		name = body
-	}
+	name = cmp.Or(name, body)
 	p := parameter(body, ports)
 	if p == nil {
 		panic(fmt.Sprintf("pattern %q: unknown kind of parameter %q", pattern, body))

@@ -9,6 +9,7 @@
 package simswitch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -101,9 +102,7 @@ func New(spec Spec) *Switch {
 	if spec.Clock == nil {
 		spec.Clock = realClock{}
 	}
-	if spec.Speed == "" {
-		spec.Speed = "100G"
-	}
+	spec.Speed = cmp.Or(spec.Speed, "100G")
 	sw := &Switch{
 		spec: spec, system: sys, dialect: sys.dialect(), clock: newPassingClock(spec.Clock),
 		booted: spec.Clock.Now().Add(-uptime), flash: make(map[string]string),
@@ -284,9 +283,7 @@ func (sw *Switch) neighbour(port string) (Neighbour, bool) {
 		return Neighbour{}, false
 	}
 	n := sw.spec.Neighbours[i]
-	if n.ChassisID == "" {
-		n.ChassisID = n.PortID
-	}
+	n.ChassisID = cmp.Or(n.ChassisID, n.PortID)
 	return n, true
 }
 

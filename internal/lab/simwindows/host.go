@@ -7,6 +7,7 @@
 package simwindows
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -130,15 +131,11 @@ func New(spec Spec) (*Host, error) {
 		}
 		a.restart()
 		a.restarts = 0
-		if a.name == "" {
-			a.name = fmt.Sprintf("Ethernet %d", i+1)
-		}
+		a.name = cmp.Or(a.name, fmt.Sprintf("Ethernet %d", i+1))
 		if a.mac = strings.ToUpper(strings.ReplaceAll(n.MAC, ":", "-")); a.mac == "" {
 			a.mac = fmt.Sprintf("02-%02X-%02X-%02X-%02X-%02X", sum[0], sum[1], sum[2], sum[3], sum[4])
 		}
-		if a.Speed == 0 {
-			a.Speed = 100e9
-		}
+		a.Speed = cmp.Or(a.Speed, 100e9)
 		if len(strings.FieldsFunc(n.PCI, func(r rune) bool { return r == ':' || r == '.' })) != 4 {
 			return nil, fmt.Errorf("simulated host %s: %q is no PCI address", spec.Name, n.PCI)
 		}

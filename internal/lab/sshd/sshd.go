@@ -7,6 +7,7 @@ package sshd
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"crypto/rand"
@@ -112,10 +113,7 @@ func (s *server) connection(ctx context.Context, conn net.Conn) {
 	defer stop()
 	defer conn.Close()
 
-	grace := s.config.LoginGrace
-	if grace == 0 {
-		grace = defaultLoginGrace
-	}
+	grace := cmp.Or(s.config.LoginGrace, defaultLoginGrace)
 	_ = conn.SetDeadline(time.Now().Add(grace))
 	sc, channels, requests, err := ssh.NewServerConn(conn, s.ssh)
 	if err != nil {
@@ -131,10 +129,7 @@ func (s *server) connection(ctx context.Context, conn net.Conn) {
 	defer cancel() // before waiting: sessions end with their connection
 	sessions.Go(func() { ssh.DiscardRequests(requests) })
 
-	limit := s.config.MaxSessions
-	if limit == 0 {
-		limit = defaultMaxSessions
-	}
+	limit := cmp.Or(s.config.MaxSessions, defaultMaxSessions)
 	slots := make(chan struct{}, limit)
 	for nc := range channels {
 		if nc.ChannelType() != "session" {

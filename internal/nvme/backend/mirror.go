@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"sync"
@@ -83,9 +84,7 @@ const mirrorHelpers = 16
 // after a leg has failed, the good one is. A mirror opens with one leg, but
 // never with only the one that was left behind.
 func OpenMirror(o MirrorOptions) (*Mirror, error) {
-	if o.Retry == 0 {
-		o.Retry = 5 * time.Second
-	}
+	o.Retry = cmp.Or(o.Retry, 5*time.Second)
 	if o.Log == nil {
 		o.Log = func(string) {}
 	}

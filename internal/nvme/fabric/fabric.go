@@ -6,6 +6,7 @@
 package fabric
 
 import (
+	"cmp"
 	"context"
 	"runtime"
 	"time"
@@ -73,24 +74,14 @@ const (
 
 // WithDefaults is p with its zero fields, the address excepted, filled in.
 func (p ListenParams) WithDefaults() ListenParams {
-	if p.MaxDepth == 0 {
-		p.MaxDepth = DefaultMaxDepth
-	}
-	if p.InCapsule == 0 {
-		p.InCapsule = DefaultInCapsule
-	}
-	if p.MaxTransfer == 0 {
-		p.MaxTransfer = DefaultMaxTransfer
-	}
-	if p.Timeout == 0 {
-		p.Timeout = DefaultTimeout
-	}
+	p.MaxDepth = cmp.Or(p.MaxDepth, DefaultMaxDepth)
+	p.InCapsule = cmp.Or(p.InCapsule, DefaultInCapsule)
+	p.MaxTransfer = cmp.Or(p.MaxTransfer, DefaultMaxTransfer)
+	p.Timeout = cmp.Or(p.Timeout, DefaultTimeout)
 	if p.Budget == nil {
 		p.Budget = NewBudget(DefaultBudget)
 	}
-	if p.Processors == 0 {
-		p.Processors = runtime.GOMAXPROCS(0)
-	}
+	p.Processors = cmp.Or(p.Processors, runtime.GOMAXPROCS(0))
 	if p.Turns == nil {
 		p.Turns = NewTurns(p.Processors, nil)
 	}

@@ -1,6 +1,7 @@
 package initiator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -87,15 +88,9 @@ type DeviceStats struct {
 // if what they lead to differs. The context bounds this only.
 func OpenDevice(ctx context.Context, o DeviceOptions) (*Device, error) {
 	o.Options = o.Options.withDefaults()
-	if o.First == 0 {
-		o.First = DefaultFirst
-	}
-	if o.Most == 0 {
-		o.Most = DefaultMost
-	}
-	if o.Patience == 0 {
-		o.Patience = DefaultPatience
-	}
+	o.First = cmp.Or(o.First, DefaultFirst)
+	o.Most = cmp.Or(o.Most, DefaultMost)
+	o.Patience = cmp.Or(o.Patience, DefaultPatience)
 	if len(o.Portals) == 0 {
 		return nil, errors.New("no portal to connect to")
 	}

@@ -4,6 +4,7 @@
 package initiator
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -50,19 +51,11 @@ func (o Options) withDefaults() Options {
 	if o.HostID == [16]byte{} {
 		o.HostID = HostIDOf(o.HostNQN)
 	}
-	if o.KATO == 0 {
-		o.KATO = DefaultKATO
-	}
+	o.KATO = cmp.Or(o.KATO, DefaultKATO)
 	o.KATO = max(o.KATO, 0)
-	if o.Queues == 0 {
-		o.Queues = 1
-	}
-	if o.QueueSize == 0 {
-		o.QueueSize = DefaultDepth
-	}
-	if o.Timeout == 0 {
-		o.Timeout = DefaultTimeout
-	}
+	o.Queues = cmp.Or(o.Queues, 1)
+	o.QueueSize = cmp.Or(o.QueueSize, DefaultDepth)
+	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
 	return o
 }
 

@@ -1,6 +1,7 @@
 package target
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sync/atomic"
@@ -69,9 +70,7 @@ func newLayout(s Subsystem, old *layout) (*layout, error) {
 		if n.ID == 0 || n.ID == wire.NSIDAll || l.namespaces[n.ID] != nil {
 			return nil, fmt.Errorf("namespace id %d is impossible or there twice", n.ID)
 		}
-		if n.Group == 0 {
-			n.Group = 1
-		}
+		n.Group = cmp.Or(n.Group, 1)
 		if n.Group > MaxGroups {
 			return nil, fmt.Errorf("namespace %d: group %d, at most %d", n.ID, n.Group, MaxGroups)
 		}

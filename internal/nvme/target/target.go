@@ -11,6 +11,7 @@
 package target
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -161,9 +162,7 @@ func New(c Config) (*Target, error) {
 	t.moving = t.hire(movers, hostMovers, ofHost, t.perform)
 	t.storing = t.hire(storers, hostStorers, ofHost, t.perform)
 	t.flushing = t.hire(flushers, hostFlushers, ofHost, t.perform)
-	if c.Processors == 0 {
-		c.Processors = runtime.GOMAXPROCS(0)
-	}
+	c.Processors = cmp.Or(c.Processors, runtime.GOMAXPROCS(0))
 	all, host := computers(c.Processors)
 	t.computing = t.hire(all, host, ofHost, t.perform)
 	t.proving = t.hire(provers, sourceProvers, ofSource, converse)

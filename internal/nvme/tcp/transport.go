@@ -23,6 +23,7 @@
 package tcp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -156,10 +157,7 @@ func (t *Transport) secure(ctx context.Context, conn net.Conn, timeout time.Dura
 // Listen opens a portal.
 func (t *Transport) Listen(ctx context.Context, p fabric.ListenParams, accept func(fabric.Conn) fabric.Handler) (fabric.Listener, error) {
 	p = p.WithDefaults()
-	maxData := t.MaxH2CData
-	if maxData == 0 {
-		maxData = defaultMaxH2CData
-	}
+	maxData := cmp.Or(t.MaxH2CData, defaultMaxH2CData)
 	switch {
 	case maxData < 4096 || maxData%4 != 0:
 		return nil, fmt.Errorf("listen on %s: %d bytes per H2CData, want a multiple of 4, at least 4096", p.Addr, maxData)

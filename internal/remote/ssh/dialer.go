@@ -14,6 +14,7 @@
 package ssh
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -88,9 +89,7 @@ type Dialer struct {
 
 // NewDialer returns a Dialer without connections.
 func NewDialer(c Config) *Dialer {
-	if c.KeepAlive == 0 {
-		c.KeepAlive = defaultKeepAlive
-	}
+	c.KeepAlive = cmp.Or(c.KeepAlive, defaultKeepAlive)
 	return &Dialer{
 		config:   c,
 		links:    map[linkKey]*link{},

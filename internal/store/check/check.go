@@ -3,6 +3,7 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -46,9 +47,7 @@ const longest = time.Minute
 
 // Run tries everything out. The error says what kept it from that.
 func (t Trial) Run(ctx context.Context) ([]Finding, error) {
-	if t.TTL == 0 {
-		t.TTL = 2 * time.Second
-	}
+	t.TTL = cmp.Or(t.TTL, 2*time.Second)
 	var all []store.Store
 	defer func() {
 		for _, s := range all {

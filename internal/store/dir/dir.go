@@ -27,6 +27,7 @@
 package dir
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -71,15 +72,9 @@ func Open(ctx context.Context, root string, o Options) (*Store, error) {
 	if o.Clock == nil {
 		o.Clock = time.Now
 	}
-	if o.Timeout == 0 {
-		o.Timeout = 30 * time.Second
-	}
-	if o.Look == 0 {
-		o.Look = 100 * time.Millisecond
-	}
-	if o.segment == 0 {
-		o.segment = 1 << 20
-	}
+	o.Timeout = cmp.Or(o.Timeout, 30*time.Second)
+	o.Look = cmp.Or(o.Look, 100*time.Millisecond)
+	o.segment = cmp.Or(o.segment, 1<<20)
 	if o.step == nil {
 		o.step = func(string) {}
 	}

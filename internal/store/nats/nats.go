@@ -33,6 +33,7 @@
 package nats
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -81,12 +82,8 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if strings.HasSuffix(o.Owner, leaseSuffix) {
 		return nil, &store.InvalidError{Key: o.Owner, Why: "an owner's name does not end in " + leaseSuffix + ", as streams of leases do"}
 	}
-	if o.Timeout == 0 {
-		o.Timeout = 10 * time.Second
-	}
-	if o.Replicas == 0 {
-		o.Replicas = 1
-	}
+	o.Timeout = cmp.Or(o.Timeout, 10*time.Second)
+	o.Replicas = cmp.Or(o.Replicas, 1)
 	if o.step == nil {
 		o.step = func(string) {}
 	}

@@ -1,6 +1,7 @@
 package nic
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -91,10 +92,7 @@ func (d *DCBX) Steps(have *DCBX) []remote.Step {
 	if len(d.Modes) == 0 || slices.Equal(d.Modes, have.Modes) {
 		return nil
 	}
-	name := d.Interface
-	if name == "" {
-		name = have.Interface
-	}
+	name := cmp.Or(d.Interface, have.Interface)
 	args := []string{"dcb", "dcbx", "set", "dev", name}
 	for _, m := range d.Modes {
 		args = append(args, strings.ReplaceAll(m, "_", "-"))

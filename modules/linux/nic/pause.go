@@ -2,6 +2,7 @@ package nic
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -93,10 +94,7 @@ func (p *Pause) Steps(have *Pause) []remote.Step {
 		return nil
 	}
 	have = host.Some(have)
-	name := p.Interface
-	if name == "" {
-		name = have.Interface
-	}
+	name := cmp.Or(p.Interface, have.Interface)
 	args := []string{"ethtool", "-A", name}
 	for _, a := range []struct {
 		word      string
