@@ -82,16 +82,13 @@ func shown(value string) string {
 
 // Diff: a driver reads its parameters when it is loaded.
 func (p *Parameter) Diff(have *Parameter) []plan.Change {
-	if p == nil { // a module always has its parameters
-		return nil
-	}
-	return plan.Changed("value", shown(host.Some(have).Value), shown(p.Value), plan.ImpactReboot)
+	return plan.Changed("value", shown(have.Value), shown(p.Value), plan.ImpactReboot)
 }
 
 // Steps: the host replaces all parameters of a module at once. What nobody here speaks
 // of is read when the step is taken, and written again.
 func (p *Parameter) Steps(have *Parameter) []remote.Step {
-	if p == nil || have != nil && have.Value == p.Value {
+	if have.Value == p.Value {
 		return nil
 	}
 	return []remote.Step{host.Run("esxcli", "system", "module", "parameters", "set", "-m", p.Module, "-p", "{as they are, "+p.Name+"="+p.Value+"}")}

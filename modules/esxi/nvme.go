@@ -55,14 +55,14 @@ func (a *NVMeAdapter) Parse(s remote.Seen) (*NVMeAdapter, error) {
 
 // Diff: an adapter stays. What turns NVMe off on a device has no source.
 func (a *NVMeAdapter) Diff(have *NVMeAdapter) []plan.Change {
-	if a == nil || !a.Enabled {
+	if !a.Enabled {
 		return nil
 	}
-	return plan.Changed("enabled", host.Some(have).Enabled, true, plan.ImpactNone)
+	return plan.Changed("enabled", have.Enabled, true, plan.ImpactNone)
 }
 
 func (a *NVMeAdapter) Steps(have *NVMeAdapter) []remote.Step {
-	if a == nil || !a.Enabled || host.Some(have).Enabled {
+	if !a.Enabled || have.Enabled {
 		return nil
 	}
 	device := rdmaName(a.PCI)
@@ -91,8 +91,8 @@ type NVMeConnection struct {
 // NVMeConnectionKind is the kind nvme_connection.
 func NVMeConnectionKind() *host.Kind[NVMeConnection] {
 	return &host.Kind[NVMeConnection]{
-		Name:  "nvme_connection",
-		Looks: (*NVMeConnection).Looks, Parse: (*NVMeConnection).Parse, Diff: (*NVMeConnection).Diff, Steps: (*NVMeConnection).Steps, About: (*NVMeConnection).About,
+		Name: "nvme_connection", Present: "connected",
+		Looks: (*NVMeConnection).Looks, Parse: (*NVMeConnection).Parse, Steps: (*NVMeConnection).Steps, About: (*NVMeConnection).About,
 		Verify: (*NVMeConnection).Verify, Left: (*NVMeConnection).Left, Keeps: (*NVMeConnection).Keeps, Together: holdStores, Advice: (*NVMeConnection).Advice,
 	}
 }
@@ -163,16 +163,6 @@ func (n *NVMeConnection) Parse(s remote.Seen) (*NVMeConnection, error) {
 		return nil, err
 	}
 	return have, nil
-}
-
-func (n *NVMeConnection) Diff(have *NVMeConnection) []plan.Change {
-	switch {
-	case n == nil && have != nil:
-		return []plan.Change{{Path: "connected", Before: "true", After: "false", Impact: plan.ImpactTraffic}}
-	case n != nil && have == nil:
-		return []plan.Change{{Path: "connected", Before: "false", After: "true"}}
-	}
-	return nil
 }
 
 func (n *NVMeConnection) Steps(have *NVMeConnection) []remote.Step {

@@ -87,15 +87,11 @@ func (p *Pause) Parse(s remote.Seen) (*Pause, error) {
 }
 
 func (p *Pause) Diff(have *Pause) []plan.Change {
-	if p == nil { // a NIC always has some setting
-		return nil
-	}
-	have = host.Some(have)
 	return append(plan.Changed("rx", have.RX, p.RX, plan.ImpactLinkFlap), plan.Changed("tx", have.TX, p.TX, plan.ImpactLinkFlap)...)
 }
 
 func (p *Pause) Steps(have *Pause) []remote.Step {
-	if p == nil || have != nil && have.RX == p.RX && have.TX == p.TX {
+	if have.RX == p.RX && have.TX == p.TX {
 		return nil
 	}
 	return []remote.Step{host.Run("esxcli", "network", "nic", "pauseParams", "set", "-n", nicName(p.PCI), "-r", strconv.FormatBool(p.RX), "-t", strconv.FormatBool(p.TX))}

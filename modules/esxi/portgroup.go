@@ -87,8 +87,6 @@ func (p *PortGroup) active(nic string) []string {
 func (p *PortGroup) Diff(have *PortGroup) []plan.Change {
 	nic := groupNIC(p, have)
 	switch {
-	case p == nil && have == nil:
-		return nil
 	case p == nil:
 		return []plan.Change{{Path: "present", Before: "true", After: "false", Impact: plan.ImpactTraffic}}
 	case have == nil:
@@ -104,8 +102,6 @@ func (p *PortGroup) Steps(have *PortGroup) (steps []remote.Step) {
 	group := []string{"esxcli", "network", "vswitch", "standard", "portgroup"}
 	do := func(words ...string) { steps = append(steps, host.Run(slices.Concat(group, words)...)) }
 	switch {
-	case p == nil && have == nil:
-		return nil
 	case p == nil:
 		do("remove", "-p", have.Name, "-v", have.VSwitch)
 		return steps

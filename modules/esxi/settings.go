@@ -74,18 +74,15 @@ func (o *Option) Parse(s remote.Seen) (*Option, error) {
 }
 
 func (o *Option) Diff(have *Option) []plan.Change {
-	if o == nil { // an option always has a value
-		return nil
-	}
-	return plan.Changed("value", host.Some(have).Value, o.Value, plan.ImpactNone)
+	return plan.Changed("value", have.Value, o.Value, plan.ImpactNone)
 }
 
 func (o *Option) Steps(have *Option) []remote.Step {
-	if o == nil || have != nil && have.Value == o.Value {
+	if have.Value == o.Value {
 		return nil
 	}
 	as := "-s"
-	if o.number || host.Some(have).number {
+	if o.number || have.number {
 		as = "-i"
 	}
 	return []remote.Step{host.Run("esxcli", "system", "settings", "advanced", "set", "-o", o.Path, as, o.Value)}
@@ -141,18 +138,15 @@ func (r *Ruleset) Parse(s remote.Seen) (*Ruleset, error) {
 }
 
 func (r *Ruleset) Diff(have *Ruleset) []plan.Change {
-	if r == nil { // a ruleset is on or off
-		return nil
-	}
 	impact := plan.ImpactNone
 	if !r.Enabled {
 		impact = plan.ImpactTraffic
 	}
-	return plan.Changed("enabled", host.Some(have).Enabled, r.Enabled, impact)
+	return plan.Changed("enabled", have.Enabled, r.Enabled, impact)
 }
 
 func (r *Ruleset) Steps(have *Ruleset) []remote.Step {
-	if r == nil || have != nil && have.Enabled == r.Enabled {
+	if have.Enabled == r.Enabled {
 		return nil
 	}
 	return []remote.Step{host.Run("esxcli", "network", "firewall", "ruleset", "set", "-e", strconv.FormatBool(r.Enabled), "-r", r.Name)}

@@ -136,8 +136,6 @@ func shownAddress(p netip.Prefix) string {
 
 func (v *VMKernel) Diff(have *VMKernel) []plan.Change {
 	switch {
-	case v == nil && have == nil:
-		return nil
 	case v == nil:
 		return []plan.Change{{Path: "present", Before: "true", After: "false", Impact: plan.ImpactTraffic}}
 	case have == nil:
@@ -155,8 +153,6 @@ func (v *VMKernel) Steps(have *VMKernel) (steps []remote.Step) {
 		steps = append(steps, host.Run(slices.Concat([]string{"esxcli", "network", "ip", "interface"}, words)...))
 	}
 	switch {
-	case v == nil && have == nil:
-		return nil
 	case v == nil:
 		do("remove", "-i", have.ID)
 		return steps
@@ -191,8 +187,8 @@ type Service struct {
 // ServiceKind is the kind vmk_service.
 func ServiceKind() *host.Kind[Service] {
 	return &host.Kind[Service]{
-		Name:  "vmk_service",
-		Looks: (*Service).Looks, Parse: (*Service).Parse, Diff: (*Service).Diff, Steps: (*Service).Steps, Advice: (*Service).Advice,
+		Name: "vmk_service", Present: "tagged",
+		Looks: (*Service).Looks, Parse: (*Service).Parse, Steps: (*Service).Steps, Advice: (*Service).Advice,
 		Together: holdStores,
 	}
 }
@@ -220,16 +216,6 @@ func (t *Service) Parse(s remote.Seen) (*Service, error) {
 		}
 	}
 	return have, err
-}
-
-func (t *Service) Diff(have *Service) []plan.Change {
-	switch {
-	case t == nil && have != nil:
-		return []plan.Change{{Path: "tagged", Before: "true", After: "false", Impact: plan.ImpactTraffic}}
-	case t != nil && have == nil:
-		return []plan.Change{{Path: "tagged", Before: "false", After: "true"}}
-	}
-	return nil
 }
 
 func (t *Service) Steps(have *Service) []remote.Step {

@@ -21,8 +21,8 @@ type VSANNetwork struct {
 // VSANNetworkKind is the kind vsan_network.
 func VSANNetworkKind() *host.Kind[VSANNetwork] {
 	return &host.Kind[VSANNetwork]{
-		Name:  "vsan_network",
-		Looks: (*VSANNetwork).Looks, Parse: (*VSANNetwork).Parse, Diff: (*VSANNetwork).Diff, Steps: (*VSANNetwork).Steps, Together: holdVSAN,
+		Name: "vsan_network", Present: "carries",
+		Looks: (*VSANNetwork).Looks, Parse: (*VSANNetwork).Parse, Steps: (*VSANNetwork).Steps, Together: holdVSAN,
 	}
 }
 
@@ -64,16 +64,6 @@ func clustered(s remote.Seen) string {
 		return ""
 	}
 	return "whether the host is a member of a vSAN cluster is not known: " + err.Error()
-}
-
-func (v *VSANNetwork) Diff(have *VSANNetwork) []plan.Change {
-	switch {
-	case v == nil && have != nil:
-		return []plan.Change{{Path: "carries", Before: "true", After: "false", Impact: plan.ImpactTraffic}}
-	case v != nil && have == nil:
-		return []plan.Change{{Path: "carries", Before: "false", After: "true"}}
-	}
-	return nil
 }
 
 func (v *VSANNetwork) Steps(have *VSANNetwork) []remote.Step {

@@ -97,8 +97,6 @@ func called(want, have *VSwitch) string {
 func (v *VSwitch) Diff(have *VSwitch) []plan.Change {
 	nic := called(v, have)
 	switch {
-	case v == nil && have == nil:
-		return nil
 	case v == nil:
 		return []plan.Change{{Path: "present", Before: "true", After: "false", Impact: plan.ImpactTraffic}}
 	case have == nil:
@@ -120,8 +118,6 @@ func (v *VSwitch) Steps(have *VSwitch) (steps []remote.Step) {
 	std := []string{"esxcli", "network", "vswitch", "standard"}
 	do := func(words ...string) { steps = append(steps, host.Run(slices.Concat(std, words)...)) }
 	switch {
-	case v == nil && have == nil:
-		return nil
 	case v == nil:
 		do("remove", "-v", have.Name)
 		return steps

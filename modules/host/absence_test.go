@@ -41,11 +41,11 @@ func TestStatesLive(t *testing.T) {
 // live tries the kind of what is restored.
 func (r *resource[T]) live(t *testing.T, a *txtar.Archive) {
 	k, want := r.kind, r.kept.last
-	if n := len(k.Diff(nil, nil)) + len(k.Steps(nil, nil)); n != 0 {
+	if n := len(k.changes(nil, nil)) + len(k.way(nil, nil)); n != 0 {
 		t.Errorf("from nothing to nothing: %d changes and steps", n)
 	}
-	k.Diff(want, nil)
-	k.Steps(want, nil)
+	k.changes(want, nil)
+	k.way(want, nil)
 	have, err := k.Parse(want, observe(t, a, k.Looks(want)))
 	if err != nil {
 		return // refused: nothing becomes of it
@@ -58,10 +58,10 @@ func (r *resource[T]) live(t *testing.T, a *txtar.Archive) {
 	if err := json.Unmarshal(encode(have), kept); err != nil {
 		t.Fatal(err)
 	}
-	if d := k.Diff(kept, have); len(d) > 0 {
+	if d := k.changes(kept, have); len(d) > 0 {
 		t.Errorf("what is kept of the observation differs from it: %v", d)
 	}
-	if got, was := show(k.Steps(kept, have)), show(k.Steps(have, have)); !slices.Equal(got, was) {
+	if got, was := show(k.way(kept, have)), show(k.way(have, have)); !slices.Equal(got, was) {
 		t.Errorf("what is kept of the observation leads to %q, it itself to %q", got, was)
 	}
 	left(t, k, kept, want)
@@ -71,7 +71,7 @@ func (r *resource[T]) live(t *testing.T, a *txtar.Archive) {
 // nothing can lead there.
 func left[T any](t *testing.T, k *Kind[T], want, have *T) {
 	t.Helper()
-	changes, steps := k.Diff(want, have), k.Steps(want, have)
+	changes, steps := k.changes(want, have), k.way(want, have)
 	if len(changes) > 0 && len(steps) == 0 {
 		if k.Name == "command" && !strings.Contains(string(encode(have)), `"Undo":["`) {
 			return

@@ -20,9 +20,10 @@ import (
 // functions of T as its hooks; add that function to Kinds. Expand then makes
 // resources of it with Want.
 //
-// The first five hooks are there in every kind, the others where they are
+// Looks, Parse and Steps are there in every kind, the others where they are
 // needed. All but Verify are pure. A nil *T is absence: Steps(nil, have)
-// removes.
+// removes. Diff and Steps are never given two of that. A lasting kind always has
+// a state: they are given none, and what was not observed is the zero state.
 type Kind[T any] struct {
 	Name    string
 	Lasting bool // it can be given its former state, and never be removed
@@ -55,7 +56,13 @@ type Kind[T any] struct {
 	// Parse makes the observed state of what was seen; nil is absence. Its error
 	// says why it cannot be had on this server.
 	Parse func(want *T, s remote.Seen) (*T, error)
-	// Diff lists what differs from have.
+	// Absent is what its absence looks like beside a state of it: then Diff and Steps
+	// are given no nil at all.
+	Absent func(*T) *T
+	// Present is the change of a thing that comes or goes, where that is all there is
+	// to say: then Diff is asked only of two that are there.
+	Present string
+	// Diff lists what differs from have; nil: nothing can.
 	Diff func(want, have *T) []plan.Change
 	// Steps leads from have to want; Steps(have, want) is the way back.
 	Steps func(want, have *T) []remote.Step
@@ -311,7 +318,47 @@ func encode[T any](state *T) json.RawMessage {
 	return raw
 }
 
-// either gives the one of two states that is nil what its absence looks like;
+// changes lists what differs from have.
+func (k *Kind[T]) changes(want, have *T) []plan.Change {
+	want, have = k.ends(want, have)
+	switch {
+	case want == nil && have == nil:
+		return nil
+	case k.Present != "" && have == nil:
+		return plan.Changed(k.Present, false, true, plan.ImpactNone)
+	case k.Present != "" && want == nil:
+		return plan.Changed(k.Present, true, false, plan.ImpactTraffic)
+	case k.Diff == nil:
+		return nil
+	}
+	return k.Diff(want, have)
+}
+
+// way leads from have to want.
+func (k *Kind[T]) way(want, have *T) []remote.Step {
+	if want, have = k.ends(want, have); want == nil && have == nil {
+		return nil
+	}
+	return k.Steps(want, have)
+}
+
+// ends are two states as the hooks take them.
+func (k *Kind[T]) ends(want, have *T) (*T, *T) {
+	switch {
+	case k.Lasting && want == nil:
+		return nil, nil
+	case k.Lasting:
+		return want, Some(have)
+	case k.Absent != nil:
+		return Either(want, have, k.Absent)
+	}
+	return want, have
+}
+
+// Nothing is the zero state, where absence looks like that.
+func Nothing[T any](*T) *T { return new(T) }
+
+// Either gives the one of two states that is nil what its absence looks like;
 // when both are nil it gives nothing.
 func Either[T any](want, have *T, absent func(*T) *T) (*T, *T) {
 	switch {

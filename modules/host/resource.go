@@ -175,7 +175,7 @@ func (r *resource[T]) Diff(have plan.State) plan.Diff {
 			return plan.Diff{Err: err}
 		}
 	}
-	d := plan.Diff{Changes: r.kind.Diff(r.want, h)}
+	d := plan.Diff{Changes: r.kind.changes(r.want, h)}
 	if len(d.Changes) > 0 {
 		if err := r.dev.unable(); err != nil {
 			return plan.Diff{Err: err}
@@ -189,7 +189,7 @@ func (r *resource[T]) Diff(have plan.State) plan.Diff {
 
 // leads completes a difference with the ways there and back.
 func (r *resource[T]) leads(d *plan.Diff, h *T) {
-	d.Send, d.Undo = show(r.kind.Steps(r.want, h)), show(r.kind.Steps(h, r.want))
+	d.Send, d.Undo = show(r.kind.way(r.want, h)), show(r.kind.way(h, r.want))
 	d.Alone = r.kind.Alone != nil && r.want != nil && h != nil && r.kind.Alone(r.want, h)
 }
 
@@ -225,11 +225,11 @@ func (r *resource[T]) Verify(ctx context.Context) error {
 }
 
 func (r *resource[T]) steps(have plan.State) []remote.Step {
-	return r.kind.Steps(r.want, observed[T](have))
+	return r.kind.way(r.want, observed[T](have))
 }
 
 func (r *resource[T]) undo(have plan.State) []remote.Step {
-	return r.kind.Steps(observed[T](have), r.want)
+	return r.kind.way(observed[T](have), r.want)
 }
 
 // undoBegun is the way back after some steps.
@@ -252,7 +252,7 @@ func (r *resource[T]) restored(have, now plan.State) error {
 		}
 		return nil
 	}
-	for _, c := range r.kind.Diff(h, n) {
+	for _, c := range r.kind.changes(h, n) {
 		return fmt.Errorf("%s is %s, was %s", c.Path, c.Before, c.After)
 	}
 	return r.misses(h, n, true)

@@ -23,7 +23,7 @@ func (r *resource[T]) revert(have plan.State) plan.Diff {
 	if h == nil && r.want == nil {
 		return plan.Diff{}
 	}
-	d := plan.Diff{Changes: r.kind.Diff(r.want, h)}
+	d := plan.Diff{Changes: r.kind.changes(r.want, h)}
 	switch {
 	case len(d.Changes) == 0:
 		return plan.Diff{}
@@ -54,19 +54,19 @@ func (r *resource[T]) moved(have plan.State) bool {
 	case h == nil:
 		return !r.kept.half || r.want != nil
 	}
-	since := r.kind.Diff(r.kept.last, h)
+	since := r.kind.changes(r.kept.last, h)
 	if !r.kept.half && !r.kept.back || len(since) == 0 {
 		return len(since) > 0
 	}
 	if r.kind.Amid != nil {
 		h = r.kind.Amid(h, r.kept.last, r.want)
-		since = r.kind.Diff(r.kept.last, h)
+		since = r.kind.changes(r.kept.last, h)
 	}
 	was := map[string]bool{} // what weft changed, and whether it is not as before
-	for _, c := range r.kind.Diff(r.want, r.kept.last) {
+	for _, c := range r.kind.changes(r.want, r.kept.last) {
 		was[c.Path] = false
 	}
-	for _, c := range r.kind.Diff(r.want, h) {
+	for _, c := range r.kind.changes(r.want, h) {
 		was[c.Path] = true
 	}
 	for _, c := range since {

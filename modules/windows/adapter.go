@@ -272,7 +272,7 @@ func (a *Adapter) speaksOf() map[string]string {
 
 // changes are the settings that differ, each with what it is to be.
 func (a *Adapter) changes(have *Adapter) (list []setting, to []string) {
-	is, was := host.Some(have).Values, host.Some(a.past.Former).Values
+	is, was := have.Values, host.Some(a.past.Former).Values
 	for _, s := range settings() {
 		now, there := is[s.keyword]
 		want, wanted := a.Values[s.keyword]
@@ -287,12 +287,9 @@ func (a *Adapter) changes(have *Adapter) (list []setting, to []string) {
 }
 
 func (a *Adapter) Diff(have *Adapter) (out []plan.Change) {
-	if a == nil { // an adapter always has them
-		return nil
-	}
 	list, to := a.changes(have)
 	for i, s := range list {
-		out = append(out, plan.Changed(s.path, s.shown(host.Some(have).Values[s.keyword]), s.shown(to[i]), plan.ImpactLinkFlap)...)
+		out = append(out, plan.Changed(s.path, s.shown(have.Values[s.keyword]), s.shown(to[i]), plan.ImpactLinkFlap)...)
 	}
 	return out
 }
@@ -300,9 +297,6 @@ func (a *Adapter) Diff(have *Adapter) (out []plan.Change) {
 // Steps: only the last of them restarts the adapter, which takes all of them then. Where
 // weft is cut off before, that one is still to be set.
 func (a *Adapter) Steps(have *Adapter) (steps []remote.Step) {
-	if a == nil {
-		return nil
-	}
 	list, to := a.changes(have)
 	for i, s := range list {
 		args := []string{"Set-NetAdapterAdvancedProperty", "-Name", nicName(a.PCI), "-RegistryKeyword", s.keyword, "-RegistryValue", to[i]}

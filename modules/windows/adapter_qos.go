@@ -133,28 +133,24 @@ func (q *AdapterQoS) readPort(text string) {
 }
 
 func (q *AdapterQoS) Diff(have *AdapterQoS) []plan.Change {
-	if q == nil { // a NIC that can do it is always with or without
-		return nil
-	}
-	h := host.Some(have)
 	onOff := map[bool]string{true: "on", false: "off"}
-	out := plan.Changed("enabled", onOff[h.Enabled], onOff[q.Enabled], plan.ImpactTraffic)
+	out := plan.Changed("enabled", onOff[have.Enabled], onOff[q.Enabled], plan.ImpactTraffic)
 	if !q.Enabled {
 		return out
 	}
 	tells := func(what string) bool {
-		return !h.Enabled || !slices.Contains(h.silent, what) && !slices.Contains(q.silent, what)
+		return !have.Enabled || !slices.Contains(have.silent, what) && !slices.Contains(q.silent, what)
 	}
 	if tells("pfc") {
-		out = append(out, plan.Changed("pfc", listed(h.Lossless), listed(q.Lossless), plan.ImpactTraffic)...)
+		out = append(out, plan.Changed("pfc", listed(have.Lossless), listed(q.Lossless), plan.ImpactTraffic)...)
 	}
 	for _, p := range slices.Sorted(maps.Keys(q.Shares)) {
 		if tells("classes") {
-			out = append(out, plan.Changed(fmt.Sprintf("class.%d", p), h.Shares[p], q.Shares[p], plan.ImpactTraffic)...)
+			out = append(out, plan.Changed(fmt.Sprintf("class.%d", p), have.Shares[p], q.Shares[p], plan.ImpactTraffic)...)
 		}
 	}
 	if tells("smb_direct") && q.Port != 0 {
-		out = append(out, plan.Changed("smb_direct", known(h.Priority), known(q.Priority), plan.ImpactTraffic)...)
+		out = append(out, plan.Changed("smb_direct", known(have.Priority), known(q.Priority), plan.ImpactTraffic)...)
 	}
 	return out
 }
@@ -169,7 +165,7 @@ func known(priority int) string {
 // Steps: a NIC that is enabled already and does something else gets all of it once more.
 func (q *AdapterQoS) Steps(have *AdapterQoS) []remote.Step {
 	switch {
-	case q == nil || len(q.Diff(have)) == 0:
+	case len(q.Diff(have)) == 0:
 		return nil
 	case q.Enabled:
 		return []remote.Step{host.Run("Enable-NetAdapterQos", "-Name", nicName(q.PCI), "-Confirm:$false")}

@@ -6,7 +6,6 @@ import (
 
 	"weft/internal/remote"
 	"weft/modules/host"
-	"weft/plan"
 )
 
 // An Address is one of IPv4 on an adapter.
@@ -18,8 +17,8 @@ type Address struct {
 // AddressKind is the kind ip_address.
 func AddressKind() *host.Kind[Address] {
 	return &host.Kind[Address]{
-		Name: "ip_address", Risky: true,
-		Looks: (*Address).Looks, Parse: (*Address).Parse, Diff: (*Address).Diff, Steps: (*Address).Steps,
+		Name: "ip_address", Present: "present", Risky: true,
+		Looks: (*Address).Looks, Parse: (*Address).Parse, Steps: (*Address).Steps,
 		NIC: func(a *Address) string { return a.PCI },
 	}
 }
@@ -80,13 +79,6 @@ func (a *Address) Parse(s remote.Seen) (*Address, error) {
 		}
 	}
 	return have, nil
-}
-
-func (a *Address) Diff(have *Address) []plan.Change {
-	if a != nil {
-		return plan.Changed("present", have != nil, true, plan.ImpactNone)
-	}
-	return plan.Changed("present", have != nil, false, plan.ImpactTraffic)
 }
 
 func (a *Address) Steps(have *Address) []remote.Step {

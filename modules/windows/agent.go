@@ -34,7 +34,7 @@ const (
 func AgentKind() *host.Kind[Agent] {
 	return &host.Kind[Agent]{
 		Name:  "agent",
-		Looks: (*Agent).Looks, Parse: (*Agent).Parse, Diff: (*Agent).Diff, Steps: (*Agent).Steps, Goal: (*Agent).Goal,
+		Looks: (*Agent).Looks, Parse: (*Agent).Parse, Diff: (*Agent).Diff, Steps: (*Agent).Steps, Absent: (*Agent).absent, Goal: (*Agent).Goal,
 		From: func(a *Agent, b *bundle.Bundle) { a.source = b },
 	}
 }
@@ -117,9 +117,6 @@ func (a *Agent) sum(have *Agent) string {
 }
 
 func (a *Agent) Diff(have *Agent) []plan.Change {
-	if a, have = host.Either(a, have, (*Agent).absent); a == nil {
-		return nil
-	}
 	return plan.Changed("binary", shortSum(have.Binary), shortSum(a.sum(have)), plan.ImpactNone)
 }
 
@@ -130,9 +127,6 @@ func shortSum(sum string) string {
 // Steps: the executable that is replaced stays beside the new one as .previous, which is
 // what undo puts back where weft has no other like it.
 func (a *Agent) Steps(have *Agent) []remote.Step {
-	if a, have = host.Either(a, have, (*Agent).absent); a == nil {
-		return nil
-	}
 	const previous = probeExe + ".previous"
 	want := a.sum(have)
 	if have.Bundle != nil { // the way back from what is to be installed

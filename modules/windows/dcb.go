@@ -168,15 +168,11 @@ func listed(list []int) string {
 }
 
 func (d *DCB) Diff(have *DCB) []plan.Change {
-	if d == nil { // a host always has it
-		return nil
-	}
-	h := host.Some(have)
 	onOff := map[bool]string{true: "on", false: "off"}
-	out := slices.Concat(plan.Changed("willing", onOff[h.Willing], onOff[d.Willing], plan.ImpactTraffic),
-		plan.Changed("pfc", listed(h.Lossless), listed(d.Lossless), plan.ImpactTraffic))
-	for _, name := range names(d.Classes, h.Classes) {
-		out = append(out, plan.Changed("class."+strings.TrimPrefix(name, d.Prefix), classNamed(h.Classes, name), classNamed(d.Classes, name), plan.ImpactTraffic)...)
+	out := slices.Concat(plan.Changed("willing", onOff[have.Willing], onOff[d.Willing], plan.ImpactTraffic),
+		plan.Changed("pfc", listed(have.Lossless), listed(d.Lossless), plan.ImpactTraffic))
+	for _, name := range names(d.Classes, have.Classes) {
+		out = append(out, plan.Changed("class."+strings.TrimPrefix(name, d.Prefix), classNamed(have.Classes, name), classNamed(d.Classes, name), plan.ImpactTraffic)...)
 	}
 	return out
 }
@@ -200,17 +196,13 @@ func classNamed(list []Class, name string) string {
 // Steps: classes that differ are made anew, after all of those have gone: two must not
 // share a priority, nor all of them have more than there is.
 func (d *DCB) Steps(have *DCB) (steps []remote.Step) {
-	if d == nil {
-		return nil
-	}
-	h := host.Some(have)
-	if h.Willing != d.Willing {
+	if have.Willing != d.Willing {
 		steps = append(steps, host.Run("Set-NetQosDcbxSetting", "-Willing", strconv.FormatBool(d.Willing), "-Confirm:$false"))
 	}
 	for _, way := range []struct {
 		cmdlet    string
 		list, not []int
-	}{{"Disable-NetQosFlowControl", h.Lossless, d.Lossless}, {"Enable-NetQosFlowControl", d.Lossless, h.Lossless}} {
+	}{{"Disable-NetQosFlowControl", have.Lossless, d.Lossless}, {"Enable-NetQosFlowControl", d.Lossless, have.Lossless}} {
 		args := []string{way.cmdlet, "-Priority"}
 		for _, p := range way.list {
 			if !slices.Contains(way.not, p) {
@@ -221,13 +213,13 @@ func (d *DCB) Steps(have *DCB) (steps []remote.Step) {
 			steps = append(steps, host.Run(append(args, "-Confirm:$false")...))
 		}
 	}
-	for _, c := range h.Classes {
+	for _, c := range have.Classes {
 		if !slices.Contains(d.Classes, c) {
 			steps = append(steps, host.Run("Remove-NetQosTrafficClass", "-Name", c.Name, "-Confirm:$false"))
 		}
 	}
 	for _, c := range d.Classes {
-		if !slices.Contains(h.Classes, c) {
+		if !slices.Contains(have.Classes, c) {
 			steps = append(steps, host.Run(c.made()...))
 		}
 	}

@@ -268,7 +268,7 @@ func TestAdapters(t *testing.T) {
 		t.Errorf("%+v", f.NICs)
 	}
 	for pci, want := range map[string]string{"0000:3b:00.0": "", "0000:3b:00.1": "is a pattern", "0000:3b:00.7": "no adapter at PCI address 0000:3b:00.7"} {
-		err := b.transport().Do(t.Context(), (&Adapter{PCI: pci, Values: map[string]string{kwJumbo: "9014"}}).Steps(nil)[0])
+		err := b.transport().Do(t.Context(), (&Adapter{PCI: pci, Values: map[string]string{kwJumbo: "9014"}}).Steps(&Adapter{})[0])
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %v", pci, err)
 		}

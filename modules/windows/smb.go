@@ -51,26 +51,18 @@ func (m *SMB) Parse(s remote.Seen) (*SMB, error) {
 }
 
 func (m *SMB) Diff(have *SMB) []plan.Change {
-	if m == nil { // a host always has them
-		return nil
-	}
-	h := host.Some(have)
 	onOff := map[bool]string{true: "on", false: "off"}
-	return slices.Concat(plan.Changed("client.multichannel", onOff[h.Client], onOff[m.Client], plan.ImpactNone),
-		plan.Changed("server.multichannel", onOff[h.Server], onOff[m.Server], plan.ImpactNone))
+	return slices.Concat(plan.Changed("client.multichannel", onOff[have.Client], onOff[m.Client], plan.ImpactNone),
+		plan.Changed("server.multichannel", onOff[have.Server], onOff[m.Server], plan.ImpactNone))
 }
 
 func (m *SMB) Steps(have *SMB) (steps []remote.Step) {
-	if m == nil {
-		return nil
-	}
 	set := func(end string, now, want bool) {
 		if now != want {
 			steps = append(steps, host.Run("Set-Smb"+end+"Configuration", "-EnableMultiChannel", fmt.Sprint(want), "-Confirm:$false"))
 		}
 	}
-	h := host.Some(have)
-	set("Client", h.Client, m.Client)
-	set("Server", h.Server, m.Server)
+	set("Client", have.Client, m.Client)
+	set("Server", have.Server, m.Server)
 	return steps
 }

@@ -30,7 +30,7 @@ type Address struct {
 func AddressKind() *host.Kind[Address] {
 	return &host.Kind[Address]{
 		Name: "address", Risky: true, Part: addressPart,
-		Looks: (*Address).Looks, Parse: (*Address).Parse, Diff: (*Address).Diff, Steps: (*Address).Steps,
+		Looks: (*Address).Looks, Parse: (*Address).Parse, Diff: (*Address).Diff, Steps: (*Address).Steps, Absent: (*Address).absent,
 		Inherit: (*Address).inherit, About: (*Address).About, Boot: (*Address).Boot, Self: (*Address).Self,
 		All: (*Address).All, First: (*Address).first, Stay: (*Address).stay,
 	}
@@ -119,9 +119,6 @@ func (a *Address) absent() *Address {
 }
 
 func (a *Address) Diff(have *Address) []plan.Change {
-	if a, have = host.Either(a, have, (*Address).absent); a == nil {
-		return nil
-	}
 	var out []plan.Change
 	if have.Present != a.Present {
 		c := plan.Change{Path: "address", After: a.CIDR.String(), Impact: plan.ImpactTraffic}
@@ -134,9 +131,6 @@ func (a *Address) Diff(have *Address) []plan.Change {
 }
 
 func (a *Address) Steps(have *Address) []remote.Step {
-	if a, have = host.Either(a, have, (*Address).absent); a == nil {
-		return nil
-	}
 	name := cmp.Or(a.Interface, have.Interface)
 	var steps []remote.Step
 	if a.Present != have.Present {

@@ -110,9 +110,6 @@ func (b *Buffers) sizes(sum int) [traffic.Priorities]int {
 
 // Diff: drivers take their channels down and up for it.
 func (b *Buffers) Diff(have *Buffers) []plan.Change {
-	if b == nil || have == nil { // a port always has some buffers
-		return nil
-	}
 	sum := max(have.sum(), b.sum()) // of the one that was observed
 	return append(plan.Changed("prio-buffer", mapping(have.Of), mapping(b.Of), plan.ImpactTraffic),
 		plan.Changed("buffer-size", mapping(have.sizes(sum)), mapping(b.sizes(sum)), plan.ImpactTraffic)...)

@@ -75,20 +75,12 @@ func (d *DCBX) Parse(s remote.Seen) (*DCBX, error) {
 
 // Diff: the firmware lets go, or takes over, at once.
 func (d *DCBX) Diff(have *DCBX) []plan.Change {
-	if d == nil { // a port always has some setting
-		return nil
-	}
-	have = host.Some(have)
 	return plan.Changed("owner", strings.Join(have.Modes, " "), strings.Join(d.Modes, " "), plan.ImpactTraffic)
 }
 
 // Steps: dcb cannot set nothing: what was in nobody's hands
 // before cannot be given back.
 func (d *DCBX) Steps(have *DCBX) []remote.Step {
-	if d == nil {
-		return nil
-	}
-	have = host.Some(have)
 	if len(d.Modes) == 0 || slices.Equal(d.Modes, have.Modes) {
 		return nil
 	}

@@ -156,9 +156,6 @@ func (e *ECN) settle(*ECN) { e.Gone = nil }
 // Diff: one of the two states at least was observed, and so has
 // a way.
 func (e *ECN) Diff(have *ECN) []plan.Change {
-	if e == nil || have == nil { // a port always has some setting
-		return nil
-	}
 	way := cmp.Or(have.Way, e.Way)
 	target, is := e.by(way, have), have.by(way, e)
 	if e.Hidden && !have.Hidden && len(is) > 0 {

@@ -99,10 +99,6 @@ func (e *ETS) Parse(s remote.Seen) (*ETS, error) {
 }
 
 func (e *ETS) Diff(have *ETS) []plan.Change {
-	if e == nil { // a port always has some setting
-		return nil
-	}
-	have = host.Some(have)
 	return slices.Concat(
 		plan.Changed("willing", have.willing(), e.willing(), plan.ImpactTraffic),
 		plan.Changed("prio-tc", mapping(have.PrioTC), mapping(e.PrioTC), plan.ImpactTraffic),
@@ -128,9 +124,6 @@ func (e *ETS) shares() [traffic.Priorities]int {
 // Steps: one command, because dcb refuses what does not sum to
 // 100 in between, and all of it, because a fresh mlx5 begins with "vendor".
 func (e *ETS) Steps(have *ETS) []remote.Step {
-	if e == nil {
-		return nil
-	}
 	share, total := e.shares(), 0
 	for _, n := range e.Share {
 		total += n
@@ -138,7 +131,7 @@ func (e *ETS) Steps(have *ETS) []remote.Step {
 	if total == 100 {
 		share = e.Share // found so: dcb counts what strict classes have as well
 	}
-	args := []string{"dcb", "ets", "set", "dev", cmp.Or(e.Interface, host.Some(have).Interface), "willing", e.willing()}
+	args := []string{"dcb", "ets", "set", "dev", cmp.Or(e.Interface, have.Interface), "willing", e.willing()}
 	args = append(append(args, "prio-tc"), strings.Fields(mapping(e.PrioTC))...)
 	args = append(append(args, "tc-tsa"), strings.Fields(mapping(e.TSA))...)
 	args = append(append(args, "tc-bw"), strings.Fields(mapping(share))...)

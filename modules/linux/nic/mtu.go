@@ -55,18 +55,11 @@ func (m *MTU) Parse(s remote.Seen) (*MTU, error) {
 // Diff: NICs re-open their queues when the MTU changes, which
 // some do by taking the link down.
 func (m *MTU) Diff(have *MTU) []plan.Change {
-	if m == nil { // an interface always has one
-		return nil
-	}
-	have = host.Some(have)
 	return plan.Changed("bytes", have.Bytes, m.Bytes, plan.ImpactLinkFlap)
 }
 
 func (m *MTU) Steps(have *MTU) []remote.Step {
-	if m == nil {
-		return nil
-	}
-	return []remote.Step{host.Run("ip", "link", "set", "dev", cmp.Or(m.Interface, host.Some(have).Interface), "mtu", strconv.Itoa(m.Bytes))}
+	return []remote.Step{host.Run("ip", "link", "set", "dev", cmp.Or(m.Interface, have.Interface), "mtu", strconv.Itoa(m.Bytes))}
 }
 
 // Advice: the kernel takes what fits the port, and quietly

@@ -78,10 +78,6 @@ func (p *Pause) Parse(s remote.Seen) (*Pause, error) {
 }
 
 func (p *Pause) Diff(have *Pause) []plan.Change {
-	if p == nil { // a port always has some setting
-		return nil
-	}
-	have = host.Some(have)
 	return append(append(plan.Changed("rx", have.RX, p.RX, plan.ImpactLinkFlap),
 		plan.Changed("tx", have.TX, p.TX, plan.ImpactLinkFlap)...),
 		plan.Changed("autoneg", have.Autoneg, p.Autoneg, plan.ImpactLinkFlap)...)
@@ -90,10 +86,6 @@ func (p *Pause) Diff(have *Pause) []plan.Change {
 // Steps: only what differs is named: some drivers refuse the
 // rest.
 func (p *Pause) Steps(have *Pause) []remote.Step {
-	if p == nil {
-		return nil
-	}
-	have = host.Some(have)
 	name := cmp.Or(p.Interface, have.Interface)
 	args := []string{"ethtool", "-A", name}
 	for _, a := range []struct {

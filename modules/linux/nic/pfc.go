@@ -62,10 +62,7 @@ func (p *PFC) Parse(s remote.Seen) (*PFC, error) {
 // Diff: mlx5 takes the link down and up when the set of
 // priorities changes (facts: hosts, 0.1).
 func (p *PFC) Diff(have *PFC) []plan.Change {
-	if p == nil { // a port always has some setting
-		return nil
-	}
-	return plan.Changed("priorities", host.Some(have).list(), p.list(), plan.ImpactLinkFlap)
+	return plan.Changed("priorities", have.list(), p.list(), plan.ImpactLinkFlap)
 }
 
 func (p *PFC) list() string {
@@ -80,10 +77,7 @@ func (p *PFC) list() string {
 }
 
 func (p *PFC) Steps(have *PFC) []remote.Step {
-	if p == nil {
-		return nil
-	}
-	args := []string{"dcb", "pfc", "set", "dev", cmp.Or(p.Interface, host.Some(have).Interface), "prio-pfc", "all:off"}
+	args := []string{"dcb", "pfc", "set", "dev", cmp.Or(p.Interface, have.Interface), "prio-pfc", "all:off"}
 	for _, prio := range slices.Sorted(slices.Values(p.Priorities)) {
 		args = append(args, strconv.Itoa(prio)+":on")
 	}

@@ -35,7 +35,7 @@ type RDMALink struct {
 func RDMALinkKind() *host.Kind[RDMALink] {
 	return &host.Kind[RDMALink]{
 		Name:  "rdma_link",
-		Looks: (*RDMALink).Looks, Parse: (*RDMALink).Parse, Diff: (*RDMALink).Diff, Steps: (*RDMALink).Steps,
+		Looks: (*RDMALink).Looks, Parse: (*RDMALink).Parse, Diff: (*RDMALink).Diff, Steps: (*RDMALink).Steps, Absent: host.Nothing[RDMALink],
 		Verify: (*RDMALink).Verify, About: (*RDMALink).About, Boot: (*RDMALink).Boot, Left: (*RDMALink).Left,
 		Advice: (*RDMALink).Advice,
 	}
@@ -145,7 +145,6 @@ func (r *RDMALink) text() string {
 
 // Diff: only what weft makes is ever taken away.
 func (r *RDMALink) Diff(have *RDMALink) []plan.Change {
-	r, have = host.Some(r), host.Some(have)
 	if r.Present == have.Present || !r.Present && have.Type == "" {
 		return nil
 	}
@@ -160,7 +159,6 @@ func (r *RDMALink) Steps(have *RDMALink) []remote.Step {
 	if len(r.Diff(have)) == 0 {
 		return nil
 	}
-	r, have = host.Some(r), host.Some(have)
 	switch {
 	case !r.Present:
 		return []remote.Step{host.Run("sh", "-c", deleteLinkScript, "sh", have.Name)}

@@ -111,7 +111,7 @@ func (r *RoCE) read(text string) error {
 
 // towards is the state with what becomes of Gone, where other is what is there.
 func (r *RoCE) towards(other *RoCE) *RoCE {
-	if r.Gone == nil || !host.Some(r.past.Former).Known || !r.past.Firm && host.Some(other).ToS != *r.Gone {
+	if r.Gone == nil || !host.Some(r.past.Former).Known || !r.past.Firm && other.ToS != *r.Gone {
 		return r
 	}
 	out := *r
@@ -135,10 +135,7 @@ func (r *RoCE) settle(*RoCE) { r.Gone = nil }
 // Diff: new connections get the values, those there are keep
 // theirs.
 func (r *RoCE) Diff(have *RoCE) []plan.Change {
-	if r == nil { // a device always has some values
-		return nil
-	}
-	r, have = r.towards(have), host.Some(have).towards(r)
+	r, have = r.towards(have), have.towards(r)
 	switch {
 	case !r.Known && !have.Known:
 		return nil
@@ -172,7 +169,7 @@ func (r *RoCE) Steps(have *RoCE) []remote.Step {
 	if len(r.Diff(have)) == 0 {
 		return nil
 	}
-	r, have = r.towards(have), host.Some(have).towards(r)
+	r, have = r.towards(have), have.towards(r)
 	at := &RoCE{Device: cmp.Or(have.Device, r.Device, r.Software), Port: max(have.Port, r.Port)}
 	if !r.Known {
 		return []remote.Step{put.RestoreValues(at.port(), put.KeptFile("roce", at.Device), at.dir())}

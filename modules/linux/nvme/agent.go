@@ -44,7 +44,7 @@ type Agent struct {
 func AgentKind() *host.Kind[Agent] {
 	return &host.Kind[Agent]{
 		Name:  "agent",
-		Looks: (*Agent).Looks, Parse: (*Agent).Parse, Diff: (*Agent).Diff, Steps: (*Agent).Steps,
+		Looks: (*Agent).Looks, Parse: (*Agent).Parse, Diff: (*Agent).Diff, Steps: (*Agent).Steps, Absent: (*Agent).absent,
 		Goal: (*Agent).Goal, Left: (*Agent).Left, Why: (*Agent).Why, From: (*Agent).from, Alone: (*Agent).Alone,
 		Holds: (*Agent).Holds, Undo: (*Agent).Undo, Lost: (*Agent).Lost,
 	}
@@ -178,9 +178,6 @@ func (a *Agent) Goal(have *Agent) *Agent {
 func (a *Agent) absent() *Agent { return &Agent{Name: a.Name, Platform: a.Platform, source: a.source} }
 
 func (a *Agent) Diff(have *Agent) []plan.Change {
-	if a, have = host.Either(a, have, (*Agent).absent); a == nil {
-		return nil
-	}
 	want := a.Binary
 	if a.Bundle != nil {
 		want, _ = a.exe(have).Sum() // Parse has refused platforms without one
@@ -214,9 +211,6 @@ func (a *Agent) wants(observed bool) bool { return a.Bundle != nil || observed }
 // Steps: the executable that is replaced stays beside the new
 // one as NAME.previous, which is what undo puts back.
 func (a *Agent) Steps(have *Agent) []remote.Step {
-	if a, have = host.Either(a, have, (*Agent).absent); a == nil {
-		return nil
-	}
 	if a.Bundle == nil {
 		return a.restore(have)
 	}

@@ -74,8 +74,6 @@ func (k *KeyFile) Parse(s remote.Seen) (*KeyFile, error) {
 // diff calls the key by the name of its kind.
 func (k *KeyFile) diff(name string, have *KeyFile) []plan.Change {
 	switch {
-	case k == nil && have == nil:
-		return nil
 	case have == nil:
 		return append(changeKey(name, nil, k.Key, plan.ImpactNone), plan.Change{Path: "mode", After: put.Mode(k.Mode)})
 	case k == nil:
@@ -88,8 +86,6 @@ func (k *KeyFile) diff(name string, have *KeyFile) []plan.Change {
 // for when they come again.
 func (k *KeyFile) Steps(have *KeyFile) []remote.Step {
 	switch {
-	case k == nil && have == nil:
-		return nil
 	case k == nil:
 		return []remote.Step{{Del: have.Path}}
 	}

@@ -54,7 +54,7 @@ type NVMeConnection struct {
 // NVMeConnectionKind is the kind nvme_connection.
 func NVMeConnectionKind() *host.Kind[NVMeConnection] {
 	return &host.Kind[NVMeConnection]{
-		Name:  "nvme_connection",
+		Name: "nvme_connection", Present: "connected",
 		Looks: (*NVMeConnection).Looks, Parse: (*NVMeConnection).Parse, Diff: (*NVMeConnection).Diff, Steps: (*NVMeConnection).Steps,
 		Verify: (*NVMeConnection).Verify, Check: (*NVMeConnection).unwritable, Reveal: (*NVMeConnection).reveal,
 		About: (*NVMeConnection).About, Boot: (*NVMeConnection).Boot, Left: (*NVMeConnection).Left, Advice: (*NVMeConnection).Advice,
@@ -191,14 +191,6 @@ func (n *NVMeConnection) down() string {
 }
 
 func (n *NVMeConnection) Diff(have *NVMeConnection) []plan.Change {
-	switch {
-	case n == nil && have == nil:
-		return nil
-	case have == nil:
-		return []plan.Change{{Path: "connected", Before: "false", After: "true"}}
-	case n == nil:
-		return []plan.Change{{Path: "connected", Before: "true", After: "false", Impact: plan.ImpactTraffic}}
-	}
 	out := n.moved(have)
 	if n.again(have) {
 		out = append(out, plan.Changed("keep_alive_tmo", have.KeepAlive, n.KeepAlive, plan.ImpactTraffic)...)
@@ -225,8 +217,6 @@ func (n *NVMeConnection) Diff(have *NVMeConnection) []plan.Change {
 
 func (n *NVMeConnection) Steps(have *NVMeConnection) []remote.Step {
 	switch {
-	case n == nil && have == nil:
-		return nil
 	case n == nil:
 		return append(have.leave(), have.disconnect())
 	case have == nil:

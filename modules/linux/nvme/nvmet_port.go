@@ -132,9 +132,7 @@ func (n *NVMeTPort) where() string {
 }
 
 func (n *NVMeTPort) Diff(have *NVMeTPort) []plan.Change {
-	if n, have = host.Either(n, have, (*NVMeTPort).absent); n == nil {
-		return nil
-	}
+	n, have = host.Either(n, have, (*NVMeTPort).absent)
 	impact := plan.ImpactTraffic
 	if have.Transport == "" {
 		impact = plan.ImpactNone
@@ -165,8 +163,6 @@ func (n *NVMeTPort) groups(have *NVMeTPort) map[int]string {
 // comes last, and where the address changes all of it goes first.
 func (n *NVMeTPort) Steps(have *NVMeTPort) []remote.Step {
 	switch {
-	case n == nil && have == nil:
-		return nil
 	case n == nil:
 		return have.remove()
 	}

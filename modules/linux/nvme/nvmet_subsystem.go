@@ -103,9 +103,7 @@ func (n *NVMeTSubsystem) absent() *NVMeTSubsystem { return &NVMeTSubsystem{NQN: 
 
 func (n *NVMeTSubsystem) Diff(have *NVMeTSubsystem) []plan.Change {
 	gone := n == nil
-	if n, have = host.Either(n, have, (*NVMeTSubsystem).absent); n == nil {
-		return nil
-	}
+	n, have = host.Either(n, have, (*NVMeTSubsystem).absent)
 	impact := plan.ImpactNone
 	if gone {
 		impact = plan.ImpactTraffic
@@ -143,8 +141,6 @@ func union(a, b map[uint32]NVMeTNamespace) []uint32 {
 // the kernel drops connections over some of them.
 func (n *NVMeTSubsystem) Steps(have *NVMeTSubsystem) []remote.Step {
 	switch {
-	case n == nil && have == nil:
-		return nil
 	case n == nil:
 		return have.remove()
 	}

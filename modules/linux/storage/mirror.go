@@ -38,7 +38,7 @@ type Mirror struct {
 // MirrorKind is the kind mirror.
 func MirrorKind() *host.Kind[Mirror] {
 	return &host.Kind[Mirror]{
-		Name: "mirror", Stays: true,
+		Name: "mirror", Present: "running", Stays: true,
 		Looks: (*Mirror).Looks, Parse: (*Mirror).Parse, Diff: (*Mirror).Diff, Steps: (*Mirror).Steps,
 		Verify: (*Mirror).Verify, Boot: (*Mirror).Boot, Goal: (*Mirror).Goal, Left: (*Mirror).Left, Advice: (*Mirror).Advice,
 		Keeps: (*Mirror).Keeps, Together: holdArrays,
@@ -178,14 +178,6 @@ func (m *Mirror) grown(a *mdArray, disks map[string]*mdDisk) int64 {
 }
 
 func (m *Mirror) Diff(have *Mirror) []plan.Change {
-	switch {
-	case m == nil && have == nil:
-		return nil
-	case have == nil:
-		return []plan.Change{{Path: "running", Before: "false", After: "true"}}
-	case m == nil:
-		return []plan.Change{{Path: "running", Before: "true", After: "false", Impact: plan.ImpactTraffic}}
-	}
 	var out []plan.Change
 	for _, h := range m.back(have) {
 		out = append(out, plan.Change{Path: h.What, Before: have.states[h.Disk], After: halfInSync})
@@ -239,8 +231,6 @@ func (m *Mirror) Goal(*Mirror) *Mirror {
 
 func (m *Mirror) Steps(have *Mirror) []remote.Step {
 	switch {
-	case m == nil && have == nil:
-		return nil
 	case have == nil:
 		return []remote.Step{host.Run(append([]string{"sh", "-c", mirrorStart, "sh", m.Name, m.UUID}, paths(m.disks())...)...)}
 	case m == nil:

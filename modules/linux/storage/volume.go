@@ -116,8 +116,6 @@ func (v *Volume) Refuse(have *Volume) error {
 // Diff: one that is larger than wanted was refused before.
 func (v *Volume) Diff(have *Volume) []plan.Change {
 	switch {
-	case v == nil && have == nil:
-		return nil
 	case have == nil:
 		return []plan.Change{{Path: "size", After: exactly(v.Bytes)}}
 	case v == nil:

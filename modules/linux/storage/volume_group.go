@@ -186,8 +186,6 @@ func (g *VolumeGroup) Diff(have *VolumeGroup) []plan.Change {
 // where one would ask, it fails.
 func (g *VolumeGroup) Steps(have *VolumeGroup) []remote.Step {
 	switch {
-	case g == nil && have == nil:
-		return nil
 	case have == nil:
 		return []remote.Step{host.Run(append([]string{"vgcreate", "--physicalextentsize", "4m", "--addtag", lvmTag(g.Owner), g.Name}, paths(g.Drives)...)...)}
 	case g == nil:

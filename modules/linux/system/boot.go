@@ -31,7 +31,7 @@ type Boot struct {
 func BootKind() *host.Kind[Boot] {
 	return &host.Kind[Boot]{
 		Name:  "boot",
-		Looks: (*Boot).Looks, Parse: (*Boot).Parse, Diff: (*Boot).Diff, Steps: (*Boot).Steps,
+		Looks: (*Boot).Looks, Parse: (*Boot).Parse, Diff: (*Boot).Diff, Steps: (*Boot).Steps, Absent: (*Boot).absent,
 		Check: (*Boot).unwritable,
 	}
 }
@@ -168,9 +168,6 @@ func (b *Boot) Parse(s remote.Seen) (*Boot, error) {
 func (b *Boot) absent() *Boot { return &Boot{Owner: b.Owner, Part: b.Part} }
 
 func (b *Boot) Diff(have *Boot) []plan.Change {
-	if b, have = host.Either(b, have, (*Boot).absent); b == nil {
-		return nil
-	}
 	out := plan.Changed("script", put.Short(put.Sum(have.Script)), put.Short(put.Sum(b.Script)), plan.ImpactNone)
 	out = append(out, plan.Changed("unit", put.Short(put.Sum(have.Unit)), put.Short(put.Sum(b.Unit)), plan.ImpactNone)...)
 	return append(out, plan.Changed("enabled", have.Enabled, b.Enabled, plan.ImpactNone)...)
@@ -178,9 +175,6 @@ func (b *Boot) Diff(have *Boot) []plan.Change {
 
 // Steps: nothing is started: all of it is in force already.
 func (b *Boot) Steps(have *Boot) []remote.Step {
-	if b, have = host.Either(b, have, (*Boot).absent); b == nil {
-		return nil
-	}
 	var steps []remote.Step
 	if have.Enabled && !b.Enabled {
 		steps = append(steps, host.Run("systemctl", "disable", b.unit()))

@@ -21,7 +21,7 @@ func CommandKind() *host.Kind[Command] {
 	return &host.Kind[Command]{
 		Name:   "command",
 		Blocks: commandBlocks, Writes: commandWritten,
-		Looks: (*Command).Looks, Parse: (*Command).Parse, Diff: (*Command).Diff, Steps: (*Command).Steps,
+		Looks: (*Command).Looks, Parse: (*Command).Parse, Diff: (*Command).Diff, Steps: (*Command).Steps, Absent: (*Command).absent,
 		Advice: (*Command).Advice,
 	}
 }
@@ -68,16 +68,10 @@ func (c *Command) absent() *Command {
 }
 
 func (c *Command) Diff(have *Command) []plan.Change {
-	if c, have = host.Either(c, have, (*Command).absent); c == nil {
-		return nil
-	}
 	return plan.Changed("done", have.Done, c.Done, plan.ImpactNone)
 }
 
 func (c *Command) Steps(have *Command) []remote.Step {
-	if c, have = host.Either(c, have, (*Command).absent); c == nil {
-		return nil
-	}
 	switch {
 	case c.Done && !have.Done:
 		return []remote.Step{host.Run(c.Run...)}

@@ -67,8 +67,6 @@ func (f *File) Parse(s remote.Seen) (*File, error) {
 
 func (f *File) Diff(have *File) []plan.Change {
 	switch {
-	case f == nil && have == nil:
-		return nil
 	case have == nil:
 		return []plan.Change{{Path: "content", After: f.digest()}, {Path: "mode", After: put.Mode(f.Mode)}}
 	case f == nil:
@@ -93,8 +91,6 @@ func (f *File) digest() string {
 
 func (f *File) Steps(have *File) []remote.Step {
 	switch {
-	case f == nil && have == nil:
-		return nil
 	case f == nil:
 		return []remote.Step{{Del: have.Path}}
 	}

@@ -35,7 +35,7 @@ func KernelModuleKind() *host.Kind[KernelModule] {
 	return &host.Kind[KernelModule]{
 		Name:   "kernel_module",
 		Blocks: kernelModuleBlocks, Writes: kernelModuleWritten,
-		Looks: (*KernelModule).Looks, Parse: (*KernelModule).Parse, Diff: (*KernelModule).Diff, Steps: (*KernelModule).Steps,
+		Looks: (*KernelModule).Looks, Parse: (*KernelModule).Parse, Diff: (*KernelModule).Diff, Steps: (*KernelModule).Steps, Absent: (*KernelModule).absent,
 		Check: (*KernelModule).unwritable, Advice: (*KernelModule).Advice,
 	}
 }
@@ -141,9 +141,6 @@ func (m *KernelModule) absent() *KernelModule {
 }
 
 func (m *KernelModule) Diff(have *KernelModule) []plan.Change {
-	if m, have = host.Either(m, have, (*KernelModule).absent); m == nil {
-		return nil
-	}
 	out := plan.Changed("loaded", have.Loaded, m.Loaded, plan.ImpactNone)
 	for _, k := range m.stale(have) {
 		out = append(out, plan.Change{Path: "options." + k, Before: have.Options[k], After: m.Options[k], Impact: plan.ImpactTraffic})
@@ -200,9 +197,6 @@ func truth(value string) string {
 // Steps: a module whose parameters are to change is loaded
 // again; one that is in use refuses that.
 func (m *KernelModule) Steps(have *KernelModule) []remote.Step {
-	if m, have = host.Either(m, have, (*KernelModule).absent); m == nil {
-		return nil
-	}
 	l := m.looks()
 	var steps []remote.Step
 	if m.Conf != have.Conf {

@@ -26,7 +26,7 @@ type Memlock struct {
 func MemlockKind() *host.Kind[Memlock] {
 	return &host.Kind[Memlock]{
 		Name:  "memlock",
-		Looks: (*Memlock).Looks, Parse: (*Memlock).Parse, Diff: (*Memlock).Diff, Steps: (*Memlock).Steps,
+		Looks: (*Memlock).Looks, Parse: (*Memlock).Parse, Diff: (*Memlock).Diff, Steps: (*Memlock).Steps, Absent: host.Nothing[Memlock],
 		Check: (*Memlock).unwritable,
 	}
 }
@@ -86,7 +86,6 @@ func (m *Memlock) users() string {
 
 // Diff: logins that are there keep their limits.
 func (m *Memlock) Diff(have *Memlock) []plan.Change {
-	m, have = host.Some(m), host.Some(have)
 	out := plan.Changed("memlock", have.users(), m.users(), plan.ImpactNone)
 	if len(out) == 0 {
 		out = plan.Changed("file", put.Short(put.Sum(have.Text)), put.Short(put.Sum(m.Text)), plan.ImpactNone)
@@ -98,7 +97,6 @@ func (m *Memlock) Steps(have *Memlock) []remote.Step {
 	if len(m.Diff(have)) == 0 {
 		return nil
 	}
-	m, have = host.Some(m), host.Some(have)
 	if m.Owner == "" {
 		m = &Memlock{Owner: have.Owner}
 	}

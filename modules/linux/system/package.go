@@ -26,7 +26,7 @@ func PackageKind() *host.Kind[Package] {
 	return &host.Kind[Package]{
 		Name:   "package",
 		Blocks: packageBlocks, Writes: packageWritten,
-		Looks: (*Package).Looks, Parse: (*Package).Parse, Diff: (*Package).Diff, Steps: (*Package).Steps,
+		Looks: (*Package).Looks, Parse: (*Package).Parse, Diff: (*Package).Diff, Steps: (*Package).Steps, Absent: (*Package).absent,
 		Advice: (*Package).Advice,
 	}
 }
@@ -95,9 +95,6 @@ func (p *Package) Parse(s remote.Seen) (*Package, error) {
 func (p *Package) absent() *Package { return &Package{Name: p.Name, Tool: p.Tool} }
 
 func (p *Package) Diff(have *Package) []plan.Change {
-	if p, have = host.Either(p, have, (*Package).absent); p == nil {
-		return nil
-	}
 	if p.Installed == AnyVersion && have.Installed != "" || p.is(have) {
 		return nil
 	}
@@ -127,9 +124,6 @@ func (p *Package) is(have *Package) bool {
 // Steps: nothing else is removed on the way: what would need
 // that fails.
 func (p *Package) Steps(have *Package) []remote.Step {
-	if p, have = host.Either(p, have, (*Package).absent); p == nil {
-		return nil
-	}
 	tool := cmp.Or(have.Tool, p.Tool)
 	switch {
 	case len(p.Diff(have)) == 0:

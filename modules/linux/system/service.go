@@ -105,10 +105,6 @@ func (s *Service) Parse(seen remote.Seen) (*Service, error) {
 }
 
 func (s *Service) Diff(have *Service) []plan.Change {
-	if s == nil { // a unit is always in some state
-		return nil
-	}
-	have = host.Some(have)
 	if s.comes(have) {
 		return append(plan.Changed("enabled", plan.Unknown, fmt.Sprint(s.Enabled), plan.ImpactNone),
 			plan.Changed("running", plan.Unknown, fmt.Sprint(s.Running), plan.ImpactNone)...)
@@ -125,10 +121,6 @@ func (s *Service) Diff(have *Service) []plan.Change {
 func (s *Service) comes(have *Service) bool { return have.Coming && !s.Coming }
 
 func (s *Service) Steps(have *Service) []remote.Step {
-	if s == nil {
-		return nil
-	}
-	have = host.Some(have)
 	var steps []remote.Step
 	verb := func(now, wanted bool, on, off string) {
 		switch {

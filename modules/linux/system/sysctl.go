@@ -108,19 +108,11 @@ func (s *Sysctl) Parse(seen remote.Seen) (*Sysctl, error) {
 }
 
 func (s *Sysctl) Diff(have *Sysctl) []plan.Change {
-	if s == nil { // the kernel always has a value
-		return nil
-	}
-	have = host.Some(have)
 	return append(plan.Changed("value", have.Value, s.Value, plan.ImpactNone),
 		plan.Changed("boot", strings.TrimSpace(have.Boot), strings.TrimSpace(s.Boot), plan.ImpactNone)...)
 }
 
 func (s *Sysctl) Steps(have *Sysctl) []remote.Step {
-	if s == nil {
-		return nil
-	}
-	have = host.Some(have)
 	var steps []remote.Step
 	if s.Value != have.Value && s.Value != "" {
 		steps = append(steps, host.Run("sysctl", "-q", "-w", s.Key+"="+s.Value))
