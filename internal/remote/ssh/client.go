@@ -110,9 +110,9 @@ func (s *session) discard() { ssh.DiscardRequests(s.requests) }
 // MaxSessions even while others are already closed.
 func (c *Client) newSession(ctx context.Context) (*session, error) {
 	for pause := 20 * time.Millisecond; ; pause *= 2 {
-		ch, requests, err := c.conn.client.OpenChannel("session", nil)
+		s, err := c.conn.open()
 		if err == nil {
-			return &session{ch, requests}, nil
+			return s, nil
 		}
 		var refused *ssh.OpenChannelError
 		if !errors.As(err, &refused) || refused.Reason == ssh.Prohibited || pause > 2*time.Second {
@@ -123,5 +123,27 @@ func (c *Client) newSession(ctx context.Context) (*session, error) {
 		case <-ctx.Done():
 			return nil, err
 		}
+	}
+}
+
+// open opens a session. OpenChannel itself may never return: what it sends may still be
+// written when x/crypto/ssh (v0.58.0, mux.go: loop, openChannel) has just hung up on the
+// channels that it knew, so nobody tells the new one. Its goroutine then stays, and nobody
+// waits for it.
+func (c *conn) open() (*session, error) {
+	type opened struct {
+		session *session
+		err     error
+	}
+	answer := make(chan opened, 1)
+	go func() {
+		ch, requests, err := c.client.OpenChannel("session", nil)
+		answer <- opened{&session{ch, requests}, err}
+	}()
+	select {
+	case o := <-answer:
+		return o.session, o.err
+	case <-c.lost:
+		return nil, errLost
 	}
 }

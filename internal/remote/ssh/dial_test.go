@@ -25,7 +25,8 @@ func TestMain(m *testing.M) {
 	if err := os.Unsetenv("SSH_AUTH_SOCK"); err != nil {
 		panic(err)
 	}
-	goleak.VerifyTestMain(m)
+	// conn.open says who stays there.
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("golang.org/x/crypto/ssh.(*mux).openChannel"))
 }
 
 func TestDroppedConnectionsAreTriedAgain(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -189,6 +190,39 @@ func TestLostWhileWriting(t *testing.T) {
 			t.Errorf("after %d bytes: %v; want an *UnreachableError", bytes, err)
 		}
 	}
+}
+
+// Where a connection is lost just as a session is asked for, x/crypto/ssh may never tell.
+func TestLostWhileASessionOpens(t *testing.T) {
+	d := deaf{asked: make(chan struct{}), end: make(chan struct{})}
+	defer close(d.end)
+	c := &Client{conn: newConn(&ssh.Client{Conn: d}, time.Hour), target: Target{Name: "server"}}
+	_, _, err := c.session(t.Context(), c.conn.sessions)
+	var unreachable *remote.UnreachableError
+	if !errors.As(err, &unreachable) || !errors.Is(err, errLost) {
+		t.Errorf("got %v; want an *UnreachableError", err)
+	}
+	c.conn.close()
+}
+
+// deaf is a connection that is lost when a session is asked for, and does not answer that.
+type deaf struct {
+	ssh.Conn
+	asked, end chan struct{}
+}
+
+func (d deaf) Close() error         { return nil }
+func (d deaf) RemoteAddr() net.Addr { return new(net.TCPAddr) }
+
+func (d deaf) Wait() error {
+	<-d.asked
+	return nil
+}
+
+func (d deaf) OpenChannel(string, []byte) (ssh.Channel, <-chan *ssh.Request, error) {
+	close(d.asked)
+	<-d.end
+	return nil, nil, errDropped
 }
 
 // Where a host's certificate is not valid now, it may be a clock that is wrong.
