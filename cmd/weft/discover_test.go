@@ -101,7 +101,7 @@ func stands(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		at, err := netip.ParseAddrPort(d.Address)
 		ts.Check(err)
-		l := vcenter.Login{Host: at.Addr().String(), Port: int(at.Port()), SHA256: d.SHA256, User: d.User, Password: func() (string, error) { return "simulated", nil }}
+		l := vcenter.Login{Host: at.Addr().String(), Port: int(at.Port()), SHA256: d.SHA256, User: d.User, Password: func() (string, error) { return ts.Getenv("WEFT_SWITCH_PASSWORD"), nil }} // that of the example
 		has, err := l.Inventory(context.Background())
 		ts.Check(err)
 		fmt.Fprintf(&all, "= %s\n%+v\n", d.Name, *has)

@@ -15,6 +15,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -151,6 +152,11 @@ func (c *control) do(req request) error {
 	switch req.Op {
 	case "ping", "down":
 		return nil
+	}
+	is := func(v *vcenter) bool { return v.device.Name == req.Device || v.device.Block == req.Device }
+	if i := slices.IndexFunc(c.lab.vcenters, is); i >= 0 && req.Op == "fault" {
+		c.lab.log.say("%s: fault %s", req.Device, req.Fault)
+		return c.lab.vcenters[i].fault(req.Fault)
 	}
 	d, err := c.lab.find(req.Device)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"weft/internal/lab/simesxi"
 	"weft/internal/lab/simserver"
@@ -50,8 +51,12 @@ type vcenterVM struct {
 type vcenter struct {
 	device Device
 	life   io.Closer     // its standard input: it ends with it
+	in     io.Writer     // the same
 	heard  chan struct{} // closed when it says nothing any more
 	cmd    *exec.Cmd
+
+	faults   sync.Mutex  // held by whoever asks for one
+	answered chan string // what became of it
 }
 
 // newVCenter derives a vCenter: the datacenter of its distributed switches and clusters, and
@@ -183,7 +188,7 @@ func startVCenter(ctx context.Context, program string, s *vcenterSpec, attach fu
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	v := &vcenter{life: in, cmd: cmd}
+	v := &vcenter{life: in, in: in, cmd: cmd, answered: make(chan string, 1)}
 	defer context.AfterFunc(ctx, func() { _ = cmd.Process.Kill() })() // it ends what is read below
 	var answer struct {
 		Host   string `json:"host"`
@@ -205,9 +210,10 @@ func startVCenter(ctx context.Context, program string, s *vcenterSpec, attach fu
 }
 
 // A vcenterEvent is what a vCenter has done to a host: maintenance mode, on or off, or a port
-// of the VMkernel that it has made, changed or removed.
+// of the VMkernel that it has made, changed or removed; or what it says to a fault.
 type vcenterEvent struct {
 	Host, ID    string
+	Fault       string
 	Maintenance string
 	simesxi.DVPort
 }
@@ -220,10 +226,35 @@ func (v *vcenter) hear(told *json.Decoder, in io.Writer, attach func(vcenterEven
 		if told.Decode(&p) != nil {
 			return
 		}
+		if p.Fault != "" {
+			v.answered <- p.Fault
+			continue
+		}
 		attach(p)
 		if _, err := io.WriteString(in, "done\n"); err != nil {
 			return
 		}
+	}
+}
+
+// fault makes something break, or mends it.
+func (v *vcenter) fault(name string) error {
+	v.faults.Lock()
+	defer v.faults.Unlock()
+	if strings.ContainsAny(name, "\r\n") {
+		return errors.New("a fault is one line")
+	}
+	if _, err := io.WriteString(v.in, "fault "+name+"\n"); err != nil {
+		return err
+	}
+	select {
+	case said := <-v.answered:
+		if said != "done" {
+			return errors.New(said)
+		}
+		return nil
+	case <-v.heard:
+		return errors.New("its program has ended")
 	}
 }
 

@@ -89,6 +89,9 @@ func (r *Restarts) Roll(ctx context.Context, host string, again, anew bool, back
 		r.notes(host, fmt.Sprintf("has started again after %s", time.Since(begun).Round(time.Second)))
 	}
 	if err := r.waits(late, host, "leave maintenance mode", func() error { return out.fill(late) }); err != nil {
+		if out.by != "itself" {
+			err = hint.Wrap(err, "see whether %s answers; until it has %s leave maintenance mode, or somebody does that by hand, nothing runs there", out.by, host)
+		}
 		return &RestartError{Started, out.by, fmt.Errorf("%s: %w", host, err)}
 	}
 	r.notes(host, "has left maintenance mode")

@@ -146,12 +146,24 @@ func (s *Site) vcenter(v *inventory.VCenter) vcenter.Login {
 		s.simulated(&l, v)
 	}
 	if c := v.Credential; c != nil {
-		l.User = c.User
+		l.User, l.From = c.User, madeFrom(c)
 		if l.Password = func() (string, error) { return "", fmt.Errorf("%s has no password, and vCenter takes no keys", c.Addr) }; c.Password != nil {
 			l.Password = c.Password.Read
 		}
 	}
 	return l
+}
+
+// madeFrom says where a login is declared, and how its secret is read.
+func madeFrom(c *inventory.Credential) string {
+	if c.Range.Filename == "" {
+		return c.Addr
+	}
+	at := fmt.Sprintf("%s:%d", c.Range.Filename, c.At("user").Start.Line)
+	if c.Password != nil {
+		at = fmt.Sprintf("%s:%d, %s", c.Range.Filename, c.At("password").Start.Line, c.Password.From)
+	}
+	return fmt.Sprintf("%s (%s)", c.Addr, at)
 }
 
 // simulated has a login lead to the vCenter of the lab, and nowhere else.

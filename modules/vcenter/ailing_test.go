@@ -9,13 +9,14 @@ import (
 
 	"weft/internal/hint"
 	"weft/internal/lab/simvcenter"
+	"weft/modules/claim"
 	"weft/plan"
 )
 
 // A task that never ends is given up, named, and where it can be looked at is said.
 func TestTaskWithoutEnd(t *testing.T) {
 	login := startVSAN(t, simvcenter.Spec{User: "weft@vsphere.local", Password: "p", Stuck: true})
-	login.Task = time.Second
+	login.Task, login.Answer = time.Second, 300*time.Millisecond // a task may take longer than an answer
 	p, in := declare(t, login, "o", &Switch{at, 9000}).make(t)
 	_, err := plan.Apply(context.Background(), p, in)
 	if err == nil || !strings.Contains(err.Error(), "CreateDVS_Task in DC0/network") || !strings.Contains(err.Error(), "the task task-stuck is not done after 1s") {
@@ -23,6 +24,52 @@ func TestTaskWithoutEnd(t *testing.T) {
 	}
 	if advice := hint.Of(err); !strings.Contains(advice, "Recent Tasks") {
 		t.Errorf("advice: %q", advice)
+	}
+}
+
+// A vCenter that starts anew while a host is empty knows no session of before, and one that
+// is away is back later: the host is filled then.
+func TestStartsAnew(t *testing.T) {
+	const host = "esx1.example.net"
+	spec := ready()
+	s, err := simvcenter.Start(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	d := New("vcenter.dc1", "o", claim.Holder{}, Login{Host: s.Host, Port: s.Port, SHA256: s.SHA256, User: spec.User, Password: func() (string, error) { return spec.Password, nil }, Settle: time.Millisecond})
+	t.Cleanup(func() { _ = d.Close() })
+	if _, err := d.Open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Empty(t.Context(), host, func(string) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"reboot", "refuse"} {
+		if err := s.Fault(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := d.Fill(t.Context(), host); err == nil {
+		t.Error("it was asked, and is away")
+	}
+	if _, err := d.Open(t.Context()); err == nil {
+		t.Error("it answers, and is away")
+	}
+	if err := s.Fault("accept"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Fill(t.Context(), host); err != nil {
+		t.Error(err)
+	}
+	if err := s.Fault("reboot"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Open(t.Context()); err != nil {
+		t.Errorf("without being away: %v", err)
 	}
 }
 

@@ -66,27 +66,43 @@ func (d *Device) Resource(t interface{ key() (kind, name string) }) (plan.ID, pl
 // Address is what the files call it.
 func (d *Device) Address() string { return d.name }
 
-// Open implements plan.Device.
+// Open implements plan.Device. A session that vCenter does not know any more, because it was
+// silent for long or vCenter has started anew, is followed by another one.
 func (d *Device) Open(ctx context.Context) (plan.Identity, error) {
+	had := d.client != nil
+	have, err := d.opened(ctx)
+	if err != nil && had && ctx.Err() == nil {
+		_ = d.Close()
+		have, err = d.opened(ctx)
+	}
+	if err != nil {
+		return plan.Identity{}, err
+	}
+	about := d.client.vim.ServiceContent.About
+	d.have, d.fresh = have, true
+	return plan.Identity{Address: d.login.Host, Serial: about.InstanceUuid, System: strings.TrimSpace(about.FullName), Warnings: d.warnings(ctx),
+		Method: "calls of the vSphere API, each with its undo; vCenter reverts nothing by itself"}, nil
+}
+
+// opened reads over the session, or over a new one.
+func (d *Device) opened(ctx context.Context) (*reading, error) {
 	if d.client == nil {
 		c, err := d.login.connect(ctx)
 		if err != nil {
-			return plan.Identity{}, err
+			return nil, err
 		}
 		d.client = c
 	}
 	about := d.client.vim.ServiceContent.About
 	if d.uuid != "" && d.uuid != about.InstanceUuid {
-		return plan.Identity{}, fmt.Errorf("another vCenter answers: its instance UUID is %s, before it was %s", about.InstanceUuid, d.uuid)
+		return nil, fmt.Errorf("another vCenter answers: its instance UUID is %s, before it was %s", about.InstanceUuid, d.uuid)
 	}
 	d.uuid = about.InstanceUuid
 	have, err := d.client.survey(ctx, d.paths...)
 	if err != nil {
-		return plan.Identity{}, fmt.Errorf("read %s: %s", d.login.Host, said(err))
+		return nil, fmt.Errorf("read %s: %s", d.login.Host, said(err))
 	}
-	d.have, d.fresh = have, true
-	return plan.Identity{Address: d.login.Host, Serial: about.InstanceUuid, System: strings.TrimSpace(about.FullName), Warnings: d.warnings(ctx),
-		Method: "calls of the vSphere API, each with its undo; vCenter reverts nothing by itself"}, nil
+	return have, nil
 }
 
 // Read implements plan.Device.

@@ -16,8 +16,11 @@ import (
 
 	"github.com/vmware/govmomi/fault"
 	"github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/property"
 	"github.com/vmware/govmomi/session"
+	"github.com/vmware/govmomi/task"
 	"github.com/vmware/govmomi/vim25"
+	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
 
@@ -31,6 +34,8 @@ type Login struct {
 	SHA256   string // of its certificate, 64 hexadecimal digits; "": authorities of this machine vouch for it
 	User     string
 	Password func() (string, error)
+	From     string        // where it is declared, for messages; "": nowhere
+	Answer   time.Duration // that vCenter may take to answer a request; 0: answerTime
 	Refused  error         // why none may be asked; nil: they may
 	Settle   time.Duration // that hosts may take to talk to each other in another way, and at most what a new lease waits; 0: settleTime
 	Task     time.Duration // that vCenter may take to carry out a task; 0: taskTime
@@ -38,10 +43,13 @@ type Login struct {
 
 // How long vCenter may take.
 const (
-	answerTime = time.Minute     // to answer a request
-	taskTime   = 5 * time.Minute // to carry out a task
-	settleTime = 3 * time.Minute // until hosts of a cluster use the transport that it is told
-	mark       = "weft"          // the custom attribute that says whose an object is
+	answerTime = time.Minute           // to answer a request
+	taskTime   = 5 * time.Minute       // to carry out a task
+	settleTime = 3 * time.Minute       // until hosts of a cluster use the transport that it is told
+	blipTime   = 30 * time.Second      // without an answer, while a task is waited for
+	firstLook  = 10 * time.Millisecond // pause after the first look at a task
+	lastLook   = 2 * time.Second       // the longest one
+	mark       = "weft"                // the custom attribute that says whose an object is
 )
 
 // A client is a session with vCenter.
@@ -60,7 +68,7 @@ func (l Login) connect(ctx context.Context) (*client, error) {
 	}
 	u := &url.URL{Scheme: "https", Host: net.JoinHostPort(l.Host, strconv.Itoa(l.Port)), Path: "/sdk"}
 	s := soap.NewClient(u, false)
-	s.Timeout = answerTime
+	s.Timeout = cmp.Or(l.Answer, answerTime)
 	if l.SHA256 != "" {
 		config := s.DefaultTransport().TLSClientConfig
 		config.InsecureSkipVerify = true // the certificate itself is declared
@@ -80,12 +88,21 @@ func (l Login) connect(ctx context.Context) (*client, error) {
 	c := &client{vim: vim, sm: session.NewManager(vim), settle: cmp.Or(l.Settle, settleTime), task: cmp.Or(l.Task, taskTime)}
 	if err := c.sm.Login(ctx, url.UserPassword(l.User, password)); err != nil {
 		if fault.Is(err, &types.InvalidLogin{}) {
-			return nil, hint.Wrap(fmt.Errorf("%s does not let %s in: %s", l.Host, l.User, said(err)), "users of vCenter have their domain behind them, as administrator@vsphere.local")
+			return nil, l.turnedAway(err)
 		}
 		return nil, fmt.Errorf("log in to %s: %s", l.Host, said(err))
 	}
 	c.vsan = vim.NewServiceClient(vsanPath, vsanNamespace) // it takes over the session
 	return c, nil
+}
+
+// turnedAway is a login that vCenter does not take.
+func (l Login) turnedAway(err error) error {
+	advice := "users of vCenter have their domain behind them, as administrator@vsphere.local; one that was refused often is locked out for a while"
+	if l.From != "" {
+		advice = fmt.Sprintf("are user and password those of %s? %s", l.From, advice)
+	}
+	return hint.Wrap(fmt.Errorf("%s does not let %s in: %s", l.Host, l.User, said(err)), "%s", advice)
 }
 
 // same refuses another certificate than the declared one.
@@ -153,14 +170,39 @@ func (c *client) wait(ctx context.Context, task types.ManagedObjectReference) er
 	return c.waitFor(ctx, task, c.task)
 }
 
-func (c *client) waitFor(ctx context.Context, task types.ManagedObjectReference, most time.Duration) error {
+// waitFor looks again and again: vCenter answers a request that waits for a change only when
+// there is one, which of a host that is emptied may be later than a request may take. A network
+// that is away for a moment ends nothing.
+func (c *client) waitFor(ctx context.Context, ref types.ManagedObjectReference, most time.Duration) error {
 	bounded, done := context.WithTimeout(ctx, most)
 	defer done()
-	_, err := object.NewTask(c.vim, task).WaitForResult(bounded)
-	if err != nil && bounded.Err() != nil && ctx.Err() == nil {
-		return hint.Wrap(fmt.Errorf("the task %s is not done after %v", task.Value, most), "it may go on in vCenter: see Recent Tasks there")
+	pc, heard := property.DefaultCollector(c.vim), time.Now()
+	for pause := firstLook; ; pause = min(2*pause, lastLook) {
+		var t mo.Task
+		err := pc.RetrieveOne(bounded, ref, []string{"info"}, &t)
+		switch {
+		case err == nil && t.Info.State == types.TaskInfoStateSuccess:
+			return nil
+		case err == nil && t.Info.State == types.TaskInfoStateError:
+			if t.Info.Error == nil {
+				return fmt.Errorf("the task %s failed, and does not say why", ref.Value)
+			}
+			return task.Error{LocalizedMethodFault: t.Info.Error, Description: t.Info.Description}
+		case err == nil:
+			heard = time.Now()
+		case bounded.Err() == nil && (soap.IsSoapFault(err) || time.Since(heard) > blipTime):
+			return err
+		}
+		select {
+		case <-time.After(pause):
+			continue
+		case <-bounded.Done():
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return hint.Wrap(fmt.Errorf("the task %s is not done after %v", ref.Value, most), "it may go on in vCenter: see Recent Tasks there")
 	}
-	return err
 }
 
 // own marks an object as an owner's; with an empty text it is nobody's.

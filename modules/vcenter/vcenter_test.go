@@ -228,6 +228,9 @@ func TestLogin(t *testing.T) {
 		want, hint string
 	}{
 		{"a wrong password", func(l *Login) { l.Password = func() (string, error) { return "x", nil } }, "does not let weft@vsphere.local in", "administrator@vsphere.local"},
+		{"whose", func(l *Login) {
+			l.From, l.Password = "credential.vc (main.weft.hcl:3)", func() (string, error) { return "x", nil }
+		}, "(InvalidLogin)", "are user and password those of credential.vc (main.weft.hcl:3)?"},
 		{"another certificate", func(l *Login) { l.SHA256 = strings.Repeat("0a", 32) }, "another certificate: its SHA-256 is " + login.SHA256, "renewed on purpose"},
 		{"an unknown authority", func(l *Login) { l.SHA256 = "" }, "certificate", login.SHA256},
 		{"nobody there", func(l *Login) { l.Port = 1 }, "port 1", ""},

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 )
 
@@ -16,8 +17,8 @@ type Answer struct {
 }
 
 // Serve reads a Spec as JSON, makes that vCenter answer, writes its Answer, then each Event,
-// after which it waits for a line. It ends when the input ends: whoever
-// started it is gone then.
+// after which it waits for a line. A line that begins with fault and a space asks for a Fault,
+// which an Event answers. It ends when the input ends: whoever started it is gone then.
 func Serve(in io.Reader, out io.Writer) error {
 	var spec Spec
 	d := json.NewDecoder(in)
@@ -43,6 +44,8 @@ func Serve(in io.Reader, out io.Writer) error {
 		return err
 	}
 	defer s.Close()
+	var answering sync.WaitGroup
+	defer answering.Wait()
 	defer close(gone) // before it is closed, which waits for who is served
 	mu.Lock()
 	err = enc.Encode(Answer{s.Host, s.Port, s.SHA256})
@@ -52,7 +55,17 @@ func Serve(in io.Reader, out io.Writer) error {
 	}
 	lines := bufio.NewScanner(io.MultiReader(d.Buffered(), in))
 	for lines.Scan() {
-		if lines.Text() != "" { // what is left of the line of the Spec
+		if name, ok := strings.CutPrefix(lines.Text(), "fault "); ok {
+			answer := Event{Fault: "done"}
+			if err := s.Fault(name); err != nil {
+				answer.Fault = err.Error()
+			}
+			answering.Go(func() { // its reader may wait for the line that ends an Event
+				mu.Lock()
+				defer mu.Unlock()
+				_ = enc.Encode(answer) // whoever asked may be gone
+			})
+		} else if lines.Text() != "" { // what is left of the line of the Spec
 			said <- struct{}{}
 		}
 	}

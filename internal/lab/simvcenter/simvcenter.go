@@ -29,7 +29,7 @@ const Datacenter = "DC0"
 // A Spec says what a vCenter has.
 type Spec struct {
 	User       string // the only one that is let in
-	Password   string // "": any does
+	Password   string // "": the first that it is given, and from then on no other
 	Datacenter string // "": Datacenter
 	Cluster    string // path of the one that the hosts are in, with vSAN; "": they are in none
 	Witnesses  int    // of its vSAN
@@ -48,6 +48,7 @@ type Spec struct {
 // distributed switch, or maintenance mode.
 type Event struct {
 	Host          string
+	Fault         string // the answer to one that was asked for: what is against it, or "done"
 	Maintenance   string // "on", "off": of the host, and there is no port; "": there is
 	ID            string
 	Switch, PCI   string // name, and address of the NIC that is its uplink; "": it has gone
@@ -80,6 +81,7 @@ type Server struct {
 
 	model  *simulator.Model
 	server *simulator.Server
+	state  *state
 }
 
 // Start makes a vCenter answer on loopback.
@@ -113,13 +115,15 @@ func Start(spec Spec) (*Server, error) {
 			return nil, fmt.Errorf("simulated vCenter: virtual machine %s: %w", v.Path, err)
 		}
 	}
-	m.Map().Handler = ours(spec)
+	is := &state{password: spec.Password, seen: map[string]bool{}}
+	m.Map().Handler = ours(spec, is)
 	m.Service.TLS = new(tls.Config)
 	m.Service.Listen = &url.URL{Host: "127.0.0.1:0", User: url.UserPassword(spec.User, spec.Password)}
 	m.Map().SessionManager().ValidLogin = func(l *types.Login) bool {
-		return l.UserName == spec.User && l.Password != "" && (spec.Password == "" || l.Password == spec.Password)
+		return l.UserName == spec.User && is.takes(l.Password)
 	}
-	s := &Server{model: m, server: m.Service.NewServer()}
+	s := &Server{model: m, server: m.Service.NewServer(), state: is}
+	s.server.Config.Handler = is.in(s.server.Config.Handler)
 	sum := sha256.Sum256(s.server.Certificate().Raw)
 	s.SHA256 = hex.EncodeToString(sum[:])
 	host, port, err := net.SplitHostPort(s.server.URL.Host)
@@ -135,7 +139,7 @@ func Start(spec Spec) (*Server, error) {
 
 // ours has sessions see types of ours, which can more: the code of vcsim wants its own in the
 // inventory.
-func ours(spec Spec) func(*simulator.Context, *simulator.Method) (mo.Reference, types.BaseMethodFault) {
+func ours(spec Spec, is *state) func(*simulator.Context, *simulator.Method) (mo.Reference, types.BaseMethodFault) {
 	return func(ctx *simulator.Context, method *simulator.Method) (mo.Reference, types.BaseMethodFault) {
 		if spec.Stuck && method.Name == "CreateDVS_Task" && ctx.Session != nil {
 			ctx.Session.Put(&stuck{ctx.Map.Get(method.This).(*simulator.Folder)})
@@ -144,6 +148,10 @@ func ours(spec Spec) func(*simulator.Context, *simulator.Method) (mo.Reference, 
 		case *simulator.DistributedVirtualSwitch:
 			if method.Name == "ReconfigureDvs_Task" && ctx.Session != nil {
 				ctx.Session.Put(&dvs{o})
+			}
+		case *simulator.ServiceInstance:
+			if method.Name == "CurrentTime" && ctx.Session != nil {
+				ctx.Session.Put(&clock{o, is.now()})
 			}
 		case *simulator.HostSystem:
 			if on, ok := map[string]string{"EnterMaintenanceMode_Task": "on", "ExitMaintenanceMode_Task": "off"}[method.Name]; ok && spec.Tell != nil {
