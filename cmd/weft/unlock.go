@@ -58,17 +58,33 @@ func (a *app) unlock(ctx context.Context, names []string, force bool) error {
 			return !leased
 		})
 	}
-	var failed []error
 	for _, name := range names {
 		if p.Fleet.Devices[name] == nil {
 			return usage(hint.Wrap(fmt.Errorf("%s is no device of these files", name), "weft plan prints their names"))
 		}
-		if err := a.unlockOne(ctx, p, name, force); err != nil {
-			failed = append(failed, fmt.Errorf("%s: %w", name, err))
+	}
+	names = slices.Compact(slices.Sorted(slices.Values(names)))
+	held, failed := make([]holding, len(names)), make([]error, len(names))
+	look := func(ctx context.Context, i int, name string) {
+		h, err := a.unlockOne(ctx, p, name, force)
+		if held[i] = h; err != nil {
+			failed[i] = fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	if failed != nil {
-		return &codeError{exitUnreachable, errors.Join(failed...)}
+	p.Each(ctx, names, "asking who holds it", look)
+	for i, name := range names {
+		if failed[i] != nil {
+			continue
+		}
+		if err := a.showHolding(name, held[i]); err != nil {
+			return err
+		}
+	}
+	if ctx.Err() != nil {
+		return fmt.Errorf("interrupted while asking who holds devices: %w", context.Cause(ctx))
+	}
+	if err := errors.Join(failed...); err != nil {
+		return &codeError{exitUnreachable, err}
 	}
 	return nil
 }
@@ -86,14 +102,22 @@ func (a *app) unfence(ctx context.Context, p *run.Site, name string, force bool)
 	return token, fenced.Yield(ctx)
 }
 
-func (a *app) unlockOne(ctx context.Context, p *run.Site, name string, force bool) error {
+// A holding is who holds a device, or held it.
+type holding struct {
+	text  string
+	lease *plan.Lease
+	marks []plan.Mark
+	token string
+}
+
+func (a *app) unlockOne(ctx context.Context, p *run.Site, name string, force bool) (h holding, err error) {
 	leased, err := plan.As[plan.Leaser](p.Fleet.Devices, name, "does not say who holds it")
 	if err != nil {
-		return err
+		return h, err
 	}
 	l, err := leased.Lease(ctx)
 	if err != nil {
-		return err
+		return h, err
 	}
 	text := "is not held"
 	if l != nil {
@@ -104,7 +128,7 @@ func (a *app) unlockOne(ctx context.Context, p *run.Site, name string, force boo
 	}
 	if l != nil && force {
 		if err := l.Break(ctx); err != nil {
-			return err
+			return h, err
 		}
 		text = fmt.Sprintf("is free: it was held by %s", l.Holder)
 	}
@@ -112,7 +136,7 @@ func (a *app) unlockOne(ctx context.Context, p *run.Site, name string, force boo
 	marked, ok := leased.(plan.Marker)
 	if ok { // a vCenter carries none
 		if marks, err = marked.ReadMarks(ctx); err != nil {
-			return err
+			return h, err
 		}
 	}
 	for _, m := range marks {
@@ -121,7 +145,7 @@ func (a *app) unlockOne(ctx context.Context, p *run.Site, name string, force boo
 			continue
 		}
 		if err := marked.BreakMark(ctx, m); err != nil {
-			return err
+			return h, err
 		}
 		text += "; it belonged to " + m.Text() + ", which cannot go on now: whoever has its record is told so (exit 7), and closes it with weft rollout abort"
 		if err := a.runs().Unlocked(ctx, m.Run, name, who()); err != nil { // the device is free all the same
@@ -130,7 +154,7 @@ func (a *app) unlockOne(ctx context.Context, p *run.Site, name string, force boo
 	}
 	token, err := a.unfence(ctx, p, name, force)
 	if err != nil {
-		return err
+		return h, err
 	}
 	if token != "" {
 		text += map[bool]string{true: "; the token ", false: "; it is for runs of a store, the last with the token "}[force] + token
@@ -138,10 +162,15 @@ func (a *app) unlockOne(ctx context.Context, p *run.Site, name string, force boo
 			text += " is taken away"
 		}
 	}
+	return holding{text, l, marks, token}, nil
+}
+
+// showHolding prints who holds a device.
+func (a *app) showHolding(name string, h holding) error {
 	if a.json {
-		a.emit(plan.Event{Type: plan.EventLease, Device: name, Message: name + " " + text, Data: map[string]any{"lease": l, "runs": marks, "token": token}})
+		a.emit(plan.Event{Type: plan.EventLease, Device: name, Message: name + " " + h.text, Data: map[string]any{"lease": h.lease, "runs": h.marks, "token": h.token}})
 		return nil
 	}
-	_, err = fmt.Fprintln(a.stdout, name, text)
+	_, err := fmt.Fprintln(a.stdout, name, h.text)
 	return err
 }
