@@ -65,7 +65,7 @@ func (x *expansion) connect(d *host.Machine, i *inventory.Initiator, c *inventor
 			if want.FastFail == 0 && mirrors(sub) {
 				want.FastFail = mirrorFastFail
 			}
-			name := instance(t.Origin(), i.Server.Origin()) + "." + sub.Name + "@" + p.Address.String()
+			name := inventory.NameOnDevice(t.Origin(), i.Server.Origin()) + "." + sub.Name + "@" + p.Address.String()
 			id := x.thing(plan.ID{Device: d.Address(), Kind: "nvme_connection", Name: name}, nvme.NVMeConnectionKind().Want(d, want), c.Range, needs...)
 			x.stand(&i.Block, id)
 			x.paths[reached{i, sub}] = append(x.paths[reached{i, sub}], id)

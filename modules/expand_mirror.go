@@ -50,7 +50,7 @@ func (x *expansion) mirrors() {
 }
 
 func (x *expansion) mirror(d *host.Machine, i *inventory.Initiator, v *inventory.Volume) {
-	want := &storage.Mirror{Name: mdName("weft-" + x.model.Name + "-" + instance(v.Origin(), "")), UUID: mdUUID(x.model.Name, v.Origin()),
+	want := &storage.Mirror{Name: mdName("weft-" + x.model.Name + "-" + inventory.NameOnDevice(v.Origin(), "")), UUID: mdUUID(x.model.Name, v.Origin()),
 		Heals: true, Later: installs(i.Server, "mdadm")}
 	needs := x.packages(i.Server)
 	for _, p := range []*inventory.Pool{v.Pool, v.Mirror[0]} {
@@ -70,7 +70,7 @@ func (x *expansion) mirror(d *host.Machine, i *inventory.Initiator, v *inventory
 		}
 	}
 	if len(want.Halves) == 2 {
-		id := x.thing(plan.ID{Device: d.Address(), Kind: "mirror", Name: instance(v.Origin(), i.Server.Origin())}, storage.MirrorKind().Want(d, want), v.At("mirror"), needs...)
+		id := x.thing(plan.ID{Device: d.Address(), Kind: "mirror", Name: inventory.NameOnDevice(v.Origin(), i.Server.Origin())}, storage.MirrorKind().Want(d, want), v.At("mirror"), needs...)
 		x.stand(&i.Block, id)
 	}
 }

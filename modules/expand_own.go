@@ -98,7 +98,7 @@ func (x *expansion) ownConnection(d *host.Machine, i *inventory.Initiator, c *in
 				x.refuse(c.Range, i.Addr, fmt.Sprintf("connect, on os = %q: %v", d.OS().Name, err))
 				return
 			}
-			name := instance(t.Origin(), i.Server.Origin()) + "." + sub.Name + "@" + p.Address.String()
+			name := inventory.NameOnDevice(t.Origin(), i.Server.Origin()) + "." + sub.Name + "@" + p.Address.String()
 			needs := slices.Clone(x.nics[r][len(x.nics[r])-1:])
 			for _, by := range t.Transport {
 				if id, ok := x.exports[export{t, by, p.Address}]; ok && !slices.Contains(needs, id) {

@@ -52,7 +52,7 @@ func (x *expansion) pool(p *inventory.Pool) {
 	if !ok {
 		return
 	}
-	name := instance(p.Origin(), p.Server.Origin())
+	name := inventory.NameOnDevice(p.Origin(), p.Server.Origin())
 	if p.OnExistingData == "wipe" {
 		x.refuse(p.At("on_existing_data"), p.Addr, `on_existing_data = "wipe"`)
 		return
@@ -119,7 +119,7 @@ func (x *expansion) volume(v *inventory.Volume) {
 		want := half.volume
 		want.Among = x.among(half.pool)
 		want.Keep, want.Later, want.Half = half.pool.OnExistingData == "keep", installs(half.pool.Server, "lvm2"), v.Across()
-		id := plan.ID{Device: d.Address(), Kind: "volume", Name: instance(half.pool.Origin(), half.pool.Server.Origin()) + "." + half.name}
+		id := plan.ID{Device: d.Address(), Kind: "volume", Name: inventory.NameOnDevice(half.pool.Origin(), half.pool.Server.Origin()) + "." + half.name}
 		x.stand(&v.Block, x.thing(id, storage.VolumeKind().Want(d, want), v.Range, x.stands[&half.pool.Block]...))
 	}
 }
@@ -154,15 +154,15 @@ type half struct {
 
 func halves(owner string, v *inventory.Volume) []half {
 	var list []half
-	name := instance(v.Origin(), v.Pool.Origin())
+	name := inventory.NameOnDevice(v.Origin(), v.Pool.Origin())
 	for n, p := range append([]*inventory.Pool{v.Pool}, v.Mirror...) {
 		if n == 1 && v.Across() {
-			name = instance(v.Origin(), p.Origin())
+			name = inventory.NameOnDevice(v.Origin(), p.Origin())
 		}
 		if n == 1 {
 			name += "-mirror"
 		}
-		cut := storage.NewVolume(storage.GroupName(owner, instance(p.Origin(), p.Server.Origin())), name, owner, v.Size)
+		cut := storage.NewVolume(storage.GroupName(owner, inventory.NameOnDevice(p.Origin(), p.Server.Origin())), name, owner, v.Size)
 		list = append(list, half{p, name, cut})
 	}
 	return list

@@ -114,7 +114,7 @@ func (x *expansion) targetToS(targets []*inventory.Target) uint8 {
 			case tos < 0:
 				tos = is
 			default:
-				x.note(t.At("portals"), block(t.Addr), "its portals are in fabrics that mark storage differently: weft-target marks as the system does")
+				x.note(t.At("portals"), inventory.BlockOf(t.Addr), "its portals are in fabrics that mark storage differently: weft-target marks as the system does")
 				return 0
 			}
 		}

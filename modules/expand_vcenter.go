@@ -121,7 +121,7 @@ func (x *expansion) dvswitch(d *vcenter.Device, s *inventory.DVSwitch) {
 			continue
 		}
 		if r.Address.IsValid() && r.VMK == nil {
-			x.note(r.At("address"), block(r.Server.Addr), "without a vmk block the address of "+r.Name+" is for a port of the VMkernel that is made by hand")
+			x.note(r.At("address"), inventory.BlockOf(r.Server.Addr), "without a vmk block the address of "+r.Name+" is for a port of the VMkernel that is made by hand")
 		}
 		needs := []plan.ID{made}
 		if port, ok := x.ports[r]; ok {

@@ -2,6 +2,8 @@ package modules
 
 import (
 	"strings"
+
+	"weft/inventory"
 )
 
 // later refuses what the language describes and nothing keeps yet.
@@ -20,6 +22,6 @@ func (x *expansion) later() {
 
 // devices reports whether an address is that of devices, or of a module.
 func devices(address string) bool {
-	_, rest := modulePath(address + ".")
+	_, rest := inventory.ModulePath(address + ".")
 	return rest == "" || strings.HasPrefix(rest, "server.") || strings.HasPrefix(rest, "switch.") || strings.HasPrefix(rest, "vcenter.")
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"weft/inventory"
 	"weft/inventory/language"
 )
 
@@ -51,7 +52,7 @@ func TestNamesInModules(t *testing.T) {
 		`module.x["k"].pool.flash`:                        {`module.x["k"].pool.flash`, "x[k].flash"},
 		`module.x["../k"].module.y[3].volume.fast["a.b"]`: {`module.x["../k"].module.y[3].volume.fast`, "x[..%2Fk].y[3].fast"},
 	} {
-		if b, l := block(addr), label(addr); b != want[0] || l != want[1] {
+		if b, l := inventory.BlockOf(addr), inventory.LabelOf(addr); b != want[0] || l != want[1] {
 			t.Errorf("%s is %q, %q", addr, b, l)
 		}
 	}

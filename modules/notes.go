@@ -3,9 +3,7 @@ package modules
 import (
 	"errors"
 	"fmt"
-	"net/url"
 	"slices"
-	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 
@@ -31,7 +29,7 @@ func (x *expansion) notes() {
 	}
 	for _, t := range m.Targets {
 		if text := degraded(t); text != "" {
-			x.note(t.At("transport"), block(t.Addr), text)
+			x.note(t.At("transport"), inventory.BlockOf(t.Addr), text)
 		}
 	}
 }
@@ -90,58 +88,4 @@ func degraded(t *inventory.Target) string {
 		return "where RDMA cannot be had it is TCP, which the plan, verify and the report then show as DEGRADED, with the reason"
 	}
 	return ""
-}
-
-// block is the address of an instance without its index.
-func block(addr string) string {
-	_, rest := modulePath(addr)
-	b, _, _ := strings.Cut(rest, "[")
-	return strings.TrimSuffix(addr, rest) + b
-}
-
-// label is the name of a block, without type and index: flash of
-// pool.flash["st1"], and x[k].flash of module.x["k"].pool.flash. It is a name
-// for a file.
-func label(addr string) string {
-	in, rest := modulePath(addr)
-	b, _, _ := strings.Cut(rest, "[")
-	_, name, _ := strings.Cut(b, ".")
-	return strings.Join(append(in, name), ".")
-}
-
-// instance is the label of a block with its key, unless that is the key of
-// what it belongs to: instances that share a server stay apart.
-func instance(addr, of string) string {
-	k := key(addr)
-	if k == "" || k == key(of) {
-		return label(addr)
-	}
-	return label(addr) + "-" + url.PathEscape(k)
-}
-
-// key is the index of an instance: st1 of pool.flash["st1"].
-func key(addr string) string {
-	_, rest := modulePath(addr)
-	_, index, _ := strings.Cut(rest, "[")
-	return strings.Trim(index, `"]`)
-}
-
-// modulePath takes the modules off an address: those that it names, with their
-// keys, and what is left.
-func modulePath(addr string) (in []string, rest string) {
-	for strings.HasPrefix(addr, "module.") {
-		addr = strings.TrimPrefix(addr, "module.")
-		name := addr[:strings.IndexAny(addr, ".[")]
-		addr = addr[len(name):]
-		if key, found := strings.CutPrefix(addr, `["`); found {
-			key, addr, _ = strings.Cut(key, `"]`) // no key contains quotes
-			name += "[" + url.PathEscape(key) + "]"
-		} else if key, found := strings.CutPrefix(addr, "["); found {
-			key, addr, _ = strings.Cut(key, "]")
-			name += "[" + key + "]"
-		}
-		in = append(in, name)
-		addr = strings.TrimPrefix(addr, ".")
-	}
-	return in, addr
 }

@@ -65,7 +65,7 @@ type renames struct {
 func (r *renames) pool(m *inventory.Model, s plan.PlannedStep) {
 	var found []*inventory.Pool
 	for _, p := range m.Pools {
-		if p.Server != nil && p.Server.Addr == s.ID.Device && strings.Join(slices.Sorted(slices.Values(p.Drives)), " ") == change(s, "drives").Before && instance(p.Origin(), p.Server.Origin()) != s.ID.Name {
+		if p.Server != nil && p.Server.Addr == s.ID.Device && strings.Join(slices.Sorted(slices.Values(p.Drives)), " ") == change(s, "drives").Before && inventory.NameOnDevice(p.Origin(), p.Server.Origin()) != s.ID.Name {
 			found = append(found, p)
 		}
 	}
@@ -74,7 +74,7 @@ func (r *renames) pool(m *inventory.Model, s plan.PlannedStep) {
 	}
 	p := found[0]
 	r.pools[s.ID] = p
-	now := plan.ID{Device: s.ID.Device, Kind: s.ID.Kind, Name: instance(p.Origin(), p.Server.Origin())}
+	now := plan.ID{Device: s.ID.Device, Kind: s.ID.Kind, Name: inventory.NameOnDevice(p.Origin(), p.Server.Origin())}
 	if hint := moving("pool", s.ID.Name, p.Addr); hint != "" {
 		r.tell(hint, now, s.ID)
 	}
@@ -87,17 +87,17 @@ func (r *renames) volume(m *inventory.Model, s plan.PlannedStep) {
 	var found []*inventory.Volume
 	for _, v := range m.Volumes {
 		in := v.Pool
-		if in == nil || in.Server == nil || in.Server.Addr != s.ID.Device || pool != nil && in != pool || pool == nil && instance(in.Origin(), in.Server.Origin()) != group {
+		if in == nil || in.Server == nil || in.Server.Addr != s.ID.Device || pool != nil && in != pool || pool == nil && inventory.NameOnDevice(in.Origin(), in.Server.Origin()) != group {
 			continue
 		}
-		now := instance(v.Origin(), in.Origin())
+		now := inventory.NameOnDevice(v.Origin(), in.Origin())
 		if now == name { // the pool alone has another name
 			if hint := moving("pool", group, in.Addr); hint != "" {
 				r.tell(hint, s.ID)
 			}
 			return
 		}
-		made := plan.ID{Device: s.ID.Device, Kind: "volume", Name: instance(in.Origin(), in.Server.Origin()) + "." + now}
+		made := plan.ID{Device: s.ID.Device, Kind: "volume", Name: inventory.NameOnDevice(in.Origin(), in.Server.Origin()) + "." + now}
 		i := slices.IndexFunc(r.plan.Steps, func(x plan.PlannedStep) bool { return x.ID == made && !x.Prune })
 		if i >= 0 && change(r.plan.Steps[i], "size").After == change(s, "size").Before {
 			found = append(found, v)
@@ -136,11 +136,11 @@ func change(s plan.PlannedStep, path string) plan.Change {
 // moving is the moved block from the name that a thing has on its server to the block that
 // stands for it now; "": the name is that of a block in a module.
 func moving(kind, name, now string) string {
-	if k := key(now); k != "" {
+	if k := inventory.KeyOf(now); k != "" {
 		name = strings.TrimSuffix(name, "-"+url.PathEscape(k))
 	}
 	if !hclsyntax.ValidIdentifier(name) {
 		return ""
 	}
-	return fmt.Sprintf("moved {\n  from = %s.%s\n  to   = %s\n}", kind, name, block(now))
+	return fmt.Sprintf("moved {\n  from = %s.%s\n  to   = %s\n}", kind, name, inventory.BlockOf(now))
 }
