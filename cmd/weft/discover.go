@@ -53,8 +53,9 @@ What would change something is left out and told as a finding; --want keeps it, 
 that weft plan shows the mending. Where that does not do, nothing is written. Where
 weft never was, the first apply begins a ledger on the servers, which plan lists.
 
-Where --out holds files of weft, discovered.weft.hcl is written beside them, with the
-switches, servers and cables that they do not have; nothing in them is changed.
+Where --out holds files of weft, discovered.weft.hcl is written beside them, with what
+they do not have; nothing in them is changed. What has to stand in one of their blocks
+is told, with the lines to add and the place where they go.
 
 Logins are those of connection "default" and of the credentials of the files in
 --chdir, where there are any, else --user and the passwords in WEFT_SWITCH_PASSWORD and

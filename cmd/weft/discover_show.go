@@ -54,7 +54,18 @@ func proof(r *discover.Result) string {
 	if r.Changes > 0 {
 		return fmt.Sprintf("As wanted: the files validate, and a plan with them changes %d things, which are listed above.", r.Changes)
 	}
+	if r.Stood > 0 {
+		return fmt.Sprintf("Proven: the files validate, and what is added changes nothing. A plan changes %d things of what stood in the files before, with it and without, which are listed above.", r.Stood)
+	}
 	return "Proven: the files validate, and a plan with them changes nothing."
+}
+
+// nothingToAdd says why no file is written.
+func nothingToAdd(r *discover.Result, out string) string {
+	if n := r.ByHand(); n > 0 {
+		return fmt.Sprintf("No file is written: what is not in %s goes into blocks that stand there, with the lines above (%d).", out, n)
+	}
+	return fmt.Sprintf("Nothing to add: all of that stands in %s already.", out)
 }
 
 // mostFailed is how many reasons are shown; --json has all.
@@ -95,7 +106,10 @@ func (a *app) showFindings(r *discover.Result) {
 	view.Remarks(a.stdout, remarks, s)
 	for _, f := range r.Findings {
 		if f.Lines != nil {
-			fmt.Fprintf(a.stdout, "\n%s: %s\n    %s\n", f.Device, f.Text, strings.Join(f.Lines, "\n    "))
+			fmt.Fprintf(a.stdout, "\n%s: %s\n", f.Device, f.Text)
+			for _, line := range f.Lines {
+				fmt.Fprintln(a.stdout, strings.TrimRight("    "+line, " "))
+			}
 		}
 	}
 }
@@ -114,7 +128,7 @@ func (a *app) showDiscovered(r *discover.Result, texts []text, out string) {
 		for _, t := range texts {
 			a.emit(plan.Event{Type: eventFile, Message: "wrote " + t.name, Data: map[string]any{"file": filepath.Join(out, t.name)}})
 		}
-		a.emit(plan.Event{Type: plan.EventNote, Message: proof(r), Data: map[string]any{"coverage": c, "begins": r.Begins, "changes": r.Changes, "keys": r.Keys}})
+		a.emit(plan.Event{Type: plan.EventNote, Message: proof(r), Data: map[string]any{"coverage": c, "begins": r.Begins, "changes": r.Changes, "stood": r.Stood, "by_hand": r.ByHand(), "keys": r.Keys}})
 		return
 	}
 	fmt.Fprintln(a.stdout, "\nRead")
@@ -122,7 +136,7 @@ func (a *app) showDiscovered(r *discover.Result, texts []text, out string) {
 		fmt.Fprintln(a.stdout, "  "+l)
 	}
 	if len(texts) == 0 {
-		fmt.Fprintf(a.stdout, "\nNothing to add: all of that stands in %s already.\n", out)
+		fmt.Fprintf(a.stdout, "\n%s\n", nothingToAdd(r, out))
 		return
 	}
 	fmt.Fprintf(a.stdout, "\nWrote into %s:\n", out)

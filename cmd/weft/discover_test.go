@@ -171,7 +171,7 @@ func essence(m *inventory.Model, links bool) (list []string) {
 	}
 	list = append(list, slices.Concat(essenceOfStorage(m), essenceOfVCenters(m))...)
 	slices.Sort(list)
-	return list
+	return slices.Compact(list) // a server may have two initiators
 }
 
 // essenceOfServer are the everyday blocks of a server.

@@ -1,9 +1,13 @@
 package discover
 
 import (
+	"context"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
+	"weft/inventory"
 	"weft/plan"
 )
 
@@ -13,7 +17,7 @@ const AdditionsFile = "discovered.weft.hcl"
 // additions renders what the files that stand already do not declare: new switches and
 // servers, what these carry, and the cables of them. Nothing that stands is renamed or
 // written again.
-func (d *draft) additions(when time.Time) (map[string][]byte, error) {
+func (d *draft) additions(login Login, when time.Time) (map[string][]byte, error) {
 	w := &printer{}
 	for _, f := range d.fabrics {
 		if !f.declared {
@@ -31,18 +35,28 @@ func (d *draft) additions(when time.Time) (map[string][]byte, error) {
 		w.block(credential("switch", "", SwitchPassword), nil, nil)
 		w.out.WriteString("\n")
 	}
-	for _, c := range d.credentials(Login{}) { // there are no vCenters
+	for _, c := range d.credentials(login) {
 		w.block(c, nil, nil)
 		w.out.WriteString("\n")
 	}
 	for _, n := range d.ordered() {
-		if !n.declared {
-			list = append(list, d.node(n))
+		switch one := d.node(n); {
+		case n.declared:
+			d.lacking(n)
+		case n.hand:
+			d.wholly(n, one)
+		default:
+			list = append(list, one)
 		}
 	}
 	unmanaged, cables, at := d.subnet()
 	list = slices.Concat(list, unmanaged, d.links(d.cables, d.leaves), d.links(cables, at), d.between(), d.direct())
-	d.newStorage()
+	list = append(list, d.vcenters()...)
+	if !d.noNVMe {
+		d.unmanaged, d.variables = nil, nil // of the round before
+		list = append(list, d.storage()...)
+	}
+	d.tellInserts()
 	if err := w.all(list); err != nil {
 		return nil, err
 	}
@@ -51,41 +65,130 @@ func (d *draft) additions(when time.Time) (map[string][]byte, error) {
 	return out, nil
 }
 
-// newStorage tells what new servers carry: it is not added, as blocks of that label may
-// stand in files already.
-func (d *draft) newStorage() {
-	for _, n := range d.ordered() {
-		if n.declared {
-			continue
-		}
-		for _, kind := range []string{"volume_group", "nvmet_subsystem", "nvme_connection"} {
-			for _, e := range n.entries(d.owner, kind) {
-				d.site.found(Error, n.Host, "write it by hand, or discover into an empty directory and compare", "%s of its ledger is not added: a second run adds devices and cables, and no storage", e.Key())
+// lacking tells the NICs of a server that its block in the files does not have.
+func (d *draft) lacking(n *node) {
+	for _, c := range n.more {
+		for _, cable := range d.cables {
+			if l := d.leaves[cable.Switch]; cable.NIC == c.nic && l.fabric != nil && c.cidr.IsValid() && l.fabric.plane(c.cidr.Addr()) >= 0 {
+				c.fabric = l.fabric
 			}
 		}
-		if n.Facts.NVMe == nil {
+		i := insert{host: n.Host, grave: Info, what: fmt.Sprintf("it has the NIC %s at %s", c.nic.Interface, c.nic.PCI), within: &d.stands.machines[n.Host].Block, lines: c.block()}
+		if _, known := n.port(c.nic.PCI); known {
+			i.grave = Error
+			i.what += ", which weft has set"
+		}
+		d.into(i)
+	}
+	for _, c := range n.cards {
+		r := d.stands.machines[n.Host].RNIC(c.label)
+		if c.told.VMK == nil || r == nil || r.VMK != nil {
 			continue
 		}
-		for _, e := range n.Facts.NVMe.Exports {
-			d.site.found(Warn, n.Host, "write a target by hand", "its kernel exports %s: a second run adds devices and cables, and no storage", e.NQN)
-		}
+		in := &block{}
+		in.declare(*c.told.VMK)
+		d.into(insert{host: n.Host, grave: Error, what: fmt.Sprintf("%v stands there", c.told.VMK.Set[0].Value), within: &d.stands.machines[n.Host].Block, inner: &r.Block, of: fmt.Sprintf("rnic %q", r.Name), lines: in.body[0].in})
 	}
 }
 
-// old reports whether a step is about a device that stands in files already.
+// old reports whether something is about a device that stands in files already.
 func (d *draft) old(id plan.ID) bool {
-	if d.base == nil {
-		return false
+	return d.base != nil && (slices.ContainsFunc(d.base.Switches, func(s *inventory.Switch) bool { return s.Addr == id.Device }) ||
+		slices.ContainsFunc(d.base.Servers, func(s *inventory.Server) bool { return s.Addr == id.Device }) ||
+		slices.ContainsFunc(d.base.VCenters, func(v *inventory.VCenter) bool { return v.Addr == id.Device }))
+}
+
+// judgeOld plans with the files that stand, alone, where a plan with all of them changes
+// something of theirs: what both change is not for what is added to answer for.
+func (d *draft) judgeOld(ctx context.Context, o Options, made *plan.Plan) error {
+	_, changes := changesOf(made)
+	if d.was != nil || !slices.ContainsFunc(changes, func(c change) bool { return d.old(c.id) }) {
+		return nil
 	}
-	for _, sw := range d.base.Switches {
-		if sw.Addr == id.Device {
-			return true
+	problems, _, alone, err := o.Judge(ctx, nil)
+	d.was = map[plan.ID][]change{}
+	if err != nil || len(problems) > 0 {
+		return err // then nothing of it is known to be old
+	}
+	_, before := changesOf(alone)
+	for _, c := range before {
+		d.was[c.id] = append(d.was[c.id], c)
+	}
+	return nil
+}
+
+// stood reports whether the files that stood have that change by themselves: of the same
+// thing nothing else changes.
+func (d *draft) stood(c change) bool {
+	return slices.ContainsFunc(d.was[c.id], func(was change) bool {
+		return was.prune == c.prune && (was.paths == nil) == (c.paths == nil) && (c.paths != nil || was.text == c.text) &&
+			!slices.ContainsFunc(c.paths, func(p string) bool { return !slices.Contains(was.paths, p) })
+	})
+}
+
+// drifted tells, device by device, what of the files that stand is not as they say, and what
+// they do not have of a device of theirs.
+func (d *draft) drifted(p *plan.Plan) (count int) {
+	at := d.devices()
+	var devices []string
+	lost, other := map[string][]string{}, map[string][]string{}
+	_, changes := changesOf(p)
+	for _, c := range changes {
+		if !d.stood(c) {
+			continue
+		}
+		count++
+		on := c.id.Device
+		n, is := at[on].(*node)
+		if is && !n.declared {
+			continue // a block that stands is to have it: that is told
+		}
+		if is && c.prune {
+			d.everydayLost(n, c.id)
+		}
+		if !slices.Contains(devices, on) {
+			devices = append(devices, on)
+		}
+		if c.prune {
+			lost[on] = append(lost[on], c.id.Kind+"."+c.id.Name)
+		} else {
+			other[on] = append(other[on], c.id.Kind+"."+c.id.Name+" ("+c.text+")")
 		}
 	}
-	for _, m := range d.base.Servers {
-		if m.Addr == id.Device {
-			return true
+	d.tellInserts()
+	for _, on := range devices {
+		host := on
+		switch x := at[on].(type) {
+		case *node:
+			host = x.Host
+		case *leaf:
+			host = x.Host
+		}
+		if list := lost[on]; list != nil {
+			d.site.found(Error, host, "where lines to add are told for it, add them before weft apply, which takes it away else", "it and its ledger have what the files do not have, and an apply of them would take away: %s", strings.Join(list, ", "))
+		}
+		if list := other[on]; list != nil {
+			d.site.found(Warn, host, "weft plan", "%s stands in the files already, and is not as they say: %s", on, strings.Join(list, ", "))
 		}
 	}
-	return false
+	return count
+}
+
+// everydayLost tells a block within a server, such as a file, that its block in the files does
+// not have.
+func (d *draft) everydayLost(n *node, id plan.ID) {
+	for _, kind := range n.System.Kinds() {
+		for _, e := range n.entries(d.owner, kind.KindName()) {
+			if e.Kind != id.Kind || e.Name != id.Name {
+				continue
+			}
+			if label, set, ok, err := kind.Written(e); ok && err == nil {
+				in := &block{kind: e.Kind, labels: []string{label}}
+				for _, s := range set {
+					in.set(s.Name, written(s.Value))
+				}
+				d.into(insert{host: n.Host, grave: Error, what: fmt.Sprintf("%s %q stands there", e.Kind, label), within: &d.stands.machines[n.Host].Block, lines: in})
+			}
+		}
+	}
 }

@@ -32,9 +32,9 @@ func (a address) under(kind, label string) address {
 	return a
 }
 
-var addressForm = regexp.MustCompile(`^(server|switch|vcenter)\.([A-Za-z_][A-Za-z0-9_-]*)(?:\[(?:"((?:[^"\\]|\\.)*)"|([0-9]+))\])?$`)
+var addressForm = regexp.MustCompile(`^([a-z]+)\.([A-Za-z_][A-Za-z0-9_-]*)(?:\[(?:"((?:[^"\\]|\\.)*)"|([0-9]+))\])?$`)
 
-// parseAddress reads that of a device as ledgers have it. Those in modules are none.
+// parseAddress reads that of a block as ledgers and files have it. Those in modules are none.
 func parseAddress(text string) (address, bool) {
 	m := addressForm.FindStringSubmatch(text)
 	if m == nil || strings.Contains(m[3], `\`) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"weft/internal/hint"
 	"weft/modules/host"
@@ -66,7 +67,7 @@ func (d *draft) cards() {
 			named[p.PCI] = p.Name
 		}
 		if n.declared {
-			named = d.written(m.Host)
+			named = d.written(m)
 		}
 		used := taken{}
 		for _, l := range named {
@@ -75,7 +76,7 @@ func (d *draft) cards() {
 		for i := range m.Facts.NICs {
 			f := &m.Facts.NICs[i]
 			told, known := n.port(f.PCI)
-			if named[f.PCI] == "" && (n.declared || !known && len(f.RDMA) == 0 && !cabled[f]) {
+			if named[f.PCI] == "" && !known && (m.System.Port != nil && n.declared || len(f.RDMA) == 0 && !cabled[f]) {
 				continue
 			}
 			l := named[f.PCI]
@@ -85,7 +86,12 @@ func (d *draft) cards() {
 				}
 			}
 			at := d.cidr(m, f, told.Address)
-			n.cards = append(n.cards, &card{label: l, told: told, nic: f, cidr: at, has: at})
+			c := &card{label: l, told: told, nic: f, cidr: at, has: at}
+			if n.declared && named[f.PCI] == "" {
+				n.more = append(n.more, c)
+				continue
+			}
+			n.cards = append(n.cards, c)
 		}
 		if len(n.cards) == 0 {
 			d.site.found(Warn, m.Host, "is the driver of its NICs loaded, and are their cables in?", "no RDMA device and no NIC that a switch hears: no rnic is written")
@@ -94,12 +100,12 @@ func (d *draft) cards() {
 }
 
 // written are the labels of the NICs of a server that stands in files, by PCI address.
-func (d *draft) written(host string) map[string]string {
+func (d *draft) written(m *Server) map[string]string {
 	labels := map[string]string{}
-	for _, m := range d.base.Servers {
-		if m.Host == host {
-			for _, r := range m.RNICs {
-				labels[r.PCI] = r.Name
+	for _, r := range d.stands.machines[m.Host].RNICs {
+		for _, f := range m.Facts.NICs {
+			if r.PCI != "" && strings.EqualFold(f.PCI, r.PCI) || r.MAC != "" && strings.EqualFold(f.MAC, r.MAC) {
+				labels[f.PCI] = r.Name
 			}
 		}
 	}

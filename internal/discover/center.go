@@ -36,6 +36,7 @@ type VCenter struct {
 type center struct {
 	address
 	*VCenter
+	declared   *inventory.VCenter // nil: it does not stand in files
 	credential string
 	switches   []*dvswitch
 	machines   []vcenter.StandingVM
@@ -44,15 +45,17 @@ type center struct {
 
 // A dvswitch is a distributed switch as the files are to have it.
 type dvswitch struct {
-	label   string
-	path    string
-	groups  []portgroup
-	uplinks []uplink
+	label    string
+	declared *inventory.DVSwitch // nil: it does not stand in files
+	path     string
+	groups   []portgroup
+	uplinks  []uplink
 }
 
 type portgroup struct {
 	name, label string // in vCenter, and in the files
 	vlan        int
+	hand        bool // the block of its switch is to have it: nothing can refer to it
 }
 
 // An uplink is a NIC of a member.
@@ -79,17 +82,22 @@ func (s *dvswitch) reference(g portgroup) reference {
 // at is the port group of a switch that is written; "": it is not.
 func (c *center) at(path, group string) (reference, portgroup) {
 	for _, s := range c.switches {
-		if g, ok := s.group(group); ok && s.path == path {
+		if g, ok := s.group(group); ok && !g.hand && s.path == path {
 			return s.reference(g), g
 		}
 	}
 	return "", portgroup{}
 }
 
+// member reports whether a host has an uplink in the block of a switch in the files.
+func (s *dvswitch) member(host string) bool {
+	return s.declared != nil && slices.ContainsFunc(s.declared.Uplinks, func(r *inventory.RNIC) bool { return strings.EqualFold(hostOf(r.Server), host) })
+}
+
 // spread finds what vCenters have of the owner, and tells NICs of the ports that these gave
 // them.
 func (d *draft) spread() {
-	labels := taken{}
+	labels := d.stands.labelled("dvswitch")
 	for _, c := range d.centers {
 		for _, s := range c.Switches {
 			d.distribute(c, s, labels)
@@ -103,7 +111,7 @@ func (d *draft) spread() {
 			}
 		}
 		for _, k := range c.Clusters {
-			if k.Owner == d.owner {
+			if k.Owner == d.owner && !c.has(k.Path) {
 				c.clusters = append(c.clusters, k)
 			}
 		}
@@ -121,7 +129,12 @@ func (d *draft) distribute(c *center, s vcenter.StandingSwitch, labels taken) {
 		d.site.found(Warn, c.Host, "discover them with --owner "+s.Owner, "the distributed switch %s belongs to the owner %s: it is not written", s.Path, s.Owner)
 		return
 	}
-	out := &dvswitch{label: labels.dashed(label(lastOf(s.Path), "dvswitch")), path: s.Path}
+	out := &dvswitch{path: s.Path, declared: d.standingSwitch(c, s.Path)}
+	if out.declared != nil {
+		out.label = spotOf(&out.declared.Block).label // "": nothing can refer to it
+	} else {
+		out.label = labels.dashed(label(lastOf(s.Path), "dvswitch"))
+	}
 	for _, g := range s.Groups {
 		rest, ok := s.Base(g.Name)
 		switch {
@@ -130,11 +143,15 @@ func (d *draft) distribute(c *center, s vcenter.StandingSwitch, labels taken) {
 		case !ok || label(rest, "") != strings.ToLower(rest) || g.VLAN < 0:
 			d.site.found(Error, c.Host, "give it a single VLAN, and the name that weft gave it", "the port group %s of %s has a trunk, or is called as weft calls none: it is not written", g.Name, s.Path)
 		default:
-			out.groups = append(out.groups, portgroup{g.Name, rest, g.VLAN})
+			out.groups = append(out.groups, portgroup{g.Name, rest, g.VLAN, out.lacks(rest)})
 		}
 	}
 	for _, m := range s.Members {
+		has := out.member(m.Host)
 		if n := d.called(m.Host); n == nil {
+			if has {
+				continue // it stands in files, and was not named in this run
+			}
 			d.site.found(Error, m.Host, "name it with --hosts", "it is a member of the distributed switch %s, and was not read", s.Path)
 		} else if len(m.PCI) != 1 {
 			d.site.found(Error, n.Host, "leave it one uplink: weft declares one a host", "it is a member of the distributed switch %s with %d uplinks: it is not written there", s.Path, len(m.PCI))
@@ -142,6 +159,7 @@ func (d *draft) distribute(c *center, s vcenter.StandingSwitch, labels taken) {
 			known := n.told.Port(n.spelt(m.PCI[0]))
 			known.Fabric = known.Fabric || known.Name != ""
 			out.uplinks = append(out.uplinks, uplink{n, known.PCI})
+			n.hand = n.hand || out.declared != nil && !has && !n.declared // its rnic has to stand among the uplinks
 		}
 	}
 	c.switches = append(c.switches, out)
@@ -162,6 +180,10 @@ func (d *draft) plug(c *center, p vcenter.StandingPort) {
 	u := -1
 	if i >= 0 {
 		u = slices.IndexFunc(c.switches[i].uplinks, func(u uplink) bool { return u.node == n })
+	}
+	if i >= 0 && on == "" && slices.ContainsFunc(c.switches[i].groups, func(g portgroup) bool { return g.name == p.Group && g.hand }) {
+		d.site.found(Error, n.Host, "write that port group by hand, and discover again", "%s is on the port group %s, which is in no file: it is not written, either", p.ID, p.Group)
+		return
 	}
 	if on == "" || u < 0 {
 		d.site.found(Error, n.Host, "put it back where weft made it, or take it away", "%s is on a port group of no switch that is written, or its host is no member: it is not written", p.ID)
@@ -222,104 +244,6 @@ func (n *node) spelt(pci string) string {
 	return pci
 }
 
-// vcenters writes what vCenters have of the owner.
-func (d *draft) vcenters() (list []instance) {
-	machines := taken{}
-	for _, c := range d.centers {
-		b := newInstance(c.address)
-		b.set("host", str(c.Host))
-		if c.Port != VCenterPort {
-			b.set("port", number(int64(c.Port)))
-		}
-		if c.SHA256 != "" {
-			b.setNoted("tls_sha256", str(c.SHA256), "of its certificate")
-		}
-		b.set("credential", raw("credential."+c.credential))
-		for _, k := range c.clusters {
-			b.add("cluster", k.Path).set("vsan_rdma", boolean(k.RDMA))
-		}
-		list = append(list, b)
-	}
-	for _, c := range d.centers {
-		for _, s := range c.switches {
-			b := newInstance(address{kind: "dvswitch", label: s.label})
-			b.set("vcenter", to(c.address, ""))
-			b.set("path", str(s.path))
-			b.set("uplinks", d.uplinks(s))
-			for _, g := range s.groups {
-				in := b.add("portgroup", g.label)
-				if g.vlan != 0 {
-					in.set("vlan", number(int64(g.vlan)))
-				}
-			}
-			list = append(list, b)
-		}
-		for _, v := range c.machines {
-			list = append(list, d.machine(c, v, machines))
-		}
-	}
-	return list
-}
-
-// VCenterPort is that of a vCenter that says no other.
-const VCenterPort = 443
-
-// uplinks are the NICs of a distributed switch: of all instances of a block the same one, or
-// each by itself.
-func (d *draft) uplinks(s *dvswitch) expr {
-	if len(s.uplinks) == 0 {
-		return raw("[]")
-	}
-	first, of := s.uplinks[0].node, map[*node]string{}
-	same := first.keyed
-	for _, u := range s.uplinks {
-		for _, k := range u.node.cards {
-			if k.nic.PCI == u.pci {
-				of[u.node] = k.label
-			}
-		}
-		same = same && u.node.label == first.label && of[u.node] == of[first]
-	}
-	all := 0
-	for _, n := range d.nodes {
-		if n.label == first.label {
-			all++
-		}
-	}
-	if same && all == len(s.uplinks) {
-		return raw("[for s in server." + first.label + " : s.rnic." + of[first] + "]")
-	}
-	out := raw("[")
-	for i, u := range s.uplinks {
-		if i > 0 {
-			out = append(out, raw(", ")...)
-		}
-		out = append(out, to(u.node.address, ".rnic."+of[u.node])...)
-	}
-	return append(out, raw("]")...)
-}
-
-func (d *draft) machine(c *center, v vcenter.StandingVM, labels taken) instance {
-	b := newInstance(address{kind: "vm", label: labels.dashed(label(lastOf(v.Path), "vm"))})
-	b.set("path", str(v.Path))
-	for _, a := range v.Adapters {
-		on, _ := c.at(a.Switch, a.Group)
-		if on == "" {
-			d.site.found(Error, c.Host, "write it by hand", "the adapter %s of %s is on a port group that is not written: it is not, either", a.Name, v.Path)
-			continue
-		}
-		in := b.add("pvrdma", a.Name)
-		in.set("portgroup", raw(string(on)))
-		if a.Protocol != "rocev2" {
-			in.set("protocol", str(a.Protocol))
-		}
-		if a.Degraded {
-			in.setNoted("allow_degraded", boolean(true), "its host has no RDMA device on the uplink")
-		}
-	}
-	return b
-}
-
 // readCenter asks a vCenter.
 func (r *Reach) readCenter(ctx context.Context, c Center) (*VCenter, error) {
 	have, err := r.VCenter(c).Inventory(ctx)
@@ -339,11 +263,12 @@ func (d *draft) centered(known map[string]address) {
 	for _, a := range known {
 		labels[a.label] = true
 	}
+	for name := range d.stands.labelled("vcenter") {
+		labels[name] = true
+	}
 	for _, v := range d.site.VCenters {
-		if d.base != nil {
-			if !d.declares(v.String()) {
-				d.site.found(Warn, v.Host, "write its blocks by hand, or discover into an empty directory and compare", "the files have no block of this vCenter, and none is added: a second run adds switches, servers and cables")
-			}
+		if was := d.standingCenter(v.String()); was != nil {
+			d.centers = append(d.centers, &center{address: spotOf(&was.Block).address, VCenter: v, declared: was})
 			continue
 		}
 		a, ok := known[v.String()]
@@ -352,11 +277,6 @@ func (d *draft) centered(known map[string]address) {
 		}
 		d.centers = append(d.centers, &center{address: a, VCenter: v})
 	}
-}
-
-// declares reports whether the files that stand have a vCenter.
-func (d *draft) declares(at string) bool {
-	return d.base != nil && slices.ContainsFunc(d.base.VCenters, func(v *inventory.VCenter) bool { return Center{Host: v.Host, Port: v.Port}.String() == at })
 }
 
 // owners are those whose marks are there.

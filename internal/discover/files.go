@@ -43,7 +43,7 @@ func (d *draft) files(login Login, when time.Time) (map[string][]byte, error) {
 	d.regroup()
 	d.linked = nil // of the round before
 	if d.base != nil {
-		return d.additions(when)
+		return d.additions(login, when)
 	}
 	texts := map[string]*printer{mainFile: {}, fabricFile: {}, hostsFile: {}, storageFile: {}, vcenterFile: {}}
 	d.main(texts[mainFile], login)
@@ -144,7 +144,7 @@ func (d *draft) regroup() {
 		}
 	}
 	for _, n := range d.ordered() {
-		if n.fixed {
+		if n.fixed || n.hand {
 			continue
 		}
 		n.label = "node"
@@ -153,6 +153,7 @@ func (d *draft) regroup() {
 			shapes[shape] = labels.dashed("node")
 		}
 		n.label = shapes[shape]
+		n.origin = n.address
 	}
 }
 
@@ -302,24 +303,29 @@ func (d *draft) node(n *node) instance {
 	}
 	b.set("labels", append(append(raw("{ role = "), str(n.role).named("role")...), raw(" }")...))
 	for _, c := range n.cards {
-		in := b.add("rnic", c.label)
-		in.set("match", append(append(raw("{ pci = "), str(c.nic.PCI).named("pci")...), raw(" }")...))
-		if c.cidr.IsValid() {
-			in.set("address", str(c.cidr.String()))
-		}
-		if c.fabric != nil {
-			in.set("fabric", raw("fabric."+c.fabric.name))
-		}
-		if c.told.Software && c.fabric != nil {
-			in.setNoted("software", boolean(true), "RDMA without a card that can do it")
-		}
-		if c.told.VLAN != 0 && c.fabric != nil {
-			in.set("vlan", number(int64(c.told.VLAN)))
-		}
-		if c.told.VMK != nil {
-			in.declare(*c.told.VMK)
-		}
+		b.body = append(b.body, item{in: c.block()})
 	}
 	d.everyday(b.block, n)
 	return b
+}
+
+func (c *card) block() *block {
+	in := &block{kind: "rnic", labels: []string{c.label}}
+	in.set("match", append(append(raw("{ pci = "), str(c.nic.PCI).named("pci")...), raw(" }")...))
+	if c.cidr.IsValid() {
+		in.set("address", str(c.cidr.String()))
+	}
+	if c.fabric != nil {
+		in.set("fabric", raw("fabric."+c.fabric.name))
+	}
+	if c.told.Software && c.fabric != nil {
+		in.setNoted("software", boolean(true), "RDMA without a card that can do it")
+	}
+	if c.told.VLAN != 0 && c.fabric != nil {
+		in.set("vlan", number(int64(c.told.VLAN)))
+	}
+	if c.told.VMK != nil {
+		in.declare(*c.told.VMK)
+	}
+	return in
 }

@@ -1,6 +1,7 @@
 package discover
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -188,8 +189,8 @@ func (d *draft) direct() (list []instance) {
 		}
 		na, nb := d.nodes[w.a.server], d.nodes[w.b.server]
 		switch {
-		case na.declared && nb.declared:
-			continue // both ends stand in files
+		case na.hand || nb.hand || d.standsCabled(fmt.Sprintf("%s is cabled to %s of %s", w.a.nic.Interface, w.b.nic.Interface, w.b.server.Host), place{na.Host, a.label}, place{nb.Host, b.label}):
+			continue
 		case a.fabric != b.fabric || a.fabric != nil && a.cidr.Masked() != b.cidr.Masked():
 			d.site.found(Warn, w.a.server.Host, "both ends of a cable are in one plane: see which of the two is wrong", "%s: its cable leads to %s of %s, which is not in its plane: the link is not written", w.a.nic.Interface, w.b.nic.Interface, w.b.server.Host)
 			continue

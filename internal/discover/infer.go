@@ -18,6 +18,7 @@ import (
 type draft struct {
 	site    *Site
 	base    *inventory.Model // what is declared already; nil: nothing
+	stands  *standing        // the same by what devices tell
 	owner   string
 	noNVMe  bool // storage is not written
 	cables  []Cable
@@ -27,12 +28,15 @@ type draft struct {
 	nodes   map[*Server]*node
 	centers []*center
 
-	users     map[string]string // labels of credentials, by user of servers
-	credited  []string          // users whose credential is to be written
-	secret    []string          // variables of the environment for the passwords of these
-	linked    taken             // labels of links
-	variables []string          // of the environment, that files name in the place of keys
-	unmanaged []string          // what others connect and export, for comments in the files
+	users       map[string]string    // labels of credentials, by user of servers
+	credited    []string             // users whose credential is to be written
+	centerLogin string               // label of the credential of vCenters that is to be written; "": it stands in files
+	secret      []string             // variables of the environment for the passwords of these
+	linked      taken                // labels of links
+	variables   []string             // of the environment, that files name in the place of keys
+	unmanaged   []string             // what others connect and export, for comments in the files
+	inserts     []insert             // what goes into blocks that stand
+	was         map[plan.ID][]change // what a plan with the files that stand changes without any of this
 }
 
 // A fabric is one as it was inferred.
@@ -72,6 +76,7 @@ type leaf struct {
 	address
 	*Switch
 	declared   bool    // it stands in files already
+	hand       bool    // in a module: nothing can refer to it
 	fabric     *fabric // nil: in none
 	plane      string
 	subnet     netip.Prefix // of the plane
@@ -85,12 +90,15 @@ type leaf struct {
 type node struct {
 	address
 	*Server
-	fixed    bool   // its address is the one that a ledger has, or files
-	login    string // label of the credential of its user; "": it is reached as all are
-	declared bool   // it stands in files already
+	origin   address // that names on it follow from
+	fixed    bool    // its address is the one that a ledger has, or files
+	login    string  // label of the credential of its user; "": it is reached as all are
+	declared bool    // it stands in files already
+	hand     bool    // it stands in a module, or a block that stands is to have it: nothing can refer to it
 	role     string
 	told     *host.Declared // what its ledger of the owner says
 	cards    []*card
+	more     []*card  // that its block in the files does not have
 	seen     []string // that has no block, for comments
 }
 
@@ -174,7 +182,7 @@ func (s *Site) infer(owner string, base *inventory.Model) (*draft, error) {
 	case owner == "" && len(owners) == 1:
 		owner = owners[0]
 	}
-	d := &draft{site: s, base: base, owner: cmp.Or(owner, usualOwner), leaves: map[*Switch]*leaf{}, nodes: map[*Server]*node{}}
+	d := &draft{site: s, base: base, stands: stand(base), owner: cmp.Or(owner, usualOwner), leaves: map[*Switch]*leaf{}, nodes: map[*Server]*node{}}
 	for _, other := range owners {
 		if other != d.owner {
 			s.found(Warn, "", "discover them with --owner "+other, "what the owner %s has here belongs to other files, and is in none of these", other)
@@ -211,7 +219,7 @@ func (d *draft) name() {
 			wish := label(short(cmp.Or(sw.Reading.Facts.Hostname, sw.Host)), "switch")
 			a = address{kind: "switch", label: strings.TrimPrefix(labels.name("switch."+wish, cmp.Or(sw.Reading.Facts.Serial, sw.Host)), "switch.")}
 		}
-		d.leaves[sw] = &leaf{address: a, Switch: sw, declared: declared[sw.Host], credential: cmp.Or(credentials[sw.Host], d.credential())}
+		d.leaves[sw] = &leaf{address: a, Switch: sw, declared: declared[sw.Host], hand: declared[sw.Host] && !ok, credential: cmp.Or(credentials[sw.Host], d.credential())}
 	}
 	for _, m := range d.site.Servers {
 		a, ok := known[m.Host]
@@ -223,10 +231,14 @@ func (d *draft) name() {
 			}
 			a = address{kind: "server", label: "node", key: nodes.name(cmp.Or(usable(key), m.Host), m.Host), keyed: true}
 		}
-		if d.taken(a, m.Host) {
-			declared[m.Host] = true
+		n := &node{address: a, origin: a, Server: m, told: &host.Declared{}, fixed: fixed, declared: declared[m.Host], role: d.role(m)}
+		if was := d.stands.machines[m.Host]; was != nil {
+			n.origin, _ = origin(&was.Block)
+			n.hand = !ok
+		} else {
+			n.hand = d.taken(a)
 		}
-		d.nodes[m] = &node{address: a, Server: m, told: &host.Declared{}, fixed: fixed, declared: declared[m.Host], role: d.role(m)}
+		d.nodes[m] = n
 	}
 	d.accredit(credentials)
 }
@@ -258,24 +270,8 @@ func (d *draft) declared(known map[string]address, credentials map[string]string
 
 // taken reports whether a server that files do not have has in the ledgers the name of a
 // block that they do have: only a person can add its key there.
-func (d *draft) taken(a address, host string) bool {
-	if d.base == nil {
-		return false
-	}
-	block := false
-	for _, m := range d.base.Servers {
-		if b, ok := parseAddress(m.Addr); ok && b.label == a.label {
-			block = true
-		}
-		if m.Host == host {
-			return false
-		}
-	}
-	if block && a.label != "node" || block && d.inLedger(a) {
-		d.site.found(Error, host, "add its key to that block by hand", "the ledgers call it %s, and server.%s stands in the files without it", a, a.label)
-		return true
-	}
-	return false
+func (d *draft) taken(a address) bool {
+	return d.stands.labels["server."+a.label] != nil && (a.label != "node" || d.inLedger(a))
 }
 
 // inLedger reports whether a ledger of the owner has the address.
@@ -313,6 +309,14 @@ func (d *draft) rosters() (known map[string]address, credentials map[string]stri
 	for _, l := range d.site.Lost {
 		asked[l.Host] = true
 	}
+	if d.base != nil { // what stands in files is read for the proof
+		for _, s := range d.base.Switches {
+			asked[s.Host] = true
+		}
+		for _, s := range d.base.Servers {
+			asked[s.Host] = true
+		}
+	}
 	seen := map[plan.Member]bool{}
 	for _, m := range d.site.Servers {
 		l := m.ledger(d.owner)
@@ -324,7 +328,7 @@ func (d *draft) rosters() (known map[string]address, credentials map[string]stri
 				continue
 			}
 			seen[r] = true
-			if r.Kind == "vcenter" && d.declares(r.Host) {
+			if r.Kind == "vcenter" && d.standingCenter(r.Host) != nil {
 				continue
 			}
 			if r.Kind == "vcenter" && !asked[r.Host] {

@@ -63,32 +63,50 @@ func allowed(nqn string, paths []path) []string {
 	return keys(seen)
 }
 
+// A way is how connections are made.
+type way struct {
+	policy                              string
+	loss, fail, reconnect, keep, queues int
+}
+
+// byHand reports whether only a person can write a connection: into the initiator that has
+// the key of the host.
+func (d *draft) byHand(p path) bool {
+	return p.server.hand || d.stands.initiators[p.server.Host] != nil && (d.has(p.server.Server, "dhchap_key", p.HostNQN) || d.has(p.server.Server, "tls_key", p.HostNQN))
+}
+
+// declarable are the connections that stand in files, or that can.
+func (d *draft) declarable(paths []path) []path {
+	return slices.DeleteFunc(slices.Clone(paths), func(p path) bool {
+		return !d.stands.connected[place{p.server.Host, p.NQN}] && d.byHand(p)
+	})
+}
+
 // initiators writes one for each machine that connects, with a connect for each way in
-// which it does.
-func (d *draft) initiators(paths []path, targets map[string]address) (list []instance) {
-	type way struct {
-		policy                              string
-		loss, fail, reconnect, keep, queues int
-	}
-	instances := map[string]int{} // of targets, by kind and label
-	for _, a := range targets {
-		instances[a.label]++
-	}
+// which it does, of what does not stand in files.
+func (d *draft) initiators(paths []path, targets map[string]spot) (list []instance) {
+	label := d.stands.free("initiator", "nvme")
+	instances := d.countTargets(targets)
 	for _, n := range d.ordered() {
 		var ways []way
 		toward := map[way][]address{}
-		nqn, probe := "", false
+		nqn, probe, hand := "", false, n.hand
 		for _, p := range paths {
-			if p.server != n {
+			if p.server != n || d.stands.connected[place{n.Host, p.NQN}] {
 				continue
 			}
+			to := targets[p.NQN]
+			if to.hand && d.stands.connected[place{n.Host, to.String()}] {
+				continue // it comes with the subsystem
+			}
+			hand = hand || to.hand || d.byHand(p)
 			probe = p.probe // all of a server are, or none
 			w := way{p.IOPolicy, p.CtrlLoss, p.FastFail, p.ReconnectDelay, p.KeepAlive, p.Queues}
 			if toward[w] == nil {
 				ways = append(ways, w)
 			}
-			if a := targets[p.NQN]; !slices.Contains(toward[w], a) {
-				toward[w] = append(toward[w], a)
+			if !slices.Contains(toward[w], to.address) {
+				toward[w] = append(toward[w], to.address)
 			}
 			if nqn != "" && nqn != p.HostNQN {
 				d.site.found(Error, n.Host, "one initiator block has one host NQN", "it connects under several host NQNs: %s and %s", nqn, p.HostNQN)
@@ -98,40 +116,79 @@ func (d *draft) initiators(paths []path, targets map[string]address) (list []ins
 		if ways == nil {
 			continue
 		}
-		i := newInstance(n.under("initiator", "nvme"))
+		i := newInstance(n.under("initiator", label))
 		i.set("server", to(n.address, ""))
 		if probe {
 			i.set("engine", str("none"))
 		}
-		d.keysOf(i, n, nqn)
-		if nqn != usualHostNQN(d.owner, n.String()) {
+		if !hand {
+			d.keysOf(i, n, nqn)
+		}
+		if nqn != usualHostNQN(d.owner, n.origin.String()) {
 			i.set("hostnqn", str(nqn))
 		}
 		for _, w := range ways {
-			c := i.add("connect")
-			c.set("to", several(toward[w], instances))
-			if w.policy != "" && w.policy != "round-robin" {
-				c.set("iopolicy", str(w.policy))
-			}
-			if w.queues != 0 {
-				c.set("io_queues", number(int64(w.queues)))
-			}
-			if w.loss != 600 {
-				c.set("ctrl_loss_tmo", number(int64(w.loss)))
-			}
-			if w.fail != 0 {
-				c.set("fast_io_fail_tmo", number(int64(w.fail)))
-			}
-			if w.reconnect != 10 {
-				c.set("reconnect_delay", str(fmt.Sprintf("%ds", w.reconnect)))
-			}
-			if w.keep != 5 {
-				c.set("keep_alive_tmo", str(fmt.Sprintf("%ds", w.keep)))
-			}
+			w.write(i.add("connect"), several(toward[w], instances))
+		}
+		if hand {
+			d.initiatorByHand(n, i)
+			continue
 		}
 		list = append(list, i)
 	}
 	return apart(list)
+}
+
+// initiatorByHand tells what only a person can write: what the initiator of the server
+// lacks, or a whole one.
+func (d *draft) initiatorByHand(n *node, i instance) {
+	was := d.stands.initiators[n.Host]
+	if was == nil {
+		d.wholly(n, i)
+		return
+	}
+	for _, it := range i.body {
+		if it.in != nil {
+			d.into(insert{host: n.Host, grave: Error, what: "it is connected to more than its initiator says", within: &was[0].Block, lines: it.in})
+		}
+	}
+}
+
+// countTargets says how many instances a target has, by its label.
+func (d *draft) countTargets(targets map[string]spot) map[string]int {
+	instances, seen := map[string]int{}, map[address]bool{}
+	for _, t := range targets {
+		if is := d.stands.instances["target."+t.label]; is > 0 {
+			instances[t.label] = is
+		} else if !seen[t.address] {
+			seen[t.address] = true
+			instances[t.label]++
+		}
+	}
+	return instances
+}
+
+// write writes a connect.
+func (w way) write(c *block, to expr) {
+	c.set("to", to)
+	if w.policy != "" && w.policy != "round-robin" {
+		c.set("iopolicy", str(w.policy))
+	}
+	if w.queues != 0 {
+		c.set("io_queues", number(int64(w.queues)))
+	}
+	if w.loss != 600 {
+		c.set("ctrl_loss_tmo", number(int64(w.loss)))
+	}
+	if w.fail != 0 {
+		c.set("fast_io_fail_tmo", number(int64(w.fail)))
+	}
+	if w.reconnect != 10 {
+		c.set("reconnect_delay", str(fmt.Sprintf("%ds", w.reconnect)))
+	}
+	if w.keep != 5 {
+		c.set("keep_alive_tmo", str(fmt.Sprintf("%ds", w.keep)))
+	}
 }
 
 // several refers to targets: to all instances of a block by its name.

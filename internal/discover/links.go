@@ -1,6 +1,7 @@
 package discover
 
 import (
+	"fmt"
 	"slices"
 )
 
@@ -11,8 +12,15 @@ func (d *draft) links(cables []Cable, leaves map[*Switch]*leaf) []instance {
 	for _, c := range cables {
 		l := leaves[c.Switch]
 		n, k := d.end(c)
-		if k == nil || n.declared && l.declared {
-			continue // both ends stand in files: their cable is for verify cabling to judge
+		if k == nil || n.hand || l.hand {
+			continue
+		}
+		here, there := place{n.Host, k.label}, place{l.Host, c.Port}
+		if l.OS == nil {
+			there = here // of such a switch files have no host
+		}
+		if d.standsCabled(fmt.Sprintf("port %s of %s is cabled to %s of %s", c.Port, l.Host, c.NIC.Interface, n.Host), here, there) {
+			continue
 		}
 		if !d.joins(c, l, k) {
 			continue

@@ -60,14 +60,38 @@ func (d *draft) accredit(credentials map[string]string) {
 			d.secret = append(d.secret, variableOf(n.login))
 		}
 	}
+	was := d.vcenterCredential(credentials)
 	for _, c := range d.centers {
-		at := slices.IndexFunc(d.centers, func(o *center) bool { return o.credential != "" })
-		if at >= 0 {
-			c.credential = d.centers[at].credential // this run has logged in to all alike
+		if c.declared != nil {
 			continue
 		}
-		c.credential = used.dashed(cmp.Or(credentials[c.String()], "vcenter"))
+		if was == "" { // this run has logged in to all alike
+			was = used.dashed(cmp.Or(credentials[c.Center.String()], "vcenter"))
+			d.centerLogin = was
+		}
+		c.credential = was
 	}
+}
+
+// vcenterCredential is that of vCenters in files that stand: what their vCenters have, or
+// ledgers have it of the new ones; "": there is none.
+func (d *draft) vcenterCredential(credentials map[string]string) string {
+	if d.base == nil {
+		return ""
+	}
+	for _, v := range d.base.VCenters {
+		if v.Credential != nil {
+			return strings.TrimPrefix(v.Credential.Addr, "credential.")
+		}
+	}
+	for _, c := range d.centers {
+		for _, known := range d.base.Credentials {
+			if l := strings.TrimPrefix(known.Addr, "credential."); known.Password != nil && l == credentials[c.Center.String()] {
+				return l
+			}
+		}
+	}
+	return ""
 }
 
 // variableOf is what files name in the place of the password of a credential.
@@ -85,8 +109,8 @@ func (d *draft) credentials(login Login) (list []*block) {
 		}
 		list = append(list, c)
 	}
-	if len(d.centers) > 0 {
-		list = append(list, credential(d.centers[0].credential, login.VCenterUser, VCenterPassword))
+	if d.centerLogin != "" {
+		list = append(list, credential(d.centerLogin, login.VCenterUser, VCenterPassword))
 	}
 	return list
 }

@@ -78,7 +78,7 @@ func quicker(paths []path, exports []*export, pairs map[half]pair) []path {
 type cut struct {
 	half
 	name string // without that of its pool
-	pool address
+	pool pool
 	size int64
 	lone bool // it is half of a mirror over two servers
 }
@@ -87,7 +87,7 @@ const secondHalf = "-mirror" // what the names of second halves end with
 
 // volume writes a volume whose first half it is; false: it cannot be written.
 func (d *draft) volume(c *cut, pairs map[half]pair, cuts map[half]*cut) (one instance, twin *cut, ok bool) {
-	a := c.server.under("volume", c.name)
+	a := c.pool.origin.under("volume", c.name)
 	p, mirrored := pairs[c.half]
 	if mirrored {
 		if twin = cuts[p.other]; twin == nil || !strings.HasSuffix(twin.name, secondHalf) {
@@ -105,10 +105,10 @@ func (d *draft) volume(c *cut, pairs map[half]pair, cuts map[half]*cut) (one ins
 		return one, nil, false
 	}
 	one = newInstance(a)
-	one.set("pool", to(c.pool, ""))
+	one.set("pool", to(c.pool.address, ""))
 	one.set("size", str(size(c.size)))
 	if twin != nil {
-		one.set("mirror", append(append(raw("["), to(twin.pool, "")...), raw("]")...))
+		one.set("mirror", append(append(raw("["), to(twin.pool.address, "")...), raw("]")...))
 	}
 	return one, twin, true
 }

@@ -30,7 +30,7 @@ func (d *draft) others(known []*export) (list []*export) {
 			}
 		}
 		for _, e := range n.Facts.NVMe.Exports {
-			if ours["nvmet_subsystem "+e.NQN] || have[e.NQN] {
+			if _, stands := d.stands.subsystems[e.NQN]; stands || ours["nvmet_subsystem "+e.NQN] || have[e.NQN] {
 				continue
 			}
 			x := &export{engine: "external", nqn: e.NQN}

@@ -1,6 +1,7 @@
 package discover
 
 import (
+	"fmt"
 	"strings"
 )
 
@@ -54,8 +55,8 @@ func (d *draft) between() (list []instance) {
 		}
 		a, b := d.leaves[c.Switch], d.leaves[c.Peer]
 		switch {
-		case a.declared && b.declared:
-			continue // their cable is for verify cabling to judge
+		case a.hand || b.hand || d.standsCabled(fmt.Sprintf("port %s is cabled to %s of %s", c.Port, c.PeerPort, b.Host), place{a.Host, c.Port}, place{b.Host, c.PeerPort}):
+			continue
 		case a.fabric != nil && b.fabric != nil && (a.fabric != b.fabric || a.plane != b.plane):
 			d.site.found(Warn, a.Host, "planes that are joined are one: see which of the two it belongs to", "port %s: its cable leads to %s of %s, which is of another plane: the link is not written", c.Port, c.PeerPort, b.Host)
 			continue

@@ -14,7 +14,7 @@ import (
 func (d *draft) probed(exports []*export, paths []path) (list []path) {
 	var nameless []*node // with a probe, on a system of which nothing else would have it there
 	for _, n := range d.ordered() {
-		nqn := usualHostNQN(d.owner, n.String())
+		nqn := usualHostNQN(d.owner, n.origin.String())
 		keys := d.has(n.Server, "tls_key", nqn) || d.has(n.Server, "dhchap_key", nqn)
 		probe := slices.ContainsFunc(n.entries(d.owner, "agent"), func(e plan.Entry) bool { return e.Name == "weft-initiator" })
 		if slices.ContainsFunc(paths, func(p path) bool { return p.server == n }) || !keys && !probe {
@@ -26,7 +26,7 @@ func (d *draft) probed(exports []*export, paths []path) (list []path) {
 				list, known = append(list, probeOf(n, x, nqn)), true
 			}
 		}
-		if !known && n.System.Lacks(host.Intents) != nil {
+		if !known && n.System.Lacks(host.Intents) != nil && d.stands.initiators[n.Host] == nil {
 			nameless = append(nameless, n)
 		}
 	}
@@ -59,7 +59,7 @@ func (d *draft) strange(nameless []*node, exports []*export, paths []path) (list
 	}
 	names := keys(free)
 	for _, n := range nameless {
-		nqn := usualHostNQN(d.owner, n.String())
+		nqn := usualHostNQN(d.owner, n.origin.String())
 		switch {
 		case len(names) == 0:
 			d.site.found(Error, n.Host, "write its initiator by hand", "weft's probe stands there, and no target that was read lets it in")

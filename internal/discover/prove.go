@@ -38,6 +38,7 @@ type Result struct {
 	Failed    []string // why the files are not proven; none: they are
 	InPart    bool     // Failed is what a plan changes with all that was inferred: weft was applied in part, or devices were changed since
 	Changes   int      // what a plan with them would change, as Options.Want allows
+	Stood     int      // of the files that stood before, which a plan with them changes without what is added
 	Model     *inventory.Model
 	Passwords []string // likewise of passwords of servers
 	Keys      []string // variables of the environment that the files name in the place of keys
@@ -78,6 +79,9 @@ func (s *Site) Discover(ctx context.Context, o Options) (*Result, error) {
 			break
 		}
 		var again bool
+		if err := d.judgeOld(ctx, o, made); err != nil {
+			return nil, err
+		}
 		if round == 0 {
 			first = d.changed(made)
 		}
@@ -89,6 +93,7 @@ func (s *Site) Discover(ctx context.Context, o Options) (*Result, error) {
 			r.Changes = len(made.Steps) - len(r.Begins) + len(made.Refusals)
 		}
 		if !again {
+			r.Stood = d.drifted(made)
 			break
 		}
 		if o.Say != nil {
@@ -121,9 +126,8 @@ func (d *draft) weigh(p *plan.Plan, want bool) (begins, failed []string, again b
 	}
 	at := d.devices()
 	for _, c := range changes {
-		if d.old(c.id) {
-			d.site.found(Info, "", "weft plan", "%s stands in the files already, and is not as they say: %s", c.id, c.text)
-			continue
+		if d.stood(c) {
+			continue // told when all is taken out
 		}
 		if want {
 			d.site.found(Error, c.id.Device, "weft plan shows the lines", "the plan would change it: %s: %s", c.id, c.text)
@@ -140,8 +144,10 @@ func (d *draft) weigh(p *plan.Plan, want bool) (begins, failed []string, again b
 
 // A change is a step or a refusal, in a line.
 type change struct {
-	id   plan.ID
-	text string
+	id    plan.ID
+	text  string
+	prune bool     // the files do not have it, and it would be taken away
+	paths []string // what changes of it; none: it is made, taken away or refused
 }
 
 // changesOf are what a plan changes or refuses, and the devices whose ledger it begins.
@@ -151,10 +157,14 @@ func changesOf(p *plan.Plan) (begins []string, changes []change) {
 			begins = append(begins, s.ID.Device)
 			continue
 		}
-		changes = append(changes, change{s.ID, what(s)})
+		c := change{id: s.ID, text: what(s), prune: s.Prune}
+		for _, one := range s.Changes {
+			c.paths = append(c.paths, one.Path)
+		}
+		changes = append(changes, c)
 	}
 	for _, r := range p.Refusals {
-		changes = append(changes, change{r.ID, strings.TrimSpace(r.Text + " " + r.Hint)})
+		changes = append(changes, change{id: r.ID, text: strings.TrimSpace(r.Text + " " + r.Hint)})
 	}
 	return begins, changes
 }
@@ -163,7 +173,7 @@ func changesOf(p *plan.Plan) (begins []string, changes []change) {
 func (d *draft) changed(p *plan.Plan) (list []string) {
 	_, changes := changesOf(p)
 	for _, c := range changes {
-		if !d.old(c.id) {
+		if !d.stood(c) {
 			list = append(list, fmt.Sprintf("%s: %s", c.id, c.text))
 		}
 	}
@@ -176,8 +186,11 @@ func what(s plan.PlannedStep) string {
 	for _, c := range s.Changes {
 		list = append(list, strings.TrimSpace(fmt.Sprintf("%s %s → %s", c.Path, none(c.Before), none(c.After))))
 	}
-	if list == nil {
-		return "it would be made, or taken away"
+	switch {
+	case s.Prune:
+		return "it would be taken away"
+	case list == nil:
+		return "it would be made"
 	}
 	return strings.Join(list, ", ")
 }
@@ -224,7 +237,7 @@ func (d *draft) unweave(l *leaf, id plan.ID, text string) bool {
 			return true
 		}
 	}
-	if l.fabric == nil {
+	if l.fabric == nil || l.declared {
 		return false
 	}
 	d.site.found(Error, l.Host, "discover with --want, and weft plan shows the mending", "its classes are not as those of fabric %s, and it is written without fabric: %s", l.fabric.name, text)
@@ -234,6 +247,9 @@ func (d *draft) unweave(l *leaf, id plan.ID, text string) bool {
 
 // undress takes the fabric of a NIC, its address, or both of all NICs out.
 func (d *draft) undress(n *node, id plan.ID, text string) bool {
+	if n.declared {
+		return false // its rnics are those of the files
+	}
 	for _, c := range n.cards {
 		if c.label != id.Name {
 			continue

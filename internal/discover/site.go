@@ -79,6 +79,7 @@ type Finding struct {
 	Text     string   `json:"text"`
 	Hint     string   `json:"hint,omitempty"`
 	Lines    []string `json:"lines,omitempty"` // of a switch, that it is about
+	Add      bool     `json:"add,omitempty"`   // Lines are to be added to files that stand
 }
 
 // A Severity says how bad a finding is.

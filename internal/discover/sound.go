@@ -56,7 +56,7 @@ func (d *draft) sound() {
 // bare leaves out NICs that are in no fabric, on systems that make nothing of such: they are
 // told, and stand in a comment.
 func (n *node) bare(d *draft) {
-	if n.System.Port == nil {
+	if n.System.Port == nil || n.declared {
 		return
 	}
 	n.cards = slices.DeleteFunc(n.cards, func(c *card) bool {

@@ -2,12 +2,12 @@ package discover
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
 
 	"weft/internal/agent"
+	"weft/inventory"
 	"weft/modules/linux/nvme"
 	"weft/modules/linux/storage"
 )
@@ -49,33 +49,64 @@ func decoded[T any](d *draft, n *node, kind string) (list []T, names []string) {
 	return list, names
 }
 
-// volumes writes pools and volumes, and finds each volume by its server and path.
-func (d *draft) volumes(pairs map[half]pair) (list []instance, byPath map[half]address) {
-	byPath = map[half]address{}
+// A pool is one as files have it, or are to have it.
+type pool struct {
+	spot
+	origin   address         // that names on devices follow from
+	name     string          // on its server
+	declared *inventory.Pool // nil: it does not stand in files
+}
+
+// pools writes those of a server that do not stand in files, and finds each by its group.
+func (d *draft) pools(n *node) (list []instance, byGroup map[string]pool) {
+	byGroup = map[string]pool{}
+	groups, names := decoded[storage.VolumeGroup](d, n, "volume_group")
+	for i, g := range groups {
+		if was := d.stands.pool(n.Host, g.Drives); was != nil {
+			p := pool{spot: spotOf(&was.Block), name: names[i], declared: was}
+			p.origin, _ = origin(&was.Block)
+			byGroup[g.Name] = p
+			continue
+		}
+		if label(names[i], "pool") != strings.ToLower(names[i]) {
+			d.site.found(Error, n.Host, "write it by hand", "the pool %s has a name that is no label", names[i])
+			continue
+		}
+		one := newInstance(n.origin.under("pool", names[i]))
+		one.set("server", to(n.address, ""))
+		one.set("drives", strs(g.Drives))
+		p := pool{spot: spot{one.address, n.hand || d.stands.has(one)}, origin: one.address, name: names[i]}
+		if byGroup[g.Name] = p; p.hand {
+			d.wholly(n, one)
+			continue
+		}
+		list = append(list, one)
+	}
+	return list, byGroup
+}
+
+// volumes writes pools and volumes that do not stand in files, and finds each volume by its
+// server and path.
+func (d *draft) volumes(pairs map[half]pair) (list []instance, byPath map[half]spot) {
+	byPath = map[half]spot{}
 	var order []*cut
 	cuts := map[half]*cut{}
 	for _, n := range d.ordered() {
-		pools := map[string]address{}
-		groups, names := decoded[storage.VolumeGroup](d, n, "volume_group")
-		for i, g := range groups {
-			if label(names[i], "pool") != strings.ToLower(names[i]) {
-				d.site.found(Error, n.Host, "write it by hand", "the pool %s has a name that is no label", names[i])
-				continue
-			}
-			p := newInstance(n.under("pool", names[i]))
-			p.set("server", to(n.address, ""))
-			p.set("drives", strs(g.Drives))
-			list, pools[g.Name] = append(list, p), p.address
-		}
+		written, pools := d.pools(n)
+		list = append(list, written...)
 		volumes, names := decoded[storage.Volume](d, n, "volume")
 		for i, v := range volumes {
-			_, name, _ := strings.Cut(names[i], ".")
-			pool, ok := pools[v.Group]
+			p, ok := pools[v.Group]
+			name := strings.TrimPrefix(names[i], p.name+".")
+			if was := d.stands.volumes[cutting{p.declared, name}]; p.declared != nil && was != nil {
+				byPath[half{n, v.Path()}] = spotOf(&was.Block)
+				continue
+			}
 			if !ok || label(name, "volume") != strings.ToLower(name) {
 				d.site.found(Error, n.Host, "write its block by hand", "the volume %s in %s is not written", names[i], v.Group)
 				continue
 			}
-			c := &cut{half: half{n, v.Path()}, name: name, pool: pool, size: v.Bytes, lone: v.Half}
+			c := &cut{half: half{n, v.Path()}, name: name, pool: p, size: v.Bytes, lone: v.Half}
 			order, cuts[c.half] = append(order, c), c
 		}
 	}
@@ -87,9 +118,14 @@ func (d *draft) volumes(pairs map[half]pair) (list []instance, byPath map[half]a
 		if !ok {
 			continue
 		}
-		list, byPath[c.half] = append(list, one), one.address
-		if twin != nil {
-			byPath[twin.half] = one.address
+		at := spot{one.address, c.pool.hand || twin != nil && twin.pool.hand || d.stands.has(one)}
+		if at.hand {
+			d.wholly(c.server, one)
+		} else {
+			list = append(list, one)
+		}
+		if byPath[c.half] = at; twin != nil {
+			byPath[twin.half] = at
 		}
 	}
 	for _, c := range order {
@@ -166,9 +202,13 @@ func served(n *node, cfg *agent.Target) (list []*export) {
 	return list
 }
 
-// elsewhere are exports of machines that were not asked, as their initiators know them.
-func elsewhere(exports []*export, paths []path) (list []*export) {
+// elsewhere are exports of machines that were not asked, as their initiators know them, and
+// that do not stand in files.
+func (d *draft) elsewhere(exports []*export, paths []path) (list []*export) {
 	known := map[string]bool{}
+	for nqn := range d.stands.subsystems {
+		known[nqn] = true
+	}
 	for _, x := range exports {
 		known[x.nqn] = true
 	}
@@ -188,118 +228,3 @@ func elsewhere(exports []*export, paths []path) (list []*export) {
 	}
 	return list
 }
-
-// calledBy is how the connections to a subsystem call its target and itself.
-func calledBy(x *export, paths []path) (target, subsystem string) {
-	for _, p := range paths {
-		if p.NQN != x.nqn {
-			continue
-		}
-		name, _, _ := strings.Cut(p.name, "@")
-		if i := strings.LastIndexByte(name, '.'); i > 0 {
-			target, subsystem = name[:i], name[i+1:]
-		}
-		if x.server != nil && x.server.keyed {
-			target = strings.TrimSuffix(target, "-"+x.server.key)
-		}
-		break
-	}
-	return label(target, "nvme"), label(subsystem, "data")
-}
-
-// storage writes pools, volumes, targets and initiators.
-func (d *draft) storage() (list []instance) {
-	exports, paths := d.exports(), d.paths()
-	pairs := d.pairs(exports)
-	list, byPath := d.volumes(pairs)
-	paths = quicker(append(paths, d.probed(exports, paths)...), exports, pairs)
-	exports = append(exports, d.others(exports)...)
-	d.cutByOthers()
-	exports = append(exports, elsewhere(exports, paths)...)
-	targets := map[string]address{} // by NQN
-	used := taken{}
-	for _, x := range exports {
-		t, sub := calledBy(x, paths)
-		a := address{kind: "target", label: t}
-		if x.server != nil {
-			a = x.server.under("target", t)
-		}
-		for n := 2; used[a.String()]; n++ {
-			a.label = fmt.Sprintf("%s-%d", t, n)
-		}
-		used[a.String()] = true
-		targets[x.nqn] = a
-		list = append(list, d.target(a, sub, x, paths, byPath))
-	}
-	return append(list, d.initiators(paths, targets)...)
-}
-
-func (d *draft) target(a address, sub string, x *export, paths []path, volumes map[half]address) instance {
-	t := newInstance(a)
-	if x.server != nil {
-		t.set("server", to(x.server.address, ""))
-	}
-	if x.engine != "weft" {
-		t.set("engine", str(x.engine))
-	}
-	t.set("transport", strs(x.transports))
-	d.portals(t, x)
-	x.asks.write(d, t, x.server)
-	s := t.add("subsystem", sub)
-	s.set("nqn", str(x.nqn))
-	if x.server == nil {
-		return t
-	}
-	if x.serial != usualSerial(x.nqn) {
-		s.set("serial", str(x.serial))
-	}
-	if hosts := sorted(x.hosts); !slices.Equal(hosts, allowed(x.nqn, paths)) {
-		s.set("allow_hosts", strs(hosts))
-	}
-	for _, ns := range x.spaces {
-		in := s.add("namespace", fmt.Sprint(ns.id))
-		v, ok := volumes[half{x.server, ns.path}]
-		if !ok {
-			d.site.found(Error, x.server.Host, "write it by hand", "namespace %d of %s is %s, which no volume that is written is", ns.id, x.nqn, ns.path)
-			continue
-		}
-		in.set("from", to(v, ""))
-		if ns.uuid != usualUUID(x.nqn, ns.id) {
-			in.set("uuid", str(ns.uuid))
-		}
-		if ns.iops+ns.bandwidth > 0 {
-			l := in.add("limits")
-			if ns.iops > 0 {
-				l.set("iops", number(ns.iops))
-			}
-			if ns.bandwidth > 0 {
-				l.set("bandwidth", str(size(ns.bandwidth)))
-			}
-		}
-	}
-	return t
-}
-
-// portals names the NICs that have the addresses, and the addresses where none has.
-func (d *draft) portals(t instance, x *export) {
-	port := uint16(4420)
-	out := raw("[")
-	for i, p := range x.portals {
-		if i > 0 {
-			out = append(out, raw(", ")...)
-		}
-		if x.server != nil {
-			if c := x.server.at(p.Addr()); c != nil {
-				out, port = append(out, to(x.server.address, ".rnic."+c.label)...), p.Port()
-				continue
-			}
-		}
-		out = append(out, str(p.String())...)
-	}
-	t.set("portals", append(out, raw("]")...))
-	if port != 4420 {
-		t.set("port", number(int64(port)))
-	}
-}
-
-func sorted(list []string) []string { return slices.Sorted(slices.Values(list)) }
