@@ -3,6 +3,7 @@ package modules
 import (
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -25,12 +26,7 @@ const mirrorFastFail = 5
 
 // mirrors reports whether a subsystem exports half of a mirror over two servers.
 func mirrors(sub *inventory.Subsystem) bool {
-	for _, ns := range sub.Namespaces {
-		if ns.From != nil && ns.From.Across() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(sub.Namespaces, func(ns *inventory.Namespace) bool { return ns.From != nil && ns.From.Across() })
 }
 
 // mirrors expands, for each kernel that connects to both halves of a volume, the

@@ -43,12 +43,7 @@ func (s Selection) device(address string) bool {
 }
 
 func names(list []string, id ID) bool {
-	for _, t := range list {
-		if covers(t, id.Device) || t == id.String() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(list, func(t string) bool { return covers(t, id.Device) || t == id.String() })
 }
 
 // chosen says which of the items are selected: targets with all they need,

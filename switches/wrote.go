@@ -114,12 +114,9 @@ func (m Marks) others(now Reading, o Owner, port string) bool {
 	}) {
 		return true
 	}
-	for _, b := range now.read.Port[port] {
-		if slices.ContainsFunc(b.Lines, func(l string) bool { return Weft(l) && !o.owns(now.read.OS.Attached(l)) }) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(now.read.Port[port], func(b Block) bool {
+		return slices.ContainsFunc(b.Lines, func(l string) bool { return Weft(l) && !o.owns(now.read.OS.Attached(l)) })
+	})
 }
 
 // Stale are the names of the owner's marks whose port has another length by now.

@@ -185,12 +185,7 @@ func (s *Site) Cables() []Cable {
 }
 
 func sameEnds(list []Cable, c Cable) bool {
-	for _, x := range list {
-		if x.NIC == c.NIC && x.Peer == c.Peer && x.PeerPort == c.PeerPort {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(list, func(x Cable) bool { return x.NIC == c.NIC && x.Peer == c.Peer && x.PeerPort == c.PeerPort })
 }
 
 // match finds who is heard: by the MAC address of its port, by that of its machine with

@@ -155,12 +155,9 @@ func (in CablingInput) asks(sw *inventory.Switch) bool {
 // linked reports whether a server has a cable to a switch that is asked.
 func (in CablingInput) linked(s *inventory.Server) bool {
 	return slices.ContainsFunc(in.Model.Links, func(l *inventory.Link) bool {
-		for _, e := range [][2]inventory.LinkEnd{{l.From, l.To}, {l.To, l.From}} {
-			if e[0].RNIC != nil && e[0].RNIC.Server == s && in.asks(e[1].Switch) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc([][2]inventory.LinkEnd{{l.From, l.To}, {l.To, l.From}}, func(e [2]inventory.LinkEnd) bool {
+			return e[0].RNIC != nil && e[0].RNIC.Server == s && in.asks(e[1].Switch)
+		})
 	})
 }
 

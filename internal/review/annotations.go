@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -91,10 +92,5 @@ func GitLab(w io.Writer, p *plan.Plan) error {
 
 // created reports whether nothing of a resource was there before.
 func created(s plan.PlannedStep) bool {
-	for _, c := range s.Changes {
-		if c.Before != "" {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(s.Changes, func(c plan.Change) bool { return c.Before != "" })
 }

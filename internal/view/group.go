@@ -141,12 +141,7 @@ const mostShown = 16
 
 // same reports whether the nth change is the same in all steps.
 func (g *group) same(n int) bool {
-	for _, s := range g.steps[1:] {
-		if s.Changes[n] != g.steps[0].Changes[n] {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(g.steps[1:], func(s plan.PlannedStep) bool { return s.Changes[n] != g.steps[0].Changes[n] })
 }
 
 // ledger shows in one line what devices learn about which devices there are.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/netip"
+	"slices"
 
 	"weft/internal/hint"
 	"weft/plan"
@@ -84,10 +85,5 @@ func (d *Declared) Port(pci string) *DeclaredPort {
 
 // Has reports whether a ledger has an entry of a kind.
 func Has(entries []plan.Entry, kind string) bool {
-	for _, e := range entries {
-		if e.Kind == kind && len(e.Applied) > 0 && json.Valid(e.Applied) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(entries, func(e plan.Entry) bool { return e.Kind == kind && len(e.Applied) > 0 && json.Valid(e.Applied) })
 }

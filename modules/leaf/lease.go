@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -102,12 +103,9 @@ func (d *Device) heed(ctx context.Context) (notes []string, err error) {
 // abandoned reports whether a timed revert of this owner runs that nobody will
 // stop.
 func (d *Device) abandoned(m switches.Marks) bool {
-	for _, a := range m.Running() {
-		if a.Owner == d.cfg.Owner && (m.Hold == nil || outlived(d.cfg.Holder, a.Who) || !m.Now.Before(m.Hold.Until)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(m.Running(), func(a switches.Armed) bool {
+		return a.Owner == d.cfg.Owner && (m.Hold == nil || outlived(d.cfg.Holder, a.Who) || !m.Now.Before(m.Hold.Until))
+	})
 }
 
 // held puts a switch that another owner holds in the engine's words.

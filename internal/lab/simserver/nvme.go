@@ -291,12 +291,9 @@ func (s *Server) agentAdmits(o map[string]string) bool {
 	if err != nil {
 		return false
 	}
-	for _, part := range []string{o["traddr"] + ":" + o["trsvcid"], o["nqn"], o["hostnqn"]} {
-		if !strings.Contains(string(text), part) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc([]string{o["traddr"] + ":" + o["trsvcid"], o["nqn"], o["hostnqn"]}, func(part string) bool {
+		return !strings.Contains(string(text), part)
+	})
 }
 
 // greet notes that a host has seen a subsystem, and tells it the namespaces.

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -149,12 +150,7 @@ func (v view) resolve(name string, follow bool) (string, error) {
 
 // isEmpty reports whether components lead no further.
 func isEmpty(parts []string) bool {
-	for _, p := range parts {
-		if p != "" && p != "." {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(parts, func(p string) bool { return p != "" && p != "." })
 }
 
 // cause is the errno inside an error of the os package.

@@ -145,12 +145,7 @@ func (e element) mayBe(word string) bool {
 	if e.param != nil {
 		return true
 	}
-	for _, w := range e.words {
-		if len(word) <= len(w) && strings.EqualFold(w[:len(word)], word) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(e.words, func(w string) bool { return len(word) <= len(w) && strings.EqualFold(w[:len(word)], word) })
 }
 
 // advance moves every thread that stands at token i past it.

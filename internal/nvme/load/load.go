@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -145,12 +146,7 @@ func (o Options) Validate(jobs int) error {
 }
 
 func contains(all []string, s string) bool {
-	for _, a := range all {
-		if a == s {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(all, s)
 }
 
 // OpResult is what one kind of operation has come to.

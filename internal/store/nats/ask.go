@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -100,12 +101,7 @@ func is(err error, codes ...jetstream.ErrorCode) bool {
 	if !errors.As(err, &known) || known.APIError() == nil {
 		return false
 	}
-	for _, c := range codes {
-		if known.APIError().ErrorCode == c {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(codes, func(c jetstream.ErrorCode) bool { return known.APIError().ErrorCode == c })
 }
 
 // overtaken: a condition does not hold.
@@ -122,14 +118,11 @@ func lost(err error) bool {
 	case unsent(err):
 		return true
 	}
-	for _, e := range []error{context.DeadlineExceeded, context.Canceled, client.ErrTimeout, client.ErrDisconnected, client.ErrConnectionClosed,
+	return slices.ContainsFunc([]error{context.DeadlineExceeded, context.Canceled, client.ErrTimeout, client.ErrDisconnected, client.ErrConnectionClosed,
 		client.ErrConnectionReconnecting, client.ErrStaleConnection, client.ErrBadSubscription,
-		jetstream.ErrInvalidJSAck, jetstream.ErrInvalidJetStreamResponse, jetstream.ErrConsumerCreationResponseEmpty} {
-		if errors.Is(err, e) {
-			return true
-		}
-	}
-	return false
+		jetstream.ErrInvalidJSAck, jetstream.ErrInvalidJetStreamResponse, jetstream.ErrConsumerCreationResponseEmpty}, func(e error) bool {
+		return errors.Is(err, e)
+	})
 }
 
 // unsent: nobody has got what was sent.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"weft/internal/hint"
@@ -71,12 +72,7 @@ func rdmaPortOf(s remote.Seen, pci, netdev string) (*rdmaPort, error) {
 }
 
 func inWords(text, word string) bool {
-	for _, w := range strings.Fields(text) {
-		if w == word {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(strings.Fields(text), word)
 }
 
 // rdmaPorts are all ports of a server.
