@@ -13,6 +13,8 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
+
+	"weft/internal/slice"
 )
 
 // A Model is everything the files of one directory describe. Lists stand in
@@ -173,12 +175,7 @@ func (f *Fabric) Lossless() bool {
 
 // Plane returns the plane of that name, or nil.
 func (f *Fabric) Plane(name string) *Plane {
-	for _, p := range f.Planes {
-		if p.Name == name {
-			return p
-		}
-	}
-	return nil
+	return slice.First(f.Planes, func(p *Plane) bool { return p.Name == name })
 }
 
 // A Plane is one independent path: a subnet.
@@ -258,12 +255,7 @@ type LinkEnd struct {
 
 // PlaneOf returns the first plane whose subnet holds the address, or nil.
 func (f *Fabric) PlaneOf(a netip.Addr) *Plane {
-	for _, p := range f.Planes {
-		if p.Subnet.IsValid() && p.Subnet.Contains(a) {
-			return p
-		}
-	}
-	return nil
+	return slice.First(f.Planes, func(p *Plane) bool { return p.Subnet.IsValid() && p.Subnet.Contains(a) })
 }
 
 // DefaultConnection is connection "default", or one that sets only timeouts

@@ -4,6 +4,8 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+
+	"weft/internal/slice"
 )
 
 // A Server is one machine.
@@ -29,12 +31,7 @@ type Server struct {
 
 // RNIC returns the server's RDMA NIC of that label, or nil.
 func (s *Server) RNIC(label string) *RNIC {
-	for _, r := range s.RNICs {
-		if r.Name == label {
-			return r
-		}
-	}
-	return nil
+	return slice.First(s.RNICs, func(r *RNIC) bool { return r.Name == label })
 }
 
 // An RNIC is one port of an RDMA NIC.
@@ -95,12 +92,7 @@ type Setting struct {
 
 // Declared are the blocks of one type, in the order of the files.
 func (s *Server) Declared(blockType string) (out []*Setting) {
-	for _, b := range s.Settings {
-		if b.Type == blockType {
-			out = append(out, b)
-		}
-	}
-	return out
+	return slice.Filter(s.Settings, func(b *Setting) bool { return b.Type == blockType })
 }
 
 // A KernelModule is loaded, now and at boot.

@@ -1,5 +1,7 @@
 package inventory
 
+import "weft/internal/slice"
+
 // StorageClass is the class that storage belongs to: the lossless one, else the
 // one with ECN, else the one that has a share. nil: there is none, or more than
 // one.
@@ -9,12 +11,7 @@ func (f *Fabric) StorageClass() *TrafficClass {
 		func(c *TrafficClass) bool { return c.ECN != nil },
 		func(c *TrafficClass) bool { return !c.Strict },
 	} {
-		var found []*TrafficClass
-		for _, c := range f.Classes {
-			if len(c.DSCP) > 0 && is(c) {
-				found = append(found, c)
-			}
-		}
+		found := slice.Filter(f.Classes, func(c *TrafficClass) bool { return len(c.DSCP) > 0 && is(c) })
 		if len(found) > 1 {
 			return nil
 		}

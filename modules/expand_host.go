@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 
+	"weft/internal/slice"
 	"weft/inventory"
 	"weft/inventory/catalogue"
 	"weft/modules/esxi"
@@ -31,12 +32,7 @@ func Blocks() (all []*inventory.BlockType) {
 // HostOS is the host system of a name; nil: weft does not manage it.
 func HostOS(name string) *host.OS {
 	name = cmp.Or(name, catalogue.UsualHostSystem()) // ledgers have named none
-	for _, os := range hostSystems() {
-		if os.Name == name {
-			return os
-		}
-	}
-	return nil
+	return slice.First(hostSystems(), func(os *host.OS) bool { return os.Name == name })
 }
 
 // A hostSystem is one with its kinds, made once.

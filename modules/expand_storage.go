@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"slices"
 
+	"weft/internal/slice"
 	"weft/inventory"
 	"weft/inventory/problem"
 	"weft/modules/esxi"
@@ -99,11 +100,7 @@ func installs(s *inventory.Server, name string) bool {
 
 // packages are those that the server's own blocks bring.
 func (x *expansion) packages(s *inventory.Server) []plan.ID {
-	var ids []plan.ID
-	for _, p := range s.Packages {
-		ids = append(ids, plan.ID{Device: s.Addr, Kind: "package", Name: p.Name})
-	}
-	return ids
+	return slice.Map(s.Packages, func(p *inventory.Package) plan.ID { return plan.ID{Device: s.Addr, Kind: "package", Name: p.Name} })
 }
 
 // volume expands a volume and its copy, if it has one.

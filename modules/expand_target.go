@@ -6,6 +6,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"weft/internal/agent"
+	"weft/internal/slice"
 	"weft/inventory"
 	"weft/inventory/problem"
 	"weft/modules/host"
@@ -128,9 +129,7 @@ func (x *expansion) subsystem(sub *inventory.Subsystem, s *inventory.Server) age
 		one := agent.Namespace{ID: ns.ID, UUID: ns.UUID, BlockSize: blockSize, Size: storage.Extents(ns.From.Size), Backend: "device"}
 		if len(ns.From.Mirror) > 0 && !ns.From.Across() {
 			one.Backend = "mirror"
-			for _, half := range halves(x.model.Name, ns.From) {
-				one.Mirror = append(one.Mirror, half.volume.Path())
-			}
+			one.Mirror = slice.Map(halves(x.model.Name, ns.From), func(half half) string { return half.volume.Path() })
 		} else {
 			one.Path = VolumePath(x.model.Name, ns.From, s)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
+	"weft/internal/slice"
 	"weft/inventory"
 	"weft/plan"
 	"weft/switches"
@@ -125,12 +126,7 @@ func (r *renames) tell(how string, ids ...plan.ID) {
 
 // change is that of a path; the zero value: there is none.
 func change(s plan.PlannedStep, path string) plan.Change {
-	for _, c := range s.Changes {
-		if c.Path == path {
-			return c
-		}
-	}
-	return plan.Change{}
+	return slice.First(s.Changes, func(c plan.Change) bool { return c.Path == path })
 }
 
 // moving is the moved block from the name that a thing has on its server to the block that

@@ -3,11 +3,11 @@ package modules
 import (
 	"fmt"
 	"net"
-	"slices"
 	"strconv"
 	"strings"
 
 	"weft/internal/hint"
+	"weft/internal/slice"
 	"weft/inventory"
 	"weft/modules/host"
 	"weft/modules/leaf"
@@ -73,8 +73,8 @@ func (x *expansion) roster() {
 
 // recall makes a device of one that stands in ledgers only.
 func (x *expansion) recall(m plan.Member) (plan.Device, error) {
-	via := find(x.model.Connections, func(c *inventory.Connection) bool { return c.Addr == m.Connection })
-	login := find(x.model.Credentials, func(c *inventory.Credential) bool { return c.Addr == m.Credential })
+	via := slice.First(x.model.Connections, func(c *inventory.Connection) bool { return c.Addr == m.Connection })
+	login := slice.First(x.model.Credentials, func(c *inventory.Credential) bool { return c.Addr == m.Credential })
 	if m.Connection != "" && via == nil || m.Credential != "" && login == nil {
 		return nil, hint.Wrap(fmt.Errorf("it was reached by %s, which is not declared", strings.TrimSpace(m.Connection+" "+m.Credential)),
 			"put that block back until the device is pruned")
@@ -102,12 +102,4 @@ func (x *expansion) recall(m plan.Member) (plan.Device, error) {
 		return nil, hint.Wrap(fmt.Errorf("this weft does not manage os = %q", m.OS), "a later weft wrote its ledger: use that one")
 	}
 	return x.newServer(os, &inventory.Server{Block: at, OS: os.Name, Host: m.Host, Connection: via, Credential: login}), nil
-}
-
-// find is the one that is meant; nil: there is none.
-func find[T any](all []*T, is func(*T) bool) *T {
-	if i := slices.IndexFunc(all, is); i >= 0 {
-		return all[i]
-	}
-	return nil
 }

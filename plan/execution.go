@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"weft/internal/slice"
 )
 
 // An execution carries out the steps that are left to do.
@@ -82,9 +84,7 @@ func (x *execution) schedule(p *Plan, s *survey, g *graph, live []*finding) {
 			done:    make(chan struct{}),
 			outcome: StepSkipped,
 		}
-		for _, m := range needs[n] {
-			step.needs = append(step.needs, steps[m])
-		}
+		step.needs = slice.Map(needs[n], func(m int) *stepRun { return steps[m] })
 		steps[n] = step
 		run.steps = append(run.steps, step)
 		run.rank = n

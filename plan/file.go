@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"weft/internal/hint"
+	"weft/internal/slice"
 )
 
 // maxFile is the largest plan file that is read, in bytes: several times the
@@ -103,12 +104,8 @@ func (p *Plan) file() file {
 	for _, s := range p.Steps {
 		f.Steps = append(f.Steps, fileStep{s, rangeText(s.Range)})
 	}
-	for _, n := range p.Notes {
-		f.Notes = append(f.Notes, fileNote{n, rangeText(n.Range)})
-	}
-	for _, r := range p.Refusals {
-		f.Refusals = append(f.Refusals, fileRefusal{r, rangeText(r.Range)})
-	}
+	f.Notes = slice.Map(p.Notes, func(n Note) fileNote { return fileNote{n, rangeText(n.Range)} })
+	f.Refusals = slice.Map(p.Refusals, func(r Refusal) fileRefusal { return fileRefusal{r, rangeText(r.Range)} })
 	return f
 }
 

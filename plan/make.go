@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"weft/internal/slice"
 )
 
 // Make opens and reads every device in parallel, compares, and orders the
@@ -69,13 +71,9 @@ func Make(ctx context.Context, in Input) (*Plan, error) {
 
 // losing are the steps that lose data which nobody has allowed by name.
 func (p *Plan) losing() []PlannedStep {
-	var list []PlannedStep
-	for _, s := range p.Steps {
-		if s.Impact() == ImpactDataLoss && !slices.Contains(p.AllowDestroy, s.ID.String()) {
-			list = append(list, s)
-		}
-	}
-	return list
+	return slice.Filter(p.Steps, func(s PlannedStep) bool {
+		return s.Impact() == ImpactDataLoss && !slices.Contains(p.AllowDestroy, s.ID.String())
+	})
 }
 
 // refuseLoss refuses them, each with how all of them are allowed.
@@ -93,9 +91,7 @@ func (p *Plan) refuseLoss() {
 func newPlannedStep(item Item, f *finding, needs []int, items []Item) PlannedStep {
 	s := PlannedStep{ID: item.ID, Range: item.Range, Changes: f.diff.Changes, Send: f.diff.Send, Undo: f.diff.Undo,
 		Prune: item.Prunes(), Drift: f.drift, Plane: item.Plane}
-	for _, n := range needs {
-		s.Needs = append(s.Needs, items[n].ID)
-	}
+	s.Needs = slice.Map(needs, func(n int) ID { return items[n].ID })
 	return s
 }
 

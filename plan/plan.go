@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"weft/internal/hint"
+	"weft/internal/slice"
 )
 
 // Input is what Make and Apply work on.
@@ -246,13 +247,7 @@ func (p *Plan) Empty() bool {
 // Unreachable lists the devices that could not be opened or read. Nothing is
 // known about their resources; Apply refuses a plan that has any.
 func (p *Plan) Unreachable() []PlannedDevice {
-	var list []PlannedDevice
-	for _, d := range p.Devices {
-		if d.Error != "" {
-			list = append(list, d)
-		}
-	}
-	return list
+	return slice.Filter(p.Devices, func(d PlannedDevice) bool { return d.Error != "" })
 }
 
 // Incomplete is why nothing of the plan is applied before more is known: an

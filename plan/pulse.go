@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"weft/internal/slice"
 )
 
 // heartbeatInterval is the time between two signs of life.
@@ -102,10 +104,7 @@ func (p *pulse) beat() {
 	})
 	total := len(list)
 	list = list[:min(total, heartbeatNames)]
-	var names []string
-	for _, r := range list {
-		names = append(names, fmt.Sprintf("%s %s (%ds)", r.Device, r.What, r.Seconds))
-	}
+	names := slice.Map(list, func(r running) string { return fmt.Sprintf("%s %s (%ds)", r.Device, r.What, r.Seconds) })
 	p.in.emit(Event{Type: EventHeartbeat,
 		Message: fmt.Sprintf("still busy with %d: %s", total, strings.Join(names, ", ")),
 		Data:    map[string]any{"busy": total, "running": list}})

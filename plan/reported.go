@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"weft/internal/hint"
+	"weft/internal/slice"
 )
 
 // A Reported error is one that happened in another process: its words, and what those
@@ -105,9 +106,7 @@ func (r *Result) MarshalJSON() ([]byte, error) {
 	doc := resultDoc{Err: Report(r.err), LeftOut: r.leftOut}
 	for _, d := range r.Devices {
 		x := deviceDoc{Device: d.Device, Outcome: d.Outcome, Err: Report(d.Err)}
-		for _, s := range d.Steps {
-			x.Steps = append(x.Steps, stepDoc{s.ID.Kind, s.ID.Name, s.Outcome, Report(s.Err)})
-		}
+		x.Steps = slice.Map(d.Steps, func(s StepResult) stepDoc { return stepDoc{s.ID.Kind, s.ID.Name, s.Outcome, Report(s.Err)} })
 		doc.Devices = append(doc.Devices, x)
 	}
 	return json.Marshal(doc)
@@ -122,9 +121,7 @@ func (r *Result) UnmarshalJSON(raw []byte) error {
 	*r = Result{err: doc.Err.Err(), leftOut: doc.LeftOut}
 	for _, d := range doc.Devices {
 		x := DeviceResult{Device: d.Device, Outcome: d.Outcome, Err: d.Err.Err()}
-		for _, s := range d.Steps {
-			x.Steps = append(x.Steps, StepResult{ID{d.Device, s.Kind, s.Name}, s.Outcome, s.Err.Err()})
-		}
+		x.Steps = slice.Map(d.Steps, func(s stepDoc) StepResult { return StepResult{ID{d.Device, s.Kind, s.Name}, s.Outcome, s.Err.Err()} })
 		r.Devices = append(r.Devices, x)
 	}
 	return nil

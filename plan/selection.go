@@ -3,6 +3,8 @@ package plan
 import (
 	"slices"
 	"strings"
+
+	"weft/internal/slice"
 )
 
 // A Selection narrows a plan to a part of the items. The zero value is all.
@@ -96,13 +98,7 @@ func (in *Input) chosen() []bool {
 // declared stands in ledgers only: p is the plan, which knows it; before there is
 // one (nil), what may be on a device of the input is not listed.
 func (in *Input) Unmatched(p *Plan) []string {
-	var list []string
-	for _, t := range slices.Concat(in.Select.Target, in.Select.Exclude) {
-		if !in.matched(t, p) {
-			list = append(list, t)
-		}
-	}
-	return list
+	return slice.Filter(slices.Concat(in.Select.Target, in.Select.Exclude), func(t string) bool { return !in.matched(t, p) })
 }
 
 func (in *Input) matched(t string, p *Plan) bool {
@@ -142,12 +138,7 @@ func keepNeeds(items []Item) {
 		all[item.ID] = true
 	}
 	for i, item := range items {
-		var needs []ID
-		for _, id := range item.Needs {
-			if all[id] {
-				needs = append(needs, id)
-			}
-		}
+		needs := slice.Filter(item.Needs, func(id ID) bool { return all[id] })
 		items[i].Needs = needs
 	}
 }

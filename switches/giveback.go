@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"weft/internal/slice"
 )
 
 // Owned is what carries an owner's name on a switch.
@@ -239,10 +241,7 @@ func Nameless(now Reading, r Relics, want Intent, told []string) (out []string) 
 }
 
 func trimmed(lines []string) (out []string) {
-	for _, l := range lines {
-		out = append(out, strings.TrimSpace(l))
-	}
-	return out
+	return slice.Map(lines, strings.TrimSpace)
 }
 
 // LineAt is the line with a key that stands on a port, or, of port "", below the

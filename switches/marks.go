@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"weft/internal/pattern"
+	"weft/internal/slice"
 )
 
 // A switch remembers for weft in the names of empty directories: a name is
@@ -78,12 +79,7 @@ func (m Marks) Owners() (out []string) {
 
 // Running lists the reverts that have not fired yet, as far as time tells.
 func (m Marks) Running() (out []Armed) {
-	for _, a := range m.Armed {
-		if m.Now.Before(a.Due.Add(margin)) {
-			out = append(out, a)
-		}
-	}
-	return out
+	return slice.Filter(m.Armed, func(a Armed) bool { return m.Now.Before(a.Due.Add(margin)) })
 }
 
 // A HeldError is a switch that another weft changes, or that is about to

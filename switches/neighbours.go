@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"strings"
+
+	"weft/internal/slice"
 )
 
 // A Neighbour is what a switch hears with LLDP on one of its ports.
@@ -48,13 +50,7 @@ func (s *Session) Neighbours(ctx context.Context) ([]Neighbour, error) {
 // Heard are the neighbours of a text, without what does not say on which port it
 // was heard.
 func (o *Neighbours) Heard(text string) []Neighbour {
-	var out []Neighbour
-	for _, n := range o.Parse(text) {
-		if n.Port != "" {
-			out = append(out, n)
-		}
-	}
-	return out
+	return slice.Filter(o.Parse(text), func(n Neighbour) bool { return n.Port != "" })
 }
 
 // PlainMAC writes 0002.c9aa.bb00, 0002-c9aa-bb00 and 00:02:c9:aa:bb:00 alike; "" is

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"weft/internal/pattern"
+	"weft/internal/slice"
 )
 
 // anyPort stands for a port, or a name on the file system, in a line of a role.
@@ -16,10 +17,7 @@ var onOpen = pattern.New(`(?m)^\s+command: '([^']+)'`)
 // Typed are all lines that weft types to read a switch, as this value has them: at each
 // login, for plans, facts, counters and health, and for the marks of runs.
 func (o *OS) Typed() []string {
-	var list []string
-	for _, m := range onOpen.FindAllStringSubmatch(string(o.Dialect.Platform), -1) {
-		list = append(list, m[1])
-	}
+	list := slice.Map(onOpen.FindAllStringSubmatch(string(o.Dialect.Platform), -1), func(m []string) string { return m[1] })
 	list = append(list, o.Show...)
 	for _, c := range o.Counters {
 		list = append(list, fmt.Sprintf(c.Format, anyPort))

@@ -22,6 +22,7 @@ var may = map[string][]string{
 	"internal/latency":    {},
 	"internal/owned":      {},
 	"internal/pattern":    {},
+	"internal/slice":      {},
 	"internal/traffic":    {},
 	"internal/tally":      {},
 	"internal/nvme/names": {},
@@ -182,7 +183,7 @@ var mayTest = map[string][]string{
 	"cmd/weft":                {"internal/lab/..."},
 }
 
-var leaves = []string{"internal/hint", "internal/latency", "internal/owned", "internal/pattern", "internal/traffic", "internal/tally", "internal/nvme/names"}
+var leaves = []string{"internal/hint", "internal/latency", "internal/owned", "internal/pattern", "internal/slice", "internal/traffic", "internal/tally", "internal/nvme/names"}
 
 type pkg struct {
 	ImportPath   string

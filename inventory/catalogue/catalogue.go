@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"weft/internal/slice"
 )
 
 // A Fact is one thing known about a device. The zero Fact is not known.
@@ -52,12 +54,12 @@ type HostOS struct {
 
 // Recognise returns the system that answers so, nil where no row says so.
 func (c *Catalogue) Recognise(said string) *HostOS {
-	return find(c.Hosts, func(o *HostOS) bool { return o.Answers.Known && o.answers.MatchString(said) })
+	return slice.First(c.Hosts, func(o *HostOS) bool { return o.Answers.Known && o.answers.MatchString(said) })
 }
 
 // HostOS returns the row of an operating system of servers, or nil.
 func (c *Catalogue) HostOS(id string) *HostOS {
-	return find(c.Hosts, func(o *HostOS) bool { return o.ID == id })
+	return slice.First(c.Hosts, func(o *HostOS) bool { return o.ID == id })
 }
 
 // A Server is one model of server.
@@ -152,7 +154,7 @@ type Array struct {
 
 // Server returns the row of a server by what DMI says of it, or nil.
 func (c *Catalogue) Server(sysVendor, product string) *Server {
-	return find(c.Servers, func(s *Server) bool {
+	return slice.First(c.Servers, func(s *Server) bool {
 		return among(s.SysVendor.Value, sysVendor) && among(s.Product.Value, product)
 	})
 }
@@ -160,20 +162,20 @@ func (c *Catalogue) Server(sysVendor, product string) *Server {
 // NIC returns the row of an adapter by its PCI ids, "15b3:1017", or nil. A
 // virtual function has the row of its adapter.
 func (c *Catalogue) NIC(pci string) *NIC {
-	return find(c.NICs, func(n *NIC) bool {
+	return slice.First(c.NICs, func(n *NIC) bool {
 		return among(n.PCI.Value, pci) || among(n.VirtualFunctions.Value, pci)
 	})
 }
 
 // SwitchOS returns the row of a switch operating system, "nxos", or nil.
 func (c *Catalogue) SwitchOS(os string) *SwitchOS {
-	return find(c.OS, func(o *SwitchOS) bool { return o.ID == os })
+	return slice.First(c.OS, func(o *SwitchOS) bool { return o.ID == os })
 }
 
 // Switch returns the row of a switch by its operating system and the model it
 // reports, "N9K-C93180YC-EX", or nil.
 func (c *Catalogue) Switch(os, model string) *Switch {
-	return find(c.Switches, func(s *Switch) bool { return s.OS == os && s.model.MatchString(model) })
+	return slice.First(c.Switches, func(s *Switch) bool { return s.OS == os && s.model.MatchString(model) })
 }
 
 // PortName reports whether a name can be that of a port. Where known is false
@@ -235,25 +237,14 @@ func SwitchSystems() []string {
 	if err != nil {
 		return nil
 	}
-	var names []string
-	for _, o := range c.OS {
-		names = append(names, o.ID)
-	}
-	return names
+	return slice.Map(c.OS, func(o *SwitchOS) string { return o.ID })
 }
 
 // Array returns the row of a storage array, or nil.
 func (c *Catalogue) Array(vendor, model string) *Array {
-	return find(c.Arrays, func(a *Array) bool {
+	return slice.First(c.Arrays, func(a *Array) bool {
 		return strings.EqualFold(a.Vendor, vendor) && strings.EqualFold(a.Model, model)
 	})
-}
-
-func find[R any](rows []*R, match func(*R) bool) *R {
-	if i := slices.IndexFunc(rows, match); i >= 0 {
-		return rows[i]
-	}
-	return nil
 }
 
 // among reports whether one of the names is the word, without regard to case

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"weft/internal/slice"
 	"weft/inventory"
 	"weft/inventory/catalogue"
 	"weft/inventory/problem"
@@ -42,9 +43,7 @@ func (b *builder) fabric(o *object) {
 	for _, c := range o.all("plane") {
 		f.Planes = append(f.Planes, &inventory.Plane{Block: b.block(c), Name: c.label, Subnet: unitOf(b, c, "subnet", netip.ParsePrefix)})
 	}
-	for _, c := range o.all("traffic_class") {
-		f.Classes = append(f.Classes, b.trafficClass(c))
-	}
+	f.Classes = slice.Map(o.all("traffic_class"), b.trafficClass)
 	if c := o.child("pfc_watchdog"); c != nil {
 		f.PFCWatchdog = &inventory.PFCWatchdog{
 			Block:   b.block(c),
@@ -137,9 +136,7 @@ func (b *builder) server(o *object) {
 		Credential: one[inventory.Credential](b, o, "credential"),
 		Connection: one[inventory.Connection](b, o, "connection"),
 	}
-	for _, c := range o.all("rnic") {
-		s.RNICs = append(s.RNICs, b.rnic(c, s))
-	}
+	s.RNICs = slice.Map(o.all("rnic"), func(c *object) *inventory.RNIC { return b.rnic(c, s) })
 	b.serverBlocks(o, s)
 	o.became = s
 	b.servers = append(b.servers, o)

@@ -3,6 +3,7 @@ package language
 import (
 	"github.com/zclconf/go-cty/cty"
 
+	"weft/internal/slice"
 	"weft/inventory"
 )
 
@@ -32,9 +33,7 @@ func (b *builder) validation(o *object) {
 			}
 		}
 	}
-	for _, c := range o.all("metric") {
-		v.Metrics = append(v.Metrics, b.metric(c))
-	}
+	v.Metrics = slice.Map(o.all("metric"), b.metric)
 	o.became = v
 	b.m.Validations = append(b.m.Validations, v)
 }
@@ -73,9 +72,7 @@ func (b *builder) rollout(o *object) {
 		OnFailure:      b.text(o, "on_failure"),
 		AcceptNoUndo:   b.flag(o, "accept_no_undo"),
 	}
-	for _, c := range o.all("phase") {
-		r.Phases = append(r.Phases, b.phase(c))
-	}
+	r.Phases = slice.Map(o.all("phase"), b.phase)
 	o.became = r
 	b.m.Rollouts = append(b.m.Rollouts, r)
 }

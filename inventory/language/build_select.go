@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"weft/internal/slice"
 	"weft/inventory"
 	"weft/inventory/problem"
 
@@ -54,9 +55,7 @@ func (b *builder) selected(o *object, special func(string) bool) (addrs []string
 		}
 	}
 	sortObjects(selected)
-	for _, s := range selected {
-		addrs = append(addrs, s.addr)
-	}
+	addrs = slice.Map(selected, func(s *object) string { return s.addr })
 	return addrs, incomplete
 }
 

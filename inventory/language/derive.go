@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"weft/internal/nvme/names"
+	"weft/internal/slice"
 
 	"github.com/google/uuid"
 	"github.com/zclconf/go-cty/cty"
@@ -43,10 +44,7 @@ func derivedSizes(e *evaluator, o *object) cty.Value {
 	if p := e.attr(o, "probe"); p.IsKnown() && !p.IsNull() && !strings.HasPrefix(p.AsString(), "nvme-") {
 		sizes = []string{"64B", "512B", "4KiB", "64KiB"}
 	}
-	var list []cty.Value
-	for _, size := range sizes {
-		list = append(list, cty.StringVal(size))
-	}
+	list := slice.Map(sizes, cty.StringVal)
 	return cty.ListVal(list)
 }
 

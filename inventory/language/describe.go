@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"weft/internal/slice"
 	"weft/inventory"
 
 	"github.com/hashicorp/hcl/v2/ext/typeexpr"
@@ -160,9 +161,7 @@ func (d describer) attribute(path string, a attr) *Attribute {
 
 func describeFunction(f function.Function) *Function {
 	described := &Function{Description: f.Description()}
-	for _, p := range f.Params() {
-		described.Parameters = append(described.Parameters, Parameter{Name: p.Name, Type: typeName(p.Type)})
-	}
+	described.Parameters = slice.Map(f.Params(), func(p function.Parameter) Parameter { return Parameter{Name: p.Name, Type: typeName(p.Type)} })
 	if p := f.VarParam(); p != nil {
 		described.Parameters = append(described.Parameters, Parameter{Name: p.Name, Type: typeName(p.Type), Several: true})
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"weft/internal/slice"
 	"weft/inventory/problem"
 
 	"github.com/hashicorp/hcl/v2"
@@ -31,10 +32,7 @@ func (r *outside) execFunction() function.Function {
 		VarParam: &function.Parameter{Name: "arguments", Type: cty.String},
 		Type:     function.StaticReturnType(cty.String),
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			var vector []string
-			for _, a := range args {
-				vector = append(vector, a.AsString())
-			}
+			vector := slice.Map(args, cty.Value.AsString)
 			if !r.e.inSecret {
 				return cty.NilVal, errors.New("exec() belongs into sensitive attributes, such as password: it runs when weft connects")
 			}

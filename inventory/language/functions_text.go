@@ -12,6 +12,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 	"github.com/zclconf/go-cty/cty/function/stdlib"
+
+	"weft/internal/slice"
 )
 
 func textFunctions() map[string]function.Function {
@@ -50,9 +52,7 @@ func textFunctions() map[string]function.Function {
 // textFunction is a function from texts to a text.
 func textFunction(params []string, impl func(args []string) (string, error)) function.Function {
 	spec := &function.Spec{Type: function.StaticReturnType(cty.String)}
-	for _, name := range params {
-		spec.Params = append(spec.Params, function.Parameter{Name: name, Type: cty.String})
-	}
+	spec.Params = slice.Map(params, func(name string) function.Parameter { return function.Parameter{Name: name, Type: cty.String} })
 	spec.Impl = func(args []cty.Value, _ cty.Type) (cty.Value, error) {
 		texts := make([]string, len(args))
 		for i, a := range args {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode"
 
+	"weft/internal/slice"
 	"weft/inventory/problem"
 
 	"github.com/hashicorp/hcl/v2"
@@ -269,10 +270,7 @@ func (o *object) nested(kind string) cty.Value {
 	case len(list) == 1:
 		v = list[0].ref()
 	default:
-		var items []cty.Value
-		for _, c := range list {
-			items = append(items, c.ref())
-		}
+		items := slice.Map(list, (*object).ref)
 		v = cty.ListVal(items)
 	}
 	if o.values == nil {

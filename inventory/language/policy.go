@@ -1,6 +1,7 @@
 package language
 
 import (
+	"weft/internal/slice"
 	"weft/inventory"
 	"weft/inventory/problem"
 
@@ -73,10 +74,7 @@ func (e *evaluator) Judge(x hcl.Expression, c inventory.PolicyChange) (cty.Value
 	}
 	gates := cty.ListValEmpty(cty.String)
 	if len(c.Gates) > 0 {
-		var list []cty.Value
-		for _, g := range c.Gates {
-			list = append(list, text(g))
-		}
+		list := slice.Map(c.Gates, text)
 		gates = cty.ListVal(list)
 	}
 	v, diags := x.Value(&hcl.EvalContext{Variables: map[string]cty.Value{

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"weft/internal/slice"
 )
 
 // A unitError says where in a text a unit could not be read.
@@ -157,10 +159,7 @@ func number(s, what string) (r *big.Rat, rest string, err *unitError) {
 }
 
 func unknownUnit(word, what string, units []unit) string {
-	var names []string
-	for _, u := range units {
-		names = append(names, u.suffix)
-	}
+	names := slice.Map(units, func(u unit) string { return u.suffix })
 	list := strings.Join(names, ", ")
 	if word == "" {
 		return fmt.Sprintf("the %s has no unit; one of %s must follow the number", what, list)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"weft/internal/slice"
 	"weft/inventory"
 	"weft/inventory/catalogue"
 	"weft/inventory/problem"
@@ -223,10 +224,7 @@ func matching(name, pattern string) valueType {
 // hostSystem is the operating system of a server.
 func hostSystem() valueType {
 	managed, later := catalogue.HostSystems()
-	var names []string
-	for _, o := range managed {
-		names = append(names, o.ID)
-	}
+	names := slice.Map(managed, func(o *catalogue.HostOS) string { return o.ID })
 	return oneOf(names...).orLater(later...)
 }
 
@@ -324,10 +322,7 @@ func each(check func(cty.Value) error) func(cty.Value) error {
 }
 
 func quotedList(words []string) string {
-	var quoted []string
-	for _, w := range words {
-		quoted = append(quoted, fmt.Sprintf("%q", w))
-	}
+	quoted := slice.Map(words, func(w string) string { return fmt.Sprintf("%q", w) })
 	return problem.OrList(quoted)
 }
 

@@ -6,6 +6,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"weft/internal/slice"
 )
 
 // pages has one page for each code: what the problem is, why it matters, how
@@ -50,9 +52,6 @@ func Explain(code string) (title, text string, ok bool) {
 
 // NearCode returns the code that may have been meant, or "".
 func NearCode(word string) Code {
-	var codes []string
-	for _, c := range Codes() {
-		codes = append(codes, string(c.Code))
-	}
+	codes := slice.Map(Codes(), func(c CodeTitle) string { return string(c.Code) })
 	return Code(nearest(strings.ToUpper(word), slices.Values(codes)))
 }

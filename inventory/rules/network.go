@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"slices"
 
+	"weft/internal/slice"
 	"weft/inventory"
 	"weft/inventory/problem"
 )
@@ -56,10 +57,7 @@ func (c *checker) switches() {
 		case s.Plane == "" && !s.Unmanaged:
 			c.refuse(problem.Plane, &s.Block, "fabric", "no plane", "A switch serves one plane of its fabric: plane is needed.")
 		case s.Plane != "" && s.Fabric.Plane(s.Plane) == nil:
-			var names []string
-			for _, p := range s.Fabric.Planes {
-				names = append(names, p.Name)
-			}
+			names := slice.Map(s.Fabric.Planes, func(p *inventory.Plane) string { return p.Name })
 			c.refuse(problem.Plane, &s.Block, "plane", "no such plane", "%s has no plane %q.%s", whereBlock(&s.Fabric.Block), s.Plane, problem.DidYouMean(s.Plane, names))
 		}
 	}
@@ -121,10 +119,7 @@ func (c *checker) address(r *inventory.RNIC) {
 }
 
 func subnets(f *inventory.Fabric) string {
-	var list []string
-	for _, p := range f.Planes {
-		list = append(list, p.Name+" "+p.Subnet.String())
-	}
+	list := slice.Map(f.Planes, func(p *inventory.Plane) string { return p.Name + " " + p.Subnet.String() })
 	return problem.OrList(list)
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"weft/internal/hint"
 	"weft/internal/remote"
+	"weft/internal/slice"
 	"weft/modules/host"
 )
 
@@ -45,10 +46,7 @@ func (t transport) Read(ctx context.Context, looks []remote.Look) (remote.Seen, 
 
 // readNamed takes the looks that mean devices by their place, whose names have been seen.
 func (t transport) readNamed(ctx context.Context, plain, named []remote.Look, seen remote.Seen) (remote.Seen, error) {
-	var answers []remote.Answer
-	for _, l := range plain {
-		answers = append(answers, remote.Answer{Look: l, Sight: seen.Of(l)})
-	}
+	answers := slice.Map(plain, func(l remote.Look) remote.Answer { return remote.Answer{Look: l, Sight: seen.Of(l)} })
 	d, err := readDevices(seen)
 	if err != nil {
 		return remote.Seen{}, err

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"weft/internal/remote"
+	"weft/internal/slice"
 	"weft/modules/host"
 )
 
@@ -24,9 +25,7 @@ func examined(s remote.Seen) (*host.Health, error) {
 		return nil, err
 	}
 	h := &host.Health{Facts: *f, Name: f.Name, Bare: true}
-	for _, n := range f.NICs {
-		h.NICs = append(h.NICs, nicHealth(s, n))
-	}
+	h.NICs = slice.Map(f.NICs, func(n host.NICFacts) host.NICHealth { return nicHealth(s, n) })
 	for _, c := range readControllers(s, &err) {
 		one := host.Controller{Name: "controller " + c.number, State: "live", NQN: c.nqn, HostNQN: f.HostNQN}
 		if !c.online {

@@ -9,6 +9,7 @@ import (
 
 	"weft/internal/hint"
 	"weft/internal/remote"
+	"weft/internal/slice"
 	"weft/modules/host"
 )
 
@@ -27,10 +28,7 @@ func empty(ctx context.Context, t host.Transport) error {
 	if err != nil {
 		return err
 	}
-	var names []string
-	for _, r := range table(seen, runningLook(), &err) {
-		names = append(names, r.text("DisplayName"))
-	}
+	names := slice.Map(table(seen, runningLook(), &err), func(r row) string { return r.text("DisplayName") })
 	if err == nil && len(names) > 0 {
 		err = hint.Wrap(fmt.Errorf("%s runs there, and nobody moves it: no vCenter of the files has this host", strings.Join(names, ", ")), "move or shut down what runs there")
 	}

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"weft/internal/slice"
 )
 
 // A value is what esxcli prints with --formatter=xml: a structure with fields, a
@@ -234,9 +236,7 @@ func (r row) list(name string) (list []string) {
 		return nil
 	}
 	if f.kind == "list" {
-		for _, item := range f.items {
-			list = append(list, item.text)
-		}
+		list = slice.Map(f.items, func(item value) string { return item.text })
 		return list
 	}
 	for _, word := range strings.Split(f.value.text, ",") {
@@ -253,8 +253,6 @@ func (r row) words(name string) (list []string) {
 	if f == nil {
 		return nil
 	}
-	for _, item := range f.items {
-		list = append(list, item.text)
-	}
+	list = slice.Map(f.items, func(item value) string { return item.text })
 	return append(list, strings.Fields(f.value.text)...)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"weft/internal/remote"
+	"weft/internal/slice"
 	"weft/inventory/catalogue"
 	"weft/plan"
 )
@@ -81,10 +82,7 @@ func missing(list, other []plan.Member) string {
 		return ""
 	}
 	if len(other) == 0 {
-		var names []string
-		for _, m := range list[:min(len(list), mostNamed)] {
-			names = append(names, m.Device)
-		}
+		names := slice.Map(list[:min(len(list), mostNamed)], func(m plan.Member) string { return m.Device })
 		return someOf(names, len(list))
 	}
 	there := make(map[plan.Member]bool, len(other))

@@ -11,6 +11,7 @@ import (
 
 	"weft/internal/hint"
 	"weft/internal/remote"
+	"weft/internal/slice"
 	"weft/inventory"
 	"weft/inventory/catalogue"
 	"weft/plan"
@@ -230,9 +231,7 @@ func (d *Machine) learn(seen remote.Seen) error {
 // warnings are the findings that refuse nothing, and what nothing can be found of.
 func (d *Machine) warnings() (list []string) {
 	if err := d.os.Lacks(Telling); err != nil {
-		for _, n := range d.nics() {
-			list = append(list, fmt.Sprintf("rnic %s is not checked: %v", n.Name, err))
-		}
+		list = slice.Map(d.nics(), func(n NIC) string { return fmt.Sprintf("rnic %s is not checked: %v", n.Name, err) })
 	}
 	for _, f := range d.findings {
 		if !f.Refuses {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"weft/internal/remote"
+	"weft/internal/slice"
 )
 
 // Health is what a machine says of itself beyond what is declared on it. What it does
@@ -198,9 +199,7 @@ func (t *Teller) bare() *Examiner {
 			return nil, err
 		}
 		h := &Health{Facts: *f, Name: f.Name, Bare: true}
-		for _, n := range f.NICs {
-			h.NICs = append(h.NICs, NICHealth{NICFacts: n})
-		}
+		h.NICs = slice.Map(f.NICs, func(n NICFacts) NICHealth { return NICHealth{NICFacts: n} })
 		return h, nil
 	}}
 }

@@ -7,6 +7,7 @@ import (
 
 	"weft/internal/bundle"
 	"weft/internal/remote"
+	"weft/internal/slice"
 	"weft/inventory"
 	"weft/plan"
 )
@@ -222,9 +223,7 @@ func (k *Kind[T]) DeclaredBy(dev *Machine, s *inventory.Server) (list []declarat
 	if k.Blocks == nil {
 		return nil, false
 	}
-	for _, b := range k.Blocks(s) {
-		list = append(list, declaration{b.Block, b.Name, b.Also, k.Want(dev, b.Want)})
-	}
+	list = slice.Map(k.Blocks(s), func(b Block[T]) declaration { return declaration{b.Block, b.Name, b.Also, k.Want(dev, b.Want)} })
 	return list, true
 }
 

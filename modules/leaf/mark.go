@@ -5,17 +5,14 @@ import (
 	"fmt"
 	"slices"
 
+	"weft/internal/slice"
 	"weft/plan"
 	"weft/switches"
 )
 
 // Marks implements plan.Marker.
 func (d *Device) Marks() []plan.Mark {
-	var out []plan.Mark
-	for _, r := range d.marks.Runs {
-		out = append(out, d.runOf(r))
-	}
-	return out
+	return slice.Map(d.marks.Runs, d.runOf)
 }
 
 // runOf is what the mark of a run on the switch tells of it.

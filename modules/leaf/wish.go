@@ -3,6 +3,7 @@ package leaf
 import (
 	"slices"
 
+	"weft/internal/slice"
 	"weft/inventory"
 	"weft/plan"
 	"weft/switches"
@@ -11,10 +12,7 @@ import (
 // Classes are the traffic classes of a fabric as switches are told of them, in
 // the order of their priorities.
 func Classes(f *inventory.Fabric) []switches.Class {
-	var out []switches.Class
-	for _, c := range f.Classes {
-		out = append(out, class(f, c))
-	}
+	out := slice.Map(f.Classes, func(c *inventory.TrafficClass) switches.Class { return class(f, c) })
 	slices.SortStableFunc(out, func(a, b switches.Class) int { return a.Priority - b.Priority })
 	return out
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"weft/internal/hint"
+	"weft/internal/slice"
 	"weft/plan"
 )
 
@@ -155,10 +156,7 @@ func (k *cluster) unfit(s state) error {
 		lack("its hosts are in several subnets: %s", strings.Join(sorted(subnets), ", "))
 	}
 	if len(models) > 1 {
-		var each []string
-		for _, id := range sorted(models) {
-			each = append(each, id+" in "+models[id])
-		}
+		each := slice.Map(sorted(models), func(id string) string { return id + " in " + models[id] })
 		lack("its NICs are of several models: %s", strings.Join(each, ", "))
 	}
 	return k.refuse(list)

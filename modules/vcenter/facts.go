@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"weft/internal/slice"
 )
 
 // Facts are what vCenter says of itself, and of its hosts.
@@ -100,9 +102,7 @@ func (d *Device) Health(ctx context.Context) (*Health, error) {
 		return nil, err
 	}
 	h := &Health{}
-	for _, m := range d.members {
-		h.Members = append(h.Members, m.state(d.have))
-	}
+	h.Members = slice.Map(d.members, func(m *Member) MemberState { return m.state(d.have) })
 	h.VSAN, h.Silent = d.VSAN(ctx)
 	h.Profiled, h.Blind = d.profiled(ctx)
 	return h, nil

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"weft/internal/slice"
 	"weft/modules/claim"
 )
 
@@ -74,9 +75,7 @@ func (l Login) Inventory(ctx context.Context) (*Inventory, error) {
 	}
 	have := d.have
 	out := &Inventory{System: who.System}
-	for _, at := range sorted(have.switches) {
-		out.Switches = append(out.Switches, have.switches[at].standing(have))
-	}
+	out.Switches = slice.Map(sorted(have.switches), func(at string) StandingSwitch { return have.switches[at].standing(have) })
 	for _, name := range sorted(have.hosts) {
 		out.Ports = append(out.Ports, have.standingPorts(have.hosts[name])...)
 	}
@@ -106,11 +105,7 @@ func (d *dvs) standing(have *reading) StandingSwitch {
 			continue
 		}
 		m := StandingMember{Host: h.name}
-		for _, pci := range sorted(h.nics) {
-			if slices.Contains(nics, h.nics[pci]) {
-				m.PCI = append(m.PCI, pci)
-			}
-		}
+		m.PCI = slice.Filter(sorted(h.nics), func(pci string) bool { return slices.Contains(nics, h.nics[pci]) })
 		s.Members = append(s.Members, m)
 	}
 	return s

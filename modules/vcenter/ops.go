@@ -11,6 +11,8 @@ import (
 	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/types"
+
+	"weft/internal/slice"
 )
 
 // Each op finds what it is about by its path when it is carried out: what it means may
@@ -255,9 +257,6 @@ func membership(h *host, verb types.ConfigSpecOperation, nics ...string) *types.
 
 // remark writes whose member a host is.
 func (c *client) remark(ctx context.Context, h *host, notes []note) error {
-	var words []string
-	for _, n := range notes {
-		words = append(words, n.String())
-	}
+	words := slice.Map(notes, note.String)
 	return c.own(ctx, h.ref, strings.Join(words, "; "))
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"weft/internal/hint"
+	"weft/internal/slice"
 	"weft/plan"
 )
 
@@ -63,12 +64,8 @@ type change struct {
 
 func (c change) diff() plan.Diff {
 	d := plan.Diff{Changes: c.list, Err: c.err, Left: c.left}
-	for _, o := range c.ops {
-		d.Send = append(d.Send, o.text)
-	}
-	for _, o := range c.undo {
-		d.Undo = append(d.Undo, o.text)
-	}
+	d.Send = slice.Map(c.ops, func(o op) string { return o.text })
+	d.Undo = slice.Map(c.undo, func(o op) string { return o.text })
 	return d
 }
 

@@ -11,6 +11,8 @@ import (
 	"github.com/vmware/govmomi/property"
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
+
+	"weft/internal/slice"
 )
 
 // A vm is a virtual machine.
@@ -88,10 +90,7 @@ func (n vmNote) String() string {
 		words = append(words, name+"="+strconv.Itoa(int(n.keys[name])))
 	}
 	for _, name := range sorted(n.begun) {
-		var before []string
-		for _, k := range n.begun[name] {
-			before = append(before, strconv.Itoa(int(k)))
-		}
+		before := slice.Map(n.begun[name], func(k int32) string { return strconv.Itoa(int(k)) })
 		words = append(words, name+">"+strings.Join(before, ","))
 	}
 	if n.locked {

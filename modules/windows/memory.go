@@ -11,6 +11,7 @@ import (
 	"weft/internal/hint"
 	"weft/internal/pattern"
 	"weft/internal/remote"
+	"weft/internal/slice"
 	"weft/modules/host"
 	"weft/modules/windows/powershell"
 )
@@ -170,10 +171,7 @@ func (m memory) Put(ctx context.Context, t host.Transport, k host.Keepsake, owne
 
 // Remove implements host.Memory.
 func (m memory) Remove(ctx context.Context, t host.Transport, owner string, kept ...host.Keepsake) error {
-	var names []string
-	for _, k := range kept {
-		names = append(names, m.Place(k, owner))
-	}
+	names := slice.Map(kept, func(k host.Keepsake) string { return m.Place(k, owner) })
 	return m.Sweep(ctx, t, names)
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"weft/internal/hint"
+	"weft/internal/slice"
 	"weft/plan"
 )
 
@@ -161,10 +162,7 @@ func (a *advance) phase(ctx context.Context, p *Phase, pr *PhaseRun) (gated bool
 // keep makes what was done to devices stay over a restart: until a phase has
 // passed, a switch that restarts comes back as it was.
 func (a *advance) keep(ctx context.Context, steps []plan.PlannedStep) error {
-	var devices []string
-	for _, s := range steps {
-		devices = append(devices, s.ID.Device)
-	}
+	devices := slice.Map(steps, func(s plan.PlannedStep) string { return s.ID.Device })
 	slices.Sort(devices)
 	return a.Keep(ctx, slices.Compact(devices))
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"weft/internal/slice"
 	"weft/plan"
 )
 
@@ -134,9 +135,7 @@ const (
 // NewRun is a run of which nothing has begun.
 func NewRun(id string, s *Spec, p *plan.Plan, now time.Time) *Run {
 	r := &Run{Format: Format, ID: id, Rollout: s.Name, Owner: p.Owner, Simulated: p.Simulated, Begun: now.UTC(), State: Running}
-	for _, phase := range s.Phases {
-		r.Phases = append(r.Phases, PhaseRun{Name: phase.Name, State: Pending})
-	}
+	r.Phases = slice.Map(s.Phases, func(phase Phase) PhaseRun { return PhaseRun{Name: phase.Name, State: Pending} })
 	return r
 }
 
@@ -202,10 +201,7 @@ func (r *Run) now() string {
 
 // noPhase says that there is none of that name, and which there are.
 func (r *Run) noPhase(name string) error {
-	var all []string
-	for _, p := range r.Phases {
-		all = append(all, p.Name)
-	}
+	all := slice.Map(r.Phases, func(p PhaseRun) string { return p.Name })
 	return fmt.Errorf("the run has no phase %q: there are %s", name, strings.Join(all, ", "))
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"weft/internal/owned"
+	"weft/internal/slice"
 	"weft/internal/traffic"
 	"weft/switches"
 )
@@ -25,10 +26,7 @@ func meaning(o *switches.OS, out map[string]string) switches.Meaning {
 	for _, n := range tree {
 		m.take(n)
 	}
-	var ports []switches.Port
-	for _, name := range c.PortNames() {
-		ports = append(ports, parsePort(name, c.Text(), c.Facts))
-	}
+	ports := slice.Map(c.PortNames(), func(name string) switches.Port { return parsePort(name, c.Text(), c.Facts) })
 	if p, times := m.most(ports); times > 0 && !p.ByTag {
 		m.classes(p)
 	}

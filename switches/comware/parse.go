@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"weft/internal/pattern"
+	"weft/internal/slice"
 	"weft/internal/traffic"
 	"weft/switches"
 )
@@ -102,9 +103,7 @@ func parseNode(c *switches.Reading, r *switches.Text, n *switches.Node) {
 		r.Global = append(r.Global, b)
 	case strings.HasPrefix(n.Line, wredTable) && switches.Object(n.Line) != "":
 		b := switches.Block{Path: []string{n.Line}}
-		for _, k := range n.Kids {
-			b.Lines = append(b.Lines, k.Line)
-		}
+		b.Lines = slice.Map(n.Kids, func(k *switches.Node) string { return k.Line })
 		r.Global = append(r.Global, b)
 	case strings.HasPrefix(n.Line, wredTable), strings.HasPrefix(n.Line, "traffic classifier "),
 		strings.HasPrefix(n.Line, "traffic behavior "), strings.HasPrefix(n.Line, "qos policy "):

@@ -8,6 +8,7 @@ import (
 
 	"weft/internal/owned"
 	"weft/internal/pattern"
+	"weft/internal/slice"
 	"weft/internal/traffic"
 	"weft/switches"
 )
@@ -66,9 +67,7 @@ func (p *policies) take(n *switches.Node) {
 		if name, ok := strings.CutPrefix(head, prefix); ok {
 			for _, k := range n.Kids {
 				b := branch{class: lastWord(k.Line)}
-				for _, line := range k.Kids {
-					b.lines = append(b.lines, normal(line.Line))
-				}
+				b.lines = slice.Map(k.Kids, func(line *switches.Node) string { return normal(line.Line) })
 				by[name] = append(by[name], b)
 			}
 			return

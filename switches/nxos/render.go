@@ -7,6 +7,7 @@ import (
 
 	"weft/internal/owned"
 	"weft/internal/pattern"
+	"weft/internal/slice"
 	"weft/internal/traffic"
 	"weft/switches"
 )
@@ -84,9 +85,7 @@ func renderGlobal(c switches.Intent, _ switches.Facts) ([]switches.Block, error)
 		}
 		object := c.Name + "-" + k.Name
 		match := switches.Block{Path: []string{classMap + object}}
-		for _, d := range k.DSCP {
-			match.Lines = append(match.Lines, fmt.Sprintf("match dscp %d", d))
-		}
+		match.Lines = slice.Map(k.DSCP, func(d int) string { return fmt.Sprintf("match dscp %d", d) })
 		out = append(out, match)
 		parents = append(parents, switches.Block{Path: []string{classify, "class " + object}, Lines: []string{fmt.Sprintf("set qos-group %d", k.Priority)}})
 	}

@@ -4,6 +4,7 @@ package systems
 import (
 	"slices"
 
+	"weft/internal/slice"
 	"weft/switches"
 	"weft/switches/comware"
 	"weft/switches/nxos"
@@ -23,9 +24,5 @@ func Named(name string) *switches.OS {
 
 // Names are the names of All, as files and flags write them.
 func Names() []string {
-	var names []string
-	for _, o := range All() {
-		names = append(names, o.Name)
-	}
-	return names
+	return slice.Map(All(), func(o *switches.OS) string { return o.Name })
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"weft/internal/remote"
+	"weft/internal/slice"
 	"weft/modules/host"
 )
 
@@ -177,10 +178,7 @@ func (m Memory) Put(ctx context.Context, t host.Transport, k host.Keepsake, owne
 
 // Remove implements host.Memory.
 func (m Memory) Remove(ctx context.Context, t host.Transport, owner string, kept ...host.Keepsake) error {
-	var names []string
-	for _, k := range kept {
-		names = append(names, m.Place(k, owner))
-	}
+	names := slice.Map(kept, func(k host.Keepsake) string { return m.Place(k, owner) })
 	return m.Sweep(ctx, t, names)
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"weft/internal/remote"
+	"weft/internal/slice"
 	"weft/inventory"
 	"weft/modules/host"
 	"weft/modules/linux/see"
@@ -216,22 +217,14 @@ func (d *DSCP) Steps(have *DSCP) []remote.Step {
 			moved = append(moved, m)
 		}
 	}
-	for _, m := range have.Map {
-		if !slices.Contains(d.Map, m) {
-			stale = append(stale, m)
-		}
-	}
+	stale = slice.Filter(have.Map, func(m Marking) bool { return !slices.Contains(d.Map, m) })
 	return slices.Concat(app("add", name, fresh), app("del", name, stale), app("add", name, moved))
 }
 
 // app are commands about entries of the APP table, one for each: dcb stops at
 // the first that is refused, and an undo must go as far as it can.
 func app(verb, name string, list []Marking) []remote.Step {
-	var steps []remote.Step
-	for _, m := range list {
-		steps = append(steps, host.Run("dcb", "app", verb, "dev", name, "dscp-prio", m.String()))
-	}
-	return steps
+	return slice.Map(list, func(m Marking) remote.Step { return host.Run("dcb", "app", verb, "dev", name, "dscp-prio", m.String()) })
 }
 
 func (d *DSCP) About() string { return d.PCI }
@@ -268,10 +261,7 @@ func (d *DSCP) All(s remote.Seen) []host.Object {
 }
 
 func (d *DSCP) objects() (list []host.Object) {
-	for _, m := range d.Map {
-		list = append(list, host.Object{Kind: "dscp", Name: d.Interface + " " + m.String()})
-	}
-	return list
+	return slice.Map(d.Map, func(m Marking) host.Object { return host.Object{Kind: "dscp", Name: d.Interface + " " + m.String()} })
 }
 
 func dscpPort(r *inventory.RNIC) *DSCP {

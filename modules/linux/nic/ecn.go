@@ -10,6 +10,7 @@ import (
 
 	"weft/internal/hint"
 	"weft/internal/remote"
+	"weft/internal/slice"
 	"weft/inventory"
 	"weft/modules/host"
 	"weft/modules/linux/see"
@@ -177,10 +178,7 @@ func (e *ECN) Diff(have *ECN) []plan.Change {
 }
 
 func (v ecnValues) String() string {
-	var words []string
-	for _, a := range slices.Sorted(maps.Keys(v)) {
-		words = append(words, fmt.Sprintf("%s %d", a, v[a]))
-	}
+	words := slice.Map(slices.Sorted(maps.Keys(v)), func(a string) string { return fmt.Sprintf("%s %d", a, v[a]) })
 	return strings.Join(words, ", ")
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"weft/internal/remote"
+	"weft/internal/slice"
 	"weft/modules/host"
 	"weft/modules/linux/put"
 )
@@ -141,10 +142,7 @@ func (p ecnPlace) set(way string, values ecnValues) []remote.Step {
 	if way == wayBnxt {
 		names = slices.DeleteFunc(bnxtAttributes(), func(a string) bool { _, set := values[a]; return !set })
 	}
-	var steps []remote.Step
-	for _, a := range names {
-		steps = append(steps, put.Set(dir+"/"+a, fmt.Sprintf(format, values[a])))
-	}
+	steps := slice.Map(names, func(a string) remote.Step { return put.Set(dir+"/"+a, fmt.Sprintf(format, values[a])) })
 	if way == wayBnxt && len(steps) > 0 {
 		steps = append(steps, put.Set(dir+"/apply", "0x1"))
 	}

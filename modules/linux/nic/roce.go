@@ -8,6 +8,7 @@ import (
 
 	"weft/internal/hint"
 	"weft/internal/remote"
+	"weft/internal/slice"
 	"weft/internal/traffic"
 	"weft/inventory"
 	"weft/modules/host"
@@ -202,10 +203,7 @@ func (r *RoCE) Advice(reply string) string {
 
 func (r *RoCE) Boot() []string {
 	at := &RoCE{Device: anyRDMA}
-	var lines []string
-	for _, s := range r.Steps(at) {
-		lines = append(lines, "do_ "+remote.Quote(s.Args...))
-	}
+	lines := slice.Map(r.Steps(at), func(s remote.Step) string { return "do_ " + remote.Quote(s.Args...) })
 	return onRDMA(r.PCI, lines)
 }
 

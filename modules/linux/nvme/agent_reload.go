@@ -7,6 +7,7 @@ import (
 
 	"weft/internal/agent"
 	"weft/internal/remote"
+	"weft/internal/slice"
 	"weft/modules/host"
 	"weft/modules/linux/put"
 	"weft/plan"
@@ -49,9 +50,7 @@ func (a *Agent) Holds() (list []string) {
 			open = t.Portals
 		}
 	}
-	for _, p := range open {
-		list = append(list, listens(p.Transport, p.Address))
-	}
+	list = slice.Map(open, func(p agent.Portal) string { return listens(p.Transport, p.Address) })
 	return list
 }
 

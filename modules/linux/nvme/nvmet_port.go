@@ -11,6 +11,7 @@ import (
 
 	"weft/internal/hint"
 	"weft/internal/remote"
+	"weft/internal/slice"
 	"weft/modules/host"
 	"weft/modules/linux/put"
 	"weft/modules/linux/storage"
@@ -227,10 +228,7 @@ func (n *NVMeTPort) access(have *NVMeTPort) []remote.Step {
 
 // remove takes it away.
 func (n *NVMeTPort) remove() []remote.Step {
-	var steps []remote.Step
-	for _, nqn := range n.Subsystems {
-		steps = append(steps, host.Run("rm", n.export(nqn)))
-	}
+	steps := slice.Map(n.Subsystems, func(nqn string) remote.Step { return host.Run("rm", n.export(nqn)) })
 	for _, id := range slices.Sorted(maps.Keys(n.Groups)) {
 		if id != 1 {
 			steps = append(steps, host.Run("rmdir", n.group(id)))

@@ -9,6 +9,7 @@ import (
 
 	"weft/internal/hint"
 	"weft/internal/remote"
+	"weft/internal/slice"
 	"weft/modules/host"
 	"weft/modules/linux/put"
 	"weft/modules/linux/storage"
@@ -243,10 +244,7 @@ func isBlock(path string) remote.Step { return host.Run("test", "-b", path) }
 
 // remove takes it away; the ports that exported it have let it go before.
 func (n *NVMeTSubsystem) remove() []remote.Step {
-	var steps []remote.Step
-	for _, id := range union(n.Namespaces, nil) {
-		steps = append(steps, host.Run("rmdir", n.namespace(id)))
-	}
+	steps := slice.Map(union(n.Namespaces, nil), func(id uint32) remote.Step { return host.Run("rmdir", n.namespace(id)) })
 	for _, h := range n.Hosts {
 		steps = append(steps, host.Run("rm", n.allows(h)))
 	}

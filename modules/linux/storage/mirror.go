@@ -10,6 +10,7 @@ import (
 
 	"weft/internal/hint"
 	"weft/internal/remote"
+	"weft/internal/slice"
 	"weft/modules/host"
 	"weft/modules/linux/put"
 	"weft/modules/linux/see"
@@ -64,10 +65,7 @@ const (
 func (m *Mirror) path() string { return "/dev/md/" + m.Name }
 
 func (m *Mirror) disks() (list []string) {
-	for _, h := range m.Halves {
-		list = append(list, h.Disk)
-	}
-	return list
+	return slice.Map(m.Halves, func(h MirrorHalf) string { return h.Disk })
 }
 
 func (m *Mirror) Looks() []remote.Look { return []remote.Look{mdLook(m.disks())} }

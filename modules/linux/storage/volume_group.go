@@ -8,6 +8,7 @@ import (
 
 	"weft/internal/hint"
 	"weft/internal/remote"
+	"weft/internal/slice"
 	"weft/modules/host"
 	"weft/plan"
 )
@@ -252,8 +253,8 @@ func (g *VolumeGroup) All(s remote.Seen) (list []host.Object) {
 	if err != nil {
 		return nil
 	}
-	for _, row := range rows {
-		list = append(list, host.Object{Kind: "volume_group", Name: row["vg_name"]})
-	}
+	list = slice.Map(rows, func(row map[string]string) host.Object {
+		return host.Object{Kind: "volume_group", Name: row["vg_name"]}
+	})
 	return list
 }

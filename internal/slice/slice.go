@@ -1,0 +1,32 @@
+// Package slice is what the standard library's slices has no word for: a list made of
+// another one.
+package slice
+
+// Map is what f makes of each of a list, in its order; nil where the list is empty.
+func Map[T, V any](list []T, f func(T) V) (out []V) {
+	for _, x := range list {
+		out = append(out, f(x))
+	}
+	return out
+}
+
+// Filter is those of a list that keep lets through, in their order; nil: none. The list
+// stays as it is.
+func Filter[T any](list []T, keep func(T) bool) (out []T) {
+	for _, x := range list {
+		if keep(x) {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// First is the first of a list that is so; the zero value where none is.
+func First[T any](list []T, is func(T) bool) (first T) {
+	for _, x := range list {
+		if is(x) {
+			return x
+		}
+	}
+	return first
+}
