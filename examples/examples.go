@@ -8,6 +8,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"weft/internal/slice"
 )
 
 //go:embed */*.weft.hcl */*.weftvars
@@ -16,10 +18,7 @@ var files embed.FS
 // Names are those of all examples, in alphabetical order.
 func Names() []string {
 	found, _ := fs.Glob(files, "*/*.weft.hcl") // only a malformed pattern fails
-	var names []string
-	for _, f := range found {
-		names = append(names, path.Dir(f))
-	}
+	names := slice.Map(found, path.Dir)
 	return slices.Compact(names)
 }
 

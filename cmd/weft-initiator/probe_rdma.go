@@ -16,6 +16,7 @@ import (
 	"weft/internal/nvme/rawsock"
 	"weft/internal/nvme/rdma/perf"
 	"weft/internal/nvme/rdma/verbs"
+	"weft/internal/slice"
 )
 
 // verbing is what probe measures over RDMA.
@@ -28,10 +29,7 @@ type verbing struct {
 
 func (b *verbing) flags(c *cobra.Command) {
 	f := c.Flags()
-	var ops []string
-	for _, op := range perf.Ops() {
-		ops = append(ops, string(op))
-	}
+	ops := slice.Map(perf.Ops(), func(op perf.Op) string { return string(op) })
 	f.StringVar(&b.op, "op", string(perf.Send), "over RDMA: "+strings.Join(ops, ", ")+", as perftest's ib_send_lat and so on")
 	f.BoolVar(&b.bw, "bw", false, "over RDMA: bandwidth with --iodepth messages under way, as perftest's ib_send_bw and so on, instead of latency")
 	b.size = 64

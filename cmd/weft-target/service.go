@@ -18,6 +18,7 @@ import (
 	"weft/internal/nvme/target"
 	"weft/internal/nvme/tcp"
 	"weft/internal/nvme/tls13"
+	"weft/internal/slice"
 )
 
 // A service is a target that is being served.
@@ -145,10 +146,7 @@ func yielding() func() {
 const firmware = "1"
 
 func closePortals(all []portal) error {
-	var errs []error
-	for _, p := range all {
-		errs = append(errs, p.Close())
-	}
+	errs := slice.Map(all, func(p portal) error { return p.Close() })
 	return errors.Join(errs...)
 }
 
@@ -226,11 +224,9 @@ func sortPortals(have []portal, want []agent.Portal) (kept, gone []portal, added
 			gone = append(gone, p)
 		}
 	}
-	for _, p := range want {
-		if !slices.ContainsFunc(have, func(h portal) bool { return h.Portal == p }) {
-			added = append(added, p)
-		}
-	}
+	added = slice.Filter(want, func(p agent.Portal) bool {
+		return !slices.ContainsFunc(have, func(h portal) bool { return h.Portal == p })
+	})
 	return kept, gone, added
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"weft/internal/slice"
 	"weft/inventory/catalogue"
 )
 
@@ -196,10 +197,7 @@ func short(v value) value {
 }
 
 func list(numbers []int) string {
-	var s []string
-	for _, n := range numbers {
-		s = append(s, strconv.Itoa(n))
-	}
+	s := slice.Map(numbers, strconv.Itoa)
 	return strings.Join(s, ", ")
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/spf13/cobra"
 
+	"weft/internal/slice"
 	"weft/inventory/language"
 )
 
@@ -73,11 +74,7 @@ func complete(cmd *cobra.Command, flag string, f func(word string) ([]string, co
 
 // variables are the names of those that the files declare, each with "=".
 func (a *app) variables() []string {
-	var names []string
-	for _, name := range a.declared("variable") {
-		names = append(names, name+"=")
-	}
-	return names
+	return slice.Map(a.declared("variable"), func(name string) string { return name + "=" })
 }
 
 // declared are the names of the blocks of a type; nothing is evaluated for that.

@@ -18,6 +18,7 @@ import (
 	"weft/internal/hint"
 	"weft/internal/remote"
 	"weft/internal/run"
+	"weft/internal/slice"
 	"weft/internal/view"
 	"weft/inventory"
 	"weft/inventory/catalogue"
@@ -101,10 +102,7 @@ they grow are judged with --watch, which reads twice.
 	s.Var(&f.users, "user", "who logs in to --hosts and --switches (default: as ~/.ssh/config says), or SYSTEM=NAME: "+strings.Join(userSystems(), ", ")+"; may be repeated")
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(doctorFormats[:], cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("ignore", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		var ids []string
-		for _, c := range doctor.Catalogue() {
-			ids = append(ids, c.ID+"=\t"+c.Title)
-		}
+		ids := slice.Map(doctor.Catalogue(), func(c *doctor.Check) string { return c.ID + "=\t" + c.Title })
 		return ids, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 	})
 	return cmd
@@ -326,11 +324,7 @@ func (a *app) examine(ctx context.Context, p *run.Site, declared *inventory.Mode
 		a.emit(plan.Event{Type: plan.EventRead, Device: device, Message: device + " was asked how it is"})
 	})
 	site := &doctor.Site{Model: declared, Hardware: known}
-	for _, v := range centers {
-		if v != nil {
-			site.VCenters = append(site.VCenters, v)
-		}
-	}
+	site.VCenters = slice.Filter(centers, func(v *doctor.VCenter) bool { return v != nil })
 	gather(site, devices, hosts, leafs)
 	return site, lost
 }

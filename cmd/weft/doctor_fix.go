@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"weft/internal/doctor"
+	"weft/internal/slice"
 	"weft/inventory"
 	"weft/plan"
 )
@@ -61,9 +62,7 @@ func (a *app) cure(ctx context.Context, f doctorFlags, list []remedy) error {
 		return nil
 	}
 	flags := planFlags{out: f.out, show: f.show, cables: true}
-	for _, id := range ids {
-		flags.target = append(flags.target, id.String())
-	}
+	flags.target = slice.Map(ids, plan.ID.String)
 	p, made, err := a.plan(ctx, flags)
 	if err != nil {
 		return err

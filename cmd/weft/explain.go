@@ -10,6 +10,7 @@ import (
 
 	"weft/internal/doctor"
 	"weft/internal/hint"
+	"weft/internal/slice"
 	"weft/inventory/problem"
 )
 
@@ -61,10 +62,7 @@ func (a *app) listCodes() error {
 		}
 		return nil
 	}
-	var all []explanation
-	for _, c := range problem.Codes() {
-		all = append(all, explanation{Code: c.Code, Title: c.Title})
-	}
+	all := slice.Map(problem.Codes(), func(c problem.CodeTitle) explanation { return explanation{Code: c.Code, Title: c.Title} })
 	for _, c := range doctor.Catalogue() {
 		all = append(all, explanation{Code: problem.Code(c.ID), Title: c.Title})
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"weft/internal/hint"
+	"weft/internal/slice"
 	"weft/internal/view"
 	"weft/modules"
 	"weft/modules/host"
@@ -204,10 +205,7 @@ func factTables(list []told) (tables []view.Table, remarks []view.Remark, lost [
 // hostRows show the NICs of the hosts of a vCenter.
 func hostRows(f *vcenter.Facts) (rows [][]string) {
 	for _, h := range f.Hosts {
-		var ports []string
-		for _, p := range h.Ports {
-			ports = append(ports, strings.TrimSpace(p.Name+" "+p.Address))
-		}
+		ports := slice.Map(h.Ports, func(p vcenter.PortFacts) string { return strings.TrimSpace(p.Name + " " + p.Address) })
 		for i, n := range h.NICs {
 			rdma, all := "no", ""
 			if n.RDMA {

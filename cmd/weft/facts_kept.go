@@ -14,6 +14,7 @@ import (
 	"weft/internal/flock"
 	"weft/internal/hint"
 	"weft/internal/report"
+	"weft/internal/slice"
 	"weft/internal/view"
 	"weft/inventory"
 )
@@ -59,9 +60,7 @@ func (a *app) keepFacts(list []told) error {
 		}
 		tables, remarks, _ := factTables([]told{t})
 		d := deviceTold{Time: time.Now().UTC(), Tables: tables}
-		for _, r := range remarks {
-			d.Against = append(d.Against, t.device+": "+r.Text)
-		}
+		d.Against = slice.Map(remarks, func(r view.Remark) string { return t.device + ": " + r.Text })
 		kept.Devices[t.device] = d
 	}
 	text, err := json.Marshal(kept)

@@ -15,6 +15,7 @@ import (
 	"weft/internal/prove"
 	"weft/internal/remote"
 	"weft/internal/run"
+	"weft/internal/slice"
 	"weft/internal/view"
 	"weft/inventory"
 	"weft/plan"
@@ -59,10 +60,7 @@ on the server, armed before, brings the link back whatever becomes of weft. With
 // chosenCuts are the cuts that are allowed by name.
 func chosenCuts(m *inventory.Model, allowed []string) ([]prove.Cut, error) {
 	all := prove.Cuts(m)
-	var names []string
-	for _, c := range all {
-		names = append(names, cutName(c))
-	}
+	names := slice.Map(all, cutName)
 	switch {
 	case len(all) == 0:
 		return nil, errors.New("there is nothing to cut: no initiator reaches a target with engine = \"weft\" over two planes")

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"weft/internal/hint"
+	"weft/internal/slice"
 	"weft/inventory"
 	"weft/inventory/problem"
 )
@@ -34,19 +35,12 @@ func helps(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 
 // subcommands are the names of the commands that a command holds.
 func subcommands(cmd *cobra.Command) []string {
-	var list []string
-	for _, c := range cmd.Commands() {
-		list = append(list, c.Name())
-	}
-	return list
+	return slice.Map(cmd.Commands(), (*cobra.Command).Name)
 }
 
 // validations demands names of validations, before any device is asked.
 func validations(cmd *cobra.Command, m *inventory.Model, wanted []string) error {
-	var all []string
-	for _, v := range m.Validations {
-		all = append(all, v.Name)
-	}
+	all := slice.Map(m.Validations, func(v *inventory.Validation) string { return v.Name })
 	for _, name := range wanted {
 		short := strings.TrimPrefix(name, "validation.")
 		if slices.Contains(all, short) {

@@ -12,6 +12,7 @@ import (
 
 	"weft/internal/remote/ssh"
 	"weft/internal/run"
+	"weft/internal/slice"
 	"weft/internal/view"
 	"weft/inventory"
 	"weft/inventory/language"
@@ -28,9 +29,7 @@ func (a *app) outsideOf(ctx context.Context, saved *plan.Plan) *view.Outside {
 		for _, c := range u.Calls {
 			t := view.Taken{What: taken(c), Call: c.Text, Place: u.Place, At: view.Place(u.Range)}
 			if c.Here {
-				for _, g := range u.With {
-					t.With = append(t.With, g.Place+" = "+g.Text)
-				}
+				t.With = slice.Map(u.With, func(g language.Given) string { return g.Place + " = " + g.Text })
 			}
 			o.Taken = append(o.Taken, t)
 		}

@@ -6,6 +6,7 @@ import (
 	"weft/internal/graph"
 	"weft/internal/report"
 	"weft/internal/run"
+	"weft/internal/slice"
 )
 
 // wiringOf is what the files join with what, for the picture of the report.
@@ -16,9 +17,7 @@ func wiringOf(g *graph.Graph) *report.Wiring {
 		planes[p.Addr] = p.Name
 		w.Planes = append(w.Planes, p.Name)
 	}
-	for _, s := range g.Switches {
-		w.Switches = append(w.Switches, report.Switch{Name: s.Addr, Plane: planes[s.Plane]})
-	}
+	w.Switches = slice.Map(g.Switches, func(s *graph.Switch) report.Switch { return report.Switch{Name: s.Addr, Plane: planes[s.Plane]} })
 	nics := map[string]string{}
 	for _, s := range g.Servers {
 		w.Servers = append(w.Servers, s.Addr)

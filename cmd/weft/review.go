@@ -16,6 +16,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"weft/internal/review"
+	"weft/internal/slice"
 	"weft/internal/view"
 	"weft/inventory"
 	"weft/inventory/language"
@@ -84,9 +85,7 @@ func phasesOf(p *plan.Plan) []review.Phase {
 		if ph.Soak > 0 {
 			r.Soak = ph.Soak.String()
 		}
-		for _, v := range ph.Gate {
-			r.Gates = append(r.Gates, v.Name)
-		}
+		r.Gates = slice.Map(ph.Gate, func(v *inventory.Validation) string { return v.Name })
 		list = append(list, r)
 	}
 	return list

@@ -12,6 +12,7 @@ import (
 
 	"weft/internal/hint"
 	"weft/internal/run"
+	"weft/internal/slice"
 	"weft/inventory"
 	"weft/plan"
 )
@@ -198,10 +199,7 @@ func (a *app) comesBack(ctx context.Context, again func(context.Context) (*plan.
 
 // missing names what a plan would still change, and what it could not read.
 func missing(made *plan.Plan) string {
-	var names []string
-	for _, s := range made.Steps {
-		names = append(names, s.ID.String())
-	}
+	names := slice.Map(made.Steps, func(s plan.PlannedStep) string { return s.ID.String() })
 	for _, r := range made.Refusals {
 		names = append(names, r.ID.String())
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"weft/internal/hint"
+	"weft/internal/slice"
 )
 
 // Places say where on this machine an agent finds the files and addresses that
@@ -45,10 +46,7 @@ func (m *Maps) Set(s string) error {
 
 // String lists the maps.
 func (m *Maps) String() string {
-	var all []string
-	for _, one := range *m {
-		all = append(all, one.Logical.String()+"="+one.Real)
-	}
+	all := slice.Map(*m, func(one Map) string { return one.Logical.String() + "=" + one.Real })
 	return strings.Join(all, " ")
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
+	"weft/internal/slice"
 	"weft/internal/sshsig"
 )
 
@@ -187,9 +188,7 @@ func (c *Case) Judge(rule Rule, all []Signed) (by []string, refused []Refusal, e
 		}
 		people = join(people, who)
 	}
-	for _, names := range people {
-		by = append(by, strings.Join(names, ","))
-	}
+	by = slice.Map(people, func(names []string) string { return strings.Join(names, ",") })
 	slices.Sort(by)
 	if need := max(rule.Count, 1); len(people) < need {
 		return by, refused, fmt.Errorf("%d of %d approvals", len(people), need)

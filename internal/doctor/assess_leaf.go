@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"weft/internal/slice"
 	"weft/internal/traffic"
 )
 
@@ -110,12 +111,7 @@ type Pair struct {
 // choose finds the flavour that all ends can do.
 func (a *Assessment) choose(s *Site) {
 	a.Flavours = []Flavour{}
-	var ends []Subject
-	for _, x := range a.Subjects {
-		if x.Kind != "switch" {
-			ends = append(ends, x)
-		}
-	}
+	ends := slice.Filter(a.Subjects, func(x Subject) bool { return x.Kind != "switch" })
 	for _, name := range flavours() {
 		f := Flavour{Name: name}
 		for _, x := range ends {

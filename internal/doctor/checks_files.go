@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"weft/internal/slice"
 	"weft/modules/host"
 )
 
@@ -91,10 +92,7 @@ func lnetCredits(s *Site, r *ruling) {
 }
 
 func strs(list []int) (out []string) {
-	for _, n := range list {
-		out = append(out, strconv.Itoa(n))
-	}
-	return out
+	return slice.Map(list, strconv.Itoa)
 }
 
 func lustreTargets(s *Site, r *ruling) {

@@ -5,29 +5,20 @@ import (
 	"slices"
 	"strings"
 
+	"weft/internal/slice"
 	"weft/modules/host"
 )
 
 // withGPUs are the machines that have a driver of NVIDIA's: the others are asked nothing
 // about GPUs.
 func (s *Site) withGPUs() (list []*Host) {
-	for _, h := range s.Hosts {
-		if h.GPUs != nil {
-			list = append(list, h)
-		}
-	}
-	return list
+	return slice.Filter(s.Hosts, func(h *Host) bool { return h.GPUs != nil })
 }
 
 // direct are those of them that are set up for GPUDirect Storage: nvidia-fs or cufile.json
 // is there.
 func (s *Site) direct() (list []*Host) {
-	for _, h := range s.withGPUs() {
-		if h.GPUs.FS != "" || h.GPUs.Config != nil {
-			list = append(list, h)
-		}
-	}
-	return list
+	return slice.Filter(s.withGPUs(), func(h *Host) bool { return h.GPUs.FS != "" || h.GPUs.Config != nil })
 }
 
 func (g *hostGPUs) open() bool { return strings.Contains(g.Driver, "Open Kernel Module") }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"weft/internal/nvme/names"
+	"weft/internal/slice"
 	"weft/modules/host"
 	"weft/switches"
 )
@@ -339,12 +340,7 @@ func mixedPaths(s *Site, r *ruling) {
 
 func drives(s *Site, r *ruling) {
 	for _, h := range s.Hosts {
-		var local []host.Controller
-		for _, c := range h.Controllers {
-			if c.Transport == "pcie" {
-				local = append(local, c)
-			}
-		}
+		local := slice.Filter(h.Controllers, func(c host.Controller) bool { return c.Transport == "pcie" })
 		for _, group := range alike(local, func(c host.Controller) string { return c.Model }) {
 			var versions []string
 			for _, c := range group {

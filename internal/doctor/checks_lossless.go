@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"weft/internal/slice"
 	"weft/internal/tally"
 	"weft/inventory"
 	"weft/switches"
@@ -107,12 +108,7 @@ func sameDSCP(s *Site, r *ruling) {
 
 // used are the switches that carry the fabric: those with a cable of it.
 func (s *Site) used() (list []*Switch) {
-	for _, sw := range s.Switches {
-		if sw.fabric() != nil || len(s.wires[sw]) > 0 {
-			list = append(list, sw)
-		}
-	}
-	return list
+	return slice.Filter(s.Switches, func(sw *Switch) bool { return sw.fabric() != nil || len(s.wires[sw]) > 0 })
 }
 
 // marked are the DSCPs of lossless classes with the priorities that they are to have:

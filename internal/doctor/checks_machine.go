@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"weft/internal/slice"
 	"weft/modules/host"
 )
 
@@ -112,12 +113,7 @@ func managers(s *Site, r *ruling) {
 			r.unknown(h.place(), "which services run could not be read")
 			continue
 		}
-		var list []string
-		for _, name := range []string{"lldpad", "nvmet"} {
-			if h.Units[name] == "active" {
-				list = append(list, name)
-			}
-		}
+		list := slice.Filter([]string{"lldpad", "nvmet"}, func(name string) bool { return h.Units[name] == "active" })
 		r.unless(len(list) > 0, h.place(), "%s runs, and sets what weft sets", strings.Join(list, " and "))
 	}
 }

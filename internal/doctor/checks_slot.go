@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"weft/internal/slice"
 	"weft/modules/host"
 )
 
@@ -63,10 +64,7 @@ func stacks(s *Site, r *ruling) {
 			}
 			return "the kernel's own"
 		}
-		var votes []string
-		for _, e := range group {
-			votes = append(votes, stack(e))
-		}
+		votes := slice.Map(group, stack)
 		usual, alone := most(votes)
 		kinds := distinct(votes)
 		for _, e := range group {

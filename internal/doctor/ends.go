@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"weft/internal/slice"
 	"weft/internal/traffic"
 	"weft/inventory"
 	"weft/modules/host"
@@ -74,12 +75,7 @@ func (h *Host) declared(pci string) *inventory.RNIC {
 	if h.Server == nil {
 		return nil
 	}
-	for _, r := range h.Server.RNICs {
-		if r.PCI == pci {
-			return r
-		}
-	}
-	return nil
+	return slice.First(h.Server.RNICs, func(r *inventory.RNIC) bool { return r.PCI == pci })
 }
 
 // hears finds the switch port that hears a NIC: by its MAC address, or by the names

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"weft/internal/review"
+	"weft/internal/slice"
 )
 
 // A Sheet is a report for readers.
@@ -23,10 +24,7 @@ type group struct {
 }
 
 func groups(list []Finding) (out []group) {
-	for _, g := range alike(list, func(f Finding) string { return f.Check.ID }) {
-		out = append(out, group{g[0].Check, g})
-	}
-	return out
+	return slice.Map(alike(list, func(f Finding) string { return f.Check.ID }), func(g []Finding) group { return group{g[0].Check, g} })
 }
 
 // fine is how many things are fine, by how many checks.

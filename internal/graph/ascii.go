@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"weft/internal/slice"
 )
 
 const width = 100 // of a terminal
@@ -49,26 +51,19 @@ func (t *text) line(format string, args ...any) {
 func (t *text) plane(addr string) {
 	for _, s := range t.switches[addr] {
 		t.line("  %s  %s", clean(s.Addr), s.about())
-		var rows [][]string
-		for _, e := range t.ends[s.Addr] {
-			rows = append(rows, []string{clean(e.port), speed(e.link.Speed), e.other.name(), e.other.IP})
-		}
+		rows := slice.Map(t.ends[s.Addr], func(e side) []string { return []string{clean(e.port), speed(e.link.Speed), e.other.name(), e.other.IP} })
 		t.table("    ", rows)
 	}
 	if direct := t.direct[addr]; len(direct) > 0 {
 		t.line("  without a switch")
-		var rows [][]string
-		for _, l := range direct {
-			rows = append(rows, []string{l.From.name(), l.From.IP, speed(l.Speed), l.To.name(), l.To.IP})
-		}
+		rows := slice.Map(direct, func(l *Link) []string {
+			return []string{l.From.name(), l.From.IP, speed(l.Speed), l.To.name(), l.To.IP}
+		})
 		t.table("    ", rows)
 	}
 	if loose := t.loose[addr]; len(loose) > 0 {
 		t.line("  no link declared")
-		var rows [][]string
-		for _, n := range loose {
-			rows = append(rows, []string{clean(n.Addr), n.Address})
-		}
+		rows := slice.Map(loose, func(n *NIC) []string { return []string{clean(n.Addr), n.Address} })
 		t.table("    ", rows)
 	}
 }
@@ -80,10 +75,7 @@ func (t *text) hosts() {
 		names = max(names, utf8.RuneCountInString(clean(s.Addr)))
 	}
 	for _, s := range t.Servers {
-		var parts []string
-		for _, n := range s.NICs {
-			parts = append(parts, n.about()+" ("+t.planeName(n.Plane)+")")
-		}
+		parts := slice.Map(s.NICs, func(n *NIC) string { return n.about() + " (" + t.planeName(n.Plane) + ")" })
 		t.wrapped("  "+pad(clean(s.Addr), min(names, width/3))+"  ", parts, "  ", "")
 	}
 }

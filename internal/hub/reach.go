@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"weft/internal/hint"
+	"weft/internal/slice"
 	"weft/internal/store"
 	"weft/internal/store/nats"
 )
@@ -109,12 +110,7 @@ func (s *Session) owners(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	var list []string
-	for _, o := range all {
-		if o != own {
-			list = append(list, o)
-		}
-	}
+	list := slice.Filter(all, func(o string) bool { return o != own })
 	return list, nil
 }
 

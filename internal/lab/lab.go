@@ -16,6 +16,7 @@ import (
 	"weft/internal/hint"
 	"weft/internal/lab/simserver"
 	"weft/internal/lab/simswitch"
+	"weft/internal/slice"
 	"weft/inventory"
 )
 
@@ -199,9 +200,7 @@ func (l *Lab) shutdown() error {
 		l.stop()
 	}
 	l.serving.Wait()
-	for _, d := range l.devices {
-		errs = append(errs, d.close())
-	}
+	errs = slice.Map(l.devices, (*device).close)
 	for _, v := range l.vcenters {
 		v.close()
 	}

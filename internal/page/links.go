@@ -11,6 +11,7 @@ import (
 	"weft/internal/graph"
 	"weft/internal/prove"
 	"weft/internal/run"
+	"weft/internal/slice"
 	"weft/plan/rollout"
 )
 
@@ -86,9 +87,7 @@ func linksOf(pic *run.Picture, g *graph.Graph, why string) *linksShown {
 	for _, l := range list {
 		counts[l.State()]++
 	}
-	for _, name := range slices.Sorted(maps.Keys(counts)) {
-		out.Counts = append(out.Counts, linkCount{name, counts[name]})
-	}
+	out.Counts = slice.Map(slices.Sorted(maps.Keys(counts)), func(name string) linkCount { return linkCount{name, counts[name]} })
 	if len(list) <= drawable {
 		out.Picture = wiring(g, list)
 		return out

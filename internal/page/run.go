@@ -8,6 +8,7 @@ import (
 	"weft/internal/prove"
 	"weft/internal/report"
 	"weft/internal/run"
+	"weft/internal/slice"
 	"weft/internal/view"
 	"weft/inventory"
 	"weft/plan/rollout"
@@ -115,12 +116,7 @@ func declared(m *inventory.Model, name string) *inventory.Phase {
 	if m == nil || len(m.Rollouts) == 0 {
 		return nil
 	}
-	for _, p := range m.Rollouts[0].Phases {
-		if p.Name == name {
-			return p
-		}
-	}
-	return nil
+	return slice.First(m.Rollouts[0].Phases, func(p *inventory.Phase) bool { return p.Name == name })
 }
 
 // A gate is what a phase was, or will be, held against.

@@ -11,6 +11,7 @@ import (
 
 	"weft/internal/hint"
 	"weft/internal/remote"
+	"weft/internal/slice"
 	"weft/inventory"
 )
 
@@ -101,9 +102,7 @@ func newRoute(m *inventory.Model, i *inventory.Initiator, c *inventory.Connect, 
 	row.Remote = p.Address.String()
 	every := max(c.ReconnectDelay, time.Second)
 	r := &route{from: i.Server, label: row.Pair(), over: []string{i.Server.Addr}, every: every}
-	for _, sub := range t.Subsystems {
-		r.paths = append(r.paths, Path{i.HostNQN, sub.NQN, p.Address})
-	}
+	r.paths = slice.Map(t.Subsystems, func(sub *inventory.Subsystem) Path { return Path{i.HostNQN, sub.NQN, p.Address} })
 	far := t.Addr
 	if t.Server != nil {
 		far = t.Server.Addr
@@ -170,10 +169,7 @@ func (a *attendance) lookAt(ctx context.Context, free func(device string) bool, 
 			whole = append(whole, r.parts)
 		}
 	}
-	var bad [][]string
-	for _, r := range lost {
-		bad = append(bad, r.parts)
-	}
+	bad := slice.Map(lost, func(r *route) []string { return r.parts })
 	for _, r := range lost {
 		out = append(out, Judgement{Validation: builtIn, Metric: "paths", Pair: r.label, Counted: true, Verdict: Fail, Where: locate(bad, whole),
 			Why: fmt.Sprintf("it was live and is lost: its kernel tries every %v to bring it back, and has not", r.every)})

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"weft/internal/remote"
+	"weft/internal/slice"
 	"weft/inventory"
 	"weft/switches"
 )
@@ -176,12 +177,7 @@ func (c *Cable) judge(heard []switches.Neighbour, err error, who []plugged, unkn
 		c.Why = err.Error()
 		return
 	}
-	var on []switches.Neighbour
-	for _, n := range heard {
-		if strings.EqualFold(n.Port, c.Port) {
-			on = append(on, n)
-		}
-	}
+	on := slice.Filter(heard, func(n switches.Neighbour) bool { return strings.EqualFold(n.Port, c.Port) })
 	if len(on) == 0 {
 		c.Why = "no neighbour is heard there: there is no cable, or its other end does not speak LLDP"
 		return

@@ -11,6 +11,7 @@ import (
 
 	"weft/internal/agent"
 	"weft/internal/latency"
+	"weft/internal/slice"
 	"weft/inventory"
 	"weft/plan"
 )
@@ -40,9 +41,7 @@ func (r *run) compare(ctx context.Context, w *comparing) []*Comparison {
 	for _, c := range last {
 		do(c)
 	}
-	for _, c := range slices.Concat(list, last) {
-		out = append(out, c.Comparison)
-	}
+	out = slice.Map(slices.Concat(list, last), func(c *contest) *Comparison { return c.Comparison })
 	return out
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
+	"weft/internal/slice"
 	"weft/inventory"
 	"weft/inventory/language"
 )
@@ -118,10 +119,7 @@ func (o *observer) observe(addr, attr string) (cty.Value, error) {
 	case "live_paths":
 		return cty.NumberIntVal(int64(a.LivePaths)), nil
 	case "devices":
-		var list []cty.Value
-		for _, d := range a.Devices {
-			list = append(list, cty.StringVal(d))
-		}
+		list := slice.Map(a.Devices, cty.StringVal)
 		if list == nil {
 			return cty.ListValEmpty(cty.String), nil
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"weft/internal/remote"
+	"weft/internal/slice"
 	"weft/internal/tally"
 	"weft/inventory"
 )
@@ -303,10 +304,7 @@ func carries(f *inventory.Fabric) *inventory.TrafficClass {
 }
 
 func dscps(c *inventory.TrafficClass) string {
-	var words []string
-	for _, d := range c.DSCP {
-		words = append(words, strconv.Itoa(d))
-	}
+	words := slice.Map(c.DSCP, strconv.Itoa)
 	return strings.Join(words, ", ")
 }
 

@@ -2,6 +2,8 @@ package prove
 
 import "weft/inventory"
 
+import "weft/internal/slice"
+
 // A Round is what is measured at the same time.
 type Round []string
 
@@ -22,10 +24,7 @@ func Schedule(m *inventory.Model, names []string) ([]Round, error) {
 		out = append(out, r)
 	}
 	list, _ := loadings(m, validations, nil)
-	var ends []flow
-	for _, l := range list {
-		ends = append(ends, l.flow)
-	}
+	ends := slice.Map(list, func(l loading) flow { return l.flow })
 	for _, round := range rounds(ends) {
 		var r Round
 		for _, i := range round {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"weft/internal/remote"
+	"weft/internal/slice"
 	"weft/inventory"
 )
 
@@ -204,9 +205,7 @@ func (r *run) testified(ctx context.Context) (out []Judgement) {
 						continue
 					}
 					w := Way{NIC: nic, Portal: p.Address}
-					for _, sub := range t.Subsystems {
-						w.Subsystems = append(w.Subsystems, sub.NQN)
-					}
+					w.Subsystems = slice.Map(t.Subsystems, func(sub *inventory.Subsystem) string { return sub.NQN })
 					row := &Row{Initiator: i.Server.Addr, Target: t.Addr}
 					row.Plane, row.At = flow{target: t, portal: p}.plane()
 					row.Remote = p.Address.String()

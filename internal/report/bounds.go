@@ -3,6 +3,8 @@ package report
 import (
 	"slices"
 	"strings"
+
+	"weft/internal/slice"
 )
 
 // A bound is a limit that a picture shows.
@@ -54,9 +56,6 @@ func (r *Report) ofTimeline(metric string) (out []bound) {
 
 // words are what bounds say.
 func words(list []bound) string {
-	var out []string
-	for _, b := range list {
-		out = append(out, b.name)
-	}
+	out := slice.Map(list, func(b bound) string { return b.name })
 	return strings.Join(out, ", ")
 }

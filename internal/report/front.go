@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"weft/internal/prove"
+	"weft/internal/slice"
 	"weft/plan"
 )
 
@@ -144,10 +145,7 @@ func (r *Report) changed() (text string, out []risk) {
 	}
 	slices.SortStableFunc(steps, func(a, b plan.PlannedStep) int { return cmp.Compare(b.Impact(), a.Impact()) })
 	for _, s := range steps[:min(len(steps), mostRisky)] {
-		var what []string
-		for _, c := range s.Changes {
-			what = append(what, c.Path)
-		}
+		what := slice.Map(s.Changes, func(c plan.Change) string { return c.Path })
 		out = append(out, risk{s.ID.String(), strings.Join(what[:min(len(what), 3)], ", ") + more(len(what)-3), s.Impact().String()})
 	}
 	return text, out

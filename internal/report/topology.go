@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"weft/internal/prove"
+	"weft/internal/slice"
 	"weft/internal/view"
 )
 
@@ -136,12 +137,7 @@ func topology(w *Wiring, res *prove.Result) (picture template.HTML, why string) 
 	headings(c, w)
 	for _, b := range boxes {
 		for _, side := range []int{-1, 1} {
-			var own []strand
-			for _, s := range b.lines {
-				if s.side == side && s.to != nil {
-					own = append(own, s)
-				}
-			}
+			own := slice.Filter(b.lines, func(s strand) bool { return s.side == side && s.to != nil })
 			for i, s := range own {
 				drawStrand(c, labels, b, s, b.y+12*(float64(i)-float64(len(own)-1)/2))
 			}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"weft/internal/slice"
 	"weft/internal/view"
 	"weft/plan"
 )
@@ -213,9 +214,7 @@ func (p *Plan) phases() []section {
 			title += p.Phases[i].terms()
 		}
 		s := section{open: "\n<details><summary>" + title + "</summary>\n\n", close: "\n</details>\n", what: [2]string{"resource", "resources"}}
-		for _, step := range part {
-			s.items = append(s.items, p.step(step))
-		}
+		s.items = slice.Map(part, func(step plan.PlannedStep) string { return p.step(step) })
 		list = append(list, s)
 	}
 	return list

@@ -10,6 +10,7 @@ import (
 
 	"weft/internal/approve"
 	"weft/internal/hint"
+	"weft/internal/slice"
 	"weft/internal/store"
 	"weft/plan/rollout"
 )
@@ -52,10 +53,7 @@ func (r *Record) Approvals(ctx context.Context, phase string) ([][]byte, error) 
 	if err != nil {
 		return nil, r.records.trouble(err)
 	}
-	var list [][]byte
-	for _, e := range entries {
-		list = append(list, e.Value)
-	}
+	list := slice.Map(entries, func(e store.Entry) []byte { return e.Value })
 	return list, nil
 }
 
@@ -171,9 +169,7 @@ func (s *staged) promotable(ctx context.Context, phase string) error {
 
 // mayAccept refuses to do without a verdict where approvals are signed and that is not.
 func (s *staged) mayAccept(ctx context.Context, names []string) (notes []AuditEntry, err error) {
-	for _, name := range names {
-		notes = append(notes, AuditEntry{What: auditAccepted, Text: name, By: s.env.By})
-	}
+	notes = slice.Map(names, func(name string) AuditEntry { return AuditEntry{What: auditAccepted, Text: name, By: s.env.By} })
 	if len(names) == 0 || !s.signed() {
 		return notes, nil
 	}

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"weft/internal/approve"
+	"weft/internal/slice"
 	"weft/internal/store"
 	"weft/plan"
 	"weft/plan/rollout"
@@ -102,10 +103,7 @@ func (r *Record) Audit(ctx context.Context) ([][]byte, error) {
 		return nil, r.records.trouble(err)
 	}
 	slices.SortFunc(entries, func(a, b store.Entry) int { return strings.Compare(a.Key, b.Key) })
-	var lines [][]byte
-	for _, e := range entries {
-		lines = append(lines, e.Value)
-	}
+	lines := slice.Map(entries, func(e store.Entry) []byte { return e.Value })
 	return lines, nil
 }
 

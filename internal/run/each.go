@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"weft/internal/slice"
 	"weft/plan"
 )
 
@@ -95,10 +96,7 @@ func (b *busy) beat(now time.Time) (e plan.Event, alive bool) {
 	})
 	total := len(list)
 	list = list[:min(total, most)]
-	var names []string
-	for _, r := range list {
-		names = append(names, fmt.Sprintf("%s %s (%ds)", r.Device, r.What, r.Seconds))
-	}
+	names := slice.Map(list, func(r running) string { return fmt.Sprintf("%s %s (%ds)", r.Device, r.What, r.Seconds) })
 	return plan.Event{Type: plan.EventHeartbeat, Message: fmt.Sprintf("still busy with %d: %s", total, strings.Join(names, ", ")),
 		Data: map[string]any{"busy": total, "running": list}}, total > 0
 }

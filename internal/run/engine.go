@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"weft/internal/prove"
+	"weft/internal/slice"
 	"weft/internal/view"
 	"weft/plan"
 	"weft/plan/rollout"
@@ -115,10 +116,7 @@ func (s *staged) reverse(ctx context.Context, steps []plan.PlannedStep) (*plan.R
 	}
 	res, err := plan.Apply(ctx, made, in)
 	if err == nil && len(made.Left) > 0 {
-		var list []string
-		for _, l := range made.Left {
-			list = append(list, fmt.Sprintf("%s: %s", l.ID, l.Text))
-		}
+		list := slice.Map(made.Left, func(l plan.LeftAlone) string { return fmt.Sprintf("%s: %s", l.ID, l.Text) })
 		err = errors.New(strings.Join(list, "; "))
 	}
 	return res, err

@@ -6,6 +6,7 @@ import (
 
 	"weft/internal/prove"
 	"weft/internal/remote"
+	"weft/internal/slice"
 	"weft/internal/tally"
 	"weft/inventory"
 	"weft/modules"
@@ -141,10 +142,7 @@ func (s *Site) countNICs(server *inventory.Server) (prove.CountNICs, error) {
 		return nil, err
 	}
 	return func(ctx context.Context, h remote.Host, nics []*inventory.RNIC) (*tally.Ports, error) {
-		var of []host.NIC
-		for _, n := range nics {
-			of = append(of, host.NIC{Name: n.Name, PCI: n.PCI})
-		}
+		of := slice.Map(nics, func(n *inventory.RNIC) host.NIC { return host.NIC{Name: n.Name, PCI: n.PCI} })
 		return os.Counters(ctx, h, of)
 	}, nil
 }

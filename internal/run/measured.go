@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"weft/internal/prove"
+	"weft/internal/slice"
 	"weft/internal/store"
 	"weft/inventory"
 	"weft/modules"
@@ -138,10 +139,7 @@ func (s *staged) asApplied(ctx context.Context, done map[plan.ID]bool) []prove.J
 		if !only[step.ID] {
 			continue
 		}
-		var what []string
-		for _, c := range step.Changes {
-			what = append(what, c.Path+" is "+c.Before+", was set to "+c.After)
-		}
+		what := slice.Map(step.Changes, func(c plan.Change) string { return c.Path + " is " + c.Before + ", was set to " + c.After })
 		out = append(out, prove.Judgement{Validation: prove.AsApplied, Metric: "configuration", Pair: step.ID.String(), Counted: true, Value: 1,
 			Verdict: prove.Fail, Why: "it has changed since: " + strings.Join(what, "; "), Where: "at " + step.ID.String()})
 	}

@@ -10,6 +10,7 @@ import (
 
 	"weft/internal/hint"
 	"weft/internal/prove"
+	"weft/internal/slice"
 	"weft/inventory"
 	"weft/plan"
 )
@@ -105,10 +106,7 @@ func (s *Site) plugged(ctx context.Context, made *plan.Plan) error {
 	if len(seen.wrong) == 0 {
 		return nil
 	}
-	var texts []string
-	for _, r := range seen.wrong {
-		texts = append(texts, r.Text)
-	}
+	texts := slice.Map(seen.wrong, func(r plan.Refusal) string { return r.Text })
 	return hint.Wrap(fmt.Errorf("LLDP contradicts the links, nothing was changed: %s", hint.Few(texts, "; ")), "%s", seen.wrong[0].Hint)
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"weft/internal/slice"
 	"weft/internal/store"
 	"weft/plan"
 	"weft/plan/rollout"
@@ -135,9 +136,7 @@ func (r *Record) halfDone(p *rollout.PhaseRun, d *drawing, docs map[string]any) 
 	folder, n := keyRecord(r.ID, "begun", p.Name), 0
 	for steps := range slices.Chunk(p.Begun, begunOf) {
 		b := begun{Phase: p.Name}
-		for _, s := range steps {
-			b.Steps = append(b.Steps, s.ID)
-		}
+		b.Steps = slice.Map(steps, func(s plan.PlannedStep) plan.ID { return s.ID })
 		docs[piece(folder, n)] = b
 		n++
 	}

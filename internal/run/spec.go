@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"weft/internal/slice"
 	"weft/internal/view"
 	"weft/inventory"
 	"weft/modules"
@@ -57,11 +58,7 @@ func SpecOf(m *inventory.Model) *rollout.Spec {
 }
 
 func addresses(list []*inventory.Validation) []string {
-	var out []string
-	for _, v := range list {
-		out = append(out, v.Addr)
-	}
-	return out
+	return slice.Map(list, func(v *inventory.Validation) string { return v.Addr })
 }
 
 // phased gives the steps of a plan their phases, where there is a rollout, and

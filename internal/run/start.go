@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"weft/internal/hint"
+	"weft/internal/slice"
 	"weft/inventory/problem"
 	"weft/plan"
 	"weft/plan/rollout"
@@ -90,10 +91,7 @@ func HasPhase(spec *rollout.Spec, phase string) error {
 	if spec == nil {
 		return because(Misused, errors.New("--phase: the files declare no rollout"))
 	}
-	var all []string
-	for _, p := range spec.Phases {
-		all = append(all, p.Name)
-	}
+	all := slice.Map(spec.Phases, func(p rollout.Phase) string { return p.Name })
 	if slices.Contains(all, phase) {
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"weft/internal/prove"
+	"weft/internal/slice"
 )
 
 // LoadWords say what a load does: 70/30 randrw of 4 KiB, 4 × 16 under way.
@@ -54,9 +55,7 @@ func loads(w io.Writer, s Style, list []*prove.Load) {
 
 // LoadNotes say what figures do not: what is missing, and what was read back.
 func LoadNotes(l *prove.Load) (out []string) {
-	for _, kind := range l.Missing {
-		out = append(out, l.None(kind))
-	}
+	out = slice.Map(l.Missing, l.None)
 	if l.Checked > 0 {
 		out = append(out, fmt.Sprintf("%d blocks of %s were read back and compared, %d of them bad", l.Checked, l.Scratch, l.Bad))
 	}

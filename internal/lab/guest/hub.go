@@ -8,6 +8,8 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"weft/internal/slice"
 )
 
 const (
@@ -107,10 +109,7 @@ func (h *Hub) Cut(on bool) {
 func (h *Hub) Close() error {
 	h.mu.Lock()
 	h.closed = true
-	var errs []error
-	for _, p := range h.ports {
-		errs = append(errs, p.conn.Close())
-	}
+	errs := slice.Map(h.ports, func(p *Port) error { return p.conn.Close() })
 	h.mu.Unlock()
 	h.working.Wait()
 	return errors.Join(errs...)

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"golang.org/x/crypto/ssh"
+
+	"weft/internal/slice"
 )
 
 // Options are how guests are run.
@@ -140,12 +142,7 @@ func (l *Lab) boot(ctx context.Context) error {
 
 // Guest returns the guest of that name, or nil.
 func (l *Lab) Guest(name string) *Guest {
-	for _, g := range l.guests {
-		if g.spec.Name == name {
-			return g
-		}
-	}
-	return nil
+	return slice.First(l.guests, func(g *Guest) bool { return g.spec.Name == name })
 }
 
 // Guests lists the guests in the order of their specs.

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"weft/internal/slice"
 )
 
 // ip is a part of iproute2's ip, as of iproute2 6.1: showing as JSON and
@@ -77,9 +79,7 @@ func (c *ipCall) show(args []string, withAddrs bool) int {
 	var shown []any
 	switch len(args) {
 	case 0:
-		for _, i := range c.server.interfaces() {
-			shown = append(shown, c.describe(&i, withAddrs))
-		}
+		shown = slice.Map(c.server.interfaces(), func(i iface) any { return c.describe(&i, withAddrs) })
 	case 1:
 		i, ok := c.server.iface(args[0])
 		if !ok {

@@ -8,6 +8,8 @@ import (
 	"net/netip"
 	"slices"
 	"strconv"
+
+	"weft/internal/slice"
 )
 
 // Who uses an RDMA device is shown as rdma/res-pd.c and rdma/res-cmid.c of
@@ -93,9 +95,7 @@ func (s *Server) rdmaDevice(name string) (rdmaDevice, bool) {
 func (s *Server) addressesOf(d rdmaDevice) []netip.Addr {
 	var list []netip.Addr
 	if i, ok := s.iface(d.netdev); ok {
-		for _, a := range i.addrs {
-			list = append(list, a.Addr())
-		}
+		list = slice.Map(i.addrs, netip.Prefix.Addr)
 	}
 	return list
 }

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"weft/internal/slice"
 )
 
 // systemctl is a part of systemd's.
@@ -26,9 +28,7 @@ func systemctl(x *call) int {
 	if len(rest) == 2 && strings.HasSuffix(rest[1], ".timer") {
 		return x.aboutTimer(rest[0], rest[1], opts.has('q'))
 	}
-	for _, name := range rest[1:] {
-		c.units = append(c.units, unitName(name))
-	}
+	c.units = slice.Map(rest[1:], unitName)
 	switch c.verb {
 	case "is-active", "is-failed", "is-enabled", "show", "status", "cat":
 		return c.look()

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"weft/internal/slice"
 )
 
 // ReadDir lists a directory, by name.
@@ -39,9 +41,7 @@ func (v view) ReadDir(name string) ([]fs.FileInfo, error) {
 func (t *tree) list(p string) ([]fs.FileInfo, error) {
 	var list []fs.FileInfo
 	r := t.render()
-	for _, name := range r[p].kids {
-		list = append(list, nodeInfo{name, r[path.Join(p, name)]})
-	}
+	list = slice.Map(r[p].kids, func(name string) fs.FileInfo { return nodeInfo{name, r[path.Join(p, name)]} })
 	if isRendered(p) {
 		return list, nil
 	}

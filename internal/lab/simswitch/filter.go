@@ -3,6 +3,8 @@ package simswitch
 import (
 	"regexp"
 	"strings"
+
+	"weft/internal/slice"
 )
 
 // expression compiles what stands behind a pipe; what is no regular expression
@@ -21,13 +23,7 @@ func exclude(s *session, m match) { s.keep(expression(m), false) }
 
 func (s *session) keep(re *regexp.Regexp, want bool) {
 	s.filter = func(lines []string) []string {
-		var out []string
-		for _, l := range lines {
-			if re.MatchString(l) == want {
-				out = append(out, l)
-			}
-		}
-		return out
+		return slice.Filter(lines, func(l string) bool { return re.MatchString(l) == want })
 	}
 }
 

@@ -2,6 +2,8 @@ package simswitch
 
 import "strings"
 
+import "weft/internal/slice"
+
 // A Rule is one pattern of lines that a simulated switch accepts. Lines that
 // no rule covers are refused as the device would refuse them.
 type Rule struct {
@@ -108,9 +110,6 @@ func Grammar(os string) []Rule {
 	if sys == nil {
 		return nil
 	}
-	var all []Rule
-	for _, r := range sys.dialect().rules {
-		all = append(all, r.Rule)
-	}
+	all := slice.Map(sys.dialect().rules, func(r *rule) Rule { return r.Rule })
 	return append(all, sys.refusals()...)
 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"weft/internal/slice"
 )
 
 // systems are all that are simulated: the one list.
@@ -11,11 +13,7 @@ func systems() []*system { return []*system{nxos(), comware()} }
 
 // Systems are the names of the operating systems that are simulated.
 func Systems() []string {
-	var names []string
-	for _, s := range systems() {
-		names = append(names, s.name)
-	}
-	return names
+	return slice.Map(systems(), func(s *system) string { return s.name })
 }
 
 // systemOf is the behaviour of an OS, or nil.

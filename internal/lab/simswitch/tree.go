@@ -3,6 +3,8 @@ package simswitch
 import (
 	"slices"
 	"strings"
+
+	"weft/internal/slice"
 )
 
 // A node is one line of a configuration with the lines below it. Nodes never
@@ -31,12 +33,7 @@ func (n *node) get(p place) *node {
 }
 
 func (n *node) kid(key string) *node {
-	for _, k := range n.kids {
-		if k.key == key {
-			return k
-		}
-	}
-	return nil
+	return slice.First(n.kids, func(k *node) bool { return k.key == key })
 }
 
 // with is the tree in which the node at p has the kid k; the place must exist.

@@ -21,6 +21,8 @@ import (
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
+
+	"weft/internal/slice"
 )
 
 // Datacenter is the usual name of the only one there is.
@@ -244,9 +246,7 @@ func refused(f types.BaseMethodFault) soap.HasFault {
 
 func nicsOf(m types.DistributedVirtualSwitchHostMemberConfigSpec) (names []string) {
 	if b, ok := m.Backing.(*types.DistributedVirtualSwitchHostMemberPnicBacking); ok {
-		for _, p := range b.PnicSpec {
-			names = append(names, p.PnicDevice)
-		}
+		names = slice.Map(b.PnicSpec, func(p types.DistributedVirtualSwitchHostMemberPnicSpec) string { return p.PnicDevice })
 	}
 	return names
 }

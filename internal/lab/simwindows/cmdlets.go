@@ -5,6 +5,8 @@ package simwindows
 import (
 	"slices"
 	"strings"
+
+	"weft/internal/slice"
 )
 
 // A cmdlet is one of those that this host has, from a page of Microsoft's reference: its
@@ -22,11 +24,7 @@ type params map[string]any
 func (p params) text(name string) string { return text(p[name]) }
 func (p params) has(name string) bool    { _, ok := p[name]; return ok }
 func (p params) list(name string) []string {
-	var out []string
-	for _, v := range each(p[name]) {
-		out = append(out, text(v))
-	}
-	return out
+	return slice.Map(each(p[name]), text)
 }
 
 // matches reports whether a name is one of those patterns; without any, all are.

@@ -7,6 +7,8 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+
+	"weft/internal/slice"
 )
 
 // A qos is what a host is configured to send to its adapters.
@@ -181,10 +183,7 @@ func bridgingCmdlets() []namedCmdlet {
 		bridged("Disable-NetQosFlowControl", "Priority! Confirm", pause(false)),
 		bridged("Get-NetQosTrafficClass", "Name", func(q *qos, _ params) (out []any, err error) {
 			for _, c := range q.all() {
-				var list []any
-				for _, n := range c.priorities {
-					list = append(list, int64(n))
-				}
+				list := slice.Map(c.priorities, func(n int) any { return int64(n) })
 				out = append(out, made("MSFT_NetQosTrafficClassSettingData", "Name", c.name, "Algorithm", c.algorithm, "Bandwidth", c.share, "Priority", list))
 			}
 			return out, nil

@@ -18,6 +18,7 @@ import (
 
 	"weft/internal/hint"
 	"weft/internal/remote"
+	"weft/internal/slice"
 )
 
 // connect makes the connection of a link, over its jump hosts. After an error
@@ -202,12 +203,7 @@ func parseHop(s string) (Target, error) {
 
 // pick returns the first of the times that is set.
 func pick(times ...time.Duration) time.Duration {
-	for _, t := range times {
-		if t > 0 {
-			return t
-		}
-	}
-	return 0
+	return slice.First(times, func(t time.Duration) bool { return t > 0 })
 }
 
 // A conn is one connection, logged in.

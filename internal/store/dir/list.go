@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"weft/internal/slice"
 	"weft/internal/store"
 )
 
@@ -46,10 +47,7 @@ func (t *table) List(ctx context.Context, folder string) ([]store.Entry, store.R
 			}
 		}
 	}
-	var entries []store.Entry
-	for _, key := range slices.Sorted(maps.Keys(l.found)) {
-		entries = append(entries, l.found[key])
-	}
+	entries := slice.Map(slices.Sorted(maps.Keys(l.found)), func(key string) store.Entry { return l.found[key] })
 	var bad []error
 	for _, key := range slices.Sorted(maps.Keys(l.bad)) {
 		bad = append(bad, l.bad[key])
