@@ -25,17 +25,15 @@ func (s *Site) port(e end) *host.NICHealth {
 func sameAddress(s *Site, r *ruling) {
 	first := map[netip.Addr]*Host{}
 	for _, h := range s.Hosts {
-		if h.Netdevs == nil {
-			r.unknown(h.place(), "its addresses could not be read")
-			continue
-		}
-		for _, d := range h.Netdevs {
-			for _, a := range d.Addresses {
-				other := first[a.Addr()]
-				if other == nil {
-					first[a.Addr()] = h
+		if r.knows(h.Netdevs != nil, h.place(), "its addresses could not be read") {
+			for _, d := range h.Netdevs {
+				for _, a := range d.Addresses {
+					other := first[a.Addr()]
+					if other == nil {
+						first[a.Addr()] = h
+					}
+					r.unless(other != nil && other != h, h.part(d.Name), "%s has %s, too", nameOf(other), a.Addr())
 				}
-				r.unless(other != nil && other != h, h.part(d.Name), "%s has %s, too", nameOf(other), a.Addr())
 			}
 		}
 	}
@@ -44,22 +42,19 @@ func sameAddress(s *Site, r *ruling) {
 
 // stacked compares the MTU of interfaces with that of those they stand on, and of bonds
 // with that of their parts.
-func stacked(s *Site, r *ruling) {
-	for _, h := range s.Hosts {
-		if h.Netdevs == nil {
-			r.unknown(h.place(), "its interfaces could not be read")
-			continue
-		}
-		for _, d := range h.Netdevs {
-			for _, low := range h.Netdevs {
-				if d.MTU == 0 || low.MTU == 0 || low.Name != d.Below && (low.Bond == "" || low.Bond != d.Name) {
-					continue
-				}
-				r.unless(d.MTU > low.MTU, h.part(d.Name), "its MTU is %d bytes, and %s, on which it stands, has %d", d.MTU, low.Name, low.MTU)
-			}
-		}
-		r.fine()
+func stacked(h *Host, r *ruling) {
+	if !r.knows(h.Netdevs != nil, h.place(), "its interfaces could not be read") {
+		return
 	}
+	for _, d := range h.Netdevs {
+		for _, low := range h.Netdevs {
+			if d.MTU == 0 || low.MTU == 0 || low.Name != d.Below && (low.Bond == "" || low.Bond != d.Name) {
+				continue
+			}
+			r.unless(d.MTU > low.MTU, h.part(d.Name), "its MTU is %d bytes, and %s, on which it stands, has %d", d.MTU, low.Name, low.MTU)
+		}
+	}
+	r.fine()
 }
 
 // usualRules are those that every machine has.
@@ -91,50 +86,42 @@ func (s *Site) shared(h *Host) (pairs [][2]string) {
 	return pairs
 }
 
-func oneSubnet(s *Site, r *ruling) {
-	for _, h := range s.Hosts {
-		if h.Netdevs == nil {
-			r.unknown(h.place(), "its addresses could not be read")
-			continue
+func oneSubnet(h *Host, r *ruling) {
+	if !r.knows(h.Netdevs != nil, h.place(), "its addresses could not be read") {
+		return
+	}
+	pairs := r.site.shared(h)
+	for _, p := range pairs {
+		switch {
+		case h.Rules == nil:
+			r.unknown(h.part(p[1]), "%s has an address of the same subnet, and whether rules route by source could not be read", p[0])
+		case *h.Rules > usualRules:
+			r.fine() // there are rules of the site's own
+		default:
+			r.bad(h.part(p[1]), "%s has an address of the same subnet, and no rule routes by source: all leaves by one of them", p[0])
 		}
-		pairs := s.shared(h)
-		for _, p := range pairs {
-			switch {
-			case h.Rules == nil:
-				r.unknown(h.part(p[1]), "%s has an address of the same subnet, and whether rules route by source could not be read", p[0])
-			case *h.Rules > usualRules:
-				r.fine() // there are rules of the site's own
-			default:
-				r.bad(h.part(p[1]), "%s has an address of the same subnet, and no rule routes by source: all leaves by one of them", p[0])
-			}
-		}
-		if len(pairs) == 0 {
-			r.fine()
-		}
+	}
+	if len(pairs) == 0 {
+		r.fine()
 	}
 }
 
 // strayARP asks whether a NIC answers for the address of another in its subnet.
-func strayARP(s *Site, r *ruling) {
-	for _, h := range s.Hosts {
-		if h.Netdevs == nil {
-			r.unknown(h.place(), "its addresses could not be read")
-			continue
-		}
-		pairs := s.shared(h)
-		for _, p := range pairs {
-			for _, name := range p {
-				all, ok := h.Sysctls["net/ipv4/conf/all/arp_ignore"]
-				own, has := h.Sysctls["net/ipv4/conf/"+name+"/arp_ignore"]
-				if !ok || !has {
-					r.unknown(h.part(name), "arp_ignore of it could not be read")
-					continue
-				}
+func strayARP(h *Host, r *ruling) {
+	if !r.knows(h.Netdevs != nil, h.place(), "its addresses could not be read") {
+		return
+	}
+	pairs := r.site.shared(h)
+	for _, p := range pairs {
+		for _, name := range p {
+			all, ok := h.Sysctls["net/ipv4/conf/all/arp_ignore"]
+			own, has := h.Sysctls["net/ipv4/conf/"+name+"/arp_ignore"]
+			if r.knows(ok && has, h.part(name), "arp_ignore of it could not be read") {
 				r.unless(max(all, own) == 0, h.part(name), "arp_ignore is 0, and two of its NICs are in one subnet: each answers for both")
 			}
 		}
-		if len(pairs) == 0 {
-			r.fine()
-		}
+	}
+	if len(pairs) == 0 {
+		r.fine()
 	}
 }

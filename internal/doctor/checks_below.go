@@ -10,20 +10,16 @@ import (
 
 // failsFast judges connections that a mirror of md rests on: it waits for a half that is gone
 // until the connection fails its I/O.
-func failsFast(s *Site, r *ruling) {
-	for _, h := range s.Hosts {
-		if h.Mirrored == nil && len(h.paths()) > 0 {
-			r.unknown(h.place(), "what is below a mirror is not known")
+func failsFast(h *Host, r *ruling) {
+	if h.Mirrored == nil && len(h.paths()) > 0 {
+		r.unknown(h.place(), "what is below a mirror is not known")
+	}
+	for _, c := range h.paths() {
+		if !slices.Contains(h.Mirrored, c.NQN) {
+			continue
 		}
-		for _, c := range h.paths() {
-			if !slices.Contains(h.Mirrored, c.NQN) {
-				continue
-			}
-			tmo, ok := c.Values["fast_io_fail_tmo"]
-			if !ok || tmo == "" {
-				r.unknown(h.part(c.Name), "its fast_io_fail_tmo could not be read")
-				continue
-			}
+		tmo, ok := c.Values["fast_io_fail_tmo"]
+		if r.knows(ok && tmo != "", h.part(c.Name), "its fast_io_fail_tmo could not be read") {
 			r.unless(tmo == "off", h.part(c.Name), "half of a mirror is on it, and its fast_io_fail_tmo is off: the mirror stands still for as long as that half is away")
 		}
 	}
@@ -31,17 +27,15 @@ func failsFast(s *Site, r *ruling) {
 
 // listening looks for ports of the kernel's target that serve a subsystem by RDMA and at which
 // nobody listens: it loses a listener with the address, and does not say so.
-func listening(s *Site, r *ruling) {
-	for _, h := range s.Hosts {
-		for _, port := range h.Exported {
-			at, rdma := strings.CutPrefix(port, "rdma ")
-			switch {
-			case !rdma:
-			case h.CMListens == nil:
-				r.unknown(h.part(at), "whether anybody listens there is not known: rdma resource show cm_id did not say it")
-			default:
-				r.unless(!slices.ContainsFunc(h.CMListens, func(l string) bool { return covers(l, at) }), h.part(at), "the kernel's target serves a subsystem there by RDMA, and nobody listens")
-			}
+func listening(h *Host, r *ruling) {
+	for _, port := range h.Exported {
+		at, rdma := strings.CutPrefix(port, "rdma ")
+		switch {
+		case !rdma:
+		case h.CMListens == nil:
+			r.unknown(h.part(at), "whether anybody listens there is not known: rdma resource show cm_id did not say it")
+		default:
+			r.unless(!slices.ContainsFunc(h.CMListens, func(l string) bool { return covers(l, at) }), h.part(at), "the kernel's target serves a subsystem there by RDMA, and nobody listens")
 		}
 	}
 }
@@ -55,20 +49,18 @@ func covers(listens, at string) bool {
 
 // locks judges what weft's agents may lock of memory on machines that do RDMA: each region that
 // is registered with a card is locked.
-func locks(s *Site, r *ruling) {
-	for _, h := range s.Hosts {
-		if !slices.ContainsFunc(h.NICs, func(n host.NICHealth) bool { return len(n.RDMA) > 0 }) {
-			continue
-		}
-		for _, a := range h.Agents {
-			switch {
-			case a.Free || a.Lock == "unlimited":
-				r.fine()
-			case a.Lock == "":
-				r.unknown(h.part(a.Name), "what it may lock could not be read")
-			default:
-				r.bad(h.part(a.Name), "it may lock %s bytes of memory, and has no CAP_IPC_LOCK", a.Lock)
-			}
+func locks(h *Host, r *ruling) {
+	if !slices.ContainsFunc(h.NICs, func(n host.NICHealth) bool { return len(n.RDMA) > 0 }) {
+		return
+	}
+	for _, a := range h.Agents {
+		switch {
+		case a.Free || a.Lock == "unlimited":
+			r.fine()
+		case a.Lock == "":
+			r.unknown(h.part(a.Name), "what it may lock could not be read")
+		default:
+			r.bad(h.part(a.Name), "it may lock %s bytes of memory, and has no CAP_IPC_LOCK", a.Lock)
 		}
 	}
 }
@@ -80,11 +72,9 @@ func trusts(s *Site, r *ruling) {
 		if f := e.fabric(); f != nil && f.Transport == "tcp" || len(e.nic.PFC) == 0 {
 			continue
 		}
-		if e.nic.DSCP == nil {
-			r.unknown(e.place(), "whether it goes by DSCP is not known%s", said(e, "app"))
-			continue
+		if r.knows(e.nic.DSCP != nil, e.place(), "whether it goes by DSCP is not known%s", said(e, "app")) {
+			r.unless(len(e.nic.DSCP) == 0, e.place(), "no DSCP has a priority there, so that it goes by tags of VLANs, and it pauses for priorities %s", ranges(e.nic.PFC))
 		}
-		r.unless(len(e.nic.DSCP) == 0, e.place(), "no DSCP has a priority there, so that it goes by tags of VLANs, and it pauses for priorities %s", ranges(e.nic.PFC))
 	}
 	for _, c := range s.cables {
 		switch {

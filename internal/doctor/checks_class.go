@@ -25,8 +25,7 @@ func sameShares(s *Site, r *ruling) {
 			if !class.PFC || class.Bandwidth == 0 {
 				continue
 			}
-			if c.nic.ETS == nil || c.nic.Classes == nil {
-				r.unknown(c.place(), "its shares could not be read%s", said(c.end, "ets"))
+			if !r.knows(c.nic.ETS != nil && c.nic.Classes != nil, c.place(), "its shares could not be read%s", said(c.end, "ets")) {
 				continue
 			}
 			have := c.nic.ETS[c.nic.Classes[class.Priority]]
@@ -47,43 +46,35 @@ func cnpClass(s *Site, r *ruling) {
 		if len(e.nic.RDMA) == 0 {
 			continue
 		}
-		if e.nic.DSCP == nil || e.nic.PFC == nil {
-			r.unknown(e.place(), "which priority congestion notifications have is not known%s", said(e, "app"))
-			continue
+		if r.knows(e.nic.DSCP != nil && e.nic.PFC != nil, e.place(), "which priority congestion notifications have is not known%s", said(e, "app")) {
+			judge(e.place(), e.nic.DSCP[cnpDSCP], e.nic.PFC)
 		}
-		judge(e.place(), e.nic.DSCP[cnpDSCP], e.nic.PFC)
 	}
 }
 
-func dcbxOwner(s *Site, r *ruling) {
-	for _, e := range s.ethernet() {
-		agent := e.nic.Flags["fw-lldp-agent"] == "on"
-		switch {
-		case e.nic.DCBX == nil:
-			r.unknown(e.place(), "who decides on its classes could not be read%s", said(e, "dcbx"))
-		case agent:
-			r.bad(e.place(), "the card's own LLDP agent is on: it writes classes, and swallows LLDP")
-		case !e.nic.DCBX.Host && len(e.nic.PFC) > 0:
-			r.bad(e.place(), "its firmware or its switch may decide on classes (dcbx is not host, or willing), and PFC is set by hand")
-		case e.host.Units["lldpad"] == "active":
-			r.bad(e.place(), "lldpad runs and writes classes, too")
-		default:
-			r.fine()
-		}
+func dcbxOwner(e end, r *ruling) {
+	agent := e.nic.Flags["fw-lldp-agent"] == "on"
+	switch {
+	case e.nic.DCBX == nil:
+		r.unknown(e.place(), "who decides on its classes could not be read%s", said(e, "dcbx"))
+	case agent:
+		r.bad(e.place(), "the card's own LLDP agent is on: it writes classes, and swallows LLDP")
+	case !e.nic.DCBX.Host && len(e.nic.PFC) > 0:
+		r.bad(e.place(), "its firmware or its switch may decide on classes (dcbx is not host, or willing), and PFC is set by hand")
+	case e.host.Units["lldpad"] == "active":
+		r.bad(e.place(), "lldpad runs and writes classes, too")
+	default:
+		r.fine()
 	}
 }
 
 // strayPauses are pauses of priorities that are not lossless, by two readings.
-func strayPauses(s *Site, r *ruling) {
-	for _, e := range s.ethernet() {
-		if len(e.nic.RDMA) == 0 {
-			continue
-		}
-		was := s.Before.nic(e)
-		if e.nic.PFC == nil {
-			r.unknown(e.place(), "which priorities it pauses for is not known%s", said(e, "pfc"))
-			continue
-		}
+func strayPauses(e end, r *ruling) {
+	if len(e.nic.RDMA) == 0 {
+		return
+	}
+	was := r.site.Before.nic(e)
+	if r.knows(e.nic.PFC != nil, e.place(), "which priorities it pauses for is not known%s", said(e, "pfc")) {
 		for p := range traffic.Priorities {
 			if slices.Contains(e.nic.PFC, p) {
 				continue
@@ -101,16 +92,12 @@ func strayPauses(s *Site, r *ruling) {
 }
 
 // roceGID looks for a RoCE v2 GID of each address.
-func roceGID(s *Site, r *ruling) {
-	for _, e := range s.ethernet() {
-		if len(e.nic.RDMA) == 0 || e.nic.RDMA[0].Protocol != "rocev2" {
-			continue
-		}
-		i := slices.IndexFunc(e.host.Netdevs, func(d host.Netdev) bool { return d.Name == e.nic.Interface })
-		if e.nic.GIDs == nil || i < 0 {
-			r.unknown(e.place(), "its GIDs or its addresses could not be read")
-			continue
-		}
+func roceGID(e end, r *ruling) {
+	if len(e.nic.RDMA) == 0 || e.nic.RDMA[0].Protocol != "rocev2" {
+		return
+	}
+	i := slices.IndexFunc(e.host.Netdevs, func(d host.Netdev) bool { return d.Name == e.nic.Interface })
+	if r.knows(e.nic.GIDs != nil && i >= 0, e.place(), "its GIDs or its addresses could not be read") {
 		for _, a := range e.host.Netdevs[i].Addresses {
 			has := slices.ContainsFunc(e.nic.GIDs, func(g host.GID) bool {
 				return strings.Contains(g.Type, "v2") && g.Address.Unmap() == a.Addr().Unmap()
@@ -128,11 +115,9 @@ func counted(name, text string) func(*Site, *ruling) {
 				continue
 			}
 			n, ok := e.nic.Count[name]
-			if !ok {
-				r.unknown(e.place(), "the driver %s does not count %s", e.nic.Driver, name)
-				continue
+			if r.knows(ok, e.place(), "the driver %s does not count %s", e.nic.Driver, name) {
+				r.unless(n > 0, e.place(), "%d %s", n, text)
 			}
-			r.unless(n > 0, e.place(), "%d %s", n, text)
 		}
 	}
 }
@@ -146,13 +131,7 @@ func rate(s *Site, r *ruling) {
 			n, _ := strconv.Atoi(strings.Fields(e.nic.RDMA[0].Rate + " 0")[0])
 			return n
 		}
-		var votes []int
-		for _, e := range group {
-			if n := rates(e); n > 0 {
-				votes = append(votes, n)
-			}
-		}
-		usual, _ := most(votes)
+		usual, _ := common(group, func(e end) int { return max(rates(e), 0) })
 		for _, e := range group {
 			switch n := rates(e); {
 			case n < 0:

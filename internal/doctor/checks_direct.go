@@ -7,23 +7,23 @@ func windowsChecks() []*Check {
 	const validate = "microsoft/Validate-DCB, modal tests"
 	return []*Check{
 		{ID: "WD-WIN-01", Title: "RDMA of a NIC is off", Severity: Error, Reads: "Get-NetAdapterRdma, Get-NetOffloadGlobalSetting", Limit: "on, on the NIC and on its host, where its fabric is of RDMA", Source: validate,
-			Remedy: "Apply: the rnic of a fabric has it; of the whole host Set-NetOffloadGlobalSetting -NetworkDirect Enabled.", Mends: []string{"adapter"}, judge: directOn},
+			Remedy: "Apply: the rnic of a fabric has it; of the whole host Set-NetOffloadGlobalSetting -NetworkDirect Enabled.", Mends: []string{"adapter"}, judge: each((*Site).networkDirect, directOn)},
 		{ID: "WD-WIN-02", Title: "a NIC does another RDMA than its fabric", Severity: Error, Reads: "*NetworkDirectTechnology", Limit: "4, RoCEv2, of a fabric that is rocev2", Source: validate,
-			Remedy: "Apply: the rnic of a fabric has it.", Mends: []string{"adapter"}, judge: directTechnology},
+			Remedy: "Apply: the rnic of a fabric has it.", Mends: []string{"adapter"}, judge: each((*Site).networkDirect, directTechnology)},
 		{ID: "WD-WIN-03", Title: "RDMA has no tag for its priority", Severity: Error, Reads: "VlanID", Limit: "vlan of the rnic; without files any", Source: validate + "; windowsserverdocs, conv-nic: the priority stands in the tag of a VLAN",
-			Remedy: "vlan of the rnic block, and apply.", Mends: []string{"adapter"}, judge: directTag},
+			Remedy: "vlan of the rnic block, and apply.", Mends: []string{"adapter"}, judge: each((*Site).networkDirect, directTag)},
 		{ID: "WD-WIN-04", Title: "no policy gives SMB Direct a lossless priority", Severity: Error, Reads: "Get-NetQosPolicy -PolicyStore ActiveStore; Get-NetAdapterQos", Limit: "the port of NetworkDirect has a priority that each NIC of RDMA pauses", Source: validate,
-			Remedy: "Apply: smb of the server has the policy, the fabric its class.", Mends: []string{"qos_policy", "dcb"}, judge: directMark},
+			Remedy: "Apply: smb of the server has the policy, the fabric its class.", Mends: []string{"qos_policy", "dcb"}, judge: each((*Site).networkDirect, directMark)},
 		{ID: "WD-WIN-05", Title: "data-centre bridging is off on a NIC of RDMA", Severity: Error, Reads: "Get-NetAdapterQos", Limit: "enabled", Source: validate,
-			Remedy: "Apply: the rnic of a fabric has it.", Mends: []string{"adapter_qos"}, judge: directBridging},
+			Remedy: "Apply: the rnic of a fabric has it.", Mends: []string{"adapter_qos"}, judge: each((*Site).networkDirect, directBridging)},
 		{ID: "WD-WIN-06", Title: "a NIC of RDMA belongs to a team or a virtual switch", Severity: Error, Reads: "Get-NetAdapterBinding: ms_implat, vms_pp", Limit: "to none", Source: validate + ": native adapters",
-			Remedy: "Take it out, or leave it out of the fabric: weft manages neither.", judge: directTaken},
+			Remedy: "Take it out, or leave it out of the fabric: weft manages neither.", judge: each((*Site).networkDirect, directTaken)},
 		{ID: "WD-WIN-07", Title: "cards of one model have different drivers", Severity: Warn, Reads: "Get-NetAdapter: DriverVersion", Limit: "what most of the same model have", Source: validate + ": symmetric members",
 			Remedy: "Bring them to one version, after reading its release notes.", judge: directDriver},
 		{ID: "WD-WIN-08", Title: "a NIC of RDMA is slow", Severity: Error, Reads: "Get-NetAdapter: ReceiveLinkSpeed", Limit: "10 Gbit/s", Source: validate,
-			Remedy: "Look at the cable and at the port on the other end.", judge: directSpeed},
+			Remedy: "Look at the cable and at the port on the other end.", judge: each((*Site).networkDirect, directSpeed)},
 		{ID: "WD-WIN-09", Title: "RDMA is on beside the fabrics", Severity: Warn, Reads: "Get-NetAdapterRdma", Limit: "off on NICs of no fabric of RDMA: SMB Multichannel may choose them", Source: validate,
-			Remedy: "Disable-NetAdapterRdma there, unless something else needs it.", judge: directBeside},
+			Remedy: "Disable-NetAdapterRdma there, unless something else needs it.", judge: each((*Site).hosts, directBeside)},
 	}
 }
 
@@ -41,12 +41,8 @@ func (s *Site) networkDirect() []end {
 	})
 }
 
-func directOn(s *Site, r *ruling) {
-	for _, e := range s.networkDirect() {
-		if e.nic.Direct.On == nil {
-			r.unknown(e.place(), "whether its RDMA is on could not be read%s", said(e, "rdma"))
-			continue
-		}
+func directOn(e end, r *ruling) {
+	if r.knows(e.nic.Direct.On != nil, e.place(), "whether its RDMA is on could not be read%s", said(e, "rdma")) {
 		r.unless(!*e.nic.Direct.On, e.place(), "RDMA of %s is off, or off for the whole host", e.nic.Interface)
 	}
 }
@@ -56,30 +52,26 @@ func technologies() map[string]string {
 	return map[string]string{"1": "iWARP", "2": "InfiniBand", "3": "RoCE", "4": "RoCEv2"}
 }
 
-func directTechnology(s *Site, r *ruling) {
-	for _, e := range s.networkDirect() {
-		is := technologies()[e.nic.Direct.Technology]
-		switch f := e.fabric(); {
-		case is == "":
-			r.unknown(e.place(), "which RDMA it does could not be read%s", said(e, "technology"))
-		case f == nil: // whatever it is
-			r.fine()
-		default:
-			r.unless(f.Transport == "rocev2" && is != "RoCEv2", e.place(), "it does %s, and %s is %s", is, f.Addr, f.Transport)
-		}
+func directTechnology(e end, r *ruling) {
+	is := technologies()[e.nic.Direct.Technology]
+	switch f := e.fabric(); {
+	case is == "":
+		r.unknown(e.place(), "which RDMA it does could not be read%s", said(e, "technology"))
+	case f == nil: // whatever it is
+		r.fine()
+	default:
+		r.unless(f.Transport == "rocev2" && is != "RoCEv2", e.place(), "it does %s, and %s is %s", is, f.Addr, f.Transport)
 	}
 }
 
-func directTag(s *Site, r *ruling) {
-	for _, e := range s.networkDirect() {
-		switch have := e.nic.Direct.VLAN; {
-		case have == nil:
-			r.unknown(e.place(), "its VLAN could not be read%s", said(e, "vlan"))
-		case *have == 0:
-			r.bad(e.place(), "it has no VLAN, so nothing of its RDMA has a priority")
-		default:
-			r.unless(e.rnic != nil && e.rnic.VLAN != 0 && e.rnic.VLAN != *have, e.place(), "its VLAN is %d, declared %d", *have, vlanOf(e))
-		}
+func directTag(e end, r *ruling) {
+	switch have := e.nic.Direct.VLAN; {
+	case have == nil:
+		r.unknown(e.place(), "its VLAN could not be read%s", said(e, "vlan"))
+	case *have == 0:
+		r.bad(e.place(), "it has no VLAN, so nothing of its RDMA has a priority")
+	default:
+		r.unless(e.rnic != nil && e.rnic.VLAN != 0 && e.rnic.VLAN != *have, e.place(), "its VLAN is %d, declared %d", *have, vlanOf(e))
 	}
 }
 
@@ -93,62 +85,44 @@ func vlanOf(e end) int {
 // smbDirect is the port of NetworkDirect that SMB Direct has, unless files say another.
 const smbDirect = 445
 
-func directMark(s *Site, r *ruling) {
-	for _, e := range s.networkDirect() {
-		port := smbDirect
-		if e.host.Server != nil && e.host.Server.SMB != nil {
-			port = e.host.Server.SMB.DirectPort
-		}
-		priority, marked := e.host.Marks[port]
-		switch {
-		case e.host.Marks == nil:
-			r.unknown(e.place(), "the policies in force could not be read")
-		case !marked:
-			r.bad(e.place(), "no policy is about port %d of NetworkDirect", port)
-		case e.nic.PFC == nil:
-			r.unknown(e.place(), "which priorities it pauses is not known%s", said(e, "pfc"))
-		default:
-			r.unless(!slices.Contains(e.nic.PFC, priority), e.place(), "RDMA to port %d has priority %d, which it does not pause", port, priority)
-		}
+func directMark(e end, r *ruling) {
+	port := smbDirect
+	if e.host.Server != nil && e.host.Server.SMB != nil {
+		port = e.host.Server.SMB.DirectPort
+	}
+	priority, marked := e.host.Marks[port]
+	switch {
+	case e.host.Marks == nil:
+		r.unknown(e.place(), "the policies in force could not be read")
+	case !marked:
+		r.bad(e.place(), "no policy is about port %d of NetworkDirect", port)
+	case e.nic.PFC == nil:
+		r.unknown(e.place(), "which priorities it pauses is not known%s", said(e, "pfc"))
+	default:
+		r.unless(!slices.Contains(e.nic.PFC, priority), e.place(), "RDMA to port %d has priority %d, which it does not pause", port, priority)
 	}
 }
 
-func directBridging(s *Site, r *ruling) {
-	for _, e := range s.networkDirect() {
-		if e.nic.Direct.Bridging == nil {
-			r.unknown(e.place(), "whether data-centre bridging is on is not known%s", said(e, "pfc"))
-			continue
-		}
+func directBridging(e end, r *ruling) {
+	if r.knows(e.nic.Direct.Bridging != nil, e.place(), "whether data-centre bridging is on is not known%s", said(e, "pfc")) {
 		r.unless(!*e.nic.Direct.Bridging, e.place(), "data-centre bridging of %s is off", e.nic.Interface)
 	}
 }
 
-func directTaken(s *Site, r *ruling) {
-	for _, e := range s.networkDirect() {
-		if e.nic.Direct.Taken == nil {
-			r.unknown(e.place(), "what it belongs to could not be read")
-			continue
-		}
+func directTaken(e end, r *ruling) {
+	if r.knows(e.nic.Direct.Taken != nil, e.place(), "what it belongs to could not be read") {
 		r.unless(*e.nic.Direct.Taken != "", e.place(), "%s belongs to %s", e.nic.Interface, *e.nic.Direct.Taken)
 	}
 }
 
 func directDriver(s *Site, r *ruling) {
 	for _, group := range alike(s.networkDirect(), func(e end) string { return e.nic.ID }) {
-		var versions []string
-		for _, e := range group {
-			if v := e.nic.Direct.Version; v != "" {
-				versions = append(versions, v)
-			}
-		}
-		usual, _ := most(versions)
+		usual, _ := common(group, func(e end) string { return e.nic.Direct.Version })
 		for _, e := range group {
 			is := e.nic.Direct.Version
-			if is == "" {
-				r.unknown(e.place(), "the version of its driver could not be read")
-				continue
+			if r.knows(is != "", e.place(), "the version of its driver could not be read") {
+				r.unless(is != usual, e.place(), "its driver is %s, and most cards of %s have %s", is, e.nic.ID, usual)
 			}
-			r.unless(is != usual, e.place(), "its driver is %s, and most cards of %s have %s", is, e.nic.ID, usual)
 		}
 	}
 }
@@ -156,29 +130,21 @@ func directDriver(s *Site, r *ruling) {
 // slow is what Validate-DCB takes for less than 10 Gbit/s.
 const slow = 9e9
 
-func directSpeed(s *Site, r *ruling) {
-	for _, e := range s.networkDirect() {
-		if e.nic.Speed <= 0 {
-			r.unknown(e.place(), "it does not say how fast its link is")
-			continue
-		}
+func directSpeed(e end, r *ruling) {
+	if r.knows(e.nic.Speed > 0, e.place(), "it does not say how fast its link is") {
 		r.unless(e.nic.Speed <= slow, e.place(), "%s runs at %s", e.nic.Interface, gigabit(e.nic.Speed))
 	}
 }
 
 // directBeside looks at the NICs of no fabric of RDMA, whether or not they matter elsewhere.
-func directBeside(s *Site, r *ruling) {
-	for _, h := range s.Hosts {
-		for i := range h.NICs {
-			n := &h.NICs[i]
-			e := end{h, n, h.declared(n.PCI)}
-			if h.Server == nil || n.Direct == nil || e.fabric() != nil && e.fabric().Transport != "tcp" {
-				continue
-			}
-			if n.Direct.On == nil {
-				r.unknown(e.place(), "whether its RDMA is on could not be read%s", said(e, "rdma"))
-				continue
-			}
+func directBeside(h *Host, r *ruling) {
+	for i := range h.NICs {
+		n := &h.NICs[i]
+		e := end{h, n, h.declared(n.PCI)}
+		if h.Server == nil || n.Direct == nil || e.fabric() != nil && e.fabric().Transport != "tcp" {
+			continue
+		}
+		if r.knows(n.Direct.On != nil, e.place(), "whether its RDMA is on could not be read%s", said(e, "rdma")) {
 			r.unless(*n.Direct.On, e.place(), "RDMA of %s is on, and it is in no fabric of RDMA", n.Interface)
 		}
 	}

@@ -15,8 +15,7 @@ func twins(s *Site, r *ruling) {
 	type at struct{ host, where, from string }
 	first := map[string]at{}
 	for _, h := range s.Hosts {
-		if h.Modules == nil {
-			r.unknown(h.place(), "whether the kernel exports anything is not known")
+		if !r.knows(h.Modules != nil, h.place(), "whether the kernel exports anything is not known") {
 			continue
 		}
 		bad := false
@@ -53,8 +52,7 @@ func controllerIDs(s *Site, r *ruling) {
 	}
 	seen := map[string][]span{}
 	for _, h := range s.Hosts {
-		if h.Modules == nil {
-			r.unknown(h.place(), "whether the kernel exports anything is not known")
+		if !r.knows(h.Modules != nil, h.place(), "whether the kernel exports anything is not known") {
 			continue
 		}
 		bad := false
@@ -78,39 +76,33 @@ func controllerIDs(s *Site, r *ruling) {
 	}
 }
 
-func anyHost(s *Site, r *ruling) {
-	for _, h := range s.Hosts {
-		for _, e := range h.Exports {
-			if e.NQN == names.Discovery {
-				continue
-			}
-			if e.AnyHost == "" {
-				r.unknown(h.part(e.NQN), "whom it lets in could not be read")
-				continue
-			}
+func anyHost(h *Host, r *ruling) {
+	for _, e := range h.Exports {
+		if e.NQN == names.Discovery {
+			continue
+		}
+		if r.knows(e.AnyHost != "", h.part(e.NQN), "whom it lets in could not be read") {
 			r.unless(e.AnyHost == "1", h.part(e.NQN), "whoever reaches it is let in")
 		}
 	}
 }
 
 // exportedAndMounted looks for a device that is exported and in use here as well.
-func exportedAndMounted(s *Site, r *ruling) {
-	for _, h := range s.Hosts {
-		for _, e := range h.Exports {
-			for _, n := range e.Namespaces {
-				device := n.Values["device_path"]
-				switch {
-				case n.Values["enable"] == "0":
-				case device == "":
-					r.unknown(h.part(e.NQN), "which device namespace %s is could not be read", n.ID)
-				default:
-					i := slices.IndexFunc(h.Mounts, func(m host.Mount) bool { return m.Device == device })
-					where := ""
-					if i >= 0 {
-						where = h.Mounts[i].Dir
-					}
-					r.unless(i >= 0, h.part(e.NQN), "namespace %s is %s, which is mounted at %s here", n.ID, device, where)
+func exportedAndMounted(h *Host, r *ruling) {
+	for _, e := range h.Exports {
+		for _, n := range e.Namespaces {
+			device := n.Values["device_path"]
+			switch {
+			case n.Values["enable"] == "0":
+			case device == "":
+				r.unknown(h.part(e.NQN), "which device namespace %s is could not be read", n.ID)
+			default:
+				i := slices.IndexFunc(h.Mounts, func(m host.Mount) bool { return m.Device == device })
+				where := ""
+				if i >= 0 {
+					where = h.Mounts[i].Dir
 				}
+				r.unless(i >= 0, h.part(e.NQN), "namespace %s is %s, which is mounted at %s here", n.ID, device, where)
 			}
 		}
 	}
@@ -119,60 +111,51 @@ func exportedAndMounted(s *Site, r *ruling) {
 // mostUsed is how much of its life a drive may have used, in percent.
 const mostUsed = 90
 
-func smart(s *Site, r *ruling) {
-	for _, h := range s.Hosts {
-		for _, c := range h.Controllers {
-			if c.Transport != "pcie" {
-				continue
-			}
-			if c.Smart == nil {
-				r.unknown(h.part(c.Name), "its health was not read: it takes nvme-cli on the machine")
-				continue
-			}
-			x := c.Smart
-			r.unless(x.Warning != 0 || x.Used > mostUsed || x.Errors > 0, h.part(c.Name), "critical warnings %#x, %d %% of its life used, %d errors of its medium", x.Warning, x.Used, x.Errors)
+func smart(h *Host, r *ruling) {
+	for _, c := range h.Controllers {
+		if c.Transport != "pcie" {
+			continue
 		}
+		if !r.knows(c.Smart != nil, h.part(c.Name), "its health was not read: it takes nvme-cli on the machine") {
+			continue
+		}
+		x := c.Smart
+		r.unless(x.Warning != 0 || x.Used > mostUsed || x.Errors > 0, h.part(c.Name), "critical warnings %#x, %d %% of its life used, %d errors of its medium", x.Warning, x.Used, x.Errors)
 	}
 }
 
 // heat compares the temperature of a drive with what it allows itself.
-func heat(s *Site, r *ruling) {
-	for _, h := range s.Hosts {
-		for _, c := range h.Controllers {
-			if c.Transport != "pcie" {
-				continue
+func heat(h *Host, r *ruling) {
+	for _, c := range h.Controllers {
+		if c.Transport != "pcie" {
+			continue
+		}
+		now, most := -1, -1
+		for file := range c.Values {
+			n, ok := number(c, file)
+			switch {
+			case !ok:
+			case strings.HasSuffix(file, "/temp1_input"):
+				now = n
+			case strings.HasSuffix(file, "/temp1_max"):
+				most = n
 			}
-			now, most := -1, -1
-			for file := range c.Values {
-				n, ok := number(c, file)
-				switch {
-				case !ok:
-				case strings.HasSuffix(file, "/temp1_input"):
-					now = n
-				case strings.HasSuffix(file, "/temp1_max"):
-					most = n
-				}
-			}
-			if now < 0 || most < 0 {
-				r.unknown(h.part(c.Name), "its temperature, or its own limit, could not be read")
-				continue
-			}
+		}
+		if r.knows(now >= 0 && most >= 0, h.part(c.Name), "its temperature, or its own limit, could not be read") {
 			r.unless(now >= most, h.part(c.Name), "it has %d °C, and allows itself %d", now/1000, most/1000)
 		}
 	}
 }
 
 // missing looks for drives that pools name and the machine does not have.
-func missing(s *Site, r *ruling) {
-	for _, h := range s.Hosts {
-		count, gone := h.wanted(s)
-		switch {
-		case count == 0:
-		case h.Disks == nil:
-			r.unknown(h.place(), "which drives it has could not be read")
-		default:
-			r.unless(len(gone) > 0, h.place(), "it lacks %d of %d drives: %s", len(gone), count, some(gone))
-		}
+func missing(h *Host, r *ruling) {
+	count, gone := h.wanted(r.site)
+	switch {
+	case count == 0:
+	case h.Disks == nil:
+		r.unknown(h.place(), "which drives it has could not be read")
+	default:
+		r.unless(len(gone) > 0, h.place(), "it lacks %d of %d drives: %s", len(gone), count, some(gone))
 	}
 }
 

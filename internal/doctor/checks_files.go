@@ -9,18 +9,16 @@ import (
 	"weft/modules/host"
 )
 
-func lnetUp(s *Site, r *ruling) {
-	for _, h := range s.Hosts {
-		switch {
-		case h.Modules["lnet"] == 0:
-		case h.LNet == nil:
-			r.unknown(h.place(), "lnet is loaded, and lnetctl says nothing that is understood")
-		case h.LNet.Down != "":
-			r.bad(h.place(), "LNet is down: %s", h.LNet.Down)
-		default:
-			for _, n := range h.LNet.NIs {
-				r.unless(n.Status != "up", h.part(n.NID), "it is %s", n.Status)
-			}
+func lnetUp(h *Host, r *ruling) {
+	switch {
+	case h.Modules["lnet"] == 0:
+	case h.LNet == nil:
+		r.unknown(h.place(), "lnet is loaded, and lnetctl says nothing that is understood")
+	case h.LNet.Down != "":
+		r.bad(h.place(), "LNet is down: %s", h.LNet.Down)
+	default:
+		for _, n := range h.LNet.NIs {
+			r.unless(n.Status != "up", h.part(n.NID), "it is %s", n.Status)
 		}
 	}
 }
@@ -30,11 +28,9 @@ const wholeHealth = 1000
 
 func lnetHealth(s *Site, r *ruling) {
 	for _, n := range s.lnets() {
-		if n.Health < 0 {
-			r.unknown(n.place, "lnetctl does not tell its health")
-			continue
+		if r.knows(n.Health >= 0, n.place, "lnetctl does not tell its health") {
+			r.unless(n.Health < wholeHealth, n.place, "its health is %d of %d, with %d time-outs", n.Health, wholeHealth, n.Timeouts)
 		}
-		r.unless(n.Health < wholeHealth, n.place, "its health is %d of %d, with %d time-outs", n.Health, wholeHealth, n.Timeouts)
 	}
 }
 
@@ -64,11 +60,9 @@ func lnetMarks(s *Site, r *ruling) {
 		if h.Modules["ko2iblnd"] == 0 || len(marked) == 0 {
 			continue
 		}
-		if h.LNetToS == "" {
-			r.unknown(h.place(), "tos of ko2iblnd could not be read")
-			continue
+		if r.knows(h.LNetToS != "", h.place(), "tos of ko2iblnd could not be read") {
+			r.unless(h.LNetToS == "-1" || h.LNetToS == "0", h.place(), "LNet marks nothing (tos of ko2iblnd is %s), unless default_roce_tos does: it is not in the lossless class", h.LNetToS)
 		}
-		r.unless(h.LNetToS == "-1" || h.LNetToS == "0", h.place(), "LNet marks nothing (tos of ko2iblnd is %s), unless default_roce_tos does: it is not in the lossless class", h.LNetToS)
 	}
 }
 
@@ -83,11 +77,9 @@ func lnetCredits(s *Site, r *ruling) {
 	usual, alone := most(votes)
 	kinds := distinct(strs(votes))
 	for _, n := range list {
-		if n.Credits < 0 {
-			r.unknown(n.place, "lnetctl does not tell its peer_credits")
-			continue
+		if r.knows(n.Credits >= 0, n.place, "lnetctl does not tell its peer_credits") {
+			r.unless(n.Credits != usual || !alone, n.place, "peer_credits are %d, and others have %s", n.Credits, another(kinds, strconv.Itoa(n.Credits)))
 		}
-		r.unless(n.Credits != usual || !alone, n.place, "peer_credits are %d, and others have %s", n.Credits, another(kinds, strconv.Itoa(n.Credits)))
 	}
 }
 
@@ -95,50 +87,39 @@ func strs(list []int) (out []string) {
 	return slice.Map(list, strconv.Itoa)
 }
 
-func lustreTargets(s *Site, r *ruling) {
-	for _, h := range s.Hosts {
-		if h.Modules["lustre"] == 0 {
-			continue
-		}
-		if h.Lustre == nil {
-			r.unknown(h.place(), "lfs check servers says nothing that is understood")
-			continue
-		}
+func lustreTargets(h *Host, r *ruling) {
+	if h.Modules["lustre"] == 0 {
+		return
+	}
+	if r.knows(h.Lustre != nil, h.place(), "lfs check servers says nothing that is understood") {
 		for name, state := range h.Lustre {
 			r.unless(state != "active", h.part(name), "it is %s", state)
 		}
 	}
 }
 
-func lnetPlanes(s *Site, r *ruling) {
-	for _, h := range s.Hosts {
-		if h.Modules["ko2iblnd"] == 0 || len(s.of[h]) < 2 {
-			continue
-		}
-		if h.LNet == nil {
-			r.unknown(h.place(), "lnetctl says nothing that is understood")
-			continue
-		}
-		n := 0
-		for _, ni := range h.LNet.NIs {
-			if strings.HasPrefix(ni.Net, "o2ib") {
-				n++
-			}
-		}
-		r.unless(n == 1, h.place(), "LNet uses one NIC of %d", len(s.of[h]))
+func lnetPlanes(h *Host, r *ruling) {
+	if h.Modules["ko2iblnd"] == 0 || len(r.site.of[h]) < 2 {
+		return
 	}
+	if !r.knows(h.LNet != nil, h.place(), "lnetctl says nothing that is understood") {
+		return
+	}
+	n := 0
+	for _, ni := range h.LNet.NIs {
+		if strings.HasPrefix(ni.Net, "o2ib") {
+			n++
+		}
+	}
+	r.unless(n == 1, h.place(), "LNet uses one NIC of %d", len(r.site.of[h]))
 }
 
-func wekaState(s *Site, r *ruling) {
-	for _, h := range s.Hosts {
-		if h.Weka == nil {
-			continue
-		}
-		status, io := h.Weka["status"], h.Weka["io_status"]
-		if status == "" || io == "" {
-			r.unknown(h.place(), "weka status --json says nothing that is understood")
-			continue
-		}
+func wekaState(h *Host, r *ruling) {
+	if h.Weka == nil {
+		return
+	}
+	status, io := h.Weka["status"], h.Weka["io_status"]
+	if r.knows(status != "" && io != "", h.place(), "weka status --json says nothing that is understood") {
 		r.unless(status != "OK" && status != "REDISTRIBUTING" || io != "STARTED", h.place(), "WEKA is %s, its I/O %s", status, io)
 	}
 }
@@ -150,8 +131,7 @@ func wekaClock(s *Site, r *ruling) {
 			continue
 		}
 		most, err := strconv.ParseFloat(h.Weka["skew"], 64)
-		if err != nil || !known || h.Clock == nil {
-			r.unknown(h.place(), "its clock, or what WEKA allows, could not be read")
+		if !r.knows(err == nil && known && h.Clock != nil, h.place(), "its clock, or what WEKA allows, could not be read") {
 			continue
 		}
 		off := (h.Skew - usual).Abs()
@@ -162,25 +142,23 @@ func wekaClock(s *Site, r *ruling) {
 // wekaJumbo is the MTU from which WEKA uses packets of 4 KiB.
 const wekaJumbo = 4076
 
-func wekaMTU(s *Site, r *ruling) {
-	for _, h := range s.Hosts {
-		if h.Weka == nil {
-			continue
+func wekaMTU(h *Host, r *ruling) {
+	if h.Weka == nil {
+		return
+	}
+	big, small := 0, 0
+	for _, e := range r.site.of[h] {
+		switch {
+		case e.nic.MTU == 0:
+			r.unknown(e.place(), "its MTU could not be read")
+		case e.nic.MTU >= wekaJumbo:
+			big++
+		default:
+			small++
 		}
-		big, small := 0, 0
-		for _, e := range s.of[h] {
-			switch {
-			case e.nic.MTU == 0:
-				r.unknown(e.place(), "its MTU could not be read")
-			case e.nic.MTU >= wekaJumbo:
-				big++
-			default:
-				small++
-			}
-		}
-		if big+small > 0 {
-			r.unless(big > 0 && small > 0, h.place(), "%d of its NICs take frames of %d bytes, and %d do not", big, wekaJumbo, small)
-		}
+	}
+	if big+small > 0 {
+		r.unless(big > 0 && small > 0, h.place(), "%d of its NICs take frames of %d bytes, and %d do not", big, wekaJumbo, small)
 	}
 }
 
@@ -213,38 +191,28 @@ func nfsFallback(s *Site, r *ruling) {
 				continue
 			}
 			proto := option(m, "proto")
-			if proto == "" {
-				r.unknown(h.part(m.Dir), "over what it is mounted is not said")
-				continue
+			if r.knows(proto != "", h.part(m.Dir), "over what it is mounted is not said") {
+				r.unless(proto == "tcp" && (listens[server] || listens[option(m, "addr")]), h.part(m.Dir), "%s is mounted over TCP, and its server listens on RDMA", m.Device)
 			}
-			r.unless(proto == "tcp" && (listens[server] || listens[option(m, "addr")]), h.part(m.Dir), "%s is mounted over TCP, and its server listens on RDMA", m.Device)
 		}
 	}
 }
 
-func nfsListens(s *Site, r *ruling) {
-	for _, h := range s.Hosts {
-		if h.Modules["nfsd"] == 0 || !slices.ContainsFunc(s.of[h], func(e end) bool { return len(e.nic.RDMA) > 0 }) {
-			continue
-		}
-		if h.NFSPorts == nil {
-			r.unknown(h.place(), "nfsd is loaded, and on what it listens could not be read")
-			continue
-		}
+func nfsListens(h *Host, r *ruling) {
+	if h.Modules["nfsd"] == 0 || !slices.ContainsFunc(r.site.of[h], func(e end) bool { return len(e.nic.RDMA) > 0 }) {
+		return
+	}
+	if r.knows(h.NFSPorts != nil, h.place(), "nfsd is loaded, and on what it listens could not be read") {
 		r.unless(!slices.Contains(h.NFSPorts, "rdma 20049"), h.place(), "nfsd listens on %s, and not on rdma 20049", strings.Join(h.NFSPorts, ", "))
 	}
 }
 
-func nfsReconnects(s *Site, r *ruling) {
-	for _, h := range s.Hosts {
-		if h.NFSRDMA == nil {
-			continue
-		}
-		before := s.Before.host(h.Name)
-		if before == nil || len(before.NFSRDMA) != len(h.NFSRDMA) {
-			r.unknown(h.place(), "its mounts over RDMA were not read twice")
-			continue
-		}
+func nfsReconnects(h *Host, r *ruling) {
+	if h.NFSRDMA == nil {
+		return
+	}
+	before := r.site.Before.host(h.Name)
+	if r.knows(before != nil && len(before.NFSRDMA) == len(h.NFSRDMA), h.place(), "its mounts over RDMA were not read twice") {
 		for i, n := range h.NFSRDMA {
 			r.unless(n > before.NFSRDMA[i], h.place(), "a mount over RDMA has connected %d times between two readings", n-before.NFSRDMA[i])
 		}

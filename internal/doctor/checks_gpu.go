@@ -26,61 +26,40 @@ func (g *hostGPUs) open() bool { return strings.Contains(g.Driver, "Open Kernel 
 // hostGPUs are a machine's, with what follows from them.
 type hostGPUs struct{ *host.GPUs }
 
-func gpuDriver(s *Site, r *ruling) {
-	for _, h := range s.direct() {
-		g := hostGPUs{h.GPUs}
-		if g.Driver == "" {
-			r.unknown(h.place(), "which driver of NVIDIA's runs could not be read")
-			continue
-		}
+func gpuDriver(h *Host, r *ruling) {
+	g := hostGPUs{h.GPUs}
+	if r.knows(g.Driver != "", h.place(), "which driver of NVIDIA's runs could not be read") {
 		r.unless(!g.open(), h.place(), "the driver is not of the open kernel modules: %s", g.Driver)
 	}
 }
 
-func gpuPeer(s *Site, r *ruling) {
-	for _, h := range s.withGPUs() {
-		g, v := hostGPUs{h.GPUs}, version(h.Facts.Kernel)
-		switch {
-		case h.Modules == nil || v == nil || g.Driver == "":
-			r.unknown(h.place(), "its modules, its kernel or its driver are not known")
-		default:
-			dmabuf := g.open() && slices.Compare(v, []int{5, 12}) >= 0
-			r.unless(h.Modules["nvidia_peermem"] == 0 && !dmabuf, h.place(), "nvidia_peermem is not loaded, and dma-buf takes the open driver and kernel 5.12: NICs do not reach its GPUs")
-		}
+func gpuPeer(h *Host, r *ruling) {
+	g, v := hostGPUs{h.GPUs}, version(h.Facts.Kernel)
+	if r.knows(h.Modules != nil && v != nil && g.Driver != "", h.place(), "its modules, its kernel or its driver are not known") {
+		dmabuf := g.open() && slices.Compare(v, []int{5, 12}) >= 0
+		r.unless(h.Modules["nvidia_peermem"] == 0 && !dmabuf, h.place(), "nvidia_peermem is not loaded, and dma-buf takes the open driver and kernel 5.12: NICs do not reach its GPUs")
 	}
 }
 
-func gpuLegacy(s *Site, r *ruling) {
-	for _, h := range s.withGPUs() {
-		if h.Modules == nil {
-			r.unknown(h.place(), "its modules are not known")
-			continue
-		}
+func gpuLegacy(h *Host, r *ruling) {
+	if r.knows(h.Modules != nil, h.place(), "its modules are not known") {
 		r.unless(h.Modules["nv_peer_mem"] > 0, h.place(), "nv_peer_mem is loaded, which nvidia_peermem has replaced")
 	}
 }
 
 // gpuFS: cufile.json is there and neither nvidia-fs nor PCI P2PDMA does the work.
-func gpuFS(s *Site, r *ruling) {
-	for _, h := range s.withGPUs() {
-		if h.GPUs.Config == nil {
-			continue
-		}
-		want, told := h.GPUs.Config["allow_compat_mode"]
-		if !told && h.GPUs.FS == "" {
-			r.unknown(h.place(), "cufile.json does not say whether it falls back")
-			continue
-		}
+func gpuFS(h *Host, r *ruling) {
+	if h.GPUs.Config == nil {
+		return
+	}
+	want, told := h.GPUs.Config["allow_compat_mode"]
+	if r.knows(told || h.GPUs.FS != "", h.place(), "cufile.json does not say whether it falls back") {
 		r.unless(h.GPUs.FS == "" && h.GPUs.Config["use_pci_p2pdma"] != "true", h.place(), "cufile.json is there and nvidia-fs is not loaded (allow_compat_mode is %s)", want)
 	}
 }
 
-func gpuCompat(s *Site, r *ruling) {
-	for _, h := range s.direct() {
-		if h.GPUs.Config == nil {
-			r.unknown(h.place(), "/etc/cufile.json could not be read")
-			continue
-		}
+func gpuCompat(h *Host, r *ruling) {
+	if r.knows(h.GPUs.Config != nil, h.place(), "/etc/cufile.json could not be read") {
 		r.unless(h.GPUs.Config["allow_compat_mode"] == "true" && h.GPUs.FS == "", h.place(), "allow_compat_mode hides that nothing goes the direct way")
 	}
 }
@@ -99,115 +78,90 @@ func together(a, b string) int {
 // rootDepth is the depth of a root complex: /sys/devices/pci0000:40.
 const rootDepth = 4
 
-func gpuDistance(s *Site, r *ruling) {
-	for _, h := range s.withGPUs() {
-		for bdf, at := range h.GPUs.Paths {
-			nearest, known := 0, false
-			for _, e := range s.of[h] {
-				if e.nic.Path != "" {
-					nearest, known = max(nearest, together(at, e.nic.Path)), true
-				}
-			}
-			switch {
-			case at == "" || !known:
-				r.unknown(h.part(bdf), "where it or an RDMA NIC is in the tree of PCI could not be read")
-			default:
-				r.unless(nearest < rootDepth, h.part(bdf), "no RDMA NIC is on the same root of PCI")
+func gpuDistance(h *Host, r *ruling) {
+	for bdf, at := range h.GPUs.Paths {
+		nearest, known := 0, false
+		for _, e := range r.site.of[h] {
+			if e.nic.Path != "" {
+				nearest, known = max(nearest, together(at, e.nic.Path)), true
 			}
 		}
-	}
-}
-
-func gpuIOMMU(s *Site, r *ruling) {
-	for _, h := range s.withGPUs() {
-		if h.Cmdline == nil {
-			r.unknown(h.place(), "/proc/cmdline could not be read")
-			continue
-		}
-		w := strings.Fields(*h.Cmdline)
-		on := slices.Contains(w, "intel_iommu=on") || slices.Contains(w, "amd_iommu=on")
-		r.unless(on && !slices.Contains(w, "iommu=pt"), h.place(), "the IOMMU translates what GPUs and NICs do between them: %s", *h.Cmdline)
-	}
-}
-
-func gpuMultipath(s *Site, r *ruling) {
-	for _, h := range s.direct() {
-		p2p := h.GPUs.Config["use_pci_p2pdma"] == "true"
-		several := false
-		for _, group := range alike(h.paths(), func(c host.Controller) string { return c.NQN }) {
-			several = several || len(group) > 1
-		}
-		switch {
-		case h.Multipath == "":
-			r.unknown(h.place(), "nvme_core does not say whether it uses several paths")
-		case p2p:
-			r.unless(h.Multipath == "Y", h.place(), "use_pci_p2pdma does not go with multipath of nvme_core (Y)")
-		default:
-			r.unless(several && h.Multipath == "N", h.place(), "it has several paths to a subsystem, and nvme_core.multipath is N")
+		if r.knows(at != "" && known, h.part(bdf), "where it or an RDMA NIC is in the tree of PCI could not be read") {
+			r.unless(nearest < rootDepth, h.part(bdf), "no RDMA NIC is on the same root of PCI")
 		}
 	}
 }
 
-func gpuAddresses(s *Site, r *ruling) {
-	for _, h := range s.direct() {
-		list := h.GPUs.Lists["rdma_dev_addr_list"]
-		if h.Netdevs == nil || h.GPUs.Config == nil {
-			r.unknown(h.place(), "cufile.json or its addresses could not be read")
-			continue
-		}
-		if len(list) == 0 {
-			continue
-		}
-		var stray []string
-		for _, text := range list {
-			a, err := netip.ParseAddr(text)
-			has := err == nil && slices.ContainsFunc(s.of[h], func(e end) bool {
-				return len(e.nic.RDMA) > 0 && slices.ContainsFunc(h.Netdevs, func(d host.Netdev) bool {
-					return d.Name == e.nic.Interface && slices.ContainsFunc(d.Addresses, func(p netip.Prefix) bool { return p.Addr() == a })
-				})
+func gpuIOMMU(h *Host, r *ruling) {
+	if !r.knows(h.Cmdline != nil, h.place(), "/proc/cmdline could not be read") {
+		return
+	}
+	w := strings.Fields(*h.Cmdline)
+	on := slices.Contains(w, "intel_iommu=on") || slices.Contains(w, "amd_iommu=on")
+	r.unless(on && !slices.Contains(w, "iommu=pt"), h.place(), "the IOMMU translates what GPUs and NICs do between them: %s", *h.Cmdline)
+}
+
+func gpuMultipath(h *Host, r *ruling) {
+	p2p := h.GPUs.Config["use_pci_p2pdma"] == "true"
+	several := false
+	for _, group := range alike(h.paths(), func(c host.Controller) string { return c.NQN }) {
+		several = several || len(group) > 1
+	}
+	switch {
+	case h.Multipath == "":
+		r.unknown(h.place(), "nvme_core does not say whether it uses several paths")
+	case p2p:
+		r.unless(h.Multipath == "Y", h.place(), "use_pci_p2pdma does not go with multipath of nvme_core (Y)")
+	default:
+		r.unless(several && h.Multipath == "N", h.place(), "it has several paths to a subsystem, and nvme_core.multipath is N")
+	}
+}
+
+func gpuAddresses(h *Host, r *ruling) {
+	list := h.GPUs.Lists["rdma_dev_addr_list"]
+	if !r.knows(h.Netdevs != nil && h.GPUs.Config != nil, h.place(), "cufile.json or its addresses could not be read") {
+		return
+	}
+	if len(list) == 0 {
+		return
+	}
+	var stray []string
+	for _, text := range list {
+		a, err := netip.ParseAddr(text)
+		has := err == nil && slices.ContainsFunc(r.site.of[h], func(e end) bool {
+			return len(e.nic.RDMA) > 0 && slices.ContainsFunc(h.Netdevs, func(d host.Netdev) bool {
+				return d.Name == e.nic.Interface && slices.ContainsFunc(d.Addresses, func(p netip.Prefix) bool { return p.Addr() == a })
 			})
-			if !has {
-				stray = append(stray, text)
-			}
+		})
+		if !has {
+			stray = append(stray, text)
 		}
-		r.unless(len(stray) > 0, h.place(), "rdma_dev_addr_list names %s, which no RDMA NIC has", some(stray))
 	}
+	r.unless(len(stray) > 0, h.place(), "rdma_dev_addr_list names %s, which no RDMA NIC has", some(stray))
 }
 
-func gpuKernel(s *Site, r *ruling) {
-	for _, h := range s.direct() {
-		if h.GPUs.Config["use_pci_p2pdma"] != "true" {
-			continue
-		}
-		if h.GPUs.Peering == nil {
-			r.unknown(h.place(), "how its kernel was built could not be read")
-			continue
-		}
+func gpuKernel(h *Host, r *ruling) {
+	if h.GPUs.Config["use_pci_p2pdma"] != "true" {
+		return
+	}
+	if r.knows(h.GPUs.Peering != nil, h.place(), "how its kernel was built could not be read") {
 		r.unless(!*h.GPUs.Peering, h.place(), "use_pci_p2pdma is wanted, and the kernel was built without CONFIG_PCI_P2PDMA")
 	}
 }
 
-func gpuTCP(s *Site, r *ruling) {
-	for _, h := range s.withGPUs() {
-		for _, c := range h.paths() {
-			if c.Transport == "" {
-				r.unknown(h.part(c.Name), "its transport could not be read")
-				continue
-			}
+func gpuTCP(h *Host, r *ruling) {
+	for _, c := range h.paths() {
+		if r.knows(c.Transport != "", h.part(c.Name), "its transport could not be read") {
 			r.unless(c.Transport == "tcp", h.part(c.Name), "the path to %s is TCP, which does not reach GPUs directly", c.NQN)
 		}
 	}
 }
 
-func gpuCounters(s *Site, r *ruling) {
-	for _, h := range s.withGPUs() {
-		if h.GPUs.FS == "" {
-			continue
-		}
-		if h.GPUs.Counts == "" {
-			r.unknown(h.place(), "rw_stats_enabled of nvidia-fs could not be read")
-			continue
-		}
+func gpuCounters(h *Host, r *ruling) {
+	if h.GPUs.FS == "" {
+		return
+	}
+	if r.knows(h.GPUs.Counts != "", h.place(), "rw_stats_enabled of nvidia-fs could not be read") {
 		r.unless(h.GPUs.Counts == "0", h.place(), "rw_stats_enabled is 0: that nothing goes the direct way is not seen")
 	}
 }

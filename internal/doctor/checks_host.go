@@ -16,12 +16,8 @@ import (
 // A portOf is a port of a switch.
 type portOf = switches.Port
 
-func governor(s *Site, r *ruling) {
-	for _, h := range s.Hosts {
-		if len(h.Governors) == 0 {
-			r.unknown(h.place(), "its CPUs have no scaling_governor: a guest, or a driver without")
-			continue
-		}
+func governor(h *Host, r *ruling) {
+	if r.knows(len(h.Governors) > 0, h.place(), "its CPUs have no scaling_governor: a guest, or a driver without") {
 		r.unless(!slices.Equal(h.Governors, []string{"performance"}), h.place(), "its CPUs are governed by %s", strings.Join(h.Governors, ", "))
 	}
 }
@@ -39,39 +35,27 @@ func (h *Host) serves(s *Site) bool {
 	return h.Modules["nvmet"] > 0
 }
 
-func balancing(s *Site, r *ruling) {
-	for _, h := range s.Hosts {
-		if !h.serves(s) {
-			continue
-		}
-		v, ok := h.Sysctls["kernel/numa_balancing"]
-		if !ok {
-			r.unknown(h.place(), "numa_balancing could not be read")
-			continue
-		}
+func balancing(h *Host, r *ruling) {
+	if !h.serves(r.site) {
+		return
+	}
+	v, ok := h.Sysctls["kernel/numa_balancing"]
+	if r.knows(ok, h.place(), "numa_balancing could not be read") {
 		r.unless(v != 0, h.place(), "numa_balancing is %d on a target", v)
 	}
 }
 
-func swapping(s *Site, r *ruling) {
-	for _, h := range s.Hosts {
-		if !h.serves(s) {
-			continue
-		}
-		if h.Swaps == nil {
-			r.unknown(h.place(), "/proc/swaps could not be read")
-			continue
-		}
+func swapping(h *Host, r *ruling) {
+	if !h.serves(r.site) {
+		return
+	}
+	if r.knows(h.Swaps != nil, h.place(), "/proc/swaps could not be read") {
 		r.unless(*h.Swaps > 0, h.place(), "%d KiB of swap are in use", *h.Swaps)
 	}
 }
 
-func memory(s *Site, r *ruling) {
-	for _, h := range s.Hosts {
-		if h.MemoryErrs == nil {
-			r.unknown(h.place(), "it has no edac: errors of memory are not counted")
-			continue
-		}
+func memory(h *Host, r *ruling) {
+	if r.knows(h.MemoryErrs != nil, h.place(), "it has no edac: errors of memory are not counted") {
 		r.unless(*h.MemoryErrs > 0, h.place(), "%d errors of memory were not corrected", *h.MemoryErrs)
 	}
 }
@@ -95,8 +79,7 @@ func clock(s *Site, r *ruling) {
 	slices.Sort(skews)
 	middle := skews[len(skews)/2]
 	for _, h := range s.Hosts {
-		if h.Clock == nil {
-			r.unknown(h.place(), "it does not say what time it is")
+		if !r.knows(h.Clock != nil, h.place(), "it does not say what time it is") {
 			continue
 		}
 		off := (h.Skew - middle).Abs()
@@ -137,24 +120,22 @@ func faultList() string {
 	return "none of " + strings.Join(list, "; ")
 }
 
-func kernelFaults(s *Site, r *ruling) {
-	for _, h := range s.Hosts {
-		switch v := version(h.Facts.Kernel); {
-		case v == nil:
-			r.unknown(h.place(), "its kernel is not known")
-		case h.Modules == nil:
-			r.unknown(h.place(), "its modules are not known")
-		default:
-			bad := false
-			for _, f := range faults() {
-				if slices.Compare(v, version(f.from)) >= 0 && slices.Compare(v, version(f.to)) < 0 && h.Modules[f.module] > 0 {
-					bad = true
-					r.bad(h.place(), "kernel %s with %s: %s (%s), unless its distribution has mended it", h.Facts.Kernel, f.module, f.text, f.source)
-				}
+func kernelFaults(h *Host, r *ruling) {
+	switch v := version(h.Facts.Kernel); {
+	case v == nil:
+		r.unknown(h.place(), "its kernel is not known")
+	case h.Modules == nil:
+		r.unknown(h.place(), "its modules are not known")
+	default:
+		bad := false
+		for _, f := range faults() {
+			if slices.Compare(v, version(f.from)) >= 0 && slices.Compare(v, version(f.to)) < 0 && h.Modules[f.module] > 0 {
+				bad = true
+				r.bad(h.place(), "kernel %s with %s: %s (%s), unless its distribution has mended it", h.Facts.Kernel, f.module, f.text, f.source)
 			}
-			if !bad {
-				r.fine()
-			}
+		}
+		if !bad {
+			r.fine()
 		}
 	}
 }
@@ -183,19 +164,11 @@ func (h *Host) role() string {
 
 func kernels(s *Site, r *ruling) {
 	for _, group := range alike(s.Hosts, (*Host).role) {
-		var names []string
+		usual, alone := common(group, func(h *Host) string { return h.Facts.Kernel })
 		for _, h := range group {
-			if h.Facts.Kernel != "" {
-				names = append(names, h.Facts.Kernel)
+			if r.knows(h.Facts.Kernel != "", h.place(), "its kernel is not known") {
+				r.unless(h.Facts.Kernel != usual || !alone, h.place(), "kernel %s, and others of its role have another", h.Facts.Kernel)
 			}
-		}
-		usual, alone := most(names)
-		for _, h := range group {
-			if h.Facts.Kernel == "" {
-				r.unknown(h.place(), "its kernel is not known")
-				continue
-			}
-			r.unless(h.Facts.Kernel != usual || !alone, h.place(), "kernel %s, and others of its role have another", h.Facts.Kernel)
 		}
 	}
 }
@@ -213,45 +186,33 @@ func (h *Host) part(name string) Place {
 	return p
 }
 
-func livePaths(s *Site, r *ruling) {
-	for _, h := range s.Hosts {
-		for _, c := range h.paths() {
-			if c.State == "" {
-				r.unknown(h.part(c.Name), "its state could not be read")
-				continue
-			}
+func livePaths(h *Host, r *ruling) {
+	for _, c := range h.paths() {
+		if r.knows(c.State != "", h.part(c.Name), "its state could not be read") {
 			r.unless(c.State != "live", h.part(c.Name), "the path to %s at %s is %s", c.NQN, c.Address, c.State)
 		}
 	}
 }
 
-func multipath(s *Site, r *ruling) {
-	for _, h := range s.Hosts {
-		if len(h.paths()) == 0 {
-			continue
-		}
-		if h.Multipath == "" {
-			r.unknown(h.place(), "nvme_core does not say")
-			continue
-		}
+func multipath(h *Host, r *ruling) {
+	if len(h.paths()) == 0 {
+		return
+	}
+	if r.knows(h.Multipath != "", h.place(), "nvme_core does not say") {
 		r.unless(h.Multipath != "Y", h.place(), "nvme_core.multipath is %s", h.Multipath)
 	}
 }
 
-func ioPolicy(s *Site, r *ruling) {
-	for _, h := range s.Hosts {
-		count := map[string]int{}
-		for _, c := range h.paths() {
-			count[c.NQN]++
+func ioPolicy(h *Host, r *ruling) {
+	count := map[string]int{}
+	for _, c := range h.paths() {
+		count[c.NQN]++
+	}
+	for _, sub := range h.Subsystems {
+		if count[sub.NQN] < 2 {
+			continue
 		}
-		for _, sub := range h.Subsystems {
-			if count[sub.NQN] < 2 {
-				continue
-			}
-			if sub.Policy == "" {
-				r.unknown(h.part(sub.NQN), "its iopolicy could not be read")
-				continue
-			}
+		if r.knows(sub.Policy != "", h.part(sub.NQN), "its iopolicy could not be read") {
 			r.unless(sub.Policy == "numa", h.part(sub.NQN), "%d paths, and iopolicy numa uses one", count[sub.NQN])
 		}
 	}
@@ -260,19 +221,17 @@ func ioPolicy(s *Site, r *ruling) {
 // leastLoss is how long a connection is to be tried again, in seconds.
 const leastLoss = 60
 
-func lossTimeout(s *Site, r *ruling) {
-	for _, h := range s.Hosts {
-		for _, c := range h.paths() {
-			text, ok := c.Values["ctrl_loss_tmo"]
-			n, err := strconv.Atoi(text)
-			switch {
-			case text == "off":
-				r.fine()
-			case !ok || err != nil:
-				r.unknown(h.part(c.Name), "its ctrl_loss_tmo could not be read")
-			default:
-				r.unless(n >= 0 && n < leastLoss, h.part(c.Name), "it is given up after %d s", n)
-			}
+func lossTimeout(h *Host, r *ruling) {
+	for _, c := range h.paths() {
+		text, ok := c.Values["ctrl_loss_tmo"]
+		n, err := strconv.Atoi(text)
+		switch {
+		case text == "off":
+			r.fine()
+		case !ok || err != nil:
+			r.unknown(h.part(c.Name), "its ctrl_loss_tmo could not be read")
+		default:
+			r.unless(n >= 0 && n < leastLoss, h.part(c.Name), "it is given up after %d s", n)
 		}
 	}
 }
@@ -282,8 +241,7 @@ func hostNQNs(s *Site, r *ruling) {
 	for _, h := range s.Hosts {
 		seen := map[string]bool{}
 		for _, c := range h.paths() {
-			if c.HostNQN == "" {
-				r.unknown(h.part(c.Name), "its host NQN could not be read")
+			if !r.knows(c.HostNQN != "", h.part(c.Name), "its host NQN could not be read") {
 				continue
 			}
 			if seen[c.HostNQN] {
@@ -322,38 +280,24 @@ func fallback(s *Site, r *ruling) {
 	}
 }
 
-func mixedPaths(s *Site, r *ruling) {
-	for _, h := range s.Hosts {
-		for _, group := range alike(h.paths(), func(c host.Controller) string { return c.NQN }) {
-			kinds := map[string]bool{}
-			for _, c := range group {
-				kinds[c.Transport] = true
-			}
-			if kinds[""] {
-				r.unknown(h.part(group[0].NQN), "a transport could not be read")
-				continue
-			}
+func mixedPaths(h *Host, r *ruling) {
+	for _, group := range alike(h.paths(), func(c host.Controller) string { return c.NQN }) {
+		kinds := map[string]bool{}
+		for _, c := range group {
+			kinds[c.Transport] = true
+		}
+		if r.knows(!kinds[""], h.part(group[0].NQN), "a transport could not be read") {
 			r.unless(len(kinds) > 1, h.part(group[0].NQN), "its %d paths are of %d transports", len(group), len(kinds))
 		}
 	}
 }
 
-func drives(s *Site, r *ruling) {
-	for _, h := range s.Hosts {
-		local := slice.Filter(h.Controllers, func(c host.Controller) bool { return c.Transport == "pcie" })
-		for _, group := range alike(local, func(c host.Controller) string { return c.Model }) {
-			var versions []string
-			for _, c := range group {
-				if c.Firmware != "" {
-					versions = append(versions, c.Firmware)
-				}
-			}
-			usual, alone := most(versions)
-			for _, c := range group {
-				if c.Firmware == "" {
-					r.unknown(h.part(c.Name), "its firmware could not be read")
-					continue
-				}
+func drives(h *Host, r *ruling) {
+	local := slice.Filter(h.Controllers, func(c host.Controller) bool { return c.Transport == "pcie" })
+	for _, group := range alike(local, func(c host.Controller) string { return c.Model }) {
+		usual, alone := common(group, func(c host.Controller) string { return c.Firmware })
+		for _, c := range group {
+			if r.knows(c.Firmware != "", h.part(c.Name), "its firmware could not be read") {
 				r.unless(c.Firmware != usual || !alone, h.part(c.Name), "firmware %s, and other %s of this machine have another", c.Firmware, c.Model)
 			}
 		}

@@ -17,16 +17,14 @@ func (s *Site) known(e end) *catalogue.NIC {
 }
 
 // driver compares the driver of a card with that of the catalogue.
-func driver(s *Site, r *ruling) {
-	for _, e := range s.ends() {
-		row := s.known(e)
-		switch {
-		case row == nil || !row.Driver.Known:
-		case e.host.Bare || e.nic.Driver == "":
-			r.unknown(e.place(), "it does not say which driver of Linux it has")
-		default:
-			r.unless(e.nic.Driver != row.Driver.Value, e.place(), "its driver is %s, and that of %s %s is %s (%s)", e.nic.Driver, row.Vendor, row.Model, row.Driver.Value, row.Driver.From())
-		}
+func driver(e end, r *ruling) {
+	row := r.site.known(e)
+	switch {
+	case row == nil || !row.Driver.Known:
+	case e.host.Bare || e.nic.Driver == "":
+		r.unknown(e.place(), "it does not say which driver of Linux it has")
+	default:
+		r.unless(e.nic.Driver != row.Driver.Value, e.place(), "its driver is %s, and that of %s %s is %s (%s)", e.nic.Driver, row.Vendor, row.Model, row.Driver.Value, row.Driver.From())
 	}
 }
 
@@ -66,31 +64,28 @@ func partitions(s *Site, r *ruling) {
 
 // oneMember looks for servers whose links all end at one member of switches that are stacked
 // to one, or at one card of a switch: HundredGigE1/0/7 and HundredGigE2/0/7 are ports of two.
-func oneMember(s *Site, r *ruling) {
-	for _, sw := range s.Switches {
-		all := map[string]bool{}
-		for _, name := range sw.Reading.PortNames() {
-			all[memberOf(name)] = true
-		}
-		for _, p := range sw.Reading.Ports {
-			all[memberOf(p.Name)] = true
-		}
-		delete(all, "") // management, aggregations
-		if len(all) < 2 {
-			continue
-		}
-		if !sw.Heard {
-			r.unknown(sw.place(""), "whom it hears could not be read")
-			continue
-		}
-		at := map[*Host][]string{}
-		for _, c := range s.wires[sw] {
-			at[c.host] = append(at[c.host], memberOf(c.port.Name))
-		}
-		for _, h := range s.Hosts {
-			if members := at[h]; len(members) > 1 {
-				r.unless(len(slices.Compact(slices.Sorted(slices.Values(members)))) == 1, h.place(), "all of its %d links end at member %s of %s", len(members), members[0], sw.Name)
-			}
+func oneMember(sw *Switch, r *ruling) {
+	all := map[string]bool{}
+	for _, name := range sw.Reading.PortNames() {
+		all[memberOf(name)] = true
+	}
+	for _, p := range sw.Reading.Ports {
+		all[memberOf(p.Name)] = true
+	}
+	delete(all, "") // management, aggregations
+	if len(all) < 2 {
+		return
+	}
+	if !r.knows(sw.Heard, sw.place(""), "whom it hears could not be read") {
+		return
+	}
+	at := map[*Host][]string{}
+	for _, c := range r.site.wires[sw] {
+		at[c.host] = append(at[c.host], memberOf(c.port.Name))
+	}
+	for _, h := range r.site.Hosts {
+		if members := at[h]; len(members) > 1 {
+			r.unless(len(slices.Compact(slices.Sorted(slices.Values(members)))) == 1, h.place(), "all of its %d links end at member %s of %s", len(members), members[0], sw.Name)
 		}
 	}
 }

@@ -9,31 +9,23 @@ import (
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-func linkUp(s *Site, r *ruling) {
-	for _, e := range s.ends() {
-		switch {
-		case e.nic.Carrier == nil && e.nic.State == "":
-			r.unknown(e.place(), "it does not say whether it has a link")
-		case e.nic.Carrier != nil && *e.nic.Carrier && e.nic.State != "down":
-			r.fine()
-		case e.rnic == nil && s.hears(e) == nil: // a port that nobody uses
-		case e.nic.Carrier == nil:
-			r.bad(e.place(), "%s is off (%s)", e.nic.Interface, e.nic.State)
-		default:
-			r.bad(e.place(), "%s has no carrier", e.nic.Interface)
-		}
+func linkUp(e end, r *ruling) {
+	switch {
+	case e.nic.Carrier == nil && e.nic.State == "":
+		r.unknown(e.place(), "it does not say whether it has a link")
+	case e.nic.Carrier != nil && *e.nic.Carrier && e.nic.State != "down":
+		r.fine()
+	case e.rnic == nil && r.site.hears(e) == nil: // a port that nobody uses
+	case e.nic.Carrier == nil:
+		r.bad(e.place(), "%s is off (%s)", e.nic.Interface, e.nic.State)
+	default:
+		r.bad(e.place(), "%s has no carrier", e.nic.Interface)
 	}
 }
 
 func linkSpeed(s *Site, r *ruling) {
 	for _, group := range alike(s.ends(), func(e end) string { return e.nic.ID }) {
-		var speeds []int64
-		for _, e := range group {
-			if e.nic.Speed > 0 {
-				speeds = append(speeds, e.nic.Speed)
-			}
-		}
-		usual, alone := most(speeds)
+		usual, alone := common(group, func(e end) int64 { return max(e.nic.Speed, 0) })
 		for _, e := range group {
 			l := s.link(e)
 			switch {
@@ -56,13 +48,7 @@ func gigabit(bits int64) string { return strconv.FormatFloat(float64(bits)/1e9, 
 
 func fec(s *Site, r *ruling) {
 	for _, group := range alike(s.ethernet(), func(e end) string { return gigabit(e.nic.Speed) }) {
-		var kinds []string
-		for _, e := range group {
-			if e.nic.FEC != "" {
-				kinds = append(kinds, strings.ToLower(e.nic.FEC))
-			}
-		}
-		usual, _ := most(kinds)
+		usual, _ := common(group, func(e end) string { return strings.ToLower(e.nic.FEC) })
 		for _, e := range group {
 			is := strings.ToLower(e.nic.FEC)
 			switch {
@@ -96,36 +82,28 @@ func short(text string) string {
 // each coming up is two.
 const flapsADay, comingUp = 5, 2
 
-func flaps(s *Site, r *ruling) {
-	for _, e := range s.ends() {
-		if e.nic.Flaps == nil || e.host.Uptime == 0 {
-			r.unknown(e.place(), "how often its link changed is not known")
-			continue
-		}
-		n := *e.nic.Flaps - comingUp
-		days := max(e.host.Uptime.Hours()/24, 1)
-		r.unless(float64(n)/days > flapsADay, e.place(), "its link changed %d times in %s since the machine started", *e.nic.Flaps, e.host.Uptime.Round(time.Minute))
+func flaps(e end, r *ruling) {
+	if !r.knows(e.nic.Flaps != nil && e.host.Uptime != 0, e.place(), "how often its link changed is not known") {
+		return
 	}
+	n := *e.nic.Flaps - comingUp
+	days := max(e.host.Uptime.Hours()/24, 1)
+	r.unless(float64(n)/days > flapsADay, e.place(), "its link changed %d times in %s since the machine started", *e.nic.Flaps, e.host.Uptime.Round(time.Minute))
 }
 
-func wrongCable(s *Site, r *ruling) {
-	for _, e := range s.ends() {
-		l := s.link(e)
-		if l == nil {
-			continue
-		}
-		sw, port := s.wired(e)
-		if sw == nil {
-			continue // from NIC to NIC, or to a switch that was not read
-		}
-		p := e.place()
-		p.Range = l.Range
-		switch h := s.hears(e); {
-		case h == nil:
-			r.unknown(p, "no switch hears it, so where its cable leads is not known")
-		default:
-			r.unless(h.sw != sw || h.Port != port, p, "it is heard by %s %s, and %s leads to %s %s", h.sw.Name, h.Port, l.Addr, sw.Name, port)
-		}
+func wrongCable(e end, r *ruling) {
+	l := r.site.link(e)
+	if l == nil {
+		return
+	}
+	sw, port := r.site.wired(e)
+	if sw == nil {
+		return // from NIC to NIC, or to a switch that was not read
+	}
+	p := e.place()
+	p.Range = l.Range
+	if h := r.site.hears(e); r.knows(h != nil, p, "no switch hears it, so where its cable leads is not known") {
+		r.unless(h.sw != sw || h.Port != port, p, "it is heard by %s %s, and %s leads to %s %s", h.sw.Name, h.Port, l.Addr, sw.Name, port)
 	}
 }
 
@@ -179,10 +157,7 @@ func silent(s *Site, r *ruling) {
 func portMTU(s *Site, r *ruling) {
 	for _, c := range s.cables {
 		takes := max(c.port.MTU, c.port.Frame)
-		switch {
-		case takes == 0 || c.nic.MTU == 0:
-			r.unknown(c.portPlace(), "its MTU, or that of %s, is not known", c.place())
-		default:
+		if r.knows(takes != 0 && c.nic.MTU != 0, c.portPlace(), "its MTU, or that of %s, is not known", c.place()) {
 			r.unless(takes < c.nic.MTU, c.portPlace(), "the port takes %d bytes, and %s sends %d", takes, c.place(), c.nic.MTU)
 		}
 	}
@@ -190,13 +165,7 @@ func portMTU(s *Site, r *ruling) {
 
 func hostMTU(s *Site, r *ruling) {
 	for _, group := range alike(s.ends(), func(e end) string { return e.fabricName() }) {
-		var values []int
-		for _, e := range group {
-			if e.nic.MTU > 0 {
-				values = append(values, e.nic.MTU)
-			}
-		}
-		usual, alone := most(values)
+		usual, alone := common(group, func(e end) int { return max(e.nic.MTU, 0) })
 		from := fmt.Sprintf("most others have %d", usual)
 		if f := group[0].fabric(); f != nil {
 			usual, alone, from = f.HostMTU, true, fmt.Sprintf("%s declares %d", f.Addr, f.HostMTU)
@@ -215,14 +184,10 @@ func hostMTU(s *Site, r *ruling) {
 	}
 }
 
-func pathFilter(s *Site, r *ruling) {
-	for _, e := range s.ethernet() {
-		all, ok := e.host.Sysctls["net/ipv4/conf/all/rp_filter"]
-		own, has := e.host.Sysctls["net/ipv4/conf/"+e.nic.Interface+"/rp_filter"]
-		if !ok || !has {
-			r.unknown(e.place(), "rp_filter of it could not be read")
-			continue
-		}
+func pathFilter(e end, r *ruling) {
+	all, ok := e.host.Sysctls["net/ipv4/conf/all/rp_filter"]
+	own, has := e.host.Sysctls["net/ipv4/conf/"+e.nic.Interface+"/rp_filter"]
+	if r.knows(ok && has, e.place(), "rp_filter of it could not be read") {
 		r.unless(max(all, own) == 1, e.place(), "rp_filter is 1: what comes in by the other NIC is dropped")
 	}
 }

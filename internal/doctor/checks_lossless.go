@@ -39,11 +39,9 @@ func samePFC(s *Site, r *ruling) {
 		if f := e.fabric(); f != nil && f.Transport == "tcp" {
 			continue
 		}
-		if e.nic.PFC == nil {
-			r.unknown(e.place(), "which priorities it pauses for is not known%s", said(e, "pfc"))
-			continue
+		if r.knows(e.nic.PFC != nil, e.place(), "which priorities it pauses for is not known%s", said(e, "pfc")) {
+			judge(e.place(), e.nic.PFC, e.fabric(), "")
 		}
-		judge(e.place(), e.nic.PFC, e.fabric(), "")
 	}
 	for _, c := range s.cables {
 		if !c.infiniband() {
@@ -52,27 +50,23 @@ func samePFC(s *Site, r *ruling) {
 	}
 }
 
-func runsPFC(s *Site, r *ruling) {
-	for _, sw := range s.Switches {
-		if !sw.Operates {
-			r.unknown(sw.place(""), "%s does not tell what PFC does", sw.OS)
+func runsPFC(sw *Switch, r *ruling) {
+	if !r.knows(sw.Operates, sw.place(""), "%s does not tell what PFC does", sw.OS) {
+		return
+	}
+	told := false
+	for _, text := range sw.Idle {
+		told = true
+		if !r.knows(!strings.Contains(text, "not known") && !strings.Contains(text, "not checked"), sw.place(""), "%s", text) {
 			continue
 		}
-		told := false
-		for _, text := range sw.Idle {
-			told = true
-			if strings.Contains(text, "not known") || strings.Contains(text, "not checked") {
-				r.unknown(sw.place(""), "%s", text)
-				continue
-			}
-			ports := sw.linked(text)
-			for _, port := range ports {
-				r.bad(sw.place(port), "%s", text[:strings.LastIndex(text, ": ")])
-			}
+		ports := sw.linked(text)
+		for _, port := range ports {
+			r.bad(sw.place(port), "%s", text[:strings.LastIndex(text, ": ")])
 		}
-		if !told {
-			r.fine()
-		}
+	}
+	if !told {
+		r.fine()
 	}
 }
 
@@ -153,13 +147,9 @@ func (s *Site) marked() map[int]int {
 	return want
 }
 
-func marks(s *Site, r *ruling) {
-	for _, sw := range s.used() {
-		classes := s.classes(sw)
-		if classes == nil {
-			r.unknown(sw.place(""), "it has no classes that weft understands")
-			continue
-		}
+func marks(sw *Switch, r *ruling) {
+	classes := r.site.classes(sw)
+	if r.knows(classes != nil, sw.place(""), "it has no classes that weft understands") {
 		for _, c := range classes {
 			if c.PFC {
 				r.unless(c.ECN == nil, sw.place(c.Name), "priority %d is lossless and marks nothing", c.Priority)
@@ -168,13 +158,9 @@ func marks(s *Site, r *ruling) {
 	}
 }
 
-func thresholds(s *Site, r *ruling) {
-	for _, sw := range s.used() {
-		classes := s.classes(sw)
-		if classes == nil {
-			r.unknown(sw.place(""), "it has no classes that weft understands")
-			continue
-		}
+func thresholds(sw *Switch, r *ruling) {
+	classes := r.site.classes(sw)
+	if r.knows(classes != nil, sw.place(""), "it has no classes that weft understands") {
 		for _, c := range classes {
 			if c.ECN == nil {
 				continue
@@ -186,84 +172,65 @@ func thresholds(s *Site, r *ruling) {
 	}
 }
 
-func shares(s *Site, r *ruling) {
-	for _, e := range s.ethernet() {
-		if e.nic.ETS == nil {
-			r.unknown(e.place(), "its shares could not be read%s", said(e, "ets"))
-			continue
-		}
-		sum, any := 0, false
-		for _, share := range e.nic.ETS {
-			if share >= 0 {
-				sum, any = sum+share, true
-			}
-		}
-		r.unless(any && sum != 100, e.place(), "its shares sum to %d", sum)
+func shares(e end, r *ruling) {
+	if !r.knows(e.nic.ETS != nil, e.place(), "its shares could not be read%s", said(e, "ets")) {
+		return
 	}
+	sum, any := 0, false
+	for _, share := range e.nic.ETS {
+		if share >= 0 {
+			sum, any = sum+share, true
+		}
+	}
+	r.unless(any && sum != 100, e.place(), "its shares sum to %d", sum)
 }
 
-func globalPause(s *Site, r *ruling) {
-	for _, e := range s.ethernet() {
-		if e.nic.Pause == nil || e.nic.PFC == nil {
-			r.unknown(e.place(), "whether it pauses the whole link is not known%s", said(e, "pause"))
-			continue
-		}
-		p := *e.nic.Pause
-		r.unless((p.RX || p.TX) && len(e.nic.PFC) > 0, e.place(), "PAUSE of the whole link is on (rx %t, tx %t) beside PFC", p.RX, p.TX)
+func globalPause(e end, r *ruling) {
+	if !r.knows(e.nic.Pause != nil && e.nic.PFC != nil, e.place(), "whether it pauses the whole link is not known%s", said(e, "pause")) {
+		return
 	}
+	p := *e.nic.Pause
+	r.unless((p.RX || p.TX) && len(e.nic.PFC) > 0, e.place(), "PAUSE of the whole link is on (rx %t, tx %t) beside PFC", p.RX, p.TX)
 }
 
-func watchdog(s *Site, r *ruling) {
-	for _, sw := range s.used() {
-		if !slices.ContainsFunc(sw.Reading.Ports, func(p portOf) bool { return p.PFC }) {
-			continue
-		}
-		if !sw.Watches {
-			r.unknown(sw.place(""), "whether %s watches for a stuck queue is not read", sw.OS)
-			continue
-		}
+func watchdog(sw *Switch, r *ruling) {
+	if !slices.ContainsFunc(sw.Reading.Ports, func(p portOf) bool { return p.PFC }) {
+		return
+	}
+	if r.knows(sw.Watches, sw.place(""), "whether %s watches for a stuck queue is not read", sw.OS) {
 		r.unless(sw.Reading.Watchdog == "" && !slices.ContainsFunc(sw.Reading.Ports, func(p portOf) bool { return p.PFC && p.Watchdog }),
 			sw.place(""), "PFC is on, and nothing watches for a stuck queue")
 	}
 }
 
-func shut(s *Site, r *ruling) {
-	for _, sw := range s.used() {
-		if sw.Counters == nil {
-			r.unknown(sw.place(""), "its counters were not read")
-			continue
+func shut(sw *Switch, r *ruling) {
+	if !r.knows(sw.Counters != nil, sw.place(""), "its counters were not read") {
+		return
+	}
+	found := false
+	for _, c := range sw.Counters.Counts {
+		if c.Name == tally.WatchdogEvents && c.Off == "" {
+			found = true
+			r.unless(c.Value > 0, sw.place(c.Port), "its watchdog has shut queue %d %d times", c.Priority, c.Value)
 		}
-		found := false
-		for _, c := range sw.Counters.Counts {
-			if c.Name == tally.WatchdogEvents && c.Off == "" {
-				found = true
-				r.unless(c.Value > 0, sw.place(c.Port), "its watchdog has shut queue %d %d times", c.Priority, c.Value)
-			}
-		}
-		if !found {
-			r.unknown(sw.place(""), "%s shows no counts of a watchdog", sw.OS)
-		}
+	}
+	if !found {
+		r.unknown(sw.place(""), "%s shows no counts of a watchdog", sw.OS)
 	}
 }
 
-func losslessDrops(s *Site, r *ruling) {
-	for _, sw := range s.used() {
-		before := s.Before.counters(sw.Name)
-		if sw.Counters == nil || before == nil {
-			r.unknown(sw.place(""), "its counters were not read")
-			continue
-		}
-		for _, class := range s.classes(sw) {
+func losslessDrops(sw *Switch, r *ruling) {
+	before := r.site.Before.counters(sw.Name)
+	if r.knows(sw.Counters != nil && before != nil, sw.place(""), "its counters were not read") {
+		for _, class := range r.site.classes(sw) {
 			for _, c := range sw.Counters.Counts {
 				if !class.PFC || c.Name != tally.Drops || c.Priority != class.Priority {
 					continue
 				}
 				was, ok, _ := before.Find(c.Port, c.Priority, c.Name)
-				if !ok {
-					r.unknown(sw.place(c.Port), "drops of queue %d were not read twice", c.Priority)
-					continue
+				if r.knows(ok, sw.place(c.Port), "drops of queue %d were not read twice", c.Priority) {
+					r.unless(c.Value > was.Value, sw.place(c.Port), "%d packets of queue %d were dropped between two readings", c.Value-was.Value, c.Priority)
 				}
-				r.unless(c.Value > was.Value, sw.place(c.Port), "%d packets of queue %d were dropped between two readings", c.Value-was.Value, c.Priority)
 			}
 		}
 	}
@@ -281,21 +248,18 @@ func (s *Site) counters(name string) *tally.Ports {
 // mostPaused is the part of the time for which a NIC may be paused.
 const mostPaused = 0.10
 
-func paused(s *Site, r *ruling) {
-	for _, e := range s.ethernet() {
-		was := s.Before.nic(e)
-		seconds := e.host.Uptime.Seconds() - s.Before.uptime(e.host.Name)
-		for _, p := range e.nic.PFC {
-			name := "rx_prio" + strconv.Itoa(p) + "_pause_duration"
-			now, ok := e.nic.Count[name]
-			before, had := was[name]
-			if !ok || !had || seconds <= 0 {
-				r.unknown(e.place(), "for how long priority %d is paused is not known", p)
-				continue
-			}
-			part := float64(now-before) / 1e6 / seconds
-			r.unless(part >= mostPaused, e.place(), "priority %d was paused for %.0f %% of %.0f s", p, part*100, seconds)
+func paused(e end, r *ruling) {
+	was := r.site.Before.nic(e)
+	seconds := e.host.Uptime.Seconds() - r.site.Before.uptime(e.host.Name)
+	for _, p := range e.nic.PFC {
+		name := "rx_prio" + strconv.Itoa(p) + "_pause_duration"
+		now, ok := e.nic.Count[name]
+		before, had := was[name]
+		if !r.knows(ok && had && seconds > 0, e.place(), "for how long priority %d is paused is not known", p) {
+			continue
 		}
+		part := float64(now-before) / 1e6 / seconds
+		r.unless(part >= mostPaused, e.place(), "priority %d was paused for %.0f %% of %.0f s", p, part*100, seconds)
 	}
 }
 
@@ -324,10 +288,8 @@ func sameClasses(s *Site, r *ruling) {
 		if f := sw.fabric(); f != nil {
 			want, from, firm = ranges(wished(f)), f.Addr+" wants", true
 		}
-		if s.classes(sw) == nil {
-			r.unknown(sw.place(""), "it has no classes that weft understands")
-			continue
+		if r.knows(s.classes(sw) != nil, sw.place(""), "it has no classes that weft understands") {
+			r.unless(lossless(sw) != want || !firm, sw.place(""), "its lossless priorities are %s, %s %s", lossless(sw), from, want)
 		}
-		r.unless(lossless(sw) != want || !firm, sw.place(""), "its lossless priorities are %s, %s %s", lossless(sw), from, want)
 	}
 }

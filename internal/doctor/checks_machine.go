@@ -13,29 +13,22 @@ import (
 // deepSleep is how long a CPU may take to wake, in microseconds.
 const deepSleep = 20
 
-func sleep(s *Site, r *ruling) {
-	for _, h := range s.Hosts {
-		if h.Idle == nil {
-			r.unknown(h.place(), "its CPUs have no cpuidle: a guest, or a kernel without")
-			continue
-		}
-		var deep []string
-		for _, x := range h.Idle {
-			if !x.Off && x.Latency > deepSleep {
-				deep = append(deep, fmt.Sprintf("%s (%d µs)", x.Name, x.Latency))
-			}
-		}
-		r.unless(len(deep) > 0, h.place(), "CPU 0 may sleep in %s, unless a profile holds /dev/cpu_dma_latency", strings.Join(deep, ", "))
+func sleep(h *Host, r *ruling) {
+	if !r.knows(h.Idle != nil, h.place(), "its CPUs have no cpuidle: a guest, or a kernel without") {
+		return
 	}
+	var deep []string
+	for _, x := range h.Idle {
+		if !x.Off && x.Latency > deepSleep {
+			deep = append(deep, fmt.Sprintf("%s (%d µs)", x.Name, x.Latency))
+		}
+	}
+	r.unless(len(deep) > 0, h.place(), "CPU 0 may sleep in %s, unless a profile holds /dev/cpu_dma_latency", strings.Join(deep, ", "))
 }
 
-func interrupts(s *Site, r *ruling) {
-	for _, e := range s.ends() {
-		v := e.nic.Vector
-		if v == nil {
-			r.unknown(e.place(), "where its interrupts run could not be read")
-			continue
-		}
+func interrupts(e end, r *ruling) {
+	v := e.nic.Vector
+	if r.knows(v != nil, e.place(), "where its interrupts run could not be read") {
 		r.unless(v.Off > 0, e.place(), "%d of its %d interrupts run off the CPUs of its node (%s)", v.Off, v.All, v.Node)
 	}
 }
@@ -51,8 +44,7 @@ func flaws(s *Site, r *ruling) {
 		usual, alone := most(votes)
 		kinds := distinct(votes)
 		for _, h := range group {
-			if h.Flaws == nil {
-				r.unknown(h.place(), "what its kernel does about flaws of CPUs could not be read")
+			if !r.knows(h.Flaws != nil, h.place(), "what its kernel does about flaws of CPUs could not be read") {
 				continue
 			}
 			is := words(h.Flaws)
@@ -71,16 +63,13 @@ func unlike(is, other string) string {
 // mostStolen is the part of the time that a machine below may take.
 const mostStolen = 0.01
 
-func stolen(s *Site, r *ruling) {
-	for _, h := range s.Hosts {
-		before := s.Before.host(h.Name)
-		if h.Ticks == nil || before == nil || before.Ticks == nil || h.Ticks.All <= before.Ticks.All {
-			r.unknown(h.place(), "its time was not read twice")
-			continue
-		}
-		part := float64(h.Ticks.Stolen-min(before.Ticks.Stolen, h.Ticks.Stolen)) / float64(h.Ticks.All-before.Ticks.All)
-		r.unless(part > mostStolen, h.place(), "the machine below took %.1f %% of its time", part*100)
+func stolen(h *Host, r *ruling) {
+	before := r.site.Before.host(h.Name)
+	if !r.knows(h.Ticks != nil && before != nil && before.Ticks != nil && h.Ticks.All > before.Ticks.All, h.place(), "its time was not read twice") {
+		return
 	}
+	part := float64(h.Ticks.Stolen-min(before.Ticks.Stolen, h.Ticks.Stolen)) / float64(h.Ticks.All-before.Ticks.All)
+	r.unless(part > mostStolen, h.place(), "the machine below took %.1f %% of its time", part*100)
 }
 
 // host is what a machine was in this reading; nil: it was not read.
@@ -98,47 +87,34 @@ func hugePages(s *Site, r *ruling) {
 		usual, alone := most(votes)
 		for _, h := range group {
 			n, ok := h.Memory["HugePages_Total"]
-			if !ok {
-				r.unknown(h.place(), "/proc/meminfo does not tell its huge pages")
-				continue
+			if r.knows(ok, h.place(), "/proc/meminfo does not tell its huge pages") {
+				r.unless(n != usual || !alone, h.place(), "%d huge pages are reserved, and others of its role have another number", n)
 			}
-			r.unless(n != usual || !alone, h.place(), "%d huge pages are reserved, and others of its role have another number", n)
 		}
 	}
 }
 
-func managers(s *Site, r *ruling) {
-	for _, h := range s.Hosts {
-		if h.Units == nil {
-			r.unknown(h.place(), "which services run could not be read")
-			continue
-		}
-		list := slice.Filter([]string{"lldpad", "nvmet"}, func(name string) bool { return h.Units[name] == "active" })
-		r.unless(len(list) > 0, h.place(), "%s runs, and sets what weft sets", strings.Join(list, " and "))
+func managers(h *Host, r *ruling) {
+	if !r.knows(h.Units != nil, h.place(), "which services run could not be read") {
+		return
 	}
+	list := slice.Filter([]string{"lldpad", "nvmet"}, func(name string) bool { return h.Units[name] == "active" })
+	r.unless(len(list) > 0, h.place(), "%s runs, and sets what weft sets", strings.Join(list, " and "))
 }
 
 // mostFull is how full a file system may be, in percent.
 const mostFull = 95
 
-func full(s *Site, r *ruling) {
-	for _, h := range s.Hosts {
-		if h.Full == nil {
-			r.unknown(h.place(), "how full its file systems are could not be read")
-			continue
-		}
+func full(h *Host, r *ruling) {
+	if r.knows(h.Full != nil, h.place(), "how full its file systems are could not be read") {
 		for dir, n := range h.Full {
 			r.unless(n > mostFull, h.part(dir), "%d %% of %s are in use", n, dir)
 		}
 	}
 }
 
-func lockdown(s *Site, r *ruling) {
-	for _, h := range s.Hosts {
-		if h.Lockdown == "" {
-			r.unknown(h.place(), "it has no /sys/kernel/security/lockdown")
-			continue
-		}
+func lockdown(h *Host, r *ruling) {
+	if r.knows(h.Lockdown != "", h.place(), "it has no /sys/kernel/security/lockdown") {
 		r.unless(!strings.Contains(h.Lockdown, "[none]"), h.place(), "the kernel is locked down (%s): what is in debugfs, such as ECN of ConnectX, cannot be set", h.Lockdown)
 	}
 }
@@ -149,40 +125,34 @@ func number(c host.Controller, file string) (int, bool) {
 	return n, err == nil
 }
 
-func keepAlive(s *Site, r *ruling) {
-	for _, h := range s.Hosts {
-		for _, c := range h.paths() {
-			n, ok := number(c, "kato")
-			if !ok {
-				r.unknown(h.part(c.Name), "its kato could not be read")
-				continue
-			}
+func keepAlive(h *Host, r *ruling) {
+	for _, c := range h.paths() {
+		n, ok := number(c, "kato")
+		if r.knows(ok, h.part(c.Name), "its kato could not be read") {
 			r.unless(n == 0, h.part(c.Name), "keep alive is off: a path that is gone is found only by I/O")
 		}
 	}
 }
 
 // queues compares those of a connection with what NICs of the machine are known to take.
-func queues(s *Site, r *ruling) {
-	for _, h := range s.Hosts {
-		limit, card, source := 0, "", ""
-		for _, e := range s.of[h] {
-			if s.Hardware == nil {
-				break
-			}
-			if row := s.Hardware.NIC(e.nic.ID); row != nil && row.IOQueues.Known && (limit == 0 || row.IOQueues.Value < limit) {
-				limit, card, source = row.IOQueues.Value, row.Model, row.IOQueues.From()
-			}
+func queues(h *Host, r *ruling) {
+	limit, card, source := 0, "", ""
+	for _, e := range r.site.of[h] {
+		if r.site.Hardware == nil {
+			break
 		}
-		for _, c := range h.paths() {
-			n, ok := number(c, "queue_count")
-			switch {
-			case c.Transport != "rdma":
-			case !ok:
-				r.unknown(h.part(c.Name), "how many queues it has could not be read")
-			default:
-				r.unless(limit > 0 && n-1 > limit, h.part(c.Name), "it has %d I/O queues, and %s is known to take %d (%s)", n-1, card, limit, source)
-			}
+		if row := r.site.Hardware.NIC(e.nic.ID); row != nil && row.IOQueues.Known && (limit == 0 || row.IOQueues.Value < limit) {
+			limit, card, source = row.IOQueues.Value, row.Model, row.IOQueues.From()
+		}
+	}
+	for _, c := range h.paths() {
+		n, ok := number(c, "queue_count")
+		switch {
+		case c.Transport != "rdma":
+		case !ok:
+			r.unknown(h.part(c.Name), "how many queues it has could not be read")
+		default:
+			r.unless(limit > 0 && n-1 > limit, h.part(c.Name), "it has %d I/O queues, and %s is known to take %d (%s)", n-1, card, limit, source)
 		}
 	}
 }
@@ -190,34 +160,26 @@ func queues(s *Site, r *ruling) {
 // deepQueue and its kernel: what older ones than 6.9 were not made for.
 const deepQueue = 128
 
-func queueSize(s *Site, r *ruling) {
-	for _, h := range s.Hosts {
-		for _, c := range h.paths() {
-			n, ok := number(c, "sqsize")
-			v := version(h.Facts.Kernel)
-			if !ok || v == nil {
-				r.unknown(h.part(c.Name), "its sqsize, or the kernel, could not be read")
-				continue
-			}
+func queueSize(h *Host, r *ruling) {
+	for _, c := range h.paths() {
+		n, ok := number(c, "sqsize")
+		v := version(h.Facts.Kernel)
+		if r.knows(ok && v != nil, h.part(c.Name), "its sqsize, or the kernel, could not be read") {
 			r.unless(n+1 > deepQueue && slices.Compare(v, []int{6, 9}) < 0, h.part(c.Name), "its queues hold %d commands, and kernel %s was made for %d", n+1, h.Facts.Kernel, deepQueue)
 		}
 	}
 }
 
 // timeouts asks whether a connection is tried again before it is given up.
-func timeouts(s *Site, r *ruling) {
-	for _, h := range s.Hosts {
-		for _, c := range h.paths() {
-			kato, ok1 := number(c, "kato")
-			again, ok2 := number(c, "reconnect_delay")
-			loss, ok3 := number(c, "ctrl_loss_tmo")
-			if c.Values["ctrl_loss_tmo"] == "off" {
-				loss, ok3 = -1, true
-			}
-			if !ok1 || !ok2 || !ok3 {
-				r.unknown(h.part(c.Name), "its time-outs could not be read")
-				continue
-			}
+func timeouts(h *Host, r *ruling) {
+	for _, c := range h.paths() {
+		kato, ok1 := number(c, "kato")
+		again, ok2 := number(c, "reconnect_delay")
+		loss, ok3 := number(c, "ctrl_loss_tmo")
+		if c.Values["ctrl_loss_tmo"] == "off" {
+			loss, ok3 = -1, true
+		}
+		if r.knows(ok1 && ok2 && ok3, h.part(c.Name), "its time-outs could not be read") {
 			r.unless(loss >= 0 && (kato >= loss || again >= loss), h.part(c.Name), "it is given up after %d s, and a path is missed after %d s and tried again every %d s", loss, kato, again)
 		}
 	}

@@ -12,33 +12,30 @@ import (
 
 // drops judges what a firewall does to storage. Hardware that does RDMA passes it by, so
 // that only TCP and RDMA in software count.
-func drops(s *Site, r *ruling) {
-	for _, h := range s.Hosts {
-		var want []string
-		for _, l := range h.Listens {
-			if transport, port, ok := strings.Cut(l, " "); ok && transport == "tcp" {
-				want = append(want, "tcp "+port)
-			}
+func drops(h *Host, r *ruling) {
+	var want []string
+	for _, l := range h.Listens {
+		if transport, port, ok := strings.Cut(l, " "); ok && transport == "tcp" {
+			want = append(want, "tcp "+port)
 		}
-		if slices.ContainsFunc(s.of[h], func(e end) bool { return soft(e.nic, "rxe") }) {
-			want = append(want, "udp 4791")
+	}
+	if slices.ContainsFunc(r.site.of[h], func(e end) bool { return soft(e.nic, "rxe") }) {
+		want = append(want, "udp 4791")
+	}
+	for _, w := range want {
+		protocol, text, _ := strings.Cut(w, " ")
+		port, err := strconv.Atoi(text)
+		if !r.knows(h.Firewall != nil && err == nil, h.part(w), "what its firewall does with it could not be read: nft does not tell") {
+			continue
 		}
-		for _, w := range want {
-			protocol, text, _ := strings.Cut(w, " ")
-			port, err := strconv.Atoi(text)
-			if h.Firewall == nil || err != nil {
-				r.unknown(h.part(w), "what its firewall does with it could not be read: nft does not tell")
-				continue
-			}
-			opens, dropped, refused := h.meets(protocol, port)
-			switch {
-			case refused:
-				r.bad(h.part(w), "the firewall drops it%s", dropped)
-			case h.Firewall.Closed && !opens && h.Firewall.Vague:
-				r.unknown(h.part(w), "the firewall drops what it does not know, no rule names this port, and others that are not about ports let some in")
-			default:
-				r.unless(h.Firewall.Closed && !opens, h.part(w), "the firewall drops what it does not know, and no rule lets it in")
-			}
+		opens, dropped, refused := h.meets(protocol, port)
+		switch {
+		case refused:
+			r.bad(h.part(w), "the firewall drops it%s", dropped)
+		case h.Firewall.Closed && !opens && h.Firewall.Vague:
+			r.unknown(h.part(w), "the firewall drops what it does not know, no rule names this port, and others that are not about ports let some in")
+		default:
+			r.unless(h.Firewall.Closed && !opens, h.part(w), "the firewall drops what it does not know, and no rule lets it in")
 		}
 	}
 }
@@ -69,15 +66,12 @@ func (h *Host) meets(protocol string, port int) (opens bool, dropped string, ref
 }
 
 // keeps judges whether addresses stay where a link is lost.
-func keeps(s *Site, r *ruling) {
-	for _, e := range s.ethernet() {
-		if e.host.Keepers == nil || e.nic.Interface == "" {
-			r.unknown(e.place(), "what manages it could not be read")
-			continue
-		}
-		k, managed := e.host.Keepers[e.nic.Interface]
-		r.unless(managed && !k.Keeps, e.place(), "%s manages it, and takes its addresses away when the link is lost", k.Name)
+func keeps(e end, r *ruling) {
+	if !r.knows(e.host.Keepers != nil && e.nic.Interface != "", e.place(), "what manages it could not be read") {
+		return
 	}
+	k, managed := e.host.Keepers[e.nic.Interface]
+	r.unless(managed && !k.Keeps, e.place(), "%s manages it, and takes its addresses away when the link is lost", k.Name)
 }
 
 // met compares whom machines have met at an address with the machine that has it: another
@@ -92,8 +86,7 @@ func (s *Site) met(r *ruling) {
 		}
 	}
 	for _, h := range s.Hosts {
-		if h.Met == nil {
-			r.unknown(h.place(), "whom it has met at which address could not be read")
+		if !r.knows(h.Met != nil, h.place(), "whom it has met at which address could not be read") {
 			continue
 		}
 		for _, address := range slices.Sorted(maps.Keys(h.Met)) {
@@ -112,47 +105,39 @@ func (h *Host) answersWith(mac string) bool {
 }
 
 // nobodyConnects looks for hosts that a subsystem lets in and that are not there.
-func nobodyConnects(s *Site, r *ruling) {
-	for _, h := range s.Hosts {
-		for _, e := range h.Exports {
-			switch {
-			case len(e.Allowed) == 0:
-			case !h.Sessions:
-				r.unknown(h.part(e.NQN), "who is connected could not be read: the kernel tells it from 6.11, in debugfs")
-			default:
-				missing := slices.DeleteFunc(slices.Clone(e.Allowed), func(nqn string) bool { return slices.Contains(e.Connected, nqn) })
-				r.unless(len(missing) > 0, h.part(e.NQN), "it lets in %s, and nobody by that name is connected", some(missing))
-			}
+func nobodyConnects(h *Host, r *ruling) {
+	for _, e := range h.Exports {
+		switch {
+		case len(e.Allowed) == 0:
+		case !h.Sessions:
+			r.unknown(h.part(e.NQN), "who is connected could not be read: the kernel tells it from 6.11, in debugfs")
+		default:
+			missing := slices.DeleteFunc(slices.Clone(e.Allowed), func(nqn string) bool { return slices.Contains(e.Connected, nqn) })
+			r.unless(len(missing) > 0, h.part(e.NQN), "it lets in %s, and nobody by that name is connected", some(missing))
 		}
 	}
 }
 
 // thinPools judges how full pools of lvm2 are.
-func thinPools(s *Site, r *ruling) {
-	for _, h := range s.Hosts {
-		switch {
-		case h.Modules == nil:
-			r.unknown(h.place(), "whether it has thin pools could not be read")
-		case h.Modules["dm_thin_pool"] == 0:
-		case h.Thin == nil:
-			r.unknown(h.place(), "how full its thin pools are could not be read: lvs does not tell")
-		}
-		for _, p := range h.Thin {
-			r.unless(p.Data > 80 || p.Metadata > 90, h.part(p.Name), "%g %% of its data and %g %% of its metadata are used", p.Data, p.Metadata)
-		}
+func thinPools(h *Host, r *ruling) {
+	switch {
+	case h.Modules == nil:
+		r.unknown(h.place(), "whether it has thin pools could not be read")
+	case h.Modules["dm_thin_pool"] == 0:
+	case h.Thin == nil:
+		r.unknown(h.place(), "how full its thin pools are could not be read: lvs does not tell")
+	}
+	for _, p := range h.Thin {
+		r.unless(p.Data > 80 || p.Metadata > 90, h.part(p.Name), "%g %% of its data and %g %% of its metadata are used", p.Data, p.Metadata)
 	}
 }
 
 // gpuHooks looks for hooks of nvidia-fs in the transport that a machine uses.
-func gpuHooks(s *Site, r *ruling) {
-	for _, h := range s.direct() {
-		if h.GPUs.FS == "" || h.Modules["nvme_rdma"] == 0 {
-			continue
-		}
-		if h.GPUs.Hooks == nil {
-			r.unknown(h.place(), "symbols of the kernel could not be read")
-			continue
-		}
+func gpuHooks(h *Host, r *ruling) {
+	if h.GPUs.FS == "" || h.Modules["nvme_rdma"] == 0 {
+		return
+	}
+	if r.knows(h.GPUs.Hooks != nil, h.place(), "symbols of the kernel could not be read") {
 		r.unless(!slices.ContainsFunc(h.GPUs.Hooks, func(x string) bool { return strings.HasPrefix(x, "nvme_rdma_") }), h.place(),
 			"nvme_rdma has no hook of nvidia-fs: what GPUs read goes through the memory of the machine")
 	}
@@ -160,20 +145,17 @@ func gpuHooks(s *Site, r *ruling) {
 
 // gpuACS looks for bridges above GPUs and NICs that send what passes between them up to
 // the root.
-func gpuACS(s *Site, r *ruling) {
-	for _, h := range s.direct() {
-		if h.GPUs.ACS == nil {
-			r.unknown(h.place(), "ACS of its bridges could not be read: setpci does not tell")
-			continue
-		}
-		var on []string
-		for _, bridge := range slices.Sorted(maps.Keys(h.GPUs.ACS)) {
-			if v := h.GPUs.ACS[bridge]; v != "" && v != "0000" {
-				on = append(on, bridge+" ("+v+")")
-			}
-		}
-		r.unless(len(on) > 0, h.place(), "ACS is on at %s: what GPUs and NICs send each other goes by way of the CPU", some(on))
+func gpuACS(h *Host, r *ruling) {
+	if !r.knows(h.GPUs.ACS != nil, h.place(), "ACS of its bridges could not be read: setpci does not tell") {
+		return
 	}
+	var on []string
+	for _, bridge := range slices.Sorted(maps.Keys(h.GPUs.ACS)) {
+		if v := h.GPUs.ACS[bridge]; v != "" && v != "0000" {
+			on = append(on, bridge+" ("+v+")")
+		}
+	}
+	r.unless(len(on) > 0, h.place(), "ACS is on at %s: what GPUs and NICs send each other goes by way of the CPU", some(on))
 }
 
 // nfsMarks judges the default marking of RoCE where NFS uses RDMA, which has none of its own.
@@ -190,8 +172,7 @@ func nfsMarks(s *Site, r *ruling) {
 					continue
 				}
 				tos, err := strconv.Atoi(h.RoCEToS[p.Device])
-				if err != nil {
-					r.unknown(e.place(), "default_roce_tos of %s could not be read", p.Device)
+				if !r.knows(err == nil, e.place(), "default_roce_tos of %s could not be read", p.Device) {
 					continue
 				}
 				_, lossless := marked[tos/4]

@@ -9,41 +9,28 @@ import (
 )
 
 // bridges looks for one above a card that is narrower than the card.
-func bridges(s *Site, r *ruling) {
-	for _, e := range s.ends() {
-		switch {
-		case e.nic.Above == nil || e.nic.PCIe.Bandwidth() == 0:
-			r.unknown(e.place(), "what is above it in the tree of PCIe could not be read")
-		default:
-			i := slices.IndexFunc(e.nic.Above, func(b host.Bridge) bool { return b.Now.Bandwidth() > 0 && b.Now.Bandwidth() < e.nic.PCIe.Bandwidth() })
-			if i < 0 {
-				r.fine()
-				continue
-			}
-			r.bad(e.place(), "bridge %d above it runs at %s, and it itself at %s", i+1, e.nic.Above[i].Now, e.nic.PCIe)
+func bridges(e end, r *ruling) {
+	if r.knows(e.nic.Above != nil && e.nic.PCIe.Bandwidth() != 0, e.place(), "what is above it in the tree of PCIe could not be read") {
+		i := slices.IndexFunc(e.nic.Above, func(b host.Bridge) bool { return b.Now.Bandwidth() > 0 && b.Now.Bandwidth() < e.nic.PCIe.Bandwidth() })
+		if i < 0 {
+			r.fine()
+			return
 		}
+		r.bad(e.place(), "bridge %d above it runs at %s, and it itself at %s", i+1, e.nic.Above[i].Now, e.nic.PCIe)
 	}
 }
 
 // leastRead is how many bytes a read request of a fast card should take.
 const leastRead = 4096
 
-func readRequest(s *Site, r *ruling) {
-	for _, e := range s.ends() {
-		if e.nic.Read == 0 {
-			r.unknown(e.place(), "its configuration space could not be read (it takes od, and root)")
-			continue
-		}
+func readRequest(e end, r *ruling) {
+	if r.knows(e.nic.Read != 0, e.place(), "its configuration space could not be read (it takes od, and root)") {
 		r.unless(e.nic.Read < leastRead, e.place(), "it asks for %d bytes at most in one request", e.nic.Read)
 	}
 }
 
-func sleepingLink(s *Site, r *ruling) {
-	for _, e := range s.ends() {
-		if e.nic.ASPM == "" {
-			r.unknown(e.place(), "it has no link/l1_aspm: the kernel or the machine does not tell")
-			continue
-		}
+func sleepingLink(e end, r *ruling) {
+	if r.knows(e.nic.ASPM != "", e.place(), "it has no link/l1_aspm: the kernel or the machine does not tell") {
 		r.unless(e.nic.ASPM == "1", e.place(), "its PCIe link may sleep (L1)")
 	}
 }
@@ -115,13 +102,9 @@ func alarms(what string, words ...string) func(*Site, *ruling) {
 }
 
 // lostBlocks are those that FEC could not mend, by two readings.
-func lostBlocks(s *Site, r *ruling) {
-	for _, e := range s.ethernet() {
-		before := s.Before.port(e)
-		if e.nic.Lost == nil || before == nil || before.Lost == nil {
-			r.unknown(e.place(), "it does not count blocks that FEC could not mend")
-			continue
-		}
+func lostBlocks(e end, r *ruling) {
+	before := r.site.Before.port(e)
+	if r.knows(e.nic.Lost != nil && before != nil && before.Lost != nil, e.place(), "it does not count blocks that FEC could not mend") {
 		r.unless(*e.nic.Lost > *before.Lost, e.place(), "FEC could not mend %d blocks between two readings", *e.nic.Lost-*before.Lost)
 	}
 }

@@ -70,11 +70,9 @@ func (s *Site) ports(r *ruling, judge func(p Place, was, now switches.PortCount)
 		for _, n := range sw.Neighbours {
 			now, told := sw.Conditions.Ports[n.Port]
 			was, knew := before.Conditions.Ports[n.Port]
-			if !told || !knew {
-				r.unknown(sw.place(n.Port), "the switch does not tell what it counts")
-				continue
+			if r.knows(told && knew, sw.place(n.Port), "the switch does not tell what it counts") {
+				judge(sw.place(n.Port), was, now)
 			}
-			judge(sw.place(n.Port), was, now)
 		}
 	}
 }
@@ -83,11 +81,9 @@ func (s *Site) ports(r *ruling, judge func(p Place, was, now switches.PortCount)
 func brokenFrames(s *Site, r *ruling) {
 	growing("rx_crc_errors_phy", "rx_symbol_err_phy")(s, r)
 	s.ports(r, func(p Place, was, now switches.PortCount) {
-		if was.Broken == nil || now.Broken == nil {
-			r.unknown(p, "the port does not count frames with a wrong checksum")
-			return
+		if r.knows(was.Broken != nil && now.Broken != nil, p, "the port does not count frames with a wrong checksum") {
+			r.unless(*now.Broken > *was.Broken, p, "frames with a wrong checksum grew by %d between two readings, to %d", *now.Broken-*was.Broken, *now.Broken)
 		}
-		r.unless(*now.Broken > *was.Broken, p, "frames with a wrong checksum grew by %d between two readings, to %d", *now.Broken-*was.Broken, *now.Broken)
 	})
 }
 
@@ -95,10 +91,8 @@ func brokenFrames(s *Site, r *ruling) {
 func wentDown(s *Site, r *ruling) {
 	growing("link_downed")(s, r)
 	s.ports(r, func(p Place, was, now switches.PortCount) {
-		if was.Steady == nil || now.Steady == nil {
-			r.unknown(p, "the port does not tell since when its link is up")
-			return
+		if r.knows(was.Steady != nil && now.Steady != nil, p, "the port does not tell since when its link is up") {
+			r.unless(*now.Steady < *was.Steady, p, "its link came or went between two readings: the switch has it as it is for %s", *now.Steady)
 		}
-		r.unless(*now.Steady < *was.Steady, p, "its link came or went between two readings: the switch has it as it is for %s", *now.Steady)
 	})
 }

@@ -152,8 +152,22 @@ type Ignored struct {
 
 // A ruling collects the verdicts of one check.
 type ruling struct {
+	site  *Site
 	check *Check
 	out   *Report
+}
+
+func (s *Site) hosts() []*Host       { return s.Hosts }
+func (s *Site) switches() []*Switch  { return s.Switches }
+func (s *Site) vcenters() []*VCenter { return s.VCenters }
+
+// each judges one thing of a site after another.
+func each[T any](of func(*Site) []T, judge func(T, *ruling)) func(*Site, *ruling) {
+	return func(s *Site, r *ruling) {
+		for _, x := range of(s) {
+			judge(x, r)
+		}
+	}
 }
 
 func (r *ruling) fine() { r.out.Fine[r.check.ID]++ }
@@ -164,6 +178,14 @@ func (r *ruling) bad(p Place, format string, args ...any) {
 
 func (r *ruling) unknown(p Place, format string, args ...any) {
 	r.out.Unknown = append(r.out.Unknown, Finding{r.check, p, fmt.Sprintf(format, args...)})
+}
+
+// knows reports whether something is known; where it is not, why is told.
+func (r *ruling) knows(known bool, p Place, why string, args ...any) bool {
+	if !known {
+		r.unknown(p, why, args...)
+	}
+	return known
 }
 
 // unless is fine unless something is wrong.
@@ -185,7 +207,7 @@ func Examine(s *Site, ignore map[string]string) *Report {
 			out.Unasked = append(out.Unasked, c.ID)
 			continue
 		}
-		c.judge(s, &ruling{c, out})
+		c.judge(s, &ruling{s, c, out})
 	}
 	out.Findings = slices.DeleteFunc(out.Findings, func(f Finding) bool {
 		reason, ok := ignore[f.Check.ID]

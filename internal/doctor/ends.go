@@ -309,6 +309,13 @@ func most[T comparable](values []T) (value T, alone bool) {
 	return value, alone
 }
 
+// common is what most things of a list have. One that has the zero value does not say what
+// it has, and does not count.
+func common[T any, V comparable](list []T, of func(T) V) (value V, alone bool) {
+	var none V
+	return most(slice.Filter(slice.Map(list, of), func(v V) bool { return v != none }))
+}
+
 // ranges writes priorities for people.
 func ranges(list []int) string {
 	if len(list) == 0 {
