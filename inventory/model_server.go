@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"iter"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -32,6 +33,19 @@ type Server struct {
 // RNIC returns the server's RDMA NIC of that label, or nil.
 func (s *Server) RNIC(label string) *RNIC {
 	return slice.First(s.RNICs, func(r *RNIC) bool { return r.Name == label })
+}
+
+// RNICs are those of all servers, each with its server.
+func (m *Model) RNICs() iter.Seq2[*Server, *RNIC] {
+	return func(yield func(*Server, *RNIC) bool) {
+		for _, s := range m.Servers {
+			for _, r := range s.RNICs {
+				if !yield(s, r) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // An RNIC is one port of an RDMA NIC.

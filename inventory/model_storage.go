@@ -2,6 +2,7 @@ package inventory
 
 import (
 	"fmt"
+	"iter"
 	"net/netip"
 	"time"
 )
@@ -122,6 +123,19 @@ type Initiator struct {
 	Key      *Secret // that it proves to targets with DH-HMAC-CHAP, under both names; nil: it proves nothing
 	TLSKey   *Secret // by which it speaks TLS with targets that do, under both names; nil: it does not
 	Connects []*Connect
+}
+
+// Reaches are the targets that an initiator connects to, each with the block that says so.
+func (i *Initiator) Reaches() iter.Seq2[*Connect, *Target] {
+	return func(yield func(*Connect, *Target) bool) {
+		for _, c := range i.Connects {
+			for _, t := range c.To {
+				if !yield(c, t) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // A Connect is one set of connections of an initiator.

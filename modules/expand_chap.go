@@ -27,13 +27,11 @@ func keyed(m *inventory.Model, key func(*inventory.Initiator) *inventory.Secret)
 		if key(i) == nil {
 			continue
 		}
-		for _, c := range i.Connects {
-			for _, t := range c.To {
-				if hosts[t] == nil {
-					hosts[t] = map[string]*inventory.Initiator{}
-				}
-				hosts[t][i.HostNQN], hosts[t][i.ProbeNQN] = i, i
+		for _, t := range i.Reaches() {
+			if hosts[t] == nil {
+				hosts[t] = map[string]*inventory.Initiator{}
 			}
+			hosts[t][i.HostNQN], hosts[t][i.ProbeNQN] = i, i
 		}
 	}
 	return hosts
@@ -98,11 +96,9 @@ func (x *expansion) probeKeys() {
 			continue
 		}
 		x.keyFile(d, i.Key, i.HostNQN, &i.Block)
-		for _, c := range i.Connects {
-			for _, t := range c.To {
-				for _, sub := range t.Subsystems {
-					x.keyFile(d, t.CtrlKey, sub.NQN, &i.Block)
-				}
+		for _, t := range i.Reaches() {
+			for _, sub := range t.Subsystems {
+				x.keyFile(d, t.CtrlKey, sub.NQN, &i.Block)
 			}
 		}
 	}

@@ -25,10 +25,8 @@ func (x *expansion) connections() {
 		if i.Engine != "kernel" || !ok {
 			continue
 		}
-		for _, c := range i.Connects {
-			for _, t := range c.To {
-				x.connect(d, i, c, t)
-			}
+		for c, t := range i.Reaches() {
+			x.connect(d, i, c, t)
 		}
 	}
 }

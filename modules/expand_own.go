@@ -75,10 +75,8 @@ func (x *expansion) ownConnections(i *inventory.Initiator) {
 	if d == nil || d.OS().Connect == nil || i.Engine != "kernel" {
 		return
 	}
-	for _, c := range i.Connects {
-		for _, t := range c.To {
-			x.ownConnection(d, i, c, t)
-		}
+	for c, t := range i.Reaches() {
+		x.ownConnection(d, i, c, t)
 	}
 }
 

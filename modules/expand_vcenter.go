@@ -45,15 +45,13 @@ func (x *expansion) vcenters() {
 // ports that their NICs are cabled to.
 func (x *expansion) vsan(d *vcenter.Device, v *inventory.VCenter, c *inventory.Cluster) {
 	var needs []plan.ID
-	for _, s := range x.model.Servers {
-		for _, r := range s.RNICs {
-			if r.VMK == nil || !slices.Contains(r.VMK.Services, "vsan") {
-				continue
-			}
-			needs = append(needs, plan.ID{Device: s.Addr, Kind: "vsan_network", Name: r.VMK.ID})
-			if port, ok := x.ports[r]; ok {
-				needs = append(needs, port)
-			}
+	for s, r := range x.model.RNICs() {
+		if r.VMK == nil || !slices.Contains(r.VMK.Services, "vsan") {
+			continue
+		}
+		needs = append(needs, plan.ID{Device: s.Addr, Kind: "vsan_network", Name: r.VMK.ID})
+		if port, ok := x.ports[r]; ok {
+			needs = append(needs, port)
 		}
 	}
 	id, r := d.Resource(&vcenter.VSAN{Cluster: c.Path, RDMA: c.VSANRDMA})

@@ -153,11 +153,9 @@ func (x *expansion) partsOfLink(l *inventory.Link) []plan.ID {
 // addresses.
 func (x *expansion) nicsOf(f *inventory.Fabric) []plan.ID {
 	var ids []plan.ID
-	for _, s := range x.model.Servers {
-		for _, r := range s.RNICs {
-			if r.Fabric == f {
-				ids = append(ids, x.nics[r]...)
-			}
+	for _, r := range x.model.RNICs() {
+		if r.Fabric == f {
+			ids = append(ids, x.nics[r]...)
 		}
 	}
 	return ids

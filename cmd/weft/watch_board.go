@@ -37,11 +37,9 @@ func planesOf(m *inventory.Model) map[[2]string]string {
 			out[[2]string{s.Addr, ""}] = s.Plane
 		}
 	}
-	for _, s := range m.Servers {
-		for _, r := range s.RNICs {
-			if r.Plane != nil {
-				out[[2]string{s.Addr, r.Name}] = r.Plane.Name
-			}
+	for s, r := range m.RNICs() {
+		if r.Plane != nil {
+			out[[2]string{s.Addr, r.Name}] = r.Plane.Name
 		}
 	}
 	return out

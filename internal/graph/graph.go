@@ -111,11 +111,9 @@ func Of(m *inventory.Model) *Graph {
 		g.Links = append(g.Links, &Link{Addr: l.Addr, Plane: addrOf(w.planeOfLink(l)), From: end(l.From), To: end(l.To), Speed: l.Speed})
 	}
 	for _, i := range m.Initiators {
-		for _, c := range i.Connects {
-			for _, t := range c.To {
-				for _, p := range t.Portals {
-					g.Paths = append(g.Paths, w.path(i, t, p))
-				}
+		for _, t := range i.Reaches() {
+			for _, p := range t.Portals {
+				g.Paths = append(g.Paths, w.path(i, t, p))
 			}
 		}
 	}

@@ -76,12 +76,10 @@ func newAttendance(in Input) *attendance {
 		if i.Engine != "kernel" || !asked[i.Server] {
 			continue
 		}
-		for _, c := range i.Connects {
-			for _, t := range c.To {
-				for _, p := range t.Portals {
-					if nic := inPlane(i.Server, p.Plane); nic == nil && p.Plane == nil || nic != nil && ready(nic) {
-						a.routes = append(a.routes, newRoute(in.Model, i, c, t, p, ways[way{i.Server, t, p.Address}]))
-					}
+		for c, t := range i.Reaches() {
+			for _, p := range t.Portals {
+				if nic := inPlane(i.Server, p.Plane); nic == nil && p.Plane == nil || nic != nil && ready(nic) {
+					a.routes = append(a.routes, newRoute(in.Model, i, c, t, p, ways[way{i.Server, t, p.Address}]))
 				}
 			}
 		}

@@ -243,11 +243,9 @@ func (p plugged) is(n switches.Neighbour) bool {
 // everybody lists who may be plugged in somewhere.
 func everybody(m *inventory.Model, macs map[*inventory.RNIC]string) []plugged {
 	var out []plugged
-	for _, s := range m.Servers {
-		for _, r := range s.RNICs {
-			if mac := macs[r]; mac != "" {
-				out = append(out, plugged{label: portOf(r), mac: mac})
-			}
+	for _, r := range m.RNICs() {
+		if mac := macs[r]; mac != "" {
+			out = append(out, plugged{label: portOf(r), mac: mac})
 		}
 	}
 	for _, l := range m.Links {

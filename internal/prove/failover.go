@@ -34,17 +34,15 @@ func (c Cut) String() string { return portOf(c.NIC) }
 func Cuts(m *inventory.Model) []Cut {
 	var out []Cut
 	for _, i := range m.Initiators {
-		for _, c := range i.Connects {
-			for _, t := range c.To {
-				nics := reaching(i.Server, t)
-				if t.Engine != "weft" || len(nics) < 2 {
-					continue
-				}
-				for _, nic := range nics {
-					one := Cut{i, c, t, nic}
-					if !slices.ContainsFunc(out, func(o Cut) bool { return o.NIC == nic }) {
-						out = append(out, one)
-					}
+		for c, t := range i.Reaches() {
+			nics := reaching(i.Server, t)
+			if t.Engine != "weft" || len(nics) < 2 {
+				continue
+			}
+			for _, nic := range nics {
+				one := Cut{i, c, t, nic}
+				if !slices.ContainsFunc(out, func(o Cut) bool { return o.NIC == nic }) {
+					out = append(out, one)
 				}
 			}
 		}

@@ -79,31 +79,29 @@ func flowsOf(m *inventory.Model, validations []*inventory.Validation, probe stri
 	var out []flow
 	seen := map[*inventory.Target]bool{}
 	for _, i := range m.Initiators {
-		for _, c := range i.Connects {
-			for _, t := range c.To {
-				if len(t.Subsystems) == 0 || t.Server != nil && len(t.Subsystems[0].Namespaces) == 0 {
-					continue
-				}
-				sub := t.Subsystems[0]
-				base := flow{from: i.Server, probe: i.ProbeNQN, target: t, sub: sub, samples: samples, keys: keysOf(m.Name, i, t)}
-				if t.Server != nil { // what an external one has is for it to say
-					base.ns = sub.Namespaces[0]
-				}
-				for _, size := range sizes {
-					base.size = size
-					if t.Server != nil && !seen[t] {
-						local := base
-						local.from, local.local = t.Server, true
-						out = append(out, local)
-					}
-					for _, p := range t.Portals {
-						over := base
-						over.portal = p
-						out = append(out, over)
-					}
-				}
-				seen[t] = true
+		for _, t := range i.Reaches() {
+			if len(t.Subsystems) == 0 || t.Server != nil && len(t.Subsystems[0].Namespaces) == 0 {
+				continue
 			}
+			sub := t.Subsystems[0]
+			base := flow{from: i.Server, probe: i.ProbeNQN, target: t, sub: sub, samples: samples, keys: keysOf(m.Name, i, t)}
+			if t.Server != nil { // what an external one has is for it to say
+				base.ns = sub.Namespaces[0]
+			}
+			for _, size := range sizes {
+				base.size = size
+				if t.Server != nil && !seen[t] {
+					local := base
+					local.from, local.local = t.Server, true
+					out = append(out, local)
+				}
+				for _, p := range t.Portals {
+					over := base
+					over.portal = p
+					out = append(out, over)
+				}
+			}
+			seen[t] = true
 		}
 	}
 	return out

@@ -41,24 +41,22 @@ func legs(m *inventory.Model, there func(*inventory.Server, *inventory.Target) b
 	}
 	var out []leg
 	for _, i := range m.Initiators {
-		for _, c := range i.Connects {
-			for _, t := range c.To {
-				if t.Server == nil || there != nil && !there(i.Server, t) {
-					continue
-				}
-				for _, p := range t.Portals {
-					if from := inPlane(i.Server, p.Plane); from != nil && p.RNIC != nil {
-						row := &Row{Initiator: i.Server.Addr, Target: t.Addr, Plane: p.Plane.Name}
-						l := leg{from: from, to: p.RNIC, portal: p, target: t, label: row.Pair(), direct: joined[from] == p.RNIC}
-						l.parts = append(l.parts, portOf(from))
-						for _, end := range []*inventory.RNIC{from, p.RNIC} {
-							if e, ok := port[end]; ok {
-								l.parts = append(l.parts, e.Switch.Addr+" "+e.Port)
-							}
+		for _, t := range i.Reaches() {
+			if t.Server == nil || there != nil && !there(i.Server, t) {
+				continue
+			}
+			for _, p := range t.Portals {
+				if from := inPlane(i.Server, p.Plane); from != nil && p.RNIC != nil {
+					row := &Row{Initiator: i.Server.Addr, Target: t.Addr, Plane: p.Plane.Name}
+					l := leg{from: from, to: p.RNIC, portal: p, target: t, label: row.Pair(), direct: joined[from] == p.RNIC}
+					l.parts = append(l.parts, portOf(from))
+					for _, end := range []*inventory.RNIC{from, p.RNIC} {
+						if e, ok := port[end]; ok {
+							l.parts = append(l.parts, e.Switch.Addr+" "+e.Port)
 						}
-						l.parts = append(l.parts, portOf(p.RNIC))
-						out = append(out, l)
 					}
+					l.parts = append(l.parts, portOf(p.RNIC))
+					out = append(out, l)
 				}
 			}
 		}

@@ -119,11 +119,9 @@ func cabled(m *inventory.Model) places {
 			}
 		}
 	}
-	for _, s := range m.Servers {
-		for _, r := range s.RNICs {
-			if r.Fabric != nil {
-				p.servers[s] = append(p.servers[s], r)
-			}
+	for s, r := range m.RNICs() {
+		if r.Fabric != nil {
+			p.servers[s] = append(p.servers[s], r)
 		}
 	}
 	return p

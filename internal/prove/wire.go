@@ -32,16 +32,14 @@ func wireFlows(m *inventory.Model, validations []*inventory.Validation, probe st
 	sizes, samples := wanted(validations, probe)
 	var out []flow
 	for _, i := range m.Initiators {
-		for _, c := range i.Connects {
-			for _, t := range c.To {
-				for _, p := range t.Portals {
-					f := flow{from: i.Server, target: t, portal: p, samples: samples, wire: probe}
-					if t.Server == nil || ownAddress(f) == "" {
-						continue
-					}
-					for _, f.size = range sizes {
-						out = append(out, f)
-					}
+		for _, t := range i.Reaches() {
+			for _, p := range t.Portals {
+				f := flow{from: i.Server, target: t, portal: p, samples: samples, wire: probe}
+				if t.Server == nil || ownAddress(f) == "" {
+					continue
+				}
+				for _, f.size = range sizes {
+					out = append(out, f)
 				}
 			}
 		}

@@ -194,23 +194,21 @@ func (r *run) testified(ctx context.Context) (out []Judgement) {
 		if ask == nil {
 			continue
 		}
-		for _, c := range i.Connects {
-			for _, t := range c.To {
-				if r.in.There != nil && !r.in.There(i.Server, t) {
+		for _, t := range i.Reaches() {
+			if r.in.There != nil && !r.in.There(i.Server, t) {
+				continue
+			}
+			for _, p := range t.Portals {
+				nic := nicTowards(i.Server, p)
+				if nic == nil || !r.standing(nic, p) {
 					continue
 				}
-				for _, p := range t.Portals {
-					nic := nicTowards(i.Server, p)
-					if nic == nil || !r.standing(nic, p) {
-						continue
-					}
-					w := Way{NIC: nic, Portal: p.Address}
-					w.Subsystems = slice.Map(t.Subsystems, func(sub *inventory.Subsystem) string { return sub.NQN })
-					row := &Row{Initiator: i.Server.Addr, Target: t.Addr}
-					row.Plane, row.At = flow{target: t, portal: p}.plane()
-					row.Remote = p.Address.String()
-					add(i.Server, ask, w, row)
-				}
+				w := Way{NIC: nic, Portal: p.Address}
+				w.Subsystems = slice.Map(t.Subsystems, func(sub *inventory.Subsystem) string { return sub.NQN })
+				row := &Row{Initiator: i.Server.Addr, Target: t.Addr}
+				row.Plane, row.At = flow{target: t, portal: p}.plane()
+				row.Remote = p.Address.String()
+				add(i.Server, ask, w, row)
 			}
 		}
 	}

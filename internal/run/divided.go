@@ -81,14 +81,12 @@ func crossing(m *inventory.Model, of map[string]string) (wrong []string) {
 		}
 	}
 	for _, i := range m.Initiators {
-		for _, c := range i.Connects {
-			for _, t := range c.To {
-				if t.Server == nil || i.Server == nil {
-					continue
-				}
-				if a, b := of[i.Server.Addr], of[t.Server.Addr]; a != b && a != "" && b != "" {
-					wrong = append(wrong, fmt.Sprintf("%s (%s) of site %s connects to %s of site %s: a worker measures within its site", i.Addr, view.Place(i.Range), a, t.Addr, b))
-				}
+		for _, t := range i.Reaches() {
+			if t.Server == nil || i.Server == nil {
+				continue
+			}
+			if a, b := of[i.Server.Addr], of[t.Server.Addr]; a != b && a != "" && b != "" {
+				wrong = append(wrong, fmt.Sprintf("%s (%s) of site %s connects to %s of site %s: a worker measures within its site", i.Addr, view.Place(i.Range), a, t.Addr, b))
 			}
 		}
 	}

@@ -14,13 +14,11 @@ import (
 func (c *checker) authentication() {
 	with, without := map[*inventory.Target][]*inventory.Initiator{}, map[*inventory.Target][]*inventory.Initiator{}
 	for _, i := range c.Initiators {
-		for _, connect := range i.Connects {
-			for _, t := range connect.To {
-				if i.Key != nil {
-					with[t] = append(with[t], i)
-				} else {
-					without[t] = append(without[t], i)
-				}
+		for _, t := range i.Reaches() {
+			if i.Key != nil {
+				with[t] = append(with[t], i)
+			} else {
+				without[t] = append(without[t], i)
 			}
 		}
 	}

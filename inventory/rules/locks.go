@@ -23,11 +23,9 @@ func (c *checker) locks(load func() (*catalogue.Catalogue, error)) {
 		if system == nil || system.Locks.Value != "fused" {
 			continue
 		}
-		for _, connect := range i.Connects {
-			for _, t := range connect.To {
-				if !connect.Incomplete && !t.Incomplete {
-					c.locked(connect, t, system.Title.Value)
-				}
+		for connect, t := range i.Reaches() {
+			if !connect.Incomplete && !t.Incomplete {
+				c.locked(connect, t, system.Title.Value)
 			}
 		}
 	}

@@ -13,10 +13,8 @@ func (c *checker) encryption() {
 	connect := map[*inventory.Target][]*inventory.Initiator{}
 	for _, i := range c.Initiators {
 		c.encrypts(i)
-		for _, one := range i.Connects {
-			for _, t := range one.To {
-				connect[t] = append(connect[t], i)
-			}
+		for _, t := range i.Reaches() {
+			connect[t] = append(connect[t], i)
 		}
 	}
 	for _, t := range c.Targets {
@@ -43,19 +41,17 @@ func (c *checker) encrypted(t *inventory.Target, connect []*inventory.Initiator)
 // encrypts checks one initiator.
 func (c *checker) encrypts(i *inventory.Initiator) {
 	var with, clear *inventory.Target
-	for _, connect := range i.Connects {
-		for _, t := range connect.To {
-			if !t.TLS {
-				clear = t
-				continue
-			}
-			with = t
-			if i.Engine == "kernel" {
-				c.refuse(problem.TLS, &connect.Block, "to", "TLS that weft does not set up",
-					`%s speaks TLS, and this initiator is the kernel's, which needs tlshd and a key in a keyring: weft keeps neither. Write engine = "none" for weft's own host, or take tls away.`, whereBlock(&t.Block))
-			} else if i.TLSKey == nil {
-				c.refuse(problem.TLS, &connect.Block, "to", "a host without a key", "%s speaks TLS and takes nobody without: give the initiator a tls_key.", whereBlock(&t.Block))
-			}
+	for connect, t := range i.Reaches() {
+		if !t.TLS {
+			clear = t
+			continue
+		}
+		with = t
+		if i.Engine == "kernel" {
+			c.refuse(problem.TLS, &connect.Block, "to", "TLS that weft does not set up",
+				`%s speaks TLS, and this initiator is the kernel's, which needs tlshd and a key in a keyring: weft keeps neither. Write engine = "none" for weft's own host, or take tls away.`, whereBlock(&t.Block))
+		} else if i.TLSKey == nil {
+			c.refuse(problem.TLS, &connect.Block, "to", "a host without a key", "%s speaks TLS and takes nobody without: give the initiator a tls_key.", whereBlock(&t.Block))
 		}
 	}
 	switch {

@@ -35,11 +35,9 @@ func (c *checker) uplinks() {
 			}
 		}
 	}
-	for _, s := range c.Servers {
-		for _, r := range s.RNICs {
-			if r.VMK != nil && !r.Incomplete && !r.VMK.Incomplete {
-				c.place(r)
-			}
+	for _, r := range c.RNICs() {
+		if r.VMK != nil && !r.Incomplete && !r.VMK.Incomplete {
+			c.place(r)
 		}
 	}
 }

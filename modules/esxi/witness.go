@@ -205,11 +205,9 @@ func readAttached(ctx context.Context, h remote.Host, i *inventory.Initiator) (*
 	}
 	p := &host.Paths{Live: map[string]int{}}
 	var mine []controller
-	for _, c := range i.Connects {
-		for _, t := range c.To {
-			for _, sub := range t.Subsystems {
-				p.Live[sub.NQN] = 0
-			}
+	for _, t := range i.Reaches() {
+		for _, sub := range t.Subsystems {
+			p.Live[sub.NQN] = 0
 		}
 	}
 	for _, c := range readControllers(seen, &err) {

@@ -24,11 +24,9 @@ func ReadPaths(ctx context.Context, h remote.Host, i *inventory.Initiator) (*hos
 		return nil, err
 	}
 	p := &host.Paths{Live: map[string]int{}}
-	for _, c := range i.Connects {
-		for _, t := range c.To {
-			for _, sub := range t.Subsystems {
-				p.Live[sub.NQN] = 0
-			}
+	for _, t := range i.Reaches() {
+		for _, sub := range t.Subsystems {
+			p.Live[sub.NQN] = 0
 		}
 	}
 	for _, c := range all {
