@@ -14,6 +14,8 @@ import (
 	"github.com/scrapli/scrapligo/driver/network"
 	"github.com/scrapli/scrapligo/driver/opoptions"
 	"github.com/scrapli/scrapligo/util"
+
+	"weft/internal/hint"
 )
 
 // Dial opens an interactive terminal of a fresh, authenticated login. It
@@ -92,9 +94,22 @@ func (s *Session) Read(ctx context.Context, want Intent) (Reading, error) {
 	if err != nil {
 		return Reading{}, err
 	}
+	for _, cmd := range s.os.Show {
+		if last := lastLine(out[cmd]); cutShort.MatchString(last) {
+			return Reading{}, hint.Wrap(fmt.Errorf("%s: %s: the answer is not whole: it ends in %q", s.name, cmd, last),
+				"try again; where that stays, type the line there by hand, as the same user")
+		}
+	}
 	c, err := s.os.Parse(out)
 	return c.For(want), err
 }
+
+// cutShort is the last line of an answer that a switch gave up, such as "% Memory exhausted".
+// What it lacks would read as if it were not there.
+var cutShort = regexp.MustCompile(`(?i)^(% ?\w|error:)`)
+
+// pager is where a switch waits for a key before it goes on.
+var pager = regexp.MustCompile(`(?i)-+ ?more ?-+`)
 
 // Reread is Read, through another login if this one is lost under it.
 func (s *Session) Reread(ctx context.Context, want Intent) (c Reading, err error) {
@@ -189,6 +204,9 @@ func (s *Session) explain(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
+	case errors.Is(err, util.ErrTimeoutError) && pager.MatchString(lastLine(s.wire.said())):
+		return hint.Wrap(fmt.Errorf("it waits for a key: its output is paged (%q), which was turned off at login: %w", lastLine(s.wire.said()), err),
+			"may this user turn it off? Log in by hand and type what turns it off")
 	case errors.Is(err, util.ErrTimeoutError):
 		return fmt.Errorf("no prompt within %s: %w", s.timeout, err)
 	case errors.Is(s.wire.end(), errMost):

@@ -3,10 +3,12 @@ package switches_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"weft/internal/hint"
 	"weft/internal/require"
 	"weft/switches"
 	"weft/switches/comware"
@@ -161,6 +163,52 @@ func TestFlood(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "it said more than 32 MiB") {
 			t.Errorf("got %v", err)
 		}
+	}
+}
+
+// An answer that a switch gave up halfway is no reading, however much of it came: what it
+// lacks would be planned.
+func TestCutShort(t *testing.T) {
+	for _, end := range []string{"% Memory exhausted, output truncated", "ERROR: Failed to retrieve configuration"} {
+		answers := ""
+		for _, cmd := range nxos.OS().Show {
+			answers += "leaf-a# " + cmd + "\n"
+			if cmd == "show running-config" {
+				answers += "hostname leaf-a\nfeature lldp\ninterface Ethernet1/1\n  mtu 9216\ninterface Ethernet1/2\n  mtu 9216\n" + end + "\n"
+				break
+			}
+		}
+		s := open(t, nxos.OS(), newReplay(t, join(nxosLogin, answers, rest(t))))
+		_, err := s.Read(t.Context(), switches.Intent{})
+		if err == nil || !strings.Contains(err.Error(), "show running-config: the answer is not whole: it ends in \""+end) {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
+// rest are the lines after the running configuration, with no answers.
+func rest(t *testing.T) (text string) {
+	t.Helper()
+	all := nxos.OS().Show
+	for _, cmd := range append(all[slices.Index(all, "show running-config")+1:], "") {
+		text += "leaf-a# " + cmd + "\n"
+	}
+	return text
+}
+
+// A switch that pages in spite of everything is not said to be silent.
+func TestPaged(t *testing.T) {
+	require.Long(t, "10 s of waiting")
+	t.Parallel()
+	r := newReplay(t, join(nxosLogin, "leaf-a# show version\nNX-OS\n--More--\n"+hangs))
+	s, err := switches.Open(t.Context(), "leaf", nxos.OS(), r.dial, 10*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	_, err = s.Show(t.Context(), []string{"show version"})
+	if err == nil || !strings.Contains(err.Error(), "it waits for a key: its output is paged") || hint.Of(err) == "" {
+		t.Errorf("got %v", err)
 	}
 }
 
