@@ -58,6 +58,10 @@ func (a *app) parse(fsys fs.FS, values map[string]json.RawMessage) (*inventory.M
 		o.VarFiles = append(o.VarFiles, language.VarFile{Name: name, Content: text})
 	}
 	if _, err := fs.Stat(fsys, "."); err != nil {
+		var at *fs.PathError // "stat .", which is no place that anybody named
+		if errors.As(err, &at) {
+			err = at.Err
+		}
 		return nil, nil, fmt.Errorf("--chdir %s: %w", a.dir, err)
 	}
 	m, diags := readFiles(fsys, o)

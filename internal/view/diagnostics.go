@@ -40,20 +40,35 @@ func diagnostic(s Style, files map[string]*hcl.File, d *hcl.Diagnostic) string {
 		severity = s.dress(yellow, "Warning")
 	}
 	fmt.Fprintf(&b, "%s: %s\n\n", severity, d.Summary)
-	if d.Subject != nil {
-		file := files[d.Subject.Filename]
-		fmt.Fprintf(&b, "  on %s line %d%s:\n", d.Subject.Filename, d.Subject.Start.Line, BlockAround(file, d.Subject.Start.Byte))
-		if file == nil || file.Bytes == nil {
-			b.WriteString("  (source code not available)\n")
-		} else {
-			snippet(&b, s, file.Bytes, d)
-		}
+	switch file := subject(files, d); {
+	case d.Subject == nil, d.Subject.Filename == ".":
+	case file == nil: // it could not be read, or is away by now
+		fmt.Fprintf(&b, "  on %s\n\n", position(d))
+	default:
+		fmt.Fprintf(&b, "  on %s%s:\n", position(d), BlockAround(file, d.Subject.Start.Byte))
+		snippet(&b, s, file.Bytes, d)
 		b.WriteByte('\n')
 	}
 	if d.Detail != "" {
 		b.WriteString(wrap(d.Detail, detailWidth) + "\n\n")
 	}
 	return b.String()
+}
+
+// subject is the file that a problem is about; nil: there is no text of it.
+func subject(files map[string]*hcl.File, d *hcl.Diagnostic) *hcl.File {
+	if d.Subject == nil || files[d.Subject.Filename] == nil || files[d.Subject.Filename].Bytes == nil {
+		return nil
+	}
+	return files[d.Subject.Filename]
+}
+
+// position is where a problem is, without a line where it is about a whole file.
+func position(d *hcl.Diagnostic) string {
+	if d.Subject.Start.Byte == 0 && d.Subject.End.Byte == 0 {
+		return d.Subject.Filename
+	}
+	return fmt.Sprintf("%s line %d", d.Subject.Filename, d.Subject.Start.Line)
 }
 
 // BlockAround names the block in which an offset of a file lies, after a comma.

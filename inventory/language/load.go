@@ -83,7 +83,7 @@ func Load(fsys fs.FS, o Options) (*inventory.Model, hcl.Diagnostics) {
 		return m, e.finish()
 	}
 	if len(files) == 0 {
-		e.report(problem.New(problem.File, fileStart("."), "no inventory here", "The directory has no file whose name ends in .weft.hcl."))
+		e.report(problem.New(problem.File, fileStart("."), "no inventory here", "The directory has no file whose name ends in .weft.hcl. weft init writes some to begin with, and weft -C DIR works in another directory."))
 		return m, e.finish()
 	}
 	values := e.valueFiles(o.VarFiles)

@@ -95,6 +95,10 @@ func readLimited(fsys fs.FS, name string) ([]byte, error) {
 	if !fs.ValidPath(clean) {
 		return nil, fmt.Errorf("%q is not a path below the directory of the inventory", name)
 	}
+	// To open a pipe would wait for whoever writes to it.
+	if info, err := fs.Stat(fsys, clean); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file", clean)
+	}
 	f, err := fsys.Open(clean)
 	if err != nil {
 		return nil, fmt.Errorf("read a file: %w", err)
