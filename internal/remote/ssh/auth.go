@@ -96,6 +96,10 @@ func (l *login) signers() ([]ssh.Signer, error) {
 	return offer, nil
 }
 
+// agentPatience is how long an agent may take to list its keys: one that was forwarded over
+// a connection that is gone takes for ever, and would leave no time for key files.
+const agentPatience = 10 * time.Second
+
 // agentSigners lists what the agent holds; an agent that does not answer
 // holds nothing.
 func (l *login) agentSigners() []ssh.Signer {
@@ -108,11 +112,12 @@ func (l *login) agentSigners() []ssh.Signer {
 		return nil
 	}
 	l.agent = conn
-	conn.SetDeadline(l.deadline)
+	conn.SetDeadline(time.Now().Add(min(agentPatience, time.Until(l.deadline)/2)))
 	signers, err := agent.NewClient(conn).Signers()
 	if err != nil {
-		l.notes = append(l.notes, fmt.Sprintf("the agent lists no keys: %v", err))
+		l.notes = append(l.notes, fmt.Sprintf("the agent at %s lists no keys: %v", l.route.agent, err))
 	}
+	conn.SetDeadline(l.deadline)
 	return signers
 }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/agent"
@@ -158,6 +159,26 @@ func serveAgent(t *testing.T, ring agent.Agent) (socket string) {
 	}()
 	t.Cleanup(func() { listener.Close(); <-done })
 	return socket
+}
+
+// A hungAgent never answers.
+type hungAgent struct {
+	agent.Agent
+	end chan struct{}
+}
+
+func (h hungAgent) List() ([]*agent.Key, error) { <-h.end; return nil, nil }
+
+// An agent that does not answer, as one behind a connection that is gone, leaves time for
+// the keys in files.
+func TestHungAgent(t *testing.T) {
+	t.Parallel()
+	end := make(chan struct{})
+	socket := serveAgent(t, hungAgent{agent.NewKeyring(), end})
+	t.Cleanup(func() { close(end) })
+	f := newFiles(t)
+	_, d := reach(t, f, nil, "IdentityAgent "+socket)
+	dial(t, d, Target{Name: "server", ConnectTimeout: 10 * time.Second})
 }
 
 func TestUserCertificate(t *testing.T) {

@@ -93,7 +93,8 @@ func (d *Dialer) settings(ctx context.Context, t Target) (settings, error) {
 	return r.found, nil
 }
 
-// askSSH lets ssh resolve its own configuration.
+// askSSH lets ssh resolve its own configuration, which may run programs (Match exec), for as
+// long as a login may take.
 func askSSH(ctx context.Context, ssh string, t Target) (settings, error) {
 	args := []string{"-G"}
 	if t.User != "" {
@@ -102,10 +103,17 @@ func askSSH(ctx context.Context, ssh string, t Target) (settings, error) {
 	if t.Port != 0 {
 		args = append(args, "-p", strconv.Itoa(t.Port))
 	}
+	limit := pick(t.ConnectTimeout, defaultConnectTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no answer within %s", limit))
+	defer cancel()
 	var stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, ssh, append(args, "--", t.Name)...)
 	cmd.Stderr = &stderr
+	cmd.WaitDelay = time.Second // for what it has left running
 	out, err := cmd.Output()
+	if ctx.Err() != nil {
+		return nil, hint.Wrap(fmt.Errorf("ssh -G %s: %w", t.Name, context.Cause(ctx)), "it is what ssh makes of ~/.ssh/config: does each Match exec in there end?")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("ssh -G %s: %w: %s", t.Name, err, bytes.TrimSpace(stderr.Bytes()))
 	}

@@ -2,12 +2,15 @@ package ssh
 
 import (
 	"context"
+	"os"
 	"os/user"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
 
+	"weft/internal/hint"
 	"weft/internal/require"
 )
 
@@ -119,6 +122,18 @@ func TestSSHIsAsked(t *testing.T) {
 	}
 	if _, err := NewDialer(Config{}).resolve(context.Background(), Target{Name: "-oProxyCommand=true"}); err == nil {
 		t.Error("an option passed for a name")
+	}
+}
+
+// A configuration of ssh that runs a program which does not end is not waited for.
+func TestSSHDoesNotEnd(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "ssh")
+	if err := os.WriteFile(name, []byte("#!/bin/sh\nsleep 1000\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	_, err := askSSH(t.Context(), name, Target{Name: "server", ConnectTimeout: time.Second})
+	if err == nil || !strings.Contains(err.Error(), "ssh -G server: no answer within 1s") || !strings.Contains(hint.Of(err), "Match exec") {
+		t.Errorf("got %v (%s)", err, hint.Of(err))
 	}
 }
 
