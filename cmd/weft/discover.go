@@ -26,6 +26,7 @@ type discoverFlags struct {
 	seeds     []string
 	hosts     []string
 	hostsFrom []string
+	named     []discover.Named // servers, beside those
 	vcenters  []string
 	out       string
 	owner     string
@@ -94,7 +95,7 @@ func (f *discoverFlags) machines(ctx context.Context) (*discover.Listing, error)
 	if err != nil {
 		return nil, usage(err)
 	}
-	all.Machines = list
+	all.Machines = append(list, f.named...)
 	for _, from := range f.hostsFrom {
 		more, err := listed(ctx, from)
 		if err != nil {

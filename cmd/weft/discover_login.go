@@ -182,7 +182,7 @@ func (a *app) logins(f *discoverFlags, base *inventory.Model) (*logins, error) {
 	}
 	f.login.VCenterUser = l.vcenter.User
 	if a.lab && l.vcenter.Password == nil {
-		l.vcenter.Password = inventory.NewSecret("the lab", func() (string, error) { return "simulated", nil }) // it takes any
+		l.vcenter.Password = inventory.NewSecret("the lab", func() (string, error) { return labPassword, nil })
 	}
 	return l, nil
 }

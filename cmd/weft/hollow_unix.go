@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"slices"
 
+	"weft/internal/discover"
 	"weft/internal/lab"
 	"weft/inventory"
 )
@@ -32,8 +33,11 @@ func (a *app) hollow() func(*inventory.Target) string {
 	}
 }
 
-// labHosts names the devices of the lab that is up for a directory, and who logs in to its
-// switches and vCenters.
+// labPassword is one that vCenters of labs take from whoever has no other.
+const labPassword = lab.VCenterPassword
+
+// labHosts names the devices of the lab that is up for a directory, and who logs in to
+// them.
 func labHosts(dir string, f *discoverFlags) error {
 	devices, err := lab.Status(dir)
 	for _, d := range devices {
@@ -43,7 +47,13 @@ func labHosts(dir string, f *discoverFlags) error {
 		case "vcenter":
 			f.vcenters, f.login.VCenterUser = append(f.vcenters, d.Name), cmp.Or(f.login.VCenterUser, d.User)
 		default:
-			f.hosts = append(f.hosts, d.Name)
+			m := discover.Named{Host: d.Name}
+			if d.User != "" {
+				m.User = d.Login // of another system than most
+			} else {
+				f.login.User = cmp.Or(f.login.User, d.Login)
+			}
+			f.named = append(f.named, m)
 		}
 	}
 	return err

@@ -107,7 +107,14 @@ func (a *app) initFromLab(ctx context.Context) error {
 		return err
 	}
 	a.lab = true
-	return a.discover(ctx, f)
+	err = a.discover(ctx, f)
+	if _, no := os.Lstat(filepath.Join(a.dir, "main.weft.hcl")); no != nil {
+		return err // nothing was written
+	}
+	if _, no := os.Lstat(filepath.Join(a.dir, ".gitignore")); no != nil {
+		err = errors.Join(err, writeOne(filepath.Join(a.dir, ".gitignore"), []byte(gitignore)))
+	}
+	return err
 }
 
 // writeStart writes files where nothing is in the way.

@@ -43,6 +43,7 @@ type Device struct {
 	Block   string `json:"block"`            // HCL address
 	Address string `json:"address"`          // where it answers SSH, a vCenter its API
 	User    string `json:"user,omitempty"`   // who may log in with a password; "": anybody
+	Login   string `json:"login,omitempty"`  // as whom its files log in to a server; "": they do not say
 	SHA256  string `json:"sha256,omitempty"` // of the certificate of a vCenter
 }
 

@@ -19,10 +19,11 @@ import (
 
 // A device is one simulated machine and its SSH server.
 type device struct {
-	name string // the host that the inventory names
-	addr string // HCL address
-	kind string // "server", "switch" or "guest"
-	user string // who may log in with any password, where a password is asked for; "": anybody
+	name  string // the host that the inventory names
+	addr  string // HCL address
+	kind  string // "server", "switch" or "guest"
+	login string // as whom its files log in; "": they do not say
+	user  string // who may log in with any password, where a password is asked for; "": anybody
 
 	server *simserver.Server                              // or
 	esxi   *simesxi.Host                                  // or

@@ -3,6 +3,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -155,7 +156,7 @@ func (l *Lab) buildServers(ctx, running context.Context, specs []serverSpec) err
 			}
 			var server *simserver.Server
 			if server, errs[n] = simserver.New(l.network, s.spec); errs[n] == nil {
-				made[n] = &device{name: s.spec.Name, addr: s.addr, kind: "server", server: server}
+				made[n] = &device{name: s.spec.Name, addr: s.addr, kind: "server", login: s.login, server: server}
 				errs[n] = l.serve(ctx, running, made[n])
 			}
 		})
@@ -221,7 +222,7 @@ func (l *Lab) wanted() { l.ask.Do(func() { close(l.quit) }) }
 func (l *Lab) describe() State {
 	s := State{Warning: Warning, PID: os.Getpid(), Started: time.Now(), Control: l.control.addr(), Token: l.control.token, Without: l.without}
 	for _, d := range l.devices {
-		s.Devices = append(s.Devices, Device{Name: d.name, Kind: d.kind, Block: d.addr, Address: d.address(), User: d.user})
+		s.Devices = append(s.Devices, Device{Name: d.name, Kind: d.kind, Block: d.addr, Address: d.address(), User: d.user, Login: cmp.Or(d.login, d.user)})
 	}
 	for _, v := range l.vcenters {
 		s.Devices = append(s.Devices, v.device)

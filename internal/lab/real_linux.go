@@ -31,7 +31,7 @@ func (l *Lab) boot(ctx context.Context, m *inventory.Model, t *twin) error {
 	}
 	l.guests = running
 	for n, g := range running.Guests() {
-		l.devices = append(l.devices, &device{name: g.Name(), addr: t.servers[n].addr, kind: "guest", hostKey: g.HostKey(), guest: g})
+		l.devices = append(l.devices, &device{name: g.Name(), addr: t.servers[n].addr, login: t.servers[n].login, kind: "guest", hostKey: g.HostKey(), guest: g})
 	}
 	return nil
 }

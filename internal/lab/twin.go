@@ -35,9 +35,10 @@ type twin struct {
 }
 
 type serverSpec struct {
-	addr string
-	of   *inventory.Server
-	spec simserver.Spec
+	addr  string
+	login string // as whom the files log in; "": they do not say
+	of    *inventory.Server
+	spec  simserver.Spec
 }
 
 type esxiSpec struct {
@@ -182,7 +183,15 @@ func newServer(m *inventory.Model, s *inventory.Server, n int, cards map[*invent
 			spec.Portals = append(spec.Portals, portal.Address)
 		}
 	}
-	return serverSpec{addr: s.Addr, of: s, spec: spec}
+	return serverSpec{addr: s.Addr, login: loginOf(m, s), of: s, spec: spec}
+}
+
+// loginOf is as whom files log in to a server; "": they do not say.
+func loginOf(m *inventory.Model, s *inventory.Server) string {
+	if s.Credential != nil && s.Credential.User != "" {
+		return s.Credential.User
+	}
+	return cmp.Or(s.Connection, m.DefaultConnection()).User
 }
 
 // newCard derives a port of a network card; i tells it from the others of its server.

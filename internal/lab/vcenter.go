@@ -20,11 +20,16 @@ import (
 	"weft/inventory"
 )
 
+// VCenterPassword is one that vCenters of labs take from whoever looks at a lab and knows no
+// password of its files; the first other one that comes is the files'.
+const VCenterPassword = "simulated"
+
 // A vcenterSpec is what a vCenter of the twin is made of, as its program reads it.
 type vcenterSpec struct {
 	host, addr string
 
 	User       string
+	Also       string // VCenterPassword
 	Datacenter string
 	Cluster    string `json:",omitempty"`
 	Hosts      []vcenterHost
@@ -62,7 +67,7 @@ type vcenter struct {
 // newVCenter derives a vCenter: the datacenter of its distributed switches and clusters, and
 // the hosts that are their members.
 func newVCenter(m *inventory.Model, v *inventory.VCenter, cards map[*inventory.RNIC]simserver.Interface) (*vcenterSpec, error) {
-	spec := &vcenterSpec{host: v.Host, addr: v.Addr}
+	spec := &vcenterSpec{host: v.Host, addr: v.Addr, Also: VCenterPassword}
 	if v.Credential != nil {
 		spec.User = v.Credential.User
 	}

@@ -32,6 +32,7 @@ const Datacenter = "DC0"
 type Spec struct {
 	User       string // the only one that is let in
 	Password   string // "": the first that it is given, and from then on no other
+	Also       string // a password that is taken beside it, and is never the first
 	Datacenter string // "": Datacenter
 	Cluster    string // path of the one that the hosts are in, with vSAN; "": they are in none
 	Witnesses  int    // of its vSAN
@@ -117,7 +118,7 @@ func Start(spec Spec) (*Server, error) {
 			return nil, fmt.Errorf("simulated vCenter: virtual machine %s: %w", v.Path, err)
 		}
 	}
-	is := &state{password: spec.Password, seen: map[string]bool{}}
+	is := &state{password: spec.Password, also: spec.Also, seen: map[string]bool{}}
 	m.Map().Handler = ours(spec, is)
 	m.Service.TLS = new(tls.Config)
 	m.Service.Listen = &url.URL{Host: "127.0.0.1:0", User: url.UserPassword(spec.User, spec.Password)}
