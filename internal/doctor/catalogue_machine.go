@@ -85,7 +85,7 @@ func switchChecks() []*Check {
 			Remedy: "Replace the fan: without it the switch shuts itself down.", judge: tells(switches.OfFans)},
 		{ID: "WD-SW-05", Title: "a switch is too warm", Severity: Warn, Reads: "show environment", Limit: "its own minor threshold", Source: "the switch",
 			Remedy: "Look at the air: its direction, blanks, and what blows into the inlet.", judge: tells(switches.OfWarmth)},
-		{ID: "WD-SW-06", Title: "a switch logs less than by default", Severity: Info, Reads: "show logging level", Limit: "the default of each part", Source: "the switch's own defaults",
-			Remedy: "no logging level FACILITY: what a watchdog or a link does is otherwise lost.", judge: tells(switches.OfLog)},
+		{ID: "WD-SW-06", Title: "a switch logs less than by default", Severity: Info, Reads: "show logging level; display current-configuration: rules of the information center", Limit: "the default of each part", Source: "the switch's own defaults; H3C Comware 7 command reference",
+			Remedy: "no logging level FACILITY, undo info-center source MODULE DESTINATION: what a watchdog or a link does is otherwise lost.", judge: tells(switches.OfLog)},
 	}
 }

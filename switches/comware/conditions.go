@@ -16,6 +16,7 @@ func conditions() []switches.Condition {
 		{Line: "display transceiver diagnosis interface", Of: []string{switches.OfOptics, switches.OfHeat}, Parse: optics},
 		{Line: "display saved-configuration", Against: showRunning, Of: []string{switches.OfSaved}, Compare: switches.Unsaved("#")},
 		{Line: showRunning, Of: []string{switches.OfAges}, Parse: ages},
+		{Line: showRunning, Of: []string{switches.OfLog}, Parse: logRules},
 		{Line: showFrames, Of: []string{switches.OfLinks}, Ports: links},
 	}
 }

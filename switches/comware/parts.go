@@ -114,3 +114,49 @@ func ages(text string) (list []switches.Trouble, understood bool) {
 	arp = cmp.Or(arp, 20)
 	return switches.Ages(mac, 60*arp), true
 }
+
+var (
+	logRule = pattern.New(`^info-center source (\S+) (logbuffer|logfile|loghost) (?:(deny)|level (emergency|alert|critical|error|warning|notification|informational|debugging|[0-7]))$`)
+	logOff  = pattern.New(`^undo info-center (enable|logbuffer|logfile enable)$`)
+	quiet   = pattern.New(`^undo enable log updown$`)
+)
+
+// logRules reads what is kept from the log although it goes there by default, which is all
+// that is informational: by a rule, by a switch for all of a destination, and by one for links
+// of a port. What terminals show is nobody's log.
+//
+//	info-center source default loghost deny
+//	info-center source IFNET logbuffer level warning
+func logRules(text string) (list []switches.Trouble, understood bool) {
+	understood = strings.TrimSpace(text) != ""
+	port := ""
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, " \r\n")
+		name, isPort := strings.CutPrefix(line, "interface ")
+		switch {
+		case isPort:
+			port = name
+		case line != "" && line[0] != ' ':
+			port = ""
+		}
+		line = strings.TrimSpace(line)
+		tell := func(part, what string) {
+			list = append(list, switches.Trouble{What: switches.OfLog, Part: part, Text: what})
+		}
+		switch off, rule := logOff.FindStringSubmatch(line), logRule.FindStringSubmatch(line); {
+		case off != nil && off[1] == "enable":
+			tell("information center", "it is off: nothing is logged")
+		case off != nil:
+			tell(strings.TrimSuffix(off[1], " enable"), "nothing is logged there")
+		case rule != nil && rule[3] != "":
+			tell(rule[1], "it logs nothing to "+rule[2])
+		case rule != nil && !slices.Contains([]string{"informational", "debugging", "6", "7"}, rule[4]):
+			tell(rule[1], "it logs up to "+rule[4]+" to "+rule[2]+", and up to informational by default")
+		case port != "" && quiet.MatchString(line):
+			tell(port, "it does not log when its link comes or goes")
+		case rule == nil && strings.HasPrefix(line, "info-center source ") && !strings.Contains(line, " console ") && !strings.Contains(line, " monitor "):
+			understood = false // as others write it: with channels
+		}
+	}
+	return list, understood
+}

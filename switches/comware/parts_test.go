@@ -119,3 +119,30 @@ func TestAges(t *testing.T) {
 		}
 	}
 }
+
+func TestLogRules(t *testing.T) {
+	for text, want := range map[string]string{
+		"#\n sysname leaf-b\n#\n": "",
+		" info-center loghost 192.0.2.1\n info-center source default console deny\n info-center source default monitor level error\n": "",
+		" info-center source default loghost level debugging\n info-center source IFNET logbuffer level 6\n":                          "",
+		" undo info-center enable\n":                               "information center: it is off: nothing is logged",
+		" undo info-center logfile enable\n":                       "logfile: nothing is logged there",
+		" info-center source default loghost deny\n":               "default: it logs nothing to loghost",
+		" info-center source IFNET logbuffer level warning\r\n":    "IFNET: it logs up to warning to logbuffer, and up to informational by default",
+		"interface HundredGigE1/0/1\n undo enable log updown\n#\n": "HundredGigE1/0/1: it does not log when its link comes or goes",
+		" info-center source default channel 4 log level errors\n": "not understood",
+		"": "not understood",
+	} {
+		list, ok := logRules(text)
+		got := ""
+		for _, one := range list {
+			got += one.Part + ": " + one.Text
+		}
+		if !ok {
+			got = "not understood"
+		}
+		if got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+}
