@@ -3,6 +3,7 @@ package switches
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"weft/internal/slice"
@@ -36,15 +37,31 @@ type Neighbours struct {
 // Neighbours are those that the switch hears now. A switch that does not speak
 // LLDP hears none.
 func (s *Session) Neighbours(ctx context.Context) ([]Neighbour, error) {
+	list, _, err := s.Hears(ctx)
+	return list, err
+}
+
+// Hears tells the same, and whether its answer was understood: one in which nobody is found
+// may say that there is nobody, or may be of a layout that is not known.
+func (s *Session) Hears(ctx context.Context) (list []Neighbour, understood bool, err error) {
 	if err := s.os.Lacks(Hearing); err != nil {
-		return nil, err
+		return nil, true, err
 	}
 	line := s.os.Neighbours.Line
 	out, err := s.Show(ctx, []string{line})
 	if errors.As(err, new(*RefusedError)) {
-		return nil, nil // the feature is off
+		return nil, true, nil // the feature is off
 	}
-	return s.os.Neighbours.Heard(out[line]), err
+	list = s.os.Neighbours.Heard(out[line])
+	return list, list != nil || saysNobody(out[line]), err
+}
+
+// saysNobody reports whether a text in which nobody was found is one that tells of LLDP, and
+// of no chassis.
+func saysNobody(text string) bool {
+	text = strings.ToLower(strings.TrimSpace(text))
+	known := func(word string) bool { return strings.Contains(text, word) }
+	return text == "" || !known("chassis id") && slices.ContainsFunc([]string{"lldp", "neighb", "entries displayed", "capability codes"}, known)
 }
 
 // Heard are the neighbours of a text, without what does not say on which port it

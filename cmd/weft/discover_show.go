@@ -22,6 +22,9 @@ func (a *app) discovered(site *discover.Site, r *discover.Result, out string) er
 		if len(r.Keys) > 0 {
 			a.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: "the proof takes keys from " + strings.Join(r.Keys, ", ") + ": set each of them to the key that stands on the device"})
 		}
+		if r.Silent {
+			return &codeError{exitUnreachable, hint.Wrap(fmt.Errorf("the files are not proven, and nothing is written: not every device answered a second time, the first: %s", r.Failed[0]), "discover again when it answers: the proof reads what was read before")}
+		}
 		todo := "what is named there has no block that discover writes, or does not stand as its ledger says"
 		if r.InPart {
 			todo = "weft was applied there in part, or it was changed since: with --want the files say what the fabric asks for, and weft plan shows what is missing; " + todo

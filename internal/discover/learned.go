@@ -18,6 +18,9 @@ func (s *Site) learned(e ends, heard [][]Cable) (list [][]Cable) {
 		}
 	}
 	for _, sw := range s.Switches {
+		if sw.Strange {
+			continue // who is heard on a port is not known
+		}
 		macs := map[string][]string{} // by port
 		var ports []string
 		for _, st := range sw.Stations {

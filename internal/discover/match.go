@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"weft/internal/hint"
 	"weft/modules/host"
 	"weft/switches"
 )
@@ -160,7 +161,10 @@ func (s *Site) Cables() []Cable {
 	e := s.ends()
 	var all [][]Cable // by port
 	for _, sw := range s.Switches {
-		if len(sw.Neighbours) == 0 {
+		switch {
+		case sw.Strange:
+			s.found(Error, sw.Host, "look at what it answers, and report it if it is as it should be: of its cables only those are known that servers hear", "its answer to %s is not understood: whom it hears is not known", sw.OS.Neighbours.Line)
+		case len(sw.Neighbours) == 0:
 			s.found(Warn, sw.Host, "turn LLDP on there, and an LLDP agent on the servers", "it hears nobody with LLDP: of its cables only those are known that servers hear or its MAC table tells")
 		}
 		heard := map[string][]Cable{}
@@ -181,7 +185,46 @@ func (s *Site) Cables() []Cable {
 			all = append(all, heard[port])
 		}
 	}
+	s.tellStrangers()
 	return s.paired(s.once(append(all, s.learned(e, all)...)))
+}
+
+// A stranger is somebody whom a switch hears and who was not asked.
+type stranger struct {
+	sw     *Switch
+	system string
+}
+
+// mostStrange is how many ports to one stranger are told one by one.
+const mostStrange = 4
+
+// tellStrangers tells the ports that lead to whoever was not asked.
+func (s *Site) tellStrangers() {
+	lost := map[string]bool{}
+	for _, l := range s.Lost {
+		for name := range systemNames(l.Host) {
+			lost[name] = true
+		}
+	}
+	for _, who := range s.strangers {
+		why, advice := "was not asked", "if it belongs to the fabric, name it with --seed (a switch) or --hosts (a server)"
+		if lost[lower(who.system)] {
+			why, advice = "could not be read", "discover again when it can be"
+		}
+		ports := s.strange[who]
+		if len(ports) <= mostStrange {
+			for _, n := range ports {
+				s.found(Info, who.sw.Host, advice, "port %s hears %q, port %q, which %s: unknown end", n.Port, n.System, n.PortID, why)
+			}
+			continue
+		}
+		var names []string
+		for _, n := range ports {
+			names = append(names, n.Port)
+		}
+		s.found(Info, who.sw.Host, advice, "ports %s hear %q, which %s: unknown ends", hint.Few(names, ", "), who.system, why)
+	}
+	s.strangers, s.strange = nil, nil
 }
 
 func sameEnds(list []Cable, c Cable) bool {
@@ -223,7 +266,14 @@ func (s *Site) matchSwitch(e ends, c Cable, n switches.Neighbour) (Cable, bool) 
 	case len(peers) > 1:
 		s.found(Error, sw.Host, "give each switch a name of its own", "port %s hears %q, and %d switches are called so: the cable is not known", n.Port, n.System, len(peers))
 	case len(peers) == 0:
-		s.found(Info, sw.Host, "if it belongs to the fabric, name it with --seed (a switch) or --hosts (a server)", "port %s hears %q, port %q, which was not asked: unknown end", n.Port, n.System, n.PortID)
+		who := stranger{sw, n.System}
+		if s.strange[who] == nil {
+			s.strangers = append(s.strangers, who)
+		}
+		if s.strange == nil {
+			s.strange = map[stranger][]switches.Neighbour{}
+		}
+		s.strange[who] = append(s.strange[who], n)
 	case peers[0] == sw:
 		s.found(Warn, sw.Host, "take the loop out, or see which port leads where", "port %s hears the switch itself, on its port %q", n.Port, n.PortID)
 	default:

@@ -35,6 +35,10 @@ func (s *Site) paired(list []Cable) (out []Cable) {
 				other = &back[i]
 			}
 		}
+		if other == nil && back == nil && len(there) > mostStrange {
+			s.found(Warn, c.Switch.Host, "see why LLDP is silent there, and discover again", "%d ports hear %s, which hears none of them: these cables are not known", len(there), c.Peer.Host)
+			continue
+		}
 		if other == nil {
 			s.found(Warn, c.Switch.Host, "write the link by hand, or see weft verify cabling", "port %s hears %s on its port %q, which does not hear it back there: the cable is not known", c.Port, c.Peer.Host, c.PeerPort)
 			continue

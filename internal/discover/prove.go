@@ -36,6 +36,7 @@ type Result struct {
 	Coverage  Coverage
 	Begins    []string // devices on which the first apply begins a ledger, and changes nothing else
 	Failed    []string // why the files are not proven; none: they are
+	Silent    bool     // Failed is who did not answer again, for the proof
 	InPart    bool     // Failed is what a plan changes with all that was inferred: weft was applied in part, or devices were changed since
 	Changes   int      // what a plan with them would change, as Options.Want allows
 	Stood     int      // of the files that stood before, which a plan with them changes without what is added
@@ -86,6 +87,7 @@ func (s *Site) Discover(ctx context.Context, o Options) (*Result, error) {
 			first = d.changed(made)
 		}
 		r.Begins, r.Failed, again = d.weigh(made, o.Want)
+		r.Silent = len(made.Unreachable()) > 0
 		if r.InPart = len(r.Failed) > 0 && len(made.Unreachable()) == 0 && len(first) > 0; r.InPart {
 			r.Failed = first
 		}

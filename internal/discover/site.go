@@ -23,6 +23,9 @@ type Site struct {
 	Recorded []Recorded // cables as an inventory has them
 
 	said map[[3]string]bool
+
+	strangers []stranger // whom switches hear, in order
+	strange   map[stranger][]switches.Neighbour
 }
 
 // A Switch is what one switch has told.
@@ -31,6 +34,7 @@ type Switch struct {
 	OS         *switches.OS
 	Reading    switches.Reading
 	Neighbours []switches.Neighbour
+	Strange    bool // what it answers about neighbours is not understood
 	Stations   []switches.Station
 	Meant      switches.Meaning // what policies of others on it mean
 
