@@ -83,9 +83,9 @@ func switchChecks() []*Check {
 			Remedy: "Replace the supply, or look at its cord and its circuit.", judge: tells(switches.OfPower)},
 		{ID: "WD-SW-04", Title: "a fan of a switch is not well", Severity: Error, Reads: "show environment; display fan", Limit: "Ok; Normal", Source: "the switch",
 			Remedy: "Replace the fan: without it the switch shuts itself down.", judge: tells(switches.OfFans)},
-		{ID: "WD-SW-05", Title: "a switch is too warm", Severity: Warn, Reads: "show environment", Limit: "its own minor threshold", Source: "the switch",
+		{ID: "WD-SW-05", Title: "a switch is too warm", Severity: Warn, Reads: "show environment; display environment", Limit: "its own minor threshold; its own limit to warn", Source: "the switch",
 			Remedy: "Look at the air: its direction, blanks, and what blows into the inlet.", judge: tells(switches.OfWarmth)},
-		{ID: "WD-SW-06", Title: "a switch logs less than by default", Severity: Info, Reads: "show logging level; display current-configuration: rules of the information center", Limit: "the default of each part", Source: "the switch's own defaults; H3C Comware 7 command reference",
+		{ID: "WD-SW-06", Title: "a switch logs less than by default", Severity: Info, Reads: "show logging level; display current-configuration: rules of the information center", Limit: "the default of each part", Source: "the switch's own defaults, as its manuals give them",
 			Remedy: "no logging level FACILITY, undo info-center source MODULE DESTINATION: what a watchdog or a link does is otherwise lost.", judge: tells(switches.OfLog)},
 	}
 }

@@ -13,6 +13,7 @@ func conditions() []switches.Condition {
 		{Line: "display device", Of: []string{switches.OfHardware}, Parse: boards},
 		{Line: "display fan", Of: []string{switches.OfFans}, Parse: fans},
 		{Line: "display power", Of: []string{switches.OfPower}, Parse: power},
+		{Line: "display environment", Of: []string{switches.OfWarmth}, Parse: warmth},
 		{Line: "display transceiver diagnosis interface", Of: []string{switches.OfOptics, switches.OfHeat}, Parse: optics},
 		{Line: "display saved-configuration", Against: showRunning, Of: []string{switches.OfSaved}, Compare: switches.Unsaved("#")},
 		{Line: showRunning, Of: []string{switches.OfAges}, Parse: ages},

@@ -11,7 +11,7 @@ import (
 //
 //	supply      the last power supply gives nothing
 //	fan         the last fan stands
-//	warm        a sensor is above its own lower limit; NX-OS only
+//	warm        a sensor is above its own lower limit
 //	module      the first module has failed
 //	log         what is told of links is logged less; NX-OS only
 //	optic PORT  it receives less light than its own alarm

@@ -13,7 +13,7 @@ func TestAil(t *testing.T) {
 	}{
 		"nxos": {leaf(), "terminal length 0", "leaf-a# ", "Ethernet1/2", map[string]string{"supply": "show environment", "fan": "show environment", "warm": "show environment",
 			"module": "show module", "log": "show logging level", "optic Ethernet1/2": "show interface transceiver details", "hot Ethernet1/2": "show interface transceiver details"}},
-		"comware": {h3c(), "screen-length disable", "<leaf-b>", "HundredGigE1/0/2", map[string]string{"supply": "display power", "fan": "display fan", "module": "display device",
+		"comware": {h3c(), "screen-length disable", "<leaf-b>", "HundredGigE1/0/2", map[string]string{"supply": "display power", "fan": "display fan", "warm": "display environment", "module": "display device",
 			"optic HundredGigE1/0/2": "display transceiver diagnosis interface", "hot HundredGigE1/0/2": "display transceiver diagnosis interface"}},
 	} {
 		t.Run(name, func(t *testing.T) {

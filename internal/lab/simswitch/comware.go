@@ -39,7 +39,7 @@ func comware() *system {
 		leave:    func(s *session) { s.levels = nil },
 		classify: comwareClassify,
 		lossless: comwareLossless,
-		ailments: []string{"supply", "fan", "module", "optic", "hot"},
+		ailments: []string{"supply", "fan", "warm", "module", "optic", "hot"},
 	}
 }
 

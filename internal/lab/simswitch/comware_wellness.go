@@ -14,6 +14,10 @@ func comwareWellness() []Rule {
 			s.say("Slot 1:\nPowerID State    Mode   Current(A)  Voltage(V)  Power(W)  FanDirection")
 			s.say("1       Normal   AC     --          --          --        Back-to-front\n2       " + s.ailing("supply", "Normal", "Fault ") + "   AC     --          --          --        Back-to-front")
 		}},
+		{View: "any", Line: "display environment", Source: "H3C Comware 7 command reference, sample of display environment" + sick, run: func(s *session, _ match) {
+			s.say("System temperature information (degree centigrade):\n----------------------------------------------------------------------------------")
+			s.say("Slot  Sensor       Temperature  LowerLimit  WarningLimit  AlarmLimit ShutdownLimit\n1     inflow 1     27           -10         50            70          100\n1     hotspot 1    " + s.ailing("warm", "53", "84") + "           10          80            90          100")
+		}},
 		{View: "any", Line: "display transceiver diagnosis interface", Source: "published notes of an H3C core switch, display transceiver diagnosis", run: comwareOptics},
 	}
 }
