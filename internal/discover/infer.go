@@ -309,14 +309,6 @@ func (d *draft) rosters() (known map[string]address, credentials map[string]stri
 	for _, l := range d.site.Lost {
 		asked[l.Host] = true
 	}
-	if d.base != nil { // what stands in files is read for the proof
-		for _, s := range d.base.Switches {
-			asked[s.Host] = true
-		}
-		for _, s := range d.base.Servers {
-			asked[s.Host] = true
-		}
-	}
 	seen := map[plan.Member]bool{}
 	for _, m := range d.site.Servers {
 		l := m.ledger(d.owner)
@@ -338,10 +330,10 @@ func (d *draft) rosters() (known map[string]address, credentials map[string]stri
 			if a, ok := parseAddress(r.Device); ok {
 				known[r.Host] = a
 				credentials[r.Host] = strings.TrimPrefix(r.Credential, "credential.")
-			} else {
+			} else if !d.inFiles(r.Host) {
 				d.site.found(Error, r.Host, "write that module by hand", "the ledgers call it %s, in a module, and discover writes none", r.Device)
 			}
-			if !asked[r.Host] {
+			if !asked[r.Host] && !d.inFiles(r.Host) { // those are read for the proof
 				d.site.found(Error, r.Host, "name it with --seed (a switch) or --hosts (a server), or write a removed block for it", "the ledger of %s has it as %s, and it was not asked", m.Host, r.Device)
 			}
 		}

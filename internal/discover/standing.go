@@ -207,10 +207,18 @@ type spot struct {
 func spotOf(b *inventory.Block) spot {
 	a, ok := parseAddress(b.Addr)
 	if !ok {
-		return spot{address{kind: b.Addr}, true}
+		block := inventory.BlockOf(b.Addr)
+		i := strings.LastIndex(block, ".")
+		key := inventory.KeyOf(b.Addr)
+		return spot{address{kind: block[:i], label: block[i+1:], key: key, keyed: key != ""}, true}
 	}
 	return spot{a, false}
 }
 
 // origin is the address that names on a device follow from.
 func origin(b *inventory.Block) (address, bool) { return parseAddress(b.Origin()) }
+
+// inFiles reports whether a switch or a server stands in files.
+func (d *draft) inFiles(host string) bool {
+	return d.stands.machines[host] != nil || d.base != nil && slices.ContainsFunc(d.base.Switches, func(s *inventory.Switch) bool { return s.Host == host })
+}
