@@ -3,6 +3,8 @@ package run
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -62,6 +64,35 @@ func TestStoreAwayInPhase(t *testing.T) {
 	if got := stateOf(t, f.env()); got != rollout.Passed {
 		t.Errorf("the run is %s", got)
 	}
+}
+
+// The directory that keeps the run cannot be written any more in the middle of a phase, as
+// where a disk is full: nobody is told that nothing was changed, and it goes on when it can.
+func TestDirectoryAwayInPhase(t *testing.T) {
+	f := newFabric(t.TempDir())
+	onePhase(f)
+	documents := filepath.Join(f.env().Records.root(), "keys", "new")
+	var once sync.Once
+	f.stepping = func() {
+		once.Do(func() {
+			if err := errors.Join(os.Rename(documents, documents+".away"), os.WriteFile(documents, nil, 0o600)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	var cause *Error
+	err := f.start(within(t), f.env())
+	if !errors.As(err, &cause) || cause.Cause != Waits || !strings.Contains(hint.Of(err), "weft rollout resume") {
+		t.Fatalf("it is said that %v (%s)", err, hint.Of(err))
+	}
+	f.stepping = nil
+	if err := errors.Join(os.Remove(documents), os.Rename(documents+".away", documents)); err != nil {
+		t.Fatal(err)
+	}
+	if err := Resume(within(t), f.env(), Order{}); err != nil {
+		t.Fatal(err)
+	}
+	f.is(t, "new")
 }
 
 // freed ends the lease of whoever could not give it back.

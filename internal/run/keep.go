@@ -106,10 +106,14 @@ func (r *Record) refused(err error) error {
 	if raced(err) {
 		return because(Taken, hint.Wrap(fmt.Errorf("somebody else has changed run %s meanwhile, who goes on with it: %w", r.ID, err), "see weft rollout status"))
 	}
-	if err != nil {
-		return r.records.trouble(fmt.Errorf("keep the run: %w", err))
+	if err == nil {
+		return nil
 	}
-	return nil
+	err = r.records.trouble(fmt.Errorf("keep the run: %w", err))
+	if r.at > 0 && !r.records.Shared() && errors.As(err, new(*store.UnavailableError)) { // it has begun: who hears of it must not think that nothing was changed
+		return because(Waits, hint.Wrap(err, "nothing more is begun; when %s can be written again, as when there is room: weft rollout resume", r.records.Where()))
+	}
+	return err
 }
 
 // load reads how far the run has come.
