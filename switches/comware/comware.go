@@ -88,8 +88,11 @@ func dialect() switches.Dialect {
 	}
 }
 
+// named are what a prompt has of a name: sysname takes 64 characters, and is not choosy.
+const named = `[\w.\-@/: #()+&\p{L}\p{N}]`
+
 // prompt is where commands are run.
-const prompt = `(?im)^(RBM_[PS])?<[\w.\-@/: ]{1,63}>\s?$`
+const prompt = `(?im)^(RBM_[PS])?<` + named + `{1,64}>\s?$`
 
 // platform is ours because the embedded definition of scrapligo takes
 // any line that ends with a bracket for a prompt.
@@ -108,7 +111,7 @@ default:
       escalate-prompt:
     configuration:
       name: 'configuration'
-      pattern: '(?im)^(RBM_[PS])?\[[~*]?[\w.\-@/: ]{1,127}\]\s?$'
+      pattern: '(?im)^(RBM_[PS])?\[[~*]?` + named + `{1,128}\]\s?$'
       previous-priv: 'exec'
       deescalate: 'return'
       escalate: 'system-view'
