@@ -337,3 +337,16 @@ vcenter.cluster: space
 vm.path: space
 weft.name: dash
 `
+
+// A port behind a host would be taken for a part of its name, and that for one that nobody
+// knows.
+func TestHostWithAPort(t *testing.T) {
+	for text, port := range map[string]bool{
+		"st1": false, "st1.example.net": false, "10.0.0.1": false, "2001:db8::1": false, "[2001:db8::1]": false, "fe80::1%eth0": false,
+		"st1:22": true, "10.0.0.1:2222": true, "[2001:db8::1]:22": true,
+	} {
+		if err := CheckHost(text); (err != nil) != port || port && !strings.Contains(err.Error(), "a port stands in the connection") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}

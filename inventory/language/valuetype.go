@@ -244,7 +244,19 @@ func machineID() valueType {
 // hostName is what goes into command lines, paths and files that are read by
 // words: names, aliases of an ssh_config, and addresses, with a zone.
 func hostName() valueType {
-	return matching("a host name or an address", `[A-Za-z0-9_:\[][A-Za-z0-9_.:%\[\]-]*`)
+	t := matching("a host name or an address", `[A-Za-z0-9_:\[][A-Za-z0-9_.:%\[\]-]*`)
+	word := t.check
+	t.check = func(v cty.Value) error {
+		if err := word(v); err != nil {
+			return err
+		}
+		text := v.AsString()
+		if _, err := netip.ParseAddr(strings.Trim(text, "[]")); strings.Contains(text, ":") && err != nil {
+			return fmt.Errorf("%q is not %s: a port stands in the connection, or in ~/.ssh/config", text, t.name)
+		}
+		return nil
+	}
+	return t
 }
 
 // userName is one that a shell, a configuration and a path take as one word, also
