@@ -105,7 +105,7 @@ func (c *Client) run(ctx context.Context, cmd remote.Cmd, line func(id string) s
 	if !cmd.Quiet {
 		what = remote.Short(cmd.Args...)
 	}
-	ctx, cancel := c.limited(ctx)
+	ctx, cancel := c.limited(ctx, 0)
 	defer cancel()
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -134,9 +134,9 @@ func (c *Client) run(ctx context.Context, cmd remote.Cmd, line func(id string) s
 	return out, c.failed(cmd, what, out, err)
 }
 
-// limited ends with the time that a command or file may take.
-func (c *Client) limited(ctx context.Context) (context.Context, context.CancelFunc) {
-	limit := pick(c.target.CommandTimeout, defaultCommandTimeout)
+// limited ends with the time that a command may take, and more.
+func (c *Client) limited(ctx context.Context, more time.Duration) (context.Context, context.CancelFunc) {
+	limit := pick(c.target.CommandTimeout, defaultCommandTimeout) + more
 	return context.WithTimeoutCause(ctx, limit, fmt.Errorf("not done after %s: %w", limit, context.DeadlineExceeded))
 }
 

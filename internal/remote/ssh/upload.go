@@ -20,11 +20,14 @@ import (
 // trip.
 const sftpFrom = 64 << 10
 
+// slowLine is how many bytes a second an upload has at least: below it, it is given up.
+const slowLine = 16 << 10
+
 // upload stores content by SFTP in a private file below /tmp, as the login
 // user, and returns its path. Where it failed the file is gone.
 func (c *Client) upload(ctx context.Context, content []byte) (path string, err error) {
 	path = "/tmp/.weft-" + runID()
-	if err := c.sftp(ctx, func(files *sftp.Client) error { return store(files, path, content, true) }); err != nil {
+	if err := c.sftp(ctx, len(content), func(files *sftp.Client) error { return store(files, path, content, true) }); err != nil {
 		return "", err
 	}
 	return path, nil
@@ -32,7 +35,7 @@ func (c *Client) upload(ctx context.Context, content []byte) (path string, err e
 
 // Upload implements remote.Uploader. Who else may read the file is as the folder has it.
 func (c *Client) Upload(ctx context.Context, name string, content []byte) (at string, err error) {
-	if err = c.sftp(ctx, func(files *sftp.Client) error {
+	if err = c.sftp(ctx, len(content), func(files *sftp.Client) error {
 		home, err := files.Getwd()
 		if err != nil {
 			return fmt.Errorf("where a session begins: %w", err)
@@ -47,14 +50,15 @@ func (c *Client) Upload(ctx context.Context, name string, content []byte) (at st
 
 // Withdraw implements remote.Uploader.
 func (c *Client) Withdraw(ctx context.Context, path string) error {
-	return c.sftp(ctx, func(files *sftp.Client) error { return files.Remove(path) })
+	return c.sftp(ctx, 0, func(files *sftp.Client) error { return files.Remove(path) })
 }
 
-// sftp does something over a session of the subsystem, for as long as a file may take. A
+// sftp does something with so many bytes over a session of the subsystem, for as long as a
+// command may take, and they over a slow line. A
 // machine that grants it and then says nothing holds up nobody: what waits for it ends with
 // the connection, and do may then still be at work.
-func (c *Client) sftp(ctx context.Context, do func(*sftp.Client) error) error {
-	ctx, cancel := c.limited(ctx)
+func (c *Client) sftp(ctx context.Context, size int, do func(*sftp.Client) error) error {
+	ctx, cancel := c.limited(ctx, time.Duration(size/slowLine)*time.Second)
 	defer cancel()
 	session, release, err := c.session(ctx, c.conn.sessions)
 	if err != nil {
