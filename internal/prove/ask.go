@@ -20,11 +20,17 @@ func ask(ctx context.Context, host remote.Host, request agent.Request) (*agent.R
 	if err != nil {
 		return nil, err
 	}
+	if l := request.Load; l != nil {
+		ctx = remote.Longer(ctx, l.Ramp+l.Runtime)
+	}
 	out, err := host.Run(ctx, remote.Cmd{Args: []string{agent.ProbeBin, "do"}, Stdin: bytes.NewReader(text)})
 	var exit *remote.ExitError
-	if errors.As(err, &exit) {
+	switch {
+	case errors.As(err, &exit):
 		out = exit.Output
-	} else if err != nil {
+	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
+		return nil, fmt.Errorf("%w; what needs longer gets it from command_timeout in the server's connection, or from fewer samples", err)
+	case err != nil:
 		return nil, err
 	}
 	reply, why := agent.ParseReply(out.Stdout)

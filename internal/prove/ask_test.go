@@ -2,8 +2,10 @@ package prove
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"weft/internal/agent"
 	"weft/internal/remote"
@@ -57,5 +59,27 @@ func TestAskOfAnotherVersion(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A patient is a server that tells how long a command may take by itself.
+type patient struct {
+	elder
+	takes time.Duration
+	err   error
+}
+
+func (p *patient) Run(ctx context.Context, _ remote.Cmd) (remote.Output, error) {
+	p.takes = remote.Takes(ctx)
+	return remote.Output{}, p.err
+}
+
+// A load may go on for longer than a command may take, and what ends for its time says what
+// gives it more.
+func TestLoadTakesItsTime(t *testing.T) {
+	p := &patient{err: fmt.Errorf("do: not done after 1m0s: %w", context.DeadlineExceeded)}
+	_, err := ask(t.Context(), p, agent.Request{Load: &agent.LoadRequest{Runtime: 10 * time.Minute, Ramp: time.Second}})
+	if p.takes != 10*time.Minute+time.Second || err == nil || !strings.Contains(err.Error(), "command_timeout") {
+		t.Errorf("it may take %v by itself, and says %v", p.takes, err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"strings"
+	"time"
 )
 
 // A Host is one machine weft can observe and change. Methods may be called
@@ -55,6 +56,21 @@ type Cmd struct {
 	// whose shell is none of POSIX. They are words that no shell takes for more, and
 	// neither does the command become root, nor do its children end with the context.
 	Bare bool
+}
+
+// longer is the key of what Longer keeps in a context.
+type longer struct{}
+
+// Longer is a context in which each command takes so long by itself, on top of what any may
+// take: one that measures for ten minutes.
+func Longer(ctx context.Context, by time.Duration) context.Context {
+	return context.WithValue(ctx, longer{}, by)
+}
+
+// Takes is what Longer said; 0: nothing.
+func Takes(ctx context.Context) time.Duration {
+	by, _ := ctx.Value(longer{}).(time.Duration)
+	return by
 }
 
 // Output is what a command wrote.

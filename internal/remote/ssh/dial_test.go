@@ -251,6 +251,15 @@ func TestCommandTimeout(t *testing.T) {
 	}
 }
 
+// A command that takes long by itself has that time, too.
+func TestCommandThatTakesLonger(t *testing.T) {
+	_, d := reach(t, newFiles(t), nil)
+	c := dial(t, d, Target{Name: "server", CommandTimeout: 50 * time.Millisecond})
+	if _, err := c.Run(remote.Longer(context.Background(), time.Hour), remote.Cmd{Args: []string{"sleep", "0.2"}}); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestTooMuchOutput(t *testing.T) {
 	t.Parallel()
 	_, d := reach(t, newFiles(t), nil)

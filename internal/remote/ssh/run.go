@@ -134,9 +134,9 @@ func (c *Client) run(ctx context.Context, cmd remote.Cmd, line func(id string) s
 	return out, c.failed(cmd, what, out, err)
 }
 
-// limited ends with the time that a command may take, and more.
+// limited ends with the time that a command may take, and more; see also remote.Longer.
 func (c *Client) limited(ctx context.Context, more time.Duration) (context.Context, context.CancelFunc) {
-	limit := pick(c.target.CommandTimeout, defaultCommandTimeout) + more
+	limit := pick(c.target.CommandTimeout, defaultCommandTimeout) + more + remote.Takes(ctx)
 	return context.WithTimeoutCause(ctx, limit, fmt.Errorf("not done after %s: %w", limit, context.DeadlineExceeded))
 }
 
