@@ -155,10 +155,21 @@ func readPlan(r io.Reader, limit int64) (*Plan, error) {
 	return p, nil
 }
 
+// headSize is more bytes than the fields take that each plan file begins with.
+const headSize = 256
+
 var (
 	errNoPlan   = errors.New("read plan: this is not a plan file")
 	errFollowed = errors.New("read plan: something follows the plan")
 )
+
+// noPlan is what is wrong with a text that is no JSON of a plan.
+func noPlan(text []byte, err error) error {
+	if err == nil || !bytes.Contains(text[:min(len(text), headSize)], []byte(`"weft_version"`)) {
+		return errNoPlan
+	}
+	return hint.Wrap(fmt.Errorf("read plan: it is cut off, or damaged: %w", err), "copy it once more, or plan again")
+}
 
 // checkFormat looks at the format number alone.
 func checkFormat(text []byte) error {
@@ -167,13 +178,14 @@ func checkFormat(text []byte) error {
 		Version string `json:"weft_version"`
 	}
 	// Only the first value: what follows it is judged elsewhere.
-	if err := json.NewDecoder(bytes.NewReader(text)).Decode(&head); err != nil || head.Format == nil {
-		return errNoPlan
+	err := json.NewDecoder(bytes.NewReader(text)).Decode(&head)
+	if err != nil || head.Format == nil {
+		return noPlan(text, err)
 	}
 	if *head.Format >= oldest && *head.Format <= Format {
 		return nil
 	}
-	err := fmt.Errorf("read plan: the file has format %d, this weft reads format %d to %d", *head.Format, oldest, Format)
+	err = fmt.Errorf("read plan: the file has format %d, this weft reads format %d to %d", *head.Format, oldest, Format)
 	if head.Version != "" {
 		return hint.Wrap(err, "use weft %s, which wrote it, or plan again", head.Version)
 	}

@@ -84,7 +84,7 @@ func TestReadPlanRefuses(t *testing.T) {
 		{"an unknown field", edit(`"owner"`, `"colour": "red", "owner"`), "colour", ""},
 		{"something after it", good + "{}", "something follows the plan", ""},
 		{"garbage after it", good + "x", "something follows the plan", ""},
-		{"cut off", good[:len(good)/2], "not a plan file", ""},
+		{"cut off", good[:len(good)/2], "it is cut off, or damaged: ", "copy it once more, or plan again"},
 		{"no impact of ours", edit("link-flap", "mild"), `impact "mild" is not known`, ""},
 		{"a range without a line", edit("hosts.weft.hcl:9,1", "hosts.weft.hcl"), "file:line,col", ""},
 		{"a negative line", edit("hosts.weft.hcl:9,1", "hosts.weft.hcl:-9,1"), "file:line,col", ""},

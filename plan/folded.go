@@ -119,7 +119,7 @@ func members(text []byte, each func(name string, value []byte) error) error {
 	for d.More() {
 		name, err := d.Token()
 		if err != nil {
-			return errNoPlan
+			return noPlan(text, err)
 		}
 		begin := d.InputOffset()
 		list := bytes.HasPrefix(bytes.TrimLeft(text[begin:], ": \t\r\n"), []byte("["))
@@ -129,7 +129,7 @@ func members(text []byte, each func(name string, value []byte) error) error {
 			err = d.Decode(new(json.RawMessage))
 		}
 		if err != nil {
-			return errNoPlan
+			return noPlan(text, err)
 		}
 		value := bytes.TrimLeft(text[begin:d.InputOffset()], ": \t\r\n")
 		if err := each(name.(string), value); err != nil {
@@ -137,7 +137,7 @@ func members(text []byte, each func(name string, value []byte) error) error {
 		}
 	}
 	if _, err := d.Token(); err != nil {
-		return errNoPlan
+		return noPlan(text, err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return errFollowed

@@ -25,7 +25,7 @@ const gitignore = ".weft/\n*.weftplan\n"
 func (a *app) initCmd() *cobra.Command {
 	var template, from string
 	cmd := &cobra.Command{
-		Use: "init", Short: "Write files to start from: of an example, of a directory, or of a lab that is up", Args: exactly(),
+		Use: "init", Short: "Write files to start from: of an example, of a directory, or of a lab that is up", Args: initArgs,
 		Long: `init writes a complete example into --chdir, which it makes when it is not there,
 with a .gitignore unless there is one. It overwrites nothing: where a file of that
 name or another inventory is in the way, nothing is written. No device is asked.
@@ -52,6 +52,17 @@ Templates: ` + strings.Join(examples.Names(), ", "),
 	cmd.Flags().StringVar(&template, "template", "pilot", "the example to write")
 	completeFlag(cmd, "template", examples.Names()...)
 	return cmd
+}
+
+// initArgs takes none: who names an example or a directory is told how that is written.
+func initArgs(_ *cobra.Command, args []string) error {
+	switch {
+	case len(args) == 0:
+		return nil
+	case len(args) == 1 && slices.Contains(examples.Names(), args[0]):
+		return usage(hint.Wrap(errors.New("usage: weft init"), "weft init --template %s", args[0]))
+	}
+	return usage(hint.Wrap(errors.New("usage: weft init"), "a directory is named with -C: weft -C %s init", remote.Quote(args[0])))
 }
 
 func (a *app) writeTemplate(template string) error {

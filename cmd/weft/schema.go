@@ -12,6 +12,7 @@ import (
 
 	"weft/internal/hint"
 	"weft/inventory/language"
+	"weft/inventory/problem"
 	"weft/modules"
 )
 
@@ -56,8 +57,11 @@ func onlyBlocks(l *language.Language, asked []string) error {
 	}
 	for _, name := range asked {
 		if l.Blocks[name] == nil {
-			return usage(hint.Wrap(fmt.Errorf("there is no block %q", name), "there are %s",
-				strings.Join(slices.Sorted(maps.Keys(l.Blocks)), ", ")))
+			all := slices.Sorted(maps.Keys(l.Blocks))
+			if near := problem.Near(name, all); near != "" {
+				return usage(hint.Wrap(fmt.Errorf("there is no block %q", name), "did you mean %s?", near))
+			}
+			return usage(hint.Wrap(fmt.Errorf("there is no block %q", name), "there are %s", strings.Join(all, ", ")))
 		}
 	}
 	maps.DeleteFunc(l.Blocks, func(name string, _ *language.BlockType) bool { return !slices.Contains(asked, name) })
