@@ -49,6 +49,7 @@ func take(ctx context.Context, in *Input, beat *pulse) (*survey, error) {
 	if err := s.visitAll(ctx, in, beat, own, s.devices); err != nil {
 		return nil, err
 	}
+	s.refuseTwins(ctx, in, s.devices)
 	if in.Reverse == nil && (!in.Select.narrow() || in.Select.Only != nil) {
 		if err := s.recall(ctx, in, beat, own); err != nil {
 			return nil, err
