@@ -134,6 +134,7 @@ func TestCountersOfUnknownLayouts(t *testing.T) {
 
 // A line that the switch refuses is a gap with its words; others are counted.
 func TestCountersOfASession(t *testing.T) {
+	t.Parallel()
 	r := newReplay(t, join(comwareLogin, `
 <leaf-b> display qos queue-statistics interface HundredGigE1/0/11 outbound
                   ^

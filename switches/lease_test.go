@@ -25,6 +25,7 @@ leaf-a# copy running-config bootflash:weft-o-base.cfg
 
 // Without a copy of what was there nothing is changed.
 func TestNoRoomForTheBase(t *testing.T) {
+	t.Parallel()
 	const held, gone = "leaf-a# dir bootflash:\n4096 Nov 21 2026 old/\n4096 Nov 21 2026 weft-held.1795248000.o.me/\n4096 Nov 21 2026 weft-lease/\n",
 		"leaf-a# rmdir bootflash:weft-lease\nleaf-a# rmdir bootflash:weft-held.1795248000.o.me\nleaf-a#"
 	for name, reply := range map[string]string{
@@ -59,6 +60,7 @@ func TestHeld(t *testing.T) {
 // Of two that find the lease free one makes it; the other is told who that is,
 // and leaves nothing behind.
 func TestLeaseTakenMeanwhile(t *testing.T) {
+	t.Parallel()
 	const mine, theirs = "weft-held.1795248000.o.me", "weft-held.1795248000.p.them"
 	r := newReplay(t, join(nxosLogin, `
 leaf-a# dir bootflash:
@@ -88,6 +90,7 @@ leaf-a#`))
 
 // A timer that has to lead back is set to run out as soon as the switch can.
 func TestComwareShortensTheTimer(t *testing.T) {
+	t.Parallel()
 	r := newReplay(t, join(comwareLogin, comwareNothing, comwareArmed, `
 [leaf-b] qos trust dscp
 [leaf-b] return
@@ -120,6 +123,7 @@ func TestComwareShortensTheTimer(t *testing.T) {
 // had removed it, goes under the lease of the next one. Whose time has not come
 // may be just about it.
 func TestNamesOfTheGoneAreSwept(t *testing.T) {
+	t.Parallel()
 	const name, dead, fresh = "weft-held.1795248000.o.me", "weft-held.1795246199.o.gone", "weft-held.1795249000.p.them"
 	r := newReplay(t, join(nxosLogin, `
 leaf-a# dir bootflash:
@@ -149,6 +153,7 @@ leaf-a#`))
 // A lease is never without a holder, also where whoever takes it over is killed
 // on the way.
 func TestLeaseTakenOverHasAHolder(t *testing.T) {
+	t.Parallel()
 	const name, dead = "weft-held.1795248000.o.me", "weft-held.1795246199.o.gone"
 	r := newReplay(t, join(nxosLogin, `
 leaf-a# dir bootflash:

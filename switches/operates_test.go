@@ -15,6 +15,7 @@ import (
 // That PFC is configured does not say that it runs, and for which priorities:
 // the switch is asked, where something is lossless.
 func TestOperates(t *testing.T) {
+	t.Parallel()
 	have := switches.Reading{Classes: []switches.Class{{Name: switches.AllOther}, {Name: "rdma", Priority: 3, PFC: true}}, Ports: []switches.Port{
 		{Name: "Ethernet1/1", PFC: true}, {Name: "Ethernet1/2", PFC: true}, {Name: "Ethernet1/3", PFC: true}, {Name: "Ethernet1/6", PFC: true}, {Name: "Ethernet1/4"}, {Name: "Ethernet1/5", PFC: true},
 	}}
@@ -60,6 +61,7 @@ leaf-a#
 // Whether a switch has a timed revert is seen without a change, and told apart
 // from that it may not be used.
 func TestProbe(t *testing.T) {
+	t.Parallel()
 	const line = "leaf-a# configure dual-stage\n"
 	for name, c := range map[string]struct {
 		script  string

@@ -15,6 +15,7 @@ import (
 
 // What is recorded of a switch is a case that holds, and holds no secret.
 func TestRecorded(t *testing.T) {
+	t.Parallel()
 	for _, d := range systems.All() {
 		if d.Lacks(switches.Recording) != nil {
 			continue

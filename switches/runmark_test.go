@@ -14,6 +14,7 @@ import (
 // A switch of which another run's mark is seen only under the lease is left alone,
 // and the lease goes again.
 func TestRunMarkedMeanwhile(t *testing.T) {
+	t.Parallel()
 	const lease, theirs = "weft-held.1795248000.o.me", "weft-run.dgsxm7sgbxc0.p.them_at_there"
 	began := time.Date(2026, 11, 23, 5, 54, 3, 0, time.UTC)
 	script := func(runs, rest string) string {

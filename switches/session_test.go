@@ -123,6 +123,7 @@ leaf-a#
 }
 
 func TestCancel(t *testing.T) {
+	t.Parallel()
 	r := newReplay(t, join(nxosLogin, "leaf-a# show version\n"+hangs), join(nxosLogin, "leaf-a# show version\nagain\nleaf-a#"))
 	ctx, cancel := context.WithCancel(t.Context())
 	r.hung = cancel // not before the command was typed
@@ -228,6 +229,7 @@ n
 }
 
 func TestSave(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		driver *switches.OS
 		script string

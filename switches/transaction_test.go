@@ -14,6 +14,7 @@ import (
 )
 
 func TestNXOSTransaction(t *testing.T) {
+	t.Parallel()
 	r := newReplay(t, join(nxosLogin, nxosNothing, `
 leaf-a# configure dual-stage
 Enter configuration commands, one per line. End with CNTL/Z.
@@ -51,6 +52,7 @@ leaf-a#
 }
 
 func TestNXOSRefusals(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		script string
 		line   string // refused
@@ -100,6 +102,7 @@ leaf-a(config-dual-stage)# abort
 }
 
 func TestNXOSRevertsByItself(t *testing.T) {
+	t.Parallel()
 	applied := `
 leaf-a(config-dual-stage)# system qos
 leaf-a(config-dual-stage-sys-qos)# exit
@@ -167,6 +170,7 @@ System View: return to User View with Ctrl+Z.
 `
 
 func TestComwareTransaction(t *testing.T) {
+	t.Parallel()
 	r := newReplay(t, join(comwareLogin, comwareNothing, comwareArmed, `
 [leaf-b] interface HundredGigE1/0/11
 [leaf-b-HundredGigE1/0/11] qos trust dscp
@@ -196,6 +200,7 @@ func TestComwareTransaction(t *testing.T) {
 }
 
 func TestComwareAbort(t *testing.T) {
+	t.Parallel()
 	refused := `
 [leaf-b] interface HundredGigE1/0/11
 [leaf-b-HundredGigE1/0/11] qos trust dscp
@@ -264,6 +269,7 @@ interface HundredGigE1/0/11
 
 // Where nothing was sent, nothing has to be undone or waited for.
 func TestComwareAbortBeforeTheFirstLine(t *testing.T) {
+	t.Parallel()
 	r := newReplay(t, join(comwareLogin, comwareNothing, comwareArmed, `
 [leaf-b] return
 `, comwareNothing, `
@@ -297,6 +303,7 @@ System View: return to User View with Ctrl+Z.
 }
 
 func TestDirect(t *testing.T) {
+	t.Parallel()
 	r := newReplay(t, join(nxosLogin, nxosNothing, `
 leaf-a# configure terminal
 Enter configuration commands, one per line. End with CNTL/Z.

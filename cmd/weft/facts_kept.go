@@ -46,7 +46,7 @@ func (a *app) keepFacts(list []told) error {
 	if err != nil {
 		return err
 	}
-	defer lock.Close() // lets go of it
+	defer flock.Release(lock)
 	if err := flock.Wait(lock); err != nil {
 		return fmt.Errorf("lock %s: %w", lock.Name(), err)
 	}

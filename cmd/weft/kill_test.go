@@ -177,6 +177,7 @@ type pod struct {
 // mark, no lease and no upload is left. WEFT_KILLS says how many are killed, and
 // WEFT_SEED which moments are tried first.
 func TestKilled(t *testing.T) {
+	t.Parallel()
 	t.Run("linux", func(t *testing.T) { killed(t, killedText) })
 	if os.Getenv("WEFT_KILLS") != "" { // make kills; TestScript/vsphere kills a few each time
 		t.Run("esxi", func(t *testing.T) { killed(t, killedESXi) })

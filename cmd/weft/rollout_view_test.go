@@ -43,6 +43,7 @@ func (s *said) String() string {
 // A hub shows the runs of all its owners, by TLS with its own certificate: whoever has
 // the token and asks for one of its names is let in.
 func TestHubShowsRuns(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "h")
 	p, err := hub.Found(hub.Founding{Dir: dir, Name: "hub1", Hosts: []string{"hub.example.net"}})
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -30,18 +29,12 @@ func TestMain(m *testing.M) {
 	testscript.Main(patient{m}, map[string]func(){"weft": promised, "weft-next": next, "ci": pipeline})
 }
 
-// patient runs more tests at once than there are processors, unless told how
-// many: most of the time they wait for soaks and for counters.
+// patient has scripts run side by side: much of the time they wait for soaks and for counters.
 type patient struct{ m *testing.M }
 
 // Run implements testscript.TestingM.
 func (p patient) Run() int {
-	flag.Parse()
-	told := false
-	flag.Visit(func(f *flag.Flag) { told = told || f.Name == "test.parallel" })
-	if !told {
-		_ = flag.Set("test.parallel", strconv.Itoa(4*runtime.GOMAXPROCS(0))) // it is there, and a number
-	}
+	require.Patience(4)
 	return p.m.Run()
 }
 
@@ -134,7 +127,7 @@ func TestScript(t *testing.T) {
 func hurry(dir string, sizes bool) error {
 	edits := []struct{ file, was, is string }{
 		{"lab.weftvars", "samples         = 500\n", "samples         = 50\n"},
-		{"lab.weftvars", "soak            = \"2s\"\n", "soak            = \"1s\"\n"},
+		{"lab.weftvars", "soak            = \"2s\"\n", "soak            = \"300ms\"\n"},
 		{"lab.weftvars", `added_p99       = "250ms"`, `added_p99       = "30s"`}, // a machine that is busy with other tests
 		{"rollout.weft.hcl", `["512B", "4KiB", "64KiB"]`, `["4KiB"]`},
 	}

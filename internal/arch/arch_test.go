@@ -130,7 +130,7 @@ var may = map[string][]string{
 
 	// Where runs are kept.
 	"internal/store":           {},
-	"internal/store/storetest": {"internal/store"},
+	"internal/store/storetest": {"internal/store", "internal/require"},
 	"internal/store/dir":       {"internal/store", "internal/flock"},
 	"internal/store/nats":      {"internal/store"},
 	"internal/store/check":     {"internal/store"},

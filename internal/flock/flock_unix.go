@@ -26,6 +26,10 @@ func Try(f *os.File, shared bool) (locked bool, err error) {
 // Wait locks a file alone, once nobody else has it.
 func Wait(f *os.File) error { return flock(f, unix.LOCK_EX) }
 
+// Release unlocks a file and closes it. To close it would not do: a process that was
+// forked at that moment has it open until it has become another program.
+func Release(f *os.File) error { return errors.Join(flock(f, unix.LOCK_UN), f.Close()) }
+
 func flock(f *os.File, how int) error {
 	for {
 		if err := unix.Flock(int(f.Fd()), how); !errors.Is(err, unix.EINTR) {

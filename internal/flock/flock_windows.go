@@ -29,3 +29,6 @@ func Wait(f *os.File) error { return lock(f, windows.LOCKFILE_EXCLUSIVE_LOCK) }
 func lock(f *os.File, how uint32) error {
 	return windows.LockFileEx(windows.Handle(f.Fd()), how, 0, 1, 0, &windows.Overlapped{Offset: math.MaxInt32})
 }
+
+// Release unlocks a file and closes it.
+func Release(f *os.File) error { return f.Close() }

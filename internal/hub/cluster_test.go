@@ -74,6 +74,7 @@ func three(t *testing.T) (places []*Place, hows []Serving, hubs []*served) {
 // Two of three servers go on without the third, which has all when it is back. One of
 // three alone changes nothing.
 func TestThree(t *testing.T) {
+	t.Parallel()
 	require.Long(t, "10 s")
 	places, hows, hubs := three(t)
 	admin := reach(t, places[0])

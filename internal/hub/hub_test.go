@@ -19,6 +19,7 @@ import (
 
 // Secrets are for their owner only, and a directory is used once.
 func TestFound(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "hub")
 	p := found(t, Founding{Dir: dir, Hosts: []string{"hub.example.net", "10.0.0.1:4223", "[::1]:1"}})
 	if want := "tls://hub.example.net:4222 tls://10.0.0.1:4223 tls://[::1]:1"; strings.Join(p.about.URLs, " ") != want {
@@ -58,6 +59,7 @@ func TestFound(t *testing.T) {
 
 // What a hub without TLS, or with half of what it needs, is not served with.
 func TestServeRefuses(t *testing.T) {
+	t.Parallel()
 	plain := found(t, Founding{Plain: true})
 	secure := found(t, Founding{})
 	for _, c := range []struct {
@@ -91,6 +93,7 @@ func TestServeRefuses(t *testing.T) {
 
 // Each has what is theirs, and nobody else is let in.
 func TestMembers(t *testing.T) {
+	t.Parallel()
 	p := found(t, Founding{})
 	s := serve(t, p, Serving{})
 	admin := reach(t, p)
@@ -154,7 +157,7 @@ func TestMembers(t *testing.T) {
 		if err != nil || len(effects) != 1 || !effects[0].Done {
 			t.Fatalf("%v: %v", effects, err)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 		defer cancel()
 		if _, err := a.Get(ctx, "run/r1/plan"); !errors.As(err, new(*store.UnavailableError)) {
 			t.Errorf("who had it reads on: %v", err)
@@ -226,6 +229,7 @@ func denied(t *testing.T, c *nats.Credential, url string) {
 
 // What a hub knew it knows after a restart; and what was done while it did not run.
 func TestRestart(t *testing.T) {
+	t.Parallel()
 	p := found(t, Founding{Plain: true})
 	before := reach(t, p)
 	if before.Served() {
@@ -260,6 +264,7 @@ func TestRestart(t *testing.T) {
 
 // A backup is a store of its own, and a hub that it is imported into gives higher tokens.
 func TestBackup(t *testing.T) {
+	t.Parallel()
 	p := found(t, Founding{Plain: true})
 	s := serve(t, p, Serving{})
 	admin := reach(t, p)

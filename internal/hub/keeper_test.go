@@ -11,6 +11,7 @@ import (
 // A server that takes a change up before whoever made it looks is seen to have done so,
 // although what it says of itself is newer in the store than what it acts by.
 func TestServerIsQuicker(t *testing.T) {
+	t.Parallel()
 	p := found(t, Founding{})
 	serve(t, p, Serving{})
 	s := reach(t, p)

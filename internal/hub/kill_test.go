@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"weft/internal/require"
 	"weft/internal/store"
 )
 
@@ -20,6 +21,7 @@ const serverEnv = "WEFT_TEST_HUB"
 func TestMain(m *testing.M) {
 	dir := os.Getenv(serverEnv)
 	if dir == "" {
+		require.Patience(8)
 		os.Exit(m.Run())
 	}
 	p, err := Open(dir)
@@ -33,6 +35,7 @@ func TestMain(m *testing.M) {
 // What a hub acknowledged is there after it was killed in the middle of writes, and
 // whoever waited for its answer learns what came of it.
 func TestKilled(t *testing.T) {
+	t.Parallel()
 	p := found(t, Founding{Plain: true})
 	before := reach(t, p)
 	c := credential(t, before, alice)

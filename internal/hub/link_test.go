@@ -107,6 +107,7 @@ func (w *wire) set(cut, silent bool) {
 // to be there, the worker is told that the store does not answer, a lease is not renewed,
 // and nobody is given it before its time. It goes on when the link is back.
 func TestSiteLinkCut(t *testing.T) {
+	t.Parallel()
 	require.Long(t, "5 s")
 	p := found(t, Founding{})
 	h := serve(t, p, Serving{})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 
+	"weft/internal/flock"
 	"weft/internal/hint"
 	"weft/internal/slice"
 	"weft/internal/store"
@@ -50,7 +51,7 @@ func (p *Place) Reach() (*Session, error) {
 		return nil, err
 	}
 	if p.about.Mode == clustered {
-		lock.Close()
+		_ = flock.Release(lock)
 		return nil, hint.Wrap(fmt.Errorf("the server in %s does not run", p.dir), "it is one of several, and answers with them: weft hub serve")
 	}
 	err = p.settle(alone)
@@ -60,7 +61,7 @@ func (p *Place) Reach() (*Session, error) {
 			return &Session{p: p, lock: lock, r: r}, nil
 		}
 	}
-	lock.Close()
+	_ = flock.Release(lock)
 	return nil, err
 }
 
@@ -96,7 +97,7 @@ func (s *Session) Close() error {
 		return nil
 	}
 	s.r.stop()
-	return s.lock.Close()
+	return flock.Release(s.lock)
 }
 
 // owners are those who have a store, the hub itself left out.

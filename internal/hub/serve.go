@@ -18,6 +18,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	client "github.com/nats-io/nats.go"
 
+	"weft/internal/flock"
 	"weft/internal/hint"
 	"weft/internal/store/nats"
 )
@@ -55,7 +56,7 @@ func (p *Place) Serve(ctx context.Context, how Serving) error {
 	if err != nil {
 		return err
 	}
-	defer lock.Close()
+	defer flock.Release(lock)
 	if err := p.settle(map[bool]mode{true: clustered, false: alone}[len(how.Peers) > 0]); err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"weft/internal/flock"
 	"weft/internal/store"
 	"weft/internal/store/nats"
 )
@@ -53,7 +54,7 @@ func (p *Place) Status(ctx context.Context) (*Status, error) {
 	lock, err := p.lock()
 	switch {
 	case err == nil:
-		lock.Close()
+		_ = flock.Release(lock)
 		return nil, &StoppedError{p.dir}
 	case !errors.As(err, new(*BusyError)):
 		return nil, err

@@ -12,6 +12,7 @@ import (
 
 // TestHost holds simulated servers to what every host promises.
 func TestHost(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	start(t, model(1), dir)
 	remotetest.Run(t, func(t *testing.T) remote.Host {

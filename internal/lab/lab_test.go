@@ -26,7 +26,10 @@ import (
 	"weft/inventory"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	require.Patience(8)
+	goleak.VerifyTestMain(m)
+}
 
 // model is two planes, one switch each, and n servers on both; the first one
 // is a target.
@@ -94,6 +97,7 @@ func output(t *testing.T, h remote.Host, args ...string) string {
 
 // TestServers drives simulated servers with weft's own SSH.
 func TestServers(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "100%")
 	start(t, model(3), dir)
 	h := dial(t, dir, "n0.example.net")
@@ -191,6 +195,7 @@ func TestSwitches(t *testing.T) {
 }
 
 func TestFaults(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	start(t, model(1), dir)
 	const name = "n0.example.net"
@@ -366,6 +371,7 @@ func TestTwinRefuses(t *testing.T) {
 }
 
 func TestManyDevices(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	l := start(t, model(200), dir)
 	if n := len(l.State().Devices); n != 202 {

@@ -43,6 +43,7 @@ func (v *visit) get(t testing.TB, method, path string, change func(*http.Request
 }
 
 func TestShowsARun(t *testing.T) {
+	t.Parallel()
 	f := newFabric(t, "leaf", "cn1")
 	if err := f.run(t.Context()); err != nil {
 		t.Fatal(err)
@@ -107,6 +108,7 @@ func wellFormed(t *testing.T, text string) {
 }
 
 func TestRefusals(t *testing.T) {
+	t.Parallel()
 	f := newFabric(t, "leaf", "cn1")
 	if err := f.run(t.Context()); err != nil {
 		t.Fatal(err)
@@ -236,6 +238,7 @@ func TestServerIsBounded(t *testing.T) {
 
 // Hostile text is text, wherever it stands.
 func TestHostileText(t *testing.T) {
+	t.Parallel()
 	const evil = `x"></title></script><script>alert(1)</script><img src=x onerror=alert(1)>'{{.}}` + "\u202e\x1b]0;t\x07"
 	device := "[" + strconv.Quote(evil) + "]\u202e\x1b"
 	f := newFabric(t, "leaf"+device, "cn1"+device)
@@ -281,6 +284,7 @@ func keyOf(id string) string {
 
 // A browser is told of changes until it goes; then nobody follows the store any more.
 func TestEvents(t *testing.T) {
+	t.Parallel()
 	f := newFabric(t, "leaf", "cn1")
 	looked, go1 := make(chan bool, 10), make(chan bool)
 	f.gate = func(ctx context.Context) prove.Verdict {

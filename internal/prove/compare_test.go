@@ -239,6 +239,7 @@ func TestCompare(t *testing.T) {
 // Limits on both sides of what was measured pass and fail; one that lies within what
 // the blocks leave open says nothing.
 func TestCompareLimits(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		m    *inventory.Metric
 		want Verdict
@@ -267,6 +268,7 @@ func TestCompareLimits(t *testing.T) {
 // What files or machines rule out is not measured, and where that is so everywhere
 // nothing passes.
 func TestCompareNotMeasured(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		change func(*inventory.Model)
 		way    string
@@ -295,6 +297,7 @@ func TestCompareNotMeasured(t *testing.T) {
 }
 
 func TestCompareCosts(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		change func(*bench)
 		want   string

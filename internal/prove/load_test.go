@@ -245,6 +245,7 @@ func TestLoadWritesNothing(t *testing.T) {
 
 // A sample has as many ways as it takes, and says what it leaves out.
 func TestSample(t *testing.T) {
+	t.Parallel()
 	for _, n := range [][2]int{{1, 1}, {3, 2}, {2, 3}, {9, 4}, {4, 9}} {
 		m := model(n[0], n[1], time.Second)
 		all := readFlows(m, m.Validations)

@@ -22,7 +22,7 @@ type Lock struct {
 }
 
 // Close lets go of the directory.
-func (h *Lock) Close() error { return errors.Join(h.sign.Close(), h.lock.Close()) }
+func (h *Lock) Close() error { return errors.Join(flock.Release(h.sign), flock.Release(h.lock)) }
 
 // A BusyError is a directory in which another weft is at work.
 type BusyError struct{ By string } // who, for people
@@ -81,6 +81,7 @@ func AtWork(place string) string {
 	}
 	defer sign.Close()
 	if free, err := flock.Try(sign, true); free || err != nil {
+		_ = flock.Release(sign) // nobody waits for it longer than that
 		return ""
 	}
 	return (&BusyError{holding(place)}).Error()

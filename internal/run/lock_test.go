@@ -32,6 +32,7 @@ func TestHoldKeepsASecondApplyOut(t *testing.T) {
 
 // Whoever only looks keeps nobody out, and sees nobody who is not there.
 func TestLooksDisturbNobody(t *testing.T) {
+	t.Parallel()
 	place := t.TempDir()
 	if who := AtWork(place); who != "" {
 		t.Errorf("nobody ever applied: %q", who)

@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"weft/internal/prove"
 	"weft/internal/remote"
@@ -22,12 +23,18 @@ func (s *Site) Measure(ctx context.Context, in prove.Input) (*prove.Result, erro
 	defer hosts.End()
 	in.Model, in.Emit, in.Host, in.Attached, in.Switch, in.NICs, in.Witness = s.Model, s.Input.Emit, hosts.Host, s.Attached, s.counted, s.countNICs, s.witness
 	in.Agent, in.Uses, in.Others = s.agent, s.uses, s.clusters
+	if s.access.Simulated {
+		in.Window = simulatedWindow
+	}
 	if s.access.Hollow != nil {
 		in.Hollow = s.access.Hollow()
 	}
 	in.Volume = func(v *inventory.Volume, on *inventory.Server) string { return modules.VolumePath(s.Model.Name, v, on) }
 	return prove.Run(ctx, in)
 }
+
+// simulatedWindow is enough to count for where counters are not those of traffic.
+const simulatedWindow = 200 * time.Millisecond
 
 // witness is how a server is asked on which weft's probes do not run; nil: they do.
 func (s *Site) witness(server *inventory.Server) prove.Witness {

@@ -49,6 +49,7 @@ func (f flaky) Delete(ctx context.Context, key string, at store.Revision) error 
 // Whatever a run does, and wherever a change of the store fails, what is read again is
 // what it had done when it was last saved.
 func TestProgressIsKept(t *testing.T) {
+	t.Parallel()
 	p := &plan.Plan{Format: plan.Format, Owner: "test"}
 	for i := range 40 {
 		device := fmt.Sprint("server.n", i/4)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"weft/internal/prove"
@@ -16,6 +17,7 @@ import (
 )
 
 func TestRunPasses(t *testing.T) {
+	t.Parallel()
 	f := newFabric(t.TempDir())
 	e := f.env()
 	if err := f.start(within(t), e); err != nil {
@@ -55,6 +57,7 @@ func TestGateFails(t *testing.T) {
 
 // A run that is held keeps its devices, and another process goes on with it.
 func TestHoldAndResume(t *testing.T) {
+	t.Parallel()
 	f := newFabric(t.TempDir())
 	f.during = func(e *Env) {
 		rec, err := e.Records.Unfinished(context.Background(), false)
@@ -139,6 +142,7 @@ const killedAt, killedIn = "WEFT_RUN_KILL", "WEFT_RUN_DIR"
 // TestKilled kills a process that carries a plan out, at each moment before and
 // after it changes anything, and another goes on to the same end.
 func TestKilled(t *testing.T) {
+	t.Parallel()
 	if at, err := strconv.Atoi(os.Getenv(killedAt)); err == nil {
 		f := newFabric(os.Getenv(killedIn))
 		f.kill = at
@@ -147,26 +151,44 @@ func TestKilled(t *testing.T) {
 		}
 		return
 	}
-	for at := 1; ; at++ {
-		f := newFabric(t.TempDir())
-		child := exec.CommandContext(within(t), os.Args[0], "-test.run=^TestKilled$")
-		child.Env = append(os.Environ(), killedAt+"="+strconv.Itoa(at), killedIn+"="+f.dir)
-		out, err := child.CombinedOutput()
-		if err == nil {
-			if at < 20 {
-				t.Errorf("it did nothing that it could be killed at: %d moments", at)
+	const together = 12
+	var over atomic.Bool
+	for first := 1; !over.Load() && !t.Failed(); first += together {
+		t.Run("moments from "+strconv.Itoa(first), func(t *testing.T) {
+			for at := first; at < first+together; at++ {
+				t.Run(strconv.Itoa(at), func(t *testing.T) {
+					t.Parallel()
+					if !killedThen(t, at) {
+						over.Store(true)
+					}
+				})
 			}
-			f.is(t, "new")
-			return
-		}
-		if child.ProcessState.Exited() {
-			t.Fatalf("at moment %d it was not killed: %s", at, out)
-		}
-		if err := goOn(within(t), f); err != nil {
-			t.Fatalf("killed at moment %d: %v", at, err)
+		})
+	}
+}
+
+// killedThen has a process killed at a moment and another go on; false: the process ended
+// before there was so late a moment.
+func killedThen(t *testing.T, at int) bool {
+	f := newFabric(t.TempDir())
+	child := exec.CommandContext(within(t), os.Args[0], "-test.run=^TestKilled$")
+	child.Env = append(os.Environ(), killedAt+"="+strconv.Itoa(at), killedIn+"="+f.dir)
+	out, err := child.CombinedOutput()
+	if err == nil {
+		if at < 20 {
+			t.Errorf("it did nothing that it could be killed at: %d moments", at)
 		}
 		f.is(t, "new")
+		return false
 	}
+	if child.ProcessState.Exited() {
+		t.Fatalf("at moment %d it was not killed: %s", at, out)
+	}
+	if err := goOn(within(t), f); err != nil {
+		t.Fatalf("killed at moment %d: %v", at, err)
+	}
+	f.is(t, "new")
+	return true
 }
 
 // goOn is what an apply does in the directory of one that was killed.

@@ -31,8 +31,15 @@ func sharedAt(t *testing.T, root string) func() *Records {
 
 // everyStore does a test in each kind of store that several machines may share.
 func everyStore(t *testing.T, do func(t *testing.T, records func() *Records)) {
-	t.Run("directory", func(t *testing.T) { do(t, sharedAt(t, t.TempDir())) })
-	t.Run("nats", func(t *testing.T) { do(t, newHub(t).records(t)) })
+	t.Parallel()
+	t.Run("directory", func(t *testing.T) {
+		t.Parallel()
+		do(t, sharedAt(t, t.TempDir()))
+	})
+	t.Run("nats", func(t *testing.T) {
+		t.Parallel()
+		do(t, newHub(t).records(t))
+	})
 }
 
 // Three machines with nothing but the store in common: one begins, one promotes, one

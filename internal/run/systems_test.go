@@ -141,6 +141,7 @@ func shell(t *testing.T, sw *simswitch.Switch) (io.ReadWriteCloser, error) {
 // phase by phase, saved once it has proven itself, and reverted where a gate fails.
 // What it does not count is said to be not measured.
 func TestRolloutOfAThirdSystem(t *testing.T) {
+	t.Parallel()
 	for _, verdict := range []prove.Verdict{prove.Pass, prove.Fail} {
 		t.Run(string(verdict), func(t *testing.T) {
 			f, e, sims := thirds(t)

@@ -101,6 +101,7 @@ func workers(t *testing.T, records func() *Records) {
 
 // A gate that fails at one site reverts the run at all of them.
 func TestWorkersRollBack(t *testing.T) {
+	t.Parallel()
 	f := sited(t, sharedAt(t, t.TempDir()))
 	f.gate = func(looks int) prove.Verdict {
 		return map[bool]prove.Verdict{true: prove.Pass, false: prove.Fail}[looks == 1]
@@ -169,6 +170,7 @@ func TestWorkerRefuses(t *testing.T) {
 // when its lease has ended. Here somebody ends it: that it ends by itself, and when,
 // is what storetest asks of each store.
 func TestOneWorkerOfASite(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	f := sited(t, sharedAt(t, root))
 	led := make(chan error, 1)
@@ -216,6 +218,7 @@ func TestOneWorkerOfASite(t *testing.T) {
 // What nobody waits for any more is not done: a task whose leader is gone stays as it is
 // until the next one asks.
 func TestWorkerWithoutLeader(t *testing.T) {
+	t.Parallel()
 	f := sited(t, sharedAt(t, t.TempDir()))
 	ctx, end := context.WithCancel(within(t))
 	led := make(chan error, 1)
@@ -306,6 +309,7 @@ func (constant) Judge(x hcl.Expression, _ inventory.PolicyChange) (cty.Value, hc
 
 // What the files of the plan forbid a worker does not do, however often it is asked.
 func TestWorkerPolicy(t *testing.T) {
+	t.Parallel()
 	f := sited(t, sharedAt(t, t.TempDir()))
 	ctx, end := context.WithCancel(within(t))
 	led := make(chan error, 1)

@@ -169,6 +169,7 @@ func TestScratch(t *testing.T) {
 // An armed guard is seen, reverts what was not proven, also that of an arming before,
 // and does nothing once it is disarmed.
 func TestGuard(t *testing.T) {
+	t.Parallel()
 	b := newBox(t)
 	h, ctx, g := transport{b}, t.Context(), sleeper{}
 	// Who sleeps wakes when the test says so.
@@ -229,6 +230,7 @@ func TestGuard(t *testing.T) {
 
 // Who was overtaken changes nothing on the host: no command, no step, no ledger, no guard.
 func TestFence(t *testing.T) {
+	t.Parallel()
 	b := newBox(t)
 	h, ctx, m := transport{b}, t.Context(), keepsakes()
 	take := func(text string, revision uint64, over *host.Held) *host.Held {

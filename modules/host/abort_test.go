@@ -50,6 +50,7 @@ func (p *plug) Look(ctx context.Context, looks []remote.Look) (remote.Seen, erro
 // A server that is lost in the middle is put back when it answers again, and
 // what is true of it is not known when it does not.
 func TestAbortOfALostServer(t *testing.T) {
+	t.Parallel()
 	for name, back := range map[string]bool{"comes back": true, "stays away": false} {
 		t.Run(name, func(t *testing.T) {
 			r := machine(t)

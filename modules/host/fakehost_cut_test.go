@@ -14,6 +14,7 @@ import (
 // Wherever an apply is cut off, in whichever way: what it says of the box is so, the
 // next one converges, and all of it goes back to what was there before.
 func TestAnotherSystemIsCutAnywhere(t *testing.T) {
+	t.Parallel()
 	for _, how := range []cutting{killedBefore, killedAfter, lostBefore, lostAfter, cancelled} {
 		for _, wait := range []time.Duration{0, 11 * time.Minute} { // in which a guard fires
 			for cut, more := 0, true; more && cut < 100; cut++ {
@@ -25,6 +26,7 @@ func TestAnotherSystemIsCutAnywhere(t *testing.T) {
 
 // The same where weft was there before: what is changed, pruned and made again.
 func TestAnotherSystemIsCutLater(t *testing.T) {
+	t.Parallel()
 	before := []declared{aNote("old", "mine", "first"), aNote("gone", "soon", "away"), aWire("right", 50)}
 	for _, how := range []cutting{killedBefore, killedAfter, lostBefore, lostAfter, cancelled} {
 		for cut, more := 0, true; more && cut < 100; cut++ {
@@ -39,6 +41,7 @@ func TestAnotherSystemIsCutLater(t *testing.T) {
 
 // A run that is being reverted when it is cut off is reverted by asking again.
 func TestAnotherSystemsRevertIsCut(t *testing.T) {
+	t.Parallel()
 	before := []declared{aNote("old", "mine", "first"), aNote("gone", "soon", ""), aWire("right", 50)}
 	for _, how := range []cutting{killedBefore, killedAfter, lostBefore, lostAfter, cancelled} {
 		for cut, more := 0, true; more && cut < 100; cut++ {

@@ -202,6 +202,7 @@ func (r *rack) holds(t *testing.T, story, settings string, kept ...string) {
 // A machine of another host system goes through internal/run as one of Linux: in phases
 // with gates, pruned when it leaves the files, put back where a gate fails, destroyed.
 func TestAnotherSystemByTheEngine(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRack(t)
 		before := newBox().settings()
@@ -241,6 +242,7 @@ func TestAnotherSystemByTheEngine(t *testing.T) {
 // goes on to the same end, at once and after their own guards have put them back. Moments
 // are taken here and there: TestAnotherSystemIsCutAnywhere has each of an apply.
 func TestAnotherSystemsEngineIsKilled(t *testing.T) {
+	t.Parallel()
 	for _, at := range []string{"box1", "box2"} {
 		for n, more := 0, true; more && n < 400; n += 5 {
 			how := []cutting{killedBefore, killedAfter}[n%2]

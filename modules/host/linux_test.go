@@ -4,6 +4,7 @@ import (
 	"os"
 	"testing"
 
+	"weft/internal/require"
 	"weft/modules/esxi"
 	"weft/modules/host"
 	"weft/modules/linux"
@@ -15,5 +16,6 @@ import (
 func TestMain(m *testing.M) {
 	host.Linux(linux.OS)
 	host.Others(esxi.OS(), windows.OS())
+	require.Patience(8)
 	os.Exit(m.Run())
 }

@@ -54,6 +54,7 @@ func (d *dcbTable) do(steps []remote.Step) {
 // Whatever is declared in turn, wherever an apply is killed, and whether runs are
 // reverted: what is declared is there, what is not is as it was before weft.
 func TestWhatIsDeclaredNoMoreGoesBack(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(400) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
 		marks := func() (list []marking) {

@@ -235,6 +235,7 @@ func TestSwitchComesBackOtherwise(t *testing.T) {
 // A two-stage commit of another owner that waits for its confirmation is left
 // alone, and so is what it has changed.
 func TestSwitchSomebodyElsesTimer(t *testing.T) {
+	t.Parallel()
 	l := newRig(t, "nxos")
 	_, planned, _ := reference(t, "nxos")
 	other := l.login("configure dual-stage", "interface Ethernet1/1", "mtu 9216", "exit", "commit confirmed 600")
@@ -258,6 +259,7 @@ func TestSwitchSomebodyElsesTimer(t *testing.T) {
 // timer, and whoever confirms it keeps what both have changed. Weft's part ends
 // as planned or as before, theirs stays.
 func TestSwitchSomebodyElsesDelay(t *testing.T) {
+	t.Parallel()
 	for name, refused := range map[string]*regexp.Regexp{"planned": nil, "put back": regexp.MustCompile(`^qos wred apply`)} {
 		t.Run(name, func(t *testing.T) {
 			_, planned, _ := reference(t, "comware")

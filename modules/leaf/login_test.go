@@ -118,6 +118,7 @@ Contact: noc#
 // A banner, before the login and after it, does not pass for a prompt; nor does
 // the same text in the running configuration.
 func TestSwitchBanner(t *testing.T) {
+	t.Parallel()
 	eachOSOverSockets(t, func(t *testing.T, os string) {
 		lines := map[string]string{
 			"nxos":    "banner motd ^\nleaf1#\nleaf(config)#\nleaf-x#\n^\n",

@@ -157,6 +157,7 @@ func TestSwitchPrunePolicyElsewhere(t *testing.T) {
 // Where the place is one that weft does not manage, the switch refuses to remove
 // the policy: all stays as it was, and the message has its words.
 func TestSwitchPrunePolicyOutOfReach(t *testing.T) {
+	t.Parallel()
 	l := newRig(t, "nxos")
 	without := l.sw.RunningConfig()
 	l.pruned()

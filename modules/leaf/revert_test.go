@@ -167,6 +167,7 @@ func TestSwitchRevertRuns(t *testing.T) {
 // and what is planned is made all the same. Where it is put back
 // instead, the new name is no part of that, and is told.
 func TestSwitchRenamed(t *testing.T) {
+	t.Parallel()
 	rename := map[string]string{"nxos": "hostname renamed", "comware": "sysname renamed"}
 	for name, at := range map[string]string{"while lines are sent": `^(policy-map type queuing|qos wfq)`, "before it is proven": confirmed, "before it is confirmed": confirmation} {
 		t.Run(name, func(t *testing.T) {
@@ -211,6 +212,7 @@ func TestSwitchRenamed(t *testing.T) {
 // because someone said so, it does so again without the fabric: to take the
 // line off without its length would forbid all long frames.
 func TestSwitchFrames(t *testing.T) {
+	t.Parallel()
 	for name, forbidden := range map[string]bool{"by itself": false, "by somebody": true} {
 		l := newRigOf(t, simswitch.Spec{OS: "comware", Hostname: "leaf", Serial: "FDO1", Frame: 1600})
 		if forbidden {

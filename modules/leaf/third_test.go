@@ -152,6 +152,7 @@ func (l *rig) unguarded(o *switches.OS) error {
 
 // What a system has works, whatever else it lacks and whatever it is called.
 func TestSwitchThirdSystemApplies(t *testing.T) {
+	t.Parallel()
 	l := newRig(t, "nxos")
 	_, planned, _ := reference(t, "nxos")
 	m, fleet := l.expand(third(switches.Counting, switches.Hearing, switches.Operating, switches.Remarking))

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"weft/internal/require"
 )
 
 // TestMain makes the test binary its own agent: under the name of one it acts
@@ -27,6 +29,7 @@ func TestMain(m *testing.M) {
 	case "weft-initiator":
 		os.Exit(actInitiator(os.Args[1:]))
 	}
+	require.Patience(8)
 	goleak.VerifyTestMain(m)
 }
 

@@ -12,6 +12,7 @@ import (
 )
 
 func TestDCB(t *testing.T) {
+	t.Parallel()
 	s := server(t, network(t), spec(t, "st1"))
 	c := login(t, s, "root")
 	const dev = "ens1f0np0"

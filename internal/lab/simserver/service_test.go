@@ -55,6 +55,7 @@ func expect(t *testing.T, s *Server, line string, want result) {
 }
 
 func TestService(t *testing.T) {
+	t.Parallel()
 	n := network(t)
 	s := target(t, n, "st1", "10.1.0.1:4420")
 	probe := "/usr/local/lib/weft/weft-initiator read 10.1.0.1:4420"
@@ -326,6 +327,7 @@ func FuzzParseUnit(f *testing.F) {
 // TestUnknownSettings: a unit with a setting that systemd would not know, or not
 // take, does not start here.
 func TestUnknownSettings(t *testing.T) {
+	t.Parallel()
 	n := network(t)
 	s := target(t, n, "st1", "10.1.0.1:4420")
 	const unit = "/etc/systemd/system/weft-target.service"

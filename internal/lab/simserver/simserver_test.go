@@ -197,6 +197,7 @@ func TestSudo(t *testing.T) {
 
 // TestMany starts many servers in one process.
 func TestMany(t *testing.T) {
+	t.Parallel()
 	n := network(t)
 	for i := range 200 {
 		s := server(t, n, spec(t, fmt.Sprintf("n%d", i)))

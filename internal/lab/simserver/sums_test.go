@@ -14,6 +14,7 @@ import (
 // What a file held is remembered, and never told of one that was written since, be
 // it as long as before, with the times it had, or another one in its place.
 func TestSumsOfWhatIsThere(t *testing.T) {
+	t.Parallel()
 	name := filepath.Join(t.TempDir(), "f")
 	s := new(sums)
 	look := func(want string) {

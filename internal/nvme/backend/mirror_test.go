@@ -27,6 +27,7 @@ func TestMirrorConformance(t *testing.T) {
 
 // A leg that fails costs nothing, and gets what it has missed when it is back.
 func TestMirrorLosesALeg(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		which func(*pair) *disk
 		hurt  func(*Mirror) error
@@ -72,6 +73,7 @@ func TestMirrorLosesALeg(t *testing.T) {
 // Whatever breaks while the mirror is written, nothing that was flushed is
 // lost, and the halves become the same again.
 func TestMirrorUnderLoad(t *testing.T) {
+	t.Parallel()
 	p := newPair(t, 8<<20)
 	m := p.open()
 	const writers, rounds = 4, 300
@@ -180,6 +182,7 @@ func (p *pair) crash(m *Mirror) {
 }
 
 func TestMirrorOpens(t *testing.T) {
+	t.Parallel()
 	t.Run("clean", func(t *testing.T) {
 		p := newPair(t, 4<<20)
 		m := p.open()

@@ -63,6 +63,7 @@ func TestLongSpansLetOthersIn(t *testing.T) {
 // TestZeroingIsInPieces: what a backend deallocates at once, a read of another
 // piece need not wait for.
 func TestZeroingIsInPieces(t *testing.T) {
+	t.Parallel()
 	m, err := NewMemory(1<<30, 4096)
 	if err != nil {
 		t.Fatal(err)

@@ -100,6 +100,7 @@ func TestReadWriteFlush(t *testing.T) {
 }
 
 func TestConnectRefused(t *testing.T) {
+	t.Parallel()
 	answer := func(result uint64, st wire.Status) func(*fake) {
 		return func(f *fake) {
 			f.connect = func(wire.ConnectCommand, wire.ConnectData) (uint64, wire.Status) { return result, st }
@@ -253,6 +254,7 @@ func TestKeepAlive(t *testing.T) {
 }
 
 func TestLostTarget(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, tr fabric.Transport) {
 		f := newFake()
 		o := options(serve(t, tr, f))

@@ -215,6 +215,7 @@ func TestDeviceInterrupted(t *testing.T) {
 // TestDeviceTellsWhy: why a path does not come back is told once, and again when it
 // is another reason. A namespace that has grown is the same.
 func TestDeviceTellsWhy(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, tr fabric.Transport) {
 		f := newFake()
 		var mu sync.Mutex

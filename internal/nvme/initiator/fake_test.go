@@ -14,9 +14,13 @@ import (
 	"weft/internal/nvme/nvmetest"
 	"weft/internal/nvme/tcp"
 	"weft/internal/nvme/wire"
+	"weft/internal/require"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	require.Patience(8)
+	goleak.VerifyTestMain(m)
+}
 
 const (
 	patience = time.Minute

@@ -203,6 +203,7 @@ func TestManyConnections(t *testing.T) {
 // TestRemoved: a listener outlives its device. Nobody connects while there is
 // none, and it says so; with another one they do.
 func TestRemoved(t *testing.T) {
+	t.Parallel()
 	f := new(verbstest.Fabric)
 	tr := memory(t, f)
 	l, err := tr.Listen(t.Context(), fabric.ListenParams{Addr: "10.0.0.1:0"}, (&nvmetest.Disk{Data: make([]byte, 1<<20)}).Accept)

@@ -10,9 +10,13 @@ import (
 	"weft/internal/nvme/rdma"
 	"weft/internal/nvme/rdma/verbs"
 	"weft/internal/nvme/rdma/verbs/verbstest"
+	"weft/internal/require"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	require.Patience(8)
+	goleak.VerifyTestMain(m)
+}
 
 // memory is a transport in memory. At the end of the test nothing may be left
 // of it.
@@ -27,6 +31,7 @@ func memory(t *testing.T, f *verbstest.Fabric) *rdma.Transport {
 }
 
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	for name, f := range map[string]func(*rdma.Transport, *verbstest.Fabric){
 		"event driven": func(*rdma.Transport, *verbstest.Fabric) {},
 		"polled":       func(tr *rdma.Transport, _ *verbstest.Fabric) { tr.Poll = true },

@@ -108,6 +108,7 @@ func TestNullIsNoDefault(t *testing.T) {
 // New keys are for new associations, and for those whose hosts authenticate their
 // admin queue anew; until then I/O queues go by the keys of their controller.
 func TestReloadedKeys(t *testing.T) {
+	t.Parallel()
 	fabrics(t, func(t *testing.T, r *rig) {
 		old, fresh := keys(t), keys(t)
 		_, open := r.admin(subNQN, hostNQN, 0)

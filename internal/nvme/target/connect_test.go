@@ -180,6 +180,7 @@ func TestKeepAliveTimeout(t *testing.T) {
 // Discovery is open to everybody: its controllers must not take the places of
 // those that do I/O, nor those of each other.
 func TestDiscoveryLeavesRoom(t *testing.T) {
+	t.Parallel()
 	tgt, err := New(config(t))
 	if err != nil {
 		t.Fatal(err)

@@ -47,6 +47,7 @@ func load(l *limiter, depth int, size func() int, think func() time.Duration, la
 
 // Limits hold within 2 % by a clock that only the limiter moves.
 func TestLimitsHold(t *testing.T) {
+	t.Parallel()
 	sizes := func(n ...int) func() int { return func() int { return n[rand.IntN(len(n))] } }
 	for name, c := range map[string]struct {
 		limits Limits
@@ -135,7 +136,10 @@ func limited(t *testing.T, r *rig) {
 	}
 }
 
-func TestLimitsOfANamespace(t *testing.T) { fabrics(t, limited) }
+func TestLimitsOfANamespace(t *testing.T) {
+	t.Parallel()
+	fabrics(t, limited)
+}
 
 // What waits for its limit goes with its connection, and does not hold up the
 // end of the target.

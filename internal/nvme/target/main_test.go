@@ -4,9 +4,14 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"weft/internal/require"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	require.Patience(8)
+	goleak.VerifyTestMain(m)
+}
 
 func TestNewRefuses(t *testing.T) {
 	for name, change := range map[string]func(*Config){

@@ -172,7 +172,10 @@ func deafHostHoldsUpNobody(t *testing.T, tr *tcp.Transport) {
 
 // TestDeafHostIsLeft: who reads nothing for as long as a host may take for that is
 // sent away, and the target knows why.
-func TestDeafHostIsLeft(t *testing.T) { deafHostIsLeft(t, new(tcp.Transport)) }
+func TestDeafHostIsLeft(t *testing.T) {
+	t.Parallel()
+	deafHostIsLeft(t, new(tcp.Transport))
+}
 
 func deafHostIsLeft(t *testing.T, tr *tcp.Transport) {
 	disk := &nvmetest.Disk{Data: make([]byte, 1<<20)}

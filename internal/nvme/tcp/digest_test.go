@@ -26,6 +26,7 @@ func (w withDigests) Dial(ctx context.Context, p fabric.DialParams) (fabric.Queu
 }
 
 func TestConformanceWithDigests(t *testing.T) {
+	t.Parallel()
 	for _, header := range []bool{false, true} {
 		for _, data := range []bool{false, true} {
 			if !header && !data {

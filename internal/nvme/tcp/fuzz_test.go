@@ -55,6 +55,7 @@ func (p *pipes) over() *tcp.Transport {
 // TestConformanceWithoutSockets takes the ways of connections that cannot be
 // written to without blocking.
 func TestConformanceWithoutSockets(t *testing.T) {
+	t.Parallel()
 	nvmetest.Conformance(t, func(*testing.T) fabric.Transport { return newPipes().over() }, "10.0.0.1:0")
 }
 

@@ -24,6 +24,7 @@ func known(k tls13.Key) func(string) (tls13.Key, bool) {
 }
 
 func TestConformanceWithTLS(t *testing.T) {
+	t.Parallel()
 	for _, s := range []tls13.Suite{tls13.AES128SHA256, tls13.AES256SHA384} {
 		t.Run(s.String(), func(t *testing.T) {
 			k := tlsKey(s)

@@ -67,7 +67,7 @@ func (d *Dialer) connect(ctx context.Context, t Target, l *link, trail []string)
 		}
 		// A burst of connections makes a server drop some before it says who
 		// it is; the same moment would hit the same crowd again.
-		pause := 100*time.Millisecond<<attempt + rand.N(100*time.Millisecond)
+		pause := d.pause<<(attempt-1) + rand.N(d.pause/2)
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():

@@ -17,6 +17,7 @@ import (
 	"weft/internal/hint"
 	"weft/internal/remote"
 	"weft/internal/remote/remotetest"
+	"weft/internal/require"
 )
 
 func TestMain(m *testing.M) {
@@ -25,6 +26,7 @@ func TestMain(m *testing.M) {
 	if err := os.Unsetenv("SSH_AUTH_SOCK"); err != nil {
 		panic(err)
 	}
+	require.Patience(8)
 	// conn.open says who stays there.
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("golang.org/x/crypto/ssh.(*mux).openChannel"))
 }
@@ -32,6 +34,7 @@ func TestMain(m *testing.M) {
 func TestDroppedConnectionsAreTriedAgain(t *testing.T) {
 	t.Parallel()
 	s, d := reach(t, newFiles(t), func(s *testServer) { s.dropFirst.Store(3) })
+	d.pause = time.Millisecond
 	dial(t, d, Target{Name: "server"})
 	if n := s.connections.Load(); n != 4 {
 		t.Errorf("%d connections; want 4", n)
@@ -118,6 +121,7 @@ func TestFewUnprovenConnections(t *testing.T) {
 }
 
 func TestConnectionsAreShared(t *testing.T) {
+	t.Parallel()
 	s, d := reach(t, newFiles(t), nil)
 	var all sync.WaitGroup
 	clients := make([]*Client, 20)

@@ -54,6 +54,7 @@ const (
 	maxSessions           = 7 // per connection; MaxSessions is 10, and killing needs up to two
 	maxJumps              = 8
 	maxAttempts           = 5
+	firstPause            = 200 * time.Millisecond
 	defaultConnectTimeout = 30 * time.Second
 	defaultCommandTimeout = 5 * time.Minute
 	defaultKeepAlive      = 15 * time.Second
@@ -78,6 +79,7 @@ type Config struct {
 // be called concurrently.
 type Dialer struct {
 	config Config
+	pause  time.Duration // before the second attempt to connect; later ones wait twice as long each
 
 	mu       sync.Mutex
 	links    map[linkKey]*link
@@ -92,6 +94,7 @@ func NewDialer(c Config) *Dialer {
 	c.KeepAlive = cmp.Or(c.KeepAlive, defaultKeepAlive)
 	return &Dialer{
 		config:   c,
+		pause:    firstPause,
 		links:    map[linkKey]*link{},
 		gates:    map[string]chan struct{}{},
 		keyrings: map[string]*keyring{},

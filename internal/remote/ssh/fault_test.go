@@ -35,6 +35,7 @@ func relayed(t *testing.T, set func(*testServer)) (*testServer, *remotetest.Rela
 
 // To read a server is two round trips, however much there is to read.
 func TestRoundTrips(t *testing.T) {
+	t.Parallel()
 	for _, looks := range []int{12, 240} {
 		least := 0
 		for quiet := 100 * time.Millisecond; quiet < 10*time.Second; quiet *= 3 { // a busy machine makes it look like more
@@ -64,6 +65,7 @@ func TestRoundTrips(t *testing.T) {
 
 // A user's shell may print a banner, also to those who only run a command.
 func TestBanner(t *testing.T) {
+	t.Parallel()
 	for _, become := range []string{"", "sudo"} {
 		_, d := reach(t, newFiles(t), func(s *testServer) {
 			s.shell = filepath.Join(t.TempDir(), "shell")

@@ -95,6 +95,7 @@ func TestExposedKey(t *testing.T) {
 }
 
 func TestEncryptedIdentity(t *testing.T) {
+	t.Parallel()
 	f := newFiles(t)
 	public := f.writeKey("key", newEd25519(t), "passphrase")
 	_, d := reach(t, f, onlyKey(public))

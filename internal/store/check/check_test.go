@@ -5,13 +5,20 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"os"
 	"strings"
 	"testing"
 	"time"
 
+	"weft/internal/require"
 	"weft/internal/store"
 	"weft/internal/store/dir"
 )
+
+func TestMain(m *testing.M) {
+	require.Patience(8)
+	os.Exit(m.Run())
+}
 
 // A broken store does one thing wrong.
 type broken struct {
@@ -81,7 +88,7 @@ func TestCheck(t *testing.T) {
 				b.Store = s
 				return b, err
 			}
-			list, err := Trial{Open: open, Folder: "site/dc1"}.Run(t.Context())
+			list, err := Trial{Open: open, Folder: "site/dc1", TTL: 500 * time.Millisecond}.Run(t.Context())
 			if err != nil || len(list) != 5 {
 				t.Fatalf("%v: %v", list, err)
 			}

@@ -57,6 +57,7 @@ func watched(t *testing.T, s *Store, from, until store.Revision) (keys string, e
 // What power loss leaves of a line, or a value, is mended by whoever comes next; a
 // revision is not given again.
 func TestTornLog(t *testing.T) {
+	t.Parallel()
 	for _, left := range []string{"3 pu", "3 put 1 c 00000000\n", strings.Repeat("\x00", 60), "\n", "3 put\x00\x00 c 1234\ngarbage"} {
 		s := opened(t, t.TempDir(), Options{})
 		created(t, s, "a", "b")
@@ -116,6 +117,7 @@ func TestSpoiledLog(t *testing.T) {
 
 // A document that the disk has spoiled is named, and the others are read.
 func TestSpoiledDocument(t *testing.T) {
+	t.Parallel()
 	s := opened(t, t.TempDir(), Options{})
 	created(t, s, "run/r1", "run/r2", "run/r3")
 	good, err := os.ReadFile(s.table.file("run/r2"))
@@ -153,6 +155,7 @@ func TestSpoiledDocument(t *testing.T) {
 // What was decided and not put in its place yet, as after power loss, is put there when
 // the store is opened.
 func TestLeft(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	s := opened(t, root, Options{})
 	last := created(t, s, "a", "b")
@@ -196,6 +199,7 @@ func TestLeft(t *testing.T) {
 
 // The log forgets, and says so.
 func TestLogTurns(t *testing.T) {
+	t.Parallel()
 	s := opened(t, t.TempDir(), Options{segment: 500, lazy: true})
 	var last store.Revision
 	for n := range 300 {
@@ -224,6 +228,7 @@ func TestLogTurns(t *testing.T) {
 
 // What does not let go of the lock is named, and nothing waits for ever.
 func TestLocked(t *testing.T) {
+	t.Parallel()
 	s := opened(t, t.TempDir(), Options{Timeout: 20 * time.Millisecond})
 	last := created(t, s, "a")
 	unlock, err := s.table.lock(t.Context())

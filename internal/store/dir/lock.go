@@ -41,7 +41,7 @@ func (t *table) hold(ctx context.Context, shared bool) (unlock func(), err error
 			if !shared {
 				sign(f, t.o.Clock())
 			}
-			return func() { f.Close() }, nil
+			return func() { _ = flock.Release(f) }, nil // there is nothing else to do about it
 		}
 		if err == nil {
 			select {

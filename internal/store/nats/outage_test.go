@@ -17,6 +17,7 @@ import (
 
 // A server that is gone is told, and everything goes on when it is back.
 func TestOutage(t *testing.T) {
+	t.Parallel()
 	h := newHub(t)
 	keeper, s := h.open(t, h.options()), h.open(t, h.options())
 	s.o.Timeout = 300 * time.Millisecond // opened before: all that it is asked from here on is in vain
@@ -80,6 +81,7 @@ func second[T any](_ T, err error) error { return err }
 
 // A change that a restart of the server interrupts is made once, and said to be made.
 func TestRestartBetween(t *testing.T) {
+	t.Parallel()
 	h := newHub(t)
 	keeper := h.open(t, h.options())
 	o := h.options()
@@ -108,6 +110,7 @@ func TestRestartBetween(t *testing.T) {
 // A copy of a change that was stored and not acknowledged is found by its mark; what
 // another weft stored is not taken for it.
 func TestMark(t *testing.T) {
+	t.Parallel()
 	h := newHub(t)
 	s := h.open(t, h.options())
 	for _, c := range []struct {
@@ -159,6 +162,7 @@ func TestMark(t *testing.T) {
 
 // A store that was made anew is not taken for the one that was watched.
 func TestStoreLost(t *testing.T) {
+	t.Parallel()
 	require.Long(t, "6 s")
 	h := newHub(t)
 	s := h.open(t, h.options()) // patient: a busy machine takes its time to start another server
@@ -220,6 +224,7 @@ func (b behind) Info(ctx context.Context, opts ...jetstream.StreamInfoOpt) (*jet
 // A watch that was told more than the leader counts is told of a gap only where the
 // replicas agree that the store has less.
 func TestWatchIsAheadOfTheLeader(t *testing.T) {
+	t.Parallel()
 	h := newHub(t)
 	s := h.open(t, h.options())
 	at, err := s.Create(t.Context(), "run/r1", nil)
@@ -242,6 +247,7 @@ func TestWatchIsAheadOfTheLeader(t *testing.T) {
 // With replicas a consumer may not learn of what its server caught up with: a watch that
 // waits in vain asks the leader, and has another consumer made.
 func TestWatchMisses(t *testing.T) {
+	t.Parallel()
 	h := newHub(t)
 	s := h.open(t, h.options())
 	at, err := s.Create(t.Context(), "run/r1", nil)
@@ -281,6 +287,7 @@ func TestWatchMisses(t *testing.T) {
 // With replicas a list is as new as the message up to which it was read: a watch may have
 // told of a change that the leader does not count yet.
 func TestListIsAsNewAsItsFence(t *testing.T) {
+	t.Parallel()
 	h := newHub(t)
 	keeper := h.open(t, h.options())
 	keeper.table.replicas = 3
@@ -299,6 +306,7 @@ func TestListIsAsNewAsItsFence(t *testing.T) {
 
 // A stream that would not keep what it should is refused, and why.
 func TestForeignStream(t *testing.T) {
+	t.Parallel()
 	h := newHub(t)
 	conn, err := client.Connect(h.options().URL)
 	if err != nil {
@@ -320,6 +328,7 @@ func TestForeignStream(t *testing.T) {
 // Other clients of NATS read documents as a bucket, and what they write is not taken
 // for a change whose past is known.
 func TestBucket(t *testing.T) {
+	t.Parallel()
 	h := newHub(t)
 	s := h.open(t, h.options())
 	at, err := s.Create(t.Context(), "run/r1", []byte("one"))

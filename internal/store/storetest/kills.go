@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"weft/internal/require"
 	"weft/internal/store"
 )
 
@@ -25,6 +26,7 @@ const writerEnv = "WEFT_STORE_WRITER" // what, when to die, where
 func Main(m *testing.M, open Opener) {
 	job := os.Getenv(writerEnv)
 	if job == "" {
+		require.Patience(8)
 		os.Exit(m.Run())
 	}
 	f := strings.SplitN(job, " ", 3)

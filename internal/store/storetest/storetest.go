@@ -50,7 +50,10 @@ func Run(t *testing.T, found func(t *testing.T) *Subject) {
 		{"restart", restart},
 		{"killed", killed},
 	} {
-		t.Run(c.name, func(t *testing.T) { c.test(t, found(t)) })
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			c.test(t, found(t))
+		})
 	}
 }
 
