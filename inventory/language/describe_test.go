@@ -23,7 +23,7 @@ func TestDescribe(t *testing.T) {
 	sameList(t, "transports", fabric.Attributes["transport"].Values, []string{"rocev2", "infiniband", "iwarp", "tcp"})
 	same(t, "MTU", string(fabric.Attributes["mtu"].Default), "9216")
 	same(t, "DSCPs", fabric.Blocks["traffic_class"].Attributes["dscp"].Type, "list(number)")
-	sameList(t, "systems", l.Blocks["server"].Attributes["os"].Values, []string{"linux", "esxi", "windows"})
+	sameList(t, "systems", l.Blocks["server"].Attributes["os"].Values[:3], []string{"linux", "esxi", "windows"}) // others may follow
 
 	target := l.Blocks["target"]
 	same(t, "transports", string(target.Attributes["transport"].Default), `["rdma"]`)

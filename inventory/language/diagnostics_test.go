@@ -33,7 +33,7 @@ func languageMistakes() []mistake {
 		{"label not wanted", []string{`limits {`, `limits "x" {`}, problem.Labels, `limits "x"`, "takes no label"},
 		{"label not a name", []string{`volume "fast"`, `volume "1/2"`}, problem.Labels, `volume "1/2"`, "not a name"},
 		{"attribute missing", []string{`  drives = ["nvme-eui.01"]`, ""}, problem.Missing, `pool "flash"`, "drives"},
-		{"switch without os", []string{`  os     = "nxos"`, ""}, problem.Missing, `switch "leaf"`, `its os: "nxos" or "comware". One that it shall not touch`},
+		{"switch without os", []string{`  os     = "nxos"`, ""}, problem.Missing, `switch "leaf"`, `its os: "nxos" or "comware"`},
 		{"switch without host", []string{`  host   = "leaf.example.net"`, "  unmanaged = 1 > 2"}, problem.Missing, `switch "leaf"`, "switch.leaf lacks host"},
 		{"attribute null", []string{`drives = ["nvme-eui.01"]`, `drives = null`}, problem.Missing, `drives = null`, "is null"},
 		{"block missing", []string{`metric "p99" { max = "30us" }`, ""}, problem.Missing, `validation "latency"`, "metric"},
