@@ -6,7 +6,9 @@ import (
 	"os/user"
 	"path/filepath"
 	"reflect"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -128,9 +130,15 @@ func TestSSHIsAsked(t *testing.T) {
 // A configuration of ssh that runs a program which does not end is not waited for.
 func TestSSHDoesNotEnd(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "ssh")
-	if err := os.WriteFile(name, []byte("#!/bin/sh\nsleep 1000\n"), 0o700); err != nil {
+	if err := os.WriteFile(name, []byte("#!/bin/sh\nsleep 1000 &\necho $! >\"$0.pid\"\nwait\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		text, _ := os.ReadFile(name + ".pid") // it may not have begun
+		if pid, err := strconv.Atoi(strings.TrimSpace(string(text))); err == nil {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	})
 	_, err := askSSH(t.Context(), name, Target{Name: "server", ConnectTimeout: time.Second})
 	if err == nil || !strings.Contains(err.Error(), "ssh -G server: no answer within 1s") || !strings.Contains(hint.Of(err), "Match exec") {
 		t.Errorf("got %v (%s)", err, hint.Of(err))
