@@ -1,8 +1,10 @@
 package switches_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -210,6 +212,42 @@ func TestPaged(t *testing.T) {
 	_, err = s.Show(t.Context(), []string{"show version"})
 	if err == nil || !strings.Contains(err.Error(), "it waits for a key: its output is paged") || hint.Of(err) == "" {
 		t.Errorf("got %v", err)
+	}
+}
+
+// A drip is a line over which each byte comes by itself, and a prompt has colours.
+type drip struct {
+	io.ReadWriteCloser
+	left []byte
+}
+
+func (d *drip) Read(p []byte) (int, error) {
+	if len(d.left) == 0 {
+		b := make([]byte, 256)
+		n, err := d.ReadWriteCloser.Read(b)
+		if err != nil {
+			return n, err
+		}
+		d.left = bytes.ReplaceAll(b[:n], []byte("#"), []byte("\x1b[1;32m#\x1b[0m\x1b]0;leaf\a"))
+	}
+	p[0], d.left = d.left[0], d.left[1:]
+	return 1, nil
+}
+
+// What terminals obey is no part of what a switch says, also where it comes in pieces.
+func TestDrip(t *testing.T) {
+	r := newReplay(t, join(nxosLogin, "leaf-a# show version\nNX-OS\nleaf-a#"))
+	dial := func(ctx context.Context) (io.ReadWriteCloser, error) {
+		conn, err := r.dial(ctx)
+		return &drip{ReadWriteCloser: conn}, err
+	}
+	s, err := switches.Open(t.Context(), "leaf", nxos.OS(), dial, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if out, err := s.Show(t.Context(), []string{"show version"}); err != nil || out["show version"] != "NX-OS" {
+		t.Errorf("%q, %v", out, err)
 	}
 }
 

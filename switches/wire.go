@@ -1,8 +1,10 @@
 package switches
 
 import (
+	"bytes"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"sync"
 
@@ -17,7 +19,8 @@ type wire struct {
 
 	mu     sync.Mutex
 	heard  strings.Builder
-	since  int // bytes that came since a line was typed
+	since  int    // bytes that came since a line was typed
+	held   []byte // the beginning of what terminals obey, whose end has not come
 	closed bool
 	err    error // why the terminal ended
 }
@@ -74,13 +77,35 @@ func (w *wire) Read(n int) ([]byte, error) {
 			w.heard.WriteString(tail)
 		}
 		w.heard.Write(b[:n])
-		return b[:n], nil
+		text := append(w.held, b[:n]...)
+		whole := len(text) - unfinished(text)
+		w.held = bytes.Clone(text[whole:])
+		return text[:whole:whole], nil
 	}
 	if err != nil {
 		w.err = err
 		return nil, io.EOF
 	}
 	return nil, nil
+}
+
+// sequence is the beginning of a sequence that terminals obey, at the end of a text.
+var sequence = regexp.MustCompile(`\x1b(?:\[[0-?]*[ -/]*|\][^\x07\x1b]*|[ -/]*)?$`)
+
+// longestSequence is more bytes than one has that a switch sends.
+const longestSequence = 256
+
+// unfinished is how many bytes at the end of a text begin a sequence that terminals obey.
+// scrapligo takes out those that come whole, and they may come in pieces.
+func unfinished(text []byte) int {
+	tail := text[max(0, len(text)-longestSequence):]
+	if bytes.IndexByte(tail, 0x1b) < 0 {
+		return 0
+	}
+	if at := sequence.FindIndex(tail); at != nil {
+		return len(tail) - at[0]
+	}
+	return 0
 }
 
 // Write implements transport.Implementation.

@@ -148,6 +148,9 @@ There is no state file: every command reads the devices.`,
 			if !slices.Contains([]string{"auto", "always", "never"}, a.color) {
 				return fmt.Errorf("--color: there are auto, always and never, and not %q", a.color)
 			}
+			if a.parallelism < 1 {
+				return fmt.Errorf("--parallelism: %d devices at once; 1 or more", a.parallelism)
+			}
 			a.accepted = true
 			return a.guarded(cmd)
 		},
