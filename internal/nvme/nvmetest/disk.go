@@ -147,6 +147,9 @@ func (h *diskQueue) perform(x *fabric.Exchange) {
 	case OpLend:
 		zeros := make([]byte, x.Length())
 		for _, part := range [][]byte{zeros[:len(zeros)/2], zeros[len(zeros)/2:]} {
+			if len(part) == 0 {
+				continue // nothing to lend
+			}
 			h.d.lent.Add(1)
 			x.Push(fabric.Buffer{Bytes: part, Owner: h.d, Shared: x.Command.CDW11 == 1})
 		}
