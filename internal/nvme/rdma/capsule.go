@@ -46,7 +46,7 @@ func (c *conn) capsule(i int) (in *room, at int) {
 // receive has a slot take one more capsule. The caller holds mu.
 func (c *conn) receive(i int) {
 	in, at := c.capsule(i)
-	c.recvs = append(c.recvs, verbs.Work{ID: workCommand | uint64(i), Local: verbs.Piece{
+	c.recvs = append(c.recvs, verbs.Work{ID: c.id | workCommand | uint64(i), Local: verbs.Piece{
 		Addr: in.mem.Addr + uint64(at), Len: uint32(c.stride), Key: in.mem.Local,
 	}})
 }

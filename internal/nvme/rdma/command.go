@@ -14,7 +14,7 @@ func (c *conn) completed(d *verbs.Done) error {
 	if err := d.Err(); err != nil {
 		return c.lost(d, err)
 	}
-	switch d.ID &^ workIndex {
+	switch d.ID & workKind {
 	case workCommand:
 		return c.command(i, d.Bytes)
 	case workRead:
@@ -31,9 +31,9 @@ func (c *conn) completed(d *verbs.Done) error {
 // has its reason elsewhere.
 func (c *conn) lost(d *verbs.Done, err error) error {
 	if d.Status == verbs.Flushed {
-		return reason(c.pair, err)
+		return c.home.reason(c.pair, err)
 	}
-	switch d.ID &^ workIndex {
+	switch d.ID & workKind {
 	case workCommand:
 		return fmt.Errorf("receive a command: %w", err)
 	case workRead:
@@ -139,7 +139,7 @@ func (c *conn) fetch(i int) wire.Status {
 	s.state, s.in, s.asked = slotReading, in, len(in.bytes)
 	c.incoming.Set(c.incoming.Used() + s.asked)
 	c.sends = append(c.sends, verbs.Work{
-		ID: workRead | uint64(i), Op: verbs.OpRead, Flags: verbs.Signaled, Local: in.piece(n),
+		ID: c.id | workRead | uint64(i), Op: verbs.OpRead, Flags: verbs.Signaled, Local: in.piece(n),
 		Remote: s.x.Command.SGL.Address, Key: s.x.Command.SGL.Key,
 	})
 	return wire.Success

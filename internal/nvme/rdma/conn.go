@@ -1,7 +1,7 @@
 package rdma
 
 import (
-	"errors"
+	"net"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -16,26 +16,32 @@ import (
 // need none there; some send what they connect with.
 const adminCapsule = 4096
 
-// conn is the target's end of one queue pair. Its goroutine owns what is not
-// otherwise marked.
+// conn is the target's end of one queue pair. Its poller owns what is not otherwise
+// marked, from when it is taken in until it is let go.
 //
 // Each capsule that can be received has a slot. It is posted again right before
 // the response to its command: a host that has the response may send the next.
 //
-// Connections do not share what they receive into. 64 of them with queues of 128
-// keep 68 MB in place (TestManyConnections), which a shared receive queue of 4096
-// would halve. But there a host that sends more than it has announced, or none
-// that answers, takes the room of all others: over iWARP that ends their
-// connections. It is no faster either: receives are posted with one call for a
-// batch, and that call stays. The kernel's target does without by default, too.
+// Connections do not share what they receive into, although they share where they
+// complete. 64 of them with queues of 128 keep 68 MB in place (TestManyConnections),
+// which a shared receive queue of 4096 would halve. But there a host that sends more
+// than it has announced, or none that answers, takes the room of all others: over
+// iWARP that ends their connections. What a message was being received into when its
+// connection ended Soft-RoCE never gives back, and nobody can tell what that was. It is
+// no faster either: receives are posted with one call for a batch, and that call
+// stays. The kernel's target does without by default, too.
 type conn struct {
 	l          *listener
 	link       verbs.Link
+	home       *poller // nil before open
+	id         uint64  // of its works, for the poller
 	pool       *pool
 	local      string
 	remote     string
 	handler    fabric.Handler
 	hangup     atomic.Bool // by Close
+	stale      atomic.Bool // no host has connected in time
+	late       *time.Timer // for that
 	short      atomic.Bool // the handler knows that there was no memory
 	issues     int         // RDMA reads in progress, at most
 	writeFlags verbs.Flags // of writes, whose end the response after them tells
@@ -46,8 +52,16 @@ type conn struct {
 	capsules  [2]room // commands are received into: of the first slots, and of the others once a host has connected
 	answers   []byte  // responses, one for each reply
 	answerMem *verbs.Memory
-	done      [batch]verbs.Done
-	spin      spinner
+
+	// Of the poller, which sets some of it before it serves.
+	of      *source
+	room    int // completions
+	turn    *fabric.Turn
+	pending []verbs.Done // what has completed, to be worked for
+	let     bool         // go
+
+	over chan error  // why it was let go
+	gone atomic.Bool // nothing more will complete
 
 	mu        sync.Mutex // guards what follows, and state in slots
 	pair      verbs.Pair // nil before the connection is made
@@ -79,7 +93,7 @@ var (
 
 func newConn(l *listener, link verbs.Link) *conn {
 	local, remote := link.Ends()
-	return &conn{l: l, link: link, local: logicalAddr(l.Addr(), local), remote: remote.String(), spin: spinner{never: l.params.Processors < 2}}
+	return &conn{l: l, link: link, local: logicalAddr(l.Addr(), local), remote: remote.String(), over: make(chan error, 1)}
 }
 
 func (c *conn) Transport() string { return "rdma" }
@@ -91,8 +105,8 @@ func (c *conn) Close() {
 	c.hangup.Store(true)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.pair != nil {
-		c.pair.Interrupt()
+	if c.home != nil {
+		c.home.hub.Wake()
 	}
 }
 
@@ -112,17 +126,48 @@ func (c *conn) serve(hello verbs.Hello) {
 	} else {
 		acc := wire.RDMAAccept{CRQSize: uint16(c.depth)}
 		private, _ := acc.AppendBinary(nil)
-		if err = c.link.Answer(verbs.Hello{Private: private, Issues: c.issues}, true); err == nil {
-			err = c.run()
-		}
+		err = c.link.Answer(verbs.Hello{Private: private, Issues: c.issues}, true)
+	}
+	if c.home != nil {
+		c.fail(err)
+		err = <-c.over
 	}
 	if c.hangup.Load() {
 		err = nil
 	}
-	if fault := c.bury(); errors.Is(err, verbs.ErrInterrupted) {
-		err = fault
+	c.bury()
+	if c.home != nil {
+		c.home.leave(c)
 	}
 	c.handler.Disconnected(err)
+}
+
+// fail has the poller let go of the connection, if there is an error or Close was
+// called before there was a poller.
+func (c *conn) fail(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.fault == nil {
+		c.fault = err
+	}
+	c.home.hub.Wake()
+}
+
+// ended is why the connection is over; nil: it goes on.
+func (c *conn) ended() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.hangup.Load():
+		return net.ErrClosed
+	case c.fault != nil:
+		return c.fault
+	case c.stale.Load() && !c.connected:
+		return os.ErrDeadlineExceeded
+	case c.pair == nil:
+		return nil
+	}
+	return c.pair.Ended()
 }
 
 // judge reads what the host says of itself; 0 accepts it.
@@ -182,12 +227,15 @@ func (c *conn) refuse(st wire.RDMAStatus) {
 
 // open makes the queues and their memory, and posts all receives.
 func (c *conn) open() error {
-	pair, err := c.link.Open(verbs.Queue{Sends: c.sendRoom(), Receives: c.depth, Inline: wire.CompletionSize})
+	d := c.link.Domain()
+	c.pool = c.l.pool(d)
+	if err := c.l.takeIn(c, c.sendRoom()+c.depth); err != nil {
+		return err
+	}
+	pair, err := c.link.Open(c.home.hub, verbs.Queue{Sends: c.sendRoom(), Receives: c.depth, Inline: wire.CompletionSize})
 	if err != nil {
 		return err
 	}
-	d := c.link.Domain()
-	c.pool = c.l.pool(d)
 	if err := c.capsules[0].open(d, c.early()*c.stride); err != nil {
 		return err
 	}
@@ -199,6 +247,10 @@ func (c *conn) open() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.pair = pair
+	c.late = time.AfterFunc(c.l.params.Timeout, func() {
+		c.stale.Store(true)
+		c.home.hub.Wake()
+	})
 	c.incoming = c.l.params.Budget.Open(c.remote)
 	c.slots = make([]slot, c.depth)
 	c.replies = make([]*chunk, replies)
@@ -252,72 +304,23 @@ func (c *conn) post() error {
 	return err
 }
 
-// run serves until the connection ends; it never returns nil.
-func (c *conn) run() error {
-	deadline := time.Now().Add(c.l.params.Timeout)
-	turn := c.l.params.Turns.Open(c.remote)
-	defer turn.Close()
-	for armed := false; ; {
-		if c.hangup.Load() {
-			return verbs.ErrInterrupted
-		}
-		n, err := c.turn(turn)
-		if err != nil {
-			return err
-		}
-		if n > 0 || !armed && c.spin.again() {
-			c.spin.found(n > 0)
-			continue
-		}
-		if !armed {
-			if err := c.pair.Arm(); err != nil {
-				return err
-			}
-			armed = true
-			continue
-		}
-		armed = false
-		if c.isConnected() {
-			deadline = time.Time{}
-		}
-		if err := c.pair.Wait(deadline); err != nil {
-			if errors.Is(err, os.ErrDeadlineExceeded) && c.isConnected() {
-				continue
-			}
-			return err
-		}
-	}
-}
+// some is how many completions a connection works for before it asks whether others
+// wait.
+const some = 8
 
-func (c *conn) isConnected() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.connected
-}
-
-// turn takes what has completed, and posts at its end what that has led to; after
-// some of it already where there is much, and then others go first.
-func (c *conn) turn(turn *fabric.Turn) (int, error) {
-	n, err := c.pair.Poll(c.done[:])
-	if n == 0 || err != nil {
-		return 0, err
-	}
-	turn.Take()
-	defer turn.Leave()
+// work takes what has completed, until others wait, and posts at its end what that has
+// led to. It reports whether that was all.
+func (c *conn) work(others func() bool) (all bool, err error) {
+	c.turn.Take()
+	defer c.turn.Leave()
 	c.mu.Lock()
 	c.later = true
 	c.mu.Unlock()
-	for i := range c.done[:n] {
-		if i > 0 && i%some == 0 {
-			err = c.pass(turn)
-		}
-		if err == nil {
-			err = c.completed(&c.done[i])
-		}
-		if err != nil {
-			break
-		}
+	n := 0
+	for ; n < len(c.pending) && err == nil && (n == 0 || n%some > 0 || !others()); n++ {
+		err = c.completed(&c.pending[n])
 	}
+	c.pending = c.pending[:copy(c.pending, c.pending[n:])]
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.later = false
@@ -327,24 +330,13 @@ func (c *conn) turn(turn *fabric.Turn) (int, error) {
 	if err == nil {
 		err = c.post()
 	}
-	return n, err
-}
-
-// pass has others go first who wait, which what is done does not.
-func (c *conn) pass(turn *fabric.Turn) (err error) {
-	if turn.Wanted() {
-		c.mu.Lock()
-		err = c.post()
-		c.mu.Unlock()
-	}
-	turn.Pass()
-	return err
+	return len(c.pending) == 0, err
 }
 
 // bury ends the connection and then, when nothing touches it any more, takes
 // all memory back. Commands with the handler keep their data until it
-// completes them. It returns what went wrong while posting.
-func (c *conn) bury() error {
+// completes them. Nobody else is at work for it.
+func (c *conn) bury() {
 	c.mu.Lock()
 	c.dead = true
 	c.mu.Unlock()
@@ -359,6 +351,12 @@ func (c *conn) bury() error {
 	if c.incoming != nil {
 		c.incoming.Close()
 	}
+	if c.late != nil {
+		c.late.Stop()
+	}
+	if c.turn != nil {
+		c.turn.Close()
+	}
 	for i := range c.slots {
 		s := &c.slots[i]
 		s.dropOut()
@@ -372,5 +370,4 @@ func (c *conn) bury() error {
 	for i := range c.waiting {
 		release(&c.waiting[i].out)
 	}
-	return c.fault
 }

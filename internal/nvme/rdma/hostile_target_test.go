@@ -47,7 +47,12 @@ func (r *rawTarget) serve(f *verbstest.Fabric, a verbs.Acceptor) (err error) {
 	if r.mr, err = f.Register(r.mem, verbs.LocalWrite); err != nil {
 		return err
 	}
-	p, err := k.Open(verbs.Queue{Sends: 8, Receives: 8})
+	h, err := f.Hub(16)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, k.Close(), h.Close()) }()
+	p, err := k.Open(h, verbs.Queue{Sends: 8, Receives: 8})
 	if err != nil {
 		return err
 	}
@@ -59,10 +64,10 @@ func (r *rawTarget) serve(f *verbstest.Fabric, a verbs.Acceptor) (err error) {
 	}
 	var done [8]verbs.Done
 	for {
-		if err := p.Arm(); err != nil {
+		if err := h.Arm(); err != nil {
 			return err
 		}
-		n, err := p.Poll(done[:])
+		n, err := h.Poll(done[:])
 		if err != nil {
 			return err
 		}
@@ -74,10 +79,11 @@ func (r *rawTarget) serve(f *verbstest.Fabric, a verbs.Acceptor) (err error) {
 			continue
 		}
 		if n == 0 {
-			if err := p.Wait(time.Now().Add(patience)); errors.Is(err, verbs.ErrDisconnected) {
-				return nil
-			} else if err != nil {
+			if err := h.Wait(time.Now().Add(patience)); err != nil && !errors.Is(err, verbs.ErrNews) {
 				return err
+			}
+			if p.Ended() != nil {
+				return nil
 			}
 		}
 	}

@@ -23,13 +23,14 @@ type listener struct {
 
 	waiting fabric.Lobby[*conn] // on which no host has connected yet
 
-	mu     sync.Mutex
-	a      verbs.Acceptor
-	gone   error              // why nobody can connect now; nil: they can
-	conns  map[*conn]struct{} // nil after Close
-	pools  map[verbs.Domain]*pool
-	once   sync.Once
-	closed error
+	mu      sync.Mutex
+	a       verbs.Acceptor
+	gone    error              // why nobody can connect now; nil: they can
+	conns   map[*conn]struct{} // nil after Close
+	pools   map[verbs.Domain]*pool
+	pollers []*poller
+	once    sync.Once
+	closed  error
 }
 
 func newListener(v verbs.Provider, a verbs.Acceptor, p fabric.ListenParams, accept func(fabric.Conn) fabric.Handler) *listener {

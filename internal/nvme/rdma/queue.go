@@ -15,17 +15,14 @@ import (
 	"weft/internal/nvme/wire"
 )
 
-// batch is how many completions are fetched at once, and some how many of them a
-// connection works for before it asks whether others wait.
-const (
-	batch = 64
-	some  = 8
-)
+// batch is how many completions are fetched at once.
+const batch = 64
 
 // queue is the host's end of a queue pair.
 type queue struct {
 	addr      string
 	link      verbs.Link
+	hub       verbs.Hub // of pair alone: one goroutine waits for one queue
 	pair      verbs.Pair
 	poll      bool
 	qid       uint16
@@ -71,15 +68,20 @@ type hostSlot struct {
 	mem   *verbs.Memory
 }
 
-// Kinds of works, in the upper half of their ids.
+// Kinds of works, above the index in their ids. Above that is which of a hub's
+// connections they are of.
 const (
-	workCapsule = iota << 32 // of a host
+	workCapsule = iota << workBits // of a host
 	workAnswer
 	workCommand // of a target
 	workRead
 	workReply
 	workWrite // of the data before a reply
-	workIndex = 1<<32 - 1
+
+	workBits  = 20 // mostDepth and a few
+	workIndex = 1<<workBits - 1
+	workKind  = 1<<workOf - 1 - workIndex
+	workOf    = 24
 )
 
 // tellEvery is how many sends of a host lie between two that tell when they are
@@ -104,7 +106,10 @@ func (q *queue) open(depth int) (err error) {
 		q.each = 1 // Soft-iWARP sends what is not told from memory that it only borrows
 	}
 	q.room = depth + q.each
-	if q.pair, err = q.link.Open(verbs.Queue{Sends: q.room, Receives: receives}); err != nil {
+	if q.hub, err = d.Hub(q.room + receives); err != nil {
+		return err
+	}
+	if q.pair, err = q.link.Open(q.hub, verbs.Queue{Sends: q.room, Receives: receives}); err != nil {
 		return err
 	}
 	q.capsules = make([]byte, depth*q.stride())
@@ -274,7 +279,7 @@ func (q *queue) turn() error {
 		return q.fail(err)
 	}
 	if q.turns%lookEvery == 0 {
-		if err := q.pair.Wait(past()); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+		if err := q.wait(past()); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
 			return q.fail(err)
 		}
 		rawsock.Yield()
@@ -290,7 +295,7 @@ func (q *queue) exchange() (moved bool, err error) {
 	if err := q.post(); err != nil {
 		return false, err
 	}
-	n, err := q.pair.Poll(q.done[:])
+	n, err := q.hub.Poll(q.done[:])
 	if err != nil {
 		return false, err
 	}
@@ -331,7 +336,7 @@ func (q *queue) Wait(done []wire.Completion) (int, error) {
 			continue
 		}
 		if !armed {
-			if err := q.pair.Arm(); err != nil {
+			if err := q.hub.Arm(); err != nil {
 				return 0, q.fail(err)
 			}
 			armed = true
@@ -343,39 +348,6 @@ func (q *queue) Wait(done []wire.Completion) (int, error) {
 		}
 	}
 	return q.take(done), nil
-}
-
-// sleep waits until a completion may be there, or a command is overdue. The alarm
-// stays as it is until it has gone off: no command since is overdue before.
-func (q *queue) sleep() error {
-	if q.timeout > 0 && q.alarm.IsZero() {
-		first := q.timeout + time.Since(q.start)
-		for i := range q.slots {
-			if s := &q.slots[i]; s.busy {
-				first = min(first, s.since+q.timeout)
-			}
-		}
-		q.alarm = q.start.Add(first)
-	}
-	err := q.pair.Wait(q.alarm)
-	if !errors.Is(err, os.ErrDeadlineExceeded) {
-		return err
-	}
-	q.alarm, q.now = time.Time{}, time.Since(q.start)
-	return q.overdue()
-}
-
-// overdue reports the first command that has waited too long.
-func (q *queue) overdue() error {
-	if q.timeout <= 0 {
-		return nil
-	}
-	for i := range q.slots {
-		if s := &q.slots[i]; s.busy && q.now-s.since >= q.timeout {
-			return fmt.Errorf("command %d: %w (%v)", i, fabric.ErrTimeout, q.timeout)
-		}
-	}
-	return nil
 }
 
 // take returns completions to the caller.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"weft/internal/nvme/fabric"
 	"weft/internal/nvme/rdma/verbs"
@@ -16,7 +17,7 @@ func (q *queue) completed(d *verbs.Done) error {
 	if err := d.Err(); err != nil {
 		return q.lost(d, err)
 	}
-	if d.ID&^workIndex == workCapsule {
+	if d.ID&workKind == workCapsule {
 		q.unknown -= q.each
 		return nil
 	}
@@ -42,23 +43,67 @@ func (q *queue) completed(d *verbs.Done) error {
 // has its reason elsewhere.
 func (q *queue) lost(d *verbs.Done, err error) error {
 	if d.Status == verbs.Flushed {
-		return reason(q.pair, err)
+		return reason(q.hub, q.pair, err)
 	}
-	if d.ID&^workIndex == workCapsule {
+	if d.ID&workKind == workCapsule {
 		return fmt.Errorf("send command %d: %w", d.ID&workIndex, err)
 	}
 	return fmt.Errorf("receive a response: %w", err)
 }
 
-// reason is why the connection of a pair has ended, if it says so, else err.
-func reason(p verbs.Pair, err error) error {
-	why := p.Wait(past())
-	for _, none := range []error{nil, os.ErrDeadlineExceeded, verbs.ErrInterrupted} {
-		if errors.Is(why, none) {
-			return err
+// reason is why the connection of a pair has ended, if the hub sees it, else err.
+func reason(h verbs.Hub, p verbs.Pair, err error) error {
+	_ = h.Wait(past()) // completions are polled, and news looked for, before the next
+	if why := p.Ended(); why != nil {
+		return why
+	}
+	return err
+}
+
+// wait is that of the hub. What has ended the connection is an error once there are
+// no completions any more, which may say more: the next time.
+func (q *queue) wait(deadline time.Time) error {
+	if err := q.pair.Ended(); err != nil {
+		return err
+	}
+	err := q.hub.Wait(deadline)
+	if errors.Is(err, verbs.ErrNews) {
+		return nil
+	}
+	return err
+}
+
+// sleep waits until a completion may be there, or a command is overdue. The alarm
+// stays as it is until it has gone off: no command since is overdue before.
+func (q *queue) sleep() error {
+	if q.timeout > 0 && q.alarm.IsZero() {
+		first := q.timeout + time.Since(q.start)
+		for i := range q.slots {
+			if s := &q.slots[i]; s.busy {
+				first = min(first, s.since+q.timeout)
+			}
+		}
+		q.alarm = q.start.Add(first)
+	}
+	err := q.wait(q.alarm)
+	if !errors.Is(err, os.ErrDeadlineExceeded) {
+		return err
+	}
+	q.alarm, q.now = time.Time{}, time.Since(q.start)
+	return q.overdue()
+}
+
+// overdue reports the first command that has waited too long.
+func (q *queue) overdue() error {
+	if q.timeout <= 0 {
+		return nil
+	}
+	for i := range q.slots {
+		if s := &q.slots[i]; s.busy && q.now-s.since >= q.timeout {
+			return fmt.Errorf("command %d: %w (%v)", i, fabric.ErrTimeout, q.timeout)
 		}
 	}
-	return why
+	return nil
 }
 
 // settle completes a command.
@@ -93,6 +138,9 @@ func (q *queue) fail(err error) error {
 // all memory back.
 func (q *queue) release() error {
 	errs := []error{q.link.Close()}
+	if q.hub != nil {
+		errs = append(errs, q.hub.Close())
+	}
 	for _, m := range []**verbs.Memory{&q.capsuleMem, &q.answerMem} {
 		if *m != nil {
 			errs = append(errs, (*m).Close())
@@ -109,8 +157,8 @@ func (q *queue) release() error {
 func (q *queue) Close() error {
 	q.once.Do(func() {
 		q.closed.Store(true)
-		q.pair.Interrupt()
-		q.using.Lock() // whoever is inside has been interrupted
+		q.hub.Wake()
+		q.using.Lock() // whoever is inside is awake
 		defer q.using.Unlock()
 		q.broken = errors.Join(q.broken, q.release())
 	})

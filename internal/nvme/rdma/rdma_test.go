@@ -23,8 +23,8 @@ func TestMain(m *testing.M) {
 func memory(t *testing.T, f *verbstest.Fabric) *rdma.Transport {
 	t.Helper()
 	t.Cleanup(func() {
-		if n, k := f.Registered(), f.Links(); n != 0 || k != 0 {
-			t.Errorf("%d regions of memory and %d connections are left", n, k)
+		if n, k, h := f.Registered(), f.Links(), f.Hubs(); n != 0 || k != 0 || h != 0 {
+			t.Errorf("%d regions of memory, %d connections and %d hubs are left", n, k, h)
 		}
 	})
 	return &rdma.Transport{Verbs: f}

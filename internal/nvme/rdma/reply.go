@@ -126,7 +126,7 @@ func (c *conn) postNow() {
 	}
 	if err := c.post(); err != nil && c.fault == nil {
 		c.fault = err
-		c.pair.Interrupt()
+		c.home.hub.Wake()
 	}
 }
 
@@ -196,12 +196,12 @@ func (c *conn) answer(a answer) {
 	}
 	if a.out != nil {
 		c.replies[i] = a.out
-		c.sends = append(c.sends, verbs.Work{ID: workWrite | uint64(i), Op: verbs.OpWrite, Flags: c.writeFlags, Local: a.out.piece(a.bytes), Remote: a.remote, Key: a.key})
+		c.sends = append(c.sends, verbs.Work{ID: c.id | workWrite | uint64(i), Op: verbs.OpWrite, Flags: c.writeFlags, Local: a.out.piece(a.bytes), Remote: a.remote, Key: a.key})
 	}
 	at := int(i) * wire.CompletionSize
 	_, _ = a.cqe.AppendBinary(c.answers[at:at:cap(c.answers)])
 	w := verbs.Work{
-		ID: workReply | uint64(i), Op: verbs.OpSend, Flags: tells | verbs.Inline,
+		ID: c.id | workReply | uint64(i), Op: verbs.OpSend, Flags: tells | verbs.Inline,
 		Local: verbs.Piece{Addr: c.answerMem.Addr + uint64(at), Len: wire.CompletionSize, Key: c.answerMem.Local},
 	}
 	if a.taken {
@@ -241,6 +241,7 @@ func (c *conn) connect(v wire.ConnectCommand) wire.Status {
 		return wire.InternalError // another time there may be memory
 	}
 	c.connected = true
+	c.late.Stop()
 	c.l.waiting.Leave(c)
 	c.qid = v.QID
 	c.noFlow = v.NoFlow()

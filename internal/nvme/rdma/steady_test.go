@@ -45,6 +45,21 @@ type countingAcceptor struct {
 
 type countingLink struct {
 	verbs.Link
+	calls  *calls
+	domain verbs.Domain
+}
+
+func newCountingLink(k verbs.Link, c *calls) countingLink {
+	return countingLink{k, c, countingDomain{k.Domain(), c}}
+}
+
+type countingDomain struct {
+	verbs.Domain
+	calls *calls
+}
+
+type countingHub struct {
+	verbs.Hub
 	calls *calls
 }
 
@@ -60,16 +75,29 @@ func (c counting) Listen(at netip.AddrPort) (verbs.Acceptor, error) {
 
 func (c counting) Resolve(ctx context.Context, r verbs.Route) (verbs.Link, error) {
 	k, err := c.Provider.Resolve(ctx, r)
-	return countingLink{k, c.calls}, err
+	if err != nil {
+		return nil, err
+	}
+	return newCountingLink(k, c.calls), nil
 }
 
 func (a countingAcceptor) Accept() (verbs.Link, verbs.Hello, error) {
 	k, h, err := a.Acceptor.Accept()
-	return countingLink{k, a.calls}, h, err
+	if err != nil {
+		return nil, h, err
+	}
+	return newCountingLink(k, a.calls), h, nil
 }
 
-func (k countingLink) Open(q verbs.Queue) (verbs.Pair, error) {
-	p, err := k.Link.Open(q)
+func (k countingLink) Domain() verbs.Domain { return k.domain }
+
+func (d countingDomain) Hub(room int) (verbs.Hub, error) {
+	h, err := d.Domain.Hub(room)
+	return countingHub{h, d.calls}, err
+}
+
+func (k countingLink) Open(h verbs.Hub, q verbs.Queue) (verbs.Pair, error) {
+	p, err := k.Link.Open(h.(countingHub).Hub, q)
 	return countingPair{p, k.calls}, err
 }
 
@@ -85,8 +113,8 @@ func (p countingPair) Receive(works []verbs.Work) error {
 	return p.Pair.Receive(works)
 }
 
-func (p countingPair) Poll(done []verbs.Done) (int, error) {
-	n, err := p.Pair.Poll(done)
+func (p countingHub) Poll(done []verbs.Done) (int, error) {
+	n, err := p.Hub.Poll(done)
 	if n == 0 {
 		p.calls.looks.Add(1)
 		return n, err
@@ -96,9 +124,9 @@ func (p countingPair) Poll(done []verbs.Done) (int, error) {
 	return n, err
 }
 
-func (p countingPair) Arm() error {
+func (p countingHub) Arm() error {
 	p.calls.arms.Add(1)
-	return p.Pair.Arm()
+	return p.Hub.Arm()
 }
 
 // steady has a queue do the same again and again, with depth commands at once:

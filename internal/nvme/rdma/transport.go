@@ -17,6 +17,10 @@
 // that ends in the middle would leave a torn block. One copy of 4 KiB takes less
 // than a microsecond; it is between memory that was registered once, and files
 // are read straight into that.
+//
+// A target's connections complete together, in a hub for each processor, and one
+// goroutine for each hub works for them (poller.go). A host's queue has a hub of its
+// own: who waits for it waits for no other.
 package rdma
 
 import (

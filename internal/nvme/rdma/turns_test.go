@@ -2,9 +2,7 @@ package rdma_test
 
 import (
 	"net/netip"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"weft/internal/nvme/fabric"
 	"weft/internal/nvme/nvmetest"
@@ -13,81 +11,79 @@ import (
 	"weft/internal/nvme/wire"
 )
 
-// A held handler keeps whoever reads until it is let go.
-type held struct {
+// A watched handler tells of whose commands are performed, and keeps the first flush
+// until it is let go.
+type watched struct {
 	fabric.Handler
-	inside *atomic.Int64
+	source string
+	begun  chan string
 	let    chan struct{}
 }
 
-func (h held) Execute(x *fabric.Exchange) {
-	if x.Command.Opcode == wire.OpRead {
-		h.inside.Add(1)
-		<-h.let
+func (w watched) Execute(x *fabric.Exchange) {
+	w.begun <- w.source
+	if x.Command.Opcode == wire.OpFlush {
+		<-w.let
 	}
-	h.Handler.Execute(x)
+	w.Handler.Execute(x)
 }
 
-// TestOneHostsConnectionsHaveTurns: of a host's connections only so many are worked
-// for at a time; another host is served meanwhile, and in the end all of the first.
-func TestOneHostsConnectionsHaveTurns(t *testing.T) {
-	const most, connections = 2, 6
+// TestHostsHaveTurns: a host whose one command has come behind very many of another,
+// who has many connections, waits for a few of those only.
+func TestHostsHaveTurns(t *testing.T) {
+	const connections, depth, most = 6, 32, 20
 	f := new(verbstest.Fabric)
 	tr := memory(t, f)
-	let, inside := make(chan struct{}), new(atomic.Int64)
+	let, begun := make(chan struct{}), make(chan string, 2*connections*depth)
 	disk := &nvmetest.Disk{Data: make([]byte, 1<<20)}
-	l, err := tr.Listen(t.Context(), fabric.ListenParams{Addr: "10.0.0.1:0", Turns: fabric.NewTurns(most, nil)}, func(c fabric.Conn) fabric.Handler {
-		if fabric.Source(c.Remote()) == "10.0.0.2" {
-			return held{disk.Accept(c), inside, let}
-		}
-		return disk.Accept(c)
+	l, err := tr.Listen(t.Context(), fabric.ListenParams{Addr: "10.0.0.1:0", Processors: 1}, func(c fabric.Conn) fabric.Handler {
+		return watched{disk.Accept(c), fabric.Source(c.Remote()), begun, let}
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
 	begin := func(from string) fabric.Queue {
-		q, err := (&rdma.Transport{Verbs: f, From: netip.MustParseAddr(from)}).Dial(t.Context(), fabric.DialParams{Addr: l.Addr(), QID: 1, Depth: 2, Timeout: patience})
+		q, err := (&rdma.Transport{Verbs: f, From: netip.MustParseAddr(from)}).Dial(t.Context(), fabric.DialParams{Addr: l.Addr(), QID: 1, Depth: depth, Timeout: patience})
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = q.Close() })
-		connect := wire.ConnectCommand{QID: 1, SQSize: 2}.Command()
+		connect := wire.ConnectCommand{QID: 1, SQSize: depth}.Command()
 		if c, err := fabric.Do(q, &connect, make([]byte, wire.ConnectDataSize)); err != nil || c.Status != wire.Success {
 			t.Fatal(c.Status, err)
 		}
 		return q
 	}
-	read := wire.Command{Opcode: wire.OpRead, NSID: 1}
-	read.SetBlocks(0, 8)
+	submit := func(q fabric.Queue, tag uint16, op uint8) {
+		cmd := wire.Command{Opcode: op, NSID: 1}
+		if err := q.Submit(tag, &cmd, fabric.Buffer{}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := q.Poll(nil); err != nil { // sends it
+			t.Fatal(err)
+		}
+	}
 	var busy []fabric.Queue
 	for range connections {
 		busy = append(busy, begin("10.0.0.2"))
 	}
 	other := begin("10.0.0.3")
-	for _, q := range busy {
-		if err := q.Submit(0, &read, fabric.Buffer{Bytes: make([]byte, 4096)}); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := q.Poll(make([]wire.Completion, 1)); err != nil {
-			t.Fatal(err)
-		}
+	for range connections + 1 {
+		<-begun // that they connect
 	}
-	for end := time.Now().Add(patience); inside.Load() < most; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%d commands have begun, want %d", inside.Load(), most)
+	submit(busy[0], 0, wire.OpFlush)
+	<-begun
+	for tag := range uint16(depth - 1) {
+		for _, q := range busy {
+			submit(q, tag+1, nvmetest.OpEcho)
 		}
 	}
-	if c, err := fabric.Do(other, &read, make([]byte, 4096)); err != nil || c.Status != wire.Success {
-		t.Fatal(c.Status, err)
-	}
-	if n := inside.Load(); n != most {
-		t.Errorf("%d connections of a host are worked for at a time, want %d", n, most)
-	}
+	submit(other, 0, nvmetest.OpEcho)
 	close(let)
-	for _, q := range busy {
-		if _, err := q.Wait(make([]wire.Completion, 1)); err != nil {
-			t.Fatal(err)
+	for before := 0; <-begun != "10.0.0.3"; before++ {
+		if before == most {
+			t.Fatalf("the other host waits behind more than %d commands", most)
 		}
 	}
 }

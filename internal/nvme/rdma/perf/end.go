@@ -19,6 +19,7 @@ type end struct {
 	ctx  context.Context
 	s    Shape
 	link verbs.Link
+	hub  verbs.Hub
 	pair verbs.Pair
 	mem  []byte
 	mr   *verbs.Memory
@@ -54,10 +55,14 @@ func newEnd(ctx context.Context, link verbs.Link, s Shape) (*end, error) {
 	}
 	e.mem = make([]byte, e.arrive()+s.Size+line)
 	var err error
-	if e.pair, err = link.Open(s.room()); err == nil {
+	room := s.room()
+	if e.hub, err = link.Domain().Hub(room.Sends + room.Receives); err == nil {
+		e.pair, err = link.Open(e.hub, room)
+	}
+	if err == nil {
 		e.mr, err = link.Domain().Register(e.mem, verbs.LocalWrite|verbs.RemoteRead|verbs.RemoteWrite)
 	}
-	for range e.s.room().Receives {
+	for range room.Receives {
 		if err == nil && s.Op == Send {
 			err = e.receive()
 		}
@@ -70,6 +75,9 @@ func newEnd(ctx context.Context, link verbs.Link, s Shape) (*end, error) {
 
 func (e *end) close() error {
 	err := e.link.Close()
+	if e.hub != nil {
+		err = errors.Join(err, e.hub.Close())
+	}
 	if e.mr != nil {
 		err = errors.Join(err, e.mr.Close())
 	}
@@ -134,7 +142,7 @@ func (e *end) tell() error {
 
 // look takes what has completed.
 func (e *end) look() error {
-	n, err := e.pair.Poll(e.done[:])
+	n, err := e.hub.Poll(e.done[:])
 	if err != nil {
 		return err
 	}
@@ -186,15 +194,24 @@ func (e *end) alive(n int) error {
 	if e.ctx.Err() != nil {
 		return context.Cause(e.ctx)
 	}
-	if err := e.pair.Wait(time.Unix(1, 0)); !errors.Is(err, os.ErrDeadlineExceeded) {
-		return err
+	return e.wait(time.Unix(1, 0))
+}
+
+// wait waits for something to happen; an error is the end of the connection.
+func (e *end) wait(deadline time.Time) error {
+	err := e.hub.Wait(deadline)
+	if why := e.pair.Ended(); why != nil {
+		return why
 	}
-	return nil
+	if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, verbs.ErrNews) {
+		return nil
+	}
+	return err
 }
 
 // why prefers the end of the connection over its effect.
 func (e *end) why(err error) error {
-	if w := e.pair.Wait(time.Unix(1, 0)); !errors.Is(w, os.ErrDeadlineExceeded) && w != nil {
+	if w := e.wait(time.Unix(1, 0)); w != nil {
 		return w
 	}
 	return err

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -137,7 +136,7 @@ func (e *end) echo() error {
 // software is the card, that has to get the processor.
 func (e *end) sleep() error {
 	for {
-		if err := e.pair.Wait(time.Now().Add(time.Second)); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+		if err := e.wait(time.Now().Add(time.Second)); err != nil {
 			return err
 		}
 		if e.ctx.Err() != nil {

@@ -6,8 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -17,41 +15,32 @@ import (
 )
 
 // A channel is where the connection manager tells what happens to one
-// connection, or to one listener. It is waited on with epoll, together with
-// the completions of the connection, through Go's own poller: nobody who waits
-// keeps a thread.
+// connection, or to one listener.
 type channel struct {
-	l           *library
-	cm          uintptr  // rdma_event_channel
-	epoll       *os.File // of the file descriptors
-	raw         syscall.RawConn
-	interrupted atomic.Bool
-	stirred     atomic.Bool
-	deadline    time.Time // of who waits, as the poller knows it
+	l      *library
+	cm     uintptr // rdma_event_channel
+	waiter *waiter // nil: it is watched elsewhere
 }
-
-// What an epoll event is about.
-const (
-	wokeCM     = 1
-	wokeDone   = 2
-	wokeDevice = 3
-)
 
 func (l *library) newChannel() (*channel, error) {
 	cm, err := l.pointer(l.cm.Rdma_create_event_channel)
+	if err == nil {
+		err = unix.SetNonblock(int(half(cm, 0)), true)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("ask the connection manager: %w", err)
 	}
-	c := &channel{l: l, cm: cm}
-	ep, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
-	if err == nil {
-		if err = unix.SetNonblock(ep, true); err == nil { // for Go's poller; epoll itself has no such mode
-			c.epoll = os.NewFile(uintptr(ep), "rdma")
-			c.raw, err = c.epoll.SyscallConn()
-		}
+	return &channel{l: l, cm: cm}, nil
+}
+
+// newWaited is a channel that is waited on.
+func (l *library) newWaited() (*channel, error) {
+	c, err := l.newChannel()
+	if err != nil {
+		return nil, err
 	}
-	if err == nil {
-		err = c.watch(int(half(cm, 0)), wokeCM)
+	if c.waiter, err = newWaiter(); err == nil {
+		err = c.waiter.watch(c.fd(), wokeCM, 0)
 	}
 	if err != nil {
 		c.close()
@@ -60,56 +49,19 @@ func (l *library) newChannel() (*channel, error) {
 	return c, nil
 }
 
-// watch adds a file descriptor, which never blocks from now on.
-func (c *channel) watch(fd int, what int32) error {
-	if err := unix.SetNonblock(fd, true); err != nil {
-		return err
-	}
-	var err error
-	e := c.raw.Control(func(ep uintptr) {
-		err = unix.EpollCtl(int(ep), unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: what})
-	})
-	return errors.Join(e, err)
-}
+func (c *channel) fd() int { return int(half(c.cm, 0)) }
 
 func (c *channel) close() {
-	if c.epoll != nil {
-		_ = c.epoll.Close() // nothing was written
-	}
+	c.leave()
 	call(c.l.cm.Rdma_destroy_event_channel, c.cm)
 }
 
-// interrupt ends wait, now and for ever.
-func (c *channel) interrupt() {
-	c.interrupted.Store(true)
-	_ = c.epoll.SetReadDeadline(time.Unix(1, 0))
-}
-
-// stir ends wait like a deadline, now and for ever.
-func (c *channel) stir() {
-	c.stirred.Store(true)
-	_ = c.epoll.SetReadDeadline(time.Unix(1, 0))
-}
-
-// wait blocks until look says that it has seen what it waits for.
-func (c *channel) wait(deadline time.Time, look func(epoll uintptr) bool) error {
-	if !deadline.Equal(c.deadline) {
-		if err := c.epoll.SetReadDeadline(deadline); err != nil {
-			return err
-		}
-		c.deadline = deadline
+// leave is for a channel that is not waited on any more.
+func (c *channel) leave() {
+	if c.waiter != nil {
+		c.waiter.close()
+		c.waiter = nil
 	}
-	if c.interrupted.Load() { // before the deadline was set
-		return ErrInterrupted
-	}
-	if c.stirred.Load() {
-		return os.ErrDeadlineExceeded
-	}
-	err := c.raw.Read(look)
-	if err != nil && c.interrupted.Load() {
-		return ErrInterrupted
-	}
-	return err
 }
 
 // event is an rdma_cm_event.
@@ -143,21 +95,25 @@ func (c *channel) next() (e event, ok bool, err error) {
 }
 
 // await waits for one event.
-func (c *channel) await(ctx context.Context) (event, error) {
-	stop := context.AfterFunc(ctx, func() { _ = c.epoll.SetReadDeadline(time.Unix(1, 0)) })
-	var e event
-	var failed error
-	err := c.wait(time.Time{}, func(uintptr) (ok bool) {
+func (c *channel) await(ctx context.Context) (e event, err error) {
+	defer context.AfterFunc(ctx, c.waiter.wake)()
+	for {
 		if ctx.Err() != nil {
-			return true
+			return event{}, context.Cause(ctx)
 		}
-		e, ok, failed = c.next()
-		return ok || failed != nil
-	})
-	if !stop() {
-		return event{}, context.Cause(ctx)
+		var ok bool
+		var failed error
+		err = c.waiter.wait(time.Time{}, func(uintptr) bool {
+			e, ok, failed = c.next()
+			return ok || failed != nil
+		})
+		if errors.Is(err, ErrNews) {
+			err = nil
+		}
+		if ok || failed != nil || err != nil {
+			return e, errors.Join(err, failed)
+		}
 	}
-	return e, errors.Join(err, failed)
 }
 
 // expect waits for one event of a kind; everything else is an error.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"weft/internal/hint"
@@ -142,8 +143,10 @@ type domain struct {
 	pd     uintptr // ibv_pd
 	limits Limits
 
-	mu    sync.Mutex     // of what follows, and held by listen
-	pairs map[*pair]bool // that are told what concerns them
+	hubbed atomic.Uint32 // hubs made so far
+
+	mu   sync.Mutex    // of what follows, and held by listen
+	hubs map[*hub]bool // that are told what concerns their pairs
 }
 
 // domain finds or makes that of a device. The first time, the device is checked.
@@ -176,8 +179,20 @@ func (l *library) domain(ctx uintptr) (*domain, error) {
 		call(l.ibv.Ibv_dealloc_pd, d.pd)
 		return nil, err
 	}
+	d.dodge()
 	l.domains[ctx] = d
 	return d, nil
+}
+
+// dodge keeps a completion queue for ever that nobody uses. Soft-iWARP's library takes
+// one certain place among the memory that it shares with the kernel, page 144, for
+// that of a queue which could not be made: with so many queues every other one is
+// refused without a reason. This one, as the first, lies there.
+func (d *domain) dodge() {
+	const page, entry = 4096, 32 // bytes, of which the kernel makes a power of two
+	if d.limits.IWARP {
+		call(d.l.ibv.Ibv_create_cq, d.ctx, 145*page/entry, 0, 0, 0) // if it cannot be had, few queues do without
+	}
 }
 
 // forget is for a device that was removed: the next one may have its address.

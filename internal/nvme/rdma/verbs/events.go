@@ -11,24 +11,24 @@ const mostEvents = 64
 // hush has asynchronous events be asked for without ever blocking.
 func (d *domain) hush() error { return unix.SetNonblock(int(half(d.ctx, contextAsyncFD)), true) }
 
-// join has a pair told what concerns it, until leave.
-func (d *domain) join(p *pair) {
+// join has a hub told what concerns its pairs, until leave.
+func (d *domain) join(h *hub) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.pairs == nil {
-		d.pairs = map[*pair]bool{}
+	if d.hubs == nil {
+		d.hubs = map[*hub]bool{}
 	}
-	d.pairs[p] = true
+	d.hubs[h] = true
 }
 
-func (d *domain) leave(p *pair) {
+func (d *domain) leave(h *hub) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	delete(d.pairs, p)
+	delete(d.hubs, h)
 }
 
-// listen takes what the device has told, and tells the pairs that it concerns.
-// Whoever calls it has a link over the device, which keeps it open. An event is
+// listen takes what the device has told, and tells the hubs.
+// Whoever calls it has a hub on the device, which keeps it open. An event is
 // acknowledged at once: until then its queue cannot be destroyed.
 func (d *domain) listen() {
 	d.mu.Lock()
@@ -44,18 +44,8 @@ func (d *domain) listen() {
 		if e.kind == asyncDeviceFatal {
 			d.l.forget(d)
 		}
-		for p := range d.pairs {
-			if err := e.ends(d.limits.Device, p.qp, p.cq); err != nil {
-				p.tell(err)
-			}
+		for h := range d.hubs {
+			h.heard(e)
 		}
-	}
-}
-
-// tell ends a pair: who waits looks once more for completions, and has the
-// error the next time.
-func (p *pair) tell(err error) {
-	if p.fault.CompareAndSwap(nil, &err) {
-		p.k.c.stir()
 	}
 }

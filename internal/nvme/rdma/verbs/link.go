@@ -37,7 +37,7 @@ const (
 
 // Resolve finds the device and the route.
 func (l *library) Resolve(ctx context.Context, r Route) (Link, error) {
-	c, err := l.newChannel()
+	c, err := l.newWaited()
 	if err != nil {
 		return nil, err
 	}
@@ -109,8 +109,9 @@ func (k *link) Ends() (local, remote netip.AddrPort) {
 	return sockaddr(view(k.id+idSource, sockaddrIn)), sockaddr(view(k.id+idDest, sockaddrIn))
 }
 
-// Connect offers the connection and waits for the answer.
+// Connect offers the connection and waits for the answer. Then it is up to the hub.
 func (k *link) Connect(ctx context.Context, h Hello) (Hello, error) {
+	defer k.c.leave()
 	if err := k.tell(k.l.cm.Rdma_connect, h); errors.Is(err, syscall.ECONNREFUSED) { // iWARP knows at once
 		return Hello{}, &RefusedError{Reason: refusedByKernel}
 	} else if err != nil {
@@ -179,10 +180,9 @@ func (k *link) Close() error {
 	}
 	var errs []error
 	if k.pair != nil {
-		k.d.leave(k.pair)
+		k.pair.h.part(k.pair)
 		call(k.l.cm.Rdma_disconnect, k.id) // an error says that it already is
 		call(k.l.cm.Rdma_destroy_qp, k.id)
-		errs = append(errs, k.pair.destroy())
 	}
 	errs = append(errs, k.l.zero(k.l.cm.Rdma_destroy_id, k.id))
 	k.id = 0

@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -23,13 +24,14 @@ type acceptor struct {
 	c      *channel
 	id     uintptr
 	addr   netip.AddrPort
-	inside sync.Mutex // held by Accept
+	over   atomic.Bool // Close was called
+	inside sync.Mutex  // held by Accept
 	closed bool
 }
 
 // Listen takes connections.
 func (l *library) Listen(addr netip.AddrPort) (Acceptor, error) {
-	c, err := l.newChannel()
+	c, err := l.newWaited()
 	if err != nil {
 		return nil, err
 	}
@@ -82,20 +84,20 @@ func (a *acceptor) Addr() netip.AddrPort { return a.addr }
 func (a *acceptor) Accept() (Link, Hello, error) {
 	a.inside.Lock()
 	defer a.inside.Unlock()
-	if a.closed {
-		return nil, Hello{}, net.ErrClosed
-	}
-	for {
+	for !a.over.Load() {
 		var e event
+		var ok bool
 		var failed error
-		err := a.c.wait(time.Time{}, func(uintptr) (ok bool) {
+		err := a.c.waiter.wait(time.Time{}, func(uintptr) bool {
 			e, ok, failed = a.c.next()
 			return ok || failed != nil
 		})
-		switch err = errors.Join(err, failed); {
-		case errors.Is(err, ErrInterrupted):
-			return nil, Hello{}, net.ErrClosed
-		case err != nil:
+		switch {
+		case failed != nil:
+			return nil, Hello{}, failed
+		case !ok && errors.Is(err, ErrNews):
+			continue
+		case !ok:
 			return nil, Hello{}, err
 		case e.kind == cmDeviceRemoval:
 			return nil, Hello{}, ErrRemoved
@@ -108,6 +110,7 @@ func (a *acceptor) Accept() (Link, Hello, error) {
 		}
 		return k, e.hello, nil
 	}
+	return nil, Hello{}, net.ErrClosed
 }
 
 // take moves a new connection to a channel of its own.
@@ -135,7 +138,8 @@ func (a *acceptor) take(e event) (*link, error) {
 
 // Close stops listening.
 func (a *acceptor) Close() error {
-	a.c.interrupt()
+	a.over.Store(true)
+	a.c.waiter.wake()
 	a.inside.Lock()
 	defer a.inside.Unlock()
 	if a.closed {

@@ -81,6 +81,7 @@ func address4(d Device, p Port) netip.Addr {
 type end struct {
 	t    *testing.T
 	link Link
+	hub  Hub
 	pair Pair
 	mem  []byte
 	mr   *Memory
@@ -90,14 +91,17 @@ func newEnd(t *testing.T, k Link) *end {
 	t.Helper()
 	e := &end{t: t, link: k, mem: make([]byte, 1<<16)}
 	var err error
-	if e.pair, err = k.Open(Queue{Sends: 16, Receives: 16, Inline: MaxInline}); err != nil {
+	if e.hub, err = k.Domain().Hub(32); err != nil {
+		t.Fatal(err)
+	}
+	if e.pair, err = k.Open(e.hub, Queue{Sends: 16, Receives: 16, Inline: MaxInline}); err != nil {
 		t.Fatal(err)
 	}
 	if e.mr, err = k.Domain().Register(e.mem, LocalWrite|RemoteRead|RemoteWrite); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := errors.Join(k.Close(), e.mr.Close()); err != nil {
+		if err := errors.Join(k.Close(), e.hub.Close(), e.mr.Close()); err != nil {
 			t.Error(err)
 		}
 	})
@@ -123,21 +127,32 @@ func (e *end) next() Done {
 	var done [1]Done
 	for {
 		for range 2 {
-			n, err := e.pair.Poll(done[:])
+			n, err := e.hub.Poll(done[:])
 			if err != nil {
 				e.t.Fatal(err)
 			}
 			if n == 1 {
 				return done[0]
 			}
-			if err := e.pair.Arm(); err != nil {
+			if err := e.hub.Arm(); err != nil {
 				e.t.Fatal(err)
 			}
 		}
-		if err := e.pair.Wait(deadline); err != nil && !errors.Is(err, ErrDisconnected) {
+		if err := e.hub.Wait(deadline); err != nil && !errors.Is(err, ErrNews) {
 			e.t.Fatal(err)
 		}
 	}
+}
+
+// ended waits until the connection has ended.
+func (e *end) ended() error {
+	e.t.Helper()
+	for deadline := time.Now().Add(patience); e.pair.Ended() == nil; {
+		if err := e.hub.Wait(deadline); err != nil && !errors.Is(err, ErrNews) {
+			e.t.Fatal(err)
+		}
+	}
+	return e.pair.Ended()
 }
 
 // connected are both ends of a connection to this machine itself.
@@ -244,7 +259,7 @@ func TestBadKey(t *testing.T) {
 		return
 	}
 	// A write is done when it has left; the peer ends the connection.
-	if err := target.pair.Wait(time.Now().Add(patience)); !errors.Is(err, ErrDisconnected) {
+	if err := target.ended(); !errors.Is(err, ErrDisconnected) {
 		t.Errorf("wait: %v", err)
 	}
 }
@@ -255,12 +270,32 @@ func TestCloseWakes(t *testing.T) {
 	if err := host.link.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := target.pair.Wait(time.Now().Add(patience)); !errors.Is(err, ErrDisconnected) {
+	if err := target.ended(); !errors.Is(err, ErrDisconnected) {
 		t.Errorf("wait: %v", err)
 	}
-	target.pair.Interrupt()
-	if err := target.pair.Wait(time.Now().Add(patience)); !errors.Is(err, ErrDisconnected) && !errors.Is(err, ErrInterrupted) {
-		t.Errorf("wait: %v", err)
+}
+
+// TestWakeHardware: who waits learns that there is news, once, whether it slept then or not.
+func TestWakeHardware(t *testing.T) {
+	_, target := connected(t)
+	settle := func() { // what making the connection has left
+		for target.hub.Wait(time.Unix(1, 0)) == nil || target.hub.Wait(time.Now().Add(10*time.Millisecond)) == nil {
+		}
+	}
+	settle()
+	for range 100 {
+		woken := make(chan error, 1)
+		go func() { woken <- target.hub.Wait(time.Now().Add(patience)) }()
+		target.hub.Wake()
+		if err := <-woken; !errors.Is(err, ErrNews) {
+			t.Fatalf("wait: %v", err)
+		}
+	}
+	settle()
+	for name, deadline := range map[string]time.Time{"look": time.Unix(1, 0), "short": time.Now().Add(20 * time.Millisecond)} {
+		if err := target.hub.Wait(deadline); !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("%s: without news: %v", name, err)
+		}
 	}
 }
 
@@ -323,7 +358,7 @@ func TestNoAllocation(t *testing.T) {
 			t.Error(err)
 		}
 		for seen = 0; seen == 0; {
-			n, err := target.pair.Poll(done)
+			n, err := target.hub.Poll(done)
 			if err != nil || n > 0 && done[0].Err() != nil {
 				t.Fatal(err, done[0].Err())
 			}

@@ -73,9 +73,9 @@ type Link interface {
 	// Ends are the addresses of both ends.
 	Ends() (local, remote netip.AddrPort)
 
-	// Open makes the queues. What is received must be posted before Connect or
-	// Answer.
-	Open(q Queue) (Pair, error)
+	// Open makes the queues, which complete in a hub of the Domain. What is
+	// received must be posted before Connect or Answer.
+	Open(h Hub, q Queue) (Pair, error)
 
 	// Connect ends the making on the side that has resolved. A peer that
 	// refuses is a *RefusedError.
@@ -87,7 +87,8 @@ type Link interface {
 
 	// Close ends the connection and returns when the hardware has forgotten
 	// it: no memory is touched on its behalf any more. Nobody may be inside the
-	// Pair's methods, Interrupt excepted. Closing twice is no error.
+	// Pair's methods. Completions may be left in the hub, until its Poll next
+	// finds less than there was room for. Closing twice is no error.
 	Close() error
 }
 
@@ -98,8 +99,8 @@ type Queue struct {
 	Inline   int // bytes that a Send with Inline may hold; less, or none, where the hardware cannot
 }
 
-// A Pair is the queues of a connection. Send may be called concurrently with
-// everything; of the others one goroutine at a time calls each.
+// A Pair is the queues of a connection. Send and Ended may be called concurrently
+// with everything; of Receive one goroutine at a time calls it.
 type Pair interface {
 	// Send posts works in order, as one chain.
 	Send(works []Work) error
@@ -107,6 +108,16 @@ type Pair interface {
 	// Receive posts memory for what the peer sends.
 	Receive(works []Work) error
 
+	// Ended is why the connection has ended, as far as the hub's Wait has seen:
+	// ErrDisconnected, and what the device tells, such as ErrDevice. Completions
+	// may be there that say more. nil: it goes on.
+	Ended() error
+}
+
+// A Hub is where the completions of pairs arrive, and what happens to their
+// connections; the ids of works tell which pair it was. Wake may be called
+// concurrently with everything; of the others one goroutine at a time calls each.
+type Hub interface {
 	// Poll fetches completions. It never blocks.
 	Poll(done []Done) (int, error)
 
@@ -114,16 +125,19 @@ type Pair interface {
 	// may not count: Poll once more after Arm.
 	Arm() error
 
-	// Wait blocks until a completion may be there since Arm, which it then
+	// Wait blocks until a completion may be there since Arm, which every Wait
 	// takes back, or until the deadline, os.ErrDeadlineExceeded; the zero Time
-	// is none. Before it blocks it looks whether the connection has ended:
-	// ErrDisconnected and others. What the device tells meanwhile, such as
-	// ErrDevice, is the error of the next Wait: completions may be there that say
-	// more. After Interrupt the error is ErrInterrupted.
+	// is none. ErrNews says that a pair has ended, or that Wake was called, once
+	// for all of that so far; it may be nothing after all. With a deadline that
+	// has passed Wait only looks.
 	Wait(deadline time.Time) error
 
-	// Interrupt ends Wait, now and for ever.
-	Interrupt()
+	// Wake has Wait return ErrNews: the one in progress, or else the next.
+	Wake()
+
+	// Close is for when the links of all its pairs are closed. Wake may still be
+	// called. Closing twice is no error.
+	Close() error
 }
 
 // MaxInline is the most bytes of a work that are sent Inline where the Pair
@@ -134,7 +148,7 @@ const MaxInline = 64
 var (
 	ErrDisconnected = errors.New("the peer has disconnected")
 	ErrRemoved      = errors.New("the RDMA device was removed")
-	ErrInterrupted  = errors.New("interrupted")
+	ErrNews         = errors.New("a connection has ended, or there is something else to see to")
 	ErrNobody       = errors.New("nobody on the way answers for the address")
 
 	// What the device itself tells of a connection.
@@ -178,6 +192,10 @@ type Domain interface {
 	// Register makes memory known to the hardware, which keeps it in place.
 	Register(b []byte, a Access) (*Memory, error)
 
+	// Hub makes one for so many completions: the sum of what the queues have room
+	// for of all pairs that it is to have at a time.
+	Hub(room int) (Hub, error)
+
 	// Limits are those of the device.
 	Limits() Limits
 }
@@ -196,7 +214,7 @@ const (
 type Limits struct {
 	Device string // its name
 	Works  int    // in one queue
-	Dones  int    // completions of a Pair
+	Dones  int    // completions of a Hub
 	Reads  int    // from a peer, in progress on a connection that has asked for them
 	Issues int    // to a peer
 	IWARP  bool   // what is read from a peer needs memory with RemoteWrite

@@ -29,6 +29,7 @@ type Fabric struct {
 	cut       bool // the cable, by Cut
 	regions   map[uint32]*region
 	pairs     map[*pair]bool
+	hubs      int
 	bytes     int // registered
 	next      uint32
 }
@@ -64,6 +65,13 @@ func (f *Fabric) Links() int {
 	return len(f.pairs)
 }
 
+// Hubs is how many there are now.
+func (f *Fabric) Hubs() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.hubs
+}
+
 // Remove takes the device away, with all that listens on it, or puts it back.
 // Connections stay.
 func (f *Fabric) Remove(gone bool) {
@@ -88,13 +96,16 @@ func (f *Fabric) Cut(out bool) {
 
 // Fail has the device tell that it has failed: nothing completes any more.
 func (f *Fabric) Fail() {
-	f.happen(func(p *pair) { p.silent, p.fault = true, verbs.DeviceFailed(f.Limits().Device) })
+	f.happen(func(p *pair) {
+		p.silent = true
+		p.end(verbs.DeviceFailed(f.Limits().Device))
+	})
 }
 
 // QueueError has the device put all queue pairs into error, and tell so.
 func (f *Fabric) QueueError() {
 	f.happen(func(p *pair) {
-		p.fault = fmt.Errorf("queue pair on %s: %w", f.Limits().Device, verbs.ErrQueue)
+		p.end(fmt.Errorf("queue pair on %s: %w", f.Limits().Device, verbs.ErrQueue))
 		p.fail()
 	})
 }
@@ -105,7 +116,6 @@ func (f *Fabric) happen(does func(*pair)) {
 	defer f.mu.Unlock()
 	for p := range f.pairs {
 		does(p)
-		p.wake()
 	}
 }
 

@@ -28,9 +28,12 @@ type reply struct {
 	err   error
 }
 
-func (k *link) Domain() verbs.Domain                   { return k.f }
-func (k *link) Ends() (local, remote netip.AddrPort)   { return k.local, k.remote }
-func (k *link) Open(q verbs.Queue) (verbs.Pair, error) { return newPair(k, q) }
+func (k *link) Domain() verbs.Domain                 { return k.f }
+func (k *link) Ends() (local, remote netip.AddrPort) { return k.local, k.remote }
+
+func (k *link) Open(h verbs.Hub, q verbs.Queue) (verbs.Pair, error) {
+	return newPair(k, h.(*hub), q)
+}
 
 // seen is a Hello at the other end. InfiniBand makes private data longer, iWARP
 // does not.
@@ -97,17 +100,17 @@ func (k *link) Close() error {
 	k.pair.fail()
 	delete(f.pairs, k.pair)
 	k.pair.recvs = nil
+	k.pair.hub.leave(k.pair)
 	if o := k.pair.peer; o != nil && !f.cut && !o.silent {
 		o.fail()
-		o.left = true
-		o.wake()
+		o.end(verbs.ErrDisconnected)
 	}
 	return nil
 }
 
 // check reports queues that the device cannot have.
 func (f *Fabric) check(q verbs.Queue) error {
-	if l := f.Limits(); q.Sends > l.Works || q.Receives > l.Works || q.Sends+q.Receives > l.Dones {
+	if l := f.Limits(); q.Sends > l.Works || q.Receives > l.Works {
 		return fmt.Errorf("a queue pair of %d and %d works is more than %s can do", q.Sends, q.Receives, l.Device)
 	}
 	return nil

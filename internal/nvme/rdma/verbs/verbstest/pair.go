@@ -2,9 +2,6 @@ package verbstest
 
 import (
 	"errors"
-	"os"
-	"sync"
-	"time"
 
 	"weft/internal/nvme/rdma/verbs"
 )
@@ -12,37 +9,38 @@ import (
 // pair is the queues of one end. Everything is under the fabric's lock.
 type pair struct {
 	f      *Fabric
+	hub    *hub
 	peer   *pair
 	room   verbs.Queue
 	posted int          // works of Send so far
 	freed  int          // of them, whose place is free again
 	recvs  []verbs.Work // posted
 	inbox  [][]byte     // what the peer has sent and there was no memory for
-	dones  []done
-	armed  bool
-	broken bool  // nothing moves any more
-	left   bool  // the peer has disconnected
-	silent bool  // nothing completes any more, and nobody knows
-	fault  error // what the device has told
-
-	woken       chan struct{} // has one element when Wait is to look
-	interrupted chan struct{}
-	once        sync.Once
+	broken bool         // nothing moves any more
+	silent bool         // nothing completes any more, and nobody knows
+	why    error        // the connection has ended
+	told   error        // the same, once Wait has seen it
 }
 
 // done is a completion, and for how many works of Send it makes room.
 type done struct {
 	verbs.Done
+	of   *pair
 	upTo int
 }
 
-func newPair(k *link, q verbs.Queue) (verbs.Pair, error) {
+func newPair(k *link, h *hub, q verbs.Queue) (verbs.Pair, error) {
 	if err := k.f.check(q); err != nil {
 		return nil, err
 	}
-	p := &pair{f: k.f, room: q, woken: make(chan struct{}, 1), interrupted: make(chan struct{})}
+	p := &pair{f: k.f, hub: h, room: q}
 	k.f.mu.Lock()
 	defer k.f.mu.Unlock()
+	if h.room < q.Sends+q.Receives {
+		return nil, errors.New("the hub has no room for the completions of a pair")
+	}
+	h.room -= q.Sends + q.Receives
+	h.pairs = append(h.pairs, p)
 	if k.f.pairs == nil {
 		k.f.pairs = map[*pair]bool{}
 	}
@@ -51,20 +49,24 @@ func newPair(k *link, q verbs.Queue) (verbs.Pair, error) {
 	return p, nil
 }
 
-func (p *pair) wake() {
-	select {
-	case p.woken <- struct{}{}:
-	default:
+// finish adds a completion.
+func (p *pair) finish(d done) {
+	d.of = p
+	p.hub.add(d)
+}
+
+// end is for who knows why the connection has ended.
+func (p *pair) end(why error) {
+	if p.why == nil {
+		p.why = why
+		p.hub.wake(true)
 	}
 }
 
-// finish adds a completion.
-func (p *pair) finish(d done) {
-	p.dones = append(p.dones, d)
-	if p.armed {
-		p.armed = false
-		p.wake()
-	}
+func (p *pair) Ended() error {
+	p.f.mu.Lock()
+	defer p.f.mu.Unlock()
+	return p.told
 }
 
 // fail flushes what is posted.
@@ -223,63 +225,3 @@ func (p *pair) send(w verbs.Work, mem []byte) verbs.Status {
 	}
 	return p.peer.take(mem, key)
 }
-
-func (p *pair) Poll(out []verbs.Done) (int, error) {
-	p.f.mu.Lock()
-	defer p.f.mu.Unlock()
-	n := min(len(out), len(p.dones))
-	for i, d := range p.dones[:n] {
-		out[i] = d.Done
-		p.freed = max(p.freed, d.upTo)
-	}
-	p.dones = p.dones[:copy(p.dones, p.dones[n:])]
-	return n, nil
-}
-
-func (p *pair) Arm() error {
-	p.f.mu.Lock()
-	defer p.f.mu.Unlock()
-	p.armed = true
-	return nil
-}
-
-func (p *pair) Wait(deadline time.Time) error {
-	if err := p.over(true); err != nil {
-		return err
-	}
-	var timer <-chan time.Time
-	if !deadline.IsZero() {
-		t := time.NewTimer(time.Until(deadline))
-		defer t.Stop()
-		timer = t.C
-	}
-	select {
-	case <-p.interrupted:
-		return verbs.ErrInterrupted
-	default:
-	}
-	select {
-	case <-p.interrupted:
-		return verbs.ErrInterrupted
-	case <-timer:
-		return os.ErrDeadlineExceeded
-	case <-p.woken:
-		return p.over(false)
-	}
-}
-
-// over is why the connection has ended, if it has. What the device has told is
-// for who comes to wait, not for who wakes.
-func (p *pair) over(told bool) error {
-	p.f.mu.Lock()
-	defer p.f.mu.Unlock()
-	switch {
-	case p.left:
-		return verbs.ErrDisconnected
-	case told:
-		return p.fault
-	}
-	return nil
-}
-
-func (p *pair) Interrupt() { p.once.Do(func() { close(p.interrupted) }) }
