@@ -72,6 +72,9 @@ type Block struct {
 	Incomplete bool   // an attribute could not be evaluated, which was reported; what needs it is not judged
 }
 
+// Itself is what a thing has of a block.
+func (b *Block) Itself() *Block { return b }
+
 // Origin is the address that names on devices follow from: the first that the block
 // had, which a moved block keeps.
 func (b *Block) Origin() string { return cmp.Or(b.Former, b.Addr) }

@@ -19,20 +19,10 @@ import (
 // targets expands every server that exports something with weft's own target:
 // one weft-target with all of its portals and subsystems.
 func (x *expansion) targets() {
-	var servers []*inventory.Server
-	of := map[*inventory.Server][]*inventory.Target{}
-	for _, t := range x.model.Targets {
-		if t.Engine != "weft" {
-			continue
-		}
-		if of[t.Server] == nil {
-			servers = append(servers, t.Server)
-		}
-		of[t.Server] = append(of[t.Server], t)
-	}
-	for _, s := range servers {
+	own := slice.Filter(x.model.Targets, func(t *inventory.Target) bool { return t.Engine == "weft" })
+	for s, targets := range slice.Group(own, func(t *inventory.Target) *inventory.Server { return t.Server }) {
 		if d, ok := x.machine(s); ok {
-			x.target(d, s, of[s])
+			x.target(d, s, targets)
 		}
 	}
 }

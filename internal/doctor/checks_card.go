@@ -3,6 +3,8 @@ package doctor
 import (
 	"slices"
 	"strings"
+
+	"weft/internal/slice"
 )
 
 // need is what the port of an end wants to carry, in bit/s; 0: not known.
@@ -100,7 +102,7 @@ func recovery(h *Host, r *ruling) {
 }
 
 func firmware(s *Site, r *ruling) {
-	for _, group := range alike(s.ends(), func(e end) string { return e.nic.ID }) {
+	for _, group := range slice.Group(s.ends(), func(e end) string { return e.nic.ID }) {
 		usual, alone := common(group, func(e end) string { return e.nic.Firmware })
 		for _, e := range group {
 			switch {
@@ -128,7 +130,7 @@ func linkType(e end, r *ruling) {
 }
 
 func hasRDMA(s *Site, r *ruling) {
-	for _, group := range alike(s.ends(), func(e end) string { return e.nic.ID }) {
+	for _, group := range slice.Group(s.ends(), func(e end) string { return e.nic.ID }) {
 		peers := slices.ContainsFunc(group, func(e end) bool { return len(e.nic.RDMA) > 0 })
 		for _, e := range group {
 			f := e.fabric()
@@ -144,7 +146,7 @@ func hasRDMA(s *Site, r *ruling) {
 }
 
 func sameRDMA(s *Site, r *ruling) {
-	for _, group := range alike(s.ends(), func(e end) string { return e.fabricName() }) {
+	for _, group := range slice.Group(s.ends(), func(e end) string { return e.fabricName() }) {
 		var kinds []string
 		for _, e := range group {
 			if len(e.nic.RDMA) > 0 && e.nic.RDMA[0].Protocol != "" {
@@ -227,20 +229,4 @@ func (s *Site) nic(e end) map[string]uint64 {
 		return n.Count
 	}
 	return nil
-}
-
-// alike puts together what has the same key, in the order of the first of each.
-func alike[T any](list []T, key func(T) string) [][]T {
-	var out [][]T
-	at := map[string]int{}
-	for _, v := range list {
-		i, ok := at[key(v)]
-		if !ok {
-			i = len(out)
-			at[key(v)] = i
-			out = append(out, nil)
-		}
-		out[i] = append(out[i], v)
-	}
-	return out
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"weft/internal/slice"
 	"weft/internal/traffic"
 	"weft/modules/host"
 	"weft/switches"
@@ -123,7 +124,7 @@ func counted(name, text string) func(*Site, *ruling) {
 }
 
 func rate(s *Site, r *ruling) {
-	for _, group := range alike(s.ends(), func(e end) string { return e.nic.ID }) {
+	for _, group := range slice.Group(s.ends(), func(e end) string { return e.nic.ID }) {
 		rates := func(e end) int {
 			if !e.infiniband() {
 				return -1

@@ -1,6 +1,10 @@
 package doctor
 
-import "slices"
+import (
+	"slices"
+
+	"weft/internal/slice"
+)
 
 // windowsChecks are made on Windows hosts: those of Validate-DCB that no other check makes.
 func windowsChecks() []*Check {
@@ -116,7 +120,7 @@ func directTaken(e end, r *ruling) {
 }
 
 func directDriver(s *Site, r *ruling) {
-	for _, group := range alike(s.networkDirect(), func(e end) string { return e.nic.ID }) {
+	for _, group := range slice.Group(s.networkDirect(), func(e end) string { return e.nic.ID }) {
 		usual, _ := common(group, func(e end) string { return e.nic.Direct.Version })
 		for _, e := range group {
 			is := e.nic.Direct.Version

@@ -104,7 +104,7 @@ func gpuIOMMU(h *Host, r *ruling) {
 func gpuMultipath(h *Host, r *ruling) {
 	p2p := h.GPUs.Config["use_pci_p2pdma"] == "true"
 	several := false
-	for _, group := range alike(h.paths(), func(c host.Controller) string { return c.NQN }) {
+	for _, group := range slice.Group(h.paths(), func(c host.Controller) string { return c.NQN }) {
 		several = several || len(group) > 1
 	}
 	switch {

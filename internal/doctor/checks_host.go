@@ -163,7 +163,7 @@ func (h *Host) role() string {
 }
 
 func kernels(s *Site, r *ruling) {
-	for _, group := range alike(s.Hosts, (*Host).role) {
+	for _, group := range slice.Group(s.Hosts, (*Host).role) {
 		usual, alone := common(group, func(h *Host) string { return h.Facts.Kernel })
 		for _, h := range group {
 			if r.knows(h.Facts.Kernel != "", h.place(), "its kernel is not known") {
@@ -281,7 +281,7 @@ func fallback(s *Site, r *ruling) {
 }
 
 func mixedPaths(h *Host, r *ruling) {
-	for _, group := range alike(h.paths(), func(c host.Controller) string { return c.NQN }) {
+	for _, group := range slice.Group(h.paths(), func(c host.Controller) string { return c.NQN }) {
 		kinds := map[string]bool{}
 		for _, c := range group {
 			kinds[c.Transport] = true
@@ -294,7 +294,7 @@ func mixedPaths(h *Host, r *ruling) {
 
 func drives(h *Host, r *ruling) {
 	local := slice.Filter(h.Controllers, func(c host.Controller) bool { return c.Transport == "pcie" })
-	for _, group := range alike(local, func(c host.Controller) string { return c.Model }) {
+	for _, group := range slice.Group(local, func(c host.Controller) string { return c.Model }) {
 		usual, alone := common(group, func(c host.Controller) string { return c.Firmware })
 		for _, c := range group {
 			if r.knows(c.Firmware != "", h.part(c.Name), "its firmware could not be read") {

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"weft/internal/slice"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
@@ -24,7 +26,7 @@ func linkUp(e end, r *ruling) {
 }
 
 func linkSpeed(s *Site, r *ruling) {
-	for _, group := range alike(s.ends(), func(e end) string { return e.nic.ID }) {
+	for _, group := range slice.Group(s.ends(), func(e end) string { return e.nic.ID }) {
 		usual, alone := common(group, func(e end) int64 { return max(e.nic.Speed, 0) })
 		for _, e := range group {
 			l := s.link(e)
@@ -47,7 +49,7 @@ func linkSpeed(s *Site, r *ruling) {
 func gigabit(bits int64) string { return strconv.FormatFloat(float64(bits)/1e9, 'g', 4, 64) + "G" }
 
 func fec(s *Site, r *ruling) {
-	for _, group := range alike(s.ethernet(), func(e end) string { return gigabit(e.nic.Speed) }) {
+	for _, group := range slice.Group(s.ethernet(), func(e end) string { return gigabit(e.nic.Speed) }) {
 		usual, _ := common(group, func(e end) string { return strings.ToLower(e.nic.FEC) })
 		for _, e := range group {
 			is := strings.ToLower(e.nic.FEC)
@@ -164,7 +166,7 @@ func portMTU(s *Site, r *ruling) {
 }
 
 func hostMTU(s *Site, r *ruling) {
-	for _, group := range alike(s.ends(), func(e end) string { return e.fabricName() }) {
+	for _, group := range slice.Group(s.ends(), func(e end) string { return e.fabricName() }) {
 		usual, alone := common(group, func(e end) int { return max(e.nic.MTU, 0) })
 		from := fmt.Sprintf("most others have %d", usual)
 		if f := group[0].fabric(); f != nil {

@@ -34,7 +34,7 @@ func interrupts(e end, r *ruling) {
 }
 
 func flaws(s *Site, r *ruling) {
-	for _, group := range alike(s.Hosts, (*Host).role) {
+	for _, group := range slice.Group(s.Hosts, (*Host).role) {
 		var votes []string
 		for _, h := range group {
 			if h.Flaws != nil {
@@ -77,7 +77,7 @@ func (s *Site) host(name string) *Host { return s.named[name] }
 
 // hugePages compares machines of a role: who needs them reserves them on all.
 func hugePages(s *Site, r *ruling) {
-	for _, group := range alike(s.Hosts, (*Host).role) {
+	for _, group := range slice.Group(s.Hosts, (*Host).role) {
 		var votes []int
 		for _, h := range group {
 			if n, ok := h.Memory["HugePages_Total"]; ok {

@@ -38,7 +38,7 @@ func sleepingLink(e end, r *ruling) {
 // stacks compares whose driver it is: the kernel's, whose modules have no version, or one
 // of its vendor's.
 func stacks(s *Site, r *ruling) {
-	for _, group := range alike(s.ends(), func(e end) string { return e.nic.Driver }) {
+	for _, group := range slice.Group(s.ends(), func(e end) string { return e.nic.Driver }) {
 		if group[0].nic.Driver == "" {
 			for _, e := range group {
 				r.unknown(e.place(), "which driver it has is not known")

@@ -24,7 +24,10 @@ type group struct {
 }
 
 func groups(list []Finding) (out []group) {
-	return slice.Map(alike(list, func(f Finding) string { return f.Check.ID }), func(g []Finding) group { return group{g[0].Check, g} })
+	for _, g := range slice.Group(list, func(f Finding) string { return f.Check.ID }) {
+		out = append(out, group{g[0].Check, g})
+	}
+	return out
 }
 
 // fine is how many things are fine, by how many checks.
@@ -57,7 +60,7 @@ func (s *Sheet) Text(w io.Writer) {
 	}
 	if len(s.Unknown) > 0 {
 		fmt.Fprintln(w, "Not known, and so not fine")
-		for _, g := range alike(s.Unknown, func(f Finding) string { return f.Check.ID + "\x00" + f.Text }) {
+		for _, g := range slice.Group(s.Unknown, func(f Finding) string { return f.Check.ID + "\x00" + f.Text }) {
 			fmt.Fprintf(w, "  ? %s  %s\n      %s: %s\n", g[0].Check.ID, g[0].Check.Title, places(g), g[0].Text)
 		}
 		fmt.Fprintln(w)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"weft/internal/slice"
 	"weft/inventory"
 )
 
@@ -91,17 +92,9 @@ func leftOut(v *inventory.Validation, all, kept []flow) []Judgement {
 // same flows give the same sample. Reads of the storage itself stay.
 func sample(all []flow) []flow {
 	list, plane := ways(all)
-	byPlane, planes := map[*inventory.Plane][]wayTo{}, []*inventory.Plane{}
-	for _, w := range list {
-		p := plane[w]
-		if byPlane[p] == nil {
-			planes = append(planes, p)
-		}
-		byPlane[p] = append(byPlane[p], w)
-	}
 	keep := map[wayTo]bool{}
-	for _, p := range planes {
-		choose(byPlane[p], keep)
+	for _, of := range slice.Group(list, func(w wayTo) *inventory.Plane { return plane[w] }) {
+		choose(of, keep)
 	}
 	return slices.DeleteFunc(slices.Clone(all), func(f flow) bool { return !f.local && !keep[f.way()] })
 }
@@ -109,34 +102,20 @@ func sample(all []flow) []flow {
 // choose chooses ways of one plane: first for every host the portal that has the fewest,
 // then for every portal that has none the host that has the fewest.
 func choose(of []wayTo, keep map[wayTo]bool) {
-	hosts, byHost := grouped(of, func(w wayTo) *inventory.Server { return w.from })
-	portals, byPortal := grouped(of, func(w wayTo) portal { return w.portal })
 	host, end := map[*inventory.Server]int{}, map[portal]int{}
 	take := func(w wayTo) {
 		keep[w] = true
 		host[w.from]++
 		end[w.portal]++
 	}
-	for _, h := range hosts {
-		take(slices.MinFunc(byHost[h], func(a, b wayTo) int { return end[a.portal] - end[b.portal] }))
+	for _, ways := range slice.Group(of, func(w wayTo) *inventory.Server { return w.from }) {
+		take(slices.MinFunc(ways, func(a, b wayTo) int { return end[a.portal] - end[b.portal] }))
 	}
-	for _, p := range portals {
+	for p, ways := range slice.Group(of, func(w wayTo) portal { return w.portal }) {
 		if end[p] == 0 {
-			take(slices.MinFunc(byPortal[p], func(a, b wayTo) int { return host[a.from] - host[b.from] }))
+			take(slices.MinFunc(ways, func(a, b wayTo) int { return host[a.from] - host[b.from] }))
 		}
 	}
-}
-
-// grouped are groups in the order in which they come first.
-func grouped[K comparable](of []wayTo, by func(wayTo) K) (order []K, groups map[K][]wayTo) {
-	groups = map[K][]wayTo{}
-	for _, w := range of {
-		if groups[by(w)] == nil {
-			order = append(order, by(w))
-		}
-		groups[by(w)] = append(groups[by(w)], w)
-	}
-	return order, groups
 }
 
 // only are the ways of flows, to be looked up.

@@ -227,37 +227,24 @@ func (l Line) Name() string { return l.Validation + "." + l.Metric }
 
 // Lines are the judgements of a result, a line for each metric.
 func Lines(res *prove.Result) []Line {
-	type key struct {
-		validation, metric string
-		base, least        bool
-	}
-	var order []key
-	of := map[key][]prove.Judgement{}
-	for _, j := range res.Judgements {
-		k := key{j.Validation, j.Metric, !j.Against.IsZero(), j.Least}
-		if of[k] == nil {
-			order = append(order, k)
-		}
-		of[k] = append(of[k], j)
-	}
 	var out []Line
-	for _, k := range order {
-		l := Line{Validation: k.validation, Metric: k.metric, Verdict: prove.Pass, Passed: view.Passed(of[k])}
-		worst := slices.MaxFunc(of[k], func(a, b prove.Judgement) int { return cmp.Compare(a.Excess(), b.Excess()) })
+	for k, of := range view.ByMetric(res.Judgements) {
+		l := Line{Validation: k.Validation, Metric: k.Name, Verdict: prove.Pass, Passed: view.Passed(of)}
+		worst := slices.MaxFunc(of, func(a, b prove.Judgement) int { return cmp.Compare(a.Excess(), b.Excess()) })
 		if worst.Measured() {
 			l.Worst, l.Limit = view.Value(worst, worst.Value), view.Value(worst, worst.Limit)
 		}
-		if k.least && l.Limit != "" {
+		if k.Least && l.Limit != "" {
 			l.Limit = "at least " + l.Limit
 		}
-		if k.base {
+		if k.Base {
 			l.Limit += " by the baseline of " + worst.Against.UTC().Format(stamp)
 		}
 		passed := false
-		if off := view.Unmeasured(of[k]); off != "" {
+		if off := view.Unmeasured(of); off != "" {
 			l.Notes = append(l.Notes, off)
 		}
-		for _, j := range of[k] {
+		for _, j := range of {
 			if j.Note != "" && !slices.Contains(l.Notes, j.Note) {
 				l.Notes = append(l.Notes, j.Note)
 			}

@@ -193,16 +193,8 @@ func (p *Plan) sections() []section {
 
 // phases are the steps, folded by phase, the worst impact first.
 func (p *Plan) phases() []section {
-	names, steps := []string{}, map[string][]plan.PlannedStep{}
-	for _, s := range p.Steps {
-		if steps[s.Phase] == nil {
-			names = append(names, s.Phase)
-		}
-		steps[s.Phase] = append(steps[s.Phase], s)
-	}
 	var list []section
-	for _, name := range names {
-		part := slices.Clone(steps[name])
+	for name, part := range slice.Group(p.Steps, func(s plan.PlannedStep) string { return s.Phase }) {
 		slices.SortStableFunc(part, func(a, b plan.PlannedStep) int { return int(b.Impact()) - int(a.Impact()) })
 		title := "Changes"
 		if name != "" {

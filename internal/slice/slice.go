@@ -2,6 +2,8 @@
 // another one.
 package slice
 
+import "iter"
+
 // Map is what f makes of each of a list, in its order; nil where the list is empty.
 func Map[T, V any](list []T, f func(T) V) (out []V) {
 	for _, x := range list {
@@ -29,4 +31,25 @@ func First[T any](list []T, is func(T) bool) (first T) {
 		}
 	}
 	return first
+}
+
+// Group is a list by key: each key with those that have it, in the order in which they come
+// first.
+func Group[T any, K comparable](list []T, key func(T) K) iter.Seq2[K, []T] {
+	return func(yield func(K, []T) bool) {
+		var order []K
+		groups := map[K][]T{}
+		for _, x := range list {
+			k := key(x)
+			if groups[k] == nil {
+				order = append(order, k)
+			}
+			groups[k] = append(groups[k], x)
+		}
+		for _, k := range order {
+			if !yield(k, groups[k]) {
+				return
+			}
+		}
+	}
 }

@@ -3,6 +3,8 @@ package view
 import (
 	"fmt"
 	"io"
+
+	"weft/internal/slice"
 )
 
 // A Ran is a command on one device, and what came of it.
@@ -24,21 +26,21 @@ func Exec(w io.Writer, list []Ran, s Style) {
 		return fmt.Sprintf("%d\x00%s\x00%s\x00%s\x00%s", r.Code, r.Error, r.Hint, r.Stdout, r.Stderr)
 	}
 	good, bad, lost := 0, 0, 0
-	for _, group := range alike(list, key) {
-		r := group.of[0]
-		who := names(group.of, func(r Ran) string { return r.Device })
-		if len(group.of) > 1 {
-			who = fmt.Sprintf("%d: %s", len(group.of), who)
+	for _, group := range slice.Group(list, key) {
+		r := group[0]
+		who := names(group, func(r Ran) string { return r.Device })
+		if len(group) > 1 {
+			who = fmt.Sprintf("%d: %s", len(group), who)
 		}
 		switch {
 		case r.ok():
-			good += len(group.of)
+			good += len(group)
 			fmt.Fprintf(w, "%s %s\n", s.dress(green, "✓"), s.dress(bold, who))
 		case r.Error != "":
-			lost += len(group.of)
+			lost += len(group)
 			fmt.Fprintf(w, "%s %s  %s\n", s.dress(red, "✗"), s.dress(bold, who), r.Error)
 		default:
-			bad += len(group.of)
+			bad += len(group)
 			fmt.Fprintf(w, "%s %s  exit %d\n", s.dress(red, "✗"), s.dress(bold, who), r.Code)
 		}
 		for _, line := range linesOf(r.Stdout) {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"weft/internal/slice"
 )
 
 // A Table is rows under a head.
@@ -51,21 +53,21 @@ func Facts(w io.Writer, tables []Table, remarks []Remark, lost []Lost, s Style) 
 	if len(lost) > 0 {
 		fmt.Fprintf(w, "\n%s\n", s.dress(bold, "Not reached"))
 	}
-	for _, l := range alike(lost, func(l Lost) string { return l.Text + "\x00" + l.Hint }) {
-		fmt.Fprintf(w, "  %s %s  %s\n", s.dress(red, "✗"), names(l.of, func(l Lost) string { return l.Device }), l.of[0].Text)
-		adviceLine(w, l.of[0].Hint)
+	for _, of := range slice.Group(lost, func(l Lost) string { return l.Text + "\x00" + l.Hint }) {
+		fmt.Fprintf(w, "  %s %s  %s\n", s.dress(red, "✗"), names(of, func(l Lost) string { return l.Device }), of[0].Text)
+		adviceLine(w, of[0].Hint)
 	}
 }
 
 // Remarks shows what is said of devices. What several have in common is said once.
 func Remarks(w io.Writer, remarks []Remark, s Style) {
-	for _, r := range alike(remarks, func(r Remark) string { return r.Text }) {
+	for text, of := range slice.Group(remarks, func(r Remark) string { return r.Text }) {
 		mark := s.dress(yellow, "!")
-		if r.of[0].Refuses {
+		if of[0].Refuses {
 			mark = s.dress(red, "✗")
 		}
-		fmt.Fprintf(w, "  %s %s  %s\n", mark, names(r.of, func(r Remark) string { return r.Device }), r.text)
-		adviceLine(w, r.of[0].Hint)
+		fmt.Fprintf(w, "  %s %s  %s\n", mark, names(of, func(r Remark) string { return r.Device }), text)
+		adviceLine(w, of[0].Hint)
 	}
 }
 
@@ -75,35 +77,8 @@ func adviceLine(w io.Writer, hint string) {
 	}
 }
 
-// A bunch is things that say the same.
-type bunch[T any] struct {
-	text string
-	of   []T
-}
-
-// alike puts together what says the same, in the order of the first of each.
-func alike[T any](list []T, text func(T) string) []bunch[T] {
-	var out []bunch[T]
-	at := map[string]int{}
-	for _, x := range list {
-		key := text(x)
-		i, seen := at[key]
-		if !seen {
-			i = len(out)
-			at[key] = i
-			out = append(out, bunch[T]{text: key})
-		}
-		out[i].of = append(out[i].of, x)
-	}
-	return out
-}
-
 func names[T any](list []T, name func(T) string) string {
-	all := make([]string, len(list))
-	for i, x := range list {
-		all[i] = name(x)
-	}
-	return few(slices.Compact(all))
+	return few(slices.Compact(slice.Map(list, name)))
 }
 
 // show prints the table with aligned columns; one that is empty everywhere is

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"weft/internal/slice"
 	"weft/plan"
 )
 
@@ -195,18 +196,11 @@ func protection(c plan.Change) string {
 
 // where names the resources of a group: the device once, its names after it.
 func (g *group) where() string {
-	var order []string
-	names := map[string][]string{}
-	for _, s := range g.steps {
-		if names[s.ID.Device] == nil {
-			order = append(order, s.ID.Device)
-		}
-		names[s.ID.Device] = append(names[s.ID.Device], s.ID.Name)
+	var all []string
+	for device, steps := range slice.Group(g.steps, func(s plan.PlannedStep) string { return s.ID.Device }) {
+		all = append(all, device+" "+strings.Join(slice.Map(steps, func(s plan.PlannedStep) string { return s.ID.Name }), " "))
 	}
-	for i, d := range order {
-		order[i] = d + " " + strings.Join(names[d], " ")
-	}
-	text := few(order)
+	text := few(all)
 	if len(g.steps) > 1 {
 		text = fmt.Sprintf("%d: %s", len(g.steps), text)
 	}

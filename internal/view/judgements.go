@@ -4,60 +4,60 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"weft/internal/prove"
+	"weft/internal/slice"
 )
+
+// A Metric is what one line of judgements is about.
+type Metric struct {
+	Validation, Name string
+	Base, Least      bool // it is held against a baseline; it wants no less
+}
+
+// ByMetric hands out judgements by what they are about.
+func ByMetric(list []prove.Judgement) iter.Seq2[Metric, []prove.Judgement] {
+	return slice.Group(list, func(j prove.Judgement) Metric { return Metric{j.Validation, j.Metric, !j.Against.IsZero(), j.Least} })
+}
 
 // judgements shows one line for each metric, then every row that did not pass.
 func judgements(w io.Writer, s Style, r *prove.Result) {
-	type key struct {
-		validation, metric string
-		base, least        bool
-	}
-	var order []key
-	of := map[key][]prove.Judgement{}
-	for _, j := range r.Judgements {
-		k := key{j.Validation, j.Metric, !j.Against.IsZero(), j.Least}
-		if of[k] == nil {
-			order = append(order, k)
-		}
-		of[k] = append(of[k], j)
-	}
-	for _, k := range order {
-		worst := of[k][0]
-		for _, j := range of[k] {
+	for k, of := range ByMetric(r.Judgements) {
+		worst := of[0]
+		for _, j := range of {
 			if j.Value > worst.Value {
 				worst = j
 			}
 		}
 		against := "worst %s, limit %s"
-		if k.least {
-			worst, against = furthest(of[k]), "worst %s, at least %s"
+		if k.Least {
+			worst, against = furthest(of), "worst %s, at least %s"
 		}
-		if k.base {
-			worst = furthest(of[k])
+		if k.Base {
+			worst = furthest(of)
 			against += " by the baseline of " + worst.Against.Local().Format("2006-01-02 15:04")
 		}
-		if k.metric == "bytes" && !worst.Counted {
+		if k.Name == "bytes" && !worst.Counted {
 			against = "served %s, read %s"
 		}
 		said := ""
-		if worst.Measured() && slices.ContainsFunc(of[k], func(j prove.Judgement) bool { return j.Verdict == prove.Pass || j.Verdict == prove.Fail }) {
+		if worst.Measured() && slices.ContainsFunc(of, func(j prove.Judgement) bool { return j.Verdict == prove.Pass || j.Verdict == prove.Fail }) {
 			said = fmt.Sprintf("  "+against, Value(worst, worst.Value), Value(worst, worst.Limit))
 		}
-		fmt.Fprintln(w, strings.TrimRight(fmt.Sprintf("  %s %s  %s%s", verdict(s, of[k]), pad(k.validation+"."+k.metric, 22),
-			pad(Passed(of[k]), 16), said), " "))
-		if notes := places(of[k], func(j prove.Judgement) string { return j.Note }); notes != "" {
+		fmt.Fprintln(w, strings.TrimRight(fmt.Sprintf("  %s %s  %s%s", verdict(s, of), pad(k.Validation+"."+k.Name, 22),
+			pad(Passed(of), 16), said), " "))
+		if notes := places(of, func(j prove.Judgement) string { return j.Note }); notes != "" {
 			fmt.Fprintf(w, "      %s\n", s.dress(faint, notes))
 		}
-		if off := Unmeasured(of[k]); off != "" {
+		if off := Unmeasured(of); off != "" {
 			fmt.Fprintf(w, "      %s\n", off)
 		}
-		for _, j := range of[k] {
+		for _, j := range of {
 			if j.Verdict != prove.Pass && j.Verdict != prove.NotMeasured {
 				fmt.Fprintf(w, "      %s: %s, %s\n", j.Verdict, j.Pair, reason(j))
 			}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
+	"weft/internal/slice"
 	"weft/plan"
 )
 
@@ -146,22 +147,12 @@ func onlooking(w io.Writer, p *plan.Plan, s Style) {
 // planDevices shows which devices answered; those that say the same of
 // themselves share a line.
 func planDevices(w io.Writer, p *plan.Plan, o Options) {
-	var order []string
-	alike := map[string][]plan.PlannedDevice{}
-	for _, d := range p.Devices {
+	says := func(d plan.PlannedDevice) string {
 		id := d.Identity
-		key := strings.Join(slices.Concat([]string{d.Error, d.Hint, id.System, id.Serial, id.Method}, id.Warnings, id.NotUnderstood), "\x00")
-		if alike[key] == nil {
-			order = append(order, key)
-		}
-		alike[key] = append(alike[key], d)
+		return strings.Join(slices.Concat([]string{d.Error, d.Hint, id.System, id.Serial, id.Method}, id.Warnings, id.NotUnderstood), "\x00")
 	}
-	for _, key := range order {
-		devices := alike[key]
-		names := make([]string, len(devices))
-		for i, d := range devices {
-			names[i] = d.Address
-		}
+	for _, devices := range slice.Group(p.Devices, says) {
+		names := slice.Map(devices, func(d plan.PlannedDevice) string { return d.Address })
 		if d := devices[0]; !o.Concise || d.Error != "" || len(d.Identity.Warnings)+len(d.Identity.NotUnderstood) > 0 {
 			planDevice(w, d, few(names), o.Style)
 		}

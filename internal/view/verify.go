@@ -8,6 +8,7 @@ import (
 
 	"weft/internal/latency"
 	"weft/internal/prove"
+	"weft/internal/slice"
 )
 
 // bars is the width of a drawn histogram.
@@ -160,19 +161,9 @@ func throughputs(w io.Writer, s Style, r *prove.Result) {
 }
 
 // bySize orders rows by what is measured and keeps their order within that.
-func bySize(rows []*prove.Row) []*prove.Row {
-	var order []string
-	of := map[string][]*prove.Row{}
-	for _, row := range rows {
-		what := Measured(row.Probe, row.Size)
-		if of[what] == nil {
-			order = append(order, what)
-		}
-		of[what] = append(of[what], row)
-	}
-	var out []*prove.Row
-	for _, what := range order {
-		out = append(out, of[what]...)
+func bySize(rows []*prove.Row) (out []*prove.Row) {
+	for _, same := range slice.Group(rows, func(r *prove.Row) string { return Measured(r.Probe, r.Size) }) {
+		out = append(out, same...)
 	}
 	return out
 }

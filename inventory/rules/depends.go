@@ -4,64 +4,20 @@ import (
 	"slices"
 	"strings"
 
+	"weft/internal/slice"
 	"weft/inventory"
 	"weft/inventory/problem"
 )
 
 // dependents are the blocks with depends_on.
 func (c *checker) dependents() []*inventory.Block {
-	var list []*inventory.Block
-	add := func(b *inventory.Block) {
-		if len(b.DependsOn) > 0 && !b.Incomplete {
-			list = append(list, b)
-		}
-	}
-	for _, x := range c.Connections {
-		add(&x.Block)
-	}
-	for _, x := range c.Credentials {
-		add(&x.Block)
-	}
-	for _, x := range c.Fabrics {
-		add(&x.Block)
-	}
-	for _, x := range c.Switches {
-		add(&x.Block)
-	}
-	for _, x := range c.Servers {
-		add(&x.Block)
-	}
-	for _, x := range c.VCenters {
-		add(&x.Block)
-	}
-	for _, x := range c.DVSwitches {
-		add(&x.Block)
-	}
-	for _, x := range c.VMs {
-		add(&x.Block)
-	}
-	for _, x := range c.Links {
-		add(&x.Block)
-	}
-	for _, x := range c.Pools {
-		add(&x.Block)
-	}
-	for _, x := range c.Volumes {
-		add(&x.Block)
-	}
-	for _, x := range c.Targets {
-		add(&x.Block)
-	}
-	for _, x := range c.Initiators {
-		add(&x.Block)
-	}
-	for _, x := range c.Validations {
-		add(&x.Block)
-	}
-	for _, x := range c.Rollouts {
-		add(&x.Block)
-	}
-	return list
+	all := slices.Concat(blocks(c.Connections), blocks(c.Credentials), blocks(c.Fabrics), blocks(c.Switches), blocks(c.Servers), blocks(c.VCenters), blocks(c.DVSwitches), blocks(c.VMs),
+		blocks(c.Links), blocks(c.Pools), blocks(c.Volumes), blocks(c.Targets), blocks(c.Initiators), blocks(c.Validations), blocks(c.Rollouts))
+	return slice.Filter(all, func(b *inventory.Block) bool { return len(b.DependsOn) > 0 && !b.Incomplete })
+}
+
+func blocks[T interface{ Itself() *inventory.Block }](list []T) []*inventory.Block {
+	return slice.Map(list, func(x T) *inventory.Block { return x.Itself() })
 }
 
 // A search walks along depends_on, each block once.
