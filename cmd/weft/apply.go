@@ -48,14 +48,13 @@ func (a *app) applyCmd() *cobra.Command {
 	f := planFlags{cables: true}
 	cmd := &cobra.Command{
 		Use: "apply [FILE|store:DIGEST]", Short: "Carry out a plan", Args: counted(cobra.MaximumNArgs(1)), Long: applyLong,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			a.begin(cmd)
+		RunE: a.does(func(ctx context.Context, args []string) error {
 			a.settle = true
 			if len(args) == 1 {
-				return a.applyFile(cmd.Context(), args[0], f, how)
+				return a.applyFile(ctx, args[0], f, how)
 			}
-			return a.applyNew(cmd.Context(), f, how)
-		},
+			return a.applyNew(ctx, f, how)
+		}),
 	}
 	cmd.Flags().BoolVar(&how.approve, "auto-approve", false, "do not ask")
 	f.scope(cmd)

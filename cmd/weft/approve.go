@@ -56,10 +56,7 @@ In the folder approvals of --chdir, or that of --approvals, files of others are 
 
 With --withdraw what the key has signed for a run counts no more, as long as the phase has
 not begun.`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			a.begin(cmd)
-			return a.approve(cmd.Context(), args, f)
-		},
+		RunE: a.does(func(ctx context.Context, args []string) error { return a.approve(ctx, args, f) }),
 	}
 	s := cmd.Flags()
 	s.StringVar(&f.phase, "phase", "", "the phase that may begin; * is all of them")

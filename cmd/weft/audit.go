@@ -32,10 +32,7 @@ written: that no entry was changed, left out or put in, and, of a run that is ke
 here, that it ends with the state which that is in. It prints the sum of the last entry;
 who notes it can tell later whether entries were taken off the end. It exits 3 where the
 trail is not whole.`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			a.begin(cmd)
-			return a.auditVerify(cmd.Context(), args)
-		},
+		RunE: a.does(a.auditVerify),
 	}, &cobra.Command{
 		Use: "export [RUN]", Short: "Write the trail of a run as JSON lines", Args: counted(cobra.MaximumNArgs(1)), Annotations: noEvents(),
 		Long: `export writes the trail of the latest run, or of RUN: one entry a line, which verify

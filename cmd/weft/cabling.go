@@ -17,15 +17,14 @@ func (a *app) cablingCmd() *cobra.Command {
 		Long: `cabling asks every managed switch whom it hears with LLDP on the ports that links
 name, and compares that with the NICs and switches that are declared there. For
 wrong plugs it says what to swap. A port where nobody is heard proves nothing.`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			a.begin(cmd)
+		RunE: a.does(func(ctx context.Context, _ []string) error {
 			p, err := a.visit()
 			if err != nil {
 				return err
 			}
 			defer p.Close()
-			return a.cabling(cmd.Context(), p)
-		},
+			return a.cabling(ctx, p)
+		}),
 	}
 }
 

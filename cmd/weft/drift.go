@@ -20,10 +20,7 @@ proven. What the files declare and nobody has applied yet is no drift: weft plan
 shows that. Where a switch has lost that copy, all that carries weft's name and
 differs has drifted. It changes nothing, and exits 2 when there is any.
 --out saves the plan that sets right what has drifted, and nothing else.`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			a.begin(cmd)
-			return a.drift(cmd.Context(), f)
-		},
+		RunE: a.does(func(ctx context.Context, _ []string) error { return a.drift(ctx, f) }),
 	}
 	f.scope(cmd)
 	cmd.Flags().StringVar(&f.out, "out", "", "save the plan that sets it right, for weft apply")

@@ -34,10 +34,7 @@ the catalogue proves to be impossible is refused there (✗), all else is a warn
 (!), such as a card that runs with half of its lanes.
 
 ` + selectorHelp,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			a.begin(cmd)
-			return a.facts(cmd.Context(), args)
-		},
+		RunE: a.does(a.facts),
 	}
 }
 

@@ -35,8 +35,7 @@ of the kernel are live. A NIC with RDMA in software keeps its link and drops wha
 comes in: the kernel's could not connect again after a link that went down. A timer
 on the server, armed before, brings the link back whatever becomes of weft. Without
 --allow-cut it lists what could be cut.`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			a.begin(cmd)
+		RunE: a.does(func(ctx context.Context, _ []string) error {
 			m, err := a.load()
 			if err != nil {
 				return err
@@ -50,8 +49,8 @@ on the server, armed before, brings the link back whatever becomes of weft. With
 				return err
 			}
 			defer p.Close()
-			return a.failover(cmd.Context(), p, cuts)
-		},
+			return a.failover(ctx, p, cuts)
+		}),
 	}
 	cmd.Flags().StringArrayVar(&allowed, "allow-cut", nil, "take down the link of this NIC: SERVER/NIC, as the list shows it; may be repeated")
 	return cmd

@@ -107,8 +107,7 @@ listens for the others, and --peer for each of the others.
 With --http it also shows the runs of all owners in a browser, read-only: on loopback,
 or with TLS and the hub's own certificate or --http-cert. A browser is let in by a
 token that is printed, once. See internal/page/page.md.`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			a.begin(cmd)
+		RunE: a.does(func(ctx context.Context, _ []string) error {
 			p, err := placed(*dir)
 			if err != nil {
 				return err
@@ -125,8 +124,8 @@ token that is printed, once. See internal/page/page.md.`,
 					fmt.Fprintln(a.stdout, text)
 				}
 			}
-			return hubError(a.served(cmd.Context(), p, how, shown))
-		},
+			return hubError(a.served(ctx, p, how, shown))
+		}),
 	}
 	f := cmd.Flags()
 	shown.flags(f, "", "show the runs of all owners to browsers at this address, like 127.0.0.1:8080")

@@ -54,15 +54,14 @@ nothing here proves the MTU or the state of their ports. The data centre bridgin
 and the pause of the cards are a STAND-IN that keeps settings; RDMA that they would do
 themselves is done by Soft-RoCE or Soft-iWARP. That needs Linux, root, QEMU and
 debootstrap; the first time the image is built, which takes some minutes.`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			a.begin(cmd)
+		RunE: a.does(func(ctx context.Context, _ []string) error {
 			if real {
 				if err := lab.Real(); err != nil {
 					return err
 				}
 			}
 			if detach {
-				return a.detach(cmd.Context(), real)
+				return a.detach(ctx, real)
 			}
 			// Simulated shells leave a lot behind, and not much stays of it.
 			debug.SetGCPercent(labGCPercent)
@@ -70,13 +69,13 @@ debootstrap; the first time the image is built, which takes some minutes.`,
 			if err != nil {
 				return err
 			}
-			l, err := lab.Start(cmd.Context(), m, lab.Options{Dir: a.dir, Log: a.stderr, Real: real, Agents: a.agents.Open})
+			l, err := lab.Start(ctx, m, lab.Options{Dir: a.dir, Log: a.stderr, Real: real, Agents: a.agents.Open})
 			if err != nil {
 				return err
 			}
 			a.labIsUp(l.State())
-			return l.Serve(cmd.Context())
-		},
+			return l.Serve(ctx)
+		}),
 	}
 	cmd.Flags().BoolVar(&detach, "detach", false, "run in the background")
 	cmd.Flags().BoolVar(&real, "real", false, "servers are guests with real kernels")
@@ -147,8 +146,7 @@ func (a *app) detach(ctx context.Context, real bool) error {
 func (a *app) labStatus() *cobra.Command {
 	return &cobra.Command{
 		Use: "status", Short: "Show the devices of the lab, and what passed the planes of guests", Args: exactly(),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			a.begin(cmd)
+		RunE: a.does(func(_ context.Context, _ []string) error {
 			devices, err := lab.Status(a.dir)
 			if err != nil {
 				return a.noLab(err)
@@ -176,7 +174,7 @@ func (a *app) labStatus() *cobra.Command {
 				}
 			}
 			return w.Flush()
-		},
+		}),
 	}
 }
 
@@ -206,14 +204,13 @@ func (a *app) labSSH() *cobra.Command {
 func (a *app) labDown() *cobra.Command {
 	return &cobra.Command{
 		Use: "down", Short: "Stop the lab and everything it started", Args: exactly(),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			a.begin(cmd)
-			if err := lab.Down(cmd.Context(), a.dir); err != nil {
+		RunE: a.does(func(ctx context.Context, _ []string) error {
+			if err := lab.Down(ctx, a.dir); err != nil {
 				return err
 			}
 			a.say("The lab is down.")
 			return nil
-		},
+		}),
 	}
 }
 
@@ -221,13 +218,12 @@ func (a *app) labEdit() *cobra.Command {
 	return &cobra.Command{
 		Use: "edit HOST LINE…", Short: "Type configuration lines on a simulated switch, as another administrator would by hand",
 		Args: counted(cobra.MinimumNArgs(2)),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			a.begin(cmd)
+		RunE: a.does(func(_ context.Context, args []string) error {
 			if err := lab.Edit(a.dir, args[0], args[1:]...); err != nil {
 				return a.noLab(err)
 			}
 			return nil
-		},
+		}),
 	}
 }
 
@@ -237,13 +233,12 @@ func (a *app) labStop() *cobra.Command {
 		Long: "fault makes something break on a simulated device, or mends it:\n\n  " + strings.Join(lab.Faults(), "\n  ") +
 			"\n\nOn a guest with a real kernel:\n\n  " + strings.Join(lab.GuestFaults(), "\n  "),
 		Args: exactly("HOST", "FAULT"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			a.begin(cmd)
+		RunE: a.does(func(_ context.Context, args []string) error {
 			if err := lab.Fault(a.dir, args[0], args[1]); err != nil {
 				return a.noLab(err)
 			}
 			return nil
-		},
+		}),
 	}
 }
 

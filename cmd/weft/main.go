@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -188,6 +189,14 @@ func (a *app) begin(cmd *cobra.Command) {
 	if a.json {
 		a.emit(plan.Event{Type: plan.EventVersion, Message: "weft " + version(),
 			Data: map[string]any{"weft": version(), "ui": "1.0", "command": cmd.Name(), "simulated": a.lab}})
+	}
+}
+
+// does is what a command runs: do, once its stream of events is open.
+func (a *app) does(do func(context.Context, []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		a.begin(cmd)
+		return do(cmd.Context(), args)
 	}
 }
 

@@ -119,25 +119,24 @@ With --untrusted the files may be anybody's, as those of a pull request are: no
 device is asked, no program is run, and neither the environment nor a file outside
 of the directory is read. What is not known for that is said, and with
 --detailed-exitcode the answer is 9 then, and never that nothing would change.`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			a.begin(cmd)
+		RunE: a.does(func(ctx context.Context, _ []string) error {
 			if f.sign != "" && f.out == "" {
 				return usage(errors.New("--sign signs the plan that --out saves, which is missing"))
 			}
 			if f.sign != "" && a.untrusted {
 				return usage(errors.New("--untrusted uses no key: --sign does not go with it"))
 			}
-			p, made, err := a.plan(cmd.Context(), f)
+			p, made, err := a.plan(ctx, f)
 			if err != nil {
 				return err
 			}
 			defer p.Close()
 			err = a.planned(made, f)
 			if f.sign != "" {
-				err = errors.Join(sign(cmd.Context(), f.sign, f.out), err)
+				err = errors.Join(sign(ctx, f.sign, f.out), err)
 			}
 			return err
-		},
+		}),
 	}
 	f.scope(cmd)
 	cmd.Flags().StringVar(&f.out, "out", "", "save the plan to a file for weft apply and weft show")

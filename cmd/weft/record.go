@@ -33,10 +33,7 @@ away.
 
 ` + selectorHelp,
 		Args: exactly("SWITCH"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			a.begin(cmd)
-			return a.recordSwitch(cmd.Context(), args[0], file, anonymous)
-		},
+		RunE: a.does(func(ctx context.Context, args []string) error { return a.recordSwitch(ctx, args[0], file, anonymous) }),
 	}
 	cmd.Flags().StringVarP(&file, "out", "o", "", "write to this file, which must not exist, instead of to stdout")
 	cmd.Flags().BoolVar(&anonymous, "anonymous", false, "replace host and user names, addresses, MACs, serial numbers and free texts, and say how many")

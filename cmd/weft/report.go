@@ -47,19 +47,18 @@ ssh-keygen -Y verify -n weft-report -s SHA256SUMS.sig < SHA256SUMS.
 --payback calculates when RDMA has paid for itself: from what was compared last (weft
 verify --compare) and from four figures of yours: what the network costs without RDMA and
 with it, what a core costs in a month, and the Gbit/s that storage moves on average.`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			a.begin(cmd)
+		RunE: a.does(func(ctx context.Context, args []string) error {
 			own, err := siteFigures(figures)
 			if err != nil {
 				return err
 			}
-			r, err := a.tell(cmd.Context(), args)
+			r, err := a.tell(ctx, args)
 			if err != nil {
 				return err
 			}
 			r.Figures = own
 			if b.file != "" || b.key != "" {
-				if err := a.writeBundle(cmd.Context(), r, b); err != nil {
+				if err := a.writeBundle(ctx, r, b); err != nil {
 					return err
 				}
 			}
@@ -72,7 +71,7 @@ with it, what a core costs in a month, and the Gbit/s that storage moves on aver
 				}
 			}
 			return nil
-		},
+		}),
 	}
 	cmd.Flags().StringArrayVarP(&out, "out", "o", nil, "write to this file: .html, .md, .xml or .json; may be repeated")
 	cmd.Flags().StringVar(&b.file, "bundle", "", "write all that is known, with its sums, to this file: .tar.gz")

@@ -107,10 +107,7 @@ func (a *app) reportCheckCmd() *cobra.Command {
 and the signature against the sums. It exits 3 where a file was changed, taken out or put
 in, where the signature does not hold, and, with --require-signature, where none of the
 ALLOWED_SIGNERS has signed.`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			a.begin(cmd)
-			return a.checkBundle(args[0], signers)
-		},
+		RunE: a.does(func(_ context.Context, args []string) error { return a.checkBundle(args[0], signers) }),
 	}
 	cmd.Flags().StringVar(&signers, "require-signature", "", "demand a signature by one of these ALLOWED_SIGNERS, as ssh-keygen(1) describes them")
 	return cmd

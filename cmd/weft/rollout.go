@@ -28,10 +28,7 @@ between the runs of a pipeline.`,
 	var phase string
 	var accept []string
 	verb := func(use, short string, args cobra.PositionalArgs, do func(context.Context, []string) error) *cobra.Command {
-		c := &cobra.Command{Use: use, Short: short, Args: args, Long: short + ".", RunE: func(cmd *cobra.Command, args []string) error {
-			a.begin(cmd)
-			return do(cmd.Context(), args)
-		}}
+		c := &cobra.Command{Use: use, Short: short, Args: args, Long: short + ".", RunE: a.does(do)}
 		cmd.AddCommand(c)
 		return c
 	}

@@ -22,10 +22,7 @@ func (a *app) runsCmd() *cobra.Command {
 of --store, and are not over: each with its state, the phase that it is in, who began
 it and when. With --all it lists those that are over, too; with --lab those of the
 lab. It asks no device. weft rollout status RUN shows one of them.`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			a.begin(cmd)
-			return a.listRuns(cmd.Context(), all)
-		},
+		RunE: a.does(func(ctx context.Context, _ []string) error { return a.listRuns(ctx, all) }),
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "also those that are over")
 	return cmd

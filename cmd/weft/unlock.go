@@ -30,13 +30,12 @@ run. Whoever has its record is then told that it has been ended.
 A server that was changed by runs of a store keeps the token of the last one, and
 refuses runs with a lesser one or with none. --force takes that away, too: the next run
 that comes begins anew, whatever store it is of.`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			a.begin(cmd)
+		RunE: a.does(func(ctx context.Context, args []string) error {
 			if force && len(args) == 0 {
 				return usage(errors.New("--force: name the devices, such as server.node[\"st1\"]"))
 			}
-			return a.unlock(cmd.Context(), args, force)
-		},
+			return a.unlock(ctx, args, force)
+		}),
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "end the leases on the named devices, and the runs that they belong to")
 	return cmd

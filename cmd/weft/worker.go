@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -32,8 +33,7 @@ a time. weft apply --workers and weft rollout step lead as well, while they run.
 
 With --once it does what can be done now. A worker of a site then ends when nobody leads
 a run, with what the last run of the site has come to: 0 where that has passed.`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			a.begin(cmd)
+		RunE: a.does(func(ctx context.Context, _ []string) error {
 			if (site == "") != lead {
 				return usage(hint.Wrap(errors.New("a worker has a --site, or it leads"), "weft worker --site NAME, or weft worker --lead"))
 			}
@@ -43,19 +43,19 @@ a run, with what the last run of the site has come to: 0 where that has passed.`
 			if !lead {
 				a.records = a.runs().ForSite(site)
 			}
-			e, err := a.signing(cmd.Context())
+			e, err := a.signing(ctx)
 			if err != nil {
 				return err
 			}
 			e.Audience = nil // it shows events alone
 			if lead {
 				a.say("weft leads the runs of workers that are kept in " + a.runs().Where())
-				return a.carried(cmd.Context(), run.Lead(cmd.Context(), e, once))
+				return a.carried(ctx, run.Lead(ctx, e, once))
 			}
 			a.say(fmt.Sprintf("weft works for site %s; its runs are kept in %s", site, a.runs().Where()))
 			w := &run.Worker{Env: e, Site: site, Once: once, Drain: &a.pauses}
-			return a.carried(cmd.Context(), w.Work(cmd.Context()))
-		},
+			return a.carried(ctx, w.Work(ctx))
+		}),
 	}
 	f := cmd.Flags()
 	f.StringVar(&site, "site", "", "the site whose devices it reaches, as the files name it")
