@@ -197,9 +197,7 @@ func (f *file) plan() (*Plan, error) {
 	p := f.Plan
 	p.Inputs, p.Sources = f.Inputs, f.Sources
 	p.Steps = make([]PlannedStep, 0, len(f.Steps))
-	for _, s := range f.Steps {
-		p.Steps = append(p.Steps, s.step())
-	}
+	p.Steps = append(p.Steps, slice.Map(f.Steps, fileStep.step)...)
 	for _, n := range f.Notes {
 		n.Note.Range = hcl.Range(n.Range)
 		p.Notes = append(p.Notes, n.Note)

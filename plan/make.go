@@ -34,9 +34,7 @@ func Make(ctx context.Context, in Input) (*Plan, error) {
 	if in.Reverse != nil {
 		p.Reverse = in.Reverse.Run
 	}
-	for _, d := range s.devices {
-		p.Devices = append(p.Devices, d.planned())
-	}
+	p.Devices = append(p.Devices, slice.Map(s.devices, (*surveyed).planned)...)
 	isStep := func(i int) bool { return s.found[i] != nil && s.found[i].diff.Err == nil }
 	needs := s.graph.contract(isStep)
 	steps := 0

@@ -12,6 +12,7 @@ import (
 	"weft/internal/agent"
 	"weft/internal/nvme/initiator"
 	"weft/internal/nvme/wire"
+	"weft/internal/slice"
 )
 
 func discoverCommand(places *agent.Places) *cobra.Command {
@@ -41,9 +42,7 @@ func discoverCommand(places *agent.Places) *cobra.Command {
 			return failed(err)
 		}
 		records := []agent.Discovered{}
-		for _, e := range log {
-			records = append(records, discovered(e))
-		}
+		records = append(records, slice.Map(log, discovered)...)
 		if *asJSON {
 			return printJSON(c.OutOrStdout(), records)
 		}

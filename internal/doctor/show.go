@@ -124,12 +124,8 @@ func (s *Sheet) JSON(w io.Writer) error {
 		Unasked   []string       `json:"unasked,omitempty"`
 		Lost      []string       `json:"lost,omitempty"`
 	}{s.Owner, s.Simulated, []Saying{}, []Saying{}, nil, s.Fine, s.Unasked, s.Lost}
-	for _, f := range s.Findings {
-		doc.Findings = append(doc.Findings, f.Say())
-	}
-	for _, f := range s.Unknown {
-		doc.Unknown = append(doc.Unknown, f.Say())
-	}
+	doc.Findings = append(doc.Findings, slice.Map(s.Findings, Finding.Say)...)
+	doc.Unknown = append(doc.Unknown, slice.Map(s.Unknown, Finding.Say)...)
 	for _, i := range s.Ignored {
 		one := i.Say()
 		one.Reason = i.Reason

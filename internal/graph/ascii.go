@@ -125,9 +125,7 @@ func hops(p *Path) []string {
 	if p.From != "" {
 		list = append(list, clean(p.From))
 	}
-	for _, s := range p.Switches {
-		list = append(list, clean(s))
-	}
+	list = append(list, slice.Map(p.Switches, clean)...)
 	if !p.Cabled {
 		list = append(list, "?")
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"weft/internal/slice"
 )
 
 // DOT writes the graph for Graphviz: planes are clusters, links are lines,
@@ -58,9 +60,7 @@ func quote(lines ...string) string {
 // serverLines are a server and its NICs.
 func serverLines(s *Server) []string {
 	lines := []string{s.Addr}
-	for _, n := range s.NICs {
-		lines = append(lines, n.about())
-	}
+	lines = append(lines, slice.Map(s.NICs, (*NIC).about)...)
 	return lines
 }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"weft/internal/prove"
+	"weft/internal/slice"
 	"weft/internal/view"
 	"weft/plan"
 )
@@ -213,15 +214,11 @@ func (p *page) Doing(s plan.PlannedStep) string {
 	for _, c := range s.Changes {
 		text = append(text, fmt.Sprintf("%s: %s → %s, impact %s", c.Path, cmp.Or(c.Before, "–"), cmp.Or(c.After, "–"), c.Impact))
 	}
-	for _, line := range s.Send {
-		text = append(text, p.Scripts.named(line))
-	}
+	text = append(text, slice.Map(s.Send, p.Scripts.named)...)
 	if len(s.Undo) > 0 {
 		text = append(text, "what would take it back:")
 	}
-	for _, line := range s.Undo {
-		text = append(text, p.Scripts.named(line))
-	}
+	text = append(text, slice.Map(s.Undo, p.Scripts.named)...)
 	return strings.Join(text, "\n")
 }
 

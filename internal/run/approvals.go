@@ -113,9 +113,7 @@ func (s *staged) approved(ctx context.Context, p *rollout.Phase, accept string) 
 	if len(by) > 0 {
 		why = append(why, "by "+strings.Join(by, " and "))
 	}
-	for _, r := range refused {
-		why = append(why, r.String())
-	}
+	why = append(why, slice.Map(refused, approve.Refusal.String)...)
 	if more := len(why) - mostTold; more > 0 {
 		why = append(why[:mostTold], fmt.Sprintf("and %d more that do not count", more))
 	}

@@ -111,8 +111,6 @@ func (b *builder) approves(o *object, p *inventory.Phase) {
 			p.Approvals = int(n)
 			continue
 		}
-		for _, who := range item.AsValueSlice() {
-			p.NotBy = append(p.NotBy, who.AsString())
-		}
+		p.NotBy = append(p.NotBy, slice.Map(item.AsValueSlice(), cty.Value.AsString)...)
 	}
 }

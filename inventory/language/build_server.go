@@ -3,6 +3,7 @@ package language
 import (
 	"path"
 
+	"weft/internal/slice"
 	"weft/inventory"
 	"weft/inventory/problem"
 
@@ -57,9 +58,7 @@ func ownBlock(t *inventory.BlockType) nested {
 
 // serverBlocks makes the small blocks in a server.
 func (b *builder) serverBlocks(o *object, s *inventory.Server) {
-	for _, c := range o.all("file") {
-		s.FileBlocks = append(s.FileBlocks, b.file(c))
-	}
+	s.FileBlocks = append(s.FileBlocks, slice.Map(o.all("file"), b.file)...)
 	for _, t := range b.own {
 		for _, c := range o.all(t.Name) {
 			is := &inventory.Setting{Block: b.block(c), Type: t.Name, Label: c.label, Values: map[string]string{}}
@@ -81,9 +80,7 @@ func (b *builder) serverBlocks(o *object, s *inventory.Server) {
 	for _, c := range o.all("service") {
 		s.Services = append(s.Services, &inventory.Service{Block: b.block(c), Name: c.label, Enabled: b.flag(c, "enabled"), Running: b.flag(c, "running")})
 	}
-	for _, c := range o.all("command") {
-		s.Commands = append(s.Commands, b.command(c))
-	}
+	s.Commands = append(s.Commands, slice.Map(o.all("command"), b.command)...)
 }
 
 // command makes a command that says when it need not run.

@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"strconv"
 
+	"weft/internal/slice"
 	"weft/inventory"
 	"weft/inventory/problem"
 
@@ -54,9 +55,7 @@ func (b *builder) target(o *object) {
 		b.untouched(o)
 	}
 	b.portals(o, t)
-	for _, c := range o.all("subsystem") {
-		t.Subsystems = append(t.Subsystems, b.subsystem(c))
-	}
+	t.Subsystems = append(t.Subsystems, slice.Map(o.all("subsystem"), b.subsystem)...)
 	o.became = t
 	b.m.Targets = append(b.m.Targets, t)
 }

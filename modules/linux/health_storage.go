@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"weft/internal/pattern"
+	"weft/internal/slice"
 	"weft/modules/host"
 )
 
@@ -90,9 +91,7 @@ func (r *healthRead) storage(one func(string) (string, bool)) {
 	}
 	if text, ok := one("mirrored"); ok {
 		r.Mirrored = []string{}
-		for _, nqn := range strings.Fields(text) {
-			r.Mirrored = append(r.Mirrored, printable(nqn))
-		}
+		r.Mirrored = append(r.Mirrored, slice.Map(strings.Fields(text), printable)...)
 	}
 	if text, ok := one("agents"); ok {
 		for line := range strings.Lines(text) {

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+
+	"weft/internal/slice"
 )
 
 // unitDir is where units are.
@@ -261,9 +263,7 @@ func (s *Server) enabledUnits() []string {
 		if err != nil {
 			continue
 		}
-		for _, l := range links {
-			names = append(names, l.Name())
-		}
+		names = append(names, slice.Map(links, fs.FileInfo.Name)...)
 	}
 	return names
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"weft/internal/hint"
+	"weft/internal/slice"
 )
 
 // A route is where a name leads, and what proves both ends.
@@ -199,9 +200,7 @@ func makeRoute(t Target, s settings, home, local string, env func(string) string
 			r.identities = append(r.identities, expand(f))
 		}
 	}
-	for _, f := range s["certificatefile"] {
-		r.certificates = append(r.certificates, expand(f))
-	}
+	r.certificates = append(r.certificates, slice.Map(s["certificatefile"], expand)...)
 	known := orDefault(configFields(s.first("userknownhostsfile")), "~/.ssh/known_hosts", "~/.ssh/known_hosts2")
 	known = append(known, orDefault(configFields(s.first("globalknownhostsfile")), "/etc/ssh/ssh_known_hosts", "/etc/ssh/ssh_known_hosts2")...)
 	for _, f := range known {

@@ -6,6 +6,7 @@ import (
 
 	"weft/internal/hint"
 	"weft/internal/remote"
+	"weft/internal/slice"
 	"weft/modules/host"
 	"weft/modules/linux/put"
 	"weft/modules/linux/see"
@@ -65,9 +66,7 @@ func (v *Volume) Looks() []remote.Look {
 	looks := []remote.Look{lvsLook(), v.ruleLook()}
 	if v.Among != nil {
 		looks = append(looks, vgsLook(), pvsLook())
-		for _, id := range v.Among.Drives {
-			looks = append(looks, driveLook(id))
-		}
+		looks = append(looks, slice.Map(v.Among.Drives, driveLook)...)
 	}
 	return looks
 }

@@ -111,9 +111,7 @@ func parseDrive(s remote.Seen, id string) (drive, error) {
 
 func (g *VolumeGroup) Looks() []remote.Look {
 	looks := []remote.Look{pvsLook(), vgsLook()}
-	for _, id := range g.ids() {
-		looks = append(looks, driveLook(id))
-	}
+	looks = append(looks, slice.Map(g.ids(), driveLook)...)
 	return looks
 }
 
@@ -223,9 +221,7 @@ func paths(drives []string) []string {
 // text behind.
 func release(drives []string) []remote.Step {
 	steps := []remote.Step{host.Run(append([]string{"pvremove"}, paths(drives)...)...)}
-	for _, path := range paths(drives) {
-		steps = append(steps, emptied(path))
-	}
+	steps = append(steps, slice.Map(paths(drives), emptied)...)
 	return steps
 }
 
