@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync/atomic"
 	"time"
+
+	"weft/internal/slice"
 )
 
 // A deviceRun is the transaction on one device. Its own goroutine runs it and
@@ -132,10 +134,7 @@ func (r *deviceRun) agree(ctx context.Context) error {
 }
 
 func (r *deviceRun) begin(ctx context.Context) error {
-	steps := make([]Step, len(r.steps))
-	for i, s := range r.steps {
-		steps[i] = s.Step
-	}
+	steps := slice.Map(r.steps, func(s *stepRun) Step { return s.Step })
 	err := r.call(ctx, "preparing", record{Do: "begin"}, func(ctx context.Context) error {
 		r.begun = true
 		return r.device.Begin(ctx, steps)

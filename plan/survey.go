@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"weft/internal/hint"
+	"weft/internal/slice"
 )
 
 // A survey is what the devices report about all items at one time.
@@ -252,11 +253,7 @@ func (s *survey) probe(ctx context.Context, d *surveyed) {
 const safetyKind = "safety"
 
 func (d *surveyed) resources() []Resource {
-	resources := make([]Resource, len(d.items))
-	for n, item := range d.items {
-		resources[n] = item.Resource
-	}
-	return resources
+	return slice.Map(d.items, func(item *Item) Resource { return item.Resource })
 }
 
 // addPending adds the proof of what an apply that did not end has left.

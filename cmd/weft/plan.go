@@ -13,6 +13,7 @@ import (
 
 	"weft/internal/hint"
 	"weft/internal/run"
+	"weft/internal/slice"
 	"weft/internal/view"
 	"weft/plan"
 )
@@ -88,10 +89,7 @@ func (a *app) tellCutOff(in *plan.Input) {
 	if len(list) > 1 {
 		text += fmt.Sprintf(" and %d more", len(list)-1)
 	}
-	names := make([]string, len(list))
-	for i, id := range list {
-		names[i] = id.String()
-	}
+	names := slice.Map(list, plan.ID.String)
 	a.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: text, Data: map[string]any{"left_out": names}})
 }
 

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"weft/internal/slice"
 	"weft/inventory"
 )
 
@@ -32,11 +33,7 @@ func (w *Compared) whole() string {
 
 // of is a figure of each block.
 func (w *Compared) of(figure func(Block) float64) []float64 {
-	out := make([]float64, len(w.Blocks))
-	for i, b := range w.Blocks {
-		out[i] = figure(b)
-	}
-	return out
+	return slice.Map(w.Blocks, figure)
 }
 
 // figure is the interval of a figure of the blocks, or why there is none.

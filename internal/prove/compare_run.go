@@ -20,10 +20,7 @@ import (
 // pairs, and what was there before when they are through.
 func (r *run) compare(ctx context.Context, w *comparing) []*Comparison {
 	list, last := r.contests(w), r.former(w)
-	flows := make([]flow, len(list))
-	for i, c := range list {
-		flows[i] = c.flow
-	}
+	flows := slice.Map(list, func(c *contest) flow { return c.flow })
 	beat := r.pulse(len(list) + len(last))
 	defer beat.end()
 	do := func(c *contest) {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"weft/internal/slice"
 )
 
 // placeholder stands for the interface of the look's PCI device.
@@ -205,10 +207,7 @@ func (l Look) call(i int, devices []string) string {
 	case l.File != "" || len(l.Args) == 0:
 		return ""
 	}
-	words := make([]string, len(l.Args))
-	for n, a := range l.Args {
-		words[n] = word(a, netdev)
-	}
+	words := slice.Map(l.Args, func(a string) string { return word(a, netdev) })
 	if l.Own {
 		// A subshell may exit, and change what it likes.
 		return fmt.Sprintf("weft_mark look %d\n(\nset -- %s\n%s\n) </dev/null\nweft_mark end %d code \"$?\"",

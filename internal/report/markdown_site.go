@@ -1,6 +1,10 @@
 package report
 
-import "strings"
+import (
+	"strings"
+
+	"weft/internal/slice"
+)
 
 // markdownWorth writes what RDMA costs and saves by the site's figures.
 func (r *Report) markdownWorth(p *printer) {
@@ -49,10 +53,7 @@ func (r *Report) markdownDevices(p *printer) {
 			}
 			p.line("\n| %s |\n|%s", strings.Join(t.Head, " | "), strings.Repeat("---|", len(t.Head)))
 			for _, row := range t.Rows {
-				cells := make([]string, len(row))
-				for i, text := range row {
-					cells[i] = cell(text)
-				}
+				cells := slice.Map(row, cell)
 				p.line("| %s |", strings.Join(cells, " | "))
 			}
 		}

@@ -43,10 +43,7 @@ func (s *Site) witness(server *inventory.Server) prove.Witness {
 		return nil
 	}
 	return func(ctx context.Context, h remote.Host, ways []prove.Way) ([]prove.Testimony, error) {
-		of := make([]host.Way, len(ways))
-		for i, w := range ways {
-			of[i] = host.Way{NIC: w.NIC, Portal: w.Portal, NQNs: w.Subsystems}
-		}
+		of := slice.Map(ways, func(w prove.Way) host.Way { return host.Way{NIC: w.NIC, Portal: w.Portal, NQNs: w.Subsystems} })
 		says, err := d.OS().Witness(ctx, h, of)
 		out := make([]prove.Testimony, len(says))
 		for i, t := range says {

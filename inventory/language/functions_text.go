@@ -54,10 +54,7 @@ func textFunction(params []string, impl func(args []string) (string, error)) fun
 	spec := &function.Spec{Type: function.StaticReturnType(cty.String)}
 	spec.Params = slice.Map(params, func(name string) function.Parameter { return function.Parameter{Name: name, Type: cty.String} })
 	spec.Impl = func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-		texts := make([]string, len(args))
-		for i, a := range args {
-			texts[i] = a.AsString()
-		}
+		texts := slice.Map(args, cty.Value.AsString)
 		text, err := impl(texts)
 		if err != nil {
 			return cty.NilVal, err

@@ -12,6 +12,7 @@ import (
 
 	"weft/internal/hint"
 	"weft/internal/remote"
+	"weft/internal/slice"
 	"weft/plan"
 )
 
@@ -165,9 +166,5 @@ func (d *Machine) converged(ctx context.Context, host Transport) error {
 }
 
 func (d *Machine) resources() []plan.Resource {
-	rs := make([]plan.Resource, len(d.done))
-	for i, s := range d.done {
-		rs[i] = s.Resource
-	}
-	return rs
+	return slice.Map(d.done, func(c carried) plan.Resource { return c.Resource })
 }

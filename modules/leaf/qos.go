@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"weft/internal/hint"
+	"weft/internal/slice"
 	"weft/plan"
 	"weft/switches"
 )
@@ -181,10 +182,7 @@ func absent(yes bool, text string) string {
 }
 
 func join(ns []int) string {
-	words := make([]string, len(ns))
-	for i, n := range ns {
-		words[i] = strconv.Itoa(n)
-	}
+	words := slice.Map(ns, strconv.Itoa)
 	return strings.Join(words, ",")
 }
 

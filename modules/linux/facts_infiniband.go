@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"weft/internal/slice"
 	"weft/inventory"
 	"weft/modules/host"
 	"weft/modules/linux/nic"
@@ -65,9 +66,6 @@ func (c *checker) partition(f *inventory.Fabric, key host.PKey) {
 }
 
 func keys(list []host.PKey) string {
-	words := make([]string, len(list))
-	for i, k := range list {
-		words[i] = k.String()
-	}
+	words := slice.Map(list, host.PKey.String)
 	return strings.Join(words, ", ")
 }

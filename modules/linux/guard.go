@@ -12,6 +12,7 @@ import (
 
 	"weft/internal/hint"
 	"weft/internal/remote"
+	"weft/internal/slice"
 	"weft/modules/host"
 	"weft/modules/linux/put"
 	"weft/modules/linux/see"
@@ -65,10 +66,7 @@ const disarmScript = `if systemctl is-active "$2.timer" >/dev/null; then systemc
 
 func (g timer) Arm(ctx context.Context, t host.Transport, owner string, after time.Duration, back []remote.Step) error {
 	path := revertScript(owner)
-	lines := make([]string, len(back))
-	for i, s := range back {
-		lines[i] = revertLine(s)
-	}
+	lines := slice.Map(back, revertLine)
 	text := "#!/bin/sh\n# weft reverts what was not proven, for " + owner + "\n" +
 		strings.Join(lines, "\n") + "\nrm -f -- " + remote.Quote(path) + "\n"
 	_, err := t.Run(ctx, script(armScript, path, g.Name(owner), strconv.Itoa(int(after.Seconds())), text))

@@ -19,6 +19,8 @@ import (
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/interp"
 	"mvdan.cc/sh/v3/syntax"
+
+	"weft/internal/slice"
 )
 
 // Exec runs one command line as a login of that user does and returns its exit
@@ -280,10 +282,7 @@ func (sh *shell) readDir(ctx context.Context, name string) ([]fs.DirEntry, error
 	if err != nil {
 		return nil, err
 	}
-	list := make([]fs.DirEntry, len(infos))
-	for i, info := range infos {
-		list[i] = fs.FileInfoToDirEntry(info)
-	}
+	list := slice.Map(infos, fs.FileInfoToDirEntry)
 	return list, nil
 }
 

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"weft/internal/slice"
 )
 
 // Deny makes the switch answer lines that match, whatever they are about, as
@@ -27,10 +29,7 @@ func (sw *Switch) Restrict(lines []string) {
 	if sw.role = nil; len(lines) == 0 {
 		return
 	}
-	forms := make([]string, len(lines))
-	for i, line := range lines {
-		forms[i] = strings.ReplaceAll(regexp.QuoteMeta(line), `\*`, `\S+`)
-	}
+	forms := slice.Map(lines, func(line string) string { return strings.ReplaceAll(regexp.QuoteMeta(line), `\*`, `\S+`) })
 	sw.role = regexp.MustCompile("^(?:" + strings.Join(forms, "|") + ")$") // of quoted texts
 }
 

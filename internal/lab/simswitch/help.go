@@ -3,6 +3,8 @@ package simswitch
 import (
 	"fmt"
 	"strings"
+
+	"weft/internal/slice"
 )
 
 // continuations are what may follow a line, each as a line of help. A last
@@ -14,10 +16,7 @@ func continuations(rules []*rule, line, number string) []string {
 		partial = toks[len(toks)-1].text
 		toks = toks[:len(toks)-1]
 	}
-	texts := make([]string, len(toks))
-	for i, t := range toks {
-		texts[i] = t.text
-	}
+	texts := slice.Map(toks, func(t token) string { return t.text })
 	live := begun(rules, texts)
 	for i := range toks {
 		next, f := advance(live, texts, i)

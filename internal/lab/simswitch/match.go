@@ -3,6 +3,8 @@ package simswitch
 import (
 	"slices"
 	"strings"
+
+	"weft/internal/slice"
 )
 
 // A match is a line that the grammar accepted.
@@ -107,10 +109,7 @@ func tokens(line string) []token {
 // parse reads a line by the rules of one view.
 func parse(rules []*rule, line string) (match, *fault) {
 	toks := tokens(line)
-	texts := make([]string, len(toks))
-	for i, t := range toks {
-		texts[i] = t.text
-	}
+	texts := slice.Map(toks, func(t token) string { return t.text })
 	live := begun(rules, texts)
 	for i := range toks {
 		next, f := advance(live, texts, i)

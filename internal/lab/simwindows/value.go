@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"weft/internal/slice"
 )
 
 // Values are nil, string, int64, bool, []byte, []any, *object and moment.
@@ -154,10 +156,7 @@ func text(v any) string {
 	case int64:
 		return strconv.FormatInt(v, 10)
 	case []any:
-		words := make([]string, len(v))
-		for i := range v {
-			words[i] = text(v[i])
-		}
+		words := slice.Map(v, text)
 		return strings.Join(words, " ")
 	case *object:
 		return v.kind

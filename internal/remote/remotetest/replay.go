@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"weft/internal/remote"
+	"weft/internal/slice"
 )
 
 // A Replay is a Host that knows the files and commands it was told about.
@@ -168,10 +169,7 @@ func (r *Replay) Look(ctx context.Context, looks []remote.Look) (remote.Seen, er
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	answers := make([]remote.Answer, len(looks))
-	for i, l := range looks {
-		answers[i] = remote.Answer{Look: l, Sight: r.sight(l)}
-	}
+	answers := slice.Map(looks, func(l remote.Look) remote.Answer { return remote.Answer{Look: l, Sight: r.sight(l)} })
 	return remote.NewSeen(answers...), nil
 }
 
@@ -205,10 +203,7 @@ func (r *Replay) sight(l remote.Look) remote.Sight {
 			}
 		}
 	case len(l.Args) > 0:
-		args := make([]string, len(l.Args))
-		for i, a := range l.Args {
-			args[i] = fill(a)
-		}
+		args := slice.Map(l.Args, fill)
 		var out remote.Output
 		out, s.Err = r.reply(args, "", false)
 		s.Content, s.Stderr, s.Code = out.Stdout, out.Stderr, r.Commands[remote.Quote(args...)].Code

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"weft/internal/remote"
+	"weft/internal/slice"
 	"weft/internal/traffic"
 	"weft/inventory"
 	"weft/modules/host"
@@ -66,10 +67,7 @@ func (p *PFC) Diff(have *PFC) []plan.Change {
 }
 
 func (p *PFC) list() string {
-	words := make([]string, len(p.Priorities))
-	for i, prio := range p.Priorities {
-		words[i] = strconv.Itoa(prio)
-	}
+	words := slice.Map(p.Priorities, strconv.Itoa)
 	if len(words) == 0 {
 		return "none"
 	}

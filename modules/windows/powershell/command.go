@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"weft/internal/pattern"
+	"weft/internal/slice"
 )
 
 // Quote is a text as PowerShell reads it, whatever is in it: in single quotes nothing
@@ -47,10 +48,7 @@ func literal(value any) string {
 	case string:
 		return Quote(v)
 	case []string:
-		list := make([]string, len(v))
-		for i := range v {
-			list[i] = Quote(v[i])
-		}
+		list := slice.Map(v, Quote)
 		return "@(" + strings.Join(list, ",") + ")"
 	case int:
 		return strconv.Itoa(v)
