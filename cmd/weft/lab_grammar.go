@@ -3,7 +3,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -45,10 +44,7 @@ In a line {a|b} is a choice, [a] may be left out, and <0-7> is a value.`,
 				all = append(all, lines...)
 			}
 			if a.json {
-				e := json.NewEncoder(a.stdout)
-				e.SetEscapeHTML(false)
-				e.SetIndent("", "  ")
-				return e.Encode(all)
+				return a.encode(all)
 			}
 			return printGrammar(a.stdout, all)
 		},

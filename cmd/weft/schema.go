@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -38,10 +37,7 @@ With --json it is one object, for editors and generators.`,
 				return err
 			}
 			if a.json {
-				e := json.NewEncoder(a.stdout)
-				e.SetEscapeHTML(false)
-				e.SetIndent("", "  ")
-				return e.Encode(l)
+				return a.encode(l)
 			}
 			p := &schemaPrinter{w: a.stdout, explain: len(args) > 0}
 			p.language(l)

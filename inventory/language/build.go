@@ -200,6 +200,12 @@ func (b *builder) references(o *object, name string) []*object {
 	return list
 }
 
+// keep has an object stand for a thing of the model.
+func keep[T any](o *object, x *T, in *[]*T) {
+	o.became = x
+	*in = append(*in, x)
+}
+
 // one returns what the object became that an attribute refers to; nil where
 // nothing is referred to or the object is disabled.
 func one[T any](b *builder, o *object, name string) *T {

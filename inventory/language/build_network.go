@@ -20,14 +20,12 @@ func (b *builder) connection(o *object) {
 		ConnectTimeout: unitOf(b, o, "connect_timeout", parseDuration),
 		CommandTimeout: unitOf(b, o, "command_timeout", parseDuration),
 	}
-	o.became = c
-	b.m.Connections = append(b.m.Connections, c)
+	keep(o, c, &b.m.Connections)
 }
 
 func (b *builder) credential(o *object) {
 	c := &inventory.Credential{Block: b.block(o), User: b.text(o, "user"), Password: b.secret(o, "password")}
-	o.became = c
-	b.m.Credentials = append(b.m.Credentials, c)
+	keep(o, c, &b.m.Credentials)
 }
 
 func (b *builder) fabric(o *object) {
@@ -52,8 +50,7 @@ func (b *builder) fabric(o *object) {
 			Restore: unitOf(b, c, "restore", parseDuration),
 		}
 	}
-	o.became = f
-	b.m.Fabrics = append(b.m.Fabrics, f)
+	keep(o, f, &b.m.Fabrics)
 }
 
 func (b *builder) trafficClass(o *object) *inventory.TrafficClass {
@@ -112,8 +109,7 @@ func (b *builder) leaf(o *object) {
 		b.needsManaged(o, "os", `"`+strings.Join(catalogue.SwitchSystems(), `" or "`)+`"`)
 		b.needsManaged(o, "host", "the name or the address at which it is managed")
 	}
-	o.became = s
-	b.m.Switches = append(b.m.Switches, s)
+	keep(o, s, &b.m.Switches)
 }
 
 // needsManaged reports that a switch which weft changes lacks an attribute.
@@ -178,8 +174,7 @@ func (b *builder) file(o *object) *inventory.File {
 
 func (b *builder) link(o *object) {
 	l := &inventory.Link{Block: b.block(o), From: b.end(o, "from"), To: b.end(o, "to"), Speed: unitOf(b, o, "speed", parseRate)}
-	o.became = l
-	b.m.Links = append(b.m.Links, l)
+	keep(o, l, &b.m.Links)
 }
 
 func (b *builder) end(o *object, name string) inventory.LinkEnd {

@@ -34,15 +34,13 @@ func (b *builder) validation(o *object) {
 		}
 	}
 	v.Metrics = slice.Map(o.all("metric"), b.metric)
-	o.became = v
-	b.m.Validations = append(b.m.Validations, v)
+	keep(o, v, &b.m.Validations)
 }
 
 func (b *builder) site(o *object) {
 	s := &inventory.Site{Block: b.block(o), Name: o.fullName()}
 	s.Select, s.Incomplete = b.selected(o, func(string) bool { return false })
-	o.became = s
-	b.m.Sites = append(b.m.Sites, s)
+	keep(o, s, &b.m.Sites)
 }
 
 func (b *builder) metric(o *object) *inventory.Metric {
@@ -73,8 +71,7 @@ func (b *builder) rollout(o *object) {
 		AcceptNoUndo:   b.flag(o, "accept_no_undo"),
 	}
 	r.Phases = slice.Map(o.all("phase"), b.phase)
-	o.became = r
-	b.m.Rollouts = append(b.m.Rollouts, r)
+	keep(o, r, &b.m.Rollouts)
 }
 
 func (b *builder) phase(o *object) *inventory.Phase {

@@ -18,8 +18,7 @@ func (b *builder) pool(o *object) {
 		Drives:         b.texts(o, "drives"),
 		OnExistingData: b.text(o, "on_existing_data"),
 	}
-	o.became = p
-	b.m.Pools = append(b.m.Pools, p)
+	keep(o, p, &b.m.Pools)
 }
 
 func (b *builder) volume(o *object) {
@@ -34,8 +33,7 @@ func (b *builder) volume(o *object) {
 	if pool := b.refOf(o, "pool"); pool != nil && pool.key == o.key {
 		v.Name = o.label
 	}
-	o.became = v
-	b.m.Volumes = append(b.m.Volumes, v)
+	keep(o, v, &b.m.Volumes)
 }
 
 func (b *builder) target(o *object) {
@@ -56,8 +54,7 @@ func (b *builder) target(o *object) {
 	}
 	b.portals(o, t)
 	t.Subsystems = append(t.Subsystems, slice.Map(o.all("subsystem"), b.subsystem)...)
-	o.became = t
-	b.m.Targets = append(b.m.Targets, t)
+	keep(o, t, &b.m.Targets)
 }
 
 // portals resolves NICs and literal addresses.
@@ -161,6 +158,5 @@ func (b *builder) initiator(o *object) {
 			KeepAliveTMO:   unitOf(b, c, "keep_alive_tmo", parseDuration),
 		})
 	}
-	o.became = i
-	b.m.Initiators = append(b.m.Initiators, i)
+	keep(o, i, &b.m.Initiators)
 }

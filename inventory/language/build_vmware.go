@@ -61,8 +61,7 @@ func (b *builder) vcenter(o *object) {
 	for _, c := range o.all("cluster") {
 		v.Clusters = append(v.Clusters, &inventory.Cluster{Block: b.block(c), Path: c.label, VSANRDMA: b.flag(c, "vsan_rdma")})
 	}
-	o.became = v
-	b.m.VCenters = append(b.m.VCenters, v)
+	keep(o, v, &b.m.VCenters)
 }
 
 func (b *builder) dvswitch(o *object) {
@@ -94,8 +93,7 @@ func (b *builder) dvswitch(o *object) {
 			}
 		}
 	}
-	o.became = d
-	b.m.DVSwitches = append(b.m.DVSwitches, d)
+	keep(o, d, &b.m.DVSwitches)
 }
 
 func (b *builder) vm(o *object) {
@@ -106,6 +104,5 @@ func (b *builder) vm(o *object) {
 			Protocol: b.text(c, "protocol"), AllowDegraded: b.flag(c, "allow_degraded"),
 		})
 	}
-	o.became = v
-	b.m.VMs = append(b.m.VMs, v)
+	keep(o, v, &b.m.VMs)
 }

@@ -133,11 +133,7 @@ func (r *outside) templateFunction() function.Function {
 			if err != nil {
 				return cty.NilVal, err
 			}
-			v, err := r.fill(x, r.path(args[0].AsString()), args[1].AsValueMap())
-			if err != nil {
-				return cty.NilVal, err
-			}
-			return v, nil
+			return r.fill(x, r.path(args[0].AsString()), args[1].AsValueMap())
 		},
 	})
 }
