@@ -291,3 +291,34 @@ type Evaluator interface {
 	// Limit is what LimitOf is for a metric whose Limit is set.
 	Limit(x *Metric, observed Observed) (float64, error)
 }
+
+// StorageClass is the class that storage belongs to: the lossless one, else the
+// one with ECN, else the one that has a share. nil: there is none, or more than
+// one.
+func (f *Fabric) StorageClass() *TrafficClass {
+	for _, is := range []func(*TrafficClass) bool{
+		func(c *TrafficClass) bool { return c.PFC },
+		func(c *TrafficClass) bool { return c.ECN != nil },
+		func(c *TrafficClass) bool { return !c.Strict },
+	} {
+		found := slice.Filter(f.Classes, func(c *TrafficClass) bool { return len(c.DSCP) > 0 && is(c) })
+		if len(found) > 1 {
+			return nil
+		}
+		if len(found) == 1 {
+			return found[0]
+		}
+	}
+	return nil
+}
+
+// A Store is where runs are kept: store "nats" { … }.
+type Store struct {
+	Kind     string // nats or directory
+	URL      string // of nats
+	Creds    string // the file with the credential; ~ is the home directory
+	Path     string // of a directory
+	Replicas int    // 0: as the credential's hub has them
+	Lease    time.Duration
+	Range    hcl.Range
+}

@@ -3,6 +3,7 @@ package modules
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"weft/internal/slice"
 	"weft/inventory"
@@ -10,7 +11,9 @@ import (
 	"weft/modules/esxi"
 	"weft/modules/host"
 	"weft/modules/linux"
+	"weft/modules/linux/system"
 	"weft/modules/windows"
+	"weft/plan"
 )
 
 // hostSystems are the host systems that weft manages: the one list.
@@ -119,5 +122,64 @@ func (x *expansion) only(os *host.OS, s *inventory.Server) {
 		case i.Key != nil || i.TLSKey != nil:
 			x.refuse(i.Range, i.Addr, fmt.Sprintf("a key of %s, on os = %q: weft keeps none there", i.Addr, os.Name))
 		}
+	}
+}
+
+// expect tells a server which NICs its facts are to be compared with.
+func (x *expansion) expect(d *host.Machine, s *inventory.Server) {
+	if x.cables == nil {
+		x.cables = map[*inventory.RNIC]*inventory.Link{}
+		for _, l := range x.model.Links {
+			for _, end := range []inventory.LinkEnd{l.From, l.To} {
+				if end.RNIC != nil {
+					x.cables[end.RNIC] = l
+				}
+			}
+		}
+	}
+	for _, r := range s.RNICs {
+		if r.PCI != "" {
+			d.Expect(host.Expectation{RNIC: r, Link: x.cables[r], Hardware: x.hardware()})
+		}
+	}
+}
+
+// hardware is the catalogue.
+func (x *expansion) hardware() *catalogue.Catalogue {
+	if x.known == nil {
+		known, err := catalogue.Load()
+		if err != nil {
+			panic(err) // it is part of weft; a test loads it
+		}
+		x.known = known
+	}
+	return x.known
+}
+
+// boot gives a server the unit that restores what these things lose.
+func (x *expansion) boot(d *host.Machine, s *inventory.Server, part string, things []thing) {
+	var lines []string
+	var needs []plan.ID
+	for _, t := range things {
+		if l := t.is.Boot(); len(l) > 0 {
+			lines = append(lines, l...)
+			needs = append(needs, t.id)
+		}
+	}
+	if len(lines) > 0 {
+		want := system.NewBoot(x.model.Name, part, lines, linux.AtBoot())
+		x.thing(plan.ID{Device: s.Addr, Kind: "boot", Name: want.Name()}, system.BootKind().Want(d, want), s.Range, needs...)
+	}
+}
+
+// memlock expands what programs on a server with RDMA need.
+func (x *expansion) memlock(d *host.Machine, s *inventory.Server) {
+	rdma := func(r *inventory.RNIC) bool { return r.Fabric != nil && r.Fabric.Transport != "tcp" }
+	if i := slices.IndexFunc(s.RNICs, rdma); i >= 0 {
+		user := ""
+		if c := connection(x.model, s.Connection); c != nil {
+			user = c.User
+		}
+		x.thing(plan.ID{Device: s.Addr, Kind: "memlock", Name: "rdma"}, system.MemlockKind().Want(d, system.NewMemlock(x.model.Name, user)), s.RNICs[i].Range)
 	}
 }

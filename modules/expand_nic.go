@@ -5,6 +5,7 @@ import (
 
 	"weft/inventory"
 	"weft/modules/host"
+	"weft/modules/linux/nic"
 	"weft/plan"
 )
 
@@ -15,6 +16,55 @@ func (x *expansion) nicQoS(d *host.Machine, r *inventory.RNIC, wired []plan.ID) 
 		if want := k.OnPort(d, r); want != nil {
 			ids = append(ids, x.thing(plan.ID{Device: d.Address(), Kind: k.KindName(), Name: r.Name}, want, r.Range, slices.Concat(wired, ids)...))
 		}
+	}
+	return ids
+}
+
+// generic expands the small blocks in a server, each after the one before it, in
+// the order of its kinds: packages bring modules, units and keys along.
+func (x *expansion) generic(d *host.Machine, s *inventory.Server) {
+	var before []plan.ID
+	for _, k := range x.kindsOf(d.OS()) {
+		list, _ := k.DeclaredBy(d, s)
+		for _, b := range list {
+			before = []plan.ID{x.thing(plan.ID{Device: s.Addr, Kind: k.KindName(), Name: b.Name}, b.Resource, b.Range, before...)}
+		}
+	}
+}
+
+// rdma expands what an RDMA fabric asks of a NIC port in addition to its queues, each
+// after what the port needs before.
+func (x *expansion) rdma(d *host.Machine, r *inventory.RNIC, before []plan.ID) []plan.ID {
+	f := r.Fabric
+	switch {
+	case f == nil:
+		return nil
+	case r.Software && (f.Transport == "tcp" || f.Transport == "infiniband"):
+		x.refuse(r.At("software"), r.Server.Addr, "rnic "+r.Name+": RDMA in software for transport \""+f.Transport+"\"")
+		return nil
+	case f.Transport == "tcp":
+		return nil
+	}
+	var ids []plan.ID
+	add := func(kind string, want host.Thing) {
+		ids = append(ids, x.thing(plan.ID{Device: d.Address(), Kind: kind, Name: r.Name}, want, r.Range, slices.Concat(before, ids)...))
+	}
+	link := nic.NewRDMALink(r.PCI, f.Transport, r.Name, r.Software)
+	for _, m := range r.Server.KernelModules {
+		link.Modules = append(link.Modules, m.Name)
+	}
+	add("rdma_link", nic.RDMALinkKind().Want(d, link))
+	if f.Transport != "rocev2" {
+		return ids
+	}
+	cm := nic.NewRoCE(r.PCI, nic.DefaultToS(f))
+	if cm.ToS < 0 && slices.ContainsFunc(f.Classes, func(c *inventory.TrafficClass) bool { return len(c.DSCP) > 0 }) {
+		x.note(f.Range, f.Addr, "more than one class could be that of storage: the ToS that connections have by default stays as it is")
+	}
+	cm.Software = link.Name
+	add("roce", nic.RoCEKind().Want(d, cm))
+	if ecn := nic.NewECN(r.PCI, f); ecn != nil {
+		add("ecn", nic.ECNKind().Want(d, ecn))
 	}
 	return ids
 }

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"errors"
 	"maps"
 	"slices"
 )
@@ -48,4 +49,16 @@ func (in Input) At(keep func(device string) bool) Input {
 	in.Items, in.Devices = items, maps.Clone(in.Devices)
 	maps.DeleteFunc(in.Devices, func(name string, _ Device) bool { return !keep(name) })
 	return in
+}
+
+// OnlyDrift leaves the steps that set right what was changed since weft
+// applied it. It returns how many others it took out.
+func (p *Plan) OnlyDrift() (pending int, err error) {
+	if p.Destroy {
+		return 0, errors.New("a plan that removes everything shows no drift")
+	}
+	part := p.Part(func(s PlannedStep) bool { return s.Drift })
+	pending = len(p.Steps) - len(part.Steps)
+	p.Steps, p.Select, p.Refusals = part.Steps, part.Select, part.Refusals
+	return pending, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"weft/internal/hint"
 	"weft/internal/pattern"
+	"weft/internal/wait"
 )
 
 // A Guard says how a transaction is kept from harm.
@@ -318,10 +319,8 @@ func (s *Session) Await(ctx context.Context, owner string) error {
 				s.name, due.Format(time.TimeOnly), due.Sub(m.Now).Round(time.Second))
 			said = true
 		}
-		select {
-		case <-ctx.Done():
+		if !wait.For(ctx, min(awaitPause, max(due.Add(margin).Sub(m.Now), 100*time.Millisecond))) {
 			return fmt.Errorf("%s reverts by itself at %s: %w", s.name, due.Format(time.TimeOnly), ctx.Err())
-		case <-time.After(min(awaitPause, max(due.Add(margin).Sub(m.Now), 100*time.Millisecond))):
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"weft/internal/nvme/pingpong"
 	"weft/internal/nvme/rdma/perf"
 	"weft/internal/nvme/rdma/verbs"
+	"weft/internal/wait"
 )
 
 // knockEvery is the time between two tries to reach an end that does not listen
@@ -132,10 +133,8 @@ func (p *probing) knock(ctx context.Context, try func() error) error {
 			return err
 		}
 		former = err
-		select {
-		case <-ctx.Done():
+		if !wait.For(ctx, knockEvery) {
 			return err
-		case <-time.After(knockEvery):
 		}
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"weft/internal/run"
 	"weft/internal/slice"
 	"weft/internal/view"
+	"weft/internal/wait"
 	"weft/inventory"
 	"weft/inventory/catalogue"
 	"weft/inventory/language"
@@ -139,10 +140,7 @@ func (a *app) doctor(ctx context.Context, f doctorFlags, selectors []string) err
 	read := func() (*doctor.Site, map[string]error) { return a.examine(ctx, p, declared, known, devices) }
 	site, lost := read()
 	if f.watch > 0 && ctx.Err() == nil {
-		select {
-		case <-ctx.Done():
-		case <-time.After(f.watch):
-		}
+		wait.For(ctx, f.watch)
 		before := site
 		site, lost = read()
 		site.Before = before

@@ -13,6 +13,7 @@ import (
 	"weft/internal/hint"
 	"weft/internal/run"
 	"weft/internal/slice"
+	"weft/internal/wait"
 	"weft/inventory"
 	"weft/plan"
 )
@@ -182,10 +183,8 @@ func (a *app) comesBack(ctx context.Context, again func(context.Context) (*plan.
 				a.says("", "not back yet: "+text)
 			}
 		}
-		select {
-		case <-time.After(rebootPause):
+		if wait.For(ctx, rebootPause) {
 			continue
-		case <-ctx.Done():
 		}
 		if last == nil {
 			return fmt.Errorf("waiting until everything is back: %w", errors.Join(context.Cause(ctx), err))

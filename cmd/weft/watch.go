@@ -16,6 +16,7 @@ import (
 	"weft/internal/prove"
 	"weft/internal/run"
 	"weft/internal/view"
+	"weft/internal/wait"
 	"weft/inventory"
 	"weft/plan"
 )
@@ -124,7 +125,7 @@ func (a *app) watch(ctx context.Context, p *run.Site, names []string, how watchi
 		default:
 			view.Watch(a.stdout, res, time.Now(), a.style(a.stdout), terminal)
 		}
-		if how.count > 0 && n >= how.count || !waited(ctx, how.interval) {
+		if how.count > 0 && n >= how.count || !wait.For(ctx, how.interval) {
 			break
 		}
 	}
@@ -135,16 +136,6 @@ func (a *app) watch(ctx context.Context, p *run.Site, names []string, how watchi
 		return &quietError{proven(last.Verdict)}
 	}
 	return nil
-}
-
-// waited waits, and reports whether ctx let it.
-func waited(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(d):
-		return true
-	}
 }
 
 // answer serves metrics until stop is called.

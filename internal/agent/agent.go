@@ -2,7 +2,10 @@
 // agents share.
 package agent
 
-import "slices"
+import (
+	"runtime/debug"
+	"slices"
+)
 
 // Paths on a server. With --root DIR an agent finds all of them below DIR.
 const (
@@ -135,3 +138,13 @@ const (
 	ExitUsage       = 64  // the command line cannot be understood
 	ExitInterrupted = 130 // by SIGINT or SIGTERM, before the work was done
 )
+
+// Version is what this executable was built from: the module's version, which
+// names the commit in a build from a checkout, or "unknown".
+func Version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" {
+		return "unknown"
+	}
+	return info.Main.Version
+}

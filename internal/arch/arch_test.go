@@ -25,6 +25,7 @@ var may = map[string][]string{
 	"internal/slice":      {},
 	"internal/traffic":    {},
 	"internal/tally":      {},
+	"internal/wait":       {},
 	"internal/nvme/names": {},
 
 	// The engine and the language know nothing of devices.
@@ -183,7 +184,7 @@ var mayTest = map[string][]string{
 	"cmd/weft":                {"internal/lab/..."},
 }
 
-var leaves = []string{"internal/hint", "internal/latency", "internal/owned", "internal/pattern", "internal/slice", "internal/traffic", "internal/tally", "internal/nvme/names"}
+var leaves = []string{"internal/hint", "internal/latency", "internal/owned", "internal/pattern", "internal/slice", "internal/traffic", "internal/tally", "internal/wait", "internal/nvme/names"}
 
 type pkg struct {
 	ImportPath   string

@@ -12,6 +12,7 @@ import (
 	"weft/internal/hint"
 	"weft/internal/store"
 	"weft/internal/store/nats"
+	"weft/internal/wait"
 )
 
 // Members lists who has credentials.
@@ -186,10 +187,8 @@ func (s *Session) effects(ctx context.Context, mine store.Store, at store.Revisi
 				return list, nil
 			}
 		}
-		select {
-		case <-ctx.Done():
+		if !wait.For(ctx, 50*time.Millisecond) {
 			return list, nil
-		case <-time.After(50 * time.Millisecond):
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"weft/internal/store"
 	"weft/internal/store/nats"
+	"weft/internal/wait"
 )
 
 // A keeper has the server let in who is in the store.
@@ -41,10 +42,7 @@ func (k *keeper) begin(ctx context.Context) error {
 			return err
 		}
 		k.note("waiting: " + err.Error())
-		select {
-		case <-ctx.Done():
-		case <-time.After(200 * time.Millisecond):
-		}
+		wait.For(ctx, 200*time.Millisecond)
 	}
 }
 
@@ -106,10 +104,7 @@ func (k *keeper) follow(ctx context.Context) {
 			return
 		}
 		k.note("credentials stay as they are until the store answers: " + err.Error())
-		select {
-		case <-ctx.Done():
-		case <-time.After(time.Second):
-		}
+		wait.For(ctx, time.Second)
 		if errors.As(err, new(*store.GapError)) { // it was put back from a copy
 			if err := k.load(ctx); err != nil && ctx.Err() == nil {
 				k.note("credentials stay as they are: " + err.Error())

@@ -21,6 +21,7 @@ import (
 	"weft/internal/flock"
 	"weft/internal/hint"
 	"weft/internal/store/nats"
+	"weft/internal/wait"
 )
 
 // Serving is how a server of a hub runs.
@@ -273,10 +274,8 @@ func (r *running) patiently(ctx context.Context, replicas int, note func(string)
 			note("waiting: " + text)
 			last = text
 		}
-		select {
-		case <-ctx.Done():
+		if !wait.For(ctx, 200*time.Millisecond) {
 			return nil, ctx.Err()
-		case <-time.After(200 * time.Millisecond):
 		}
 	}
 }

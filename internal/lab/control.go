@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"weft/internal/hint"
+	"weft/internal/wait"
 )
 
 // Warning stands wherever a lab shows itself.
@@ -284,10 +285,8 @@ func Down(ctx context.Context, dir string) error {
 		if !errors.Is(err, errLocked) {
 			return err
 		}
-		select {
-		case <-ctx.Done():
+		if !wait.For(ctx, 20*time.Millisecond) {
 			return fmt.Errorf("waiting for the lab to stop: %w", ctx.Err())
-		case <-time.After(20 * time.Millisecond):
 		}
 	}
 	p.reap()

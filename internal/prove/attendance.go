@@ -12,6 +12,7 @@ import (
 	"weft/internal/hint"
 	"weft/internal/remote"
 	"weft/internal/slice"
+	"weft/internal/wait"
 	"weft/inventory"
 )
 
@@ -228,10 +229,8 @@ func (a *attendance) settled(ctx context.Context, free func(device string) bool)
 		if servers == nil {
 			return out
 		}
-		select {
-		case <-ctx.Done():
+		if !wait.For(ctx, min(max(left, 0), time.Second)) {
 			return nil
-		case <-time.After(min(max(left, 0), time.Second)):
 		}
 		out = append(out, a.lookAt(ctx, free, servers)...)
 	}

@@ -12,6 +12,7 @@ import (
 	"weft/internal/agent"
 	"weft/internal/latency"
 	"weft/internal/slice"
+	"weft/internal/wait"
 	"weft/inventory"
 	"weft/plan"
 )
@@ -153,12 +154,10 @@ func (r *run) block(ctx context.Context, way *contender) {
 
 // waited waits; it says why not for so long.
 func waited(ctx context.Context, d time.Duration) string {
-	select {
-	case <-ctx.Done():
+	if !wait.For(ctx, d) {
 		return context.Cause(ctx).Error()
-	case <-time.After(d):
-		return ""
 	}
+	return ""
 }
 
 // spend has something done, and says what the machines at the ends of a way have done

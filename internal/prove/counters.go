@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"weft/internal/tally"
+	"weft/internal/wait"
 	"weft/inventory"
 )
 
@@ -238,10 +239,8 @@ func (r *run) dwell(ctx context.Context, since *Reading) error {
 	if len(since.Samples) == 0 || left <= 0 {
 		return nil
 	}
-	select {
-	case <-ctx.Done():
+	if !wait.For(ctx, left) {
 		return ctx.Err()
-	case <-time.After(left):
-		return nil
 	}
+	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"weft/internal/agent"
 	"weft/internal/hint"
 	"weft/internal/remote"
+	"weft/internal/wait"
 	"weft/inventory"
 )
 
@@ -177,7 +178,7 @@ func (r *run) cutUnderLoad(ctx context.Context, host remote.Host, in FailoverInp
 		<-over
 		return nil, err
 	}
-	rest(ctx, settled)
+	wait.For(ctx, settled)
 	begun := time.Now()
 	// Whoever interrupts wants the link back all the same.
 	mend, err := in.cut(ctx, host, c, down+time.Minute)
@@ -186,7 +187,7 @@ func (r *run) cutUnderLoad(ctx context.Context, host remote.Host, in FailoverInp
 		<-over
 		return nil, fmt.Errorf("cut %s: %w", c, err)
 	}
-	rest(ctx, down)
+	wait.For(ctx, down)
 	mending, done := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer done()
 	err = mend(mending)
@@ -209,14 +210,6 @@ func (in FailoverInput) cut(ctx context.Context, host remote.Host, c Cut, after 
 	whole, done := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer done()
 	return in.Cut(whole, host, c.NIC, after)
-}
-
-// rest waits, or until ctx ends.
-func rest(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
 }
 
 // waitTime is how long commands wait when all paths are lost: longer than any cut.

@@ -12,6 +12,7 @@ import (
 	"weft/internal/prove"
 	"weft/internal/slice"
 	"weft/internal/view"
+	"weft/internal/wait"
 	"weft/plan"
 	"weft/plan/rollout"
 )
@@ -77,12 +78,10 @@ func interrupted(ctx context.Context) error {
 }
 
 func sleep(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
+	if !wait.For(ctx, d) {
 		return interrupted(ctx)
-	case <-time.After(d):
-		return nil
 	}
+	return nil
 }
 
 func (s *staged) apply(ctx context.Context, part *plan.Plan, unavailable int) (*plan.Result, error) {

@@ -10,6 +10,7 @@ import (
 
 	"weft/internal/hint"
 	"weft/internal/store"
+	"weft/internal/wait"
 	"weft/modules/claim"
 )
 
@@ -79,10 +80,8 @@ func (h *Holding) take(ctx context.Context, key string) error {
 // renew renews the lease until it is lost, or the work has ended.
 func (h *Holding) renew(ctx context.Context, ttl time.Duration) {
 	for lost := false; !lost; {
-		select {
-		case <-ctx.Done():
+		if !wait.For(ctx, ttl/6) {
 			return
-		case <-time.After(ttl / 6):
 		}
 		one, cancel := context.WithTimeout(ctx, ttl/3)
 		err := h.lease.Renew(one)

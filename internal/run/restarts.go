@@ -9,6 +9,7 @@ import (
 
 	"weft/internal/hint"
 	"weft/internal/remote"
+	"weft/internal/wait"
 	"weft/modules"
 	"weft/plan"
 )
@@ -141,10 +142,8 @@ func (r *Restarts) waits(ctx context.Context, host, what string, try func() erro
 		if last == nil {
 			return nil
 		}
-		select {
-		case <-ctx.Done():
+		if !wait.For(ctx, restartPause) {
 			return hint.Wrap(fmt.Errorf("it does not %s (%w): %w", what, context.Cause(ctx), last), "look at the console of %s", host)
-		case <-time.After(restartPause):
 		}
 	}
 }
@@ -188,10 +187,8 @@ func (r *Restarts) Boot(ctx context.Context, server string) error {
 		if last == nil {
 			return nil
 		}
-		select {
-		case <-ctx.Done():
+		if !wait.For(ctx, restartPause) {
 			return hint.Wrap(fmt.Errorf("%s does not start again: %w", server, errors.Join(context.Cause(ctx), last)), "look at its console")
-		case <-time.After(restartPause):
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"weft/internal/wait"
 	"weft/inventory"
 	"weft/plan"
 	"weft/plan/rollout"
@@ -95,10 +96,8 @@ func (s *staged) comesBack(ctx context.Context, how rollout.Restart) error {
 			said = text
 			s.says(how.Device, "not back yet: "+text)
 		}
-		select {
-		case <-ctx.Done():
+		if !wait.For(ctx, restartPause) {
 			return fmt.Errorf("%s has started, and not everything came back (%w): %w", how.Device, context.Cause(ctx), cmp.Or(err, errors.New(said)))
-		case <-time.After(restartPause):
 		}
 	}
 }

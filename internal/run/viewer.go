@@ -14,6 +14,7 @@ import (
 
 	"weft/internal/prove"
 	"weft/internal/store"
+	"weft/internal/wait"
 	"weft/plan"
 	"weft/plan/rollout"
 )
@@ -270,10 +271,7 @@ func (v *Viewer) follow(ctx context.Context, folder, id string, tell func(error)
 		if err != nil && !errors.As(err, new(*store.GapError)) {
 			tell(v.records.trouble(err))
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(lookAgain):
-		}
+		wait.For(ctx, lookAgain)
 	}
 }
 

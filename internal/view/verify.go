@@ -258,3 +258,50 @@ func short(addr string) string {
 	_, name, _ := strings.Cut(addr, ".")
 	return name
 }
+
+// Schedule shows what is measured at the same time.
+func Schedule(w io.Writer, rounds []prove.Round, s Style) {
+	flows := 0
+	for n, r := range rounds {
+		flows += len(r)
+		fmt.Fprintln(w, s.dress(bold, fmt.Sprintf("round %d", n+1)))
+		for _, flow := range r {
+			fmt.Fprintln(w, "  "+flow)
+		}
+	}
+	fmt.Fprintf(w, "\n%s in %s: no server carries two at a time\n", count(flows, "flow", "flows"), count(len(rounds), "round", "rounds"))
+}
+
+// Watch shows one look at the fabric; with wipe it takes the place of the one
+// before.
+func Watch(w io.Writer, r *prove.Result, at time.Time, s Style, wipe bool) {
+	if wipe {
+		fmt.Fprint(w, s.order("[H"), s.order("[2J"))
+	}
+	fmt.Fprintf(w, "%s\n", s.dress(bold, at.Format(time.TimeOnly)))
+	judgements(w, s, r)
+	concluded(w, s, r)
+	fmt.Fprintln(w)
+}
+
+// Cabling shows who is plugged in where, and what would mend it.
+func Cabling(w io.Writer, c *prove.Cabling, s Style) {
+	marks := map[prove.Verdict]string{prove.Pass: s.dress(green, "✓"), prove.Fail: s.dress(red, "✗"), prove.Inconclusive: s.dress(yellow, "?")}
+	for _, x := range c.Cables {
+		fmt.Fprintf(w, "  %s %s %s  %s", marks[x.Verdict], pad(x.Switch, 16), pad(x.Port, 18), x.Wants)
+		if x.Why != "" {
+			fmt.Fprintf(w, ": %s", x.Why)
+		}
+		if x.Verdict != prove.Pass && x.Hears != "" {
+			fmt.Fprintf(w, ": %s", x.Hears)
+		}
+		fmt.Fprintln(w)
+	}
+	for _, swap := range c.Swaps {
+		fmt.Fprintf(w, "\n  %s", s.dress(bold, swap))
+	}
+	if len(c.Swaps) > 0 {
+		fmt.Fprintln(w)
+	}
+	fmt.Fprintf(w, "\n%s\n", s.dress(bold, "verdict: "+string(c.Verdict)))
+}

@@ -10,6 +10,7 @@ import (
 
 	"weft/internal/hint"
 	"weft/internal/remote"
+	"weft/internal/wait"
 	"weft/modules/host"
 	"weft/plan"
 )
@@ -229,10 +230,8 @@ func (n *NVMeConnection) Verify(ctx context.Context, h remote.Host) error {
 		if err == nil || time.Now().After(deadline) {
 			return err
 		}
-		select {
-		case <-ctx.Done():
+		if !wait.For(ctx, time.Second) {
 			return ctx.Err()
-		case <-time.After(time.Second):
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"weft/internal/hint"
 	"weft/internal/remote"
+	"weft/internal/wait"
 	"weft/plan"
 )
 
@@ -91,10 +92,7 @@ func (d *Machine) redial(ctx context.Context) error {
 		if !errors.As(err, new(*remote.UnreachableError)) || ctx.Err() != nil || time.Now().After(deadline) {
 			return hint.Wrap(fmt.Errorf("log in again: %w", err), "when the server is back, apply again: what was begun is in its ledger")
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(time.Second):
-		}
+		wait.For(ctx, time.Second)
 	}
 }
 

@@ -378,3 +378,14 @@ func Some[T any](state *T) *T {
 }
 
 func Run(args ...string) remote.Step { return remote.Step{Args: args} }
+
+// kindSet are kinds by their names.
+type KindSet map[string]AnyKind
+
+func NewKindSet(kinds []AnyKind) KindSet {
+	set := make(KindSet, len(kinds))
+	for _, k := range kinds {
+		set[k.KindName()] = k
+	}
+	return set
+}

@@ -13,6 +13,7 @@ import (
 	"weft/internal/hint"
 	"weft/internal/remote"
 	"weft/internal/slice"
+	"weft/internal/wait"
 	"weft/plan"
 )
 
@@ -130,10 +131,7 @@ func (d *Machine) settled(ctx context.Context, check func() error) error {
 		if err == nil || ctx.Err() != nil || time.Now().After(deadline) {
 			return err
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(200 * time.Millisecond):
-		}
+		wait.For(ctx, 200*time.Millisecond)
 	}
 }
 
@@ -167,4 +165,18 @@ func (d *Machine) converged(ctx context.Context, host Transport) error {
 
 func (d *Machine) resources() []plan.Resource {
 	return slice.Map(d.done, func(c carried) plan.Resource { return c.Resource })
+}
+
+// A carried step is one of a transaction and how far it has come.
+type carried struct {
+	plan.Step
+	begun []remote.Step // what was sent of it
+}
+
+// undo reverts what was begun.
+func (c *carried) undo() []remote.Step {
+	if r, ok := c.Resource.(Thing); ok {
+		return r.undoBegun(c.Have, c.begun)
+	}
+	return nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"weft/internal/hint"
 	"weft/internal/slice"
+	"weft/internal/wait"
 	"weft/plan"
 )
 
@@ -334,10 +335,8 @@ func (c *client) await(ctx context.Context, k *cluster, not func(*cluster) strin
 		if time.Now().After(deadline) {
 			return fmt.Errorf("%s, after %v: %s", k.path, c.settle, why)
 		}
-		select {
-		case <-ctx.Done():
+		if !wait.For(ctx, min(settlePoll, c.settle)) {
 			return ctx.Err()
-		case <-time.After(min(settlePoll, c.settle)):
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	"weft/internal/hint"
+	"weft/internal/wait"
 	"weft/modules/claim"
 	"weft/plan"
 )
@@ -112,10 +113,8 @@ func (d *Device) take(ctx context.Context) error {
 	if err := d.client.writeLease(ctx, mine); err != nil {
 		return err
 	}
-	select {
-	case <-ctx.Done():
+	if !wait.For(ctx, min(leaseSettle, d.client.settle)) {
 		return errors.Join(context.Cause(ctx), d.client.writeLease(context.WithoutCancel(ctx), nil))
-	case <-time.After(min(leaseSettle, d.client.settle)):
 	}
 	d.lease, d.lost = mine, false
 	return d.renew(ctx)

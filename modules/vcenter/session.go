@@ -25,6 +25,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	"weft/internal/hint"
+	"weft/internal/wait"
 )
 
 // A Login is how a vCenter is reached, and as whom.
@@ -193,10 +194,8 @@ func (c *client) waitFor(ctx context.Context, ref types.ManagedObjectReference, 
 		case bounded.Err() == nil && (soap.IsSoapFault(err) || time.Since(heard) > blipTime):
 			return err
 		}
-		select {
-		case <-time.After(pause):
+		if wait.For(bounded, pause) {
 			continue
-		case <-bounded.Done():
 		}
 		if ctx.Err() != nil {
 			return context.Cause(ctx)

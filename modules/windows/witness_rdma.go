@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"weft/internal/remote"
+	"weft/internal/wait"
 	"weft/inventory"
 	"weft/modules/host"
 )
@@ -83,12 +84,8 @@ const between = time.Second
 
 // counted looks at the counters again, some time after a first look.
 func (t transport) counted(ctx context.Context, since time.Time) (remote.Seen, error) {
-	wait := time.NewTimer(between - time.Since(since))
-	defer wait.Stop()
-	select {
-	case <-ctx.Done():
+	if !wait.For(ctx, between-time.Since(since)) {
 		return remote.Seen{}, ctx.Err()
-	case <-wait.C:
 	}
 	return t.Read(ctx, []remote.Look{countersLook()})
 }

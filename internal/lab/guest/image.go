@@ -20,6 +20,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"weft/internal/wait"
 )
 
 // The recipe of the image: whatever is changed here makes another image.
@@ -273,10 +275,8 @@ func waitLock(ctx context.Context, name string) (*os.File, error) {
 		if !errors.Is(err, syscall.EWOULDBLOCK) {
 			return f, err
 		}
-		select {
-		case <-ctx.Done():
+		if !wait.For(ctx, 200*time.Millisecond) {
 			return nil, ctx.Err()
-		case <-time.After(200 * time.Millisecond):
 		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"weft/internal/hint"
+	"weft/internal/wait"
 )
 
 // Suite is the Debian that guests run.
@@ -62,10 +63,8 @@ func has(ctx context.Context, uri string) error {
 	var err error
 	for try := range mirrorTries {
 		if try > 0 {
-			select {
-			case <-ctx.Done():
+			if !wait.For(ctx, mirrorPause) {
 				return ctx.Err()
-			case <-time.After(mirrorPause):
 			}
 		}
 		var req *http.Request

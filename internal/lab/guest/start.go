@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/crypto/ssh"
+
+	"weft/internal/wait"
 )
 
 // lookTimeout is how long one look at a guest that starts or goes down may
@@ -117,10 +119,8 @@ func (g *Guest) started(ctx context.Context, before string) error {
 				return err
 			}
 		}
-		select {
-		case <-ctx.Done():
+		if !wait.For(ctx, loginPause) {
 			return fmt.Errorf("%w (last: %w)", ctx.Err(), err)
-		case <-time.After(loginPause):
 		}
 	}
 }

@@ -12,11 +12,12 @@ import (
 	"path"
 	"strings"
 	"sync"
-	"time"
 
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/interp"
 	"mvdan.cc/sh/v3/syntax"
+
+	"weft/internal/wait"
 )
 
 // Exec runs one command line and returns its exit status.
@@ -25,10 +26,8 @@ func (h *Host) Exec(ctx context.Context, user, line string, stdin io.Reader, std
 	slow := h.slow
 	h.mu.Unlock()
 	if slow > 0 {
-		select {
-		case <-ctx.Done():
+		if !wait.For(ctx, slow) {
 			return 255
-		case <-time.After(slow):
 		}
 	}
 	if stdin == nil {

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"weft/internal/wait"
 )
 
 // A load over more than one path is there to see a path go. Real agents talk on
@@ -141,10 +143,8 @@ const lookAgain = 20 * time.Millisecond
 // wait returns when the way is open; false: the load has ended.
 func (w *way) wait() bool {
 	for !w.open() {
-		select {
-		case <-w.ctx.Done():
+		if !wait.For(w.ctx, lookAgain) {
 			return false
-		case <-time.After(lookAgain):
 		}
 	}
 	return w.ctx.Err() == nil

@@ -10,6 +10,8 @@ import (
 	"syscall"
 
 	"github.com/pkg/sftp"
+
+	"weft/internal/wait"
 )
 
 // SFTP serves the sftp subsystem until the client closes it.
@@ -17,7 +19,7 @@ func (s *Server) SFTP(ctx context.Context, name string, ch io.ReadWriteCloser) e
 	s.mu.RLock()
 	slow := s.slow
 	s.mu.RUnlock()
-	if !pause(ctx, slow) {
+	if !wait.For(ctx, slow) {
 		return ctx.Err()
 	}
 	u := user{name, name == "root"}

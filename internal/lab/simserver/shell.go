@@ -14,13 +14,13 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"time"
 
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/interp"
 	"mvdan.cc/sh/v3/syntax"
 
 	"weft/internal/slice"
+	"weft/internal/wait"
 )
 
 // Exec runs one command line as a login of that user does and returns its exit
@@ -32,7 +32,7 @@ func (s *Server) Exec(ctx context.Context, name, line string, stdin io.Reader, s
 	if closed {
 		return 255
 	}
-	if !pause(ctx, slow) {
+	if !wait.For(ctx, slow) {
 		return 255
 	}
 	if hostile != nil && hostile.MatchString(line) {
@@ -327,19 +327,4 @@ func (l *locked) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.w.Write(p)
-}
-
-// pause waits unless the context ends first.
-func pause(ctx context.Context, d time.Duration) bool {
-	if d <= 0 {
-		return ctx.Err() == nil
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"mvdan.cc/sh/v3/expand"
+
+	"weft/internal/wait"
 )
 
 func sudo(x *call) int {
@@ -215,7 +217,7 @@ func sleep(x *call) int {
 		}
 		sum += d
 	}
-	if !pause(x.ctx, sum) {
+	if !wait.For(x.ctx, sum) {
 		return 143
 	}
 	return 0

@@ -11,10 +11,10 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf16"
 
 	"weft/internal/pattern"
+	"weft/internal/wait"
 )
 
 // bootstraps is what the encoded part of the command line must be: a script that reads so
@@ -35,10 +35,8 @@ func (h *Host) exec(ctx context.Context, user, line string, stdin io.Reader, std
 	slow, language, elevated, noInput := h.slow, h.language, !h.plain, h.noInput
 	h.mu.Unlock()
 	if slow > 0 {
-		select {
-		case <-ctx.Done():
+		if !wait.For(ctx, slow) {
 			return 255, nil
-		case <-time.After(slow):
 		}
 	}
 	encoded, ok := strings.CutPrefix(line, "powershell -NoProfile -NonInteractive -ExecutionPolicy Bypass -EncodedCommand ")

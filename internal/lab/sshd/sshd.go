@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"golang.org/x/crypto/ssh"
+
+	"weft/internal/wait"
 )
 
 // A Config says who may log in to a server and how it presents itself.
@@ -89,10 +91,8 @@ func (s *server) accept(ctx context.Context, ln net.Listener) error {
 		case errors.Is(err, net.ErrClosed):
 			return fmt.Errorf("accepting on %s: %w", ln.Addr(), err)
 		default: // out of file descriptors, most likely: others may end soon
-			select {
-			case <-ctx.Done():
+			if !wait.For(ctx, pause) {
 				return nil
-			case <-time.After(pause):
 			}
 			pause = min(2*pause, longestPause)
 			continue

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"weft/internal/store"
+	"weft/internal/wait"
 )
 
 // A Verdict is what came out. What was not found out is not a pass.
@@ -259,10 +260,8 @@ func (t Trial) lease(ctx context.Context, all []store.Store, key string) error {
 	for {
 		second, err := all[0].Lease(ctx, key, "weft store check", time.Minute)
 		if errors.As(err, new(*store.HeldError)) && time.Now().Before(end) {
-			select {
-			case <-ctx.Done():
+			if !wait.For(ctx, t.TTL/20) {
 				return ctx.Err()
-			case <-time.After(t.TTL / 20):
 			}
 			continue
 		}

@@ -10,9 +10,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"weft/internal/store"
+	"weft/internal/wait"
 )
 
 // within reports whether a key is below a folder.
@@ -68,10 +68,8 @@ func (t *table) follow(ctx context.Context, folder string, from store.Revision, 
 		if len(lines) > 0 {
 			continue
 		}
-		select {
-		case <-ctx.Done():
+		if !wait.For(ctx, t.o.Look) {
 			return context.Cause(ctx)
-		case <-time.After(t.o.Look):
 		}
 	}
 }

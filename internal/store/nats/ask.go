@@ -13,6 +13,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"weft/internal/store"
+	"weft/internal/wait"
 )
 
 // limit gives a call without a deadline one: nothing is asked for ever.
@@ -35,12 +36,7 @@ func (s *Store) patience() time.Duration {
 
 // pause waits before the next attempt, and reports whether there is to be one.
 func pause(ctx context.Context, attempt int) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(min(10*time.Millisecond<<min(attempt, 10), 500*time.Millisecond)):
-		return true
-	}
+	return wait.For(ctx, min(10*time.Millisecond<<min(attempt, 10), 500*time.Millisecond))
 }
 
 // ask asks until there is an answer. What is asked may be asked twice.

@@ -10,6 +10,7 @@ import (
 
 	"weft/internal/hint"
 	"weft/internal/remote"
+	"weft/internal/wait"
 	"weft/modules/host"
 	"weft/modules/linux/see"
 	"weft/plan"
@@ -240,10 +241,8 @@ func (r *RDMALink) Verify(ctx context.Context, h remote.Host) error {
 		if err == nil || time.Now().After(deadline) {
 			return err
 		}
-		select {
-		case <-ctx.Done():
+		if !wait.For(ctx, 500*time.Millisecond) {
 			return ctx.Err()
-		case <-time.After(500 * time.Millisecond):
 		}
 	}
 }

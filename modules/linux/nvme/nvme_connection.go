@@ -12,6 +12,7 @@ import (
 
 	"weft/internal/hint"
 	"weft/internal/remote"
+	"weft/internal/wait"
 	"weft/modules/host"
 	"weft/modules/linux/put"
 	"weft/plan"
@@ -322,10 +323,8 @@ func (n *NVMeConnection) Verify(ctx context.Context, h remote.Host) error {
 		if err == nil || time.Now().After(deadline) {
 			return err
 		}
-		select {
-		case <-ctx.Done():
+		if !wait.For(ctx, 500*time.Millisecond) {
 			return ctx.Err()
-		case <-time.After(500 * time.Millisecond):
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"weft/internal/hint"
 	"weft/internal/remote"
 	"weft/internal/slice"
+	"weft/internal/wait"
 	"weft/modules/host"
 	"weft/modules/linux/put"
 	"weft/modules/linux/see"
@@ -368,10 +369,8 @@ func (m *Mirror) Verify(ctx context.Context, h remote.Host) error {
 		if err == nil || time.Now().After(deadline) {
 			return err
 		}
-		select {
-		case <-ctx.Done():
+		if !wait.For(ctx, 500*time.Millisecond) {
 			return ctx.Err()
-		case <-time.After(500 * time.Millisecond):
 		}
 	}
 }
