@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"weft/internal/remote"
 	"weft/modules/claim"
 	"weft/plan"
 )
@@ -176,3 +177,26 @@ func (d *Machine) release(ctx context.Context) error {
 	}
 	return nil
 }
+
+// RunCommand runs a command on a machine that is open. With hold nobody else changes
+// it meanwhile: a *plan.HeldError says who already does.
+func (d *Machine) RunCommand(ctx context.Context, cmd remote.Cmd, hold bool) (out remote.Output, err error) {
+	if d.host == nil {
+		return out, fmt.Errorf("%s is not connected", d.name)
+	}
+	if hold {
+		if _, err := d.take(ctx, nil, true); err != nil {
+			return out, err
+		}
+		defer func() {
+			// Also after Ctrl-C, but not for ever.
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releasePatience)
+			defer cancel()
+			err = errors.Join(err, d.release(ctx))
+		}()
+	}
+	return d.host.Run(ctx, cmd)
+}
+
+// releasePatience is how long giving a lease back may take: it ends by itself.
+const releasePatience = 10 * time.Second

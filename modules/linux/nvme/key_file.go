@@ -85,8 +85,7 @@ func (k *KeyFile) diff(name string, have *KeyFile) []plan.Change {
 // Steps: hosts that are connected stay so: a new key is asked
 // for when they come again.
 func (k *KeyFile) Steps(have *KeyFile) []remote.Step {
-	switch {
-	case k == nil:
+	if k == nil {
 		return []remote.Step{{Del: have.Path}}
 	}
 	steps := []remote.Step{{Put: &remote.File{Path: k.Path, Mode: k.Mode, Content: append(bytes.Clone(k.Key), '\n'), Secret: true}}}

@@ -163,8 +163,7 @@ func (n *NVMeTPort) groups(have *NVMeTPort) map[int]string {
 // other address from then on until its last one is gone. So what is exported
 // comes last, and where the address changes all of it goes first.
 func (n *NVMeTPort) Steps(have *NVMeTPort) []remote.Step {
-	switch {
-	case n == nil:
+	if n == nil {
 		return have.remove()
 	}
 	var steps []remote.Step

@@ -141,8 +141,7 @@ func union(a, b map[uint32]NVMeTNamespace) []uint32 {
 // Steps: attributes that have their value are never written:
 // the kernel drops connections over some of them.
 func (n *NVMeTSubsystem) Steps(have *NVMeTSubsystem) []remote.Step {
-	switch {
-	case n == nil:
+	if n == nil {
 		return have.remove()
 	}
 	var steps []remote.Step

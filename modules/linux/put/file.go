@@ -36,3 +36,9 @@ func File(path string, mode uint32, content []byte) remote.Step {
 
 // mode is that of a file as people see it.
 func Mode(m fs.FileMode) string { return fmt.Sprintf("%04o", m.Perm()) }
+
+// bootFunctions are functions of the shell for boot scripts with lines that call them.
+type BootFunctions struct {
+	Called func(line string) bool
+	Text   string
+}

@@ -90,8 +90,7 @@ func (f *File) digest() string {
 }
 
 func (f *File) Steps(have *File) []remote.Step {
-	switch {
-	case f == nil:
+	if f == nil {
 		return []remote.Step{{Del: have.Path}}
 	}
 	return []remote.Step{{Put: &remote.File{Path: f.Path, Mode: f.Mode, Content: f.Content, Secret: f.Secret}}}
