@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync/atomic"
 	"time"
 
@@ -336,9 +337,7 @@ func (r *deviceRun) settle(s *stepRun) {
 
 func (r *deviceRun) emitError(t EventType, err error, data map[string]any) {
 	all := errorData(err)
-	for k, v := range data {
-		all[k] = v
-	}
+	maps.Copy(all, data)
 	r.x.in.emit(Event{Type: t, Level: "error", Device: r.address, Message: err.Error(), Data: all})
 }
 

@@ -120,10 +120,8 @@ func (d devices) adapter(transport string, n *host.NICFacts) *adapter {
 		if !strings.EqualFold(a.Transport, transport) {
 			continue
 		}
-		for _, device := range a.Devices {
-			if device == on {
-				return &d.adapters[i]
-			}
+		if slices.Contains(a.Devices, on) {
+			return &d.adapters[i]
 		}
 	}
 	return nil

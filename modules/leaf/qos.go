@@ -203,11 +203,9 @@ func headroom(h *switches.Headroom) string {
 // otherWeft says what to do about policies that carry the name of another
 // owner.
 func (d *Device) otherWeft(foreign []string) string {
-	for _, line := range foreign {
-		if switches.Weft(line) {
-			return "; they are of weft under another owner: was weft { name } changed from " + strings.Join(d.want.Owner.Others, " or ") +
-				"? Then put it back, plan --destroy there, and apply with the new one"
-		}
+	if slices.ContainsFunc(foreign, switches.Weft) {
+		return "; they are of weft under another owner: was weft { name } changed from " + strings.Join(d.want.Owner.Others, " or ") +
+			"? Then put it back, plan --destroy there, and apply with the new one"
 	}
 	return ""
 }

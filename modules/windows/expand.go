@@ -3,6 +3,7 @@ package windows
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -52,9 +53,7 @@ func roce(d *host.Machine, r *inventory.RNIC, nic *Adapter) (list []host.Wanted,
 	add := func(kind, name string, r host.Thing) {
 		list = append(list, host.Wanted{Kind: kind, Name: name, Resource: r})
 	}
-	for k, v := range map[string]string{kwPause: "0", kwTag: "3", kwRSS: "1", kwTechnology: "4", kwRDMA: "1"} {
-		nic.Values[k] = v
-	}
+	maps.Copy(nic.Values, map[string]string{kwPause: "0", kwTag: "3", kwRSS: "1", kwTechnology: "4", kwRDMA: "1"})
 	f, own := r.Fabric, r.Server
 	first := own.RNICs[slices.IndexFunc(own.RNICs, func(o *inventory.RNIC) bool { return o.Fabric == f })] == r
 	prefix := naming.Object(d.Owner(), f.OnDevices()) + "-"

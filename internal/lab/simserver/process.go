@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/netip"
 	"os/exec"
 	"path/filepath"
@@ -267,9 +268,7 @@ func (s *Server) bound(ctx context.Context) map[string]string {
 	s.mu.Unlock()
 	all := map[string]string{}
 	for _, p := range procs {
-		for logical, real := range s.ask(ctx, p) {
-			all[logical] = real
-		}
+		maps.Copy(all, s.ask(ctx, p))
 	}
 	return all
 }

@@ -1,6 +1,7 @@
 package simswitch
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -71,9 +72,7 @@ func (t *thread) step(canon string, n int, keyword bool) *thread {
 		return &next
 	}
 	next.args = make(map[string]string, len(t.args)+1)
-	for k, v := range t.args {
-		next.args[k] = v
-	}
+	maps.Copy(next.args, t.args)
 	if e.name != "" {
 		next.args[e.name] = canon
 	}

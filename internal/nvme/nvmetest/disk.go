@@ -109,11 +109,9 @@ func (h *diskQueue) length(x *fabric.Exchange) (int, wire.Status) {
 
 func (h *diskQueue) Execute(x *fabric.Exchange) {
 	if h.d.Async {
-		h.d.wg.Add(1)
-		go func() {
-			defer h.d.wg.Done()
+		h.d.wg.Go(func() {
 			h.perform(x)
-		}()
+		})
 		return
 	}
 	h.perform(x)

@@ -98,14 +98,12 @@ func (l *memListener) start(q *memQueue, remote string) error {
 		return fmt.Errorf("refused")
 	}
 	l.conns[c] = struct{}{}
-	l.wg.Add(1)
-	go func() {
-		defer l.wg.Done()
+	l.wg.Go(func() {
 		c.serve()
 		l.mu.Lock()
 		delete(l.conns, c)
 		l.mu.Unlock()
-	}()
+	})
 	return nil
 }
 
