@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2/hclwrite"
@@ -23,7 +24,7 @@ func (a address) String() string {
 	case a.number:
 		return a.kind + "." + a.label + "[" + a.key + "]"
 	}
-	return a.kind + "." + a.label + "[" + quoted(a.key) + "]"
+	return a.kind + "." + a.label + "[" + strconv.Quote(a.key) + "]" // as the language has it: no template is escaped
 }
 
 // under is the address of another block that has an instance for each of a.

@@ -123,7 +123,7 @@ server "node" {
 
 func TestParseAddress(t *testing.T) {
 	for text, ok := range map[string]bool{
-		`server.node["st1"]`: true, `server.node[0]`: true, `switch.leaf-a`: true, `server.node["a b"]`: true,
+		`server.node["st1"]`: true, `server.node[0]`: true, `switch.leaf-a`: true, `server.node["a b"]`: true, `server.node["${x} %{if} é"]`: true,
 		`module.x.server.node["st1"]`: false, `server.node["a\"b"]`: false, `server.node[`: false, ``: false, `pool.x`: true, `pool`: false,
 	} {
 		a, got := parseAddress(text)

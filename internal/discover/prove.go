@@ -166,9 +166,17 @@ func changesOf(p *plan.Plan) (begins []string, changes []change) {
 		changes = append(changes, c)
 	}
 	for _, r := range p.Refusals {
-		changes = append(changes, change{id: r.ID, text: strings.TrimSpace(r.Text + " " + r.Hint)})
+		changes = append(changes, change{id: r.ID, text: said(r)})
 	}
 	return begins, changes
+}
+
+// said is a refusal, with what to do about it.
+func said(r plan.Refusal) string {
+	if r.Hint == "" {
+		return r.Text
+	}
+	return r.Text + "; " + r.Hint
 }
 
 // changed are the changes of a plan to what does not stand in files already, in a line each.
