@@ -234,7 +234,10 @@ func (d *draft) name() {
 		n := &node{address: a, origin: a, Server: m, told: &host.Declared{}, fixed: fixed, declared: declared[m.Host], role: d.role(m)}
 		if was := d.stands.machines[m.Host]; was != nil {
 			n.origin, _ = origin(&was.Block)
-			n.hand = !ok
+			if n.hand = !ok; n.hand { // in a module
+				n.address = spotOf(&was.Block).address
+				n.origin = n.address
+			}
 		} else {
 			n.hand = d.taken(a)
 		}
