@@ -86,8 +86,8 @@ func (d *draft) alike(list []insert) bool {
 		return false
 	}
 	each := newLoop(of)
-	if len(each.vary) > 0 {
-		return false
+	for _, slot := range each.vary {
+		each.write[slot] = each.byKey(slot)
 	}
 	w := &printer{}
 	w.block(of[0].block, nil, &each)

@@ -133,6 +133,22 @@ func (l *loop) next() string {
 	return text
 }
 
+// byKey is a value that each instance finds by its key, where for_each stands elsewhere.
+func (l *loop) byKey(slot int) string {
+	var parts []string
+	for i, one := range l.list {
+		v := l.values[i][slot].literal()
+		if !one.number {
+			v = mapKey(one.key) + " = " + v
+		}
+		parts = append(parts, v)
+	}
+	if l.list[0].number {
+		return "[" + strings.Join(parts, ", ") + "][count.index]"
+	}
+	return "{ " + strings.Join(parts, ", ") + " }[each.key]"
+}
+
 // row is what for_each holds for an instance.
 func (l *loop) row(i int) string {
 	if l.single() {
