@@ -5,9 +5,13 @@ package slice
 import "iter"
 
 // Map is what f makes of each of a list, in its order; nil where the list is empty.
-func Map[T, V any](list []T, f func(T) V) (out []V) {
-	for _, x := range list {
-		out = append(out, f(x))
+func Map[T, V any](list []T, f func(T) V) []V {
+	if len(list) == 0 {
+		return nil
+	}
+	out := make([]V, len(list))
+	for i, x := range list {
+		out[i] = f(x)
 	}
 	return out
 }

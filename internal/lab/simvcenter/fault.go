@@ -13,9 +13,6 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// Faults lists what Fault understands.
-func Faults() []string { return []string{"refuse", "accept", "reboot", "clock=DURATION"} }
-
 // A state is what faults change.
 type state struct {
 	mu       sync.Mutex
