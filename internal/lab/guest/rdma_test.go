@@ -86,7 +86,8 @@ func (soft softRDMA) initiate(t *testing.T, g *Guest, args string) {
 		if err == nil {
 			return
 		}
-		lost := strings.Contains(err.Error(), "has disconnected") || strings.Contains(err.Error(), "did not answer")
+		lost := strings.Contains(err.Error(), "has disconnected") ||
+			strings.Contains(err.Error(), "did not answer") || strings.Contains(err.Error(), "no answer in time")
 		if !lost || try == soft.tries() {
 			t.Fatal(err)
 		}

@@ -97,7 +97,9 @@ func TestBothWays(t *testing.T) {
 				big[i] = byte(rand.Uint32())
 			}
 			for from, to := range map[*Conn]*Conn{client: server, server: client} {
+				written := make(chan struct{})
 				go func() {
+					defer close(written)
 					rest := net.Buffers{big[:1], big[1:5], nil, big[5:40000], big[40000:40010], big[40010:]}
 					if n, err := from.WriteBuffers(&rest); int(n) != len(big) || err != nil {
 						t.Errorf("wrote %d: %v", n, err)
@@ -110,6 +112,7 @@ func TestBothWays(t *testing.T) {
 				if !bytes.Equal(got, big) {
 					t.Error("other bytes arrived")
 				}
+				<-written // whoever still writes does not say that this is all
 			}
 			if err := client.CloseWrite(); err != nil {
 				t.Error(err)

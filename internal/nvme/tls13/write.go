@@ -121,7 +121,7 @@ func (c *Conn) alert(level byte, a Alert) {
 	}
 }
 
-// CloseWrite says that this is all; reading goes on.
+// CloseWrite says that this is all, unless a write is still under way; reading goes on.
 func (c *Conn) CloseWrite() error {
 	c.alert(1, closeNotify)
 	if half, ok := c.conn.(interface{ CloseWrite() error }); ok {
