@@ -76,7 +76,8 @@ type (
 
 	// A Listener hears its neighbours with LLDP.
 	Listener interface {
-		// Heard are those that it hears now; it is opened where it is not.
+		// Heard are those that it hears now; it is opened where it is not. With a
+		// *switches.UnclearError there may be others.
 		Heard(ctx context.Context) ([]switches.Neighbour, error)
 	}
 

@@ -19,6 +19,9 @@ const (
 // Judge is judge.
 func (v *Vocabulary) Judge(path []string, line string) verdict { return v.judge(path, line) }
 
+// Unclear is unclear.
+func Unclear(o *Neighbours, text string) string { return o.unclear(text) }
+
 // Notes are the lines that are worth a remark.
 func (r *Text) Notes() map[string][]string { return r.notes }
 

@@ -1,20 +1,56 @@
-package switches
+package switches_test
 
-import "testing"
+import (
+	"testing"
 
-// An answer in which nobody is found is understood where it tells of LLDP and of no chassis.
-func TestSaysNobody(t *testing.T) {
-	for text, want := range map[string]bool{
-		"":   true,
-		"\n": true,
-		"Capability codes:\n  (R) Router, (B) Bridge\nDevice ID            Local Intf      Hold-time  Capability  Port ID  \n\nTotal entries displayed: 0\n": true,
-		"ERROR: No neighbour information\n":          true,
-		"LLDP is not enabled globally.\n":            true,
-		"\x1b[2J\x1b]0;title\x07nothing to see":      false,
-		"Chassis id: 0200.0000.0001\nPort: Eth1/1\n": false,
+	"weft/internal/require"
+	"weft/switches"
+	"weft/switches/comware"
+	"weft/switches/nxos"
+)
+
+// An answer about LLDP is understood as a whole, or it is not known whom a switch hears.
+func TestUnclearNeighbours(t *testing.T) {
+	const head = "Capability codes:\n  (R) Router, (B) Bridge\nDevice ID            Local Intf      Hold-time  Capability  Port ID  \n\n"
+	const one = "Chassis id: 0200.0000.0001\nPort id: b8ce.f60a.0b0c\nLocal Port id: Eth1/1\n"
+	const theirs = "LLDP neighbor-information of port 1[HundredGigE1/0/11]:\nLLDP agent nearest-bridge:\n LLDP Neighbor index : 1\n Chassis ID : 0200-0000-0001\n Port ID : x\n"
+	for name, c := range map[string]struct {
+		os    *switches.OS
+		text  string
+		clear bool
+	}{
+		"nothing":                     {comware.OS(), "\n", true},
+		"nobody":                      {nxos.OS(), head + "\nTotal entries displayed: 0\r\n", true},
+		"no information":              {nxos.OS(), "ERROR: No neighbour information\n", true},
+		"off":                         {comware.OS(), "LLDP is not enabled globally.\n", true},
+		"one":                         {nxos.OS(), head + one + "\nTotal entries displayed: 1\n", true},
+		"one of Comware":              {comware.OS(), theirs, true},
+		"noise":                       {nxos.OS(), "\x1b[2J\x1b]0;title\x07nothing to see", false},
+		"another layout":              {nxos.OS(), "ChassisID: 0200.0000.0001\nPort: Eth1/1\n", false},
+		"an error about LLDP":         {nxos.OS(), "Timed out while asking the process lldp\n", false},
+		"an error about LLDP, theirs": {comware.OS(), "Failed to get LLDP neighbors.\n", false},
+		"cut after the head":          {nxos.OS(), head, false},
+		"cut between two":             {nxos.OS(), head + one, false},
+		"cut within one":              {nxos.OS(), head + one + "\nChassis id: 0200.0000.0002\nPort id:", false},
+		"fewer than it says":          {nxos.OS(), head + one + "\nTotal entries displayed: 2\n", false},
+		"given up":                    {comware.OS(), theirs + "% Memory exhausted\n", false},
+		"cut before the first":        {comware.OS(), "LLDP neighbor-information of port 1[HundredGigE1/0/11]:\nLLDP agent", false},
 	} {
-		if got := saysNobody(text); got != want {
-			t.Errorf("%q: %v", text, got)
+		if why := switches.Unclear(c.os.Neighbours, c.text); (why == "") != c.clear {
+			t.Errorf("%s: %q", name, why)
+		}
+	}
+}
+
+// What real switches print is understood as a whole.
+func TestTranscriptsUnclear(t *testing.T) {
+	for file, os := range map[string]*switches.OS{
+		"cisco_nxos/show_lldp_neighbors_detail/ntc-templates__cisco_nxos_show_lldp_neighbors_detail.txt":                               nxos.OS(),
+		"cisco_nxos/show_lldp_neighbors_detail/napalm__show_lldp_neighbors_detail.txt":                                                 nxos.OS(),
+		"hp_comware/display_lldp_neighbor-information_verbose/ntc-templates__hp_comware_display_lldp_neighbor-information_verbose.txt": comware.OS(),
+	} {
+		if why := switches.Unclear(os.Neighbours, require.Transcript(t, file)); why != "" {
+			t.Errorf("%s: %s", file, why)
 		}
 	}
 }

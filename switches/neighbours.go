@@ -3,6 +3,8 @@ package switches
 import (
 	"context"
 	"errors"
+	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -32,36 +34,72 @@ type Neighbour struct {
 type Neighbours struct {
 	Line  string // at full length: short lists cut and wrap names
 	Parse func(text string) []Neighbour
+	// Total is how many an answer says that there are, at its end; -1: it does not. Nil: no
+	// answer of this OS does.
+	Total func(text string) int
 }
 
-// Neighbours are those that the switch hears now. A switch that does not speak
-// LLDP hears none.
+// An UnclearError says that an answer about neighbours is not understood, or not whole: who
+// is heard at ports that it does not tell of is not known. It is no silence.
+type UnclearError struct {
+	Line string // what was sent
+	Why  string
+}
+
+func (e *UnclearError) Error() string {
+	return "its answer to " + e.Line + " is not understood (" + e.Why + "): whom it hears is not known"
+}
+
+// Neighbours are those that the switch hears now. A switch that does not speak LLDP hears
+// none. With an *UnclearError come those that were understood.
 func (s *Session) Neighbours(ctx context.Context) ([]Neighbour, error) {
-	list, _, err := s.Hears(ctx)
-	return list, err
-}
-
-// Hears tells the same, and whether its answer was understood: one in which nobody is found
-// may say that there is nobody, or may be of a layout that is not known.
-func (s *Session) Hears(ctx context.Context) (list []Neighbour, understood bool, err error) {
 	if err := s.os.Lacks(Hearing); err != nil {
-		return nil, true, err
+		return nil, err
 	}
 	line := s.os.Neighbours.Line
 	out, err := s.Show(ctx, []string{line})
-	if errors.As(err, new(*RefusedError)) {
-		return nil, true, nil // the feature is off
+	if refused := (*RefusedError)(nil); errors.As(err, &refused) {
+		if s.absent.MatchString(refused.Reply) || nobody.MatchString(refused.Reply) {
+			return nil, nil // the feature is off
+		}
+		return nil, &UnclearError{line, fmt.Sprintf("it refuses it: %q", lastLine(refused.Reply))}
 	}
-	list = s.os.Neighbours.Heard(out[line])
-	return list, list != nil || saysNobody(out[line]), err
+	if err != nil {
+		return nil, err
+	}
+	list, why := s.os.Neighbours.Heard(out[line]), s.os.Neighbours.unclear(out[line])
+	if why != "" {
+		return list, &UnclearError{line, why}
+	}
+	return list, nil
 }
 
-// saysNobody reports whether a text in which nobody was found is one that tells of LLDP, and
-// of no chassis.
-func saysNobody(text string) bool {
-	text = strings.ToLower(strings.TrimSpace(text))
-	known := func(word string) bool { return strings.Contains(text, word) }
-	return text == "" || !known("chassis id") && slices.ContainsFunc([]string{"lldp", "neighb", "entries displayed", "capability codes"}, known)
+// nobody is what switches say that hear nobody, or that do not listen.
+var nobody = regexp.MustCompile(`(?i)\bno (lldp )?neighbou?rs?\b|lldp is (not|disabled)\b`)
+
+// unclear says why an answer is not understood as a whole; "": it is. One in which nobody is
+// found may say that there is nobody, or be of a layout that is not known.
+func (o *Neighbours) unclear(text string) string {
+	all := o.Parse(text)
+	if cutShort.MatchString(lastLine(text)) && !nobody.MatchString(lastLine(text)) {
+		return fmt.Sprintf("it ends in %q", lastLine(text))
+	}
+	if slices.ContainsFunc(all, func(n Neighbour) bool { return n.Port == "" }) {
+		return "of a neighbour it does not tell the port"
+	}
+	said := -1
+	if o.Total != nil {
+		said = o.Total(text)
+	}
+	switch {
+	case said > len(all):
+		return fmt.Sprintf("it tells of %d neighbours, and says that they are %d", len(all), said)
+	case len(all) > 0 && said < 0 && o.Total != nil:
+		return "its end is missing"
+	case len(all) > 0 || said == 0 || strings.TrimSpace(text) == "" || nobody.MatchString(text):
+		return ""
+	}
+	return "nobody is found in it, and it does not say that there is nobody"
 }
 
 // Heard are the neighbours of a text, without what does not say on which port it

@@ -16,7 +16,8 @@ func (a *app) cablingCmd() *cobra.Command {
 		Use: "cabling", Short: "Prove that cables are where the links say, and say which plugs to swap", Args: exactly(),
 		Long: `cabling asks every managed switch whom it hears with LLDP on the ports that links
 name, and compares that with the NICs and switches that are declared there. For
-wrong plugs it says what to swap. A port where nobody is heard proves nothing.`,
+wrong plugs it says what to swap. A port where nobody is heard proves nothing, and
+nor does an answer that is not understood.`,
 		RunE: a.does(func(ctx context.Context, _ []string) error {
 			p, err := a.visit()
 			if err != nil {

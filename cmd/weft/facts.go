@@ -175,6 +175,9 @@ func factTables(list []told) (tables []view.Table, remarks []view.Remark, lost [
 			if f.Unlisted != "" {
 				remarks = append(remarks, view.Remark{Device: t.device, Text: f.Unlisted})
 			}
+			if f.Deaf != "" {
+				remarks = append(remarks, view.Remark{Device: t.device, Text: f.Deaf})
+			}
 			for _, text := range f.Taken {
 				remarks = append(remarks, view.Remark{Device: t.device, Text: text})
 			}

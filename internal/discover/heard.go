@@ -34,6 +34,9 @@ func (s *Site) hearing(cables []Cable) (all []Cable, wires []wire) {
 	lies := map[*host.NICFacts]bool{}
 	var found []Cable
 	for _, m := range s.Servers {
+		if m.Facts.Deaf != "" {
+			s.found(Error, m.Host, "look at what lldpcli -f json0 show neighbors says there, and discover again", "%s", m.Facts.Deaf)
+		}
 		for i := range m.Facts.NICs {
 			here := end{m, &m.Facts.NICs[i]}
 			c, known := at[here.nic]

@@ -17,6 +17,11 @@ func hearing(s *Server, heard ...[]host.Heard) *Server {
 	return s
 }
 
+func deaf(s *Server) *Server {
+	s.Facts.Deaf = "the answer to lldpcli is not understood: whom it hears is not known"
+	return s
+}
+
 func one(system, port string) []host.Heard { return []host.Heard{{System: system, Port: port}} }
 
 // What servers hear is a cable only where the other end does not say otherwise.
@@ -34,6 +39,10 @@ func TestHeardByServers(t *testing.T) {
 		"one has no agent": {
 			servers: []*Server{machine("st1", 1), hearing(machine("cn1", 3), one("", mac(1)))},
 			cables:  []string{"cn1 ens1f0 st1 ens1f0"},
+		},
+		"one whose answer is not understood": {
+			servers:  []*Server{deaf(machine("st1", 1)), machine("cn1", 3)},
+			findings: []string{"st1 error the answer to lldpcli is not understood"},
 		},
 		"by names": {
 			servers: []*Server{machine("st1", 1), hearing(machine("cn1", 3), []host.Heard{{System: "ST1.mgmt.example.net", Port: "7", Describes: "ens1f0"}})},

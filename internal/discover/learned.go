@@ -18,7 +18,7 @@ func (s *Site) learned(e ends, heard [][]Cable) (list [][]Cable) {
 		}
 	}
 	for _, sw := range s.Switches {
-		if sw.Strange {
+		if sw.Strange != nil {
 			continue // who is heard on a port is not known
 		}
 		macs := map[string][]string{} // by port

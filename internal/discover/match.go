@@ -162,8 +162,8 @@ func (s *Site) Cables() []Cable {
 	var all [][]Cable // by port
 	for _, sw := range s.Switches {
 		switch {
-		case sw.Strange:
-			s.found(Error, sw.Host, "look at what it answers, and report it if it is as it should be: of its cables only those are known that servers hear", "its answer to %s is not understood: whom it hears is not known", sw.OS.Neighbours.Line)
+		case sw.Strange != nil:
+			s.found(Error, sw.Host, "look at what it answers, and report it if it is as it should be: of its other cables only those are known that servers hear", "%s", sw.Strange.Error())
 		case len(sw.Neighbours) == 0:
 			s.found(Warn, sw.Host, "turn LLDP on there, and an LLDP agent on the servers", "it hears nobody with LLDP: of its cables only those are known that servers hear or its MAC table tells")
 		}

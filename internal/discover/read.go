@@ -144,8 +144,9 @@ func (r *Reach) readSwitch(ctx context.Context, name string) (*Switch, error) {
 		advice := cmp.Or(hint.Of(err), "if it is of another system than "+os.Name+", weft does not speak to it: leave it out")
 		return nil, hint.Wrap(fmt.Errorf("it shows the prompt of %s, and does not answer as such a switch: %w", os.Name, err), "%s", advice)
 	}
-	heard, understood, err := s.Hears(ctx)
-	if err != nil && !errors.As(err, new(*switches.WithoutError)) {
+	heard, err := s.Neighbours(ctx)
+	var unclear *switches.UnclearError
+	if err != nil && !errors.As(err, &unclear) && !errors.As(err, new(*switches.WithoutError)) {
 		return nil, fmt.Errorf("read the neighbours: %w", err)
 	}
 	learned, err := s.Stations(ctx)
@@ -153,7 +154,7 @@ func (r *Reach) readSwitch(ctx context.Context, name string) (*Switch, error) {
 		return nil, fmt.Errorf("read the MAC addresses that it has learned: %w", err)
 	}
 	slices.SortStableFunc(heard, func(a, b switches.Neighbour) int { return natural(a.Port, b.Port) })
-	sw := &Switch{Host: name, OS: os, Reading: have, Neighbours: heard, Strange: !understood, Stations: learned}
+	sw := &Switch{Host: name, OS: os, Reading: have, Neighbours: heard, Strange: unclear, Stations: learned}
 	if os.Meaning != nil {
 		sw.Meant = os.Meaning(out)
 	}

@@ -34,7 +34,7 @@ type Switch struct {
 	OS         *switches.OS
 	Reading    switches.Reading
 	Neighbours []switches.Neighbour
-	Strange    bool // what it answers about neighbours is not understood
+	Strange    *switches.UnclearError // why whom it hears is not known as a whole; nil: it is
 	Stations   []switches.Station
 	Meant      switches.Meaning // what policies of others on it mean
 

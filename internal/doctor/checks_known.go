@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -76,7 +77,7 @@ func oneMember(sw *Switch, r *ruling) {
 	if len(all) < 2 {
 		return
 	}
-	if !r.knows(sw.Heard, sw.place(""), "whom it hears could not be read") {
+	if !r.knows(sw.Heard, sw.place(""), "%s", cmp.Or(sw.Deaf, "whom it hears could not be read")) {
 		return
 	}
 	at := map[*Host][]string{}

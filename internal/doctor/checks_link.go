@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -141,7 +142,7 @@ func silent(s *Site, r *ruling) {
 	for _, sw := range s.Switches {
 		if !sw.Heard {
 			deaf = true
-			r.unknown(sw.place(""), "it does not tell whom it hears")
+			r.unknown(sw.place(""), "%s", cmp.Or(sw.Deaf, "it does not tell whom it hears"))
 		}
 	}
 	for _, e := range s.ethernet() {

@@ -20,7 +20,7 @@ type CablingInput struct {
 	Model *inventory.Model
 	// Host logs in to a server; it is called once for each server.
 	Host func(context.Context, *inventory.Server) (remote.Host, error)
-	// Heard is whom a switch hears with LLDP.
+	// Heard is whom a switch hears with LLDP; with an error, who of them is known.
 	Heard func(context.Context, *inventory.Switch) ([]switches.Neighbour, error)
 	// Only says which switches are asked, and the servers linked to them; nil:
 	// all of them.
@@ -116,7 +116,7 @@ func (in CablingInput) freed(heard map[*inventory.Switch][]switches.Neighbour, f
 			c := Cable{Switch: sw.Addr, Port: port, Wants: nobody}
 			c.judge(heard[sw], failed[sw], who, "", "")
 			switch {
-			case failed[sw] != nil:
+			case c.Hears == "" && failed[sw] != nil:
 				out = append(out, c)
 				continue
 			case c.Hears == "" || c.Stranger:
@@ -173,12 +173,13 @@ func end(e inventory.LinkEnd) string {
 // judge compares who is heard on a port with who is wanted there.
 func (c *Cable) judge(heard []switches.Neighbour, err error, who []plugged, unknown, lossless string) {
 	c.Verdict = Inconclusive
-	if err != nil {
+	on := slice.Filter(heard, func(n switches.Neighbour) bool { return strings.EqualFold(n.Port, c.Port) })
+	switch {
+	case len(on) > 0:
+	case err != nil:
 		c.Why = err.Error()
 		return
-	}
-	on := slice.Filter(heard, func(n switches.Neighbour) bool { return strings.EqualFold(n.Port, c.Port) })
-	if len(on) == 0 {
+	default:
 		c.Why = "no neighbour is heard there: there is no cable, or its other end does not speak LLDP"
 		return
 	}

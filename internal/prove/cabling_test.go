@@ -42,6 +42,7 @@ func TestCables(t *testing.T) {
 			To: inventory.LinkEnd{Switch: sw, Port: "Ethernet1/" + string(rune('1'+i))}})
 	}
 	m.Links = append(m.Links, &inventory.Link{Block: inventory.Block{Addr: "link.up"}, From: inventory.LinkEnd{Switch: sw, Port: "Ethernet1/9"}, To: inventory.LinkEnd{Switch: spine, Port: "Ethernet2/1"}})
+	var partly error
 	ask := func(down string, heard ...switches.Neighbour) *Cabling {
 		c, err := Cables(t.Context(), CablingInput{Model: m,
 			Host: func(_ context.Context, s *inventory.Server) (remote.Host, error) {
@@ -54,7 +55,7 @@ func TestCables(t *testing.T) {
 				if heard == nil {
 					return nil, errors.New("no answer")
 				}
-				return heard, nil
+				return heard, partly
 			}})
 		if err != nil {
 			t.Fatal(err)
@@ -89,6 +90,10 @@ func TestCables(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	if c := ask(""); c.Verdict != Inconclusive {
+		t.Errorf("%+v", c)
+	}
+	partly = &switches.UnclearError{Line: "show lldp", Why: "its end is missing"} // what was told before counts
+	if c := ask("", good[1:]...); c.Verdict != Inconclusive || !strings.Contains(c.Cables[0].Why, "not understood (its end is missing)") || c.Cables[1].Verdict != Pass {
 		t.Errorf("%+v", c)
 	}
 	if _, err := Cables(t.Context(), CablingInput{Model: &inventory.Model{}}); err == nil {

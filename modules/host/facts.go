@@ -35,6 +35,8 @@ type ServerFacts struct {
 
 	Unlisted string `json:"unlisted,omitempty"` // why NICs that nothing declares are not among them; "": they are, where somebody asks
 
+	Deaf string `json:"deaf,omitempty"` // why it is not known whom its NICs hear with LLDP; only a survey asks
+
 	NVMe    *NVMeFacts   `json:"nvme,omitempty"`    // only a survey asks
 	Volumes *VolumeFacts `json:"volumes,omitempty"` // likewise; nil: not known
 	Bundles []Bundle     `json:"bundles,omitempty"` // likewise; those with a NIC

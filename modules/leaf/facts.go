@@ -19,7 +19,7 @@ type Facts struct {
 	Without    []string             `json:"without,omitempty"`    // what its system does not tell, and why
 }
 
-// Heard implements Listener.
+// Heard implements Listener. With a *switches.UnclearError come those that were understood.
 func (d *Device) Heard(ctx context.Context) ([]switches.Neighbour, error) {
 	if d.session == nil {
 		if _, err := d.Open(ctx); err != nil {
@@ -36,14 +36,26 @@ func (d *Device) SwitchFacts(ctx context.Context) (*Facts, error) {
 	}
 	var without []string
 	heard, err := d.session.Neighbours(ctx)
-	if errors.As(err, new(*switches.WithoutError)) {
-		without, err = append(without, err.Error()), nil
+	if why := untold(err); why != "" {
+		without, err = append(without, why), nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the neighbours of %s: %w", d.cfg.Name, err)
 	}
 	f := d.have.Facts
 	return &Facts{OS: d.cfg.OS.Name, Version: f.Version, Model: f.Model, Serial: f.Serial, Hostname: f.Hostname, Neighbours: heard, Without: without}, nil
+}
+
+// untold is what a switch does not tell, or not so that it is understood; "": the error is
+// another.
+func untold(err error) string {
+	if without := (*switches.WithoutError)(nil); errors.As(err, &without) {
+		return without.Error()
+	}
+	if unclear := (*switches.UnclearError)(nil); errors.As(err, &unclear) {
+		return unclear.Error()
+	}
+	return ""
 }
 
 // Record implements Recorder.

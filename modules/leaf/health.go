@@ -2,7 +2,6 @@ package leaf
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"weft/internal/tally"
@@ -14,7 +13,8 @@ type Health struct {
 	OS         string               `json:"os"`
 	Reading    switches.Reading     `json:"-"`
 	Neighbours []switches.Neighbour `json:"neighbours,omitempty"`
-	Heard      bool                 `json:"heard"`              // Neighbours were told
+	Heard      bool                 `json:"heard"`              // Neighbours were told, all of them
+	Deaf       string               `json:"deaf,omitempty"`     // why they were not
 	Idle       []string             `json:"idle,omitempty"`     // ports with PFC on which it does not run as configured
 	Operates   bool                 `json:"operates"`           // Idle was told
 	Watches    bool                 `json:"watches"`            // whether its ports watch for stuck queues is read
@@ -39,13 +39,14 @@ func (d *Device) Health(ctx context.Context) (*Health, error) {
 	}
 	h := &Health{OS: d.cfg.OS.Name, Reading: have, Watches: d.cfg.OS.Lacks(switches.Watchdogs) == nil}
 	lacks := func(err error) error {
-		if without := (*switches.WithoutError)(nil); errors.As(err, &without) {
-			h.Without = append(h.Without, without.Error())
+		if why := untold(err); why != "" {
+			h.Without = append(h.Without, why)
 			return nil
 		}
 		return told(err)
 	}
 	if h.Neighbours, err = d.session.Neighbours(ctx); err != nil {
+		h.Deaf = untold(err)
 		if err := lacks(err); err != nil {
 			return nil, err
 		}

@@ -48,7 +48,9 @@ func surveyed(s remote.Seen) (*host.ServerFacts, error) {
 	f.server.Bundles = bundles(f.server.NICs, have, of)
 	heard := map[string][]host.Heard{}
 	if text, err := see.Output(s, heardLook()); err == nil { // else no agent is there
-		heard = parseHeard(text)
+		if heard, err = parseHeard(text); err != nil {
+			f.server.Deaf = err.Error()
+		}
 	}
 	plugged := map[ibPort]host.Heard{}
 	if text, err := see.Output(s, subnetLook()); err == nil {

@@ -2,6 +2,8 @@ package linux
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 
 	"weft/internal/remote"
 	"weft/modules/host"
@@ -13,9 +15,9 @@ func heardLook() remote.Look {
 	return remote.Look{Args: []string{"lldpcli", "-f", "json0", "show", "neighbors"}, Root: true}
 }
 
-// parseHeard reads what lldpcli prints, by interface. What is no JSON says nothing, and
-// what other protocols than LLDP tell is left out.
-func parseHeard(text []byte) map[string][]host.Heard {
+// parseHeard reads what lldpcli prints, by interface. What other protocols than LLDP tell
+// is left out. An answer of another layout, or one that is cut, is an error: it is no silence.
+func parseHeard(text []byte) (map[string][]host.Heard, error) {
 	type value []struct {
 		Value string `json:"value"`
 	}
@@ -40,8 +42,11 @@ func parseHeard(text []byte) map[string][]host.Heard {
 			} `json:"interface"`
 		} `json:"lldp"`
 	}
-	if json.Unmarshal(text, &all) != nil {
-		return nil
+	if err := json.Unmarshal(text, &all); err != nil {
+		return nil, fmt.Errorf("the answer to lldpcli is not understood: whom it hears is not known: %w", err)
+	}
+	if all.LLDP == nil {
+		return nil, errors.New("the answer to lldpcli does not speak of LLDP: whom it hears is not known")
 	}
 	heard := map[string][]host.Heard{}
 	for _, l := range all.LLDP {
@@ -53,5 +58,5 @@ func parseHeard(text []byte) map[string][]host.Heard {
 			heard[i.Name] = append(heard[i.Name], host.Heard{System: of(c.Name), Chassis: of(c.ID), Port: of(p.ID), Describes: of(p.Descr)})
 		}
 	}
-	return heard
+	return heard, nil
 }

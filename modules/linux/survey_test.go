@@ -46,7 +46,7 @@ no such line
 
 // In the layout of tests/integration/test_lldpcli.py of lldpd.
 func TestParseHeard(t *testing.T) {
-	heard := parseHeard([]byte(`{"lldp": [{"interface": [
+	heard, err := parseHeard([]byte(`{"lldp": [{"interface": [
 		{"name": "eth0", "via": "LLDP", "rid": "1", "age": "0 day, 00:00:05",
 		 "chassis": [{"id": [{"type": "mac", "value": "00:00:00:00:00:02"}], "name": [{"value": "ns-2.example.com"}], "descr": [{"value": "Linux"}],
 		              "mgmt-ip": [{"value": "fe80::200:ff:fe00:2"}], "capability": [{"type": "Bridge", "enabled": false}]}],
@@ -55,12 +55,16 @@ func TestParseHeard(t *testing.T) {
 		{"name": "eth1", "via": "CDPv2", "chassis": [{"name": [{"value": "old"}]}], "port": [{"id": [{"value": "Ethernet1/2"}]}]},
 		{"name": "eth2", "via": "LLDP", "chassis": [{}]}]}]}`))
 	want := "map[eth0:[{ns-2.example.com 00:00:00:00:00:02 00:00:00:00:00:03 eth1} { x Ethernet1/1 }]]"
-	if got := fmt.Sprint(heard); got != want {
-		t.Errorf("%s, want %s", got, want)
+	if got := fmt.Sprint(heard); got != want || err != nil {
+		t.Errorf("%s, want %s: %v", got, want, err)
 	}
-	for _, nobody := range []string{"", "{}", `{"lldp": [{}]}`, `{"lldp": {"interface": []}}`, "sh: lldpcli: command not found"} {
-		if heard := parseHeard([]byte(nobody)); len(heard) > 0 {
-			t.Errorf("%q: %v", nobody, heard)
+	for text, nobody := range map[string]bool{
+		`{"lldp": [{}]}`: true, `{"lldp": [{"interface": []}]}`: true,
+		"": false, "{}": false, `{"lldp": {"interface": []}}`: false, `{"lldp": [{"interface": [`: false,
+		"sh: lldpcli: command not found": false, "[WARN/lldpctl] timed out": false,
+	} {
+		if heard, err := parseHeard([]byte(text)); len(heard) > 0 || (err == nil) != nobody {
+			t.Errorf("%q: %v: %v", text, heard, err)
 		}
 	}
 }
@@ -68,7 +72,8 @@ func TestParseHeard(t *testing.T) {
 func FuzzParseHeard(f *testing.F) {
 	f.Add([]byte(`{"lldp":[{"interface":[{"name":"eth0","via":"LLDP","chassis":[{"id":[{"value":"x"}]}],"port":[{"id":[]}]}]}]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		for name, list := range parseHeard(text) {
+		heard, _ := parseHeard(text)
+		for name, list := range heard {
 			if len(list) == 0 {
 				t.Errorf("%q is there and hears nobody", name)
 			}

@@ -2,12 +2,26 @@ package nxos
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
+	"weft/internal/pattern"
 	"weft/switches"
 )
 
 const showNeighbours = "show lldp neighbors detail"
+
+// totalLine ends an answer, whether somebody is heard or nobody.
+var totalLine = pattern.New(`(?m)^Total entries displayed: (\d+)\s*$`)
+
+func totalNeighbours(text string) int {
+	if m := totalLine.FindStringSubmatch(text); m != nil {
+		if n, err := strconv.Atoi(m[1]); err == nil {
+			return n
+		}
+	}
+	return -1
+}
 
 // parseNeighbours reads records that begin with the chassis:
 //

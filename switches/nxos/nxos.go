@@ -26,7 +26,7 @@ func OS() *switches.OS {
 			{Format: "show queuing interface %s", Names: []string{tally.TxPackets, tally.TxBytes, tally.Drops, tally.PFCRx, tally.PFCTx, tally.IngressDrops}, Parse: queueCounts},
 			{Format: "show queuing pfc-queue interface %s detail", Names: []string{tally.WatchdogEvents}, Parse: watchdogCounts},
 		},
-		Neighbours: &switches.Neighbours{Line: showNeighbours, Parse: parseNeighbours},
+		Neighbours: &switches.Neighbours{Line: showNeighbours, Parse: parseNeighbours, Total: totalNeighbours},
 		Table:      &switches.Table{Line: showStations, Parse: parseStations},
 		Operates:   &switches.Operation{Line: showPFC, Idle: idle},
 		Conditions: conditions(),
