@@ -75,6 +75,9 @@ func (a *app) recordSwitch(ctx context.Context, selector, file string, anonymous
 		return err
 	}
 	text, err := d.Record(ctx, switches.Discretion{Secrets: secrets, Anonymous: anonymous})
+	if ctx.Err() != nil {
+		return fmt.Errorf("interrupted while asking %s, nothing is written: %w", sw.Addr, context.Cause(ctx))
+	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", sw.Addr, err)
 	}

@@ -70,8 +70,8 @@ func Cables(ctx context.Context, in CablingInput) (*Cabling, error) {
 	listening.Go(func() { heard, failed = in.listen(ctx) })
 	macs, lost := in.addresses(ctx)
 	listening.Wait()
-	if err := ctx.Err(); err != nil {
-		return nil, err
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("interrupted while asking who is plugged in where: %w", context.Cause(ctx))
 	}
 	who := everybody(in.Model, macs)
 	out := &Cabling{Verdict: Pass}

@@ -96,6 +96,11 @@ func TestCables(t *testing.T) {
 	if c := ask("", good[1:]...); c.Verdict != Inconclusive || !strings.Contains(c.Cables[0].Why, "not understood (its end is missing)") || c.Cables[1].Verdict != Pass {
 		t.Errorf("%+v", c)
 	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if _, err := Cables(ended, CablingInput{Model: &inventory.Model{}}); err == nil || !strings.HasPrefix(err.Error(), "interrupted while asking who is plugged in where") {
+		t.Error(err)
+	}
 	if _, err := Cables(t.Context(), CablingInput{Model: &inventory.Model{}}); err == nil {
 		t.Error("no cables are proven")
 	}
