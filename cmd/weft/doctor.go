@@ -83,12 +83,15 @@ they grow are judged with --watch, which reads twice.
 			if err := checkBecome(f.become); err != nil {
 				return err
 			}
+			if a.json && cmd.Flags().Changed("format") {
+				return usage(hint.Wrap(errors.New("--format says what is written, and --json does not go with it"), "--json writes events as JSON lines; for one JSON document: --format json alone"))
+			}
 			a.begin(cmd)
 			return a.doctor(cmd.Context(), f, args)
 		},
 	}
 	s := cmd.Flags()
-	s.StringVar(&f.format, "format", "text", "how to write the report: "+strings.Join(doctorFormats[:], ", "))
+	s.StringVar(&f.format, "format", "text", "how to write the report: "+strings.Join(doctorFormats[:], ", ")+"; not with --json, which writes events")
 	s.StringArrayVar(&f.ignore, "ignore", nil, "ID=REASON: set findings of a check apart; may be repeated")
 	s.DurationVar(&f.watch, "watch", 0, "read again after this time, and judge what grew")
 	s.Var((*words)(&f.hosts), "hosts", "servers to ask, between commas, instead of those of the files; esxi:HOST is one with ESXi, windows:HOST one with Windows")

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 
@@ -24,6 +25,9 @@ With --json standard output is one object, and events are on standard error.`,
 			if a.json {
 				a.stdout = a.stderr // where the events go
 			}
+			if a.json && cmd.Flags().Changed("format") {
+				return usage(errors.New("--format says what is written, and --json does not go with it"))
+			}
 			write, err := graphFormat(format)
 			if err != nil {
 				return err
@@ -41,7 +45,7 @@ With --json standard output is one object, and events are on standard error.`,
 			return write(g, out)
 		},
 	}
-	cmd.Flags().StringVar(&format, "format", "ascii", "ascii, dot or mermaid")
+	cmd.Flags().StringVar(&format, "format", "ascii", "ascii, dot or mermaid; not with --json, which writes it as JSON")
 	completeFlag(cmd, "format", "ascii", "dot", "mermaid")
 	return cmd
 }

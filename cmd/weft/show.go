@@ -52,7 +52,7 @@ where not all of it fits, whole resources are left out and counted.`,
 		},
 	}
 	cmd.Flags().BoolVar(&lines, "show-config", false, "also show the exact lines that would be sent, and their undo")
-	cmd.Flags().StringVar(&format, "format", "", "markdown, github, gitlab, gitlab-report or sarif, for reviews")
+	cmd.Flags().StringVar(&format, "format", "", "markdown, github, gitlab, gitlab-report or sarif, for reviews; not with --json")
 	cmd.Flags().IntVar(&limit, "max-bytes", 0, "of a comment; 0: any length, or what github and gitlab take")
 	completeFlag(cmd, "format", reviewFormats()...)
 	return cmd

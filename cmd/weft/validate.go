@@ -57,7 +57,7 @@ repository.`,
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&format, "format", "", "github or sarif, for pipelines")
+	cmd.Flags().StringVar(&format, "format", "", "github or sarif, for pipelines; not with --json")
 	completeFlag(cmd, "format", "github", "sarif")
 	a.untrustedFlag(cmd)
 	return cmd
