@@ -1,6 +1,8 @@
 package language
 
 import (
+	"bytes"
+	"encoding/binary"
 	"fmt"
 	"io/fs"
 	"os"
@@ -15,6 +17,31 @@ import (
 	"weft/inventory"
 	"weft/inventory/problem"
 )
+
+// A file of UTF-16 is one problem, whatever its lines: with the mark or without, either way round.
+func TestUTF16(t *testing.T) {
+	const text = "weft {\n  name = \"pod\"\n}\n\nserver \"a\" {\n  host = \"a\"\n}\n"
+	for _, mark := range []bool{true, false} {
+		for _, order := range []interface {
+			AppendUint16([]byte, uint16) []byte
+		}{binary.LittleEndian, binary.BigEndian} {
+			var src []byte
+			if mark {
+				src = order.AppendUint16(src, 0xfeff)
+			}
+			for _, r := range text {
+				src = order.AppendUint16(src, uint16(r))
+			}
+			m, diags := Load(fstest.MapFS{"a.weft.hcl": {Data: src}}, Options{})
+			if got := diagText(m, diags); len(diags) != 1 || !strings.Contains(got, "the file is UTF-16") || !strings.Contains(got, "iconv -f UTF-16") {
+				t.Errorf("%v, mark %t: %s", order, mark, got)
+			}
+			if _, _, diags := Format("a.weft.hcl", bytes.NewReader(src)); len(diags) != 1 {
+				t.Errorf("fmt, %v, mark %t: %v", order, mark, diags)
+			}
+		}
+	}
+}
 
 func TestDirectories(t *testing.T) {
 	big := strings.Repeat("# filler\n", maxFileSize/9+1)

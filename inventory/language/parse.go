@@ -73,6 +73,11 @@ func (f *sourceFile) read(fsys fs.FS) {
 // parse parses src after making sure that it can be parsed in bounded memory.
 func (f *sourceFile) parse(src []byte) {
 	f.file = &hcl.File{Bytes: src}
+	if utf16(src) {
+		f.diags = append(f.diags, problem.New(problem.Syntax, fileStart(f.name), "the file is UTF-16",
+			"Files of the inventory are UTF-8. Save it as UTF-8 in the editor, or convert it: iconv -f UTF-16 -t UTF-8 %s > new; in PowerShell: Get-Content %[1]s | Set-Content -Encoding utf8 new.", f.name))
+		return
+	}
 	if d := tooDeep(src, f.name); d != nil {
 		f.diags = append(f.diags, d)
 		return
@@ -87,6 +92,25 @@ func (f *sourceFile) parse(src []byte) {
 	if !diags.HasErrors() {
 		f.body, _ = parsed.Body.(*hclsyntax.Body)
 	}
+}
+
+// utf16 reports whether a text is UTF-16, as editors and PowerShell on Windows may write it:
+// it begins with the mark of that, or every second of its first bytes is zero.
+func utf16(src []byte) bool {
+	if bytes.HasPrefix(src, []byte{0xff, 0xfe}) || bytes.HasPrefix(src, []byte{0xfe, 0xff}) {
+		return true
+	}
+	const look = 8
+	if len(src) < look {
+		return false
+	}
+	zeros := [2]int{}
+	for i, b := range src[:look] {
+		if b == 0 {
+			zeros[i%2]++
+		}
+	}
+	return zeros == [2]int{look / 2, 0} || zeros == [2]int{0, look / 2}
 }
 
 // readLimited reads a file of at most maxFileSize bytes below the root of fsys.
