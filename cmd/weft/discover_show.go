@@ -10,6 +10,7 @@ import (
 	"weft/internal/discover"
 	"weft/internal/hint"
 	"weft/internal/remote"
+	"weft/internal/slice"
 	"weft/internal/view"
 	"weft/plan"
 )
@@ -43,11 +44,12 @@ func (a *app) discovered(site *discover.Site, r *discover.Result, out string) er
 		return fmt.Errorf("--out: %w", err)
 	}
 	a.showDiscovered(r, texts, out)
+	errs := len(slice.Filter(r.Findings, func(f discover.Finding) bool { return f.Severity == discover.Error }))
 	switch {
 	case len(site.Lost) > 0:
 		return &quietError{exitUnreachable}
-	case slices.ContainsFunc(r.Findings, func(f discover.Finding) bool { return f.Severity == discover.Error }):
-		return &quietError{exitFailed}
+	case errs > 0:
+		return &toldError{exitFailed, fmt.Sprintf("the files are written to %s; errors were found: %d", out, errs)}
 	}
 	return nil
 }

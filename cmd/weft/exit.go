@@ -62,6 +62,15 @@ type quietError struct{ code int }
 
 func (e *quietError) Error() string { return exitText(e.code) }
 
+// A toldError is a quietError whose end machines are told in words of its own.
+type toldError struct {
+	code int
+	text string
+}
+
+func (e *toldError) Error() string { return e.text }
+func (e *toldError) Unwrap() error { return &quietError{e.code} }
+
 func exitCode(ctx context.Context, err error) int {
 	var coded *codeError
 	var quiet *quietError

@@ -240,6 +240,9 @@ func (a *app) summary(code int, err error) {
 			if failed := new(commandError); errors.As(err, &failed) {
 				e.Message = failed.Error()
 			}
+			if told := (*toldError)(nil); errors.As(err, &told) {
+				e.Message = told.text
+			}
 			if code != exitChanges && code != exitDone {
 				e.Level = "error"
 			}
