@@ -40,7 +40,7 @@ func (b *belongs) Diff(plan.State) plan.Diff {
 		return plan.Diff{Changes: []plan.Change{{Path: "ledger", Before: "kept"}}, Send: []string{"remove " + path}}
 	}
 	var d plan.Diff
-	if gone, came := missing(have, b.want), missing(b.want, have); gone != "" || came != "" {
+	if gone, came := changed(have, b.want); gone != "" || came != "" {
 		if gone == "" && len(have) == 1 && have[0].Device == b.dev.member.Device {
 			// A transaction without the roster lists its own device, as that which ends what a
 			// killed weft has begun. A plan from before it stays true: it is the same change.
@@ -66,6 +66,14 @@ func (b *belongs) Diff(plan.State) plan.Diff {
 		d.Send, d.Undo = []string{"put " + path + " (0600)"}, []string{"put " + path + " (0600)"}
 	}
 	return d
+}
+
+// changed names what of a roster goes, and what comes; of devices that stay, what differs.
+func changed(have, want []plan.Member) (gone, came string) {
+	if gone, came = missing(have, want), missing(want, have); gone == came && gone != "" {
+		return apart(have, want)
+	}
+	return gone, came
 }
 
 // missing names what of list is not in other. Rosters are as long as the fleet,
@@ -100,6 +108,44 @@ func missing(list, other []plan.Member) string {
 		}
 	}
 	return someOf(names, count)
+}
+
+// apart says of devices that stand in both lists what differs of them, as each list has it.
+func apart(have, want []plan.Member) (before, after string) {
+	old := make(map[string]plan.Member, len(have))
+	for _, m := range have {
+		old[m.Device] = plain(m)
+	}
+	var was, is []string
+	for _, m := range want {
+		w, h := plain(m), old[m.Device]
+		if w == h {
+			continue
+		}
+		var then, now []string
+		for _, f := range []struct{ name, was, is string }{
+			{"kind", h.Kind, w.Kind}, {"host", h.Host, w.Host}, {"connection", h.Connection, w.Connection},
+			{"os", h.OS, w.OS}, {"credential", h.Credential, w.Credential}, {"tls_sha256", h.SHA256, w.SHA256},
+		} {
+			if f.was != f.is {
+				then, now = append(then, valued(f.name, f.was)), append(now, valued(f.name, f.is))
+			}
+		}
+		was = append(was, m.Device+" with "+strings.Join(then, ", "))
+		is = append(is, m.Device+" with "+strings.Join(now, ", "))
+	}
+	return few(was), few(is)
+}
+
+// valued names a value, where that does not name itself: credential.netops.
+func valued(name, value string) string {
+	switch {
+	case value == "":
+		return "no " + name
+	case strings.HasPrefix(value, name+"."):
+		return value
+	}
+	return name + " " + value
 }
 
 func same(a, b plan.Member) bool { return plain(a) == plain(b) }

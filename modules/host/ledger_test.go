@@ -43,6 +43,22 @@ func TestMissing(t *testing.T) {
 	}
 }
 
+// Of devices that stay, it is said what of them differs.
+func TestApart(t *testing.T) {
+	have := []plan.Member{{Device: "server.a", Kind: "server", Host: "a"}, {Device: "vcenter.dc1", Kind: "vcenter", Host: "vc:443", Credential: "credential.old"}, {Device: "switch.b", Kind: "switch", Host: "b", OS: "nxos", Connection: "connection.x"}}
+	want := slices.Clone(have)
+	want[0].OS = "linux" // as older ledgers do not name it
+	want[1].Credential = "credential.new"
+	want[2].Host, want[2].Connection = "c", ""
+	before, after := changed(have, want)
+	if before != "vcenter.dc1 with credential.old, switch.b with host b, connection.x" || after != "vcenter.dc1 with credential.new, switch.b with host c, no connection" {
+		t.Errorf("%q becomes %q", before, after)
+	}
+	if before, after := changed(have, want[1:]); before != "server.a, vcenter.dc1, switch.b" || after != "vcenter.dc1, switch.b" {
+		t.Errorf("%q becomes %q", before, after)
+	}
+}
+
 // To compare rosters takes as long as they are.
 func BenchmarkMissing(b *testing.B) {
 	for _, n := range []int{1000, 10_000} {
