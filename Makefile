@@ -124,10 +124,11 @@ lint: ## gofmt, vet, staticcheck, actionlint of the recipes, go mod tidy
 	$(GO) run $(ACTIONLINT) -shellcheck= -pyflakes= -ignore 'label "fabric" is unknown' examples/ci/github/*.yml
 	$(GO) mod tidy -diff
 
-cross: ## weft for the laptops people have
+cross: ## weft for the laptops people have, and its tests as far as vet compiles them
 	GOOS=darwin GOARCH=arm64 $(GO) build ./...
+	GOOS=darwin GOARCH=arm64 $(GO) vet ./cmd/weft
 	GOOS=windows GOARCH=amd64 $(GO) build -o /dev/null ./cmd/weft
-	GOOS=windows GOARCH=amd64 $(GO) vet ./cmd/weft-initiator
+	GOOS=windows GOARCH=amd64 $(GO) vet ./cmd/weft ./cmd/weft-initiator
 
 bench: ## benchmarks; last, as tables, both agents against a ping-pong, and a host beside a busy one
 	$(GO) test -run '^$$' -bench . -skip '^Benchmark(Agents|Neighbours|Peer)$$' -benchmem -timeout 60m ./...
