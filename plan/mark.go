@@ -222,7 +222,10 @@ func foremost(devices []string, errs []error) error {
 		case errors.As(err, new(*HeldError)):
 			return err
 		case first == nil:
-			first = fmt.Errorf("mark %s for the run: %w", devices[i], err)
+			first = fmt.Errorf("nothing was changed, as no device is before all are marked for the run: mark %s for the run: %w", devices[i], err)
+			if hint.Of(err) == "" {
+				first = hint.Wrap(first, "see to %s, which weft keeps its records on, and apply again", devices[i])
+			}
 		}
 	}
 	return first

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"weft/internal/hint"
 )
 
 // A markedDevice keeps marks in memory.
@@ -75,6 +76,22 @@ func markedWorld(n int) (*world, []*markedDevice, []string) {
 
 func markOf(run string) Mark {
 	return Mark{Format: MarkFormat, Run: run, Owner: "test", Who: "me@here", Token: "token of " + run}
+}
+
+// A device that takes no mark says that nothing was changed, and what to do.
+func TestUnmarkable(t *testing.T) {
+	w, devices, names := markedWorld(2)
+	devices[1].fault = func(call string) (before, after error) {
+		if call == "mark" {
+			return errors.New("write /var/lib/weft/run.json: No space left on device"), nil
+		}
+		return nil, nil
+	}
+	in := w.input()
+	_, err := in.SetMarks(within(t), markOf("mine"), names)
+	if err == nil || !strings.HasPrefix(err.Error(), "nothing was changed") || !strings.HasSuffix(err.Error(), "mark d1 for the run: write /var/lib/weft/run.json: No space left on device") || !strings.Contains(hint.Of(err), "d1") {
+		t.Errorf("%v, hint %q", err, hint.Of(err))
+	}
 }
 
 // Whatever fails and whoever came first: either all devices carry the mark, or
