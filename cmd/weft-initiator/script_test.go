@@ -59,6 +59,7 @@ func TestScripts(t *testing.T) {
 			"measured": measured,
 			"served":   served,
 			"flows":    flows,
+			"knocks":   knocks,
 			"blank":    blank,
 		},
 	})
@@ -141,6 +142,18 @@ func flows(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
+}
+
+// knocks waits until a host asks the portal of a target that is gone for a new
+// connection: it knows by then that it has lost its own. Nobody answers it.
+func knocks(ts *testscript.TestScript, neg bool, args []string) {
+	l, err := net.Listen("tcp", ts.Getenv("BOUND"))
+	ts.Check(err)
+	defer l.Close()
+	ts.Check(l.(*net.TCPListener).SetDeadline(time.Now().Add(time.Minute)))
+	c, err := l.Accept()
+	ts.Check(err)
+	ts.Check(c.Close())
 }
 
 // A target that takes the connection and is silent then is a failed one.
